@@ -1,0 +1,129 @@
+package accountant
+
+import (
+	"math"
+	"time"
+)
+
+// MinPriority is the best RUP there is, and everybody's first (manual,
+// "Real User Priority").
+const MinPriority = 0.5
+
+// Record is what is known of one submitter as of At. The zero Record with a
+// Name is a submitter that never used anything.
+type Record struct {
+	Name string
+	// Priority is the RUP at At; lower is better. Below MinPriority (so also
+	// the zero value) it reads as MinPriority.
+	Priority float64
+	// At is the last event, in policy time; zero before the first.
+	At time.Time
+	// HalfLife is the half-life in force since At; zero before the first
+	// event.
+	HalfLife time.Duration
+	// Factor is the priority factor set by hand, 0 when it is computed.
+	Factor float64
+	// ResourcesUsed is the number of slots charged since At, InUse their
+	// weight (WeightedResourcesUsed).
+	ResourcesUsed int
+	InUse         Weight
+	// Slots is the lifetime usage up to At in slot time (AccumulatedUsage),
+	// Weighted the same in weight time (WeightedAccumulatedUsage).
+	Slots, Weighted Usage
+	// Begin is when usage was first counted, or last reset; Last is when
+	// anything was last in use. Zero: never.
+	Begin, Last time.Time
+}
+
+// AsOf returns the record advanced to t with nothing changed in between: RUP
+// by the manual's formula, usage by weight times time. Without a claim begun
+// or ended between them, AsOf(b) of AsOf(a) equals AsOf(b) up to rounding. A t
+// before r.At returns r as it is: the clock went back, and no event is ever
+// older than the last.
+func (r Record) AsOf(t time.Time, p Params) Record {
+	r.Priority = math.Max(r.Priority, MinPriority)
+	if r.HalfLife <= 0 {
+		r.HalfLife = p.HalfLife
+	}
+	t = t.Truncate(time.Millisecond)
+	if r.At.IsZero() {
+		r.At = t
+		return r
+	}
+	d := t.Sub(r.At)
+	if d <= 0 {
+		return r
+	}
+	r.Priority = math.Max(decay(r.Priority, r.InUse.Float(), d, r.HalfLife), MinPriority)
+	r.Slots = r.Slots.Add(Weight(r.ResourcesUsed)*One, d)
+	r.Weighted = r.Weighted.Add(r.InUse, d)
+	if r.ResourcesUsed > 0 {
+		if r.Begin.IsZero() {
+			r.Begin = r.At
+		}
+		r.Last = t
+	}
+	r.At = t
+	return r
+}
+
+// decay is the manual's formula, section "Priority Calculation": the RUP
+// after inUse was held for d with half-life h.
+func decay(priority, inUse float64, d, h time.Duration) float64 {
+	beta := math.Exp2(-d.Seconds() / h.Seconds())
+	return priority*beta + inUse*(1-beta)
+}
+
+// Settle returns the record advanced to t and, from then on, under the
+// half-life of p: a changed half-life is an event.
+func (r Record) Settle(t time.Time, p Params) Record {
+	r = r.AsOf(t, p)
+	r.HalfLife = p.HalfLife
+	return r
+}
+
+// Start returns the record after a claim of weight w was charged from t on.
+func (r Record) Start(t time.Time, w Weight, p Params) Record {
+	r = r.Settle(t, p)
+	r.ResourcesUsed++
+	r.InUse += w
+	if r.Begin.IsZero() {
+		r.Begin = r.At
+	}
+	r.Last = r.At
+	return r
+}
+
+// End returns the record after a claim of weight w ceased to be charged at t.
+func (r Record) End(t time.Time, w Weight, p Params) Record {
+	r = r.Settle(t, p)
+	r.ResourcesUsed = max(r.ResourcesUsed-1, 0)
+	r.InUse = max(r.InUse-w, 0)
+	return r
+}
+
+// GiveBack returns the record after a claim of weight w, charged since from,
+// turned out never to have started: what it added to usage and RUP is taken
+// away again. The RUP is linear in the weights held, so what the claim added
+// is w·(1-0.5^((t-from)/h)); only where the floor of MinPriority cut in
+// between does a little of it remain.
+func (r Record) GiveBack(from, t time.Time, w Weight, p Params) Record {
+	r = r.End(t, w, p)
+	d := r.At.Sub(from.Truncate(time.Millisecond))
+	if d <= 0 {
+		return r
+	}
+	r.Priority = math.Max(r.Priority-decay(0, w.Float(), d, r.HalfLife), MinPriority)
+	r.Slots = r.Slots.Take(One, d)
+	r.Weighted = r.Weighted.Take(w, d)
+	return r
+}
+
+// ResetUsage returns the record with its accumulated usage set to nothing
+// as of t; RUP, factor and what is in use stay (userprio -resetusage).
+func (r Record) ResetUsage(t time.Time, p Params) Record {
+	r = r.AsOf(t, p)
+	r.Slots, r.Weighted = Usage{}, Usage{}
+	r.Begin = r.At
+	return r
+}

@@ -1,0 +1,8 @@
+// Package pool holds the nouns that every part of fairspool shares: what a
+// job is called and which states it has, what a slot is, and what a claim
+// binds together.
+//
+// It is a leaf: it knows ads and accounting weights, and nothing of files,
+// policy or commands. Whoever needs to hand a job, a slot or a claim from one
+// part to another uses these types.
+package pool

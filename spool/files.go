@@ -1,0 +1,128 @@
+package spool
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// files is the layer through which every open, write, sync, rename and
+// removal of the spool goes, so that a test can make any of them fail.
+type files interface {
+	Open(name string, flag int, perm fs.FileMode) (file, error)
+	Rename(from, to string) error
+	Remove(name string) error
+	Mkdir(name string, perm fs.FileMode) error
+	SyncDir(name string) error
+}
+
+// file is an open file of the layer.
+type file interface {
+	io.ReaderAt
+	io.WriterAt
+	Size() (int64, error)
+	Truncate(size int64) error
+	Sync() error
+	Close() error
+}
+
+// disk is the real layer.
+type disk struct{}
+
+type diskFile struct{ *os.File }
+
+func (f diskFile) Size() (int64, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (disk) Open(name string, flag int, perm fs.FileMode) (file, error) {
+	f, err := os.OpenFile(name, flag, perm)
+	if err != nil {
+		return nil, err
+	}
+	return diskFile{f}, nil
+}
+
+func (disk) Rename(from, to string) error { return os.Rename(from, to) }
+func (disk) Remove(name string) error     { return os.Remove(name) }
+
+// Mkdir makes a directory, and is content with one that is there.
+func (disk) Mkdir(name string, perm fs.FileMode) error {
+	if err := os.Mkdir(name, perm); err != nil && !errors.Is(err, fs.ErrExist) {
+		return err
+	}
+	return nil
+}
+
+// SyncDir makes the names in a directory durable.
+func (disk) SyncDir(name string) error {
+	d, err := os.Open(name)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// replace gives the file name new contents, durably and at once: whoever
+// opens it sees the old or the new, also after a power cut. The temporary
+// file stands beside it so that the rename stays on one file system.
+func replace(fsys files, name string, data []byte) (err error) {
+	temporary := name + ".new"
+	f, err := fsys.Open(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			fsys.Remove(temporary)
+		}
+	}()
+	if _, err = f.WriteAt(data, 0); err == nil {
+		err = f.Sync()
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		return err
+	}
+	if err = fsys.Rename(temporary, name); err != nil {
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(name))
+}
+
+// contents reads a whole file through the layer; a missing one is
+// fs.ErrNotExist.
+func contents(fsys files, name string) ([]byte, error) {
+	f, err := fsys.Open(name, os.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return tail(f, 0)
+}
+
+// tail reads a file from offset to its present end.
+func tail(f file, offset int64) ([]byte, error) {
+	size, err := f.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size <= offset {
+		return nil, nil
+	}
+	b := make([]byte, size-offset)
+	n, err := f.ReadAt(b, offset)
+	if errors.Is(err, io.EOF) {
+		err = nil // cut short since Size; what is there counts
+	}
+	return b[:n], err
+}

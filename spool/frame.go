@@ -1,0 +1,177 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"hash/crc32"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// castagnoli is the CRC polynomial that processors have an instruction for.
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// timeLayout is how the journal writes times: UTC, milliseconds.
+const timeLayout = "2006-01-02T15:04:05.000Z"
+
+// header is the T line of a transaction: its number and who did what, when.
+type header struct {
+	Seq     uint64
+	Machine time.Time // when, by the machine's clock
+	Policy  time.Time // when, in policy time
+	UID     int
+	User    string
+	Program string
+	Op      string
+	Args    []string
+}
+
+// frame is one transaction as it stands in the journal.
+type frame struct {
+	header
+	Body []byte // the lines between T and E, each with its newline
+	Next int    // the next free cluster number
+	CRC  uint32
+	Size int // bytes of the whole frame, T to E
+}
+
+// appendFrame appends the transaction's bytes to b and returns its CRC too.
+func appendFrame(b []byte, h header, body []byte, next int) ([]byte, uint32) {
+	start := len(b)
+	b = fmt.Appendf(b, "T %d %s %s %d %q %q %q", h.Seq, h.Machine.UTC().Format(timeLayout), h.Policy.UTC().Format(timeLayout), h.UID, h.User, h.Program, h.Op)
+	for _, a := range h.Args {
+		b = append(b, ' ')
+		b = strconv.AppendQuote(b, a)
+	}
+	b = append(b, '\n')
+	b = append(b, body...)
+	b = fmt.Appendf(b, "E %d %d %d ", h.Seq, len(b)-start, next)
+	crc := crc32.Checksum(b[start:], castagnoli)
+	return fmt.Appendf(b, "%08x\n", crc), crc
+}
+
+// parseFrame reads the transaction that begins b and must have the number
+// seq. It returns errIncomplete when b ends before the frame does, and another
+// error when what is there cannot be that frame.
+func parseFrame(b []byte, seq uint64) (frame, error) {
+	head := fmt.Appendf(nil, "T %d ", seq)
+	if !bytes.HasPrefix(b, head[:min(len(head), len(b))]) {
+		return frame{}, fmt.Errorf("no transaction %d here", seq)
+	}
+	line, _, ok := bytes.Cut(b, newline)
+	if !ok {
+		return frame{}, errIncomplete
+	}
+	end := bytes.Index(b, []byte("\nE "))
+	if end < 0 {
+		return frame{}, errIncomplete
+	}
+	f := frame{}
+	length := end + 1
+	last, _, ok := bytes.Cut(b[length:], newline)
+	if !ok {
+		return frame{}, errIncomplete
+	}
+	f.Size = length + len(last) + 1
+	if err := f.parseEnd(b, length, last, seq); err != nil {
+		return frame{}, err
+	}
+	f.Body = b[len(line)+1 : length]
+	h, err := parseHeader(string(line))
+	if err != nil {
+		return frame{}, err
+	}
+	f.header = h
+	return f, nil
+}
+
+var (
+	newline       = []byte("\n")
+	errIncomplete = fmt.Errorf("the transaction has no end")
+)
+
+// parseEnd checks the E line, last, of a frame whose other lines are length
+// bytes at the start of b.
+func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
+	var number uint64
+	var size int
+	fields := strings.Fields(string(last))
+	if len(fields) != 5 {
+		return fmt.Errorf("transaction %d: its end line does not check", seq)
+	}
+	number, err1 := strconv.ParseUint(fields[1], 10, 64)
+	size, err2 := strconv.Atoi(fields[2])
+	next, err3 := strconv.Atoi(fields[3])
+	crc, err4 := strconv.ParseUint(fields[4], 16, 32)
+	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || number != seq || size != length {
+		return fmt.Errorf("transaction %d: its end line does not check", seq)
+	}
+	sum := crc32.Checksum(b[:length+len(last)-len(fields[4])], castagnoli)
+	if sum != uint32(crc) || len(fields[4]) != 8 {
+		return fmt.Errorf("transaction %d: its checksum is %08x, recorded is %s", seq, sum, fields[4])
+	}
+	f.Next, f.CRC = next, sum
+	return nil
+}
+
+// parseHeader reads a T line whose checksum is known to be right.
+func parseHeader(line string) (header, error) {
+	fields := strings.SplitN(line, " ", 6)
+	if len(fields) != 6 {
+		return header{}, fmt.Errorf("a T line with too few fields")
+	}
+	seq, err1 := strconv.ParseUint(fields[1], 10, 64)
+	machine, err2 := time.Parse(timeLayout, fields[2])
+	policy, err3 := time.Parse(timeLayout, fields[3])
+	uid, err4 := strconv.Atoi(fields[4])
+	texts, err5 := quoted(fields[5])
+	for _, err := range []error{err1, err2, err3, err4, err5} {
+		if err != nil {
+			return header{}, fmt.Errorf("a T line that does not parse: %w", err)
+		}
+	}
+	if len(texts) < 3 {
+		return header{}, fmt.Errorf("a T line with too few fields")
+	}
+	return header{seq, machine, policy, uid, texts[0], texts[1], texts[2], texts[3:]}, nil
+}
+
+// quoted splits a blank-separated list of quoted texts.
+func quoted(s string) ([]string, error) {
+	var texts []string
+	for s != "" {
+		prefix, err := strconv.QuotedPrefix(s)
+		if err != nil {
+			return nil, err
+		}
+		text, err := strconv.Unquote(prefix)
+		if err != nil {
+			return nil, err
+		}
+		texts = append(texts, text)
+		s = strings.TrimPrefix(s[len(prefix):], " ")
+	}
+	return texts, nil
+}
+
+// anyFrameIn tells whether a whole transaction with a number above seq stands
+// anywhere in b: if so, what stands before it is damage and no torn tail.
+func anyFrameIn(b []byte, seq uint64) bool {
+	for at := 0; at < len(b); {
+		if b[at] == 'T' {
+			var number uint64
+			if n, _ := fmt.Sscanf(string(b[at:min(at+24, len(b))]), "T %d ", &number); n == 1 && number > seq {
+				if _, err := parseFrame(b[at:], number); err == nil {
+					return true
+				}
+			}
+		}
+		i := bytes.IndexByte(b[at:], '\n')
+		if i < 0 {
+			return false
+		}
+		at += i + 1
+	}
+	return false
+}

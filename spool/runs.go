@@ -1,0 +1,102 @@
+package spool
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// Cluster is one cluster of the queue: the ad that its procs share, and the
+// procs that are still there in runs of equal ones.
+type Cluster struct {
+	ID   int
+	Ad   *classad.Ad
+	Runs []Run // ascending, not overlapping
+}
+
+// Run is a row of procs that read alike. Ad holds what they do not share with
+// the rest of the cluster, chained to the cluster's ad; ProcId is not in it
+// (see Run.Proc).
+type Run struct {
+	First, Last int
+	Ad          *classad.Ad
+	Seq         uint64 // the transaction that last changed one of the procs
+	own         bool   // Ad belongs to this run alone and may be changed
+}
+
+// Count returns the number of procs in the run.
+func (r Run) Count() int { return r.Last - r.First + 1 }
+
+// Proc returns the ad of one proc of the run.
+func (r Run) Proc(proc int) *classad.Ad {
+	ad := classad.New().Chain(r.Ad)
+	ad.SetInt(pool.AttrProcID, int64(proc))
+	return ad
+}
+
+// find returns where the cluster stands, or would stand.
+func (s *state) find(id int) (int, bool) {
+	return slices.BinarySearchFunc(s.clusters, id, func(c *Cluster, id int) int { return c.ID - id })
+}
+
+// run returns the run that holds proc.
+func (c *Cluster) run(proc int) (int, bool) {
+	i := sort.Search(len(c.Runs), func(i int) bool { return c.Runs[i].Last >= proc })
+	return i, i < len(c.Runs) && c.Runs[i].First <= proc
+}
+
+// span makes runs begin at first and end at last, and returns which runs,
+// from up to but not including to, hold exactly these procs. All of them have
+// to be there.
+func (c *Cluster) span(first, last int) (from, to int, err error) {
+	from, ok := c.run(first)
+	if ok {
+		from = c.cut(from, first)
+		for to, at := from, first; to < len(c.Runs) && c.Runs[to].First == at; to++ {
+			if at = c.Runs[to].Last + 1; at > last {
+				c.cut(to, last+1)
+				return from, to + 1, nil
+			}
+		}
+	}
+	return 0, 0, fmt.Errorf("procs %d-%d of cluster %d: not all in the queue", first, last, c.ID)
+}
+
+// cut splits run i so that a run begins at proc, and returns that run's
+// index. Both halves share the ad from then on.
+func (c *Cluster) cut(i, proc int) int {
+	r := c.Runs[i]
+	if proc <= r.First || proc > r.Last {
+		return i
+	}
+	r.own = false
+	c.Runs[i] = r
+	c.Runs[i].Last = proc - 1
+	r.First = proc
+	c.Runs = slices.Insert(c.Runs, i+1, r)
+	return i + 1
+}
+
+// change sets (A) or removes (D) an attribute of some procs.
+func (c *Cluster) change(r record, seq uint64) error {
+	from, to, err := c.span(r.First, r.Last)
+	if err != nil {
+		return err
+	}
+	for i := from; i < to; i++ {
+		run := &c.Runs[i]
+		if !run.own {
+			run.Ad, run.own = run.Ad.Clone(), true
+		}
+		if r.Kind == 'A' {
+			run.Ad.Set(r.Name, r.Expr)
+		} else {
+			run.Ad.Delete(r.Name)
+		}
+		run.Seq = seq
+	}
+	return nil
+}

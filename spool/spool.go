@@ -1,0 +1,141 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"time"
+)
+
+// Options say who opens a spool and how.
+type Options struct {
+	// Program is the command's name, for the journal and for messages.
+	Program string
+	// UIDDomain is the domain of a spool that is made now; empty takes the
+	// host's name. A spool that is there must have the same one.
+	UIDDomain string
+	// LockWait is how long an Update waits for other writers; zero tries once.
+	LockWait time.Duration
+	// AllowNetwork opens a spool on a network file system all the same.
+	AllowNetwork bool
+	// Now is the policy time that transactions are recorded under; zero takes
+	// the machine's.
+	Now time.Time
+	// Warn is told of torn tails that were cut off; nil drops it.
+	Warn func(message string)
+}
+
+// Spool is an open spool directory. It is not for several goroutines at once.
+type Spool struct {
+	dir     string
+	options Options
+	files   files
+	version version
+	user    string
+
+	// What was read so far: the state as of the transaction seq of the
+	// generation, which ends at byte off of its journal.
+	state      *state
+	generation int
+	off        int64
+	lines      int // lines of the journal up to off
+	seq        uint64
+	next       int
+	crc        uint32
+}
+
+// Open opens the spool in a directory, and makes it there, with mode 0700,
+// when nothing is. It refuses a spool of another uid, one on a network file
+// system, one of a newer format, and a directory with files of another kind.
+func Open(dir string, o Options) (*Spool, error) { return open(dir, o, disk{}) }
+
+func open(dir string, o Options, fsys files) (*Spool, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Spool{dir: dir, options: o, files: fsys, user: loginName()}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
+	}
+	if err := checkOwner(dir); err != nil {
+		return nil, err
+	}
+	if !o.AllowNetwork {
+		if err := checkFileSystem(dir); err != nil {
+			return nil, err
+		}
+	}
+	s.version, err = s.readVersion()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = s.create()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("spool %s: %w", dir, err)
+	}
+	if o.UIDDomain != "" && o.UIDDomain != s.version.Domain {
+		return nil, fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", dir, s.version.Domain, o.UIDDomain)
+	}
+	return s, nil
+}
+
+// Close ends the use of the spool.
+func (s *Spool) Close() error { s.state = nil; return nil }
+
+// Dir returns the spool's directory, absolute.
+func (s *Spool) Dir() string { return s.dir }
+
+// Domain returns the spool's UID_DOMAIN, which stands behind the @ of its
+// submitters.
+func (s *Spool) Domain() string { return s.version.Domain }
+
+// ID returns the name that tells this spool from every other.
+func (s *Spool) ID() string { return s.version.ID }
+
+// ClaimLock returns the path of the file whose lock the supervisor of a claim
+// with this LockName holds.
+func (s *Spool) ClaimLock(name string) string { return filepath.Join(s.dir, "claims.d", name) }
+
+// Report returns what the last negotiation cycle left in cycle.json, nil when
+// there was none yet.
+func (s *Spool) Report() ([]byte, error) {
+	b, err := contents(s.files, filepath.Join(s.dir, "cycle.json"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	return b, err
+}
+
+// SetReport replaces cycle.json.
+func (s *Spool) SetReport(b []byte) error {
+	return replace(s.files, filepath.Join(s.dir, "cycle.json"), b)
+}
+
+func (s *Spool) warn(format string, args ...any) {
+	if s.options.Warn != nil {
+		s.options.Warn(fmt.Sprintf(format, args...))
+	}
+}
+
+// loginName returns the name of the effective user, or the number when there
+// is no name.
+func loginName() string {
+	uid := strconv.Itoa(os.Geteuid())
+	if u, err := user.LookupId(uid); err == nil {
+		return u.Username
+	}
+	return uid
+}
+
+// reason strips the operation and path that the message names already.
+func reason(err error) error {
+	var p *fs.PathError
+	if errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}

@@ -1,0 +1,189 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// Tx is one transaction in the making. It sees its own changes. Nothing is
+// written until the function that was given the Tx has returned nil; if it
+// returns an error, or any change could not be made, nothing ever is.
+//
+// A transaction that only adds clusters does not read the queue: its cost
+// does not depend on how much is there.
+type Tx struct {
+	View
+	op      string
+	args    []string
+	body    []byte
+	leaving map[string][]byte // month -> ads for the history
+	months  []string          // keys of leaving, in order of first use
+	charged map[string]bool   // submitters whose records changed: written once, at the end
+	err     error
+}
+
+// errUnnamed is a mistake of the program, not of its user.
+var errUnnamed = errors.New("a transaction without the name of its operation")
+
+// Op names the transaction: an operation such as "set priority" and its plain
+// arguments. Every transaction that changes something must be named; the last
+// name counts.
+func (tx *Tx) Op(name string, args ...string) { tx.op, tx.args = name, args }
+
+// fail remembers the first change that could not be made.
+func (tx *Tx) fail(err error) {
+	if tx.err == nil {
+		tx.err = err
+	}
+}
+
+// put makes a change visible to the transaction and notes it for the journal.
+func (tx *Tx) put(r record) {
+	if needsState(r.Kind) {
+		tx.state()
+	}
+	tx.note(r)
+}
+
+// note does as put for a change that refers to nothing but the transaction's
+// own.
+func (tx *Tx) note(r record) {
+	if tx.err != nil {
+		return
+	}
+	if tx.loaded != nil {
+		if err := tx.loaded.apply(r, tx.seq); err != nil {
+			tx.fail(err)
+			return
+		}
+	}
+	tx.body = r.append(tx.body)
+}
+
+// needsState tells which changes refer to what is there already.
+func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == 'L' }
+
+// NextCluster returns the id that the next AddCluster will give.
+func (tx *Tx) NextCluster() int { return tx.next }
+
+// NewRun is a row of new procs that read alike: Ad holds what differs from
+// the cluster's ad and may be nil. The attributes ClusterId and ProcId are the
+// spool's business and are not given.
+type NewRun struct {
+	Count int
+	Ad    *classad.Ad
+}
+
+// AddCluster puts a cluster into the queue and returns its id. Procs count
+// from 0 through the runs in their order. There must be at least one proc.
+func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
+	id := tx.next
+	tx.next++
+	for _, name := range ad.OwnNames() {
+		e, _ := ad.Lookup(name)
+		tx.put(record{Kind: 'C', Cluster: id, Name: name, Expr: e})
+	}
+	proc := 0
+	for _, r := range runs {
+		if r.Count < 1 {
+			continue
+		}
+		last := proc + r.Count - 1
+		tx.put(record{Kind: 'N', Cluster: id, First: proc, Last: last})
+		if r.Ad != nil {
+			for _, name := range r.Ad.OwnNames() {
+				e, _ := r.Ad.Lookup(name)
+				tx.note(record{Kind: 'A', Cluster: id, First: proc, Last: last, Name: name, Expr: e})
+			}
+		}
+		proc = last + 1
+	}
+	if proc == 0 {
+		tx.fail(fmt.Errorf("cluster %d: no procs", id))
+	}
+	return id
+}
+
+// Set sets one attribute of a job. A nil expression removes what the job has
+// of its own, so that its cluster's value shows again.
+func (tx *Tx) Set(id pool.JobID, name string, e *classad.Expr) {
+	tx.SetRange(id.Cluster, id.Proc, id.Proc, name, e)
+}
+
+// SetRange does as Set for the procs first to last, all of which must be in
+// the queue.
+func (tx *Tx) SetRange(cluster, first, last int, name string, e *classad.Expr) {
+	kind := byte('A')
+	if e == nil {
+		kind = 'D'
+	}
+	tx.put(record{Kind: kind, Cluster: cluster, First: first, Last: last, Name: name, Expr: e})
+}
+
+// Leave takes a job out of the queue at the time t and writes its ad, as it is
+// now, to the history of t's month.
+func (tx *Tx) Leave(id pool.JobID, t time.Time) {
+	ad, ok := tx.Job(id)
+	if !ok {
+		tx.fail(fmt.Errorf("job %v: not in the queue", id))
+		return
+	}
+	month := t.UTC().Format("2006-01")
+	if tx.leaving == nil {
+		tx.leaving = map[string][]byte{}
+	}
+	if tx.leaving[month] == nil {
+		tx.months = append(tx.months, month)
+	}
+	tx.leaving[month] = appendHistory(tx.leaving[month], ad)
+	tx.put(record{Kind: 'L', Cluster: id.Cluster, First: id.Proc, Last: id.Proc})
+}
+
+// PutClaim adds a claim or changes it as a whole.
+func (tx *Tx) PutClaim(c pool.Claim) { tx.put(record{Kind: 'K', Claim: c}) }
+
+// DropClaim removes the claim of a job.
+func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Claim: pool.Claim{Job: id}}) }
+
+// PutSubmitter adds a submitter's record or changes it as a whole. However
+// often a transaction does so, the journal gets the last one only.
+func (tx *Tx) PutSubmitter(r accountant.Record) {
+	tx.state().submitters[r.Name] = r
+	if tx.charged == nil {
+		tx.charged = map[string]bool{}
+	}
+	tx.charged[r.Name] = true
+}
+
+// DropSubmitter removes a submitter's record.
+func (tx *Tx) DropSubmitter(name string) {
+	delete(tx.charged, name)
+	tx.put(record{Kind: 'u', Name: name})
+}
+
+// settle notes the submitters' records that changed.
+func (tx *Tx) settle() {
+	for _, name := range slices.Sorted(maps.Keys(tx.charged)) {
+		tx.put(record{Kind: 'U', Submitter: tx.state().submitters[name]})
+	}
+	tx.charged = nil
+}
+
+// PutSlot adds a slot ad or changes it as a whole.
+func (tx *Tx) PutSlot(name string, ad *classad.Ad) { tx.put(record{Kind: 'S', Name: name, Ad: ad}) }
+
+// DropSlot removes an advertised slot.
+func (tx *Tx) DropSlot(name string) { tx.put(record{Kind: 's', Name: name}) }
+
+// PutBackoff leaves a slot alone until a time.
+func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Backoff: b}) }
+
+// DropBackoff ends that.
+func (tx *Tx) DropBackoff(slot string) { tx.put(record{Kind: 'b', Name: slot}) }
