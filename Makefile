@@ -1,0 +1,47 @@
+# fairspool: make demo, make test. Needs Go, git and make; lint needs mandoc too.
+
+GO       ?= go
+PREFIX   ?= /usr/local
+DESTDIR  ?=
+COMMANDS  = negotiate prio qdel qstat slots starter submit userprio
+MAN       = $(wildcard man/*.[1-9])
+
+.PHONY: all build test lint bench demo soak install clean
+
+all: build
+
+build:
+	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+
+test:
+	$(GO) test ./...
+
+# Formatting, vet, staticcheck (pinned in lint.mod) and the manual pages.
+lint:
+	@files=$$(gofmt -l cmd lib spool man); test -z "$$files" || { echo "gofmt: $$files" >&2; exit 1; }
+	$(GO) vet ./...
+	$(GO) tool -modfile=lint.mod staticcheck ./...
+	@command -v mandoc >/dev/null || { echo "lint: mandoc is not installed: apt-get install mandoc" >&2; exit 1; }
+	mandoc -T lint -W warning $(MAN)
+
+# Benchmarks of the packages, and of whole processes on large spools (bench).
+bench: build
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+demo: build
+	sh demo/demo.sh
+
+# Longer runs of the randomised tests and of each fuzz target.
+soak: build
+	sh soak/soak.sh
+
+install: build
+	install -d $(DESTDIR)$(PREFIX)/bin
+	for c in $(COMMANDS); do install -m 755 bin/$$c $(DESTDIR)$(PREFIX)/bin/ || exit 1; done
+	for m in $(MAN); do \
+	  d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
+	  install -d $$d && install -m 644 $$m $$d/ || exit 1; \
+	done
+
+clean:
+	rm -rf bin

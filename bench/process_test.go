@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/spool"
+)
+
+var bin string
+
+func TestMain(m *testing.M) { os.Exit(run(m)) }
+
+func run(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "fairspool-bench")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	bin = dir
+	return m.Run()
+}
+
+// build makes the commands once, when the first benchmark needs them.
+func build(b *testing.B) {
+	b.Helper()
+	if _, err := os.Stat(filepath.Join(bin, "submit")); err == nil {
+		return
+	}
+	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/...").CombinedOutput(); err != nil {
+		b.Fatalf("go build: %v\n%s", err, out)
+	}
+}
+
+// command runs a command on a spool.
+func command(b *testing.B, dir, name string, args ...string) {
+	b.Helper()
+	c := exec.Command(filepath.Join(bin, name), append(args, "-spool", dir)...)
+	c.Env = append(os.Environ(), "FAIRSPOOL_CONFIG=", "FAIRSPOOL_NOW=1800000000")
+	out, err := c.CombinedOutput()
+	if err != nil {
+		b.Fatalf("%s %v: %v\n%s", name, args, err, out)
+	}
+}
+
+// fill makes a spool with so many clusters of so many procs, in so many
+// shapes (requests of different sizes), of 10 users.
+func fill(b *testing.B, clusters, procs, shapes int) string {
+	b.Helper()
+	dir := filepath.Join(b.TempDir(), "spool")
+	s, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	for done := 0; done < clusters; {
+		if err := s.Update(func(tx *spool.Tx) error {
+			tx.Op("submit")
+			for range min(clusters-done, 1000) {
+				tx.AddCluster(job(b, done, shapes), []spool.NewRun{{Count: procs}})
+				done++
+			}
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func job(b *testing.B, n, shapes int) *classad.Ad {
+	ad := classad.New()
+	shape := n % shapes
+	for name, text := range map[string]string{
+		"MyType": `"Job"`, "Owner": fmt.Sprintf(`"user%d"`, n%10), "User": fmt.Sprintf(`"user%d@example.org"`, n%10),
+		"Cmd": `"/bin/sleep"`, "Args": fmt.Sprintf(`"%d"`, n), "Iwd": `"/tmp"`, "In": `"/dev/null"`, "Out": `"/dev/null"`, "Err": `"/dev/null"`,
+		"JobStatus": "1", "JobUniverse": "5", "JobPrio": fmt.Sprint(n % 3), "QDate": fmt.Sprint(1790000000 + n), "EnteredCurrentStatus": "1790000000",
+		"NumJobStarts": "0", "NumJobMatches": "0", "RemoteWallClockTime": "0.0", "RemoteUserCpu": "0.0", "RemoteSysCpu": "0.0",
+		"RequestCpus": "1", "RequestMemory": fmt.Sprint(512 + 64*shape), "RequestDisk": "1024",
+		"Requirements": `(TARGET.OpSys == "LINUX" && TARGET.Arch == "X86_64") && (TARGET.Memory >= RequestMemory) && (TARGET.Disk >= RequestDisk)`,
+		"Rank":         fmt.Sprintf("TARGET.Memory / %d", 1+shape),
+	} {
+		e, err := classad.ParseExpr(text)
+		if err != nil {
+			b.Fatal(err)
+		}
+		ad.Set(name, e)
+	}
+	return ad
+}
+
+// pool writes slot ads of machines of four kinds, and advertises them.
+func pool(b *testing.B, dir string, slots int) {
+	b.Helper()
+	var text []byte
+	for i := range slots {
+		text = fmt.Appendf(text, `Name = "slot%d@node%d"
+Machine = "node%d"
+MyType = "Machine"
+Arch = "X86_64"
+OpSys = "LINUX"
+Cpus = 1
+Memory = %d
+Disk = 10000000
+KFlops = %d
+State = "Unclaimed"
+Activity = "Idle"
+Start = (LoadAvg < 0.5) && (TARGET.RequestMemory <= Memory)
+LoadAvg = 0.1
+Requirements = START
+Rank = 0.0
+
+`, i%16+1, i/16, i/16, 1024<<(i/16%3), 1000000+i/64)
+	}
+	file := filepath.Join(b.TempDir(), "pool.ads")
+	if err := os.WriteFile(file, text, 0o600); err != nil {
+		b.Fatal(err)
+	}
+	command(b, dir, "slots", "advertise", file)
+}
+
+func submitFile(b *testing.B, queue string) string {
+	b.Helper()
+	file := filepath.Join(b.TempDir(), "job.sub")
+	if err := os.WriteFile(file, []byte("executable = /bin/true\n"+queue+"\n"), 0o600); err != nil {
+		b.Fatal(err)
+	}
+	return file
+}
+
+// BenchmarkSubmit is one submit of one job, into an empty queue and into one
+// of 100,000 jobs (100 clusters of 1,000 equal procs; 10,000 clusters of 10).
+func BenchmarkSubmit(b *testing.B) {
+	build(b)
+	file := submitFile(b, "queue")
+	for _, size := range []struct{ clusters, procs int }{{0, 0}, {100, 1000}, {10000, 10}} {
+		b.Run(fmt.Sprintf("queue=%dx%d", size.clusters, size.procs), func(b *testing.B) {
+			dir := fill(b, size.clusters, size.procs, 20)
+			for b.Loop() {
+				command(b, dir, "submit", file)
+			}
+		})
+	}
+}
+
+// BenchmarkNegotiate is a whole negotiate with 10,000 jobs of 20 shapes and
+// 10 users on 1,000 slots, the jobs in 20 clusters and in as many as there are
+// jobs.
+func BenchmarkNegotiate(b *testing.B) {
+	build(b)
+	for _, size := range []struct{ clusters, procs int }{{20, 500}, {10000, 1}} {
+		dir := fill(b, size.clusters, size.procs, 20)
+		pool(b, dir, 1000)
+		b.Run(fmt.Sprintf("jobs=%dx%d/dry-run", size.clusters, size.procs), func(b *testing.B) {
+			for b.Loop() {
+				command(b, dir, "negotiate", "-dry-run")
+			}
+		})
+		b.Run(fmt.Sprintf("jobs=%dx%d/1000-matches", size.clusters, size.procs), func(b *testing.B) {
+			for b.Loop() {
+				b.StopTimer()
+				fresh := filepath.Join(b.TempDir(), fmt.Sprint("spool", time.Now().UnixNano()))
+				if err := os.CopyFS(fresh, os.DirFS(dir)); err != nil {
+					b.Fatal(err)
+				}
+				b.StartTimer()
+				command(b, fresh, "negotiate", "-q")
+			}
+		})
+	}
+}
+
+// BenchmarkShow is what people type all day, on a queue of 100,000 jobs.
+func BenchmarkShow(b *testing.B) {
+	build(b)
+	dir := fill(b, 100, 1000, 20)
+	for _, args := range [][]string{{"qstat"}, {"qstat", "-u", "user1"}, {"userprio", "-all"}, {"prio", "+1", "5"}} {
+		b.Run(fmt.Sprint(args), func(b *testing.B) {
+			for b.Loop() {
+				command(b, dir, args[0], args[1:]...)
+			}
+		})
+	}
+}

@@ -1,0 +1,17 @@
+// Package operation holds the named operations of the pool: what matching,
+// starting, ending and removing a job change in the spool, each as one
+// function on a transaction. Commands call these and nothing else, so that a
+// job's life is the same whoever moves it on.
+//
+// A claim's life, and who is charged for its slot:
+//
+//	Match    no claim -> Matched    the submitter, from now on
+//	Begin    Matched -> Running     as before
+//	GiveUp   Matched -> no claim    nobody, and what was charged is given back
+//	Remove   Matched -> no claim    the same; the job leaves the queue
+//	         Running -> Vacating    nobody from now on; the supervisor ends the job
+//	Finish   Running, Vacating -> no claim
+//
+// The package knows the spool and the accountant; it knows no flags, no clock
+// and no processes.
+package operation

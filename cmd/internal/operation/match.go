@@ -1,0 +1,98 @@
+package operation
+
+import (
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Match applies the plan of a cycle that was computed on the snapshot: new
+// claims and their charges, matches given up, slots left alone, records of
+// submitters that are new or whose half-life changed. What changed between the
+// snapshot and now is dropped: a job, claim or slot that somebody touched waits
+// for the next cycle. It returns the matches that came about.
+func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
+	tx.Op("negotiate")
+	for _, c := range plan.GiveUp {
+		GiveUp(tx, c, now, p)
+	}
+	for _, b := range plan.Backoffs {
+		tx.PutBackoff(b)
+	}
+	settle(tx, plan, now, p)
+	taken := map[string]bool{}
+	for _, c := range tx.Claims() {
+		taken[c.Slot] = true
+	}
+	made := make([]negotiator.Match, 0, len(plan.Matches))
+	for _, m := range plan.Matches {
+		if !taken[m.Slot] && slotUnchanged(tx, m.Slot, seen.seq) && claimFor(tx, m, seen, now, p) {
+			taken[m.Slot] = true
+			made = append(made, m)
+		}
+	}
+	return made
+}
+
+// settle creates the records of submitters that took part for the first time,
+// and brings all others under a half-life that was changed.
+func settle(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
+	for _, s := range plan.Submitters {
+		if r, ok := tx.Submitter(s.Name); !ok {
+			tx.PutSubmitter(r.Settle(now, p))
+		}
+	}
+	for _, r := range tx.Submitters() {
+		if r.HalfLife != p.HalfLife {
+			tx.PutSubmitter(r.Settle(now, p))
+		}
+	}
+}
+
+// slotUnchanged tells whether the slot's ad is the one that the cycle saw. Ads
+// written by hand have no versions; whoever edits them during a cycle finds
+// the change respected by the next.
+func slotUnchanged(tx *spool.Tx, name string, seen uint64) bool {
+	s, ok := tx.Advertised(name)
+	return !ok || s.Seq <= seen
+}
+
+// claimFor makes the claim of one match, unless its job changed meanwhile.
+func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p accountant.Params) bool {
+	run, ok := tx.Run(m.Job)
+	if !ok || run.Seq > seen.seq && run.Seq != tx.Seq() {
+		return false
+	}
+	if _, claimed := tx.Claim(m.Job); claimed {
+		return false
+	}
+	j := job{tx, m.Job, run.Proc(m.Job.Proc)}
+	if j.status() != pool.Idle {
+		return false
+	}
+	attempt := j.int(pool.AttrNumJobMatches) + 1
+	tx.PutClaim(pool.Claim{
+		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Machine: seen.machines[m.Slot], Submitter: m.Submitter,
+		State: pool.Matched, Weight: m.Weight, MatchedAt: now,
+	})
+	j.set(pool.AttrNumJobMatches, classad.Int(attempt))
+	j.setTime(pool.AttrLastMatchTime, now)
+	charge(tx, m.Submitter, now, m.Weight, p)
+	return true
+}
+
+// GiveUp ends a match that no starter took up: the charge is given back and
+// the job may be matched again. A claim that is no longer Matched, or not
+// that attempt's, is left alone.
+func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) {
+	current, ok := tx.Claim(c.Job)
+	if !ok || current.Attempt != c.Attempt || current.State != pool.Matched {
+		return
+	}
+	release(tx, current, now, p)
+	tx.DropClaim(c.Job)
+}

@@ -1,0 +1,53 @@
+package operation
+
+import (
+	"fmt"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Outcome is what Remove did with a job.
+type Outcome int
+
+// What Remove may do.
+const (
+	RemovedNow Outcome = iota + 1 // the job has left the queue
+	Marked                        // it runs; its supervisor ends it
+	Already                       // it was marked before
+)
+
+// Remove takes a job out of the queue for the reason why. An idle or held one
+// leaves at once; a matched one too, and its charge is given back; the claim
+// of a running one turns to Vacating, which ends the charge, and its
+// supervisor ends it. The caller names the transaction.
+func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant.Params) (Outcome, error) {
+	ad, ok := tx.Job(id)
+	if !ok {
+		return 0, fmt.Errorf("job %v: not in the queue", id)
+	}
+	j := job{tx, id, ad}
+	if j.status() == pool.Removed {
+		return Already, nil
+	}
+	c, claimed := tx.Claim(id)
+	j.set(pool.AttrRemoveReason, classad.String(why))
+	j.setStatus(pool.Removed, now)
+	if claimed && c.State != pool.Matched {
+		release(tx, c, now, p)
+		if c.State == pool.RunningClaim {
+			c.State, c.VacateSince = pool.Vacating, now
+			tx.PutClaim(c)
+		}
+		return Marked, nil
+	}
+	if claimed {
+		release(tx, c, now, p)
+		tx.DropClaim(id)
+	}
+	tx.Leave(id, now)
+	return RemovedNow, nil
+}

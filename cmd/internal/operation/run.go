@@ -1,0 +1,119 @@
+package operation
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// ErrGone says that a claim is no longer what its supervisor was started for:
+// the job was removed, or the match was given up.
+var ErrGone = errors.New("the claim is gone")
+
+// holdFailedToStart is HTCondor's HoldReasonCode for a job that could not be
+// started.
+const holdFailedToStart = 6
+
+// Begin turns an attempt's claim from Matched to Running, at the time at,
+// under the supervisor with process id pid. It is committed before the job is
+// executed. ErrGone: the claim is no longer that attempt's, or no longer
+// Matched; nothing may be executed.
+func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p accountant.Params) error {
+	tx.Op("start", id.String())
+	c, ok := tx.Claim(id)
+	ad, there := tx.Job(id)
+	if !ok || !there || c.Attempt != attempt || c.State != pool.Matched {
+		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, ErrGone)
+	}
+	c.State, c.StartedAt, c.PID = pool.RunningClaim, at, pid
+	tx.PutClaim(c)
+	tx.DropBackoff(c.Slot)
+	j := job{tx, id, ad}
+	j.setStatus(pool.Running, at)
+	if !ad.Has(pool.AttrJobStartDate) {
+		j.setTime(pool.AttrJobStartDate, at)
+	}
+	j.setTime(pool.AttrCurrentStartDate, at)
+	j.set(pool.AttrNumJobStarts, classad.Int(j.int(pool.AttrNumJobStarts)+1))
+	j.set(pool.AttrRemoteHost, classad.String(c.Slot))
+	return nil
+}
+
+// Ending is how an attempt ended.
+type Ending struct {
+	// Lost is why the attempt counts for nothing and the job is idle again:
+	// its supervisor died, or had to give the slot back. Empty otherwise.
+	Lost string
+	// StartFailed is why the job could not be executed, after which it is held.
+	// Empty otherwise.
+	StartFailed string
+	// Signal is the signal that ended the job, 0 when it exited with Code.
+	Code, Signal int
+	// What the attempt used.
+	Wall, UserCPU, SysCPU time.Duration
+	MaxRSSKB              int64
+}
+
+// Finish ends a Running or Vacating claim at the time at. A job that ended by
+// itself is completed, one that was removed meanwhile is removed, and both
+// leave the queue; one that could not be started is held; otherwise the job
+// is idle again. ErrGone: the claim is no longer that attempt's; somebody else
+// has ended it.
+func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
+	tx.Op("finish", id.String())
+	c, ok := tx.Claim(id)
+	ad, there := tx.Job(id)
+	if !ok || !there || c.Attempt != attempt || c.State == pool.Matched {
+		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, ErrGone)
+	}
+	release(tx, c, at, p)
+	tx.DropClaim(id)
+	j := job{tx, id, ad}
+	j.used(how)
+	j.set(pool.AttrLastRemoteHost, classad.String(c.Slot))
+	tx.Set(id, pool.AttrRemoteHost, nil)
+	switch {
+	case j.status() == pool.Removed:
+		tx.Leave(id, at)
+	case how.StartFailed != "":
+		j.set(pool.AttrNumJobStarts, classad.Int(max(j.int(pool.AttrNumJobStarts)-1, 0)))
+		j.set(pool.AttrHoldReason, classad.String(how.StartFailed))
+		j.set(pool.AttrHoldReasonCode, classad.Int(holdFailedToStart))
+		j.setStatus(pool.Held, at)
+	case how.Lost != "" || c.State == pool.Vacating:
+		j.set(pool.AttrVacateReason, classad.String(how.Lost))
+		j.setTime(pool.AttrLastVacateTime, at)
+		j.setStatus(pool.Idle, at)
+	default:
+		j.complete(how, at)
+	}
+	return nil
+}
+
+// used adds what an attempt used to the job's totals.
+func (j job) used(how Ending) {
+	j.set(pool.AttrWallClock, classad.Real(j.real(pool.AttrWallClock)+how.Wall.Seconds()))
+	j.set(pool.AttrUserCPU, classad.Real(j.real(pool.AttrUserCPU)+how.UserCPU.Seconds()))
+	j.set(pool.AttrSysCPU, classad.Real(j.real(pool.AttrSysCPU)+how.SysCPU.Seconds()))
+	if how.MaxRSSKB > 0 {
+		j.set(pool.AttrResidentSetSize, classad.Int(how.MaxRSSKB))
+	}
+}
+
+// complete takes a job that ended by itself out of the queue.
+func (j job) complete(how Ending, at time.Time) {
+	j.set(pool.AttrExitBySignal, classad.Bool(how.Signal != 0))
+	if how.Signal != 0 {
+		j.set(pool.AttrExitSignal, classad.Int(int64(how.Signal)))
+	} else {
+		j.set(pool.AttrExitCode, classad.Int(int64(how.Code)))
+	}
+	j.setTime(pool.AttrCompletionDate, at)
+	j.setStatus(pool.Completed, at)
+	j.tx.Leave(j.id, at)
+}

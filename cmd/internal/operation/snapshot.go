@@ -1,0 +1,56 @@
+package operation
+
+import (
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Snapshot is what a negotiation cycle works on, and what it takes to apply
+// its plan later.
+type Snapshot struct {
+	Pool     negotiator.Pool
+	Bad      []error           // hand-written slot ads that could not be used, by file and line
+	seq      uint64            // the transaction that it was taken after
+	machines map[string]string // slot -> its Machine
+}
+
+// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs, all
+// submitters. The cycle has to be over before the view is.
+func TakeSnapshot(v *spool.View, domain string) Snapshot {
+	slots, bad := v.Slots()
+	s := Snapshot{Bad: bad, seq: v.Seq(), machines: make(map[string]string, len(slots))}
+	c := &classad.Context{}
+	for _, slot := range slots {
+		machine, ok := slot.Ad.EvalString(c, pool.AttrMachine)
+		if !ok {
+			machine = slot.Name
+		}
+		s.machines[slot.Name] = machine
+	}
+	s.Pool = negotiator.Pool{
+		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain),
+		Submitters: v.Submitters(), Backoffs: v.Backoffs(),
+	}
+	return s
+}
+
+// idleJobs returns the runs of idle procs. Some may have a claim already,
+// which the cycle sees for itself.
+func idleJobs(v *spool.View, domain string) []negotiator.Job {
+	var jobs []negotiator.Job
+	c := &classad.Context{}
+	for _, cluster := range v.Clusters() {
+		for _, run := range cluster.Runs {
+			if status, ok := run.Ad.EvalInt(c, pool.AttrJobStatus); !ok || pool.Status(status) != pool.Idle {
+				continue
+			}
+			jobs = append(jobs, negotiator.Job{
+				First: pool.JobID{Cluster: cluster.ID, Proc: run.First}, Count: run.Count(),
+				Submitter: Submitter(run.Ad, domain), Ad: run.Proc(run.First),
+			})
+		}
+	}
+	return jobs
+}

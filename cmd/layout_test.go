@@ -1,0 +1,81 @@
+package cmd
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layout says which of our packages each of ours may import; docs/design.md
+// has the picture. Whoever adds an arrow adds it here, and thinks about it.
+var layout = map[string][]string{
+	"lib/accountant": nil,
+	"lib/classad":    nil,
+	"lib/nearest":    nil,
+	"lib/config":     {"lib/nearest"},
+	"lib/jobargs":    {"lib/classad", "lib/pool"},
+	"lib/pool":       {"lib/accountant", "lib/classad"},
+	"lib/jobprio":    {"lib/classad", "lib/pool"},
+	"lib/launch":     {"lib/classad", "lib/jobargs", "lib/pool"},
+	"lib/negotiator": {"lib/accountant", "lib/classad", "lib/jobprio", "lib/pool"},
+	"lib/submitfile": {"lib/accountant", "lib/classad", "lib/jobargs", "lib/nearest", "lib/pool"},
+	"lib/userlog":    {"lib/pool"},
+	"spool":          {"lib/accountant", "lib/classad", "lib/pool"},
+}
+
+// worldly are the packages in lib whose job is files, processes or the clock.
+var worldly = []string{"lib/config", "lib/launch", "lib/userlog"}
+
+// TestLayout holds the imports to the layout, and lib to its purity.
+func TestLayout(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "fairspool/lib/...", "fairspool/spool").CombinedOutput()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, out)
+	}
+	for _, line := range strings.Split(strings.TrimSpace(string(out)), "\n") {
+		fields := strings.Fields(line)
+		name := strings.TrimPrefix(fields[0], "fairspool/")
+		may, ok := layout[name]
+		if !ok {
+			t.Errorf("%s: not in the layout", name)
+		}
+		for _, i := range fields[1:] {
+			ours, is := strings.CutPrefix(i, "fairspool/")
+			if is && !slices.Contains(may, ours) {
+				t.Errorf("%s imports %s, which the layout does not allow", name, ours)
+			}
+			if pure(name) && slices.Contains([]string{"os", "os/exec", "os/user", "net", "syscall", "math/rand", "math/rand/v2"}, i) {
+				t.Errorf("%s imports %s, but knows nothing of the outside world", name, i)
+			}
+		}
+	}
+}
+
+// TestNoClock holds that only those read the clock whose job it is.
+func TestNoClock(t *testing.T) {
+	for name := range layout {
+		if !pure(name) {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join("..", name, "*.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, f := range files {
+			text, err := os.ReadFile(f)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !strings.HasSuffix(f, "_test.go") && strings.Contains(string(text), "time.Now(") {
+				t.Errorf("%s reads the clock", f)
+			}
+		}
+	}
+}
+
+func pure(name string) bool {
+	return strings.HasPrefix(name, "lib/") && !slices.Contains(worldly, name)
+}

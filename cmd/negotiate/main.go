@@ -1,0 +1,83 @@
+// Negotiate runs one negotiation cycle.
+package main
+
+import (
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/negotiator"
+	"fairspool/spool"
+)
+
+func main() { cmdline.Main(command()) }
+
+func command() cmdline.Command {
+	return cmdline.Command{
+		Name: "negotiate", Brief: "match idle jobs with free slots, once",
+		Synopsis: []string{"[-dry-run] [-json | -q] [options]"},
+		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
+
+The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.`,
+		Flags: []cmdline.Flag{
+			{Name: "dry-run", Help: "say what would be matched, and change nothing"},
+			{Name: "json", Help: "print the report as JSON"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "a crontab's line", Line: "negotiate -q"},
+			{Does: "who would get what", Line: "negotiate -dry-run"},
+			{Does: "why is my job not starting", Line: "negotiate -dry-run -json"},
+		},
+		Run: run,
+	}
+}
+
+// run is the whole cycle: read, decide, write, tell.
+func run(c *cmdline.Call) error {
+	if len(c.Args) > 0 {
+		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
+	}
+	if _, err := c.One("json", "q"); err != nil {
+		return err
+	}
+	cfg, err := settings(c.Config)
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	if c.Has("dry-run") {
+		plan, _, err := decide(c, s, cfg)
+		if err != nil {
+			return err
+		}
+		return tell(c, s, plan)
+	}
+	return s.Negotiating(func() error {
+		plan, seen, err := decide(c, s, cfg)
+		if err != nil {
+			return err
+		}
+		if err := s.Update(func(tx *spool.Tx) error {
+			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
+			return nil
+		}); err != nil {
+			return err
+		}
+		return tell(c, s, plan)
+	})
+}
+
+// decide computes the cycle's plan on a snapshot of the spool.
+func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
+	err = s.View(func(v *spool.View) error {
+		seen = operation.TakeSnapshot(v, s.Domain())
+		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
+		return nil
+	})
+	for _, bad := range seen.Bad {
+		c.Warn("%v", bad)
+	}
+	return plan, seen, err
+}

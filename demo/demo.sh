@@ -1,0 +1,78 @@
+#!/bin/sh
+# A pool from beginning to end in a throwaway spool: three users share this
+# machine's slots and a pool of 34 more, which exist on paper only. What is
+# matched here really runs, and its output is checked. Policy time is played,
+# ten minutes from one cycle to the next.
+set -eu
+here=$(cd "$(dirname "$0")" && pwd)
+PATH=$here/../bin:$PATH
+scratch=$(mktemp -d "${TMPDIR:-/tmp}/fairspool-demo.XXXXXX")
+trap 'rm -rf "$scratch"' EXIT
+results=$scratch/results
+mkdir "$results"
+export FAIRSPOOL_DIR=$scratch/spool FAIRSPOOL_CONFIG=$scratch/fairspool.toml
+cat >"$FAIRSPOOL_CONFIG" <<TOML
+UID_DOMAIN = "example.org"
+PRIORITY_HALFLIFE = 7200
+TOML
+FAIRSPOOL_NOW=1900000000
+export FAIRSPOOL_NOW
+
+say() { printf '\n== %s\n' "$*"; }
+run() { printf '$ %s\n' "$*"; "$@"; }
+later() { FAIRSPOOL_NOW=$((FAIRSPOOL_NOW + $1)); }
+
+say "The pool: this machine's slots, and 34 of other machines"
+run slots detect
+sh "$here/pool.sh" >"$scratch/pool.ads"
+run slots advertise "$scratch/pool.ads"
+run slots list | head -n 8
+
+say "Three users; bob's priority factor is 2, carol's is 4 (lower is better)"
+run userprio -setfactor bob@example.org 2
+run userprio -setfactor carol@example.org 4
+for user in alice bob carol; do
+  (echo "results = $results"; cat "$here/$user.sub") | submit -owner $user -
+done
+run userprio -allusers
+run qstat
+
+say "One cycle: 36 slots are divided inversely to the effective priorities"
+run negotiate
+run qstat | head -n 8
+run userprio
+
+say "The starter runs what was matched on this machine"
+run starter -wait
+
+say "Cycles and starter passes, ten minutes of policy time apart, until all has run here"
+passes=0
+matched=$(slots list -af Name | grep -c "@$(uname -n)\$" || true)
+while [ -n "$(qstat -af ClusterId)" ]; do
+  passes=$((passes + 1))
+  later 600
+  if [ $passes = 3 ]; then
+    run userprio
+    run qstat | head -n 8
+    say "The other machines go; their jobs come back and run here"
+    run slots withdraw -f $(slots list -af Name | grep -v "@$(uname -n)\$")
+  fi
+  negotiate -q
+  starter -q -wait
+  if [ $passes -gt 400 ]; then echo "demo: the queue does not get empty" >&2; qstat >&2; exit 1; fi
+done
+echo "$passes passes on $matched slots; the queue is empty."
+run qstat
+run userprio -all
+
+say "The output of every job"
+bad=0
+check() { [ "$(cat "$results/$1" 2>&1)" = "$2" ] || { echo "demo: $1: $(cat "$results/$1" 2>&1), want $2" >&2; bad=1; }; }
+i=0
+while [ $i -lt 60 ]; do check alice.$i "alice $i $((i * i))"; i=$((i + 1)); done
+i=0
+while [ $i -lt 40 ]; do check bob.$i "bob $i $((i + 1000))"; i=$((i + 1)); done
+i=0
+while [ $i -lt 20 ]; do check carol.$i "carol $i ok"; i=$((i + 1)); done
+[ $bad = 0 ] || exit 1
+echo "120 jobs of 3 users ran, and every one wrote what it should."
