@@ -6,6 +6,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 )
 
@@ -13,6 +14,10 @@ import (
 func settings(cfg *config.Config) (negotiator.Config, error) {
 	n := negotiator.Config{
 		Params: operation.Params(cfg), UseSlotWeights: cfg.UseSlotWeights, RequestClaimTimeout: cfg.RequestClaimTimeout,
+	}
+	var err error
+	if n.JobOrder, err = jobprio.Named(cfg.JobPriorityPolicy); err != nil {
+		return n, fmt.Errorf("%s: JOB_PRIORITY_POLICY: %w", cfg.Where("JOB_PRIORITY_POLICY"), err)
 	}
 	for _, e := range []struct {
 		name, text string

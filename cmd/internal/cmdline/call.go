@@ -1,0 +1,194 @@
+package cmdline
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"fairspool/lib/config"
+	"fairspool/spool"
+)
+
+// Call is one run of a command: what it was given, and where it writes.
+type Call struct {
+	Name string   // the command's
+	Args []string // without flags
+	// Stdout is buffered until the command has ended; Stderr is not.
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+	// Now is the policy time, in the local time zone: -now, or the clock's at
+	// the start.
+	Now    time.Time
+	Config *config.Config
+
+	flags    map[string][]occurrence
+	dir      string // -spool, or nothing
+	lockWait time.Duration
+	handOn   map[string]string // see Common
+	spool    *spool.Spool
+}
+
+func newCall(c Command, x *cli.Context) (*Call, error) {
+	call := &Call{
+		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
+		Now: time.Now(), flags: given(c, x), dir: value(x, "spool"), lockWait: defaultLockWait,
+		handOn: toHandOn(x),
+	}
+	if x.IsSet("now") {
+		t, err := ParseTime(value(x, "now"))
+		if err != nil {
+			return nil, Usagef("-now: %v", err)
+		}
+		call.Now = t
+	}
+	if x.IsSet("lock-wait") {
+		d, err := parseSeconds(value(x, "lock-wait"))
+		if err != nil {
+			return nil, Usagef("-lock-wait: %v", err)
+		}
+		call.lockWait = d
+	}
+	cfg, err := loadConfig(value(x, "config"))
+	if err != nil {
+		return nil, err
+	}
+	call.Config = &cfg
+	return call, nil
+}
+
+// value returns the argument of a common flag, or its variable's.
+func value(x *cli.Context, flag string) string { return strings.Trim(x.String(flag), apart) }
+
+// Has tells whether the flag was given.
+func (c *Call) Has(flag string) bool { return len(c.flags[flag]) > 0 }
+
+// Values returns the arguments of the flag's last occurrence, none without.
+func (c *Call) Values(flag string) []string {
+	if all := c.flags[flag]; len(all) > 0 {
+		return all[len(all)-1].args
+	}
+	return nil
+}
+
+// Value returns the first argument of the flag's last occurrence, empty
+// without one.
+func (c *Call) Value(flag string) string {
+	if v := c.Values(flag); len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// All returns the arguments of every occurrence of the flag.
+func (c *Call) All(flag string) [][]string {
+	var all [][]string
+	for _, o := range c.flags[flag] {
+		all = append(all, o.args)
+	}
+	return all
+}
+
+// Letters returns the option letters behind the colon of the flag's last
+// occurrence.
+func (c *Call) Letters(flag string) string {
+	if all := c.flags[flag]; len(all) > 0 {
+		return all[len(all)-1].letters
+	}
+	return ""
+}
+
+// One returns which of the flags was given, empty for none, and a usage error
+// when two were.
+func (c *Call) One(flags ...string) (string, error) {
+	one := ""
+	for _, f := range flags {
+		switch {
+		case !c.Has(f):
+		case one != "":
+			return "", Usagef("-%s and -%s: only one of them at a time", one, f)
+		default:
+			one = f
+		}
+	}
+	return one, nil
+}
+
+// LockWait returns how long the command may wait for a locked spool.
+func (c *Call) LockWait() time.Duration { return c.lockWait }
+
+// Spool returns the spool: that of -spool or FAIRSPOOL_DIR, else SPOOL of the
+// configuration, else the default place. It is opened, and made where there is
+// none, the first time; it is closed when the command has ended.
+func (c *Call) Spool() (*spool.Spool, error) {
+	if c.spool != nil {
+		return c.spool, nil
+	}
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return nil, err
+	}
+	s, err := spool.Open(dir, spool.Options{
+		Program:      c.Name,
+		UIDDomain:    c.Config.UIDDomain,
+		LockWait:     c.lockWait,
+		AllowNetwork: c.Config.AllowNetworkSpool,
+		Now:          c.Now,
+		Warn:         func(message string) { c.Warn("%s", message) },
+	})
+	if err != nil {
+		return nil, err
+	}
+	c.spool = s
+	return s, nil
+}
+
+func (c *Call) close() error {
+	if c.spool == nil {
+		return nil
+	}
+	return c.spool.Close()
+}
+
+// Warn writes one line of bad news to standard error: `name: message`.
+func (c *Call) Warn(format string, args ...any) {
+	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(fmt.Sprintf(format, args...)))
+}
+
+// JSON writes v to standard output, indented by two blanks, with a newline at
+// the end.
+func (c *Call) JSON(v any) error {
+	e := json.NewEncoder(c.Stdout)
+	e.SetEscapeHTML(false)
+	e.SetIndent("", "  ")
+	return e.Encode(v)
+}
+
+// Hostname returns the name of this machine: NETWORK_HOSTNAME of the
+// configuration, else the host's own.
+func (c *Call) Hostname() (string, error) {
+	if c.Config.Hostname != "" {
+		return c.Config.Hostname, nil
+	}
+	return os.Hostname()
+}
+
+const (
+	// defaultLockWait outlasts the longest that a writer keeps the lock.
+	defaultLockWait = time.Minute
+	// maxLockWait is a day, in seconds.
+	maxLockWait = 86400
+)
+
+func parseSeconds(text string) (time.Duration, error) {
+	f, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(f >= 0 && f <= maxLockWait) {
+		return 0, fmt.Errorf("%q: want a number of seconds from 0 to %d", text, maxLockWait)
+	}
+	return time.Duration(f * float64(time.Second)), nil
+}

@@ -1,0 +1,265 @@
+package cmdline
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairspool/spool"
+)
+
+func execute(run func(*Call) error, args ...string) (status int, out, bad string) {
+	var o, b bytes.Buffer
+	status = Execute(toy(run), args, strings.NewReader(""), &o, &b)
+	return status, o.String(), b.String()
+}
+
+// alone points everything that a command looks at into a folder of the test's.
+func alone(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("FAIRSPOOL_CONFIG", "")
+	t.Setenv("FAIRSPOOL_DIR", "")
+	t.Setenv("FAIRSPOOL_NOW", "")
+	t.Setenv("HOME", dir)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(dir, "config"))
+	t.Setenv("XDG_STATE_HOME", filepath.Join(dir, "state"))
+	return dir
+}
+
+func TestExitStatus(t *testing.T) {
+	alone(t)
+	for _, c := range []struct {
+		err    error
+		status int
+		bad    string
+	}{
+		{nil, 0, ""},
+		{errors.New("jobs: no\nsuch"), 1, "toy: jobs: no\\nsuch\n"},
+		{Usagef("want %d", 2), 2, "toy: want 2\n"},
+		{fmt.Errorf("%w for long", spool.ErrLocked), 75, "toy: the spool is locked for long\n"},
+		{ErrReported, 1, ""},
+		{syscall.EPIPE, 1, ""},
+	} {
+		status, _, bad := execute(func(*Call) error { return c.err })
+		if status != c.status || bad != c.bad {
+			t.Errorf("exit for %v = %d, %q, want %d, %q", c.err, status, bad, c.status, c.bad)
+		}
+	}
+}
+
+type broken struct{ err error }
+
+func (b broken) Write([]byte) (int, error) { return 0, b.err }
+
+func TestLostOutput(t *testing.T) {
+	alone(t)
+	for _, c := range []struct {
+		err error
+		bad string
+	}{
+		{syscall.ENOSPC, "toy: standard output: no space left on device\n"},
+		{syscall.EPIPE, ""},
+	} {
+		for _, n := range []int{1, 1 << 16} {
+			var bad bytes.Buffer
+			status := Execute(toy(func(c *Call) error {
+				fmt.Fprint(c.Stdout, strings.Repeat("x", n))
+				return nil
+			}), nil, nil, broken{c.err}, &bad)
+			if status != 1 || bad.String() != c.bad {
+				t.Errorf("output of %d bytes lost to %v = %d, %q, want 1, %q", n, c.err, status, bad.String(), c.bad)
+			}
+		}
+	}
+}
+
+func TestHelpAndVersion(t *testing.T) {
+	alone(t)
+	t.Setenv("FAIRSPOOL_CONFIG", "/nowhere/at/all")
+	status, out, bad := execute(nil, "x", "-help")
+	if status != 0 || bad != "" {
+		t.Errorf("-help = %d, %q, want 0", status, bad)
+	}
+	for _, want := range []string{
+		"toy - try flags\n", "usage: toy [options] [ARG...]\n", "A command for tests.\n",
+		"  -setprio USER RUP (-s)\n", "  -setfactor USER FACTOR (-setf)\n", "  -delete USER (-del)\n",
+		"  -u USER (-user)\n", "  -af[:lh,] ATTR...\n", "  +N, -N\n", "  -lock-wait SECONDS\n", "    toy -all\n",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("-help lacks %q:\n%s", want, out)
+		}
+	}
+	if strings.Contains(out, "duration") {
+		t.Errorf("-help lists a refused flag:\n%s", out)
+	}
+	status, out, _ = execute(nil, "-version")
+	if want := "toy fairspool " + Version; status != 0 || !strings.HasPrefix(out, want) {
+		t.Errorf("-version = %d, %q, want %q", status, out, want)
+	}
+}
+
+func TestNow(t *testing.T) {
+	alone(t)
+	now := func(args ...string) (got time.Time) {
+		execute(func(c *Call) error { got = c.Now; return nil }, args...)
+		return got
+	}
+	if got := now("-now", "1795248000.25"); !got.Equal(time.UnixMilli(1795248000250)) {
+		t.Errorf("-now = %v", got)
+	}
+	before := time.Now()
+	if got := now(); got.Before(before) || got.After(time.Now()) {
+		t.Errorf("now without -now = %v, want the clock's", got)
+	}
+	t.Setenv("FAIRSPOOL_NOW", "2026-11-21T08:00:00+02:00")
+	if got := now(); !got.Equal(time.Unix(1795240800, 0)) {
+		t.Errorf("FAIRSPOOL_NOW = %v, %d", got, got.Unix())
+	}
+	if got := now("-now", "5"); !got.Equal(time.Unix(5, 0)) {
+		t.Errorf("-now over FAIRSPOOL_NOW = %v", got)
+	}
+}
+
+func TestParseTime(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want time.Time
+	}{
+		{"0", time.Unix(0, 0)},
+		{"1795248000", time.Unix(1795248000, 0)},
+		{"1795248000.123456789", time.Unix(1795248000, 123456789)},
+		{"1.5", time.Unix(1, 5e8)},
+		{"1970-01-01T00:00:01.5Z", time.Unix(1, 5e8)},
+	} {
+		if got, err := ParseTime(c.text); err != nil || !got.Equal(c.want) {
+			t.Errorf("ParseTime(%q) = %v, %v, want %v", c.text, got, err, c.want)
+		}
+	}
+	for _, text := range []string{"", "-5", "+5", "1e9", "nan", "1.", ".5", "1.1234567891", "1.+5", "253402300800", "99999999999999999999", "1969-12-31T23:59:59Z", "2026-11-21"} {
+		if got, err := ParseTime(text); err == nil {
+			t.Errorf("ParseTime(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+func TestDuration(t *testing.T) {
+	for _, c := range []struct {
+		d    time.Duration
+		want string
+	}{
+		{0, "0+00:00:00"}, {59*time.Second + 999*time.Millisecond, "0+00:00:59"}, {90061 * time.Second, "1+01:01:01"},
+		{-90061 * time.Second, "-1+01:01:01"}, {400 * 24 * time.Hour, "400+00:00:00"},
+	} {
+		if got := Duration(c.d); got != c.want {
+			t.Errorf("Duration(%v) = %q, want %q", c.d, got, c.want)
+		}
+	}
+}
+
+func TestPlaces(t *testing.T) {
+	dir := alone(t)
+	file := func(path, text string) string {
+		path = filepath.Join(dir, path)
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	place := func(args ...string) (got string) {
+		status, _, bad := execute(func(c *Call) error {
+			d, err := c.SpoolDir()
+			got = d
+			return err
+		}, args...)
+		if status != 0 {
+			return bad
+		}
+		return got
+	}
+	if got := place(); got != systemSpool && got != filepath.Join(dir, "state", "fairspool") {
+		t.Errorf("default spool = %q", got)
+	}
+	file("config/fairspool/fairspool.toml", `SPOOL = "/in/xdg"`)
+	if _, err := os.Stat(systemConfig); err != nil {
+		if got := place(); got != "/in/xdg" {
+			t.Errorf("spool of the user's configuration = %q", got)
+		}
+	}
+	named := file("named.toml", `SPOOL = "/in/named"`)
+	t.Setenv("FAIRSPOOL_CONFIG", named)
+	if got := place(); got != "/in/named" {
+		t.Errorf("spool of FAIRSPOOL_CONFIG = %q", got)
+	}
+	if got := place("-config", file("other.toml", `SPOOL = "/in/other"`)); got != "/in/other" {
+		t.Errorf("spool of -config = %q", got)
+	}
+	t.Setenv("FAIRSPOOL_DIR", "/in/variable")
+	if got := place(); got != "/in/variable" {
+		t.Errorf("spool of FAIRSPOOL_DIR = %q", got)
+	}
+	if got := place("-spool", "/in/flag"); got != "/in/flag" {
+		t.Errorf("spool of -spool = %q", got)
+	}
+	if got, want := place("-config", "/no/such/file"), "toy: configuration /no/such/file: no such file or directory\n"; got != want {
+		t.Errorf("-config without a file = %q, want %q", got, want)
+	}
+	bad := file("bad.toml", "x = \n")
+	if got, want := place("-config", bad), "toy: "+bad+":1: "; !strings.HasPrefix(got, want) {
+		t.Errorf("-config with a bad file = %q, want %q", got, want)
+	}
+}
+
+func TestUsable(t *testing.T) {
+	dir := t.TempDir()
+	if !usable(dir) || !usable(filepath.Join(dir, "new")) {
+		t.Errorf("usable(own folder) = false, want true")
+	}
+	if usable(filepath.Join(dir, "no", "where")) {
+		t.Errorf("usable(folder in no folder) = true, want false")
+	}
+}
+
+func TestTableAndJSON(t *testing.T) {
+	alone(t)
+	_, out, _ := execute(func(c *Call) error {
+		columns := []Column{{Head: "Name"}, {Head: "Cpus", Right: true}}
+		if err := c.Table(columns, [][]string{{"slot1@a", "1"}, {"s", "16"}}); err != nil {
+			return err
+		}
+		return c.Table(columns, nil)
+	})
+	if want := "Name     Cpus\nslot1@a     1\ns          16\n"; out != want {
+		t.Errorf("Table = %q, want %q", out, want)
+	}
+	_, out, _ = execute(func(c *Call) error { return c.JSON(map[string]string{"a": "<&>"}) })
+	if want := "{\n  \"a\": \"<&>\"\n}\n"; out != want {
+		t.Errorf("JSON = %q, want %q", out, want)
+	}
+}
+
+func TestOne(t *testing.T) {
+	alone(t)
+	for _, c := range []struct {
+		args []string
+		want string
+	}{
+		{nil, ""}, {[]string{"-all"}, "all"},
+		{[]string{"-all", "-u", "x"}, "toy: -all and -u: only one of them at a time\n"},
+	} {
+		var got string
+		_, _, bad := execute(func(c *Call) (err error) { got, err = c.One("all", "u"); return err }, c.args...)
+		if got+bad != c.want {
+			t.Errorf("One of %v = %q, want %q", c.args, got+bad, c.want)
+		}
+	}
+}

@@ -1,0 +1,121 @@
+package cmdline
+
+import (
+	"slices"
+	"strings"
+)
+
+// Command describes one command of fairspool.
+type Command struct {
+	// Name is what the user types; Brief says what it does, in a few words
+	// without a full stop: "put jobs into the queue".
+	Name, Brief string
+	// Synopsis is one line for each form of the command, without its name:
+	// "[options] FILE|-".
+	Synopsis []string
+	// About is a few plain sentences for -help. Blank lines part paragraphs.
+	About string
+	// Flags are the command's own flags. The order counts: an abbreviation
+	// means the first flag that it fits.
+	Flags    []Flag
+	Examples []Example
+	// Number, if not empty, is the flag that takes a sign followed by digits:
+	// with "adjust", +5 means -adjust +5 and -5 means -adjust -5.
+	Number string
+	// Run does the work. What it returns is printed as `name: error`.
+	Run func(*Call) error
+}
+
+// Flag is one flag of a command.
+type Flag struct {
+	// Name is the full name, without dash; Aliases are other full names.
+	Name    string
+	Aliases []string
+	// Args names the flag's own arguments; none make it a switch. A last one
+	// that ends in "..." takes one or more, up to the next flag.
+	Args []string
+	// Min is the length of the shortest abbreviation of Name, 0 if it has to be
+	// spelled in full. Behind two dashes every flag has to be.
+	Min int
+	// Repeat permits the flag more than once.
+	Repeat bool
+	// Letters are the option letters that may follow the name and a colon, as
+	// in -af:lh; none: no colon.
+	Letters string
+	// Help says what the flag does, in a sentence without a full stop.
+	Help string
+	// Refused flags are those of the manuals that this version does not
+	// serve. They are refused by name, and neither help nor manual pages list
+	// them.
+	Refused bool
+}
+
+// Example is one line of the examples in -help.
+type Example struct {
+	Does string // what the line does, as a phrase
+	Line string // the whole command line
+}
+
+// common are the flags that every command has. They are never abbreviated.
+var common = []Flag{
+	{Name: "config", Args: []string{"FILE"}, Help: "read the configuration from FILE (also FAIRSPOOL_CONFIG)"},
+	{Name: "spool", Args: []string{"DIR"}, Help: "use the spool in DIR (also FAIRSPOOL_DIR)"},
+	{Name: "now", Args: []string{"TIME"}, Help: "act as of TIME, Unix seconds or RFC 3339 (also FAIRSPOOL_NOW)"},
+	{Name: "lock-wait", Args: []string{"SECONDS"}, Help: "wait so long at most for a locked spool (default 60)"},
+	{Name: "help", Help: "show this help and exit"},
+	{Name: "version", Help: "show the version and exit"},
+}
+
+// environment names the variables behind common flags.
+var environment = map[string]string{"config": "FAIRSPOOL_CONFIG", "spool": "FAIRSPOOL_DIR", "now": "FAIRSPOOL_NOW"}
+
+// AllFlags returns every flag that the command serves: its own, then the
+// common ones.
+func (c Command) AllFlags() []Flag {
+	var all []Flag
+	for _, f := range c.Flags {
+		if !f.Refused {
+			all = append(all, f)
+		}
+	}
+	return append(all, common...)
+}
+
+// find returns the flag that a name from the command line means. Full names
+// come first, then abbreviations in the order of the table.
+func (c Command) find(name string, full bool) (Flag, bool) {
+	for _, list := range [2][]Flag{c.Flags, common} {
+		for _, f := range list {
+			if f.Name == name || slices.Contains(f.Aliases, name) {
+				return f, true
+			}
+		}
+	}
+	if full {
+		return Flag{}, false
+	}
+	for _, f := range c.Flags {
+		if f.Min > 0 && len(name) >= f.Min && strings.HasPrefix(f.Name, name) {
+			return f, true
+		}
+	}
+	return Flag{}, false
+}
+
+// shortest returns the shortest text that means f, which may be its name.
+func (c Command) shortest(f Flag) string {
+	if f.Min == 0 {
+		return f.Name
+	}
+	for n := f.Min; n < len(f.Name); n++ {
+		if g, ok := c.find(f.Name[:n], false); ok && g.Name == f.Name {
+			return f.Name[:n]
+		}
+	}
+	return f.Name
+}
+
+// variadic tells whether the last argument of the flag may be repeated.
+func (f Flag) variadic() bool {
+	return len(f.Args) > 0 && strings.HasSuffix(f.Args[len(f.Args)-1], "...")
+}

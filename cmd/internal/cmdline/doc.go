@@ -1,0 +1,32 @@
+// Package cmdline is what all commands of fairspool share: how flags are
+// written, the common flags, where the configuration and the spool are, the
+// time that a command acts at, help, tables, JSON, messages and exit status.
+//
+// A command is a value of type Command with a function to run. Main turns it
+// into a process:
+//
+//	func main() { cmdline.Main(command()) }
+//
+// # Flags
+//
+// Flags look as in the manuals of HTCondor and Grid Engine: one dash or two,
+// before, between or behind the arguments, some with several arguments of
+// their own, some that may be abbreviated. `--` ends them. A tokenizer of our
+// own (tokens.go) brings them into the one form that urfave/cli takes.
+//
+// # Terminal output
+//
+// Good news goes to standard output and is buffered; bad news goes to standard
+// error at once, as `command: what: why`, in lower case, without a full stop,
+// on one line. Output that could not be written is bad news too, save when
+// the reader has gone away.
+//
+// # Exit status
+//
+//	0   done
+//	1   not done
+//	2   the command line was wrong
+//	75  the spool stayed locked longer than -lock-wait
+//
+// The package knows of no job, slot or submitter.
+package cmdline

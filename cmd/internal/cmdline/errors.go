@@ -1,0 +1,57 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"syscall"
+
+	"fairspool/spool"
+)
+
+// The exit statuses of every command.
+const (
+	exitDone   = 0
+	exitFailed = 1
+	exitUsage  = 2
+	exitLocked = 75 // EX_TEMPFAIL: cron may simply try again
+)
+
+// ErrReported makes a command fail without another word: Run has told on
+// standard error what is wrong.
+var ErrReported = errors.New("reported already")
+
+type usageError struct{ msg string }
+
+func (e *usageError) Error() string { return e.msg }
+
+// Usagef returns an error about how the command was called: exit status 2.
+func Usagef(format string, args ...any) error {
+	return &usageError{fmt.Sprintf(format, args...)}
+}
+
+// report tells of err on w, in the name of a command, and returns the exit
+// status for it.
+func report(w io.Writer, name string, err error) int {
+	var usage *usageError
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.Is(err, ErrReported), errors.Is(err, syscall.EPIPE):
+		return exitFailed
+	}
+	fmt.Fprintf(w, "%s: %s\n", name, oneLine(err.Error()))
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.Is(err, spool.ErrLocked):
+		return exitLocked
+	}
+	return exitFailed
+}
+
+// oneLine keeps a message on one line whatever it quotes.
+func oneLine(s string) string {
+	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(strings.TrimRight(s, "\n"))
+}

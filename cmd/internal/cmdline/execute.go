@@ -1,0 +1,136 @@
+package cmdline
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Main runs the command with the process's arguments and streams, and exits.
+func Main(c Command) {
+	os.Exit(Execute(c, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}
+
+// Execute runs the command with args, which leave out the program's name, and
+// returns its exit status. Beyond the streams it uses the environment that
+// the common flags name, the clock when no -now is given, and the files of
+// configuration and spool.
+func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	out := &output{buffer: bufio.NewWriter(stdout), to: stdout}
+	err := run(c, args, stdin, out, stderr)
+	status := report(stderr, c.Name, err)
+	if e := out.flush(); e != nil && status == exitDone {
+		status = report(stderr, c.Name, fmt.Errorf("standard output: %w", e))
+	}
+	return status
+}
+
+func run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	flags, args, err := c.tokens(args)
+	if err != nil {
+		return err
+	}
+	if err := once(flags); err != nil {
+		return err
+	}
+	if has(flags, "help") {
+		return c.help(stdout)
+	}
+	if has(flags, "version") {
+		_, err := fmt.Fprintf(stdout, "%s fairspool %s\n", c.Name, version())
+		return err
+	}
+	line := []string{c.Name}
+	for _, o := range flags {
+		line = append(line, o.text())
+	}
+	line = append(append(line, "--"), args...)
+
+	app := cli.NewApp()
+	app.Name, app.Usage = c.Name, c.Brief
+	app.HideHelp, app.HideVersion = true, true
+	app.DisableSliceFlagSeparator = true
+	app.Reader, app.Writer, app.ErrWriter = stdin, stdout, stderr
+	app.ExitErrHandler = func(*cli.Context, error) {}
+	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return Usagef("%v", err) }
+	for _, f := range c.Flags {
+		if !f.Refused {
+			app.Flags = append(app.Flags, own(f))
+		}
+	}
+	for _, f := range common {
+		if len(f.Args) > 0 {
+			app.Flags = append(app.Flags, shared(f))
+		}
+	}
+	app.Action = func(x *cli.Context) error { return act(c, x) }
+	return app.Run(line)
+}
+
+func has(flags []occurrence, name string) bool {
+	return slices.ContainsFunc(flags, func(o occurrence) bool { return o.flag.Name == name })
+}
+
+// once refuses a flag that was given twice and may not be. A switch may.
+func once(flags []occurrence) error {
+	seen := map[string]bool{}
+	for _, o := range flags {
+		if seen[o.flag.Name] && !o.flag.Repeat && len(o.flag.Args) > 0 {
+			return Usagef("-%s: given twice", o.flag.Name)
+		}
+		seen[o.flag.Name] = true
+	}
+	return nil
+}
+
+// own returns a command's flag as urfave/cli has it.
+func own(f Flag) cli.Flag {
+	if len(f.Args) == 0 {
+		return &cli.BoolFlag{Name: f.Name, Usage: f.Help}
+	}
+	return &cli.StringSliceFlag{Name: f.Name, Usage: f.Help}
+}
+
+// shared returns a common flag as urfave/cli has it, with its variable.
+func shared(f Flag) cli.Flag {
+	s := &cli.StringFlag{Name: f.Name, Usage: f.Help}
+	// An empty variable is as good as none.
+	if v := environment[f.Name]; v != "" && os.Getenv(v) != "" {
+		s.EnvVars = []string{v}
+	}
+	return s
+}
+
+// act is the command behind its parsed flags.
+func act(c Command, x *cli.Context) error {
+	call, err := newCall(c, x)
+	if err != nil {
+		return err
+	}
+	err = c.Run(call)
+	if e := call.close(); err == nil {
+		err = e
+	}
+	return err
+}
+
+// given collects the occurrences of each of the command's own flags.
+func given(c Command, x *cli.Context) map[string][]occurrence {
+	all := map[string][]occurrence{}
+	for _, f := range c.Flags {
+		switch {
+		case f.Refused || !x.IsSet(f.Name):
+		case len(f.Args) == 0:
+			all[f.Name] = []occurrence{{flag: f}}
+		default:
+			for _, value := range x.StringSlice(f.Name) {
+				all[f.Name] = append(all[f.Name], occurrenceOf(f, value))
+			}
+		}
+	}
+	return all
+}

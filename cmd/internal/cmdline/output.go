@@ -1,0 +1,113 @@
+package cmdline
+
+import (
+	"bufio"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/jedib0t/go-pretty/v6/table"
+	"github.com/jedib0t/go-pretty/v6/text"
+	"golang.org/x/sys/unix"
+)
+
+// output is standard output: buffered, and keeping the first error, so that
+// a full disk is noticed even where nobody looks at each write.
+type output struct {
+	buffer *bufio.Writer
+	to     io.Writer
+	err    error
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	n, err := o.buffer.Write(p)
+	o.err = err
+	return n, err
+}
+
+// flush writes what is left and returns the first error of all writes.
+func (o *output) flush() error {
+	if o.err == nil {
+		o.err = o.buffer.Flush()
+	}
+	return o.err
+}
+
+// Flush writes out what the command has printed so far, for commands that go
+// on for a while.
+func (c *Call) Flush() error {
+	if o, ok := c.Stdout.(*output); ok {
+		return o.flush()
+	}
+	return nil
+}
+
+// coloured tells whether what is written to w may be coloured: w is a
+// terminal and NO_COLOR is not set.
+func coloured(w io.Writer) bool {
+	if o, ok := w.(*output); ok {
+		w = o.to
+	}
+	f, ok := w.(*os.File)
+	if !ok || os.Getenv("NO_COLOR") != "" {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// Column is one column of a table.
+type Column struct {
+	Head  string
+	Right bool // align to the right, as numbers are
+}
+
+// Table writes rows to standard output under a heading, columns two blanks
+// apart and as wide as they need to be. Without rows it writes nothing.
+func (c *Call) Table(columns []Column, rows [][]string) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	t := table.NewWriter()
+	t.SetStyle(plain(coloured(c.Stdout)))
+	head := make(table.Row, len(columns))
+	configs := make([]table.ColumnConfig, len(columns))
+	for i, col := range columns {
+		head[i] = col.Head
+		configs[i] = table.ColumnConfig{Number: i + 1}
+		if col.Right {
+			configs[i].Align, configs[i].AlignHeader = text.AlignRight, text.AlignRight
+		}
+	}
+	t.AppendHeader(head)
+	t.SetColumnConfigs(configs)
+	for _, r := range rows {
+		row := make(table.Row, len(r))
+		for i, cell := range r {
+			row[i] = cell
+		}
+		t.AppendRow(row)
+	}
+	for _, line := range strings.Split(t.Render(), "\n") {
+		if _, err := io.WriteString(c.Stdout, strings.TrimRight(line, " ")+"\n"); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plain is a table without lines, its heading bold where colours may be.
+func plain(colours bool) table.Style {
+	s := table.StyleDefault
+	s.Name = "plain"
+	s.Options = table.OptionsNoBordersAndSeparators
+	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
+	s.Format.Header = text.FormatDefault
+	if colours {
+		s.Color.Header = text.Colors{text.Bold}
+	}
+	return s
+}

@@ -1,0 +1,158 @@
+package cmdline
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// toy has a flag of every sort.
+func toy(run func(*Call) error) Command {
+	return Command{
+		Name: "toy", Brief: "try flags", Synopsis: []string{"[options] [ARG...]"},
+		About: "A command for tests.",
+		Flags: []Flag{
+			{Name: "setprio", Args: []string{"USER", "RUP"}, Min: 1, Help: "set"},
+			{Name: "setfactor", Args: []string{"USER", "FACTOR"}, Min: 1, Help: "set"},
+			{Name: "delete", Args: []string{"USER"}, Min: 3, Repeat: true, Help: "delete"},
+			{Name: "duration", Args: []string{"S"}, Min: 1, Refused: true},
+			{Name: "all", Min: 1, Help: "all"},
+			{Name: "u", Aliases: []string{"user"}, Args: []string{"USER"}, Help: "only USER"},
+			{Name: "af", Args: []string{"ATTR..."}, Letters: "lh,", Help: "attributes"},
+			{Name: "adjust", Args: []string{"N"}, Help: "adjust"},
+		},
+		Number:   "adjust",
+		Examples: []Example{{"everything", "toy -all"}},
+		Run:      run,
+	}
+}
+
+// seen runs toy and returns what its Run saw, or its message and status.
+func seen(args ...string) string {
+	var out, bad bytes.Buffer
+	status := Execute(toy(func(c *Call) error {
+		var parts []string
+		for _, f := range toy(nil).AllFlags() {
+			if !c.Has(f.Name) {
+				continue
+			}
+			s := f.Name
+			if l := c.Letters(f.Name); l != "" {
+				s += ":" + l
+			}
+			if len(f.Args) > 0 {
+				s += fmt.Sprint(c.All(f.Name))
+			}
+			parts = append(parts, s)
+		}
+		fmt.Fprintf(c.Stdout, "%s %q", strings.Join(parts, " "), c.Args)
+		return nil
+	}), args, nil, &out, &bad)
+	if status != 0 {
+		return fmt.Sprintf("%d %s", status, strings.TrimSuffix(bad.String(), "\n"))
+	}
+	return out.String()
+}
+
+func TestFlags(t *testing.T) {
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	for _, c := range []struct{ line, want string }{
+		{"", ` []`},
+		{"a b", ` ["a" "b"]`},
+		{"-all a", `all ["a"]`},
+		{"a --all b", `all ["a" "b"]`},
+		{"-a", `all []`},
+		{"-a -a", `all []`},
+		{"-s alice 4", `setprio[[alice 4]] []`},
+		{"-setf alice 4 x", `setfactor[[alice 4]] ["x"]`},
+		{"-setfactor=alice 4 x", `setfactor[[alice 4]] ["x"]`},
+		{"-setprio alice -5", `setprio[[alice -5]] []`},
+		{"-del a -delete b", `delete[[a] [b]] []`},
+		{"-u a,b", `u[[a,b]] []`},
+		{"--user=a,b", `u[[a,b]] []`},
+		{"-u=-all", `u[[-all]] []`},
+		{"-u -", `u[[-]] []`},
+		{"x -af A B C -all", `all af[[A B C]] ["x"]`},
+		{"-af:lh A -- B", `af:lh[[A]] ["B"]`},
+		{"-af A - +5", `af[[A -]] adjust[[+5]] []`},
+		{"-5 12", `adjust[[-5]] ["12"]`},
+		{"+5 12", `adjust[[+5]] ["12"]`},
+		{"-- -5 -all", ` ["-5" "-all"]`},
+		{"-", ` ["-"]`},
+		{"a=b", ` ["a=b"]`},
+
+		{"-frob", `2 toy: unknown flag -frob; see toy -help`},
+		{"-setfacotr a 5", `2 toy: unknown flag -setfacotr; did you mean -setfactor?`},
+		{"--del a", `2 toy: unknown flag --del; did you mean -delete?`},
+		{"-de a", `2 toy: unknown flag -de; did you mean -delete?`},
+		{"-conf x", `2 toy: unknown flag -conf; did you mean -config?`},
+		{"-h", `2 toy: unknown flag -h; did you mean -help?`},
+		{"-d 5", `2 toy: -duration: not part of this version`},
+		{"-setprio alice", `2 toy: -setprio: wants RUP`},
+		{"-setprio -all", `2 toy: -setprio: wants USER RUP, got the flag -all`},
+		{"-u -- x", `2 toy: -u: wants USER, got the flag --`},
+		{"-af", `2 toy: -af: wants ATTR...`},
+		{"-af:x A", `2 toy: -af:x: want letters of lh, behind the colon`},
+		{"-all:x", `2 toy: -all: takes no options behind a colon`},
+		{"-all=yes", `2 toy: -all: takes no argument`},
+		{"-u a -u b", `2 toy: -u: given twice`},
+		{"-spool a -spool b", `2 toy: -spool: given twice`},
+		{"-now yesterday", `2 toy: -now: "yesterday": want Unix seconds or a time like 2026-11-21T08:00:00Z`},
+		{"-lock-wait nan", `2 toy: -lock-wait: "nan": want a number of seconds from 0 to 86400`},
+	} {
+		got := seen(strings.Fields(c.line)...)
+		if got = strings.TrimPrefix(got, "config[[/dev/null]] "); got != c.want {
+			t.Errorf("toy %s: %s, want %s", c.line, got, c.want)
+		}
+	}
+}
+
+// Arguments reach the command as they are, whatever is in them.
+func TestArgumentsAreKept(t *testing.T) {
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	word := rapid.StringMatching(`[a-z ,=:*"'\\%{}$\n-]{0,8}`)
+	rapid.Check(t, func(r *rapid.T) {
+		user, rup := word.Draw(r, "user"), word.Draw(r, "rup")
+		rest := rapid.SliceOfN(word, 0, 3).Draw(r, "rest")
+		var gotValues, gotArgs []string
+		status := Execute(toy(func(c *Call) error {
+			gotValues, gotArgs = c.Values("setprio"), c.Args
+			return nil
+		}), append([]string{"-setprio=" + user, "x" + rup, "--"}, rest...), nil, &bytes.Buffer{}, &bytes.Buffer{})
+		if status != 0 || fmt.Sprintf("%q", gotValues) != fmt.Sprintf("%q", []string{user, "x" + rup}) {
+			r.Errorf("-setprio=%q %q = %q, status %d", user, "x"+rup, gotValues, status)
+		}
+		if fmt.Sprintf("%q", gotArgs) != fmt.Sprintf("%q", rest) {
+			r.Errorf("arguments %q = %q", rest, gotArgs)
+		}
+	})
+}
+
+func FuzzTokens(f *testing.F) {
+	for _, s := range []string{"-s a 4", "-af:lh A -- B", "+5 -5", "-u=", "--", "-", "-:", "-=", "--=x"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, line string) {
+		words := strings.Split(line, " ")
+		flags, args, err := toy(nil).tokens(words)
+		if err != nil {
+			if strings.Contains(oneLine(err.Error()), "\n") {
+				t.Errorf("tokens(%q) = %v, want one line", line, err)
+			}
+			return
+		}
+		n := len(args)
+		for _, o := range flags {
+			if len(o.args) < len(o.flag.Args) {
+				t.Errorf("tokens(%q): -%s with %q", line, o.flag.Name, o.args)
+			}
+			n += len(o.args)
+		}
+		if n > len(words) {
+			t.Errorf("tokens(%q) made %d arguments of %d words", line, n, len(words))
+		}
+	})
+}

@@ -1,0 +1,115 @@
+// Command qdel removes jobs from the queue.
+package main
+
+import (
+	"fmt"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+func main() { cmdline.Main(command()) }
+
+func command() cmdline.Command {
+	return cmdline.Command{
+		Name:     "qdel",
+		Brief:    "remove jobs from the queue",
+		Synopsis: []string{"CLUSTER | CLUSTER.PROC | USER ...", "-a"},
+		About: `Removes jobs. One that waits leaves the queue at once. One that runs is marked for removal: it is told to end, and leaves when it has.
+
+Either all of the named jobs are removed or, when one of them is not in the queue, none.`,
+		Flags: []cmdline.Flag{
+			{Name: "a", Help: "remove all jobs of the queue"},
+			{Name: "reason", Args: []string{"TEXT"}, Help: "keep TEXT with the jobs as their RemoveReason"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "one job", Line: "qdel 12.0"},
+			{Does: "two clusters", Line: "qdel 12 13"},
+			{Does: "all jobs of a user", Line: "qdel alice"},
+		},
+		Run: run,
+	}
+}
+
+func run(c *cmdline.Call) error {
+	names, err := selection.Of(c)
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	var done []line
+	err = s.Update(func(tx *spool.Tx) error {
+		tx.Op("remove", names.Words()...)
+		spans, missing := names.In(&tx.View)
+		if len(missing) > 0 {
+			for _, m := range missing {
+				c.Warn("%s: not in the queue; nothing was removed", m)
+			}
+			return cmdline.ErrReported
+		}
+		done, err = remove(c, tx, spans)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range done {
+		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remove removes the jobs of the spans, and tells what became of them.
+func remove(c *cmdline.Call, tx *spool.Tx, spans []selection.Span) ([]line, error) {
+	why := c.Value("reason")
+	if why == "" {
+		why = "removed by qdel"
+	}
+	p := operation.Params(c.Config)
+	var done []line
+	for _, s := range spans {
+		for proc := s.First; proc <= s.Last; proc++ {
+			id := pool.JobID{Cluster: s.Cluster, Proc: proc}
+			out, err := operation.Remove(tx, id, why, c.Now, p)
+			if err != nil {
+				return nil, err
+			}
+			done = extend(done, id, out)
+		}
+	}
+	return done, nil
+}
+
+// line is one line of the answer: procs in a row to which the same happened.
+type line struct {
+	cluster, first, last int
+	out                  operation.Outcome
+}
+
+func extend(lines []line, id pool.JobID, out operation.Outcome) []line {
+	if k := len(lines) - 1; k >= 0 && lines[k].cluster == id.Cluster && lines[k].last == id.Proc-1 && lines[k].out == out {
+		lines[k].last = id.Proc
+		return lines
+	}
+	return append(lines, line{id.Cluster, id.Proc, id.Proc, out})
+}
+
+func (l line) String() string {
+	what := map[operation.Outcome]string{
+		operation.RemovedNow: "removed",
+		operation.Marked:     "marked for removal",
+		operation.Already:    "marked for removal already",
+	}[l.out]
+	if l.first == l.last {
+		return fmt.Sprintf("Job %d.%d %s", l.cluster, l.first, what)
+	}
+	return fmt.Sprintf("Jobs %d.%d-%d %s", l.cluster, l.first, l.last, what)
+}

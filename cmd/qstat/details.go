@@ -1,0 +1,148 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"strings"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// details writes everything that matters about the jobs, as Grid Engine's
+// -j does: a rule before each, then keys and values.
+func (q queue) details(w io.Writer, spans []selection.Span) error {
+	claims := map[pool.JobID]pool.Claim{}
+	for _, s := range spans {
+		for p := s.First; p <= s.Last; p++ {
+			if c, ok := q.view.Claim(pool.JobID{Cluster: s.Cluster, Proc: p}); ok {
+				claims[c.Job] = c
+			}
+		}
+	}
+	report := q.report()
+	for _, s := range spans {
+		for _, r := range q.split(s, claims) {
+			if err := q.detail(w, r, report); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func (q queue) detail(w io.Writer, r row, report cycle) error {
+	var b strings.Builder
+	b.WriteString(strings.Repeat("=", 62) + "\n")
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-27s %s\n", key+":", value)
+		}
+	}
+	ctx := q.context()
+	value := func(name string) string {
+		v := r.ad.Eval(ctx, name, nil)
+		if s, ok := v.Text(); ok {
+			return s
+		}
+		if v.Kind() == classad.KindUndefined {
+			return ""
+		}
+		return v.String()
+	}
+	expr := func(name string) string {
+		if e, ok := r.ad.Lookup(name); ok {
+			return e.String()
+		}
+		return ""
+	}
+	line("job_number", fmt.Sprint(r.cluster))
+	line("job-array tasks", tasks(r.ranges))
+	line("state", r.state)
+	line("submission_time", clock(unix(r.key.QDate)))
+	if r.slot != "" {
+		line("start_time", clock(r.at))
+		line("queue", r.slot)
+	}
+	line("owner", r.user)
+	line("submitter", operation.Submitter(r.ad, q.spool.Domain()))
+	line("account", value(pool.AttrAccountingGroup))
+	line("job_name", r.name)
+	line("script_file", value(pool.AttrCmd))
+	line("job_args", first(value(pool.AttrArguments), value(pool.AttrArgs)))
+	line("cwd", value(pool.AttrIwd))
+	line("stdin_path_list", value(pool.AttrIn))
+	line("stdout_path_list", value(pool.AttrOut))
+	line("stderr_path_list", value(pool.AttrErr))
+	line("log", value(pool.AttrUserLog))
+	if r.prior != 0 {
+		line("priority", fmt.Sprint(r.prior))
+	}
+	line("hard resource_list", q.resources(r))
+	line("requirements", expr(pool.AttrRequirements))
+	line("rank", expr(pool.AttrRank))
+	line("hold reason", value(pool.AttrHoldReason))
+	line("remove reason", value(pool.AttrRemoveReason))
+	if r.state == "qw" {
+		line("scheduling info", report.reason(r))
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+// resources writes what the job asks of a slot.
+func (q queue) resources(r row) string {
+	var list []string
+	for _, a := range []struct{ attr, name string }{
+		{pool.AttrRequestCpus, "cpus"}, {pool.AttrRequestMemory, "memory"}, {pool.AttrRequestDisk, "disk"},
+	} {
+		if v := r.ad.Eval(q.context(), a.attr, nil); v.Kind() != classad.KindUndefined {
+			list = append(list, a.name+"="+v.String())
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+func first(texts ...string) string {
+	for _, t := range texts {
+		if t != "" {
+			return t
+		}
+	}
+	return ""
+}
+
+// cycle is what the report of the last negotiation cycle says of jobs that
+// were not matched.
+type cycle struct {
+	Rejections []struct {
+		Job    string
+		Count  int
+		Reason string
+	}
+}
+
+// report reads the last cycle's report. Before the first cycle, and where the
+// report does not read, nothing is known: that is no reason not to show a job.
+func (q queue) report() (c cycle) {
+	if b, err := q.spool.Report(); err == nil && json.Unmarshal(b, &c) != nil {
+		return cycle{}
+	}
+	return c
+}
+
+// reason returns why the last cycle did not match the first job of a row. A
+// rejection counts for so many procs from its job on.
+func (c cycle) reason(r row) string {
+	for _, x := range c.Rejections {
+		id, err := pool.ParseJobID(x.Job)
+		proc := r.ranges[0].first
+		if err == nil && id.Cluster == r.cluster && id.Proc <= proc && proc < id.Proc+max(x.Count, 1) {
+			return x.Reason
+		}
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+// Command qstat shows the queue.
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/cmd/internal/adprint"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+func main() { cmdline.Main(command()) }
+
+func command() cmdline.Command {
+	return cmdline.Command{
+		Name:     "qstat",
+		Brief:    "show the queue",
+		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-j ID[,ID...]"},
+		About: `Shows the jobs in the queue in the layout of Grid Engine: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones last. All users' jobs are shown, not only the caller's as in Grid Engine.
+
+job-ID is the cluster, ja-task-ID the procs; waiting procs that look alike share a line. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, s suspended, t matched and about to start, qw waiting, hqw held, dr removed but still ending. The time is that of the start where there is one, else of the submission.`,
+		Flags: append([]cmdline.Flag{
+			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody"},
+			{Name: "j", Args: []string{"ID[,ID...]"}, Help: "show all that matters about a cluster or a job like 12.0"},
+		}, append(adprint.Flags, refused()...)...),
+		Examples: []cmdline.Example{
+			{Does: "the whole queue", Line: "qstat"},
+			{Does: "one user's jobs", Line: "qstat -u alice"},
+			{Does: "why a job waits", Line: "qstat -j 12.0"},
+			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
+		},
+		Run: run,
+	}
+}
+
+// refused are Grid Engine's options that this version does not serve.
+func refused() []cmdline.Flag {
+	var list []cmdline.Flag
+	for _, name := range []string{"ext", "explain", "f", "F", "g", "l", "ne", "ncb", "pe", "q", "qs", "r", "s", "t", "U", "urg", "pri", "xml"} {
+		list = append(list, cmdline.Flag{Name: name, Refused: true})
+	}
+	return list
+}
+
+func run(c *cmdline.Call) error {
+	form, err := c.One("j", "long", "json", "af")
+	if err != nil {
+		return err
+	}
+	names, err := named(c, form)
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	return s.View(func(v *spool.View) error {
+		var err error
+		spans, missing := names.In(v)
+		if unknown := ids(missing); len(unknown) > 0 {
+			// Grid Engine's words and form.
+			fmt.Fprintf(c.Stderr, "Following jobs do not exist: \n%s\n", strings.Join(unknown, "\n"))
+			err = cmdline.ErrReported
+		}
+		spans = ofUsers(spans, c.Value("u"))
+		if e := show(c, form, queue{c, s, v}, spans); e != nil {
+			return e
+		}
+		return err
+	})
+}
+
+// named returns the jobs that are asked for: those of -j, of the arguments,
+// or all.
+func named(c *cmdline.Call, form string) (selection.Names, error) {
+	words := c.Args
+	if form == "j" {
+		if len(c.Args) > 0 || c.Has("u") {
+			return selection.Names{}, cmdline.Usagef("-j: takes jobs, and neither arguments nor -u")
+		}
+		words = strings.Split(c.Value("j"), ",")
+	}
+	if len(words) == 0 {
+		return selection.All(), nil
+	}
+	names, err := selection.Parse(words)
+	if err != nil {
+		return names, cmdline.Usagef("%v", err)
+	}
+	return names, nil
+}
+
+// ids returns those names that are ids: a user without jobs is nothing wrong.
+func ids(missing []string) []string {
+	var list []string
+	for _, m := range missing {
+		if m[0] >= '0' && m[0] <= '9' {
+			list = append(list, m)
+		}
+	}
+	return list
+}
+
+// ofUsers keeps the jobs of a list of users.
+func ofUsers(spans []selection.Span, users string) []selection.Span {
+	wanted := map[string]bool{}
+	for _, u := range strings.Split(users, ",") {
+		wanted[u] = true
+	}
+	if users == "" || wanted["*"] {
+		return spans
+	}
+	var kept []selection.Span
+	for _, s := range spans {
+		ad := s.Run.Proc(s.First)
+		owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+		user, _ := ad.EvalString(&classad.Context{}, pool.AttrUser)
+		if wanted[owner] || user != "" && wanted[user] {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}
+
+func show(c *cmdline.Call, form string, q queue, spans []selection.Span) error {
+	switch form {
+	case "j":
+		return q.details(c.Stdout, spans)
+	case "long":
+		return adprint.Long(c.Stdout, ads(spans))
+	case "json":
+		return c.JSON(ads(spans))
+	case "af":
+		return adprint.Auto(c.Stdout, q.context(), c.Letters("af"), c.Values("af"), ads(spans))
+	}
+	rows, err := q.rows(spans)
+	if err != nil {
+		return err
+	}
+	return table(c.Stdout, rows)
+}
+
+// ads returns the ads of all jobs, by ascending id. There is a list even for
+// no job: JSON knows a difference.
+func ads(spans []selection.Span) []*classad.Ad {
+	list := []*classad.Ad{}
+	for _, s := range spans {
+		for p := s.First; p <= s.Last; p++ {
+			list = append(list, s.Run.Proc(p))
+		}
+	}
+	return list
+}

@@ -1,0 +1,207 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+const now = 1795217646 // 2026-11-20 23:34:06 UTC
+
+// job returns a cluster's ad.
+func job(t *testing.T, owner string, more string) *classad.Ad {
+	t.Helper()
+	ad, err := classad.ParseAd(fmt.Sprintf(`[Owner = %q; Cmd = "/bin/sleep"; Args = "300"; JobStatus = 1; QDate = %d; RequestCpus = 1; %s]`, owner, now-3600, more))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ad
+}
+
+// fill makes a spool with jobs in every state.
+func fill(t *testing.T) {
+	t.Helper()
+	dir := t.TempDir()
+	t.Setenv("TZ", "UTC")
+	time.Local = time.UTC
+	t.Setenv("FAIRSPOOL_DIR", dir)
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
+	s, err := spool.Open(dir, spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	claim := func(cluster, proc int, slot string, state pool.ClaimState) pool.Claim {
+		c := pool.Claim{Job: pool.JobID{Cluster: cluster, Proc: proc}, Attempt: 1, Slot: slot, Machine: "node", Submitter: "alice@pool",
+			State: state, Weight: accountant.One, MatchedAt: time.Unix(now-60, 0)}
+		if state != pool.Matched {
+			c.StartedAt = time.Unix(now-30, 0)
+		}
+		return c
+	}
+	err = s.Update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		tx.AddCluster(job(t, "alice", ""), []spool.NewRun{{Count: 1000}})                              // 1
+		tx.AddCluster(job(t, "bob", "RequestCpus = 4"), []spool.NewRun{{Count: 1}})                    // 2
+		tx.AddCluster(job(t, "alice", `JobPrio = 5`), []spool.NewRun{{Count: 2}})                      // 3
+		tx.AddCluster(job(t, "carol", "JobStatus = 5"), []spool.NewRun{{Count: 1}})                    // 4
+		tx.AddCluster(job(t, "carol", `JobBatchName = "a name too long"`), []spool.NewRun{{Count: 1}}) // 5
+		set := func(c, p int, status pool.Status) {
+			tx.Set(pool.JobID{Cluster: c, Proc: p}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(status))))
+		}
+		set(1, 1, pool.Running)
+		set(1, 2, pool.Removed)
+		tx.PutClaim(claim(1, 0, "slot3@node", pool.Matched))
+		tx.PutClaim(claim(1, 1, "slot10@node", pool.RunningClaim))
+		tx.PutClaim(claim(1, 2, "slot2@node", pool.Vacating))
+		tx.Set(pool.JobID{Cluster: 1, Proc: 500}, pool.AttrJobPrio, classad.Literal(classad.Int(7)))
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 10, At: time.Unix(now, 0)})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func qstat(args ...string) (status int, out, bad string) {
+	var o, b bytes.Buffer
+	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
+	return status, o.String(), b.String()
+}
+
+const header = "job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID \n" +
+	"-----------------------------------------------------------------------------------------------------------------\n"
+
+func TestTable(t *testing.T) {
+	fill(t)
+	const (
+		dr  = "      1       0 sleep      alice        dr    11/20/2026 23:33:36 slot2@node                         1 2\n"
+		tr  = "      1       0 sleep      alice        t     11/20/2026 23:33:06 slot3@node                         1 0\n"
+		r   = "      1       0 sleep      alice        r     11/20/2026 23:33:36 slot10@node                        1 1\n"
+		bob = "      2       0 sleep      bob          qw    11/20/2026 22:34:06                                    4 0\n"
+		c5  = "      5       0 a name too carol        qw    11/20/2026 22:34:06                                    1 0\n"
+		a7  = "      1       7 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"
+		a3  = "      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 0-1:1\n"
+		a1  = "      1       0 sleep      alice        qw    11/20/2026 22:34:06                                    1 3-499:1,501-999:1\n"
+		c4  = "      4       0 sleep      carol        hqw   11/20/2026 22:34:06                                    1 0\n"
+	)
+	for _, c := range []struct{ args, want string }{
+		{"", header + dr + tr + r + bob + c5 + a7 + a3 + a1 + c4},
+		{"-u *", header + dr + tr + r + bob + c5 + a7 + a3 + a1 + c4},
+		{"-u bob,carol", header + bob + c5 + c4},
+		{"carol", header + c5 + c4},
+		{"3", header + a3},
+		{"2 1.500 1.1", header + r + bob + a7},
+		{"-u alice 2 3", header + a3},
+		{"-u dave", ""},
+		{"dave", ""},
+	} {
+		status, out, bad := qstat(strings.Fields(c.args)...)
+		if status != 0 || bad != "" || out != c.want {
+			t.Errorf("qstat %s = %d, %q\n%swant\n%s", c.args, status, bad, out, c.want)
+		}
+	}
+}
+
+func TestTableRefuses(t *testing.T) {
+	fill(t)
+	for _, c := range []struct {
+		args   string
+		status int
+		bad    string
+	}{
+		{"99", 1, "Following jobs do not exist: \n99\n"},
+		{"-j 99,3.7", 1, "Following jobs do not exist: \n3.7\n99\n"},
+		{"-urg", 2, "qstat: -urg: not part of this version\n"},
+		{"-j 1 -long", 2, "qstat: -j and -long: only one of them at a time\n"},
+		{"-j 1 2", 2, "qstat: -j: takes jobs, and neither arguments nor -u\n"},
+		{"0", 2, "qstat: \"0\": invalid cluster: want a whole number from 1 up\n"},
+		{"%", 2, "qstat: \"%\": neither a cluster, a job like 12.0, nor a user\n"},
+	} {
+		status, out, bad := qstat(strings.Fields(c.args)...)
+		if status != c.status || out != "" || bad != c.bad {
+			t.Errorf("qstat %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
+		}
+	}
+}
+
+func TestDetails(t *testing.T) {
+	fill(t)
+	dir := os.Getenv("FAIRSPOOL_DIR")
+	report := `{"Cycle":1,"Rejections":[{"Job":"3.0","Count":2,"Reason":"no match found"}]}`
+	if err := os.WriteFile(filepath.Join(dir, "cycle.json"), []byte(report), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, out, _ := qstat("-j", "3")
+	want := `==============================================================
+job_number:                 3
+job-array tasks:            0-1:1
+state:                      qw
+submission_time:            11/20/2026 22:34:06
+owner:                      alice
+submitter:                  alice@pool
+job_name:                   sleep
+script_file:                /bin/sleep
+job_args:                   300
+priority:                   5
+hard resource_list:         cpus=1
+scheduling info:            no match found
+`
+	if out != want {
+		t.Errorf("qstat -j 3:\n%swant\n%s", out, want)
+	}
+	_, out, _ = qstat("-j", "1.1")
+	for _, line := range []string{"state:                      r\n", "start_time:                 11/20/2026 23:33:36\n", "queue:                      slot10@node\n"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("qstat -j 1.1 lacks %q:\n%s", line, out)
+		}
+	}
+}
+
+func TestPrograms(t *testing.T) {
+	fill(t)
+	_, out, _ := qstat("3", "-af", "ClusterId", "ProcId", "JobPrio")
+	if want := "3 0 5\n3 1 5\n"; out != want {
+		t.Errorf("qstat -af = %q, want %q", out, want)
+	}
+	_, out, _ = qstat("3.1", "-long")
+	for _, line := range []string{"ClusterId = 3\n", "ProcId = 1\n", "Owner = \"alice\"\n"} {
+		if !strings.Contains(out, line) {
+			t.Errorf("qstat -long lacks %q:\n%s", line, out)
+		}
+	}
+	_, out, _ = qstat("-json", "3", "bob")
+	var ads []struct {
+		ClusterId, ProcId int
+		Owner             string
+	}
+	if err := json.Unmarshal([]byte(out), &ads); err != nil || fmt.Sprint(ads) != "[{2 0 bob} {3 0 alice} {3 1 alice}]" {
+		t.Errorf("qstat -json = %v, %v\n%s", ads, err, out)
+	}
+	if _, out, _ = qstat("-json", "dave"); out != "[]\n" {
+		t.Errorf("qstat -json without jobs = %q, want []", out)
+	}
+}
+
+func TestTasks(t *testing.T) {
+	for _, c := range []struct {
+		ranges []span
+		want   string
+	}{{[]span{{3, 3}}, "3"}, {[]span{{0, 9}}, "0-9:1"}, {[]span{{0, 4}, {7, 7}}, "0-4:1,7"}} {
+		if got := tasks(c.ranges); got != c.want {
+			t.Errorf("tasks(%v) = %q, want %q", c.ranges, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// offer is a slot ad to be advertised.
+type offer struct {
+	name  string
+	ad    *classad.Ad
+	where string // "file:line", or what made it
+}
+
+func advertise(c *cmdline.Call, files []string) error {
+	if len(files) == 0 {
+		return cmdline.Usagef("advertise: which files? - is standard input")
+	}
+	var offers []offer
+	for _, file := range files {
+		more, err := readOffers(c, file)
+		if err != nil {
+			return err
+		}
+		offers = append(offers, more...)
+	}
+	return put(c, lastOfEach(c, offers), files)
+}
+
+// readOffers reads the slot ads of a file, all of which must be good.
+func readOffers(c *cmdline.Call, file string) ([]offer, error) {
+	in, name := c.Stdin, "standard input"
+	if file != "-" {
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		in, name = f, file
+	}
+	r := classad.NewReader(in, name)
+	r.Intern(classad.NewInterner())
+	var offers []offer
+	for {
+		ad, err := r.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		o, err := offerOf(ad)
+		if err != nil {
+			return nil, fmt.Errorf("%s:%d: %w", name, r.Line(), err)
+		}
+		o.where = fmt.Sprintf("%s:%d", name, r.Line())
+		offers = append(offers, o)
+	}
+	if len(offers) == 0 {
+		return nil, fmt.Errorf("%s: no slot ads", name)
+	}
+	return offers, nil
+}
+
+// offerOf names a slot ad: its Name, else its Machine, which becomes the Name.
+func offerOf(ad *classad.Ad) (offer, error) {
+	if kind, ok := textOf(ad, pool.AttrMyType); ok && !strings.EqualFold(kind, "Machine") {
+		return offer{}, fmt.Errorf("%s is %q: want a slot ad, \"Machine\"", pool.AttrMyType, kind)
+	}
+	name, ok := textOf(ad, pool.AttrName)
+	if !ad.Has(pool.AttrName) {
+		if name, ok = textOf(ad, pool.AttrMachine); ok {
+			ad.SetString(pool.AttrName, name)
+		}
+	}
+	switch {
+	case !ok && !ad.Has(pool.AttrName):
+		return offer{}, errors.New("slot ad without Name and Machine")
+	case !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return offer{}, errors.New("the Name of a slot ad: want a string without white space")
+	}
+	return offer{name: name, ad: ad}, nil
+}
+
+// lastOfEach drops all but the last ad of a name, with a warning.
+func lastOfEach(c *cmdline.Call, offers []offer) []offer {
+	last := map[string]int{}
+	for i, o := range offers {
+		last[o.name] = i
+	}
+	var out []offer
+	for i, o := range offers {
+		if l := last[o.name]; l != i {
+			c.Warn("%s: slot %s: again in %s, which counts", o.where, o.name, offers[l].where)
+			continue
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// put advertises the slots in one transaction, whose record names what they
+// come from.
+func put(c *cmdline.Call, offers []offer, from []string) error {
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	err = s.Update(func(tx *spool.Tx) error {
+		tx.Op("advertise", from...)
+		byHand := handWritten(tx)
+		for _, o := range offers {
+			if where, ok := byHand[o.name]; ok {
+				return fmt.Errorf("%s: slot %s: is written by hand in %s: change it there", o.where, o.name, where)
+			}
+			if old, ok := tx.Advertised(o.name); ok && !news(old.Ad, o.ad) {
+				continue
+			}
+			stamp(o.ad, c.Now)
+			tx.PutSlot(o.name, o.ad)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "%d slot(s) advertised.\n", len(offers))
+	return err
+}
+
+func stamp(ad *classad.Ad, now time.Time) { ad.SetInt(pool.AttrLastHeardFrom, now.Unix()) }
+
+// news tells whether an ad says what the pool does not know. Where one of
+// them has a lifetime, that it is still there is news.
+func news(old, ad *classad.Ad) bool {
+	if old.Has(pool.AttrAdLifetime) || ad.Has(pool.AttrAdLifetime) {
+		return true
+	}
+	old, ad = old.Clone(), ad.Clone()
+	old.Delete(pool.AttrLastHeardFrom)
+	ad.Delete(pool.AttrLastHeardFrom)
+	return old.Format(classad.Spool) != ad.Format(classad.Spool)
+}
+
+// handWritten maps the names of slots written by hand to file and line.
+func handWritten(tx *spool.Tx) map[string]string {
+	where := map[string]string{}
+	slots, _ := tx.Slots()
+	for _, s := range slots {
+		if s.Source != "" {
+			where[s.Name] = s.Source
+		}
+	}
+	return where
+}
+
+func textOf(ad *classad.Ad, name string) (string, bool) {
+	return ad.EvalString(&classad.Context{}, name)
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// errBusy says that somebody holds a lock on the file of a claim.
+var errBusy = errors.New("the claim is in other hands")
+
+// claimLock is the file of a claim with one or both of the locks on it (see
+// doc.go). A process must not open the file a second time: closing that would
+// free the record lock.
+type claimLock struct {
+	file *os.File
+	path string
+}
+
+// lockClaim takes both locks on a claim's file. It never waits: when one of
+// them is held by others it fails with errBusy.
+func lockClaim(path string) (*claimLock, error) {
+	l, err := takeCharge(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.flock(); err != nil {
+		l.file.Close()
+		return nil, err
+	}
+	return l, nil
+}
+
+// takeCharge takes the record lock on a claim's file, which is made when it
+// is not there; errBusy when another process is in charge.
+//
+// Whoever is in charge may remove the file. So the lock counts only if the
+// path still leads to the file that was locked; two could be in charge of two
+// files of one name otherwise.
+func takeCharge(path string) (*claimLock, error) {
+	for {
+		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		ours := false
+		if err = recordLock(f); err == nil {
+			ours, err = leadsTo(path, f)
+		}
+		if ours {
+			return &claimLock{f, path}, nil
+		}
+		f.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// recordLock takes a lock of fcntl(2) on the whole file.
+func recordLock(f *os.File) error {
+	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	switch err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole); err {
+	case nil:
+		return nil
+	case unix.EAGAIN, unix.EACCES:
+		return errBusy
+	default:
+		return fmt.Errorf("%s: fcntl: %w", f.Name(), err)
+	}
+}
+
+// flock takes the flock; errBusy when a process of the attempt holds it.
+func (l *claimLock) flock() error {
+	for {
+		switch err := unix.Flock(int(l.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+		case nil:
+			return nil
+		case unix.EINTR:
+		case unix.EWOULDBLOCK:
+			return errBusy
+		default:
+			return fmt.Errorf("%s: flock: %w", l.path, err)
+		}
+	}
+}
+
+// leadsTo tells whether path is the name of the open file.
+func leadsTo(path string, f *os.File) (bool, error) {
+	open, err := f.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return os.SameFile(open, named), nil
+}
+
+// remove removes the file and frees the locks. What is left of the job, if
+// anything, holds on to a file without a name, which harms nobody.
+func (l *claimLock) remove() {
+	os.Remove(l.path)
+	l.file.Close()
+}

@@ -1,0 +1,24 @@
+package main
+
+// How the parts work together
+//
+// A pass (pass.go) first looks after the attempts whose supervisor is gone
+// (lost.go, leftover.go), then starts a supervisor for each claim that is
+// Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
+// (claimlock.go), commits Matched to Running, executes the job, and stays with
+// it (watch.go) until it has ended and that is committed (finish.go).
+//
+// The claim's file, claims.d/CLUSTER.PROC.ATTEMPT in the spool, carries two
+// locks that answer two questions:
+//
+//   - A record lock of fcntl(2): is anybody in charge of this attempt? It
+//     belongs to the process that took it, its supervisor, and nobody inherits
+//     it.
+//   - The flock: is any process of this attempt alive? It belongs to the open
+//     file, which the job's processes inherit from the supervisor.
+//
+// Who has the first may take the second or, when only what a dead supervisor
+// left behind still holds it, kill that. Who has both may start the attempt, or
+// end its claim and remove the file. Both locks are the kernel's and go with
+// the processes that hold them, so that neither a crash nor a reboot leaves
+// anything behind but an empty file.

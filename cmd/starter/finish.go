@@ -1,0 +1,99 @@
+package main
+
+import (
+	"path/filepath"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// attempt is one start of a job: what a claim's lock is named after.
+type attempt struct {
+	Job    pool.JobID
+	Number int
+}
+
+// finish commits how an attempt ended, at the policy time at, and then writes
+// what became of the job to the job's event log. An event that cannot be
+// written is no reason to doubt the first: complain is told of it.
+func finish(sp *spool.Spool, a attempt, at time.Time, how operation.Ending, p accountant.Params, complain func(error)) error {
+	var log string
+	event := userlog.Event{Job: a.Job, At: at.Local()}
+	err := sp.Update(func(tx *spool.Tx) error {
+		if ad, ok := tx.Job(a.Job); ok {
+			log, event.Body = eventLog(ad), farewell(ad, how)
+		}
+		if err := operation.Finish(tx, a.Job, a.Number, at, how, p); err != nil {
+			return err
+		}
+		if ad, ok := tx.Job(a.Job); ok {
+			event.Body = stays(ad, how)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	logEvent(log, event, complain)
+	return nil
+}
+
+// farewell returns the event of a job, as it was before its attempt ended,
+// that leaves the queue with that.
+func farewell(ad *classad.Ad, how operation.Ending) userlog.Body {
+	c := &classad.Context{}
+	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Removed {
+		why, _ := ad.EvalString(c, pool.AttrRemoveReason)
+		return userlog.Aborted{Reason: why}
+	}
+	run := usage(how)
+	total := userlog.Usage{User: run.User + cpu(ad, pool.AttrUserCPU), System: run.System + cpu(ad, pool.AttrSysCPU)}
+	return userlog.Terminated{ReturnValue: how.Code, Signal: how.Signal, Run: run, Total: total}
+}
+
+// stays returns the event of a job that is still in the queue, held or idle,
+// after its attempt has ended.
+func stays(ad *classad.Ad, how operation.Ending) userlog.Body {
+	c := &classad.Context{}
+	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Held {
+		why, _ := ad.EvalString(c, pool.AttrHoldReason)
+		code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
+		return userlog.Held{Reason: why, Code: int(code)}
+	}
+	return userlog.Evicted{Run: usage(how), Reason: how.Lost}
+}
+
+func usage(how operation.Ending) userlog.Usage {
+	return userlog.Usage{User: how.UserCPU, System: how.SysCPU}
+}
+
+// cpu returns an attribute in seconds as a duration.
+func cpu(ad *classad.Ad, name string) time.Duration {
+	seconds, _ := ad.EvalNumber(&classad.Context{}, name)
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// eventLog returns the path of the job's event log, empty when it has none.
+func eventLog(ad *classad.Ad) string {
+	context := &classad.Context{}
+	name, _ := ad.EvalString(context, pool.AttrUserLog)
+	if name == "" || filepath.IsAbs(name) {
+		return name
+	}
+	dir, _ := ad.EvalString(context, pool.AttrIwd)
+	return filepath.Join(dir, name)
+}
+
+func logEvent(path string, event userlog.Event, complain func(error)) {
+	if path == "" {
+		return
+	}
+	if err := userlog.Append(path, event); err != nil {
+		complain(err)
+	}
+}

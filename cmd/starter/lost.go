@@ -1,0 +1,65 @@
+package main
+
+import (
+	"errors"
+	"os"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// supervisorDied is what a job's ad says when its supervisor has died: killed,
+// or by a reboot.
+const supervisorDied = "its supervisor died"
+
+// lookAfter ends the claim of an attempt whose supervisor is gone.
+func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
+	id := claim.Job.String()
+	lock, err := lockOfLost(sp.ClaimLock(claim.LockName()))
+	if errors.Is(err, errBusy) {
+		return // it lives
+	}
+	if err != nil {
+		c.Warn("job %s: %v", id, err)
+		r.Failed = append(r.Failed, failure{id, err.Error()})
+		return
+	}
+	defer lock.remove()
+	how := operation.Ending{Lost: supervisorDied}
+	complain := func(err error) { c.Warn("job %s: %v", id, err) }
+	err = finish(sp, attempt{claim.Job, claim.Attempt}, c.Now, how, operation.Params(c.Config), complain)
+	if errors.Is(err, operation.ErrGone) {
+		return // it ended after we looked
+	}
+	if err != nil {
+		c.Warn("job %s: %v", id, err)
+		r.Failed = append(r.Failed, failure{id, err.Error()})
+		return
+	}
+	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)
+	r.Lost = append(r.Lost, failure{id, supervisorDied})
+}
+
+// lockFiles returns the names of all claims' files.
+func lockFiles(sp *spool.Spool) map[string]bool {
+	entries, _ := os.ReadDir(sp.ClaimLock(""))
+	names := map[string]bool{}
+	for _, e := range entries {
+		if _, err := parseAttempt(e.Name()); err == nil {
+			names[e.Name()] = true
+		}
+	}
+	return names
+}
+
+// sweep removes the files of claims that are gone: a supervisor died between
+// ending its claim and removing the file.
+func sweep(sp *spool.Spool, names map[string]bool) {
+	for name := range names {
+		if lock, err := lockClaim(sp.ClaimLock(name)); err == nil {
+			lock.remove()
+		}
+	}
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// report is what a pass did, as -json prints it.
+type report struct {
+	Started []string
+	Failed  []failure // jobs that could not be started, or rescued from a dead supervisor
+	Lost    []failure // jobs whose supervisor had died, and whose claim was ended
+}
+
+type failure struct{ Job, Reason string }
+
+// pass looks after this machine's claims once.
+func pass(c *cmdline.Call) error {
+	sp, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	claims, err := claimsHere(c, sp)
+	if err != nil {
+		return err
+	}
+	r := report{Started: []string{}, Failed: []failure{}, Lost: []failure{}}
+	for _, claim := range claims {
+		if claim.State == pool.RunningClaim || claim.State == pool.Vacating {
+			r.lookAfter(c, sp, claim)
+		}
+	}
+	supervisors, err := r.start(c, claims)
+	if err != nil {
+		return err
+	}
+	if err := r.print(c); err != nil {
+		return err
+	}
+	if c.Has("wait") {
+		for _, s := range supervisors {
+			s.Wait()
+		}
+	}
+	if len(r.Failed) > 0 {
+		return cmdline.ErrReported
+	}
+	return nil
+}
+
+// claimsHere returns the claims on slots of this machine, by ascending job,
+// and removes the files of claims that are long gone.
+func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
+	host, err := c.Hostname()
+	if err != nil {
+		return nil, err
+	}
+	files := lockFiles(sp) // before the view: a file's claim is older than the file
+	var here []pool.Claim
+	err = sp.View(func(v *spool.View) error {
+		for _, claim := range v.Claims() {
+			delete(files, claim.LockName())
+			if strings.EqualFold(claim.Machine, host) {
+				here = append(here, claim)
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		sweep(sp, files)
+	}
+	return here, err
+}
+
+// print writes the report: bad news has been told line by line already.
+func (r *report) print(c *cmdline.Call) error {
+	if c.Has("json") {
+		if err := c.JSON(r); err != nil {
+			return err
+		}
+	} else if !c.Has("q") {
+		fmt.Fprintf(c.Stdout, "%d job(s) started.\n", len(r.Started))
+	}
+	return c.Flush()
+}

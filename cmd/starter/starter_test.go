@@ -1,0 +1,356 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+const started = "1 job(s) started.\n"
+
+func TestRunsToCompletion(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`read line; echo "$line $N $FAIRSPOOL_JOB $_CONDOR_SLOT"; echo bad >&2; umask; exit 3`,
+		"In", `"in"`, "Environment", `"N='a b'"`)
+	p.write("in", "hello\n")
+	p.starter(0, started, "", "-wait")
+	if got, want := p.read("out"), "hello a b 1.0 slot1\n0022\n"; got != want {
+		t.Errorf("output = %q, want %q", got, want)
+	}
+	if got, want := p.read("err"), "bad\n"; got != want {
+		t.Errorf("error = %q, want %q", got, want)
+	}
+	const want = `JobStatus=4 ExitCode=3 ExitBySignal=false NumJobStarts=1`
+	if got := p.history(id, "JobStatus", "ExitCode", "ExitBySignal", "NumJobStarts"); got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	p.noClaims()
+	for _, event := range []string{"001 (001.000.000)", "Job executing on host: <node1>", "SlotName: slot1@node1", "005 (001.000.000)", "return value 3"} {
+		if !strings.Contains(p.read("log"), event) {
+			t.Errorf("the event log lacks %q:\n%s", event, p.read("log"))
+		}
+	}
+	if got := p.read("spool/starter.log"); got != "" {
+		t.Errorf("starter.log = %q, want nothing", got)
+	}
+	p.starter(0, "0 job(s) started.\n", "")
+	p.starter(0, "", "", "-q")
+}
+
+func TestSignalIsRecorded(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`kill -SEGV $$`)
+	p.starter(0, "", "", "-wait", "-q")
+	const want = "ExitBySignal=true ExitSignal=11 ExitCode=undefined"
+	if got := p.history(id, "ExitBySignal", "ExitSignal", "ExitCode"); got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	if !strings.Contains(p.read("log"), "Abnormal termination (signal 11)") {
+		t.Errorf("the event log lacks the signal:\n%s", p.read("log"))
+	}
+}
+
+// Policy time goes on from -now by as much as really passes.
+func TestPolicyTime(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`)
+	p.starter(0, started, "", "-wait", "-now", "2026-11-20T12:00:00Z")
+	at := time.Date(2026, 11, 20, 12, 0, 0, 0, time.UTC).Unix()
+	if got, want := p.history(id, "JobCurrentStartDate"), fmt.Sprintf("JobCurrentStartDate=%d", at); got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	var end int64
+	if _, err := fmt.Sscanf(p.history(id, "CompletionDate"), "CompletionDate=%d", &end); err != nil {
+		t.Fatal(err)
+	}
+	if end < at || end > at+60 {
+		t.Errorf("CompletionDate = %d, want a little more than %d", end, at)
+	}
+}
+
+func TestJSON(t *testing.T) {
+	p := newPool(t)
+	p.match(`exit 0`)
+	p.match(`exit 0`, "Cmd", `"/no/such"`)
+	const reason = "executable /no/such: no such file or directory"
+	p.starter(1, `{
+  "Started": [
+    "1.0"
+  ],
+  "Failed": [
+    {
+      "Job": "2.0",
+      "Reason": "`+reason+`"
+    }
+  ],
+  "Lost": []
+}
+`, "starter: job 2.0: "+reason+"\n", "-json", "-wait")
+}
+
+func TestManyPassesAtOnce(t *testing.T) {
+	p := newPool(t)
+	const jobs = 6
+	for range jobs {
+		p.match(`echo x >>starts; exit 0`)
+	}
+	var all sync.WaitGroup
+	for range 4 {
+		all.Go(func() {
+			if out, err := p.command("-wait").CombinedOutput(); err != nil {
+				t.Errorf("starter: %v: %s", err, out)
+			}
+		})
+	}
+	all.Wait()
+	p.noClaims()
+	if got, want := p.read("starts"), strings.Repeat("x\n", jobs); got != want {
+		t.Errorf("%d jobs started %d times, want once each", jobs, strings.Count(got, "x"))
+	}
+}
+
+func TestOtherMachinesAreLeftAlone(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`)
+	p.write("config.toml", "NETWORK_HOSTNAME = \"node2\"\n")
+	p.starter(0, "0 job(s) started.\n", "", "-wait")
+	if got, want := p.queued(id, "JobStatus"), "JobStatus=1"; got != want || len(p.claims()) != 1 {
+		t.Errorf("the job: %s with %d claims, want %s with 1", got, len(p.claims()), want)
+	}
+}
+
+// running starts one job and waits until it says that it is there.
+func (p *testPool) running(id pool.JobID) pool.Claim {
+	p.Helper()
+	p.starter(0, started, "")
+	for _, c := range p.claims() {
+		if c.Job == id && c.State == pool.RunningClaim && alive(c.PID) {
+			return c
+		}
+	}
+	p.Fatalf("job %v has no claim with a living supervisor", id)
+	return pool.Claim{}
+}
+
+func TestSupervisorKilled(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`sleep 1000 & echo $! >child; setsid sleep 1000 & echo $! >daemon; echo $$ >main; wait`)
+	c := p.running(id)
+	main, child, daemon := p.pid("main"), p.pid("child"), p.pid("daemon")
+	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the supervisor is dead", func() bool { return !alive(c.PID) })
+	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	for name, pid := range map[string]int{"main": main, "child": child, "daemon": daemon} {
+		if alive(pid) {
+			t.Errorf("%s process %d is alive after the pass, want it dead", name, pid)
+		}
+	}
+	if got, want := p.queued(id, "JobStatus", "VacateReason"), `JobStatus=1 VacateReason="its supervisor died"`; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	p.noClaims()
+	if !strings.Contains(p.read("log"), "004 (001.000.000)") {
+		t.Errorf("the event log lacks the eviction:\n%s", p.read("log"))
+	}
+	p.starter(0, "0 job(s) started.\n", "")
+}
+
+// After a reboot nothing is left but the spool.
+func TestReboot(t *testing.T) {
+	p := newPool(t)
+	idle, removed := p.match(`exit 0`), p.match(`exit 0`)
+	p.update(func(tx *spool.Tx) error {
+		for _, id := range []pool.JobID{idle, removed} {
+			if err := operation.Begin(tx, id, 1, matchedAt, 1<<30, params); err != nil {
+				return err
+			}
+		}
+		_, err := operation.Remove(tx, removed, "by alice", matchedAt, params)
+		return err
+	})
+	const died = "starter: job %d.0: its supervisor died on slot%d@node1; the claim was ended\n"
+	p.starter(0, "0 job(s) started.\n", fmt.Sprintf(died+died, 1, 1, 2, 2))
+	if got, want := p.queued(idle, "JobStatus"), "JobStatus=1"; got != want {
+		t.Errorf("the job that ran: %s, want %s", got, want)
+	}
+	if got, want := p.queued(removed)+" "+p.history(removed, "JobStatus"), "gone JobStatus=3"; got != want {
+		t.Errorf("the job that was removed: %s, want %s", got, want)
+	}
+	p.noClaims()
+}
+
+func TestForgottenLockFilesAreRemoved(t *testing.T) {
+	p := newPool(t)
+	for _, name := range []string{"7.0.1", "notes"} {
+		if err := os.WriteFile(p.spool.ClaimLock(name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.starter(0, "", "", "-q")
+	if _, err := os.Stat(p.spool.ClaimLock("7.0.1")); !os.IsNotExist(err) {
+		t.Errorf("the file of a claim that is gone: %v, want it gone too", err)
+	}
+	if _, err := os.Stat(p.spool.ClaimLock("notes")); err != nil {
+		t.Errorf("a file that is no claim's: %v, want it left alone", err)
+	}
+}
+
+func (p *testPool) remove(id pool.JobID) {
+	p.Helper()
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("remove", id.String())
+		_, err := operation.Remove(tx, id, "removed by alice", matchedAt.Add(time.Minute), params)
+		return err
+	})
+}
+
+func TestRemoval(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`trap "echo leaving; exit 0" USR1; echo $$ >main; while :; do sleep 0.01; done`,
+		"KillSig", `"SIGHUP"`, "RemoveKillSig", `"SIGUSR1"`)
+	p.running(id)
+	main := p.pid("main")
+	p.remove(id)
+	p.noClaims()
+	if alive(main) {
+		t.Error("the job is alive after its removal")
+	}
+	if got, want := p.read("out"), "leaving\n"; got != want {
+		t.Errorf("output = %q, want %q", got, want)
+	}
+	if got, want := p.queued(id)+" "+p.history(id, "JobStatus"), "gone JobStatus=3"; got != want {
+		t.Errorf("the job: %s, want %s", got, want)
+	}
+	p.until("the event log has the removal", func() bool {
+		log := p.read("log")
+		return strings.Contains(log, "009 (001.000.000)") && strings.Contains(log, "removed by alice")
+	})
+}
+
+func TestKillAfterVacateTime(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`trap "" TERM; echo $$ >main; sleep 1000 & while :; do sleep 0.01; done`, "JobMaxVacateTime", "0.1")
+	p.running(id)
+	main := p.pid("main")
+	p.remove(id)
+	p.noClaims()
+	if alive(main) {
+		t.Error("the job is alive after its removal")
+	}
+}
+
+func TestSupervisorIsToldToEnd(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`trap "echo leaving; exit 0" HUP; echo $$ >main; while :; do sleep 0.01; done`, "KillSig", "1")
+	c := p.running(id)
+	p.pid("main")
+	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.noClaims()
+	const want = `JobStatus=1 VacateReason="its supervisor was sent SIGTERM" NumJobStarts=1`
+	if got := p.queued(id, "JobStatus", "VacateReason", "NumJobStarts"); got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	if got, want := p.read("out"), "leaving\n"; got != want {
+		t.Errorf("output = %q, want %q", got, want)
+	}
+}
+
+func TestClaimIsGone(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`echo $$ >main; sleep 1000`)
+	c := p.running(id)
+	main := p.pid("main")
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("drop")
+		tx.DropClaim(id)
+		r, _ := tx.Submitter(submitter)
+		tx.PutSubmitter(r.End(matchedAt, c.Weight, params))
+		return nil
+	})
+	p.until("job and supervisor are gone", func() bool { return !alive(main) && !alive(c.PID) })
+	p.noClaims()
+}
+
+func TestCannotStart(t *testing.T) {
+	for _, c := range []struct{ name, attribute, value, want string }{
+		{"executable", "Cmd", `"/no/such"`, "executable /no/such: no such file or directory"},
+		{"directory", "Iwd", `"/no/such"`, "working directory /no/such: no such file or directory"},
+		{"output", "Out", `"/no/such/out"`, "output /no/such/out: no such file or directory"},
+		{"arguments", "Arguments", `"'"`, "Arguments: a single quote is not closed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t)
+			id := p.match(`exit 0`, "UserLog", `"`+p.dir+`/log"`, c.attribute, c.value)
+			p.starter(1, "0 job(s) started.\n", "starter: job 1.0: "+c.want+"\n")
+			want := `JobStatus=5 HoldReasonCode=6 NumJobStarts=0 HoldReason="` + c.want + `"`
+			if got := p.queued(id, "JobStatus", "HoldReasonCode", "NumJobStarts", "HoldReason"); got != want {
+				t.Errorf("the job's ad: %s, want %s", got, want)
+			}
+			if !strings.Contains(p.read("log"), "012 (001.000.000)") || !strings.Contains(p.read("log"), c.want) {
+				t.Errorf("the event log lacks the reason:\n%s", p.read("log"))
+			}
+			p.noClaims()
+			p.starter(0, "0 job(s) started.\n", "")
+		})
+	}
+}
+
+// The end of a job is recorded even when the spool was locked at that time.
+func TestEndWhileLocked(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`echo $$ >main; while [ ! -e go ]; do sleep 0.01; done; exit 4`)
+	p.starter(0, started, "", "-lock-wait", "0")
+	main := p.pid("main")
+	lock := flock.New(p.dir + "/spool/lock")
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatalf("TryLock = %v, %v", ok, err)
+	}
+	p.write("go", "")
+	p.until("the job has ended", func() bool { return !alive(main) })
+	p.until("the supervisor complains", func() bool {
+		return strings.Contains(p.read("spool/starter.log"), "job 1.0, attempt 1: its end (exit code 4) is not recorded yet")
+	})
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	p.noClaims()
+	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=4"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+}
+
+func TestEventLogCannotBeWritten(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`, "UserLog", `"/no/such/log"`)
+	p.starter(0, started, "", "-wait")
+	if got, want := p.history(id, "JobStatus"), "JobStatus=4"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	if got := p.read("spool/starter.log"); !strings.Contains(got, "/no/such/log: no such file or directory") {
+		t.Errorf("starter.log = %q, want it to name the event log", got)
+	}
+}
+
+func TestUsage(t *testing.T) {
+	p := newPool(t)
+	p.starter(2, "", "starter: now: takes no arguments\n", "now")
+	for _, name := range []string{"1", "1.0", "1.0.0", "a.0.1", "1.0.x"} {
+		p.starter(2, "", fmt.Sprintf("starter: -supervise: %q: want CLUSTER.PROC.ATTEMPT\n", name), "-supervise", name)
+	}
+	p.starter(0, "", "", "-supervise", "1.0.1") // no such claim: nothing to do
+	p.noClaims()
+}

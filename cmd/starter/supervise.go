@@ -1,0 +1,205 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// supervisor stays with one attempt from its claim to its end.
+type supervisor struct {
+	attempt
+	spool  *spool.Spool
+	params accountant.Params
+	log    *trouble
+	lock   *claimLock
+	begun  time.Time      // by the machine's clock
+	policy time.Time      // the policy time then
+	stop   chan os.Signal // what tells the supervisor itself to end
+	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
+	seen   uint64         // the last transaction that was looked at
+}
+
+// now returns the policy time: that of the start, and what has passed since
+// by the machine's clock. So a day played with -now has jobs that take as long
+// as they really do.
+func (s *supervisor) now() time.Time { return s.policy.Add(time.Since(s.begun)) }
+
+// supervise is the life of the supervisor of the named attempt. An attempt
+// that is not there to be started, or that somebody else supervises, is no
+// error: it ends without a word.
+func supervise(c *cmdline.Call, name string) error {
+	a, err := parseAttempt(name)
+	if err != nil {
+		return cmdline.Usagef("-supervise: %v", err)
+	}
+	sp, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	s := &supervisor{
+		attempt: a, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
+		begun: time.Now(), policy: c.Now, stop: make(chan os.Signal, 1), vacate: c.Config.MachineMaxVacateTime,
+	}
+	s.prepare()
+	s.lock, err = lockClaim(sp.ClaimLock(name))
+	if errors.Is(err, errBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer s.lock.remove()
+	err = s.live(c)
+	if errors.Is(err, operation.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// parseAttempt reads CLUSTER.PROC.ATTEMPT, the name of a claim's lock.
+func parseAttempt(name string) (attempt, error) {
+	wrong := fmt.Errorf("%q: want CLUSTER.PROC.ATTEMPT", name)
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return attempt{}, wrong
+	}
+	id, err := pool.ParseJobID(name[:dot])
+	if err != nil {
+		return attempt{}, wrong
+	}
+	n, err := strconv.ParseUint(name[dot+1:], 10, 31)
+	if err != nil || n < 1 {
+		return attempt{}, wrong
+	}
+	return attempt{id, int(n)}, nil
+}
+
+// prepare makes the process fit to be a supervisor: signals that would end it
+// end the job first, a pass that does not listen any more does no harm, and
+// the job gets the usual umask.
+func (s *supervisor) prepare() {
+	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
+	unix.Umask(0o022)
+}
+
+// live starts the job, waits for its end and commits that.
+func (s *supervisor) live(c *cmdline.Call) error {
+	t, err := s.begin()
+	if err != nil {
+		return err
+	}
+	p, how := s.execute(t)
+	if p == nil {
+		if err := s.finish(how); err != nil {
+			return err
+		}
+		return errors.New(how.Lost + how.StartFailed)
+	}
+	logEvent(t.log, userlog.Event{
+		Job: s.Job, At: s.now().Local(), Body: userlog.Executing{Host: t.host, Slot: t.slot},
+	}, s.log.add)
+	fmt.Fprintln(c.Stdout, running)
+	c.Flush() // a pass that has gone away does not matter
+	s.log.detach()
+	return s.finish(s.watch(p))
+}
+
+// task is what the spool says of an attempt when it begins.
+type task struct {
+	job        launch.Job
+	wrong      error // why the ad cannot be run; job is empty then
+	host, slot string
+	log        string // path of the job's event log, or empty
+}
+
+// begin commits that the attempt runs. From then on nobody else may start it.
+func (s *supervisor) begin() (t task, err error) {
+	err = s.spool.Update(func(tx *spool.Tx) error {
+		claim, _ := tx.Claim(s.Job)
+		if ad, ok := tx.Job(s.Job); ok {
+			t = task{host: claim.Machine, slot: claim.Slot, log: eventLog(ad)}
+			t.job, t.wrong = launch.FromAd(ad, claim.Slot, launch.CurrentAccount())
+		}
+		return operation.Begin(tx, s.Job, s.Number, s.now(), os.Getpid(), s.params)
+	})
+	return t, err
+}
+
+// execute runs the job; when that does not succeed it returns how the attempt
+// ends for it.
+func (s *supervisor) execute(t task) (*launch.Process, operation.Ending) {
+	if t.wrong != nil {
+		return nil, operation.Ending{StartFailed: t.wrong.Error()}
+	}
+	p, err := launch.Start(t.job, s.lock.file)
+	var refused *launch.StartError
+	switch {
+	case err == nil:
+		return p, operation.Ending{}
+	case errors.As(err, &refused) && refused.Passing:
+		return nil, operation.Ending{Lost: err.Error()}
+	}
+	return nil, operation.Ending{StartFailed: err.Error()}
+}
+
+// Waits between two tries to commit the end of a job.
+const (
+	firstRetry = 100 * time.Millisecond
+	lastRetry  = time.Minute
+)
+
+// finish commits how the attempt ended. It tries for as long as it takes,
+// however long the spool is locked or the disk full: nobody else knows what
+// it has to say. Only a spool that is not there any more is given up.
+func (s *supervisor) finish(how operation.Ending) error {
+	at := s.now()
+	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		s.spool.At(at)
+		err := finish(s.spool, s.attempt, at, how, s.params, s.log.add)
+		if err == nil || errors.Is(err, operation.ErrGone) {
+			return err
+		}
+		s.log.add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
+		if _, e := os.Stat(s.lock.path); errors.Is(e, os.ErrNotExist) {
+			return err
+		}
+		time.Sleep(wait)
+	}
+}
+
+// describe says in a few words how an attempt ended.
+func describe(how operation.Ending) string {
+	switch {
+	case how.Lost != "":
+		return how.Lost
+	case how.StartFailed != "":
+		return how.StartFailed
+	case how.Signal != 0:
+		return "by " + signalName(syscall.Signal(how.Signal))
+	}
+	return fmt.Sprintf("exit code %d", how.Code)
+}
+
+func signalName(sig os.Signal) string {
+	if n, ok := sig.(syscall.Signal); ok && unix.SignalName(n) != "" {
+		return unix.SignalName(n)
+	}
+	return sig.String()
+}

@@ -1,0 +1,117 @@
+package main
+
+import (
+	"iter"
+	"os"
+	"path/filepath"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+	"fairspool/lib/userlog"
+)
+
+// each yields the jobs of the cluster with their ads, which lack the id.
+func (k cluster) each() iter.Seq2[pool.JobID, *classad.Ad] {
+	return func(yield func(pool.JobID, *classad.Ad) bool) {
+		proc := 0
+		for _, r := range k.runs {
+			ad := k.adOf(r)
+			for range r.Count {
+				if !yield(pool.JobID{Cluster: k.id, Proc: proc}, ad) {
+					return
+				}
+				proc++
+			}
+		}
+	}
+}
+
+// adOf returns what the procs of a run share.
+func (k cluster) adOf(r submitfile.Run) *classad.Ad {
+	return r.Ad.Clone().Chain(k.ad)
+}
+
+// logSubmitted writes event 000 of every job to its log, all events of a log
+// at once. The jobs are in the queue by now, so what goes wrong is a warning.
+func logSubmitted(c *cmdline.Call, k cluster) {
+	if k.id == 0 {
+		return
+	}
+	host, err := c.Hostname()
+	if err != nil {
+		c.Warn("%v", err)
+		return
+	}
+	var paths []string
+	events := map[string][]userlog.Event{}
+	proc := 0
+	for _, r := range k.runs {
+		first := proc
+		proc += r.Count
+		path := textOf(k.adOf(r), pool.AttrUserLog)
+		if path == "" {
+			continue
+		}
+		if events[path] == nil {
+			paths = append(paths, path)
+		}
+		for n := first; n < proc; n++ {
+			events[path] = append(events[path], userlog.Event{
+				Job: pool.JobID{Cluster: k.id, Proc: n}, At: c.Now, Body: userlog.Submitted{Host: host},
+			})
+		}
+	}
+	for _, path := range paths {
+		if err := userlog.Append(path, events[path]...); err != nil {
+			c.Warn("log: %v", err)
+		}
+	}
+}
+
+// warnOfPlaces looks for what will keep the jobs from running: files and
+// folders that are not there, an executable that is none. They may be made
+// in time, so that is no error. Each place is told of once.
+func warnOfPlaces(c *cmdline.Call, k cluster) {
+	seen := map[string]bool{}
+	for _, r := range k.runs {
+		ad := k.adOf(r)
+		if cmd := textOf(ad, pool.AttrCmd); !seen[cmd] {
+			seen[cmd] = true
+			if st, err := os.Stat(cmd); err == nil && st.Mode()&0o111 == 0 {
+				c.Warn("executable: %s: may not be executed: chmod +x it", cmd)
+			}
+		}
+		for _, f := range [...]struct {
+			command, attr string
+			folder        bool // it is the file's folder that has to be there
+		}{
+			{"input", pool.AttrIn, false}, {"output", pool.AttrOut, true},
+			{"error", pool.AttrErr, true}, {"log", pool.AttrUserLog, true},
+		} {
+			path := textOf(ad, f.attr)
+			if path == "" {
+				continue
+			}
+			if !filepath.IsAbs(path) {
+				path = filepath.Join(textOf(ad, pool.AttrIwd), path)
+			}
+			if f.folder {
+				path = filepath.Dir(path)
+			}
+			if seen[path] {
+				continue
+			}
+			seen[path] = true
+			if err := exists(path, f.folder); err != nil {
+				c.Warn("%s: %s: %v", f.command, path, err)
+			}
+		}
+	}
+}
+
+func textOf(ad *classad.Ad, name string) string {
+	s, _ := ad.EvalString(&classad.Context{}, name)
+	return s
+}

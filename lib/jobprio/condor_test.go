@@ -1,0 +1,88 @@
+package jobprio
+
+import (
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+var now = time.Unix(1_700_000_000, 0).UTC()
+
+func ids(scores []Score) string {
+	var b strings.Builder
+	for _, s := range scores {
+		b.WriteString(s.Job.ID.String() + " ")
+	}
+	return strings.TrimSpace(b.String())
+}
+
+func id(cluster, proc int) pool.JobID { return pool.JobID{Cluster: cluster, Proc: proc} }
+
+func TestCondorOrder(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		jobs []Job
+		want string
+	}{
+		{"none", nil, ""},
+		{"higher JobPrio first", []Job{{ID: id(1, 0)}, {ID: id(2, 0), JobPrio: 5}, {ID: id(3, 0), JobPrio: -5}}, "2.0 1.0 3.0"},
+		{"older first", []Job{{ID: id(1, 0), QDate: 20}, {ID: id(2, 0), QDate: 10}}, "2.0 1.0"},
+		{"then cluster, then proc", []Job{{ID: id(2, 0)}, {ID: id(1, 10)}, {ID: id(1, 9)}}, "1.9 1.10 2.0"},
+		{"PreJobPrio1 over all", []Job{{ID: id(1, 0), PreJobPrio2: 9, JobPrio: 9, PostJobPrio1: 9}, {ID: id(2, 0), PreJobPrio1: 1}}, "2.0 1.0"},
+		{"PreJobPrio2 over JobPrio", []Job{{ID: id(1, 0), JobPrio: 9}, {ID: id(2, 0), PreJobPrio2: 1}}, "2.0 1.0"},
+		{"JobPrio over PostJobPrio1", []Job{{ID: id(1, 0), PostJobPrio1: 9}, {ID: id(2, 0), JobPrio: 1}}, "2.0 1.0"},
+		{"PostJobPrio1 over PostJobPrio2", []Job{{ID: id(1, 0), PostJobPrio2: 9}, {ID: id(2, 0), PostJobPrio1: 1}}, "2.0 1.0"},
+		{"PostJobPrio2 over age", []Job{{ID: id(1, 0), QDate: 1}, {ID: id(2, 0), QDate: 2, PostJobPrio2: 1}}, "2.0 1.0"},
+		{"negative below undefined", []Job{{ID: id(1, 0), PreJobPrio1: -1}, {ID: id(2, 0)}}, "2.0 1.0"},
+	} {
+		for range 5 {
+			rand.Shuffle(len(c.jobs), func(i, j int) { c.jobs[i], c.jobs[j] = c.jobs[j], c.jobs[i] })
+			if got := ids(Condor{}.Rank(c.jobs, now)); got != c.want {
+				t.Errorf("%s: Rank(%v) = %s, want %s", c.name, c.jobs, got, c.want)
+			}
+		}
+	}
+}
+
+func TestCondorScore(t *testing.T) {
+	jobs := []Job{{ID: id(1, 0)}, {ID: id(2, 3), JobPrio: 7, PreJobPrio1: 1, PreJobPrio2: 2, PostJobPrio1: 3, PostJobPrio2: 4, QDate: 5}}
+	got := Condor{}.Rank(jobs, now)[0]
+	if got.Index != 1 || got.Total != 7 || got.Job != jobs[1] {
+		t.Errorf("Rank(%v)[0] = %+v, want the second job with Total 7", jobs, got)
+	}
+	want := []Factor{{"PreJobPrio1", 1}, {"PreJobPrio2", 2}, {"JobPrio", 7}, {"PostJobPrio1", 3}, {"PostJobPrio2", 4}, {"QDate", 5}}
+	if !slices.Equal(got.Factors, want) {
+		t.Errorf("Rank(%v)[0].Factors = %v, want %v", jobs, got.Factors, want)
+	}
+}
+
+func TestJobOf(t *testing.T) {
+	ad, err := classad.ParseAd(`[ JobPrio = 2 + 3; PreJobPrio1 = undefined; PreJobPrio2 = "9"; PostJobPrio1 = 1.5; PostJobPrio2 = -4; QDate = 77 ]`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Job{ID: id(4, 2), JobPrio: 5, PostJobPrio2: -4, QDate: 77}
+	if got := JobOf(&classad.Context{Now: now}, id(4, 2), ad); got != want {
+		t.Errorf("JobOf(%s) = %+v, want %+v", ad.Format(classad.Spool), got, want)
+	}
+}
+
+func TestNamed(t *testing.T) {
+	if p, err := Named("condor"); p != (Condor{}) || err != nil {
+		t.Errorf("Named(condor) = %v, %v, want Condor{}", p, err)
+	}
+	for name, want := range map[string]string{
+		"maui":   `job priority policy "maui": not part of this version`,
+		"sge":    `job priority policy "sge": not part of this version`,
+		"Condor": `job priority policy "Condor": want "condor"`,
+	} {
+		if _, err := Named(name); err == nil || err.Error() != want {
+			t.Errorf("Named(%s) = %v, want %s", name, err, want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package negotiator
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// maxBackoff is the longest that a slot is left alone after its matches were
+// not taken up.
+const maxBackoff = time.Hour
+
+// giveUp decides which matches nobody took up in time and lets their slots
+// rest: 2^n times the timeout after the n-th failure in a row. It returns the
+// claims that last, by job.
+func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Claim {
+	failures := map[string]int{}
+	for _, b := range backoffs {
+		failures[b.Slot] = max(failures[b.Slot], b.Failures)
+	}
+	var lasting []pool.Claim
+	rested := map[string]bool{}
+	for _, cl := range claims {
+		if !c.overdue(cl) {
+			lasting = append(lasting, cl)
+			continue
+		}
+		c.plan.GiveUp = append(c.plan.GiveUp, cl)
+		if !rested[cl.Slot] {
+			rested[cl.Slot] = true
+			n := max(failures[cl.Slot], 0) + 1
+			c.plan.Backoffs = append(c.plan.Backoffs,
+				pool.Backoff{Slot: cl.Slot, Failures: n, Until: c.now.Add(rest(n, c.cfg.RequestClaimTimeout))})
+		}
+	}
+	byJob := func(a, b pool.Claim) int {
+		return cmp.Or(a.Job.Compare(b.Job), cmp.Compare(a.Attempt, b.Attempt), strings.Compare(a.Slot, b.Slot))
+	}
+	slices.SortFunc(lasting, byJob)
+	slices.SortFunc(c.plan.GiveUp, byJob)
+	slices.SortFunc(c.plan.Backoffs, func(a, b pool.Backoff) int { return strings.Compare(a.Slot, b.Slot) })
+	return lasting
+}
+
+// overdue says whether a match is older than the configuration allows.
+func (c *cycle) overdue(cl pool.Claim) bool {
+	return cl.State == pool.Matched && c.cfg.RequestClaimTimeout > 0 &&
+		c.now.Sub(cl.MatchedAt) > c.cfg.RequestClaimTimeout
+}
+
+// rest returns how long a slot is left alone after n failures in a row.
+func rest(n int, timeout time.Duration) time.Duration {
+	for d := timeout; d < maxBackoff; d *= 2 {
+		if n == 0 {
+			return d
+		}
+		n--
+	}
+	return maxBackoff
+}
+
+// charged says whether a claim counts as its submitter's usage: from the
+// match until it is told to vacate.
+func charged(s pool.ClaimState) bool { return s != pool.Vacating }
+
+// withoutClaimed returns the runs without the procs that hold a claim, by
+// job.
+func (c *cycle) withoutClaimed(jobs []Job, claims []pool.Claim) []Job {
+	var free []Job
+	for _, j := range jobs {
+		at, _ := slices.BinarySearchFunc(claims, j.First, func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+		next, end := j.First.Proc, j.First.Proc+j.Count
+		for ; at < len(claims) && claims[at].Job.Cluster == j.First.Cluster && claims[at].Job.Proc < end; at++ {
+			free = appendRun(free, j, next, claims[at].Job.Proc)
+			next = claims[at].Job.Proc + 1
+		}
+		free = appendRun(free, j, next, end)
+	}
+	slices.SortFunc(free, func(a, b Job) int { return a.First.Compare(b.First) })
+	return free
+}
+
+// appendRun appends the procs of j from the one to before the other, if any.
+func appendRun(to []Job, j Job, from, before int) []Job {
+	if from >= before {
+		return to
+	}
+	if from != j.First.Proc {
+		j.First.Proc = from
+		j.Ad = procAd(j.Ad, from)
+	}
+	j.Count = before - from
+	return append(to, j)
+}
+
+// procAd returns the ad of another proc of the same run.
+func procAd(ad *classad.Ad, proc int) *classad.Ad {
+	ad = ad.Clone()
+	ad.SetInt(pool.AttrProcID, int64(proc))
+	return ad
+}

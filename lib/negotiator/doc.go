@@ -1,0 +1,50 @@
+// Package negotiator runs a negotiation cycle: who gets which slot now, and
+// why not those who got none?
+//
+// Cycle is a function. The pool's snapshot (all slots, all claims, the idle
+// jobs, all submitters, also those that only run), the configuration and the
+// time go in; matches, matches to be given up, and for everything that was not
+// matched the reason come out. It opens no file, reads no clock and prints
+// nothing, changes nothing that it was given, and the order of its input never
+// matters. So a dry run, a test and the real thing are the same code.
+//
+// # The cycle
+//
+// It follows the ordered list in HTCondor's manual, section "Negotiation":
+// all slots whatever their state; all submitters, sorted by effective user
+// priority (EUP); then each submitter in turn takes slots up to its pie slice,
+// job by job in job-priority order, each job the best of the slots that match
+// it and that it matches. The best is the one with the highest
+// NEGOTIATOR_PRE_JOB_RANK, then the highest Rank of the job, then the highest
+// NEGOTIATOR_POST_JOB_RANK, then the first by name.
+//
+// # Shares
+//
+// Pie slices are the weighted max-min fair division of the slot weight that
+// is in use or can be put to use (see Targets): inverse to the EUP, and what
+// somebody does not want is divided among the others in the same way. 70
+// slots and EUPs of 5, 10 and 20 make 40, 20 and 10 slots; if the first wants
+// only 8, the others get 41 and 21: 41.33 and 20.67, and the slot that is left
+// over goes to the one further below. Who holds more than their slice keeps
+// it, since this version preempts nobody, and the others share the rest.
+//
+// Not every slot is good for everybody. Where some can only be used by the
+// jobs of some, how much a submitter can want is found by playing the fair
+// division through first (forecast.go): two who both need the six machines
+// with a GPU get three each, however many others there are in the pool.
+//
+// # Speed
+//
+// Jobs that are alike in everything that any expression refers to are one
+// autocluster, slots alike one class. Expressions are evaluated once for an
+// autocluster and a class (Requirements even once for a group of classes), and
+// the best class left is taken off a heap. Runs of equal procs stay runs. So
+// the cost of a cycle follows the number of shapes and of matches, not the
+// number of jobs times that of slots.
+//
+// # What is not here
+//
+// Partitionable slots are left out with a warning. There is no preemption and
+// there are no accounting groups, concurrency limits, ceilings or floors in
+// this version.
+package negotiator

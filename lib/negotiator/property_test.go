@@ -1,0 +1,184 @@
+package negotiator
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// somePool draws a pool with a few submitters, shapes and kinds of slot.
+// When plain, all slots are alike and take every job.
+func somePool(t *rapid.T, outer testing.TB, plain bool) Pool {
+	names := []string{"alice@x", "bob@x", "carol@x", "nice-user.alice@x", "bob@y"}
+	var p Pool
+	slotKinds := []string{"", "Memory = 2048", "Cpus = 2", "HasGPU = true", `State = "Owner"`, `State = "Claimed"; RemoteUser = "bob@x"`, "KFlops = 500"}
+	jobKinds := []string{"", "RequestMemory = 2000", "Rank = TARGET.Cpus", "Requirements = TARGET.HasGPU", "Requirements = TARGET.Cpus > ProcId % 3",
+		"JobPrio = 5", "RequestCpus = 2", "Requirements = false"}
+	if plain {
+		slotKinds, jobKinds = slotKinds[:1], jobKinds[:1]
+	}
+	for i := range rapid.IntRange(0, 25).Draw(t, "slots") {
+		p.Slots = append(p.Slots, aSlot(outer, fmt.Sprintf("slot%d", i+1), rapid.SampledFrom(slotKinds).Draw(t, "slot")))
+	}
+	for i := range rapid.IntRange(0, 6).Draw(t, "runs") {
+		p.Jobs = append(p.Jobs, aJob(outer, i+1, rapid.IntRange(1, 15).Draw(t, "count"), rapid.SampledFrom(names).Draw(t, "submitter"),
+			rapid.SampledFrom(jobKinds).Draw(t, "job")))
+	}
+	for _, n := range names {
+		p.Submitters = append(p.Submitters, record(n, rapid.SampledFrom([]float64{0.5, 1, 2, 5, 10, 20, 77}).Draw(t, "rup")))
+	}
+	for i := range p.Slots {
+		if rapid.IntRange(0, 4).Draw(t, "claimed") == 0 {
+			p.Claims = append(p.Claims, pool.Claim{
+				Job: pool.JobID{Cluster: rapid.IntRange(1, 6).Draw(t, "cluster"), Proc: i}, Attempt: 1, Slot: p.Slots[i].Name,
+				Submitter: rapid.SampledFrom(names).Draw(t, "holder"), Weight: accountant.One,
+				State:     rapid.SampledFrom([]pool.ClaimState{pool.Matched, pool.RunningClaim}).Draw(t, "state"),
+				MatchedAt: now.Add(-time.Duration(rapid.IntRange(0, 240).Draw(t, "age")) * time.Second),
+			})
+		}
+	}
+	return p
+}
+
+func asJSON(t *rapid.T, p *Plan) string {
+	text, err := json.Marshal(p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func TestInputOrderNeverMatters(t *testing.T) {
+	cfg := defaults(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p := somePool(rt, t, false)
+		want := asJSON(rt, Cycle(p, cfg, now))
+		seed := rapid.Uint64().Draw(rt, "seed")
+		r := rand.New(rand.NewPCG(seed, 1))
+		q := Pool{slices.Clone(p.Slots), slices.Clone(p.Claims), slices.Clone(p.Jobs), slices.Clone(p.Submitters), slices.Clone(p.Backoffs)}
+		r.Shuffle(len(q.Slots), func(i, j int) { q.Slots[i], q.Slots[j] = q.Slots[j], q.Slots[i] })
+		r.Shuffle(len(q.Claims), func(i, j int) { q.Claims[i], q.Claims[j] = q.Claims[j], q.Claims[i] })
+		r.Shuffle(len(q.Jobs), func(i, j int) { q.Jobs[i], q.Jobs[j] = q.Jobs[j], q.Jobs[i] })
+		r.Shuffle(len(q.Submitters), func(i, j int) { q.Submitters[i], q.Submitters[j] = q.Submitters[j], q.Submitters[i] })
+		if got := asJSON(rt, Cycle(q, cfg, now)); got != want {
+			rt.Fatalf("Cycle of a shuffled pool = %s, want %s", got, want)
+		}
+	})
+}
+
+// A run of equal procs is the same as its procs one by one.
+func TestRunsAreTheirProcs(t *testing.T) {
+	cfg := defaults(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p := somePool(rt, t, false)
+		want := Cycle(p, cfg, now)
+		q := p
+		q.Jobs = procs(p.Jobs)
+		if got := Cycle(q, cfg, now); asJSON(rt, got) != asJSON(rt, want) {
+			rt.Fatalf("Cycle of single procs = %s, want %s", asJSON(rt, got), asJSON(rt, want))
+		}
+	})
+}
+
+func TestNothingTwiceAndNothingIdle(t *testing.T) {
+	cfg := defaults(t)
+	eval := &classad.Context{Now: now}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := somePool(rt, t, false)
+		plan := Cycle(p, cfg, now)
+		slots, jobs := map[string]bool{}, map[pool.JobID]bool{}
+		for _, cl := range p.Claims {
+			if !slices.Contains(plan.GiveUp, cl) {
+				jobs[cl.Job] = true
+			}
+			slots[cl.Slot] = true // also those given up: they rest
+		}
+		ads := map[string]*classad.Ad{}
+		for _, s := range p.Slots {
+			ads[s.Name] = s.Ad
+		}
+		job := func(id pool.JobID) (Job, *classad.Ad) {
+			i := slices.IndexFunc(p.Jobs, func(j Job) bool { return j.First.Cluster == id.Cluster && id.Proc < j.Count })
+			return p.Jobs[i], procAd(p.Jobs[i].Ad, id.Proc)
+		}
+		for _, m := range plan.Matches {
+			if slots[m.Slot] || jobs[m.Job] {
+				rt.Fatalf("match %+v: the slot or the job is taken already", m)
+			}
+			slots[m.Slot], jobs[m.Job] = true, true
+			j, ad := job(m.Job)
+			if !classad.Match(eval, ad, ads[m.Slot]) || j.Submitter != m.Submitter {
+				rt.Fatalf("match %+v: not a match, or not this submitter's job", m)
+			}
+			if state, _ := ads[m.Slot].EvalString(eval, pool.AttrState); state != "Unclaimed" {
+				rt.Fatalf("match %+v: the slot is %s", m, state)
+			}
+		}
+		waiting := 0
+		for _, j := range p.Jobs {
+			for proc := range j.Count {
+				if jobs[pool.JobID{Cluster: j.First.Cluster, Proc: proc}] {
+					continue
+				}
+				waiting++
+				ad := procAd(j.Ad, proc)
+				for _, s := range p.Slots {
+					state, _ := s.Ad.EvalString(eval, pool.AttrState)
+					if !slots[s.Name] && state == "Unclaimed" && classad.Match(eval, ad, s.Ad) {
+						rt.Fatalf("job %d.%d got nothing, but %s is free and matches", j.First.Cluster, proc, s.Name)
+					}
+				}
+			}
+		}
+		for _, r := range plan.Rejections {
+			waiting -= r.Count
+		}
+		if waiting != 0 {
+			rt.Fatalf("rejections miss %d jobs: %+v", waiting, plan.Rejections)
+		}
+	})
+}
+
+// On equal slots everybody ends within one slot of the max-min ideal.
+func TestSharesAreWithinOneSlotOfTheIdeal(t *testing.T) {
+	cfg := defaults(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p := somePool(rt, t, true)
+		plan := Cycle(p, cfg, now)
+		var claimants []Claimant
+		total := float64(plan.Candidates)
+		for _, s := range plan.Submitters {
+			claimants = append(claimants, Claimant{s.EffectivePriority, s.Usage, float64(s.Idle)})
+			total += s.Usage
+		}
+		for i, ideal := range Targets(total, claimants) {
+			s := plan.Submitters[i]
+			if got := s.Usage + float64(s.Matched); math.Abs(got-ideal) >= 1+1e-6 {
+				rt.Fatalf("%s has %v of %v slots, want within one of %v; all: %+v", s.Name, got, total, ideal, plan.Submitters)
+			}
+		}
+	})
+}
+
+// Time and everything else comes in by the arguments: the same again gives
+// the same again.
+func TestCycleChangesNothing(t *testing.T) {
+	cfg := defaults(t)
+	rapid.Check(t, func(rt *rapid.T) {
+		p := somePool(rt, t, false)
+		first := asJSON(rt, Cycle(p, cfg, now))
+		if again := asJSON(rt, Cycle(p, cfg, now)); again != first {
+			rt.Fatalf("Cycle again = %s, want %s", again, first)
+		}
+	})
+}

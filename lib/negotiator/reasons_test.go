@@ -1,0 +1,54 @@
+package negotiator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/pool"
+)
+
+func TestReasons(t *testing.T) {
+	busy := func(n int) []pool.Slot {
+		slots := equal(t, n, "")
+		slots[0] = aSlot(t, "slot1", `State = "Claimed"; RemoteUser = "carol@x"`)
+		return slots
+	}
+	for _, c := range []struct {
+		name  string
+		slots []pool.Slot
+		jobs  []Job
+		want  []string
+	}{
+		{"no slots", nil, []Job{aJob(t, 1, 3, "alice@x", "")}, []string{"1.0 3 alice@x: no match found: the pool has no slots"}},
+		{"job's Requirements", equal(t, 40, ""), []Job{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999")},
+			[]string{"1.0 3 alice@x: no match found: none of 40 slots meets the job's Requirements"}},
+		{"slots' Requirements", append(equal(t, 2, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.0 3 alice@x: no match found: 2 of 3 slots meet the job's Requirements, none of these accepts the job"}},
+		{"one slot's Requirements", append(equal(t, 1, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meet the job's Requirements, but does not accept the job"}},
+		{"taken", busy(2), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.1 2 alice@x: no match found: all 2 matching slots are taken (1 before this cycle)"}},
+		{"Owner", equal(t, 1, `State = "Owner"`), []Job{aJob(t, 1, 1, "alice@x", "")},
+			[]string{"1.0 1 alice@x: no match found: the only matching slot is not free: 1 in a state that takes no job"}},
+		{"shares", equal(t, 4, ""), []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 4, "bob@x", "")},
+			[]string{"1.2 1 alice@x: submitter limit exceeded: alice@x uses 2 of a pie slice of 2.00, the other matching slots are taken",
+				"2.2 2 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}},
+		{"one for each shape", equal(t, 1, ""), []Job{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999"), aJob(t, 2, 1, "alice@x", "JobPrio = 1"), aJob(t, 3, 2, "alice@x", "RequestMemory = 9999")},
+			[]string{"1.0 5 alice@x: no match found: the only slot does not meet the job's Requirements"}},
+	} {
+		if got := reasons(Cycle(Pool{Slots: c.slots, Jobs: c.jobs}, defaults(t), now)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: rejections = %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestNoRequirements(t *testing.T) {
+	j := aJob(t, 1, 1, "alice@x", "")
+	j.Ad = j.Ad.Flat()
+	j.Ad.Delete("Requirements")
+	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []Job{j}}, defaults(t), now)
+	if got := reasons(plan); len(got) != 1 || !strings.HasSuffix(got[0], "no match found: the job has no Requirements") {
+		t.Errorf("rejections = %q, want that the job has no Requirements", got)
+	}
+}

@@ -1,0 +1,99 @@
+package negotiator
+
+import (
+	"time"
+
+	"fairspool/lib/pool"
+)
+
+// Share is what a submitter was entitled to, and what it got.
+type Share struct {
+	Name string
+	// EffectivePriority is the EUP at the time of the cycle, Priority the
+	// RUP; lower is better for both.
+	EffectivePriority float64
+	Priority          float64 `json:"-"`
+	// Usage is the slot weight in use before the cycle's matches.
+	Usage float64 `json:"-"`
+	// PieSlice is the submitter's share of the pool's weight when the cycle
+	// began, including Usage, and Limit what that allows it to take.
+	PieSlice, Limit float64
+	// Idle and Matched are numbers of jobs: how many wanted a slot, and how
+	// many of these got one.
+	Idle, Matched int
+}
+
+// Rejection is jobs of one submitter and autocluster that got no slot.
+type Rejection struct {
+	Job       pool.JobID // the first of them
+	Count     int
+	Submitter string
+	// Reason begins with "no match found" or "submitter limit exceeded" and
+	// goes on with the numbers.
+	Reason string
+}
+
+// Report is a cycle's report as programs read it: negotiate -json, and the
+// spool's cycle.json.
+type Report struct {
+	Cycle      int   // number of the cycle in its spool
+	Time       int64 // policy time in Unix seconds
+	Slots      int   // slots looked at
+	Submitters []Share
+	Groups     []Group
+	Matches    []ReportedMatch
+	Rejections []ReportedRejection
+}
+
+// Group is an accounting group's part in a cycle. There are none in this
+// version.
+type Group struct{}
+
+// ReportedMatch is a Match in a Report. Preempts is the job that has to go,
+// if any.
+type ReportedMatch struct {
+	Job, Submitter, Slot, Reason string
+	Preempts                     string `json:",omitempty"`
+}
+
+// ReportedRejection is a Rejection in a Report.
+type ReportedRejection struct {
+	Job    string
+	Count  int
+	Reason string
+}
+
+// Report returns the plan as the report of the cycle with this number.
+func (p *Plan) Report(number int, now time.Time) Report {
+	r := Report{
+		Cycle: number, Time: now.Unix(), Slots: p.Slots,
+		Submitters: append([]Share{}, p.Submitters...),
+		Groups:     []Group{},
+		Matches:    make([]ReportedMatch, len(p.Matches)),
+		Rejections: make([]ReportedRejection, len(p.Rejections)),
+	}
+	for i, m := range p.Matches {
+		r.Matches[i] = ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason}
+	}
+	for i, x := range p.Rejections {
+		r.Rejections[i] = ReportedRejection{x.Job.String(), x.Count, x.Reason}
+	}
+	return r
+}
+
+// report fills the plan's shares and rejections.
+func (c *cycle) report() {
+	for _, s := range c.submitters {
+		c.plan.Submitters = append(c.plan.Submitters, Share{
+			Name: s.name, EffectivePriority: s.eup, Priority: s.priority, Usage: s.before.Float(),
+			PieSlice: s.slice, Limit: s.limit, Idle: s.idle, Matched: s.matched,
+		})
+		for _, q := range s.queues {
+			if q.left > 0 {
+				c.plan.Rejections = append(c.plan.Rejections, Rejection{
+					Job: q.runs[0].first, Count: q.left, Submitter: s.name, Reason: c.reason(s, q),
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package negotiator
+
+import (
+	"bytes"
+	"encoding/binary"
+	"slices"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// lexicon numbers expressions so that equal ones have equal numbers, and
+// remembers which attributes each refers to. 0 stands for a missing one.
+type lexicon struct {
+	byExpr map[*classad.Expr]uint32
+	byText map[string]uint32
+	refs   []refs
+	buf    []byte
+}
+
+// refs are the attributes an expression refers to, in lower case: of the ad
+// that it stands in, and of the other one. A name without a scope is looked up
+// in both.
+type refs struct {
+	own, other []string
+	// all is set when there is no telling: anything may matter.
+	all bool
+}
+
+func newLexicon() *lexicon {
+	return &lexicon{byExpr: map[*classad.Expr]uint32{}, byText: map[string]uint32{}, refs: make([]refs, 1)}
+}
+
+// number returns the number of e.
+func (x *lexicon) number(e *classad.Expr) uint32 {
+	if n, ok := x.byExpr[e]; ok {
+		return n
+	}
+	x.buf = e.AppendTo(x.buf[:0], classad.Spool)
+	n, ok := x.byText[string(x.buf)]
+	if !ok {
+		n = uint32(len(x.refs))
+		x.byText[string(x.buf)] = n
+		x.refs = append(x.refs, referred(e, x.buf))
+	}
+	x.byExpr[e] = n
+	return n
+}
+
+// referred finds what e refers to. What e expects of the other ad is looked
+// for in its own as well: that a name is preceded by TARGET is not worth
+// telling apart, since no ad has the other's attributes.
+func referred(e *classad.Expr, text []byte) refs {
+	if _, ok := e.Constant(); ok {
+		return refs{}
+	}
+	own, other := classad.References(e, classad.New())
+	// The text that the function eval reads may refer to anything.
+	if own == nil || bytes.Contains(bytes.ToLower(text), []byte("eval(")) {
+		return refs{all: true}
+	}
+	return refs{own: lower(slices.Concat(own, other)), other: lower(other)}
+}
+
+func lower(names []string) []string {
+	for i, n := range names {
+		names[i] = strings.ToLower(n)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// signature appends the numbers of the ad's attributes called names: ads
+// with equal signatures mean the same to whoever looks at nothing else.
+func (x *lexicon) signature(to []byte, ad *classad.Ad, names []string) []byte {
+	for _, name := range names {
+		n := uint32(0)
+		if e, ok := ad.Lookup(name); ok {
+			n = x.number(e)
+		}
+		to = binary.LittleEndian.AppendUint32(to, n)
+	}
+	return to
+}
+
+// sides are the attributes that something refers to, by the ad they stand
+// in: sorted, in lower case.
+type sides struct{ slot, job []string }
+
+// significance finds which attributes can make a difference.
+type significance struct {
+	lex   *lexicon
+	slots []slot
+	jobs  []Job
+	// inSlots and inJobs hold the different expressions that an attribute has
+	// among all ads.
+	inSlots, inJobs map[string][]uint32
+	// everySlot and everyJob are the names of all attributes, once asked for.
+	everySlot, everyJob []string
+}
+
+func newSignificance(lex *lexicon, slots []slot, jobs []Job) *significance {
+	return &significance{lex: lex, slots: slots, jobs: jobs, inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
+}
+
+// of returns all attributes that decide about the value of the slots'
+// attributes slot, the jobs' attributes job and of expressions with MY the
+// slot: themselves, what they refer to, what that refers to, and so on.
+func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
+	inSlot, inJob := map[string]bool{}, map[string]bool{}
+	var todoSlot, todoJob []string
+	need := func(slot, job []string) {
+		for _, n := range slot {
+			if !inSlot[n] {
+				inSlot[n] = true
+				todoSlot = append(todoSlot, n)
+			}
+		}
+		for _, n := range job {
+			if !inJob[n] {
+				inJob[n] = true
+				todoJob = append(todoJob, n)
+			}
+		}
+	}
+	need(slot, job)
+	follow := func(n uint32, fromJob bool) {
+		switch r := s.lex.refs[n]; {
+		case r.all:
+			need(s.allNames())
+		case fromJob:
+			need(r.other, r.own)
+		default:
+			need(r.own, r.other)
+		}
+	}
+	for _, e := range exprs {
+		if e != nil {
+			follow(s.lex.number(e), false)
+		}
+	}
+	for len(todoSlot)+len(todoJob) > 0 {
+		slot, job := todoSlot, todoJob
+		todoSlot, todoJob = nil, nil
+		for _, name := range slot {
+			for _, n := range s.slotExprs(name) {
+				follow(n, false)
+			}
+		}
+		for _, name := range job {
+			for _, n := range s.jobExprs(name) {
+				follow(n, true)
+			}
+		}
+	}
+	return sides{sorted(inSlot), sorted(inJob)}
+}
+
+// slotExprs returns the different expressions that the slots have under name.
+func (s *significance) slotExprs(name string) []uint32 {
+	found, ok := s.inSlots[name]
+	if !ok {
+		seen := map[uint32]bool{}
+		for _, sl := range s.slots {
+			found = s.note(found, seen, sl.ad, name)
+		}
+		s.inSlots[name] = found
+	}
+	return found
+}
+
+// jobExprs returns the different expressions that the jobs have under name.
+func (s *significance) jobExprs(name string) []uint32 {
+	found, ok := s.inJobs[name]
+	if !ok {
+		seen := map[uint32]bool{}
+		for _, j := range s.jobs {
+			found = s.note(found, seen, j.Ad, name)
+		}
+		s.inJobs[name] = found
+	}
+	return found
+}
+
+// note appends the number of the ad's expression under name if it refers to
+// anything and is new.
+func (s *significance) note(found []uint32, seen map[uint32]bool, ad *classad.Ad, name string) []uint32 {
+	e, ok := ad.Lookup(name)
+	if !ok {
+		return found
+	}
+	n := s.lex.number(e)
+	if r := s.lex.refs[n]; seen[n] || !r.all && len(r.own)+len(r.other) == 0 {
+		return found
+	}
+	seen[n] = true
+	return append(found, n)
+}
+
+// allNames returns the names of all attributes of all slots and all jobs.
+func (s *significance) allNames() (slot, job []string) {
+	if s.everySlot == nil {
+		inSlots, inJobs := map[string]bool{}, map[string]bool{}
+		for _, sl := range s.slots {
+			addNames(inSlots, sl.ad)
+		}
+		for _, j := range s.jobs {
+			addNames(inJobs, j.Ad)
+		}
+		s.everySlot, s.everyJob = sorted(inSlots), sorted(inJobs)
+	}
+	return s.everySlot, s.everyJob
+}
+
+func addNames(set map[string]bool, ad *classad.Ad) {
+	for _, name := range ad.Names() {
+		set[strings.ToLower(name)] = true
+	}
+}
+
+func sorted(set map[string]bool) []string {
+	names := make([]string, 0, len(set))
+	for n := range set {
+		names = append(names, n)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// The attributes that begin it all, in lower case.
+var (
+	requirements = strings.ToLower(pool.AttrRequirements)
+	jobRank      = strings.ToLower(pool.AttrRank)
+	procID       = strings.ToLower(pool.AttrProcID)
+)

@@ -1,0 +1,158 @@
+package negotiator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// standing is what a slot is to this cycle: a candidate, or why not.
+type standing uint8
+
+const (
+	free      standing = iota
+	claimed            // by us or outside
+	elsewhere          // in a state in which it takes no job
+	resting            // left alone after matches that nobody took up
+	standings          // how many there are
+)
+
+// slot is a slot as the cycle sees it.
+type slot struct {
+	name     string
+	ad       *classad.Ad
+	weight   accountant.Weight
+	standing standing
+}
+
+// lookAtSlots fills c.slots and returns the weight that each submitter holds
+// in claims from outside. A slot whose ad has expired does not exist any
+// more; one that this version cannot handle is named in a warning.
+func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.Weight {
+	ours := map[string]bool{}
+	for _, cl := range claims {
+		ours[cl.Slot] = true
+	}
+	until := map[string]time.Time{}
+	for _, b := range slices.Concat(p.Backoffs, c.plan.Backoffs) {
+		if b.Until.After(until[b.Slot]) {
+			until[b.Slot] = b.Until
+		}
+	}
+	held := map[string]accountant.Weight{}
+	for _, s := range c.usable(p.Slots) {
+		sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s)}
+		state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
+		switch outside := holder(c.eval, s.Ad, state); {
+		case ours[s.Name]:
+			sl.standing = claimed
+		case outside != "":
+			sl.standing = claimed
+			held[outside] += sl.weight
+		case state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched"):
+			sl.standing = elsewhere
+		case until[s.Name].After(c.now):
+			sl.standing = resting
+		default:
+			c.plan.Candidates++
+		}
+		c.slots = append(c.slots, sl)
+	}
+	c.plan.Slots = len(c.slots)
+	return held
+}
+
+// usable returns the slots to look at, one for each name, by name in natural
+// order.
+func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
+	slots = slices.Clone(slots)
+	// Of two ads with one name the one that was advertised last counts.
+	slices.SortFunc(slots, func(a, b pool.Slot) int {
+		if n := cmp.Or(natural(a.Name, b.Name), cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
+			return n
+		}
+		return strings.Compare(a.Ad.Format(classad.Spool), b.Ad.Format(classad.Spool))
+	})
+	var use []pool.Slot
+	for i, s := range slots {
+		switch {
+		case s.Name == "":
+			c.warn("slot ad without a Name: left out")
+		case i > 0 && s.Name == slots[i-1].Name:
+			c.warn("slot %s: more than one ad has this Name: the latest counts", s.Name)
+		case c.expired(s.Ad):
+		case partitionable(c.eval, s.Ad):
+			c.warn("slot %s: partitionable slots are not part of this version", s.Name)
+		default:
+			use = append(use, s)
+		}
+	}
+	return use
+}
+
+// expired says whether an ad with a lifetime has not been renewed in time.
+func (c *cycle) expired(ad *classad.Ad) bool {
+	life, ok := ad.EvalInt(c.eval, pool.AttrAdLifetime)
+	if !ok || life <= 0 {
+		return false
+	}
+	heard, ok := ad.EvalInt(c.eval, pool.AttrLastHeardFrom)
+	return ok && heard+life < c.now.Unix()
+}
+
+func partitionable(eval *classad.Context, ad *classad.Ad) bool {
+	yes, ok := ad.EvalBool(eval, "PartitionableSlot")
+	return ok && yes
+}
+
+// holder returns who holds the slot by its own ad: a claim from outside.
+// Empty when nobody does.
+func holder(eval *classad.Context, ad *classad.Ad, state string) string {
+	if !strings.EqualFold(state, "Claimed") && !strings.EqualFold(state, "Preempting") {
+		return ""
+	}
+	if group, ok := ad.EvalString(eval, pool.AttrAccountingGroup); ok {
+		return group
+	}
+	user, _ := ad.EvalString(eval, pool.AttrRemoteUser)
+	return user
+}
+
+// weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. What
+// is no weight counts as 1, with a warning.
+func (c *cycle) weigh(s pool.Slot) accountant.Weight {
+	if !c.cfg.UseSlotWeights {
+		return accountant.One
+	}
+	name := pool.AttrSlotWeight
+	var value classad.Value
+	switch {
+	case s.Ad.Has(pool.AttrSlotWeight):
+		value = s.Ad.Eval(c.eval, pool.AttrSlotWeight, nil)
+	case c.cfg.SlotWeight != nil:
+		name, value = "SLOT_WEIGHT", c.cfg.SlotWeight.Eval(c.eval, s.Ad, nil)
+	default:
+		return accountant.One
+	}
+	n, ok := value.Number()
+	if !ok {
+		c.warn("slot %s: %s is %s: want a number; counted as 1", s.Name, name, value)
+		return accountant.One
+	}
+	w, err := accountant.WeightOf(n)
+	if err != nil {
+		c.warn("slot %s: %s: %v; counted as 1", s.Name, name, err)
+		return accountant.One
+	}
+	return w
+}
+
+func (c *cycle) warn(format string, args ...any) {
+	c.plan.Warnings = append(c.plan.Warnings, fmt.Sprintf(format, args...))
+}

@@ -1,0 +1,102 @@
+package negotiator
+
+import (
+	"maps"
+	"slices"
+	"testing"
+
+	"fairspool/lib/pool"
+)
+
+func TestWeights(t *testing.T) {
+	slots := func(text string) []pool.Slot {
+		return append(equal(t, 3, text), aSlot(t, "slot4", "Cpus = 3; "+text), aSlot(t, "slot5", "Cpus = 3; "+text))
+	}
+	cfg := defaults(t)
+	off := cfg
+	off.UseSlotWeights = false
+	for _, c := range []struct {
+		name  string
+		cfg   Config
+		slots []pool.Slot
+		want  map[string]int
+	}{
+		// 9 Cpus, 4.5 each: alice takes the small ones first, bob one of 3; the
+		// other is equally far beyond both, and alice is first.
+		{"SLOT_WEIGHT", cfg, slots(""), map[string]int{"alice@x": 4, "bob@x": 1}},
+		{"SlotWeight", cfg, slots("SlotWeight = Cpus"), map[string]int{"alice@x": 4, "bob@x": 1}},
+		{"equal", cfg, slots("SlotWeight = 2"), map[string]int{"alice@x": 3, "bob@x": 2}},
+		{"off", off, slots(""), map[string]int{"alice@x": 3, "bob@x": 2}},
+		{"big ones for nothing", cfg, slots("SlotWeight = ifThenElse(Cpus > 1, 0, 1)"), map[string]int{"alice@x": 4, "bob@x": 1}},
+	} {
+		plan := Cycle(Pool{Slots: c.slots, Jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, c.cfg, now)
+		if got := matched(plan); !maps.Equal(got, c.want) || len(plan.Warnings) > 0 {
+			t.Errorf("%s: Cycle matches %v with warnings %q, want %v", c.name, got, plan.Warnings, c.want)
+		}
+	}
+}
+
+func TestCandidates(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		free       bool
+	}{
+		{"Unclaimed", "", true},
+		{"no State", "State = undefined", true},
+		{"Matched, not by us", `State = "Matched"`, true},
+		{"without regard to case", `State = "unclaimed"`, true},
+		{"Owner", `State = "Owner"`, false},
+		{"Claimed by nobody", `State = "Claimed"`, false},
+		{"Claimed", `State = "Claimed"; RemoteUser = "bob@x"`, false},
+		{"Preempting", `State = "Preempting"; RemoteUser = "bob@x"`, false},
+		{"Drained", `State = "Drained"`, false},
+		{"Backfill", `State = "Backfill"`, false},
+		{"fresh", "ClassAdLifetime = 900; LastHeardFrom = 1699999100", true},
+		{"expired", "ClassAdLifetime = 900; LastHeardFrom = 1699999099", false},
+		{"good until withdrawn", "LastHeardFrom = 5; ClassAdLifetime = 0", true},
+		{"refuses the job", "Requirements = TARGET.Owner == \"bob\"", false},
+		{"no Requirements", "Requirements = undefined", false},
+		{"partitionable", "PartitionableSlot = true", false},
+		{"not partitionable", "PartitionableSlot = false", true},
+	} {
+		plan := Cycle(Pool{Slots: []pool.Slot{aSlot(t, "slot1", c.text)}, Jobs: []Job{aJob(t, 1, 1, "alice@x", "")}}, defaults(t), now)
+		if got := len(plan.Matches) == 1; got != c.free {
+			t.Errorf("%s: matched = %v, want %v", c.name, got, c.free)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	broken := func(name, text string) pool.Slot { return aSlot(t, name, text) }
+	p := Pool{
+		Slots: []pool.Slot{
+			broken("slot9", "PartitionableSlot = true"), broken("slot10", "SlotWeight = -1"), broken("slot11", `SlotWeight = "much"`),
+			broken("slot12", "Cpus = undefined"), broken("", ""),
+			{Name: "slot13", Seq: 4, Ad: broken("slot13", "").Ad}, {Name: "slot13", Seq: 5, Ad: broken("slot13", "Cpus = 2").Ad},
+		},
+		Jobs: []Job{aJob(t, 1, 9, "alice@x", "Requirements = true; RequestCpus = undefined; RequestMemory = 1")},
+	}
+	for i := range p.Slots {
+		p.Slots[i].Ad = p.Slots[i].Ad.Clone()
+		p.Slots[i].Ad.Set("Requirements", expr(t, "true"))
+	}
+	plan := Cycle(p, defaults(t), now)
+	want := []string{
+		"slot ad without a Name: left out",
+		"slot slot9: partitionable slots are not part of this version",
+		"slot slot13: more than one ad has this Name: the latest counts",
+		"slot slot10: SlotWeight: slot weight -1: want a number from 0 to 1000000; counted as 1",
+		"slot slot11: SlotWeight is \"much\": want a number; counted as 1",
+		"slot slot12: SLOT_WEIGHT is undefined: want a number; counted as 1",
+	}
+	if !slices.Equal(plan.Warnings, want) {
+		t.Errorf("Warnings = %q, want %q", plan.Warnings, want)
+	}
+	weights := map[string]string{}
+	for _, m := range plan.Matches {
+		weights[m.Slot] = m.Weight.String()
+	}
+	if want := map[string]string{"slot10": "1", "slot11": "1", "slot12": "1", "slot13": "2"}; !maps.Equal(weights, want) {
+		t.Errorf("weights matched = %v, want %v", weights, want)
+	}
+}
