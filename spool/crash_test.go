@@ -30,6 +30,7 @@ func jobAd(owner string) *classad.Ad {
 	ad.SetString("Owner", owner)
 	ad.SetString("Cmd", "/bin/echo \"two\nlines\" \\ é")
 	ad.SetInt("JobStatus", 1)
+	ad.SetInt("a name = with\nanything in it", 1)
 	ad.SetReal("RemoteWallClockTime", 0.1)
 	return ad
 }
@@ -91,6 +92,7 @@ var operations = []struct {
 		ad.SetString("Name", "slot1@host")
 		ad.SetInt("Cpus", 8)
 		tx.PutSlot("slot1@host", ad)
+		tx.PutSlot("slot1@host", ad.Clone()) // the same: costs nothing
 		tx.DropSlot("slot9@host")
 		return nil
 	}},

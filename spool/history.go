@@ -13,7 +13,7 @@ import (
 func appendHistory(b []byte, ad *classad.Ad) []byte {
 	for _, name := range ad.Names() {
 		e, _ := ad.Lookup(name)
-		b = append(append(b, name...), " = "...)
+		b = append(appendName(b, name), " = "...)
 		b = append(e.AppendTo(b, classad.Spool), '\n')
 	}
 	return append(b, '\n')

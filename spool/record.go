@@ -23,8 +23,10 @@ import (
 //	k 12.3                         it is gone
 //	U [ Name = "..."; ... ]        a submitter's record, whole
 //	u "alice@example.org"          it is gone
-//	S "slot1@host" [ ... ]         a slot's ad, whole
-//	s "slot1@host"                 it is withdrawn
+//	S "slot1@host"                 a slot with an empty ad
+//	G "slot1@host" Cpus = 8        an attribute of a slot's ad
+//	g "slot1@host" Cpus            the slot's ad loses it
+//	s "slot1@host"                 the slot is withdrawn
 //	B [ Slot = "..."; ... ]        a slot left alone
 //	b "slot1@host"                 no longer
 //	H 2026-11 4711                 history/2026-11.ads ends at byte 4711
@@ -35,9 +37,9 @@ type record struct {
 	Kind        byte
 	Cluster     int
 	First, Last int // procs
+	Slot        string
 	Name        string
 	Expr        *classad.Expr
-	Ad          *classad.Ad
 	Claim       pool.Claim
 	Submitter   accountant.Record
 	Backoff     pool.Backoff
@@ -56,7 +58,7 @@ func (r record) append(b []byte) []byte {
 	case 'A':
 		b = appendAttribute(r.appendProcs(b), r.Name, r.Expr)
 	case 'D':
-		b = append(append(r.appendProcs(b), ' '), r.Name...)
+		b = appendName(append(r.appendProcs(b), ' '), r.Name)
 	case 'K':
 		b = append(b, claimAd(r.Claim).Format(classad.Spool)...)
 	case 'k':
@@ -65,9 +67,13 @@ func (r record) append(b []byte) []byte {
 		b = append(b, submitterAd(r.Submitter).Format(classad.Spool)...)
 	case 'B':
 		b = append(b, backoffAd(r.Backoff).Format(classad.Spool)...)
-	case 'S':
-		b = append(append(strconv.AppendQuote(b, r.Name), ' '), r.Ad.Format(classad.Spool)...)
-	case 'u', 's', 'b':
+	case 'G':
+		b = appendAttribute(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
+	case 'g':
+		b = appendName(append(strconv.AppendQuote(b, r.Slot), ' '), r.Name)
+	case 'S', 's':
+		b = strconv.AppendQuote(b, r.Slot)
+	case 'u', 'b':
 		b = strconv.AppendQuote(b, r.Name)
 	case 'H':
 		b = fmt.Appendf(b, "%s %d", r.Name, r.End)
@@ -83,9 +89,43 @@ func (r record) appendProcs(b []byte) []byte {
 	return strconv.AppendInt(b, int64(r.Last), 10)
 }
 
+// appendAttribute writes " Name = expression".
 func appendAttribute(b []byte, name string, e *classad.Expr) []byte {
-	b = append(append(append(b, ' '), name...), " = "...)
+	b = append(appendName(append(b, ' '), name), " = "...)
 	return e.AppendTo(b, classad.Spool)
+}
+
+// appendName writes an attribute's name, in quotes if it is none of the usual
+// kind: foreign ads may call an attribute anything.
+func appendName(b []byte, name string) []byte {
+	for i := range len(name) {
+		c := name[i] | 0x20
+		if (c < 'a' || c > 'z') && name[i] != '_' && (i == 0 || name[i] < '0' || name[i] > '9') {
+			return strconv.AppendQuote(b, name)
+		}
+	}
+	if name == "" {
+		return append(b, `""`...)
+	}
+	return append(b, name...)
+}
+
+// parseName is the inverse of appendName; it returns what follows the name.
+func parseName(b []byte) (name string, rest []byte, err error) {
+	if len(b) == 0 || b[0] != '"' {
+		i := bytes.IndexByte(b, ' ')
+		if i < 0 {
+			i = len(b)
+		}
+		return string(b[:i]), b[i:], nil
+	}
+	text := string(b)
+	quoted, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return "", nil, err
+	}
+	name, err = strconv.Unquote(quoted)
+	return name, b[len(quoted):], err
 }
 
 // parseRecord reads a line without its newline.
@@ -107,11 +147,22 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 			err = r.attribute(rest, expressions)
 		}
 	case 'D':
-		rest, err = r.procs(rest)
-		r.Name = string(rest)
+		if rest, err = r.procs(rest); err == nil {
+			err = r.name(rest)
+		}
 	case 'k':
 		r.Claim.Job, err = pool.ParseJobID(string(rest))
-	case 'u', 's', 'b':
+	case 'G':
+		if rest, err = r.slot(rest); err == nil {
+			err = r.attribute(rest, expressions)
+		}
+	case 'g':
+		if rest, err = r.slot(rest); err == nil {
+			err = r.name(rest)
+		}
+	case 'S', 's':
+		_, err = r.slot(rest)
+	case 'u', 'b':
 		r.Name, err = strconv.Unquote(string(rest))
 	case 'H':
 		name, end, _ := strings.Cut(string(rest), " ")
@@ -124,42 +175,57 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 }
 
 // row reads the kinds that are whole ads.
-func (r *record) row(text string) (err error) {
-	if r.Kind == 'S' {
-		name, err := strconv.QuotedPrefix(text)
-		if err != nil {
-			return err
-		}
-		if r.Name, err = strconv.Unquote(name); err != nil {
-			return err
-		}
-		text = text[len(name):]
-	}
-	if r.Ad, err = classad.ParseAd(text); err != nil {
+func (r *record) row(text string) error {
+	ad, err := classad.ParseAd(text)
+	if err != nil {
 		return err
 	}
 	switch r.Kind {
 	case 'K':
-		r.Claim, err = claimOf(r.Ad)
+		r.Claim, err = claimOf(ad)
 	case 'U':
-		r.Submitter, err = submitterOf(r.Ad)
+		r.Submitter, err = submitterOf(ad)
 	case 'B':
-		r.Backoff, err = backoffOf(r.Ad)
-	case 'S':
+		r.Backoff, err = backoffOf(ad)
 	default:
 		err = fmt.Errorf("record of unknown kind %q", r.Kind)
 	}
 	return err
 }
 
+// slot reads a slot's quoted name and returns what follows the blank behind.
+func (r *record) slot(b []byte) (rest []byte, err error) {
+	text := string(b)
+	name, err := strconv.QuotedPrefix(text)
+	if err != nil {
+		return nil, err
+	}
+	r.Slot, err = strconv.Unquote(name)
+	return bytes.TrimPrefix(b[len(name):], []byte(" ")), err
+}
+
 // attribute reads "Name = expression".
-func (r *record) attribute(b []byte, expressions *classad.Interner) (err error) {
-	name, text, ok := bytes.Cut(b, []byte(" = "))
+func (r *record) attribute(b []byte, expressions *classad.Interner) error {
+	name, rest, err := parseName(b)
+	if err != nil {
+		return err
+	}
+	text, ok := bytes.CutPrefix(rest, []byte(" = "))
 	if !ok {
 		return fmt.Errorf("%q: not an attribute", b)
 	}
-	r.Name = string(name)
+	r.Name = name
 	r.Expr, err = expressions.Expr(string(text))
+	return err
+}
+
+// name reads an attribute's name and nothing else.
+func (r *record) name(b []byte) error {
+	name, rest, err := parseName(b)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%q: not a name", b)
+	}
+	r.Name = name
 	return err
 }
 

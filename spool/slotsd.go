@@ -21,20 +21,22 @@ func (s *Spool) handWritten() (slots []pool.Slot, bad []error) {
 		return nil, []error{err}
 	}
 	slices.Sort(names)
+	expressions := classad.NewInterner()
 	for _, name := range names {
-		got, wrong := readSlots(name)
+		got, wrong := readSlots(name, expressions)
 		slots, bad = append(slots, got...), append(bad, wrong...)
 	}
 	return slots, bad
 }
 
-func readSlots(name string) (slots []pool.Slot, bad []error) {
+func readSlots(name string, expressions *classad.Interner) (slots []pool.Slot, bad []error) {
 	f, err := os.Open(name)
 	if err != nil {
 		return nil, []error{err}
 	}
 	defer f.Close()
 	r := classad.NewReader(f, name)
+	r.Intern(expressions)
 	for {
 		ad, err := r.Next()
 		var syntax *classad.SyntaxError

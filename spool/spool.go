@@ -93,6 +93,10 @@ func (s *Spool) Dir() string { return s.dir }
 // submitters.
 func (s *Spool) Domain() string { return s.version.Domain }
 
+// At makes now the policy time that later transactions are recorded under, for
+// a process that lives long.
+func (s *Spool) At(now time.Time) { s.options.Now = now }
+
 // ID returns the name that tells this spool from every other.
 func (s *Spool) ID() string { return s.version.ID }
 

@@ -470,7 +470,7 @@ func compare(v *View, model map[pool.JobID]map[string]string) error {
 func FuzzRecord(f *testing.F) {
 	for _, line := range []string{
 		`C 12 Cmd = "/bin/sleep"`, `N 12 0-999`, `A 12 3-5 JobPrio = 5`, `D 12 3-5 JobPrio`, `L 12 3-5`, `k 12.3`,
-		`u "alice@example.org"`, `S "slot1@host" [Cpus = 1]`, `s "x"`, `b "x"`, `H 2026-11 4711`,
+		`u "alice@example.org"`, `S "slot1@host"`, `G "slot1@host" Cpus = 8`, `g "slot1@host" Cpus`, `s "x"`, `b "x"`, `H 2026-11 4711`,
 		`K [Job = "1.0"; Attempt = 1; Slot = "s"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1]`,
 		`U [Name = "a@x"; Priority = 0.5]`, `B [Slot = "s"; Failures = 1; Until = 5]`, `A 1 5-3 X = 1`, `A -1 0-0 X = 1`, `C`, ``, `Z 1`,
 	} {

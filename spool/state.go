@@ -85,9 +85,11 @@ func (s *state) apply(r record, seq uint64) error {
 	case 'u':
 		delete(s.submitters, r.Name)
 	case 'S':
-		s.slots[r.Name] = pool.Slot{Name: r.Name, Ad: r.Ad, Seq: seq}
+		s.slots[r.Slot] = pool.Slot{Name: r.Slot, Ad: classad.New(), Seq: seq}
+	case 'G', 'g':
+		return s.changeSlot(r, seq)
 	case 's':
-		delete(s.slots, r.Name)
+		delete(s.slots, r.Slot)
 	case 'B':
 		s.backoffs[r.Backoff.Slot] = r.Backoff
 	case 'b':
@@ -138,6 +140,25 @@ func (s *state) leave(r record) error {
 		delete(s.byID, c.ID)
 		i, _ := s.find(c.ID)
 		s.clusters = append(s.clusters[:i], s.clusters[i+1:]...)
+	}
+	return nil
+}
+
+// changeSlot sets or removes an attribute of a slot's ad. An ad of an earlier
+// transaction may be in somebody's hands and is copied.
+func (s *state) changeSlot(r record, seq uint64) error {
+	slot, ok := s.slots[r.Slot]
+	if !ok {
+		return fmt.Errorf("slot %s: not advertised", r.Slot)
+	}
+	if slot.Seq != seq {
+		slot.Ad, slot.Seq = slot.Ad.Clone(), seq
+		s.slots[r.Slot] = slot
+	}
+	if r.Kind == 'G' {
+		slot.Ad.Set(r.Name, r.Expr)
+	} else {
+		slot.Ad.Delete(r.Name)
 	}
 	return nil
 }

@@ -176,11 +176,29 @@ func (tx *Tx) settle() {
 	tx.charged = nil
 }
 
-// PutSlot adds a slot ad or changes it as a whole.
-func (tx *Tx) PutSlot(name string, ad *classad.Ad) { tx.put(record{Kind: 'S', Name: name, Ad: ad}) }
+// PutSlot adds a slot's ad or changes it; only attributes that read otherwise
+// than before cost anything.
+func (tx *Tx) PutSlot(name string, ad *classad.Ad) {
+	old, ok := tx.Advertised(name)
+	if !ok {
+		tx.put(record{Kind: 'S', Slot: name})
+		old.Ad = classad.New()
+	}
+	for _, attribute := range old.Ad.OwnNames() {
+		if !ad.Has(attribute) {
+			tx.put(record{Kind: 'g', Slot: name, Name: attribute})
+		}
+	}
+	for _, attribute := range ad.OwnNames() {
+		e, _ := ad.Lookup(attribute)
+		if before, ok := old.Ad.Lookup(attribute); !ok || before != e && before.Format(classad.Spool) != e.Format(classad.Spool) {
+			tx.put(record{Kind: 'G', Slot: name, Name: attribute, Expr: e})
+		}
+	}
+}
 
 // DropSlot removes an advertised slot.
-func (tx *Tx) DropSlot(name string) { tx.put(record{Kind: 's', Name: name}) }
+func (tx *Tx) DropSlot(name string) { tx.put(record{Kind: 's', Slot: name}) }
 
 // PutBackoff leaves a slot alone until a time.
 func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Backoff: b}) }
