@@ -1,0 +1,211 @@
+package classad
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestAdKeepsTheFirstSpelling(t *testing.T) {
+	ad := New()
+	ad.SetInt("Memory", 1)
+	ad.SetInt("MEMORY", 2)
+	if got, want := strings.Join(ad.Names(), " "), "Memory"; got != want {
+		t.Errorf("Names = %s, want %s", got, want)
+	}
+	if n, ok := ad.EvalInt(noon, "memory"); n != 2 || !ok {
+		t.Errorf("EvalInt(memory) = %d, %v, want 2, true", n, ok)
+	}
+}
+
+func TestChainedAds(t *testing.T) {
+	cluster := mustAd(t, `[ Cmd = "/bin/sleep"; Args = strcat("", ProcId); Prio = 1 ]`)
+	proc := mustAd(t, `[ ProcId = 3; prio = 5 ]`).Chain(cluster)
+	if got, want := proc.Eval(noon, "Args", nil).String(), `"3"`; got != want {
+		t.Errorf("Args = %s, want %s: an inherited expression sees the chained ad", got, want)
+	}
+	if got, want := strings.Join(proc.Names(), " "), "Args Cmd prio ProcId"; got != want {
+		t.Errorf("Names = %s, want %s", got, want)
+	}
+	if got, want := strings.Join(proc.OwnNames(), " "), "prio ProcId"; got != want {
+		t.Errorf("OwnNames = %s, want %s", got, want)
+	}
+	if got := proc.Len(); got != 4 {
+		t.Errorf("Len = %d, want 4", got)
+	}
+	flat, clone := proc.Flat(), proc.Clone()
+	if got, want := flat.Format(Spool), proc.Format(Spool); got != want || flat.Parent() != nil {
+		t.Errorf("Flat = %s with parent %v, want %s without", got, flat.Parent(), want)
+	}
+	proc.Delete("PRIO")
+	if n, _ := proc.EvalInt(noon, "Prio"); n != 1 {
+		t.Errorf("Prio after Delete = %d, want the inherited 1", n)
+	}
+	if n, _ := clone.EvalInt(noon, "Prio"); n != 5 {
+		t.Errorf("Prio of the clone = %d, want 5", n)
+	}
+	if cluster.Chain(proc); cluster.Parent() != nil {
+		t.Error("an ad has become its own ancestor")
+	}
+}
+
+func TestAdIsAMapWithoutCase(t *testing.T) {
+	name := rapid.StringMatching(`[A-Ca-c_]{1,2}`)
+	rapid.Check(t, func(t *rapid.T) {
+		ad, model := New(), map[string]int64{}
+		for i := range int64(rapid.IntRange(0, 200).Draw(t, "steps")) {
+			n := name.Draw(t, "name")
+			if rapid.IntRange(0, 3).Draw(t, "delete") == 0 {
+				ad.Delete(n)
+				delete(model, strings.ToLower(n))
+			} else {
+				ad.SetInt(n, i)
+				model[strings.ToLower(n)] = i
+			}
+		}
+		if got, want := ad.Len(), len(model); got != want {
+			t.Fatalf("Len = %d, want %d", got, want)
+		}
+		for n, want := range model {
+			if got, ok := ad.EvalInt(nil, strings.ToUpper(n)); got != want || !ok {
+				t.Errorf("EvalInt(%s) = %d, %v, want %d", n, got, ok, want)
+			}
+		}
+		if !slices.IsSortedFunc(ad.Names(), compareFold) {
+			t.Errorf("Names = %v, want them sorted", ad.Names())
+		}
+	})
+}
+
+func TestNilAdIsEmpty(t *testing.T) {
+	var ad *Ad
+	if ad.Has("A") || ad.Len() != 0 || len(ad.Names()) != 0 || ad.Format(Spool) != "[  ]" || ad.Parent() != nil || len(ad.Flat().Names()) != 0 {
+		t.Errorf("a nil ad is %s, want it empty", ad.Format(Spool))
+	}
+	if Match(noon, nil, New()) || Match(noon, New(), nil) || Satisfies(noon, nil, nil) {
+		t.Error("a nil ad matches")
+	}
+}
+
+func TestMatchAndRank(t *testing.T) {
+	for _, c := range []struct {
+		left, right string
+		want        bool
+	}{
+		{"true", "true", true}, {"1", "2.5", true}, {"0", "true", false}, {"undefined", "true", false}, {"error", "true", false},
+		{`"true"`, "true", false}, {"TARGET.A == 2", "TARGET.A == 1", true}, {"TARGET.A == 3", "true", false}, {"true", "TARGET.Nothing > 1", false},
+	} {
+		left, right := mustAd(t, "[ A = 1; Requirements = "+c.left+" ]"), mustAd(t, "[ A = 2; Requirements = "+c.right+" ]")
+		if got := Match(noon, left, right); got != c.want {
+			t.Errorf("Match(%s, %s) = %v, want %v", c.left, c.right, got, c.want)
+		}
+		if got, want := Match(noon, right, left), Satisfies(noon, left, right) && Satisfies(noon, right, left); got != want {
+			t.Errorf("Match(%s, %s) = %v, want %v, as both sides say", c.right, c.left, got, want)
+		}
+	}
+	if Match(noon, New(), mustAd(t, "[ Requirements = true ]")) {
+		t.Error("an ad without Requirements matches")
+	}
+	for _, c := range []struct {
+		rank string
+		want float64
+		ok   bool
+	}{{"TARGET.A * 2", 4, true}, {"true", 1, true}, {"undefined", 0, false}, {`"x"`, 0, false}, {"1/0", 0, false}} {
+		got, ok := Rank(noon, mustExpr(t, c.rank), mustAd(t, "[ A = 1 ]"), mustAd(t, "[ A = 2 ]"))
+		if got != c.want || ok != c.ok {
+			t.Errorf("Rank(%s) = %v, %v, want %v, %v", c.rank, got, ok, c.want, c.ok)
+		}
+	}
+}
+
+func TestAdsAreReadByManyAtOnce(t *testing.T) {
+	job, slot := mustAd(t, smallJob), mustAd(t, smallSlot)
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			for range 200 {
+				if !Match(noon, job, slot) {
+					t.Error("Match = false, want true")
+				}
+				if got := mustExpr(t, "{ MY.Owner, TARGET.Cpus }").Eval(noon, job, slot); got.Kind() != KindList {
+					t.Errorf("Eval = %v, want a list", got)
+				}
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestSettersAndGetters(t *testing.T) {
+	ad := New()
+	ad.SetReal("r", 0.5)
+	ad.SetBool("b", true)
+	ad.SetString("s", "a\x00b")
+	ad.Set("e", mustExpr(t, "r * 4"))
+	if x, ok := ad.EvalNumber(nil, "E"); x != 2 || !ok {
+		t.Errorf("EvalNumber(E) = %v, %v, want 2, true", x, ok)
+	}
+	if b, ok := ad.EvalBool(nil, "B"); !b || !ok {
+		t.Errorf("EvalBool(B) = %v, %v, want true, true", b, ok)
+	}
+	if s, ok := ad.EvalString(nil, "S"); s != "a" || !ok {
+		t.Errorf("EvalString(S) = %q, %v, want a: strings end before a NUL byte", s, ok)
+	}
+	if _, ok := ad.EvalInt(nil, "r"); ok {
+		t.Error("EvalInt of a real is ok, want it not to be")
+	}
+	if ad.Set("r", nil); ad.Has("R") {
+		t.Error("Set(nil) keeps the attribute, want it deleted")
+	}
+}
+
+func TestJSON(t *testing.T) {
+	ad := mustAd(t, `[ s = "a\"\n/\\é"; I = 1; r = 2.0; b = true; u = undefined; l = {1, "x", {}}; n = [ z = 1; A = 2 ]; e = a =?= "q\"" ]`)
+	got, err := json.Marshal(ad)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := `{"b":true,"e":"\/Expr(a =?= \"q\\\"\")\/","I":1,"l":[1,"x",[]],"n":{"A":2,"z":1},"r":2.0,"s":"a\"\n/\\é","u":null}`
+	if string(got) != want {
+		t.Errorf("MarshalJSON = %s, want %s", got, want)
+	}
+}
+
+func TestReferences(t *testing.T) {
+	ad := mustAd(t, `[ RequestMemory = Size * 2; Size = 5; C = D; D = C; N = [ a = Size; b = Outside ] ]`)
+	for _, c := range []struct{ expr, own, external string }{
+		{"TARGET.Memory >= RequestMemory && Arch == \"X\"", "[RequestMemory Size]", "[Arch Memory]"},
+		{"C", "[]", "[]"}, {"N.b", "[N]", "[Outside]"}, {"MY.Missing", "[]", "[Missing]"}, {"TARGET.GPUs.Name", "[]", "[GPUs]"},
+	} {
+		own, external := References(mustExpr(t, c.expr), ad)
+		if got := fmt.Sprint(own, external); got != c.own+" "+c.external {
+			t.Errorf("References(%s) = %s, want %s %s", c.expr, got, c.own, c.external)
+		}
+	}
+	if own, external := References(mustExpr(t, "C"), ad); own != nil || external != nil {
+		t.Errorf("References of a circle = %v, %v, want nil", own, external)
+	}
+}
+
+func TestListAndAdValues(t *testing.T) {
+	my := mustAd(t, `[ A = 4 ]`)
+	items, ok := mustExpr(t, `{ A, "x", [ b = 1 ] }`).Eval(noon, my, nil).List(noon)
+	if !ok || len(items) != 3 || items[0] != Int(4) {
+		t.Fatalf("List = %v, %v, want three values, the first 4", items, ok)
+	}
+	ad, ok := items[2].Ad()
+	if n, _ := ad.EvalInt(noon, "B"); !ok || n != 1 {
+		t.Errorf("Ad = %v, %v, want b = 1", ad, ok)
+	}
+	if _, ok := Int(1).List(noon); ok {
+		t.Error("an integer is a list")
+	}
+	if got, want := Literal(mustExpr(t, `{1, {2}}`).Eval(noon, nil, nil)).String(), "{ 1,{ 2 } }"; got != want {
+		t.Errorf("Literal of a list = %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,193 @@
+package classad
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var benchContext = &Context{Now: time.Unix(1_700_000_000, 0).UTC()}
+
+// poolFile opens a file of the recorded pool of ten thousand slots.
+func poolFile(tb testing.TB, name string) *os.File {
+	tb.Helper()
+	golden := os.Getenv("FAIRSPOOL_GOLDEN")
+	if golden == "" {
+		tb.Skip("FAIRSPOOL_GOLDEN is not set: the pool of ten thousand slots is not read")
+	}
+	f, err := os.Open(filepath.Join(golden, "classad", "bench", name))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	tb.Cleanup(func() { f.Close() })
+	return f
+}
+
+func poolText(tb testing.TB) []byte {
+	tb.Helper()
+	z, err := gzip.NewReader(poolFile(tb, "slots.ads.gz"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
+func readPool(tb testing.TB, text []byte, in *Interner) []*Ad {
+	tb.Helper()
+	r := NewReader(bytes.NewReader(text), "slots.ads")
+	if in != nil {
+		r.Intern(in)
+	}
+	var slots []*Ad
+	for {
+		ad, err := r.Next()
+		if err == io.EOF {
+			return slots
+		}
+		if err != nil {
+			tb.Fatal(err)
+		}
+		slots = append(slots, ad)
+	}
+}
+
+func poolJob(tb testing.TB) *Ad {
+	tb.Helper()
+	job, err := NewReader(poolFile(tb, "job.ad"), "job.ad").Next()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return job
+}
+
+// matchPool matches a job against slots and adds up the ranks of both sides.
+func matchPool(job *Ad, slots []*Ad) (matches int, jobRank, slotRank float64) {
+	rank, _ := job.Lookup("Rank")
+	for _, slot := range slots {
+		if !Match(benchContext, job, slot) {
+			continue
+		}
+		matches++
+		x, _ := Rank(benchContext, rank, job, slot)
+		jobRank += x
+		theirs, _ := slot.Lookup("Rank")
+		x, _ = Rank(benchContext, theirs, slot, job)
+		slotRank += x
+	}
+	return matches, jobRank, slotRank
+}
+
+func TestPoolOfTenThousand(t *testing.T) {
+	matches, jobRank, slotRank := matchPool(poolJob(t), readPool(t, poolText(t), NewInterner()))
+	if matches != 2586 || jobRank < 4912868.948 || jobRank > 4912868.950 || slotRank != 7610 {
+		t.Errorf("matches = %d with ranks %.3f and %v, want 2586, 4912868.949, 7610", matches, jobRank, slotRank)
+	}
+}
+
+func BenchmarkPoolRead(b *testing.B) {
+	text := poolText(b)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		readPool(b, text, nil)
+	}
+}
+
+func BenchmarkPoolReadInterned(b *testing.B) {
+	text := poolText(b)
+	b.SetBytes(int64(len(text)))
+	for b.Loop() {
+		readPool(b, text, NewInterner())
+	}
+}
+
+func BenchmarkPoolMatch(b *testing.B) {
+	slots, job := readPool(b, poolText(b), NewInterner()), poolJob(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		matchPool(job, slots)
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/float64(len(slots)), "ns/slot")
+}
+
+const (
+	smallJob = `[ Owner = "alice"; RequestCpus = 1; RequestMemory = 2000; RequestDisk = DiskUsage * 2; DiskUsage = 14336;
+	PreferredHosts = "^(c|big)[0-9]+\\.cluster"; Rank = TARGET.KFlops / 1000.0 - (TARGET.Memory - RequestMemory) / 1024;
+	Requirements = (TARGET.Arch == "X86_64") && (TARGET.OpSys == "LINUX") && (TARGET.Disk >= RequestDisk) &&
+		(TARGET.Memory >= RequestMemory) && (TARGET.Cpus >= RequestCpus) && regexp(MY.PreferredHosts, TARGET.Machine, "i") ]`
+	smallSlot = `[ Machine = "c107.cluster.example.org"; Arch = "X86_64"; OpSys = "LINUX"; Cpus = 4; Memory = 8192; Disk = 50000000;
+	KFlops = 1496512; State = "Unclaimed"; Activity = "Idle"; Rank = ifThenElse(TARGET.Owner == "alice", 5, 0);
+	Start = (TARGET.RequestMemory ?: 0) <= Memory; Requirements = Start && stringListMember(TARGET.Owner, "alice, bob") ]`
+)
+
+func BenchmarkMatch(b *testing.B) {
+	job, slot := mustAd(b, smallJob), mustAd(b, smallSlot)
+	if !Match(benchContext, job, slot) {
+		b.Fatal("the ads do not match")
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		Match(benchContext, job, slot)
+	}
+}
+
+func BenchmarkRank(b *testing.B) {
+	job, slot := mustAd(b, smallJob), mustAd(b, smallSlot)
+	rank, _ := job.Lookup("Rank")
+	b.ReportAllocs()
+	for b.Loop() {
+		Rank(benchContext, rank, job, slot)
+	}
+}
+
+func BenchmarkParseExpr(b *testing.B) {
+	e, _ := mustAd(b, smallJob).Lookup("Requirements")
+	text := e.Format(Spool)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := ParseExpr(text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkFormat(b *testing.B) {
+	ad := mustAd(b, smallJob)
+	var buf []byte
+	b.ReportAllocs()
+	for b.Loop() {
+		buf = ad.AppendLong(buf[:0])
+	}
+}
+
+func mustAd(tb testing.TB, text string) *Ad {
+	tb.Helper()
+	ad, err := ParseAd(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return ad
+}
+
+func TestMatchingDoesNotAllocate(t *testing.T) {
+	if raceDetector {
+		t.Skip("the race detector makes sync.Pool allocate")
+	}
+	job, slot := mustAd(t, smallJob), mustAd(t, smallSlot)
+	rank, _ := job.Lookup("Rank")
+	allocs := testing.AllocsPerRun(1000, func() {
+		Match(benchContext, job, slot)
+		Rank(benchContext, rank, job, slot)
+	})
+	if allocs > 0.1 { // a garbage collection may take the scratch memory away
+		t.Errorf("allocations = %v, want 0", allocs)
+	}
+}

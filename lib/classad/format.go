@@ -1,0 +1,285 @@
+package classad
+
+import (
+	"math"
+	"slices"
+	"strconv"
+	"unicode/utf8"
+)
+
+// Style is a way to print expressions and ads.
+type Style uint8
+
+const (
+	// Old is what tools print and long-form ads are written in: strings are
+	// raw, save their quotes, and reals have at most 16 digits.
+	Old Style = iota
+	// NewForm has strings with escapes, reals with an exponent, and the words is
+	// and isnt.
+	NewForm
+	// Spool is for files: always one line, and ParseExpr reads back the
+	// identical expression.
+	Spool
+)
+
+// Format returns the expression as text. Parentheses are those of the source.
+func (e *Expr) Format(s Style) string { return string(e.AppendTo(nil, s)) }
+
+// AppendTo appends the expression as text to b.
+func (e *Expr) AppendTo(b []byte, s Style) []byte { return appendNode(b, e.root, s) }
+
+// String returns the expression in the old style.
+func (e *Expr) String() string { return e.Format(Old) }
+
+func appendNode(b []byte, n node, s Style) []byte {
+	switch n := n.(type) {
+	case *literal:
+		return appendValue(b, n.v, s)
+	case *span:
+		return appendSpan(b, n.seconds, s)
+	case *zoneless:
+		return appendZoneless(b, n.seconds, s)
+	case *reference:
+		return appendName(b, n.name)
+	case *absolute:
+		return appendSelected(append(b, '.'), n.name, s)
+	case *selection:
+		b = appendNode(b, n.base, s)
+		if _, ok := n.base.(*literal); ok && s == Spool {
+			b = append(b, ' ') // 5.a would be a bad number
+		}
+		return appendSelected(append(b, '.'), n.name, s)
+	case *subscript:
+		b = append(appendNode(b, n.base, s), '[')
+		return append(appendNode(b, n.index, s), ']')
+	case *unary:
+		return appendUnary(b, n, s)
+	case *binary:
+		return appendBinary(b, n, s)
+	case *conditional:
+		b = append(appendNode(b, n.c, s), " ? "...)
+		b = append(appendNode(b, n.t, s), " : "...)
+		return appendNode(b, n.f, s)
+	case *elvis:
+		b = append(appendNode(b, n.a, s), " ?: "...)
+		return appendNode(b, n.b, s)
+	case *paren:
+		return append(appendNode(append(b, '('), n.x, s), ')')
+	case *call:
+		if s == Spool {
+			b = append(appendName(b, n.name), '(')
+		} else {
+			b = append(append(b, n.name...), '(')
+		}
+		return append(appendNodes(b, n.args, s), ')')
+	case *listing:
+		return appendList(b, n.items, s)
+	case *record:
+		return appendAd(b, n.ad, s)
+	}
+	return b
+}
+
+func appendNodes(b []byte, nodes []node, s Style) []byte {
+	for i, n := range nodes {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendNode(b, n, s)
+	}
+	return b
+}
+
+func appendList(b []byte, items []node, s Style) []byte {
+	return append(appendNodes(append(b, "{ "...), items, s), " }"...)
+}
+
+func appendUnary(b []byte, n *unary, s Style) []byte {
+	if s != Spool {
+		b = append(b, ' ')
+	}
+	b = append(b, opText[n.op]...)
+	at := len(b)
+	b = appendNode(b, n.x, s)
+	if s == Spool && (digit(b[at]) || b[at] == '.') {
+		b = slices.Insert(b, at, ' ') // -1 would be a number
+	}
+	return b
+}
+
+func appendBinary(b []byte, n *binary, s Style) []byte {
+	b = append(appendNode(b, n.l, s), ' ')
+	switch {
+	case s == NewForm && n.op == opIs:
+		b = append(b, "is"...)
+	case s == NewForm && n.op == opIsnt:
+		b = append(b, "isnt"...)
+	default:
+		b = append(b, opText[n.op]...)
+	}
+	return appendNode(append(b, ' '), n.r, s)
+}
+
+func appendValue(b []byte, v Value, s Style) []byte {
+	switch v.kind {
+	case KindError:
+		return append(b, "error"...)
+	case KindBoolean:
+		return strconv.AppendBool(b, v.bits != 0)
+	case KindInteger:
+		return strconv.AppendInt(b, int64(v.bits), 10)
+	case KindReal:
+		return appendReal(b, v.real(), s)
+	case KindString:
+		if s == Old {
+			return appendOldString(b, v.text)
+		}
+		return appendEscaped(b, v.text, '"', s == Spool && utf8.ValidString(v.text))
+	case KindAbsTime:
+		return appendMoment(b, v, s)
+	case KindRelTime:
+		if s == Spool { // the literal would be read as a real number
+			return append(appendReal(append(b, "relTime("...), v.real(), s), ')')
+		}
+		return appendSpan(b, v.real(), s)
+	case KindList:
+		return appendList(b, v.ref.items, s)
+	case KindClassAd:
+		return appendAd(b, v.ref.ad, s)
+	}
+	return append(b, "undefined"...)
+}
+
+func appendReal(b []byte, x float64, s Style) []byte {
+	switch {
+	case math.IsNaN(x):
+		return append(b, `real("NaN")`...)
+	case math.IsInf(x, 0) && s == Spool:
+		// 1e999 is read as the literal INF; real("INF") would be a call.
+		if x < 0 {
+			b = append(b, '-')
+		}
+		return append(b, "1e999"...)
+	case math.IsInf(x, 1):
+		return append(b, `real("INF")`...)
+	case math.IsInf(x, -1):
+		return append(b, `real("-INF")`...)
+	}
+	at := len(b)
+	switch s {
+	case NewForm:
+		if x != 0 {
+			return strconv.AppendFloat(b, x, 'E', 15, 64)
+		}
+		b = strconv.AppendFloat(b, x, 'f', -1, 64)
+	case Spool:
+		b = strconv.AppendFloat(b, x, 'g', -1, 64)
+	default:
+		b = strconv.AppendFloat(b, x, 'G', 16, 64)
+	}
+	for _, c := range b[at:] {
+		if c == '.' || c == 'E' || c == 'e' {
+			return b
+		}
+	}
+	return append(b, ".0"...)
+}
+
+func appendOldString(b []byte, text string) []byte {
+	b = append(b, '"')
+	for i := range len(text) {
+		if text[i] == '"' {
+			b = append(b, '\\')
+		}
+		b = append(b, text[i])
+	}
+	return append(b, '"')
+}
+
+// appendEscaped appends text in quotes with the escapes of the new dialect;
+// with raw, bytes of 0x80 and above stand for themselves.
+func appendEscaped(b []byte, text string, quote byte, raw bool) []byte {
+	const letters = "\aa\bb\ff\nn\rr\tt\vv"
+	b = append(b, quote)
+next:
+	for i := range len(text) {
+		c := text[i]
+		for k := 0; k < len(letters); k += 2 {
+			if c == letters[k] {
+				b = append(b, '\\', letters[k+1])
+				continue next
+			}
+		}
+		switch {
+		case c == quote || c == '\\':
+			b = append(b, '\\', c)
+		case c < ' ' || c == 0x7f || c > 0x7f && !raw:
+			b = append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, quote)
+}
+
+func appendName(b []byte, name string) []byte {
+	if plainName(name) {
+		return append(b, name...)
+	}
+	return appendEscaped(b, name, '\'', false)
+}
+
+// appendSelected appends a name behind a point, where HTCondor never quotes.
+func appendSelected(b []byte, name string, s Style) []byte {
+	if s == Spool {
+		return appendName(b, name)
+	}
+	return append(b, name...)
+}
+
+// Format returns the ad on one line, [ a = 1; b = 2 ], with inherited
+// attributes. Names are sorted by length and then without regard to case, as
+// HTCondor does; in the Spool style without regard to case.
+func (a *Ad) Format(s Style) string { return string(appendAd(nil, a, s)) }
+
+func appendAd(b []byte, a *Ad, s Style) []byte {
+	b = append(b, "[ "...)
+	for i, e := range orderedEntries(a, s) {
+		if i > 0 {
+			b = append(b, "; "...)
+		}
+		b = append(appendName(b, e.name), " = "...)
+		b = appendNode(b, e.expr.root, s)
+	}
+	return append(b, " ]"...)
+}
+
+func orderedEntries(a *Ad, s Style) []entry {
+	entries := slices.Clone(a.all())
+	slices.SortFunc(entries, func(x, y entry) int {
+		if s != Spool && len(x.name) != len(y.name) {
+			return len(x.name) - len(y.name)
+		}
+		return compareFold(x.name, y.name)
+	})
+	return entries
+}
+
+// AppendLong appends the ad in the long form, a line "Name = expression" for
+// each attribute, own and inherited, sorted by name without regard to case. A
+// line break inside a string or a name becomes a blank: the long form has no
+// way to write one.
+func (a *Ad) AppendLong(b []byte) []byte {
+	for _, e := range orderedEntries(a, Spool) {
+		at := len(b)
+		b = append(append(b, e.name...), " = "...)
+		b = appendNode(b, e.expr.root, Old)
+		for i := at; i < len(b); i++ {
+			if b[i] == '\n' || b[i] == '\r' {
+				b[i] = ' '
+			}
+		}
+		b = append(b, '\n')
+	}
+	return b
+}

@@ -1,0 +1,222 @@
+package classad
+
+import (
+	"regexp"
+	"strings"
+	"unicode/utf8"
+)
+
+// regexpFunctions search texts with regular expressions. Patterns are those of
+// package regexp (RE2), which has most of what PCRE has, save look-around and
+// backreferences; a pattern that it does not know is ERROR.
+var regexpFunctions = map[string]*function{
+	"regexp":       between(2, 3, regexpSearch),
+	"regexpmember": between(2, 3, regexpMember),
+	"regexps":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "") }),
+	"replace":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "f") }),
+	"replaceall":   between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "fg") }),
+}
+
+// compileRegexp compiles a pattern with the options i, m, s and x; others are
+// ignored. It returns nil for a pattern that is not one. Patterns and texts
+// are bytes, not UTF-8: see widen.
+func compileRegexp(pattern, options string) *regexp.Regexp {
+	flags := ""
+	for _, c := range "ims" {
+		if strings.ContainsRune(options, c) {
+			flags += string(c)
+		}
+	}
+	if strings.Contains(options, "x") {
+		pattern = withoutBlanks(pattern)
+	}
+	if flags != "" {
+		flags = "(?" + flags + ")"
+	}
+	re, err := regexp.Compile(flags + widen(pattern))
+	if err != nil {
+		return nil
+	}
+	return re
+}
+
+// withoutBlanks removes white space and comments from a pattern, save those in
+// brackets and behind a backslash: option x.
+func withoutBlanks(pattern string) string {
+	var b strings.Builder
+	inClass := false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			if pattern[i] == ' ' {
+				b.WriteString(`\x20`)
+			} else {
+				b.WriteByte(c)
+				b.WriteByte(pattern[i])
+			}
+			continue
+		case c == '[':
+			inClass = true
+		case c == ']':
+			inClass = false
+		case !inClass && space(c):
+			continue
+		case !inClass && c == '#':
+			for i+1 < len(pattern) && pattern[i+1] != '\n' {
+				i++
+			}
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// widen turns bytes of 0x80 and above into the characters of that number, so
+// that one byte is one character for package regexp.
+func widen(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			b := make([]byte, 0, 2*len(s))
+			for j := range len(s) {
+				b = utf8.AppendRune(b, rune(s[j]))
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// narrow undoes widen.
+func narrow(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			b := make([]byte, 0, len(s))
+			for _, r := range s {
+				b = append(b, byte(r))
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+func matches(re *regexp.Regexp, s string) bool { return re.MatchString(widen(s)) }
+
+// regexpTexts checks that all arguments are strings.
+func regexpTexts(a []Value) (bad Value, ok bool) {
+	if v, bad := worst(a); bad {
+		return v, false
+	}
+	for _, v := range a {
+		if v.kind != KindString {
+			return Error(), false
+		}
+	}
+	return Value{}, true
+}
+
+func regexpSearch(st *state, a []Value) Value {
+	if bad, ok := regexpTexts(a); !ok {
+		return bad
+	}
+	options, _ := delimiters(a, 2, "")
+	re := st.regexp(a[0].text, options)
+	if re == nil || !st.spend(len(a[1].text)+len(a[0].text)) {
+		return Error()
+	}
+	return Bool(matches(re, a[1].text))
+}
+
+func regexpMember(st *state, a []Value) Value {
+	if v, bad := worst(a); bad {
+		return v
+	}
+	options, ok := delimiters(a, 2, "")
+	if !ok || a[0].kind != KindString || a[1].kind != KindList {
+		return Error()
+	}
+	re := st.regexp(a[0].text, options)
+	undefined := false
+	for i := range a[1].size() {
+		switch v := st.item(a[1], i); {
+		case v.kind == KindUndefined:
+			undefined = true
+		case v.kind != KindString || !st.spend(len(v.text)+len(a[0].text)):
+			return Error()
+		case re != nil && matches(re, v.text):
+			return Bool(true)
+		}
+	}
+	if undefined {
+		return Undefined()
+	}
+	return Bool(false)
+}
+
+// substitute is regexps(pattern, text, replacement[, options]). With the
+// option f the result is the whole text, with g every match is replaced.
+func substitute(st *state, a []Value, more string) Value {
+	if bad, ok := regexpTexts(a); !ok {
+		return bad
+	}
+	options, _ := delimiters(a, 3, "")
+	re := st.regexp(a[0].text, options)
+	full := strings.Contains(options+more, "f")
+	global := strings.Contains(options+more, "g")
+	if re == nil || !st.spend(len(a[1].text)+len(a[0].text)) {
+		return Error()
+	}
+	text, replacement := widen(a[1].text), widen(a[2].text)
+	count := 1
+	if global {
+		count = -1
+	}
+	var b []byte
+	at := 0
+	for _, m := range re.FindAllStringSubmatchIndex(text, count) {
+		if global && m[0] == m[1] {
+			return Error() // an empty match, as in HTCondor
+		}
+		if full {
+			b = append(b, text[at:m[0]]...)
+		}
+		at = m[1]
+		before := len(b)
+		var ok bool
+		if b, ok = expand(b, replacement, text, m); !ok || !st.spend(len(b)-before) {
+			return Error()
+		}
+	}
+	if full {
+		b = append(b, text[at:]...)
+	}
+	return st.charged(narrow(string(b)))
+}
+
+// expand appends the replacement with \0 to \9 filled in. A group number that
+// the match does not reach is not ok.
+func expand(b []byte, replacement, text string, m []int) ([]byte, bool) {
+	reached := len(m) / 2
+	for reached > 1 && m[2*reached-2] < 0 {
+		reached-- // trailing groups that took no part
+	}
+	for i := 0; i < len(replacement); i++ {
+		c := replacement[i]
+		if c != '\\' || i+1 >= len(replacement) || !digit(replacement[i+1]) {
+			b = append(b, c)
+			continue
+		}
+		i++
+		group := int(replacement[i] - '0')
+		if group >= reached {
+			return b, false
+		}
+		if m[2*group] >= 0 {
+			b = append(b, text[m[2*group]:m[2*group+1]]...)
+		}
+	}
+	return b, true
+}

@@ -1,0 +1,291 @@
+package classad
+
+import (
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// timeFunctions know dates and spans of time. The clock and the local time
+// zone are those of the Context.
+var timeFunctions = map[string]*function{
+	"time":        strictly(0, func(st *state, _ []Value) Value { return Int(st.now.Unix()) }),
+	"currenttime": strictly(0, func(st *state, _ []Value) Value { return st.local(st.now.Unix()) }),
+	"abstime":     between(0, 2, makeAbsTime),
+	"reltime":     strictly(1, makeRelTime),
+	"timezoneoffset": strictly(0, func(st *state, _ []Value) Value {
+		_, offset := st.now.Zone()
+		return relTime(float64(offset))
+	}),
+	"daytime": strictly(0, func(st *state, _ []Value) Value {
+		hour, minute, second := st.now.Clock()
+		return relTime(float64(hour*3600 + minute*60 + second))
+	}),
+	"getyear":       dateField(func(t time.Time) int { return t.Year() }),
+	"getmonth":      dateField(func(t time.Time) int { return int(t.Month()) }),
+	"getdayofyear":  dateField(func(t time.Time) int { return t.YearDay() - 1 }),
+	"getdayofmonth": dateField(func(t time.Time) int { return t.Day() }),
+	"getdayofweek":  dateField(func(t time.Time) int { return int(t.Weekday()) }),
+	"getdays":       clockField(nil, func(s int64) int64 { return s / 86400 }),
+	"gethours":      clockField(time.Time.Hour, func(s int64) int64 { return s / 3600 % 24 }),
+	"getminutes":    clockField(time.Time.Minute, func(s int64) int64 { return s / 60 % 60 }),
+	"getseconds":    clockField(time.Time.Second, func(s int64) int64 { return s % 60 }),
+	"splittime":     strictly(1, splitTime),
+	"formattime":    between(0, 2, formatTime),
+	"interval":      strictly(1, interval),
+}
+
+// local is a moment in the local time zone.
+func (st *state) local(seconds int64) Value {
+	_, offset := time.Unix(seconds, 0).In(st.now.Location()).Zone()
+	return absTime(seconds, offset)
+}
+
+func makeAbsTime(st *state, a []Value) Value {
+	if len(a) == 0 {
+		return st.local(st.now.Unix())
+	}
+	if v, bad := worst(a); bad {
+		return v
+	}
+	offset, hasOffset := int64(0), len(a) == 2
+	if hasOffset {
+		if a[1].kind != KindInteger && a[1].kind != KindReal {
+			return Error()
+		}
+		if offset, _ = toInt(a[1]).Int(); offset == -1 || offset < -86400 || offset > 86400 {
+			return Error()
+		}
+	}
+	var seconds int64
+	switch v := a[0]; v.kind {
+	case KindInteger:
+		seconds = int64(v.bits)
+	case KindReal, KindRelTime:
+		seconds = truncate(v.real())
+	case KindAbsTime, KindString:
+		return v // a text that is not a literal stays a text, as in HTCondor
+	default:
+		return Error()
+	}
+	if hasOffset {
+		return absTime(seconds, int(offset))
+	}
+	return st.local(seconds)
+}
+
+func makeRelTime(_ *state, a []Value) Value {
+	switch v := a[0]; v.kind {
+	case KindUndefined, KindRelTime:
+		return v
+	case KindInteger, KindReal:
+		x, _ := v.Number()
+		return relTime(x)
+	case KindAbsTime:
+		return relTime(float64(int64(v.bits)))
+	case KindString:
+		return relTime(0) // as in HTCondor
+	}
+	return Error()
+}
+
+func (st *state) wall(v Value) time.Time {
+	return time.Unix(int64(v.bits), 0).In(st.now.Location())
+}
+
+func dateField(f func(time.Time) int) *function {
+	return strictly(1, func(st *state, a []Value) Value {
+		if a[0].kind != KindAbsTime {
+			return Error()
+		}
+		return Int(int64(f(st.wall(a[0]))))
+	})
+}
+
+func clockField(ofDate func(time.Time) int, ofSpan func(int64) int64) *function {
+	return strictly(1, func(st *state, a []Value) Value {
+		switch {
+		case a[0].kind == KindRelTime:
+			return Int(ofSpan(truncate(a[0].real())))
+		case a[0].kind == KindAbsTime && ofDate != nil:
+			return Int(int64(ofDate(st.wall(a[0]))))
+		}
+		return Error()
+	})
+}
+
+func splitTime(st *state, a []Value) Value {
+	v := a[0]
+	switch v.kind {
+	case KindUndefined:
+		return v
+	case KindInteger, KindReal:
+		x, _ := v.Number()
+		v = st.local(truncate(x))
+	}
+	ad := New()
+	switch v.kind {
+	case KindAbsTime:
+		t := time.Unix(int64(v.bits)+int64(v.zone), 0).UTC()
+		ad.SetString("Type", "AbsoluteTime")
+		ad.SetInt("Year", int64(t.Year()))
+		ad.SetInt("Month", int64(t.Month()))
+		ad.SetInt("Day", int64(t.Day()))
+		ad.SetInt("Hours", int64(t.Hour()))
+		ad.SetInt("Minutes", int64(t.Minute()))
+		ad.SetInt("Seconds", int64(t.Second()))
+		ad.SetInt("Offset", int64(v.zone))
+	case KindRelTime:
+		whole := truncate(v.real())
+		ad.SetString("Type", "RelativeTime")
+		ad.SetInt("Days", whole/86400)
+		ad.SetInt("Hours", whole/3600%24)
+		ad.SetInt("Minutes", whole/60%60)
+		// The seconds are never negative: HTCondor leaves their sign off.
+		ad.SetReal("Seconds", math.Abs(float64(whole%60)+v.real()-float64(whole)))
+	default:
+		return Error()
+	}
+	return Value{kind: KindClassAd, ref: &scope{ad: ad}}
+}
+
+func formatTime(st *state, a []Value) Value {
+	t := st.now
+	if len(a) > 0 {
+		switch v := a[0]; v.kind {
+		case KindInteger:
+			t = time.Unix(int64(v.bits), 0).In(st.now.Location())
+		case KindReal:
+			t = time.Unix(truncate(v.real()), 0).In(st.now.Location())
+		case KindAbsTime:
+			t = time.Unix(int64(v.bits), 0).In(time.FixedZone("", int(v.zone)))
+		case KindClassAd:
+			t = st.dateOf(v)
+		default:
+			return Error()
+		}
+	}
+	format := "%c"
+	if len(a) == 2 {
+		var ok bool
+		if format, ok = a[1].Text(); !ok {
+			return Error()
+		}
+	}
+	if !st.spend(16 * len(format)) {
+		return Error()
+	}
+	return str(strftime(format, t))
+}
+
+// dateOf makes a moment from an ad such as splitTime returns.
+func (st *state) dateOf(v Value) time.Time {
+	field := func(name string, otherwise int64) int {
+		a := newAttribute(name)
+		if n, ok := toInt(func() Value { x, _ := st.resolve(&a, v.ref, false); return x }()).Int(); ok && n > -1e6 && n < 1e6 {
+			return int(n)
+		}
+		return int(otherwise)
+	}
+	return time.Date(field("Year", 1900), time.Month(field("Month", 1)), field("Day", 1),
+		field("Hours", 0), field("Minutes", 0), field("Seconds", 0), 0, time.FixedZone("", field("Offset", 0)))
+}
+
+// interval prints seconds as D+HH:MM:SS, H:MM:SS, M:SS or S.
+func interval(_ *state, a []Value) Value {
+	v := toInt(a[0])
+	n, ok := v.Int()
+	if !ok {
+		return Error()
+	}
+	if n == math.MinInt64 {
+		n++
+	}
+	var b []byte
+	if n < 0 {
+		b, n = append(b, '-'), -n
+	}
+	switch {
+	case n >= 86400:
+		b = append(strconv.AppendInt(b, n/86400, 10), '+')
+		b = append(appendPadded(b, n/3600%24), ':')
+		b = append(appendPadded(b, n/60%60), ':')
+		b = appendPadded(b, n%60)
+	case n >= 3600:
+		b = append(strconv.AppendInt(b, n/3600, 10), ':')
+		b = append(appendPadded(b, n/60%60), ':')
+		b = appendPadded(b, n%60)
+	case n >= 60:
+		b = append(strconv.AppendInt(b, n/60, 10), ':')
+		b = appendPadded(b, n%60)
+	default:
+		b = strconv.AppendInt(b, n, 10)
+	}
+	return str(string(b))
+}
+
+// layouts are the conversions of C's strftime that package time knows; those
+// that stand for several come first.
+var layouts = map[byte]string{
+	'c': "Mon Jan _2 15:04:05 2006", 'D': "01/02/06", 'F': "2006-01-02", 'r': "03:04:05 PM", 'R': "15:04",
+	'T': "15:04:05", 'x': "01/02/06", 'X': "15:04:05",
+	'a': "Mon", 'A': "Monday", 'b': "Jan", 'h': "Jan", 'B': "January", 'd': "02", 'e': "_2", 'H': "15", 'I': "03",
+	'j': "002", 'm': "01", 'M': "04", 'p': "PM", 'P': "pm", 'S': "05", 'y': "06", 'Y': "2006", 'z': "-0700", 'Z': "MST",
+}
+
+// strftime formats a moment as C does in the C locale. Conversions it does not
+// know stay as they are.
+func strftime(format string, t time.Time) string {
+	var b strings.Builder
+	for i := 0; i < len(format); i++ {
+		if format[i] != '%' || i+1 >= len(format) {
+			b.WriteByte(format[i])
+			continue
+		}
+		i++
+		if layout, ok := layouts[format[i]]; ok {
+			b.WriteString(t.Format(layout))
+			continue
+		}
+		b.WriteString(conversion(format[i], t))
+	}
+	return b.String()
+}
+
+func conversion(c byte, t time.Time) string {
+	year, week := t.ISOWeek()
+	two := func(n int) string { return string(appendPadded(nil, int64(n))) }
+	weekday := int(t.Weekday())
+	switch c {
+	case '%':
+		return "%"
+	case 'n':
+		return "\n"
+	case 't':
+		return "\t"
+	case 's':
+		return strconv.FormatInt(t.Unix(), 10)
+	case 'u':
+		return strconv.Itoa((weekday+6)%7 + 1)
+	case 'w':
+		return strconv.Itoa(weekday)
+	case 'C':
+		return two(t.Year() / 100)
+	case 'G':
+		return strconv.Itoa(year)
+	case 'g':
+		return two(year % 100)
+	case 'V':
+		return two(week)
+	case 'U':
+		return two((t.YearDay() + 6 - weekday) / 7)
+	case 'W':
+		return two((t.YearDay() + 6 - (weekday+6)%7) / 7)
+	case 'k':
+		return t.Format("15")
+	case 'l':
+		return t.Format("3")
+	}
+	return "%" + string(c)
+}

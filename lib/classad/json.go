@@ -1,0 +1,95 @@
+package classad
+
+import (
+	"math"
+	"unicode/utf8"
+)
+
+// MarshalJSON returns the ad as a JSON object, inherited attributes included,
+// sorted by name without regard to case. Literals, lists and nested ads become
+// JSON values, UNDEFINED becomes null, any other expression the string
+// "\/Expr(...)\/" with the expression in the Spool style, as HTCondor's tools
+// mark them. Bytes that are not UTF-8 become U+FFFD.
+func (a *Ad) MarshalJSON() ([]byte, error) { return appendJSONAd(nil, a), nil }
+
+func appendJSONAd(b []byte, a *Ad) []byte {
+	b = append(b, '{')
+	for i, e := range orderedEntries(a, Spool) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(appendJSONString(b, e.name), ':')
+		b = appendJSONNode(b, e.expr.root)
+	}
+	return append(b, '}')
+}
+
+func appendJSONNode(b []byte, n node) []byte {
+	switch n := n.(type) {
+	case *literal:
+		switch v := n.v; v.kind {
+		case KindUndefined:
+			return append(b, "null"...)
+		case KindBoolean, KindInteger:
+			return appendValue(b, v, Spool)
+		case KindString:
+			return appendJSONString(b, v.text)
+		case KindReal:
+			if x := v.real(); !math.IsNaN(x) && !math.IsInf(x, 0) {
+				return appendReal(b, x, Spool)
+			}
+		case KindList:
+			return appendJSONList(b, v.ref.items)
+		case KindClassAd:
+			return appendJSONAd(b, v.ref.ad)
+		}
+	case *listing:
+		return appendJSONList(b, n.items)
+	case *record:
+		return appendJSONAd(b, n.ad)
+	}
+	b = append(b, `"\/Expr(`...)
+	quoted := appendJSONString(nil, string(appendNode(nil, n, Spool)))
+	b = append(b, quoted[1:len(quoted)-1]...)
+	return append(b, `)\/"`...)
+}
+
+func appendJSONList(b []byte, items []node) []byte {
+	b = append(b, '[')
+	for i, n := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendJSONNode(b, n)
+	}
+	return append(b, ']')
+}
+
+// appendJSONString appends a JSON string.
+func appendJSONString(b []byte, s string) []byte {
+	b = append(b, '"')
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c >= utf8.RuneSelf {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			b = utf8.AppendRune(b, r)
+			i += size
+			continue
+		}
+		i++
+		switch {
+		case c == '"' || c == '\\':
+			b = append(b, '\\', c)
+		case c == '\n':
+			b = append(b, `\n`...)
+		case c == '\t':
+			b = append(b, `\t`...)
+		case c < ' ' || c == 0x7f:
+			b = append(b, `\u00`...)
+			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
+		default:
+			b = append(b, c)
+		}
+	}
+	return append(b, '"')
+}

@@ -1,0 +1,383 @@
+package classad
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+type tokenKind uint8
+
+const (
+	tokEnd tokenKind = iota
+	tokBad
+	tokName
+	tokQuotedName
+	tokLiteral
+	tokBinary // an operator with two sides; may also be a sign
+	tokUnary  // ! ~
+	tokDot
+	tokQuestion
+	tokElvis
+	tokColon
+	tokSemicolon
+	tokComma
+	tokAssign
+	tokOpenParen
+	tokCloseParen
+	tokOpenList
+	tokCloseList
+	tokOpenAd
+	tokCloseAd
+)
+
+type token struct {
+	kind     tokenKind
+	op       op
+	pos, end int
+	text     string // of a name; why a token is bad
+	v        Value  // of a literal
+}
+
+// lexer cuts text into tokens. In the old dialect, that of long-form lines, a
+// backslash in a string is an ordinary byte.
+type lexer struct {
+	text string
+	at   int
+	old  bool
+	last tokenKind // of the token before
+}
+
+func (l *lexer) next() token {
+	if bad := l.skip(); bad != "" {
+		return token{kind: tokBad, pos: l.at, end: len(l.text), text: bad}
+	}
+	t := token{pos: l.at}
+	if l.at >= len(l.text) {
+		t.kind = tokEnd
+	} else {
+		l.scan(&t)
+	}
+	t.end = l.at
+	l.last = t.kind
+	return t
+}
+
+// skip passes white space and comments.
+func (l *lexer) skip() string {
+	for l.at < len(l.text) {
+		rest := l.text[l.at:]
+		switch {
+		case space(rest[0]):
+			l.at++
+		case strings.HasPrefix(rest, "//"):
+			if n := strings.IndexByte(rest, '\n'); n >= 0 {
+				l.at += n
+			} else {
+				l.at = len(l.text)
+			}
+		case strings.HasPrefix(rest, "/*"):
+			n := strings.Index(rest[2:], "*/")
+			if n < 0 {
+				return "a comment /* that does not end"
+			}
+			l.at += n + 4
+		default:
+			return ""
+		}
+	}
+	return ""
+}
+
+func (l *lexer) scan(t *token) {
+	c := l.text[l.at]
+	switch {
+	case nameStart(c):
+		l.word(t)
+	case digit(c), c == '.' && l.digitAt(l.at+1):
+		l.number(t, l.at)
+	case c == '-' && !l.afterOperand() && (l.digitAt(l.at+1) || l.at+1 < len(l.text) && l.text[l.at+1] == '.' && l.digitAt(l.at+2)):
+		l.at++
+		l.number(t, l.at-1)
+	case c == '"':
+		t.kind = tokLiteral
+		if s, ok := l.quoted(t, '"'); ok {
+			t.v = str(s)
+		}
+	case c == '\'':
+		t.kind = tokQuotedName
+		if s, ok := l.quoted(t, '\''); ok {
+			t.text = s
+		}
+	default:
+		l.punctuation(t)
+	}
+}
+
+// afterOperand reports whether a minus sign here means subtraction.
+func (l *lexer) afterOperand() bool {
+	switch l.last {
+	case tokLiteral, tokName, tokQuotedName, tokDot, tokCloseAd, tokCloseParen, tokCloseList:
+		return true
+	}
+	return false
+}
+
+func (l *lexer) digitAt(i int) bool { return i < len(l.text) && digit(l.text[i]) }
+
+func (l *lexer) word(t *token) {
+	start := l.at
+	for l.at < len(l.text) && (nameStart(l.text[l.at]) || digit(l.text[l.at])) {
+		l.at++
+	}
+	word := l.text[start:l.at]
+	t.kind, t.text = tokName, word
+	switch len(word) {
+	case 2, 4, 5, 9:
+	default:
+		return
+	}
+	switch fold(word) {
+	case "true":
+		t.kind, t.v = tokLiteral, Bool(true)
+	case "false":
+		t.kind, t.v = tokLiteral, Bool(false)
+	case "undefined":
+		t.kind, t.v = tokLiteral, Undefined()
+	case "error":
+		t.kind, t.v = tokLiteral, Error()
+	case "is":
+		t.kind, t.op = tokBinary, opIs
+	case "isnt":
+		t.kind, t.op = tokBinary, opIsnt
+	}
+}
+
+// number scans a number; start is where its sign or first digit stands.
+func (l *lexer) number(t *token, start int) {
+	first := l.at
+	bad := func(why string) { t.kind, t.text = tokBad, why }
+	l.digits()
+	isReal := false
+	if l.at < len(l.text) && l.text[l.at] == '.' {
+		l.at++
+		if !l.digitAt(l.at) {
+			bad("a number must go on behind its point")
+			return
+		}
+		l.digits()
+		isReal = true
+	}
+	if l.at < len(l.text) && lower(l.text[l.at]) == 'e' {
+		l.at++
+		if l.at < len(l.text) && (l.text[l.at] == '+' || l.text[l.at] == '-') {
+			l.at++
+		}
+		if !l.digitAt(l.at) {
+			bad("a number must go on behind its exponent's e")
+			return
+		}
+		l.digits()
+		isReal = true
+	}
+	t.kind = tokLiteral
+	text := l.text[start:l.at]
+	if isReal {
+		x, _ := strconv.ParseFloat(text, 64) // out of range gives an infinity or zero, as wanted
+		t.v = Real(x)
+		return
+	}
+	if l.text[first] == '0' && (l.at-first > 1 || l.at < len(l.text) && lower(l.text[l.at]) == 'x') {
+		bad("an integer must not begin with 0")
+		return
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		n = 0 // too large an integer is 0, as in HTCondor
+	}
+	t.v = Int(n)
+}
+
+func (l *lexer) digits() {
+	for l.digitAt(l.at) {
+		l.at++
+	}
+}
+
+// quoted scans a string or a quoted name, with those that follow directly in
+// the new dialect.
+func (l *lexer) quoted(t *token, quote byte) (string, bool) {
+	s, why := l.onePiece(quote)
+	var pieces []string
+	for why == "" && !l.old {
+		next := l.at
+		for next < len(l.text) && space(l.text[next]) {
+			next++
+		}
+		if next >= len(l.text) || l.text[next] != quote {
+			break
+		}
+		l.at = next
+		var more string
+		more, why = l.onePiece(quote)
+		if pieces == nil {
+			pieces = append(pieces, s)
+		}
+		pieces = append(pieces, more)
+	}
+	if pieces != nil {
+		s = strings.Join(pieces, "")
+	}
+	if why != "" {
+		t.kind, t.text = tokBad, why
+		l.at = len(l.text)
+	}
+	return s, why == ""
+}
+
+func (l *lexer) onePiece(quote byte) (s, why string) {
+	l.at++
+	start := l.at
+	for l.at < len(l.text) {
+		switch c := l.text[l.at]; {
+		case c == quote:
+			s = l.text[start:l.at]
+			l.at++
+			return s, ""
+		case c == 0:
+			return "", "a NUL byte"
+		case c == '\\':
+			return l.escaped(start, quote)
+		}
+		l.at++
+	}
+	return "", unended(quote)
+}
+
+func unended(quote byte) string {
+	if quote == '"' {
+		return "a string without its closing quote"
+	}
+	return "a quoted name without its closing quote"
+}
+
+// escaped goes on with a string that has a backslash.
+func (l *lexer) escaped(start int, quote byte) (s, why string) {
+	b := append([]byte(nil), l.text[start:l.at]...)
+	for l.at < len(l.text) {
+		c := l.text[l.at]
+		l.at++
+		switch {
+		case c == quote:
+			return string(b), ""
+		case c == 0:
+			return "", "a NUL byte"
+		case c == '\\' && l.old:
+			if l.at < len(l.text) && l.text[l.at] == quote && !l.closesLine(l.at) {
+				c = quote
+				l.at++
+			}
+			b = append(b, c)
+		case c == '\\':
+			if l.at >= len(l.text) {
+				return "", unended(quote)
+			}
+			if c = l.escape(); c == 0 {
+				return "", "\\0 in a string: strings have no NUL byte"
+			}
+			b = append(b, c)
+		default:
+			b = append(b, c)
+		}
+	}
+	return "", unended(quote)
+}
+
+// closesLine reports whether the quote at i is the last byte of its line.
+func (l *lexer) closesLine(i int) bool { return i+1 >= len(l.text) || l.text[i+1] == '\n' }
+
+// escape reads what follows a backslash in the new dialect.
+func (l *lexer) escape() byte {
+	c := l.text[l.at]
+	l.at++
+	switch c {
+	case 'a':
+		return '\a'
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	case 'v':
+		return '\v'
+	}
+	if !octal(c) {
+		return c
+	}
+	n := int(c - '0')
+	for more := 1; l.at < len(l.text) && octal(l.text[l.at]) && (more == 1 || more == 2 && c <= '3'); more++ {
+		n = n*8 + int(l.text[l.at]-'0')
+		l.at++
+	}
+	return byte(n)
+}
+
+func octal(c byte) bool { return '0' <= c && c <= '7' }
+
+// punctuations, longest first among those that begin alike.
+var punctuations = []struct {
+	text string
+	kind tokenKind
+	op   op
+}{
+	{">>>", tokBinary, opShiftLogical}, {"=?=", tokBinary, opIs}, {"=!=", tokBinary, opIsnt},
+	{"&&", tokBinary, opAnd}, {"||", tokBinary, opOr}, {"<=", tokBinary, opLe}, {">=", tokBinary, opGe},
+	{"<<", tokBinary, opShiftLeft}, {">>", tokBinary, opShiftRight}, {"==", tokBinary, opEq}, {"!=", tokBinary, opNe},
+	{"..", tokDot, 0}, {".", tokDot, 0},
+	{"*", tokBinary, opMul}, {"/", tokBinary, opDiv}, {"%", tokBinary, opMod}, {"+", tokBinary, opAdd}, {"-", tokBinary, opSub},
+	{"&", tokBinary, opBitAnd}, {"|", tokBinary, opBitOr}, {"^", tokBinary, opBitXor}, {"<", tokBinary, opLt}, {">", tokBinary, opGt},
+	{"!", tokUnary, opNot}, {"~", tokUnary, opBitNot},
+	{":", tokColon, 0}, {";", tokSemicolon, 0}, {",", tokComma, 0}, {"=", tokAssign, 0},
+	{"(", tokOpenParen, 0}, {")", tokCloseParen, 0}, {"{", tokOpenList, 0}, {"}", tokCloseList, 0}, {"[", tokOpenAd, 0}, {"]", tokCloseAd, 0},
+}
+
+func (l *lexer) punctuation(t *token) {
+	rest := l.text[l.at:]
+	if rest[0] == '?' {
+		l.question(t)
+		return
+	}
+	if strings.HasPrefix(rest, "=?") && !strings.HasPrefix(rest, "=?=") {
+		t.kind, t.text = tokBad, "=? (is =?= meant?)"
+		l.at += 2
+		return
+	}
+	for i := range punctuations {
+		if p := &punctuations[i]; strings.HasPrefix(rest, p.text) {
+			t.kind, t.op = p.kind, p.op
+			l.at += len(p.text)
+			return
+		}
+	}
+	t.kind, t.text = tokBad, fmt.Sprintf("a character that means nothing here: %q", rest[:1])
+	l.at++
+}
+
+// question scans "?", or "?:" with any white space between.
+func (l *lexer) question(t *token) {
+	l.at++
+	next := l.at
+	for next < len(l.text) && space(l.text[next]) {
+		next++
+	}
+	if next < len(l.text) && l.text[next] == ':' {
+		t.kind, l.at = tokElvis, next+1
+		return
+	}
+	t.kind = tokQuestion
+}

@@ -1,0 +1,80 @@
+package classad
+
+// Attribute names that matching looks at.
+const (
+	requirementsName = "requirements"
+)
+
+var requirementsHash = hashFolded(requirementsName)
+
+// Match reports whether two ads want each other: the Requirements of both are
+// true with the other ad as TARGET. Missing, UNDEFINED and ERROR mean no. The
+// right one is evaluated first.
+func Match(c *Context, left, right *Ad) bool {
+	st := newState(c, left, right)
+	ok := right != nil && left != nil && st.satisfied(&st.target) && st.satisfied(&st.my)
+	st.release()
+	return ok
+}
+
+// Satisfies reports whether my accepts target: its Requirements are true.
+func Satisfies(c *Context, my, target *Ad) bool {
+	st := newState(c, my, target)
+	ok := st.satisfied(&st.my)
+	st.release()
+	return ok
+}
+
+// satisfied evaluates the Requirements of one side.
+func (st *state) satisfied(sc *scope) bool {
+	e := sc.ad.lookup(requirementsName, requirementsHash)
+	if e == nil {
+		return false
+	}
+	return st.attribute(e, sc, requirementsName).True() && !st.failed
+}
+
+// Rank evaluates an expression such as an ad's Rank, with target as TARGET. It
+// returns a number, or 1 and 0 for a boolean; ok is false for everything else,
+// which counts as 0. A nil expression is not ok.
+func Rank(c *Context, e *Expr, my, target *Ad) (rank float64, ok bool) {
+	if e == nil {
+		return 0, false
+	}
+	return e.Eval(c, my, target).Number()
+}
+
+// Eval returns the value of an attribute with a as MY; UNDEFINED when a does
+// not have it.
+func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
+	key := name
+	e := a.lookup(key, hashName(key))
+	if e == nil {
+		return Undefined()
+	}
+	if l, ok := e.root.(*literal); ok {
+		return l.v
+	}
+	st := newState(c, a, target)
+	return st.done(st.attribute(e, &st.my, fold(key)))
+}
+
+// EvalInt returns the value of an attribute that is an integer, without a
+// TARGET; ok is false when it is missing or something else.
+func (a *Ad) EvalInt(c *Context, name string) (n int64, ok bool) { return a.Eval(c, name, nil).Int() }
+
+// EvalString returns the text of an attribute that is a string, without a
+// TARGET; ok is false when it is missing or something else.
+func (a *Ad) EvalString(c *Context, name string) (s string, ok bool) {
+	return a.Eval(c, name, nil).Text()
+}
+
+// EvalNumber returns an attribute that is a number or a boolean (0 or 1),
+// without a TARGET; ok is false when it is missing or something else.
+func (a *Ad) EvalNumber(c *Context, name string) (x float64, ok bool) {
+	return a.Eval(c, name, nil).Number()
+}
+
+// EvalBool returns an attribute that is a boolean, or whether a number is not
+// zero, without a TARGET; ok is false when it is missing or something else.
+func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.Eval(c, name, nil).Bool() }

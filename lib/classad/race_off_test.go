@@ -1,0 +1,5 @@
+//go:build !race
+
+package classad
+
+const raceDetector = false

@@ -1,0 +1,161 @@
+package classad
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+)
+
+func TestReader(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"empty", "\n \n", ""},
+		{"two ads", "\n# head\nA = 1\n# c\nB = \"x\\y\"\n\n\n A=2\r\nB = 3", `[ A = 1; B = "x\\y" ] | [ A = 2; B = 3 ]`},
+		{"junk behind an expression", "A = 1K\nB = 3 foo\nC = \"x\" \"y\"", `[ A = 1; B = 3; C = "x" ]`},
+		{"bad ad among good ones", "A = 1\n\nA = 1\nB = (2\nC = 3\n\nA = 4\n", `[ A = 1 ] | f:4:7: expected an operator or ), found the end of the text | [ A = 4 ]`},
+		{"no equals sign", "A = 1\nnothing\n", "f:2:1: expected Name = expression, found no ="},
+		{"no name", " = 1\n", "f:1:1: expected an attribute name before ="},
+		{"compared", "A == 1\n", `f:1:4: expected a value, a name or (, found "="`},
+		{"names are not checked", "My.A = 1\nA B = 2\n", "[ 'A B' = 2; 'My.A' = 1 ]"},
+		{"continued", "A = b &&\n    (c ||\n\td)\nB = 1\n", "[ A = b && (c || d); B = 1 ]"},
+		{"not continued", "A = 1 +\nB = 1\n\nC = 1", "f:1:8: expected a value, a name or (, found the end of the text | [ C = 1 ]"},
+		{"not continued by an indented line", "  A = 1 +\n  B = 1\n\nC = 1", "f:1:10: expected a value, a name or (, found the end of the text | [ C = 1 ]"},
+		{"headings of condor_q", "-- Schedd: a : <1.2.3.4?b=c>\n  A = 1\n  -- more\n", "[ A = 1 ]"},
+		{"history", "A = 1\n*** Offset = 0\nA = 2\n***", "[ A = 1 ] | [ A = 2 ]"},
+		{"new form", " \n[ A = 1; ] [B = \"\\n\"]\n\n[ C = 2 ]", `[ A = 1 ] | [ B = "\n" ] | [ C = 2 ]`},
+		{"bad new form", "[ A = 1 ]\n[ A = ; ]\n[ B = 2 ]\nx\n[ C = 3", `[ A = 1 ] | f:2:7: expected a value, a name or (, found ";" | [ B = 2 ] | f:4:1: expected [, found "x" | f:5:8: expected an operator, ; or ], found the end of the text`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got := readerText(NewReader(strings.NewReader(c.text), "f"))
+			if got != c.want {
+				t.Errorf("Reader = %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
+// readerText reads everything: ads in the spool style and errors.
+func readerText(r *Reader) string {
+	var out []string
+	for {
+		ad, err := r.Next()
+		switch {
+		case err == io.EOF:
+			return strings.Join(out, " | ")
+		case err != nil:
+			out = append(out, err.Error())
+		default:
+			out = append(out, ad.Format(Spool))
+		}
+	}
+}
+
+func TestReaderKnowsLines(t *testing.T) {
+	for _, text := range []string{"\n#\nA = 1\n\n\nA = 2\n", "\n\n[ A = 1\n]\n\n[ A = 2 ]"} {
+		r := NewReader(strings.NewReader(text), "f")
+		var lines []int
+		for {
+			if _, err := r.Next(); err != nil {
+				break
+			}
+			lines = append(lines, r.Line())
+		}
+		if got, want := fmt.Sprint(lines), "[3 6]"; got != want {
+			t.Errorf("Line of %q = %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestReaderOfLongLines(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	ad, err := NewReader(strings.NewReader("A = \""+long+"\"\nB = 2"), "f").Next()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s, _ := ad.EvalString(nil, "A"); s != long {
+		t.Errorf("A has %d bytes, want %d", len(s), len(long))
+	}
+}
+
+func TestInternedAdsShareExpressions(t *testing.T) {
+	in := NewInterner()
+	read := func(text string) *Expr {
+		r := NewReader(strings.NewReader(text), "f")
+		r.Intern(in)
+		ad, err := r.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := ad.Lookup("A")
+		return e
+	}
+	if read("A = b + 1\n") != read("a = b + 1\nB = 2\n") {
+		t.Error("equal expressions of two ads are compiled twice")
+	}
+	old := read(`A = "x\y"`)
+	spool, err := in.Expr(` "x\y"`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old.String() == spool.String() {
+		t.Errorf("the old and new dialects share %s", old)
+	}
+}
+
+func TestErrorsSayWhatWasExpected(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "column 1: expected a value, a name or (, found the end of the text"},
+		{"a +", "column 4: expected a value, a name or (, found the end of the text"},
+		{"a == = 1", `column 6: expected a value, a name or (, found "="`},
+		{"(a", "column 3: expected an operator or ), found the end of the text"},
+		{"1K", `column 2: expected an operator or the end of the expression, found "K"`},
+		{"a = 1", `column 3: expected an operator or the end of the expression, found "="`},
+		{"f(1,)", `column 5: expected a value, a name or (, found ")"`},
+		{`"abc`, "column 1: a string without its closing quote"},
+		{"a =? b", "column 3: =? (is =?= meant?)"},
+		{"010", "column 1: an integer must not begin with 0"},
+		{"a.1", `column 2: expected an operator or the end of the expression, found ".1"`},
+		{"a # b", `column 3: a character that means nothing here: "#"`},
+		{"a ? b", "column 6: expected an operator or the : of ? :, found the end of the text"},
+		{`absTime("x")`, "column 1: absTime(...): the text is not a time"},
+		{"1 /* x", "column 3: a comment /* that does not end"},
+	} {
+		_, err := ParseExpr(c.text)
+		if err == nil || err.Error() != c.want {
+			t.Errorf("ParseExpr(%s) error = %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func FuzzReader(f *testing.F) {
+	for _, seed := range []string{
+		"A = 1\nB = \"C:\\\\dir\\\"\n\nA = 2", "# c\n\n[ A = 1; B = {} ]\n[", "A = b &&\n  c\n", "A = (\n \n B = 1", "***\nA == 1", "-- Schedd: x\nA = 'q'", "[a=\"\n[b=1]\n",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		r := NewReader(strings.NewReader(text), "f")
+		for {
+			ad, err := r.Next()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				if !strings.HasPrefix(err.Error(), "f:") {
+					t.Errorf("error = %q, want it to begin with the file", err)
+				}
+				continue
+			}
+			if ad.Len() > 0 && r.Line() < 1 {
+				t.Errorf("Line = %d, want at least 1", r.Line())
+			}
+			again, err := ParseAd(ad.Format(Spool))
+			if err != nil {
+				t.Fatalf("ParseAd(%q): %v", ad.Format(Spool), err)
+			}
+			if !equalAds(ad, again) {
+				t.Errorf("read back = %s, want %s", again.Format(Spool), ad.Format(Spool))
+			}
+		}
+	})
+}

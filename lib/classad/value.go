@@ -1,0 +1,165 @@
+package classad
+
+import (
+	"math"
+	"strings"
+)
+
+// Kind says what a Value is.
+type Kind uint8
+
+// The kinds of values. UNDEFINED and ERROR are values like others.
+const (
+	KindUndefined Kind = iota
+	KindError
+	KindBoolean
+	KindInteger
+	KindReal
+	KindString
+	KindAbsTime // a moment: whole seconds since 1970 and a zone
+	KindRelTime // a span of time in seconds
+	KindList
+	KindClassAd
+)
+
+var kindNames = [...]string{"undefined", "error", "boolean", "integer", "real", "string", "absolute time", "relative time", "list", "classad"}
+
+// String names the kind in lower case, for messages.
+func (k Kind) String() string {
+	if int(k) < len(kindNames) {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Value is the result of an evaluation. The zero Value is UNDEFINED. Values
+// are small and copied freely; lists and ads are shared and never change.
+type Value struct {
+	kind Kind
+	zone int32  // of an absolute time: seconds east of UTC
+	bits uint64 // boolean, integer, seconds; the bits of a real or relative time
+	text string
+	ref  *scope // of a list or an ad
+}
+
+// Undefined returns UNDEFINED.
+func Undefined() Value { return Value{} }
+
+// Error returns ERROR.
+func Error() Value { return Value{kind: KindError} }
+
+// Bool returns a boolean.
+func Bool(b bool) Value {
+	if b {
+		return Value{kind: KindBoolean, bits: 1}
+	}
+	return Value{kind: KindBoolean}
+}
+
+// Int returns an integer.
+func Int(n int64) Value { return Value{kind: KindInteger, bits: uint64(n)} }
+
+// Real returns a real number.
+func Real(x float64) Value { return Value{kind: KindReal, bits: math.Float64bits(x)} }
+
+// String returns a string. The language has no NUL byte: the text ends before
+// the first one.
+func String(s string) Value {
+	if i := strings.IndexByte(s, 0); i >= 0 {
+		s = s[:i]
+	}
+	return Value{kind: KindString, text: s}
+}
+
+// str is String for text known to have no NUL byte.
+func str(s string) Value { return Value{kind: KindString, text: s} }
+
+func absTime(seconds int64, zone int) Value {
+	return Value{kind: KindAbsTime, bits: uint64(seconds), zone: int32(zone)}
+}
+
+func relTime(seconds float64) Value {
+	return Value{kind: KindRelTime, bits: math.Float64bits(seconds)}
+}
+
+// Kind returns the kind of v.
+func (v Value) Kind() Kind { return v.kind }
+
+// Int returns the number of an integer; ok is false for every other kind.
+func (v Value) Int() (n int64, ok bool) { return int64(v.bits), v.kind == KindInteger }
+
+// Text returns the text of a string; ok is false for every other kind.
+func (v Value) Text() (s string, ok bool) { return v.text, v.kind == KindString }
+
+// Number returns an integer, a real or a boolean (0 or 1) as a float64; ok is
+// false for every other kind.
+func (v Value) Number() (x float64, ok bool) {
+	switch v.kind {
+	case KindInteger:
+		return float64(int64(v.bits)), true
+	case KindReal:
+		return v.real(), true
+	case KindBoolean:
+		return float64(v.bits), true
+	}
+	return 0, false
+}
+
+// True reports whether v counts as true: the boolean true, or a number other
+// than zero.
+func (v Value) True() bool {
+	b, ok := v.Bool()
+	return b && ok
+}
+
+// Bool returns a boolean, or whether a number is not zero; ok is false for
+// every other kind.
+func (v Value) Bool() (b, ok bool) {
+	switch v.kind {
+	case KindBoolean, KindInteger:
+		return v.bits != 0, true
+	case KindReal:
+		return v.real() != 0, true
+	}
+	return false, false
+}
+
+// String returns the value as an expression in the old style: strings have
+// their quotes.
+func (v Value) String() string { return string(appendValue(nil, v, Old)) }
+
+// List returns the values of a list's elements; ok is false for every other
+// kind. Elements are evaluated where the list was written.
+func (v Value) List(c *Context) (items []Value, ok bool) {
+	if v.kind != KindList {
+		return nil, false
+	}
+	st := newState(c, nil, nil)
+	items = make([]Value, 0, v.size())
+	for i := range v.size() {
+		items = append(items, st.item(v, i))
+	}
+	return items, true // st is not reused: the values may refer to it
+}
+
+// Ad returns a copy of a ClassAd value; ok is false for every other kind. What
+// its expressions refer to outside it is lost.
+func (v Value) Ad() (ad *Ad, ok bool) {
+	if v.kind != KindClassAd {
+		return nil, false
+	}
+	return v.ref.ad.Flat(), true
+}
+
+func (v Value) real() float64     { return math.Float64frombits(v.bits) }
+func (v Value) exceptional() bool { return v.kind <= KindError }
+func (v Value) size() int         { return len(v.ref.items) }
+
+// listOf makes a list of values.
+func listOf(values []Value) Value {
+	items := make([]node, len(values))
+	for i, v := range values {
+		items[i] = &literal{v}
+	}
+	return Value{kind: KindList, ref: &scope{items: items}}
+}
