@@ -1,0 +1,75 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"time"
+)
+
+// Config is what the administrator set, with the defaults for the rest. The
+// table Keys has each field's unit, range and meaning under the key that the
+// comment names.
+type Config struct {
+	HalfLife          time.Duration // PRIORITY_HALFLIFE
+	DefaultPrioFactor float64       // DEFAULT_PRIO_FACTOR
+	NicePrioFactor    float64       // NICE_USER_PRIO_FACTOR
+	NiceGroup         string        // NICE_USER_ACCOUNTING_GROUP_NAME
+	RemotePrioFactor  float64       // REMOTE_PRIO_FACTOR
+	LocalDomain       string        // ACCOUNTANT_LOCAL_DOMAIN; empty: everybody is local
+	UIDDomain         string        // UID_DOMAIN; empty: the host's name when the spool is made
+
+	Spool             string   // SPOOL; empty: the command's own default
+	AllowNetworkSpool bool     // ALLOW_NETWORK_SPOOL
+	Administrators    []string // ADMINISTRATORS
+	Hostname          string   // NETWORK_HOSTNAME; empty: the host's name
+
+	PreJobRank        string // NEGOTIATOR_PRE_JOB_RANK, an expression
+	PostJobRank       string // NEGOTIATOR_POST_JOB_RANK, an expression
+	SlotWeight        string // SLOT_WEIGHT, an expression
+	UseSlotWeights    bool   // NEGOTIATOR_USE_SLOT_WEIGHTS
+	JobPriorityPolicy string // JOB_PRIORITY_POLICY
+
+	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
+	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
+	KillingTimeout       time.Duration // KILLING_TIMEOUT
+
+	DefaultRequestCpus   int64 // JOB_DEFAULT_REQUESTCPUS
+	DefaultRequestMemory int64 // JOB_DEFAULT_REQUESTMEMORY, MB
+	DefaultRequestDisk   int64 // JOB_DEFAULT_REQUESTDISK, KB
+
+	where map[string]string // "file:line" of each key that was set
+}
+
+// Default returns the configuration of an empty file.
+func Default() Config {
+	var c Config
+	for _, k := range Keys {
+		k.set(&c, k.Default)
+	}
+	return c
+}
+
+// Where returns "file:line" of the line that set the key, empty when it has
+// its default.
+func (c *Config) Where(key string) string { return c.where[key] }
+
+// Complain returns err as the fault of the key: "file:line: NAME: err", or
+// "NAME: err" when no line set it. It is for values that the package takes as
+// they are, such as expressions.
+func (c *Config) Complain(key string, err error) error {
+	if at := c.where[key]; at != "" {
+		return fmt.Errorf("%s: %s: %w", at, key, err)
+	}
+	return fmt.Errorf("%s: %w", key, err)
+}
+
+// Load reads the configuration file at path. Keys that it does not set have
+// their defaults. The error is one line, `path:line: NAME: why` where a line
+// is to blame.
+func Load(path string) (Config, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return Config{}, err
+	}
+	return Parse(path, text)
+}

@@ -1,0 +1,189 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestDefault(t *testing.T) {
+	c := Default()
+	for _, k := range []struct {
+		name      string
+		got, want any
+	}{
+		{"PRIORITY_HALFLIFE", c.HalfLife, 24 * time.Hour},
+		{"DEFAULT_PRIO_FACTOR", c.DefaultPrioFactor, 1.0},
+		{"NICE_USER_PRIO_FACTOR", c.NicePrioFactor, 1e7},
+		{"NICE_USER_ACCOUNTING_GROUP_NAME", c.NiceGroup, "nice-user"},
+		{"REMOTE_PRIO_FACTOR", c.RemotePrioFactor, 1e4},
+		{"NEGOTIATOR_USE_SLOT_WEIGHTS", c.UseSlotWeights, true},
+		{"SLOT_WEIGHT", c.SlotWeight, "Cpus"},
+		{"REQUEST_CLAIM_TIMEOUT", c.RequestClaimTimeout, 2 * time.Minute},
+		{"MACHINE_MAX_VACATE_TIME", c.MachineMaxVacateTime, 10 * time.Minute},
+		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
+		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, int64(128)},
+		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
+	} {
+		if k.got != k.want {
+			t.Errorf("default of %s = %v, want %v", k.name, k.got, k.want)
+		}
+	}
+}
+
+// Every key's own default must pass the key's own checks.
+func TestKeysHoldTheirDefaults(t *testing.T) {
+	seen := map[string]bool{}
+	for _, k := range Keys {
+		if seen[k.Name] || k.Help == "" || k.set == nil || isLater(k.Name) {
+			t.Errorf("key %s: twice in the table, without help, without field, or refused", k.Name)
+		}
+		seen[k.Name] = true
+		var err error
+		switch v := k.Default.(type) {
+		case []string:
+			var list []any
+			for _, s := range v {
+				list = append(list, s)
+			}
+			_, err = k.list(list)
+		default:
+			_, err = k.value(v)
+		}
+		if err != nil {
+			t.Errorf("default of %s: %v", k.Name, err)
+		}
+	}
+}
+
+func TestParse(t *testing.T) {
+	c, err := Parse("f", []byte(`# pool
+PRIORITY_HALFLIFE = 3600
+DEFAULT_PRIO_FACTOR = 1000
+ADMINISTRATORS = ["alice", "bob"]
+SPOOL = "/srv/pool"
+
+NEGOTIATOR_PRE_JOB_RANK = """
+-Memory"""
+ALLOW_NETWORK_SPOOL = true
+KILLING_TIMEOUT = 0.5
+JOB_DEFAULT_REQUESTCPUS = 2
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := Default()
+	want.HalfLife = time.Hour
+	want.DefaultPrioFactor = 1000
+	want.Administrators = []string{"alice", "bob"}
+	want.Spool = "/srv/pool"
+	want.PreJobRank = "-Memory"
+	want.AllowNetworkSpool = true
+	want.KillingTimeout = 500 * time.Millisecond
+	want.DefaultRequestCpus = 2
+	for key, at := range map[string]string{"PRIORITY_HALFLIFE": "f:2", "NEGOTIATOR_PRE_JOB_RANK": "f:8", "ALLOW_NETWORK_SPOOL": "f:9", "SLOT_WEIGHT": ""} {
+		if got := c.Where(key); got != at {
+			t.Errorf("Where(%s) = %q, want %q", key, got, at)
+		}
+	}
+	if got := c.Complain("NEGOTIATOR_PRE_JOB_RANK", errors.New("bad")).Error(); got != "f:8: NEGOTIATOR_PRE_JOB_RANK: bad" {
+		t.Errorf("Complain = %q", got)
+	}
+	c.where, want.where = nil, nil
+	if !reflect.DeepEqual(c, want) {
+		t.Errorf("Parse = %+v, want %+v", c, want)
+	}
+}
+
+var bad = []struct{ text, want string }{
+	{"PRIORITY_HALFLIFE = 0", `f:1: PRIORITY_HALFLIFE: 0: want 1e-05 to 1000000000`},
+	{"\nPRIORITY_HALFLIFE = -5", `f:2: PRIORITY_HALFLIFE: -5: want`},
+	{"PRIORITY_HALFLIFE = nan", `f:1: PRIORITY_HALFLIFE: NaN: want`},
+	{"PRIORITY_HALFLIFE = inf", `f:1: PRIORITY_HALFLIFE: +Inf: want`},
+	{"DEFAULT_PRIO_FACTOR = inf", `f:1: DEFAULT_PRIO_FACTOR: +Inf: want 1 to`},
+	{"DEFAULT_PRIO_FACTOR = 1e300", `f:1: DEFAULT_PRIO_FACTOR: 1e+300: want 1 to 1e+100`},
+	{"DEFAULT_PRIO_FACTOR = 0.5", `f:1: DEFAULT_PRIO_FACTOR: 0.5: want 1 to 1e+100`},
+	{`PRIORITY_HALFLIFE = "86400"`, `f:1: PRIORITY_HALFLIFE: "86400": want a number of seconds`},
+	{`SPOOL = "var/spool"`, `f:1: SPOOL: "var/spool": want an absolute path`},
+	{`SPOOL = 5`, `f:1: SPOOL: 5: want a string`},
+	{`ALLOW_NETWORK_SPOOL = 1`, `f:1: ALLOW_NETWORK_SPOOL: 1: want true or false`},
+	{`ADMINISTRATORS = "alice"`, `f:1: ADMINISTRATORS: "alice": want an array of strings`},
+	{`ADMINISTRATORS = ["alice", 5]`, `f:1: ADMINISTRATORS: 5: want`},
+	{`ADMINISTRATORS = ["alice", "a b"]`, `f:1: ADMINISTRATORS: "a b": want a name`},
+	{`ADMINISTRATORS = [""]`, `f:1: ADMINISTRATORS: an empty name`},
+	{`UID_DOMAIN = "a@b"`, `f:1: UID_DOMAIN: "a@b": want a name`},
+	{`NICE_USER_ACCOUNTING_GROUP_NAME = ""`, `f:1: NICE_USER_ACCOUNTING_GROUP_NAME: want a name`},
+	{`SLOT_WEIGHT = ""`, `f:1: SLOT_WEIGHT: an empty expression`},
+	{`JOB_DEFAULT_REQUESTCPUS = 1.5`, `f:1: JOB_DEFAULT_REQUESTCPUS: 1.5: want a whole number`},
+	{`JOB_DEFAULT_REQUESTCPUS = 0`, `f:1: JOB_DEFAULT_REQUESTCPUS: 0: want 1 to 2147483647`},
+	{`JOB_PRIORITY_POLICY = "maui"`, `f:1: JOB_PRIORITY_POLICY: "maui": not part of this version`},
+	{`JOB_PRIORITY_POLICY = "fifo"`, `f:1: JOB_PRIORITY_POLICY: "fifo": want "condor"`},
+	{"\n\nPREEMPTION_REQUIREMENTS = \"true\"", `f:3: PREEMPTION_REQUIREMENTS: not part of this version`},
+	{"GROUP_QUOTA_group_physics = 20", `f:1: GROUP_QUOTA_group_physics: not part of this version`},
+	{`"GROUP_QUOTA_group_physics.hep" = 5`, `f:1: GROUP_QUOTA_group_physics.hep: not part of this version`},
+	{"LICENSE_LIMIT = 3", `f:1: LICENSE_LIMIT: not part of this version`},
+	{"[maui]\nQUEUETIMEWEIGHT = 1", `f:1: maui: not part of this version`},
+	{"PRIORITY_HALF_LIFE = 5", `f:1: PRIORITY_HALF_LIFE: unknown key; did you mean PRIORITY_HALFLIFE?`},
+	{"zebra = 5", `f:1: zebra: unknown key`},
+	{"SPOOL = \"/a\"\n[sge]\nPRIORITY_HALFLIFE = 5", `f:3: PRIORITY_HALFLIFE: stands in table [sge]; move it above the first table`},
+	{"[SPOOL]\nx = 1", `f:1: SPOOL: a table: want a string`},
+	{"PRIORITY_HALFLIFE = 5\nPRIORITY_HALFLIFE = 6", `f:2: `},
+	{"A = 1\nB = \n", `f:2: `},
+	{"A = \xff", `f:1: `},
+	{"NEGOTIATOR_INTERVAL = 5\nzebra = 3", `f:1: NEGOTIATOR_INTERVAL: `},
+}
+
+func TestParseRefuses(t *testing.T) {
+	for _, c := range bad {
+		_, err := Parse("f", []byte(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+func TestLoad(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "fairspool.toml")
+	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Load of no file = %v, want %v", err, os.ErrNotExist)
+	}
+	if err := os.WriteFile(path, []byte("KILLING_TIMEOUT = 7\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c, err := Load(path)
+	if err != nil || c.KillingTimeout != 7*time.Second {
+		t.Errorf("Load = %v, %v, want 7s", c.KillingTimeout, err)
+	}
+	if got, want := c.Where("KILLING_TIMEOUT"), path+":1"; got != want {
+		t.Errorf("Where = %q, want %q", got, want)
+	}
+}
+
+// Whatever the bytes, Parse gives one line of error with the file's name, or
+// a configuration within the ranges of the table.
+func FuzzParse(f *testing.F) {
+	for _, c := range bad {
+		f.Add([]byte(c.text))
+	}
+	for _, k := range Keys {
+		f.Add([]byte(fmt.Sprintf("%s = %v\n", k.Name, k.Default)))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		c, err := Parse("f", text)
+		if err != nil {
+			if s := err.Error(); !strings.HasPrefix(s, "f:") || strings.Contains(s, "\n") {
+				t.Errorf("Parse(%q) = %q, want one line with the file's name", text, s)
+			}
+			return
+		}
+		if c.HalfLife <= 0 || !(c.DefaultPrioFactor >= 1) || math.IsInf(c.NicePrioFactor, 0) || c.NiceGroup == "" {
+			t.Errorf("Parse(%q) = %+v, out of range", text, c)
+		}
+	})
+}

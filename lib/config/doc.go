@@ -1,0 +1,20 @@
+// Package config answers: what did the administrator set?
+//
+// The configuration is one TOML file whose top-level keys are the names of
+// HTCondor's configuration macros; expressions are ClassAd text in strings:
+//
+//	PRIORITY_HALFLIFE = 86400
+//	DEFAULT_PRIO_FACTOR = 1.0
+//	NEGOTIATOR_PRE_JOB_RANK = "-100000 * Cpus - Memory"
+//	ADMINISTRATORS = ["alice"]
+//
+// One table, Keys, holds each key's name, kind, default, unit, range and
+// meaning; the reader, the checks and the manual page fairspool.toml(5) follow
+// it. Whatever is not in it is an error: a key that a later version will know
+// is refused by name, for any other the nearest known key is given. An error
+// is `FILE:LINE: NAME: why`.
+//
+// The package reads the one file that it is told to and nothing else: where to
+// look for it is the command line's business. It is a leaf, so expressions stay
+// text; whoever compiles one says with Where what was wrong with which line.
+package config

@@ -1,0 +1,218 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"time"
+	"unicode"
+)
+
+// Kind says what values a key takes.
+type Kind uint8
+
+// The kinds of keys. Seconds are a number, whole or not; an Expression is the
+// text of a ClassAd expression; Names is an array of strings.
+const (
+	Real Kind = iota + 1
+	Integer
+	Seconds
+	Boolean
+	String
+	Expression
+	Names
+)
+
+var kindNames = [...]string{
+	Real: "number", Integer: "whole number", Seconds: "number of seconds", Boolean: "true or false",
+	String: "string", Expression: "expression in a string", Names: "array of strings",
+}
+
+// String returns the kind as messages and the manual page call it.
+func (k Kind) String() string {
+	if k < Real || k > Names {
+		return "Kind(?)"
+	}
+	return kindNames[k]
+}
+
+// wanted returns the kind for the sentence "want ...".
+func (k Kind) wanted() string {
+	switch k {
+	case Boolean:
+		return k.String()
+	case Names, Expression:
+		return "an " + k.String()
+	}
+	return "a " + k.String()
+}
+
+// Key describes one top-level key of the configuration file.
+type Key struct {
+	Name string
+	Kind Kind
+	// Default is the value without the key: a float64 for Real and Seconds,
+	// an int64, a bool, a string, or a []string, as Kind says.
+	Default any
+	// Unit is the unit of a number, empty for a plain one.
+	Unit string
+	// Least and Most bound a number, both included.
+	Least, Most float64
+	// Choices lists the only values of a String, if not empty.
+	Choices []string
+	// Help says what the key means, in one or two sentences.
+	Help string
+
+	// check refuses a string for what is in it; nil takes all.
+	check func(string) error
+	// set stores a checked value, of the type of Default.
+	set func(*Config, any)
+}
+
+// Range returns the permitted values for people: "1 to 1000000" or
+// `"condor"`; empty when the kind says it all.
+func (k Key) Range() string {
+	switch {
+	case len(k.Choices) > 0:
+		return `"` + strings.Join(k.Choices, `", "`) + `"`
+	case k.Kind != Real && k.Kind != Integer && k.Kind != Seconds:
+		return ""
+	}
+	return number(k.Least) + " to " + number(k.Most)
+}
+
+const (
+	// maxSeconds, 30 years and more, keeps every sum of times a time.
+	maxSeconds = 1e9
+	// maxFactor keeps every product with a priority within the range of numbers.
+	maxFactor = 1e100
+	// maxInteger is the largest integer that a 32-bit reader of ads takes.
+	maxInteger = math.MaxInt32
+)
+
+// The ranks of HTCondor's manual, section on the negotiator's macros: an
+// unclaimed slot before a claimed one, the smallest that fits before larger
+// ones; then the fastest machine.
+const (
+	defaultPreJobRank  = `(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory`
+	defaultPostJobRank = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
+)
+
+// Keys is every key that the configuration file may hold, in the order of the
+// manual page.
+var Keys = []Key{
+	{Name: "PRIORITY_HALFLIFE", Kind: Seconds, Default: 86400.0, Unit: "s", Least: 0.00001, Most: maxSeconds,
+		Help: "The half-life of the real user priority: after this long without claims it is half of what it was.",
+		set:  func(c *Config, v any) { c.HalfLife = seconds(v) }},
+	{Name: "DEFAULT_PRIO_FACTOR", Kind: Real, Default: 1.0, Least: 1, Most: maxFactor,
+		Help: "The priority factor of a submitter to whom nothing else applies. Lower is better.",
+		set:  func(c *Config, v any) { c.DefaultPrioFactor = v.(float64) }},
+	{Name: "NICE_USER_PRIO_FACTOR", Kind: Real, Default: 1e7, Least: 1, Most: maxFactor,
+		Help: "The priority factor of nice users.",
+		set:  func(c *Config, v any) { c.NicePrioFactor = v.(float64) }},
+	{Name: "NICE_USER_ACCOUNTING_GROUP_NAME", Kind: String, Default: "nice-user", check: groupName,
+		Help: "The accounting group that the submit command nice_user puts a job into.",
+		set:  func(c *Config, v any) { c.NiceGroup = v.(string) }},
+	{Name: "REMOTE_PRIO_FACTOR", Kind: Real, Default: 1e4, Least: 1, Most: maxFactor,
+		Help: "The priority factor of submitters whose domain is not ACCOUNTANT_LOCAL_DOMAIN.",
+		set:  func(c *Config, v any) { c.RemotePrioFactor = v.(float64) }},
+	{Name: "ACCOUNTANT_LOCAL_DOMAIN", Kind: String, Default: "", check: domainName,
+		Help: "The domain of local submitters. Empty: everybody is local.",
+		set:  func(c *Config, v any) { c.LocalDomain = v.(string) }},
+	{Name: "UID_DOMAIN", Kind: String, Default: "", check: domainName,
+		Help: "The domain behind the @ of a submitter's name. It is fixed when the spool is made. Empty: the name of that host.",
+		set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},
+	{Name: "SPOOL", Kind: String, Default: "", check: absolutePath,
+		Help: "The spool directory. Empty: see fairspool(7).",
+		set:  func(c *Config, v any) { c.Spool = v.(string) }},
+	{Name: "ALLOW_NETWORK_SPOOL", Kind: Boolean, Default: false,
+		Help: "Whether the spool may lie on a network file system, where locks may not hold.",
+		set:  func(c *Config, v any) { c.AllowNetworkSpool = v.(bool) }},
+	{Name: "ADMINISTRATORS", Kind: Names, Default: []string(nil), check: userName,
+		Help: "Users who may change accounting and submit for others, beside root and the spool's owner.",
+		set:  func(c *Config, v any) { c.Administrators = v.([]string) }},
+	{Name: "NETWORK_HOSTNAME", Kind: String, Default: "", check: domainName,
+		Help: "The name of this machine in slot ads. Empty: its host name.",
+		set:  func(c *Config, v any) { c.Hostname = v.(string) }},
+	{Name: "NEGOTIATOR_PRE_JOB_RANK", Kind: Expression, Default: defaultPreJobRank,
+		Help: "Ranks the slots that match a job, before the job's own Rank does. Higher is better; MY is the slot, TARGET the job.",
+		set:  func(c *Config, v any) { c.PreJobRank = v.(string) }},
+	{Name: "NEGOTIATOR_POST_JOB_RANK", Kind: Expression, Default: defaultPostJobRank,
+		Help: "Ranks the slots that NEGOTIATOR_PRE_JOB_RANK and the job's Rank leave equal. Higher is better.",
+		set:  func(c *Config, v any) { c.PostJobRank = v.(string) }},
+	{Name: "SLOT_WEIGHT", Kind: Expression, Default: "Cpus",
+		Help: "How much a slot counts in accounting, for slot ads without a SlotWeight of their own.",
+		set:  func(c *Config, v any) { c.SlotWeight = v.(string) }},
+	{Name: "NEGOTIATOR_USE_SLOT_WEIGHTS", Kind: Boolean, Default: true,
+		Help: "Whether slots count by their weight. If false, every slot counts 1.",
+		set:  func(c *Config, v any) { c.UseSlotWeights = v.(bool) }},
+	{Name: "JOB_PRIORITY_POLICY", Kind: String, Default: "condor", Choices: []string{"condor"}, check: policyName,
+		Help: "Whose rules order the jobs.",
+		set:  func(c *Config, v any) { c.JobPriorityPolicy = v.(string) }},
+	{Name: "REQUEST_CLAIM_TIMEOUT", Kind: Seconds, Default: 120.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How long a match may wait for a starter before the next cycle gives it up.",
+		set:  func(c *Config, v any) { c.RequestClaimTimeout = seconds(v) }},
+	{Name: "MACHINE_MAX_VACATE_TIME", Kind: Seconds, Default: 600.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How long at most a job that is told to vacate may take to end by itself.",
+		set:  func(c *Config, v any) { c.MachineMaxVacateTime = seconds(v) }},
+	{Name: "KILLING_TIMEOUT", Kind: Seconds, Default: 30.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How long a job may take to go after it was killed hard.",
+		set:  func(c *Config, v any) { c.KillingTimeout = seconds(v) }},
+	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Integer, Default: int64(1), Unit: "cores", Least: 1, Most: maxInteger,
+		Help: "The RequestCpus of a job that asks for none.",
+		set:  func(c *Config, v any) { c.DefaultRequestCpus = v.(int64) }},
+	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Integer, Default: int64(128), Unit: "MB", Least: 0, Most: maxInteger,
+		Help: "The RequestMemory of a job that asks for none.",
+		set:  func(c *Config, v any) { c.DefaultRequestMemory = v.(int64) }},
+	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Integer, Default: int64(1024), Unit: "KB", Least: 0, Most: maxInteger,
+		Help: "The RequestDisk of a job that asks for none.",
+		set:  func(c *Config, v any) { c.DefaultRequestDisk = v.(int64) }},
+}
+
+func seconds(v any) time.Duration {
+	return time.Duration(math.Round(v.(float64) * float64(time.Second)))
+}
+
+// plainName refuses what would break a submitter's name: blanks, control
+// characters, and each of the runes of not.
+func plainName(s, not string) error {
+	for _, r := range s {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(not, r) {
+			return fmt.Errorf("%q: want a name without blanks and without any of %q", s, not)
+		}
+	}
+	return nil
+}
+
+func domainName(s string) error { return plainName(s, `@"`) }
+
+func userName(s string) error {
+	if s == "" {
+		return fmt.Errorf("an empty name")
+	}
+	return plainName(s, `@"`)
+}
+
+func groupName(s string) error {
+	if s == "" {
+		return fmt.Errorf("want a name")
+	}
+	return plainName(s, `.@"`)
+}
+
+func absolutePath(s string) error {
+	if s != "" && !strings.HasPrefix(s, "/") {
+		return fmt.Errorf("%q: want an absolute path", s)
+	}
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return fmt.Errorf("%q: control characters in a path", s)
+	}
+	return nil
+}
+
+func policyName(s string) error {
+	if s == "maui" || s == "sge" {
+		return fmt.Errorf("%q: not part of this version", s)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package submitfile
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"fairspool/lib/pool"
+)
+
+// maxAccount is the manuals' bound on the length of an AccountingGroup.
+const maxAccount = 40
+
+// accounting sets who is charged: AccountingGroup, without the domain, when
+// it is somebody else than the owner alone.
+func (j *job) accounting() error {
+	group, hasGroup, err := j.command("accounting_group")
+	if err != nil {
+		return err
+	}
+	user, hasUser, err := j.command("accounting_group_user")
+	if err != nil {
+		return err
+	}
+	nice, err := j.boolean("nice_user", false)
+	if err != nil {
+		return err
+	}
+	if nice {
+		g, _, _ := j.command("nice_user")
+		if hasGroup || hasUser || j.overrides["accountinggroup"] {
+			return j.refuse(g, "excludes an accounting group: nice users are a group of their own")
+		}
+		j.setExpr(pool.AttrNiceUser, "true", g.line)
+		return j.account(g, j.options.NiceGroup, j.options.Owner)
+	}
+	switch {
+	case hasGroup && !hasUser:
+		return j.account(group, group.text, j.options.Owner)
+	case hasGroup:
+		return j.account(group, group.text, user.text)
+	case hasUser:
+		return j.account(user, "", user.text)
+	}
+	return nil
+}
+
+func (j *job) account(g given, group, user string) error {
+	name := user
+	if group != "" {
+		name = group + "." + user
+		j.setString("AcctGroup", group, g.line)
+	}
+	if err := j.checkAccount(g, name); err != nil {
+		return err
+	}
+	j.setString("AcctGroupUser", user, g.line)
+	j.setString(pool.AttrAccountingGroup, name, g.line)
+	return nil
+}
+
+// checkAccount refuses names that could not be told apart in a report or
+// would be taken for another pool's.
+func (j *job) checkAccount(g given, name string) error {
+	switch {
+	case name == "":
+		return j.refuse(g, "empty name")
+	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+		return j.refuse(g, "%q: a name with white space", name)
+	case strings.Contains(name, "@"):
+		return j.refuse(g, "%q: give the name without @ and domain", name)
+	case utf8.RuneCountInString(name) > maxAccount:
+		return j.refuse(g, "%q: %d characters, at most %d", shorten(name), utf8.RuneCountInString(name), maxAccount)
+	}
+	return nil
+}

@@ -1,0 +1,269 @@
+package submitfile
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+)
+
+func testOptions() Options {
+	return Options{
+		Owner: "alice", Domain: "example.org", Dir: "/home/alice", Now: time.Unix(1700000000, 0),
+		LookupEnv: func(name string) (string, bool) { return "/opt", name == "PREFIX" },
+		Environ:   []string{"HOME=/home/alice", "LANG=C"},
+	}
+}
+
+func parse(t *testing.T, text string) (*Description, []Warning) {
+	t.Helper()
+	d, warnings, err := Parse(strings.NewReader(text), "a.sub", testOptions())
+	if err != nil {
+		t.Fatalf("Parse(%q) = %v", text, err)
+	}
+	return d, warnings
+}
+
+// expand returns one line a run: its procs, then what it differs in.
+func expand(t *testing.T, text string) (*classad.Ad, []string) {
+	t.Helper()
+	d, _ := parse(t, text)
+	ad, runs, err := d.Expand(12)
+	if err != nil {
+		t.Fatalf("Expand of %q = %v", text, err)
+	}
+	var lines []string
+	for _, r := range runs {
+		line := fmt.Sprint(r.Count)
+		for _, name := range r.Ad.OwnNames() {
+			e, _ := r.Ad.Lookup(name)
+			line += " " + name + "=" + e.String()
+		}
+		lines = append(lines, line)
+	}
+	return ad, lines
+}
+
+// first returns an attribute of the first job.
+func first(t *testing.T, text, name string) string {
+	t.Helper()
+	d, _ := parse(t, text)
+	ad, runs, err := d.Expand(12)
+	if err != nil {
+		t.Fatalf("Expand of %q = %v", text, err)
+	}
+	e, ok := runs[0].Ad.Chain(ad).Lookup(name)
+	if !ok {
+		return "-"
+	}
+	return e.String()
+}
+
+const sleep = "executable = /bin/sleep\n"
+
+func TestAttributes(t *testing.T) {
+	for _, c := range []struct {
+		text, name, want string
+	}{
+		// what every job has
+		{"", "MyType", `"Job"`}, {"", "Owner", `"alice"`}, {"", "User", `"alice@example.org"`},
+		{"", "QDate", "1700000000"}, {"", "EnteredCurrentStatus", "1700000000"}, {"", "JobStatus", "1"},
+		{"", "JobUniverse", "5"}, {"", "JobPrio", "0"}, {"", "Rank", "0.0"}, {"", "Requirements", "true"},
+		{"", "RequestCpus", "1"}, {"", "RequestMemory", "128"}, {"", "RequestDisk", "1024"},
+		{"", "In", `"/dev/null"`}, {"", "Out", `"/dev/null"`}, {"", "Err", `"/dev/null"`},
+		{"", "Arguments", `""`}, {"", "UserLog", "-"}, {"", "AccountingGroup", "-"}, {"", "ClusterId", "-"},
+		{"", "Cmd", `"/bin/sleep"`}, {"", "Iwd", `"/home/alice"`}, {"", "NumJobStarts", "0"},
+		{"", "RemoteWallClockTime", "0.0"},
+
+		// paths
+		{"initialdir = run", "Iwd", `"/home/alice/run"`}, {"iwd = /tmp", "Iwd", `"/tmp"`},
+		{"executable = ./x\ninitialdir = run", "Cmd", `"/home/alice/./x"`},
+		{"log = a.log\ninitial_dir = run", "UserLog", `"/home/alice/run/a.log"`},
+		{"output = out # no comment", "Out", `"out # no comment"`}, {"stdout = o", "Out", `"o"`},
+		{"input = in.txt", "In", `"in.txt"`}, {"error = e", "Err", `"e"`},
+
+		// lines
+		{"# x\n\n  OUTPUT\t=  o  ", "Out", `"o"`}, {"output = a\noutput = b", "Out", `"b"`},
+		{"arguments = a \\\n   # dropped\n   b \\  \n c\n", "Args", `"a b c"`}, {"output = o\r", "Out", `"o"`},
+		{"args = x\narguments = y", "Args", `"y"`}, {"output =\n", "Out", `"/dev/null"`},
+
+		// macros
+		{"arguments = $(Cluster).$(ProcId) $(CLUSTERID).$(process)", "Args", `"12.0 12.0"`},
+		{"A = x$(B)\nB = y\narguments = $(a)", "Args", `"xy"`},
+		{"arguments = [$(none)] $(none:d) $(none:$(B)) $(none:f(x))\nB = y", "Args", `"[] d y f(x)"`},
+		{"A = 1\nA = $(A)2\nA = $(A)3\narguments = $(A)", "Args", `"123"`},
+		{"A = $(A:0)1\narguments = $(A)", "Args", `"01"`},
+		{"arguments = $(DOLLAR)(A) $ $( $(a b) $x(1) 5$", "Args", `"$(A) $ $( $(a b) $x(1) 5$"`},
+		{"arguments = $ENV(PREFIX)/lib $ENV(NONE:none)", "Args", `"/opt/lib none"`},
+		{"arguments = $(output).x\noutput = o", "Args", `"o.x"`},
+		{"+Foo = 3\narguments = $(MY.Foo)", "Args", `"3"`},
+		{"request_cpus = 2\n+Twice = $(request_cpus) * 2", "Twice", "2 * 2"},
+
+		// arguments and environment
+		{`arguments = -n 'x y' \"z\"`, "Args", `"-n 'x y' \"z\""`},
+		{`arguments = "-n 'x y' ""z"""`, "Arguments", `"-n x' 'y \"z\""`},
+		{`arguments = "-n 'x y'"`, "Args", "-"},
+		{"environment = A=1;B=x y", "Env", `"A=1;B=x y"`}, {`env = "A=1 B='x y'"`, "Environment", `"A=1 B=x' 'y"`},
+		{"getenv = true", "Environment", `"HOME=/home/alice LANG=C"`},
+		{"getenv = true\nenvironment = LANG=de", "Environment", `"HOME=/home/alice LANG=de"`},
+		{"getenv = false", "Environment", "-"},
+
+		// requests
+		{"request_memory = 2G", "RequestMemory", "2048"}, {"request_memory = 64 GB", "RequestMemory", "65536"},
+		{"request_memory = 1.5k", "RequestMemory", "1"}, {"request_memory = 700", "RequestMemory", "700"},
+		{"request_memory = 1T", "RequestMemory", "1048576"}, {"request_memory = 1.5", "RequestMemory", "2"},
+		{"request_memory = MAX({2048, MemoryUsage})", "RequestMemory", "MAX({ 2048,MemoryUsage })"},
+		{"request_disk = 1MB", "RequestDisk", "1024"}, {"request_disk = 5", "RequestDisk", "5"},
+		{"request_disk = 2000b", "RequestDisk", "2"}, {"Request_GPUS = 1", "RequestGPUs", "1"},
+		{"request_boats = 3", "RequestBoats", "3"},
+
+		// requirements
+		{"request_memory = 1G", "Requirements", "(TARGET.Memory >= RequestMemory)"},
+		{"request_cpus = 1", "Requirements", "true"}, {"request_cpus = 2", "Requirements", "(TARGET.Cpus >= RequestCpus)"},
+		{"request_cpus = n", "Requirements", "(TARGET.Cpus >= RequestCpus)"},
+		{"requirements = a || b\nrequest_disk = 9\nrequest_memory = 9\nrequest_gpus = 1", "Requirements",
+			"(a || b) && (TARGET.Disk >= RequestDisk) && (TARGET.Memory >= RequestMemory) && (TARGET.GPUs >= RequestGPUs)"},
+		{"requirements = memory > 5\nrequest_memory = 9", "Requirements", "(memory > 5)"},
+		{"requirements = TARGET.Memory > 5\nrequest_memory = 9", "Requirements", "(TARGET.Memory > 5)"},
+		{"requirements = a // b\nrequest_memory = 9", "Requirements", "(a) && (TARGET.Memory >= RequestMemory)"},
+		{"request_gpus = 0", "Requirements", "true"},
+		{"+Requirements = false\nrequest_memory = 9", "Requirements", "false"},
+		{"preferences = Memory", "Rank", "Memory"}, {"rank = Mips\npreferences = Memory", "Rank", "Mips"},
+
+		// who is charged
+		{"accounting_group = physics", "AccountingGroup", `"physics.alice"`}, {"accounting_group = physics", "AcctGroup", `"physics"`},
+		{"accounting_group = physics\naccounting_group_user = newton", "AccountingGroup", `"physics.newton"`},
+		{"accounting_group_user = newton", "AccountingGroup", `"newton"`},
+		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},
+		{"nice_user = True", "AccountingGroup", `"nice-user.alice"`}, {"nice_user = false", "AccountingGroup", "-"},
+
+		// the rest
+		{"priority = -5", "JobPrio", "-5"}, {"prio = +5", "JobPrio", "5"},
+		{"kill_sig = 3", "KillSig", `"SIGQUIT"`}, {"remove_kill_sig = sigint", "RemoveKillSig", `"SIGINT"`},
+		{"kill_sig_timeout = 20", "KillSigTimeout", "20"}, {"job_max_vacate_time = 5*60", "JobMaxVacateTime", "5 * 60"},
+		{`batch_name = "my run"`, "JobBatchName", `"my run"`}, {"description = two words", "JobDescription", `"two words"`},
+		{"notification = Never", "JobNotification", "0"}, {"should_transfer_files = if_needed", "ShouldTransferFiles", `"IF_NEEDED"`},
+		{"universe = Vanilla", "JobUniverse", "5"}, {"universe = 5", "JobUniverse", "5"},
+		{"+Foo = 1 + 2", "Foo", "1 + 2"}, {"my.Foo = \"x\"", "Foo", `"x"`}, {"+Foo =", "Foo", "undefined"},
+		{"+Rank = 7\nrank = 8", "Rank", "7"}, {"+JobPrio = 7\nprio = $(Process)", "JobPrio", "7"},
+	} {
+		if got := first(t, sleep+c.text+"\nqueue\n", c.name); got != c.want {
+			t.Errorf("%s of %q = %s, want %s", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+func TestRuns(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"queue", []string{"1"}},
+		{"queue 1000000", []string{"1000000"}},
+		{"queue 2\nqueue 3", []string{"5"}},
+		{"n = 4\nQueue $(n) * 2", []string{"8"}},
+		{"queue 0", nil},
+		{"arguments = $(Process)\nqueue 3", []string{`1 Args="0"`, `1 Args="1"`, `1 Args="2"`}},
+		{"arguments = $(A)\nA = $(B)\nB = $(Process:x)\nqueue 2", []string{`1 Args="0"`, `1 Args="1"`}},
+		{"arguments = $(A:$(Process))\nA = x\nqueue 9", []string{"9"}},
+		{"+Even = $(Process) % 2 == 0\noutput = o\nqueue 2", []string{"1 Even=0 % 2 == 0", "1 Even=1 % 2 == 0"}},
+		{"args = a\nqueue 2\nargs = b\nqueue 3\nargs = a\nqueue", []string{`2 Args="a"`, `3 Args="b"`, `1 Args="a"`}},
+		{"args = $(Process)\nqueue 2\nqueue", []string{`1 Args="0"`, `1 Args="1"`, `1 Args="2"`}},
+		{"queue\n+Foo = 1\nqueue", []string{"1", "1 Foo=1"}},
+		{"args = x\nqueue\nargs = \"x y\"\nqueue", []string{`1 Args="x"`, `1 Arguments="x y"`}},
+		{"prio = $(Process)\nrequest_memory = 1\nqueue 2", []string{"1 JobPrio=0", "1 JobPrio=1"}},
+	} {
+		ad, got := expand(t, sleep+c.text)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("runs of %q = %q, want %q", c.text, got, c.want)
+		}
+		if len(c.want) > 0 && !ad.Has("Cmd") {
+			t.Errorf("cluster ad of %q lacks Cmd", c.text)
+		}
+	}
+}
+
+// TestEqualProcsMerge checks that procs whose text differs only by macros
+// that come to the same are one run.
+func TestEqualProcsMerge(t *testing.T) {
+	_, got := expand(t, sleep+"a0 = x\na1 = x\na2 = y\na3 = y\n+P = strcat($(Process))\noutput = o\nqueue 2")
+	if len(got) != 2 {
+		t.Errorf("runs = %q, want 2", got)
+	}
+	_, got = expand(t, sleep+"priority = 5$(none:)\nA = $(Process)\nqueue 100")
+	if !slices.Equal(got, []string{"100"}) {
+		t.Errorf("runs where nothing uses A = %q, want one of 100", got)
+	}
+}
+
+func TestExpandIsRepeatable(t *testing.T) {
+	d, _ := parse(t, sleep+"arguments = $(Cluster) $(Process)\n+A = 1\n+B = 2\nqueue 3")
+	for cluster, want := range map[int]string{7: `"7 0"`, 9: `"9 0"`} {
+		ad, runs, err := d.Expand(cluster)
+		if err != nil || len(runs) != 3 {
+			t.Fatalf("Expand(%d) = %d runs, %v, want 3", cluster, len(runs), err)
+		}
+		e, _ := runs[0].Ad.Lookup("Args")
+		if e.String() != want {
+			t.Errorf("Args of cluster %d = %s, want %s", cluster, e, want)
+		}
+		if again, _, _ := d.Expand(cluster); again.Format(classad.Spool) != ad.Format(classad.Spool) {
+			t.Errorf("Expand(%d) twice = %v and %v", cluster, ad, again)
+		}
+	}
+}
+
+func TestDomain(t *testing.T) {
+	d, _ := parse(t, sleep+"queue")
+	d.SetDomain("cluster.example.org")
+	ad, _, err := d.Expand(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if user, _ := ad.EvalString(&classad.Context{}, "User"); user != "alice@cluster.example.org" {
+		t.Errorf("User = %q, want alice@cluster.example.org", user)
+	}
+}
+
+func TestExists(t *testing.T) {
+	o := testOptions()
+	var asked []string
+	o.Exists = func(path string, dir bool) error {
+		asked = append(asked, fmt.Sprint(path, " ", dir))
+		if path == "/none" || path == "/home/alice/x2" {
+			return errors.New("no such file")
+		}
+		return nil
+	}
+	read := func(text string) (*Description, error) {
+		d, _, err := Parse(strings.NewReader(text), "a.sub", o)
+		return d, err
+	}
+	if _, err := read("executable = /none\nqueue"); err == nil || err.Error() != "a.sub:1: executable: /none: no such file" {
+		t.Errorf("Parse with a missing executable = %v", err)
+	}
+	if _, err := read("executable = /x\ninitialdir = /none\nqueue"); err == nil || err.Error() != "a.sub:2: initialdir: /none: no such file" {
+		t.Errorf("Parse with a missing initialdir = %v", err)
+	}
+	d, err := read("executable = x$(Process)\nqueue 3")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
+		t.Errorf("Expand with a missing executable = %v", err)
+	}
+	asked = nil
+	if d, err = read("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := d.Expand(1); err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"/d true", "/home/alice/x false"}; !slices.Equal(asked, want) {
+		t.Errorf("Exists was asked %q, want %q", asked, want)
+	}
+}

@@ -1,0 +1,174 @@
+package submitfile
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestErrors(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		// the grammar
+		{"", "a.sub: no queue statement, so no jobs"},
+		{"hello\nqueue", `a.sub:1: "hello": want NAME = value, or queue`},
+		{"= 3\nqueue", `a.sub:1: "": not a name`},
+		{"+1x = 3\nqueue", `a.sub:1: +1x: "1x" is no name of an attribute`},
+		{"a = \x00\nqueue", "a.sub:1: a NUL byte: not a text file"},
+		{"queue", "a.sub:1: executable: not given"},
+		{sleep + "queue x", "a.sub:2: queue x: want a number of jobs"},
+		{sleep + "queue 3 items", "a.sub:2: queue 3 items: want a number of jobs"},
+		{sleep + "queue -1", "a.sub:2: queue -1: a negative number of jobs"},
+		{sleep + "queue 1.5", "a.sub:2: queue 1.5: want a number of jobs"},
+		{sleep + "queue 99999999999", "a.sub:2: queue: more than 10000000 jobs in one cluster"},
+		{sleep + "queue 9999999\nqueue 2", "a.sub:3: queue: more than 10000000 jobs in one cluster"},
+
+		// macros
+		{sleep + "A = $(B)\nB = $(A)\nargs = $(A)\nqueue", "a.sub:2: A: refers to itself through $(A)"},
+		{sleep + "args = $$(Cpus)\nqueue", "a.sub:2: $$(Cpus): values of the matched slot are not part of this version"},
+		{sleep + "args = $$([Cpus+1])\nqueue", "a.sub:2: $$([Cpus+1]): values of the matched slot are not part of this version"},
+		{sleep + "\nargs = $RANDOM_CHOICE(1,2)\nqueue", "a.sub:3: $RANDOM_CHOICE(): not part of this version"},
+		{sleep + "args = $Fnx(executable)\nqueue", "a.sub:2: $Fnx(): not part of this version"},
+		{sleep + "args = $(Step)\nqueue", "a.sub:2: $(Step): not part of this version"},
+
+		// what the language has beyond this version
+		{"if defined X\nqueue", "a.sub:1: if: not part of this version"},
+		{"include : x.sub\nqueue", "a.sub:1: include: not part of this version"},
+		{"@include : x.sub\nqueue", "a.sub:1: include: not part of this version"},
+		{"use feature : X\nqueue", "a.sub:1: use: not part of this version"},
+		{"warning : X\nqueue", "a.sub:1: warning: not part of this version"},
+		{"a @=end\nx\n@end\nqueue", "a.sub:1: a @=: values of several lines are not part of this version"},
+		{sleep + "queue x from list.txt", "a.sub:2: queue from: not part of this version"},
+		{sleep + "queue 2 x in (a, b)", "a.sub:2: queue in: not part of this version"},
+		{sleep + "Queue x MATCHING files *.txt", "a.sub:2: queue matching: not part of this version"},
+		{sleep + "queue [1:2]", "a.sub:2: queue with a slice: not part of this version"},
+		{"Transfer_Input_Files = a\nqueue", "a.sub:1: Transfer_Input_Files: file transfer is not part of this version"},
+		{"WhenToTransferOutput = ON_EXIT\nqueue", "a.sub:1: WhenToTransferOutput: file transfer is not part of this version"},
+		{"hold = true\nqueue", "a.sub:1: hold: holding and releasing is not part of this version"},
+		{"docker_image = x\nqueue", "a.sub:1: docker_image: running in containers is not part of this version"},
+		{sleep + "universe = docker\nqueue", "a.sub:2: universe: docker: this universe is not part of this version"},
+		{sleep + "notification = always\nqueue", "a.sub:2: notification: always: sending mail is not part of this version"},
+		{sleep + "should_transfer_files = yes\nqueue", "a.sub:2: should_transfer_files: yes: file transfer is not part of this version"},
+		{sleep + "getenv = HOME, USER\nqueue", "a.sub:2: getenv: HOME, USER: a list of names is not part of this version"},
+
+		// values
+		{sleep + "+Owner = \"bob\"\nqueue", "a.sub:2: +Owner: submit itself sets this attribute"},
+		{sleep + "MY.clusterid = 4\nqueue", "a.sub:2: MY.clusterid: submit itself sets this attribute"},
+		{sleep + "+Foo = (1\nqueue", "a.sub:2: +Foo: column 3:"},
+		{sleep + "Requirements = a b\nqueue", "a.sub:2: Requirements: column 3:"},
+		{sleep + "rank = \\\n 1 +\nqueue", "a.sub:2: rank: column 4:"},
+		{sleep + "prio = high\nqueue", `a.sub:2: prio: "high": want a whole number`},
+		{sleep + "nice_user = maybe\nqueue", `a.sub:2: nice_user: "maybe": want true or false`},
+		{sleep + "request_cpus = -1\nqueue", "a.sub:2: request_cpus: -1: want no negative number"},
+		{sleep + "request_memory = 3 X\nqueue", "a.sub:2: request_memory: column 3:"},
+		{sleep + "request_memory = 99999999999999999999T\nqueue", "a.sub:2: request_memory: 99999999999999999999T: too large"},
+		{sleep + "kill_sig = SIGNONE\nqueue", `a.sub:2: kill_sig: "SIGNONE": not a signal`},
+		{sleep + "kill_sig = 0\nqueue", `a.sub:2: kill_sig: "0": not a signal`},
+		{sleep + "arguments = \"a\nqueue", "a.sub:2: arguments: the double quote at its beginning is not closed"},
+		{sleep + "arguments = \"a\" b\"\nqueue", `a.sub:2: arguments: a double quote inside: write "" for it`},
+		{sleep + "arguments = a \"b\"\nqueue", `a.sub:2: arguments: a double quote inside: write \" in the old syntax, or put all of it in double quotes for the new one`},
+		{sleep + "arguments = \"it's\"\nqueue", "a.sub:2: arguments: a single quote is not closed"},
+		{sleep + "environment = A\nqueue", `a.sub:2: environment: "A": want NAME=value`},
+
+		// who is charged
+		{sleep + "accounting_group = a b\nqueue", `a.sub:2: accounting_group: "a b.alice": a name with white space`},
+		{sleep + "accounting_group_user = bob@x\nqueue", `a.sub:2: accounting_group_user: "bob@x": give the name without @ and domain`},
+		{sleep + "accounting_group = " + strings.Repeat("g", 35) + "\nqueue", `a.sub:2: accounting_group: "` + strings.Repeat("g", 35) + `.alice": 41 characters, at most 40`},
+		{sleep + "+AccountingGroup = physics\nqueue", "a.sub:2: +AccountingGroup: physics: want a name in double quotes"},
+		{sleep + "+AccountingGroup = \"bob@x\"\nqueue", `a.sub:2: +AccountingGroup: "bob@x": give the name without @ and domain`},
+		{sleep + "nice_user = true\naccounting_group = g\nqueue", "a.sub:2: nice_user: excludes an accounting group: nice users are a group of their own"},
+		{sleep + "nice_user = true\n+AccountingGroup = \"g\"\nqueue", "a.sub:2: nice_user: excludes an accounting group: nice users are a group of their own"},
+	} {
+		d, _, err := Parse(strings.NewReader(c.text), "a.sub", testOptions())
+		part := strings.HasSuffix(c.want, ":") // what follows is the ClassAd parser's to say
+		if err == nil || err.Error() != c.want && !(part && strings.HasPrefix(err.Error(), c.want)) {
+			t.Errorf("Parse(%q) = %v, %v, want %s", c.text, d, err, c.want)
+		}
+	}
+}
+
+// TestGrowthIsBounded gives values that grow exponentially, and one that is
+// nested deeply.
+func TestGrowthIsBounded(t *testing.T) {
+	double, empty := "A = x\n", "A0 =\n"
+	for i := range 40 {
+		double += "A = $(A)$(A)\n"
+		empty += strings.ReplaceAll(strings.ReplaceAll("AN = $(AM)$(AM)\n", "AN", name(i+1)), "AM", name(i))
+	}
+	for _, text := range []string{
+		sleep + double + "args = $(A)\nqueue",
+		sleep + empty + "args = $(" + name(40) + ")\nqueue",
+		sleep + "args = " + strings.Repeat("$(a:", 1<<14) + strings.Repeat(")", 1<<14) + "\nqueue",
+	} {
+		if _, _, err := Parse(strings.NewReader(text), "a.sub", testOptions()); err == nil {
+			t.Errorf("Parse(%.80q...) succeeded, want an error", text)
+		}
+	}
+}
+
+func name(i int) string { return "A" + string(rune('a'+i/26)) + string(rune('a'+i%26)) }
+
+func TestWarnings(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"queue", nil},
+		{"reqest_memory = 5\nqueue", []string{"a.sub:2: reqest_memory: unknown command, did you mean request_memory?"}},
+		{"Exectuable = 5\nqueue", []string{"a.sub:2: Exectuable: unknown command, did you mean executable?"}},
+		{"zzzzzzzzzzzz = 5\nqueue", []string{"a.sub:2: zzzzzzzzzzzz: unknown command, and no macro uses it"}},
+		{"seed = 5\nargs = $(seed)\nqueue", nil},
+		{"args = $(seed:1) $(sead)\nqueue", []string{"a.sub:2: $(sead): not defined, taken as empty"}},
+		{"args = $(a)\nqueue 5\nqueue", []string{"a.sub:2: $(a): not defined, taken as empty"}},
+		{"args = $ENV(NONE)\nqueue", []string{"a.sub:2: $ENV(NONE): not set in the environment, taken as empty"}},
+		{"queue\nargs = x", []string{"a.sub:3: args: stands behind the last queue statement and has no effect"}},
+		{"process = 7\nargs = $(process)\nqueue", []string{"a.sub:2: process: is set for every job, this line has no effect"}},
+		{"args = x\narguments = y\nqueue", []string{"a.sub:2: args: has no effect beside arguments"}},
+		{"args = x\nrequest_gpus = 1\nqueue", nil},
+		{"queue 0", []string{"a.sub: all queue statements ask for 0 jobs"}},
+		{"+Whatever = 1\nqueue", nil},
+	} {
+		_, warnings := parse(t, sleep+c.text)
+		var got []string
+		for _, w := range warnings {
+			got = append(got, w.String())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("warnings of %q = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// FuzzParse checks that nothing panics, that what parses expands, and that
+// what Expand gives is the same twice.
+func FuzzParse(f *testing.F) {
+	for _, text := range []string{
+		"queue", sleep + "queue 3", sleep + "args = $(Process)\nqueue 2\n", "A = $(A)$(A)\n",
+		sleep + "args = \"a 'b c' \"\"\"\nenvironment = A=1;B=2\nrequest_memory = 3 GB\nqueue",
+		sleep + "requirements = Memory > 5 && (x =?= undefined)\n+Foo = {1, 2}\nqueue 2\n",
+		sleep + "a=\\\n#\n b\\\nqueue $(a:1)\n", "$(:$( = $$( \n@x @=\n[ ", sleep + "request_x = 1\nnice_user=1\nqueue",
+	} {
+		f.Add(text)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		d, _, err := Parse(strings.NewReader(text), "a.sub", testOptions())
+		if err != nil {
+			if !strings.HasPrefix(err.Error(), "a.sub:") {
+				t.Errorf("Parse(%q) = %v, want an error with the file", text, err)
+			}
+			return
+		}
+		for _, s := range d.steps {
+			if s.queue && len(s.text) > 3 { // keep to few procs
+				return
+			}
+		}
+		ad, runs, err := d.Expand(1)
+		if err != nil {
+			return
+		}
+		again, more, err := d.Expand(1)
+		if err != nil || string(again.AppendLong(nil)) != string(ad.AppendLong(nil)) || len(more) != len(runs) {
+			t.Errorf("Expand of %q twice = %d and %d runs, %v", text, len(runs), len(more), err)
+		}
+	})
+}

@@ -1,0 +1,56 @@
+package submitfile
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/pool"
+)
+
+// signals are the names of Linux's signals by number, from 1.
+var signals = [...]string{
+	"HUP", "INT", "QUIT", "ILL", "TRAP", "ABRT", "BUS", "FPE", "KILL", "USR1", "SEGV", "USR2", "PIPE", "ALRM",
+	"TERM", "STKFLT", "CHLD", "CONT", "STOP", "TSTP", "TTIN", "TTOU", "URG", "XCPU", "XFSZ", "VTALRM", "PROF",
+	"WINCH", "IO", "PWR", "SYS",
+}
+
+// signalName returns the name, with SIG and in capitals, of a signal given
+// by name or number.
+func signalName(text string) (string, error) {
+	if n, err := strconv.Atoi(text); err == nil && n >= 1 && n <= len(signals) {
+		return "SIG" + signals[n-1], nil
+	}
+	short := strings.TrimPrefix(strings.ToUpper(text), "SIG")
+	for _, s := range signals {
+		if s == short {
+			return "SIG" + s, nil
+		}
+	}
+	return "", fmt.Errorf("%q: not a signal", shorten(text))
+}
+
+// ending sets how the job is told to go, and how long it may take.
+func (j *job) ending() error {
+	for _, c := range [...]struct{ command, attr string }{
+		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig},
+	} {
+		g, ok, err := j.command(c.command)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		name, err := signalName(g.text)
+		if err != nil {
+			return j.refuse(g, "%v", err)
+		}
+		j.setString(c.attr, name, g.line)
+	}
+	if _, err := j.expression("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
+		return err
+	}
+	_, err := j.expression("job_max_vacate_time", pool.AttrMaxVacateTime)
+	return err
+}
