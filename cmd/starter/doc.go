@@ -1,6 +1,7 @@
-package main
-
-// How the parts work together
+// Starter runs what was matched on this machine: one pass from cron, which
+// leaves a supervisor with each job that it starts.
+//
+// # How the parts work together
 //
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
 // (lost.go, leftover.go), then starts a supervisor for each claim that is
@@ -22,3 +23,4 @@ package main
 // end its claim and remove the file. Both locks are the kernel's and go with
 // the processes that hold them, so that neither a crash nor a reboot leaves
 // anything behind but an empty file.
+package main

@@ -1,9 +1,9 @@
 package main
 
 import (
-	"path/filepath"
 	"time"
 
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -26,7 +26,7 @@ func finish(sp *spool.Spool, a attempt, at time.Time, how operation.Ending, p ac
 	event := userlog.Event{Job: a.Job, At: at.Local()}
 	err := sp.Update(func(tx *spool.Tx) error {
 		if ad, ok := tx.Job(a.Job); ok {
-			log, event.Body = eventLog(ad), farewell(ad, how)
+			log, event.Body = joblog.Path(ad), farewell(ad, how)
 		}
 		if err := operation.Finish(tx, a.Job, a.Number, at, how, p); err != nil {
 			return err
@@ -76,17 +76,6 @@ func usage(how operation.Ending) userlog.Usage {
 func cpu(ad *classad.Ad, name string) time.Duration {
 	seconds, _ := ad.EvalNumber(&classad.Context{}, name)
 	return time.Duration(seconds * float64(time.Second))
-}
-
-// eventLog returns the path of the job's event log, empty when it has none.
-func eventLog(ad *classad.Ad) string {
-	context := &classad.Context{}
-	name, _ := ad.EvalString(context, pool.AttrUserLog)
-	if name == "" || filepath.IsAbs(name) {
-		return name
-	}
-	dir, _ := ad.EvalString(context, pool.AttrIwd)
-	return filepath.Join(dir, name)
 }
 
 func logEvent(path string, event userlog.Event, complain func(error)) {

@@ -31,7 +31,7 @@ func TestKilledAtAnyMoment(t *testing.T) {
 			// attempt hold it until they have gone.
 			p.match(`exec 9>guard.$FAIRSPOOL_JOB
 flock -n 9 || echo $FAIRSPOOL_JOB >>overlaps
-sleep 0.03
+sleep 0.15
 echo >>end.$FAIRSPOOL_JOB`)
 			jobs++
 		}

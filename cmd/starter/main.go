@@ -1,5 +1,3 @@
-// Command starter runs what was matched on this machine: one pass from cron,
-// which leaves a supervisor with each job that it starts.
 package main
 
 import "fairspool/cmd/internal/cmdline"
@@ -17,7 +15,7 @@ A job whose supervisor has died is made idle again, after what was left of it ha
 
 Supervisors tell of trouble in starter.log in the spool.`,
 		Flags: []cmdline.Flag{
-			{Name: "q", Help: "do not say how many jobs were started"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "do not say how many jobs were started"},
 			{Name: "json", Help: "report as JSON"},
 			{Name: "wait", Help: "wait until the jobs that this pass started have ended"},
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},

@@ -282,6 +282,9 @@ func TestClaimIsGone(t *testing.T) {
 		return nil
 	})
 	p.until("job and supervisor are gone", func() bool { return !alive(main) && !alive(c.PID) })
+	if got, want := p.read("spool/starter.log"), "job 1.0, attempt 1: its claim is gone: ending the job\n"; !strings.HasSuffix(got, want) {
+		t.Errorf("starter.log = %q, want %q", got, want)
+	}
 	p.noClaims()
 }
 
@@ -331,6 +334,45 @@ func TestEndWhileLocked(t *testing.T) {
 	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=4"; got != want {
 		t.Errorf("the job's ad: %s, want %s", got, want)
 	}
+}
+
+// A supervisor that cannot begin its attempt leaves the match to the next pass.
+func TestLockedAtTheStart(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`)
+	lock := flock.New(p.dir + "/spool/lock")
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatalf("TryLock = %v, %v", ok, err)
+	}
+	c := p.command("-lock-wait", "0")
+	out, err := c.CombinedOutput()
+	if !strings.HasPrefix(string(out), "starter: job 1.0: the spool is locked") || c.ProcessState.ExitCode() != 1 {
+		t.Errorf("starter: %v, prints %q, want status 1 and that the spool is locked", err, out)
+	}
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	p.starter(0, started, "", "-wait")
+	if got, want := p.history(id, "JobStatus", "NumJobStarts"), "JobStatus=4 NumJobStarts=1"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+}
+
+// Nobody is left to report to when the spool was removed: the supervisor must
+// not stay for ever.
+func TestSpoolIsGone(t *testing.T) {
+	p := newPool(t)
+	c := p.running(p.match(`while [ ! -e go ]; do sleep 0.01; done`))
+	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
+		t.Fatal(err)
+	}
+	p.write("go", "")
+	p.until("the supervisor has ended", func() bool { return !alive(c.PID) })
+	if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
+		t.Fatal(err)
+	}
+	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	p.noClaims()
 }
 
 func TestEventLogCannotBeWritten(t *testing.T) {

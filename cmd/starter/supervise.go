@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/launch"
@@ -134,7 +135,7 @@ func (s *supervisor) begin() (t task, err error) {
 	err = s.spool.Update(func(tx *spool.Tx) error {
 		claim, _ := tx.Claim(s.Job)
 		if ad, ok := tx.Job(s.Job); ok {
-			t = task{host: claim.Machine, slot: claim.Slot, log: eventLog(ad)}
+			t = task{host: claim.Machine, slot: claim.Slot, log: joblog.Path(ad)}
 			t.job, t.wrong = launch.FromAd(ad, claim.Slot, launch.CurrentAccount())
 		}
 		return operation.Begin(tx, s.Job, s.Number, s.now(), os.Getpid(), s.params)
@@ -177,7 +178,7 @@ func (s *supervisor) finish(how operation.Ending) error {
 			return err
 		}
 		s.log.add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
-		if _, e := os.Stat(s.lock.path); errors.Is(e, os.ErrNotExist) {
+		if _, e := os.Stat(s.spool.Dir()); errors.Is(e, os.ErrNotExist) {
 			return err
 		}
 		time.Sleep(wait)

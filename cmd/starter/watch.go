@@ -85,6 +85,7 @@ func (s *supervisor) look() *leave {
 		switch {
 		case !ok || claim.Attempt != s.Number:
 			order = s.order(v, "its claim is gone")
+			s.log.add(errors.New("its claim is gone: ending the job"))
 		case claim.State == pool.Vacating:
 			order = s.order(v, "")
 		}

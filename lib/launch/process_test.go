@@ -1,0 +1,343 @@
+package launch
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// supervise, set in the environment, makes the test binary start one job in
+// the directory that it names, with a held lock, and wait for it.
+const supervise = "LAUNCH_TEST_SUPERVISE"
+
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(supervise); dir != "" {
+		held, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+		if err == nil {
+			err = unix.Flock(int(held.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		}
+		if err == nil {
+			var p *Process
+			if p, err = Start(shellIn(dir, os.Getenv("LAUNCH_TEST_SCRIPT")), held); err == nil {
+				os.Exit(p.Wait().Code)
+			}
+		}
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(99)
+	}
+	os.Exit(m.Run())
+}
+
+func shellIn(dir, script string) Job {
+	return Job{
+		Cmd: "/bin/sh", Args: []string{"-c", script}, Env: []string{"PATH=" + DefaultPath}, Dir: dir,
+		In: os.DevNull, Out: filepath.Join(dir, "out"), Err: filepath.Join(dir, "err"),
+	}
+}
+
+func start(t *testing.T, job Job, held *os.File) *Process {
+	t.Helper()
+	p, err := Start(job, held)
+	if err != nil {
+		t.Fatalf("Start: %v", err)
+	}
+	t.Cleanup(func() { p.Kill(); p.Wait() })
+	return p
+}
+
+// until waits for something that other processes bring about.
+func until(t *testing.T, what string, done func() bool) {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited in vain: %s", what)
+		}
+	}
+}
+
+func contents(t *testing.T, name string) string {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// number waits until a job has written a whole line with a number to a file.
+func number(t *testing.T, name string) int {
+	t.Helper()
+	var line string
+	until(t, name+" has a line", func() bool {
+		b, _ := os.ReadFile(name)
+		line = string(b)
+		return strings.HasSuffix(line, "\n")
+	})
+	n, err := strconv.Atoi(strings.TrimSpace(line))
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// alive tells whether a process still runs; one that waits to be reaped does
+// not.
+func alive(pid int) bool {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return false
+	}
+	i := bytes.LastIndexByte(b, ')')
+	return i < 0 || !bytes.HasPrefix(b[i:], []byte(") Z"))
+}
+
+func TestRun(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "in"), []byte("hello\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := shellIn(dir, `read word; echo "$word $1 $N" "$PWD"; echo bad >&2; exit 3`)
+	job.Args = append(job.Args, "sh", "two words")
+	job.Env = append(job.Env, "N=5")
+	job.In = filepath.Join(dir, "in")
+	if err := os.WriteFile(job.Out, []byte(strings.Repeat("of a former run\n", 10)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, job, nil)
+	got := p.Wait()
+	if got.Code != 3 || got.Signal != 0 {
+		t.Errorf("Wait = code %d, signal %d, want 3, 0", got.Code, got.Signal)
+	}
+	if got.Wall <= 0 || got.Wall > time.Minute || got.MaxRSSKB < 100 || got.UserCPU < 0 {
+		t.Errorf("Wait = %+v: not what such a job takes", got)
+	}
+	if out, want := contents(t, job.Out), "hello two words 5 "+dir+"\n"; out != want {
+		t.Errorf("output = %q, want %q", out, want)
+	}
+	if out, want := contents(t, job.Err), "bad\n"; out != want {
+		t.Errorf("error = %q, want %q", out, want)
+	}
+	if err := p.Signal(syscall.SIGTERM); !errors.Is(err, os.ErrProcessDone) {
+		t.Errorf("Signal after the end = %v, want %v", err, os.ErrProcessDone)
+	}
+}
+
+func TestEnvironmentIsClean(t *testing.T) {
+	t.Setenv("LAUNCH_TEST_SECRET", "x")
+	dir := t.TempDir()
+	job := shellIn(dir, "")
+	for _, env := range [][]string{nil, {"A=1", "B=two words"}} {
+		job.Cmd, job.Args, job.Env = "/usr/bin/env", nil, env
+		start(t, job, nil).Wait()
+		want := ""
+		for _, e := range env {
+			want += e + "\n"
+		}
+		if got := contents(t, job.Out); got != want {
+			t.Errorf("environment %q arrives as %q", env, got)
+		}
+	}
+}
+
+func TestProcessorTime(t *testing.T) {
+	job := shellIn(t.TempDir(), `i=0; while [ $i -lt 30000 ]; do i=$((i+1)); done`)
+	got := start(t, job, nil).Wait()
+	if used := got.UserCPU + got.SysCPU; used <= 0 || used > got.Wall+time.Second {
+		t.Errorf("Wait = user %v, system %v in %v", got.UserCPU, got.SysCPU, got.Wall)
+	}
+}
+
+func TestOutAndErrTogether(t *testing.T) {
+	job := shellIn(t.TempDir(), `echo one; echo two >&2; echo three`)
+	job.Err = job.Out
+	start(t, job, nil).Wait()
+	if got, want := contents(t, job.Out), "one\ntwo\nthree\n"; got != want {
+		t.Errorf("output and error in one file = %q, want %q", got, want)
+	}
+}
+
+func TestDiesBySignal(t *testing.T) {
+	got := start(t, shellIn(t.TempDir(), `kill -KILL $$`), nil).Wait()
+	if got.Signal != int(syscall.SIGKILL) || got.Code != 0 {
+		t.Errorf("Wait = code %d, signal %d, want 0, 9", got.Code, got.Signal)
+	}
+}
+
+func TestSignalReachesTheGroup(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, shellIn(dir, `trap 'wait; exit 7' USR1
+(trap 'echo inner; exit' USR1; echo >ready; while :; do sleep 0.01; done) &
+while :; do sleep 0.01; done`), nil)
+	until(t, "both shells trap", func() bool { _, err := os.Stat(filepath.Join(dir, "ready")); return err == nil })
+	if err := p.Signal(syscall.SIGUSR1); err != nil {
+		t.Fatalf("Signal: %v", err)
+	}
+	if got := p.Wait(); got.Code != 7 {
+		t.Errorf("Wait = code %d, signal %d, want 7, 0", got.Code, got.Signal)
+	}
+	if got, want := contents(t, filepath.Join(dir, "out")), "inner\n"; got != want {
+		t.Errorf("output = %q, want %q", got, want)
+	}
+}
+
+func TestLeftoversAreKilled(t *testing.T) {
+	dir := t.TempDir()
+	p := start(t, shellIn(dir, `sleep 1000 & echo $! >pid`), nil)
+	if got := p.Wait(); got.Code != 0 {
+		t.Errorf("Wait = code %d, want 0", got.Code)
+	}
+	pid := number(t, filepath.Join(dir, "pid"))
+	until(t, "what the job left running is gone", func() bool { return !alive(pid) })
+}
+
+func TestKill(t *testing.T) {
+	p := start(t, shellIn(t.TempDir(), `trap '' TERM; sleep 1000`), nil)
+	if err := p.Signal(syscall.SIGTERM); err != nil {
+		t.Fatalf("Signal: %v", err)
+	}
+	if err := p.Kill(); err != nil {
+		t.Fatalf("Kill: %v", err)
+	}
+	if got := p.Wait(); got.Signal == 0 {
+		t.Errorf("Wait = code %d, want a signal", got.Code)
+	}
+}
+
+// lockIsFree tells whether somebody else could take the lock.
+func lockIsFree(t *testing.T, name string) bool {
+	t.Helper()
+	f, err := os.Open(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	err = unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if err != nil && !errors.Is(err, unix.EWOULDBLOCK) {
+		t.Fatal(err)
+	}
+	return err == nil
+}
+
+func TestJobHoldsTheLock(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "lock")
+	held, err := os.Create(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(held.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	p := start(t, shellIn(filepath.Dir(name), `sleep 1000; exit 0`), held)
+	held.Close()
+	if lockIsFree(t, name) {
+		t.Error("the lock is free while the job runs, want it held")
+	}
+	p.Kill()
+	p.Wait()
+	until(t, "the lock is free", func() bool { return lockIsFree(t, name) })
+}
+
+// A supervisor that is killed takes the job's first process with it; what that
+// process has started keeps the lock.
+func TestJobDiesWithItsSupervisor(t *testing.T) {
+	dir := t.TempDir()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), supervise+"="+dir,
+		"LAUNCH_TEST_SCRIPT=sleep 1000 & echo $! >child; echo $$ >main; wait")
+	c.Stderr = os.Stderr
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	main, child := number(t, filepath.Join(dir, "main")), number(t, filepath.Join(dir, "child"))
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	c.Wait()
+	until(t, "the job's own process is gone", func() bool { return !alive(main) })
+	lock := filepath.Join(dir, "lock")
+	if lockIsFree(t, lock) {
+		t.Error("the lock is free while a process of the job runs, want it held")
+	}
+	syscall.Kill(child, syscall.SIGKILL)
+	until(t, "the lock is free", func() bool { return lockIsFree(t, lock) })
+}
+
+func TestStartRefuses(t *testing.T) {
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	plain := file("plain", "x", 0o644)
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		want   string
+	}{
+		{"no directory", func(j *Job) { j.Dir = dir + "/no" }, "working directory " + dir + "/no: no such file or directory"},
+		{"directory is a file", func(j *Job) { j.Dir = plain }, "working directory " + plain + ": not a directory"},
+		{"no executable", func(j *Job) { j.Cmd = dir + "/no" }, "executable " + dir + "/no: no such file or directory"},
+		{"executable is a directory", func(j *Job) { j.Cmd = dir }, "executable " + dir + ": is a directory"},
+		{"not executable", func(j *Job) { j.Cmd = plain }, "executable " + plain + ": nobody may execute it"},
+		{"no interpreter", func(j *Job) { j.Cmd = file("noint", "#!/no/such\n", 0o755) },
+			"executable " + dir + "/noint: the interpreter that it names is missing"},
+		{"no program", func(j *Job) { j.Cmd = file("data", "\x00\x01\x02", 0o755) }, "executable " + dir + "/data: exec format error"},
+		{"no input", func(j *Job) { j.In = dir + "/no" }, "input " + dir + "/no: no such file or directory"},
+		{"input is a directory", func(j *Job) { j.In = dir }, "input " + dir + ": is a directory"},
+		{"no directory for output", func(j *Job) { j.Out = dir + "/no/out" }, "output " + dir + "/no/out: no such file or directory"},
+		{"error is a directory", func(j *Job) { j.Err = dir }, "error " + dir + ": is a directory"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := shellIn(dir, "exit 0")
+			c.change(&job)
+			p, err := Start(job, nil)
+			if err == nil {
+				p.Wait()
+				t.Fatalf("Start = a process, want %s", c.want)
+			}
+			var refused *StartError
+			if !errors.As(err, &refused) || refused.Reason != c.want || refused.Passing {
+				t.Errorf("Start = %#v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+// Opening a named pipe waits for the other side; a supervisor that did so
+// could not be stopped.
+func TestNamedPipes(t *testing.T) {
+	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := shellIn(dir, "cat")
+	job.In = pipe
+	if got := start(t, job, nil).Wait(); got.Code != 0 {
+		t.Errorf("Wait = code %d, want 0", got.Code)
+	}
+	job.In, job.Out = os.DevNull, pipe
+	if _, err := Start(job, nil); err == nil {
+		t.Error("Start with a pipe for output that nobody reads = nil, want an error")
+	}
+}
+
+func TestPassing(t *testing.T) {
+	err := startError("executable /bin/x", &os.PathError{Op: "fork/exec", Path: "/bin/x", Err: unix.EAGAIN})
+	if want := (StartError{"executable /bin/x: resource temporarily unavailable", true}); *err != want {
+		t.Errorf("startError = %+v, want %+v", *err, want)
+	}
+}
