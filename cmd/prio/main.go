@@ -8,9 +8,11 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
 
@@ -52,9 +54,9 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	var log events
+	var log joblog.Events
 	err = s.Update(func(tx *spool.Tx) error {
-		log = events{}
+		log = joblog.Events{}
 		tx.Op("set priority", append([]string{ch.text}, names.Words()...)...)
 		spans, missing := names.In(&tx.View)
 		if len(missing) > 0 {
@@ -73,7 +75,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	log.write(c)
+	log.Write(c)
 	return nil
 }
 
@@ -106,7 +108,7 @@ func changeOf(c *cmdline.Call) (change, error) {
 
 // apply changes the priority of the jobs of a span: all at once where they
 // share a constant, as most do.
-func (ch change) apply(tx *spool.Tx, span selection.Span, log *events) error {
+func (ch change) apply(tx *spool.Tx, span selection.Span, log *joblog.Events) error {
 	if e, ok := span.Run.Ad.Lookup(pool.AttrJobPrio); ok {
 		if _, constant := e.Constant(); !constant {
 			return ch.each(tx, span, log)
@@ -115,7 +117,7 @@ func (ch change) apply(tx *spool.Tx, span selection.Span, log *events) error {
 	return ch.rows(tx, span, log)
 }
 
-func (ch change) each(tx *spool.Tx, span selection.Span, log *events) error {
+func (ch change) each(tx *spool.Tx, span selection.Span, log *joblog.Events) error {
 	for p := span.First; p <= span.Last; p++ {
 		one := selection.Span{Cluster: span.Cluster, First: p, Last: p, Run: span.Run}
 		if err := ch.rows(tx, one, log); err != nil {
@@ -125,7 +127,7 @@ func (ch change) each(tx *spool.Tx, span selection.Span, log *events) error {
 	return nil
 }
 
-func (ch change) rows(tx *spool.Tx, span selection.Span, log *events) error {
+func (ch change) rows(tx *spool.Tx, span selection.Span, log *joblog.Events) error {
 	first := span.Run.Proc(span.First)
 	// What is not an integer counts as 0, as it does in the order of jobs.
 	old, _ := first.EvalInt(&classad.Context{}, pool.AttrJobPrio)
@@ -142,6 +144,12 @@ func (ch change) rows(tx *spool.Tx, span selection.Span, log *events) error {
 	if there {
 		from = before.String()
 	}
-	log.add(span, from, strconv.FormatInt(priority, 10))
+	if !first.Has(pool.AttrUserLog) {
+		return nil
+	}
+	for p := span.First; p <= span.Last; p++ {
+		log.Add(pool.JobID{Cluster: span.Cluster, Proc: p}, span.Run.Proc(p),
+			userlog.AttributeChanged{Name: pool.AttrJobPrio, From: from, To: strconv.FormatInt(priority, 10)})
+	}
 	return nil
 }

@@ -5,9 +5,11 @@ import (
 	"fmt"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
 
@@ -44,6 +46,7 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	var done []line
+	var log joblog.Events
 	err = s.Update(func(tx *spool.Tx) error {
 		tx.Op("remove", names.Words()...)
 		spans, missing := names.In(&tx.View)
@@ -53,12 +56,15 @@ func run(c *cmdline.Call) error {
 			}
 			return cmdline.ErrReported
 		}
-		done, err = remove(c, tx, spans)
+		log = joblog.Events{}
+		var err error
+		done, err = remove(c, tx, spans, &log)
 		return err
 	})
 	if err != nil {
 		return err
 	}
+	log.Write(c)
 	for _, l := range done {
 		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
 			return err
@@ -68,7 +74,7 @@ func run(c *cmdline.Call) error {
 }
 
 // remove removes the jobs of the spans, and tells what became of them.
-func remove(c *cmdline.Call, tx *spool.Tx, spans []selection.Span) ([]line, error) {
+func remove(c *cmdline.Call, tx *spool.Tx, spans []selection.Span, log *joblog.Events) ([]line, error) {
 	why := c.Value("reason")
 	if why == "" {
 		why = "removed by qdel"
@@ -78,9 +84,14 @@ func remove(c *cmdline.Call, tx *spool.Tx, spans []selection.Span) ([]line, erro
 	for _, s := range spans {
 		for proc := s.First; proc <= s.Last; proc++ {
 			id := pool.JobID{Cluster: s.Cluster, Proc: proc}
+			ad, _ := tx.Job(id) // while it is there
 			out, err := operation.Remove(tx, id, why, c.Now, p)
 			if err != nil {
 				return nil, err
+			}
+			// Of a job that runs, its supervisor tells the end.
+			if out == operation.RemovedNow {
+				log.Add(id, ad, userlog.Aborted{Reason: why})
 			}
 			done = extend(done, id, out)
 		}

@@ -39,7 +39,7 @@ func (q queue) detail(w io.Writer, r row, report cycle) error {
 	b.WriteString(strings.Repeat("=", 62) + "\n")
 	line := func(key, value string) {
 		if value != "" {
-			fmt.Fprintf(&b, "%-27s %s\n", key+":", value)
+			fmt.Fprintf(&b, "%-27s %s\n", key+":", printable(value))
 		}
 	}
 	ctx := q.context()

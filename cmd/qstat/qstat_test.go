@@ -115,6 +115,30 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// Procs that share a line must share their place: a priority that is an
+// expression is evaluated for each.
+func TestExpressionPriority(t *testing.T) {
+	fill(t)
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		tx.AddCluster(job(t, "erin", "JobPrio = ProcId / 2"), []spool.NewRun{{Count: 4}})
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.Close()
+	want := header +
+		"      6       1 sleep      erin         qw    11/20/2026 22:34:06                                    1 2-3:1\n" +
+		"      6       0 sleep      erin         qw    11/20/2026 22:34:06                                    1 0-1:1\n"
+	if _, out, _ := qstat("6"); out != want {
+		t.Errorf("qstat 6:\n%swant\n%s", out, want)
+	}
+}
+
 func TestTableRefuses(t *testing.T) {
 	fill(t)
 	for _, c := range []struct {
@@ -192,6 +216,12 @@ func TestPrograms(t *testing.T) {
 	}
 	if _, out, _ = qstat("-json", "dave"); out != "[]\n" {
 		t.Errorf("qstat -json without jobs = %q, want []", out)
+	}
+}
+
+func TestPrintable(t *testing.T) {
+	if got, want := printable("a\n\x1b[1mb é"), "a??[1mb é"; got != want {
+		t.Errorf("printable = %q, want %q", got, want)
 	}
 }
 

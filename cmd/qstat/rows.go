@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
@@ -86,15 +87,41 @@ func (q queue) split(s selection.Span, claims map[pool.JobID]pool.Claim) []row {
 			continue
 		}
 		if p > first {
-			rows = append(rows, q.row(s, first, p-1, nil))
+			rows = append(rows, q.alike(s, first, p-1)...)
 		}
 		rows = append(rows, q.row(s, p, p, &c))
 		first = p + 1
 	}
 	if first <= s.Last {
-		rows = append(rows, q.row(s, first, s.Last, nil))
+		rows = append(rows, q.alike(s, first, s.Last)...)
 	}
 	return rows
+}
+
+// alike makes one row of procs without a claim, or one of each where the
+// place in the order is an expression, which each may evaluate differently.
+func (q queue) alike(s selection.Span, first, last int) (rows []row) {
+	if uniform(s.Run.Ad) {
+		return []row{q.row(s, first, last, nil)}
+	}
+	for p := first; p <= last; p++ {
+		rows = append(rows, q.row(s, p, p, nil))
+	}
+	return rows
+}
+
+// uniform tells whether the attributes that order jobs are constants.
+func uniform(ad *classad.Ad) bool {
+	for _, name := range [...]string{
+		pool.AttrPreJobPrio1, pool.AttrPreJobPrio2, pool.AttrJobPrio, pool.AttrPostJobPrio1, pool.AttrPostJobPrio2, pool.AttrQDate,
+	} {
+		if e, ok := ad.Lookup(name); ok {
+			if _, constant := e.Constant(); !constant {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) row {
@@ -103,10 +130,11 @@ func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) row {
 	r := row{ranges: []span{{first, last}}, key: jobprio.JobOf(ctx, id, ad), ad: ad}
 	status, _ := ad.EvalInt(ctx, pool.AttrJobStatus)
 	r.cells = cells{
-		cluster: s.Cluster, prior: r.key.JobPrio, name: nameOf(ctx, ad),
+		cluster: s.Cluster, prior: r.key.JobPrio, name: printable(nameOf(ctx, ad)),
 		state: state(pool.Status(status), claim), at: time.Unix(r.key.QDate, 0), slots: 1,
 	}
-	r.user, _ = ad.EvalString(ctx, pool.AttrOwner)
+	owner, _ := ad.EvalString(ctx, pool.AttrOwner)
+	r.user = printable(owner)
 	if n, ok := ad.EvalInt(ctx, pool.AttrRequestCpus); ok {
 		r.slots = n
 	}
@@ -127,6 +155,16 @@ func nameOf(c *classad.Context, ad *classad.Ad) string {
 	}
 	cmd, _ := ad.EvalString(c, pool.AttrCmd)
 	return filepath.Base(cmd)
+}
+
+// printable keeps what a job says of itself on its line of the terminal.
+func printable(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return '?'
+		}
+		return r
+	}, s)
 }
 
 // state returns Grid Engine's letters for where a job stands.

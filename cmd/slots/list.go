@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -39,7 +38,7 @@ func list(c *cmdline.Call, names []string) error {
 	}
 	switch {
 	case c.Has("json"):
-		return c.JSON(slices.Concat([]*classad.Ad{}, ads)) // no slots: [], not null
+		return c.JSON(ads)
 	case c.Has("long"):
 		return adprint.Long(c.Stdout, ads)
 	case c.Has("af"):
@@ -83,7 +82,7 @@ func overlaid(slots []pool.Slot, claims []pool.Claim) []*classad.Ad {
 			held[k.Slot] = k
 		}
 	}
-	ads := make([]*classad.Ad, len(slots))
+	ads := make([]*classad.Ad, len(slots)) // never nil: without slots, JSON has an empty list
 	for i, s := range slots {
 		ads[i] = s.Ad
 		if k, ok := held[s.Name]; ok {

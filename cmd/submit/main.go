@@ -94,7 +94,7 @@ func put(c *cmdline.Call, d *submitfile.Description) (cluster, error) {
 	d.SetDomain(s.Domain())
 	var k cluster
 	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("submit", c.Args...)
+		tx.Op("submit", operation(c)...)
 		var err error
 		if k.ad, k.runs, err = d.Expand(tx.NextCluster()); err != nil || len(k.runs) == 0 {
 			return err
@@ -109,6 +109,14 @@ func put(c *cmdline.Call, d *submitfile.Description) (cluster, error) {
 	return k, err
 }
 
+// operation is what the journal tells of the command line.
+func operation(c *cmdline.Call) []string {
+	if c.Has("owner") {
+		return append([]string{"-owner", c.Value("owner")}, c.Args...)
+	}
+	return c.Args
+}
+
 // dryRun shows the ads that submit would put into the queue of a new spool.
 func dryRun(c *cmdline.Call, d *submitfile.Description) error {
 	k := cluster{id: 1}
@@ -117,7 +125,7 @@ func dryRun(c *cmdline.Call, d *submitfile.Description) error {
 		return err
 	}
 	warnOfPlaces(c, k)
-	var ads []*classad.Ad
+	ads := []*classad.Ad{}
 	for id, ad := range k.each() {
 		job := ad.Flat()
 		job.SetInt("ClusterId", int64(id.Cluster))

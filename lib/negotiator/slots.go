@@ -124,8 +124,9 @@ func holder(eval *classad.Context, ad *classad.Ad, state string) string {
 	return user
 }
 
-// weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. What
-// is no weight counts as 1, with a warning.
+// weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
+// whose ad lacks what SLOT_WEIGHT asks for counts as 1; so does one with a
+// weight that is none, but with a warning.
 func (c *cycle) weigh(s pool.Slot) accountant.Weight {
 	if !c.cfg.UseSlotWeights {
 		return accountant.One
@@ -137,6 +138,9 @@ func (c *cycle) weigh(s pool.Slot) accountant.Weight {
 		value = s.Ad.Eval(c.eval, pool.AttrSlotWeight, nil)
 	case c.cfg.SlotWeight != nil:
 		name, value = "SLOT_WEIGHT", c.cfg.SlotWeight.Eval(c.eval, s.Ad, nil)
+		if value.Kind() == classad.KindUndefined {
+			return accountant.One
+		}
 	default:
 		return accountant.One
 	}

@@ -2,8 +2,10 @@ package cmdline
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"slices"
 
@@ -24,9 +26,18 @@ func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer
 	err := run(c, args, stdin, out, stderr)
 	status := report(stderr, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {
-		status = report(stderr, c.Name, fmt.Errorf("standard output: %w", e))
+		status = report(stderr, c.Name, fmt.Errorf("standard output: %w", cause(e)))
 	}
 	return status
+}
+
+// cause leaves the name of a stream's file out of its error.
+func cause(err error) error {
+	var at *fs.PathError
+	if errors.As(err, &at) {
+		return at.Err
+	}
+	return err
 }
 
 func run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {

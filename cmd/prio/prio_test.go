@@ -1,0 +1,155 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+const now = 1795217646 // 2026-11-20 23:34:06 UTC
+
+// fill makes a spool with clusters 1 (alice, 5 procs, a log), 2 (bob, without
+// a priority) and 3 (alice, priority by proc).
+func fill(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	time.Local = time.UTC
+	t.Setenv("FAIRSPOOL_DIR", filepath.Join(dir, "spool"))
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
+	s, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ad := func(text string) *classad.Ad {
+		a, err := classad.ParseAd(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return a
+	}
+	err = s.Update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		tx.AddCluster(ad(fmt.Sprintf(`[Owner = "alice"; JobPrio = 0; Iwd = %q; UserLog = "job.log"]`, dir)), []spool.NewRun{{Count: 5}})
+		tx.AddCluster(ad(`[Owner = "bob"]`), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(ad(`[Owner = "alice"; JobPrio = ProcId * 10]`), []spool.NewRun{{Count: 3}})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+func prio(args ...string) (status int, out, bad string) {
+	var o, b bytes.Buffer
+	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
+	return status, o.String(), b.String()
+}
+
+// priorities reads JobPrio of every job, as "1.0=0 1.1=0 ...".
+func priorities(t *testing.T) string {
+	t.Helper()
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var list []string
+	if err := s.View(func(v *spool.View) error {
+		for id, ad := range v.Jobs() {
+			list = append(list, fmt.Sprintf("%v=%v", id, ad.Eval(&classad.Context{}, pool.AttrJobPrio, nil)))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestPrio(t *testing.T) {
+	for _, c := range []struct{ args, want string }{
+		{"+5 1", "1.0=5 1.1=5 1.2=5 1.3=5 1.4=5 2.0=undefined 3.0=0 3.1=10 3.2=20"},
+		{"-5 2", "1.0=0 1.1=0 1.2=0 1.3=0 1.4=0 2.0=-5 3.0=0 3.1=10 3.2=20"},
+		{"1.2 1.3 2 -p 9", "1.0=0 1.1=0 1.2=9 1.3=9 1.4=0 2.0=9 3.0=0 3.1=10 3.2=20"},
+		{"-p -9 1.2", "1.0=0 1.1=0 1.2=-9 1.3=0 1.4=0 2.0=undefined 3.0=0 3.1=10 3.2=20"},
+		{"+1 alice", "1.0=1 1.1=1 1.2=1 1.3=1 1.4=1 2.0=undefined 3.0=1 3.1=11 3.2=21"},
+		{"+1 1 1.0 alice", "1.0=1 1.1=1 1.2=1 1.3=1 1.4=1 2.0=undefined 3.0=1 3.1=11 3.2=21"},
+		{"+1 -a", "1.0=1 1.1=1 1.2=1 1.3=1 1.4=1 2.0=1 3.0=1 3.1=11 3.2=21"},
+		{"-p 2147483647 2", "1.0=0 1.1=0 1.2=0 1.3=0 1.4=0 2.0=2147483647 3.0=0 3.1=10 3.2=20"},
+	} {
+		fill(t)
+		if status, out, bad := prio(strings.Fields(c.args)...); status != 0 || out+bad != "" {
+			t.Errorf("prio %s = %d, %q, %q, want 0 and nothing", c.args, status, out, bad)
+		}
+		if got := priorities(t); got != c.want {
+			t.Errorf("after prio %s: %s, want %s", c.args, got, c.want)
+		}
+	}
+}
+
+func TestPrioRefuses(t *testing.T) {
+	dir := fill(t)
+	before := priorities(t)
+	for _, c := range []struct {
+		args   string
+		status int
+		bad    string
+	}{
+		{"+5 1 9", 1, "prio: 9: not in the queue; nothing was changed\n"},
+		{"+5 1.5 dave 1.0 7", 1, "prio: 1.5: not in the queue; nothing was changed\nprio: 7: not in the queue; nothing was changed\nprio: dave: not in the queue; nothing was changed\n"},
+		{"+2147483647 3", 1, "prio: 3.1: priority 10 + 2147483647: outside of 32 bits; nothing was changed\n"},
+		{"-2147483648 -a -p 1", 2, "prio: -p and -adjust: only one of them at a time\n"},
+		{"+2147483648 1", 2, "prio: \"+2147483648\": want a whole number from -2147483648 to 2147483647\n"},
+		{"+5x 1", 2, "prio: \"+5x\": want a whole number from -2147483648 to 2147483647\n"},
+		{"-p 1.5 1", 2, "prio: \"1.5\": want a whole number from -2147483648 to 2147483647\n"},
+		{"1", 2, "prio: want a new priority, -p N, or an adjustment, +N or -N\n"},
+		{"+5", 2, "prio: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
+		{"+5 -a 1", 2, "prio: -a: takes all jobs, and no arguments\n"},
+		{"+5 1.-1", 2, "prio: \"1.-1\": invalid proc: want a whole number from 0 up\n"},
+		{"+5 1.0.0", 2, "prio: \"1.0.0\": invalid proc: want a whole number from 0 up\n"},
+	} {
+		status, out, bad := prio(strings.Fields(c.args)...)
+		if status != c.status || out != "" || bad != c.bad {
+			t.Errorf("prio %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
+		}
+		if got := priorities(t); got != before {
+			t.Errorf("after prio %s: %s, want %s", c.args, got, before)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "job.log")); err == nil {
+		t.Errorf("refused changes were logged")
+	}
+}
+
+func TestPrioLogs(t *testing.T) {
+	dir := fill(t)
+	prio("+5", "1.0", "1.3")
+	got, err := os.ReadFile(filepath.Join(dir, "job.log"))
+	want := `033 (001.000.000) 2026-11-20 23:34:06 Changing job attribute JobPrio from 0 to 5
+...
+033 (001.003.000) 2026-11-20 23:34:06 Changing job attribute JobPrio from 0 to 5
+...
+`
+	if err != nil || string(got) != want {
+		t.Errorf("job log = %q, %v, want %q", got, err, want)
+	}
+	os.Remove(filepath.Join(dir, "job.log"))
+	if err := os.Mkdir(filepath.Join(dir, "job.log"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	status, _, bad := prio("-p", "1", "1.0")
+	if status != 0 || !strings.HasPrefix(bad, "prio: job log: ") || !strings.Contains(priorities(t), "1.0=1 ") {
+		t.Errorf("prio with a log that cannot be written = %d, %q, want 0 and a warning", status, bad)
+	}
+}

@@ -1,0 +1,151 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+const now = 1795217646
+
+// fill makes a spool with clusters 1 (alice, 5 procs: 1.0 runs, 1.1 is
+// matched) and 2 (bob).
+func fill(t *testing.T) {
+	t.Helper()
+	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ad := func(owner string) *classad.Ad {
+		a := classad.New()
+		a.SetString(pool.AttrOwner, owner)
+		a.SetInt(pool.AttrJobStatus, int64(pool.Idle))
+		return a
+	}
+	err = s.Update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		tx.AddCluster(ad("alice"), []spool.NewRun{{Count: 5}})
+		tx.AddCluster(ad("bob"), []spool.NewRun{{Count: 1}})
+		tx.Set(pool.JobID{Cluster: 1}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Running))))
+		at := time.Unix(now-60, 0)
+		c := pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1@node", Machine: "node", Submitter: "alice@pool",
+			State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at, StartedAt: at}
+		tx.PutClaim(c)
+		c.Job.Proc, c.State, c.StartedAt = 1, pool.Matched, time.Time{}
+		tx.PutClaim(c)
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func qdel(args ...string) (status int, out, bad string) {
+	var o, b bytes.Buffer
+	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
+	return status, o.String(), b.String()
+}
+
+// left reads the queue: each job with its state, then each claim with its.
+func left(t *testing.T) string {
+	t.Helper()
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	var list []string
+	if err := s.View(func(v *spool.View) error {
+		for id, ad := range v.Jobs() {
+			n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+			list = append(list, fmt.Sprintf("%v=%v", id, pool.Status(n)))
+		}
+		for _, c := range v.Claims() {
+			list = append(list, fmt.Sprintf("%v:%v", c.Job, c.State))
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestQdel(t *testing.T) {
+	for _, c := range []struct{ args, out, left string }{
+		{"2", "Job 2.0 removed\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"1.1 1.3", "Job 1.1 removed\nJob 1.3 removed\n", "1.0=running 1.2=idle 1.4=idle 2.0=idle 1.0:Running"},
+		{"alice", "Job 1.0 marked for removal\nJobs 1.1-4 removed\n", "1.0=removed 2.0=idle 1.0:Vacating"},
+		{"-a", "Job 1.0 marked for removal\nJobs 1.1-4 removed\nJob 2.0 removed\n", "1.0=removed 1.0:Vacating"},
+	} {
+		fill(t)
+		status, out, bad := qdel(strings.Fields(c.args)...)
+		if status != 0 || bad != "" || out != c.out {
+			t.Errorf("qdel %s = %d, %q, %q, want 0, %q", c.args, status, out, bad, c.out)
+		}
+		if got := left(t); got != c.left {
+			t.Errorf("after qdel %s: %s, want %s", c.args, got, c.left)
+		}
+	}
+	if _, out, _ := qdel("1.0"); out != "Job 1.0 marked for removal already\n" {
+		t.Errorf("second qdel of a running job = %q", out)
+	}
+}
+
+func TestQdelRefuses(t *testing.T) {
+	fill(t)
+	before := left(t)
+	for _, c := range []struct {
+		args   string
+		status int
+		bad    string
+	}{
+		{"1 3", 1, "qdel: 3: not in the queue; nothing was removed\n"},
+		{"2 1.9 dave", 1, "qdel: 1.9: not in the queue; nothing was removed\nqdel: dave: not in the queue; nothing was removed\n"},
+		{"", 2, "qdel: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
+		{"-a 1", 2, "qdel: -a: takes all jobs, and no arguments\n"},
+		{"1.x", 2, "qdel: \"1.x\": invalid proc: want a whole number from 0 up\n"},
+	} {
+		status, out, bad := qdel(strings.Fields(c.args)...)
+		if status != c.status || out != "" || bad != c.bad {
+			t.Errorf("qdel %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
+		}
+		if got := left(t); got != before {
+			t.Errorf("after qdel %s: %s, want %s", c.args, got, before)
+		}
+	}
+}
+
+func TestReason(t *testing.T) {
+	fill(t)
+	if status, _, bad := qdel("-reason", "not needed", "1.0"); status != 0 {
+		t.Fatal(bad)
+	}
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.View(func(v *spool.View) error {
+		ad, _ := v.Job(pool.JobID{Cluster: 1})
+		if got, _ := ad.EvalString(&classad.Context{}, pool.AttrRemoveReason); got != "not needed" {
+			t.Errorf("RemoveReason = %q, want %q", got, "not needed")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package cmd
+
+import (
+	"crypto/sha256"
+	"flag"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+var update = flag.Bool("update", false, "write what the commands print into the scripts")
+
+// TestScripts runs the stories in testdata/script over the commands as they
+// are built and installed: real processes, exit statuses and locks.
+//
+// A script finds a folder of its own, an empty environment save for PATH, and
+// a spool in $WORK/spool that the first command makes. Beside testscript's
+// commands it has `keep`, which remembers the spool, and `same`, which fails
+// when the spool is no longer what it was.
+func TestScripts(t *testing.T) {
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./...").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 filepath.Join("testdata", "script"),
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		UpdateScripts:       *update,
+		Setup: func(e *testscript.Env) error {
+			work := e.WorkDir
+			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			e.Setenv("HOME", work)
+			e.Setenv("XDG_CONFIG_HOME", filepath.Join(work, "config"))
+			e.Setenv("XDG_STATE_HOME", filepath.Join(work, "state"))
+			e.Setenv("FAIRSPOOL_DIR", filepath.Join(work, "spool"))
+			e.Setenv("TZ", "UTC")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"keep": keep, "same": same},
+	})
+}
+
+// keep remembers what is in the spool.
+func keep(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) > 0 {
+		ts.Fatalf("usage: keep")
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(".kept"), []byte(contents(ts)), 0o600))
+}
+
+// same fails when the spool is not what keep found; with `!`, when it is.
+func same(ts *testscript.TestScript, neg bool, args []string) {
+	if len(args) > 0 {
+		ts.Fatalf("usage: [!] same")
+	}
+	now, before := contents(ts), ts.ReadFile(".kept")
+	switch {
+	case neg && now == before:
+		ts.Fatalf("the spool did not change")
+	case !neg && now != before:
+		ts.Fatalf("the spool changed from\n%sto\n%s", before, now)
+	}
+}
+
+// contents lists the spool's files with their sums.
+func contents(ts *testscript.TestScript) string {
+	var b strings.Builder
+	dir := ts.Getenv("FAIRSPOOL_DIR")
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		fmt.Fprintf(&b, "%s %x\n", strings.TrimPrefix(path, dir), sha256.Sum256(text))
+		return err
+	})
+	if err != nil && !os.IsNotExist(err) {
+		ts.Fatalf("%v", err)
+	}
+	return b.String()
+}
