@@ -1,0 +1,81 @@
+package man
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fairspool/lib/config"
+)
+
+// TestKeys holds fairspool.toml(5) to the table of keys: the same keys, each
+// with its kind, unit, range and default.
+func TestKeys(t *testing.T) {
+	items := read(t, "fairspool.toml.5").items("Ic")
+	for _, k := range config.Keys {
+		text, ok := items[k.Name]
+		if !ok {
+			t.Errorf("fairspool.toml.5: lacks %s", k.Name)
+			continue
+		}
+		delete(items, k.Name)
+		head := strings.TrimSpace(text)
+		before, value, _ := strings.Cut(strings.TrimPrefix(head, "\n"), "; default ")
+		if !strings.HasPrefix(before, kind(k)) {
+			t.Errorf("fairspool.toml.5: %s is a %q, want %q", k.Name, before, kind(k))
+		}
+		if !strings.HasPrefix(value+"\n", initial(k)+"\n") {
+			value, _, _ = strings.Cut(value, "\n")
+			t.Errorf("fairspool.toml.5: %s has the default %q, want %q", k.Name, value, initial(k))
+		}
+	}
+	for name := range items {
+		t.Errorf("fairspool.toml.5: %s is no key of the configuration", name)
+	}
+}
+
+// kind returns how the page begins to describe a key.
+func kind(k config.Key) string {
+	text := k.Kind.String()
+	switch k.Kind {
+	case config.Real, config.Seconds, config.Integer:
+		if k.Kind == config.Integer {
+			text += " of " + k.Unit
+		}
+		if strings.HasPrefix(k.Range(), "at least ") {
+			return text + ", at least " + number(k.Least)
+		}
+		return text + ", from " + number(k.Least) + " to " + number(k.Most)
+	}
+	if len(k.Choices) > 0 {
+		return text + ", only " + k.Range()
+	}
+	return text
+}
+
+// initial returns a default as the page has it: as in the file, save that a
+// long expression stands without quotes.
+func initial(k config.Key) string {
+	switch v := k.Default.(type) {
+	case float64:
+		return number(v)
+	case string:
+		if k.Kind == config.Expression && strings.Contains(v, " ") {
+			return strings.Join(strings.Fields(v), " ")
+		}
+		return strconv.Quote(v)
+	case []string:
+		return "[" + strings.Join(v, ", ") + "]"
+	}
+	return fmt.Sprint(k.Default)
+}
+
+// number writes a number without an exponent.
+func number(f float64) string {
+	if math.Abs(f) > 1e15 {
+		return fmt.Sprint(f)
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
+}

@@ -1,0 +1,236 @@
+package man
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// build compiles all commands into a folder of the test's and returns it with
+// the names of the commands.
+func build(t *testing.T) (dir string, commands []string) {
+	t.Helper()
+	dir = t.TempDir()
+	c := exec.Command("go", "build", "-o", dir, "./cmd/...")
+	c.Dir = ".."
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range entries {
+		commands = append(commands, e.Name())
+	}
+	return dir, commands
+}
+
+// surface is what a command says of itself with -help.
+type surface struct {
+	brief           string
+	options, common map[string]bool // with their sign
+	examples        []string
+}
+
+var option = regexp.MustCompile(`[-+][A-Za-z][A-Za-z-]*`)
+
+// help runs a command with -help.
+func help(t *testing.T, dir, command string) surface {
+	t.Helper()
+	out, err := exec.Command(filepath.Join(dir, command), "-help").Output()
+	if err != nil {
+		t.Fatalf("%s -help: %v", command, err)
+	}
+	s := surface{options: map[string]bool{}, common: map[string]bool{}}
+	into, examples := map[string]bool{}, false
+	for i, line := range strings.Split(string(out), "\n") {
+		switch {
+		case i == 0:
+			s.brief = strings.TrimPrefix(line, command+" - ")
+		case line == "options:":
+			into = s.options
+		case line == "common options:":
+			into = s.common
+		case line == "examples:":
+			examples = true
+		case examples && strings.HasPrefix(line, "    "):
+			s.examples = append(s.examples, line[4:])
+		case !examples && (strings.HasPrefix(line, "  -") || strings.HasPrefix(line, "  +")):
+			for _, o := range option.FindAllString(line, -1) {
+				into[o] = true
+			}
+		}
+	}
+	return s
+}
+
+// TestCommands holds the pages to the commands, which it builds.
+func TestCommands(t *testing.T) {
+	dir, commands := build(t)
+	t.Run("Pages", func(t *testing.T) { testPages(t, dir, commands) })
+	t.Run("FirstSession", func(t *testing.T) { testFirstSession(t, dir) })
+}
+
+// testPages holds each command's page to what the command says of itself.
+func testPages(t *testing.T, dir string, commands []string) {
+	overview := read(t, "fairspool.7")
+	for _, name := range commands {
+		files, _ := filepath.Glob(name + ".[18]")
+		if len(files) != 1 {
+			t.Errorf("pages of %s = %v, want one in section 1 or 8", name, files)
+			continue
+		}
+		p, s := read(t, files[0]), help(t, dir, name)
+		want := maps.Clone(s.options)
+		maps.Copy(want, s.common)
+		if got := p.options(); !maps.Equal(got, want) {
+			t.Errorf("%s: options = %v, -help has %v", p.file, keys(got), keys(want))
+		}
+		if got := overview.options(); !maps.Equal(got, s.common) {
+			t.Errorf("%s: common options = %v, %s -help has %v", overview.file, keys(got), name, keys(s.common))
+		}
+		if got := p.macro("Nd"); len(got) != 1 || got[0] != s.brief {
+			t.Errorf("%s: its one line = %q, want %q", p.file, got, s.brief)
+		}
+		for _, section := range []string{"SYNOPSIS", "ENVIRONMENT", "EXIT STATUS"} {
+			if !p.has(section) {
+				t.Errorf("%s: no section %s", p.file, section)
+			}
+		}
+		text := plain(p.lines)
+		for _, e := range s.examples {
+			if !strings.Contains(text, e) {
+				t.Errorf("%s: lacks the example of -help %q", p.file, e)
+			}
+		}
+	}
+	for _, p := range pages(t) {
+		if (filepath.Ext(p.file) == ".1" || filepath.Ext(p.file) == ".8") && !slices.Contains(commands, p.name()) {
+			t.Errorf("%s: there is no such command", p.file)
+		}
+	}
+}
+
+func keys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
+
+// foreign are the pages of others that ours refer to.
+var foreign = []string{"cp 1", "cron 8", "flock 2", "grep 1", "less 1"}
+
+var reference = regexp.MustCompile(`(?:^\.|[ (])Xr (\S+ [1-9])\b`)
+
+// TestReferences holds that every reference leads to a page, and that every
+// page can be found from the overview.
+func TestReferences(t *testing.T) {
+	told := map[string]bool{}
+	for _, p := range pages(t) {
+		for i, l := range p.lines {
+			for _, m := range reference.FindAllStringSubmatch(l, -1) {
+				file := strings.Replace(m[1], " ", ".", 1)
+				if _, err := os.Stat(file); err != nil && !slices.Contains(foreign, m[1]) {
+					t.Errorf("%s:%d: refers to %s, which is not there", p.file, i+1, m[1])
+				}
+				if file == p.file {
+					t.Errorf("%s:%d: refers to itself", p.file, i+1)
+				}
+				if p.file == "fairspool.7" {
+					told[file] = true
+				}
+			}
+		}
+	}
+	for _, p := range pages(t) {
+		if p.file != "fairspool.7" && !told[p.file] {
+			t.Errorf("fairspool.7: does not refer to %s", p.file)
+		}
+	}
+}
+
+// TestSections holds what every page has to have.
+func TestSections(t *testing.T) {
+	for _, p := range pages(t) {
+		for _, section := range []string{"NAME", "DESCRIPTION", "EXAMPLES", "SEE ALSO"} {
+			if !p.has(section) {
+				t.Errorf("%s: no section %s", p.file, section)
+			}
+		}
+		if got := p.macro("Nm"); len(got) == 0 || got[0] != p.name() {
+			t.Errorf("%s: its name = %q, want %q", p.file, got, p.name())
+		}
+	}
+}
+
+// parsed are the macros that our pages use as arguments of others. Any other
+// word of two letters that looks like a macro is most likely one by mistake,
+// as in "In Use", and is written with \& in front.
+var parsed = []string{"Ar", "Brq", "Cm", "Ev", "Fl", "Ic", "Li", "No", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Xr"}
+
+// TestMacros looks for words that mandoc takes for macros.
+func TestMacros(t *testing.T) {
+	for _, p := range pages(t) {
+		for i, l := range p.lines {
+			words := strings.Fields(l)
+			if !strings.HasPrefix(l, ".") || strings.HasPrefix(l, `.\"`) || words[0] == ".Nd" {
+				continue
+			}
+			for _, w := range words[1:] {
+				if isMacro.MatchString(w) && !slices.Contains(parsed, w) {
+					t.Errorf("%s:%d: %s is taken for a macro", p.file, i+1, w)
+				}
+			}
+		}
+	}
+}
+
+// TestLint runs mandoc over the pages, where it is installed.
+func TestLint(t *testing.T) {
+	mandoc, err := exec.LookPath("mandoc")
+	if err != nil {
+		t.Skip("mandoc is not installed")
+	}
+	args := []string{"-T", "lint", "-W", "warning"}
+	for _, p := range pages(t) {
+		args = append(args, p.file)
+	}
+	if out, err := exec.Command(mandoc, args...).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("mandoc -T lint = %v, want nothing\n%s", err, out)
+	}
+}
+
+// testFirstSession runs the marked example of the overview in a new spool.
+func testFirstSession(t *testing.T, bin string) {
+	const mark = `.\" Run by man_test.go.`
+	p := read(t, "fairspool.7")
+	from := slices.Index(p.lines, mark)
+	if from < 0 {
+		t.Fatalf("%s: no line %s", p.file, mark)
+	}
+	lines := p.lines[from+2:]
+	lines = lines[:slices.Index(lines, ".Ed")]
+	script := escapes.Replace(strings.Join(lines, "\n"))
+
+	work := t.TempDir()
+	settings := filepath.Join(work, "fairspool.toml")
+	if err := os.WriteFile(settings, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c := exec.Command("sh", "-e")
+	c.Stdin = strings.NewReader(script)
+	c.Dir = work
+	c.Env = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "FAIRSPOOL_NOW=",
+		"FAIRSPOOL_DIR="+filepath.Join(work, "spool"), "FAIRSPOOL_CONFIG="+settings)
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("the first session = %v\n%s", err, out)
+	}
+	for _, want := range []string{"2 job(s) submitted to cluster 1.\n", "\nhello from job 0\n", "Number of users: 1"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("the first session lacks %q:\n%s", want, out)
+		}
+	}
+}
