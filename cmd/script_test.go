@@ -24,10 +24,7 @@ var update = flag.Bool("update", false, "write what the commands print into the 
 // commands it has `keep`, which remembers the spool, and `same`, which fails
 // when the spool is no longer what it was.
 func TestScripts(t *testing.T) {
-	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./...").CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
+	bin := binaries(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -45,6 +42,16 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){"keep": keep, "same": same},
 	})
+}
+
+// binaries builds all commands and returns the folder that they are in.
+func binaries(t *testing.T) string {
+	t.Helper()
+	bin := t.TempDir()
+	if out, err := exec.Command("go", "build", "-o", bin+string(filepath.Separator), "./...").CombinedOutput(); err != nil {
+		t.Fatalf("go build: %v\n%s", err, out)
+	}
+	return bin
 }
 
 // keep remembers what is in the spool.

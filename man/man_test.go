@@ -168,14 +168,14 @@ func TestSections(t *testing.T) {
 // parsed are the macros that our pages use as arguments of others. Any other
 // word of two letters that looks like a macro is most likely one by mistake,
 // as in "In Use", and is written with \& in front.
-var parsed = []string{"Ar", "Brq", "Cm", "Ev", "Fl", "Ic", "Li", "No", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Xr"}
+var parsed = []string{"Ar", "Cm", "Dq", "Ev", "Fl", "Ic", "Li", "No", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Xr"}
 
 // TestMacros looks for words that mandoc takes for macros.
 func TestMacros(t *testing.T) {
 	for _, p := range pages(t) {
 		for i, l := range p.lines {
 			words := strings.Fields(l)
-			if !strings.HasPrefix(l, ".") || strings.HasPrefix(l, `.\"`) || words[0] == ".Nd" {
+			if !strings.HasPrefix(l, ".") || strings.HasPrefix(l, `.\"`) || words[0] == ".Nd" || words[0] == ".Bl" || words[0] == ".Bd" {
 				continue
 			}
 			for _, w := range words[1:] {

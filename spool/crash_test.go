@@ -16,15 +16,6 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
-func expr(t testing.TB, text string) *classad.Expr {
-	t.Helper()
-	e, err := classad.ParseExpr(text)
-	if err != nil {
-		t.Fatalf("ParseExpr(%q): %v", text, err)
-	}
-	return e
-}
-
 func jobAd(owner string) *classad.Ad {
 	ad := classad.New()
 	ad.SetString("Owner", owner)

@@ -43,10 +43,7 @@ func (s *Spool) writeHistory(month string, recorded int64, ads []byte) (end int6
 		}
 	}
 	start := min(size, recorded) // shorter: somebody took old ads away, which is theirs to do
-	if _, err := f.WriteAt(ads, start); err != nil {
-		return 0, err
-	}
-	if err := f.Sync(); err != nil {
+	if err := write(f, ads, start); err != nil {
 		return 0, err
 	}
 	if size == 0 {

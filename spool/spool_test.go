@@ -404,17 +404,13 @@ func play(t *rapid.T, tx *Tx, model map[pool.JobID]map[string]string) {
 		var runs []NewRun
 		id, proc := tx.NextCluster(), 0
 		for range rapid.IntRange(1, 3).Draw(t, "runs") {
-			n := rapid.IntRange(1, 6).Draw(t, "procs")
+			n, first := rapid.IntRange(1, 6).Draw(t, "procs"), proc
 			ad := classad.New()
 			ad.SetInt("X", int64(proc))
 			runs = append(runs, NewRun{n, ad})
 			for range n {
-				model[pool.JobID{Cluster: id, Proc: proc}] = map[string]string{"X": fmt.Sprint(proc - proc%1)}
+				model[pool.JobID{Cluster: id, Proc: proc}] = map[string]string{"X": fmt.Sprint(first)}
 				proc++
-			}
-			first := proc - n
-			for p := first; p < proc; p++ {
-				model[pool.JobID{Cluster: id, Proc: p}]["X"] = fmt.Sprint(first)
 			}
 		}
 		tx.AddCluster(classad.New(), runs)

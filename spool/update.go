@@ -195,16 +195,16 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 	return s.acknowledge(lock, end)
 }
 
-// write appends text at offset and syncs; a failure cuts the journal back.
-func write(journal file, text []byte, offset int64) error {
-	_, err := journal.WriteAt(text, offset)
+// write appends text at offset and syncs; a failure cuts the file back.
+func write(f file, text []byte, offset int64) error {
+	_, err := f.WriteAt(text, offset)
 	if err == nil {
-		err = journal.Sync()
+		err = f.Sync()
 	}
 	if err == nil {
 		return nil
 	}
-	if cut := journal.Truncate(offset); cut != nil {
+	if cut := f.Truncate(offset); cut != nil {
 		return errors.Join(err, fmt.Errorf("and it could not be cut back, so the change may yet turn out to be there: %w", cut))
 	}
 	return err
