@@ -89,7 +89,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 	if err := writeHolder(f, fmt.Sprintf("held by pid %d (%s) since %s", os.Getpid(), s.options.Program, time.Now().UTC().Format(time.RFC3339))); err != nil {
 		return err
 	}
-	defer writeHolder(f, "free") // for whoever reads it; the flock itself is what counts
+	defer writeHolder(f, unheld) // for whoever reads it; the flock itself is what counts
 	return fn(f)
 }
 
@@ -118,13 +118,20 @@ func acquire(l *flock.Flock, wait time.Duration) error {
 	return nil
 }
 
+// unheld is the first line of a lock file that no fairspool program holds.
+const unheld = "free"
+
 // holder says who holds a lock file, as far as its first line tells.
 func (s *Spool) holder(path string) string {
 	b, err := contents(s.files, path)
 	if err != nil || len(b) < lineSize {
 		return path
 	}
-	return path + ", " + strings.TrimSpace(string(b[:lineSize]))
+	line := strings.TrimSpace(string(b[:lineSize]))
+	if line == unheld {
+		line = "held by another program, such as a backup by flock(1)"
+	}
+	return path + ", " + line
 }
 
 // Negotiating runs fn while no other negotiation cycle runs on this spool,

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -143,6 +144,9 @@ func (s *Spool) current() (int, error) {
 // false when the lock file does not know one.
 func (s *Spool) acknowledged() (ack, bool, error) {
 	f, err := s.files.Open(filepath.Join(s.dir, "lock"), os.O_RDONLY, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return ack{}, false, nil // left out of a copy, say; the next writer makes it
+	}
 	if err != nil {
 		return ack{}, false, err
 	}

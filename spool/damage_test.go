@@ -1,0 +1,117 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDamage changes the journal in ways that no crash does, and holds that
+// every command stops with file and line and changes nothing.
+func TestDamage(t *testing.T) {
+	base := fixture(t)
+	if err := attempt(base, disk{}, operations[0].do); err != nil {
+		t.Fatal(err)
+	}
+	good, err := os.ReadFile(filepath.Join(base, "journal.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	second := bytes.Index(good, []byte("\nT 2 ")) + 1
+	third := bytes.Index(good, []byte("\nT 3 ")) + 1
+	flip := func(at int) []byte {
+		b := bytes.Clone(good)
+		b[at] ^= 4
+		return b
+	}
+	line := func(at int) int { return bytes.Count(good[:at], newline) + 1 }
+	for _, c := range []struct {
+		name    string
+		journal []byte
+		noAck   bool
+		line    int
+	}{
+		{"a byte of the first transaction", flip(40), false, 1},
+		{"a byte of the second", flip(second + 60), false, line(second)},
+		{"a byte of the last", flip(len(good) - 30), false, line(third)},
+		{"the second cut out", append(bytes.Clone(good[:second]), good[third:]...), false, line(second)},
+		{"the end cut off", good[:third], false, line(third)},
+		{"half of the last cut off", good[:third+50], false, line(third)},
+		{"all of it gone", nil, false, 1},
+		{"a byte of the second, end not known", flip(second + 60), true, line(second)},
+		{"the second twice", append(bytes.Clone(good[:third]), good[second:]...), false, line(third)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := copyDir(t, base)
+			path := filepath.Join(dir, "journal.1")
+			if err := os.WriteFile(path, c.journal, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if c.noAck {
+				if err := os.Truncate(filepath.Join(dir, "lock"), 0); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := fmt.Sprintf("%s:%d: damaged: ", path, c.line)
+			s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			err = s.View(func(*View) error { return nil })
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("View = %v, want %s…", err, want)
+			}
+			// Setting a priority needs the whole queue; whoever only appends
+			// sees the damage where it looks.
+			err = s.Update(operations[2].do)
+			if err == nil || !strings.HasPrefix(err.Error(), want) {
+				t.Errorf("Update = %v, want %s…", err, want)
+			}
+			if now, _ := os.ReadFile(path); !bytes.Equal(now, c.journal) {
+				t.Error("the damaged journal was written to")
+			}
+		})
+	}
+}
+
+// TestTornTail holds that what a dead writer left behind the end is cut off,
+// with a word about it, whether or not the end is known.
+func TestTornTail(t *testing.T) {
+	base := fixture(t)
+	want := dump(t, base)
+	good, err := os.ReadFile(filepath.Join(base, "journal.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	torn, _ := appendFrame(nil, header{Seq: 3, User: "a", Program: "b", Op: "c"}, []byte("C 2 A = \""+strings.Repeat("long ", 200)+"\"\n"), 3)
+	for n := 1; n < len(torn); n += 1 + n/9 {
+		dir := copyDir(t, base)
+		if err := os.WriteFile(filepath.Join(dir, "journal.1"), append(bytes.Clone(good), torn[:n]...), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if n%2 == 0 {
+			os.Truncate(filepath.Join(dir, "lock"), 0)
+		}
+		if got := dump(t, dir); got != want {
+			t.Fatalf("%d bytes of a torn tail: %s\nwant %s", n, got, want)
+		}
+		var said string
+		s, err := Open(dir, Options{Program: "test", UIDDomain: "x", Warn: func(m string) { said += m }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Update(operations[2].do); err != nil {
+			t.Fatalf("%d bytes of a torn tail: %v", n, err)
+		}
+		if !strings.Contains(said, fmt.Sprintf("cut off %d bytes", n)) {
+			t.Fatalf("%d bytes of a torn tail: the writer said %q", n, said)
+		}
+		said = ""
+		if err := s.Update(operations[3].do); err != nil || said != "" {
+			t.Fatalf("%d bytes of a torn tail: the writer after that: %v, %q", n, err, said)
+		}
+	}
+}
