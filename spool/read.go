@@ -23,6 +23,30 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s:%d: damaged: %s: restore the file from a copy; nothing was changed", e.File, e.Line, e.Why)
 }
 
+// position is how far a reader has come: behind transaction seq of the
+// generation, whose journal it has read up to byte off. The zero position is
+// nowhere; start is the beginning of a generation.
+type position struct {
+	generation int
+	off        int64
+	lines      int // lines of the journal up to off
+	seq        uint64
+	next       int // the next free cluster number
+	crc        uint32
+}
+
+func start(generation int) position { return position{generation: generation, next: 1} }
+
+// ack returns the position as the lock file would note it.
+func (p position) ack() ack { return ack{p.generation, p.off, p.seq, p.next, p.crc} }
+
+// pass moves the position behind a transaction.
+func (p *position) pass(f frame, text []byte) {
+	p.off += int64(f.Size)
+	p.lines += bytes.Count(text, newline)
+	p.seq, p.next, p.crc = f.Seq, f.Next, f.CRC
+}
+
 // View runs fn on the spool as of the last complete transaction. It takes no
 // lock and never waits. A later View on the same Spool reads only what was
 // added since.
@@ -30,19 +54,25 @@ func (s *Spool) View(fn func(*View) error) error {
 	if err := s.refresh(); err != nil {
 		return err
 	}
-	return fn(&View{spool: s, loaded: s.state, seq: s.seq, next: s.next})
+	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next})
 }
 
 // refresh brings the state up to the last complete transaction.
 func (s *Spool) refresh() error {
-	cached := s.state != nil
-	err := s.catchUp()
+	generation, err := s.current()
+	if err != nil {
+		return err
+	}
+	cached := s.state != nil && generation == s.at.generation
+	if cached {
+		err = s.advance(&s.at, s.state.applyBody)
+	}
 	var damage *DamageError
-	if cached && errors.As(err, &damage) {
+	if !cached || errors.As(err, &damage) {
 		// What was read before may have been cut off since by its writer,
 		// which never acknowledged it. From the start then.
-		s.forget()
-		err = s.catchUp()
+		s.state, s.at = newState(), start(generation)
+		err = s.advance(&s.at, s.state.applyBody)
 	}
 	if err != nil {
 		s.forget()
@@ -50,81 +80,70 @@ func (s *Spool) refresh() error {
 	return err
 }
 
-func (s *Spool) forget() {
-	s.state, s.generation, s.off, s.lines, s.seq, s.next, s.crc = nil, 0, 0, 0, 0, 1, 0
-}
+// forget drops what was read.
+func (s *Spool) forget() { s.state, s.at = nil, position{} }
 
-// catchUp applies the transactions behind off. The acknowledged end is read
-// before the journal: bytes before it were complete when the journal was read.
-func (s *Spool) catchUp() error {
-	generation, err := s.current()
+// advance hands the transactions behind the position to apply, and moves it
+// on. The acknowledged end is read before the journal: bytes before it were
+// complete when the journal was read.
+func (s *Spool) advance(p *position, apply func(body []byte, seq uint64) error) error {
+	known, err := s.acknowledged(p.generation)
 	if err != nil {
 		return err
 	}
-	if s.state == nil || generation != s.generation {
-		s.forget()
-		s.state, s.generation = newState(), generation
-	}
-	known, _, err := s.acknowledged()
-	if err != nil {
-		return err
-	}
-	journal, err := s.files.Open(s.journal(), os.O_RDONLY, 0)
+	journal, err := s.files.Open(s.journal(p.generation), os.O_RDONLY, 0)
 	if err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer journal.Close()
-	b, err := tail(journal, s.off)
+	b, err := tail(journal, p.off)
 	if err != nil {
 		return err
 	}
-	if known.End == s.off && known.Seq == s.seq && known.CRC != s.crc {
-		return s.damage("transaction %d is not the one that was read before", s.seq)
+	if known.End == p.off && known.Seq == p.seq && known.CRC != p.crc {
+		return s.damage(*p, "transaction %d is not the one that was read before", p.seq)
 	}
 	for len(b) > 0 {
-		f, err := parseFrame(b, s.seq+1)
+		f, err := parseFrame(b, p.seq+1)
 		if err != nil {
-			if s.off < known.End {
-				return s.damage("%v", err)
+			if p.off < known.End {
+				return s.damage(*p, "%v", err)
 			}
-			if anyFrameIn(b, s.seq) {
-				return s.damage("%v, and a later transaction stands behind it", err)
+			if anyFrameIn(b, p.seq) {
+				return s.damage(*p, "%v, and a later transaction stands behind it", err)
 			}
 			return nil // a writer is at work, or died: not yet, or never, there
 		}
-		if err := s.accept(f, b[:f.Size]); err != nil {
-			return err
+		if err := apply(f.Body, f.Seq); err != nil {
+			return s.damagedRecord(*p, err)
 		}
+		p.pass(f, b[:f.Size])
 		b = b[f.Size:]
 	}
-	if s.off < known.End {
-		return s.damage("%d bytes are missing at the end", known.End-s.off)
+	if p.off < known.End {
+		return s.damage(*p, "%d bytes are missing at the end", known.End-p.off)
 	}
 	return nil
 }
 
-// accept applies a transaction that checks.
-func (s *Spool) accept(f frame, text []byte) error {
-	if err := s.state.applyBody(f.Body, f.Seq); err != nil {
-		line := s.lines + 1
-		var l *lineError
-		if errors.As(err, &l) {
-			line += l.line
-		}
-		return &DamageError{s.journal(), line, err.Error()}
+// damage says that what stands at the position does not check.
+func (s *Spool) damage(p position, format string, args ...any) error {
+	return &DamageError{s.journal(p.generation), p.lines + 1, fmt.Sprintf(format, args...)}
+}
+
+// damagedRecord says that a transaction at the position checks, but that one
+// of its records cannot be applied.
+func (s *Spool) damagedRecord(p position, err error) error {
+	line := p.lines + 1
+	var l *lineError
+	if errors.As(err, &l) {
+		line += l.line
 	}
-	s.off += int64(f.Size)
-	s.lines += bytes.Count(text, newline)
-	s.seq, s.next, s.crc = f.Seq, f.Next, f.CRC
-	return nil
+	return &DamageError{s.journal(p.generation), line, err.Error()}
 }
 
-func (s *Spool) damage(format string, args ...any) error {
-	return &DamageError{s.journal(), s.lines + 1, fmt.Sprintf(format, args...)}
-}
-
-func (s *Spool) journal() string {
-	return filepath.Join(s.dir, "journal."+strconv.Itoa(s.generation))
+func (s *Spool) journal(generation int) string {
+	return filepath.Join(s.dir, "journal."+strconv.Itoa(generation))
 }
 
 // current reads which generation is in force.
@@ -140,20 +159,20 @@ func (s *Spool) current() (int, error) {
 	return n, nil
 }
 
-// acknowledged reads the acknowledged end of the journal in force; ok is
-// false when the lock file does not know one.
-func (s *Spool) acknowledged() (ack, bool, error) {
+// acknowledged reads the acknowledged end of a generation's journal; the zero
+// ack when the lock file does not know one.
+func (s *Spool) acknowledged(generation int) (ack, error) {
 	f, err := s.files.Open(filepath.Join(s.dir, "lock"), os.O_RDONLY, 0)
 	if errors.Is(err, fs.ErrNotExist) {
-		return ack{}, false, nil // left out of a copy, say; the next writer makes it
+		return ack{}, nil // left out of a copy, say; the next writer makes it
 	}
 	if err != nil {
-		return ack{}, false, err
+		return ack{}, err
 	}
 	defer f.Close()
 	a, ok, err := readAck(f)
-	if err != nil || !ok || a.Generation != s.generation {
-		return ack{}, false, err
+	if err != nil || !ok || a.Generation != generation {
+		return ack{}, err
 	}
-	return a, true, nil
+	return a, nil
 }

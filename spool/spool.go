@@ -37,15 +37,8 @@ type Spool struct {
 	version version
 	user    string
 
-	// What was read so far: the state as of the transaction seq of the
-	// generation, which ends at byte off of its journal.
-	state      *state
-	generation int
-	off        int64
-	lines      int // lines of the journal up to off
-	seq        uint64
-	next       int
-	crc        uint32
+	state *state   // what was read so far, nil for nothing
+	at    position // up to where
 }
 
 // Open opens the spool in a directory, and makes it there, with mode 0700,

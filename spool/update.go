@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"strings"
 	"time"
 )
 
@@ -20,16 +19,12 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 		if err != nil {
 			return err
 		}
-		if generation != s.generation {
-			s.forget()
-			s.generation = generation
-		}
-		journal, err := s.files.Open(s.journal(), os.O_RDWR, 0)
+		journal, err := s.files.Open(s.journal(generation), os.O_RDWR, 0)
 		if err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
 		defer journal.Close()
-		end, err := s.mend(lock, journal)
+		end, err := s.mend(generation, lock, journal)
 		if err != nil {
 			return err
 		}
@@ -66,12 +61,12 @@ func (s *Spool) refreshTo(end ack) error {
 		if err := s.refresh(); err != nil {
 			return err
 		}
-		if s.off == end.End && s.seq == end.Seq && s.crc == end.CRC {
+		if s.at.ack() == end {
 			return nil
 		}
 		s.forget() // it held a transaction that its writer took back
 	}
-	return s.damage("it changed under the lock")
+	return s.damage(start(end.Generation), "it changed under the lock")
 }
 
 // run calls fn and looks whether all that it changed can be committed.
@@ -89,8 +84,8 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 // mend makes sure that the journal ends with a whole transaction and returns
 // that end. It reads only what stands behind the acknowledged end, or
 // everything when that is not known.
-func (s *Spool) mend(lock, journal file) (ack, error) {
-	end, ok, err := readAck(lock)
+func (s *Spool) mend(generation int, lock, journal file) (ack, error) {
+	end, known, err := readAck(lock)
 	if err != nil {
 		return ack{}, err
 	}
@@ -98,13 +93,13 @@ func (s *Spool) mend(lock, journal file) (ack, error) {
 	if err != nil {
 		return ack{}, err
 	}
-	if !ok || end.Generation != s.generation {
+	if !known || end.Generation != generation {
 		if err := s.refresh(); err != nil {
 			return ack{}, err
 		}
-		end = ack{s.generation, s.off, s.seq, s.next, s.crc}
-	} else if err := s.checkEnd(journal, end, size); err != nil {
-		return ack{}, err
+		end = s.at.ack()
+	} else if !endsWith(journal, end, size) {
+		return ack{}, s.explain(generation, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
 	}
 	if size == end.End {
 		return end, nil
@@ -112,29 +107,33 @@ func (s *Spool) mend(lock, journal file) (ack, error) {
 	return s.adopt(journal, end)
 }
 
-// checkEnd looks whether the acknowledged transaction's end line stands where
-// the journal was acknowledged to end.
-func (s *Spool) checkEnd(journal file, end ack, size int64) error {
-	if end.Seq == 0 && end.End == 0 {
-		return nil
+// endsWith looks whether the end line of the acknowledged transaction stands
+// where the journal was acknowledged to end.
+func endsWith(journal file, end ack, size int64) bool {
+	if end.End == 0 {
+		return end.Seq == 0
 	}
-	last := fmt.Sprintf("%d %08x\n", end.Next, end.CRC)
-	b := make([]byte, min(int64(96), end.End))
-	if size >= end.End {
-		if _, err := journal.ReadAt(b, end.End-int64(len(b))); err != nil {
-			return err
-		}
-		i := bytes.LastIndex(b, []byte("\nE "))
-		if i >= 0 && strings.HasPrefix(string(b[i+1:]), fmt.Sprintf("E %d ", end.Seq)) && strings.HasSuffix(string(b), last) {
-			return nil
-		}
+	b := make([]byte, min(96, end.End))
+	if size < end.End {
+		return false
 	}
-	// Read it all, for the line; that it does not check is certain.
-	s.forget()
-	if err := s.catchUp(); err != nil {
+	if _, err := journal.ReadAt(b, end.End-int64(len(b))); err != nil {
+		return false
+	}
+	line := b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]
+	return bytes.HasPrefix(line, fmt.Appendf(nil, "E %d ", end.Seq)) && bytes.HasSuffix(line, fmt.Appendf(nil, " %d %08x\n", end.Next, end.CRC))
+}
+
+// explain reads the whole journal for the place at which it is damaged. That
+// it is damaged is certain already; why says so when the place is not found.
+func (s *Spool) explain(generation int, why error) error {
+	p := start(generation)
+	err := s.advance(&p, func([]byte, uint64) error { return nil })
+	var damage *DamageError
+	if errors.As(err, &damage) {
 		return err
 	}
-	return s.damage("it does not end with transaction %d as was acknowledged", end.Seq)
+	return s.damage(p, "%v", why)
 }
 
 // adopt takes the whole transactions behind end, whose writer died before it
@@ -148,11 +147,7 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 		f, err := parseFrame(b, end.Seq+1)
 		if err != nil {
 			if anyFrameIn(b, end.Seq) {
-				s.forget()
-				if err := s.catchUp(); err != nil {
-					return ack{}, err
-				}
-				return ack{}, s.damage("%v", err)
+				return ack{}, s.explain(end.Generation, err)
 			}
 			break
 		}
@@ -163,7 +158,7 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 		if err := journal.Truncate(end.End); err != nil {
 			return ack{}, err
 		}
-		s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(), len(b))
+		s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
 	}
 	// Somebody may have read them; make sure that they stay.
 	return end, journal.Sync()
@@ -189,8 +184,8 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 	}
 	end = ack{end.Generation, end.End + int64(len(text)), tx.seq, tx.next, crc}
 	if tx.loaded != nil {
-		s.off, s.seq, s.next, s.crc = end.End, end.Seq, end.Next, end.CRC
-		s.lines += bytes.Count(text, newline)
+		lines := s.at.lines + bytes.Count(text, newline)
+		s.at = position{end.Generation, end.End, lines, end.Seq, end.Next, end.CRC}
 	}
 	return s.acknowledge(lock, end)
 }
