@@ -70,6 +70,21 @@ func (disk) SyncDir(name string) error {
 	return d.Sync()
 }
 
+// mkdirAll makes a directory and those above it that are missing, durably.
+func mkdirAll(fsys files, name string) error {
+	if _, err := os.Stat(name); err == nil || !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	parent := filepath.Dir(name)
+	if err := mkdirAll(fsys, parent); err != nil {
+		return err
+	}
+	if err := fsys.Mkdir(name, 0o700); err != nil {
+		return err
+	}
+	return fsys.SyncDir(parent)
+}
+
 // replace gives the file name new contents, durably and at once: whoever
 // opens it sees the old or the new, also after a power cut. The temporary
 // file stands beside it so that the rename stays on one file system.

@@ -162,8 +162,12 @@ func anyFrameIn(b []byte, seq uint64) bool {
 		if b[at] == 'T' {
 			var number uint64
 			if n, _ := fmt.Sscanf(string(b[at:min(at+24, len(b))]), "T %d ", &number); n == 1 && number > seq {
-				if _, err := parseFrame(b[at:], number); err == nil {
+				_, err := parseFrame(b[at:], number)
+				if err == nil {
 					return true
+				}
+				if err == errIncomplete {
+					return false // nor does anything behind it have an end
 				}
 			}
 		}

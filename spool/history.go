@@ -46,10 +46,24 @@ func (s *Spool) writeHistory(month string, recorded int64, ads []byte) (end int6
 	if err := write(f, ads, start); err != nil {
 		return 0, err
 	}
-	if size == 0 {
+	if start == 0 { // perhaps a new name in the directory
 		if err := s.files.SyncDir(dir); err != nil {
 			return 0, err
 		}
 	}
 	return start + int64(len(ads)), nil
+}
+
+// cutHistory puts a month's file back to the end that the journal has on
+// record. When that does not succeed the ads behind it count for nothing all
+// the same, and the month's next writer cuts them off.
+func (s *Spool) cutHistory(month string, end int64) {
+	f, err := s.files.Open(filepath.Join(s.dir, "history", month+".ads"), os.O_RDWR, 0)
+	if err != nil {
+		return
+	}
+	defer f.Close()
+	if size, err := f.Size(); err == nil && size > end {
+		f.Truncate(end)
+	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -69,11 +70,11 @@ func readAck(f file) (ack, bool, error) {
 // wait for it. A wait of zero or less tries once.
 func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error) (err error) {
 	path := filepath.Join(s.dir, name)
-	l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
-	if err := acquire(l, wait); err != nil {
-		if errors.Is(err, ErrLocked) {
-			return fmt.Errorf("%w for more than %v: %s", ErrLocked, max(wait, 0), s.holder(path))
-		}
+	l, err := acquire(path, wait)
+	if errors.Is(err, ErrLocked) {
+		return fmt.Errorf("%w for more than %v: %s", ErrLocked, max(wait, 0), s.holder(path))
+	}
+	if err != nil {
 		return err
 	}
 	defer func() {
@@ -99,7 +100,42 @@ func writeHolder(f file, text string) error {
 	return err
 }
 
-func acquire(l *flock.Flock, wait time.Duration) error {
+// acquire takes the flock on the file at path, which it makes if need be. A
+// lock counts only if the path leads to the file that was locked: otherwise
+// somebody removed it meanwhile, and others may have locked another.
+func acquire(path string, wait time.Duration) (*flock.Flock, error) {
+	for end := time.Now().Add(wait); ; {
+		l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
+		if err := try(l, time.Until(end)); err != nil {
+			l.Close()
+			return nil, err
+		}
+		ours, err := leadsTo(path, l)
+		if ours {
+			return l, nil
+		}
+		l.Close()
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// leadsTo tells whether path is the name of the locked file.
+func leadsTo(path string, l *flock.Flock) (bool, error) {
+	locked, err := l.Stat()
+	if err != nil {
+		return false, err
+	}
+	named, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && os.SameFile(locked, named), err
+}
+
+// try waits for a lock, at most wait long.
+func try(l *flock.Flock, wait time.Duration) error {
 	ok, err := l.TryLock()
 	if ok || err != nil {
 		return err
@@ -109,13 +145,11 @@ func acquire(l *flock.Flock, wait time.Duration) error {
 	}
 	c, cancel := context.WithTimeout(context.Background(), wait)
 	defer cancel()
-	if _, err := l.TryLockContext(c, lockPoll); err != nil {
-		if errors.Is(err, context.DeadlineExceeded) {
-			return ErrLocked
-		}
-		return err
+	_, err = l.TryLockContext(c, lockPoll)
+	if errors.Is(err, context.DeadlineExceeded) {
+		return ErrLocked
 	}
-	return nil
+	return err
 }
 
 // unheld is the first line of a lock file that no fairspool program holds.

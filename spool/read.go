@@ -47,10 +47,23 @@ func (p *position) pass(f frame, text []byte) {
 	p.seq, p.next, p.crc = f.Seq, f.Next, f.CRC
 }
 
+// contradicts tells whether what was read up to the position cannot be what
+// was acknowledged: the same transaction reads otherwise, or a later one ended
+// before it.
+func (p position) contradicts(known ack) bool {
+	if known.Generation == 0 { // not known
+		return false
+	}
+	return known.Seq == p.seq && known != p.ack() || known.Seq > p.seq && known.End <= p.off
+}
+
 // View runs fn on the spool as of the last complete transaction. It takes no
 // lock and never waits. A later View on the same Spool reads only what was
 // added since.
 func (s *Spool) View(fn func(*View) error) error {
+	if s.updating {
+		return errNested
+	}
 	if err := s.refresh(); err != nil {
 		return err
 	}
@@ -63,14 +76,15 @@ func (s *Spool) refresh() error {
 	if err != nil {
 		return err
 	}
-	cached := s.state != nil && generation == s.at.generation
-	if cached {
-		err = s.advance(&s.at, s.state.applyBody)
+	if s.state == nil || generation != s.at.generation {
+		s.state, s.at = newState(), start(generation)
 	}
+	err = s.advance(&s.at, s.state.applyBody)
 	var damage *DamageError
-	if !cached || errors.As(err, &damage) {
-		// What was read before may have been cut off since by its writer,
-		// which never acknowledged it. From the start then.
+	if errors.As(err, &damage) {
+		// Before anybody is told to look for a copy, once more from the start:
+		// what was read may have been cut off since by its writer, which never
+		// acknowledged it, or have been changed by writers while it was read.
 		s.state, s.at = newState(), start(generation)
 		err = s.advance(&s.at, s.state.applyBody)
 	}
@@ -96,12 +110,16 @@ func (s *Spool) advance(p *position, apply func(body []byte, seq uint64) error) 
 		return fmt.Errorf("journal: %w", err)
 	}
 	defer journal.Close()
-	b, err := tail(journal, p.off)
+	size, err := journal.Size()
 	if err != nil {
 		return err
 	}
-	if known.End == p.off && known.Seq == p.seq && known.CRC != p.crc {
+	if size < p.off || p.contradicts(known) {
 		return s.damage(*p, "transaction %d is not the one that was read before", p.seq)
+	}
+	b, err := tail(journal, p.off)
+	if err != nil {
+		return err
 	}
 	for len(b) > 0 {
 		f, err := parseFrame(b, p.seq+1)
@@ -119,6 +137,9 @@ func (s *Spool) advance(p *position, apply func(body []byte, seq uint64) error) 
 		}
 		p.pass(f, b[:f.Size])
 		b = b[f.Size:]
+		if p.contradicts(known) {
+			return s.damage(*p, "transaction %d is not the one that was acknowledged", p.seq)
+		}
 	}
 	if p.off < known.End {
 		return s.damage(*p, "%d bytes are missing at the end", known.End-p.off)

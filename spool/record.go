@@ -3,6 +3,7 @@ package spool
 import (
 	"bytes"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -242,6 +243,9 @@ func (r *record) procs(b []byte) (rest []byte, err error) {
 	}
 	if r.Last < r.First {
 		return nil, fmt.Errorf("procs %d-%d: the wrong way round", r.First, r.Last)
+	}
+	if r.Last > math.MaxInt32 || r.Cluster > math.MaxInt32 {
+		return nil, fmt.Errorf("procs %d-%d of cluster %d: larger than %d", r.First, r.Last, r.Cluster, math.MaxInt32)
 	}
 	return b, nil
 }

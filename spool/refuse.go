@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkOwner refuses a spool of another uid. Files that another uid, root too,
+// checkOwner refuses a spool of another uid, and one that others may write. Files that another uid, root too,
 // made in it could not be written by its owner any more.
 func checkOwner(dir string) error {
 	info, err := os.Stat(dir)
@@ -21,6 +21,9 @@ func checkOwner(dir string) error {
 		return fmt.Errorf("spool %s: not a directory", dir)
 	}
 	stat, ok := info.Sys().(*syscall.Stat_t)
+	if ok && int(stat.Uid) == os.Geteuid() && info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("spool %s: its mode %#o lets others write: chmod 700 it", dir, info.Mode().Perm())
+	}
 	if !ok || int(stat.Uid) == os.Geteuid() {
 		return nil
 	}

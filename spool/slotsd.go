@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -16,14 +17,16 @@ import (
 // promised that these are right, so each bad ad is an error of its own with
 // file and line, and the rest counts.
 func (s *Spool) handWritten() (slots []pool.Slot, bad []error) {
-	names, err := filepath.Glob(filepath.Join(s.dir, "slots.d", "*.ads"))
+	entries, err := os.ReadDir(filepath.Join(s.dir, "slots.d")) // sorted
 	if err != nil {
 		return nil, []error{err}
 	}
-	slices.Sort(names)
 	expressions := classad.NewInterner()
-	for _, name := range names {
-		got, wrong := readSlots(name, expressions)
+	for _, e := range entries {
+		if !strings.HasSuffix(e.Name(), ".ads") {
+			continue
+		}
+		got, wrong := readSlots(filepath.Join(s.dir, "slots.d", e.Name()), expressions)
 		slots, bad = append(slots, got...), append(bad, wrong...)
 	}
 	return slots, bad

@@ -37,8 +37,9 @@ type Spool struct {
 	version version
 	user    string
 
-	state *state   // what was read so far, nil for nothing
-	at    position // up to where
+	state    *state   // what was read so far, nil for nothing
+	at       position // up to where
+	updating bool     // inside Update
 }
 
 // Open opens the spool in a directory, and makes it there, with mode 0700,
@@ -52,7 +53,7 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 		return nil, err
 	}
 	s := &Spool{dir: dir, options: o, files: fsys, user: loginName()}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := mkdirAll(fsys, dir); err != nil {
 		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
 	}
 	if err := checkOwner(dir); err != nil {

@@ -3,6 +3,7 @@ package spool
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -134,14 +135,24 @@ func (s *state) leave(r record) error {
 	if err != nil {
 		return err
 	}
-	c.Runs = append(c.Runs[:from], c.Runs[to:]...)
+	c.Runs = without(c.Runs, from, to)
 	s.jobs -= r.Last - r.First + 1
 	if len(c.Runs) == 0 {
 		delete(s.byID, c.ID)
 		i, _ := s.find(c.ID)
-		s.clusters = append(s.clusters[:i], s.clusters[i+1:]...)
+		s.clusters = without(s.clusters, i, i+1)
 	}
 	return nil
+}
+
+// without removes list[from:to]. Jobs mostly leave in their order, so taking
+// away the head must not move the rest.
+func without[T any](list []T, from, to int) []T {
+	if from == 0 {
+		clear(list[:to])
+		return list[to:]
+	}
+	return slices.Delete(list, from, to)
 }
 
 // changeSlot sets or removes an attribute of a slot's ad. An ad of an earlier

@@ -26,7 +26,9 @@ type Tx struct {
 	leaving map[string][]byte // month -> ads for the history
 	months  []string          // keys of leaving, in order of first use
 	charged map[string]bool   // submitters whose records changed: written once, at the end
-	err     error
+
+	expressions *classad.Interner // of what was written
+	err         error
 }
 
 // errUnnamed is a mistake of the program, not of its user.
@@ -64,7 +66,12 @@ func (tx *Tx) note(r record) {
 			return
 		}
 	}
+	start := len(tx.body)
 	tx.body = r.append(tx.body)
+	// What could not be read again would damage the spool for good.
+	if _, err := parseRecord(tx.body[start:len(tx.body)-1], tx.expressions); err != nil {
+		tx.fail(fmt.Errorf("a record that does not read back: %w", err))
+	}
 }
 
 // needsState tells which changes refer to what is there already.

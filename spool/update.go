@@ -6,14 +6,24 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"fairspool/lib/classad"
 )
+
+var errNested = errors.New("a transaction inside a transaction")
 
 // Update runs fn and commits what it changed as one transaction, after which
 // it survives a power cut; fn's error, or a change that could not be made,
 // leaves the spool as it was. Writers wait for one another, at most LockWait
 // long, after which the error is ErrLocked. A transaction that changes nothing
-// writes nothing.
+// writes nothing. The Tx is fn's until it returns; inside fn the Spool itself
+// is not to be used.
 func (s *Spool) Update(fn func(*Tx) error) error {
+	if s.updating {
+		return errNested
+	}
+	s.updating = true
+	defer func() { s.updating = false }()
 	return s.locked("lock", s.options.LockWait, func(lock file) error {
 		generation, err := s.current()
 		if err != nil {
@@ -40,7 +50,7 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 // begin returns a transaction that follows the journal's end. It reads the
 // state when something asks for it.
 func (s *Spool) begin(end ack) *Tx {
-	tx := &Tx{View: View{spool: s, seq: end.Seq + 1, next: end.Next}}
+	tx := &Tx{View: View{spool: s, seq: end.Seq + 1, next: end.Next}, expressions: classad.NewInterner()}
 	tx.load = func() *state {
 		err := s.refreshTo(end)
 		if err == nil {
@@ -71,7 +81,11 @@ func (s *Spool) refreshTo(end ack) error {
 
 // run calls fn and looks whether all that it changed can be committed.
 func (tx *Tx) run(fn func(*Tx) error) error {
-	if err := fn(tx); err != nil {
+	err := fn(tx)
+	if tx.err != nil {
+		return tx.err // what fn makes of it is not to be trusted: it may not have seen the queue
+	}
+	if err != nil {
 		return err
 	}
 	tx.settle()
@@ -94,11 +108,14 @@ func (s *Spool) mend(generation int, lock, journal file) (ack, error) {
 		return ack{}, err
 	}
 	if !known || end.Generation != generation {
+		s.forget() // the journal itself counts now, not what was read of it once
 		if err := s.refresh(); err != nil {
 			return ack{}, err
 		}
 		end = s.at.ack()
-	} else if !endsWith(journal, end, size) {
+	} else if ok, err := endsWith(journal, end, size); err != nil {
+		return ack{}, err
+	} else if !ok {
 		return ack{}, s.explain(generation, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
 	}
 	if size == end.End {
@@ -109,19 +126,20 @@ func (s *Spool) mend(generation int, lock, journal file) (ack, error) {
 
 // endsWith looks whether the end line of the acknowledged transaction stands
 // where the journal was acknowledged to end.
-func endsWith(journal file, end ack, size int64) bool {
+func endsWith(journal file, end ack, size int64) (bool, error) {
 	if end.End == 0 {
-		return end.Seq == 0
+		return end.Seq == 0, nil
+	}
+	if size < end.End {
+		return false, nil
 	}
 	b := make([]byte, min(96, end.End))
-	if size < end.End {
-		return false
-	}
 	if _, err := journal.ReadAt(b, end.End-int64(len(b))); err != nil {
-		return false
+		return false, err
 	}
 	line := b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]
-	return bytes.HasPrefix(line, fmt.Appendf(nil, "E %d ", end.Seq)) && bytes.HasSuffix(line, fmt.Appendf(nil, " %d %08x\n", end.Next, end.CRC))
+	return bytes.HasPrefix(line, fmt.Appendf(nil, "E %d ", end.Seq)) &&
+		bytes.HasSuffix(line, fmt.Appendf(nil, " %d %08x\n", end.Next, end.CRC)), nil
 }
 
 // explain reads the whole journal for the place at which it is damaged. That
@@ -129,8 +147,7 @@ func endsWith(journal file, end ack, size int64) bool {
 func (s *Spool) explain(generation int, why error) error {
 	p := start(generation)
 	err := s.advance(&p, func([]byte, uint64) error { return nil })
-	var damage *DamageError
-	if errors.As(err, &damage) {
+	if err != nil {
 		return err
 	}
 	return s.damage(p, "%v", why)
@@ -143,6 +160,7 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 	if err != nil {
 		return ack{}, err
 	}
+	// The caller found more than end.End bytes.
 	for len(b) > 0 {
 		f, err := parseFrame(b, end.Seq+1)
 		if err != nil {
@@ -169,17 +187,19 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 	if len(tx.body) == 0 {
 		return s.acknowledge(lock, end)
 	}
-	for _, month := range tx.months {
-		newEnd, err := s.writeHistory(month, tx.state().history[month], tx.leaving[month])
-		if err != nil {
-			s.forget()
-			return fmt.Errorf("history: %w", err)
-		}
-		tx.put(record{Kind: 'H', Name: month, End: newEnd})
+	h := s.header(tx)
+	if y := h.Policy.UTC().Year(); y < 0 || y > 9999 {
+		return fmt.Errorf("the time %v lies outside the years 0 to 9999", h.Policy)
 	}
-	text, crc := appendFrame(nil, s.header(tx), tx.body, tx.next)
+	cut, err := s.leave(tx)
+	if err != nil {
+		s.forget()
+		return fmt.Errorf("history: %w", err)
+	}
+	text, crc := appendFrame(nil, h, tx.body, tx.next)
 	if err := write(journal, text, end.End); err != nil {
 		s.forget()
+		cut()
 		return fmt.Errorf("journal: %w", err)
 	}
 	end = ack{end.Generation, end.End + int64(len(text)), tx.seq, tx.next, crc}
@@ -188,6 +208,27 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 		s.at = position{end.Generation, end.End, lines, end.Seq, end.Next, end.CRC}
 	}
 	return s.acknowledge(lock, end)
+}
+
+// leave writes the ads of the jobs that leave to the history, and returns what
+// cuts them off again when they do not leave after all.
+func (s *Spool) leave(tx *Tx) (cut func(), err error) {
+	recorded := map[string]int64{}
+	cut = func() {
+		for month, end := range recorded {
+			s.cutHistory(month, end)
+		}
+	}
+	for _, month := range tx.months {
+		recorded[month] = tx.state().history[month]
+		end, err := s.writeHistory(month, recorded[month], tx.leaving[month])
+		if err != nil {
+			cut()
+			return nil, err
+		}
+		tx.put(record{Kind: 'H', Name: month, End: end})
+	}
+	return cut, nil
 }
 
 // write appends text at offset and syncs; a failure cuts the file back.
@@ -200,8 +241,9 @@ func write(f file, text []byte, offset int64) error {
 		return nil
 	}
 	if cut := f.Truncate(offset); cut != nil {
-		return errors.Join(err, fmt.Errorf("and it could not be cut back, so the change may yet turn out to be there: %w", cut))
+		return fmt.Errorf("%w; and it could not be cut back, so the change may yet turn out to be there: %v", err, cut)
 	}
+	f.Sync() // so that a power cut does not bring back what was refused
 	return err
 }
 

@@ -62,6 +62,9 @@ func (s *Spool) create() error {
 			s.version = v
 			return err
 		}
+		if err := s.checkUnused(); err != nil {
+			return err
+		}
 		for _, name := range []string{"slots.d", "claims.d", "history"} {
 			if err := s.files.Mkdir(filepath.Join(s.dir, name), 0o700); err != nil {
 				return err
@@ -97,6 +100,22 @@ func newVersion(domain string) (version, error) {
 		return version{}, err
 	}
 	return version{format, domain, hex.EncodeToString(id)}, nil
+}
+
+// checkUnused refuses to make a spool where there was one: a journal with
+// something in it is worth more than an answer.
+func (s *Spool) checkUnused() error {
+	names, err := os.ReadDir(s.dir)
+	if err != nil {
+		return reason(err)
+	}
+	for _, e := range names {
+		info, err := e.Info()
+		if err == nil && strings.HasPrefix(e.Name(), "journal.") && info.Size() > 0 {
+			return fmt.Errorf("VERSION is missing, but %s is there: restore VERSION from a copy", e.Name())
+		}
+	}
+	return nil
 }
 
 // checkEmpty refuses a directory in which something else lives.

@@ -102,18 +102,24 @@ func (r Record) End(t time.Time, w Weight, p Params) Record {
 	return r
 }
 
-// GiveBack returns the record after a claim of weight w, charged since from,
-// turned out never to have started: what it added to usage and RUP is taken
-// away again. The RUP is linear in the weights held, so what the claim added
-// is w·(1-0.5^((t-from)/h)); only where the floor of MinPriority cut in
-// between does a little of it remain.
+// GiveBack returns the record after a claim of weight w, charged since from (the
+// record's At after Start), turned out never to have started: what it added to
+// usage and RUP is taken away again. The RUP is linear in the weights held, so
+// the claim added w·(1-0.5^((t-from)/h)), with the half-life that was in force;
+// only where the floor of MinPriority cut in between, or the RUP was set by
+// hand, is the result not what it would have been. Usage that was reset in
+// between is not taken away twice.
 func (r Record) GiveBack(from, t time.Time, w Weight, p Params) Record {
+	halfLife := r.AsOf(t, p).HalfLife
 	r = r.End(t, w, p)
-	d := r.At.Sub(from.Truncate(time.Millisecond))
+	d := r.At.Sub(from)
 	if d <= 0 {
 		return r
 	}
-	r.Priority = math.Max(r.Priority-decay(0, w.Float(), d, r.HalfLife), MinPriority)
+	r.Priority = math.Max(r.Priority-decay(0, w.Float(), d, halfLife), MinPriority)
+	if r.Begin.After(from) {
+		d = r.At.Sub(r.Begin)
+	}
 	r.Slots = r.Slots.Take(One, d)
 	r.Weighted = r.Weighted.Take(w, d)
 	return r

@@ -90,6 +90,30 @@ func TestGiveBack(t *testing.T) {
 	})
 }
 
+// TestGiveBackAfterChanges holds the same where something else happened in
+// between: a new half-life, a clock that went back, a reset of the usage.
+func TestGiveBackAfterChanges(t *testing.T) {
+	busy := Record{Name: "a@x", Priority: 20, At: start, HalfLife: day, ResourcesUsed: 1, InUse: One}
+	quick := plain
+	quick.HalfLife = time.Minute
+	later := start.Add(10 * time.Minute)
+	got, want := busy.Start(start, 8*One, plain).GiveBack(start, later, 8*One, quick), busy.AsOf(later, plain)
+	if math.Abs(got.Priority-want.Priority) > 1e-9 {
+		t.Errorf("new half-life in between: RUP %v, want %v", got.Priority, want.Priority)
+	}
+	charged := busy.Start(start.Add(-time.Hour), One, plain)
+	got, want = charged.GiveBack(charged.At, later, One, plain), busy.AsOf(later, plain)
+	if got.Weighted != want.Weighted || math.Abs(got.Priority-want.Priority) > 1e-9 {
+		t.Errorf("clock back at the match: %+v, want %+v", got, want)
+	}
+	reset := start.Add(time.Minute)
+	got = busy.Start(start, One, plain).ResetUsage(reset, plain).GiveBack(start, later, One, plain)
+	want = busy.ResetUsage(reset, plain).AsOf(later, plain)
+	if got.Weighted != want.Weighted || got.Slots != want.Slots {
+		t.Errorf("reset in between: %v and %v, want %v and %v", got.Weighted, got.Slots, want.Weighted, want.Slots)
+	}
+}
+
 func TestClockGoesBack(t *testing.T) {
 	r := Record{Name: "a@x"}.Start(start, One, plain).AsOf(start.Add(time.Hour), plain)
 	got := r.End(start, One, plain)

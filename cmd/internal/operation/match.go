@@ -17,20 +17,15 @@ import (
 // for the next cycle. It returns the matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
-	for _, c := range plan.GiveUp {
-		GiveUp(tx, c, now, p)
-	}
-	for _, b := range plan.Backoffs {
-		tx.PutBackoff(b)
-	}
-	settle(tx, plan, now, p)
+	giveUp(tx, plan, now, p)
+	settleAll(tx, plan, now, p)
 	taken := map[string]bool{}
 	for _, c := range tx.Claims() {
 		taken[c.Slot] = true
 	}
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
-		if !taken[m.Slot] && slotUnchanged(tx, m.Slot, seen.seq) && claimFor(tx, m, seen, now, p) {
+		if !taken[m.Slot] && seen.unchanged(tx, m.Slot) && claimFor(tx, m, seen, now, p) {
 			taken[m.Slot] = true
 			made = append(made, m)
 		}
@@ -38,9 +33,25 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	return made
 }
 
-// settle creates the records of submitters that took part for the first time,
+// giveUp ends the matches that no starter took up, and leaves their slots
+// alone. One that was taken up after all goes on, and so does its slot.
+func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
+	given := map[string]bool{}
+	for _, c := range plan.GiveUp {
+		if GiveUp(tx, c, now, p) {
+			given[c.Slot] = true
+		}
+	}
+	for _, b := range plan.Backoffs {
+		if given[b.Slot] {
+			tx.PutBackoff(b)
+		}
+	}
+}
+
+// settleAll creates the records of submitters that took part for the first time,
 // and brings all others under a half-life that was changed.
-func settle(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
+func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
 	for _, s := range plan.Submitters {
 		if r, ok := tx.Submitter(s.Name); !ok {
 			tx.PutSubmitter(r.Settle(now, p))
@@ -53,18 +64,10 @@ func settle(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 	}
 }
 
-// slotUnchanged tells whether the slot's ad is the one that the cycle saw. Ads
-// written by hand have no versions; whoever edits them during a cycle finds
-// the change respected by the next.
-func slotUnchanged(tx *spool.Tx, name string, seen uint64) bool {
-	s, ok := tx.Advertised(name)
-	return !ok || s.Seq <= seen
-}
-
 // claimFor makes the claim of one match, unless its job changed meanwhile.
 func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p accountant.Params) bool {
 	run, ok := tx.Run(m.Job)
-	if !ok || run.Seq > seen.seq && run.Seq != tx.Seq() {
+	if !ok || run.Seq > seen.seq {
 		return false
 	}
 	if _, claimed := tx.Claim(m.Job); claimed {
@@ -75,24 +78,25 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		return false
 	}
 	attempt := j.int(pool.AttrNumJobMatches) + 1
+	since := charge(tx, m.Submitter, now, m.Weight, p)
 	tx.PutClaim(pool.Claim{
-		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Machine: seen.machines[m.Slot], Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, MatchedAt: now,
+		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Machine: seen.slots[m.Slot].machine, Submitter: m.Submitter,
+		State: pool.Matched, Weight: m.Weight, MatchedAt: since,
 	})
 	j.set(pool.AttrNumJobMatches, classad.Int(attempt))
 	j.setTime(pool.AttrLastMatchTime, now)
-	charge(tx, m.Submitter, now, m.Weight, p)
 	return true
 }
 
 // GiveUp ends a match that no starter took up: the charge is given back and
 // the job may be matched again. A claim that is no longer Matched, or not
-// that attempt's, is left alone.
-func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) {
+// that attempt's, is left alone, and the answer is false.
+func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool {
 	current, ok := tx.Claim(c.Job)
 	if !ok || current.Attempt != c.Attempt || current.State != pool.Matched {
-		return
+		return false
 	}
 	release(tx, current, now, p)
 	tx.DropClaim(c.Job)
+	return true
 }

@@ -203,6 +203,51 @@ func TestGivenUp(t *testing.T) {
 	}
 }
 
+// TestTakenUpAfterAll holds that a match which a starter takes up while the
+// cycle is about to give it up goes on, and that its slot does not rest.
+func TestTakenUpAfterAll(t *testing.T) {
+	b := newBench(t)
+	b.negotiate(noon, nil)
+	late := noon.Add(5 * time.Minute)
+	b.negotiate(late, func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 1, params) })
+	b.view(func(v *spool.View) {
+		if c, _ := v.Claim(first); c.State != pool.RunningClaim {
+			t.Errorf("the claim is %v, want Running", c.State)
+		}
+		for _, rest := range v.Backoffs() {
+			if rest.Slot == "slot1@here" {
+				t.Errorf("its slot is left alone until %v", rest.Until)
+			}
+		}
+	})
+}
+
+// TestDamagedSpoolIsNotGone holds that a spool that cannot be read is not taken
+// for one from which the claim has gone: a supervisor would forget its job.
+func TestDamagedSpoolIsNotGone(t *testing.T) {
+	b := newBench(t)
+	b.negotiate(noon, nil)
+	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 4711, params) })
+	journal := filepath.Join(b.dir, "journal.1")
+	text, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text[100] ^= 4
+	if err := os.WriteFile(journal, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := spool.Open(b.dir, spool.Options{Program: "test", UIDDomain: "example.org"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = s.Update(func(tx *spool.Tx) error { return Finish(tx, first, 1, noon, Ending{}, params) })
+	var damage *spool.DamageError
+	if !errors.As(err, &damage) {
+		t.Errorf("Finish on a damaged spool = %v, want where it is damaged", err)
+	}
+}
+
 // TestMeanwhile holds that what changed under a cycle is left to the next.
 func TestMeanwhile(t *testing.T) {
 	for _, c := range []struct {
@@ -227,6 +272,11 @@ func TestMeanwhile(t *testing.T) {
 			ad := s.Ad.Clone()
 			ad.SetBool("Requirements", false)
 			tx.PutSlot("slot1@here", ad)
+			return nil
+		}, 1},
+		{"a slot is withdrawn", func(tx *spool.Tx) error {
+			tx.Op("x")
+			tx.DropSlot("slot1@here")
 			return nil
 		}, 1},
 		{"a slot is taken", func(tx *spool.Tx) error {

@@ -31,10 +31,13 @@ func Submitter(ad *classad.Ad, domain string) string {
 	return accountant.SubmitterName(owner, group, domain)
 }
 
-// charge begins to charge a submitter for weight w at t.
-func charge(tx *spool.Tx, name string, t time.Time, w accountant.Weight, p accountant.Params) {
+// charge begins to charge a submitter for weight w at t, and returns since
+// when: t, or the submitter's last event where that is later.
+func charge(tx *spool.Tx, name string, t time.Time, w accountant.Weight, p accountant.Params) time.Time {
 	r, _ := tx.Submitter(name)
-	tx.PutSubmitter(r.Start(t, w, p))
+	r = r.Start(t, w, p)
+	tx.PutSubmitter(r)
+	return r.At
 }
 
 // release ends the charge for a claim at t; from the start if it never ran.
@@ -49,7 +52,8 @@ func release(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
 	// Vacating: the charge ended when the claim was told to vacate.
 }
 
-// job is one job whose attributes change.
+// job is one job whose attributes change. Read from ad before the first set:
+// whether ad shows later ones is not defined.
 type job struct {
 	tx *spool.Tx
 	id pool.JobID

@@ -10,24 +10,41 @@ import (
 // Snapshot is what a negotiation cycle works on, and what it takes to apply
 // its plan later.
 type Snapshot struct {
-	Pool     negotiator.Pool
-	Bad      []error           // hand-written slot ads that could not be used, by file and line
-	seq      uint64            // the transaction that it was taken after
-	machines map[string]string // slot -> its Machine
+	Pool  negotiator.Pool
+	Bad   []error          // hand-written slot ads that could not be used, by file and line
+	seq   uint64           // the transaction that it was taken after
+	slots map[string]known // by name
+}
+
+// known is what applying a plan has to know of a slot that the cycle saw.
+type known struct {
+	machine string // its Machine
+	hand    bool   // the ad was written by hand
+}
+
+// unchanged tells whether a slot's ad is the one that the cycle saw. Ads
+// written by hand have no versions; whoever edits them during a cycle finds
+// the change respected by the next.
+func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
+	if s.slots[name].hand {
+		return true
+	}
+	slot, ok := tx.Advertised(name)
+	return ok && slot.Seq <= s.seq
 }
 
 // TakeSnapshot reads a view for a cycle: slots, claims, idle jobs, all
 // submitters. The cycle has to be over before the view is.
 func TakeSnapshot(v *spool.View, domain string) Snapshot {
 	slots, bad := v.Slots()
-	s := Snapshot{Bad: bad, seq: v.Seq(), machines: make(map[string]string, len(slots))}
+	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
 	c := &classad.Context{}
 	for _, slot := range slots {
 		machine, ok := slot.Ad.EvalString(c, pool.AttrMachine)
 		if !ok {
 			machine = slot.Name
 		}
-		s.machines[slot.Name] = machine
+		s.slots[slot.Name] = known{machine, slot.Source != ""}
 	}
 	s.Pool = negotiator.Pool{
 		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain),

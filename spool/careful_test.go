@@ -1,0 +1,269 @@
+package spool
+
+import (
+	"errors"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// TestUnreadableIsNotAbsent holds that a transaction whose queue cannot be read
+// fails with that, whatever its function makes of the empty queue it sees.
+func TestUnreadableIsNotAbsent(t *testing.T) {
+	dir := fixture(t)
+	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, &failingReads{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	absent := errors.New("no such job")
+	err = s.Update(func(tx *Tx) error {
+		if _, ok := tx.Job(pool.JobID{Cluster: 1}); !ok {
+			return absent
+		}
+		return nil
+	})
+	if !errors.Is(err, syscall.EIO) || errors.Is(err, absent) {
+		t.Errorf("Update = %v, want an I/O error", err)
+	}
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		t.Errorf("Update = %v: an I/O error is no damage", err)
+	}
+}
+
+// failingReads cannot read the head of the journal.
+type failingReads struct{ disk }
+
+func (failingReads) Open(name string, flag int, perm os.FileMode) (file, error) {
+	f, err := disk{}.Open(name, flag, perm)
+	if err == nil && strings.Contains(name, "journal.") {
+		f = failingFile{f}
+	}
+	return f, err
+}
+
+type failingFile struct{ file }
+
+func (f failingFile) ReadAt(b []byte, off int64) (int, error) {
+	if off == 0 {
+		return 0, syscall.EIO
+	}
+	return f.file.ReadAt(b, off)
+}
+
+// TestLostVersion holds that a spool without its VERSION is not taken for an
+// empty directory.
+func TestLostVersion(t *testing.T) {
+	dir := fixture(t)
+	want, err := os.ReadFile(filepath.Join(dir, "journal.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(dir, "VERSION")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), "restore VERSION") {
+		t.Errorf("Open = %v, want a refusal", err)
+	}
+	if got, _ := os.ReadFile(filepath.Join(dir, "journal.1")); string(got) != string(want) {
+		t.Error("the journal was touched")
+	}
+}
+
+// TestOnlyReadable holds that nothing is committed that could not be read
+// again.
+func TestOnlyReadable(t *testing.T) {
+	one := classad.Literal(classad.Int(1))
+	for name, do := range map[string]func(*Tx){
+		"procs the wrong way round": func(tx *Tx) { tx.SetRange(1, 5, 3, "A", one) },
+		"a claim without a state":   func(tx *Tx) { tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}}) },
+		"no job's claim":            func(tx *Tx) { tx.DropClaim(pool.JobID{}) },
+		"more procs than there are": func(tx *Tx) { tx.AddCluster(classad.New(), []NewRun{{Count: math.MaxInt}}) },
+		"a huge proc":               func(tx *Tx) { tx.DropClaim(pool.JobID{Cluster: 1, Proc: 1 << 40}) },
+	} {
+		dir := fixture(t)
+		if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("x"); do(tx); return nil }); err == nil {
+			t.Errorf("%s: committed", name)
+		}
+		dump(t, dir)
+	}
+	dir := fixture(t)
+	s, err := Open(dir, Options{UIDDomain: "x", Now: time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(operations[0].do); err == nil {
+		t.Error("the year 10000: committed")
+	}
+	dump(t, dir)
+}
+
+// TestOlderCopy holds that a process that has read more than there is, because
+// somebody put back an older copy, goes by what is there.
+func TestOlderCopy(t *testing.T) {
+	dir := fixture(t)
+	journal, lock := filepath.Join(dir, "journal.1"), filepath.Join(dir, "lock")
+	old, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err == nil {
+		err = s.Update(operations[2].do)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.WriteFile(journal, old, 0o600), os.Truncate(lock, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(operations[3].do); err != nil {
+		t.Fatal(err)
+	}
+	want := copyDir(t, dir)
+	if err := errors.Join(os.WriteFile(filepath.Join(want, "journal.1"), old, 0o600), os.Truncate(filepath.Join(want, "lock"), 0)); err != nil {
+		t.Fatal(err)
+	}
+	if err := attempt(want, disk{}, operations[3].do); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := dump(t, dir), dump(t, want); got != want {
+		t.Errorf("the spool holds %s\nwant %s", got, want)
+	}
+}
+
+// TestPhantom lets a reader see a transaction that its writer then takes back,
+// and a shorter one take its place: the reader notices.
+func TestPhantom(t *testing.T) {
+	dir := fixture(t)
+	reader, err := Open(dir, Options{UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	journal := filepath.Join(dir, "journal.1")
+	good, err := os.ReadFile(journal)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phantom, _ := appendFrame(nil, header{Seq: 3, User: "a", Program: "b", Op: "c"}, []byte("N 2 0-0\nC 2 Long = \""+strings.Repeat("x", 500)+"\"\n"), 3)
+	if err := os.WriteFile(journal, append(append([]byte{}, good...), phantom...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jobs := func() (n int) {
+		if err := reader.View(func(v *View) error { n = len(v.Clusters()); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	if n := jobs(); n != 2 {
+		t.Fatalf("%d clusters, want 2: the reader has to see the transaction for this test to say anything", n)
+	}
+	if err := os.WriteFile(journal, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if n := jobs(); n != 1 {
+		t.Errorf("%d clusters after it was taken back, want 1", n)
+	}
+	if err := os.WriteFile(journal, append(append([]byte{}, good...), phantom...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	jobs()
+	if err := os.WriteFile(journal, good, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if n := jobs(); n != 1 {
+		t.Errorf("%d clusters after a shorter transaction took its place, want 1", n)
+	}
+}
+
+// TestRemovedLock holds that a writer does not count a lock on a file that
+// somebody has removed meanwhile.
+func TestRemovedLock(t *testing.T) {
+	dir := fixture(t)
+	path := filepath.Join(dir, "lock")
+	l, err := acquire(path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if ours, err := leadsTo(path, l); ours || err != nil {
+		t.Errorf("leadsTo a file that was replaced = %v, %v, want false", ours, err)
+	}
+}
+
+// TestNested holds that a transaction inside a transaction is refused instead
+// of waiting for itself.
+func TestNested(t *testing.T) {
+	s, err := Open(fixture(t), Options{Program: "test", UIDDomain: "x", LockWait: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Update(func(*Tx) error { return s.Update(operations[0].do) }); !errors.Is(err, errNested) {
+		t.Errorf("Update in Update = %v, want a refusal", err)
+	}
+	if err := s.Update(func(*Tx) error { return s.View(func(*View) error { return nil }) }); !errors.Is(err, errNested) {
+		t.Errorf("View in Update = %v, want a refusal", err)
+	}
+}
+
+// TestRefusedLeavesHistory holds that the ads of jobs that did not leave after
+// all do not stay in the history.
+func TestRefusedLeavesHistory(t *testing.T) {
+	base := fixture(t)
+	for at := 1; ; at++ {
+		dir := copyDir(t, base)
+		layer := newFaulty()
+		layer.at, layer.once, layer.torn = at, syscall.ENOSPC, 50
+		err := attempt(dir, layer, operations[5].do)
+		if !layer.fired {
+			return
+		}
+		if err == nil {
+			continue // it failed where it does not matter
+		}
+		for _, month := range []string{"2025-12", "2026-01"} {
+			text, _ := os.ReadFile(filepath.Join(dir, "history", month+".ads"))
+			before, _ := os.ReadFile(filepath.Join(base, "history", month+".ads"))
+			if string(text) != string(before) {
+				t.Errorf("refused at operation %d: %s holds %d bytes, want %d", at, month, len(text), len(before))
+			}
+		}
+	}
+}
+
+// TestManyLeave holds that taking the head of a long cluster away does not move
+// the rest: a hundred thousand unequal procs leave, one by one.
+func TestManyLeave(t *testing.T) {
+	const n = 100_000
+	s := newState()
+	for p := range n {
+		if err := s.apply(record{Kind: 'N', Cluster: 1, First: p, Last: p}, 1); err != nil {
+			t.Fatal(err)
+		}
+	}
+	begun := time.Now()
+	for p := range n {
+		if err := s.apply(record{Kind: 'L', Cluster: 1, First: p, Last: p}, 2); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if d := time.Since(begun); d > 3*time.Second || s.jobs != 0 {
+		t.Errorf("%d procs left within %v, %d are still there", n, d, s.jobs)
+	}
+}
