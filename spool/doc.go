@@ -24,9 +24,9 @@
 //
 // # A transaction
 //
-//	T 42 2026-11-21T08:00:00.000Z 2026-11-21T08:00:00.000Z 1000 "alice" "prio" "set priority" "+5" "12"
+//	T 42 2026-11-21T08:00:00.012Z 2026-11-21T08:00:00.012Z 1000 "alice" "prio" "set priority" "+5" "12"
 //	A 12 0-4 JobPrio = 5
-//	E 42 127 13 9c1185a5
+//	E 42 121 13 5407c828
 //
 // The T line has the transaction's number, machine time, policy time, the
 // actor's uid and name, the program, the operation and its arguments. The
@@ -53,8 +53,8 @@
 // it was.
 //
 // Bytes before the acknowledged end that do not check, or a bad transaction
-// with a good one behind it, are damage: every command stops, names file and
-// line, and overwrites nothing.
+// with a good one behind it, are damage: every command that reads so far stops,
+// names file and line, and overwrites nothing. (A submit reads the end only.)
 //
 // The package knows nothing of policy: it decides neither who may do what nor
 // what follows from a change.
