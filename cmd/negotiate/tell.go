@@ -17,12 +17,12 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 		return err
 	}
 	report := plan.Report(number, c.Now)
+	text, err := cmdline.JSON(report)
+	if err != nil {
+		return err
+	}
 	if !c.Has("dry-run") {
-		b, err := json.MarshalIndent(report, "", "  ")
-		if err != nil {
-			return err
-		}
-		if err := s.SetReport(append(b, '\n')); err != nil {
+		if err := s.SetReport(text); err != nil {
 			return fmt.Errorf("cycle.json: %w", err)
 		}
 	}
@@ -31,7 +31,8 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 	}
 	switch {
 	case c.Has("json"):
-		return c.JSON(report)
+		_, err := c.Stdout.Write(text)
+		return err
 	case c.Has("q"):
 		return nil
 	}
@@ -59,36 +60,48 @@ var columns = []cmdline.Column{
 
 // show prints the report for people.
 func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, dry bool) error {
-	w := c.Stdout
 	verb := "matched"
 	if dry {
 		verb = "would be matched"
 	}
-	fmt.Fprintf(w, "Cycle %d: %d %s %s, %d of %d %s free.\n", r.Cycle, len(r.Matches), plural(len(r.Matches), "job"), verb, plan.Candidates, r.Slots, plural(r.Slots, "slot"))
-	if len(r.Submitters) > 0 {
-		rows := [][]string{}
-		for _, s := range r.Submitters {
-			rows = append(rows, []string{
-				s.Name, fmt.Sprintf("%.2f", s.EffectivePriority), fmt.Sprintf("%.2f", s.PieSlice), fmt.Sprintf("%.2f", s.Limit),
-				fmt.Sprint(s.Idle), fmt.Sprint(s.Matched),
-			})
-		}
-		fmt.Fprintln(w)
-		if err := c.Table(columns, rows); err != nil {
-			return err
-		}
+	fmt.Fprintf(c.Stdout, "Cycle %d: %d %s %s, %d of %d %s free.\n",
+		r.Cycle, len(r.Matches), plural(len(r.Matches), "job"), verb, plan.Candidates, r.Slots, plural(r.Slots, "slot"))
+	if len(r.Submitters) == 0 {
+		fmt.Fprintln(c.Stdout, "No job is waiting, and no slot is in use.")
+	}
+	if r.Slots == 0 {
+		fmt.Fprintln(c.Stdout, "The pool has no slots: advertise some with slots advertise or slots detect.")
+	}
+	if err := showShares(c, r.Submitters); err != nil {
+		return err
 	}
 	if len(plan.Rejections) > 0 {
-		fmt.Fprintln(w)
-		for _, x := range plan.Rejections {
-			if x.Count == 1 {
-				fmt.Fprintf(w, "%v of %s: %s\n", x.Job, x.Submitter, x.Reason)
-				continue
-			}
-			fmt.Fprintf(w, "%v and %d more like it of %s: %s\n", x.Job, x.Count-1, x.Submitter, x.Reason)
+		fmt.Fprintln(c.Stdout)
+	}
+	for _, x := range plan.Rejections {
+		if x.Count == 1 {
+			fmt.Fprintf(c.Stdout, "%v of %s: %s\n", x.Job, x.Submitter, x.Reason)
+			continue
 		}
+		fmt.Fprintf(c.Stdout, "%v and %d more like it of %s: %s\n", x.Job, x.Count-1, x.Submitter, x.Reason)
 	}
 	return nil
+}
+
+// showShares prints a line for each submitter, if there are any.
+func showShares(c *cmdline.Call, shares []negotiator.Share) error {
+	if len(shares) == 0 {
+		return nil
+	}
+	rows := make([][]string, len(shares))
+	for i, s := range shares {
+		rows[i] = []string{
+			s.Name, fmt.Sprintf("%.2f", s.EffectivePriority), fmt.Sprintf("%.2f", s.PieSlice), fmt.Sprintf("%.2f", s.Limit),
+			fmt.Sprint(s.Idle), fmt.Sprint(s.Matched),
+		}
+	}
+	fmt.Fprintln(c.Stdout)
+	return c.Table(columns, rows)
 }
 
 func plural(n int, noun string) string {

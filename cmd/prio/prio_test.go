@@ -109,7 +109,9 @@ func TestPrioRefuses(t *testing.T) {
 		{"+5 1 9", 1, "prio: 9: not in the queue; nothing was changed\n"},
 		{"+5 1.5 dave 1.0 7", 1, "prio: 1.5: not in the queue; nothing was changed\nprio: 7: not in the queue; nothing was changed\nprio: dave: not in the queue; nothing was changed\n"},
 		{"+2147483647 3", 1, "prio: 3.1: priority 10 + 2147483647: outside of 32 bits; nothing was changed\n"},
-		{"-2147483648 -a -p 1", 2, "prio: -p and -adjust: only one of them at a time\n"},
+		{"-2147483648 -a -p 1", 2, "prio: -p and -2147483648: only one of them at a time\n"},
+		{"+5 -p 3 1", 2, "prio: -p and +5: only one of them at a time\n"},
+		{"+5 -3 1", 2, "prio: +5 and -3: only one of them at a time\n"},
 		{"+2147483648 1", 2, "prio: \"+2147483648\": want a whole number from -2147483648 to 2147483647\n"},
 		{"+5x 1", 2, "prio: \"+5x\": want a whole number from -2147483648 to 2147483647\n"},
 		{"-p 1.5 1", 2, "prio: \"1.5\": want a whole number from -2147483648 to 2147483647\n"},
@@ -151,5 +153,14 @@ func TestPrioLogs(t *testing.T) {
 	status, _, bad := prio("-p", "1", "1.0")
 	if status != 0 || !strings.HasPrefix(bad, "prio: job log: ") || !strings.Contains(priorities(t), "1.0=1 ") {
 		t.Errorf("prio with a log that cannot be written = %d, %q, want 0 and a warning", status, bad)
+	}
+}
+
+// All jobs of an empty queue are none: nothing is left to do.
+func TestPrioEmptyQueue(t *testing.T) {
+	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	if status, out, bad := prio("+1", "-a"); status != 0 || out+bad != "" {
+		t.Errorf("prio +1 -a of an empty queue = %d, %q, %q, want 0 and nothing", status, out, bad)
 	}
 }

@@ -65,6 +65,10 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	log.Write(c)
+	if len(done) == 0 { // -a, and nobody has a job
+		_, err := fmt.Fprintln(c.Stdout, "0 job(s) removed.")
+		return err
+	}
 	for _, l := range done {
 		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
 			return err

@@ -149,3 +149,12 @@ func TestReason(t *testing.T) {
 		t.Fatal(err)
 	}
 }
+
+// All jobs of an empty queue are none: nothing is left to do.
+func TestQdelEmptyQueue(t *testing.T) {
+	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	if status, out, bad := qdel("-a"); status != 0 || out != "0 job(s) removed.\n" || bad != "" {
+		t.Errorf("qdel -a of an empty queue = %d, %q, %q, want 0 and 0 job(s) removed.", status, out, bad)
+	}
+}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"strings"
@@ -23,10 +22,10 @@ func (q queue) details(w io.Writer, spans []selection.Span) error {
 			}
 		}
 	}
-	report := q.report()
+	last := q.report()
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
-			if err := q.detail(w, r, report); err != nil {
+			if err := q.detail(w, r, last); err != nil {
 				return err
 			}
 		}
@@ -34,7 +33,7 @@ func (q queue) details(w io.Writer, spans []selection.Span) error {
 	return nil
 }
 
-func (q queue) detail(w io.Writer, r row, report cycle) error {
+func (q queue) detail(w io.Writer, r row, last cycle) error {
 	var b strings.Builder
 	b.WriteString(strings.Repeat("=", 62) + "\n")
 	line := func(key, value string) {
@@ -87,7 +86,13 @@ func (q queue) detail(w io.Writer, r row, report cycle) error {
 	line("hold reason", value(pool.AttrHoldReason))
 	line("remove reason", value(pool.AttrRemoveReason))
 	if r.state == "qw" {
-		line("scheduling info", report.reason(r))
+		for i, why := range strings.Split(last.scheduling(r), "\n") {
+			if i == 0 {
+				line("scheduling info", why)
+				continue
+			}
+			fmt.Fprintf(&b, "%27s %s\n", "", printable(why))
+		}
 	}
 	_, err := io.WriteString(w, b.String())
 	return err
@@ -110,38 +115,6 @@ func first(texts ...string) string {
 	for _, t := range texts {
 		if t != "" {
 			return t
-		}
-	}
-	return ""
-}
-
-// cycle is what the report of the last negotiation cycle says of jobs that
-// were not matched.
-type cycle struct {
-	Rejections []struct {
-		Job    string
-		Count  int
-		Reason string
-	}
-}
-
-// report reads the last cycle's report. Before the first cycle, and where the
-// report does not read, nothing is known: that is no reason not to show a job.
-func (q queue) report() (c cycle) {
-	if b, err := q.spool.Report(); err == nil && json.Unmarshal(b, &c) != nil {
-		return cycle{}
-	}
-	return c
-}
-
-// reason returns why the last cycle did not match the first job of a row. A
-// rejection counts for so many procs from its job on.
-func (c cycle) reason(r row) string {
-	for _, x := range c.Rejections {
-		id, err := pool.ParseJobID(x.Job)
-		proc := r.ranges[0].first
-		if err == nil && id.Cluster == r.cluster && id.Proc <= proc && proc < id.Proc+max(x.Count, 1) {
-			return x.Reason
 		}
 	}
 	return ""

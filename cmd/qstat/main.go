@@ -3,6 +3,7 @@ package main
 
 import (
 	"fmt"
+	"iter"
 	"strings"
 
 	"fairspool/cmd/internal/adprint"
@@ -131,12 +132,8 @@ func show(c *cmdline.Call, form string, q queue, spans []selection.Span) error {
 	switch form {
 	case "j":
 		return q.details(c.Stdout, spans)
-	case "long":
-		return adprint.Long(c.Stdout, ads(spans))
-	case "json":
-		return c.JSON(ads(spans))
-	case "af":
-		return adprint.Auto(c.Stdout, q.context(), c.Letters("af"), c.Values("af"), ads(spans))
+	case "long", "json", "af":
+		return adprint.Print(c, form, ads(spans))
 	}
 	rows, err := q.rows(spans)
 	if err != nil {
@@ -145,14 +142,15 @@ func show(c *cmdline.Call, form string, q queue, spans []selection.Span) error {
 	return table(c.Stdout, rows)
 }
 
-// ads returns the ads of all jobs, by ascending id. There is a list even for
-// no job: JSON knows a difference.
-func ads(spans []selection.Span) []*classad.Ad {
-	list := []*classad.Ad{}
-	for _, s := range spans {
-		for p := s.First; p <= s.Last; p++ {
-			list = append(list, s.Run.Proc(p))
+// ads goes through the ads of all jobs, by ascending id.
+func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
+	return func(yield func(*classad.Ad) bool) {
+		for _, s := range spans {
+			for p := s.First; p <= s.Last; p++ {
+				if !yield(s.Run.Proc(p)) {
+					return
+				}
+			}
 		}
 	}
-	return list
 }

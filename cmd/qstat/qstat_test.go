@@ -161,13 +161,17 @@ func TestTableRefuses(t *testing.T) {
 	}
 }
 
-func TestDetails(t *testing.T) {
-	fill(t)
-	dir := os.Getenv("FAIRSPOOL_DIR")
-	report := `{"Cycle":1,"Rejections":[{"Job":"3.0","Count":2,"Reason":"no match found"}]}`
-	if err := os.WriteFile(filepath.Join(dir, "cycle.json"), []byte(report), 0o600); err != nil {
+// reported leaves a report in the spool.
+func reported(t *testing.T, report string) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "cycle.json"), []byte(report), 0o600); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestDetails(t *testing.T) {
+	fill(t)
+	reported(t, `{"Cycle":1,"Time":1795217646,"Rejections":[{"Job":"3.0","Count":2,"Jobs":["3.0-1"],"Reason":"no match found"}]}`)
 	_, out, _ := qstat("-j", "3")
 	want := `==============================================================
 job_number:                 3
@@ -191,6 +195,63 @@ scheduling info:            no match found
 		if !strings.Contains(out, line) {
 			t.Errorf("qstat -j 1.1 lacks %q:\n%s", line, out)
 		}
+	}
+}
+
+// The reason of a job is what the report says of exactly this job: a
+// rejection may span clusters, and a cluster's procs may be of different
+// shapes.
+func TestSchedulingInfo(t *testing.T) {
+	fill(t)
+	info := func(job string) string {
+		_, out, _ := qstat("-j", job)
+		var list []string
+		for _, part := range strings.Split(out, "scheduling info:            ")[1:] {
+			part, _, _ = strings.Cut(part, "====")
+			list = append(list, strings.TrimSuffix(part, "\n"))
+		}
+		return strings.Join(list, "|")
+	}
+	if got, want := info("2"), "no negotiation cycle has been run yet"; got != want {
+		t.Errorf("before the first cycle: %q, want %q", got, want)
+	}
+	const after = "submitted after the last negotiation cycle, which was at 11/20/2026 21:20:46"
+	const unseen = "not among the jobs that the last negotiation cycle, at 11/20/2026 23:34:06, left without a slot"
+	report := `{"Cycle":4,"Time":%d,"Rejections":[
+		{"Job":"3.0","Count":400,"Jobs":["1.3-499","3.0"],"Reason":"small"},
+		{"Job":"2.0","Count":2,"Jobs":["2.0","5.0"],"Reason":"several clusters"},
+		{"Job":"1.501","Count":300,"Jobs":["1.501-700","1.801-900"],"Reason":"shape A"},
+		{"Job":"1.701","Count":100,"Jobs":["1.701-800"],"Reason":"shape B"}]}`
+	for _, c := range []struct {
+		time      int
+		job, want string
+	}{
+		{now, "2.0", "several clusters"},
+		{now, "5.0", "several clusters"},
+		{now, "1.3", "small"},
+		{now, "1.500", unseen},
+		{now, "3", "3.0: small\n                            3.1: " + unseen},
+		{now, "3.1", unseen},
+		{now, "1.700", "shape A"},
+		{now, "1.701", "shape B"},
+		{now, "1.901", unseen},
+		{now, "1", "small|" + unseen + "|1.501-700: shape A\n                            1.701-800: shape B\n" +
+			"                            1.801-900: shape A\n                            1.901-999: " + unseen},
+		{now - 8000, "3.1", after},
+		{now - 8000, "2", "several clusters"},
+	} {
+		reported(t, fmt.Sprintf(report, c.time))
+		if got := info(c.job); got != c.want {
+			t.Errorf("scheduling info of %s =\n%s\nwant\n%s", c.job, got, c.want)
+		}
+	}
+	reported(t, `{"Cycle":4,"Time":5,"Rejections":[{"Job":"2.0","Count":1,"Reason":"x"}]}`)
+	if got, want := info("2"), "the report of the last negotiation cycle is an older version's and does not name the jobs"; got != want {
+		t.Errorf("with an older report: %q, want %q", got, want)
+	}
+	reported(t, `{"Cycle":`)
+	if got, want := info("2"), "the report of the last negotiation cycle does not read: "; !strings.HasPrefix(got, want) {
+		t.Errorf("with a broken report: %q, want %q", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"time"
 
 	"fairspool/cmd/internal/adprint"
@@ -15,14 +16,15 @@ func display(c *cmdline.Call, show chosen, rows []row) error {
 		return err
 	}
 	switch form {
-	case "long":
-		return adprint.Long(c.Stdout, ads(rows))
+	case "long", "af":
+		return adprint.Print(c, form, slices.Values(ads(rows)))
 	case "json":
 		// Groups is there already, and empty, so that programs need not tell
 		// versions apart.
 		return c.JSON(struct{ Submitters, Groups []*classad.Ad }{ads(rows), []*classad.Ad{}})
-	case "af":
-		return adprint.Auto(c.Stdout, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads(rows))
+	}
+	if len(rows) == 0 && len(show.users) > 0 {
+		return nil // a table of nobody tells nothing; complain does
 	}
 	return show.print(c.Stdout, rows)
 }

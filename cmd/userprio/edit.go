@@ -10,7 +10,6 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
-	"fairspool/lib/nearest"
 	"fairspool/spool"
 )
 
@@ -93,7 +92,7 @@ func change(c *cmdline.Call, flag string) error {
 		tx.Op(edit.op, values...)
 		r, known := tx.Submitter(name)
 		if !known && !edit.create {
-			return fmt.Errorf("%s: no such submitter%s", name, nearest.Hint(name, names(tx.Submitters())))
+			return unknown(name, tx.Submitters())
 		}
 		if r = edit.apply(r, x, c, p); flag == "delete" && r.ResourcesUsed == 0 {
 			tx.DropSubmitter(name)
@@ -144,12 +143,4 @@ func number(text string, least float64) (float64, error) {
 		return 0, fmt.Errorf("%s: want a number from %g to %g", text, least, maxPriority)
 	}
 	return x, nil
-}
-
-func names(records []accountant.Record) []string {
-	list := make([]string, len(records))
-	for i, r := range records {
-		list[i] = r.Name
-	}
-	return list
 }

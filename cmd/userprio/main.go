@@ -4,6 +4,7 @@ package main
 import (
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
 
@@ -91,12 +92,12 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	var rows []row
-	if err := s.View(func(v *spool.View) error { rows = show.rows(c, v.Submitters()); return nil }); err != nil {
+	var records []accountant.Record
+	if err := s.View(func(v *spool.View) error { records = v.Submitters(); return nil }); err != nil {
 		return err
 	}
-	if err := display(c, show, rows); err != nil {
+	if err := display(c, show, show.rows(c, records)); err != nil {
 		return err
 	}
-	return show.complain(c, rows)
+	return show.complain(c, records)
 }

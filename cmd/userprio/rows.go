@@ -104,16 +104,16 @@ func named(submitter, name string) bool {
 	if strings.Contains(name, "@") {
 		return submitter == name
 	}
-	user, _, _ := strings.Cut(submitter, "@")
+	user, _ := apart(submitter)
 	return user == name
 }
 
 // complain fails when somebody asked for by name is not known.
-func (s chosen) complain(c *cmdline.Call, rows []row) error {
+func (s chosen) complain(c *cmdline.Call, records []accountant.Record) error {
 	var failed error
 	for _, u := range s.users {
-		if !slices.ContainsFunc(rows, func(r row) bool { return named(r.Name, u) }) {
-			c.Warn("%s: no such submitter", u)
+		if !slices.ContainsFunc(records, func(r accountant.Record) bool { return named(r.Name, u) }) {
+			c.Warn("%v", unknown(u, records))
 			failed = cmdline.ErrReported
 		}
 	}

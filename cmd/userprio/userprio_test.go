@@ -172,6 +172,21 @@ func TestEdits(t *testing.T) {
 	if status, _, bad := userprio("dave"); status != 1 || bad != "userprio: dave: no such submitter\n" {
 		t.Errorf("userprio of a deleted submitter = %d, %q, want 1", status, bad)
 	}
+	// Whoever is not known is told of, without a table of nobody.
+	for _, c := range []struct {
+		args, bad string
+		lines     int
+	}{
+		{"dave", "userprio: dave: no such submitter\n", 0},
+		{"bab zebra", "userprio: bab: no such submitter; did you mean bob?\nuserprio: zebra: no such submitter\n", 0},
+		{"bob dave", "userprio: dave: no such submitter\n", 7},
+		{"dave -json", "userprio: dave: no such submitter\n", 4},
+	} {
+		status, out, bad := userprio(strings.Fields(c.args)...)
+		if status != 1 || bad != c.bad || strings.Count(out, "\n") != c.lines {
+			t.Errorf("userprio %s = %d, %q, %q, want 1, %d lines, %q", c.args, status, out, bad, c.lines, c.bad)
+		}
+	}
 }
 
 func TestRefuses(t *testing.T) {
@@ -218,5 +233,35 @@ func TestRefuses(t *testing.T) {
 	}
 	if got := journal(); got != before {
 		t.Errorf("refused commands changed the journal to\n%s", got)
+	}
+}
+
+// A long domain that all share makes nobody a neighbour.
+func TestUnknown(t *testing.T) {
+	var known []accountant.Record
+	for _, name := range []string{"alice@example.org", "root@example.org", "bob@example.org", "bob@example.com", "physics.carol@example.org"} {
+		known = append(known, accountant.Record{Name: name})
+	}
+	for _, c := range []struct{ name, hint string }{
+		{"alise@example.org", "alice@example.org"},
+		{"rot@example.org", "root@example.org"},
+		{"tim@example.org", ""},
+		{"physics.carl@example.org", "physics.carol@example.org"},
+		{"alice@exmaple.org", "alice@example.org"},
+		{"alise@exmaple.org", ""},
+		{"alice@elsewhere.net", ""},
+		{"alise", "alice"},
+		{"tim", ""},
+	} {
+		want := c.name + ": no such submitter"
+		if c.hint != "" {
+			want += "; did you mean " + c.hint + "?"
+		}
+		if got := unknown(c.name, known).Error(); got != want {
+			t.Errorf("unknown(%s) = %q, want %q", c.name, got, want)
+		}
+	}
+	if got, want := unknown("alise@example.org", known[1:]).Error(), "alise@example.org: no such submitter"; got != want {
+		t.Errorf("unknown without alice = %q, want %q", got, want)
 	}
 }

@@ -1,5 +1,5 @@
 // Package nearest finds the name that somebody probably meant when they wrote
-// an unknown one: for flags, configuration keys and submit commands.
+// an unknown one: for flags, configuration keys, submit commands and submitters.
 //
 // It knows names only, not what they name.
 package nearest
@@ -7,16 +7,18 @@ package nearest
 import "strings"
 
 // Name returns the known name that resembles word most, without regard to
-// case and with underscores, dashes and blanks left out. ok is false when none
-// is close: more than one edit in three letters apart. Among equally close
-// names the first counts. An edit is a letter put in, left out, changed, or
-// swapped with the next.
+// case and with underscores, dashes, dots and blanks left out. ok is false when
+// none is close: more than one edit in three letters apart, where a word of
+// two letters may have one too. Among equally close names the first counts. An
+// edit is a letter put in, left out, changed, or swapped with the next.
 func Name(word string, known []string) (name string, ok bool) {
 	plain := fold(word)
-	best := len(plain)/3 + 1
+	if len(plain) < 2 {
+		return "", false
+	}
+	best := max(1, len(plain)/3) + 1
 	for _, k := range known {
-		d := distance(plain, fold(k))
-		if d < best || d == best && name == "" && d < len(plain) {
+		if d := distance(plain, fold(k)); d < best {
 			best, name = d, k
 		}
 	}

@@ -11,6 +11,11 @@ func TestName(t *testing.T) {
 		{"MachineMaxVacateTime", "MACHINE_MAX_VACATE_TIME"},
 		{"jsno", "json"},
 		{"zebra", ""},
+		{"setprios", "setprio"},
+		{"jsoooo", ""},
+		{"jsoo", "json"},
+		{"soo", ""},
+		{"ju", "u"},
 		{"", ""},
 		{"x", ""},
 	} {

@@ -6,6 +6,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // autocluster is jobs that are alike in every attribute that a match or rank
@@ -14,6 +15,7 @@ type autocluster struct {
 	number  int
 	ad      *classad.Ad
 	meet    int    // slots that meet the jobs' Requirements
+	mute    int    // those of them whose ads have no Requirements
 	accept  counts // those of them that accept the jobs
 	bundles []*bundle
 	// list is a heap of the classes with candidates, best first. A class's
@@ -105,6 +107,9 @@ func (m *matchmaker) match(k *autocluster) {
 		}
 		if a.meets {
 			k.meet += class.counts.total()
+			if !class.ad.Has(pool.AttrRequirements) {
+				k.mute += class.counts.total()
+			}
 		}
 		if !a.accepts {
 			continue

@@ -124,27 +124,40 @@ func TestNothingTwiceAndNothingIdle(t *testing.T) {
 				rt.Fatalf("match %+v: the slot is %s", m, state)
 			}
 		}
-		waiting := 0
+		left := map[pool.JobID]bool{}
+		for _, r := range plan.Rejections {
+			count := 0
+			for _, ps := range r.Jobs {
+				for proc := ps.First; proc <= ps.Last; proc++ {
+					id := pool.JobID{Cluster: ps.Cluster, Proc: proc}
+					if j, _ := job(id); jobs[id] || left[id] || j.Submitter != r.Submitter {
+						rt.Fatalf("rejection %+v: %v has a slot, stands there twice, or is not this submitter's", r, id)
+					}
+					left[id] = true
+					count++
+				}
+			}
+			if count != r.Count || !left[r.Job] {
+				rt.Fatalf("rejection %+v: names %d jobs", r, count)
+			}
+		}
 		for _, j := range p.Jobs {
 			for proc := range j.Count {
-				if jobs[pool.JobID{Cluster: j.First.Cluster, Proc: proc}] {
+				id := pool.JobID{Cluster: j.First.Cluster, Proc: proc}
+				if jobs[id] {
 					continue
 				}
-				waiting++
+				if !left[id] {
+					rt.Fatalf("rejections miss %v: %+v", id, plan.Rejections)
+				}
 				ad := procAd(j.Ad, proc)
 				for _, s := range p.Slots {
 					state, _ := s.Ad.EvalString(eval, pool.AttrState)
 					if !slots[s.Name] && state == "Unclaimed" && classad.Match(eval, ad, s.Ad) {
-						rt.Fatalf("job %d.%d got nothing, but %s is free and matches", j.First.Cluster, proc, s.Name)
+						rt.Fatalf("job %d.%d got nothing, but %s is free and matches", id.Cluster, id.Proc, s.Name)
 					}
 				}
 			}
-		}
-		for _, r := range plan.Rejections {
-			waiting -= r.Count
-		}
-		if waiting != 0 {
-			rt.Fatalf("rejections miss %d jobs: %+v", waiting, plan.Rejections)
 		}
 	})
 }

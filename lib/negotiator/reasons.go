@@ -30,14 +30,25 @@ func unmatched(k *autocluster, slots int) string {
 	case k.meet == 0:
 		return fmt.Sprintf("%s the job's Requirements", counted(slots, "the only slot does not meet", "none of %d slots meets"))
 	case accept == 0:
-		return fmt.Sprintf("%d of %s the job's Requirements, %s", k.meet, counted(slots, "1 slot meets", "%d slots meet"),
-			counted(k.meet, "but does not accept the job", "none of these accepts the job"))
+		return fmt.Sprintf("%d of %s the job's Requirements, %s", k.meet, counted(slots, "1 slot meets", "%d slots meet"), refusal(k))
 	}
 	taken := k.accept[claimed] + k.accept[free]
 	if taken == accept {
 		return fmt.Sprintf("%s taken (%d before this cycle)", counted(taken, "the only matching slot is", "all %d matching slots are"), k.accept[claimed])
 	}
 	return fmt.Sprintf("%s free: %s", counted(accept, "the only matching slot is not", "none of %d matching slots is"), whereabouts(k.accept))
+}
+
+// refusal tells why none of the slots that meet a job's Requirements accepts
+// the job.
+func refusal(k *autocluster) string {
+	switch k.mute {
+	case 0:
+		return counted(k.meet, "but does not accept the job", "none of these accepts the job")
+	case k.meet:
+		return counted(k.meet, "but its ad has no Requirements", "but their ads have no Requirements")
+	}
+	return fmt.Sprintf("none of these accepts the job: %s no Requirements", counted(k.mute, "the ad of 1 has", "the ads of %d have"))
 }
 
 // whereabouts lists what the slots are that match but are not free.

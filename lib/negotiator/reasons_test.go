@@ -14,6 +14,16 @@ func TestReasons(t *testing.T) {
 		slots[0] = aSlot(t, "slot1", `State = "Claimed"; RemoteUser = "carol@x"`)
 		return slots
 	}
+	// n slots that accept nothing, the first without of them because they do
+	// not say what they accept.
+	bare := func(n, without int) []pool.Slot {
+		slots := equal(t, n, "Requirements = false")
+		for i := range slots[:without] {
+			slots[i].Ad = slots[i].Ad.Flat()
+			slots[i].Ad.Delete("Requirements")
+		}
+		return slots
+	}
 	for _, c := range []struct {
 		name  string
 		slots []pool.Slot
@@ -27,6 +37,14 @@ func TestReasons(t *testing.T) {
 			[]string{"1.0 3 alice@x: no match found: 2 of 3 slots meet the job's Requirements, none of these accepts the job"}},
 		{"one slot's Requirements", append(equal(t, 1, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meet the job's Requirements, but does not accept the job"}},
+		{"no slot has Requirements", bare(3, 3), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.0 3 alice@x: no match found: 3 of 3 slots meet the job's Requirements, but their ads have no Requirements"}},
+		{"the slot has no Requirements", bare(1, 1), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.0 3 alice@x: no match found: 1 of 1 slot meets the job's Requirements, but its ad has no Requirements"}},
+		{"some slots have no Requirements", bare(4, 2), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.0 3 alice@x: no match found: 4 of 4 slots meet the job's Requirements, none of these accepts the job: the ads of 2 have no Requirements"}},
+		{"one slot has no Requirements", bare(4, 1), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[]string{"1.0 3 alice@x: no match found: 4 of 4 slots meet the job's Requirements, none of these accepts the job: the ad of 1 has no Requirements"}},
 		{"taken", busy(2), []Job{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.1 2 alice@x: no match found: all 2 matching slots are taken (1 before this cycle)"}},
 		{"Owner", equal(t, 1, `State = "Owner"`), []Job{aJob(t, 1, 1, "alice@x", "")},

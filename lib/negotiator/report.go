@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"math"
 	"time"
 
 	"fairspool/lib/pool"
@@ -25,8 +26,9 @@ type Share struct {
 
 // Rejection is jobs of one submitter and autocluster that got no slot.
 type Rejection struct {
-	Job       pool.JobID // the first of them
+	Job       pool.JobID // the first of them to be served
 	Count     int
+	Jobs      []Procs // all of them, ascending
 	Submitter string
 	// Reason begins with "no match found" or "submitter limit exceeded" and
 	// goes on with the numbers.
@@ -60,10 +62,12 @@ type ReportedMatch struct {
 type ReportedRejection struct {
 	Job    string
 	Count  int
+	Jobs   []Procs // as texts like "7.0" and "1.2-3"
 	Reason string
 }
 
-// Report returns the plan as the report of the cycle with this number.
+// Report returns the plan as the report of the cycle with this number, slot
+// weights with six decimals.
 func (p *Plan) Report(number int, now time.Time) Report {
 	r := Report{
 		Cycle: number, Time: now.Unix(), Slots: p.Slots,
@@ -72,14 +76,22 @@ func (p *Plan) Report(number int, now time.Time) Report {
 		Matches:    make([]ReportedMatch, len(p.Matches)),
 		Rejections: make([]ReportedRejection, len(p.Rejections)),
 	}
+	for i := range r.Submitters {
+		s := &r.Submitters[i]
+		s.PieSlice, s.Limit = micro(s.PieSlice), micro(s.Limit)
+	}
 	for i, m := range p.Matches {
 		r.Matches[i] = ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason}
 	}
 	for i, x := range p.Rejections {
-		r.Rejections[i] = ReportedRejection{x.Job.String(), x.Count, x.Reason}
+		r.Rejections[i] = ReportedRejection{x.Job.String(), x.Count, x.Jobs, x.Reason}
 	}
 	return r
 }
+
+// micro rounds to millionths: digits beyond them tell of the arithmetic, not
+// of shares.
+func micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // report fills the plan's shares and rejections.
 func (c *cycle) report() {
@@ -91,7 +103,7 @@ func (c *cycle) report() {
 		for _, q := range s.queues {
 			if q.left > 0 {
 				c.plan.Rejections = append(c.plan.Rejections, Rejection{
-					Job: q.runs[0].first, Count: q.left, Submitter: s.name, Reason: c.reason(s, q),
+					Job: q.runs[0].first, Count: q.left, Jobs: procsOf(q.runs), Submitter: s.name, Reason: c.reason(s, q),
 				})
 			}
 		}

@@ -2,6 +2,8 @@ package negotiator
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"testing"
 
 	"fairspool/lib/pool"
@@ -19,12 +21,58 @@ func TestReportJSON(t *testing.T) {
 		{plan, `{"Cycle":7,"Time":1700000000,"Slots":1,` +
 			`"Submitters":[{"Name":"alice@x","EffectivePriority":0.5,"PieSlice":1,"Limit":1,"Idle":3,"Matched":1}],"Groups":[],` +
 			`"Matches":[{"Job":"12.0","Submitter":"alice@x","Slot":"slot1@a","Reason":"NoPreemption"}],` +
-			`"Rejections":[{"Job":"12.1","Count":2,"Reason":"no match found: the only matching slot is taken (0 before this cycle)"}]}`},
+			`"Rejections":[{"Job":"12.1","Count":2,"Jobs":["12.1-2"],"Reason":"no match found: the only matching slot is taken (0 before this cycle)"}]}`},
 		{&Plan{}, `{"Cycle":7,"Time":1700000000,"Slots":0,"Submitters":[],"Groups":[],"Matches":[],"Rejections":[]}`},
 	} {
 		got, err := json.Marshal(c.plan.Report(7, now))
 		if err != nil || string(got) != c.want {
 			t.Errorf("Report = %s, %v, want %s", got, err, c.want)
+		}
+	}
+}
+
+// Shares come out of floating-point arithmetic; programs and people read
+// them without its last digits.
+func TestReportRounds(t *testing.T) {
+	plan := &Plan{Submitters: []Share{{Name: "alice@x", EffectivePriority: 0.1 + 0.2, PieSlice: 39.99999999999999, Limit: 41.0 / 3}}}
+	got := plan.Report(1, now).Submitters[0]
+	if want := (Share{Name: "alice@x", EffectivePriority: 0.1 + 0.2, PieSlice: 40, Limit: 13.666667}); got != want {
+		t.Errorf("Report = %+v, want %+v", got, want)
+	}
+	if plan.Submitters[0].PieSlice == 40 {
+		t.Errorf("Report changed its plan")
+	}
+}
+
+// Every job that is left is named exactly, however its shape is spread over
+// clusters and runs.
+func TestRejectedJobs(t *testing.T) {
+	large := "RequestMemory = 9999"
+	part := func(cluster, first, count int, text string) Job {
+		j := aJob(t, cluster, count, "alice@x", text)
+		j.First.Proc, j.Ad = first, procAd(j.Ad, first)
+		return j
+	}
+	for _, c := range []struct {
+		name string
+		jobs []Job
+		want []string
+	}{
+		{"several clusters", []Job{aJob(t, 3, 1, "alice@x", large), aJob(t, 1, 5, "alice@x", large), aJob(t, 2, 2, "alice@x", large+"; JobPrio = 3")},
+			[]string{"2.0 8: [1.0-4 2.0-1 3.0]"}},
+		{"two shapes in one cluster", []Job{part(1, 0, 2, large), part(1, 2, 2, "Requirements = false"), part(1, 4, 2, large)},
+			[]string{"1.0 4: [1.0-1 1.4-5]", "1.2 2: [1.2-3]"}},
+		{"each proc a shape of its own", []Job{aJob(t, 1, 4, "alice@x", "Requirements = ProcId < 1 && TARGET.Memory > 9999")},
+			[]string{"1.0 1: [1.0]", "1.1 1: [1.1]", "1.2 1: [1.2]", "1.3 1: [1.3]"}},
+		{"some were matched", []Job{aJob(t, 1, 5, "alice@x", "")}, []string{"1.2 3: [1.2-4]"}},
+	} {
+		plan := Cycle(Pool{Slots: equal(t, 2, ""), Jobs: c.jobs}, defaults(t), now)
+		var got []string
+		for _, r := range plan.Rejections {
+			got = append(got, fmt.Sprintf("%v %d: %v", r.Job, r.Count, r.Jobs))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: rejections = %q, want %q", c.name, got, c.want)
 		}
 	}
 }

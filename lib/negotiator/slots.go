@@ -46,8 +46,9 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.W
 		}
 	}
 	held := map[string]accountant.Weight{}
+	var faulty faults
 	for _, s := range c.usable(p.Slots) {
-		sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s)}
+		sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s, &faulty)}
 		state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
 		switch outside := holder(c.eval, s.Ad, state); {
 		case ours[s.Name]:
@@ -64,6 +65,9 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.W
 		}
 		c.slots = append(c.slots, sl)
 	}
+	if faulty.count > 0 {
+		c.warn("%s; %s counted as 1", faulty.first, counted(faulty.count, "1 slot", "%d slots"))
+	}
 	c.plan.Slots = len(c.slots)
 	return held
 }
@@ -74,7 +78,7 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 	slots = slices.Clone(slots)
 	// Of two ads with one name the one that was advertised last counts.
 	slices.SortFunc(slots, func(a, b pool.Slot) int {
-		if n := cmp.Or(natural(a.Name, b.Name), cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
+		if n := cmp.Or(pool.CompareNames(a.Name, b.Name), cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
 			return n
 		}
 		return strings.Compare(a.Ad.Format(classad.Spool), b.Ad.Format(classad.Spool))
@@ -124,37 +128,52 @@ func holder(eval *classad.Context, ad *classad.Ad, state string) string {
 	return user
 }
 
+// faults are the slots that SLOT_WEIGHT has no weight for: one expression of
+// the configuration, and so one warning, however many they are.
+type faults struct {
+	count int
+	first string // what is wrong with the first
+}
+
 // weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
-// whose ad lacks what SLOT_WEIGHT asks for counts as 1; so does one with a
-// weight that is none, but with a warning.
-func (c *cycle) weigh(s pool.Slot) accountant.Weight {
-	if !c.cfg.UseSlotWeights {
-		return accountant.One
-	}
-	name := pool.AttrSlotWeight
-	var value classad.Value
+// whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
+// weight that is none, but with a warning, or as one of the faulty.
+func (c *cycle) weigh(s pool.Slot, faulty *faults) accountant.Weight {
 	switch {
+	case !c.cfg.UseSlotWeights:
 	case s.Ad.Has(pool.AttrSlotWeight):
-		value = s.Ad.Eval(c.eval, pool.AttrSlotWeight, nil)
-	case c.cfg.SlotWeight != nil:
-		name, value = "SLOT_WEIGHT", c.cfg.SlotWeight.Eval(c.eval, s.Ad, nil)
-		if value.Kind() == classad.KindUndefined {
-			return accountant.One
+		w, err := weightOf(pool.AttrSlotWeight, s.Ad.Eval(c.eval, pool.AttrSlotWeight, nil))
+		if err == nil {
+			return w
 		}
-	default:
-		return accountant.One
+		c.warn("slot %s: %v; counted as 1", s.Name, err)
+	case c.cfg.SlotWeight != nil:
+		value := c.cfg.SlotWeight.Eval(c.eval, s.Ad, nil)
+		if value.Kind() == classad.KindUndefined {
+			break
+		}
+		w, err := weightOf("SLOT_WEIGHT", value)
+		if err == nil {
+			return w
+		}
+		if faulty.count++; faulty.count == 1 {
+			faulty.first = err.Error()
+		}
 	}
+	return accountant.One
+}
+
+// weightOf returns a value as a weight; name says whose value it is.
+func weightOf(name string, value classad.Value) (accountant.Weight, error) {
 	n, ok := value.Number()
 	if !ok {
-		c.warn("slot %s: %s is %s: want a number; counted as 1", s.Name, name, value)
-		return accountant.One
+		return 0, fmt.Errorf("%s is %s: want a number", name, value)
 	}
 	w, err := accountant.WeightOf(n)
 	if err != nil {
-		c.warn("slot %s: %s: %v; counted as 1", s.Name, name, err)
-		return accountant.One
+		return 0, fmt.Errorf("%s: %w", name, err)
 	}
-	return w
+	return w, nil
 }
 
 func (c *cycle) warn(format string, args ...any) {

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairspool/lib/pool"
@@ -97,5 +98,26 @@ func TestWarnings(t *testing.T) {
 	}
 	if want := map[string]string{"slot10": "1", "slot11": "1", "slot12": "1", "slot13": "2"}; !maps.Equal(weights, want) {
 		t.Errorf("weights matched = %v, want %v", weights, want)
+	}
+}
+
+// One faulty expression of the configuration is one warning, not one a slot.
+func TestFaultySlotWeight(t *testing.T) {
+	for _, c := range []struct{ expr, want string }{
+		{`"much"`, `SLOT_WEIGHT is "much": want a number; 40 slots counted as 1`},
+		{`Cpus / 0`, `SLOT_WEIGHT is error: want a number; 40 slots counted as 1`},
+		{`ifThenElse(Name == "slot7", "seven", Cpus)`, `SLOT_WEIGHT is "seven": want a number; 1 slot counted as 1`},
+		{`-SlotID`, `SLOT_WEIGHT: slot weight -1: want a number from 0 to 1000000; 40 slots counted as 1`},
+		{`NoSuchAttribute`, ``},
+	} {
+		cfg := defaults(t)
+		cfg.SlotWeight = expr(t, c.expr)
+		plan := Cycle(Pool{Slots: equal(t, 40, ""), Jobs: []Job{aJob(t, 1, 40, "alice@x", "")}}, cfg, now)
+		if got := strings.Join(plan.Warnings, "\n"); got != c.want {
+			t.Errorf("SLOT_WEIGHT = %s: warnings = %q, want %q", c.expr, got, c.want)
+		}
+		if got := share(plan, "alice@x").PieSlice; got != 40 || len(plan.Matches) != 40 {
+			t.Errorf("SLOT_WEIGHT = %s: %d slots matched of a pie slice of %v, want 40 of 40", c.expr, len(plan.Matches), got)
+		}
 	}
 }

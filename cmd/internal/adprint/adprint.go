@@ -7,6 +7,8 @@ package adprint
 import (
 	"fmt"
 	"io"
+	"iter"
+	"slices"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
@@ -23,22 +25,72 @@ var Flags = []cmdline.Flag{
 
 const letters = "lhVr,tng"
 
+// Print writes the ads one at a time in the form of a flag: "long", "json" or
+// "af", whose expressions and letters are those of the command line. Ads that
+// are chained have to stay what they are until the last is written.
+func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
+	switch form {
+	case "long":
+		return long(c.Stdout, ads)
+	case "json":
+		return list(c.Stdout, ads)
+	}
+	return auto(c.Stdout, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
+}
+
 // Long writes the ads in long form, a blank line behind each.
-func Long(w io.Writer, ads []*classad.Ad) error {
+func Long(w io.Writer, ads []*classad.Ad) error { return long(w, slices.Values(ads)) }
+
+func long(w io.Writer, ads iter.Seq[*classad.Ad]) error {
+	p := pen{notation: longForm}
 	var b []byte
-	for _, ad := range ads {
-		b = append(ad.AppendLong(b[:0]), '\n')
-		if _, err := w.Write(b); err != nil {
+	for ad := range ads {
+		var err error
+		if b, err = p.append(b[:0], ad); err != nil {
+			return err
+		}
+		if _, err := w.Write(append(b, '\n')); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// list writes the ads as a list of JSON objects, as (*cmdline.Call).JSON
+// would.
+func list(w io.Writer, ads iter.Seq[*classad.Ad]) error {
+	p := pen{notation: jsonForm}
+	var b []byte
+	lead, end := "[\n  ", "[]\n"
+	for ad := range ads {
+		b = append(append(b[:0], lead...), opening...)
+		lead, end = ",\n  ", "\n]\n"
+		before := len(b)
+		var err error
+		if b, err = p.append(b, ad); err != nil {
+			return err
+		}
+		if len(b) == before {
+			b = append(b[:before-len(opening)], "{}"...)
+		} else {
+			b = append(b, closing...)
+		}
+		if _, err := w.Write(b); err != nil {
+			return err
+		}
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
 // Auto writes the values of expressions, most often attribute names, in each
 // ad. The letters are those of -af. An expression that does not parse is a
 // usage error.
 func Auto(w io.Writer, c *classad.Context, letters string, names []string, ads []*classad.Ad) error {
+	return auto(w, c, letters, names, slices.Values(ads))
+}
+
+func auto(w io.Writer, c *classad.Context, letters string, names []string, ads iter.Seq[*classad.Ad]) error {
 	f := format{has: func(r rune) bool { return strings.ContainsRune(letters, r) }}
 	for _, name := range names {
 		e, err := classad.ParseExpr(name)
@@ -52,8 +104,8 @@ func Auto(w io.Writer, c *classad.Context, letters string, names []string, ads [
 			return err
 		}
 	}
-	for _, ad := range ads {
-		cells := make([]string, len(names))
+	cells := make([]string, len(names))
+	for ad := range ads {
 		for i, e := range f.expressions {
 			cells[i] = f.cell(c, names[i], e, ad)
 		}

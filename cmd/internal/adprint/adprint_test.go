@@ -1,8 +1,14 @@
 package adprint
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"fairspool/lib/classad"
 )
@@ -52,4 +58,95 @@ func TestLong(t *testing.T) {
 	if want := "a = \"x\"\nb = 1\n\nc = true\n\n"; b.String() != want {
 		t.Errorf("Long = %q, want %q", b.String(), want)
 	}
+}
+
+// someAds draws ads as a queue has them: chained over up to two others to
+// one that many share, each level with attributes of its own, which may hide
+// those behind them under another spelling.
+func someAds(t *rapid.T) []*classad.Ad {
+	value := rapid.SampledFrom([]string{"1", `"a \"b\" <é&>"`, "undefined", "{1, {}, [x = 2]}", "[y = {1}; z = []]", "TARGET.A + b", `"two\nlines"`, "1.5"})
+	name := rapid.SampledFrom([]string{"A", "a", "B", "ProcId", "procid", "Zeta", "M_1"})
+	fill := func(most int) *classad.Ad {
+		ad := classad.New()
+		for range rapid.IntRange(0, most).Draw(t, "attributes") {
+			e, err := classad.ParseExpr(value.Draw(t, "value"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			ad.Set(name.Draw(t, "name"), e)
+		}
+		return ad
+	}
+	var list []*classad.Ad
+	for range rapid.IntRange(0, 3).Draw(t, "clusters") {
+		cluster := fill(6)
+		for range rapid.IntRange(1, 3).Draw(t, "runs") {
+			run := cluster
+			if rapid.Bool().Draw(t, "differs") {
+				run = fill(3).Chain(cluster)
+			}
+			list = append(list, run)
+			for p := range rapid.IntRange(0, 4).Draw(t, "procs") {
+				proc := fill(1).Chain(run)
+				if rapid.Bool().Draw(t, "numbered") {
+					proc.SetInt("ProcId", int64(p))
+				}
+				list = append(list, proc)
+			}
+		}
+	}
+	return list
+}
+
+// What is written once and copied reads as if each ad had been written by
+// itself.
+func TestSharingDoesNotShow(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := someAds(t)
+		var want, got strings.Builder
+		for _, ad := range all {
+			want.Write(append(ad.AppendLong(nil), '\n'))
+		}
+		if err := Long(&got, all); err != nil || got.String() != want.String() {
+			t.Errorf("Long = %v,\n%swant\n%s", err, got.String(), want.String())
+		}
+		want.Reset()
+		got.Reset()
+		e := json.NewEncoder(&want)
+		e.SetEscapeHTML(false)
+		e.SetIndent("", "  ")
+		if err := e.Encode(append([]*classad.Ad{}, all...)); err != nil {
+			t.Fatal(err)
+		}
+		if err := list(&got, slices.Values(all)); err != nil || got.String() != want.String() {
+			t.Errorf("JSON = %v,\n%swant\n%s", err, got.String(), want.String())
+		}
+	})
+}
+
+func BenchmarkProcs(b *testing.B) {
+	cluster := classad.New()
+	for i := range 25 {
+		cluster.SetInt(fmt.Sprintf("Attribute%d", i), int64(i))
+	}
+	var procs []*classad.Ad
+	for p := range 1000 {
+		ad := classad.New().Chain(cluster)
+		ad.SetInt("ProcId", int64(p))
+		procs = append(procs, ad)
+	}
+	b.Run("long", func(b *testing.B) {
+		for b.Loop() {
+			if err := Long(io.Discard, procs); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("json", func(b *testing.B) {
+		for b.Loop() {
+			if err := list(io.Discard, slices.Values(procs)); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -28,6 +29,7 @@ type Call struct {
 	Config *config.Config
 
 	flags    map[string][]occurrence
+	number   string // the flag that takes a sign followed by digits
 	dir      string // -spool, or nothing
 	lockWait time.Duration
 	handOn   map[string]string // see Common
@@ -37,7 +39,7 @@ type Call struct {
 func newCall(c Command, x *cli.Context) (*Call, error) {
 	call := &Call{
 		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
-		Now: time.Now(), flags: given(c, x), dir: value(x, "spool"), lockWait: defaultLockWait,
+		Now: time.Now(), flags: given(c, x), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
 		handOn: toHandOn(x),
 	}
 	if x.IsSet("now") {
@@ -111,12 +113,21 @@ func (c *Call) One(flags ...string) (string, error) {
 		switch {
 		case !c.Has(f):
 		case one != "":
-			return "", Usagef("-%s and -%s: only one of them at a time", one, f)
+			return "", Usagef("%s and %s: only one of them at a time", c.typed(one), c.typed(f))
 		default:
 			one = f
 		}
 	}
 	return one, nil
+}
+
+// typed returns how the user wrote a flag that was given: +5 where that stands
+// for one.
+func (c *Call) typed(flag string) string {
+	if text := c.Value(flag); flag == c.number && signed(text) {
+		return text
+	}
+	return "-" + flag
 }
 
 // LockWait returns how long the command may wait for a locked spool.
@@ -160,10 +171,19 @@ func (c *Call) Warn(format string, args ...any) {
 	fmt.Fprintf(c.Stderr, "%s: %s\n", c.Name, oneLine(fmt.Sprintf(format, args...)))
 }
 
-// JSON writes v to standard output, indented by two blanks, with a newline at
-// the end.
-func (c *Call) JSON(v any) error {
-	e := json.NewEncoder(c.Stdout)
+// JSON writes v to standard output: indented by two blanks, no character
+// escaped for the sake of HTML, with a newline at the end.
+func (c *Call) JSON(v any) error { return encode(c.Stdout, v) }
+
+// JSON returns what Call.JSON writes, for files that hold the same.
+func JSON(v any) ([]byte, error) {
+	var b bytes.Buffer
+	err := encode(&b, v)
+	return b.Bytes(), err
+}
+
+func encode(w io.Writer, v any) error {
+	e := json.NewEncoder(w)
 	e.SetEscapeHTML(false)
 	e.SetIndent("", "  ")
 	return e.Encode(v)

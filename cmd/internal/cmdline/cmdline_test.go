@@ -255,9 +255,11 @@ func TestOne(t *testing.T) {
 	}{
 		{nil, ""}, {[]string{"-all"}, "all"},
 		{[]string{"-all", "-u", "x"}, "toy: -all and -u: only one of them at a time\n"},
+		{[]string{"+5", "-all"}, "toy: -all and +5: only one of them at a time\n"},
+		{[]string{"-adjust", "5", "-all"}, "toy: -all and -adjust: only one of them at a time\n"},
 	} {
 		var got string
-		_, _, bad := execute(func(c *Call) (err error) { got, err = c.One("all", "u"); return err }, c.args...)
+		_, _, bad := execute(func(c *Call) (err error) { got, err = c.One("all", "u", "adjust"); return err }, c.args...)
 		if got+bad != c.want {
 			t.Errorf("One of %v = %q, want %q", c.args, got+bad, c.want)
 		}

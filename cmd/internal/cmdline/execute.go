@@ -22,7 +22,7 @@ func Main(c Command) {
 // the common flags name, the clock when no -now is given, and the files of
 // configuration and spool.
 func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out := &output{buffer: bufio.NewWriter(stdout), to: stdout}
+	out := &output{buffer: bufio.NewWriterSize(stdout, outputBuffer), to: stdout}
 	err := run(c, args, stdin, out, stderr)
 	status := report(stderr, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {
@@ -45,7 +45,7 @@ func run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) er
 	if err != nil {
 		return err
 	}
-	if err := once(flags); err != nil {
+	if err := c.once(flags); err != nil {
 		return err
 	}
 	if has(flags, "help") {
@@ -87,13 +87,18 @@ func has(flags []occurrence, name string) bool {
 }
 
 // once refuses a flag that was given twice and may not be. A switch may.
-func once(flags []occurrence) error {
-	seen := map[string]bool{}
+func (c Command) once(flags []occurrence) error {
+	seen := map[string]occurrence{}
 	for _, o := range flags {
-		if seen[o.flag.Name] && !o.flag.Repeat && len(o.flag.Args) > 0 {
+		before, twice := seen[o.flag.Name]
+		switch {
+		case !twice || o.flag.Repeat || len(o.flag.Args) == 0:
+		case o.flag.Name == c.Number && signed(before.args[0]) && signed(o.args[0]):
+			return Usagef("%s and %s: only one of them at a time", before.args[0], o.args[0])
+		default:
 			return Usagef("-%s: given twice", o.flag.Name)
 		}
-		seen[o.flag.Name] = true
+		seen[o.flag.Name] = o
 	}
 	return nil
 }

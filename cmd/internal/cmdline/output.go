@@ -11,6 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// outputBuffer is how many bytes of standard output are written at a time:
+// listings have many.
+const outputBuffer = 64 << 10
+
 // output is standard output: buffered, and keeping the first error, so that
 // a full disk is noticed even where nobody looks at each write.
 type output struct {

@@ -99,6 +99,8 @@ func TestFlags(t *testing.T) {
 		{"-all:x", `2 toy: -all: takes no options behind a colon`},
 		{"-all=yes", `2 toy: -all: takes no argument`},
 		{"-u a -u b", `2 toy: -u: given twice`},
+		{"-adjust 5 -adjust 6", `2 toy: -adjust: given twice`},
+		{"+5 -3", `2 toy: +5 and -3: only one of them at a time`},
 		{"-spool a -spool b", `2 toy: -spool: given twice`},
 		{"-now yesterday", `2 toy: -now: "yesterday": want Unix seconds or a time like 2026-11-21T08:00:00Z`},
 		{"-lock-wait nan", `2 toy: -lock-wait: "nan": want a number of seconds from 0 to 86400`},
