@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -38,16 +39,11 @@ func advertise(c *cmdline.Call, files []string) error {
 
 // readOffers reads the slot ads of a file, all of which must be good.
 func readOffers(c *cmdline.Call, file string) ([]offer, error) {
-	in, name := c.Stdin, "standard input"
-	if file != "-" {
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, err
-		}
-		defer f.Close()
-		in, name = f, file
+	text, name, err := read(c, file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", name, cmdline.Cause(err))
 	}
-	r := classad.NewReader(in, name)
+	r := classad.NewReader(bytes.NewReader(text), name)
 	r.Intern(classad.NewInterner())
 	var offers []offer
 	for {
@@ -69,6 +65,17 @@ func readOffers(c *cmdline.Call, file string) ([]offer, error) {
 		return nil, fmt.Errorf("%s: no slot ads", name)
 	}
 	return offers, nil
+}
+
+// read returns the text of a file, or of standard input for -, and what to
+// call it.
+func read(c *cmdline.Call, file string) (text []byte, name string, err error) {
+	if file == "-" {
+		text, err = io.ReadAll(c.Stdin)
+		return text, "standard input", err
+	}
+	text, err = os.ReadFile(file)
+	return text, file, err
 }
 
 // offerOf names a slot ad: its Name, else its Machine, which becomes the Name.

@@ -130,7 +130,7 @@ func thisMachine(c *cmdline.Call) (machine, error) {
 	}
 	info, err := os.ReadFile("/proc/meminfo")
 	if err != nil {
-		return m, err
+		return m, fmt.Errorf("/proc/meminfo: %w", cmdline.Cause(err))
 	}
 	kb, ok := memTotal(string(info))
 	if !ok {

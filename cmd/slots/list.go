@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,7 +39,7 @@ func list(c *cmdline.Call, names []string) error {
 	}
 	switch {
 	case c.Has("json"):
-		return c.JSON(ads)
+		return adprint.Print(c, "json", slices.Values(ads))
 	case c.Has("long"):
 		return adprint.Long(c.Stdout, ads)
 	case c.Has("af"):

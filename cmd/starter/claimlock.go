@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
 )
@@ -44,7 +45,7 @@ func takeCharge(path string) (*claimLock, error) {
 	for {
 		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 		if err != nil {
-			return nil, err
+			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 		}
 		ours := false
 		if err = recordLock(f); err == nil {
@@ -104,9 +105,22 @@ func leadsTo(path string, f *os.File) (bool, error) {
 	return os.SameFile(open, named), nil
 }
 
+// gone tells whether the claim's file was removed or replaced, maybe with the
+// whole spool. Then the locks keep nobody from the claim any more. While the
+// folder of the file is not there, nobody else has the claim either.
+func (l *claimLock) gone() bool {
+	if ours, err := leadsTo(l.path, l.file); ours || err != nil {
+		return false
+	}
+	_, err := os.Stat(filepath.Dir(l.path))
+	return err == nil
+}
+
 // remove removes the file and frees the locks. What is left of the job, if
 // anything, holds on to a file without a name, which harms nobody.
 func (l *claimLock) remove() {
-	os.Remove(l.path)
+	if ours, err := leadsTo(l.path, l.file); ours && err == nil {
+		os.Remove(l.path)
+	}
 	l.file.Close()
 }

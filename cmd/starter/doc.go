@@ -7,7 +7,8 @@
 // (lost.go, leftover.go), then starts a supervisor for each claim that is
 // Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
 // (claimlock.go), commits Matched to Running, executes the job, and stays with
-// it (watch.go) until it has ended and that is committed (finish.go).
+// it (watch.go) until it has ended, nothing that it started is left (orphans.go)
+// and that is committed (finish.go).
 //
 // The claim's file, claims.d/CLUSTER.PROC.ATTEMPT in the spool, carries two
 // locks that answer two questions:

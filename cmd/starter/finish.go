@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"time"
 
 	"fairspool/cmd/internal/joblog"
@@ -56,6 +57,10 @@ func farewell(ad *classad.Ad, how operation.Ending) userlog.Body {
 	return userlog.Terminated{ReturnValue: how.Code, Signal: how.Signal, Run: run, Total: total}
 }
 
+// advice is what somebody whose job is held can do: there is no release. It is
+// for people, so that it stands in their event log and not in the ad.
+const advice = "; put that right, remove the job with qdel and submit it again"
+
 // stays returns the event of a job that is still in the queue, held or idle,
 // after its attempt has ended.
 func stays(ad *classad.Ad, how operation.Ending) userlog.Body {
@@ -63,7 +68,7 @@ func stays(ad *classad.Ad, how operation.Ending) userlog.Body {
 	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Held {
 		why, _ := ad.EvalString(c, pool.AttrHoldReason)
 		code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
-		return userlog.Held{Reason: why, Code: int(code)}
+		return userlog.Held{Reason: why + advice, Code: int(code)}
 	}
 	return userlog.Evicted{Run: usage(how), Reason: how.Lost}
 }
@@ -83,6 +88,6 @@ func logEvent(path string, event userlog.Event, complain func(error)) {
 		return
 	}
 	if err := userlog.Append(path, event); err != nil {
-		complain(err)
+		complain(fmt.Errorf("log: %w", err))
 	}
 }

@@ -12,19 +12,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// killTime is how long the processes of a dead supervisor's job may take to
-// go after SIGKILL.
-const killTime = 5 * time.Second
-
 // lockOfLost takes both locks on the file of a claim whose supervisor is gone,
 // the flock from the hands of what is left of the job if need be: those
-// processes are killed. errBusy: the supervisor lives.
-func lockOfLost(path string) (*claimLock, error) {
+// processes are killed, and have the patience to go. errBusy: the supervisor
+// lives.
+func lockOfLost(path string, patience time.Duration) (*claimLock, error) {
 	lock, err := takeCharge(path)
 	if err != nil {
 		return nil, err
 	}
-	for end := time.Now().Add(killTime); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err := lock.flock()
 		if err == nil {
 			return lock, nil
@@ -35,7 +32,7 @@ func lockOfLost(path string) (*claimLock, error) {
 		}
 		if killed := killHolders(path); time.Now().After(end) {
 			lock.file.Close()
-			return nil, fmt.Errorf("its supervisor died, and %d processes of the job are still there after SIGKILL", killed)
+			return nil, fmt.Errorf("its supervisor died, and %d processes of the job are still there %v after SIGKILL", killed, patience)
 		}
 	}
 }

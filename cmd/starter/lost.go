@@ -17,7 +17,7 @@ const supervisorDied = "its supervisor died"
 // lookAfter ends the claim of an attempt whose supervisor is gone.
 func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	id := claim.Job.String()
-	lock, err := lockOfLost(sp.ClaimLock(claim.LockName()))
+	lock, err := lockOfLost(sp.ClaimLock(claim.LockName()), c.Config.KillingTimeout)
 	if errors.Is(err, errBusy) {
 		return // it lives
 	}

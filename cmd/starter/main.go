@@ -32,6 +32,7 @@ func run(c *cmdline.Call) error {
 	if len(c.Args) > 0 {
 		return cmdline.Usagef("%s: takes no arguments", c.Args[0])
 	}
+	handNothingOn()
 	if c.Has("supervise") {
 		return supervise(c, c.Value("supervise"))
 	}

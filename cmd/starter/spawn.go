@@ -85,7 +85,7 @@ type answer struct {
 func spawn(program string, args []string, wait time.Duration) answer {
 	read, write, err := os.Pipe()
 	if err != nil {
-		return answer{lines: []string{err.Error()}}
+		return answer{lines: []string{"its supervisor: " + err.Error()}}
 	}
 	defer read.Close()
 	s := exec.Command(program, args...)
@@ -95,7 +95,7 @@ func spawn(program string, args []string, wait time.Duration) answer {
 	err = s.Start()
 	write.Close()
 	if err != nil {
-		return answer{lines: []string{err.Error()}}
+		return answer{lines: []string{"its supervisor: " + err.Error()}}
 	}
 	a := answer{process: s}
 	read.SetReadDeadline(time.Now().Add(wait))

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/gofrs/flock"
-
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -312,67 +310,18 @@ func TestCannotStart(t *testing.T) {
 	}
 }
 
-// The end of a job is recorded even when the spool was locked at that time.
-func TestEndWhileLocked(t *testing.T) {
+// An ad's attributes may be of any length, what is told of them may not.
+func TestVeryLongReason(t *testing.T) {
 	p := newPool(t)
-	id := p.match(`echo $$ >main; while [ ! -e go ]; do sleep 0.01; done; exit 4`)
-	p.starter(0, started, "", "-lock-wait", "0")
-	main := p.pid("main")
-	lock := flock.New(p.dir + "/spool/lock")
-	if ok, err := lock.TryLock(); !ok || err != nil {
-		t.Fatalf("TryLock = %v, %v", ok, err)
+	id := p.match(`exit 0`, "Cmd", `"/`+strings.Repeat("x", 200000)+`"`)
+	out, _ := p.command("-q").CombinedOutput()
+	line, rest, _ := strings.Cut(string(out), "\n")
+	if len(line) > 6000 || rest != "" || !strings.HasPrefix(line, "starter: job 1.0: executable /xxx") || !strings.HasSuffix(line, "xxx: file name too long") {
+		t.Errorf("starter prints %d bytes, %.50s, want one short line with the reason", len(out), out)
 	}
-	p.write("go", "")
-	p.until("the job has ended", func() bool { return !alive(main) })
-	p.until("the supervisor complains", func() bool {
-		return strings.Contains(p.read("spool/starter.log"), "job 1.0, attempt 1: its end (exit code 4) is not recorded yet")
-	})
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
+	if got, want := p.queued(id, "JobStatus", "HoldReason"), `JobStatus=5 HoldReason="`+strings.TrimPrefix(line, "starter: job 1.0: ")+`"`; got != want {
+		t.Errorf("the job's ad: %.100s, want %.100s", got, want)
 	}
-	p.noClaims()
-	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=4"; got != want {
-		t.Errorf("the job's ad: %s, want %s", got, want)
-	}
-}
-
-// A supervisor that cannot begin its attempt leaves the match to the next pass.
-func TestLockedAtTheStart(t *testing.T) {
-	p := newPool(t)
-	id := p.match(`exit 0`)
-	lock := flock.New(p.dir + "/spool/lock")
-	if ok, err := lock.TryLock(); !ok || err != nil {
-		t.Fatalf("TryLock = %v, %v", ok, err)
-	}
-	c := p.command("-lock-wait", "0")
-	out, err := c.CombinedOutput()
-	if !strings.HasPrefix(string(out), "starter: job 1.0: the spool is locked") || c.ProcessState.ExitCode() != 1 {
-		t.Errorf("starter: %v, prints %q, want status 1 and that the spool is locked", err, out)
-	}
-	if err := lock.Unlock(); err != nil {
-		t.Fatal(err)
-	}
-	p.starter(0, started, "", "-wait")
-	if got, want := p.history(id, "JobStatus", "NumJobStarts"), "JobStatus=4 NumJobStarts=1"; got != want {
-		t.Errorf("the job's ad: %s, want %s", got, want)
-	}
-}
-
-// Nobody is left to report to when the spool was removed: the supervisor must
-// not stay for ever.
-func TestSpoolIsGone(t *testing.T) {
-	p := newPool(t)
-	c := p.running(p.match(`while [ ! -e go ]; do sleep 0.01; done`))
-	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
-		t.Fatal(err)
-	}
-	p.write("go", "")
-	p.until("the supervisor has ended", func() bool { return !alive(c.PID) })
-	if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
-		t.Fatal(err)
-	}
-	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
-	p.noClaims()
 }
 
 func TestEventLogCannotBeWritten(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -33,7 +34,7 @@ type supervisor struct {
 	policy time.Time      // the policy time then
 	stop   chan os.Signal // what tells the supervisor itself to end
 	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
-	seen   uint64         // the last transaction that was looked at
+	kill   time.Duration  // KILLING_TIMEOUT
 }
 
 // now returns the policy time: that of the start, and what has passed since
@@ -55,7 +56,8 @@ func supervise(c *cmdline.Call, name string) error {
 	}
 	s := &supervisor{
 		attempt: a, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
-		begun: time.Now(), policy: c.Now, stop: make(chan os.Signal, 1), vacate: c.Config.MachineMaxVacateTime,
+		begun: time.Now(), policy: c.Now, stop: make(chan os.Signal, 1),
+		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
 	}
 	s.prepare()
 	s.lock, err = lockClaim(sp.ClaimLock(name))
@@ -92,12 +94,14 @@ func parseAttempt(name string) (attempt, error) {
 }
 
 // prepare makes the process fit to be a supervisor: signals that would end it
-// end the job first, a pass that does not listen any more does no harm, and
-// the job gets the usual umask.
+// end the job first (also where the caller ignores them, which the job would
+// inherit), a pass that does not listen any more does no harm, what the job
+// leaves behind becomes the supervisor's own, and the job gets the usual umask.
 func (s *supervisor) prepare() {
 	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
 	unix.Umask(0o022)
+	s.complain(adopt())
 }
 
 // live starts the job, waits for its end and commits that.
@@ -119,7 +123,10 @@ func (s *supervisor) live(c *cmdline.Call) error {
 	fmt.Fprintln(c.Stdout, running)
 	c.Flush() // a pass that has gone away does not matter
 	s.log.detach()
-	return s.finish(s.watch(p))
+	go reapOrphans(p.PID())
+	how = s.watch(p)
+	s.complain(endOrphans(s.kill))
+	return s.finish(how)
 }
 
 // task is what the spool says of an attempt when it begins.
@@ -147,7 +154,7 @@ func (s *supervisor) begin() (t task, err error) {
 // ends for it.
 func (s *supervisor) execute(t task) (*launch.Process, operation.Ending) {
 	if t.wrong != nil {
-		return nil, operation.Ending{StartFailed: t.wrong.Error()}
+		return nil, operation.Ending{StartFailed: brief(t.wrong)}
 	}
 	p, err := launch.Start(t.job, s.lock.file)
 	var refused *launch.StartError
@@ -155,9 +162,22 @@ func (s *supervisor) execute(t task) (*launch.Process, operation.Ending) {
 	case err == nil:
 		return p, operation.Ending{}
 	case errors.As(err, &refused) && refused.Passing:
-		return nil, operation.Ending{Lost: err.Error()}
+		return nil, operation.Ending{Lost: brief(err)}
 	}
-	return nil, operation.Ending{StartFailed: err.Error()}
+	return nil, operation.Ending{StartFailed: brief(err)}
+}
+
+// longestReason bounds what an ad and a message say of a failed start. It is
+// more than the longest path, but an ad's attributes may be of any length.
+const longestReason = 5000
+
+func brief(err error) string {
+	text := err.Error()
+	if len(text) > longestReason {
+		const half = longestReason / 2 // what stands at either end tells most
+		text = strings.ToValidUTF8(text[:half], "") + "..." + strings.ToValidUTF8(text[len(text)-half:], "")
+	}
+	return text
 }
 
 // Waits between two tries to commit the end of a job.
@@ -168,21 +188,35 @@ const (
 
 // finish commits how the attempt ended. It tries for as long as it takes,
 // however long the spool is locked or the disk full: nobody else knows what
-// it has to say. Only a spool that is not there any more is given up.
+// it has to say. Only a spool that is not there any more is given up, and a
+// claim whose lock is gone, which is for others to end.
 func (s *supervisor) finish(how operation.Ending) error {
 	at := s.now()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
+		switch {
+		case s.lock.gone():
+			return errLockGone
+		case spoolIsGone(s.spool.Dir()):
+			return errSpoolGone
+		}
 		s.spool.At(at)
 		err := finish(s.spool, s.attempt, at, how, s.params, s.log.add)
 		if err == nil || errors.Is(err, operation.ErrGone) {
 			return err
 		}
 		s.log.add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
-		if _, e := os.Stat(s.spool.Dir()); errors.Is(e, os.ErrNotExist) {
-			return err
-		}
 		time.Sleep(wait)
 	}
+}
+
+var errSpoolGone = errors.New("the spool is gone")
+
+// spoolIsGone tells whether the spool was removed, be it not wholly yet: no
+// directory without VERSION is a spool. What we write there now would only
+// keep it from being removed.
+func spoolIsGone(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "VERSION"))
+	return errors.Is(err, os.ErrNotExist)
 }
 
 // describe says in a few words how an attempt ended.

@@ -30,6 +30,9 @@ func (t *trouble) add(err error) {
 		return
 	}
 	t.last = err.Error()
+	if spoolIsGone(t.dir) {
+		return
+	}
 	f, e := t.open()
 	if e != nil {
 		return

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -29,6 +30,8 @@ type leave struct {
 func (s *supervisor) watch(p *launch.Process) operation.Ending {
 	ended := make(chan launch.Ended, 1)
 	go func() { ended <- p.Wait() }()
+	followed, err := s.spool.Watch(s.Job)
+	s.complain(err) // the first look tries again
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
 	var kill <-chan time.Time
@@ -39,9 +42,11 @@ func (s *supervisor) watch(p *launch.Process) operation.Ending {
 		case e := <-ended:
 			return endingOf(e, why)
 		case <-look.C:
-			order = s.look()
+			if kill == nil {
+				order = s.look(followed)
+			}
 		case sig := <-s.stop:
-			order = s.told(sig)
+			order = s.order("its supervisor was sent " + signalName(sig))
 		case <-kill:
 			if err := p.Kill(); !errors.Is(err, os.ErrProcessDone) {
 				s.complain(err)
@@ -72,47 +77,42 @@ func endingOf(e launch.Ended, why string) operation.Ending {
 	}
 }
 
+// errLockGone says that the claim's file was removed or replaced: another
+// attempt of the job may begin at any time.
+var errLockGone = errors.New("the lock of its claim is gone")
+
 // look returns the order that the spool has for the job, nil for none. When
 // nothing has changed it costs next to nothing.
-func (s *supervisor) look() *leave {
-	var order *leave
-	err := s.spool.View(func(v *spool.View) error {
-		if v.Seq() == s.seen {
-			return nil
-		}
-		s.seen = v.Seq()
-		claim, ok := v.Claim(s.Job)
-		switch {
-		case !ok || claim.Attempt != s.Number:
-			order = s.order(v, "its claim is gone")
-			s.log.add(errors.New("its claim is gone: ending the job"))
-		case claim.State == pool.Vacating:
-			order = s.order(v, "")
-		}
-		return nil
-	})
-	s.complain(err)
-	return order
+func (s *supervisor) look(followed *spool.Watch) *leave {
+	if s.lock.gone() {
+		s.log.add(fmt.Errorf("%w: ending the job", errLockGone))
+		return s.order(errLockGone.Error())
+	}
+	claim, ok, err := followed.Claim()
+	switch {
+	case err != nil:
+		s.log.add(err)
+	case !ok || claim.Attempt != s.Number:
+		s.log.add(errors.New("its claim is gone: ending the job"))
+		return s.order("its claim is gone")
+	case claim.State == pool.Vacating:
+		return s.order("")
+	}
+	return nil
 }
 
-// told returns the order that follows from a signal to the supervisor.
-func (s *supervisor) told(sig os.Signal) *leave {
-	why := "its supervisor was sent " + signalName(sig)
+// order words an order as the job's ad asks for, if that can be read.
+func (s *supervisor) order(why string) *leave {
 	order := &leave{why, syscall.SIGTERM, s.vacate}
 	s.complain(s.spool.View(func(v *spool.View) error {
-		order = s.order(v, why)
+		ad, ok := v.Job(s.Job)
+		if !ok {
+			return nil
+		}
+		status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+		removed := pool.Status(status) == pool.Removed
+		order.sig, order.after = launch.KillSignal(ad, removed), launch.VacateTime(ad, s.vacate)
 		return nil
 	}))
 	return order
-}
-
-// order words an order as the job's ad asks for.
-func (s *supervisor) order(v *spool.View, why string) *leave {
-	ad, ok := v.Job(s.Job)
-	if !ok {
-		return &leave{why, syscall.SIGTERM, s.vacate}
-	}
-	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	removed := pool.Status(status) == pool.Removed
-	return &leave{why, launch.KillSignal(ad, removed), launch.VacateTime(ad, s.vacate)}
 }

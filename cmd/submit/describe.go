@@ -45,11 +45,16 @@ func input(c *cmdline.Call) (text []byte, name string, err error) {
 	case len(c.Args) == 0 && isTerminal(c.Stdin):
 		return nil, "", cmdline.Usagef("which submit description? name a file, or - for standard input")
 	case len(c.Args) == 0 || c.Args[0] == "-":
+		name = "standard input"
 		text, err = io.ReadAll(c.Stdin)
-		return text, "standard input", err
+	default:
+		name = c.Args[0]
+		text, err = os.ReadFile(name)
 	}
-	text, err = os.ReadFile(c.Args[0])
-	return text, c.Args[0], err
+	if err != nil {
+		return nil, name, fmt.Errorf("%s: %w", name, cmdline.Cause(err))
+	}
+	return text, name, nil
 }
 
 func isTerminal(r io.Reader) bool {
@@ -66,7 +71,7 @@ func isTerminal(r io.Reader) bool {
 func options(c *cmdline.Call) (submitfile.Options, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return submitfile.Options{}, err
+		return submitfile.Options{}, fmt.Errorf("the current directory: %w", err)
 	}
 	owner := c.Value("owner")
 	if !c.Has("owner") {
@@ -95,7 +100,7 @@ func options(c *cmdline.Call) (submitfile.Options, error) {
 func loginName() (string, error) {
 	u, err := user.Current()
 	if err != nil {
-		return "", fmt.Errorf("who are you? %w", err)
+		return "", fmt.Errorf("your login name: %w", err)
 	}
 	return u.Username, nil
 }
@@ -131,16 +136,13 @@ func mayActForOthers(c *cmdline.Call, s *spool.Spool) error {
 // exists says in a few words what is wrong with a path.
 func exists(path string, dir bool) error {
 	st, err := os.Stat(path)
-	var pe *fs.PathError
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && dir:
 		return errors.New("no such folder")
 	case errors.Is(err, fs.ErrNotExist):
 		return errors.New("no such file")
-	case errors.As(err, &pe):
-		return pe.Err
 	case err != nil:
-		return err
+		return cmdline.Cause(err)
 	case dir && !st.IsDir():
 		return errors.New("not a folder")
 	case !dir && st.IsDir():

@@ -4,6 +4,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
@@ -70,14 +71,23 @@ func logSubmitted(c *cmdline.Call, k cluster) {
 	}
 }
 
+// placeNames are the attributes that say where a job's files are.
+var placeNames = []string{pool.AttrCmd, pool.AttrIwd, pool.AttrIn, pool.AttrOut, pool.AttrErr, pool.AttrUserLog}
+
 // warnOfPlaces looks for what will keep the jobs from running: files and
 // folders that are not there, an executable that is none. They may be made
 // in time, so that is no error. Each place is told of once.
 func warnOfPlaces(c *cmdline.Call, k cluster) {
 	seen := map[string]bool{}
+	plain := false // a run without places of its own has been looked at
 	for _, r := range k.runs {
+		own := slices.ContainsFunc(placeNames, r.Ad.Has)
+		if !own && plain {
+			continue
+		}
+		plain = plain || !own
 		ad := k.adOf(r)
-		if cmd := textOf(ad, pool.AttrCmd); !seen[cmd] {
+		if cmd := placeOf(ad, pool.AttrCmd); !seen[cmd] {
 			seen[cmd] = true
 			if st, err := os.Stat(cmd); err == nil && st.Mode()&0o111 == 0 {
 				c.Warn("executable: %s: may not be executed: chmod +x it", cmd)
@@ -90,12 +100,9 @@ func warnOfPlaces(c *cmdline.Call, k cluster) {
 			{"input", pool.AttrIn, false}, {"output", pool.AttrOut, true},
 			{"error", pool.AttrErr, true}, {"log", pool.AttrUserLog, true},
 		} {
-			path := textOf(ad, f.attr)
+			path := placeOf(ad, f.attr)
 			if path == "" {
 				continue
-			}
-			if !filepath.IsAbs(path) {
-				path = filepath.Join(textOf(ad, pool.AttrIwd), path)
 			}
 			if f.folder {
 				path = filepath.Dir(path)
@@ -109,6 +116,16 @@ func warnOfPlaces(c *cmdline.Call, k cluster) {
 			}
 		}
 	}
+}
+
+// placeOf returns the path that an attribute names; a relative one is taken
+// from the working directory.
+func placeOf(ad *classad.Ad, name string) string {
+	path := textOf(ad, name)
+	if path == "" || filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(textOf(ad, pool.AttrIwd), path)
 }
 
 func textOf(ad *classad.Ad, name string) string {

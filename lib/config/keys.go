@@ -156,7 +156,7 @@ var Keys = []Key{
 		Help: "How long at most a job that is told to vacate may take to end by itself.",
 		set:  func(c *Config, v any) { c.MachineMaxVacateTime = seconds(v) }},
 	{Name: "KILLING_TIMEOUT", Kind: Seconds, Default: 30.0, Unit: "s", Least: 0, Most: maxSeconds,
-		Help: "How long a job may take to go after it was killed hard.",
+		Help: "How long what is left of a job may take to go after SIGKILL.",
 		set:  func(c *Config, v any) { c.KillingTimeout = seconds(v) }},
 	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Integer, Default: int64(1), Unit: "cores", Least: 1, Most: maxInteger,
 		Help: "The RequestCpus of a job that asks for none.",

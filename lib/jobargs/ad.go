@@ -2,7 +2,6 @@ package jobargs
 
 import (
 	"fmt"
-	"strings"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -10,8 +9,8 @@ import (
 
 // FromAd returns the arguments of a job, without its executable: those of
 // Arguments (V2), else of Args (V1), else none. Errors name the attribute
-// that is no string, is not well formed, or has a NUL byte, which no process
-// can be given.
+// that is no string or not well formed. Strings of ads have no NUL byte, and so
+// neither have arguments.
 func FromAd(ad *classad.Ad) ([]string, error) {
 	v1 := func(text string) ([]string, error) { return ParseV1(text), nil }
 	return fromAd(ad, pool.AttrArguments, ParseV2, pool.AttrArgs, v1)
@@ -36,9 +35,6 @@ func fromAd(ad *classad.Ad, v2 string, parse2 parser, v1 string, parse1 parser) 
 	text, ok := ad.EvalString(&classad.Context{}, name)
 	if !ok {
 		return nil, fmt.Errorf("%s: want a string", name)
-	}
-	if strings.IndexByte(text, 0) >= 0 {
-		return nil, fmt.Errorf("%s: has a NUL byte", name)
 	}
 	words, err := parse(text)
 	if err != nil {

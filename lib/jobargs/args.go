@@ -2,7 +2,6 @@ package jobargs
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 )
 
@@ -12,17 +11,6 @@ const blanks = " \t\r\n"
 // ParseV1 returns the arguments of a text in the old syntax: its words.
 func ParseV1(text string) []string {
 	return strings.FieldsFunc(text, isBlank)
-}
-
-// FormatV1 is the inverse of ParseV1. It is an error when an argument is
-// empty or contains a blank, which the old syntax cannot say.
-func FormatV1(args []string) (string, error) {
-	for _, a := range args {
-		if a == "" || strings.ContainsAny(a, blanks) {
-			return "", fmt.Errorf("argument %q: the old syntax cannot say empty arguments and blanks", a)
-		}
-	}
-	return strings.Join(args, " "), nil
 }
 
 // ParseV2 returns the words of a text in the new syntax. It is an error when

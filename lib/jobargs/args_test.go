@@ -61,14 +61,6 @@ func TestV1(t *testing.T) {
 	if got, want := ParseV1(" a 'b c'\t\"d\" "), []string{"a", "'b", "c'", `"d"`}; !slices.Equal(got, want) {
 		t.Errorf("ParseV1 = %q, want %q", got, want)
 	}
-	if got, err := FormatV1([]string{"a", "'b"}); err != nil || got != "a 'b" {
-		t.Errorf("FormatV1 = %q, %v, want %q", got, err, "a 'b")
-	}
-	for _, bad := range []string{"", "a b", "a\n"} {
-		if got, err := FormatV1([]string{bad}); err == nil {
-			t.Errorf("FormatV1(%q) = %q, want an error", bad, got)
-		}
-	}
 }
 
 // FuzzV2 checks that whatever parses is said again by FormatV2.

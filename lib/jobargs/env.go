@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// envSeparator parts the assignments of the old syntax.
-const envSeparator = ";"
-
 // ParseEnvV1 returns the assignments, each NAME=value, of an environment in
 // the old syntax. Blanks before a name do not count, all others do, as in
 // HTCondor. Of several assignments to one name the last holds, in the place
@@ -20,17 +17,6 @@ func ParseEnvV1(text string) ([]string, error) {
 		}
 	}
 	return checkEnv(env)
-}
-
-// FormatEnvV1 is the inverse of ParseEnvV1. It is an error when an
-// assignment cannot be said in the old syntax.
-func FormatEnvV1(env []string) (string, error) {
-	for _, a := range env {
-		if strings.ContainsAny(a, envSeparator+"\n") || a != strings.TrimLeft(a, blanks) {
-			return "", fmt.Errorf("assignment %q: the old syntax cannot say semicolons, line ends and blanks before a name", a)
-		}
-	}
-	return strings.Join(env, envSeparator), nil
 }
 
 // ParseEnvV2 returns the assignments, each NAME=value, of an environment in

@@ -10,16 +10,18 @@
 //
 // Its working directory is the ad's Iwd. Standard input is In (/dev/null
 // without one); Out and Err are made or truncated, relative to Iwd, and are one
-// open file when they name the same. The environment is clean: PATH, HOME, USER
+// open file when they name the same. They may not be the file that is read or
+// executed. No signal is blocked. The environment is clean: PATH, HOME, USER
 // and LOGNAME, over these what the ad's Environment says, and over that
 //
 //	_CONDOR_SLOT      the slot's name, without the machine
 //	_CONDOR_JOB_IWD   the working directory
 //	FAIRSPOOL_JOB     the job's id, for example 12.0
 //
-// It inherits the umask of whoever calls Start. It leads a session and a
-// process group of its own; signals go to the whole group, and what is left of
-// the group when the job's own process has ended is killed.
+// It inherits the umask, and which signals are ignored, from whoever calls
+// Start. It leads a session and a process group of its own; signals go to the
+// whole group, and what is left of the group when the job's own process has
+// ended is killed.
 //
 // # Why no two attempts overlap
 //

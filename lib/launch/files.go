@@ -12,31 +12,32 @@ import (
 // standard is a job's three open files.
 type standard struct{ in, out, err *os.File }
 
-// check finds what a failed exec would not tell apart.
-func (j Job) check() error {
+// check finds what a failed exec would not tell apart. It returns what it
+// found out about the executable.
+func (j Job) check() (cmd os.FileInfo, err error) {
 	dir, err := os.Stat(j.Dir)
 	if err != nil {
-		return startError("working directory "+j.Dir, err)
+		return nil, startError("working directory "+j.Dir, err)
 	}
 	if !dir.IsDir() {
-		return startError("working directory "+j.Dir, unix.ENOTDIR)
+		return nil, startError("working directory "+j.Dir, unix.ENOTDIR)
 	}
-	cmd, err := os.Stat(j.Cmd)
-	if err != nil {
-		return startError("executable "+j.Cmd, err)
+	if cmd, err = os.Stat(j.Cmd); err != nil {
+		return nil, startError("executable "+j.Cmd, err)
 	}
 	if cmd.IsDir() {
-		return startError("executable "+j.Cmd, unix.EISDIR)
+		return nil, startError("executable "+j.Cmd, unix.EISDIR)
 	}
 	if cmd.Mode().Perm()&0o111 == 0 {
-		return startError("executable "+j.Cmd, errors.New("nobody may execute it"))
+		return nil, startError("executable "+j.Cmd, errors.New("nobody may execute it"))
 	}
-	return nil
+	return cmd, nil
 }
 
 // open opens the job's standard files. Out and Err share one open file, and
-// so one position, when they are the same.
-func (j Job) open() (files standard, err error) {
+// so one position, when they are the same, by whatever names. Neither may be
+// what the job reads: it would be lost.
+func (j Job) open(cmd os.FileInfo) (files standard, err error) {
 	defer func() {
 		if err != nil {
 			files.close()
@@ -45,16 +46,45 @@ func (j Job) open() (files standard, err error) {
 	if files.in, err = openAs("input", j.In, os.O_RDONLY); err != nil {
 		return files, err
 	}
-	const write = os.O_WRONLY | os.O_CREATE | os.O_TRUNC
-	if files.out, err = openAs("output", j.Out, write); err != nil {
+	if files.out, err = openAs("output", j.Out, os.O_WRONLY|os.O_CREATE); err != nil {
 		return files, err
 	}
-	if j.Err == j.Out {
-		files.err = files.out
-		return files, nil
+	if files.err, err = openAs("error", j.Err, os.O_WRONLY|os.O_CREATE); err != nil {
+		return files, err
 	}
-	files.err, err = openAs("error", j.Err, write)
-	return files, err
+	if same(files.out, files.err) {
+		files.err.Close()
+		files.err = files.out
+	}
+	if err = files.empty(files.out, cmd); err != nil {
+		return files, startError("output "+j.Out, err)
+	}
+	if err = files.empty(files.err, cmd); err != nil {
+		return files, startError("error "+j.Err, err)
+	}
+	return files, nil
+}
+
+func same(a, b *os.File) bool {
+	one, err1 := a.Stat()
+	other, err2 := b.Stat()
+	return err1 == nil && err2 == nil && os.SameFile(one, other)
+}
+
+// empty takes away what an output file holds, unless the job needs it.
+func (s standard) empty(f *os.File, cmd os.FileInfo) error {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return err
+	case !info.Mode().IsRegular():
+		return nil
+	case same(f, s.in):
+		return errors.New("is the input as well")
+	case os.SameFile(info, cmd):
+		return errors.New("is the executable")
+	}
+	return f.Truncate(0)
 }
 
 // openAs opens one file without ever waiting, as opening a named pipe would,

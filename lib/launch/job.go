@@ -125,9 +125,6 @@ func text(ad *classad.Ad, name, otherwise string) (string, error) {
 	if !ok {
 		return "", fmt.Errorf("%s: want a string", name)
 	}
-	if strings.IndexByte(s, 0) >= 0 {
-		return "", fmt.Errorf("%s: has a NUL byte", name)
-	}
 	if s == "" {
 		return otherwise, nil
 	}

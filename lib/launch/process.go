@@ -43,10 +43,11 @@ type Ended struct {
 // Every failure is a *StartError; then nothing runs, though output files may
 // have been made.
 func Start(job Job, held *os.File) (*Process, error) {
-	if err := job.check(); err != nil {
+	cmd, err := job.check()
+	if err != nil {
 		return nil, err
 	}
-	files, err := job.open()
+	files, err := job.open(cmd)
 	if err != nil {
 		return nil, err
 	}
@@ -89,6 +90,9 @@ func execError(path string, err error) *StartError {
 func (p *Process) live(started chan<- error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
+	// The job inherits the thread's mask, and that may be our caller's. It
+	// would never see a signal that is blocked there.
+	unix.PthreadSigmask(unix.SIG_SETMASK, &unix.Sigset_t{}, nil)
 	begun := time.Now()
 	if err := p.cmd.Start(); err != nil {
 		started <- err

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -166,6 +167,67 @@ func TestOutAndErrTogether(t *testing.T) {
 	}
 }
 
+func TestOutAndErrTogetherByTwoNames(t *testing.T) {
+	dir := t.TempDir()
+	job := shellIn(dir, `echo one; echo two >&2; echo three`)
+	if err := os.Symlink(job.Out, job.Err); err != nil {
+		t.Fatal(err)
+	}
+	start(t, job, nil).Wait()
+	if got, want := contents(t, job.Out), "one\ntwo\nthree\n"; got != want {
+		t.Errorf("output and error in one file = %q, want %q", got, want)
+	}
+}
+
+func TestDirectoryWithBlanks(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "two  words 'and' quotes")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "the job"), []byte("#!/bin/sh\npwd; echo \"$0\"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	ad := jobAd(t, "Cmd", `"the job"`, "Out", `"the output"`)
+	ad.SetString("Iwd", dir)
+	job, err := FromAd(ad, "slot1@node", alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	start(t, job, nil).Wait()
+	if got, want := contents(t, dir+"/the output"), dir+"\n"+dir+"/the job\n"; got != want {
+		t.Errorf("output = %q, want %q", got, want)
+	}
+}
+
+// signalMask is a script that prints one of the shell's own masks. A command
+// would not do: the shell blocks all signals while it starts one.
+func signalMask(name string) string {
+	return `while read n mask; do case $n in ` + name + `:) echo ` + name + ` $mask; esac; done </proc/$$/status`
+}
+
+// What blocks signals in the supervisor's caller must not reach the job.
+func TestNoSignalIsBlocked(t *testing.T) {
+	dir := t.TempDir()
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), supervise+"="+dir, "LAUNCH_TEST_SCRIPT="+signalMask("SigBlk"))
+	blocked := unix.Sigset_t{}
+	blocked.Val[0] = 1<<(unix.SIGTERM-1) | 1<<(unix.SIGUSR1-1)
+	var before unix.Sigset_t
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &blocked, &before); err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.CombinedOutput()
+	unix.PthreadSigmask(unix.SIG_SETMASK, &before, nil)
+	if err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if got, want := contents(t, dir+"/out"), "SigBlk 0000000000000000\n"; got != want {
+		t.Errorf("the job's signals: %q, want %q", got, want)
+	}
+}
+
 func TestDiesBySignal(t *testing.T) {
 	got := start(t, shellIn(t.TempDir(), `kill -KILL $$`), nil).Wait()
 	if got.Signal != int(syscall.SIGKILL) || got.Code != 0 {
@@ -281,7 +343,13 @@ func TestStartRefuses(t *testing.T) {
 		}
 		return path
 	}
-	plain := file("plain", "x", 0o644)
+	plain, script := file("plain", "x", 0o644), file("script", "#!/bin/sh\n", 0o755)
+	link := func(to string) string {
+		if err := os.Symlink(to, filepath.Join(dir, "link")); err != nil {
+			t.Fatal(err)
+		}
+		return filepath.Join(dir, "link")
+	}
 	for _, c := range []struct {
 		name   string
 		change func(*Job)
@@ -299,6 +367,12 @@ func TestStartRefuses(t *testing.T) {
 		{"input is a directory", func(j *Job) { j.In = dir }, "input " + dir + ": is a directory"},
 		{"no directory for output", func(j *Job) { j.Out = dir + "/no/out" }, "output " + dir + "/no/out: no such file or directory"},
 		{"error is a directory", func(j *Job) { j.Err = dir }, "error " + dir + ": is a directory"},
+		{"output is the input", func(j *Job) { j.In, j.Out = plain, plain }, "output " + plain + ": is the input as well"},
+		{"error is the input by another name", func(j *Job) { j.In, j.Err = plain, link(plain) }, "error " + dir + "/link: is the input as well"},
+		{"output is the executable", func(j *Job) { j.Cmd = script; j.Out = script }, "output " + script + ": is the executable"},
+		{"a very long argument", func(j *Job) { j.Args = []string{strings.Repeat("x", 1<<20)} }, "executable /bin/sh: argument list too long"},
+		{"a very long path", func(j *Job) { j.Cmd = "/" + strings.Repeat("x", 5000) }, "executable /" + strings.Repeat("x", 5000) + ": file name too long"},
+		{"a NUL byte", func(j *Job) { j.Args = []string{"a\x00b"} }, "executable /bin/sh: invalid argument"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			job := shellIn(dir, "exit 0")
@@ -311,6 +385,9 @@ func TestStartRefuses(t *testing.T) {
 			var refused *StartError
 			if !errors.As(err, &refused) || refused.Reason != c.want || refused.Passing {
 				t.Errorf("Start = %#v, want %s", err, c.want)
+			}
+			if got := contents(t, plain) + contents(t, script); got != "x#!/bin/sh\n" {
+				t.Errorf("what the job was to read is now %q, want it as it was", got)
 			}
 		})
 	}

@@ -134,6 +134,14 @@ func TestAttributes(t *testing.T) {
 		{"+Requirements = false\nrequest_memory = 9", "Requirements", "false"},
 		{"preferences = Memory", "Rank", "Memory"}, {"rank = Mips\npreferences = Memory", "Rank", "Mips"},
 
+		// file transfer that is none
+		{"should_transfer_files = if_needed", "ShouldTransferFiles", `"IF_NEEDED"`}, {"should_transfer_files = Yes", "ShouldTransferFiles", `"YES"`},
+		{"WhenToTransferOutput = on_exit", "WhenToTransferOutput", `"ON_EXIT"`}, {"when_to_transfer_output = ON_SUCCESS", "WhenToTransferOutput", `"ON_SUCCESS"`},
+		{"transfer_executable = false\ncmd = x", "Cmd", `"/bin/sleep"`}, {"transfer_executable = no", "TransferExecutable", "false"},
+		{"executable = x\ntransfer_executable = false", "Cmd", `"x"`}, {"executable = x\ntransfer_executable = True", "Cmd", `"/home/alice/x"`},
+		{"stream_output = true\nstream_error = false", "StreamOut", "true"}, {"stream_input = true", "StreamIn", "true"},
+		{"transfer_output = false", "TransferOut", "false"}, {"", "TransferExecutable", "-"}, {"copy_to_spool = False", "Cmd", `"/bin/sleep"`},
+
 		// who is charged
 		{"accounting_group = physics", "AccountingGroup", `"physics.alice"`}, {"accounting_group = physics", "AcctGroup", `"physics"`},
 		{"accounting_group = physics\naccounting_group_user = newton", "AccountingGroup", `"physics.newton"`},
@@ -146,7 +154,7 @@ func TestAttributes(t *testing.T) {
 		{"kill_sig = 3", "KillSig", `"SIGQUIT"`}, {"remove_kill_sig = sigint", "RemoveKillSig", `"SIGINT"`},
 		{"kill_sig_timeout = 20", "KillSigTimeout", "20"}, {"job_max_vacate_time = 5*60", "JobMaxVacateTime", "5 * 60"},
 		{`batch_name = "my run"`, "JobBatchName", `"my run"`}, {"description = two words", "JobDescription", `"two words"`},
-		{"notification = Never", "JobNotification", "0"}, {"should_transfer_files = if_needed", "ShouldTransferFiles", `"IF_NEEDED"`},
+		{"notification = Never", "JobNotification", "0"},
 		{"universe = Vanilla", "JobUniverse", "5"}, {"universe = 5", "JobUniverse", "5"},
 		{"+Foo = 1 + 2", "Foo", "1 + 2"}, {"my.Foo = \"x\"", "Foo", `"x"`}, {"+Foo =", "Foo", "undefined"},
 		{"+Rank = 7\nrank = 8", "Rank", "7"}, {"+JobPrio = 7\nprio = $(Process)", "JobPrio", "7"},
@@ -255,6 +263,12 @@ func TestExists(t *testing.T) {
 	}
 	if _, _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
 		t.Errorf("Expand with a missing executable = %v", err)
+	}
+	if _, err := read("executable = x2\ntransfer_executable = false\ninitialdir = /d\nqueue"); err != nil {
+		t.Errorf("Parse with an executable in the working directory = %v", err)
+	}
+	if want := "/d/x2 false"; asked[len(asked)-1] != want {
+		t.Errorf("Exists was asked %q last, want %q", asked[len(asked)-1], want)
 	}
 	asked = nil
 	if d, err = read("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {

@@ -34,8 +34,8 @@ type part func(*job) error
 
 var parts = []part{
 	(*job).fixed, (*job).execution, (*job).arguments, (*job).environment, (*job).files,
-	(*job).matching, (*job).priority, (*job).accounting, (*job).ending, (*job).labels,
-	(*job).customAttributes,
+	(*job).transfer, (*job).matching, (*job).priority, (*job).accounting, (*job).ending,
+	(*job).labels, (*job).customAttributes,
 }
 
 func (j *job) set(s setting) {
@@ -169,12 +169,25 @@ func (j *job) execution() error {
 	if !ok {
 		return j.errorf(j.at, "executable: not given")
 	}
-	g.text = absolute(j.options.Dir, g.text)
-	if err := j.exists(g, false); err != nil {
+	cmd, err := j.program(g.text)
+	if err != nil {
 		return err
 	}
-	j.setString(pool.AttrCmd, g.text, g.line)
-	return nil
+	j.setString(pool.AttrCmd, cmd, g.line)
+	// A relative name is the starter's to join with Iwd.
+	g.text = absolute(dir.text, cmd)
+	return j.exists(g, false)
+}
+
+// program returns the executable's path as the ad has it: a relative one is
+// taken from where submit runs. One that is not to be transferred stays as it
+// is, and so is found in the working directory.
+func (j *job) program(name string) (string, error) {
+	transfer, err := j.boolean("transfer_executable", true)
+	if err != nil || !transfer {
+		return name, err
+	}
+	return absolute(j.options.Dir, name), nil
 }
 
 // folder returns the absolute path of the job's working directory.
@@ -255,8 +268,8 @@ func (j *job) priority() error {
 	return nil
 }
 
-// labels sets what is there for people, and the commands whose only value
-// that is served is to do nothing.
+// labels sets what is there for people. Of notification only the value that
+// sends no mail is served.
 func (j *job) labels() error {
 	if err := j.text("batch_name", "JobBatchName"); err != nil {
 		return err
@@ -272,14 +285,5 @@ func (j *job) labels() error {
 		return j.refuse(g, "%s: sending mail is %s", shorten(g.text), later)
 	}
 	j.setExpr("JobNotification", "0", g.line)
-	g, ok, err = j.command("should_transfer_files")
-	if !ok || err != nil {
-		return err
-	}
-	how := strings.ToUpper(g.text)
-	if how != "NO" && how != "IF_NEEDED" {
-		return j.refuse(g, "%s: file transfer is %s", shorten(g.text), later)
-	}
-	j.setString("ShouldTransferFiles", how, g.line)
 	return nil
 }

@@ -6,12 +6,11 @@ import "strings"
 // refuses, by subject. They are refused wherever they stand, for a
 // description that gives one expects something that would not happen.
 var laterCommands = map[string]string{
-	"file transfer": `transfer_executable transfer_input transfer_input_files transfer_output transfer_output_files
-		transfer_output_remaps transfer_error transfer_checkpoint_files transfer_plugins when_to_transfer_output
+	"file transfer": `transfer_input_files transfer_output_files transfer_output_remaps transfer_checkpoint_files transfer_plugins
 		output_destination output_directory encrypt_input_files encrypt_output_files dont_encrypt_input_files
 		dont_encrypt_output_files encrypt_execute_directory max_transfer_input_mb max_transfer_output_mb
-		preserve_relative_paths public_input_files stream_input stream_output stream_error
-		copy_to_spool checkpoint_exit_code transfer_container erase_output_and_error_on_restart
+		preserve_relative_paths public_input_files checkpoint_exit_code transfer_container
+		erase_output_and_error_on_restart
 		manifest manifest_dir allow_transfer_input_symlinks`,
 	"running in containers": `docker_image docker_network_type docker_pull_policy docker_override_entrypoint docker_send_credentials
 		container_image container_image_source container_service_names container_target_dir mount_under_scratch

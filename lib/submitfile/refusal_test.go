@@ -42,12 +42,16 @@ func TestErrors(t *testing.T) {
 		{sleep + "Queue x MATCHING files *.txt", "a.sub:2: queue matching: not part of this version"},
 		{sleep + "queue [1:2]", "a.sub:2: queue with a slice: not part of this version"},
 		{"Transfer_Input_Files = a\nqueue", "a.sub:1: Transfer_Input_Files: file transfer is not part of this version"},
-		{"WhenToTransferOutput = ON_EXIT\nqueue", "a.sub:1: WhenToTransferOutput: file transfer is not part of this version"},
+		{"TransferOutputRemaps = a=b\nqueue", "a.sub:1: TransferOutputRemaps: file transfer is not part of this version"},
+		{sleep + "when_to_transfer_output = never\nqueue", `a.sub:2: when_to_transfer_output: "never": want one of ON_EXIT, ON_EXIT_OR_EVICT, ON_SUCCESS`},
+		{sleep + "stream_error = maybe\nqueue", `a.sub:2: stream_error: "maybe": want true or false`},
+		{sleep + "copy_to_spool = true\nqueue", "a.sub:2: copy_to_spool: true: copying the executable is not part of this version"},
+		{"notify_user = alice\nqueue", "a.sub:1: notify_user: sending mail is not part of this version"},
 		{"hold = true\nqueue", "a.sub:1: hold: holding and releasing is not part of this version"},
 		{"docker_image = x\nqueue", "a.sub:1: docker_image: running in containers is not part of this version"},
 		{sleep + "universe = docker\nqueue", "a.sub:2: universe: docker: this universe is not part of this version"},
 		{sleep + "notification = always\nqueue", "a.sub:2: notification: always: sending mail is not part of this version"},
-		{sleep + "should_transfer_files = yes\nqueue", "a.sub:2: should_transfer_files: yes: file transfer is not part of this version"},
+		{sleep + "should_transfer_files = maybe\nqueue", `a.sub:2: should_transfer_files: "maybe": want one of YES, NO, IF_NEEDED`},
 		{sleep + "getenv = HOME, USER\nqueue", "a.sub:2: getenv: HOME, USER: a list of names is not part of this version"},
 
 		// values
@@ -145,6 +149,7 @@ func FuzzParse(f *testing.F) {
 		"queue", sleep + "queue 3", sleep + "args = $(Process)\nqueue 2\n", "A = $(A)$(A)\n",
 		sleep + "args = \"a 'b c' \"\"\"\nenvironment = A=1;B=2\nrequest_memory = 3 GB\nqueue",
 		sleep + "requirements = Memory > 5 && (x =?= undefined)\n+Foo = {1, 2}\nqueue 2\n",
+		sleep + "transfer_executable = no\nwhen_to_transfer_output = on_exit\nstream_output = $(Process)\nqueue",
 		sleep + "a=\\\n#\n b\\\nqueue $(a:1)\n", "$(:$( = $$( \n@x @=\n[ ", sleep + "request_x = 1\nnice_user=1\nqueue",
 	} {
 		f.Add(text)

@@ -26,13 +26,14 @@ func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer
 	err := run(c, args, stdin, out, stderr)
 	status := report(stderr, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {
-		status = report(stderr, c.Name, fmt.Errorf("standard output: %w", cause(e)))
+		status = report(stderr, c.Name, fmt.Errorf("standard output: %w: what it would have said is lost, all else is done", Cause(e)))
 	}
 	return status
 }
 
-// cause leaves the name of a stream's file out of its error.
-func cause(err error) error {
+// Cause leaves out of a file's error what was done with which file, for
+// messages that name the file themselves.
+func Cause(err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return at.Err

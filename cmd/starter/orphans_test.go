@@ -1,0 +1,139 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// daemon is a script that leaves the job's process group and lets go of the
+// claim's lock, and goes on when the daemon is there.
+const daemon = `setsid sh -c 'exec 3>&-; echo $$ >daemon; exec sleep 1000' &
+until [ -s daemon ]; do sleep 0.01; done; `
+
+// What a job leaves behind does not outlive its attempt, however it hides.
+func TestDaemonsEndWithTheJob(t *testing.T) {
+	p := newPool(t)
+	id := p.match(daemon + `exit 4`)
+	p.starter(0, started, "", "-wait")
+	if pid := p.pid("daemon"); alive(pid) {
+		t.Errorf("daemon %d is alive after the job, want it dead", pid)
+	}
+	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=4"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	if got := p.read("spool/starter.log"); got != "" {
+		t.Errorf("starter.log = %q, want nothing", got)
+	}
+}
+
+func TestDaemonsEndWithAnEviction(t *testing.T) {
+	p := newPool(t)
+	id := p.match(daemon + `while :; do sleep 0.01; done`)
+	c := p.running(id)
+	pid := p.pid("daemon")
+	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	p.noClaims()
+	if alive(pid) {
+		t.Errorf("daemon %d is alive when the job may be matched again, want it dead", pid)
+	}
+}
+
+// Orphans that end while the job runs do not stay as zombies.
+func TestOrphansAreReaped(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`sh -c 'sh -c "echo \$\$ >orphan; sleep 0.1" & exit' ; while [ ! -e go ]; do sleep 0.01; done`)
+	p.running(id)
+	pid := p.pid("orphan")
+	p.until("the orphan is reaped", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
+	p.write("go", "")
+	p.noClaims()
+	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=0"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+}
+
+// KILLING_TIMEOUT bounds how long a pass waits for what a dead supervisor's
+// job has left; the next pass finds it gone.
+func TestKillingTimeout(t *testing.T) {
+	p := newPool(t)
+	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nKILLING_TIMEOUT = 0\n")
+	id := p.match(`setsid sleep 1000 & echo $! >child; echo $$ >main; wait`)
+	c := p.running(id)
+	main, child := p.pid("main"), p.pid("child")
+	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.until("supervisor and job are dead", func() bool { return !alive(c.PID) && !alive(main) })
+	p.starter(1, "0 job(s) started.\n", "starter: job 1.0: its supervisor died, and 1 processes of the job are still there 0s after SIGKILL\n")
+	p.until("the child is dead", func() bool { return !alive(child) })
+	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	p.noClaims()
+}
+
+// A job has its standard files and the lock open and nothing else, and heeds
+// all signals, whatever starter was called with.
+func TestWhatJobsInherit(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`echo $$ >main
+for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do if [ -e /proc/$$/fd/$n ]; then echo $n; fi; done
+while read name mask; do case $name in SigIgn:) echo $name $mask; esac; done </proc/$$/status
+readlink /proc/$$/fd/3 >lock`)
+	c := p.command("-wait")
+	sh := exec.Command("/bin/sh", append([]string{"-c", `trap "" HUP INT QUIT TERM PIPE USR1 CHLD TSTP TTIN TTOU CONT ALRM; exec "$0" "$@"`}, c.Args...)...)
+	sh.Env = c.Env
+	for range 5 {
+		f, err := os.Create(filepath.Join(p.dir, "lock of the caller"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		sh.ExtraFiles = append(sh.ExtraFiles, f)
+	}
+	if out, err := sh.CombinedOutput(); err != nil || string(out) != started {
+		t.Fatalf("starter = %q, %v, want %q", out, err, started)
+	}
+	if got, want := p.read("out"), "0\n1\n2\n3\nSigIgn: 0000000000000000\n"; got != want {
+		t.Errorf("the job's open files and ignored signals = %q, want %q", got, want)
+	}
+	if got := strings.TrimSuffix(p.read("lock"), " (deleted)\n"); !strings.HasPrefix(got, p.spool.ClaimLock("1.0.1")) {
+		t.Errorf("the job's descriptor 3 = %q, want the lock of its claim", got)
+	}
+	if got, want := p.history(id, "ExitCode"), "ExitCode=0"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+}
+
+// A supervisor, too, keeps nothing of its caller's open.
+func TestCallersLockIsFree(t *testing.T) {
+	p := newPool(t)
+	p.match(`while [ ! -e go ]; do sleep 0.01; done`)
+	c := p.command()
+	f, err := os.Create(filepath.Join(p.dir, "cron.lock"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	c.ExtraFiles = []*os.File{f}
+	if out, err := c.CombinedOutput(); err != nil || string(out) != started {
+		t.Fatalf("starter = %q, %v, want %q", out, err, started)
+	}
+	f.Close()
+	again, err := os.Open(f.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if err := syscall.Flock(int(again.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Errorf("flock of the caller's lock while the job runs: %v, want it free", err)
+	}
+	p.write("go", "")
+	p.noClaims()
+}
