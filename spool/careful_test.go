@@ -267,3 +267,41 @@ func TestManyLeave(t *testing.T) {
 		t.Errorf("%d procs left within %v, %d are still there", n, d, s.jobs)
 	}
 }
+
+// TestLeaveRange holds that procs that leave together leave as they would one
+// by one.
+func TestLeaveRange(t *testing.T) {
+	base := fixture(t)
+	change := func(tx *Tx) {
+		tx.Op("remove")
+		tx.Set(pool.JobID{Cluster: 1, Proc: 4}, "Own", classad.Literal(classad.String("a\nb")))
+		tx.Set(pool.JobID{Cluster: 1, Proc: 4}, "Zebra", classad.Literal(classad.Int(4)))
+	}
+	together, singly := copyDir(t, base), copyDir(t, base)
+	if err := attempt(together, disk{}, func(tx *Tx) error {
+		change(tx)
+		tx.LeaveRange(1, 2, 8, noon)
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if err := attempt(singly, disk{}, func(tx *Tx) error {
+		change(tx)
+		for p := 2; p <= 8; p++ {
+			tx.Leave(pool.JobID{Cluster: 1, Proc: p}, noon)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := dump(t, together), dump(t, singly); got != want {
+		t.Errorf("together: %s\nwant %s", got, want)
+	}
+	if err := attempt(base, disk{}, func(tx *Tx) error {
+		tx.Op("remove")
+		tx.LeaveRange(1, 5, 50, noon)
+		return nil
+	}); err == nil {
+		t.Error("procs that are not there left")
+	}
+}

@@ -41,10 +41,11 @@
 //     stands there. Whole transactions behind it were written by somebody who
 //     died before saying so: they count. Bytes behind these that do not check
 //     are a torn tail and are cut off, with a warning.
-//  3. Run the caller's function. Nothing is written yet.
-//  4. Append the ads of jobs that leave to history/ and sync it; until step 5
-//     is done these bytes lie behind the end that the journal has on record,
-//     and the next writer overwrites them.
+//  3. Run the caller's function. Nothing is written but the ads of jobs that
+//     leave, to history/: until step 5 is done they lie behind the end that the
+//     journal has on record, count for nothing, and are cut off by whoever comes
+//     next.
+//  4. Sync the history, if jobs leave.
 //  5. Append the transaction to the journal and sync it. Now it is committed.
 //  6. Note the new end in lock. This need not reach the disk: step 2 finds
 //     out. Release the flock.

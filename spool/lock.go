@@ -168,8 +168,19 @@ func (s *Spool) holder(path string) string {
 	return path + ", " + line
 }
 
+// ErrNegotiating says that another negotiation cycle is going on.
+var ErrNegotiating = fmt.Errorf("another cycle is running: %w", ErrLocked)
+
 // Negotiating runs fn while no other negotiation cycle runs on this spool,
-// and fails with ErrLocked when one is still going on.
+// and fails with ErrNegotiating, which is an ErrLocked, when one is going on.
 func (s *Spool) Negotiating(fn func() error) error {
-	return s.locked("negotiate.lock", 0, func(file) error { return fn() })
+	began := false
+	err := s.locked("negotiate.lock", 0, func(file) error {
+		began = true
+		return fn()
+	})
+	if !began && errors.Is(err, ErrLocked) {
+		return fmt.Errorf("%w: %s", ErrNegotiating, s.holder(filepath.Join(s.dir, "negotiate.lock")))
+	}
+	return err
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -23,9 +22,8 @@ type Tx struct {
 	op      string
 	args    []string
 	body    []byte
-	leaving map[string][]byte // month -> ads for the history
-	months  []string          // keys of leaving, in order of first use
-	charged map[string]bool   // submitters whose records changed: written once, at the end
+	months  []*month        // of the history that jobs leave to, in order of first use
+	charged map[string]bool // submitters whose records changed: written once, at the end
 
 	expressions *classad.Interner // of what was written
 	err         error
@@ -132,25 +130,6 @@ func (tx *Tx) SetRange(cluster, first, last int, name string, e *classad.Expr) {
 		kind = 'D'
 	}
 	tx.put(record{Kind: kind, Cluster: cluster, First: first, Last: last, Name: name, Expr: e})
-}
-
-// Leave takes a job out of the queue at the time t and writes its ad, as it is
-// now, to the history of t's month.
-func (tx *Tx) Leave(id pool.JobID, t time.Time) {
-	ad, ok := tx.Job(id)
-	if !ok {
-		tx.fail(fmt.Errorf("job %v: not in the queue", id))
-		return
-	}
-	month := t.UTC().Format("2006-01")
-	if tx.leaving == nil {
-		tx.leaving = map[string][]byte{}
-	}
-	if tx.leaving[month] == nil {
-		tx.months = append(tx.months, month)
-	}
-	tx.leaving[month] = appendHistory(tx.leaving[month], ad)
-	tx.put(record{Kind: 'L', Cluster: id.Cluster, First: id.Proc, Last: id.Proc})
 }
 
 // PutClaim adds a claim or changes it as a whole.

@@ -39,11 +39,15 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 			return err
 		}
 		tx := s.begin(end)
-		if err := tx.run(fn); err != nil {
-			s.forget() // the state may have seen changes that are void now
-			return err
+		err = tx.run(fn)
+		if err == nil {
+			err = s.commit(tx, lock, journal, end)
 		}
-		return s.commit(tx, lock, journal, end)
+		tx.end(err == nil)
+		if err != nil {
+			s.forget() // the state may have seen changes that are void now
+		}
+		return err
 	})
 }
 
@@ -191,15 +195,11 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 	if y := h.Policy.UTC().Year(); y < 0 || y > 9999 {
 		return fmt.Errorf("the time %v lies outside the years 0 to 9999", h.Policy)
 	}
-	cut, err := s.leave(tx)
-	if err != nil {
-		s.forget()
-		return fmt.Errorf("history: %w", err)
+	if err := s.keepHistory(tx); err != nil {
+		return err
 	}
 	text, crc := appendFrame(nil, h, tx.body, tx.next)
 	if err := write(journal, text, end.End); err != nil {
-		s.forget()
-		cut()
 		return fmt.Errorf("journal: %w", err)
 	}
 	end = ack{end.Generation, end.End + int64(len(text)), tx.seq, tx.next, crc}
@@ -210,25 +210,26 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 	return s.acknowledge(lock, end)
 }
 
-// leave writes the ads of the jobs that leave to the history, and returns what
-// cuts them off again when they do not leave after all.
-func (s *Spool) leave(tx *Tx) (cut func(), err error) {
-	recorded := map[string]int64{}
-	cut = func() {
-		for month, end := range recorded {
-			s.cutHistory(month, end)
+// keepHistory makes the ads of the jobs that leave durable.
+func (s *Spool) keepHistory(tx *Tx) error {
+	for _, m := range tx.months {
+		if err := m.keep(s); err != nil {
+			return err
 		}
+		tx.put(record{Kind: 'H', Name: m.name, End: m.end})
 	}
-	for _, month := range tx.months {
-		recorded[month] = tx.state().history[month]
-		end, err := s.writeHistory(month, recorded[month], tx.leaving[month])
-		if err != nil {
-			cut()
-			return nil, err
+	return nil
+}
+
+// end closes what the transaction opened, and takes back the ads of jobs that
+// did not leave after all.
+func (tx *Tx) end(committed bool) {
+	for _, m := range tx.months {
+		if !committed {
+			m.drop()
 		}
-		tx.put(record{Kind: 'H', Name: month, End: end})
+		m.file.Close()
 	}
-	return cut, nil
 }
 
 // write appends text at offset and syncs; a failure cuts the file back.

@@ -2,6 +2,8 @@
 package main
 
 import (
+	"errors"
+
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/negotiator"
@@ -54,7 +56,7 @@ func run(c *cmdline.Call) error {
 		}
 		return tell(c, s, plan)
 	}
-	return s.Negotiating(func() error {
+	err = s.Negotiating(func() error {
 		plan, seen, err := decide(c, s, cfg)
 		if err != nil {
 			return err
@@ -67,6 +69,10 @@ func run(c *cmdline.Call) error {
 		}
 		return tell(c, s, plan)
 	})
+	if c.Has("q") && errors.Is(err, spool.ErrNegotiating) {
+		return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
+	}
+	return err
 }
 
 // decide computes the cycle's plan on a snapshot of the spool.

@@ -86,21 +86,42 @@ func remove(c *cmdline.Call, tx *spool.Tx, spans []selection.Span, log *joblog.E
 	p := operation.Params(c.Config)
 	var done []line
 	for _, s := range spans {
-		for proc := s.First; proc <= s.Last; proc++ {
-			id := pool.JobID{Cluster: s.Cluster, Proc: proc}
+		for first := s.First; first <= s.Last; {
+			last := unclaimed(tx, s.Cluster, first, s.Last)
+			id := pool.JobID{Cluster: s.Cluster, Proc: first}
 			ad, _ := tx.Job(id) // while it is there
-			out, err := operation.Remove(tx, id, why, c.Now, p)
+			var out operation.Outcome
+			var err error
+			if last < first {
+				last = first
+				out, err = operation.Remove(tx, id, why, c.Now, p)
+			} else {
+				out, err = operation.RemoveUnclaimed(tx, s.Cluster, first, last, why, c.Now)
+			}
 			if err != nil {
 				return nil, err
 			}
 			// Of a job that runs, its supervisor tells the end.
-			if out == operation.RemovedNow {
-				log.Add(id, ad, userlog.Aborted{Reason: why})
+			if out == operation.RemovedNow && joblog.Path(ad) != "" {
+				for ; id.Proc <= last; id.Proc++ {
+					log.Add(id, ad, userlog.Aborted{Reason: why})
+				}
 			}
-			done = extend(done, id, out)
+			done = extend(done, line{s.Cluster, first, last, out})
+			first = last + 1
 		}
 	}
 	return done, nil
+}
+
+// unclaimed returns the last proc before the first one with a claim.
+func unclaimed(tx *spool.Tx, cluster, first, last int) int {
+	for proc := first; proc <= last; proc++ {
+		if _, ok := tx.Claim(pool.JobID{Cluster: cluster, Proc: proc}); ok {
+			return proc - 1
+		}
+	}
+	return last
 }
 
 // line is one line of the answer: procs in a row to which the same happened.
@@ -109,12 +130,12 @@ type line struct {
 	out                  operation.Outcome
 }
 
-func extend(lines []line, id pool.JobID, out operation.Outcome) []line {
-	if k := len(lines) - 1; k >= 0 && lines[k].cluster == id.Cluster && lines[k].last == id.Proc-1 && lines[k].out == out {
-		lines[k].last = id.Proc
+func extend(lines []line, l line) []line {
+	if k := len(lines) - 1; k >= 0 && lines[k].cluster == l.cluster && lines[k].last == l.first-1 && lines[k].out == l.out {
+		lines[k].last = l.last
 		return lines
 	}
-	return append(lines, line{id.Cluster, id.Proc, id.Proc, out})
+	return append(lines, l)
 }
 
 func (l line) String() string {

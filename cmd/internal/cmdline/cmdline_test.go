@@ -64,7 +64,7 @@ func TestLostOutput(t *testing.T) {
 		err error
 		bad string
 	}{
-		{syscall.ENOSPC, "toy: standard output: no space left on device\n"},
+		{syscall.ENOSPC, "toy: standard output: no space left on device: what it would have said is lost, all else is done\n"},
 		{syscall.EPIPE, ""},
 	} {
 		for _, n := range []int{1, 1 << 16} {

@@ -19,7 +19,8 @@ const (
 )
 
 // ErrReported makes a command fail without another word: Run has told on
-// standard error what is wrong.
+// standard error what is wrong, or there is nothing that a person need know.
+// Joined with spool.ErrLocked it keeps that error's exit status.
 var ErrReported = errors.New("reported already")
 
 type usageError struct{ msg string }
@@ -38,6 +39,8 @@ func report(w io.Writer, name string, err error) int {
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.Is(err, ErrReported) && errors.Is(err, spool.ErrLocked):
+		return exitLocked
 	case errors.Is(err, ErrReported), errors.Is(err, syscall.EPIPE):
 		return exitFailed
 	}

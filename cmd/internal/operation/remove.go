@@ -34,8 +34,7 @@ func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant
 		return Already, nil
 	}
 	c, claimed := tx.Claim(id)
-	j.set(pool.AttrRemoveReason, classad.String(why))
-	j.setStatus(pool.Removed, now)
+	removing(tx, id.Cluster, id.Proc, id.Proc, j.status(), why, now)
 	if claimed && c.State != pool.Matched {
 		release(tx, c, now, p)
 		if c.State == pool.RunningClaim {
@@ -50,4 +49,36 @@ func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant
 	}
 	tx.Leave(id, now)
 	return RemovedNow, nil
+}
+
+// RemoveUnclaimed does as Remove for the procs first to last of a cluster,
+// which stand in one run and have no claims, at the cost of one: all of them
+// leave at once, or had been removed already.
+func RemoveUnclaimed(tx *spool.Tx, cluster, first, last int, why string, now time.Time) (Outcome, error) {
+	ad, ok := tx.Job(pool.JobID{Cluster: cluster, Proc: first})
+	if !ok {
+		return 0, fmt.Errorf("job %d.%d: not in the queue", cluster, first)
+	}
+	status := job{ad: ad}.status()
+	if status == pool.Removed {
+		return Already, nil
+	}
+	removing(tx, cluster, first, last, status, why, now)
+	tx.LeaveRange(cluster, first, last, now)
+	return RemovedNow, nil
+}
+
+// removing notes in the jobs' ads that they are removed.
+func removing(tx *spool.Tx, cluster, first, last int, before pool.Status, why string, now time.Time) {
+	for _, a := range []struct {
+		name  string
+		value classad.Value
+	}{
+		{pool.AttrRemoveReason, classad.String(why)},
+		{pool.AttrLastJobStatus, classad.Int(int64(before))},
+		{pool.AttrJobStatus, classad.Int(int64(pool.Removed))},
+		{pool.AttrEnteredStatus, classad.Int(now.Unix())},
+	} {
+		tx.SetRange(cluster, first, last, a.name, classad.Literal(a.value))
+	}
 }
