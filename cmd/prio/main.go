@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
@@ -136,7 +135,7 @@ func (ch change) rows(tx *spool.Tx, span selection.Span, log *joblog.Events) err
 		priority += old
 	}
 	if priority < math.MinInt32 || priority > math.MaxInt32 {
-		return fmt.Errorf("%d.%d: priority %d%s: outside of 32 bits; nothing was changed", span.Cluster, span.First, old, strings.Replace(ch.text, "+", " + ", 1))
+		return fmt.Errorf("%d.%d: priority %d %s %s: outside of 32 bits; nothing was changed", span.Cluster, span.First, old, ch.text[:1], ch.text[1:])
 	}
 	before, there := first.Lookup(pool.AttrJobPrio)
 	tx.SetRange(span.Cluster, span.First, span.Last, pool.AttrJobPrio, classad.Literal(classad.Int(priority)))

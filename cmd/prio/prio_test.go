@@ -1,79 +1,42 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
-	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-const now = 1795217646 // 2026-11-20 23:34:06 UTC
-
-// fill makes a spool with clusters 1 (alice, 5 procs, a log), 2 (bob, without
-// a priority) and 3 (alice, priority by proc).
+// fill makes a spool with clusters 1 (alice, 5 procs, a log in dir), 2 (bob,
+// without a priority) and 3 (alice, priority by proc).
 func fill(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	time.Local = time.UTC
-	t.Setenv("FAIRSPOOL_DIR", filepath.Join(dir, "spool"))
-	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
-	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
-	s, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	ad := func(text string) *classad.Ad {
-		a, err := classad.ParseAd(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return a
-	}
-	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("test")
-		tx.AddCluster(ad(fmt.Sprintf(`[Owner = "alice"; JobPrio = 0; Iwd = %q; UserLog = "job.log"]`, dir)), []spool.NewRun{{Count: 5}})
-		tx.AddCluster(ad(`[Owner = "bob"]`), []spool.NewRun{{Count: 1}})
-		tx.AddCluster(ad(`[Owner = "alice"; JobPrio = ProcId * 10]`), []spool.NewRun{{Count: 3}})
-		return nil
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		tx.AddCluster(cmdtest.Ad(t, fmt.Sprintf(`[Owner = "alice"; JobPrio = 0; Iwd = %q; UserLog = "job.log"]`, dir)), []spool.NewRun{{Count: 5}})
+		tx.AddCluster(cmdtest.Ad(t, `[Owner = "bob"]`), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(cmdtest.Ad(t, `[Owner = "alice"; JobPrio = ProcId * 10]`), []spool.NewRun{{Count: 3}})
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 	return dir
 }
 
-func prio(args ...string) (status int, out, bad string) {
-	var o, b bytes.Buffer
-	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
-	return status, o.String(), b.String()
-}
+func prio(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
 
 // priorities reads JobPrio of every job, as "1.0=0 1.1=0 ...".
 func priorities(t *testing.T) string {
 	t.Helper()
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	var list []string
-	if err := s.View(func(v *spool.View) error {
+	cmdtest.View(t, func(v *spool.View) {
 		for id, ad := range v.Jobs() {
 			list = append(list, fmt.Sprintf("%v=%v", id, ad.Eval(&classad.Context{}, pool.AttrJobPrio, nil)))
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return strings.Join(list, " ")
 }
 
@@ -100,6 +63,7 @@ func TestPrio(t *testing.T) {
 
 func TestPrioRefuses(t *testing.T) {
 	dir := fill(t)
+	prio("-p", "-3", "2")
 	before := priorities(t)
 	for _, c := range []struct {
 		args   string
@@ -109,6 +73,8 @@ func TestPrioRefuses(t *testing.T) {
 		{"+5 1 9", 1, "prio: 9: not in the queue; nothing was changed\n"},
 		{"+5 1.5 dave 1.0 7", 1, "prio: 1.5: not in the queue; nothing was changed\nprio: 7: not in the queue; nothing was changed\nprio: dave: not in the queue; nothing was changed\n"},
 		{"+2147483647 3", 1, "prio: 3.1: priority 10 + 2147483647: outside of 32 bits; nothing was changed\n"},
+		{"-2147483646 2", 1, "prio: 2.0: priority -3 - 2147483646: outside of 32 bits; nothing was changed\n"},
+		{"-5 29 +3", 2, "prio: -5 and +3: only one of them at a time\n"},
 		{"-2147483648 -a -p 1", 2, "prio: -p and -2147483648: only one of them at a time\n"},
 		{"+5 -p 3 1", 2, "prio: -p and +5: only one of them at a time\n"},
 		{"+5 -3 1", 2, "prio: +5 and -3: only one of them at a time\n"},
@@ -158,8 +124,7 @@ func TestPrioLogs(t *testing.T) {
 
 // All jobs of an empty queue are none: nothing is left to do.
 func TestPrioEmptyQueue(t *testing.T) {
-	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
-	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	cmdtest.Spool(t, nil)
 	if status, out, bad := prio("+1", "-a"); status != 0 || out+bad != "" {
 		t.Errorf("prio +1 -a of an empty queue = %d, %q, %q, want 0 and nothing", status, out, bad)
 	}

@@ -1,75 +1,49 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-const now = 1795217646
-
 // fill makes a spool with clusters 1 (alice, 5 procs: 1.0 runs, 1.1 is
 // matched) and 2 (bob).
 func fill(t *testing.T) {
 	t.Helper()
-	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
-	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
-	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	ad := func(owner string) *classad.Ad {
 		a := classad.New()
 		a.SetString(pool.AttrOwner, owner)
 		a.SetInt(pool.AttrJobStatus, int64(pool.Idle))
 		return a
 	}
-	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("test")
+	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.AddCluster(ad("alice"), []spool.NewRun{{Count: 5}})
 		tx.AddCluster(ad("bob"), []spool.NewRun{{Count: 1}})
 		tx.Set(pool.JobID{Cluster: 1}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Running))))
-		at := time.Unix(now-60, 0)
+		at := time.Unix(cmdtest.Now-60, 0)
 		c := pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1@node", Machine: "node", Submitter: "alice@pool",
 			State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at, StartedAt: at}
 		tx.PutClaim(c)
 		c.Job.Proc, c.State, c.StartedAt = 1, pool.Matched, time.Time{}
 		tx.PutClaim(c)
 		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
-func qdel(args ...string) (status int, out, bad string) {
-	var o, b bytes.Buffer
-	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
-	return status, o.String(), b.String()
-}
+func qdel(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
 
 // left reads the queue: each job with its state, then each claim with its.
 func left(t *testing.T) string {
 	t.Helper()
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	var list []string
-	if err := s.View(func(v *spool.View) error {
+	cmdtest.View(t, func(v *spool.View) {
 		for id, ad := range v.Jobs() {
 			n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
 			list = append(list, fmt.Sprintf("%v=%v", id, pool.Status(n)))
@@ -77,10 +51,7 @@ func left(t *testing.T) string {
 		for _, c := range v.Claims() {
 			list = append(list, fmt.Sprintf("%v:%v", c.Job, c.State))
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 	return strings.Join(list, " ")
 }
 
@@ -134,26 +105,17 @@ func TestReason(t *testing.T) {
 	if status, _, bad := qdel("-reason", "not needed", "1.0"); status != 0 {
 		t.Fatal(bad)
 	}
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	if err := s.View(func(v *spool.View) error {
+	cmdtest.View(t, func(v *spool.View) {
 		ad, _ := v.Job(pool.JobID{Cluster: 1})
 		if got, _ := ad.EvalString(&classad.Context{}, pool.AttrRemoveReason); got != "not needed" {
 			t.Errorf("RemoveReason = %q, want %q", got, "not needed")
 		}
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
+	})
 }
 
 // All jobs of an empty queue are none: nothing is left to do.
 func TestQdelEmptyQueue(t *testing.T) {
-	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
-	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	cmdtest.Spool(t, nil)
 	if status, out, bad := qdel("-a"); status != 0 || out != "0 job(s) removed.\n" || bad != "" {
 		t.Errorf("qdel -a of an empty queue = %d, %q, %q, want 0 and 0 job(s) removed.", status, out, bad)
 	}

@@ -13,9 +13,10 @@ import (
 // printed is taken apart into cells and printed again. Listings of other
 // layouts than the default one belong to options that this version refuses.
 //
-// Two differences are deliberate. prior is a whole number here, JobPrio, and
-// stands in the same seven places; and the procs stand in ja-task-ID for every
-// job, where Grid Engine leaves blanks for a job that is no array.
+// Three differences are deliberate. prior is a whole number here, JobPrio, and
+// stands in the same seven places; the procs stand in ja-task-ID for every
+// job, where Grid Engine leaves blanks for a job that is no array; and jobs that
+// do not exist are named on one line, not each on a line of its own.
 func TestGoldenQstat(t *testing.T) {
 	time.Local = time.UTC
 	dirs := []string{"testdata/golden"}

@@ -2,7 +2,6 @@
 package main
 
 import (
-	"fmt"
 	"iter"
 	"strings"
 
@@ -63,9 +62,14 @@ func run(c *cmdline.Call) error {
 	return s.View(func(v *spool.View) error {
 		var err error
 		spans, missing := names.In(v)
-		if unknown := ids(missing); len(unknown) > 0 {
-			// Grid Engine's words and form.
-			fmt.Fprintf(c.Stderr, "Following jobs do not exist: \n%s\n", strings.Join(unknown, "\n"))
+		ids, users := apart(missing)
+		if len(ids) > 0 {
+			// Grid Engine's words, on one line.
+			c.Warn("following jobs do not exist: %s", strings.Join(ids, ", "))
+			err = cmdline.ErrReported
+		}
+		if form == "j" && len(users) > 0 {
+			c.Warn("%s: no such job or user", strings.Join(users, ", "))
 			err = cmdline.ErrReported
 		}
 		spans = ofUsers(spans, c.Value("u"))
@@ -96,15 +100,17 @@ func named(c *cmdline.Call, form string) (selection.Names, error) {
 	return names, nil
 }
 
-// ids returns those names that are ids: a user without jobs is nothing wrong.
-func ids(missing []string) []string {
-	var list []string
+// apart divides the names for which there are no jobs into ids and users. A
+// user without jobs is nothing wrong, save where details were asked for.
+func apart(missing []string) (ids, users []string) {
 	for _, m := range missing {
 		if m[0] >= '0' && m[0] <= '9' {
-			list = append(list, m)
+			ids = append(ids, m)
+		} else {
+			users = append(users, m)
 		}
 	}
-	return list
+	return ids, users
 }
 
 // ofUsers keeps the jobs of a list of users.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,39 +9,24 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-const now = 1795217646 // 2026-11-20 23:34:06 UTC
+const now = cmdtest.Now
 
 // job returns a cluster's ad.
 func job(t *testing.T, owner string, more string) *classad.Ad {
 	t.Helper()
-	ad, err := classad.ParseAd(fmt.Sprintf(`[Owner = %q; Cmd = "/bin/sleep"; Args = "300"; JobStatus = 1; QDate = %d; RequestCpus = 1; %s]`, owner, now-3600, more))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return ad
+	return cmdtest.Ad(t, fmt.Sprintf(`[Owner = %q; Cmd = "/bin/sleep"; Args = "300"; JobStatus = 1; QDate = %d; RequestCpus = 1; %s]`, owner, now-3600, more))
 }
 
 // fill makes a spool with jobs in every state.
 func fill(t *testing.T) {
 	t.Helper()
-	dir := t.TempDir()
-	t.Setenv("TZ", "UTC")
-	time.Local = time.UTC
-	t.Setenv("FAIRSPOOL_DIR", dir)
-	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
-	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
-	s, err := spool.Open(dir, spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	claim := func(cluster, proc int, slot string, state pool.ClaimState) pool.Claim {
 		c := pool.Claim{Job: pool.JobID{Cluster: cluster, Proc: proc}, Attempt: 1, Slot: slot, Machine: "node", Submitter: "alice@pool",
 			State: state, Weight: accountant.One, MatchedAt: time.Unix(now-60, 0)}
@@ -51,8 +35,7 @@ func fill(t *testing.T) {
 		}
 		return c
 	}
-	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("test")
+	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.AddCluster(job(t, "alice", ""), []spool.NewRun{{Count: 1000}})                              // 1
 		tx.AddCluster(job(t, "bob", "RequestCpus = 4"), []spool.NewRun{{Count: 1}})                    // 2
 		tx.AddCluster(job(t, "alice", `JobPrio = 5`), []spool.NewRun{{Count: 2}})                      // 3
@@ -68,18 +51,10 @@ func fill(t *testing.T) {
 		tx.PutClaim(claim(1, 2, "slot2@node", pool.Vacating))
 		tx.Set(pool.JobID{Cluster: 1, Proc: 500}, pool.AttrJobPrio, classad.Literal(classad.Int(7)))
 		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 10, At: time.Unix(now, 0)})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
-func qstat(args ...string) (status int, out, bad string) {
-	var o, b bytes.Buffer
-	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
-	return status, o.String(), b.String()
-}
+func qstat(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
 
 const header = "job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID \n" +
 	"-----------------------------------------------------------------------------------------------------------------\n"
@@ -119,18 +94,9 @@ func TestTable(t *testing.T) {
 // expression is evaluated for each.
 func TestExpressionPriority(t *testing.T) {
 	fill(t)
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Update(func(tx *spool.Tx) error {
-		tx.Op("test")
+	cmdtest.Update(t, func(tx *spool.Tx) {
 		tx.AddCluster(job(t, "erin", "JobPrio = ProcId / 2"), []spool.NewRun{{Count: 4}})
-		return nil
-	}); err != nil {
-		t.Fatal(err)
-	}
-	s.Close()
+	})
 	want := header +
 		"      6       1 sleep      erin         qw    11/20/2026 22:34:06                                    1 2-3:1\n" +
 		"      6       0 sleep      erin         qw    11/20/2026 22:34:06                                    1 0-1:1\n"
@@ -146,8 +112,10 @@ func TestTableRefuses(t *testing.T) {
 		status int
 		bad    string
 	}{
-		{"99", 1, "Following jobs do not exist: \n99\n"},
-		{"-j 99,3.7", 1, "Following jobs do not exist: \n3.7\n99\n"},
+		{"99", 1, "qstat: following jobs do not exist: 99\n"},
+		{"-j 99,3.7", 1, "qstat: following jobs do not exist: 3.7, 99\n"},
+		{"-j nosuch", 1, "qstat: nosuch: no such job or user\n"},
+		{"-j nosuch,99,dave", 1, "qstat: following jobs do not exist: 99\nqstat: dave, nosuch: no such job or user\n"},
 		{"-urg", 2, "qstat: -urg: not part of this version\n"},
 		{"-j 1 -long", 2, "qstat: -j and -long: only one of them at a time\n"},
 		{"-j 1 2", 2, "qstat: -j: takes jobs, and neither arguments nor -u\n"},

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -95,7 +96,31 @@ func offerOf(ad *classad.Ad) (offer, error) {
 	case !ok || name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		return offer{}, errors.New("the Name of a slot ad: want a string without white space")
 	}
+	for _, attr := range []string{pool.AttrCpus, pool.AttrSlotWeight} {
+		if err := checkAmount(ad, attr); err != nil {
+			return offer{}, err
+		}
+	}
 	return offer{name: name, ad: ad}, nil
+}
+
+// checkAmount refuses what slots count by where it is a constant and no number
+// that a weight may be. Expressions are left to the negotiator, which sees the match.
+func checkAmount(ad *classad.Ad, attr string) error {
+	e, ok := ad.Lookup(attr)
+	if !ok {
+		return nil
+	}
+	v, constant := e.Constant()
+	if !constant {
+		return nil
+	}
+	const most = accountant.MaxWeight / accountant.One
+	n, _ := v.Number()
+	if v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal || !(n >= 0 && n <= float64(most)) {
+		return fmt.Errorf("%s: %v: want a number from 0 to %d", attr, v, int64(most))
+	}
+	return nil
 }
 
 // lastOfEach drops all but the last ad of a name, with a warning.

@@ -106,20 +106,56 @@ var start = func() *classad.Expr {
 func slotName(n int, machine string) string { return fmt.Sprintf("slot%d@%s", n, machine) }
 
 // warnOfSurplus tells of slots that an earlier detect with a higher count has
-// left in the pool.
+// left in the pool, on one line.
 func warnOfSurplus(c *cmdline.Call, machine string, count int) error {
 	s, err := c.Spool()
 	if err != nil {
 		return err
 	}
 	return s.View(func(v *spool.View) error {
-		for n := count + 1; ; n++ {
-			if _, ok := v.Advertised(slotName(n, machine)); !ok {
-				return nil
+		var left []int
+		for n := count + 1; n <= maxCount; n++ {
+			if _, ok := v.Advertised(slotName(n, machine)); ok {
+				left = append(left, n)
 			}
-			c.Warn("%s: is still advertised: withdraw it when it is not to be used", slotName(n, machine))
 		}
+		if len(left) > 0 {
+			c.Warn("%s", surplus(left, machine))
+		}
+		return nil
 	})
+}
+
+// surplus words what is to be done with the slots of these numbers, ascending.
+func surplus(left []int, machine string) string {
+	first := slotName(left[0], machine)
+	if len(left) == 1 {
+		return fmt.Sprintf("slot %d of this machine stays advertised: withdraw it with slots withdraw %s", left[0], first)
+	}
+	last := slotName(left[len(left)-1], machine)
+	between := " "
+	if len(left) > 2 {
+		between = " ... "
+	}
+	return fmt.Sprintf("slots %s of this machine stay advertised: withdraw them with slots withdraw %s%s%s", ranges(left), first, between, last)
+}
+
+// ranges writes ascending numbers as 2 to 4, 7, 9 to 12.
+func ranges(numbers []int) string {
+	var b strings.Builder
+	for i, n := range numbers {
+		begins := i == 0 || numbers[i-1] != n-1
+		ends := i == len(numbers)-1 || numbers[i+1] != n+1
+		switch {
+		case begins && i > 0:
+			fmt.Fprintf(&b, ", %d", n)
+		case begins:
+			fmt.Fprint(&b, n)
+		case ends:
+			fmt.Fprintf(&b, " to %d", n)
+		}
+	}
+	return b.String()
 }
 
 func thisMachine(c *cmdline.Call) (machine, error) {

@@ -93,6 +93,42 @@ func TestNews(t *testing.T) {
 	}
 }
 
+func TestOfferOf(t *testing.T) {
+	for _, c := range []struct{ ad, want string }{
+		{`[Name = "a"; Cpus = 0; SlotWeight = 0.5]`, ""}, {`[Machine = "a"]`, ""},
+		{`[Name = "a"; Cpus = -1 * 2; SlotWeight = Cpus - 5]`, ""},
+		{`[Name = "a"; Cpus = -1]`, "Cpus: -1: want a number from 0 to 1000000"},
+		{`[Name = "a"; Cpus = "x"]`, `Cpus: "x": want a number from 0 to 1000000`},
+		{`[Name = "a"; SlotWeight = true]`, "SlotWeight: true: want a number from 0 to 1000000"},
+		{`[Name = "a"; SlotWeight = undefined]`, "SlotWeight: undefined: want a number from 0 to 1000000"},
+		{`[Name = "a"; slotweight = 1000001]`, "SlotWeight: 1000001: want a number from 0 to 1000000"},
+		{`[Cpus = 1]`, "slot ad without Name and Machine"},
+	} {
+		got := ""
+		if _, err := offerOf(ad(t, c.ad)); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("offerOf(%s) = %q, want %q", c.ad, got, c.want)
+		}
+	}
+}
+
+func TestSurplus(t *testing.T) {
+	for _, c := range []struct {
+		left []int
+		want string
+	}{
+		{[]int{3}, "slot 3 of this machine stays advertised: withdraw it with slots withdraw slot3@a"},
+		{[]int{2, 3}, "slots 2 to 3 of this machine stay advertised: withdraw them with slots withdraw slot2@a slot3@a"},
+		{[]int{2, 3, 4, 7, 9, 10}, "slots 2 to 4, 7, 9 to 10 of this machine stay advertised: withdraw them with slots withdraw slot2@a ... slot10@a"},
+	} {
+		if got := surplus(c.left, "a"); got != c.want {
+			t.Errorf("surplus(%v) = %q, want %q", c.left, got, c.want)
+		}
+	}
+}
+
 // TestDetectedSlots checks that slots share a machine and no more.
 func TestDetectedSlots(t *testing.T) {
 	m := machine{name: "a", cpus: 4, memoryMB: 1001, diskKB: 999, arch: "X86_64", system: system{"Debian", 12}}

@@ -38,18 +38,16 @@ func pass(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := r.print(c); err != nil {
-		return err
-	}
+	err = r.print(c)
 	if c.Has("wait") {
 		for _, s := range supervisors {
 			s.Wait()
 		}
 	}
-	if len(r.Failed) > 0 {
-		return cmdline.ErrReported
+	if err == nil && len(r.Failed) > 0 {
+		err = cmdline.ErrReported
 	}
-	return nil
+	return err
 }
 
 // claimsHere returns the claims on slots of this machine, by ascending job,

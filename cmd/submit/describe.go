@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"os/user"
+	"regexp"
 	"slices"
 	"strings"
 	"syscall"
@@ -73,13 +74,8 @@ func options(c *cmdline.Call) (submitfile.Options, error) {
 	if err != nil {
 		return submitfile.Options{}, fmt.Errorf("the current directory: %w", err)
 	}
-	owner := c.Value("owner")
-	if !c.Has("owner") {
-		if owner, err = loginName(); err != nil {
-			return submitfile.Options{}, err
-		}
-	}
-	if err := checkOwner(owner); err != nil {
+	owner, err := ownerOf(c)
+	if err != nil {
 		return submitfile.Options{}, err
 	}
 	domain := c.Config.UIDDomain
@@ -97,6 +93,25 @@ func options(c *cmdline.Call) (submitfile.Options, error) {
 	}, nil
 }
 
+// ownerOf returns whose jobs they are: that of -owner, else the caller.
+func ownerOf(c *cmdline.Call) (string, error) {
+	if c.Has("owner") {
+		name := c.Value("owner")
+		if err := checkOwner(name, c.Config.NiceGroup); err != nil {
+			return "", cmdline.Usagef("-owner %q: %v", shorten(name), err)
+		}
+		return name, nil
+	}
+	name, err := loginName()
+	if err != nil {
+		return "", err
+	}
+	if err := checkOwner(name, c.Config.NiceGroup); err != nil {
+		return "", fmt.Errorf("your login name %q: %w; submit as another with -owner", shorten(name), err)
+	}
+	return name, nil
+}
+
 func loginName() (string, error) {
 	u, err := user.Current()
 	if err != nil {
@@ -105,12 +120,38 @@ func loginName() (string, error) {
 	return u.Username, nil
 }
 
-// checkOwner refuses names that are no submitter's.
-func checkOwner(name string) error {
-	if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '@' }) {
-		return cmdline.Usagef("-owner %q: want a name without white space, @ and domain", name)
+// maxOwner is how many characters an owner's name may have.
+const maxOwner = 64
+
+var ownerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
+
+// checkOwner refuses names that no owner of jobs can have, because other
+// commands or the accounting would take them for something else.
+func checkOwner(name, niceGroup string) error {
+	group, _, dotted := strings.Cut(name, ".")
+	switch {
+	case name == "":
+		return errors.New("want a name")
+	case strings.Contains(name, "@"):
+		return errors.New("want a name without @ and domain, which is the pool's")
+	case name[0] >= '0' && name[0] <= '9':
+		return errors.New("begins with a digit, as the clusters do that prio, qdel and qstat are given")
+	case !ownerName.MatchString(name):
+		return errors.New("want letters, digits, _, . and -, the first a letter or _")
+	case len(name) > maxOwner:
+		return fmt.Errorf("%d characters, at most %d", len(name), maxOwner)
+	case dotted && strings.EqualFold(group, niceGroup):
+		return fmt.Errorf("begins with %s., as nice users do: write nice_user = true into the description instead", group)
 	}
 	return nil
+}
+
+// shorten keeps a quoted name readable in a message.
+func shorten(name string) string {
+	if len(name) > maxOwner {
+		return name[:maxOwner] + "..."
+	}
+	return name
 }
 
 // mayActForOthers lets the spool's owner, root and the ADMINISTRATORS submit

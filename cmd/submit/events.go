@@ -78,7 +78,11 @@ var placeNames = []string{pool.AttrCmd, pool.AttrIwd, pool.AttrIn, pool.AttrOut,
 // folders that are not there, an executable that is none. They may be made
 // in time, so that is no error. Each place is told of once.
 func warnOfPlaces(c *cmdline.Call, k cluster) {
-	seen := map[string]bool{}
+	type place struct {
+		path   string
+		folder bool
+	}
+	seen := map[place]bool{}
 	plain := false // a run without places of its own has been looked at
 	for _, r := range k.runs {
 		own := slices.ContainsFunc(placeNames, r.Ad.Has)
@@ -87,15 +91,15 @@ func warnOfPlaces(c *cmdline.Call, k cluster) {
 		}
 		plain = plain || !own
 		ad := k.adOf(r)
-		if cmd := placeOf(ad, pool.AttrCmd); !seen[cmd] {
-			seen[cmd] = true
+		if cmd := placeOf(ad, pool.AttrCmd); !seen[place{path: cmd}] {
+			seen[place{path: cmd}] = true
 			if st, err := os.Stat(cmd); err == nil && st.Mode()&0o111 == 0 {
 				c.Warn("executable: %s: may not be executed: chmod +x it", cmd)
 			}
 		}
 		for _, f := range [...]struct {
 			command, attr string
-			folder        bool // it is the file's folder that has to be there
+			folder        bool // it is the file's folder that has to be there, and the file none
 		}{
 			{"input", pool.AttrIn, false}, {"output", pool.AttrOut, true},
 			{"error", pool.AttrErr, true}, {"log", pool.AttrUserLog, true},
@@ -104,15 +108,16 @@ func warnOfPlaces(c *cmdline.Call, k cluster) {
 			if path == "" {
 				continue
 			}
-			if f.folder {
-				path = filepath.Dir(path)
+			look := place{path: path}
+			if f.folder && exists(path, true) != nil {
+				look = place{filepath.Dir(path), true}
 			}
-			if seen[path] {
+			if seen[look] {
 				continue
 			}
-			seen[path] = true
-			if err := exists(path, f.folder); err != nil {
-				c.Warn("%s: %s: %v", f.command, path, err)
+			seen[look] = true
+			if err := exists(look.path, look.folder); err != nil {
+				c.Warn("%s: %s: %v", f.command, look.path, err)
 			}
 		}
 	}

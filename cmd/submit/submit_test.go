@@ -3,6 +3,7 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fairspool/lib/classad"
@@ -37,9 +38,24 @@ func TestExists(t *testing.T) {
 }
 
 func TestCheckOwner(t *testing.T) {
-	for name, ok := range map[string]bool{"alice": true, "first.last": true, "": false, "a b": false, "a@b": false, "a\nb": false} {
-		if err := checkOwner(name); (err == nil) != ok {
-			t.Errorf("checkOwner(%q) = %v, want ok %v", name, err, ok)
+	for _, name := range []string{"alice", "first.last", "_x", "a-b_2", strings.Repeat("a", 64), "nice", "nice-user", "nice-users.bob"} {
+		if err := checkOwner(name, "nice-user"); err != nil {
+			t.Errorf("checkOwner(%q) = %v, want nil", name, err)
+		}
+	}
+	const letters = "want letters, digits, _, . and -, the first a letter or _"
+	const digit = "begins with a digit, as the clusters do that prio, qdel and qstat are given"
+	for _, c := range []struct{ name, want string }{
+		{"", "want a name"},
+		{"a@b", "want a name without @ and domain, which is the pool's"},
+		{"12", digit}, {"12.0", digit},
+		{"*", letters}, {"-x", letters}, {"a b", letters}, {"a\nb", letters}, {"jos\u00e9", letters},
+		{strings.Repeat("a", 300), "300 characters, at most 64"},
+		{"nice-user.bob", "begins with nice-user., as nice users do: write nice_user = true into the description instead"},
+		{"Nice-User.bob", "begins with Nice-User., as nice users do: write nice_user = true into the description instead"},
+	} {
+		if err := checkOwner(c.name, "nice-user"); err == nil || err.Error() != c.want {
+			t.Errorf("checkOwner(%q) = %v, want %s", c.name, err, c.want)
 		}
 	}
 }

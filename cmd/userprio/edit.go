@@ -77,6 +77,10 @@ func change(c *cmdline.Call, flag string) error {
 	if err := fullName(name); err != nil {
 		return cmdline.Usagef("-%s: %v", flag, err)
 	}
+	// A record with such a name can go, but not come.
+	if edit.create && strings.Count(name, "@") > 1 {
+		return cmdline.Usagef("-%s: %q: want the full name of a submitter, with one @", flag, name)
+	}
 	if edit.least > 0 {
 		var err error
 		if x, err = number(values[1], edit.least); err != nil {

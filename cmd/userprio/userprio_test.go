@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -9,26 +8,15 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
-
-const now = 1795217646 // 2026-11-20 23:34:06 UTC
 
 // fill makes a spool with alice, who used her slots until an hour ago, bob,
 // who holds two, and carol, whose last use was two days ago.
 func fill(t *testing.T) {
 	t.Helper()
-	time.Local = time.UTC
-	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
-	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
-	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now))
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
 	hours := func(h float64) accountant.Usage {
 		u, err := accountant.UsageOf(h * 3600)
 		if err != nil {
@@ -36,27 +24,18 @@ func fill(t *testing.T) {
 		}
 		return u
 	}
-	at := time.Unix(now, 0)
-	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("test")
+	at := time.Unix(cmdtest.Now, 0)
+	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 20, At: at.Add(-24 * time.Hour), HalfLife: 24 * time.Hour, Factor: 1000,
 			Slots: hours(50), Weighted: hours(100), Begin: at.Add(-240 * time.Hour), Last: at.Add(-time.Hour)})
 		tx.PutSubmitter(accountant.Record{Name: "bob@pool", Priority: 2, At: at.Add(-time.Hour), HalfLife: 24 * time.Hour,
 			ResourcesUsed: 1, InUse: 2 * accountant.One, Begin: at.Add(-time.Hour), Last: at.Add(-time.Hour)})
 		tx.PutSubmitter(accountant.Record{Name: "nice-user.carol@pool", Priority: 600, At: at, HalfLife: 24 * time.Hour,
 			Weighted: hours(1), Begin: at.Add(-72 * time.Hour), Last: at.Add(-48 * time.Hour)})
-		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
-func userprio(args ...string) (status int, out, bad string) {
-	var o, b bytes.Buffer
-	status = cmdline.Execute(command(), args, strings.NewReader(""), &o, &b)
-	return status, o.String(), b.String()
-}
+func userprio(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
 
 // Trailing blanks stand as $ in these tables.
 func TestDisplay(t *testing.T) {
@@ -205,6 +184,9 @@ func TestRefuses(t *testing.T) {
 		bad    string
 	}{
 		{"-setprio alice 5", 2, `userprio: -setprio: "alice": want the full name of a submitter, user@uid.domain`},
+		{"-setprio a@b@c 5", 2, `userprio: -setprio: "a@b@c": want the full name of a submitter, with one @`},
+		{"-setfactor a@b@c 5", 2, `userprio: -setfactor: "a@b@c": want the full name of a submitter, with one @`},
+		{"-delete a@b@c", 1, `userprio: a@b@c: no such submitter`},
 		{"-setprio @pool 5", 2, `userprio: -setprio: "@pool": want the full name`},
 		{"-setprio alice@pool abc", 2, `userprio: -setprio: "abc": not a number`},
 		{"-setprio alice@pool nan", 2, `userprio: -setprio: "nan": not a number`},

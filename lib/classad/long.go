@@ -16,7 +16,8 @@ import (
 // complete at the end of its line goes on in the next line if that is
 // indented. A bad line makes its whole ad an error, a *SyntaxError; the next
 // call goes on behind the next blank line. In the new form the next call goes
-// on at the next line that begins with "[".
+// on at the next line that begins with "[". A NUL byte makes an ad an error
+// wherever it stands, save in a comment between long-form lines.
 type Reader struct {
 	r      *bufio.Reader
 	file   string
@@ -174,6 +175,9 @@ func isBlank(line string) bool {
 // setLine puts one long-form line into the ad.
 func (r *Reader) setLine(ad *Ad, line string) error {
 	at := r.line
+	if i := strings.IndexByte(line, 0); i >= 0 {
+		return r.nul(at, i)
+	}
 	name, expr, col, err := splitLine(line)
 	var e *Expr
 	if err == nil {
@@ -189,13 +193,18 @@ func (r *Reader) setLine(ad *Ad, line string) error {
 	}
 	if err != nil {
 		var se *SyntaxError
-		if errors.As(err, &se) {
+		if errors.As(err, &se) && se.Line == 0 {
 			return &SyntaxError{File: r.file, Line: at, Col: se.Col + col, Msg: se.Msg}
 		}
 		return err
 	}
 	ad.Set(name, e)
 	return nil
+}
+
+// nul is the error for a NUL byte at index i of a line.
+func (r *Reader) nul(line, i int) error {
+	return &SyntaxError{File: r.file, Line: line, Col: i + 1, Msg: "a NUL byte"}
 }
 
 // maxContinued is how many lines one expression may take.
@@ -223,6 +232,9 @@ func (r *Reader) continued(text string, first error) (*Expr, error) {
 			r.ended = true
 			break
 		}
+		if i := strings.IndexByte(line, 0); i >= 0 {
+			return nil, r.nul(r.line, i)
+		}
 		text += "\n" + line
 	}
 	return nil, first
@@ -240,9 +252,6 @@ func splitLine(line string) (name, expr string, col int, err error) {
 	name = strings.TrimRight(strings.TrimLeft(name, " \t\v\f\r"), " ")
 	if name == "" {
 		return "", "", 0, &SyntaxError{Col: 1, Msg: "expected an attribute name before ="}
-	}
-	if strings.IndexByte(name, 0) >= 0 {
-		return "", "", 0, &SyntaxError{Col: 1, Msg: "a NUL byte in an attribute name"}
 	}
 	return name, expr, col, nil
 }

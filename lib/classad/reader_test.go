@@ -23,6 +23,11 @@ func TestReader(t *testing.T) {
 		{"headings of condor_q", "-- Schedd: a : <1.2.3.4?b=c>\n  A = 1\n  -- more\n", "[ A = 1 ]"},
 		{"history", "A = 1\n*** Offset = 0\nA = 2\n***", "[ A = 1 ] | [ A = 2 ]"},
 		{"new form", " \n[ A = 1; ] [B = \"\\n\"]\n\n[ C = 2 ]", `[ A = 1 ] | [ B = "\n" ] | [ C = 2 ]`},
+		{"a NUL byte behind an expression", "A = 1\nB = \"x\"\x00\n\nC = 1", "f:2:8: a NUL byte | [ C = 1 ]"},
+		{"a NUL byte in a string", "A = \"x\x00\"", "f:1:7: a NUL byte"},
+		{"a NUL byte in a name", "A\x00 = 1", "f:1:2: a NUL byte"},
+		{"a NUL byte in a continued line", "A = b &&\n  c\x00\n\nC = 1", "f:2:4: a NUL byte | [ C = 1 ]"},
+		{"a NUL byte in new form", "[ A = \"x\x00\" ]\n[ B = 1\x00 ]", `f:1:7: a NUL byte | f:2:8: a character that means nothing here: "\x00"`},
 		{"bad new form", "[ A = 1 ]\n[ A = ; ]\n[ B = 2 ]\nx\n[ C = 3", `[ A = 1 ] | f:2:7: expected a value, a name or (, found ";" | [ B = 2 ] | f:4:1: expected [, found "x" | f:5:8: expected an operator, ; or ], found the end of the text`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -101,6 +101,11 @@ func TestAttributes(t *testing.T) {
 		{"arguments = $ENV(PREFIX)/lib $ENV(NONE:none)", "Args", `"/opt/lib none"`},
 		{"arguments = $(output).x\noutput = o", "Args", `"o.x"`},
 		{"+Foo = 3\narguments = $(MY.Foo)", "Args", `"3"`},
+		{"a0 = zero\narguments = $(a$(Process)) $(A$(n)) $(b$(Process):none)\nn = 0", "Args", `"zero zero none"`},
+		{"a = b\nb = c\nc = d\narguments = $($($(a))) $($(a)) $($(none)a)", "Args", `"d c b"`},
+		{"w = PREFIX\narguments = $ENV($(w)) $ENV(N$(w):$(w)) $($ENV(NONE:w))", "Args", `"/opt PREFIX PREFIX"`},
+		{"w = x y\narguments = $(a$(w)) $(a$(w):$(w)) $(a$w) $(a $(w)) $(a$(w", "Args", `"$(ax y) $(ax y:x y) $(a$w) $(a x y) $(a$(w"`},
+		{"A = 1\nA1 = x\nA = $(A$(A))\narguments = $(A)", "Args", `"x"`},
 		{"request_cpus = 2\n+Twice = $(request_cpus) * 2", "Twice", "2 * 2"},
 
 		// arguments and environment
@@ -152,7 +157,9 @@ func TestAttributes(t *testing.T) {
 		// the rest
 		{"priority = -5", "JobPrio", "-5"}, {"prio = +5", "JobPrio", "5"},
 		{"kill_sig = 3", "KillSig", `"SIGQUIT"`}, {"remove_kill_sig = sigint", "RemoveKillSig", `"SIGINT"`},
-		{"kill_sig_timeout = 20", "KillSigTimeout", "20"}, {"job_max_vacate_time = 5*60", "JobMaxVacateTime", "5 * 60"},
+		{"kill_sig_timeout = 20", "KillSigTimeout", "20"}, {"kill_sig_timeout = 0", "KillSigTimeout", "0"},
+		{"+Patience = 5\nkill_sig_timeout = Patience", "KillSigTimeout", "Patience"}, {"job_max_vacate_time = MY.Patience", "JobMaxVacateTime", "MY.Patience"},
+		{"request_cpus = 0", "RequestCpus", "0"}, {"request_cpus = 2.0", "RequestCpus", "2.0"}, {"request_cpus = undefined", "RequestCpus", "undefined"}, {"job_max_vacate_time = 5*60", "JobMaxVacateTime", "5 * 60"},
 		{`batch_name = "my run"`, "JobBatchName", `"my run"`}, {"description = two words", "JobDescription", `"two words"`},
 		{"notification = Never", "JobNotification", "0"},
 		{"universe = Vanilla", "JobUniverse", "5"}, {"universe = 5", "JobUniverse", "5"},
@@ -162,6 +169,13 @@ func TestAttributes(t *testing.T) {
 		if got := first(t, sleep+c.text+"\nqueue\n", c.name); got != c.want {
 			t.Errorf("%s of %q = %s, want %s", c.name, c.text, got, c.want)
 		}
+	}
+}
+
+// TestByteOrderMark reads a file that begins with one.
+func TestByteOrderMark(t *testing.T) {
+	if got := first(t, "\uFEFF"+sleep+"queue", "Cmd"); got != `"/bin/sleep"` {
+		t.Errorf("Cmd behind a byte order mark = %s, want \"/bin/sleep\"", got)
 	}
 }
 
@@ -177,6 +191,7 @@ func TestRuns(t *testing.T) {
 		{"queue 0", nil},
 		{"arguments = $(Process)\nqueue 3", []string{`1 Args="0"`, `1 Args="1"`, `1 Args="2"`}},
 		{"arguments = $(A)\nA = $(B)\nB = $(Process:x)\nqueue 2", []string{`1 Args="0"`, `1 Args="1"`}},
+		{"arguments = $(a$(Process))\na0 = x\na1 = y\na2 = y\nqueue 3", []string{`1 Args="x"`, `2 Args="y"`}},
 		{"arguments = $(A:$(Process))\nA = x\nqueue 9", []string{"9"}},
 		{"+Even = $(Process) % 2 == 0\noutput = o\nqueue 2", []string{"1 Even=0 % 2 == 0", "1 Even=1 % 2 == 0"}},
 		{"args = a\nqueue 2\nargs = b\nqueue 3\nargs = a\nqueue", []string{`2 Args="a"`, `3 Args="b"`, `1 Args="a"`}},

@@ -18,7 +18,8 @@
 // backslash goes on in the next one.
 //
 // Macros are expanded when a queue line is met: $(Name), $(Name:default),
-// $(Cluster), $(Process), $(DOLLAR) and $ENV(Name). An unknown macro is
+// $(Cluster), $(Process), $(DOLLAR) and $ENV(Name). A name may have macros in
+// it, as in $(seed$(Process)): these are expanded first. An unknown macro is
 // empty, with a warning.
 //
 // Parse reads and checks, Expand makes the ads of a cluster whose number is

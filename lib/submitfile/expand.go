@@ -1,15 +1,17 @@
 package submitfile
 
 import (
+	"errors"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
 )
 
 // maxJobs bounds the jobs of one description.
-const maxJobs = 10_000_000
+const maxJobs = 1_000_000
 
 // Expand returns the ads of the description's jobs as the cluster of the
 // given number: ad has the attributes that all procs share, each run what
@@ -89,7 +91,7 @@ func (x *expansion) follow(queue func(count, line int) error) error {
 			return err
 		}
 		if x.proc+count > maxJobs {
-			return x.errorf(s.line, "queue: more than %d jobs in one cluster", maxJobs)
+			return x.errorf(s.line, "%s: more than %d jobs in one cluster", s.statement(), maxJobs)
 		}
 		first := x.proc
 		if err := queue(count, s.line); err != nil {
@@ -109,6 +111,9 @@ func (x *expansion) count(s step) (int, error) {
 	if text = strings.TrimSpace(text); text == "" {
 		return 1, nil
 	}
+	if beyondInteger(text) && text[0] != '-' {
+		return maxJobs + 1, nil
+	}
 	e, err := x.exprs.Expr(text)
 	if err != nil {
 		return 0, x.errorf(s.line, "queue %s: want a number of jobs", shorten(text))
@@ -117,10 +122,20 @@ func (x *expansion) count(s step) (int, error) {
 	switch {
 	case !ok:
 		return 0, x.errorf(s.line, "queue %s: want a number of jobs", shorten(text))
-	case n < 0:
+	case n < 0, beyondInteger(text):
 		return 0, x.errorf(s.line, "queue %s: a negative number of jobs", shorten(text))
 	}
 	return int(min(n, maxJobs+1)), nil
+}
+
+// statement returns a queue statement as written.
+func (s step) statement() string { return strings.TrimSpace("queue " + shorten(s.text)) }
+
+// beyondInteger tells whether text is a number too large for a ClassAd
+// integer. The language takes such a one for 0, which nobody means.
+func beyondInteger(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return errors.Is(err, strconv.ErrRange)
 }
 
 func (x *expansion) job(line int) *job {

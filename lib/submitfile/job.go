@@ -1,6 +1,7 @@
 package submitfile
 
 import (
+	"math"
 	"path"
 	"strconv"
 	"strings"
@@ -262,7 +263,7 @@ func (j *job) priority() error {
 	}
 	n, err := strconv.ParseInt(g.text, 10, 32)
 	if err != nil {
-		return j.refuse(g, "%q: want a whole number", shorten(g.text))
+		return j.refuse(g, "%q: want a whole number from %d to %d", shorten(g.text), math.MinInt32, math.MaxInt32)
 	}
 	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(n, 10), g.line)
 	return nil

@@ -1,20 +1,19 @@
 package submitfile
 
 import (
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
-
-	"fairspool/lib/nearest"
 )
 
 // Bounds on the work for one value: macros that refer to macros twice each
 // grow without end otherwise.
 const (
 	maxText       = 1 << 20 // bytes
+	maxRead       = 4 << 20 // bytes of all texts that are expanded for one value
 	maxExpansions = 10000
 	maxDepth      = 100 // of macros in macros
+	maxName       = 256 // bytes of a name that is put together from macros
 )
 
 // variable is a name's value in force.
@@ -36,6 +35,7 @@ type scope struct {
 	warn    func(w Warning) // nil when nobody listens
 	open    []string        // names being expanded
 	spent   int             // expansions since the value was begun
+	reading int             // bytes expanded since the value was begun
 	depth   int             // of the expansion under way
 }
 
@@ -55,12 +55,15 @@ var predefinedLater = []string{
 
 // value expands text, which stands in the given line.
 func (s *scope) value(text string, line int) (string, error) {
-	s.spent, s.depth = 0, 0
+	s.spent, s.reading, s.depth = 0, 0, 0
 	s.open = s.open[:0]
 	return s.expand(text, line)
 }
 
 func (s *scope) expand(text string, line int) (string, error) {
+	if s.reading += len(text); s.reading > maxRead {
+		return "", s.errorf(line, "more than %d bytes of macros in one value", maxRead)
+	}
 	if strings.IndexByte(text, '$') < 0 {
 		return text, nil
 	}
@@ -104,7 +107,8 @@ func (s *scope) expand(text string, line int) (string, error) {
 type reference struct {
 	length      int    // in bytes of text
 	function    string // empty, "$", "ENV" or another
-	name        string
+	name        string // as written; with references in it if nested
+	nested      bool
 	fallback    string // after the colon
 	hasFallback bool
 }
@@ -116,7 +120,7 @@ func parseReference(text string, start int, closing map[int]int) (reference, boo
 	if strings.HasPrefix(text[start:], "$$(") {
 		i++
 	}
-	for i < len(text) && isNameByte(text[i]) && text[i] != '.' {
+	for i < len(text) && isFunctionByte(text[i]) {
 		i++
 	}
 	end, closed := closing[i]
@@ -124,21 +128,44 @@ func parseReference(text string, start int, closing map[int]int) (reference, boo
 		return reference{}, false
 	}
 	r := reference{length: end + 1 - start, function: text[start+1 : i]}
-	body := text[i+1 : end]
-	n := 0
-	for n < len(body) && isNameByte(body[n]) {
-		n++
-	}
 	switch r.function {
 	case "", "ENV":
-		r.name = body[:n]
-		r.fallback, r.hasFallback = strings.CutPrefix(body[n:], ":")
-		return r, isMacroName(r.name) && (r.hasFallback || n == len(body))
+		stop, nested := nameEnd(text, i+1, closing)
+		r.name, r.nested = text[i+1:stop], nested
+		r.fallback, r.hasFallback = strings.CutPrefix(text[stop:end], ":")
+		return r, (nested || isMacroName(r.name)) && (r.hasFallback || stop == end)
 	case "$":
-		r.name = body
+		r.name = text[i+1 : end]
 		return r, true
 	}
 	return r, isMacroFunction(r.function)
+}
+
+func isFunctionByte(c byte) bool { return isNameByte(c) && c != '.' }
+
+// nameEnd returns where a name that begins at i ends. References may stand
+// in it, as in $(seed$(Process)); these are passed over whole, so that text
+// nested deeply is not read again for each level.
+func nameEnd(text string, i int, closing map[int]int) (end int, nested bool) {
+	for i < len(text) {
+		if isNameByte(text[i]) {
+			i++
+			continue
+		}
+		if text[i] != '$' {
+			break
+		}
+		open := i + 1
+		for open < len(text) && isFunctionByte(text[open]) {
+			open++
+		}
+		closed, ok := closing[open]
+		if !ok {
+			break
+		}
+		i, nested = closed+1, true
+	}
+	return i, nested
 }
 
 func isMacroFunction(name string) bool {
@@ -166,6 +193,19 @@ func closings(text string) map[int]int {
 }
 
 func (s *scope) reference(r reference, line int) (string, error) {
+	if r.nested {
+		name, err := s.expand(r.name, line)
+		if err != nil {
+			return "", err
+		}
+		if !isMacroName(name) {
+			return s.noName(r, name, line)
+		}
+		if len(name) > maxName {
+			return "", s.errorf(line, "$(%s): a name longer than %d bytes", shorten(name), maxName)
+		}
+		r.name = name
+	}
 	switch r.function {
 	case "":
 		return s.macro(r, line)
@@ -175,7 +215,7 @@ func (s *scope) reference(r reference, line int) (string, error) {
 				return v, nil
 			}
 		}
-		return s.missing(r, line, "$ENV("+r.name+"): not set in the environment, taken as empty")
+		return s.missing(r, line, "$ENV("+shorten(r.name)+"): not set in the environment, taken as empty")
 	case "$":
 		return "", s.errorf(line, "$$(%s): values of the matched slot are %s", shorten(r.name), later)
 	}
@@ -198,7 +238,7 @@ func (s *scope) macro(r reference, line int) (string, error) {
 		if !r.hasFallback && slices.Contains(predefinedLater, key) {
 			return "", s.errorf(line, "$(%s): %s", r.name, later)
 		}
-		return s.missing(r, line, "$("+r.name+"): not defined, taken as empty")
+		return s.missing(r, line, "$("+shorten(r.name)+"): not defined, taken as empty")
 	}
 	if slices.Contains(s.open, key) {
 		return "", s.errorf(v.line, "%s: refers to itself through $(%s)", v.name, r.name)
@@ -209,14 +249,32 @@ func (s *scope) macro(r reference, line int) (string, error) {
 	return text, err
 }
 
+// noName returns a reference whose name, put together, is none, as the text
+// that it then is.
+func (s *scope) noName(r reference, name string, line int) (string, error) {
+	s.caution(line, "$"+r.function+"("+shorten(name)+"): not a name, taken as it stands")
+	if r.hasFallback {
+		fallback, err := s.expand(r.fallback, line)
+		if err != nil {
+			return "", err
+		}
+		name += ":" + fallback
+	}
+	return "$" + r.function + "(" + name + ")", nil
+}
+
 func (s *scope) missing(r reference, line int, warning string) (string, error) {
 	if r.hasFallback {
 		return s.expand(r.fallback, line)
 	}
+	s.caution(line, warning)
+	return "", nil
+}
+
+func (s *scope) caution(line int, warning string) {
 	if s.warn != nil {
 		s.warn(Warning{s.file, line, warning})
 	}
-	return "", nil
 }
 
 // foldSelf puts the earlier value of a name in place of its references to
@@ -232,7 +290,7 @@ func foldSelf(text, key string, current map[string]string) string {
 		if text[i] == '$' {
 			r, ok = parseReference(text, i, closing)
 		}
-		if !ok || r.function != "" || strings.ToLower(r.name) != key {
+		if !ok || r.function != "" || r.nested || strings.ToLower(r.name) != key {
 			b.WriteByte(text[i])
 			i++
 			continue
@@ -248,76 +306,4 @@ func foldSelf(text, key string, current map[string]string) string {
 		}
 	}
 	return b.String()
-}
-
-// referenced adds to names, in lower case, what text refers to.
-func referenced(text string, names map[string]bool) {
-	if strings.IndexByte(text, '$') < 0 {
-		return
-	}
-	closing := closings(text)
-	for i := 0; i < len(text); i++ {
-		if text[i] != '$' {
-			continue
-		}
-		r, ok := parseReference(text, i, closing)
-		if !ok {
-			continue
-		}
-		names[strings.ToLower(r.name)] = true
-	}
-}
-
-// unused warns of assignments that are no commands and that nothing refers
-// to, naming the nearest command.
-func (d *Description) unused() []Warning {
-	names := map[string]bool{} // that something refers to
-	set := map[string]bool{}   // that have a value
-	lastQueue := 0
-	for i, s := range d.steps {
-		referenced(s.text, names)
-		set[strings.ToLower(s.name)] = true
-		if s.queue {
-			lastQueue = i
-		}
-	}
-	var out []Warning
-	for i, s := range d.steps {
-		key := strings.ToLower(s.name)
-		switch {
-		case s.queue:
-		case i > lastQueue:
-			out = append(out, Warning{d.file, s.line, fmt.Sprintf("%s: stands behind the last queue statement and has no effect", s.name)})
-		case key == "cluster", key == "clusterid", key == "process", key == "procid", key == "dollar":
-			out = append(out, Warning{d.file, s.line, fmt.Sprintf("%s: is set for every job, this line has no effect", s.name)})
-		case isCommand(key):
-			if better := outranked(key, set); better != "" {
-				out = append(out, Warning{d.file, s.line, fmt.Sprintf("%s: has no effect beside %s", s.name, better)})
-			}
-		case !names[key] && !strings.HasPrefix(key, "my."):
-			out = append(out, Warning{d.file, s.line, unknown(s.name)})
-		}
-	}
-	return out
-}
-
-// outranked returns the other name of the same command that has a value and
-// counts before key.
-func outranked(key string, set map[string]bool) string {
-	for _, n := range namesOf(otherNames[key]) {
-		if n == key {
-			break
-		}
-		if set[n] {
-			return n
-		}
-	}
-	return ""
-}
-
-func unknown(name string) string {
-	if near, ok := nearest.Name(name, servedNames); ok {
-		return fmt.Sprintf("%s: unknown command, did you mean %s?", name, near)
-	}
-	return name + ": unknown command, and no macro uses it"
 }

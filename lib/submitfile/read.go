@@ -38,8 +38,12 @@ func logicalLines(text string) []logicalLine {
 	return out
 }
 
+// byteOrderMark is what some editors put in front of a text.
+const byteOrderMark = "\uFEFF"
+
 // read turns text into steps, refusing what is not served.
 func (d *Description) read(text string) error {
+	text = strings.TrimPrefix(text, byteOrderMark)
 	if i := strings.IndexByte(text, 0); i >= 0 {
 		return d.errorf(1+strings.Count(text[:i], "\n"), "a NUL byte: not a text file")
 	}

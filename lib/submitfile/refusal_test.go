@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairspool/lib/classad"
 )
 
 func TestErrors(t *testing.T) {
@@ -19,11 +21,19 @@ func TestErrors(t *testing.T) {
 		{sleep + "queue 3 items", "a.sub:2: queue 3 items: want a number of jobs"},
 		{sleep + "queue -1", "a.sub:2: queue -1: a negative number of jobs"},
 		{sleep + "queue 1.5", "a.sub:2: queue 1.5: want a number of jobs"},
-		{sleep + "queue 99999999999", "a.sub:2: queue: more than 10000000 jobs in one cluster"},
-		{sleep + "queue 9999999\nqueue 2", "a.sub:3: queue: more than 10000000 jobs in one cluster"},
+		{sleep + "queue 1000001", "a.sub:2: queue 1000001: more than 1000000 jobs in one cluster"},
+		{sleep + "queue 9223372036854775808", "a.sub:2: queue 9223372036854775808: more than 1000000 jobs in one cluster"},
+		{sleep + "queue 18446744073709551616", "a.sub:2: queue 18446744073709551616: more than 1000000 jobs in one cluster"},
+		{sleep + "n = 99999999999999999999\nqueue $(n)", "a.sub:3: queue $(n): more than 1000000 jobs in one cluster"},
+		{sleep + "queue -99999999999999999999", "a.sub:2: queue -99999999999999999999: a negative number of jobs"},
+		{sleep + "queue 999999\nqueue 2", "a.sub:3: queue 2: more than 1000000 jobs in one cluster"},
+		{sleep + "queue 1000000\nqueue", "a.sub:3: queue: more than 1000000 jobs in one cluster"},
 
 		// macros
 		{sleep + "A = $(B)\nB = $(A)\nargs = $(A)\nqueue", "a.sub:2: A: refers to itself through $(A)"},
+		{sleep + "A = $($(B))\nB = A\nargs = $(A)\nqueue", "a.sub:2: A: refers to itself through $(A)"},
+		{sleep + "args = $($(B))\nB = Step\nqueue", "a.sub:2: $(Step): not part of this version"},
+		{sleep + "B = " + strings.Repeat("x", 257) + "\nargs = $($(B))\nqueue", "a.sub:3: $(" + strings.Repeat("x", 57) + "...): a name longer than 256 bytes"},
 		{sleep + "args = $$(Cpus)\nqueue", "a.sub:2: $$(Cpus): values of the matched slot are not part of this version"},
 		{sleep + "args = $$([Cpus+1])\nqueue", "a.sub:2: $$([Cpus+1]): values of the matched slot are not part of this version"},
 		{sleep + "\nargs = $RANDOM_CHOICE(1,2)\nqueue", "a.sub:3: $RANDOM_CHOICE(): not part of this version"},
@@ -60,12 +70,25 @@ func TestErrors(t *testing.T) {
 		{sleep + "+Foo = (1\nqueue", "a.sub:2: +Foo: column 3:"},
 		{sleep + "Requirements = a b\nqueue", "a.sub:2: Requirements: column 3:"},
 		{sleep + "rank = \\\n 1 +\nqueue", "a.sub:2: rank: column 4:"},
-		{sleep + "prio = high\nqueue", `a.sub:2: prio: "high": want a whole number`},
+		{sleep + "prio = high\nqueue", `a.sub:2: prio: "high": want a whole number from -2147483648 to 2147483647`},
+		{sleep + "priority = 2147483648\nqueue", `a.sub:2: priority: "2147483648": want a whole number from -2147483648 to 2147483647`},
 		{sleep + "nice_user = maybe\nqueue", `a.sub:2: nice_user: "maybe": want true or false`},
-		{sleep + "request_cpus = -1\nqueue", "a.sub:2: request_cpus: -1: want no negative number"},
+		{sleep + "request_cpus = -1\nqueue", "a.sub:2: request_cpus: -1: want a whole number from 0 to 1000000"},
+		{sleep + "request_cpus = 1.5\nqueue", "a.sub:2: request_cpus: 1.5: want a whole number from 0 to 1000000"},
+		{sleep + "request_cpus = 1000001\nqueue", "a.sub:2: request_cpus: 1000001: want a whole number from 0 to 1000000"},
+		{sleep + "request_cpus = 99999999999999999999\nqueue", "a.sub:2: request_cpus: 99999999999999999999: want a whole number from 0 to 1000000"},
+		{sleep + "request_cpus = \"2\"\nqueue", `a.sub:2: request_cpus: "2": want a whole number from 0 to 1000000`},
+		{sleep + "request_gpus = -1\nqueue", "a.sub:2: request_gpus: -1: want no negative number"},
+		{sleep + "request_gpus = 99999999999999999999\nqueue", "a.sub:2: request_gpus: 99999999999999999999: too large"},
 		{sleep + "request_memory = 3 X\nqueue", "a.sub:2: request_memory: column 3:"},
 		{sleep + "request_memory = 99999999999999999999T\nqueue", "a.sub:2: request_memory: 99999999999999999999T: too large"},
 		{sleep + "kill_sig = SIGNONE\nqueue", `a.sub:2: kill_sig: "SIGNONE": not a signal`},
+		{sleep + "kill_sig_timeout = -4\nqueue", "a.sub:2: kill_sig_timeout: -4: want seconds, a whole number from 0 up"},
+		{sleep + "kill_sig_timeout = 99999999999999999999\nqueue", "a.sub:2: kill_sig_timeout: 99999999999999999999: want seconds, a whole number from 0 up"},
+		{sleep + "job_max_vacate_time = 1.5\nqueue", "a.sub:2: job_max_vacate_time: 1.5: want seconds, a whole number from 0 up"},
+		{sleep + "job_max_vacate_time = abc\nqueue", "a.sub:2: job_max_vacate_time: abc: want seconds, a whole number from 0 up"},
+		{sleep + "job_max_vacate_time = \"abc\"\nqueue", `a.sub:2: job_max_vacate_time: "abc": want seconds, a whole number from 0 up`},
+		{sleep + "job_max_vacate_time = 5 m\nqueue", "a.sub:2: job_max_vacate_time: column 3:"},
 		{sleep + "kill_sig = 0\nqueue", `a.sub:2: kill_sig: "0": not a signal`},
 		{sleep + "arguments = \"a\nqueue", "a.sub:2: arguments: the double quote at its beginning is not closed"},
 		{sleep + "arguments = \"a\" b\"\nqueue", `a.sub:2: arguments: a double quote inside: write "" for it`},
@@ -101,10 +124,30 @@ func TestGrowthIsBounded(t *testing.T) {
 	for _, text := range []string{
 		sleep + double + "args = $(A)\nqueue",
 		sleep + empty + "args = $(" + name(40) + ")\nqueue",
+		sleep + "args = " + strings.Repeat("$(a", 1<<18) + strings.Repeat(")", 1<<18) + "\nqueue",
+		sleep + double[:len(double)/2] + "args = $(x$(A)$(A))\nqueue",
 		sleep + "args = " + strings.Repeat("$(a:", 1<<14) + strings.Repeat(")", 1<<14) + "\nqueue",
 	} {
 		if _, _, err := Parse(strings.NewReader(text), "a.sub", testOptions()); err == nil {
 			t.Errorf("Parse(%.80q...) succeeded, want an error", text)
+		}
+	}
+}
+
+// TestNestingIsCheap reads text nested deeply that is no reference: reading it
+// anew for each level would not end.
+func TestNestingIsCheap(t *testing.T) {
+	for _, inside := range []string{"$(a b", "$(a$(b) c", "$ENV(x$"} {
+		text := strings.Repeat(inside, 9000) + strings.Repeat(" d)", 9000)
+		want := strings.ReplaceAll(text, "$(b)", "")
+		d, _, err := Parse(strings.NewReader(sleep+"description = "+text+"\nqueue"), "a.sub", testOptions())
+		if err != nil {
+			t.Errorf("Parse of %s nested 9000 deep = %.80v, want no error", inside, err)
+			continue
+		}
+		ad, _, err := d.Expand(1)
+		if got, _ := ad.EvalString(&classad.Context{}, "JobDescription"); err != nil || got != want {
+			t.Errorf("%s nested 9000 deep = %.40q..., %.80v, want %.40q...", inside, got, err, want)
 		}
 	}
 }
@@ -128,6 +171,11 @@ func TestWarnings(t *testing.T) {
 		{"process = 7\nargs = $(process)\nqueue", []string{"a.sub:2: process: is set for every job, this line has no effect"}},
 		{"args = x\narguments = y\nqueue", []string{"a.sub:2: args: has no effect beside arguments"}},
 		{"args = x\nrequest_gpus = 1\nqueue", nil},
+		{"a0 = x\na1 = y\nb1 = z\nargs = $(a$(Process))\nqueue 2", []string{"a.sub:4: b1: unknown command, and no macro uses it"}},
+		{"one_a = x\nargs = $($(w)_a)\nw = one\nqueue", nil},
+		{"argumnets = x\nw = foo\nfoo = bar\nargs = $($(w))\nqueue", []string{"a.sub:2: argumnets: unknown command, did you mean arguments?"}},
+		{"a0 = x\nargs = $(a$(Process))\nqueue\nqueue", []string{"a.sub:3: $(a1): not defined, taken as empty"}},
+		{"w = x y\nargs = $(a$(w):$(w))\nqueue", []string{"a.sub:3: $(ax y): not a name, taken as it stands"}},
 		{"queue 0", []string{"a.sub: all queue statements ask for 0 jobs"}},
 		{"+Whatever = 1\nqueue", nil},
 	} {
@@ -151,6 +199,7 @@ func FuzzParse(f *testing.F) {
 		sleep + "requirements = Memory > 5 && (x =?= undefined)\n+Foo = {1, 2}\nqueue 2\n",
 		sleep + "transfer_executable = no\nwhen_to_transfer_output = on_exit\nstream_output = $(Process)\nqueue",
 		sleep + "a=\\\n#\n b\\\nqueue $(a:1)\n", "$(:$( = $$( \n@x @=\n[ ", sleep + "request_x = 1\nnice_user=1\nqueue",
+		sleep + "a0=x\nb=$(a$(Process):$(b$(b)))\nargs=$($(b)$ENV(P$(c)))$(a$(b) $(a$(c$()))\nqueue 2", "\ufeff" + sleep + "kill_sig_timeout = 5\nqueue 99999999999999999999",
 	} {
 		f.Add(text)
 	}

@@ -72,9 +72,24 @@ func (j *job) cpus() (clause bool, err error) {
 		j.setExpr(pool.AttrRequestCpus, strconv.FormatInt(j.options.RequestCpus, 10), 0)
 		return j.options.RequestCpus > 1, nil
 	}
-	n, isNumber, err := j.quantity(g, pool.AttrRequestCpus)
-	return !isNumber || n > 1, err
+	e, err := j.compile(g, g.text)
+	if err != nil {
+		return false, err
+	}
+	n, isNumber := plainNumber(e)
+	v, constant := e.Constant()
+	switch {
+	case beyondInteger(g.text),
+		isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)),
+		constant && !isNumber && v.Kind() != classad.KindUndefined:
+		return false, j.refuse(g, "%s: want a whole number from 0 to %d", shorten(g.text), maxCpus)
+	}
+	j.setExpr(pool.AttrRequestCpus, g.text, g.line)
+	return !isNumber || n > 1, nil
 }
+
+// maxCpus is more than any slot has.
+const maxCpus = 1_000_000
 
 // otherRequests sets what request_NAME asks for, in the order of the names.
 // Each becomes a clause, save for a plain 0: who wants none needs no slot
@@ -125,8 +140,11 @@ func (j *job) quantity(g given, attr string) (n float64, isNumber bool, err erro
 		return 0, false, err
 	}
 	n, isNumber = plainNumber(e)
-	if isNumber && n < 0 {
-		return 0, false, j.refuse(g, "%s: want no negative number", g.text)
+	switch {
+	case isNumber && n < 0:
+		return 0, false, j.refuse(g, "%s: want no negative number", shorten(g.text))
+	case beyondInteger(g.text):
+		return 0, false, j.refuse(g, "%s: too large", shorten(g.text))
 	}
 	j.setExpr(attr, g.text, g.line)
 	return n, isNumber, nil

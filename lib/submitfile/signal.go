@@ -48,9 +48,30 @@ func (j *job) ending() error {
 		}
 		j.setString(c.attr, name, g.line)
 	}
-	if _, err := j.expression("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
+	if err := j.seconds("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
 		return err
 	}
-	_, err := j.expression("job_max_vacate_time", pool.AttrMaxVacateTime)
-	return err
+	return j.seconds("job_max_vacate_time", pool.AttrMaxVacateTime)
+}
+
+// seconds sets an attribute to a whole number of seconds from 0 up, or to an
+// expression for one. A bare name, such as a word by mistake, counts as an
+// expression only when the description gives the job that attribute.
+func (j *job) seconds(command, attr string) error {
+	g, ok, err := j.command(command)
+	if !ok || err != nil {
+		return err
+	}
+	e, err := j.compile(g, g.text)
+	if err != nil {
+		return err
+	}
+	v, constant := e.Constant()
+	n, isInt := v.Int()
+	bare := isAttributeName(g.text) && !j.overrides[strings.ToLower(g.text)]
+	if constant && (!isInt || n < 0) || beyondInteger(g.text) || bare {
+		return j.refuse(g, "%s: want seconds, a whole number from 0 up", shorten(g.text))
+	}
+	j.setExpr(attr, g.text, g.line)
+	return nil
 }

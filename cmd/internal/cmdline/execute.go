@@ -26,7 +26,7 @@ func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer
 	err := run(c, args, stdin, out, stderr)
 	status := report(stderr, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {
-		status = report(stderr, c.Name, fmt.Errorf("standard output: %w: what it would have said is lost, all else is done", Cause(e)))
+		status = report(stderr, c.Name, e)
 	}
 	return status
 }

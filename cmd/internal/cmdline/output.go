@@ -2,6 +2,7 @@ package cmdline
 
 import (
 	"bufio"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -28,20 +29,30 @@ func (o *output) Write(p []byte) (int, error) {
 		return 0, o.err
 	}
 	n, err := o.buffer.Write(p)
-	o.err = err
-	return n, err
+	o.err = lost(err)
+	return n, o.err
 }
 
 // flush writes what is left and returns the first error of all writes.
 func (o *output) flush() error {
 	if o.err == nil {
-		o.err = o.buffer.Flush()
+		o.err = lost(o.buffer.Flush())
 	}
 	return o.err
 }
 
+// lost words the error of a write to standard output, which is the last thing
+// that a command does.
+func lost(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("standard output: %w: what it would have said is lost, all else is done", Cause(err))
+}
+
 // Flush writes out what the command has printed so far, for commands that go
-// on for a while.
+// on for a while. An error must not keep them from that: it is worded as one
+// of the end.
 func (c *Call) Flush() error {
 	if o, ok := c.Stdout.(*output); ok {
 		return o.flush()
