@@ -19,14 +19,21 @@ type Params struct {
 // submitter without one of its own: nice users first, then users of another
 // domain, then everybody (manual, "Effective User Priority").
 func (p Params) FactorOf(name string) float64 {
-	user, domain := split(name)
-	if group, _, ok := strings.Cut(user, "."); ok && p.NiceGroup != "" && strings.EqualFold(group, p.NiceGroup) {
+	if p.Nice(name) {
 		return p.NiceFactor
 	}
-	if p.LocalDomain != "" && !strings.EqualFold(domain, p.LocalDomain) {
+	if _, domain := split(name); p.LocalDomain != "" && !strings.EqualFold(domain, p.LocalDomain) {
 		return p.RemoteFactor
 	}
 	return p.DefaultFactor
+}
+
+// Nice tells whether a submitter is a nice user, which is one of the group
+// NiceGroup, without regard to case: nice-user.alice@example.org.
+func (p Params) Nice(name string) bool {
+	user, _ := split(name)
+	group, _, ok := strings.Cut(user, ".")
+	return ok && p.NiceGroup != "" && strings.EqualFold(group, p.NiceGroup)
 }
 
 // FactorIn returns the factor in force: the one set by hand, else FactorOf.

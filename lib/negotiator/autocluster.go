@@ -14,10 +14,10 @@ import (
 type autocluster struct {
 	number  int
 	ad      *classad.Ad
-	meet    int    // slots that meet the jobs' Requirements
-	mute    int    // those of them whose ads have no Requirements
-	accept  counts // those of them that accept the jobs
-	bundles []*bundle
+	meet    int       // slots that meet the jobs' Requirements
+	mute    int       // those of them whose ads have no Requirements
+	accept  counts    // those of them that accept the jobs
+	bundles []*bundle // by place
 	// list is a heap of the classes with candidates, best first. A class's
 	// place goes by its first slot left and grows worse as slots are taken, so
 	// it is enough to look again when a class comes to the top.
@@ -57,6 +57,20 @@ func (k *autocluster) take(room float64) (int, *class, bool) {
 		}
 	}
 	return 0, nil, false
+}
+
+// ranks says whether b was taken for its rank: a bundle was left whose slots
+// fit as well and would have come first, had the ranks been the same.
+func (k *autocluster) ranks(b *bundle, room float64) bool {
+	for _, o := range k.bundles {
+		if o.place >= b.place {
+			return false
+		}
+		if o.left > 0 && fits(o.weight, room) {
+			return true
+		}
+	}
+	return false
 }
 
 // restore puts the candidates back that were set aside.
@@ -127,7 +141,6 @@ func (m *matchmaker) match(k *autocluster) {
 		}
 		k.list = append(k.list, cand)
 	}
-	k.list.heapify()
 }
 
 // column returns the pre and post ranks of all classes for a job. Jobs alike

@@ -1,9 +1,7 @@
 package negotiator
 
 import (
-	"cmp"
 	"encoding/binary"
-	"slices"
 
 	"fairspool/lib/accountant"
 )
@@ -15,11 +13,20 @@ type bundle struct {
 	left   int // slots not matched by now
 	sought int // how many clusters can use them
 	spare  int // left, as the forecast goes
+	takers map[*submitter]take
+
+	contention
+}
+
+// take is a number of slots that a submitter took in this cycle.
+type take struct {
+	all    int
+	byRank int // those of all that it took for their rank, while others were left that would have come first
 }
 
 // bundleUp gathers the classes into bundles and gives each cluster those it
-// can use, the least sought first. users holds, by group of slots, the numbers
-// of the clusters that can use it, four bytes each.
+// can use. users holds, by group of slots, the numbers of the clusters that
+// can use it, four bytes each.
 func (c *cycle) bundleUp(users [][]byte) {
 	sets := map[string]int{} // numbers of the different sets of users
 	set := make([]int, len(users))
@@ -54,8 +61,21 @@ func (c *cycle) bundleUp(users [][]byte) {
 		b.left += class.left()
 		class.bundle = b
 	}
-	for _, k := range c.clusters {
-		slices.SortStableFunc(k.bundles, func(a, b *bundle) int { return cmp.Compare(a.sought, b.sought) })
-	}
 	c.contended = len(used) > 1
 }
+
+// goes counts a slot that a submitter took.
+func (b *bundle) goes(to *submitter, byRank bool) {
+	if b.takers == nil {
+		b.takers = map[*submitter]take{}
+	}
+	t := b.takers[to]
+	t.all++
+	if byRank {
+		t.byRank++
+	}
+	b.takers[to] = t
+}
+
+// all returns the weight of the slots left.
+func (b *bundle) all() float64 { return float64(b.left) * b.weight.Float() }

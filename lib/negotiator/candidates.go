@@ -8,8 +8,8 @@ type candidate struct {
 }
 
 // before says whether a is the better match: by NEGOTIATOR_PRE_JOB_RANK, the
-// job's Rank, NEGOTIATOR_POST_JOB_RANK (manual, "Negotiation"), and the slot's
-// name.
+// job's Rank, NEGOTIATOR_POST_JOB_RANK (manual, "Negotiation"); of equals the
+// one that fewer others could use (contend), then by the slot's name.
 func (a *candidate) before(b *candidate) bool {
 	switch {
 	case a.pre != b.pre:
@@ -18,6 +18,9 @@ func (a *candidate) before(b *candidate) bool {
 		return a.rank > b.rank
 	case a.post != b.post:
 		return a.post > b.post
+	}
+	if p, q := a.class.bundle.place, b.class.bundle.place; p != q {
+		return p < q
 	}
 	return a.first < b.first
 }

@@ -1,7 +1,10 @@
 package negotiator
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"testing"
 
@@ -12,6 +15,7 @@ import (
 // The figures of the manual's section "Effective User Priority".
 func TestShares(t *testing.T) {
 	users := []accountant.Record{record("alice@x", 5), record("bob@x", 10), record("carol@x", 20)}
+	poor := []accountant.Record{{Name: "alice@x", Priority: 5000, Factor: 1e4, At: now, HalfLife: params().HalfLife}}
 	for _, c := range []struct {
 		name  string
 		slots int
@@ -28,6 +32,9 @@ func TestShares(t *testing.T) {
 		{"nice user, all wanted", 7, nil, map[string]int{"alice@x": 9, "bob@x": 9, "nice-user.carol@x": 9}, map[string]int{"alice@x": 4, "bob@x": 3}},
 		{"nice user, even", 6, nil, map[string]int{"alice@x": 9, "bob@x": 9, "nice-user.carol@x": 9}, map[string]int{"alice@x": 3, "bob@x": 3}},
 		{"nice user gets what is left", 8, nil, map[string]int{"alice@x": 3, "bob@x": 3, "nice-user.carol@x": 9}, map[string]int{"alice@x": 3, "bob@x": 3, "nice-user.carol@x": 2}},
+		{"nice user beside somebody with a EUP as bad", 100, poor, map[string]int{"alice@x": 100, "nice-user.carol@x": 100}, map[string]int{"alice@x": 100}},
+		{"nice user beside somebody with a EUP as bad and few jobs", 100, poor, map[string]int{"alice@x": 90, "nice-user.carol@x": 100}, map[string]int{"alice@x": 90, "nice-user.carol@x": 10}},
+		{"nice users among themselves", 9, nil, map[string]int{"alice@x": 3, "nice-user.bob@x": 9, "Nice-User.carol@x": 9}, map[string]int{"alice@x": 3, "nice-user.bob@x": 3, "Nice-User.carol@x": 3}},
 		{"nobody wants anything", 8, users, nil, map[string]int{}},
 		{"no slots", 0, users, map[string]int{"alice@x": 3}, map[string]int{}},
 	} {
@@ -37,6 +44,41 @@ func TestShares(t *testing.T) {
 		}
 		if got := matched(Cycle(p, defaults(t), now)); !maps.Equal(got, c.got) {
 			t.Errorf("%s: Cycle matches %v, want %v", c.name, got, c.got)
+		}
+	}
+}
+
+// Slots left over for the remainders go to the largest of them, by the targets
+// with which their hand-out began: with 20 submitters the best one does not
+// fall below its share rounded down, and nobody far down gets a second slot.
+func TestLargestRemainders(t *testing.T) {
+	for _, c := range []struct{ slots, users int }{{100, 20}, {10, 5}, {37, 20}, {7, 20}, {999, 20}} {
+		p := Pool{Slots: equal(t, c.slots, "")}
+		var claimants []Claimant
+		for i := range c.users {
+			name := fmt.Sprintf("user%02d@x", i)
+			p.Submitters = append(p.Submitters, record(name, float64(1+i)))
+			p.Jobs = append(p.Jobs, aJob(t, i+1, c.slots, name, ""))
+			claimants = append(claimants, Claimant{float64(1 + i), 0, inf})
+		}
+		want := map[string]int{}
+		left := c.slots
+		targets := Targets(float64(c.slots), claimants)
+		byRemainder := make([]int, c.users)
+		for i, x := range targets {
+			whole := int(math.Floor(x + slack))
+			want[p.Submitters[i].Name] = whole
+			left -= whole
+			byRemainder[i] = i
+			targets[i] = x - float64(whole)
+		}
+		slices.SortStableFunc(byRemainder, func(a, b int) int { return cmp.Compare(targets[b], targets[a]) })
+		for _, i := range byRemainder[:left] {
+			want[p.Submitters[i].Name]++
+		}
+		maps.DeleteFunc(want, func(_ string, n int) bool { return n == 0 })
+		if got := matched(Cycle(p, defaults(t), now)); !maps.Equal(got, want) {
+			t.Errorf("%d slots, EUPs from 1 to %d: Cycle matches %v, want %v", c.slots, c.users, got, want)
 		}
 	}
 }
@@ -190,11 +232,14 @@ func TestSubmitterOrder(t *testing.T) {
 		Claims:     []pool.Claim{{Job: pool.JobID{Cluster: 5}, Slot: "slot1", Submitter: "alice@x", State: pool.RunningClaim, Weight: accountant.One}},
 		Submitters: []accountant.Record{record("dave@x", 1), record("carol@x", 2), record("bob@x", 2), record("alice@x", 2), record("erin@x", 1)},
 	}
+	// A nice user comes last, however good the EUP.
+	p.Jobs = append(p.Jobs, aJob(t, 6, 9, "nice-user.dave@x", ""))
+	p.Submitters = append(p.Submitters, accountant.Record{Name: "nice-user.dave@x", Priority: 0.5, Factor: 1, At: now, HalfLife: params().HalfLife})
 	var got []string
 	for _, s := range Cycle(p, defaults(t), now).Submitters {
 		got = append(got, s.Name)
 	}
-	if want := []string{"dave@x", "bob@x", "carol@x", "alice@x"}; !slices.Equal(got, want) {
+	if want := []string{"dave@x", "bob@x", "carol@x", "alice@x", "nice-user.dave@x"}; !slices.Equal(got, want) {
 		t.Errorf("Submitters = %v, want %v", got, want)
 	}
 }

@@ -16,7 +16,8 @@
 // job by job in job-priority order, each job the best of the slots that match
 // it and that it matches. The best is the one with the highest
 // NEGOTIATOR_PRE_JOB_RANK, then the highest Rank of the job, then the highest
-// NEGOTIATOR_POST_JOB_RANK, then the first by name.
+// NEGOTIATOR_POST_JOB_RANK, then the one least in demand (contention.go), then
+// the first by name.
 //
 // # Shares
 //
@@ -25,13 +26,18 @@
 // somebody does not want is divided among the others in the same way. 70
 // slots and EUPs of 5, 10 and 20 make 40, 20 and 10 slots; if the first wants
 // only 8, the others get 41 and 21: 41.33 and 20.67, and the slot that is left
-// over goes to the one further below. Who holds more than their slice keeps
+// over goes to the one further below. Such remainders are made whole by the
+// method of largest remainders. Who holds more than their slice keeps
 // it, since this version preempts nobody, and the others share the rest.
 //
 // Not every slot is good for everybody. Where some can only be used by the
 // jobs of some, how much a submitter can want is found by playing the fair
 // division through first (forecast.go): two who both need the six machines
-// with a GPU get three each, however many others there are in the pool.
+// with a GPU get three each, however many others there are in the pool. One
+// who could run anywhere leaves them to those two, unless ranks say otherwise.
+//
+// Nice users are a tier of their own: they share, by the same rules, what the
+// others leave, and get nothing that somebody else can use.
 //
 // # Speed
 //

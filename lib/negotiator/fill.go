@@ -7,72 +7,103 @@ import (
 	"strings"
 )
 
-// fill matches jobs and slots until nobody is left who could use one. In
-// every round each submitter, in order, may take whole slots up to its target;
-// then the targets are computed again, so that what somebody could not use
-// goes to the others. When no whole slot fits into anybody's target, one goes
-// to the submitter that is furthest below: no slot stays idle for a remainder.
+// fill matches jobs and slots until nobody is left who could use one: first
+// for all but the nice users, then for these, who share what is left.
 func (c *cycle) fill() {
-	c.setTargets()
-	for _, s := range c.submitters {
-		s.slice, s.limit = s.target, math.Max(0, s.target-s.usage.Float())
+	for _, tier := range c.tiers() {
+		c.contend(tier)
+		c.setTargets(tier)
+		for _, s := range tier {
+			s.slice, s.limit = s.target, math.Max(0, s.target-s.usage.Float())
+		}
+		order(tier)
+		c.deal(tier)
 	}
-	c.order()
+}
+
+// deal gives a tier its slots. In every round each submitter, in order, may
+// take whole slots up to its target; then the targets are computed again, so
+// that what somebody could not use goes to the others. When no whole slot fits
+// into anybody's target, the remainders are made whole: no slot stays idle for
+// them.
+func (c *cycle) deal(tier []*submitter) {
 	for {
 		took := 0
-		for _, s := range c.submitters {
+		for _, s := range tier {
 			if s.hungry() {
 				took += c.turn(s, s.target, math.MaxInt)
 			}
 		}
-		if took == 0 {
-			s := c.neediest()
-			if s == nil {
-				return
-			}
-			c.turn(s, math.Inf(1), 1)
+		if took == 0 && !c.roundUp(tier) {
+			return
 		}
-		c.setTargets()
+		c.setTargets(tier)
 	}
 }
 
-// setTargets computes everybody's target from what is used and wanted now.
-func (c *cycle) setTargets() {
-	o := c.look()
+// setTargets computes the targets of a tier from what is used and wanted now.
+func (c *cycle) setTargets(tier []*submitter) {
+	o := c.look(tier)
 	total := o.usable
-	claimants := make([]Claimant, len(c.submitters))
-	for i, s := range c.submitters {
+	claimants := make([]Claimant, len(tier))
+	for i, s := range tier {
 		claimants[i] = Claimant{EUP: s.eup, Usage: s.usage.Float(), Demand: o.wants[i]}
 		total += s.usage
 	}
 	for i, t := range Targets(total.Float(), claimants) {
-		c.submitters[i].target = t
+		tier[i].target = t
 	}
 }
 
-// order sorts the submitters for the negotiation: the best EUP first; of
-// equals the one that has got the smaller part of what it may use, then by
-// name.
-func (c *cycle) order() {
+// order sorts a tier for the negotiation: the best EUP first; of equals the
+// one that has got the smaller part of what it may use, then by name.
+func order(tier []*submitter) {
 	part := func(s *submitter) float64 {
 		if s.usage == 0 && s.limit == 0 {
 			return math.Inf(1)
 		}
 		return s.usage.Float() / (s.usage.Float() + s.limit)
 	}
-	slices.SortFunc(c.submitters, func(a, b *submitter) int {
+	slices.SortFunc(tier, func(a, b *submitter) int {
 		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(part(a), part(b)), strings.Compare(a.name, b.name))
 	})
 }
 
-// neediest returns the submitter furthest below its target among those that
-// can use a slot that is left, the first in order of equals.
-func (c *cycle) neediest() *submitter {
-	var most *submitter
-	gap := func(s *submitter) float64 { return s.target - s.usage.Float() }
-	for _, s := range c.submitters {
-		if (most == nil || gap(s) > gap(most)+slack) && s.hungry() {
-			most = s
+// roundUp gives one slot each to those furthest below their targets, by the
+// method of largest remainders: the targets stay as they are meanwhile, since
+// computed again after each slot they would sink, most for those with the
+// largest shares. It ends when all who are below have one, or when somebody's
+// slots are gone before its turn, whose share then goes to others. It returns
+// false if nobody could use a slot.
+func (c *cycle) roundUp(tier []*submitter) bool {
+	var line []*submitter
+	for _, s := range tier {
+		if s.hungry() {
+			line = append(line, s)
+		}
+	}
+	if len(line) == 0 {
+		return false
+	}
+	out := func(s *submitter) bool { return !s.hungry() }
+	for i := furthest(line); ; i = furthest(line) {
+		c.turn(line[i], math.Inf(1), 1)
+		line = slices.Delete(line, i, i+1)
+		if len(line) == 0 || slices.ContainsFunc(line, out) || line[furthest(line)].gap() <= slack {
+			return true
+		}
+	}
+}
+
+// gap returns how much the submitter is below its target.
+func (s *submitter) gap() float64 { return s.target - s.usage.Float() }
+
+// furthest returns who is furthest below its target, the first of equals.
+func furthest(line []*submitter) int {
+	most := 0
+	for i, s := range line {
+		if s.gap() > line[most].gap()+slack {
+			most = i
 		}
 	}
 	return most
@@ -87,12 +118,14 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 		if q == nil {
 			break
 		}
-		at, class, ok := q.cluster.take(limit - s.usage.Float())
+		room := limit - s.usage.Float()
+		at, class, ok := q.cluster.take(room)
 		if !ok {
 			q.waits = true
 			q.limited = q.limited || q.cluster.left()
 			continue
 		}
+		class.bundle.goes(s, q.cluster.ranks(class.bundle, room))
 		c.plan.Matches = append(c.plan.Matches, Match{
 			Job: q.pop(), Submitter: s.name, Slot: c.slots[at].name, Weight: class.weight, Reason: NoPreemption,
 		})

@@ -11,29 +11,36 @@ import (
 // can be put to use at all, and how much each submitter wants of them.
 type outlook struct {
 	usable accountant.Weight
-	wants  []float64 // by submitter
+	wants  []float64 // by submitter of the tier
 }
 
-// look returns the outlook as of now. A submitter wants what its jobs could
+// look returns the tier's outlook as of now. A submitter wants what its jobs could
 // use if there was nobody else. Where some slots are good only for the jobs of
 // some, that is too simple: two who both need the few large machines would
 // count on more of them than there are. So the fair division is then played
 // through, and who runs out of slots before others do wants what it got.
-func (c *cycle) look() outlook {
-	o := outlook{wants: make([]float64, len(c.submitters))}
-	for i, s := range c.submitters {
-		for _, q := range s.queues {
-			o.wants[i] += q.wants()
-		}
+func (c *cycle) look(tier []*submitter) outlook {
+	o := outlook{wants: make([]float64, len(tier))}
+	for i, s := range tier {
+		o.wants[i] = s.wants()
 	}
 	if c.contended {
-		c.forecast(&o)
+		c.forecast(tier, &o)
 		return o
 	}
 	for _, b := range c.bundles {
 		o.usable += accountant.Weight(b.left) * b.weight
 	}
 	return o
+}
+
+// wants returns the weight that the submitter's jobs could use if there was
+// nobody else.
+func (s *submitter) wants() (sum float64) {
+	for _, q := range s.queues {
+		sum += q.wants()
+	}
+	return sum
 }
 
 // wants returns the weight that the queue's jobs could use if there was
@@ -52,12 +59,12 @@ func (q *queue) wants() float64 {
 // forecast deals out the slots left one by one, each to the submitter that is
 // furthest behind, taking first what the fewest others could use. It moves
 // nothing: which slot a job gets in the end is a matter of ranks.
-func (c *cycle) forecast(o *outlook) {
+func (c *cycle) forecast(tier []*submitter, o *outlook) {
 	for _, b := range c.bundles {
 		b.spare = b.left
 	}
 	var line seats
-	for i, s := range c.submitters {
+	for i, s := range tier {
 		if s.hungry() {
 			line = append(line, newSeat(i, s))
 		}
@@ -65,7 +72,7 @@ func (c *cycle) forecast(o *outlook) {
 	heap.Init(&line)
 	dealt := 0
 	ended := map[int]int{} // by submitter: how many slots were dealt before its end
-	got := make([]accountant.Weight, len(c.submitters))
+	got := make([]accountant.Weight, len(tier))
 	for len(line) > 0 {
 		seat := line[0]
 		b := seat.draw()

@@ -162,22 +162,65 @@ func TestNothingTwiceAndNothingIdle(t *testing.T) {
 	})
 }
 
-// On equal slots everybody ends within one slot of the max-min ideal.
+// Nice users get what nobody else can use, whatever the EUPs are.
+func TestNiceUsersGetWhatIsLeft(t *testing.T) {
+	cfg := defaults(t)
+	eval := &classad.Context{Now: now}
+	rapid.Check(t, func(rt *rapid.T) {
+		p := somePool(rt, t, false)
+		for i := range p.Submitters {
+			p.Submitters[i].Factor = rapid.SampledFrom([]float64{0, 1, 1e4, 1e9}).Draw(rt, "factor")
+		}
+		plan := Cycle(p, cfg, now)
+		ads := map[string]*classad.Ad{}
+		for _, s := range p.Slots {
+			ads[s.Name] = s.Ad
+		}
+		nice := func(name string) bool { return name == "nice-user.alice@x" }
+		for i, s := range plan.Submitters {
+			if nice(s.Name) && i != len(plan.Submitters)-1 {
+				rt.Fatalf("Submitters = %+v, want the nice user last", plan.Submitters)
+			}
+		}
+		for _, m := range plan.Matches {
+			for _, r := range plan.Rejections {
+				if !nice(m.Submitter) || nice(r.Submitter) {
+					continue
+				}
+				j := p.Jobs[slices.IndexFunc(p.Jobs, func(j Job) bool { return j.First.Cluster == r.Job.Cluster })]
+				if classad.Match(eval, procAd(j.Ad, r.Job.Proc), ads[m.Slot]) {
+					rt.Fatalf("%s of the nice user has %s, which %s of %s could use", m.Job, m.Slot, r.Job, r.Submitter)
+				}
+			}
+		}
+	})
+}
+
+// On equal slots everybody ends within one slot of the max-min ideal, in
+// which nice users share what the others leave.
 func TestSharesAreWithinOneSlotOfTheIdeal(t *testing.T) {
 	cfg := defaults(t)
 	rapid.Check(t, func(rt *rapid.T) {
 		p := somePool(rt, t, true)
 		plan := Cycle(p, cfg, now)
-		var claimants []Claimant
-		total := float64(plan.Candidates)
-		for _, s := range plan.Submitters {
-			claimants = append(claimants, Claimant{s.EffectivePriority, s.Usage, float64(s.Idle)})
-			total += s.Usage
-		}
-		for i, ideal := range Targets(total, claimants) {
-			s := plan.Submitters[i]
-			if got := s.Usage + float64(s.Matched); math.Abs(got-ideal) >= 1+1e-6 {
-				rt.Fatalf("%s has %v of %v slots, want within one of %v; all: %+v", s.Name, got, total, ideal, plan.Submitters)
+		free := float64(plan.Candidates)
+		for _, nice := range []bool{false, true} {
+			var tier []Share
+			var claimants []Claimant
+			total := free
+			for _, s := range plan.Submitters {
+				if (accountant.Params{NiceGroup: "nice-user"}).Nice(s.Name) == nice {
+					tier = append(tier, s)
+					claimants = append(claimants, Claimant{s.EffectivePriority, s.Usage, float64(s.Idle)})
+					total += s.Usage
+					free -= float64(s.Matched)
+				}
+			}
+			for i, ideal := range Targets(total, claimants) {
+				s := tier[i]
+				if got := s.Usage + float64(s.Matched); math.Abs(got-ideal) >= 1+1e-6 || math.Abs(s.PieSlice-ideal) > 1e-6 {
+					rt.Fatalf("%s has %v of %v slots and a pie slice of %v, want within one of %v; all: %+v", s.Name, got, total, s.PieSlice, ideal, plan.Submitters)
+				}
 			}
 		}
 	})

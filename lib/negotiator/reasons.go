@@ -1,22 +1,82 @@
 package negotiator
 
 import (
+	"cmp"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
 
 // reason tells why the jobs left in q got no slot. At the end of a cycle no
 // slot that they could use is free.
 func (c *cycle) reason(s *submitter, q *queue) string {
-	k := q.cluster
-	if q.limited {
+	lightest, heaviest := q.weights()
+	room := s.slice - s.usage.Float()
+	others := ""
+	if lightest > 0 && fits(lightest, room) {
+		others = q.others(s)
+	}
+	if q.limited && others == "" && -room < heaviest.Float() {
 		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, the other matching slots are taken",
 			s.name, s.usage, s.slice)
 	}
-	return "no match found: " + unmatched(k, len(c.slots))
+	return "no match found: " + unmatched(q.cluster, len(c.slots)) + others
+}
+
+// weights returns the least and the largest weight of the slots that were free
+// for q's jobs.
+func (q *queue) weights() (lightest, heaviest accountant.Weight) {
+	for i, b := range q.cluster.bundles {
+		if i == 0 || b.weight < lightest {
+			lightest = b.weight
+		}
+		heaviest = max(heaviest, b.weight)
+	}
+	return lightest, heaviest
+}
+
+// others tells who took slots that q could have used, and how many, for a
+// submitter that got less than its pie slice has room for. Shares do not
+// foresee everything: the choice of slots goes by rank first, and a
+// submitter's jobs go by their own order.
+func (q *queue) others(s *submitter) string {
+	took, sum := map[*submitter]take{}, take{}
+	for _, b := range q.cluster.bundles {
+		for t, n := range b.takers {
+			if t != s {
+				took[t] = take{took[t].all + n.all, took[t].byRank + n.byRank}
+				sum = take{sum.all + n.all, sum.byRank + n.byRank}
+			}
+		}
+	}
+	of, how := func(n take) int { return n.all }, "first"
+	if sum.byRank > 0 {
+		of, how = func(n take) int { return n.byRank }, "by rank"
+	}
+	var who []*submitter
+	for t, n := range took {
+		if of(n) > 0 {
+			who = append(who, t)
+		}
+	}
+	if len(who) == 0 {
+		return ""
+	}
+	slices.SortFunc(who, func(a, b *submitter) int {
+		return cmp.Or(cmp.Compare(of(took[b]), of(took[a])), strings.Compare(a.name, b.name))
+	})
+	by, what := who[0].name, fmt.Sprintf("%d of them", of(sum))
+	if len(who) > 1 {
+		by += counted(len(who)-1, " and another", " and %d others")
+	}
+	if n := q.cluster.accept.total(); of(sum) == n {
+		what = counted(n, "it", "them")
+	}
+	return fmt.Sprintf("; %s took %s %s", by, what, how)
 }
 
 // unmatched tells how far the slots of the pool are from taking a job.

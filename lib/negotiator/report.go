@@ -17,7 +17,8 @@ type Share struct {
 	// Usage is the slot weight in use before the cycle's matches.
 	Usage float64 `json:"-"`
 	// PieSlice is the submitter's share of the pool's weight when the cycle
-	// began, including Usage, and Limit what that allows it to take.
+	// began, including Usage, and Limit what that allows it to take. For a
+	// nice user it is the share of what the others left.
 	PieSlice, Limit float64
 	// Idle and Matched are numbers of jobs: how many wanted a slot, and how
 	// many of these got one.

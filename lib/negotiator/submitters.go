@@ -13,6 +13,7 @@ import (
 // submitter is one who wants slots, or uses some.
 type submitter struct {
 	name          string
+	nice          bool // of the nice-user group: gets what the others leave
 	priority, eup float64
 	before, usage accountant.Weight // before the cycle, and now
 	idle, matched int               // jobs
@@ -37,7 +38,8 @@ type run struct {
 	order int // the run's place among all of the submitter
 }
 
-// gather makes submitters and their queues, sorted by EUP, then name.
+// gather makes submitters and their queues, nice users last, sorted by EUP,
+// then name.
 func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim, held map[string]accountant.Weight) {
 	known := map[string]*submitter{}
 	of := func(name string) *submitter {
@@ -70,13 +72,37 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 		r := byName[s.name]
 		r.Name = s.name
 		s.usage = s.before
+		s.nice = c.cfg.Params.Nice(s.name)
 		s.priority = r.AsOf(c.now, c.cfg.Params).Priority
 		s.eup = r.Effective(c.now, c.cfg.Params)
 	}
 	slices.SortFunc(c.submitters, func(a, b *submitter) int {
-		return cmp.Or(cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
+		return cmp.Or(niceLast(a, b), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
 	})
 	c.shape(jobs, waiting)
+}
+
+func niceLast(a, b *submitter) int {
+	switch {
+	case a.nice == b.nice:
+		return 0
+	case b.nice:
+		return -1
+	}
+	return 1
+}
+
+// tiers returns the submitters in groups that are served one after the other:
+// all but the nice users, then these. None is empty.
+func (c *cycle) tiers() [][]*submitter {
+	first := slices.IndexFunc(c.submitters, func(s *submitter) bool { return s.nice })
+	switch {
+	case len(c.submitters) == 0:
+		return nil
+	case first <= 0:
+		return [][]*submitter{c.submitters}
+	}
+	return [][]*submitter{c.submitters[:first], c.submitters[first:]}
 }
 
 // shape divides slots into classes and jobs into autoclusters, and matches

@@ -1,0 +1,85 @@
+package negotiator
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// contention tells how much a bundle is in demand, and so when its slots are
+// taken where ranks leave the choice.
+type contention struct {
+	load  float64    // part of its slots that the tier's submitters are expected to take
+	users int        // how many submitters of the tier have jobs that can use them
+	last  *submitter // who was counted last in users
+	place int        // in the order of taking; the same for what is equal
+}
+
+// contend puts the bundles in the order in which a tier takes them where
+// ranks leave the choice: first what is least in demand, so that nobody takes
+// what others have nothing besides.
+//
+// Each submitter is expected to spread its share, as if all slots were good
+// for all, evenly over the slots that its jobs can use. So slots that fewer
+// submitters can use than others come first, but those that one has nothing
+// besides come after those that two have for one of many.
+func (c *cycle) contend(tier []*submitter) {
+	for _, b := range c.bundles {
+		b.contention = contention{}
+	}
+	if c.contended {
+		c.load(tier)
+	}
+	less := func(a, b *bundle) int {
+		return cmp.Or(cmp.Compare(a.load, b.load), cmp.Compare(a.users, b.users), cmp.Compare(a.sought, b.sought))
+	}
+	sorted := slices.Clone(c.bundles)
+	slices.SortStableFunc(sorted, less)
+	for i, b := range sorted {
+		b.place = i
+		if i > 0 && less(sorted[i-1], b) == 0 {
+			b.place = sorted[i-1].place
+		}
+	}
+	for _, k := range c.clusters {
+		slices.SortStableFunc(k.bundles, func(a, b *bundle) int { return cmp.Compare(a.place, b.place) })
+		k.list.heapify()
+	}
+}
+
+// load adds up what the submitters of a tier are expected to take of each
+// bundle.
+func (c *cycle) load(tier []*submitter) {
+	total := 0.0
+	for _, b := range c.bundles {
+		total += b.all()
+	}
+	claimants := make([]Claimant, len(tier))
+	for i, s := range tier {
+		claimants[i] = Claimant{EUP: s.eup, Usage: s.usage.Float(), Demand: s.wants()}
+		total += s.usage.Float()
+	}
+	for i, target := range Targets(total, claimants) {
+		s := tier[i]
+		share := target - s.usage.Float()
+		for _, q := range s.queues {
+			part, all := math.Min(share, q.wants()), 0.0
+			share -= part
+			for _, b := range q.cluster.bundles {
+				all += b.all()
+			}
+			for _, b := range q.cluster.bundles {
+				if all > 0 {
+					b.load += part / all
+				}
+				if b.last != s {
+					b.last = s
+					b.users++
+				}
+			}
+		}
+	}
+	for _, b := range c.bundles {
+		b.load = math.Round(b.load*1e6) / 1e6 // what is meant to be equal is
+	}
+}
