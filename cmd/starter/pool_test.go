@@ -224,11 +224,13 @@ func (p *testPool) pid(name string) int {
 	return pid
 }
 
-// alive tells whether a process still runs.
+// alive tells whether a process still runs: it waits to be reaped when it has
+// ended, and its first thread may do so while others still hold its locks.
 func alive(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	i := bytes.LastIndexByte(b, ')')
-	return err == nil && !bytes.HasPrefix(b[i+1:], []byte(" Z"))
+	threads, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
+	return err == nil && (len(threads) > 1 || !bytes.HasPrefix(b[i+1:], []byte(" Z")))
 }
 
 // noClaims waits until all attempts have ended and nothing is left of them.

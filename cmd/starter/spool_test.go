@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -76,6 +77,10 @@ func TestSpoolIsGone(t *testing.T) {
 func TestSpoolIsHalfRemoved(t *testing.T) {
 	p := newPool(t)
 	c := p.running(p.match(`while [ ! -e go ]; do sleep 0.01; done`))
+	p.until("the supervisor has let go of the pass, and has its log", func() bool {
+		_, err := os.Stat(filepath.Join(p.spool.Dir(), "starter.log"))
+		return err == nil
+	})
 	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
 		t.Fatal(err)
 	}
