@@ -35,7 +35,29 @@ func advertise(c *cmdline.Call, files []string) error {
 		}
 		offers = append(offers, more...)
 	}
-	return put(c, lastOfEach(c, offers), files)
+	offers = lastOfEach(c, offers)
+	if err := put(c, offers, files); err != nil {
+		return err
+	}
+	warnOfClosed(c, offers)
+	return nil
+}
+
+// warnOfClosed tells of ads without Requirements: by the rules of matching no
+// job ever gets these slots, which is hardly what was meant.
+func warnOfClosed(c *cmdline.Call, offers []offer) {
+	closed, where := 0, ""
+	for _, o := range offers {
+		if o.ad.Has(pool.AttrRequirements) {
+			continue
+		}
+		if closed++; closed == 1 {
+			where = o.where
+		}
+	}
+	if closed > 0 {
+		c.Warn("%s: no Requirements in %d of %d ads: no job will match these slots; Requirements = true takes all", where, closed, len(offers))
+	}
 }
 
 // readOffers reads the slot ads of a file, all of which must be good.
