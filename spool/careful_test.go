@@ -305,3 +305,36 @@ func TestLeaveRange(t *testing.T) {
 		t.Error("procs that are not there left")
 	}
 }
+
+// TestUncertain holds that a refused removal whose journal could not be cut
+// back turns out whole if it turns out to be there, the history included.
+func TestUncertain(t *testing.T) {
+	base := fixture(t)
+	whole := copyDir(t, base)
+	if err := attempt(whole, disk{}, operations[4].do); err != nil {
+		t.Fatal(err)
+	}
+	dir := copyDir(t, base)
+	if err := attempt(dir, stubbornJournal{}, operations[4].do); !errors.Is(err, syscall.EIO) || !errors.Is(err, errUncertain) {
+		t.Errorf("Update = %v, want an I/O error, and that it is uncertain", err)
+	}
+	if got, want := dump(t, dir), dump(t, whole); got != want {
+		t.Errorf("the spool holds %s\nwant %s", got, want)
+	}
+}
+
+// stubbornJournal can be written, but neither synced nor cut back.
+type stubbornJournal struct{ disk }
+
+func (stubbornJournal) Open(name string, flag int, perm os.FileMode) (file, error) {
+	f, err := disk{}.Open(name, flag, perm)
+	if err == nil && strings.Contains(name, "journal.") {
+		f = stubbornFile{f}
+	}
+	return f, err
+}
+
+type stubbornFile struct{ file }
+
+func (stubbornFile) Sync() error          { return syscall.EIO }
+func (stubbornFile) Truncate(int64) error { return syscall.EIO }

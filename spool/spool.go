@@ -91,9 +91,6 @@ func (s *Spool) Domain() string { return s.version.Domain }
 // a process that lives long.
 func (s *Spool) At(now time.Time) { s.options.Now = now }
 
-// ID returns the name that tells this spool from every other.
-func (s *Spool) ID() string { return s.version.ID }
-
 // ClaimLock returns the path of the file whose lock the supervisor of a claim
 // with this LockName holds.
 func (s *Spool) ClaimLock(name string) string { return filepath.Join(s.dir, "claims.d", name) }

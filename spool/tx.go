@@ -11,9 +11,9 @@ import (
 	"fairspool/lib/pool"
 )
 
-// Tx is one transaction in the making. It sees its own changes. Nothing is
-// written until the function that was given the Tx has returned nil; if it
-// returns an error, or any change could not be made, nothing ever is.
+// Tx is one transaction in the making. It sees its own changes. They are
+// committed when the function that was given the Tx has returned nil; if it
+// returns an error, or any change could not be made, none of them ever is.
 //
 // A transaction that only adds clusters does not read the queue: its cost
 // does not depend on how much is there.

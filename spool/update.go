@@ -43,7 +43,7 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 		if err == nil {
 			err = s.commit(tx, lock, journal, end)
 		}
-		tx.end(err == nil)
+		tx.end(err == nil || errors.Is(err, errUncertain))
 		if err != nil {
 			s.forget() // the state may have seen changes that are void now
 		}
@@ -164,7 +164,6 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 	if err != nil {
 		return ack{}, err
 	}
-	// The caller found more than end.End bytes.
 	for len(b) > 0 {
 		f, err := parseFrame(b, end.Seq+1)
 		if err != nil {
@@ -189,7 +188,8 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 // commit writes the transaction.
 func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 	if len(tx.body) == 0 {
-		return s.acknowledge(lock, end)
+		s.acknowledge(lock, end)
+		return nil
 	}
 	h := s.header(tx)
 	if y := h.Policy.UTC().Year(); y < 0 || y > 9999 {
@@ -207,7 +207,8 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 		lines := s.at.lines + bytes.Count(text, newline)
 		s.at = position{end.Generation, end.End, lines, end.Seq, end.Next, end.CRC}
 	}
-	return s.acknowledge(lock, end)
+	s.acknowledge(lock, end)
+	return nil
 }
 
 // keepHistory makes the ads of the jobs that leave durable.
@@ -218,21 +219,26 @@ func (s *Spool) keepHistory(tx *Tx) error {
 		}
 		tx.put(record{Kind: 'H', Name: m.name, End: m.end})
 	}
-	return nil
+	return tx.err
 }
 
-// end closes what the transaction opened, and takes back the ads of jobs that
-// did not leave after all.
-func (tx *Tx) end(committed bool) {
+// end closes what the transaction opened. Unless the ads of the jobs that leave
+// are to be kept, it takes them back: the jobs did not leave after all.
+func (tx *Tx) end(keep bool) {
 	for _, m := range tx.months {
-		if !committed {
+		if !keep {
 			m.drop()
 		}
 		m.file.Close()
 	}
 }
 
-// write appends text at offset and syncs; a failure cuts the file back.
+// errUncertain says that a change was refused, but that what was written of it
+// could not be taken back.
+var errUncertain = errors.New("it could not be cut back, so the change may yet turn out to be there")
+
+// write appends text at offset and syncs; a failure cuts the file back, and is
+// errUncertain too when that fails as well.
 func write(f file, text []byte, offset int64) error {
 	_, err := f.WriteAt(text, offset)
 	if err == nil {
@@ -242,7 +248,7 @@ func write(f file, text []byte, offset int64) error {
 		return nil
 	}
 	if cut := f.Truncate(offset); cut != nil {
-		return fmt.Errorf("%w; and it could not be cut back, so the change may yet turn out to be there: %v", err, cut)
+		return fmt.Errorf("%w; and %w: %v", err, errUncertain, cut)
 	}
 	f.Sync() // so that a power cut does not bring back what was refused
 	return err
@@ -251,11 +257,10 @@ func write(f file, text []byte, offset int64) error {
 // acknowledge notes the journal's end in the lock file. The transaction is
 // committed by now, so a failure here is no failure of it: the next writer
 // finds the end by itself.
-func (s *Spool) acknowledge(lock file, end ack) error {
+func (s *Spool) acknowledge(lock file, end ack) {
 	if _, err := lock.WriteAt([]byte(end.line()), lineSize); err != nil {
 		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
 	}
-	return nil
 }
 
 func (s *Spool) header(tx *Tx) header {

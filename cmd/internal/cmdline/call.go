@@ -28,9 +28,9 @@ type Call struct {
 	Now    time.Time
 	Config *config.Config
 
-	flags    map[string][]occurrence
-	number   string // the flag that takes a sign followed by digits
-	dir      string // -spool, or nothing
+	flags    map[string]occurrence // by full name
+	number   string                // the flag that takes a sign followed by digits
+	dir      string                // -spool, or nothing
 	lockWait time.Duration
 	handOn   map[string]string // see Common
 	spool    *spool.Spool
@@ -68,18 +68,15 @@ func newCall(c Command, x *cli.Context) (*Call, error) {
 func value(x *cli.Context, flag string) string { return strings.Trim(x.String(flag), apart) }
 
 // Has tells whether the flag was given.
-func (c *Call) Has(flag string) bool { return len(c.flags[flag]) > 0 }
-
-// Values returns the arguments of the flag's last occurrence, none without.
-func (c *Call) Values(flag string) []string {
-	if all := c.flags[flag]; len(all) > 0 {
-		return all[len(all)-1].args
-	}
-	return nil
+func (c *Call) Has(flag string) bool {
+	_, ok := c.flags[flag]
+	return ok
 }
 
-// Value returns the first argument of the flag's last occurrence, empty
-// without one.
+// Values returns the arguments of the flag, none without it.
+func (c *Call) Values(flag string) []string { return c.flags[flag].args }
+
+// Value returns the first argument of the flag, empty without it.
 func (c *Call) Value(flag string) string {
 	if v := c.Values(flag); len(v) > 0 {
 		return v[0]
@@ -87,23 +84,8 @@ func (c *Call) Value(flag string) string {
 	return ""
 }
 
-// All returns the arguments of every occurrence of the flag.
-func (c *Call) All(flag string) [][]string {
-	var all [][]string
-	for _, o := range c.flags[flag] {
-		all = append(all, o.args)
-	}
-	return all
-}
-
-// Letters returns the option letters behind the colon of the flag's last
-// occurrence.
-func (c *Call) Letters(flag string) string {
-	if all := c.flags[flag]; len(all) > 0 {
-		return all[len(all)-1].letters
-	}
-	return ""
-}
+// Letters returns the option letters behind the flag's colon.
+func (c *Call) Letters(flag string) string { return c.flags[flag].letters }
 
 // One returns which of the flags was given, empty for none, and a usage error
 // when two were.

@@ -149,20 +149,6 @@ func TestParseTime(t *testing.T) {
 	}
 }
 
-func TestDuration(t *testing.T) {
-	for _, c := range []struct {
-		d    time.Duration
-		want string
-	}{
-		{0, "0+00:00:00"}, {59*time.Second + 999*time.Millisecond, "0+00:00:59"}, {90061 * time.Second, "1+01:01:01"},
-		{-90061 * time.Second, "-1+01:01:01"}, {400 * 24 * time.Hour, "400+00:00:00"},
-	} {
-		if got := Duration(c.d); got != c.want {
-			t.Errorf("Duration(%v) = %q, want %q", c.d, got, c.want)
-		}
-	}
-}
-
 func TestPlaces(t *testing.T) {
 	dir := alone(t)
 	file := func(path, text string) string {

@@ -37,8 +37,6 @@ type Flag struct {
 	// Min is the length of the shortest abbreviation of Name, 0 if it has to be
 	// spelled in full. Behind two dashes every flag has to be.
 	Min int
-	// Repeat permits the flag more than once.
-	Repeat bool
 	// Letters are the option letters that may follow the name and a colon, as
 	// in -af:lh; none: no colon.
 	Letters string

@@ -46,14 +46,3 @@ func unixTime(text string) (time.Time, bool) {
 	}
 	return time.Unix(int64(seconds), int64(nanos)), true
 }
-
-// Duration returns d as D+HH:MM:SS, in whole seconds towards zero, with a minus
-// in front when it is negative.
-func Duration(d time.Duration) string {
-	sign := ""
-	if d < 0 {
-		sign, d = "-", -d
-	}
-	s := int64(d / time.Second)
-	return fmt.Sprintf("%s%d+%02d:%02d:%02d", sign, s/86400, s/3600%24, s/60%60, s%60)
-}

@@ -17,7 +17,7 @@ func toy(run func(*Call) error) Command {
 		Flags: []Flag{
 			{Name: "setprio", Args: []string{"USER", "RUP"}, Min: 1, Help: "set"},
 			{Name: "setfactor", Args: []string{"USER", "FACTOR"}, Min: 1, Help: "set"},
-			{Name: "delete", Args: []string{"USER"}, Min: 3, Repeat: true, Help: "delete"},
+			{Name: "delete", Args: []string{"USER"}, Min: 3, Help: "delete"},
 			{Name: "duration", Args: []string{"S"}, Min: 1, Refused: true},
 			{Name: "all", Min: 1, Help: "all"},
 			{Name: "u", Aliases: []string{"user"}, Args: []string{"USER"}, Help: "only USER"},
@@ -44,7 +44,7 @@ func seen(args ...string) string {
 				s += ":" + l
 			}
 			if len(f.Args) > 0 {
-				s += fmt.Sprint(c.All(f.Name))
+				s += fmt.Sprint(c.Values(f.Name))
 			}
 			parts = append(parts, s)
 		}
@@ -66,20 +66,20 @@ func TestFlags(t *testing.T) {
 		{"a --all b", `all ["a" "b"]`},
 		{"-a", `all []`},
 		{"-a -a", `all []`},
-		{"-s alice 4", `setprio[[alice 4]] []`},
-		{"-setf alice 4 x", `setfactor[[alice 4]] ["x"]`},
-		{"-setfactor=alice 4 x", `setfactor[[alice 4]] ["x"]`},
-		{"-setprio alice -5", `setprio[[alice -5]] []`},
-		{"-del a -delete b", `delete[[a] [b]] []`},
-		{"-u a,b", `u[[a,b]] []`},
-		{"--user=a,b", `u[[a,b]] []`},
-		{"-u=-all", `u[[-all]] []`},
-		{"-u -", `u[[-]] []`},
-		{"x -af A B C -all", `all af[[A B C]] ["x"]`},
-		{"-af:lh A -- B", `af:lh[[A]] ["B"]`},
-		{"-af A - +5", `af[[A -]] adjust[[+5]] []`},
-		{"-5 12", `adjust[[-5]] ["12"]`},
-		{"+5 12", `adjust[[+5]] ["12"]`},
+		{"-s alice 4", `setprio[alice 4] []`},
+		{"-setf alice 4 x", `setfactor[alice 4] ["x"]`},
+		{"-setfactor=alice 4 x", `setfactor[alice 4] ["x"]`},
+		{"-setprio alice -5", `setprio[alice -5] []`},
+		{"-del a -delete b", `2 toy: -delete: given twice`},
+		{"-u a,b", `u[a,b] []`},
+		{"--user=a,b", `u[a,b] []`},
+		{"-u=-all", `u[-all] []`},
+		{"-u -", `u[-] []`},
+		{"x -af A B C -all", `all af[A B C] ["x"]`},
+		{"-af:lh A -- B", `af:lh[A] ["B"]`},
+		{"-af A - +5", `af[A -] adjust[+5] []`},
+		{"-5 12", `adjust[-5] ["12"]`},
+		{"+5 12", `adjust[+5] ["12"]`},
 		{"-- -5 -all", ` ["-5" "-all"]`},
 		{"-", ` ["-"]`},
 		{"a=b", ` ["a=b"]`},
@@ -106,7 +106,7 @@ func TestFlags(t *testing.T) {
 		{"-lock-wait nan", `2 toy: -lock-wait: "nan": want a number of seconds from 0 to 86400`},
 	} {
 		got := seen(strings.Fields(c.line)...)
-		if got = strings.TrimPrefix(got, "config[[/dev/null]] "); got != c.want {
+		if got = strings.TrimPrefix(got, "config[/dev/null] "); got != c.want {
 			t.Errorf("toy %s: %s, want %s", c.line, got, c.want)
 		}
 	}
