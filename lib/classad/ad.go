@@ -9,53 +9,68 @@ import (
 // keep the spelling they were first set with. The zero Ad is empty and ready.
 // The methods that only read accept a nil Ad, which is empty.
 type Ad struct {
-	entries []entry
-	index   []int32 // open addressing into entries (place+1); nil for a small ad
-	parent  *Ad
+	shape  *shape  // nil: no attributes
+	exprs  []*Expr // by the places of the shape
+	parent *Ad
 }
 
+// entry is an attribute for those who go through all of them.
 type entry struct {
 	name string
-	hash uint64
 	expr *Expr
 }
-
-// smallAd is the size up to which looking at every hash is fastest.
-const smallAd = 8
 
 // New returns an empty ad.
 func New() *Ad { return new(Ad) }
 
-// find returns the place of a name among the own attributes, or -1.
-func (a *Ad) find(name string, hash uint64) int {
-	if a.index == nil {
-		for i := range a.entries {
-			if e := &a.entries[i]; e.hash == hash && equalFold(e.name, name) {
-				return i
-			}
-		}
-		return -1
-	}
-	mask := uint64(len(a.index) - 1)
-	for at := hash & mask; ; at = (at + 1) & mask {
-		place := a.index[at]
-		if place == 0 {
-			return -1
-		}
-		if e := &a.entries[place-1]; e.hash == hash && equalFold(e.name, name) {
-			return int(place - 1)
-		}
-	}
-}
-
-// lookup finds a name here or in the chained parents; nil when it is missing.
-func (a *Ad) lookup(name string, hash uint64) *Expr {
-	for ; a != nil; a = a.parent {
-		if i := a.find(name, hash); i >= 0 {
-			return a.entries[i].expr
+// own returns the expression of an attribute that is not inherited, or nil.
+func (a *Ad) own(name *attribute) *Expr {
+	if a.shape != nil {
+		if i := a.shape.find(name); i >= 0 {
+			return a.exprs[i]
 		}
 	}
 	return nil
+}
+
+// get finds an attribute here or in the chained parents; nil when it is
+// missing.
+func (a *Ad) get(name *attribute) *Expr {
+	for ; a != nil; a = a.parent {
+		if e := a.own(name); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// place returns the place of a name among the own attributes, or -1.
+func (a *Ad) place(name string) int {
+	if a.shape == nil {
+		return -1
+	}
+	return a.shape.findName(name)
+}
+
+// getName is get for a name that comes from outside.
+func (a *Ad) getName(name string) *Expr {
+	for ; a != nil; a = a.parent {
+		if i := a.place(name); i >= 0 {
+			return a.exprs[i]
+		}
+	}
+	return nil
+}
+
+// shadowsScopes reports whether an attribute has one of the names that
+// otherwise mean a scope: MY, TARGET and their like.
+func (a *Ad) shadowsScopes() bool {
+	for ; a != nil; a = a.parent {
+		if a.shape != nil && a.shape.scopes {
+			return true
+		}
+	}
+	return false
 }
 
 // Set gives an attribute an expression. A nil expression deletes it. Like all
@@ -68,44 +83,32 @@ func (a *Ad) Set(name string, e *Expr) {
 		a.Delete(name)
 		return
 	}
-	hash := hashName(name)
-	if i := a.find(name, hash); i >= 0 {
-		a.entries[i].expr = e
+	if i := a.place(name); i >= 0 {
+		a.exprs[i] = e
 		return
 	}
-	a.entries = append(a.entries, entry{name, hash, e})
-	if len(a.entries) <= smallAd {
-		return
-	}
-	if len(a.entries)*2 > len(a.index) {
-		a.reindex()
-		return
-	}
-	a.place(len(a.entries) - 1)
+	a.add(newAttribute(name), e)
 }
 
-func (a *Ad) place(i int) {
-	mask := uint64(len(a.index) - 1)
-	at := a.entries[i].hash & mask
-	for a.index[at] != 0 {
-		at = (at + 1) & mask
+// add appends an attribute that the ad does not have.
+func (a *Ad) add(name attribute, e *Expr) {
+	switch {
+	case a.shape == nil:
+		a.shape = new(shape)
+	case a.shape.frozen.Load():
+		a.shape = a.shape.own()
 	}
-	a.index[at] = int32(i + 1)
+	a.shape.add(&name)
+	a.exprs = append(a.exprs, e)
 }
 
-func (a *Ad) reindex() {
-	a.index = nil
-	if len(a.entries) <= smallAd {
-		return
+// entries returns the own attributes in the order they were set.
+func (a *Ad) entries() []entry {
+	entries := make([]entry, len(a.exprs))
+	for i, e := range a.exprs {
+		entries[i] = entry{a.shape.names[i], e}
 	}
-	size := 4 * smallAd
-	for size < 3*len(a.entries) {
-		size *= 2
-	}
-	a.index = make([]int32, size)
-	for i := range a.entries {
-		a.place(i)
-	}
+	return entries
 }
 
 // SetInt gives an attribute an integer.
@@ -122,16 +125,16 @@ func (a *Ad) SetBool(name string, b bool) { a.Set(name, Literal(Bool(b))) }
 
 // Delete removes an own attribute. An inherited one of that name shows again.
 func (a *Ad) Delete(name string) {
-	if i := a.find(name, hashName(name)); i >= 0 {
-		a.entries = slices.Delete(a.entries, i, i+1)
-		a.reindex()
+	if i := a.place(name); i >= 0 {
+		a.shape = a.shape.without(i)
+		a.exprs = slices.Delete(slices.Clone(a.exprs), i, i+1)
 	}
 }
 
 // Lookup returns an attribute's expression: the ad's own, else an inherited
 // one.
 func (a *Ad) Lookup(name string) (*Expr, bool) {
-	e := a.lookup(name, hashName(name))
+	e := a.getName(name)
 	return e, e != nil
 }
 
@@ -168,7 +171,7 @@ func (a *Ad) Len() int {
 		return 0
 	}
 	if a.parent == nil {
-		return len(a.entries)
+		return len(a.exprs)
 	}
 	return len(a.all())
 }
@@ -179,18 +182,16 @@ func (a *Ad) all() []entry {
 	if a == nil {
 		return nil
 	}
-	if a.parent == nil {
-		return a.entries
-	}
-	out := slices.Clone(a.entries)
+	out := a.entries()
 	for p := a.parent; p != nil; p = p.parent {
-		for _, e := range p.entries {
+		for i, e := range p.exprs {
+			name := attribute{key: p.shape.keys[i], hash: p.shape.hashes[i]}
 			hidden := false
 			for q := a; q != p && !hidden; q = q.parent {
-				hidden = q.find(e.name, e.hash) >= 0
+				hidden = q.own(&name) != nil
 			}
 			if !hidden {
-				out = append(out, e)
+				out = append(out, entry{p.shape.names[i], e})
 			}
 		}
 	}
@@ -207,7 +208,7 @@ func (a *Ad) OwnNames() []string {
 	if a == nil {
 		return nil
 	}
-	return sortedNames(a.entries)
+	return sortedNames(a.entries())
 }
 
 func sortedNames(entries []entry) []string {
@@ -219,12 +220,16 @@ func sortedNames(entries []entry) []string {
 	return names
 }
 
-// Clone returns a copy with the same own attributes and the same parent.
+// Clone returns a copy with the same own attributes and the same parent. It
+// costs little: names and expressions are shared.
 func (a *Ad) Clone() *Ad {
 	if a == nil {
 		return New()
 	}
-	return &Ad{entries: slices.Clone(a.entries), index: slices.Clone(a.index), parent: a.parent}
+	if a.shape != nil {
+		a.shape.frozen.Store(true)
+	}
+	return &Ad{shape: a.shape, exprs: slices.Clone(a.exprs), parent: a.parent}
 }
 
 // Flat returns a copy without a parent that has every attribute, own and
@@ -233,7 +238,9 @@ func (a *Ad) Flat() *Ad {
 	if a == nil || a.parent == nil {
 		return a.Clone()
 	}
-	flat := &Ad{entries: a.all()}
-	flat.reindex()
+	flat := New()
+	for _, e := range a.all() {
+		flat.add(newAttribute(e.name), e.expr)
+	}
 	return flat
 }

@@ -5,12 +5,12 @@ import "slices"
 // equalAds reports whether two ads have the same own attributes, whatever
 // their order.
 func equalAds(a, b *Ad) bool {
-	if len(a.entries) != len(b.entries) {
+	if len(a.exprs) != len(b.exprs) {
 		return false
 	}
-	for _, e := range a.entries {
+	for _, e := range a.entries() {
 		other, ok := b.Lookup(e.name)
-		if !ok || !equalNodes(e.expr.root, other.root) {
+		if !ok || !equalNodes(e.expr.tree(), other.tree()) {
 			return false
 		}
 	}
@@ -22,7 +22,7 @@ func equalNodes(a, b node) bool {
 	switch a := a.(type) {
 	case *literal:
 		b, ok := b.(*literal)
-		return ok && a.v == b.v
+		return ok && sameLiteral(a.v, b.v)
 	case *zoneless:
 		b, ok := b.(*zoneless)
 		return ok && *a == *b
@@ -52,6 +52,13 @@ func equalNodes(a, b node) bool {
 		return ok && equalAds(a.ad, b.ad)
 	}
 	return sameType(a, b) && slices.EqualFunc(children(a), children(b), equalNodes)
+}
+
+func sameLiteral(a, b Value) bool {
+	if a.kind == KindString && b.kind == KindString {
+		return a.text() == b.text()
+	}
+	return a == b
 }
 
 func sameType(a, b node) bool {

@@ -26,7 +26,12 @@ const (
 func (e *Expr) Format(s Style) string { return string(e.AppendTo(nil, s)) }
 
 // AppendTo appends the expression as text to b.
-func (e *Expr) AppendTo(b []byte, s Style) []byte { return appendNode(b, e.root, s) }
+func (e *Expr) AppendTo(b []byte, s Style) []byte {
+	if e.constant() {
+		return appendValue(b, e.lit, s)
+	}
+	return appendNode(b, e.root, s)
+}
 
 // String returns the expression in the old style.
 func (e *Expr) String() string { return e.Format(Old) }
@@ -90,8 +95,15 @@ func appendNodes(b []byte, nodes []node, s Style) []byte {
 	return b
 }
 
-func appendList(b []byte, items []node, s Style) []byte {
-	return append(appendNodes(append(b, "{ "...), items, s), " }"...)
+func appendList(b []byte, items []*Expr, s Style) []byte {
+	b = append(b, "{ "...)
+	for i, e := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = e.AppendTo(b, s)
+	}
+	return append(b, " }"...)
 }
 
 func appendUnary(b []byte, n *unary, s Style) []byte {
@@ -132,9 +144,9 @@ func appendValue(b []byte, v Value, s Style) []byte {
 		return appendReal(b, v.real(), s)
 	case KindString:
 		if s == Old {
-			return appendOldString(b, v.text)
+			return appendOldString(b, v.text())
 		}
-		return appendEscaped(b, v.text, '"', s == Spool && utf8.ValidString(v.text))
+		return appendEscaped(b, v.text(), '"', s == Spool && utf8.ValidString(v.text()))
 	case KindAbsTime:
 		return appendMoment(b, v, s)
 	case KindRelTime:
@@ -143,9 +155,9 @@ func appendValue(b []byte, v Value, s Style) []byte {
 		}
 		return appendSpan(b, v.real(), s)
 	case KindList:
-		return appendList(b, v.ref.items, s)
+		return appendList(b, v.scope().items, s)
 	case KindClassAd:
-		return appendAd(b, v.ref.ad, s)
+		return appendAd(b, v.scope().ad, s)
 	}
 	return append(b, "undefined"...)
 }
@@ -249,7 +261,7 @@ func appendAd(b []byte, a *Ad, s Style) []byte {
 			b = append(b, "; "...)
 		}
 		b = append(appendName(b, e.name), " = "...)
-		b = appendNode(b, e.expr.root, s)
+		b = appendNode(b, e.expr.tree(), s)
 	}
 	return append(b, " ]"...)
 }
@@ -273,7 +285,7 @@ func (a *Ad) AppendLong(b []byte) []byte {
 	for _, e := range orderedEntries(a, Spool) {
 		at := len(b)
 		b = append(append(b, e.name...), " = "...)
-		b = appendNode(b, e.expr.root, Old)
+		b = appendNode(b, e.expr.tree(), Old)
 		for i := at; i < len(b); i++ {
 			if b[i] == '\n' || b[i] == '\r' {
 				b[i] = ' '

@@ -107,11 +107,15 @@ func (d drawing) node(t *rapid.T, depth int) node {
 		name := d.name.Draw(t, "name")
 		return &call{name: name, fn: functionNamed(name), args: d.nodes(t, depth)}
 	case 8:
-		return newListing(d.nodes(t, depth))
+		var items []*Expr
+		for _, n := range d.nodes(t, depth) {
+			items = append(items, newExpr(n))
+		}
+		return newListing(items)
 	case 9:
 		ad := New()
 		for range rapid.IntRange(0, 3).Draw(t, "attributes") {
-			ad.Set(d.name.Draw(t, "name"), &Expr{d.node(t, depth-1)})
+			ad.Set(d.name.Draw(t, "name"), newExpr(d.node(t, depth-1)))
 		}
 		return &record{ad}
 	}
@@ -122,7 +126,7 @@ func TestSpoolStyleReadsBack(t *testing.T) {
 	bytes := rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) })
 	d := drawing{name: rapid.OneOf(rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_]{0,5}`), bytes), text: bytes}
 	rapid.Check(t, func(t *rapid.T) {
-		e := &Expr{d.node(t, 4)}
+		e := newExpr(d.node(t, 4))
 		text := e.Format(Spool)
 		if strings.ContainsAny(text, "\n\r") {
 			t.Fatalf("Format = %q, want one line", text)
@@ -131,7 +135,7 @@ func TestSpoolStyleReadsBack(t *testing.T) {
 		if err != nil {
 			t.Fatalf("ParseExpr(%s): %v", text, err)
 		}
-		if !equalNodes(e.root, again.root) {
+		if !equalNodes(e.tree(), again.tree()) {
 			t.Errorf("ParseExpr(%s) = %s, want the same", text, again.Format(Spool))
 		}
 	})
@@ -143,7 +147,7 @@ func TestOldAndNewStylesReadBack(t *testing.T) {
 		simple: true,
 	}
 	rapid.Check(t, func(t *rapid.T) {
-		e := &Expr{d.node(t, 4)}
+		e := newExpr(d.node(t, 4))
 		for _, style := range []struct {
 			style Style
 			parse func(string) (*Expr, error)
@@ -184,7 +188,7 @@ func FuzzParseExpr(f *testing.F) {
 		if err != nil {
 			t.Fatalf("ParseExpr(%q), printed from %q: %v", spool, text, err)
 		}
-		if !equalNodes(e.root, again.root) {
+		if !equalNodes(e.tree(), again.tree()) {
 			t.Errorf("ParseExpr(%q) = %q, want %q", text, again.Format(Spool), spool)
 		}
 		first, second := e.Eval(noon, my, target), again.Eval(noon, my, target)

@@ -54,7 +54,7 @@ func comparison(a []Value) (o op, bad Value, ok bool) {
 	case a[0].kind != KindString || a[1].kind != KindList:
 		return 0, Error(), false
 	}
-	o, ok = comparisons[a[0].text]
+	o, ok = comparisons[a[0].text()]
 	return o, Error(), ok
 }
 

@@ -143,7 +143,7 @@ func mergeEnvironment(st *state, a []Value) Value {
 		if v.kind == KindUndefined {
 			continue
 		}
-		items, ok := splitItems(v.text)
+		items, ok := splitItems(v.text())
 		if v.kind != KindString || !ok {
 			return Error()
 		}
@@ -212,7 +212,7 @@ func argsToList(st *state, a []Value) Value {
 
 // userHome knows no home directories: the answer is the default.
 func userHome(_ *state, a []Value) Value {
-	if len(a) == 2 && (a[1].kind != KindString || a[1].text != "") {
+	if len(a) == 2 && (a[1].kind != KindString || a[1].text() != "") {
 		return a[1]
 	}
 	if a[0].kind != KindString && a[0].kind != KindUndefined {

@@ -3,6 +3,7 @@ package classad
 import (
 	"regexp"
 	"strings"
+	"sync/atomic"
 	"unicode/utf8"
 )
 
@@ -10,7 +11,7 @@ import (
 // package regexp (RE2), which has most of what PCRE has, save look-around and
 // backreferences; a pattern that it does not know is ERROR.
 var regexpFunctions = map[string]*function{
-	"regexp":       between(2, 3, regexpSearch),
+	"regexp":       {min: 2, max: 3, search: true},
 	"regexpmember": between(2, 3, regexpMember),
 	"regexps":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "") }),
 	"replace":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "f") }),
@@ -103,6 +104,8 @@ func narrow(s string) string {
 	return s
 }
 
+type matcher = *regexp.Regexp
+
 func matches(re *regexp.Regexp, s string) bool { return re.MatchString(widen(s)) }
 
 // regexpTexts checks that all arguments are strings.
@@ -118,16 +121,39 @@ func regexpTexts(a []Value) (bad Value, ok bool) {
 	return Value{}, true
 }
 
-func regexpSearch(st *state, a []Value) Value {
-	if bad, ok := regexpTexts(a); !ok {
-		return bad
-	}
-	options, _ := delimiters(a, 2, "")
-	re := st.regexp(a[0].text, options)
-	if re == nil || !st.spend(len(a[1].text)+len(a[0].text)) {
+// searchCode is regexp(pattern, text, options). It remembers the pattern it
+// met last: most never meet another one.
+type searchCode struct {
+	args [3]operand
+	memo atomic.Pointer[searchMemo]
+}
+
+type searchMemo struct {
+	pattern, options string
+	re               matcher
+}
+
+func (c *searchCode) eval(st *state, sc *scope) Value {
+	a := [3]Value{c.args[0].value(st, sc), c.args[1].value(st, sc), c.args[2].value(st, sc)}
+	if a[0].kind != KindString || a[1].kind != KindString || a[2].kind != KindString {
+		if bad, ok := worst(a[:]); ok {
+			return bad
+		}
 		return Error()
 	}
-	return Bool(matches(re, a[1].text))
+	pattern, options := a[0].text(), a[2].text()
+	memo := c.memo.Load()
+	if memo == nil || memo.pattern != pattern || memo.options != options {
+		memo = &searchMemo{pattern, options, st.regexp(pattern, options)}
+		if st.failed {
+			return Error()
+		}
+		c.memo.Store(memo)
+	}
+	if memo.re == nil || !st.spend(int(a[0].bits+a[1].bits)) {
+		return Error()
+	}
+	return Bool(matches(memo.re, a[1].text()))
 }
 
 func regexpMember(st *state, a []Value) Value {
@@ -138,15 +164,15 @@ func regexpMember(st *state, a []Value) Value {
 	if !ok || a[0].kind != KindString || a[1].kind != KindList {
 		return Error()
 	}
-	re := st.regexp(a[0].text, options)
+	re := st.regexp(a[0].text(), options)
 	undefined := false
 	for i := range a[1].size() {
 		switch v := st.item(a[1], i); {
 		case v.kind == KindUndefined:
 			undefined = true
-		case v.kind != KindString || !st.spend(len(v.text)+len(a[0].text)):
+		case v.kind != KindString || !st.spend(len(v.text())+len(a[0].text())):
 			return Error()
-		case re != nil && matches(re, v.text):
+		case re != nil && matches(re, v.text()):
 			return Bool(true)
 		}
 	}
@@ -163,13 +189,13 @@ func substitute(st *state, a []Value, more string) Value {
 		return bad
 	}
 	options, _ := delimiters(a, 3, "")
-	re := st.regexp(a[0].text, options)
+	re := st.regexp(a[0].text(), options)
 	full := strings.Contains(options+more, "f")
 	global := strings.Contains(options+more, "g")
-	if re == nil || !st.spend(len(a[1].text)+len(a[0].text)) {
+	if re == nil || !st.spend(len(a[1].text())+len(a[0].text())) {
 		return Error()
 	}
-	text, replacement := widen(a[1].text), widen(a[2].text)
+	text, replacement := widen(a[1].text()), widen(a[2].text())
 	count := 1
 	if global {
 		count = -1

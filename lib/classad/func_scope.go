@@ -18,37 +18,37 @@ func scopeFunctions() map[string]*function {
 	}
 }
 
-func evalText(st *state, sc *scope, args []node) Value {
-	text := st.toText(st.eval(args[0], sc))
-	if text.exceptional() || !st.spend(len(text.text)) {
+func evalText(st *state, sc *scope, c *callCode) Value {
+	text := st.toText(c.args[0].value(st, sc))
+	if text.exceptional() || !st.spend(len(text.text())) {
 		return Error()
 	}
-	e, err := ParseExpr(text.text)
+	e, err := ParseExpr(text.text())
 	if err != nil {
 		return Error()
 	}
-	return st.eval(e.root, sc)
+	return st.runDeeper(e, sc, c.level)
 }
 
-func unparse(_ *state, sc *scope, args []node) Value {
-	r, ok := args[0].(*reference)
+func unparse(_ *state, sc *scope, c *callCode) Value {
+	r, ok := c.node.args[0].(*reference)
 	if !ok {
 		return Error()
 	}
-	if e := sc.ad.lookup(r.key, r.hash); e != nil {
-		return String(string(appendPretty(nil, e.root, 0)))
+	if e := sc.ad.get(&r.attribute); e != nil {
+		return String(string(appendPretty(nil, e.tree(), 0)))
 	}
 	return str("")
 }
 
 // unresolved lists the names that an attribute's expression takes from
 // elsewhere, or says whether one of them matches a pattern.
-func unresolved(st *state, sc *scope, args []node) Value {
-	r, ok := args[0].(*reference)
+func unresolved(st *state, sc *scope, c *callCode) Value {
+	r, ok := c.node.args[0].(*reference)
 	if !ok {
 		return Error()
 	}
-	e := sc.ad.lookup(r.key, r.hash)
+	e := sc.ad.get(&r.attribute)
 	if e == nil {
 		return Undefined()
 	}
@@ -56,14 +56,14 @@ func unresolved(st *state, sc *scope, args []node) Value {
 	if !ok {
 		return Error()
 	}
-	if len(args) == 1 {
+	if len(c.args) == 1 {
 		return st.charged(strings.Join(names, ","))
 	}
-	pattern := st.eval(args[1], sc)
+	pattern := c.args[1].value(st, sc)
 	if pattern.kind != KindString {
 		return Error()
 	}
-	re := st.regexp(pattern.text, "i")
+	re := st.regexp(pattern.text(), "i")
 	if re == nil {
 		return Error()
 	}
@@ -79,24 +79,26 @@ func unresolved(st *state, sc *scope, args []node) Value {
 // UNDEFINED for elements that are undefined, ERROR for those that are not ads.
 // If the expression is a name that stands for something here, what it stands
 // for is evaluated. It returns false if the second argument is not a list.
-func inEach(st *state, sc *scope, args []node, f func(Value)) (bad Value, ok bool) {
-	list := st.eval(args[1], sc)
+func inEach(st *state, sc *scope, c *callCode, f func(Value)) (bad Value, ok bool) {
+	list := c.args[1].value(st, sc)
 	if list.kind != KindList {
 		return list, false
 	}
-	n := args[0]
-	if e := st.meaning(n, sc); e != nil {
-		n = e.root
-	}
+	e := st.meaning(&c.args[0], sc)
 	for i := range list.size() {
-		item := st.item(list, i)
-		switch item.kind {
+		item := list.scope().items[i]
+		v := st.runDeeper(item, list.scope().up, c.level)
+		switch v.kind {
 		case KindClassAd:
-			in := *item.ref
-			in.open = true
-			f(st.eval(n, &in))
+			in := *v.scope()
+			in.open, in.plain = true, false
+			if e != nil {
+				f(st.runDeeper(e, &in, c.level))
+			} else {
+				f(c.args[0].value(st, &in))
+			}
 		case KindUndefined:
-			f(item)
+			f(v)
 		default:
 			f(Error())
 		}
@@ -105,33 +107,36 @@ func inEach(st *state, sc *scope, args []node, f func(Value)) (bad Value, ok boo
 }
 
 // meaning returns the expression that a name stands for, or nil.
-func (st *state) meaning(n node, sc *scope) *Expr {
-	var a *attribute
-	switch n := n.(type) {
-	case *paren:
-		return st.meaning(n.x, sc)
-	case *reference:
-		a = &n.attribute
-	case *selection:
-		base := st.eval(n.base, sc)
-		if base.kind != KindClassAd {
+func (st *state) meaning(o *operand, sc *scope) *Expr {
+	switch {
+	case o.form == formBare:
+	case o.form == formMine && sc.plain:
+	case o.form == formTheirs && sc.plain:
+		if sc = sc.other; sc == nil {
 			return nil
 		}
-		a, sc = &n.attribute, base.ref
 	default:
+		switch x := o.code.(type) {
+		case *countedCode:
+			return st.meaning(&x.operand, sc)
+		case *nameCode:
+			e, _ := find(&x.name, sc)
+			return e
+		case *selectCode:
+			if base := x.base.value(st, sc); base.kind == KindClassAd {
+				e, _ := find(&x.name, base.scope())
+				return e
+			}
+		}
 		return nil
 	}
-	for s := sc; s != nil; s = s.up {
-		if e := s.ad.lookup(a.key, a.hash); e != nil {
-			return e
-		}
-	}
-	return nil
+	e, _ := find(&o.name, sc)
+	return e
 }
 
-func countMatches(st *state, sc *scope, args []node) Value {
+func countMatches(st *state, sc *scope, c *callCode) Value {
 	count := int64(0)
-	bad, ok := inEach(st, sc, args, func(v Value) {
+	bad, ok := inEach(st, sc, c, func(v Value) {
 		if v.True() {
 			count++
 		}
@@ -142,9 +147,9 @@ func countMatches(st *state, sc *scope, args []node) Value {
 	return Int(count)
 }
 
-func evalInEachContext(st *state, sc *scope, args []node) Value {
+func evalInEachContext(st *state, sc *scope, c *callCode) Value {
 	var values []Value
-	bad, ok := inEach(st, sc, args, func(v Value) { values = append(values, v) })
+	bad, ok := inEach(st, sc, c, func(v Value) { values = append(values, v) })
 	switch {
 	case ok:
 		return st.list(values)
@@ -170,7 +175,7 @@ func appendPretty(b []byte, n node, indent int) []byte {
 		}
 		line(indent + 2)
 		b = append(appendName(b, e.name), " = "...)
-		b = appendPretty(b, e.expr.root, indent+2)
+		b = appendPretty(b, e.expr.tree(), indent+2)
 	}
 	line(indent + 1)
 	return append(b, ']')

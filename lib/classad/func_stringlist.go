@@ -116,7 +116,7 @@ func twoTexts(a []Value) (x, y string, bad Value, ok bool) {
 			return "", "", Error(), false
 		}
 	}
-	return a[0].text, a[1].text, Value{}, true
+	return a[0].text(), a[1].text(), Value{}, true
 }
 
 // memberDelimitersOf returns the delimiters of a list of names: UNDEFINED ones
@@ -199,12 +199,12 @@ func (st *state) stringRegexp(a []Value) Value {
 	}
 	set, _ := delimiters(a, 2, numberDelimiters)
 	options, _ := delimiters(a, 3, "")
-	re := st.regexp(a[0].text, options)
-	if re == nil || !st.spend(len(a[1].text)) {
+	re := st.regexp(a[0].text(), options)
+	if re == nil || !st.spend(len(a[1].text())) {
 		return Error()
 	}
 	any, found := false, false
-	eachToken(a[1].text, set, func(token string) bool {
+	eachToken(a[1].text(), set, func(token string) bool {
 		any, found = true, matches(re, token)
 		return !found
 	})

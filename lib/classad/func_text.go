@@ -20,17 +20,17 @@ var textFunctions = map[string]*function{
 }
 
 // strcat joins its arguments up to the first that is UNDEFINED or ERROR.
-func strcat(st *state, sc *scope, args []node) Value {
+func strcat(st *state, sc *scope, c *callCode) Value {
 	var b strings.Builder
-	for _, arg := range args {
-		v := st.toText(st.eval(arg, sc))
+	for i := range c.args {
+		v := st.toText(c.args[i].value(st, sc))
 		if v.exceptional() {
 			return v
 		}
-		if !st.spend(len(v.text)) {
+		if !st.spend(len(v.text())) {
 			return Error()
 		}
-		b.WriteString(v.text)
+		b.WriteString(v.text())
 	}
 	return str(b.String())
 }
@@ -71,12 +71,12 @@ func join(st *state, a []Value) Value {
 		}
 		allUndefined = false
 		if text.Len() > 0 {
-			text.WriteString(between.text)
+			text.WriteString(between.text())
 		}
-		if !st.spend(len(between.text) + len(v.text)) {
+		if !st.spend(len(between.text()) + len(v.text())) {
 			return Error()
 		}
-		text.WriteString(v.text)
+		text.WriteString(v.text())
 	}
 	if allUndefined {
 		return Undefined()
@@ -126,7 +126,7 @@ func comparing(prepare func(string) string) func(*state, []Value) Value {
 		case x.kind != KindString || y.kind != KindString:
 			return Error()
 		}
-		return Int(int64(strings.Compare(prepare(x.text), prepare(y.text))))
+		return Int(int64(strings.Compare(prepare(x.text()), prepare(y.text()))))
 	}
 }
 
@@ -136,7 +136,7 @@ func mapping(f func(byte) byte) func(*state, []Value) Value {
 		if v.exceptional() {
 			return v
 		}
-		return st.charged(mapBytes(v.text, f))
+		return st.charged(mapBytes(v.text(), f))
 	}
 }
 
@@ -145,11 +145,11 @@ func size(_ *state, a []Value) Value {
 	case KindUndefined:
 		return v
 	case KindString:
-		return Int(int64(len(v.text)))
+		return Int(int64(len(v.text())))
 	case KindList:
 		return Int(int64(v.size()))
 	case KindClassAd:
-		return Int(int64(v.ref.ad.Len()))
+		return Int(int64(v.scope().ad.Len()))
 	}
 	return Error()
 }

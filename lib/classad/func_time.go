@@ -147,7 +147,7 @@ func splitTime(st *state, a []Value) Value {
 	default:
 		return Error()
 	}
-	return Value{kind: KindClassAd, ref: &scope{ad: ad}}
+	return scoped(KindClassAd, &scope{ad: ad})
 }
 
 func formatTime(st *state, a []Value) Value {
@@ -183,7 +183,7 @@ func formatTime(st *state, a []Value) Value {
 func (st *state) dateOf(v Value) time.Time {
 	field := func(name string, otherwise int64) int {
 		a := newAttribute(name)
-		if n, ok := toInt(func() Value { x, _ := st.resolve(&a, v.ref, false); return x }()).Int(); ok && n > -1e6 && n < 1e6 {
+		if n, ok := toInt(st.resolve(&a, v.scope(), false, -1)).Int(); ok && n > -1e6 && n < 1e6 {
 			return int(n)
 		}
 		return int(otherwise)

@@ -17,18 +17,8 @@ var typeFunctions = map[string]*function{
 	"real":   strictly(1, func(_ *state, a []Value) Value { return toReal(a[0]) }),
 	"string": strictly(1, func(st *state, a []Value) Value { return st.toText(a[0]) }),
 	"bool":   strictly(1, func(_ *state, a []Value) Value { return toBool(a[0]) }),
-	"ifthenelse": {min: 3, max: 3, lazy: func(st *state, sc *scope, a []node) Value {
-		c := st.eval(a[0], sc)
-		switch b, ok := c.Bool(); {
-		case ok && b:
-			return st.eval(a[1], sc)
-		case ok:
-			return st.eval(a[2], sc)
-		case c.kind == KindUndefined:
-			return c
-		}
-		return Error()
-	}},
+
+	"ifthenelse": {min: 3, max: 3, choice: true},
 }
 
 func isKind(k Kind) *function {
@@ -62,21 +52,32 @@ func weigh(n node, left *int) {
 	if *left < 0 {
 		return
 	}
-	under := children(n)
 	switch n := n.(type) {
 	case *literal:
-		*left -= len(n.v.text)
-		if n.v.ref != nil {
-			under = n.v.ref.items
-			weighAd(n.v.ref.ad, left)
+		switch n.v.kind {
+		case KindString:
+			*left -= len(n.v.text())
+		case KindList:
+			weighAll(n.v.scope().items, left)
+		case KindClassAd:
+			weighAd(n.v.scope().ad, left)
 		}
+	case *listing:
+		weighAll(n.items, left)
 	case *selection:
 		weigh(n.base, left)
 	case *record:
 		weighAd(n.ad, left)
 	}
+	under := children(n)
 	for i := 0; i < len(under) && *left >= 0; i++ {
 		weigh(under[i], left)
+	}
+}
+
+func weighAll(items []*Expr, left *int) {
+	for i := 0; i < len(items) && *left >= 0; i++ {
+		weigh(items[i].tree(), left)
 	}
 }
 
@@ -85,7 +86,7 @@ func weighAd(a *Ad, left *int) {
 		if *left -= len(e.name); *left < 0 {
 			return
 		}
-		weigh(e.expr.root, left)
+		weigh(e.expr.tree(), left)
 	}
 }
 
@@ -96,7 +97,7 @@ func toReal(v Value) Value {
 		x, _ := v.Number()
 		return Real(x)
 	case KindString:
-		if x, ok := leadingFloat(v.text); ok {
+		if x, ok := leadingFloat(v.text()); ok {
 			return Real(x)
 		}
 		return Error()
@@ -115,7 +116,7 @@ func toInt(v Value) Value {
 	case KindInteger:
 		return v
 	case KindString:
-		if n, ok := leadingInt(v.text); ok {
+		if n, ok := leadingInt(v.text()); ok {
 			return Int(n)
 		}
 	}
@@ -131,7 +132,7 @@ func toBool(v Value) Value {
 	case KindUndefined:
 		return v
 	case KindString:
-		switch fold(v.text) {
+		switch fold(v.text()) {
 		case "true":
 			return Bool(true)
 		case "false":

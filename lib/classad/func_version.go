@@ -16,7 +16,7 @@ var versionFunctions = map[string]*function{
 		case v.kind != KindString || lo.kind != KindString || hi.kind != KindString:
 			return Error()
 		}
-		return Bool(versionCompare(lo.text, v.text) <= 0 && versionCompare(v.text, hi.text) <= 0)
+		return Bool(versionCompare(lo.text(), v.text()) <= 0 && versionCompare(v.text(), hi.text()) <= 0)
 	}),
 }
 
@@ -29,7 +29,7 @@ func versions(f func(int) Value) func(*state, []Value) Value {
 		case x.kind != KindString || y.kind != KindString:
 			return Error()
 		}
-		return f(versionCompare(x.text, y.text))
+		return f(versionCompare(x.text(), y.text()))
 	}
 }
 

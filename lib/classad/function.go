@@ -2,13 +2,15 @@ package classad
 
 import "maps"
 
-// function is one function of the language. Exactly one of strict and lazy is
-// set: a strict function gets its arguments evaluated, a lazy one evaluates
-// what it wants, in the scope of the call.
+// function is one function of the language. A strict function gets its
+// arguments evaluated, a lazy one evaluates what it wants, in the scope of the
+// call. Some are so common that they have code of their own.
 type function struct {
 	min, max int // how many arguments it takes; max -1: any number
 	strict   func(st *state, args []Value) Value
-	lazy     func(st *state, sc *scope, args []node) Value
+	lazy     func(st *state, sc *scope, c *callCode) Value
+	choice   bool // it is ifThenElse
+	search   bool // it is regexp
 }
 
 // functions holds every function by its name in lower case. It is filled once,

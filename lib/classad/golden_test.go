@@ -123,7 +123,7 @@ func goldenAd(text string) (*Ad, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, e := range one.entries {
+		for _, e := range one.entries() {
 			ad.Set(e.name, e.expr)
 		}
 	}

@@ -19,7 +19,7 @@ func appendJSONAd(b []byte, a *Ad) []byte {
 			b = append(b, ',')
 		}
 		b = append(appendJSONString(b, e.name), ':')
-		b = appendJSONNode(b, e.expr.root)
+		b = appendJSONNode(b, e.expr.tree())
 	}
 	return append(b, '}')
 }
@@ -33,15 +33,15 @@ func appendJSONNode(b []byte, n node) []byte {
 		case KindBoolean, KindInteger:
 			return appendValue(b, v, Spool)
 		case KindString:
-			return appendJSONString(b, v.text)
+			return appendJSONString(b, v.text())
 		case KindReal:
 			if x := v.real(); !math.IsNaN(x) && !math.IsInf(x, 0) {
 				return appendReal(b, x, Spool)
 			}
 		case KindList:
-			return appendJSONList(b, v.ref.items)
+			return appendJSONList(b, v.scope().items)
 		case KindClassAd:
-			return appendJSONAd(b, v.ref.ad)
+			return appendJSONAd(b, v.scope().ad)
 		}
 	case *listing:
 		return appendJSONList(b, n.items)
@@ -54,13 +54,13 @@ func appendJSONNode(b []byte, n node) []byte {
 	return append(b, `)\/"`...)
 }
 
-func appendJSONList(b []byte, items []node) []byte {
+func appendJSONList(b []byte, items []*Expr) []byte {
 	b = append(b, '[')
-	for i, n := range items {
+	for i, e := range items {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendJSONNode(b, n)
+		b = appendJSONNode(b, e.tree())
 	}
 	return append(b, ']')
 }

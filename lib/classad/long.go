@@ -221,7 +221,7 @@ func (r *Reader) continued(text string, first error) (*Expr, error) {
 			if p.tok.kind != tokEnd {
 				break
 			}
-			return &Expr{t.n}, nil
+			return newExpr(t.n), nil
 		}
 		next, err := r.r.Peek(1)
 		if err != nil || !p.open || next[0] != ' ' && next[0] != '\t' {

@@ -1,11 +1,10 @@
 package classad
 
-// Attribute names that matching looks at.
-const (
-	requirementsName = "requirements"
+// Names that matching looks at.
+var (
+	requirements = newAttribute("Requirements")
+	rank         = newAttribute("Rank")
 )
-
-var requirementsHash = hashFolded(requirementsName)
 
 // Match reports whether two ads want each other: the Requirements of both are
 // true with the other ad as TARGET. Missing, UNDEFINED and ERROR mean no. The
@@ -27,11 +26,11 @@ func Satisfies(c *Context, my, target *Ad) bool {
 
 // satisfied evaluates the Requirements of one side.
 func (st *state) satisfied(sc *scope) bool {
-	e := sc.ad.lookup(requirementsName, requirementsHash)
+	e := sc.ad.get(&requirements)
 	if e == nil {
 		return false
 	}
-	return st.attribute(e, sc, requirementsName).True() && !st.failed
+	return st.attribute(e, sc, requirements.key, -1).True() && !st.failed
 }
 
 // Rank evaluates an expression such as an ad's Rank, with target as TARGET. It
@@ -47,16 +46,15 @@ func Rank(c *Context, e *Expr, my, target *Ad) (rank float64, ok bool) {
 // Eval returns the value of an attribute with a as MY; UNDEFINED when a does
 // not have it.
 func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
-	key := name
-	e := a.lookup(key, hashName(key))
+	e := a.getName(name)
 	if e == nil {
 		return Undefined()
 	}
-	if l, ok := e.root.(*literal); ok {
-		return l.v
+	if e.constant() {
+		return e.lit
 	}
 	st := newState(c, a, target)
-	return st.done(st.attribute(e, &st.my, fold(key)))
+	return st.done(st.named(name, &st.my, -1))
 }
 
 // EvalInt returns the value of an attribute that is an integer, without a

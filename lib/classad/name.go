@@ -57,7 +57,7 @@ func equalFold(a, b string) bool { return len(a) == len(b) && (a == b || compare
 var seed = maphash.MakeSeed()
 
 // hashName hashes a name without regard to case.
-func hashName(name string) uint64 {
+func hashName(name string) uint32 {
 	var buf [64]byte
 	if len(name) > len(buf) {
 		return hashFolded(fold(name))
@@ -65,10 +65,10 @@ func hashName(name string) uint64 {
 	for i := range len(name) {
 		buf[i] = lower(name[i])
 	}
-	return maphash.Bytes(seed, buf[:len(name)])
+	return uint32(maphash.Bytes(seed, buf[:len(name)]))
 }
 
-func hashFolded(key string) uint64 { return maphash.String(seed, key) }
+func hashFolded(key string) uint32 { return uint32(maphash.String(seed, key)) }
 
 // plainName reports whether a name needs no quotes.
 func plainName(s string) bool {

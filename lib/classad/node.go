@@ -1,5 +1,10 @@
 package classad
 
+import (
+	"sync/atomic"
+	"unique"
+)
+
 // node is one step of a compiled expression. Nodes never change once parsed.
 type node interface{ isNode() }
 
@@ -38,7 +43,7 @@ type (
 		args []node
 	}
 	listing struct {
-		items []node
+		items []*Expr
 		fixed *scope // when all items are literals: the list itself
 	}
 	record struct{ ad *Ad }
@@ -63,14 +68,14 @@ func (*record) isNode()      {}
 // attribute is a name in an expression, folded and hashed once.
 type attribute struct {
 	name    string // as written
-	key     string // in lower case
-	hash    uint64 // of key
+	key     key
+	hash    uint32 // of the key
 	special special
 }
 
 func newAttribute(name string) attribute {
-	key := fold(name)
-	return attribute{name: name, key: key, hash: hashFolded(key), special: specials[key]}
+	folded := fold(name)
+	return attribute{name: name, key: unique.Make(folded), hash: hashFolded(folded), special: specials[folded]}
 }
 
 // special marks the names that mean a scope when no attribute has that name.
@@ -84,6 +89,9 @@ const (
 	specialTarget
 	specialNow
 )
+
+// isScope reports whether the name can be the base of a selection.
+func (s special) isScope() bool { return s != ordinary && s != specialNow }
 
 var specials = map[string]special{
 	"self": specialSelf, "my": specialSelf, "parent": specialParent,
@@ -129,23 +137,56 @@ var opText = [...]string{
 }
 
 // Expr is a compiled expression. It never changes.
-type Expr struct{ root node }
+type Expr struct {
+	lit  Value // the value of a literal; else of kind kindProgram
+	root node  // nil for a literal
+	prog atomic.Pointer[program]
+}
 
 // Literal returns the expression that is the value v. A list or an ad loses
 // what its elements referred to outside of it.
 func Literal(v Value) *Expr {
 	switch v.kind {
 	case KindList:
-		return &Expr{newListing(v.ref.items)}
+		return ListExpr(v.scope().items)
 	case KindClassAd:
-		return &Expr{&record{v.ref.ad.Flat()}}
+		return AdExpr(v.scope().ad)
 	}
-	return &Expr{&literal{v}}
+	return &Expr{lit: v}
+}
+
+// ListExpr returns the expression that is a list of others, which are
+// evaluated when an element is asked for.
+func ListExpr(items []*Expr) *Expr { return newExpr(newListing(items)) }
+
+// AdExpr returns the expression that is an ad inside another one: a copy of
+// ad with its inherited attributes.
+func AdExpr(ad *Ad) *Expr { return newExpr(&record{ad.Flat()}) }
+
+func newExpr(n node) *Expr {
+	if l, ok := n.(*literal); ok {
+		return &Expr{lit: l.v}
+	}
+	return &Expr{lit: Value{kind: kindProgram}, root: n}
+}
+
+// constant reports whether the expression is nothing but a value: lit.
+func (e *Expr) constant() bool { return e.lit.kind < kindProgram }
+
+// tree returns the expression as it was parsed.
+func (e *Expr) tree() node {
+	if e.constant() {
+		return &literal{e.lit}
+	}
+	return e.root
 }
 
 // Constant returns the value of an expression that is a literal, perhaps in
 // parentheses; ok is false for every other expression.
 func (e *Expr) Constant() (v Value, ok bool) {
+	if e.constant() {
+		return e.lit, true
+	}
 	n := e.root
 	for {
 		switch x := n.(type) {
@@ -161,10 +202,10 @@ func (e *Expr) Constant() (v Value, ok bool) {
 	}
 }
 
-func newListing(items []node) *listing {
+func newListing(items []*Expr) *listing {
 	l := &listing{items: items}
-	for _, n := range items {
-		if _, ok := n.(*literal); !ok {
+	for _, e := range items {
+		if !e.constant() {
 			return l
 		}
 	}

@@ -108,7 +108,7 @@ func identical(want bool, l, r Value) Value {
 	case KindUndefined, KindError:
 		same = true
 	case KindString:
-		same = l.text == r.text
+		same = l.text() == r.text()
 	case KindReal, KindRelTime:
 		same = l.real() == r.real()
 	case KindAbsTime:
@@ -124,7 +124,7 @@ func identical(want bool, l, r Value) Value {
 func compare(o op, l, r Value) Value {
 	switch {
 	case l.kind == KindString && r.kind == KindString:
-		return ordered(o, compareFold(l.text, r.text), 0)
+		return ordered(o, compareFold(l.text(), r.text()), 0)
 	case l.kind == KindAbsTime && r.kind == KindAbsTime:
 		return ordered(o, int64(l.bits), int64(r.bits))
 	case l.kind == KindRelTime && r.kind == KindRelTime:

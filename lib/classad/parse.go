@@ -57,7 +57,7 @@ func ParseExpr(text string) (*Expr, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Expr{t.n}, nil
+	return newExpr(t.n), nil
 }
 
 // ParseLongExpr compiles the right side of a long-form line: strings are in
@@ -69,7 +69,7 @@ func ParseLongExpr(text string) (*Expr, error) {
 	if p.err != nil {
 		return nil, p.err
 	}
-	return &Expr{t.n}, nil
+	return newExpr(t.n), nil
 }
 
 // ParseAd reads one ad in the new form, [ a = 1; b = 2 ]. The whole text must
@@ -299,7 +299,11 @@ func (p *parser) primary() tree {
 		return p.join(&paren{x.n}, x)
 	case tokOpenList:
 		p.advance()
-		items, under := p.list(tokCloseList, "}", false)
+		nodes, under := p.list(tokCloseList, "}", false)
+		items := make([]*Expr, len(nodes))
+		for i, n := range nodes {
+			items[i] = newExpr(n)
+		}
 		return p.join(newListing(items), under...)
 	case tokOpenAd:
 		ad, height := p.ad()
@@ -384,7 +388,7 @@ func (p *parser) ad() (*Ad, int) {
 		}
 		t := p.expression()
 		height = max(height, t.height)
-		ad.Set(name, &Expr{t.n})
+		ad.Set(name, newExpr(t.n))
 		if p.err == nil && p.tok.kind != tokSemicolon && p.tok.kind != tokCloseAd {
 			p.expected("an operator, ; or ]")
 		}

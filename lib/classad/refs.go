@@ -28,7 +28,7 @@ func References(e *Expr, ad *Ad) (own, external []string) {
 // one: what TARGET has is not external then.
 func (st *state) references(e *Expr, sc *scope) (own, external []string, ok bool) {
 	w := &walk{st: st, root: sc, own: map[string]string{}, external: map[string]string{}}
-	w.node(e.root, sc)
+	w.node(e.tree(), sc)
 	if w.failed || st.failed {
 		return nil, nil, false
 	}
@@ -94,13 +94,13 @@ func (w *walk) node(n node, sc *scope) {
 	case *reference:
 		w.name(&n.attribute, n, sc)
 	case *absolute:
-		w.found(&n.attribute, n, w.root, w.root.ad.lookup(n.key, n.hash))
+		w.found(&n.attribute, n, w.root, w.root.ad.get(&n.attribute))
 	case *selection:
 		w.selection(n, sc)
 	case *record:
 		inner := &scope{ad: n.ad, up: sc}
-		for _, e := range n.ad.entries {
-			w.node(e.expr.root, inner)
+		for _, e := range n.ad.exprs {
+			w.node(e.tree(), inner)
 		}
 	default:
 		for _, child := range children(n) {
@@ -127,7 +127,11 @@ func children(n node) []node {
 	case *call:
 		return n.args
 	case *listing:
-		return n.items
+		trees := make([]node, len(n.items))
+		for i, e := range n.items {
+			trees[i] = e.tree()
+		}
+		return trees
 	}
 	return nil
 }
@@ -144,7 +148,7 @@ func (w *walk) name(a *attribute, n node, sc *scope) {
 // find looks a name up in a scope and the ads around it.
 func find(a *attribute, sc *scope) (*Expr, *scope) {
 	for s := sc; s != nil; s = s.up {
-		if e := s.ad.lookup(a.key, a.hash); e != nil {
+		if e := s.ad.get(a); e != nil {
 			return e, s
 		}
 	}
@@ -171,19 +175,19 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 		return
 	}
 	w.seen = append(w.seen, activity{e, in, a.key})
-	w.node(e.root, in)
+	w.node(e.tree(), in)
 	w.seen = w.seen[:len(w.seen)-1]
 }
 
 // selection follows base.name, by what the base evaluates to.
 func (w *walk) selection(n *selection, sc *scope) {
-	base := w.st.eval(n.base, sc)
+	base := w.st.evalNode(n.base, sc)
 	switch base.kind {
 	case KindUndefined:
 		note(w.external, string(appendNode(nil, n, Old)))
 	case KindClassAd:
 		w.base(n.base, sc)
-		e, in := find(&n.attribute, base.ref)
+		e, in := find(&n.attribute, base.scope())
 		if e == nil {
 			note(w.external, n.name)
 			return
@@ -204,8 +208,8 @@ func (w *walk) base(n node, sc *scope) {
 		}
 	case *selection:
 		w.base(n.base, sc)
-		if b := w.st.eval(n.base, sc); b.kind == KindClassAd {
-			if e, in := find(&n.attribute, b.ref); e != nil && in == w.root {
+		if b := w.st.evalNode(n.base, sc); b.kind == KindClassAd {
+			if e, in := find(&n.attribute, b.scope()); e != nil && in == w.root {
 				note(w.own, n.name)
 			}
 		}

@@ -28,13 +28,13 @@ func timeLiteral(name string, args []node) (n node, ok, isTime bool) {
 	}
 	switch fold(name) {
 	case "abstime":
-		wall, offset, zoned, ok := parseAbsTime(l.v.text)
+		wall, offset, zoned, ok := parseAbsTime(l.v.text())
 		if !zoned {
 			return &zoneless{wall}, ok, true
 		}
 		return &literal{absTime(wall-int64(offset), offset)}, ok, true
 	case "reltime":
-		seconds, ok := parseRelTime(l.v.text)
+		seconds, ok := parseRelTime(l.v.text())
 		return &span{seconds}, ok, true
 	}
 	return nil, false, false

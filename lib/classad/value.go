@@ -3,6 +3,7 @@ package classad
 import (
 	"math"
 	"strings"
+	"unsafe"
 )
 
 // Kind says what a Value is.
@@ -20,6 +21,9 @@ const (
 	KindRelTime // a span of time in seconds
 	KindList
 	KindClassAd
+
+	kindProgram // what an Expr has instead of a value: it must be run
+	kindUnread  // what an Expr has instead of a value: its text is not read yet
 )
 
 var kindNames = [...]string{"undefined", "error", "boolean", "integer", "real", "string", "absolute time", "relative time", "list", "classad"}
@@ -34,13 +38,34 @@ func (k Kind) String() string {
 
 // Value is the result of an evaluation. The zero Value is UNDEFINED. Values
 // are small and copied freely; lists and ads are shared and never change.
+//
+// It is three machine words, so that it travels in registers: evaluation does
+// little else than hand values on.
 type Value struct {
 	kind Kind
-	zone int32  // of an absolute time: seconds east of UTC
-	bits uint64 // boolean, integer, seconds; the bits of a real or relative time
-	text string
-	ref  *scope // of a list or an ad
+	zone int32          // of an absolute time: seconds east of UTC
+	bits uint64         // boolean, integer, seconds; the bits of a real or relative time; the length of a string
+	ref  unsafe.Pointer // the bytes of a string; the *scope of a list or an ad
 }
+
+// text returns the text of a string; "" for every other kind.
+func (v Value) text() string {
+	if v.kind != KindString {
+		return ""
+	}
+	return unsafe.String((*byte)(v.ref), int(v.bits))
+}
+
+// scope returns where a list's items or an ad's attributes are; nil for every
+// other kind.
+func (v Value) scope() *scope {
+	if v.kind != KindList && v.kind != KindClassAd {
+		return nil
+	}
+	return (*scope)(v.ref)
+}
+
+func scoped(k Kind, s *scope) Value { return Value{kind: k, ref: unsafe.Pointer(s)} }
 
 // Undefined returns UNDEFINED.
 func Undefined() Value { return Value{} }
@@ -68,11 +93,13 @@ func String(s string) Value {
 	if i := strings.IndexByte(s, 0); i >= 0 {
 		s = s[:i]
 	}
-	return Value{kind: KindString, text: s}
+	return str(s)
 }
 
 // str is String for text known to have no NUL byte.
-func str(s string) Value { return Value{kind: KindString, text: s} }
+func str(s string) Value {
+	return Value{kind: KindString, bits: uint64(len(s)), ref: unsafe.Pointer(unsafe.StringData(s))}
+}
 
 func absTime(seconds int64, zone int) Value {
 	return Value{kind: KindAbsTime, bits: uint64(seconds), zone: int32(zone)}
@@ -89,7 +116,12 @@ func (v Value) Kind() Kind { return v.kind }
 func (v Value) Int() (n int64, ok bool) { return int64(v.bits), v.kind == KindInteger }
 
 // Text returns the text of a string; ok is false for every other kind.
-func (v Value) Text() (s string, ok bool) { return v.text, v.kind == KindString }
+func (v Value) Text() (s string, ok bool) {
+	if v.kind != KindString {
+		return "", false
+	}
+	return v.text(), true
+}
 
 // Number returns an integer, a real or a boolean (0 or 1) as a float64; ok is
 // false for every other kind.
@@ -148,18 +180,20 @@ func (v Value) Ad() (ad *Ad, ok bool) {
 	if v.kind != KindClassAd {
 		return nil, false
 	}
-	return v.ref.ad.Flat(), true
+	return v.scope().ad.Flat(), true
 }
 
 func (v Value) real() float64     { return math.Float64frombits(v.bits) }
 func (v Value) exceptional() bool { return v.kind <= KindError }
-func (v Value) size() int         { return len(v.ref.items) }
+func (v Value) size() int         { return len(v.scope().items) }
 
 // listOf makes a list of values.
 func listOf(values []Value) Value {
-	items := make([]node, len(values))
+	items := make([]*Expr, len(values))
+	exprs := make([]Expr, len(values))
 	for i, v := range values {
-		items[i] = &literal{v}
+		exprs[i].lit = v
+		items[i] = &exprs[i]
 	}
-	return Value{kind: KindList, ref: &scope{items: items}}
+	return scoped(KindList, &scope{items: items})
 }

@@ -1,0 +1,284 @@
+package classad
+
+// The operators of a program. Each evaluates its operands in the scope it is
+// itself evaluated in.
+
+// countedCode is anything, where the limit of depth is near.
+type countedCode struct {
+	operand
+	at int
+}
+
+func (c *countedCode) eval(st *state, sc *scope) Value {
+	if st.base+c.at >= maxDepth || st.failed {
+		st.failed = true
+		return Error()
+	}
+	return c.value(st, sc)
+}
+
+// nameCode is a bare name that means a scope, or stands in a nested ad.
+type nameCode struct {
+	name  attribute
+	level int
+}
+
+func (c *nameCode) eval(st *state, sc *scope) Value { return st.resolve(&c.name, sc, true, c.level) }
+
+// selectCode is base.name.
+type selectCode struct {
+	base  operand
+	name  attribute
+	level int
+}
+
+func (c *selectCode) eval(st *state, sc *scope) Value {
+	base := c.base.value(st, sc)
+	switch base.kind {
+	case KindUndefined:
+		return base
+	case KindClassAd:
+		return st.resolve(&c.name, base.scope(), false, c.level)
+	case KindList:
+		return c.each(st, base)
+	}
+	return Error()
+}
+
+// each selects from every element of a list.
+func (c *selectCode) each(st *state, list Value) Value {
+	base := st.base
+	st.base += c.level + 1
+	values := make([]Value, list.size())
+	for i := range values {
+		values[i] = Error()
+		switch item := st.item(list, i); item.kind {
+		case KindClassAd:
+			values[i] = st.resolve(&c.name, item.scope(), false, -1)
+		case KindUndefined:
+			values[i] = item
+		}
+	}
+	st.base = base
+	return st.list(values)
+}
+
+// absoluteCode is .name.
+type absoluteCode struct {
+	name  attribute
+	level int
+}
+
+func (c *absoluteCode) eval(st *state, sc *scope) Value {
+	root := sc.outermost()
+	if root.other != nil {
+		return Undefined() // the outermost ad of a match is the match itself
+	}
+	if e := root.ad.get(&c.name); e != nil {
+		return st.attribute(e, root, c.name.key, c.level)
+	}
+	return Undefined()
+}
+
+// subscriptCode is base[index].
+type subscriptCode struct {
+	base, index operand
+	level       int
+}
+
+func (c *subscriptCode) eval(st *state, sc *scope) Value {
+	base, index := c.base.value(st, sc), c.index.value(st, sc)
+	if v, ok := exceptionalOf(base, index); ok {
+		return v
+	}
+	switch {
+	case base.kind == KindList && index.kind == KindInteger:
+		if i := int64(index.bits); i >= 0 && i < int64(base.size()) {
+			s := base.scope()
+			return st.runDeeper(s.items[i], s.up, c.level)
+		}
+	case base.kind == KindClassAd && index.kind == KindString:
+		return st.named(index.text(), base.scope(), c.level)
+	}
+	return Error()
+}
+
+type unaryCode struct {
+	op op
+	x  operand
+}
+
+func (c *unaryCode) eval(st *state, sc *scope) Value { return applyUnary(c.op, c.x.value(st, sc)) }
+
+// compareCode is == != < <= > >=.
+type compareCode struct {
+	op   op
+	l, r operand
+}
+
+func (c *compareCode) eval(st *state, sc *scope) Value {
+	l := c.l.value(st, sc)
+	r := c.r.value(st, sc)
+	if l.kind == KindInteger && r.kind == KindInteger {
+		return ordered(c.op, int64(l.bits), int64(r.bits))
+	}
+	if v, ok := exceptionalOf(l, r); ok {
+		return v
+	}
+	return compare(c.op, l, r)
+}
+
+// identicalCode is =?= and =!=.
+type identicalCode struct {
+	want bool
+	l, r operand
+}
+
+func (c *identicalCode) eval(st *state, sc *scope) Value {
+	l := c.l.value(st, sc)
+	r := c.r.value(st, sc)
+	if l.kind != r.kind {
+		return Bool(!c.want)
+	}
+	return identical(c.want, l, r)
+}
+
+// arithmeticCode is an operator on numbers, times or bits.
+type arithmeticCode struct {
+	op   op
+	l, r operand
+}
+
+func (c *arithmeticCode) eval(st *state, sc *scope) Value {
+	l := c.l.value(st, sc)
+	return applyBinary(c.op, l, c.r.value(st, sc))
+}
+
+// allCode is && of any number of terms.
+type allCode struct{ terms []operand }
+
+func (c *allCode) eval(st *state, sc *scope) Value {
+	undefined := false
+	for i := range c.terms {
+		v := c.terms[i].value(st, sc)
+		if v.kind == KindBoolean {
+			if v.bits == 0 {
+				return v
+			}
+			continue
+		}
+		b, ok := v.Bool()
+		switch {
+		case v.kind == KindUndefined:
+			undefined = true
+		case !ok:
+			return Error()
+		case !b:
+			return Bool(false)
+		}
+	}
+	if undefined {
+		return Undefined()
+	}
+	return Bool(true)
+}
+
+// junctionCode is && or || of any number of terms.
+type junctionCode struct {
+	op    op
+	terms []operand
+}
+
+func (c *junctionCode) eval(st *state, sc *scope) Value {
+	undefined := false
+	decides := c.op == opOr
+	for i := range c.terms {
+		v := c.terms[i].value(st, sc)
+		b, ok := v.Bool()
+		switch {
+		case v.kind == KindUndefined:
+			undefined = true
+		case !ok:
+			return Error()
+		case b == decides:
+			return Bool(b)
+		}
+	}
+	if undefined {
+		return Undefined()
+	}
+	return Bool(!decides)
+}
+
+// choiceCode is c ? t : f, and ifThenElse(c,t,f).
+type choiceCode struct{ c, t, f operand }
+
+func (x *choiceCode) eval(st *state, sc *scope) Value {
+	c := x.c.value(st, sc)
+	switch b, ok := c.Bool(); {
+	case ok && b:
+		return x.t.value(st, sc)
+	case ok:
+		return x.f.value(st, sc)
+	case c.kind == KindUndefined:
+		return c
+	}
+	return Error()
+}
+
+// elvisCode is a ?: b.
+type elvisCode struct{ a, b operand }
+
+func (c *elvisCode) eval(st *state, sc *scope) Value {
+	if v := c.a.value(st, sc); v.kind != KindUndefined {
+		return v
+	}
+	return c.b.value(st, sc)
+}
+
+type listCode struct{ items []*Expr }
+
+func (c *listCode) eval(_ *state, sc *scope) Value {
+	return scoped(KindList, &scope{items: c.items, up: sc})
+}
+
+type recordCode struct{ ad *Ad }
+
+func (c *recordCode) eval(_ *state, sc *scope) Value {
+	return scoped(KindClassAd, &scope{ad: c.ad, up: sc})
+}
+
+type zonelessCode struct{ seconds int64 }
+
+func (c *zonelessCode) eval(st *state, _ *scope) Value {
+	return fromWall(c.seconds, st.now.Location())
+}
+
+// callCode is a function with its arguments, as many as it takes.
+type callCode struct {
+	fn    *function
+	args  []operand
+	node  *call
+	level int
+}
+
+func (c *callCode) eval(st *state, sc *scope) Value {
+	if c.fn.lazy != nil {
+		return c.fn.lazy(st, sc, c)
+	}
+	first := len(st.args)
+	for i := range c.args {
+		v := c.args[i].value(st, sc)
+		st.args = append(st.args, v)
+	}
+	if st.failed {
+		return Error()
+	}
+	base := st.base
+	st.base += c.level + 1
+	v := c.fn.strict(st, st.args[first:len(st.args):len(st.args)])
+	st.base = base
+	clear(st.args[first:])
+	st.args = st.args[:first]
+	return v
+}

@@ -1,0 +1,303 @@
+package classad
+
+import "sync/atomic"
+
+// program is an expression made ready to run: constants are folded, chains of
+// && and || are flat, and names know how they are to be looked up.
+type program struct {
+	top    operand
+	height int // the most operators, references and calls inside each other
+	size   int // how many there are
+	// counting is the same without any of that, for when the limit of depth
+	// is near: every operator looks at how deep it stands.
+	counting atomic.Pointer[operand]
+}
+
+// program returns the expression's program, made at first use.
+func (e *Expr) program() *program {
+	if p := e.prog.Load(); p != nil {
+		return p
+	}
+	var c compiler
+	p := &program{top: c.operand(e.root, 0)}
+	p.height, p.size = c.height, c.size
+	e.prog.Store(p)
+	return p
+}
+
+func (e *Expr) counting() *operand {
+	p := e.program()
+	if o := p.counting.Load(); o != nil {
+		return o
+	}
+	c := compiler{counting: true}
+	o := c.operand(e.root, 0)
+	p.counting.Store(&o)
+	return &o
+}
+
+// form says how an operand gets its value.
+type form uint8
+
+const (
+	formConstant form = iota
+	formBare          // a name
+	formMine          // MY.name
+	formTheirs        // TARGET.name
+	formCode
+)
+
+// operand is one side of an operator: most are constants or attributes, and
+// those are not worth a call of their own.
+type operand struct {
+	form  form
+	level int // how many operators of the expression stand around it
+	name  attribute
+	v     Value
+	code  code // of formCode; for the other names, when they do not mean what they seem to
+}
+
+// code is an operator, a call or anything else that takes work to evaluate.
+type code interface {
+	eval(st *state, sc *scope) Value
+}
+
+// value evaluates an operand.
+func (o *operand) value(st *state, sc *scope) Value {
+	in := sc
+	switch {
+	case o.form == formConstant:
+		return o.v
+	case o.form == formCode || !sc.plain:
+		return o.code.eval(st, sc)
+	case o.form == formTheirs:
+		if in = sc.other; in == nil {
+			return Undefined()
+		}
+	}
+	e := in.ad.get(&o.name)
+	if e == nil {
+		if o.form != formBare || sc.other == nil {
+			return Undefined()
+		}
+		in = sc.other
+		if e = in.ad.get(&o.name); e == nil {
+			return Undefined()
+		}
+	}
+	if e.constant() {
+		return e.lit
+	}
+	return st.attribute(e, in, o.name.key, o.level)
+}
+
+func constant(v Value) operand { return operand{v: v} }
+
+// compiler turns a tree into operands.
+type compiler struct {
+	counting     bool
+	height, size int
+}
+
+// operand compiles a node that stands inside level operators.
+func (c *compiler) operand(n node, level int) operand {
+	for {
+		p, ok := n.(*paren)
+		if !ok {
+			break
+		}
+		n = p.x
+	}
+	if l, ok := n.(*literal); ok {
+		return constant(l.v)
+	}
+	c.size++
+	c.height = max(c.height, level+1)
+	o := c.node(n, level)
+	if c.counting {
+		return operand{form: formCode, code: &countedCode{o, level}}
+	}
+	return o
+}
+
+func (c *compiler) operands(nodes []node, level int) []operand {
+	out := make([]operand, len(nodes))
+	for i, n := range nodes {
+		out[i] = c.operand(n, level)
+	}
+	return out
+}
+
+// node compiles what is neither literal nor parenthesis.
+func (c *compiler) node(n node, level int) operand {
+	var x code
+	switch n := n.(type) {
+	case *reference:
+		x = &nameCode{n.attribute, level}
+		if n.special == ordinary {
+			return operand{form: formBare, level: level, name: n.attribute, code: x}
+		}
+	case *selection:
+		return c.selection(n, level)
+	case *binary:
+		return c.binary(n, level)
+	case *unary:
+		o := c.operand(n.x, level+1)
+		if o.form == formConstant {
+			return constant(applyUnary(n.op, o.v))
+		}
+		x = &unaryCode{n.op, o}
+	case *call:
+		return c.call(n, level)
+	case *conditional:
+		return c.choice(n.c, n.t, n.f, level)
+	case *elvis:
+		a, b := c.operand(n.a, level+1), c.operand(n.b, level+1)
+		if a.form == formConstant {
+			if a.v.kind == KindUndefined {
+				return b
+			}
+			return a
+		}
+		x = &elvisCode{a, b}
+	case *subscript:
+		x = &subscriptCode{c.operand(n.base, level+1), c.operand(n.index, level+1), level}
+	case *absolute:
+		x = &absoluteCode{n.attribute, level}
+	case *listing:
+		if n.fixed != nil {
+			return constant(scoped(KindList, n.fixed))
+		}
+		x = &listCode{n.items}
+	case *record:
+		x = &recordCode{n.ad}
+	case *span:
+		return constant(Real(n.seconds))
+	case *zoneless:
+		x = &zonelessCode{n.seconds}
+	}
+	return operand{form: formCode, code: x}
+}
+
+// selection compiles base.name. MY.name and TARGET.name need no ad as a value
+// in between.
+func (c *compiler) selection(n *selection, level int) operand {
+	o := operand{form: formCode, level: level, name: n.attribute}
+	if r, ok := n.base.(*reference); ok && n.special == ordinary {
+		switch r.special {
+		case specialSelf:
+			o.form = formMine
+		case specialTarget:
+			o.form = formTheirs
+		}
+	}
+	o.code = &selectCode{c.operand(n.base, level+1), n.attribute, level}
+	return o
+}
+
+func (c *compiler) choice(cond, t, f node, level int) operand {
+	x := &choiceCode{c.operand(cond, level+1), c.operand(t, level+1), c.operand(f, level+1)}
+	if x.c.form == formConstant {
+		switch b, ok := x.c.v.Bool(); {
+		case ok && b:
+			return x.t
+		case ok:
+			return x.f
+		case x.c.v.kind == KindUndefined:
+			return constant(Undefined())
+		}
+		return constant(Error())
+	}
+	return operand{form: formCode, code: x}
+}
+
+func (c *compiler) binary(n *binary, level int) operand {
+	if n.op == opAnd || n.op == opOr {
+		return c.junction(n, level)
+	}
+	l, r := c.operand(n.l, level+1), c.operand(n.r, level+1)
+	if l.form == formConstant && r.form == formConstant {
+		return constant(applyBinary(n.op, l.v, r.v))
+	}
+	var x code
+	switch n.op {
+	case opEq, opNe, opLt, opLe, opGt, opGe:
+		x = &compareCode{n.op, l, r}
+	case opIs, opIsnt:
+		x = &identicalCode{n.op == opIs, l, r}
+	default:
+		x = &arithmeticCode{n.op, l, r}
+	}
+	return operand{form: formCode, code: x}
+}
+
+// junction compiles && or ||. A chain of one of them becomes one operator with
+// many terms: both associate, also over UNDEFINED and ERROR.
+func (c *compiler) junction(n *binary, level int) operand {
+	if c.counting {
+		return operand{form: formCode, code: &junctionCode{n.op, []operand{c.operand(n.l, level+1), c.operand(n.r, level+1)}}}
+	}
+	terms := c.terms(nil, n, n.op, level)
+	kept := terms[:0]
+	neutral := Bool(n.op == opAnd)
+	for _, t := range terms {
+		if t.form == formConstant && t.v.kind == KindBoolean && t.v.bits == neutral.bits {
+			continue
+		}
+		kept = append(kept, t)
+		if t.form == formConstant {
+			if _, decided := shortCut(n.op, t.v); decided {
+				break // nobody looks at what is behind
+			}
+		}
+	}
+	if len(kept) == 0 {
+		return constant(neutral)
+	}
+	if first := kept[0]; first.form == formConstant {
+		if v, decided := shortCut(n.op, first.v); decided {
+			return constant(v)
+		}
+	}
+	if n.op == opAnd {
+		return operand{form: formCode, code: &allCode{kept}}
+	}
+	return operand{form: formCode, code: &junctionCode{n.op, kept}}
+}
+
+// terms appends the terms of a chain of one operator, each compiled for the
+// level that it really has.
+func (c *compiler) terms(out []operand, n node, o op, level int) []operand {
+	inner := n
+	for {
+		p, ok := inner.(*paren)
+		if !ok {
+			break
+		}
+		inner = p.x
+	}
+	b, ok := inner.(*binary)
+	if !ok || b.op != o {
+		return append(out, c.operand(n, level))
+	}
+	c.size++
+	c.height = max(c.height, level+1)
+	return c.terms(c.terms(out, b.l, o, level+1), b.r, o, level+1)
+}
+
+func (c *compiler) call(n *call, level int) operand {
+	f := n.fn
+	if f == nil || len(n.args) < f.min || f.max >= 0 && len(n.args) > f.max {
+		return constant(Error())
+	}
+	if f.choice {
+		return c.choice(n.args[0], n.args[1], n.args[2], level)
+	}
+	args := c.operands(n.args, level+1)
+	if f.search {
+		x := &searchCode{args: [3]operand{2: constant(str(""))}}
+		copy(x.args[:], args)
+		return operand{form: formCode, code: x}
+	}
+	return operand{form: formCode, code: &callCode{f, args, n, level}}
+}

@@ -1,0 +1,166 @@
+package classad
+
+import (
+	"regexp"
+	"sync"
+	"time"
+)
+
+// Context is all of the outside world that an expression can see.
+type Context struct {
+	Now  time.Time // the moment, and with its Location the local time zone
+	Seed uint64    // random() is a function of it and of how often it was called before
+}
+
+const (
+	maxDepth = 400        // operators, references and calls inside each other in one evaluation
+	maxSteps = 10_000_000 // operators, references and calls in one evaluation
+	maxBytes = 1 << 28    // text made or searched in one evaluation
+
+	compileCost = 256 // bytes that compiling one byte of a pattern counts for
+)
+
+// scope is where names are looked up: an ad, the ads around it, and for an
+// outermost ad in a match the opposite one. A list uses it for its items and,
+// in up, the scope they are evaluated in.
+type scope struct {
+	ad    *Ad
+	items []*Expr
+	up    *scope
+	other *scope
+	// plain: an outermost ad none of whose attributes is called MY or
+	// TARGET, so that these mean what they always mean.
+	plain bool
+	// open: a name missing all the way up is looked up in the opposite ad
+	// even from this nested ad (countMatches, evalInEachContext).
+	open bool
+}
+
+func (s *scope) outermost() *scope {
+	for s.up != nil {
+		s = s.up
+	}
+	return s
+}
+
+// same reports whether two scopes are the same ads inside each other. Scopes
+// of nested ads are made anew whenever they are entered.
+func (s *scope) same(t *scope) bool {
+	for s != t {
+		if s == nil || t == nil || s.ad != t.ad || s.up == nil && t.up == nil && s.ad == nil {
+			return false
+		}
+		s, t = s.up, t.up
+	}
+	return true
+}
+
+// state is the scratch memory of one evaluation.
+type state struct {
+	now     time.Time
+	seed    uint64
+	randoms uint64
+	base    int // how deep the expression that runs stands inside others
+	steps   int
+	bytes   int
+	failed  bool // a limit was exceeded: the whole evaluation is ERROR
+	my      scope
+	target  scope
+	active  []activity
+	args    []Value
+	regexps regexpMemo
+}
+
+// activity is an attribute being evaluated.
+type activity struct {
+	expr *Expr // one expression may serve several attributes
+	in   *scope
+	key  key
+}
+
+// states recycles scratch memory. It remembers nothing that could change a
+// result.
+var states = sync.Pool{New: func() any { return new(state) }}
+
+func newState(c *Context, my, target *Ad) *state {
+	st := states.Get().(*state)
+	if c != nil {
+		st.now, st.seed = c.Now, c.Seed
+	}
+	st.my.ad, st.my.plain = my, !my.shadowsScopes()
+	if target != nil {
+		st.target.ad, st.target.plain = target, !target.shadowsScopes()
+		st.my.other, st.target.other = &st.target, &st.my
+	}
+	return st
+}
+
+// done gives the state back and returns v, or ERROR when a limit was exceeded.
+func (st *state) done(v Value) Value {
+	if st.failed {
+		v = Error()
+	}
+	if v.kind == KindList || v.kind == KindClassAd {
+		return v // it may refer to the state's scopes: keep them
+	}
+	st.release()
+	return v
+}
+
+func (st *state) release() {
+	if st.failed || cap(st.args) > 256 || cap(st.active) > 2*maxDepth {
+		return
+	}
+	st.now, st.seed, st.randoms = time.Time{}, 0, 0
+	st.base, st.steps, st.bytes = 0, 0, 0
+	st.my, st.target = scope{}, scope{}
+	st.active, st.args = st.active[:0], st.args[:0]
+	states.Put(st)
+}
+
+// spend accounts for bytes of text made or searched.
+func (st *state) spend(n int) bool {
+	st.bytes += n
+	if st.bytes > maxBytes {
+		st.failed = true
+	}
+	return !st.failed
+}
+
+// random returns the next number of the evaluation's sequence, evenly spread
+// over all 64 bits (splitmix64).
+func (st *state) random() uint64 {
+	st.randoms++
+	z := st.seed + st.randoms*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// regexpMemo remembers the last few compiled patterns, so that a pattern that
+// meets ten thousand slots is compiled once.
+type regexpMemo struct {
+	next    int
+	entries [16]struct {
+		pattern, options string
+		re               *regexp.Regexp // nil: the pattern is bad
+		used             bool
+	}
+}
+
+func (st *state) regexp(pattern, options string) *regexp.Regexp {
+	m := &st.regexps
+	for i := range m.entries {
+		if e := &m.entries[i]; e.used && e.pattern == pattern && e.options == options {
+			return e.re
+		}
+	}
+	if !st.spend(compileCost * len(pattern)) {
+		return nil
+	}
+	e := &m.entries[m.next]
+	m.next = (m.next + 1) % len(m.entries)
+	e.pattern, e.options, e.used = pattern, options, true
+	e.re = compileRegexp(pattern, options)
+	return e.re
+}
