@@ -70,17 +70,12 @@ func poolJob(tb testing.TB) *Ad {
 
 // matchPool matches a job against slots and adds up the ranks of both sides.
 func matchPool(job *Ad, slots []*Ad) (matches int, jobRank, slotRank float64) {
-	rank, _ := job.Lookup("Rank")
 	for _, slot := range slots {
-		if !Match(benchContext, job, slot) {
-			continue
+		if ok, theirs, ours := MatchRanks(benchContext, job, slot); ok {
+			matches++
+			jobRank += theirs
+			slotRank += ours
 		}
-		matches++
-		x, _ := Rank(benchContext, rank, job, slot)
-		jobRank += x
-		theirs, _ := slot.Lookup("Rank")
-		x, _ = Rank(benchContext, theirs, slot, job)
-		slotRank += x
 	}
 	return matches, jobRank, slotRank
 }

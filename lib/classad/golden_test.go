@@ -116,7 +116,7 @@ func goldenAd(text string) (*Ad, error) {
 	}
 	ad := New()
 	for _, line := range strings.Split(text, "\n") {
-		if isBlank(line) || strings.HasPrefix(strings.TrimSpace(line), "#") {
+		if strings.TrimSpace(line) == "" || strings.HasPrefix(strings.TrimSpace(line), "#") {
 			continue
 		}
 		one, err := NewReader(strings.NewReader(line), "").Next()

@@ -16,6 +16,17 @@ func Match(c *Context, left, right *Ad) bool {
 	return ok
 }
 
+// MatchRanks is Match and, if the ads match, the Rank of each with the other
+// as TARGET. A rank that is missing or no number is 0.
+func MatchRanks(c *Context, left, right *Ad) (ok bool, leftRank, rightRank float64) {
+	st := newState(c, left, right)
+	if right != nil && left != nil && st.satisfied(&st.target) && st.satisfied(&st.my) {
+		ok, leftRank, rightRank = true, st.rank(&st.my), st.rank(&st.target)
+	}
+	st.release()
+	return ok, leftRank, rightRank
+}
+
 // Satisfies reports whether my accepts target: its Requirements are true.
 func Satisfies(c *Context, my, target *Ad) bool {
 	st := newState(c, my, target)
@@ -31,6 +42,19 @@ func (st *state) satisfied(sc *scope) bool {
 		return false
 	}
 	return st.attribute(e, sc, requirements.key, -1).True() && !st.failed
+}
+
+// rank evaluates the Rank of one side.
+func (st *state) rank(sc *scope) float64 {
+	e := sc.ad.get(&rank)
+	if e == nil {
+		return 0
+	}
+	x, ok := st.attribute(e, sc, rank.key, -1).Number()
+	if !ok || st.failed {
+		return 0
+	}
+	return x
 }
 
 // Rank evaluates an expression such as an ad's Rank, with target as TARGET. It

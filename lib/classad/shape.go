@@ -135,3 +135,17 @@ func (s *shape) own() *shape {
 		table: slices.Clone(s.table), scopes: s.scopes,
 	}
 }
+
+// sameNames reports whether two shapes have the same names in the same order
+// and spelling.
+func (s *shape) sameNames(t *shape) bool { return slices.Equal(s.names, t.names) }
+
+// first returns a shape of the first n names, which may grow.
+func (s *shape) first(n int) *shape {
+	t := &shape{names: slices.Clone(s.names[:n]), keys: slices.Clone(s.keys[:n]), hashes: slices.Clone(s.hashes[:n])}
+	for _, name := range t.names {
+		t.scopes = t.scopes || s.scopes && newAttribute(name).special.isScope()
+	}
+	t.tabulate()
+	return t
+}

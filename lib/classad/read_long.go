@@ -1,0 +1,298 @@
+package classad
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+)
+
+// longForm is what a Reader keeps of a long-form stream. Ads of a stream mostly
+// have the names of the one before, in the same order, and many of the same
+// values: as long as that is so, a line is compared rather than read.
+type longForm struct {
+	expected *shape     // names of an ad before
+	before   []lastSeen // by the places of expected
+	ended    bool       // a bad expression ran into the blank line behind its ad
+
+	// Of the ad being read:
+	exprs    []*Expr
+	follows  bool   // its names so far are those expected
+	building *shape // its names, when it does not follow
+}
+
+// lastSeen is the text of an attribute and what it meant.
+type lastSeen struct {
+	text []byte
+	expr *Expr
+}
+
+func (r *Reader) nextLong() (*Ad, error) {
+	r.start = 0
+	r.long.begin()
+	var bad error
+	for {
+		line, err := r.readLine()
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		blank := err == nil && isSeparator(line)
+		if r.start > 0 && (err != nil || blank) {
+			if bad != nil {
+				return nil, bad
+			}
+			return r.long.finish(r.intern), nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		if blank || isComment(line) {
+			continue
+		}
+		if r.start == 0 {
+			r.start = r.line
+		}
+		if bad == nil && !r.followLine(line) {
+			bad = r.setLine(line)
+		}
+		if r.long.ended {
+			r.long.ended = false
+			return nil, bad
+		}
+	}
+}
+
+// readLine returns a line without its end, until the next call. At the end of
+// the text it returns io.EOF with an empty line.
+func (r *Reader) readLine() ([]byte, error) {
+	b, err := r.r.ReadSlice('\n')
+	switch {
+	case err == nil:
+		b = b[:len(b)-1]
+	case errors.Is(err, bufio.ErrBufferFull):
+		head := bytes.Clone(b)
+		tail, err := r.r.ReadBytes('\n')
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+		b = append(head, bytes.TrimSuffix(tail, newline)...)
+	case errors.Is(err, io.EOF):
+		if len(b) == 0 {
+			return nil, io.EOF
+		}
+	default:
+		return nil, err
+	}
+	r.line++
+	if n := len(b); n > 0 && b[n-1] == '\r' {
+		b = b[:n-1]
+	}
+	if r.indent != nil {
+		b = append(r.indent, b...)
+		r.indent = nil
+	}
+	return b, nil
+}
+
+var newline = []byte("\n")
+
+func isSeparator(line []byte) bool {
+	return len(line) == 0 || line[0] == '*' && bytes.HasPrefix(line, []byte("***")) || space(line[0]) && isBlank(line)
+}
+
+func isComment(line []byte) bool {
+	i := 0
+	for space(line[i]) {
+		i++
+	}
+	return line[i] == '#' || line[i] == '-' && bytes.HasPrefix(line[i:], []byte("-- "))
+}
+
+func isBlank(line []byte) bool {
+	for _, c := range line {
+		if !space(c) {
+			return false
+		}
+	}
+	return true
+}
+
+// begin gets ready for the next ad.
+func (l *longForm) begin() {
+	l.follows, l.building = l.expected != nil, nil
+	l.exprs = nil
+	if l.follows {
+		l.exprs = make([]*Expr, 0, len(l.before))
+	}
+}
+
+// followLine sets the attribute of a line that reads "Name = value" with the
+// name that is expected and a value met before or a constant. It reports
+// whether it did.
+func (r *Reader) followLine(line []byte) bool {
+	l := &r.long
+	at := len(l.exprs)
+	if !l.follows || at == len(l.before) {
+		return false
+	}
+	name := l.expected.names[at]
+	n := len(name)
+	if len(line) < n+4 || string(line[:n]) != name || line[n] != ' ' || line[n+1] != '=' || line[n+2] != ' ' {
+		return false
+	}
+	text := line[n+3:]
+	seen := &l.before[at]
+	if !bytes.Equal(text, seen.text) {
+		e := r.knownValue(text)
+		if e == nil {
+			return false
+		}
+		seen.see(text, e)
+	}
+	l.exprs = append(l.exprs, seen.expr)
+	return true
+}
+
+func (s *lastSeen) see(text []byte, e *Expr) {
+	s.text = append(s.text[:0], text...)
+	s.expr = e
+}
+
+// knownValue returns the expression of a text that needs no parsing, or nil.
+func (r *Reader) knownValue(text []byte) *Expr {
+	if v, ok := scanConstant(text); ok {
+		return r.consts.expr(v)
+	}
+	return r.intern.known(text, true)
+}
+
+// setLine reads a line in full and sets its attribute.
+func (r *Reader) setLine(line []byte) error {
+	at := r.line
+	if i := bytes.IndexByte(line, 0); i >= 0 {
+		return r.nul(at, i)
+	}
+	name, text, col, err := splitLine(line)
+	if err == nil {
+		a := r.intern.name(name)
+		var e *Expr
+		if e, text, err = r.value(text); err == nil {
+			r.long.set(a, text, e)
+		}
+	}
+	var se *SyntaxError
+	if errors.As(err, &se) && se.Line == 0 {
+		return &SyntaxError{File: r.file, Line: at, Col: se.Col + col, Msg: se.Msg}
+	}
+	return err
+}
+
+// value reads the right side of a line. It returns the text again, or nil if
+// there were more lines to it.
+func (r *Reader) value(b []byte) (e *Expr, same []byte, err error) {
+	if e := r.knownValue(b); e != nil {
+		return e, b, nil
+	}
+	text := string(b)
+	if e, err = ParseLongExpr(text); err != nil {
+		e, err = r.continued(text, err)
+		return e, nil, err
+	}
+	return r.intern.remember(text, true, e), b, nil
+}
+
+// nul is the error for a NUL byte at index i of a line.
+func (r *Reader) nul(line, i int) error {
+	return &SyntaxError{File: r.file, Line: line, Col: i + 1, Msg: "a NUL byte"}
+}
+
+// set sets an attribute of the ad being read.
+func (l *longForm) set(a attribute, text []byte, e *Expr) {
+	at := len(l.exprs)
+	if l.follows {
+		if at < len(l.before) && l.expected.names[at] == a.name {
+			l.before[at].see(text, e)
+			l.exprs = append(l.exprs, e)
+			return
+		}
+		l.follows, l.building = false, l.expected.first(at)
+	}
+	if l.building == nil {
+		l.building = new(shape)
+	}
+	if i := l.building.find(&a); i >= 0 {
+		l.exprs[i] = e
+		return
+	}
+	l.building.add(&a)
+	l.exprs = append(l.exprs, e)
+}
+
+// finish returns the ad. The next one is expected to be like it, unless no two
+// were like it so far.
+func (l *longForm) finish(in *Interner) *Ad {
+	if l.follows && len(l.exprs) == len(l.before) {
+		return &Ad{shape: l.expected, exprs: l.exprs}
+	}
+	if l.building == nil {
+		l.building = l.expected.first(len(l.exprs))
+	}
+	s, known := in.shape(l.building)
+	if known || l.expected == nil {
+		l.expected, l.before = s, make([]lastSeen, len(s.names))
+	}
+	return &Ad{shape: s, exprs: l.exprs}
+}
+
+// maxContinued is how many lines one expression may take.
+const maxContinued = 100
+
+// continued reads on when an expression is not complete at the end of its
+// line and the next line is indented. Together they must be a whole
+// expression; if not, the error stays that of the first line.
+func (r *Reader) continued(text string, first error) (*Expr, error) {
+	for range maxContinued {
+		p := newParser(text, true)
+		t := p.expression()
+		if p.err == nil {
+			if p.tok.kind != tokEnd {
+				break
+			}
+			return newExpr(t.n), nil
+		}
+		next, err := r.r.Peek(1)
+		if err != nil || !p.open || next[0] != ' ' && next[0] != '\t' {
+			break
+		}
+		line, err := r.readLine()
+		if err != nil || isBlank(line) {
+			r.long.ended = true
+			break
+		}
+		if i := bytes.IndexByte(line, 0); i >= 0 {
+			return nil, r.nul(r.line, i)
+		}
+		text += "\n" + string(line)
+	}
+	return nil, first
+}
+
+// splitLine cuts "Name = expression" at the first equals sign; col is how many
+// bytes stand before the expression. Only blanks, not tabs, are trimmed
+// before the sign, as HTCondor does, and behind it.
+func splitLine(line []byte) (name, text []byte, col int, err error) {
+	name, text, ok := bytes.Cut(line, []byte("="))
+	if !ok {
+		return nil, nil, 0, &SyntaxError{Col: 1, Msg: "expected Name = expression, found no ="}
+	}
+	col = len(name) + 1
+	for len(text) > 0 && text[0] == ' ' {
+		text = text[1:]
+		col++
+	}
+	name = bytes.TrimRight(bytes.TrimLeft(name, " \t\v\f\r"), " ")
+	if len(name) == 0 {
+		return nil, nil, 0, &SyntaxError{Col: 1, Msg: "expected an attribute name before ="}
+	}
+	return name, text, col, nil
+}
