@@ -3,15 +3,37 @@ package classad
 import (
 	"slices"
 	"strings"
+	"unsafe"
 )
 
 // Ad is a set of named expressions. Names compare without regard to case and
 // keep the spelling they were first set with. The zero Ad is empty and ready.
 // The methods that only read accept a nil Ad, which is empty.
 type Ad struct {
-	shape  *shape  // nil: no attributes
-	exprs  []*Expr // by the places of the shape
+	shape  *shape // nil: no attributes
+	cells  []cell // by the places of the shape
 	parent *Ad
+}
+
+// cell is the expression of an attribute: a constant itself, so that looking
+// at it is looking at memory that lies together, or of kind kindProgram.
+type cell struct{ Value }
+
+func (e *Expr) cell() cell {
+	if e.constant() {
+		return cell{e.lit}
+	}
+	return cell{Value{kind: kindProgram, ref: unsafe.Pointer(e)}}
+}
+
+// program returns the expression of a cell that is no constant.
+func (c *cell) program() *Expr { return (*Expr)(c.ref) }
+
+func (c *cell) expr() *Expr {
+	if c.kind == kindProgram {
+		return c.program()
+	}
+	return &Expr{lit: c.Value}
 }
 
 // entry is an attribute for those who go through all of them.
@@ -23,23 +45,31 @@ type entry struct {
 // New returns an empty ad.
 func New() *Ad { return new(Ad) }
 
-// own returns the expression of an attribute that is not inherited, or nil.
-func (a *Ad) own(name *attribute) *Expr {
+// own returns the cell of an attribute that is not inherited, or nil.
+func (a *Ad) own(name *attribute) *cell {
 	if a.shape != nil {
 		if i := a.shape.find(name); i >= 0 {
-			return a.exprs[i]
+			return &a.cells[i]
 		}
 	}
 	return nil
 }
 
-// get finds an attribute here or in the chained parents; nil when it is
+// cell finds an attribute here or in the chained parents; nil when it is
 // missing.
-func (a *Ad) get(name *attribute) *Expr {
+func (a *Ad) cell(name *attribute) *cell {
 	for ; a != nil; a = a.parent {
-		if e := a.own(name); e != nil {
-			return e
+		if c := a.own(name); c != nil {
+			return c
 		}
+	}
+	return nil
+}
+
+// get is cell for those who want an expression.
+func (a *Ad) get(name *attribute) *Expr {
+	if c := a.cell(name); c != nil {
+		return c.expr()
 	}
 	return nil
 }
@@ -52,11 +82,11 @@ func (a *Ad) place(name string) int {
 	return a.shape.findName(name)
 }
 
-// getName is get for a name that comes from outside.
-func (a *Ad) getName(name string) *Expr {
+// cellNamed is cell for a name that comes from outside.
+func (a *Ad) cellNamed(name string) *cell {
 	for ; a != nil; a = a.parent {
 		if i := a.place(name); i >= 0 {
-			return a.exprs[i]
+			return &a.cells[i]
 		}
 	}
 	return nil
@@ -84,7 +114,7 @@ func (a *Ad) Set(name string, e *Expr) {
 		return
 	}
 	if i := a.place(name); i >= 0 {
-		a.exprs[i] = e
+		a.cells[i] = e.cell()
 		return
 	}
 	a.add(newAttribute(name), e)
@@ -99,14 +129,14 @@ func (a *Ad) add(name attribute, e *Expr) {
 		a.shape = a.shape.own()
 	}
 	a.shape.add(&name)
-	a.exprs = append(a.exprs, e)
+	a.cells = append(a.cells, e.cell())
 }
 
 // entries returns the own attributes in the order they were set.
 func (a *Ad) entries() []entry {
-	entries := make([]entry, len(a.exprs))
-	for i, e := range a.exprs {
-		entries[i] = entry{a.shape.names[i], e}
+	entries := make([]entry, len(a.cells))
+	for i := range a.cells {
+		entries[i] = entry{a.shape.names[i], a.cells[i].expr()}
 	}
 	return entries
 }
@@ -127,21 +157,22 @@ func (a *Ad) SetBool(name string, b bool) { a.Set(name, Literal(Bool(b))) }
 func (a *Ad) Delete(name string) {
 	if i := a.place(name); i >= 0 {
 		a.shape = a.shape.without(i)
-		a.exprs = slices.Delete(slices.Clone(a.exprs), i, i+1)
+		a.cells = slices.Delete(slices.Clone(a.cells), i, i+1)
 	}
 }
 
 // Lookup returns an attribute's expression: the ad's own, else an inherited
 // one.
 func (a *Ad) Lookup(name string) (*Expr, bool) {
-	e := a.getName(name)
-	return e, e != nil
+	if c := a.cellNamed(name); c != nil {
+		return c.expr(), true
+	}
+	return nil, false
 }
 
 // Has reports whether the ad has an attribute, its own or inherited.
 func (a *Ad) Has(name string) bool {
-	_, ok := a.Lookup(name)
-	return ok
+	return a.cellNamed(name) != nil
 }
 
 // Chain lets a see the attributes of parent where it has none of its own, and
@@ -171,7 +202,7 @@ func (a *Ad) Len() int {
 		return 0
 	}
 	if a.parent == nil {
-		return len(a.exprs)
+		return len(a.cells)
 	}
 	return len(a.all())
 }
@@ -184,14 +215,14 @@ func (a *Ad) all() []entry {
 	}
 	out := a.entries()
 	for p := a.parent; p != nil; p = p.parent {
-		for i, e := range p.exprs {
+		for i := range p.cells {
 			name := attribute{key: p.shape.keys[i], hash: p.shape.hashes[i]}
 			hidden := false
 			for q := a; q != p && !hidden; q = q.parent {
 				hidden = q.own(&name) != nil
 			}
 			if !hidden {
-				out = append(out, entry{p.shape.names[i], e})
+				out = append(out, entry{p.shape.names[i], p.cells[i].expr()})
 			}
 		}
 	}
@@ -229,7 +260,7 @@ func (a *Ad) Clone() *Ad {
 	if a.shape != nil {
 		a.shape.frozen.Store(true)
 	}
-	return &Ad{shape: a.shape, exprs: slices.Clone(a.exprs), parent: a.parent}
+	return &Ad{shape: a.shape, cells: slices.Clone(a.cells), parent: a.parent}
 }
 
 // Flat returns a copy without a parent that has every attribute, own and

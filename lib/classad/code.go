@@ -74,7 +74,7 @@ func (c *absoluteCode) eval(st *state, sc *scope) Value {
 	if root.other != nil {
 		return Undefined() // the outermost ad of a match is the match itself
 	}
-	if e := root.ad.get(&c.name); e != nil {
+	if e := root.ad.cell(&c.name); e != nil {
 		return st.attribute(e, root, c.name.key, c.level)
 	}
 	return Undefined()

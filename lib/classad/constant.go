@@ -86,72 +86,46 @@ func plainFraction(b []byte) bool {
 	return len(b) > 0
 }
 
-// constants makes expressions of constants, and lets equal ones met not long
-// ago share memory.
-type constants struct {
-	recent [2048]*Expr
-	slab   []Expr
-	texts  strings.Builder
+// texts keeps the texts of constants. Those met not long ago are shared, and
+// new ones are copied into blocks: one by one they would cost more to allocate
+// than to read.
+type texts struct {
+	recent []string
+	block  strings.Builder
 }
 
 const (
-	slabSize  = 64
-	textsSize = 16 << 10
+	recentTexts = 4096
+	blockSize   = 16 << 10
 )
 
-// expr returns the expression that is v. Its text is copied if it is kept.
-func (c *constants) expr(v Value) *Expr {
-	slot := &c.recent[v.hash()%uint64(len(c.recent))]
-	if e := *slot; e != nil && e.lit.identicalTo(v) {
-		return e
+// keep returns v with a text of its own.
+func (t *texts) keep(v Value) Value {
+	if v.kind != KindString {
+		return v
 	}
-	e := c.fresh()
-	e.lit = v
-	if v.kind == KindString {
-		e.lit = str(c.keep(v.text()))
+	if t.recent == nil {
+		t.recent = make([]string, recentTexts)
 	}
-	*slot = e
-	return e
+	s := v.text()
+	slot := &t.recent[maphash.String(seed, s)%recentTexts]
+	if *slot != s {
+		*slot = t.copy(s)
+	}
+	return str(*slot)
 }
 
-// fresh returns an expression to be filled. One by one they would cost more to
-// allocate than to read.
-func (c *constants) fresh() *Expr {
-	if len(c.slab) == 0 {
-		c.slab = make([]Expr, slabSize)
-	}
-	e := &c.slab[0]
-	c.slab = c.slab[1:]
-	return e
-}
-
-// keep returns a copy of a short text from a block of many, and of a long one
-// by itself.
-func (c *constants) keep(s string) string {
-	if len(s) > textsSize/16 {
+// copy returns a copy of a short text in a block of many, and of a long one by
+// itself.
+func (t *texts) copy(s string) string {
+	if len(s) > blockSize/16 {
 		return strings.Clone(s)
 	}
-	if c.texts.Cap()-c.texts.Len() < len(s) {
-		c.texts = strings.Builder{}
-		c.texts.Grow(textsSize)
+	if t.block.Cap()-t.block.Len() < len(s) {
+		t.block = strings.Builder{}
+		t.block.Grow(blockSize)
 	}
-	at := c.texts.Len()
-	c.texts.WriteString(s)
-	return c.texts.String()[at:]
-}
-
-// hash spreads scalars.
-func (v Value) hash() uint64 {
-	if v.kind == KindString {
-		return maphash.String(seed, v.text())
-	}
-	return (v.bits ^ uint64(v.kind)<<56) * 0x9e3779b97f4a7c15 >> 32
-}
-
-// identicalTo reports whether two scalars are the same value of the same kind.
-func (v Value) identicalTo(w Value) bool {
-	if v.kind != w.kind || v.bits != w.bits || v.zone != w.zone {
-		return false
-	}
-	return v.kind != KindString || v.text() == w.text()
+	at := t.block.Len()
+	t.block.WriteString(s)
+	return t.block.String()[at:]
 }

@@ -57,10 +57,11 @@ func (st *state) item(list Value, i int) Value {
 
 // attribute evaluates the expression that a name stands for in the scope where
 // it was found. If it is being evaluated already, it is UNDEFINED.
-func (st *state) attribute(e *Expr, in *scope, k key, level int) Value {
-	if e.constant() {
-		return e.lit
+func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
+	if c.kind != kindProgram {
+		return c.Value
 	}
+	e := c.program()
 	for i := range st.active {
 		if a := &st.active[i]; a.expr == e && a.key == k && a.in.same(in) {
 			return Undefined()
@@ -75,7 +76,7 @@ func (st *state) attribute(e *Expr, in *scope, k key, level int) Value {
 // named evaluates an attribute of an ad by a name that an evaluation made;
 // UNDEFINED when it is missing.
 func (st *state) named(name string, in *scope, level int) Value {
-	if e := in.ad.getName(name); e != nil {
+	if e := in.ad.cellNamed(name); e != nil {
 		return st.attribute(e, in, unique.Make(fold(name)), level)
 	}
 	return Undefined()
@@ -85,7 +86,7 @@ func (st *state) named(name string, in *scope, level int) Value {
 // ads around it, the opposite ad as TARGET. With fall, a name that is in none
 // of them is looked up in the opposite ad, if sc is an outermost ad.
 func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
-	if e := sc.ad.get(a); e != nil {
+	if e := sc.ad.cell(a); e != nil {
 		return st.attribute(e, sc, a.key, level)
 	}
 	if a.special != ordinary {
@@ -96,7 +97,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	root := sc
 	for root.up != nil {
 		root = root.up
-		if e := root.ad.get(a); e != nil {
+		if e := root.ad.cell(a); e != nil {
 			return st.attribute(e, root, a.key, level)
 		}
 	}
@@ -107,7 +108,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 		return scoped(KindClassAd, root.other)
 	}
 	if fall && (root == sc || sc.open) {
-		if e := root.other.ad.get(a); e != nil {
+		if e := root.other.ad.cell(a); e != nil {
 			return st.attribute(e, root.other, a.key, level)
 		}
 	}

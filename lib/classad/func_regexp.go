@@ -1,10 +1,8 @@
 package classad
 
 import (
-	"regexp"
 	"strings"
 	"sync/atomic"
-	"unicode/utf8"
 )
 
 // regexpFunctions search texts with regular expressions. Patterns are those of
@@ -17,96 +15,6 @@ var regexpFunctions = map[string]*function{
 	"replace":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "f") }),
 	"replaceall":   between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "fg") }),
 }
-
-// compileRegexp compiles a pattern with the options i, m, s and x; others are
-// ignored. It returns nil for a pattern that is not one. Patterns and texts
-// are bytes, not UTF-8: see widen.
-func compileRegexp(pattern, options string) *regexp.Regexp {
-	flags := ""
-	for _, c := range "ims" {
-		if strings.ContainsRune(options, c) {
-			flags += string(c)
-		}
-	}
-	if strings.Contains(options, "x") {
-		pattern = withoutBlanks(pattern)
-	}
-	if flags != "" {
-		flags = "(?" + flags + ")"
-	}
-	re, err := regexp.Compile(flags + widen(pattern))
-	if err != nil {
-		return nil
-	}
-	return re
-}
-
-// withoutBlanks removes white space and comments from a pattern, save those in
-// brackets and behind a backslash: option x.
-func withoutBlanks(pattern string) string {
-	var b strings.Builder
-	inClass := false
-	for i := 0; i < len(pattern); i++ {
-		c := pattern[i]
-		switch {
-		case c == '\\' && i+1 < len(pattern):
-			i++
-			if pattern[i] == ' ' {
-				b.WriteString(`\x20`)
-			} else {
-				b.WriteByte(c)
-				b.WriteByte(pattern[i])
-			}
-			continue
-		case c == '[':
-			inClass = true
-		case c == ']':
-			inClass = false
-		case !inClass && space(c):
-			continue
-		case !inClass && c == '#':
-			for i+1 < len(pattern) && pattern[i+1] != '\n' {
-				i++
-			}
-			continue
-		}
-		b.WriteByte(c)
-	}
-	return b.String()
-}
-
-// widen turns bytes of 0x80 and above into the characters of that number, so
-// that one byte is one character for package regexp.
-func widen(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			b := make([]byte, 0, 2*len(s))
-			for j := range len(s) {
-				b = utf8.AppendRune(b, rune(s[j]))
-			}
-			return string(b)
-		}
-	}
-	return s
-}
-
-// narrow undoes widen.
-func narrow(s string) string {
-	for i := range len(s) {
-		if s[i] >= utf8.RuneSelf {
-			b := make([]byte, 0, len(s))
-			for _, r := range s {
-				b = append(b, byte(r))
-			}
-			return string(b)
-		}
-	}
-	return s
-}
-
-type matcher = *regexp.Regexp
-
-func matches(re *regexp.Regexp, s string) bool { return re.MatchString(widen(s)) }
 
 // regexpTexts checks that all arguments are strings.
 func regexpTexts(a []Value) (bad Value, ok bool) {
@@ -130,7 +38,7 @@ type searchCode struct {
 
 type searchMemo struct {
 	pattern, options string
-	re               matcher
+	re               *pattern // nil: the pattern is bad
 }
 
 func (c *searchCode) eval(st *state, sc *scope) Value {
@@ -153,7 +61,7 @@ func (c *searchCode) eval(st *state, sc *scope) Value {
 	if memo.re == nil || !st.spend(int(a[0].bits+a[1].bits)) {
 		return Error()
 	}
-	return Bool(matches(memo.re, a[1].text()))
+	return Bool(memo.re.matches(a[1].text()))
 }
 
 func regexpMember(st *state, a []Value) Value {
@@ -172,7 +80,7 @@ func regexpMember(st *state, a []Value) Value {
 			undefined = true
 		case v.kind != KindString || !st.spend(len(v.text())+len(a[0].text())):
 			return Error()
-		case re != nil && matches(re, v.text()):
+		case re != nil && re.matches(v.text()):
 			return Bool(true)
 		}
 	}
@@ -202,7 +110,7 @@ func substitute(st *state, a []Value, more string) Value {
 	}
 	var b []byte
 	at := 0
-	for _, m := range re.FindAllStringSubmatchIndex(text, count) {
+	for _, m := range re.groups().FindAllStringSubmatchIndex(text, count) {
 		if global && m[0] == m[1] {
 			return Error() // an empty match, as in HTCondor
 		}

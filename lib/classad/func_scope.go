@@ -68,7 +68,7 @@ func unresolved(st *state, sc *scope, c *callCode) Value {
 		return Error()
 	}
 	for _, name := range names {
-		if matches(re, name) {
+		if re.matches(name) {
 			return Bool(true)
 		}
 	}

@@ -205,7 +205,7 @@ func (st *state) stringRegexp(a []Value) Value {
 	}
 	any, found := false, false
 	eachToken(a[1].text(), set, func(token string) bool {
-		any, found = true, matches(re, token)
+		any, found = true, re.matches(token)
 		return !found
 	})
 	if !any {

@@ -7,11 +7,11 @@ import "sync"
 // with the same names share the list of these. It may be used by several
 // goroutines.
 type Interner struct {
-	mu        sync.Mutex
-	exprs     map[internKey]*Expr
-	names     map[string]attribute
-	shapes    map[uint64]*shape
-	constants constants
+	mu     sync.Mutex
+	exprs  map[internKey]*Expr
+	names  map[string]attribute
+	shapes map[uint64]*shape
+	texts  texts
 }
 
 type internKey struct {
@@ -32,13 +32,13 @@ func NewInterner() *Interner {
 	return &Interner{exprs: map[internKey]*Expr{}, names: map[string]attribute{}, shapes: map[uint64]*shape{}}
 }
 
-// Expr compiles text as ParseExpr does, or returns what it compiled before. Bad
-// texts are not remembered.
+// Expr compiles text as ParseExpr does, or returns what it compiled before.
+// Constants are too small to share. Bad texts are not remembered.
 func (i *Interner) Expr(text string) (*Expr, error) {
 	if v, ok := scanConstant([]byte(text)); ok {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		return i.constants.expr(v), nil
+		return &Expr{lit: i.texts.keep(v)}, nil
 	}
 	if e := i.known([]byte(text), false); e != nil {
 		return e, nil

@@ -37,7 +37,7 @@ func Satisfies(c *Context, my, target *Ad) bool {
 
 // satisfied evaluates the Requirements of one side.
 func (st *state) satisfied(sc *scope) bool {
-	e := sc.ad.get(&requirements)
+	e := sc.ad.cell(&requirements)
 	if e == nil {
 		return false
 	}
@@ -46,7 +46,7 @@ func (st *state) satisfied(sc *scope) bool {
 
 // rank evaluates the Rank of one side.
 func (st *state) rank(sc *scope) float64 {
-	e := sc.ad.get(&rank)
+	e := sc.ad.cell(&rank)
 	if e == nil {
 		return 0
 	}
@@ -70,12 +70,12 @@ func Rank(c *Context, e *Expr, my, target *Ad) (rank float64, ok bool) {
 // Eval returns the value of an attribute with a as MY; UNDEFINED when a does
 // not have it.
 func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
-	e := a.getName(name)
+	e := a.cellNamed(name)
 	if e == nil {
 		return Undefined()
 	}
-	if e.constant() {
-		return e.lit
+	if e.kind != kindProgram {
+		return e.Value
 	}
 	st := newState(c, a, target)
 	return st.done(st.named(name, &st.my, -1))

@@ -75,20 +75,20 @@ func (o *operand) value(st *state, sc *scope) Value {
 			return Undefined()
 		}
 	}
-	e := in.ad.get(&o.name)
-	if e == nil {
+	c := in.ad.cell(&o.name)
+	if c == nil {
 		if o.form != formBare || sc.other == nil {
 			return Undefined()
 		}
 		in = sc.other
-		if e = in.ad.get(&o.name); e == nil {
+		if c = in.ad.cell(&o.name); c == nil {
 			return Undefined()
 		}
 	}
-	if e.constant() {
-		return e.lit
+	if c.kind != kindProgram {
+		return c.Value
 	}
-	return st.attribute(e, in, o.name.key, o.level)
+	return st.attribute(c, in, o.name.key, o.level)
 }
 
 func constant(v Value) operand { return operand{v: v} }

@@ -16,7 +16,7 @@ type longForm struct {
 	ended    bool       // a bad expression ran into the blank line behind its ad
 
 	// Of the ad being read:
-	exprs    []*Expr
+	cells    []cell
 	follows  bool   // its names so far are those expected
 	building *shape // its names, when it does not follow
 }
@@ -24,7 +24,7 @@ type longForm struct {
 // lastSeen is the text of an attribute and what it meant.
 type lastSeen struct {
 	text []byte
-	expr *Expr
+	cell cell
 }
 
 func (r *Reader) nextLong() (*Ad, error) {
@@ -120,9 +120,9 @@ func isBlank(line []byte) bool {
 // begin gets ready for the next ad.
 func (l *longForm) begin() {
 	l.follows, l.building = l.expected != nil, nil
-	l.exprs = nil
+	l.cells = nil
 	if l.follows {
-		l.exprs = make([]*Expr, 0, len(l.before))
+		l.cells = make([]cell, 0, len(l.before))
 	}
 }
 
@@ -131,7 +131,7 @@ func (l *longForm) begin() {
 // whether it did.
 func (r *Reader) followLine(line []byte) bool {
 	l := &r.long
-	at := len(l.exprs)
+	at := len(l.cells)
 	if !l.follows || at == len(l.before) {
 		return false
 	}
@@ -143,27 +143,30 @@ func (r *Reader) followLine(line []byte) bool {
 	text := line[n+3:]
 	seen := &l.before[at]
 	if !bytes.Equal(text, seen.text) {
-		e := r.knownValue(text)
-		if e == nil {
+		c, ok := r.knownValue(text)
+		if !ok {
 			return false
 		}
-		seen.see(text, e)
+		seen.see(text, c)
 	}
-	l.exprs = append(l.exprs, seen.expr)
+	l.cells = append(l.cells, seen.cell)
 	return true
 }
 
-func (s *lastSeen) see(text []byte, e *Expr) {
+func (s *lastSeen) see(text []byte, c cell) {
 	s.text = append(s.text[:0], text...)
-	s.expr = e
+	s.cell = c
 }
 
-// knownValue returns the expression of a text that needs no parsing, or nil.
-func (r *Reader) knownValue(text []byte) *Expr {
+// knownValue returns what a text means that needs no parsing.
+func (r *Reader) knownValue(text []byte) (c cell, ok bool) {
 	if v, ok := scanConstant(text); ok {
-		return r.consts.expr(v)
+		return cell{r.texts.keep(v)}, true
 	}
-	return r.intern.known(text, true)
+	if e := r.intern.known(text, true); e != nil {
+		return e.cell(), true
+	}
+	return cell{}, false
 }
 
 // setLine reads a line in full and sets its attribute.
@@ -175,9 +178,9 @@ func (r *Reader) setLine(line []byte) error {
 	name, text, col, err := splitLine(line)
 	if err == nil {
 		a := r.intern.name(name)
-		var e *Expr
-		if e, text, err = r.value(text); err == nil {
-			r.long.set(a, text, e)
+		var c cell
+		if c, text, err = r.value(text); err == nil {
+			r.long.set(a, text, c)
 		}
 	}
 	var se *SyntaxError
@@ -189,16 +192,19 @@ func (r *Reader) setLine(line []byte) error {
 
 // value reads the right side of a line. It returns the text again, or nil if
 // there were more lines to it.
-func (r *Reader) value(b []byte) (e *Expr, same []byte, err error) {
-	if e := r.knownValue(b); e != nil {
-		return e, b, nil
+func (r *Reader) value(b []byte) (c cell, same []byte, err error) {
+	if c, ok := r.knownValue(b); ok {
+		return c, b, nil
 	}
 	text := string(b)
-	if e, err = ParseLongExpr(text); err != nil {
-		e, err = r.continued(text, err)
-		return e, nil, err
+	e, err := ParseLongExpr(text)
+	if err == nil {
+		return r.intern.remember(text, true, e).cell(), b, nil
 	}
-	return r.intern.remember(text, true, e), b, nil
+	if e, err = r.continued(text, err); err != nil {
+		return cell{}, nil, err
+	}
+	return e.cell(), nil, nil
 }
 
 // nul is the error for a NUL byte at index i of a line.
@@ -207,12 +213,12 @@ func (r *Reader) nul(line, i int) error {
 }
 
 // set sets an attribute of the ad being read.
-func (l *longForm) set(a attribute, text []byte, e *Expr) {
-	at := len(l.exprs)
+func (l *longForm) set(a attribute, text []byte, c cell) {
+	at := len(l.cells)
 	if l.follows {
 		if at < len(l.before) && l.expected.names[at] == a.name {
-			l.before[at].see(text, e)
-			l.exprs = append(l.exprs, e)
+			l.before[at].see(text, c)
+			l.cells = append(l.cells, c)
 			return
 		}
 		l.follows, l.building = false, l.expected.first(at)
@@ -221,27 +227,27 @@ func (l *longForm) set(a attribute, text []byte, e *Expr) {
 		l.building = new(shape)
 	}
 	if i := l.building.find(&a); i >= 0 {
-		l.exprs[i] = e
+		l.cells[i] = c
 		return
 	}
 	l.building.add(&a)
-	l.exprs = append(l.exprs, e)
+	l.cells = append(l.cells, c)
 }
 
 // finish returns the ad. The next one is expected to be like it, unless no two
 // were like it so far.
 func (l *longForm) finish(in *Interner) *Ad {
-	if l.follows && len(l.exprs) == len(l.before) {
-		return &Ad{shape: l.expected, exprs: l.exprs}
+	if l.follows && len(l.cells) == len(l.before) {
+		return &Ad{shape: l.expected, cells: l.cells}
 	}
 	if l.building == nil {
-		l.building = l.expected.first(len(l.exprs))
+		l.building = l.expected.first(len(l.cells))
 	}
 	s, known := in.shape(l.building)
 	if known || l.expected == nil {
 		l.expected, l.before = s, make([]lastSeen, len(s.names))
 	}
-	return &Ad{shape: s, exprs: l.exprs}
+	return &Ad{shape: s, cells: l.cells}
 }
 
 // maxContinued is how many lines one expression may take.

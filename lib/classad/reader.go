@@ -30,7 +30,7 @@ type Reader struct {
 	line   int // of the line read last
 	start  int // of the ad returned last
 	intern *Interner
-	consts *constants
+	texts  texts
 	begun  bool
 
 	indent []byte // blanks of the first line, read already
@@ -47,7 +47,7 @@ type stream interface {
 
 // NewReader returns a Reader of r. The file's name is for messages only.
 func NewReader(r io.Reader, file string) *Reader {
-	return &Reader{r: bufio.NewReaderSize(r, 64<<10), file: file, consts: new(constants)}
+	return &Reader{r: bufio.NewReaderSize(r, 64<<10), file: file}
 }
 
 // Intern makes the ads to come share equal expressions and names with those of

@@ -99,8 +99,8 @@ func (w *walk) node(n node, sc *scope) {
 		w.selection(n, sc)
 	case *record:
 		inner := &scope{ad: n.ad, up: sc}
-		for _, e := range n.ad.exprs {
-			w.node(e.tree(), inner)
+		for i := range n.ad.cells {
+			w.node(n.ad.cells[i].expr().tree(), inner)
 		}
 	default:
 		for _, child := range children(n) {

@@ -1,7 +1,6 @@
 package classad
 
 import (
-	"regexp"
 	"sync"
 	"time"
 )
@@ -143,12 +142,12 @@ type regexpMemo struct {
 	next    int
 	entries [16]struct {
 		pattern, options string
-		re               *regexp.Regexp // nil: the pattern is bad
+		re               *pattern // nil: the pattern is bad
 		used             bool
 	}
 }
 
-func (st *state) regexp(pattern, options string) *regexp.Regexp {
+func (st *state) regexp(pattern, options string) *pattern {
 	m := &st.regexps
 	for i := range m.entries {
 		if e := &m.entries[i]; e.used && e.pattern == pattern && e.options == options {
@@ -161,6 +160,6 @@ func (st *state) regexp(pattern, options string) *regexp.Regexp {
 	e := &m.entries[m.next]
 	m.next = (m.next + 1) % len(m.entries)
 	e.pattern, e.options, e.used = pattern, options, true
-	e.re = compileRegexp(pattern, options)
+	e.re = compilePattern(pattern, options)
 	return e.re
 }

@@ -1,0 +1,105 @@
+package classad
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+	"unicode/utf8"
+
+	"fairspool/lib/classad/internal/lazydfa"
+)
+
+// pattern is a regular expression of package regexp (RE2). Its texts are
+// bytes, not UTF-8: see widen.
+type pattern struct {
+	search *lazydfa.Matcher      // says whether a text matches
+	groups func() *regexp.Regexp // says where, for the few that ask
+}
+
+// compilePattern compiles a pattern with the options i, m, s and x; others are
+// ignored. It returns nil for a pattern that is not one.
+func compilePattern(text, options string) *pattern {
+	flags := ""
+	for _, c := range "ims" {
+		if strings.ContainsRune(options, c) {
+			flags += string(c)
+		}
+	}
+	if strings.Contains(options, "x") {
+		text = withoutBlanks(text)
+	}
+	if flags != "" {
+		flags = "(?" + flags + ")"
+	}
+	text = flags + widen(text)
+	search, err := lazydfa.Compile(text)
+	if err != nil {
+		return nil
+	}
+	return &pattern{search, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+func (p *pattern) matches(s string) bool { return p.search.Match(s) }
+
+// withoutBlanks removes white space and comments from a pattern, save those in
+// brackets and behind a backslash: option x.
+func withoutBlanks(pattern string) string {
+	var b strings.Builder
+	inClass := false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			if pattern[i] == ' ' {
+				b.WriteString(`\x20`)
+			} else {
+				b.WriteByte(c)
+				b.WriteByte(pattern[i])
+			}
+			continue
+		case c == '[':
+			inClass = true
+		case c == ']':
+			inClass = false
+		case !inClass && space(c):
+			continue
+		case !inClass && c == '#':
+			for i+1 < len(pattern) && pattern[i+1] != '\n' {
+				i++
+			}
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// widen turns bytes of 0x80 and above into the characters of that number, so
+// that one byte is one character for package regexp.
+func widen(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			b := make([]byte, 0, 2*len(s))
+			for j := range len(s) {
+				b = utf8.AppendRune(b, rune(s[j]))
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// narrow undoes widen.
+func narrow(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			b := make([]byte, 0, len(s))
+			for _, r := range s {
+				b = append(b, byte(r))
+			}
+			return string(b)
+		}
+	}
+	return s
+}
