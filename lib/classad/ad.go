@@ -11,6 +11,7 @@ import (
 // The methods that only read accept a nil Ad, which is empty.
 type Ad struct {
 	shape  *shape // nil: no attributes
+	front  *front // the cells of the first places; nil: they are in cells
 	cells  []cell // by the places of the shape
 	parent *Ad
 }
@@ -36,6 +37,32 @@ func (c *cell) expr() *Expr {
 	return &Expr{lit: c.Value}
 }
 
+// front is where a Reader puts the attributes that others mostly ask about:
+// those of many ads lie behind each other, so that going through the ads reads
+// memory from one end to the other.
+type front [frontSize]cell
+
+const frontSize = 20
+
+// at returns the cell at a place.
+func (a *Ad) at(i int) *cell {
+	if a.front != nil {
+		if i < frontSize {
+			return &a.front[i]
+		}
+		i -= frontSize
+	}
+	return &a.cells[i]
+}
+
+// len returns how many own attributes there are.
+func (a *Ad) len() int {
+	if a.front != nil {
+		return frontSize + len(a.cells)
+	}
+	return len(a.cells)
+}
+
 // entry is an attribute for those who go through all of them.
 type entry struct {
 	name string
@@ -49,7 +76,7 @@ func New() *Ad { return new(Ad) }
 func (a *Ad) own(name *attribute) *cell {
 	if a.shape != nil {
 		if i := a.shape.find(name); i >= 0 {
-			return &a.cells[i]
+			return a.at(i)
 		}
 	}
 	return nil
@@ -86,7 +113,7 @@ func (a *Ad) place(name string) int {
 func (a *Ad) cellNamed(name string) *cell {
 	for ; a != nil; a = a.parent {
 		if i := a.place(name); i >= 0 {
-			return &a.cells[i]
+			return a.at(i)
 		}
 	}
 	return nil
@@ -114,7 +141,7 @@ func (a *Ad) Set(name string, e *Expr) {
 		return
 	}
 	if i := a.place(name); i >= 0 {
-		a.cells[i] = e.cell()
+		*a.at(i) = e.cell()
 		return
 	}
 	a.add(newAttribute(name), e)
@@ -124,7 +151,7 @@ func (a *Ad) Set(name string, e *Expr) {
 func (a *Ad) add(name attribute, e *Expr) {
 	switch {
 	case a.shape == nil:
-		a.shape = new(shape)
+		a.shape = newShape()
 	case a.shape.frozen.Load():
 		a.shape = a.shape.own()
 	}
@@ -134,9 +161,9 @@ func (a *Ad) add(name attribute, e *Expr) {
 
 // entries returns the own attributes in the order they were set.
 func (a *Ad) entries() []entry {
-	entries := make([]entry, len(a.cells))
-	for i := range a.cells {
-		entries[i] = entry{a.shape.names[i], a.cells[i].expr()}
+	entries := make([]entry, a.len())
+	for i := range entries {
+		entries[i] = entry{a.shape.at(i).name, a.at(i).expr()}
 	}
 	return entries
 }
@@ -155,10 +182,18 @@ func (a *Ad) SetBool(name string, b bool) { a.Set(name, Literal(Bool(b))) }
 
 // Delete removes an own attribute. An inherited one of that name shows again.
 func (a *Ad) Delete(name string) {
-	if i := a.place(name); i >= 0 {
-		a.shape = a.shape.without(i)
-		a.cells = slices.Delete(slices.Clone(a.cells), i, i+1)
+	gone := a.place(name)
+	if gone < 0 {
+		return
 	}
+	var kept []int
+	var cells []cell
+	for i := range a.len() {
+		if i != gone {
+			kept, cells = append(kept, i), append(cells, *a.at(i))
+		}
+	}
+	a.shape, a.front, a.cells = a.shape.pick(kept), nil, cells
 }
 
 // Lookup returns an attribute's expression: the ad's own, else an inherited
@@ -202,7 +237,7 @@ func (a *Ad) Len() int {
 		return 0
 	}
 	if a.parent == nil {
-		return len(a.cells)
+		return a.len()
 	}
 	return len(a.all())
 }
@@ -215,14 +250,14 @@ func (a *Ad) all() []entry {
 	}
 	out := a.entries()
 	for p := a.parent; p != nil; p = p.parent {
-		for i := range p.cells {
-			name := attribute{key: p.shape.keys[i], hash: p.shape.hashes[i]}
+		for i := range p.len() {
+			name := p.shape.at(i)
 			hidden := false
 			for q := a; q != p && !hidden; q = q.parent {
 				hidden = q.own(&name) != nil
 			}
 			if !hidden {
-				out = append(out, entry{p.shape.names[i], p.cells[i].expr()})
+				out = append(out, entry{name.name, p.at(i).expr()})
 			}
 		}
 	}
@@ -260,7 +295,12 @@ func (a *Ad) Clone() *Ad {
 	if a.shape != nil {
 		a.shape.frozen.Store(true)
 	}
-	return &Ad{shape: a.shape, cells: slices.Clone(a.cells), parent: a.parent}
+	copied := &Ad{shape: a.shape, cells: slices.Clone(a.cells), parent: a.parent}
+	if a.front != nil {
+		f := *a.front
+		copied.front = &f
+	}
+	return copied
 }
 
 // Flat returns a copy without a parent that has every attribute, own and

@@ -6,7 +6,7 @@ package classad
 // countedCode is anything, where the limit of depth is near.
 type countedCode struct {
 	operand
-	at int
+	at int // how many operators of the expression stand around it
 }
 
 func (c *countedCode) eval(st *state, sc *scope) Value {
@@ -17,13 +17,78 @@ func (c *countedCode) eval(st *state, sc *scope) Value {
 	return c.value(st, sc)
 }
 
-// nameCode is a bare name that means a scope, or stands in a nested ad.
+// nameCode is a bare name, wherever it stands and whatever it means.
 type nameCode struct {
 	name  attribute
-	level int
+	level int // how many operators of the expression stand around it
 }
 
 func (c *nameCode) eval(st *state, sc *scope) Value { return st.resolve(&c.name, sc, true, c.level) }
+
+// bareCode is a bare name that does not mean a scope.
+type bareCode struct{ nameCode }
+
+func (c *bareCode) eval(st *state, sc *scope) Value {
+	if !sc.plain || sc.ad.parent != nil {
+		return c.nameCode.eval(st, sc)
+	}
+	if s := sc.ad.shape; s != nil {
+		if i := s.find(&c.name); i >= 0 {
+			return st.attribute(sc.ad.at(i), sc, c.name.key, c.level)
+		}
+	}
+	if sc.other == nil {
+		return Undefined()
+	}
+	if found := sc.other.ad.cell(&c.name); found != nil {
+		return st.attribute(found, sc.other, c.name.key, c.level)
+	}
+	return Undefined()
+}
+
+// mineCode is MY.name.
+type mineCode struct{ selectCode }
+
+func (c *mineCode) eval(st *state, sc *scope) Value {
+	if !sc.plain || sc.ad.parent != nil {
+		return c.selectCode.eval(st, sc)
+	}
+	if s := sc.ad.shape; s != nil {
+		if i := s.find(&c.name); i >= 0 {
+			found := sc.ad.at(i)
+			if found.kind != kindProgram {
+				return found.Value
+			}
+			return st.attribute(found, sc, c.name.key, c.level)
+		}
+	}
+	return Undefined()
+}
+
+// theirsCode is TARGET.name.
+type theirsCode struct{ selectCode }
+
+func (c *theirsCode) eval(st *state, sc *scope) Value {
+	if !sc.plain {
+		return c.selectCode.eval(st, sc)
+	}
+	other := sc.other
+	if other == nil {
+		return Undefined()
+	}
+	for ad := other.ad; ad != nil; ad = ad.parent {
+		if s := ad.shape; s != nil {
+			if i := s.find(&c.name); i >= 0 {
+				found := ad.at(i)
+				if found.kind != kindProgram {
+					return found.Value
+				}
+				return st.attribute(found, other, c.name.key, c.level)
+			}
+		}
+	}
+	return Undefined()
+}
 
 // selectCode is base.name.
 type selectCode struct {
@@ -118,7 +183,10 @@ type compareCode struct {
 
 func (c *compareCode) eval(st *state, sc *scope) Value {
 	l := c.l.value(st, sc)
-	r := c.r.value(st, sc)
+	r := c.r.v
+	if c.r.code != nil {
+		r = c.r.code.eval(st, sc)
+	}
 	if l.kind == KindInteger && r.kind == KindInteger {
 		return ordered(c.op, int64(l.bits), int64(r.bits))
 	}

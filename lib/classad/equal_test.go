@@ -5,7 +5,7 @@ import "slices"
 // equalAds reports whether two ads have the same own attributes, whatever
 // their order.
 func equalAds(a, b *Ad) bool {
-	if len(a.cells) != len(b.cells) {
+	if a.Len() != b.Len() {
 		return false
 	}
 	for _, e := range a.entries() {

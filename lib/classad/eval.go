@@ -62,14 +62,21 @@ func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
 		return c.Value
 	}
 	e := c.program()
-	for i := range st.active {
+	n := st.busy
+	for i := range st.active[:n] {
 		if a := &st.active[i]; a.expr == e && a.key == k && a.in.same(in) {
 			return Undefined()
 		}
 	}
-	st.active = append(st.active, activity{e, in, k})
-	v := st.runDeeper(e, in, level)
-	st.active = st.active[:len(st.active)-1]
+	if n == len(st.active) {
+		st.failed = true
+		return Error()
+	}
+	st.active[n] = activity{e, in, k}
+	base := st.base
+	st.busy, st.base = n+1, base+level+1
+	v := st.run(e, in)
+	st.busy, st.base = n, base
 	return v
 }
 

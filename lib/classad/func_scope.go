@@ -9,12 +9,12 @@ import (
 // the tables.
 func scopeFunctions() map[string]*function {
 	return map[string]*function{
-		"eval":              {min: 1, max: 1, lazy: evalText},
+		"eval":              {min: 1, max: 1, lazy: evalText, parses: true, sees: seesScope},
 		"debug":             strictly(1, func(_ *state, a []Value) Value { return a[0] }),
-		"unparse":           {min: 1, max: 1, lazy: unparse},
-		"unresolved":        {min: 1, max: 2, lazy: unresolved},
-		"countmatches":      {min: 2, max: 2, lazy: countMatches},
-		"evalineachcontext": {min: 2, max: 2, lazy: evalInEachContext},
+		"unparse":           {min: 1, max: 1, lazy: unparse, sees: seesScope},
+		"unresolved":        {min: 1, max: 2, lazy: unresolved, sees: seesScope},
+		"countmatches":      {min: 2, max: 2, lazy: countMatches, sees: seesScope},
+		"evalineachcontext": {min: 2, max: 2, lazy: evalInEachContext, sees: seesScope},
 	}
 }
 
@@ -108,30 +108,34 @@ func inEach(st *state, sc *scope, c *callCode, f func(Value)) (bad Value, ok boo
 
 // meaning returns the expression that a name stands for, or nil.
 func (st *state) meaning(o *operand, sc *scope) *Expr {
-	switch {
-	case o.form == formBare:
-	case o.form == formMine && sc.plain:
-	case o.form == formTheirs && sc.plain:
-		if sc = sc.other; sc == nil {
-			return nil
-		}
+	var name *attribute
+	switch x := o.code.(type) {
+	case *countedCode:
+		return st.meaning(&x.operand, sc)
+	case *nameCode:
+		name = &x.name
+	case *bareCode:
+		name = &x.name
+	case *selectCode:
+		return st.selected(x, sc)
+	case *mineCode:
+		return st.selected(&x.selectCode, sc)
+	case *theirsCode:
+		return st.selected(&x.selectCode, sc)
 	default:
-		switch x := o.code.(type) {
-		case *countedCode:
-			return st.meaning(&x.operand, sc)
-		case *nameCode:
-			e, _ := find(&x.name, sc)
-			return e
-		case *selectCode:
-			if base := x.base.value(st, sc); base.kind == KindClassAd {
-				e, _ := find(&x.name, base.scope())
-				return e
-			}
-		}
 		return nil
 	}
-	e, _ := find(&o.name, sc)
+	e, _ := find(name, sc)
 	return e
+}
+
+// selected returns the expression that base.name stands for, or nil.
+func (st *state) selected(c *selectCode, sc *scope) *Expr {
+	if base := c.base.value(st, sc); base.kind == KindClassAd {
+		e, _ := find(&c.name, base.scope())
+		return e
+	}
+	return nil
 }
 
 func countMatches(st *state, sc *scope, c *callCode) Value {

@@ -89,9 +89,11 @@ func (i *Interner) name(name []byte) attribute {
 // shape returns a frozen shape with the names of s in their order, and whether
 // it was met before.
 func (i *Interner) shape(s *shape) (shared *shape, known bool) {
-	hash := uint64(len(s.names))
-	for _, h := range s.hashes {
-		hash = (hash ^ uint64(h)) * 0x9e3779b97f4a7c15
+	hash := uint64(s.len())
+	for t := s; t != nil; t = t.more {
+		for _, h := range t.hashes {
+			hash = (hash ^ uint64(h)) * 0x9e3779b97f4a7c15
+		}
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()

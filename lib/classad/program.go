@@ -36,62 +36,30 @@ func (e *Expr) counting() *operand {
 	return &o
 }
 
-// form says how an operand gets its value.
-type form uint8
-
-const (
-	formConstant form = iota
-	formBare          // a name
-	formMine          // MY.name
-	formTheirs        // TARGET.name
-	formCode
-)
-
-// operand is one side of an operator: most are constants or attributes, and
-// those are not worth a call of their own.
+// operand is one side of an operator. Constants are not worth a call.
 type operand struct {
-	form  form
-	level int // how many operators of the expression stand around it
-	name  attribute
-	v     Value
-	code  code // of formCode; for the other names, when they do not mean what they seem to
+	code code // nil: the operand is the value v
+	v    Value
 }
 
-// code is an operator, a call or anything else that takes work to evaluate.
+// code is a name, an operator, a call or anything else that takes work to
+// evaluate.
 type code interface {
 	eval(st *state, sc *scope) Value
 }
 
-// value evaluates an operand.
 func (o *operand) value(st *state, sc *scope) Value {
-	in := sc
-	switch {
-	case o.form == formConstant:
+	if o.code == nil {
 		return o.v
-	case o.form == formCode || !sc.plain:
-		return o.code.eval(st, sc)
-	case o.form == formTheirs:
-		if in = sc.other; in == nil {
-			return Undefined()
-		}
 	}
-	c := in.ad.cell(&o.name)
-	if c == nil {
-		if o.form != formBare || sc.other == nil {
-			return Undefined()
-		}
-		in = sc.other
-		if c = in.ad.cell(&o.name); c == nil {
-			return Undefined()
-		}
-	}
-	if c.kind != kindProgram {
-		return c.Value
-	}
-	return st.attribute(c, in, o.name.key, o.level)
+	return o.code.eval(st, sc)
 }
 
+func (o *operand) constant() bool { return o.code == nil }
+
 func constant(v Value) operand { return operand{v: v} }
+
+func coded(c code) operand { return operand{code: c} }
 
 // compiler turns a tree into operands.
 type compiler struct {
@@ -115,7 +83,7 @@ func (c *compiler) operand(n node, level int) operand {
 	c.height = max(c.height, level+1)
 	o := c.node(n, level)
 	if c.counting {
-		return operand{form: formCode, code: &countedCode{o, level}}
+		return coded(&countedCode{o, level})
 	}
 	return o
 }
@@ -133,9 +101,11 @@ func (c *compiler) node(n node, level int) operand {
 	var x code
 	switch n := n.(type) {
 	case *reference:
-		x = &nameCode{n.attribute, level}
+		any := nameCode{n.attribute, level}
 		if n.special == ordinary {
-			return operand{form: formBare, level: level, name: n.attribute, code: x}
+			x = &bareCode{any}
+		} else {
+			x = &any
 		}
 	case *selection:
 		return c.selection(n, level)
@@ -143,7 +113,7 @@ func (c *compiler) node(n node, level int) operand {
 		return c.binary(n, level)
 	case *unary:
 		o := c.operand(n.x, level+1)
-		if o.form == formConstant {
+		if o.constant() {
 			return constant(applyUnary(n.op, o.v))
 		}
 		x = &unaryCode{n.op, o}
@@ -153,7 +123,7 @@ func (c *compiler) node(n node, level int) operand {
 		return c.choice(n.c, n.t, n.f, level)
 	case *elvis:
 		a, b := c.operand(n.a, level+1), c.operand(n.b, level+1)
-		if a.form == formConstant {
+		if a.constant() {
 			if a.v.kind == KindUndefined {
 				return b
 			}
@@ -176,28 +146,27 @@ func (c *compiler) node(n node, level int) operand {
 	case *zoneless:
 		x = &zonelessCode{n.seconds}
 	}
-	return operand{form: formCode, code: x}
+	return coded(x)
 }
 
 // selection compiles base.name. MY.name and TARGET.name need no ad as a value
 // in between.
 func (c *compiler) selection(n *selection, level int) operand {
-	o := operand{form: formCode, level: level, name: n.attribute}
+	any := selectCode{c.operand(n.base, level+1), n.attribute, level}
 	if r, ok := n.base.(*reference); ok && n.special == ordinary {
 		switch r.special {
 		case specialSelf:
-			o.form = formMine
+			return coded(&mineCode{any})
 		case specialTarget:
-			o.form = formTheirs
+			return coded(&theirsCode{any})
 		}
 	}
-	o.code = &selectCode{c.operand(n.base, level+1), n.attribute, level}
-	return o
+	return coded(&any)
 }
 
 func (c *compiler) choice(cond, t, f node, level int) operand {
 	x := &choiceCode{c.operand(cond, level+1), c.operand(t, level+1), c.operand(f, level+1)}
-	if x.c.form == formConstant {
+	if x.c.constant() {
 		switch b, ok := x.c.v.Bool(); {
 		case ok && b:
 			return x.t
@@ -208,7 +177,7 @@ func (c *compiler) choice(cond, t, f node, level int) operand {
 		}
 		return constant(Error())
 	}
-	return operand{form: formCode, code: x}
+	return coded(x)
 }
 
 func (c *compiler) binary(n *binary, level int) operand {
@@ -216,7 +185,7 @@ func (c *compiler) binary(n *binary, level int) operand {
 		return c.junction(n, level)
 	}
 	l, r := c.operand(n.l, level+1), c.operand(n.r, level+1)
-	if l.form == formConstant && r.form == formConstant {
+	if l.constant() && r.constant() {
 		return constant(applyBinary(n.op, l.v, r.v))
 	}
 	var x code
@@ -228,24 +197,24 @@ func (c *compiler) binary(n *binary, level int) operand {
 	default:
 		x = &arithmeticCode{n.op, l, r}
 	}
-	return operand{form: formCode, code: x}
+	return coded(x)
 }
 
 // junction compiles && or ||. A chain of one of them becomes one operator with
 // many terms: both associate, also over UNDEFINED and ERROR.
 func (c *compiler) junction(n *binary, level int) operand {
 	if c.counting {
-		return operand{form: formCode, code: &junctionCode{n.op, []operand{c.operand(n.l, level+1), c.operand(n.r, level+1)}}}
+		return coded(&junctionCode{n.op, []operand{c.operand(n.l, level+1), c.operand(n.r, level+1)}})
 	}
 	terms := c.terms(nil, n, n.op, level)
 	kept := terms[:0]
 	neutral := Bool(n.op == opAnd)
 	for _, t := range terms {
-		if t.form == formConstant && t.v.kind == KindBoolean && t.v.bits == neutral.bits {
+		if t.constant() && t.v.kind == KindBoolean && t.v.bits == neutral.bits {
 			continue
 		}
 		kept = append(kept, t)
-		if t.form == formConstant {
+		if t.constant() {
 			if _, decided := shortCut(n.op, t.v); decided {
 				break // nobody looks at what is behind
 			}
@@ -254,15 +223,15 @@ func (c *compiler) junction(n *binary, level int) operand {
 	if len(kept) == 0 {
 		return constant(neutral)
 	}
-	if first := kept[0]; first.form == formConstant {
+	if first := kept[0]; first.constant() {
 		if v, decided := shortCut(n.op, first.v); decided {
 			return constant(v)
 		}
 	}
 	if n.op == opAnd {
-		return operand{form: formCode, code: &allCode{kept}}
+		return coded(&allCode{kept})
 	}
-	return operand{form: formCode, code: &junctionCode{n.op, kept}}
+	return coded(&junctionCode{n.op, kept})
 }
 
 // terms appends the terms of a chain of one operator, each compiled for the
@@ -297,7 +266,7 @@ func (c *compiler) call(n *call, level int) operand {
 	if f.search {
 		x := &searchCode{args: [3]operand{2: constant(str(""))}}
 		copy(x.args[:], args)
-		return operand{form: formCode, code: x}
+		return coded(x)
 	}
-	return operand{form: formCode, code: &callCode{f, args, n, level}}
+	return coded(&callCode{f, args, n, level})
 }

@@ -11,14 +11,17 @@ import (
 // have the names of the one before, in the same order, and many of the same
 // values: as long as that is so, a line is compared rather than read.
 type longForm struct {
-	expected *shape     // names of an ad before
-	before   []lastSeen // by the places of expected
+	expected *layout
+	before   []lastSeen // by the lines of expected
 	ended    bool       // a bad expression ran into the blank line behind its ad
+	fronts   []front
 
 	// Of the ad being read:
-	cells    []cell
-	follows  bool   // its names so far are those expected
-	building *shape // its names, when it does not follow
+	ad       *Ad
+	follows  bool   // its names so far are those expected, or none of them
+	line     int    // how many of those expected were there
+	building *shape // its other names
+	others   []cell // their cells
 }
 
 // lastSeen is the text of an attribute and what it meant.
@@ -119,10 +122,10 @@ func isBlank(line []byte) bool {
 
 // begin gets ready for the next ad.
 func (l *longForm) begin() {
-	l.follows, l.building = l.expected != nil, nil
-	l.cells = nil
+	l.ad, l.line, l.building, l.others = new(Ad), 0, nil, nil
+	l.follows = l.expected != nil
 	if l.follows {
-		l.cells = make([]cell, 0, len(l.before))
+		l.expected.open(l.ad, &l.fronts)
 	}
 }
 
@@ -131,17 +134,16 @@ func (l *longForm) begin() {
 // whether it did.
 func (r *Reader) followLine(line []byte) bool {
 	l := &r.long
-	at := len(l.cells)
-	if !l.follows || at == len(l.before) {
+	if !l.follows || l.line == len(l.before) {
 		return false
 	}
-	name := l.expected.names[at]
+	name := l.expected.names[l.line]
 	n := len(name)
 	if len(line) < n+4 || string(line[:n]) != name || line[n] != ' ' || line[n+1] != '=' || line[n+2] != ' ' {
 		return false
 	}
 	text := line[n+3:]
-	seen := &l.before[at]
+	seen := &l.before[l.line]
 	if !bytes.Equal(text, seen.text) {
 		c, ok := r.knownValue(text)
 		if !ok {
@@ -149,8 +151,14 @@ func (r *Reader) followLine(line []byte) bool {
 		}
 		seen.see(text, c)
 	}
-	l.cells = append(l.cells, seen.cell)
+	l.follow(seen.cell)
 	return true
+}
+
+// follow sets the attribute that is expected.
+func (l *longForm) follow(c cell) {
+	*l.ad.at(l.expected.places[l.line]) = c
+	l.line++
 }
 
 func (s *lastSeen) see(text []byte, c cell) {
@@ -214,40 +222,68 @@ func (r *Reader) nul(line, i int) error {
 
 // set sets an attribute of the ad being read.
 func (l *longForm) set(a attribute, text []byte, c cell) {
-	at := len(l.cells)
 	if l.follows {
-		if at < len(l.before) && l.expected.names[at] == a.name {
-			l.before[at].see(text, c)
-			l.cells = append(l.cells, c)
+		if l.line < len(l.before) && l.expected.names[l.line] == a.name {
+			l.before[l.line].see(text, c)
+			l.follow(c)
 			return
 		}
-		l.follows, l.building = false, l.expected.first(at)
+		if l.expected.shape.find(&a) >= 0 {
+			l.leave()
+		}
 	}
 	if l.building == nil {
-		l.building = new(shape)
+		l.building = newShape()
 	}
 	if i := l.building.find(&a); i >= 0 {
-		l.cells[i] = c
+		l.others[i] = c
 		return
 	}
 	l.building.add(&a)
-	l.cells = append(l.cells, c)
+	l.others = append(l.others, c)
+}
+
+// leave stops following: the names so far become those of the ad.
+func (l *longForm) leave() {
+	more, cells := l.building, l.others
+	l.building, l.others, l.follows = newShape(), nil, false
+	for line := range l.line {
+		place := l.expected.places[line]
+		a := l.expected.shape.at(place)
+		a.special = specials[a.key.Value()]
+		l.building.add(&a)
+		l.others = append(l.others, *l.ad.at(place))
+	}
+	for i := range cells {
+		a := more.at(i)
+		a.special = specials[a.key.Value()]
+		l.building.add(&a)
+	}
+	l.others = append(l.others, cells...)
+	*l.ad = Ad{}
 }
 
 // finish returns the ad. The next one is expected to be like it, unless no two
 // were like it so far.
 func (l *longForm) finish(in *Interner) *Ad {
-	if l.follows && len(l.cells) == len(l.before) {
-		return &Ad{shape: l.expected, cells: l.cells}
+	if l.follows && l.line < len(l.before) {
+		l.leave()
 	}
-	if l.building == nil {
-		l.building = l.expected.first(len(l.cells))
+	if !l.follows {
+		s, known := in.shape(l.building)
+		if known || l.expected == nil {
+			l.expected = newLayout(s)
+			l.before = make([]lastSeen, s.len())
+		}
+		l.ad.shape, l.ad.cells = s, l.others
+		return l.ad
 	}
-	s, known := in.shape(l.building)
-	if known || l.expected == nil {
-		l.expected, l.before = s, make([]lastSeen, len(s.names))
+	l.ad.shape = l.expected.shape
+	if l.building != nil {
+		l.ad.shape, _ = in.shape(l.expected.shape.with(l.building))
+		l.ad.cells = append(l.ad.cells, l.others...)
 	}
-	return &Ad{shape: s, cells: l.cells}
+	return l.ad
 }
 
 // maxContinued is how many lines one expression may take.

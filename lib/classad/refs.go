@@ -99,8 +99,8 @@ func (w *walk) node(n node, sc *scope) {
 		w.selection(n, sc)
 	case *record:
 		inner := &scope{ad: n.ad, up: sc}
-		for i := range n.ad.cells {
-			w.node(n.ad.cells[i].expr().tree(), inner)
+		for i := range n.ad.len() {
+			w.node(n.ad.at(i).expr().tree(), inner)
 		}
 	default:
 		for _, child := range children(n) {

@@ -17,7 +17,8 @@ type shape struct {
 	names  []string // as first spelled
 	keys   []key
 	hashes []uint32
-	table  []place // open addressing; nil for a small ad
+	table  []place // open addressing
+	more   *shape  // names of a few ads only; their places follow
 	scopes bool    // a name is one of those that mean a scope, such as MY
 	frozen atomic.Bool
 }
@@ -28,52 +29,69 @@ type place struct {
 	at  int32
 }
 
-// smallShape is the size up to which looking at every name is fastest.
-const smallShape = 8
+// smallTable is the size of the first table.
+const smallTable = 8
 
 // find returns the place of a name, or -1.
 func (s *shape) find(a *attribute) int {
-	if s.table == nil {
-		for i, k := range s.keys {
-			if k == a.key {
-				return i
-			}
-		}
-		return -1
-	}
-	mask := uint32(len(s.table) - 1)
-	for i := a.hash & mask; ; i = (i + 1) & mask {
-		switch p := &s.table[i]; {
-		case p.key == a.key:
+	for i := a.hash; ; i++ {
+		p := &s.table[i&uint32(len(s.table)-1)]
+		if p.key == a.key {
 			return int(p.at) - 1
-		case p.at == 0:
-			return -1
+		}
+		if p.at == 0 {
+			return s.findMore(a)
 		}
 	}
 }
 
-// findName is find for a name that comes from outside.
-func (s *shape) findName(name string) int {
-	if s.table == nil {
-		for i, n := range s.names {
-			if equalFold(n, name) {
-				return i
-			}
-		}
+func (s *shape) findMore(a *attribute) int {
+	if s.more == nil {
 		return -1
 	}
+	if i := s.more.find(a); i >= 0 {
+		return i + len(s.names)
+	}
+	return -1
+}
+
+// findName is find for a name that comes from outside.
+func (s *shape) findName(name string) int {
 	hash := hashName(name)
-	mask := uint32(len(s.table) - 1)
-	for i := hash & mask; ; i = (i + 1) & mask {
-		at := s.table[i].at - 1
+	for i := hash; ; i++ {
+		at := s.table[i&uint32(len(s.table)-1)].at - 1
 		if at < 0 {
-			return -1
+			break
 		}
 		if s.hashes[at] == hash && equalFold(s.names[at], name) {
 			return int(at)
 		}
 	}
+	if s.more != nil {
+		if i := s.more.findName(name); i >= 0 {
+			return i + len(s.names)
+		}
+	}
+	return -1
 }
+
+// len returns how many names there are.
+func (s *shape) len() int {
+	if s.more == nil {
+		return len(s.names)
+	}
+	return len(s.names) + s.more.len()
+}
+
+// at returns the name at a place.
+func (s *shape) at(i int) attribute {
+	if i >= len(s.names) {
+		return s.more.at(i - len(s.names))
+	}
+	return attribute{name: s.names[i], key: s.keys[i], hash: s.hashes[i]}
+}
+
+func newShape() *shape { return &shape{table: make([]place, smallTable)} }
 
 // add appends a name that the shape does not have.
 func (s *shape) add(a *attribute) {
@@ -81,13 +99,11 @@ func (s *shape) add(a *attribute) {
 	s.keys = append(s.keys, a.key)
 	s.hashes = append(s.hashes, a.hash)
 	s.scopes = s.scopes || a.special.isScope()
-	switch n := len(s.keys); {
-	case n <= smallShape:
-	case 2*n > len(s.table):
-		s.tabulate()
-	default:
-		s.place(n - 1)
+	if 2*len(s.keys) > len(s.table) {
+		s.grow()
+		return
 	}
+	s.place(len(s.keys) - 1)
 }
 
 func (s *shape) place(at int) {
@@ -99,14 +115,10 @@ func (s *shape) place(at int) {
 	s.table[i] = place{s.keys[at], int32(at + 1)}
 }
 
-// tabulate makes the table anew, with room to grow.
-func (s *shape) tabulate() {
-	s.table = nil
-	if len(s.keys) <= smallShape {
-		return
-	}
-	size := 4 * smallShape
-	for size < 3*len(s.keys) {
+// grow makes the table anew, a quarter full.
+func (s *shape) grow() {
+	size := smallTable
+	for size < 4*len(s.keys) {
 		size *= 2
 	}
 	s.table = make([]place, size)
@@ -115,37 +127,43 @@ func (s *shape) tabulate() {
 	}
 }
 
-// without returns a copy of its own that lacks the name at a place.
-func (s *shape) without(at int) *shape {
-	t := new(shape)
-	for i := range s.keys {
-		if i != at {
-			t.names, t.keys, t.hashes = append(t.names, s.names[i]), append(t.keys, s.keys[i]), append(t.hashes, s.hashes[i])
-			t.scopes = t.scopes || newAttribute(s.names[i]).special.isScope()
+// pick returns a new shape, which may change, with the names at some places in
+// that order.
+func (s *shape) pick(places []int) *shape {
+	t := newShape()
+	for _, i := range places {
+		a := s.at(i)
+		if s.scopes {
+			a = newAttribute(a.name)
 		}
+		t.add(&a)
 	}
-	t.tabulate()
 	return t
 }
 
 // own returns a copy that may change.
 func (s *shape) own() *shape {
-	return &shape{
+	t := &shape{
 		names: slices.Clone(s.names), keys: slices.Clone(s.keys), hashes: slices.Clone(s.hashes),
 		table: slices.Clone(s.table), scopes: s.scopes,
 	}
+	for i := len(s.names); i < s.len(); i++ {
+		a := s.at(i)
+		t.add(&a)
+	}
+	return t
 }
 
-// sameNames reports whether two shapes have the same names in the same order
-// and spelling.
-func (s *shape) sameNames(t *shape) bool { return slices.Equal(s.names, t.names) }
-
-// first returns a shape of the first n names, which may grow.
-func (s *shape) first(n int) *shape {
-	t := &shape{names: slices.Clone(s.names[:n]), keys: slices.Clone(s.keys[:n]), hashes: slices.Clone(s.hashes[:n])}
-	for _, name := range t.names {
-		t.scopes = t.scopes || s.scopes && newAttribute(name).special.isScope()
-	}
-	t.tabulate()
+// with returns a frozen shape that has the names of more besides its own. It
+// shares the table of its own names.
+func (s *shape) with(more *shape) *shape {
+	t := &shape{names: s.names, keys: s.keys, hashes: s.hashes, table: s.table, more: more, scopes: s.scopes || more.scopes}
+	t.frozen.Store(true)
 	return t
+}
+
+// sameNames reports whether two shapes have the same names at the same places
+// in the same spelling.
+func (s *shape) sameNames(t *shape) bool {
+	return slices.Equal(s.names, t.names) && (s.more == nil) == (t.more == nil) && (s.more == nil || s.more.sameNames(t.more))
 }

@@ -27,7 +27,7 @@ type scope struct {
 	items []*Expr
 	up    *scope
 	other *scope
-	// plain: an outermost ad none of whose attributes is called MY or
+	// plain: an outermost ad (not nil) none of whose attributes is called MY or
 	// TARGET, so that these mean what they always mean.
 	plain bool
 	// open: a name missing all the way up is looked up in the opposite ad
@@ -65,7 +65,8 @@ type state struct {
 	failed  bool // a limit was exceeded: the whole evaluation is ERROR
 	my      scope
 	target  scope
-	active  []activity
+	active  [maxDepth + 1]activity
+	busy    int // how many of them there are
 	args    []Value
 	regexps regexpMemo
 }
@@ -86,7 +87,7 @@ func newState(c *Context, my, target *Ad) *state {
 	if c != nil {
 		st.now, st.seed = c.Now, c.Seed
 	}
-	st.my.ad, st.my.plain = my, !my.shadowsScopes()
+	st.my.ad, st.my.plain = my, my != nil && !my.shadowsScopes()
 	if target != nil {
 		st.target.ad, st.target.plain = target, !target.shadowsScopes()
 		st.my.other, st.target.other = &st.target, &st.my
@@ -107,13 +108,13 @@ func (st *state) done(v Value) Value {
 }
 
 func (st *state) release() {
-	if st.failed || cap(st.args) > 256 || cap(st.active) > 2*maxDepth {
+	if st.failed || cap(st.args) > 256 {
 		return
 	}
 	st.now, st.seed, st.randoms = time.Time{}, 0, 0
 	st.base, st.steps, st.bytes = 0, 0, 0
 	st.my, st.target = scope{}, scope{}
-	st.active, st.args = st.active[:0], st.args[:0]
+	st.busy, st.args = 0, st.args[:0]
 	states.Put(st)
 }
 

@@ -1,0 +1,66 @@
+package classad
+
+// layout says at which places a Reader puts the attributes of ads that read
+// alike.
+type layout struct {
+	names  []string // by lines
+	places []int    // by lines
+	shape  *shape
+}
+
+// customary are the attributes that Requirements, Rank and START usually ask
+// about. They stand together in memory, the more usual ones first.
+var customary = customaryNames("Requirements", "Start", "Rank", "Cpus", "Memory", "Disk", "Arch", "OpSys",
+	"OpSysMajorVer", "OpSysAndVer", "Machine", "GPUs", "KFlops", "FileSystemDomain", "HasFileTransfer",
+	"WithinResourceLimits", "IsValidCheckpointPlatform", "State", "Activity", "HasSingularity", "HasDocker",
+	"KeyboardIdle", "LoadAvg", "Name", "Mips", "UidDomain", "TotalMemory", "TotalCpus", "SlotWeight",
+	"EnteredCurrentState", "Owner", "RequestCpus", "RequestMemory", "RequestDisk")
+
+func customaryNames(names ...string) []attribute {
+	out := make([]attribute, len(names))
+	for i, name := range names {
+		out[i] = newAttribute(name)
+	}
+	return out
+}
+
+// newLayout makes the layout for ads whose lines have the names of a shape in
+// that order.
+func newLayout(lines *shape) *layout {
+	l := &layout{names: make([]string, lines.len()), places: make([]int, lines.len())}
+	order := make([]int, 0, lines.len())
+	first := make([]bool, lines.len())
+	for i := range customary {
+		if at := lines.find(&customary[i]); at >= 0 {
+			order, first[at] = append(order, at), true
+		}
+	}
+	for at, is := range first {
+		if !is {
+			order = append(order, at)
+		}
+	}
+	for place, line := range order {
+		l.names[line], l.places[line] = lines.at(line).name, place
+	}
+	l.shape = lines.pick(order)
+	l.shape.frozen.Store(true)
+	return l
+}
+
+// frontsAtOnce is for how many ads there is one piece of memory. It stays as
+// long as one of them does.
+const frontsAtOnce = 16
+
+// open makes room for the attributes of an ad.
+func (l *layout) open(ad *Ad, fronts *[]front) {
+	n := len(l.places)
+	if n >= frontSize {
+		if len(*fronts) == 0 {
+			*fronts = make([]front, frontsAtOnce)
+		}
+		ad.front, *fronts = &(*fronts)[0], (*fronts)[1:]
+		n -= frontSize
+	}
+	ad.cells = make([]cell, n)
+}
