@@ -2,10 +2,10 @@ package classad
 
 // listFunctions ask about the elements of lists.
 var listFunctions = map[string]*function{
-	"member":          strictly(2, member),
-	"identicalmember": strictly(2, identicalMember),
-	"anycompare":      strictly(3, anyCompare),
-	"allcompare":      strictly(3, allCompare),
+	"member":          strictly(2, member).truthful(),
+	"identicalmember": strictly(2, identicalMember).truthful(),
+	"anycompare":      strictly(3, anyCompare).truthful(),
+	"allcompare":      strictly(3, allCompare).truthful(),
 }
 
 func member(st *state, a []Value) Value {

@@ -10,7 +10,7 @@ var numberFunctions = map[string]*function{
 	"round":    strictly(1, rounding(math.RoundToEven)),
 	"pow":      strictly(2, power),
 	"quantize": strictly(2, quantize),
-	"random":   between(0, 1, random),
+	"random":   between(0, 1, random).seeing(seesChance),
 	"sum":      strictly(1, aggregate(sum)),
 	"avg":      strictly(1, aggregate(average)),
 	"min":      strictly(1, aggregate(func(v []Value) Value { return extreme(opLt, v) })),

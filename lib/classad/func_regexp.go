@@ -9,8 +9,8 @@ import (
 // package regexp (RE2), which has most of what PCRE has, save look-around and
 // backreferences; a pattern that it does not know is ERROR.
 var regexpFunctions = map[string]*function{
-	"regexp":       {min: 2, max: 3, search: true},
-	"regexpmember": between(2, 3, regexpMember),
+	"regexp":       {min: 2, max: 3, search: true, truth: true},
+	"regexpmember": between(2, 3, regexpMember).truthful(),
 	"regexps":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "") }),
 	"replace":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "f") }),
 	"replaceall":   between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "fg") }),

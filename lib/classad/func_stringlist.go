@@ -29,14 +29,14 @@ var stringListFunctions = map[string]*function{
 	"stringlistmax": between(1, 2, func(st *state, a []Value) Value {
 		return st.fold(a, 1.175494350822288e-38, Undefined(), func(m, x float64, _ int) float64 { return math.Max(m, x) })
 	}),
-	"stringlistmember":       between(2, 3, stringMember(func(x, y string) bool { return x == y })),
-	"stringlistimember":      between(2, 3, stringMember(equalFold)),
-	"stringlistsubsetmatch":  between(2, 3, stringSubset(func(x, y string) bool { return x == y })),
-	"stringlistisubsetmatch": between(2, 3, stringSubset(equalFold)),
-	"stringlistsintersect":   between(2, 3, stringsIntersect),
+	"stringlistmember":       between(2, 3, stringMember(func(x, y string) bool { return x == y })).truthful(),
+	"stringlistimember":      between(2, 3, stringMember(equalFold)).truthful(),
+	"stringlistsubsetmatch":  between(2, 3, stringSubset(func(x, y string) bool { return x == y })).truthful(),
+	"stringlistisubsetmatch": between(2, 3, stringSubset(equalFold)).truthful(),
+	"stringlistsintersect":   between(2, 3, stringsIntersect).truthful(),
 	"stringlist_regexpmember": between(2, 4, func(st *state, a []Value) Value {
 		return st.stringRegexp(a)
-	}),
+	}).truthful(),
 }
 
 const (

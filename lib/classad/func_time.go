@@ -10,18 +10,18 @@ import (
 // timeFunctions know dates and spans of time. The clock and the local time
 // zone are those of the Context.
 var timeFunctions = map[string]*function{
-	"time":        strictly(0, func(st *state, _ []Value) Value { return Int(st.now.Unix()) }),
-	"currenttime": strictly(0, func(st *state, _ []Value) Value { return st.local(st.now.Unix()) }),
-	"abstime":     between(0, 2, makeAbsTime),
+	"time":        strictly(0, func(st *state, _ []Value) Value { return Int(st.now.Unix()) }).seeing(seesClock),
+	"currenttime": strictly(0, func(st *state, _ []Value) Value { return st.local(st.now.Unix()) }).seeing(seesClock),
+	"abstime":     between(0, 2, makeAbsTime).seeing(seesClock),
 	"reltime":     strictly(1, makeRelTime),
 	"timezoneoffset": strictly(0, func(st *state, _ []Value) Value {
 		_, offset := st.now.Zone()
 		return relTime(float64(offset))
-	}),
+	}).seeing(seesClock),
 	"daytime": strictly(0, func(st *state, _ []Value) Value {
 		hour, minute, second := st.now.Clock()
 		return relTime(float64(hour*3600 + minute*60 + second))
-	}),
+	}).seeing(seesClock),
 	"getyear":       dateField(func(t time.Time) int { return t.Year() }),
 	"getmonth":      dateField(func(t time.Time) int { return int(t.Month()) }),
 	"getdayofyear":  dateField(func(t time.Time) int { return t.YearDay() - 1 }),
@@ -31,8 +31,8 @@ var timeFunctions = map[string]*function{
 	"gethours":      clockField(time.Time.Hour, func(s int64) int64 { return s / 3600 % 24 }),
 	"getminutes":    clockField(time.Time.Minute, func(s int64) int64 { return s / 60 % 60 }),
 	"getseconds":    clockField(time.Time.Second, func(s int64) int64 { return s % 60 }),
-	"splittime":     strictly(1, splitTime),
-	"formattime":    between(0, 2, formatTime),
+	"splittime":     strictly(1, splitTime).seeing(seesClock),
+	"formattime":    between(0, 2, formatTime).seeing(seesClock),
 	"interval":      strictly(1, interval),
 }
 
@@ -100,11 +100,11 @@ func dateField(f func(time.Time) int) *function {
 			return Error()
 		}
 		return Int(int64(f(st.wall(a[0]))))
-	})
+	}).seeing(seesClock)
 }
 
 func clockField(ofDate func(time.Time) int, ofSpan func(int64) int64) *function {
-	return strictly(1, func(st *state, a []Value) Value {
+	f := strictly(1, func(st *state, a []Value) Value {
 		switch {
 		case a[0].kind == KindRelTime:
 			return Int(ofSpan(truncate(a[0].real())))
@@ -113,6 +113,10 @@ func clockField(ofDate func(time.Time) int, ofSpan func(int64) int64) *function 
 		}
 		return Error()
 	})
+	if ofDate != nil {
+		return f.seeing(seesClock)
+	}
+	return f
 }
 
 func splitTime(st *state, a []Value) Value {

@@ -16,13 +16,13 @@ var typeFunctions = map[string]*function{
 	"int":    strictly(1, func(_ *state, a []Value) Value { return toInt(a[0]) }),
 	"real":   strictly(1, func(_ *state, a []Value) Value { return toReal(a[0]) }),
 	"string": strictly(1, func(st *state, a []Value) Value { return st.toText(a[0]) }),
-	"bool":   strictly(1, func(_ *state, a []Value) Value { return toBool(a[0]) }),
+	"bool":   strictly(1, func(_ *state, a []Value) Value { return toBool(a[0]) }).truthful(),
 
 	"ifthenelse": {min: 3, max: 3, choice: true},
 }
 
 func isKind(k Kind) *function {
-	return strictly(1, func(_ *state, a []Value) Value { return Bool(a[0].kind == k) })
+	return strictly(1, func(_ *state, a []Value) Value { return Bool(a[0].kind == k) }).truthful()
 }
 
 // toText is the conversion to a string: everything but a string is printed in

@@ -3,11 +3,11 @@ package classad
 // versionFunctions compare texts the way version numbers are ordered.
 var versionFunctions = map[string]*function{
 	"versioncmp": strictly(2, versions(func(c int) Value { return Int(int64(c)) })),
-	"versionlt":  strictly(2, versions(func(c int) Value { return Bool(c < 0) })),
-	"versionle":  strictly(2, versions(func(c int) Value { return Bool(c <= 0) })),
-	"versioneq":  strictly(2, versions(func(c int) Value { return Bool(c == 0) })),
-	"versionge":  strictly(2, versions(func(c int) Value { return Bool(c >= 0) })),
-	"versiongt":  strictly(2, versions(func(c int) Value { return Bool(c > 0) })),
+	"versionlt":  strictly(2, versions(func(c int) Value { return Bool(c < 0) })).truthful(),
+	"versionle":  strictly(2, versions(func(c int) Value { return Bool(c <= 0) })).truthful(),
+	"versioneq":  strictly(2, versions(func(c int) Value { return Bool(c == 0) })).truthful(),
+	"versionge":  strictly(2, versions(func(c int) Value { return Bool(c >= 0) })).truthful(),
+	"versiongt":  strictly(2, versions(func(c int) Value { return Bool(c > 0) })).truthful(),
 	"version_in_range": strictly(3, func(st *state, a []Value) Value {
 		v, lo, hi := st.toText(a[0]), st.toText(a[1]), st.toText(a[2])
 		switch {
@@ -17,7 +17,7 @@ var versionFunctions = map[string]*function{
 			return Error()
 		}
 		return Bool(versionCompare(lo.text(), v.text()) <= 0 && versionCompare(v.text(), hi.text()) <= 0)
-	}),
+	}).truthful(),
 }
 
 func versions(f func(int) Value) func(*state, []Value) Value {

@@ -11,6 +11,30 @@ type function struct {
 	lazy     func(st *state, sc *scope, c *callCode) Value
 	choice   bool // it is ifThenElse
 	search   bool // it is regexp
+	parses   bool // it is eval
+	truth    bool // its value is a boolean, UNDEFINED or ERROR
+	sees     sight
+}
+
+// sight is what a function sees besides the values of its arguments.
+type sight uint8
+
+const (
+	seesClock  sight = 1 << iota // the time, or the local zone
+	seesChance                   // random numbers
+	seesScope                    // expressions unevaluated, or the ads around the call
+)
+
+// seeing marks a function as one that sees more than its arguments.
+func (f *function) seeing(s sight) *function {
+	f.sees |= s
+	return f
+}
+
+// truthful marks a function whose value is a boolean, UNDEFINED or ERROR.
+func (f *function) truthful() *function {
+	f.truth = true
+	return f
 }
 
 // functions holds every function by its name in lower case. It is filled once,

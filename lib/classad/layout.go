@@ -48,19 +48,27 @@ func newLayout(lines *shape) *layout {
 	return l
 }
 
-// frontsAtOnce is for how many ads there is one piece of memory. It stays as
-// long as one of them does.
-const frontsAtOnce = 16
+// roomyAd is an ad with its front.
+type roomyAd struct {
+	ad    Ad
+	front front
+}
 
-// open makes room for the attributes of an ad.
-func (l *layout) open(ad *Ad, fronts *[]front) {
+// adsAtOnce is for how many ads there is one piece of memory. It stays as long
+// as one of them does.
+const adsAtOnce = 16
+
+// open returns an ad with room for the attributes.
+func (l *layout) open(room *[]roomyAd) *Ad {
 	n := len(l.places)
-	if n >= frontSize {
-		if len(*fronts) == 0 {
-			*fronts = make([]front, frontsAtOnce)
-		}
-		ad.front, *fronts = &(*fronts)[0], (*fronts)[1:]
-		n -= frontSize
+	if n < frontSize {
+		return &Ad{cells: make([]cell, n)}
 	}
-	ad.cells = make([]cell, n)
+	if len(*room) == 0 {
+		*room = make([]roomyAd, adsAtOnce)
+	}
+	r := &(*room)[0]
+	*room = (*room)[1:]
+	r.ad.front, r.ad.cells = &r.front, make([]cell, n-frontSize)
+	return &r.ad
 }

@@ -14,7 +14,7 @@ type longForm struct {
 	expected *layout
 	before   []lastSeen // by the lines of expected
 	ended    bool       // a bad expression ran into the blank line behind its ad
-	fronts   []front
+	room     []roomyAd
 
 	// Of the ad being read:
 	ad       *Ad
@@ -122,10 +122,11 @@ func isBlank(line []byte) bool {
 
 // begin gets ready for the next ad.
 func (l *longForm) begin() {
-	l.ad, l.line, l.building, l.others = new(Ad), 0, nil, nil
-	l.follows = l.expected != nil
-	if l.follows {
-		l.expected.open(l.ad, &l.fronts)
+	l.line, l.building, l.others = 0, nil, nil
+	if l.follows = l.expected != nil; l.follows {
+		l.ad = l.expected.open(&l.room)
+	} else {
+		l.ad = New()
 	}
 }
 
@@ -260,7 +261,7 @@ func (l *longForm) leave() {
 		l.building.add(&a)
 	}
 	l.others = append(l.others, cells...)
-	*l.ad = Ad{}
+	l.ad = New()
 }
 
 // finish returns the ad. The next one is expected to be like it, unless no two

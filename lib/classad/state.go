@@ -88,6 +88,7 @@ func newState(c *Context, my, target *Ad) *state {
 		st.now, st.seed = c.Now, c.Seed
 	}
 	st.my.ad, st.my.plain = my, my != nil && !my.shadowsScopes()
+	st.my.other = nil
 	if target != nil {
 		st.target.ad, st.target.plain = target, !target.shadowsScopes()
 		st.my.other, st.target.other = &st.target, &st.my
@@ -113,7 +114,7 @@ func (st *state) release() {
 	}
 	st.now, st.seed, st.randoms = time.Time{}, 0, 0
 	st.base, st.steps, st.bytes = 0, 0, 0
-	st.my, st.target = scope{}, scope{}
+	st.my.ad, st.target.ad = nil, nil
 	st.busy, st.args = 0, st.args[:0]
 	states.Put(st)
 }
