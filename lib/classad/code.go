@@ -34,7 +34,11 @@ func (c *bareCode) eval(st *state, sc *scope) Value {
 	}
 	if s := sc.ad.shape; s != nil {
 		if i := s.find(&c.name); i >= 0 {
-			return st.attribute(sc.ad.at(i), sc, c.name.key, c.level)
+			found := sc.ad.at(i)
+			if found.kind != kindProgram {
+				return found.Value
+			}
+			return st.attribute(found, sc, c.name.key, c.level)
 		}
 	}
 	if sc.other == nil {

@@ -75,6 +75,9 @@ func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
 	st.active[n] = activity{e, in, k}
 	base := st.base
 	st.busy, st.base = n+1, base+level+1
+	if st.known != nil && in.up == nil {
+		e = st.known.instead(e, in == &st.target)
+	}
 	v := st.run(e, in)
 	st.busy, st.base = n, base
 	return v

@@ -39,12 +39,6 @@ type Reader struct {
 	other  stream // of JSON and XML
 }
 
-// stream is a form that is read by itself.
-type stream interface {
-	next() (*Ad, error)
-	start() int
-}
-
 // NewReader returns a Reader of r. The file's name is for messages only.
 func NewReader(r io.Reader, file string) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 64<<10), file: file}

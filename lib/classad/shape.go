@@ -14,13 +14,13 @@ type key = unique.Handle[string]
 // that read alike share one, so that ten thousand slots ask one small table
 // that stays in the processor's cache. A frozen shape never changes.
 type shape struct {
-	names  []string // as first spelled
-	keys   []key
-	hashes []uint32
 	table  []place // open addressing
 	more   *shape  // names of a few ads only; their places follow
 	scopes bool    // a name is one of those that mean a scope, such as MY
 	frozen atomic.Bool
+	names  []string // as first spelled
+	keys   []key
+	hashes []uint32
 }
 
 // place is an entry of a shape's table: a name and its place plus one.

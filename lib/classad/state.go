@@ -69,6 +69,7 @@ type state struct {
 	busy    int // how many of them there are
 	args    []Value
 	regexps regexpMemo
+	known   *known // nil: both ads of the match are new
 }
 
 // activity is an attribute being evaluated.
