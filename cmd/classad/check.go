@@ -1,0 +1,88 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/classad"
+)
+
+// checked is what check says of a file.
+type checked struct {
+	File   string
+	Ads    int // the good ones
+	Errors []fault
+}
+
+type fault struct {
+	Line, Column int // from 1; 0: unknown
+	Message      string
+}
+
+// check reads files and says how many ads they have and what is wrong.
+func check(c *cmdline.Call, files []string) error {
+	in, err := newInput(c)
+	if err != nil {
+		return err
+	}
+	if len(files) == 0 {
+		files = []string{"-"}
+	}
+	var failed error
+	all := []checked{}
+	for _, file := range files {
+		k := checked{File: file, Errors: []fault{}}
+		err := in.each(file, func(f found) error {
+			if f.bad == nil {
+				k.Ads++
+				return nil
+			}
+			c.Warn("%v", f.bad)
+			k.Errors = append(k.Errors, faultOf(f.bad))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		if len(k.Errors) > 0 {
+			failed = cmdline.ErrReported
+		}
+		all = append(all, k)
+	}
+	if err := showChecked(c, all); err != nil {
+		return err
+	}
+	return failed
+}
+
+func faultOf(err error) fault {
+	var at *classad.SyntaxError
+	if !errors.As(err, &at) {
+		return fault{Message: err.Error()}
+	}
+	return fault{at.Line, at.Col, at.Msg}
+}
+
+func showChecked(c *cmdline.Call, all []checked) error {
+	if c.Has("json") {
+		return c.JSON(all)
+	}
+	for _, k := range all {
+		text := fmt.Sprintf("%s: %s", called(k.File), plural(k.Ads, "ad"))
+		if n := len(k.Errors); n > 0 {
+			text += fmt.Sprintf(", and %d bad", n)
+		}
+		if _, err := fmt.Fprintln(c.Stdout, text); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func plural(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,164 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/classad"
+)
+
+func TestActionsKnowTheirFlags(t *testing.T) {
+	used := map[string]bool{}
+	for _, a := range actions {
+		for _, name := range a.flags {
+			used[name] = true
+			if !slices.ContainsFunc(command().Flags, func(f cmdline.Flag) bool { return f.Name == name }) {
+				t.Errorf("%s takes -%s, which the command does not have", a.name, name)
+			}
+		}
+	}
+	for _, f := range command().Flags {
+		if !used[f.Name] {
+			t.Errorf("-%s: no action takes it", f.Name)
+		}
+	}
+}
+
+// TestRecordsOfTheGoldenCorpus puts the corpus, as it lies beside the engine,
+// through eval -jsonl. The engine's own tests list what is meant to differ;
+// here it counts that each line has the result of its record.
+func TestRecordsOfTheGoldenCorpus(t *testing.T) {
+	cmdtest.Spool(t, nil) // for its clock and zone
+	corpus, err := os.ReadFile(filepath.Join("..", "..", "lib", "classad", "testdata", "golden", "eval.jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out, bad bytes.Buffer
+	if status := cmdline.Execute(command(), []string{"eval", "-jsonl", "-json"}, bytes.NewReader(corpus), &out, &bad); status != 0 || bad.Len() > 0 {
+		t.Fatalf("eval -jsonl = %d, %s, want 0", status, bad.String())
+	}
+	records, results := lines(corpus), lines(out.Bytes())
+	if len(records) != len(results) {
+		t.Fatalf("eval -jsonl of %d records = %d lines, want as many", len(records), len(results))
+	}
+	all, same := 0, 0
+	for i, text := range records {
+		var want struct {
+			Expr, Result string
+			Strict       bool
+		}
+		var got string
+		if err := json.Unmarshal(text, &want); err != nil {
+			t.Fatal(err)
+		}
+		if err := json.Unmarshal(results[i], &got); err != nil {
+			t.Fatal(err)
+		}
+		if want.Strict {
+			continue
+		}
+		if all++; got == want.Result {
+			same++
+		} else {
+			t.Logf("%s = %s, the reference has %s", want.Expr, got, want.Result)
+		}
+	}
+	if same < all*995/1000 {
+		t.Errorf("%d of %d results are those of the records, want 99.5 %%", same, all)
+	}
+}
+
+func lines(text []byte) [][]byte { return bytes.Split(bytes.TrimSpace(text), []byte("\n")) }
+
+// Whoever sends records one by one gets each answer before the next.
+func TestRecordsAreAnsweredAtOnce(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	stdin, send := io.Pipe()
+	receive, stdout := io.Pipe()
+	ended := make(chan int)
+	go func() {
+		status := cmdline.Execute(command(), []string{"eval", "-jsonl"}, stdin, stdout, io.Discard)
+		stdout.Close()
+		ended <- status
+	}()
+	answers := bufio.NewReader(receive)
+	for i := range 3 {
+		fmt.Fprintf(send, "{\"expr\": \"A * 2\", \"my\": \"A = %d\"}\n", i)
+		if got, err := answers.ReadString('\n'); got != fmt.Sprintln(2*i) || err != nil {
+			t.Errorf("answer %d = %q, %v, want %d", i, got, err, 2*i)
+		}
+	}
+	send.Close()
+	if status := <-ended; status != 0 {
+		t.Errorf("status = %d, want 0", status)
+	}
+}
+
+func TestRanksAsText(t *testing.T) {
+	for _, c := range []struct {
+		rank       rank
+		text, json string
+	}{
+		{0, "0", "0"}, {1000000, "1000000", "1000000"}, {-1.5, "-1.5", "-1.5"}, {1e300, "1e+300", "1e+300"},
+		{rank(math.Inf(-1)), "-Inf", `"\/Expr(-1e999)\/"`}, {rank(math.NaN()), "NaN", `"\/Expr(real(\"NaN\"))\/"`},
+	} {
+		if got := c.rank.String(); got != c.text {
+			t.Errorf("%v.String() = %s, want %s", float64(c.rank), got, c.text)
+		}
+		got, err := json.Marshal(c.rank)
+		if err != nil || string(got) != c.json {
+			t.Errorf("json.Marshal(%v) = %s, %v, want %s", float64(c.rank), got, err, c.json)
+		}
+	}
+}
+
+func TestRecordAds(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", "[  ]"}, {"\n # c\n", "[  ]"}, {"A = 1\n\n\n# c\nB = 2\n", "[ A = 1; B = 2 ]"}, {" \n[ A = 1 ]", "[ A = 1 ]"}, {"{ = 1", "[ '{' = 1 ]"},
+	} {
+		ad, err := recordAd(c.text)
+		if err != nil || ad.Format(classad.Spool) != c.want {
+			t.Errorf("recordAd(%q) = %v, %v, want %s", c.text, ad.Format(classad.Spool), err, c.want)
+		}
+	}
+	for _, text := range []string{"A", "[ A = 1", "[ A = 1 ] x", "A = 1\nB = ("} {
+		if ad, err := recordAd(text); err == nil {
+			t.Errorf("recordAd(%q) = %s, want an error", text, ad.Format(classad.Spool))
+		}
+	}
+}
+
+// A reason shows for every slot that does not match, and none for one that
+// does.
+func TestEverySlotHasAReason(t *testing.T) {
+	w := &classad.Context{}
+	terms := []string{"true", "1", "false", "0", "undefined", "error", `"x"`, "TARGET.A", "A", "MY.A && TARGET.A", "A || B", "Requirements", "START && A"}
+	for _, left := range terms {
+		for _, right := range terms {
+			job := cmdtest.Ad(t, "[ A = 1; START = B; Requirements = "+left+" ]")
+			slot := cmdtest.Ad(t, "[ A = 0; START = A; B = true; Requirements = "+right+" ]")
+			got := refusals(w, job, slot)
+			if match := classad.Match(w, job, slot); match != (len(got) == 0) {
+				t.Errorf("%s and %s: match = %v with %d refusals %+v", left, right, match, len(got), got)
+			}
+		}
+	}
+}
+
+func TestTextsStayShort(t *testing.T) {
+	long := strings.Repeat("ä\n", 1000)
+	if got := short(long); len(got) > shownBytes+len("...") || strings.Contains(got, "\n") || !strings.HasSuffix(got, "...") {
+		t.Errorf("short of a long text = %q, want one short line", got)
+	}
+}
