@@ -26,68 +26,60 @@ type nameCode struct {
 func (c *nameCode) eval(st *state, sc *scope) Value { return st.resolve(&c.name, sc, true, c.level) }
 
 // bareCode is a bare name that does not mean a scope.
-type bareCode struct{ nameCode }
+type bareCode struct {
+	mine, theirs finder
+	level        int
+}
 
 func (c *bareCode) eval(st *state, sc *scope) Value {
-	if !sc.plain || sc.ad.parent != nil {
-		return c.nameCode.eval(st, sc)
+	if !sc.plain {
+		return st.resolve(&c.mine.attribute, sc, true, c.level)
 	}
-	if s := sc.ad.shape; s != nil {
-		if i := s.find(&c.name); i >= 0 {
-			found := sc.ad.at(i)
-			if found.kind != kindProgram {
-				return found.Value
+	for ad := sc.ad; ad != nil; ad = ad.parent {
+		if s := ad.shape; s != nil {
+			if i := c.mine.in(s); i >= 0 {
+				return st.attribute(ad.at(i), sc, c.mine.key, c.level)
 			}
-			return st.attribute(found, sc, c.name.key, c.level)
 		}
 	}
 	if sc.other == nil {
 		return Undefined()
 	}
-	if found := sc.other.ad.cell(&c.name); found != nil {
-		return st.attribute(found, sc.other, c.name.key, c.level)
-	}
-	return Undefined()
-}
-
-// mineCode is MY.name.
-type mineCode struct{ selectCode }
-
-func (c *mineCode) eval(st *state, sc *scope) Value {
-	if !sc.plain || sc.ad.parent != nil {
-		return c.selectCode.eval(st, sc)
-	}
-	if s := sc.ad.shape; s != nil {
-		if i := s.find(&c.name); i >= 0 {
-			found := sc.ad.at(i)
-			if found.kind != kindProgram {
-				return found.Value
+	for ad := sc.other.ad; ad != nil; ad = ad.parent {
+		if s := ad.shape; s != nil {
+			if i := c.theirs.in(s); i >= 0 {
+				return st.attribute(ad.at(i), sc.other, c.mine.key, c.level)
 			}
-			return st.attribute(found, sc, c.name.key, c.level)
 		}
 	}
 	return Undefined()
 }
 
-// theirsCode is TARGET.name.
-type theirsCode struct{ selectCode }
+// sideCode is MY.name and TARGET.name.
+type sideCode struct {
+	finder finder
+	theirs bool
+	level  int
+	any    selectCode // what it is where MY or TARGET may mean something else
+}
 
-func (c *theirsCode) eval(st *state, sc *scope) Value {
+func (c *sideCode) eval(st *state, sc *scope) Value {
 	if !sc.plain {
-		return c.selectCode.eval(st, sc)
+		return c.any.eval(st, sc)
 	}
-	other := sc.other
-	if other == nil {
-		return Undefined()
+	if c.theirs {
+		if sc = sc.other; sc == nil {
+			return Undefined()
+		}
 	}
-	for ad := other.ad; ad != nil; ad = ad.parent {
+	for ad := sc.ad; ad != nil; ad = ad.parent {
 		if s := ad.shape; s != nil {
-			if i := s.find(&c.name); i >= 0 {
+			if i := c.finder.in(s); i >= 0 {
 				found := ad.at(i)
 				if found.kind != kindProgram {
 					return found.Value
 				}
-				return st.attribute(found, other, c.name.key, c.level)
+				return st.attribute(found, sc, c.finder.key, c.level)
 			}
 		}
 	}
@@ -223,7 +215,17 @@ type arithmeticCode struct {
 
 func (c *arithmeticCode) eval(st *state, sc *scope) Value {
 	l := c.l.value(st, sc)
-	return applyBinary(c.op, l, c.r.value(st, sc))
+	r := c.r.value(st, sc)
+	if numeric(l) && numeric(r) {
+		switch {
+		case c.op < opAdd: // bits
+		case l.kind == KindReal || r.kind == KindReal:
+			return realArithmetic(c.op, l.float(), r.float())
+		default:
+			return intArithmetic(c.op, int64(l.bits), int64(r.bits))
+		}
+	}
+	return applyBinary(c.op, l, r)
 }
 
 // allCode is && of any number of terms.

@@ -78,7 +78,14 @@ func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
 	if st.known != nil && in.up == nil {
 		e = st.known.instead(e, in == &st.target)
 	}
-	v := st.run(e, in)
+	var v Value
+	p := e.prog.Load()
+	if p == nil || st.steps+p.size > maxSteps || st.base+p.height > maxDepth || st.failed {
+		v = st.run(e, in)
+	} else { // run, without the call
+		st.steps += p.size
+		v = p.top.value(st, in)
+	}
 	st.busy, st.base = n, base
 	return v
 }

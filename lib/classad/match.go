@@ -1,10 +1,24 @@
 package classad
 
-// Names that matching looks at.
-var (
-	requirements = newAttribute("Requirements")
-	rank         = newAttribute("Rank")
+// wanted are the attributes that matching looks at.
+var wanted = [2]attribute{newAttribute("Requirements"), newAttribute("Rank")}
+
+const (
+	requirements = iota
+	rank
 )
+
+// want returns one of the attributes wanted, or nil.
+func (a *Ad) want(which int) *cell {
+	for ; a != nil; a = a.parent {
+		if a.shape != nil {
+			if at := a.shape.wants[which]; at > 0 {
+				return a.at(int(at) - 1)
+			}
+		}
+	}
+	return nil
+}
 
 // Match reports whether two ads want each other: the Requirements of both are
 // true with the other ad as TARGET. Missing, UNDEFINED and ERROR mean no. The
@@ -37,20 +51,20 @@ func Satisfies(c *Context, my, target *Ad) bool {
 
 // satisfied evaluates the Requirements of one side.
 func (st *state) satisfied(sc *scope) bool {
-	e := sc.ad.cell(&requirements)
+	e := sc.ad.want(requirements)
 	if e == nil {
 		return false
 	}
-	return st.attribute(e, sc, requirements.key, -1).True() && !st.failed
+	return st.attribute(e, sc, wanted[requirements].key, -1).True() && !st.failed
 }
 
 // rank evaluates the Rank of one side.
 func (st *state) rank(sc *scope) float64 {
-	e := sc.ad.cell(&rank)
+	e := sc.ad.want(rank)
 	if e == nil {
 		return 0
 	}
-	x, ok := st.attribute(e, sc, rank.key, -1).Number()
+	x, ok := st.attribute(e, sc, wanted[rank].key, -1).Number()
 	if !ok || st.failed {
 		return 0
 	}

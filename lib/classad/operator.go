@@ -124,6 +124,9 @@ func identical(want bool, l, r Value) Value {
 func compare(o op, l, r Value) Value {
 	switch {
 	case l.kind == KindString && r.kind == KindString:
+		if o == opEq || o == opNe {
+			return Bool(equalFold(l.text(), r.text()) == (o == opEq))
+		}
 		return ordered(o, compareFold(l.text(), r.text()), 0)
 	case l.kind == KindAbsTime && r.kind == KindAbsTime:
 		return ordered(o, int64(l.bits), int64(r.bits))
@@ -132,9 +135,7 @@ func compare(o op, l, r Value) Value {
 	case !numeric(l) || !numeric(r):
 		return Error()
 	case l.kind == KindReal || r.kind == KindReal:
-		x, _ := l.Number()
-		y, _ := r.Number()
-		return ordered(o, x, y)
+		return ordered(o, l.float(), r.float())
 	}
 	return ordered(o, int64(l.bits), int64(r.bits))
 }
@@ -180,9 +181,7 @@ func arithmetic(o op, l, r Value) Value {
 	switch {
 	case numeric(l) && numeric(r):
 		if l.kind == KindReal || r.kind == KindReal {
-			x, _ := l.Number()
-			y, _ := r.Number()
-			return realArithmetic(o, x, y)
+			return realArithmetic(o, l.float(), r.float())
 		}
 		return intArithmetic(o, int64(l.bits), int64(r.bits))
 	case l.kind == KindAbsTime || r.kind == KindAbsTime:

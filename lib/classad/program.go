@@ -101,11 +101,9 @@ func (c *compiler) node(n node, level int) operand {
 	var x code
 	switch n := n.(type) {
 	case *reference:
-		any := nameCode{n.attribute, level}
+		x = &nameCode{n.attribute, level}
 		if n.special == ordinary {
-			x = &bareCode{any}
-		} else {
-			x = &any
+			x = &bareCode{mine: finder{attribute: n.attribute}, theirs: finder{attribute: n.attribute}, level: level}
 		}
 	case *selection:
 		return c.selection(n, level)
@@ -154,11 +152,10 @@ func (c *compiler) node(n node, level int) operand {
 func (c *compiler) selection(n *selection, level int) operand {
 	any := selectCode{c.operand(n.base, level+1), n.attribute, level}
 	if r, ok := n.base.(*reference); ok && n.special == ordinary {
-		switch r.special {
-		case specialSelf:
-			return coded(&mineCode{any})
-		case specialTarget:
-			return coded(&theirsCode{any})
+		if r.special == specialSelf || r.special == specialTarget {
+			x := &sideCode{theirs: r.special == specialTarget, level: level, any: any}
+			x.finder.attribute = n.attribute
+			return coded(x)
 		}
 	}
 	return coded(&any)

@@ -18,6 +18,7 @@ type shape struct {
 	more   *shape  // names of a few ads only; their places follow
 	scopes bool    // a name is one of those that mean a scope, such as MY
 	frozen atomic.Bool
+	wants  [2]int32 // places plus one of Requirements and Rank; 0: there is none
 	names  []string // as first spelled
 	keys   []key
 	hashes []uint32
@@ -99,6 +100,11 @@ func (s *shape) add(a *attribute) {
 	s.keys = append(s.keys, a.key)
 	s.hashes = append(s.hashes, a.hash)
 	s.scopes = s.scopes || a.special.isScope()
+	for i := range wanted {
+		if a.key == wanted[i].key {
+			s.wants[i] = int32(len(s.keys))
+		}
+	}
 	if 2*len(s.keys) > len(s.table) {
 		s.grow()
 		return
@@ -145,7 +151,7 @@ func (s *shape) pick(places []int) *shape {
 func (s *shape) own() *shape {
 	t := &shape{
 		names: slices.Clone(s.names), keys: slices.Clone(s.keys), hashes: slices.Clone(s.hashes),
-		table: slices.Clone(s.table), scopes: s.scopes,
+		table: slices.Clone(s.table), scopes: s.scopes, wants: s.wants,
 	}
 	for i := len(s.names); i < s.len(); i++ {
 		a := s.at(i)
@@ -157,7 +163,12 @@ func (s *shape) own() *shape {
 // with returns a frozen shape that has the names of more besides its own. It
 // shares the table of its own names.
 func (s *shape) with(more *shape) *shape {
-	t := &shape{names: s.names, keys: s.keys, hashes: s.hashes, table: s.table, more: more, scopes: s.scopes || more.scopes}
+	t := &shape{names: s.names, keys: s.keys, hashes: s.hashes, table: s.table, wants: s.wants, more: more, scopes: s.scopes || more.scopes}
+	for i, at := range more.wants {
+		if at > 0 {
+			t.wants[i] = at + int32(len(s.names))
+		}
+	}
 	t.frozen.Store(true)
 	return t
 }

@@ -183,6 +183,14 @@ func (v Value) Ad() (ad *Ad, ok bool) {
 	return v.scope().ad.Flat(), true
 }
 
+// float returns a number or a boolean as a float64.
+func (v Value) float() float64 {
+	if v.kind == KindReal {
+		return v.real()
+	}
+	return float64(int64(v.bits))
+}
+
 func (v Value) real() float64     { return math.Float64frombits(v.bits) }
 func (v Value) exceptional() bool { return v.kind <= KindError }
 func (v Value) size() int         { return len(v.scope().items) }

@@ -147,6 +147,7 @@ func TestWriterKeepsItsError(t *testing.T) {
 func TestWrittenIsReadBack(t *testing.T) {
 	anything := rapid.Map(rapid.SliceOf(rapid.ByteRange(1, 255)), func(b []byte) string { return string(b) })
 	oneLine := rapid.Map(anything, strings.NewReplacer("\n", "", "\r", "").Replace)
+	utf8 := rapid.Map(rapid.String(), strings.NewReplacer("\x00", "").Replace)
 	word := rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_]{0,5}`)
 	for _, c := range []struct {
 		form Form
@@ -154,6 +155,7 @@ func TestWrittenIsReadBack(t *testing.T) {
 	}{
 		{FormNew, drawing{name: rapid.OneOf(word, anything), text: anything}},
 		{FormLong, drawing{name: rapid.OneOf(word, word, word, oneLine), text: oneLine}},
+		{FormJSON, drawing{name: rapid.OneOf(word, utf8), text: rapid.OneOf(utf8, rapid.Just("/Expr(1)/"), rapid.Just(`\/Expr(1)\/`))}},
 	} {
 		t.Run(c.form.String(), rapid.MakeCheck(func(t *rapid.T) { readBack(t, c.form, c.d) }))
 	}
