@@ -35,24 +35,28 @@ func (c *bareCode) eval(st *state, sc *scope) Value {
 	if !sc.plain {
 		return st.resolve(&c.mine.attribute, sc, true, c.level)
 	}
-	for ad := sc.ad; ad != nil; ad = ad.parent {
-		if s := ad.shape; s != nil {
-			if i := c.mine.in(s); i >= 0 {
-				return st.attribute(ad.at(i), sc, c.mine.key, c.level)
-			}
+	ad := sc.ad
+	i := c.mine.again(ad)
+	if i == unknown {
+		ad, i = c.mine.search(ad)
+	}
+	if i < 0 {
+		if sc = sc.other; sc == nil {
+			return Undefined()
+		}
+		ad = sc.ad
+		if i = c.theirs.again(ad); i == unknown {
+			ad, i = c.theirs.search(ad)
+		}
+		if i < 0 {
+			return Undefined()
 		}
 	}
-	if sc.other == nil {
-		return Undefined()
+	found := ad.at(i)
+	if found.kind != kindProgram {
+		return found.Value
 	}
-	for ad := sc.other.ad; ad != nil; ad = ad.parent {
-		if s := ad.shape; s != nil {
-			if i := c.theirs.in(s); i >= 0 {
-				return st.attribute(ad.at(i), sc.other, c.mine.key, c.level)
-			}
-		}
-	}
-	return Undefined()
+	return st.attribute(found, sc, c.mine.key, c.level)
 }
 
 // sideCode is MY.name and TARGET.name.
@@ -72,18 +76,19 @@ func (c *sideCode) eval(st *state, sc *scope) Value {
 			return Undefined()
 		}
 	}
-	for ad := sc.ad; ad != nil; ad = ad.parent {
-		if s := ad.shape; s != nil {
-			if i := c.finder.in(s); i >= 0 {
-				found := ad.at(i)
-				if found.kind != kindProgram {
-					return found.Value
-				}
-				return st.attribute(found, sc, c.finder.key, c.level)
-			}
-		}
+	ad := sc.ad
+	i := c.finder.again(ad)
+	if i == unknown {
+		ad, i = c.finder.search(ad)
 	}
-	return Undefined()
+	if i < 0 {
+		return Undefined()
+	}
+	found := ad.at(i)
+	if found.kind != kindProgram {
+		return found.Value
+	}
+	return st.attribute(found, sc, c.finder.key, c.level)
 }
 
 // selectCode is base.name.

@@ -73,11 +73,13 @@ func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
 		return Error()
 	}
 	st.active[n] = activity{e, in, k}
+	if st.known != nil && in.up == nil {
+		if e = st.known.instead(e, in == &st.target); e.constant() {
+			return e.lit
+		}
+	}
 	base := st.base
 	st.busy, st.base = n+1, base+level+1
-	if st.known != nil && in.up == nil {
-		e = st.known.instead(e, in == &st.target)
-	}
 	var v Value
 	p := e.prog.Load()
 	if p == nil || st.steps+p.size > maxSteps || st.base+p.height > maxDepth || st.failed {

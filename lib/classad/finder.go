@@ -9,43 +9,64 @@ import (
 // ads that it met last, which mostly all read alike.
 type finder struct {
 	attribute
-	memo atomic.Pointer[foundAt]
+	memo   atomic.Pointer[foundAt]
+	misses atomic.Uint32 // how often the memo was of no use
 }
 
 type foundAt struct {
 	table *place // of the shape, which was frozen
 	at    int    // -1: it has no such name
-	after int    // how many other tables were remembered before
 }
 
-// maxRemembered is how often a finder changes its mind: remembering costs more
-// than finding where ads differ all the time.
-const maxRemembered = 8
+// again returns the place of the name in an ad without parents if it was found
+// there before, -1 if it was missed before; else unknown, and search tells.
+func (f *finder) again(ad *Ad) int {
+	if m := f.memo.Load(); m != nil && ad.shape != nil && m.table == unsafe.SliceData(ad.shape.table) && (m.at >= 0 || ad.shape.more == nil && ad.parent == nil) {
+		return m.at
+	}
+	return unknown
+}
 
-// in returns the place of the name in an ad's own attributes, or -1.
+const unknown = -2
+
+// search returns the ad that has the name, ad or one that it is chained to,
+// and the place; -1 when there is none.
+func (f *finder) search(ad *Ad) (*Ad, int) {
+	for ; ad != nil; ad = ad.parent {
+		if ad.shape == nil {
+			continue
+		}
+		if i := f.in(ad.shape); i >= 0 {
+			return ad, i
+		}
+	}
+	return nil, -1
+}
+
+// in returns the place of the name in a shape, or -1.
 func (f *finder) in(s *shape) int {
-	if m := f.memo.Load(); m != nil && m.table == unsafe.SliceData(s.table) {
+	m := f.memo.Load()
+	if m != nil && m.table == unsafe.SliceData(s.table) {
 		if m.at < 0 && s.more != nil {
 			return s.findMore(&f.attribute)
 		}
 		return m.at
 	}
-	return f.search(s)
-}
-
-func (f *finder) search(s *shape) int {
 	at := s.find(&f.attribute)
-	m := f.memo.Load()
-	after := 0
-	if m != nil {
-		after = m.after + 1
-	}
-	if after < maxRemembered && s.frozen.Load() {
+	if s.frozen.Load() && f.changesMind() {
 		own := at
 		if own >= len(s.names) {
 			own = -1
 		}
-		f.memo.Store(&foundAt{unsafe.SliceData(s.table), own, after})
+		f.memo.Store(&foundAt{unsafe.SliceData(s.table), own})
 	}
 	return at
+}
+
+// changesMind reports whether a miss is worth remembering. Where ads differ
+// all the time that costs more than finding the name, so it is done ever more
+// rarely; but a memo of an ad that was an exception must not stay for good.
+func (f *finder) changesMind() bool {
+	n := f.misses.Add(1)
+	return n&(n-1) == 0 || n%1024 == 0
 }

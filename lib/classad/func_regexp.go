@@ -32,8 +32,9 @@ func regexpTexts(a []Value) (bad Value, ok bool) {
 // searchCode is regexp(pattern, text, options). It remembers the pattern it
 // met last: most never meet another one.
 type searchCode struct {
-	args [3]operand
-	memo atomic.Pointer[searchMemo]
+	args  [3]operand
+	fixed bool // pattern and options are constants
+	memo  atomic.Pointer[searchMemo]
 }
 
 type searchMemo struct {
@@ -51,7 +52,7 @@ func (c *searchCode) eval(st *state, sc *scope) Value {
 	}
 	pattern, options := a[0].text(), a[2].text()
 	memo := c.memo.Load()
-	if memo == nil || memo.pattern != pattern || memo.options != options {
+	if memo == nil || !c.fixed && (memo.pattern != pattern || memo.options != options) {
 		memo = &searchMemo{pattern, options, st.regexp(pattern, options)}
 		if st.failed {
 			return Error()

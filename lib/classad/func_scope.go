@@ -115,13 +115,11 @@ func (st *state) meaning(o *operand, sc *scope) *Expr {
 	case *nameCode:
 		name = &x.name
 	case *bareCode:
-		name = &x.name
+		name = &x.mine.attribute
 	case *selectCode:
 		return st.selected(x, sc)
-	case *mineCode:
-		return st.selected(&x.selectCode, sc)
-	case *theirsCode:
-		return st.selected(&x.selectCode, sc)
+	case *sideCode:
+		return st.selected(&x.any, sc)
 	default:
 		return nil
 	}

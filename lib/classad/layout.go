@@ -10,9 +10,9 @@ type layout struct {
 
 // customary are the attributes that Requirements, Rank and START usually ask
 // about. They stand together in memory, the more usual ones first.
-var customary = customaryNames("Requirements", "Start", "Rank", "Cpus", "Memory", "Disk", "Arch", "OpSys",
-	"OpSysMajorVer", "OpSysAndVer", "Machine", "GPUs", "KFlops", "FileSystemDomain", "HasFileTransfer",
-	"WithinResourceLimits", "IsValidCheckpointPlatform", "State", "Activity", "HasSingularity", "HasDocker",
+var customary = customaryNames("Requirements", "Start", "IsValidCheckpointPlatform", "WithinResourceLimits",
+	"Cpus", "Memory", "Disk", "Arch", "OpSys", "OpSysMajorVer", "HasFileTransfer", "FileSystemDomain", "Machine", "Rank",
+	"KFlops", "GPUs", "OpSysAndVer", "State", "Activity", "HasSingularity", "HasDocker",
 	"KeyboardIdle", "LoadAvg", "Name", "Mips", "UidDomain", "TotalMemory", "TotalCpus", "SlotWeight",
 	"EnteredCurrentState", "Owner", "RequestCpus", "RequestMemory", "RequestDisk")
 

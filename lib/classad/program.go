@@ -263,6 +263,7 @@ func (c *compiler) call(n *call, level int) operand {
 	if f.search {
 		x := &searchCode{args: [3]operand{2: constant(str(""))}}
 		copy(x.args[:], args)
+		x.fixed = x.args[0].constant() && x.args[2].constant()
 		return coded(x)
 	}
 	return coded(&callCode{f, args, n, level})
