@@ -66,18 +66,17 @@ func (l *lexer) next() token {
 // skip passes white space and comments.
 func (l *lexer) skip() string {
 	for l.at < len(l.text) {
-		rest := l.text[l.at:]
-		switch {
-		case space(rest[0]):
+		switch c := l.text[l.at]; {
+		case space(c):
 			l.at++
-		case strings.HasPrefix(rest, "//"):
-			if n := strings.IndexByte(rest, '\n'); n >= 0 {
+		case c == '/' && l.follows(1, '/'):
+			if n := strings.IndexByte(l.text[l.at:], '\n'); n >= 0 {
 				l.at += n
 			} else {
 				l.at = len(l.text)
 			}
-		case strings.HasPrefix(rest, "/*"):
-			n := strings.Index(rest[2:], "*/")
+		case c == '/' && l.follows(1, '*'):
+			n := strings.Index(l.text[l.at+2:], "*/")
 			if n < 0 {
 				return "a comment /* that does not end"
 			}
@@ -88,6 +87,9 @@ func (l *lexer) skip() string {
 	}
 	return ""
 }
+
+// follows reports whether the byte n behind this one is c.
+func (l *lexer) follows(n int, c byte) bool { return l.at+n < len(l.text) && l.text[l.at+n] == c }
 
 func (l *lexer) scan(t *token) {
 	c := l.text[l.at]
@@ -137,18 +139,18 @@ func (l *lexer) word(t *token) {
 	default:
 		return
 	}
-	switch fold(word) {
-	case "true":
+	switch {
+	case equalFold(word, "true"):
 		t.kind, t.v = tokLiteral, Bool(true)
-	case "false":
+	case equalFold(word, "false"):
 		t.kind, t.v = tokLiteral, Bool(false)
-	case "undefined":
+	case equalFold(word, "undefined"):
 		t.kind, t.v = tokLiteral, Undefined()
-	case "error":
+	case equalFold(word, "error"):
 		t.kind, t.v = tokLiteral, Error()
-	case "is":
+	case equalFold(word, "is"):
 		t.kind, t.op = tokBinary, opIs
-	case "isnt":
+	case equalFold(word, "isnt"):
 		t.kind, t.op = tokBinary, opIsnt
 	}
 }
@@ -329,43 +331,96 @@ func (l *lexer) escape() byte {
 
 func octal(c byte) bool { return '0' <= c && c <= '7' }
 
-// punctuations, longest first among those that begin alike.
-var punctuations = []struct {
-	text string
+// simple are the punctuations of one byte that begin no longer one.
+var simple = [256]struct {
 	kind tokenKind
 	op   op
 }{
-	{">>>", tokBinary, opShiftLogical}, {"=?=", tokBinary, opIs}, {"=!=", tokBinary, opIsnt},
-	{"&&", tokBinary, opAnd}, {"||", tokBinary, opOr}, {"<=", tokBinary, opLe}, {">=", tokBinary, opGe},
-	{"<<", tokBinary, opShiftLeft}, {">>", tokBinary, opShiftRight}, {"==", tokBinary, opEq}, {"!=", tokBinary, opNe},
-	{"..", tokDot, 0}, {".", tokDot, 0},
-	{"*", tokBinary, opMul}, {"/", tokBinary, opDiv}, {"%", tokBinary, opMod}, {"+", tokBinary, opAdd}, {"-", tokBinary, opSub},
-	{"&", tokBinary, opBitAnd}, {"|", tokBinary, opBitOr}, {"^", tokBinary, opBitXor}, {"<", tokBinary, opLt}, {">", tokBinary, opGt},
-	{"!", tokUnary, opNot}, {"~", tokUnary, opBitNot},
-	{":", tokColon, 0}, {";", tokSemicolon, 0}, {",", tokComma, 0}, {"=", tokAssign, 0},
-	{"(", tokOpenParen, 0}, {")", tokCloseParen, 0}, {"{", tokOpenList, 0}, {"}", tokCloseList, 0}, {"[", tokOpenAd, 0}, {"]", tokCloseAd, 0},
+	'*': {tokBinary, opMul}, '/': {tokBinary, opDiv}, '%': {tokBinary, opMod}, '+': {tokBinary, opAdd}, '-': {tokBinary, opSub},
+	'^': {tokBinary, opBitXor}, '~': {tokUnary, opBitNot}, ':': {tokColon, 0}, ';': {tokSemicolon, 0}, ',': {tokComma, 0},
+	'(': {tokOpenParen, 0}, ')': {tokCloseParen, 0}, '{': {tokOpenList, 0}, '}': {tokCloseList, 0},
+	'[': {tokOpenAd, 0}, ']': {tokCloseAd, 0},
 }
 
 func (l *lexer) punctuation(t *token) {
-	rest := l.text[l.at:]
-	if rest[0] == '?' {
+	c := l.text[l.at]
+	if p := simple[c]; p.kind != tokEnd {
+		t.kind, t.op = p.kind, p.op
+		l.at++
+		return
+	}
+	n := 1
+	take := func(length int, kind tokenKind, o op) { n, t.kind, t.op = length, kind, o }
+	switch c {
+	case '.':
+		take(1, tokDot, 0)
+		if l.follows(1, '.') {
+			n = 2
+		}
+	case '=':
+		l.equals(t, take)
+	case '!':
+		take(1, tokUnary, opNot)
+		if l.follows(1, '=') {
+			take(2, tokBinary, opNe)
+		}
+	case '<':
+		take(1, tokBinary, opLt)
+		if l.follows(1, '=') {
+			take(2, tokBinary, opLe)
+		} else if l.follows(1, '<') {
+			take(2, tokBinary, opShiftLeft)
+		}
+	case '>':
+		l.greater(take)
+	case '&':
+		take(1, tokBinary, opBitAnd)
+		if l.follows(1, '&') {
+			take(2, tokBinary, opAnd)
+		}
+	case '|':
+		take(1, tokBinary, opBitOr)
+		if l.follows(1, '|') {
+			take(2, tokBinary, opOr)
+		}
+	case '?':
 		l.question(t)
 		return
+	default:
+		t.kind, t.text = tokBad, fmt.Sprintf("a character that means nothing here: %q", l.text[l.at:l.at+1])
 	}
-	if strings.HasPrefix(rest, "=?") && !strings.HasPrefix(rest, "=?=") {
-		t.kind, t.text = tokBad, "=? (is =?= meant?)"
-		l.at += 2
-		return
+	l.at += n
+}
+
+// equals scans what begins with an equals sign.
+func (l *lexer) equals(t *token, take func(int, tokenKind, op)) {
+	switch {
+	case l.follows(1, '='):
+		take(2, tokBinary, opEq)
+	case l.follows(1, '?') && l.follows(2, '='):
+		take(3, tokBinary, opIs)
+	case l.follows(1, '!') && l.follows(2, '='):
+		take(3, tokBinary, opIsnt)
+	case l.follows(1, '?'):
+		take(2, tokBad, 0)
+		t.text = "=? (is =?= meant?)"
+	default:
+		take(1, tokAssign, 0)
 	}
-	for i := range punctuations {
-		if p := &punctuations[i]; strings.HasPrefix(rest, p.text) {
-			t.kind, t.op = p.kind, p.op
-			l.at += len(p.text)
-			return
-		}
+}
+
+// greater scans what begins with a greater-than sign.
+func (l *lexer) greater(take func(int, tokenKind, op)) {
+	switch {
+	case l.follows(1, '>') && l.follows(2, '>'):
+		take(3, tokBinary, opShiftLogical)
+	case l.follows(1, '>'):
+		take(2, tokBinary, opShiftRight)
+	case l.follows(1, '='):
+		take(2, tokBinary, opGe)
+	default:
+		take(1, tokBinary, opGt)
 	}
-	t.kind, t.text = tokBad, fmt.Sprintf("a character that means nothing here: %q", rest[:1])
-	l.at++
 }
 
 // question scans "?", or "?:" with any white space between.

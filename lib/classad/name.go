@@ -2,7 +2,7 @@ package classad
 
 import (
 	"hash/maphash"
-	"strings"
+	"unsafe"
 )
 
 // Names compare without regard to case, ASCII letters only.
@@ -25,19 +25,29 @@ func upper(c byte) byte {
 func fold(s string) string {
 	for i := range len(s) {
 		if lower(s[i]) != s[i] {
-			return mapBytes(s, lower)
+			return lowered(s)
 		}
 	}
 	return s
 }
 
-func mapBytes(s string, f func(byte) byte) string {
-	var b strings.Builder
-	b.Grow(len(s))
-	for i := range len(s) {
-		b.WriteByte(f(s[i]))
+// lowered is strings.ToLower for ASCII, which every name goes through.
+func lowered(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
 	}
-	return b.String()
+	return unsafe.String(unsafe.SliceData(b), len(b))
+}
+
+func mapBytes(s string, f func(byte) byte) string {
+	b := []byte(s)
+	for i, c := range b {
+		b[i] = f(c)
+	}
+	return string(b)
 }
 
 // compareFold orders strings by their bytes in lower case.
@@ -90,6 +100,6 @@ func plainName(s string) bool {
 	return true
 }
 
-func nameStart(c byte) bool { return c == '_' || 'a' <= lower(c) && lower(c) <= 'z' }
+func nameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 func digit(c byte) bool     { return '0' <= c && c <= '9' }
 func space(c byte) bool     { return c == ' ' || '\t' <= c && c <= '\r' }

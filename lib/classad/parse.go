@@ -304,7 +304,7 @@ func (p *parser) primary() tree {
 		for i, n := range nodes {
 			items[i] = newExpr(n)
 		}
-		return p.join(newListing(items), under...)
+		return p.join(newListing(items), under)
 	case tokOpenAd:
 		ad, height := p.ad()
 		return p.join(&record{ad}, tree{nil, height})
@@ -312,14 +312,15 @@ func (p *parser) primary() tree {
 	return p.expected("a value, a name or (")
 }
 
-// list parses expressions up to the closing token.
-func (p *parser) list(closing tokenKind, closer string, semicolons bool) (items []node, under []tree) {
+// list parses expressions up to the closing token. It returns them and the
+// highest of them.
+func (p *parser) list(closing tokenKind, closer string, semicolons bool) (items []node, under tree) {
 	if p.accept(closing) {
-		return nil, nil
+		return nil, tree{}
 	}
 	for p.err == nil {
 		t := p.expression()
-		items, under = append(items, t.n), append(under, t)
+		items, under.height = append(items, t.n), max(under.height, t.height)
 		if p.err != nil || p.accept(closing) {
 			break
 		}
@@ -342,7 +343,7 @@ func (p *parser) call(pos int, name string) tree {
 		}
 		return tree{n, 1}
 	}
-	return p.join(&call{name: name, fn: functionNamed(name), args: args}, under...)
+	return p.join(&call{name: name, fn: functionNamed(name), args: args}, under)
 }
 
 // wholeAd parses an ad where nothing but an ad may stand.
