@@ -25,12 +25,3 @@ func meantEval(c evalCase) string {
 	}
 	return ""
 }
-
-// meantRoundtrip says why an unparsed text is meant to differ; "" when it is
-// not.
-func meantRoundtrip(c roundtripCase) string {
-	if c.Form == "ad" && c.Unparsed == "\n" {
-		return "an empty ad has no line in the long form, rather than an empty one"
-	}
-	return ""
-}

@@ -2,6 +2,8 @@ package classad
 
 import "unique"
 
+var myKey = unique.Make("my")
+
 // Eval returns the value of the expression, with my as the ad it belongs to
 // and target as the ad opposite; both may be nil. It never panics and changes
 // nothing.
@@ -109,7 +111,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 		return st.attribute(e, sc, a.key, level)
 	}
 	if a.special != ordinary {
-		if v, found := st.special(a.special, sc); found {
+		if v, found := st.special(a, sc); found {
 			return v
 		}
 	}
@@ -126,7 +128,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	if a.special == specialTarget {
 		return scoped(KindClassAd, root.other)
 	}
-	if fall && (root == sc || sc.open) {
+	if fall && !st.strict && (root == sc || sc.open) {
 		if e := root.other.ad.cell(a); e != nil {
 			return st.attribute(e, root.other, a.key, level)
 		}
@@ -134,9 +136,15 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	return Undefined()
 }
 
-func (st *state) special(s special, sc *scope) (Value, bool) {
-	switch s {
+// special returns what a name means that no attribute of an ad has.
+func (st *state) special(a *attribute, sc *scope) (Value, bool) {
+	switch a.special {
 	case specialSelf:
+		if st.strict && a.key == myKey {
+			if sc = sc.outermost(); sc.other == nil {
+				return Undefined(), false
+			}
+		}
 		return scoped(KindClassAd, sc), true
 	case specialParent:
 		if sc.up != nil {
@@ -150,7 +158,7 @@ func (st *state) special(s special, sc *scope) (Value, bool) {
 		}
 		return scoped(KindClassAd, root), true
 	case specialNow:
-		return Int(st.now.Unix()), true
+		return Int(st.now.Unix()), !st.strict
 	}
 	return Undefined(), false
 }

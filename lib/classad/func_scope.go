@@ -23,7 +23,11 @@ func evalText(st *state, sc *scope, c *callCode) Value {
 	if text.exceptional() || !st.spend(len(text.text())) {
 		return Error()
 	}
-	e, err := ParseExpr(text.text())
+	parse := ParseExpr
+	if st.strict {
+		parse = ParseStrictExpr
+	}
+	e, err := parse(text.text())
 	if err != nil {
 		return Error()
 	}

@@ -39,7 +39,7 @@ type agreement struct {
 	t         *testing.T
 	label     string
 	all, same int
-	skipped   int // cases of the strict mode
+	skipped   int // cases left out
 	meant     map[string]int
 }
 
@@ -62,7 +62,7 @@ func (a *agreement) check(what, got, want, why string) {
 func (a *agreement) log() {
 	a.t.Logf("golden %s: %d of %d agree", a.label, a.same, a.all)
 	if a.skipped > 0 {
-		a.t.Logf("golden %s: %d left out: strict mode", a.label, a.skipped)
+		a.t.Logf("golden %s: %d left out", a.label, a.skipped)
 	}
 	for _, why := range slices.Sorted(mapKeys(a.meant)) {
 		a.t.Logf("golden %s: %d meant to differ: %s", a.label, a.meant[why], why)
@@ -146,19 +146,19 @@ func (c evalCase) result() string {
 			return "AD_PARSE_ERROR"
 		}
 	}
-	e, err := ParseExpr(c.Expr)
+	parse, context := ParseExpr, *goldenContext
+	if c.Strict {
+		parse, context.Strict = ParseStrictExpr, true
+	}
+	e, err := parse(c.Expr)
 	if err != nil {
 		return "PARSE_ERROR"
 	}
-	return e.Eval(goldenContext, my, target).String()
+	return e.Eval(&context, my, target).String()
 }
 
 func TestGoldenClassAdEval(t *testing.T) {
 	overGolden(t, "eval", func(a *agreement, c evalCase) {
-		if c.Strict {
-			a.skipped++ // the strict mode is no part of the language here
-			return
-		}
 		a.check(c.Area+" "+c.Expr+" in "+c.My+" with "+c.Target, c.result(), c.Result, meantEval(c))
 	})
 }
@@ -205,7 +205,7 @@ type roundtripCase struct {
 func TestGoldenClassAdRoundtrip(t *testing.T) {
 	overGolden(t, "roundtrip", func(a *agreement, c roundtripCase) {
 		got, gotNew := c.print()
-		a.check(c.Form+" "+c.Text, got+" | "+gotNew, c.Unparsed+" | "+c.UnparsedNew, meantRoundtrip(c))
+		a.check(c.Form+" "+c.Text, got+" | "+gotNew, c.Unparsed+" | "+c.UnparsedNew, "")
 	})
 }
 
@@ -233,6 +233,9 @@ func (c roundtripCase) print() (old, new string) {
 	}
 	for _, e := range orderedEntries(ad, Old) {
 		old += e.name + " = " + e.expr.Format(Old) + "\n"
+	}
+	if old == "" {
+		old = "\n" // that is how the printer behind the data shows an empty ad
 	}
 	return old, ad.Format(NewForm)
 }

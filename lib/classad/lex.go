@@ -46,6 +46,8 @@ type lexer struct {
 	at   int
 	old  bool
 	last tokenKind // of the token before
+	// strict: integers may begin with 0.
+	strict bool
 }
 
 func (l *lexer) next() token {
@@ -190,14 +192,40 @@ func (l *lexer) number(t *token, start int) {
 		return
 	}
 	if l.text[first] == '0' && (l.at-first > 1 || l.at < len(l.text) && lower(l.text[l.at]) == 'x') {
-		bad("an integer must not begin with 0")
-		return
+		if why := l.leadingZero(first); why != "" {
+			bad(why)
+			return
+		}
+		text = l.text[start:l.at]
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
 		n = 0 // too large an integer is 0, as in HTCondor
 	}
 	t.v = Int(n)
+}
+
+// leadingZero goes on with an integer that begins with 0, if that may be, and
+// says why not.
+func (l *lexer) leadingZero(first int) string {
+	switch {
+	case !l.strict:
+		return "an integer must not begin with 0"
+	case l.at-first > 1:
+		if strings.ContainsAny(l.text[first:l.at], "89") {
+			return "an integer that begins with 0 must not have the digits 8 and 9"
+		}
+		return ""
+	}
+	l.at++
+	digits := l.at
+	for l.at < len(l.text) && (digit(l.text[l.at]) || 'a' <= lower(l.text[l.at]) && lower(l.text[l.at]) <= 'f') {
+		l.at++
+	}
+	if l.at == digits {
+		return "an integer must go on behind 0x"
+	}
+	return ""
 }
 
 func (l *lexer) digits() {

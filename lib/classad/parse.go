@@ -49,7 +49,11 @@ func (e *SyntaxError) Error() string {
 // ParseExpr compiles one expression in the new dialect. The whole text must be
 // that expression. The error is a *SyntaxError with the column.
 func ParseExpr(text string) (*Expr, error) {
-	p := newParser(text, false)
+	return parseExpr(&parser{lex: lexer{text: text, last: tokEnd}})
+}
+
+func parseExpr(p *parser) (*Expr, error) {
+	p.advance()
 	t := p.expression()
 	if p.err == nil && p.tok.kind != tokEnd {
 		p.expected("an operator or the end of the expression")
@@ -58,6 +62,14 @@ func ParseExpr(text string) (*Expr, error) {
 		return nil, p.err
 	}
 	return newExpr(t.n), nil
+}
+
+// ParseStrictExpr is ParseExpr for the language without what HTCondor's daemons
+// added to it: only commas stand between arguments, and integers may begin with
+// 0. They are decimal even so, but have no 8 or 9 then, and those that begin
+// with 0x are 0, as in HTCondor's own library.
+func ParseStrictExpr(text string) (*Expr, error) {
+	return parseExpr(&parser{lex: lexer{text: text, strict: true, last: tokEnd}})
 }
 
 // ParseLongExpr compiles the right side of a long-form line: strings are in
@@ -333,7 +345,7 @@ func (p *parser) list(closing tokenKind, closer string, semicolons bool) (items 
 
 func (p *parser) call(pos int, name string) tree {
 	p.advance()
-	args, under := p.list(tokCloseParen, ")", true)
+	args, under := p.list(tokCloseParen, ")", !p.lex.strict)
 	if p.err != nil {
 		return tree{}
 	}

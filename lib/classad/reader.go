@@ -35,7 +35,7 @@ type Reader struct {
 
 	indent []byte // blanks of the first line, read already
 	long   longForm
-	rest   string // of a new-form stream
+	new    newForm
 	other  stream // of JSON and XML
 }
 
@@ -135,11 +135,7 @@ func (r *Reader) guess(first byte) Form {
 func (r *Reader) open(blanks []byte) error {
 	switch r.form {
 	case FormNew:
-		b, err := io.ReadAll(r.r)
-		if err != nil {
-			return err
-		}
-		r.rest = string(blanks) + string(b)
+		r.new.rest = string(blanks)
 		r.line++
 	case FormJSON, FormXML:
 		return r.openOther(blanks)

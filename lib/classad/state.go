@@ -9,6 +9,11 @@ import (
 type Context struct {
 	Now  time.Time // the moment, and with its Location the local time zone
 	Seed uint64    // random() is a function of it and of how often it was called before
+	// Strict is the language without what HTCondor's daemons added to it: a
+	// bare name is not looked up in the opposite ad, MY means something only
+	// in a match, CurrentTime nothing at all, and eval() parses like
+	// ParseStrictExpr.
+	Strict bool
 }
 
 const (
@@ -27,7 +32,8 @@ type scope struct {
 	items []*Expr
 	up    *scope
 	other *scope
-	// plain: an outermost ad (not nil) none of whose attributes is called MY or
+	// plain: an outermost ad (not nil) of the language that is not strict, none
+	// of whose attributes is called MY or
 	// TARGET, so that these mean what they always mean.
 	plain bool
 	// open: a name missing all the way up is looked up in the opposite ad
@@ -58,6 +64,7 @@ func (s *scope) same(t *scope) bool {
 type state struct {
 	now     time.Time
 	seed    uint64
+	strict  bool
 	randoms uint64
 	base    int // how deep the expression that runs stands inside others
 	steps   int
@@ -86,12 +93,12 @@ var states = sync.Pool{New: func() any { return new(state) }}
 func newState(c *Context, my, target *Ad) *state {
 	st := states.Get().(*state)
 	if c != nil {
-		st.now, st.seed = c.Now, c.Seed
+		st.now, st.seed, st.strict = c.Now, c.Seed, c.Strict
 	}
-	st.my.ad, st.my.plain = my, my != nil && !my.shadowsScopes()
+	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.shadowsScopes()
 	st.my.other = nil
 	if target != nil {
-		st.target.ad, st.target.plain = target, !target.shadowsScopes()
+		st.target.ad, st.target.plain = target, !st.strict && !target.shadowsScopes()
 		st.my.other, st.target.other = &st.target, &st.my
 	}
 	return st
@@ -113,7 +120,7 @@ func (st *state) release() {
 	if st.failed || cap(st.args) > 256 {
 		return
 	}
-	st.now, st.seed, st.randoms = time.Time{}, 0, 0
+	st.now, st.seed, st.randoms, st.strict = time.Time{}, 0, 0, false
 	st.base, st.steps, st.bytes = 0, 0, 0
 	st.my.ad, st.target.ad = nil, nil
 	st.busy, st.args = 0, st.args[:0]

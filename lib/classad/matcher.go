@@ -1,0 +1,148 @@
+package classad
+
+import "unsafe"
+
+// Matcher matches one ad with many others. What depends on the one ad alone is
+// worked out once and not for every other: its constants are folded into its
+// own expressions, and into those of the others that are met more than once.
+// The answers are those of Match, MatchRanks and Satisfies. The ad must not
+// change meanwhile. A Matcher is for one goroutine at a time.
+type Matcher struct {
+	c     Context
+	ad    *Ad
+	st    *state
+	known *known // nil: the ad has attributes called MY or TARGET, and nothing can be worked out
+}
+
+// NewMatcher returns a Matcher for an ad, and for the time and the seed of c.
+func NewMatcher(c *Context, ad *Ad) *Matcher {
+	m := &Matcher{ad: ad}
+	if c != nil {
+		m.c = *c
+	}
+	if ad != nil && !m.c.Strict && !ad.shadowsScopes() {
+		m.known = &known{c: &m.c, ad: ad}
+	}
+	m.reset()
+	return m
+}
+
+// reset makes the scratch memory anew.
+func (m *Matcher) reset() {
+	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict}
+	st.my.ad, st.my.other, st.my.plain = m.ad, &st.target, m.known != nil
+	st.target.other = &st.my
+	m.st = st
+}
+
+// Match is Match with the Matcher's ad on the left.
+func (m *Matcher) Match(other *Ad) bool {
+	ok := m.begin(other) && m.st.satisfied(&m.st.target) && m.st.satisfied(&m.st.my)
+	m.end()
+	return ok
+}
+
+// MatchRanks is MatchRanks with the Matcher's ad on the left.
+func (m *Matcher) MatchRanks(other *Ad) (ok bool, rank, otherRank float64) {
+	if m.begin(other) && m.st.satisfied(&m.st.target) && m.st.satisfied(&m.st.my) {
+		ok, rank, otherRank = true, m.st.rank(&m.st.my), m.st.rank(&m.st.target)
+	}
+	m.end()
+	return ok, rank, otherRank
+}
+
+// Wants reports whether the Requirements of the Matcher's ad are true with the
+// other as TARGET.
+func (m *Matcher) Wants(other *Ad) bool {
+	ok := m.begin(other) && m.st.satisfied(&m.st.my)
+	m.end()
+	return ok
+}
+
+// WantedBy reports whether the other's Requirements are true with the
+// Matcher's ad as TARGET.
+func (m *Matcher) WantedBy(other *Ad) bool {
+	ok := m.begin(other) && m.st.satisfied(&m.st.target)
+	m.end()
+	return ok
+}
+
+// begin gets ready for the next ad; false when there is nothing to match.
+func (m *Matcher) begin(other *Ad) bool {
+	if m.ad == nil || other == nil {
+		return false
+	}
+	st := m.st
+	st.target.ad, st.target.plain = other, !st.strict && !other.shadowsScopes()
+	st.known = nil
+	if st.target.plain {
+		st.known = m.known
+	}
+	return true
+}
+
+func (m *Matcher) end() {
+	st := m.st
+	if st.failed {
+		m.reset()
+		return
+	}
+	st.randoms, st.base, st.steps, st.bytes, st.busy = 0, 0, 0, 0, 0
+	st.args = st.args[:0]
+}
+
+// known is what has been worked out for one ad of a match, the known one.
+type known struct {
+	c     *Context
+	ad    *Ad
+	sides [2]specialised // of the known ad's own expressions, and of the others'
+}
+
+// specialised is a side's expressions with those that take their place.
+type specialised struct {
+	near [nearSize]struct{ from, to *Expr }
+	all  map[*Expr]*Expr // nil: met once
+}
+
+const (
+	nearSize       = 256     // expressions found without a map
+	maxSpecialised = 1 << 16 // expressions remembered
+)
+
+// instead returns the expression that takes the place of e in a scope of the
+// match; theirs tells the other ad's.
+func (k *known) instead(e *Expr, theirs bool) *Expr {
+	side := &k.sides[0]
+	if theirs {
+		side = &k.sides[1]
+	}
+	address := uintptr(unsafe.Pointer(e))
+	near := &side.near[(address>>6^address>>14)%nearSize]
+	if near.from == e {
+		return near.to
+	}
+	to, met := side.all[e]
+	switch {
+	case to != nil:
+	case theirs && !met: // it may never be met again
+		side.remember(e, nil)
+		return e
+	case theirs:
+		to = e.Specialize(k.c, nil, k.ad)
+		side.remember(e, to)
+	default:
+		to = e.Specialize(k.c, k.ad, nil)
+		side.remember(e, to)
+	}
+	near.from, near.to = e, to
+	return to
+}
+
+func (s *specialised) remember(from, to *Expr) {
+	if s.all == nil {
+		s.all = map[*Expr]*Expr{}
+	}
+	if to != nil || len(s.all) < maxSpecialised {
+		s.all[from] = to
+	}
+}
