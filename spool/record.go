@@ -216,7 +216,7 @@ func (r *record) attribute(b []byte, expressions *classad.Interner) error {
 		return fmt.Errorf("%q: not an attribute", b)
 	}
 	r.Name = name
-	r.Expr, err = expressions.Expr(string(text))
+	r.Expr, err = expressions.ExprBytes(text)
 	return err
 }
 

@@ -106,7 +106,8 @@ func (a *Ad) place(name string) int {
 	if a.shape == nil {
 		return -1
 	}
-	return a.shape.findName(name)
+	n := attribute{name: name, hash: hashName(name)}
+	return a.shape.find(&n)
 }
 
 // cellNamed is cell for a name that comes from outside.
@@ -140,22 +141,26 @@ func (a *Ad) Set(name string, e *Expr) {
 		a.Delete(name)
 		return
 	}
-	if i := a.place(name); i >= 0 {
-		*a.at(i) = e.cell()
-		return
+	n := newAttribute(name)
+	if a.shape != nil {
+		if i := a.shape.find(&n); i >= 0 {
+			*a.at(i) = e.cell()
+			return
+		}
 	}
-	a.add(newAttribute(name), e)
+	a.add(&n, e)
 }
 
 // add appends an attribute that the ad does not have.
-func (a *Ad) add(name attribute, e *Expr) {
+func (a *Ad) add(name *attribute, e *Expr) {
 	switch {
 	case a.shape == nil:
 		a.shape = newShape()
+		a.cells = make([]cell, 0, smallTable/2)
 	case a.shape.frozen.Load():
 		a.shape = a.shape.own()
 	}
-	a.shape.add(&name)
+	a.shape.add(name)
 	a.cells = append(a.cells, e.cell())
 }
 
@@ -311,7 +316,8 @@ func (a *Ad) Flat() *Ad {
 	}
 	flat := New()
 	for _, e := range a.all() {
-		flat.add(newAttribute(e.name), e.expr)
+		n := newAttribute(e.name)
+		flat.add(&n, e.expr)
 	}
 	return flat
 }

@@ -87,7 +87,10 @@ type explanation struct {
 // attribute adds the clauses of an attribute of MY.
 func (x *explanation) attribute(a *attribute, e *Expr) {
 	x.path = append(x.path, a.name)
-	x.st.active[x.st.busy] = activity{e, &x.st.my, a.key}
+	if x.st.busy == len(x.st.active) {
+		x.st.makeRoom()
+	}
+	x.st.active[x.st.busy] = activity{e, &x.st.my, a.name}
 	x.st.busy++
 	path := slices.Clone(x.path)
 	for _, clause := range e.Clauses() {
@@ -127,7 +130,7 @@ func (x *explanation) named(clause *Expr) (*attribute, *Expr) {
 		return nil, nil
 	}
 	e := x.st.my.ad.get(a)
-	if e == nil || slices.ContainsFunc(x.st.active[:x.st.busy], func(on activity) bool { return on.key == a.key }) {
+	if e == nil || slices.ContainsFunc(x.st.active[:x.st.busy], func(on activity) bool { return a.means(on.name) }) {
 		return nil, nil
 	}
 	if _, constant := e.Constant(); constant {

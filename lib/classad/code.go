@@ -56,7 +56,7 @@ func (c *bareCode) eval(st *state, sc *scope) Value {
 	if found.kind != kindProgram {
 		return found.Value
 	}
-	return st.attribute(found, sc, c.mine.key, c.level)
+	return st.attribute(found, sc, c.mine.name, c.level)
 }
 
 // sideCode is MY.name and TARGET.name.
@@ -88,7 +88,7 @@ func (c *sideCode) eval(st *state, sc *scope) Value {
 	if found.kind != kindProgram {
 		return found.Value
 	}
-	return st.attribute(found, sc, c.finder.key, c.level)
+	return st.attribute(found, sc, c.finder.name, c.level)
 }
 
 // selectCode is base.name.
@@ -141,7 +141,7 @@ func (c *absoluteCode) eval(st *state, sc *scope) Value {
 		return Undefined() // the outermost ad of a match is the match itself
 	}
 	if e := root.ad.cell(&c.name); e != nil {
-		return st.attribute(e, root, c.name.key, c.level)
+		return st.attribute(e, root, c.name.name, c.level)
 	}
 	return Undefined()
 }

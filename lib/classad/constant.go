@@ -129,3 +129,19 @@ func (t *texts) copy(s string) string {
 	t.block.WriteString(s)
 	return t.block.String()[at:]
 }
+
+// hash spreads scalars.
+func (v Value) hash() uint64 {
+	if v.kind == KindString {
+		return maphash.String(seed, v.text())
+	}
+	return (v.bits ^ uint64(v.kind)<<56) * 0x9e3779b97f4a7c15 >> 32
+}
+
+// identicalTo reports whether two scalars are the same value of the same kind.
+func (v Value) identicalTo(w Value) bool {
+	if v.kind == KindString && w.kind == KindString {
+		return v.text() == w.text()
+	}
+	return v.kind == w.kind && v.bits == w.bits && v.zone == w.zone && v.kind <= KindReal
+}

@@ -1,9 +1,5 @@
 package classad
 
-import "unique"
-
-var myKey = unique.Make("my")
-
 // Eval returns the value of the expression, with my as the ad it belongs to
 // and target as the ad opposite; both may be nil. It never panics and changes
 // nothing.
@@ -59,22 +55,21 @@ func (st *state) item(list Value, i int) Value {
 
 // attribute evaluates the expression that a name stands for in the scope where
 // it was found. If it is being evaluated already, it is UNDEFINED.
-func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
+func (st *state) attribute(c *cell, in *scope, name string, level int) Value {
 	if c.kind != kindProgram {
 		return c.Value
 	}
 	e := c.program()
 	n := st.busy
 	for i := range st.active[:n] {
-		if a := &st.active[i]; a.expr == e && a.key == k && a.in.same(in) {
+		if a := &st.active[i]; a.expr == e && a.in.same(in) && equalFold(a.name, name) {
 			return Undefined()
 		}
 	}
 	if n == len(st.active) {
-		st.failed = true
-		return Error()
+		st.makeRoom()
 	}
-	st.active[n] = activity{e, in, k}
+	st.active[n] = activity{e, in, name}
 	if st.known != nil && in.up == nil {
 		if e = st.known.instead(e, in == &st.target); e.constant() {
 			return e.lit
@@ -94,11 +89,13 @@ func (st *state) attribute(c *cell, in *scope, k key, level int) Value {
 	return v
 }
 
+func (st *state) makeRoom() { st.active = append(st.active, make([]activity, len(st.active)+8)...) }
+
 // named evaluates an attribute of an ad by a name that an evaluation made;
 // UNDEFINED when it is missing.
 func (st *state) named(name string, in *scope, level int) Value {
 	if e := in.ad.cellNamed(name); e != nil {
-		return st.attribute(e, in, unique.Make(fold(name)), level)
+		return st.attribute(e, in, name, level)
 	}
 	return Undefined()
 }
@@ -108,7 +105,7 @@ func (st *state) named(name string, in *scope, level int) Value {
 // of them is looked up in the opposite ad, if sc is an outermost ad.
 func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	if e := sc.ad.cell(a); e != nil {
-		return st.attribute(e, sc, a.key, level)
+		return st.attribute(e, sc, a.name, level)
 	}
 	if a.special != ordinary {
 		if v, found := st.special(a, sc); found {
@@ -119,7 +116,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	for root.up != nil {
 		root = root.up
 		if e := root.ad.cell(a); e != nil {
-			return st.attribute(e, root, a.key, level)
+			return st.attribute(e, root, a.name, level)
 		}
 	}
 	if root.other == nil {
@@ -130,7 +127,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	}
 	if fall && !st.strict && (root == sc || sc.open) {
 		if e := root.other.ad.cell(a); e != nil {
-			return st.attribute(e, root.other, a.key, level)
+			return st.attribute(e, root.other, a.name, level)
 		}
 	}
 	return Undefined()
@@ -140,7 +137,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 func (st *state) special(a *attribute, sc *scope) (Value, bool) {
 	switch a.special {
 	case specialSelf:
-		if st.strict && a.key == myKey {
+		if st.strict && a.means("my") {
 			if sc = sc.outermost(); sc.other == nil {
 				return Undefined(), false
 			}

@@ -5,6 +5,43 @@ import (
 	"unsafe"
 )
 
+// Name is the name of an attribute made ready for being looked up in many ads.
+// It may be used by several goroutines.
+type Name struct{ finder finder }
+
+// NewName returns a name ready to look up.
+func NewName(name string) *Name {
+	n := new(Name)
+	n.finder.attribute = newAttribute(name)
+	return n
+}
+
+// String returns the name as it was given.
+func (n *Name) String() string { return n.finder.name }
+
+// Get returns an attribute, the ad's own or an inherited one: the value of one
+// that is a constant, and the expression, which is nil for a constant. It makes
+// no expression for a constant, as Lookup does. ok is false when the attribute
+// is missing.
+func (a *Ad) Get(name *Name) (v Value, e *Expr, ok bool) {
+	if a == nil {
+		return v, nil, false
+	}
+	i := name.finder.again(a)
+	if i == unknown {
+		a, i = name.finder.search(a)
+	}
+	if i < 0 {
+		return v, nil, false
+	}
+	if c := a.at(i); c.kind != kindProgram {
+		v = c.Value
+	} else {
+		e = c.program()
+	}
+	return v, e, true
+}
+
 // finder is a name in a program. It remembers where it found the name in the
 // ads that it met last, which mostly all read alike.
 type finder struct {

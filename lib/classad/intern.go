@@ -12,6 +12,8 @@ type Interner struct {
 	names  map[string]attribute
 	shapes map[uint64]*shape
 	texts  texts
+	recent []*Expr // constants
+	slab   []Expr
 }
 
 type internKey struct {
@@ -33,22 +35,51 @@ func NewInterner() *Interner {
 }
 
 // Expr compiles text as ParseExpr does, or returns what it compiled before.
-// Constants are too small to share. Bad texts are not remembered.
-func (i *Interner) Expr(text string) (*Expr, error) {
-	if v, ok := scanConstant([]byte(text)); ok {
+// Texts that it meets only once in a long while are not remembered, nor are
+// bad ones.
+func (i *Interner) Expr(text string) (*Expr, error) { return i.ExprBytes([]byte(text)) }
+
+// ExprBytes is Expr for a text that does not stay: nothing of it is kept.
+func (i *Interner) ExprBytes(text []byte) (*Expr, error) {
+	if v, ok := scanConstant(text); ok {
 		i.mu.Lock()
 		defer i.mu.Unlock()
-		return &Expr{lit: i.texts.keep(v)}, nil
+		return i.constant(v), nil
 	}
-	if e := i.known([]byte(text), false); e != nil {
+	if e := i.known(text, false); e != nil {
 		return e, nil
 	}
-	e, err := ParseExpr(text)
+	kept := string(text)
+	e, err := ParseExpr(kept)
 	if err != nil {
 		return nil, err
 	}
-	return i.remember(text, false, e), nil
+	return i.remember(kept, false, e), nil
 }
+
+// constant returns an expression that is v, one made not long ago if there is.
+func (i *Interner) constant(v Value) *Expr {
+	if i.recent == nil {
+		i.recent = make([]*Expr, recentConstants)
+	}
+	slot := &i.recent[v.hash()%recentConstants]
+	if e := *slot; e != nil && e.lit.identicalTo(v) {
+		return e
+	}
+	if len(i.slab) == 0 {
+		i.slab = make([]Expr, slabSize)
+	}
+	e := &i.slab[0]
+	i.slab = i.slab[1:]
+	e.lit = i.texts.keep(v)
+	*slot = e
+	return e
+}
+
+const (
+	recentConstants = 4096
+	slabSize        = 32 // expressions made at once: one by one they would cost more
+)
 
 // known returns what was compiled from a text before, or nil.
 func (i *Interner) known(text []byte, old bool) *Expr {
@@ -91,8 +122,8 @@ func (i *Interner) name(name []byte) attribute {
 func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 	hash := uint64(s.len())
 	for t := s; t != nil; t = t.more {
-		for _, h := range t.hashes {
-			hash = (hash ^ uint64(h)) * 0x9e3779b97f4a7c15
+		for _, name := range t.names {
+			hash = (hash ^ uint64(hashName(name))) * 0x9e3779b97f4a7c15
 		}
 	}
 	i.mu.Lock()

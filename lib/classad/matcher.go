@@ -5,23 +5,25 @@ import "unsafe"
 // Matcher matches one ad with many others. What depends on the one ad alone is
 // worked out once and not for every other: its constants are folded into its
 // own expressions, and into those of the others that are met more than once.
-// The answers are those of Match, MatchRanks and Satisfies. The ad must not
-// change meanwhile. A Matcher is for one goroutine at a time.
+// The answers are those of Match, MatchRanks, Satisfies and Rank. The ad must
+// not change meanwhile. A Matcher is for one goroutine at a time.
 type Matcher struct {
 	c     Context
 	ad    *Ad
 	st    *state
-	known *known // nil: the ad has attributes called MY or TARGET, and nothing can be worked out
+	asked int
+	known *known // nil: nothing is worked out
 }
+
+// worthIt is how many questions there must be before it pays to work anything
+// out.
+const worthIt = 32
 
 // NewMatcher returns a Matcher for an ad, and for the time and the seed of c.
 func NewMatcher(c *Context, ad *Ad) *Matcher {
 	m := &Matcher{ad: ad}
 	if c != nil {
 		m.c = *c
-	}
-	if ad != nil && !m.c.Strict && !ad.shadowsScopes() {
-		m.known = &known{c: &m.c, ad: ad}
 	}
 	m.reset()
 	return m
@@ -30,7 +32,8 @@ func NewMatcher(c *Context, ad *Ad) *Matcher {
 // reset makes the scratch memory anew.
 func (m *Matcher) reset() {
 	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict}
-	st.my.ad, st.my.other, st.my.plain = m.ad, &st.target, m.known != nil
+	st.my.ad, st.my.other = m.ad, &st.target
+	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.shadowsScopes()
 	st.target.other = &st.my
 	m.st = st
 }
@@ -67,12 +70,26 @@ func (m *Matcher) WantedBy(other *Ad) bool {
 	return ok
 }
 
+// Rank returns the Rank of the Matcher's ad with the other as TARGET; 0 when it
+// is missing or no number.
+func (m *Matcher) Rank(other *Ad) float64 {
+	x := 0.0
+	if m.begin(other) {
+		x = m.st.rank(&m.st.my)
+	}
+	m.end()
+	return x
+}
+
 // begin gets ready for the next ad; false when there is nothing to match.
 func (m *Matcher) begin(other *Ad) bool {
 	if m.ad == nil || other == nil {
 		return false
 	}
 	st := m.st
+	if m.asked++; m.asked == worthIt && st.my.plain {
+		m.known = &known{c: &m.c, ad: m.ad}
+	}
 	st.target.ad, st.target.plain = other, !st.strict && !other.shadowsScopes()
 	st.known = nil
 	if st.target.plain {

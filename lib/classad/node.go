@@ -1,9 +1,6 @@
 package classad
 
-import (
-	"sync/atomic"
-	"unique"
-)
+import "sync/atomic"
 
 // node is one step of a compiled expression. Nodes never change once parsed.
 type node interface{ isNode() }
@@ -65,18 +62,19 @@ func (*call) isNode()        {}
 func (*listing) isNode()     {}
 func (*record) isNode()      {}
 
-// attribute is a name in an expression, folded and hashed once.
+// attribute is a name in an expression, hashed once.
 type attribute struct {
 	name    string // as written
-	key     key
-	hash    uint32 // of the key
+	hash    uint32 // without regard to case
 	special special
 }
 
 func newAttribute(name string) attribute {
-	folded := fold(name)
-	return attribute{name: name, key: unique.Make(folded), hash: hashFolded(folded), special: specials[folded]}
+	return attribute{name: name, hash: hashName(name), special: specialOf(name)}
 }
+
+// means reports whether the attribute has a name.
+func (a *attribute) means(name string) bool { return equalFold(a.name, name) }
 
 // special marks the names that mean a scope when no attribute has that name.
 type special uint8
@@ -93,11 +91,22 @@ const (
 // isScope reports whether the name can be the base of a selection.
 func (s special) isScope() bool { return s != ordinary && s != specialNow }
 
-var specials = map[string]special{
-	"self": specialSelf, "my": specialSelf, "parent": specialParent,
-	"root": specialRoot, "toplevel": specialRoot,
-	"target": specialTarget, "other": specialTarget,
-	"currenttime": specialNow,
+var specials = [...]struct {
+	name    string
+	special special
+}{
+	{"my", specialSelf}, {"self", specialSelf}, {"target", specialTarget}, {"other", specialTarget},
+	{"parent", specialParent}, {"root", specialRoot}, {"toplevel", specialRoot}, {"currenttime", specialNow},
+}
+
+// specialOf returns what a name means when no attribute has it.
+func specialOf(name string) special {
+	for i := range specials {
+		if s := &specials[i]; equalFold(name, s.name) {
+			return s.special
+		}
+	}
+	return ordinary
 }
 
 // op is an operator.

@@ -18,6 +18,7 @@ type longForm struct {
 
 	// Of the ad being read:
 	ad       *Ad
+	lines    int    // how many there were, bad ones too
 	follows  bool   // its names so far are those expected, or none of them
 	line     int    // how many of those expected were there
 	building *shape // its other names
@@ -55,6 +56,7 @@ func (r *Reader) nextLong() (*Ad, error) {
 		if r.start == 0 {
 			r.start = r.line
 		}
+		r.long.lines++
 		if bad == nil && !r.followLine(line) {
 			bad = r.setLine(line)
 		}
@@ -120,9 +122,14 @@ func isBlank(line []byte) bool {
 	return true
 }
 
-// begin gets ready for the next ad.
+// begin gets ready for the next ad. If the last one was much smaller than
+// expected, the next one probably is too, and must not cost the room of a large
+// one.
 func (l *longForm) begin() {
-	l.line, l.building, l.others = 0, nil, nil
+	if 4*l.lines < len(l.before) {
+		l.expected, l.before = nil, nil
+	}
+	l.lines, l.line, l.building, l.others = 0, 0, nil, nil
 	if l.follows = l.expected != nil; l.follows {
 		l.ad = l.expected.open(&l.room)
 	} else {
@@ -251,13 +258,13 @@ func (l *longForm) leave() {
 	for line := range l.line {
 		place := l.expected.places[line]
 		a := l.expected.shape.at(place)
-		a.special = specials[a.key.Value()]
+		a.special = specialOf(a.name)
 		l.building.add(&a)
 		l.others = append(l.others, *l.ad.at(place))
 	}
 	for i := range cells {
 		a := more.at(i)
-		a.special = specials[a.key.Value()]
+		a.special = specialOf(a.name)
 		l.building.add(&a)
 	}
 	l.others = append(l.others, cells...)

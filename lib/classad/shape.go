@@ -3,12 +3,7 @@ package classad
 import (
 	"slices"
 	"sync/atomic"
-	"unique"
 )
-
-// key is a name in lower case. Equal names are the same pointer, so that names
-// compare in one instruction.
-type key = unique.Handle[string]
 
 // shape is the names of an ad's attributes and at which place each stands. Ads
 // that read alike share one, so that ten thousand slots ask one small table
@@ -20,24 +15,23 @@ type shape struct {
 	frozen atomic.Bool
 	wants  [2]int32 // places plus one of Requirements and Rank; 0: there is none
 	names  []string // as first spelled
-	keys   []key
-	hashes []uint32
 }
 
-// place is an entry of a shape's table: a name and its place plus one.
+// place is an entry of a shape's table: the hash of a name, and its place plus
+// one.
 type place struct {
-	key key
-	at  int32
+	hash uint32
+	at   int32
 }
 
 // smallTable is the size of the first table.
-const smallTable = 8
+const smallTable = 16
 
 // find returns the place of a name, or -1.
 func (s *shape) find(a *attribute) int {
 	for i := a.hash; ; i++ {
 		p := &s.table[i&uint32(len(s.table)-1)]
-		if p.key == a.key {
+		if p.hash == a.hash && p.at != 0 && equalFold(s.names[p.at-1], a.name) {
 			return int(p.at) - 1
 		}
 		if p.at == 0 {
@@ -56,26 +50,6 @@ func (s *shape) findMore(a *attribute) int {
 	return -1
 }
 
-// findName is find for a name that comes from outside.
-func (s *shape) findName(name string) int {
-	hash := hashName(name)
-	for i := hash; ; i++ {
-		at := s.table[i&uint32(len(s.table)-1)].at - 1
-		if at < 0 {
-			break
-		}
-		if s.hashes[at] == hash && equalFold(s.names[at], name) {
-			return int(at)
-		}
-	}
-	if s.more != nil {
-		if i := s.more.findName(name); i >= 0 {
-			return i + len(s.names)
-		}
-	}
-	return -1
-}
-
 // len returns how many names there are.
 func (s *shape) len() int {
 	if s.more == nil {
@@ -89,47 +63,50 @@ func (s *shape) at(i int) attribute {
 	if i >= len(s.names) {
 		return s.more.at(i - len(s.names))
 	}
-	return attribute{name: s.names[i], key: s.keys[i], hash: s.hashes[i]}
+	a := attribute{name: s.names[i], hash: hashName(s.names[i])}
+	if s.scopes {
+		a.special = specialOf(a.name)
+	}
+	return a
 }
 
 func newShape() *shape { return &shape{table: make([]place, smallTable)} }
 
 // add appends a name that the shape does not have.
 func (s *shape) add(a *attribute) {
+	if s.names == nil {
+		s.names = make([]string, 0, smallTable/2)
+	}
 	s.names = append(s.names, a.name)
-	s.keys = append(s.keys, a.key)
-	s.hashes = append(s.hashes, a.hash)
 	s.scopes = s.scopes || a.special.isScope()
 	for i := range wanted {
-		if a.key == wanted[i].key {
-			s.wants[i] = int32(len(s.keys))
+		if a.hash == wanted[i].hash && a.means(wanted[i].name) {
+			s.wants[i] = int32(len(s.names))
 		}
 	}
-	if 2*len(s.keys) > len(s.table) {
+	if 2*len(s.names) > len(s.table) {
 		s.grow()
-		return
 	}
-	s.place(len(s.keys) - 1)
+	s.place(a.hash, int32(len(s.names)))
 }
 
-func (s *shape) place(at int) {
+func (s *shape) place(hash uint32, at int32) {
 	mask := uint32(len(s.table) - 1)
-	i := s.hashes[at] & mask
+	i := hash & mask
 	for s.table[i].at != 0 {
 		i = (i + 1) & mask
 	}
-	s.table[i] = place{s.keys[at], int32(at + 1)}
+	s.table[i] = place{hash, at}
 }
 
-// grow makes the table anew, a quarter full.
+// grow makes the table larger.
 func (s *shape) grow() {
-	size := smallTable
-	for size < 4*len(s.keys) {
-		size *= 2
-	}
-	s.table = make([]place, size)
-	for i := range s.keys {
-		s.place(i)
+	old := s.table
+	s.table = make([]place, 4*len(old))
+	for _, p := range old {
+		if p.at != 0 {
+			s.place(p.hash, p.at)
+		}
 	}
 }
 
@@ -139,9 +116,6 @@ func (s *shape) pick(places []int) *shape {
 	t := newShape()
 	for _, i := range places {
 		a := s.at(i)
-		if s.scopes {
-			a = newAttribute(a.name)
-		}
 		t.add(&a)
 	}
 	return t
@@ -150,8 +124,7 @@ func (s *shape) pick(places []int) *shape {
 // own returns a copy that may change.
 func (s *shape) own() *shape {
 	t := &shape{
-		names: slices.Clone(s.names), keys: slices.Clone(s.keys), hashes: slices.Clone(s.hashes),
-		table: slices.Clone(s.table), scopes: s.scopes, wants: s.wants,
+		names: slices.Clone(s.names), table: slices.Clone(s.table), scopes: s.scopes, wants: s.wants,
 	}
 	for i := len(s.names); i < s.len(); i++ {
 		a := s.at(i)
@@ -163,7 +136,7 @@ func (s *shape) own() *shape {
 // with returns a frozen shape that has the names of more besides its own. It
 // shares the table of its own names.
 func (s *shape) with(more *shape) *shape {
-	t := &shape{names: s.names, keys: s.keys, hashes: s.hashes, table: s.table, wants: s.wants, more: more, scopes: s.scopes || more.scopes}
+	t := &shape{names: s.names, table: s.table, wants: s.wants, more: more, scopes: s.scopes || more.scopes}
 	for i, at := range more.wants {
 		if at > 0 {
 			t.wants[i] = at + int32(len(s.names))

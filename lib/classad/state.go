@@ -72,7 +72,7 @@ type state struct {
 	failed  bool // a limit was exceeded: the whole evaluation is ERROR
 	my      scope
 	target  scope
-	active  [maxDepth + 1]activity
+	active  []activity
 	busy    int // how many of them there are
 	args    []Value
 	regexps regexpMemo
@@ -83,7 +83,7 @@ type state struct {
 type activity struct {
 	expr *Expr // one expression may serve several attributes
 	in   *scope
-	key  key
+	name string
 }
 
 // states recycles scratch memory. It remembers nothing that could change a

@@ -91,7 +91,7 @@ func fits(w accountant.Weight, room float64) bool { return w.Float() <= room+sla
 type matchmaker struct {
 	c       *cycle
 	lex     *lexicon
-	ranks   []string // the jobs' attributes that pre and post ranks refer to
+	ranks   names // the jobs' attributes that pre and post ranks refer to
 	columns map[string][]preferred
 	users   [][]byte // by group of slots: the numbers of the clusters that can use it
 	key     []byte
@@ -104,17 +104,16 @@ type preferred struct{ pre, post float64 }
 // match fills a new cluster: each group of slots is matched once, each class
 // ranked once.
 func (m *matchmaker) match(k *autocluster) {
-	eval := m.c.eval
 	type answer struct{ asked, meets, accepts bool }
 	answers := make([]answer, len(m.users))
-	rank, ranked := k.ad.Lookup(jobRank)
 	column := m.column(k.ad)
+	asks := classad.NewMatcher(m.c.eval, k.ad)
 	for i, class := range m.c.classes {
 		a := &answers[class.group]
 		if !a.asked {
 			a.asked = true
-			a.meets = classad.Satisfies(eval, k.ad, class.ad)
-			a.accepts = a.meets && classad.Satisfies(eval, class.ad, k.ad)
+			a.meets = asks.Wants(class.ad)
+			a.accepts = a.meets && asks.WantedBy(class.ad)
 			if a.accepts {
 				m.users[class.group] = binary.LittleEndian.AppendUint32(m.users[class.group], uint32(k.number))
 			}
@@ -135,11 +134,9 @@ func (m *matchmaker) match(k *autocluster) {
 		if k.list == nil {
 			k.list = make(candidates, 0, len(m.c.classes)-i)
 		}
-		cand := candidate{class: class, pre: column[i].pre, post: column[i].post, first: class.free[0]}
-		if ranked {
-			cand.rank = rankOr(eval, rank, k.ad, class.ad, 0)
-		}
-		k.list = append(k.list, cand)
+		k.list = append(k.list, candidate{
+			class: class, pre: column[i].pre, rank: rankNumber(asks.Rank(class.ad)), post: column[i].post, first: class.free[0],
+		})
 	}
 }
 
@@ -160,6 +157,14 @@ func (m *matchmaker) column(job *classad.Ad) []preferred {
 		m.columns[string(m.key)] = col
 	}
 	return col
+}
+
+// rankNumber is a rank with 0 for what is no number.
+func rankNumber(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return x
 }
 
 // rankOr returns what e ranks target with, or other when it is no number.

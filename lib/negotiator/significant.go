@@ -13,8 +13,9 @@ import (
 // lexicon numbers expressions so that equal ones have equal numbers, and
 // remembers which attributes each refers to. 0 stands for a missing one.
 type lexicon struct {
-	byExpr map[*classad.Expr]uint32
-	byText map[string]uint32
+	byExpr map[*classad.Expr]uint32 // of those that are no constants
+	byInt  map[int64]uint32         // of integers
+	byText map[string]uint32        // of all others, strings behind a NUL byte
 	refs   []refs
 	buf    []byte
 }
@@ -29,23 +30,67 @@ type refs struct {
 }
 
 func newLexicon() *lexicon {
-	return &lexicon{byExpr: map[*classad.Expr]uint32{}, byText: map[string]uint32{}, refs: make([]refs, 1)}
+	return &lexicon{
+		byExpr: map[*classad.Expr]uint32{}, byInt: map[int64]uint32{}, byText: map[string]uint32{}, refs: make([]refs, 1),
+	}
 }
 
 // number returns the number of e.
 func (x *lexicon) number(e *classad.Expr) uint32 {
-	if n, ok := x.byExpr[e]; ok {
+	if v, ok := e.Constant(); ok {
+		return x.constant(v)
+	}
+	n, ok := x.byExpr[e]
+	if !ok {
+		x.buf = e.AppendTo(x.buf[:0], classad.Spool)
+		if n, ok = x.byText[string(x.buf)]; !ok {
+			n = x.next(referred(e, x.buf))
+			x.byText[string(x.buf)] = n
+		}
+		x.byExpr[e] = n
+	}
+	return n
+}
+
+// constant returns the number of an expression that is nothing but a value.
+func (x *lexicon) constant(v classad.Value) uint32 {
+	if i, ok := v.Int(); ok {
+		n, ok := x.byInt[i]
+		if !ok {
+			n = x.next(refs{})
+			x.byInt[i] = n
+		}
 		return n
 	}
-	x.buf = e.AppendTo(x.buf[:0], classad.Spool)
+	if s, ok := v.Text(); ok {
+		x.buf = append(append(x.buf[:0], 0), s...)
+	} else {
+		x.buf = classad.Literal(v).AppendTo(x.buf[:0], classad.Spool)
+	}
 	n, ok := x.byText[string(x.buf)]
 	if !ok {
-		n = uint32(len(x.refs))
+		n = x.next(refs{})
 		x.byText[string(x.buf)] = n
-		x.refs = append(x.refs, referred(e, x.buf))
 	}
-	x.byExpr[e] = n
 	return n
+}
+
+// next returns the next number, for what refers to r.
+func (x *lexicon) next(r refs) uint32 {
+	x.refs = append(x.refs, r)
+	return uint32(len(x.refs) - 1)
+}
+
+// at returns the number of the ad's attribute of that name.
+func (x *lexicon) at(ad *classad.Ad, name *classad.Name) uint32 {
+	v, e, ok := ad.Get(name)
+	switch {
+	case !ok:
+		return 0
+	case e != nil:
+		return x.number(e)
+	}
+	return x.constant(v)
 }
 
 // referred finds what e refers to. What e expects of the other ad is looked
@@ -73,20 +118,23 @@ func lower(names []string) []string {
 
 // signature appends the numbers of the ad's attributes called names: ads
 // with equal signatures mean the same to whoever looks at nothing else.
-func (x *lexicon) signature(to []byte, ad *classad.Ad, names []string) []byte {
+func (x *lexicon) signature(to []byte, ad *classad.Ad, names names) []byte {
 	for _, name := range names {
-		n := uint32(0)
-		if e, ok := ad.Lookup(name); ok {
-			n = x.number(e)
-		}
-		to = binary.LittleEndian.AppendUint32(to, n)
+		to = binary.LittleEndian.AppendUint32(to, x.at(ad, name))
 	}
 	return to
 }
 
 // sides are the attributes that something refers to, by the ad they stand
-// in: sorted, in lower case.
-type sides struct{ slot, job []string }
+// in.
+type sides struct{ slot, job names }
+
+// names are sorted and in lower case.
+type names []*classad.Name
+
+func (n names) has(name string) bool {
+	return slices.ContainsFunc(n, func(have *classad.Name) bool { return have.String() == name })
+}
 
 // significance finds which attributes can make a difference.
 type significance struct {
@@ -154,16 +202,16 @@ func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 			}
 		}
 	}
-	return sides{sorted(inSlot), sorted(inJob)}
+	return sides{ready(inSlot), ready(inJob)}
 }
 
 // slotExprs returns the different expressions that the slots have under name.
 func (s *significance) slotExprs(name string) []uint32 {
 	found, ok := s.inSlots[name]
 	if !ok {
-		seen := map[uint32]bool{}
+		seen, n := map[uint32]bool{}, classad.NewName(name)
 		for _, sl := range s.slots {
-			found = s.note(found, seen, sl.ad, name)
+			found = s.note(found, seen, sl.ad, n)
 		}
 		s.inSlots[name] = found
 	}
@@ -174,9 +222,9 @@ func (s *significance) slotExprs(name string) []uint32 {
 func (s *significance) jobExprs(name string) []uint32 {
 	found, ok := s.inJobs[name]
 	if !ok {
-		seen := map[uint32]bool{}
+		seen, n := map[uint32]bool{}, classad.NewName(name)
 		for _, j := range s.jobs {
-			found = s.note(found, seen, j.Ad, name)
+			found = s.note(found, seen, j.Ad, n)
 		}
 		s.inJobs[name] = found
 	}
@@ -185,10 +233,10 @@ func (s *significance) jobExprs(name string) []uint32 {
 
 // note appends the number of the ad's expression under name if it refers to
 // anything and is new.
-func (s *significance) note(found []uint32, seen map[uint32]bool, ad *classad.Ad, name string) []uint32 {
-	e, ok := ad.Lookup(name)
-	if !ok {
-		return found
+func (s *significance) note(found []uint32, seen map[uint32]bool, ad *classad.Ad, name *classad.Name) []uint32 {
+	_, e, _ := ad.Get(name)
+	if e == nil {
+		return found // a constant refers to nothing
 	}
 	n := s.lex.number(e)
 	if r := s.lex.refs[n]; seen[n] || !r.all && len(r.own)+len(r.other) == 0 {
@@ -217,6 +265,15 @@ func addNames(set map[string]bool, ad *classad.Ad) {
 	for _, name := range ad.Names() {
 		set[strings.ToLower(name)] = true
 	}
+}
+
+// ready returns the names of a set, sorted, ready to look up.
+func ready(set map[string]bool) names {
+	var out names
+	for _, name := range sorted(set) {
+		out = append(out, classad.NewName(name))
+	}
+	return out
 }
 
 func sorted(set map[string]bool) []string {

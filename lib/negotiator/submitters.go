@@ -116,7 +116,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	m := &matchmaker{c: c, lex: lex, columns: map[string][]preferred{}, users: make([][]byte, groups)}
 	m.ranks = sig.of(nil, nil, c.cfg.PreJobRank, c.cfg.PostJobRank).job
 
-	_, single := slices.BinarySearch(all.job, procID)
+	single := all.job.has(procID)
 	known := map[string]*autocluster{}
 	var key []byte
 	clusterOf := func(j Job) *autocluster {
