@@ -15,8 +15,8 @@ var processFunctions = map[string]*function{
 	"mergeenvironment": between(0, -1, mergeEnvironment),
 	"listtoargs":       between(1, 2, listToArgs),
 	"argstolist":       between(1, 2, argsToList),
-	"userhome":         between(1, 2, userHome),
-	"usermap":          between(2, 4, userMap),
+	"userhome":         between(1, 2, userHome).seeing(seesClock),
+	"usermap":          between(2, 4, userMap).seeing(seesClock),
 }
 
 // quoteItem writes an item in the V2 syntax: runs of blanks and quotes are
@@ -210,8 +210,14 @@ func argsToList(st *state, a []Value) Value {
 	return st.list(values)
 }
 
-// userHome knows no home directories: the answer is the default.
-func userHome(_ *state, a []Value) Value {
+// userHome is userHome(user[, default]): the home directory that the Context
+// knows. An empty default is none.
+func userHome(st *state, a []Value) Value {
+	if user, ok := a[0].Text(); ok && st.look != nil && st.look.UserHome != nil {
+		if directory, ok := st.look.UserHome(user); ok {
+			return st.charged(directory)
+		}
+	}
 	if len(a) == 2 && (a[1].kind != KindString || a[1].text() != "") {
 		return a[1]
 	}
@@ -221,10 +227,38 @@ func userHome(_ *state, a []Value) Value {
 	return Undefined()
 }
 
-// userMap knows no maps: the answer is the default.
-func userMap(_ *state, a []Value) Value {
-	if len(a) == 4 {
+// userMap is userMap(map, user[, preferred[, default]]): all names that the
+// Context's map has for the user, or, if a preferred one is asked for, that
+// one if it is among them, else the first. Case does not matter.
+func userMap(st *state, a []Value) Value {
+	names, ok := st.mapped(a[0], a[1])
+	switch {
+	case !ok && len(a) == 4:
 		return a[3]
+	case !ok:
+		return Undefined()
+	case len(a) == 2:
+		return st.charged(names)
 	}
-	return Undefined()
+	preferred, _ := a[2].Text()
+	first := ""
+	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if equalFold(name, preferred) {
+			return st.charged(name)
+		}
+		if first == "" {
+			first = name
+		}
+	}
+	return st.charged(first)
+}
+
+// mapped asks the Context's map.
+func (st *state) mapped(mapName, user Value) (names string, ok bool) {
+	m, isName := mapName.Text()
+	u, isUser := user.Text()
+	if !isName || !isUser || st.look == nil || st.look.UserMap == nil {
+		return "", false
+	}
+	return st.look.UserMap(m, u)
 }

@@ -20,7 +20,7 @@ type function struct {
 type sight uint8
 
 const (
-	seesClock  sight = 1 << iota // the time, or the local zone
+	seesClock  sight = 1 << iota // the time, the local zone, or what the Context looks up
 	seesChance                   // random numbers
 	seesScope                    // expressions unevaluated, or the ads around the call
 )

@@ -31,7 +31,7 @@ func NewMatcher(c *Context, ad *Ad) *Matcher {
 
 // reset makes the scratch memory anew.
 func (m *Matcher) reset() {
-	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict}
+	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c}
 	st.my.ad, st.my.other = m.ad, &st.target
 	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.shadowsScopes()
 	st.target.other = &st.my

@@ -14,6 +14,12 @@ type Context struct {
 	// in a match, CurrentTime nothing at all, and eval() parses like
 	// ParseStrictExpr.
 	Strict bool
+	// UserMap answers userMap(): what a map says of a user, a list of names
+	// with commas between, the user's usual one first. UserHome answers
+	// userHome(): a user's home directory. Both have the same answer for the
+	// same question as long as an evaluation lasts. nil knows nobody.
+	UserMap  func(mapName, user string) (names string, ok bool)
+	UserHome func(user string) (directory string, ok bool)
 }
 
 const (
@@ -69,7 +75,8 @@ type state struct {
 	base    int // how deep the expression that runs stands inside others
 	steps   int
 	bytes   int
-	failed  bool // a limit was exceeded: the whole evaluation is ERROR
+	failed  bool     // a limit was exceeded: the whole evaluation is ERROR
+	look    *Context // nil: there is nothing to look up
 	my      scope
 	target  scope
 	active  []activity
@@ -93,7 +100,7 @@ var states = sync.Pool{New: func() any { return new(state) }}
 func newState(c *Context, my, target *Ad) *state {
 	st := states.Get().(*state)
 	if c != nil {
-		st.now, st.seed, st.strict = c.Now, c.Seed, c.Strict
+		st.now, st.seed, st.strict, st.look = c.Now, c.Seed, c.Strict, c
 	}
 	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.shadowsScopes()
 	st.my.other = nil
@@ -120,7 +127,7 @@ func (st *state) release() {
 	if st.failed || cap(st.args) > 256 {
 		return
 	}
-	st.now, st.seed, st.randoms, st.strict = time.Time{}, 0, 0, false
+	st.now, st.seed, st.randoms, st.strict, st.look = time.Time{}, 0, 0, false, nil
 	st.base, st.steps, st.bytes = 0, 0, 0
 	st.my.ad, st.target.ad = nil, nil
 	st.busy, st.args = 0, st.args[:0]
