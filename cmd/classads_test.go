@@ -1,8 +1,10 @@
 package cmd
 
 import (
+	"errors"
 	"flag"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -36,6 +38,43 @@ func TestClassadsPage(t *testing.T) {
 		if err := os.WriteFile(classadsPage, []byte(strings.Join(lines, "\n")), 0o644); err != nil {
 			t.Fatal(err)
 		}
+	}
+}
+
+var pageSummary = regexp.MustCompile("(?s)(<!-- What it prints: TestClassadsPageSummary runs it. -->\n```\n)(.*?)```")
+
+// TestClassadsPageSummary runs what the page says of why nothing matches, with
+// its ads; -update writes what is printed into it.
+func TestClassadsPageSummary(t *testing.T) {
+	page, err := os.ReadFile(classadsPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ads, shown := pageAds.FindAllStringSubmatch(string(page), -1), pageSummary.FindSubmatch(page)
+	if len(ads) != 2 || shown == nil {
+		t.Fatalf("%s has %d marked ads and the summary %q, want two and one", classadsPage, len(ads), shown)
+	}
+	bin, dir := binaries(t), t.TempDir()
+	job := strings.ReplaceAll(ads[0][1], "TARGET.Arch", "TARGET.Arhc") + "RequestMemory = 32768\n"
+	slot := ads[1][1]
+	write(t, filepath.Join(dir, "job.ad"), job)
+	write(t, filepath.Join(dir, "slots.ads"), slot+"\n"+slot+"Memory = 32768\nSTART = Owner == \"bob\"\n")
+	c := exec.Command(filepath.Join(bin, "classad"), "match", "-summary", "job.ad", "slots.ads")
+	c.Dir = dir
+	got, err := c.Output()
+	var status *exec.ExitError
+	if !errors.As(err, &status) || status.ExitCode() != 1 {
+		t.Fatalf("classad match -summary = %v, want exit status 1", err)
+	}
+	switch {
+	case string(got) == string(shown[2]):
+	case flag.Lookup("update").Value.String() == "true":
+		page = pageSummary.ReplaceAllLiteral(page, []byte(string(shown[1])+string(got)+"```"))
+		if err := os.WriteFile(classadsPage, page, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	default:
+		t.Errorf("%s: match -summary prints\n%s\nnot\n%s", classadsPage, got, shown[2])
 	}
 }
 

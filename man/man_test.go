@@ -35,10 +35,14 @@ func build(t *testing.T) (dir string, commands []string) {
 type surface struct {
 	brief           string
 	options, common map[string]bool // with their sign
+	variables       map[string]bool // that stand for common options
 	examples        []string
 }
 
-var option = regexp.MustCompile(`[-+][A-Za-z][A-Za-z-]*`)
+var (
+	option   = regexp.MustCompile(`[-+][A-Za-z][A-Za-z-]*`)
+	variable = regexp.MustCompile(`FAIRSPOOL_[A-Z]+`)
+)
 
 // help runs a command with -help.
 func help(t *testing.T, dir, command string) surface {
@@ -47,7 +51,10 @@ func help(t *testing.T, dir, command string) surface {
 	if err != nil {
 		t.Fatalf("%s -help: %v", command, err)
 	}
-	s := surface{options: map[string]bool{}, common: map[string]bool{}}
+	s := surface{options: map[string]bool{}, common: map[string]bool{}, variables: map[string]bool{}}
+	for _, v := range variable.FindAllString(string(out), -1) {
+		s.variables[v] = true
+	}
 	into, examples := map[string]bool{}, false
 	for i, line := range strings.Split(string(out), "\n") {
 		switch {
@@ -80,6 +87,7 @@ func TestCommands(t *testing.T) {
 // testPages holds each command's page to what the command says of itself.
 func testPages(t *testing.T, dir string, commands []string) {
 	overview := read(t, "fairspool.7")
+	common := map[string]bool{} // of all commands; one may have fewer
 	for _, name := range commands {
 		files, _ := filepath.Glob(name + ".[18]")
 		if len(files) != 1 {
@@ -92,8 +100,9 @@ func testPages(t *testing.T, dir string, commands []string) {
 		if got := p.options(); !maps.Equal(got, want) {
 			t.Errorf("%s: options = %v, -help has %v", p.file, keys(got), keys(want))
 		}
-		if got := overview.options(); !maps.Equal(got, s.common) {
-			t.Errorf("%s: common options = %v, %s -help has %v", overview.file, keys(got), name, keys(s.common))
+		maps.Copy(common, s.common)
+		if got := p.variables(); !maps.Equal(got, s.variables) {
+			t.Errorf("%s: variables = %v, -help has %v", p.file, keys(got), keys(s.variables))
 		}
 		if got := p.macro("Nd"); len(got) != 1 || got[0] != s.brief {
 			t.Errorf("%s: its one line = %q, want %q", p.file, got, s.brief)
@@ -109,6 +118,9 @@ func testPages(t *testing.T, dir string, commands []string) {
 				t.Errorf("%s: lacks the example of -help %q", p.file, e)
 			}
 		}
+	}
+	if got := overview.options(); !maps.Equal(got, common) {
+		t.Errorf("%s: common options = %v, the commands' -help has %v", overview.file, keys(got), keys(common))
 	}
 	for _, p := range pages(t) {
 		if (filepath.Ext(p.file) == ".1" || filepath.Ext(p.file) == ".8") && !slices.Contains(commands, p.name()) {

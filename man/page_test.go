@@ -75,6 +75,18 @@ func (p page) options() map[string]bool {
 	return set
 }
 
+// variables returns fairspool's variables of the environment that the page
+// lists.
+func (p page) variables() map[string]bool {
+	set := map[string]bool{}
+	for _, item := range p.macro("It") {
+		for _, v := range variable.FindAllString(item, -1) {
+			set[v] = true
+		}
+	}
+	return set
+}
+
 // items returns the text of each item of the page's lists whose head is the
 // macro with a name: `.It Ic NAME`.
 func (p page) items(macro string) map[string]string {

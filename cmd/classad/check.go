@@ -13,6 +13,8 @@ type checked struct {
 	File   string
 	Ads    int // the good ones
 	Errors []fault
+
+	unread bool // it could not be read, or not to its end
 }
 
 type fault struct {
@@ -20,7 +22,8 @@ type fault struct {
 	Message      string
 }
 
-// check reads files and says how many ads they have and what is wrong.
+// check reads files and says how many ads they have and what is wrong. That one
+// cannot be read does not keep it from the others.
 func check(c *cmdline.Call, files []string) error {
 	in, err := newInput(c)
 	if err != nil {
@@ -42,8 +45,13 @@ func check(c *cmdline.Call, files []string) error {
 			k.Errors = append(k.Errors, faultOf(f.bad))
 			return nil
 		})
-		if err != nil {
+		if errors.Is(err, errTwice) {
 			return err
+		}
+		if err != nil {
+			c.Warn("%v", err)
+			k.unread = true
+			k.Errors = append(k.Errors, fault{Message: err.Error()})
 		}
 		if len(k.Errors) > 0 {
 			failed = cmdline.ErrReported
@@ -69,6 +77,9 @@ func showChecked(c *cmdline.Call, all []checked) error {
 		return c.JSON(all)
 	}
 	for _, k := range all {
+		if k.unread {
+			continue
+		}
 		text := fmt.Sprintf("%s: %s", called(k.File), plural(k.Ads, "ad"))
 		if n := len(k.Errors); n > 0 {
 			text += fmt.Sprintf(", and %d bad", n)
@@ -78,11 +89,4 @@ func showChecked(c *cmdline.Call, all []checked) error {
 		}
 	}
 	return nil
-}
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
 }

@@ -54,19 +54,13 @@ func TestRecordsOfTheGoldenCorpus(t *testing.T) {
 	}
 	all, same := 0, 0
 	for i, text := range records {
-		var want struct {
-			Expr, Result string
-			Strict       bool
-		}
+		var want struct{ Expr, Result string }
 		var got string
 		if err := json.Unmarshal(text, &want); err != nil {
 			t.Fatal(err)
 		}
 		if err := json.Unmarshal(results[i], &got); err != nil {
 			t.Fatal(err)
-		}
-		if want.Strict {
-			continue
 		}
 		if all++; got == want.Result {
 			same++
@@ -148,7 +142,7 @@ func TestEverySlotHasAReason(t *testing.T) {
 		for _, right := range terms {
 			job := cmdtest.Ad(t, "[ A = 1; START = B; Requirements = "+left+" ]")
 			slot := cmdtest.Ad(t, "[ A = 0; START = A; B = true; Requirements = "+right+" ]")
-			got := refusals(w, job, slot)
+			got := newExplainer(w, job).refusals(slot)
 			if match := classad.Match(w, job, slot); match != (len(got) == 0) {
 				t.Errorf("%s and %s: match = %v with %d refusals %+v", left, right, match, len(got), got)
 			}
@@ -156,9 +150,50 @@ func TestEverySlotHasAReason(t *testing.T) {
 	}
 }
 
+// Each slot counts once for a reason, however often the clause is written, and
+// no list grows with the pool.
+func TestReasonsAreCounted(t *testing.T) {
+	job := cmdtest.Ad(t, "[ A = 1; Requirements = TARGET.B > A && TARGET.B > 1 && (TARGET.B > A) ]")
+	x, why := newExplainer(&classad.Context{}, job), reasons{}
+	const slots = 300
+	for i := range slots {
+		why.add(x.refusals(cmdtest.Ad(t, fmt.Sprintf("[ B = -%d; Requirements = %v ]", i, i > 0))))
+	}
+	for i := range shownReasons {
+		why.add(x.refusals(cmdtest.Ad(t, fmt.Sprintf("[ B = 2; Requirements = TARGET.A > %d ]", i+1))))
+	}
+	list := why.sorted()
+	if len(list) != 2+shownReasons {
+		t.Fatalf("%d reasons, want %d: %+v", len(list), 2+shownReasons, list)
+	}
+	first, last := list[0], list[len(list)-1]
+	if first.Clause != "TARGET.B > 1" || first.Slots != slots || first.Only != slots-1 {
+		t.Errorf("first reason = %+v, want %d slots, and %d by it alone", first, slots, slots-1)
+	}
+	if s := first.Needs[1]; s.Name != "B" || s.Distinct != slots || len(s.Values) != listedValues || s.Least != "-299" || s.Most != "0" {
+		t.Errorf("B = %d values, %d listed, from %s to %s, want %d, %d, -299 and 0", s.Distinct, len(s.Values), s.Least, s.Most, slots, listedValues)
+	}
+	if last.By != "slot" || last.Slots != 1 {
+		t.Errorf("last reason = %+v, want a slot's", last)
+	}
+	var b strings.Builder
+	if err := why.show(&b); err != nil || !strings.HasSuffix(b.String(), "\nAnd 2 other reasons, each for at most 1 slot.\n") {
+		t.Errorf("show = %v, %q, want it cut behind %d reasons", err, b.String(), shownReasons)
+	}
+}
+
 func TestTextsStayShort(t *testing.T) {
-	long := strings.Repeat("ä\n", 1000)
-	if got := short(long); len(got) > shownBytes+len("...") || strings.Contains(got, "\n") || !strings.HasSuffix(got, "...") {
-		t.Errorf("short of a long text = %q, want one short line", got)
+	for _, c := range []struct {
+		text string
+		most int
+		want string
+	}{
+		{"", 0, ""}, {"ab", 2, "ab"}, {"abc", 2, "ab..."}, {"aäb", 2, "a..."}, {"aäb", 3, "aä..."},
+		{"a\nb\r", 9, `a\nb\r`}, {"\x1b[31m\u009b\x7f", 99, `\x1b[31m\x9b\x7f`}, {"caf\xe9 é", 99, `caf\xe9 é`},
+		{"\xff\xff\xff", 2, `\xff\xff...`}, {"\x80\x80\x80", 2, "..."},
+	} {
+		if got := short(c.text, c.most); got != c.want {
+			t.Errorf("short(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
+		}
 	}
 }

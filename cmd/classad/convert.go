@@ -37,7 +37,7 @@ func convert(c *cmdline.Call, files []string) error {
 }
 
 // writeAll writes the ads of all files. What is wrong with an ad is told, and
-// does not end the stream unless -strict is given.
+// does not end the stream unless -stop is given.
 func writeAll(c *cmdline.Call, in *input, files []string, out *classad.Writer) error {
 	var failed error
 	for _, file := range files {
@@ -49,7 +49,7 @@ func writeAll(c *cmdline.Call, in *input, files []string, out *classad.Writer) e
 				}
 				f.bad = fmt.Errorf("%s: %w", f.where, f.bad)
 			}
-			if c.Has("strict") {
+			if c.Has("stop") {
 				return f.bad
 			}
 			c.Warn("%v", f.bad)

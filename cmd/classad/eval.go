@@ -11,6 +11,9 @@ import (
 	"fairspool/lib/classad"
 )
 
+// strictFlag chooses the language without what HTCondor's daemons add to it.
+const strictFlag = "strict-evaluation"
+
 // eval prints the values of expressions.
 func eval(c *cmdline.Call, texts []string) error {
 	w, err := world(c)
@@ -21,11 +24,15 @@ func eval(c *cmdline.Call, texts []string) error {
 		if len(texts) > 0 || c.Has("my") || c.Has("target") || c.Has("from") {
 			return cmdline.Usagef("-jsonl: takes expressions and ads from standard input, and none besides")
 		}
+		if c.Has(strictFlag) {
+			return cmdline.Usagef("-jsonl and -%s: each record says by itself whether it is strict", strictFlag)
+		}
 		return records(c, w)
 	}
 	if len(texts) == 0 {
 		return cmdline.Usagef("eval: which expressions? or -jsonl")
 	}
+	w.Strict = c.Has(strictFlag)
 	exprs, my, target, err := expressions(c, texts)
 	if err != nil {
 		return err
@@ -66,12 +73,6 @@ func asJSON(v classad.Value) json.RawMessage {
 	return json.RawMessage(strings.TrimSuffix(strings.TrimPrefix(string(object), `{"`+name+`":`), "}"))
 }
 
-var lineBreaks = strings.NewReplacer("\n", `\n`, "\r", `\r`)
-
-// oneLine keeps a value on its line: strings are printed as they are, and may
-// have line breaks.
-func oneLine(text string) string { return lineBreaks.Replace(text) }
-
 // expressions reads the expressions of a command line, and the ads of -my and
 // -target. What is wrong with an expression is told.
 func expressions(c *cmdline.Call, texts []string) (exprs []*classad.Expr, my, target *classad.Ad, err error) {
@@ -80,7 +81,7 @@ func expressions(c *cmdline.Call, texts []string) (exprs []*classad.Expr, my, ta
 		return nil, nil, nil, err
 	}
 	for _, text := range texts {
-		e, err := classad.ParseExpr(text)
+		e, err := parse(text, c.Has(strictFlag))
 		if err != nil {
 			tell(c, text, err)
 		}
@@ -97,13 +98,25 @@ func expressions(c *cmdline.Call, texts []string) (exprs []*classad.Expr, my, ta
 	return exprs, my, target, err
 }
 
+// parse compiles an expression of the strict language or of the usual one.
+func parse(text string, strict bool) (*classad.Expr, error) {
+	if strict {
+		return classad.ParseStrictExpr(text)
+	}
+	return classad.ParseExpr(text)
+}
+
 // caretWidth is the longest expression that is shown with a caret below: a
 // longer one would be broken by the terminal, and the caret be anywhere.
 const caretWidth = 76
 
 // tell says what is wrong with an expression, and points at it.
 func tell(c *cmdline.Call, text string, err error) {
-	c.Warn("%s: %v", text, err)
+	if strings.TrimSpace(text) == "" {
+		c.Warn("%q: an expression cannot be empty", text)
+		return
+	}
+	c.Warn("%s: %v", visible(text), err)
 	var at *classad.SyntaxError
 	if !errors.As(err, &at) || at.Col < 1 || at.Col > len(text)+1 || len(text) > caretWidth || !printable(text) {
 		return

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"fmt"
-	"io"
-	"slices"
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/nearest"
 )
 
 const requirements = "Requirements"
@@ -25,39 +23,56 @@ type refusal struct {
 type need struct {
 	Of, Name, Value string // Of is "job" or "slot"
 	Missing         bool
+
+	hint    string  // what a missing one may be instead
+	neither bool    // a bare name, and the side that refuses does not have it either
+	number  float64 // the value, if numeric
+	numeric bool
 }
 
-// refusals says why a job and a slot that do not match do not.
-func refusals(w *classad.Context, job, slot *classad.Ad) []refusal {
-	of := side{"job", "slot", job, slot}.refusals(w)
-	return append(of, side{"slot", "job", slot, job}.refusals(w)...)
+// explainer says why a job and slots do not match.
+type explainer struct {
+	world *classad.Context
+	job   *classad.Ad
+	hints map[string]string // for names that slots do not have
+}
+
+func newExplainer(w *classad.Context, job *classad.Ad) *explainer {
+	return &explainer{world: w, job: job, hints: map[string]string{}}
+}
+
+// refusals says why the job and a slot that do not match do not.
+func (x *explainer) refusals(slot *classad.Ad) []refusal {
+	of := side{x, "job", "slot", x.job, slot}.refusals()
+	return append(of, side{x, "slot", "job", slot, x.job}.refusals()...)
 }
 
 // side is one ad looking at the other.
 type side struct {
+	*explainer
 	name, opposite string
 	my, target     *classad.Ad
 }
 
-func (s side) refusals(w *classad.Context) []refusal {
-	if classad.Satisfies(w, s.my, s.target) {
+func (s side) refusals() []refusal {
+	if classad.Satisfies(s.world, s.my, s.target) {
 		return nil
 	}
 	var list []refusal
-	for _, k := range classad.Explain(w, s.my, s.target, requirements) {
+	for _, k := range classad.Explain(s.world, s.my, s.target, requirements) {
 		if k.Fails() {
-			list = append(list, s.refusal(w, k))
+			list = append(list, s.refusal(k))
 		}
 	}
 	if len(list) == 0 { // every clause is content, and the whole is not
 		whole, _ := s.my.Lookup(requirements)
-		v := s.my.Eval(w, requirements, s.target)
-		list = append(list, s.refusal(w, classad.Clause{Path: []string{requirements}, Expr: whole, Value: v}))
+		v := s.my.Eval(s.world, requirements, s.target)
+		list = append(list, s.refusal(classad.Clause{Path: []string{requirements}, Expr: whole, Value: v}))
 	}
 	return list
 }
 
-func (s side) refusal(w *classad.Context, k classad.Clause) refusal {
+func (s side) refusal(k classad.Clause) refusal {
 	r := refusal{By: s.name, Path: k.Path, Value: k.Value.String(), Needs: []need{}}
 	if k.Expr == nil {
 		return r
@@ -65,118 +80,49 @@ func (s side) refusal(w *classad.Context, k classad.Clause) refusal {
 	r.Clause = k.Expr.String()
 	r.Folded = r.Clause
 	// A clause that its own ad decides would be no more than its value.
-	folded := k.Expr.Specialize(w, s.my, nil)
+	folded := k.Expr.Specialize(s.world, s.my, nil)
 	if _, constant := folded.Constant(); !constant {
 		r.Folded = folded.String()
 	}
 	own, external := classad.References(k.Expr, s.my)
 	for _, name := range own {
-		r.Needs = append(r.Needs, attribute(w, s.name, name, s.my, s.target))
+		r.Needs = append(r.Needs, s.need(s.name, name, s.my, s.target))
 	}
+	clause := strings.ToLower(r.Clause)
 	for _, name := range external {
-		r.Needs = append(r.Needs, attribute(w, s.opposite, name, s.target, s.my))
+		n := s.need(s.opposite, name, s.target, s.my)
+		// A bare name may have been meant for either side.
+		n.neither = n.Missing && !s.my.Has(name) && !strings.Contains(clause, "target."+strings.ToLower(name))
+		if n.Missing && s.name == "job" { // slots are seldom written by hand, and for many sorts of jobs
+			n.hint = s.hint(n)
+		}
+		r.Needs = append(r.Needs, n)
 	}
 	return r
 }
 
-func attribute(w *classad.Context, of, name string, ad, other *classad.Ad) need {
-	return need{Of: of, Name: name, Value: ad.Eval(w, name, other).String(), Missing: !ad.Has(name)}
+// need returns what an attribute of an ad is in the match.
+func (s side) need(of, name string, ad, other *classad.Ad) need {
+	v := ad.Eval(s.world, name, other)
+	n := need{Of: of, Name: name, Value: v.String(), Missing: !ad.Has(name)}
+	if kind := v.Kind(); kind == classad.KindInteger || kind == classad.KindReal {
+		n.number, n.numeric = v.Number()
+	}
+	return n
 }
 
-// showRefusals says of each slot why it does not match, and at last how many
-// have the same reason, which is what one looks for first.
-func showRefusals(w io.Writer, not []pairing) error {
-	var b strings.Builder
-	for _, p := range not {
-		b.Reset()
-		fmt.Fprintf(&b, "\n%s:\n", oneLine(p.Name))
-		for _, r := range p.Refusals {
-			r.show(&b)
+// hint returns which attribute the job may have meant by one that is missing:
+// one of the slot, or its own if the name is bare. What was found for one slot
+// serves for those after it.
+func (s side) hint(n need) string {
+	hint, ok := s.hints[n.Name]
+	if !ok {
+		known := s.target.Names()
+		if n.neither {
+			known = append(known, s.my.Names()...)
 		}
-		if _, err := io.WriteString(w, b.String()); err != nil {
-			return err
-		}
+		hint = nearest.Hint(n.Name, known)
+		s.hints[n.Name] = hint
 	}
-	if len(not) < 2 {
-		return nil
-	}
-	_, err := io.WriteString(w, counted(not))
-	return err
-}
-
-// shown is how many attributes of a clause and how many bytes of a value are
-// shown to people.
-const (
-	shownNeeds = 12
-	shownBytes = 100
-)
-
-func (r refusal) show(b *strings.Builder) {
-	if r.Clause == "" {
-		fmt.Fprintf(b, "  the %s refuses: it has no %s\n", r.By, requirements)
-		return
-	}
-	where := ""
-	if len(r.Path) > 1 {
-		where = r.Path[len(r.Path)-1] + ": "
-	}
-	fmt.Fprintf(b, "  the %s refuses: %s%s is %s\n", r.By, where, short(r.Clause), short(r.Value))
-	for i, n := range r.Needs {
-		switch {
-		case i == shownNeeds:
-			fmt.Fprintf(b, "      and %d more\n", len(r.Needs)-i)
-			return
-		case n.Missing:
-			fmt.Fprintf(b, "      %-4s  has no %s\n", n.Of, n.Name)
-		default:
-			fmt.Fprintf(b, "      %-4s  %s = %s\n", n.Of, n.Name, short(n.Value))
-		}
-	}
-}
-
-// short keeps a text on its line.
-func short(text string) string {
-	text = oneLine(text)
-	if len(text) > shownBytes {
-		text = strings.ToValidUTF8(text[:shownBytes], "") + "..."
-	}
-	return text
-}
-
-// counted says for how many slots each reason holds, the most frequent first.
-func counted(not []pairing) string {
-	count := map[string]int{}
-	for _, p := range not {
-		for _, r := range p.Refusals {
-			count[r.reason()]++
-		}
-	}
-	var reasons []string
-	for reason := range count {
-		reasons = append(reasons, reason)
-	}
-	slices.SortFunc(reasons, func(x, y string) int {
-		if count[x] != count[y] {
-			return count[y] - count[x]
-		}
-		return strings.Compare(x, y)
-	})
-	var b strings.Builder
-	b.WriteString("\nHow many slots do not match for which reason:\n")
-	for _, reason := range reasons {
-		fmt.Fprintf(&b, "%7d  %s\n", count[reason], reason)
-	}
-	return b.String()
-}
-
-// reason is what refusals by many slots have in common: the job's clauses with
-// its constants, which are the same everywhere, and the slots' as written.
-func (r refusal) reason() string {
-	switch {
-	case r.Clause == "":
-		return fmt.Sprintf("the %s has no %s", r.By, requirements)
-	case r.By == "job":
-		return "the job wants " + short(r.Folded)
-	}
-	return "the slot wants " + short(r.Clause)
+	return hint
 }

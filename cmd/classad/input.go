@@ -64,7 +64,7 @@ func (in *input) each(file string, f func(found) error) error {
 	name, from := called(file), in.stdin
 	if file == "-" {
 		if in.taken {
-			return cmdline.Usagef("-: standard input can be read only once")
+			return errTwice
 		}
 		in.taken = true
 	} else {
@@ -92,7 +92,10 @@ func (in *input) each(file string, f func(found) error) error {
 	}
 }
 
-var errEnough = errors.New("enough")
+var (
+	errEnough = errors.New("enough")
+	errTwice  = cmdline.Usagef("-: standard input can be read only once")
+)
 
 // first returns the first ad of a file, which has to be good.
 func (in *input) first(file string) (*classad.Ad, error) {
@@ -110,6 +113,29 @@ func (in *input) first(file string) (*classad.Ad, error) {
 		return nil, fmt.Errorf("%s: no ad in it", called(file))
 	}
 	return nil, err
+}
+
+// only is first for a file that ought to have no other ad; it warns of more.
+func (in *input) only(c *cmdline.Call, file string) (*classad.Ad, error) {
+	var ad *classad.Ad
+	err := in.each(file, func(f found) error {
+		switch {
+		case ad != nil:
+			c.Warn("%s: has another ad; only the first is taken for the job", f.where)
+			return errEnough
+		case f.bad != nil:
+			return f.bad
+		}
+		ad = f.ad
+		return nil
+	})
+	switch {
+	case errors.Is(err, errEnough):
+		err = nil
+	case err == nil && ad == nil:
+		err = fmt.Errorf("%s: no ad in it", called(file))
+	}
+	return ad, err
 }
 
 // named returns the first ad of the file that a flag names; nil without the

@@ -22,12 +22,9 @@ type pairing struct {
 
 // match tells which slots a job matches.
 func match(c *cmdline.Call, files []string) error {
-	form, err := c.One("long", "json", "af")
+	form, err := matchForm(c)
 	if err != nil {
 		return err
-	}
-	if c.Has("explain") && form != "" && form != "json" {
-		return cmdline.Usagef("-explain and -%s: only one of them at a time", form)
 	}
 	if len(files) < 2 {
 		return cmdline.Usagef("match: want the file of a job ad and files of slot ads")
@@ -36,10 +33,12 @@ func match(c *cmdline.Call, files []string) error {
 	if err != nil {
 		return err
 	}
-	switch form {
-	case "long", "af":
+	switch {
+	case form == "long" || form == "af":
 		err = adprint.Print(c, form, m.matched(files[1:]))
-	case "json":
+	case c.Has("summary"):
+		err = m.summary(files[1:])
+	case form == "json":
 		all := []pairing{}
 		m.each(files[1:], func(p pairing) bool { all = append(all, p); return true })
 		if m.err == nil {
@@ -57,19 +56,37 @@ func match(c *cmdline.Call, files []string) error {
 	return err
 }
 
+// matchForm returns which of -long, -json and -af was given.
+func matchForm(c *cmdline.Call) (string, error) {
+	form, err := c.One("long", "json", "af")
+	if err != nil {
+		return "", err
+	}
+	why, err := c.One("explain", "summary")
+	if err != nil {
+		return "", err
+	}
+	if why != "" && form != "" && form != "json" {
+		return "", cmdline.Usagef("-%s and -%s: only one of them at a time", why, form)
+	}
+	return form, nil
+}
+
 // matching goes through slots for one job.
 type matching struct {
 	*cmdline.Call
 	in      *input
 	world   *classad.Context
 	job     *classad.Ad
-	explain bool
-	count   int   // of slots that matched
+	matcher *classad.Matcher
+	explain *explainer // nil: nobody asks for reasons
+	slots   int        // how many there were, and how many matched
+	count   int
 	err     error // what ended it
 }
 
 func newMatching(c *cmdline.Call, job string) (*matching, error) {
-	m := &matching{Call: c, explain: c.Has("explain")}
+	m := &matching{Call: c}
 	var err error
 	if m.in, err = newInput(c); err != nil {
 		return nil, err
@@ -77,8 +94,14 @@ func newMatching(c *cmdline.Call, job string) (*matching, error) {
 	if m.world, err = world(c); err != nil {
 		return nil, err
 	}
-	m.job, err = m.in.first(job)
-	return m, err
+	if m.job, err = m.in.only(c, job); err != nil {
+		return nil, err
+	}
+	m.matcher = classad.NewMatcher(m.world, m.job)
+	if c.Has("explain") || c.Has("summary") {
+		m.explain = newExplainer(m.world, m.job)
+	}
+	return m, nil
 }
 
 // each hands the pairings with all slots to f, until f returns false. It tells
@@ -109,12 +132,13 @@ func (m *matching) pair(x found) pairing {
 	if name, ok := x.ad.EvalString(m.world, "Name"); ok && name != "" {
 		p.Name = name
 	}
-	ok, ofJob, ofSlot := classad.MatchRanks(m.world, m.job, x.ad)
+	ok, ofJob, ofSlot := m.matcher.MatchRanks(x.ad)
 	p.Match, p.JobRank, p.SlotRank = ok, rank(ofJob), rank(ofSlot)
+	m.slots++
 	if ok {
 		m.count++
-	} else if m.explain {
-		p.Refusals = refusals(m.world, m.job, x.ad)
+	} else if m.explain != nil {
+		p.Refusals = m.explain.refusals(x.ad)
 	}
 	return p
 }
@@ -132,12 +156,14 @@ var columns = []cmdline.Column{{Head: "Slot"}, {Head: "Match"}, {Head: "Job Rank
 func (m *matching) show(files []string) error {
 	var rows [][]string
 	var not []pairing
+	var why reasons
 	m.each(files, func(p pairing) bool {
-		row := []string{oneLine(p.Name), "no", "", ""}
+		row := []string{visible(p.Name), "no", "", ""}
 		if p.Match {
-			row = []string{oneLine(p.Name), "yes", p.JobRank.String(), p.SlotRank.String()}
-		} else if p.slot = nil; m.explain {
+			row = []string{visible(p.Name), "yes", p.JobRank.String(), p.SlotRank.String()}
+		} else if p.slot = nil; m.explain != nil {
 			not = append(not, p)
+			why.add(p.Refusals)
 		}
 		rows = append(rows, row)
 		return true
@@ -148,14 +174,48 @@ func (m *matching) show(files []string) error {
 	if err := m.Table(columns, rows); err != nil {
 		return err
 	}
-	lead := "\n"
-	if len(rows) == 0 {
-		lead = ""
+	lead, ranks := "", ""
+	if len(rows) > 0 {
+		lead = "\n"
 	}
-	if _, err := fmt.Fprintf(m.Stdout, "%s%d of %d slots match. Higher ranks are better.\n", lead, m.count, len(rows)); err != nil {
+	if m.count > 0 {
+		ranks = " Higher ranks are better."
+	}
+	if _, err := fmt.Fprintf(m.Stdout, "%s%s%s\n", lead, m.total(), ranks); err != nil {
 		return err
 	}
-	return showRefusals(m.Stdout, not)
+	if err := showRefusals(m.Stdout, not); err != nil || len(not) < 2 {
+		return err
+	}
+	return why.show(m.Stdout)
+}
+
+func (m *matching) total() string {
+	return fmt.Sprintf("%d of %d slots match.", m.count, m.slots)
+}
+
+// summary writes how many slots match, and what keeps the others from it.
+func (m *matching) summary(files []string) error {
+	var why reasons
+	m.each(files, func(p pairing) bool {
+		if !p.Match {
+			why.add(p.Refusals)
+		}
+		return true
+	})
+	if m.err != nil {
+		return m.err
+	}
+	if m.Has("json") {
+		return m.JSON(struct {
+			Slots, Matches int
+			Reasons        []*reason
+		}{m.slots, m.count, why.sorted()})
+	}
+	if _, err := fmt.Fprintln(m.Stdout, m.total()); err != nil {
+		return err
+	}
+	return why.show(m.Stdout)
 }
 
 // rank is how much one side wants the other.

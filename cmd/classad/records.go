@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
@@ -16,6 +17,7 @@ import (
 // somebody expects, are nothing to us.
 type record struct {
 	Expr, My, Target string
+	Strict           bool // see strictFlag
 }
 
 // What stands for the value of a record that cannot be read.
@@ -42,7 +44,7 @@ func records(c *cmdline.Call, w *classad.Context) error {
 		}
 		var r record
 		if err := json.Unmarshal(line, &r); err != nil {
-			return fmt.Errorf("%s:%d: not a record: %w", standardInput, n, err)
+			return fmt.Errorf("%s:%d: not a record: %w", standardInput, n, recordFault(err))
 		}
 		text := r.result(w)
 		if c.Has("json") {
@@ -61,6 +63,20 @@ func records(c *cmdline.Call, w *classad.Context) error {
 	}
 }
 
+// recordFault words what is wrong with a line for those who do not know Go.
+func recordFault(err error) error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case !errors.As(err, &kind):
+		return err
+	case kind.Field == "":
+		return fmt.Errorf("want a JSON object, found %s", kind.Value)
+	case kind.Type.Kind() == reflect.Bool:
+		return fmt.Errorf("%s: want true or false, found %s", strings.ToLower(kind.Field), kind.Value)
+	}
+	return fmt.Errorf("%s: want a text, found %s", strings.ToLower(kind.Field), kind.Value)
+}
+
 // result returns the value of the record's expression, in the old style.
 func (r record) result(w *classad.Context) string {
 	my, err := recordAd(r.My)
@@ -74,11 +90,13 @@ func (r record) result(w *classad.Context) string {
 	if r.Target == "" {
 		target = nil
 	}
-	e, err := classad.ParseExpr(r.Expr)
+	e, err := parse(r.Expr, r.Strict)
 	if err != nil {
 		return badExpr
 	}
-	return e.Eval(w, my, target).String()
+	own := *w
+	own.Strict = r.Strict
+	return e.Eval(&own, my, target).String()
 }
 
 // recordAd reads the ad of a record: in new form if it begins with a bracket,

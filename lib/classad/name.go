@@ -1,9 +1,6 @@
 package classad
 
-import (
-	"hash/maphash"
-	"unsafe"
-)
+import "hash/maphash"
 
 // Names compare without regard to case, ASCII letters only.
 
@@ -25,21 +22,10 @@ func upper(c byte) byte {
 func fold(s string) string {
 	for i := range len(s) {
 		if lower(s[i]) != s[i] {
-			return lowered(s)
+			return mapBytes(s, lower)
 		}
 	}
 	return s
-}
-
-// lowered is strings.ToLower for ASCII, which every name goes through.
-func lowered(s string) string {
-	b := []byte(s)
-	for i, c := range b {
-		if 'A' <= c && c <= 'Z' {
-			b[i] = c + 'a' - 'A'
-		}
-	}
-	return unsafe.String(unsafe.SliceData(b), len(b))
 }
 
 func mapBytes(s string, f func(byte) byte) string {

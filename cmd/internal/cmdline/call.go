@@ -25,7 +25,8 @@ type Call struct {
 	Stdout, Stderr io.Writer
 	// Now is the policy time, in the local time zone: -now, or the clock's at
 	// the start.
-	Now    time.Time
+	Now time.Time
+	// Config is the configuration; the defaults for a command without a spool.
 	Config *config.Config
 
 	flags    map[string]occurrence // by full name
@@ -56,9 +57,12 @@ func newCall(c Command, x *cli.Context) (*Call, error) {
 		}
 		call.lockWait = d
 	}
-	cfg, err := loadConfig(value(x, "config"))
-	if err != nil {
-		return nil, err
+	cfg := config.Default()
+	if !c.WithoutSpool {
+		var err error
+		if cfg, err = loadConfig(value(x, "config")); err != nil {
+			return nil, err
+		}
 	}
 	call.Config = &cfg
 	return call, nil

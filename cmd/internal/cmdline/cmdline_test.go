@@ -205,6 +205,43 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// A command without a spool has no flag for one, and no broken configuration
+// stops it.
+func TestWithoutSpool(t *testing.T) {
+	dir := alone(t)
+	bad := filepath.Join(dir, "bad.toml")
+	if err := os.WriteFile(bad, []byte("x = \n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAIRSPOOL_CONFIG", bad)
+	t.Setenv("FAIRSPOOL_NOW", "5")
+	c := toy(func(c *Call) error {
+		_, err := fmt.Fprintln(c.Stdout, c.Now.Unix(), c.Config != nil)
+		return err
+	})
+	c.WithoutSpool = true
+	for _, x := range []struct {
+		flag   string
+		status int
+		out    string
+	}{
+		{"-all", 0, "5 true\n"},
+		{"-now=6", 0, "6 true\n"},
+		{"-spool=" + dir, 2, "toy: unknown flag -spool; see toy -help\n"},
+		{"-config=" + bad, 2, "toy: unknown flag -config; see toy -help\n"},
+		{"-lock-wait=1", 2, "toy: unknown flag -lock-wait; see toy -help\n"},
+	} {
+		var out bytes.Buffer
+		if status := Execute(c, []string{x.flag}, nil, &out, &out); status != x.status || out.String() != x.out {
+			t.Errorf("toy %s without a spool = %d, %q, want %d, %q", x.flag, status, out.String(), x.status, x.out)
+		}
+	}
+	var out bytes.Buffer
+	if Execute(c, []string{"-help"}, nil, &out, &out); strings.Contains(out.String(), "spool in") || !strings.Contains(out.String(), "  -now TIME\n") {
+		t.Errorf("-help without a spool =\n%s", out.String())
+	}
+}
+
 func TestUsable(t *testing.T) {
 	dir := t.TempDir()
 	if !usable(dir) || !usable(filepath.Join(dir, "new")) {

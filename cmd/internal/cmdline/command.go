@@ -22,6 +22,10 @@ type Command struct {
 	// Number, if not empty, is the flag that takes a sign followed by digits:
 	// with "adjust", +5 means -adjust +5 and -5 means -adjust -5.
 	Number string
+	// WithoutSpool is for commands that need neither a spool nor a
+	// configuration: they do not have the common flags about these, and read
+	// nothing of the kind.
+	WithoutSpool bool
 	// Run does the work. What it returns is printed as `name: error`.
 	Run func(*Call) error
 }
@@ -54,7 +58,8 @@ type Example struct {
 	Line string // the whole command line
 }
 
-// common are the flags that every command has. They are never abbreviated.
+// common are the flags that every command with a spool has. They are never
+// abbreviated.
 var common = []Flag{
 	{Name: "config", Args: []string{"FILE"}, Help: "read the configuration from FILE (also FAIRSPOOL_CONFIG)"},
 	{Name: "spool", Args: []string{"DIR"}, Help: "use the spool in DIR (also FAIRSPOOL_DIR)"},
@@ -64,25 +69,37 @@ var common = []Flag{
 	{Name: "version", Help: "show the version and exit"},
 }
 
+// aboutSpool are those of them that a command without a spool does not have.
+var aboutSpool = []string{"config", "spool", "lock-wait"}
+
 // environment names the variables behind common flags.
 var environment = map[string]string{"config": "FAIRSPOOL_CONFIG", "spool": "FAIRSPOOL_DIR", "now": "FAIRSPOOL_NOW"}
 
 // AllFlags returns every flag that the command serves: its own, then the
 // common ones.
-func (c Command) AllFlags() []Flag {
-	var all []Flag
+func (c Command) AllFlags() []Flag { return append(c.ownFlags(), c.commonFlags()...) }
+
+func (c Command) ownFlags() []Flag {
+	var own []Flag
 	for _, f := range c.Flags {
 		if !f.Refused {
-			all = append(all, f)
+			own = append(own, f)
 		}
 	}
-	return append(all, common...)
+	return own
+}
+
+func (c Command) commonFlags() []Flag {
+	if !c.WithoutSpool {
+		return common
+	}
+	return slices.DeleteFunc(slices.Clone(common), func(f Flag) bool { return slices.Contains(aboutSpool, f.Name) })
 }
 
 // find returns the flag that a name from the command line means. Full names
 // come first, then abbreviations in the order of the table.
 func (c Command) find(name string, full bool) (Flag, bool) {
-	for _, list := range [2][]Flag{c.Flags, common} {
+	for _, list := range [2][]Flag{c.Flags, c.commonFlags()} {
 		for _, f := range list {
 			if f.Name == name || slices.Contains(f.Aliases, name) {
 				return f, true

@@ -69,12 +69,10 @@ func run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) er
 	app.Reader, app.Writer, app.ErrWriter = stdin, stdout, stderr
 	app.ExitErrHandler = func(*cli.Context, error) {}
 	app.OnUsageError = func(_ *cli.Context, err error, _ bool) error { return Usagef("%v", err) }
-	for _, f := range c.Flags {
-		if !f.Refused {
-			app.Flags = append(app.Flags, own(f))
-		}
+	for _, f := range c.ownFlags() {
+		app.Flags = append(app.Flags, own(f))
 	}
-	for _, f := range common {
+	for _, f := range c.commonFlags() {
 		if len(f.Args) > 0 {
 			app.Flags = append(app.Flags, shared(f))
 		}

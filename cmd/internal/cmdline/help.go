@@ -47,10 +47,8 @@ func (c Command) help(w io.Writer) error {
 	for _, p := range strings.Split(strings.TrimSpace(c.About), "\n\n") {
 		fmt.Fprintf(&b, "\n%s\n", wrap(p, ""))
 	}
-	own := c.AllFlags()
-	own = own[:len(own)-len(common)]
-	c.flagHelp(&b, "options", own)
-	c.flagHelp(&b, "common options", common)
+	c.flagHelp(&b, "options", c.ownFlags())
+	c.flagHelp(&b, "common options", c.commonFlags())
 	for i, e := range c.Examples {
 		if i == 0 {
 			b.WriteString("\nexamples:\n")
