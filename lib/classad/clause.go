@@ -6,15 +6,23 @@ import "slices"
 // a && (b && c). An expression that is no conjunction is its own single
 // clause.
 func (e *Expr) Clauses() []*Expr {
-	terms := conjuncts(nil, e.tree())
-	if len(terms) == 1 {
+	if e.constant() {
 		return []*Expr{e}
 	}
+	p := e.program()
+	if known := p.clauses.Load(); known != nil {
+		return slices.Clone(*known)
+	}
+	terms := conjuncts(nil, e.tree())
 	clauses := make([]*Expr, len(terms))
 	for i, n := range terms {
 		clauses[i] = newExpr(n)
 	}
-	return clauses
+	if len(terms) == 1 {
+		clauses[0] = e
+	}
+	p.clauses.Store(&clauses)
+	return slices.Clone(clauses)
 }
 
 // conjuncts appends the terms of a conjunction, without the parentheses around

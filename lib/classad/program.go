@@ -11,6 +11,9 @@ type program struct {
 	// counting is the same without any of that, for when the limit of depth
 	// is near: every operator looks at how deep it stands.
 	counting atomic.Pointer[operand]
+	// clauses are the terms of the expression, once asked for: whoever
+	// explains one match explains many.
+	clauses atomic.Pointer[[]*Expr]
 }
 
 // program returns the expression's program, made at first use.

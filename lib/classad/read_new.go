@@ -10,6 +10,7 @@ import (
 // long as it must be to hold an ad.
 type newForm struct {
 	rest  string
+	col   int  // how many bytes of its line stand before rest
 	piece int  // how many bytes are read at a time
 	ended bool // rest goes to the end of the stream
 }
@@ -107,12 +108,17 @@ func (r *Reader) skipBlank() error {
 
 // pass moves n bytes on.
 func (r *Reader) pass(n int) {
-	r.line += strings.Count(r.new.rest[:n], "\n")
+	line, col := r.position(n)
+	r.line, r.new.col = line, col-1
 	r.new.rest = r.new.rest[n:]
 }
 
 // position returns the line and column of byte at of the rest.
 func (r *Reader) position(at int) (line, col int) {
 	before := r.new.rest[:min(max(at, 0), len(r.new.rest))]
-	return r.line + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')
+	lines := strings.Count(before, "\n")
+	if lines == 0 {
+		return r.line, r.new.col + len(before) + 1
+	}
+	return r.line + lines, len(before) - strings.LastIndexByte(before, '\n')
 }

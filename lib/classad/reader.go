@@ -77,10 +77,18 @@ func (r *Reader) Next() (*Ad, error) {
 	return r.nextLong()
 }
 
+// byteOrderMark is what some editors put before UTF-8.
+const byteOrderMark = "\xef\xbb\xbf"
+
 // begin looks at the first bytes that are not blank.
 func (r *Reader) begin() error {
 	if r.intern == nil {
 		r.intern = NewInterner()
+	}
+	if mark, _ := r.r.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		if _, err := r.r.Discard(len(byteOrderMark)); err != nil {
+			return err
+		}
 	}
 	blanks := []byte(nil)
 	for {

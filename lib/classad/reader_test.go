@@ -28,6 +28,11 @@ func TestReader(t *testing.T) {
 		{"a NUL byte in a name", "A\x00 = 1", "f:1:2: a NUL byte"},
 		{"a NUL byte in a continued line", "A = b &&\n  c\x00\n\nC = 1", "f:2:4: a NUL byte | [ C = 1 ]"},
 		{"a NUL byte in new form", "[ A = \"x\x00\" ]\n[ B = 1\x00 ]", `f:1:7: a NUL byte | f:2:8: a character that means nothing here: "\x00"`},
+		{"columns of new form", "[ a = 1 ][ b = 2; ] [c=3", "[ a = 1 ] | [ b = 2 ] | f:1:25: expected an operator, ; or ], found the end of the text"},
+		{"columns of indented new form", "\n  [ b = (2 ]\n", `f:2:12: expected an operator or ), found "]"`},
+		{"a byte order mark", "\xef\xbb\xbfA = 1\n", "[ A = 1 ]"},
+		{"a byte order mark and new form", "\xef\xbb\xbf[ A = 1 ]", "[ A = 1 ]"},
+		{"a byte order mark and JSON", "\xef\xbb\xbf{\"A\": 1}", "[ A = 1 ]"},
 		{"bad new form", "[ A = 1 ]\n[ A = ; ]\n[ B = 2 ]\nx\n[ C = 3", `[ A = 1 ] | f:2:7: expected a value, a name or (, found ";" | [ B = 2 ] | f:4:1: expected [, found "x" | f:5:8: expected an operator, ; or ], found the end of the text`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
