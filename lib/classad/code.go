@@ -194,6 +194,9 @@ func (c *compareCode) eval(st *state, sc *scope) Value {
 	if v, ok := exceptionalOf(l, r); ok {
 		return v
 	}
+	if l.kind == KindString && r.kind == KindString && !st.spend(int(min(l.bits, r.bits))) {
+		return Error()
+	}
 	return compare(c.op, l, r)
 }
 
@@ -339,6 +342,7 @@ type callCode struct {
 	args  []operand
 	node  *call
 	level int
+	size  int // how many operators its arguments have
 }
 
 func (c *callCode) eval(st *state, sc *scope) Value {
@@ -348,6 +352,9 @@ func (c *callCode) eval(st *state, sc *scope) Value {
 	first := len(st.args)
 	for i := range c.args {
 		v := c.args[i].value(st, sc)
+		if v.kind == KindString {
+			st.spend(int(v.bits)) // the function will look at it
+		}
 		st.args = append(st.args, v)
 	}
 	if st.failed {

@@ -70,7 +70,7 @@ func (st *state) attribute(c *cell, in *scope, name string, level int) Value {
 		st.makeRoom()
 	}
 	st.active[n] = activity{e, in, name}
-	if st.known != nil && in.up == nil {
+	if st.known != nil && (in == &st.my || in == &st.target) {
 		if e = st.known.instead(e, in == &st.target); e.constant() {
 			return e.lit
 		}

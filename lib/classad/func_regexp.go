@@ -59,7 +59,7 @@ func (c *searchCode) eval(st *state, sc *scope) Value {
 		}
 		c.memo.Store(memo)
 	}
-	if memo.re == nil || !st.spend(int(a[0].bits+a[1].bits)) {
+	if memo.re == nil || !st.spend(int(a[0].bits)+memo.re.cost(a[1].text())) {
 		return Error()
 	}
 	return Bool(memo.re.matches(a[1].text()))
@@ -79,7 +79,7 @@ func regexpMember(st *state, a []Value) Value {
 		switch v := st.item(a[1], i); {
 		case v.kind == KindUndefined:
 			undefined = true
-		case v.kind != KindString || !st.spend(len(v.text())+len(a[0].text())):
+		case v.kind != KindString || re != nil && !st.spend(re.cost(v.text())+len(a[0].text())):
 			return Error()
 		case re != nil && re.matches(v.text()):
 			return Bool(true)
@@ -101,7 +101,7 @@ func substitute(st *state, a []Value, more string) Value {
 	re := st.regexp(a[0].text(), options)
 	full := strings.Contains(options+more, "f")
 	global := strings.Contains(options+more, "g")
-	if re == nil || !st.spend(len(a[1].text())+len(a[0].text())) {
+	if re == nil || !st.spend(re.cost(a[1].text())+len(a[0].text())) || global && !st.spend(len(a[1].text())*len(a[1].text())) {
 		return Error()
 	}
 	text, replacement := widen(a[1].text()), widen(a[2].text())

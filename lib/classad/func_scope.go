@@ -20,7 +20,8 @@ func scopeFunctions() map[string]*function {
 
 func evalText(st *state, sc *scope, c *callCode) Value {
 	text := st.toText(c.args[0].value(st, sc))
-	if text.exceptional() || !st.spend(len(text.text())) {
+	const treeCost = 128 // bytes that parsing one byte takes
+	if text.exceptional() || !st.spend(treeCost*len(text.text())) {
 		return Error()
 	}
 	parse := ParseExpr
@@ -34,13 +35,18 @@ func evalText(st *state, sc *scope, c *callCode) Value {
 	return st.runDeeper(e, sc, c.level)
 }
 
-func unparse(_ *state, sc *scope, c *callCode) Value {
+func unparse(st *state, sc *scope, c *callCode) Value {
 	r, ok := c.node.args[0].(*reference)
 	if !ok {
 		return Error()
 	}
 	if e := sc.ad.get(&r.attribute); e != nil {
-		return String(string(appendPretty(nil, e.tree(), 0)))
+		left := maxBytes - st.bytes
+		if weigh(e.tree(), &left); left < 0 {
+			st.failed = true
+			return Error()
+		}
+		return st.charged(string(appendPretty(nil, e.tree(), 0)))
 	}
 	return str("")
 }
@@ -99,6 +105,10 @@ func inEach(st *state, sc *scope, c *callCode, f func(Value)) (bad Value, ok boo
 			if e != nil {
 				f(st.runDeeper(e, &in, c.level))
 			} else {
+				if st.steps += c.size; st.steps > maxSteps {
+					st.failed = true
+					return Error(), false
+				}
 				f(c.args[0].value(st, &in))
 			}
 		case KindUndefined:

@@ -200,7 +200,7 @@ func (st *state) stringRegexp(a []Value) Value {
 	set, _ := delimiters(a, 2, numberDelimiters)
 	options, _ := delimiters(a, 3, "")
 	re := st.regexp(a[0].text(), options)
-	if re == nil || !st.spend(len(a[1].text())) {
+	if re == nil || !st.spend(re.cost(a[1].text())) {
 		return Error()
 	}
 	any, found := false, false

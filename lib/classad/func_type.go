@@ -36,7 +36,7 @@ func (st *state) toText(v Value) Value {
 	case KindRelTime:
 		return st.charged(string(appendRelTime(nil, math.Trunc(v.real()))))
 	}
-	left := maxBytes - st.bytes
+	left := (maxBytes - st.bytes) / 4 // a byte may be printed as four
 	if weigh(&literal{v}, &left); left < 0 {
 		st.failed = true
 		return Error()
@@ -55,6 +55,10 @@ func weigh(n node, left *int) {
 	switch n := n.(type) {
 	case *literal:
 		switch n.v.kind {
+		case KindInteger, KindReal:
+			*left -= 6
+		case KindAbsTime, KindRelTime:
+			*left -= 12
 		case KindString:
 			*left -= len(n.v.text())
 		case KindList:

@@ -9,6 +9,7 @@ import "sync"
 type Interner struct {
 	mu     sync.Mutex
 	exprs  map[internKey]*Expr
+	bytes  int // of the texts in exprs
 	names  map[string]attribute
 	shapes map[uint64]*shape
 	texts  texts
@@ -25,7 +26,10 @@ type internKey struct {
 // themselves.
 const (
 	maxInternedExprs  = 1 << 17
+	maxInternedBytes  = 16 << 20 // of their texts; what they are compiled to takes many times that
+	maxInternedText   = 64 << 10 // of one of them
 	maxInternedNames  = 1 << 16
+	maxInternedName   = 256 // bytes
 	maxInternedShapes = 1 << 10
 )
 
@@ -89,7 +93,8 @@ func (i *Interner) known(text []byte, old bool) *Expr {
 }
 
 // remember keeps an expression for its text, and returns it or the one that
-// somebody else kept meanwhile.
+// somebody else kept meanwhile. When there is no more room it begins anew, for
+// what comes often comes again.
 func (i *Interner) remember(text string, old bool, e *Expr) *Expr {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -97,9 +102,15 @@ func (i *Interner) remember(text string, old bool, e *Expr) *Expr {
 	if known := i.exprs[k]; known != nil {
 		return known
 	}
-	if len(i.exprs) < maxInternedExprs {
-		i.exprs[k] = e
+	if len(text) > maxInternedText {
+		return e
 	}
+	if len(i.exprs) >= maxInternedExprs || i.bytes+len(text) > maxInternedBytes {
+		clear(i.exprs)
+		i.bytes = 0
+	}
+	i.exprs[k] = e
+	i.bytes += len(text)
 	return e
 }
 
@@ -111,7 +122,7 @@ func (i *Interner) name(name []byte) attribute {
 		return a
 	}
 	a := newAttribute(string(name))
-	if len(i.names) < maxInternedNames {
+	if len(i.names) < maxInternedNames && len(name) <= maxInternedName {
 		i.names[a.name] = a
 	}
 	return a

@@ -2,6 +2,7 @@ package classad
 
 import (
 	"regexp"
+	"regexp/syntax"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -13,6 +14,7 @@ import (
 // bytes, not UTF-8: see widen.
 type pattern struct {
 	search *lazydfa.Matcher      // says whether a text matches
+	size   int                   // about how many places there are in it
 	groups func() *regexp.Regexp // says where, for the few that ask
 }
 
@@ -32,12 +34,44 @@ func compilePattern(text, options string) *pattern {
 		flags = "(?" + flags + ")"
 	}
 	text = flags + widen(text)
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	size := patternSize(tree)
+	if size > maxPattern || tree.MaxCap() > maxGroups {
+		return nil
+	}
 	search, err := lazydfa.Compile(text)
 	if err != nil {
 		return nil
 	}
-	return &pattern{search, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+	return &pattern{search, size, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
 }
+
+const (
+	maxPattern = 8192 // places in a pattern
+	maxGroups  = 99
+)
+
+// patternSize is about how many instructions a pattern compiles to, but never
+// much more than maxPattern.
+func patternSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		if size += patternSize(sub); size > maxPattern {
+			break
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return min(size, maxPattern+1)
+}
+
+// cost is what a search counts for: without an automaton each byte is held
+// against every place of the pattern.
+func (p *pattern) cost(text string) int { return len(text) * (1 + p.size/4) }
 
 func (p *pattern) matches(s string) bool { return p.search.Match(s) }
 

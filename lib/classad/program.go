@@ -262,6 +262,7 @@ func (c *compiler) call(n *call, level int) operand {
 	if f.choice {
 		return c.choice(n.args[0], n.args[1], n.args[2], level)
 	}
+	before := c.size
 	args := c.operands(n.args, level+1)
 	if f.search {
 		x := &searchCode{args: [3]operand{2: constant(str(""))}}
@@ -269,5 +270,5 @@ func (c *compiler) call(n *call, level int) operand {
 		x.fixed = x.args[0].constant() && x.args[2].constant()
 		return coded(x)
 	}
-	return coded(&callCode{f, args, n, level})
+	return coded(&callCode{f, args, n, level, c.size - before})
 }

@@ -141,7 +141,7 @@ func parseRelTime(text string) (seconds float64, ok bool) {
 		return 0, false
 	}
 	if rest == "-" {
-		return -seconds, true
+		return 0 - seconds, true // never -0, which would not be printed
 	}
 	return seconds, rest == ""
 }
