@@ -8,13 +8,21 @@ import (
 
 // Ad is a set of named expressions. Names compare without regard to case and
 // keep the spelling they were first set with. The zero Ad is empty and ready.
-// The methods that only read accept a nil Ad, which is empty.
+// The methods that only read accept a nil Ad, which is empty. An Ad is copied by
+// Clone, never by assignment.
 type Ad struct {
+	_      noCopy
 	shape  *shape // nil: no attributes
 	front  *front // the cells of the first places; nil: they are in cells
 	cells  []cell // by the places of the shape
 	parent *Ad
 }
+
+// noCopy lets go vet find copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
 
 // cell is the expression of an attribute: a constant itself, so that looking
 // at it is looking at memory that lies together, or of kind kindProgram.

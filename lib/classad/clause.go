@@ -6,7 +6,7 @@ import "slices"
 // a && (b && c). An expression that is no conjunction is its own single
 // clause.
 func (e *Expr) Clauses() []*Expr {
-	if e.constant() {
+	if e = e.orUndefined(); e.constant() {
 		return []*Expr{e}
 	}
 	p := e.program()

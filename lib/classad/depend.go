@@ -1,12 +1,13 @@
 package classad
 
 // Varies reports whether the value of an expression, with my and target as the
-// two ads of a match, may change with the time or the local zone, and whether
-// it may change by chance. Both ads may be nil, which is none. Nothing is
-// evaluated: attributes are followed, all branches and arguments count, and
-// where it is not certain which attribute is meant, all those that may be. An
-// eval() whose text is not a constant counts as both.
+// two ads of a match, may change with the time, the local zone or what the
+// Context looks up, and whether it may change by chance. Both ads may be nil,
+// which is none. Nothing is evaluated: attributes are followed, all branches
+// and arguments count, and where it is not certain which attribute is meant,
+// all those that may be. An eval() whose text is not a constant counts as both.
 func Varies(e *Expr, my, target *Ad) (clock, chance bool) {
+	e = e.orUndefined()
 	v := &variation{ads: [2]*Ad{my, target}, seen: map[sighting]bool{}}
 	v.expr(e, within{0, my.shadowsScopes() || target.shadowsScopes()})
 	return v.sees&seesClock != 0, v.sees&seesChance != 0

@@ -4,7 +4,7 @@ package classad
 // and target as the ad opposite; both may be nil. It never panics and changes
 // nothing.
 func (e *Expr) Eval(c *Context, my, target *Ad) Value {
-	if e.constant() {
+	if e = e.orUndefined(); e.constant() {
 		return e.lit
 	}
 	st := newState(c, my, target)

@@ -27,7 +27,7 @@ func (e *Expr) Format(s Style) string { return string(e.AppendTo(nil, s)) }
 
 // AppendTo appends the expression as text to b.
 func (e *Expr) AppendTo(b []byte, s Style) []byte {
-	if e.constant() {
+	if e = e.orUndefined(); e.constant() {
 		return appendValue(b, e.lit, s)
 	}
 	return appendNode(b, e.root, s)

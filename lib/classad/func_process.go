@@ -3,6 +3,7 @@ package classad
 import (
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // processFunctions convert the texts in which job ads keep arguments and
@@ -199,7 +200,7 @@ func argsToList(st *state, a []Value) Value {
 	}
 	var items []string
 	if version == 1 {
-		items = strings.Fields(s)
+		items = strings.FieldsFunc(s, func(r rune) bool { return r < utf8.RuneSelf && space(byte(r)) })
 	} else if items, ok = splitItems(s); !ok {
 		return Error()
 	}

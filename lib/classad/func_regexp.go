@@ -51,12 +51,12 @@ func (c *searchCode) eval(st *state, sc *scope) Value {
 		return Error()
 	}
 	pattern, options := a[0].text(), a[2].text()
+	if !c.fixed && !st.spend(compileCost*len(pattern)) {
+		return Error()
+	}
 	memo := c.memo.Load()
 	if memo == nil || !c.fixed && (memo.pattern != pattern || memo.options != options) {
-		memo = &searchMemo{pattern, options, st.regexp(pattern, options)}
-		if st.failed {
-			return Error()
-		}
+		memo = &searchMemo{pattern, options, st.compiled(pattern, options)}
 		c.memo.Store(memo)
 	}
 	if memo.re == nil || !st.spend(int(a[0].bits)+memo.re.cost(a[1].text())) {

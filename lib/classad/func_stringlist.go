@@ -16,18 +16,18 @@ var stringListFunctions = map[string]*function{
 		return Int(int64(n))
 	}),
 	"stringlistsum": between(1, 2, func(st *state, a []Value) Value {
-		return st.fold(a, 0, Real(0), func(sum, x float64, _ int) float64 { return sum + x })
+		return st.numbers(a, 0, Real(0), func(sum, x float64, _ int) float64 { return sum + x })
 	}),
 	"stringlistavg": between(1, 2, func(st *state, a []Value) Value {
-		return st.fold(a, 0, Real(0), func(avg, x float64, n int) float64 { return avg + (x-avg)/float64(n) })
+		return st.numbers(a, 0, Real(0), func(avg, x float64, n int) float64 { return avg + (x-avg)/float64(n) })
 	}),
 	"stringlistmin": between(1, 2, func(st *state, a []Value) Value {
-		return st.fold(a, math.MaxFloat64, Undefined(), func(m, x float64, _ int) float64 { return math.Min(m, x) })
+		return st.numbers(a, math.MaxFloat64, Undefined(), func(m, x float64, _ int) float64 { return math.Min(m, x) })
 	}),
 	// HTCondor begins with the smallest positive float: lists of negative
 	// numbers have that as their greatest.
 	"stringlistmax": between(1, 2, func(st *state, a []Value) Value {
-		return st.fold(a, 1.175494350822288e-38, Undefined(), func(m, x float64, _ int) float64 { return math.Max(m, x) })
+		return st.numbers(a, 1.175494350822288e-38, Undefined(), func(m, x float64, _ int) float64 { return math.Max(m, x) })
 	}),
 	"stringlistmember":       between(2, 3, stringMember(func(x, y string) bool { return x == y })).truthful(),
 	"stringlistimember":      between(2, 3, stringMember(equalFold)).truthful(),
@@ -67,23 +67,26 @@ func (st *state) tokens(a []Value, delimitersAt int, otherwise string, f func(st
 // eachToken calls f for every item that is not empty, without the blanks
 // around it, until f returns false.
 func eachToken(s, set string, f func(string) bool) {
+	var ends [256]bool
+	for i := range len(set) {
+		ends[set[i]] = true
+	}
 	for s != "" {
-		token := s
-		if i := strings.IndexAny(s, set); i >= 0 && set != "" {
-			token, s = s[:i], s[i+1:]
-		} else {
-			s = ""
+		i := 0
+		for i < len(s) && !ends[s[i]] {
+			i++
 		}
-		token = strings.Trim(token, " \t\n\v\f\r")
+		token := trimmed(s[:i])
+		s = s[min(i+1, len(s)):]
 		if token != "" && !f(token) {
 			return
 		}
 	}
 }
 
-// fold runs over the numbers of a string list. The result is an integer if all
+// numbers runs over the numbers of a string list. The result is an integer if all
 // of them are written as integers; empty is the result without any.
-func (st *state) fold(a []Value, start float64, empty Value, f func(so, x float64, n int) float64) Value {
+func (st *state) numbers(a []Value, start float64, empty Value, f func(so, x float64, n int) float64) Value {
 	n, whole, bad := 0, true, false
 	result := start
 	ok := st.tokens(a, 1, numberDelimiters, func(token string) bool {

@@ -275,7 +275,11 @@ func conversion(c byte, t time.Time) string {
 	case 'w':
 		return strconv.Itoa(weekday)
 	case 'C':
-		return two(t.Year() / 100)
+		century := t.Year() / 100
+		if t.Year() < 100*century {
+			return strconv.Itoa(century - 1)
+		}
+		return two(century)
 	case 'G':
 		return strconv.Itoa(year)
 	case 'g':

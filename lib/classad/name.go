@@ -1,6 +1,9 @@
 package classad
 
-import "hash/maphash"
+import (
+	"hash/maphash"
+	"strings"
+)
 
 // Names compare without regard to case, ASCII letters only.
 
@@ -85,6 +88,9 @@ func plainName(s string) bool {
 	}
 	return true
 }
+
+// trimmed returns s without the white space around it.
+func trimmed(s string) string { return strings.Trim(s, " \t\n\v\f\r") }
 
 func nameStart(c byte) bool { return c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z' }
 func digit(c byte) bool     { return '0' <= c && c <= '9' }

@@ -1,6 +1,9 @@
 package classad
 
-import "sync/atomic"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // node is one step of a compiled expression. Nodes never change once parsed.
 type node interface{ isNode() }
@@ -145,7 +148,8 @@ var opText = [...]string{
 	"<<", ">>", ">>>", "+", "-", "*", "/", "%", "-", "+", "!", "~",
 }
 
-// Expr is a compiled expression. It never changes.
+// Expr is a compiled expression. It never changes. Its methods take a nil one
+// for UNDEFINED.
 type Expr struct {
 	lit  Value // the value of a literal; else of kind kindProgram
 	root node  // nil for a literal
@@ -157,7 +161,13 @@ type Expr struct {
 func Literal(v Value) *Expr {
 	switch v.kind {
 	case KindList:
-		return ListExpr(v.scope().items)
+		items := slices.Clone(v.scope().items)
+		for i, e := range items {
+			if e.lit.kind == KindList || e.lit.kind == KindClassAd {
+				items[i] = Literal(e.lit)
+			}
+		}
+		return newExpr(newListing(items))
 	case KindClassAd:
 		return AdExpr(v.scope().ad)
 	}
@@ -165,11 +175,20 @@ func Literal(v Value) *Expr {
 }
 
 // ListExpr returns the expression that is a list of others, which are
-// evaluated when an element is asked for.
-func ListExpr(items []*Expr) *Expr { return newExpr(newListing(items)) }
+// evaluated when an element is asked for. A nil item is UNDEFINED.
+func ListExpr(items []*Expr) *Expr {
+	items = slices.Clone(items)
+	for i, e := range items {
+		if e == nil {
+			items[i] = Literal(Undefined())
+		}
+	}
+	return newExpr(newListing(items))
+}
 
 // AdExpr returns the expression that is an ad inside another one: a copy of
-// ad with its inherited attributes.
+// ad with its inherited attributes. Expressions almost as deep as the parser
+// allows print in there, but do not all read back.
 func AdExpr(ad *Ad) *Expr { return newExpr(&record{ad.Flat()}) }
 
 func newExpr(n node) *Expr {
@@ -182,6 +201,14 @@ func newExpr(n node) *Expr {
 // constant reports whether the expression is nothing but a value: lit.
 func (e *Expr) constant() bool { return e.lit.kind < kindProgram }
 
+// orUndefined lets a missing expression be UNDEFINED.
+func (e *Expr) orUndefined() *Expr {
+	if e == nil {
+		return new(Expr)
+	}
+	return e
+}
+
 // tree returns the expression as it was parsed.
 func (e *Expr) tree() node {
 	if e.constant() {
@@ -193,6 +220,7 @@ func (e *Expr) tree() node {
 // Constant returns the value of an expression that is a literal, perhaps in
 // parentheses; ok is false for every other expression.
 func (e *Expr) Constant() (v Value, ok bool) {
+	e = e.orUndefined()
 	if e.constant() {
 		return e.lit, true
 	}

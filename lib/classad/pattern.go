@@ -92,8 +92,16 @@ func withoutBlanks(pattern string) string {
 				b.WriteByte(pattern[i])
 			}
 			continue
-		case c == '[':
+		case c == '[' && !inClass:
 			inClass = true
+			literal := i + 1 // a ] that stands first in brackets does not close them
+			if literal < len(pattern) && pattern[literal] == '^' {
+				literal++
+			}
+			if literal < len(pattern) && pattern[literal] == ']' {
+				b.WriteString(pattern[i:literal])
+				i, c = literal, ']'
+			}
 		case c == ']':
 			inClass = false
 		case !inClass && space(c):

@@ -17,7 +17,7 @@ import (
 // an ad.
 func References(e *Expr, ad *Ad) (own, external []string) {
 	st := newState(nil, ad, nil)
-	own, external, ok := st.references(e, &st.my)
+	own, external, ok := st.references(e.orUndefined(), &st.my)
 	if ok {
 		st.release()
 	}

@@ -27,10 +27,11 @@ package classad
 // that are ads, or texts and lists of more than 4 KB, and whatever stands in a
 // nested ad or list.
 //
-// With a nil Context the result holds at any time and in any zone. Otherwise
-// time(), CurrentTime and their like are taken from c, and it holds for c.
+// With a nil Context the result holds at any time and in any zone, in the
+// language that is not strict. Otherwise time(), CurrentTime and their like are
+// taken from c, and it holds for c; with a strict c it is e.
 func (e *Expr) Specialize(c *Context, my, target *Ad) *Expr {
-	if e.constant() || c != nil && c.Strict || my.shadowsScopes() || target.shadowsScopes() {
+	if e = e.orUndefined(); e.constant() || c != nil && c.Strict || my.shadowsScopes() || target.shadowsScopes() {
 		return e
 	}
 	s := &specializer{

@@ -38,9 +38,9 @@ type scope struct {
 	items []*Expr
 	up    *scope
 	other *scope
-	// plain: an outermost ad (not nil) of the language that is not strict, none
-	// of whose attributes is called MY or
-	// TARGET, so that these mean what they always mean.
+	// plain: an outermost ad (not nil) none of whose attributes is called MY
+	// or TARGET, in the language that is not strict: names mean what they
+	// always mean.
 	plain bool
 	// open: a name missing all the way up is looked up in the opposite ad
 	// even from this nested ad (countMatches, evalInEachContext).
@@ -165,14 +165,20 @@ type regexpMemo struct {
 }
 
 func (st *state) regexp(pattern, options string) *pattern {
+	if !st.spend(compileCost * len(pattern)) {
+		return nil
+	}
+	return st.compiled(pattern, options)
+}
+
+// compiled is regexp for a pattern that does not count, or has been counted.
+// What counts is the same whether it is remembered or not.
+func (st *state) compiled(pattern, options string) *pattern {
 	m := &st.regexps
 	for i := range m.entries {
 		if e := &m.entries[i]; e.used && e.pattern == pattern && e.options == options {
 			return e.re
 		}
-	}
-	if !st.spend(compileCost * len(pattern)) {
-		return nil
 	}
 	e := &m.entries[m.next]
 	m.next = (m.next + 1) % len(m.entries)

@@ -111,7 +111,7 @@ func zoneOffset(sign byte, hours, minutes string) (int, bool) {
 
 // parseRelTime reads [-][[days+]hh:]mm:ss[.fff] or 1d2h3m4s, from the end.
 func parseRelTime(text string) (seconds float64, ok bool) {
-	rest := strings.TrimSpace(text)
+	rest := trimmed(text)
 	number := func(marks string, set string) float64 {
 		rest = strings.TrimRight(rest, " ")
 		if rest == "" {
@@ -136,7 +136,7 @@ func parseRelTime(text string) (seconds float64, ok bool) {
 	seconds += 60 * number("m:", digits)
 	seconds += 3600 * number("h:", digits)
 	seconds += 86400 * number("d+", digits)
-	rest = strings.TrimSpace(rest)
+	rest = trimmed(rest)
 	if math.IsInf(seconds, 0) {
 		return 0, false
 	}

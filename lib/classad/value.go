@@ -23,7 +23,6 @@ const (
 	KindClassAd
 
 	kindProgram // what an Expr has instead of a value: it must be run
-	kindUnread  // what an Expr has instead of a value: its text is not read yet
 )
 
 var kindNames = [...]string{"undefined", "error", "boolean", "integer", "real", "string", "absolute time", "relative time", "list", "classad"}
@@ -37,7 +36,9 @@ func (k Kind) String() string {
 }
 
 // Value is the result of an evaluation. The zero Value is UNDEFINED. Values
-// are small and copied freely; lists and ads are shared and never change.
+// are small and copied freely. Lists and ads are shared: they are what they
+// are evaluated to at the time, and change with the ads they come from.
+// Identical compares values; == compares where their texts lie.
 //
 // It is three machine words, so that it travels in registers: evaluation does
 // little else than hand values on.
@@ -136,6 +137,10 @@ func (v Value) Number() (x float64, ok bool) {
 	}
 	return 0, false
 }
+
+// Identical reports whether two values are the same as =?= has it: of one
+// kind, texts with their case. Lists and ads are never identical to anything.
+func (v Value) Identical(w Value) bool { return identical(true, v, w).True() }
 
 // True reports whether v counts as true: the boolean true, or a number other
 // than zero.

@@ -52,7 +52,7 @@
 // # Limits
 //
 // Some patterns have more states than there is memory. The states of one
-// Matcher may take a megabyte; whoever then needs another one asks package
+// Matcher may take 128 KB; whoever then needs another one asks package
 // regexp instead, as do all matches of patterns that are very long. Thus time
 // is linear in the length of the text whatever the pattern, and memory is
 // bounded. A Matcher that is used once costs more than it gains: it is for
