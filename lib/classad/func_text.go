@@ -178,6 +178,9 @@ func splitText(st *state, a []Value) Value {
 		}
 		if i > start || last == c {
 			fields = append(fields, str(s[start:i]))
+			if itemCost*len(fields) > maxBytes-st.bytes {
+				break // too many; list says so
+			}
 		}
 		start = i + 1
 		if !space(c) {

@@ -80,12 +80,13 @@ func worst(args []Value) (Value, bool) {
 
 // list returns a list that an evaluation made.
 func (st *state) list(values []Value) Value {
-	const itemCost = 64 // bytes that one element takes, about
 	if !st.spend(itemCost * (1 + len(values))) {
 		return Error()
 	}
 	return listOf(values)
 }
+
+const itemCost = 64 // bytes that one element of a list takes, about
 
 // charged returns a string that an evaluation made.
 func (st *state) charged(s string) Value {

@@ -82,7 +82,8 @@ func (m *Matcher) Rank(other *Ad) float64 {
 	return x
 }
 
-// begin gets ready for the next ad; false when there is nothing to match.
+// begin gets ready for the next ad; false when there is nothing to match with:
+// unlike Satisfies, a Matcher wants no ad that is nil.
 func (m *Matcher) begin(other *Ad) bool {
 	if m.ad == nil || other == nil {
 		return false
