@@ -98,7 +98,7 @@ func (x *explanation) attribute(a *attribute, e *Expr) {
 	if x.st.busy == len(x.st.active) {
 		x.st.makeRoom()
 	}
-	x.st.active[x.st.busy] = activity{e, &x.st.my, a.name}
+	x.st.active[x.st.busy] = activity{e, &x.st.my, a}
 	x.st.busy++
 	path := slices.Clone(x.path)
 	for _, clause := range e.Clauses() {
@@ -138,7 +138,7 @@ func (x *explanation) named(clause *Expr) (*attribute, *Expr) {
 		return nil, nil
 	}
 	e := x.st.my.ad.get(a)
-	if e == nil || slices.ContainsFunc(x.st.active[:x.st.busy], func(on activity) bool { return a.means(on.name) }) {
+	if e == nil || slices.ContainsFunc(x.st.active[:x.st.busy], func(on activity) bool { return a.means(on.name.name) }) {
 		return nil, nil
 	}
 	if _, constant := e.Constant(); constant {

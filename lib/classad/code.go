@@ -56,7 +56,7 @@ func (c *bareCode) eval(st *state, sc *scope) Value {
 	if found.kind != kindProgram {
 		return found.Value
 	}
-	return st.attribute(found, sc, c.mine.name, c.level)
+	return st.attribute(found, sc, &c.mine.attribute, c.level)
 }
 
 // sideCode is MY.name and TARGET.name.
@@ -88,7 +88,7 @@ func (c *sideCode) eval(st *state, sc *scope) Value {
 	if found.kind != kindProgram {
 		return found.Value
 	}
-	return st.attribute(found, sc, c.finder.name, c.level)
+	return st.attribute(found, sc, &c.finder.attribute, c.level)
 }
 
 // selectCode is base.name.
@@ -141,7 +141,7 @@ func (c *absoluteCode) eval(st *state, sc *scope) Value {
 		return Undefined() // the outermost ad of a match is the match itself
 	}
 	if e := root.ad.cell(&c.name); e != nil {
-		return st.attribute(e, root, c.name.name, c.level)
+		return st.attribute(e, root, &c.name, c.level)
 	}
 	return Undefined()
 }
@@ -188,16 +188,29 @@ func (c *compareCode) eval(st *state, sc *scope) Value {
 	if c.r.code != nil {
 		r = c.r.code.eval(st, sc)
 	}
-	if l.kind == KindInteger && r.kind == KindInteger {
+	switch {
+	case l.kind == KindInteger && r.kind == KindInteger:
 		return ordered(c.op, int64(l.bits), int64(r.bits))
+	case l.kind == KindString && r.kind == KindString:
+		return compareTexts(st, c.op, l.text(), r.text())
 	}
 	if v, ok := exceptionalOf(l, r); ok {
 		return v
 	}
-	if l.kind == KindString && r.kind == KindString && !st.spend(int(min(l.bits, r.bits))) {
+	return compare(c.op, l, r)
+}
+
+func compareTexts(st *state, o op, l, r string) Value {
+	if !st.spend(min(len(l), len(r))) {
 		return Error()
 	}
-	return compare(c.op, l, r)
+	switch o {
+	case opEq:
+		return Bool(equalFold(l, r))
+	case opNe:
+		return Bool(!equalFold(l, r))
+	}
+	return ordered(o, compareFold(l, r), 0)
 }
 
 // identicalCode is =?= and =!=.

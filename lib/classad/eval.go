@@ -55,14 +55,14 @@ func (st *state) item(list Value, i int) Value {
 
 // attribute evaluates the expression that a name stands for in the scope where
 // it was found. If it is being evaluated already, it is UNDEFINED.
-func (st *state) attribute(c *cell, in *scope, name string, level int) Value {
+func (st *state) attribute(c *cell, in *scope, name *attribute, level int) Value {
 	if c.kind != kindProgram {
 		return c.Value
 	}
 	e := c.program()
 	n := st.busy
 	for i := range st.active[:n] {
-		if a := &st.active[i]; a.expr == e && a.in.same(in) && equalFold(a.name, name) {
+		if a := &st.active[i]; a.expr == e && a.in.same(in) && name.means(a.name.name) {
 			return Undefined()
 		}
 	}
@@ -95,7 +95,8 @@ func (st *state) makeRoom() { st.active = append(st.active, make([]activity, len
 // UNDEFINED when it is missing.
 func (st *state) named(name string, in *scope, level int) Value {
 	if e := in.ad.cellNamed(name); e != nil {
-		return st.attribute(e, in, name, level)
+		a := newAttribute(name)
+		return st.attribute(e, in, &a, level)
 	}
 	return Undefined()
 }
@@ -105,7 +106,7 @@ func (st *state) named(name string, in *scope, level int) Value {
 // of them is looked up in the opposite ad, if sc is an outermost ad.
 func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	if e := sc.ad.cell(a); e != nil {
-		return st.attribute(e, sc, a.name, level)
+		return st.attribute(e, sc, a, level)
 	}
 	if a.special != ordinary {
 		if v, found := st.special(a, sc); found {
@@ -116,7 +117,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	for root.up != nil {
 		root = root.up
 		if e := root.ad.cell(a); e != nil {
-			return st.attribute(e, root, a.name, level)
+			return st.attribute(e, root, a, level)
 		}
 	}
 	if root.other == nil {
@@ -127,7 +128,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	}
 	if fall && !st.strict && (root == sc || sc.open) {
 		if e := root.other.ad.cell(a); e != nil {
-			return st.attribute(e, root.other, a.name, level)
+			return st.attribute(e, root.other, a, level)
 		}
 	}
 	return Undefined()

@@ -51,7 +51,7 @@ type finder struct {
 }
 
 type foundAt struct {
-	table *place // of the shape, which was frozen
+	table *place // of the shape, which is frozen
 	at    int    // -1: it has no such name
 }
 
@@ -90,7 +90,8 @@ func (f *finder) in(s *shape) int {
 		return m.at
 	}
 	at := s.find(&f.attribute)
-	if s.frozen.Load() && f.changesMind() {
+	if f.changesMind() {
+		s.frozen.Store(true)
 		own := at
 		if own >= len(s.names) {
 			own = -1
@@ -104,6 +105,7 @@ func (f *finder) in(s *shape) int {
 // all the time that costs more than finding the name, so it is done ever more
 // rarely; but a memo of an ad that was an exception must not stay for good.
 func (f *finder) changesMind() bool {
-	n := f.misses.Add(1)
+	n := f.misses.Load() + 1
+	f.misses.Store(n) // two at once may count as one
 	return n&(n-1) == 0 || n%1024 == 0
 }

@@ -43,26 +43,38 @@ type searchMemo struct {
 }
 
 func (c *searchCode) eval(st *state, sc *scope) Value {
-	a := [3]Value{c.args[0].value(st, sc), c.args[1].value(st, sc), c.args[2].value(st, sc)}
-	if a[0].kind != KindString || a[1].kind != KindString || a[2].kind != KindString {
-		if bad, ok := worst(a[:]); ok {
+	pattern := c.args[0].value(st, sc)
+	text := c.args[1].value(st, sc)
+	options := c.args[2].value(st, sc)
+	if pattern.kind != KindString || text.kind != KindString || options.kind != KindString {
+		if bad, ok := worst([]Value{pattern, text, options}); ok {
 			return bad
 		}
 		return Error()
 	}
-	pattern, options := a[0].text(), a[2].text()
-	if !c.fixed && !st.spend(compileCost*len(pattern)) {
+	memo := c.memo.Load()
+	if !c.fixed || memo == nil {
+		if memo = c.meet(st, pattern.text(), options.text()); memo == nil {
+			return Error()
+		}
+	}
+	if memo.re == nil || !st.spend(int(pattern.bits)+memo.re.cost(text.text())) {
 		return Error()
 	}
+	return Bool(memo.re.matches(text.text()))
+}
+
+// meet returns the compiled pattern; nil when it is too much.
+func (c *searchCode) meet(st *state, pattern, options string) *searchMemo {
+	if !c.fixed && !st.spend(compileCost*len(pattern)) {
+		return nil
+	}
 	memo := c.memo.Load()
-	if memo == nil || !c.fixed && (memo.pattern != pattern || memo.options != options) {
+	if memo == nil || memo.pattern != pattern || memo.options != options {
 		memo = &searchMemo{pattern, options, st.compiled(pattern, options)}
 		c.memo.Store(memo)
 	}
-	if memo.re == nil || !st.spend(int(a[0].bits)+memo.re.cost(a[1].text())) {
-		return Error()
-	}
-	return Bool(memo.re.matches(a[1].text()))
+	return memo
 }
 
 func regexpMember(st *state, a []Value) Value {

@@ -55,7 +55,7 @@ func (st *state) satisfied(sc *scope) bool {
 	if e == nil {
 		return false
 	}
-	return st.attribute(e, sc, wanted[requirements].name, -1).True() && !st.failed
+	return st.attribute(e, sc, &wanted[requirements], -1).True() && !st.failed
 }
 
 // rank evaluates the Rank of one side.
@@ -64,7 +64,7 @@ func (st *state) rank(sc *scope) float64 {
 	if e == nil {
 		return 0
 	}
-	x, ok := st.attribute(e, sc, wanted[rank].name, -1).Number()
+	x, ok := st.attribute(e, sc, &wanted[rank], -1).Number()
 	if !ok || st.failed {
 		return 0
 	}

@@ -165,7 +165,7 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 		note(w.own, a.name)
 	}
 	for i := range w.seen {
-		if s := &w.seen[i]; s.in.same(in) && a.means(s.name) {
+		if s := &w.seen[i]; s.in.same(in) && a.means(s.name.name) {
 			w.failed = true
 			return
 		}
@@ -174,7 +174,7 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 		w.failed = true
 		return
 	}
-	w.seen = append(w.seen, activity{e, in, a.name})
+	w.seen = append(w.seen, activity{e, in, a})
 	w.node(e.tree(), in)
 	w.seen = w.seen[:len(w.seen)-1]
 }

@@ -90,7 +90,7 @@ type state struct {
 type activity struct {
 	expr *Expr // one expression may serve several attributes
 	in   *scope
-	name string
+	name *attribute
 }
 
 // states recycles scratch memory. It remembers nothing that could change a
