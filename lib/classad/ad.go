@@ -329,3 +329,7 @@ func (a *Ad) Flat() *Ad {
 	}
 	return flat
 }
+
+// String returns the ad on one line, as Format(Old) does, so that fmt prints
+// what an ad says.
+func (a *Ad) String() string { return a.Format(Old) }

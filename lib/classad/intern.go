@@ -4,14 +4,15 @@ import "sync"
 
 // Interner lets equal texts share one compiled expression, so that ten
 // thousand slot ads cost the memory of what differs between them, and lets ads
-// with the same names share the list of these. It may be used by several
-// goroutines.
+// with the same names share the list of these. The zero Interner knows nothing
+// yet and is ready. It may be used by several goroutines.
 type Interner struct {
 	mu     sync.Mutex
 	exprs  map[internKey]*Expr
 	bytes  int // of the texts in exprs
 	names  map[string]attribute
 	shapes map[uint64]*shape
+	orders map[*shape]*layout // of some of the shapes
 	texts  texts
 	recent []*Expr // constants
 	slab   []Expr
@@ -34,9 +35,7 @@ const (
 )
 
 // NewInterner returns an Interner that knows nothing yet.
-func NewInterner() *Interner {
-	return &Interner{exprs: map[internKey]*Expr{}, names: map[string]attribute{}, shapes: map[uint64]*shape{}}
-}
+func NewInterner() *Interner { return new(Interner) }
 
 // Expr compiles text as ParseExpr does, or returns what it compiled before.
 // Texts that it meets only once in a long while are not remembered, nor are
@@ -109,9 +108,27 @@ func (i *Interner) remember(text string, old bool, e *Expr) *Expr {
 		clear(i.exprs)
 		i.bytes = 0
 	}
+	if i.exprs == nil {
+		i.exprs = map[internKey]*Expr{}
+	}
 	i.exprs[k] = e
 	i.bytes += len(text)
 	return e
+}
+
+// made returns a list or an ad that was not parsed but put together, or the
+// equal expression that somebody has already; any other expression as it is.
+func (i *Interner) made(e *Expr) *Expr {
+	switch e.root.(type) {
+	case *listing, *record:
+	default:
+		return e
+	}
+	text := e.Format(Spool)
+	if known := i.known([]byte(text), false); known != nil {
+		return known
+	}
+	return i.remember(text, false, e)
 }
 
 // name returns a name ready to look up.
@@ -122,6 +139,9 @@ func (i *Interner) name(name []byte) attribute {
 		return a
 	}
 	a := newAttribute(string(name))
+	if i.names == nil {
+		i.names = map[string]attribute{}
+	}
 	if len(i.names) < maxInternedNames && len(name) <= maxInternedName {
 		i.names[a.name] = a
 	}
@@ -143,8 +163,29 @@ func (i *Interner) shape(s *shape) (shared *shape, known bool) {
 		return t, true
 	}
 	s.frozen.Store(true)
+	if i.shapes == nil {
+		i.shapes = map[uint64]*shape{}
+	}
 	if len(i.shapes) < maxInternedShapes {
 		i.shapes[hash] = s
 	}
 	return s, false
+}
+
+// layout returns the layout for ads whose lines have the names of a shape, one
+// for all Readers.
+func (i *Interner) layout(lines *shape) *layout {
+	i.mu.Lock()
+	defer i.mu.Unlock()
+	if l := i.orders[lines]; l != nil {
+		return l
+	}
+	l := newLayout(lines)
+	if i.orders == nil {
+		i.orders = map[*shape]*layout{}
+	}
+	if len(i.orders) < maxInternedShapes {
+		i.orders[lines] = l
+	}
+	return l
 }

@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"bytes"
 	"math"
 	"unicode/utf8"
 )
@@ -11,6 +12,30 @@ import (
 // "\/Expr(...)\/" with the expression in the Spool style, as HTCondor's tools
 // mark them. Bytes that are not UTF-8 become U+FFFD.
 func (a *Ad) MarshalJSON() ([]byte, error) { return appendJSONAd(nil, a), nil }
+
+// UnmarshalJSON makes the ad what a JSON object says, without parent; a null
+// changes nothing. Strings that MarshalJSON marked become expressions again. The
+// error is a *SyntaxError, and leaves the ad as it was.
+func (a *Ad) UnmarshalJSON(b []byte) error {
+	s := newJSONStream(bytes.NewReader(b), "")
+	if s.skipBlank(); s.peek() != '{' {
+		if string(bytes.TrimSpace(b)) == "null" {
+			return nil
+		}
+		s.expected("{")
+		return s.bad
+	}
+	ad, err := s.next()
+	if err != nil {
+		return err
+	}
+	if s.skipBlank(); !s.atEnd() {
+		s.expected("the end of the text behind }")
+		return s.bad
+	}
+	a.shape, a.front, a.cells, a.parent = ad.shape, ad.front, ad.cells, nil
+	return nil
+}
 
 func appendJSONAd(b []byte, a *Ad) []byte {
 	b = append(b, '{')

@@ -2,6 +2,7 @@ package classad
 
 import (
 	"bytes"
+	"errors"
 	"strconv"
 	"strings"
 	"unicode/utf16"
@@ -133,4 +134,26 @@ func xmlChar(raw []byte) (size, decoded int) {
 		return end + 1, 1
 	}
 	return end + 1, max(utf8.RuneLen(rune(r)), 1)
+}
+
+// badExpr notes the error of the expression in <e> at the place where it
+// stands in the file; raw is the text there.
+func (s *xmlStream) badExpr(raw []byte, err error) {
+	msg := err.Error()
+	var se *SyntaxError
+	if errors.As(err, &se) {
+		msg = se.Msg
+		for n := max(se.Col, 1) - 1; n > 0 && len(raw) > 0 && raw[0] != '<'; {
+			size, decoded := xmlChar(raw)
+			if n -= decoded; n < 0 {
+				break
+			}
+			s.col += size
+			if raw[0] == '\n' {
+				s.line, s.col = s.line+1, 1
+			}
+			raw = raw[size:]
+		}
+	}
+	s.spoil(msg)
 }

@@ -22,8 +22,9 @@ import (
 // multiple; it also cannot go on behind malformed JSON.
 type jsonStream struct {
 	window
-	file    string
-	compile func(text string) (*Expr, error)
+	file   string
+	intern *Interner
+	ads    builder
 
 	line   int   // of the next byte
 	lineAt int64 // where in the stream that line begins
@@ -34,7 +35,6 @@ type jsonStream struct {
 	adLine  int // where the ad returned last began
 	indent  int // the column it began at when it was the first on its line, else 1
 	bad     *SyntaxError
-	names   knownNames
 	scratch []byte
 }
 
@@ -58,10 +58,14 @@ var jsonExpected = [...]string{
 // messages only.
 func newJSONStream(r io.Reader, file string) *jsonStream {
 	return &jsonStream{
-		window: window{r: r, keep: -1}, file: file, compile: ParseExpr,
-		line: 1, fresh: true, indent: 1, names: knownNames{},
+		window: window{r: r, keep: -1}, file: file, intern: NewInterner(),
+		line: 1, fresh: true, indent: 1,
 	}
 }
+
+// share makes the ads to come share what equal ones have that know the same
+// Interner.
+func (s *jsonStream) share(i *Interner) { s.intern = i }
 
 // start returns the line, from 1, on which the ad last returned began. With an
 // error it is where the bad ad began.
@@ -82,7 +86,7 @@ func (s *jsonStream) next() (*Ad, error) {
 	whole := false
 	if found {
 		s.limit = s.offset() + maxAdText
-		ad, whole = s.object(1)
+		ad, whole = s.outermost()
 		s.limit = 0
 	}
 	switch {

@@ -428,9 +428,10 @@ func BenchmarkReadJSON(b *testing.B) {
 }
 
 func BenchmarkReadJSONInterned(b *testing.B) {
+	in := NewInterner()
 	benchmarkStream(b, poolJSON(b), func(r io.Reader) adStream {
 		s := newJSONStream(r, "f")
-		s.compile = NewInterner().Expr
+		s.share(in)
 		return s
 	})
 }

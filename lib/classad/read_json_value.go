@@ -18,44 +18,69 @@ func (s *jsonStream) token(c byte) bool {
 	return true
 }
 
+// outermost reads the object that is an ad in no other one. It returns false
+// when it is malformed.
+func (s *jsonStream) outermost() (*Ad, bool) {
+	s.ads.begin()
+	if !s.object(1, func(name attribute, e *Expr) {
+		s.ads.lines++
+		s.ads.set(name, nil, s.intern.made(e).cell())
+	}) {
+		return nil, false
+	}
+	if s.bad != nil {
+		return nil, true
+	}
+	return s.ads.finish(s.intern), true
+}
+
+// inner reads an object in another one.
+func (s *jsonStream) inner(level int) (*Expr, bool) {
+	ad := New()
+	whole := s.object(level, func(name attribute, e *Expr) { ad.Set(name.name, e) })
+	if !whole || s.bad != nil {
+		return nil, whole
+	}
+	return AdExpr(ad), true
+}
+
 // object reads an object. It returns false when it is malformed. The level is
 // how deep the parser would be in the text of such an ad, so that whatever is
 // read here can be printed and parsed.
-func (s *jsonStream) object(level int) (*Ad, bool) {
+func (s *jsonStream) object(level int, set func(attribute, *Expr)) bool {
 	s.at++
-	ad := New()
 	if level > maxNesting {
-		return nil, s.tooDeep()
+		return s.tooDeep()
 	}
 	if s.token('}') {
-		return ad, true
+		return true
 	}
 	what := "an attribute name in quotes or }"
 	for {
 		if s.peek() != '"' {
-			return nil, s.expected(what)
+			return s.expected(what)
 		}
 		raw, escaped, ok := s.quoted()
 		if !ok {
-			return nil, false
+			return false
 		}
-		name := s.names.name(s.decode(raw, escaped))
+		name := s.intern.name(s.decode(raw, escaped))
 		if !s.token(':') {
-			return nil, s.expected(": behind the attribute name")
+			return s.expected(": behind the attribute name")
 		}
 		s.skipBlank()
 		e, ok := s.value(level + 3)
 		if !ok {
-			return nil, false
+			return false
 		}
 		if s.bad == nil {
-			ad.Set(name, e)
+			set(name, e)
 		}
 		if s.token('}') {
-			return ad, true
+			return true
 		}
 		if s.peek() != ',' {
-			return nil, s.expected("a comma or }")
+			return s.expected("a comma or }")
 		}
 		s.at++
 		s.skipBlank()
@@ -81,11 +106,7 @@ func (s *jsonStream) value(level int) (*Expr, bool) {
 	case c == '[':
 		return s.list(level)
 	case c == '{':
-		ad, ok := s.object(level + 1)
-		if !ok || s.bad != nil {
-			return nil, ok
-		}
-		return AdExpr(ad), true
+		return s.inner(level + 1)
 	case c == 't':
 		return s.word("true", Bool(true))
 	case c == 'f':
@@ -202,7 +223,7 @@ func (s *jsonStream) text() (*Expr, bool) {
 	if !isExpr || len(expr) < len("/Expr(") || !equalFold(expr[:len("/Expr(")], "/Expr(") {
 		return Literal(String(string(text))), true
 	}
-	e, err := s.compile(expr[len("/Expr("):])
+	e, err := s.intern.Expr(expr[len("/Expr("):])
 	if err != nil {
 		s.badExpr(raw, err)
 		return nil, true

@@ -7,57 +7,45 @@ import (
 	"io"
 )
 
-// longForm is what a Reader keeps of a long-form stream. Ads of a stream mostly
-// have the names of the one before, in the same order, and many of the same
-// values: as long as that is so, a line is compared rather than read.
+// longForm is what a Reader keeps of a long-form stream.
 type longForm struct {
-	expected *layout
-	before   []lastSeen // by the lines of expected
-	ended    bool       // a bad expression ran into the blank line behind its ad
-	room     []roomyAd
-
-	// Of the ad being read:
-	ad       *Ad
-	lines    int    // how many there were, bad ones too
-	follows  bool   // its names so far are those expected, or none of them
-	line     int    // how many of those expected were there
-	building *shape // its other names
-	others   []cell // their cells
-}
-
-// lastSeen is the text of an attribute and what it meant.
-type lastSeen struct {
-	text []byte
-	cell cell
+	size    int  // bytes of the ad so far
+	tooLong bool // the line read last is cut, for it goes beyond what an ad may have
+	ended   bool // a bad expression ran into the blank line behind its ad
 }
 
 func (r *Reader) nextLong() (*Ad, error) {
-	r.start = 0
-	r.long.begin()
+	r.start, r.long.size = 0, 0
+	r.ads.begin()
 	var bad error
 	for {
 		line, err := r.readLine()
 		if err != nil && !errors.Is(err, io.EOF) {
 			return nil, err
 		}
-		blank := err == nil && isSeparator(line)
+		blank := err == nil && !r.long.tooLong && isSeparator(line)
 		if r.start > 0 && (err != nil || blank) {
 			if bad != nil {
 				return nil, bad
 			}
-			return r.long.finish(r.intern), nil
+			return r.ads.finish(r.intern), nil
 		}
 		if err != nil {
 			return nil, err
 		}
-		if blank || isComment(line) {
+		if blank || !r.long.tooLong && isComment(line) {
 			continue
 		}
 		if r.start == 0 {
 			r.start = r.line
 		}
-		r.long.lines++
-		if bad == nil && !r.followLine(line) {
+		r.ads.lines++
+		r.long.size += len(line)
+		switch {
+		case bad != nil:
+		case r.long.tooLong || r.long.size > maxAdText:
+			bad = r.tooLong(r.line, 1)
+		case !r.followLine(line):
 			bad = r.setLine(line)
 		}
 		if r.long.ended {
@@ -67,39 +55,58 @@ func (r *Reader) nextLong() (*Ad, error) {
 	}
 }
 
+// tooLong is the error for an ad that is larger than an ad may be.
+func (r *Reader) tooLong(line, col int) error {
+	return &SyntaxError{File: r.file, Line: line, Col: col, Msg: errTooLong.Error()}
+}
+
 // readLine returns a line without its end, until the next call. At the end of
 // the text it returns io.EOF with an empty line.
 func (r *Reader) readLine() ([]byte, error) {
 	b, err := r.r.ReadSlice('\n')
+	r.long.tooLong = false
+	if err != nil && errors.Is(err, bufio.ErrBufferFull) {
+		b, err = r.longLine(b)
+	}
 	switch {
 	case err == nil:
 		b = b[:len(b)-1]
-	case errors.Is(err, bufio.ErrBufferFull):
-		head := bytes.Clone(b)
-		tail, err := r.r.ReadBytes('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
-			return nil, err
-		}
-		b = append(head, bytes.TrimSuffix(tail, newline)...)
-	case errors.Is(err, io.EOF):
-		if len(b) == 0 {
-			return nil, io.EOF
-		}
-	default:
+	case !errors.Is(err, io.EOF):
 		return nil, err
+	case len(b) == 0:
+		return nil, io.EOF
 	}
 	r.line++
 	if n := len(b); n > 0 && b[n-1] == '\r' {
 		b = b[:n-1]
 	}
-	if r.indent != nil {
-		b = append(r.indent, b...)
-		r.indent = nil
+	if r.blanks > 0 {
+		b = append(bytes.Repeat([]byte{' '}, r.blanks), b...)
+		r.blanks = 0
 	}
 	return b, nil
 }
 
-var newline = []byte("\n")
+// longLine reads on in a line whose head is all that the buffer holds. What is
+// more than an ad may have is passed over.
+func (r *Reader) longLine(head []byte) ([]byte, error) {
+	line := bytes.Clone(head)
+	for {
+		more, err := r.r.ReadSlice('\n')
+		if len(line)+len(more) <= maxAdText-r.long.size {
+			line = append(line, more...)
+		} else {
+			r.long.tooLong = true
+		}
+		if errors.Is(err, bufio.ErrBufferFull) {
+			continue
+		}
+		if r.long.tooLong && err == nil {
+			line = append(line[:len(head)-1], '\n')
+		}
+		return line, err
+	}
+}
 
 func isSeparator(line []byte) bool {
 	return len(line) == 0 || line[0] == '*' && bytes.HasPrefix(line, []byte("***")) || space(line[0]) && isBlank(line)
@@ -122,26 +129,11 @@ func isBlank(line []byte) bool {
 	return true
 }
 
-// begin gets ready for the next ad. If the last one was much smaller than
-// expected, the next one probably is too, and must not cost the room of a large
-// one.
-func (l *longForm) begin() {
-	if 4*l.lines < len(l.before) {
-		l.expected, l.before = nil, nil
-	}
-	l.lines, l.line, l.building, l.others = 0, 0, nil, nil
-	if l.follows = l.expected != nil; l.follows {
-		l.ad = l.expected.open(&l.room)
-	} else {
-		l.ad = New()
-	}
-}
-
 // followLine sets the attribute of a line that reads "Name = value" with the
 // name that is expected and a value met before or a constant. It reports
 // whether it did.
 func (r *Reader) followLine(line []byte) bool {
-	l := &r.long
+	l := &r.ads
 	if !l.follows || l.line == len(l.before) {
 		return false
 	}
@@ -161,17 +153,6 @@ func (r *Reader) followLine(line []byte) bool {
 	}
 	l.follow(seen.cell)
 	return true
-}
-
-// follow sets the attribute that is expected.
-func (l *longForm) follow(c cell) {
-	*l.ad.at(l.expected.places[l.line]) = c
-	l.line++
-}
-
-func (s *lastSeen) see(text []byte, c cell) {
-	s.text = append(s.text[:0], text...)
-	s.cell = c
 }
 
 // knownValue returns what a text means that needs no parsing.
@@ -196,7 +177,7 @@ func (r *Reader) setLine(line []byte) error {
 		a := r.intern.name(name)
 		var c cell
 		if c, text, err = r.value(text); err == nil {
-			r.long.set(a, text, c)
+			r.ads.set(a, text, c)
 		}
 	}
 	var se *SyntaxError
@@ -228,78 +209,13 @@ func (r *Reader) nul(line, i int) error {
 	return &SyntaxError{File: r.file, Line: line, Col: i + 1, Msg: "a NUL byte"}
 }
 
-// set sets an attribute of the ad being read.
-func (l *longForm) set(a attribute, text []byte, c cell) {
-	if l.follows {
-		if l.line < len(l.before) && l.expected.names[l.line] == a.name {
-			l.before[l.line].see(text, c)
-			l.follow(c)
-			return
-		}
-		if l.expected.shape.find(&a) >= 0 {
-			l.leave()
-		}
-	}
-	if l.building == nil {
-		l.building = newShape()
-	}
-	if i := l.building.find(&a); i >= 0 {
-		l.others[i] = c
-		return
-	}
-	l.building.add(&a)
-	l.others = append(l.others, c)
-}
-
-// leave stops following: the names so far become those of the ad.
-func (l *longForm) leave() {
-	more, cells := l.building, l.others
-	l.building, l.others, l.follows = newShape(), nil, false
-	for line := range l.line {
-		place := l.expected.places[line]
-		a := l.expected.shape.at(place)
-		a.special = specialOf(a.name)
-		l.building.add(&a)
-		l.others = append(l.others, *l.ad.at(place))
-	}
-	for i := range cells {
-		a := more.at(i)
-		a.special = specialOf(a.name)
-		l.building.add(&a)
-	}
-	l.others = append(l.others, cells...)
-	l.ad = New()
-}
-
-// finish returns the ad. The next one is expected to be like it, unless no two
-// were like it so far.
-func (l *longForm) finish(in *Interner) *Ad {
-	if l.follows && l.line < len(l.before) {
-		l.leave()
-	}
-	if !l.follows {
-		s, known := in.shape(l.building)
-		if known || l.expected == nil {
-			l.expected = newLayout(s)
-			l.before = make([]lastSeen, s.len())
-		}
-		l.ad.shape, l.ad.cells = s, l.others
-		return l.ad
-	}
-	l.ad.shape = l.expected.shape
-	if l.building != nil {
-		l.ad.shape, _ = in.shape(l.expected.shape.with(l.building))
-		l.ad.cells = append(l.ad.cells, l.others...)
-	}
-	return l.ad
-}
-
 // maxContinued is how many lines one expression may take.
 const maxContinued = 100
 
 // continued reads on when an expression is not complete at the end of its
 // line and the next line is indented. Together they must be a whole
-// expression; if not, the error stays that of the first line.
+// expression; if not, the error stays that of the first line, unless the
+// stream itself fails.
 func (r *Reader) continued(text string, first error) (*Expr, error) {
 	for range maxContinued {
 		p := newParser(text, true)
@@ -311,11 +227,20 @@ func (r *Reader) continued(text string, first error) (*Expr, error) {
 			return newExpr(t.n), nil
 		}
 		next, err := r.r.Peek(1)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return nil, err
+		}
 		if err != nil || !p.open || next[0] != ' ' && next[0] != '\t' {
 			break
 		}
 		line, err := r.readLine()
-		if err != nil || isBlank(line) {
+		if err != nil {
+			return nil, err
+		}
+		if r.long.size += len(line); r.long.tooLong || r.long.size > maxAdText {
+			return nil, r.tooLong(r.line, 1)
+		}
+		if isBlank(line) {
 			r.long.ended = true
 			break
 		}

@@ -1,28 +1,23 @@
 package classad
 
-import (
-	"io"
-	"strings"
-)
-
 // stream is a form that is read by itself.
 type stream interface {
 	next() (*Ad, error)
 	start() int
+	share(i *Interner)
 }
 
-// openOther begins JSON or XML. What was read already is handed on, so that
-// lines and columns are those of the file.
-func (r *Reader) openOther(blanks []byte) error {
-	in := io.MultiReader(strings.NewReader(strings.Repeat("\n", r.line)+string(blanks)), r.r)
+// openOther begins JSON or XML. What was read already counts, so that lines and
+// columns are those of the file.
+func (r *Reader) openOther() {
 	if r.form == FormXML {
-		s := newXMLStream(in, r.file)
-		s.compile = r.intern.Expr
+		s := newXMLStream(r.r, r.file)
+		s.lines, s.blanks = r.line, r.blanks
 		r.other = s
 	} else {
-		s := newJSONStream(in, r.file)
-		s.compile = r.intern.Expr
+		s := newJSONStream(r.r, r.file)
+		s.line, s.lineAt = r.line+1, -int64(r.blanks)
 		r.other = s
 	}
-	return nil
+	r.other.share(r.intern)
 }

@@ -7,13 +7,11 @@ import (
 )
 
 const (
-	// maxAdText is how many bytes the text of one ad in JSON or XML may have.
+	// maxAdText is how many bytes the text of one ad may have.
 	// Real ads have a few ten thousand; without a limit one hostile ad, or one
 	// string that never ends, would be read until the memory is full.
 	maxAdText = 64 << 20
 	readSize  = 64 << 10
-	// maxKnownNames bounds the names that a stream remembers.
-	maxKnownNames = 4096
 )
 
 var errTooLong = errors.New("an ad of more than 64 MB")
@@ -42,7 +40,7 @@ func (w *window) more() bool {
 	if cap(w.buf)-len(w.buf) < readSize/2 {
 		w.buf = slices.Grow(w.buf, max(readSize, len(w.buf)))
 	}
-	for range 100 {
+	for range maxIdleReads {
 		n, err := w.r.Read(w.buf[len(w.buf):cap(w.buf)])
 		w.buf, w.err = w.buf[:len(w.buf)+n], err
 		if n > 0 || err != nil {
@@ -105,18 +103,4 @@ func (w *window) Read(p []byte) (int, error) {
 	}
 	p[0] = c
 	return 1, nil
-}
-
-// knownNames lets the ads of one stream share the text of their names.
-type knownNames map[string]string
-
-func (k knownNames) name(b []byte) string {
-	if name, ok := k[string(b)]; ok {
-		return name
-	}
-	name := string(b)
-	if len(k) < maxKnownNames && len(name) <= 64 {
-		k[name] = name
-	}
-	return name
 }

@@ -25,18 +25,19 @@ import (
 // itself only: what a DOCTYPE declares is an error when it is used, so no
 // entity can grow. A window counts for it, and remembers the text of <e>.
 type xmlStream struct {
-	window  window
-	dec     *xml.Decoder
-	file    string
-	compile func(text string) (*Expr, error)
+	window window
+	dec    *xml.Decoder
+	file   string
+	intern *Interner
+	ads    builder
 
-	line, col int // where the token read last began
-	depth     int // how many elements are open
-	adLine    int
-	bad       *SyntaxError // of this ad
-	end       error        // why the stream has ended
-	names     knownNames
-	scratch   []byte
+	lines, blanks int // that stand before what the decoder reads
+	line, col     int // where the token read last began
+	depth         int // how many elements are open
+	adLine        int
+	bad           *SyntaxError // of this ad
+	end           error        // why the stream has ended
+	scratch       []byte
 }
 
 // maxOpenElements is how deep elements may nest that mean nothing here. The
@@ -48,10 +49,23 @@ var errNotUTF8 = errors.New("expected UTF-8")
 // newXMLStream returns a stream of the ads in r. The file's name is for
 // messages only.
 func newXMLStream(r io.Reader, file string) *xmlStream {
-	s := &xmlStream{window: window{r: r, keep: -1}, file: file, compile: ParseExpr, names: knownNames{}}
+	s := &xmlStream{window: window{r: r, keep: -1}, file: file, intern: NewInterner()}
 	s.dec = xml.NewDecoder(&s.window)
 	s.dec.CharsetReader = func(string, io.Reader) (io.Reader, error) { return nil, errNotUTF8 }
 	return s
+}
+
+// share makes the ads to come share what equal ones have that know the same
+// Interner.
+func (s *xmlStream) share(i *Interner) { s.intern = i }
+
+// position returns where the decoder is.
+func (s *xmlStream) position() (line, col int) {
+	line, col = s.dec.InputPos()
+	if line == 1 && col > 0 {
+		col += s.blanks
+	}
+	return line + s.lines, col
 }
 
 // start returns the line, from 1, on which the ad last returned began. With an
@@ -97,7 +111,7 @@ func (s *xmlStream) outermost(t xml.StartElement) (*Ad, error) {
 	outside := s.depth - 1
 	var ad *Ad
 	if t.Name.Local == "c" {
-		ad = s.attributes(1)
+		ad = s.whole()
 	} else {
 		s.spoil("expected <classads> or <c>, found <" + t.Name.Local + ">")
 	}
@@ -115,7 +129,7 @@ func (s *xmlStream) outermost(t xml.StartElement) (*Ad, error) {
 
 // token reads a token; false means that the stream has ended.
 func (s *xmlStream) token() (xml.Token, bool) {
-	s.line, s.col = s.dec.InputPos()
+	s.line, s.col = s.position()
 	t, err := s.dec.Token()
 	if err != nil {
 		s.stop(err)
@@ -139,7 +153,7 @@ func (s *xmlStream) stop(err error) {
 		s.end = err
 		return
 	}
-	if line, col := s.dec.InputPos(); col > 0 { // it loses the column when it puts a line break back
+	if line, col := s.position(); col > 0 { // it loses the column when it puts a line break back
 		s.line, s.col = line, col
 	}
 	msg := "malformed XML: " + strings.TrimPrefix(err.Error(), "xml: ")
@@ -189,29 +203,49 @@ func (s *xmlStream) part(what string) xml.Token {
 	return nil
 }
 
-// attributes reads the inside of <c>, up to its end. The level is how deep the
-// parser would be in the text of such an ad. Where nil is returned, the ad is
-// spoilt or the stream has ended; so it is with all that follows.
-func (s *xmlStream) attributes(level int) *Ad {
-	const what = `<a n="..."> or </c>`
+// whole reads the inside of a <c> that is in no other one, as attributes does.
+func (s *xmlStream) whole() *Ad {
+	s.ads.begin()
+	if !s.attributes(1, func(name attribute, e *Expr) {
+		s.ads.lines++
+		s.ads.set(name, nil, s.intern.made(e).cell())
+	}) {
+		return nil
+	}
+	return s.ads.finish(s.intern)
+}
+
+// inner reads the inside of a <c> in another one.
+func (s *xmlStream) inner(level int) *Expr {
 	ad := New()
+	if !s.attributes(level, func(name attribute, e *Expr) { ad.Set(name.name, e) }) {
+		return nil
+	}
+	return AdExpr(ad)
+}
+
+// attributes reads the inside of <c>, up to its end. The level is how deep the
+// parser would be in the text of such an ad. Where false or nil is returned,
+// the ad is spoilt or the stream has ended; so it is with all that follows.
+func (s *xmlStream) attributes(level int, set func(attribute, *Expr)) bool {
+	const what = `<a n="..."> or </c>`
 	for {
 		switch t := s.part(what).(type) {
 		case xml.EndElement:
-			return ad
+			return true
 		case xml.StartElement:
 			name, ok := xmlAttr(t, "n")
 			if t.Name.Local != "a" || !ok {
 				s.spoil("expected " + what + ", found <" + t.Name.Local + ">")
-				return nil
+				return false
 			}
 			e := s.only(level + 3)
 			if e == nil {
-				return nil
+				return false
 			}
-			ad.Set(s.names.name([]byte(name)), e)
+			set(s.intern.name([]byte(name)), e)
 		default:
-			return nil
+			return false
 		}
 	}
 }
@@ -262,10 +296,7 @@ func (s *xmlStream) value(t xml.StartElement, level int) *Expr {
 	case "l":
 		return s.list(level)
 	case "c":
-		if ad := s.attributes(level + 1); ad != nil {
-			return AdExpr(ad)
-		}
-		return nil
+		return s.inner(level + 1)
 	}
 	var v Value
 	switch name {
@@ -321,7 +352,7 @@ func (s *xmlStream) list(level int) *Expr {
 
 // worded reads the text of an element and its end.
 func (s *xmlStream) worded(name string) *Expr {
-	line, col := s.dec.InputPos()
+	line, col := s.position()
 	s.window.keep = s.window.at
 	text, ok := s.text(name)
 	raw := s.window.buf[s.window.keep:s.window.at]
@@ -334,7 +365,7 @@ func (s *xmlStream) worded(name string) *Expr {
 		return s.string(text)
 	}
 	if name == "e" {
-		e, err := s.compile(string(text))
+		e, err := s.intern.Expr(string(text))
 		if err != nil {
 			s.badExpr(raw, err)
 			return nil
@@ -408,28 +439,6 @@ func (s *xmlStream) scalar(name, text string) *Expr {
 	}
 	s.spoil("expected " + what + ", found " + strconv.Quote(text))
 	return nil
-}
-
-// badExpr notes the error of the expression in <e> at the place where it
-// stands in the file; raw is the text there.
-func (s *xmlStream) badExpr(raw []byte, err error) {
-	msg := err.Error()
-	var se *SyntaxError
-	if errors.As(err, &se) {
-		msg = se.Msg
-		for n := max(se.Col, 1) - 1; n > 0 && len(raw) > 0 && raw[0] != '<'; {
-			size, decoded := xmlChar(raw)
-			if n -= decoded; n < 0 {
-				break
-			}
-			s.col += size
-			if raw[0] == '\n' {
-				s.line, s.col = s.line+1, 1
-			}
-			raw = raw[size:]
-		}
-	}
-	s.spoil(msg)
 }
 
 func blankBytes(text []byte) bool { return len(bytes.TrimSpace(text)) == 0 }

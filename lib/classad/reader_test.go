@@ -5,6 +5,7 @@ import (
 	"io"
 	"strings"
 	"testing"
+	"testing/iotest"
 )
 
 func TestReader(t *testing.T) {
@@ -33,12 +34,23 @@ func TestReader(t *testing.T) {
 		{"a byte order mark", "\xef\xbb\xbfA = 1\n", "[ A = 1 ]"},
 		{"a byte order mark and new form", "\xef\xbb\xbf[ A = 1 ]", "[ A = 1 ]"},
 		{"a byte order mark and JSON", "\xef\xbb\xbf{\"A\": 1}", "[ A = 1 ]"},
+		{"indented JSON", "\n  {\"A\" 1}", `f:2:8: expected : behind the attribute name, found "1"`},
+		{"indented XML", "\n  <c>x</c>", `f:2:6: expected <a n="..."> or </c>, found text`},
+		{"the second line of indented XML", "\n  <c>\n x</c>", `f:2:6: expected <a n="..."> or </c>, found text`},
+		{"a list that is not closed", "[ \n", "f:2:1: expected an attribute name or ], found the end of the text"},
+		{"a comment without end in new form", "[ A = 1 ] [ B = /* ]\n[ C = 2 ]\n[ D = /* ]", "[ A = 1 ] | f:1:17: a comment /* that does not end"},
+		{"a string without end in new form", "[ A = \" ]\n[ C = 2 ]", "f:1:7: a string without its closing quote | [ C = 2 ]"},
+		{"many semicolons", "[;; a = 1;; A = 2; ]\n[]", "[ a = 2 ] | [  ]"},
 		{"bad new form", "[ A = 1 ]\n[ A = ; ]\n[ B = 2 ]\nx\n[ C = 3", `[ A = 1 ] | f:2:7: expected a value, a name or (, found ";" | [ B = 2 ] | f:4:1: expected [, found "x" | f:5:8: expected an operator, ; or ], found the end of the text`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := readerText(NewReader(strings.NewReader(c.text), "f"))
 			if got != c.want {
 				t.Errorf("Reader = %s, want %s", got, c.want)
+			}
+			bytewise := NewReader(iotest.OneByteReader(strings.NewReader(c.text)), "f")
+			if got := readerText(bytewise); got != c.want {
+				t.Errorf("Reader, byte by byte = %s, want %s", got, c.want)
 			}
 		})
 	}
@@ -112,6 +124,154 @@ func TestInternedAdsShareExpressions(t *testing.T) {
 	}
 }
 
+func TestInternerWithoutNew(t *testing.T) {
+	in := new(Interner)
+	a, err := in.Expr("b + 1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b, _ := in.Expr("b + 1"); a != b {
+		t.Error("equal expressions of a zero Interner are compiled twice")
+	}
+	for _, text := range []string{"A = b + 1\n\nA = b + 1\n", "[ A = b + 1 ] [ A = b + 1 ]", `{"A":"\/Expr(b + 1)\/"}{"A":"\/Expr(b + 1)\/"}`} {
+		r := NewReader(strings.NewReader(text), "f")
+		r.Intern(nil)
+		for range 2 {
+			ad, err := r.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			e, _ := ad.Lookup("A")
+			if r.Intern(nil); e.String() != "b + 1" {
+				t.Errorf("A of %q = %v, want b + 1", text, e)
+			}
+			r.Intern(in)
+		}
+		if _, err := r.Next(); err != io.EOF {
+			t.Errorf("Next of %q = %v, want %v", text, err, io.EOF)
+		}
+	}
+}
+
+// parts gives its texts one by one, and an error for an empty one.
+type parts struct {
+	texts []string
+	asked int
+}
+
+func (p *parts) Read(b []byte) (int, error) {
+	p.asked++
+	if len(p.texts) == 0 {
+		return 0, io.EOF
+	}
+	text := p.texts[0]
+	p.texts = p.texts[1:]
+	if text == "" {
+		return 0, errDisk
+	}
+	return copy(b, text), nil
+}
+
+func TestNothingIsReadBehindAnError(t *testing.T) {
+	for _, texts := range [][]string{
+		{"A = 1\n", "", "B = 2\n\n"}, {"A = 1\n\nB = (\n", "", " 1)\n\n"}, {"A = 1\n\nB = 2", "", "3\n\n"},
+		{"[ A = 1 ]\n[ A = 1; B = 2", "", "3 ]"}, {"[", "", "A = 1 ]"}, {"[ A = 1 ] [ A = ; ]", "", "\n[ B = 1 ]"}, {"[ A = 1 ]", "", "[ B = 1 ]"},
+		{"", "A = 1\n\n"}, {" ", "", "A = 1\n\n"}, {`{"A":1}`, "", `{"B":1}`}, {`[{"A":1},{"B":2`, "", `3}]`}, {`<c><a n="A"><i>1`, "", `2</i></a></c>`},
+	} {
+		r := NewReader(&parts{texts: texts}, "f")
+		var err error
+		for range 5 {
+			var ad *Ad
+			if ad, err = r.Next(); err == nil && ad.Format(Spool) != "[ A = 1 ]" {
+				t.Errorf("Next of %q = %v, want no part of an ad", texts, ad)
+			}
+		}
+		if err != errDisk {
+			t.Errorf("last error of %q = %v, want %v", texts, err, errDisk)
+		}
+	}
+}
+
+func TestReaderStopsWhenNothingComes(t *testing.T) {
+	for _, form := range []Form{FormAuto, FormLong, FormNew, FormJSON, FormXML} {
+		r := NewReader(neverReader{}, "f")
+		r.SetForm(form)
+		if _, err := r.Next(); err != io.ErrNoProgress {
+			t.Errorf("Next in form %v = %v, want %v", form, err, io.ErrNoProgress)
+		}
+	}
+}
+
+// An ad that is there must not wait for what comes behind it.
+func TestReaderDeliversWhatIsThere(t *testing.T) {
+	for _, c := range []struct {
+		texts []string
+		more  int // how often it may read on
+	}{
+		{[]string{"[ A = 1 ]"}, 1}, {[]string{"[", " A = 1 ", "]", "[ B = 1 ]"}, 3}, {[]string{"A = 1\n\n"}, 1}, {[]string{`{"A":1}`}, 1},
+		{[]string{"[ \n", `{"A":1},`, "{}"}, 2}, {[]string{"[ A = 1; ] [ B = "}, 1}, {[]string{`<c><a n="A"><i>1</i></a></c>`}, 1},
+	} {
+		in := &parts{texts: c.texts}
+		ad, err := NewReader(in, "f").Next()
+		if err != nil || ad.Format(Spool) != "[ A = 1 ]" || in.asked != c.more {
+			t.Errorf("Next of %q = %v, %v after reading %d times, want [ A = 1 ] after %d", c.texts, ad, err, in.asked, c.more)
+		}
+	}
+	in := &parts{texts: []string{"[ A = ; ]"}}
+	if _, err := NewReader(in, "f").Next(); err == nil || in.asked != 1 {
+		t.Errorf("Next of a bad ad = %v after reading %d times, want the error after 1", err, in.asked)
+	}
+}
+
+func TestReaderLimitsTheSizeOfAds(t *testing.T) {
+	long := strings.Repeat("x", 1<<20)
+	line := func(name string) string { return name + " = \"" + long + "\"\n" }
+	for _, c := range []struct {
+		name   string
+		text   io.Reader
+		errors string
+	}{
+		{"a long line", io.MultiReader(strings.NewReader("A = \""), repeated(65, long), strings.NewReader("\"\nB = 1\n\n\n")), "f:1:1: "},
+		{"many lines", io.MultiReader(strings.NewReader("B = 1\n"), repeated(70, line("A")), strings.NewReader("\n")), "f:65:1: "},
+		{"a bad line before", io.MultiReader(strings.NewReader("B\n"), repeated(70, line("A")), strings.NewReader("\n")), "f:1:1: expected Name = expression, found no ="},
+		{"continued lines", io.MultiReader(strings.NewReader("A = (\n"), repeated(4, " "+strings.Repeat(long, 17)+" &&\n"), strings.NewReader("\n")), "f:5:1: "},
+		{"a comment", io.MultiReader(strings.NewReader("#"), repeated(65, long), strings.NewReader("\n\n")), "f:1:1: "},
+		{"new form", io.MultiReader(strings.NewReader("[ A = \""), repeated(65, long), strings.NewReader("\" ]\n")), "f:1:1: "},
+		{"indented new form", io.MultiReader(repeated(64, strings.Repeat(" ", 1<<20)), strings.NewReader(" [")), "f:1:1: "},
+	} {
+		last, want := "\nA = 1\n", c.errors
+		if strings.HasSuffix(c.name, "new form") {
+			last = "\n[ A = 1 ]"
+		}
+		if strings.HasSuffix(want, ": ") {
+			want += errTooLong.Error()
+		}
+		got := readerText(NewReader(io.MultiReader(c.text, strings.NewReader(last)), "f"))
+		if c.name == "indented new form" {
+			want += " | f:2:1: expected an attribute name or ], found \"[\" | [ A = 1 ]"
+		} else {
+			want += " | [ A = 1 ]"
+		}
+		if got != want {
+			t.Errorf("%s = %.300s, want %s", c.name, got, want)
+		}
+	}
+}
+
+// What is bad may hide what follows, but must not be read again for every line.
+func TestReaderReadsBadTextFewTimes(t *testing.T) {
+	const n = 40000
+	for _, c := range []struct {
+		line string
+		most int // errors that are told; each may cost a passage through the text
+	}{{"[/*\n", 1}, {"[a={/**/2,/*\n", 100}, {"[a='b'+/**/2+/*\n", n / 10}} {
+		got := readerText(NewReader(strings.NewReader(strings.Repeat(c.line, n)), "f"))
+		if count := strings.Count(got, "f:"); count < 1 || count > c.most {
+			t.Errorf("%d lines %q = %d errors, want 1 to %d", n, c.line, count, c.most)
+		}
+	}
+}
+
 func TestErrorsSayWhatWasExpected(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", "column 1: expected a value, a name or (, found the end of the text"},
@@ -144,6 +304,10 @@ func FuzzReader(f *testing.F) {
 		f.Add(seed)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
+		whole, bytewise := readerText(NewReader(strings.NewReader(text), "f")), readerText(NewReader(iotest.OneByteReader(strings.NewReader(text)), "f"))
+		if whole != bytewise {
+			t.Errorf("read byte by byte = %s, want %s", bytewise, whole)
+		}
 		r := NewReader(strings.NewReader(text), "f")
 		for {
 			ad, err := r.Next()
