@@ -150,5 +150,8 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 		}
 	}
 	slices.SortFunc(slots, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
+	for i := range slots {
+		slots[i].Ad = v.state().expressions.Share(slots[i].Ad)
+	}
 	return slots, bad
 }
