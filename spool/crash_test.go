@@ -113,7 +113,7 @@ func dump(t testing.TB, dir string) string {
 	var b strings.Builder
 	err = s.View(func(v *View) error {
 		for id, ad := range v.Jobs() {
-			fmt.Fprintln(&b, id, ad.Flat().Format(classad.Spool))
+			fmt.Fprintln(&b, id, ad.Flat().Format(classad.StyleSpool))
 		}
 		fmt.Fprintln(&b, v.Len(), v.next)
 		for _, c := range v.Claims() {
@@ -125,7 +125,7 @@ func dump(t testing.TB, dir string) string {
 		}
 		slots, bad := v.Slots()
 		for _, s := range slots {
-			fmt.Fprintln(&b, s.Name, s.Ad.Format(classad.Spool))
+			fmt.Fprintln(&b, s.Name, s.Ad.Format(classad.StyleSpool))
 		}
 		fmt.Fprintln(&b, bad, v.Backoffs())
 		for _, month := range []string{"2025-12", "2026-01"} {

@@ -147,5 +147,5 @@ func (m *month) add(r Run) error {
 
 func appendHistory(b []byte, name string, e *classad.Expr) []byte {
 	b = append(appendName(b, name), " = "...)
-	return append(e.AppendTo(b, classad.Spool), '\n')
+	return append(e.AppendTo(b, classad.StyleSpool), '\n')
 }

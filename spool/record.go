@@ -61,13 +61,13 @@ func (r record) append(b []byte) []byte {
 	case 'D':
 		b = appendName(append(r.appendProcs(b), ' '), r.Name)
 	case 'K':
-		b = append(b, claimAd(r.Claim).Format(classad.Spool)...)
+		b = append(b, claimAd(r.Claim).Format(classad.StyleSpool)...)
 	case 'k':
 		b = append(b, r.Claim.Job.String()...)
 	case 'U':
-		b = append(b, submitterAd(r.Submitter).Format(classad.Spool)...)
+		b = append(b, submitterAd(r.Submitter).Format(classad.StyleSpool)...)
 	case 'B':
-		b = append(b, backoffAd(r.Backoff).Format(classad.Spool)...)
+		b = append(b, backoffAd(r.Backoff).Format(classad.StyleSpool)...)
 	case 'G':
 		b = appendAttribute(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
 	case 'g':
@@ -93,7 +93,7 @@ func (r record) appendProcs(b []byte) []byte {
 // appendAttribute writes " Name = expression".
 func appendAttribute(b []byte, name string, e *classad.Expr) []byte {
 	b = append(appendName(append(b, ' '), name), " = "...)
-	return e.AppendTo(b, classad.Spool)
+	return e.AppendTo(b, classad.StyleSpool)
 }
 
 // appendName writes an attribute's name, in quotes if it is none of the usual

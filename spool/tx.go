@@ -177,7 +177,7 @@ func (tx *Tx) PutSlot(name string, ad *classad.Ad) {
 	}
 	for _, attribute := range ad.OwnNames() {
 		e, _ := ad.Lookup(attribute)
-		if before, ok := old.Ad.Lookup(attribute); !ok || before != e && before.Format(classad.Spool) != e.Format(classad.Spool) {
+		if before, ok := old.Ad.Lookup(attribute); !ok || before != e && before.Format(classad.StyleSpool) != e.Format(classad.StyleSpool) {
 			tx.put(record{Kind: 'G', Slot: name, Name: attribute, Expr: e})
 		}
 	}

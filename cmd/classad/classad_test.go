@@ -122,13 +122,13 @@ func TestRecordAds(t *testing.T) {
 		{"", "[  ]"}, {"\n # c\n", "[  ]"}, {"A = 1\n\n\n# c\nB = 2\n", "[ A = 1; B = 2 ]"}, {" \n[ A = 1 ]", "[ A = 1 ]"}, {"{ = 1", "[ '{' = 1 ]"},
 	} {
 		ad, err := recordAd(c.text)
-		if err != nil || ad.Format(classad.Spool) != c.want {
-			t.Errorf("recordAd(%q) = %v, %v, want %s", c.text, ad.Format(classad.Spool), err, c.want)
+		if err != nil || ad.Format(classad.StyleSpool) != c.want {
+			t.Errorf("recordAd(%q) = %v, %v, want %s", c.text, ad.Format(classad.StyleSpool), err, c.want)
 		}
 	}
 	for _, text := range []string{"A", "[ A = 1", "[ A = 1 ] x", "A = 1\nB = ("} {
 		if ad, err := recordAd(text); err == nil {
-			t.Errorf("recordAd(%q) = %s, want an error", text, ad.Format(classad.Spool))
+			t.Errorf("recordAd(%q) = %s, want an error", text, ad.Format(classad.StyleSpool))
 		}
 	}
 }

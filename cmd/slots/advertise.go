@@ -202,7 +202,7 @@ func news(old, ad *classad.Ad) bool {
 	old, ad = old.Clone(), ad.Clone()
 	old.Delete(pool.AttrLastHeardFrom)
 	ad.Delete(pool.AttrLastHeardFrom)
-	return old.Format(classad.Spool) != ad.Format(classad.Spool)
+	return old.Format(classad.StyleSpool) != ad.Format(classad.StyleSpool)
 }
 
 // handWritten maps the names of slots written by hand to file and line.

@@ -332,4 +332,4 @@ func (a *Ad) Flat() *Ad {
 
 // String returns the ad on one line, as Format(Old) does, so that fmt prints
 // what an ad says.
-func (a *Ad) String() string { return a.Format(Old) }
+func (a *Ad) String() string { return a.Format(StyleOld) }

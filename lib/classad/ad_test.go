@@ -39,7 +39,7 @@ func TestChainedAds(t *testing.T) {
 		t.Errorf("Len = %d, want 4", got)
 	}
 	flat, clone := proc.Flat(), proc.Clone()
-	if got, want := flat.Format(Spool), proc.Format(Spool); got != want || flat.Parent() != nil {
+	if got, want := flat.Format(StyleSpool), proc.Format(StyleSpool); got != want || flat.Parent() != nil {
 		t.Errorf("Flat = %s with parent %v, want %s without", got, flat.Parent(), want)
 	}
 	proc.Delete("PRIO")
@@ -84,8 +84,8 @@ func TestAdIsAMapWithoutCase(t *testing.T) {
 
 func TestNilAdIsEmpty(t *testing.T) {
 	var ad *Ad
-	if ad.Has("A") || ad.Len() != 0 || len(ad.Names()) != 0 || ad.Format(Spool) != "[  ]" || ad.Parent() != nil || len(ad.Flat().Names()) != 0 {
-		t.Errorf("a nil ad is %s, want it empty", ad.Format(Spool))
+	if ad.Has("A") || ad.Len() != 0 || len(ad.Names()) != 0 || ad.Format(StyleSpool) != "[  ]" || ad.Parent() != nil || len(ad.Flat().Names()) != 0 {
+		t.Errorf("a nil ad is %s, want it empty", ad.Format(StyleSpool))
 	}
 	if Match(noon, nil, New()) || Match(noon, New(), nil) || Satisfies(noon, nil, nil) {
 		t.Error("a nil ad matches")

@@ -103,10 +103,10 @@ func evalLimited(e *Expr, c *Context, my, target *Ad) (v Value, near bool) {
 func checkAgree(fatalf func(string, ...any), c *Context, e *Expr, my, target *Ad) {
 	want, near := evalLimited(e, c, my, target)
 	if got := e.Eval(c, my, target); !sameValue(got, want) {
-		fatalf("%v = %v and at another time %v\nmy %v\ntarget %v", e, got, want, my.Format(Old), target.Format(Old))
+		fatalf("%v = %v and at another time %v\nmy %v\ntarget %v", e, got, want, my.Format(StyleOld), target.Format(StyleOld))
 	}
 	if got := evalCounting(e, c, my, target); !sameValue(got, want) {
-		fatalf("%v = %v when every operator looks at its depth, want %v\nmy %v\ntarget %v", e, got, want, my.Format(Old), target.Format(Old))
+		fatalf("%v = %v when every operator looks at its depth, want %v\nmy %v\ntarget %v", e, got, want, my.Format(StyleOld), target.Format(StyleOld))
 	}
 	if !near && !c.Strict {
 		checkLaw(fatalf, c, e, my, target)
@@ -149,11 +149,11 @@ func checkMatcher(fatalf func(string, ...any), c *Context, my *Ad, others ...*Ad
 			want := matchPlain(c, my, other)
 			for _, m := range []*Matcher{fresh, eager} {
 				if got := matchWith(m, other); got != want {
-					fatalf("Matcher in round %d, eager: %v = %+v, want %+v\nmy %v\nother %v", round, m == eager, got, want, my.Flat().Format(Spool), other.Flat().Format(Spool))
+					fatalf("Matcher in round %d, eager: %v = %+v, want %+v\nmy %v\nother %v", round, m == eager, got, want, my.Flat().Format(StyleSpool), other.Flat().Format(StyleSpool))
 				}
 			}
 			if got := matchPlain(c, countedAd(my), countedAd(other)); got != want {
-				fatalf("match when every operator looks at its depth = %+v, want %+v\nmy %v\nother %v", got, want, my.Flat().Format(Spool), other.Flat().Format(Spool))
+				fatalf("match when every operator looks at its depth = %+v, want %+v\nmy %v\nother %v", got, want, my.Flat().Format(StyleSpool), other.Flat().Format(StyleSpool))
 			}
 		}
 	}

@@ -169,7 +169,7 @@ func BenchmarkRank(b *testing.B) {
 
 func BenchmarkParseExpr(b *testing.B) {
 	e, _ := mustAd(b, smallJob).Lookup("Requirements")
-	text := e.Format(Spool)
+	text := e.Format(StyleSpool)
 	b.SetBytes(int64(len(text)))
 	b.ReportAllocs()
 	for b.Loop() {

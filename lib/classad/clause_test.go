@@ -146,7 +146,7 @@ func TestExplainAgreesWithMatching(t *testing.T) {
 			satisfied = satisfied && !clause.Fails()
 		}
 		if want := Satisfies(c, my, target); satisfied != want {
-			t.Fatalf("no clause fails = %v, want %v\n%s\nmy %v\ntarget %v", satisfied, want, explained(clauses), my.Format(Old), target.Format(Old))
+			t.Fatalf("no clause fails = %v, want %v\n%s\nmy %v\ntarget %v", satisfied, want, explained(clauses), my.Format(StyleOld), target.Format(StyleOld))
 		}
 	})
 }

@@ -83,7 +83,7 @@ func TestDeepTextsAreCheap(t *testing.T) {
 					}
 					References(e, ad)
 					e.Clauses()
-					if again, err := ParseExpr(e.Format(Spool)); err == nil && again.Format(Spool) != e.Format(Spool) {
+					if again, err := ParseExpr(e.Format(StyleSpool)); err == nil && again.Format(StyleSpool) != e.Format(StyleSpool) {
 						t.Errorf("%s reads back as something else", what)
 					}
 				}

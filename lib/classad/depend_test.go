@@ -110,11 +110,11 @@ func TestWhatDoesNotVaryStaysTheSame(t *testing.T) {
 		want := e.Eval(c, my, target)
 		later := &Context{Now: noon.Now.Add(12345 * time.Hour).In(time.FixedZone("", -7200)), Seed: 1}
 		if got := e.Eval(later, my, target); !clock && !chance && !sameValue(got, want) {
-			t.Fatalf("%v = %v and later %v, but does not vary with the time\nmy %v\ntarget %v", e, want, got, my.Format(Old), target.Format(Old))
+			t.Fatalf("%v = %v and later %v, but does not vary with the time\nmy %v\ntarget %v", e, want, got, my.Format(StyleOld), target.Format(StyleOld))
 		}
 		lucky := &Context{Now: noon.Now, Seed: 2}
 		if got := e.Eval(lucky, my, target); !chance && !sameValue(got, want) {
-			t.Fatalf("%v = %v and with another seed %v, but does not vary by chance\nmy %v\ntarget %v", e, want, got, my.Format(Old), target.Format(Old))
+			t.Fatalf("%v = %v and with another seed %v, but does not vary by chance\nmy %v\ntarget %v", e, want, got, my.Format(StyleOld), target.Format(StyleOld))
 		}
 		if got := e.Specialize(c, my, target).Specialize(later, my, target).Eval(lucky, my, target); !clock && !chance && !sameValue(got, want) {
 			t.Fatalf("%v specialised for two times = %v, want %v", e, got, want)

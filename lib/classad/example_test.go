@@ -35,7 +35,7 @@ Name = "slot1@c3"
 		if ad, err := r.Next(); err != nil {
 			fmt.Println(err)
 		} else {
-			fmt.Println(ad.Format(classad.Spool))
+			fmt.Println(ad.Format(classad.StyleSpool))
 		}
 	}
 	// Output:

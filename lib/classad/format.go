@@ -11,15 +11,15 @@ import (
 type Style uint8
 
 const (
-	// Old is what tools print and long-form ads are written in: strings are
+	// StyleOld is what tools print and long-form ads are written in: strings are
 	// raw, save their quotes, and reals have at most 16 digits.
-	Old Style = iota
-	// NewForm has strings with escapes, reals with an exponent, and the words is
+	StyleOld Style = iota
+	// StyleNew has strings with escapes, reals with an exponent, and the words is
 	// and isnt.
-	NewForm
-	// Spool is for files: always one line, and ParseExpr reads back the
+	StyleNew
+	// StyleSpool is for files: always one line, and ParseExpr reads back the
 	// identical expression.
-	Spool
+	StyleSpool
 )
 
 // Format returns the expression as text. Parentheses are those of the source.
@@ -34,7 +34,7 @@ func (e *Expr) AppendTo(b []byte, s Style) []byte {
 }
 
 // String returns the expression in the old style.
-func (e *Expr) String() string { return e.Format(Old) }
+func (e *Expr) String() string { return e.Format(StyleOld) }
 
 func appendNode(b []byte, n node, s Style) []byte {
 	switch n := n.(type) {
@@ -50,7 +50,7 @@ func appendNode(b []byte, n node, s Style) []byte {
 		return appendSelected(append(b, '.'), n.name, s)
 	case *selection:
 		b = appendNode(b, n.base, s)
-		if _, ok := n.base.(*literal); ok && s == Spool {
+		if _, ok := n.base.(*literal); ok && s == StyleSpool {
 			b = append(b, ' ') // 5.a would be a bad number
 		}
 		return appendSelected(append(b, '.'), n.name, s)
@@ -71,7 +71,7 @@ func appendNode(b []byte, n node, s Style) []byte {
 	case *paren:
 		return append(appendNode(append(b, '('), n.x, s), ')')
 	case *call:
-		if s == Spool {
+		if s == StyleSpool {
 			b = append(appendName(b, n.name), '(')
 		} else {
 			b = append(append(b, n.name...), '(')
@@ -107,13 +107,13 @@ func appendList(b []byte, items []*Expr, s Style) []byte {
 }
 
 func appendUnary(b []byte, n *unary, s Style) []byte {
-	if s != Spool {
+	if s != StyleSpool {
 		b = append(b, ' ')
 	}
 	b = append(b, opText[n.op]...)
 	at := len(b)
 	b = appendNode(b, n.x, s)
-	if s == Spool && (digit(b[at]) || b[at] == '.') {
+	if s == StyleSpool && (digit(b[at]) || b[at] == '.') {
 		b = slices.Insert(b, at, ' ') // -1 would be a number
 	}
 	return b
@@ -122,9 +122,9 @@ func appendUnary(b []byte, n *unary, s Style) []byte {
 func appendBinary(b []byte, n *binary, s Style) []byte {
 	b = append(appendNode(b, n.l, s), ' ')
 	switch {
-	case s == NewForm && n.op == opIs:
+	case s == StyleNew && n.op == opIs:
 		b = append(b, "is"...)
-	case s == NewForm && n.op == opIsnt:
+	case s == StyleNew && n.op == opIsnt:
 		b = append(b, "isnt"...)
 	default:
 		b = append(b, opText[n.op]...)
@@ -143,14 +143,14 @@ func appendValue(b []byte, v Value, s Style) []byte {
 	case KindReal:
 		return appendReal(b, v.real(), s)
 	case KindString:
-		if s == Old {
+		if s == StyleOld {
 			return appendOldString(b, v.text())
 		}
-		return appendEscaped(b, v.text(), '"', s == Spool && utf8.ValidString(v.text()))
+		return appendEscaped(b, v.text(), '"', s == StyleSpool && utf8.ValidString(v.text()))
 	case KindAbsTime:
 		return appendMoment(b, v, s)
 	case KindRelTime:
-		if s == Spool { // the literal would be read as a real number
+		if s == StyleSpool { // the literal would be read as a real number
 			return append(appendReal(append(b, "relTime("...), v.real(), s), ')')
 		}
 		return appendSpan(b, v.real(), s)
@@ -166,7 +166,7 @@ func appendReal(b []byte, x float64, s Style) []byte {
 	switch {
 	case math.IsNaN(x):
 		return append(b, `real("NaN")`...)
-	case math.IsInf(x, 0) && s == Spool:
+	case math.IsInf(x, 0) && s == StyleSpool:
 		// 1e999 is read as the literal INF; real("INF") would be a call.
 		if x < 0 {
 			b = append(b, '-')
@@ -179,12 +179,12 @@ func appendReal(b []byte, x float64, s Style) []byte {
 	}
 	at := len(b)
 	switch s {
-	case NewForm:
+	case StyleNew:
 		if x != 0 {
 			return strconv.AppendFloat(b, x, 'E', 15, 64)
 		}
 		b = strconv.AppendFloat(b, x, 'f', -1, 64)
-	case Spool:
+	case StyleSpool:
 		b = strconv.AppendFloat(b, x, 'g', -1, 64)
 	default:
 		b = strconv.AppendFloat(b, x, 'G', 16, 64)
@@ -243,7 +243,7 @@ func appendName(b []byte, name string) []byte {
 
 // appendSelected appends a name behind a point, where HTCondor never quotes.
 func appendSelected(b []byte, name string, s Style) []byte {
-	if s == Spool {
+	if s == StyleSpool {
 		return appendName(b, name)
 	}
 	return append(b, name...)
@@ -269,7 +269,7 @@ func appendAd(b []byte, a *Ad, s Style) []byte {
 func orderedEntries(a *Ad, s Style) []entry {
 	entries := slices.Clone(a.all())
 	slices.SortFunc(entries, func(x, y entry) int {
-		if s != Spool && len(x.name) != len(y.name) {
+		if s != StyleSpool && len(x.name) != len(y.name) {
 			return len(x.name) - len(y.name)
 		}
 		return compareFold(x.name, y.name)
@@ -282,10 +282,10 @@ func orderedEntries(a *Ad, s Style) []entry {
 // line break inside a string or a name becomes a blank: the long form has no
 // way to write one.
 func (a *Ad) AppendLong(b []byte) []byte {
-	for _, e := range orderedEntries(a, Spool) {
+	for _, e := range orderedEntries(a, StyleSpool) {
 		at := len(b)
 		b = append(append(b, e.name...), " = "...)
-		b = appendNode(b, e.expr.tree(), Old)
+		b = appendNode(b, e.expr.tree(), StyleOld)
 		for i := at; i < len(b); i++ {
 			if b[i] == '\n' || b[i] == '\r' {
 				b[i] = ' '

@@ -24,7 +24,7 @@ func TestFormatStyles(t *testing.T) {
 		for _, f := range []struct {
 			style Style
 			want  string
-		}{{Old, c.old}, {NewForm, c.newForm}, {Spool, c.spool}} {
+		}{{StyleOld, c.old}, {StyleNew, c.newForm}, {StyleSpool, c.spool}} {
 			if got := e.Format(f.style); got != f.want {
 				t.Errorf("Format(%s, %d) = %s, want %s", c.expr, f.style, got, f.want)
 			}
@@ -127,7 +127,7 @@ func TestSpoolStyleReadsBack(t *testing.T) {
 	d := drawing{name: rapid.OneOf(rapid.StringMatching(`[A-Za-z_][A-Za-z0-9_]{0,5}`), bytes), text: bytes}
 	rapid.Check(t, func(t *rapid.T) {
 		e := newExpr(d.node(t, 4))
-		text := e.Format(Spool)
+		text := e.Format(StyleSpool)
 		if strings.ContainsAny(text, "\n\r") {
 			t.Fatalf("Format = %q, want one line", text)
 		}
@@ -136,7 +136,7 @@ func TestSpoolStyleReadsBack(t *testing.T) {
 			t.Fatalf("ParseExpr(%s): %v", text, err)
 		}
 		if !equalNodes(e.tree(), again.tree()) {
-			t.Errorf("ParseExpr(%s) = %s, want the same", text, again.Format(Spool))
+			t.Errorf("ParseExpr(%s) = %s, want the same", text, again.Format(StyleSpool))
 		}
 	})
 }
@@ -151,7 +151,7 @@ func TestOldAndNewStylesReadBack(t *testing.T) {
 		for _, style := range []struct {
 			style Style
 			parse func(string) (*Expr, error)
-		}{{Old, ParseLongExpr}, {NewForm, ParseExpr}} {
+		}{{StyleOld, ParseLongExpr}, {StyleNew, ParseExpr}} {
 			text := e.Format(style.style)
 			again, err := style.parse(text)
 			if err != nil {
@@ -183,13 +183,13 @@ func FuzzParseExpr(f *testing.F) {
 		if err != nil {
 			return
 		}
-		spool := e.Format(Spool)
+		spool := e.Format(StyleSpool)
 		again, err := ParseExpr(spool)
 		if err != nil {
 			t.Fatalf("ParseExpr(%q), printed from %q: %v", spool, text, err)
 		}
 		if !equalNodes(e.tree(), again.tree()) {
-			t.Errorf("ParseExpr(%q) = %q, want %q", text, again.Format(Spool), spool)
+			t.Errorf("ParseExpr(%q) = %q, want %q", text, again.Format(StyleSpool), spool)
 		}
 		first, second := e.Eval(noon, my, target), again.Eval(noon, my, target)
 		if first.String() != second.String() {

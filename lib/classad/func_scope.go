@@ -180,12 +180,12 @@ func evalInEachContext(st *state, sc *scope, c *callCode) Value {
 func appendPretty(b []byte, n node, indent int) []byte {
 	r, ok := n.(*record)
 	if !ok {
-		return appendNode(b, n, NewForm)
+		return appendNode(b, n, StyleNew)
 	}
 	line := func(depth int) { b = append(append(b, '\n'), strings.Repeat("    ", depth)...) }
 	line(indent + 1)
 	b = append(b, '[')
-	for i, e := range orderedEntries(r.ad, NewForm) {
+	for i, e := range orderedEntries(r.ad, StyleNew) {
 		if i > 0 {
 			b = append(b, "; "...)
 		}

@@ -41,7 +41,7 @@ func (st *state) toText(v Value) Value {
 		st.failed = true
 		return Error()
 	}
-	return st.charged(string(appendValue(nil, v, NewForm)))
+	return st.charged(string(appendValue(nil, v, StyleNew)))
 }
 
 // weigh takes about the length of an expression's text from left, and stops

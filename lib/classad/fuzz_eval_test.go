@@ -55,16 +55,16 @@ func FuzzEval(f *testing.F) {
 				t.Fatalf("%.4000s", fmt.Sprintf(format, args...))
 			}, c, e, fuzzAd(my), fuzzAd(target))
 		}
-		for _, style := range []Style{Old, NewForm, Spool} {
+		for _, style := range []Style{StyleOld, StyleNew, StyleSpool} {
 			_ = e.Format(style)
 		}
-		again, err := ParseExpr(e.Format(Spool))
+		again, err := ParseExpr(e.Format(StyleSpool))
 		if err != nil {
 			if !strings.Contains(err.Error(), "too deep") { // an old-form text may nest as deep as allowed
-				t.Fatalf("ParseExpr(%q): %v", e.Format(Spool), err)
+				t.Fatalf("ParseExpr(%q): %v", e.Format(StyleSpool), err)
 			}
 		} else if !equalNodes(e.tree(), again.tree()) {
-			t.Fatalf("read back = %q, want %q", again.Format(Spool), e.Format(Spool))
+			t.Fatalf("read back = %q, want %q", again.Format(StyleSpool), e.Format(StyleSpool))
 		}
 		if took := time.Since(begun); took > aLongTime {
 			t.Errorf("evaluating %q took %v", text, took)
@@ -151,7 +151,7 @@ func readForm(t *testing.T, in io.Reader, form Form, size int) (out []string) {
 		if err != nil {
 			t.Fatalf("error = %v, want a *SyntaxError", err)
 		}
-		spool := ad.Format(Spool)
+		spool := ad.Format(StyleSpool)
 		out = append(out, fmt.Sprint(r.Line(), spool))
 		if r.Line() < 1 {
 			t.Fatalf("Line = %d, want at least 1", r.Line())
@@ -164,7 +164,7 @@ func readForm(t *testing.T, in io.Reader, form Form, size int) (out []string) {
 			t.Fatalf("ParseAd(%q): %v", spool, err)
 		}
 		if !equalAds(ad, again) {
-			t.Fatalf("read back = %q, want %q", again.Format(Spool), spool)
+			t.Fatalf("read back = %q, want %q", again.Format(StyleSpool), spool)
 		}
 	}
 	t.Fatalf("the stream of %d bytes has more ads and errors than bytes", size)

@@ -217,7 +217,7 @@ func (c roundtripCase) print() (old, new string) {
 		if err != nil {
 			return bad, bad
 		}
-		return e.Format(Old), e.Format(NewForm)
+		return e.Format(StyleOld), e.Format(StyleNew)
 	case "line":
 		ad, err := NewReader(strings.NewReader(c.Text), "").Next()
 		if err != nil {
@@ -225,19 +225,19 @@ func (c roundtripCase) print() (old, new string) {
 		}
 		name := ad.Names()[0]
 		e, _ := ad.Lookup(name)
-		return name + " = " + e.Format(Old), name + " = " + e.Format(NewForm)
+		return name + " = " + e.Format(StyleOld), name + " = " + e.Format(StyleNew)
 	}
 	ad, err := ParseAd(c.Text)
 	if err != nil {
 		return bad, bad
 	}
-	for _, e := range orderedEntries(ad, Old) {
-		old += e.name + " = " + e.expr.Format(Old) + "\n"
+	for _, e := range orderedEntries(ad, StyleOld) {
+		old += e.name + " = " + e.expr.Format(StyleOld) + "\n"
 	}
 	if old == "" {
 		old = "\n" // that is how the printer behind the data shows an empty ad
 	}
-	return old, ad.Format(NewForm)
+	return old, ad.Format(StyleNew)
 }
 
 func TestGoldenClassAdRefs(t *testing.T) {

@@ -150,7 +150,7 @@ func (i *Interner) made(e *Expr) *Expr {
 	default:
 		return e
 	}
-	text := e.Format(Spool)
+	text := e.Format(StyleSpool)
 	if known := i.known([]byte(text), false); known != nil {
 		return known
 	}

@@ -39,7 +39,7 @@ func (a *Ad) UnmarshalJSON(b []byte) error {
 
 func appendJSONAd(b []byte, a *Ad) []byte {
 	b = append(b, '{')
-	for i, e := range orderedEntries(a, Spool) {
+	for i, e := range orderedEntries(a, StyleSpool) {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -56,12 +56,12 @@ func appendJSONNode(b []byte, n node) []byte {
 		case KindUndefined:
 			return append(b, "null"...)
 		case KindBoolean, KindInteger:
-			return appendValue(b, v, Spool)
+			return appendValue(b, v, StyleSpool)
 		case KindString:
 			return appendJSONString(b, v.text())
 		case KindReal:
 			if x := v.real(); !math.IsNaN(x) && !math.IsInf(x, 0) {
-				return appendReal(b, x, Spool)
+				return appendReal(b, x, StyleSpool)
 			}
 		case KindList:
 			return appendJSONList(b, v.scope().items)
@@ -74,7 +74,7 @@ func appendJSONNode(b []byte, n node) []byte {
 		return appendJSONAd(b, n.ad)
 	}
 	b = append(b, `"\/Expr(`...)
-	quoted := appendJSONString(nil, string(appendNode(nil, n, Spool)))
+	quoted := appendJSONString(nil, string(appendNode(nil, n, StyleSpool)))
 	b = append(b, quoted[1:len(quoted)-1]...)
 	return append(b, `)\/"`...)
 }

@@ -156,7 +156,7 @@ var remakes = map[string]func(t *rapid.T, ad *Ad) *Ad{
 	"read from the new form": func(t *rapid.T, ad *Ad) *Ad {
 		var b strings.Builder
 		for _, e := range shuffled(t, ad.entries()) {
-			fmt.Fprintf(&b, "%s = %s;", e.name, e.expr.Format(Spool))
+			fmt.Fprintf(&b, "%s = %s;", e.name, e.expr.Format(StyleSpool))
 		}
 		again, err := ParseAd("[" + b.String() + "]")
 		if err != nil {
@@ -196,7 +196,7 @@ func TestEvaluationDoesNotDependOnOrder(t *testing.T) {
 		want, wantMatch := e.Eval(c, ad, other), matchPlain(c, ad, other)
 		wantTheirs := e.Eval(c, other, ad)
 		printed := func(ad *Ad) string { // the spelling of names is not compared
-			return strings.ToLower(ad.Format(Old) + ad.Format(NewForm) + ad.Format(Spool))
+			return strings.ToLower(ad.Format(StyleOld) + ad.Format(StyleNew) + ad.Format(StyleSpool))
 		}
 		wantPrinted := printed(ad)
 		values := func(ad *Ad) (out []Value) {
@@ -215,16 +215,16 @@ func TestEvaluationDoesNotDependOnOrder(t *testing.T) {
 				t.Fatalf("%s: Format = %s, want %s", how, got, wantPrinted)
 			}
 			if got := e.Eval(c, out, other); !sameValueFold(got, want) {
-				t.Fatalf("%s: %v = %v, want %v\nmy %v\nother %v", how, e, got, want, ad.Format(Old), other.Format(Old))
+				t.Fatalf("%s: %v = %v, want %v\nmy %v\nother %v", how, e, got, want, ad.Format(StyleOld), other.Format(StyleOld))
 			}
 			if got := e.Eval(c, other, out); !sameValueFold(got, wantTheirs) {
-				t.Fatalf("%s: %v as TARGET = %v, want %v\nmy %v\nother %v", how, e, got, wantTheirs, ad.Format(Old), other.Format(Old))
+				t.Fatalf("%s: %v as TARGET = %v, want %v\nmy %v\nother %v", how, e, got, wantTheirs, ad.Format(StyleOld), other.Format(StyleOld))
 			}
 			if got := matchPlain(c, out, other); got != wantMatch {
-				t.Fatalf("%s: match = %+v, want %+v\nmy %v\nother %v", how, got, wantMatch, ad.Format(Old), other.Format(Old))
+				t.Fatalf("%s: match = %+v, want %+v\nmy %v\nother %v", how, got, wantMatch, ad.Format(StyleOld), other.Format(StyleOld))
 			}
 			if got := values(out); !slices.EqualFunc(got, wantValues, sameValueFold) {
-				t.Fatalf("%s: the attributes are %v, want %v in %v", how, got, wantValues, ad.Format(Old))
+				t.Fatalf("%s: the attributes are %v, want %v in %v", how, got, wantValues, ad.Format(StyleOld))
 			}
 		}
 	})
@@ -233,7 +233,7 @@ func TestEvaluationDoesNotDependOnOrder(t *testing.T) {
 // sameValueFold is sameValue, but the spelling of names in ads does not count.
 func sameValueFold(a, b Value) bool {
 	if a.kind >= KindList && a.kind == b.kind {
-		return equalFold(string(appendValue(nil, a, Spool)), string(appendValue(nil, b, Spool)))
+		return equalFold(string(appendValue(nil, a, StyleSpool)), string(appendValue(nil, b, StyleSpool)))
 	}
 	return sameValue(a, b)
 }
@@ -294,9 +294,9 @@ func TestNamesAreFoundAfterEveryChange(t *testing.T) {
 			}
 			my, target := ads[g.n(len(ads))], ads[g.n(len(ads))]
 			for _, e := range known {
-				want := g.parse(e.Format(Spool)).Eval(noon, plainCopy(my), plainCopy(target))
+				want := g.parse(e.Format(StyleSpool)).Eval(noon, plainCopy(my), plainCopy(target))
 				if got := e.Eval(noon, my, target); !sameValue(got, want) {
-					t.Fatalf("%v = %v, want %v\nmy %v\ntarget %v", e, got, want, my.Format(Spool), target.Format(Spool))
+					t.Fatalf("%v = %v, want %v\nmy %v\ntarget %v", e, got, want, my.Format(StyleSpool), target.Format(StyleSpool))
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func streamText(s adStream) string {
 				return strings.Join(out, " | ")
 			}
 		default:
-			out = append(out, ad.Format(Spool))
+			out = append(out, ad.Format(StyleSpool))
 		}
 	}
 }
@@ -176,7 +176,7 @@ func TestReadersLimitNesting(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%d of them: %v, want an ad", c.most, err)
 			}
-			if _, err := ParseAd(ad.Format(Spool)); err != nil {
+			if _, err := ParseAd(ad.Format(StyleSpool)); err != nil {
 				t.Errorf("%d of them, printed and parsed: %v", c.most, err)
 			}
 			for _, n := range []int{c.most + 1, 5000, 200000} {
@@ -270,7 +270,7 @@ func drawnValue(t *rapid.T, depth int) string {
 }
 
 // formatted returns a value in the spool style.
-func formatted(v Value) string { return Literal(v).Format(Spool) }
+func formatted(v Value) string { return Literal(v).Format(StyleSpool) }
 
 func drawnString(t *rapid.T) string {
 	text := rapid.OneOf(rapid.String(), rapid.StringMatching(`/[Ee]xpr\([a-z"]*\)/`), rapid.SampledFrom([]string{`/Expr(x)/`, `\/Expr(x)\/`, `C:\dir\`, "\u2028</s>&amp;"})).Draw(t, "text")
@@ -299,7 +299,7 @@ func TestReadJSONReadsWhatIsWritten(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got, want := jsonText(string(written)), ad.Format(Spool); got != want {
+		if got, want := jsonText(string(written)), ad.Format(StyleSpool); got != want {
 			t.Errorf("reading %s =\n%s, want\n%s", written, got, want)
 		}
 	})
@@ -311,7 +311,7 @@ func TestReadJSONReadsNumbersThatAreNone(t *testing.T) {
 	ad.SetReal("inf", math.Inf(1))
 	ad.SetReal("ninf", math.Inf(-1))
 	written, _ := ad.MarshalJSON()
-	if got, want := jsonText(string(written)), ad.Format(Spool); got != want {
+	if got, want := jsonText(string(written)), ad.Format(StyleSpool); got != want {
 		t.Errorf("reading %s = %s, want %s", written, got, want)
 	}
 }
@@ -338,7 +338,7 @@ func checkStream(t *testing.T, s adStream, size int) {
 		if s.start() < 1 {
 			t.Errorf("start = %d, want at least 1", s.start())
 		}
-		spool := ad.Format(Spool)
+		spool := ad.Format(StyleSpool)
 		again, err := ParseAd(spool)
 		if err != nil {
 			// An expression may be as deep as the parser goes, and stand in an ad.
@@ -347,7 +347,7 @@ func checkStream(t *testing.T, s adStream, size int) {
 			}
 			t.Fatalf("ParseAd(%q): %v", spool, err)
 		}
-		if got := again.Format(Spool); got != spool {
+		if got := again.Format(StyleSpool); got != spool {
 			t.Errorf("read back = %q, want %q", got, spool)
 		}
 	}

@@ -15,7 +15,7 @@ var allForms = []Form{FormLong, FormNew, FormJSON, FormXML}
 func adAs(ad *Ad, form Form) string {
 	switch form {
 	case FormNew:
-		return ad.Format(Spool) + "\n"
+		return ad.Format(StyleSpool) + "\n"
 	case FormJSON:
 		text, _ := ad.MarshalJSON()
 		return string(text) + "\n"
@@ -44,7 +44,7 @@ func TestEqualAdsShareWhateverTheirForm(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if want := ad.Format(Spool); got.Format(Spool) != want {
+				if want := ad.Format(StyleSpool); got.Format(StyleSpool) != want {
 					t.Fatalf("%v = %v, want %s", form, got, want)
 				}
 				if first == nil {
@@ -108,7 +108,7 @@ func TestAdsInEveryFormReadAsAlone(t *testing.T) {
 					if err != nil {
 						t.Fatalf("%v: %v", form, err)
 					}
-					if got.Format(Spool) != ad.Format(Spool) || Match(noon, got, got) != Match(noon, ad, ad) || Match(noon, got, want[0]) != Match(noon, ad, want[0]) {
+					if got.Format(StyleSpool) != ad.Format(StyleSpool) || Match(noon, got, got) != Match(noon, ad, ad) || Match(noon, got, want[0]) != Match(noon, ad, want[0]) {
 						t.Fatalf("ad %d in %v = %v, want %v", i, form, got, ad)
 					}
 				}

@@ -428,7 +428,7 @@ func (s *xmlStream) scalar(name, text string) *Expr {
 		if name == "rt" {
 			f = "relTime("
 		}
-		e, err := ParseExpr(f + Literal(String(text)).Format(Spool) + ")")
+		e, err := ParseExpr(f + Literal(String(text)).Format(StyleSpool) + ")")
 		if err == nil {
 			return e
 		}

@@ -123,12 +123,12 @@ func TestReadXMLRealFiles(t *testing.T) {
 			}
 			ads++
 			attributes += ad.Len()
-			spool := ad.Format(Spool)
+			spool := ad.Format(StyleSpool)
 			again, err := ParseAd(spool)
 			if err != nil {
 				t.Fatalf("%s: ParseAd(%s): %v", c.name, spool, err)
 			}
-			if got := again.Format(Spool); got != spool {
+			if got := again.Format(StyleSpool); got != spool {
 				t.Errorf("%s: read back = %s, want %s", c.name, got, spool)
 			}
 			written, _ := ad.MarshalJSON()
@@ -153,7 +153,7 @@ func writeXML(b *strings.Builder, ad *Ad) {
 		b.WriteString("\">")
 		e, _ := ad.Lookup(name)
 		v, constant := e.Constant()
-		text := e.Format(NewForm)
+		text := e.Format(StyleNew)
 		tag := "e"
 		switch {
 		case constant && v.Kind() == KindInteger:
@@ -191,7 +191,7 @@ func TestReadXMLReadsWhatHTCondorWrites(t *testing.T) {
 			case 3:
 				ad.SetString(name, word.Draw(t, "text"))
 			case 4:
-				e, err := ParseExpr("x < " + Literal(String(word.Draw(t, "text"))).Format(Spool) + " && y")
+				e, err := ParseExpr("x < " + Literal(String(word.Draw(t, "text"))).Format(StyleSpool) + " && y")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -200,7 +200,7 @@ func TestReadXMLReadsWhatHTCondorWrites(t *testing.T) {
 		}
 		var b strings.Builder
 		writeXML(&b, ad)
-		if got, want := xmlText(b.String()), ad.Format(Spool); got != want {
+		if got, want := xmlText(b.String()), ad.Format(StyleSpool); got != want {
 			t.Errorf("reading %s =\n%s, want\n%s", b.String(), got, want)
 		}
 	})

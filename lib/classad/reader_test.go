@@ -67,7 +67,7 @@ func readerText(r *Reader) string {
 		case err != nil:
 			out = append(out, err.Error())
 		default:
-			out = append(out, ad.Format(Spool))
+			out = append(out, ad.Format(StyleSpool))
 		}
 	}
 }
@@ -182,7 +182,7 @@ func TestNothingIsReadBehindAnError(t *testing.T) {
 		var err error
 		for range 5 {
 			var ad *Ad
-			if ad, err = r.Next(); err == nil && ad.Format(Spool) != "[ A = 1 ]" {
+			if ad, err = r.Next(); err == nil && ad.Format(StyleSpool) != "[ A = 1 ]" {
 				t.Errorf("Next of %q = %v, want no part of an ad", texts, ad)
 			}
 		}
@@ -213,7 +213,7 @@ func TestReaderDeliversWhatIsThere(t *testing.T) {
 	} {
 		in := &parts{texts: c.texts}
 		ad, err := NewReader(in, "f").Next()
-		if err != nil || ad.Format(Spool) != "[ A = 1 ]" || in.asked != c.more {
+		if err != nil || ad.Format(StyleSpool) != "[ A = 1 ]" || in.asked != c.more {
 			t.Errorf("Next of %q = %v, %v after reading %d times, want [ A = 1 ] after %d", c.texts, ad, err, in.asked, c.more)
 		}
 	}
@@ -323,12 +323,12 @@ func FuzzReader(f *testing.F) {
 			if ad.Len() > 0 && r.Line() < 1 {
 				t.Errorf("Line = %d, want at least 1", r.Line())
 			}
-			again, err := ParseAd(ad.Format(Spool))
+			again, err := ParseAd(ad.Format(StyleSpool))
 			if err != nil {
-				t.Fatalf("ParseAd(%q): %v", ad.Format(Spool), err)
+				t.Fatalf("ParseAd(%q): %v", ad.Format(StyleSpool), err)
 			}
 			if !equalAds(ad, again) {
-				t.Errorf("read back = %s, want %s", again.Format(Spool), ad.Format(Spool))
+				t.Errorf("read back = %s, want %s", again.Format(StyleSpool), ad.Format(StyleSpool))
 			}
 		}
 	})

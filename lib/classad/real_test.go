@@ -63,13 +63,13 @@ func TestRealAdsReadBack(t *testing.T) {
 			if got := string(again.AppendLong(nil)); got != long {
 				t.Errorf("long form read back = %s, want %s", got, long)
 			}
-			spool := ad.Format(Spool)
+			spool := ad.Format(StyleSpool)
 			again, err = ParseAd(spool)
 			if err != nil {
 				t.Fatalf("ParseAd(%s): %v", spool, err)
 			}
 			if !equalAds(again, ad) {
-				t.Errorf("spool form read back = %s, want %s", again.Format(Spool), spool)
+				t.Errorf("spool form read back = %s, want %s", again.Format(StyleSpool), spool)
 			}
 		}
 	}

@@ -158,7 +158,7 @@ func find(a *attribute, sc *scope) (*Expr, *scope) {
 // found goes on into the expression e of a name, or notes it as external.
 func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 	if e == nil {
-		note(w.external, string(appendNode(nil, n, Old)))
+		note(w.external, string(appendNode(nil, n, StyleOld)))
 		return
 	}
 	if in == w.root {
@@ -184,7 +184,7 @@ func (w *walk) selection(n *selection, sc *scope) {
 	base := w.st.evalNode(n.base, sc)
 	switch base.kind {
 	case KindUndefined:
-		note(w.external, string(appendNode(nil, n, Old)))
+		note(w.external, string(appendNode(nil, n, StyleOld)))
 	case KindClassAd:
 		w.base(n.base, sc)
 		e, in := find(&n.attribute, base.scope())

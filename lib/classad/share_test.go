@@ -51,7 +51,7 @@ func TestSharedAdsAreTheSame(t *testing.T) {
 			}
 		}
 		copied := in.Share(ad)
-		if got, want := copied.Format(Spool), ad.Format(Spool); got != want {
+		if got, want := copied.Format(StyleSpool), ad.Format(StyleSpool); got != want {
 			t.Fatalf("Share = %s, want %s", got, want)
 		}
 		for _, e := range exprs {

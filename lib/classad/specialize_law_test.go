@@ -17,7 +17,7 @@ func sameValue(a, b Value) bool {
 	case a.kind == KindString:
 		return a.text() == b.text()
 	case a.kind >= KindList:
-		return string(appendValue(nil, a, Spool)) == string(appendValue(nil, b, Spool))
+		return string(appendValue(nil, a, StyleSpool)) == string(appendValue(nil, b, StyleSpool))
 	}
 	return a.bits == b.bits || a.kind == KindReal && a.real() != a.real() && b.real() != b.real()
 }
@@ -39,10 +39,10 @@ func checkLaw(fatalf func(string, ...any), c *Context, e *Expr, my, target *Ad) 
 		}
 		r := e.Specialize(k.c, k.my, k.target)
 		if got := r.Eval(c, my, target); !sameValue(got, want) {
-			fatalf("%v specialised for %s is %v = %v, want %v\nmy %v\ntarget %v", e, k.name, r, got, want, my.Format(Old), target.Format(Old))
+			fatalf("%v specialised for %s is %v = %v, want %v\nmy %v\ntarget %v", e, k.name, r, got, want, my.Format(StyleOld), target.Format(StyleOld))
 		}
-		text := r.Format(Spool)
-		if r != e && !r.constant() && text == e.Format(Spool) && !strings.Contains(text, "relTime(") { // relTime(5) prints as its value does
+		text := r.Format(StyleSpool)
+		if r != e && !r.constant() && text == e.Format(StyleSpool) && !strings.Contains(text, "relTime(") { // relTime(5) prints as its value does
 			fatalf("%v specialised for %s is a copy, want the same expression", e, k.name)
 		}
 		if again, err := ParseExpr(text); err != nil {
@@ -119,12 +119,12 @@ func checkInPlace(fatalf func(string, ...any), c *Context, my, target *Ad) {
 			}
 		}
 		specials := []*Ad{alone, all}
-		if text := fold(my.Format(Old) + target.Format(Old)); strings.Contains(text, "countmatches") || strings.Contains(text, "evalineachcontext") {
+		if text := fold(my.Format(StyleOld) + target.Format(StyleOld)); strings.Contains(text, "countmatches") || strings.Contains(text, "evalineachcontext") {
 			specials = specials[:1]
 		}
 		for _, special := range specials {
 			if got := special.Eval(c, "Requirements", target); !sameValue(got, want) {
-				fatalf("Requirements specialised in place to %v = %v, want %v\nmy %v\ntarget %v", special.Format(Old), got, want, my.Format(Old), target.Format(Old))
+				fatalf("Requirements specialised in place to %v = %v, want %v\nmy %v\ntarget %v", special.Format(StyleOld), got, want, my.Format(StyleOld), target.Format(StyleOld))
 			}
 		}
 	}

@@ -72,7 +72,7 @@ func readResults(text string, in *Interner) (out []readResult) {
 		case err != nil:
 			out = append(out, readResult{err.Error(), 0})
 		default:
-			out = append(out, readResult{ad.Format(Spool) + " Requirements " + ad.Eval(noon, "Requirements", ad).String() + fmt.Sprint(Match(noon, ad, ad)), r.Line()})
+			out = append(out, readResult{ad.Format(StyleSpool) + " Requirements " + ad.Eval(noon, "Requirements", ad).String() + fmt.Sprint(Match(noon, ad, ad)), r.Line()})
 		}
 	}
 }

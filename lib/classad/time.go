@@ -150,7 +150,7 @@ func parseRelTime(text string) (seconds float64, ok bool) {
 // a fraction is written in seconds with all its digits.
 func appendSpan(b []byte, seconds float64, s Style) []byte {
 	b = append(b, `relTime("`...)
-	if s == Spool && (seconds != math.Trunc(seconds) || math.Abs(seconds) >= 1<<53) {
+	if s == StyleSpool && (seconds != math.Trunc(seconds) || math.Abs(seconds) >= 1<<53) {
 		b = strconv.AppendFloat(b, seconds, 'f', -1, 64)
 	} else {
 		b = appendRelTime(b, seconds)
@@ -162,7 +162,7 @@ func appendSpan(b []byte, seconds float64, s Style) []byte {
 // literal's text cannot hold is written as a call.
 func appendMoment(b []byte, v Value, s Style) []byte {
 	seconds := int64(v.bits)
-	if s == Spool && (v.zone%60 != 0 || !writable(time.Unix(seconds, 0).UTC().Add(time.Duration(v.zone)*time.Second))) {
+	if s == StyleSpool && (v.zone%60 != 0 || !writable(time.Unix(seconds, 0).UTC().Add(time.Duration(v.zone)*time.Second))) {
 		b = append(strconv.AppendInt(append(b, "absTime("...), seconds, 10), ',')
 		return append(strconv.AppendInt(b, int64(v.zone), 10), ')')
 	}

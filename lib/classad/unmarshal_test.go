@@ -24,7 +24,7 @@ func TestUnmarshalJSONMakesTheAdThatWasMarshalled(t *testing.T) {
 		if err := json.Unmarshal(text, got); err != nil {
 			t.Fatalf("Unmarshal(%s): %v", text, err)
 		}
-		if got, want := got.Format(Spool), ad.Format(Spool); got != want {
+		if got, want := got.Format(StyleSpool), ad.Format(StyleSpool); got != want {
 			t.Errorf("Unmarshal(%s) = %s, want %s", text, got, want)
 		}
 	})
@@ -54,7 +54,7 @@ func TestUnmarshalJSON(t *testing.T) {
 	} {
 		ad := mustAd(t, "[ Before = 1 ]")
 		err := ad.UnmarshalJSON([]byte(c.text))
-		got := ad.Format(Spool)
+		got := ad.Format(StyleSpool)
 		if err != nil {
 			var bad *SyntaxError
 			if !errors.As(err, &bad) || got != "[ Before = 1 ]" {

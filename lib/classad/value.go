@@ -163,7 +163,7 @@ func (v Value) Bool() (b, ok bool) {
 
 // String returns the value as an expression in the old style: strings have
 // their quotes.
-func (v Value) String() string { return string(appendValue(nil, v, Old)) }
+func (v Value) String() string { return string(appendValue(nil, v, StyleOld)) }
 
 // List returns the values of a list's elements; ok is false for every other
 // kind. Elements are evaluated where the list was written.

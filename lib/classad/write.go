@@ -74,7 +74,7 @@ func (w *Writer) Write(ad *Ad) error {
 	case FormLong:
 		w.ad, refused = appendLongAd(w.ad[:0], ad, w.count > 0)
 	case FormNew:
-		w.ad = append(appendAd(w.ad[:0], ad, Spool), '\n')
+		w.ad = append(appendAd(w.ad[:0], ad, StyleSpool), '\n')
 	case FormJSON:
 		lead := ",\n"
 		if w.count == 0 {
@@ -120,7 +120,7 @@ func appendLongAd(b []byte, ad *Ad, apart bool) ([]byte, error) {
 	if apart {
 		b = append(b, '\n')
 	}
-	entries := orderedEntries(ad, Spool)
+	entries := orderedEntries(ad, StyleSpool)
 	if len(entries) == 0 {
 		return b, fmt.Errorf("%w: the long form has no ad without attributes", ErrUnwritable)
 	}
@@ -130,7 +130,7 @@ func appendLongAd(b []byte, ad *Ad, apart bool) ([]byte, error) {
 		}
 		var ok bool
 		if b, ok = appendLongExpr(append(append(b, e.name...), " = "...), e.expr); !ok {
-			return b, fmt.Errorf("%w: %s: the long form has no way to write %s", ErrUnwritable, e.name, e.expr.Format(Spool))
+			return b, fmt.Errorf("%w: %s: the long form has no way to write %s", ErrUnwritable, e.name, e.expr.Format(StyleSpool))
 		}
 		b = append(b, '\n')
 	}
@@ -157,12 +157,12 @@ func unlike(name string) string {
 // behind a point), in the Spool style; ok is false if that would be too.
 func appendLongExpr(b []byte, e *Expr) (text []byte, ok bool) {
 	at := len(b)
-	b = e.AppendTo(b, Old)
+	b = e.AppendTo(b, StyleOld)
 	if e.constant() && e.lit.kind >= KindBoolean && e.lit.kind <= KindString && e.lit.kind != KindReal {
 		blanks(b[at:])
 		return b, true
 	}
-	want := e.Format(Spool)
+	want := e.Format(StyleSpool)
 	if blanks(b[at:]) {
 		_, err := ParseLongExpr(string(b[at:]))
 		return b, err == nil
@@ -187,5 +187,5 @@ func blanks(b []byte) (any bool) {
 // the Spool style writes so.
 func readsAs(text, spool string) bool {
 	e, err := ParseLongExpr(text)
-	return err == nil && e.Format(Spool) == spool
+	return err == nil && e.Format(StyleSpool) == spool
 }

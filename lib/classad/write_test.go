@@ -100,7 +100,7 @@ func TestLongFormKeepsWhatTheOldStyleLoses(t *testing.T) {
 		long := written(t, FormLong, ad)
 		again, err := NewReader(strings.NewReader(long), "").Next()
 		if err != nil || !equalAds(ad, again) {
-			t.Errorf("%s is written %sand read as %v, %v", text, long, again.Format(Spool), err)
+			t.Errorf("%s is written %sand read as %v, %v", text, long, again.Format(StyleSpool), err)
 		}
 	}
 }
@@ -190,7 +190,7 @@ func readBack(t *rapid.T, f Form, d drawing) {
 			t.Fatalf("ad %d of %q: %v", i, text, err)
 		}
 		if !equalAds(got, want) {
-			t.Errorf("ad %d of %q = %s, want %s", i, text, got.Format(Spool), want.Format(Spool))
+			t.Errorf("ad %d of %q = %s, want %s", i, text, got.Format(StyleSpool), want.Format(StyleSpool))
 		}
 	}
 	if _, err := r.Next(); err != io.EOF {

@@ -68,7 +68,7 @@ func TestJobOf(t *testing.T) {
 	}
 	want := Job{ID: id(4, 2), JobPrio: 5, PostJobPrio2: -4, QDate: 77}
 	if got := JobOf(&classad.Context{Now: now}, id(4, 2), ad); got != want {
-		t.Errorf("JobOf(%s) = %+v, want %+v", ad.Format(classad.Spool), got, want)
+		t.Errorf("JobOf(%s) = %+v, want %+v", ad.Format(classad.StyleSpool), got, want)
 	}
 }
 

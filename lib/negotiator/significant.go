@@ -42,7 +42,7 @@ func (x *lexicon) number(e *classad.Expr) uint32 {
 	}
 	n, ok := x.byExpr[e]
 	if !ok {
-		x.buf = e.AppendTo(x.buf[:0], classad.Spool)
+		x.buf = e.AppendTo(x.buf[:0], classad.StyleSpool)
 		if n, ok = x.byText[string(x.buf)]; !ok {
 			n = x.next(referred(e, x.buf))
 			x.byText[string(x.buf)] = n
@@ -65,7 +65,7 @@ func (x *lexicon) constant(v classad.Value) uint32 {
 	if s, ok := v.Text(); ok {
 		x.buf = append(append(x.buf[:0], 0), s...)
 	} else {
-		x.buf = classad.Literal(v).AppendTo(x.buf[:0], classad.Spool)
+		x.buf = classad.Literal(v).AppendTo(x.buf[:0], classad.StyleSpool)
 	}
 	n, ok := x.byText[string(x.buf)]
 	if !ok {

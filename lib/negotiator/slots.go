@@ -81,7 +81,7 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 		if n := cmp.Or(pool.CompareNames(a.Name, b.Name), cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
 			return n
 		}
-		return strings.Compare(a.Ad.Format(classad.Spool), b.Ad.Format(classad.Spool))
+		return strings.Compare(a.Ad.Format(classad.StyleSpool), b.Ad.Format(classad.StyleSpool))
 	})
 	var use []pool.Slot
 	for i, s := range slots {

@@ -234,7 +234,7 @@ func TestExpandIsRepeatable(t *testing.T) {
 		if e.String() != want {
 			t.Errorf("Args of cluster %d = %s, want %s", cluster, e, want)
 		}
-		if again, _, _ := d.Expand(cluster); again.Format(classad.Spool) != ad.Format(classad.Spool) {
+		if again, _, _ := d.Expand(cluster); again.Format(classad.StyleSpool) != ad.Format(classad.StyleSpool) {
 			t.Errorf("Expand(%d) twice = %v and %v", cluster, ad, again)
 		}
 	}

@@ -239,7 +239,7 @@ func (j *job) requirements(requests []request) error {
 			return err
 		}
 		// Written anew, since a comment in the text would swallow the clauses.
-		clauses = append(clauses, "("+e.Format(classad.Spool)+")")
+		clauses = append(clauses, "("+e.Format(classad.StyleSpool)+")")
 		own, external := classad.References(e, classad.New())
 		mentioned = append(own, external...)
 	}
