@@ -47,7 +47,7 @@ func unescapeJSON(b, text []byte) (_ []byte, size int, why string) {
 	return utf8.AppendRune(b, utf8.RuneError), 6, "" // half a pair
 }
 
-// hexRune reads \uXXXX.
+// hexRune reads \u and four hexadecimal digits.
 func hexRune(text []byte) (rune, bool) {
 	if len(text) < 6 || text[0] != '\\' || text[1] != 'u' {
 		return 0, false
