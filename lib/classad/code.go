@@ -225,6 +225,9 @@ func (c *identicalCode) eval(st *state, sc *scope) Value {
 	if l.kind != r.kind {
 		return Bool(!c.want)
 	}
+	if l.kind == KindString && !st.spend(int(min(l.bits, r.bits))) {
+		return Error()
+	}
 	return identical(c.want, l, r)
 }
 

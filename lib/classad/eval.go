@@ -50,7 +50,11 @@ func (st *state) item(list Value, i int) Value {
 		return Error()
 	}
 	s := list.scope()
-	return st.run(s.items[i], s.up)
+	v := st.run(s.items[i], s.up)
+	if v.kind == KindString {
+		st.spend(int(v.bits)) // whoever asked will look at it
+	}
+	return v
 }
 
 // attribute evaluates the expression that a name stands for in the scope where

@@ -48,6 +48,22 @@ func TestWorkIsBounded(t *testing.T) {
 	}
 }
 
+// TestHugeTextsAreNotMade holds that a small value which prints as terabytes is
+// not printed.
+func TestHugeTextsAreNotMade(t *testing.T) {
+	v := String(strings.Repeat("x", 1<<10))
+	for range 6 {
+		same := make([]*Expr, 100)
+		for i := range same {
+			same[i] = &Expr{lit: v}
+		}
+		v = scoped(KindList, &scope{items: same})
+	}
+	if got := v.String(); got != "error" {
+		t.Errorf("a list of 10^12 texts = %.40s, want error", got)
+	}
+}
+
 // TestLimitsForgetNothing holds that an evaluation does not get further because
 // another one has made the pattern before.
 func TestLimitsForgetNothing(t *testing.T) {

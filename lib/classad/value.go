@@ -162,8 +162,17 @@ func (v Value) Bool() (b, ok bool) {
 }
 
 // String returns the value as an expression in the old style: strings have
-// their quotes.
-func (v Value) String() string { return string(appendValue(nil, v, StyleOld)) }
+// their quotes. A list or an ad whose text would be about 256 MB or more, as it
+// can be of one that holds the same list over and over, is "error".
+func (v Value) String() string {
+	if v.kind == KindList || v.kind == KindClassAd {
+		left := maxBytes
+		if weigh(&literal{v}, &left); left < 0 {
+			v = Error()
+		}
+	}
+	return string(appendValue(nil, v, StyleOld))
+}
 
 // List returns the values of a list's elements; ok is false for every other
 // kind. Elements are evaluated where the list was written.
