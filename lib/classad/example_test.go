@@ -145,3 +145,23 @@ func ExampleWriter() {
 	// {"Name":"slot1@c2"}
 	// ]
 }
+
+// One name looked up in many ads.
+func ExampleAd_Get() {
+	cpus := classad.NewName("Cpus")
+	for _, text := range []string{`[ Cpus = 4 ]`, `[ cpus = DetectedCpus / 2 ]`, `[ Memory = 1 ]`} {
+		ad, _ := classad.ParseAd(text)
+		switch value, expr, ok := ad.Get(cpus); {
+		case !ok:
+			fmt.Println("none")
+		case expr != nil:
+			fmt.Println("the expression", expr)
+		default:
+			fmt.Println("the value", value)
+		}
+	}
+	// Output:
+	// the value 4
+	// the expression DetectedCpus / 2
+	// none
+}
