@@ -330,6 +330,6 @@ func (a *Ad) Flat() *Ad {
 	return flat
 }
 
-// String returns the ad on one line, as Format(Old) does, so that fmt prints
+// String returns the ad on one line, as Format(StyleOld) does, so that fmt prints
 // what an ad says.
 func (a *Ad) String() string { return a.Format(StyleOld) }

@@ -186,14 +186,7 @@ func TestEvaluatorsAgreeOnGoldenEval(t *testing.T) {
 
 func TestMatcherAgreesOnGoldenMatch(t *testing.T) {
 	overGolden(t, "match", func(a *agreement, c matchCase) {
-		left, err := goldenAd(c.Left)
-		if err != nil {
-			t.Fatal(err)
-		}
-		right, err := goldenAd(c.Right)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left, right := c.ads(t)
 		a.all++
 		a.same++
 		checkMatcher(t.Errorf, goldenContext, left, right)

@@ -35,17 +35,6 @@ func conjuncts(out []node, n node) []node {
 	return append(out, n)
 }
 
-// bared returns a node without the parentheses around it.
-func bared(n node) node {
-	for {
-		p, ok := n.(*paren)
-		if !ok {
-			return n
-		}
-		n = p.x
-	}
-}
-
 // Clause is one condition of several that must all be true.
 type Clause struct {
 	// Path names the attribute that the clause stands in: first the one

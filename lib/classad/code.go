@@ -184,33 +184,20 @@ type compareCode struct {
 
 func (c *compareCode) eval(st *state, sc *scope) Value {
 	l := c.l.value(st, sc)
-	r := c.r.v
-	if c.r.code != nil {
-		r = c.r.code.eval(st, sc)
-	}
+	r := c.r.value(st, sc)
 	switch {
 	case l.kind == KindInteger && r.kind == KindInteger:
 		return ordered(c.op, int64(l.bits), int64(r.bits))
 	case l.kind == KindString && r.kind == KindString:
-		return compareTexts(st, c.op, l.text(), r.text())
+		if !st.spend(int(min(l.bits, r.bits))) {
+			return Error()
+		}
+		return orderedTexts(c.op, l.text(), r.text())
 	}
 	if v, ok := exceptionalOf(l, r); ok {
 		return v
 	}
 	return compare(c.op, l, r)
-}
-
-func compareTexts(st *state, o op, l, r string) Value {
-	if !st.spend(min(len(l), len(r))) {
-		return Error()
-	}
-	switch o {
-	case opEq:
-		return Bool(equalFold(l, r))
-	case opNe:
-		return Bool(!equalFold(l, r))
-	}
-	return ordered(o, compareFold(l, r), 0)
 }
 
 // identicalCode is =?= and =!=.
@@ -240,14 +227,8 @@ type arithmeticCode struct {
 func (c *arithmeticCode) eval(st *state, sc *scope) Value {
 	l := c.l.value(st, sc)
 	r := c.r.value(st, sc)
-	if numeric(l) && numeric(r) {
-		switch {
-		case c.op < opAdd: // bits
-		case l.kind == KindReal || r.kind == KindReal:
-			return realArithmetic(c.op, l.float(), r.float())
-		default:
-			return intArithmetic(c.op, int64(l.bits), int64(r.bits))
-		}
+	if c.op >= opAdd && numeric(l) && numeric(r) {
+		return numberArithmetic(c.op, l, r)
 	}
 	return applyBinary(c.op, l, r)
 }

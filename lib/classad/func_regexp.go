@@ -47,10 +47,8 @@ func (c *searchCode) eval(st *state, sc *scope) Value {
 	text := c.args[1].value(st, sc)
 	options := c.args[2].value(st, sc)
 	if pattern.kind != KindString || text.kind != KindString || options.kind != KindString {
-		if bad, ok := worst([]Value{pattern, text, options}); ok {
-			return bad
-		}
-		return Error()
+		bad, _ := regexpTexts([]Value{pattern, text, options})
+		return bad
 	}
 	memo := c.memo.Load()
 	if !c.fixed || memo == nil {

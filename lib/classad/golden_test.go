@@ -172,16 +172,22 @@ type matchCase struct {
 	RightRequirements string  `json:"right_requirements"`
 }
 
+// ads reads both sides.
+func (c matchCase) ads(t *testing.T) (left, right *Ad) {
+	t.Helper()
+	left, err := goldenAd(c.Left)
+	if err != nil {
+		t.Fatalf("%s: left: %v", c.Name, err)
+	}
+	if right, err = goldenAd(c.Right); err != nil {
+		t.Fatalf("%s: right: %v", c.Name, err)
+	}
+	return left, right
+}
+
 func TestGoldenClassAdMatch(t *testing.T) {
 	overGolden(t, "match", func(a *agreement, c matchCase) {
-		left, err := goldenAd(c.Left)
-		if err != nil {
-			t.Fatalf("%s: left: %v", c.Name, err)
-		}
-		right, err := goldenAd(c.Right)
-		if err != nil {
-			t.Fatalf("%s: right: %v", c.Name, err)
-		}
+		left, right := c.ads(t)
 		describe := func(match bool, lr, rr float64, lq, rq string) string {
 			return strconv.FormatBool(match) + " ranks " + strconv.FormatFloat(lr, 'g', 12, 64) + " " + strconv.FormatFloat(rr, 'g', 12, 64) + " requirements " + lq + " " + rq
 		}

@@ -41,8 +41,7 @@ const (
 func NewInterner() *Interner { return new(Interner) }
 
 // Expr compiles text as ParseExpr does, or returns what it compiled before.
-// Texts that it meets only once in a long while are not remembered, nor are
-// bad ones.
+// Constants are remembered for a while only, bad texts not at all.
 func (i *Interner) Expr(text string) (*Expr, error) { return i.ExprBytes([]byte(text)) }
 
 // ExprBytes is Expr for a text that does not stay: nothing of it is kept.

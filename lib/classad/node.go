@@ -65,6 +65,17 @@ func (*call) isNode()        {}
 func (*listing) isNode()     {}
 func (*record) isNode()      {}
 
+// bared returns a node without the parentheses around it.
+func bared(n node) node {
+	for {
+		p, ok := n.(*paren)
+		if !ok {
+			return n
+		}
+		n = p.x
+	}
+}
+
 // attribute is a name in an expression, hashed once.
 type attribute struct {
 	name    string // as written
@@ -224,19 +235,13 @@ func (e *Expr) Constant() (v Value, ok bool) {
 	if e.constant() {
 		return e.lit, true
 	}
-	n := e.root
-	for {
-		switch x := n.(type) {
-		case *paren:
-			n = x.x
-		case *literal:
-			return x.v, true
-		case *span:
-			return Real(x.seconds), true
-		default:
-			return Value{}, false
-		}
+	switch x := bared(e.root).(type) {
+	case *literal:
+		return x.v, true
+	case *span:
+		return Real(x.seconds), true
 	}
+	return Value{}, false
 }
 
 func newListing(items []*Expr) *listing {

@@ -124,10 +124,7 @@ func identical(want bool, l, r Value) Value {
 func compare(o op, l, r Value) Value {
 	switch {
 	case l.kind == KindString && r.kind == KindString:
-		if o == opEq || o == opNe {
-			return Bool(equalFold(l.text(), r.text()) == (o == opEq))
-		}
-		return ordered(o, compareFold(l.text(), r.text()), 0)
+		return orderedTexts(o, l.text(), r.text())
 	case l.kind == KindAbsTime && r.kind == KindAbsTime:
 		return ordered(o, int64(l.bits), int64(r.bits))
 	case l.kind == KindRelTime && r.kind == KindRelTime:
@@ -141,6 +138,17 @@ func compare(o op, l, r Value) Value {
 }
 
 func numeric(v Value) bool { return KindBoolean <= v.kind && v.kind <= KindReal }
+
+// orderedTexts is ordered for strings, whose case does not matter.
+func orderedTexts(o op, l, r string) Value {
+	switch o {
+	case opEq:
+		return Bool(equalFold(l, r))
+	case opNe:
+		return Bool(!equalFold(l, r))
+	}
+	return ordered(o, compareFold(l, r), 0)
+}
 
 func ordered[T int | int64 | float64](o op, x, y T) Value {
 	switch o {
@@ -180,10 +188,7 @@ func bits(o op, x, y int64) int64 {
 func arithmetic(o op, l, r Value) Value {
 	switch {
 	case numeric(l) && numeric(r):
-		if l.kind == KindReal || r.kind == KindReal {
-			return realArithmetic(o, l.float(), r.float())
-		}
-		return intArithmetic(o, int64(l.bits), int64(r.bits))
+		return numberArithmetic(o, l, r)
 	case l.kind == KindAbsTime || r.kind == KindAbsTime:
 		return momentArithmetic(o, l, r)
 	case l.kind == KindRelTime && r.kind == KindRelTime:
@@ -228,6 +233,14 @@ func momentArithmetic(o op, l, r Value) Value {
 		return relTime(float64(int64(l.bits) - int64(r.bits)))
 	}
 	return Error()
+}
+
+// numberArithmetic is + - * / % on numbers and booleans.
+func numberArithmetic(o op, l, r Value) Value {
+	if l.kind == KindReal || r.kind == KindReal {
+		return realArithmetic(o, l.float(), r.float())
+	}
+	return intArithmetic(o, int64(l.bits), int64(r.bits))
 }
 
 func intArithmetic(o op, x, y int64) Value {

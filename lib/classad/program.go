@@ -72,13 +72,7 @@ type compiler struct {
 
 // operand compiles a node that stands inside level operators.
 func (c *compiler) operand(n node, level int) operand {
-	for {
-		p, ok := n.(*paren)
-		if !ok {
-			break
-		}
-		n = p.x
-	}
+	n = bared(n)
 	if l, ok := n.(*literal); ok {
 		return constant(l.v)
 	}
@@ -237,15 +231,7 @@ func (c *compiler) junction(n *binary, level int) operand {
 // terms appends the terms of a chain of one operator, each compiled for the
 // level that it really has.
 func (c *compiler) terms(out []operand, n node, o op, level int) []operand {
-	inner := n
-	for {
-		p, ok := inner.(*paren)
-		if !ok {
-			break
-		}
-		inner = p.x
-	}
-	b, ok := inner.(*binary)
+	b, ok := bared(n).(*binary)
 	if !ok || b.op != o {
 		return append(out, c.operand(n, level))
 	}

@@ -99,25 +99,33 @@ func TestReadJSONStreams(t *testing.T) {
 			if got := jsonText(c.text); got != c.want {
 				t.Errorf("reading %q =\n%s, want\n%s", c.text, got, c.want)
 			}
-			bytewise := newJSONStream(iotest.OneByteReader(strings.NewReader(c.text)), "f")
-			if got := streamText(bytewise); got != c.want {
-				t.Errorf("reading %q a byte at a time =\n%s, want\n%s", c.text, got, c.want)
-			}
+			checkBytewise(t, newJSONStream(iotest.OneByteReader(strings.NewReader(c.text)), "f"), c.text, c.want)
 		})
+	}
+}
+
+// checkBytewise checks a stream that gets its text a byte at a time.
+func checkBytewise(t *testing.T, s stream, text, want string) {
+	t.Helper()
+	if got := streamText(s); got != want {
+		t.Errorf("reading %q a byte at a time =\n%s, want\n%s", text, got, want)
+	}
+}
+
+// streamLines returns the line on which each ad of a stream begins, bad ones
+// too.
+func streamLines(s stream) (lines []int) {
+	for {
+		if _, err := s.next(); err == io.EOF {
+			return lines
+		}
+		lines = append(lines, s.start())
 	}
 }
 
 func TestReadJSONKnowsLines(t *testing.T) {
 	s := newJSONStream(strings.NewReader("\n\n[ {\"A\":\n1},\n\n{\n\"A\":\"\\/Expr()\\/\"}\n,{}]"), "f")
-	var lines []int
-	for {
-		_, err := s.next()
-		if err == io.EOF {
-			break
-		}
-		lines = append(lines, s.start())
-	}
-	if got, want := fmt.Sprint(lines), "[3 6 8]"; got != want {
+	if got, want := fmt.Sprint(streamLines(s)), "[3 6 8]"; got != want {
 		t.Errorf("lines = %s, want %s", got, want)
 	}
 }

@@ -72,25 +72,14 @@ func TestReadXMLStreams(t *testing.T) {
 			if got := xmlText(c.text); got != c.want {
 				t.Errorf("reading %q =\n%s, want\n%s", c.text, got, c.want)
 			}
-			bytewise := newXMLStream(iotest.OneByteReader(strings.NewReader(c.text)), "f")
-			if got := streamText(bytewise); got != c.want {
-				t.Errorf("reading %q a byte at a time =\n%s, want\n%s", c.text, got, c.want)
-			}
+			checkBytewise(t, newXMLStream(iotest.OneByteReader(strings.NewReader(c.text)), "f"), c.text, c.want)
 		})
 	}
 }
 
 func TestReadXMLKnowsLines(t *testing.T) {
 	s := newXMLStream(strings.NewReader("\n<classads>\n<c>\n</c> \n\n<c><a n='A'>\n</a></c><c/>\n<c"), "f")
-	var lines []int
-	for {
-		_, err := s.next()
-		if err == io.EOF {
-			break
-		}
-		lines = append(lines, s.start())
-	}
-	if got, want := fmt.Sprint(lines), "[3 6 7 8]"; got != want {
+	if got, want := fmt.Sprint(streamLines(s)), "[3 6 7 8]"; got != want {
 		t.Errorf("lines = %s, want %s", got, want)
 	}
 }

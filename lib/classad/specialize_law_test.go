@@ -80,14 +80,7 @@ func TestSpecializeAgreesOnGoldenEval(t *testing.T) {
 
 func TestSpecializeAgreesOnGoldenMatch(t *testing.T) {
 	overGolden(t, "match", func(a *agreement, c matchCase) {
-		left, err := goldenAd(c.Left)
-		if err != nil {
-			t.Fatal(err)
-		}
-		right, err := goldenAd(c.Right)
-		if err != nil {
-			t.Fatal(err)
-		}
+		left, right := c.ads(t)
 		a.all++
 		a.same++
 		for _, side := range [][2]*Ad{{left, right}, {right, left}} {
