@@ -16,6 +16,8 @@ import (
 
 var noon = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 
+const longWait = time.Minute
+
 func jobAd(owner string) *classad.Ad {
 	ad := classad.New()
 	ad.SetString("Owner", owner)
@@ -110,6 +112,7 @@ func dump(t testing.TB, dir string) string {
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
+	defer s.Close()
 	var b strings.Builder
 	err = s.View(func(v *View) error {
 		for id, ad := range v.Jobs() {
@@ -130,7 +133,7 @@ func dump(t testing.TB, dir string) string {
 		fmt.Fprintln(&b, bad, v.Backoffs())
 		for _, month := range []string{"2025-12", "2026-01"} {
 			ads, _ := os.ReadFile(filepath.Join(dir, "history", month+".ads"))
-			fmt.Fprintf(&b, "%s: %q\n", month, ads[:min(v.state().history[month], int64(len(ads)))])
+			fmt.Fprintf(&b, "%s: %q\n", month, ads[:min(v.state().history[month].end, int64(len(ads)))])
 		}
 		return nil
 	})
@@ -148,6 +151,7 @@ func fixture(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	defer s.Close()
 	err = s.Update(func(tx *Tx) error {
 		tx.Op("submit", "first")
 		tx.AddCluster(jobAd("carol"), []NewRun{{Count: 12}})
@@ -182,6 +186,7 @@ func attempt(dir string, layer files, do func(*Tx) error) error {
 	if err != nil {
 		return err
 	}
+	defer s.Close()
 	return s.Update(do)
 }
 

@@ -88,30 +88,40 @@ func mkdirAll(fsys files, name string) error {
 // replace gives the file name new contents, durably and at once: whoever
 // opens it sees the old or the new, also after a power cut. The temporary
 // file stands beside it so that the rename stays on one file system.
-func replace(fsys files, name string, data []byte) (err error) {
+func replace(fsys files, name string, data []byte) error {
 	temporary := name + ".new"
-	f, err := fsys.Open(temporary, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	err := writeNew(fsys, temporary, data)
+	if err == nil {
+		err = fsys.Rename(temporary, name)
+	}
+	if err != nil {
+		fsys.Remove(temporary)
+		return err
+	}
+	return fsys.SyncDir(filepath.Dir(name))
+}
+
+// How files are opened.
+const (
+	readOnly  = os.O_RDONLY
+	readWrite = os.O_RDWR
+	create    = os.O_CREATE
+	truncate  = os.O_TRUNC
+)
+
+// writeNew writes a file that nobody knows of yet, durably but for its name.
+func writeNew(fsys files, name string, data []byte) error {
+	f, err := fsys.Open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
 		return err
 	}
-	defer func() {
-		if err != nil {
-			fsys.Remove(temporary)
-		}
-	}()
 	if _, err = f.WriteAt(data, 0); err == nil {
 		err = f.Sync()
 	}
 	if e := f.Close(); err == nil {
 		err = e
 	}
-	if err != nil {
-		return err
-	}
-	if err = fsys.Rename(temporary, name); err != nil {
-		return err
-	}
-	return fsys.SyncDir(filepath.Dir(name))
+	return err
 }
 
 // contents reads a whole file through the layer; a missing one is

@@ -12,11 +12,14 @@ import (
 // castagnoli is the CRC polynomial that processors have an instruction for.
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
+// checksum is the CRC-32C of b.
+func checksum(b []byte) uint32 { return crc32.Checksum(b, castagnoli) }
+
 // timeLayout is how the journal writes times: UTC, milliseconds.
 const timeLayout = "2006-01-02T15:04:05.000Z"
 
-// header is the T line of a transaction: its number and who did what, when.
-type header struct {
+// Transaction says who did what, when: the T line of a transaction.
+type Transaction struct {
 	Seq     uint64
 	Machine time.Time // when, by the machine's clock
 	Policy  time.Time // when, in policy time
@@ -27,9 +30,19 @@ type header struct {
 	Args    []string
 }
 
+// append writes the T line.
+func (h Transaction) append(b []byte) []byte {
+	b = fmt.Appendf(b, "T %d %s %s %d %q %q %q", h.Seq, h.Machine.UTC().Format(timeLayout), h.Policy.UTC().Format(timeLayout), h.UID, h.User, h.Program, h.Op)
+	for _, a := range h.Args {
+		b = append(b, ' ')
+		b = strconv.AppendQuote(b, a)
+	}
+	return append(b, '\n')
+}
+
 // frame is one transaction as it stands in the journal.
 type frame struct {
-	header
+	Transaction
 	Body []byte // the lines between T and E, each with its newline
 	Next int    // the next free cluster number
 	CRC  uint32
@@ -37,17 +50,12 @@ type frame struct {
 }
 
 // appendFrame appends the transaction's bytes to b and returns its CRC too.
-func appendFrame(b []byte, h header, body []byte, next int) ([]byte, uint32) {
+func appendFrame(b []byte, h Transaction, body []byte, next int) ([]byte, uint32) {
 	start := len(b)
-	b = fmt.Appendf(b, "T %d %s %s %d %q %q %q", h.Seq, h.Machine.UTC().Format(timeLayout), h.Policy.UTC().Format(timeLayout), h.UID, h.User, h.Program, h.Op)
-	for _, a := range h.Args {
-		b = append(b, ' ')
-		b = strconv.AppendQuote(b, a)
-	}
-	b = append(b, '\n')
+	b = h.append(b)
 	b = append(b, body...)
 	b = fmt.Appendf(b, "E %d %d %d ", h.Seq, len(b)-start, next)
-	crc := crc32.Checksum(b[start:], castagnoli)
+	crc := checksum(b[start:])
 	return fmt.Appendf(b, "%08x\n", crc), crc
 }
 
@@ -82,7 +90,7 @@ func parseFrame(b []byte, seq uint64) (frame, error) {
 	if err != nil {
 		return frame{}, err
 	}
-	f.header = h
+	f.Transaction = h
 	return f, nil
 }
 
@@ -107,7 +115,7 @@ func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || number != seq || size != length {
 		return fmt.Errorf("transaction %d: its end line does not check", seq)
 	}
-	sum := crc32.Checksum(b[:length+len(last)-len(fields[4])], castagnoli)
+	sum := checksum(b[:length+len(last)-len(fields[4])])
 	if sum != uint32(crc) || len(fields[4]) != 8 {
 		return fmt.Errorf("transaction %d: its checksum is %08x, recorded is %s", seq, sum, fields[4])
 	}
@@ -116,10 +124,10 @@ func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 }
 
 // parseHeader reads a T line whose checksum is known to be right.
-func parseHeader(line string) (header, error) {
+func parseHeader(line string) (Transaction, error) {
 	fields := strings.SplitN(line, " ", 6)
 	if len(fields) != 6 {
-		return header{}, fmt.Errorf("a T line with too few fields")
+		return Transaction{}, fmt.Errorf("a T line with too few fields")
 	}
 	seq, err1 := strconv.ParseUint(fields[1], 10, 64)
 	machine, err2 := time.Parse(timeLayout, fields[2])
@@ -128,13 +136,13 @@ func parseHeader(line string) (header, error) {
 	texts, err5 := quoted(fields[5])
 	for _, err := range []error{err1, err2, err3, err4, err5} {
 		if err != nil {
-			return header{}, fmt.Errorf("a T line that does not parse: %w", err)
+			return Transaction{}, fmt.Errorf("a T line that does not parse: %w", err)
 		}
 	}
 	if len(texts) < 3 {
-		return header{}, fmt.Errorf("a T line with too few fields")
+		return Transaction{}, fmt.Errorf("a T line with too few fields")
 	}
-	return header{seq, machine, policy, uid, texts[0], texts[1], texts[2], texts[3:]}, nil
+	return Transaction{seq, machine, policy, uid, texts[0], texts[1], texts[2], texts[3:]}, nil
 }
 
 // quoted splits a blank-separated list of quoted texts.

@@ -2,8 +2,8 @@ package spool
 
 import (
 	"fmt"
+	"hash/crc32"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +22,10 @@ const historyBuffer = 1 << 20
 type month struct {
 	name     string // such as 2026-11
 	file     file
-	recorded int64 // the end on record
-	start    int64 // where this transaction began to write
-	end      int64 // behind what was written
+	recorded int64  // the end on record
+	start    int64  // where this transaction began to write
+	end      int64  // behind what was written
+	crc      uint32 // of all up to end
 	buffer   []byte
 }
 
@@ -36,22 +37,39 @@ func (tx *Tx) history(t time.Time) (*month, error) {
 		return tx.months[i], nil
 	}
 	s := tx.spool
-	f, err := s.files.Open(filepath.Join(s.dir, "history", name+".ads"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := s.files.Open(s.path("history/"+name+".ads"), os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
-	m := &month{name: name, file: f, recorded: tx.state().history[name]}
+	known := tx.state().history[name]
+	m := &month{name: name, file: f, recorded: known.end}
 	tx.months = append(tx.months, m)
-	size, err := f.Size()
-	if err == nil && size > m.recorded {
-		err = f.Truncate(m.recorded)
-	}
-	m.start = min(size, m.recorded) // shorter: somebody took old ads away, which is theirs to do
-	m.end = m.start
-	if err != nil {
+	if err := m.open(known.crc); err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	return m, nil
+}
+
+// open gets ready to write behind the end on record. If the file is shorter,
+// somebody took old ads away, which is theirs to do, and what is left counts.
+func (m *month) open(crc uint32) error {
+	size, err := m.file.Size()
+	if err == nil && size > m.recorded {
+		err = m.file.Truncate(m.recorded)
+	}
+	if err != nil {
+		return err
+	}
+	m.start, m.crc = min(size, m.recorded), crc
+	if m.start < m.recorded {
+		left, err := tail(m.file, 0)
+		if err != nil {
+			return err
+		}
+		m.crc = checksum(left)
+	}
+	m.end = m.start
+	return nil
 }
 
 // flush writes the buffer.
@@ -60,18 +78,19 @@ func (m *month) flush() error {
 		return fmt.Errorf("history: %w", err)
 	}
 	m.end += int64(len(m.buffer))
+	m.crc = crc32.Update(m.crc, castagnoli, m.buffer)
 	m.buffer = m.buffer[:0]
 	return nil
 }
 
 // keep makes what was written durable.
-func (m *month) keep(s *Spool) error {
+func (m *month) keep(s *Spool, dir string) error {
 	err := m.flush()
 	if err == nil {
 		err = m.file.Sync()
 	}
 	if err == nil && m.start == 0 { // perhaps a new name in the directory
-		err = s.files.SyncDir(filepath.Join(s.dir, "history"))
+		err = s.files.SyncDir(s.path(dir))
 	}
 	return err
 }

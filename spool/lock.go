@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -37,34 +36,69 @@ type ack struct {
 	CRC        uint32 // of the last transaction
 }
 
-func (a ack) line() string {
-	text := fmt.Sprintf("acknowledged %d %d %d %d %08x ", a.Generation, a.End, a.Seq, a.Next, a.CRC)
-	text += fmt.Sprintf("%08x", crc32.Checksum([]byte(text), castagnoli))
-	return fmt.Sprintf("%-*s\n", lineSize-1, text)
+// line writes the ack behind a word, with a checksum, padded to a fixed length.
+func (a ack) line(word string) string {
+	return summed(fmt.Sprintf("%s %d %d %d %d %08x", word, a.Generation, a.End, a.Seq, a.Next, a.CRC))
 }
 
-// parseAck reads line; ok is false for an empty or torn one, after which the
-// journal itself has to be read.
-func parseAck(line string) (a ack, ok bool) {
-	text := strings.TrimRight(line, " \n")
-	i := strings.LastIndexByte(text, ' ')
-	if i < 0 || fmt.Sprintf("%08x", crc32.Checksum([]byte(text[:i+1]), castagnoli)) != text[i+1:] {
+// summed makes a line of the lock file: a text, its checksum, and blanks.
+func summed(text string) string {
+	text = fmt.Sprintf("%.*s ", lineSize-len(" 00000000\n"), text)
+	return fmt.Sprintf("%-*s\n", lineSize-1, text+fmt.Sprintf("%08x", checksum([]byte(text))))
+}
+
+// checked returns the text of a line of the lock file.
+func checked(line string) (text string, ok bool) {
+	trimmed := strings.TrimRight(line, " \n")
+	i := strings.LastIndexByte(trimmed, ' ')
+	return trimmed[:max(i, 0)], i >= 0 && summed(trimmed[:i]) == line
+}
+
+// parseAck reads a line that begins with a word.
+func parseAck(word, line string) (a ack, ok bool) {
+	text, ok := checked(line)
+	if !ok {
 		return ack{}, false
 	}
-	n, err := fmt.Sscanf(text, "acknowledged %d %d %d %d %x", &a.Generation, &a.End, &a.Seq, &a.Next, &a.CRC)
+	n, err := fmt.Sscanf(text, word+" %d %d %d %d %x", &a.Generation, &a.End, &a.Seq, &a.Next, &a.CRC)
 	return a, err == nil && n == 5
 }
 
-// readAck reads the acknowledged end from the lock file f.
-func readAck(f file) (ack, bool, error) {
+// ackState tells what was found in the lock file.
+type ackState int
+
+const (
+	ackNone ackState = iota // nothing yet
+	ackGood
+	ackBad // something that does not check
+)
+
+// readAck reads the acknowledged end from the lock file f. One that does not
+// check is mentioned: a writer that dies in the middle of its line leaves such a
+// one, with a whole journal; and so does damage.
+func (s *Spool) readAck(f file) (ack, ackState, error) {
 	b := make([]byte, lineSize)
-	n, err := f.ReadAt(b, lineSize)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return ack{}, false, err
+	for try := 1; ; try++ {
+		n, err := f.ReadAt(b, lineSize)
+		if err != nil && !errors.Is(err, io.EOF) {
+			return ack{}, ackNone, err
+		}
+		if n == 0 {
+			return ack{}, ackNone, nil
+		}
+		if a, ok := parseAck("acknowledged", string(b[:n])); ok {
+			return a, ackGood, nil
+		}
+		if try == ackReads {
+			s.warn("%s: its second line does not check: the journal is read to its end instead", s.path("lock"))
+			return ack{}, ackBad, nil
+		}
+		time.Sleep(time.Millisecond) // somebody may be at it just now
 	}
-	a, ok := parseAck(string(b[:n]))
-	return a, ok, nil
 }
+
+// ackReads is how often a line that does not check is read.
+const ackReads = 3
 
 // locked runs fn with the flock on the named lock file held, waiting at most
 // wait for it. A wait of zero or less tries once.
@@ -96,7 +130,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 
 // writeHolder writes the first line of a lock file.
 func writeHolder(f file, text string) error {
-	_, err := f.WriteAt([]byte(fmt.Sprintf("%-*.*s\n", lineSize-1, lineSize-1, text)), 0)
+	_, err := f.WriteAt([]byte(summed(text)), 0)
 	return err
 }
 
@@ -161,8 +195,8 @@ func (s *Spool) holder(path string) string {
 	if err != nil || len(b) < lineSize {
 		return path
 	}
-	line := strings.TrimSpace(string(b[:lineSize]))
-	if line == unheld {
+	line, ok := checked(string(b[:lineSize]))
+	if !ok || line == unheld {
 		line = "held by another program, such as a backup by flock(1)"
 	}
 	return path + ", " + line

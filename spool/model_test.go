@@ -12,7 +12,7 @@ import (
 )
 
 // TestModel plays random changes against a map of jobs, and holds that the
-// runs in the spool, the same read anew, and the map agree.
+// runs in the spool, the same read anew, and the map agree, also when the journal is folded now and then.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "spool")
@@ -34,6 +34,11 @@ func TestModel(t *testing.T) {
 				return nil
 			}); err != nil {
 				t.Fatal(err)
+			}
+			if rapid.IntRange(0, 2).Draw(t, "fold") == 0 {
+				if _, err := s.Fold(1, nil); err != nil {
+					t.Fatal(err)
+				}
 			}
 			fresh, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 			if err != nil {

@@ -5,27 +5,25 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 )
 
-// DamageError says that bytes of the journal which were once committed do not
-// check. Nothing is read past them and nothing is overwritten.
+// DamageError says that bytes which were once committed do not check. Nothing
+// is read past them and nothing is overwritten.
 type DamageError struct {
 	File string
-	Line int // where the transaction begins, or the record in it
+	Line int // in the journal, where the transaction begins, or the record in it
 	Why  string
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s:%d: damaged: %s: restore the file from a copy; nothing was changed", e.File, e.Line, e.Why)
+	return fmt.Sprintf("%s:%d: damaged: %s: see it with spool check, save the rest with spool salvage; nothing was changed", e.File, e.Line, e.Why)
 }
 
 // position is how far a reader has come: behind transaction seq of the
 // generation, whose journal it has read up to byte off. The zero position is
-// nowhere; start is the beginning of a generation.
+// nowhere.
 type position struct {
 	generation int
 	off        int64
@@ -35,7 +33,10 @@ type position struct {
 	crc        uint32
 }
 
-func start(generation int) position { return position{generation: generation, next: 1} }
+// start returns the beginning of a generation's journal.
+func (g *generation) start() position {
+	return position{generation: g.number, seq: g.base.Seq, next: g.base.Next, crc: g.base.CRC}
+}
 
 // ack returns the position as the lock file would note it.
 func (p position) ack() ack { return ack{p.generation, p.off, p.seq, p.next, p.crc} }
@@ -51,42 +52,61 @@ func (p *position) pass(f frame, text []byte) {
 // was acknowledged: the same transaction reads otherwise, or a later one ended
 // before it.
 func (p position) contradicts(known ack) bool {
-	if known.Generation == 0 { // not known
-		return false
-	}
 	return known.Seq == p.seq && known != p.ack() || known.Seq > p.seq && known.End <= p.off
 }
 
 // View runs fn on the spool as of the last complete transaction. It takes no
 // lock and never waits. A later View on the same Spool reads only what was
-// added since.
-func (s *Spool) View(fn func(*View) error) error {
+// added since. If something that fn asks for turns out to be damaged, fn is
+// left at once and View returns the *DamageError.
+func (s *Spool) View(fn func(*View) error) (err error) {
 	if s.updating {
 		return errNested
 	}
 	if err := s.refresh(); err != nil {
 		return err
 	}
+	defer recovered(&err)
 	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next})
+}
+
+// abandon is what a look at something damaged throws, so that no caller ever
+// takes it for something that is not there. It does not leave the package.
+type abandon struct{ err error }
+
+func must(err error) {
+	if err != nil {
+		panic(abandon{err})
+	}
+}
+
+// recovered catches what must threw.
+func recovered(err *error) {
+	switch thrown := recover().(type) {
+	case nil:
+	case abandon:
+		*err = thrown.err
+	default:
+		panic(thrown)
+	}
 }
 
 // refresh brings the state up to the last complete transaction.
 func (s *Spool) refresh() error {
-	generation, err := s.current()
+	current, err := s.enter()
 	if err != nil {
 		return err
 	}
-	if s.state == nil || generation != s.at.generation {
-		s.state, s.at = newState(), start(generation)
-	}
-	err = s.advance(&s.at, s.state.applyBody)
+	err = s.catchUp(current)
 	var damage *DamageError
 	if errors.As(err, &damage) {
-		// Before anybody is told to look for a copy, once more from the start:
-		// what was read may have been cut off since by its writer, which never
-		// acknowledged it, or have been changed by writers while it was read.
-		s.state, s.at = newState(), start(generation)
-		err = s.advance(&s.at, s.state.applyBody)
+		// Before anybody is told of damage, once more from the start: what was
+		// read may have been cut off since by its writer, which never acknowledged
+		// it, or have been changed by writers while it was read.
+		s.forget()
+		if current, err = s.enter(); err == nil {
+			err = s.catchUp(current)
+		}
 	}
 	if err != nil {
 		s.forget()
@@ -94,20 +114,48 @@ func (s *Spool) refresh() error {
 	return err
 }
 
-// forget drops what was read.
-func (s *Spool) forget() { s.state, s.at = nil, position{} }
+// catchUp reads what the journal says since the state.
+func (s *Spool) catchUp(current ack) error {
+	return s.advance(&s.at, current, func(f frame, line int) error {
+		return s.state.take(f.Body, f.Seq, s.journal(s.at.generation), line+1)
+	})
+}
 
-// advance hands the transactions behind the position to apply, and moves it
-// on. The acknowledged end is read before the journal: bytes before it were
-// complete when the journal was read.
-func (s *Spool) advance(p *position, apply func(body []byte, seq uint64) error) error {
-	known, err := s.acknowledged(p.generation)
+// enter makes the state one of the generation in force, and returns what
+// CURRENT says of it.
+func (s *Spool) enter() (ack, error) {
+	current, err := s.current()
+	if err != nil || s.state != nil && current.Generation == s.at.generation {
+		return current, err
+	}
+	s.forget()
+	base, current, err := s.pinCurrent()
+	if err == nil {
+		s.state, s.at = newState(s, base), base.start()
+	}
+	return current, err
+}
+
+// forget drops what was read.
+func (s *Spool) forget() {
+	if s.state != nil {
+		s.state.base.release()
+	}
+	s.state, s.at = nil, position{}
+}
+
+// advance hands the transactions behind the position to apply, each with the
+// line on which it begins, and moves the position on. The acknowledged end is
+// read before the journal: bytes before it were complete when the journal was
+// read.
+func (s *Spool) advance(p *position, current ack, apply func(f frame, line int) error) error {
+	known, sure, err := s.acknowledged(current)
 	if err != nil {
 		return err
 	}
-	journal, err := s.files.Open(s.journal(p.generation), os.O_RDONLY, 0)
+	journal, err := s.files.Open(s.journal(p.generation), readOnly, 0)
 	if err != nil {
-		return fmt.Errorf("journal: %w", err)
+		return missing(s.journal(p.generation), err)
 	}
 	defer journal.Close()
 	size, err := journal.Size()
@@ -124,16 +172,10 @@ func (s *Spool) advance(p *position, apply func(body []byte, seq uint64) error) 
 	for len(b) > 0 {
 		f, err := parseFrame(b, p.seq+1)
 		if err != nil {
-			if p.off < known.End {
-				return s.damage(*p, "%v", err)
-			}
-			if anyFrameIn(b, p.seq) {
-				return s.damage(*p, "%v, and a later transaction stands behind it", err)
-			}
-			return nil // a writer is at work, or died: not yet, or never, there
+			return s.ending(*p, b, known, sure, err)
 		}
-		if err := apply(f.Body, f.Seq); err != nil {
-			return s.damagedRecord(*p, err)
+		if err := apply(f, p.lines+1); err != nil {
+			return err
 		}
 		p.pass(f, b[:f.Size])
 		b = b[f.Size:]
@@ -147,53 +189,64 @@ func (s *Spool) advance(p *position, apply func(body []byte, seq uint64) error) 
 	return nil
 }
 
+// ending judges bytes b at the position that are no transaction for the reason
+// why: damage, or what a writer at work or a dead one has left (nil).
+func (s *Spool) ending(p position, b []byte, known ack, sure bool, why error) error {
+	switch {
+	case p.off < known.End:
+		return s.damage(p, "%v", why)
+	case anyFrameIn(b, p.seq):
+		return s.damage(p, "%v, and a later transaction stands behind it", why)
+	case !sure:
+		return s.damage(p, "%v, and the lock file, which would say whether it ever counted, does not check either", why)
+	}
+	return nil
+}
+
 // damage says that what stands at the position does not check.
 func (s *Spool) damage(p position, format string, args ...any) error {
 	return &DamageError{s.journal(p.generation), p.lines + 1, fmt.Sprintf(format, args...)}
 }
 
-// damagedRecord says that a transaction at the position checks, but that one
-// of its records cannot be applied.
-func (s *Spool) damagedRecord(p position, err error) error {
-	line := p.lines + 1
-	var l *lineError
-	if errors.As(err, &l) {
-		line += l.line
-	}
-	return &DamageError{s.journal(p.generation), line, err.Error()}
-}
+// path returns where a file of the spool lies.
+func (s *Spool) path(name string) string { return filepath.Join(s.dir, name) }
 
 func (s *Spool) journal(generation int) string {
-	return filepath.Join(s.dir, "journal."+strconv.Itoa(generation))
+	return s.path("journal." + strconv.Itoa(generation))
 }
 
-// current reads which generation is in force.
-func (s *Spool) current() (int, error) {
-	b, err := contents(s.files, filepath.Join(s.dir, "CURRENT"))
+// current reads CURRENT: which generation is in force, and how far its journal
+// went when it came to be so.
+func (s *Spool) current() (ack, error) {
+	b, err := contents(s.files, s.path("CURRENT"))
 	if err != nil {
-		return 0, err
+		return ack{}, missing(s.path("CURRENT"), err)
 	}
-	n, err := strconv.Atoi(strings.TrimSuffix(string(b), "\n"))
-	if err != nil || n < 1 {
-		return 0, &DamageError{filepath.Join(s.dir, "CURRENT"), 1, fmt.Sprintf("%q is no generation", b)}
+	if s.version.Format < format {
+		return ack{Generation: 1, Next: 1}, nil
 	}
-	return n, nil
-}
-
-// acknowledged reads the acknowledged end of a generation's journal; the zero
-// ack when the lock file does not know one.
-func (s *Spool) acknowledged(generation int) (ack, error) {
-	f, err := s.files.Open(filepath.Join(s.dir, "lock"), os.O_RDONLY, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return ack{}, nil // left out of a copy, say; the next writer makes it
-	}
-	if err != nil {
-		return ack{}, err
-	}
-	defer f.Close()
-	a, ok, err := readAck(f)
-	if err != nil || !ok || a.Generation != generation {
-		return ack{}, err
+	a, ok := parseAck("current", string(b))
+	if !ok {
+		return ack{}, &DamageError{s.path("CURRENT"), 1, fmt.Sprintf("%.80q says nothing that checks", b)}
 	}
 	return a, nil
+}
+
+// acknowledged returns how far the journal of the generation in force was
+// acknowledged. It is not sure when the lock file's line does not check: then
+// there may be more.
+func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
+	f, err := s.files.Open(s.path("lock"), readOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return current, true, nil // left out of a copy, say; the next writer makes it
+	}
+	if err != nil {
+		return ack{}, false, err
+	}
+	defer f.Close()
+	a, state, err := s.readAck(f)
+	if err != nil || state != ackGood || a.Generation != current.Generation {
+		return current, state != ackBad, err
+	}
+	return a, true, nil
 }

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"strconv"
-	"strings"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -30,7 +29,12 @@ import (
 //	s "slot1@host"                 the slot is withdrawn
 //	B [ Slot = "..."; ... ]        a slot left alone
 //	b "slot1@host"                 no longer
-//	H 2026-11 4711                 history/2026-11.ads ends at byte 4711
+//	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
+//	                               its CRC-32C up to there
+//
+// In a segment the numbers of the transactions that last changed something are
+// not those of the lines' own transaction, and stand behind: N 12 0-999 42 and
+// S "slot1@host" 42; a claim in its table has its number as Seq.
 //
 // Expressions are written in one line with the escapes of new-form ads and
 // with reals that read back exactly.
@@ -45,6 +49,8 @@ type record struct {
 	Submitter   accountant.Record
 	Backoff     pool.Backoff
 	End         int64
+	CRC         uint32
+	Seq         uint64 // in a segment or table; 0 in the journal
 }
 
 // append writes the record as a line.
@@ -55,13 +61,17 @@ func (r record) append(b []byte) []byte {
 		b = strconv.AppendInt(b, int64(r.Cluster), 10)
 		b = appendAttribute(b, r.Name, r.Expr)
 	case 'N', 'L':
-		b = r.appendProcs(b)
+		b = r.appendSeq(r.appendProcs(b))
 	case 'A':
 		b = appendAttribute(r.appendProcs(b), r.Name, r.Expr)
 	case 'D':
 		b = appendName(append(r.appendProcs(b), ' '), r.Name)
 	case 'K':
-		b = append(b, claimAd(r.Claim).Format(classad.StyleSpool)...)
+		ad := claimAd(r.Claim)
+		if r.Seq != 0 {
+			ad.SetInt("Seq", int64(r.Seq))
+		}
+		b = append(b, ad.Format(classad.StyleSpool)...)
 	case 'k':
 		b = append(b, r.Claim.Job.String()...)
 	case 'U':
@@ -73,11 +83,11 @@ func (r record) append(b []byte) []byte {
 	case 'g':
 		b = appendName(append(strconv.AppendQuote(b, r.Slot), ' '), r.Name)
 	case 'S', 's':
-		b = strconv.AppendQuote(b, r.Slot)
+		b = r.appendSeq(strconv.AppendQuote(b, r.Slot))
 	case 'u', 'b':
 		b = strconv.AppendQuote(b, r.Name)
 	case 'H':
-		b = fmt.Appendf(b, "%s %d", r.Name, r.End)
+		b = fmt.Appendf(b, "%s %d %08x", r.Name, r.End, r.CRC)
 	}
 	return append(b, '\n')
 }
@@ -88,6 +98,13 @@ func (r record) appendProcs(b []byte) []byte {
 	b = strconv.AppendInt(b, int64(r.First), 10)
 	b = append(b, '-')
 	return strconv.AppendInt(b, int64(r.Last), 10)
+}
+
+func (r record) appendSeq(b []byte) []byte {
+	if r.Seq == 0 {
+		return b
+	}
+	return strconv.AppendUint(append(b, ' '), r.Seq, 10)
 }
 
 // appendAttribute writes " Name = expression".
@@ -141,7 +158,11 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		if r.Cluster, rest, err = number(rest, ' '); err == nil {
 			err = r.attribute(rest, expressions)
 		}
-	case 'N', 'L':
+	case 'N':
+		if rest, err = r.procs(rest); err == nil {
+			r.Seq, err = sequence(rest, 0)
+		}
+	case 'L':
 		_, err = r.procs(rest)
 	case 'A':
 		if rest, err = r.procs(rest); err == nil {
@@ -161,14 +182,20 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		if rest, err = r.slot(rest); err == nil {
 			err = r.name(rest)
 		}
-	case 'S', 's':
+	case 'S':
+		if rest, err = r.slot(rest); err == nil {
+			r.Seq, err = sequence(rest, 0)
+		}
+	case 's':
 		_, err = r.slot(rest)
 	case 'u', 'b':
 		r.Name, err = strconv.Unquote(string(rest))
 	case 'H':
-		name, end, _ := strings.Cut(string(rest), " ")
-		r.Name = name
-		r.End, err = strconv.ParseInt(end, 10, 64)
+		months := map[string]stretch{}
+		err = parseStretch(months, string(rest))
+		for r.Name = range months {
+			r.End, r.CRC = months[r.Name].end, months[r.Name].crc
+		}
 	default:
 		err = r.row(string(rest))
 	}
@@ -184,6 +211,7 @@ func (r *record) row(text string) error {
 	switch r.Kind {
 	case 'K':
 		r.Claim, err = claimOf(ad)
+		r.Seq = r.Claim.Seq
 	case 'U':
 		r.Submitter, err = submitterOf(ad)
 	case 'B':
@@ -192,6 +220,14 @@ func (r *record) row(text string) error {
 		err = fmt.Errorf("record of unknown kind %q", r.Kind)
 	}
 	return err
+}
+
+// sequence reads the number of a transaction; without one it is instead.
+func sequence(b []byte, instead uint64) (uint64, error) {
+	if len(b) == 0 {
+		return instead, nil
+	}
+	return strconv.ParseUint(string(b), 10, 64)
 }
 
 // slot reads a slot's quoted name and returns what follows the blank behind.
@@ -207,17 +243,25 @@ func (r *record) slot(b []byte) (rest []byte, err error) {
 
 // attribute reads "Name = expression".
 func (r *record) attribute(b []byte, expressions *classad.Interner) error {
+	name, text, err := splitAttribute(b)
+	if err == nil {
+		r.Name = name
+		r.Expr, err = expressions.ExprBytes(text)
+	}
+	return err
+}
+
+// splitAttribute cuts "Name = expression" in two.
+func splitAttribute(b []byte) (name string, text []byte, err error) {
 	name, rest, err := parseName(b)
 	if err != nil {
-		return err
+		return "", nil, err
 	}
 	text, ok := bytes.CutPrefix(rest, []byte(" = "))
 	if !ok {
-		return fmt.Errorf("%q: not an attribute", b)
+		return "", nil, fmt.Errorf("%q: not an attribute", b)
 	}
-	r.Name = name
-	r.Expr, err = expressions.ExprBytes(text)
-	return err
+	return name, text, nil
 }
 
 // name reads an attribute's name and nothing else.

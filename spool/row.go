@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"fmt"
 	"time"
 
@@ -89,7 +90,7 @@ func claimOf(ad *classad.Ad) (pool.Claim, error) {
 		Attempt: int(r.int("Attempt")), Slot: r.text("Slot"), Machine: r.text("Machine"),
 		Submitter: r.text("Submitter"), Weight: accountant.Weight(r.int("Weight")),
 		MatchedAt: r.time("MatchedAt"), StartedAt: r.time("StartedAt"), VacateSince: r.time("VacateSince"),
-		PID: int(r.int("PID")),
+		PID: int(r.int("PID")), Seq: uint64(r.int("Seq")),
 	}
 	job, state := r.text("Job"), r.text("State")
 	if r.err != nil {
@@ -156,4 +157,68 @@ func backoffOf(ad *classad.Ad) (pool.Backoff, error) {
 	r := rowOf(ad)
 	b := pool.Backoff{Slot: r.text("Slot"), Failures: int(r.int("Failures")), Until: r.time("Until")}
 	return b, r.err
+}
+
+// The keys of rows stand first in their lines, so that a row that nobody asks
+// for need not be parsed.
+
+// keyOf returns the text of the attribute that a row begins with.
+func keyOf(line []byte, name string) (text string, ok bool) {
+	rest, ok := bytes.CutPrefix(line[min(1, len(line)):], []byte(" [ "+name+" = "))
+	if !ok {
+		return "", false
+	}
+	text, err := unquote(rest)
+	return text, err == nil
+}
+
+func claimKey(line []byte) (pool.JobID, error) {
+	if text, ok := keyOf(line, "Job"); ok {
+		return pool.ParseJobID(text)
+	}
+	c, err := parseClaim(line, 0)
+	return c.Job, err
+}
+
+func submitterKey(line []byte) (string, error) {
+	if text, ok := keyOf(line, "Name"); ok {
+		return text, nil
+	}
+	s, err := parseSubmitter(line, 0)
+	return s.Name, err
+}
+
+func backoffKey(line []byte) (string, error) {
+	if text, ok := keyOf(line, "Slot"); ok {
+		return text, nil
+	}
+	b, err := parseBackoff(line, 0)
+	return b.Slot, err
+}
+
+func parseClaim(line []byte, seq uint64) (pool.Claim, error) {
+	r, err := rowRecord(line, 'K')
+	if r.Claim.Seq == 0 {
+		r.Claim.Seq = seq
+	}
+	return r.Claim, err
+}
+
+func parseSubmitter(line []byte, _ uint64) (accountant.Record, error) {
+	r, err := rowRecord(line, 'U')
+	return r.Submitter, err
+}
+
+func parseBackoff(line []byte, _ uint64) (pool.Backoff, error) {
+	r, err := rowRecord(line, 'B')
+	return r.Backoff, err
+}
+
+// rowRecord reads a line of a small table.
+func rowRecord(line []byte, kind byte) (record, error) {
+	if len(line) < 2 || line[0] != kind || line[1] != ' ' {
+		return record{}, fmt.Errorf("%q: not a row of this table", line)
+	}
+	r := record{Kind: kind}
+	return r, r.row(string(line[2:]))
 }

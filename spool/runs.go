@@ -37,9 +37,13 @@ func (r Run) Proc(proc int) *classad.Ad {
 	return ad
 }
 
-// find returns where the cluster stands, or would stand.
-func (s *state) find(id int) (int, bool) {
-	return slices.BinarySearchFunc(s.clusters, id, func(c *Cluster, id int) int { return c.ID - id })
+// jobs returns the number of the cluster's procs.
+func (c *Cluster) jobs() int {
+	n := 0
+	for _, r := range c.Runs {
+		n += r.Count()
+	}
+	return n
 }
 
 // run returns the run that holds proc.
@@ -80,23 +84,60 @@ func (c *Cluster) cut(i, proc int) int {
 	return i + 1
 }
 
-// change sets (A) or removes (D) an attribute of some procs.
-func (c *Cluster) change(r record, seq uint64) error {
+// apply makes a record's change.
+func (c *Cluster) apply(r record, seq uint64) error {
+	switch r.Kind {
+	case 'C':
+		c.Ad.Set(r.Name, r.Expr)
+		return nil
+	case 'N':
+		return c.add(r, seq, classad.New())
+	}
 	from, to, err := c.span(r.First, r.Last)
 	if err != nil {
 		return err
 	}
+	if r.Kind == 'L' {
+		c.Runs = without(c.Runs, from, to)
+		return nil
+	}
 	for i := from; i < to; i++ {
-		run := &c.Runs[i]
-		if !run.own {
-			run.Ad, run.own = run.Ad.Clone(), true
-		}
-		if r.Kind == 'A' {
-			run.Ad.Set(r.Name, r.Expr)
-		} else {
-			run.Ad.Delete(r.Name)
-		}
-		run.Seq = seq
+		c.Runs[i].change(r, seq)
 	}
 	return nil
+}
+
+// add adds procs at the end, whose ad is their own so far.
+func (c *Cluster) add(r record, seq uint64, ad *classad.Ad) error {
+	if n := len(c.Runs); n > 0 && c.Runs[n-1].Last >= r.First {
+		return fmt.Errorf("procs %d-%d of cluster %d: there already", r.First, r.Last, c.ID)
+	}
+	if r.Seq != 0 {
+		seq = r.Seq
+	}
+	c.Runs = append(c.Runs, Run{First: r.First, Last: r.Last, Ad: ad.Chain(c.Ad), Seq: seq, own: true})
+	return nil
+}
+
+// change sets (A) or removes (D) an attribute.
+func (r *Run) change(rec record, seq uint64) {
+	if !r.own {
+		r.Ad, r.own = r.Ad.Clone(), true
+	}
+	if rec.Kind == 'A' {
+		r.Ad.Set(rec.Name, rec.Expr)
+	} else {
+		r.Ad.Delete(rec.Name)
+	}
+	r.Seq = max(r.Seq, seq)
+}
+
+// without removes list[from:to]. Jobs mostly leave in their order, so taking
+// away the head must not move the rest.
+func without[T any](list []T, from, to int) []T {
+	if from == 0 {
+		clear(list[:to])
+		return list[to:]
+	}
+	return slices.Delete(list, from, to)
 }

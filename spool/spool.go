@@ -22,6 +22,8 @@ type Options struct {
 	LockWait time.Duration
 	// AllowNetwork opens a spool on a network file system all the same.
 	AllowNetwork bool
+	// Older opens a spool of an older format too, for looking only.
+	Older bool
 	// Now is the policy time that transactions are recorded under; zero takes
 	// the machine's.
 	Now time.Time
@@ -78,7 +80,7 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 }
 
 // Close ends the use of the spool.
-func (s *Spool) Close() error { s.state = nil; return nil }
+func (s *Spool) Close() error { s.forget(); return nil }
 
 // Dir returns the spool's directory, absolute.
 func (s *Spool) Dir() string { return s.dir }

@@ -2,169 +2,231 @@ package spool
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
-	"slices"
+	"maps"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
-// state is the spool in memory, as of one transaction. It is built only by
-// apply, from records that were read or are about to be written, so that what
-// a transaction sees of its own changes is what everybody reads later.
+// state is the spool in memory, as of one transaction: a generation, and what
+// the journal says since. Lines are only looked through, and what they make is
+// made when somebody asks for it, so that a command pays for what it needs. What a
+// transaction changes goes through the same records, so that what it sees of
+// its own changes is what everybody reads later.
 type state struct {
-	clusters    []*Cluster // ascending
-	byID        map[int]*Cluster
-	claims      map[pool.JobID]pool.Claim
-	submitters  map[string]accountant.Record
-	slots       map[string]pool.Slot
-	backoffs    map[string]pool.Backoff
-	history     map[string]int64 // month -> end of its file
-	jobs        int
-	expressions *classad.Interner
+	spool      *Spool
+	base       pinned
+	jobs       *blocks[int, Cluster]
+	slots      *blocks[string, pool.Slot]
+	claims     *table[pool.JobID, pool.Claim]
+	submitters *table[string, accountant.Record]
+	backoffs   *table[string, pool.Backoff]
+	history    map[string]stretch
+	own        *worker
 }
 
-func newState() *state {
-	return &state{
-		byID:        map[int]*Cluster{},
-		claims:      map[pool.JobID]pool.Claim{},
-		submitters:  map[string]accountant.Record{},
-		slots:       map[string]pool.Slot{},
-		backoffs:    map[string]pool.Backoff{},
-		history:     map[string]int64{},
-		expressions: classad.NewInterner(),
-	}
+func newState(s *Spool, base pinned) *state {
+	st := &state{spool: s, base: base, own: newWorker(), history: maps.Clone(base.history)}
+	st.jobs = newBlocks(s, "jobs", clusterKeys, base.jobs, clusterOf)
+	st.slots = newBlocks(s, "slots", slotKeys, base.slots, slotOf)
+	st.claims = newTable(s.tableOf(base.generation, "claims"), claimKey, parseClaim)
+	st.submitters = newTable(s.tableOf(base.generation, "submitters"), submitterKey, parseSubmitter)
+	st.backoffs = newTable(s.tableOf(base.generation, "backoffs"), backoffKey, parseBackoff)
+	return st
 }
 
-// applyBody applies the lines of transaction seq.
-func (s *state) applyBody(body []byte, seq uint64) error {
-	for n := 1; len(body) > 0; n++ {
-		line, rest, _ := bytes.Cut(body, newline)
-		body = rest
-		r, err := parseRecord(line, s.expressions)
-		if err == nil {
-			err = s.apply(r, seq)
-		}
+// take looks through the lines of a transaction in a file, which begin on a
+// line of it.
+func (s *state) take(body []byte, seq uint64, file string, line int) error {
+	for len(body) > 0 {
+		c := chunk{text: body, seq: seq, file: file, line: line}
+		n, err := s.note(&c)
 		if err != nil {
-			return &lineError{n, err}
+			return err
 		}
+		line += n
+		body = body[len(c.text):]
 	}
 	return nil
 }
 
-// lineError says in which line behind the T line a record is wrong.
-type lineError struct {
-	line int
-	err  error
+// note takes the first lines of a chunk, as many as speak of the same thing,
+// cuts the chunk to them, and returns how many they are.
+func (s *state) note(c *chunk) (lines int, err error) {
+	line, _, _ := bytes.Cut(c.text, newline)
+	if len(line) < 3 || line[1] != ' ' {
+		return 0, c.damaged(0, errors.New("not a record"))
+	}
+	switch line[0] {
+	case 'C', 'N', 'A', 'D', 'L':
+		return noteBlock(s, s.jobs, c, "CNADL")
+	case 'S', 'G', 'g', 's':
+		return noteBlock(s, s.slots, c, "SGgs")
+	}
+	c.text = c.text[:len(line)+1]
+	rest := line[2:]
+	switch line[0] {
+	case 'K':
+		err = noteRow(s.claims, c, line)
+	case 'k':
+		err = noteGone(s.claims, rest, func(b []byte) (pool.JobID, error) { return pool.ParseJobID(string(b)) })
+	case 'U':
+		err = noteRow(s.submitters, c, line)
+	case 'u':
+		err = noteGone(s.submitters, rest, unquote)
+	case 'B':
+		err = noteRow(s.backoffs, c, line)
+	case 'b':
+		err = noteGone(s.backoffs, rest, unquote)
+	case 'H':
+		err = parseStretch(s.history, string(rest))
+	default:
+		err = fmt.Errorf("record of unknown kind %q", line[0])
+	}
+	if err != nil {
+		return 0, c.damaged(0, err)
+	}
+	return 1, nil
 }
 
-func (e *lineError) Error() string { return e.err.Error() }
+// noteBlock takes the lines that speak of the first line's key. They wait until
+// somebody asks for what they make, unless that was made before.
+func noteBlock[K int | string, V any](s *state, b *blocks[K, V], c *chunk, kinds string) (lines int, err error) {
+	k, rest, err := b.keys.parse(c.text[2:lineEnd(c.text)])
+	if err != nil {
+		return 0, c.damaged(0, err)
+	}
+	head := c.text[1 : lineEnd(c.text)-len(rest)] // the key with its blanks
+	end := 0
+	for end < len(c.text) {
+		line := c.text[end : end+lineEnd(c.text[end:])]
+		if len(line) < 2 || bytes.IndexByte([]byte(kinds), line[0]) < 0 || !bytes.HasPrefix(line[1:], head) {
+			break
+		}
+		end += len(line) + 1
+		lines++
+		if len(rest) == 0 { // the whole line is the key: another could have it for its head
+			break
+		}
+	}
+	c.text = c.text[:end]
+	if _, made := b.made[k]; !made {
+		b.pending[k] = append(b.pending[k], *c)
+		b.listed = false
+		return lines, nil
+	}
+	for n, line := range c.lines() {
+		r, err := parseRecord(line, s.own.expressions)
+		if err == nil {
+			err = s.apply(r, c.seq)
+		}
+		if err != nil {
+			return 0, c.damaged(n, err)
+		}
+	}
+	return lines, nil
+}
+
+// lineEnd returns how long the first line is, without its newline.
+func lineEnd(b []byte) int {
+	if i := bytes.IndexByte(b, '\n'); i >= 0 {
+		return i
+	}
+	return len(b)
+}
+
+func noteRow[K comparable, V any](t *table[K, V], c *chunk, line []byte) error {
+	k, err := t.key(line)
+	if err == nil {
+		t.note(k, chunk{text: line, seq: c.seq, file: c.file, line: c.line})
+	}
+	return err
+}
+
+func noteGone[K comparable, V any](t *table[K, V], b []byte, parse func([]byte) (K, error)) error {
+	k, err := parse(b)
+	if err == nil {
+		t.drop(k)
+	}
+	return err
+}
 
 // apply makes one record's change.
 func (s *state) apply(r record, seq uint64) error {
 	switch r.Kind {
-	case 'C':
-		s.cluster(r.Cluster).Ad.Set(r.Name, r.Expr)
-	case 'N':
-		return s.addProcs(r, seq)
-	case 'A', 'D':
-		c := s.byID[r.Cluster]
-		if c == nil {
-			return fmt.Errorf("cluster %d: not in the queue", r.Cluster)
-		}
-		return c.change(r, seq)
-	case 'L':
-		return s.leave(r)
+	case 'C', 'N', 'A', 'D', 'L':
+		return s.applyJobs(r, seq)
+	case 'S', 'G', 'g', 's':
+		return s.applySlot(r, seq)
 	case 'K':
-		r.Claim.Seq = seq
-		s.claims[r.Claim.Job] = r.Claim
+		if r.Claim.Seq == 0 {
+			r.Claim.Seq = seq
+		}
+		s.claims.put(r.Claim.Job, r.Claim)
 	case 'k':
-		delete(s.claims, r.Claim.Job)
+		s.claims.drop(r.Claim.Job)
 	case 'U':
-		s.submitters[r.Submitter.Name] = r.Submitter
+		s.submitters.put(r.Submitter.Name, r.Submitter)
 	case 'u':
-		delete(s.submitters, r.Name)
-	case 'S':
-		s.slots[r.Slot] = pool.Slot{Name: r.Slot, Ad: classad.New(), Seq: seq}
-	case 'G', 'g':
-		return s.changeSlot(r, seq)
-	case 's':
-		delete(s.slots, r.Slot)
+		s.submitters.drop(r.Name)
 	case 'B':
-		s.backoffs[r.Backoff.Slot] = r.Backoff
+		s.backoffs.put(r.Backoff.Slot, r.Backoff)
 	case 'b':
-		delete(s.backoffs, r.Name)
+		s.backoffs.drop(r.Name)
 	case 'H':
-		s.history[r.Name] = r.End
+		s.history[r.Name] = stretch{r.End, r.CRC}
 	default:
 		return fmt.Errorf("record of unknown kind %q", r.Kind)
 	}
 	return nil
 }
 
-// cluster returns the cluster, made at its first mention.
-func (s *state) cluster(id int) *Cluster {
-	c := s.byID[id]
-	if c == nil {
-		c = &Cluster{ID: id, Ad: classad.New()}
-		c.Ad.SetInt(pool.AttrClusterID, int64(id))
-		s.byID[id] = c
-		s.clusters = append(s.clusters, c) // ids only grow
-	}
-	return c
-}
-
-func (s *state) addProcs(r record, seq uint64) error {
-	c := s.cluster(r.Cluster)
-	if n := len(c.Runs); n > 0 && c.Runs[n-1].Last >= r.First {
-		return fmt.Errorf("procs %d-%d of cluster %d: there already", r.First, r.Last, r.Cluster)
-	}
-	c.Runs = append(c.Runs, Run{First: r.First, Last: r.Last, Ad: classad.New().Chain(c.Ad), Seq: seq, own: true})
-	s.jobs += r.Last - r.First + 1
-	return nil
-}
-
-// leave takes procs, and a cluster without procs, out of the queue.
-func (s *state) leave(r record) error {
-	c := s.byID[r.Cluster]
-	if c == nil {
-		return fmt.Errorf("cluster %d: not in the queue", r.Cluster)
-	}
-	from, to, err := c.span(r.First, r.Last)
+// applyJobs changes a cluster, which is made at its first mention.
+func (s *state) applyJobs(r record, seq uint64) error {
+	c, err := s.jobs.get(s.own, r.Cluster)
 	if err != nil {
 		return err
 	}
-	c.Runs = without(c.Runs, from, to)
-	s.jobs -= r.Last - r.First + 1
-	if len(c.Runs) == 0 {
-		delete(s.byID, c.ID)
-		i, _ := s.find(c.ID)
-		s.clusters = without(s.clusters, i, i+1)
+	switch {
+	case c != nil:
+	case r.Kind != 'C' && r.Kind != 'N':
+		return fmt.Errorf("cluster %d: not in the queue", r.Cluster)
+	default:
+		c = newCluster(r.Cluster)
+		s.jobs.put(r.Cluster, c)
+	}
+	if err := c.apply(r, seq); err != nil {
+		return err
+	}
+	if r.Kind == 'L' && len(c.Runs) == 0 {
+		s.jobs.put(r.Cluster, nil)
 	}
 	return nil
 }
 
-// without removes list[from:to]. Jobs mostly leave in their order, so taking
-// away the head must not move the rest.
-func without[T any](list []T, from, to int) []T {
-	if from == 0 {
-		clear(list[:to])
-		return list[to:]
+// applySlot changes a slot. An ad of an earlier transaction may be in
+// somebody's hands and is copied.
+func (s *state) applySlot(r record, seq uint64) error {
+	switch r.Kind {
+	case 'S':
+		s.slots.put(r.Slot, &pool.Slot{Name: r.Slot, Ad: classad.New(), Seq: seq})
+		return nil
+	case 's':
+		s.slots.put(r.Slot, nil)
+		return nil
 	}
-	return slices.Delete(list, from, to)
-}
-
-// changeSlot sets or removes an attribute of a slot's ad. An ad of an earlier
-// transaction may be in somebody's hands and is copied.
-func (s *state) changeSlot(r record, seq uint64) error {
-	slot, ok := s.slots[r.Slot]
-	if !ok {
+	slot, err := s.slots.get(s.own, r.Slot)
+	if err != nil {
+		return err
+	}
+	if slot == nil {
 		return fmt.Errorf("slot %s: not advertised", r.Slot)
 	}
 	if slot.Seq != seq {
 		slot.Ad, slot.Seq = slot.Ad.Clone(), seq
-		s.slots[r.Slot] = slot
 	}
 	if r.Kind == 'G' {
 		slot.Ad.Set(r.Name, r.Expr)
@@ -172,4 +234,39 @@ func (s *state) changeSlot(r record, seq uint64) error {
 		slot.Ad.Delete(r.Name)
 	}
 	return nil
+}
+
+func unquote(b []byte) (string, error) {
+	var r record
+	_, err := r.slot(b)
+	return r.Slot, err
+}
+
+// len returns the number of jobs in the queue.
+func (s *state) len() (int, error) {
+	n := 0
+	for _, f := range s.jobs.base {
+		n += f.jobs
+	}
+	touched := maps.Clone(s.jobs.made)
+	for k := range s.jobs.pending {
+		c, err := s.jobs.get(s.own, k)
+		if err != nil {
+			return 0, err
+		}
+		touched[k] = c
+	}
+	for k, c := range touched {
+		_, e, err := s.jobs.entry(k)
+		if err != nil {
+			return 0, err
+		}
+		if e != nil {
+			n -= e.jobs
+		}
+		if c != nil {
+			n += c.jobs()
+		}
+	}
+	return n, nil
 }

@@ -141,7 +141,7 @@ func (tx *Tx) DropClaim(id pool.JobID) { tx.put(record{Kind: 'k', Claim: pool.Cl
 // PutSubmitter adds a submitter's record or changes it as a whole. However
 // often a transaction does so, the journal gets the last one only.
 func (tx *Tx) PutSubmitter(r accountant.Record) {
-	tx.state().submitters[r.Name] = r
+	tx.state().submitters.put(r.Name, r)
 	if tx.charged == nil {
 		tx.charged = map[string]bool{}
 	}
@@ -157,7 +157,8 @@ func (tx *Tx) DropSubmitter(name string) {
 // settle notes the submitters' records that changed.
 func (tx *Tx) settle() {
 	for _, name := range slices.Sorted(maps.Keys(tx.charged)) {
-		tx.put(record{Kind: 'U', Submitter: tx.state().submitters[name]})
+		r, _ := tx.Submitter(name)
+		tx.put(record{Kind: 'U', Submitter: r})
 	}
 	tx.charged = nil
 }

@@ -24,24 +24,11 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 	}
 	s.updating = true
 	defer func() { s.updating = false }()
-	return s.locked("lock", s.options.LockWait, func(lock file) error {
-		generation, err := s.current()
-		if err != nil {
-			return err
-		}
-		journal, err := s.files.Open(s.journal(generation), os.O_RDWR, 0)
-		if err != nil {
-			return fmt.Errorf("journal: %w", err)
-		}
-		defer journal.Close()
-		end, err := s.mend(generation, lock, journal)
-		if err != nil {
-			return err
-		}
-		tx := s.begin(end)
+	return s.writing(func(w *writing) (err error) {
+		tx := s.begin(w)
 		err = tx.run(fn)
 		if err == nil {
-			err = s.commit(tx, lock, journal, end)
+			err = s.commit(tx, w)
 		}
 		tx.end(err == nil || errors.Is(err, errUncertain))
 		if err != nil {
@@ -51,19 +38,43 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 	})
 }
 
+// writing is what holds while the writers' lock is held.
+type writing struct {
+	lock, journal file
+	end           ack // of the journal, which ends with a whole transaction
+	current       ack // what CURRENT says
+}
+
+// writing runs fn under the writers' lock, with the journal mended.
+func (s *Spool) writing(fn func(w *writing) error) error {
+	if s.version.Format < format {
+		return fmt.Errorf("spool %s: format %d can only be looked at", s.dir, s.version.Format)
+	}
+	return s.locked("lock", s.options.LockWait, func(lock file) error {
+		current, err := s.current()
+		if err != nil {
+			return err
+		}
+		journal, err := s.files.Open(s.journal(current.Generation), os.O_RDWR, 0)
+		if err != nil {
+			return missing(s.journal(current.Generation), err)
+		}
+		defer journal.Close()
+		w := &writing{lock: lock, journal: journal, current: current}
+		if w.end, err = s.mend(w); err != nil {
+			return err
+		}
+		return fn(w)
+	})
+}
+
 // begin returns a transaction that follows the journal's end. It reads the
 // state when something asks for it.
-func (s *Spool) begin(end ack) *Tx {
-	tx := &Tx{View: View{spool: s, seq: end.Seq + 1, next: end.Next}, expressions: classad.NewInterner()}
+func (s *Spool) begin(w *writing) *Tx {
+	tx := &Tx{View: View{spool: s, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
 	tx.load = func() *state {
-		err := s.refreshTo(end)
-		if err == nil {
-			err = s.state.applyBody(tx.body, tx.seq)
-		}
-		if err != nil {
-			tx.fail(err)
-			return newState()
-		}
+		must(s.refreshTo(w.end))
+		must(s.state.take(tx.body, tx.seq, "the transaction", 1))
 		return s.state
 	}
 	return tx
@@ -80,12 +91,13 @@ func (s *Spool) refreshTo(end ack) error {
 		}
 		s.forget() // it held a transaction that its writer took back
 	}
-	return s.damage(start(end.Generation), "it changed under the lock")
+	return s.damage(position{generation: end.Generation}, "it changed under the lock")
 }
 
 // run calls fn and looks whether all that it changed can be committed.
-func (tx *Tx) run(fn func(*Tx) error) error {
-	err := fn(tx)
+func (tx *Tx) run(fn func(*Tx) error) (err error) {
+	defer recovered(&err)
+	err = fn(tx)
 	if tx.err != nil {
 		return tx.err // what fn makes of it is not to be trusted: it may not have seen the queue
 	}
@@ -102,37 +114,53 @@ func (tx *Tx) run(fn func(*Tx) error) error {
 // mend makes sure that the journal ends with a whole transaction and returns
 // that end. It reads only what stands behind the acknowledged end, or
 // everything when that is not known.
-func (s *Spool) mend(generation int, lock, journal file) (ack, error) {
-	end, known, err := readAck(lock)
+func (s *Spool) mend(w *writing) (ack, error) {
+	end, state, err := s.readAck(w.lock)
 	if err != nil {
 		return ack{}, err
 	}
-	size, err := journal.Size()
+	size, err := w.journal.Size()
 	if err != nil {
 		return ack{}, err
 	}
-	if !known || end.Generation != generation {
-		s.forget() // the journal itself counts now, not what was read of it once
-		if err := s.refresh(); err != nil {
+	if state != ackGood || end.Generation != w.current.Generation {
+		if end, err = s.recover(w, state); err != nil {
 			return ack{}, err
 		}
-		end = s.at.ack()
-	} else if ok, err := endsWith(journal, end, size); err != nil {
+	} else if ok, err := endsWith(w.journal, end, w.current, size); err != nil {
 		return ack{}, err
 	} else if !ok {
-		return ack{}, s.explain(generation, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
+		return ack{}, s.explain(w.current, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
 	}
 	if size == end.End {
 		return end, nil
 	}
-	return s.adopt(journal, end)
+	return s.adopt(w, end)
+}
+
+// recover finds the end of a journal that the lock file does not know. The
+// one who switched to its generation may have died before the switch was
+// durable, or what the lock file said did not survive.
+func (s *Spool) recover(w *writing, state ackState) (ack, error) {
+	if err := s.files.SyncDir(s.dir); err != nil {
+		return ack{}, err
+	}
+	s.forget() // the journal itself counts now, not what was read of it once
+	if err := s.refresh(); err != nil {
+		return ack{}, err
+	}
+	end := s.at.ack()
+	if state == ackBad {
+		s.acknowledge(w.lock, end) // before there can be a torn transaction too
+	}
+	return end, nil
 }
 
 // endsWith looks whether the end line of the acknowledged transaction stands
 // where the journal was acknowledged to end.
-func endsWith(journal file, end ack, size int64) (bool, error) {
+func endsWith(journal file, end, current ack, size int64) (bool, error) {
 	if end.End == 0 {
-		return end.Seq == 0, nil
+		return end == current, nil
 	}
 	if size < end.End {
 		return false, nil
@@ -148,10 +176,14 @@ func endsWith(journal file, end ack, size int64) (bool, error) {
 
 // explain reads the whole journal for the place at which it is damaged. That
 // it is damaged is certain already; why says so when the place is not found.
-func (s *Spool) explain(generation int, why error) error {
-	p := start(generation)
-	err := s.advance(&p, func([]byte, uint64) error { return nil })
+func (s *Spool) explain(current ack, why error) error {
+	base, err := s.openGeneration(current.Generation)
 	if err != nil {
+		return err
+	}
+	defer base.release()
+	p := base.start()
+	if err := s.advance(&p, current, func(frame, int) error { return nil }); err != nil {
 		return err
 	}
 	return s.damage(p, "%v", why)
@@ -159,8 +191,8 @@ func (s *Spool) explain(generation int, why error) error {
 
 // adopt takes the whole transactions behind end, whose writer died before it
 // could acknowledge them, and cuts off what does not check behind those.
-func (s *Spool) adopt(journal file, end ack) (ack, error) {
-	b, err := tail(journal, end.End)
+func (s *Spool) adopt(w *writing, end ack) (ack, error) {
+	b, err := tail(w.journal, end.End)
 	if err != nil {
 		return ack{}, err
 	}
@@ -168,7 +200,7 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 		f, err := parseFrame(b, end.Seq+1)
 		if err != nil {
 			if anyFrameIn(b, end.Seq) {
-				return ack{}, s.explain(end.Generation, err)
+				return ack{}, s.explain(w.current, err)
 			}
 			break
 		}
@@ -176,19 +208,19 @@ func (s *Spool) adopt(journal file, end ack) (ack, error) {
 		b = b[f.Size:]
 	}
 	if len(b) > 0 {
-		if err := journal.Truncate(end.End); err != nil {
+		if err := w.journal.Truncate(end.End); err != nil {
 			return ack{}, err
 		}
 		s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
 	}
 	// Somebody may have read them; make sure that they stay.
-	return end, journal.Sync()
+	return end, w.journal.Sync()
 }
 
 // commit writes the transaction.
-func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
+func (s *Spool) commit(tx *Tx, w *writing) error {
 	if len(tx.body) == 0 {
-		s.acknowledge(lock, end)
+		s.acknowledge(w.lock, w.end)
 		return nil
 	}
 	h := s.header(tx)
@@ -199,25 +231,25 @@ func (s *Spool) commit(tx *Tx, lock, journal file, end ack) error {
 		return err
 	}
 	text, crc := appendFrame(nil, h, tx.body, tx.next)
-	if err := write(journal, text, end.End); err != nil {
+	if err := write(w.journal, text, w.end.End); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
-	end = ack{end.Generation, end.End + int64(len(text)), tx.seq, tx.next, crc}
+	end := ack{w.end.Generation, w.end.End + int64(len(text)), tx.seq, tx.next, crc}
 	if tx.loaded != nil {
 		lines := s.at.lines + bytes.Count(text, newline)
 		s.at = position{end.Generation, end.End, lines, end.Seq, end.Next, end.CRC}
 	}
-	s.acknowledge(lock, end)
+	s.acknowledge(w.lock, end)
 	return nil
 }
 
 // keepHistory makes the ads of the jobs that leave durable.
 func (s *Spool) keepHistory(tx *Tx) error {
 	for _, m := range tx.months {
-		if err := m.keep(s); err != nil {
+		if err := m.keep(s, "history"); err != nil {
 			return err
 		}
-		tx.put(record{Kind: 'H', Name: m.name, End: m.end})
+		tx.put(record{Kind: 'H', Name: m.name, End: m.end, CRC: m.crc})
 	}
 	return tx.err
 }
@@ -258,16 +290,16 @@ func write(f file, text []byte, offset int64) error {
 // committed by now, so a failure here is no failure of it: the next writer
 // finds the end by itself.
 func (s *Spool) acknowledge(lock file, end ack) {
-	if _, err := lock.WriteAt([]byte(end.line()), lineSize); err != nil {
+	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lineSize); err != nil {
 		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
 	}
 }
 
-func (s *Spool) header(tx *Tx) header {
+func (s *Spool) header(tx *Tx) Transaction {
 	machine := time.Now()
 	policy := s.options.Now
 	if policy.IsZero() {
 		policy = machine
 	}
-	return header{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.op, tx.args}
+	return Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.op, tx.args}
 }

@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 )
 
-// format is the number of the format that this package reads and writes.
-const format = 1
+// format is the number of the format that this package reads and writes. The
+// one before, a journal that was never folded, can still be looked at, so that
+// it can be dumped.
+const format = 2
 
 // version is the content of VERSION.
 type version struct {
@@ -23,11 +24,11 @@ type version struct {
 }
 
 func (v version) text() string {
-	return fmt.Sprintf("fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", v.Format, v.Domain, v.ID)
+	return string(appendEnd(fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", v.Format, v.Domain, v.ID)))
 }
 
 func (s *Spool) readVersion() (version, error) {
-	b, err := contents(s.files, filepath.Join(s.dir, "VERSION"))
+	b, err := contents(s.files, s.path("VERSION"))
 	if err != nil {
 		return version{}, err
 	}
@@ -38,17 +39,26 @@ func (s *Spool) readVersion() (version, error) {
 	}
 	v := version{Domain: values["UID_DOMAIN"], ID: values["id"]}
 	if v.Format, err = strconv.Atoi(values["format"]); err != nil || values["fairspool"] != "spool" || v.Domain == "" {
-		return version{}, fmt.Errorf("VERSION: not the VERSION of a spool")
+		return version{}, &DamageError{s.path("VERSION"), 1, "it is not the VERSION of a spool"}
 	}
 	if v.Format > format {
 		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", v.Format, format)
+	}
+	if v.Format == format && v.text() != string(b) {
+		return version{}, &DamageError{s.path("VERSION"), 1, "it does not read as it was written"}
+	}
+	if v.Format < format && !s.options.Older {
+		return version{}, fmt.Errorf("VERSION: format %d is older than %d: carry it over: spool dump | spool restore -spool NEWDIR", v.Format, format)
 	}
 	return v, nil
 }
 
 // parts are the names that a spool directory may have before its VERSION is
 // written, which is the last step of making it.
-var parts = []string{"lock", "CURRENT", "journal.1", "slots.d", "claims.d", "history", "VERSION"}
+var parts = []string{"lock", "CURRENT", "index.1", "journal.1", "jobs", "slots", "slots.d", "claims.d", "history", "log", "VERSION"}
+
+// folders are the directories of a spool.
+var folders = []string{"jobs", "slots", "slots.d", "claims.d", "history", "log"}
 
 // create makes the spool in its directory. Several processes may do so at
 // once: the first makes it, under the lock, and the others find it made.
@@ -65,23 +75,31 @@ func (s *Spool) create() error {
 		if err := s.checkUnused(); err != nil {
 			return err
 		}
-		for _, name := range []string{"slots.d", "claims.d", "history"} {
-			if err := s.files.Mkdir(filepath.Join(s.dir, name), 0o700); err != nil {
-				return err
-			}
-		}
-		if err := replace(s.files, filepath.Join(s.dir, "journal.1"), nil); err != nil {
-			return err
-		}
-		if err := replace(s.files, filepath.Join(s.dir, "CURRENT"), []byte("1\n")); err != nil {
-			return err
-		}
 		if v, err = newVersion(s.options.UIDDomain); err != nil {
 			return err
 		}
-		s.version = v
-		return replace(s.files, filepath.Join(s.dir, "VERSION"), []byte(v.text()))
+		return s.lay(noGeneration(1), v)
 	})
+}
+
+// lay makes the files of a spool that begins with a generation, VERSION last.
+func (s *Spool) lay(g *generation, v version) error {
+	for _, name := range folders {
+		if err := s.files.Mkdir(s.path(name), 0o700); err != nil {
+			return err
+		}
+	}
+	if err := writeNew(s.files, s.indexFile(g.number), g.text()); err != nil {
+		return err
+	}
+	if err := writeNew(s.files, s.journal(g.number), nil); err != nil {
+		return err
+	}
+	if err := replace(s.files, s.path("CURRENT"), []byte(g.base.line("current"))); err != nil {
+		return err
+	}
+	s.version = v
+	return replace(s.files, s.path("VERSION"), []byte(v.text()))
 }
 
 func newVersion(domain string) (version, error) {
@@ -99,7 +117,7 @@ func newVersion(domain string) (version, error) {
 	if _, err := rand.Read(id); err != nil {
 		return version{}, err
 	}
-	return version{format, domain, hex.EncodeToString(id)}, nil
+	return version{Format: format, Domain: domain, ID: hex.EncodeToString(id)}, nil
 }
 
 // checkUnused refuses to make a spool where there was one: a journal with

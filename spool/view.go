@@ -4,6 +4,8 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -34,21 +36,44 @@ func (v *View) state() *state {
 func (v *View) Seq() uint64 { return v.seq }
 
 // Len returns the number of jobs in the queue.
-func (v *View) Len() int { return v.state().jobs }
+func (v *View) Len() int {
+	n, err := v.state().len()
+	must(err)
+	return n
+}
 
 // Clusters returns the clusters with procs in the queue, by ascending id.
-func (v *View) Clusters() []*Cluster { return v.state().clusters }
+func (v *View) Clusters() []*Cluster {
+	list, err := v.state().jobs.all(newWorker)
+	must(err)
+	return list
+}
+
+// Belonging returns, by ascending id, the clusters that may have jobs of one of
+// the users, each given as an Owner or as a User, and perhaps others: of the
+// others most are not even read.
+func (v *View) Belonging(users []string) []*Cluster {
+	wanted := map[string]bool{unknown: true}
+	for _, u := range users {
+		wanted[strconv.Quote(u)] = true
+	}
+	list, err := v.state().jobs.some(newWorker, func(e *entry[int]) bool { return wanted[e.owner] || wanted[e.user] })
+	must(err)
+	return list
+}
 
 // Cluster returns one cluster.
 func (v *View) Cluster(id int) (*Cluster, bool) {
-	c, ok := v.state().byID[id]
-	return c, ok
+	s := v.state()
+	c, err := s.jobs.get(s.own, id)
+	must(err)
+	return c, c != nil
 }
 
 // Run returns the run of equal procs that the job is part of.
 func (v *View) Run(id pool.JobID) (Run, bool) {
-	c := v.state().byID[id.Cluster]
-	if c == nil {
+	c, ok := v.Cluster(id.Cluster)
+	if !ok {
 		return Run{}, false
 	}
 	i, ok := c.run(id.Proc)
@@ -70,7 +95,7 @@ func (v *View) Job(id pool.JobID) (*classad.Ad, bool) {
 // Jobs goes through all jobs, by ascending id.
 func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 	return func(yield func(pool.JobID, *classad.Ad) bool) {
-		for _, c := range v.state().clusters {
+		for _, c := range v.Clusters() {
 			for _, r := range c.Runs {
 				for p := r.First; p <= r.Last; p++ {
 					if !yield(pool.JobID{Cluster: c.ID, Proc: p}, r.Proc(p)) {
@@ -84,28 +109,26 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 
 // Claims returns all claims, by ascending job.
 func (v *View) Claims() []pool.Claim {
-	return slices.SortedFunc(maps.Values(v.state().claims), func(a, b pool.Claim) int { return a.Job.Compare(b.Job) })
+	return sorted(v.state().claims, pool.JobID.Compare)
 }
 
 // Claim returns the claim of a job.
 func (v *View) Claim(id pool.JobID) (pool.Claim, bool) {
-	c, ok := v.state().claims[id]
+	c, ok, err := v.state().claims.get(id)
+	must(err)
 	return c, ok
 }
 
 // Submitters returns all submitters' records, by name.
 func (v *View) Submitters() []accountant.Record {
-	rows := make([]accountant.Record, 0, len(v.state().submitters))
-	for _, name := range slices.Sorted(maps.Keys(v.state().submitters)) {
-		rows = append(rows, v.state().submitters[name])
-	}
-	return rows
+	return sorted(v.state().submitters, strings.Compare)
 }
 
 // Submitter returns one submitter's record; without one, a new record of
 // that name.
 func (v *View) Submitter(name string) (accountant.Record, bool) {
-	r, ok := v.state().submitters[name]
+	r, ok, err := v.state().submitters.get(name)
+	must(err)
 	if !ok {
 		r.Name = name
 	}
@@ -114,9 +137,16 @@ func (v *View) Submitter(name string) (accountant.Record, bool) {
 
 // Backoffs returns the slots that are left alone, by name.
 func (v *View) Backoffs() []pool.Backoff {
-	rows := make([]pool.Backoff, 0, len(v.state().backoffs))
-	for _, name := range slices.Sorted(maps.Keys(v.state().backoffs)) {
-		rows = append(rows, v.state().backoffs[name])
+	return sorted(v.state().backoffs, strings.Compare)
+}
+
+// sorted returns the rows of a table in the order of their keys.
+func sorted[K comparable, V any](t *table[K, V], order func(a, b K) int) []V {
+	all, err := t.all()
+	must(err)
+	rows := make([]V, 0, len(all))
+	for _, k := range slices.SortedFunc(maps.Keys(all), order) {
+		rows = append(rows, all[k])
 	}
 	return rows
 }
@@ -124,8 +154,13 @@ func (v *View) Backoffs() []pool.Backoff {
 // Advertised returns the ad of one slot that was advertised, not written by
 // hand.
 func (v *View) Advertised(name string) (pool.Slot, bool) {
-	s, ok := v.state().slots[name]
-	return s, ok
+	s := v.state()
+	slot, err := s.slots.get(s.own, name)
+	must(err)
+	if slot == nil {
+		return pool.Slot{}, false
+	}
+	return *slot, true
 }
 
 // Slots returns every slot ad of the pool, advertised or written by hand, by
@@ -134,7 +169,9 @@ func (v *View) Advertised(name string) (pool.Slot, bool) {
 // hand-written file too is the hand's.
 func (v *View) Slots() ([]pool.Slot, []error) {
 	hand, bad := v.spool.handWritten()
-	slots := make([]pool.Slot, 0, len(hand)+len(v.state().slots))
+	advertised, err := v.state().slots.all(newWorker)
+	must(err)
+	slots := make([]pool.Slot, 0, len(hand)+len(advertised))
 	taken := make(map[string]bool, len(hand))
 	for _, s := range hand {
 		if taken[s.Name] {
@@ -144,14 +181,11 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 		taken[s.Name] = true
 		slots = append(slots, s)
 	}
-	for _, s := range v.state().slots {
+	for _, s := range advertised {
 		if !taken[s.Name] {
-			slots = append(slots, s)
+			slots = append(slots, *s)
 		}
 	}
 	slices.SortFunc(slots, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
-	for i := range slots {
-		slots[i].Ad = v.state().expressions.Share(slots[i].Ad)
-	}
 	return slots, bad
 }

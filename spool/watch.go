@@ -42,26 +42,24 @@ func (w *Watch) restart() error {
 // Claim returns the claim as of the last complete transaction; false when it
 // is gone.
 func (w *Watch) Claim() (pool.Claim, bool, error) {
-	generation, err := w.spool.current()
+	current, err := w.spool.current()
 	if err != nil {
 		return w.claim, w.there, err
 	}
 	var damage *DamageError
-	if generation == w.at.generation {
-		err = w.spool.advance(&w.at, w.apply)
+	if current.Generation == w.at.generation {
+		err = w.spool.advance(&w.at, current, w.apply)
 	}
-	if generation != w.at.generation || errors.As(err, &damage) {
-		err = w.restart()
+	if current.Generation != w.at.generation || errors.As(err, &damage) {
+		err = w.restart() // folded away meanwhile, perhaps
 	}
 	return w.claim, w.there, err
 }
 
 // apply looks through a transaction for the claim.
-func (w *Watch) apply(body []byte, seq uint64) error {
+func (w *Watch) apply(f frame, _ int) error {
 	name := []byte(w.claim.Job.String())
-	for len(body) > 0 {
-		line, rest, _ := bytes.Cut(body, newline)
-		body = rest
+	for _, line := range (chunk{text: f.Body}).lines() {
 		if !bytes.HasPrefix(line, []byte("K ")) && !bytes.HasPrefix(line, []byte("k ")) || !bytes.Contains(line, name) {
 			continue
 		}
@@ -71,7 +69,7 @@ func (w *Watch) apply(body []byte, seq uint64) error {
 		}
 		if r.Claim.Job == w.claim.Job {
 			w.claim, w.there = r.Claim, r.Kind == 'K'
-			w.claim.Seq = seq
+			w.claim.Seq = f.Seq
 		}
 	}
 	return nil

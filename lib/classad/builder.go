@@ -1,64 +1,87 @@
 package classad
 
-// builder makes the ads of a stream. They mostly have the names of the one
-// before, in the same order, and many of the same values: as long as that is
-// so, names are compared rather than looked up.
+import "slices"
+
+// builder makes the ads of a stream. They come in a few kinds, and the ads of a
+// kind have the same names in the same order and many of the same values: as
+// long as that is so, names are compared rather than looked up. An ad is
+// expected to be of the kind of the one before; the first name that is not
+// expected tells its kind.
 type builder struct {
-	expected *layout
-	before   []lastSeen // by the lines of expected
-	room     []roomyAd
+	kinds []*kind // the last maxKinds, the one expected first
+	room  []roomyAd
 
 	// Of the ad being read:
-	ad       *Ad
-	lines    int    // how many there were, bad ones too
 	follows  bool   // its names so far are those expected, or none of them
-	line     int    // how many of those expected were there
+	line     int    // how many of those expected were there; their cells are in the kind
 	building *shape // its other names
 	others   []cell // their cells
 }
 
-// lastSeen is the text of an attribute and what it meant.
+// kind is what ads that read alike have in common.
+type kind struct {
+	*layout
+	before []lastSeen // by lines
+	room   int        // bytes that the texts may still take
+}
+
+// lastSeen is the text of an attribute and what it meant. An empty text stands
+// for one that is not known.
 type lastSeen struct {
 	text []byte
 	cell cell
 }
 
-// begin gets ready for the next ad. If the last one was much smaller than
-// expected, the next one probably is too, and must not cost the room of a large
-// one.
+// What is kept to compare with is bounded, for streams that are not of a few
+// kinds.
+const (
+	maxKinds     = 32
+	maxKindNames = 1 << 12
+	maxKindTexts = 1 << 18 // bytes, in one kind
+)
+
+// begin gets ready for the next ad.
 func (b *builder) begin() {
-	if 4*b.lines < len(b.before) {
-		b.expected, b.before = nil, nil
+	b.follows, b.line, b.building = len(b.kinds) > 0, 0, nil
+	if b.others = b.others[:0]; cap(b.others) > maxKindNames {
+		b.others = nil
 	}
-	b.lines, b.line, b.building, b.others = 0, 0, nil, nil
-	if b.follows = b.expected != nil; b.follows {
-		b.ad = b.expected.open(&b.room)
-	} else {
-		b.ad = New()
+}
+
+// next returns the kind that is followed if there is a name that it expects.
+func (b *builder) next() *kind {
+	if !b.follows || b.line == len(b.kinds[0].names) {
+		return nil
 	}
+	return b.kinds[0]
 }
 
 // follow sets the attribute that is expected.
-func (b *builder) follow(c cell) {
-	*b.ad.at(b.expected.places[b.line]) = c
+func (b *builder) follow(text []byte, c cell) {
+	b.kinds[0].see(b.line, text, c)
 	b.line++
 }
 
-func (s *lastSeen) see(text []byte, c cell) {
-	s.text = append(s.text[:0], text...)
+func (k *kind) see(line int, text []byte, c cell) {
+	s := &k.before[line]
 	s.cell = c
+	before := cap(s.text)
+	if len(text)-before > k.room {
+		text = nil
+	}
+	s.text = append(s.text[:0], text...)
+	k.room -= cap(s.text) - before
 }
 
 // set sets an attribute of the ad being read.
 // The text is that of the value, to be compared with the next one's.
 func (b *builder) set(a attribute, text []byte, c cell) {
 	if b.follows {
-		if b.line < len(b.before) && b.expected.names[b.line] == a.name {
-			b.before[b.line].see(text, c)
-			b.follow(c)
+		if k := b.next(); k != nil && k.names[b.line] == a.name || b.turn(a.name) {
+			b.follow(text, c)
 			return
 		}
-		if b.expected.shape.find(&a) >= 0 {
+		if b.kinds[0].shape.find(&a) >= 0 {
 			b.leave()
 		}
 	}
@@ -73,16 +96,46 @@ func (b *builder) set(a attribute, text []byte, c cell) {
 	b.others = append(b.others, c)
 }
 
+// turn follows another kind, one that has the names so far and this one next,
+// if there is one.
+func (b *builder) turn(name string) bool {
+	return b.turnTo(func(k *kind) bool { return b.line < len(k.names) && k.names[b.line] == name })
+}
+
+// turnTo follows another kind that has the names so far and fits, if there is
+// one.
+func (b *builder) turnTo(fits func(*kind) bool) bool {
+	if b.building != nil {
+		return false
+	}
+	was := b.kinds[0]
+	for i, k := range b.kinds[1:] {
+		if fits(k) && slices.Equal(k.names[:b.line], was.names[:b.line]) {
+			for line, seen := range was.before[:b.line] {
+				k.see(line, seen.text, seen.cell)
+			}
+			b.expect(k, i+1)
+			return true
+		}
+	}
+	return false
+}
+
+// expect makes a kind the first, which was at index i.
+func (b *builder) expect(k *kind, i int) {
+	copy(b.kinds[1:i+1], b.kinds[:i])
+	b.kinds[0] = k
+}
+
 // leave stops following: the names so far become those of the ad.
 func (b *builder) leave() {
 	more, cells := b.building, b.others
 	b.building, b.others, b.follows = newShape(), nil, false
-	for line := range b.line {
-		place := b.expected.places[line]
-		a := b.expected.shape.at(place)
-		a.special = specialOf(a.name)
+	k := b.kinds[0]
+	for line, name := range k.names[:b.line] {
+		a := newAttribute(name)
 		b.building.add(&a)
-		b.others = append(b.others, *b.ad.at(place))
+		b.others = append(b.others, k.before[line].cell)
 	}
 	for i := range cells {
 		a := more.at(i)
@@ -90,44 +143,72 @@ func (b *builder) leave() {
 		b.building.add(&a)
 	}
 	b.others = append(b.others, cells...)
-	b.ad = New()
 }
 
 // finish returns the ad. The next one is expected to be like it, unless no two
 // were like it so far.
 func (b *builder) finish(in *Interner) *Ad {
-	if b.follows && (b.line < len(b.before) || b.building != nil && b.building.len() > len(b.before)) {
+	if b.line == 0 && b.building == nil {
+		return New()
+	}
+	if b.follows && !b.complete() {
 		b.leave()
 	}
-	switch {
-	case !b.follows && b.building == nil:
-	case !b.follows:
-		b.settle(in)
-	default:
-		b.ad.shape = b.expected.shape
-		if b.building != nil {
-			b.ad.shape, _ = in.shape(b.expected.shape.with(b.building))
-			b.ad.cells = append(b.ad.cells, b.others...)
-		}
+	if !b.follows {
+		return b.settle(in)
 	}
-	return b.ad
+	k := b.kinds[0]
+	ad := k.open(&b.room)
+	for line, place := range k.places {
+		*ad.at(place) = k.before[line].cell
+	}
+	ad.shape = k.shape
+	if b.building != nil {
+		ad.shape, _ = in.shape(k.shape.with(b.building))
+		ad.cells = slices.Concat(ad.cells, b.others)
+	}
+	return ad
 }
 
-// settle gives an ad that is not as expected its names.
-func (b *builder) settle(in *Interner) {
-	s, known := in.shape(b.building)
-	if !known && b.expected != nil {
-		b.ad.shape, b.ad.cells = s, b.others
-		return
+// complete reports whether all names of the kind were there, or of one that has
+// no more than these, and not too many others.
+func (b *builder) complete() bool {
+	if names := len(b.kinds[0].names); b.line == names {
+		return b.building == nil || b.building.len() <= names
 	}
-	if b.expected == nil && len(b.room) == 0 {
+	return b.turnTo(func(k *kind) bool { return len(k.names) == b.line })
+}
+
+// settle returns an ad that is not as expected.
+func (b *builder) settle(in *Interner) *Ad {
+	s, known := in.shape(b.building)
+	if !known && len(b.kinds) > 0 || s.len() > maxKindNames {
+		return &Ad{shape: s, cells: slices.Clone(b.others)}
+	}
+	if len(b.kinds) == 0 && len(b.room) == 0 {
 		b.room = make([]roomyAd, 1) // there may be only one
 	}
-	b.expected = in.layout(s)
-	b.before = make([]lastSeen, s.len())
-	b.ad = b.expected.open(&b.room)
-	b.ad.shape = b.expected.shape
+	k := b.kindOf(in.layout(s))
+	ad := k.open(&b.room)
+	ad.shape = k.shape
 	for line, c := range b.others {
-		*b.ad.at(b.expected.places[line]) = c
+		*ad.at(k.places[line]) = c
 	}
+	return ad
+}
+
+// kindOf returns the kind of a layout, which is expected from now on.
+func (b *builder) kindOf(l *layout) *kind {
+	for i, k := range b.kinds {
+		if k.layout == l {
+			b.expect(k, i)
+			return k
+		}
+	}
+	k := &kind{layout: l, before: make([]lastSeen, len(l.names)), room: maxKindTexts}
+	if len(b.kinds) < maxKinds {
+		b.kinds = append(b.kinds, nil)
+	}
+	b.expect(k, len(b.kinds)-1)
+	return k
 }

@@ -27,7 +27,8 @@
 // A Reader reads ads in the long form (that of condor_status -long), in the new
 // form, in JSON and in XML; a Writer writes the first three. With an Interner
 // the ads of many readers share equal names and expressions, so that ten
-// thousand slots cost little more than what differs between them.
+// thousand slots cost little more than what differs between them. A Builder
+// makes ads from lines that somebody else reads.
 //
 // # Looking into expressions
 //

@@ -51,6 +51,11 @@ func (i *Interner) ExprBytes(text []byte) (*Expr, error) {
 		defer i.mu.Unlock()
 		return i.constant(v), nil
 	}
+	return i.compiled(text)
+}
+
+// compiled is ExprBytes for a text that scanConstant does not read.
+func (i *Interner) compiled(text []byte) (*Expr, error) {
 	if e := i.known(text, false); e != nil {
 		return e, nil
 	}
@@ -101,7 +106,6 @@ func (i *Interner) Share(ad *Ad) *Ad {
 	for place := range ad.len() {
 		a := ad.shape.at(place)
 		a.special = specialOf(a.name)
-		b.lines++
 		b.set(a, nil, *ad.at(place))
 	}
 	copied := b.finish(i)

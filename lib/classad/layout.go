@@ -4,6 +4,7 @@ package classad
 // alike.
 type layout struct {
 	names  []string // by lines
+	usual  []bool   // by lines: usualName
 	places []int    // by lines
 	shape  *shape
 }
@@ -27,9 +28,10 @@ func customaryNames(names ...string) []attribute {
 // newLayout makes the layout for ads whose lines have the names of a shape in
 // that order.
 func newLayout(lines *shape) *layout {
-	l := &layout{names: make([]string, lines.len()), places: make([]int, lines.len())}
-	order := make([]int, 0, lines.len())
-	first := make([]bool, lines.len())
+	n := lines.len()
+	l := &layout{names: make([]string, n), usual: make([]bool, n), places: make([]int, n)}
+	order := make([]int, 0, n)
+	first := make([]bool, n)
 	for i := range customary {
 		if at := lines.find(&customary[i]); at >= 0 {
 			order, first[at] = append(order, at), true
@@ -42,6 +44,7 @@ func newLayout(lines *shape) *layout {
 	}
 	for place, line := range order {
 		l.names[line], l.places[line] = lines.at(line).name, place
+		l.usual[line] = usualName(l.names[line])
 	}
 	l.shape = lines.pick(order)
 	l.shape.frozen.Store(true)

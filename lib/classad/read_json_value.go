@@ -23,7 +23,6 @@ func (s *jsonStream) token(c byte) bool {
 func (s *jsonStream) outermost() (*Ad, bool) {
 	s.ads.begin()
 	if !s.object(1, func(name attribute, e *Expr) {
-		s.ads.lines++
 		s.ads.set(name, nil, s.intern.made(e).cell())
 	}) {
 		return nil, false

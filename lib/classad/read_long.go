@@ -39,7 +39,6 @@ func (r *Reader) nextLong() (*Ad, error) {
 		if r.start == 0 {
 			r.start = r.line
 		}
-		r.ads.lines++
 		r.long.size += len(line)
 		switch {
 		case bad != nil:
@@ -133,26 +132,32 @@ func isBlank(line []byte) bool {
 // name that is expected and a value met before or a constant. It reports
 // whether it did.
 func (r *Reader) followLine(line []byte) bool {
-	l := &r.ads
-	if !l.follows || l.line == len(l.before) {
+	k := r.ads.next()
+	if k == nil {
 		return false
 	}
-	name := l.expected.names[l.line]
+	text, ok := afterName(line, k.names[r.ads.line])
+	if !ok || len(text) == 0 {
+		return false
+	}
+	if bytes.Equal(text, k.before[r.ads.line].text) {
+		r.ads.line++
+		return true
+	}
+	c, ok := r.knownValue(text)
+	if ok {
+		r.ads.follow(text, c)
+	}
+	return ok
+}
+
+// afterName returns what stands behind "Name = " in a line that begins so.
+func afterName(line []byte, name string) (text []byte, ok bool) {
 	n := len(name)
-	if len(line) < n+4 || string(line[:n]) != name || line[n] != ' ' || line[n+1] != '=' || line[n+2] != ' ' {
-		return false
+	if len(line) < n+3 || string(line[:n]) != name || line[n] != ' ' || line[n+1] != '=' || line[n+2] != ' ' {
+		return nil, false
 	}
-	text := line[n+3:]
-	seen := &l.before[l.line]
-	if !bytes.Equal(text, seen.text) {
-		c, ok := r.knownValue(text)
-		if !ok {
-			return false
-		}
-		seen.see(text, c)
-	}
-	l.follow(seen.cell)
-	return true
+	return line[n+3:], true
 }
 
 // knownValue returns what a text means that needs no parsing.

@@ -106,7 +106,6 @@ func (r *Reader) outermost(p *parser) *Ad {
 		if p.err != nil {
 			return nil
 		}
-		r.ads.lines++
 		r.ads.set(r.intern.name([]byte(name)), nil, r.shared(t.n, p.lex.text[from:p.tok.pos]))
 	}
 }

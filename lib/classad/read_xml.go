@@ -207,7 +207,6 @@ func (s *xmlStream) part(what string) xml.Token {
 func (s *xmlStream) whole() *Ad {
 	s.ads.begin()
 	if !s.attributes(1, func(name attribute, e *Expr) {
-		s.ads.lines++
 		s.ads.set(name, nil, s.intern.made(e).cell())
 	}) {
 		return nil

@@ -1,0 +1,392 @@
+package spool
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// JournalSize is how many bytes the journal may have before negotiate folds
+// it.
+const JournalSize = 8 << 20
+
+// ErrFolding says that somebody else is folding the journal.
+var ErrFolding = fmt.Errorf("the journal is being folded: %w", ErrLocked)
+
+// Folding is what a fold did.
+type Folding struct {
+	Generation    int           // in force now
+	Folded        int64         // bytes of the journal that were folded; 0: nothing was to do
+	Written, Kept int           // segments
+	Bytes         int64         // written
+	Locked        time.Duration // how long other writers had to wait
+	Took          time.Duration // altogether
+}
+
+// Fold folds the journal if it has at least so many bytes: what it says is
+// worked into the segments and tables, those it does not speak of are left as
+// they are, and a new journal begins. It works beside readers and writers, and
+// keeps writers out for the switch only. progress, which may be nil, is told
+// what share of the segments is done. Without anything to do nothing happens.
+func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, err error) {
+	began := time.Now()
+	if s.updating {
+		return done, errNested
+	}
+	s.forget() // or what it has pinned could not go
+	working := false
+	err = s.locked("fold.lock", 0, func(file) (err error) {
+		working = true
+		defer recovered(&err)
+		done, err = s.fold(max(least, 1), progress)
+		return err
+	})
+	if !working && errors.Is(err, ErrLocked) {
+		return done, fmt.Errorf("%w: %s", ErrFolding, s.holder(s.path("fold.lock")))
+	}
+	done.Took = time.Since(began)
+	return done, err
+}
+
+func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, err error) {
+	f := &fold{spool: s, progress: progress}
+	if err := s.writing(func(w *writing) error {
+		f.upTo, f.current = w.end, w.current
+		s.acknowledge(w.lock, w.end)
+		return nil
+	}); err != nil {
+		return done, err
+	}
+	done.Generation = f.current.Generation
+	if f.upTo.End < least {
+		return done, s.sweep(f.current.Generation)
+	}
+	if err := f.read(); err != nil {
+		return done, err
+	}
+	err = f.write(&done)
+	f.state.base.release()
+	if err == nil {
+		err = f.change(&done)
+	}
+	if err != nil {
+		return done, err
+	}
+	done.Generation, done.Folded = f.next.number, f.upTo.End
+	return done, s.sweep(f.next.number)
+}
+
+// fold is a fold at work.
+type fold struct {
+	spool    *Spool
+	progress func(done, all int)
+	current  ack // what CURRENT said when it began
+	upTo     ack // the end of what is folded
+	state    *state
+	headers  []Logged
+	next     *generation
+}
+
+// read brings a state of its own to the end of what is folded.
+func (f *fold) read() error {
+	s := f.spool
+	base, err := s.openGeneration(f.upTo.Generation)
+	if err != nil {
+		return err
+	}
+	f.state = newState(s, base)
+	p := base.start()
+	err = s.advance(&p, f.current, func(fr frame, line int) error {
+		if fr.Seq > f.upTo.Seq {
+			return errFar
+		}
+		f.headers = append(f.headers, Logged{fr.Transaction, summary(fr)})
+		return f.state.take(fr.Body, fr.Seq, s.journal(p.generation), line+1)
+	})
+	if errors.Is(err, errFar) {
+		err = nil
+	}
+	if err == nil && p.ack() != f.upTo {
+		err = s.damage(p, "transaction %d is not the one that was acknowledged", p.seq)
+	}
+	if err != nil {
+		base.release()
+	}
+	return err
+}
+
+var errFar = errors.New("far enough")
+
+// write writes the files of the next generation. Nobody knows of them yet.
+func (f *fold) write(done *Folding) (err error) {
+	s, st := f.spool, f.state
+	g := noGeneration(f.upTo.Generation + 1)
+	g.base = ack{g.number, 0, f.upTo.Seq, f.upTo.Next, f.upTo.CRC}
+	g.history = st.history
+	jobs := segmentWriter[int]{files: s.files, dir: s.path("jobs"), generation: g.number, keys: clusterKeys}
+	slots := segmentWriter[string]{files: s.files, dir: s.path("slots"), generation: g.number, keys: slotKeys}
+	all := len(st.jobs.base) + len(st.slots.base) + 2
+	if err := foldBlocks(st, st.jobs, &jobs, clusterEntry, clusterBlock, f.tell(0, all)); err != nil {
+		return err
+	}
+	if err := foldBlocks(st, st.slots, &slots, slotEntry, slotBlock, f.tell(len(st.jobs.base)+1, all)); err != nil {
+		return err
+	}
+	g.jobs, g.slots = jobs.done, slots.done
+	done.Written = jobs.flushed + slots.flushed
+	done.Kept = len(jobs.done) + len(slots.done) - done.Written
+	done.Bytes = jobs.written + slots.written
+	if err := f.writeTables(g); err != nil {
+		return err
+	}
+	if g.log, err = f.writeLog(); err != nil {
+		return err
+	}
+	if err := writeNew(s.files, s.indexFile(g.number), g.text()); err != nil {
+		return err
+	}
+	for _, dir := range []string{s.path("jobs"), s.path("slots")} {
+		if err := s.files.SyncDir(dir); err != nil {
+			return err
+		}
+	}
+	f.next = g
+	return nil
+}
+
+func (f *fold) tell(base, all int) func(int) {
+	return func(n int) {
+		if f.progress != nil {
+			f.progress(base+n, all)
+		}
+	}
+}
+
+func (f *fold) writeTables(g *generation) error {
+	s, st := f.spool, f.state
+	old := st.base.tables
+	return errors.Join(
+		writeTable(s, g, old, "claims", st.claims, pool.JobID.Compare, func(b []byte, c pool.Claim) []byte {
+			return record{Kind: 'K', Claim: c, Seq: c.Seq}.append(b)
+		}),
+		writeTable(s, g, old, "submitters", st.submitters, strings.Compare, func(b []byte, r accountant.Record) []byte {
+			return record{Kind: 'U', Submitter: r}.append(b)
+		}),
+		writeTable(s, g, old, "backoffs", st.backoffs, strings.Compare, func(b []byte, r pool.Backoff) []byte {
+			return record{Kind: 'B', Backoff: r}.append(b)
+		}),
+	)
+}
+
+// writeTable writes a small table whole, if it changed.
+func writeTable[K comparable, V any](s *Spool, g *generation, old map[string]tableFile, name string, t *table[K, V], order func(a, b K) int, appendRow func([]byte, V) []byte) error {
+	if !t.changed {
+		if file, ok := old[name]; ok {
+			g.tables[name] = file
+		}
+		return nil
+	}
+	rows, err := t.all()
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	b := tableText(rows, order, appendRow)
+	file := tableFile{fmt.Sprintf("%s.%d", name, g.number), int64(len(b)), len(rows), checksum(b)}
+	g.tables[name] = file
+	return writeNew(s.files, s.path(file.name), b)
+}
+
+// change makes the next generation the one in force. What was committed since
+// the fold began is the beginning of its journal.
+func (f *fold) change(done *Folding) error {
+	s := f.spool
+	journal, err := s.files.Open(s.journal(f.next.number), readWrite|create|truncate, 0o600)
+	if err != nil {
+		return err
+	}
+	defer journal.Close()
+	if err := errors.Join(journal.Sync(), s.files.SyncDir(s.dir)); err != nil {
+		return err
+	}
+	copied := f.upTo.End // of the old journal
+	for round := 0; ; round++ {
+		begun := time.Now()
+		behind := false
+		if err := s.writing(func(w *writing) error {
+			if w.current.Generation != f.upTo.Generation {
+				return errors.New("somebody else folded the journal meanwhile")
+			}
+			begun = time.Now()
+			if behind = w.end.End-copied > lateCopy && round < lateRounds; behind {
+				return nil
+			}
+			return f.switchTo(w, journal, copied)
+		}); err != nil {
+			return err
+		}
+		if done.Locked = max(done.Locked, time.Since(begun)); !behind {
+			return nil
+		}
+		if copied, err = f.follow(journal, copied); err != nil {
+			return err
+		}
+	}
+}
+
+const (
+	lateCopy   = 256 << 10 // so much is copied while writers wait
+	lateRounds = 16        // so often is the rest copied before
+)
+
+// follow copies what was committed to the old journal since.
+func (f *fold) follow(journal file, copied int64) (int64, error) {
+	known, _, err := f.spool.acknowledged(f.current)
+	if err != nil || known.End <= copied {
+		return copied, err
+	}
+	err = f.copyTo(journal, copied, known.End)
+	return known.End, err
+}
+
+// copyTo copies bytes of the old journal to the new one and syncs it.
+func (f *fold) copyTo(journal file, from, to int64) error {
+	if to == from {
+		return nil
+	}
+	old, err := f.spool.files.Open(f.spool.journal(f.upTo.Generation), readOnly, 0)
+	if err != nil {
+		return err
+	}
+	defer old.Close()
+	b := make([]byte, to-from)
+	if _, err := old.ReadAt(b, from); err != nil {
+		return err
+	}
+	if _, err := journal.WriteAt(b, from-f.upTo.End); err != nil {
+		return err
+	}
+	return journal.Sync()
+}
+
+// switchTo copies the rest under the writers' lock and replaces CURRENT. Once
+// that has begun to be visible, the next writer makes it durable if need be,
+// see recover.
+func (f *fold) switchTo(w *writing, journal file, copied int64) error {
+	if err := f.copyTo(journal, copied, w.end.End); err != nil {
+		return err
+	}
+	end := w.end
+	end.Generation, end.End = f.next.number, w.end.End-f.upTo.End
+	if err := replace(f.spool.files, f.spool.path("CURRENT"), []byte(end.line("current"))); err != nil {
+		return err
+	}
+	f.spool.acknowledge(w.lock, end)
+	return nil
+}
+
+// slotEntry is the line of the index about a slot.
+func slotEntry(s *pool.Slot) entry[string] {
+	return entry[string]{key: s.Name, owner: unknown, user: unknown}
+}
+
+// foldBlocks writes the segments anew that the journal speaks of, and keeps the
+// others. Neighbours that have become small are written together.
+func foldBlocks[K cmp.Ordered, V any](st *state, b *blocks[K, V], w *segmentWriter[K], line func(*V) entry[K], block func([]byte, *V) []byte, progress func(int)) error {
+	touched := slices.Sorted(maps.Keys(b.pending))
+	fb := blockFolder[K, V]{st, b, w, line, block, nil}
+	for i, f := range b.base {
+		last := i == len(b.base)-1
+		n, _ := slices.BinarySearch(touched, f.last)
+		if n < len(touched) && touched[n] == f.last {
+			n++
+		}
+		mine := touched[:n]
+		touched = touched[n:]
+		small := f.bytes < segmentSize/4
+		join := small && (last && len(touched) > 0 || len(w.index) > 0)
+		if len(mine) == 0 && !join {
+			if err := w.keep(f); err != nil {
+				return err
+			}
+		} else if err := fb.rewrite(i, mine); err != nil {
+			return err
+		}
+		progress(i)
+	}
+	for _, k := range touched {
+		if err := fb.remake(k); err != nil {
+			return err
+		}
+	}
+	return w.flush()
+}
+
+// blockFolder writes blocks for a fold.
+type blockFolder[K cmp.Ordered, V any] struct {
+	state *state
+	from  *blocks[K, V]
+	to    *segmentWriter[K]
+	line  func(*V) entry[K]
+	block func([]byte, *V) []byte
+	text  []byte
+}
+
+// rewrite writes the blocks of a segment, those of the touched keys anew.
+func (f *blockFolder[K, V]) rewrite(i int, touched []K) error {
+	g, err := f.from.index(i)
+	if err != nil {
+		return err
+	}
+	var buffer []byte
+	from, err := g.reader(f.from.files, g.bytes, &buffer)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	for n := range g.entries {
+		e := &g.entries[n]
+		for len(touched) > 0 && touched[0] < e.key {
+			if err := f.remake(touched[0]); err != nil {
+				return err
+			}
+			touched = touched[1:]
+		}
+		if len(touched) > 0 && touched[0] == e.key {
+			if err := f.remake(e.key); err != nil {
+				return err
+			}
+			touched = touched[1:]
+			continue
+		}
+		text, err := from.block(e)
+		if err != nil {
+			return err
+		}
+		if err := f.to.add(*e, text); err != nil {
+			return err
+		}
+	}
+	for _, k := range touched {
+		if err := f.remake(k); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remake writes a block anew, if what it makes is still there.
+func (f *blockFolder[K, V]) remake(k K) error {
+	v, err := f.from.make(f.state.own, k)
+	if err != nil || v == nil {
+		return err
+	}
+	f.text = f.block(f.text[:0], v)
+	return f.to.add(f.line(v), f.text)
+}

@@ -1,0 +1,213 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// TestFold holds that folding changes nothing of what a spool holds, wherever
+// in a sequence of operations it happens, and that what is done afterwards is
+// done on top of it.
+func TestFold(t *testing.T) {
+	for at := range operations {
+		plain, folded := fixture(t), ""
+		folded = copyDir(t, plain)
+		for i, op := range operations {
+			if i == at {
+				if got, want := foldAll(t, folded), dump(t, plain); got != want {
+					t.Fatalf("folded before %s: %s\nwant %s", op.name, got, want)
+				}
+			}
+			for _, dir := range []string{plain, folded} {
+				if err := attempt(dir, disk{}, op.do); err != nil {
+					t.Fatalf("%s: %v", op.name, err)
+				}
+			}
+			if got, want := dump(t, folded), dump(t, plain); got != want {
+				t.Fatalf("folded before %s, after %s: %s\nwant %s", operations[at].name, op.name, got, want)
+			}
+		}
+	}
+}
+
+// foldAll folds and returns what the spool holds then.
+func foldAll(t testing.TB, dir string) string {
+	t.Helper()
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Fold(1, nil); err != nil {
+		t.Fatalf("Fold: %v", err)
+	}
+	return dump(t, dir)
+}
+
+// TestFoldTouchesLittle holds that segments that the journal does not speak of
+// are not written again, and that jobs that left leave no file behind.
+func TestFoldTouchesLittle(t *testing.T) {
+	dir := fixture(t)
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	update := func(do func(tx *Tx)) {
+		t.Helper()
+		if err := s.Update(func(tx *Tx) error { tx.Op("test"); do(tx); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	long := jobAd("alice")
+	long.SetString("Long", strings.Repeat("x", 20_000))
+	update(func(tx *Tx) {
+		for range 1000 {
+			tx.AddCluster(long, []NewRun{{Count: 2}})
+		}
+	})
+	fold := func() Folding {
+		t.Helper()
+		got, err := s.Fold(1, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return got
+	}
+	first := fold()
+	if first.Written < 5 || first.Kept != 0 {
+		t.Fatalf("the first fold wrote %d segments and kept %d, want all of some 20 MB in pieces of %d", first.Written, first.Kept, segmentSize)
+	}
+	update(func(tx *Tx) { tx.Set(pool.JobID{Cluster: 500}, "JobPrio", classad.Literal(classad.Int(1))) })
+	if got := fold(); got.Written != 1 || got.Kept != first.Written-1 {
+		t.Errorf("after a change of one job, %d segments were written and %d kept, want 1 and %d", got.Written, got.Kept, first.Written-1)
+	}
+	if again := fold(); again.Folded != 0 || again.Written != 0 {
+		t.Errorf("with nothing to fold, Fold = %+v", again)
+	}
+	update(func(tx *Tx) {
+		for id := 1; id <= 1001; id++ {
+			if id != 700 {
+				c, _ := tx.Cluster(id)
+				tx.LeaveRange(id, 0, c.Runs[len(c.Runs)-1].Last, noon)
+			}
+		}
+	})
+	fold()
+	names, err := filepath.Glob(filepath.Join(dir, "jobs", "*"))
+	if err != nil || len(names) != 1 || !strings.Contains(names[0], "/700-700.") {
+		t.Errorf("with one job left, jobs/ holds %v, want one file for cluster 700", names)
+	}
+}
+
+// TestReaderKeepsGeneration holds that a reader which began before a fold, or
+// before several, reads on what it began with, and that its files go when it
+// has gone.
+func TestReaderKeepsGeneration(t *testing.T) {
+	dir := fixture(t)
+	foldAll(t, dir)
+	want := dump(t, dir)
+	reader, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.View(func(v *View) error {
+		for range 3 {
+			if err := attempt(dir, disk{}, operations[2].do); err != nil {
+				return err
+			}
+			foldAll(t, dir)
+		}
+		if v.Len() != 11 {
+			return fmt.Errorf("%d jobs, want the 11 that were there", v.Len())
+		}
+		run, ok := v.Run(pool.JobID{Cluster: 1})
+		if _, has := run.Ad.Lookup("JobPrio"); !ok || has {
+			return errors.New("the reader sees what was done after it began")
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if dump(t, dir) == want {
+		t.Error("the changes are not there")
+	}
+	reader.Close()
+	foldAll(t, dir)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, e := range entries {
+		if strings.HasPrefix(e.Name(), "index.") || strings.HasPrefix(e.Name(), "journal.") {
+			n++
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d indexes and journals are left, want one of each: %v", n, entries)
+	}
+}
+
+// TestFoldAmongWriters lets writers go on while the journal is folded again
+// and again: nothing is lost.
+func TestFoldAmongWriters(t *testing.T) {
+	dir := fixture(t)
+	stop, stopped := make(chan struct{}), make(chan error)
+	go func() {
+		s, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: longWait})
+		folds := 0
+		for err == nil {
+			select {
+			case <-stop:
+				if folds == 0 {
+					err = errors.New("no fold took place")
+				}
+				stopped <- err
+				return
+			default:
+			}
+			var f Folding
+			if f, err = s.Fold(1, nil); f.Folded > 0 {
+				folds++
+			}
+		}
+		stopped <- err
+	}()
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: longWait})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const n = 300
+	for range n {
+		if err := s.Update(func(tx *Tx) error {
+			tx.Op("count")
+			r, _ := tx.Submitter("carol@x")
+			r.ResourcesUsed++
+			tx.PutSubmitter(r)
+			tx.AddCluster(jobAd("dave"), []NewRun{{Count: 3}})
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	close(stop)
+	if err := <-stopped; err != nil {
+		t.Fatal(err)
+	}
+	if err := s.View(func(v *View) error {
+		if r, _ := v.Submitter("carol@x"); r.ResourcesUsed != n || v.Len() != 11+3*n {
+			t.Errorf("counted %d, %d jobs, want %d and %d", r.ResourcesUsed, v.Len(), n, 11+3*n)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}

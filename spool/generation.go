@@ -1,0 +1,240 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// generation is what one fold of the journal left: which files hold the spool
+// as of its last folded transaction, behind which the journal of the same
+// number begins. It is written once, as index.N, and never changed.
+type generation struct {
+	number  int
+	base    ack // where its journal begins; End is 0
+	jobs    []segmentFile[int]
+	slots   []segmentFile[string]
+	tables  map[string]tableFile // by name, such as claims; absent: empty
+	history map[string]stretch   // by month
+	log     map[string]stretch   // by month: what the journal's headers told, once folded
+}
+
+// tableFile is the file of a small table.
+type tableFile struct {
+	name  string // such as claims.7
+	bytes int64
+	rows  int
+	crc   uint32
+}
+
+// stretch is how much of an append-only file counts: what stands behind end was
+// never committed.
+type stretch struct {
+	end int64
+	crc uint32 // of all that counts
+}
+
+// noGeneration is what is there before anything was folded.
+func noGeneration(number int) *generation {
+	return &generation{
+		number: number, base: ack{Generation: number, Next: 1},
+		tables: map[string]tableFile{}, history: map[string]stretch{}, log: map[string]stretch{},
+	}
+}
+
+// text writes index.N: a line for each file, and a last one with the CRC-32C
+// of everything before it.
+func (g *generation) text() []byte {
+	b := fmt.Appendf(nil, "generation %d %d %d %08x\n", g.number, g.base.Seq, g.base.Next, g.base.CRC)
+	for _, f := range g.jobs {
+		b = f.append(b, "jobs", clusterKeys)
+	}
+	for _, f := range g.slots {
+		b = f.append(b, "slots", slotKeys)
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.tables)) {
+		t := g.tables[name]
+		b = fmt.Appendf(b, "table %s %s %d %d %08x\n", name, t.name, t.bytes, t.rows, t.crc)
+	}
+	b = appendStretches(b, "history", g.history)
+	b = appendStretches(b, "log", g.log)
+	return appendEnd(b)
+}
+
+// appendEnd appends the last line of a text that is written as a whole.
+func appendEnd(b []byte) []byte {
+	b = append(b, "end "...)
+	return fmt.Appendf(b, "%08x\n", checksum(b))
+}
+
+func appendStretches(b []byte, word string, months map[string]stretch) []byte {
+	for _, month := range slices.Sorted(maps.Keys(months)) {
+		b = fmt.Appendf(b, "%s %s %d %08x\n", word, month, months[month].end, months[month].crc)
+	}
+	return b
+}
+
+// checkedEnd cuts what appendEnd appended, "end CHECKSUM", off a text that was written
+// as a whole, and tells whether the checksum is right.
+func checkedEnd(b []byte) (lines []byte, err error) {
+	const size = len("end 00000000\n")
+	if len(b) < size || !bytes.HasPrefix(b[len(b)-size:], []byte("end ")) || b[len(b)-1] != '\n' {
+		return nil, errors.New("it has no end line")
+	}
+	at := len(b) - size
+	sum := checksum(b[:at+len("end ")])
+	if recorded := string(b[at+len("end ") : len(b)-1]); recorded != fmt.Sprintf("%08x", sum) {
+		return nil, fmt.Errorf("its checksum is %08x, recorded is %s", sum, recorded)
+	}
+	return b[:at], nil
+}
+
+// parseGeneration reads index.N. The error says what is wrong, and line where.
+func parseGeneration(b []byte, number int) (g *generation, line int, err error) {
+	lines, err := checkedEnd(b)
+	if err != nil {
+		return nil, 1, err
+	}
+	g = noGeneration(number)
+	for n, text := range strings.Split(strings.TrimSuffix(string(lines), "\n"), "\n") {
+		if err := g.parseLine(text, n == 0); err != nil {
+			return nil, n + 1, err
+		}
+	}
+	return g, 0, nil
+}
+
+func (g *generation) parseLine(text string, first bool) (err error) {
+	word, rest, _ := strings.Cut(text, " ")
+	switch {
+	case first != (word == "generation"):
+		return fmt.Errorf("%q: not expected here", word)
+	case first:
+		var n int
+		_, err = fmt.Sscanf(rest, "%d %d %d %x", &n, &g.base.Seq, &g.base.Next, &g.base.CRC)
+		if err == nil && n != g.number {
+			err = fmt.Errorf("it is of generation %d", n)
+		}
+	case word == "jobs":
+		g.jobs, err = appendSegment(g.jobs, rest, clusterKeys)
+	case word == "slots":
+		g.slots, err = appendSegment(g.slots, rest, slotKeys)
+	case word == "table":
+		var name string
+		var t tableFile
+		_, err = fmt.Sscanf(rest, "%s %s %d %d %x", &name, &t.name, &t.bytes, &t.rows, &t.crc)
+		g.tables[name] = t
+	case word == "history":
+		err = parseStretch(g.history, rest)
+	case word == "log":
+		err = parseStretch(g.log, rest)
+	default:
+		err = fmt.Errorf("%q: a line of unknown kind", word)
+	}
+	return err
+}
+
+// parseStretch reads "2026-11 4711 5407c828".
+func parseStretch(months map[string]stretch, text string) error {
+	fields := strings.Fields(text)
+	if len(fields) != 3 {
+		return fmt.Errorf("%q: not a month, a length and a checksum", text)
+	}
+	end, err := strconv.ParseInt(fields[1], 10, 64)
+	crc, err2 := strconv.ParseUint(fields[2], 16, 32)
+	months[fields[0]] = stretch{end, uint32(crc)}
+	return errors.Join(err, err2)
+}
+
+// errMoved says that a generation is no longer in force, and gone.
+var errMoved = errors.New("the generation is gone")
+
+// pinned is a generation in use. As long as the pin is held none of its files
+// is removed; nobody ever waits for it.
+type pinned struct {
+	*generation
+	pin *flock.Flock
+}
+
+func (p pinned) release() {
+	if p.pin != nil {
+		p.pin.Close()
+	}
+}
+
+func (s *Spool) indexFile(number int) string {
+	return s.path("index." + strconv.Itoa(number))
+}
+
+// openGeneration pins a generation and reads its index. errMoved: it was removed
+// meanwhile, and CURRENT names another.
+func (s *Spool) openGeneration(number int) (pinned, error) {
+	if s.version.Format < format {
+		return pinned{generation: noGeneration(number)}, nil // before there were indexes
+	}
+	name := s.indexFile(number)
+	pin, err := pinFile(name)
+	if err != nil {
+		return pinned{}, err
+	}
+	g, err := s.readGeneration(number)
+	if err != nil {
+		pin.Close()
+		return pinned{}, err
+	}
+	return pinned{g, pin}, nil
+}
+
+func (s *Spool) readGeneration(number int) (*generation, error) {
+	name := s.indexFile(number)
+	b, err := contents(s.files, name)
+	if err != nil {
+		return nil, err
+	}
+	g, line, err := parseGeneration(b, number)
+	if err != nil {
+		return nil, &DamageError{name, line, err.Error()}
+	}
+	return g, nil
+}
+
+// pinFile takes the shared lock on an index. Only the sweeping away of old
+// generations ever takes the other, and never waits for it.
+func pinFile(name string) (*flock.Flock, error) {
+	pin := flock.New(name, flock.SetFlag(readOnly))
+	ok, err := pin.TryRLock()
+	if err == nil && ok {
+		if ok, err = leadsTo(name, pin); ok {
+			return pin, nil
+		}
+	}
+	pin.Close()
+	if err == nil || errors.Is(err, fs.ErrNotExist) {
+		err = errMoved
+	}
+	return nil, err
+}
+
+// pinCurrent pins the generation in force.
+func (s *Spool) pinCurrent() (pinned, ack, error) {
+	for {
+		current, err := s.current()
+		if err != nil {
+			return pinned{}, current, err
+		}
+		base, err := s.openGeneration(current.Generation)
+		if !errors.Is(err, errMoved) {
+			return base, current, err
+		}
+		if again, e := s.current(); e == nil && again == current {
+			return base, current, &DamageError{s.indexFile(current.Generation), 1, "the file is missing"}
+		}
+	}
+}

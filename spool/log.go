@@ -1,0 +1,153 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Logged is one transaction of the audit trail. The log keeps it when its lines
+// are folded away.
+type Logged struct {
+	Transaction
+	What string // what it changed, in a few words
+}
+
+// append writes the two lines of the log.
+func (l Logged) append(b []byte) []byte {
+	return fmt.Appendf(l.Transaction.append(b), "= %s\n", l.What)
+}
+
+// writeLog adds the transactions that are folded to the log, by months of the
+// machine's clock, and returns how much of it counts then.
+func (f *fold) writeLog() (map[string]stretch, error) {
+	months := maps.Clone(f.state.base.log)
+	texts := map[string][]byte{}
+	for _, l := range f.headers {
+		month := l.Machine.UTC().Format("2006-01")
+		texts[month] = l.append(texts[month])
+	}
+	for _, month := range slices.Sorted(maps.Keys(texts)) {
+		after, err := f.spool.addLog(month, months[month], texts[month])
+		if err != nil {
+			return nil, fmt.Errorf("log: %w", err)
+		}
+		months[month] = after
+	}
+	return months, nil
+}
+
+// addLog appends to a month's log, durably.
+func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error) {
+	file, err := s.files.Open(s.path("log/"+name), readWrite|create, 0o600)
+	if err != nil {
+		return known, err
+	}
+	defer file.Close()
+	m := &month{name: name, file: file, recorded: known.end, buffer: text}
+	if err := m.open(known.crc); err != nil {
+		return known, err
+	}
+	err = m.keep(s, "log")
+	return stretch{m.end, m.crc}, err
+}
+
+// summary says in a few words what a transaction changed.
+func summary(f frame) string {
+	counts := map[byte]int{}
+	jobs := map[byte]int{}
+	var clusters []string
+	for _, line := range (chunk{text: f.Body}).lines() {
+		counts[line[0]]++
+		var r record
+		switch line[0] {
+		case 'N', 'L', 'A', 'D':
+			if _, err := r.procs(line[2:]); err == nil {
+				jobs[line[0]] += r.Last - r.First + 1
+			}
+			if id := fmt.Sprint(r.Cluster); line[0] == 'N' && (len(clusters) == 0 || clusters[len(clusters)-1] != id) {
+				clusters = append(clusters, id)
+			}
+		}
+	}
+	var words []string
+	say := func(n int, what string) {
+		if n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, what))
+		}
+	}
+	if n := len(clusters); n > 0 {
+		list := clusters[0]
+		if n > 1 {
+			list += "-" + clusters[n-1]
+		}
+		words = append(words, fmt.Sprintf("cluster %s of %d jobs", list, jobs['N']))
+	}
+	say(jobs['L'], "jobs left")
+	if jobs['N'] == 0 && jobs['L'] == 0 {
+		say(counts['A']+counts['D'], "changes of jobs")
+	}
+	say(counts['K'], "claims")
+	say(counts['k'], "claims ended")
+	say(counts['U'], "submitters")
+	say(counts['u'], "submitters deleted")
+	say(counts['S'], "slots new")
+	if counts['S'] == 0 {
+		say(counts['G']+counts['g'], "changes of slots")
+	}
+	say(counts['s'], "slots withdrawn")
+	say(counts['B'], "slots left alone")
+	return strings.Join(words, ", ")
+}
+
+// Log goes through all transactions there are traces of, the oldest first: those
+// that were folded away, and those of the journal. Months of the log that were
+// moved away are passed over.
+func (s *Spool) Log(each func(Logged) error) error {
+	base, current, err := s.pinCurrent()
+	if err != nil {
+		return err
+	}
+	defer base.release()
+	for _, name := range slices.Sorted(maps.Keys(base.log)) {
+		if err := s.logMonth(name, base.log[name], each); err != nil {
+			return err
+		}
+	}
+	p := base.start()
+	return s.advance(&p, current, func(f frame, _ int) error { return each(Logged{f.Transaction, summary(f)}) })
+}
+
+// logMonth goes through a month of the log.
+func (s *Spool) logMonth(name string, known stretch, each func(Logged) error) error {
+	path := s.path("log/" + name)
+	b, err := contents(s.files, path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if int64(len(b)) >= known.end {
+		if b = b[:known.end]; checksum(b) != known.crc {
+			return &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", checksum(b), known.crc)}
+		}
+	}
+	for n := 1; len(b) > 0; n += 2 {
+		line, rest, _ := bytes.Cut(b, newline)
+		what, rest, _ := bytes.Cut(rest, newline)
+		h, err := parseHeader(string(line))
+		if err != nil {
+			return &DamageError{path, n, err.Error()}
+		}
+		if err := each(Logged{h, strings.TrimPrefix(string(what), "= ")}); err != nil {
+			return err
+		}
+		b = rest
+	}
+	return nil
+}

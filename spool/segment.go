@@ -1,0 +1,385 @@
+package spool
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"path/filepath"
+	"slices"
+	"strconv"
+)
+
+// A segment is a file of blocks, in the order of their keys: a cluster with its
+// procs each, or a slot. A block is the lines that would make it in a journal.
+// Behind the blocks stands an index of them, a line each:
+//
+//	I 12 0 3010 5407c828 1 "alice" "alice@example.org"
+//
+// with the key, the block's place and length in bytes, its CRC-32C, how many
+// jobs it has, and the Owner and User of all of them, or - where they differ
+// or are no constants. The last line has the place of the index, the number
+// of blocks, and the CRC-32C of everything from there up to itself:
+//
+//	X 3010 1 9ab3c1f0
+//
+// A segment is written once and never changed.
+
+// segmentSize is how many bytes of blocks a segment has, about.
+const segmentSize = 4 << 20
+
+// segmentFile is a segment as index.N names it.
+type segmentFile[K cmp.Ordered] struct {
+	name        string // without the directory
+	first, last K
+	bytes       int64
+	blocks      int
+	jobs        int
+	crc         uint32 // that of the segment's last line
+}
+
+// entry is a line of a segment's index.
+type entry[K cmp.Ordered] struct {
+	key         K
+	at, size    int64
+	crc         uint32
+	jobs        int
+	owner, user string // quoted, or -
+}
+
+func (f segmentFile[K]) append(b []byte, word string, k keys[K]) []byte {
+	b = fmt.Appendf(b, "%s %s %d %d %d %08x ", word, f.name, f.bytes, f.blocks, f.jobs, f.crc)
+	b = append(k.append(b, f.first), ' ')
+	return append(k.append(b, f.last), '\n')
+}
+
+// appendSegment adds the segment of a line of index.N, which must lie behind
+// those before.
+func appendSegment[K cmp.Ordered](list []segmentFile[K], text string, k keys[K]) ([]segmentFile[K], error) {
+	var f segmentFile[K]
+	fields := bytes.SplitN([]byte(text), []byte(" "), 6)
+	if len(fields) != 6 {
+		return nil, errors.New("a segment's line with too few fields")
+	}
+	f.name = string(fields[0])
+	bytes, err1 := strconv.ParseInt(string(fields[1]), 10, 64)
+	blocks, err2 := strconv.Atoi(string(fields[2]))
+	jobs, err3 := strconv.Atoi(string(fields[3]))
+	crc, err4 := strconv.ParseUint(string(fields[4]), 16, 32)
+	first, rest, err5 := k.parse(fields[5])
+	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+		return nil, err
+	}
+	last, _, err := k.parse(rest)
+	if err != nil {
+		return nil, err
+	}
+	f.bytes, f.blocks, f.jobs, f.crc, f.first, f.last = bytes, blocks, jobs, uint32(crc), first, last
+	if n := len(list); f.last < f.first || n > 0 && f.first <= list[n-1].last {
+		return nil, fmt.Errorf("the segment %s is out of order", f.name)
+	}
+	return append(list, f), nil
+}
+
+func (e entry[K]) append(b []byte, k keys[K]) []byte {
+	b = append(k.append(append(b, "I "...), e.key), ' ')
+	return fmt.Appendf(b, "%d %d %08x %d %s %s\n", e.at, e.size, e.crc, e.jobs, e.owner, e.user)
+}
+
+// parseEntry reads a line of a segment's index, whose checksum is known to be
+// right.
+func parseEntry[K cmp.Ordered](line []byte, k keys[K]) (e entry[K], err error) {
+	rest, ok := bytes.CutPrefix(line, []byte("I "))
+	if !ok {
+		return e, errors.New("not a line of an index")
+	}
+	if e.key, rest, err = k.parse(rest); err != nil {
+		return e, err
+	}
+	at, rest, err1 := number(rest, ' ')
+	size, rest, err2 := number(rest, ' ')
+	crc, rest, ok := bytes.Cut(rest, []byte(" "))
+	sum, err3 := strconv.ParseUint(string(crc), 16, 32)
+	jobs, rest, err4 := number(rest, ' ')
+	if err := errors.Join(err1, err2, err3, err4); err != nil || !ok {
+		return e, errors.Join(err, errors.New("a line of an index with too few fields"))
+	}
+	e.at, e.size, e.crc, e.jobs = int64(at), int64(size), uint32(sum), jobs
+	owner, rest, err := word(rest)
+	if err != nil {
+		return e, err
+	}
+	user, _, err := word(rest)
+	e.owner, e.user = string(owner), string(user)
+	return e, err
+}
+
+// word returns a quoted text or a - as it stands, and what follows the blank
+// behind it.
+func word(b []byte) (w, rest []byte, err error) {
+	n := 1
+	if len(b) == 0 {
+		return nil, nil, errors.New("a word is missing")
+	}
+	if b[0] == '"' {
+		for n < len(b) && b[n] != '"' {
+			if b[n] == '\\' {
+				n++
+			}
+			n++
+		}
+		if n++; n > len(b) {
+			return nil, nil, errors.New("a text without an end")
+		}
+	}
+	return b[:n], bytes.TrimPrefix(b[n:], []byte(" ")), nil
+}
+
+// segment is an open segment: its index, and its file to read blocks from.
+type segment[K cmp.Ordered] struct {
+	segmentFile[K]
+	path    string
+	entries []entry[K]
+}
+
+// find returns the entry of a key.
+func (g *segment[K]) find(k K) (*entry[K], bool) {
+	i, ok := slices.BinarySearchFunc(g.entries, k, func(e entry[K], k K) int { return cmp.Compare(e.key, k) })
+	if !ok {
+		return nil, false
+	}
+	return &g.entries[i], true
+}
+
+// readIndex reads a segment's index.
+func readIndex[K cmp.Ordered](fsys files, dir string, f segmentFile[K], k keys[K]) (*segment[K], error) {
+	g := &segment[K]{segmentFile: f, path: filepath.Join(dir, f.name)}
+	open, err := fsys.Open(g.path, readOnly, 0)
+	if err != nil {
+		return nil, missing(g.path, err)
+	}
+	defer open.Close()
+	size, err := open.Size()
+	if err != nil {
+		return nil, err
+	}
+	if size != f.bytes {
+		return nil, g.damage(fsys, 0, 0, "it has %d bytes instead of %d", size, f.bytes)
+	}
+	from := max(size-tailSize, 0)
+	b, err := tail(open, from)
+	if err != nil {
+		return nil, err
+	}
+	at, why := g.indexAt(b)
+	if why == nil && at < from {
+		if b, err = tail(open, at); err != nil {
+			return nil, err
+		}
+		from = at
+	}
+	if why == nil {
+		why = g.parseIndex(b[at-from:], at, k)
+	}
+	if why != nil {
+		return nil, g.damage(fsys, at, 0, "%v", why)
+	}
+	return g, nil
+}
+
+// tailSize is how much of a segment is read at first: its last line, and an
+// index that is not long.
+const tailSize = 16 << 10
+
+// missing says of a file that has to be there that it is not.
+func missing(path string, err error) error {
+	if errors.Is(err, fs.ErrNotExist) {
+		return &DamageError{path, 1, "the file is missing"}
+	}
+	return err
+}
+
+// indexAt reads the last line of b, which ends the segment, and returns where
+// the index begins.
+func (g *segment[K]) indexAt(b []byte) (int64, error) {
+	last := b[bytes.LastIndexByte(b[:max(len(b)-1, 0)], '\n')+1:]
+	fields := bytes.Fields(last)
+	if len(fields) != 4 || string(fields[0]) != "X" {
+		return 0, errors.New("it has no last line")
+	}
+	at, err1 := strconv.ParseInt(string(fields[1]), 10, 64)
+	blocks, err2 := strconv.Atoi(string(fields[2]))
+	crc, err3 := strconv.ParseUint(string(fields[3]), 16, 32)
+	if err1 != nil || err2 != nil || err3 != nil || at < 0 || at > g.bytes || blocks != g.blocks || uint32(crc) != g.crc {
+		return 0, errors.New("its last line is not the one that was recorded")
+	}
+	return at, nil
+}
+
+// parseIndex reads the index b, which begins at at.
+func (g *segment[K]) parseIndex(b []byte, at int64, k keys[K]) error {
+	last := bytes.LastIndexByte(b[:len(b)-1], ' ') + 1
+	if sum := checksum(b[:last]); sum != g.crc || string(b[last:]) != fmt.Sprintf("%08x\n", sum) {
+		return fmt.Errorf("the checksum of its index is %08x, recorded is %08x", sum, g.crc)
+	}
+	g.entries = make([]entry[K], 0, min(g.blocks, len(b)))
+	end := int64(0)
+	for {
+		line, rest, _ := bytes.Cut(b, newline)
+		if len(rest) == 0 {
+			break
+		}
+		b = rest
+		e, err := parseEntry(line, k)
+		if err != nil {
+			return err
+		}
+		if n := len(g.entries); e.at != end || n > 0 && e.key <= g.entries[n-1].key {
+			return errors.New("its index is out of order")
+		}
+		if end += e.size; end > at || e.size > math.MaxInt32 {
+			return errors.New("its index goes beyond its blocks")
+		}
+		g.entries = append(g.entries, e)
+	}
+	if end != at || len(g.entries) != g.blocks {
+		return errors.New("its index does not cover its blocks")
+	}
+	return nil
+}
+
+// damage says what is wrong on a line behind a byte of the segment.
+func (g *segment[K]) damage(fsys files, at int64, lines int, format string, args ...any) error {
+	line := 1 + lines
+	if b, err := contents(fsys, g.path); err == nil {
+		line += bytes.Count(b[:min(at, int64(len(b)))], newline)
+	}
+	return &DamageError{g.path, line, fmt.Sprintf(format, args...)}
+}
+
+// blockReader reads blocks of one segment.
+type blockReader[K cmp.Ordered] struct {
+	*segment[K]
+	files  files
+	file   file
+	all    []byte  // the file, if most of it is wanted
+	buffer *[]byte // for single blocks
+}
+
+// reader opens a segment to read so many bytes of its blocks. What is read
+// stays in the buffer until the next reading.
+func (g *segment[K]) reader(fsys files, bytes int64, buffer *[]byte) (*blockReader[K], error) {
+	f, err := fsys.Open(g.path, readOnly, 0)
+	if err != nil {
+		return nil, missing(g.path, err)
+	}
+	r := &blockReader[K]{segment: g, files: fsys, file: f, buffer: buffer}
+	if bytes < g.bytes/2 {
+		return r, nil
+	}
+	r.all = r.room(g.bytes)
+	if err := r.read(r.all, 0); err != nil {
+		f.Close()
+		return nil, err
+	}
+	return r, nil
+}
+
+func (r *blockReader[K]) Close() error { return r.file.Close() }
+
+// room returns that many bytes of the buffer.
+func (r *blockReader[K]) room(n int64) []byte {
+	*r.buffer = slices.Grow((*r.buffer)[:0], int(n))[:n]
+	return *r.buffer
+}
+
+func (r *blockReader[K]) read(b []byte, at int64) error {
+	n, err := r.file.ReadAt(b, at)
+	if n == len(b) {
+		return nil
+	}
+	if errors.Is(err, io.EOF) {
+		return r.damage(r.files, at, 0, "it ends too early")
+	}
+	return err
+}
+
+// block returns a block whose checksum is right, until the next call.
+func (r *blockReader[K]) block(e *entry[K]) ([]byte, error) {
+	var text []byte
+	if r.all != nil {
+		text = r.all[e.at : e.at+e.size]
+	} else {
+		text = r.room(e.size)
+		if err := r.read(text, e.at); err != nil {
+			return nil, err
+		}
+	}
+	if sum := checksum(text); sum != e.crc {
+		return nil, r.damage(r.files, e.at, 0, "the checksum of the block here is %08x, recorded is %08x", sum, e.crc)
+	}
+	return text, nil
+}
+
+// segmentWriter writes segments one after the other, in the order of keys.
+type segmentWriter[K cmp.Ordered] struct {
+	files      files
+	dir        string
+	generation int
+	keys       keys[K]
+
+	text    []byte
+	index   []entry[K]
+	done    []segmentFile[K]
+	flushed int
+	written int64 // bytes
+}
+
+// add adds a block; at and crc of the entry are the writer's business.
+func (w *segmentWriter[K]) add(e entry[K], block []byte) error {
+	if len(w.text) > 0 && len(w.text)+len(block) > segmentSize {
+		if err := w.flush(); err != nil {
+			return err
+		}
+	}
+	e.at, e.size, e.crc = int64(len(w.text)), int64(len(block)), checksum(block)
+	w.text = append(w.text, block...)
+	w.index = append(w.index, e)
+	return nil
+}
+
+// keep takes over a segment that is as it was.
+func (w *segmentWriter[K]) keep(f segmentFile[K]) error {
+	err := w.flush()
+	w.done = append(w.done, f)
+	return err
+}
+
+// flush writes what was added since the last segment as one, and syncs it.
+func (w *segmentWriter[K]) flush() error {
+	if len(w.index) == 0 {
+		return nil
+	}
+	f := segmentFile[K]{first: w.index[0].key, last: w.index[len(w.index)-1].key, blocks: len(w.index)}
+	at := len(w.text)
+	for _, e := range w.index {
+		w.text = e.append(w.text, w.keys)
+		f.jobs += e.jobs
+	}
+	w.text = fmt.Appendf(w.text, "X %d %d ", at, f.blocks)
+	f.crc = checksum(w.text[at:])
+	w.text = fmt.Appendf(w.text, "%08x\n", f.crc)
+	f.bytes = int64(len(w.text))
+	f.name = fmt.Sprintf("%s.%d", w.keys.file(f.first, f.last, w.flushed), w.generation)
+	w.flushed++
+	if err := writeNew(w.files, filepath.Join(w.dir, f.name), w.text); err != nil {
+		return err
+	}
+	w.done = append(w.done, f)
+	w.written += f.bytes
+	w.text, w.index = w.text[:0], w.index[:0]
+	return nil
+}

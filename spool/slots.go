@@ -1,0 +1,94 @@
+package spool
+
+import (
+	"fmt"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// slotOf makes a slot from its lines; nil if it was withdrawn. What is set one
+// after the other is set through the worker, so that slots share what they
+// have in common.
+func slotOf(w *worker, name string, parts []chunk) (*pool.Slot, error) {
+	var slot *pool.Slot
+	for _, part := range parts {
+		for n, line := range part.lines() {
+			if err := makeSlot(w, &slot, name, line, part.seq); err != nil {
+				return nil, part.damaged(n, err)
+			}
+		}
+	}
+	if slot != nil && slot.Ad == nil {
+		slot.Ad = w.ads.Finish()
+	}
+	return slot, nil
+}
+
+// makeSlot applies a line to a slot in the making. As long as its Ad is nil, the
+// ad is the worker's.
+func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64) error {
+	r := record{Kind: line[0]}
+	rest, err := r.slot(line[2:])
+	if err != nil {
+		return err
+	}
+	switch s := *slot; {
+	case r.Kind == 'S':
+		if seq, err = sequence(rest, seq); err != nil {
+			return err
+		}
+		*slot = &pool.Slot{Name: name, Seq: seq}
+		w.ads.Begin()
+	case r.Kind == 's':
+		*slot = nil
+	case s == nil:
+		return fmt.Errorf("slot %s: not advertised", name)
+	case r.Kind == 'G' && s.Ad == nil:
+		s.Seq = max(s.Seq, seq)
+		return setLine(w.ads, rest)
+	default:
+		if s.Ad == nil {
+			s.Ad = w.ads.Finish()
+		}
+		s.Seq = max(s.Seq, seq)
+		return r.change(s.Ad, rest, w.expressions)
+	}
+	return nil
+}
+
+// change sets (G) or removes (g) the attribute that rest of a line names.
+func (r *record) change(ad *classad.Ad, rest []byte, expressions *classad.Interner) error {
+	if r.Kind == 'g' {
+		err := r.name(rest)
+		ad.Delete(r.Name)
+		return err
+	}
+	err := r.attribute(rest, expressions)
+	if err == nil {
+		ad.Set(r.Name, r.Expr)
+	}
+	return err
+}
+
+// setLine gives an ad in the making the attribute of "Name = expression".
+func setLine(b *classad.Builder, line []byte) error {
+	if len(line) == 0 || line[0] != '"' {
+		return b.Line(line)
+	}
+	name, text, err := splitAttribute(line)
+	if err != nil {
+		return err
+	}
+	return b.Set(name, text)
+}
+
+// slotBlock appends the lines that make a slot.
+func slotBlock(b []byte, s *pool.Slot) []byte {
+	b = record{Kind: 'S', Slot: s.Name, Seq: s.Seq}.append(b)
+	for _, name := range s.Ad.OwnNames() {
+		e, _ := s.Ad.Lookup(name)
+		b = record{Kind: 'G', Slot: s.Name, Name: name, Expr: e}.append(b)
+	}
+	return b
+}

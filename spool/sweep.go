@@ -1,0 +1,112 @@
+package spool
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/gofrs/flock"
+)
+
+// sweep removes the generations that are no longer in force, save those that
+// a reader has pinned, and every file that none of the others names. It runs
+// under fold.lock.
+func (s *Spool) sweep(current int) error {
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return err
+	}
+	kept := []int{current}
+	for _, e := range entries {
+		n, ok := numbered(e.Name(), "index.")
+		if !ok || n == current {
+			continue
+		}
+		gone, err := s.retire(n)
+		if err != nil {
+			return err
+		}
+		if !gone {
+			kept = append(kept, n)
+		}
+	}
+	named := map[string]bool{}
+	for _, n := range kept {
+		g, err := s.readGeneration(n)
+		if err != nil {
+			return err
+		}
+		g.name(named)
+	}
+	return s.removeUnnamed(entries, named)
+}
+
+// retire removes the index of a generation and its journal, unless somebody
+// has pinned it.
+func (s *Spool) retire(n int) (gone bool, err error) {
+	pin := flock.New(s.indexFile(n), flock.SetFlag(readOnly))
+	defer pin.Close()
+	ok, err := pin.TryLock()
+	if errors.Is(err, fs.ErrNotExist) {
+		return true, nil
+	}
+	if err != nil || !ok {
+		return false, err
+	}
+	return true, s.files.Remove(s.indexFile(n))
+}
+
+// name notes the files that belong to a generation.
+func (g *generation) name(named map[string]bool) {
+	named["journal."+strconv.Itoa(g.number)] = true
+	for _, f := range g.jobs {
+		named["jobs/"+f.name] = true
+	}
+	for _, f := range g.slots {
+		named["slots/"+f.name] = true
+	}
+	for _, t := range g.tables {
+		named[t.name] = true
+	}
+}
+
+// swept are the files that belong to generations.
+var swept = []string{"journal.", "claims.", "submitters.", "backoffs."}
+
+// removeUnnamed removes the files of generations that are gone.
+func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) error {
+	var names []string
+	for _, e := range entries {
+		if slices.ContainsFunc(swept, func(p string) bool { _, ok := numbered(e.Name(), p); return ok }) {
+			names = append(names, e.Name())
+		}
+	}
+	for _, dir := range []string{"jobs", "slots"} {
+		in, err := os.ReadDir(s.path(dir))
+		if err != nil {
+			return err
+		}
+		for _, e := range in {
+			names = append(names, dir+"/"+e.Name())
+		}
+	}
+	for _, name := range names {
+		if named[name] {
+			continue
+		}
+		if err := s.files.Remove(s.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// numbered returns the number in names such as journal.7.
+func numbered(name, prefix string) (int, bool) {
+	rest, ok := strings.CutPrefix(name, prefix)
+	n, err := strconv.Atoi(rest)
+	return n, ok && err == nil && strconv.Itoa(n) == rest
+}
