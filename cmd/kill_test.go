@@ -1,76 +1,234 @@
 package cmd
 
 import (
-	"errors"
+	"fmt"
 	"math/rand/v2"
 	"os"
-	"os/exec"
-	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"syscall"
 	"testing"
 	"time"
 )
 
-// TestKilledWriters kills submit, prio and negotiate processes at random
-// moments, and holds after each that the spool reads, and at the end that it
-// contains all that was acknowledged and nothing twice. FAIRSPOOL_KILLS says
-// how many; make soak takes thousands.
+// TestKilledWriters kills writers of every kind with SIGKILL at random moments
+// of their lives, on several spools side by side. All the time each spool has
+// to be one that the commands so far lead to: with everything in it that was
+// acknowledged, and of what was not, all or nothing. FAIRSPOOL_KILLS says how
+// many are killed.
 func TestKilledWriters(t *testing.T) {
-	kills := 150
+	t.Parallel()
+	kills, spools := 1000, 4
 	if n, err := strconv.Atoi(os.Getenv("FAIRSPOOL_KILLS")); err == nil {
 		kills = n
 	}
-	bin, dir := binaries(t), t.TempDir()
-	job, slots := filepath.Join(dir, "job.sub"), filepath.Join(dir, "pool.ads")
-	write(t, job, "executable = /bin/true\nqueue 2\n")
-	write(t, slots, "Name = \"slot1@node\"\nRequirements = true\n")
-	start := func(args ...string) *exec.Cmd {
-		c := exec.Command(filepath.Join(bin, args[0]), args[1:]...)
-		c.Env = []string{"HOME=" + dir, "FAIRSPOOL_DIR=" + filepath.Join(dir, "spool"), "PATH=" + os.Getenv("PATH")}
-		return c
+	var all sync.WaitGroup
+	fields := make([]*field, spools)
+	for i := range fields {
+		f := &field{ground: newGround(t), words: words{Rand: rand.New(rand.NewPCG(1, uint64(i)))}}
+		f.maybe = []*model{f.furnish()}
+		fields[i] = f
+		all.Go(func() { f.err = f.killAll((kills + spools - 1) / spools) })
 	}
-	read := func(args ...string) []string {
-		t.Helper()
-		out, err := start(args...).Output()
-		if err != nil {
-			t.Fatalf("%v: %v\n%s", args, err, stderr(err))
+	all.Wait()
+	killed, done := map[string]int{}, map[string]int{}
+	for i, f := range fields {
+		if f.err != nil {
+			t.Errorf("spool %d: %v", i, f.err)
+			continue
 		}
-		return strings.Fields(string(out))
-	}
-	read("slots", "advertise", slots)
-	read("submit", job)
-	random := rand.New(rand.NewPCG(1, 2))
-	tried, done := map[string]int{}, map[string]int{}
-	for i := range kills {
-		args := [][]string{{"submit", job}, {"prio", "+1", "1.0"}, {"negotiate", "-q"}, {"prio", "+1", "1.0"}}[i%4]
-		c := start(args...)
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
-		time.AfterFunc(time.Duration(random.IntN(7000))*time.Microsecond, func() { c.Process.Kill() })
-		tried[args[0]]++
-		if err := c.Wait(); err == nil {
-			done[args[0]]++
-		} else if c.ProcessState.Exited() {
-			t.Fatalf("%v: %v", args, err)
-		}
-		ids := read("qstat", "-af", "ClusterId")
-		if n := len(ids)/2 - 1; n < done["submit"] || n > tried["submit"] || len(ids)%2 != 0 {
-			t.Fatalf("after %d of %d submits: %d jobs besides the first two", done["submit"], tried["submit"], len(ids)-2)
-		}
-		prio, err := strconv.Atoi(read("qstat", "1.0", "-af", "JobPrio")[0])
-		if err != nil || prio < done["prio"] || prio > tried["prio"] {
-			t.Fatalf("after %d of %d prio +1: JobPrio %d, %v", done["prio"], tried["prio"], prio, err)
+		f.historyIsWhole(f.maybe[0].put)
+		for name := range f.life {
+			killed[name] += f.killed[name]
+			done[name] += f.done[name]
 		}
 	}
-	if used := read("userprio", "-allusers", "-af", "ResourcesUsed"); len(used) != 1 || used[0] != "1" {
-		t.Errorf("slots charged = %v, want the only one", used)
+	for _, r := range writers {
+		if n, m := killed[r.name], done[r.name]; !t.Failed() && (n < kills/50 || m < kills/200) {
+			t.Errorf("%s: %d killed, %d acknowledged: too few to say anything", r.name, n, m)
+		}
 	}
-	if done["submit"] == 0 || done["submit"] == tried["submit"] {
-		t.Errorf("%d of %d submits were acknowledged: too many or too few were killed to say anything", done["submit"], tried["submit"])
+	t.Logf("killed %v, acknowledged %v", killed, done)
+}
+
+// field is a spool whose writers are killed.
+type field struct {
+	*ground
+	words
+	maybe        []*model // what the spool may be, after kills whose effect is not known yet
+	life         map[string]time.Duration
+	killed, done map[string]int
+	err          error
+}
+
+// killAll goes through the writers until so many were killed.
+func (f *field) killAll(kills int) error {
+	f.life, f.killed, f.done = map[string]time.Duration{}, map[string]int{}, map[string]int{}
+	for n := 0; n < kills; {
+		for _, r := range writers {
+			if len(f.maybe) > 8 || r.name == "negotiate" || r.name == "starter" {
+				if err := f.look(); err != nil {
+					return err
+				}
+			}
+			f.clusters = f.maybe[0].leaving()
+			before := f.killed[r.name]
+			if err := f.kill(r.name, r.call(&f.words)); err != nil {
+				return fmt.Errorf("%s, after %d kills: %w", r.name, n, err)
+			}
+			n += f.killed[r.name] - before
+		}
 	}
-	t.Logf("acknowledged %v of %v", done, tried)
+	if err := f.settle(); err != nil {
+		return err
+	}
+	return f.look()
+}
+
+// leaving returns the clusters in the queue that do not rest.
+func (m *model) leaving() (clusters []int) {
+	for id, j := range m.jobs.rows {
+		if !j.rests && !slices.Contains(clusters, id.Cluster) {
+			clusters = append(clusters, id.Cluster)
+		}
+	}
+	slices.Sort(clusters)
+	return clusters
+}
+
+// measured is how many calls of each writer are left alive at first, to learn
+// how long it usually takes.
+const measured = 4
+
+// kill makes a call and kills it at some moment of its usual life.
+func (f *field) kill(name string, c call) error {
+	if name == "negotiate" {
+		if err := f.foresee(&c); err != nil {
+			return err
+		}
+	}
+	start := time.Now()
+	p, err := f.start(c.stdin, c.args...)
+	if err != nil {
+		return err
+	}
+	if f.done[name] >= measured {
+		moment := time.AfterFunc(time.Duration(f.Int64N(int64(f.life[name]*3/2))), func() { p.Process.Kill() })
+		defer moment.Stop()
+	}
+	a := p.answer()
+	if p.ProcessState.Sys().(syscall.WaitStatus).Signaled() {
+		f.killed[name]++
+	} else {
+		f.done[name]++
+		f.life[name] += (time.Since(start) - f.life[name]) / time.Duration(min(f.done[name], 2*measured)) // a mean that forgets
+	}
+	if a.status == -1 && name == "starter" {
+		return f.settle()
+	}
+	return f.believe(c, a)
+}
+
+// believe leaves of what the spool may be only what agrees with an answer.
+func (f *field) believe(c call, a answer) error {
+	a.bad = withoutTorn(a.bad)
+	var then []*model
+	steps := c.might
+	if a.status == -1 && a.out == "" {
+		then = f.maybe
+	} else {
+		a.status = max(a.status, 0) // killed, but it had said that it was done
+		var err error
+		if steps, err = c.steps(a); err != nil {
+			return err
+		}
+	}
+	for _, m := range f.maybe {
+		ok := true
+		for _, s := range steps {
+			if ok {
+				m, ok = m.after(s)
+			}
+		}
+		if ok && !slices.ContainsFunc(then, m.equal) {
+			then = append(then, m)
+		}
+	}
+	if len(then) == 0 {
+		texts := []string{}
+		for _, s := range steps {
+			texts = append(texts, s.text)
+		}
+		m := f.maybe[0]
+		return fmt.Errorf("%v said %q: %v\nbut the spool may only be (or %d others)\n%s\n%s\n%s",
+			c.args, a.out, texts, len(f.maybe)-1, showJobs(m), showSlots(m), showSubmitters(m))
+	}
+	f.maybe = then
+	return nil
+}
+
+// withoutTorn takes out what writers tell of the remains of killed ones.
+func withoutTorn(bad string) string {
+	var rest strings.Builder
+	for line := range strings.Lines(bad) {
+		if !strings.Contains(line, "of a transaction that was never completed") {
+			rest.WriteString(line)
+		}
+	}
+	return rest.String()
+}
+
+// look reads everything.
+func (f *field) look() error {
+	for _, r := range readers {
+		if err := f.believe(r.call, f.run("", r.call.args...)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// foresee learns from a dry run what a cycle would do.
+func (f *field) foresee(c *call) error {
+	a := f.run("", "negotiate", "-dry-run", "-json")
+	pairs, err := matches(a.out)
+	if err != nil {
+		return fmt.Errorf("%+v: %w", a, err)
+	}
+	c.might = []step{matched(pairs)}
+	return nil
+}
+
+// settle waits, after a pass of starter was killed, until its supervisors and
+// those of the next pass have ended all matched jobs.
+func (f *field) settle() error {
+	for end := time.Now().Add(patience); ; {
+		a := f.run("", "starter", "-wait", "-json")
+		if _, err := started(a.out); err != nil || a.status != 0 {
+			return fmt.Errorf("the pass after a killed one: %+v, %w", a, err)
+		}
+		a = f.run("", "slots", "list", "-af", "JobId")
+		if a.status != 0 {
+			return fmt.Errorf("slots list = %+v", a)
+		}
+		if strings.Trim(a.out, "undefi\n") == "" {
+			break
+		}
+		if time.Now().After(end) {
+			return fmt.Errorf("some jobs do not end: %s", a.out)
+		}
+	}
+	for i, m := range f.maybe {
+		for id, j := range m.jobs.rows {
+			if j.claim != 0 {
+				m, _ = m.after(step{do: func(m *model) bool { m.jobs.drop(id); return true }})
+			}
+		}
+		f.maybe[i] = m
+	}
+	return nil
 }
 
 func write(t *testing.T, name, text string) {
@@ -78,12 +236,4 @@ func write(t *testing.T, name, text string) {
 	if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}
-}
-
-func stderr(err error) string {
-	var exit *exec.ExitError
-	if errors.As(err, &exit) {
-		return string(exit.Stderr)
-	}
-	return ""
 }

@@ -60,7 +60,7 @@ func (b *blocks[K, V]) get(w *worker, k K) (*V, error) {
 		return v, nil
 	}
 	v, err := b.make(w, k)
-	if err == nil && v != nil {
+	if _, spoken := b.pending[k]; err == nil && (v != nil || spoken) {
 		b.made[k] = v
 		delete(b.pending, k)
 	}
@@ -165,6 +165,32 @@ func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([
 		return nil, err
 	}
 	return b.present(), nil
+}
+
+// count returns how many things there are. Only what the journal speaks of is
+// made for it.
+func (b *blocks[K, V]) count(w *worker) (n int, err error) {
+	for _, f := range b.base {
+		n += f.blocks
+	}
+	for _, k := range slices.Collect(maps.Keys(b.pending)) {
+		if _, err := b.get(w, k); err != nil {
+			return 0, err
+		}
+	}
+	for k, v := range b.made {
+		_, e, err := b.entry(k)
+		if err != nil {
+			return 0, err
+		}
+		if e != nil {
+			n--
+		}
+		if v != nil {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // present returns what was made and is there, in order.

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -59,22 +60,40 @@ func (f failingFile) ReadAt(b []byte, off int64) (int, error) {
 }
 
 // TestLostVersion holds that a spool without its VERSION is not taken for an
-// empty directory.
+// empty directory, whether or not its journal was folded.
 func TestLostVersion(t *testing.T) {
-	dir := fixture(t)
-	want, err := os.ReadFile(filepath.Join(dir, "journal.1"))
-	if err != nil {
+	for _, folded := range []bool{false, true} {
+		dir := fixture(t)
+		if folded {
+			foldAll(t, dir)
+		}
+		if err := os.Remove(filepath.Join(dir, "VERSION")); err != nil {
+			t.Fatal(err)
+		}
+		want := listing(t, dir)
+		if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), "restore VERSION") {
+			t.Errorf("folded %v: Open = %v, want a refusal", folded, err)
+		}
+		if got := listing(t, dir); got != want {
+			t.Errorf("folded %v: the files were %s\nand are %s", folded, want, got)
+		}
+	}
+}
+
+// listing returns the names and contents of all files.
+func listing(t *testing.T, dir string) string {
+	t.Helper()
+	var b strings.Builder
+	if err := filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			text, _ := os.ReadFile(path)
+			fmt.Fprintf(&b, "%s %q\n", path, text)
+		}
+		return err
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Remove(filepath.Join(dir, "VERSION")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), "restore VERSION") {
-		t.Errorf("Open = %v, want a refusal", err)
-	}
-	if got, _ := os.ReadFile(filepath.Join(dir, "journal.1")); string(got) != string(want) {
-		t.Error("the journal was touched")
-	}
+	return b.String()
 }
 
 // TestOnlyReadable holds that nothing is committed that could not be read

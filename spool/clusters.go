@@ -31,7 +31,7 @@ func clusterOf(w *worker, id int, parts []chunk) (*Cluster, error) {
 		}
 	}
 	if err := m.end(); err != nil {
-		return nil, err
+		return nil, parts[len(parts)-1].damaged(0, err)
 	}
 	if len(m.Runs) == 0 {
 		return nil, nil

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -28,18 +27,41 @@ func jobAd(owner string) *classad.Ad {
 	return ad
 }
 
+// operation is something that a writer does.
+type operation struct {
+	name string
+	do   func(*Tx) error    // in an Update,
+	run  func(*Spool) error // or, if do is nil, by itself
+	same bool               // it changes nothing that a reader of the spool sees
+}
+
+// on does the operation on an open spool.
+func (o operation) on(s *Spool) error {
+	if o.do == nil {
+		return o.run(s)
+	}
+	return s.Update(o.do)
+}
+
+// in does the operation as a command would: it opens the spool in dir first.
+func (o operation) in(dir string, layer files) error {
+	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, layer)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	return o.on(s)
+}
+
 // operations is the table of what writers do. A new operation of a command
 // joins the crash tests by adding a row.
-var operations = []struct {
-	name string
-	do   func(*Tx) error
-}{
-	{"submit", func(tx *Tx) error {
+var operations = []operation{
+	{name: "submit", do: func(tx *Tx) error {
 		tx.Op("submit", "job.sub")
-		tx.AddCluster(jobAd("alice"), []NewRun{{Count: 1000}})
+		tx.AddCluster(jobAd("alice"), []NewRun{{Count: 40}})
 		return nil
 	}},
-	{"submit unequal procs", func(tx *Tx) error {
+	{name: "submit unequal procs", do: func(tx *Tx) error {
 		tx.Op("submit", "-")
 		var runs []NewRun
 		for i := range 20 {
@@ -50,13 +72,13 @@ var operations = []struct {
 		tx.AddCluster(jobAd("bob"), runs)
 		return nil
 	}},
-	{"set priority", func(tx *Tx) error {
+	{name: "set priority", do: func(tx *Tx) error {
 		tx.Op("set priority", "1", "+5")
 		tx.SetRange(1, 0, 9, "JobPrio", classad.Literal(classad.Int(5)))
 		tx.Set(pool.JobID{Cluster: 1, Proc: 3}, "JobPrio", classad.Literal(classad.Int(-7)))
 		return nil
 	}},
-	{"match", func(tx *Tx) error {
+	{name: "match", do: func(tx *Tx) error {
 		tx.Op("match")
 		for i := range 3 {
 			id := pool.JobID{Cluster: 1, Proc: i}
@@ -67,19 +89,19 @@ var operations = []struct {
 		}
 		return nil
 	}},
-	{"remove", func(tx *Tx) error {
+	{name: "remove", do: func(tx *Tx) error {
 		tx.Op("remove", "1.4", "1.5")
 		tx.Leave(pool.JobID{Cluster: 1, Proc: 4}, noon)
 		tx.Leave(pool.JobID{Cluster: 1, Proc: 5}, noon)
 		return nil
 	}},
-	{"remove over the turn of a month", func(tx *Tx) error {
+	{name: "remove over the turn of a month", do: func(tx *Tx) error {
 		tx.Op("remove", "1.6", "1.7")
 		tx.Leave(pool.JobID{Cluster: 1, Proc: 6}, noon.AddDate(0, -1, 0))
 		tx.Leave(pool.JobID{Cluster: 1, Proc: 7}, noon)
 		return nil
 	}},
-	{"advertise", func(tx *Tx) error {
+	{name: "advertise", do: func(tx *Tx) error {
 		tx.Op("advertise", "pool.ads")
 		ad := classad.New()
 		ad.SetString("Name", "slot1@host")
@@ -89,12 +111,12 @@ var operations = []struct {
 		tx.DropSlot("slot9@host")
 		return nil
 	}},
-	{"leave alone", func(tx *Tx) error {
+	{name: "leave alone", do: func(tx *Tx) error {
 		tx.Op("give up")
 		tx.PutBackoff(pool.Backoff{Slot: "slot1@host", Failures: 2, Until: noon})
 		return nil
 	}},
-	{"finish", func(tx *Tx) error {
+	{name: "finish", do: func(tx *Tx) error {
 		tx.Op("finish", "1.9")
 		id := pool.JobID{Cluster: 1, Proc: 9}
 		tx.DropClaim(id)
@@ -103,14 +125,28 @@ var operations = []struct {
 		tx.Leave(id, noon)
 		return nil
 	}},
+	{name: "fold", same: true, run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }},
+	{name: "report a cycle", run: func(s *Spool) error {
+		_, err := s.SetReport([]byte(`{"Cycle": 1}`))
+		return err
+	}},
 }
 
 // dump writes down all that a spool holds, history included.
 func dump(t testing.TB, dir string) string {
 	t.Helper()
+	text, err := held(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// held returns all that a spool holds, as text.
+func held(dir string) (string, error) {
 	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {
-		t.Fatalf("Open: %v", err)
+		return "", fmt.Errorf("Open: %w", err)
 	}
 	defer s.Close()
 	var b strings.Builder
@@ -135,12 +171,14 @@ func dump(t testing.TB, dir string) string {
 			ads, _ := os.ReadFile(filepath.Join(dir, "history", month+".ads"))
 			fmt.Fprintf(&b, "%s: %q\n", month, ads[:min(v.state().history[month].end, int64(len(ads)))])
 		}
-		return nil
+		report, err := s.Report()
+		fmt.Fprintf(&b, "%q\n", report)
+		return err
 	})
 	if err != nil {
-		t.Fatalf("View: %v", err)
+		return "", fmt.Errorf("View: %w", err)
 	}
-	return b.String()
+	return b.String(), nil
 }
 
 // fixture makes a spool in which something is there already.
@@ -180,107 +218,7 @@ func copyDir(t testing.TB, from string) string {
 	return to
 }
 
-// attempt runs one operation over a layer and reports Update's answer.
+// attempt runs one Update over a layer and reports its answer.
 func attempt(dir string, layer files, do func(*Tx) error) error {
-	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, layer)
-	if err != nil {
-		return err
-	}
-	defer s.Close()
-	return s.Update(do)
-}
-
-// TestStoppedWriter stops a writer before and in the middle of each of its
-// changing operations, with and without the loss of all that was not synced,
-// and makes each fail alone. Afterwards the spool holds the transaction whole
-// or not at all, whole if it was acknowledged, and the next writer works.
-func TestStoppedWriter(t *testing.T) {
-	base := fixture(t)
-	before := dump(t, base)
-	faults := []struct {
-		name     string
-		torn     int
-		once     error
-		powerCut bool
-	}{
-		{name: "stop before"},
-		{name: "stop in the middle", torn: 50},
-		{name: "stop after, unsaid", torn: 100},
-		{name: "power cut", torn: 100, powerCut: true},
-		{name: "power cut in the middle", torn: 30, powerCut: true},
-		{name: "disk full", torn: 40, once: syscall.ENOSPC},
-		{name: "I/O error", once: syscall.EIO},
-	}
-	for _, op := range operations {
-		t.Run(op.name, func(t *testing.T) {
-			whole := copyDir(t, base)
-			if err := attempt(whole, disk{}, op.do); err != nil {
-				t.Fatal(err)
-			}
-			after := dump(t, whole)
-			if after == before {
-				t.Fatal("the operation changes nothing")
-			}
-			points := 0
-			for _, fault := range faults {
-				for at := 1; ; at++ {
-					dir := copyDir(t, base)
-					layer := newFaulty()
-					layer.at, layer.torn, layer.once = at, fault.torn, fault.once
-					err := attempt(dir, layer, op.do)
-					if fault.powerCut {
-						if e := layer.powerCut(); e != nil {
-							t.Fatal(e)
-						}
-					}
-					got := dump(t, dir)
-					switch {
-					case got != before && got != after:
-						t.Fatalf("%s at operation %d: neither whole nor absent:\n%s", fault.name, at, got)
-					case err == nil && got != after:
-						t.Fatalf("%s at operation %d: acknowledged but not there", fault.name, at)
-					case err != nil && fault.once != nil && got != before:
-						t.Fatalf("%s at operation %d: refused but there", fault.name, at)
-					}
-					if err := attempt(dir, disk{}, operations[0].do); err != nil {
-						t.Fatalf("%s at operation %d: the next writer: %v", fault.name, at, err)
-					}
-					if dump(t, dir) == got {
-						t.Fatalf("%s at operation %d: the next writer's change is not there", fault.name, at)
-					}
-					if !layer.fired {
-						break
-					}
-					points++
-				}
-			}
-			t.Logf("%d fault points", points)
-		})
-	}
-}
-
-// TestStoppedCreation stops the making of a spool at every step, with and
-// without the loss of what was not synced; the next one to open it finishes
-// the work.
-func TestStoppedCreation(t *testing.T) {
-	for _, powerCut := range []bool{false, true} {
-		for at, fired := 1, true; fired; at++ {
-			dir := filepath.Join(t.TempDir(), "spool")
-			layer := newFaulty()
-			layer.at, layer.torn = at, 50
-			_, err := open(dir, Options{Program: "test", UIDDomain: "x"}, layer)
-			fired = layer.fired
-			if powerCut {
-				if err := layer.powerCut(); err != nil {
-					t.Fatal(err)
-				}
-			}
-			if _, e := os.Stat(filepath.Join(dir, "VERSION")); err == nil && e != nil {
-				t.Fatalf("power cut %v at operation %d: Open said that the spool is made, but %v", powerCut, at, e)
-			}
-			if err := attempt(dir, disk{}, operations[0].do); err != nil {
-				t.Fatalf("power cut %v at operation %d, then: %v", powerCut, at, err)
-			}
-		}
-	}
+	return operation{do: do}.in(dir, layer)
 }

@@ -7,7 +7,7 @@
 // change survives a power cut. Writers exclude each other by flock; readers
 // take no lock and see the last complete transaction. Each transaction is a
 // named operation with plain arguments and says who did it, with which
-// program and when.
+// program and when. Every byte that was written is checked when it is read.
 //
 // # Files
 //
@@ -15,8 +15,14 @@
 //	lock             flocked by writers, never removed; who holds it and the
 //	                 acknowledged end of the journal
 //	negotiate.lock   flocked for a whole negotiation cycle
-//	CURRENT          the generation in force: which journal counts
-//	journal.N        transactions, append-only
+//	fold.lock        flocked while the journal is folded
+//	CURRENT          the generation in force
+//	index.N          what generation N consists of: the files below
+//	jobs/            segments: clusters with their procs, by ranges
+//	slots/           segments: advertised slots, by name
+//	claims.N submitters.N backoffs.N   small tables, whole
+//	journal.N        transactions since generation N, append-only
+//	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
 //	claims.d/        one lock file for each claim with a supervisor
 //	history/         ads of jobs that have left the queue, a file a month
@@ -53,9 +59,40 @@
 // A writer that fails before the end of step 5 cuts the journal back to where
 // it was.
 //
+// # Folding, step by step
+//
+//  1. Take the flock on fold.lock, or give up. Take up the acknowledged end of
+//     the journal under the writers' lock, and let go of that.
+//  2. Read generation N and its journal up to there. Write the segments that
+//     the journal speaks of anew, tables that changed, the log, and index.N+1,
+//     and sync them. What did not change is named by both indexes. Nobody
+//     knows of generation N+1 yet; a crash leaves files that the next fold
+//     writes over or removes.
+//  3. Copy to journal.N+1 what was committed since step 1, as long as it is
+//     much, and sync it.
+//  4. Under the writers' lock: copy the rest, sync, replace CURRENT, and note
+//     the new end in lock. A crash in the middle leaves one generation or the
+//     other; a writer that finds the switch unacknowledged makes it durable
+//     before it commits anything.
+//  5. Remove the generations that nobody uses.
+//
+// A reader pins its generation by a shared flock on index.N, and step 5 asks
+// for the other one without waiting: what somebody still reads is left to a
+// later fold.
+//
+// # What is read
+//
+// Lines of the journal are looked through, and kept by the cluster or slot
+// that they speak of. A cluster is made when somebody asks for it, from its
+// block in a segment and these lines. So a command pays for what it needs: one
+// job is one block, a user's jobs are those that the segments' indexes name.
+//
+// # Damage
+//
 // Bytes before the acknowledged end that do not check, or a bad transaction
-// with a good one behind it, are damage: every command that reads so far stops,
-// names file and line, and overwrites nothing. (A submit reads the end only.)
+// with a good one behind it, are damage: whoever reads them stops, names file
+// and line, and overwrites nothing. Check finds all of it, Salvage saves the
+// rest.
 //
 // The package knows nothing of policy: it decides neither who may do what nor
 // what follows from a change.

@@ -2,6 +2,8 @@ package spool
 
 import (
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"io/fs"
 	"os"
@@ -87,7 +89,8 @@ func mkdirAll(fsys files, name string) error {
 
 // replace gives the file name new contents, durably and at once: whoever
 // opens it sees the old or the new, also after a power cut. The temporary
-// file stands beside it so that the rename stays on one file system.
+// file stands beside it so that the rename stays on one file system. An error
+// leaves the old, unless it is errUncertain.
 func replace(fsys files, name string, data []byte) error {
 	temporary := name + ".new"
 	err := writeNew(fsys, temporary, data)
@@ -98,7 +101,10 @@ func replace(fsys files, name string, data []byte) error {
 		fsys.Remove(temporary)
 		return err
 	}
-	return fsys.SyncDir(filepath.Dir(name))
+	if err = fsys.SyncDir(filepath.Dir(name)); err != nil {
+		return fmt.Errorf("%w; %w", err, errUncertain)
+	}
+	return nil
 }
 
 // How files are opened.
@@ -150,4 +156,18 @@ func tail(f file, offset int64) ([]byte, error) {
 		err = nil // cut short since Size; what is there counts
 	}
 	return b[:n], err
+}
+
+// sumTo returns the CRC-32C of the first bytes of a file.
+func sumTo(f file, end int64) (sum uint32, err error) {
+	b := make([]byte, min(end, 1<<20))
+	for at := int64(0); at < end; {
+		n, err := f.ReadAt(b[:min(int64(len(b)), end-at)], at)
+		if n == 0 && err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, b[:n])
+		at += int64(n)
+	}
+	return sum, nil
 }

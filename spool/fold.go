@@ -18,7 +18,7 @@ import (
 const JournalSize = 8 << 20
 
 // ErrFolding says that somebody else is folding the journal.
-var ErrFolding = fmt.Errorf("the journal is being folded: %w", ErrLocked)
+var ErrFolding error = busy("the journal is being folded")
 
 // Folding is what a fold did.
 type Folding struct {
@@ -40,6 +40,9 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 	if s.updating {
 		return done, errNested
 	}
+	if short, err := s.shorter(least); err != nil || short {
+		return done, err
+	}
 	s.forget() // or what it has pinned could not go
 	working := false
 	err = s.locked("fold.lock", 0, func(file) (err error) {
@@ -53,6 +56,25 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 	}
 	done.Took = time.Since(began)
 	return done, err
+}
+
+// shorter tells, without any lock, whether the journal has fewer bytes.
+func (s *Spool) shorter(least int64) (bool, error) {
+	if least <= 1 {
+		return false, nil
+	}
+	base, _, err := s.pinCurrent()
+	if err != nil {
+		return false, err
+	}
+	defer base.release()
+	journal, err := s.files.Open(s.journal(base.number), readOnly, 0)
+	if err != nil {
+		return false, missing(s.journal(base.number), err)
+	}
+	defer journal.Close()
+	size, err := journal.Size()
+	return size < least, err
 }
 
 func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, err error) {

@@ -26,7 +26,7 @@ func TestFold(t *testing.T) {
 				}
 			}
 			for _, dir := range []string{plain, folded} {
-				if err := attempt(dir, disk{}, op.do); err != nil {
+				if err := op.in(dir, disk{}); err != nil {
 					t.Fatalf("%s: %v", op.name, err)
 				}
 			}

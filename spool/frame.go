@@ -111,12 +111,11 @@ func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
 	number, err1 := strconv.ParseUint(fields[1], 10, 64)
 	size, err2 := strconv.Atoi(fields[2])
 	next, err3 := strconv.Atoi(fields[3])
-	crc, err4 := strconv.ParseUint(fields[4], 16, 32)
-	if err1 != nil || err2 != nil || err3 != nil || err4 != nil || number != seq || size != length {
+	if err1 != nil || err2 != nil || err3 != nil || number != seq || size != length {
 		return fmt.Errorf("transaction %d: its end line does not check", seq)
 	}
 	sum := checksum(b[:length+len(last)-len(fields[4])])
-	if sum != uint32(crc) || len(fields[4]) != 8 {
+	if fields[4] != fmt.Sprintf("%08x", sum) {
 		return fmt.Errorf("transaction %d: its checksum is %08x, recorded is %s", seq, sum, fields[4])
 	}
 	f.Next, f.CRC = next, sum

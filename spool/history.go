@@ -44,7 +44,7 @@ func (tx *Tx) history(t time.Time) (*month, error) {
 	known := tx.state().history[name]
 	m := &month{name: name, file: f, recorded: known.end}
 	tx.months = append(tx.months, m)
-	if err := m.open(known.crc); err != nil {
+	if err := m.open(known.crc, tx.settled); err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}
 	return m, nil
@@ -52,10 +52,14 @@ func (tx *Tx) history(t time.Time) (*month, error) {
 
 // open gets ready to write behind the end on record. If the file is shorter,
 // somebody took old ads away, which is theirs to do, and what is left counts.
-func (m *month) open(crc uint32) error {
+func (m *month) open(crc uint32, settled func() error) error {
 	size, err := m.file.Size()
 	if err == nil && size > m.recorded {
-		err = m.file.Truncate(m.recorded)
+		// Their transaction may have been cut from the journal and not durably
+		// so: then a power cut would bring it back, without its ads.
+		if err = settled(); err == nil {
+			err = m.file.Truncate(m.recorded)
+		}
 	}
 	if err != nil {
 		return err

@@ -203,7 +203,13 @@ func (s *Spool) holder(path string) string {
 }
 
 // ErrNegotiating says that another negotiation cycle is going on.
-var ErrNegotiating = fmt.Errorf("another cycle is running: %w", ErrLocked)
+var ErrNegotiating error = busy("another cycle is running")
+
+// busy is an ErrLocked that speaks of something other than the whole spool.
+type busy string
+
+func (b busy) Error() string        { return string(b) }
+func (b busy) Is(target error) bool { return target == ErrLocked }
 
 // Negotiating runs fn while no other negotiation cycle runs on this spool,
 // and fails with ErrNegotiating, which is an ErrLocked, when one is going on.

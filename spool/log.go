@@ -49,59 +49,11 @@ func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error)
 	}
 	defer file.Close()
 	m := &month{name: name, file: file, recorded: known.end, buffer: text}
-	if err := m.open(known.crc); err != nil {
+	if err := m.open(known.crc, func() error { return nil }); err != nil {
 		return known, err
 	}
 	err = m.keep(s, "log")
 	return stretch{m.end, m.crc}, err
-}
-
-// summary says in a few words what a transaction changed.
-func summary(f frame) string {
-	counts := map[byte]int{}
-	jobs := map[byte]int{}
-	var clusters []string
-	for _, line := range (chunk{text: f.Body}).lines() {
-		counts[line[0]]++
-		var r record
-		switch line[0] {
-		case 'N', 'L', 'A', 'D':
-			if _, err := r.procs(line[2:]); err == nil {
-				jobs[line[0]] += r.Last - r.First + 1
-			}
-			if id := fmt.Sprint(r.Cluster); line[0] == 'N' && (len(clusters) == 0 || clusters[len(clusters)-1] != id) {
-				clusters = append(clusters, id)
-			}
-		}
-	}
-	var words []string
-	say := func(n int, what string) {
-		if n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, what))
-		}
-	}
-	if n := len(clusters); n > 0 {
-		list := clusters[0]
-		if n > 1 {
-			list += "-" + clusters[n-1]
-		}
-		words = append(words, fmt.Sprintf("cluster %s of %d jobs", list, jobs['N']))
-	}
-	say(jobs['L'], "jobs left")
-	if jobs['N'] == 0 && jobs['L'] == 0 {
-		say(counts['A']+counts['D'], "changes of jobs")
-	}
-	say(counts['K'], "claims")
-	say(counts['k'], "claims ended")
-	say(counts['U'], "submitters")
-	say(counts['u'], "submitters deleted")
-	say(counts['S'], "slots new")
-	if counts['S'] == 0 {
-		say(counts['G']+counts['g'], "changes of slots")
-	}
-	say(counts['s'], "slots withdrawn")
-	say(counts['B'], "slots left alone")
-	return strings.Join(words, ", ")
 }
 
 // Log goes through all transactions there are traces of, the oldest first: those

@@ -18,7 +18,7 @@ type DamageError struct {
 }
 
 func (e *DamageError) Error() string {
-	return fmt.Sprintf("%s:%d: damaged: %s: see it with spool check, save the rest with spool salvage; nothing was changed", e.File, e.Line, e.Why)
+	return fmt.Sprintf("%s:%d: damaged: %s: nothing was changed; spool check and spool(5) help", e.File, e.Line, e.Why)
 }
 
 // position is how far a reader has come: behind transaction seq of the
@@ -227,7 +227,7 @@ func (s *Spool) current() (ack, error) {
 	}
 	a, ok := parseAck("current", string(b))
 	if !ok {
-		return ack{}, &DamageError{s.path("CURRENT"), 1, fmt.Sprintf("%.80q says nothing that checks", b)}
+		return ack{}, &DamageError{s.path("CURRENT"), 1, fmt.Sprintf("%.80q does not check", bytes.TrimSpace(b))}
 	}
 	return a, nil
 }

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 
 	"fairspool/lib/classad"
@@ -28,6 +29,9 @@ func slotOf(w *worker, name string, parts []chunk) (*pool.Slot, error) {
 // makeSlot applies a line to a slot in the making. As long as its Ad is nil, the
 // ad is the worker's.
 func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64) error {
+	if len(line) < 3 {
+		return errors.New("not a record")
+	}
 	r := record{Kind: line[0]}
 	rest, err := r.slot(line[2:])
 	if err != nil {

@@ -70,8 +70,12 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		err = s.create()
 	}
+	var damage *DamageError // which names the file itself
+	if err != nil && !errors.As(err, &damage) {
+		err = fmt.Errorf("spool %s: %w", dir, err)
+	}
 	if err != nil {
-		return nil, fmt.Errorf("spool %s: %w", dir, err)
+		return nil, err
 	}
 	if o.UIDDomain != "" && o.UIDDomain != s.version.Domain {
 		return nil, fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", dir, s.version.Domain, o.UIDDomain)
@@ -96,21 +100,6 @@ func (s *Spool) At(now time.Time) { s.options.Now = now }
 // ClaimLock returns the path of the file whose lock the supervisor of a claim
 // with this LockName holds.
 func (s *Spool) ClaimLock(name string) string { return filepath.Join(s.dir, "claims.d", name) }
-
-// Report returns what the last negotiation cycle left in cycle.json, nil when
-// there was none yet.
-func (s *Spool) Report() ([]byte, error) {
-	b, err := contents(s.files, filepath.Join(s.dir, "cycle.json"))
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
-	}
-	return b, err
-}
-
-// SetReport replaces cycle.json.
-func (s *Spool) SetReport(b []byte) error {
-	return replace(s.files, filepath.Join(s.dir, "cycle.json"), b)
-}
 
 func (s *Spool) warn(format string, args ...any) {
 	if s.options.Warn != nil {

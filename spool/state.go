@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -82,7 +83,7 @@ func (s *state) note(c *chunk) (lines int, err error) {
 	case 'b':
 		err = noteGone(s.backoffs, rest, unquote)
 	case 'H':
-		err = parseStretch(s.history, string(rest))
+		err = s.noteMonth(string(rest))
 	default:
 		err = fmt.Errorf("record of unknown kind %q", line[0])
 	}
@@ -248,15 +249,12 @@ func (s *state) len() (int, error) {
 	for _, f := range s.jobs.base {
 		n += f.jobs
 	}
-	touched := maps.Clone(s.jobs.made)
-	for k := range s.jobs.pending {
-		c, err := s.jobs.get(s.own, k)
-		if err != nil {
+	for _, k := range slices.Collect(maps.Keys(s.jobs.pending)) {
+		if _, err := s.jobs.get(s.own, k); err != nil {
 			return 0, err
 		}
-		touched[k] = c
 	}
-	for k, c := range touched {
+	for k, c := range s.jobs.made {
 		_, e, err := s.jobs.entry(k)
 		if err != nil {
 			return 0, err

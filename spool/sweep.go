@@ -61,6 +61,7 @@ func (s *Spool) retire(n int) (gone bool, err error) {
 
 // name notes the files that belong to a generation.
 func (g *generation) name(named map[string]bool) {
+	named["index."+strconv.Itoa(g.number)] = true
 	named["journal."+strconv.Itoa(g.number)] = true
 	for _, f := range g.jobs {
 		named["jobs/"+f.name] = true
@@ -73,7 +74,7 @@ func (g *generation) name(named map[string]bool) {
 	}
 }
 
-// swept are the files that belong to generations.
+// swept are the files that belong to generations, besides the indexes.
 var swept = []string{"journal.", "claims.", "submitters.", "backoffs."}
 
 // removeUnnamed removes the files of generations that are gone.

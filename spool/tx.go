@@ -23,6 +23,7 @@ type Tx struct {
 	args    []string
 	body    []byte
 	months  []*month        // of the history that jobs leave to, in order of first use
+	settled func() error    // makes the journal durable as it was found
 	charged map[string]bool // submitters whose records changed: written once, at the end
 
 	expressions *classad.Interner // of what was written

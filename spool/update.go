@@ -26,6 +26,7 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 	defer func() { s.updating = false }()
 	return s.writing(func(w *writing) (err error) {
 		tx := s.begin(w)
+		tx.settled = w.journal.Sync
 		err = tx.run(fn)
 		if err == nil {
 			err = s.commit(tx, w)
@@ -124,10 +125,9 @@ func (s *Spool) mend(w *writing) (ack, error) {
 		return ack{}, err
 	}
 	if state != ackGood || end.Generation != w.current.Generation {
-		if end, err = s.recover(w, state); err != nil {
-			return ack{}, err
-		}
-	} else if ok, err := endsWith(w.journal, end, w.current, size); err != nil {
+		return s.recover(w, state)
+	}
+	if ok, err := endsWith(w.journal, end, w.current, size); err != nil {
 		return ack{}, err
 	} else if !ok {
 		return ack{}, s.explain(w.current, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
@@ -149,11 +149,12 @@ func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	if err := s.refresh(); err != nil {
 		return ack{}, err
 	}
-	end := s.at.ack()
-	if state == ackBad {
+	// Nor is it known how much of it is durable, so all of it is taken up.
+	end, err := s.adopt(w, w.current)
+	if err == nil && state == ackBad {
 		s.acknowledge(w.lock, end) // before there can be a torn transaction too
 	}
-	return end, nil
+	return end, err
 }
 
 // endsWith looks whether the end line of the acknowledged transaction stands
@@ -196,6 +197,7 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 	if err != nil {
 		return ack{}, err
 	}
+	whole, from := b, end.End
 	for len(b) > 0 {
 		f, err := parseFrame(b, end.Seq+1)
 		if err != nil {
@@ -213,7 +215,12 @@ func (s *Spool) adopt(w *writing, end ack) (ack, error) {
 		}
 		s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
 	}
-	// Somebody may have read them; make sure that they stay.
+	// Somebody may have read them; make sure that they stay. They are written
+	// once more, because a sync that failed may have let go of them: the next
+	// one would succeed and leave them out.
+	if _, err := w.journal.WriteAt(whole[:end.End-from], from); err != nil {
+		return ack{}, fmt.Errorf("journal: %w", err)
+	}
 	return end, w.journal.Sync()
 }
 
@@ -266,8 +273,8 @@ func (tx *Tx) end(keep bool) {
 }
 
 // errUncertain says that a change was refused, but that what was written of it
-// could not be taken back.
-var errUncertain = errors.New("it could not be cut back, so the change may yet turn out to be there")
+// could not be taken back, or not durably.
+var errUncertain = errors.New("the change may yet turn out to be there")
 
 // write appends text at offset and syncs; a failure cuts the file back, and is
 // errUncertain too when that fails as well.
@@ -279,10 +286,13 @@ func write(f file, text []byte, offset int64) error {
 	if err == nil {
 		return nil
 	}
-	if cut := f.Truncate(offset); cut != nil {
-		return fmt.Errorf("%w; and %w: %v", err, errUncertain, cut)
+	cut := f.Truncate(offset)
+	if cut == nil {
+		cut = f.Sync() // so that a power cut does not bring back what was refused
 	}
-	f.Sync() // so that a power cut does not bring back what was refused
+	if cut != nil {
+		return fmt.Errorf("%w; it could not be cut back, so %w: %v", err, errUncertain, cut)
+	}
 	return err
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -24,7 +25,11 @@ type version struct {
 }
 
 func (v version) text() string {
-	return string(appendEnd(fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", v.Format, v.Domain, v.ID)))
+	b := fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", v.Format, v.Domain, v.ID)
+	if v.Format < format {
+		return string(b) // before it had a checksum
+	}
+	return string(appendEnd(b))
 }
 
 func (s *Spool) readVersion() (version, error) {
@@ -44,7 +49,7 @@ func (s *Spool) readVersion() (version, error) {
 	if v.Format > format {
 		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", v.Format, format)
 	}
-	if v.Format == format && v.text() != string(b) {
+	if v.text() != string(b) {
 		return version{}, &DamageError{s.path("VERSION"), 1, "it does not read as it was written"}
 	}
 	if v.Format < format && !s.options.Older {
@@ -63,6 +68,9 @@ var folders = []string{"jobs", "slots", "slots.d", "claims.d", "history", "log"}
 // create makes the spool in its directory. Several processes may do so at
 // once: the first makes it, under the lock, and the others find it made.
 func (s *Spool) create() error {
+	if err := s.checkUnused(); err != nil {
+		return err
+	}
 	if err := s.checkEmpty(); err != nil {
 		return err
 	}
@@ -73,6 +81,10 @@ func (s *Spool) create() error {
 			return err
 		}
 		if err := s.checkUnused(); err != nil {
+			return err
+		}
+		// Who made the directory may have died before it made its name durable.
+		if err := s.files.SyncDir(filepath.Dir(s.dir)); err != nil && !errors.Is(err, fs.ErrPermission) {
 			return err
 		}
 		if v, err = newVersion(s.options.UIDDomain); err != nil {
@@ -120,17 +132,27 @@ func newVersion(domain string) (version, error) {
 	return version{Format: format, Domain: domain, ID: hex.EncodeToString(id)}, nil
 }
 
-// checkUnused refuses to make a spool where there was one: a journal with
-// something in it is worth more than an answer.
+// checkUnused refuses to make a spool where there was one: what is in it is
+// worth more than an answer.
 func (s *Spool) checkUnused() error {
-	names, err := os.ReadDir(s.dir)
+	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return reason(err)
 	}
-	for _, e := range names {
-		info, err := e.Info()
-		if err == nil && strings.HasPrefix(e.Name(), "journal.") && info.Size() > 0 {
-			return fmt.Errorf("VERSION is missing, but %s is there: restore VERSION from a copy", e.Name())
+	for _, e := range entries {
+		used := false
+		switch n, index := numbered(e.Name(), "index."); {
+		case strings.HasPrefix(e.Name(), "journal."):
+			info, err := e.Info()
+			used = err == nil && info.Size() > 0
+		case e.Name() == "jobs" || e.Name() == "slots":
+			in, err := os.ReadDir(s.path(e.Name()))
+			used = err != nil || len(in) > 0
+		default:
+			used = index && n > 1
+		}
+		if used {
+			return fmt.Errorf("VERSION is missing, but %s is there: restore VERSION from a copy, or save the rest with spool salvage", e.Name())
 		}
 	}
 	return nil

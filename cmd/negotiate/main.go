@@ -72,7 +72,18 @@ func run(c *cmdline.Call) error {
 	if c.Has("q") && errors.Is(err, spool.ErrNegotiating) {
 		return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
 	}
+	if err == nil {
+		fold(c, s)
+	}
 	return err
+}
+
+// fold keeps the journal short. The cycle is done by then, whatever comes of
+// it.
+func fold(c *cmdline.Call, s *spool.Spool) {
+	if _, err := s.Fold(spool.JournalSize, nil); err != nil && !errors.Is(err, spool.ErrLocked) {
+		c.Warn("the cycle is done, but the journal could not be folded: %v", err)
+	}
 }
 
 // decide computes the cycle's plan on a snapshot of the spool.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"fairspool/cmd/internal/cmdline"
@@ -22,8 +23,11 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 		return err
 	}
 	if !c.Has("dry-run") {
-		if err := s.SetReport(text); err != nil {
-			return fmt.Errorf("cycle.json: %w", err)
+		kept, err := s.SetReport(text)
+		if err != nil {
+			c.Warn("the cycle is done, but its report could not be left in cycle.json: %v", err)
+		} else {
+			text = kept
 		}
 	}
 	for _, w := range plan.Warnings {
@@ -43,12 +47,17 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 // does not read is no reason not to negotiate.
 func nextCycle(c *cmdline.Call, s *spool.Spool) (int, error) {
 	b, err := s.Report()
-	if err != nil || b == nil {
+	var damage *spool.DamageError
+	if err != nil && !errors.As(err, &damage) || b == nil {
 		return 1, err
 	}
 	var last struct{ Cycle int }
-	if err := json.Unmarshal(b, &last); err != nil {
-		c.Warn("%s/cycle.json: %v: cycles count from 1 again", s.Dir(), err)
+	if err == nil {
+		err = json.Unmarshal(b, &last)
+	}
+	if err != nil {
+		c.Warn("%v: it is kept as cycle.json.damaged, and cycles count from 1 again", err)
+		return 1, nil
 	}
 	return last.Cycle + 1, nil
 }

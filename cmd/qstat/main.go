@@ -3,6 +3,7 @@ package main
 
 import (
 	"iter"
+	"slices"
 	"strings"
 
 	"fairspool/cmd/internal/adprint"
@@ -62,6 +63,9 @@ func run(c *cmdline.Call) error {
 	return s.View(func(v *spool.View) error {
 		var err error
 		spans, missing := names.In(v)
+		if len(c.Args) == 0 && form != "j" {
+			missing = nil // users without jobs
+		}
 		ids, users := apart(missing)
 		if len(ids) > 0 {
 			// Grid Engine's words, on one line.
@@ -90,6 +94,9 @@ func named(c *cmdline.Call, form string) (selection.Names, error) {
 		}
 		words = strings.Split(c.Value("j"), ",")
 	}
+	if users := strings.Split(c.Value("u"), ","); len(words) == 0 && c.Has("u") && !slices.Contains(users, everybody) {
+		return selection.Users(users), nil
+	}
 	if len(words) == 0 {
 		return selection.All(), nil
 	}
@@ -113,13 +120,16 @@ func apart(missing []string) (ids, users []string) {
 	return ids, users
 }
 
+// everybody stands for all users.
+const everybody = "*"
+
 // ofUsers keeps the jobs of a list of users.
 func ofUsers(spans []selection.Span, users string) []selection.Span {
 	wanted := map[string]bool{}
 	for _, u := range strings.Split(users, ",") {
 		wanted[u] = true
 	}
-	if users == "" || wanted["*"] {
+	if users == "" || wanted[everybody] {
 		return spans
 	}
 	var kept []selection.Span

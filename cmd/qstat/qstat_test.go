@@ -132,7 +132,12 @@ func TestTableRefuses(t *testing.T) {
 // reported leaves a report in the spool.
 func reported(t *testing.T, report string) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "cycle.json"), []byte(report), 0o600); err != nil {
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.SetReport([]byte(report)); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -217,7 +222,9 @@ func TestSchedulingInfo(t *testing.T) {
 	if got, want := info("2"), "the report of the last negotiation cycle is an older version's and does not name the jobs"; got != want {
 		t.Errorf("with an older report: %q, want %q", got, want)
 	}
-	reported(t, `{"Cycle":`)
+	if err := os.WriteFile(filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "cycle.json"), []byte(`{"Cycle":`), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	if got, want := info("2"), "the report of the last negotiation cycle does not read: "; !strings.HasPrefix(got, want) {
 		t.Errorf("with a broken report: %q, want %q", got, want)
 	}

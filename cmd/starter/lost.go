@@ -23,7 +23,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	if err != nil {
 		c.Warn("job %s: %v", id, err)
-		r.Failed = append(r.Failed, failure{id, err.Error()})
+		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		return
 	}
 	defer lock.remove()
@@ -35,7 +35,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	if err != nil {
 		c.Warn("job %s: %v", id, err)
-		r.Failed = append(r.Failed, failure{id, err.Error()})
+		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		return
 	}
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -14,9 +15,29 @@ type report struct {
 	Started []string
 	Failed  []failure // jobs that could not be started, or rescued from a dead supervisor
 	Lost    []failure // jobs whose supervisor had died, and whose claim was ended
+	locked  int       // of the Failed, those that only the locked spool kept
 }
 
 type failure struct{ Job, Reason string }
+
+// fail notes that a job could not be started or rescued.
+func (r *report) fail(id, why string, locked bool) {
+	r.Failed = append(r.Failed, failure{id, why})
+	if locked {
+		r.locked++
+	}
+}
+
+// status is the error that says what became of the pass, all of which was told.
+func (r *report) status() error {
+	switch {
+	case len(r.Failed) == 0:
+		return nil
+	case len(r.Failed) == r.locked:
+		return errors.Join(cmdline.ErrReported, spool.ErrLocked)
+	}
+	return cmdline.ErrReported
+}
 
 // pass looks after this machine's claims once.
 func pass(c *cmdline.Call) error {
@@ -44,8 +65,8 @@ func pass(c *cmdline.Call) error {
 			s.Wait()
 		}
 	}
-	if err == nil && len(r.Failed) > 0 {
-		err = cmdline.ErrReported
+	if err == nil {
+		err = r.status()
 	}
 	return err
 }

@@ -66,7 +66,7 @@ func (r *report) start(c *cmdline.Call, claims []pool.Claim) ([]*exec.Cmd, error
 			r.Started = append(r.Started, id)
 			supervisors = append(supervisors, a.process)
 		case len(a.lines) > 0:
-			r.Failed = append(r.Failed, failure{id, strings.Join(a.lines, "; ")})
+			r.fail(id, strings.Join(a.lines, "; "), a.locked)
 		}
 	}
 	return supervisors, nil
@@ -78,6 +78,7 @@ type answer struct {
 	process *exec.Cmd
 	running bool
 	lines   []string // its bad news, each without the program's name
+	locked  bool     // it gave up because the spool stayed locked
 }
 
 // spawn starts a supervisor in a session of its own, and waits until it has
@@ -114,6 +115,7 @@ func spawn(program string, args []string, wait time.Duration) answer {
 		a.lines = append(a.lines, err.Error())
 	default:
 		s.Wait()
+		a.locked = s.ProcessState.ExitCode() == cmdline.ExitLocked
 	}
 	return a
 }

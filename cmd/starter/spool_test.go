@@ -43,8 +43,8 @@ func TestLockedAtTheStart(t *testing.T) {
 	}
 	c := p.command("-lock-wait", "0")
 	out, err := c.CombinedOutput()
-	if !strings.HasPrefix(string(out), "starter: job 1.0: the spool is locked") || c.ProcessState.ExitCode() != 1 {
-		t.Errorf("starter: %v, prints %q, want status 1 and that the spool is locked", err, out)
+	if !strings.HasPrefix(string(out), "starter: job 1.0: the spool is locked") || c.ProcessState.ExitCode() != 75 {
+		t.Errorf("starter: %v, prints %q, want status 75 and that the spool is locked", err, out)
 	}
 	if err := lock.Unlock(); err != nil {
 		t.Fatal(err)

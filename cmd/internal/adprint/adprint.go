@@ -5,6 +5,7 @@
 package adprint
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"iter"
@@ -29,13 +30,22 @@ const letters = "lhVr,tng"
 // "af", whose expressions and letters are those of the command line. Ads that
 // are chained have to stay what they are until the last is written.
 func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
+	w := bufio.NewWriterSize(c.Stdout, 64<<10)
+	err := print(w, c, form, ads)
+	if e := w.Flush(); err == nil {
+		err = e
+	}
+	return err
+}
+
+func print(w io.Writer, c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
 	switch form {
 	case "long":
-		return long(c.Stdout, ads)
+		return long(w, ads)
 	case "json":
-		return list(c.Stdout, ads)
+		return list(w, ads)
 	}
-	return auto(c.Stdout, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
+	return auto(w, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
 }
 
 // Long writes the ads in long form, a blank line behind each.

@@ -130,14 +130,11 @@ func (c *Call) Spool() (*spool.Spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := spool.Open(dir, spool.Options{
-		Program:      c.Name,
-		UIDDomain:    c.Config.UIDDomain,
-		LockWait:     c.lockWait,
-		AllowNetwork: c.Config.AllowNetworkSpool,
-		Now:          c.Now,
-		Warn:         func(message string) { c.Warn("%s", message) },
-	})
+	return c.open(dir, c.SpoolOptions())
+}
+
+func (c *Call) open(dir string, o spool.Options) (*spool.Spool, error) {
+	s, err := spool.Open(dir, o)
 	if err != nil {
 		return nil, err
 	}

@@ -28,6 +28,9 @@ type Command struct {
 	WithoutSpool bool
 	// Run does the work. What it returns is printed as `name: error`.
 	Run func(*Call) error
+	// Actions, if there are any, do it instead: that which the first argument
+	// names.
+	Actions []Action
 }
 
 // Flag is one flag of a command.

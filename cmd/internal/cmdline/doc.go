@@ -15,12 +15,16 @@
 // own (tokens.go) brings them into the one form that urfave/cli takes. A
 // command that needs no spool says so, and then has no flags for one.
 //
+// A command that does several things has actions, which the first argument
+// names; each says which flags have a meaning for it.
+//
 // # Terminal output
 //
 // Good news goes to standard output and is buffered; bad news goes to standard
 // error at once, as `command: what: why`, in lower case, without a full stop,
 // on one line. Output that could not be written is bad news too, save when
-// the reader has gone away.
+// the reader has gone away. Long work shows its progress on standard error,
+// where that is a terminal.
 //
 // # Exit status
 //

@@ -15,8 +15,12 @@ const (
 	exitDone   = 0
 	exitFailed = 1
 	exitUsage  = 2
-	exitLocked = 75 // EX_TEMPFAIL: cron may simply try again
+	exitLocked = ExitLocked
 )
+
+// ExitLocked is the exit status of a command that gave up because the spool
+// stayed locked, EX_TEMPFAIL: cron may simply try again.
+const ExitLocked = 75
 
 // ErrReported makes a command fail without another word: Run has told on
 // standard error what is wrong, or there is nothing that a person need know.

@@ -126,7 +126,7 @@ func act(c Command, x *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	err = c.Run(call)
+	err = c.perform(call)
 	if e := call.close(); err == nil {
 		err = e
 	}

@@ -62,12 +62,15 @@ func (c *Call) Flush() error {
 
 // coloured tells whether what is written to w may be coloured: w is a
 // terminal and NO_COLOR is not set.
-func coloured(w io.Writer) bool {
+func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }
+
+// terminal tells whether w leads to a terminal.
+func terminal(w io.Writer) bool {
 	if o, ok := w.(*output); ok {
 		w = o.to
 	}
 	f, ok := w.(*os.File)
-	if !ok || os.Getenv("NO_COLOR") != "" {
+	if !ok {
 		return false
 	}
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)

@@ -6,6 +6,7 @@ package selection
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -36,6 +37,15 @@ type Span struct {
 
 // All names every job.
 func All() Names { return Names{words: []string{"-a"}, all: true} }
+
+// Users names the jobs of users, each an Owner or a User.
+func Users(users []string) Names {
+	n := Names{words: users, users: map[string]bool{}}
+	for _, u := range users {
+		n.users[u] = true
+	}
+	return n
+}
 
 // Of returns the jobs that a command's arguments name, or all with -a. It is a
 // usage error to name none, or to do both.
@@ -127,9 +137,21 @@ func (n Names) In(v *spool.View) (spans []Span, missing []string) {
 // candidates returns the clusters that may hold named jobs, without a look at
 // any other where only ids are named.
 func (n Names) candidates(v *spool.View) []*spool.Cluster {
-	if n.all || len(n.users) > 0 {
+	if n.all {
 		return v.Clusters()
 	}
+	list := v.Belonging(slices.Collect(maps.Keys(n.users)))
+	for id := range n.named() {
+		if c, ok := v.Cluster(id); ok {
+			list = append(list, c)
+		}
+	}
+	slices.SortFunc(list, func(a, b *spool.Cluster) int { return a.ID - b.ID })
+	return slices.CompactFunc(list, func(a, b *spool.Cluster) bool { return a.ID == b.ID })
+}
+
+// named returns the clusters of the ids.
+func (n Names) named() map[int]bool {
 	ids := map[int]bool{}
 	for id := range n.clusters {
 		ids[id] = true
@@ -137,14 +159,7 @@ func (n Names) candidates(v *spool.View) []*spool.Cluster {
 	for id := range n.jobs {
 		ids[id] = true
 	}
-	var list []*spool.Cluster
-	for id := range ids {
-		if c, ok := v.Cluster(id); ok {
-			list = append(list, c)
-		}
-	}
-	slices.SortFunc(list, func(a, b *spool.Cluster) int { return a.ID - b.ID })
-	return list
+	return ids
 }
 
 // whole tells whether a whole run is named, and notes the users that it

@@ -1,0 +1,344 @@
+package cmd
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/pool"
+)
+
+// patience is how long a command may take that has to wait for nobody. No
+// command of these tests comes near it, unless it hangs.
+const patience = 30 * time.Second
+
+// ground is a spool of its own, in which the built commands are run.
+type ground struct {
+	*testing.T
+	bin, dir, spool string
+}
+
+func newGround(t *testing.T) *ground {
+	g := &ground{t, binaries(t), t.TempDir(), ""}
+	g.spool = filepath.Join(g.dir, "spool")
+	write(t, filepath.Join(g.dir, "fairspool.toml"), "UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\n")
+	return g
+}
+
+// command returns a process of a command that is still to be started. The
+// policy time stands still, so that what it shows follows from the calls.
+func (g *ground) command(c context.Context, args ...string) *exec.Cmd {
+	p := exec.CommandContext(c, filepath.Join(g.bin, args[0]), args[1:]...)
+	p.Dir = g.dir
+	p.Env = []string{
+		"HOME=" + g.dir, "PATH=" + os.Getenv("PATH"), "FAIRSPOOL_DIR=" + g.spool,
+		"FAIRSPOOL_CONFIG=" + filepath.Join(g.dir, "fairspool.toml"), "FAIRSPOOL_NOW=1900000000",
+	}
+	p.WaitDelay = patience
+	return p
+}
+
+// answer is what a process said. The status of one that was killed is -1.
+type answer struct {
+	status   int
+	out, bad string
+}
+
+// process is a command on its way.
+type process struct {
+	*exec.Cmd
+	out, bad bytes.Buffer
+	cancel   context.CancelFunc
+}
+
+func (g *ground) start(stdin string, args ...string) (*process, error) {
+	c, cancel := context.WithTimeout(context.Background(), 4*patience)
+	p := &process{Cmd: g.command(c, args...), cancel: cancel}
+	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(stdin), &p.out, &p.bad
+	return p, p.Start()
+}
+
+func (p *process) answer() answer {
+	defer p.cancel()
+	err := p.Wait()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return answer{-2, p.out.String(), err.Error()}
+	}
+	return answer{p.ProcessState.ExitCode(), p.out.String(), p.bad.String()}
+}
+
+func (g *ground) run(stdin string, args ...string) answer {
+	p, err := g.start(stdin, args...)
+	if err != nil {
+		return answer{-2, "", err.Error()}
+	}
+	return p.answer()
+}
+
+// call is one call of a command, and what may follow from it.
+type call struct {
+	args  []string
+	stdin string
+	did   func(out string) ([]step, error) // with exit status 0
+	no    []step                           // with exit status 1; nil: that never happens
+	busy  bool                             // whether exit status 75 is an answer
+	might []step                           // when nobody was told: all of it or none
+}
+
+// steps returns what the command did by its answer. An error is an answer
+// that it must not give.
+func (c call) steps(a answer) ([]step, error) {
+	switch lines := strings.Count(a.bad, "\n"); {
+	case a.status == 0 && a.bad == "":
+		return c.did(a.out)
+	case a.status == 1 && c.no != nil && a.out == "" && lines >= 1:
+		return c.no, nil
+	case a.status == 75 && c.busy && a.out == "" && lines == 1:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%v = %d, %q, %q", c.args, a.status, a.out, a.bad)
+}
+
+// words are what a random call chooses from.
+type words struct {
+	*rand.Rand
+	clusters []int // submitted by the caller
+}
+
+// resting are clusters 1 and 2 of every ground, of two jobs each, that never
+// leave.
+var resting = []string{"1.0", "1.1", "2.0", "2.1", "1", "2"}
+
+// jobs names one or two resting jobs, or whatever else was submitted.
+func (w *words) job() string {
+	if len(w.clusters) == 0 || w.IntN(2) == 0 {
+		return resting[w.IntN(len(resting))]
+	}
+	return w.other()
+}
+
+// other names a cluster or a job that does not rest, or that was never there.
+func (w *words) other() string {
+	if len(w.clusters) == 0 {
+		return "9999.7"
+	}
+	cluster := strconv.Itoa(w.clusters[w.IntN(len(w.clusters))])
+	return cluster + []string{"", ".0", ".1"}[w.IntN(3)]
+}
+
+func (w *words) slots() []string {
+	first := w.IntN(slotCount)
+	return []string{slotName(first), slotName((first + 1) % slotCount)}[:1+w.IntN(2)]
+}
+
+const slotCount = 4
+
+func slotName(n int) string { return fmt.Sprintf("slot%d@node1", n+1) }
+
+// writers are the commands that change the spool, each with how often it is
+// called and a random call of it. `spool compact` and the like join by a row.
+var writers = []struct {
+	name string
+	many int
+	call func(w *words) call
+}{
+	{"submit", 3, func(w *words) call {
+		return submit(1+w.IntN(5), []string{"alice", "bob"}[w.IntN(2)], false)
+	}},
+	{"prio", 6, func(w *words) call {
+		n, adjust := w.IntN(9)-4, w.IntN(3) > 0
+		args := []string{"prio", "-p", strconv.Itoa(n)}
+		if adjust {
+			args = []string{"prio", fmt.Sprintf("%+d", n)}
+		}
+		names := []string{w.job()}
+		if w.IntN(2) == 0 {
+			names = []string{"1.0", "2.0"}
+		}
+		done := []step{prioritised(n, adjust, names)}
+		return call{args: append(args, names...), did: silent(done), no: []step{missing(names)}, might: done}
+	}},
+	{"qdel", 3, func(w *words) call {
+		names := []string{w.other()}
+		return call{args: append([]string{"qdel"}, names...), no: []step{missing(names)}, might: []step{removed(names, nil)},
+			did: func(out string) ([]step, error) {
+				answers, err := removals(out)
+				return []step{removed(names, answers)}, err
+			}}
+	}},
+	{"slots advertise", 3, func(w *words) call { return advertise(w.slots(), slot{1 + w.IntN(1000), w.IntN(4) > 0}) }},
+	{"slots withdraw", 1, func(w *words) call {
+		names := w.slots()
+		done := []step{withdrawn(names, false)}
+		return call{args: append([]string{"slots", "withdraw"}, names...), no: []step{withdrawn(names, true)}, might: done,
+			did: says(fmt.Sprintf("%d slot(s) withdrawn.\n", len(names)), done)}
+	}},
+	{"userprio", 4, func(w *words) call {
+		flag := []string{"-setprio", "-setfactor", "-resetusage", "-delete"}[w.IntN(4)]
+		return edit(flag, fmt.Sprintf("fair%d@pool", w.IntN(2)), float64(1+w.IntN(50)))
+	}},
+	{"negotiate", 3, func(w *words) call {
+		return call{args: []string{"negotiate", "-json"}, busy: true, did: func(out string) ([]step, error) {
+			pairs, err := matches(out)
+			return []step{matched(pairs)}, err
+		}}
+	}},
+	{"starter", 3, func(w *words) call {
+		return call{args: []string{"starter", "-json", "-wait"}, did: started}
+	}},
+	{"spool compact", 1, func(*words) call {
+		return call{args: []string{"spool", "compact"}, busy: true, did: anything}
+	}},
+}
+
+// readers are the commands that only look.
+var readers = []struct {
+	name string
+	call call
+}{
+	{"qstat", listing(showJobs, "qstat", "-af", "ClusterId", "ProcId", "Owner", "JobPrio", "JobStatus", "NumJobMatches", "NumJobStarts")},
+	{"slots list", listing(showSlots, "slots", "list", "-af", "Name", "Serial", "Requirements", "JobId", "State")},
+	{"userprio", listing(showSubmitters, "userprio", "-allusers", "-af", "Name", "PriorityFactor", "ResourcesUsed",
+		`ifThenElse(substr(Name, 0, 4) == "fair", Priority, "-")`)},
+	{"negotiate -dry-run", call{args: []string{"negotiate", "-dry-run", "-json"}, did: func(out string) ([]step, error) {
+		pairs, err := matches(out)
+		return []step{wouldMatch(pairs)}, err
+	}}},
+	{"spool check", call{args: []string{"spool", "check"}, did: anything}},
+}
+
+// anything is what a command says that does not change what the pool holds.
+func anything(string) ([]step, error) { return nil, nil }
+
+func silent(done []step) func(string) ([]step, error) { return says("", done) }
+
+func says(want string, done []step) func(string) ([]step, error) {
+	return func(out string) ([]step, error) {
+		if out != want {
+			return nil, fmt.Errorf("said %q, want %q", out, want)
+		}
+		return done, nil
+	}
+}
+
+func listing(show func(*model) string, args ...string) call {
+	return call{args: args, did: func(out string) ([]step, error) {
+		return []step{saw(show, sorted(strings.Split(strings.TrimSuffix(out, "\n"), "\n")))}, nil
+	}}
+}
+
+// submit is a call that submits n jobs, each of which adds a line to starts
+// when it runs.
+func submit(n int, owner string, rests bool) call {
+	text := "executable = /bin/sh\narguments = \"-c 'echo $FAIRSPOOL_JOB >>starts'\"\n"
+	if rests {
+		text += "requirements = false\n"
+	}
+	return call{args: []string{"submit", "-owner", owner, "-"}, stdin: fmt.Sprintf("%squeue %d\n", text, n),
+		might: []step{submitted(0, n, owner, rests)},
+		did: func(out string) ([]step, error) {
+			jobs, cluster := clusterOf(out)
+			if want := fmt.Sprintf("%d job(s) submitted to cluster %d.\n", n, cluster); jobs != n || out != want {
+				return nil, fmt.Errorf("submit of %d jobs said %q", n, out)
+			}
+			return []step{submitted(cluster, n, owner, rests)}, nil
+		}}
+}
+
+// clusterOf returns the number of jobs and the cluster of which submit tells;
+// 0 when out is not what submit says.
+func clusterOf(out string) (jobs, cluster int) {
+	fmt.Sscanf(out, "%d job(s) submitted to cluster %d.\n", &jobs, &cluster)
+	return jobs, cluster
+}
+
+func advertise(names []string, s slot) call {
+	var ads strings.Builder
+	for _, name := range names {
+		fmt.Fprintf(&ads, "Name = %q\nMachine = \"node1\"\nMemory = 1024\nDisk = 1000000\nSerial = %d\nRequirements = %v\n\n", name, s.serial, s.open)
+	}
+	done := []step{advertised(names, s)}
+	return call{args: []string{"slots", "advertise", "-"}, stdin: ads.String(), might: done,
+		did: says(fmt.Sprintf("%d slot(s) advertised.\n", len(names)), done)}
+}
+
+func edit(flag, name string, x float64) call {
+	done := []step{edited(flag, name, x, false)}
+	c := call{args: []string{"userprio", flag, name}, no: []step{edited(flag, name, x, true)}, might: done,
+		did: func(string) ([]step, error) { return done, nil }}
+	if strings.HasPrefix(flag, "-set") {
+		c.args = append(c.args, fmt.Sprint(x))
+	}
+	return c
+}
+
+var removal = regexp.MustCompile(`^Jobs? (\d+)\.(\d+)(?:-(\d+))? (.*)$`)
+
+// removals reads what qdel says: the answer of each job.
+func removals(out string) (map[pool.JobID]string, error) {
+	answers := map[pool.JobID]string{}
+	for line := range strings.Lines(out) {
+		part := removal.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		if part == nil {
+			return nil, fmt.Errorf("qdel said %q", line)
+		}
+		if part[3] == "" {
+			part[3] = part[2]
+		}
+		cluster, _ := strconv.Atoi(part[1])
+		first, _ := strconv.Atoi(part[2])
+		last, _ := strconv.Atoi(part[3])
+		for proc := first; proc <= last; proc++ {
+			answers[pool.JobID{Cluster: cluster, Proc: proc}] = part[4]
+		}
+	}
+	return answers, nil
+}
+
+// matches reads negotiate's report.
+func matches(out string) (pairs []match, err error) {
+	var report struct{ Matches []struct{ Job, Slot string } }
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		return nil, err
+	}
+	for _, m := range report.Matches {
+		id, err := pool.ParseJobID(m.Job)
+		if err != nil {
+			return nil, err
+		}
+		pairs = append(pairs, match{id, m.Slot})
+	}
+	return pairs, nil
+}
+
+// started reads what a pass of starter -wait reports: the jobs that it
+// started, which have ended by then.
+func started(out string) (steps []step, err error) {
+	var report struct{ Started, Failed, Lost []any }
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		return nil, err
+	}
+	if len(report.Failed)+len(report.Lost) > 0 {
+		return nil, fmt.Errorf("starter reports trouble: %s", out)
+	}
+	for _, text := range report.Started {
+		id, err := pool.ParseJobID(fmt.Sprint(text))
+		if err != nil {
+			return nil, err
+		}
+		steps = append(steps, begun(id), ended(id))
+	}
+	return steps, nil
+}

@@ -1,0 +1,166 @@
+package cmd
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestCycleBetween stops negotiate when it has computed its plan and waits to
+// apply it. One that is killed there leaves nothing; one that goes on matches
+// nothing that somebody changed meanwhile; and no second one runs beside it.
+func TestCycleBetween(t *testing.T) {
+	t.Parallel()
+	jobs, slots, submitters := readers[0].call, readers[1].call, readers[2].call
+	look := func(g *ground, m *model) *model {
+		return g.sure(g.sure(g.sure(m, jobs), slots), submitters)
+	}
+	begin := func(t *testing.T) (*ground, *model) {
+		g := newGround(t)
+		return g, g.sure(g.furnish(), submit(3, "alice", false))
+	}
+
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		g, m := begin(t)
+		p := g.between()
+		if err := p.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		if a := p.answer(); a.status != -1 || a.out != "" {
+			t.Fatalf("negotiate that was killed = %+v", a)
+		}
+		m = look(g, m)
+		if _, err := os.Stat(filepath.Join(g.spool, "cycle.json")); err == nil {
+			t.Errorf("a report was left of a cycle that changed nothing")
+		}
+		look(g, g.sure(m, cycle(t, 3)))
+	})
+
+	t.Run("another", func(t *testing.T) {
+		t.Parallel()
+		g, m := begin(t)
+		p := g.between()
+		for _, args := range []string{"", "-q"} {
+			a := g.run("", strings.Fields("negotiate "+args)...)
+			want := fmt.Sprintf("negotiate: another cycle is running: %s, held by pid %d (negotiate) since ", filepath.Join(g.spool, "negotiate.lock"), p.Process.Pid)
+			if args == "-q" {
+				want = ""
+			}
+			if a.status != 75 || a.out != "" || !strings.HasPrefix(a.bad, want) || strings.Count(a.bad, "\n") != strings.Count(want, "held") {
+				t.Errorf("a second negotiate %s = %+v, want 75 and %q", args, a, want)
+			}
+		}
+		m = g.sure(look(g, m), readers[3].call)
+		p.Process.Signal(syscall.SIGCONT)
+		steps, err := cycle(t, 3).steps(p.answer())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m, ok := m.after(steps[0]); ok {
+			look(g, m)
+		} else {
+			t.Errorf("it cannot be that %s", steps[0].text)
+		}
+	})
+
+	// The plan is 3.0 to 3.2 on the first three of four slots.
+	for name, change := range map[string]struct {
+		call
+		lost string // what nobody may have been matched with
+		want int
+	}{
+		"prio":      {call: call{args: []string{"prio", "+1", "3.1"}, did: silent([]step{prioritised(1, true, []string{"3.1"})})}, lost: "3.1", want: 2},
+		"qdel":      {call: call{args: []string{"qdel", "3.0"}, did: says("Job 3.0 removed\n", []step{removed([]string{"3.0"}, nil)})}, lost: "3.0", want: 2},
+		"withdraw":  {call: call{args: []string{"slots", "withdraw", slotName(1)}, did: says("1 slot(s) withdrawn.\n", []step{withdrawn([]string{slotName(1)}, false)})}, lost: slotName(1), want: 2},
+		"closed":    {call: advertise([]string{slotName(2)}, slot{1, false}), lost: slotName(2), want: 2},
+		"changed":   {call: advertise([]string{slotName(0)}, slot{2, true}), lost: slotName(0), want: 2},
+		"unrelated": {call: edit("-setfactor", "fair@pool", 7), want: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g, m := begin(t)
+			p := g.between()
+			m = g.sure(m, change.call)
+			p.Process.Signal(syscall.SIGCONT)
+			a := p.answer()
+			steps, err := cycle(t, change.want).steps(a)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if change.lost != "" && strings.Contains(a.out, fmt.Sprintf("%q,", change.lost)) {
+				t.Errorf("%v between plan and claims, and yet the cycle matched %s:\n%s", change.args, change.lost, a.out)
+			}
+			m, ok := m.after(steps[0])
+			if !ok {
+				t.Fatalf("%v between plan and claims, and yet it %s", change.args, steps[0].text)
+			}
+			look(g, m)
+		})
+	}
+}
+
+// cycle is a call of negotiate that has to make so many matches.
+func cycle(t *testing.T, want int) call {
+	return call{args: []string{"negotiate", "-json"}, did: func(out string) ([]step, error) {
+		pairs, err := matches(out)
+		if len(pairs) != want {
+			t.Errorf("negotiate matched %v, want %d jobs", pairs, want)
+		}
+		return []step{matched(pairs)}, err
+	}}
+}
+
+// between starts a negotiate and stops it when it has computed its plan, at
+// the lock of the writers, which it does not have.
+func (g *ground) between() *process {
+	g.Helper()
+	release := g.lock()
+	defer release()
+	p, err := g.start("", "negotiate", "-json")
+	if err != nil {
+		g.Fatal(err)
+	}
+	g.Cleanup(func() { p.Process.Kill() })
+	until(g.T, "negotiate waits for the lock", func() bool { return g.waits(p.Process.Pid) })
+	p.Process.Signal(syscall.SIGSTOP)
+	until(g.T, "negotiate has stopped", func() bool { return processState(p.Process.Pid) == "T" })
+	return p
+}
+
+// lock takes the lock of the writers, as flock(1) does, until release is called.
+func (g *ground) lock() (release func()) {
+	g.Helper()
+	f, err := os.OpenFile(filepath.Join(g.spool, "lock"), os.O_RDWR, 0)
+	if err != nil {
+		g.Fatal(err)
+	}
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		g.Fatal(err)
+	}
+	return func() { f.Close() }
+}
+
+// waits tells whether a process has the file of the lock open for writing, as
+// readers never have.
+func (g *ground) waits(pid int) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, link := range links {
+		if to, err := os.Readlink(link); err != nil || to != filepath.Join(g.spool, "lock") {
+			continue
+		}
+		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, filepath.Base(link)))
+		_, rest, _ := strings.Cut(string(info), "flags:\t")
+		text, _, _ := strings.Cut(rest, "\n")
+		if flags, err := strconv.ParseUint(text, 8, 64); err == nil && flags&unix.O_ACCMODE == unix.O_RDWR {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,269 @@
+package cmd
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// TestFullFileSystem has a file system with ever more space left, until a
+// command has enough: so each of the steps that need space fails in its turn.
+// Each failure is one line that says why, leaves the spool as it was, and
+// keeps nobody from reading; with space the same command succeeds.
+func TestFullFileSystem(t *testing.T) {
+	t.Parallel()
+	disk := newSmallDisk(t)
+	wide := strings.Repeat("x", 30_000)
+	var slots, jobs []string
+	for i := range 250 {
+		slots = append(slots, slotName(i+10))
+		jobs = append(jobs, fmt.Sprintf("3.%d", i))
+	}
+	large := submit(250, "alice", false)
+	large.stdin = "environment = X=" + wide[:300] + "\n" + large.stdin
+	for _, row := range []struct {
+		name  string
+		call  call
+		fails int // so often at least
+	}{
+		{"submit", widened(submit(3, "bob", false), "environment = X="+wide+"\n"), 5},
+		{"prio", call{args: append([]string{"prio", "+1"}, jobs...), did: silent([]step{prioritised(1, true, jobs)})}, 1},
+		{"qdel", call{args: append([]string{"qdel"}, jobs[:40]...), did: func(string) ([]step, error) { return []step{removed(jobs[:40], nil)}, nil }}, 8},
+		{"slots advertise", widened(advertise([]string{slotName(0)}, slot{7, true}), fmt.Sprintf("Wide = %q\n", wide)), 5},
+		{"slots withdraw", call{args: append([]string{"slots", "withdraw"}, slots...), did: func(string) ([]step, error) { return []step{withdrawn(slots, false)}, nil }}, 2},
+		{"negotiate", cycle(t, 250), 5},
+	} {
+		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
+			g := newGround(t)
+			g.spool = disk.folder(t)
+			m := g.sure(g.sure(g.furnish(), large), advertise(slots, slot{1, true}))
+			m = g.sure(m, advertise([]string{slotName(0), slotName(1), slotName(2), slotName(3)}, slot{1, false}))
+			failures := g.untilThereIsSpace(disk, m, row.call)
+			if failures < row.fails {
+				t.Errorf("%s failed %d times before it had space enough, want %d at least", row.name, failures, row.fails)
+			}
+			t.Logf("%s failed with space for less than %d pages", row.name, failures)
+		})
+	}
+	t.Run("new", func(t *testing.T) {
+		c := widened(submit(3, "bob", false), "environment = X="+wide+"\n")
+		for pages := 0; ; pages++ {
+			g := newGround(t)
+			g.spool = disk.folder(t)
+			release := disk.fill(t, pages)
+			a := g.run(c.stdin, c.args...)
+			release()
+			if a.status == 0 {
+				break
+			}
+			g.saysFull(c, a)
+			g.sure(g.furnish(), readers[0].call)
+		}
+	})
+	t.Run("starter", func(t *testing.T) {
+		f := &field{ground: newGround(t)}
+		f.spool = disk.folder(t)
+		m := f.sure(f.sure(f.furnish(), submit(8, "alice", false)), cycle(t, slotCount))
+		release := disk.fill(t, 0)
+		m = f.untilFull(m, edit("-setfactor", "fair0@pool", 4))
+		a := f.run("", "starter")
+		full := 0
+		for line := range strings.Lines(a.bad) {
+			if strings.HasPrefix(line, "starter: job 3.") && strings.HasSuffix(line, "no space left on device\n") {
+				full++
+			}
+		}
+		if a.status != 1 || full == 0 || full != strings.Count(a.bad, "\n") {
+			t.Errorf("starter on a full disk = %+v, want 1 and lines that say so", a)
+		}
+		release()
+		f.maybe = []*model{m}
+		for _, err := range []error{f.settle(), f.look()} {
+			if err != nil {
+				t.Error(err)
+			}
+		}
+		f.historyIsWhole(m.put)
+	})
+	t.Run("small", func(t *testing.T) {
+		g := newGround(t)
+		g.spool = disk.folder(t)
+		g.smallOnes(disk)
+	})
+}
+
+// untilThereIsSpace calls with ever more space, holds that the spool stays m
+// until the call succeeds, and returns how often it failed.
+func (g *ground) untilThereIsSpace(disk *smallDisk, m *model, c call) int {
+	g.Helper()
+	for pages := range 200 {
+		release := disk.fill(g.T, pages)
+		a := g.run(c.stdin, c.args...)
+		if a.status != 0 {
+			g.saysFull(c, a)
+		} else {
+			if strings.Contains(a.bad, "the cycle is done, but its report could not be left in cycle.json") && strings.Count(a.bad, "\n") == 1 {
+				a.bad = ""
+			}
+			steps, err := c.steps(a)
+			if err != nil {
+				g.Fatal(err)
+			}
+			for _, s := range steps {
+				m, _ = m.after(s)
+			}
+		}
+		for _, r := range readers[:3] {
+			g.sure(m, r.call)
+		}
+		if release(); a.status == 0 {
+			return pages
+		}
+	}
+	g.Fatalf("%v fails with 200 pages too", c.args)
+	return 0
+}
+
+// saysFull holds that a command which failed said that the disk is full.
+func (g *ground) saysFull(c call, a answer) {
+	g.Helper()
+	if a.status != 1 || a.out != "" || strings.Count(a.bad, "\n") != 1 ||
+		!strings.HasPrefix(a.bad, c.args[0]+": ") || !strings.HasSuffix(a.bad, "no space left on device\n") {
+		g.Fatalf("%.40v on a full disk = %d, %q, %q, want 1 and a line that says so", c.args, a.status, a.out, a.bad)
+	}
+}
+
+// smallOnes makes small changes on a full disk until one has no place left in
+// the journal's last page, and then goes on with space.
+func (g *ground) smallOnes(disk *smallDisk) {
+	m := g.furnish()
+	for _, c := range []call{
+		{args: []string{"prio", "+1", "1.0", "2.0"}, did: silent([]step{prioritised(1, true, []string{"1.0", "2.0"})})},
+		edit("-setprio", "fair1@pool", 3),
+		edit("-setfactor", "fair1@pool", 4),
+	} {
+		release := disk.fill(g.T, 0)
+		m = g.untilFull(m, c)
+		for _, r := range readers[:3] {
+			g.sure(m, r.call)
+		}
+		release()
+		m = g.sure(m, c)
+	}
+}
+
+// untilFull makes a call again and again until it finds the disk full.
+func (g *ground) untilFull(m *model, c call) *model {
+	g.Helper()
+	for range 500 {
+		a := g.run(c.stdin, c.args...)
+		if a.status != 0 {
+			g.saysFull(c, a)
+			return m
+		}
+		steps, err := c.steps(a)
+		if err != nil {
+			g.Fatal(err)
+		}
+		for _, s := range steps {
+			m, _ = m.after(s)
+		}
+	}
+	g.Fatalf("%v never found the disk full", c.args)
+	return nil
+}
+
+// widened returns the call with more text before what it reads.
+func widened(c call, text string) call {
+	c.stdin = text + c.stdin
+	return c
+}
+
+// smallDisk is a tmpfs of 4 MB, reached through a process that alone has it mounted.
+type smallDisk struct {
+	root    string
+	folders int
+}
+
+// newSmallDisk mounts a tmpfs in a namespace of its own, which ends with the
+// test, and which most systems grant to everybody.
+func newSmallDisk(t *testing.T) *smallDisk {
+	t.Helper()
+	dir := t.TempDir()
+	c := exec.Command("sh", "-c", `mount -t tmpfs -o size=4m,mode=700 none "$1" && echo mounted && exec cat`, "sh", dir)
+	c.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}},
+	}
+	var bad strings.Builder
+	c.Stderr = &bad
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := c.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Skipf("no namespace to mount a small file system in: %v", err)
+	}
+	t.Cleanup(func() { in.Close(); c.Wait() })
+	if line, err := bufio.NewReader(out).ReadString('\n'); line != "mounted\n" {
+		in.Close()
+		io.Copy(io.Discard, out)
+		c.Wait()
+		t.Skipf("no small file system could be mounted: %v, %s", err, bad.String())
+	}
+	return &smallDisk{root: fmt.Sprintf("/proc/%d/root%s", c.Process.Pid, dir)}
+}
+
+// folder returns a new name on the disk, and removes what stood there before.
+func (d *smallDisk) folder(t *testing.T) string {
+	t.Helper()
+	if err := os.RemoveAll(filepath.Join(d.root, fmt.Sprint(d.folders))); err != nil {
+		t.Fatal(err)
+	}
+	d.folders++
+	return filepath.Join(d.root, fmt.Sprint(d.folders))
+}
+
+// fill fills the disk but for so many pages, until release is called.
+func (d *smallDisk) fill(t *testing.T, pages int) (release func()) {
+	t.Helper()
+	f, err := os.Create(filepath.Join(d.root, "fill"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	page := make([]byte, os.Getpagesize())
+	size := int64(0)
+	for {
+		n, err := f.WriteAt(page, size)
+		size += int64(n)
+		if errors.Is(err, unix.ENOSPC) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := f.Truncate(max(0, size-int64(pages*len(page)))); err != nil {
+		t.Fatal(err)
+	}
+	return func() {
+		if err := os.Remove(f.Name()); err != nil {
+			t.Error(err)
+		}
+	}
+}

@@ -1,0 +1,75 @@
+package cmdline
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fairspool/spool"
+)
+
+// SpoolOptions returns how the command opens a spool, for those of the spool's
+// functions that take a directory.
+func (c *Call) SpoolOptions() spool.Options {
+	return spool.Options{
+		Program:      c.Name,
+		UIDDomain:    c.Config.UIDDomain,
+		LockWait:     c.lockWait,
+		AllowNetwork: c.Config.AllowNetworkSpool,
+		Now:          c.Now,
+		Warn:         func(message string) { c.Warn("%s", message) },
+	}
+}
+
+// ExistingSpool does as Spool, but fails where no spool is instead of making
+// one. With older it opens one of an older format too, for looking only.
+func (c *Call) ExistingSpool(older bool) (*spool.Spool, error) {
+	dir, err := c.ExistingDir()
+	if err != nil {
+		return nil, err
+	}
+	// The VERSION is written last: opening what lacks it would make a spool.
+	if _, err := os.Stat(filepath.Join(dir, versionFile)); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			err = errors.New("VERSION is missing: see the rest with spool check, save it with spool salvage")
+		}
+		return nil, fmt.Errorf("spool %s: %w", dir, Cause(err))
+	}
+	o := c.SpoolOptions()
+	o.Older = older
+	return c.open(dir, o)
+}
+
+// ExistingDir returns the directory of the spool, absolute, and fails where
+// nothing of a spool is. What is there may be damaged.
+func (c *Call) ExistingDir() (string, error) {
+	dir, err := c.SpoolDir()
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	entries, err := os.ReadDir(dir)
+	if err == nil && !slices.ContainsFunc(entries, ofSpool) {
+		err = fs.ErrNotExist
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = errors.New("there is no spool here: name one with -spool or FAIRSPOOL_DIR")
+	}
+	if err != nil {
+		return "", fmt.Errorf("spool %s: %w", dir, Cause(err))
+	}
+	return dir, nil
+}
+
+const versionFile = "VERSION"
+
+// ofSpool tells whether a name is one that only a spool has.
+func ofSpool(e os.DirEntry) bool {
+	return e.Name() == versionFile || e.Name() == "CURRENT" || strings.HasPrefix(e.Name(), "journal.")
+}

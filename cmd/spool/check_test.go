@@ -1,0 +1,145 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/spool"
+)
+
+// show runs a command that prints what was found.
+func show(found report, sound bool, args ...string) (status int, out, bad string) {
+	c := command()
+	c.Actions = nil
+	c.Run = func(c *cmdline.Call) error { return found.print(c, sound) }
+	return cmdtest.Run(c, args...)
+}
+
+// healthy are the findings of a spool of a thousand segments.
+func healthy() report {
+	r := report{dir: "/s"}
+	add := func(name, what string) { r.add(spool.Finding{File: "/s/" + name, What: what}) }
+	add("VERSION", "format 2, UID_DOMAIN x")
+	add("index.7", "1000 segments, 1 tables")
+	for n := range 1000 {
+		add(fmt.Sprintf("jobs/%d-%d.7", n, n), "100 clusters")
+	}
+	add("claims.7", "1 rows")
+	add("journal.7", "1 transactions")
+	add("history/2026-09.ads", "not here: moved, or packed")
+	add("history/2026-10.ads", "1000000 bytes")
+	add("history/2026-11.ads", "48576 bytes")
+	add("journal.6", "left over, or on its way: it does not count")
+	return r
+}
+
+func TestCheckSound(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	status, out, bad := show(healthy(), true)
+	const want = `Part     Files  What is there
+VERSION      1  format 2, UID_DOMAIN x
+index        1  1000 segments, 1 table
+jobs      1000  100000 clusters
+claims       1  1 row
+journal      1  1 transaction
+history      1  not here: moved, or packed
+history      2  1.0 MB
+journal      1  left over, or on its way: it does not count
+/s is sound.
+`
+	if status != 0 || out != want || bad != "" {
+		t.Errorf("check of a sound spool = %d, %q, on standard output\n%s\nwant\n%s", status, bad, out, want)
+	}
+	if _, out, bad := show(healthy(), true, "-q"); out+bad != "" {
+		t.Errorf("check -q of a sound spool = %q, want nothing", out+bad)
+	}
+}
+
+// TestCheckDamage holds that each damaged place has a line of its own, and
+// that a damaged file is not counted as sound.
+func TestCheckDamage(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	r := healthy()
+	hurt := func(name string, line int, what string) {
+		r.add(spool.Finding{File: "/s/" + name, Line: line, Damaged: true, What: what})
+	}
+	hurt("jobs/3-3.7", 17, "the first")
+	hurt("jobs/3-3.7", 19, "the second")
+	hurt("history/2026-11.ads", 0, "the sum")
+	hurt("lock", 2, "the next writer writes it anew")
+	for _, args := range [][]string{nil, {"-q"}} {
+		_, out, bad := show(r, false, args...)
+		const want = `spool: /s/jobs/3-3.7:17: damaged: the first: restore the spool from a copy, or save the rest with spool salvage NEWDIR
+spool: /s/jobs/3-3.7:19: damaged: the second: restore the spool from a copy, or save the rest with spool salvage NEWDIR
+spool: /s/history/2026-11.ads: damaged: the sum: restore the file from a copy, or move it away: the queue is not concerned
+spool: /s/lock:2: damaged: the next writer writes it anew
+spool: /s: 3 files damaged
+`
+		if bad != want {
+			t.Errorf("check %v of damage =\n%s\nwant\n%s", args, bad, want)
+		}
+		if quiet := len(args) > 0; quiet != (out == "") || strings.Contains(out, "is sound") || !quiet && !strings.Contains(out, "jobs       999  99900 clusters\n") {
+			t.Errorf("check %v of damage also says\n%s", args, out)
+		}
+	}
+}
+
+func TestCheckJSON(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	r := report{dir: "/s"}
+	r.add(spool.Finding{File: "/s/CURRENT", What: "generation 1"})
+	r.add(spool.Finding{File: "/s/jobs/1-2.1", Line: 3, Damaged: true, What: "x"})
+	_, out, bad := show(r, false, "-json")
+	const want = `{
+  "Directory": "/s",
+  "Sound": false,
+  "Files": [
+    {
+      "File": "CURRENT",
+      "Damaged": false,
+      "What": "generation 1"
+    },
+    {
+      "File": "jobs/1-2.1",
+      "Line": 3,
+      "Damaged": true,
+      "What": "x"
+    }
+  ]
+}
+`
+	if out != want || bad != "spool: /s: 1 file damaged\n" {
+		t.Errorf("check -json = %s, %q, want %s", out, bad, want)
+	}
+}
+
+func TestCounts(t *testing.T) {
+	for _, c := range []struct {
+		what, words string
+		numbers     []int
+		double      string // the text for two such files
+	}{
+		{"12 clusters", "clusters", []int{12}, "24 clusters"},
+		{"2 segments, 1 tables", "segments,tables", []int{2, 1}, "4 segments, 2 tables"},
+		{"700 bytes", "bytes", []int{700}, "1.4 KB"},
+		{"format 2, UID_DOMAIN x", "format 2, UID_DOMAIN x", nil, "format 2, UID_DOMAIN x"},
+		{"generation 3", "generation 3", nil, "generation 3"},
+		{"shorter than on record: 1 of 5 bytes", "shorter than on record: 1 of 5 bytes", nil, "shorter than on record: 1 of 5 bytes"},
+		{"", "", nil, ""},
+	} {
+		words, numbers := counts(c.what)
+		if words != c.words || !slices.Equal(numbers, c.numbers) {
+			t.Errorf("counts(%q) = %q, %v, want %q, %v", c.what, words, numbers, c.words, c.numbers)
+		}
+		for i := range numbers {
+			numbers[i] *= 2
+		}
+		if got := added(words, numbers); got != c.double {
+			t.Errorf("added(counts(%q), twice) = %q, want %q", c.what, got, c.double)
+		}
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/spool"
+)
+
+// salvage saves what is whole. That something was lost is told and is no
+// failure: the new spool is there.
+func salvage(c *cmdline.Call, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return cmdline.Usagef("salvage: want one new directory for what is whole")
+	}
+	dir, err := directory(c)
+	if err != nil {
+		return err
+	}
+	to, err := filepath.Abs(args[0])
+	if err != nil {
+		return err
+	}
+	if within(to, dir) {
+		return cmdline.Usagef("salvage: %s lies in the spool, which is not to be touched", args[0])
+	}
+	saved, err := spool.Salvage(dir, to, c.SpoolOptions(), func(f spool.Finding) {
+		if f.Damaged {
+			c.Warn("%s: %s", place(f), f.What)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.Stdout, "Saved into %s: %s.\n", to,
+		contents(saved.Clusters, saved.Jobs, saved.Slots, saved.Claims, saved.Submitters, saved.Left)); err != nil {
+		return err
+	}
+	if saved.Lost == 0 {
+		_, err = fmt.Fprintln(c.Stdout, "Nothing is lost.")
+		return err
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	c.Warn("%s: damaged in %s: what is told above of them is not in the new spool, or not proven", dir, counted(saved.Lost, "places"))
+	return nil
+}
+
+// directory returns the directory of the spool, absolute, whatever is there.
+func directory(c *cmdline.Call) (string, error) {
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
+// within tells whether the path is the directory or lies in it.
+func within(path, dir string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
+}
+
+// contents words what a new spool holds.
+func contents(clusters, jobs, slots, claims, submitters, left int) string {
+	return strings.Join([]string{
+		counted(jobs, "jobs") + " in " + counted(clusters, "clusters"), counted(slots, "slots"), counted(claims, "claims"),
+		counted(submitters, "submitters"), counted(left, "jobs") + " of the history",
+	}, ", ")
+}

@@ -1,0 +1,192 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"fairspool/lib/pool"
+)
+
+// dumpFormat is the number of the notation of dumps.
+const dumpFormat = 1
+
+// Dump writes all that the spool holds as ads in long form, a blank line behind
+// each (notation.go): clusters with their procs, slots, claims, submitters, slots
+// left alone, the ads of the jobs that left, who did what, the files of slots.d
+// and the last report, as of one transaction. A spool that was folded meanwhile,
+// or restored from its dump, gives the same bytes again. Everything is checked
+// while it is read; after any error what was written is no dump, for it lacks
+// the last ad. In memory are the journal and one segment or cluster.
+func (s *Spool) Dump(w io.Writer) (err error) {
+	if s.updating {
+		return errNested
+	}
+	d := &dumping{spool: s, adWriter: adWriter{to: w}}
+	if err := d.read(); err != nil {
+		return err
+	}
+	defer d.state.base.release()
+	for _, part := range []func() error{
+		d.heading, d.clusters, d.slots, d.rows, d.history, d.log, d.handWritten, d.report, d.last, d.flush,
+	} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// dumping is a Dump at work.
+type dumping struct {
+	adWriter
+	spool   *Spool
+	state   *state
+	at      position
+	journal []Logged // who did what, as the journal has it
+	lines   [][]byte
+	n       tally
+}
+
+// tally counts what a spool holds.
+type tally struct {
+	Clusters, Jobs, Slots, Claims, Submitters int
+	Left                                      int // ads of the history
+}
+
+// read brings a state of its own to the journal's end.
+func (d *dumping) read() error {
+	err := d.tryRead()
+	var damage *DamageError
+	if errors.As(err, &damage) {
+		err = d.tryRead() // as in refresh
+	}
+	return err
+}
+
+func (d *dumping) tryRead() error {
+	s := d.spool
+	base, current, err := s.pinCurrent()
+	if err != nil {
+		return err
+	}
+	d.state, d.at, d.journal = newState(s, base), base.start(), nil
+	err = s.advance(&d.at, current, func(f frame, line int) error {
+		d.journal = append(d.journal, Logged{f.Transaction, summary(f)})
+		return d.state.take(f.Body, f.Seq, s.journal(d.at.generation), line+1)
+	})
+	if err != nil {
+		base.release()
+	}
+	return err
+}
+
+func (d *dumping) heading() error {
+	d.begin("Spool")
+	d.number("DumpFormat", dumpFormat)
+	d.text("UIDDomain", d.spool.version.Domain)
+	d.text("SpoolId", d.spool.version.ID)
+	d.number("Seq", int64(d.at.seq))
+	d.number("NextCluster", int64(d.at.next))
+	return d.end()
+}
+
+func (d *dumping) rows() error {
+	claims, err := d.state.claims.all()
+	if err != nil {
+		return err
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
+		ad := claimAd(claims[id])
+		ad.SetInt("Seq", int64(claims[id].Seq))
+		if err := d.row("Claim", ad); err != nil {
+			return err
+		}
+	}
+	submitters, err := d.state.submitters.all()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(submitters)) {
+		if err := d.row("Submitter", submitterAd(submitters[name])); err != nil {
+			return err
+		}
+	}
+	backoffs, err := d.state.backoffs.all()
+	if err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(backoffs)) {
+		if err := d.row("Backoff", backoffAd(backoffs[name])); err != nil {
+			return err
+		}
+	}
+	d.n.Claims, d.n.Submitters = len(claims), len(submitters)
+	return nil
+}
+
+// handWritten writes the files of slots.d.
+func (d *dumping) handWritten() error {
+	names, err := d.spool.handWrittenFiles()
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		b, err := contents(d.spool.files, d.spool.path("slots.d/"+name))
+		if err != nil {
+			return err
+		}
+		d.begin("HandWritten")
+		d.text("File", name)
+		d.texts("Lines", strings.Split(string(b), "\n"))
+		if err := d.end(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// handWrittenFiles returns the names of the files in slots.d.
+func (s *Spool) handWrittenFiles() (names []string, err error) {
+	entries, err := os.ReadDir(s.path("slots.d"))
+	for _, e := range entries {
+		if info, err := os.Stat(s.path("slots.d/" + e.Name())); err == nil && info.Mode().IsRegular() {
+			names = append(names, e.Name())
+		}
+	}
+	return names, err
+}
+
+func (d *dumping) report() error {
+	b, err := d.spool.Report()
+	if err == nil && b != nil && d.spool.version.Format < format && !sealed(b) { // before it had a checksum
+		if b, err = seal(b); err != nil {
+			return nil // it was written by nobody who knew how
+		}
+	}
+	if b == nil || err != nil {
+		return err
+	}
+	d.begin("Report")
+	d.texts("Lines", strings.Split(string(b), "\n"))
+	return d.end()
+}
+
+// last writes the ad that tells that the dump is whole.
+func (d *dumping) last() error {
+	sum, ads := d.sum, d.ads
+	d.begin("End")
+	d.number("Ads", int64(ads))
+	d.number("Clusters", int64(d.n.Clusters))
+	d.number("Jobs", int64(d.n.Jobs))
+	d.number("Slots", int64(d.n.Slots))
+	d.number("Claims", int64(d.n.Claims))
+	d.number("Submitters", int64(d.n.Submitters))
+	d.number("Left", int64(d.n.Left))
+	d.text("Checksum", fmt.Sprintf("%08x", sum))
+	return d.end()
+}

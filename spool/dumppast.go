@@ -1,0 +1,130 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"slices"
+)
+
+func (d *dumping) history() error {
+	for _, month := range slices.Sorted(maps.Keys(d.state.history)) {
+		lines := lines{}
+		end := func() error {
+			if len(lines.all) == 0 {
+				return nil
+			}
+			d.n.Left++
+			d.begin("History")
+			d.text("Month", month)
+			err := d.attributes(lines.split())
+			lines.clear()
+			return err
+		}
+		err := d.spool.eachLine("history/"+month+".ads", d.state.history[month], func(_ int, line []byte) error {
+			if len(line) == 0 {
+				return end()
+			}
+			lines.add(line)
+			return nil
+		})
+		if err == nil {
+			err = end()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dumping) log() error {
+	months := map[string][]Logged{}
+	for month := range d.state.base.log {
+		months[month] = nil
+	}
+	for _, l := range d.journal {
+		month := monthOf(l.Machine)
+		months[month] = append(months[month], l)
+	}
+	for _, month := range slices.Sorted(maps.Keys(months)) {
+		if known, ok := d.state.base.log[month]; ok {
+			if err := d.logMonth(month, known); err != nil {
+				return err
+			}
+		}
+		for _, l := range months[month] {
+			if err := d.transaction(l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// logMonth writes what a month's log holds.
+func (d *dumping) logMonth(month string, known stretch) error {
+	var l Logged
+	name := "log/" + month
+	return d.spool.eachLine(name, known, func(n int, line []byte) (err error) {
+		if n%2 == 0 {
+			if l.Transaction, err = parseHeader(string(line)); err != nil {
+				err = &DamageError{d.spool.path(name), n + 1, err.Error()}
+			}
+			return err
+		}
+		l.What = string(bytes.TrimPrefix(line, []byte("= ")))
+		return d.transaction(l)
+	})
+}
+
+func (d *dumping) transaction(l Logged) error {
+	d.begin("Transaction")
+	d.number("Seq", int64(l.Seq))
+	d.text("Machine", l.Machine.UTC().Format(timeLayout))
+	d.text("Policy", l.Policy.UTC().Format(timeLayout))
+	d.number("UID", int64(l.UID))
+	d.text("User", l.User)
+	d.text("Program", l.Program)
+	d.text("Op", l.Op)
+	d.texts("Args", l.Args)
+	d.text("What", l.What)
+	return d.end()
+}
+
+// eachLine hands over the lines that count of a file that is only appended to,
+// from 0. Such a file may have been moved away, or made shorter.
+func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte) error) error {
+	f, err := s.files.Open(s.path(name), readOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	in := newLineReader(io.NewSectionReader(f, 0, min(size, known.end)))
+	for n := 0; ; n++ {
+		line, err := in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = do(n, line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if size >= known.end && in.sum != known.crc && s.version.Format == format {
+		return &DamageError{s.path(name), 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", in.sum, known.crc)}
+	}
+	return nil
+}

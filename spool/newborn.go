@@ -1,0 +1,290 @@
+package spool
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// newborn is a spool in the making that begins with things in it: they go to
+// the files of its first generation. Until the very end there is no VERSION,
+// and a file says that the directory is no spool yet.
+type newborn struct {
+	spool  *Spool
+	state  *state // holds the small tables
+	jobs   segmentWriter[int]
+	slots  segmentWriter[string]
+	months map[string]*month // by folder and month
+	n      tally
+}
+
+// unfinished is the file that keeps others from making a spool in a directory
+// in which one is being made. A crash leaves it.
+const unfinished = "unfinished"
+
+const unfinishedText = "A spool was being made here. If nobody is at it any more, remove this directory and begin again.\n"
+
+// bear begins a spool in a directory that is empty or not there.
+func bear(dir string, o Options, fsys files) (*newborn, error) {
+	dir, err := filepath.Abs(dir)
+	if err != nil {
+		return nil, err
+	}
+	s := &Spool{dir: dir, options: o, files: fsys, user: loginName()}
+	s.version.Format = format
+	if err := mkdirAll(fsys, dir); err != nil {
+		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
+	}
+	if err := checkOwner(dir); err != nil {
+		return nil, err
+	}
+	if !o.AllowNetwork {
+		if err := checkFileSystem(dir); err != nil {
+			return nil, err
+		}
+	}
+	n := &newborn{spool: s, months: map[string]*month{}}
+	n.state = newState(s, pinned{generation: noGeneration(1)})
+	n.jobs = segmentWriter[int]{files: fsys, dir: s.path("jobs"), generation: 1, keys: clusterKeys}
+	n.slots = segmentWriter[string]{files: fsys, dir: s.path("slots"), generation: 1, keys: slotKeys}
+	if err := n.occupy(); err != nil {
+		return nil, fmt.Errorf("spool %s: %w", dir, err)
+	}
+	return n, nil
+}
+
+// occupy makes the directory ours, if it is empty, and the folders in it.
+func (n *newborn) occupy() error {
+	s := n.spool
+	entries, err := os.ReadDir(s.dir)
+	if err != nil {
+		return reason(err)
+	}
+	if len(entries) > 0 {
+		return fmt.Errorf("%s is there: give an empty or a new directory", entries[0].Name())
+	}
+	f, err := s.files.Open(s.path(unfinished), readWrite|create|os.O_EXCL, 0o600)
+	if err != nil {
+		return reason(err)
+	}
+	_, err = f.WriteAt([]byte(unfinishedText), 0)
+	err = cmp.Or(err, f.Sync(), f.Close())
+	if err == nil {
+		err = s.files.SyncDir(s.dir)
+	}
+	for _, name := range folders {
+		if err == nil {
+			err = s.files.Mkdir(s.path(name), 0o700)
+		}
+	}
+	if err != nil {
+		n.abandon()
+	}
+	return err
+}
+
+// abandon takes back what was made, as far as that succeeds, VERSION first and
+// the file that says so last.
+func (n *newborn) abandon() {
+	s := n.spool
+	n.close()
+	s.files.Remove(s.path("VERSION"))
+	for _, name := range folders {
+		in, _ := os.ReadDir(s.path(name))
+		for _, e := range in {
+			s.files.Remove(filepath.Join(s.path(name), e.Name()))
+		}
+		s.files.Remove(s.path(name))
+	}
+	in, _ := os.ReadDir(s.dir)
+	for _, e := range in {
+		if e.Name() != unfinished {
+			s.files.Remove(s.path(e.Name()))
+		}
+	}
+	s.files.Remove(s.path(unfinished))
+}
+
+// close closes what is open.
+func (n *newborn) close() (err error) {
+	for _, m := range n.months {
+		err = cmp.Or(err, m.file.Close())
+	}
+	clear(n.months)
+	return err
+}
+
+// cluster adds a cluster; they come by ascending id.
+func (n *newborn) cluster(c *Cluster) error {
+	return n.clusterBlock(clusterEntry(c), len(c.Runs), clusterBlock(nil, c))
+}
+
+// clusterBlock adds a cluster whose lines are known.
+func (n *newborn) clusterBlock(e entry[int], runs int, text []byte) error {
+	switch {
+	case e.key < 1 || e.key > math.MaxInt32:
+		return fmt.Errorf("cluster %d: not a cluster's number", e.key)
+	case runs == 0:
+		return fmt.Errorf("cluster %d: no procs", e.key)
+	case e.key <= n.lastCluster():
+		return fmt.Errorf("cluster %d: it comes after %d", e.key, n.lastCluster())
+	case len(text) > math.MaxInt32:
+		return fmt.Errorf("cluster %d: larger than %d bytes", e.key, math.MaxInt32)
+	}
+	n.n.Clusters++
+	n.n.Jobs += e.jobs
+	return n.jobs.add(e, text)
+}
+
+// lastCluster returns the id of the cluster that was added last, 0 without one.
+func (n *newborn) lastCluster() int {
+	switch w := &n.jobs; {
+	case len(w.index) > 0:
+		return w.index[len(w.index)-1].key
+	case len(w.done) > 0:
+		return w.done[len(w.done)-1].last
+	}
+	return 0
+}
+
+// slot adds a slot; they come in the order of their names' bytes.
+func (n *newborn) slot(s *pool.Slot) error { return n.slotBlock(slotEntry(s), slotBlock(nil, s)) }
+
+func (n *newborn) slotBlock(e entry[string], text []byte) error {
+	last := ""
+	switch w := &n.slots; {
+	case len(w.index) > 0:
+		last = w.index[len(w.index)-1].key
+	case len(w.done) > 0:
+		last = w.done[len(w.done)-1].last
+	}
+	if n.n.Slots > 0 && e.key <= last {
+		return fmt.Errorf("slot %s: it comes after %s", e.key, last)
+	}
+	n.n.Slots++
+	return n.slots.add(e, text)
+}
+
+func (n *newborn) claim(c pool.Claim) error {
+	n.n.Claims++
+	return putNew(n.state.claims, c.Job, c)
+}
+
+func (n *newborn) submitter(r accountant.Record) error {
+	n.n.Submitters++
+	return putNew(n.state.submitters, r.Name, r)
+}
+
+func (n *newborn) backoff(b pool.Backoff) error { return putNew(n.state.backoffs, b.Slot, b) }
+
+func putNew[K comparable, V any](t *table[K, V], k K, v V) error {
+	if _, ok := t.rows[k]; ok {
+		return fmt.Errorf("%v: twice", k)
+	}
+	t.put(k, v)
+	return nil
+}
+
+// left adds text with so many ads of jobs that left in a month.
+func (n *newborn) left(month string, ads int, text []byte) error {
+	n.n.Left += ads
+	return n.addTo("history", month, ".ads", text)
+}
+
+// logged adds a transaction to the log.
+func (n *newborn) logged(l Logged) error {
+	return n.addTo("log", monthOf(l.Machine), "", l.append(nil))
+}
+
+// monthOf returns the month whose log a transaction goes to.
+func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
+
+var aMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
+
+// addTo adds to a file that is only appended to.
+func (n *newborn) addTo(folder, name, suffix string, text []byte) error {
+	if !aMonth.MatchString(name) {
+		return fmt.Errorf("%q: not a month", name)
+	}
+	m := n.months[folder+"/"+name]
+	if m == nil {
+		f, err := n.spool.files.Open(n.spool.path(folder+"/"+name+suffix), readWrite|create, 0o600)
+		if err != nil {
+			return err
+		}
+		m = &month{name: name, file: f}
+		n.months[folder+"/"+name] = m
+	}
+	m.buffer = append(m.buffer, text...)
+	if len(m.buffer) < historyBuffer {
+		return nil
+	}
+	return m.flush()
+}
+
+// handWritten adds a file of slots.d.
+func (n *newborn) handWritten(name string, text []byte) error {
+	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
+		return fmt.Errorf("%q: not the name of a file", name)
+	}
+	return writeNew(n.spool.files, n.spool.path("slots.d/"+name), text)
+}
+
+// report adds the report of the last cycle.
+func (n *newborn) report(text []byte) error {
+	return writeNew(n.spool.files, n.spool.path("cycle.json"), text)
+}
+
+// finish makes it a spool whose last transaction has that number.
+func (n *newborn) finish(v version, seq uint64, next int) error {
+	s := n.spool
+	switch last := n.lastCluster(); {
+	case v.Domain == "" || strings.ContainsAny(v.Domain+v.ID, " \t\r\n@"):
+		return fmt.Errorf("%q, %q: not a UID_DOMAIN and an id: neither has blanks or @", v.Domain, v.ID)
+	case next <= last || next > math.MaxInt32:
+		return fmt.Errorf("%d cannot be the next cluster's number: it comes after %d", next, last)
+	}
+	g := n.state.base.generation
+	g.base.Seq, g.base.Next = seq, next
+	err := cmp.Or(n.jobs.flush(), n.slots.flush())
+	if err == nil {
+		err = (&fold{spool: s, state: n.state}).writeTables(g)
+	}
+	g.jobs, g.slots = n.jobs.done, n.slots.done
+	for name, m := range n.months {
+		folder, _, _ := strings.Cut(name, "/")
+		if err == nil {
+			err = m.keep(s, folder)
+		}
+		months := g.log
+		if folder == "history" {
+			months = g.history
+		}
+		months[m.name] = stretch{m.end, m.crc}
+	}
+	err = cmp.Or(err, n.close())
+	for _, name := range folders {
+		if err == nil {
+			err = s.files.SyncDir(s.path(name))
+		}
+	}
+	if err == nil {
+		v.Format = format
+		err = s.lay(g, v)
+	}
+	if err == nil {
+		err = s.files.Remove(s.path(unfinished))
+	}
+	if err == nil {
+		err = s.files.SyncDir(s.dir)
+	}
+	return err
+}

@@ -1,0 +1,404 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// nextCommands are what has to work after any fault. No row of operations is
+// in their way.
+var nextCommands = []operation{
+	{name: "next submit", do: func(tx *Tx) error {
+		tx.Op("submit", "next")
+		tx.AddCluster(jobAd("dave"), []NewRun{{Count: 2}})
+		return nil
+	}},
+	{name: "next set priority", do: func(tx *Tx) error {
+		tx.Op("set priority", "1.10", "+1")
+		tx.Set(pool.JobID{Cluster: 1, Proc: 10}, "JobPrio", classad.Literal(classad.Int(1)))
+		return nil
+	}},
+	{name: "next remove", do: func(tx *Tx) error {
+		tx.Op("remove", "1.10")
+		tx.Leave(pool.JobID{Cluster: 1, Proc: 10}, noon)
+		return nil
+	}},
+}
+
+// proof tries faults on copies of one spool.
+type proof struct {
+	t      *testing.T
+	base   image
+	dir    string // where the copies stand
+	copies int
+	random *rand.Rand
+	known  map[string]outcome // by the names of the operations
+
+	points, states int
+}
+
+// newProof begins a proof on the fixture. What is left to chance goes by seed.
+func newProof(t *testing.T, seed uint64) *proof {
+	t.Helper()
+	base, err := readImage(filepath.Dir(fixture(t)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &proof{t: t, base: base, dir: scratch(t), random: rand.New(rand.NewPCG(seed, 0)), known: map[string]outcome{}}
+}
+
+// scratch returns a directory for many small spools, in memory if the machine
+// has such a place.
+func scratch(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "spool")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+// on makes the image anew and returns a layer with a fault for it.
+func (p *proof) on(m image, f fault) *faulty {
+	p.t.Helper()
+	p.copies++
+	layer, err := newFaultyOn(filepath.Join(p.dir, fmt.Sprint(p.copies)), m, f)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return layer
+}
+
+// spool returns the spool's directory in a layer.
+func (f *faulty) spool() string { return filepath.Join(f.root, "spool") }
+
+func (f *faulty) discard() { os.RemoveAll(f.root) }
+
+// outcome is what comes of operations that nothing disturbs.
+type outcome struct {
+	holds   string
+	refused bool // the last of them was
+}
+
+// after returns the outcome of operations.
+func (p *proof) after(operations ...operation) outcome {
+	p.t.Helper()
+	key := names(operations)
+	if known, ok := p.known[key]; ok {
+		return known
+	}
+	layer := p.on(p.base, fault{})
+	defer layer.discard()
+	var err error
+	for _, o := range operations {
+		err = o.in(layer.spool(), disk{})
+	}
+	p.known[key] = outcome{dump(p.t, layer.spool()), err != nil}
+	return p.known[key]
+}
+
+// steps returns the changing operations of o when nothing goes wrong, and how
+// often it reads.
+func (p *proof) steps(o operation) ([]step, int) {
+	p.t.Helper()
+	layer := p.on(p.base, fault{})
+	defer layer.discard()
+	if err := o.in(layer.spool(), layer); err != nil {
+		p.t.Fatalf("%s: %v", o.name, err)
+	}
+	return layer.steps, layer.reads
+}
+
+// answers tells what a spool may hold, all of it lists of operations, when o
+// has been answered with err: o is there if it was acknowledged, it is not if
+// it was refused, and it may be if nobody said either.
+func answers(done [][]operation, o operation, err error, dead bool) [][]operation {
+	var may [][]operation
+	for _, d := range done {
+		if err != nil {
+			may = append(may, d)
+		}
+		if err == nil || dead || errors.Is(err, errUncertain) {
+			may = append(may, append(slices.Clone(d), o))
+		}
+	}
+	return may
+}
+
+// holds checks that the spool opens and holds what one of the lists of
+// operations leads to, and returns which.
+func (p *proof) holds(dir, where string, may [][]operation) []operation {
+	p.t.Helper()
+	p.states++
+	got, err := held(dir)
+	if err != nil {
+		p.t.Fatalf("%s: %v", where, err)
+	}
+	for _, operations := range may {
+		if p.after(operations...).holds == got {
+			return operations
+		}
+	}
+	var b strings.Builder
+	for _, operations := range may {
+		fmt.Fprintf(&b, "\nafter %s: %s", names(operations), firstDifference(got, p.after(operations...).holds))
+	}
+	p.t.Fatalf("%s: the spool holds none of what it may:%s", where, b.String())
+	return nil
+}
+
+func names(operations []operation) string {
+	list := []string{"the fixture"}
+	for _, o := range operations {
+		list = append(list, o.name)
+	}
+	return strings.Join(list, ", ")
+}
+
+// firstDifference shows where two texts begin to differ.
+func firstDifference(got, want string) string {
+	g, w := strings.Split(got, "\n"), strings.Split(want, "\n")
+	for i := range max(len(g), len(w)) {
+		if i >= len(g) || i >= len(w) || g[i] != w[i] {
+			return fmt.Sprintf("line %d = %q, want %q", i+1, slices.Concat(g, make([]string, len(w)))[i], slices.Concat(w, make([]string, len(g)))[i])
+		}
+	}
+	return "none"
+}
+
+// lasts tells what a spool that holds now may hold after a power cut, once a
+// later writer has been acknowledged. It has made sure of all that went through
+// the journal; other changes last only if they were acknowledged themselves.
+func lasts(now []operation, may [][]operation) [][]operation {
+	for _, operations := range may {
+		for _, o := range operations {
+			if o.do == nil {
+				return may
+			}
+		}
+	}
+	return [][]operation{now}
+}
+
+// settles checks that a writer that has nothing to write leaves behind it a
+// spool of which no power cut takes anything. It is uncertain what one brings
+// back if the writer before could not cut back, or was stopped at that.
+func (p *proof) settles(layer *faulty, where string, may [][]operation, uncertain bool) {
+	p.t.Helper()
+	where += ", and a look"
+	if err := look.in(layer.spool(), layer); err != nil {
+		p.t.Fatalf("%s: %v", where, err)
+	}
+	now := p.holds(layer.spool(), where, may)
+	if !uncertain {
+		may = lasts(now, may)
+	}
+	for _, c := range layer.tree.cuts(p.random) {
+		p.survives(c, where, may)
+	}
+}
+
+// look is an Update that changes nothing.
+var look = operation{name: "look", do: func(*Tx) error { return nil }}
+
+// goesOn checks that the spool of a layer holds what it may and that the next
+// commands work on it, and survive a power cut.
+func (p *proof) goesOn(layer *faulty, where string, may [][]operation) {
+	p.t.Helper()
+	now := slices.Concat(p.holds(layer.spool(), where, may), nextCommands)
+	where += ", and the next commands"
+	for _, o := range nextCommands {
+		if err := o.in(layer.spool(), layer); err != nil {
+			p.t.Fatalf("%s: %s: %v", where, o.name, err)
+		}
+	}
+	p.holds(layer.spool(), where, [][]operation{now})
+	var later [][]operation
+	for _, operations := range may {
+		later = append(later, slices.Concat(operations, nextCommands))
+	}
+	p.survives(layer.tree.hardestCut(), where, lasts(now, later))
+}
+
+// survives checks what is there after a power cut.
+func (p *proof) survives(c cut, where string, may [][]operation) {
+	p.t.Helper()
+	layer := p.on(c.image, fault{})
+	defer layer.discard()
+	p.holds(layer.spool(), where+", power cut, "+c.name, may)
+}
+
+// point tries one fault at one step of an operation, and every different thing
+// that a power cut may leave then. It tells whether the fault came about.
+func (p *proof) point(o operation, f fault) bool {
+	p.t.Helper()
+	layer := p.on(p.base, f)
+	defer layer.discard()
+	err := o.in(layer.spool(), layer)
+	if !layer.fired || f.then != nil && !layer.dead {
+		return false
+	}
+	p.points++
+	where := fmt.Sprintf("%s: %s", o.name, f)
+	if f.at > 0 {
+		where += fmt.Sprintf(" (%s), answer %v", layer.steps[f.at-1], err)
+	}
+	may := answers([][]operation{nil}, o, err, layer.dead)
+	cuts := layer.tree.cuts(p.random)
+	layer.revive()
+	p.settles(layer, where, may, errors.Is(err, errUncertain) || f.then != nil)
+	p.goesOn(layer, where, may)
+	for _, c := range cuts[1:] {
+		restarted := p.on(c.image, fault{})
+		p.goesOn(restarted, where+", power cut, "+c.name, may)
+		restarted.discard()
+	}
+	return true
+}
+
+// TestStoppedWriter lets each operation of the table go wrong at each of its
+// steps, in every way that the layer knows, without and with a power cut that
+// takes any of what was not synced. Afterwards the spool opens, holds the
+// operation whole or not at all, whole if it was acknowledged, not at all if it
+// was refused, and the next commands work and last.
+func TestStoppedWriter(t *testing.T) {
+	for _, o := range operations {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProof(t, 1)
+			if same := p.after(o).holds == p.after().holds; same != o.same {
+				t.Fatalf("the operation changes nothing: %v, want %v", same, o.same)
+			}
+			p.everyPoint(o)
+		})
+	}
+}
+
+// TestStoppedUnknownEnd does the same on a spool whose lock file does not tell
+// how far the journal was acknowledged, as after a power cut.
+func TestStoppedUnknownEnd(t *testing.T) {
+	for _, o := range []operation{operations[0], operations[4]} {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProof(t, 1)
+			p.base["spool/lock"] = nil
+			p.everyPoint(o)
+		})
+	}
+}
+
+// everyPoint tries every fault at every step.
+func (p *proof) everyPoint(o operation) {
+	p.t.Helper()
+	steps, _ := p.steps(o)
+	for i, s := range steps {
+		for _, f := range faultsAt(i+1, s) {
+			if !p.point(o, f) {
+				p.t.Fatalf("%s: %s did not come about", o.name, f)
+			}
+		}
+	}
+	p.acknowledged(o)
+	p.t.Logf("%d steps, %d fault points, %d states", len(steps), p.points, p.states)
+}
+
+// acknowledged tries every power cut after an operation that nothing
+// disturbed.
+func (p *proof) acknowledged(o operation) {
+	p.t.Helper()
+	layer := p.on(p.base, fault{})
+	defer layer.discard()
+	if err := o.in(layer.spool(), layer); err != nil {
+		p.t.Fatalf("%s: %v", o.name, err)
+	}
+	for _, c := range layer.tree.cuts(p.random) {
+		p.survives(c, o.name+", acknowledged", [][]operation{{o}})
+	}
+}
+
+// TestUnreadable lets each read of each operation fail, once and from then on:
+// the operation is refused with that error, and nothing is changed.
+func TestUnreadable(t *testing.T) {
+	for _, o := range operations {
+		t.Run(o.name, func(t *testing.T) {
+			t.Parallel()
+			p := newProof(t, 1)
+			_, reads := p.steps(o)
+			for at := 1; at <= reads; at++ {
+				for _, f := range []fault{
+					{name: "I/O error", atRead: at, once: syscall.EIO},
+					{name: "I/O errors from then on", atRead: at, once: syscall.EIO, lasting: "all"},
+				} {
+					p.unreadable(o, f)
+				}
+			}
+			t.Logf("%d fault points", p.points)
+		})
+	}
+}
+
+func (p *proof) unreadable(o operation, f fault) {
+	p.t.Helper()
+	layer := p.on(p.base, f)
+	defer layer.discard()
+	err := o.in(layer.spool(), layer)
+	var damage *DamageError
+	if !layer.fired || !errors.Is(err, syscall.EIO) || errors.As(err, &damage) {
+		p.t.Fatalf("%s: %s: %v, want an I/O error", o.name, f, err)
+	}
+	p.points++
+	layer.revive()
+	p.goesOn(layer, fmt.Sprintf("%s: %s", o.name, f), [][]operation{nil})
+}
+
+// TestStoppedCreation lets the making of a spool go wrong at every step; the
+// next one to open it finishes the work.
+func TestStoppedCreation(t *testing.T) {
+	t.Parallel()
+	p := newProof(t, 1)
+	p.base = image{} // instead of the fixture: nothing
+	make := operation{name: "make", run: func(*Spool) error { return nil }}
+	submit := operations[0]
+	steps, _ := p.steps(make)
+	for i, s := range steps {
+		for _, f := range faultsAt(i+1, s) {
+			layer := p.on(p.base, f)
+			err := make.in(layer.spool(), layer)
+			p.points++
+			cuts := layer.tree.cuts(p.random)
+			layer.revive()
+			for _, c := range cuts {
+				where := fmt.Sprintf("%s (%s), answer %v, power cut, %s", f, s, err, c.name)
+				restarted := p.on(c.image, fault{})
+				if _, e := os.Stat(filepath.Join(restarted.spool(), "VERSION")); err == nil && e != nil {
+					t.Fatalf("%s: it was said that the spool is made, but %v", where, e)
+				}
+				p.made(restarted, where, submit)
+				restarted.discard()
+			}
+			p.made(layer, fmt.Sprintf("%s (%s), answer %v", f, s, err), submit)
+			layer.discard()
+		}
+	}
+	t.Logf("%d steps, %d fault points, %d states", len(steps), p.points, p.states)
+}
+
+// made checks that a spool works whose making was disturbed.
+func (p *proof) made(layer *faulty, where string, o operation) {
+	p.t.Helper()
+	if err := o.in(layer.spool(), layer); err != nil {
+		p.t.Fatalf("%s, then %s: %v", where, o.name, err)
+	}
+	p.survives(layer.tree.hardestCut(), where, [][]operation{{o}})
+}

@@ -1,0 +1,384 @@
+package spool
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io/fs"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// image is what stands on a disk: the contents of files by path. The path of
+// a directory ends in a slash.
+type image map[string][]byte
+
+// readImage reads what stands under root.
+func readImage(root string) (image, error) {
+	m := image{}
+	err := filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == root {
+			return err
+		}
+		name, err := filepath.Rel(root, path)
+		if err == nil && e.IsDir() {
+			m[name+"/"] = nil
+		} else if err == nil {
+			m[name], err = os.ReadFile(path)
+		}
+		return err
+	})
+	return m, err
+}
+
+// write makes the image under root, where nothing is.
+func (m image) write(root string) error {
+	if err := os.MkdirAll(root, 0o700); err != nil {
+		return err
+	}
+	for _, name := range slices.Sorted(maps.Keys(m)) { // a directory before what is in it
+		path := filepath.Join(root, name)
+		var err error
+		if strings.HasSuffix(name, "/") {
+			err = os.Mkdir(path, 0o700)
+		} else {
+			err = os.WriteFile(path, m[name], 0o600)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// sum tells images apart.
+func (m image) sum() [sha256.Size]byte {
+	h := sha256.New()
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		var length [8]byte
+		binary.LittleEndian.PutUint64(length[:], uint64(len(m[name])))
+		h.Write([]byte(name + "\x00"))
+		h.Write(length[:])
+		h.Write(m[name])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// node is a file or a directory, whatever its names. Contents are never
+// changed in place, so an image may keep them.
+type node struct {
+	entries map[string]*dirEntry // of a directory; nil for a file
+	data    []byte               // what processes see
+	synced  []byte               // what is durable
+	past    [][]byte             // what processes saw since, without data: the kernel may have written any of it
+	dirty   []span               // what the next sync has to write
+}
+
+// dirEntry is a name in a directory: what it leads to, and what it leads to
+// durably; nil for nothing.
+type dirEntry struct {
+	now, durable *node
+	moved        *dirEntry // where a rename took what it led to
+}
+
+type span struct{ from, to int }
+
+func newDirectory() *node { return &node{entries: map[string]*dirEntry{}} }
+
+// durable makes the tree in which all of an image is durable.
+func (m image) durable() *node {
+	root := newDirectory()
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		n := &node{data: m[name], synced: m[name]}
+		if strings.HasSuffix(name, "/") {
+			n = newDirectory()
+		}
+		*root.entry(strings.TrimSuffix(name, "/")) = dirEntry{now: n, durable: n}
+	}
+	return root
+}
+
+// entry returns the entry of a path, a new one if there was none. Directories
+// on the way that the tree does not know were there before it.
+func (n *node) entry(path string) *dirEntry {
+	head, rest, deeper := strings.Cut(path, "/")
+	e := n.entries[head]
+	if e == nil {
+		e = &dirEntry{}
+		n.entries[head] = e
+	}
+	if !deeper {
+		return e
+	}
+	if e.now == nil {
+		e.now = newDirectory()
+		e.durable = e.now
+	}
+	return e.now.entry(rest)
+}
+
+// set changes what processes see.
+func (n *node) set(data []byte) {
+	n.past = append(n.past, n.data)
+	n.data = data
+}
+
+func (n *node) write(b []byte, off int) {
+	n.resize(max(len(n.data), off+len(b)))
+	data := slices.Clone(n.data)
+	copy(data[off:], b)
+	n.data = data
+	n.dirty = append(n.dirty, span{off, off + len(b)})
+}
+
+func (n *node) resize(size int) {
+	data := slices.Clone(n.data[:min(size, len(n.data))])
+	if size > len(data) {
+		n.dirty = append(n.dirty, span{len(data), size})
+		data = append(data, make([]byte, size-len(data))...)
+	}
+	n.set(data)
+}
+
+// sync makes durable what was written since the last sync, and the size.
+func (n *node) sync() {
+	synced := make([]byte, len(n.data))
+	copy(synced, n.synced)
+	for _, d := range n.dirty {
+		if d.from < len(synced) {
+			copy(synced[d.from:min(d.to, len(synced))], n.data[d.from:])
+		}
+	}
+	n.synced, n.dirty, n.past = synced, nil, nil
+	if !bytes.Equal(n.synced, n.data) { // something was forgotten by a sync that failed
+		n.past = [][]byte{synced}
+	}
+}
+
+// syncNames makes the names in a directory durable.
+func (n *node) syncNames() {
+	for _, e := range n.entries {
+		if e.moved != nil { // a rename is made durable on both sides
+			e.moved.durable = e.moved.now
+		}
+		e.durable, e.moved = e.now, nil
+	}
+}
+
+// remains are what a power cut may leave of a file that was not synced: the
+// durable contents first, the present last, and between them what stood there
+// in the meantime, a half of the change, and a file that has grown but has not
+// got its bytes.
+func (n *node) remains() [][]byte {
+	all := [][]byte{n.synced}
+	all = append(all, n.past...)
+	if old, now := len(n.synced), len(n.data); now > old {
+		all = append(all, n.data[:old+(now-old)/2], append(slices.Clone(n.data[:old]), make([]byte, now-old)...))
+	} else if len(n.dirty) > 0 {
+		d := n.dirty[len(n.dirty)-1]
+		mixed := slices.Clone(n.data)
+		copy(mixed[min((d.from+d.to)/2, now):], n.synced[min((d.from+d.to)/2, now):])
+		all = append(all, mixed)
+	}
+	all = append(all, n.data)
+	var distinct [][]byte
+	for i, b := range all {
+		same := func(o []byte) bool { return bytes.Equal(o, b) }
+		if i == len(all)-1 {
+			distinct = slices.DeleteFunc(distinct, same)
+		} else if slices.ContainsFunc(distinct, same) {
+			continue
+		}
+		distinct = append(distinct, b)
+	}
+	return distinct
+}
+
+// change is something that a power cut may take away, or leave: the contents
+// of a file, or what a name leads to.
+type change struct {
+	path    string
+	entry   *dirEntry
+	node    *node
+	remains [][]byte // of the node
+}
+
+func (c change) String() string {
+	if c.entry != nil {
+		return "name " + c.path
+	}
+	return "bytes of " + c.path
+}
+
+// choices returns how many outcomes there are: 0 is that the change is lost,
+// the last that it is there.
+func (c change) choices() int {
+	if c.entry != nil {
+		return 2
+	}
+	return len(c.remains)
+}
+
+// unsynced lists all that a power cut may take away.
+func (n *node) unsynced() []change {
+	var list []change
+	seen := map[*node]bool{}
+	var walk func(n *node, path string)
+	walk = func(n *node, path string) {
+		for _, name := range slices.Sorted(maps.Keys(n.entries)) {
+			e := n.entries[name]
+			if e.now != e.durable {
+				list = append(list, change{path: path + name, entry: e})
+			}
+			for _, n := range []*node{e.durable, e.now} {
+				if n == nil || seen[n] {
+					continue
+				}
+				seen[n] = true
+				if n.entries != nil {
+					walk(n, path+name+"/")
+				} else if r := n.remains(); len(r) > 1 {
+					list = append(list, change{path: path + name, node: n, remains: r})
+				}
+			}
+		}
+	}
+	walk(n, "")
+	return list
+}
+
+// cut is what a power cut leaves.
+type cut struct {
+	name  string
+	image image
+}
+
+// after returns what a power cut leaves that decides each change so.
+func (n *node) after(changes []change, choice []int) cut {
+	var names []string
+	kept := map[*dirEntry]bool{}
+	data := map[*node][]byte{}
+	for i, c := range changes {
+		if c.entry != nil {
+			kept[c.entry] = choice[i] > 0
+		} else {
+			data[c.node] = c.remains[choice[i]]
+		}
+		if choice[i] == 0 {
+			names = append(names, c.String())
+		} else if choice[i] < c.choices()-1 {
+			names = append(names, fmt.Sprintf("%s (remainder %d)", c, choice[i]))
+		}
+	}
+	m := image{}
+	var walk func(n *node, path string)
+	walk = func(n *node, path string) {
+		for name, e := range n.entries {
+			left := e.now
+			if there, changed := kept[e]; changed && !there {
+				left = e.durable
+			}
+			if there, changed := kept[e.moved]; e.moved != nil && left == nil && changed && !there {
+				left = e.durable // what a rename has not taken to its new name is under the old one
+			}
+			switch {
+			case left == nil:
+			case left.entries != nil:
+				m[path+name+"/"] = nil
+				walk(left, path+name+"/")
+			default:
+				m[path+name] = left.data
+				if b, changed := data[left]; changed {
+					m[path+name] = b
+				}
+			}
+		}
+	}
+	walk(n, "")
+	return cut{"lost: " + strings.Join(names, ", "), m}
+}
+
+// fewChanges is up to how many changes every subset of them is tried, and
+// mostCuts how many outcomes at most.
+const fewChanges, mostCuts = 5, 8
+
+// cuts returns the different things that a power cut may leave now, the first
+// of which is everything. Changes to different files and names are lost
+// independently: every subset of a few, and of many none, all, each alone, all
+// but each, and some by chance. Of too many outcomes chance takes some, after
+// those two in which everything and nothing is there.
+func (n *node) cuts(r *rand.Rand) []cut {
+	changes := n.unsynced()
+	all, none := make([]int, len(changes)), make([]int, len(changes))
+	for i, c := range changes {
+		all[i] = c.choices() - 1
+	}
+	var list []cut
+	seen := map[[sha256.Size]byte]bool{}
+	try := func(choice []int) {
+		c := n.after(changes, choice)
+		if sum := c.image.sum(); !seen[sum] {
+			seen[sum] = true
+			list = append(list, c)
+		}
+	}
+	try(all)
+	try(none)
+	if len(changes) <= fewChanges {
+		for subset := range 1 << len(changes) {
+			choice := slices.Clone(none)
+			for i := range changes {
+				choice[i] = all[i] * (subset >> i & 1)
+			}
+			try(choice)
+		}
+	} else {
+		for range 8 {
+			try(randomChoice(changes, r))
+		}
+	}
+	for i, c := range changes {
+		for k := range c.choices() {
+			for _, rest := range [][]int{all, none} {
+				choice := slices.Clone(rest)
+				choice[i] = k
+				try(choice)
+			}
+		}
+	}
+	if len(list) > mostCuts {
+		r.Shuffle(len(list)-2, func(i, j int) { list[2+i], list[2+j] = list[2+j], list[2+i] })
+		list = list[:mostCuts]
+	}
+	return list
+}
+
+func randomChoice(changes []change, r *rand.Rand) []int {
+	choice := make([]int, len(changes))
+	for i, c := range changes {
+		switch r.IntN(3) {
+		case 0:
+			choice[i] = c.choices() - 1
+		case 1:
+			choice[i] = r.IntN(c.choices())
+		}
+	}
+	return choice
+}
+
+// randomCut returns one thing that a power cut may leave.
+func (n *node) randomCut(r *rand.Rand) cut {
+	changes := n.unsynced()
+	return n.after(changes, randomChoice(changes, r))
+}
+
+// hardestCut returns what is left when all that can be lost is.
+func (n *node) hardestCut() cut {
+	changes := n.unsynced()
+	return n.after(changes, make([]int, len(changes)))
+}

@@ -1,0 +1,356 @@
+package spool
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Restored says what was restored.
+type Restored struct {
+	Domain                                    string
+	Clusters, Jobs, Slots, Claims, Submitters int
+	Left                                      int // ads of the history
+}
+
+// Restore makes a spool from what Dump wrote, one that is equal to the dumped, in
+// a directory that is empty or not there yet. progress, which may be nil, is
+// told now and then how many ads were read. An error names the line of the dump,
+// and what was made is removed; after a crash the directory is no spool either.
+func Restore(dir string, from io.Reader, o Options, progress func(ads int)) (Restored, error) {
+	return restore(dir, from, o, progress, disk{})
+}
+
+func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys files) (Restored, error) {
+	to, err := bear(dir, o, fsys)
+	if err != nil {
+		return Restored{}, err
+	}
+	r := &restoring{in: adReader{in: newLineReader(from)}, to: to, progress: progress}
+	err = r.all(o.UIDDomain)
+	if err == nil {
+		err = to.finish(r.version, r.seq, r.next)
+	}
+	if err != nil {
+		to.abandon()
+		return Restored{}, fmt.Errorf("spool %s: %w", to.spool.dir, err)
+	}
+	n := to.n
+	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left}, nil
+}
+
+// restoring is a Restore at work.
+type restoring struct {
+	in       adReader
+	to       *newborn
+	progress func(ads int)
+
+	version version
+	seq     uint64
+	next    int
+	ended   bool
+
+	cluster int    // whose procs are being read; 0: none
+	line    int    // on which it begins
+	text    []byte // its lines, or those of a slot or an ad
+	prefix  []byte
+	worker  *worker
+	made    int
+}
+
+// all reads the whole dump.
+func (r *restoring) all(domain string) error {
+	for {
+		err := r.in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		line := r.in.line
+		if err == nil {
+			err = r.ad()
+		}
+		if err == nil && r.in.ads == 1 && domain != "" && domain != r.version.Domain {
+			err = fmt.Errorf("its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", r.version.Domain, domain)
+		}
+		if err != nil {
+			return fmt.Errorf("the dump, line %d: %w", line, err)
+		}
+		if r.progress != nil && r.in.ads%1000 == 0 {
+			r.progress(r.in.ads)
+		}
+	}
+	if !r.ended {
+		return fmt.Errorf("the dump, line %d: it ends here and is not whole", r.in.in.n+1)
+	}
+	return nil
+}
+
+// ad takes one ad of ours, and what it is the heading of.
+func (r *restoring) ad() error {
+	w := &words{lines: r.in.ad.split()}
+	kind := w.text("MyType")
+	switch {
+	case w.err != nil:
+		return w.err
+	case (r.in.ads == 1) != (kind == "Spool") || r.ended:
+		return fmt.Errorf("an ad of type %q is not expected here", kind)
+	case kind == "Procs":
+		return r.procs(w)
+	}
+	if err := r.endCluster(); err != nil {
+		return err
+	}
+	switch kind {
+	case "Spool":
+		return r.heading(w)
+	case "Cluster":
+		return r.beginCluster(w)
+	case "Slot":
+		return r.slot(w)
+	case "Claim":
+		return r.row('K', w)
+	case "Submitter":
+		return r.row('U', w)
+	case "Backoff":
+		return r.row('B', w)
+	case "History":
+		return r.left(w)
+	case "Transaction":
+		return r.transaction(w)
+	case "HandWritten":
+		name, text := w.text("File"), w.texts("Lines")
+		if err := w.end(); err != nil {
+			return err
+		}
+		return r.to.handWritten(name, []byte(strings.Join(text, "\n")))
+	case "Report":
+		return r.report(w)
+	case "End":
+		return r.end(w)
+	}
+	return fmt.Errorf("an ad of unknown type %q", kind)
+}
+
+func (r *restoring) heading(w *words) error {
+	notation := w.number("DumpFormat", 1, math.MaxInt)
+	r.version = version{Format: format, Domain: w.text("UIDDomain"), ID: w.text("SpoolId")}
+	r.seq = uint64(w.number("Seq", 0, math.MaxInt64))
+	r.next = int(w.number("NextCluster", 1, math.MaxInt32))
+	if w.err == nil && notation > dumpFormat {
+		return fmt.Errorf("it is in notation %d, newer than %d, which is what this program knows: use a newer fairspool", notation, dumpFormat)
+	}
+	return w.end()
+}
+
+// hire returns a worker, a new one now and then.
+func (r *restoring) hire() *worker {
+	if r.made%workerThings == 0 {
+		r.worker = newWorker()
+	}
+	r.made++
+	return r.worker
+}
+
+func (r *restoring) beginCluster(w *words) error {
+	r.line = r.in.line
+	r.cluster = int(w.number("Cluster", 1, math.MaxInt32))
+	r.text = r.text[:0]
+	r.prefix = fmt.Appendf(r.prefix[:0], "C %d ", r.cluster)
+	return r.attributes(w)
+}
+
+func (r *restoring) procs(w *words) error {
+	run := record{Kind: 'N', Cluster: int(w.number("Cluster", 1, math.MaxInt32))}
+	run.First = int(w.number("First", 0, math.MaxInt32))
+	run.Last = int(w.number("Last", int64(run.First), math.MaxInt32))
+	run.Seq = uint64(w.number("Seq", 0, math.MaxInt64))
+	if w.err == nil && run.Cluster != r.cluster {
+		return fmt.Errorf("procs of cluster %d behind cluster %d", run.Cluster, r.cluster)
+	}
+	if len(r.text) > math.MaxInt32 {
+		return fmt.Errorf("cluster %d: larger than %d bytes", r.cluster, math.MaxInt32)
+	}
+	r.text = run.append(r.text)
+	r.prefix = append(record{Kind: 'A', Cluster: run.Cluster, First: run.First, Last: run.Last}.appendProcs(append(r.prefix[:0], "A "...)), ' ')
+	return r.attributes(w)
+}
+
+// endCluster adds the cluster whose ads were read.
+func (r *restoring) endCluster() error {
+	if r.cluster == 0 {
+		return nil
+	}
+	id := r.cluster
+	r.cluster = 0
+	c, err := clusterOf(r.hire(), id, []chunk{{text: r.text, line: 1}})
+	if err == nil && c == nil {
+		err = fmt.Errorf("cluster %d: no procs", id)
+	}
+	if err == nil {
+		err = r.to.clusterBlock(clusterEntry(c), len(c.Runs), r.text)
+	}
+	return r.about(fmt.Sprintf("the cluster of line %d", r.line), err)
+}
+
+// about says what an error is about that came from the lines of a block.
+func (r *restoring) about(what string, err error) error {
+	var d *DamageError
+	if errors.As(err, &d) {
+		return fmt.Errorf("%s: %s", what, d.Why)
+	}
+	return err
+}
+
+// attributes ends a heading and appends the ad behind it to the text, a line
+// with the prefix for each attribute.
+func (r *restoring) attributes(w *words) error {
+	n := w.number("Attributes", 0, dumpedAd)
+	if err := w.end(); err != nil || n == 0 {
+		return err
+	}
+	if err := r.in.next(); err != nil {
+		return notWhole(err)
+	}
+	list := r.in.ad.split()
+	if int64(len(list)) != n {
+		return fmt.Errorf("the ad on line %d has %d attributes, its heading says %d", r.in.line, len(list), n)
+	}
+	for i, line := range list {
+		var err error
+		if r.text, err = attributeOf(append(r.text, r.prefix...), line); err != nil {
+			return fmt.Errorf("line %d: %w", r.in.line+i, err)
+		}
+		r.text = append(r.text, '\n')
+	}
+	return nil
+}
+
+// attributeOf appends the line "Name = expression" of the journal for an
+// attribute of the dump.
+func attributeOf(b, line []byte) ([]byte, error) {
+	name, text, ok := bytes.Cut(line, []byte(" = "))
+	if !ok || !isOdd(name) {
+		return undumped(b, line)
+	}
+	odd, rest, err := parseText(text)
+	if err == nil && (len(rest) > 0 || odd == "" || strings.Contains(odd, "\n")) {
+		err = fmt.Errorf("%.80q: not the text of an attribute", line)
+	}
+	return append(b, odd...), err
+}
+
+func (r *restoring) slot(w *words) error {
+	head := record{Kind: 'S', Slot: w.text("Name"), Seq: uint64(w.number("Seq", 0, math.MaxInt64))}
+	r.text = head.append(r.text[:0])
+	r.prefix = append(strconv.AppendQuote(append(r.prefix[:0], "G "...), head.Slot), ' ')
+	if err := r.attributes(w); err != nil {
+		return err
+	}
+	s, err := slotOf(r.hire(), head.Slot, []chunk{{text: r.text, line: 1}})
+	if err == nil {
+		err = r.to.slotBlock(slotEntry(s), r.text)
+	}
+	return r.about("slot "+head.Slot, err)
+}
+
+// row takes a row of a small table.
+func (r *restoring) row(kind byte, w *words) (err error) {
+	r.text = append(r.text[:0], "[ "...)
+	for _, line := range w.rest() {
+		if r.text, err = attributeOf(r.text, line); err != nil {
+			return err
+		}
+		r.text = append(r.text, "; "...)
+	}
+	row := record{Kind: kind}
+	if err := row.row(string(append(r.text, ']'))); err != nil {
+		return err
+	}
+	switch kind {
+	case 'K':
+		return r.to.claim(row.Claim)
+	case 'U':
+		return r.to.submitter(row.Submitter)
+	}
+	return r.to.backoff(row.Backoff)
+}
+
+// left takes an ad of the history.
+func (r *restoring) left(w *words) error {
+	month := w.text("Month")
+	r.text, r.prefix = r.text[:0], r.prefix[:0]
+	if err := r.attributes(w); err != nil {
+		return err
+	}
+	if len(r.text) == 0 {
+		return errors.New("an ad of the history without attributes")
+	}
+	return r.to.left(month, 1, append(r.text, '\n'))
+}
+
+func (r *restoring) transaction(w *words) error {
+	var l Logged
+	var err1, err2 error
+	l.Seq = uint64(w.number("Seq", 0, math.MaxInt64))
+	l.Machine, err1 = time.Parse(timeLayout, w.text("Machine"))
+	l.Policy, err2 = time.Parse(timeLayout, w.text("Policy"))
+	l.UID = int(w.number("UID", math.MinInt, math.MaxInt))
+	l.User, l.Program, l.Op = w.text("User"), w.text("Program"), w.text("Op")
+	l.Args, l.What = w.texts("Args"), w.text("What")
+	err := w.end()
+	if err == nil {
+		err = cmp.Or(err1, err2)
+	}
+	if err == nil && strings.Contains(l.What, "\n") {
+		err = errors.New("the word What has two lines")
+	}
+	if err != nil {
+		return err
+	}
+	return r.to.logged(l)
+}
+
+func (r *restoring) report(w *words) error {
+	b := []byte(strings.Join(w.texts("Lines"), "\n"))
+	if err := w.end(); err != nil {
+		return err
+	}
+	if !sealed(b) {
+		return errors.New("the report's checksum is not right")
+	}
+	return r.to.report(b)
+}
+
+// end holds what was read to what was written.
+func (r *restoring) end(w *words) error {
+	ads := w.number("Ads", 0, math.MaxInt)
+	got := r.to.n
+	var want tally
+	for _, c := range []struct {
+		name string
+		n    *int
+	}{
+		{"Clusters", &want.Clusters}, {"Jobs", &want.Jobs}, {"Slots", &want.Slots},
+		{"Claims", &want.Claims}, {"Submitters", &want.Submitters}, {"Left", &want.Left},
+	} {
+		*c.n = int(w.number(c.name, 0, math.MaxInt))
+	}
+	recorded := w.text("Checksum")
+	if err := w.end(); err != nil {
+		return err
+	}
+	if sum := fmt.Sprintf("%08x", r.in.before); sum != recorded {
+		return fmt.Errorf("the checksum of all before is %s, recorded is %s", sum, recorded)
+	}
+	if want != got || int(ads) != r.in.ads-1 {
+		return fmt.Errorf("%d ads, %+v, but recorded are %d, %+v", r.in.ads-1, got, ads, want)
+	}
+	r.ended = true
+	return nil
+}

@@ -1,0 +1,251 @@
+package spool
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fairspool/lib/pool"
+)
+
+// Salvaged says what was saved of a damaged spool.
+type Salvaged struct {
+	Clusters, Jobs, Slots, Claims, Submitters int
+	Left                                      int // ads of the history
+	Lost                                      int // findings that are damage
+}
+
+// Salvage writes what is whole in the spool dir, however damaged, into a new one
+// in the directory to, which is empty or not there yet. each is told what is
+// lost, or is taken though nothing proves it (Damaged), and how much of what is
+// taken. Nothing is written to dir, and no lock is waited for. The UID_DOMAIN is
+// that of dir or, when its VERSION does not check, that of the Options. The error
+// says that nothing could be saved, and then there is no new spool.
+func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
+	v, err := newSalvage(dir, o, each)
+	if err == nil {
+		to, err = filepath.Abs(to)
+	}
+	if err == nil && strings.HasPrefix(to+"/", v.s.dir+"/") {
+		err = fmt.Errorf("spool %s: it lies in the old one, to which nothing is written: give another directory", to)
+	}
+	if err == nil {
+		err = v.identify()
+	}
+	if err == nil {
+		v.to, err = bear(to, o, disk{})
+	}
+	if err != nil {
+		return Salvaged{}, err
+	}
+	if err := v.save(); err != nil {
+		v.to.abandon()
+		return Salvaged{}, fmt.Errorf("spool %s: %w", to, err)
+	}
+	n := v.to.n
+	return Salvaged{n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, v.lost}, nil
+}
+
+// salvage is a Salvage at work.
+type salvage struct {
+	s    *Spool // the old one
+	to   *newborn
+	each func(Finding)
+	lost int
+
+	version version
+	g       *generation // what its index says, or all that can be found
+	indexed bool        // it is what its index says
+	state   *state
+	seq     uint64 // the last transaction
+	started bool   // seq is known
+	next    int
+	journal []Logged
+	claimed map[int][]pool.JobID // by cluster: jobs with a claim
+	present map[pool.JobID]bool  // those of them that are in the queue
+}
+
+func newSalvage(dir string, o Options, each func(Finding)) (*salvage, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = checkOwner(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, err
+	}
+	if !(&checker{}).isSpool(entries) && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "jobs" }) {
+		return nil, fmt.Errorf("spool %s: there is no spool here", dir)
+	}
+	o.Warn, o.Older = nil, true
+	return &salvage{s: &Spool{dir: dir, options: o, files: disk{}}, each: each, claimed: map[int][]pool.JobID{}, present: map[pool.JobID]bool{}}, nil
+}
+
+// losing reports damage. The file is a whole path.
+func (v *salvage) losing(file string, line int, format string, args ...any) {
+	v.lost++
+	v.each(Finding{File: file, Line: line, Damaged: true, What: fmt.Sprintf(format, args...)})
+}
+
+func (v *salvage) telling(file, format string, args ...any) {
+	v.each(Finding{File: file, What: fmt.Sprintf(format, args...)})
+}
+
+// failed reports an error about a file, nil for none, and what follows from
+// it; it tells whether there was one.
+func (v *salvage) failed(file string, err error, so string) bool {
+	var d *DamageError
+	switch {
+	case err == nil:
+		return false
+	case errors.As(err, &d):
+		v.losing(d.File, d.Line, "%s: %s", d.Why, so)
+	case errors.Is(err, fs.ErrNotExist):
+		v.losing(file, 0, "the file is missing: %s", so)
+	default:
+		v.losing(file, 0, "%v: %s", reason(err), so)
+	}
+	return true
+}
+
+// identify finds out whose spool it is.
+func (v *salvage) identify() (err error) {
+	file := v.s.path("VERSION")
+	v.version, err = v.s.readVersion()
+	if v.version.Domain == "" {
+		if b, _ := contents(v.s.files, file); err != nil && v.wellFormed(b) {
+			return fmt.Errorf("spool %s: %w", v.s.dir, err)
+		}
+		domain := v.s.options.UIDDomain
+		if domain == "" {
+			return fmt.Errorf("spool %s: its VERSION is lost, and with it its UID_DOMAIN: say which it was, by UID_DOMAIN in the configuration", v.s.dir)
+		}
+		if v.version, err = newVersion(domain); err != nil {
+			return err
+		}
+		if !v.hasIndexes() {
+			v.version.Format = format - 1
+		}
+		v.losing(file, 0, "it does not check: the new spool has another id, and the UID_DOMAIN %s of the configuration", domain)
+	}
+	v.s.version = v.version
+	if domain := v.s.options.UIDDomain; domain != "" && domain != v.version.Domain {
+		return fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", v.s.dir, v.version.Domain, domain)
+	}
+	return nil
+}
+
+// wellFormed tells whether a VERSION that this program cannot use is whole all
+// the same.
+func (v *salvage) wellFormed(b []byte) bool {
+	_, err := checkedEnd(b)
+	return err == nil
+}
+
+// hasIndexes tells whether there is a trace of the present format.
+func (v *salvage) hasIndexes() bool {
+	entries, _ := os.ReadDir(v.s.dir)
+	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		_, ok := numbered(e.Name(), "index.")
+		return ok || e.Name() == "jobs"
+	})
+}
+
+// numbers returns the numbers of the files of that prefix, ascending.
+func (v *salvage) numbers(prefix string) (list []int) {
+	entries, _ := os.ReadDir(v.s.dir)
+	for _, e := range entries {
+		if n, ok := numbered(e.Name(), prefix); ok {
+			list = append(list, n)
+		}
+	}
+	slices.Sort(list)
+	return list
+}
+
+// save makes the new spool.
+func (v *salvage) save() error {
+	v.basis()
+	v.replay()
+	for _, part := range []func() error{v.claims, v.clusters, v.slots, v.rows, v.history, v.log, v.handWritten, v.report} {
+		if err := part(); err != nil {
+			return err
+		}
+	}
+	return v.to.finish(v.version, v.seq, max(v.next, v.to.lastCluster()+1))
+}
+
+// basis finds the generation that the journal is put on.
+func (v *salvage) basis() {
+	s := v.s
+	current, err := s.current()
+	damaged := v.failed(s.path("CURRENT"), err, "the newest index is taken instead")
+	if v.version.Format < format {
+		v.g, v.indexed, v.started = noGeneration(1), true, true
+		return
+	}
+	if !damaged {
+		v.next, v.seq = current.Next, 0
+		g, err := s.readGeneration(current.Generation)
+		if !v.failed(s.indexFile(current.Generation), err, "what it would name is looked for") {
+			v.take(g)
+			return
+		}
+	}
+	list := v.numbers("index.")
+	for _, n := range slices.Backward(list) {
+		if g, err := s.readGeneration(n); err == nil {
+			v.take(g)
+			return
+		}
+	}
+	number := current.Generation
+	if damaged {
+		journals := v.numbers("journal.")
+		number = slices.Max(append(append(journals, list...), 1))
+	}
+	v.losing(s.indexFile(number), 0, "no index is left: every segment and table there is counts, also such as were out of use")
+	v.g = v.scan(number)
+}
+
+// take makes a generation the basis.
+func (v *salvage) take(g *generation) {
+	v.g, v.indexed, v.started = g, true, true
+	v.seq, v.next = g.base.Seq, max(v.next, g.base.Next)
+}
+
+// scan makes a generation of all that was written up to one.
+func (v *salvage) scan(number int) *generation {
+	g := noGeneration(number)
+	g.jobs = scanSegments[int](v.s, "jobs", number)
+	g.slots = scanSegments[string](v.s, "slots", number)
+	for _, table := range []string{"claims", "submitters", "backoffs"} {
+		for _, n := range slices.Backward(v.numbers(table + ".")) {
+			name := fmt.Sprintf("%s.%d", table, n)
+			b, err := contents(v.s.files, v.s.path(name))
+			if n > number || err != nil {
+				continue
+			}
+			g.tables[table] = tableFile{name, int64(len(b)), strings.Count(string(b), "\n") - 1, checksum(b)}
+			break
+		}
+	}
+	for folder, months := range map[string]map[string]stretch{"history": g.history, "log": g.log} {
+		entries, _ := os.ReadDir(v.s.path(folder))
+		for _, e := range entries {
+			if month := strings.TrimSuffix(e.Name(), ".ads"); aMonth.MatchString(month) {
+				if info, err := e.Info(); err == nil {
+					months[month] = stretch{end: info.Size()}
+				}
+			}
+		}
+	}
+	return g
+}

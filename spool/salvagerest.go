@@ -1,0 +1,287 @@
+package spool
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// claims reads the claims, to know which jobs they need.
+func (v *salvage) claims() error {
+	for id := range salvageRows(v, "claims", v.state.claims) {
+		v.claimed[id.Cluster] = append(v.claimed[id.Cluster], id)
+	}
+	return nil
+}
+
+// rows adds the small tables.
+func (v *salvage) rows() error {
+	claims := salvageRows(v, "claims", v.state.claims)
+	var list []error
+	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
+		if !v.present[id] {
+			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, for the job is not there", id, claims[id].Slot)
+			continue
+		}
+		list = append(list, v.to.claim(claims[id]))
+	}
+	for _, r := range salvageRows[string, accountant.Record](v, "submitters", v.state.submitters) {
+		list = append(list, v.to.submitter(r))
+	}
+	for _, b := range salvageRows[string, pool.Backoff](v, "backoffs", v.state.backoffs) {
+		list = append(list, v.to.backoff(b))
+	}
+	return cmp.Or(list...)
+}
+
+// salvageRows returns the rows of a table. Those of a file that does not check
+// are taken if they can be read, for losing all is worse.
+func salvageRows[K comparable, V any](v *salvage, name string, t *table[K, V]) map[K]V {
+	if t.load != nil {
+		if file, err := t.load(); err != nil {
+			path := v.s.path(v.g.tables[name].name)
+			v.failed(path, err, "its rows are taken as they read, which nothing proves: look at them")
+			unprovenRows(v, path, t)
+			t.load = nil
+		} else {
+			t.load = func() (chunk, error) { return file, nil }
+			v.telling(file.file, "%d rows are taken", v.g.tables[name].rows)
+		}
+	}
+	for k, c := range t.texts { // the journal's are proven, and parse
+		if c.text == nil {
+			continue
+		}
+		if _, err := t.parse(c.text, c.seq); err != nil {
+			v.losing(c.file, c.line, "a row is lost: %v", err)
+			delete(t.texts, k)
+		}
+	}
+	all, err := t.all()
+	v.failed(v.s.dir, err, "the rest of the "+name+" is lost")
+	return all
+}
+
+// unprovenRows takes the rows of a table's file that can be read, unless the
+// journal has newer ones.
+func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) {
+	b, err := contents(v.s.files, path)
+	if err != nil {
+		return
+	}
+	for n, line := range (chunk{text: b}).lines() {
+		if bytes.HasPrefix(line, []byte("end ")) {
+			continue
+		}
+		k, err := t.key(line)
+		if err == nil {
+			_, err = t.parse(line, 0)
+		}
+		if err != nil {
+			v.losing(path, n+1, "a row is lost: %v", err)
+			continue
+		}
+		if _, noted := t.texts[k]; !noted {
+			t.texts[k] = chunk{text: line, file: path, line: n + 1}
+		}
+	}
+}
+
+// proven tells whether a file that is only appended to is what was recorded,
+// and reports it if it is not.
+func (v *salvage) proven(name string, known stretch, recorded bool) (there, ok bool) {
+	path := v.s.path(name)
+	f, err := v.s.files.Open(path, readOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		v.telling(path, "not here: moved, or packed")
+		return false, false
+	}
+	if v.failed(path, err, "it is lost") {
+		return false, false
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if v.failed(path, err, "it is lost") {
+		return false, false
+	}
+	sum, err := sumTo(f, min(size, known.end))
+	switch {
+	case v.failed(path, err, "it is lost"):
+		return false, false
+	case v.version.Format < format:
+		return true, true // there was no checksum
+	case !recorded:
+		v.losing(path, 0, "nothing is left that says what of it counts: it is taken as far as it can be read")
+	case size < known.end:
+		v.telling(path, "shorter than on record: %d of %d bytes: somebody took some away, or its end is lost", size, known.end)
+	case sum != known.crc:
+		v.losing(path, 0, "its checksum is %08x, recorded is %08x: what can be read is taken, which nothing proves", sum, known.crc)
+	default:
+		return true, true
+	}
+	return true, false
+}
+
+// history adds the ads of the jobs that left.
+func (v *salvage) history() error {
+	for _, month := range slices.Sorted(maps.Keys(v.state.history)) {
+		known := v.state.history[month]
+		name := "history/" + month + ".ads"
+		there, ok := v.proven(name, known, v.indexed || known != v.g.history[month])
+		if !there {
+			continue
+		}
+		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), proven: ok}
+		err := v.s.eachLine(name, known, m.line)
+		if err == nil || isDamage(err) { // which was told
+			err = m.end()
+			v.telling(m.path, "%d ads are taken", m.taken)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func isDamage(err error) bool {
+	var d *DamageError
+	return errors.As(err, &d)
+}
+
+// monthSalvage is one month's history.
+type monthSalvage struct {
+	*salvage
+	month, path string
+	proven      bool
+	text        []byte // the ad
+	first       int    // where it begins
+	bad         error
+	taken       int // ads
+}
+
+func (m *monthSalvage) line(n int, line []byte) error {
+	if len(line) == 0 {
+		return m.end()
+	}
+	if len(m.text) == 0 {
+		m.first = n + 1
+	}
+	if m.bad == nil && !m.proven {
+		name, text, err := splitAttribute(line)
+		if err == nil {
+			_, err = classad.ParseExpr(string(text))
+		}
+		if err == nil && name == "" && len(text) == 0 {
+			err = errors.New("an attribute without a name")
+		}
+		m.bad = err
+	}
+	m.text = append(append(m.text, line...), '\n')
+	return nil
+}
+
+func (m *monthSalvage) end() (err error) {
+	switch {
+	case len(m.text) == 0:
+		return nil
+	case m.bad != nil:
+		m.losing(m.path, m.first, "the ad of a job that left is lost: %v", m.bad)
+	default:
+		m.taken++
+		err = m.to.left(m.month, 1, append(m.text, '\n'))
+	}
+	m.text, m.bad = m.text[:0], nil
+	return err
+}
+
+// log adds who did what.
+func (v *salvage) log() error {
+	for _, month := range slices.Sorted(maps.Keys(v.g.log)) {
+		if err := v.logMonth(month, v.g.log[month]); err != nil {
+			return err
+		}
+	}
+	for _, l := range v.journal {
+		if err := v.to.logged(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *salvage) logMonth(month string, known stretch) error {
+	name := "log/" + month
+	there, _ := v.proven(name, known, v.indexed)
+	if !there {
+		return nil
+	}
+	var l Logged
+	begun := false
+	err := v.s.eachLine(name, known, func(n int, line []byte) (err error) {
+		what, second := bytes.CutPrefix(line, []byte("= "))
+		switch {
+		case second && begun:
+			begun, l.What = false, string(what)
+			return v.to.logged(l)
+		case bytes.HasPrefix(line, []byte("T ")):
+			l.Transaction, err = parseHeader(string(line))
+			if y := l.Machine.UTC().Format("2006-01"); err == nil && y != month {
+				err = fmt.Errorf("it is of %s", y)
+			}
+			begun = err == nil
+		case second:
+			return nil // its first line was told
+		default:
+			err = errors.New("not a transaction")
+		}
+		if err != nil {
+			v.losing(v.s.path(name), n+1, "a transaction of the log is lost: %v", err)
+		}
+		return nil
+	})
+	if isDamage(err) {
+		return nil
+	}
+	return err
+}
+
+// handWritten copies the files of slots.d.
+func (v *salvage) handWritten() error {
+	names, err := v.s.handWrittenFiles()
+	v.failed(v.s.path("slots.d"), err, "slots written by hand are lost")
+	for _, name := range names {
+		path := v.s.path("slots.d/" + name)
+		b, err := contents(v.s.files, path)
+		if v.failed(path, err, "slots written by hand are lost") {
+			continue
+		}
+		if err := v.to.handWritten(name, b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// report copies the report of the last cycle.
+func (v *salvage) report() error {
+	b, err := v.s.Report()
+	if v.failed(v.s.path("cycle.json"), err, "the last cycle's report is lost") || b == nil {
+		return nil
+	}
+	if !sealed(b) {
+		if b, err = seal([]byte(strings.TrimSpace(string(b)))); err != nil {
+			return nil
+		}
+	}
+	return v.to.report(b)
+}
