@@ -53,6 +53,9 @@ func (v *View) Clusters() []*Cluster {
 // the users, each given as an Owner or as a User, and perhaps others: of the
 // others most are not even read.
 func (v *View) Belonging(users []string) []*Cluster {
+	if len(users) == 0 {
+		return nil
+	}
 	wanted := map[string]bool{unknown: true}
 	for _, u := range users {
 		wanted[strconv.Quote(u)] = true

@@ -20,11 +20,11 @@ import (
 
 func TestActionsKnowTheirFlags(t *testing.T) {
 	used := map[string]bool{}
-	for _, a := range actions {
-		for _, name := range a.flags {
+	for _, a := range command().Actions {
+		for _, name := range a.Flags {
 			used[name] = true
 			if !slices.ContainsFunc(command().Flags, func(f cmdline.Flag) bool { return f.Name == name }) {
-				t.Errorf("%s takes -%s, which the command does not have", a.name, name)
+				t.Errorf("%s takes -%s, which the command does not have", a.Name, name)
 			}
 		}
 	}

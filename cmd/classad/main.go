@@ -3,12 +3,8 @@
 package main
 
 import (
-	"slices"
-	"strings"
-
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/nearest"
 )
 
 func main() { cmdline.Main(command()) }
@@ -62,49 +58,12 @@ An expression that begins with a minus has to stand behind --.`,
 			{Does: "whether ads written by hand can be read", Line: "classad check slots.d/*.ads"},
 		},
 		WithoutSpool: true,
-		Run:          run,
+		Actions: []cmdline.Action{
+			{Name: "eval", Flags: []string{"my", "target", "jsonl", "strict-evaluation", "from", "seed", "json"}, Run: eval},
+			{Name: "match", Flags: []string{"summary", "explain", "from", "seed", "long", "json", "af"}, Run: match},
+			{Name: "convert", Flags: []string{"from", "to", "stop"}, Run: convert},
+			{Name: "refs", Flags: []string{"my", "from", "json"}, Run: refs},
+			{Name: "check", Flags: []string{"from", "json"}, Run: check},
+		},
 	}
-}
-
-// actions are the words that say what to do, with the flags that each knows.
-var actions = []struct {
-	name  string
-	flags []string
-	run   func(*cmdline.Call, []string) error
-}{
-	{"eval", []string{"my", "target", "jsonl", "strict-evaluation", "from", "seed", "json"}, eval},
-	{"match", []string{"summary", "explain", "from", "seed", "long", "json", "af"}, match},
-	{"convert", []string{"from", "to", "stop"}, convert},
-	{"refs", []string{"my", "from", "json"}, refs},
-	{"check", []string{"from", "json"}, check},
-}
-
-func run(c *cmdline.Call) error {
-	if len(c.Args) == 0 {
-		return cmdline.Usagef("what to do? one of %s; see classad -help", strings.Join(actionNames(), ", "))
-	}
-	for _, a := range actions {
-		if a.name != c.Args[0] {
-			continue
-		}
-		for _, f := range command().Flags {
-			if c.Has(f.Name) && !slices.Contains(a.flags, f.Name) {
-				return cmdline.Usagef("-%s: has no meaning for %s", f.Name, a.name)
-			}
-		}
-		return a.run(c, c.Args[1:])
-	}
-	hint := nearest.Hint(c.Args[0], actionNames())
-	if hint == "" {
-		hint = "; see classad -help"
-	}
-	return cmdline.Usagef("%s: unknown action: want one of %s%s", c.Args[0], strings.Join(actionNames(), ", "), hint)
-}
-
-func actionNames() []string {
-	var names []string
-	for _, a := range actions {
-		names = append(names, a.name)
-	}
-	return names
 }

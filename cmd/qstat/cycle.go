@@ -56,7 +56,7 @@ func (q queue) report() cycle {
 
 // scheduling returns why the last cycle did not match the jobs of a row: one
 // reason, or a line for each with its procs.
-func (c cycle) scheduling(r row) string {
+func (c cycle) scheduling(r *row) string {
 	if c.unknown != "" {
 		return c.unknown
 	}

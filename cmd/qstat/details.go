@@ -33,7 +33,7 @@ func (q queue) details(w io.Writer, spans []selection.Span) error {
 	return nil
 }
 
-func (q queue) detail(w io.Writer, r row, last cycle) error {
+func (q queue) detail(w io.Writer, r *row, last cycle) error {
 	var b strings.Builder
 	b.WriteString(strings.Repeat("=", 62) + "\n")
 	line := func(key, value string) {
@@ -99,7 +99,7 @@ func (q queue) detail(w io.Writer, r row, last cycle) error {
 }
 
 // resources writes what the job asks of a slot.
-func (q queue) resources(r row) string {
+func (q queue) resources(r *row) string {
 	var list []string
 	for _, a := range []struct{ attr, name string }{
 		{pool.AttrRequestCpus, "cpus"}, {pool.AttrRequestMemory, "memory"}, {pool.AttrRequestDisk, "disk"},

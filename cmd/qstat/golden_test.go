@@ -60,9 +60,10 @@ func plainRows(lines []string) bool {
 // reprinted prints the jobs of a listing again and counts the equal lines.
 func reprinted(t *testing.T, file string, lines []string) (agree int) {
 	t.Helper()
-	var rows []row
+	var rows []*row
 	for _, l := range lines[2:] {
-		rows = append(rows, cellsOf(t, l))
+		r := cellsOf(t, l)
+		rows = append(rows, &r)
 	}
 	var b strings.Builder
 	if err := table(&b, rows); err != nil {

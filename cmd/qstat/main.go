@@ -158,12 +158,15 @@ func show(c *cmdline.Call, form string, q queue, spans []selection.Span) error {
 	return table(c.Stdout, rows)
 }
 
-// ads goes through the ads of all jobs, by ascending id.
+// ads goes through the ads of all jobs, by ascending id. The ad of a run is one
+// of its procs after the other.
 func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
 	return func(yield func(*classad.Ad) bool) {
 		for _, s := range spans {
+			ad := s.Run.Proc(s.First)
 			for p := s.First; p <= s.Last; p++ {
-				if !yield(s.Run.Proc(p)) {
+				ad.SetInt(pool.AttrProcID, int64(p))
+				if !yield(ad) {
 					return
 				}
 			}

@@ -48,7 +48,7 @@ type cells struct {
 }
 
 // rows returns the lines of the table in their order.
-func (q queue) rows(spans []selection.Span) ([]row, error) {
+func (q queue) rows(spans []selection.Span) ([]*row, error) {
 	policy, err := jobprio.Named(q.call.Config.JobPriorityPolicy)
 	if err != nil {
 		return nil, q.call.Config.Complain("JOB_PRIORITY_POLICY", err)
@@ -57,7 +57,7 @@ func (q queue) rows(spans []selection.Span) ([]row, error) {
 	for _, c := range q.view.Claims() {
 		claims[c.Job] = c
 	}
-	var placed, waiting, held []row
+	var placed, waiting, held []*row
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
 			switch {
@@ -70,7 +70,7 @@ func (q queue) rows(spans []selection.Span) ([]row, error) {
 			}
 		}
 	}
-	slices.SortStableFunc(placed, func(a, b row) int {
+	slices.SortStableFunc(placed, func(a, b *row) int {
 		return cmp.Or(pool.CompareNames(a.slot, b.slot), a.key.ID.Compare(b.key.ID))
 	})
 	return slices.Concat(placed, merge(q.served(policy, waiting)), merge(q.served(policy, held))), nil
@@ -78,8 +78,8 @@ func (q queue) rows(spans []selection.Span) ([]row, error) {
 
 // split makes a row of each job with a claim, and one of each stretch of jobs
 // without.
-func (q queue) split(s selection.Span, claims map[pool.JobID]pool.Claim) []row {
-	var rows []row
+func (q queue) split(s selection.Span, claims map[pool.JobID]pool.Claim) []*row {
+	var rows []*row
 	first := s.First
 	for p := s.First; p <= s.Last; p++ {
 		c, ok := claims[pool.JobID{Cluster: s.Cluster, Proc: p}]
@@ -100,9 +100,9 @@ func (q queue) split(s selection.Span, claims map[pool.JobID]pool.Claim) []row {
 
 // alike makes one row of procs without a claim, or one of each where the
 // place in the order is an expression, which each may evaluate differently.
-func (q queue) alike(s selection.Span, first, last int) (rows []row) {
+func (q queue) alike(s selection.Span, first, last int) (rows []*row) {
 	if uniform(s.Run.Ad) {
-		return []row{q.row(s, first, last, nil)}
+		return []*row{q.row(s, first, last, nil)}
 	}
 	for p := first; p <= last; p++ {
 		rows = append(rows, q.row(s, p, p, nil))
@@ -124,10 +124,10 @@ func uniform(ad *classad.Ad) bool {
 	return true
 }
 
-func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) row {
+func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) *row {
 	ctx, ad := q.context(), s.Run.Proc(first)
 	id := pool.JobID{Cluster: s.Cluster, Proc: first}
-	r := row{ranges: []span{{first, last}}, key: jobprio.JobOf(ctx, id, ad), ad: ad}
+	r := &row{ranges: []span{{first, last}}, key: jobprio.JobOf(ctx, id, ad), ad: ad}
 	status, _ := ad.EvalInt(ctx, pool.AttrJobStatus)
 	r.cells = cells{
 		cluster: s.Cluster, prior: r.key.JobPrio, name: printable(nameOf(ctx, ad)),
@@ -186,9 +186,9 @@ func state(s pool.Status, claim *pool.Claim) string {
 
 // served orders waiting jobs as a cycle would serve them: submitters by
 // EUP, and each one's jobs by the policy.
-func (q queue) served(policy jobprio.Policy, rows []row) []row {
+func (q queue) served(policy jobprio.Policy, rows []*row) []*row {
 	p := operation.Params(q.call.Config)
-	of := map[string][]row{}
+	of := map[string][]*row{}
 	var who []accountant.Record
 	for _, r := range rows {
 		if of[r.who.Name] == nil {
@@ -199,7 +199,7 @@ func (q queue) served(policy jobprio.Policy, rows []row) []row {
 	slices.SortFunc(who, func(a, b accountant.Record) int {
 		return cmp.Or(cmp.Compare(a.Effective(q.call.Now, p), b.Effective(q.call.Now, p)), strings.Compare(a.Name, b.Name))
 	})
-	ordered := make([]row, 0, len(rows))
+	ordered := make([]*row, 0, len(rows))
 	for _, w := range who {
 		mine := of[w.Name]
 		keys := make([]jobprio.Job, len(mine))
@@ -214,8 +214,8 @@ func (q queue) served(policy jobprio.Policy, rows []row) []row {
 }
 
 // merge puts neighbours of one cluster that look alike on one line.
-func merge(rows []row) []row {
-	var out []row
+func merge(rows []*row) []*row {
+	var out []*row
 	for _, r := range rows {
 		k := len(out) - 1
 		if k < 0 || out[k].cells != r.cells {

@@ -13,7 +13,7 @@ const (
 )
 
 // table writes Grid Engine's default table; nothing at all without a job.
-func table(w io.Writer, rows []row) error {
+func table(w io.Writer, rows []*row) error {
 	if len(rows) == 0 {
 		return nil
 	}

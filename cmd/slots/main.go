@@ -3,9 +3,6 @@
 package main
 
 import (
-	"slices"
-	"strings"
-
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 )
@@ -43,44 +40,11 @@ detect advertises this machine's processors as slots.`,
 			{Does: "name and memory of every slot", Line: "slots list -af Name Memory"},
 			{Does: "take a machine's slots back", Line: "slots withdraw slot1@node7 slot2@node7"},
 		},
-		Run: run,
+		Actions: []cmdline.Action{
+			{Name: "advertise", Run: advertise},
+			{Name: "list", Flags: []string{"long", "json", "af"}, Run: list},
+			{Name: "withdraw", Flags: []string{"all"}, Run: withdraw},
+			{Name: "detect", Flags: []string{"count", "dry-run"}, Run: detect},
+		},
 	}
-}
-
-// actions are the words that say what to do, with the flags that each knows.
-var actions = []struct {
-	name  string
-	flags []string
-	run   func(*cmdline.Call, []string) error
-}{
-	{"advertise", nil, advertise},
-	{"list", []string{"long", "json", "af"}, list},
-	{"withdraw", []string{"all"}, withdraw},
-	{"detect", []string{"count", "dry-run"}, detect},
-}
-
-func run(c *cmdline.Call) error {
-	if len(c.Args) == 0 {
-		return cmdline.Usagef("what to do? one of %s", actionNames())
-	}
-	for _, a := range actions {
-		if a.name != c.Args[0] {
-			continue
-		}
-		for _, f := range command().Flags {
-			if c.Has(f.Name) && !slices.Contains(a.flags, f.Name) {
-				return cmdline.Usagef("-%s: has no meaning for %s", f.Name, a.name)
-			}
-		}
-		return a.run(c, c.Args[1:])
-	}
-	return cmdline.Usagef("%s: unknown action: want one of %s", c.Args[0], actionNames())
-}
-
-func actionNames() string {
-	var names []string
-	for _, a := range actions {
-		names = append(names, a.name)
-	}
-	return strings.Join(names, ", ")
 }

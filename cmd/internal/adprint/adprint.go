@@ -5,11 +5,11 @@
 package adprint
 
 import (
-	"bufio"
 	"fmt"
 	"io"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
@@ -27,25 +27,17 @@ var Flags = []cmdline.Flag{
 const letters = "lhVr,tng"
 
 // Print writes the ads one at a time in the form of a flag: "long", "json" or
-// "af", whose expressions and letters are those of the command line. Ads that
-// are chained have to stay what they are until the last is written.
+// "af", whose expressions and letters are those of the command line. What ads
+// are chained to has to stay as it is until the last is written; an ad itself
+// may be changed and come again.
 func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
-	w := bufio.NewWriterSize(c.Stdout, 64<<10)
-	err := print(w, c, form, ads)
-	if e := w.Flush(); err == nil {
-		err = e
-	}
-	return err
-}
-
-func print(w io.Writer, c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
 	switch form {
 	case "long":
-		return long(w, ads)
+		return long(c.Stdout, ads)
 	case "json":
-		return list(w, ads)
+		return list(c.Stdout, ads)
 	}
-	return auto(w, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
+	return auto(c.Stdout, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
 }
 
 // Long writes the ads in long form, a blank line behind each.
@@ -101,7 +93,7 @@ func Auto(w io.Writer, c *classad.Context, letters string, names []string, ads [
 }
 
 func auto(w io.Writer, c *classad.Context, letters string, names []string, ads iter.Seq[*classad.Ad]) error {
-	f := format{has: func(r rune) bool { return strings.ContainsRune(letters, r) }}
+	f := formatOf(letters)
 	for _, name := range names {
 		e, err := classad.ParseExpr(name)
 		if err != nil {
@@ -109,61 +101,69 @@ func auto(w io.Writer, c *classad.Context, letters string, names []string, ads i
 		}
 		f.expressions = append(f.expressions, e)
 	}
-	if f.has('h') {
-		if _, err := fmt.Fprintln(w, strings.Join(names, f.separator())); err != nil {
+	if f.heading {
+		if _, err := fmt.Fprintln(w, strings.Join(names, f.separator)); err != nil {
 			return err
 		}
 	}
-	cells := make([]string, len(names))
+	var line []byte
 	for ad := range ads {
+		line = line[:0]
 		for i, e := range f.expressions {
-			cells[i] = f.cell(c, names[i], e, ad)
+			if i > 0 {
+				line = append(line, f.separator...)
+			}
+			line = f.append(line, c, names[i], e, ad)
 		}
-		end := "\n"
-		if f.has('g') {
-			end = "\n\n"
-		}
-		if _, err := io.WriteString(w, strings.Join(cells, f.separator())+end); err != nil {
+		if _, err := w.Write(append(line, f.end...)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
+// format is what the letters of -af ask for.
 type format struct {
-	has         func(rune) bool
-	expressions []*classad.Expr
+	expressions                 []*classad.Expr
+	separator, end              string
+	heading, named, quoted, raw bool
 }
 
-func (f format) separator() string {
+func formatOf(letters string) format {
+	has := func(r rune) bool { return strings.ContainsRune(letters, r) }
+	f := format{heading: has('h'), named: has('l'), quoted: has('V'), raw: has('r'), separator: " ", end: "\n"}
 	switch {
-	case f.has('n'):
-		return "\n"
-	case f.has(',') && f.has('t'):
-		return ",\t"
-	case f.has(','):
-		return ", "
-	case f.has('t'):
-		return "\t"
+	case has('n'):
+		f.separator = "\n"
+	case has(',') && has('t'):
+		f.separator = ",\t"
+	case has(','):
+		f.separator = ", "
+	case has('t'):
+		f.separator = "\t"
 	}
-	return " "
+	if has('g') {
+		f.end = "\n\n"
+	}
+	return f
 }
 
-func (f format) cell(c *classad.Context, name string, e *classad.Expr, ad *classad.Ad) string {
-	text := ""
-	if f.has('r') {
-		text = raw(name, e, ad)
-	} else {
-		v := e.Eval(c, ad, nil)
-		s, ok := v.Text()
-		if text = v.String(); ok && !f.has('V') {
-			text = s
-		}
+// append writes what an expression is for an ad.
+func (f *format) append(b []byte, c *classad.Context, name string, e *classad.Expr, ad *classad.Ad) []byte {
+	if f.named {
+		b = append(append(b, name...), " = "...)
 	}
-	if f.has('l') {
-		return name + " = " + text
+	if f.raw {
+		return append(b, raw(name, e, ad)...)
 	}
-	return text
+	v := e.Eval(c, ad, nil)
+	if s, ok := v.Text(); ok && !f.quoted {
+		return append(b, s...)
+	}
+	if n, ok := v.Int(); ok {
+		return strconv.AppendInt(b, n, 10)
+	}
+	return append(b, v.String()...)
 }
 
 // raw returns an attribute as it was written; any other expression stands

@@ -26,7 +26,11 @@ func (c Command) perform(call *Call) error {
 	}
 	i := slices.IndexFunc(c.Actions, func(a Action) bool { return a.Name == call.Args[0] })
 	if i < 0 {
-		return Usagef("%s: unknown action: want one of %s%s", call.Args[0], strings.Join(c.actionNames(), ", "), nearest.Hint(call.Args[0], c.actionNames()))
+		hint := nearest.Hint(call.Args[0], c.actionNames())
+		if hint == "" {
+			hint = "; see " + c.Name + " -help"
+		}
+		return Usagef("%s: unknown action: want one of %s%s", call.Args[0], strings.Join(c.actionNames(), ", "), hint)
 	}
 	a := c.Actions[i]
 	for _, f := range c.Flags {

@@ -30,7 +30,7 @@ func TestActions(t *testing.T) {
 		{"stay", "", "toy: stay: no\n", 2},
 		{"", "", "toy: what to do? one of go, stay; see toy -help\n", 2},
 		{"sta", "", "toy: sta: unknown action: want one of go, stay; did you mean stay?\n", 2},
-		{"xyzzy", "", "toy: xyzzy: unknown action: want one of go, stay\n", 2},
+		{"xyzzy", "", "toy: xyzzy: unknown action: want one of go, stay; see toy -help\n", 2},
 		{"stay -quiet -fast", "", "toy: -fast: has no meaning for stay\n", 2},
 	} {
 		var out, bad bytes.Buffer
