@@ -26,22 +26,11 @@ type Finding struct {
 // files what is in them. It changes nothing. The error says that nothing could
 // be looked at.
 func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
-	dir, err = filepath.Abs(dir)
-	if err == nil {
-		err = checkOwner(dir)
-	}
+	s, entries, err := inspect(dir, o, "VERSION", "CURRENT")
 	if err != nil {
 		return false, err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return false, err
-	}
-	o.Warn, o.Older = nil, true
-	c := &checker{s: &Spool{dir: dir, options: o, files: disk{}}, each: each, named: map[string]bool{}, sound: true}
-	if !c.isSpool(entries) {
-		return false, fmt.Errorf("spool %s: there is no spool here", dir)
-	}
+	c := &checker{s: s, each: each, named: map[string]bool{}, sound: true}
 	c.version()
 	if c.s.version.Format == format {
 		for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
@@ -60,14 +49,6 @@ type checker struct {
 	each  func(Finding)
 	named map[string]bool // files that belong to a generation
 	sound bool
-}
-
-// isSpool tells whether anything of a spool is in the directory.
-func (c *checker) isSpool(entries []os.DirEntry) bool {
-	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {
-		_, journal := numbered(e.Name(), "journal.")
-		return journal || e.Name() == "VERSION" || e.Name() == "CURRENT"
-	})
 }
 
 func (c *checker) fine(name, format string, args ...any) {
@@ -308,7 +289,7 @@ func (c *checker) report() {
 // leftovers mentions what a crash left and the next writer or fold removes.
 func (c *checker) leftovers(entries []os.DirEntry) {
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), ".new") || !c.named[e.Name()] && slices.ContainsFunc(append([]string{"index."}, swept...), func(p string) bool { _, ok := numbered(e.Name(), p); return ok }) {
+		if e.Name() == unfinished || strings.HasSuffix(e.Name(), ".new") || !c.named[e.Name()] && slices.ContainsFunc(append([]string{"index."}, swept...), func(p string) bool { _, ok := numbered(e.Name(), p); return ok }) {
 			c.fine(e.Name(), "left over, or on its way: it does not count")
 		}
 	}

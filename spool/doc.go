@@ -27,6 +27,7 @@
 //	claims.d/        one lock file for each claim with a supervisor
 //	history/         ads of jobs that have left the queue, a file a month
 //	cycle.json       the report of the last negotiation cycle
+//	unfinished       while a spool is made from a dump: there is none yet
 //
 // # A transaction
 //

@@ -34,29 +34,17 @@ const unfinishedText = "A spool was being made here. If nobody is at it any more
 
 // bear begins a spool in a directory that is empty or not there.
 func bear(dir string, o Options, fsys files) (*newborn, error) {
-	dir, err := filepath.Abs(dir)
+	s, err := settle(dir, o, fsys)
 	if err != nil {
 		return nil, err
 	}
-	s := &Spool{dir: dir, options: o, files: fsys, user: loginName()}
 	s.version.Format = format
-	if err := mkdirAll(fsys, dir); err != nil {
-		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
-	}
-	if err := checkOwner(dir); err != nil {
-		return nil, err
-	}
-	if !o.AllowNetwork {
-		if err := checkFileSystem(dir); err != nil {
-			return nil, err
-		}
-	}
 	n := &newborn{spool: s, months: map[string]*month{}}
 	n.state = newState(s, pinned{generation: noGeneration(1)})
 	n.jobs = segmentWriter[int]{files: fsys, dir: s.path("jobs"), generation: 1, keys: clusterKeys}
 	n.slots = segmentWriter[string]{files: fsys, dir: s.path("slots"), generation: 1, keys: slotKeys}
 	if err := n.occupy(); err != nil {
-		return nil, fmt.Errorf("spool %s: %w", dir, err)
+		return nil, fmt.Errorf("spool %s: %w", s.dir, err)
 	}
 	return n, nil
 }

@@ -70,22 +70,11 @@ type salvage struct {
 }
 
 func newSalvage(dir string, o Options, each func(Finding)) (*salvage, error) {
-	dir, err := filepath.Abs(dir)
-	if err == nil {
-		err = checkOwner(dir)
-	}
+	s, _, err := inspect(dir, o, "VERSION", "CURRENT", "jobs")
 	if err != nil {
 		return nil, err
 	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		return nil, err
-	}
-	if !(&checker{}).isSpool(entries) && !slices.ContainsFunc(entries, func(e os.DirEntry) bool { return e.Name() == "jobs" }) {
-		return nil, fmt.Errorf("spool %s: there is no spool here", dir)
-	}
-	o.Warn, o.Older = nil, true
-	return &salvage{s: &Spool{dir: dir, options: o, files: disk{}}, each: each, claimed: map[int][]pool.JobID{}, present: map[pool.JobID]bool{}}, nil
+	return &salvage{s: s, each: each, claimed: map[int][]pool.JobID{}, present: map[pool.JobID]bool{}}, nil
 }
 
 // losing reports damage. The file is a whole path.

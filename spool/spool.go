@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/user"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 )
@@ -50,11 +51,34 @@ type Spool struct {
 func Open(dir string, o Options) (*Spool, error) { return open(dir, o, disk{}) }
 
 func open(dir string, o Options, fsys files) (*Spool, error) {
+	s, err := settle(dir, o, fsys)
+	if err != nil {
+		return nil, err
+	}
+	s.version, err = s.readVersion()
+	if errors.Is(err, fs.ErrNotExist) {
+		err = s.create()
+	}
+	var damage *DamageError // which names the file itself
+	if err != nil && !errors.As(err, &damage) {
+		err = fmt.Errorf("spool %s: %w", s.dir, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if o.UIDDomain != "" && o.UIDDomain != s.version.Domain {
+		return nil, fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", s.dir, s.version.Domain, o.UIDDomain)
+	}
+	return s, nil
+}
+
+// settle makes the directory if need be, and sees that a spool may lie in it
+// and is ours.
+func settle(dir string, o Options, fsys files) (*Spool, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
-	s := &Spool{dir: dir, options: o, files: fsys, user: loginName()}
 	if err := mkdirAll(fsys, dir); err != nil {
 		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
 	}
@@ -66,21 +90,31 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 			return nil, err
 		}
 	}
-	s.version, err = s.readVersion()
-	if errors.Is(err, fs.ErrNotExist) {
-		err = s.create()
-	}
-	var damage *DamageError // which names the file itself
-	if err != nil && !errors.As(err, &damage) {
-		err = fmt.Errorf("spool %s: %w", dir, err)
+	return &Spool{dir: dir, options: o, files: fsys, user: loginName()}, nil
+}
+
+// inspect returns a spool in any condition, for those who only look, and what is
+// in its directory. Any of the names tells that there is or was a spool.
+func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, error) {
+	dir, err := filepath.Abs(dir)
+	if err == nil {
+		err = checkOwner(dir)
 	}
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if o.UIDDomain != "" && o.UIDDomain != s.version.Domain {
-		return nil, fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", dir, s.version.Domain, o.UIDDomain)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, nil, err
 	}
-	return s, nil
+	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
+		_, journal := numbered(e.Name(), "journal.")
+		return journal || slices.Contains(signs, e.Name())
+	}) {
+		return nil, nil, fmt.Errorf("spool %s: there is no spool here", dir)
+	}
+	o.Warn, o.Older = nil, true
+	return &Spool{dir: dir, options: o, files: disk{}}, entries, nil
 }
 
 // Close ends the use of the spool.
