@@ -121,18 +121,19 @@ func clusterEntry(c *Cluster) entry[int] {
 }
 
 // common returns the text, quoted, that an attribute is for all of the
-// cluster's procs, and - if they differ or it is no constant text.
+// cluster's procs, empty if none has it, and - if they differ or it is no
+// constant text.
 func (c *Cluster) common(name string) string {
-	e, ok := c.Ad.Lookup(name)
-	if !ok {
-		return unknown
-	}
 	for _, run := range c.Runs {
 		for _, own := range run.Ad.OwnNames() {
 			if strings.EqualFold(own, name) {
 				return unknown
 			}
 		}
+	}
+	e, ok := c.Ad.Lookup(name)
+	if !ok {
+		return `""`
 	}
 	v, _ := e.Constant()
 	text, ok := v.Text()

@@ -20,9 +20,10 @@ import (
 //	I 12 0 3010 5407c828 1 "alice" "alice@example.org"
 //
 // with the key, the block's place and length in bytes, its CRC-32C, how many
-// jobs it has, and the Owner and User of all of them, or - where they differ
-// or are no constants. The last line has the place of the index, the number
-// of blocks, and the CRC-32C of everything from there up to itself:
+// jobs it has, and the Owner and User of all of them, empty if they have none,
+// or - where they differ or are no constants. The last line has the place of
+// the index, the number of blocks, and the CRC-32C of everything from there up
+// to itself:
 //
 //	X 3010 1 9ab3c1f0
 //
