@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 inputs=${SOAK:-500000}
 
 echo "== properties"
-go test ./lib/accountant ./lib/classad/... ./lib/negotiator ./lib/pool ./spool -run 'Test' -count 1 -rapid.checks 5000
+go test ./lib/accountant ./lib/classad/... ./lib/negotiator ./lib/pool ./spool -run 'Test' -count 1 -timeout 120m -rapid.checks 5000
 
 echo "== fuzz targets, $inputs inputs each"
 for package in $(go list ./...); do
@@ -18,6 +18,7 @@ for package in $(go list ./...); do
   done
 done
 
-echo "== killed writers and starters"
-FAIRSPOOL_KILLS=3000 go test ./cmd -run TestKilledWriters -count 1 -v
+echo "== crowds, killed writers and starters"
+go test ./cmd -run 'TestManyCommands|TestStoppedWriter|TestCycleBetween|TestFullFileSystem' -count 10 -timeout 120m
+FAIRSPOOL_KILLS=5000 go test ./cmd -run TestKilledWriters -count 1 -timeout 60m -v
 go test ./cmd/starter -count 5

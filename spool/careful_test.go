@@ -6,10 +6,13 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
+
+	"pgregory.net/rapid"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -264,6 +267,19 @@ func TestRefusedLeavesHistory(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestWithout holds that a piece is taken out of a list, wherever it is.
+func TestWithout(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		list := rapid.SliceOfN(rapid.Int(), 0, 20).Draw(t, "list")
+		from := rapid.IntRange(0, len(list)).Draw(t, "from")
+		to := rapid.IntRange(from, len(list)).Draw(t, "to")
+		want := slices.Concat(list[:from], list[to:])
+		if got := without(slices.Clone(list), from, to); !slices.Equal(got, want) {
+			t.Errorf("without(%v, %d, %d) = %v, want %v", list, from, to, got, want)
+		}
+	})
 }
 
 // TestManyLeave holds that taking the head of a long cluster away does not move

@@ -132,12 +132,14 @@ func (r *Run) change(rec record, seq uint64) {
 	r.Seq = max(r.Seq, seq)
 }
 
-// without removes list[from:to]. Jobs mostly leave in their order, so taking
-// away the head must not move the rest.
+// without removes list[from:to]. It moves what is shorter, what stands before
+// or what stands behind: jobs mostly leave in their order.
 func without[T any](list []T, from, to int) []T {
-	if from == 0 {
-		clear(list[:to])
-		return list[to:]
+	if from >= len(list)-to {
+		return slices.Delete(list, from, to)
 	}
-	return slices.Delete(list, from, to)
+	n := to - from
+	copy(list[n:to], list[:from])
+	clear(list[:n])
+	return list[n:]
 }
