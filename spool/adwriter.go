@@ -65,8 +65,17 @@ func (w *adWriter) end() error {
 func (w *adWriter) flush() error {
 	_, err := w.to.Write(w.b)
 	w.b, w.from = w.b[:0], 0
-	return err
+	if err != nil {
+		return &unwritten{err}
+	}
+	return nil
 }
+
+// unwritten is an error of what a dump is written to, which says nothing about
+// the spool.
+type unwritten struct{ error }
+
+func (u *unwritten) Unwrap() error { return u.error }
 
 // attributes ends a heading and writes the ad that it is the heading of.
 func (w *adWriter) attributes(lines [][]byte) error {

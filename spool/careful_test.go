@@ -208,6 +208,60 @@ func TestPhantom(t *testing.T) {
 	}
 }
 
+// TestPhantomOfTheSameLength lets a reader see a transaction that its writer
+// then takes back, and one of the same length and a further one take its place:
+// the reader notices, and so does what it changes next.
+func TestPhantomOfTheSameLength(t *testing.T) {
+	dir := fixture(t)
+	reader, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := map[string][]byte{}
+	for _, name := range []string{"journal.1", "lock"} {
+		if before[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	id := pool.JobID{Cluster: 1}
+	set := func(n int64) {
+		t.Helper()
+		if err := attempt(dir, disk{}, func(tx *Tx) error {
+			tx.Op("prio")
+			tx.Set(id, "JobPrio", classad.Literal(classad.Int(n)))
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	prio := func(v *View) string {
+		r, _ := v.Run(id)
+		e, _ := r.Ad.Lookup("JobPrio")
+		return e.String()
+	}
+	set(1)
+	if err := reader.View(func(v *View) error { prio(v); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range before { // as after a sync that failed
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	set(2)
+	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("x"); tx.DropSlot("s"); return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := reader.View(func(v *View) error {
+		if got := prio(v); got != "2" {
+			t.Errorf("JobPrio = %s in a View, want 2", got)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestRemovedLock holds that a writer does not count a lock on a file that
 // somebody has removed meanwhile.
 func TestRemovedLock(t *testing.T) {
@@ -230,7 +284,8 @@ func TestRemovedLock(t *testing.T) {
 }
 
 // TestNested holds that a transaction inside a transaction is refused instead
-// of waiting for itself.
+// of waiting for itself, and that nothing changes a View under its reader: what
+// a fold sweeps away would look like damage to it.
 func TestNested(t *testing.T) {
 	s, err := Open(fixture(t), Options{Program: "test", UIDDomain: "x", LockWait: time.Hour})
 	if err != nil {
@@ -241,6 +296,15 @@ func TestNested(t *testing.T) {
 	}
 	if err := s.Update(func(*Tx) error { return s.View(func(*View) error { return nil }) }); !errors.Is(err, errNested) {
 		t.Errorf("View in Update = %v, want a refusal", err)
+	}
+	if err := s.View(func(*View) error { return s.Update(operations[0].do) }); !errors.Is(err, errNested) {
+		t.Errorf("Update in View = %v, want a refusal", err)
+	}
+	if err := s.View(func(*View) error { _, err := s.Fold(1, nil); return err }); !errors.Is(err, errNested) {
+		t.Errorf("Fold in View = %v, want a refusal", err)
+	}
+	if err := s.Update(operations[0].do); err != nil {
+		t.Errorf("Update after all that: %v", err)
 	}
 }
 

@@ -1,14 +1,15 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"fairspool/lib/pool"
 )
@@ -18,6 +19,7 @@ type Finding struct {
 	File    string // with the directory
 	Line    int    // 0: the whole file
 	Damaged bool
+	Older   bool   // it is of a generation that is no longer in force
 	What    string // what is damaged, or what is there
 }
 
@@ -31,7 +33,9 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 		return false, err
 	}
 	c := &checker{s: s, each: each, named: map[string]bool{}, sound: true}
-	c.version()
+	if err := c.version(); err != nil {
+		return false, fmt.Errorf("spool %s: %w", s.dir, err)
+	}
 	if c.s.version.Format == format {
 		for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
 			c.lockFile(name)
@@ -47,17 +51,23 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 type checker struct {
 	s     *Spool
 	each  func(Finding)
-	named map[string]bool // files that belong to a generation
+	named map[string]bool // files that belong to a generation, or were told of
 	sound bool
+	quiet bool // what is fine is not told
+	blind int  // files up to this generation may belong to one whose index is damaged
+	why   string
+	lost  bool // the generation in force is not known
 }
 
 func (c *checker) fine(name, format string, args ...any) {
-	c.each(Finding{File: c.s.path(name), What: fmt.Sprintf(format, args...)})
+	if !c.quiet {
+		c.each(Finding{File: c.s.path(name), What: fmt.Sprintf(format, args...)})
+	}
 }
 
 func (c *checker) damaged(name string, line int, format string, args ...any) {
 	c.sound = false
-	c.each(Finding{File: c.s.path(name), Line: line, Damaged: true, What: fmt.Sprintf(format, args...)})
+	c.each(Finding{File: c.s.path(name), Line: line, Damaged: true, What: legible(fmt.Sprintf(format, args...))})
 }
 
 // trouble reports an error about a file, nil for none, and tells whether there
@@ -69,24 +79,53 @@ func (c *checker) trouble(name string, err error) bool {
 		return false
 	case errors.As(err, &d):
 		c.sound = false
-		c.each(Finding{File: d.File, Line: d.Line, Damaged: true, What: d.Why})
+		c.each(Finding{File: d.File, Line: d.Line, Damaged: true, What: legible(d.Why)})
 	default:
 		c.damaged(name, 0, "%v", reason(err))
 	}
 	return true
 }
 
-func (c *checker) version() {
+// version reads VERSION. The error says that the format is newer than what this
+// program knows, which is no damage.
+func (c *checker) version() error {
 	v, err := c.s.readVersion()
-	if errors.Is(err, fs.ErrNotExist) {
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
 		err = &DamageError{c.s.path("VERSION"), 1, "the file is missing"}
+	case c.s.ofNewer(err):
+		return err
+	case err != nil && !isFile(err) && !isDamage(err):
+		err = &DamageError{c.s.path("VERSION"), 1, "it does not read as it was written"}
 	}
 	c.s.version = v
 	if c.trouble("VERSION", err) {
 		c.s.version.Format = format
-		return
+		return nil
 	}
 	c.fine("VERSION", "format %d, UID_DOMAIN %s", v.Format, v.Domain)
+	return nil
+}
+
+// ofNewer tells whether an error of readVersion is about a later format, and
+// not about a digit of the number that was damaged: then a checksum is there,
+// and is not right.
+func (s *Spool) ofNewer(err error) bool {
+	if err == nil || isDamage(err) || isFile(err) {
+		return false
+	}
+	b, err := contents(s.files, s.path("VERSION"))
+	if err != nil {
+		return false
+	}
+	_, err = checkedEnd(b)
+	return err == nil || !bytes.Contains(b, []byte("\nend "))
+}
+
+// isFile tells whether an error is one of the file system.
+func isFile(err error) bool {
+	var p *fs.PathError
+	return errors.As(err, &p)
 }
 
 // lockFile checks what a lock file says. It may be empty or missing.
@@ -99,48 +138,86 @@ func (c *checker) lockFile(name string) {
 		return
 	}
 	for n := range (len(b) + lineSize - 1) / lineSize {
-		c.lockLine(name, n)
+		if !c.lockLine(name, n) {
+			c.damaged(name, n+1, "it does not read as it was written: the next writer writes it anew")
+			return
+		}
 	}
 	c.fine(name, "who holds it")
 }
 
-// lockLine checks one line of a lock file, which somebody may be writing just
-// now.
-func (c *checker) lockLine(name string, n int) {
+// lockLine tells whether a line of a lock file, which somebody may be writing
+// just now, reads as it was written.
+func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
 		b, err := contents(c.s.files, c.s.path(name))
 		if err == nil && len(b) >= (n+1)*lineSize {
 			if _, ok := checked(string(b[n*lineSize : (n+1)*lineSize])); ok && n < 2 {
-				return
+				return true
 			}
 		}
 	}
-	c.damaged(name, n+1, "it does not read as it was written: the next writer writes it anew")
+	return false
 }
 
 // generations checks every generation that there is, the one in force with its
 // journal put to its tables and segments.
 func (c *checker) generations(entries []os.DirEntry) {
 	base, current, err := c.s.pinCurrent()
-	if !c.trouble("CURRENT", err) {
+	switch known := current != (ack{}); {
+	case err == nil:
 		defer base.release()
 		c.fine("CURRENT", "generation %d", current.Generation)
 		c.inForce(base, current)
+	case known:
+		c.fine("CURRENT", "generation %d", current.Generation)
+		c.trouble(filepath.Base(c.s.indexFile(current.Generation)), err)
+		c.miss(current.Generation)
+		c.lost = true
+	default:
+		c.trouble("CURRENT", err)
+		c.lost, c.blind, c.why = true, math.MaxInt, "CURRENT, which would say what counts, is damaged"
 	}
 	for _, e := range entries {
 		n, ok := numbered(e.Name(), "index.")
-		if !ok || err == nil && n >= current.Generation {
+		if !ok || current != (ack{}) && n >= current.Generation {
 			continue // a later one is on its way, or was left by a crash
 		}
-		pin, moved := pinFile(c.s.indexFile(n))
-		if moved != nil {
-			continue // it goes just now
-		}
-		g, why := c.s.readGeneration(n)
-		if !c.trouble(e.Name(), why) {
-			c.files(g)
-		}
-		pin.Close()
+		c.older(n, current == (ack{}))
+	}
+}
+
+// miss notes that the index of a generation does not read, which was told.
+func (c *checker) miss(number int) {
+	c.named[filepath.Base(c.s.indexFile(number))] = true
+	if number >= c.blind {
+		c.blind, c.why = number, "the index that would name it is damaged"
+	}
+}
+
+// older checks a generation that is no longer in force, or when CURRENT is lost
+// may be.
+func (c *checker) older(number int, unsure bool) {
+	pin, moved := pinFile(c.s.indexFile(number))
+	if moved != nil {
+		return // it goes just now
+	}
+	defer pin.Close()
+	g, err := c.s.readGeneration(number)
+	if c.trouble(filepath.Base(c.s.indexFile(number)), err) {
+		c.miss(number)
+		return
+	}
+	if unsure {
+		c.files(g)
+		delete(c.named, filepath.Base(c.s.journal(number))) // it is not looked at
+		return
+	}
+	c.quiet = true
+	sound := c.files(g)
+	c.quiet = false
+	if sound {
+		c.each(Finding{File: c.s.indexFile(number), Older: true, What: fmt.Sprintf("generation %d, which somebody reads", number)})
 	}
 }
 
@@ -160,13 +237,40 @@ func (c *checker) inForce(base pinned, current ack) {
 	if sound {
 		c.contents(st)
 	}
-	c.fine(filepath.Base(c.s.journal(base.number)), "%d transactions", count)
+	torn := ""
+	if n := c.torn(p); n > 0 {
+		torn = fmt.Sprintf(", and %s of one that was never completed", counted(n, "byte"))
+	}
+	c.fine(filepath.Base(c.s.journal(base.number)), "%s%s", counted(count, "transaction"), torn)
 	for _, month := range slices.Sorted(maps.Keys(st.history)) {
 		c.months("history/"+month+".ads", st.history[month])
 	}
 	for _, month := range slices.Sorted(maps.Keys(base.log)) {
 		c.months("log/"+month, base.log[month])
 	}
+}
+
+// torn returns how many bytes of a transaction that is not whole end the journal
+// behind a position: those of a dead writer, or of one that is at it.
+func (c *checker) torn(p position) int {
+	f, err := c.s.files.Open(c.s.journal(p.generation), readOnly, 0)
+	if err != nil {
+		return 0
+	}
+	defer f.Close()
+	b, err := tail(f, p.off)
+	if err != nil {
+		return 0
+	}
+	for len(b) > 0 {
+		f, err := parseFrame(b, p.seq+1)
+		if err != nil {
+			break
+		}
+		p.pass(f, b[:f.Size]) // it was added meanwhile
+		b = b[f.Size:]
+	}
+	return len(b)
 }
 
 // contents makes all that is there, as the journal says.
@@ -198,17 +302,17 @@ func (c *checker) files(g *generation) (sound bool) {
 	c.sound = true
 	name := filepath.Base(c.s.indexFile(g.number))
 	if c.s.version.Format == format {
-		c.fine(name, "%d segments, %d tables", len(g.jobs)+len(g.slots), len(g.tables))
+		c.fine(name, "%s, %s", counted(len(g.jobs)+len(g.slots), "segment"), counted(len(g.tables), "table"))
 	}
-	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "clusters")
-	checkSegments(c, newBlocks(c.s, "slots", slotKeys, g.slots, slotOf), "slots")
+	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "cluster")
+	checkSegments(c, newBlocks(c.s, "slots", slotKeys, g.slots, slotOf), "slot")
 	for _, table := range slices.Sorted(maps.Keys(g.tables)) {
 		t := g.tables[table]
 		if c.named[t.name] {
 			continue
 		}
 		if _, err := c.s.tableOf(g, table)(); !c.trouble(t.name, err) {
-			c.fine(t.name, "%d rows", t.rows)
+			c.fine(t.name, "%s", counted(t.rows, "row"))
 		}
 	}
 	g.name(c.named)
@@ -244,7 +348,7 @@ func checkSegments[K int | string, V any](c *checker, b *blocks[K, V], what stri
 		}
 		from.Close()
 		b.open[i] = nil // its index is no longer needed
-		c.fine(name, "%d %s", f.blocks, what)
+		c.fine(name, "%s", counted(f.blocks, what))
 	}
 }
 
@@ -274,7 +378,7 @@ func (c *checker) months(name string, known stretch) {
 	case sum != known.crc && c.s.version.Format == format:
 		c.damaged(name, 0, "the checksum of its %d bytes is %08x, recorded is %08x", known.end, sum, known.crc)
 	default:
-		c.fine(name, "%d bytes", known.end)
+		c.fine(name, "%s", counted(int(known.end), "byte"))
 	}
 }
 
@@ -284,24 +388,4 @@ func (c *checker) report() {
 		return
 	}
 	c.fine("cycle.json", "the last cycle's report")
-}
-
-// leftovers mentions what a crash left and the next writer or fold removes.
-func (c *checker) leftovers(entries []os.DirEntry) {
-	for _, e := range entries {
-		if e.Name() == unfinished || strings.HasSuffix(e.Name(), ".new") || !c.named[e.Name()] && slices.ContainsFunc(append([]string{"index."}, swept...), func(p string) bool { _, ok := numbered(e.Name(), p); return ok }) {
-			c.fine(e.Name(), "left over, or on its way: it does not count")
-		}
-	}
-	for _, dir := range []string{"jobs", "slots"} {
-		in, err := os.ReadDir(c.s.path(dir))
-		if c.s.version.Format == format && c.trouble(dir, err) {
-			continue
-		}
-		for _, e := range in {
-			if !c.named[dir+"/"+e.Name()] {
-				c.fine(dir+"/"+e.Name(), "left over, or on its way: it does not count")
-			}
-		}
-	}
 }

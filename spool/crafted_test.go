@@ -1,8 +1,10 @@
 package spool
 
 import (
+	"errors"
 	"os"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -47,6 +49,46 @@ func TestCraftedLines(t *testing.T) {
 		}
 		if _, err := s.Fold(1, nil); err == nil {
 			t.Errorf("%q: it was folded", body)
+		}
+	}
+}
+
+// fullWriter has no room for more than so many bytes.
+type fullWriter int
+
+func (w *fullWriter) Write(b []byte) (int, error) {
+	if *w -= fullWriter(len(b)); *w < 0 {
+		return 0, syscall.ENOSPC
+	}
+	return len(b), nil
+}
+
+// TestUnwrittenDump holds that a dump which cannot be written says so, and not
+// that the spool is damaged.
+func TestUnwrittenDump(t *testing.T) {
+	dir := fixture(t)
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.Update(func(tx *Tx) error {
+		tx.Op("submit")
+		ad := jobAd("alice")
+		ad.SetString("Long", strings.Repeat("x", dumpBuffer))
+		for range 5 {
+			tx.AddCluster(ad, []NewRun{{Count: 1}})
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	foldAll(t, dir)
+	for room := range 6 {
+		w := fullWriter(room * dumpBuffer)
+		err := s.Dump(&w)
+		if !errors.Is(err, syscall.ENOSPC) || errors.As(err, new(*DamageError)) || err.Error() != syscall.ENOSPC.Error() {
+			t.Errorf("Dump with room for %d MB = %v, want %v", room, err, syscall.ENOSPC)
 		}
 	}
 }

@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -114,4 +115,37 @@ func TestTornTail(t *testing.T) {
 			t.Fatalf("%d bytes of a torn tail: the writer after that: %v, %q", n, err, said)
 		}
 	}
+}
+
+// TestLostIndex holds that a fold and a writer who finds the journal damaged name
+// the index as missing, as a reader does, if that is what they lack.
+func TestLostIndex(t *testing.T) {
+	dir := fixture(t)
+	foldAll(t, dir)
+	add := func(tx *Tx) error { tx.Op("x"); tx.AddCluster(jobAd("a"), []NewRun{{Count: 1}}); return nil }
+	if err := attempt(dir, disk{}, add); err != nil {
+		t.Fatal(err)
+	}
+	index := filepath.Join(dir, "index.2")
+	if err := os.Remove(index); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	missing := func(what string, err error) {
+		t.Helper()
+		var d *DamageError
+		if !errors.As(err, &d) || d.File != index {
+			t.Errorf("%s = %v, want it to say that %s is missing", what, err, index)
+		}
+	}
+	missing("View", s.View(func(*View) error { return nil }))
+	_, err = s.Fold(0, nil)
+	missing("Fold", err)
+	if err := os.Truncate(filepath.Join(dir, "journal.2"), 5); err != nil {
+		t.Fatal(err)
+	}
+	missing("Update", s.Update(add))
 }

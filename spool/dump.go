@@ -23,7 +23,7 @@ const dumpFormat = 1
 // while it is read; after any error what was written is no dump, for it lacks
 // the last ad. In memory are the journal and one segment or cluster.
 func (s *Spool) Dump(w io.Writer) (err error) {
-	if s.updating {
+	if s.inUse {
 		return errNested
 	}
 	d := &dumping{spool: s, adWriter: adWriter{to: w}}

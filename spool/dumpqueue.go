@@ -1,15 +1,12 @@
 package spool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 )
 
 func (d *dumping) clusters() error {
-	return eachBlock(d.state.jobs, clusterBlock, d.cluster)
+	return eachBlock(d.state.jobs, clusterEntry, clusterBlock, d.cluster)
 }
 
 // cluster writes a cluster whose lines are those of a segment.
@@ -71,7 +68,7 @@ func (r *record) job(line []byte) (rest []byte, err error) {
 }
 
 func (d *dumping) slots() error {
-	return eachBlock(d.state.slots, slotBlock, d.slot)
+	return eachBlock(d.state.slots, slotEntry, slotBlock, d.slot)
 }
 
 // slot writes a slot whose lines are those of a segment.
@@ -102,88 +99,3 @@ func (d *dumping) slot(name string, text []byte) error {
 	}
 	return d.attributes(d.lines)
 }
-
-// eachBlock hands over all blocks in the order of their keys, with the lines
-// that a fold would write.
-func eachBlock[K cmp.Ordered, V any](b *blocks[K, V], block func([]byte, *V) []byte, do func(k K, text []byte) error) error {
-	e := blockEacher[K, V]{from: b, block: block, do: do, touched: slices.Sorted(maps.Keys(b.pending))}
-	for i := range b.base {
-		if err := e.segment(i); err != nil {
-			return err
-		}
-	}
-	for len(e.touched) > 0 {
-		if err := e.remake(); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// blockEacher goes through the segments and what the journal speaks of.
-type blockEacher[K cmp.Ordered, V any] struct {
-	from    *blocks[K, V]
-	block   func([]byte, *V) []byte
-	do      func(K, []byte) error
-	touched []K // by the journal, in order, and not done yet
-	worker  *worker
-	made    int
-	text    []byte
-	buffer  []byte
-}
-
-func (e *blockEacher[K, V]) segment(i int) error {
-	g, err := e.from.index(i)
-	if err != nil {
-		return err
-	}
-	defer func() { e.from.open[i] = nil }() // nobody asks for it again
-	from, err := g.reader(e.from.files, g.bytes, &e.buffer)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	for n := range g.entries {
-		entry := &g.entries[n]
-		for len(e.touched) > 0 && e.touched[0] < entry.key {
-			if err := e.remake(); err != nil {
-				return err
-			}
-		}
-		if len(e.touched) > 0 && e.touched[0] == entry.key {
-			if err := e.remake(); err != nil {
-				return err
-			}
-			continue
-		}
-		text, err := from.block(entry)
-		if err != nil {
-			return err
-		}
-		if err := e.do(entry.key, text); err != nil {
-			return g.damage(e.from.files, entry.at, 0, "%v", err)
-		}
-	}
-	return nil
-}
-
-// remake hands over the next thing that the journal speaks of, if it is
-// still there.
-func (e *blockEacher[K, V]) remake() error {
-	k := e.touched[0]
-	e.touched = e.touched[1:]
-	if e.made%workerThings == 0 {
-		e.worker = newWorker()
-	}
-	e.made++
-	v, err := e.from.make(e.worker, k)
-	if err != nil || v == nil {
-		return err
-	}
-	e.text = e.block(e.text[:0], v)
-	return e.do(k, e.text)
-}
-
-// workerThings is how many things one worker makes, which keeps what they have
-// in common.
-const workerThings = 1000

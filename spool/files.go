@@ -117,7 +117,7 @@ const (
 
 // writeNew writes a file that nobody knows of yet, durably but for its name.
 func writeNew(fsys files, name string, data []byte) error {
-	f, err := fsys.Open(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
+	f, err := fsys.Open(name, readWrite|create|truncate, 0o600)
 	if err != nil {
 		return err
 	}
@@ -133,7 +133,7 @@ func writeNew(fsys files, name string, data []byte) error {
 // contents reads a whole file through the layer; a missing one is
 // fs.ErrNotExist.
 func contents(fsys files, name string) ([]byte, error) {
-	f, err := fsys.Open(name, os.O_RDONLY, 0)
+	f, err := fsys.Open(name, readOnly, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -1,11 +1,8 @@
 package spool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -37,13 +34,13 @@ type Folding struct {
 // what share of the segments is done. Without anything to do nothing happens.
 func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, err error) {
 	began := time.Now()
-	if s.updating {
+	if s.inUse {
 		return done, errNested
 	}
 	if short, err := s.shorter(least); err != nil || short {
 		return done, err
 	}
-	s.forget() // or what it has pinned could not go
+	s.forget() // the fold has a state of its own
 	working := false
 	err = s.locked("fold.lock", 0, func(file) (err error) {
 		working = true
@@ -99,10 +96,21 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 		err = f.change(&done)
 	}
 	if err != nil {
+		f.takeBack(err)
 		return done, err
 	}
 	done.Generation, done.Folded = f.next.number, f.upTo.End
 	return done, s.sweep(f.next.number)
+}
+
+// takeBack removes what a fold has written that failed for the reason why:
+// the disk may be full of it. Nothing is removed unless it is certain that the
+// old generation is the one in force, and stays so after a power cut.
+func (f *fold) takeBack(why error) {
+	current, err := f.spool.current()
+	if err == nil && current.Generation == f.upTo.Generation && !errors.Is(why, errUncertain) {
+		f.spool.sweep(current.Generation) // what stays is the next fold's to remove
+	}
 }
 
 // fold is a fold at work.
@@ -119,7 +127,7 @@ type fold struct {
 // read brings a state of its own to the end of what is folded.
 func (f *fold) read() error {
 	s := f.spool
-	base, err := s.openGeneration(f.upTo.Generation)
+	base, err := s.openCurrent(f.upTo.Generation)
 	if err != nil {
 		return err
 	}
@@ -155,10 +163,10 @@ func (f *fold) write(done *Folding) (err error) {
 	jobs := segmentWriter[int]{files: s.files, dir: s.path("jobs"), generation: g.number, keys: clusterKeys}
 	slots := segmentWriter[string]{files: s.files, dir: s.path("slots"), generation: g.number, keys: slotKeys}
 	all := len(st.jobs.base) + len(st.slots.base) + 2
-	if err := foldBlocks(st, st.jobs, &jobs, clusterEntry, clusterBlock, f.tell(0, all)); err != nil {
+	if err := foldBlocks(st.jobs, &jobs, clusterEntry, clusterBlock, f.tell(0, all)); err != nil {
 		return err
 	}
-	if err := foldBlocks(st, st.slots, &slots, slotEntry, slotBlock, f.tell(len(st.jobs.base)+1, all)); err != nil {
+	if err := foldBlocks(st.slots, &slots, slotEntry, slotBlock, f.tell(len(st.jobs.base)+1, all)); err != nil {
 		return err
 	}
 	g.jobs, g.slots = jobs.done, slots.done
@@ -316,99 +324,4 @@ func (f *fold) switchTo(w *writing, journal file, copied int64) error {
 // slotEntry is the line of the index about a slot.
 func slotEntry(s *pool.Slot) entry[string] {
 	return entry[string]{key: s.Name, owner: unknown, user: unknown}
-}
-
-// foldBlocks writes the segments anew that the journal speaks of, and keeps the
-// others. Neighbours that have become small are written together.
-func foldBlocks[K cmp.Ordered, V any](st *state, b *blocks[K, V], w *segmentWriter[K], line func(*V) entry[K], block func([]byte, *V) []byte, progress func(int)) error {
-	touched := slices.Sorted(maps.Keys(b.pending))
-	fb := blockFolder[K, V]{st, b, w, line, block, nil}
-	for i, f := range b.base {
-		last := i == len(b.base)-1
-		n, _ := slices.BinarySearch(touched, f.last)
-		if n < len(touched) && touched[n] == f.last {
-			n++
-		}
-		mine := touched[:n]
-		touched = touched[n:]
-		small := f.bytes < segmentSize/4
-		join := small && (last && len(touched) > 0 || len(w.index) > 0)
-		if len(mine) == 0 && !join {
-			if err := w.keep(f); err != nil {
-				return err
-			}
-		} else if err := fb.rewrite(i, mine); err != nil {
-			return err
-		}
-		progress(i)
-	}
-	for _, k := range touched {
-		if err := fb.remake(k); err != nil {
-			return err
-		}
-	}
-	return w.flush()
-}
-
-// blockFolder writes blocks for a fold.
-type blockFolder[K cmp.Ordered, V any] struct {
-	state *state
-	from  *blocks[K, V]
-	to    *segmentWriter[K]
-	line  func(*V) entry[K]
-	block func([]byte, *V) []byte
-	text  []byte
-}
-
-// rewrite writes the blocks of a segment, those of the touched keys anew.
-func (f *blockFolder[K, V]) rewrite(i int, touched []K) error {
-	g, err := f.from.index(i)
-	if err != nil {
-		return err
-	}
-	var buffer []byte
-	from, err := g.reader(f.from.files, g.bytes, &buffer)
-	if err != nil {
-		return err
-	}
-	defer from.Close()
-	for n := range g.entries {
-		e := &g.entries[n]
-		for len(touched) > 0 && touched[0] < e.key {
-			if err := f.remake(touched[0]); err != nil {
-				return err
-			}
-			touched = touched[1:]
-		}
-		if len(touched) > 0 && touched[0] == e.key {
-			if err := f.remake(e.key); err != nil {
-				return err
-			}
-			touched = touched[1:]
-			continue
-		}
-		text, err := from.block(e)
-		if err != nil {
-			return err
-		}
-		if err := f.to.add(*e, text); err != nil {
-			return err
-		}
-	}
-	for _, k := range touched {
-		if err := f.remake(k); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// remake writes a block anew, if what it makes is still there.
-func (f *blockFolder[K, V]) remake(k K) error {
-	v, err := f.from.make(f.state.own, k)
-	if err != nil || v == nil {
-		return err
-	}
-	f.text = f.block(f.text[:0], v)
-	return f.to.add(f.line(v), f.text)
 }

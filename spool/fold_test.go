@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"fairspool/lib/classad"
@@ -34,6 +36,42 @@ func TestFold(t *testing.T) {
 				t.Fatalf("folded before %s, after %s: %s\nwant %s", operations[at].name, op.name, got, want)
 			}
 		}
+	}
+}
+
+// TestClaimSeq holds that a claim has the number of the transaction that last
+// put it, in the eyes of who put it as in everybody else's.
+func TestClaimSeq(t *testing.T) {
+	dir := fixture(t)
+	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	id := pool.JobID{Cluster: 1}
+	var seq uint64
+	for _, state := range []pool.ClaimState{pool.Matched, pool.RunningClaim} {
+		if err := s.Update(func(tx *Tx) error {
+			tx.Op("test")
+			c, _ := tx.Claim(id)
+			c.Job, c.Slot, c.State = id, "slot1", state
+			tx.PutClaim(c)
+			seq = tx.Seq()
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for range 2 {
+		if err := s.View(func(v *View) error {
+			if c, ok := v.Claim(id); !ok || c.Seq != seq {
+				t.Errorf("Claim(%v) has Seq %d, want %d", id, c.Seq, seq)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		foldAll(t, dir)
 	}
 }
 
@@ -156,6 +194,54 @@ func TestReaderKeepsGeneration(t *testing.T) {
 	}
 }
 
+// TestFoldLeavesNoPin holds that the generation before goes at once where nobody
+// else reads it, whatever the Spool has read itself and also when the fold has to
+// look for the journal's end.
+func TestFoldLeavesNoPin(t *testing.T) {
+	for _, forgetsEnd := range []bool{false, true} {
+		dir := fixture(t)
+		s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+		if err == nil {
+			err = s.View(func(v *View) error { v.Len(); return nil })
+		}
+		if err == nil && forgetsEnd {
+			err = os.Remove(filepath.Join(dir, "lock"))
+		}
+		if err == nil {
+			_, err = s.Fold(1, nil)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if st, err := s.Stat(); err != nil || len(st.Older) > 0 {
+			t.Errorf("with the end forgotten %v: generations %v are left, %v, want none", forgetsEnd, st.Older, err)
+		}
+		s.Close()
+	}
+}
+
+// TestFoldLeavesOthersFiles holds that what a person puts beside the segments
+// is neither removed nor in the way.
+func TestFoldLeavesOthersFiles(t *testing.T) {
+	dir := fixture(t)
+	notes := filepath.Join(dir, "jobs", "old", "notes.txt")
+	err := os.Mkdir(filepath.Dir(notes), 0o700)
+	for _, name := range []string{notes, filepath.Join(dir, "jobs", "notes.txt")} {
+		if err == nil {
+			err = os.WriteFile(name, []byte("mine"), 0o600)
+		}
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	foldAll(t, dir)
+	for _, name := range []string{notes, filepath.Join(dir, "jobs", "notes.txt")} {
+		if _, err := os.Stat(name); err != nil {
+			t.Errorf("after a fold: %v", err)
+		}
+	}
+}
+
 // TestFoldAmongWriters lets writers go on while the journal is folded again
 // and again: nothing is lost.
 func TestFoldAmongWriters(t *testing.T) {
@@ -209,5 +295,52 @@ func TestFoldAmongWriters(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// fullDisk has no room for an index any more.
+type fullDisk struct{ disk }
+
+type fullFile struct{ file }
+
+func (fullDisk) Open(name string, flag int, perm os.FileMode) (file, error) {
+	f, err := disk{}.Open(name, flag, perm)
+	if err == nil && strings.HasPrefix(filepath.Base(name), "index.") && flag&os.O_CREATE != 0 {
+		return fullFile{f}, nil
+	}
+	return f, err
+}
+
+func (fullFile) WriteAt([]byte, int64) (int, error) { return 0, syscall.ENOSPC }
+
+// TestFoldOnFullDisk holds that a fold for which there is no room gives back what
+// it took: writers need it more.
+func TestFoldOnFullDisk(t *testing.T) {
+	dir := fixture(t)
+	list := func() (names []string) {
+		t.Helper()
+		for _, pattern := range []string{"*.[0-9]", "jobs/*", "slots/*"} {
+			got, err := filepath.Glob(filepath.Join(dir, pattern))
+			if err != nil {
+				t.Fatal(err)
+			}
+			names = append(names, got...)
+		}
+		return names
+	}
+	before, holds := list(), dump(t, dir)
+	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, fullDisk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.Fold(1, nil); !errors.Is(err, syscall.ENOSPC) {
+		t.Fatalf("Fold = %v, want %v", err, syscall.ENOSPC)
+	}
+	if got := list(); !slices.Equal(got, before) {
+		t.Errorf("%v are left, want %v", got, before)
+	}
+	if got := dump(t, dir); got != holds {
+		t.Errorf("the spool holds %s\nwant %s", got, holds)
 	}
 }

@@ -81,8 +81,8 @@ func appendStretches(b []byte, word string, months map[string]stretch) []byte {
 	return b
 }
 
-// checkedEnd cuts what appendEnd appended, "end CHECKSUM", off a text that was written
-// as a whole, and tells whether the checksum is right.
+// checkedEnd cuts what appendEnd appended, "end CHECKSUM", off a text that was
+// written as a whole. The error says that it is not there or not right.
 func checkedEnd(b []byte) (lines []byte, err error) {
 	const size = len("end 00000000\n")
 	if len(b) < size || !bytes.HasPrefix(b[len(b)-size:], []byte("end ")) || b[len(b)-1] != '\n' {
@@ -220,6 +220,16 @@ func pinFile(name string) (*flock.Flock, error) {
 		err = errMoved
 	}
 	return nil, err
+}
+
+// openCurrent pins the generation in force for somebody who holds a lock that
+// keeps others from replacing it: if its index is gone, that is damage.
+func (s *Spool) openCurrent(number int) (pinned, error) {
+	base, err := s.openGeneration(number)
+	if errors.Is(err, errMoved) {
+		err = &DamageError{s.indexFile(number), 1, "the file is missing"}
+	}
+	return base, err
 }
 
 // pinCurrent pins the generation in force.

@@ -3,7 +3,6 @@ package spool
 import (
 	"fmt"
 	"hash/crc32"
-	"os"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +14,9 @@ import (
 // historyBuffer is how much of the history is kept in memory: the ads of a
 // large cluster are many times the size of what the spool stores of it.
 const historyBuffer = 1 << 20
+
+// monthOf names the month whose history or log something of that time goes to.
+func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // month is the end of one month's history while a transaction adds to it. What
 // it writes lies behind the end that the journal has on record, and counts for
@@ -32,12 +34,12 @@ type month struct {
 // history opens the month of a time for a transaction. Bytes behind the end on
 // record are a dead writer's and are cut off first.
 func (tx *Tx) history(t time.Time) (*month, error) {
-	name := t.UTC().Format("2006-01")
+	name := monthOf(t)
 	if i := slices.IndexFunc(tx.months, func(m *month) bool { return m.name == name }); i >= 0 {
 		return tx.months[i], nil
 	}
 	s := tx.spool
-	f, err := s.files.Open(s.path("history/"+name+".ads"), os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := s.files.Open(s.path("history/"+name+".ads"), readWrite|create, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("history: %w", err)
 	}

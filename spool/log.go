@@ -28,7 +28,7 @@ func (f *fold) writeLog() (map[string]stretch, error) {
 	months := maps.Clone(f.state.base.log)
 	texts := map[string][]byte{}
 	for _, l := range f.headers {
-		month := l.Machine.UTC().Format("2006-01")
+		month := monthOf(l.Machine)
 		texts[month] = l.append(texts[month])
 	}
 	for _, month := range slices.Sorted(maps.Keys(texts)) {

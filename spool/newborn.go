@@ -2,13 +2,14 @@ package spool
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
+	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
@@ -24,6 +25,7 @@ type newborn struct {
 	slots  segmentWriter[string]
 	months map[string]*month // by folder and month
 	n      tally
+	made   bool // the directory too
 }
 
 // unfinished is the file that keeps others from making a spool in a directory
@@ -32,14 +34,25 @@ const unfinished = "unfinished"
 
 const unfinishedText = "A spool was being made here. If nobody is at it any more, remove this directory and begin again.\n"
 
-// bear begins a spool in a directory that is empty or not there.
+// bear begins a spool in a directory that is empty, or not there but could be.
 func bear(dir string, o Options, fsys files) (*newborn, error) {
-	s, err := settle(dir, o, fsys)
+	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
 	}
+	made, err := makeRoom(dir, fsys)
+	if err != nil {
+		return nil, fmt.Errorf("spool %s: %w", dir, err)
+	}
+	s, err := settle(dir, o, fsys)
+	if err != nil {
+		if made {
+			fsys.Remove(dir)
+		}
+		return nil, err
+	}
 	s.version.Format = format
-	n := &newborn{spool: s, months: map[string]*month{}}
+	n := &newborn{spool: s, months: map[string]*month{}, made: made}
 	n.state = newState(s, pinned{generation: noGeneration(1)})
 	n.jobs = segmentWriter[int]{files: fsys, dir: s.path("jobs"), generation: 1, keys: clusterKeys}
 	n.slots = segmentWriter[string]{files: fsys, dir: s.path("slots"), generation: 1, keys: slotKeys}
@@ -49,19 +62,56 @@ func bear(dir string, o Options, fsys files) (*newborn, error) {
 	return n, nil
 }
 
+// makeRoom makes the directory of a new spool if it is not there. The one that
+// it lies in has to be: a slip of the pen shall not become a tree of folders.
+func makeRoom(dir string, fsys files) (made bool, err error) {
+	_, err = os.Lstat(dir)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return false, reason(err)
+	}
+	parent := filepath.Dir(dir)
+	if _, err := os.Stat(parent); err != nil {
+		return false, fmt.Errorf("cannot be made in %s: %w", parent, reason(err))
+	}
+	if err := fsys.Mkdir(dir, 0o700); err != nil {
+		return false, fmt.Errorf("cannot be made: %w", reason(err))
+	}
+	if err := fsys.SyncDir(parent); err != nil && !errors.Is(err, fs.ErrPermission) {
+		fsys.Remove(dir)
+		return false, reason(err)
+	}
+	return true, nil
+}
+
+// Whole returns an error if a spool with things in it was being made in a
+// directory, by Restore or Salvage, and was not finished; nil if anything else
+// is there, or nothing.
+func Whole(dir string) error {
+	if err := (&Spool{dir: dir}).checkWhole(); err != nil {
+		return fmt.Errorf("spool %s: %w", dir, err)
+	}
+	return nil
+}
+
 // occupy makes the directory ours, if it is empty, and the folders in it.
 func (n *newborn) occupy() error {
 	s := n.spool
 	entries, err := os.ReadDir(s.dir)
+	if err == nil {
+		err = s.checkWhole()
+	}
 	if err != nil {
-		return reason(err)
+		return n.vacate(reason(err))
 	}
 	if len(entries) > 0 {
 		return fmt.Errorf("%s is there: give an empty or a new directory", entries[0].Name())
 	}
 	f, err := s.files.Open(s.path(unfinished), readWrite|create|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("cannot be made: %w", reason(err))
+	}
 	if err != nil {
-		return reason(err)
+		return n.vacate(reason(err))
 	}
 	_, err = f.WriteAt([]byte(unfinishedText), 0)
 	err = cmp.Or(err, f.Sync(), f.Close())
@@ -99,6 +149,16 @@ func (n *newborn) abandon() {
 		}
 	}
 	s.files.Remove(s.path(unfinished))
+	n.vacate(nil)
+}
+
+// vacate removes the directory, if it was made and is empty again, and returns
+// the error that it is given.
+func (n *newborn) vacate(err error) error {
+	if n.made {
+		n.spool.files.Remove(n.spool.dir)
+	}
+	return err
 }
 
 // close closes what is open.
@@ -191,9 +251,6 @@ func (n *newborn) left(month string, ads int, text []byte) error {
 func (n *newborn) logged(l Logged) error {
 	return n.addTo("log", monthOf(l.Machine), "", l.append(nil))
 }
-
-// monthOf returns the month whose log a transaction goes to.
-func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 var aMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
 

@@ -402,3 +402,36 @@ func (p *proof) made(layer *faulty, where string, o operation) {
 	}
 	p.survives(layer.tree.hardestCut(), where, [][]operation{{o}})
 }
+
+// TestPowerCutAfterFold holds that a power cut brings no index back whose files a
+// fold has swept away: a check would take it for damage.
+func TestPowerCutAfterFold(t *testing.T) {
+	dir := fixture(t)
+	foldAll(t, dir)
+	if err := attempt(dir, disk{}, operations[2].do); err != nil {
+		t.Fatal(err)
+	}
+	m, err := readImage(filepath.Dir(dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	layer, err := newFaultyOn(filepath.Join(scratch(t), "root"), m, fault{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer layer.discard()
+	name := filepath.Base(dir)
+	fold := operation{run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }}
+	if err := fold.in(filepath.Join(layer.root, name), layer); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range layer.tree.cuts(rand.New(rand.NewPCG(1, 1))) {
+		root := filepath.Join(scratch(t), "cut")
+		if err := c.image.write(root); err != nil {
+			t.Fatal(err)
+		}
+		if report, sound := checkOf(t, filepath.Join(root, name)); !sound {
+			t.Errorf("%s: %s", c.name, report)
+		}
+	}
+}

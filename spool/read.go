@@ -55,17 +55,30 @@ func (p position) contradicts(known ack) bool {
 	return known.Seq == p.seq && known != p.ack() || known.Seq > p.seq && known.End <= p.off
 }
 
+// stands looks whether what was read up to the position is still what stands
+// there: a writer may have taken its transaction back, and others may have
+// filled its place to the byte.
+func (p position) stands(journal file, size int64) (bool, error) {
+	if p.off == 0 {
+		return true, nil
+	}
+	return endsWith(journal, p.ack(), ack{}, size)
+}
+
 // View runs fn on the spool as of the last complete transaction. It takes no
 // lock and never waits. A later View on the same Spool reads only what was
 // added since. If something that fn asks for turns out to be damaged, fn is
-// left at once and View returns the *DamageError.
+// left at once and View returns the *DamageError. Inside fn the Spool itself is
+// not to be used: what it reads or changes would show in the View.
 func (s *Spool) View(fn func(*View) error) (err error) {
-	if s.updating {
+	if s.inUse {
 		return errNested
 	}
 	if err := s.refresh(); err != nil {
 		return err
 	}
+	s.inUse = true
+	defer func() { s.inUse = false }()
 	defer recovered(&err)
 	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next})
 }
@@ -162,7 +175,9 @@ func (s *Spool) advance(p *position, current ack, apply func(f frame, line int) 
 	if err != nil {
 		return err
 	}
-	if size < p.off || p.contradicts(known) {
+	if ok, err := p.stands(journal, size); err != nil {
+		return err
+	} else if !ok || p.contradicts(known) {
 		return s.damage(*p, "transaction %d is not the one that was read before", p.seq)
 	}
 	b, err := tail(journal, p.off)

@@ -71,13 +71,13 @@ func (r record) append(b []byte) []byte {
 		if r.Seq != 0 {
 			ad.SetInt("Seq", int64(r.Seq))
 		}
-		b = append(b, ad.Format(classad.StyleSpool)...)
+		b = appendRow(b, ad, claimKeyName)
 	case 'k':
 		b = append(b, r.Claim.Job.String()...)
 	case 'U':
-		b = append(b, submitterAd(r.Submitter).Format(classad.StyleSpool)...)
+		b = appendRow(b, submitterAd(r.Submitter), submitterKeyName)
 	case 'B':
-		b = append(b, backoffAd(r.Backoff).Format(classad.StyleSpool)...)
+		b = appendRow(b, backoffAd(r.Backoff), backoffKeyName)
 	case 'G':
 		b = appendAttribute(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
 	case 'g':

@@ -10,8 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// checkOwner refuses a spool of another uid, and one that others may write. Files that another uid, root too,
-// made in it could not be written by its owner any more.
+// checkOwner refuses a spool of another uid, and one that others may write. Files
+// that another uid, root too, made in it could not be written by its owner any
+// more.
 func checkOwner(dir string) error {
 	info, err := os.Stat(dir)
 	if err != nil {

@@ -21,8 +21,9 @@ type Restored struct {
 
 // Restore makes a spool from what Dump wrote, one that is equal to the dumped, in
 // a directory that is empty or not there yet. progress, which may be nil, is
-// told now and then how many ads were read. An error names the line of the dump,
-// and what was made is removed; after a crash the directory is no spool either.
+// told now and then how many ads were read. What is wrong with the dump is a
+// *DumpError, which names the line. After any error what was made is removed;
+// after a crash the directory is no spool either.
 func Restore(dir string, from io.Reader, o Options, progress func(ads int)) (Restored, error) {
 	return restore(dir, from, o, progress, disk{})
 }
@@ -45,6 +46,14 @@ func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys
 	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left}, nil
 }
 
+// DumpError says that the text that Restore reads is no whole dump.
+type DumpError struct {
+	Line int // the first is 1
+	Why  string
+}
+
+func (e *DumpError) Error() string { return fmt.Sprintf("the dump, line %d: %s", e.Line, e.Why) }
+
 // restoring is a Restore at work.
 type restoring struct {
 	in       adReader
@@ -66,6 +75,9 @@ type restoring struct {
 
 // all reads the whole dump.
 func (r *restoring) all(domain string) error {
+	if !r.begins() {
+		return &DumpError{1, "this is no dump of a spool"}
+	}
 	for {
 		err := r.in.next()
 		if errors.Is(err, io.EOF) {
@@ -78,17 +90,28 @@ func (r *restoring) all(domain string) error {
 		if err == nil && r.in.ads == 1 && domain != "" && domain != r.version.Domain {
 			err = fmt.Errorf("its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", r.version.Domain, domain)
 		}
-		if err != nil {
-			return fmt.Errorf("the dump, line %d: %w", line, err)
+		switch {
+		case isFile(err): // it says which
+			return err
+		case err != nil:
+			return &DumpError{line, legible(err.Error())}
 		}
 		if r.progress != nil && r.in.ads%1000 == 0 {
 			r.progress(r.in.ads)
 		}
 	}
 	if !r.ended {
-		return fmt.Errorf("the dump, line %d: it ends here and is not whole", r.in.in.n+1)
+		return &DumpError{r.in.in.n + 1, "it ends here and is not whole"}
 	}
 	return nil
+}
+
+// begins tells whether the first line, or the piece of it that is there, is that
+// of a dump.
+func (r *restoring) begins() bool {
+	const first = `MyType = "Spool"` + "\n"
+	b, _ := r.in.in.from.Peek(len(first)) // an error comes again
+	return strings.HasPrefix(first, string(b))
 }
 
 // ad takes one ad of ours, and what it is the heading of.

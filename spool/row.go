@@ -160,7 +160,25 @@ func backoffOf(ad *classad.Ad) (pool.Backoff, error) {
 }
 
 // The keys of rows stand first in their lines, so that a row that nobody asks
-// for need not be parsed.
+// for need not be parsed. One that has it elsewhere is right all the same.
+const (
+	claimKeyName     = "Job"
+	submitterKeyName = "Name"
+	backoffKeyName   = "Slot"
+)
+
+// appendRow writes a row's ad in one line, its key first.
+func appendRow(b []byte, ad *classad.Ad, key string) []byte {
+	e, _ := ad.Lookup(key)
+	b = appendAttribute(append(b, '['), key, e)
+	for _, name := range ad.OwnNames() {
+		if name != key {
+			e, _ := ad.Lookup(name)
+			b = appendAttribute(append(b, ';'), name, e)
+		}
+	}
+	return append(b, " ]"...)
+}
 
 // keyOf returns the text of the attribute that a row begins with.
 func keyOf(line []byte, name string) (text string, ok bool) {
@@ -173,7 +191,7 @@ func keyOf(line []byte, name string) (text string, ok bool) {
 }
 
 func claimKey(line []byte) (pool.JobID, error) {
-	if text, ok := keyOf(line, "Job"); ok {
+	if text, ok := keyOf(line, claimKeyName); ok {
 		return pool.ParseJobID(text)
 	}
 	c, err := parseClaim(line, 0)
@@ -181,7 +199,7 @@ func claimKey(line []byte) (pool.JobID, error) {
 }
 
 func submitterKey(line []byte) (string, error) {
-	if text, ok := keyOf(line, "Name"); ok {
+	if text, ok := keyOf(line, submitterKeyName); ok {
 		return text, nil
 	}
 	s, err := parseSubmitter(line, 0)
@@ -189,7 +207,7 @@ func submitterKey(line []byte) (string, error) {
 }
 
 func backoffKey(line []byte) (string, error) {
-	if text, ok := keyOf(line, "Slot"); ok {
+	if text, ok := keyOf(line, backoffKeyName); ok {
 		return text, nil
 	}
 	b, err := parseBackoff(line, 0)

@@ -30,7 +30,7 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 	if err == nil {
 		to, err = filepath.Abs(to)
 	}
-	if err == nil && strings.HasPrefix(to+"/", v.s.dir+"/") {
+	if err == nil && Inside(to, v.s.dir) {
 		err = fmt.Errorf("spool %s: it lies in the old one, to which nothing is written: give another directory", to)
 	}
 	if err == nil {
@@ -80,7 +80,7 @@ func newSalvage(dir string, o Options, each func(Finding)) (*salvage, error) {
 // losing reports damage. The file is a whole path.
 func (v *salvage) losing(file string, line int, format string, args ...any) {
 	v.lost++
-	v.each(Finding{File: file, Line: line, Damaged: true, What: fmt.Sprintf(format, args...)})
+	v.each(Finding{File: file, Line: line, Damaged: true, What: legible(fmt.Sprintf(format, args...))})
 }
 
 func (v *salvage) telling(file, format string, args ...any) {
@@ -109,8 +109,12 @@ func (v *salvage) identify() (err error) {
 	file := v.s.path("VERSION")
 	v.version, err = v.s.readVersion()
 	if v.version.Domain == "" {
-		if b, _ := contents(v.s.files, file); err != nil && v.wellFormed(b) {
+		if v.s.ofNewer(err) {
 			return fmt.Errorf("spool %s: %w", v.s.dir, err)
+		}
+		why := "it does not check"
+		if errors.Is(err, fs.ErrNotExist) {
+			why = "the file is missing"
 		}
 		domain := v.s.options.UIDDomain
 		if domain == "" {
@@ -122,20 +126,13 @@ func (v *salvage) identify() (err error) {
 		if !v.hasIndexes() {
 			v.version.Format = format - 1
 		}
-		v.losing(file, 0, "it does not check: the new spool has another id, and the UID_DOMAIN %s of the configuration", domain)
+		v.losing(file, 0, "%s: the new spool has another id, and the UID_DOMAIN %s of the configuration", why, domain)
 	}
 	v.s.version = v.version
 	if domain := v.s.options.UIDDomain; domain != "" && domain != v.version.Domain {
 		return fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", v.s.dir, v.version.Domain, domain)
 	}
 	return nil
-}
-
-// wellFormed tells whether a VERSION that this program cannot use is whole all
-// the same.
-func (v *salvage) wellFormed(b []byte) bool {
-	_, err := checkedEnd(b)
-	return err == nil
 }
 
 // hasIndexes tells whether there is a trace of the present format.

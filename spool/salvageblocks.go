@@ -56,6 +56,7 @@ type wreck[K cmp.Ordered, V any] struct {
 	*salvage
 	from  *blocks[K, V]
 	what  string // cluster or slot
+	kinds string // the records of a block; the first one begins it
 	begin string // the records that make one anew
 	mend  func(w *worker, k K, parts []chunk, tell func(chunk, int, error)) *V
 	add   func(*V) error
@@ -65,7 +66,7 @@ type wreck[K cmp.Ordered, V any] struct {
 }
 
 func (v *salvage) clusters() error {
-	w := wreck[int, Cluster]{salvage: v, from: v.state.jobs, what: "cluster", begin: "CN", mend: mendCluster}
+	w := wreck[int, Cluster]{salvage: v, from: v.state.jobs, what: "cluster", kinds: "CNA", begin: "CN", mend: mendCluster}
 	w.add = func(c *Cluster) error {
 		for _, id := range v.claimed[c.ID] {
 			_, v.present[id] = c.run(id.Proc)
@@ -76,7 +77,7 @@ func (v *salvage) clusters() error {
 }
 
 func (v *salvage) slots() error {
-	w := wreck[string, pool.Slot]{salvage: v, from: v.state.slots, what: "slot", begin: "Ss", mend: mendSlot, add: v.to.slot}
+	w := wreck[string, pool.Slot]{salvage: v, from: v.state.slots, what: "slot", kinds: "SG", begin: "Ss", mend: mendSlot, add: v.to.slot}
 	return w.save()
 }
 
@@ -132,7 +133,7 @@ func (w *wreck[K, V]) segment(f segmentFile[K]) {
 		w.failed(path, err2, so)
 		return
 	}
-	w.failed(path, err, "of its blocks those count that a line of the index proves")
+	w.failed(path, err, "its blocks are looked at one by one")
 	w.pieces(path, b)
 }
 
@@ -141,46 +142,6 @@ func (w *wreck[K, V]) note(f found[K]) {
 	if _, ok := w.found[f.key]; !ok {
 		w.found[f.key] = f
 	}
-}
-
-// pieces looks through a segment whose index does not check. A line of it
-// proves a block all the same if it has the right checksum and key.
-func (w *wreck[K, V]) pieces(path string, b []byte) {
-	first := map[K]int{} // the line on which a key is first mentioned
-	proven := map[K]bool{}
-	for n, line := range (chunk{text: b}).lines() {
-		if bytes.HasPrefix(line, []byte("I ")) {
-			e, err := parseEntry(line, w.from.keys)
-			if err == nil && w.proves(e, b) {
-				proven[e.key] = true
-				w.note(found[K]{e, path})
-			}
-			continue
-		}
-		if len(line) < 3 || line[0] == 'X' {
-			continue
-		}
-		if k, _, err := w.from.keys.parse(line[2:]); err == nil {
-			if _, ok := first[k]; !ok {
-				first[k] = n + 1
-			}
-		}
-	}
-	for _, k := range slices.Sorted(maps.Keys(first)) {
-		if !proven[k] {
-			w.losingOne(path, first[k], k, "no line of the index proves its block; what is left of it begins on this line")
-		}
-	}
-}
-
-// proves tells whether a line of an index is right about a block of b.
-func (w *wreck[K, V]) proves(e entry[K], b []byte) bool {
-	if e.at < 0 || e.size < 3 || e.at > int64(len(b)) || e.size > int64(len(b))-e.at {
-		return false
-	}
-	text := b[e.at : e.at+e.size]
-	k, _, err := w.from.keys.parse(text[2:max(2, lineEnd(text))])
-	return checksum(text) == e.crc && err == nil && k == e.key
 }
 
 // make makes a thing as far as that can be; nil if it is lost, or has left.

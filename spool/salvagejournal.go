@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // replay takes the transactions of the journal, or when it is not certain which
@@ -81,7 +82,7 @@ func (v *salvage) between(path string, line int, b []byte, at int, seq uint64) {
 	_, why := parseFrame(b, v.seq+1)
 	switch {
 	case seq > v.seq+1:
-		v.losing(path, line, "%s lost: %v", transactions(v.seq+1, seq-1), why)
+		v.lostOnes(path, line, v.seq+1, seq-1, why)
 	case at > 0:
 		v.losing(path, line, "%d bytes are no transaction and are left out", at)
 	case seq > v.g.base.Seq && path == v.s.journal(v.g.number):
@@ -89,11 +90,17 @@ func (v *salvage) between(path string, line int, b []byte, at int, seq uint64) {
 	}
 }
 
-func transactions(first, last uint64) string {
-	if first == last {
-		return fmt.Sprintf("transaction %d is", first)
+// lostOnes reports transactions that do not check; why speaks of the first.
+func (v *salvage) lostOnes(path string, line int, first, last uint64, why error) {
+	if first < last {
+		v.losing(path, line, "transactions %d to %d are lost: %v", first, last, why)
+		return
 	}
-	return fmt.Sprintf("transactions %d to %d are", first, last)
+	text := strings.TrimPrefix(why.Error(), fmt.Sprintf("transaction %d: ", first))
+	if text == fmt.Sprintf("no transaction %d here", first) {
+		text = "it does not stand here"
+	}
+	v.losing(path, line, "transaction %d is lost: %s", first, text)
 }
 
 func (v *salvage) takeFrame(path string, line int, f frame) {
@@ -116,7 +123,7 @@ func (v *salvage) tail(path string, line int, b []byte, current ack) {
 		v.losing(path, line, "its transactions, up to number %d, are lost", known.Seq)
 	case v.started && known.Seq > last:
 		_, why := parseFrame(b, last+1)
-		v.losing(path, line, "%s lost: %v", transactions(last+1, known.Seq), why)
+		v.lostOnes(path, line, last+1, known.Seq, why)
 	case len(b) > 0 && sure:
 		v.telling(path, "%d bytes of a transaction that was never completed are left out", len(b))
 	case len(b) > 0:

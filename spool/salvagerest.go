@@ -235,8 +235,8 @@ func (v *salvage) logMonth(month string, known stretch) error {
 			return v.to.logged(l)
 		case bytes.HasPrefix(line, []byte("T ")):
 			l.Transaction, err = parseHeader(string(line))
-			if y := l.Machine.UTC().Format("2006-01"); err == nil && y != month {
-				err = fmt.Errorf("it is of %s", y)
+			if of := monthOf(l.Machine); err == nil && of != month {
+				err = fmt.Errorf("it is of %s", of)
 			}
 			begun = err == nil
 		case second:

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -241,9 +240,10 @@ func (g *segment[K]) parseIndex(b []byte, at int64, k keys[K]) error {
 		if n := len(g.entries); e.at != end || n > 0 && e.key <= g.entries[n-1].key {
 			return errors.New("its index is out of order")
 		}
-		if end += e.size; end > at || e.size > math.MaxInt32 {
+		if e.size > at-end {
 			return errors.New("its index goes beyond its blocks")
 		}
+		end += e.size
 		g.entries = append(g.entries, e)
 	}
 	if end != at || len(g.entries) != g.blocks {

@@ -40,9 +40,9 @@ type Spool struct {
 	version version
 	user    string
 
-	state    *state   // what was read so far, nil for nothing
-	at       position // up to where
-	updating bool     // inside Update
+	state *state   // what was read so far, nil for nothing
+	at    position // up to where
+	inUse bool     // inside View or Update
 }
 
 // Open opens the spool in a directory, and makes it there, with mode 0700,
@@ -100,21 +100,32 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 	if err == nil {
 		err = checkOwner(dir)
 	}
+	if errors.Is(err, fs.ErrNotExist) {
+		err = noSpool(dir)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
+	o.Warn, o.Older = nil, true
+	s := &Spool{dir: dir, options: o, files: disk{}}
 	entries, err := os.ReadDir(dir)
+	if err == nil {
+		err = s.checkWhole()
+	}
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, fmt.Errorf("spool %s: %w", dir, reason(err))
 	}
 	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		_, journal := numbered(e.Name(), "journal.")
 		return journal || slices.Contains(signs, e.Name())
 	}) {
-		return nil, nil, fmt.Errorf("spool %s: there is no spool here", dir)
+		return nil, nil, noSpool(dir)
 	}
-	o.Warn, o.Older = nil, true
-	return &Spool{dir: dir, options: o, files: disk{}}, entries, nil
+	return s, entries, nil
+}
+
+func noSpool(dir string) error {
+	return fmt.Errorf("spool %s: there is no spool here: name one with -spool or FAIRSPOOL_DIR", dir)
 }
 
 // Close ends the use of the spool.

@@ -30,6 +30,9 @@ type Stat struct {
 // Stat counts what the spool holds. Of jobs and slots it reads only what the
 // journal speaks of.
 func (s *Spool) Stat() (st Stat, err error) {
+	if s.inUse {
+		return st, errNested
+	}
 	defer recovered(&err)
 	if err := s.refresh(); err != nil {
 		return st, err

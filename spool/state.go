@@ -163,9 +163,7 @@ func (s *state) apply(r record, seq uint64) error {
 	case 'S', 'G', 'g', 's':
 		return s.applySlot(r, seq)
 	case 'K':
-		if r.Claim.Seq == 0 {
-			r.Claim.Seq = seq
-		}
+		r.Claim.Seq = seq
 		s.claims.put(r.Claim.Job, r.Claim)
 	case 'k':
 		s.claims.drop(r.Claim.Job)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,11 +16,12 @@ import (
 // a reader has pinned, and every file that none of the others names. It runs
 // under fold.lock.
 func (s *Spool) sweep(current int) error {
+	s.forget() // or what it has pinned itself could not go
 	entries, err := os.ReadDir(s.dir)
 	if err != nil {
 		return err
 	}
-	kept := []int{current}
+	kept, retired := []int{current}, false
 	for _, e := range entries {
 		n, ok := numbered(e.Name(), "index.")
 		if !ok || n == current {
@@ -31,6 +33,13 @@ func (s *Spool) sweep(current int) error {
 		}
 		if !gone {
 			kept = append(kept, n)
+		}
+		retired = retired || gone
+	}
+	if retired {
+		// Or a power cut brings back an index whose files are gone.
+		if err := s.files.SyncDir(s.dir); err != nil {
+			return err
 		}
 	}
 	named := map[string]bool{}
@@ -77,7 +86,8 @@ func (g *generation) name(named map[string]bool) {
 // swept are the files that belong to generations, besides the indexes.
 var swept = []string{"journal.", "claims.", "submitters.", "backoffs."}
 
-// removeUnnamed removes the files of generations that are gone.
+// removeUnnamed removes the files of generations that are gone. What is called
+// otherwise than they are is somebody else's.
 func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) error {
 	var names []string
 	for _, e := range entries {
@@ -91,7 +101,9 @@ func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) erro
 			return err
 		}
 		for _, e := range in {
-			names = append(names, dir+"/"+e.Name())
+			if _, ok := numbered(filepath.Ext(e.Name()), "."); ok && e.Type().IsRegular() {
+				names = append(names, dir+"/"+e.Name())
+			}
 		}
 	}
 	for _, name := range names {

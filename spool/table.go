@@ -116,7 +116,8 @@ func tableText[K comparable, V any](rows map[K]V, order func(a, b K) int, append
 	return appendEnd(b)
 }
 
-// tableFileOf reads the file of a table, and holds it to what index.N says.
+// tableOf returns what reads the file of a table and holds it to what index.N
+// says; nil if the generation has none.
 func (s *Spool) tableOf(g *generation, name string) func() (chunk, error) {
 	t, ok := g.tables[name]
 	if !ok {

@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"fairspool/lib/classad"
 )
 
-var errNested = errors.New("a transaction inside a transaction")
+var errNested = errors.New("the spool is in use by the caller: a View or an Update inside another")
 
 // Update runs fn and commits what it changed as one transaction, after which
 // it survives a power cut; fn's error, or a change that could not be made,
@@ -19,12 +20,12 @@ var errNested = errors.New("a transaction inside a transaction")
 // writes nothing. The Tx is fn's until it returns; inside fn the Spool itself
 // is not to be used.
 func (s *Spool) Update(fn func(*Tx) error) error {
-	if s.updating {
+	if s.inUse {
 		return errNested
 	}
-	s.updating = true
-	defer func() { s.updating = false }()
-	return s.writing(func(w *writing) (err error) {
+	s.inUse = true
+	defer func() { s.inUse = false }()
+	return unchanged(s.writing(func(w *writing) (err error) {
 		tx := s.begin(w)
 		tx.settled = w.journal.Sync
 		err = tx.run(fn)
@@ -36,7 +37,17 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 			s.forget() // the state may have seen changes that are void now
 		}
 		return err
-	})
+	}))
+}
+
+// unchanged adds to an error of the system, such as a full disk, that nothing was
+// changed, unless that is not certain.
+func unchanged(err error) error {
+	var system syscall.Errno
+	if !errors.As(err, &system) || errors.Is(err, errUncertain) {
+		return err
+	}
+	return fmt.Errorf("%w: nothing was changed", err)
 }
 
 // writing is what holds while the writers' lock is held.
@@ -178,7 +189,7 @@ func endsWith(journal file, end, current ack, size int64) (bool, error) {
 // explain reads the whole journal for the place at which it is damaged. That
 // it is damaged is certain already; why says so when the place is not found.
 func (s *Spool) explain(current ack, why error) error {
-	base, err := s.openGeneration(current.Generation)
+	base, err := s.openCurrent(current.Generation)
 	if err != nil {
 		return err
 	}

@@ -68,6 +68,9 @@ var folders = []string{"jobs", "slots", "slots.d", "claims.d", "history", "log"}
 // create makes the spool in its directory. Several processes may do so at
 // once: the first makes it, under the lock, and the others find it made.
 func (s *Spool) create() error {
+	if err := s.checkWhole(); err != nil {
+		return err
+	}
 	if err := s.checkUnused(); err != nil {
 		return err
 	}
@@ -130,6 +133,21 @@ func newVersion(domain string) (version, error) {
 		return version{}, err
 	}
 	return version{Format: format, Domain: domain, ID: hex.EncodeToString(id)}, nil
+}
+
+// errUnfinished says that a directory has what a Restore or Salvage left that
+// was killed, or has made so far.
+var errUnfinished = errors.New("a spool was being made here and is not whole: remove the directory and begin again")
+
+// checkWhole refuses a directory in which a spool with things in it was being
+// made. VERSION is written last: with it, it is whole.
+func (s *Spool) checkWhole() error {
+	_, err := os.Lstat(s.path(unfinished))
+	_, whole := os.Lstat(s.path("VERSION"))
+	if err == nil && errors.Is(whole, fs.ErrNotExist) {
+		return errUnfinished
+	}
+	return nil
 }
 
 // checkUnused refuses to make a spool where there was one: what is in it is

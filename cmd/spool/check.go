@@ -21,7 +21,7 @@ func check(c *cmdline.Call, args []string) error {
 	if _, err := c.One("json", "q"); err != nil {
 		return err
 	}
-	dir, err := c.ExistingDir()
+	dir, err := existingDir(c)
 	if err != nil {
 		return err
 	}
@@ -118,6 +118,9 @@ func (r *report) advice(f spool.Finding) string {
 // kind returns what kind of file a finding is about: the name of its folder, or
 // its own without a number.
 func (r *report) kind(f spool.Finding) string {
+	if f.Older {
+		return "older"
+	}
 	name := r.name(f)
 	if folder, _, ok := strings.Cut(name, "/"); ok {
 		return folder
@@ -188,6 +191,9 @@ func counts(what string) (words string, numbers []int) {
 		if err != nil {
 			return what, nil
 		}
+		if !strings.HasSuffix(name, "s") { // one of them
+			name += "s"
+		}
 		names, numbers = append(names, name), append(numbers, n)
 	}
 	return strings.Join(names, ","), numbers
@@ -220,13 +226,14 @@ type finding struct {
 	File    string // in the directory
 	Line    int    `json:",omitempty"`
 	Damaged bool
+	Older   bool `json:",omitempty"` // of a generation that somebody still reads
 	What    string
 }
 
 func (r *report) json(sound bool) checked {
 	files := make([]finding, len(r.findings))
 	for i, f := range r.findings {
-		files[i] = finding{r.name(f), f.Line, f.Damaged, f.What}
+		files[i] = finding{r.name(f), f.Line, f.Damaged, f.Older, f.What}
 	}
 	return checked{r.dir, sound, files}
 }

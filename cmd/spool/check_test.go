@@ -24,15 +24,17 @@ func healthy() report {
 	r := report{dir: "/s"}
 	add := func(name, what string) { r.add(spool.Finding{File: "/s/" + name, What: what}) }
 	add("VERSION", "format 2, UID_DOMAIN x")
-	add("index.7", "1000 segments, 1 tables")
+	add("index.7", "1000 segments, 1 table")
 	for n := range 1000 {
 		add(fmt.Sprintf("jobs/%d-%d.7", n, n), "100 clusters")
 	}
-	add("claims.7", "1 rows")
-	add("journal.7", "1 transactions")
+	add("claims.7", "1 row")
+	add("journal.7", "1 transaction")
 	add("history/2026-09.ads", "not here: moved, or packed")
 	add("history/2026-10.ads", "1000000 bytes")
 	add("history/2026-11.ads", "48576 bytes")
+	add("jobs/2000-2000.7", "1 cluster")
+	r.add(spool.Finding{File: "/s/index.5", Older: true, What: "generation 5, which somebody reads"})
 	add("journal.6", "left over, or on its way: it does not count")
 	return r
 }
@@ -43,11 +45,12 @@ func TestCheckSound(t *testing.T) {
 	const want = `Part     Files  What is there
 VERSION      1  format 2, UID_DOMAIN x
 index        1  1000 segments, 1 table
-jobs      1000  100000 clusters
+jobs      1001  100001 clusters
 claims       1  1 row
 journal      1  1 transaction
 history      1  not here: moved, or packed
 history      2  1.0 MB
+older        1  generation 5, which somebody reads
 journal      1  left over, or on its way: it does not count
 /s is sound.
 `
@@ -82,7 +85,7 @@ spool: /s: 3 files damaged
 		if bad != want {
 			t.Errorf("check %v of damage =\n%s\nwant\n%s", args, bad, want)
 		}
-		if quiet := len(args) > 0; quiet != (out == "") || strings.Contains(out, "is sound") || !quiet && !strings.Contains(out, "jobs       999  99900 clusters\n") {
+		if quiet := len(args) > 0; quiet != (out == "") || strings.Contains(out, "is sound") || !quiet && !strings.Contains(out, "jobs      1000  99901 clusters\n") {
 			t.Errorf("check %v of damage also says\n%s", args, out)
 		}
 	}
@@ -93,6 +96,7 @@ func TestCheckJSON(t *testing.T) {
 	r := report{dir: "/s"}
 	r.add(spool.Finding{File: "/s/CURRENT", What: "generation 1"})
 	r.add(spool.Finding{File: "/s/jobs/1-2.1", Line: 3, Damaged: true, What: "x"})
+	r.add(spool.Finding{File: "/s/index.0", Older: true, What: "generation 0, which somebody reads"})
 	_, out, bad := show(r, false, "-json")
 	const want = `{
   "Directory": "/s",
@@ -108,6 +112,12 @@ func TestCheckJSON(t *testing.T) {
       "Line": 3,
       "Damaged": true,
       "What": "x"
+    },
+    {
+      "File": "index.0",
+      "Damaged": false,
+      "Older": true,
+      "What": "generation 0, which somebody reads"
     }
   ]
 }
@@ -124,7 +134,9 @@ func TestCounts(t *testing.T) {
 		double      string // the text for two such files
 	}{
 		{"12 clusters", "clusters", []int{12}, "24 clusters"},
-		{"2 segments, 1 tables", "segments,tables", []int{2, 1}, "4 segments, 2 tables"},
+		{"1 cluster", "clusters", []int{1}, "2 clusters"},
+		{"1 transaction, and 3 bytes of one that was never completed", "1 transaction, and 3 bytes of one that was never completed", nil, "1 transaction, and 3 bytes of one that was never completed"},
+		{"2 segments, 1 table", "segments,tables", []int{2, 1}, "4 segments, 2 tables"},
 		{"700 bytes", "bytes", []int{700}, "1.4 KB"},
 		{"format 2, UID_DOMAIN x", "format 2, UID_DOMAIN x", nil, "format 2, UID_DOMAIN x"},
 		{"generation 3", "generation 3", nil, "generation 3"},

@@ -17,7 +17,7 @@ func compact(c *cmdline.Call, args []string) error {
 	if _, err := c.One("json", "q"); err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(false)
+	s, err := existing(c, false)
 	if err != nil {
 		return err
 	}
@@ -53,7 +53,7 @@ func foldingOf(f spool.Folding) folding {
 
 func tellFolding(f spool.Folding) string {
 	if f.Folded == 0 {
-		return fmt.Sprintf("The journal is empty: nothing was to fold in generation %d.", f.Generation)
+		return fmt.Sprintf("The journal is empty: generation %d stays.", f.Generation)
 	}
 	return fmt.Sprintf("%s of journal folded into generation %d: %s written (%s), %d kept as they were.\nWriters had to wait %s; the whole took %s.",
 		size(f.Folded), f.Generation, counted(f.Written, "segments"), size(f.Bytes), f.Kept, span(f.Locked), span(f.Took))

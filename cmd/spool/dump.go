@@ -17,12 +17,15 @@ func dump(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(true)
+	s, err := existing(c, true)
 	if err != nil {
 		return err
 	}
 	if file == "" {
 		return s.Dump(c.Stdout)
+	}
+	if spool.Inside(file, s.Dir()) {
+		return cmdline.Usagef("dump: %s lies in the spool: give a file outside of it", file)
 	}
 	n, err := whole(file, s.Dump)
 	if err != nil {
@@ -100,11 +103,18 @@ func restore(c *cmdline.Call, args []string) error {
 			return fmt.Errorf("%s: %w", file, cmdline.Cause(err))
 		}
 		defer f.Close()
+		if info, err := f.Stat(); err == nil && info.IsDir() {
+			return fmt.Errorf("%s: is a directory", file)
+		}
 		from = f
 	}
 	p := c.Progress("restoring")
 	made, err := spool.Restore(dir, from, c.SpoolOptions(), func(ads int) { p.Count(ads, "ads") })
 	p.End()
+	var wrong *spool.DumpError
+	if errors.As(err, &wrong) && file != "" {
+		return fmt.Errorf("%s:%d: %s", file, wrong.Line, wrong.Why)
+	}
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func showLog(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := c.ExistingSpool(true)
+	s, err := existing(c, true)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,7 @@ func salvage(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	if within(to, dir) {
+	if spool.Inside(to, dir) {
 		return cmdline.Usagef("salvage: %s lies in the spool, which is not to be touched", args[0])
 	}
 	saved, err := spool.Salvage(dir, to, c.SpoolOptions(), func(f spool.Finding) {
@@ -45,8 +45,33 @@ func salvage(c *cmdline.Call, args []string) error {
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	c.Warn("%s: damaged in %s: what is told above of them is not in the new spool, or not proven", dir, counted(saved.Lost, "places"))
+	are := "are"
+	if saved.Lost == 1 {
+		are = "is"
+	}
+	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, counted(saved.Lost, "places"), are)
 	return nil
+}
+
+// existing opens the spool, and makes none.
+func existing(c *cmdline.Call, older bool) (*spool.Spool, error) {
+	if _, err := existingDir(c); err != nil {
+		return nil, err
+	}
+	return c.ExistingSpool(older)
+}
+
+// existingDir returns the spool's directory, absolute, in which there is a spool
+// in any condition, but not one that was never finished.
+func existingDir(c *cmdline.Call) (string, error) {
+	dir, err := directory(c)
+	if err == nil {
+		err = spool.Whole(dir)
+	}
+	if err != nil {
+		return "", err
+	}
+	return c.ExistingDir()
 }
 
 // directory returns the directory of the spool, absolute, whatever is there.
@@ -56,12 +81,6 @@ func directory(c *cmdline.Call) (string, error) {
 		return "", err
 	}
 	return filepath.Abs(dir)
-}
-
-// within tells whether the path is the directory or lies in it.
-func within(path, dir string) bool {
-	rel, err := filepath.Rel(dir, path)
-	return err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator))
 }
 
 // contents words what a new spool holds.

@@ -59,7 +59,7 @@ func TestTellFolding(t *testing.T) {
 		folding spool.Folding
 		want    string
 	}{
-		{spool.Folding{Generation: 3}, "The journal is empty: nothing was to fold in generation 3."},
+		{spool.Folding{Generation: 3}, "The journal is empty: generation 3 stays."},
 		{spool.Folding{Generation: 3, Folded: 1 << 20, Written: 1, Kept: 2, Bytes: 2048, Locked: 2 * time.Millisecond, Took: 3 * time.Second},
 			"1.0 MB of journal folded into generation 3: 1 segment written (2.0 KB), 2 kept as they were.\nWriters had to wait 2.0 ms; the whole took 3.0 s."},
 	} {

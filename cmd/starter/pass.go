@@ -60,6 +60,7 @@ func pass(c *cmdline.Call) error {
 		return err
 	}
 	err = r.print(c)
+	sp.Close() // a pass that waits keeps nothing from being swept away
 	if c.Has("wait") {
 		for _, s := range supervisors {
 			s.Wait()

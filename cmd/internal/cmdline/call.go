@@ -43,6 +43,9 @@ func newCall(c Command, x *cli.Context) (*Call, error) {
 		Now: time.Now(), flags: given(c, x), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
 		handOn: toHandOn(x),
 	}
+	if x.IsSet("spool") && call.dir == "" {
+		return nil, Usagef("-spool: wants a directory, and this one has no name")
+	}
 	if x.IsSet("now") {
 		t, err := ParseTime(value(x, "now"))
 		if err != nil {

@@ -140,7 +140,7 @@ func (n Names) candidates(v *spool.View) []*spool.Cluster {
 	if n.all {
 		return v.Clusters()
 	}
-	list := v.Belonging(slices.Collect(maps.Keys(n.users)))
+	list := slices.Clone(v.Belonging(slices.Collect(maps.Keys(n.users))))
 	for id := range n.named() {
 		if c, ok := v.Cluster(id); ok {
 			list = append(list, c)

@@ -1,0 +1,311 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// findings returns what Check finds, a line each, without the directory; a line
+// with a ! is damage.
+func findings(t testing.TB, dir string) (list []string) {
+	t.Helper()
+	if _, err := Check(dir, Options{Program: "test"}, func(f Finding) {
+		sign := ""
+		switch {
+		case f.Damaged:
+			sign = "!"
+		case f.Older:
+			sign = "older "
+		}
+		list = append(list, sign+strings.TrimPrefix(f.File, dir+"/")+": "+f.What)
+	}); err != nil {
+		t.Fatalf("Check = %v", err)
+	}
+	return list
+}
+
+// spoil changes a byte in the middle of a file.
+func spoil(t testing.TB, name string) {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(name, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func matches(list []string, begin string) (some []string) {
+	for _, line := range list {
+		if strings.HasPrefix(line, begin) {
+			some = append(some, line)
+		}
+	}
+	return some
+}
+
+// TestCheckBlind holds that after damage to an index or to CURRENT the files
+// that it would name are not called left over, and that the damage is told
+// once.
+func TestCheckBlind(t *testing.T) {
+	base := everything(t)
+	for _, c := range []struct{ name, damage, why string }{
+		{"the index", "!index.2: ", "not looked at: the index that would name it is damaged"},
+		{"no index", "!index.2: the file is missing", "not looked at: the index that would name it is damaged"},
+		{"CURRENT", "!CURRENT: ", "not looked at: CURRENT, which would say what counts, is damaged"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := copyDir(t, base)
+			switch c.name {
+			case "the index":
+				spoil(t, filepath.Join(dir, "index.2"))
+			case "no index":
+				if err := os.Remove(filepath.Join(dir, "index.2")); err != nil {
+					t.Fatal(err)
+				}
+			default:
+				spoil(t, filepath.Join(dir, "CURRENT"))
+			}
+			for _, later := range []string{"jobs/9-9.3", "claims.3"} {
+				if err := os.WriteFile(filepath.Join(dir, later), nil, 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			list := findings(t, dir)
+			all := strings.Join(list, "\n")
+			if got := matches(list, "!"); len(got) != 1 || !strings.HasPrefix(got[0], c.damage) {
+				t.Errorf("damage = %q, want %s… once", got, c.damage)
+			}
+			if got := matches(list, "journal.2"); !slices.Equal(got, []string{"journal.2: " + c.why}) {
+				t.Errorf("the journal: %q, want %q", got, c.why)
+			}
+			if len(matches(list, "CURRENT"))+len(matches(list, "!CURRENT")) != 1 {
+				t.Errorf("CURRENT is not in the list:\n%s", all)
+			}
+			if c.name == "CURRENT" {
+				return
+			}
+			for _, name := range []string{"claims.2", "jobs/", "history/", "log/"} {
+				if got := matches(list, name); len(got) == 0 || !strings.HasSuffix(got[0], c.why) {
+					t.Errorf("%s: %q, want %q", name, got, c.why)
+				}
+			}
+			for _, name := range []string{"jobs/9-9.3", "claims.3"} {
+				if got := matches(list, name); !slices.Equal(got, []string{name + ": " + leftOver}) {
+					t.Errorf("a later file: %q, want %q", got, leftOver)
+				}
+			}
+		})
+	}
+}
+
+// TestCheckNewer holds that a spool of a later format is no damaged one, and
+// that neither Check nor Salvage has a say about it.
+func TestCheckNewer(t *testing.T) {
+	for _, text := range []string{
+		"fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n",
+		string(appendEnd([]byte("fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n"))),
+	} {
+		dir := fixture(t)
+		if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_, want := Open(dir, Options{Program: "test", UIDDomain: "x"})
+		if want == nil || !strings.HasSuffix(want.Error(), "use a newer fairspool") {
+			t.Fatalf("Open = %v", want)
+		}
+		told := func(f Finding) { t.Errorf("found: %v", f) }
+		if _, err := Check(dir, Options{Program: "test"}, told); err == nil || err.Error() != want.Error() {
+			t.Errorf("Check = %v, want %v", err, want)
+		}
+		if _, err := Salvage(dir, dir+".new", Options{Program: "test", UIDDomain: "x"}, told); err == nil || err.Error() != want.Error() {
+			t.Errorf("Salvage = %v, want %v", err, want)
+		}
+	}
+}
+
+// TestCheckTorn holds that bytes behind the last transaction are told and are
+// no damage.
+func TestCheckTorn(t *testing.T) {
+	dir := fixture(t)
+	f, err := os.OpenFile(filepath.Join(dir, "journal.1"), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString("T 3 torn off"); err != nil {
+		t.Fatal(err)
+	}
+	const want = "journal.1: 2 transactions, and 12 bytes of one that was never completed"
+	list := findings(t, dir)
+	if got := matches(list, "journal.1"); !slices.Equal(got, []string{want}) || len(matches(list, "!")) > 0 {
+		t.Errorf("Check = %q, want %q", list, want)
+	}
+}
+
+// TestCheckOlder holds that a generation that somebody reads has one line, and
+// that its files are not counted with those in force, but looked at.
+func TestCheckOlder(t *testing.T) {
+	dir := everything(t)
+	before := findings(t, dir)
+	reader, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := reader.View(func(*View) error { return nil }); err != nil {
+		t.Fatal(err)
+	}
+	if err := operations[0].in(dir, disk{}); err != nil {
+		t.Fatal(err)
+	}
+	foldAll(t, dir)
+	list := findings(t, dir)
+	if got := matches(list, "older "); !slices.Equal(got, []string{"older index.2: generation 2, which somebody reads"}) {
+		t.Errorf("the older generation: %q", got)
+	}
+	for _, kind := range []string{"index.", "claims.", "slots/"} {
+		if got, want := len(matches(list, kind)), len(matches(before, kind)); got != want {
+			t.Errorf("%s: %d lines, want %d as before:\n%s", kind, got, want, strings.Join(list, "\n"))
+		}
+	}
+	if strings.Contains(strings.Join(list, "\n"), leftOver) {
+		t.Errorf("Check calls files left over:\n%s", strings.Join(list, "\n"))
+	}
+	old, err := filepath.Glob(filepath.Join(dir, "jobs", "*.2"))
+	if err != nil || len(old) == 0 {
+		t.Fatalf("segments of generation 2 = %v, %v", old, err)
+	}
+	spoil(t, old[0])
+	if list := findings(t, dir); len(matches(list, "!jobs/")) == 0 || len(matches(list, "older ")) > 0 {
+		t.Errorf("Check of a damaged older generation = %q", list)
+	}
+}
+
+// TestCheckStrangeLock holds that a lock file full of something else is told
+// of once, and that no raw byte of it gets out.
+func TestCheckStrangeLock(t *testing.T) {
+	dir := fixture(t)
+	strange := bytes.Repeat([]byte("\xff\x1b"), 10*lineSize)
+	for _, name := range []string{"lock", "CURRENT"} {
+		if err := os.WriteFile(filepath.Join(dir, name), strange, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	index := filepath.Join(dir, "index.1")
+	b, err := os.ReadFile(index)
+	if err != nil {
+		t.Fatal(err)
+	}
+	copy(b[len(b)-4:], "\xff\xfe\x07")
+	if err := os.WriteFile(index, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	list := findings(t, dir)
+	if got := matches(list, "!lock"); len(got) != 1 {
+		t.Errorf("the lock file is told of %d times, want once: %q", len(got), got)
+	}
+	if got := matches(list, "!index.1"); len(got) != 1 || !strings.Contains(got[0], `\xff\xfe\a`) {
+		t.Errorf("the index: %q, want its bytes as escapes", got)
+	}
+	if all := strings.Join(list, ""); strings.ContainsAny(all, "\x1b\x07") || legible(all) != all {
+		t.Errorf("raw bytes in %q", all)
+	}
+}
+
+// TestUnfinished holds that what a killed Restore or Salvage left is said to be
+// that, whatever is asked of it, and that nothing is taken from it.
+func TestUnfinished(t *testing.T) {
+	from := fixture(t)
+	o := Options{Program: "test", UIDDomain: "x"}
+	for _, begun := range []bool{false, true} {
+		dir := filepath.Join(t.TempDir(), "new")
+		to, err := bear(dir, o, disk{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if begun { // all but VERSION
+			if err := to.finish(version{Format: format, Domain: "x", ID: "1"}, 0, 1); err != nil {
+				t.Fatal(err)
+			}
+			for _, err := range []error{os.Remove(filepath.Join(dir, "VERSION")), os.WriteFile(filepath.Join(dir, unfinished), nil, 0o600)} {
+				if err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		told := func(f Finding) { t.Errorf("found: %v", f) }
+		before := fingerprint(t, dir)
+		for name, do := range map[string]func() error{
+			"Open":         func() error { _, err := Open(dir, o); return err },
+			"Check":        func() error { _, err := Check(dir, o, told); return err },
+			"Salvage":      func() error { _, err := Salvage(dir, dir+".saved", o, told); return err },
+			"Salvage into": func() error { _, err := Salvage(from, dir, o, func(Finding) {}); return err },
+			"Restore":      func() error { _, err := Restore(dir, strings.NewReader(""), o, nil); return err },
+			"Whole":        func() error { return Whole(dir) },
+		} {
+			want := fmt.Sprintf("spool %s: %v", dir, errUnfinished)
+			if err := do(); err == nil || err.Error() != want {
+				t.Errorf("%s = %v, want %s", name, err, want)
+			}
+		}
+		if after := fingerprint(t, dir); after != before {
+			t.Errorf("it was changed: %s\nwant %s", after, before)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(from, unfinished), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, dir := range []string{from, t.TempDir(), "/no/such"} {
+		if err := Whole(dir); err != nil {
+			t.Errorf("Whole(%s) = %v, want nil", dir, err)
+		}
+	}
+}
+
+// TestNewDirectory holds that a new spool's directory is made, but none above
+// it, and that it goes again when nothing comes of it.
+func TestNewDirectory(t *testing.T) {
+	top := t.TempDir()
+	o := Options{Program: "test", UIDDomain: "x"}
+	from := fixture(t)
+	for _, c := range []struct {
+		dir, want string
+		left      bool
+	}{
+		{"no/such", "/no: no such file or directory", false},
+		{"new", "this is no dump", false},
+		{"there", "this is no dump", true},
+	} {
+		dir := filepath.Join(top, c.dir)
+		if c.left {
+			if err := os.Mkdir(dir, 0o700); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Restore(dir, strings.NewReader("A = 1\n\n"), o, nil); err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("Restore(%s) = %v, want …%s…", c.dir, err, c.want)
+		}
+		if _, err := os.Lstat(dir); (err == nil) != c.left {
+			t.Errorf("after a failed Restore %s is there: %v", c.dir, err == nil)
+		}
+	}
+	if _, err := Salvage(from, filepath.Join(top, "no/such"), o, func(Finding) {}); err == nil || !strings.Contains(err.Error(), "cannot be made in") {
+		t.Errorf("Salvage to no/such = %v, want a refusal", err)
+	}
+	if _, err := os.Lstat(filepath.Join(top, "no")); err == nil {
+		t.Error("Salvage made a directory above that of the new spool")
+	}
+	var wrong *DumpError
+	if _, err := Restore(filepath.Join(top, "new"), strings.NewReader("A = 1\n\n"), o, nil); !errors.As(err, &wrong) || wrong.Line != 1 {
+		t.Errorf("Restore = %v, want a *DumpError of line 1", err)
+	}
+}

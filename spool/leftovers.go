@@ -1,0 +1,67 @@
+package spool
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// leftovers mentions files that belong to nothing that was looked at: what a
+// crash left and the next writer or fold removes, or, where an index is damaged,
+// perhaps what it named.
+func (c *checker) leftovers(entries []os.DirEntry) {
+	for _, e := range entries {
+		name := e.Name()
+		n, generational := generationOf(name)
+		switch {
+		case c.named[name]:
+		case name == unfinished || strings.HasSuffix(name, ".new"):
+			c.fine(name, leftOver)
+		case generational:
+			c.unnamed(name, n)
+		}
+	}
+	for _, dir := range []string{"jobs", "slots"} {
+		in, err := os.ReadDir(c.s.path(dir))
+		if c.s.version.Format == format && c.trouble(dir, err) {
+			continue
+		}
+		for _, e := range in {
+			n, _ := numbered(filepath.Ext(e.Name()), ".")
+			if name := dir + "/" + e.Name(); !c.named[name] {
+				c.unnamed(name, n)
+			}
+		}
+	}
+	if !c.lost {
+		return
+	}
+	for _, dir := range []string{"history", "log"} {
+		in, _ := os.ReadDir(c.s.path(dir))
+		for _, e := range in {
+			c.fine(dir+"/"+e.Name(), "not looked at: %s", c.why)
+		}
+	}
+}
+
+// generationOf returns the number of a file that belongs to a generation by its
+// name.
+func generationOf(name string) (n int, ok bool) {
+	ok = slices.ContainsFunc(append([]string{"index."}, swept...), func(prefix string) (ok bool) {
+		n, ok = numbered(name, prefix)
+		return ok
+	})
+	return n, ok
+}
+
+const leftOver = "left over, or on its way: it does not count"
+
+// unnamed mentions a file of a generation, by its name, that no index names.
+func (c *checker) unnamed(name string, generation int) {
+	if generation <= c.blind {
+		c.fine(name, "not looked at: %s", c.why)
+		return
+	}
+	c.fine(name, leftOver)
+}

@@ -1,0 +1,54 @@
+package spool
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+)
+
+// TestPage holds that the examples of spool(5) are true: who writes a reader
+// from the page tries it on them.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../man/spool.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	example := func(begins string) []byte {
+		t.Helper()
+		for _, text := range bytes.Split(page, []byte(".Bd -literal"))[1:] {
+			_, text, _ = bytes.Cut(text, newline)
+			text, _, _ = bytes.Cut(text, []byte(".Ed"))
+			if bytes.HasPrefix(text, []byte(begins)) {
+				return text
+			}
+		}
+		t.Fatalf("no example begins with %q", begins)
+		return nil
+	}
+	want := version{format, "example.org", "8a1d4b2c90e7f631"}.text()
+	if got := example("fairspool spool\n"); string(got) != want {
+		t.Errorf("VERSION is\n%swant\n%s", got, want)
+	}
+	journal := example("T 42 ")
+	f, err := parseFrame(journal, 42)
+	if err != nil || f.Size != len(journal) {
+		t.Errorf("the transaction of %d bytes: %d, %v", len(journal), f.Size, err)
+	}
+	segmentText := example("C 12 ")
+	at := strings.Index(string(segmentText), "\nI ") + 1
+	c, err := clusterOf(newWorker(), 12, []chunk{{text: segmentText[:at]}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := clusterBlock(nil, c); !bytes.Equal(got, segmentText[:at]) {
+		t.Errorf("the block is\n%swant\n%s", segmentText[:at], got)
+	}
+	e := clusterEntry(c)
+	e.size, e.crc = int64(at), checksum(segmentText[:at])
+	index := fmt.Appendf(e.append(nil, clusterKeys), "X %d 1 ", at)
+	if got := fmt.Appendf(index, "%08x\n", checksum(index)); !bytes.Equal(got, segmentText[at:]) {
+		t.Errorf("the index is\n%swant\n%s", segmentText[at:], got)
+	}
+}
