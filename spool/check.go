@@ -26,7 +26,7 @@ type Finding struct {
 // Check reads every byte of every file that the spool has written, also while
 // others work with it, and tells each what it finds: all damage, and of sound
 // files what is in them. It changes nothing. The error says that nothing could
-// be looked at.
+// be looked at, such as a spool of a later format.
 func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 	s, entries, err := inspect(dir, o, "VERSION", "CURRENT")
 	if err != nil {

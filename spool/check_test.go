@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -128,6 +129,23 @@ func TestCheckNewer(t *testing.T) {
 		}
 		if _, err := Salvage(dir, dir+".new", Options{Program: "test", UIDDomain: "x"}, told); err == nil || err.Error() != want.Error() {
 			t.Errorf("Salvage = %v, want %v", err, want)
+		}
+	}
+}
+
+// TestCheckLeftOver holds that what no index names is said not to count.
+func TestCheckLeftOver(t *testing.T) {
+	dir := everything(t)
+	names := []string{"claims.1", "jobs/1-1.1", "jobs/note", "slots/0.7", "journal.0", "CURRENT.new"}
+	for _, name := range names {
+		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	list := findings(t, dir)
+	for _, name := range names {
+		if got := matches(list, name+":"); !slices.Equal(got, []string{name + ": " + leftOver}) {
+			t.Errorf("%s: %q, want %q", name, got, leftOver)
 		}
 	}
 }
@@ -303,6 +321,19 @@ func TestNewDirectory(t *testing.T) {
 	}
 	if _, err := os.Lstat(filepath.Join(top, "no")); err == nil {
 		t.Error("Salvage made a directory above that of the new spool")
+	}
+	for at, want := range map[int]string{1: "cannot be made: permission denied", 3: "permission denied"} {
+		root := filepath.Join(scratch(t), "root")
+		layer, err := newFaultyOn(root, image{}, fault{at: at, once: syscall.EACCES})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := restore(filepath.Join(root, "spool"), strings.NewReader(""), o, nil, layer); err == nil || !strings.HasSuffix(err.Error(), "/spool: "+want) && at == 1 || !strings.HasSuffix(err.Error(), want) {
+			t.Errorf("Restore with operation %d forbidden = %v, want %s", at, err, want)
+		}
+		if _, err := os.Lstat(filepath.Join(root, "spool")); err == nil {
+			t.Errorf("Restore with operation %d forbidden left its directory", at)
+		}
 	}
 	var wrong *DumpError
 	if _, err := Restore(filepath.Join(top, "new"), strings.NewReader("A = 1\n\n"), o, nil); !errors.As(err, &wrong) || wrong.Line != 1 {

@@ -59,7 +59,7 @@ const leftOver = "left over, or on its way: it does not count"
 
 // unnamed mentions a file of a generation, by its name, that no index names.
 func (c *checker) unnamed(name string, generation int) {
-	if generation <= c.blind {
+	if c.blind > 0 && generation <= c.blind {
 		c.fine(name, "not looked at: %s", c.why)
 		return
 	}

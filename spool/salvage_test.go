@@ -285,7 +285,7 @@ func TestSalvageWreck(t *testing.T) {
 		told   string // a part of what is told
 		kinds  string // what may be missing or different
 	}{
-		{"no VERSION", gone("VERSION"), "the new spool has another id", ""},
+		{"no VERSION", gone("VERSION"), "VERSION:0: true: the file is missing: the new spool has another id", ""},
 		{"no CURRENT", gone("CURRENT"), "CURRENT:1: true: the file is missing", ""},
 		{"no index", gone("index.*"), "no index is left", ""},
 		{"no CURRENT and no index", gone("CURRENT", "index.*"), "no index is left", ""},

@@ -54,17 +54,15 @@ func (w *wreck[K, V]) cut(path string, b []byte) (list []piece[K], proven map[K]
 		from := at
 		at = min(at+len(line)+1, len(b))
 		if bytes.HasPrefix(line, []byte("I ")) {
-			if e, err := parseEntry(line, w.from.keys); err == nil {
-				indexed = true
-				if w.proves(e, b) {
-					proven[e.key] = true
-					w.note(found[K]{e, path})
-				}
+			e, err := parseEntry(line, w.from.keys)
+			indexed = indexed || err == nil || at == len(b) // which cut it off
+			if err == nil && w.proves(e, b) {
+				proven[e.key] = true
+				w.note(found[K]{e, path})
 			}
-			continue
 		}
 		if indexed {
-			continue // damage in the index
+			continue
 		}
 		k, ok := w.keyOf(line)
 		last := len(list) - 1

@@ -35,7 +35,7 @@ log tells who did what, one transaction a line, the oldest first.`,
 		Flags: []cmdline.Flag{
 			{Name: "json", Help: "check, stat, compact, log: show JSON, for programs"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs a person"},
-			{Name: "since", Args: []string{"TIME"}, Help: "log: from TIME on, Unix seconds, RFC 3339, or so long ago, such as 90m, 2h or 1d"},
+			{Name: "since", Args: []string{"TIME"}, Help: "log: from TIME on, Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
 			{Name: "who", Args: []string{"USER"}, Help: "log: what USER did, a name or a uid"},
 			{Name: "n", Args: []string{"NUMBER"}, Help: "log: the last NUMBER transactions of these"},
 		},
