@@ -187,7 +187,7 @@ func TestCheckOlder(t *testing.T) {
 	}
 	foldAll(t, dir)
 	list := findings(t, dir)
-	if got := matches(list, "older "); !slices.Equal(got, []string{"older index.2: generation 2, which somebody reads"}) {
+	if got := matches(list, "older "); !slices.Equal(got, []string{"older index.2: generation 2, kept for whoever reads it"}) {
 		t.Errorf("the older generation: %q", got)
 	}
 	for _, kind := range []string{"index.", "claims.", "slots/"} {

@@ -65,13 +65,15 @@ func TestRefusals(t *testing.T) {
 			t.Errorf("Open of a directory in use = %v, want a refusal", err)
 		}
 	})
-	t.Run("newer format", func(t *testing.T) {
-		dir := fixture(t)
-		if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte("fairspool spool\nformat 2\nUID_DOMAIN x\nid 1\n"), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), "newer") {
-			t.Errorf("Open of format 2 = %v, want a refusal", err)
+	t.Run("another format", func(t *testing.T) {
+		for number, want := range map[int]string{1: "is older than", format + 1: "is newer than"} {
+			dir := fixture(t)
+			if err := os.WriteFile(filepath.Join(dir, "VERSION"), []byte(version{number, "x", "1"}.text()), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := Open(dir, Options{UIDDomain: "x"}); err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("Open of format %d = %v, want a refusal", number, err)
+			}
 		}
 	})
 	t.Run("other domain", func(t *testing.T) {

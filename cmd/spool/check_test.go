@@ -34,7 +34,7 @@ func healthy() report {
 	add("history/2026-10.ads", "1000000 bytes")
 	add("history/2026-11.ads", "48576 bytes")
 	add("jobs/2000-2000.7", "1 cluster")
-	r.add(spool.Finding{File: "/s/index.5", Older: true, What: "generation 5, which somebody reads"})
+	r.add(spool.Finding{File: "/s/index.5", Older: true, What: "generation 5, kept for whoever reads it"})
 	add("journal.6", "left over, or on its way: it does not count")
 	return r
 }
@@ -50,7 +50,7 @@ claims       1  1 row
 journal      1  1 transaction
 history      1  not here: moved, or packed
 history      2  1.0 MB
-older        1  generation 5, which somebody reads
+older        1  generation 5, kept for whoever reads it
 journal      1  left over, or on its way: it does not count
 /s is sound.
 `
@@ -96,7 +96,7 @@ func TestCheckJSON(t *testing.T) {
 	r := report{dir: "/s"}
 	r.add(spool.Finding{File: "/s/CURRENT", What: "generation 1"})
 	r.add(spool.Finding{File: "/s/jobs/1-2.1", Line: 3, Damaged: true, What: "x"})
-	r.add(spool.Finding{File: "/s/index.0", Older: true, What: "generation 0, which somebody reads"})
+	r.add(spool.Finding{File: "/s/index.0", Older: true, What: "generation 0, kept for whoever reads it"})
 	_, out, bad := show(r, false, "-json")
 	const want = `{
   "Directory": "/s",
@@ -117,7 +117,7 @@ func TestCheckJSON(t *testing.T) {
       "File": "index.0",
       "Damaged": false,
       "Older": true,
-      "What": "generation 0, which somebody reads"
+      "What": "generation 0, kept for whoever reads it"
     }
   ]
 }
