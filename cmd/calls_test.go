@@ -21,7 +21,7 @@ import (
 
 // patience is how long a command may take that has to wait for nobody. No
 // command of these tests comes near it, unless it hangs.
-const patience = 30 * time.Second
+const patience = 90 * time.Second
 
 // ground is a spool of its own, in which the built commands are run.
 type ground struct {

@@ -167,11 +167,11 @@ func (b *blocks[K, V]) some(hire func() *worker, wanted func(*entry[K]) bool) ([
 	return b.present(), nil
 }
 
-// count returns how many things there are. Only what the journal speaks of is
-// made for it.
-func (b *blocks[K, V]) count(w *worker) (n int, err error) {
+// count adds up what segments, blocks and things count for. Only what the journal
+// speaks of is made for it.
+func (b *blocks[K, V]) count(w *worker, ofSegment func(segmentFile[K]) int, ofBlock func(*entry[K]) int, of func(*V) int) (n int, err error) {
 	for _, f := range b.base {
-		n += f.blocks
+		n += ofSegment(f)
 	}
 	for _, k := range slices.Collect(maps.Keys(b.pending)) {
 		if _, err := b.get(w, k); err != nil {
@@ -184,13 +184,18 @@ func (b *blocks[K, V]) count(w *worker) (n int, err error) {
 			return 0, err
 		}
 		if e != nil {
-			n--
+			n -= ofBlock(e)
 		}
 		if v != nil {
-			n++
+			n += of(v)
 		}
 	}
 	return n, nil
+}
+
+// countAll returns how many things there are.
+func (b *blocks[K, V]) countAll(w *worker) (int, error) {
+	return b.count(w, func(f segmentFile[K]) int { return f.blocks }, func(*entry[K]) int { return 1 }, func(*V) int { return 1 })
 }
 
 // present returns what was made and is there, in order.

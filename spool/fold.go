@@ -52,7 +52,7 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 		return done, fmt.Errorf("%w: %s", ErrFolding, s.holder(s.path("fold.lock")))
 	}
 	done.Took = time.Since(began)
-	return done, err
+	return done, unchanged(err)
 }
 
 // shorter tells, without any lock, whether the journal has fewer bytes.

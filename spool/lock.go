@@ -116,7 +116,7 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 			err = e
 		}
 	}()
-	f, err := s.files.Open(path, os.O_RDWR, 0)
+	f, err := s.files.Open(path, readWrite, 0)
 	if err != nil {
 		return err
 	}

@@ -55,10 +55,10 @@ func (s *Spool) Stat() (st Stat, err error) {
 	v := View{loaded: s.state}
 	st.Jobs = v.Len()
 	st.Claims, st.Submitters, st.Backoffs = len(v.Claims()), len(v.Submitters()), len(v.Backoffs())
-	if st.Clusters, err = s.state.jobs.count(s.state.own); err != nil {
+	if st.Clusters, err = s.state.jobs.countAll(s.state.own); err != nil {
 		return st, err
 	}
-	if st.Slots, err = s.state.slots.count(s.state.own); err != nil {
+	if st.Slots, err = s.state.slots.countAll(s.state.own); err != nil {
 		return st, err
 	}
 	for month, h := range s.state.history {

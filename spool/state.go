@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"slices"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -243,26 +242,5 @@ func unquote(b []byte) (string, error) {
 
 // len returns the number of jobs in the queue.
 func (s *state) len() (int, error) {
-	n := 0
-	for _, f := range s.jobs.base {
-		n += f.jobs
-	}
-	for _, k := range slices.Collect(maps.Keys(s.jobs.pending)) {
-		if _, err := s.jobs.get(s.own, k); err != nil {
-			return 0, err
-		}
-	}
-	for k, c := range s.jobs.made {
-		_, e, err := s.jobs.entry(k)
-		if err != nil {
-			return 0, err
-		}
-		if e != nil {
-			n -= e.jobs
-		}
-		if c != nil {
-			n += c.jobs()
-		}
-	}
-	return n, nil
+	return s.jobs.count(s.own, func(f segmentFile[int]) int { return f.jobs }, func(e *entry[int]) int { return e.jobs }, (*Cluster).jobs)
 }
