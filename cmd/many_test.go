@@ -99,9 +99,9 @@ func (g *ground) historyIsWhole(put int) {
 			}
 		}
 	}
-	queue := "\n" + g.run("", "qstat", "-af:,", "ClusterId", "ProcId").out
+	queue := "\n" + g.run("", "qstat", "-af", `strcat(ClusterId, ".", ProcId)`).out
 	for id, n := range left {
-		if n != 1 || strings.Contains(queue, "\n"+strings.Replace(id, ".", ",", 1)+"\n") {
+		if n != 1 || strings.Contains(queue, "\n"+id+"\n") {
 			g.Errorf("job %s left %d times, and the queue is%s", id, n, queue)
 		}
 	}
