@@ -268,7 +268,7 @@ func TestUnfinished(t *testing.T) {
 			"Salvage":      func() error { _, err := Salvage(dir, dir+".saved", o, told); return err },
 			"Salvage into": func() error { _, err := Salvage(from, dir, o, func(Finding) {}); return err },
 			"Restore":      func() error { _, err := Restore(dir, strings.NewReader(""), o, nil); return err },
-			"Whole":        func() error { return Whole(dir) },
+			"Find":         func() error { return Find(dir) },
 		} {
 			want := fmt.Sprintf("spool %s: %v", dir, errUnfinished)
 			if err := do(); err == nil || err.Error() != want {
@@ -282,9 +282,12 @@ func TestUnfinished(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(from, unfinished), nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, dir := range []string{from, t.TempDir(), "/no/such"} {
-		if err := Whole(dir); err != nil {
-			t.Errorf("Whole(%s) = %v, want nil", dir, err)
+	if err := Find(from); err != nil {
+		t.Errorf("Find(%s) = %v, want nil", from, err)
+	}
+	for _, dir := range []string{t.TempDir(), "/no/such"} {
+		if err := Find(dir); err == nil || !strings.Contains(err.Error(), "there is no spool here") {
+			t.Errorf("Find(%s) = %v, want that there is none", dir, err)
 		}
 	}
 }

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -27,7 +26,7 @@ func (s *Spool) Dump(w io.Writer) (err error) {
 		return errNested
 	}
 	d := &dumping{spool: s, adWriter: adWriter{to: w}}
-	if err := d.read(); err != nil {
+	if err := twice(d.read); err != nil {
 		return err
 	}
 	defer d.state.base.release()
@@ -60,15 +59,6 @@ type tally struct {
 
 // read brings a state of its own to the journal's end.
 func (d *dumping) read() error {
-	err := d.tryRead()
-	var damage *DamageError
-	if errors.As(err, &damage) {
-		err = d.tryRead() // as in refresh
-	}
-	return err
-}
-
-func (d *dumping) tryRead() error {
 	s := d.spool
 	base, current, err := s.pinCurrent()
 	if err != nil {

@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"strings"
 	"time"
 
@@ -60,14 +61,16 @@ func (s *Spool) shorter(least int64) (bool, error) {
 	if least <= 1 {
 		return false, nil
 	}
-	base, _, err := s.pinCurrent()
+	current, err := s.current()
 	if err != nil {
 		return false, err
 	}
-	defer base.release()
-	journal, err := s.files.Open(s.journal(base.number), readOnly, 0)
+	journal, err := s.files.Open(s.journal(current.Generation), readOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil // somebody has folded it just now, or it is lost
+	}
 	if err != nil {
-		return false, missing(s.journal(base.number), err)
+		return false, err
 	}
 	defer journal.Close()
 	size, err := journal.Size()
@@ -87,7 +90,7 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 	if f.upTo.End < least {
 		return done, s.sweep(f.current.Generation)
 	}
-	if err := f.read(); err != nil {
+	if err := twice(f.read); err != nil {
 		return done, err
 	}
 	err = f.write(&done)
@@ -131,7 +134,7 @@ func (f *fold) read() error {
 	if err != nil {
 		return err
 	}
-	f.state = newState(s, base)
+	f.state, f.headers = newState(s, base), nil
 	p := base.start()
 	err = s.advance(&p, f.current, func(fr frame, line int) error {
 		if fr.Seq > f.upTo.Seq {

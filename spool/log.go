@@ -60,8 +60,12 @@ func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error)
 // that were folded away, and those of the journal. Months of the log that were
 // moved away are passed over.
 func (s *Spool) Log(each func(Logged) error) error {
-	base, current, err := s.pinCurrent()
-	if err != nil {
+	var base pinned
+	var journal []Logged
+	if err := twice(func() (err error) {
+		base, journal, err = s.journalLog()
+		return err
+	}); err != nil {
 		return err
 	}
 	defer base.release()
@@ -70,8 +74,31 @@ func (s *Spool) Log(each func(Logged) error) error {
 			return err
 		}
 	}
+	for _, l := range journal {
+		if err := each(l); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// journalLog pins the generation in force and returns the transactions of its
+// journal.
+func (s *Spool) journalLog() (pinned, []Logged, error) {
+	base, current, err := s.pinCurrent()
+	if err != nil {
+		return base, nil, err
+	}
+	var list []Logged
 	p := base.start()
-	return s.advance(&p, current, func(f frame, _ int) error { return each(Logged{f.Transaction, summary(f)}) })
+	if err := s.advance(&p, current, func(f frame, _ int) error {
+		list = append(list, Logged{f.Transaction, summary(f)})
+		return nil
+	}); err != nil {
+		base.release()
+		return pinned{}, nil, err
+	}
+	return base, list, nil
 }
 
 // logMonth goes through a month of the log.

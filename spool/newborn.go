@@ -83,16 +83,6 @@ func makeRoom(dir string, fsys files) (made bool, err error) {
 	return true, nil
 }
 
-// Whole returns an error if a spool with things in it was being made in a
-// directory, by Restore or Salvage, and was not finished; nil if anything else
-// is there, or nothing.
-func Whole(dir string) error {
-	if err := (&Spool{dir: dir}).checkWhole(); err != nil {
-		return fmt.Errorf("spool %s: %w", dir, err)
-	}
-	return nil
-}
-
 // occupy makes the directory ours, if it is empty, and the folders in it.
 func (n *newborn) occupy() error {
 	s := n.spool

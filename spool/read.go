@@ -106,23 +106,25 @@ func recovered(err *error) {
 
 // refresh brings the state up to the last complete transaction.
 func (s *Spool) refresh() error {
-	current, err := s.enter()
-	if err != nil {
-		return err
-	}
-	err = s.catchUp(current)
-	var damage *DamageError
-	if errors.As(err, &damage) {
-		// Before anybody is told of damage, once more from the start: what was
-		// read may have been cut off since by its writer, which never acknowledged
-		// it, or have been changed by writers while it was read.
-		s.forget()
-		if current, err = s.enter(); err == nil {
+	return twice(func() error {
+		current, err := s.enter()
+		if err == nil {
 			err = s.catchUp(current)
 		}
-	}
-	if err != nil {
-		s.forget()
+		if err != nil {
+			s.forget() // the next one reads from the start
+		}
+		return err
+	})
+}
+
+// twice reads again what turned out to be damaged, before anybody is told of it:
+// what was read may have been cut off since by its writer, which never
+// acknowledged it, or have been changed by writers while it was read.
+func twice(read func() error) error {
+	err := read()
+	if errors.As(err, new(*DamageError)) {
+		err = read()
 	}
 	return err
 }
@@ -137,11 +139,13 @@ func (s *Spool) catchUp(current ack) error {
 // enter makes the state one of the generation in force, and returns what
 // CURRENT says of it.
 func (s *Spool) enter() (ack, error) {
-	current, err := s.current()
-	if err != nil || s.state != nil && current.Generation == s.at.generation {
-		return current, err
+	if s.state != nil {
+		current, err := s.current()
+		if err != nil || current.Generation == s.at.generation {
+			return current, err
+		}
+		s.forget()
 	}
-	s.forget()
 	base, current, err := s.pinCurrent()
 	if err == nil {
 		s.state, s.at = newState(s, base), base.start()

@@ -25,12 +25,17 @@ const shards = 4
 // operation that was acknowledged, in order, none that was refused, and perhaps
 // those of which nobody said either.
 func TestSequences(t *testing.T) {
+	inShards(t, sequences, (*proof).sequence)
+}
+
+// inShards plays so many seeds, in parallel.
+func inShards(t *testing.T, seeds int, play func(p *proof, seed uint64)) {
 	for shard := range shards {
 		t.Run(fmt.Sprint("shard", shard), func(t *testing.T) {
 			t.Parallel()
 			p := newProof(t, 1)
-			for seed := shard; seed < sequences; seed += shards {
-				p.sequence(uint64(seed))
+			for seed := shard; seed < seeds; seed += shards {
+				play(p, uint64(seed))
 			}
 			t.Logf("%d fault points, %d states", p.points, p.states)
 		})
@@ -153,17 +158,10 @@ var nextWriters = []operation{
 // TestStoppedRecovery stops the writer that comes after a stopped one, at each
 // of its steps.
 func TestStoppedRecovery(t *testing.T) {
-	for shard := range shards {
-		t.Run(fmt.Sprint("shard", shard), func(t *testing.T) {
-			t.Parallel()
-			p := newProof(t, 1)
-			for seed := shard; seed < recoveries; seed += shards {
-				for at := 1; p.recovery(uint64(seed), at); at++ {
-				}
-			}
-			t.Logf("%d fault points, %d states", p.points, p.states)
-		})
-	}
+	inShards(t, recoveries, func(p *proof, seed uint64) {
+		for at := 1; p.recovery(seed, at); at++ {
+		}
+	})
 }
 
 // recovery stops a writer somewhere and the next one at a step. It tells

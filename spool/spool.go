@@ -106,22 +106,42 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 	if err != nil {
 		return nil, nil, err
 	}
+	entries, err := find(dir, signs...)
+	if err != nil {
+		return nil, nil, err
+	}
 	o.Warn, o.Older = nil, true
-	s := &Spool{dir: dir, options: o, files: disk{}}
+	return &Spool{dir: dir, options: o, files: disk{}}, entries, nil
+}
+
+// Find returns nil if there is a spool in a directory, in any condition. The
+// error says that there is none, or one that is not whole: it was being made, by
+// Restore or Salvage, and was not finished.
+func Find(dir string) error {
+	_, err := find(dir, "VERSION", "CURRENT")
+	return err
+}
+
+// find returns what is in a directory. A journal, or any of the names, tells
+// that there is or was a spool.
+func find(dir string, signs ...string) ([]os.DirEntry, error) {
 	entries, err := os.ReadDir(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, noSpool(dir)
+	}
 	if err == nil {
-		err = s.checkWhole()
+		err = (&Spool{dir: dir}).checkWhole()
 	}
 	if err != nil {
-		return nil, nil, fmt.Errorf("spool %s: %w", dir, reason(err))
+		return nil, fmt.Errorf("spool %s: %w", dir, reason(err))
 	}
 	if !slices.ContainsFunc(entries, func(e os.DirEntry) bool {
 		_, journal := numbered(e.Name(), "journal.")
 		return journal || slices.Contains(signs, e.Name())
 	}) {
-		return nil, nil, noSpool(dir)
+		return nil, noSpool(dir)
 	}
-	return s, entries, nil
+	return entries, nil
 }
 
 func noSpool(dir string) error {

@@ -76,7 +76,9 @@ func run(c *cmdline.Call) error {
 			c.Warn("%s: no such job or user", strings.Join(users, ", "))
 			err = cmdline.ErrReported
 		}
-		spans = ofUsers(spans, c.Value("u"))
+		if len(c.Args) > 0 {
+			spans = ofUsers(spans, c.Value("u"))
+		}
 		if e := show(c, form, queue{c, s, v}, spans); e != nil {
 			return e
 		}
@@ -94,7 +96,7 @@ func named(c *cmdline.Call, form string) (selection.Names, error) {
 		}
 		words = strings.Split(c.Value("j"), ",")
 	}
-	if users := strings.Split(c.Value("u"), ","); len(words) == 0 && c.Has("u") && !slices.Contains(users, everybody) {
+	if users := strings.Split(c.Value("u"), ","); len(words) == 0 && c.Value("u") != "" && !slices.Contains(users, everybody) {
 		return selection.Users(users), nil
 	}
 	if len(words) == 0 {

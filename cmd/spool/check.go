@@ -21,7 +21,7 @@ func check(c *cmdline.Call, args []string) error {
 	if _, err := c.One("json", "q"); err != nil {
 		return err
 	}
-	dir, err := existingDir(c)
+	dir, err := c.ExistingDir()
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func compact(c *cmdline.Call, args []string) error {
 	if _, err := c.One("json", "q"); err != nil {
 		return err
 	}
-	s, err := existing(c, false)
+	s, err := c.ExistingSpool(false)
 	if err != nil {
 		return err
 	}

@@ -17,7 +17,7 @@ func dump(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := existing(c, true)
+	s, err := c.ExistingSpool(true)
 	if err != nil {
 		return err
 	}

@@ -22,7 +22,7 @@ func showLog(c *cmdline.Call, args []string) error {
 	if err != nil {
 		return err
 	}
-	s, err := existing(c, true)
+	s, err := c.ExistingSpool(true)
 	if err != nil {
 		return err
 	}

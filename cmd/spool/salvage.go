@@ -53,27 +53,6 @@ func salvage(c *cmdline.Call, args []string) error {
 	return nil
 }
 
-// existing opens the spool, and makes none.
-func existing(c *cmdline.Call, older bool) (*spool.Spool, error) {
-	if _, err := existingDir(c); err != nil {
-		return nil, err
-	}
-	return c.ExistingSpool(older)
-}
-
-// existingDir returns the spool's directory, absolute, in which there is a spool
-// in any condition, but not one that was never finished.
-func existingDir(c *cmdline.Call) (string, error) {
-	dir, err := directory(c)
-	if err == nil {
-		err = spool.Whole(dir)
-	}
-	if err != nil {
-		return "", err
-	}
-	return c.ExistingDir()
-}
-
 // directory returns the directory of the spool, absolute, whatever is there.
 func directory(c *cmdline.Call) (string, error) {
 	dir, err := c.SpoolDir()

@@ -15,7 +15,7 @@ func stat(c *cmdline.Call, args []string) error {
 	if err := noMore("stat", args); err != nil {
 		return err
 	}
-	s, err := existing(c, true)
+	s, err := c.ExistingSpool(true)
 	if err != nil {
 		return err
 	}

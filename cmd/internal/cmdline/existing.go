@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 
 	"fairspool/spool"
 )
@@ -54,22 +52,7 @@ func (c *Call) ExistingDir() (string, error) {
 	if err != nil {
 		return "", err
 	}
-	entries, err := os.ReadDir(dir)
-	if err == nil && !slices.ContainsFunc(entries, ofSpool) {
-		err = fs.ErrNotExist
-	}
-	if errors.Is(err, fs.ErrNotExist) {
-		err = errors.New("there is no spool here: name one with -spool or FAIRSPOOL_DIR")
-	}
-	if err != nil {
-		return "", fmt.Errorf("spool %s: %w", dir, Cause(err))
-	}
-	return dir, nil
+	return dir, spool.Find(dir)
 }
 
 const versionFile = "VERSION"
-
-// ofSpool tells whether a name is one that only a spool has.
-func ofSpool(e os.DirEntry) bool {
-	return e.Name() == versionFile || e.Name() == "CURRENT" || strings.HasPrefix(e.Name(), "journal.")
-}
