@@ -16,7 +16,8 @@ var layout = map[string][]string{
 	"lib/classad":                  {"lib/classad/internal/lazydfa"},
 	"lib/classad/internal/lazydfa": nil,
 	"lib/nearest":                  nil,
-	"lib/config":                   {"lib/nearest"},
+	"lib/config":                   {"lib/accountant", "lib/nearest"},
+	"lib/history":                  {"lib/accountant"},
 	"lib/jobargs":                  {"lib/classad", "lib/pool"},
 	"lib/pool":                     {"lib/accountant", "lib/classad"},
 	"lib/jobprio":                  {"lib/classad", "lib/pool"},
@@ -24,7 +25,7 @@ var layout = map[string][]string{
 	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/jobprio", "lib/pool"},
 	"lib/submitfile":               {"lib/accountant", "lib/classad", "lib/jobargs", "lib/nearest", "lib/pool"},
 	"lib/userlog":                  {"lib/pool"},
-	"spool":                        {"lib/accountant", "lib/classad", "lib/pool"},
+	"spool":                        {"lib/accountant", "lib/classad", "lib/history", "lib/pool"},
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock.

@@ -16,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
 	"fairspool/lib/submitfile"
 	"fairspool/spool"
 )
@@ -85,7 +86,7 @@ func options(c *cmdline.Call) (submitfile.Options, error) {
 		}
 	}
 	return submitfile.Options{
-		Owner: owner, Domain: domain, Dir: dir, Now: c.Now, NiceGroup: c.Config.NiceGroup,
+		Owner: owner, Domain: domain, Dir: dir, Now: c.Now, NiceGroup: c.Config.NiceGroup, Groups: c.Config.Groups,
 		RequestCpus:   c.Config.DefaultRequestCpus,
 		RequestMemory: c.Config.DefaultRequestMemory,
 		RequestDisk:   c.Config.DefaultRequestDisk,
@@ -97,7 +98,7 @@ func options(c *cmdline.Call) (submitfile.Options, error) {
 func ownerOf(c *cmdline.Call) (string, error) {
 	if c.Has("owner") {
 		name := c.Value("owner")
-		if err := checkOwner(name, c.Config.NiceGroup); err != nil {
+		if err := checkOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
 			return "", cmdline.Usagef("-owner %q: %v", shorten(name), err)
 		}
 		return name, nil
@@ -106,7 +107,7 @@ func ownerOf(c *cmdline.Call) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	if err := checkOwner(name, c.Config.NiceGroup); err != nil {
+	if err := checkOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
 		return "", fmt.Errorf("your login name %q: %w; submit as another with -owner", shorten(name), err)
 	}
 	return name, nil
@@ -127,8 +128,9 @@ var ownerName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_.-]*$`)
 
 // checkOwner refuses names that no owner of jobs can have, because other
 // commands or the accounting would take them for something else.
-func checkOwner(name, niceGroup string) error {
+func checkOwner(name, niceGroup string, groups *accountant.Groups) error {
 	group, _, dotted := strings.Cut(name, ".")
+	_, taken := groups.Find(name)
 	switch {
 	case name == "":
 		return errors.New("want a name")
@@ -140,6 +142,10 @@ func checkOwner(name, niceGroup string) error {
 		return errors.New("want letters, digits, _, . and -, the first a letter or _")
 	case len(name) > maxOwner:
 		return fmt.Errorf("%d characters, at most %d", len(name), maxOwner)
+	case taken:
+		return errors.New("is the name of an accounting group")
+	case groups.OfUser(name).Name != accountant.RootGroup:
+		return fmt.Errorf("begins with the name of the accounting group %s: its jobs would count there", groups.OfUser(name).Name)
 	case dotted && strings.EqualFold(group, niceGroup):
 		return fmt.Errorf("begins with %s., as nice users do: write nice_user = true into the description instead", group)
 	}

@@ -39,7 +39,7 @@ func TestExists(t *testing.T) {
 
 func TestCheckOwner(t *testing.T) {
 	for _, name := range []string{"alice", "first.last", "_x", "a-b_2", strings.Repeat("a", 64), "nice", "nice-user", "nice-users.bob"} {
-		if err := checkOwner(name, "nice-user"); err != nil {
+		if err := checkOwner(name, "nice-user", nil); err != nil {
 			t.Errorf("checkOwner(%q) = %v, want nil", name, err)
 		}
 	}
@@ -54,7 +54,7 @@ func TestCheckOwner(t *testing.T) {
 		{"nice-user.bob", "begins with nice-user., as nice users do: write nice_user = true into the description instead"},
 		{"Nice-User.bob", "begins with Nice-User., as nice users do: write nice_user = true into the description instead"},
 	} {
-		if err := checkOwner(c.name, "nice-user"); err == nil || err.Error() != c.want {
+		if err := checkOwner(c.name, "nice-user", nil); err == nil || err.Error() != c.want {
 			t.Errorf("checkOwner(%q) = %v, want %s", c.name, err, c.want)
 		}
 	}

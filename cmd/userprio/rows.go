@@ -79,7 +79,8 @@ func (s chosen) rows(c *cmdline.Call, records []accountant.Record) []row {
 	for _, r := range records {
 		r = r.AsOf(s.now, p)
 		if s.wants(r) {
-			rows = append(rows, row{Record: r, Factor: r.FactorIn(p), Effective: r.Effective(s.now, p)})
+			factor, _ := r.FactorIn(s.now, p)
+			rows = append(rows, row{Record: r, Factor: factor, Effective: r.Priority * factor})
 		}
 	}
 	slices.SortStableFunc(rows, func(a, b row) int {

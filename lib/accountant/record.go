@@ -9,8 +9,9 @@ import (
 // "Real User Priority").
 const MinPriority = 0.5
 
-// Record is what is known of one submitter as of At. The zero Record with a
-// Name is a submitter that never used anything.
+// Record is what is known of one submitter or accounting group as of At. The
+// zero Record with a Name is one that never used anything. A submitter's name
+// has an @, a group's has none.
 type Record struct {
 	Name string
 	// Priority is the RUP at At; lower is better. Below MinPriority (so also
@@ -25,18 +26,79 @@ type Record struct {
 	Factor float64
 	// ResourcesUsed is the number of slots charged since At, InUse their
 	// weight (WeightedResourcesUsed).
-	ResourcesUsed int
-	InUse         Weight
+	// In a group these are its own members', and Subtree is the weight of the
+	// group and all groups below, which its RUP follows.
+	ResourcesUsed  int
+	InUse, Subtree Weight
 	// Slots is the lifetime usage up to At in slot time (AccumulatedUsage),
 	// Weighted the same in weight time (WeightedAccumulatedUsage).
 	Slots, Weighted Usage
 	// Begin is when usage was first counted, or last reset; Last is when
 	// anything was last in use. Zero: never.
 	Begin, Last time.Time
+	// Ceiling bounds the weight that the submitter may have in use, Floor is
+	// the weight that it is guaranteed, 0 for none.
+	Ceiling Limit
+	Floor   int64
+	// Leases are settings on time. One that has run out has no effect from its
+	// Until on, whether or not anybody took it out of the record.
+	FactorLease, CeilingLease, FloorLease Lease
 }
 
+// Limit is a bound in whole units of slot weight. The zero Limit is none.
+type Limit struct {
+	Set   bool
+	Slots int64 // 0 and more
+}
+
+// Lease is a setting that ends at Until, when the value Before comes back: a
+// factor, 0 for the computed one; a ceiling, -1 for none; a floor. The zero Lease
+// is none.
+type Lease struct {
+	Until  time.Time
+	Before float64
+}
+
+// Over tells whether the lease has run out at t.
+func (l Lease) Over(t time.Time) bool { return !l.Until.IsZero() && !t.Before(l.Until) }
+
+// LimitOf returns the limit that n stands for: none below zero.
+func LimitOf(n int64) Limit {
+	if n < 0 {
+		return Limit{}
+	}
+	return Limit{true, n}
+}
+
+// Int returns the limit as ads have it, -1 for none.
+func (l Limit) Int() int64 {
+	if !l.Set {
+		return -1
+	}
+	return l.Slots
+}
+
+// withoutOver returns the record with the leases that have run out at t taken
+// back.
+func (r Record) withoutOver(t time.Time) Record {
+	if r.FactorLease.Over(t) {
+		r.Factor, r.FactorLease = r.FactorLease.Before, Lease{}
+	}
+	if r.CeilingLease.Over(t) {
+		r.Ceiling, r.CeilingLease = LimitOf(int64(r.CeilingLease.Before)), Lease{}
+	}
+	if r.FloorLease.Over(t) {
+		r.Floor, r.FloorLease = int64(r.FloorLease.Before), Lease{}
+	}
+	return r
+}
+
+// held returns the weight that drives the RUP.
+func (r Record) held() Weight { return max(r.InUse, r.Subtree) }
+
 // AsOf returns the record advanced to t with nothing changed in between: RUP
-// by the manual's formula, usage by weight times time. Without a claim begun
+// by the manual's formula, usage by weight times time, leases that ended by then
+// taken back. Without a claim begun
 // or ended between them, AsOf(b) of AsOf(a) equals AsOf(b) up to rounding. A t
 // before r.At returns r as it is: the clock went back, and no event is ever
 // older than the last.
@@ -46,6 +108,7 @@ func (r Record) AsOf(t time.Time, p Params) Record {
 		r.HalfLife = p.HalfLife
 	}
 	t = t.Truncate(time.Millisecond)
+	r = r.withoutOver(t)
 	if r.At.IsZero() {
 		r.At = t
 		return r
@@ -54,7 +117,7 @@ func (r Record) AsOf(t time.Time, p Params) Record {
 	if d <= 0 {
 		return r
 	}
-	r.Priority = math.Max(decay(r.Priority, r.InUse.Float(), d, r.HalfLife), MinPriority)
+	r.Priority = math.Max(decay(r.Priority, r.held().Float(), d, r.HalfLife), MinPriority)
 	r.Slots = r.Slots.Add(Weight(r.ResourcesUsed)*One, d)
 	r.Weighted = r.Weighted.Add(r.InUse, d)
 	if r.ResourcesUsed > 0 {
@@ -116,13 +179,38 @@ func (r Record) GiveBack(from, t time.Time, w Weight, p Params) Record {
 	if d <= 0 {
 		return r
 	}
-	r.Priority = math.Max(r.Priority-decay(0, w.Float(), d, halfLife), MinPriority)
+	r.Priority = r.without(from, w, halfLife)
 	if r.Begin.After(from) {
 		d = r.At.Sub(r.Begin)
 	}
 	r.Slots = r.Slots.Take(One, d)
 	r.Weighted = r.Weighted.Take(w, d)
 	return r
+}
+
+// without returns the RUP that the record would have if weight w had not been
+// held from then on until now.
+func (r Record) without(from time.Time, w Weight, halfLife time.Duration) float64 {
+	d := r.At.Sub(from)
+	if d <= 0 {
+		return r.Priority
+	}
+	return math.Max(r.Priority-decay(0, w.Float(), d, halfLife), MinPriority)
+}
+
+// Irrelevant tells whether nothing would be lost if the record were not there:
+// the RUP is the best there is, nothing is in use or was ever, and nothing is
+// set by hand. Such records go by themselves (manual, "Group Accounting": entities
+// that are no longer relevant are removed). A group's goes when the group is no
+// longer configured.
+func (r Record) Irrelevant(t time.Time, p Params) bool {
+	if _, configured := p.Groups.Find(r.Name); configured && !p.Groups.None() {
+		return false
+	}
+	r = r.AsOf(t, p)
+	return r.Priority <= MinPriority && r.ResourcesUsed == 0 && r.held() == 0 && r.Slots == (Usage{}) && r.Weighted == (Usage{}) &&
+		r.Factor == 0 && !r.Ceiling.Set && r.Floor == 0 &&
+		r.FactorLease == (Lease{}) && r.CeilingLease == (Lease{}) && r.FloorLease == (Lease{})
 }
 
 // ResetUsage returns the record with its accumulated usage set to nothing

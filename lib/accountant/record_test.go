@@ -154,7 +154,7 @@ func TestFactor(t *testing.T) {
 		{Record{Name: "nice-user.bob@elsewhere.org"}, local, 1e7},
 		{Record{Name: "bob@elsewhere.org", Factor: 2}, local, 2},
 	} {
-		if got := c.record.FactorIn(c.params); got != c.want {
+		if got, _ := c.record.FactorIn(start, c.params); got != c.want {
 			t.Errorf("FactorIn(%q, local %q) = %v, want %v", c.record.Name, c.params.LocalDomain, got, c.want)
 		}
 	}

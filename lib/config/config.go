@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"fairspool/lib/accountant"
 )
 
 // Config is what the administrator set, with the defaults for the rest. The
@@ -36,6 +38,15 @@ type Config struct {
 	DefaultRequestCpus   int64 // JOB_DEFAULT_REQUESTCPUS
 	DefaultRequestMemory int64 // JOB_DEFAULT_REQUESTMEMORY, MB
 	DefaultRequestDisk   int64 // JOB_DEFAULT_REQUESTDISK, KB
+
+	// Groups is the tree of accounting groups, nil without any: GROUP_NAMES and
+	// the keys of GroupKeys.
+	Groups *accountant.Groups
+
+	groupNames    []string // GROUP_NAMES
+	acceptSurplus bool     // GROUP_ACCEPT_SURPLUS
+	autoregroup   bool     // GROUP_AUTOREGROUP
+	ofGroups      []*groupSettings
 
 	where map[string]string // "file:line" of each key that was set
 }

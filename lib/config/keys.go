@@ -6,6 +6,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"fairspool/lib/accountant"
 )
 
 // Kind says what values a key takes.
@@ -119,6 +121,15 @@ var Keys = []Key{
 	{Name: "ACCOUNTANT_LOCAL_DOMAIN", Kind: String, Default: "", check: domainName,
 		Help: "The domain of local submitters. Empty: everybody is local.",
 		set:  func(c *Config, v any) { c.LocalDomain = v.(string) }},
+	{Name: "GROUP_NAMES", Kind: Names, Default: []string(nil), check: accountant.CheckGroupName,
+		Help: "The accounting groups. A dot stands between the names of a group and its subgroup; the group has to be there, too. Case does not count.",
+		set:  func(c *Config, v any) { c.groupNames = v.([]string) }},
+	{Name: "GROUP_ACCEPT_SURPLUS", Kind: Boolean, Default: false,
+		Help: "Whether groups may use what others leave of their quotas, for those without a GROUP_ACCEPT_SURPLUS_ of their own.",
+		set:  func(c *Config, v any) { c.acceptSurplus = v.(bool) }},
+	{Name: "GROUP_AUTOREGROUP", Kind: Boolean, Default: false,
+		Help: "Whether groups' jobs are negotiated a second time with those of nobody's group, for those without a GROUP_AUTOREGROUP_ of their own.",
+		set:  func(c *Config, v any) { c.autoregroup = v.(bool) }},
 	{Name: "UID_DOMAIN", Kind: String, Default: "", check: domainName,
 		Help: "The domain behind the @ of a submitter's name. It is fixed when the spool is made. Empty: the name of that host.",
 		set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},

@@ -28,10 +28,16 @@ func Parse(file string, text []byte) (Config, error) {
 	c.where = map[string]string{}
 	for _, name := range r.inOrder(top) {
 		value, line := r.look(top[name])
+		if _, table := value.(map[string]any); table {
+			line = max(line, r.dotted(name, top[name]))
+		}
 		if err := r.key(&c, name, value, line); err != nil {
 			return Config{}, err
 		}
 		c.where[name] = fmt.Sprintf("%s:%d", file, line)
+	}
+	if err := c.groups(file); err != nil {
+		return Config{}, err
 	}
 	return c, nil
 }
@@ -77,6 +83,21 @@ func (r *reader) look(p toml.Primitive) (value any, line int) {
 	return s.value, max(line, 1)
 }
 
+// dotted returns the line of a group's key whose name has a dot and no quotes:
+// the table that this makes has no line of its own. 0 for other keys.
+func (r *reader) dotted(name string, p toml.Primitive) (first int) {
+	inside := map[string]toml.Primitive{}
+	if _, _, ok := groupKey(name); !ok || r.meta.PrimitiveDecode(p, &inside) != nil {
+		return 0
+	}
+	for _, q := range inside {
+		if _, at := r.look(q); first == 0 || at < first {
+			first = at
+		}
+	}
+	return first
+}
+
 func (r *reader) key(c *Config, name string, value any, line int) error {
 	fail := func(format string, args ...any) error {
 		return fmt.Errorf("%s:%d: %s: %s", r.file, line, name, fmt.Sprintf(format, args...))
@@ -85,6 +106,17 @@ func (r *reader) key(c *Config, name string, value any, line int) error {
 		return fail("not part of this version")
 	}
 	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == name })
+	if k, group, ok := groupKey(name); i < 0 && ok {
+		if _, table := value.(map[string]any); table {
+			return fail("a name with a dot in it needs quotes: \"%s.NAME\" = ...", name)
+		}
+		v, err := k.value(value)
+		if err != nil {
+			return fail("%v", err)
+		}
+		c.setOfGroup(k, name, group, v)
+		return nil
+	}
 	if i < 0 {
 		return fail("unknown key%s", nearest.Hint(name, names()))
 	}

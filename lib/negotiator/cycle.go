@@ -77,6 +77,9 @@ type Plan struct {
 	// Submitters are everybody who wants or uses something, in the order of
 	// negotiation.
 	Submitters []Share
+	// Groups are the accounting groups in the order of their tree, the root
+	// first; none when there are none.
+	Groups []Group
 	// Rejections are the jobs that got no slot, by submitter in the order of
 	// negotiation, then by job priority.
 	Rejections []Rejection

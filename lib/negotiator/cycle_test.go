@@ -103,7 +103,7 @@ func TestSharesCountUsage(t *testing.T) {
 	if got, want := share(plan, "carol@x"), (Share{Name: "carol@x", EffectivePriority: 0.5, Priority: 0.5, Usage: 2, PieSlice: 2}); got != want {
 		t.Errorf("share of carol = %+v, want %+v", got, want)
 	}
-	if got, want := share(plan, "bob@x"), (Share{Name: "bob@x", EffectivePriority: 0.5, Priority: 0.5, Usage: 5, PieSlice: 5, Idle: 15}); got != want {
+	if got, want := share(plan, "bob@x"), (Share{Name: "bob@x", EffectivePriority: 0.5, Priority: 0.5, Usage: 5, PieSlice: 5, Idle: 15, Demand: 15}); got != want {
 		t.Errorf("share of bob = %+v, want %+v", got, want)
 	}
 	if plan.Slots != 12 || plan.Candidates != 5 {

@@ -51,6 +51,6 @@
 // # What is not here
 //
 // Partitionable slots are left out with a warning. There is no preemption and
-// there are no accounting groups, concurrency limits, ceilings or floors in
-// this version.
+// there are no concurrency limits in this version. The quotas of accounting groups
+// are worked out and reported; a cycle does not go by them yet.
 package negotiator

@@ -7,14 +7,19 @@ import (
 	"strings"
 )
 
-// fill matches jobs and slots until nobody is left who could use one: first
-// for all but the nice users, then for these, who share what is left.
+// fill matches jobs and slots until nobody is left who could use one: first for
+// those below their floors, then for all but the nice users, then for these, who
+// share what is left.
 func (c *cycle) fill() {
+	if slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.floor > 0 }) {
+		c.contend(c.submitters)
+		c.raise()
+	}
 	for _, tier := range c.tiers() {
 		c.contend(tier)
 		c.setTargets(tier)
 		for _, s := range tier {
-			s.slice, s.limit = s.target, math.Max(0, s.target-s.usage.Float())
+			s.slice, s.limit = s.target, math.Max(0, s.target-s.before.Float())
 		}
 		order(tier)
 		c.deal(tier)
@@ -118,7 +123,7 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 		if q == nil {
 			break
 		}
-		room := limit - s.usage.Float()
+		room := math.Min(limit-s.usage.Float(), s.room())
 		at, class, ok := q.cluster.take(room)
 		if !ok {
 			q.waits = true

@@ -34,13 +34,13 @@ func (c *cycle) look(tier []*submitter) outlook {
 	return o
 }
 
-// wants returns the weight that the submitter's jobs could use if there was
-// nobody else.
+// wants returns the weight that the submitter's jobs could use, within its
+// ceiling, if there was nobody else.
 func (s *submitter) wants() (sum float64) {
 	for _, q := range s.queues {
 		sum += q.wants()
 	}
-	return sum
+	return math.Min(sum, math.Max(0, s.room()))
 }
 
 // wants returns the weight that the queue's jobs could use if there was
@@ -101,13 +101,14 @@ type seat struct {
 	number int
 	eup    float64
 	usage  accountant.Weight
+	most   float64 // what the ceiling allows
 	queues []*queue
 	left   int // jobs left in queues[0]
 	behind float64
 }
 
 func newSeat(number int, s *submitter) *seat {
-	t := &seat{number: number, eup: s.eup, usage: s.usage, queues: s.queues, left: s.queues[0].left}
+	t := &seat{number: number, eup: s.eup, usage: s.usage, most: s.usage.Float() + s.room(), queues: s.queues, left: s.queues[0].left}
 	t.advance(accountant.One)
 	return t
 }
@@ -122,7 +123,7 @@ func (t *seat) draw() *bundle {
 	for {
 		if t.left > 0 {
 			for _, b := range t.queues[0].cluster.bundles {
-				if b.spare > 0 {
+				if b.spare > 0 && fits(b.weight, t.most-t.usage.Float()) {
 					t.left--
 					return b
 				}

@@ -49,11 +49,6 @@ func (s *scenario) beyond() string {
 			return name
 		}
 	}
-	for _, u := range s.Users {
-		if u.Ceiling != nil || u.Floor != nil {
-			return "ceilings and floors"
-		}
-	}
 	for _, sl := range s.Slots {
 		if sl["PartitionableSlot"] != "" {
 			return "partitionable slots"
@@ -95,7 +90,14 @@ func (s *scenario) run(t *testing.T) *Plan {
 	cfg.SlotWeight = expr(t, cmp.Or(s.Config["SLOT_WEIGHT"], "Cpus"))
 	var p Pool
 	for _, u := range s.Users {
-		p.Submitters = append(p.Submitters, accountant.Record{Name: u.Name, Priority: u.Priority, Factor: u.Factor, At: now, HalfLife: cfg.Params.HalfLife})
+		r := accountant.Record{Name: u.Name, Priority: u.Priority, Factor: u.Factor, At: now, HalfLife: cfg.Params.HalfLife}
+		if u.Ceiling != nil {
+			r.Ceiling = accountant.LimitOf(int64(*u.Ceiling))
+		}
+		if u.Floor != nil {
+			r.Floor = int64(*u.Floor)
+		}
+		p.Submitters = append(p.Submitters, r)
 	}
 	for _, attributes := range s.Slots {
 		p.Slots = append(p.Slots, pool.Slot{Name: strings.Trim(attributes["Name"], `"`), Ad: exprAd(t, attributes)})

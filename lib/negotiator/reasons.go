@@ -12,8 +12,11 @@ import (
 )
 
 // reason tells why the jobs left in q got no slot. At the end of a cycle no
-// slot that they could use is free.
+// slot that they could use is free, but for what a ceiling keeps from them.
 func (c *cycle) reason(s *submitter, q *queue) string {
+	if q.cluster.left() && !q.cluster.leftWithin(s.room()) {
+		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d", s.name, s.usage, s.ceiling.Slots)
+	}
 	lightest, heaviest := q.weights()
 	room := s.slice - s.usage.Float()
 	others := ""

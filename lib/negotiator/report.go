@@ -23,6 +23,8 @@ type Share struct {
 	// Idle and Matched are numbers of jobs: how many wanted a slot, and how
 	// many of these got one.
 	Idle, Matched int
+	// Demand is the slot weight that the idle jobs asked for: by RequestCpus.
+	Demand float64 `json:"-"`
 }
 
 // Rejection is jobs of one submitter and autocluster that got no slot.
@@ -48,9 +50,22 @@ type Report struct {
 	Rejections []ReportedRejection
 }
 
-// Group is an accounting group's part in a cycle. There are none in this
-// version.
-type Group struct{}
+// Group is an accounting group's part in a cycle, in slot weight.
+type Group struct {
+	Name string
+	// ConfigQuota is the number configured, a fraction of the parent's for a
+	// dynamic one; EffectiveQuota what came of it for the group alone, and
+	// SubtreeQuota with all groups below.
+	ConfigQuota, EffectiveQuota, SubtreeQuota float64
+	// SurplusPolicy is "no", "regroup" or "byquota".
+	SurplusPolicy string
+	// GroupSortKey is where the group stands in the order of groups: what its
+	// members used before the cycle, divided by its quota.
+	GroupSortKey float64
+	// Usage is what its members used before the cycle, Requested that and what
+	// their idle jobs asked for.
+	Usage, Requested float64
+}
 
 // ReportedMatch is a Match in a Report. Preempts is the job that has to go,
 // if any.
@@ -73,7 +88,7 @@ func (p *Plan) Report(number int, now time.Time) Report {
 	r := Report{
 		Cycle: number, Time: now.Unix(), Slots: p.Slots,
 		Submitters: append([]Share{}, p.Submitters...),
-		Groups:     []Group{},
+		Groups:     append([]Group{}, p.Groups...),
 		Matches:    make([]ReportedMatch, len(p.Matches)),
 		Rejections: make([]ReportedRejection, len(p.Rejections)),
 	}
@@ -96,10 +111,11 @@ func micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // report fills the plan's shares and rejections.
 func (c *cycle) report() {
+	c.plan.Groups = c.groups()
 	for _, s := range c.submitters {
 		c.plan.Submitters = append(c.plan.Submitters, Share{
 			Name: s.name, EffectivePriority: s.eup, Priority: s.priority, Usage: s.before.Float(),
-			PieSlice: s.slice, Limit: s.limit, Idle: s.idle, Matched: s.matched,
+			PieSlice: s.slice, Limit: s.limit, Idle: s.idle, Matched: s.matched, Demand: s.demand,
 		})
 		for _, q := range s.queues {
 			if q.left > 0 {

@@ -2,10 +2,12 @@ package negotiator
 
 import (
 	"cmp"
+	"math"
 	"slices"
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
@@ -17,9 +19,12 @@ type submitter struct {
 	priority, eup float64
 	before, usage accountant.Weight // before the cycle, and now
 	idle, matched int               // jobs
-	queues        []*queue          // by their first job in job-priority order
-	slice, limit  float64           // target at first, and what it adds to the usage before
-	target        float64           // what the submitter may use by the shares, as they are now
+	demand        float64           // the weight that idle jobs ask for
+	ceiling       accountant.Limit
+	floor         int64
+	queues        []*queue // by their first job in job-priority order
+	slice, limit  float64  // target at first, and what it adds to the usage before
+	target        float64  // what the submitter may use by the shares, as they are now
 }
 
 // queue is a submitter's idle jobs of one autocluster.
@@ -66,20 +71,36 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 	waiting := map[string][]Job{}
 	for _, j := range jobs {
 		of(j.Submitter).idle += j.Count
+		of(j.Submitter).demand += float64(j.Count) * c.asks(j.Ad)
 		waiting[j.Submitter] = append(waiting[j.Submitter], j)
 	}
 	for _, s := range c.submitters {
 		r := byName[s.name]
 		r.Name = s.name
+		r = r.AsOf(c.now, c.cfg.Params)
 		s.usage = s.before
 		s.nice = c.cfg.Params.Nice(s.name)
-		s.priority = r.AsOf(c.now, c.cfg.Params).Priority
+		s.priority = r.Priority
 		s.eup = r.Effective(c.now, c.cfg.Params)
+		s.ceiling, s.floor = r.Ceiling, r.Floor
 	}
 	slices.SortFunc(c.submitters, func(a, b *submitter) int {
 		return cmp.Or(niceLast(a, b), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
 	})
 	c.shape(jobs, waiting)
+}
+
+// asks returns the weight that a job asks for: its RequestCpus where slots have
+// weights.
+func (c *cycle) asks(job *classad.Ad) float64 {
+	if !c.cfg.UseSlotWeights {
+		return 1
+	}
+	cpus, ok := job.EvalNumber(c.eval, pool.AttrRequestCpus)
+	if !ok || !(cpus >= 1) || math.IsInf(cpus, 0) {
+		return 1
+	}
+	return cpus
 }
 
 func niceLast(a, b *submitter) int {
@@ -192,11 +213,11 @@ func (s *submitter) next() *queue {
 	return first
 }
 
-// hungry says whether a slot is left that one of the submitter's jobs can
-// use.
+// hungry says whether a slot is left that one of the submitter's jobs can use
+// and that its ceiling allows.
 func (s *submitter) hungry() bool {
 	for _, q := range s.queues {
-		if q.left > 0 && q.cluster.left() {
+		if q.left > 0 && q.cluster.leftWithin(s.room()) {
 			return true
 		}
 	}

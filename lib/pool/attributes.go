@@ -33,6 +33,11 @@ const (
 	AttrRequestCpus     = "RequestCpus"
 	AttrRequestMemory   = "RequestMemory"
 	AttrRequestDisk     = "RequestDisk"
+	AttrUnixGroup       = "UnixGroup"
+	AttrAcctGroup       = "AcctGroup"
+	AttrQOS             = "QOS"
+	AttrClass           = "Class"
+	AttrProject         = "Project"
 
 	AttrName           = "Name"
 	AttrMachine        = "Machine"

@@ -65,9 +65,10 @@ type Claim struct {
 	Submitter string // who is charged
 	State     ClaimState
 	Weight    accountant.Weight
-	MatchedAt time.Time // policy time
-	StartedAt time.Time // policy time of Matched -> Running; zero before
-	PID       int       // the supervisor's process id on Machine; 0 before the start
+	By        accountant.Credentials // of the job, at the match
+	MatchedAt time.Time              // policy time
+	StartedAt time.Time              // policy time of Matched -> Running; zero before
+	PID       int                    // the supervisor's process id on Machine; 0 before the start
 	// VacateSince is the policy time of Running -> Vacating; zero before.
 	VacateSince time.Time
 	// Seq is the transaction that last changed the claim.

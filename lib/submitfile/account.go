@@ -1,9 +1,11 @@
 package submitfile
 
 import (
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 )
 
@@ -53,6 +55,9 @@ func (j *job) account(g given, group, user string) error {
 	if err := j.checkAccount(g, name); err != nil {
 		return err
 	}
+	if _, clash := j.options.Groups.Find(user); clash {
+		return j.refuse(g, "%q: is the name of an accounting group, so nobody can be called that", user)
+	}
 	j.setString("AcctGroupUser", user, g.line)
 	j.setString(pool.AttrAccountingGroup, name, g.line)
 	return nil
@@ -71,5 +76,25 @@ func (j *job) checkAccount(g given, name string) error {
 	case utf8.RuneCountInString(name) > maxAccount:
 		return j.refuse(g, "%q: %d characters, at most %d", shorten(name), utf8.RuneCountInString(name), maxAccount)
 	}
+	j.unknownGroup(g, name)
 	return nil
+}
+
+// unknownGroup warns of a name whose group is none of the pool's: it would count
+// for nobody's group.
+func (j *job) unknownGroup(g given, name string) {
+	dot := strings.LastIndexByte(name, '.')
+	groups := j.options.Groups
+	if dot < 0 || groups.None() || strings.EqualFold(name[:dot], j.options.NiceGroup) {
+		return
+	}
+	if _, ok := groups.Find(name[:dot]); ok {
+		return
+	}
+	known := make([]string, 0, len(groups.List))
+	for _, one := range groups.List[1:] {
+		known = append(known, one.Name)
+	}
+	j.caution(g.line, fmt.Sprintf("%s: GROUP_NAMES has no group %s%s; the jobs count for %s",
+		g.name, name[:dot], nearest.Hint(name[:dot], known), groups.OfUser(name).Name))
 }

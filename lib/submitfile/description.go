@@ -6,6 +6,7 @@ import (
 	"io"
 	"time"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
 
@@ -19,6 +20,10 @@ type Options struct {
 	// NiceGroup is the accounting group of nice_user jobs
 	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".
 	NiceGroup string
+
+	// Groups are the accounting groups; nil: there are none, and no name is
+	// held against them.
+	Groups *accountant.Groups
 
 	// What a job asks for when its description does not say: processors,
 	// MB, KB. 0 means 1, 128 and 1024.

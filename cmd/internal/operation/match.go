@@ -49,16 +49,25 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 	}
 }
 
-// settleAll creates the records of submitters that took part for the first time,
-// and brings all others under a half-life that was changed.
+// settleAll creates the records of submitters that took part for the first time
+// and of groups, brings all others under a half-life that was changed, and drops
+// those that are no longer of any use: all but who takes part in this cycle.
 func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
+	present := map[string]bool{}
 	for _, s := range plan.Submitters {
+		present[s.Name] = true
 		if r, ok := tx.Submitter(s.Name); !ok {
 			tx.PutSubmitter(r.Settle(now, p))
 		}
 	}
+	for _, r := range accountant.Regroup(tx.Submitters(), now, p) {
+		tx.PutSubmitter(r)
+	}
 	for _, r := range tx.Submitters() {
-		if r.HalfLife != p.HalfLife {
+		switch {
+		case !present[r.Name] && r.Irrelevant(now, p):
+			tx.DropSubmitter(r.Name)
+		case r.HalfLife != p.HalfLife:
 			tx.PutSubmitter(r.Settle(now, p))
 		}
 	}
@@ -78,11 +87,12 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		return false
 	}
 	attempt := j.int(pool.AttrNumJobMatches) + 1
-	since := charge(tx, m.Submitter, now, m.Weight, p)
-	tx.PutClaim(pool.Claim{
+	c := pool.Claim{
 		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Machine: seen.slots[m.Slot].machine, Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, MatchedAt: since,
-	})
+		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad),
+	}
+	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
+	tx.PutClaim(c)
 	j.set(pool.AttrNumJobMatches, classad.Int(attempt))
 	j.setTime(pool.AttrLastMatchTime, now)
 	return true

@@ -19,6 +19,7 @@ func Params(cfg *config.Config) accountant.Params {
 		NiceGroup:     cfg.NiceGroup,
 		RemoteFactor:  cfg.RemotePrioFactor,
 		LocalDomain:   cfg.LocalDomain,
+		Groups:        cfg.Groups,
 	}
 }
 
@@ -31,23 +32,32 @@ func Submitter(ad *classad.Ad, domain string) string {
 	return accountant.SubmitterName(owner, group, domain)
 }
 
-// charge begins to charge a submitter for weight w at t, and returns since
-// when: t, or the submitter's last event where that is later.
-func charge(tx *spool.Tx, name string, t time.Time, w accountant.Weight, p accountant.Params) time.Time {
-	r, _ := tx.Submitter(name)
-	r = r.Start(t, w, p)
-	tx.PutSubmitter(r)
-	return r.At
+// chargeOf returns the claim as the accounts see it.
+func chargeOf(c pool.Claim) accountant.Charge {
+	return accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
+}
+
+// credentials returns what a job is reckoned by, beside its submitter.
+func credentials(ad *classad.Ad) accountant.Credentials {
+	c := &classad.Context{}
+	text := func(name string) string { s, _ := ad.EvalString(c, name); return s }
+	cpus, ok := ad.EvalInt(c, pool.AttrRequestCpus)
+	if !ok || cpus < 1 {
+		cpus = 1
+	}
+	return accountant.Credentials{
+		User: text(pool.AttrOwner), Group: text(pool.AttrUnixGroup), Account: text(pool.AttrAcctGroup),
+		QOS: text(pool.AttrQOS), Class: text(pool.AttrClass), Project: text(pool.AttrProject), Cpus: cpus,
+	}
 }
 
 // release ends the charge for a claim at t; from the start if it never ran.
 func release(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
-	r, _ := tx.Submitter(c.Submitter)
 	switch c.State {
 	case pool.Matched:
-		tx.PutSubmitter(r.GiveBack(c.MatchedAt, t, c.Weight, p))
+		chargeOf(c).GiveBack(tx, c.MatchedAt, t, p)
 	case pool.RunningClaim:
-		tx.PutSubmitter(r.End(t, c.Weight, p))
+		chargeOf(c).End(tx, t, p)
 	}
 	// Vacating: the charge ended when the claim was told to vacate.
 }

@@ -1,0 +1,191 @@
+package accountant
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// RootGroup is the name of the group of everybody who is in no other.
+const RootGroup = "<none>"
+
+// Group is one accounting group. What it is entitled to is in units of slot
+// weight.
+type Group struct {
+	Name     string // as configured: "group_physics", "group_physics.hep"
+	Parent   int    // its place in Groups.List; -1 for the root
+	Children []int  // by name
+	// Factor is the priority factor of its members, 0 for none of its own
+	// (GROUP_PRIO_FACTOR_name).
+	Factor float64
+	// Quota is the number configured, which is a fraction of the parent's if
+	// Dynamic: GROUP_QUOTA_name wins over GROUP_QUOTA_DYNAMIC_name.
+	Quota         float64
+	Dynamic       bool
+	AcceptSurplus bool
+	Autoregroup   bool
+}
+
+// Groups is the tree of accounting groups. A nil *Groups has the root only.
+type Groups struct {
+	// List is all groups: breadth first, siblings by name, the root first.
+	List   []Group
+	byName map[string]int // lower case
+}
+
+// NewGroups makes the tree of the groups given, whose Parent and Children are
+// worked out from the dots in their names. It fails for a name that is empty,
+// has a part that is empty or characters that no submitter's name may have, for
+// one that stands there twice (case does not count) and for one whose parent is
+// not there. Without any group the answer is nil.
+func NewGroups(list []Group) (*Groups, error) {
+	if len(list) == 0 {
+		return nil, nil
+	}
+	list = slices.Clone(list)
+	slices.SortFunc(list, func(a, b Group) int {
+		return cmp.Or(strings.Count(a.Name, ".")-strings.Count(b.Name, "."), strings.Compare(fold(a.Name), fold(b.Name)))
+	})
+	g := &Groups{List: []Group{root()}, byName: map[string]int{RootGroup: 0}}
+	for _, one := range list {
+		if err := g.add(one); err != nil {
+			return nil, err
+		}
+	}
+	return g.breadthFirst(), nil
+}
+
+// root takes what the others leave, as in HTCondor, where it always accepts
+// surplus.
+func root() Group { return Group{Name: RootGroup, Parent: -1, AcceptSurplus: true} }
+
+func fold(name string) string { return strings.ToLower(name) }
+
+func (g *Groups) add(one Group) error {
+	if err := CheckGroupName(one.Name); err != nil {
+		return err
+	}
+	if _, twice := g.byName[fold(one.Name)]; twice {
+		return fmt.Errorf("%s: defined twice", one.Name)
+	}
+	one.Parent, one.Children = 0, nil
+	if dot := strings.LastIndexByte(one.Name, '.'); dot >= 0 {
+		parent, ok := g.byName[fold(one.Name[:dot])]
+		if !ok {
+			return fmt.Errorf("%s: its parent %s is not defined", one.Name, one.Name[:dot])
+		}
+		one.Parent = parent
+	}
+	g.byName[fold(one.Name)] = len(g.List)
+	g.List[one.Parent].Children = append(g.List[one.Parent].Children, len(g.List))
+	g.List = append(g.List, one)
+	return nil
+}
+
+// breadthFirst brings the list, in which parents stand before their children
+// and siblings by name, into its order.
+func (g *Groups) breadthFirst() *Groups {
+	order := []int{0}
+	for i := 0; i < len(order); i++ {
+		order = append(order, g.List[order[i]].Children...)
+	}
+	place := make([]int, len(order))
+	for at, was := range order {
+		place[was] = at
+	}
+	sorted := &Groups{byName: map[string]int{}}
+	for at, was := range order {
+		one := g.List[was]
+		if one.Parent >= 0 {
+			one.Parent = place[one.Parent]
+		}
+		for i, child := range one.Children {
+			one.Children[i] = place[child]
+		}
+		sorted.List = append(sorted.List, one)
+		sorted.byName[fold(one.Name)] = at
+	}
+	return sorted
+}
+
+// maxGroupName is the manuals' bound on an AccountingGroup, in bytes.
+const maxGroupName = 40
+
+// CheckGroupName refuses what cannot be the name of an accounting group.
+func CheckGroupName(name string) error {
+	switch {
+	case name == "" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || strings.Contains(name, ".."):
+		return fmt.Errorf("%q: want a name, with dots between the names of group and subgroup", name)
+	case len(name) > maxGroupName:
+		return fmt.Errorf("%q: longer than %d bytes", name, maxGroupName)
+	case strings.EqualFold(name, RootGroup):
+		return fmt.Errorf("%s: is there by itself", name)
+	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`@"\<>`, r) }):
+		return fmt.Errorf("%q: blanks, control characters, quotes or any of @ < > in a group's name", name)
+	}
+	return nil
+}
+
+// None tells whether there is no group but the root.
+func (g *Groups) None() bool { return g == nil }
+
+// Find returns the place of the group with this name, in whatever case.
+func (g *Groups) Find(name string) (int, bool) {
+	if g == nil {
+		return 0, name == RootGroup
+	}
+	i, ok := g.byName[fold(name)]
+	return i, ok
+}
+
+// Of returns the place of the group that a submitter belongs to: what stands
+// before the last dot of the part left of the @, looked up from the root as far
+// as names are defined, without regard to case; without a dot there, or for a
+// group that is not defined, the root (manual, "Group Accounting"). A group's
+// own name, which has no @, is its group.
+func (g *Groups) Of(submitter string) int {
+	user, _, ok := cutDomain(submitter)
+	if g == nil {
+		return 0
+	}
+	if !ok {
+		return g.byName[fold(user)]
+	}
+	return g.ofUser(user)
+}
+
+func (g *Groups) ofUser(user string) int {
+	for dot := strings.LastIndexByte(user, '.'); dot >= 0; dot = strings.LastIndexByte(user[:dot], '.') {
+		if i, ok := g.byName[fold(user[:dot])]; ok {
+			return i
+		}
+	}
+	return 0
+}
+
+// OfUser returns the group of submitters whose names begin with user and an @.
+func (g *Groups) OfUser(user string) Group {
+	if g == nil {
+		return root()
+	}
+	return g.List[g.ofUser(user)]
+}
+
+// NameOf returns the name of the group that a submitter belongs to.
+func (g *Groups) NameOf(submitter string) string {
+	if g == nil {
+		return RootGroup
+	}
+	return g.List[g.Of(submitter)].Name
+}
+
+// Up returns the places of a group and all above it, the root last.
+func (g *Groups) Up(i int) []int {
+	up := []int{i}
+	for g != nil && g.List[i].Parent >= 0 {
+		i = g.List[i].Parent
+		up = append(up, i)
+	}
+	return up
+}

@@ -1,0 +1,161 @@
+package accountant
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// Book is where records are kept, such as a transaction of the spool.
+type Book interface {
+	// Submitter returns the record of a submitter or group; for one that is not
+	// known a Record with its Name, and false.
+	Submitter(name string) (Record, bool)
+	PutSubmitter(Record)
+	// Tally returns what is tallied under a key; for one that is not known a
+	// Tally with its Key, and false.
+	Tally(Key) (Tally, bool)
+	PutTally(Tally)
+}
+
+// Charge is a claim as the accounts see it: who is charged how much.
+type Charge struct {
+	Submitter string
+	Weight    Weight
+	By        Credentials
+}
+
+// Begin begins to charge at t, and returns since when: t, or the submitter's
+// last event where that is later.
+func (c Charge) Begin(b Book, t time.Time, p Params) time.Time {
+	r, _ := b.Submitter(c.Submitter)
+	r = r.Start(t, c.Weight, p)
+	b.PutSubmitter(r)
+	c.groups(b, p, func(g Record, own bool) Record { return g.start(r.At, c.Weight, own, p) })
+	c.tally(b, func(y Tally) Tally { return y.Begin(r.At, c.By.Cpus, p) })
+	return r.At
+}
+
+// End ends the charge at t.
+func (c Charge) End(b Book, t time.Time, p Params) {
+	r, _ := b.Submitter(c.Submitter)
+	b.PutSubmitter(r.End(t, c.Weight, p))
+	c.groups(b, p, func(g Record, own bool) Record { return g.end(t, c.Weight, own, p) })
+	c.tally(b, func(y Tally) Tally { return y.End(t, c.By.Cpus, p) })
+}
+
+// GiveBack ends at t a charge that began at from and turned out to be for
+// nothing: what it added is taken away again.
+func (c Charge) GiveBack(b Book, from, t time.Time, p Params) {
+	r, _ := b.Submitter(c.Submitter)
+	b.PutSubmitter(r.GiveBack(from, t, c.Weight, p))
+	c.groups(b, p, func(g Record, own bool) Record { return g.giveBack(from, t, c.Weight, own, p) })
+	c.tally(b, func(y Tally) Tally { return y.GiveBack(from, t, c.By.Cpus, p) })
+}
+
+// Report adds what an attempt used, as it was measured, to the tallies.
+func (c Charge) Report(b Book, used Used, t time.Time, p Params) {
+	c.tally(b, func(y Tally) Tally { return y.Report(used, t, p) })
+}
+
+// groups changes the records of the submitter's group, whose own it is, and of
+// all groups above it. Without groups there are none.
+func (c Charge) groups(b Book, p Params, change func(g Record, own bool) Record) {
+	if p.Groups.None() {
+		return
+	}
+	for i, at := range p.Groups.Up(p.Groups.Of(c.Submitter)) {
+		g, _ := b.Submitter(p.Groups.List[at].Name)
+		b.PutSubmitter(change(g, i == 0))
+	}
+}
+
+func (c Charge) tally(b Book, change func(Tally) Tally) {
+	for _, key := range c.By.keys() {
+		y, _ := b.Tally(key)
+		b.PutTally(change(y))
+	}
+}
+
+// start, end and giveBack are Start, End and GiveBack of a group's record. The
+// weight counts in its subtree, and in the group itself if it is one of its own
+// members'.
+func (r Record) start(t time.Time, w Weight, own bool, p Params) Record {
+	if own {
+		r = r.Start(t, w, p)
+	} else {
+		r = r.Settle(t, p)
+	}
+	r.Subtree += w
+	return r
+}
+
+func (r Record) end(t time.Time, w Weight, own bool, p Params) Record {
+	r = r.Settle(t, p)
+	r.Subtree = max(r.Subtree-w, 0)
+	if own {
+		r = r.End(t, w, p)
+	}
+	return r
+}
+
+func (r Record) giveBack(from, t time.Time, w Weight, own bool, p Params) Record {
+	halfLife := r.AsOf(t, p).HalfLife
+	if own {
+		r = r.GiveBack(from, t, w, p)
+	} else {
+		r = r.Settle(t, p)
+		r.Priority = r.without(from, w, halfLife)
+	}
+	r.Subtree = max(r.Subtree-w, 0)
+	return r
+}
+
+// Regroup returns the groups' records that do not say what their members use, as
+// they are when corrected at t: GROUP_NAMES was changed, or a submitter was
+// charged before there were groups. What the groups used until then stays theirs.
+// A record of a group that is no longer configured uses nothing from then on.
+func Regroup(records []Record, t time.Time, p Params) []Record {
+	type used struct {
+		slots       int
+		own, within Weight
+	}
+	uses := map[string]used{}
+	groups := map[string]Record{}
+	for _, r := range records {
+		if r.IsGroup() {
+			groups[r.Name] = r
+			continue
+		}
+		if p.Groups.None() || r.ResourcesUsed == 0 && r.InUse == 0 {
+			continue
+		}
+		for i, at := range p.Groups.Up(p.Groups.Of(r.Name)) {
+			u := uses[p.Groups.List[at].Name]
+			if i == 0 {
+				u.slots += r.ResourcesUsed
+				u.own += r.InUse
+			}
+			u.within += r.InUse
+			uses[p.Groups.List[at].Name] = u
+		}
+	}
+	if !p.Groups.None() {
+		for _, g := range p.Groups.List {
+			if _, ok := groups[g.Name]; !ok {
+				groups[g.Name] = Record{Name: g.Name}
+			}
+		}
+	}
+	var changed []Record
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		g, u := groups[name], uses[name]
+		if !g.At.IsZero() && g.ResourcesUsed == u.slots && g.InUse == u.own && g.Subtree == u.within {
+			continue
+		}
+		g = g.Settle(t, p)
+		g.ResourcesUsed, g.InUse, g.Subtree = u.slots, u.own, u.within
+		changed = append(changed, g)
+	}
+	return changed
+}

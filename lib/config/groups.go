@@ -1,0 +1,119 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/lib/accountant"
+)
+
+// GroupKeys are the keys that end with the name of an accounting group. Name is
+// what stands before it; of two that fit, the first counts.
+var GroupKeys = []GroupKey{
+	{Key{Name: "GROUP_QUOTA_DYNAMIC_", Kind: Real, Least: 0, Most: 1,
+		Help: "The group's quota, as a fraction of what the static quotas leave of the parent's, or of the pool's weight."},
+		func(s *groupSettings, v any) { f := v.(float64); s.dynamic = &f }},
+	{Key{Name: "GROUP_QUOTA_", Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
+		Help: "The group's quota. It counts before GROUP_QUOTA_DYNAMIC_."},
+		func(s *groupSettings, v any) { f := v.(float64); s.static = &f }},
+	{Key{Name: "GROUP_PRIO_FACTOR_", Kind: Real, Least: 1, Most: maxFactor,
+		Help: "The priority factor of the group's members, unless theirs is set by hand. Lower is better."},
+		func(s *groupSettings, v any) { s.factor = v.(float64) }},
+	{Key{Name: "GROUP_ACCEPT_SURPLUS_", Kind: Boolean,
+		Help: "Whether the group may use what others leave of their quotas; GROUP_ACCEPT_SURPLUS is for those without."},
+		func(s *groupSettings, v any) { b := v.(bool); s.surplus = &b }},
+	{Key{Name: "GROUP_AUTOREGROUP_", Kind: Boolean,
+		Help: "Whether the group's jobs are negotiated a second time with those of nobody's group; GROUP_AUTOREGROUP is for those without."},
+		func(s *groupSettings, v any) { b := v.(bool); s.regroup = &b }},
+}
+
+// GroupKey describes the keys that begin with a Name and end with a group's.
+type GroupKey struct {
+	Key
+	setGroup func(*groupSettings, any)
+}
+
+// maxQuota keeps sums of quotas exact to thousandths.
+const maxQuota = 1e12
+
+// groupSettings is what keys say of one group; nil and zero: nothing.
+type groupSettings struct {
+	name, key        string // the group's name and the first key that has it, as written
+	static, dynamic  *float64
+	factor           float64
+	surplus, regroup *bool
+}
+
+// groupKey returns which of GroupKeys a key is, and the group's name.
+func groupKey(name string) (k GroupKey, group string, ok bool) {
+	for _, k := range GroupKeys {
+		if group, ok := strings.CutPrefix(name, k.Name); ok && group != "" {
+			return k, group, true
+		}
+	}
+	return GroupKey{}, "", false
+}
+
+// groups makes the tree of accounting groups from GROUP_NAMES and the keys of
+// each. Their names are compared without regard to case.
+func (c *Config) groups(file string) error {
+	list := make([]accountant.Group, 0, len(c.groupNames))
+	known := map[string]bool{}
+	for _, name := range c.groupNames {
+		known[strings.ToLower(name)] = true
+		list = append(list, c.group(name))
+	}
+	for _, s := range c.ofGroups {
+		if !known[strings.ToLower(s.name)] {
+			return fmt.Errorf("%s: %s: GROUP_NAMES has no group %s", c.where[s.key], s.key, s.name)
+		}
+	}
+	tree, err := accountant.NewGroups(list)
+	if err != nil {
+		return c.Complain("GROUP_NAMES", err)
+	}
+	c.Groups = tree
+	return nil
+}
+
+// group returns the group with what was said of it.
+func (c *Config) group(name string) accountant.Group {
+	g := accountant.Group{Name: name, AcceptSurplus: c.acceptSurplus, Autoregroup: c.autoregroup}
+	s := c.settingsOf(name)
+	if s == nil {
+		return g
+	}
+	g.Factor = s.factor
+	switch {
+	case s.static != nil:
+		g.Quota = *s.static
+	case s.dynamic != nil:
+		g.Quota, g.Dynamic = *s.dynamic, true
+	}
+	if s.surplus != nil {
+		g.AcceptSurplus = *s.surplus
+	}
+	if s.regroup != nil {
+		g.Autoregroup = *s.regroup
+	}
+	return g
+}
+
+func (c *Config) settingsOf(group string) *groupSettings {
+	for _, s := range c.ofGroups {
+		if strings.EqualFold(s.name, group) {
+			return s
+		}
+	}
+	return nil
+}
+
+// setOfGroup stores the checked value of a key of a group's.
+func (c *Config) setOfGroup(k GroupKey, key, group string, v any) {
+	s := c.settingsOf(group)
+	if s == nil {
+		s = &groupSettings{name: group, key: key}
+		c.ofGroups = append(c.ofGroups, s)
+	}
+	k.setGroup(s, v)
+}
