@@ -43,6 +43,7 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 	}
 	c.generations(entries)
 	c.report()
+	c.samples()
 	c.leftovers(entries)
 	return c.sound, nil
 }
@@ -280,7 +281,9 @@ func (c *checker) contents(st *state) {
 	claims, err3 := st.claims.all()
 	_, err4 := st.submitters.all()
 	_, err5 := st.backoffs.all()
-	for _, err := range []error{err, err2, err3, err4, err5} {
+	_, err6 := st.tallies.all()
+	_, err7 := st.marks.all()
+	for _, err := range []error{err, err2, err3, err4, err5, err6, err7} {
 		if c.trouble("CURRENT", err) {
 			return
 		}

@@ -15,7 +15,8 @@ func TestCraftedLines(t *testing.T) {
 	for _, body := range []string{
 		"\n", "C\n", "C \n", "C 1\n", "C 1 \n", "S\n", "S \"a\n", "S \"a\"\n\n", "S \"a\"\nG \"a\"\n", "G \"b\" A = 1\n", "N 1 0-\n",
 		"N 5 0-3 x\n", "A 9 0-0 A = 1\n", "A 1 0-0 A\n", "L 1 0-99\n", "K [\n", "K [ Job = \"1.0\" ]\n", "k x\n", "U [ Name = 1 ]\n", "u x\n",
-		"B [ ]\n", "b \"\n", "H\n", "H 2026-11 x y\n", "Q 1 2\n", "C 2 A = (\n", "N 2 0-0\nN 2 0-0\n", "D 1 0-0 \"\n", "\n\n\n", "g \"c\" A\n", "E\n",
+		"B [ ]\n", "b \"\n", "W [ Kind = \"user\" ]\n", "W [ Kind = 1; Name = \"a\" ]\n", "W [ Kind = \"user\"; Name = \"a\"; Windows = \"1 2\" ]\n", "w \"user\"\n", "w \"user\" \"a\" \"b\"\n",
+		"M\n", "M \"a\"\n", "M \"a\" b\n", "U [ Name = \"a\"; Ceiling = \"none\" ]\n", "H\n", "H 2026-11 x y\n", "Q 1 2\n", "C 2 A = (\n", "N 2 0-0\nN 2 0-0\n", "D 1 0-0 \"\n", "\n\n\n", "g \"c\" A\n", "E\n",
 	} {
 		dir := fixture(t)
 		s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})

@@ -116,12 +116,28 @@ var operations = []operation{
 		tx.PutBackoff(pool.Backoff{Slot: "slot1@host", Failures: 2, Until: noon})
 		return nil
 	}},
+	{name: "tally", do: func(tx *Tx) error {
+		tx.Op("tally")
+		for _, k := range []accountant.Key{{Kind: accountant.KindUser, Name: "alice"}, {Kind: accountant.KindOwn, Name: "a\"b"}, {Kind: accountant.KindUser, Name: "carol"}} {
+			y, _ := tx.Tally(k)
+			y = y.Begin(noon, 2, accountant.Params{})
+			tx.PutTally(y)
+			tx.PutTally(y.Report(accountant.Used{CPU: time.Second / 3, Memory: 0.1}, noon, accountant.Params{}).End(noon.Add(time.Hour), 1, accountant.Params{}))
+		}
+		tx.PutMark("clock", "noon\n\xff")
+		tx.PutMark("other", "gone with the finish")
+		return nil
+	}},
 	{name: "finish", do: func(tx *Tx) error {
 		tx.Op("finish", "1.9")
 		id := pool.JobID{Cluster: 1, Proc: 9}
 		tx.DropClaim(id)
 		tx.DropBackoff("slot9@host")
 		tx.DropSubmitter("carol@x")
+		tx.DropTally(accountant.Key{Kind: accountant.KindUser, Name: "carol"})
+		tx.DropTally(accountant.Key{Kind: accountant.KindUser, Name: "nobody"})
+		tx.PutMark("other", "")
+		tx.PutMark("nothing", "")
 		tx.Leave(id, noon)
 		return nil
 	}},
@@ -162,6 +178,10 @@ func held(dir string) (string, error) {
 		for _, r := range v.Submitters() {
 			fmt.Fprintf(&b, "%+v\n", r)
 		}
+		for _, y := range v.Tallies() {
+			fmt.Fprintf(&b, "%+v\n", y)
+		}
+		fmt.Fprintf(&b, "%+q\n", marksOf(v))
 		slots, bad := v.Slots()
 		for _, s := range slots {
 			fmt.Fprintln(&b, s.Name, s.Ad.Format(classad.StyleSpool))
@@ -181,6 +201,9 @@ func held(dir string) (string, error) {
 	return b.String(), nil
 }
 
+// marksOf returns all marks.
+func marksOf(v *View) []mark { return sorted(v.state().marks, strings.Compare) }
+
 // fixture makes a spool in which something is there already.
 func fixture(t testing.TB) string {
 	t.Helper()
@@ -193,7 +216,9 @@ func fixture(t testing.TB) string {
 	err = s.Update(func(tx *Tx) error {
 		tx.Op("submit", "first")
 		tx.AddCluster(jobAd("carol"), []NewRun{{Count: 12}})
-		tx.PutSubmitter(accountant.Record{Name: "carol@x", Priority: 1.0 / 3, At: noon, HalfLife: time.Hour})
+		tx.PutSubmitter(accountant.Record{Name: "carol@x", Priority: 1.0 / 3, At: noon, HalfLife: time.Hour, Ceiling: accountant.LimitOf(0),
+			FactorLease: accountant.Lease{Until: noon, Before: 0.1}})
+		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindProject, Name: "physics"}, LongTerm: accountant.Recent{CPU: 1.0 / 3}})
 		return nil
 	})
 	if err == nil {

@@ -20,12 +20,13 @@
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
 //	slots/           segments: advertised slots, by name
-//	claims.N submitters.N backoffs.N   small tables, whole
+//	claims.N submitters.N backoffs.N tallies.N marks.N   small tables, whole
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
 //	claims.d/        one lock file for each claim with a supervisor
 //	history/         ads of jobs that have left the queue, a file a month
+//	samples/         RUP, usage and demand over time, thinned with age
 //	cycle.json       the report of the last negotiation cycle
 //	unfinished       while a spool is made from a dump: there is none yet
 //

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -16,7 +17,7 @@ const dumpFormat = 1
 
 // Dump writes all that the spool holds as ads in long form, a blank line behind
 // each (notation.go): clusters with their procs, slots, claims, submitters, slots
-// left alone, the ads of the jobs that left, who did what, the files of slots.d
+// left alone, tallies, marks, the ads of the jobs that left, who did what, the files of slots.d
 // and the last report, as of one transaction. A spool that was folded meanwhile,
 // or restored from its dump, gives the same bytes again. Everything is checked
 // while it is read; after any error what was written is no dump, for it lacks
@@ -48,11 +49,11 @@ type dumping struct {
 	at      position
 	journal []Logged // who did what, as the journal has it
 	lines   [][]byte
-	n       tally
+	n       amounts
 }
 
-// tally counts what a spool holds.
-type tally struct {
+// amounts is how much a spool holds.
+type amounts struct {
 	Clusters, Jobs, Slots, Claims, Submitters int
 	Left                                      int // ads of the history
 }
@@ -97,25 +98,47 @@ func (d *dumping) rows() error {
 			return err
 		}
 	}
-	submitters, err := d.state.submitters.all()
+	d.n.Claims = len(claims)
+	d.n.Submitters, err = dumpRows(d, "Submitter", d.state.submitters, strings.Compare, submitterAd)
+	if err == nil {
+		_, err = dumpRows(d, "Backoff", d.state.backoffs, strings.Compare, backoffAd)
+	}
+	if err == nil {
+		_, err = dumpRows(d, "Tally", d.state.tallies, compareKeys, tallyAd)
+	}
+	if err == nil {
+		err = d.marks()
+	}
+	return err
+}
+
+// dumpRows writes the rows of a small table, by key, and returns how many.
+func dumpRows[K comparable, V any](d *dumping, kind string, t *table[K, V], order func(a, b K) int, adOf func(V) *classad.Ad) (int, error) {
+	rows, err := t.all()
+	if err != nil {
+		return 0, err
+	}
+	for _, k := range slices.SortedFunc(maps.Keys(rows), order) {
+		if err := d.row(kind, adOf(rows[k])); err != nil {
+			return 0, err
+		}
+	}
+	return len(rows), nil
+}
+
+func (d *dumping) marks() error {
+	marks, err := d.state.marks.all()
 	if err != nil {
 		return err
 	}
-	for _, name := range slices.Sorted(maps.Keys(submitters)) {
-		if err := d.row("Submitter", submitterAd(submitters[name])); err != nil {
+	for _, name := range slices.Sorted(maps.Keys(marks)) {
+		d.begin("Mark")
+		d.text("Name", name)
+		d.text("Text", marks[name].Text)
+		if err := d.end(); err != nil {
 			return err
 		}
 	}
-	backoffs, err := d.state.backoffs.all()
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(maps.Keys(backoffs)) {
-		if err := d.row("Backoff", backoffAd(backoffs[name])); err != nil {
-			return err
-		}
-	}
-	d.n.Claims, d.n.Submitters = len(claims), len(submitters)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,6 +15,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -67,6 +69,8 @@ func assorted(t testing.TB) string {
 		tx.Leave(pool.JobID{Cluster: tx.NextCluster() - 2}, noon.AddDate(0, 1, 0))
 		tx.PutSlot("a slot\n\"%\\\xff", odd)
 		tx.PutBackoff(pool.Backoff{Slot: "b\n\"%\\", Until: noon})
+		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: "b\n\"%\\", Name: "\xff/é"}, Decayed: accountant.Recent{CPU: 1e-300, IO: math.Inf(1)}})
+		tx.PutMark("b\n\"%\\", "\x00\xff\n")
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -146,7 +150,7 @@ func TestDumpIsLongForm(t *testing.T) {
 			clusters = append(clusters, more)
 		}
 	}
-	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "History", "Transaction", "HandWritten", "Report", "End"} {
+	for _, kind := range []string{"Spool", "Cluster", "Procs", "Slot", "Claim", "Submitter", "Backoff", "Tally", "Mark", "History", "Transaction", "HandWritten", "Report", "End"} {
 		if kinds[kind] == 0 {
 			t.Errorf("no ad of type %s in the dump: %v", kind, kinds)
 		}
@@ -189,6 +193,9 @@ func TestDumpRestoreLaw(t *testing.T) {
 				tx.AddCluster(ad, []NewRun{{Count: 2, Ad: ad}})
 				tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: tx.NextCluster() - 1}, Slot: name, State: pool.Matched})
 				tx.Leave(pool.JobID{Cluster: tx.NextCluster() - 1, Proc: 1}, noon)
+				tx.PutTally(drawTally(t))
+				tx.PutSubmitter(drawRecord(t))
+				tx.PutMark(rapid.String().Draw(t, "mark"), drawText(t, "text"))
 				model[pool.JobID{Cluster: tx.NextCluster() - 1}] = map[string]string{}
 				return nil
 			}); err != nil {

@@ -3,6 +3,7 @@ package spool
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -115,6 +116,8 @@ func flipped(t *testing.T, dir, name string, at int, bad []byte, whole string) {
 		tx.Submitters()
 		tx.Slots()
 		tx.Backoffs()
+		tx.Tallies()
+		tx.Mark("clock")
 		return refused
 	}); errors.Is(err, refused) {
 		_, err = s.Fold(1<<40, nil) // sweeps only
@@ -179,6 +182,10 @@ func readAll(dir string) (text string, err error) {
 		for _, r := range v.Backoffs() {
 			b.WriteString(backoffAd(r).Format(classad.StyleSpool) + "\n")
 		}
+		for _, y := range v.Tallies() {
+			b.WriteString(tallyAd(y).Format(classad.StyleSpool) + "\n")
+		}
+		fmt.Fprintf(&b, "%q\n", marksOf(v))
 		return nil
 	})
 	if err != nil {

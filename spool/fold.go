@@ -215,6 +215,12 @@ func (f *fold) writeTables(g *generation) error {
 		writeTable(s, g, old, "backoffs", st.backoffs, strings.Compare, func(b []byte, r pool.Backoff) []byte {
 			return record{Kind: 'B', Backoff: r}.append(b)
 		}),
+		writeTable(s, g, old, "tallies", st.tallies, compareKeys, func(b []byte, y accountant.Tally) []byte {
+			return record{Kind: 'W', Tally: &y}.append(b)
+		}),
+		writeTable(s, g, old, "marks", st.marks, strings.Compare, func(b []byte, m mark) []byte {
+			return record{Kind: 'M', Name: m.Name, Text: m.Text}.append(b)
+		}),
 	)
 }
 

@@ -14,7 +14,8 @@ func FuzzRecord(f *testing.F) {
 		`C 12 Cmd = "/bin/sleep"`, `N 12 0-999`, `A 12 3-5 JobPrio = 5`, `D 12 3-5 JobPrio`, `L 12 3-5`, `k 12.3`,
 		`u "alice@example.org"`, `S "slot1@host"`, `G "slot1@host" Cpus = 8`, `g "slot1@host" Cpus`, `s "x"`, `b "x"`, `H 2026-11 4711`,
 		`K [Job = "1.0"; Attempt = 1; Slot = "s"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1]`,
-		`U [Name = "a@x"; Priority = 0.5]`, `B [Slot = "s"; Failures = 1; Until = 5]`, `A 1 5-3 X = 1`, `A -1 0-0 X = 1`, `C`, ``, `Z 1`,
+		`U [Name = "a@x"; Priority = 0.5]`, `B [Slot = "s"; Failures = 1; Until = 5]`, `W [Kind = "user"; Name = "a"; At = 5; Windows = "1 0 2 0, 0 0 0 0"; LongTermCPU = 0.1]`, `W [ Kind = "user"; Name = "a"; Windows = "1" ]`, `w "user" "a b"`, `M "clock" "a\nb"`, `M "clock" ""`,
+		`U [Name = "g"; Subtree = 5; Ceiling = 0; Floor = 3; FactorUntil = 1; FactorBefore = 10.5]`, `A 1 5-3 X = 1`, `A -1 0-0 X = 1`, `C`, ``, `Z 1`,
 	} {
 		f.Add(line)
 	}

@@ -21,10 +21,13 @@ type generation struct {
 	base    ack // where its journal begins; End is 0
 	jobs    []segmentFile[int]
 	slots   []segmentFile[string]
-	tables  map[string]tableFile // by name, such as claims; absent: empty
+	tables  map[string]tableFile // by name, one of tableNames; absent: empty
 	history map[string]stretch   // by month
 	log     map[string]stretch   // by month: what the journal's headers told, once folded
 }
+
+// tableNames are the small tables.
+var tableNames = []string{"claims", "submitters", "backoffs", "tallies", "marks"}
 
 // tableFile is the file of a small table.
 type tableFile struct {

@@ -3,7 +3,6 @@ package spool
 import (
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 )
 
@@ -48,11 +47,10 @@ func (c *checker) leftovers(entries []os.DirEntry) {
 // generationOf returns the number of a file that belongs to a generation by its
 // name.
 func generationOf(name string) (n int, ok bool) {
-	ok = slices.ContainsFunc(append([]string{"index."}, swept...), func(prefix string) (ok bool) {
-		n, ok = numbered(name, prefix)
-		return ok
-	})
-	return n, ok
+	if n, ok = numbered(name, "index."); ok {
+		return n, true
+	}
+	return swept(name)
 }
 
 const leftOver = "left over, or on its way: it does not count"

@@ -24,7 +24,7 @@ type newborn struct {
 	jobs   segmentWriter[int]
 	slots  segmentWriter[string]
 	months map[string]*month // by folder and month
-	n      tally
+	n      amounts
 	made   bool // the directory too
 }
 
@@ -222,6 +222,15 @@ func (n *newborn) submitter(r accountant.Record) error {
 }
 
 func (n *newborn) backoff(b pool.Backoff) error { return putNew(n.state.backoffs, b.Slot, b) }
+
+func (n *newborn) tally(y accountant.Tally) error { return putNew(n.state.tallies, y.Key, y) }
+
+func (n *newborn) mark(m mark) error {
+	if m.Text == "" {
+		return fmt.Errorf("mark %q: without a text", m.Name)
+	}
+	return putNew(n.state.marks, m.Name, m)
+}
 
 func putNew[K comparable, V any](t *table[K, V], k K, v V) error {
 	if _, ok := t.rows[k]; ok {

@@ -66,7 +66,7 @@ func parseText(b []byte) (s string, rest []byte, err error) {
 	if len(b) == 0 || b[0] != '"' {
 		return "", nil, fmt.Errorf("%.80q: not a text", b)
 	}
-	text := make([]byte, 0, len(b))
+	var text []byte // not as long as b, of which a list may make many
 	for i := 1; i < len(b); i++ {
 		switch c := b[i]; {
 		case c == '"':

@@ -6,6 +6,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"fairspool/lib/accountant"
 )
 
 // TestPage holds that the examples of spool(5) are true: who writes a reader
@@ -30,6 +32,15 @@ func TestPage(t *testing.T) {
 	want := version{format, "example.org", "8a1d4b2c90e7f631"}.text()
 	if got := example("fairspool spool\n"); string(got) != want {
 		t.Errorf("VERSION is\n%swant\n%s", got, want)
+	}
+	y := accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: "bob"}, Windows: []accountant.Window{
+		{Dedicated: accountant.Usage{Millis: 5000}, Utilized: accountant.Usage{Millis: 400, Rest: 3}}, {Dedicated: accountant.Usage{Millis: 9000}},
+	}}
+	table := tableText(map[accountant.Key]accountant.Tally{y.Key: y}, compareKeys, func(b []byte, y accountant.Tally) []byte {
+		return record{Kind: 'W', Tally: &y}.append(b)
+	})
+	if got := example("W [ "); !bytes.Equal(got, table) {
+		t.Errorf("the table is\n%swant\n%s", got, table)
 	}
 	journal := example("T 42 ")
 	f, err := parseFrame(journal, 42)

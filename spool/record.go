@@ -29,6 +29,9 @@ import (
 //	s "slot1@host"                 the slot is withdrawn
 //	B [ Slot = "..."; ... ]        a slot left alone
 //	b "slot1@host"                 no longer
+//	W [ Kind = "user"; ... ]       a tally, whole
+//	w "user" "alice"               it is gone
+//	M "clock" "some text"          a mark; with an empty text it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //
@@ -48,6 +51,8 @@ type record struct {
 	Claim       pool.Claim
 	Submitter   accountant.Record
 	Backoff     pool.Backoff
+	Tally       *accountant.Tally // W, w
+	Text        string            // M
 	End         int64
 	CRC         uint32
 	Seq         uint64 // in a segment or table; 0 in the journal
@@ -78,6 +83,12 @@ func (r record) append(b []byte) []byte {
 		b = appendRow(b, submitterAd(r.Submitter), submitterKeyName)
 	case 'B':
 		b = appendRow(b, backoffAd(r.Backoff), backoffKeyName)
+	case 'W':
+		b = appendRow(b, tallyAd(*r.Tally), tallyKindName, tallyNameName)
+	case 'w':
+		b = appendTwo(b, r.Tally.Kind, r.Tally.Name)
+	case 'M':
+		b = appendTwo(b, r.Name, r.Text)
 	case 'G':
 		b = appendAttribute(strconv.AppendQuote(b, r.Slot), r.Name, r.Expr)
 	case 'g':
@@ -190,6 +201,11 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		_, err = r.slot(rest)
 	case 'u', 'b':
 		r.Name, err = strconv.Unquote(string(rest))
+	case 'w':
+		r.Tally = &accountant.Tally{}
+		r.Tally.Key, err = goneTally(rest)
+	case 'M':
+		r.Name, r.Text, err = twoTexts(rest)
 	case 'H':
 		months := map[string]stretch{}
 		err = parseStretch(months, string(rest))
@@ -204,18 +220,33 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 
 // row reads the kinds that are whole ads.
 func (r *record) row(text string) error {
+	if plain, ok := plainRow(text); ok {
+		if err := r.take(plain); err == nil && !plain.odd() {
+			return nil
+		}
+		*r = record{Kind: r.Kind}
+	}
 	ad, err := classad.ParseAd(text)
 	if err != nil {
 		return err
 	}
+	return r.take(rowOf(ad))
+}
+
+// take takes what a row says.
+func (r *record) take(from *row) (err error) {
 	switch r.Kind {
 	case 'K':
-		r.Claim, err = claimOf(ad)
+		r.Claim, err = claimOf(from)
 		r.Seq = r.Claim.Seq
 	case 'U':
-		r.Submitter, err = submitterOf(ad)
+		r.Submitter, err = submitterOf(from)
 	case 'B':
-		r.Backoff, err = backoffOf(ad)
+		r.Backoff, err = backoffOf(from)
+	case 'W':
+		var y accountant.Tally
+		y, err = tallyOf(from)
+		r.Tally = &y
 	default:
 		err = fmt.Errorf("record of unknown kind %q", r.Kind)
 	}

@@ -142,6 +142,14 @@ func (r *restoring) ad() error {
 		return r.row('U', w)
 	case "Backoff":
 		return r.row('B', w)
+	case "Tally":
+		return r.row('W', w)
+	case "Mark":
+		m := mark{w.text("Name"), w.text("Text")}
+		if err := w.end(); err != nil {
+			return err
+		}
+		return r.to.mark(m)
 	case "History":
 		return r.left(w)
 	case "Transaction":
@@ -300,6 +308,8 @@ func (r *restoring) row(kind byte, w *words) (err error) {
 		return r.to.claim(row.Claim)
 	case 'U':
 		return r.to.submitter(row.Submitter)
+	case 'W':
+		return r.to.tally(*row.Tally)
 	}
 	return r.to.backoff(row.Backoff)
 }
@@ -354,7 +364,7 @@ func (r *restoring) report(w *words) error {
 func (r *restoring) end(w *words) error {
 	ads := w.number("Ads", 0, math.MaxInt)
 	got := r.to.n
-	var want tally
+	var want amounts
 	for _, c := range []struct {
 		name string
 		n    *int

@@ -3,6 +3,8 @@ package spool
 import (
 	"bytes"
 	"fmt"
+	"math"
+	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -19,29 +21,80 @@ func setTime(ad *classad.Ad, name string, t time.Time) {
 	}
 }
 
-// row collects the first error of reading a row's attributes.
+// setInt sets an integer that is not 0.
+func setInt(ad *classad.Ad, name string, n int64) {
+	if n != 0 {
+		ad.SetInt(name, n)
+	}
+}
+
+// setReal sets a number that is not 0. That below zero is one.
+func setReal(ad *classad.Ad, name string, x float64) {
+	if math.Float64bits(x) != 0 {
+		ad.SetReal(name, x)
+	}
+}
+
+// setText sets a text that is not empty.
+func setText(ad *classad.Ad, name, text string) {
+	if text != "" {
+		ad.SetString(name, text)
+	}
+}
+
+// row is a row to be read, as an ad or as its plain attributes, and collects the
+// first error of that.
 type row struct {
-	ad  *classad.Ad
-	c   *classad.Context
-	err error
+	ad    *classad.Ad
+	c     *classad.Context
+	plain []plain // without an ad
+	err   error
 }
 
 func rowOf(ad *classad.Ad) *row { return &row{ad: ad, c: &classad.Context{}} }
 
+// has tells whether the row has an attribute.
+func (r *row) has(name string) bool {
+	if r.ad == nil {
+		return r.find(name) != nil
+	}
+	return r.ad.Has(name)
+}
+
 func (r *row) text(name string) string {
-	v, ok := r.ad.EvalString(r.c, name)
+	var v string
+	var ok bool
+	if r.ad != nil {
+		v, ok = r.ad.EvalString(r.c, name)
+	} else if p := r.find(name); p != nil && p.kind == plainText {
+		v, ok = p.text, true
+	}
 	if !ok && r.err == nil {
 		r.err = fmt.Errorf("%s: missing or no string", name)
 	}
 	return v
 }
 
+// optional reads a text, empty when it is not there.
+func (r *row) optional(name string) string {
+	if !r.has(name) {
+		return ""
+	}
+	return r.text(name)
+}
+
 // int reads an integer, 0 when it is not there.
 func (r *row) int(name string) int64 {
-	if !r.ad.Has(name) {
+	if !r.has(name) {
 		return 0
 	}
-	v, ok := r.ad.EvalInt(r.c, name)
+	var v int64
+	var ok bool
+	if r.ad != nil {
+		v, ok = r.ad.EvalInt(r.c, name)
+	} else {
+		v, ok = r.find(name).integer()
+	}
 	if !ok && r.err == nil {
 		r.err = fmt.Errorf("%s: no integer", name)
 	}
@@ -49,10 +102,16 @@ func (r *row) int(name string) int64 {
 }
 
 func (r *row) real(name string) float64 {
-	if !r.ad.Has(name) {
+	if !r.has(name) {
 		return 0
 	}
-	v, ok := r.ad.EvalNumber(r.c, name)
+	var v float64
+	var ok bool
+	if r.ad != nil {
+		v, ok = r.ad.EvalNumber(r.c, name)
+	} else {
+		v, ok = r.find(name).number()
+	}
 	if !ok && r.err == nil {
 		r.err = fmt.Errorf("%s: no number", name)
 	}
@@ -60,7 +119,7 @@ func (r *row) real(name string) float64 {
 }
 
 func (r *row) time(name string) time.Time {
-	if !r.ad.Has(name) {
+	if !r.has(name) {
 		return time.Time{}
 	}
 	return time.UnixMilli(r.int(name)).UTC()
@@ -78,17 +137,28 @@ func claimAd(c pool.Claim) *classad.Ad {
 	setTime(ad, "MatchedAt", c.MatchedAt)
 	setTime(ad, "StartedAt", c.StartedAt)
 	setTime(ad, "VacateSince", c.VacateSince)
-	if c.PID != 0 {
-		ad.SetInt("PID", int64(c.PID))
-	}
+	setInt(ad, "PID", int64(c.PID))
+	setText(ad, "Owner", c.By.User)
+	setText(ad, "UnixGroup", c.By.Group)
+	setText(ad, "AcctGroup", c.By.Account)
+	setText(ad, "QOS", c.By.QOS)
+	setText(ad, "Class", c.By.Class)
+	setText(ad, "Project", c.By.Project)
+	setInt(ad, "RequestCpus", c.By.Cpus)
 	return ad
 }
 
-func claimOf(ad *classad.Ad) (pool.Claim, error) {
-	r := rowOf(ad)
+func (r *row) credentials() accountant.Credentials {
+	return accountant.Credentials{
+		User: r.optional("Owner"), Group: r.optional("UnixGroup"), Account: r.optional("AcctGroup"),
+		QOS: r.optional("QOS"), Class: r.optional("Class"), Project: r.optional("Project"), Cpus: r.int("RequestCpus"),
+	}
+}
+
+func claimOf(r *row) (pool.Claim, error) {
 	c := pool.Claim{
 		Attempt: int(r.int("Attempt")), Slot: r.text("Slot"), Machine: r.text("Machine"),
-		Submitter: r.text("Submitter"), Weight: accountant.Weight(r.int("Weight")),
+		Submitter: r.text("Submitter"), Weight: accountant.Weight(r.int("Weight")), By: r.credentials(),
 		MatchedAt: r.time("MatchedAt"), StartedAt: r.time("StartedAt"), VacateSince: r.time("VacateSince"),
 		PID: int(r.int("PID")), Seq: uint64(r.int("Seq")),
 	}
@@ -110,16 +180,39 @@ func submitterAd(s accountant.Record) *classad.Ad {
 	ad.SetReal("Priority", s.Priority)
 	setTime(ad, "At", s.At)
 	ad.SetInt("HalfLife", s.HalfLife.Nanoseconds())
-	if s.Factor != 0 {
-		ad.SetReal("PriorityFactor", s.Factor)
-	}
+	setReal(ad, "PriorityFactor", s.Factor)
 	ad.SetInt("ResourcesUsed", int64(s.ResourcesUsed))
 	ad.SetInt("InUse", int64(s.InUse))
+	setInt(ad, "Subtree", int64(s.Subtree))
 	setUsage(ad, "Slot", s.Slots)
 	setUsage(ad, "Weighted", s.Weighted)
 	setTime(ad, "Begin", s.Begin)
 	setTime(ad, "Last", s.Last)
+	if s.Ceiling.Set {
+		ad.SetInt("Ceiling", s.Ceiling.Slots)
+	}
+	setInt(ad, "Floor", s.Floor)
+	setLease(ad, "Factor", s.FactorLease)
+	setLease(ad, "Ceiling", s.CeilingLease)
+	setLease(ad, "Floor", s.FloorLease)
 	return ad
+}
+
+func setLease(ad *classad.Ad, name string, l accountant.Lease) {
+	setTime(ad, name+"Until", l.Until)
+	setReal(ad, name+"Before", l.Before)
+}
+
+func (r *row) lease(name string) accountant.Lease {
+	return accountant.Lease{Until: r.time(name + "Until"), Before: r.real(name + "Before")}
+}
+
+// limit reads a bound, none when it is not there.
+func (r *row) limit(name string) accountant.Limit {
+	if !r.has(name) {
+		return accountant.Limit{}
+	}
+	return accountant.LimitOf(r.int(name))
 }
 
 func setUsage(ad *classad.Ad, name string, u accountant.Usage) {
@@ -133,16 +226,31 @@ func (r *row) usage(name string) accountant.Usage {
 	return accountant.Usage{Millis: r.int(name + "Millis"), Rest: r.int(name + "Rest")}
 }
 
-func submitterOf(ad *classad.Ad) (accountant.Record, error) {
-	r := rowOf(ad)
+func submitterOf(r *row) (accountant.Record, error) {
 	s := accountant.Record{
 		Name: r.text("Name"), Priority: r.real("Priority"), At: r.time("At"),
 		HalfLife: time.Duration(r.int("HalfLife")), Factor: r.real("PriorityFactor"),
-		ResourcesUsed: int(r.int("ResourcesUsed")), InUse: accountant.Weight(r.int("InUse")),
+		ResourcesUsed: int(r.int("ResourcesUsed")), InUse: accountant.Weight(r.int("InUse")), Subtree: accountant.Weight(r.int("Subtree")),
 		Slots: r.usage("Slot"), Weighted: r.usage("Weighted"),
 		Begin: r.time("Begin"), Last: r.time("Last"),
+		Ceiling: r.limit("Ceiling"), Floor: r.int("Floor"),
+		FactorLease: r.lease("Factor"), CeilingLease: r.lease("Ceiling"), FloorLease: r.lease("Floor"),
 	}
 	return s, r.err
+}
+
+// SubmitterRow returns a submitter's record in one line, as the journal has it
+// but for the kind: the ad between brackets. Times are of milliseconds in it.
+func SubmitterRow(s accountant.Record) string {
+	return string(appendRow(nil, submitterAd(s), submitterKeyName))
+}
+
+// ParseSubmitterRow is the inverse of SubmitterRow. The error says what is wrong
+// with a text that is no such row.
+func ParseSubmitterRow(text string) (accountant.Record, error) {
+	r := record{Kind: 'U'}
+	err := r.row(text)
+	return r.Submitter, err
 }
 
 func backoffAd(b pool.Backoff) *classad.Ad {
@@ -153,8 +261,7 @@ func backoffAd(b pool.Backoff) *classad.Ad {
 	return ad
 }
 
-func backoffOf(ad *classad.Ad) (pool.Backoff, error) {
-	r := rowOf(ad)
+func backoffOf(r *row) (pool.Backoff, error) {
 	b := pool.Backoff{Slot: r.text("Slot"), Failures: int(r.int("Failures")), Until: r.time("Until")}
 	return b, r.err
 }
@@ -167,14 +274,21 @@ const (
 	backoffKeyName   = "Slot"
 )
 
-// appendRow writes a row's ad in one line, its key first.
-func appendRow(b []byte, ad *classad.Ad, key string) []byte {
-	e, _ := ad.Lookup(key)
-	b = appendAttribute(append(b, '['), key, e)
+// appendRow writes a row's ad in one line, its key first, which may be several
+// attributes.
+func appendRow(b []byte, ad *classad.Ad, key ...string) []byte {
+	separator := byte('[')
+	add := func(name string) {
+		e, _ := ad.Lookup(name)
+		b = appendAttribute(append(b, separator), name, e)
+		separator = ';'
+	}
+	for _, name := range key {
+		add(name)
+	}
 	for _, name := range ad.OwnNames() {
-		if name != key {
-			e, _ := ad.Lookup(name)
-			b = appendAttribute(append(b, ';'), name, e)
+		if !slices.Contains(key, name) {
+			add(name)
 		}
 	}
 	return append(b, " ]"...)
@@ -182,12 +296,19 @@ func appendRow(b []byte, ad *classad.Ad, key string) []byte {
 
 // keyOf returns the text of the attribute that a row begins with.
 func keyOf(line []byte, name string) (text string, ok bool) {
-	rest, ok := bytes.CutPrefix(line[min(1, len(line)):], []byte(" [ "+name+" = "))
+	text, _, ok = leading(line[min(1, len(line)):], " [ "+name+" = ")
+	return text, ok
+}
+
+// leading returns the text that b begins with behind lead, and what follows it.
+func leading(b []byte, lead string) (text string, rest []byte, ok bool) {
+	rest, ok = bytes.CutPrefix(b, []byte(lead))
 	if !ok {
-		return "", false
+		return "", nil, false
 	}
-	text, err := unquote(rest)
-	return text, err == nil
+	var r record
+	rest, err := r.slot(rest)
+	return r.Slot, rest, err == nil
 }
 
 func claimKey(line []byte) (pool.JobID, error) {

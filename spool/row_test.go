@@ -23,6 +23,7 @@ func TestRowKeys(t *testing.T) {
 			{record{Kind: 'K', Claim: pool.Claim{Job: id, Attempt: 1, Slot: name, State: pool.Matched}}, claimKeyName, id.String()},
 			{record{Kind: 'U', Submitter: accountant.Record{Name: name, At: time.UnixMilli(1)}}, submitterKeyName, name},
 			{record{Kind: 'B', Backoff: pool.Backoff{Slot: name, Failures: 1}}, backoffKeyName, name},
+			{record{Kind: 'W', Tally: &accountant.Tally{Key: accountant.Key{Kind: name, Name: "x"}, At: time.UnixMilli(1)}}, tallyKindName, name},
 		} {
 			line := row.record.append(nil)
 			line = line[:len(line)-1]
@@ -33,8 +34,17 @@ func TestRowKeys(t *testing.T) {
 			if err != nil {
 				t.Fatalf("parseRecord(%q): %v", line, err)
 			}
-			if got := map[byte]string{'K': r.Claim.Job.String(), 'U': r.Submitter.Name, 'B': r.Backoff.Slot}[r.Kind]; got != row.want {
+			if r.Tally == nil {
+				r.Tally = &accountant.Tally{}
+			}
+			if got := map[byte]string{'K': r.Claim.Job.String(), 'U': r.Submitter.Name, 'B': r.Backoff.Slot, 'W': r.Tally.Kind}[r.Kind]; got != row.want {
 				t.Fatalf("parseRecord(%q) has the key %q, want %q", line, got, row.want)
+			}
+			if r.Kind == 'W' {
+				// The second half of the key is found without parsing what stands behind.
+				if got, err := tallyKey(append(line[:len(line)-1:len(line)-1], '(')); err != nil || got != r.Tally.Key {
+					t.Fatalf("tallyKey(%q) = %v, %v, want %v", line, got, err, r.Tally.Key)
+				}
 			}
 		}
 	})

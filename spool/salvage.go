@@ -212,7 +212,7 @@ func (v *salvage) scan(number int) *generation {
 	g := noGeneration(number)
 	g.jobs = scanSegments[int](v.s, "jobs", number)
 	g.slots = scanSegments[string](v.s, "slots", number)
-	for _, table := range []string{"claims", "submitters", "backoffs"} {
+	for _, table := range tableNames {
 		for _, n := range slices.Backward(v.numbers(table + ".")) {
 			name := fmt.Sprintf("%s.%d", table, n)
 			b, err := contents(v.s.files, v.s.path(name))

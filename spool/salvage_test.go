@@ -53,6 +53,12 @@ func holdings(t testing.TB, dir string) (list []string) {
 		for _, b := range v.Backoffs() {
 			list = append(list, "backoff "+backoffAd(b).Format(classad.StyleSpool))
 		}
+		for _, y := range v.Tallies() {
+			list = append(list, "tally "+tallyAd(y).Format(classad.StyleSpool))
+		}
+		for _, m := range marksOf(v) {
+			list = append(list, fmt.Sprintf("mark %q", m))
+		}
 		slots, _ := v.Slots()
 		for _, slot := range slots {
 			list = append(list, "slot "+slot.Name+" "+slot.Ad.Format(classad.StyleSpool))
@@ -240,7 +246,7 @@ func excused(name, good, line, told string) bool {
 			kind == "slot" && !strings.Contains(good, strings.Fields(rest)[0]) {
 			return false
 		}
-		return kind != "submitter" && kind != "claim" && kind != "backoff" && strings.Contains(told, "transaction")
+		return !slices.Contains([]string{"submitter", "claim", "backoff", "tally", "mark"}, kind) && strings.Contains(told, "transaction")
 	case strings.HasPrefix(name, "history/"):
 		return kind == "left"
 	case strings.HasPrefix(name, "log/"):
@@ -254,7 +260,7 @@ func excused(name, good, line, told string) bool {
 	case strings.HasPrefix(name, "slots/") && kind == "slot":
 		slot, _, _ := strings.Cut(rest, " ")
 		return strings.Contains(told, fmt.Sprintf("slot %q is lost: ", slot))
-	case strings.HasPrefix(name, kind+"s."): // a table
+	case strings.HasPrefix(name, strings.Replace(kind, "tally", "tallie", 1)+"s."): // a table
 		return strings.Contains(told, "which nothing proves")
 	}
 	return false
@@ -293,7 +299,7 @@ func TestSalvageWreck(t *testing.T) {
 		{"no index and no lock", gone("lock", "index.*"), "no index is left", ""},
 		{"no journal", gone("journal.*"), "all since the last fold is lost", "job claim slot left log next"},
 		{"no segment of jobs", gone("jobs/*"), "clusters from 1 to ", "job claim"},
-		{"no tables", gone("claims.*", "submitters.*", "backoffs.*"), "the file is missing", "claim submitter backoff"},
+		{"no tables", gone("claims.*", "submitters.*", "backoffs.*", "tallies.*", "marks.*"), "the file is missing", "claim submitter backoff tally mark"},
 		{"no history", gone("history/*"), "not here: moved, or packed", "left"},
 		{"half of the journal", func(dir string) {
 			list, _ := filepath.Glob(filepath.Join(dir, "journal.*"))

@@ -40,6 +40,12 @@ func (v *salvage) rows() error {
 	for _, b := range salvageRows[string, pool.Backoff](v, "backoffs", v.state.backoffs) {
 		list = append(list, v.to.backoff(b))
 	}
+	for _, y := range salvageRows[accountant.Key, accountant.Tally](v, "tallies", v.state.tallies) {
+		list = append(list, v.to.tally(y))
+	}
+	for _, m := range salvageRows[string, mark](v, "marks", v.state.marks) {
+		list = append(list, v.to.mark(m))
+	}
 	return cmp.Or(list...)
 }
 

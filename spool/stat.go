@@ -21,9 +21,11 @@ type Stat struct {
 
 	Clusters, Jobs, Slots        int // Slots: advertised, not written by hand
 	Claims, Submitters, Backoffs int
+	Tallies, Marks               int
 
 	History map[string]int64 // bytes by month: the ads of jobs that have left
 	Log     map[string]int64 // bytes by month: the transactions that were folded
+	Samples map[string]int64 // bytes by tier: what userprio -history shows
 	Older   []int            // generations that are kept because somebody still reads them
 }
 
@@ -55,6 +57,12 @@ func (s *Spool) Stat() (st Stat, err error) {
 	v := View{loaded: s.state}
 	st.Jobs = v.Len()
 	st.Claims, st.Submitters, st.Backoffs = len(v.Claims()), len(v.Submitters()), len(v.Backoffs())
+	if st.Tallies, err = s.state.tallies.count(); err != nil {
+		return st, err
+	}
+	if st.Marks, err = s.state.marks.count(); err != nil {
+		return st, err
+	}
 	if st.Clusters, err = s.state.jobs.countAll(s.state.own); err != nil {
 		return st, err
 	}
@@ -66,6 +74,9 @@ func (s *Spool) Stat() (st Stat, err error) {
 	}
 	for month, l := range g.log {
 		st.Log[month] = l.end
+	}
+	if st.Samples, err = s.samplesSize(); err != nil {
+		return st, err
 	}
 	st.Older, err = s.older()
 	return st, err

@@ -24,6 +24,8 @@ type state struct {
 	claims     *table[pool.JobID, pool.Claim]
 	submitters *table[string, accountant.Record]
 	backoffs   *table[string, pool.Backoff]
+	tallies    *table[accountant.Key, accountant.Tally]
+	marks      *table[string, mark]
 	history    map[string]stretch
 	own        *worker
 }
@@ -35,6 +37,8 @@ func newState(s *Spool, base pinned) *state {
 	st.claims = newTable(s.tableOf(base.generation, "claims"), claimKey, parseClaim)
 	st.submitters = newTable(s.tableOf(base.generation, "submitters"), submitterKey, parseSubmitter)
 	st.backoffs = newTable(s.tableOf(base.generation, "backoffs"), backoffKey, parseBackoff)
+	st.tallies = newTable(s.tableOf(base.generation, "tallies"), tallyKey, parseTally)
+	st.marks = newTable(s.tableOf(base.generation, "marks"), markKey, parseMark)
 	return st
 }
 
@@ -81,6 +85,12 @@ func (s *state) note(c *chunk) (lines int, err error) {
 		err = noteRow(s.backoffs, c, line)
 	case 'b':
 		err = noteGone(s.backoffs, rest, unquote)
+	case 'W':
+		err = noteRow(s.tallies, c, line)
+	case 'w':
+		err = noteGone(s.tallies, rest, goneTally)
+	case 'M':
+		err = s.noteMark(c, line)
 	case 'H':
 		err = s.noteMonth(string(rest))
 	default:
@@ -174,6 +184,12 @@ func (s *state) apply(r record, seq uint64) error {
 		s.backoffs.put(r.Backoff.Slot, r.Backoff)
 	case 'b':
 		s.backoffs.drop(r.Name)
+	case 'W':
+		s.tallies.put(r.Tally.Key, *r.Tally)
+	case 'w':
+		s.tallies.drop(r.Tally.Key)
+	case 'M':
+		s.setMark(mark{r.Name, r.Text})
 	case 'H':
 		s.history[r.Name] = stretch{r.End, r.CRC}
 	default:

@@ -46,6 +46,7 @@ func summary(f frame) string {
 		{jobs['L'], "job", " left the queue"}, {lines['K'], "claim", ""}, {lines['k'], "claim", " ended"},
 		{lines['U'], "submitter", " charged or changed"}, {lines['u'], "submitter", " deleted"},
 		{lines['S'], "slot", " advertised"}, {lines['s'], "slot", " withdrawn"}, {lines['B'], "slot", " left alone"},
+		{lines['W'], "tally", ""}, {lines['w'], "tally", " deleted"}, {lines['M'], "mark", ""},
 	} {
 		if w.n > 0 {
 			words = append(words, counted(w.n, w.what)+w.how)
@@ -63,7 +64,9 @@ func clusters(first, last int) string {
 
 // counted says how many there are of something.
 func counted(n int, what string) string {
-	if n != 1 {
+	if stem, ok := strings.CutSuffix(what, "y"); ok && n != 1 {
+		what = stem + "ies"
+	} else if n != 1 {
 		what += "s"
 	}
 	return fmt.Sprintf("%d %s", n, what)

@@ -83,15 +83,21 @@ func (g *generation) name(named map[string]bool) {
 	}
 }
 
-// swept are the files that belong to generations, besides the indexes.
-var swept = []string{"journal.", "claims.", "submitters.", "backoffs."}
+// swept returns the number of a journal's or a small table's file.
+func swept(name string) (n int, ok bool) {
+	kind, _, _ := strings.Cut(name, ".")
+	if kind != "journal" && !slices.Contains(tableNames, kind) {
+		return 0, false
+	}
+	return numbered(name, kind+".")
+}
 
 // removeUnnamed removes the files of generations that are gone. What is called
 // otherwise than they are is somebody else's.
 func (s *Spool) removeUnnamed(entries []os.DirEntry, named map[string]bool) error {
 	var names []string
 	for _, e := range entries {
-		if slices.ContainsFunc(swept, func(p string) bool { _, ok := numbered(e.Name(), p); return ok }) {
+		if _, ok := swept(e.Name()); ok {
 			names = append(names, e.Name())
 		}
 	}

@@ -106,6 +106,20 @@ func (t *table[K, V]) all() (map[K]V, error) {
 	return t.rows, nil
 }
 
+// count returns how many rows there are. It parses none.
+func (t *table[K, V]) count() (int, error) {
+	if err := t.fill(); err != nil {
+		return 0, err
+	}
+	n := len(t.rows)
+	for _, c := range t.texts {
+		if c.text != nil {
+			n++
+		}
+	}
+	return n, nil
+}
+
 // tableText is the text of a table's file: the rows' lines in the order of
 // their keys, and the checksum.
 func tableText[K comparable, V any](rows map[K]V, order func(a, b K) int, appendRow func([]byte, V) []byte) []byte {

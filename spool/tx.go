@@ -22,9 +22,10 @@ type Tx struct {
 	op      string
 	args    []string
 	body    []byte
-	months  []*month        // of the history that jobs leave to, in order of first use
-	settled func() error    // makes the journal durable as it was found
-	charged map[string]bool // submitters whose records changed: written once, at the end
+	months  []*month                // of the history that jobs leave to, in order of first use
+	settled func() error            // makes the journal durable as it was found
+	charged map[string]bool         // submitters whose records changed: written once, at the end
+	tallied map[accountant.Key]bool // and so are these
 
 	expressions *classad.Interner // of what was written
 	err         error
@@ -155,13 +156,18 @@ func (tx *Tx) DropSubmitter(name string) {
 	tx.put(record{Kind: 'u', Name: name})
 }
 
-// settle notes the submitters' records that changed.
+// settle notes the submitters' records and the tallies that changed.
 func (tx *Tx) settle() {
 	for _, name := range slices.Sorted(maps.Keys(tx.charged)) {
 		r, _ := tx.Submitter(name)
 		tx.put(record{Kind: 'U', Submitter: r})
 	}
 	tx.charged = nil
+	for _, k := range slices.SortedFunc(maps.Keys(tx.tallied), compareKeys) {
+		y, _ := tx.Tally(k)
+		tx.put(record{Kind: 'W', Tally: &y})
+	}
+	tx.tallied = nil
 }
 
 // PutSlot adds a slot's ad or changes it; only attributes that read otherwise

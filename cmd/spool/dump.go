@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
-	"path/filepath"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/spool"
@@ -27,7 +25,7 @@ func dump(c *cmdline.Call, args []string) error {
 	if spool.Inside(file, s.Dir()) {
 		return cmdline.Usagef("dump: %s lies in the spool: give a file outside of it", file)
 	}
-	n, err := whole(file, s.Dump)
+	n, err := cmdline.Replace(file, 0o600, s.Dump)
 	if err != nil {
 		return fmt.Errorf("%s: not written: %w", file, cmdline.Cause(err))
 	}
@@ -45,45 +43,6 @@ func oneFile(action string, args []string) (string, error) {
 		return "", cmdline.Usagef("%s: the name of the file is empty", action)
 	}
 	return args[0], noMore(action, args[1:])
-}
-
-// whole writes a file as a whole or not at all, and durably: it has a name of
-// its own until all is there. It returns how many bytes it has.
-func whole(name string, write func(io.Writer) error) (n int64, err error) {
-	if real, err := filepath.EvalSymlinks(name); err == nil {
-		name = real
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return 0, errors.New("it is no regular file: write to standard output for it")
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), filepath.Base(name)+".*.new")
-	if err != nil {
-		return 0, err
-	}
-	defer os.Remove(f.Name()) // nothing is there once it is renamed
-	defer f.Close()
-	if err := write(f); err != nil {
-		return 0, err
-	}
-	if err := f.Sync(); err != nil {
-		return 0, err
-	}
-	if n, err = f.Seek(0, io.SeekEnd); err != nil {
-		return 0, err
-	}
-	if err := os.Rename(f.Name(), name); err != nil {
-		return 0, err
-	}
-	return n, syncDir(filepath.Dir(name))
-}
-
-func syncDir(name string) error {
-	d, err := os.Open(name)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }
 
 // restore makes a spool of what dump wrote.

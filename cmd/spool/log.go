@@ -149,11 +149,18 @@ const shownTime = "2006-01-02 15:04:05"
 // it is taken when a command begins, and a transaction may wait for others.
 const played = 2 * time.Minute
 
-// line words a transaction.
+// machines begins those arguments of an operation that are for programs, such
+// as what it takes to undo it: they may be megabytes.
+const machines = "--"
+
+// line words a transaction, with the arguments that are for people.
 func line(l spool.Logged) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7d  %s  %-8s  %-9s  %s", l.Seq, l.Machine.Local().Format(shownTime), word(l.User), word(l.Program), l.Op)
 	for _, a := range l.Args {
+		if a == machines {
+			break
+		}
 		b.WriteByte(' ')
 		b.WriteString(word(a))
 	}

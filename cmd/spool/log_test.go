@@ -43,6 +43,9 @@ func TestLine(t *testing.T) {
 		{func(l *spool.Logged) { l.Policy = l.Policy.AddDate(-1, 0, 0) }, "     42  2026-11-21 12:00:00  alice     prio       set priority +5 12: 3 changes of jobs (as of 2025-11-21 12:00:00)"},
 		{func(l *spool.Logged) { l.Args = []string{"", "a b", "a\nb", `"`, "é", "\x1b[2J"} },
 			`     42  2026-11-21 12:00:00  alice     prio       set priority "" "a b" "a\nb" "\"" "é" "\x1b[2J": 3 changes of jobs`},
+		{func(l *spool.Logged) { l.Args = []string{"alice", "--x", "-", "--", "alice", "[ ]"} },
+			"     42  2026-11-21 12:00:00  alice     prio       set priority alice --x -: 3 changes of jobs"},
+		{func(l *spool.Logged) { l.Args = []string{"--"} }, "     42  2026-11-21 12:00:00  alice     prio       set priority: 3 changes of jobs"},
 		{func(l *spool.Logged) { l.Seq, l.User = 123456789, "a long name" },
 			`123456789  2026-11-21 12:00:00  "a long name"  prio       set priority +5 12: 3 changes of jobs`},
 	} {
@@ -91,6 +94,18 @@ func TestChoice(t *testing.T) {
 		if got := strings.Join(got, " "); got != c.want {
 			t.Errorf("%s: transactions = %q, want %q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestLogJSONKeepsAll holds that the arguments for programs are there for them.
+func TestLogJSONKeepsAll(t *testing.T) {
+	var b strings.Builder
+	w := writer{to: &b, json: true}
+	if err := w.write(transaction(func(l *spool.Logged) { l.Args = []string{"alice", "--", "[ ]"} })); err != nil {
+		t.Fatal(err)
+	}
+	if want := "\"alice\",\n      \"--\",\n      \"[ ]\"\n"; !strings.Contains(b.String(), want) {
+		t.Errorf("JSON = %s, want …%s…", b.String(), want)
 	}
 }
 

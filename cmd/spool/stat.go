@@ -47,8 +47,10 @@ func statLines(dir string, st spool.Stat) [][2]string {
 		{"Slots", fmt.Sprintf("%d advertised, %d left alone for a while", st.Slots, st.Backoffs)},
 		{"Claims", fmt.Sprint(st.Claims)},
 		{"Submitters", fmt.Sprint(st.Submitters)},
+		{"Tallies", fmt.Sprint(st.Tallies)},
 		{"History", months(st.History)},
 		{"Log", months(st.Log)},
+		{"Samples", samples(st.Samples)},
 	}
 	if len(st.Older) > 0 {
 		numbers := strings.Trim(fmt.Sprint(st.Older), "[]")
@@ -73,6 +75,18 @@ func months(files map[string]int64) string {
 	return fmt.Sprintf("%s, %s from %s to %s", size(total), counted(len(names), "months"), names[0], names[len(names)-1])
 }
 
+// samples sums up the tiers.
+func samples(tiers map[string]int64) string {
+	if len(tiers) == 0 {
+		return "none"
+	}
+	total := int64(0)
+	for _, n := range tiers {
+		total += n
+	}
+	return size(total)
+}
+
 // status is what JSON shows of a spool. Sizes are in bytes.
 type status struct {
 	Directory           string
@@ -92,9 +106,11 @@ type status struct {
 	Clusters, Jobs      int
 	Slots               int // advertised
 	Claims, Submitters  int
-	Backoffs            int              // slots that are left alone
+	Backoffs            int // slots that are left alone
+	Tallies, Marks      int
 	HistoryBytes        map[string]int64 // by month
 	LogBytes            map[string]int64 // by month
+	SampleBytes         map[string]int64 // by tier
 }
 
 func statusOf(dir string, st spool.Stat) status {
@@ -105,6 +121,7 @@ func statusOf(dir string, st spool.Stat) status {
 		JournalTransactions: st.Transactions, JournalBytes: st.Journal, FoldedAtBytes: spool.JournalSize,
 		Segments: st.Segments, SegmentBytes: st.SegmentBytes, TableBytes: st.TableBytes,
 		Clusters: st.Clusters, Jobs: st.Jobs, Slots: st.Slots, Claims: st.Claims, Submitters: st.Submitters, Backoffs: st.Backoffs,
-		HistoryBytes: st.History, LogBytes: st.Log,
+		Tallies: st.Tallies, Marks: st.Marks,
+		HistoryBytes: st.History, LogBytes: st.Log, SampleBytes: st.Samples,
 	}
 }

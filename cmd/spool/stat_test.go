@@ -12,9 +12,10 @@ import (
 func TestStatLines(t *testing.T) {
 	st := spool.Stat{
 		Format: 2, Domain: "x", ID: "abc", Generation: 7, Seq: 42, Next: 13, Journal: 5 << 19, Transactions: 2,
-		Segments: 3, SegmentBytes: 12 << 20, TableBytes: 512, Clusters: 1, Jobs: 1000, Slots: 8, Claims: 4, Submitters: 3, Backoffs: 1,
+		Segments: 3, SegmentBytes: 12 << 20, TableBytes: 512, Clusters: 1, Jobs: 1000, Slots: 8, Claims: 4, Submitters: 3, Backoffs: 1, Tallies: 9, Marks: 1,
 		History: map[string]int64{"2026-11": 1 << 20, "2026-09": 1 << 20}, Log: map[string]int64{"2026-11": 10},
-		Older: []int{5, 6},
+		Samples: map[string]int64{"minute": 1 << 20, "day": 1 << 19},
+		Older:   []int{5, 6},
 	}
 	var b strings.Builder
 	for _, l := range statLines("/s", st) {
@@ -30,8 +31,10 @@ Jobs: 1000 in 1 cluster; the next cluster is 13
 Slots: 8 advertised, 1 left alone for a while
 Claims: 4
 Submitters: 3
+Tallies: 9
 History: 2.0 MB, 2 months from 2026-09 to 2026-11
 Log: 10 bytes, of 2026-11
+Samples: 1.5 MB
 Kept: 2 old generations (5 6), as long as somebody reads them
 `
 	if b.String() != want {
@@ -42,13 +45,13 @@ Kept: 2 old generations (5 6), as long as somebody reads them
 // TestStatNames holds that JSON has a member for each field of the library's,
 // and none that is null.
 func TestStatNames(t *testing.T) {
-	b, err := json.Marshal(statusOf("/s", spool.Stat{History: map[string]int64{}, Log: map[string]int64{}}))
+	b, err := json.Marshal(statusOf("/s", spool.Stat{History: map[string]int64{}, Log: map[string]int64{}, Samples: map[string]int64{}}))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const want = `{"Directory":"/s","Format":0,"UidDomain":"","Id":"","Generation":0,"OlderGenerations":[],"LastTransaction":0,` +
 		`"NextCluster":0,"JournalTransactions":0,"JournalBytes":0,"FoldedAtBytes":8388608,"Segments":0,"SegmentBytes":0,"TableBytes":0,` +
-		`"Clusters":0,"Jobs":0,"Slots":0,"Claims":0,"Submitters":0,"Backoffs":0,"HistoryBytes":{},"LogBytes":{}}`
+		`"Clusters":0,"Jobs":0,"Slots":0,"Claims":0,"Submitters":0,"Backoffs":0,"Tallies":0,"Marks":0,"HistoryBytes":{},"LogBytes":{},"SampleBytes":{}}`
 	if string(b) != want {
 		t.Errorf("JSON of nothing =\n%s\nwant\n%s", b, want)
 	}

@@ -1,0 +1,202 @@
+package spool
+
+import (
+	"bytes"
+	"math"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// drawText draws a text that an ad can hold: any bytes but 0.
+func drawText(t *rapid.T, what string) string {
+	return string(rapid.SliceOfN(rapid.ByteRange(1, 255), 0, 12).Draw(t, what))
+}
+
+// drawTime draws a time of whole milliseconds, or none.
+func drawTime(t *rapid.T, what string) time.Time {
+	if rapid.Bool().Draw(t, "no "+what) {
+		return time.Time{}
+	}
+	return time.UnixMilli(rapid.Int64Range(-1<<45, 1<<47).Draw(t, what)).UTC()
+}
+
+// drawReal draws any number, also such as are none.
+func drawReal(t *rapid.T, what string) float64 {
+	return math.Float64frombits(rapid.OneOf(rapid.Uint64(), rapid.SampledFrom([]uint64{
+		0, 1 << 63, 1, math.Float64bits(math.Inf(1)), math.Float64bits(math.Inf(-1)), math.Float64bits(math.NaN()), math.Float64bits(0.1),
+	})).Draw(t, what))
+}
+
+func drawInt(t *rapid.T, what string) int64 {
+	return rapid.OneOf(rapid.Int64(), rapid.SampledFrom([]int64{0, 1, -1, math.MinInt64, math.MaxInt64})).Draw(t, what)
+}
+
+func drawUsage(t *rapid.T, what string) accountant.Usage {
+	return accountant.Usage{Millis: drawInt(t, what), Rest: drawInt(t, what+" rest")}
+}
+
+func drawRecord(t *rapid.T) accountant.Record {
+	lease := func(what string) accountant.Lease {
+		return accountant.Lease{Until: drawTime(t, what), Before: drawReal(t, what)}
+	}
+	r := accountant.Record{
+		Name: drawText(t, "name"), Priority: drawReal(t, "priority"), At: drawTime(t, "at"), HalfLife: time.Duration(drawInt(t, "half-life")),
+		Factor: drawReal(t, "factor"), ResourcesUsed: int(drawInt(t, "slots")), InUse: accountant.Weight(drawInt(t, "in use")),
+		Subtree: accountant.Weight(drawInt(t, "subtree")), Slots: drawUsage(t, "usage"), Weighted: drawUsage(t, "weighted"),
+		Begin: drawTime(t, "begin"), Last: drawTime(t, "last"), Floor: drawInt(t, "floor"),
+		FactorLease: lease("factor lease"), CeilingLease: lease("ceiling lease"), FloorLease: lease("floor lease"),
+	}
+	if rapid.Bool().Draw(t, "bounded") {
+		r.Ceiling = accountant.Limit{Set: true, Slots: rapid.Int64Range(0, math.MaxInt64).Draw(t, "ceiling")}
+	}
+	return r
+}
+
+func drawTally(t *rapid.T) accountant.Tally {
+	recent := func(what string) accountant.Recent {
+		return accountant.Recent{CPU: drawReal(t, what), Memory: drawReal(t, what), IO: drawReal(t, what)}
+	}
+	y := accountant.Tally{
+		Key: accountant.Key{Kind: drawText(t, "kind"), Name: drawText(t, "name")}, At: drawTime(t, "at"), Cpus: drawInt(t, "cpus"),
+		Interval: time.Duration(drawInt(t, "interval")), Decayed: recent("decayed"), LongTerm: recent("long term"),
+	}
+	for range rapid.IntRange(0, accountant.MaxDepth).Draw(t, "windows") {
+		y.Windows = append(y.Windows, accountant.Window{Dedicated: drawUsage(t, "dedicated"), Utilized: drawUsage(t, "utilized")})
+	}
+	return y
+}
+
+func drawClaim(t *rapid.T) pool.Claim {
+	return pool.Claim{
+		Job:     pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")},
+		Attempt: int(drawInt(t, "attempt")), Slot: drawText(t, "slot"), Machine: drawText(t, "machine"), Submitter: drawText(t, "submitter"),
+		State: pool.ClaimState(rapid.IntRange(int(pool.Matched), int(pool.Promised)).Draw(t, "state")), Weight: accountant.Weight(drawInt(t, "weight")),
+		By: accountant.Credentials{
+			User: drawText(t, "user"), Group: drawText(t, "group"), Account: drawText(t, "account"), QOS: drawText(t, "qos"),
+			Class: drawText(t, "class"), Project: drawText(t, "project"), Cpus: drawInt(t, "cpus"),
+		},
+		MatchedAt: drawTime(t, "matched"), StartedAt: drawTime(t, "started"), VacateSince: drawTime(t, "vacate"), PID: int(drawInt(t, "pid")),
+	}
+}
+
+// sameBits tells whether two things are equal to the bit: a number that is none
+// is equal to itself, and 0 is not what is -0.
+func sameBits(a, b any) bool {
+	var walk func(a, b reflect.Value) bool
+	walk = func(a, b reflect.Value) bool {
+		switch {
+		case a.Type() == reflect.TypeFor[time.Time]():
+			return reflect.DeepEqual(a.Interface(), b.Interface())
+		case a.Kind() == reflect.Float64:
+			x, y := a.Float(), b.Float()
+			return math.Float64bits(x) == math.Float64bits(y) || math.IsNaN(x) && math.IsNaN(y)
+		case a.Kind() == reflect.Struct:
+			for i := range a.NumField() {
+				if !walk(a.Field(i), b.Field(i)) {
+					return false
+				}
+			}
+			return true
+		case a.Kind() == reflect.Slice:
+			for i := range min(a.Len(), b.Len()) {
+				if !walk(a.Index(i), b.Index(i)) {
+					return false
+				}
+			}
+			return a.Len() == b.Len()
+		}
+		return reflect.DeepEqual(a.Interface(), b.Interface())
+	}
+	return walk(reflect.ValueOf(a), reflect.ValueOf(b))
+}
+
+// TestRowsLaw holds that rows read back to the bit, whatever is in them, from a
+// line without a newline in it.
+func TestRowsLaw(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		read := func(r record) record {
+			line := r.append(nil)
+			if n := bytes.IndexByte(line, '\n'); n != len(line)-1 {
+				t.Fatalf("%q has a newline at %d", line, n)
+			}
+			again, err := parseRecord(line[:len(line)-1], nil)
+			if err != nil {
+				t.Fatalf("parseRecord(%q): %v", line, err)
+			}
+			return again
+		}
+		s, y, c := drawRecord(t), drawTally(t), drawClaim(t)
+		if got := read(record{Kind: 'U', Submitter: s}).Submitter; !sameBits(got, s) {
+			t.Fatalf("a submitter is read as %+v, want %+v", got, s)
+		}
+		if got, err := ParseSubmitterRow(SubmitterRow(s)); err != nil || !sameBits(got, s) {
+			t.Fatalf("ParseSubmitterRow(%q) = %+v, %v, want %+v", SubmitterRow(s), got, err, s)
+		}
+		if got := *read(record{Kind: 'W', Tally: &y}).Tally; !sameBits(got, y) {
+			t.Fatalf("a tally is read as %+v, want %+v", got, y)
+		}
+		if got := *read(record{Kind: 'w', Tally: &y}).Tally; got.Key != y.Key {
+			t.Fatalf("the key of a tally that is gone is read as %+v, want %+v", got.Key, y.Key)
+		}
+		if got := read(record{Kind: 'K', Claim: c}).Claim; !sameBits(got, c) {
+			t.Fatalf("a claim is read as %+v, want %+v", got, c)
+		}
+		m := mark{rapid.String().Draw(t, "mark"), drawText(t, "text") + "\x00"}
+		if got := read(record{Kind: 'M', Name: m.Name, Text: m.Text}); (mark{got.Name, got.Text}) != m {
+			t.Fatalf("a mark is read as %q, %q, want %q", got.Name, got.Text, m)
+		}
+	})
+}
+
+// TestRowsAsBefore holds that rows without what was added later read as they
+// did, and that what is not set is not written.
+func TestRowsAsBefore(t *testing.T) {
+	for _, line := range []string{
+		`U [ Name = "alice@x"; Priority = 0.5; At = 1000; HalfLife = 3600000000000; ResourcesUsed = 1; InUse = 1000; SlotMillis = 5; WeightedMillis = 6; Begin = 1; Last = 2 ]`,
+		`K [ Job = "1.0"; Attempt = 1; Slot = "s"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1 ]`,
+		`W [ Kind = "user"; Name = "alice" ]`,
+	} {
+		r, err := parseRecord([]byte(line), nil)
+		if err != nil {
+			t.Fatalf("parseRecord(%q): %v", line, err)
+		}
+		got, err := parseRecord(bytes.TrimSuffix(r.append(nil), newline), nil)
+		if err != nil || !reflect.DeepEqual(got, r) || len(r.append(nil)) != len(line)+1 {
+			t.Errorf("%q is written as %q, which reads as %+v, %v", line, r.append(nil), got, err)
+		}
+		if r.Submitter.Ceiling.Set || r.Claim.By != (accountant.Credentials{}) {
+			t.Errorf("%q has a ceiling %v, credentials %+v, want none", line, r.Submitter.Ceiling, r.Claim.By)
+		}
+	}
+}
+
+func TestParseSubmitterRow(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                              "",
+		`[ ]`:                           "Name: missing",
+		`[ Name = 1 ]`:                  "Name: missing or no string",
+		`[ Name = "a"; Floor = "1" ]`:   "Floor: no integer",
+		`[ Name = "a"; Ceiling = 0.5 ]`: "Ceiling: no integer",
+		`[ Name = "a" ] [ ]`:            "",
+		`[ Name = "a"`:                  "",
+	} {
+		if got, err := ParseSubmitterRow(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("ParseSubmitterRow(%q) = %+v, %v, want …%s…", text, got, err, want)
+		}
+	}
+}
+
+func TestParseWindows(t *testing.T) {
+	for _, text := range []string{" ", "1", "1 2 3", "1 2 3 4 5", "1 2 3 4,", "1 2 3 4, ", "1 2 3 4,5 6 7 8", "1 2 3 x", "1 2  3", "9223372036854775808 0 0 0"} {
+		if got, err := parseWindows(text); err == nil {
+			t.Errorf("parseWindows(%q) = %v, want an error", text, got)
+		}
+	}
+}

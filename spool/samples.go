@@ -1,0 +1,246 @@
+package spool
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"slices"
+
+	"fairspool/lib/history"
+)
+
+// The files of samples: one for each tier and day or month, and the names
+// that the numbers in them stand for.
+const (
+	samplesDir = "samples"
+	namesFile  = samplesDir + "/names"
+)
+
+// AddSamples notes what there is to remember of a moment for the tiers whose
+// turn it is, and removes what is too old. It is for a negotiation cycle, inside
+// Negotiating: there is one writer. Samples are no part of a transaction's
+// promise: a power cut may take the last few, and only new names are synced.
+func (s *Spool) AddSamples(m history.Moment) error {
+	if err := s.addSamples(m); err != nil {
+		return fmt.Errorf("%s: %w", samplesDir, err)
+	}
+	return nil
+}
+
+func (s *Spool) addSamples(m history.Moment) error {
+	if err := s.files.Mkdir(s.path(samplesDir), 0o700); err != nil {
+		return err
+	}
+	names, err := s.openNames()
+	if err != nil {
+		return err
+	}
+	defer names.file.Close()
+	var due []*sampleFile
+	defer func() {
+		for _, f := range due {
+			f.file.Close()
+		}
+	}()
+	for _, tier := range history.Tiers() {
+		f, err := s.openSamples(tier, m, names.Names)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			due = append(due, f)
+		}
+	}
+	if err := names.keep(s); err != nil {
+		return err
+	}
+	for _, f := range due {
+		if err := f.keep(); err != nil {
+			return err
+		}
+		if f.end == 0 {
+			if err := s.removeSamples(f.tier, m); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// sampleNames is the file of names, open for writing.
+type sampleNames struct {
+	*history.Names
+	file file
+	end  int64
+}
+
+// openNames reads the names and cuts off one that was never written to its end,
+// which no sample speaks of.
+func (s *Spool) openNames() (n sampleNames, err error) {
+	f, err := s.files.Open(s.path(namesFile), readWrite|create, 0o600)
+	if err != nil {
+		return n, err
+	}
+	text, err := tail(f, 0)
+	if err == nil {
+		var whole int
+		n.Names, whole, _ = history.ParseNames(text)
+		n.file, n.end = f, int64(whole)
+		if whole < len(text) {
+			err = f.Truncate(n.end)
+		}
+	}
+	if err == nil && n.Names == nil {
+		err = n.begin(s)
+	}
+	if err != nil {
+		f.Close()
+	}
+	return n, err
+}
+
+// begin makes new names. A file of nothing but damage is kept aside.
+func (n *sampleNames) begin(s *Spool) (err error) {
+	if n.end > 0 {
+		name := s.path(namesFile)
+		if err = s.files.Rename(name, name+".damaged"); err != nil {
+			return err
+		}
+		n.file.Close()
+		if n.file, err = s.files.Open(name, readWrite|create, 0o600); err != nil {
+			return err
+		}
+		n.end = 0
+	}
+	var id [4]byte
+	if _, err := rand.Read(id[:]); err != nil {
+		return err
+	}
+	n.Names = history.NewNames(binary.BigEndian.Uint32(id[:]))
+	return nil
+}
+
+// keep writes the new names, durably: samples speak of them.
+func (n *sampleNames) keep(s *Spool) error {
+	text := n.New()
+	if len(text) == 0 {
+		return nil
+	}
+	if err := write(n.file, text, n.end); err != nil {
+		return err
+	}
+	if n.end > 0 {
+		return nil
+	}
+	if err := s.files.SyncDir(s.path(samplesDir)); err != nil {
+		return err
+	}
+	return s.files.SyncDir(s.dir)
+}
+
+// sampleFile is a file of samples that is to have another block.
+type sampleFile struct {
+	tier history.Tier
+	file file
+	end  int64
+	text []byte
+}
+
+// openSamples opens the tier's file for a moment and makes its next block, nil
+// when it is not to have one.
+func (s *Spool) openSamples(tier history.Tier, m history.Moment, n *history.Names) (*sampleFile, error) {
+	f, err := s.files.Open(s.path(samplesDir+"/"+tier.File(m.Now)), readWrite|create, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	last, end, err := lastBlock(f)
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	if last != nil && !tier.Due(last.Time, m.Now) {
+		return nil, f.Close()
+	}
+	b := m.Block(last, n)
+	return &sampleFile{tier, f, end, b.Append(nil)}, nil
+}
+
+// lastBlock returns the block with which a file ends, nil for none, and where
+// that is. What stands behind it a dead writer left: it is cut off.
+func lastBlock(f file) (last *history.Block, end int64, err error) {
+	size, err := f.Size()
+	if err != nil || size == 0 {
+		return nil, 0, err
+	}
+	for need := int64(4096); need > 0; {
+		from := max(size-need, 0)
+		text, err := tail(f, from)
+		if err != nil {
+			return nil, 0, err
+		}
+		b, n, ok := history.LastBlock(text)
+		if ok {
+			return &b, size, nil
+		}
+		need = int64(n)
+		if from == 0 || need > size {
+			break
+		}
+	}
+	found, err := history.Scan(whole(f, size), func(b *history.Block) error {
+		c := *b
+		c.Samples = nil
+		last = &c
+		return nil
+	})
+	if err == nil {
+		err = f.Truncate(found.End)
+	}
+	return last, found.End, err
+}
+
+// keep appends the block. One that does not fit is taken back, as far as that
+// succeeds.
+func (f *sampleFile) keep() error {
+	_, err := f.file.WriteAt(f.text, f.end)
+	if err != nil {
+		f.file.Truncate(f.end)
+	}
+	return err
+}
+
+// removeSamples removes the files of a tier that are too old.
+func (s *Spool) removeSamples(tier history.Tier, m history.Moment) error {
+	files, err := s.sampleFiles()
+	if err != nil {
+		return err
+	}
+	for _, name := range tier.Surplus(files[tier.Name], m.Now) {
+		if err := s.files.Remove(s.path(samplesDir + "/" + name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+	}
+	return nil
+}
+
+// sampleFiles returns the names of the files that there are, by tier, each
+// ascending.
+func (s *Spool) sampleFiles() (map[string][]string, error) {
+	entries, err := os.ReadDir(s.path(samplesDir))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	files := map[string][]string{}
+	for _, tier := range history.Tiers() {
+		for _, e := range entries {
+			if _, _, ok := tier.Period(e.Name()); ok {
+				files[tier.Name] = append(files[tier.Name], e.Name())
+			}
+		}
+		slices.Sort(files[tier.Name])
+	}
+	return files, err
+}
