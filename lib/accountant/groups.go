@@ -180,12 +180,26 @@ func (g *Groups) NameOf(submitter string) string {
 	return g.List[g.Of(submitter)].Name
 }
 
-// Up returns the places of a group and all above it, the root last.
+// Up returns the places of a group and of those above it that its name begins
+// with; the root, which no name begins with, has itself only.
 func (g *Groups) Up(i int) []int {
 	up := []int{i}
-	for g != nil && g.List[i].Parent >= 0 {
+	for g != nil && i > 0 && g.List[i].Parent > 0 {
 		i = g.List[i].Parent
 		up = append(up, i)
 	}
 	return up
+}
+
+// Canonical returns the user part of a submitter's name, left of the @, with the
+// name of its group spelled as configured, also if it is nothing but that. Of one
+// whose group is not defined nothing changes.
+func (g *Groups) Canonical(user string) string {
+	if i, ok := g.Find(user); ok && i > 0 {
+		return g.List[i].Name
+	}
+	if name := g.OfUser(user).Name; name != RootGroup {
+		return name + user[len(name):]
+	}
+	return user
 }

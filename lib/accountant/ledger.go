@@ -39,18 +39,20 @@ func (c Charge) Begin(b Book, t time.Time, p Params) time.Time {
 // End ends the charge at t.
 func (c Charge) End(b Book, t time.Time, p Params) {
 	r, _ := b.Submitter(c.Submitter)
-	b.PutSubmitter(r.End(t, c.Weight, p))
-	c.groups(b, p, func(g Record, own bool) Record { return g.end(t, c.Weight, own, p) })
-	c.tally(b, func(y Tally) Tally { return y.End(t, c.By.Cpus, p) })
+	r = r.End(t, c.Weight, p)
+	b.PutSubmitter(r)
+	c.groups(b, p, func(g Record, own bool) Record { return g.end(r.At, c.Weight, own, p) })
+	c.tally(b, func(y Tally) Tally { return y.End(r.At, c.By.Cpus, p) })
 }
 
 // GiveBack ends at t a charge that began at from and turned out to be for
 // nothing: what it added is taken away again.
 func (c Charge) GiveBack(b Book, from, t time.Time, p Params) {
 	r, _ := b.Submitter(c.Submitter)
-	b.PutSubmitter(r.GiveBack(from, t, c.Weight, p))
-	c.groups(b, p, func(g Record, own bool) Record { return g.giveBack(from, t, c.Weight, own, p) })
-	c.tally(b, func(y Tally) Tally { return y.GiveBack(from, t, c.By.Cpus, p) })
+	r = r.GiveBack(from, t, c.Weight, p)
+	b.PutSubmitter(r)
+	c.groups(b, p, func(g Record, own bool) Record { return g.giveBack(from, r.At, c.Weight, own, p) })
+	c.tally(b, func(y Tally) Tally { return y.GiveBack(from, r.At, c.By.Cpus, p) })
 }
 
 // Report adds what an attempt used, as it was measured, to the tallies.
@@ -79,18 +81,39 @@ func (c Charge) tally(b Book, change func(Tally) Tally) {
 
 // start, end and giveBack are Start, End and GiveBack of a group's record. The
 // weight counts in its subtree, and in the group itself if it is one of its own
-// members'.
+// members'. A group's last event may be later than its member's, when the clock went
+// back: then what the group was not charged, or was charged too much, until its own
+// is made up for, so that its usage stays the sum of its members'.
 func (r Record) start(t time.Time, w Weight, own bool, p Params) Record {
+	halfLife := r.AsOf(t, p).HalfLife
+	late := r.lateBy(t)
 	if own {
+		if late > 0 && (r.Begin.IsZero() || r.Begin.After(t)) {
+			r.Begin = t
+		}
 		r = r.Start(t, w, p)
+		r.Slots = r.Slots.Add(One, late)
+		r.Weighted = r.Weighted.Add(w, late)
 	} else {
 		r = r.Settle(t, p)
 	}
+	r.Priority += decay(0, w.Float(), late, halfLife)
 	r.Subtree += w
 	return r
 }
 
+// lateBy returns how much later than t the last event was.
+func (r Record) lateBy(t time.Time) time.Duration {
+	if r.At.IsZero() {
+		return 0
+	}
+	return max(r.At.Sub(t), 0)
+}
+
 func (r Record) end(t time.Time, w Weight, own bool, p Params) Record {
+	if r.lateBy(t) > 0 {
+		return r.giveBack(t, r.At, w, own, p)
+	}
 	r = r.Settle(t, p)
 	r.Subtree = max(r.Subtree-w, 0)
 	if own {

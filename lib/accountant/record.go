@@ -27,7 +27,8 @@ type Record struct {
 	// ResourcesUsed is the number of slots charged since At, InUse their
 	// weight (WeightedResourcesUsed).
 	// In a group these are its own members', and Subtree is the weight of the
-	// group and all groups below, which its RUP follows.
+	// group and all groups below, which its RUP follows; for the root group its
+	// own again.
 	ResourcesUsed  int
 	InUse, Subtree Weight
 	// Slots is the lifetime usage up to At in slot time (AccumulatedUsage),

@@ -2,35 +2,7 @@ package accountant
 
 import "time"
 
-// Credentials are what other policies than the submitter's RUP reckon by, and
-// what of the job they reckon with. An empty text is none.
-type Credentials struct {
-	User    string // the job's Owner
-	Group   string // UnixGroup
-	Account string // AcctGroup
-	QOS     string // QOS
-	Class   string // Class
-	Project string // Project
-	Cpus    int64  // processors that the job occupies, RequestCpus
-}
-
-// Key says whose tally it is: a Kind, one of those below, and the name of one
-// of that kind.
-type Key struct{ Kind, Name string }
-
-// WindowParams are the parameters of Maui's fair share windows.
-type WindowParams struct {
-	Interval time.Duration // FSINTERVAL, above zero
-	Depth    int           // FSDEPTH, 1 to 24
-	Decay    float64       // FSDECAY, 0 to 1
-}
-
-// DecayParams are the parameters of Grid Engine's decayed usage.
-type DecayParams struct {
-	HalfTime time.Duration // halftime; 0: nothing decays
-}
-
-// Used is what an attempt of a job used, as it was measured.
+// Used is what an attempt of a job used, as it was measured. A GB is 2^30 bytes.
 type Used struct {
 	CPU    time.Duration // user and system time of all its processes
 	Memory float64       // GB seconds
@@ -38,10 +10,11 @@ type Used struct {
 }
 
 // Tally is what was used under one key, for the policies of Maui and Grid
-// Engine, as of At.
+// Engine, as of At. Of the two it keeps what is reckoned for its kind: Windows
+// for Maui's, Decayed and LongTerm for Grid Engine's.
 type Tally struct {
 	Key
-	At       time.Time
+	At       time.Time     // the last event; zero before the first
 	Cpus     int64         // processors charged since At
 	Interval time.Duration // of the windows; FSINTERVAL when they were last advanced
 	// Windows are the windows that there is anything to say of, the newest
@@ -51,25 +24,79 @@ type Tally struct {
 	Decayed, LongTerm Recent
 }
 
-// Window is what was used in one of Maui's windows.
-type Window struct {
-	Dedicated Usage // processors times time (DEDICATEDPS)
-	Utilized  Usage // CPU time as it was reported (UTILIZEDPS)
+// maxCpus bounds what one claim counts, as MaxWeight does the weight of its
+// slot: a job may ask for any number.
+const maxCpus = int64(MaxWeight / One)
+
+func processors(n int64) int64 { return min(max(n, 0), maxCpus) }
+
+// AsOf returns the tally advanced to t with nothing begun or ended in between.
+// AsOf(b) of AsOf(a) has the same windows as AsOf(b), and the same decayed usage
+// up to rounding. A t before y.At leaves the usage as it is. Windows that were
+// recorded with another FSINTERVAL are spread over those of p.
+func (y Tally) AsOf(t time.Time, p Params) Tally {
+	t = t.Truncate(time.Millisecond)
+	w := p.Windows.sound()
+	if y.At.IsZero() {
+		y.At = t
+	}
+	d := t.Sub(y.At)
+	if y.Windowed() {
+		y = y.spread(w).advanced(t, w)
+	} else if d > 0 {
+		y.Decayed = y.Decayed.after(d, p.Decay)
+	}
+	if d > 0 {
+		y.At = t
+	}
+	return y
 }
 
-// Recent is usage as Grid Engine reckons it: CPU seconds, GB seconds, GB.
-type Recent struct{ CPU, Memory, IO float64 }
+// Begin begins to count cpus processors at t. Events may come in any order: one
+// before y.At counts from its own time on, so that the order in which several
+// are recorded does not matter.
+func (y Tally) Begin(t time.Time, cpus int64, p Params) Tally {
+	y = y.AsOf(t, p)
+	y = y.over(t, y.At, processors(cpus), p)
+	y.Cpus += processors(cpus)
+	return y
+}
 
-func (c Credentials) keys() []Key { return nil }
-
-// Begin begins to count cpus processors at t.
-func (y Tally) Begin(t time.Time, cpus int64, p Params) Tally { return y }
-
-// End ceases to count cpus processors at t.
-func (y Tally) End(t time.Time, cpus int64, p Params) Tally { return y }
+// End ceases to count cpus processors at t, which is no earlier than the Begin
+// that it belongs to.
+func (y Tally) End(t time.Time, cpus int64, p Params) Tally {
+	y = y.AsOf(t, p)
+	y = y.over(t, y.At, -processors(cpus), p)
+	y.Cpus = max(y.Cpus-processors(cpus), 0)
+	return y
+}
 
 // GiveBack ends at t what began at from, and takes away again what it added.
-func (y Tally) GiveBack(from, t time.Time, cpus int64, p Params) Tally { return y }
+func (y Tally) GiveBack(from, t time.Time, cpus int64, p Params) Tally {
+	return y.End(t, cpus, p).over(from, t, -processors(cpus), p)
+}
 
-// Report adds what was measured to the usage as of t.
-func (y Tally) Report(used Used, t time.Time, p Params) Tally { return y }
+// Report adds what was measured to the usage as of t. One that is late counts
+// as it would have counted in time.
+func (y Tally) Report(used Used, t time.Time, p Params) Tally {
+	y = y.AsOf(t, p)
+	if y.Windowed() {
+		return y.utilized(used.CPU, t, p)
+	}
+	r := recentOf(used)
+	y.LongTerm = y.LongTerm.plus(r)
+	y.Decayed = y.Decayed.plus(r.after(y.At.Sub(t), p.Decay))
+	return y
+}
+
+// negligible is decayed usage, of any unit, that no priority shows any more.
+const negligible = 1e-6
+
+// Irrelevant tells whether nothing would be lost if the tally were not there.
+// Windows and decayed usage pass; long-term usage does not, so that a tally with
+// any stays, as a Record with accumulated usage does.
+func (y Tally) Irrelevant(t time.Time, p Params) bool {
+	y = y.AsOf(t, p)
+	d := y.Decayed
+	return y.Cpus == 0 && len(y.Windows) == 0 && max(d.CPU, d.Memory, d.IO) < negligible && y.LongTerm == (Recent{})
+}

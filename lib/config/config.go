@@ -3,6 +3,7 @@ package config
 import (
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -43,6 +44,9 @@ type Config struct {
 	// the keys of GroupKeys.
 	Groups *accountant.Groups
 
+	Maui accountant.WindowParams // the table [maui]: MauiKeys
+	SGE  accountant.DecayParams  // the table [sge]: SGEKeys
+
 	groupNames    []string // GROUP_NAMES
 	acceptSurplus bool     // GROUP_ACCEPT_SURPLUS
 	autoregroup   bool     // GROUP_AUTOREGROUP
@@ -54,7 +58,7 @@ type Config struct {
 // Default returns the configuration of an empty file.
 func Default() Config {
 	var c Config
-	for _, k := range Keys {
+	for _, k := range slices.Concat(Keys, MauiKeys, SGEKeys) {
 		k.set(&c, k.Default)
 	}
 	return c

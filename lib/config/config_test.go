@@ -140,7 +140,6 @@ var bad = []struct{ text, want string }{
 	{`GROUP_NAMES = ["a.b"]`, `f:1: GROUP_NAMES: a.b: its parent a is not defined`},
 	{`GROUP_NAMES = ["aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc"]`, `f:1: GROUP_NAMES: "aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc": longer than 40`},
 	{"LICENSE_LIMIT = 3", `f:1: LICENSE_LIMIT: not part of this version`},
-	{"[maui]\nQUEUETIMEWEIGHT = 1", `f:1: maui: not part of this version`},
 	{"PRIORITY_HALF_LIFE = 5", `f:1: PRIORITY_HALF_LIFE: unknown key; did you mean PRIORITY_HALFLIFE?`},
 	{"zebra = 5", `f:1: zebra: unknown key`},
 	{"SPOOL = \"/a\"\n[sge]\nPRIORITY_HALFLIFE = 5", `f:3: PRIORITY_HALFLIFE: stands in table [sge]; move it above the first table`},

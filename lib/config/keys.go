@@ -13,8 +13,9 @@ import (
 // Kind says what values a key takes.
 type Kind uint8
 
-// The kinds of keys. Seconds are a number, whole or not; an Expression is the
-// text of a ClassAd expression; Names is an array of strings.
+// The kinds of keys. Seconds are a number, whole or not, and a Time is the same or
+// [DD:]HH:MM:SS in a string; an Expression is the text of a ClassAd expression;
+// Names is an array of strings.
 const (
 	Real Kind = iota + 1
 	Integer
@@ -23,16 +24,18 @@ const (
 	String
 	Expression
 	Names
+	Time
 )
 
 var kindNames = [...]string{
 	Real: "number", Integer: "whole number", Seconds: "number of seconds", Boolean: "true or false",
 	String: "string", Expression: "expression in a string", Names: "array of strings",
+	Time: "number of seconds or time in a string",
 }
 
 // String returns the kind as messages and the manual page call it.
 func (k Kind) String() string {
-	if k < Real || k > Names {
+	if k < Real || k > Time {
 		return "Kind(?)"
 	}
 	return kindNames[k]
@@ -53,7 +56,7 @@ func (k Kind) wanted() string {
 type Key struct {
 	Name string
 	Kind Kind
-	// Default is the value without the key: a float64 for Real and Seconds,
+	// Default is the value without the key: a float64 for Real, Seconds and Time,
 	// an int64, a bool, a string, or a []string, as Kind says.
 	Default any
 	// Unit is the unit of a number, empty for a plain one.
@@ -77,7 +80,7 @@ func (k Key) Range() string {
 	switch {
 	case len(k.Choices) > 0:
 		return `"` + strings.Join(k.Choices, `", "`) + `"`
-	case k.Kind != Real && k.Kind != Integer && k.Kind != Seconds:
+	case k.Kind != Real && k.Kind != Integer && k.Kind != Seconds && k.Kind != Time:
 		return ""
 	}
 	return number(k.Least) + " to " + number(k.Most)

@@ -28,7 +28,6 @@ var later = []string{
 	"MAXJOBRETIREMENTTIME", "START", "RANK", "PREEMPT", "KILL", "WANT_VACATE", "CLAIM_WORKLIFE",
 	"JOB_DEFAULT_NOTIFICATION", "DEFAULT_UNIVERSE", "APPEND_REQUIREMENTS", "APPEND_RANK", "DEFAULT_RANK", "SUBMIT_ATTRS",
 	"MAX_JOBS_PER_OWNER", "MAX_JOBS_PER_SUBMISSION", "MAX_JOBS_SUBMITTED",
-	"maui", "sge",
 }
 
 // laterPrefixes begin keys that end with a name of the administrator's; the

@@ -27,6 +27,12 @@ func Parse(file string, text []byte) (Config, error) {
 	c := Default()
 	c.where = map[string]string{}
 	for _, name := range r.inOrder(top) {
+		if t, ok := policyTables()[name]; ok {
+			if err := r.table(&c, name, t, top[name]); err != nil {
+				return Config{}, err
+			}
+			continue
+		}
 		value, line := r.look(top[name])
 		if _, table := value.(map[string]any); table {
 			line = max(line, r.dotted(name, top[name]))
@@ -117,6 +123,9 @@ func (r *reader) key(c *Config, name string, value any, line int) error {
 		c.setOfGroup(k, name, group, v)
 		return nil
 	}
+	if table := tableOf(name); i < 0 && table != "" {
+		return fail("belongs into table [%s]", table)
+	}
 	if i < 0 {
 		return fail("unknown key%s", nearest.Hint(name, names()))
 	}
@@ -147,14 +156,8 @@ func (r *reader) stray(top map[string]toml.Primitive) error {
 	return nil
 }
 
-// names returns every name that a file may hold, for guesses.
-func names() []string {
-	list := make([]string, len(Keys))
-	for i, k := range Keys {
-		list[i] = k.Name
-	}
-	return list
-}
+// names returns every name that a file may hold at the top, for guesses.
+func names() []string { return namesOf(Keys) }
 
 // value checks v, as it came from the file, against kind and range, and
 // returns it in the type of Default.
@@ -177,6 +180,8 @@ func (k Key) value(v any) (any, error) {
 		if s, ok := v.(string); ok {
 			return s, k.text(s)
 		}
+	case Time:
+		return k.timeValue(v)
 	case Names:
 		if list, ok := v.([]any); ok {
 			return k.list(list)

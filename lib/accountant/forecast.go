@@ -1,0 +1,199 @@
+package accountant
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// Horizon is how far a forecast looks: what would come later comes never.
+const Horizon = 100 * 365 * 24 * time.Hour
+
+// Forecast says when something will be so if nothing changes: no claim begins or
+// ends, nobody edits, and leases end when they end.
+type Forecast struct {
+	Never bool
+	At    time.Time // the first millisecond, not before the moment of asking; zero if never
+}
+
+// Reaches returns when the EUP, asked for at now, will be at eup or pass it, from
+// whichever side it is on. An EUP that tends to eup and does not pass it is
+// never there, but for the least one, which is reached.
+func (r Record) Reaches(eup float64, now time.Time, p Params) Forecast {
+	now = now.Truncate(time.Millisecond)
+	side := r.Effective(now, p) - eup
+	there := func(t time.Time) bool { return (r.Effective(t, p)-eup)*side <= 0 }
+	for _, l := range r.legs(now, p) {
+		if there(l.from) {
+			return Forecast{At: l.from}
+		}
+		beta := (eup/l.factor - l.tends) / (l.priority - l.tends)
+		if !(beta > 0 && beta < 1) || eup/l.factor < MinPriority {
+			continue
+		}
+		if t, ok := l.when(beta); ok {
+			// Rounding may have made the moment one too early.
+			for range 2 {
+				if !there(t) {
+					t = t.Add(time.Millisecond)
+				}
+			}
+			return Forecast{At: t}
+		}
+	}
+	return Forecast{Never: true}
+}
+
+// Limit returns what the EUP tends to if nothing changes.
+func (r Record) Limit(now time.Time, p Params) float64 {
+	legs := r.legs(now.Truncate(time.Millisecond), p)
+	last := legs[len(legs)-1]
+	return math.Max(last.tends, MinPriority) * last.factor
+}
+
+// trifle is how much better, in parts of it, an EUP has to be to count as better:
+// less is rounding.
+const trifle = 1e-12
+
+// Below returns when the EUP, asked for at now, will be better than other's if
+// neither changes.
+func (r Record) Below(other Record, now time.Time, p Params) Forecast {
+	now = now.Truncate(time.Millisecond)
+	better := func(t time.Time) bool { return r.Effective(t, p) < other.Effective(t, p)*(1-trifle) }
+	cuts := r.cuts(other, now, p)
+	for i, from := range cuts {
+		if better(from) {
+			return Forecast{At: from}
+		}
+		// Between two cuts the difference grows or falls all the time, so the
+		// last moment before the next one tells.
+		if i+1 == len(cuts) {
+			break
+		}
+		to := cuts[i+1].Add(-time.Millisecond)
+		if !to.After(from) || !better(to) {
+			continue
+		}
+		for from.Add(time.Millisecond).Before(to) {
+			middle := from.Add(to.Sub(from) / 2).Truncate(time.Millisecond)
+			if better(middle) {
+				to = middle
+			} else {
+				from = middle
+			}
+		}
+		return Forecast{At: to}
+	}
+	return Forecast{Never: true}
+}
+
+// leg is a time in which the RUP goes by one formula and the factor stays.
+type leg struct {
+	from     time.Time
+	lasts    time.Duration // to the next leg's from; Horizon for the last
+	priority float64       // at from
+	tends    float64       // what the RUP tends to, which may be below MinPriority
+	factor   float64
+	halfLife time.Duration
+}
+
+// legs divides the time from now on. A record whose last event is to come stands
+// still until then.
+func (r Record) legs(now time.Time, p Params) []leg {
+	starts := []time.Time{now}
+	if event := r.AsOf(now, p).At; event.After(now) {
+		starts = append(starts, event)
+	}
+	if end := r.FactorLease.Until.Add(time.Millisecond - 1).Truncate(time.Millisecond); !r.FactorLease.Until.IsZero() && end.After(now) {
+		starts = append(starts, end)
+	}
+	slices.SortFunc(starts, time.Time.Compare)
+	legs := make([]leg, len(starts))
+	for i, from := range starts {
+		then := r.AsOf(from, p)
+		l := leg{from: from, lasts: Horizon, priority: then.Priority, tends: then.held().Float(), halfLife: then.HalfLife}
+		if then.At.After(from) {
+			l.tends = l.priority
+		}
+		if i+1 < len(starts) {
+			l.lasts = starts[i+1].Sub(from)
+		}
+		l.factor, _ = r.FactorIn(from, p)
+		legs[i] = l
+	}
+	return legs
+}
+
+// when returns the first millisecond at which the leg's 0.5^(d/h) is beta or
+// less, and whether the leg lasts until then.
+func (l leg) when(beta float64) (time.Time, bool) {
+	ms := math.Ceil(-math.Log2(beta) * float64(l.halfLife) / float64(time.Millisecond))
+	if !(ms < float64(l.lasts/time.Millisecond)) {
+		return time.Time{}, false
+	}
+	return l.from.Add(time.Duration(ms) * time.Millisecond), true
+}
+
+// bottom returns when the RUP comes to rest at MinPriority within the leg.
+func (l leg) bottom() (time.Time, bool) {
+	if l.tends >= MinPriority || l.priority <= MinPriority {
+		return time.Time{}, false
+	}
+	return l.when((MinPriority - l.tends) / (l.priority - l.tends))
+}
+
+// cuts returns the moments, the first of them now, between which the difference
+// of two EUPs only grows or only falls. At the last of them either both are at
+// rest or nothing happens any more that anybody would see.
+func (r Record) cuts(other Record, now time.Time, p Params) []time.Time {
+	mine, theirs := r.legs(now, p), other.legs(now, p)
+	var cuts []time.Time
+	for _, l := range slices.Concat(mine, theirs) {
+		cuts = append(cuts, l.from)
+		if t, ok := l.bottom(); ok {
+			cuts = append(cuts, t)
+		}
+	}
+	// Forty half-lives leave a trillionth.
+	last := slices.MaxFunc(cuts, time.Time.Compare)
+	rest := min(40*math.Max(float64(r.halfLifeAt(now, p)), float64(other.halfLifeAt(now, p))), float64(Horizon))
+	cuts = append(cuts, last.Add(time.Duration(rest).Truncate(time.Millisecond)))
+	slices.SortFunc(cuts, time.Time.Compare)
+	cuts = slices.Compact(cuts)
+	var turns []time.Time
+	for i, from := range cuts[:len(cuts)-1] {
+		if t, ok := turn(r.after(from, p), other.after(from, p), cuts[i+1].Sub(from)); ok {
+			turns = append(turns, t, t.Add(time.Millisecond))
+		}
+	}
+	cuts = append(cuts, turns...)
+	slices.SortFunc(cuts, time.Time.Compare)
+	return slices.Compact(cuts)
+}
+
+func (r Record) halfLifeAt(t time.Time, p Params) time.Duration { return r.AsOf(t, p).HalfLife }
+
+// after returns the leg that begins or goes on at t.
+func (r Record) after(t time.Time, p Params) leg { return r.legs(t, p)[0] }
+
+// turn returns the millisecond in which the difference of two legs that begin at once, and of which
+// neither comes to its bottom on the way, turns from growing to falling or back:
+// with half-lives that differ, it may once. It is where both change at the same
+// pace: b1/h1·0.5^(d/h1) = b2/h2·0.5^(d/h2).
+func turn(a, b leg, lasts time.Duration) (time.Time, bool) {
+	h1, h2 := a.halfLife.Seconds(), b.halfLife.Seconds()
+	pace1, pace2 := a.pace(), b.pace()
+	d := math.Log2(pace2/pace1) / (1/h2 - 1/h1)
+	if h1 == h2 || !(d > 0 && d < lasts.Seconds()) {
+		return time.Time{}, false
+	}
+	return a.from.Add(time.Duration(d * float64(time.Second)).Truncate(time.Millisecond)), true
+}
+
+// pace is how fast the EUP changes at the beginning of the leg.
+func (l leg) pace() float64 {
+	if l.priority <= MinPriority && l.tends <= MinPriority {
+		return 0
+	}
+	return (l.priority - l.tends) * l.factor / l.halfLife.Seconds()
+}

@@ -1,0 +1,305 @@
+package accountant
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+// tallied are parameters with windows of an hour.
+func tallied(interval time.Duration, depth int) Params {
+	p := plain
+	p.Windows = WindowParams{Interval: interval, Depth: depth, Decay: 1}
+	return p
+}
+
+func processorSeconds(y Tally) (list []float64) {
+	for _, w := range y.Windows {
+		list = append(list, w.Dedicated.Seconds())
+	}
+	return list
+}
+
+// TestKeys holds what a claim counts under to the two policies' rules.
+func TestKeys(t *testing.T) {
+	for _, c := range []struct {
+		by   Credentials
+		want []Key
+	}{
+		{Credentials{}, nil},
+		{Credentials{Group: "staff"}, nil},
+		{Credentials{User: "alice"}, []Key{{"total", "all"}, {"user", "alice"}, {"own", "alice"}}},
+		{Credentials{User: "alice", Project: "atlas"},
+			[]Key{{"total", "all"}, {"user", "alice"}, {"project", "atlas"}, {"within", "alice/atlas"}}},
+		{Credentials{User: "a", Group: "g", Account: "c", QOS: "q", Class: "b"},
+			[]Key{{"total", "all"}, {"user", "a"}, {"group", "g"}, {"acct", "c"}, {"qos", "q"}, {"class", "b"}, {"own", "a"}}},
+	} {
+		if got := c.by.keys(); !slices.Equal(got, c.want) {
+			t.Errorf("keys of %+v = %v, want %v", c.by, got, c.want)
+		}
+	}
+	for _, k := range (Credentials{User: "a", Group: "g", Account: "c", QOS: "q", Class: "b", Project: "p"}).keys() {
+		if got, want := k.Windowed(), slices.Contains(WindowedKinds(), k.Kind); got != want {
+			t.Errorf("Windowed of %v = %v, want %v", k, got, want)
+		}
+	}
+}
+
+// TestWithin: the name of a user's tally in a project says which both are.
+func TestWithin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		name := rapid.StringMatching(`[a%/25F~.]{1,6}`)
+		user, project := name.Draw(t, "user"), name.Draw(t, "project")
+		k := Within(user, project)
+		if u, p := k.UserProject(); u != user || p != project {
+			t.Errorf("UserProject of %v = %q, %q, want %q, %q", k, u, p, user, project)
+		}
+	})
+	for k, want := range map[Key][2]string{{KindOwn, "a/b"}: {"a/b", ""}, {KindProject, "a/b"}: {"", "a/b"}, {KindUser, "a"}: {"", ""}} {
+		if u, p := k.UserProject(); u != want[0] || p != want[1] {
+			t.Errorf("UserProject of %v = %q, %q, want %q", k, u, p, want)
+		}
+	}
+}
+
+// TestWindows follows one tally through claims that cross windows.
+func TestWindows(t *testing.T) {
+	p := tallied(time.Hour, 3)
+	at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+	y := Tally{Key: Key{KindUser, "alice"}}
+	for _, step := range []struct {
+		name string
+		y    func() Tally
+		want []float64
+	}{
+		{"two begin at half past", func() Tally { return y.Begin(at(30), 2, p) }, nil},
+		{"a third at a quarter past one", func() Tally { return y.Begin(at(75), 1, p) }, []float64{15 * 60 * 2, 30 * 60 * 2}},
+		{"nothing happens", func() Tally { return y.AsOf(at(75), p) }, []float64{1800, 3600}},
+		{"the clock goes back", func() Tally { return y.AsOf(at(0), p) }, []float64{1800, 3600}},
+		{"the two end at three", func() Tally { return y.End(at(180), 2, p) }, []float64{0, 3 * 3600, 45*180 + 15*120}},
+		{"what began late is told of late", func() Tally { return y.Begin(at(150), 4, p) }, []float64{0, 3*3600 + 4*1800, 45*180 + 15*120}},
+		{"and ends, also late", func() Tally { return y.End(at(165), 4, p) }, []float64{0, 3*3600 + 4*900, 45*180 + 15*120}},
+		{"a window is too old", func() Tally { return y.AsOf(at(240), p) }, []float64{0, 3600, 3*3600 + 4*900}},
+		{"the third turns out not to have begun", func() Tally { return y.GiveBack(at(75), at(240), 1, p) }, []float64{0, 0, 2*3600 + 4*900}},
+		{"all windows are too old", func() Tally { return y.AsOf(at(400), p) }, nil},
+	} {
+		y = step.y()
+		if got := processorSeconds(y); !slices.Equal(got, step.want) {
+			t.Errorf("%s: %v, want %v", step.name, got, step.want)
+		}
+	}
+	if y.Cpus != 0 || !y.Irrelevant(at(400), p) {
+		t.Errorf("in the end %+v, want nothing of relevance", y)
+	}
+}
+
+// TestFairShare holds usage and percentage to worked figures.
+func TestFairShare(t *testing.T) {
+	windows := func(seconds ...int64) (y Tally) {
+		for _, s := range seconds {
+			y.Windows = append(y.Windows, Window{Dedicated: Usage{Millis: 1000 * s}, Utilized: Usage{Millis: 500 * s}})
+		}
+		return y
+	}
+	john, all := windows(60, 0, 10, 50, 99), windows(110, 125, 100, 150, 99)
+	p := WindowParams{Interval: time.Hour, Depth: 4, Decay: 0.5}
+	if got, of := john.FairShare(DedicatedPS, p), all.FairShare(DedicatedPS, p); got != 68.75 || of != 216.25 || math.Abs(Percent(got, of)-31.7919) > 1e-4 {
+		t.Errorf("FairShare = %v of %v, %v %%, want 68.75 of 216.25, 31.7919 %%", got, of, Percent(got, of))
+	}
+	if got := john.FairShare(UtilizedPS, p); got != 68.75/2 {
+		t.Errorf("FairShare of utilized = %v, want %v", got, 68.75/2)
+	}
+	p.Decay = 0
+	if got := john.FairShare(DedicatedPS, p); got != 60 {
+		t.Errorf("FairShare with FSDECAY 0 = %v, want 60", got)
+	}
+	if got := Percent(5, 0); got != 0 {
+		t.Errorf("Percent of nothing = %v, want 0", got)
+	}
+}
+
+// span is a claim as an outsider sees it.
+type span struct {
+	from, to int64 // ms after start
+	cpus     int64
+	void     bool // given back in the end
+}
+
+// clipped is what the spans come to in each window, counted plainly.
+func clipped(spans []span, now int64, interval time.Duration, depth int) []Window {
+	s := series{make([]Window, depth), startOf(start.Add(time.Duration(now)*time.Millisecond), interval), interval.Milliseconds()}
+	for _, x := range spans {
+		for k := range s.windows {
+			lo, hi := s.within(k, start.UnixMilli()+x.from, start.UnixMilli()+x.to)
+			if hi > lo && !x.void {
+				s.windows[k].Dedicated.Millis += x.cpus * (hi - lo)
+			}
+		}
+	}
+	return s.trimmed()
+}
+
+// TestWindowsAnyOrder draws claims, records their begins and ends in whatever
+// order keeps each begin before its end, looks at the tally in between, and wants
+// the windows that the claims' own times give.
+func TestWindowsAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		interval := time.Duration(rapid.Int64Range(1, 5000).Draw(t, "interval")) * time.Millisecond
+		depth := rapid.IntRange(1, MaxDepth).Draw(t, "depth")
+		p := tallied(interval, depth)
+		spans := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) span {
+			from := rapid.Int64Range(0, 50000).Draw(t, "from")
+			return span{from, from + rapid.Int64Range(0, 50000).Draw(t, "length"), rapid.Int64Range(1, 64).Draw(t, "cpus"), rapid.Bool().Draw(t, "void")}
+		}), 1, 12).Draw(t, "claims")
+		ms := func(n int64) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
+		y := Tally{Key: Key{KindUser, "alice"}}.AsOf(start, p)
+		begun := make([]bool, len(spans))
+		var events []int
+		for i := range spans {
+			events = append(events, i, i)
+		}
+		for _, i := range rapid.Permutation(events).Draw(t, "order") {
+			y = y.AsOf(ms(rapid.Int64Range(0, y.At.Sub(start).Milliseconds()+1000).Draw(t, "look")), p)
+			switch x := spans[i]; {
+			case !begun[i]:
+				y = y.Begin(ms(x.from), x.cpus, p)
+				begun[i] = true
+			case x.void:
+				y = y.GiveBack(ms(x.from), ms(x.to), x.cpus, p)
+			default:
+				y = y.End(ms(x.to), x.cpus, p)
+			}
+		}
+		want := clipped(spans, y.At.Sub(start).Milliseconds(), interval, depth)
+		if y.Cpus != 0 || !reflect.DeepEqual(y.Windows, want) {
+			t.Errorf("windows = %v, %d processors, want %v, 0", y.Windows, y.Cpus, want)
+		}
+	})
+}
+
+// TestWindowsCut: the windows of a claim that goes on are the same however time
+// is cut, and AsOf changes nothing that it was given.
+func TestWindowsCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := tallied(time.Duration(rapid.Int64Range(1, 1e7).Draw(t, "interval"))*time.Millisecond, rapid.IntRange(1, MaxDepth).Draw(t, "depth"))
+		y := Tally{Key: Key{KindTotal, TotalName}}.Begin(start, rapid.Int64Range(0, 1000).Draw(t, "cpus"), p)
+		y = y.Report(Used{CPU: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "cpu"))}, start, p)
+		cuts := rapid.SliceOf(rapid.Int64Range(0, 1e8)).Draw(t, "cuts")
+		slices.Sort(cuts)
+		end := start.Add(1e8 * time.Millisecond)
+		whole, cut := y.AsOf(end, p), y
+		for _, ms := range cuts {
+			before := slices.Clone(cut.Windows)
+			next := cut.AsOf(start.Add(time.Duration(ms)*time.Millisecond), p)
+			if !slices.Equal(before, cut.Windows) {
+				t.Fatalf("AsOf changed the windows in place from %v to %v", before, cut.Windows)
+			}
+			cut = next
+		}
+		if cut = cut.AsOf(end, p); !reflect.DeepEqual(cut, whole) {
+			t.Errorf("cut at %v: %+v, want %+v", cuts, cut, whole)
+		}
+	})
+}
+
+// TestChangedWindows holds a changed FSINTERVAL to worked figures.
+func TestChangedWindows(t *testing.T) {
+	seconds := func(list ...int64) (w []Window) {
+		for _, s := range list {
+			w = append(w, Window{Dedicated: Usage{Millis: 1000 * s}})
+		}
+		return w
+	}
+	noon := start.Add(12 * time.Hour)
+	for _, c := range []struct {
+		name     string
+		at       time.Time
+		old      []Window
+		interval time.Duration
+		depth    int
+		want     []float64
+	}{
+		{"twice as long", noon.Add(2 * time.Hour), seconds(7, 10, 20, 30), 2 * time.Hour, 8, []float64{7, 30, 30}},
+		{"half as long, the newest half over", noon.Add(30 * time.Minute), seconds(8, 10), 30 * time.Minute, 8, []float64{0, 8, 5, 5}},
+		{"half as long, the newest a quarter over", noon.Add(15 * time.Minute), seconds(8, 10), 30 * time.Minute, 8, []float64{8, 5, 5}},
+		{"just begun", noon, seconds(8, 10), 24 * time.Hour, 8, []float64{18}},
+		{"one and a half", noon.Add(2 * time.Hour), seconds(4, 20), 90 * time.Minute, 8, []float64{14, 10}},
+		{"less deep", noon, seconds(8, 10, 12), time.Hour, 2, []float64{8, 10}},
+		{"shorter and less deep", noon.Add(time.Hour), seconds(0, 60), 20 * time.Minute, 2, []float64{0, 20}},
+		{"of which the deepest are empty", noon, seconds(8, 0, 12), time.Hour, 2, []float64{8}},
+	} {
+		y := Tally{Key: Key{KindQOS, "high"}, At: c.at, Interval: time.Hour, Windows: c.old}
+		got := y.AsOf(c.at, tallied(c.interval, c.depth))
+		if !slices.Equal(processorSeconds(got), c.want) || got.Interval != c.interval {
+			t.Errorf("%s: %v of %v, want %v", c.name, processorSeconds(got), got.Interval, c.want)
+		}
+	}
+}
+
+// TestChangedWindowsLoseNothing: as long as the new windows reach back as far as
+// the old, every thousandth is in one of them.
+func TestChangedWindowsLoseNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		window := rapid.Custom(func(t *rapid.T) Window {
+			u := func(name string) Usage {
+				return Usage{rapid.Int64Range(0, math.MaxInt64/64).Draw(t, name), rapid.Int64Range(0, 999).Draw(t, name+"'s rest")}
+			}
+			return Window{u("dedicated"), u("utilized")}
+		})
+		was := rapid.Int64Range(1, 1e9).Draw(t, "old interval")
+		y := Tally{Key: Key{KindClass, "batch"}, At: start.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "at")) * time.Millisecond),
+			Interval: time.Duration(was) * time.Millisecond, Windows: rapid.SliceOfN(window, 1, 12).Draw(t, "windows")}
+		p := tallied(time.Duration(rapid.Int64Range(was, 1e9).Draw(t, "interval"))*time.Millisecond, MaxDepth)
+		sum := func(y Tally) (s Window) {
+			for _, w := range y.Windows {
+				s = s.plus(w)
+			}
+			return s
+		}
+		if got, want := sum(y.AsOf(y.At, p)), sum(y); got != want {
+			t.Errorf("windows of %v after those of %d ms hold %+v, want %+v", p.Windows.Interval, was, got, want)
+		}
+	})
+}
+
+// TestUtilized counts CPU time where it is reported.
+func TestUtilized(t *testing.T) {
+	p := tallied(time.Hour, 3)
+	y := Tally{Key: Key{KindUser, "alice"}}.Begin(start, 1, p)
+	hours := func(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
+	cpu := func(d time.Duration) Used { return Used{CPU: d, Memory: 5, IO: 5} }
+	y = y.Report(cpu(time.Minute), hours(2), p)
+	y = y.Report(cpu(1500*time.Microsecond), hours(1), p) // late
+	y = y.Report(cpu(1500*time.Microsecond), hours(1), p)
+	y = y.Report(cpu(time.Hour), hours(-1), p) // too late
+	y = y.Report(cpu(-time.Hour), hours(2), p)
+	var got []Usage
+	for _, w := range y.Windows {
+		got = append(got, w.Utilized)
+	}
+	if want := []Usage{{Millis: 60000}, {Millis: 3}, {}}; !slices.Equal(got, want) || y.Decayed != (Recent{}) || y.LongTerm != (Recent{}) {
+		t.Errorf("utilized = %v, %+v, want %v and nothing decayed", got, y, want)
+	}
+}
+
+// TestAbsurd: what no honest spool or configuration holds does no harm.
+func TestAbsurd(t *testing.T) {
+	many := make([]Window, 1000)
+	for i := range many {
+		many[i].Dedicated.Millis = math.MaxInt64
+	}
+	far := time.Date(200000, 1, 1, 0, 0, 0, 0, time.UTC)
+	for _, p := range []Params{{}, tallied(-time.Hour, -3), tallied(1, 1000), tallied(math.MaxInt64, 24), tallied(time.Millisecond, 24)} {
+		for _, y := range []Tally{{Windows: many}, {At: start, Interval: 7, Windows: []Window{{Dedicated: Usage{-5, -7}}, {Utilized: Usage{math.MinInt64, math.MaxInt64}}}}, {Windows: many, Interval: -5, At: start}, {Windows: many, Interval: 1, At: start}, {Windows: many, Interval: math.MaxInt64, At: far, Cpus: math.MaxInt64}} {
+			y.Kind = KindUser
+			y = y.Begin(start, math.MaxInt64, p).End(far, math.MinInt64, p).GiveBack(far, start, 5, p).Report(Used{CPU: math.MaxInt64, IO: math.NaN()}, time.Time{}, p)
+			if y.Irrelevant(far, p); len(y.Windows) > MaxDepth {
+				t.Errorf("%d windows, want at most %d", len(y.Windows), MaxDepth)
+			}
+		}
+	}
+}

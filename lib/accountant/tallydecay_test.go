@@ -1,0 +1,113 @@
+package accountant
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+func alike(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want)) }
+
+// TestDecayedUsage holds the decay to Grid Engine's figures.
+func TestDecayedUsage(t *testing.T) {
+	own := func(d time.Duration) DecayParams {
+		return DecayParams{HalfTime: time.Hour, CPU: UsageParams{Own: true, HalfLife: d}}
+	}
+	for _, c := range []struct {
+		name  string
+		p     DecayParams
+		after time.Duration
+		want  float64
+	}{
+		{"one hour of one", DecayParams{HalfTime: time.Hour}, time.Hour, 0.49799},
+		{"ten hours of one", DecayParams{HalfTime: time.Hour}, 10 * time.Hour, 0.000938},
+		{"168 h, indistinguishable from halving", DecayParams{HalfTime: 168 * time.Hour}, 168 * time.Hour, 0.49998},
+		{"halftime 0", DecayParams{}, 1000 * time.Hour, 1},
+		{"cpu=30", own(30 * time.Minute), time.Hour, math.Pow(1-math.Ln2/30, 60)},
+		{"cpu=0", own(0), time.Hour, 1},
+		{"cpu=-1", own(-time.Minute), time.Millisecond, 0},
+		{"cpu=-1, no time", own(-time.Minute), 0, 1},
+		{"a half-life too short for the linear form", own(time.Second), time.Minute, 0},
+	} {
+		p := Params{Decay: c.p}
+		y := Tally{Key: Key{KindOwn, "alice"}}.Report(Used{CPU: time.Second}, start, p).AsOf(start.Add(c.after), p)
+		if math.Abs(y.Decayed.CPU-c.want) > 1e-5 || math.Abs(y.Decayed.CPU-c.want) > 1e-3*c.want || y.LongTerm.CPU != 1 {
+			t.Errorf("%s: %v, long-term %v, want %v, 1", c.name, y.Decayed.CPU, y.LongTerm.CPU, c.want)
+		}
+	}
+}
+
+// TestCombined weighs kinds of usage.
+func TestCombined(t *testing.T) {
+	r := Recent{CPU: 100, Memory: 40, IO: 8}
+	weights := func(cpu, mem, io float64) DecayParams {
+		return DecayParams{CPU: UsageParams{Weight: cpu}, Memory: UsageParams{Weight: mem}, IO: UsageParams{Weight: io}}
+	}
+	for _, c := range []struct {
+		p    DecayParams
+		want float64
+	}{
+		{weights(1, 0, 0), 100}, {weights(2, 1, 1), 62}, {weights(0, 0, 5), 8}, {weights(0, 0, 0), 0},
+	} {
+		if got := r.Combined(c.p); !alike(got, c.want) {
+			t.Errorf("Combined with %+v = %v, want %v", c.p, got, c.want)
+		}
+	}
+}
+
+// TestDecayedAnyOrder: usage decays alike however time is cut and in whatever
+// order reports come, and is only ever of its own kinds.
+func TestDecayedAnyOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		p := Params{Decay: DecayParams{HalfTime: time.Duration(rapid.IntRange(0, 200).Draw(t, "halftime")) * time.Hour}}
+		p.Decay.Memory = UsageParams{Own: true, HalfLife: time.Duration(rapid.IntRange(0, 100).Draw(t, "mem")) * time.Minute}
+		type report struct {
+			at   int
+			used float64
+		}
+		reports := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) report {
+			return report{rapid.IntRange(0, 5000).Draw(t, "at"), float64(rapid.IntRange(0, 1e6).Draw(t, "used"))}
+		}), 1, 10).Draw(t, "reports")
+		at := func(minutes int) time.Time { return start.Add(time.Duration(minutes) * time.Minute) }
+		y, end := Tally{Key: Key{KindProject, "atlas"}}, at(5000)
+		var want, ever Recent
+		for _, r := range reports {
+			y = y.AsOf(at(rapid.IntRange(0, 5000).Draw(t, "look")), p)
+			y = y.Report(Used{CPU: time.Duration(r.used) * time.Second, Memory: r.used, IO: r.used}, at(r.at), p)
+			one := Recent{r.used, r.used, r.used}
+			want, ever = want.plus(one.after(end.Sub(at(r.at)), p.Decay)), ever.plus(one)
+		}
+		y = y.AsOf(end, p)
+		if got := y.Decayed; !alike(got.CPU, want.CPU) || !alike(got.Memory, want.Memory) || !alike(got.IO, want.IO) || y.LongTerm != ever {
+			t.Errorf("decayed %+v, long-term %+v, want %+v, %+v", got, y.LongTerm, want, ever)
+		}
+		if y.Windows != nil || y.Interval != 0 {
+			t.Errorf("a project has windows: %+v", y)
+		}
+	})
+}
+
+// TestIrrelevantTally tells what may be forgotten.
+func TestIrrelevantTally(t *testing.T) {
+	p := tallied(time.Hour, 2)
+	user, own := Key{KindUser, "alice"}, Key{KindOwn, "alice"}
+	for _, c := range []struct {
+		name string
+		y    Tally
+		want bool
+	}{
+		{"nothing ever", Tally{Key: user}, true},
+		{"in use", Tally{Key: user, At: start, Cpus: 1}, false},
+		{"a window", Tally{Key: user, At: start, Windows: []Window{{Utilized: Usage{Millis: 1}}}}, false},
+		{"a window of old", Tally{Key: user, At: start.Add(-2 * time.Hour), Windows: []Window{{Utilized: Usage{Millis: 1}}}}, true},
+		{"decayed to next to nothing", Tally{Key: own, At: start, Decayed: Recent{CPU: 1e-7}}, true},
+		{"decayed", Tally{Key: own, At: start, Decayed: Recent{IO: 1e-5}}, false},
+		{"long-term", Tally{Key: own, At: start, LongTerm: Recent{Memory: 1e-7}}, false},
+	} {
+		if got := c.y.Irrelevant(start, p); got != c.want {
+			t.Errorf("%s: Irrelevant = %v, want %v", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,102 @@
+package accountant
+
+import "strings"
+
+// Credentials are what other policies than the submitter's RUP reckon by, and
+// what of the job they reckon with. An empty text is none.
+type Credentials struct {
+	User    string // the job's Owner
+	Group   string // UnixGroup
+	Account string // AcctGroup
+	QOS     string // QOS
+	Class   string // Class
+	Project string // Project
+	Cpus    int64  // processors that the job occupies, RequestCpus
+}
+
+// Key says whose tally it is: a Kind, one of those below, and the name of one
+// of that kind.
+type Key struct{ Kind, Name string }
+
+// The kinds that Maui's policy reckons by, in its own words.
+const (
+	KindTotal   = "total" // of all jobs; its only name is TotalName
+	KindUser    = "user"
+	KindGroup   = "group"
+	KindAccount = "acct"
+	KindQOS     = "qos"
+	KindClass   = "class"
+)
+
+// The kinds that Grid Engine's policy reckons by. A user's jobs with a project
+// count for that project and not for the user's own.
+const (
+	KindOwn     = "own"     // a user's jobs without a project
+	KindProject = "project" // all jobs of a project
+	KindWithin  = "within"  // a user's jobs in one project; see Within
+)
+
+// TotalName is the name of the one tally of KindTotal.
+const TotalName = "all"
+
+// WindowedKinds returns the kinds that have windows, in the order in which they
+// are shown.
+func WindowedKinds() []string {
+	return []string{KindTotal, KindUser, KindGroup, KindAccount, KindQOS, KindClass}
+}
+
+// Windowed tells whether tallies of the key have windows, for Maui's policy;
+// those of others have decayed usage, for Grid Engine's.
+func (k Key) Windowed() bool {
+	switch k.Kind {
+	case KindTotal, KindUser, KindGroup, KindAccount, KindQOS, KindClass:
+		return true
+	}
+	return false
+}
+
+// A slash stands between user and project. One in the name of either is written
+// %2F, so that no two pairs have the same name.
+var (
+	escape   = strings.NewReplacer("%", "%25", "/", "%2F")
+	unescape = strings.NewReplacer("%25", "%", "%2F", "/")
+)
+
+// Within returns the key of a user's jobs in one project.
+func Within(user, project string) Key {
+	return Key{KindWithin, escape.Replace(user) + "/" + escape.Replace(project)}
+}
+
+// UserProject returns the user and the project that a key of Grid Engine's kinds
+// stands for; empty where it is not of one.
+func (k Key) UserProject() (user, project string) {
+	switch k.Kind {
+	case KindOwn:
+		return k.Name, ""
+	case KindProject:
+		return "", k.Name
+	case KindWithin:
+		u, p, _ := strings.Cut(k.Name, "/")
+		return unescape.Replace(u), unescape.Replace(p)
+	}
+	return "", ""
+}
+
+// keys returns what a claim counts under. One without a user, which is of no job
+// of this pool, counts nowhere.
+func (c Credentials) keys() []Key {
+	if c.User == "" {
+		return nil
+	}
+	keys := make([]Key, 0, 8)
+	keys = append(keys, Key{KindTotal, TotalName}, Key{KindUser, c.User})
+	for _, k := range [...]Key{{KindGroup, c.Group}, {KindAccount, c.Account}, {KindQOS, c.QOS}, {KindClass, c.Class}} {
+		if k.Name != "" {
+			keys = append(keys, k)
+		}
+	}
+	if c.Project == "" {
+		return append(keys, Key{KindOwn, c.User})
+	}
+	return append(keys, Key{KindProject, c.Project}, Within(c.User, c.Project))
+}

@@ -1,0 +1,162 @@
+package config
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+)
+
+func TestTableDefaults(t *testing.T) {
+	c := Default()
+	if want := (accountant.WindowParams{Interval: 12 * time.Hour, Depth: 8, Decay: 1}); c.Maui != want {
+		t.Errorf("default of [maui] = %+v, want %+v", c.Maui, want)
+	}
+	if want := (accountant.DecayParams{HalfTime: 168 * time.Hour, CPU: accountant.UsageParams{Weight: 1}}); c.SGE != want {
+		t.Errorf("default of [sge] = %+v, want %+v", c.SGE, want)
+	}
+	seen := map[string]bool{}
+	for name, table := range policyTables() {
+		for _, k := range table.keys {
+			if _, err := k.value(k.Default); seen[k.Name] || k.Help == "" || k.set == nil || table.later(k.Name) || err != nil {
+				t.Errorf("key %s of [%s]: twice, without help, without field, refused, or its default is: %v", k.Name, name, err)
+			}
+			seen[k.Name] = true
+		}
+	}
+	for _, k := range Keys {
+		if seen[k.Name] {
+			t.Errorf("%s is a key of a table and of the top", k.Name)
+		}
+	}
+}
+
+func TestTables(t *testing.T) {
+	c, err := Parse("f", []byte(`PRIORITY_HALFLIFE = 3600
+[maui]
+FSINTERVAL = "06:00:00"
+FSDEPTH = 24
+FSDECAY = 0.5
+[sge]
+halftime = 0
+usage_weight_list = "mem=2, io=0.5"
+halflife_decay_list = "cpu=30:mem=-1:io=0"
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (accountant.WindowParams{Interval: 6 * time.Hour, Depth: 24, Decay: 0.5}); c.Maui != want {
+		t.Errorf("[maui] = %+v, want %+v", c.Maui, want)
+	}
+	want := accountant.DecayParams{
+		CPU:    accountant.UsageParams{Own: true, HalfLife: 30 * time.Minute},
+		Memory: accountant.UsageParams{Weight: 2, Own: true, HalfLife: -time.Minute},
+		IO:     accountant.UsageParams{Weight: 0.5, Own: true},
+	}
+	if c.SGE != want {
+		t.Errorf("[sge] = %+v, want %+v", c.SGE, want)
+	}
+	for key, at := range map[string]string{"maui.FSDEPTH": "f:4", "sge.halftime": "f:7", "FSDEPTH": ""} {
+		if got := c.Where(key); got != at {
+			t.Errorf("Where(%s) = %q, want %q", key, got, at)
+		}
+	}
+}
+
+func TestIntervals(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"3600": time.Hour, "0.5e3": 500 * time.Second, `"86400"`: 24 * time.Hour, `"168:00:00"`: 168 * time.Hour,
+		`"1:00:00:01"`: 24*time.Hour + time.Second, `"0:90:0"`: 90 * time.Minute,
+	} {
+		c, err := Parse("f", []byte("maui = { FSINTERVAL = "+text+" }"))
+		if err != nil || c.Maui.Interval != want {
+			t.Errorf("FSINTERVAL = %s is %v, %v, want %v", text, c.Maui.Interval, err, want)
+		}
+	}
+}
+
+var badTables = []struct{ text, want string }{
+	{"[maui]\nFSINTERVAL = \"12:00\"", `f:2: maui.FSINTERVAL: "12:00": minutes or hours? want seconds, HH:MM:SS or DD:HH:MM:SS`},
+	{"[maui]\nFSINTERVAL = \"1:2:3:4:5\"", `f:2: maui.FSINTERVAL: "1:2:3:4:5": want seconds, HH:MM:SS`},
+	{"[maui]\nFSINTERVAL = \"INFINITY\"", `f:2: maui.FSINTERVAL: "INFINITY": want`},
+	{"[maui]\nFSINTERVAL = \"-1:0:0\"", `f:2: maui.FSINTERVAL: "-1:0:0": want`},
+	{"[maui]\nFSINTERVAL = \"::\"", `f:2: maui.FSINTERVAL: "::": want`},
+	{"[maui]\nFSINTERVAL = \"0:0:0\"", `f:2: maui.FSINTERVAL: "0:0:0": 0: want 1 to 1000000000 seconds`},
+	{"[maui]\nFSINTERVAL = 0", `f:2: maui.FSINTERVAL: 0: want 1 to 1000000000`},
+	{"[maui]\nFSINTERVAL = nan", `f:2: maui.FSINTERVAL: NaN: want`},
+	{"[maui]\nFSINTERVAL = true", `f:2: maui.FSINTERVAL: true: want a number of seconds or time in a string`},
+	{"[maui]\nFSDEPTH = 25", `f:2: maui.FSDEPTH: 25: want 1 to 24`},
+	{"[maui]\nFSDEPTH = 0", `f:2: maui.FSDEPTH: 0: want`},
+	{"[maui]\nFSDEPTH = \"8\"", `f:2: maui.FSDEPTH: "8": want a whole number`},
+	{"[maui]\nFSDECAY = 1.5", `f:2: maui.FSDECAY: 1.5: want 0 to 1`},
+	{"[maui]\nFSDEPTH = 3\n\nQUEUETIMEWEIGHT = 1", `f:4: maui.QUEUETIMEWEIGHT: not part of this version`},
+	{"[maui]\nFSPOLICY = \"DEDICATEDPS\"", `f:2: maui.FSPOLICY: not part of this version`},
+	{"[maui.USERCFG]\njohn = 5", `f:1: maui.USERCFG: not part of this version`},
+	{"[maui]\nFSDEPT = 5", `f:2: maui.FSDEPT: unknown key; did you mean FSDEPTH?`},
+	{"[maui]\nhalftime = 5", `f:2: maui.halftime: unknown key`},
+	{"maui = 5", `f:1: maui: 5: want a table of keys`},
+	{"[[maui]]\nFSDEPTH = 5", `f:1: maui: a table: want a table of keys`},
+	{"FSDEPTH = 5", `f:1: FSDEPTH: belongs into table [maui]`},
+	{"\nhalftime = 5", `f:2: halftime: belongs into table [sge]`},
+	{"[sge]\nhalftime = 1.5", `f:2: sge.halftime: 1.5: want a whole number`},
+	{"[sge]\nhalftime = -1", `f:2: sge.halftime: -1: want 0 to`},
+	{"[sge]\nweight_user = 1", `f:2: sge.weight_user: not part of this version`},
+	{"[sge]\npolicy_hierarchy = \"OFS\"", `f:2: sge.policy_hierarchy: not part of this version`},
+	{"[sge]\nhalf_time = 1", `f:2: sge.half_time: unknown key; did you mean halftime?`},
+	{"[sge]\nusage_weight_list = \"cpu=1:mem=2\"", `f:2: sge.usage_weight_list: "cpu=1:mem=2": want NAME=NUMBER, with "," between two`},
+	{"[sge]\nusage_weight_list = \"\"", `f:2: sge.usage_weight_list: "": want NAME=NUMBER`},
+	{"[sge]\nusage_weight_list = \"cpu\"", `f:2: sge.usage_weight_list: "cpu": want NAME=NUMBER`},
+	{"[sge]\nusage_weight_list = \"cpu=-1\"", `f:2: sge.usage_weight_list: cpu=-1: want 0 to`},
+	{"[sge]\nusage_weight_list = \"cpu=0,io=0\"", `f:2: sge.usage_weight_list: no weight is above 0`},
+	{"[sge]\nusage_weight_list = \"cpu=1,vmem=1\"", `f:2: sge.usage_weight_list: "vmem": want cpu, mem or io`},
+	{"[sge]\nusage_weight_list = \"cpu=1,cpu=1\"", `f:2: sge.usage_weight_list: cpu stands there twice`},
+	{"[sge]\nusage_weight_list = \"cpu=inf\"", `f:2: sge.usage_weight_list: "cpu=inf": want NAME=NUMBER`},
+	{"[sge]\nhalflife_decay_list = \"cpu=1,io=1\"", `f:2: sge.halflife_decay_list: "cpu=1,io=1": want NAME=NUMBER, with ":" between two`},
+	{"[sge]\nhalflife_decay_list = \"cpu=1.5\"", `f:2: sge.halflife_decay_list: cpu=1.5: want whole minutes, 0 or -1`},
+	{"[sge]\nhalflife_decay_list = \"cpu=-2\"", `f:2: sge.halflife_decay_list: cpu=-2: want whole minutes`},
+}
+
+func TestTablesRefuse(t *testing.T) {
+	for _, c := range badTables {
+		_, err := Parse("f", []byte(c.text))
+		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// Whatever stands in the tables, they give one line of error or parameters in
+// their ranges.
+func FuzzTables(f *testing.F) {
+	f.Add("12:00:00", "cpu=1,mem=2", "cpu=30:mem=-1")
+	f.Add("1:1:1:1", "io=1e5", "NONE")
+	f.Add("99999999999", "cpu=1e999", "cpu=9999999999999")
+	f.Fuzz(func(t *testing.T, interval, weights, halfLives string) {
+		literal := func(s string) string {
+			return "'" + strings.Map(func(r rune) rune {
+				if r == '\'' || r < ' ' || r == 0x7f || r == 0xfffd {
+					return -1
+				}
+				return r
+			}, s) + "'"
+		}
+		c, err := Parse("f", []byte("[maui]\nFSINTERVAL = "+literal(interval)+"\n[sge]\nusage_weight_list = "+literal(weights)+"\nhalflife_decay_list = "+literal(halfLives)+"\n"))
+		if err != nil {
+			if s := err.Error(); !strings.HasPrefix(s, "f:") || strings.Contains(s, "\n") {
+				t.Errorf("Parse = %q, want one line with the file's name", s)
+			}
+			return
+		}
+		sum := 0.0
+		for _, u := range []accountant.UsageParams{c.SGE.CPU, c.SGE.Memory, c.SGE.IO} {
+			sum += u.Weight
+			if u.Weight < 0 || u.HalfLife < -time.Minute || u.HalfLife > 0 && !u.Own {
+				t.Errorf("%q, %q give %+v, out of range", weights, halfLives, c.SGE)
+			}
+		}
+		if c.Maui.Interval < time.Second || c.Maui.Interval > maxSeconds*time.Second || !(sum > 0) {
+			t.Errorf("%q, %q give %+v, %+v, out of range", interval, weights, c.Maui, c.SGE)
+		}
+	})
+}

@@ -1,0 +1,259 @@
+package history
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+)
+
+// Reader makes series of blocks, which are to be given to it in ascending
+// order.
+type Reader struct {
+	since  int64 // milliseconds; earlier blocks say what was so then, no more
+	until  int64 // later ones count for nothing
+	points int   // wanted of each series; 0: all
+	wanted func(name string) bool
+
+	names  *Names
+	byID   []*track
+	byName map[string]*track
+	times  []int64 // of the blocks since since
+	blocks int     // all of them
+	skip   *track  // stands for everybody who is not wanted
+}
+
+// NewReader returns a reader of the series from since to until of those that
+// wanted says, nil for all. With points above zero the series are thinned to so
+// many at most, of which there should be more than a few.
+func NewReader(since, until time.Time, points int, wanted func(name string) bool) *Reader {
+	return &Reader{
+		since: since.UnixMilli(), until: until.UnixMilli(), points: points, wanted: wanted,
+		byName: map[string]*track{}, skip: &track{},
+	}
+}
+
+// SetNames says which names the samples of later blocks speak of.
+func (r *Reader) SetNames(n *Names) { r.names, r.byID = n, make([]*track, n.Len()+1) }
+
+// Add takes the next block. One that is older than the last, or not in the time
+// asked for, changes nothing. It returns how many of the samples are of nobody
+// that there is a name for; those of a name that is newer than the names are
+// passed over.
+func (r *Reader) Add(b *Block) (nameless int) {
+	t := b.Time.UnixMilli()
+	if r.names == nil || b.Names != r.names.ID {
+		return len(b.Samples)
+	}
+	if !r.enter(t) {
+		return 0
+	}
+	for i := range b.Samples {
+		s := &b.Samples[i]
+		if s.ID >= len(r.byID) {
+			continue
+		}
+		k := r.byID[s.ID]
+		if k == nil {
+			name, ok := r.names.Of(s.ID)
+			if !ok {
+				nameless++
+				continue
+			}
+			k = r.track(name)
+			r.byID[s.ID] = k
+		}
+		if k != r.skip {
+			r.sample(k, s, t, b.HalfLife)
+		}
+	}
+	if b.All {
+		r.leave()
+	}
+	return nameless
+}
+
+// Empty tells whether there was no block that counts.
+func (r *Reader) Empty() bool { return r.blocks == 0 }
+
+// enter notes the time of a block and tells whether it counts.
+func (r *Reader) enter(t int64) bool {
+	if t > r.until || len(r.times) > 0 && t <= r.times[len(r.times)-1] {
+		return false
+	}
+	r.blocks++
+	if t >= r.since {
+		r.times = append(r.times, t)
+	}
+	return true
+}
+
+// Present takes what is so at the end: Add, with the truth itself. Of demand
+// nothing is known then but what the last block said.
+func (r *Reader) Present(m Moment) {
+	head := m.head()
+	t, before := head.Time.UnixMilli(), r.blocks
+	if !r.enter(t) {
+		return
+	}
+	for _, s := range m.samples(time.Time{}) {
+		if k := r.track(s.name); k != r.skip {
+			if k.known && k.block == before {
+				s.Demand = k.last.Demand
+			}
+			r.sample(k, &s.Sample, t, head.HalfLife)
+		}
+	}
+	r.leave()
+}
+
+// leave ends what is known of those whom a block of all does not mention.
+func (r *Reader) leave() {
+	for _, k := range r.byName {
+		if k.block != r.blocks {
+			k.known = false
+		}
+	}
+}
+
+// track returns what is kept of a name.
+func (r *Reader) track(name string) *track {
+	if r.wanted != nil && !r.wanted(name) {
+		return r.skip
+	}
+	k := r.byName[name]
+	if k == nil {
+		k = &track{}
+		r.byName[name] = k
+	}
+	return k
+}
+
+// Series returns what was read, by name.
+func (r *Reader) Series() []Series {
+	list := make([]Series, 0, len(r.byName))
+	for name, k := range r.byName {
+		if k.known {
+			r.fill(k, len(r.times))
+		}
+		if r.points > 0 {
+			k.points = Thin(k.points, r.points)
+		}
+		if len(k.points) > 0 {
+			list = append(list, Series{name, k.points})
+		}
+	}
+	slices.SortFunc(list, func(a, b Series) int { return strings.Compare(a.Name, b.Name) })
+	return list
+}
+
+// track is one name's series in the making.
+type track struct {
+	points   []Point
+	known    bool   // last and what follows is
+	last     Sample // the last one
+	at       int64  // its time
+	halfLife time.Duration
+	next     int // the place in times of the first block behind it
+	block    int // the number of its block
+	drawn    int64
+}
+
+// sample takes the next sample of a name.
+func (r *Reader) sample(k *track, s *Sample, t int64, halfLife time.Duration) {
+	if t >= r.since {
+		if k.known {
+			r.fill(k, len(r.times)-1)
+		}
+		k.add(*s, t)
+		if r.points > 0 && len(k.points) > 8*r.points {
+			k.points = Thin(k.points, 4*r.points)
+		}
+	}
+	k.known, k.last, k.at, k.halfLife, k.next, k.block = true, *s, t, halfLife, len(r.times), r.blocks
+}
+
+// add adds a point.
+func (k *track) add(s Sample, t int64) {
+	p := Point{
+		Time: time.UnixMilli(t).UTC(), Priority: s.Priority, Effective: s.Priority * s.Factor,
+		InUse: s.InUse.Float(), Usage: s.Usage.Seconds(), Demand: s.Demand,
+	}
+	if n := len(k.points); n > 0 {
+		seconds := float64(t-k.drawn) / 1000
+		used := p.Usage - k.points[n-1].Usage
+		usual := used >= 0 && used <= 2*seconds*(k.last.InUse.Float()+p.InUse) // nearly always
+		if usual || k.plausible(used, seconds, k.points[n-1].Priority, p.Priority) {
+			p.InUse = used / seconds
+		}
+	}
+	k.drawn = t
+	if n := len(k.points); n == cap(k.points) {
+		k.points = slices.Grow(k.points, n+16) // append alone would copy twice as much
+	}
+	k.points = append(k.points, p)
+}
+
+// plausible tells whether so many weight seconds may have been used while the RUP
+// went from before to after, or whether somebody set the accumulated usage: it
+// did not fall, and the RUP has risen by what that use adds to it at least.
+func (k *track) plausible(used, seconds, before, after float64) bool {
+	halfLife := k.halfLife.Seconds()
+	beta := math.Exp2(-seconds / halfLife)
+	adds := used * beta * math.Ln2 / halfLife
+	// Twice that, as the half-life may have changed meanwhile.
+	return used >= 0 && !(adds > 2*(after-before*beta)+1e-6*(before+after))
+}
+
+// visible is how far a RUP has to move to be worth a point of its own.
+const visible = 0.02
+
+// fill adds points at blocks that said nothing of a name, up to the one before
+// the place to in times: as many as it takes to show how the RUP moved.
+func (r *Reader) fill(k *track, to int) {
+	i := k.next
+	if i >= to {
+		return
+	}
+	if k.last.Demand > 0 || len(k.points) == 0 {
+		k.advance(r.times[i]) // from there on it asked for nothing
+		k.add(k.last, k.at)
+		i++
+	}
+	for i < to-1 {
+		until := k.at + k.steady()
+		n, _ := slices.BinarySearch(r.times[i:to-1], until)
+		if i += n; i < to-1 {
+			k.advance(r.times[i])
+			k.add(k.last, k.at)
+			i++
+		}
+	}
+	if i < to {
+		k.advance(r.times[to-1])
+		k.add(k.last, k.at)
+	}
+	k.next = to
+}
+
+// steady returns for how many milliseconds the RUP is as good as the same.
+func (k *track) steady() int64 {
+	held := k.last.InUse.Float()
+	part := visible * k.last.Priority / math.Abs(k.last.Priority-held)
+	lowest := k.last.Priority <= accountant.MinPriority && held <= accountant.MinPriority
+	if lowest || !(part < 1) {
+		return math.MaxInt64 - k.at
+	}
+	return min(int64(-math.Log2(1-part)*float64(k.halfLife.Milliseconds())), math.MaxInt64-k.at)
+}
+
+// advance moves the last sample to t, when nothing was asked for, by the
+// accountant's own formula.
+func (k *track) advance(t int64) {
+	a := accountant.Record{
+		Priority: k.last.Priority, InUse: k.last.InUse, Weighted: k.last.Usage, HalfLife: k.halfLife, At: time.UnixMilli(k.at),
+	}.AsOf(time.UnixMilli(t), accountant.Params{})
+	k.last.Priority, k.last.Usage, k.last.Demand, k.at = a.Priority, a.Weighted, 0, t
+}

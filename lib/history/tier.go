@@ -1,0 +1,92 @@
+package history
+
+import (
+	"strings"
+	"time"
+)
+
+// Tier is one density of samples. All times are UTC.
+type Tier struct {
+	// Name begins the names of its files.
+	Name string
+	// Every is the length of a bucket, in which there is one block at most. It
+	// divides a day.
+	Every time.Duration
+	// Keep is how many files there are at most that have begun, the current one
+	// among them; 0: all of them.
+	Keep int
+	// period is the layout of a date from which a file's period can be told: a
+	// day's or a month's.
+	period string
+}
+
+const (
+	daily   = "2006-01-02"
+	monthly = "2006-01"
+)
+
+// Tiers returns the tiers, the finest first. What is thrown away is told by
+// number of files and not by age: a clock that is years ahead for one cycle
+// costs one file of each tier and not all samples.
+func Tiers() []Tier {
+	return []Tier{
+		{"minute", time.Minute, 2, daily},
+		{"minutes10", 10 * time.Minute, 8, daily},
+		{"hour", time.Hour, 3, monthly},
+		{"hours6", 6 * time.Hour, 13, monthly},
+		{"day", 24 * time.Hour, 0, monthly},
+	}
+}
+
+// File returns the name of the tier's file for a time: the tier's name, a dash
+// and the day or month in which the file begins.
+func (t Tier) File(at time.Time) string { return t.Name + "-" + at.UTC().Format(t.period) }
+
+// Period returns the time that a file is for, from begin up to but not including
+// end, and whether its name is that of a file of the tier.
+func (t Tier) Period(file string) (begin, end time.Time, ok bool) {
+	date, ok := strings.CutPrefix(file, t.Name+"-")
+	if !ok {
+		return begin, end, false
+	}
+	begin, err := time.Parse(t.period, date)
+	if err != nil || t.File(begin) != file {
+		return begin, end, false
+	}
+	if t.period == monthly {
+		return begin, begin.AddDate(0, 1, 0), true
+	}
+	return begin, begin.AddDate(0, 0, 1), true
+}
+
+// Due tells whether a file whose last block is of the time last, zero for
+// none, is to have one of now. One that is not older than now is left as it is:
+// blocks ascend.
+func (t Tier) Due(last, now time.Time) bool {
+	return last.IsZero() || now.After(last) && !now.Truncate(t.Every).Equal(last.Truncate(t.Every))
+}
+
+// Surplus returns those of the files, all of the tier and ascending, that are to
+// go when there is one for now: the oldest, and of files for later times, which a
+// wrong clock left, all but the first few.
+func (t Tier) Surplus(files []string, now time.Time) []string {
+	if t.Keep == 0 {
+		return nil
+	}
+	begun := 0
+	for begun < len(files) && files[begun] <= t.File(now) {
+		begun++
+	}
+	surplus := append([]string{}, files[:max(begun-t.Keep, 0)]...)
+	return append(surplus, files[min(begun+t.Keep, len(files)):]...)
+}
+
+// Choose returns the tiers worth reading for points that are at least step
+// apart, the finest first: none of which the next one is fine enough.
+func Choose(step time.Duration) []Tier {
+	tiers := Tiers()
+	for len(tiers) > 1 && tiers[1].Every <= step {
+		tiers = tiers[1:]
+	}
+	return tiers
+}
