@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
 )
 
@@ -39,11 +40,23 @@ func TestAuto(t *testing.T) {
 		{"lng", []string{"Owner", "JobPrio"}, "Owner = alice\nJobPrio = 5\n\nOwner = bob\nJobPrio = undefined\n\n"},
 		{"r", []string{"owner", "JobPrio"}, "\"alice\" 2 + 3\n\"bob\" JobPrio\n"},
 		{"", []string{"JobPrio * 2"}, "10\nundefined\n"},
+		// Columns grow with what came so far; names would stand there twice.
+		{"h", []string{"Owner", "JobPrio"}, "Owner JobPrio\nalice 5      \nbob   undefined\n"},
+		{"lh", []string{"Owner"}, "Owner\nalice\nbob  \n"},
+		{"h", []string{"Owner", "2.5", "0.0"}, "Owner 2.5 0.0\nalice 2.5                   0.0\nbob   2.5                   0.0\n"},
+		{"hV", []string{"Owner"}, "Owner\n\"alice\"\n\"bob\"  \n"},
+		{"j", []string{"Owner"}, " alice\n bob\n"},
+		{"jh", []string{"Owner"}, " ID Owner\n alice\n bob  \n"},
 	} {
 		var b strings.Builder
 		if err := Auto(&b, &classad.Context{}, c.letters, c.names, two); err != nil || b.String() != c.want {
 			t.Errorf("-af:%s %q = %q, %v, want %q", c.letters, c.names, b.String(), err, c.want)
 		}
+	}
+	var b strings.Builder
+	jobs := ads(t, `[ClusterId = 12; ProcId = 3]`, `[ClusterId = 7; ProcId = 10]`)
+	if err := Auto(&b, &classad.Context{}, "jl", []string{"ProcId"}, jobs); err != nil || b.String() != "ID = 12.3 ProcId = 3\nID = 7.10 ProcId = 10\n" {
+		t.Errorf("-af:jl = %q, %v", b.String(), err)
 	}
 	if err := Auto(&strings.Builder{}, &classad.Context{}, "", []string{"a +"}, two); err == nil {
 		t.Errorf("Auto of a broken expression = nil, want an error")
@@ -118,8 +131,24 @@ func TestSharingDoesNotShow(t *testing.T) {
 		if err := e.Encode(append([]*classad.Ad{}, all...)); err != nil {
 			t.Fatal(err)
 		}
-		if err := list(&got, slices.Values(all)); err != nil || got.String() != want.String() {
+		if err := list(&got, slices.Values(all), 0); err != nil || got.String() != want.String() {
 			t.Errorf("JSON = %v,\n%swant\n%s", err, got.String(), want.String())
+		}
+	})
+}
+
+// Lists in an object read as if they had been encoded whole.
+func TestObject(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		object := struct{ Some, Others []*classad.Ad }{append([]*classad.Ad{}, someAds(t)...), append([]*classad.Ad{}, someAds(t)...)}
+		want, err := cmdline.JSON(object)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got strings.Builder
+		err = Object(&got, []Member{{"Some", slices.Values(object.Some)}, {"Others", slices.Values(object.Others)}})
+		if err != nil || got.String() != string(want) {
+			t.Errorf("Object = %v,\n%swant\n%s", err, got.String(), want)
 		}
 	})
 }
@@ -144,7 +173,7 @@ func BenchmarkProcs(b *testing.B) {
 	})
 	b.Run("json", func(b *testing.B) {
 		for b.Loop() {
-			if err := list(io.Discard, slices.Values(procs)); err != nil {
+			if err := list(io.Discard, slices.Values(procs), 0); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,8 +1,6 @@
 package adprint
 
 import (
-	"bytes"
-	"encoding/json"
 	"slices"
 	"strings"
 
@@ -21,29 +19,72 @@ type notation struct {
 // longForm is lines of `attribute = expression`.
 var longForm = notation{whole: func(b []byte, ad *classad.Ad) ([]byte, error) { return ad.AppendLong(b), nil }}
 
-// The frame of an object in an indented JSON list, but for its first line's
-// blanks.
-const (
-	opening = "{\n"
-	closing = "\n  }"
-)
+// opening is what an indented object begins with.
+const opening = "{\n"
 
-// jsonForm is the members of an object that stands in an indented list.
-var jsonForm = notation{between: ",\n", whole: func(b []byte, ad *classad.Ad) ([]byte, error) {
-	text, err := ad.MarshalJSON()
-	if err != nil {
-		return b, err
+// jsonForm is the members of an object that stands so many blanks deep.
+func jsonForm(depth int) notation {
+	before := strings.Repeat(" ", depth)
+	return notation{between: ",\n", whole: func(b []byte, ad *classad.Ad) ([]byte, error) {
+		text, err := ad.MarshalJSON()
+		if err != nil {
+			return b, err
+		}
+		if len(text) == len("{}") {
+			return b, nil
+		}
+		// Without the braces, and what is indented before and behind them.
+		return indent(b, text[1:len(text)-1], before), nil
+	}}
+}
+
+// indent appends the members of a compact JSON object, on lines of their own
+// that begin one step behind before.
+func indent(b, text []byte, before string) []byte {
+	line := func(depth int) {
+		b = append(append(b, '\n'), before...)
+		for range depth {
+			b = append(b, step...)
+		}
 	}
-	var indented bytes.Buffer
-	if err := json.Indent(&indented, text, "  ", "  "); err != nil {
-		return b, err
+	depth := 1
+	b = append(append(b, before...), step...)
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '"':
+			end := i + 1
+			for text[end] != '"' {
+				if text[end] == '\\' {
+					end++
+				}
+				end++
+			}
+			b = append(b, text[i:end+1]...)
+			i = end
+		case ':':
+			b = append(b, ": "...)
+		case ',':
+			b = append(b, c)
+			line(depth)
+		case '{', '[':
+			b = append(b, c)
+			if next := text[i+1]; next == '}' || next == ']' {
+				b = append(b, next)
+				i++
+				break
+			}
+			depth++
+			line(depth)
+		case '}', ']':
+			depth--
+			line(depth)
+			b = append(b, c)
+		default:
+			b = append(b, c)
+		}
 	}
-	text = indented.Bytes()
-	if len(text) < len(opening)+len(closing) { // {}
-		return b, nil
-	}
-	return append(b, text[len(opening):len(text)-len(closing)]...), nil
-}}
+	return b
+}
 
 // pen writes one ad after another. Ads that are chained to the same one, as
 // the procs of a cluster are, differ in a few attributes: what they share is

@@ -34,15 +34,19 @@ type Call struct {
 	dir      string                // -spool, or nothing
 	lockWait time.Duration
 	handOn   map[string]string // see Common
-	spool    *spool.Spool
+	// simulated: Now is the user's own. up is the time since the boot then.
+	simulated bool
+	up        time.Duration
+	spool     *spool.Spool
 }
 
 func newCall(c Command, x *cli.Context) (*Call, error) {
 	call := &Call{
 		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
-		Now: time.Now(), flags: given(c, x), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
+		flags: given(c, x), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
 		handOn: toHandOn(x),
 	}
+	call.Now, call.up = readClocks()
 	if x.IsSet("spool") && call.dir == "" {
 		return nil, Usagef("-spool: wants a directory, and this one has no name")
 	}
@@ -51,7 +55,7 @@ func newCall(c Command, x *cli.Context) (*Call, error) {
 		if err != nil {
 			return nil, Usagef("-now: %v", err)
 		}
-		call.Now = t
+		call.Now, call.simulated = t, true
 	}
 	if x.IsSet("lock-wait") {
 		d, err := parseSeconds(value(x, "lock-wait"))

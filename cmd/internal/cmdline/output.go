@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strconv"
 	"strings"
 
 	"github.com/jedib0t/go-pretty/v6/table"
@@ -60,21 +61,48 @@ func (c *Call) Flush() error {
 	return nil
 }
 
+// Coloured tells whether standard output may be coloured: it is a terminal and
+// NO_COLOR is not set.
+func (c *Call) Coloured() bool { return coloured(c.Stdout) }
+
+// Screen returns how many characters wide and high standard output is. COLUMNS
+// and LINES win over what the terminal says, and elsewhere it is 80 by 24.
+func (c *Call) Screen() (width, height int) {
+	width, height = 80, 24
+	if f := fileOf(c.Stdout); f != nil {
+		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil && size.Col > 0 && size.Row > 0 {
+			width, height = int(size.Col), int(size.Row)
+		}
+	}
+	for name, side := range map[string]*int{"COLUMNS": &width, "LINES": &height} {
+		if n, err := strconv.ParseUint(os.Getenv(name), 10, 16); err == nil && n > 0 {
+			*side = int(n)
+		}
+	}
+	return width, height
+}
+
 // coloured tells whether what is written to w may be coloured: w is a
 // terminal and NO_COLOR is not set.
 func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }
 
 // terminal tells whether w leads to a terminal.
 func terminal(w io.Writer) bool {
-	if o, ok := w.(*output); ok {
-		w = o.to
-	}
-	f, ok := w.(*os.File)
-	if !ok {
+	f := fileOf(w)
+	if f == nil {
 		return false
 	}
 	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
 	return err == nil
+}
+
+// fileOf returns the file that w leads to, nil for none.
+func fileOf(w io.Writer) *os.File {
+	if o, ok := w.(*output); ok {
+		w = o.to
+	}
+	f, _ := w.(*os.File)
+	return f
 }
 
 // Column is one column of a table.

@@ -17,6 +17,7 @@ import (
 // for the next cycle. It returns the matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
+	seen.noteClock(tx)
 	giveUp(tx, plan, now, p)
 	settleAll(tx, plan, now, p)
 	taken := map[string]bool{}
@@ -69,6 +70,16 @@ func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.
 			tx.DropSubmitter(r.Name)
 		case r.HalfLife != p.HalfLife:
 			tx.PutSubmitter(r.Settle(now, p))
+		}
+	}
+}
+
+// Prune drops the tallies that no policy would miss.
+func Prune(tx *spool.Tx, now time.Time, p accountant.Params) {
+	tx.Op("prune tallies")
+	for _, y := range tx.Tallies() {
+		if y.Irrelevant(now, p) {
+			tx.DropTally(y.Key)
 		}
 	}
 }

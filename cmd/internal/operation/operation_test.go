@@ -75,7 +75,7 @@ func (b bench) negotiate(now time.Time, between func(tx *spool.Tx) error) []nego
 		if err != nil {
 			return err
 		}
-		seen = TakeSnapshot(v, b.s.Domain())
+		seen = TakeSnapshot(v, b.s.Domain(), nil)
 		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: weight, RequestClaimTimeout: 2 * time.Minute}, now)
 		return nil
 	}); err != nil {

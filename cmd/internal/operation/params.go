@@ -20,16 +20,18 @@ func Params(cfg *config.Config) accountant.Params {
 		RemoteFactor:  cfg.RemotePrioFactor,
 		LocalDomain:   cfg.LocalDomain,
 		Groups:        cfg.Groups,
+		Windows:       cfg.Maui,
+		Decay:         cfg.SGE,
 	}
 }
 
 // Submitter returns the name under which a job is accounted: its accounting
-// group, or its owner, at the domain of the spool.
-func Submitter(ad *classad.Ad, domain string) string {
+// group, spelled as configured, or its owner, at the domain of the spool.
+func Submitter(ad *classad.Ad, domain string, groups *accountant.Groups) string {
 	c := &classad.Context{}
 	owner, _ := ad.EvalString(c, pool.AttrOwner)
 	group, _ := ad.EvalString(c, pool.AttrAccountingGroup)
-	return accountant.SubmitterName(owner, group, domain)
+	return accountant.SubmitterName(owner, groups.Canonical(group), domain)
 }
 
 // chargeOf returns the claim as the accounts see it.

@@ -56,7 +56,18 @@ type Ending struct {
 	Code, Signal int
 	// What the attempt used.
 	Wall, UserCPU, SysCPU time.Duration
-	MaxRSSKB              int64
+	MaxRSSKB, IOBytes     int64
+}
+
+// measured returns what an attempt used as the accounts take it. Of memory only the
+// peak of one process is known: as if that had been held all the time, which for
+// jobs of one process is never less than what was.
+func (how Ending) measured() accountant.Used {
+	return accountant.Used{
+		CPU:    how.UserCPU + how.SysCPU,
+		Memory: float64(how.MaxRSSKB) / (1 << 20) * how.Wall.Seconds(),
+		IO:     float64(how.IOBytes) / (1 << 30),
+	}
 }
 
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
@@ -72,6 +83,9 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, ErrGone)
 	}
 	release(tx, c, at, p)
+	if used := how.measured(); used != (accountant.Used{}) {
+		chargeOf(c).Report(tx, used, at, p)
+	}
 	tx.DropClaim(id)
 	j := job{tx, id, ad}
 	j.used(how)

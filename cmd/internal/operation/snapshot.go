@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -14,6 +15,7 @@ type Snapshot struct {
 	Bad   []error          // hand-written slot ads that could not be used, by file and line
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
+	mark  string           // the clock that the spool is to keep; empty: as it is
 }
 
 // known is what applying a plan has to know of a slot that the cycle saw.
@@ -35,7 +37,7 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 
 // TakeSnapshot reads a view for a cycle: slots, claims, idle jobs, all
 // submitters. The cycle has to be over before the view is.
-func TakeSnapshot(v *spool.View, domain string) Snapshot {
+func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snapshot {
 	slots, bad := v.Slots()
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
 	c := &classad.Context{}
@@ -47,7 +49,7 @@ func TakeSnapshot(v *spool.View, domain string) Snapshot {
 		s.slots[slot.Name] = known{machine, slot.Source != ""}
 	}
 	s.Pool = negotiator.Pool{
-		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain),
+		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain, groups),
 		Submitters: v.Submitters(), Backoffs: v.Backoffs(),
 	}
 	return s
@@ -55,7 +57,7 @@ func TakeSnapshot(v *spool.View, domain string) Snapshot {
 
 // idleJobs returns the runs of idle procs. Some may have a claim already,
 // which the cycle sees for itself.
-func idleJobs(v *spool.View, domain string) []negotiator.Job {
+func idleJobs(v *spool.View, domain string, groups *accountant.Groups) []negotiator.Job {
 	var jobs []negotiator.Job
 	c := &classad.Context{}
 	for _, cluster := range v.Clusters() {
@@ -65,7 +67,7 @@ func idleJobs(v *spool.View, domain string) []negotiator.Job {
 			}
 			jobs = append(jobs, negotiator.Job{
 				First: pool.JobID{Cluster: cluster.ID, Proc: run.First}, Count: run.Count(),
-				Submitter: Submitter(run.Ad, domain), Ad: run.Proc(run.First),
+				Submitter: Submitter(run.Ad, domain, groups), Ad: run.Proc(run.First),
 			})
 		}
 	}

@@ -1,0 +1,259 @@
+package operation
+
+import (
+	"fmt"
+	"strconv"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// clockMark is the mark under which the spool keeps the clock that its times are
+// by. It is there only while all of them are by the machine's clock: times of the
+// user's own remove it, and a cycle, which looks at all records anyway, puts it
+// back when that has caught up with them.
+const clockMark = "clock"
+
+// opSetClock names the transaction that tells past events by another clock. Behind
+// "--" stands by how many milliseconds.
+const opSetClock = "set clock"
+
+// JumpOf returns by how much a transaction of the log moved the times of all events
+// before it; 0 for almost all of them.
+func JumpOf(t spool.Transaction) time.Duration {
+	if t.Op != opSetClock || len(t.Args) != 3 {
+		return 0
+	}
+	ms, err := strconv.ParseInt(t.Args[2], 10, 64)
+	if err != nil {
+		return 0
+	}
+	return time.Duration(ms) * time.Millisecond
+}
+
+// tolerance is how far a clock may be off without being taken for set. All that
+// is shown of times is in seconds; and as the comparison is always with the
+// clock as it was when the mark was made, what is tolerated does not add up.
+const tolerance = time.Second
+
+// Account runs fn in a transaction of the spool, as Update does, for events at
+// the time at. Where the machine's clock was set since the last of them, all past
+// events are first told by the clock as it is now, in a transaction of its own,
+// and warn is told in a line: what elapsed is what really elapsed.
+func Account(s *spool.Spool, at accountant.Reading, warn func(format string, args ...any), fn func(*spool.Tx) error) error {
+	for {
+		var found setting
+		err := s.Update(func(tx *spool.Tx) error {
+			found = settingOf(&tx.View, at)
+			found.mark(tx)
+			if found.jump.By == 0 {
+				return fn(tx)
+			}
+			found.apply(tx)
+			tx.Op(opSetClock, signedSpan(found.jump.By), "--", strconv.FormatInt(found.jump.By.Milliseconds(), 10))
+			return nil
+		})
+		if err != nil || found.jump.By == 0 {
+			return err
+		}
+		warn("%s", found.words)
+	}
+}
+
+// setting is how a clock was set since the spool's last event.
+type setting struct {
+	jump  accountant.Jump
+	words string           // what to tell people of it
+	was   string           // the mark
+	now   accountant.Clock // what it should be
+}
+
+// settingOf finds out how the clock was set that at was read from. Times that are
+// the user's own say nothing of it.
+func settingOf(v *spool.View, at accountant.Reading) setting {
+	c := setting{was: v.Mark(clockMark), now: at.Clock}
+	before, err := accountant.ParseClock(c.was)
+	switch {
+	case !at.Clock.Known():
+		return c
+	case err != nil || !before.Known():
+		c.now = accountant.Clock{}
+		return c
+	case before.Boot == at.Clock.Boot:
+		c.sameBoot(before)
+	default:
+		c.otherBoot(v, at.Now)
+	}
+	if c.jump.By != 0 {
+		c.jump.Since = oldestMatch(v)
+	}
+	return c
+}
+
+// sameBoot finds out how the clock was set since the same boot's was as before.
+func (c *setting) sameBoot(before accountant.Clock) {
+	by := c.now.Offset - before.Offset
+	if by.Abs() <= tolerance {
+		c.now = before
+		return
+	}
+	way := "ahead"
+	if by < 0 {
+		way = "back"
+	}
+	c.jump.By = by
+	c.words = fmt.Sprintf("the clock was set %s by %s: the accounts go on as if it had not been", way, span(by.Abs()))
+}
+
+// otherBoot finds out whether the clock of another boot than the last event's can
+// be told from that one's: only where it is behind. One that is ahead is that
+// of a machine that was off.
+func (c *setting) otherBoot(v *spool.View, now time.Time) {
+	behind := newest(v).Sub(now).Round(time.Millisecond)
+	if behind <= tolerance {
+		return
+	}
+	c.jump.By = -behind
+	c.words = fmt.Sprintf("the clock is %s before the last event, since when the machine was booted: the accounts go on from there", span(behind))
+}
+
+// mark notes the clock, in the name of whatever else the transaction does.
+func (c setting) mark(tx *spool.Tx) {
+	if text := c.now.String(); text != c.was {
+		tx.Op("note clock")
+		tx.PutMark(clockMark, text)
+	}
+}
+
+// apply tells all past events by the new clock.
+func (c setting) apply(tx *spool.Tx) {
+	for _, r := range c.records(&tx.View) {
+		tx.PutSubmitter(r)
+	}
+	for _, y := range tx.Tallies() {
+		tx.PutTally(y.Jump(c.jump))
+	}
+	for _, claim := range c.claims(&tx.View) {
+		tx.PutClaim(claim)
+	}
+	for _, b := range c.backoffs(&tx.View) {
+		tx.PutBackoff(b)
+	}
+}
+
+// noteClock puts a mark where there is none, of the clock by which the snapshot was
+// told.
+func (s *Snapshot) noteClock(tx *spool.Tx) {
+	if s.mark != "" && tx.Mark(clockMark) == "" {
+		tx.PutMark(clockMark, s.mark)
+	}
+}
+
+func (c setting) records(v *spool.View) []accountant.Record {
+	list := v.Submitters()
+	for i, r := range list {
+		list[i] = r.Jump(c.jump)
+	}
+	return list
+}
+
+func (c setting) claims(v *spool.View) []pool.Claim {
+	list := v.Claims()
+	for i, claim := range list {
+		claim.MatchedAt, claim.StartedAt = c.jump.Event(claim.MatchedAt), c.jump.Event(claim.StartedAt)
+		claim.VacateSince = c.jump.Event(claim.VacateSince)
+		list[i] = claim
+	}
+	return list
+}
+
+func (c setting) backoffs(v *spool.View) []pool.Backoff {
+	list := v.Backoffs()
+	for i, b := range list {
+		list[i].Until = c.jump.Event(b.Until)
+	}
+	return list
+}
+
+// By tells the times of a snapshot of v by the clock that at was read from, which
+// may have been set since the last event.
+func (s *Snapshot) By(v *spool.View, at accountant.Reading) {
+	c := settingOf(v, at)
+	if c.now != at.Clock && c.was == "" && newest(v).Sub(at.Now) <= tolerance {
+		s.mark = at.Clock.String()
+	}
+	if c.jump.By != 0 {
+		s.Pool.Submitters, s.Pool.Claims, s.Pool.Backoffs = c.records(v), c.claims(v), c.backoffs(v)
+	}
+}
+
+// Submitters returns all submitters' records, by name, as the clock tells their
+// times that at was read from, which may have been set since the last event.
+func Submitters(v *spool.View, at accountant.Reading) []accountant.Record {
+	return settingOf(v, at).records(v)
+}
+
+// Late says in words that the last event of the records was after now, which
+// therefore counts as of then; nothing otherwise.
+func Late(records []accountant.Record, now time.Time) string {
+	var last time.Time
+	for _, r := range records {
+		if r.At.After(last) {
+			last = r.At
+		}
+	}
+	if last.Sub(now) <= tolerance {
+		return ""
+	}
+	return fmt.Sprintf("now is %s before the last event; this counts as of then", span(last.Sub(now)))
+}
+
+// newest returns when the last event was.
+func newest(v *spool.View) (last time.Time) {
+	note := func(t time.Time) {
+		if t.After(last) {
+			last = t
+		}
+	}
+	for _, r := range v.Submitters() {
+		note(r.At)
+	}
+	for _, y := range v.Tallies() {
+		note(y.At)
+	}
+	for _, c := range v.Claims() {
+		note(c.MatchedAt)
+		note(c.StartedAt)
+		note(c.VacateSince)
+	}
+	return last
+}
+
+// oldestMatch returns when the oldest claim was made; zero without claims.
+func oldestMatch(v *spool.View) (first time.Time) {
+	for _, c := range v.Claims() {
+		if first.IsZero() || c.MatchedAt.Before(first) {
+			first = c.MatchedAt
+		}
+	}
+	return first
+}
+
+// span words a length of time of a second and more: 1:00:00, 3652+01:00:00.
+func span(d time.Duration) string {
+	s := int64(d.Round(time.Second) / time.Second)
+	day := int64(24 * 60 * 60)
+	if s >= day {
+		return fmt.Sprintf("%d+%02d:%02d:%02d", s/day, s%day/3600, s%3600/60, s%60)
+	}
+	return fmt.Sprintf("%d:%02d:%02d", s/3600, s%3600/60, s%60)
+}
+
+func signedSpan(d time.Duration) string {
+	if d < 0 {
+		return "-" + span(-d)
+	}
+	return "+" + span(d)
+}
