@@ -3,6 +3,7 @@ package man
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -14,7 +15,7 @@ import (
 // with its kind, unit, range and default.
 func TestKeys(t *testing.T) {
 	items := read(t, "fairspool.toml.5").items("Ic")
-	for _, k := range config.Keys {
+	for _, k := range slices.Concat(config.Keys, config.MauiKeys, config.SGEKeys) {
 		text, ok := items[k.Name]
 		if !ok {
 			t.Errorf("fairspool.toml.5: lacks %s", k.Name)
@@ -31,6 +32,13 @@ func TestKeys(t *testing.T) {
 			t.Errorf("fairspool.toml.5: %s has the default %q, want %q", k.Name, value, initial(k))
 		}
 	}
+	for _, k := range config.GroupKeys {
+		text, ok := items[k.Name]
+		delete(items, k.Name)
+		if head := strings.TrimSpace(text); !ok || !strings.HasPrefix(head, kind(k.Key)) {
+			t.Errorf("fairspool.toml.5: %s is a %q, want %q", k.Name, head, kind(k.Key))
+		}
+	}
 	for name := range items {
 		t.Errorf("fairspool.toml.5: %s is no key of the configuration", name)
 	}
@@ -40,7 +48,7 @@ func TestKeys(t *testing.T) {
 func kind(k config.Key) string {
 	text := k.Kind.String()
 	switch k.Kind {
-	case config.Real, config.Seconds, config.Integer:
+	case config.Real, config.Seconds, config.Integer, config.Time:
 		if k.Kind == config.Integer {
 			text += " of " + k.Unit
 		}

@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
 	"fairspool/spool"
 )
@@ -61,27 +62,33 @@ func run(c *cmdline.Call) error {
 		if err != nil {
 			return err
 		}
-		if err := s.Update(func(tx *spool.Tx) error {
+		if err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
 			return nil
 		}); err != nil {
 			return err
 		}
+		sample(c, s, plan, cfg.Params)
 		return tell(c, s, plan)
 	})
 	if c.Has("q") && errors.Is(err, spool.ErrNegotiating) {
 		return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
 	}
 	if err == nil {
-		fold(c, s)
+		fold(c, s, cfg.Params)
 	}
 	return err
 }
 
-// fold keeps the journal short. The cycle is done by then, whatever comes of
-// it.
-func fold(c *cmdline.Call, s *spool.Spool) {
-	if _, err := s.Fold(spool.JournalSize, nil); err != nil && !errors.Is(err, spool.ErrLocked) {
+// fold keeps the journal short, and the tallies to those that count: both are
+// done seldom, since both look at everything. The cycle is done by then, whatever
+// comes of it.
+func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
+	done, err := s.Fold(spool.JournalSize, nil)
+	if err == nil && done.Folded > 0 {
+		err = s.Update(func(tx *spool.Tx) error { operation.Prune(tx, c.Now, p); return nil })
+	}
+	if err != nil && !errors.Is(err, spool.ErrLocked) {
 		c.Warn("the cycle is done, but the journal could not be folded: %v", err)
 	}
 }
@@ -89,12 +96,16 @@ func fold(c *cmdline.Call, s *spool.Spool) {
 // decide computes the cycle's plan on a snapshot of the spool.
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
 	err = s.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, s.Domain())
+		seen = operation.TakeSnapshot(v, s.Domain(), cfg.Params.Groups)
+		seen.By(v, c.Reading())
 		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
 		return nil
 	})
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)
+	}
+	if late := operation.Late(seen.Pool.Submitters, c.Now); late != "" {
+		c.Warn("%s", late)
 	}
 	return plan, seen, err
 }

@@ -47,7 +47,7 @@ func run(c *cmdline.Call) error {
 	}
 	var done []line
 	var log joblog.Events
-	err = s.Update(func(tx *spool.Tx) error {
+	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 		tx.Op("remove", names.Words()...)
 		spans, missing := names.In(&tx.View)
 		if len(missing) > 0 {

@@ -5,7 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -67,7 +66,7 @@ func (q queue) detail(w io.Writer, r *row, last cycle) error {
 		line("queue", r.slot)
 	}
 	line("owner", r.user)
-	line("submitter", operation.Submitter(r.ad, q.spool.Domain()))
+	line("submitter", q.submitter(r.ad))
 	line("account", value(pool.AttrAccountingGroup))
 	line("job_name", r.name)
 	line("script_file", value(pool.AttrCmd))

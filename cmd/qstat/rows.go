@@ -25,6 +25,11 @@ type queue struct {
 	view  *spool.View
 }
 
+// submitter returns who is charged for a job.
+func (q queue) submitter(ad *classad.Ad) string {
+	return operation.Submitter(ad, q.spool.Domain(), q.call.Config.Groups)
+}
+
 func (q queue) context() *classad.Context { return &classad.Context{Now: q.call.Now} }
 
 // row is one line of the table: jobs of one cluster that look alike.
@@ -144,7 +149,7 @@ func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) *row {
 			r.at = claim.StartedAt
 		}
 	}
-	r.who, _ = q.view.Submitter(operation.Submitter(ad, q.spool.Domain()))
+	r.who, _ = q.view.Submitter(q.submitter(ad))
 	return r
 }
 

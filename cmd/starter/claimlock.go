@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -114,6 +115,24 @@ func (l *claimLock) gone() bool {
 	}
 	_, err := os.Stat(filepath.Dir(l.path))
 	return err == nil
+}
+
+// sign leaves a sign of life: the file's time of change.
+func (l *claimLock) sign() error {
+	if ours, err := leadsTo(l.path, l.file); !ours || err != nil {
+		return err
+	}
+	return os.Chtimes(l.path, time.Time{}, time.Now())
+}
+
+// signed returns the time of the last sign of life, by the clock as it was then;
+// zero when that cannot be told.
+func (l *claimLock) signed() time.Time {
+	info, err := l.file.Stat()
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // remove removes the file and frees the locks. What is left of the job, if

@@ -23,5 +23,7 @@
 // left behind still holds it, kill that. Who has both may start the attempt, or
 // end its claim and remove the file. Both locks are the kernel's and go with
 // the processes that hold them, so that neither a crash nor a reboot leaves
-// anything behind but an empty file.
+// anything behind but an empty file. When that was last changed is its
+// supervisor's last sign of life, by which an attempt is charged that ended with
+// the machine.
 package main

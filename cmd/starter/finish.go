@@ -19,21 +19,29 @@ type attempt struct {
 	Number int
 }
 
-// finish commits how an attempt ended, at the policy time at, and then writes
-// what became of the job to the job's event log. An event that cannot be
-// written is no reason to doubt the first: complain is told of it.
-func finish(sp *spool.Spool, a attempt, at time.Time, how operation.Ending, p accountant.Params, complain func(error)) error {
+// end is how and when an attempt ended.
+type end struct {
+	how operation.Ending
+	at  time.Time
+	now accountant.Reading // when that is recorded
+}
+
+// finish commits how an attempt ended, and then writes what became of the job to
+// the job's event log. An event that cannot be written is no reason to doubt the
+// first: complain is told of it, and of a clock that was set.
+func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, complain func(error)) error {
 	var log string
-	event := userlog.Event{Job: a.Job, At: at.Local()}
-	err := sp.Update(func(tx *spool.Tx) error {
+	event := userlog.Event{Job: a.Job, At: e.at.Local()}
+	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
+	err := operation.Account(sp, e.now, warn, func(tx *spool.Tx) error {
 		if ad, ok := tx.Job(a.Job); ok {
-			log, event.Body = joblog.Path(ad), farewell(ad, how)
+			log, event.Body = joblog.Path(ad), farewell(ad, e.how)
 		}
-		if err := operation.Finish(tx, a.Job, a.Number, at, how, p); err != nil {
+		if err := operation.Finish(tx, a.Job, a.Number, e.at, e.how, p); err != nil {
 			return err
 		}
 		if ad, ok := tx.Job(a.Job); ok {
-			event.Body = stays(ad, how)
+			event.Body = stays(ad, e.how)
 		}
 		return nil
 	})

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"os"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -28,8 +30,9 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	defer lock.remove()
 	how := operation.Ending{Lost: supervisorDied}
+	e := end{how, ended(c.Reading(), lock.signed()), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
-	err = finish(sp, attempt{claim.Job, claim.Attempt}, c.Now, how, operation.Params(c.Config), complain)
+	err = finish(sp, attempt{claim.Job, claim.Attempt}, e, operation.Params(c.Config), complain)
 	if errors.Is(err, operation.ErrGone) {
 		return // it ended after we looked
 	}
@@ -40,6 +43,17 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)
 	r.Lost = append(r.Lost, failure{id, supervisorDied})
+}
+
+// ended returns when an attempt ended whose supervisor is found gone, and gave its
+// last sign of life at signed: now, as what is left of a job may run for as long;
+// but when the machine was booted since, that sign is the last that is known of
+// it, and the time that the machine was off is nobody's.
+func ended(now accountant.Reading, signed time.Time) time.Time {
+	if now.Clock.Known() && !signed.IsZero() && signed.Before(now.Clock.Booted()) {
+		return signed
+	}
+	return now.Now
 }
 
 // lockFiles returns the names of all claims' files.

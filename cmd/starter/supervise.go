@@ -26,21 +26,20 @@ import (
 // supervisor stays with one attempt from its claim to its end.
 type supervisor struct {
 	attempt
+	call   *cmdline.Call
 	spool  *spool.Spool
 	params accountant.Params
 	log    *trouble
 	lock   *claimLock
-	begun  time.Time      // by the machine's clock
-	policy time.Time      // the policy time then
 	stop   chan os.Signal // what tells the supervisor itself to end
 	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
 	kill   time.Duration  // KILLING_TIMEOUT
 }
 
-// now returns the policy time: that of the start, and what has passed since
-// by the machine's clock. So a day played with -now has jobs that take as long
-// as they really do.
-func (s *supervisor) now() time.Time { return s.policy.Add(time.Since(s.begun)) }
+// now returns the policy time: the machine's, or that of the start and what has
+// passed since. So a day played with -now has jobs that take as long as they
+// really do.
+func (s *supervisor) now() time.Time { return s.call.Later().Now }
 
 // supervise is the life of the supervisor of the named attempt. An attempt
 // that is not there to be started, or that somebody else supervises, is no
@@ -55,8 +54,8 @@ func supervise(c *cmdline.Call, name string) error {
 		return err
 	}
 	s := &supervisor{
-		attempt: a, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
-		begun: time.Now(), policy: c.Now, stop: make(chan os.Signal, 1),
+		attempt: a, call: c, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
+		stop:   make(chan os.Signal, 1),
 		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
 	}
 	s.prepare()
@@ -139,13 +138,14 @@ type task struct {
 
 // begin commits that the attempt runs. From then on nobody else may start it.
 func (s *supervisor) begin() (t task, err error) {
-	err = s.spool.Update(func(tx *spool.Tx) error {
+	at := s.call.Later()
+	err = operation.Account(s.spool, at, s.tell, func(tx *spool.Tx) error {
 		claim, _ := tx.Claim(s.Job)
 		if ad, ok := tx.Job(s.Job); ok {
 			t = task{host: claim.Machine, slot: claim.Slot, log: joblog.Path(ad)}
 			t.job, t.wrong = launch.FromAd(ad, claim.Slot, launch.CurrentAccount())
 		}
-		return operation.Begin(tx, s.Job, s.Number, s.now(), os.Getpid(), s.params)
+		return operation.Begin(tx, s.Job, s.Number, at.Now, os.Getpid(), s.params)
 	})
 	return t, err
 }
@@ -191,7 +191,7 @@ const (
 // it has to say. Only a spool that is not there any more is given up, and a
 // claim whose lock is gone, which is for others to end.
 func (s *supervisor) finish(how operation.Ending) error {
-	at := s.now()
+	last := s.call.Later()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		switch {
 		case s.lock.gone():
@@ -199,8 +199,10 @@ func (s *supervisor) finish(how operation.Ending) error {
 		case spoolIsGone(s.spool.Dir()):
 			return errSpoolGone
 		}
-		s.spool.At(at)
-		err := finish(s.spool, s.attempt, at, how, s.params, s.log.add)
+		now := s.call.Later()
+		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
+		s.spool.At(e.at)
+		err := finish(s.spool, s.attempt, e, s.params, s.log.add)
 		if err == nil || errors.Is(err, operation.ErrGone) {
 			return err
 		}

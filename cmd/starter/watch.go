@@ -18,6 +18,10 @@ import (
 // to leave.
 const lookEvery = 500 * time.Millisecond
 
+// signEvery is how often a supervisor leaves a sign of life: so much of an attempt
+// that ends with the machine is not charged.
+const signEvery = 30 * time.Second
+
 // leave is an order to end the job.
 type leave struct {
 	why   string         // what the ad says when the job has to run again
@@ -34,6 +38,8 @@ func (s *supervisor) watch(p *launch.Process) operation.Ending {
 	s.complain(err) // the first look tries again
 	look := time.NewTicker(lookEvery)
 	defer look.Stop()
+	sign := time.NewTicker(signEvery)
+	defer sign.Stop()
 	var kill <-chan time.Time
 	why := ""
 	for {
@@ -45,6 +51,8 @@ func (s *supervisor) watch(p *launch.Process) operation.Ending {
 			if kill == nil {
 				order = s.look(followed)
 			}
+		case <-sign.C:
+			s.lock.sign() // one that cannot be left is missed only after a reboot
 		case sig := <-s.stop:
 			order = s.order("its supervisor was sent " + signalName(sig))
 		case <-kill:
@@ -68,12 +76,15 @@ func (s *supervisor) complain(err error) {
 	}
 }
 
+// tell tells of something that is no error.
+func (s *supervisor) tell(format string, args ...any) { s.log.add(fmt.Errorf(format, args...)) }
+
 // endingOf returns how an attempt ends that was told to leave for the reason
 // why; empty when it was not told, or its claim says what becomes of it.
 func endingOf(e launch.Ended, why string) operation.Ending {
 	return operation.Ending{
 		Lost: why, Code: e.Code, Signal: e.Signal,
-		Wall: e.Wall, UserCPU: e.UserCPU, SysCPU: e.SysCPU, MaxRSSKB: e.MaxRSSKB,
+		Wall: e.Wall, UserCPU: e.UserCPU, SysCPU: e.SysCPU, MaxRSSKB: e.MaxRSSKB, IOBytes: e.IOBytes,
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -10,44 +11,102 @@ import (
 )
 
 // display writes the rows in the form that was asked for.
-func display(c *cmdline.Call, show chosen, rows []row) error {
-	form, err := c.One("long", "json", "af")
+func display(c *cmdline.Call, s chosen, v view) error {
+	form, err := c.One("long", "json", "af", "autoformat", "classic")
 	if err != nil {
 		return err
 	}
-	switch form {
-	case "long", "af":
-		return adprint.Print(c, form, slices.Values(ads(rows)))
-	case "json":
-		// Groups is there already, and empty, so that programs need not tell
-		// versions apart.
-		return c.JSON(struct{ Submitters, Groups []*classad.Ad }{ads(rows), []*classad.Ad{}})
+	if both, err := c.One("legacy", "modular"); err != nil {
+		return err
+	} else if both != "" && form != "long" {
+		return cmdline.Usagef("-%s: only with -long", both)
 	}
-	if len(rows) == 0 && len(show.users) > 0 {
+	if s.rollup {
+		v.rollUp()
+	}
+	t := newTable(s, v, c.Has("quotas") || c.Has("surplus") || c.Has("sortkey") || c.Has("groupid") || c.Has("order"))
+	switch {
+	case form == "long" && c.Has("legacy"):
+		return adprint.Print(c, form, slices.Values([]*classad.Ad{t.numbered()}))
+	case form == "json":
+		t.byPriority()
+		return adprint.Object(c.Stdout, []adprint.Member{
+			{Name: "Submitters", Ads: t.ads(func(r *row) bool { return !r.group })},
+			{Name: "Groups", Ads: t.ads(func(r *row) bool { return r.group })},
+		})
+	case form != "" && form != "classic":
+		t.byPriority()
+		return adprint.Print(c, form, t.ads(func(*row) bool { return true }))
+	case len(t.picked) == 0 && len(s.users) > 0:
 		return nil // a table of nobody tells nothing; complain does
+	case form == "classic":
+		return classicOf(s.columns).print(c.Stdout, t)
 	}
-	return show.print(c.Stdout, rows)
+	return t.print(c.Stdout)
 }
 
-// ads returns the rows as ads. Times are Unix seconds, 0 for never; usage is
-// in seconds. Priority is the RUP, unlike in HTCondor's ads.
-func ads(rows []row) []*classad.Ad {
-	list := make([]*classad.Ad, len(rows))
-	for i, r := range rows {
-		ad := classad.New()
-		ad.SetString("Name", r.Name)
-		ad.SetReal("Priority", r.Priority)
-		ad.SetReal("EffectivePriority", r.Effective)
-		ad.SetReal("PriorityFactor", r.Factor)
-		ad.SetInt("ResourcesUsed", int64(r.ResourcesUsed))
-		ad.SetReal("WeightedResourcesUsed", r.InUse.Float())
-		ad.SetReal("AccumulatedUsage", r.Slots.Seconds())
-		ad.SetReal("WeightedAccumulatedUsage", r.Weighted.Seconds())
-		ad.SetInt("BeginUsageTime", seconds(r.Begin))
-		ad.SetInt("LastUsageTime", seconds(r.Last))
-		list[i] = ad
+// byPriority brings the rows that were picked into the order of ads: groups as
+// they came, then users, the best EUP first.
+func (t *table) byPriority() {
+	t.columns |= colPriority
+	t.shown = t.picked
+	t.groupsBefore()
+}
+
+// ads returns the ads of those rows that are wanted. That of a user is the same
+// one again with other values.
+func (t *table) ads(wanted func(*row) bool) iter.Seq[*classad.Ad] {
+	return func(yield func(*classad.Ad) bool) {
+		user := classad.New()
+		for _, r := range t.shown {
+			ad := user
+			if r.group {
+				ad = classad.New()
+			}
+			if wanted(r) && !yield(setRow(ad, r, t.at)) {
+				return
+			}
+		}
 	}
-	return list
+}
+
+// adOf returns a row as an ad. Times are Unix seconds, 0 for never; usage is
+// in seconds. Priority is the RUP, unlike in HTCondor's ads.
+func adOf(r *row, at time.Time) *classad.Ad { return setRow(classad.New(), r, at) }
+
+func setRow(ad *classad.Ad, r *row, at time.Time) *classad.Ad {
+	ad.SetString("AccountingGroup", r.in)
+	ad.SetReal("AccumulatedUsage", r.accumulated)
+	ad.SetInt("BeginUsageTime", seconds(r.begin))
+	ad.SetInt("Ceiling", r.ceiling)
+	ad.SetReal("EffectivePriority", r.effective)
+	ad.SetInt("Floor", r.floor)
+	ad.SetBool("IsAccountingGroup", r.group)
+	ad.SetInt("LastUpdate", seconds(at))
+	ad.SetInt("LastUsageTime", seconds(r.last))
+	ad.SetString("Name", r.name)
+	ad.SetReal("Priority", r.priority)
+	ad.SetReal("PriorityFactor", r.factor)
+	ad.SetInt("ResourcesUsed", r.slots)
+	ad.SetReal("SubmitterLimit", r.limit)
+	ad.SetReal("SubmitterShare", r.share)
+	ad.SetReal("WeightedAccumulatedUsage", r.usage)
+	ad.SetReal("WeightedResourcesUsed", r.inUse)
+	if !r.group {
+		return ad
+	}
+	ad.SetReal("HierWeightedResourcesUsed", r.within)
+	if r.part.configured {
+		ad.SetReal("ConfigQuota", r.part.config)
+	}
+	if r.part.negotiated {
+		ad.SetReal("EffectiveQuota", r.part.effective)
+		ad.SetReal("GroupSortKey", r.part.sortKey)
+		ad.SetReal("Requested", r.part.requested)
+		ad.SetReal("SubtreeQuota", r.part.subtree)
+		ad.SetString("SurplusPolicy", r.part.surplus)
+	}
+	return ad
 }
 
 func seconds(t time.Time) int64 {

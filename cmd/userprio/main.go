@@ -2,10 +2,10 @@
 package main
 
 import (
+	"slices"
+
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/accountant"
-	"fairspool/spool"
 )
 
 func main() { cmdline.Main(command()) }
@@ -31,73 +31,68 @@ Usage is in slot hours, each slot counted with its weight. A RUP is halved every
 	}
 }
 
-// flags returns the flags in the order in which HTCondor's tool tries
-// abbreviations: the first that fits wins.
-func flags() []cmdline.Flag {
-	later := func(min int, names ...string) (list []cmdline.Flag) {
-		for _, n := range names {
-			list = append(list, cmdline.Flag{Name: n, Min: min, Refused: true})
+// action is what userprio does instead of showing submitters.
+type action struct {
+	run func(*cmdline.Call) error
+	// with are the flags that say more about it; all others but the common ones
+	// say nothing here, and are refused.
+	with []string
+	// names tells whether it takes submitters' names as arguments.
+	names bool
+}
+
+// actions are by the flag that asks for them.
+var actions = map[string]action{
+	"getreslist": {resources, []string{"long", "json", "af", "autoformat"}, false},
+	"why":        {why, []string{"json"}, false},
+	"forecast":   {forecast, []string{"until", "below", "json"}, false},
+	"history":    {showHistory, []string{"since", "csv", "json"}, true},
+	"plot":       {plot, []string{"since"}, true},
+	"log":        {showLog, []string{"json"}, true},
+	"undo":       {undo, []string{"reason"}, false},
+	"export":     {exportState, nil, false},
+	"import":     {importState, []string{"reason"}, false},
+	"windows":    {showWindows, []string{"json"}, true},
+	"decayed":    {showDecayed, []string{"json"}, true},
+}
+
+// fits refuses flags and arguments that mean nothing with what was asked for.
+func (a action) fits(c *cmdline.Call, asked string) error {
+	for _, f := range flags() {
+		if f.Name != asked && c.Has(f.Name) && !slices.Contains(a.with, f.Name) {
+			return cmdline.Usagef("-%s and -%s: only one of them at a time", asked, f.Name)
 		}
-		return list
 	}
-	var all []cmdline.Flag
-	add := func(list ...cmdline.Flag) { all = append(all, list...) }
-	add(
-		cmdline.Flag{Name: "setprio", Args: []string{"USER", "RUP"}, Min: 1, Help: "set the real user priority, at least 0.5"},
-		cmdline.Flag{Name: "setfactor", Args: []string{"USER", "FACTOR"}, Min: 1, Help: "set the priority factor, at least 1, instead of the computed one"})
-	add(later(1, "setfloor", "setceiling", "duration", "cancelceilinglease", "cancelfloorlease", "cancelfactorlease", "setbegin", "setaccum", "setlast")...)
-	add(
-		cmdline.Flag{Name: "resetusage", Args: []string{"USER"}, Min: 1, Help: "set the accumulated usage to nothing; priority and factor stay"},
-		cmdline.Flag{Name: "delete", Args: []string{"USER"}, Min: 3, Help: "forget the submitter: priority, factor and usage begin anew; what is in use stays charged"})
-	add(later(1, "resetall")...)
-	add(adprint.Flags...)
-	add(later(1, "constraint")...)
-	add(later(3, "legacy", "modular")...)
-	add(later(5, "autoformat")...)
-	add(later(1, "debug")...)
-	add(later(2, "hierarchical")...)
-	add(cmdline.Flag{Name: "flat", Min: 2, Help: "one list of all submitters, which is the default"})
-	add(later(1, "grouprollup", "grouporder", "quotas", "surplus")...)
-	add(later(2, "sortkey")...)
-	add(
-		cmdline.Flag{Name: "all", Min: 1, Help: "show every column"},
-		cmdline.Flag{Name: "most", Min: 2, Help: "show the default columns"})
-	add(later(1, "groupid", "order")...)
-	add(
-		cmdline.Flag{Name: "activefrom", Args: []string{"MONTH", "DAY", "YEAR"}, Min: 1, Help: "show who used anything since that day"},
-		cmdline.Flag{Name: "allusers", Min: 1, Help: "show everybody, used or not"},
-		cmdline.Flag{Name: "usage", Min: 2, Help: "show what is in use, accumulated usage and when it began and last was"},
-		cmdline.Flag{Name: "priority", Min: 4, Help: "show effective and real priority and the factor"})
-	add(later(6, "getreslist")...)
-	add(later(2, "inputfile")...)
-	add(later(1, "pool")...)
-	add(later(0, "name")...)
-	add(later(3, "collector", "negotiator")...)
-	return all
+	if len(c.Args) > 0 && !a.names {
+		return cmdline.Usagef("-%s: one argument too many: %s", asked, c.Args[0])
+	}
+	return nil
+}
+
+// says tells whether a flag means something without any action.
+func says(flag string) bool {
+	list := slices.Concat(adprint.Flags, displayFlags)
+	return flag == "classic" || slices.ContainsFunc(list, func(f cmdline.Flag) bool { return f.Name == flag })
 }
 
 func run(c *cmdline.Call) error {
-	edit, err := c.One("setprio", "setfactor", "resetusage", "delete")
-	if err != nil {
-		return err
+	for _, e := range editFlags {
+		if c.Has(e.Name) && e.Name != "duration" {
+			return change(c, e.Name)
+		}
 	}
-	if edit != "" {
-		return change(c, edit)
+	for _, f := range flags() {
+		if a, ok := actions[f.Name]; ok && c.Has(f.Name) {
+			if err := a.fits(c, f.Name); err != nil {
+				return err
+			}
+			return a.run(c)
+		}
 	}
-	show, err := selection(c)
-	if err != nil {
-		return err
+	for _, f := range flags() {
+		if c.Has(f.Name) && !says(f.Name) {
+			return cmdline.Usagef("-%s: %s", f.Name, f.Help)
+		}
 	}
-	s, err := c.Spool()
-	if err != nil {
-		return err
-	}
-	var records []accountant.Record
-	if err := s.View(func(v *spool.View) error { records = v.Submitters(); return nil }); err != nil {
-		return err
-	}
-	if err := display(c, show, show.rows(c, records)); err != nil {
-		return err
-	}
-	return show.complain(c, records)
+	return show(c)
 }

@@ -1,50 +1,57 @@
 package main
 
 import (
-	"cmp"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 )
 
 // activeFor is how long ago anything must have been in use for a submitter
 // to be shown without being asked for.
 const activeFor = 24 * time.Hour
 
-// row is one submitter as shown: the record as of now, and what follows from
-// it.
-type row struct {
-	accountant.Record
-	Factor, Effective float64
-}
-
-// chosen says which submitters and which columns are wanted.
+// chosen says which rows and which columns are wanted, and in what order.
 type chosen struct {
-	now    time.Time
-	since  time.Time // zero: no matter when they were active
-	users  []string
-	groups columns
+	since      time.Time // zero: no matter when they were active
+	users      []string
+	constraint *classad.Expr
+	context    *classad.Context
+	columns    columns
+	// flat is one list, groupsFirst one that begins with the groups, rollup
+	// shows groups with the sums of those below.
+	flat, groupsFirst, rollup bool
 }
 
 func selection(c *cmdline.Call) (chosen, error) {
-	show := chosen{now: c.Now, users: c.Args, groups: columnsOf(c)}
-	if len(c.Args) > 0 || c.Has("allusers") {
-		return show, nil
+	s := chosen{users: c.Args, columns: columnsOf(c), context: &classad.Context{Now: c.Now}, rollup: c.Has("grouprollup"), groupsFirst: c.Has("grouporder")}
+	if _, err := c.One("flat", "hierarchical"); err != nil {
+		return s, err
 	}
-	show.since = c.Now.Add(-activeFor)
+	s.flat = c.Has("flat") || s.groupsFirst && !c.Has("hierarchical")
+	if c.Has("constraint") {
+		e, err := classad.ParseExpr(c.Value("constraint"))
+		if err != nil {
+			return s, cmdline.Usagef("-constraint: %s: %v", c.Value("constraint"), err)
+		}
+		s.constraint = e
+	}
+	if len(c.Args) > 0 || c.Has("allusers") {
+		return s, nil
+	}
+	s.since = c.Now.Add(-activeFor)
 	if c.Has("activefrom") {
 		day, err := date(c.Values("activefrom"), c.Now.Location())
 		if err != nil {
-			return show, err
+			return s, err
 		}
-		show.since = day
+		s.since = day
 	}
-	return show, nil
+	return s, nil
 }
 
 // date reads month, day and year. A year below 50 is one of 20YY, below 100
@@ -71,32 +78,44 @@ func date(mdy []string, zone *time.Location) (time.Time, error) {
 	return t, nil
 }
 
-// rows picks the wanted submitters and brings them into order: by EUP where
-// that is shown, else by usage; equal ones by name.
-func (s chosen) rows(c *cmdline.Call, records []accountant.Record) []row {
-	p := operation.Params(c.Config)
-	var rows []row
-	for _, r := range records {
-		r = r.AsOf(s.now, p)
-		if s.wants(r) {
-			factor, _ := r.FactorIn(s.now, p)
-			rows = append(rows, row{Record: r, Factor: factor, Effective: r.Priority * factor})
-		}
+// show is the display: of the spool, or of a file of ads.
+func show(c *cmdline.Call) error {
+	s, err := selection(c)
+	if err != nil {
+		return err
 	}
-	slices.SortStableFunc(rows, func(a, b row) int {
-		if s.groups&priority != 0 {
-			return cmp.Compare(a.Effective, b.Effective)
-		}
-		return cmp.Compare(a.Weighted.Seconds(), b.Weighted.Seconds())
-	})
-	return rows
+	var v view
+	if c.Has("inputfile") {
+		v, err = fileView(c)
+	} else {
+		v, err = spoolView(c)
+	}
+	if err != nil {
+		return err
+	}
+	if err := display(c, s, v); err != nil {
+		return err
+	}
+	return s.complain(c, v.records())
 }
 
-func (s chosen) wants(r accountant.Record) bool {
-	if len(s.users) > 0 {
-		return slices.ContainsFunc(s.users, func(u string) bool { return named(r.Name, u) })
+// pick returns the wanted rows in the order of the view.
+func (s chosen) pick(v view) []*row {
+	var picked []*row
+	for i := range v.rows {
+		r := &v.rows[i]
+		if s.wants(r) && (s.constraint == nil || s.constraint.Eval(s.context, adOf(r, v.at), nil).True()) {
+			picked = append(picked, r)
+		}
 	}
-	return s.since.IsZero() || !r.Last.IsZero() && !r.Last.Before(s.since)
+	return picked
+}
+
+func (s chosen) wants(r *row) bool {
+	if len(s.users) > 0 {
+		return slices.ContainsFunc(s.users, func(u string) bool { return named(r.name, u) })
+	}
+	return s.since.IsZero() || !r.last.IsZero() && !r.last.Before(s.since)
 }
 
 // named tells whether a submitter is the one that the user of the command
@@ -119,4 +138,13 @@ func (s chosen) complain(c *cmdline.Call, records []accountant.Record) error {
 		}
 	}
 	return failed
+}
+
+// records returns who is there, by name only.
+func (v view) records() []accountant.Record {
+	records := make([]accountant.Record, len(v.rows))
+	for i, r := range v.rows {
+		records[i].Name = r.name
+	}
+	return records
 }

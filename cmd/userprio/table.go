@@ -3,25 +3,38 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
 )
 
 // columns is a set of groups of columns.
-type columns uint8
+type columns uint16
 
 const (
-	priority columns = 1 << iota // effective priority and factor
-	real                         // real priority
-	usage                        // in use, total
-	times                        // start and last
-	since                        // time since last usage
-	limits                       // floor and ceiling
+	colGroupID     columns = 1 << iota // the group's number
+	colOrder                           // its place in the order
+	colSortKey                         // what it is ordered by
+	colOwnQuotas                       // effective and subtree quota
+	colConfigQuota                     // the quota as configured
+	colSurplus                         // whether it uses surplus
+	colRequested                       // what it uses and wants
+	colPriority                        // effective priority and factor
+	colReal                            // real priority
+	colUsage                           // in use, total
+	colTimes                           // start and last
+	colSince                           // time since last usage
+	colLimits                          // floor and ceiling
 )
 
-const most = priority | usage | since | limits
+const (
+	// colQuotas are of interest where there are groups.
+	colQuotas = colOwnQuotas | colConfigQuota | colSurplus | colRequested
+	colMost   = colConfigQuota | colSurplus | colRequested | colPriority | colUsage | colSince | colLimits
+)
 
 // columnsOf returns the columns that the flags ask for.
 func columnsOf(c *cmdline.Call) columns {
@@ -29,155 +42,188 @@ func columnsOf(c *cmdline.Call) columns {
 	for _, f := range []struct {
 		flag string
 		adds columns
-	}{{"all", most | real | times}, {"most", most}, {"priority", priority | real}, {"usage", usage | times}} {
+	}{
+		{"all", colMost | colQuotas | colReal | colTimes}, {"most", colMost}, {"priority", colPriority | colReal}, {"usage", colUsage | colTimes},
+		{"quotas", colQuotas}, {"surplus", colSurplus}, {"sortkey", colSortKey}, {"groupid", colGroupID}, {"order", colOrder},
+	} {
 		if c.Has(f.flag) {
 			set |= f.adds
 		}
 	}
 	if set == 0 {
-		return most
+		return colMost
 	}
 	return set
 }
 
-// column is one column of the table, with HTCondor's widths and headings.
-type column struct {
-	of           columns
-	width        int
-	above, below string
-	cell         func(s chosen, r row) string
-	total        func(s chosen, rows []row) string // nil: blank
-	// optional columns vanish when all of their cells are blank.
-	optional bool
+// table is a table in the making.
+type table struct {
+	chosen
+	view
+	columns      columns
+	numbers      map[string]int // of groups
+	picked       []*row         // with those that only count
+	shown        []*row         // in order
+	hierarchical bool           // users stand under their groups
+	usersHidden  bool
+	scratch      []byte
 }
 
-// every is all columns in their fixed order. Floor and ceiling are always
-// blank: nobody can have one yet.
-var every = []column{
-	{of: priority, width: 12, above: "Effective", below: "Priority", cell: func(_ chosen, r row) string { return fixed(r.Effective, 12) }},
-	{of: real, width: 8, above: "Real", below: "Priority", cell: func(_ chosen, r row) string { return fixed(r.Priority, 8) }},
-	{of: priority, width: 9, above: "Priority", below: "Factor", cell: func(_ chosen, r row) string { return fixed(r.Factor, 9) }},
-	{of: usage, width: 6, above: "Wghted", below: "In Use", cell: inUse, total: totalInUse},
-	{of: usage, width: 12, above: "Total Usage", below: "(wghted-hrs)", cell: func(_ chosen, r row) string { return fixed(hours(r), 12) }, total: totalUsage},
-	{of: times, width: 16, above: "Usage", below: "Start Time", optional: true, cell: func(s chosen, r row) string { return moment(s, r.Begin) }},
-	{of: times, width: 16, above: "Last", below: "Usage Time", optional: true, cell: func(s chosen, r row) string { return moment(s, r.Last) },
-		total: func(s chosen, _ []row) string { return moment(s, s.since) }},
-	{of: since, width: 10, above: "Time Since", below: "Last Usage", optional: true, cell: func(s chosen, r row) string { return ago(s, r.Last) },
-		total: func(s chosen, _ []row) string { return ago(s, s.since) }},
-	{of: limits, width: 9, above: "Submitter", below: "Floor", cell: blank},
-	{of: limits, width: 9, above: "Submitter", below: "Ceiling", cell: blank},
+// newTable works out what the table shows. asked says whether the columns about
+// groups were asked for by name.
+func newTable(s chosen, v view, asked bool) *table {
+	t := &table{chosen: s, view: v, columns: s.columns, numbers: v.numbers(), picked: s.pick(v)}
+	grouped := slices.ContainsFunc(t.picked, func(r *row) bool { return r.in != accountant.RootGroup })
+	onlyPriority := t.columns == colPriority|colReal
+	if !grouped && !asked {
+		t.columns &^= colQuotas
+	}
+	t.usersHidden = t.columns != 0 && t.columns&^colQuotas == 0
+	t.hierarchical = grouped && !s.flat && !onlyPriority
+	for _, r := range t.picked {
+		if r.group && (grouped || asked) && !onlyPriority || !r.group && !t.usersHidden {
+			t.shown = append(t.shown, r)
+		}
+	}
+	t.arrange()
+	return t
 }
-
-func blank(chosen, row) string { return "" }
 
 // print writes the table in HTCondor's layout, trailing blanks included.
-func (s chosen) print(w io.Writer, rows []row) error {
-	footer := fmt.Sprintf("Number of users: %d", len(rows))
-	width := max(10, len(footer))
-	for _, r := range rows {
-		width = max(width, min(len(r.Name), 99))
-	}
-	shown := s.columns(rows)
-	var b strings.Builder
-	fmt.Fprintf(&b, "Last Priority Update: %2d/%-2d %02d:%02d\n", int(s.now.Month()), s.now.Day(), s.now.Hour(), s.now.Minute())
-	line := func(name string, cell func(column) string) {
-		fmt.Fprintf(&b, "%-*.*s", width, width, name)
-		for _, c := range shown {
-			fmt.Fprintf(&b, " %*s", c.width, cell(c))
+func (t *table) print(w io.Writer) error {
+	users := 0
+	for _, r := range t.picked {
+		if !r.group {
+			users++
 		}
-		b.WriteByte('\n')
+	}
+	footer := fmt.Sprintf("Number of users: %d", users)
+	width := t.nameWidth(footer)
+	shown := t.visible()
+	at := t.at
+	b := fmt.Appendf(nil, "Last Priority Update: %2d/%-2d %02d:%02d\n", int(at.Month()), at.Day(), at.Hour(), at.Minute())
+	above, below := t.headings()
+	line := func(name string, cell func(b []byte, c *column) []byte) {
+		b = pad(append(b, name[:min(len(name), width)]...), width-len(name))
+		for _, c := range shown {
+			b = append(b, ' ')
+			t.scratch = cell(t.scratch[:0], c)
+			blanks := c.width - len(t.scratch)
+			if !c.left {
+				b = pad(b, blanks)
+			}
+			b = append(b, t.scratch...)
+			if c.left {
+				b = pad(b, blanks)
+			}
+		}
+		b = append(b, '\n')
 	}
 	rule := func() {
-		line(strings.Repeat("-", width), func(c column) string { return strings.Repeat("-", c.width) })
+		line(strings.Repeat("-", width), func(b []byte, c *column) []byte { return append(b, strings.Repeat("-", c.width)...) })
 	}
-	line("", func(c column) string { return centred(c.above, c.width) })
-	line("User Name", func(c column) string { return centred(c.below, c.width) })
+	line(above, func(b []byte, c *column) []byte { return append(b, centred(c.above, c.width)...) })
+	line(below, func(b []byte, c *column) []byte { return append(b, centred(c.below, c.width)...) })
 	rule()
-	for _, r := range rows {
-		line(r.Name, func(c column) string { return c.cell(s, r) })
-	}
-	rule()
-	line(footer, func(c column) string {
-		if c.total == nil {
-			return ""
+	for _, r := range t.shown {
+		line(t.printed(r), func(b []byte, c *column) []byte { return c.cell(t, b, r) })
+		if len(b) > 1<<15 {
+			if _, err := w.Write(b); err != nil {
+				return err
+			}
+			b = b[:0]
 		}
-		return c.total(s, rows)
+	}
+	rule()
+	line(footer, func(b []byte, c *column) []byte {
+		if c.total == nil {
+			return b
+		}
+		return c.total(t, b)
 	})
-	_, err := io.WriteString(w, b.String())
+	_, err := w.Write(b)
 	return err
 }
 
-// columns returns the columns to show for these rows.
-func (s chosen) columns(rows []row) []column {
-	var shown []column
-	for _, c := range every {
-		if s.groups&c.of == 0 {
+// maxName is how wide the column of names is at most.
+const maxName = 99
+
+// nameWidth returns the width of the names' column. Users that are not shown
+// count too.
+func (t *table) nameWidth(footer string) int {
+	width := max(10, len(footer))
+	for _, r := range t.picked {
+		if !r.group {
+			width = max(width, len(t.printed(r)))
+		}
+	}
+	for _, r := range t.shown {
+		width = max(width, len(t.printed(r)))
+	}
+	width = min(width, maxName)
+	if t.hierarchical {
+		width += len(indent)
+	}
+	return width
+}
+
+// indent stands before users under their group.
+const indent = "  "
+
+// printed returns a row's name as it is shown: under its group without the
+// group's.
+func (t *table) printed(r *row) string {
+	if !t.hierarchical || r.group {
+		return r.name
+	}
+	if below(r.name, r.in) {
+		return indent + r.name[len(r.in)+1:]
+	}
+	return indent + r.name
+}
+
+// headings returns the two lines over the names.
+func (t *table) headings() (above, below string) {
+	switch {
+	case t.usersHidden && t.hierarchical:
+		return "Group", "Name"
+	case t.usersHidden:
+		return "", "Group Name"
+	case t.hierarchical:
+		return "Group", indent + "User Name"
+	}
+	return "", "User Name"
+}
+
+// visible returns the columns to show.
+func (t *table) visible() []*column {
+	var shown []*column
+	for i := range every {
+		c := &every[i]
+		if t.columns&c.of == 0 || c.optional && t.blank(c) {
 			continue
 		}
-		empty := c.optional && len(rows) > 0
-		for _, r := range rows {
-			empty = empty && c.cell(s, r) == ""
-		}
-		if !empty {
-			shown = append(shown, c)
-		}
+		shown = append(shown, c)
 	}
 	return shown
 }
 
-func hours(r row) float64 { return r.Weighted.Seconds() / 3600 }
-
-func inUse(_ chosen, r row) string {
-	if r.InUse == 0 && r.Begin.IsZero() {
-		return ""
-	}
-	return fmt.Sprintf("%.0f", r.InUse.Float())
+// blank tells whether there are rows, and nothing in their cells.
+func (t *table) blank(c *column) bool {
+	return len(t.shown) > 0 && !slices.ContainsFunc(t.shown, func(r *row) bool {
+		t.scratch = c.cell(t, t.scratch[:0], r)
+		return len(t.scratch) > 0
+	})
 }
 
-func totalInUse(_ chosen, rows []row) string {
-	sum := 0.0
-	for _, r := range rows {
-		sum += r.InUse.Float()
-	}
-	return fmt.Sprintf("%.0f", sum)
-}
+// local returns a point in time as the table shows it.
+func (t *table) local(at time.Time) time.Time { return at.In(t.at.Location()) }
 
-func totalUsage(_ chosen, rows []row) string {
-	sum := 0.0
-	for _, r := range rows {
-		sum += hours(r)
+func pad(b []byte, blanks int) []byte {
+	for ; blanks > 0; blanks-- {
+		b = append(b, ' ')
 	}
-	return fixed(sum, 12)
-}
-
-// fixed writes x with two decimals, or shorter where that is too wide.
-func fixed(x float64, width int) string {
-	text := fmt.Sprintf("%.2f", x)
-	if len(text) > width {
-		text = fmt.Sprintf("%.*g", width-6, x)
-	}
-	return text
-}
-
-// moment writes a point in time, nothing for the zero one.
-func moment(s chosen, t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	t = t.In(s.now.Location())
-	return fmt.Sprintf("%2d/%02d/%-4d %02d:%02d", int(t.Month()), t.Day(), t.Year(), t.Hour(), t.Minute())
-}
-
-// ago writes how long before now t was, as days+hours:minutes.
-func ago(s chosen, t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	minutes := int64(s.now.Sub(t) / time.Minute)
-	if s.now.Unix() <= t.Unix() {
-		return "<now>"
-	}
-	return fmt.Sprintf("%3d+%02d:%02d", minutes/1440, minutes/60%24, minutes%60)
+	return b
 }
 
 func centred(text string, width int) string {

@@ -34,6 +34,9 @@ type Ended struct {
 	// counts from the fork on, so it is never less than what the supervisor
 	// itself took, about 10 MB.
 	MaxRSSKB int64
+	// IOBytes is what was read from and written to disks, as far as the file
+	// system counts it: what the page cache served is not in it.
+	IOBytes int64
 }
 
 // Start runs the job. held, when not nil, is inherited by the job and all its
@@ -132,9 +135,14 @@ func endedFrom(s *os.ProcessState, wall time.Duration) Ended {
 	}
 	if usage, ok := s.SysUsage().(*syscall.Rusage); ok {
 		e.MaxRSSKB = int64(usage.Maxrss) // Linux counts in KB
+		e.IOBytes = ioBytes(usage)
 	}
 	return e
 }
+
+// ioBytes returns the blocks that were read and written, which Linux counts in
+// units of 512 bytes whatever the disk's are.
+func ioBytes(u *syscall.Rusage) int64 { return (int64(u.Inblock) + int64(u.Oublock)) * 512 }
 
 // PID returns the process id of the job's own process, which is also the
 // number of its process group and session.

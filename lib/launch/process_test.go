@@ -133,6 +133,12 @@ func TestRun(t *testing.T) {
 	}
 }
 
+func TestIOBytes(t *testing.T) {
+	if got := ioBytes(&syscall.Rusage{Inblock: 3, Oublock: 5}); got != 4096 {
+		t.Errorf("ioBytes of 3 and 5 blocks = %d, want 4096", got)
+	}
+}
+
 func TestEnvironmentIsClean(t *testing.T) {
 	t.Setenv("LAUNCH_TEST_SECRET", "x")
 	dir := t.TempDir()

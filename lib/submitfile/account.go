@@ -50,7 +50,11 @@ func (j *job) account(g given, group, user string) error {
 	name := user
 	if group != "" {
 		name = group + "." + user
-		j.setString("AcctGroup", group, g.line)
+		if _, own, err := j.command("account"); err != nil {
+			return err
+		} else if !own {
+			j.setString(pool.AttrAcctGroup, group, g.line)
+		}
 	}
 	if err := j.checkAccount(g, name); err != nil {
 		return err

@@ -154,6 +154,13 @@ func TestAttributes(t *testing.T) {
 		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},
 		{"nice_user = True", "AccountingGroup", `"nice-user.alice"`}, {"nice_user = false", "AccountingGroup", "-"},
 
+		// what other policies reckon by
+		{"qos = high", "QOS", `"high"`}, {"class = batch", "Class", `"batch"`}, {"Unix_Group = staff", "UnixGroup", `"staff"`},
+		{`project = "atlas"`, "Project", `"atlas"`}, {"department = physics", "Department", `"physics"`}, {"qos =", "QOS", "-"},
+		{"account = p1", "AcctGroup", `"p1"`}, {"accounting_group = physics\naccount = p1", "AcctGroup", `"p1"`},
+		{"account = p1\nnice_user = true", "AcctGroup", `"p1"`}, {"account = p1", "AccountingGroup", "-"},
+		{"+Project = \"cms\"\nproject = atlas", "Project", `"cms"`}, {"project = atlas\nargs = $(project)", "Args", `"atlas"`},
+
 		// the rest
 		{"priority = -5", "JobPrio", "-5"}, {"prio = +5", "JobPrio", "5"},
 		{"kill_sig = 3", "KillSig", `"SIGQUIT"`}, {"remove_kill_sig = sigint", "RemoveKillSig", `"SIGINT"`},

@@ -35,7 +35,7 @@ type part func(*job) error
 
 var parts = []part{
 	(*job).fixed, (*job).execution, (*job).arguments, (*job).environment, (*job).files,
-	(*job).transfer, (*job).matching, (*job).priority, (*job).accounting, (*job).ending,
+	(*job).transfer, (*job).matching, (*job).priority, (*job).accounting, (*job).credentials, (*job).ending,
 	(*job).labels, (*job).customAttributes,
 }
 
@@ -108,10 +108,7 @@ func (j *job) text(command, attr string) error {
 	if !ok || err != nil {
 		return err
 	}
-	if t := g.text; len(t) >= 2 && t[0] == '"' && t[len(t)-1] == '"' {
-		g.text = t[1 : len(t)-1]
-	}
-	j.setString(attr, g.text, g.line)
+	j.setString(attr, unquoted(g.text), g.line)
 	return nil
 }
 

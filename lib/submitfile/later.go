@@ -51,7 +51,7 @@ var laterCommands = map[string]string{
 		coresize core_size stack_size noop_job noop_job_exit_code noop_job_exit_signal job_ad_information_attrs
 		job_machine_attrs job_machine_attrs_history_length match_list_length rendezvousdir starter_debug
 		starter_log ulog_execute_attrs allow_arguments_v1 allow_environment_v1 environment2 arguments2 args2
-		wall_time qos class account unix_group project department deadline job_share override_tickets
+		wall_time deadline job_share override_tickets
 		want_io_proxy accounting_group_prefix primary_unix_group force_arguments_v2 submit_fail_empty_matches
 		last_match_list_length exit_requirements hook_keyword skip_filechecks want_name_tag_prefix`,
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/spool"
+)
+
+const alice = "alice@pool"
+
+// TestClockWasSet holds that a cycle after the clock was set back charges what
+// runs for what it really ran, and says that once.
+func TestClockWasSet(t *testing.T) {
+	s := fill(t, 1)
+	t.Setenv("FAIRSPOOL_NOW", "")
+	negotiate("-q")
+	// An hour ago by the machine's clock, the clock was an hour ahead.
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+	began := time.Now()
+	if err := s.Update(func(tx *spool.Tx) error {
+		clock, err := accountant.ParseClock(tx.Mark("clock"))
+		if err != nil || !clock.Known() {
+			t.Fatalf("the spool keeps %q of the clock, %v", tx.Mark("clock"), err)
+		}
+		clock.Offset += time.Hour
+		tx.Op("test")
+		tx.PutMark("clock", clock.String())
+		tx.PutSubmitter(accountant.Record{Name: alice}.Start(began, accountant.One, p))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	const said = "negotiate: the clock was set back by 1:00:00: the accounts go on as if it had not been\n"
+	if status, _, bad := negotiate("-q", "-dry-run"); status != 0 || bad != "" {
+		t.Errorf("a dry run: status %d, complains %q, want nothing", status, bad)
+	}
+	if status, _, bad := negotiate("-q"); status != 0 || bad != said {
+		t.Errorf("status %d, complains %q, want %q", status, bad, said)
+	}
+	if _, _, bad := negotiate("-q"); bad != "" {
+		t.Errorf("the next cycle complains %q, want nothing", bad)
+	}
+	if err := s.View(func(v *spool.View) error {
+		r, _ := v.Submitter(alice)
+		if got, want := time.Since(r.At), time.Since(began)+time.Hour; (got - want).Abs() > 2*time.Second {
+			t.Errorf("in use since %v, want since %v", got, want)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestTimeBeforeTheLastEvent holds that a time that is given too early is said to
+// be.
+func TestTimeBeforeTheLastEvent(t *testing.T) {
+	fill(t, 1, 1)
+	negotiate("-q")
+	const said = "negotiate: now is 0:10:06 before the last event; this counts as of then\n"
+	if _, _, bad := negotiate("-q", "-now", "2026-11-20T23:24:00Z"); bad != said {
+		t.Errorf("complains %q, want %q", bad, said)
+	}
+	if _, out, bad := negotiate(); bad != "" || !strings.Contains(out, "1 slot") {
+		t.Errorf("prints %q and complains %q, want no complaint", out, bad)
+	}
+}

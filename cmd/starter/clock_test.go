@@ -1,0 +1,180 @@
+package main
+
+import (
+	"bytes"
+	"io"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// reading returns what commands read of the machine's clock.
+func reading(t *testing.T) (r accountant.Reading) {
+	t.Helper()
+	t.Setenv("FAIRSPOOL_NOW", "")
+	command := cmdline.Command{Name: "test", WithoutSpool: true, Run: func(c *cmdline.Call) error { r = c.Reading(); return nil }}
+	if status := cmdline.Execute(command, nil, nil, io.Discard, io.Discard); status != 0 || !r.Clock.Known() {
+		t.Fatalf("status %d, clock %v, want one that is known", status, r.Clock)
+	}
+	return r
+}
+
+// byTheClock runs a pass at the machine's time, and returns its complaints.
+func (p *testPool) byTheClock(args ...string) string {
+	p.Helper()
+	c := p.command(args...)
+	c.Env = append(c.Env, "FAIRSPOOL_NOW=")
+	var bad bytes.Buffer
+	c.Stderr = &bad
+	if err := c.Run(); err != nil {
+		p.Errorf("starter: %v: %s", err, bad.String())
+	}
+	return bad.String()
+}
+
+// date makes what is charged so since a time, by a clock.
+func (p *testPool) date(id pool.JobID, since time.Time, clock accountant.Clock) {
+	p.Helper()
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		tx.PutMark("clock", clock.String())
+		c, _ := tx.Claim(id)
+		c.MatchedAt = since
+		tx.PutClaim(c)
+		r, _ := tx.Submitter(submitter)
+		r.At, r.Begin, r.Last = since, since, since
+		tx.PutSubmitter(r)
+		return nil
+	})
+}
+
+// used returns the slot time that was charged.
+func (p *testPool) used() (d time.Duration) {
+	p.Helper()
+	if err := p.spool.View(func(v *spool.View) error {
+		r, _ := v.Submitter(submitter)
+		d = time.Duration(r.Slots.Millis) * time.Millisecond
+		return nil
+	}); err != nil {
+		p.Fatal(err)
+	}
+	return d
+}
+
+// A job is charged for as long as it ran, even though the clock was set back
+// while it did.
+func TestClockIsSetWhileAJobRuns(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`while [ ! -e go ]; do sleep 0.01; done`)
+	now := reading(t)
+	p.date(id, now.Now.Add(-10*time.Minute), now.Clock)
+	if bad := p.byTheClock(); bad != "" {
+		t.Errorf("starter complains %q, want nothing", bad)
+	}
+	// As if all of that had been when the clock was an hour ahead.
+	ahead := now.Clock
+	ahead.Offset += time.Hour
+	p.date(id, now.Now.Add(50*time.Minute), ahead)
+	p.write("go", "")
+	p.noClaims()
+	if got := p.used(); got < 10*time.Minute || got > 11*time.Minute {
+		t.Errorf("charged for %v, want a little more than 10 minutes", got)
+	}
+	const said = "job 1.0, attempt 1: the clock was set back by 1:00:00: the accounts go on as if it had not been\n"
+	if got := p.read("spool/starter.log"); strings.Count(got, said) != 1 {
+		t.Errorf("starter.log = %q, want %q once", got, said)
+	}
+}
+
+// The time that the machine was off is not charged to the job that ended with
+// it.
+func TestMachineWasOff(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`)
+	now := reading(t)
+	booted := now.Clock.Booted()
+	before := accountant.Clock{Boot: "another", Offset: 0}
+	p.date(id, booted.Add(-10*time.Hour), before)
+	p.update(func(tx *spool.Tx) error {
+		return operation.Begin(tx, id, 1, booted.Add(-10*time.Hour), 1<<30, params)
+	})
+	path := p.spool.ClaimLock("1.0.1")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, time.Time{}, booted.Add(-9*time.Hour)); err != nil {
+		t.Fatal(err)
+	}
+	const said = "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n"
+	if bad := p.byTheClock(); bad != said {
+		t.Errorf("starter complains %q, want %q", bad, said)
+	}
+	p.noClaims()
+	if got := p.used(); (got - time.Hour).Abs() > time.Second {
+		t.Errorf("charged for %v, want 1 hour", got)
+	}
+}
+
+func TestEnded(t *testing.T) {
+	booted := time.Unix(1795217646, 0)
+	now := accountant.Reading{Now: booted.Add(time.Hour), Clock: accountant.Clock{Boot: "b", Offset: booted.Sub(time.Unix(0, 0))}}
+	for _, c := range []struct {
+		name   string
+		now    accountant.Reading
+		signed time.Time
+		want   time.Time
+	}{
+		{"before the boot", now, booted.Add(-time.Hour), booted.Add(-time.Hour)},
+		{"since the boot", now, booted.Add(time.Minute), now.Now},
+		{"by a clock that was ahead", now, booted.Add(time.Hour * 2), now.Now},
+		{"not to be told", now, time.Time{}, now.Now},
+		{"a time of the user's own", accountant.Reading{Now: now.Now}, booted.Add(-time.Hour), now.Now},
+	} {
+		if got := ended(c.now, c.signed); !got.Equal(c.want) {
+			t.Errorf("%s: ended at %v, want %v", c.name, got, c.want)
+		}
+	}
+}
+
+func TestSignOfLife(t *testing.T) {
+	path := t.TempDir() + "/1.0.1"
+	lock, err := lockClaim(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	old := time.Unix(1795217646, 0)
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	if got := lock.signed(); !got.Equal(old) {
+		t.Errorf("signed %v, want %v", got, old)
+	}
+	if err := lock.sign(); err != nil {
+		t.Fatal(err)
+	}
+	if got := lock.signed(); time.Since(got).Abs() > time.Minute {
+		t.Errorf("signed %v, want now", got)
+	}
+	// Somebody else's file is left alone.
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(path, old, old); err != nil {
+		t.Fatal(err)
+	}
+	lock.sign()
+	if info, err := os.Stat(path); err != nil || !info.ModTime().Equal(old) {
+		t.Errorf("the other file: %v, %v, want it unchanged", info, err)
+	}
+	lock.remove()
+}

@@ -1,0 +1,112 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairspool/cmd/internal/adprint"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// resource is a slot that is charged to somebody.
+type resource struct {
+	name  string
+	since time.Time
+}
+
+// resources shows the slots that are charged to a submitter.
+func resources(c *cmdline.Call) error {
+	if len(c.Args) > 0 {
+		return cmdline.Usagef("-getreslist: one argument too many: %s", c.Args[0])
+	}
+	form, err := c.One("long", "json", "af", "autoformat")
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	user := c.Value("getreslist")
+	var list []resource
+	var records []accountant.Record
+	err = s.View(func(v *spool.View) error {
+		list, records = charged(v.Claims(), user), v.Submitters()
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// As in HTCondor nobody's list is empty, and no failure.
+	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return named(r.Name, user) }) {
+		c.Warn("%v", unknown(user, records))
+	}
+	switch form {
+	case "":
+		return listResources(c.Stdout, list, c.Now)
+	case "long":
+		return adprint.Print(c, form, slices.Values([]*classad.Ad{numberedResources(list)}))
+	}
+	ads := make([]*classad.Ad, len(list))
+	for i, r := range list {
+		ads[i] = classad.New()
+		ads[i].SetString("Name", r.name)
+		ads[i].SetInt("StartTime", r.since.Unix())
+	}
+	return adprint.Print(c, form, slices.Values(ads))
+}
+
+// charged returns the slots of the claims for which a submitter pays, by name.
+func charged(claims []pool.Claim, user string) []resource {
+	var list []resource
+	for _, x := range claims {
+		if named(x.Submitter, user) && (x.State == pool.Matched || x.State == pool.RunningClaim) {
+			list = append(list, resource{x.Slot, x.MatchedAt})
+		}
+	}
+	slices.SortFunc(list, func(a, b resource) int {
+		return cmp.Or(pool.CompareNames(a.name, b.name), a.since.Compare(b.since))
+	})
+	return list
+}
+
+// listResources writes the list in HTCondor's layout.
+func listResources(w io.Writer, list []resource, now time.Time) error {
+	const layout = "%-30s %12s %12s\n"
+	b := fmt.Appendf(nil, layout, "Resource Name", " Start Time", " Match Time")
+	b = fmt.Appendf(b, layout, "-------------", " ----------", " ----------")
+	for _, r := range list {
+		at := r.since.In(now.Location())
+		start := fmt.Sprintf("%2d/%-2d %02d:%02d", int(at.Month()), at.Day(), at.Hour(), at.Minute())
+		b = fmt.Appendf(b, layout, r.name, start, held(now.Sub(r.since)))
+	}
+	b = fmt.Appendf(b, layout, "-------------", " ------------", " ------------")
+	b = fmt.Appendf(b, "Number of Resources Used: %d\n", len(list))
+	_, err := w.Write(b)
+	return err
+}
+
+// held writes a duration as days+hours:minutes:seconds.
+func held(d time.Duration) string {
+	s := max(int64(d/time.Second), 0)
+	return fmt.Sprintf("%3d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+}
+
+// numberedResources returns the list as the one ad of HTCondor's -long.
+func numberedResources(list []resource) *classad.Ad {
+	ad := classad.New()
+	for i, r := range list {
+		number := strconv.Itoa(i + 1)
+		ad.SetString("Name"+number, r.name)
+		ad.SetInt("StartTime"+number, r.since.Unix())
+	}
+	return ad
+}

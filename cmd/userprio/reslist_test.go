@@ -1,0 +1,54 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+func TestResources(t *testing.T) {
+	at := time.Unix(cmdtest.Now, 0)
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
+		cluster := tx.AddCluster(classad.New(), []spool.NewRun{{Count: 4}})
+		for i, c := range []pool.Claim{
+			{Slot: "slot10@node", State: pool.RunningClaim, MatchedAt: at.Add(-90061 * time.Second), StartedAt: at.Add(-time.Minute)},
+			{Slot: "slot2@node", State: pool.Matched, MatchedAt: at},
+			{Slot: "slot3@node", State: pool.Vacating, MatchedAt: at},
+			{Slot: "slot4@node", State: pool.Matched, MatchedAt: at, Submitter: "bob@pool"},
+		} {
+			c.Job, c.Attempt, c.Weight = pool.JobID{Cluster: cluster, Proc: i}, 1, accountant.One
+			if c.Submitter == "" {
+				c.Submitter = "alice@pool"
+			}
+			tx.PutClaim(c)
+		}
+	})
+	for _, c := range []struct{ args, want, bad string }{
+		{"-getres alice@pool", `Resource Name                    Start Time   Match Time
+-------------                    ----------   ----------
+slot2@node                      11/20 23:34   0+00:00:00
+slot10@node                     11/19 22:33   1+01:01:01
+-------------                   ------------  ------------
+Number of Resources Used: 2
+`, ""},
+		{"-getreslist nobody@pool", `Resource Name                    Start Time   Match Time
+-------------                    ----------   ----------
+-------------                   ------------  ------------
+Number of Resources Used: 0
+`, "userprio: nobody@pool: no such submitter\n"},
+		{"-getreslist alice -long", "Name1 = \"slot2@node\"\nName2 = \"slot10@node\"\nStartTime1 = 1795217646\nStartTime2 = 1795127585\n\n", ""},
+		{"-getreslist alice -af Name", "slot2@node\nslot10@node\n", ""},
+	} {
+		status, out, bad := userprio(strings.Fields(c.args)...)
+		if status != 0 || out != c.want || bad != c.bad {
+			t.Errorf("userprio %s = %d, %q\n%swant %q\n%s", c.args, status, bad, out, c.bad, c.want)
+		}
+	}
+}

@@ -1,0 +1,236 @@
+package main
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/spool"
+)
+
+func spoolDir() string { return os.Getenv("FAIRSPOOL_DIR") }
+
+// importing runs -import - with a text.
+func importing(text string, args ...string) (status int, out, bad string) {
+	var o, b strings.Builder
+	status = cmdline.Execute(command(), append([]string{"-import", "-"}, args...), strings.NewReader(text), &o, &b)
+	return status, o.String(), b.String()
+}
+
+func drawState(t *rapid.T) []accountant.Record {
+	var list []accountant.Record
+	names := rapid.SliceOfNDistinct(rapid.SampledFrom([]string{
+		"alice@pool", "bob@pool", "é.ü@x", `back\slash@pool`, "group_a", "group_a.x", "<none>", "group_a.x.carol@pool",
+	}), 0, 8, rapid.ID[string]).Draw(t, "names")
+	for _, name := range names {
+		whole := func(most int64) int64 { return rapid.Int64Range(0, most).Draw(t, "n") }
+		at := func() (u time.Time) {
+			if n := whole(maxTime * 1000); n > 0 {
+				u = time.UnixMilli(n).UTC()
+			}
+			return u
+		}
+		r := accountant.Record{Name: name, Priority: rapid.Float64Range(0.5, maxPriority).Draw(t, "priority"),
+			At: time.UnixMilli(1 + whole(cmdtest.Now*1000)).UTC(), HalfLife: time.Duration(1 + whole(math.MaxInt64-1)),
+			Slots:    accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
+			Weighted: accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
+			Begin:    at(), Last: at(), Ceiling: accountant.LimitOf(whole(9) - 1), Floor: whole(maxLimit)}
+		if whole(1) == 1 {
+			r.Factor = rapid.Float64Range(1, maxPriority).Draw(t, "factor")
+		}
+		if whole(1) == 1 {
+			r.FactorLease = accountant.Lease{Until: time.UnixMilli(1 + whole(cmdtest.Now*2000)).UTC(), Before: 1.1}
+			r.CeilingLease = accountant.Lease{Until: time.UnixMilli(1 + whole(cmdtest.Now*2000)).UTC(), Before: -1}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+func drawTallies(t *rapid.T) []accountant.Tally {
+	var list []accountant.Tally
+	for _, kind := range []string{accountant.KindUser, accountant.KindOwn}[:rapid.IntRange(0, 2).Draw(t, "tallies")] {
+		y := accountant.Tally{Key: accountant.Key{Kind: kind, Name: rapid.SampledFrom([]string{"alice", "a b", "ü/\""}).Draw(t, "name")},
+			At: time.UnixMilli(rapid.Int64Range(1, cmdtest.Now*1000).Draw(t, "at")).UTC(), Interval: time.Hour}
+		amount := func() float64 { return rapid.Float64Range(0, math.MaxFloat64).Draw(t, "amount") }
+		if y.Windowed() {
+			y.Windows = []accountant.Window{{Dedicated: accountant.Usage{Millis: 5, Rest: 7}}, {}, {Utilized: accountant.Usage{Millis: math.MaxInt64}}}
+		} else {
+			y.Decayed, y.LongTerm = accountant.Recent{CPU: amount(), IO: amount()}, accountant.Recent{Memory: amount()}
+		}
+		list = append(list, y)
+	}
+	return list
+}
+
+// What was exported and imported elsewhere is the same again.
+func TestExportImport(t *testing.T) {
+	states, tallies := rapid.Custom(drawState), rapid.Custom(drawTallies)
+	for seed := range 20 {
+		cmdtest.Spool(t, func(tx *spool.Tx) {
+			for _, r := range states.Example(seed) {
+				tx.PutSubmitter(r)
+			}
+			for _, y := range tallies.Example(seed) {
+				tx.PutTally(y)
+			}
+		})
+		text, records := must(t, "-export -"), recordsText(t)
+		cmdtest.Spool(t, func(*spool.Tx) {})
+		if status, _, bad := importing(text); status != 0 {
+			t.Fatalf("-import = %d, %q\n%s", status, bad, text)
+		}
+		if got := recordsText(t); got != records {
+			t.Fatalf("the records after -import:\n%swant\n%s", got, records)
+		}
+		if got := must(t, "-export -"); got != text {
+			t.Fatalf("-export after -import:\n%swant\n%s", got, text)
+		}
+	}
+}
+
+// In use is what the pool uses now, charged from now on, whatever was imported.
+func TestImportWhileUsed(t *testing.T) {
+	fill(t)
+	key := accountant.Key{Kind: accountant.KindOwn, Name: "alice"}
+	tally := func(cpu float64, cpus int64) {
+		cmdtest.Update(t, func(tx *spool.Tx) {
+			tx.PutTally(accountant.Tally{Key: key, At: time.Unix(cmdtest.Now, 0), Cpus: cpus, LongTerm: accountant.Recent{CPU: cpu}})
+		})
+	}
+	tally(100, 0)
+	file := filepath.Join(t.TempDir(), "state.json")
+	if out, want := must(t, "-export "+file), "The accounting state was written to "+file+".\n"; out != want {
+		t.Errorf("-export = %q, want %q", out, want)
+	}
+	before := recordsText(t)
+	must(t, "-resetall")
+	must(t, "-setfloor dave@pool 3")
+	must(t, "-delete alice@pool")
+	tally(250, 3)
+	changed := recordsText(t)
+	status, out, bad := userprio("-import", file, "-reason", "yesterday")
+	if want := "The accounting state was imported: 3 record(s) and 1 tallies, 5 changed.\n"; status != 0 || out != want {
+		t.Fatalf("-import = %d, %q, %q, want %q", status, out, bad, want)
+	}
+	for _, name := range []string{"alice@pool", "nice-user.carol@pool"} {
+		if r, _ := record(t, name); !strings.Contains(before, spool.SubmitterRow(r)) {
+			t.Errorf("%s after -import: %+v", name, r)
+		}
+	}
+	if r, known := record(t, "dave@pool"); known {
+		t.Errorf("dave@pool is still there: %+v", r)
+	}
+	bob, _ := record(t, "bob@pool")
+	if bob.InUse != 2*accountant.One || bob.ResourcesUsed != 1 || bob.Weighted.Seconds() != 7200 || bob.At.Unix() != cmdtest.Now {
+		t.Errorf("bob@pool after -import: %+v, want 2 in use, 7200 s", bob)
+	}
+	counted := func(cpu float64) {
+		t.Helper()
+		cmdtest.View(t, func(v *spool.View) {
+			if y, _ := v.Tally(key); y.LongTerm.CPU != cpu || y.Cpus != 3 {
+				t.Errorf("the tally is %+v, want %g and 3 in use", y, cpu)
+			}
+		})
+	}
+	counted(100)
+	if out := must(t, "-log carol nice-user.carol@pool"); !strings.Contains(out, "import accounting") || !strings.Contains(out, "yesterday") {
+		t.Errorf("-log after -import:\n%s", out)
+	}
+	must(t, "-undo 7")
+	counted(250)
+	if got := recordsText(t); got != changed {
+		t.Errorf("after -undo of -import:\n%swant\n%s", got, changed)
+	}
+}
+
+func TestImportRefuses(t *testing.T) {
+	fill(t)
+	before := journalText(t)
+	record := `{"Name":"a@b","Priority":1,"At":5,"HalfLifeNanos":5,"SlotMillis":0,"WeightedMillis":0}`
+	good := `{"Format":1,"Submitters":[` + record + `],"Groups":[],"Tallies":[]}`
+	change := func(old, by string) string {
+		if !strings.Contains(good, old) {
+			t.Fatalf("%q is not in %q", old, good)
+		}
+		return strings.Replace(good, old, by, 1)
+	}
+	for _, c := range []struct{ text, bad string }{
+		{"", "1: ends too early"},
+		{"[]", "1: want an object"},
+		{"\n\n{nonsense", "3: invalid character 'n'"},
+		{good + "\n{}", "2: something behind the end"},
+		{good[:len(good)-1], "1: ends too early"},
+		{"\xff" + good, "1: no UTF-8"},
+		{change(`"Format":1`, `"Format":2`), "1: Format: 2: want 1"},
+		{change(`"Format":1,`, ``), "1: Submitters: Format: want 1, before all else"},
+		{change(`,"Groups":[]`, ``), "1: Groups: is missing"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"user","Name":"","At":5}]`), "1: Tallies: Name: this and Kind must not be empty"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"user","Name":"a","At":5},{"Kind":"user","Name":"a","At":5}]`), "1: Tallies: Name: user a is there twice"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"own","Name":"a","At":5,"Decayed":{"CPU":-1,"Memory":0,"IO":0}}]`), "1: Tallies: Decayed: CPU: -1: want a number from 0"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"user","Name":"a","At":5,"Windows":[`+strings.Repeat(`{"DedicatedMillis":5,"UtilizedMillis":6},`, 25)+`]}]`),
+			"1: Tallies: Windows: more than 24 of them"},
+		{change(`"Groups":[]`, `"Groups":[],"Groups":[]`), "1: Groups: is there twice"},
+		{change(`"Groups":[]`, `"groups":[]`), `1: "groups": no member of this name is known`},
+		{change(`"Groups":[]`, `"Groups":{}`), `1: Groups: want an array`},
+		{change(`"Groups":[]`, "\n"+`"Groups":[`+strings.Repeat("[", 100000)), `2: Groups: want an object`},
+		{change(`"Name":"a@b"`, `"Name":"a"`), `1: Submitters: Name: a: submitters have an @`},
+		{change(`"Name":"a@b"`, `"Name":""`), `1: Submitters: Name: "": want the full name`},
+		{change(`"Name":"a@b"`, `"Name":"a b@c"`), `1: Submitters: Name: "a b@c": blanks`},
+		{change(`"Name":"a@b"`, `"Name":7`), `1: Submitters: Name: want a string`},
+		{change(`"Name":"a@b",`, ``), `1: Submitters: Name: is missing`},
+		{change(`"Priority":1`, `"Priority":0.4`), `1: Submitters: Priority: 0.4: want a number from 0.5`},
+		{change(`"Priority":1`, `"Priority":"1"`), `1: Submitters: Priority: want a number`},
+		{change(`"Priority":1`, `"Priority":null`), `1: Submitters: Priority: want a number`},
+		{change(`"Priority":1`, `"Priority":1,"PriorityFactor":0.5`), `1: Submitters: PriorityFactor: 0.5: want a number from 1`},
+		{change(`"At":5`, `"At":5.5`), `1: Submitters: At: 5.5: want a whole number from 0`},
+		{change(`"At":5`, `"At":-5`), `1: Submitters: At: -5: want a whole number from 0`},
+		{change(`"HalfLifeNanos":5`, `"HalfLifeNanos":0`), `1: Submitters: a@b: HalfLifeNanos: want a number above 0`},
+		{change(`"SlotMillis":0`, `"SlotMillis":0,"SlotRest":1000`), `1: Submitters: SlotRest: 1000: want a whole number from 0 to 999`},
+		{change(`"SlotMillis":0`, `"SlotMillis":99999999999999999999`), `1: Submitters: SlotMillis: 99999999999999999999: want a whole number`},
+		{change(`"SlotMillis":0`, `"SlotMillis":0,"FloorLease":{"Until":5}`), `1: Submitters: FloorLease: Before: is missing`},
+		{change(`"SlotMillis":0`, `"SlotMillis":0,"FloorLease":{"Until":5,"Before":0.5}`), `1: Submitters: FloorLease: Before: 0.5: want a whole`},
+		{change(`"SlotMillis":0`, `"SlotMillis":0,"FactorLease":{"Until":5,"Before":0.5}`), `1: Submitters: FactorLease: Before: want 0 or a number from 1`},
+		{change(`"SlotMillis":0`, `"SlotMillis":0,"Ceiling":-1`), `1: Submitters: Ceiling: -1: want a whole number from 0`},
+		{change(`}],`, "},\n"+record+"],"), "2: Submitters: Name: a@b is there twice"},
+	} {
+		status, out, bad := importing(c.text)
+		if status != 1 || out != "" || !strings.HasPrefix(bad, "userprio: -:"+c.bad) || strings.Count(bad, "\n") != 1 {
+			t.Errorf("-import of %.200s = %d, %q, %q, want 1, %q", c.text, status, out, bad, c.bad)
+		}
+	}
+	if got := journalText(t); got != before {
+		t.Errorf("refused imports changed the journal to\n%s", got)
+	}
+}
+
+func FuzzParseState(f *testing.F) {
+	f.Add([]byte(`{"Format":1,"Submitters":[{"Name":"a@b","Priority":1.5,"At":5,"HalfLifeNanos":5,"PriorityFactor":2,"FactorLease":{"Until":5,"Before":0},"Ceiling":3,"CeilingLease":{"Until":9,"Before":-1},"Floor":2,"SlotMillis":0,"WeightedMillis":0,"WeightedRest":3,"Begin":4,"Last":5}],"Groups":[{"Name":"<none>","Priority":1,"At":0,"HalfLifeNanos":0,"Subtree":5,"SlotMillis":0,"WeightedMillis":0}],"Tallies":[{"Kind":"user","Name":"a","At":5,"IntervalNanos":5,"Windows":[{"DedicatedMillis":5,"UtilizedMillis":6,"UtilizedRest":7}]},{"Kind":"own","Name":"a","At":5,"Decayed":{"CPU":1.5,"Memory":0,"IO":0}}]}`))
+	f.Add([]byte(`{"Format":1,"Submitters":[],"Groups":[],"Tallies":[]}`))
+	f.Add([]byte("{\"Format\":1,\n\"Submitters\":[{]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		state, err := parseState(text)
+		if err != nil {
+			if strings.Contains(err.Error(), "\n") || state != nil {
+				t.Errorf("parseState(%q) = %v, %v, want an error of one line alone", text, state, err)
+			}
+			return
+		}
+		for name, r := range state.records {
+			if name != r.Name || r.Priority < accountant.MinPriority || r.Factor != 0 && r.Factor < 1 || r.Floor < 0 {
+				t.Errorf("parseState(%q): %s is %+v", text, name, r)
+			}
+			if _, err := spool.ParseSubmitterRow(spool.SubmitterRow(r)); err != nil {
+				t.Errorf("parseState(%q): %s: a record that does not read back: %v", text, name, err)
+			}
+		}
+	})
+}

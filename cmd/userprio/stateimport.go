@@ -1,0 +1,132 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+)
+
+// importState replaces the accounting state. What is in use stays charged.
+func importState(c *cmdline.Call) error {
+	why, err := reason(c)
+	if err != nil {
+		return err
+	}
+	file := c.Value("import")
+	text, err := readState(c, file)
+	if err != nil {
+		return err
+	}
+	state, err := parseState(text)
+	if err != nil {
+		return fmt.Errorf("%s:%w", file, err)
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	changed := 0
+	if err := edited(c, s, func(t *trail) error {
+		t.replace(state, c.Now, operation.Params(c.Config))
+		t.name(opImport, []string{"from " + file}, why)
+		changed = len(t.rows) / 2
+		return nil
+	}); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %d record(s) and %d tallies, %d changed.\n", len(state.records), len(state.tallies), changed)
+	return err
+}
+
+// replace puts what was exported in the place of all there is.
+func (t *trail) replace(by *state, now time.Time, p accountant.Params) {
+	names := map[string]bool{}
+	for _, r := range t.tx.Submitters() {
+		names[r.Name] = true
+	}
+	for name := range by.records {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		r, there := t.tx.Submitter(name)
+		before := accountant.Entry{Record: r, There: there}
+		after := accountant.Entry{}
+		if after.Record, after.There = by.records[name]; !after.There {
+			after.Record = accountant.Record{Name: name}
+		}
+		if holding(r) {
+			after = accountant.Entry{Record: after.Settle(now, p), There: true}
+			after.ResourcesUsed, after.InUse, after.Subtree = r.ResourcesUsed, r.InUse, r.Subtree
+		}
+		if !after.Same(before) {
+			t.change(before, after)
+		}
+	}
+	t.replaceTallies(by, now, p)
+}
+
+func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) {
+	keys := map[accountant.Key]bool{}
+	for _, y := range t.tx.Tallies() {
+		keys[y.Key] = true
+	}
+	for key := range by.tallies {
+		keys[key] = true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
+		y, there := t.tx.Tally(key)
+		before := accountant.TallyEntry{Tally: y, There: there}
+		after := accountant.TallyEntry{}
+		if after.Tally, after.There = by.tallies[key]; !after.There {
+			after.Tally = accountant.Tally{Key: key}
+		}
+		if after.Cpus = 0; y.Cpus != 0 {
+			after = accountant.TallyEntry{Tally: after.AsOf(now, p), There: true}
+			after.Cpus = y.Cpus
+		}
+		if !after.Same(before) {
+			t.changeTally(before, after)
+		}
+	}
+}
+
+func compareKeys(a, b accountant.Key) int {
+	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
+}
+
+// maxState is how large a file may be that is imported: it is read as a whole.
+const maxState = 1 << 30
+
+func readState(c *cmdline.Call, file string) ([]byte, error) {
+	from := c.Stdin
+	switch file {
+	case "":
+		return nil, cmdline.Usagef("-import: the name of the file is empty")
+	case "-":
+	default:
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxState+1))
+	if err == nil && len(text) > maxState {
+		err = errors.New("too large for an accounting state")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+	}
+	return text, nil
+}

@@ -1,0 +1,125 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"time"
+
+	"fairspool/lib/accountant"
+)
+
+// tallyJSON is one of the other policies' tallies.
+type tallyJSON struct {
+	Kind, Name    string
+	At            int64
+	Cpus          int64        `json:",omitempty"` // told, but not taken over by -import
+	IntervalNanos int64        `json:",omitempty"`
+	Windows       []windowJSON `json:",omitempty"`
+	Decayed       *recentJSON  `json:",omitempty"`
+	LongTerm      *recentJSON  `json:",omitempty"`
+}
+
+type windowJSON struct {
+	DedicatedMillis int64
+	DedicatedRest   int64 `json:",omitempty"`
+	UtilizedMillis  int64
+	UtilizedRest    int64 `json:",omitempty"`
+}
+
+type recentJSON struct{ CPU, Memory, IO float64 }
+
+func tallyOut(y accountant.Tally) tallyJSON {
+	x := tallyJSON{Kind: y.Kind, Name: y.Name, At: millis(y.At), Cpus: y.Cpus, IntervalNanos: y.Interval.Nanoseconds(),
+		Decayed: recentOut(y.Decayed), LongTerm: recentOut(y.LongTerm)}
+	for _, w := range y.Windows {
+		x.Windows = append(x.Windows, windowJSON{w.Dedicated.Millis, w.Dedicated.Rest, w.Utilized.Millis, w.Utilized.Rest})
+	}
+	return x
+}
+
+func recentOut(r accountant.Recent) *recentJSON {
+	if r == (accountant.Recent{}) {
+		return nil
+	}
+	x := recentJSON(r)
+	return &x
+}
+
+// tally reads one tally.
+func (in *stateReader) tally() error {
+	var y accountant.Tally
+	var at, interval int64
+	if err := in.object(members{
+		"Kind":          in.string(&y.Kind),
+		"Name":          in.string(&y.Name),
+		"At":            in.int(&at, 0, maxTime*1000),
+		"Cpus":          in.int(&y.Cpus, 0, math.MaxInt64),
+		"IntervalNanos": in.int(&interval, 0, math.MaxInt64),
+		"Windows":       func() error { return in.array(func() error { return in.window(&y.Windows) }) },
+		"Decayed":       in.recent(&y.Decayed),
+		"LongTerm":      in.recent(&y.LongTerm),
+	}, "Kind", "Name", "At"); err != nil {
+		return err
+	}
+	if y.Kind == "" || y.Name == "" {
+		return wrong("Name", "this and Kind must not be empty")
+	}
+	if _, twice := in.read.tallies[y.Key]; twice {
+		return wrong("Name", "%s %s is there twice", y.Kind, y.Name)
+	}
+	y.At, y.Interval = fromMillis(at), time.Duration(interval)
+	in.read.tallies[y.Key] = y
+	return nil
+}
+
+func (in *stateReader) window(to *[]accountant.Window) error {
+	var w accountant.Window
+	if len(*to) == accountant.MaxDepth {
+		return fmt.Errorf("more than %d of them", accountant.MaxDepth)
+	}
+	const rest = int64(accountant.One) - 1
+	err := in.object(members{
+		"DedicatedMillis": in.int(&w.Dedicated.Millis, 0, math.MaxInt64),
+		"DedicatedRest":   in.int(&w.Dedicated.Rest, 0, rest),
+		"UtilizedMillis":  in.int(&w.Utilized.Millis, 0, math.MaxInt64),
+		"UtilizedRest":    in.int(&w.Utilized.Rest, 0, rest),
+	}, "DedicatedMillis", "UtilizedMillis")
+	*to = append(*to, w)
+	return err
+}
+
+func (in *stateReader) recent(to *accountant.Recent) func() error {
+	return func() error {
+		return in.object(members{
+			"CPU":    in.real(&to.CPU, 0, math.MaxFloat64),
+			"Memory": in.real(&to.Memory, 0, math.MaxFloat64),
+			"IO":     in.real(&to.IO, 0, math.MaxFloat64),
+		}, "CPU", "Memory", "IO")
+	}
+}
+
+// tallyText is a tally in the log: as it is exported, in one line; empty for
+// none.
+func tallyText(e accountant.TallyEntry) string {
+	if !e.There {
+		return ""
+	}
+	text, err := json.Marshal(tallyOut(e.Tally))
+	if err != nil { // a number that is none: nothing to go back to
+		return ""
+	}
+	return string(text)
+}
+
+// parseTally reads what tallyText wrote.
+func parseTally(text string) (accountant.Tally, error) {
+	in, err := newStateReader([]byte(text))
+	if err == nil {
+		err = in.whole(in.tally)
+	}
+	for _, y := range in.read.tallies {
+		return y, err
+	}
+	return accountant.Tally{}, err
+}

@@ -1,0 +1,198 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"os/user"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// town makes a spool with submitters of all kinds, the report of a cycle, and a
+// configuration with groups.
+func town(t *testing.T) {
+	t.Helper()
+	at, day := time.Unix(cmdtest.Now, 0), 24*time.Hour
+	put := func(tx *spool.Tx, r accountant.Record) {
+		if r.At.IsZero() {
+			r.At = at
+		}
+		r.HalfLife = day
+		tx.PutSubmitter(r)
+	}
+	use := func(hours float64) accountant.Usage {
+		u, err := accountant.UsageOf(hours * 3600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return u
+	}
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		put(tx, accountant.Record{Name: "alice@pool", Priority: 10, ResourcesUsed: 4, InUse: 4 * accountant.One, Weighted: use(100), Begin: at.Add(-10 * day), Last: at})
+		put(tx, accountant.Record{Name: "bob@pool", Priority: 2, ResourcesUsed: 1, InUse: 2 * accountant.One, Ceiling: accountant.LimitOf(2), Floor: 1,
+			CeilingLease: accountant.Lease{Until: at.Add(day), Before: -1}, Begin: at.Add(-time.Hour), Last: at})
+		put(tx, accountant.Record{Name: "phys.hep.carol@pool", Priority: 40, Weighted: use(0.5), Begin: at.Add(-3 * day), Last: at.Add(-2 * day)})
+		put(tx, accountant.Record{Name: "nice-user.dave@pool", Priority: 5, ResourcesUsed: 1, InUse: accountant.One, Begin: at.Add(-time.Hour), Last: at})
+		put(tx, accountant.Record{Name: "erin@elsewhere"})
+		put(tx, accountant.Record{Name: "erin@far", Priority: 3})
+		put(tx, accountant.Record{Name: "phys", Priority: 30, Subtree: 3 * accountant.One, InUse: accountant.One, ResourcesUsed: 1, Weighted: use(7), Begin: at.Add(-5 * day), Last: at})
+		put(tx, accountant.Record{Name: "phys.hep", Priority: 30, Subtree: 2 * accountant.One, InUse: 2 * accountant.One, ResourcesUsed: 2})
+	})
+	dir := t.TempDir()
+	file := filepath.Join(dir, "fairspool.toml")
+	config := `GROUP_NAMES = ["phys", "phys.hep"]
+GROUP_QUOTA_phys = 6
+GROUP_PRIO_FACTOR_phys = 20
+GROUP_AUTOREGROUP_phys = true
+DEFAULT_PRIO_FACTOR = 100
+ACCOUNTANT_LOCAL_DOMAIN = "pool"
+`
+	if err := os.WriteFile(file, []byte(config), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAIRSPOOL_CONFIG", file)
+}
+
+// reported leaves a report of a cycle ten minutes ago.
+func reported(t *testing.T) {
+	t.Helper()
+	var job pool.JobID
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		ad := cmdtest.Ad(t, `[Owner = "alice"; JobStatus = 1; RequestCpus = 1]`)
+		job.Cluster = tx.AddCluster(ad, []spool.NewRun{{Count: 12}})
+	})
+	text := `{"Cycle": 3, "Time": 1795217046, "Slots": 20, "Submitters": [
+ {"Name": "bob@pool", "PieSlice": 12.5, "Limit": 10.5, "Idle": 9, "Matched": 0},
+ {"Name": "alice@pool", "PieSlice": 4, "Limit": 1, "Idle": 12, "Matched": 1},
+ {"Name": "nice-user.dave@pool", "PieSlice": 3.5, "Limit": 2.5, "Idle": 0, "Matched": 0}],
+"Groups": [{"Name": "phys", "EffectiveQuota": 6, "SubtreeQuota": 6, "SurplusPolicy": "regroup"}, {"Name": "phys.hep", "SurplusPolicy": "no"}],
+"Rejections": [{"Job": "` + job.String() + `", "Count": 11, "Reason": "submitter limit exceeded: alice@pool uses 4 of a pie slice of 4.00"},
+ {"Job": "99.0", "Count": 1, "Reason": "of a job that is gone"}, {"Job": "x", "Count": 1, "Reason": "of no job"}]}`
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.SetReport([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// said runs userprio and takes the configuration's directory out of what it says.
+func said(t *testing.T, args string) string {
+	t.Helper()
+	status, out, bad := userprio(strings.Fields(args)...)
+	if status != 0 || bad != "" {
+		t.Fatalf("userprio %s = %d, %q", args, status, bad)
+	}
+	return strings.ReplaceAll(out, filepath.Dir(os.Getenv("FAIRSPOOL_CONFIG"))+"/", "")
+}
+
+// script is commands as they were called, with what they print, as in testdata.
+func script(t *testing.T, file string, run func(call func(args string))) {
+	t.Helper()
+	var b strings.Builder
+	run(func(args string) { fmt.Fprintf(&b, "$ userprio %s\n%s\n", args, said(t, args)) })
+	want, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := b.String()
+	if account, err := user.Current(); err == nil {
+		got = strings.ReplaceAll(got, "by "+account.Username+" on", "by root on")
+	}
+	if got != string(want) {
+		t.Errorf("%s: got\n%s\nwant\n%s", file, got, want)
+	}
+}
+
+func TestWhy(t *testing.T) {
+	town(t)
+	if status, _, bad := userprio("-setfactor", "bob@pool", "5"); status != 0 {
+		t.Fatal(bad)
+	}
+	script(t, "testdata/why.txt", func(call func(string)) {
+		for _, who := range []string{"alice", "bob@pool", "phys.hep.carol", "nice-user.dave", "erin@elsewhere", "phys", "phys.hep"} {
+			call("-why " + who)
+		}
+		reported(t)
+		for _, who := range []string{"alice", "bob@pool", "phys.hep.carol", "nice-user.dave", "phys"} {
+			call("-why " + who)
+		}
+		cmdtest.Update(t, func(tx *spool.Tx) {
+			r, _ := tx.Submitter("bob@pool")
+			r.Factor, r.FactorLease = 8, accountant.Lease{Until: time.Unix(cmdtest.Now+3600, 0), Before: 5}
+			tx.PutSubmitter(r)
+		})
+		call("-why bob")
+		call("-why bob -json")
+	})
+}
+
+func TestForecast(t *testing.T) {
+	town(t)
+	script(t, "testdata/forecast.txt", func(call func(string)) {
+		for _, args := range []string{
+			"alice", "nice-user.dave", "phys.hep.carol", "phys", "phys.hep.carol -json",
+			"alice -until 500", "alice -until 1000", "alice -until 400", "alice -until 2000", "bob -until 3.5e2", "alice -until 500 -json", "alice -until 20 -json",
+			"phys.hep.carol -below alice", "alice -below phys.hep.carol", "alice -below bob", "phys.hep.carol -below alice@pool -json",
+		} {
+			call("-forecast " + args)
+		}
+	})
+}
+
+// A forecast of something within reach is what the display says at that time.
+func TestForecastComesTrue(t *testing.T) {
+	town(t)
+	var asked struct{ Until struct{ Time float64 } }
+	if err := json.Unmarshal([]byte(said(t, "-forecast alice -until 500 -json")), &asked); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAIRSPOOL_NOW", strconv.FormatFloat(asked.Until.Time, 'f', 3, 64))
+	var then struct{ EUP float64 }
+	if err := json.Unmarshal([]byte(said(t, "-forecast alice -json")), &then); err != nil {
+		t.Fatal(err)
+	}
+	if then.EUP > 500 || then.EUP < 499.999 {
+		t.Errorf("at the time that -until 500 gave the EUP is %v", then.EUP)
+	}
+}
+
+func TestWhyRefuses(t *testing.T) {
+	town(t)
+	for _, c := range []struct {
+		args   string
+		status int
+		bad    string
+	}{
+		{"-why nobody", 1, "userprio: nobody: no such submitter"},
+		{"-why alise@pool", 1, "userprio: alise@pool: no such submitter; did you mean alice@pool?"},
+		{"-why erin", 1, "userprio: erin: several submitters are called that, want the full name of one: erin@elsewhere, erin@far"},
+		{"-why alice bob", 2, "userprio: -why: one argument too many: bob"},
+		{"-forecast alice bob", 2, "userprio: -forecast: one argument too many: bob"},
+		{"-forecast nobody", 1, "userprio: nobody: no such submitter"},
+		{"-forecast alice -until 0", 2, "userprio: -until: 0: want a number above 0"},
+		{"-forecast alice -until -5", 2, "userprio: -until: -5: want a number"},
+		{"-forecast alice -until x", 2, `userprio: -until: "x": not a number`},
+		{"-forecast alice -until nan", 2, `userprio: -until: "nan": not a number`},
+		{"-forecast alice -below nobody", 1, "userprio: nobody: no such submitter"},
+		{"-forecast alice -below alice@pool", 1, "userprio: -below: alice@pool: want another submitter"},
+		{"-forecast alice -below bob -until 5", 2, "userprio: -until and -below: only one of them at a time"},
+		{"-why alice -forecast alice", 2, "userprio: -why and -forecast: only one"},
+	} {
+		status, out, bad := userprio(strings.Fields(c.args)...)
+		if status != c.status || out != "" || !strings.HasPrefix(bad, c.bad) || strings.Count(bad, "\n") != 1 {
+			t.Errorf("userprio %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
+		}
+	}
+}

@@ -1,0 +1,51 @@
+package submitfile
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"fairspool/lib/pool"
+)
+
+// maxCredential bounds a name that usage is tallied under.
+const maxCredential = 100
+
+// credentials sets the names that the policies of Maui and Grid Engine reckon
+// by, beside the owner's.
+func (j *job) credentials() error {
+	for _, c := range [...]struct{ command, attr string }{
+		{"qos", pool.AttrQOS}, {"class", pool.AttrClass}, {"account", pool.AttrAcctGroup},
+		{"unix_group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", "Department"},
+	} {
+		if err := j.credential(c.command, c.attr); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (j *job) credential(command, attr string) error {
+	g, ok, err := j.command(command)
+	if !ok || err != nil {
+		return err
+	}
+	name := unquoted(g.text)
+	switch {
+	case name == "":
+		return j.refuse(g, "empty name")
+	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }):
+		return j.refuse(g, "%q: want a name without blanks and double quotes", shorten(name))
+	case utf8.RuneCountInString(name) > maxCredential:
+		return j.refuse(g, "%q: %d characters, at most %d", shorten(name), utf8.RuneCountInString(name), maxCredential)
+	}
+	j.setString(attr, name, g.line)
+	return nil
+}
+
+// unquoted returns a value without the double quotes that may be around it.
+func unquoted(text string) string {
+	if len(text) >= 2 && text[0] == '"' && text[len(text)-1] == '"' {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
