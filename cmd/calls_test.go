@@ -186,7 +186,7 @@ var writers = []struct {
 			did: says(fmt.Sprintf("%d slot(s) withdrawn.\n", len(names)), done)}
 	}},
 	{"userprio", 4, func(w *words) call {
-		flag := []string{"-setprio", "-setfactor", "-resetusage", "-delete"}[w.IntN(4)]
+		flag := []string{"-setprio", "-setfactor", "-setceiling", "-setfloor", "-resetusage", "-delete"}[w.IntN(6)]
 		return edit(flag, fmt.Sprintf("fair%d@pool", w.IntN(2)), float64(1+w.IntN(50)))
 	}},
 	{"negotiate", 3, func(w *words) call {
@@ -210,7 +210,7 @@ var readers = []struct {
 }{
 	{"qstat", listing(showJobs, "qstat", "-af", "ClusterId", "ProcId", "Owner", "JobPrio", "JobStatus", "NumJobMatches", "NumJobStarts")},
 	{"slots list", listing(showSlots, "slots", "list", "-af", "Name", "Serial", "Requirements", "JobId", "State")},
-	{"userprio", listing(showSubmitters, "userprio", "-allusers", "-af", "Name", "PriorityFactor", "ResourcesUsed",
+	{"userprio", listing(showSubmitters, "userprio", "-allusers", "-af", "Name", "PriorityFactor", "Ceiling", "Floor", "ResourcesUsed",
 		`ifThenElse(substr(Name, 0, 4) == "fair", Priority, "-")`)},
 	{"negotiate -dry-run", call{args: []string{"negotiate", "-dry-run", "-json"}, did: func(out string) ([]step, error) {
 		pairs, err := matches(out)

@@ -34,7 +34,7 @@ type slot struct {
 	open   bool // takes jobs
 }
 
-type submitter struct{ prio, factor float64 }
+type submitter struct{ prio, factor, ceiling, floor float64 }
 
 // step is what one command did, or may have done, at one moment: it changes
 // the model, or finds that this cannot have been.
@@ -188,9 +188,9 @@ func edited(flag, name string, x float64, refused bool) step {
 	return step{text: fmt.Sprintf("%s %s %g, refused: %v", flag, name, x, refused), do: func(m *model) bool {
 		s, known := m.submitters.rows[name]
 		if !known {
-			s = submitter{prio: 0.5, factor: 1}
+			s = submitter{prio: 0.5, factor: 1, ceiling: -1}
 		}
-		if creates := flag == "-setprio" || flag == "-setfactor"; !known && !creates || refused {
+		if creates := strings.HasPrefix(flag, "-set"); !known && !creates || refused {
 			return !known && !creates && refused
 		}
 		switch flag {
@@ -198,6 +198,10 @@ func edited(flag, name string, x float64, refused bool) step {
 			s.prio = x
 		case "-setfactor":
 			s.factor = x
+		case "-setceiling":
+			s.ceiling = x
+		case "-setfloor":
+			s.floor = x
 		}
 		m.submitters.put(name, s)
 		if flag == "-delete" {
@@ -315,7 +319,7 @@ func showSubmitters(m *model) string {
 		if strings.HasPrefix(name, "fair") {
 			prio = fmt.Sprintf("%.1f", s.prio)
 		}
-		lines = append(lines, fmt.Sprintf("%s %.1f %d %s", name, s.factor, used[name], prio))
+		lines = append(lines, fmt.Sprintf("%s %.1f %.0f %.0f %d %s", name, s.factor, s.ceiling, s.floor, used[name], prio))
 	}
 	return sorted(lines)
 }

@@ -13,7 +13,7 @@ import (
 func samplesDir() string { return filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "samples") }
 
 // TestSamples holds that a cycle notes everybody's figures as they are after it,
-// and what the idle jobs asked for.
+// and what the jobs that are left asked for.
 func TestSamples(t *testing.T) {
 	s := fill(t, 2, 3, 1)
 	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
@@ -30,7 +30,7 @@ func TestSamples(t *testing.T) {
 	for i, want := range []struct {
 		name   string
 		demand float64
-	}{{"alice@pool", 3}, {"bob@pool", 1}} {
+	}{{"alice@pool", 2}, {"bob@pool", 0}} {
 		p := list[i].Points[0]
 		if list[i].Name != want.name || p.Demand != want.demand || p.InUse != 1 || p.Priority != 0.5 || !p.Time.Equal(time.Unix(now, 0)) {
 			t.Errorf("%s: %+v, want %s with 1 in use and a demand of %v", list[i].Name, p, want.name, want.demand)
