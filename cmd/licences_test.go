@@ -1,0 +1,41 @@
+package cmd
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+)
+
+// TestLicences holds that every module that is linked into a program is in the
+// list of licences, and no other.
+func TestLicences(t *testing.T) {
+	text, err := os.ReadFile("../docs/licences.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	listed := map[string]bool{}
+	for line := range strings.Lines(string(text)) {
+		if cells := strings.Split(line, " | "); len(cells) == 2 && strings.Contains(cells[0], "/") {
+			listed[strings.TrimPrefix(cells[0], "| ")] = true
+		}
+	}
+	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	linked := map[string]bool{}
+	for _, module := range strings.Fields(string(out)) {
+		if module == "fairspool" || linked[module] {
+			continue
+		}
+		if linked[module] = true; !listed[module] {
+			t.Errorf("docs/licences.md lacks %s", module)
+		}
+	}
+	for module := range listed {
+		if !linked[module] {
+			t.Errorf("docs/licences.md has %s, which is not linked in", module)
+		}
+	}
+}
