@@ -34,11 +34,6 @@ func (s *Spool) addSamples(m history.Moment) error {
 	if err := s.files.Mkdir(s.path(samplesDir), 0o700); err != nil {
 		return err
 	}
-	names, err := s.openNames()
-	if err != nil {
-		return err
-	}
-	defer names.file.Close()
 	var due []*sampleFile
 	defer func() {
 		for _, f := range due {
@@ -46,7 +41,7 @@ func (s *Spool) addSamples(m history.Moment) error {
 		}
 	}()
 	for _, tier := range history.Tiers() {
-		f, err := s.openSamples(tier, m, names.Names)
+		f, err := s.openSamples(tier, m)
 		if err != nil {
 			return err
 		}
@@ -54,7 +49,10 @@ func (s *Spool) addSamples(m history.Moment) error {
 			due = append(due, f)
 		}
 	}
-	if err := names.keep(s); err != nil {
+	if len(due) == 0 {
+		return nil // without a look at the names, which may be many
+	}
+	if err := s.fill(due, m); err != nil {
 		return err
 	}
 	for _, f := range due {
@@ -68,6 +66,20 @@ func (s *Spool) addSamples(m history.Moment) error {
 		}
 	}
 	return nil
+}
+
+// fill makes the files' next blocks, and keeps the names that are new in them.
+func (s *Spool) fill(due []*sampleFile, m history.Moment) error {
+	names, err := s.openNames()
+	if err != nil {
+		return err
+	}
+	defer func() { names.file.Close() }()
+	for _, f := range due {
+		b := m.Block(f.last, names.Names)
+		f.text = b.Append(nil)
+	}
+	return names.keep(s)
 }
 
 // sampleNames is the file of names, open for writing.
@@ -145,13 +157,14 @@ func (n *sampleNames) keep(s *Spool) error {
 type sampleFile struct {
 	tier history.Tier
 	file file
+	last *history.Block // nil for none
 	end  int64
 	text []byte
 }
 
-// openSamples opens the tier's file for a moment and makes its next block, nil
-// when it is not to have one.
-func (s *Spool) openSamples(tier history.Tier, m history.Moment, n *history.Names) (*sampleFile, error) {
+// openSamples opens the tier's file for a moment, nil when it is not to have
+// another block.
+func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, error) {
 	f, err := s.files.Open(s.path(samplesDir+"/"+tier.File(m.Now)), readWrite|create, 0o600)
 	if err != nil {
 		return nil, err
@@ -164,8 +177,7 @@ func (s *Spool) openSamples(tier history.Tier, m history.Moment, n *history.Name
 	if last != nil && !tier.Due(last.Time, m.Now) {
 		return nil, f.Close()
 	}
-	b := m.Block(last, n)
-	return &sampleFile{tier, f, end, b.Append(nil)}, nil
+	return &sampleFile{tier: tier, file: f, last: last, end: end}, nil
 }
 
 // lastBlock returns the block with which a file ends, nil for none, and where

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -201,6 +202,52 @@ func TestOnceABucket(t *testing.T) {
 		text, err := os.ReadFile(s.path(samplesDir + "/" + file))
 		if n := strings.Count(string(text), "@ "); err != nil || n != want {
 			t.Errorf("%s has %d blocks, %v, want %d:\n%s", file, n, err, want, text)
+		}
+	}
+}
+
+// TestNothingDue holds that a cycle in the minute of the last one does not even
+// look at the names.
+func TestNothingDue(t *testing.T) {
+	s := sampleSpool(t, t.TempDir(), disk{})
+	b := newBusyPool(1)
+	if err := s.AddSamples(b.cycle(sampleNow)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(s.path(namesFile)); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.AddSamples(b.cycle(sampleNow.Add(20 * time.Second))); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(s.path(namesFile)); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the names were looked for: %v", err)
+	}
+}
+
+// BenchmarkAddSamples adds what a cycle a minute later has to note of ten thousand
+// submitters of whom so many had events, and what one has in the same minute.
+func BenchmarkAddSamples(b *testing.B) {
+	for _, busy := range []int{50, 10000} {
+		for _, step := range []time.Duration{time.Minute, time.Millisecond} {
+			b.Run(fmt.Sprintf("busy=%d/step=%v", busy, step), func(b *testing.B) {
+				s, p, now := sampleSpool(b, b.TempDir(), disk{}), newBusyPool(10000), sampleNow
+				m := p.cycle(now)
+				m.Demand = nil
+				for {
+					if err := s.AddSamples(m); err != nil {
+						b.Fatal(err)
+					}
+					if !b.Loop() {
+						return
+					}
+					now = now.Add(step)
+					for i := range busy {
+						p.records[i] = p.records[i].Start(now, accountant.One, sampleParams)
+					}
+					m.Now = now
+				}
+			})
 		}
 	}
 }

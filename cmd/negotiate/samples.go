@@ -2,6 +2,7 @@ package main
 
 import (
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/negotiator"
@@ -17,7 +18,7 @@ func sample(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, p accountant
 			m.Demand[share.Name] = share.Demand * float64(share.Idle-share.Matched) / float64(share.Idle)
 		}
 	}
-	err := s.View(func(v *spool.View) error { m.Records = v.Submitters(); return nil })
+	err := s.View(func(v *spool.View) error { m.Records, m.Past = v.Submitters(), operation.Past(v); return nil })
 	if err == nil {
 		err = s.AddSamples(m)
 	}

@@ -1,12 +1,16 @@
 package main
 
 import (
+	"math"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
 
@@ -65,5 +69,43 @@ func TestSamplesInTheWay(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestSamplesOfAChangedPast holds that the history follows what is changed behind
+// the back of the records' last events.
+func TestSamplesOfAChangedPast(t *testing.T) {
+	s := fill(t, 0)
+	at := func(after time.Duration) string { return strconv.FormatInt(time.Unix(now, 0).Add(after).Unix(), 10) }
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+	old := accountant.Record{Name: alice, Priority: 8}.Settle(time.Unix(now, 0).Add(-time.Hour), p)
+	raised := func(after time.Duration) accountant.Record {
+		r := old.Settle(time.Unix(now, 0).Add(after), p)
+		r.Priority = 1000
+		return r
+	}
+	for i, change := range []func(tx *spool.Tx){
+		func(tx *spool.Tx) { tx.PutSubmitter(raised(0)) },
+		func(tx *spool.Tx) { tx.PutSubmitter(old); operation.ChangePast(tx) },
+		func(tx *spool.Tx) { tx.PutSubmitter(raised(2 * time.Minute)) },
+		func(tx *spool.Tx) { tx.DropSubmitter(alice); operation.ChangePast(tx) },
+		func(tx *spool.Tx) {},
+	} {
+		if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); change(tx); return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if status, _, bad := negotiate("-q", "-now", at(time.Duration(i)*time.Minute)); status != 0 || bad != "" {
+			t.Fatalf("negotiate = %d, %s", status, bad)
+		}
+	}
+	r, damage, err := s.ReadSamples(spool.Samples{Until: time.Unix(now, 0).Add(time.Hour)})
+	list := r.Series()
+	if err != nil || len(damage) > 0 || len(list) != 1 || len(list[0].Points) != 3 {
+		t.Fatalf("read %+v, %v, %v, want alice until she was deleted", list, damage, err)
+	}
+	for i, want := range []float64{1000, old.AsOf(time.Unix(now, 0).Add(time.Minute), p).Priority, 1000} {
+		if got := list[0].Points[i].Priority; math.Abs(got-want) > want/100 {
+			t.Errorf("RUP after %d minutes = %v, want %v", i, got, want)
+		}
 	}
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"strings"
@@ -94,8 +95,16 @@ func TestClockIsSetWhileAJobRuns(t *testing.T) {
 }
 
 // The time that the machine was off is not charged to the job that ended with
-// it.
+// it, whether or not the submitter got another match in the first cycle after the
+// boot, before starter came to look.
 func TestMachineWasOff(t *testing.T) {
+	for _, matched := range []bool{false, true} {
+		t.Run(fmt.Sprint("matched again ", matched), func(t *testing.T) { machineWasOff(t, matched, true) })
+	}
+	t.Run("the claim's file is gone", func(t *testing.T) { machineWasOff(t, true, false) })
+}
+
+func machineWasOff(t *testing.T, matched, signed bool) {
 	p := newPool(t)
 	id := p.match(`exit 0`)
 	now := reading(t)
@@ -106,19 +115,31 @@ func TestMachineWasOff(t *testing.T) {
 		return operation.Begin(tx, id, 1, booted.Add(-10*time.Hour), 1<<30, params)
 	})
 	path := p.spool.ClaimLock("1.0.1")
-	if err := os.WriteFile(path, nil, 0o600); err != nil {
-		t.Fatal(err)
+	want := time.Duration(0)
+	if signed {
+		want = time.Hour
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(path, time.Time{}, booted.Add(-9*time.Hour)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if err := os.Chtimes(path, time.Time{}, booted.Add(-9*time.Hour)); err != nil {
-		t.Fatal(err)
+	if matched {
+		p.update(func(tx *spool.Tx) error {
+			tx.Op("test")
+			r, _ := tx.Submitter(submitter)
+			tx.PutSubmitter(r.Start(now.Now, accountant.One, params).End(now.Now, accountant.One, params))
+			return nil
+		})
 	}
 	const said = "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n"
 	if bad := p.byTheClock(); bad != said {
 		t.Errorf("starter complains %q, want %q", bad, said)
 	}
 	p.noClaims()
-	if got := p.used(); (got - time.Hour).Abs() > time.Second {
-		t.Errorf("charged for %v, want 1 hour", got)
+	if got := p.used(); (got - want).Abs() > time.Second {
+		t.Errorf("charged for %v, want %v", got, want)
 	}
 }
 

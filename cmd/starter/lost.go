@@ -19,7 +19,10 @@ const supervisorDied = "its supervisor died"
 // lookAfter ends the claim of an attempt whose supervisor is gone.
 func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	id := claim.Job.String()
-	lock, err := lockOfLost(sp.ClaimLock(claim.LockName()), c.Config.KillingTimeout)
+	path := sp.ClaimLock(claim.LockName())
+	_, err := os.Stat(path)
+	unsigned := errors.Is(err, os.ErrNotExist) // the next line makes the file
+	lock, err := lockOfLost(path, c.Config.KillingTimeout)
 	if errors.Is(err, errBusy) {
 		return // it lives
 	}
@@ -30,7 +33,11 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	defer lock.remove()
 	how := operation.Ending{Lost: supervisorDied}
-	e := end{how, ended(c.Reading(), lock.signed()), c.Reading()}
+	signed := lock.signed()
+	if unsigned {
+		signed = claim.StartedAt
+	}
+	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
 	err = finish(sp, attempt{claim.Job, claim.Attempt}, e, operation.Params(c.Config), complain)
 	if errors.Is(err, operation.ErrGone) {
@@ -48,7 +55,8 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 // ended returns when an attempt ended whose supervisor is found gone, and gave its
 // last sign of life at signed: now, as what is left of a job may run for as long;
 // but when the machine was booted since, that sign is the last that is known of
-// it, and the time that the machine was off is nobody's.
+// it, and the time that the machine was off is nobody's. Where the file is gone, as
+// in a spool that was restored, the last sign is that the attempt began.
 func ended(now accountant.Reading, signed time.Time) time.Time {
 	if now.Clock.Known() && !signed.IsZero() && signed.Before(now.Clock.Booted()) {
 		return signed

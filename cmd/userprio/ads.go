@@ -24,7 +24,7 @@ func display(c *cmdline.Call, s chosen, v view) error {
 	if s.rollup {
 		v.rollUp()
 	}
-	t := newTable(s, v, c.Has("quotas") || c.Has("surplus") || c.Has("sortkey") || c.Has("groupid") || c.Has("order"))
+	t := newTable(s, v)
 	switch {
 	case form == "long" && c.Has("legacy"):
 		return adprint.Print(c, form, slices.Values([]*classad.Ad{t.numbered()}))

@@ -196,6 +196,17 @@ func TestDelete(t *testing.T) {
 	}
 }
 
+// A slot of no weight is in use like any other, and its end is counted.
+func TestDeleteWithoutWeight(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 30, At: time.Unix(cmdtest.Now, 0), HalfLife: time.Hour, ResourcesUsed: 1})
+	})
+	must(t, "-delete alice@pool")
+	if r, known := record(t, "alice@pool"); !known || r.ResourcesUsed != 1 || r.Priority != accountant.MinPriority {
+		t.Errorf("alice, who holds a slot, after -delete: %+v, %v, want a RUP of 0.5 and 1 slot in use", r, known)
+	}
+}
+
 // Whatever was set, a submitter that is deleted and added again is a new one.
 func TestDeleteLeavesNoTrace(t *testing.T) {
 	some := rapid.SliceOfN(rapid.SampledFrom([]string{

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 	"strings"
+	"time"
 	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
@@ -29,6 +30,7 @@ const (
 // trail makes the changes of an edit, and keeps what undoing it needs.
 type trail struct {
 	tx   *spool.Tx
+	now  time.Time // in whole milliseconds, as events are
 	rows []string
 	was  []accountant.Record // those that were changed, before
 }
@@ -38,7 +40,7 @@ type trail struct {
 func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 	var t *trail
 	err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
-		t = &trail{tx: tx}
+		t = &trail{tx: tx, now: c.Now.Truncate(time.Millisecond)}
 		return make(t)
 	})
 	if err != nil {
@@ -51,6 +53,9 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 }
 
 func (t *trail) change(before, after accountant.Entry) {
+	if before.There && !after.There || after.There && after.At.Before(t.now) {
+		operation.ChangePast(t.tx)
+	}
 	switch {
 	case after.There:
 		t.tx.PutSubmitter(after.Record)

@@ -5,7 +5,6 @@ import (
 	"math"
 	"strconv"
 	"strings"
-	"unicode"
 
 	"fairspool/lib/accountant"
 )
@@ -77,7 +76,7 @@ func fullName(name string) error {
 	if at < 1 || at == len(name)-1 {
 		return errFullName(name)
 	}
-	if strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' }) {
+	if !accountant.NamesSubmitter(name) {
 		return fmt.Errorf("%q: blanks, control characters or quotes in a submitter's name", name)
 	}
 	return nil

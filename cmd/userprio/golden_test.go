@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
 
@@ -27,6 +29,7 @@ type goldenStep struct {
 	Stderr string
 
 	edits int // how many steps before this one changed something
+	zone  *time.Location
 	call  *cmdline.Call
 }
 
@@ -42,7 +45,6 @@ var differences = map[string]string{
 	"carriage": "attributes that tell how the collector came by an ad, and charges of HTCondor's own way of counting",
 	"above":    "in the collector's ads AccountingGroup of a group is the group above it, here and in the negotiator's it is the group itself",
 	"numbered": "with -allusers HTCondor's -legacy prints an ad each, ours one with numbered attributes; their values are compared",
-	"width":    "HTCondor's column of names is wider than any name in it",
 
 	"usage":   "help and usage are ours",
 	"strict":  "a number without effect or a name that nobody has is refused, and not accepted without effect",
@@ -57,9 +59,19 @@ func TestGoldenUserprio(t *testing.T) {
 			t.Fatal(err)
 		}
 		if strings.HasPrefix(filepath.Base(file), "userprio_display") {
-			var s struct{ Steps []*goldenStep }
+			var s struct {
+				Timezone string // UTC if it does not say
+				Steps    []*goldenStep
+			}
 			if err := json.Unmarshal(b, &s); err != nil {
 				t.Fatalf("%s: %v", file, err)
+			}
+			zone, err := time.LoadLocation(s.Timezone)
+			if err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			for _, x := range s.Steps {
+				x.zone = zone
 			}
 			g := &golden{T: t, file: filepath.Base(file), steps: s.Steps}
 			g.replay()
@@ -131,12 +143,20 @@ func parsed(s *goldenStep) (call *cmdline.Call) {
 	return call
 }
 
+// now is the time of the step, in the time zone of the recording.
+func (s *goldenStep) now() time.Time {
+	if s.zone == nil {
+		return time.Unix(s.Time, 0).UTC()
+	}
+	return time.Unix(s.Time, 0).In(s.zone)
+}
+
 // run runs something with these arguments at the step's time, and returns what
 // it wrote.
 func (s *goldenStep) run(args []string, do func(*cmdline.Call) error) string {
 	var out strings.Builder
 	c := cmdline.Command{Name: "userprio", Flags: flags(), Run: func(c *cmdline.Call) error {
-		c.Now = time.Unix(s.Time, 0).UTC()
+		c.Now = s.now()
 		return do(c)
 	}}
 	if status := cmdline.Execute(c, args, nil, &out, &out); status != 0 {
@@ -182,7 +202,8 @@ func (g *golden) careless(i int, s *goldenStep) bool {
 	values := s.call.Values(name)
 	switch name {
 	case "setprio":
-		return strings.HasPrefix(values[1], "-") || strings.HasPrefix(values[1], "0.")
+		rup, err := strconv.ParseFloat(values[1], 64)
+		return err == nil && rup < accountant.MinPriority
 	case "delete", "resetusage":
 		return !slices.ContainsFunc(g.steps[:i], func(before *goldenStep) bool {
 			return len(before.Args) > 1 && before.Args[1] == values[0] && before.Exit == 0
@@ -306,34 +327,68 @@ func (g *golden) view(s *goldenStep) view {
 	if listing == nil {
 		g.Fatalf("golden %s: no listing of the records that %q shows", g.file, s.Args)
 	}
-	v, err := readView(classad.NewReader(strings.NewReader(listing.Stdout), "golden"), time.Unix(s.Time, 0).UTC())
+	v, err := readView(classad.NewReader(strings.NewReader(listing.Stdout), "golden"), s.now())
 	if err != nil {
 		g.Fatal(err)
 	}
 	for _, x := range g.steps {
 		if name := editOf(x); name != "" && x.Exit == 0 && x.edits >= listing.edits && x.edits < s.edits {
-			g.apply(v.rows, x, name)
+			v.rows = g.apply(v.rows, x, name)
 		}
 	}
 	return v
 }
 
-// apply makes an edit that came between the listing and the display.
-func (g *golden) apply(rows []row, s *goldenStep, name string) {
+// apply makes an edit that came between the listing and the display, and returns
+// the rows after it.
+func (g *golden) apply(rows []row, s *goldenStep, name string) []row {
 	g.Helper()
-	values := append(s.call.Values(name), "")
-	for i := range rows {
-		r := &rows[i]
-		if name != "resetall" && r.name != values[0] {
-			continue
+	values := s.call.Values(name)
+	about := func(r row) bool { return name == "resetall" || r.name == values[0] }
+	if name == "delete" {
+		return slices.DeleteFunc(rows, about)
+	}
+	value := 0.0
+	if len(values) > 1 {
+		var err error
+		if value, err = strconv.ParseFloat(values[1], 64); err != nil {
+			g.Fatalf("golden %s: %q: %v", g.file, s.Args, err)
 		}
-		switch name {
-		case "resetall", "resetusage":
-			r.usage, r.accumulated, r.counted, r.begin = 0, 0, true, time.Unix(s.Time, 0)
-		default:
+	}
+	for i := range rows {
+		if r := &rows[i]; about(*r) && !r.edit(name, value, time.Unix(s.Time, 0)) {
 			g.Fatalf("golden %s: %q between a listing and a display", g.file, s.Args)
 		}
 	}
+	return rows
+}
+
+// edit makes an edit, if it is one whose outcome does not depend on others.
+func (r *row) edit(name string, value float64, at time.Time) bool {
+	switch name {
+	case "resetall", "resetusage":
+		r.usage, r.accumulated, r.counted, r.begin = 0, 0, true, at
+	case "setprio":
+		r.priority = max(value, accountant.MinPriority)
+	case "setfactor":
+		r.factor = value
+	case "setaccum":
+		r.usage, r.counted = value, true
+	case "setbegin":
+		r.begin = time.Unix(int64(value), 0)
+	case "setlast":
+		r.last = time.Unix(int64(value), 0)
+	case "setceiling":
+		r.ceiling = int64(value)
+	case "setfloor":
+		r.floor = int64(value)
+	default:
+		return false
+	}
+	if name == "setprio" || name == "setfactor" {
+		r.effective = r.priority * r.factor
+	}
+	return true
 }
 
 // auto prints a step's -af, in the order of the recording: HTCondor's is that

@@ -129,7 +129,8 @@ func (t *table) flatOrder(a, b *row) int {
 	return 1
 }
 
-// order returns the place of the row's group in the order of groups.
+// order returns the place of the row's group in the order of groups' numbers,
+// in which nobody's is the last.
 func (t *table) order(r *row) float64 {
 	if r.in == accountant.RootGroup {
 		return sortLast
@@ -147,10 +148,9 @@ func (t *table) arrange() {
 		slices.SortStableFunc(t.shown, t.flatOrder)
 		return
 	}
-	keys := t.groupKeys()
 	slices.SortStableFunc(t.shown, func(a, b *row) int {
 		if a.in != b.in {
-			return cmp.Or(cmp.Compare(keys[a.in], keys[b.in]), cmp.Compare(t.numbers[a.in], t.numbers[b.in]))
+			return cmp.Or(cmp.Compare(t.keys[a.in], t.keys[b.in]), cmp.Compare(t.numbers[a.in], t.numbers[b.in]))
 		}
 		if a.group != b.group {
 			if a.group {

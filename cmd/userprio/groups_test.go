@@ -126,7 +126,60 @@ carol@pool                 6.00     6.00      1.00
 ------------------ ------------ -------- ---------
 Number of users: 3
 `},
-		// Without anybody in a group the columns about groups say nothing.
+		{"-priority -hierarchical -order", true, `Last Priority Update: 11/20 23:34
+Group                  Group    Effective     Real   Priority
+  User Name            Order     Priority   Priority  Factor
+-------------------- --------- ------------ -------- ---------
+group_a.x                 0.25                  3.00      1.00
+  bob@pool                0.25         5.00     5.00      1.00
+group_a                   0.50                  2.00      1.00
+  alice@pool              0.50         4.00     4.00      1.00
+<none>                 3.4e+38                  1.00      1.00
+  carol@pool           3.4e+38         6.00     6.00      1.00
+-------------------- --------- ------------ -------- ---------
+Number of users: 3
+`},
+		{"-priority -hierarchical group_a.alice", true, `Last Priority Update: 11/20 23:34
+Group                 Effective     Real   Priority
+  User Name            Priority   Priority  Factor
+-------------------- ------------ -------- ---------
+  alice@pool                 4.00     4.00      1.00
+-------------------- ------------ -------- ---------
+Number of users: 1
+`},
+		// What it is ordered by, when usage is shown, is usage in hours.
+		{"-usage -order", true, `Last Priority Update: 11/20 23:34
+Group                  Group   Wghted Total Usage       Usage             Last
+  User Name            Order   In Use (wghted-hrs)    Start Time       Usage Time
+-------------------- --------- ------ ------------ ---------------- ----------------
+<none>                    1.00      1         1.00 11/20/2026 22:34 11/20/2026 23:34
+  carol@pool              1.00      1         6.00 11/20/2026 17:34 11/20/2026 23:34
+group_a                   2.00      1         2.00 11/20/2026 21:34 11/20/2026 23:34
+  alice@pool              2.00      1         4.00 11/20/2026 19:34 11/20/2026 23:34
+group_a.x                 3.00      1         3.00 11/20/2026 20:34 11/20/2026 23:34
+  bob@pool                3.00      1         5.00 11/20/2026 18:34 11/20/2026 23:34
+-------------------- --------- ------ ------------ ---------------- ----------------
+Number of users: 3                  3        15.00                  11/19/2026 23:34
+`},
+		// No cycle has told what that group is ordered by.
+		{"-priority -flat -order group_a.alice", false, `Last Priority Update: 11/20 23:34
+                     Group    Effective     Real   Priority
+User Name            Order     Priority   Priority  Factor
+------------------ --------- ------------ -------- ---------
+group_a.alice@pool                   4.00     4.00      1.00
+------------------ --------- ------------ -------- ---------
+Number of users: 1
+`},
+		// Without anybody in a group the columns about groups say nothing, and are
+		// shown only if they were asked for by name.
+		{"-most -sortkey carol", true, `Last Priority Update: 11/20 23:34
+                     Group    Effective   Priority  Wghted Total Usage  Time Since Submitter Submitter
+User Name          Sort Key    Priority    Factor   In Use (wghted-hrs) Last Usage   Floor    Ceiling
+------------------ --------- ------------ --------- ------ ------------ ---------- --------- ---------
+carol@pool                           6.00      1.00      1         6.00      <now>
+------------------ --------- ------------ --------- ------ ------------ ---------- --------- ---------
+Number of users: 1                                       1         6.00
+`},
 		{"-most carol", true, `Last Priority Update: 11/20 23:34
                     Effective   Priority  Wghted Total Usage  Time Since Submitter Submitter
 User Name            Priority    Factor   In Use (wghted-hrs) Last Usage   Floor    Ceiling

@@ -1,8 +1,11 @@
 package main
 
 import (
+	"bytes"
 	"encoding/csv"
+	"encoding/json"
 	"fmt"
+	"io"
 	"regexp"
 	"slices"
 	"strconv"
@@ -41,7 +44,7 @@ func showHistory(c *cmdline.Call) error {
 	case "csv":
 		err = historyCSV(c, list)
 	case "json":
-		err = c.JSON(historyJSON(list))
+		err = historyJSON(c.Stdout, list)
 	default:
 		err = historyTable(c, list)
 	}
@@ -187,15 +190,32 @@ type course struct {
 	Points []instant
 }
 
-func historyJSON(list []history.Series) []course {
-	courses := make([]course, len(list))
-	for i, s := range list {
-		courses[i] = course{s.Name, make([]instant, len(s.Points))}
+// historyJSON writes what Call.JSON would, but one series at a time: the text of
+// all of them may be much larger than they are.
+func historyJSON(w io.Writer, list []history.Series) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("  ", "  ")
+	open, end := "[\n  ", "[]\n"
+	for _, s := range list {
+		one := course{s.Name, make([]instant, len(s.Points))}
 		for j, p := range s.Points {
-			courses[i].Points[j] = instant{p.Time.UTC(), p.Effective, p.Priority, p.InUse, p.Usage, p.Demand}
+			one.Points[j] = instant{p.Time.UTC(), p.Effective, p.Priority, p.InUse, p.Usage, p.Demand}
 		}
+		text.Reset()
+		text.WriteString(open)
+		if err := e.Encode(one); err != nil {
+			return err
+		}
+		text.Truncate(text.Len() - 1) // a newline
+		if _, err := text.WriteTo(w); err != nil {
+			return err
+		}
+		open, end = ",\n  ", "\n]\n"
 	}
-	return courses
+	_, err := io.WriteString(w, end)
+	return err
 }
 
 func historyCSV(c *cmdline.Call, list []history.Series) error {

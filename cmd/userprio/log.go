@@ -4,7 +4,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
@@ -17,10 +16,10 @@ type logged struct {
 	spool.Logged
 	words  []string // its arguments without reason and rows
 	reason string
-	rows   []string        // of the records before and after, in pairs
-	undoes uint64          // the edit that it takes back, 0 for none
-	undone uint64          // the edit that took it back and is in force, 0 for none
-	moved  accountant.Jump // how the clock was set since, by which its rows have to be told
+	rows   []string // of the records before and after, in pairs
+	undoes uint64   // the edit that it takes back, 0 for none
+	undone uint64   // the edit that took it back and is in force, 0 for none
+	moved  moves    // how the clock was set since, by which its rows have to be told
 }
 
 // operations are the names of all edits.
@@ -35,18 +34,20 @@ func operations() map[string]bool {
 // readLog returns all edits, the oldest first.
 func readLog(s *spool.Spool) (list []*logged, err error) {
 	is := operations()
-	var clock time.Duration
+	var all moves
 	err = s.Log(func(l spool.Logged) error {
-		clock += operation.JumpOf(l.Transaction)
+		if j := operation.JumpOf(l.Transaction); j.By != 0 {
+			all = append(all, j)
+		}
 		if is[l.Op] {
 			edit := loggedOf(l)
-			edit.moved.By = -clock
+			edit.moved = all // those before it, until all are known
 			list = append(list, edit)
 		}
 		return nil
 	})
 	for _, l := range list {
-		l.moved.By += clock
+		l.moved = all[len(l.moved):]
 	}
 	// From the newest: what is undone has no effect on what is older.
 	for _, l := range slices.Backward(list) {

@@ -3,20 +3,45 @@ package main
 import (
 	"fmt"
 	"strings"
+	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
 
+// moves are how the clock was set, one time after the other.
+type moves []accountant.Jump
+
+func (m moves) event(t time.Time) time.Time {
+	for _, j := range m {
+		t = j.Event(t)
+	}
+	return t
+}
+
+func (m moves) record(r accountant.Record) accountant.Record {
+	for _, j := range m {
+		r = r.Jump(j)
+	}
+	return r
+}
+
+func (m moves) tally(y accountant.Tally) accountant.Tally {
+	for _, j := range m {
+		y = y.Jump(j)
+	}
+	return y
+}
+
 // edits returns what the edit did, record by record.
 func (l *logged) edits() ([]accountant.Edit, error) {
 	var list []accountant.Edit
 	for before, after := range l.pairs(false) {
-		e, err := accountant.Edit{At: l.moved.Event(l.Policy)}, error(nil)
+		e, err := accountant.Edit{At: l.moved.event(l.Policy)}, error(nil)
 		if e.Before, err = entryOf(before); err == nil {
 			e.After, err = entryOf(after)
 		}
-		e.Before.Record, e.After.Record = e.Before.Jump(l.moved), e.After.Jump(l.moved)
+		e.Before.Record, e.After.Record = l.moved.record(e.Before.Record), l.moved.record(e.After.Record)
 		if err != nil {
 			return nil, fmt.Errorf("edit %d: what it says of a record does not read back: %w", l.Seq, err)
 		}
@@ -39,11 +64,11 @@ func entryOf(row string) (accountant.Entry, error) {
 func (l *logged) tallies() ([]accountant.TallyEdit, error) {
 	var list []accountant.TallyEdit
 	for before, after := range l.pairs(true) {
-		e, err := accountant.TallyEdit{At: l.moved.Event(l.Policy)}, error(nil)
+		e, err := accountant.TallyEdit{At: l.moved.event(l.Policy)}, error(nil)
 		if e.Before, err = tallyOf(before); err == nil {
 			e.After, err = tallyOf(after)
 		}
-		e.Before.Tally, e.After.Tally = e.Before.Jump(l.moved), e.After.Jump(l.moved)
+		e.Before.Tally, e.After.Tally = l.moved.tally(e.Before.Tally), l.moved.tally(e.After.Tally)
 		if err != nil {
 			return nil, fmt.Errorf("edit %d: what it says of a tally does not read back: %w", l.Seq, err)
 		}

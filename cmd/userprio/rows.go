@@ -22,13 +22,19 @@ type chosen struct {
 	constraint *classad.Expr
 	context    *classad.Context
 	columns    columns
-	// flat is one list, groupsFirst one that begins with the groups, rollup
-	// shows groups with the sums of those below.
-	flat, groupsFirst, rollup bool
+	// quotas are shown even where nobody is in a group.
+	quotas bool
+	// flat is one list, groupsFirst one that begins with the groups, grouped
+	// shows users under their groups even where only priorities are shown,
+	// rollup shows groups with the sums of those below.
+	flat, groupsFirst, grouped, rollup bool
 }
 
 func selection(c *cmdline.Call) (chosen, error) {
-	s := chosen{users: c.Args, columns: columnsOf(c), context: &classad.Context{Now: c.Now}, rollup: c.Has("grouprollup"), groupsFirst: c.Has("grouporder")}
+	s := chosen{
+		users: c.Args, columns: columnsOf(c), context: &classad.Context{Now: c.Now}, quotas: c.Has("quotas") || c.Has("surplus"),
+		rollup: c.Has("grouprollup"), groupsFirst: c.Has("grouporder"), grouped: c.Has("hierarchical"),
+	}
 	if _, err := c.One("flat", "hierarchical"); err != nil {
 		return s, err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -39,7 +40,7 @@ func drawState(t *rapid.T) []accountant.Record {
 			return u
 		}
 		r := accountant.Record{Name: name, Priority: rapid.Float64Range(0.5, maxPriority).Draw(t, "priority"),
-			At: time.UnixMilli(1 + whole(cmdtest.Now*1000)).UTC(), HalfLife: time.Duration(1 + whole(math.MaxInt64-1)),
+			At: time.UnixMilli(1 + whole(cmdtest.Now*1000-1)).UTC(), HalfLife: time.Duration(1 + whole(math.MaxInt64-1)),
 			Slots:    accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
 			Weighted: accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
 			Begin:    at(), Last: at(), Ceiling: accountant.LimitOf(whole(9) - 1), Floor: whole(maxLimit)}
@@ -59,9 +60,10 @@ func drawTallies(t *rapid.T) []accountant.Tally {
 	var list []accountant.Tally
 	for _, kind := range []string{accountant.KindUser, accountant.KindOwn}[:rapid.IntRange(0, 2).Draw(t, "tallies")] {
 		y := accountant.Tally{Key: accountant.Key{Kind: kind, Name: rapid.SampledFrom([]string{"alice", "a b", "ü/\""}).Draw(t, "name")},
-			At: time.UnixMilli(rapid.Int64Range(1, cmdtest.Now*1000).Draw(t, "at")).UTC(), Interval: time.Hour}
+			At: time.UnixMilli(rapid.Int64Range(1, cmdtest.Now*1000).Draw(t, "at")).UTC()}
 		amount := func() float64 { return rapid.Float64Range(0, math.MaxFloat64).Draw(t, "amount") }
 		if y.Windowed() {
+			y.Interval = time.Hour
 			y.Windows = []accountant.Window{{Dedicated: accountant.Usage{Millis: 5, Rest: 7}}, {}, {Utilized: accountant.Usage{Millis: math.MaxInt64}}}
 		} else {
 			y.Decayed, y.LongTerm = accountant.Recent{CPU: amount(), IO: amount()}, accountant.Recent{Memory: amount()}
@@ -93,6 +95,34 @@ func TestExportImport(t *testing.T) {
 		}
 		if got := must(t, "-export -"); got != text {
 			t.Fatalf("-export after -import:\n%swant\n%s", got, text)
+		}
+	}
+}
+
+// What is in use is exported as of now; what is at rest reads the same at any time.
+func TestExportLater(t *testing.T) {
+	fill(t)
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for i, name := range []string{"alice", "bob"} {
+			tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: name}, At: time.Unix(cmdtest.Now, 0), Cpus: 2 * int64(i), Interval: 12 * time.Hour})
+		}
+	})
+	state, err := parseState([]byte(must(t, fmt.Sprint("-export - -now ", cmdtest.Now+60))))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]accountant.Tally{
+		"alice": {At: time.Unix(cmdtest.Now, 0)},
+		"bob":   {At: time.Unix(cmdtest.Now+60, 0), Cpus: 2, Windows: []accountant.Window{{Dedicated: accountant.Usage{Millis: 120_000}}}},
+	} {
+		want.Key, want.Interval = accountant.Key{Kind: accountant.KindUser, Name: name}, 12*time.Hour
+		if got := state.tallies[want.Key]; !(accountant.TallyEntry{Tally: got, There: true}).Same(accountant.TallyEntry{Tally: want, There: true}) {
+			t.Errorf("the tally of %s a minute later = %+v, want %+v", name, got, want)
+		}
+	}
+	for name, at := range map[string]int64{"alice@pool": cmdtest.Now - 86400, "bob@pool": cmdtest.Now + 60} {
+		if got := state.records[name].At.Unix(); got != at {
+			t.Errorf("%s is exported as of %d, want %d", name, got, at)
 		}
 	}
 }
@@ -152,6 +182,27 @@ func TestImportWhileUsed(t *testing.T) {
 	}
 }
 
+// Figures of a time to come must not keep what is in use from being charged.
+func TestImportFromTheFuture(t *testing.T) {
+	fill(t)
+	key := accountant.Key{Kind: accountant.KindOwn, Name: "bob"}
+	cmdtest.Update(t, func(tx *spool.Tx) { tx.PutTally(accountant.Tally{Key: key, At: time.Unix(cmdtest.Now, 0), Cpus: 2}) })
+	text := strings.ReplaceAll(must(t, "-export -"), fmt.Sprintf(`"At": %d`, cmdtest.Now), fmt.Sprintf(`"At": %d`, 2*cmdtest.Now))
+	status, _, bad := importing(text)
+	if want := "userprio: -: has figures of a time after now, which count as of now\n"; status != 0 || bad != want {
+		t.Errorf("-import = %d, %q, want 0, %q", status, bad, want)
+	}
+	if bob, _ := record(t, "bob@pool"); bob.At.Unix() != cmdtest.Now || bob.Weighted.Seconds() != 7200 {
+		t.Errorf("bob@pool after -import: %+v, want 7200 s as of now", bob)
+	}
+	cmdtest.View(t, func(v *spool.View) {
+		if y, _ := v.Tally(key); y.At.Unix() != cmdtest.Now {
+			t.Errorf("the tally after -import is of %v, want now", y.At)
+		}
+	})
+	must(t, "-setlast bob@pool 0")
+}
+
 func TestImportRefuses(t *testing.T) {
 	fill(t)
 	before := journalText(t)
@@ -178,6 +229,9 @@ func TestImportRefuses(t *testing.T) {
 		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"own","Name":"a","At":5,"Decayed":{"CPU":-1,"Memory":0,"IO":0}}]`), "1: Tallies: Decayed: CPU: -1: want a number from 0"},
 		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"user","Name":"a","At":5,"Windows":[`+strings.Repeat(`{"DedicatedMillis":5,"UtilizedMillis":6},`, 25)+`]}]`),
 			"1: Tallies: Windows: more than 24 of them"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"usr","Name":"a","At":5}]`), "1: Tallies: Kind: usr: no kind"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"own","Name":"a","At":5,"Windows":[{"DedicatedMillis":5,"UtilizedMillis":6}]}]`), "1: Tallies: Windows: own a has none"},
+		{change(`"Tallies":[]`, `"Tallies":[{"Kind":"user","Name":"a","At":5,"LongTerm":{"CPU":1,"Memory":0,"IO":0}}]`), "1: Tallies: Decayed: user a has none"},
 		{change(`"Groups":[]`, `"Groups":[],"Groups":[]`), "1: Groups: is there twice"},
 		{change(`"Groups":[]`, `"groups":[]`), `1: "groups": no member of this name is known`},
 		{change(`"Groups":[]`, `"Groups":{}`), `1: Groups: want an array`},

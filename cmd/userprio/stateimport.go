@@ -35,21 +35,25 @@ func importState(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	changed := 0
+	changed, ahead := 0, false
 	if err := edited(c, s, func(t *trail) error {
-		t.replace(state, c.Now, operation.Params(c.Config))
+		ahead = t.replace(state, c.Now.Truncate(time.Millisecond), operation.Params(c.Config))
 		t.name(opImport, []string{"from " + file}, why)
 		changed = len(t.rows) / 2
 		return nil
 	}); err != nil {
 		return err
 	}
+	if ahead {
+		c.Warn("%s: has figures of a time after now, which count as of now", file)
+	}
 	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %d record(s) and %d tallies, %d changed.\n", len(state.records), len(state.tallies), changed)
 	return err
 }
 
-// replace puts what was exported in the place of all there is.
-func (t *trail) replace(by *state, now time.Time, p accountant.Params) {
+// replace puts what was exported in the place of all there is, and tells whether
+// any of it was of a time after now: see countsFrom.
+func (t *trail) replace(by *state, now time.Time, p accountant.Params) (ahead bool) {
 	names := map[string]bool{}
 	for _, r := range t.tx.Submitters() {
 		names[r.Name] = true
@@ -64,7 +68,9 @@ func (t *trail) replace(by *state, now time.Time, p accountant.Params) {
 		if after.Record, after.There = by.records[name]; !after.There {
 			after.Record = accountant.Record{Name: name}
 		}
-		if holding(r) {
+		at := countsFrom(after.At, now, r.At)
+		ahead = ahead || !at.Equal(after.At)
+		if after.At = at; holding(r) {
 			after = accountant.Entry{Record: after.Settle(now, p), There: true}
 			after.ResourcesUsed, after.InUse, after.Subtree = r.ResourcesUsed, r.InUse, r.Subtree
 		}
@@ -72,10 +78,24 @@ func (t *trail) replace(by *state, now time.Time, p accountant.Params) {
 			t.change(before, after)
 		}
 	}
-	t.replaceTallies(by, now, p)
+	return t.replaceTallies(by, now, p) || ahead
 }
 
-func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) {
+// countsFrom returns when figures of the time at count from that are imported now, in
+// the place of others whose last event was at was. Nothing is charged before the
+// last event, so one of a time to come would lose all use until then: it counts as
+// of now, or of was where that is to come, too.
+func countsFrom(at, now, was time.Time) time.Time {
+	if was.After(now) {
+		now = was
+	}
+	if at.After(now) {
+		return now
+	}
+	return at
+}
+
+func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) (ahead bool) {
 	keys := map[accountant.Key]bool{}
 	for _, y := range t.tx.Tallies() {
 		keys[y.Key] = true
@@ -90,6 +110,9 @@ func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) {
 		if after.Tally, after.There = by.tallies[key]; !after.There {
 			after.Tally = accountant.Tally{Key: key}
 		}
+		at := countsFrom(after.At, now, y.At)
+		ahead = ahead || !at.Equal(after.At)
+		after.At = at
 		if after.Cpus = 0; y.Cpus != 0 {
 			after = accountant.TallyEntry{Tally: after.AsOf(now, p), There: true}
 			after.Cpus = y.Cpus
@@ -98,6 +121,7 @@ func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) {
 			t.changeTally(before, after)
 		}
 	}
+	return ahead
 }
 
 func compareKeys(a, b accountant.Key) int {

@@ -65,11 +65,33 @@ func (in *stateReader) tally() error {
 	if y.Kind == "" || y.Name == "" {
 		return wrong("Name", "this and Kind must not be empty")
 	}
+	if err := fitting(y); err != nil {
+		return err
+	}
 	if _, twice := in.read.tallies[y.Key]; twice {
 		return wrong("Name", "%s %s is there twice", y.Kind, y.Name)
 	}
 	y.At, y.Interval = fromMillis(at), time.Duration(interval)
 	in.read.tallies[y.Key] = y
+	return nil
+}
+
+// fitting refuses a tally of a kind that nobody reckons by, and one that holds what
+// is not reckoned for its kind: it would stay for good, and be shown nowhere.
+func fitting(y accountant.Tally) error {
+	switch y.Kind {
+	case accountant.KindOwn, accountant.KindProject, accountant.KindWithin:
+		if len(y.Windows) > 0 {
+			return wrong("Windows", "%s %s has none: its kind has Decayed and LongTerm", y.Kind, y.Name)
+		}
+		return nil
+	}
+	if !y.Windowed() {
+		return wrong("Kind", "%s: no kind of tally has this name", y.Kind)
+	}
+	if y.Decayed != (accountant.Recent{}) || y.LongTerm != (accountant.Recent{}) {
+		return wrong("Decayed", "%s %s has none, and no LongTerm: its kind has Windows", y.Kind, y.Name)
+	}
 	return nil
 }
 

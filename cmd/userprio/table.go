@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -61,30 +62,35 @@ type table struct {
 	chosen
 	view
 	columns      columns
-	numbers      map[string]int // of groups
-	picked       []*row         // with those that only count
-	shown        []*row         // in order
-	hierarchical bool           // users stand under their groups
+	numbers      map[string]int     // of groups
+	keys         map[string]float64 // what groups are ordered by
+	picked       []*row             // with those that only count
+	shown        []*row             // in order
+	hierarchical bool               // users stand under their groups
 	usersHidden  bool
 	scratch      []byte
 }
 
-// newTable works out what the table shows. asked says whether the columns about
-// groups were asked for by name.
-func newTable(s chosen, v view, asked bool) *table {
+// newTable works out what the table shows: of the groups nothing where nobody
+// and nothing that is shown is in one, and no rows where only priorities are
+// shown, which mean little for groups.
+func newTable(s chosen, v view) *table {
 	t := &table{chosen: s, view: v, columns: s.columns, numbers: v.numbers(), picked: s.pick(v)}
-	grouped := slices.ContainsFunc(t.picked, func(r *row) bool { return r.in != accountant.RootGroup })
-	onlyPriority := t.columns == colPriority|colReal
-	if !grouped && !asked {
+	groups := slices.ContainsFunc(t.picked, func(r *row) bool { return r.in != accountant.RootGroup })
+	if !groups && !s.quotas {
 		t.columns &^= colQuotas
 	}
+	if t.columns == colPriority|colReal && !s.grouped {
+		groups = false
+	}
 	t.usersHidden = t.columns != 0 && t.columns&^colQuotas == 0
-	t.hierarchical = grouped && !s.flat && !onlyPriority
+	t.hierarchical = groups && !s.flat
 	for _, r := range t.picked {
-		if r.group && (grouped || asked) && !onlyPriority || !r.group && !t.usersHidden {
+		if r.group && groups || !r.group && !t.usersHidden {
 			t.shown = append(t.shown, r)
 		}
 	}
+	t.keys = t.groupKeys()
 	t.arrange()
 	return t
 }
@@ -97,8 +103,7 @@ func (t *table) print(w io.Writer) error {
 			users++
 		}
 	}
-	footer := fmt.Sprintf("Number of users: %d", users)
-	width := t.nameWidth(footer)
+	width := t.nameWidth()
 	shown := t.visible()
 	at := t.at
 	b := fmt.Appendf(nil, "Last Priority Update: %2d/%-2d %02d:%02d\n", int(at.Month()), at.Day(), at.Hour(), at.Minute())
@@ -135,7 +140,7 @@ func (t *table) print(w io.Writer) error {
 		}
 	}
 	rule()
-	line(footer, func(b []byte, c *column) []byte {
+	line(footer(users), func(b []byte, c *column) []byte {
 		if c.total == nil {
 			return b
 		}
@@ -145,13 +150,15 @@ func (t *table) print(w io.Writer) error {
 	return err
 }
 
+func footer(users int) string { return "Number of users: " + strconv.Itoa(users) }
+
 // maxName is how wide the column of names is at most.
 const maxName = 99
 
 // nameWidth returns the width of the names' column. Users that are not shown
-// count too.
-func (t *table) nameWidth(footer string) int {
-	width := max(10, len(footer))
+// count too. As in HTCondor there is room for a footer that counts groups as well.
+func (t *table) nameWidth() int {
+	width := max(10, len(footer(len(t.picked))))
 	for _, r := range t.picked {
 		if !r.group {
 			width = max(width, len(t.printed(r)))

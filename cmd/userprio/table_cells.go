@@ -28,12 +28,7 @@ var every = []column{
 		}
 		return b
 	}},
-	{of: colOrder, width: 9, above: "Group", below: "Order", cell: func(t *table, b []byte, r *row) []byte {
-		if len(t.numbers) == 0 {
-			return b
-		}
-		return numberCell(b, t.order(r), 9)
-	}},
+	{of: colOrder, width: 9, above: "Group", below: "Order", cell: (*table).orderCell},
 	{of: colSortKey, width: 9, above: "Group", below: "Sort Key", cell: func(_ *table, b []byte, r *row) []byte {
 		if !r.group || !r.part.negotiated {
 			return b
@@ -124,6 +119,23 @@ func totalOf(value func(*row) float64, write func([]byte, float64) []byte) func(
 		}
 		return write(b, sum)
 	}
+}
+
+// orderCell tells what the row's group is ordered by, which depends on what else is
+// shown.
+func (t *table) orderCell(b []byte, r *row) []byte {
+	key, known := t.keys[r.in]
+	switch {
+	case len(t.numbers) == 0:
+		return b
+	case t.columns&(colPriority|colUsage) == 0:
+		return numberCell(b, t.order(r), 9)
+	case !known || key == sortLate:
+		return b
+	case t.columns&colPriority == 0:
+		key /= 3600
+	}
+	return numberCell(b, key, 9)
 }
 
 // surplusCell says whether a group uses what others leave; nobody's always does.

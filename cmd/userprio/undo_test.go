@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -123,6 +124,43 @@ func TestUndoOvertaken(t *testing.T) {
 	}
 }
 
+// The clock that is set while something is in use moves the dates of records, and
+// with them what an edit was of.
+func TestUndoAcrossClocks(t *testing.T) {
+	fill(t)
+	at := time.Unix(cmdtest.Now, 0)
+	before := recordsText(t)
+	must(t, "-resetusage bob@pool")
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1", Machine: "here", Submitter: "bob@pool",
+			State: pool.RunningClaim, Weight: 2 * accountant.One, MatchedAt: at.Add(-time.Minute)})
+		tx.PutMark("clock", accountant.Clock{Boot: "b"}.String())
+	})
+	s, err := spool.Open(spoolDir(), spool.Options{Program: "userprio", UIDDomain: "pool", Now: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	for _, ahead := range []time.Duration{time.Hour, 3 * time.Hour, 0} {
+		read := accountant.Reading{Now: at.Add(ahead), Clock: accountant.Clock{Boot: "b", Offset: ahead}}
+		if err := operation.Account(s, read, func(string, ...any) {}, func(*spool.Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		u, err := undoingOf(s, 2, accountant.Params{HalfLife: 24 * time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, bob := u.records[0], accountant.Entry{There: true}
+		if bob.Record, _ = record(t, "bob@pool"); !bob.Same(e.After) {
+			t.Errorf("%v ahead bob is\n%+v, and -resetusage left\n%+v, want the same", ahead, bob, e.After)
+		}
+	}
+	must(t, "-undo 2")
+	if got := recordsText(t); got != before {
+		t.Errorf("after -undo of -resetusage:\n%swant\n%s", got, before)
+	}
+}
+
 // An edit that was made before the clock was set is taken back as if it had not
 // been set.
 func TestUndoAcrossClock(t *testing.T) {
@@ -172,5 +210,29 @@ func TestUndoAcrossClock(t *testing.T) {
 		return nil
 	}); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestUndoChangesThePast holds that the history is told where a record is as of a
+// time before its last event, or gone, and not otherwise.
+func TestUndoChangesThePast(t *testing.T) {
+	fill(t)
+	past := func() (text string) {
+		cmdtest.View(t, func(v *spool.View) { text = operation.Past(v) })
+		return text
+	}
+	for _, c := range []struct {
+		args string
+		want bool
+	}{
+		{"-setprio alice@pool 5", false}, {"-setfactor new@pool 5", false}, {"-undo 2", true}, {"-delete new@pool", true}, {"-resetall", false},
+	} {
+		before := past()
+		if status, _, bad := userprio(strings.Fields(c.args)...); status != 0 {
+			t.Fatalf("userprio %s = %d, %s", c.args, status, bad)
+		}
+		if got := past() != before; got != c.want {
+			t.Errorf("userprio %s: the past changed: %v, want %v", c.args, got, c.want)
+		}
 	}
 }

@@ -101,7 +101,7 @@ func (b *pages) end(i int, back bool, t time.Time, p Params) {
 	if back {
 		c.GiveBack(b, c.from, t, p)
 	} else {
-		c.End(b, t, p)
+		c.End(b, c.from, t, p)
 	}
 	b.claims = slices.Delete(b.claims, i, i+1)
 }

@@ -3,6 +3,7 @@ package accountant
 import (
 	"strings"
 	"time"
+	"unicode"
 )
 
 // Params are the settings that priorities depend on.
@@ -79,6 +80,15 @@ func (r Record) Effective(t time.Time, p Params) float64 {
 
 // IsGroup tells whether the record is an accounting group's: its name has no @.
 func (r Record) IsGroup() bool { return !strings.Contains(r.Name, "@") }
+
+// NamesSubmitter tells whether a submitter may have this name: user@domain, with
+// neither blanks nor control characters nor double quotes.
+func NamesSubmitter(name string) bool {
+	user, domain, _ := cutDomain(name)
+	return user != "" && domain != "" && !strings.ContainsFunc(name, unnameable)
+}
+
+func unnameable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' }
 
 // split cuts a submitter's name at its last @.
 func split(name string) (user, domain string) {

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -48,10 +49,18 @@ const rounding = 0.5e-6
 
 func (e entry) at() time.Time { return time.UnixMilli(int64(math.Round(e.Time * 1000))) }
 
-// near tells whether a figure is as recorded. How near to the recorded figures ours have to be, absolute or
-// relative, is what six decimals allow.
+// near tells whether a figure is as recorded: within a millionth, absolute or
+// relative. That is the sixth decimal, which two roundings of what lies half way
+// between two may take to either side, so it has to be within even where the
+// difference of the two numbers as they are stored is some bits more.
 func near(got, want float64) bool {
-	return math.Abs(got-want) <= 1e-6*max(1, math.Abs(want))
+	return math.Abs(got-want) <= 1.000001e-6*max(1, math.Abs(want))
+}
+
+// sixDecimals returns what printing a number with six decimals keeps of it.
+func sixDecimals(x float64) float64 {
+	x, _ = strconv.ParseFloat(strconv.FormatFloat(x, 'f', 6, 64), 64)
+	return x
 }
 
 // follower is one submitter of a series as we reckon it: the record from its first
@@ -222,7 +231,7 @@ func (f *follower) advance(before attributes, next entry, halfLife float64) {
 		f.Priority, f.exact = f.after(rup, before), f.after(exact.Priority, before)
 		f.extra += used*f.passed.Seconds() + uncharged
 	}
-	f.Priority = math.Round(f.Priority*1e6) / 1e6
+	f.Priority = sixDecimals(f.Priority)
 	f.blur = decay(f.blur, 0, f.passed, f.HalfLife) + rounding
 	f.updates = append(f.updates, next.at())
 }
@@ -308,7 +317,7 @@ func TestSeriesWithTrouble(t *testing.T) {
 		}
 		return all
 	}
-	third, six := 1.0/3, func(p float64) float64 { return math.Round(p*1e6) / 1e6 }
+	third, six := 1.0/3, sixDecimals
 	s := recorded{HalfLife: 10, Series: []entry{
 		{0, customers(attributes{"Priority": 8, "WeightedResourcesUsed": third, "ResourcesUsed": 1})},
 		{10, customers(attributes{"Priority": six(4 + third/2), "WeightedAccumulatedUsage": 10 * third, "BeginUsageTime": 10, "LastUsageTime": 10},

@@ -152,16 +152,18 @@ func (g *Groups) Of(submitter string) int {
 	if !ok {
 		return g.byName[fold(user)]
 	}
-	return g.ofUser(user)
+	i, _ := g.ofUser(user)
+	return i
 }
 
-func (g *Groups) ofUser(user string) int {
+// ofUser returns the group of a user, and where its name ends.
+func (g *Groups) ofUser(user string) (i, end int) {
 	for dot := strings.LastIndexByte(user, '.'); dot >= 0; dot = strings.LastIndexByte(user[:dot], '.') {
 		if i, ok := g.byName[fold(user[:dot])]; ok {
-			return i
+			return i, dot
 		}
 	}
-	return 0
+	return 0, 0
 }
 
 // OfUser returns the group of submitters whose names begin with user and an @.
@@ -169,7 +171,8 @@ func (g *Groups) OfUser(user string) Group {
 	if g == nil {
 		return root()
 	}
-	return g.List[g.ofUser(user)]
+	i, _ := g.ofUser(user)
+	return g.List[i]
 }
 
 // NameOf returns the name of the group that a submitter belongs to.
@@ -198,8 +201,12 @@ func (g *Groups) Canonical(user string) string {
 	if i, ok := g.Find(user); ok && i > 0 {
 		return g.List[i].Name
 	}
-	if name := g.OfUser(user).Name; name != RootGroup {
-		return name + user[len(name):]
+	if g == nil {
+		return user
+	}
+	// What is equal but for case need not be of equal length.
+	if i, dot := g.ofUser(user); i > 0 {
+		return g.List[i].Name + user[dot:]
 	}
 	return user
 }

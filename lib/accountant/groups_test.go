@@ -170,3 +170,23 @@ func TestGroupOfAgrees(t *testing.T) {
 		}
 	})
 }
+
+// The Kelvin sign is a k in capitals, and takes two bytes more.
+func TestCanonical(t *testing.T) {
+	g, err := NewGroups([]Group{{Name: "Physics"}, {Name: "Physics.HEP"}, {Name: "\u212a"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for user, want := range map[string]string{
+		"alice": "alice", "alice.x": "alice.x", "": "", ".": ".", "<none>": "<none>", "<NONE>.alice": "<NONE>.alice",
+		"physics": "Physics", "PHYSICS.alice": "Physics.alice", "physics.hep": "Physics.HEP", "physics.hep.": "Physics.HEP.",
+		"physics.chem.alice": "Physics.chem.alice", "k.alice": "\u212a.alice", "k.": "\u212a.", "\u212a.x": "\u212a.x",
+	} {
+		if got := g.Canonical(user); got != want {
+			t.Errorf("Canonical(%q) = %q, want %q", user, got, want)
+		}
+		if got := (*Groups)(nil).Canonical(user); got != user {
+			t.Errorf("Canonical(%q) without groups = %q", user, got)
+		}
+	}
+}

@@ -36,9 +36,18 @@ func (c Charge) Begin(b Book, t time.Time, p Params) time.Time {
 	return r.At
 }
 
-// End ends the charge at t.
-func (c Charge) End(b Book, t time.Time, p Params) {
+// End ends at t the charge that began at from. Where the submitter's last event is
+// later, because the end is recorded late or the clock went back, what was charged
+// since the end is taken away again.
+func (c Charge) End(b Book, from, t time.Time, p Params) {
 	r, _ := b.Submitter(c.Submitter)
+	if from.Before(t) {
+		from = t
+	}
+	if r.At.After(from) {
+		c.GiveBack(b, from, t, p)
+		return
+	}
 	r = r.End(t, c.Weight, p)
 	b.PutSubmitter(r)
 	c.groups(b, p, func(g Record, own bool) Record { return g.end(r.At, c.Weight, own, p) })

@@ -100,8 +100,10 @@ func (c *crowd) event(t *rapid.T, back bool) {
 		one.GiveBack(c, one.from, c.now, c.p)
 		return
 	}
-	one.End(c, c.now, c.p)
-	c.count(one, c.records[one.Submitter].At)
+	one.End(c, one.from, c.now, c.p)
+	if to := c.now.Truncate(time.Millisecond); to.After(one.from) {
+		c.count(one, to) // however late the submitter's last event was
+	}
 }
 
 // count adds a charge that ended at the time to.

@@ -192,6 +192,25 @@ func TestUsage(t *testing.T) {
 	})
 }
 
+// More than a Usage holds is the most that it holds, also at the brink of it.
+func TestUsageSaturates(t *testing.T) {
+	const ms = 1 << 43
+	for w := range Weight(3) {
+		w += One << 21 // times ms: a thousand times 2 to the 64th, and more
+		if got := (Usage{Rest: 999}).Add(w, ms*time.Millisecond); got != (Usage{Millis: math.MaxInt64}) {
+			t.Errorf("Add(%d, %d ms) = %+v, want the most there is", w, int64(ms), got)
+		}
+	}
+	for _, seconds := range []float64{math.NaN(), -1, math.Inf(1), math.MaxInt64 / 1000} {
+		if got, err := UsageOf(seconds); err == nil {
+			t.Errorf("UsageOf(%v) = %+v, want an error", seconds, got)
+		}
+	}
+	if got := (Usage{Millis: 2, Rest: 500}).Seconds(); got != 0.0025 {
+		t.Errorf("Seconds of 2.5 ms = %v, want 0.0025", got)
+	}
+}
+
 func TestWeightOf(t *testing.T) {
 	for _, c := range []struct {
 		in   float64

@@ -39,6 +39,22 @@ func TestDecayedUsage(t *testing.T) {
 	}
 }
 
+// Every kind of usage decays by itself, and adds up.
+func TestKindsDecay(t *testing.T) {
+	halved := UsageParams{Own: true, HalfLife: time.Minute}
+	p := Params{Decay: DecayParams{Memory: halved, IO: halved}}
+	used := Used{CPU: time.Second, Memory: 2, IO: 3}
+	y := Tally{Key: Key{KindOwn, "alice"}}.Report(used, start, p).Report(used, start, p).AsOf(start.Add(time.Minute), p)
+	left := 1 - math.Ln2
+	if want := (Recent{2, 4 * left, 6 * left}); y.Decayed != want || y.LongTerm != (Recent{2, 4, 6}) {
+		t.Errorf("a minute after %+v twice: %+v, long-term %+v, want %+v", used, y.Decayed, y.LongTerm, want)
+	}
+	y = Tally{Key: y.Key}.Report(Used{Memory: math.NaN(), IO: math.Inf(1)}, start, p)
+	if y.Decayed != (Recent{}) || y.LongTerm != (Recent{}) {
+		t.Errorf("what is no number counts: %+v", y)
+	}
+}
+
 // TestCombined weighs kinds of usage.
 func TestCombined(t *testing.T) {
 	r := Recent{CPU: 100, Memory: 40, IO: 8}

@@ -31,7 +31,7 @@ func TestTalliesAgree(t *testing.T) {
 			if rapid.Bool().Draw(t, "void") {
 				c.charge.GiveBack(b, c.from, at, p)
 			} else {
-				c.charge.End(b, at, p)
+				c.charge.End(b, c.from, at, p)
 			}
 		}
 		end, sum := start.Add(10*day*100), Usage{}

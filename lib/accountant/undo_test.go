@@ -177,6 +177,15 @@ func TestUndoWhatMovedOn(t *testing.T) {
 			}, ""},
 		{"created, and nothing else came", Edit{undoStart, none, Entry{Record{Name: "alice@pool", Priority: 0.5, At: undoStart, HalfLife: time.Hour, Factor: 4}, true}},
 			func(r Record) Entry { return Entry{r, true} }, func(Record) Entry { return none }, ""},
+		{"created, and used since", Edit{undoStart, none, Entry{Record{Name: "alice@pool", Priority: 0.5, At: undoStart, HalfLife: time.Hour, Begin: hour(-9)}, true}},
+			func(r Record) Entry {
+				r.Slots, r.Weighted, r.Last = Usage{Millis: 7}, Usage{Millis: 8}, hour(3)
+				return Entry{r, true}
+			},
+			func(Record) Entry {
+				return Entry{Record{Name: "alice@pool", Priority: 0.5, At: hour(24), HalfLife: undoParams.HalfLife,
+					Slots: Usage{Millis: 7}, Weighted: Usage{Millis: 8}, Begin: undoStart, Last: hour(3)}, true}
+			}, ""},
 		{"gone", edit(func(r *Record) { r.Factor = 8 }),
 			func(Record) Entry { return none }, nil, AttrPriorityFactor},
 	} {
@@ -196,6 +205,20 @@ func TestUndoWhatMovedOn(t *testing.T) {
 		if err != nil || !got.Same(want) {
 			t.Errorf("%s: Undo = %+v, %v, want\n%+v", c.name, got, err, want)
 		}
+	}
+}
+
+// What is left of a RUP decays on from the record's last event, under the half-life
+// that is in force since.
+func TestUndoAfterAChangedHalfLife(t *testing.T) {
+	old := Record{Name: "alice@pool", Priority: 40, At: undoStart, HalfLife: 24 * time.Hour}
+	set := old
+	set.Priority = 104
+	weekly := Params{HalfLife: 7 * 24 * time.Hour}
+	changed, undone := undoStart.Add(24*time.Hour), undoStart.Add(8*24*time.Hour)
+	got, err := Edit{undoStart, Entry{old, true}, Entry{set, true}}.Undo(Entry{set.Settle(changed, weekly), true}, undone, weekly)
+	if want := old.Settle(changed, weekly).AsOf(undone, weekly); err != nil || math.Abs(got.Priority-want.Priority) > 1e-9 {
+		t.Errorf("Undo = %+v, %v, want a RUP of %v", got, err, want.Priority)
 	}
 }
 
@@ -255,6 +278,34 @@ func TestUndoOfTallies(t *testing.T) {
 			t.Fatalf("Undo = %+v, want %+v", got, want)
 		}
 	})
+}
+
+// Two tallies are the same only with all that they hold.
+func TestSameTally(t *testing.T) {
+	y := Tally{Key: Key{KindUser, "alice"}, At: undoStart, Cpus: 1, Interval: time.Hour, Windows: []Window{{Dedicated: Usage{Millis: 5}}},
+		Decayed: Recent{CPU: 1}, LongTerm: Recent{IO: 1}}
+	there := TallyEntry{y, true}
+	local := there
+	local.At = y.At.In(time.FixedZone("", 3600))
+	if !there.Same(local) {
+		t.Errorf("%+v is not the same as itself in another time zone", y)
+	}
+	for name, change := range map[string]func(*TallyEntry){
+		"there":     func(e *TallyEntry) { e.There = false },
+		"key":       func(e *TallyEntry) { e.Name = "bob" },
+		"time":      func(e *TallyEntry) { e.At = e.At.Add(time.Millisecond) },
+		"cpus":      func(e *TallyEntry) { e.Cpus++ },
+		"interval":  func(e *TallyEntry) { e.Interval++ },
+		"windows":   func(e *TallyEntry) { e.Windows = nil },
+		"decayed":   func(e *TallyEntry) { e.Decayed.CPU = 2 },
+		"long-term": func(e *TallyEntry) { e.LongTerm.IO = 2 },
+	} {
+		other := there
+		change(&other)
+		if there.Same(other) || other.Same(there) {
+			t.Errorf("Same with another %s = true", name)
+		}
+	}
 }
 
 func TestUndoOfTalliesLeavesNothing(t *testing.T) {

@@ -18,7 +18,13 @@ type Moment struct {
 	// sum of their members'.
 	Demand map[string]float64
 	Params accountant.Params
+	// Past is another text whenever something changed of which the records' last
+	// events do not tell, as when an edit is undone or the clock is set.
+	Past string
 }
+
+// tolerance is how far a clock may be set without Past telling.
+const tolerance = time.Second
 
 // named is a sample whose name has no number yet.
 type named struct {
@@ -34,7 +40,7 @@ func (m Moment) Block(last *Block, names *Names) Block {
 	b.All = last == nil || last.Settings != b.Settings || last.Names != b.Names
 	var since time.Time
 	if !b.All {
-		since = last.Time
+		since = last.Time.Add(-tolerance)
 	}
 	for _, s := range m.samples(since) {
 		if s.ID = names.Number(s.name); s.ID > 0 {
@@ -48,18 +54,21 @@ func (m Moment) Block(last *Block, names *Names) Block {
 func (m Moment) head() Block {
 	return Block{
 		Time: m.Now.UTC().Truncate(time.Millisecond), HalfLife: max(m.Params.HalfLife.Truncate(time.Millisecond), time.Millisecond),
-		Factor: m.Params.DefaultFactor, Settings: settings(m.Params),
+		Factor: m.Params.DefaultFactor, Settings: m.settings(),
 	}
 }
 
-// settings returns a checksum of what computed factors and the RUP depend on.
-func settings(p accountant.Params) uint32 {
+// settings returns a checksum of what computed factors and the RUP depend on, beside
+// the events since the last block.
+func (m Moment) settings() uint32 {
+	p := m.Params
 	text := fmt.Appendf(nil, "%d %v %v %q %v %q", p.HalfLife, p.DefaultFactor, p.NiceFactor, p.NiceGroup, p.RemoteFactor, p.LocalDomain)
 	if !p.Groups.None() {
 		for _, g := range p.Groups.List {
 			text = fmt.Appendf(text, " %q %v", g.Name, g.Factor)
 		}
 	}
+	text = fmt.Appendf(text, " %q", m.Past)
 	return crc32.Checksum(text, castagnoli)
 }
 

@@ -22,9 +22,15 @@ type Names struct {
 const maxID = 1<<22 - 1
 
 // NewNames returns Names without any.
-func NewNames(id uint32) *Names {
-	return &Names{ID: id, list: map[int]string{}, ids: map[string]int{}}
+func NewNames(id uint32) *Names { return newNames(id, 0) }
+
+// newNames returns Names with room for so many.
+func newNames(id uint32, room int) *Names {
+	return &Names{ID: id, list: make(map[int]string, room), ids: make(map[string]int, room)}
 }
+
+// shortestName is how many bytes the line of almost any name takes at least.
+const shortestName = 40
 
 // ParseNames reads names, and returns also how many bytes of the text are whole
 // lines: behind them is what was never written to its end. Lines that do not read
@@ -42,7 +48,7 @@ func ParseNames(text []byte) (n *Names, whole int, bad []Damage) {
 		line++
 		id, name, of, ok := parseName(one)
 		if ok && n == nil {
-			n = NewNames(of)
+			n = newNames(of, len(text)/shortestName)
 		}
 		if !ok || of != n.ID {
 			bad = append(bad, Damage{line, errAltered.Error()})

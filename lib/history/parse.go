@@ -2,8 +2,6 @@ package history
 
 import (
 	"bytes"
-	"encoding/binary"
-	"encoding/hex"
 	"errors"
 	"math"
 	"strconv"
@@ -141,12 +139,20 @@ func (f *fields) next() (text []byte, ok bool) {
 
 func (f *fields) hex() (n uint32, ok bool) {
 	text, ok := f.next()
-	var b [4]byte
-	if !ok || len(text) != 8 || bytes.ContainsAny(text, "ABCDEF") {
+	if !ok || len(text) != 8 {
 		return 0, false
 	}
-	_, err := hex.Decode(b[:], text)
-	return binary.BigEndian.Uint32(b[:]), err == nil
+	for _, c := range text {
+		switch {
+		case c-'0' <= 9:
+			n = n<<4 | uint32(c-'0')
+		case c-'a' <= 5:
+			n = n<<4 | uint32(c-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return n, true
 }
 
 func (f *fields) whole() (n int64, ok bool) {

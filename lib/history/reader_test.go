@@ -135,13 +135,13 @@ func TestExact(t *testing.T) {
 // TestFewLines holds that a block costs what is new, not what there is.
 func TestFewLines(t *testing.T) {
 	l := newLife(10000, nil)
-	l.now = l.now.Add(time.Second)
+	l.now = l.now.Add(2 * time.Second)
 	if n := len(l.note().Samples); n != 10000 {
 		t.Errorf("the first block has %d samples, want all 10000", n)
 	}
 	l.now = l.now.Add(time.Minute)
 	for i := range 50 {
-		l.records[i*7] = l.records[i*7].Start(l.now.Add(-time.Second), accountant.One, l.p)
+		l.records[i*7] = l.records[i*7].Start(l.now.Add(-2*time.Second), accountant.One, l.p)
 	}
 	if n := len(l.note().Samples); n != 50 {
 		t.Errorf("a block with news of 50 has %d samples", n)

@@ -156,9 +156,9 @@ func (e end) begin(text []byte, last int) (int, error) {
 	return start, nil
 }
 
-// LastBlock returns the block with which text ends. If text is the end of a file
-// and too short for the block, ok is false and need is how many bytes it takes;
-// need is 0 when no whole block stands there.
+// LastBlock returns the block with which text ends, but for its samples. If text is
+// the end of a file and too short for the block, ok is false and need is how many
+// bytes it takes; need is 0 when no whole block stands there.
 func LastBlock(text []byte) (b Block, need int, ok bool) {
 	if len(text) == 0 || text[len(text)-1] != '\n' {
 		return b, 0, false
@@ -174,7 +174,8 @@ func LastBlock(text []byte) (b Block, need int, ok bool) {
 	}
 	start, err := e.begin(text, last)
 	if err == nil {
-		err = b.parse(text[start:last])
+		head, _, _ := bytes.Cut(text[start:last], newline)
+		ok = b.parseHead(head)
 	}
-	return b, need, err == nil
+	return b, need, err == nil && ok
 }

@@ -8,6 +8,23 @@ import (
 	"fairspool/lib/pool"
 )
 
+// BenchmarkFloors has ten thousand submitters, all with floors that the pool just
+// has slots for.
+func BenchmarkFloors(b *testing.B) {
+	const many, floor = 10_000, 2
+	p := Pool{Slots: equal(b, many*floor, "")}
+	for i := range many {
+		name := fmt.Sprintf("u%d@x", i)
+		p.Jobs = append(p.Jobs, aJob(b, i+1, 2*floor, name, ""))
+		p.Submitters = append(p.Submitters, bounded(name, float64(1+i%17), -1, floor))
+	}
+	for b.Loop() {
+		if plan := Cycle(p, defaults(b), now); len(plan.Matches) != many*floor {
+			b.Fatalf("%d matches, want %d", len(plan.Matches), many*floor)
+		}
+	}
+}
+
 // bigPool is made of shapes job shapes, runs of equal procs, and kinds of
 // machine with four slots each, all in one pool.
 func bigPool(b *testing.B, jobs, shapes, slots, kinds int) Pool {

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"container/heap"
 	"math"
 
 	"fairspool/lib/accountant"
@@ -30,17 +31,48 @@ func (k *autocluster) leftWithin(room float64) bool {
 // its share, until each has its floor or can use nothing that is left. A slot that is
 // heavier than what is missing is given all the same.
 func (c *cycle) raise() {
-	for {
-		var poorest *submitter
-		for _, s := range c.submitters {
-			if s.usage.Float() < float64(s.floor) && s.hungry() && (poorest == nil || s.stake() < poorest.stake()) {
-				poorest = s
-			}
-		}
-		if poorest == nil || c.turn(poorest, math.Inf(1), 1) == 0 {
-			return
+	var line poor
+	for i, s := range c.submitters {
+		if s.short() {
+			line = append(line, needy{s, i})
 		}
 	}
+	heap.Init(&line)
+	for len(line) > 0 {
+		if s := line[0].submitter; s.short() && s.hungry() && c.turn(s, math.Inf(1), 1) > 0 {
+			heap.Fix(&line, 0)
+		} else {
+			heap.Pop(&line)
+		}
+	}
+}
+
+// short tells whether the submitter uses less than its floor.
+func (s *submitter) short() bool { return s.usage.Float() < float64(s.floor) }
+
+// needy is a submitter below its floor, and its place in the order of negotiation.
+type needy struct {
+	*submitter
+	number int
+}
+
+// poor is a heap, of which the first is the one with the smallest stake.
+type poor []needy
+
+func (l poor) Len() int { return len(l) }
+func (l poor) Less(i, j int) bool {
+	if a, b := l[i].stake(), l[j].stake(); a != b {
+		return a < b
+	}
+	return l[i].number < l[j].number
+}
+func (l poor) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
+func (l *poor) Push(x any)   { *l = append(*l, x.(needy)) }
+func (l *poor) Pop() any {
+	last := len(*l) - 1
+	x := (*l)[last]
+	*l = (*l)[:last]
+	return x
 }
 
 // stake is what the submitter uses in proportion to what it is entitled to.

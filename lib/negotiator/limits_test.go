@@ -36,6 +36,8 @@ func TestCeilingsAndFloors(t *testing.T) {
 		{"a floor above what is wanted", bounded("alice@x", 1e6, -1, 9), bounded("bob@x", 1, -1, 0), 0, 12, 2, map[string]int{"alice@x": 2, "bob@x": 2}},
 		{"a floor and a lower ceiling", bounded("alice@x", 1e6, 2, 5), bounded("bob@x", 1, -1, 0), 0, 12, 20, map[string]int{"alice@x": 2, "bob@x": 10}},
 		{"floors beyond the pool, by share", bounded("alice@x", 2, -1, 20), bounded("bob@x", 1, -1, 20), 0, 12, 20, map[string]int{"alice@x": 4, "bob@x": 8}},
+		{"floors of equals, by name", bounded("bob@x", 1, -1, 9), bounded("alice@x", 1, -1, 9), 0, 5, 20, map[string]int{"alice@x": 3, "bob@x": 2}},
+		{"a floor for whom nothing is left below one who goes on", bounded("alice@x", 1, -1, 9), bounded("bob@x", 5, 3, 9), 0, 12, 6, map[string]int{"alice@x": 6, "bob@x": 3}},
 		{"a nice user's floor", bounded("nice-user.alice@x", 1, -1, 2), bounded("bob@x", 1, -1, 0), 0, 12, 20, map[string]int{"nice-user.alice@x": 2, "bob@x": 10}},
 	} {
 		p := Pool{Slots: equal(t, c.slots, ""), Submitters: []accountant.Record{c.alice, c.bob},

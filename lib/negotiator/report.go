@@ -33,8 +33,8 @@ type Rejection struct {
 	Count     int
 	Jobs      []Procs // all of them, ascending
 	Submitter string
-	// Reason begins with "no match found" or "submitter limit exceeded" and
-	// goes on with the numbers.
+	// Reason begins with "no match found", "submitter limit exceeded" or
+	// "submitter ceiling reached" and goes on with the numbers.
 	Reason string
 }
 

@@ -3,6 +3,7 @@ package submitfile
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"fairspool/lib/nearest"
@@ -73,8 +74,10 @@ func (j *job) checkAccount(g given, name string) error {
 	switch {
 	case name == "":
 		return j.refuse(g, "empty name")
-	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
 		return j.refuse(g, "%q: a name with white space", name)
+	case strings.Contains(name, `"`):
+		return j.refuse(g, "%q: a name with a quote", name)
 	case strings.Contains(name, "@"):
 		return j.refuse(g, "%q: give the name without @ and domain", name)
 	case utf8.RuneCountInString(name) > maxAccount:

@@ -97,6 +97,8 @@ func TestErrors(t *testing.T) {
 		{sleep + "environment = A\nqueue", `a.sub:2: environment: "A": want NAME=value`},
 
 		// who is charged
+		{sleep + "accounting_group = a\u00a0b\nqueue", `a.sub:2: accounting_group: "a\u00a0b.alice": a name with white space`},
+		{sleep + "+AccountingGroup = \"a\\\"b\"\nqueue", `a.sub:2: +AccountingGroup: "a\"b": a name with a quote`},
 		{sleep + "accounting_group = a b\nqueue", `a.sub:2: accounting_group: "a b.alice": a name with white space`},
 		{sleep + "accounting_group_user = bob@x\nqueue", `a.sub:2: accounting_group_user: "bob@x": give the name without @ and domain`},
 		{sleep + "accounting_group = " + strings.Repeat("g", 35) + "\nqueue", `a.sub:2: accounting_group: "` + strings.Repeat("g", 35) + `.alice": 41 characters, at most 40`},

@@ -17,20 +17,37 @@ import (
 const clockMark = "clock"
 
 // opSetClock names the transaction that tells past events by another clock. Behind
-// "--" stands by how many milliseconds.
+// "--" stand the milliseconds of the Jump: By and, unless it is zero, Since 1970.
 const opSetClock = "set clock"
 
-// JumpOf returns by how much a transaction of the log moved the times of all events
-// before it; 0 for almost all of them.
-func JumpOf(t spool.Transaction) time.Duration {
-	if t.Op != opSetClock || len(t.Args) != 3 {
-		return 0
+// jumpArgs returns the arguments of the transaction of a jump, of which JumpOf is
+// the inverse.
+func jumpArgs(j accountant.Jump) []string {
+	args := []string{signedSpan(j.By), "--", strconv.FormatInt(j.By.Milliseconds(), 10)}
+	if !j.Since.IsZero() {
+		args = append(args, strconv.FormatInt(j.Since.UnixMilli(), 10))
 	}
-	ms, err := strconv.ParseInt(t.Args[2], 10, 64)
-	if err != nil {
-		return 0
+	return args
+}
+
+// JumpOf returns how a transaction of the log moved the times of all events before
+// it; the zero Jump for almost all of them.
+func JumpOf(t spool.Transaction) (j accountant.Jump) {
+	if t.Op != opSetClock || len(t.Args) < 3 || len(t.Args) > 4 {
+		return j
 	}
-	return time.Duration(ms) * time.Millisecond
+	var ms [2]int64
+	for i, arg := range t.Args[2:] {
+		n, err := strconv.ParseInt(arg, 10, 64)
+		if err != nil {
+			return j
+		}
+		ms[i] = n
+	}
+	if j.By = time.Duration(ms[0]) * time.Millisecond; len(t.Args) == 4 {
+		j.Since = time.UnixMilli(ms[1]).UTC()
+	}
+	return j
 }
 
 // tolerance is how far a clock may be off without being taken for set. All that
@@ -52,7 +69,7 @@ func Account(s *spool.Spool, at accountant.Reading, warn func(format string, arg
 				return fn(tx)
 			}
 			found.apply(tx)
-			tx.Op(opSetClock, signedSpan(found.jump.By), "--", strconv.FormatInt(found.jump.By.Milliseconds(), 10))
+			tx.Op(opSetClock, jumpArgs(found.jump)...)
 			return nil
 		})
 		if err != nil || found.jump.By == 0 {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -333,7 +334,9 @@ func TestAccountFails(t *testing.T) {
 	if err := b.s.Log(func(l spool.Logged) error { last = l; return nil }); err != nil {
 		t.Fatal(err)
 	}
-	if last.Op != "set clock" || !slices.Equal(last.Args, []string{"+1:00:00", "--", "3600000"}) || JumpOf(last.Transaction) != time.Hour {
-		t.Errorf("the last transaction is %s %q, a jump by %v, want set clock +1:00:00", last.Op, last.Args, JumpOf(last.Transaction))
+	want := accountant.Jump{By: time.Hour, Since: noon}
+	args := []string{"+1:00:00", "--", "3600000", strconv.FormatInt(noon.UnixMilli(), 10)}
+	if last.Op != "set clock" || !slices.Equal(last.Args, args) || JumpOf(last.Transaction) != want {
+		t.Errorf("the last transaction is %s %q, a jump %v, want set clock %q, %v", last.Op, last.Args, JumpOf(last.Transaction), args, want)
 	}
 }

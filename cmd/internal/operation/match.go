@@ -51,13 +51,14 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 }
 
 // settleAll creates the records of submitters that took part for the first time
-// and of groups, brings all others under a half-life that was changed, and drops
+// and of groups, but not of whoever a slot ad calls its user by a name that no
+// submitter has: without an @ it would be a group's. It brings all others under a half-life that was changed, and drops
 // those that are no longer of any use: all but who takes part in this cycle.
 func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
 	present := map[string]bool{}
 	for _, s := range plan.Submitters {
 		present[s.Name] = true
-		if r, ok := tx.Submitter(s.Name); !ok {
+		if r, ok := tx.Submitter(s.Name); !ok && accountant.NamesSubmitter(s.Name) {
 			tx.PutSubmitter(r.Settle(now, p))
 		}
 	}

@@ -2,9 +2,11 @@ package operation
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -183,6 +185,32 @@ func TestLife(t *testing.T) {
 
 // TestGivenUp holds that a match that nobody takes up costs nothing, and that
 // its slot rests for a while.
+// A slot ad may call its user anything; a record has a submitter's name only.
+func TestUsersFromOutside(t *testing.T) {
+	b := newBench(t)
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("advertise")
+		for i, user := range []string{"carol", "da ve@example.org", `e"ve@example.org`, "@", "frank@elsewhere"} {
+			slot := classad.New()
+			slot.SetString("Name", fmt.Sprintf("out%d", i))
+			slot.SetString("State", "Claimed")
+			slot.SetString("RemoteUser", user)
+			tx.PutSlot(fmt.Sprintf("out%d", i), slot)
+		}
+		return nil
+	})
+	b.negotiate(noon, nil)
+	var names []string
+	b.view(func(v *spool.View) {
+		for _, r := range v.Submitters() {
+			names = append(names, r.Name)
+		}
+	})
+	if want := []string{"alice@example.org", "frank@elsewhere"}; !slices.Equal(names, want) {
+		t.Errorf("records of %q, want %q", names, want)
+	}
+}
+
 func TestGivenUp(t *testing.T) {
 	b := newBench(t)
 	b.negotiate(noon, nil)
@@ -373,14 +401,28 @@ func TestHalfLifeChanges(t *testing.T) {
 	b := newBench(t)
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("set")
-		tx.PutSubmitter(accountant.Record{Name: "alice@example.org", Priority: 16, At: noon, HalfLife: 24 * time.Hour})
+		for _, name := range []string{"alice@example.org", "bob@example.org"} { // who has no jobs
+			tx.PutSubmitter(accountant.Record{Name: name, Priority: 16, At: noon, HalfLife: 24 * time.Hour})
+		}
 		return nil
 	})
+	bob := func() (r accountant.Record) {
+		b.view(func(v *spool.View) { r, _ = v.Submitter("bob@example.org") })
+		return r
+	}
 	old := params
 	defer func() { params = old }()
 	params.HalfLife = time.Hour
 	b.negotiate(noon.Add(24*time.Hour), nil)
 	if got := b.alice(noon.Add(24 * time.Hour)).Priority; math.Abs(got-8) > 1e-9 {
 		t.Errorf("RUP a day later = %v, want 8: the old half-life held until then", got)
+	}
+	changed := bob()
+	if want := noon.Add(24 * time.Hour); !changed.At.Equal(want) || changed.HalfLife != time.Hour || math.Abs(changed.Priority-8) > 1e-9 {
+		t.Errorf("bob a day later = %+v, want a RUP of 8 and an hour's half-life from %v on", changed, want)
+	}
+	b.negotiate(noon.Add(25*time.Hour), nil)
+	if got := bob(); got != changed {
+		t.Errorf("bob after a cycle that changes nothing = %+v, want %+v", got, changed)
 	}
 }

@@ -59,7 +59,7 @@ func release(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
 	case pool.Matched:
 		chargeOf(c).GiveBack(tx, c.MatchedAt, t, p)
 	case pool.RunningClaim:
-		chargeOf(c).End(tx, t, p)
+		chargeOf(c).End(tx, c.MatchedAt, t, p)
 	}
 	// Vacating: the charge ended when the claim was told to vacate.
 }
