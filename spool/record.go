@@ -220,8 +220,9 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 
 // row reads the kinds that are whole ads.
 func (r *record) row(text string) error {
-	if plain, ok := plainRow(text); ok {
-		if err := r.take(plain); err == nil && !plain.odd() {
+	var room [plainRoom]plain
+	if from := (row{plain: room[:0]}); from.readPlain(text) {
+		if err := r.take(&from); err == nil && !from.odd() {
 			return nil
 		}
 		*r = record{Kind: r.Kind}

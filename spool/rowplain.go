@@ -20,27 +20,30 @@ const (
 	plainReal    = 'r'
 )
 
-// plainRow reads a row that consists of plain attributes, at a tenth of the cost of
+// plainRoom is for how many attributes a reader of rows makes room: more need more
+// of it, and few rows have as many.
+const plainRoom = 16
+
+// readPlain reads a row that consists of plain attributes, at a tenth of the cost of
 // reading it as the ad that it is. Of anything else it says so, and the row is to
 // be read as an ad.
-func plainRow(text string) (*row, bool) {
+func (r *row) readPlain(text string) bool {
 	rest, ok := strings.CutPrefix(text, "[ ")
-	r := &row{plain: make([]plain, 0, 16)}
 	for ok {
 		var p plain
 		if p.name, rest, ok = strings.Cut(rest, " = "); !ok || !plainName(p.name) {
-			return nil, false
+			return false
 		}
 		if rest, ok = p.value(rest); !ok {
-			return nil, false
+			return false
 		}
 		r.plain = append(r.plain, p)
 		if rest == " ]" {
-			return r, true
+			return true
 		}
 		rest, ok = strings.CutPrefix(rest, "; ")
 	}
-	return nil, false
+	return false
 }
 
 func plainName(s string) bool {

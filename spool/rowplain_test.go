@@ -49,10 +49,8 @@ func TestPlainRows(t *testing.T) {
 		{`[ ]`, false}, {`[ Name = `, false}, {``, false},
 	} {
 		short := record{Kind: 'U'}
-		r, plain := plainRow(c.text)
-		if plain {
-			plain = short.take(r) == nil && !r.odd()
-		}
+		r := new(row)
+		plain := r.readPlain(c.text) && short.take(r) == nil && !r.odd()
 		if plain != c.plain {
 			t.Errorf("%s: plain %v, want %v", c.text, plain, c.plain)
 		}

@@ -91,6 +91,9 @@ func (t *table[K, V]) all() (map[K]V, error) {
 	if err := t.fill(); err != nil {
 		return nil, err
 	}
+	if len(t.rows) == 0 {
+		t.rows = make(map[K]V, len(t.texts))
+	}
 	for k, c := range t.texts {
 		if c.text == nil {
 			continue

@@ -120,12 +120,13 @@ func (p *testPool) rematch() {
 }
 
 // processes returns the ids of the passes and supervisors that work on the
-// pool.
+// pool. What a supervisor has started and does not execute the job yet looks
+// like the supervisor, but is the job: if that is killed, it has ended.
 func (p *testPool) processes() (pids []int) {
 	files, _ := filepath.Glob("/proc/[0-9]*/cmdline")
 	for _, name := range files {
 		b, err := os.ReadFile(name)
-		if err != nil || !bytes.Contains(b, []byte("-spool\x00"+p.spool.Dir()+"\x00")) {
+		if err != nil || !bytes.Contains(b, []byte("-spool\x00"+p.spool.Dir()+"\x00")) || ofSupervisor(filepath.Dir(name)) {
 			continue
 		}
 		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(name))); err == nil {
@@ -133,4 +134,16 @@ func (p *testPool) processes() (pids []int) {
 		}
 	}
 	return pids
+}
+
+// ofSupervisor tells whether the parent of the process with that folder in /proc
+// is a supervisor.
+func ofSupervisor(dir string) bool {
+	stat, _ := os.ReadFile(dir + "/stat")
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	if len(fields) < 2 {
+		return false
+	}
+	parent, _ := os.ReadFile("/proc/" + fields[1] + "/cmdline")
+	return bytes.Contains(parent, []byte("\x00-supervise\x00"))
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"iter"
 	"slices"
+	"strconv"
 	"time"
 
 	"fairspool/cmd/internal/adprint"
@@ -70,6 +71,29 @@ func (t *table) ads(wanted func(*row) bool) iter.Seq[*classad.Ad] {
 	}
 }
 
+// numbered returns all rows that were picked as one ad, the form that HTCondor
+// had first: each attribute's name ends with the row's number, from 1, and
+// Priority is the EUP.
+func (t *table) numbered() *classad.Ad {
+	t.byPriority()
+	all := classad.New()
+	all.SetInt("LastUpdate", seconds(t.at))
+	all.SetInt("NumSubmittors", int64(len(t.shown)))
+	for i, r := range t.shown {
+		number := strconv.Itoa(i + 1)
+		ad := adOf(r, t.at)
+		ad.SetReal("Priority", r.effective)
+		for _, name := range ad.OwnNames() {
+			if name == "EffectivePriority" || name == "LastUpdate" {
+				continue
+			}
+			e, _ := ad.Lookup(name)
+			all.Set(name+number, e)
+		}
+	}
+	return all
+}
+
 // adOf returns a row as an ad. Times are Unix seconds, 0 for never; usage is
 // in seconds. Priority is the RUP, unlike in HTCondor's ads.
 func adOf(r *row, at time.Time) *classad.Ad { return setRow(classad.New(), r, at) }
@@ -109,6 +133,7 @@ func setRow(ad *classad.Ad, r *row, at time.Time) *classad.Ad {
 	return ad
 }
 
+// seconds returns a time in Unix seconds, 0 for never.
 func seconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

@@ -30,9 +30,6 @@ var ahead = []struct {
 // forecast says when a submitter's EUP will be where, if nothing changes.
 func forecast(c *cmdline.Call) error {
 	asked, err := c.One("until", "below")
-	if err == nil && len(c.Args) > 0 {
-		err = cmdline.Usagef("-forecast: one argument too many: %s", c.Args[0])
-	}
 	if err != nil {
 		return err
 	}

@@ -24,9 +24,6 @@ type resource struct {
 
 // resources shows the slots that are charged to a submitter.
 func resources(c *cmdline.Call) error {
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("-getreslist: one argument too many: %s", c.Args[0])
-	}
 	form, err := c.One("long", "json", "af", "autoformat")
 	if err != nil {
 		return err

@@ -102,6 +102,9 @@ func show(c *cmdline.Call) error {
 	if err := display(c, s, v); err != nil {
 		return err
 	}
+	if len(s.users) == 0 {
+		return nil
+	}
 	return s.complain(c, v.records())
 }
 

@@ -162,7 +162,7 @@ func policy(b []byte, name string) []byte {
 	return append(b, name...)
 }
 
-// fixed writes x with two decimals, or shorter where that is too wide.
+// numberCell writes x with two decimals, or shorter where that is too wide.
 func numberCell(b []byte, x float64, width int) []byte { return decimals(b, x, 2, width) }
 
 func decimals(b []byte, x float64, places, width int) []byte {

@@ -81,9 +81,6 @@ type group struct {
 
 // why says where a submitter stands, and why.
 func why(c *cmdline.Call) error {
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("-why: one argument too many: %s", c.Args[0])
-	}
 	records, err := everybody(c)
 	if err != nil {
 		return err
@@ -109,7 +106,7 @@ func stands(c *cmdline.Call, r accountant.Record, records []accountant.Record) (
 	best := f.best()
 	w := &standing{
 		Name: r.Name, EUP: f.eup(c.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
-		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: moments(r.Begin), Last: moments(r.Last),
+		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
 		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: arrivalOf("", f.bestEUP(best), best), record: r, future: f,
 	}
 	s, err := c.Spool()
@@ -130,13 +127,6 @@ func stands(c *cmdline.Call, r accountant.Record, records []accountant.Record) (
 		return w, nil
 	}
 	return w, w.outcome(s, p.Groups, report)
-}
-
-func moments(t time.Time) int64 {
-	if t.IsZero() {
-		return 0
-	}
-	return t.Unix()
 }
 
 // lastReport returns the last cycle's report, or why there is none.

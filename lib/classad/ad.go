@@ -142,25 +142,34 @@ func (a *Ad) shadowsScopes() bool {
 // Set gives an attribute an expression. A nil expression deletes it. Like all
 // texts of the language, the name ends before a NUL byte.
 func (a *Ad) Set(name string, e *Expr) {
-	if i := strings.IndexByte(name, 0); i >= 0 {
-		name = name[:i]
-	}
+	name = untilNUL(name)
 	if e == nil {
 		a.Delete(name)
 		return
 	}
+	a.set(name, e.cell())
+}
+
+func untilNUL(name string) string {
+	if i := strings.IndexByte(name, 0); i >= 0 {
+		name = name[:i]
+	}
+	return name
+}
+
+func (a *Ad) set(name string, c cell) {
 	n := newAttribute(name)
 	if a.shape != nil {
 		if i := a.shape.find(&n); i >= 0 {
-			*a.at(i) = e.cell()
+			*a.at(i) = c
 			return
 		}
 	}
-	a.add(&n, e)
+	a.add(&n, c)
 }
 
 // add appends an attribute that the ad does not have.
-func (a *Ad) add(name *attribute, e *Expr) {
+func (a *Ad) add(name *attribute, c cell) {
 	switch {
 	case a.shape == nil:
 		a.shape = newShape()
@@ -169,29 +178,36 @@ func (a *Ad) add(name *attribute, e *Expr) {
 		a.shape = a.shape.own()
 	}
 	a.shape.add(name)
-	a.cells = append(a.cells, e.cell())
+	a.cells = append(a.cells, c)
 }
 
 // entries returns the own attributes in the order they were set.
 func (a *Ad) entries() []entry {
 	entries := make([]entry, a.len())
+	constants := make([]Expr, len(entries)) // most are
 	for i := range entries {
-		entries[i] = entry{a.shape.at(i).name, a.at(i).expr()}
+		e, c := &constants[i], a.at(i)
+		if c.kind == kindProgram {
+			e = c.program()
+		} else {
+			e.lit = c.Value
+		}
+		entries[i] = entry{a.shape.name(i), e}
 	}
 	return entries
 }
 
 // SetInt gives an attribute an integer.
-func (a *Ad) SetInt(name string, n int64) { a.Set(name, Literal(Int(n))) }
+func (a *Ad) SetInt(name string, n int64) { a.set(untilNUL(name), cell{Int(n)}) }
 
 // SetReal gives an attribute a real number.
-func (a *Ad) SetReal(name string, x float64) { a.Set(name, Literal(Real(x))) }
+func (a *Ad) SetReal(name string, x float64) { a.set(untilNUL(name), cell{Real(x)}) }
 
 // SetString gives an attribute a string.
-func (a *Ad) SetString(name string, s string) { a.Set(name, Literal(String(s))) }
+func (a *Ad) SetString(name string, s string) { a.set(untilNUL(name), cell{String(s)}) }
 
 // SetBool gives an attribute a boolean.
-func (a *Ad) SetBool(name string, b bool) { a.Set(name, Literal(Bool(b))) }
+func (a *Ad) SetBool(name string, b bool) { a.set(untilNUL(name), cell{Bool(b)}) }
 
 // Delete removes an own attribute. An inherited one of that name shows again.
 func (a *Ad) Delete(name string) {
@@ -325,7 +341,7 @@ func (a *Ad) Flat() *Ad {
 	flat := New()
 	for _, e := range a.all() {
 		n := newAttribute(e.name)
-		flat.add(&n, e.expr)
+		flat.add(&n, e.expr.cell())
 	}
 	return flat
 }

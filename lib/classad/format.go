@@ -267,7 +267,7 @@ func appendAd(b []byte, a *Ad, s Style) []byte {
 }
 
 func orderedEntries(a *Ad, s Style) []entry {
-	entries := slices.Clone(a.all())
+	entries := a.all()
 	slices.SortFunc(entries, func(x, y entry) int {
 		if s != StyleSpool && len(x.name) != len(y.name) {
 			return len(x.name) - len(y.name)
@@ -285,7 +285,7 @@ func (a *Ad) AppendLong(b []byte) []byte {
 	for _, e := range orderedEntries(a, StyleSpool) {
 		at := len(b)
 		b = append(append(b, e.name...), " = "...)
-		b = appendNode(b, e.expr.tree(), StyleOld)
+		b = e.expr.AppendTo(b, StyleOld)
 		for i := at; i < len(b); i++ {
 			if b[i] == '\n' || b[i] == '\r' {
 				b[i] = ' '

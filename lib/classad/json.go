@@ -11,7 +11,10 @@ import (
 // JSON values, UNDEFINED becomes null, any other expression the string
 // "\/Expr(...)\/" with the expression in the Spool style, as HTCondor's tools
 // mark them. Bytes that are not UTF-8 become U+FFFD.
-func (a *Ad) MarshalJSON() ([]byte, error) { return appendJSONAd(nil, a), nil }
+func (a *Ad) MarshalJSON() ([]byte, error) { return a.AppendJSON(nil), nil }
+
+// AppendJSON appends what MarshalJSON returns.
+func (a *Ad) AppendJSON(b []byte) []byte { return appendJSONAd(b, a) }
 
 // UnmarshalJSON makes the ad what a JSON object says, without parent; a null
 // changes nothing. Strings that MarshalJSON marked become expressions again. The
@@ -44,35 +47,46 @@ func appendJSONAd(b []byte, a *Ad) []byte {
 			b = append(b, ',')
 		}
 		b = append(appendJSONString(b, e.name), ':')
-		b = appendJSONNode(b, e.expr.tree())
+		b = appendJSONExpr(b, e.expr)
 	}
 	return append(b, '}')
 }
 
+func appendJSONExpr(b []byte, e *Expr) []byte {
+	if !e.constant() {
+		return appendJSONNode(b, e.root)
+	}
+	switch v := e.lit; v.kind {
+	case KindUndefined:
+		return append(b, "null"...)
+	case KindBoolean, KindInteger:
+		return appendValue(b, v, StyleSpool)
+	case KindString:
+		return appendJSONString(b, v.text())
+	case KindReal:
+		if x := v.real(); !math.IsNaN(x) && !math.IsInf(x, 0) {
+			return appendReal(b, x, StyleSpool)
+		}
+	case KindList:
+		return appendJSONList(b, v.scope().items)
+	case KindClassAd:
+		return appendJSONAd(b, v.scope().ad)
+	}
+	return appendMarked(b, e.tree())
+}
+
 func appendJSONNode(b []byte, n node) []byte {
 	switch n := n.(type) {
-	case *literal:
-		switch v := n.v; v.kind {
-		case KindUndefined:
-			return append(b, "null"...)
-		case KindBoolean, KindInteger:
-			return appendValue(b, v, StyleSpool)
-		case KindString:
-			return appendJSONString(b, v.text())
-		case KindReal:
-			if x := v.real(); !math.IsNaN(x) && !math.IsInf(x, 0) {
-				return appendReal(b, x, StyleSpool)
-			}
-		case KindList:
-			return appendJSONList(b, v.scope().items)
-		case KindClassAd:
-			return appendJSONAd(b, v.scope().ad)
-		}
 	case *listing:
 		return appendJSONList(b, n.items)
 	case *record:
 		return appendJSONAd(b, n.ad)
 	}
+	return appendMarked(b, n)
+}
+
+// appendMarked appends an expression that JSON has no value for.
+func appendMarked(b []byte, n node) []byte {
 	b = append(b, `"\/Expr(`...)
 	quoted := appendJSONString(nil, string(appendNode(nil, n, StyleSpool)))
 	b = append(b, quoted[1:len(quoted)-1]...)
@@ -85,7 +99,7 @@ func appendJSONList(b []byte, items []*Expr) []byte {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = appendJSONNode(b, e.tree())
+		b = appendJSONExpr(b, e)
 	}
 	return append(b, ']')
 }

@@ -70,6 +70,14 @@ func (s *shape) at(i int) attribute {
 	return a
 }
 
+// name is the name at a place, for those who need no more of it.
+func (s *shape) name(i int) string {
+	for ; i >= len(s.names); s = s.more {
+		i -= len(s.names)
+	}
+	return s.names[i]
+}
+
 func newShape() *shape { return &shape{table: make([]place, smallTable)} }
 
 // add appends a name that the shape does not have.

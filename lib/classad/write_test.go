@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"math"
 	"strings"
 	"testing"
 
@@ -195,5 +196,28 @@ func readBack(t *rapid.T, f Form, d drawing) {
 	}
 	if _, err := r.Next(); err != io.EOF {
 		t.Errorf("behind the last ad of %q: %v, want the end", text, err)
+	}
+}
+
+// Ads that are set value by value are written as if each value were an expression.
+func TestAppendJSON(t *testing.T) {
+	direct, through := New(), New()
+	direct.SetInt("I", -5)
+	direct.SetReal("R", 2)
+	direct.SetReal("Inf", math.Inf(1))
+	direct.SetString("S\x00cut", "a\"b\n")
+	direct.SetBool("B", true)
+	direct.SetInt("i", 7) // again, spelled otherwise
+	for name, v := range map[string]Value{"I": Int(7), "R": Real(2), "Inf": Real(math.Inf(1)), "S": String("a\"b\n"), "B": Bool(true)} {
+		through.Set(name, Literal(v))
+	}
+	const want = `{"B":true,"I":7,"Inf":"\/Expr(1e999)\/","R":2.0,"S":"a\"b\n"}`
+	for _, ad := range []*Ad{direct, through} {
+		if got := string(ad.AppendJSON([]byte("x"))); got != "x"+want {
+			t.Errorf("AppendJSON = %s, want x%s", got, want)
+		}
+		if got, err := ad.MarshalJSON(); err != nil || string(got) != want {
+			t.Errorf("MarshalJSON = %s, %v, want %s", got, err, want)
+		}
 	}
 }

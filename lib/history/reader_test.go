@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -21,13 +22,16 @@ type life struct {
 	names   *Names
 	text    []byte
 	last    *Block
+	past    int
+	before  []accountant.Record        // as they were before the last thing that happened to each
+	set     map[string]bool            // whose usage does not tell what was in use
 	truth   map[string]map[int64]Point // by name and millisecond, at all blocks
 }
 
 func newLife(n int, groups *accountant.Groups) *life {
 	l := &life{
 		now: begin, p: accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1000, Groups: groups},
-		demand: map[string]float64{}, names: NewNames(7), truth: map[string]map[int64]Point{},
+		demand: map[string]float64{}, names: NewNames(7), truth: map[string]map[int64]Point{}, set: map[string]bool{},
 	}
 	for i := range n {
 		l.records = append(l.records, accountant.Record{Name: fmt.Sprintf("user%d@pool", i)}.Settle(l.now, l.p))
@@ -36,7 +40,16 @@ func newLife(n int, groups *accountant.Groups) *life {
 }
 
 func (l *life) moment() Moment {
-	return Moment{Now: l.now, Records: l.records, Demand: l.demand, Params: l.p}
+	return Moment{Now: l.now, Records: l.records, Demand: l.demand, Params: l.p, Past: fmt.Sprint(l.past)}
+}
+
+// jump sets the clock.
+func (l *life) jump(by time.Duration) {
+	l.now = l.now.Add(by)
+	for i, r := range l.records {
+		l.records[i] = r.Jump(accountant.Jump{By: by})
+	}
+	l.past++
 }
 
 // note writes a block, and the truth aside.
@@ -75,6 +88,61 @@ func near(a, b float64) bool {
 	return math.Abs(a-b) <= 1e-9*math.Max(1, math.Max(math.Abs(a), math.Abs(b)))
 }
 
+// happen lets something happen to a record, or to all.
+func (l *life) happen(t *rapid.T, i int) {
+	r := l.records[i]
+	switch rapid.IntRange(0, 12).Draw(t, "what") {
+	case 0, 1:
+		r = r.Start(l.now, accountant.Weight(rapid.Int64Range(1, 5000).Draw(t, "weight")), l.p)
+	case 2:
+		r = r.End(l.now, r.InUse, l.p)
+	case 3:
+		l.demand[r.Name] = float64(rapid.IntRange(0, 3).Draw(t, "demand"))
+	case 4:
+		r = r.ResetUsage(l.now, l.p)
+		l.set[r.Name] = true
+	case 5:
+		r = r.Settle(l.now, l.p)
+		r.Factor, r.FactorLease = 5, accountant.Lease{Until: l.now.Add(time.Hour)}
+	case 6:
+		l.p.DefaultFactor++
+	case 7: // set by hand
+		r = r.Settle(l.now, l.p)
+		r.Priority = rapid.Float64Range(0.5, 1e6).Draw(t, "RUP")
+		l.set[r.Name] = true
+	case 8:
+		r = r.Settle(l.now, l.p)
+		r.Weighted = accountant.Usage{Millis: rapid.Int64Range(0, 1e12).Draw(t, "usage")}
+		l.set[r.Name] = true
+	case 9: // a cycle settles all then
+		l.p.HalfLife = time.Duration(rapid.Int64Range(1e6, 1e9).Draw(t, "half-life")) * time.Millisecond
+		for j := range l.records {
+			l.records[j] = l.records[j].Settle(l.now, l.p)
+			// What may have been used meanwhile is guessed by one half-life.
+			l.set[l.records[j].Name] = true
+		}
+		r = l.records[i]
+	case 10: // undone
+		if r = l.before[i]; r.HalfLife != l.p.HalfLife {
+			r = r.Settle(l.now, l.p) // by the cycle
+		}
+		l.set[r.Name] = true
+		l.past++
+	case 11:
+		l.jump(time.Duration(rapid.Int64Range(-3e8, 1e8).Draw(t, "by")) * time.Millisecond)
+		for _, r := range l.records {
+			l.set[r.Name] = true
+		}
+		l.before = slices.Clone(l.records)
+		r = l.records[i]
+	default:
+		if l.now.After(l.last.Time.Add(time.Millisecond)) {
+			l.note()
+		}
+	}
+	l.before[i], l.records[i] = l.records[i], r
+}
+
 // TestExact holds that what is read is the accountant's own answer at every
 // point, whatever happens between blocks and however few samples speak of a
 // submitter, and that the mean in use times its time is the usage.
@@ -82,32 +150,12 @@ func TestExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		l := newLife(rapid.IntRange(1, 4).Draw(t, "users"), nil)
 		l.note()
-		resets := map[string]bool{}
+		l.before = slices.Clone(l.records)
 		for range rapid.IntRange(1, 30).Draw(t, "steps") {
 			l.now = l.now.Add(time.Duration(rapid.Int64Range(1, 1e8).Draw(t, "ms")) * time.Millisecond)
-			i := rapid.IntRange(0, len(l.records)-1).Draw(t, "who")
-			r := l.records[i]
-			switch rapid.IntRange(0, 7).Draw(t, "what") {
-			case 0, 1:
-				r = r.Start(l.now, accountant.Weight(rapid.Int64Range(1, 5000).Draw(t, "weight")), l.p)
-			case 2:
-				r = r.End(l.now, r.InUse, l.p)
-			case 3:
-				l.demand[r.Name] = float64(rapid.IntRange(0, 3).Draw(t, "demand"))
-			case 4:
-				r = r.ResetUsage(l.now, l.p)
-				resets[r.Name] = true
-			case 5:
-				r = r.Settle(l.now, l.p)
-				r.Factor, r.FactorLease = 5, accountant.Lease{Until: l.now.Add(time.Hour)}
-			case 6:
-				l.p.DefaultFactor++
-			default:
-				l.note()
-			}
-			l.records[i] = r
+			l.happen(t, rapid.IntRange(0, len(l.records)-1).Draw(t, "who"))
 		}
-		l.now = l.now.Add(time.Minute)
+		l.now = later(l.now, l.last.Time).Add(time.Minute)
 		l.note()
 		since := rapid.SampledFrom([]time.Time{{}, begin, begin.Add(12 * time.Hour)}).Draw(t, "since")
 		for _, s := range l.read(t, since, 0) {
@@ -125,11 +173,18 @@ func TestExact(t *testing.T) {
 			if !last.Time.Equal(l.now.Truncate(time.Millisecond)) {
 				t.Fatalf("%s ends at %v, want %v", s.Name, last.Time, l.now)
 			}
-			if total := last.Usage - first.Usage; !resets[s.Name] && math.Abs(used-total) > 1e-6*math.Max(1, total) {
+			if total := last.Usage - first.Usage; !l.set[s.Name] && math.Abs(used-total) > 1e-6*math.Max(1, total) {
 				t.Fatalf("%s: mean in use by time is %v, usage %v", s.Name, used, total)
 			}
 		}
 	})
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
 }
 
 // TestFewLines holds that a block costs what is new, not what there is.

@@ -48,10 +48,7 @@ func long(w io.Writer, ads iter.Seq[*classad.Ad]) error {
 	p := pen{notation: longForm}
 	var b []byte
 	for ad := range ads {
-		var err error
-		if b, err = p.append(b[:0], ad); err != nil {
-			return err
-		}
+		b = p.append(b[:0], ad)
 		if _, err := w.Write(append(b, '\n')); err != nil {
 			return err
 		}

@@ -51,10 +51,7 @@ func list(w io.Writer, ads iter.Seq[*classad.Ad], depth int) error {
 		b = append(append(b[:0], lead...), opening...)
 		lead, end = ","+inner, "\n"+outer+"]"
 		before := len(b)
-		var err error
-		if b, err = p.append(b, ad); err != nil {
-			return err
-		}
+		b = p.append(b, ad)
 		if len(b) == before {
 			b = append(b[:before-len(opening)], "{}"...)
 		} else {

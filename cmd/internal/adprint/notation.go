@@ -11,13 +11,13 @@ import (
 type notation struct {
 	// whole appends an ad's attributes, inherited ones too, without what
 	// stands around them.
-	whole func(b []byte, ad *classad.Ad) ([]byte, error)
+	whole func(b []byte, ad *classad.Ad) []byte
 	// between stands between two attributes.
 	between string
 }
 
 // longForm is lines of `attribute = expression`.
-var longForm = notation{whole: func(b []byte, ad *classad.Ad) ([]byte, error) { return ad.AppendLong(b), nil }}
+var longForm = notation{whole: func(b []byte, ad *classad.Ad) []byte { return ad.AppendLong(b) }}
 
 // opening is what an indented object begins with.
 const opening = "{\n"
@@ -25,16 +25,13 @@ const opening = "{\n"
 // jsonForm is the members of an object that stands so many blanks deep.
 func jsonForm(depth int) notation {
 	before := strings.Repeat(" ", depth)
-	return notation{between: ",\n", whole: func(b []byte, ad *classad.Ad) ([]byte, error) {
-		text, err := ad.MarshalJSON()
-		if err != nil {
-			return b, err
-		}
-		if len(text) == len("{}") {
-			return b, nil
+	var text []byte
+	return notation{between: ",\n", whole: func(b []byte, ad *classad.Ad) []byte {
+		if text = ad.AppendJSON(text[:0]); len(text) == len("{}") {
+			return b
 		}
 		// Without the braces, and what is indented before and behind them.
-		return indent(b, text[1:len(text)-1], before), nil
+		return indent(b, text[1:len(text)-1], before)
 	}}
 }
 
@@ -100,7 +97,7 @@ type pen struct {
 }
 
 // append appends an ad's attributes.
-func (p *pen) append(b []byte, ad *classad.Ad) ([]byte, error) {
+func (p *pen) append(b []byte, ad *classad.Ad) []byte {
 	root, own := apart(ad)
 	if root != p.root || !slices.Equal(own, p.own) {
 		p.root, p.own, p.names, p.shared = root, own, nil, nil
@@ -110,17 +107,12 @@ func (p *pen) append(b []byte, ad *classad.Ad) ([]byte, error) {
 		return p.whole(b, ad)
 	}
 	if p.shared == nil {
-		if err := p.learn(ad); err != nil {
-			return b, err
-		}
+		p.learn(ad)
 	}
 	for i, name := range p.names {
-		var err error
-		if b, err = p.one(append(b, p.shared[i]...), ad, name); err != nil {
-			return b, err
-		}
+		b = p.one(append(b, p.shared[i]...), ad, name)
 	}
-	return append(b, p.shared[len(p.names)]...), nil
+	return append(b, p.shared[len(p.names)]...)
 }
 
 // apart returns the ad at the end of the chain, and the names of the
@@ -133,7 +125,7 @@ func apart(ad *classad.Ad) (root *classad.Ad, own []string) {
 }
 
 // learn writes what ads like this one share.
-func (p *pen) learn(ad *classad.Ad) error {
+func (p *pen) learn(ad *classad.Ad) {
 	own := map[string]bool{}
 	for _, name := range p.own {
 		own[strings.ToLower(name)] = true
@@ -147,17 +139,13 @@ func (p *pen) learn(ad *classad.Ad) error {
 			p.names, p.shared, text = append(p.names, name), append(p.shared, text), nil
 			continue
 		}
-		var err error
-		if text, err = p.one(text, ad, name); err != nil {
-			return err
-		}
+		text = p.one(text, ad, name)
 	}
 	p.shared = append(p.shared, text)
-	return nil
 }
 
 // one appends one attribute.
-func (p *pen) one(b []byte, ad *classad.Ad, name string) ([]byte, error) {
+func (p *pen) one(b []byte, ad *classad.Ad, name string) []byte {
 	e, _ := ad.Lookup(name)
 	single := classad.New()
 	single.Set(name, e)
