@@ -184,6 +184,8 @@ func submitterAd(s accountant.Record) *classad.Ad {
 	ad.SetInt("ResourcesUsed", int64(s.ResourcesUsed))
 	ad.SetInt("InUse", int64(s.InUse))
 	setInt(ad, "Subtree", int64(s.Subtree))
+	setInt(ad, "OutsideSlots", int64(s.OutsideSlots))
+	setInt(ad, "Outside", int64(s.Outside))
 	setUsage(ad, "Slot", s.Slots)
 	setUsage(ad, "Weighted", s.Weighted)
 	setTime(ad, "Begin", s.Begin)
@@ -231,6 +233,7 @@ func submitterOf(r *row) (accountant.Record, error) {
 		Name: r.text("Name"), Priority: r.real("Priority"), At: r.time("At"),
 		HalfLife: time.Duration(r.int("HalfLife")), Factor: r.real("PriorityFactor"),
 		ResourcesUsed: int(r.int("ResourcesUsed")), InUse: accountant.Weight(r.int("InUse")), Subtree: accountant.Weight(r.int("Subtree")),
+		OutsideSlots: int(r.int("OutsideSlots")), Outside: accountant.Weight(r.int("Outside")),
 		Slots: r.usage("Slot"), Weighted: r.usage("Weighted"),
 		Begin: r.time("Begin"), Last: r.time("Last"),
 		Ceiling: r.limit("Ceiling"), Floor: r.int("Floor"),

@@ -49,7 +49,8 @@ func drawRecord(t *rapid.T) accountant.Record {
 	r := accountant.Record{
 		Name: drawText(t, "name"), Priority: drawReal(t, "priority"), At: drawTime(t, "at"), HalfLife: time.Duration(drawInt(t, "half-life")),
 		Factor: drawReal(t, "factor"), ResourcesUsed: int(drawInt(t, "slots")), InUse: accountant.Weight(drawInt(t, "in use")),
-		Subtree: accountant.Weight(drawInt(t, "subtree")), Slots: drawUsage(t, "usage"), Weighted: drawUsage(t, "weighted"),
+		Subtree: accountant.Weight(drawInt(t, "subtree")), OutsideSlots: int(drawInt(t, "outside slots")), Outside: accountant.Weight(drawInt(t, "outside")),
+		Slots: drawUsage(t, "usage"), Weighted: drawUsage(t, "weighted"),
 		Begin: drawTime(t, "begin"), Last: drawTime(t, "last"), Floor: drawInt(t, "floor"),
 		FactorLease: lease("factor lease"), CeilingLease: lease("ceiling lease"), FloorLease: lease("floor lease"),
 	}

@@ -59,6 +59,11 @@ func run(c *cmdline.Call) error {
 	}
 	err = s.Negotiating(func() error {
 		plan, seen, err := decide(c, s, cfg)
+		if err == nil && seen.Misspelt(cfg.Params.Groups) {
+			if err = respell(c, s, cfg.Params); err == nil {
+				plan, seen, err = decide(c, s, cfg)
+			}
+		}
 		if err != nil {
 			return err
 		}
@@ -78,6 +83,16 @@ func run(c *cmdline.Call) error {
 		fold(c, s, cfg.Params)
 	}
 	return err
+}
+
+// respell follows a configuration that spells the names of groups otherwise than
+// before.
+func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
+	return operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		tx.Op("respell groups")
+		operation.Respell(tx, c.Now, p)
+		return nil
+	})
 }
 
 // fold keeps the journal short, and the tallies to those that count: both are

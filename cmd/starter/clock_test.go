@@ -99,12 +99,16 @@ func TestClockIsSetWhileAJobRuns(t *testing.T) {
 // boot, before starter came to look.
 func TestMachineWasOff(t *testing.T) {
 	for _, matched := range []bool{false, true} {
-		t.Run(fmt.Sprint("matched again ", matched), func(t *testing.T) { machineWasOff(t, matched, true) })
+		t.Run(fmt.Sprint("matched again ", matched), func(t *testing.T) { machineWasOff(t, matched, time.Hour) })
 	}
-	t.Run("the claim's file is gone", func(t *testing.T) { machineWasOff(t, true, false) })
+	t.Run("the claim's file is gone", func(t *testing.T) { machineWasOff(t, true, 0) })
+	t.Run("the latest signs are lost", func(t *testing.T) { machineWasOff(t, true, time.Minute) })
 }
 
-func machineWasOff(t *testing.T, matched, signed bool) {
+// machineWasOff lets the machine end after an hour, and signed is after how long the
+// last sign of life was given; 0 for none. Then it is somebody else's event that
+// tells of the hour.
+func machineWasOff(t *testing.T, matched bool, signed time.Duration) {
 	p := newPool(t)
 	id := p.match(`exit 0`)
 	now := reading(t)
@@ -115,13 +119,18 @@ func machineWasOff(t *testing.T, matched, signed bool) {
 		return operation.Begin(tx, id, 1, booted.Add(-10*time.Hour), 1<<30, params)
 	})
 	path := p.spool.ClaimLock("1.0.1")
-	want := time.Duration(0)
-	if signed {
-		want = time.Hour
+	if signed < time.Hour {
+		p.update(func(tx *spool.Tx) error {
+			tx.Op("test")
+			tx.PutSubmitter(accountant.Record{Name: "other@pool"}.Settle(booted.Add(-9*time.Hour), params))
+			return nil
+		})
+	}
+	if signed > 0 {
 		if err := os.WriteFile(path, nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chtimes(path, time.Time{}, booted.Add(-9*time.Hour)); err != nil {
+		if err := os.Chtimes(path, time.Time{}, booted.Add(-10*time.Hour+signed)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -138,8 +147,24 @@ func machineWasOff(t *testing.T, matched, signed bool) {
 		t.Errorf("starter complains %q, want %q", bad, said)
 	}
 	p.noClaims()
-	if got := p.used(); (got - want).Abs() > time.Second {
-		t.Errorf("charged for %v, want %v", got, want)
+	if got := p.used(); (got - time.Hour).Abs() > time.Second {
+		t.Errorf("charged for %v, want 1 hour", got)
+	}
+}
+
+// An attempt that began since the boot is charged until it is found lost, though its
+// file is gone.
+func TestFileGoneSinceTheBoot(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`)
+	now := reading(t)
+	began := now.Clock.Booted()
+	p.date(id, began, now.Clock)
+	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, began, 1<<30, params) })
+	p.byTheClock()
+	p.noClaims()
+	if got, want := p.used(), now.Now.Sub(began); got < want-time.Second {
+		t.Errorf("charged for %v, want at least %v", got, want)
 	}
 }
 

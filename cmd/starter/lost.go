@@ -34,8 +34,11 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	defer lock.remove()
 	how := operation.Ending{Lost: supervisorDied}
 	signed := lock.signed()
-	if unsigned {
-		signed = claim.StartedAt
+	if booted := c.Reading().Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
+		// A file system may have lost the latest signs, too.
+		if last := lastEvent(sp, booted); unsigned || last.After(signed) {
+			signed = last
+		}
 	}
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
@@ -56,12 +59,22 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 // last sign of life at signed: now, as what is left of a job may run for as long;
 // but when the machine was booted since, that sign is the last that is known of
 // it, and the time that the machine was off is nobody's. Where the file is gone, as
-// in a spool that was restored, the last sign is that the attempt began.
+// in a spool that was restored, the last event before that is such a sign.
 func ended(now accountant.Reading, signed time.Time) time.Time {
 	if now.Clock.Known() && !signed.IsZero() && signed.Before(now.Clock.Booted()) {
 		return signed
 	}
 	return now.Now
+}
+
+// lastEvent returns the last event before the machine was booted: what the spool
+// says was running then ran at least until that. It is zero where that cannot be
+// told.
+func lastEvent(sp *spool.Spool, booted time.Time) (last time.Time) {
+	if err := sp.View(func(v *spool.View) error { last = operation.LastEvent(v, booted); return nil }); err != nil {
+		return time.Time{}
+	}
+	return last
 }
 
 // lockFiles returns the names of all claims' files.

@@ -74,7 +74,7 @@ var edits = map[string]edit{
 	"delete": {"delete submitter", nil, false,
 		func(r accountant.Record, _ given) (accountant.Record, error) {
 			return accountant.Record{Name: r.Name, At: r.At, Priority: accountant.MinPriority, HalfLife: r.HalfLife,
-				ResourcesUsed: r.ResourcesUsed, InUse: r.InUse, Subtree: r.Subtree}, nil
+				ResourcesUsed: r.ResourcesUsed, InUse: r.InUse, Subtree: r.Subtree, OutsideSlots: r.OutsideSlots, Outside: r.Outside}, nil
 		},
 		func(name string, _ given) string {
 			return fmt.Sprintf("The accountant record named %s was deleted", name)
@@ -155,7 +155,7 @@ func (e edit) read(c *cmdline.Call, flag string) (name string, v given, err erro
 		return "", v, err
 	}
 	values := c.Values(flag)
-	name = values[0]
+	name = c.Config.Groups.Spelled(values[0])
 	if err := editable(name, flag, e.creates); err != nil {
 		return name, v, cmdline.Usagef("-%s: %v", flag, err)
 	}

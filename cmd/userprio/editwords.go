@@ -37,6 +37,9 @@ func (q quantity) read(text string) (given, error) {
 	if err != nil || math.IsNaN(v.x) || math.IsInf(v.x, 0) || strings.Trim(text, "+-.0123456789eE") != "" {
 		return v, fmt.Errorf("%q: not a number", text)
 	}
+	if v.x == 0 {
+		v.x = 0 // and not -0
+	}
 	kind := "number"
 	if q.whole {
 		kind = "whole number"
@@ -64,8 +67,16 @@ func editable(name, flag string, creates bool) error {
 	if err := fullName(name); err != nil {
 		return err
 	}
-	if creates && strings.Count(name, "@") > 1 {
+	user, _ := apart(name)
+	switch {
+	case !creates:
+		return nil
+	case strings.Count(name, "@") > 1:
 		return fmt.Errorf("%q: want the full name of a submitter, with one @", name)
+	case strings.HasPrefix(user, ".") || strings.HasSuffix(user, ".") || strings.Contains(user, ".."):
+		return fmt.Errorf("%q: want a name on either side of a dot: group.user@uid.domain", name)
+	case strings.EqualFold(user, accountant.RootGroup):
+		return fmt.Errorf("%q: %s is the group of those who are in none", name, accountant.RootGroup)
 	}
 	return nil
 }
@@ -77,7 +88,7 @@ func fullName(name string) error {
 		return errFullName(name)
 	}
 	if !accountant.NamesSubmitter(name) {
-		return fmt.Errorf("%q: blanks, control characters or quotes in a submitter's name", name)
+		return fmt.Errorf("%q: blanks, quotes or characters that cannot be seen in a submitter's name", name)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package main
 
 import (
 	"slices"
+	"strings"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
@@ -91,7 +92,8 @@ func run(c *cmdline.Call) error {
 	}
 	for _, f := range flags() {
 		if c.Has(f.Name) && !says(f.Name) {
-			return cmdline.Usagef("-%s: %s", f.Name, f.Help)
+			with, _, _ := strings.Cut(f.Help, ":")
+			return cmdline.Usagef("-%s: only %s", f.Name, with)
 		}
 	}
 	return show(c)

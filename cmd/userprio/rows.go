@@ -128,13 +128,24 @@ func (s chosen) wants(r *row) bool {
 }
 
 // named tells whether a submitter is the one that the user of the command
-// calls name: the full name, or what stands before the @.
+// calls name: the full name, or what stands before the @. The case of a group's
+// name, before the last dot, does not count.
 func named(submitter, name string) bool {
-	if strings.Contains(name, "@") {
-		return submitter == name
+	if !strings.Contains(name, "@") {
+		submitter, _ = apart(submitter)
 	}
-	user, _ := apart(submitter)
-	return user == name
+	if submitter == name {
+		return true
+	}
+	a, b := groupEnd(submitter), groupEnd(name)
+	return a > 0 && b > 0 && submitter[a:] == name[b:] && strings.EqualFold(submitter[:a], name[:b])
+}
+
+// groupEnd returns where the name of the group ends that a submitter's name begins
+// with, 0 if it has none.
+func groupEnd(name string) int {
+	user, _ := apart(name)
+	return max(strings.LastIndexByte(user, '.'), 0)
 }
 
 // complain fails when somebody asked for by name is not known.

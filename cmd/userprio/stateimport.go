@@ -73,6 +73,7 @@ func (t *trail) replace(by *state, now time.Time, p accountant.Params) (ahead bo
 		if after.At = at; holding(r) {
 			after = accountant.Entry{Record: after.Settle(now, p), There: true}
 			after.ResourcesUsed, after.InUse, after.Subtree = r.ResourcesUsed, r.InUse, r.Subtree
+			after.OutsideSlots, after.Outside = r.OutsideSlots, r.Outside
 		}
 		if !after.Same(before) {
 			t.change(before, after)

@@ -128,7 +128,7 @@ func rowOf(r accountant.Record, now time.Time, p accountant.Params) row {
 	return row{
 		name: r.Name, priority: r.Priority, factor: factor, effective: r.Priority * factor,
 		slots: int64(r.ResourcesUsed), inUse: r.InUse.Float(), within: r.Subtree.Float(),
-		accumulated: r.Slots.Seconds(), usage: r.Weighted.Seconds(), counted: !r.Begin.IsZero(),
+		accumulated: r.Slots.Seconds(), usage: r.Weighted.Seconds(), counted: !r.Begin.IsZero() || r.Weighted != (accountant.Usage{}),
 		begin: r.Begin, last: r.Last, floor: r.Floor, ceiling: r.Ceiling.Int(),
 	}
 }

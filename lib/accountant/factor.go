@@ -4,6 +4,7 @@ import (
 	"strings"
 	"time"
 	"unicode"
+	"unicode/utf8"
 )
 
 // Params are the settings that priorities depend on.
@@ -82,13 +83,15 @@ func (r Record) Effective(t time.Time, p Params) float64 {
 func (r Record) IsGroup() bool { return !strings.Contains(r.Name, "@") }
 
 // NamesSubmitter tells whether a submitter may have this name: user@domain, with
-// neither blanks nor control characters nor double quotes.
+// neither blanks nor double quotes nor what cannot be seen.
 func NamesSubmitter(name string) bool {
 	user, domain, _ := cutDomain(name)
-	return user != "" && domain != "" && !strings.ContainsFunc(name, unnameable)
+	return user != "" && domain != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, unnameable)
 }
 
-func unnameable(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) || r == '"' }
+func unnameable(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '"'
+}
 
 // split cuts a submitter's name at its last @.
 func split(name string) (user, domain string) {

@@ -127,6 +127,19 @@ func CheckGroupName(name string) error {
 	return nil
 }
 
+// Spelled returns the name of a submitter or group with the group's part spelled as
+// configured.
+func (g *Groups) Spelled(name string) string {
+	if g == nil {
+		return name
+	}
+	user, domain, ok := cutDomain(name)
+	if user = g.Canonical(user); ok {
+		return user + "@" + domain
+	}
+	return user
+}
+
 // None tells whether there is no group but the root.
 func (g *Groups) None() bool { return g == nil }
 

@@ -31,6 +31,10 @@ type Record struct {
 	// own again.
 	ResourcesUsed  int
 	InUse, Subtree Weight
+	// OutsideSlots and Outside are what of ResourcesUsed and InUse is for slots
+	// that say themselves that the submitter holds them, as of the last cycle.
+	OutsideSlots int
+	Outside      Weight
 	// Slots is the lifetime usage up to At in slot time (AccumulatedUsage),
 	// Weighted the same in weight time (WeightedAccumulatedUsage).
 	Slots, Weighted Usage
@@ -197,6 +201,55 @@ func (r Record) without(from time.Time, w Weight, halfLife time.Duration) float6
 		return r.Priority
 	}
 	return math.Max(r.Priority-decay(0, w.Float(), d, halfLife), MinPriority)
+}
+
+// HeldOutside returns the record when slots of this number and weight say at t that
+// the submitter holds them, without a claim of the pool: such a holding is charged
+// from the cycle that sees it to the one that no longer does.
+func (r Record) HeldOutside(slots int, w Weight, t time.Time, p Params) Record {
+	if r.OutsideSlots == slots && r.Outside == w {
+		return r
+	}
+	r = r.Settle(t, p)
+	r.ResourcesUsed = max(r.ResourcesUsed+slots-r.OutsideSlots, 0)
+	r.InUse = max(r.InUse+w-r.Outside, 0)
+	r.OutsideSlots, r.Outside = slots, w
+	if slots > 0 {
+		if r.Begin.IsZero() {
+			r.Begin = r.At
+		}
+		r.Last = r.At
+	}
+	return r
+}
+
+// Joined returns the record of one who went by two names until t: what either used
+// and uses is added up. Where both have a setting, that of r counts.
+func (r Record) Joined(o Record, t time.Time, p Params) Record {
+	r, o = r.Settle(t, p), o.Settle(t, p)
+	r.Priority = math.Max(r.Priority+o.Priority-MinPriority, MinPriority)
+	r.ResourcesUsed += o.ResourcesUsed
+	r.InUse += o.InUse
+	r.Subtree += o.Subtree
+	r.OutsideSlots += o.OutsideSlots
+	r.Outside += o.Outside
+	r.Slots, r.Weighted = r.Slots.plus(o.Slots), r.Weighted.plus(o.Weighted)
+	if r.Begin.IsZero() || !o.Begin.IsZero() && o.Begin.Before(r.Begin) {
+		r.Begin = o.Begin
+	}
+	if o.Last.After(r.Last) {
+		r.Last = o.Last
+	}
+	if r.Factor == 0 && r.FactorLease == (Lease{}) {
+		r.Factor, r.FactorLease = o.Factor, o.FactorLease
+	}
+	if !r.Ceiling.Set && r.CeilingLease == (Lease{}) {
+		r.Ceiling, r.CeilingLease = o.Ceiling, o.CeilingLease
+	}
+	if r.Floor == 0 && r.FloorLease == (Lease{}) {
+		r.Floor, r.FloorLease = o.Floor, o.FloorLease
+	}
+	return r
 }
 
 // Irrelevant tells whether nothing would be lost if the record were not there:

@@ -77,6 +77,9 @@ type Plan struct {
 	// Submitters are everybody who wants or uses something, in the order of
 	// negotiation.
 	Submitters []Share
+	// Outside is what submitters hold by the slots' own words, without a claim of
+	// this pool.
+	Outside map[string]Holding
 	// Groups are the accounting groups in the order of their tree, the root
 	// first; none when there are none.
 	Groups []Group
@@ -89,6 +92,12 @@ type Plan struct {
 	// Slots is the number of slots looked at, Candidates how many of them
 	// were free for a match when the cycle began.
 	Slots, Candidates int
+}
+
+// Holding is a number of slots, and their weight.
+type Holding struct {
+	Slots  int
+	Weight accountant.Weight
 }
 
 // NoPreemption is the reason of a match with a slot that nobody held.
@@ -130,9 +139,9 @@ func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	}
 	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{}}
 	lasting := c.giveUp(p.Claims, p.Backoffs)
-	held := c.lookAtSlots(p, lasting)
+	c.lookAtSlots(p, lasting)
 	jobs := c.withoutClaimed(p.Jobs, lasting)
-	c.gather(p.Submitters, jobs, lasting, held)
+	c.gather(p.Submitters, jobs, lasting)
 	c.fill()
 	c.report()
 	return c.plan

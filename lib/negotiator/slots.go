@@ -31,10 +31,9 @@ type slot struct {
 	standing standing
 }
 
-// lookAtSlots fills c.slots and returns the weight that each submitter holds
-// in claims from outside. A slot whose ad has expired does not exist any
+// lookAtSlots fills c.slots and what each submitter holds in claims from outside. A slot whose ad has expired does not exist any
 // more; one that this version cannot handle is named in a warning.
-func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.Weight {
+func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 	ours := map[string]bool{}
 	for _, cl := range claims {
 		ours[cl.Slot] = true
@@ -45,7 +44,7 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.W
 			until[b.Slot] = b.Until
 		}
 	}
-	held := map[string]accountant.Weight{}
+	c.plan.Outside = map[string]Holding{}
 	var faulty faults
 	for _, s := range c.usable(p.Slots) {
 		sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s, &faulty)}
@@ -55,7 +54,9 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.W
 			sl.standing = claimed
 		case outside != "":
 			sl.standing = claimed
-			held[outside] += sl.weight
+			name := c.cfg.Params.Groups.Spelled(outside)
+			h := c.plan.Outside[name]
+			c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + sl.weight}
 		case state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched"):
 			sl.standing = elsewhere
 		case until[s.Name].After(c.now):
@@ -69,7 +70,6 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) map[string]accountant.W
 		c.warn("%s; %s counted as 1", faulty.first, counted(faulty.count, "1 slot", "%d slots"))
 	}
 	c.plan.Slots = len(c.slots)
-	return held
 }
 
 // usable returns the slots to look at, one for each name, by name in natural

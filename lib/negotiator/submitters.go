@@ -45,7 +45,7 @@ type run struct {
 
 // gather makes submitters and their queues, nice users last, sorted by EUP,
 // then name.
-func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim, held map[string]accountant.Weight) {
+func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim) {
 	known := map[string]*submitter{}
 	of := func(name string) *submitter {
 		s := known[name]
@@ -61,8 +61,8 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 			of(cl.Submitter).before += cl.Weight
 		}
 	}
-	for name, w := range held {
-		of(name).before += w
+	for name, h := range c.plan.Outside {
+		of(name).before += h.Weight
 	}
 	byName := make(map[string]accountant.Record, len(records))
 	for _, r := range records {

@@ -6,6 +6,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 )
@@ -59,6 +60,9 @@ func (j *job) account(g given, group, user string) error {
 	}
 	if err := j.checkAccount(g, name); err != nil {
 		return err
+	}
+	if strings.EqualFold(group, accountant.RootGroup) {
+		return j.refuse(g, "%s: is the group of those who are in none: leave the command out", group)
 	}
 	if _, clash := j.options.Groups.Find(user); clash {
 		return j.refuse(g, "%q: is the name of an accounting group, so nobody can be called that", user)

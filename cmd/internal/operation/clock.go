@@ -228,9 +228,12 @@ func Late(records []accountant.Record, now time.Time) string {
 }
 
 // newest returns when the last event was.
-func newest(v *spool.View) (last time.Time) {
+func newest(v *spool.View) time.Time { return LastEvent(v, time.Unix(1<<40, 0)) }
+
+// LastEvent returns when the last event before a time was; zero if there was none.
+func LastEvent(v *spool.View, before time.Time) (last time.Time) {
 	note := func(t time.Time) {
-		if t.After(last) {
+		if t.After(last) && t.Before(before) {
 			last = t
 		}
 	}

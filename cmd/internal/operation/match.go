@@ -52,7 +52,8 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 
 // settleAll creates the records of submitters that took part for the first time
 // and of groups, but not of whoever a slot ad calls its user by a name that no
-// submitter has: without an @ it would be a group's. It brings all others under a half-life that was changed, and drops
+// submitter has: without an @ it would be a group's. It charges what slots say that
+// somebody holds, brings all others under a half-life that was changed, and drops
 // those that are no longer of any use: all but who takes part in this cycle.
 func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
 	present := map[string]bool{}
@@ -60,6 +61,12 @@ func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.
 		present[s.Name] = true
 		if r, ok := tx.Submitter(s.Name); !ok && accountant.NamesSubmitter(s.Name) {
 			tx.PutSubmitter(r.Settle(now, p))
+		}
+	}
+	for _, r := range tx.Submitters() {
+		held := plan.Outside[r.Name]
+		if s := r.HeldOutside(held.Slots, held.Weight, now, p); s != r {
+			tx.PutSubmitter(s)
 		}
 	}
 	for _, r := range accountant.Regroup(tx.Submitters(), now, p) {
