@@ -8,7 +8,7 @@ cd "$(dirname "$0")/.."
 inputs=${SOAK:-500000}
 
 echo "== properties"
-go test ./lib/accountant ./lib/classad/... ./lib/negotiator ./lib/pool ./spool -run 'Test' -count 1 -timeout 120m -rapid.checks 5000
+go test ./lib/accountant ./lib/classad/... ./lib/history ./lib/negotiator ./lib/pool ./spool -run 'Test' -count 1 -timeout 120m -rapid.checks 5000
 
 echo "== fuzz targets, $inputs inputs each"
 for package in $(go list ./...); do

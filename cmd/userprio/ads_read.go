@@ -25,17 +25,24 @@ func fileView(c *cmdline.Call) (view, error) {
 		defer f.Close()
 		in = f
 	}
-	v, err := readView(classad.NewReader(in, name), c.Now)
+	ads := classad.NewReader(in, name)
+	v, err := readView(ads, c.Now)
+	if errors.Is(err, errNameless) {
+		err = fmt.Errorf("%s:%d: %w", name, ads.Line(), err)
+	}
 	if err != nil {
 		return view{}, fmt.Errorf("-inputfile: %w", err)
 	}
 	return v, nil
 }
 
+// errNameless complains of an ad that is no submitter's.
+var errNameless = errors.New("an ad without a Name, which no submitter's is")
+
 // readView reads rows as -long writes them here, where EffectivePriority is the
 // EUP and Priority the RUP, and in HTCondor, where Priority is the EUP: an ad
 // each, or one ad with numbered attributes. They are as of their LastUpdate, in
-// the time zone of now.
+// the time zone of now. After errNameless the ad is the one that was read last.
 func readView(ads *classad.Reader, now time.Time) (view, error) {
 	var v view
 	for {
@@ -55,7 +62,7 @@ func readView(ads *classad.Reader, now time.Time) (view, error) {
 			continue
 		}
 		if !ad.Has("NumSubmittors") && !ad.Has("Name1") {
-			return v, fmt.Errorf("line %d: an ad without a Name, which no submitter's is", ads.Line())
+			return v, errNameless
 		}
 		for i := 1; ; i++ {
 			f.number = strconv.Itoa(i)

@@ -107,3 +107,14 @@ Number of users: 1
 		t.Errorf("classicName = %q, want %q", got, want)
 	}
 }
+
+func TestInputFileNamesTheFile(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "ads")
+	if err := os.WriteFile(file, []byte("Name = \"a@b\"\n\nFoo = 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, bad := userprio("-inputfile", file)
+	if want := "userprio: -inputfile: " + file + ":3: an ad without a Name, which no submitter's is\n"; status != 1 || out != "" || bad != want {
+		t.Errorf("userprio -inputfile = %d, %q, %q, want %q", status, out, bad, want)
+	}
+}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -43,16 +44,16 @@ func forecast(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	r, err := called(c.Value("forecast"), records)
+	r, waiting, err := sought(c, c.Value("forecast"), records)
 	if err != nil {
 		return err
 	}
-	f := future{now: c.Now, p: operation.Params(c.Config), of: r}
+	f := future{now: c.Now, p: operation.Params(c.Config), of: r, waiting: waiting}
 	switch asked {
 	case "until":
 		return f.until(c, eup)
 	case "below":
-		other, err := called(c.Value("below"), records)
+		other, _, err := sought(c, c.Value("below"), records)
 		if err == nil && other.Name == r.Name {
 			err = fmt.Errorf("-below: %s: want another submitter than that of -forecast", r.Name)
 		}
@@ -91,7 +92,11 @@ func everybody(c *cmdline.Call) ([]accountant.Record, error) {
 	return records, err
 }
 
-// called returns the record of the only submitter that is called name.
+// errNobody says that no record has the name.
+var errNobody = errors.New("no such submitter")
+
+// called returns the record of the only submitter that is called name. The error
+// is errNobody if there is none.
 func called(name string, records []accountant.Record) (accountant.Record, error) {
 	var found []accountant.Record
 	var names []string
@@ -105,7 +110,7 @@ func called(name string, records []accountant.Record) (accountant.Record, error)
 	}
 	switch len(found) {
 	case 0:
-		return accountant.Record{}, unknown(name, records)
+		return accountant.Record{}, errNobody
 	case 1:
 		return found[0], nil
 	}
@@ -114,21 +119,15 @@ func called(name string, records []accountant.Record) (accountant.Record, error)
 
 // future is one submitter's, if nothing changes.
 type future struct {
-	now time.Time
-	p   accountant.Params
-	of  accountant.Record
+	now     time.Time
+	p       accountant.Params
+	of      accountant.Record
+	waiting int // jobs that no cycle has looked at, of who has no record
 }
 
 func (f future) eup(t time.Time) float64 { return f.of.Effective(t, f.p) }
 
 func (f future) limit() float64 { return f.of.Limit(f.now, f.p) }
-
-// best returns when the RUP will be as good as there is.
-func (f future) best() accountant.Forecast {
-	r := f.of
-	r.Factor, r.FactorLease = 1, accountant.Lease{} // so that the EUP is the RUP
-	return r.Reaches(accountant.MinPriority, f.now, f.p)
-}
 
 // arrival is an answer in JSON. Time is null for never.
 type arrival struct {
@@ -144,6 +143,22 @@ func arrivalOf(name string, eup float64, at accountant.Forecast) arrival {
 		a.Time = &seconds
 	}
 	return a
+}
+
+// best returns the best EUP that lasts.
+func (f future) best() arrival {
+	eup, at := f.of.Best(f.now, f.p)
+	return arrivalOf("", eup, at)
+}
+
+// lease returns the EUP when the lease on the factor ends, nil without one.
+func (f future) lease() *arrival {
+	end, ok := f.of.FactorLeaseEnd(f.now)
+	if !ok {
+		return nil
+	}
+	a := arrivalOf("", f.eup(end), accountant.Forecast{At: end})
+	return &a
 }
 
 // until says when the EUP will be at a value.
@@ -172,13 +187,12 @@ func (f future) until(c *cmdline.Call, eup float64) error {
 	default:
 		text += fmt.Sprintf(" and will never have %s to %s: it tends to %s", way, figure(eup), figure(f.limit()))
 	}
-	_, err := fmt.Fprintln(c.Stdout, text)
-	return err
+	return f.say(c, text)
 }
 
 // below says when the EUP will be better than another's.
 func (f future) below(c *cmdline.Call, other accountant.Record) error {
-	at, now, theirs := f.of.Below(other, f.now, f.p), f.eup(f.now), future{f.now, f.p, other}
+	at, now, theirs := f.of.Below(other, f.now, f.p), f.eup(f.now), future{now: f.now, p: f.p, of: other}
 	if c.Has("json") {
 		return c.JSON(struct {
 			Name    string
@@ -196,6 +210,14 @@ func (f future) below(c *cmdline.Call, other accountant.Record) error {
 		text += "is below " + whose
 	default:
 		text += fmt.Sprintf("will be below %s, %s", whose, f.when(at.At))
+	}
+	return f.say(c, text)
+}
+
+// say prints a line, and before it what is to know of one whom no cycle has seen.
+func (f future) say(c *cmdline.Call, text string) error {
+	if f.waiting > 0 {
+		text = f.of.Name + ": " + f.unseen() + "\n" + text
 	}
 	_, err := fmt.Fprintln(c.Stdout, text)
 	return err
@@ -237,25 +259,28 @@ func (f future) overview(c *cmdline.Call, records []accountant.Record) error {
 		rows = append(rows, []string{a.name, date24(t), figure(f.eup(t))})
 	}
 	rows = append(rows, []string{"tends to", "", figure(f.limit())})
-	fmt.Fprintf(c.Stdout, "%s, if nothing changes; lower is better:\n\n", f.of.Name)
+	if err := f.say(c, f.of.Name+", if nothing changes; lower is better:\n"); err != nil {
+		return err
+	}
 	if err := c.Table([]cmdline.Column{{Head: "In"}, {Head: "Date"}, {Head: "EUP", Right: true}}, rows); err != nil {
 		return err
 	}
 	fmt.Fprintln(c.Stdout)
-	best := f.best()
-	what := "at the best there is, " + figure(f.bestEUP(best))
-	return c.Table([]cmdline.Column{{Head: "Will be"}, {Head: "Date"}, {Head: "In", Right: true}}, append([][]string{f.row(what, best)}, f.better(records)...))
+	return c.Table([]cmdline.Column{{Head: "Will be"}, {Head: "Date"}, {Head: "In", Right: true}}, append(f.stays(), f.better(records)...))
 }
 
-// bestEUP is the EUP when the RUP is at its best; if that is never, what it would
-// be when leases have ended.
-func (f future) bestEUP(best accountant.Forecast) float64 {
-	t := best.At
-	if best.Never {
-		t = f.now.Add(accountant.Horizon)
+// stays says when the EUP will be at its best, and what it will be when a lease on
+// the factor ends.
+func (f future) stays() [][]string {
+	eup, best := f.of.Best(f.now, f.p)
+	end, leased := f.of.FactorLeaseEnd(f.now)
+	if !leased {
+		return [][]string{f.row("at the best there is, "+figure(eup), best)}
 	}
-	factor, _ := f.of.FactorIn(t, f.p)
-	return accountant.MinPriority * factor
+	return [][]string{
+		f.row("at "+figure(f.eup(end))+", when the lease on the factor ends", accountant.Forecast{At: end}),
+		f.row("at the best that lasts, "+figure(eup), best),
+	}
 }
 
 func (f future) better(records []accountant.Record) (rows [][]string) {
@@ -275,15 +300,16 @@ func (f future) row(what string, at accountant.Forecast) []string {
 // json is overview for programs. Times are Unix seconds.
 func (f future) json(c *cmdline.Call, records []accountant.Record) error {
 	type point struct{ Time, EUP float64 }
-	best := f.best()
 	out := struct {
 		Name                          string
 		EUP, RUP, Factor, TendsTo, At float64
 		Course                        []point
 		Best                          arrival
+		Lease                         *arrival `json:",omitempty"` // when the lease on the factor ends
 		Below                         []arrival
+		Waiting                       int `json:",omitempty"` // jobs of one whom no cycle has seen
 	}{Name: f.of.Name, EUP: f.eup(f.now), RUP: f.of.AsOf(f.now, f.p).Priority, TendsTo: f.limit(), At: unixSeconds(f.now),
-		Best: arrivalOf("", f.bestEUP(best), best), Below: []arrival{}}
+		Best: f.best(), Lease: f.lease(), Below: []arrival{}, Waiting: f.waiting}
 	out.Factor, _ = f.of.FactorIn(f.now, f.p)
 	for _, a := range ahead {
 		t := f.now.Add(a.in)

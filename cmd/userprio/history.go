@@ -49,15 +49,16 @@ func showHistory(c *cmdline.Call) error {
 		err = historyTable(c, list)
 	}
 	if err == nil {
-		err = strangers(c, c.Args, list)
+		_, err = strangers(c, c.Args, list)
 	}
 	return err
 }
 
 // series returns the history of the users given, by name, each ascending in time
 // and ending with the present; without users that of everybody who used or asked
-// for anything since -since. Damage is told as a warning, and so is that there is
-// nothing; then the answer has no series.
+// for anything since -since, for -plot also of those whose EUP changed. Damage is
+// told as a warning, and so is that there is nothing; then the answer has no
+// series. For -plot, which has nothing to draw then, that is the error.
 func series(c *cmdline.Call, users []string) ([]history.Series, error) {
 	want := spool.Samples{Until: c.Now}
 	if len(users) > 0 {
@@ -84,7 +85,7 @@ func series(c *cmdline.Call, users []string) ([]history.Series, error) {
 		return nil, err
 	}
 	if len(users) == 0 {
-		list = slices.DeleteFunc(list, idle)
+		list = slices.DeleteFunc(list, func(s history.Series) bool { return idle(s) && !(c.Has("plot") && moved(s)) })
 	}
 	return list, nil
 }
@@ -103,7 +104,11 @@ func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
 		c.Warn("%v", d)
 	}
 	if r.Empty() {
-		c.Warn("there are no samples up to %s: each cycle of negotiate takes one, once a minute at most", c.Now.Format(time.RFC3339))
+		err := fmt.Errorf("there are no samples up to %s: each cycle of negotiate takes one, once a minute at most", c.Now.Format(time.RFC3339))
+		if c.Has("plot") {
+			return nil, err
+		}
+		c.Warn("%v", err)
 		return nil, nil
 	}
 	var records []accountant.Record
@@ -119,20 +124,63 @@ func idle(s history.Series) bool {
 	return !slices.ContainsFunc(s.Points, func(p history.Point) bool { return p.InUse > 0 || p.Demand > 0 })
 }
 
-// strangers fails when somebody asked for by name is not known.
-func strangers(c *cmdline.Call, users []string, list []history.Series) error {
+// moved tells whether an EUP changed so that it is seen: by a hundredth.
+func moved(s history.Series) bool {
+	if len(s.Points) == 0 {
+		return false
+	}
+	least, most := s.Points[0].Effective, s.Points[0].Effective
+	for _, p := range s.Points {
+		least, most = min(least, p.Effective), max(most, p.Effective)
+	}
+	return most > least*1.01
+}
+
+// strangers fails when somebody asked for by name is not known. Who was sampled
+// only before -since is no stranger: that is told, and how many they are returned.
+func strangers(c *cmdline.Call, users []string, list []history.Series) (former int, err error) {
 	known := make([]accountant.Record, len(list))
 	for i, s := range list {
 		known[i].Name = s.Name
 	}
 	s, err := c.Spool()
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := s.View(func(v *spool.View) error { known = append(known, v.Submitters()...); return nil }); err != nil {
-		return err
+		return 0, err
 	}
-	return chosen{users: users}.complain(c, known)
+	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool {
+		return slices.ContainsFunc(known, func(r accountant.Record) bool { return named(r.Name, u) })
+	})
+	if len(missing) == 0 {
+		return 0, nil
+	}
+	ever, err := everSampled(s, c.Now)
+	if err != nil {
+		return 0, err
+	}
+	var never []string
+	for _, u := range missing {
+		i := slices.IndexFunc(ever, func(r accountant.Record) bool { return named(r.Name, u) })
+		if i < 0 {
+			never = append(never, u)
+			continue
+		}
+		former++
+		c.Warn("%s: nothing in that time; -since TIME goes further back", ever[i].Name)
+	}
+	return former, chosen{users: never}.complain(c, append(known, ever...))
+}
+
+// everSampled returns all names of which there are samples up to now, as records
+// with nothing else. Damage has been told before.
+func everSampled(s *spool.Spool, now time.Time) (names []accountant.Record, err error) {
+	_, _, err = s.ReadSamples(spool.Samples{Until: now, Wanted: func(name string) bool {
+		names = append(names, accountant.Record{Name: name})
+		return false
+	}})
+	return names, err
 }
 
 // ago is a duration with a unit of its own, as people give one.

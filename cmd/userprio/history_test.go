@@ -213,3 +213,23 @@ func TestSince(t *testing.T) {
 		}
 	}
 }
+
+// TestHistoryOfTheDeleted holds that who was sampled long ago is no stranger.
+func TestHistoryOfTheDeleted(t *testing.T) {
+	samples(t)
+	cmdtest.Update(t, func(tx *spool.Tx) { tx.DropSubmitter("alice@pool") })
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(cmdtest.Now+10*86400))
+	const told = "userprio: alice@pool: nothing in that time; -since TIME goes further back\n"
+	if status, _, bad := userprio("-history", "alice"); status != 0 || bad != told {
+		t.Errorf("userprio -history of the deleted = %d, %q, want 0, %q", status, bad, told)
+	}
+	if status, out, bad := userprio("-history", "-since", "900d", "alice@pool"); status != 0 || bad != "" || !strings.Contains(out, "alice@pool") {
+		t.Errorf("userprio -history -since 900d = %d, %q, %q", status, out, bad)
+	}
+	if status, _, bad := userprio("-history", "alcie", "alice@pool"); status != 1 || bad != told+"userprio: alcie: no such submitter; did you mean alice?\n" {
+		t.Errorf("userprio -history of one unknown and one deleted = %d, %q", status, bad)
+	}
+	if status, out, bad := userprio("-plot", "-", "alice"); status != 1 || out != "" || bad != told {
+		t.Errorf("userprio -plot of the deleted = %d, %q, %q, want 1, %q", status, out, bad, told)
+	}
+}

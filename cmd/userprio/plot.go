@@ -23,8 +23,12 @@ func plot(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	if err := strangers(c, c.Args, list); err != nil {
+	former, err := strangers(c, c.Args, list)
+	if err != nil {
 		return err
+	}
+	if former > 0 && len(list) == 0 {
+		return cmdline.ErrReported
 	}
 	picture := chart.Chart{Title: plotTitle(c), Series: list, Zone: c.Now.Location()}
 	if file == "-" {
@@ -61,7 +65,7 @@ func plotTitle(c *cmdline.Call) string {
 // undrawn says what may be done where there is nothing to draw.
 func undrawn(err error) error {
 	if errors.Is(err, chart.ErrNothing) {
-		return errors.New("nothing to draw: nobody used or asked for anything in that time; -since TIME goes further back, and each cycle of negotiate takes samples")
+		return errors.New("nothing to draw: nobody used or asked for anything in that time, and no EUP changed; -since TIME goes further back, and each cycle of negotiate takes samples")
 	}
 	return err
 }

@@ -125,10 +125,37 @@ func TestPlotWithoutSamples(t *testing.T) {
 	cmdtest.Spool(t, nil)
 	file := filepath.Join(t.TempDir(), "x.svg")
 	status, _, bad := cmdtest.Run(command(), "-plot", file)
-	if status != 1 || !strings.Contains(bad, "negotiate") {
-		t.Errorf("-plot without samples = %d, %q, want 1 and what to do", status, bad)
+	if status != 1 || !strings.Contains(bad, "negotiate") || strings.Count(bad, "\n") != 1 {
+		t.Errorf("-plot without samples = %d, %q, want 1 and one line that says what to do", status, bad)
 	}
 	if _, err := os.Stat(file); err == nil {
 		t.Error("-plot without samples wrote a file")
+	}
+}
+
+// TestPlotDecay holds that one whose EUP changed is drawn although it used nothing,
+// and one of whom nothing changed is not.
+func TestPlotDecay(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	p := accountant.Params{HalfLife: time.Hour, DefaultFactor: 1}
+	start := time.Unix(cmdtest.Now, 0).Add(-10 * time.Hour)
+	for i := range 60 {
+		now := start.Add(time.Duration(i) * 10 * time.Minute)
+		idler := accountant.Record{Name: "idler@pool", Priority: 40, At: start, HalfLife: time.Hour}.AsOf(now, p)
+		user := accountant.Record{Name: "zoe@pool"}.Start(start, accountant.One, p).AsOf(now, p)
+		same := accountant.Record{Name: "nobody@pool", Priority: 0.5, At: now, HalfLife: time.Hour}
+		if err := s.AddSamples(history.Moment{Now: now, Records: []accountant.Record{idler, same, user}, Params: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("NO_COLOR", "1")
+	status, out, bad := cmdtest.Run(command(), "-plot", "-")
+	if status != 0 || bad != "" || !strings.Contains(out, "* zoe@pool") || !strings.Contains(out, "o idler@pool") || strings.Contains(out, "nobody") {
+		t.Errorf("-plot - = %d, %q, %q, want zoe and then idler", status, bad, out)
 	}
 }

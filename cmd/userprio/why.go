@@ -34,7 +34,11 @@ type standing struct {
 	Cycle                   *outcome `json:",omitempty"` // what the last cycle made of it
 	NoCycle                 string   `json:",omitempty"` // why there is none
 	Group                   *group   `json:",omitempty"` // where there are groups
-	Best                    arrival
+	// Best is the best EUP that lasts, Lease the EUP when the lease on the factor
+	// ends. Waiting is the number of idle jobs of who has no record yet.
+	Best    arrival
+	Lease   *arrival `json:",omitempty"`
+	Waiting int      `json:",omitempty"`
 
 	record accountant.Record
 	future future
@@ -85,11 +89,14 @@ func why(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	r, err := called(c.Value("why"), records)
+	r, waiting, err := sought(c, c.Value("why"), records)
 	if err != nil {
 		return err
 	}
-	w, err := stands(c, r, records)
+	if !slices.Contains(records, r) {
+		records = append(records, r)
+	}
+	w, err := stands(c, r, waiting, records)
 	if err != nil {
 		return err
 	}
@@ -99,15 +106,14 @@ func why(c *cmdline.Call) error {
 	return w.tell(c)
 }
 
-// stands gathers what there is to say.
-func stands(c *cmdline.Call, r accountant.Record, records []accountant.Record) (*standing, error) {
+// stands gathers what there is to say. Waiting jobs are those of who has no record.
+func stands(c *cmdline.Call, r accountant.Record, waiting int, records []accountant.Record) (*standing, error) {
 	p := operation.Params(c.Config)
-	f := future{c.Now, p, r}
-	best := f.best()
+	f := future{c.Now, p, r, waiting}
 	w := &standing{
 		Name: r.Name, EUP: f.eup(c.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
 		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
-		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: arrivalOf("", f.bestEUP(best), best), record: r, future: f,
+		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: f.best(), Lease: f.lease(), Waiting: waiting, record: r, future: f,
 	}
 	s, err := c.Spool()
 	if err != nil {
@@ -152,7 +158,10 @@ func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) 
 	case accountant.FactorNice:
 		from.Key = "NICE_USER_PRIO_FACTOR"
 	case accountant.FactorGroup:
-		from.Key = "GROUP_PRIO_FACTOR_" + p.Groups.NameOf(w.Name)
+		const prefix = "GROUP_PRIO_FACTOR_"
+		name := p.Groups.NameOf(w.Name)
+		from.Key, from.Where = prefix+name, c.Config.WhereGroup(prefix, name)
+		return nil
 	case accountant.FactorRemote:
 		from.Key = "REMOTE_PRIO_FACTOR"
 	case accountant.FactorDefault:
@@ -194,6 +203,7 @@ func (w *standing) rank(now time.Time, p accountant.Params, records []accountant
 	for _, s := range report.Submitters {
 		waits[s.Name] = s.Idle > s.Matched
 	}
+	waits[w.Name] = waits[w.Name] || w.Waiting > 0
 	w.Rank = &rank{Nice: p.Nice(w.Name)}
 	var active, peers []accountant.Record
 	for _, r := range records {

@@ -196,3 +196,102 @@ func TestWhyRefuses(t *testing.T) {
 		}
 	}
 }
+
+// saidAll fails for every text that the command does not say, or does though it
+// begins with a !.
+func saidAll(t *testing.T, args string, texts ...string) {
+	t.Helper()
+	out := said(t, args)
+	for _, text := range texts {
+		want, not := strings.CutPrefix(text, "!")
+		if strings.Contains(out, want) == not {
+			t.Errorf("userprio %s says\n%swant %q", args, out, text)
+		}
+	}
+}
+
+// Who has jobs but no record, as before the first cycle, has a fresh one.
+func TestWhyNewcomer(t *testing.T) {
+	town(t)
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for owner, rows := range map[string][]string{
+			"zoe":   {`[Owner = "zoe"; JobStatus = 1]`, `[Owner = "zoe"; JobStatus = 5]`},
+			"yann":  {`[Owner = "yann"; AccountingGroup = "PHYS.yann"; JobStatus = 1]`},
+			"xaver": {`[Owner = "xaver"; JobStatus = 5]`},
+		} {
+			for _, row := range rows {
+				count := 1
+				if owner == "zoe" {
+					count = 3
+				}
+				tx.AddCluster(cmdtest.Ad(t, row), []spool.NewRun{{Count: count}})
+			}
+		}
+	})
+	saidAll(t, "-why zoe", "zoe@pool is number 1 of 4 who use or wait", "(EUP): 50.00", "Last cycle: 3 jobs wait, and no cycle has looked at them yet: run negotiate.\n", "!been run")
+	saidAll(t, "-why zoe@pool -json", `"Waiting": 3`)
+	saidAll(t, "-why phys.yann", "phys.yann@pool is number", "GROUP_PRIO_FACTOR_phys", "1 job waits, and no cycle has looked at it yet")
+	saidAll(t, "-why xaver", "xaver@pool neither uses nor waits", "!jobs wait")
+	saidAll(t, "-forecast zoe", "zoe@pool: 3 jobs wait, and no cycle has looked at them yet: run negotiate\nzoe@pool, if nothing changes")
+	saidAll(t, "-forecast zoe -json", `"Waiting": 3`)
+	saidAll(t, "-forecast alice -below zoe", "that of zoe@pool, 50.00 now")
+	reported(t) // of a cycle that saw none of them
+	saidAll(t, "-why zoe", "Last cycle: 3 jobs wait")
+	if status, _, bad := userprio("-why", "zoee"); status != 1 || bad != "userprio: zoee: no such submitter; did you mean zoe?\n" {
+		t.Errorf("-why zoee = %d, %q", status, bad)
+	}
+}
+
+// A lease on a factor ends, which changes the EUP.
+func TestWhyLease(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		end, at := time.Unix(cmdtest.Now+7200, 0), time.Unix(cmdtest.Now, 0)
+		for _, r := range []accountant.Record{
+			{Name: "falls@pool", Factor: 8, FactorLease: accountant.Lease{Until: end}},
+			{Name: "rises@pool", Factor: 2, FactorLease: accountant.Lease{Until: end, Before: 8}},
+			{Name: "stays@pool", Factor: 4, FactorLease: accountant.Lease{Until: end, Before: 4}},
+			{Name: "busy@pool", Factor: 8, FactorLease: accountant.Lease{Until: end}, Priority: 2, ResourcesUsed: 2, InUse: 2 * accountant.One},
+			{Name: "other@pool", Priority: 2, ResourcesUsed: 2, InUse: 2 * accountant.One},
+		} {
+			r.At, r.HalfLife = at, 24*time.Hour
+			tx.PutSubmitter(r)
+		}
+	})
+	const end = "The lease on its factor ends on 2026-11-21 01:34:06, in 0+02:00:00: its EUP"
+	saidAll(t, "-why falls", "!stays there", end+" falls from 4.00 to 0.50 then.", "it is at the best that lasts, 0.50, in 0+02:00:00.")
+	saidAll(t, "-why rises", "!stays there", end+" rises from 1.00 to 4.00 then.", "it is at the best that lasts, 4.00, in 0+02:00:00.")
+	saidAll(t, "-why stays", end+", 2.00 then, stays as it is.")
+	saidAll(t, "-why busy", "tends to 2.00", end+" falls from 16.00 to 2.00 then.", "50% in the end", "at the best that lasts, 0.50, in 2+00:00:00")
+	saidAll(t, "-why falls -json", `"Lease": {`, `"EUP": 0.5,`)
+	saidAll(t, "-forecast falls", "at 0.50, when the lease on the factor ends  2026-11-21 01:34:06  0+02:00:00", "at the best that lasts, 0.50                2026-11-21 01:34:06  0+02:00:00")
+	saidAll(t, "-forecast rises", "at 4.00, when the lease on the factor ends", "at the best that lasts, 4.00                2026-11-21 01:34:06")
+}
+
+// A group's key may be spelled otherwise than the group.
+func TestWhyOriginOfGroup(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) { tx.PutSubmitter(accountant.Record{Name: "Physics.alice@pool"}) })
+	file := filepath.Join(t.TempDir(), "fairspool.toml")
+	if err := os.WriteFile(file, []byte("GROUP_NAMES = [\"Physics\"]\nGROUP_PRIO_FACTOR_physics = 3\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("FAIRSPOOL_CONFIG", file)
+	saidAll(t, "-why Physics.alice", "GROUP_PRIO_FACTOR_Physics (fairspool.toml:2).")
+}
+
+// A ceiling below the floor is what counts.
+func TestWhyFloor(t *testing.T) {
+	for _, c := range []struct {
+		floor, ceiling int64
+		want           string
+	}{
+		{6, -1, "until it uses a slot weight of 6.\n"},
+		{6, 9, "until it uses a slot weight of 6.\n"},
+		{6, 3, "until it uses a slot weight of 3, its ceiling: the floor is 6.\n"},
+		{6, 0, "of its floor of 6 nothing counts, because its ceiling is 0.\n"},
+	} {
+		cmdtest.Spool(t, func(tx *spool.Tx) {
+			tx.PutSubmitter(accountant.Record{Name: "alice@pool", Floor: c.floor, Ceiling: accountant.LimitOf(c.ceiling)})
+		})
+		saidAll(t, "-why alice", c.want)
+	}
+}

@@ -66,7 +66,7 @@ func (w *standing) factor() string {
 			text += fmt.Sprintf(" by %s on %s", from.By, dateOf(from.At))
 		}
 		if from.Until != 0 {
-			text += fmt.Sprintf(", until %s; then it is %s", dateOf(from.Until), short(from.Then))
+			text += fmt.Sprintf(", until %s; then it is %s", date24(w.record.FactorLease.Until), short(from.Then))
 		}
 		return text + "."
 	case accountant.FactorNice:
@@ -142,6 +142,9 @@ func (w *standing) cycle() []string {
 	if w.Rank == nil {
 		return nil
 	}
+	if w.Waiting > 0 && (w.Cycle == nil || !w.Cycle.Took) {
+		return []string{"Last cycle: " + w.future.unseen() + "."}
+	}
 	if w.Cycle == nil {
 		return []string{"Last cycle: " + w.NoCycle + "."}
 	}
@@ -196,9 +199,21 @@ func (w *standing) bounds() (lines []string) {
 		lines = append(lines, fmt.Sprintf("Ceiling: it may not use more than a slot weight of %d%s.", w.Ceiling, until(w.record.CeilingLease)))
 	}
 	if w.Floor > 0 {
-		lines = append(lines, fmt.Sprintf("Floor: it is served before all others until it uses a slot weight of %d%s.", w.Floor, until(w.record.FloorLease)))
+		lines = append(lines, w.floor())
 	}
 	return lines
+}
+
+// floor says what a floor does, which a ceiling below it cuts short.
+func (w *standing) floor() string {
+	most, why := w.Floor, ""
+	if w.Ceiling >= 0 && w.Ceiling < w.Floor {
+		most, why = w.Ceiling, fmt.Sprintf(", its ceiling: the floor is %d", w.Floor)
+	}
+	if most == 0 {
+		return fmt.Sprintf("Floor: of its floor of %d nothing counts, because its ceiling is 0%s.", w.Floor, until(w.record.FloorLease))
+	}
+	return fmt.Sprintf("Floor: it is served before all others until it uses a slot weight of %d%s%s.", most, why, until(w.record.FloorLease))
 }
 
 func until(l accountant.Lease) string {
@@ -236,27 +251,53 @@ func (w *standing) prospects() []string {
 	idle := f
 	idle.of.InUse, idle.of.Subtree, idle.of.ResourcesUsed = 0, 0, 0
 	rests := idle.of.InUse == f.of.InUse && idle.of.Subtree == f.of.Subtree
-	best := idle.best()
-	if best.At.Equal(f.now) {
-		if rests {
-			return []string{"Forecast: it is at the best EUP that it can have, and stays there as long as it uses nothing."}
-		}
+	_, best := idle.of.Best(f.now, f.p)
+	switch {
+	case best.At.Equal(f.now) && rests:
+		return []string{"Forecast: it is at the best EUP that it can have, and stays there as long as it uses nothing."}
+	case best.At.Equal(f.now):
 		return []string{fmt.Sprintf("Forecast: if it goes on like this its EUP tends to %s; if its jobs end now it stays at %s.", figure(w.TendsTo), figure(w.EUP))}
+	case rests:
+		return append([]string{"Forecast: as long as it uses nothing, " + idle.recovery()}, f.afterLease()...)
 	}
-	end := ""
-	if half := idle.of.Reaches(w.EUP/2, f.now, f.p); !half.Never {
-		end = "half of its EUP is gone in " + long(half.At.Sub(f.now)) + "; "
+	lines := append([]string{fmt.Sprintf("Forecast: if it goes on like this its EUP tends to %s.", figure(w.TendsTo))}, f.afterLease()...)
+	return append(lines, "  If its jobs end now, "+idle.recovery())
+}
+
+// recovery says when the EUP of one who uses nothing will be better.
+func (f future) recovery() string {
+	text := ""
+	if half := f.of.Reaches(f.eup(f.now)/2, f.now, f.p); !half.Never {
+		text = "half of its EUP is gone in " + long(half.At.Sub(f.now)) + "; "
 	}
-	end += fmt.Sprintf("it is back at the best, %s, ", figure(idle.bestEUP(best)))
-	if best.Never {
-		end += "not within 100 years."
-	} else {
-		end += "in " + long(best.At.Sub(f.now)) + "."
+	eup, at := f.of.Best(f.now, f.p)
+	what := "back at the best, "
+	if _, leased := f.of.FactorLeaseEnd(f.now); leased {
+		what = "at the best that lasts, "
 	}
-	if rests {
-		return []string{"Forecast: as long as it uses nothing, " + end}
+	text += "it is " + what + figure(eup) + ", "
+	if at.Never {
+		return text + "not within 100 years."
 	}
-	return []string{fmt.Sprintf("Forecast: if it goes on like this its EUP tends to %s.", figure(w.TendsTo)), "  If its jobs end now, " + end}
+	return text + "in " + long(at.At.Sub(f.now)) + "."
+}
+
+// afterLease says what the end of a lease on the factor does to the EUP.
+func (f future) afterLease() []string {
+	end, leased := f.of.FactorLeaseEnd(f.now)
+	if !leased {
+		return nil
+	}
+	before, _ := f.of.FactorIn(f.now, f.p)
+	from, to := f.of.AsOf(end, f.p).Priority*before, f.eup(end)
+	way := "falls"
+	switch {
+	case to > from:
+		way = "rises"
+	case to == from:
+		return []string{fmt.Sprintf("  The lease on its factor ends on %s, in %s: its EUP, %s then, stays as it is.", date24(end), long(end.Sub(f.now)), figure(to))}
+	}
+	return []string{fmt.Sprintf("  The lease on its factor ends on %s, in %s: its EUP %s from %s to %s then.", date24(end), long(end.Sub(f.now)), way, figure(from), figure(to))}
 }
 
 func dateOf(seconds int64) string { return date24(time.Unix(seconds, 0)) }

@@ -51,6 +51,36 @@ func (r Record) Limit(now time.Time, p Params) float64 {
 	return math.Max(last.tends, MinPriority) * last.factor
 }
 
+// FactorLeaseEnd returns when a lease on the factor ends that is in force at now:
+// the first millisecond without it.
+func (r Record) FactorLeaseEnd(now time.Time) (end time.Time, ok bool) {
+	if r.FactorLease.Until.IsZero() {
+		return time.Time{}, false
+	}
+	end = r.FactorLease.Until.Add(time.Millisecond - 1).Truncate(time.Millisecond)
+	return end, end.After(now)
+}
+
+// lastingFactor returns the factor when leases have ended.
+func (r Record) lastingFactor(p Params) float64 {
+	factor, _ := r.FactorIn(r.FactorLease.Until, p)
+	return factor
+}
+
+// Best returns the best EUP that lasts, which is MinPriority times the factor when
+// leases have ended, and when, asked for at now, the EUP will be there to stay. A
+// lease on a low factor may give a better one until it ends.
+func (r Record) Best(now time.Time, p Params) (eup float64, at Forecast) {
+	eup = MinPriority * r.lastingFactor(p)
+	end, leased := r.FactorLeaseEnd(now)
+	r.Factor, r.FactorLease = 1, Lease{} // so that the EUP is the RUP
+	at = r.Reaches(MinPriority, now, p)
+	if leased && !at.Never && at.At.Before(end) {
+		at.At = end
+	}
+	return eup, at
+}
+
 // trifle is how much better, in parts of it, an EUP has to be to count as better:
 // less is rounding.
 const trifle = 1e-12
@@ -104,7 +134,7 @@ func (r Record) legs(now time.Time, p Params) []leg {
 	if event := r.AsOf(now, p).At; event.After(now) {
 		starts = append(starts, event)
 	}
-	if end := r.FactorLease.Until.Add(time.Millisecond - 1).Truncate(time.Millisecond); !r.FactorLease.Until.IsZero() && end.After(now) {
+	if end, ok := r.FactorLeaseEnd(now); ok {
 		starts = append(starts, end)
 	}
 	slices.SortFunc(starts, time.Time.Compare)

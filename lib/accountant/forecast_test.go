@@ -183,3 +183,41 @@ func TestInTheEnd(t *testing.T) {
 		}
 	}
 }
+
+// TestBest holds that the best EUP that lasts is reached when the forecast says, and
+// is not left again.
+func TestBest(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := drawRecord(t, "a@x")
+		eup, at := r.Best(start, plain)
+		if at.Never {
+			if r.InUse.Float() < MinPriority {
+				t.Fatalf("Best = %v, never, though only %v is in use", eup, r.InUse)
+			}
+			return
+		}
+		for _, later := range []time.Duration{0, time.Millisecond, time.Minute, reach} {
+			if got := r.Effective(at.At.Add(later), plain); math.Abs(got-eup) > 1e-9*eup {
+				t.Fatalf("Best = %v at %v, where and %v later the EUP is %v", eup, at.At, later, got)
+			}
+		}
+		before := at.At.Add(-time.Millisecond)
+		if early := r.AsOf(before, plain); before.After(start) && early.Priority == MinPriority && early.FactorLease == (Lease{}) {
+			t.Fatalf("Best = %v at %v, but it was there before", eup, at.At)
+		}
+	})
+}
+
+// TestPortionsAfterLeases holds that a lease has no part in the end.
+func TestPortionsAfterLeases(t *testing.T) {
+	got := Portions([]Record{
+		{Name: "a@x", Priority: 2, At: start, HalfLife: day, Factor: 9, FactorLease: Lease{Until: start.Add(day), Before: 1}},
+		{Name: "b@x", Priority: 2, At: start, HalfLife: day, Factor: 1},
+	}, start, plain)
+	for _, g := range got {
+		now := map[string]float64{"a@x": 0.1, "b@x": 0.9}[g.Name]
+		if math.Abs(g.Now-now) > 1e-12 || g.InTheEnd != 0.5 {
+			t.Errorf("Portions: %+v, want %v now and half in the end", g, now)
+		}
+	}
+}

@@ -13,7 +13,7 @@ type Portion struct {
 	Name     string
 	EUP      float64
 	Now      float64 // by the EUPs as they are: 1/EUP of the sum of these, 0 to 1
-	InTheEnd float64 // where it settles when all go on
+	InTheEnd float64 // where it settles when all go on and leases have ended
 }
 
 // Portions returns the portions of the submitters whose records these are, the
@@ -25,8 +25,7 @@ func Portions(records []Record, now time.Time, p Params) []Portion {
 	list := make([]Portion, len(records))
 	sum, sumInTheEnd := 0.0, 0.0
 	for i, r := range records {
-		factor, _ := r.FactorIn(now, p)
-		list[i] = Portion{r.Name, r.Effective(now, p), 0, 1 / math.Sqrt(factor)}
+		list[i] = Portion{r.Name, r.Effective(now, p), 0, 1 / math.Sqrt(r.lastingFactor(p))}
 		sum += 1 / list[i].EUP
 		sumInTheEnd += list[i].InTheEnd
 	}

@@ -68,6 +68,16 @@ func Default() Config {
 // its default.
 func (c *Config) Where(key string) string { return c.where[key] }
 
+// WhereGroup returns what Where does for the key that is made of prefix, a Name of
+// GroupKeys, and a group's name, however the line spells that: names of groups
+// compare without regard to case.
+func (c *Config) WhereGroup(prefix, group string) string {
+	if s := c.settingsOf(group); s != nil {
+		return c.where[s.keys[prefix]]
+	}
+	return ""
+}
+
 // Complain returns err as the fault of the key: "file:line: NAME: err", or
 // "NAME: err" when no line set it. It is for values that the package takes as
 // they are, such as expressions.

@@ -38,7 +38,8 @@ const maxQuota = 1e12
 
 // groupSettings is what keys say of one group; nil and zero: nothing.
 type groupSettings struct {
-	name, key        string // the group's name and the first key that has it, as written
+	name, key        string            // the group's name and the first key that has it, as written
+	keys             map[string]string // by Name of GroupKeys, the last key that said it, as written
 	static, dynamic  *float64
 	factor           float64
 	surplus, regroup *bool
@@ -112,8 +113,9 @@ func (c *Config) settingsOf(group string) *groupSettings {
 func (c *Config) setOfGroup(k GroupKey, key, group string, v any) {
 	s := c.settingsOf(group)
 	if s == nil {
-		s = &groupSettings{name: group, key: key}
+		s = &groupSettings{name: group, key: key, keys: map[string]string{}}
 		c.ofGroups = append(c.ofGroups, s)
 	}
+	s.keys[k.Name] = key
 	k.setGroup(s, v)
 }

@@ -34,3 +34,28 @@ GROUP_AUTOREGROUP_chem = false
 		t.Errorf("groups by default: %v, want none", c.Groups)
 	}
 }
+
+func TestWhereGroup(t *testing.T) {
+	c, err := Parse("f", []byte(`GROUP_NAMES = ["Physics", "chem"]
+GROUP_QUOTA_Physics = 20
+GROUP_PRIO_FACTOR_physics = 2
+GROUP_PRIO_FACTOR_PHYSICS = 3
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ prefix, group, want string }{
+		{"GROUP_PRIO_FACTOR_", "Physics", "f:4"}, // the line that counts
+		{"GROUP_QUOTA_", "physics", "f:2"},
+		{"GROUP_QUOTA_DYNAMIC_", "Physics", ""},
+		{"GROUP_PRIO_FACTOR_", "chem", ""},
+		{"GROUP_PRIO_FACTOR_", "none", ""},
+	} {
+		if got := c.WhereGroup(x.prefix, x.group); got != x.want {
+			t.Errorf("WhereGroup(%s, %s) = %q, want %q", x.prefix, x.group, got, x.want)
+		}
+	}
+	if i := c.Groups.Of("physics.alice@x"); c.Groups.List[i].Factor != 3 {
+		t.Errorf("the factor is %v, want 3", c.Groups.List[i].Factor)
+	}
+}

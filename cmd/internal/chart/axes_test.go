@@ -166,7 +166,11 @@ func TestPickByUsage(t *testing.T) {
 	for _, l := range lines {
 		names = append(names, l.name)
 	}
-	if got := strings.Join(names, " "); got != "user03@example.org user02@example.org user00@example.org" || rest != 1 {
-		t.Errorf("pick = %s and %d more, want users 3, 2, 0 and 1 more", got, rest)
+	if got := strings.Join(names, " "); got != "user03@example.org user02@example.org user00@example.org" || rest.String() != "and 1 more with less usage" {
+		t.Errorf("pick = %s %v, want users 3, 2, 0 and 1 more with less usage", got, rest)
+	}
+	same := slices.Repeat(everybody(1), 5)
+	if _, rest := pick(same, 3); rest.String() != "and 2 more" {
+		t.Errorf("pick of five who used the same = %v, want: and 2 more", rest)
 	}
 }

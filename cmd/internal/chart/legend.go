@@ -21,7 +21,7 @@ func nameStyle() text.Style { return writing(9, false, color.Black, draw.XLeft, 
 
 // legend draws names and samples of the lines at the bottom, in columns, down
 // each column by rank, and returns the height that it has taken.
-func legend(c draw.Canvas, lines []line, rest int) vg.Length {
+func legend(c draw.Canvas, lines []line, rest left) vg.Length {
 	name := nameStyle()
 	widest := vg.Length(0)
 	for _, l := range lines {
@@ -31,7 +31,7 @@ func legend(c draw.Canvas, lines []line, rest int) vg.Length {
 	across := min(columns, max(1, int((c.Max.X-c.Min.X+2*margin)/each)), len(lines))
 	down := (len(lines) + across - 1) / across
 	rows := down
-	if rest > 0 {
+	if rest.lines > 0 {
 		rows++
 		note := writing(9, false, grey, draw.XLeft, draw.YCenter)
 		c.FillText(note, vg.Point{X: c.Min.X, Y: c.Min.Y + lineSkip/2}, others(rest, drawn))

@@ -19,9 +19,15 @@ type line struct {
 	usage  float64         // weight seconds used between the first point and the last
 }
 
-// pick returns the lines to draw, most usage first, at most n, and how many
-// there are besides.
-func pick(series []history.Series, n int) (lines []line, rest int) {
+// left is what is not drawn.
+type left struct {
+	lines int
+	less  bool // usage than all that are drawn
+}
+
+// pick returns the lines to draw, most usage first, at most n, and what is left
+// out.
+func pick(series []history.Series, n int) (lines []line, rest left) {
 	for _, s := range series {
 		points := finite(s.Points)
 		if len(points) == 0 {
@@ -34,9 +40,9 @@ func pick(series []history.Series, n int) (lines []line, rest int) {
 			cmp.Compare(b.last().Demand, a.last().Demand), strings.Compare(a.name, b.name))
 	})
 	if len(lines) > n {
-		return lines[:n], len(lines) - n
+		return lines[:n], left{len(lines) - n, lines[n].usage < lines[n-1].usage}
 	}
-	return lines, 0
+	return lines, left{}
 }
 
 // wanted tells whether there was ever any demand.
@@ -93,7 +99,15 @@ func readable(name string) string {
 	return string(r)
 }
 
+// String says how many are not drawn.
+func (l left) String() string {
+	if l.less {
+		return fmt.Sprintf("and %d more with less usage", l.lines)
+	}
+	return fmt.Sprintf("and %d more", l.lines)
+}
+
 // others tells of the series that are not drawn.
-func others(rest, drawn int) string {
-	return fmt.Sprintf("and %d more with less usage; name up to %d USERs to see others than these", rest, drawn)
+func others(rest left, drawn int) string {
+	return fmt.Sprintf("%v; name up to %d USERs to see others than these", rest, drawn)
 }

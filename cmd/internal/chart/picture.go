@@ -66,7 +66,7 @@ func writeSVG(w io.Writer, canvas *vgsvg.Canvas) error {
 
 // paint draws the title at the top, the legend at the bottom and the panels
 // between them.
-func (c Chart) paint(canvas draw.Canvas, lines []line, rest int) {
+func (c Chart) paint(canvas draw.Canvas, lines []line, rest left) {
 	canvas.SetColor(color.White)
 	canvas.Fill(canvas.Rectangle.Path())
 	canvas = draw.Crop(canvas, margin, -margin, margin, -margin)

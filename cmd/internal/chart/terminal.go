@@ -34,8 +34,8 @@ func (c Chart) Terminal(w io.Writer, s Screen) error {
 	}
 	s.Width = max(narrow, min(s.Width, wide))
 	names := s.names(lines)
-	if rest > 0 {
-		names = append(names, fmt.Sprintf("and %d more with less usage", rest))
+	if rest.lines > 0 {
+		names = append(names, rest.String())
 	}
 	covered := together(lines)
 	// Besides the graphs there are the title, one above each, the time axis in
