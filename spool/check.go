@@ -230,6 +230,9 @@ func (c *checker) inForce(base pinned, current ack) {
 	count := 0
 	err := c.s.advance(&p, current, func(f frame, line int) error {
 		count++
+		if _, err := parseHeader(string(f.head)); err != nil {
+			return &DamageError{c.s.journal(p.generation), line, err.Error()}
+		}
 		return st.take(f.Body, f.Seq, c.s.journal(p.generation), line+1)
 	})
 	if c.trouble(filepath.Base(c.s.journal(base.number)), err) {

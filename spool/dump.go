@@ -67,7 +67,11 @@ func (d *dumping) read() error {
 	}
 	d.state, d.at, d.journal = newState(s, base), base.start(), nil
 	err = s.advance(&d.at, current, func(f frame, line int) error {
-		d.journal = append(d.journal, Logged{f.Transaction, summary(f)})
+		l, err := f.logged()
+		if err != nil {
+			return &DamageError{s.journal(d.at.generation), line, err.Error()}
+		}
+		d.journal = append(d.journal, l)
 		return d.state.take(f.Body, f.Seq, s.journal(d.at.generation), line+1)
 	})
 	if err != nil {

@@ -357,6 +357,10 @@ func older(t testing.TB) (plain, dir string) {
 		}
 		p.pass(f, b[:f.Size])
 		b = b[f.Size:]
+		header, err := parseHeader(string(f.head))
+		if err != nil {
+			t.Fatal(err)
+		}
 		var body []byte
 		for _, line := range (chunk{text: f.Body}).lines() {
 			if line[0] == 'H' {
@@ -364,7 +368,7 @@ func older(t testing.TB) (plain, dir string) {
 			}
 			body = append(append(body, line...), '\n')
 		}
-		journal, _ = appendFrame(journal, f.Transaction, body, f.Next)
+		journal, _ = appendFrame(journal, header, body, f.Next)
 	}
 	for name, text := range map[string]string{
 		"journal.1": string(journal), "CURRENT": "1\n", "VERSION": "fairspool spool\nformat 1\nUID_DOMAIN x\nid 0123456789abcdef\n",

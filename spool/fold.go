@@ -140,7 +140,11 @@ func (f *fold) read() error {
 		if fr.Seq > f.upTo.Seq {
 			return errFar
 		}
-		f.headers = append(f.headers, Logged{fr.Transaction, summary(fr)})
+		l, err := fr.logged()
+		if err != nil {
+			return &DamageError{s.journal(p.generation), line, err.Error()}
+		}
+		f.headers = append(f.headers, l)
 		return f.state.take(fr.Body, fr.Seq, s.journal(p.generation), line+1)
 	})
 	if errors.Is(err, errFar) {

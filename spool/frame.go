@@ -42,7 +42,8 @@ func (h Transaction) append(b []byte) []byte {
 
 // frame is one transaction as it stands in the journal.
 type frame struct {
-	Transaction
+	Seq  uint64
+	head []byte // the T line; few ask what it says
 	Body []byte // the lines between T and E, each with its newline
 	Next int    // the next free cluster number
 	CRC  uint32
@@ -63,7 +64,8 @@ func appendFrame(b []byte, h Transaction, body []byte, next int) ([]byte, uint32
 // seq. It returns errIncomplete when b ends before the frame does, and another
 // error when what is there cannot be that frame.
 func parseFrame(b []byte, seq uint64) (frame, error) {
-	head := fmt.Appendf(nil, "T %d ", seq)
+	var room [32]byte
+	head := append(strconv.AppendUint(append(room[:0], "T "...), seq, 10), ' ')
 	if !bytes.HasPrefix(b, head[:min(len(head), len(b))]) {
 		return frame{}, fmt.Errorf("no transaction %d here", seq)
 	}
@@ -75,7 +77,7 @@ func parseFrame(b []byte, seq uint64) (frame, error) {
 	if end < 0 {
 		return frame{}, errIncomplete
 	}
-	f := frame{}
+	f := frame{Seq: seq, head: line}
 	length := end + 1
 	last, _, ok := bytes.Cut(b[length:], newline)
 	if !ok {
@@ -86,12 +88,13 @@ func parseFrame(b []byte, seq uint64) (frame, error) {
 		return frame{}, err
 	}
 	f.Body = b[len(line)+1 : length]
-	h, err := parseHeader(string(line))
-	if err != nil {
-		return frame{}, err
-	}
-	f.Transaction = h
 	return f, nil
+}
+
+// logged returns the transaction as the log tells it.
+func (f frame) logged() (Logged, error) {
+	h, err := parseHeader(string(f.head))
+	return Logged{h, summary(f)}, err
 }
 
 var (
@@ -102,23 +105,26 @@ var (
 // parseEnd checks the E line, last, of a frame whose other lines are length
 // bytes at the start of b.
 func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
-	var number uint64
-	var size int
-	fields := strings.Fields(string(last))
-	if len(fields) != 5 {
+	rest, ok := strings.CutPrefix(string(last), "E ")
+	var numbers [3]uint64
+	for i := range numbers {
+		var digits string
+		var err error
+		if digits, rest, ok = strings.Cut(rest, " "); ok {
+			numbers[i], err = strconv.ParseUint(digits, 10, 63)
+		}
+		if !ok || err != nil {
+			return fmt.Errorf("transaction %d: its end line does not check", seq)
+		}
+	}
+	if numbers[0] != seq || numbers[1] != uint64(length) || strings.Contains(rest, " ") {
 		return fmt.Errorf("transaction %d: its end line does not check", seq)
 	}
-	number, err1 := strconv.ParseUint(fields[1], 10, 64)
-	size, err2 := strconv.Atoi(fields[2])
-	next, err3 := strconv.Atoi(fields[3])
-	if err1 != nil || err2 != nil || err3 != nil || number != seq || size != length {
-		return fmt.Errorf("transaction %d: its end line does not check", seq)
+	sum := checksum(b[:length+len(last)-len(rest)])
+	if recorded, err := strconv.ParseUint(rest, 16, 32); err != nil || len(rest) != 8 || uint32(recorded) != sum || strings.ToLower(rest) != rest {
+		return fmt.Errorf("transaction %d: its checksum is %08x, recorded is %s", seq, sum, rest)
 	}
-	sum := checksum(b[:length+len(last)-len(fields[4])])
-	if fields[4] != fmt.Sprintf("%08x", sum) {
-		return fmt.Errorf("transaction %d: its checksum is %08x, recorded is %s", seq, sum, fields[4])
-	}
-	f.Next, f.CRC = next, sum
+	f.Next, f.CRC = int(numbers[2]), sum
 	return nil
 }
 

@@ -91,8 +91,12 @@ func (s *Spool) journalLog() (pinned, []Logged, error) {
 	}
 	var list []Logged
 	p := base.start()
-	if err := s.advance(&p, current, func(f frame, _ int) error {
-		list = append(list, Logged{f.Transaction, summary(f)})
+	if err := s.advance(&p, current, func(f frame, line int) error {
+		l, err := f.logged()
+		if err != nil {
+			return &DamageError{s.journal(p.generation), line, err.Error()}
+		}
+		list = append(list, l)
 		return nil
 	}); err != nil {
 		base.release()

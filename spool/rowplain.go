@@ -100,6 +100,10 @@ func numeral(s string) byte {
 	if digits == 0 || digits > 18 || s[len(s)-1] == '.' {
 		return 0
 	}
+	// A number in ads does not begin with a needless zero.
+	if s = strings.TrimPrefix(s, "-"); len(s) > 1 && s[0] == '0' && s[1] != '.' {
+		return 0
+	}
 	return kind
 }
 

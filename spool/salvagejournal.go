@@ -105,8 +105,12 @@ func (v *salvage) lostOnes(path string, line int, first, last uint64, why error)
 
 func (v *salvage) takeFrame(path string, line int, f frame) {
 	v.seq, v.next = f.Seq, max(v.next, f.Next)
-	v.journal = append(v.journal, Logged{f.Transaction, summary(f)})
-	err := v.state.take(f.Body, f.Seq, path, line+1)
+	l, err := f.logged()
+	v.failed(path, err, fmt.Sprintf("the log lacks transaction %d", f.Seq))
+	if err == nil {
+		v.journal = append(v.journal, l)
+	}
+	err = v.state.take(f.Body, f.Seq, path, line+1)
 	v.failed(path, err, fmt.Sprintf("the rest of transaction %d is lost", f.Seq))
 }
 
