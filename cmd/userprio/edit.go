@@ -122,7 +122,7 @@ func change(c *cmdline.Call, flag string) error {
 	}
 	v.now, v.p = c.Now, operation.Params(c.Config)
 	err = edited(c, s, func(t *trail) error {
-		before, err := e.find(t.tx, flag, name, s.Domain())
+		before, err := e.find(t.tx, flag, name)
 		if err != nil {
 			return err
 		}
@@ -186,20 +186,14 @@ func (v given) words(name string) []string {
 	return words
 }
 
-// find returns the record that is to be changed. A group's can only be deleted,
-// and may then be called by its full name too.
-func (e edit) find(tx *spool.Tx, flag, name, domain string) (accountant.Entry, error) {
+// find returns the record that is to be changed. A group's, whose name has no @, can
+// only be deleted.
+func (e edit) find(tx *spool.Tx, flag, name string) (accountant.Entry, error) {
 	r, known := tx.Submitter(name)
 	if known || e.creates {
 		return accountant.Entry{Record: r, There: known}, nil
 	}
-	user, at := apart(name)
-	if flag == "delete" && (at == "" || strings.EqualFold(at, domain)) {
-		if group, known := tx.Submitter(user); known && group.IsGroup() {
-			return accountant.Entry{Record: group, There: true}, nil
-		}
-	}
-	if at == "" {
+	if !strings.Contains(name, "@") {
 		return accountant.Entry{}, cmdline.Usagef("-%s: %v", flag, errFullName(name))
 	}
 	return accountant.Entry{}, unknown(name, tx.Submitters())

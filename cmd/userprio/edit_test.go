@@ -172,7 +172,7 @@ func TestDelete(t *testing.T) {
 	for _, c := range []struct{ name, gone string }{
 		{"group_physics@pool", "group_physics@pool"}, // whose jobs named a group without a user
 		{"group_a", "group_a"},
-		{"group_a.x@POOL", "group_a.x"},
+		{"group_a.x", "group_a.x"},
 	} {
 		if out, want := must(t, "-delete "+c.name), "The accountant record named "+c.name+" was deleted\n"; out != want {
 			t.Errorf("-delete %s = %q, want %q", c.name, out, want)

@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -36,7 +37,13 @@ func resources(c *cmdline.Call) error {
 	var list []resource
 	var records []accountant.Record
 	err = s.View(func(v *spool.View) error {
-		list, records = charged(v.Claims(), user), v.Submitters()
+		slots, _ := v.Slots() // the cycle tells of those that cannot be read
+		claims := v.Claims()
+		list = append(charged(claims, user), heldOutside(slots, claims, user, c)...)
+		slices.SortFunc(list, func(a, b resource) int {
+			return cmp.Or(pool.CompareNames(a.name, b.name), a.since.Compare(b.since))
+		})
+		records = v.Submitters()
 		return nil
 	})
 	if err != nil {
@@ -61,7 +68,7 @@ func resources(c *cmdline.Call) error {
 	return adprint.Print(c, form, slices.Values(ads))
 }
 
-// charged returns the slots of the claims for which a submitter pays, by name.
+// charged returns the slots of the claims for which a submitter pays.
 func charged(claims []pool.Claim, user string) []resource {
 	var list []resource
 	for _, x := range claims {
@@ -69,9 +76,28 @@ func charged(claims []pool.Claim, user string) []resource {
 			list = append(list, resource{x.Slot, x.MatchedAt})
 		}
 	}
-	slices.SortFunc(list, func(a, b resource) int {
-		return cmp.Or(pool.CompareNames(a.name, b.name), a.since.Compare(b.since))
-	})
+	return list
+}
+
+// heldOutside returns the slots that say themselves that the submitter holds them,
+// since when they say that their state is what it is.
+func heldOutside(slots []pool.Slot, claims []pool.Claim, user string, c *cmdline.Call) []resource {
+	ours := map[string]bool{}
+	for _, x := range claims {
+		ours[x.Slot] = true
+	}
+	var list []resource
+	eval := &classad.Context{Now: c.Now}
+	for _, s := range slots {
+		if ours[s.Name] || !named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
+			continue
+		}
+		since := c.Now
+		if entered, ok := s.Ad.EvalInt(eval, "EnteredCurrentState"); ok {
+			since = time.Unix(entered, 0)
+		}
+		list = append(list, resource{s.Name, since})
+	}
 	return list
 }
 

@@ -25,7 +25,9 @@ func unknown(name string, records []accountant.Record) error {
 		}
 	}
 	hint := ""
-	if u, ok := nearest.Name(user, users); ok {
+	if member := memberCalled(name, records); member != "" {
+		hint = member
+	} else if u, ok := nearest.Name(user, users); ok {
 		hint = u + name[len(user):]
 	} else if d, ok := nearest.Name(domain, domains); ok {
 		hint = user + "@" + d
@@ -34,6 +36,17 @@ func unknown(name string, records []accountant.Record) error {
 		return fmt.Errorf("%s: no such submitter", name)
 	}
 	return fmt.Errorf("%s: no such submitter; did you mean %s?", name, hint)
+}
+
+// memberCalled returns the first member of a group whose name without that of the
+// group, as listings of groups have it, is name; empty for none.
+func memberCalled(name string, records []accountant.Record) string {
+	for _, r := range records {
+		if end := groupEnd(r.Name); end > 0 && named(r.Name[end+1:], name) {
+			return r.Name
+		}
+	}
+	return ""
 }
 
 // apart returns what stands before and behind the @ of a submitter's name.

@@ -182,6 +182,8 @@ func TestUnknown(t *testing.T) {
 		{"alice@exmaple.org", "alice@example.org"},
 		{"alise@exmaple.org", ""},
 		{"alice@elsewhere.net", ""},
+		{"carol", "physics.carol@example.org"},
+		{"carol@example.org", "physics.carol@example.org"},
 		{"alise", "alice"},
 		{"tim", ""},
 	} {

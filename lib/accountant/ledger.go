@@ -187,6 +187,12 @@ func Regroup(records []Record, t time.Time, p Params) []Record {
 		}
 		g = g.Settle(t, p)
 		g.ResourcesUsed, g.InUse, g.Subtree = u.slots, u.own, u.within
+		if u.slots > 0 {
+			if g.Begin.IsZero() {
+				g.Begin = g.At
+			}
+			g.Last = g.At
+		}
 		changed = append(changed, g)
 	}
 	return changed

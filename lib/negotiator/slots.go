@@ -115,8 +115,14 @@ func partitionable(eval *classad.Context, ad *classad.Ad) bool {
 	return ok && yes
 }
 
-// holder returns who holds the slot by its own ad: a claim from outside.
-// Empty when nobody does.
+// Holder returns who holds a slot by its own ad: a claim from outside. Empty when
+// nobody does.
+func Holder(eval *classad.Context, ad *classad.Ad) string {
+	state, _ := ad.EvalString(eval, pool.AttrState)
+	return holder(eval, ad, state)
+}
+
+// holder does as Holder of a slot in this state.
 func holder(eval *classad.Context, ad *classad.Ad, state string) string {
 	if !strings.EqualFold(state, "Claimed") && !strings.EqualFold(state, "Preempting") {
 		return ""
