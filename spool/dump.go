@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -108,7 +109,7 @@ func (d *dumping) rows() error {
 		_, err = dumpRows(d, "Backoff", d.state.backoffs, strings.Compare, backoffAd)
 	}
 	if err == nil {
-		_, err = dumpRows(d, "Tally", d.state.tallies, compareKeys, tallyAd)
+		_, err = dumpRows(d, "Tally", d.state.tallies, accountant.Key.Compare, tallyAd)
 	}
 	if err == nil {
 		err = d.marks()

@@ -219,7 +219,7 @@ func (f *fold) writeTables(g *generation) error {
 		writeTable(s, g, old, "backoffs", st.backoffs, strings.Compare, func(b []byte, r pool.Backoff) []byte {
 			return record{Kind: 'B', Backoff: r}.append(b)
 		}),
-		writeTable(s, g, old, "tallies", st.tallies, compareKeys, func(b []byte, y accountant.Tally) []byte {
+		writeTable(s, g, old, "tallies", st.tallies, accountant.Key.Compare, func(b []byte, y accountant.Tally) []byte {
 			return record{Kind: 'W', Tally: &y}.append(b)
 		}),
 		writeTable(s, g, old, "marks", st.marks, strings.Compare, func(b []byte, m mark) []byte {

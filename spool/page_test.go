@@ -36,7 +36,7 @@ func TestPage(t *testing.T) {
 	y := accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: "bob"}, Windows: []accountant.Window{
 		{Dedicated: accountant.Usage{Millis: 5000}, Utilized: accountant.Usage{Millis: 400, Rest: 3}}, {Dedicated: accountant.Usage{Millis: 9000}},
 	}}
-	table := tableText(map[accountant.Key]accountant.Tally{y.Key: y}, compareKeys, func(b []byte, y accountant.Tally) []byte {
+	table := tableText(map[accountant.Key]accountant.Tally{y.Key: y}, accountant.Key.Compare, func(b []byte, y accountant.Tally) []byte {
 		return record{Kind: 'W', Tally: &y}.append(b)
 	})
 	if got := example("W [ "); !bytes.Equal(got, table) {

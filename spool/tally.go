@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"strconv"
@@ -31,7 +30,7 @@ func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
 
 // Tallies returns all tallies, by kind and name.
 func (v *View) Tallies() []accountant.Tally {
-	return sorted(v.state().tallies, compareKeys)
+	return sorted(v.state().tallies, accountant.Key.Compare)
 }
 
 // PutTally adds a tally or changes it as a whole. However often a transaction
@@ -48,11 +47,6 @@ func (tx *Tx) PutTally(y accountant.Tally) {
 func (tx *Tx) DropTally(k accountant.Key) {
 	delete(tx.tallied, k)
 	tx.put(record{Kind: 'w', Tally: &accountant.Tally{Key: k}})
-}
-
-// compareKeys orders tallies.
-func compareKeys(a, b accountant.Key) int {
-	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 func tallyAd(y accountant.Tally) *classad.Ad {

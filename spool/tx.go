@@ -163,7 +163,7 @@ func (tx *Tx) settle() {
 		tx.put(record{Kind: 'U', Submitter: r})
 	}
 	tx.charged = nil
-	for _, k := range slices.SortedFunc(maps.Keys(tx.tallied), compareKeys) {
+	for _, k := range slices.SortedFunc(maps.Keys(tx.tallied), accountant.Key.Compare) {
 		y, _ := tx.Tally(k)
 		tx.put(record{Kind: 'W', Tally: &y})
 	}

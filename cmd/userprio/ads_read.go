@@ -107,12 +107,9 @@ func (f fields) integer(name string, missing int64) int64 {
 	return missing
 }
 
-// maxSeconds is the last second of the year 9999.
-const maxSeconds = 253402300799
-
 // moment returns a time in Unix seconds; 0 and less mean never.
 func (f fields) moment(name string) time.Time {
-	if x := f.real(name); x >= 1 && x <= maxSeconds {
+	if x := f.real(name); x >= 1 && x <= maxTime {
 		return time.Unix(int64(x), 0)
 	}
 	return time.Time{}

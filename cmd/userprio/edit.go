@@ -40,7 +40,7 @@ var edits = map[string]edit{
 		},
 		wasSet("The priority of %s was set to %f", asReal),
 	},
-	"setfactor":  setting("set priority factor", &quantity{least: 1, most: maxPriority}, &factorLease, "The priority factor of %s was set to %f", asReal),
+	"setfactor":  setting(opSetFactor, &quantity{least: 1, most: maxPriority}, &factorLease, "The priority factor of %s was set to %f", asReal),
 	"setceiling": setting("set ceiling", &quantity{least: -1, most: maxLimit, whole: true}, &ceilingLease, "The ceiling of %s was set to %d", asWhole),
 	"setfloor":   setting("set floor", &quantity{least: 0, most: maxLimit, whole: true}, &floorLease, "The floor of %s was set to %d", asWhole),
 	"setaccum": {"set accumulated usage", &quantity{least: 0, most: maxUsage}, true,

@@ -12,11 +12,12 @@ import (
 	"fairspool/spool"
 )
 
-// The operations beside those of edits.
+// The operations that are known by name beside those of edits.
 const (
-	opResetAll = "reset all usage"
-	opUndo     = "undo edit"
-	opImport   = "import accounting"
+	opSetFactor = "set priority factor"
+	opResetAll  = "reset all usage"
+	opUndo      = "undo edit"
+	opImport    = "import accounting"
 )
 
 // Behind the words that a person reads, a transaction names behind a mark, for

@@ -27,7 +27,7 @@ var editFlags = []cmdline.Flag{
 	{Name: "setaccum", Args: []string{"USER", "SECONDS"}, Min: 1, Help: "set the accumulated usage, in weight seconds"},
 	{Name: "setlast", Args: []string{"USER", "TIME"}, Min: 1, Help: "set when anything was last in use, in Unix seconds"},
 	{Name: "resetusage", Args: []string{"USER"}, Min: 1, Help: "set the accumulated usage to nothing; priority and factor stay"},
-	{Name: "delete", Args: []string{"USER"}, Min: 3, Help: "forget the submitter: priority, factor and usage begin anew; what is in use stays charged"},
+	{Name: "delete", Args: []string{"USER"}, Min: 3, Help: "forget the submitter: priority, factor, limits and usage begin anew; what is in use stays charged"},
 	{Name: "resetall", Min: 1, Help: "set everybody's accumulated usage to nothing"},
 }
 
@@ -74,7 +74,7 @@ var ownFlags = []cmdline.Flag{
 	{Name: "reason", Args: []string{"TEXT"}, Help: "with a change: why, for the log"},
 	{Name: "undo", Args: []string{"N"}, Help: "take back the change that has this number in the log"},
 	{Name: "export", Args: []string{"FILE"}, Help: "write the whole accounting state to FILE, or with - to standard output"},
-	{Name: "import", Args: []string{"FILE"}, Help: "replace the accounting state with what -export wrote"},
+	{Name: "import", Args: []string{"FILE"}, Help: "replace the accounting state with what -export wrote into FILE, or with - with what comes on standard input"},
 	{Name: "windows", Help: "show the fair share windows of Maui's policy"},
 	{Name: "decayed", Help: "show the decayed usage of Grid Engine's policy"},
 }

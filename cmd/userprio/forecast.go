@@ -330,13 +330,12 @@ func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // date24 writes a time to the second, rounded up: what was promised is so then.
 func date24(t time.Time) string {
-	return t.Local().Add(time.Second - 1).Truncate(time.Second).Format("2006-01-02 15:04:05")
+	return t.Local().Add(time.Second - 1).Truncate(time.Second).Format(toSecond)
 }
 
 // long writes a duration as days+hours:minutes:seconds, rounded up like date24.
 func long(d time.Duration) string {
-	s := int64((d + time.Second - 1) / time.Second)
-	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+	return daysAndClock(int64((d + time.Second - 1) / time.Second))
 }
 
 // figure writes a priority with two decimals, a very large one in powers of ten.

@@ -7,13 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
-)
-
-// Places in the order of groups, as the ads have them: those of which the last
-// cycle knows nothing come late, and nobody's group last.
-const (
-	sortLate = 3.3e38
-	sortLast = 3.4e38
+	"fairspool/lib/negotiator"
 )
 
 // numbers returns the groups' numbers: nobody's is 0, the others count from 1
@@ -133,7 +127,7 @@ func (t *table) flatOrder(a, b *row) int {
 // in which nobody's is the last.
 func (t *table) order(r *row) float64 {
 	if r.in == accountant.RootGroup {
-		return sortLast
+		return negotiator.SortLast
 	}
 	return float64(t.numbers[r.in])
 }
@@ -178,16 +172,16 @@ func (t *table) groupsBefore() {
 }
 
 // groupKeys returns what groups are ordered by: their sort keys where priority
-// is shown, their usage where only that is, else their numbers. A group that has
-// no row is late.
+// is shown, their usage where only that is, else their numbers. A group of which the
+// last cycle knows nothing, or that has no row, is late.
 func (t *table) groupKeys() map[string]float64 {
 	keys := map[string]float64{}
 	for name, number := range t.numbers {
 		switch {
 		case t.columns&colPriority != 0:
-			keys[name] = sortLate
+			keys[name] = negotiator.SortLate
 			if name == accountant.RootGroup {
-				keys[name] = sortLast
+				keys[name] = negotiator.SortLast
 			}
 		case t.columns&colUsage == 0:
 			keys[name] = float64(number)

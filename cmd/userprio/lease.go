@@ -83,4 +83,7 @@ func cancelling(op string, l *lease) edit {
 }
 
 // shown is a time as userprio tells it: in the local time zone.
-func shown(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+func shown(t time.Time) string { return t.Local().Format(toSecond) }
+
+// toSecond is the layout of such times.
+const toSecond = "2006-01-02 15:04:05"

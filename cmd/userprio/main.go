@@ -1,4 +1,3 @@
-// Command userprio shows and changes the submitters' priorities and usage.
 package main
 
 import (
@@ -17,7 +16,11 @@ func command() cmdline.Command {
 		Brief: "show and change user priorities",
 		Synopsis: []string{
 			"[options] [USER...]",
-			"-setprio USER RUP | -setfactor USER FACTOR | -resetusage USER | -delete USER",
+			"-setprio USER RUP | -setfactor USER FACTOR | -resetusage USER | -delete USER | ...",
+			"-why USER | -forecast USER [-until EUP | -below OTHER]",
+			"-history | -plot FILE [-since TIME] [USER...]",
+			"-log [USER...] | -undo N | -export FILE | -import FILE",
+			"-windows | -decayed | -getreslist USER",
 		},
 		About: `Shows the effective user priority (EUP) of each submitter: the real user priority (RUP), which follows what is in use, times the priority factor. Lower is better for all three: shares of the pool are inverse to the EUP. Without USER, those are shown who used anything in the last 24 hours, best priority first. A USER with an @ is a submitter's full name, one without is the part before the @.
 

@@ -117,10 +117,14 @@ func listResources(w io.Writer, list []resource, now time.Time) error {
 	return err
 }
 
-// held writes a duration as days+hours:minutes:seconds.
+// held writes a duration as HTCondor does, the days three wide.
 func held(d time.Duration) string {
-	s := max(int64(d/time.Second), 0)
-	return fmt.Sprintf("%3d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+	return fmt.Sprintf("%12s", daysAndClock(max(int64(d/time.Second), 0)))
+}
+
+// daysAndClock writes seconds as days+hours:minutes:seconds.
+func daysAndClock(s int64) string {
+	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
 }
 
 // numberedResources returns the list as the one ad of HTCondor's -long.

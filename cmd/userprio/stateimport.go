@@ -1,14 +1,12 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -104,7 +102,7 @@ func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) (a
 	for key := range by.tallies {
 		keys[key] = true
 	}
-	for _, key := range slices.SortedFunc(maps.Keys(keys), compareKeys) {
+	for _, key := range slices.SortedFunc(maps.Keys(keys), accountant.Key.Compare) {
 		y, there := t.tx.Tally(key)
 		before := accountant.TallyEntry{Tally: y, There: there}
 		after := accountant.TallyEntry{}
@@ -123,10 +121,6 @@ func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) (a
 		}
 	}
 	return ahead
-}
-
-func compareKeys(a, b accountant.Key) int {
-	return cmp.Or(strings.Compare(a.Kind, b.Kind), strings.Compare(a.Name, b.Name))
 }
 
 // maxState is how large a file may be that is imported: it is read as a whole.

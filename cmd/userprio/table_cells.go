@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/negotiator"
 )
 
 // column is one column of the table, with HTCondor's widths and headings.
@@ -130,7 +131,7 @@ func (t *table) orderCell(b []byte, r *row) []byte {
 		return b
 	case t.columns&(colPriority|colUsage) == 0:
 		return numberCell(b, t.order(r), 9)
-	case !known || key == sortLate:
+	case !known || key == negotiator.SortLate:
 		return b
 	case t.columns&colPriority == 0:
 		key /= 3600

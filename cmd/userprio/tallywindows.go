@@ -85,7 +85,7 @@ func (v windowView) print(c *cmdline.Call, all windowRow) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(c.Stdout, "DEDICATEDPS in %% of each window's total; %d windows of %s (FSINTERVAL), each worth %s times the next newer one (FSDECAY); window 0 began %s\n",
-		v.FSDEPTH, clockTime(v.FSINTERVAL), strconv.FormatFloat(v.FSDECAY, 'g', -1, 64), time.Unix(v.WindowStart, 0).In(c.Now.Location()).Format("2006-01-02 15:04:05"))
+		v.FSDEPTH, clockTime(v.FSINTERVAL), strconv.FormatFloat(v.FSDECAY, 'g', -1, 64), time.Unix(v.WindowStart, 0).In(c.Now.Location()).Format(toSecond))
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,8 @@ import (
 )
 
 // row is one submitter or accounting group with everything that a display shows
-// of it. Usage is in seconds, weights and limits are in units of slot weight.
+// of it. Usage is in seconds; weights, the share's limit, floor, ceiling and quotas are
+// slot weight.
 type row struct {
 	name  string
 	in    string // the accounting group that it belongs to; a group's own name

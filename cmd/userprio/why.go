@@ -179,14 +179,11 @@ func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) 
 	return nil
 }
 
-// setFactor is what the log calls the edit that sets a factor.
-const setFactor = "set priority factor"
-
 // editor finds out who set the factor by hand: who set it last, if to that
 // number. An import or undo may have changed it since.
 func (w *standing) editor(s *spool.Spool) error {
 	return s.Log(func(l spool.Logged) error {
-		if l.Op != setFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
+		if l.Op != opSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
 			return nil
 		}
 		w.FactorFrom.By, w.FactorFrom.At = "", 0

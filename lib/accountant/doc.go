@@ -1,9 +1,9 @@
 // Package accountant answers: who has used how much, and what is everybody's
 // priority now?
 //
-// Each submitter has one Record. Between two events (a claim begins, ends or
-// changes hands) the weight in use is constant, so the real user priority
-// (RUP) at any later time follows from the record alone:
+// Each submitter has one Record. Between two events (a claim begins or ends)
+// the weight in use is constant, so the real user priority (RUP) at any later
+// time follows from the record alone:
 //
 //	RUP(t) = β·RUP(t-δt) + (1-β)·ρ    with β = 0.5^(δt/h)
 //
@@ -21,5 +21,21 @@
 // the one set by hand, or computed from the submitter's name and the
 // configuration. Lower is better for both.
 //
-// The package is pure: it knows numbers and names, and no clock, file or ad.
+// # Who else is charged
+//
+// A Charge is a claim as the accounts see it. It changes, in a Book, the
+// submitter's record, those of its group and of all groups above it (Groups; a
+// group has a Record too), and the tallies: what Maui and Grid Engine reckon by,
+// under the job's other Credentials. Quotas divides a pool among the groups.
+//
+// # What else is told of records
+//
+// A Forecast says when an EUP will be where if nothing changes, Portions what part
+// of a pool EUPs are worth. An Edit is what a person changed by hand; Undo takes
+// away what it contributed, also when slots were used since. A Jump tells past
+// events by a clock that has been set since; how far a Clock is ahead of the time
+// since the boot shows that it was.
+//
+// The package is pure: it knows numbers, names and the times that it is given, and
+// reads no clock, file or ad.
 package accountant

@@ -32,8 +32,9 @@ func (r Record) Reaches(eup float64, now time.Time, p Params) Forecast {
 			continue
 		}
 		if t, ok := l.when(beta); ok {
-			// Rounding may have made the moment one too early.
-			for range 2 {
+			// Rounding may have made the moment one too late, or too early.
+			t = t.Add(-time.Millisecond)
+			for range 3 {
 				if !there(t) {
 					t = t.Add(time.Millisecond)
 				}
@@ -68,10 +69,14 @@ func (r Record) lastingFactor(p Params) float64 {
 }
 
 // Best returns the best EUP that lasts, which is MinPriority times the factor when
-// leases have ended, and when, asked for at now, the EUP will be there to stay. A
-// lease on a low factor may give a better one until it ends.
+// leases have ended, and when, asked for at now, the EUP will be there to stay: never
+// as long as more than MinPriority is in use. A lease on a low factor may give a better
+// one until it ends.
 func (r Record) Best(now time.Time, p Params) (eup float64, at Forecast) {
 	eup = MinPriority * r.lastingFactor(p)
+	if r.held().Float() > MinPriority {
+		return eup, Forecast{Never: true} // also if it is there now, and begins to rise
+	}
 	end, leased := r.FactorLeaseEnd(now)
 	r.Factor, r.FactorLease = 1, Lease{} // so that the EUP is the RUP
 	at = r.Reaches(MinPriority, now, p)
@@ -206,10 +211,10 @@ func (r Record) halfLifeAt(t time.Time, p Params) time.Duration { return r.AsOf(
 // after returns the leg that begins or goes on at t.
 func (r Record) after(t time.Time, p Params) leg { return r.legs(t, p)[0] }
 
-// turn returns the millisecond in which the difference of two legs that begin at once, and of which
-// neither comes to its bottom on the way, turns from growing to falling or back:
-// with half-lives that differ, it may once. It is where both change at the same
-// pace: b1/h1·0.5^(d/h1) = b2/h2·0.5^(d/h2).
+// turn returns the millisecond in which the difference of two legs that begin at
+// once, and of which neither comes to its bottom on the way, turns from growing to
+// falling or back: with half-lives that differ, it may once. It is where both
+// change at the same pace: pace1·0.5^(d/h1) = pace2·0.5^(d/h2).
 func turn(a, b leg, lasts time.Duration) (time.Time, bool) {
 	h1, h2 := a.halfLife.Seconds(), b.halfLife.Seconds()
 	pace1, pace2 := a.pace(), b.pace()

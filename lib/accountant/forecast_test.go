@@ -201,11 +201,31 @@ func TestBest(t *testing.T) {
 				t.Fatalf("Best = %v at %v, where and %v later the EUP is %v", eup, at.At, later, got)
 			}
 		}
-		before := at.At.Add(-2 * time.Millisecond) // rounding may cost one
+		before := at.At.Add(-time.Millisecond)
 		if early := r.AsOf(before, plain); before.After(start) && early.Priority == MinPriority && early.FactorLease == (Lease{}) {
 			t.Fatalf("Best = %v at %v, but it was there before", eup, at.At)
 		}
 	})
+}
+
+// TestBestPassing: who has just begun to use something is at the best RUP, and does
+// not stay there.
+func TestBestPassing(t *testing.T) {
+	for inUse, never := range map[Weight]bool{0: false, One / 2: false, 3 * One: true} {
+		r := Record{Name: "a@x", Priority: MinPriority, At: start, HalfLife: day, InUse: inUse}
+		if eup, at := r.Best(start, plain); eup != MinPriority || at.Never != never || !never && !at.At.Equal(start) {
+			t.Errorf("Best with %v in use = %v, %+v, want %v, never: %v", inUse, eup, at, MinPriority, never)
+		}
+	}
+}
+
+// TestBestToTheMillisecond is half of the way in one half-life, from an event that
+// was two milliseconds ago.
+func TestBestToTheMillisecond(t *testing.T) {
+	r := Record{Name: "a@x", Priority: 0.75, At: start.Add(-2 * time.Millisecond), HalfLife: 11 * time.Second, InUse: One / 4}
+	if _, at := r.Best(start, plain); at.Never || !at.At.Equal(r.At.Add(r.HalfLife)) {
+		t.Errorf("Best = %+v, want %v", at, r.At.Add(r.HalfLife))
+	}
 }
 
 // TestPortionsAfterLeases holds that a lease has no part in the end.

@@ -103,10 +103,9 @@ func (r Record) held() Weight { return max(r.InUse, r.Subtree) }
 
 // AsOf returns the record advanced to t with nothing changed in between: RUP
 // by the manual's formula, usage by weight times time, leases that ended by then
-// taken back. Without a claim begun
-// or ended between them, AsOf(b) of AsOf(a) equals AsOf(b) up to rounding. A t
-// before r.At returns r as it is: the clock went back, and no event is ever
-// older than the last.
+// taken back. Without a claim begun or ended between them, AsOf(b) of AsOf(a)
+// equals AsOf(b) up to rounding. For a t before r.At only those leases go: the
+// clock went back, and no event is ever older than the last.
 func (r Record) AsOf(t time.Time, p Params) Record {
 	r.Priority = math.Max(r.Priority, MinPriority)
 	if r.HalfLife <= 0 {
@@ -233,7 +232,7 @@ func (r Record) Joined(o Record, t time.Time, p Params) Record {
 	r.Subtree += o.Subtree
 	r.OutsideSlots += o.OutsideSlots
 	r.Outside += o.Outside
-	r.Slots, r.Weighted = r.Slots.plus(o.Slots), r.Weighted.plus(o.Weighted)
+	r.Slots, r.Weighted = r.Slots.Plus(o.Slots), r.Weighted.Plus(o.Weighted)
 	if r.Begin.IsZero() || !o.Begin.IsZero() && o.Begin.Before(r.Begin) {
 		r.Begin = o.Begin
 	}

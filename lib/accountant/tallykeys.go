@@ -1,6 +1,9 @@
 package accountant
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // Credentials are what other policies than the submitter's RUP reckon by, and
 // what of the job they reckon with. An empty text is none.
@@ -17,6 +20,11 @@ type Credentials struct {
 // Key says whose tally it is: a Kind, one of those below, and the name of one
 // of that kind.
 type Key struct{ Kind, Name string }
+
+// Compare orders keys by kind, then name.
+func (k Key) Compare(o Key) int {
+	return cmp.Or(strings.Compare(k.Kind, o.Kind), strings.Compare(k.Name, o.Name))
+}
 
 // The kinds that Maui's policy reckons by, in its own words.
 const (

@@ -38,7 +38,7 @@ func TestTalliesAgree(t *testing.T) {
 		used := func(k Key) (u Usage) {
 			y, _ := b.Tally(k)
 			for _, w := range y.AsOf(end, p).Windows {
-				u = u.plus(w.Dedicated)
+				u = u.Plus(w.Dedicated)
 			}
 			return u
 		}
@@ -48,7 +48,7 @@ func TestTalliesAgree(t *testing.T) {
 			if got := used(Key{KindUser, user}); got != want {
 				t.Errorf("processor time of %s = %+v, want the slot time %+v", user, got, want)
 			}
-			sum = sum.plus(want)
+			sum = sum.Plus(want)
 		}
 		if got := used(Key{KindTotal, TotalName}); got != sum {
 			t.Errorf("processor time of all = %+v, want the sum %+v", got, sum)

@@ -2,7 +2,6 @@ package accountant
 
 import (
 	"math"
-	"math/bits"
 	"time"
 )
 
@@ -180,7 +179,7 @@ func (y Tally) utilized(cpu time.Duration, t time.Time, p Params) Tally {
 	s := y.series(y.At, p.Windows.sound())
 	if k, ok := s.of(t.UnixMilli()); ok {
 		u := &s.windows[k].Utilized
-		*u = u.plus(Usage{cpu.Milliseconds(), cpu.Microseconds() % 1000})
+		*u = u.Plus(Usage{cpu.Milliseconds(), cpu.Microseconds() % 1000})
 		y.Windows = s.trimmed()
 	}
 	return y
@@ -227,34 +226,5 @@ func (s series) pour(has Window, from, to int64) {
 }
 
 func (w Window) plus(x Window) Window {
-	return Window{w.Dedicated.plus(x.Dedicated), w.Utilized.plus(x.Utilized)}
-}
-
-// plus returns the sum, at most the largest Usage.
-func (u Usage) plus(x Usage) Usage {
-	millis, rest := x.Millis, u.Rest+x.Rest
-	if rest >= int64(One) {
-		millis, rest = millis+1, rest-int64(One)
-	}
-	if millis < 0 || u.Millis > math.MaxInt64-millis {
-		return Usage{Millis: math.MaxInt64}
-	}
-	return Usage{u.Millis + millis, rest}
-}
-
-// part returns what falls to lo to hi of a whole that is of length of, which is
-// above zero: parts that make up the whole sum up to u. The thousandths go to the
-// last.
-func (u Usage) part(lo, hi, of int64) Usage {
-	p := Usage{Millis: u.upTo(hi, of) - u.upTo(lo, of)}
-	if hi == of {
-		p.Rest = u.Rest
-	}
-	return p
-}
-
-func (u Usage) upTo(n, of int64) int64 {
-	high, low := bits.Mul64(uint64(max(u.Millis, 0)), uint64(n))
-	whole, _ := bits.Div64(high, low, uint64(of)) // n is at most of: it fits
-	return int64(whole)
+	return Window{w.Dedicated.Plus(x.Dedicated), w.Utilized.Plus(x.Utilized)}
 }

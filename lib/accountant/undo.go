@@ -134,27 +134,6 @@ func undoLast(r, before, after Record, at time.Time) (Record, error) {
 	return r, nil
 }
 
-// shifted returns the usage after what was from turned out to be to, at least
-// none.
-func (u Usage) shifted(from, to Usage) Usage {
-	if up := to.minus(from); up != (Usage{}) {
-		return u.plus(up)
-	}
-	return u.minus(from.minus(to))
-}
-
-// minus stops at none.
-func (u Usage) minus(v Usage) Usage {
-	millis, rest := u.Millis-v.Millis, u.Rest-v.Rest
-	if rest < 0 {
-		millis, rest = millis-1, rest+int64(One)
-	}
-	if millis < 0 {
-		return Usage{}
-	}
-	return Usage{millis, rest}
-}
-
 // remaining returns how much is left at t of a difference that the RUP of after
 // had to that of before: under after's half-life until current's last event, under
 // current's from then on.

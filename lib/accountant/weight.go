@@ -3,9 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
-	"math/bits"
 	"strconv"
-	"time"
 )
 
 // Weight is how much a slot counts, in thousandths: a slot of SlotWeight 1
@@ -33,59 +31,3 @@ func (w Weight) Float() float64 { return float64(w) / float64(One) }
 
 // String returns the weight as users see it, without needless digits.
 func (w Weight) String() string { return strconv.FormatFloat(w.Float(), 'g', -1, 64) }
-
-// Usage is what was used over time, in whole weight-milliseconds, with the
-// thousandths that do not make a whole one kept apart. The zero Usage is none.
-type Usage struct {
-	Millis int64 // weight-milliseconds
-	Rest   int64 // thousandths of one, 0 to 999
-}
-
-// Add returns the usage after weight w was in use for d more. It saturates
-// at the largest Usage instead of overflowing, and d below zero adds nothing.
-func (u Usage) Add(w Weight, d time.Duration) Usage {
-	ms := d.Milliseconds()
-	if ms <= 0 || w <= 0 {
-		return u
-	}
-	hi, lo := bits.Mul64(uint64(w), uint64(ms))
-	lo, carry := bits.Add64(lo, uint64(u.Rest), 0)
-	hi += carry
-	if hi >= uint64(One) {
-		return Usage{Millis: math.MaxInt64}
-	}
-	whole, rest := bits.Div64(hi, lo, uint64(One))
-	if whole > uint64(math.MaxInt64-u.Millis) {
-		return Usage{Millis: math.MaxInt64}
-	}
-	return Usage{Millis: u.Millis + int64(whole), Rest: int64(rest)}
-}
-
-// Take returns the usage less weight w over d, at least none: the inverse of
-// Add for a match that never started.
-func (u Usage) Take(w Weight, d time.Duration) Usage {
-	back := Usage{}.Add(w, d)
-	millis, rest := u.Millis-back.Millis, u.Rest-back.Rest
-	if rest < 0 {
-		millis, rest = millis-1, rest+int64(One)
-	}
-	if millis < 0 {
-		return Usage{}
-	}
-	return Usage{millis, rest}
-}
-
-// Seconds returns the usage in weight-seconds.
-func (u Usage) Seconds() float64 {
-	return (float64(u.Millis) + float64(u.Rest)/float64(One)) / 1000
-}
-
-// UsageOf returns the usage of so many weight-seconds, rounded to whole
-// weight-milliseconds; it fails for what is negative, not a number or too
-// large.
-func UsageOf(seconds float64) (Usage, error) {
-	if math.IsNaN(seconds) || seconds < 0 || seconds*1000 >= math.MaxInt64 {
-		return Usage{}, fmt.Errorf("usage of %v s: want a number from 0 up", seconds)
-	}
-	return Usage{Millis: int64(math.Round(seconds * 1000))}, nil
-}

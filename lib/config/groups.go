@@ -57,7 +57,7 @@ func groupKey(name string) (k GroupKey, group string, ok bool) {
 
 // groups makes the tree of accounting groups from GROUP_NAMES and the keys of
 // each. Their names are compared without regard to case.
-func (c *Config) groups(file string) error {
+func (c *Config) groups() error {
 	list := make([]accountant.Group, 0, len(c.groupNames))
 	known := map[string]bool{}
 	for _, name := range c.groupNames {

@@ -42,7 +42,7 @@ func Parse(file string, text []byte) (Config, error) {
 		}
 		c.where[name] = fmt.Sprintf("%s:%d", file, line)
 	}
-	if err := c.groups(file); err != nil {
+	if err := c.groups(); err != nil {
 		return Config{}, err
 	}
 	return c, nil

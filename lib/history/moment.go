@@ -147,7 +147,7 @@ func (m Moment) totals(since time.Time) []total {
 			continue // the root's are its own
 		}
 		up := &t[parent]
-		up.use = sum(up.use, t[i].use)
+		up.use = up.use.Plus(t[i].use)
 		up.demand += t[i].demand
 		up.news = up.news || t[i].news
 	}
@@ -162,14 +162,4 @@ func (m Moment) ofRoot(since time.Time) (t total) {
 		}
 	}
 	return t
-}
-
-// sum adds two usages, up to the largest there is.
-func sum(a, b accountant.Usage) accountant.Usage {
-	rest := a.Rest + b.Rest
-	millis := b.Millis + rest/int64(accountant.One)
-	if a.Millis > math.MaxInt64-millis {
-		return accountant.Usage{Millis: math.MaxInt64}
-	}
-	return accountant.Usage{Millis: a.Millis + millis, Rest: rest % int64(accountant.One)}
 }

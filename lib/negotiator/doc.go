@@ -39,6 +39,9 @@
 // Nice users are a tier of their own: they share, by the same rules, what the
 // others leave, and get nothing that somebody else can use.
 //
+// A submitter with a ceiling never gets a slot that would take it beyond that;
+// those who use less than their floors are served before shares count (limits.go).
+//
 // # Speed
 //
 // Jobs that are alike in everything that any expression refers to are one

@@ -9,8 +9,8 @@ import (
 // Places in the order of groups (HTCondor's default GROUP_SORT_EXPR): those
 // without a quota come late, and nobody's group last.
 const (
-	sortLate = 3.3e38
-	sortLast = 3.4e38
+	SortLate = 3.3e38
+	SortLast = 3.4e38
 )
 
 // regroups is the surplus policy of groups that regroup automatically, and of
@@ -49,11 +49,11 @@ func (c *cycle) groups() []Group {
 func (g Group) sortKey(root bool) float64 {
 	switch {
 	case root:
-		return sortLast
+		return SortLast
 	case g.EffectiveQuota > 0:
 		return g.Usage / g.EffectiveQuota
 	}
-	return sortLate
+	return SortLate
 }
 
 // surplus returns what the group does when its quota is used up.

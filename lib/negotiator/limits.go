@@ -3,8 +3,6 @@ package negotiator
 import (
 	"container/heap"
 	"math"
-
-	"fairspool/lib/accountant"
 )
 
 // room returns how much more weight the submitter's ceiling lets it use.
@@ -77,11 +75,3 @@ func (l *poor) Pop() any {
 
 // stake is what the submitter uses in proportion to what it is entitled to.
 func (s *submitter) stake() float64 { return s.usage.Float() * s.eup }
-
-// total returns the weight of all slots of the pool.
-func (c *cycle) total() (sum accountant.Weight) {
-	for _, s := range c.slots {
-		sum += s.weight
-	}
-	return sum
-}

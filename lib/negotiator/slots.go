@@ -31,8 +31,9 @@ type slot struct {
 	standing standing
 }
 
-// lookAtSlots fills c.slots and what each submitter holds in claims from outside. A slot whose ad has expired does not exist any
-// more; one that this version cannot handle is named in a warning.
+// lookAtSlots fills c.slots, and the plan's Outside with what each submitter holds
+// in claims from outside. A slot whose ad has expired does not exist any more; one
+// that this version cannot handle is named in a warning.
 func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 	ours := map[string]bool{}
 	for _, cl := range claims {
@@ -184,4 +185,12 @@ func weightOf(name string, value classad.Value) (accountant.Weight, error) {
 
 func (c *cycle) warn(format string, args ...any) {
 	c.plan.Warnings = append(c.plan.Warnings, fmt.Sprintf(format, args...))
+}
+
+// total returns the weight of all slots of the pool.
+func (c *cycle) total() (sum accountant.Weight) {
+	for _, s := range c.slots {
+		sum += s.weight
+	}
+	return sum
 }

@@ -1,7 +1,8 @@
 // Package operation holds the named operations of the pool: what matching,
 // starting, ending and removing a job change in the spool, each as one
 // function on a transaction. Commands call these and nothing else, so that a
-// job's life is the same whoever moves it on.
+// job's life is the same whoever moves it on, and each change of a claim is
+// charged in the same transaction.
 //
 // A claim's life, and who is charged for its slot:
 //
@@ -12,6 +13,12 @@
 //	         Running -> Vacating    nobody from now on; the supervisor ends the job
 //	Finish   Running, Vacating -> no claim
 //
-// The package knows the spool and the accountant; it knows no flags, no clock
-// and no processes.
+// Transactions that charge or edit run inside Account, which first tells all past
+// events by the machine's clock as it is now if that was set since the last of
+// them; Submitters and Snapshot.By do so for who only looks. Respell follows a
+// configuration that spells the names of groups otherwise, Prune drops tallies
+// that count for nothing any more.
+//
+// The package knows the spool and the accountant; it knows no flags and no
+// processes, and times are given to it.
 package operation
