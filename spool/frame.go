@@ -105,17 +105,15 @@ var (
 // parseEnd checks the E line, last, of a frame whose other lines are length
 // bytes at the start of b.
 func (f *frame) parseEnd(b []byte, length int, last []byte, seq uint64) error {
-	rest, ok := strings.CutPrefix(string(last), "E ")
+	rest := strings.TrimPrefix(string(last), "E ")
 	var numbers [3]uint64
 	for i := range numbers {
-		var digits string
-		var err error
-		if digits, rest, ok = strings.Cut(rest, " "); ok {
-			numbers[i], err = strconv.ParseUint(digits, 10, 63)
-		}
-		if !ok || err != nil {
+		digits, behind, _ := strings.Cut(rest, " ")
+		n, err := strconv.ParseUint(digits, 10, 63)
+		if err != nil {
 			return fmt.Errorf("transaction %d: its end line does not check", seq)
 		}
+		numbers[i], rest = n, behind
 	}
 	if numbers[0] != seq || numbers[1] != uint64(length) || strings.Contains(rest, " ") {
 		return fmt.Errorf("transaction %d: its end line does not check", seq)
