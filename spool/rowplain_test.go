@@ -38,6 +38,8 @@ func TestPlainRows(t *testing.T) {
 		{`[ Name = "alice@x"; Priority = 1 + 2 ]`, false},
 		{`[ Name = "alice@x"; InUse = 1.5 ]`, false},
 		{`[ Name = "alice@x"; InUse = "1" ]`, false},
+		{`[ Name = "alice@x"; InUse = 01 ]`, false},
+		{`[ Name = "alice@x"; Priority = -00.5 ]`, false},
 		{`[ Name = "alice@x"; InUse = 9999999999999999999 ]`, false},
 		{`[ Name = "al\"ice" ]`, false},
 		{`[ Name = "é" ]`, false},
