@@ -58,14 +58,14 @@ func exportState(c *cmdline.Call) error {
 	state := stateJSON{Format: stateFormat, Submitters: []recordJSON{}, Groups: []recordJSON{}, Tallies: []tallyJSON{}}
 	p := operation.Params(c.Config)
 	if err := s.View(func(v *spool.View) error {
-		for _, r := range v.Submitters() {
+		for _, r := range operation.Submitters(v, c.Reading()) {
 			if r.IsGroup() {
 				state.Groups = append(state.Groups, recordOut(r, c.Now, p))
 			} else {
 				state.Submitters = append(state.Submitters, recordOut(r, c.Now, p))
 			}
 		}
-		for _, y := range v.Tallies() {
+		for _, y := range operation.Tallies(v, c.Reading()) {
 			if y.Cpus != 0 {
 				y = y.AsOf(c.Now, p)
 			}

@@ -18,7 +18,7 @@ func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Par
 		return nil, p, err
 	}
 	var all []accountant.Tally
-	if err := s.View(func(v *spool.View) error { all = v.Tallies(); return nil }); err != nil {
+	if err := s.View(func(v *spool.View) error { all = operation.Tallies(v, c.Reading()); return nil }); err != nil {
 		return nil, p, err
 	}
 	var list []accountant.Tally

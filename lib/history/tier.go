@@ -67,7 +67,7 @@ func (t Tier) Due(last, now time.Time) bool {
 }
 
 // Surplus returns those of the files, all of the tier and ascending, that are to
-// go when there is one for now: the oldest, and of files for later times, which a
+// go when the current one is there: the oldest, and of files for later times, which a
 // wrong clock left, all but the first few.
 func (t Tier) Surplus(files []string, now time.Time) []string {
 	if t.Keep == 0 {

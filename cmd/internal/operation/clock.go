@@ -149,8 +149,8 @@ func (c setting) apply(tx *spool.Tx) {
 	for _, r := range c.records(&tx.View) {
 		tx.PutSubmitter(r)
 	}
-	for _, y := range tx.Tallies() {
-		tx.PutTally(y.Jump(c.jump))
+	for _, y := range c.tallies(&tx.View) {
+		tx.PutTally(y)
 	}
 	for _, claim := range c.claims(&tx.View) {
 		tx.PutClaim(claim)
@@ -172,6 +172,14 @@ func (c setting) records(v *spool.View) []accountant.Record {
 	list := v.Submitters()
 	for i, r := range list {
 		list[i] = r.Jump(c.jump)
+	}
+	return list
+}
+
+func (c setting) tallies(v *spool.View) []accountant.Tally {
+	list := v.Tallies()
+	for i, y := range list {
+		list[i] = y.Jump(c.jump)
 	}
 	return list
 }
@@ -210,6 +218,11 @@ func (s *Snapshot) By(v *spool.View, at accountant.Reading) {
 // times that at was read from, which may have been set since the last event.
 func Submitters(v *spool.View, at accountant.Reading) []accountant.Record {
 	return settingOf(v, at).records(v)
+}
+
+// Tallies returns all tallies, by kind and name, in the same way.
+func Tallies(v *spool.View, at accountant.Reading) []accountant.Tally {
+	return settingOf(v, at).tallies(v)
 }
 
 // Late says in words that the last event of the records was after now, which

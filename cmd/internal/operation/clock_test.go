@@ -340,3 +340,22 @@ func TestAccountFails(t *testing.T) {
 		t.Errorf("the last transaction is %s %q, a jump %v, want set clock %q, %v", last.Op, last.Args, JumpOf(last.Transaction), args, want)
 	}
 }
+
+// Who only looks sees tallies told by the clock as it is now.
+func TestTalliesByTheClock(t *testing.T) {
+	b := newBench(t)
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("x")
+		tx.PutMark(clockMark, accountant.Clock{Boot: "b"}.String())
+		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindOwn, Name: "alice"}, At: noon})
+		return nil
+	})
+	b.view(func(v *spool.View) {
+		for boot, want := range map[string]time.Time{"b": noon.Add(time.Hour), "": noon} {
+			at := accountant.Reading{Now: noon.Add(time.Hour), Clock: accountant.Clock{Boot: boot, Offset: time.Hour}}
+			if got := Tallies(v, at)[0].At; !got.Equal(want) {
+				t.Errorf("by the clock of boot %q the tally is as of %v, want %v", boot, got, want)
+			}
+		}
+	})
+}

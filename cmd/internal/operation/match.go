@@ -63,16 +63,20 @@ func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.
 			tx.PutSubmitter(r.Settle(now, p))
 		}
 	}
-	for _, r := range tx.Submitters() {
-		held := plan.Outside[r.Name]
-		if s := r.HeldOutside(held.Slots, held.Weight, now, p); s != r {
-			tx.PutSubmitter(s)
+	records := tx.Submitters()
+	for i, r := range records {
+		if held := plan.Outside[r.Name]; !r.IsGroup() {
+			records[i] = r.HeldOutside(held.Slots, held.Weight, now, p)
+		}
+		if records[i] != r {
+			tx.PutSubmitter(records[i])
 		}
 	}
-	for _, r := range accountant.Regroup(tx.Submitters(), now, p) {
+	for _, r := range accountant.Regroup(records, now, p) {
 		tx.PutSubmitter(r)
 	}
-	for _, r := range tx.Submitters() {
+	for _, r := range records {
+		r, _ = tx.Submitter(r.Name) // a group's may be another by now
 		switch {
 		case !present[r.Name] && r.Irrelevant(now, p):
 			tx.DropSubmitter(r.Name)
