@@ -47,6 +47,11 @@ const (
 	AttrMemory         = "Memory"
 	AttrDisk           = "Disk"
 	AttrSlotWeight     = "SlotWeight"
+	AttrSlotID         = "SlotID"
+	AttrSlotType       = "SlotType"
+	AttrPartitionable  = "PartitionableSlot"
+	AttrDynamicSlot    = "DynamicSlot"
+	AttrParentSlotID   = "ParentSlotId"
 	AttrRemoteUser     = "RemoteUser"
 	AttrRemoteOwner    = "RemoteOwner"
 	AttrLastHeardFrom  = "LastHeardFrom"
@@ -77,4 +82,11 @@ const (
 	AttrHoldReasonCode   = "HoldReasonCode"
 	AttrVacateReason     = "VacateReason"
 	AttrLastVacateTime   = "LastVacateTime"
+
+	// AttrMachineResources names what a slot can be divided by, parted by blanks.
+	AttrMachineResources = "MachineResources"
+	// TotalPrefix begins the names of what a slot has in all, such as TotalSlotCpus.
+	TotalPrefix = "TotalSlot"
+	// AttrConcurrencyLimits names what a job counts for.
+	AttrConcurrencyLimits = "ConcurrencyLimits"
 )

@@ -58,21 +58,36 @@ func ParseClaimState(name string) (ClaimState, error) {
 // Claim binds a slot and a job. A job has at most one claim at a time, so
 // the job names it; Attempt tells one claim of a job from the next.
 type Claim struct {
-	Job       JobID
-	Attempt   int // 1 for the job's first match, growing by 1
+	Job     JobID
+	Attempt int // 1 for the job's first match, growing by 1
+	// Slot is the slot's Name; of a piece of a partitionable slot that of the
+	// dynamic slot, such as "slot1_2@node" of "slot1@node".
 	Slot      string
+	Piece     Piece  // what is taken of a partitionable slot; zero for a whole slot
 	Machine   string // the slot's Machine: whose starter takes the claim up
 	Submitter string // who is charged
 	State     ClaimState
 	Weight    accountant.Weight
 	By        accountant.Credentials // of the job, at the match
-	MatchedAt time.Time              // policy time
-	StartedAt time.Time              // policy time of Matched -> Running; zero before
-	PID       int                    // the supervisor's process id on Machine; 0 before the start
+	// Limits are the concurrency limits that the claim counts for, as
+	// negotiator.Match has them; empty for none.
+	Limits    string
+	MatchedAt time.Time // policy time
+	StartedAt time.Time // policy time of Matched -> Running; zero before
+	PID       int       // the supervisor's process id on Machine; 0 before the start
 	// VacateSince is the policy time of Running -> Vacating; zero before.
 	VacateSince time.Time
 	// Seq is the transaction that last changed the claim.
 	Seq uint64
+}
+
+// SlotAd returns the Name of the slot ad that the claim takes from: the
+// partitionable slot's, or the slot's own.
+func (c Claim) SlotAd() string {
+	if c.Piece.Of != "" {
+		return c.Piece.Of
+	}
+	return c.Slot
 }
 
 // LockName returns the name of the file whose lock the claim's supervisor

@@ -1,0 +1,156 @@
+package pool
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+)
+
+// Partitionable tells whether a slot's ad is that of a partitionable slot, of
+// which claims take pieces.
+func Partitionable(c *classad.Context, ad *classad.Ad) bool {
+	yes, ok := ad.EvalBool(c, AttrPartitionable)
+	return ok && yes
+}
+
+// DynamicName returns the name of the n-th dynamic slot of a partitionable one:
+// "slot1_2@node" for "slot1@node" and 2, "slot1_2" for "slot1".
+func DynamicName(of string, n int) string {
+	head, machine, found := strings.Cut(of, "@")
+	head += "_" + strconv.Itoa(n)
+	if found {
+		head += "@" + machine
+	}
+	return head
+}
+
+// Left returns the ad of a partitionable slot with what the pieces leave of it. An
+// amount is never below 0, an integer stays one as long as whole numbers are taken
+// from it, and parts are kept to nine places. What the ad has no number for is
+// left as it is, and so is what a piece does not say properly. The ad is not
+// changed; if nothing is taken it is what is returned.
+func Left(c *classad.Context, ad *classad.Ad, pieces []Resources) *classad.Ad {
+	var taken []Amount
+	for _, p := range pieces {
+		amounts, err := p.Amounts()
+		if err == nil {
+			taken = addTo(taken, amounts)
+		}
+	}
+	out := ad
+	for _, t := range taken {
+		v := ad.Eval(c, t.Name, nil)
+		rest, ok := number(v)
+		if !ok {
+			continue
+		}
+		if out == ad {
+			out = ad.Clone()
+		}
+		setAmount(out, t.Name, max(0, tidy(rest-t.Of)), v.Kind() == classad.KindInteger)
+	}
+	return out
+}
+
+// addTo adds amounts to a sum, whose names are in no order.
+func addTo(sum, amounts []Amount) []Amount {
+next:
+	for _, a := range amounts {
+		for i := range sum {
+			if compareResources(sum[i].Name, a.Name) == 0 {
+				sum[i].Of += a.Of
+				continue next
+			}
+		}
+		sum = append(sum, a)
+	}
+	return sum
+}
+
+// Fits tells whether a slot's ad has what a piece takes: a number for each of its
+// resources, and enough of it.
+func Fits(c *classad.Context, ad *classad.Ad, takes Resources) bool {
+	amounts, err := takes.Amounts()
+	for _, a := range amounts {
+		if has, ok := number(ad.Eval(c, a.Name, nil)); !ok || a.Of > has {
+			return false
+		}
+	}
+	return err == nil
+}
+
+// DynamicAd returns the ad of the dynamic slot that takes a piece of a partitionable
+// one: the partitionable slot's ad, with the piece's amounts under another name. Of
+// Cpus, Memory, Disk and what MachineResources of the ad names besides, it has none
+// that the piece does not take. The ad is not changed.
+func DynamicAd(ad *classad.Ad, name string, takes Resources) *classad.Ad {
+	out := ad.Clone()
+	out.SetString(AttrName, name)
+	out.SetBool(AttrPartitionable, false)
+	out.SetBool(AttrDynamicSlot, true)
+	out.SetString(AttrSlotType, "Dynamic")
+	if id, ok := ad.Lookup(AttrSlotID); ok {
+		out.Set(AttrParentSlotID, id)
+	}
+	amounts, err := takes.Amounts()
+	if err != nil {
+		amounts = nil
+	}
+	for _, resource := range Divisible(ad) {
+		amounts = addTo(amounts, []Amount{{Name: resource}})
+	}
+	for _, a := range amounts {
+		whole := ad.Eval(&classad.Context{}, a.Name, nil).Kind() != classad.KindReal
+		setAmount(out, a.Name, a.Of, whole)
+		if total := TotalPrefix + a.Name; ad.Has(total) {
+			setAmount(out, total, a.Of, whole)
+		}
+	}
+	return out
+}
+
+// Divisible returns the names of the resources that a slot's ad says it is divided
+// by: Cpus, Memory and Disk, as far as it has them, and those of MachineResources.
+func Divisible(ad *classad.Ad) []string {
+	named, _ := ad.EvalString(&classad.Context{}, AttrMachineResources)
+	var names []string
+	for _, name := range append([]string{AttrCpus, AttrMemory, AttrDisk}, strings.Fields(named)...) {
+		known := false
+		for _, n := range names {
+			known = known || compareResources(n, name) == 0
+		}
+		if !known && ResourceName(name) && ad.Has(name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// number returns what is an integer or a real.
+func number(v classad.Value) (x float64, ok bool) {
+	if v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal {
+		return 0, false
+	}
+	return v.Number()
+}
+
+// setAmount sets a number, as an integer if that is wanted and it is one.
+func setAmount(ad *classad.Ad, name string, x float64, whole bool) {
+	if whole && x == math.Trunc(x) && math.Abs(x) < 1<<62 {
+		ad.SetInt(name, int64(x))
+		return
+	}
+	ad.SetReal(name, x)
+}
+
+// tidy rounds to nine places, so that ten tenths are a whole whatever the order in
+// which they are taken.
+func tidy(x float64) float64 {
+	const places = 1e9
+	if math.Abs(x) > 1e6 {
+		return x // the places behind the point are of no use there
+	}
+	return math.Round(x*places) / places
+}

@@ -1,0 +1,137 @@
+package pool
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Piece is the part of a partitionable slot that a claim takes. The zero Piece
+// is that of a claim that has a whole slot. Pieces compare with ==.
+type Piece struct {
+	// Of is the Name of the partitionable slot, empty for a whole slot.
+	Of string
+	// Takes is what the claim takes of the slot's resources.
+	Takes Resources
+}
+
+// Resources is an amount of each of several resources as one text, such as
+// "Cpus=2 Disk=1024 GPUs=1 Memory=2048": sorted by name without regard to case,
+// each name once, amounts above zero in the units of the slot's ad (Memory in
+// MB, Disk in KB). What is not named is not taken.
+type Resources string
+
+// Amount is how much of one resource.
+type Amount struct {
+	Name string // as the slot's ad spells it
+	Of   float64
+}
+
+// ResourcesOf returns the amounts as one text. Those that are not above zero or
+// not finite are left out, and those whose name is not of letters, digits and
+// underscores; of two with one name the first counts.
+func ResourcesOf(amounts []Amount) Resources {
+	amounts = slices.DeleteFunc(slices.Clone(amounts), func(a Amount) bool { return !a.good() })
+	slices.SortStableFunc(amounts, func(a, b Amount) int { return compareResources(a.Name, b.Name) })
+	amounts = slices.CompactFunc(amounts, func(a, b Amount) bool { return compareResources(a.Name, b.Name) == 0 })
+	var text []byte
+	for i, a := range amounts {
+		if i > 0 {
+			text = append(text, ' ')
+		}
+		text = appendAmount(append(append(text, a.Name...), '='), a.Of)
+	}
+	return Resources(text)
+}
+
+// Amounts is the inverse of ResourcesOf. A text that ResourcesOf does not make
+// is an error.
+func (r Resources) Amounts() ([]Amount, error) {
+	if r == "" {
+		return nil, nil
+	}
+	amounts := make([]Amount, 0, 1+strings.Count(string(r), " "))
+	for field := range strings.SplitSeq(string(r), " ") {
+		name, text, _ := strings.Cut(field, "=")
+		x, err := strconv.ParseFloat(text, 64)
+		a := Amount{name, x}
+		if err != nil || !a.good() {
+			return nil, fmt.Errorf("%.80q: not an amount of a resource: want NAME=NUMBER, like Cpus=2", field)
+		}
+		var room [32]byte
+		if string(appendAmount(room[:0], x)) != text {
+			return nil, fmt.Errorf("%.80q: want the number written %.80s", field, appendAmount(nil, x))
+		}
+		if n := len(amounts); n > 0 && compareResources(amounts[n-1].Name, name) >= 0 {
+			return nil, fmt.Errorf("%.80q: resources are not in order, or twice", field)
+		}
+		amounts = append(amounts, a)
+	}
+	return amounts, nil
+}
+
+// Of returns the amount of one resource, 0 if it is not taken or the text is none
+// of ResourcesOf.
+func (r Resources) Of(name string) float64 {
+	amounts, _ := r.Amounts()
+	for _, a := range amounts {
+		if compareResources(a.Name, name) == 0 {
+			return a.Of
+		}
+	}
+	return 0
+}
+
+func (a Amount) good() bool {
+	return ResourceName(a.Name) && a.Of > 0 && !math.IsInf(a.Of, 0)
+}
+
+func appendAmount(b []byte, x float64) []byte { return strconv.AppendFloat(b, x, 'f', -1, 64) }
+
+// ResourceName tells whether a name can be that of a resource: letters, digits
+// and underscores, with no digit first.
+func ResourceName(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c|0x20 && c|0x20 <= 'z', c == '_', '0' <= c && c <= '9' && i > 0:
+		default:
+			return false
+		}
+	}
+	return s != ""
+}
+
+// compareResources orders names of resources without regard to case.
+func compareResources(a, b string) int {
+	for i := range min(len(a), len(b)) {
+		if x, y := lower(a[i]), lower(b[i]); x != y {
+			return int(x) - int(y)
+		}
+	}
+	return len(a) - len(b)
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+// Reservation keeps a partitionable slot from all jobs but one that is wider
+// than what is left of any slot, until enough of it is free.
+type Reservation struct {
+	Slot      string // Name of the partitionable slot
+	Job       JobID
+	Submitter string
+	// Since is the policy time of the cycle that made it.
+	Since int64
+}
+
+// Compare orders reservations by slot, as CompareNames does, then job.
+func (r Reservation) Compare(o Reservation) int {
+	return cmp.Or(CompareNames(r.Slot, o.Slot), r.Job.Compare(o.Job))
+}
