@@ -1,7 +1,6 @@
 package config
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"time"
@@ -32,6 +31,29 @@ type Config struct {
 	UseSlotWeights    bool   // NEGOTIATOR_USE_SLOT_WEIGHTS
 	JobPriorityPolicy string // JOB_PRIORITY_POLICY
 
+	Pie                  string // NEGOTIATOR_PIE
+	IgnoreUserPriorities bool   // NEGOTIATOR_IGNORE_USER_PRIORITIES
+	GlobalJobPrios       bool   // USE_GLOBAL_JOB_PRIOS
+	DepthFirst           bool   // NEGOTIATOR_DEPTH_FIRST
+
+	// Expressions; empty: no constraint.
+	JobConstraint      string // NEGOTIATOR_JOB_CONSTRAINT
+	SlotConstraint     string // NEGOTIATOR_SLOT_CONSTRAINT
+	PoolSizeConstraint string // NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT
+
+	AllJobsInCluster  bool     // NEGOTIATE_ALL_JOBS_IN_CLUSTER
+	Significant       []string // SIGNIFICANT_ATTRIBUTES
+	AddSignificant    []string // ADD_SIGNIFICANT_ATTRIBUTES
+	RemoveSignificant []string // REMOVE_SIGNIFICANT_ATTRIBUTES
+
+	// Concurrency limits, in units: CONCURRENCY_LIMIT_DEFAULT, and the keys of
+	// LimitKeys by the lower-case name of the set or of what is limited.
+	Limit                   float64
+	LimitOfSet, LimitOfName map[string]float64
+
+	ReserveFraction float64       // RESERVE_POOL_FRACTION
+	ReserveTime     time.Duration // RESERVE_MAX_TIME
+
 	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
@@ -52,7 +74,8 @@ type Config struct {
 	autoregroup   bool     // GROUP_AUTOREGROUP
 	ofGroups      []*groupSettings
 
-	where map[string]string // "file:line" of each key that was set
+	said  []setting         // what With begins with
+	where map[string]string // where each key was set
 }
 
 // Default returns the configuration of an empty file.
@@ -64,8 +87,8 @@ func Default() Config {
 	return c
 }
 
-// Where returns "file:line" of the line that set the key, empty when it has
-// its default.
+// Where returns "file:line" of the line that set the key, "config" when With
+// did, and nothing when it has its default.
 func (c *Config) Where(key string) string { return c.where[key] }
 
 // WhereGroup returns what Where does for the key that is made of prefix, a Name of
@@ -78,15 +101,10 @@ func (c *Config) WhereGroup(prefix, group string) string {
 	return ""
 }
 
-// Complain returns err as the fault of the key: "file:line: NAME: err", or
-// "NAME: err" when no line set it. It is for values that the package takes as
-// they are, such as expressions.
-func (c *Config) Complain(key string, err error) error {
-	if at := c.where[key]; at != "" {
-		return fmt.Errorf("%s: %s: %w", at, key, err)
-	}
-	return fmt.Errorf("%s: %w", key, err)
-}
+// Complain returns err as the fault of the key: "file:line: NAME: err", "config
+// NAME: err" when With set it, or "NAME: err" when nobody did. It is for values
+// that the package takes as they are, such as expressions.
+func (c *Config) Complain(key string, err error) error { return complaint(c.where[key], key, err) }
 
 // Load reads the configuration file at path. Keys that it does not set have
 // their defaults. The error is one line, `path:line: NAME: why` where a line

@@ -30,6 +30,12 @@ func TestDefault(t *testing.T) {
 		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
 		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, int64(128)},
 		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
+		{"NEGOTIATOR_PIE", c.Pie, "max-min"},
+		{"NEGOTIATOR_JOB_CONSTRAINT", c.JobConstraint, ""},
+		{"NEGOTIATE_ALL_JOBS_IN_CLUSTER", c.AllJobsInCluster, true},
+		{"CONCURRENCY_LIMIT_DEFAULT", c.Limit, 2308032.0},
+		{"RESERVE_POOL_FRACTION", c.ReserveFraction, 0.1},
+		{"RESERVE_MAX_TIME", c.ReserveTime, 24 * time.Hour},
 	} {
 		if k.got != k.want {
 			t.Errorf("default of %s = %v, want %v", k.name, k.got, k.want)
@@ -74,6 +80,19 @@ NEGOTIATOR_PRE_JOB_RANK = """
 ALLOW_NETWORK_SPOOL = true
 KILLING_TIMEOUT = 0.5
 JOB_DEFAULT_REQUESTCPUS = 2
+NEGOTIATOR_PIE = "htcondor"
+NEGOTIATOR_IGNORE_USER_PRIORITIES = true
+USE_GLOBAL_JOB_PRIOS = true
+NEGOTIATOR_DEPTH_FIRST = true
+NEGOTIATOR_JOB_CONSTRAINT = "JobPrio >= 0"
+NEGOTIATOR_SLOT_CONSTRAINT = ""
+NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT = "Cpus > 1"
+NEGOTIATE_ALL_JOBS_IN_CLUSTER = false
+SIGNIFICANT_ATTRIBUTES = ["Owner", "_x1"]
+ADD_SIGNIFICANT_ATTRIBUTES = ["A"]
+REMOVE_SIGNIFICANT_ATTRIBUTES = []
+RESERVE_POOL_FRACTION = 0
+RESERVE_MAX_TIME = 60
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +106,10 @@ JOB_DEFAULT_REQUESTCPUS = 2
 	want.AllowNetworkSpool = true
 	want.KillingTimeout = 500 * time.Millisecond
 	want.DefaultRequestCpus = 2
+	want.Pie, want.IgnoreUserPriorities, want.GlobalJobPrios, want.DepthFirst = "htcondor", true, true, true
+	want.JobConstraint, want.PoolSizeConstraint, want.AllJobsInCluster = "JobPrio >= 0", "Cpus > 1", false
+	want.Significant, want.AddSignificant = []string{"Owner", "_x1"}, []string{"A"}
+	want.ReserveFraction, want.ReserveTime = 0, time.Minute
 	for key, at := range map[string]string{"PRIORITY_HALFLIFE": "f:2", "NEGOTIATOR_PRE_JOB_RANK": "f:8", "ALLOW_NETWORK_SPOOL": "f:9", "SLOT_WEIGHT": ""} {
 		if got := c.Where(key); got != at {
 			t.Errorf("Where(%s) = %q, want %q", key, got, at)
@@ -95,7 +118,7 @@ JOB_DEFAULT_REQUESTCPUS = 2
 	if got := c.Complain("NEGOTIATOR_PRE_JOB_RANK", errors.New("bad")).Error(); got != "f:8: NEGOTIATOR_PRE_JOB_RANK: bad" {
 		t.Errorf("Complain = %q", got)
 	}
-	c.where, want.where = nil, nil
+	c.where, c.said = nil, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("Parse = %+v, want %+v", c, want)
 	}
@@ -139,7 +162,20 @@ var bad = []struct{ text, want string }{
 	{`GROUP_NAMES = ["a", "A"]`, `f:1: GROUP_NAMES: A: defined twice`},
 	{`GROUP_NAMES = ["a.b"]`, `f:1: GROUP_NAMES: a.b: its parent a is not defined`},
 	{`GROUP_NAMES = ["aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc"]`, `f:1: GROUP_NAMES: "aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc": longer than 40`},
-	{"LICENSE_LIMIT = 3", `f:1: LICENSE_LIMIT: not part of this version`},
+	{"NEGOTIATOR_CONSIDER_PREEMPTION = true", `f:1: NEGOTIATOR_CONSIDER_PREEMPTION: not part of this version`},
+	{`NEGOTIATOR_PIE = "apple"`, `f:1: NEGOTIATOR_PIE: "apple": want "max-min", "htcondor"`},
+	{`SIGNIFICANT_ATTRIBUTES = "Owner"`, `f:1: SIGNIFICANT_ATTRIBUTES: "Owner": want an array of strings`},
+	{`ADD_SIGNIFICANT_ATTRIBUTES = ["A", "MY.B"]`, `f:1: ADD_SIGNIFICANT_ATTRIBUTES: "MY.B": want the name of an attribute`},
+	{`REMOVE_SIGNIFICANT_ATTRIBUTES = ["1A"]`, `f:1: REMOVE_SIGNIFICANT_ATTRIBUTES: "1A": want the name`},
+	{`REMOVE_SIGNIFICANT_ATTRIBUTES = [""]`, `f:1: REMOVE_SIGNIFICANT_ATTRIBUTES: "": want the name`},
+	{`RESERVE_POOL_FRACTION = 1.5`, `f:1: RESERVE_POOL_FRACTION: 1.5: want 0 to 1`},
+	{`RESERVE_MAX_TIME = 0`, `f:1: RESERVE_MAX_TIME: 0: want 1 to 1000000000`},
+	{"\"a\\nb\" = 1", `f:1: "a\nb": unknown key`},
+	{"\"GROUP_QUOTA_a\\nb\" = 1", `f:1: "GROUP_QUOTA_a\nb": GROUP_NAMES has no group "a\nb"`},
+	{"\"GROUP_QUOTA_a\\nb\".c = 1", `f:1: "GROUP_QUOTA_a\nb": a name with a dot in it needs quotes: "GROUP_QUOTA_a\nb.NAME"`},
+	{"\"GRUOP_QUOTA_a\\nb\" = 1", `f:1: "GRUOP_QUOTA_a\nb": unknown key`},
+	{"GRUOP_QUOTA_physics = 20", `f:1: GRUOP_QUOTA_physics: unknown key; did you mean GROUP_QUOTA_physics?`},
+	{"[maui]\nFSDEPTH = 3\nGROUP_QUOTA_x = 3", `f:3: GROUP_QUOTA_x: stands in table [maui]; move it above the first table`},
 	{"PRIORITY_HALF_LIFE = 5", `f:1: PRIORITY_HALF_LIFE: unknown key; did you mean PRIORITY_HALFLIFE?`},
 	{"zebra = 5", `f:1: zebra: unknown key`},
 	{"SPOOL = \"/a\"\n[sge]\nPRIORITY_HALFLIFE = 5", `f:3: PRIORITY_HALFLIFE: stands in table [sge]; move it above the first table`},

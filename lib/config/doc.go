@@ -11,11 +11,14 @@
 // One table, Keys, holds each key's name, kind, default, unit, range and
 // meaning; the reader, the checks and the manual page fairspool.toml(5) follow
 // it. GroupKeys has those that end with the name of an accounting group, such as
-// GROUP_QUOTA_physics; MauiKeys and SGEKeys those of the tables [maui] and [sge],
-// which hold parameters of other policies under their own names. Whatever is in
+// GROUP_QUOTA_physics, LimitKeys those of concurrency limits, such as
+// MATLAB_LIMIT; MauiKeys and SGEKeys those of the tables [maui] and [sge], which
+// hold parameters of other policies under their own names. Whatever is in
 // none of them is an error: a key that a later version will know is refused by
 // name, for any other the nearest known key is given. An error is
 // `FILE:LINE: NAME: why`.
+//
+// Config.With answers: what if the administrator had set something else?
 //
 // The package reads the one file that it is told to and nothing else: where to
 // look for it is the command line's business. Groups and the parameters of the

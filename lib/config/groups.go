@@ -66,7 +66,7 @@ func (c *Config) groups() error {
 	}
 	for _, s := range c.ofGroups {
 		if !known[strings.ToLower(s.name)] {
-			return fmt.Errorf("%s: %s: GROUP_NAMES has no group %s", c.where[s.key], s.key, s.name)
+			return c.complainOfGroup(s)
 		}
 	}
 	tree, err := accountant.NewGroups(list)
@@ -75,6 +75,15 @@ func (c *Config) groups() error {
 	}
 	c.Groups = tree
 	return nil
+}
+
+// complainOfGroup tells that there is no group for a key. That is the fault of who
+// asked for other GROUP_NAMES, if somebody did, and not of the file.
+func (c *Config) complainOfGroup(s *groupSettings) error {
+	if c.where["GROUP_NAMES"] == asked && c.where[s.key] != asked {
+		return c.Complain("GROUP_NAMES", fmt.Errorf("lacks the group of %s (%s)", oneLine(s.key), c.where[s.key]))
+	}
+	return c.Complain(s.key, fmt.Errorf("GROUP_NAMES has no group %s", oneLine(s.name)))
 }
 
 // group returns the group with what was said of it.

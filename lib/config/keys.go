@@ -163,6 +163,48 @@ var Keys = []Key{
 	{Name: "JOB_PRIORITY_POLICY", Kind: String, Default: "condor", Choices: []string{"condor"}, check: policyName,
 		Help: "Whose rules order the jobs.",
 		set:  func(c *Config, v any) { c.JobPriorityPolicy = v.(string) }},
+	{Name: "NEGOTIATOR_PIE", Kind: String, Default: "max-min", Choices: []string{"max-min", "htcondor"},
+		Help: "How the pool is divided among submitters: by weighted max-min fairness, or in spins as HTCondor's negotiator does.",
+		set:  func(c *Config, v any) { c.Pie = v.(string) }},
+	{Name: "NEGOTIATOR_IGNORE_USER_PRIORITIES", Kind: Boolean, Default: false,
+		Help: "Whether no submitter is held to a share: priorities then say only who goes first.",
+		set:  func(c *Config, v any) { c.IgnoreUserPriorities = v.(bool) }},
+	{Name: "USE_GLOBAL_JOB_PRIOS", Kind: Boolean, Default: false,
+		Help: "Whether a submitter negotiates once for each JobPrio of its jobs, among those of equal priority the higher one first. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.GlobalJobPrios = v.(bool) }},
+	{Name: "NEGOTIATOR_JOB_CONSTRAINT", Kind: Expression, Default: "",
+		Help: "Jobs for which it is not true are not matched; MY is the job. Empty: all are.",
+		set:  func(c *Config, v any) { c.JobConstraint = v.(string) }},
+	{Name: "NEGOTIATOR_SLOT_CONSTRAINT", Kind: Expression, Default: "",
+		Help: "Slots for which it is not true are not looked at; MY is the slot. Empty: all are.",
+		set:  func(c *Config, v any) { c.SlotConstraint = v.(string) }},
+	{Name: "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", Kind: Expression, Default: "",
+		Help: "Slots for which it is not true can be matched, but do not count in the size of the pool; MY is the slot. Empty: all count.",
+		set:  func(c *Config, v any) { c.PoolSizeConstraint = v.(string) }},
+	{Name: "NEGOTIATOR_DEPTH_FIRST", Kind: Boolean, Default: false,
+		Help: "Whether a partitionable slot that a cycle has begun to divide goes before all others, whatever their ranks.",
+		set:  func(c *Config, v any) { c.DepthFirst = v.(bool) }},
+	{Name: "NEGOTIATE_ALL_JOBS_IN_CLUSTER", Kind: Boolean, Default: true,
+		Help: "Whether the rest of a cluster is still looked at after a job of it found no slot. The manual's default, false, skips it.",
+		set:  func(c *Config, v any) { c.AllJobsInCluster = v.(bool) }},
+	{Name: "SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), check: attributeName,
+		Help: "What is skipped as a cluster are jobs that are equal in these attributes. Empty: in ClusterId. It counts with NEGOTIATE_ALL_JOBS_IN_CLUSTER = false only.",
+		set:  func(c *Config, v any) { c.Significant = v.([]string) }},
+	{Name: "ADD_SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), check: attributeName,
+		Help: "Jobs that differ in these attributes are told apart, though no expression refers to them.",
+		set:  func(c *Config, v any) { c.AddSignificant = v.([]string) }},
+	{Name: "REMOVE_SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), check: attributeName,
+		Help: "Jobs that differ in nothing but these attributes are passed over together when one of them found no slot.",
+		set:  func(c *Config, v any) { c.RemoveSignificant = v.([]string) }},
+	{Name: "CONCURRENCY_LIMIT_DEFAULT", Kind: Real, Default: 2308032.0, Unit: "units", Least: 0, Most: maxQuota,
+		Help: "The concurrency limit of a name that no other key limits: how many units of it jobs may have at a time.",
+		set:  func(c *Config, v any) { c.Limit = v.(float64) }},
+	{Name: "RESERVE_POOL_FRACTION", Kind: Real, Default: 0.1, Least: 0, Most: 1,
+		Help: "How much of the pool's weight may be kept free at a time for jobs wider than what is left of any slot, but one slot at least. 0: nothing is.",
+		set:  func(c *Config, v any) { c.ReserveFraction = v.(float64) }},
+	{Name: "RESERVE_MAX_TIME", Kind: Seconds, Default: 86400.0, Unit: "s", Least: 1, Most: maxSeconds,
+		Help: "How long at most a slot is kept free for a job that is wider than what is left of it.",
+		set:  func(c *Config, v any) { c.ReserveTime = seconds(v) }},
 	{Name: "REQUEST_CLAIM_TIMEOUT", Kind: Seconds, Default: 120.0, Unit: "s", Least: 0, Most: maxSeconds,
 		Help: "How long a match may wait for a starter before the next cycle gives it up.",
 		set:  func(c *Config, v any) { c.RequestClaimTimeout = seconds(v) }},
@@ -212,6 +254,25 @@ func groupName(s string) error {
 		return fmt.Errorf("want a name")
 	}
 	return plainName(s, `.@"`)
+}
+
+func attributeName(s string) error {
+	if !isIdentifier(s) {
+		return fmt.Errorf("%q: want the name of an attribute", s)
+	}
+	return nil
+}
+
+// isIdentifier tells whether a name is one of letters, digits and underscores
+// that does not begin with a digit.
+func isIdentifier(s string) bool {
+	for i, r := range s {
+		letter := r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r)
+		if !letter && (i == 0 || r < '0' || r > '9') {
+			return false
+		}
+	}
+	return s != ""
 }
 
 func absolutePath(s string) error {

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -8,8 +9,6 @@ import (
 	"strconv"
 
 	"github.com/BurntSushi/toml"
-
-	"fairspool/lib/nearest"
 )
 
 // Parse reads the text of a configuration file; file is its name in errors
@@ -24,29 +23,88 @@ func Parse(file string, text []byte) (Config, error) {
 	if err := r.stray(top); err != nil {
 		return Config{}, err
 	}
+	return build(r.settings(top))
+}
+
+// build makes a configuration of the settings and the defaults.
+func build(said []setting) (Config, error) {
 	c := Default()
-	c.where = map[string]string{}
-	for _, name := range r.inOrder(top) {
-		if t, ok := policyTables()[name]; ok {
-			if err := r.table(&c, name, t, top[name]); err != nil {
-				return Config{}, err
-			}
-			continue
+	c.said = said
+	c.where = make(map[string]string, len(said))
+	first := make(map[string]setting, len(said))
+	for _, s := range said {
+		if old, twice := first[s.identity()]; twice && old.name != s.name {
+			return Config{}, s.fault(fmt.Errorf("%s is the same (%s): case does not count", old.name, old.from))
 		}
-		value, line := r.look(top[name])
-		if _, table := value.(map[string]any); table {
-			line = max(line, r.dotted(name, top[name]))
+		first[s.identity()] = s
+		if err := c.take(s); err != nil {
+			return Config{}, s.fault(err)
 		}
-		if err := r.key(&c, name, value, line); err != nil {
-			return Config{}, err
-		}
-		c.where[name] = fmt.Sprintf("%s:%d", file, line)
+		c.where[s.key()] = s.from
 	}
 	if err := c.groups(); err != nil {
 		return Config{}, err
 	}
 	return c, nil
 }
+
+// take sets what the setting says.
+func (c *Config) take(s setting) error {
+	table, isTable := policyTables()[cmp.Or(s.table, s.name)]
+	if s.table != "" {
+		return table.take(c, s)
+	}
+	if isTable {
+		return fmt.Errorf("%s: want a table of keys", shown(s.value))
+	}
+	if isLater(s.name) {
+		return errNotServed
+	}
+	if i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == s.name }); i >= 0 {
+		return Keys[i].take(c, s)
+	}
+	return c.takeNamed(s)
+}
+
+// takeNamed sets what a key with somebody's name in it says: a group's or a
+// limit's.
+func (c *Config) takeNamed(s setting) error {
+	if k, group, ok := groupKey(s.name); ok {
+		if _, table := s.value.(map[string]any); table {
+			return needsQuotes(s.name + ".NAME")
+		}
+		v, err := k.value(s.value)
+		if err == nil {
+			c.setOfGroup(k, s.name, group, v)
+		}
+		return err
+	}
+	if k, of, ok := limitKey(s.name); ok {
+		if known, ok := resembling(s.name); ok && k.Name == limitSuffix {
+			return unknownKey(didYouMean(known))
+		}
+		v, err := k.value(s.value)
+		if err == nil {
+			k.setLimit(c, of, v.(float64))
+		}
+		return err
+	}
+	if table := tableOf(s.name); table != "" {
+		return fmt.Errorf("belongs into table [%s]", table)
+	}
+	return unknown(s)
+}
+
+// take sets the key to the checked value of the setting.
+func (k Key) take(c *Config, s setting) error {
+	v, err := k.checked(s)
+	if err == nil {
+		k.set(c, v)
+	}
+	return err
+}
+
+var errNotServed = errors.New("not part of this version")
 
 type reader struct {
 	file string
@@ -89,11 +147,11 @@ func (r *reader) look(p toml.Primitive) (value any, line int) {
 	return s.value, max(line, 1)
 }
 
-// dotted returns the line of a group's key whose name has a dot and no quotes:
-// the table that this makes has no line of its own. 0 for other keys.
-func (r *reader) dotted(name string, p toml.Primitive) (first int) {
+// dotted returns the first line of a table's keys: the table that a group's or a
+// limit's name with a dot and no quotes makes has no line of its own. 0 without keys.
+func (r *reader) dotted(p toml.Primitive) (first int) {
 	inside := map[string]toml.Primitive{}
-	if _, _, ok := groupKey(name); !ok || r.meta.PrimitiveDecode(p, &inside) != nil {
+	if r.meta.PrimitiveDecode(p, &inside) != nil {
 		return 0
 	}
 	for _, q := range inside {
@@ -104,38 +162,43 @@ func (r *reader) dotted(name string, p toml.Primitive) (first int) {
 	return first
 }
 
-func (r *reader) key(c *Config, name string, value any, line int) error {
-	fail := func(format string, args ...any) error {
-		return fmt.Errorf("%s:%d: %s: %s", r.file, line, name, fmt.Sprintf(format, args...))
-	}
-	if isLater(name) {
-		return fail("not part of this version")
-	}
-	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == name })
-	if k, group, ok := groupKey(name); i < 0 && ok {
+// settings returns what the file says, in its order; the keys of a policy's table
+// come where the table begins.
+func (r *reader) settings(top map[string]toml.Primitive) []setting {
+	var said []setting
+	for _, name := range r.inOrder(top) {
+		value, line := r.look(top[name])
 		if _, table := value.(map[string]any); table {
-			return fail("a name with a dot in it needs quotes: \"%s.NAME\" = ...", name)
+			if _, policy := policyTables()[name]; policy {
+				said = append(said, r.inside(name, top[name])...)
+				continue
+			}
+			if named(name, value) {
+				line = max(line, r.dotted(top[name]))
+			}
 		}
-		v, err := k.value(value)
-		if err != nil {
-			return fail("%v", err)
-		}
-		c.setOfGroup(k, name, group, v)
+		said = append(said, setting{name: name, value: value, from: r.at(line)})
+	}
+	return said
+}
+
+// inside returns what the file says in a policy's table.
+func (r *reader) inside(table string, p toml.Primitive) []setting {
+	keys := map[string]toml.Primitive{}
+	if r.meta.PrimitiveDecode(p, &keys) != nil {
 		return nil
 	}
-	if table := tableOf(name); i < 0 && table != "" {
-		return fail("belongs into table [%s]", table)
+	var said []setting
+	for _, path := range r.meta.Keys() {
+		if len(path) == 2 && path[0] == table {
+			value, line := r.look(keys[path[1]])
+			said = append(said, setting{table: table, name: path[1], value: value, from: r.at(line)})
+		}
 	}
-	if i < 0 {
-		return fail("unknown key%s", nearest.Hint(name, names()))
-	}
-	v, err := Keys[i].value(value)
-	if err != nil {
-		return fail("%v", err)
-	}
-	Keys[i].set(c, v)
-	return nil
+	return said
 }
+
+func (r *reader) at(line int) string { return fmt.Sprintf("%s:%d", r.file, line) }
 
 // stray complains of a known top-level key that stands in a table: TOML has
 // no way back to the top once a table has begun, so a key appended to a file
@@ -143,7 +206,7 @@ func (r *reader) key(c *Config, name string, value any, line int) error {
 func (r *reader) stray(top map[string]toml.Primitive) error {
 	for _, path := range r.meta.Keys() {
 		name := path[len(path)-1]
-		if len(path) != 2 || !slices.Contains(names(), name) {
+		if len(path) != 2 || !belongsAtTop(path[0], name) {
 			continue
 		}
 		table := map[string]toml.Primitive{}
@@ -151,13 +214,23 @@ func (r *reader) stray(top map[string]toml.Primitive) error {
 			continue
 		}
 		_, line := r.look(table[name])
-		return fmt.Errorf("%s:%d: %s: stands in table [%s]; move it above the first table", r.file, line, name, path[0])
+		s := setting{name: name, from: r.at(line)}
+		return s.fault(fmt.Errorf("stands in table [%s]; move it above the first table", path[0]))
 	}
 	return nil
 }
 
-// names returns every name that a file may hold at the top, for guesses.
-func names() []string { return namesOf(Keys) }
+// belongsAtTop tells whether a key in a table is one of the top level. In a table
+// of no policy's, sw.matlab_LIMIT without quotes looks like one that does.
+func belongsAtTop(table, key string) bool {
+	if slices.ContainsFunc(Keys, func(k Key) bool { return k.Name == key }) {
+		return true
+	}
+	_, _, group := groupKey(key)
+	_, _, limit := limitKey(key)
+	_, policy := policyTables()[table]
+	return policy && (group || limit)
+}
 
 // value checks v, as it came from the file, against kind and range, and
 // returns it in the type of Default.
@@ -216,7 +289,7 @@ func (k Key) text(s string) error {
 	if len(k.Choices) > 0 && !slices.Contains(k.Choices, s) {
 		return fmt.Errorf("%q: want %s", s, k.Range())
 	}
-	if k.Kind == Expression && s == "" {
+	if k.Kind == Expression && s == "" && k.Default != "" {
 		return errors.New("an empty expression")
 	}
 	return nil

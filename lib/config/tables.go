@@ -1,11 +1,8 @@
 package config
 
 import (
-	"fmt"
 	"slices"
 	"strings"
-
-	"github.com/BurntSushi/toml"
 
 	"fairspool/lib/nearest"
 )
@@ -33,42 +30,16 @@ func tableOf(key string) string {
 	return ""
 }
 
-// table reads the keys of a policy's table, in the order of the file. Where and
-// Complain know them as NAME.KEY.
-func (r *reader) table(c *Config, name string, t policyTable, p toml.Primitive) error {
-	inside := map[string]toml.Primitive{}
-	value, line := r.look(p)
-	if _, ok := value.(map[string]any); !ok || r.meta.PrimitiveDecode(p, &inside) != nil {
-		return fmt.Errorf("%s:%d: %s: %s: want a table of keys", r.file, line, name, shown(value))
-	}
-	for _, path := range r.meta.Keys() {
-		if len(path) != 2 || path[0] != name {
-			continue
-		}
-		value, line := r.look(inside[path[1]])
-		full := name + "." + path[1]
-		if err := t.key(c, path[1], value); err != nil {
-			return fmt.Errorf("%s:%d: %s: %w", r.file, line, full, err)
-		}
-		c.where[full] = fmt.Sprintf("%s:%d", r.file, line)
-	}
-	return nil
-}
-
-func (t policyTable) key(c *Config, name string, value any) error {
-	i := slices.IndexFunc(t.keys, func(k Key) bool { return k.Name == name })
+// take sets what a key of the table is set to.
+func (t policyTable) take(c *Config, s setting) error {
+	i := slices.IndexFunc(t.keys, func(k Key) bool { return k.Name == s.name })
 	switch {
-	case i < 0 && t.later(name):
-		return fmt.Errorf("not part of this version")
-	case i < 0:
-		return fmt.Errorf("unknown key%s", nearest.Hint(name, namesOf(t.keys)))
+	case i >= 0:
+		return t.keys[i].take(c, s)
+	case t.later(s.name):
+		return errNotServed
 	}
-	v, err := t.keys[i].value(value)
-	if err != nil {
-		return err
-	}
-	t.keys[i].set(c, v)
-	return nil
+	return unknownKey(nearest.Hint(s.name, namesOf(t.keys)))
 }
 
 func namesOf(keys []Key) []string {

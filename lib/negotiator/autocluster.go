@@ -1,9 +1,6 @@
 package negotiator
 
 import (
-	"encoding/binary"
-	"math"
-
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -14,71 +11,73 @@ import (
 type autocluster struct {
 	number  int
 	ad      *classad.Ad
-	meet    int       // slots that meet the jobs' Requirements
-	mute    int       // those of them whose ads have no Requirements
-	accept  counts    // those of them that accept the jobs
-	bundles []*bundle // by place
-	// list is a heap of the classes with candidates, best first. A class's
-	// place goes by its first slot left and grows worse as slots are taken, so
-	// it is enough to look again when a class comes to the top.
-	list candidates
-	// aside are candidates too heavy for the submitter whose turn it is.
-	aside candidates
+	barred  bool     // NEGOTIATOR_JOB_CONSTRAINT is not true
+	request *request // of a partitionable slot; nil: there is none
+	limits  []demand // concurrency limits
+	// verdicts are what came of the match with each group, by its number.
+	verdicts []verdict
+	idle     int       // jobs, of all submitters
+	bundles  []*bundle // that can be used, by place
+	supplied int       // the count of matches for which worth was computed
+	worth    supply
+	order    *order
+
+	// lanes is a heap of the lanes of the groups that can be used, each where it
+	// was when it was last looked at.
+	lanes  heap[laneEntry, *laneEntry]
+	loaded bool // the groups that were there at first are in lanes
+	seen   int  // how many of the cycle's events are
+	sorted int  // the cycle's round of contention that lanes are in order of
+	// aside are lanes of slots too heavy for the submitter whose turn it is.
+	aside []laneEntry
 }
 
-// left says whether any slot that matches is free.
-func (k *autocluster) left() bool {
-	for _, b := range k.bundles {
-		if b.left > 0 {
-			return true
-		}
-	}
-	return false
+// laneEntry is a lane in the order of one autocluster.
+type laneEntry struct {
+	lane *lane
+	key  rankKey
 }
 
-// take takes the best slot left whose weight is at most room, and returns its
-// index and class. Candidates that are too heavy are set aside until restore.
-func (k *autocluster) take(room float64) (int, *class, bool) {
-	for k.left() && len(k.list) > 0 {
-		top := &k.list[0]
-		switch {
-		case top.class.left() == 0:
-			k.list.pop()
-		case top.first != top.class.free[top.class.taken]:
-			top.first = top.class.free[top.class.taken]
-			k.list.down(0)
-		case !fits(top.class.weight, room):
-			k.aside = append(k.aside, k.list.pop())
-		default:
-			class := top.class
-			class.taken++
-			class.bundle.left--
-			return top.first, class, true
-		}
+func (a *laneEntry) before(b *laneEntry) bool { return a.key.before(&b.key) }
+
+// verdict is what comes of matching an autocluster with a group: accepts, or where
+// the slots fall.
+type verdict int16
+
+// Verdicts from 0 on are the number of the clause of the job's Requirements that
+// is the first not to be true; those from slotClause on that of the slots'.
+const (
+	accepts    verdict = -1
+	unasked    verdict = -2
+	tooSmall   verdict = -3 // a partitionable slot with less left than the job requests
+	slotClause verdict = 1 << 14
+)
+
+// judge matches an autocluster with a group.
+func (k *autocluster) judge(asks *classad.Matcher, g *group) verdict {
+	if n := falls(asks, g.ad); n >= 0 {
+		return verdict(min(n, int(slotClause)-1))
 	}
-	return 0, nil, false
+	if n := fallsBy(asks, g.ad); n >= 0 {
+		return slotClause + verdict(min(n, int(slotClause)-1))
+	}
+	if g.left != nil && !k.request.fits(g.left) {
+		return tooSmall
+	}
+	return accepts
 }
 
-// ranks says whether b was taken for its rank: a bundle was left whose slots
-// fit as well and would have come first, had the ranks been the same.
-func (k *autocluster) ranks(b *bundle, room float64) bool {
-	for _, o := range k.bundles {
-		if o.place >= b.place {
-			return false
-		}
-		if o.left > 0 && fits(o.weight, room) {
-			return true
-		}
+// verdict returns what comes of matching with a group, also one that appeared
+// during the cycle.
+func (k *autocluster) verdict(c *cycle, g *group) verdict {
+	for len(k.verdicts) <= g.number {
+		k.verdicts = append(k.verdicts, unasked)
 	}
-	return false
-}
-
-// restore puts the candidates back that were set aside.
-func (k *autocluster) restore() {
-	for _, a := range k.aside {
-		k.list.push(a)
+	v := &k.verdicts[g.number]
+	if *v == unasked {
+		*v = k.judge(classad.NewMatcher(c.eval, k.ad), g)
 	}
-	k.aside = k.aside[:0]
+	return *v
 }
 
 // slack is how much more than its limit a submitter may use, so that
@@ -87,93 +86,215 @@ const slack = 1e-9
 
 func fits(w accountant.Weight, room float64) bool { return w.Float() <= room+slack }
 
-// matchmaker evaluates which slots a cluster can use, and in what order.
-type matchmaker struct {
-	c       *cycle
-	lex     *lexicon
-	ranks   names // the jobs' attributes that pre and post ranks refer to
-	columns map[string][]preferred
-	users   [][]byte // by group of slots: the numbers of the clusters that can use it
-	key     []byte
+// weight returns what a match with a slot of the group would be charged.
+func (k *autocluster) weight(c *cycle, g *group) accountant.Weight {
+	if g.left == nil {
+		return g.weight
+	}
+	takes := k.request.takes
+	if take, clipped := k.request.from(g.left); clipped {
+		takes = c.text(take)
+	}
+	return c.pieceWeight(g.root, takes)
 }
 
-// preferred is what NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK make
-// of a class.
-type preferred struct{ pre, post float64 }
+// outcome is how looking for a slot ends.
+type outcome uint8
 
-// match fills a new cluster: each group of slots is matched once, each class
-// ranked once.
-func (m *matchmaker) match(k *autocluster) {
-	type answer struct{ asked, meets, accepts bool }
-	answers := make([]answer, len(m.users))
-	column := m.column(k.ad)
-	asks := classad.NewMatcher(m.c.eval, k.ad)
-	for i, class := range m.c.classes {
-		a := &answers[class.group]
-		if !a.asked {
-			a.asked = true
-			a.meets = asks.Wants(class.ad)
-			a.accepts = a.meets && asks.WantedBy(class.ad)
-			if a.accepts {
-				m.users[class.group] = binary.LittleEndian.AppendUint32(m.users[class.group], uint32(k.number))
+const (
+	nothing  outcome = iota // no slot that matches is free
+	tooHeavy                // only slots that weigh more than there is room for
+	found
+)
+
+// peek brings the best slot whose weight is at most room to the front of k.lanes.
+// Lanes of heavier ones are set aside until restore.
+func (c *cycle) peek(k *autocluster, room float64) outcome {
+	c.catchUp(k)
+	for len(k.lanes) > 0 {
+		top := &k.lanes[0]
+		best := top.lane.best(c, k.order)
+		switch {
+		case best == nil:
+			k.lanes.pop()
+		case best.key != top.key:
+			top.key = best.key
+			k.lanes.down(0)
+		case !fits(k.weight(c, top.lane.group), room):
+			k.aside = append(k.aside, k.lanes.pop())
+		default:
+			return found
+		}
+	}
+	if len(k.aside) > 0 {
+		return tooHeavy
+	}
+	return nothing
+}
+
+// catchUp brings lanes up to date: the groups that can be used, those that got slots
+// since, and the order of contention.
+func (c *cycle) catchUp(k *autocluster) {
+	if !k.loaded {
+		k.loaded, k.seen, k.sorted = true, 0, c.round
+		for _, b := range k.bundles {
+			for _, g := range b.groups {
+				if g.root == g && g.free > 0 && k.verdict(c, g) == accepts {
+					c.enter(k, g)
+				}
 			}
 		}
-		if a.meets {
-			k.meet += class.counts.total()
-			if !class.ad.Has(pool.AttrRequirements) {
-				k.mute += class.counts.total()
-			}
+		k.lanes.heapify()
+	}
+	if k.sorted != c.round {
+		k.sorted = c.round
+		for i := range k.lanes {
+			k.lanes[i].key.place = k.lanes[i].lane.group.bundle.place
 		}
-		if !a.accepts {
+		k.lanes.heapify()
+	}
+	for ; k.seen < len(c.events); k.seen++ {
+		g := c.events[k.seen]
+		if g.event != k.seen || g.free == 0 || k.verdict(c, g) != accepts {
 			continue
 		}
-		k.accept.add(class.counts)
-		if class.left() == 0 {
-			continue
+		l := k.order.laneOf(g)
+		if best := l.best(c, k.order); best != nil {
+			k.lanes.push(laneEntry{l, best.key})
 		}
-		if k.list == nil {
-			k.list = make(candidates, 0, len(m.c.classes)-i)
-		}
-		k.list = append(k.list, candidate{
-			class: class, pre: column[i].pre, rank: rankNumber(asks.Rank(class.ad)), post: column[i].post, first: class.free[0],
-		})
 	}
 }
 
-// column returns the pre and post ranks of all classes for a job. Jobs alike
-// in what these refer to, which is mostly nothing, share one.
-func (m *matchmaker) column(job *classad.Ad) []preferred {
-	m.key = m.lex.signature(m.key[:0], job, m.ranks)
-	col, ok := m.columns[string(m.key)]
-	if !ok {
-		cfg, eval := m.c.cfg, m.c.eval
-		col = make([]preferred, len(m.c.classes))
-		for i, class := range m.c.classes {
-			if class.left() > 0 {
-				col[i].pre = rankOr(eval, cfg.PreJobRank, class.ad, job, math.Inf(-1))
-				col[i].post = rankOr(eval, cfg.PostJobRank, class.ad, job, math.Inf(-1))
+// enter appends a group's lane to those of k, in no order.
+func (c *cycle) enter(k *autocluster, g *group) {
+	l := k.order.laneOf(g)
+	if best := l.best(c, k.order); best != nil {
+		k.lanes = append(k.lanes, laneEntry{l, best.key})
+	}
+}
+
+// restore puts the lanes back that were set aside.
+func (k *autocluster) restore() {
+	for _, e := range k.aside {
+		k.lanes.push(e)
+	}
+	k.aside = k.aside[:0]
+}
+
+// pick is a slot, or a piece of one, that was taken.
+type pick struct {
+	slot   int
+	group  *group
+	weight accountant.Weight
+	takes  pool.Resources // of a partitionable slot
+}
+
+// choose returns the class with the best slot left whose weight is at most room.
+func (c *cycle) choose(k *autocluster, room float64) (*class, outcome) {
+	if k.idle == 1 && !k.loaded && k.order.users == 1 {
+		return c.best(k, room)
+	}
+	if how := c.peek(k, room); how != found {
+		return nil, how
+	}
+	return k.lanes[0].lane.heap[0].class, found
+}
+
+// take takes the best slot left whose weight is at most room.
+func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
+	class, how := c.choose(k, room)
+	if how != found {
+		return pick{}, how
+	}
+	g := class.group
+	p := pick{slot: class.free.pop(), group: g, weight: k.weight(c, g)}
+	g.free--
+	if g.left == nil {
+		g.bundle.left--
+		return p, found
+	}
+	p.takes = c.divide(p.slot, class, k.request)
+	return p, found
+}
+
+// ranks says whether a slot of b was taken for its rank: a bundle was left whose
+// slots would have come first, had the ranks been the same.
+func (k *autocluster) ranks(b *bundle) bool {
+	for _, o := range k.bundles {
+		if o.place >= b.place {
+			return false
+		}
+		if o.any() {
+			return true
+		}
+	}
+	return false
+}
+
+// best returns the class with the best slot left whose weight is at most room,
+// without remembering anything: for jobs that nobody else is like, one look at
+// each slot is cheaper than an order of them all.
+func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
+	var first *class
+	var top rankKey
+	how := nothing
+	look := func(g *group) {
+		if g.free == 0 || k.verdict(c, g) != accepts {
+			return
+		}
+		if !fits(k.weight(c, g), room) {
+			how = max(how, tooHeavy)
+			return
+		}
+		how = found
+		for _, x := range g.arrivals {
+			if len(x.free) == 0 {
+				continue
+			}
+			p := k.order.ranks.of(c, x)
+			key := rankKey{x.begun, p.pre, k.order.rank(x), p.post, g.bundle.place, x.free[0]}
+			if first == nil || key.before(&top) {
+				first, top = x, key
 			}
 		}
-		m.columns[string(m.key)] = col
 	}
-	return col
+	for _, b := range k.bundles {
+		for _, g := range b.groups {
+			if g.root == g {
+				look(g)
+			}
+		}
+	}
+	for i, g := range c.events {
+		if g.event == i {
+			look(g)
+		}
+	}
+	return first, how
 }
 
-// rankNumber is a rank with 0 for what is no number.
-func rankNumber(x float64) float64 {
-	if math.IsNaN(x) {
-		return 0
+// served counts a job of k that got a slot, and lets go of what only another
+// would need.
+func (k *autocluster) served() {
+	if k.idle--; k.idle > 0 {
+		return
 	}
-	return x
+	k.lanes, k.aside, k.loaded = nil, nil, false
+	if k.order.users--; k.order.users == 0 {
+		clear(k.order.lanes)
+	}
 }
 
-// rankOr returns what e ranks target with, or other when it is no number.
-func rankOr(eval *classad.Context, e *classad.Expr, my, target *classad.Ad, other float64) float64 {
-	if e == nil {
-		return other
+func falls(asks *classad.Matcher, ad *classad.Ad) int {
+	if asks.Wants(ad) {
+		return -1
 	}
-	if v, ok := classad.Rank(eval, e, my, target); ok && !math.IsNaN(v) {
-		return v
+	return 0
+}
+
+func fallsBy(asks *classad.Matcher, ad *classad.Ad) int {
+	if asks.WantedBy(ad) {
+		return -1
 	}
-	return other
+	return 0
 }

@@ -2,55 +2,48 @@ package negotiator
 
 import (
 	"encoding/binary"
+	"slices"
 
 	"fairspool/lib/accountant"
 )
 
 // bundle is the candidates that the same clusters can use and that weigh the
-// same: what shares have to tell apart.
+// same: what shares have to tell apart. Partitionable slots stay in the bundle in
+// which they began the cycle.
 type bundle struct {
-	weight accountant.Weight
-	left   int // slots not matched by now
-	sought int // how many clusters can use them
-	spare  int // left, as the forecast goes
-	takers map[*submitter]take
+	weight    accountant.Weight // of each static slot
+	divisible bool              // partitionable slots
+	groups    []*group
+	left      int // static slots not matched by now
+	sought    int // how many clusters can use them
 
 	contention
+	stock
 }
 
-// take is a number of slots that a submitter took in this cycle.
-type take struct {
-	all    int
-	byRank int // those of all that it took for their rank, while others were left that would have come first
-}
-
-// bundleUp gathers the classes into bundles and gives each cluster those it
-// can use. users holds, by group of slots, the numbers of the clusters that
-// can use it, four bytes each.
-func (c *cycle) bundleUp(users [][]byte) {
-	sets := map[string]int{} // numbers of the different sets of users
-	set := make([]int, len(users))
-	for group, u := range users {
-		if _, ok := sets[string(u)]; !ok {
-			sets[string(u)] = len(sets)
-		}
-		set[group] = sets[string(u)]
-	}
+// bundleUp gathers the groups into bundles and gives each cluster those it
+// can use.
+func (c *cycle) bundleUp() {
 	type kind struct {
-		set    int
-		weight accountant.Weight
+		users     string // the numbers of the clusters, four bytes each
+		weight    accountant.Weight
+		divisible bool
 	}
-	known, used := map[kind]*bundle{}, map[int]bool{}
-	for _, class := range c.classes {
-		who := users[class.group]
-		if len(who) == 0 || class.left() == 0 {
+	users := c.users()
+	known, sets := map[kind]*bundle{}, map[string]bool{}
+	for _, g := range c.groups {
+		who := users[g.number]
+		if len(who) == 0 || g.free == 0 && g.counts[reserved] == 0 {
 			continue
 		}
-		used[set[class.group]] = true
-		key := kind{set[class.group], class.weight}
+		sets[string(who)] = true
+		key := kind{string(who), g.weight, g.left != nil}
+		if key.divisible {
+			key.weight = 0
+		}
 		b := known[key]
 		if b == nil {
-			b = &bundle{weight: class.weight, sought: len(who) / 4}
+			b = &bundle{weight: key.weight, divisible: key.divisible, sought: len(who) / 4}
 			known[key] = b
 			c.bundles = append(c.bundles, b)
 			for ; len(who) > 0; who = who[4:] {
@@ -58,24 +51,67 @@ func (c *cycle) bundleUp(users [][]byte) {
 				k.bundles = append(k.bundles, b)
 			}
 		}
-		b.left += class.left()
-		class.bundle = b
+		b.groups = append(b.groups, g)
+		if !b.divisible {
+			b.left += g.free
+		}
+		c.played = c.played || b.divisible
+		g.bundle = b
 	}
-	c.contended = len(used) > 1
+	c.played = c.played || len(sets) > 1
 }
 
-// goes counts a slot that a submitter took.
-func (b *bundle) goes(to *submitter, byRank bool) {
-	if b.takers == nil {
-		b.takers = map[*submitter]take{}
+// users returns, by group, the numbers of the clusters that can use it.
+func (c *cycle) users() [][]byte {
+	users := make([][]byte, len(c.groups))
+	for _, k := range c.clusters {
+		for number, v := range k.verdicts {
+			if v == accepts {
+				users[number] = binary.LittleEndian.AppendUint32(users[number], uint32(k.number))
+			}
+		}
 	}
-	t := b.takers[to]
-	t.all++
-	if byRank {
-		t.byRank++
-	}
-	b.takers[to] = t
+	return users
 }
 
-// all returns the weight of the slots left.
-func (b *bundle) all() float64 { return float64(b.left) * b.weight.Float() }
+// supply is what the slots left are worth to the jobs of an autocluster.
+type supply struct {
+	heaviest, all float64 // weight of the heaviest match, and of all that fit beside each other
+}
+
+// supply returns what the bundle is worth to the jobs of k.
+func (b *bundle) supply(c *cycle, k *autocluster) (s supply) {
+	if !b.divisible {
+		if b.left > 0 {
+			s.heaviest, s.all = b.weight.Float(), float64(b.left)*b.weight.Float()
+		}
+		return s
+	}
+	for _, g := range b.groups {
+		if g.free == 0 || !k.request.fits(g.left) {
+			continue
+		}
+		w := k.weight(c, g).Float()
+		s.heaviest = max(s.heaviest, w)
+		s.all += w * float64(g.free) * float64(k.request.times(g.left))
+	}
+	return s
+}
+
+// supply returns what all slots left are worth to the jobs of k.
+func (c *cycle) supply(k *autocluster) supply {
+	if k.supplied != c.moves {
+		k.supplied, k.worth = c.moves, supply{}
+		for _, b := range k.bundles {
+			s := b.supply(c, k)
+			k.worth.heaviest = max(k.worth.heaviest, s.heaviest)
+			k.worth.all += s.all
+		}
+	}
+	return k.worth
+}
+
+// any tells whether any slot of the bundle is left.
+func (b *bundle) any() bool {
+	return b.left > 0 || b.divisible && slices.ContainsFunc(b.groups, func(g *group) bool { return g.free > 0 })
+}

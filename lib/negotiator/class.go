@@ -7,16 +7,40 @@ import (
 	"fairspool/lib/classad"
 )
 
-// class is a set of slots that are equal in everything that any match or
-// rank of this cycle refers to: what one evaluates to, all do.
+// group is a set of slots that no match of this cycle can tell apart: the
+// Requirements of slots and jobs come to the same for all of them, and so do
+// weights and what is left of partitionable ones.
+type group struct {
+	number int
+	ad     *classad.Ad       // of one of them
+	weight accountant.Weight // of each static slot; of the whole of a partitionable one
+	left   amounts           // what is left of each resource; nil: static slots
+	root   *group            // the group in which the slots were when the cycle began
+	counts counts            // all slots that began here
+	whole  int               // partitionable slots that would be here, were nothing taken
+	bundle *bundle           // nil: no job can use a slot of the group
+	// arrivals are the classes of the group that got slots, in that order: each
+	// once when the cycle begins.
+	arrivals []*class
+	event    int // its last place in the cycle's events
+	free     int // slots of its classes
+	takers   map[*submitter]take
+}
+
+// take is a number of slots that a submitter took in this cycle.
+type take struct {
+	all    int
+	byRank int // those of all that it took for their rank, while others were left that would have come first
+}
+
+// class is the slots of a group that no rank can tell apart either.
 type class struct {
+	number int
+	group  *group
 	ad     *classad.Ad
-	weight accountant.Weight
-	group  int    // slots of one group accept, and are accepted by, the same jobs
-	free   []int  // indices of the candidates, in natural order of their names
-	taken  int    // how many of free, from the front, are matched by now
-	counts counts // all slots of the class
-	bundle *bundle
+	begun  bool    // partitionable slots that the cycle began to divide, where these go first
+	free   numbers // candidates left, as indices of slots, the first in front
+	after  map[int]*class
 }
 
 // counts is a number of slots by standing.
@@ -36,36 +60,113 @@ func (n *counts) add(m counts) {
 	}
 }
 
-// left returns how many slots of the class can still be matched.
-func (k *class) left() int { return len(k.free) - k.taken }
+// shapes tells slots apart by the attributes that matter.
+type shapes struct {
+	lex        *lexicon
+	all, match names // the slots' attributes that any match or rank refers to, and any match
+	classes    map[string]*class
+	groups     map[string]*group
+	key        []byte
+}
 
-// classify divides the slots into classes, and the classes into groups that
-// the match alone cannot tell apart, by the attributes that matter. It
-// returns the number of groups.
-func (c *cycle) classify(lex *lexicon, all, match sides) int {
-	known, groups := map[string]*class{}, map[string]int{}
-	var key []byte
+// classify divides the slots into groups and classes.
+func (c *cycle) classify() {
 	for i := range c.slots {
 		s := &c.slots[i]
-		key = binary.LittleEndian.AppendUint64(key[:0], uint64(s.weight))
-		key = lex.signature(key, s.ad, all.slot)
-		k := known[string(key)]
-		if k == nil {
-			k = &class{ad: s.ad, weight: s.weight}
-			known[string(key)] = k
-			c.classes = append(c.classes, k)
-			key = lex.signature(key[:0], s.ad, match.slot)
-			group, ok := groups[string(key)]
-			if !ok {
-				group = len(groups)
-				groups[string(key)] = group
-			}
-			k.group = group
+		k := c.classOf(s.ad, s.weight, s.whole != nil, false)
+		s.group, s.now = k.group, k.group
+		s.group.counts[s.standing]++
+		if s.whole != nil {
+			s.wholly = c.classOf(s.whole, s.weight, true, false).group
+			s.wholly.whole++
 		}
-		k.counts[s.standing]++
 		if s.standing == free {
+			c.plan.Candidates++
+			if len(k.free) == 0 {
+				k.group.arrivals = append(k.group.arrivals, k)
+			}
 			k.free = append(k.free, i)
+			k.group.free++
 		}
 	}
-	return len(groups)
+}
+
+// classOf returns the class of slots with such an ad.
+func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, begun bool) *class {
+	x := &c.shapes
+	x.key = x.begin(weight, divisible, begun)
+	x.key = x.lex.signature(x.key, ad, x.all)
+	k := x.classes[string(x.key)]
+	if k == nil {
+		k = &class{number: len(c.classes), ad: ad, begun: begun}
+		c.classes = append(c.classes, k)
+		x.classes[string(x.key)] = k
+		k.group = c.groupOf(ad, weight, divisible)
+	}
+	return k
+}
+
+func (c *cycle) groupOf(ad *classad.Ad, weight accountant.Weight, divisible bool) *group {
+	x := &c.shapes
+	x.key = x.lex.signature(x.begin(weight, divisible, false), ad, x.match)
+	g := x.groups[string(x.key)]
+	if g == nil {
+		g = &group{number: len(c.groups), ad: ad, weight: weight}
+		g.root = g
+		if divisible {
+			g.left = c.leftIn(ad)
+		}
+		c.groups = append(c.groups, g)
+		x.groups[string(x.key)] = g
+	}
+	return g
+}
+
+func (x *shapes) begin(weight accountant.Weight, divisible, begun bool) []byte {
+	flags := byte(0)
+	if divisible {
+		flags |= 1
+	}
+	if begun {
+		flags |= 2
+	}
+	return append(binary.LittleEndian.AppendUint64(x.key[:0], uint64(weight)), flags)
+}
+
+// numbers is a heap of slots' indices, the least in front. Ascending ones are
+// a heap as they stand.
+type numbers []int
+
+func (l *numbers) push(n int) {
+	*l = append(*l, n)
+	for i := len(*l) - 1; i > 0; {
+		parent := (i - 1) / 2
+		if (*l)[parent] <= (*l)[i] {
+			return
+		}
+		(*l)[i], (*l)[parent] = (*l)[parent], (*l)[i]
+		i = parent
+	}
+}
+
+func (l *numbers) pop() int {
+	h := *l
+	least, last := h[0], len(h)-1
+	h[0] = h[last]
+	h = h[:last]
+	*l = h
+	for i := 0; ; {
+		child := 2*i + 1
+		if child >= last {
+			return least
+		}
+		if child+1 < last && h[child+1] < h[child] {
+			child++
+		}
+		if h[i] <= h[child] {
+			return least
+		}
+		h[i], h[child] = h[child], h[i]
+		i = child
+	}
 }

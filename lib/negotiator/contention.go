@@ -27,8 +27,8 @@ func (c *cycle) contend(tier []*submitter) {
 	for _, b := range c.bundles {
 		b.contention = contention{}
 	}
-	if c.contended {
-		c.load(tier)
+	if c.played {
+		c.expect(tier)
 	}
 	less := func(a, b *bundle) int {
 		return cmp.Or(cmp.Compare(a.load, b.load), cmp.Compare(a.users, b.users), cmp.Compare(a.sought, b.sought))
@@ -43,43 +43,59 @@ func (c *cycle) contend(tier []*submitter) {
 	}
 	for _, k := range c.clusters {
 		slices.SortStableFunc(k.bundles, func(a, b *bundle) int { return cmp.Compare(a.place, b.place) })
-		k.list.heapify()
 	}
+	c.round++
 }
 
-// load adds up what the submitters of a tier are expected to take of each
+// expect adds up what the submitters of a tier are expected to take of each
 // bundle.
-func (c *cycle) load(tier []*submitter) {
-	total := 0.0
-	for _, b := range c.bundles {
-		total += b.all()
-	}
+func (c *cycle) expect(tier []*submitter) {
+	total := c.freeWeight()
 	claimants := make([]Claimant, len(tier))
 	for i, s := range tier {
-		claimants[i] = Claimant{EUP: s.eup, Usage: s.usage.Float(), Demand: s.wants()}
+		claimants[i] = Claimant{EUP: s.eup, Usage: s.usage.Float(), Demand: c.wants(s)}
 		total += s.usage.Float()
 	}
 	for i, target := range Targets(total, claimants) {
 		s := tier[i]
 		share := target - s.usage.Float()
 		for _, q := range s.queues {
-			part, all := math.Min(share, q.wants()), 0.0
+			part := math.Min(share, c.queueWants(q))
 			share -= part
-			for _, b := range q.cluster.bundles {
-				all += b.all()
-			}
-			for _, b := range q.cluster.bundles {
-				if all > 0 {
-					b.load += part / all
-				}
-				if b.last != s {
-					b.last = s
-					b.users++
-				}
-			}
+			c.spread(s, q.cluster, part)
 		}
 	}
 	for _, b := range c.bundles {
 		b.load = math.Round(b.load*1e6) / 1e6 // what is meant to be equal is
 	}
+}
+
+// spread adds part, a slot weight, to the loads of all bundles that k can use.
+func (c *cycle) spread(s *submitter, k *autocluster, part float64) {
+	all := c.supply(k).all
+	for _, b := range k.bundles {
+		if all > 0 {
+			b.load += part / all
+		}
+		if b.last != s {
+			b.last = s
+			b.users++
+		}
+	}
+}
+
+// freeWeight is the weight of what is left of all candidates that anybody can use.
+func (c *cycle) freeWeight() (sum float64) {
+	for _, b := range c.bundles {
+		if !b.divisible {
+			sum += float64(b.left) * b.weight.Float()
+			continue
+		}
+		for _, g := range b.groups {
+			if g.free > 0 {
+				sum += float64(g.free) * c.pieceWeight(g.root, c.text(g.left)).Float()
+			}
+		}
+	}
+	return sum
 }

@@ -26,6 +26,8 @@ type Pool struct {
 	// Backoffs are the slots to be left alone, also those whose time is over:
 	// they carry the count of failures.
 	Backoffs []pool.Backoff
+	// Reservations are those that the last cycle left.
+	Reservations []pool.Reservation
 }
 
 // Job is a run of idle jobs that differ in nothing but ProcId: Count procs of
@@ -59,6 +61,66 @@ type Config struct {
 	// RequestClaimTimeout is REQUEST_CLAIM_TIMEOUT: how old a match may grow
 	// before it is given up. 0: it never is.
 	RequestClaimTimeout time.Duration
+	// Pie is NEGOTIATOR_PIE: how the pool is divided.
+	Pie Pie
+	// IgnoreUserPriorities is NEGOTIATOR_IGNORE_USER_PRIORITIES: no submitter
+	// has a limit; only the order is by EUP.
+	IgnoreUserPriorities bool
+	// GlobalJobPrios is USE_GLOBAL_JOB_PRIOS, which counts with Spins only: a
+	// submitter stands in the order once for each JobPrio of its jobs.
+	GlobalJobPrios bool
+	// ConsiderPreemption is NEGOTIATOR_CONSIDER_PREEMPTION, as far as it changes
+	// what is said of a submitter beyond its limit. It counts with Spins only.
+	ConsiderPreemption bool
+	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT, with MY the job: jobs for which it
+	// is not true are not offered; nil: all are.
+	JobConstraint *classad.Expr
+	// SlotConstraint is NEGOTIATOR_SLOT_CONSTRAINT, with MY the slot: slots for
+	// which it is not true are not there; nil: all are.
+	SlotConstraint *classad.Expr
+	// PoolSizeConstraint is NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT, with MY the slot:
+	// the other slots can be matched, but do not count in the size of the pool
+	// that pie slices are cut from; nil: all count.
+	PoolSizeConstraint *classad.Expr
+	// DepthFirst is NEGOTIATOR_DEPTH_FIRST: a partitionable slot that a cycle has
+	// begun to divide goes before all others that fit, whatever their ranks.
+	DepthFirst bool
+	// SkipClusters says that NEGOTIATE_ALL_JOBS_IN_CLUSTER is false: after a job
+	// for which nothing is found, the rest of its cluster is passed over.
+	SkipClusters bool
+	// Significant is SIGNIFICANT_ATTRIBUTES: what SkipClusters takes for a cluster
+	// are jobs equal in these attributes; empty: in ClusterId.
+	Significant []string
+	// AddSignificant and RemoveSignificant are ADD_SIGNIFICANT_ATTRIBUTES, which
+	// tell autoclusters apart that nothing else does, and
+	// REMOVE_SIGNIFICANT_ATTRIBUTES: jobs that differ in nothing but these are
+	// passed over together.
+	AddSignificant, RemoveSignificant []string
+	// Limits are the concurrency limits; the zero value limits nothing.
+	Limits ConcurrencyLimits
+	// Reserve bounds what may be kept free for wide jobs.
+	Reserve Reserve
+}
+
+// Pie is a way to divide the pool among submitters.
+type Pie uint8
+
+// The values of NEGOTIATOR_PIE. MaxMin ("max-min") is the weighted max-min fair
+// division (Targets); Spins ("htcondor") does as HTCondor's negotiator does.
+const (
+	MaxMin Pie = iota
+	Spins
+)
+
+// Reserve bounds the reservations for jobs that are wider than what is left of
+// any partitionable slot.
+type Reserve struct {
+	// Fraction is RESERVE_POOL_FRACTION: the part of the pool's weight that may be
+	// reserved at a time, from 0 to 1. Above 0 it allows one slot at least; 0
+	// turns reservations off.
+	Fraction float64
+	// Time is RESERVE_MAX_TIME: how long a reservation may last before it is given up.
+	Time time.Duration
 }
 
 // Plan is what a cycle decided, and why. Every list has a fixed order.
@@ -86,12 +148,32 @@ type Plan struct {
 	// Rejections are the jobs that got no slot, by submitter in the order of
 	// negotiation, then by job priority.
 	Rejections []Rejection
+	// Autoclusters are the shapes of the jobs in Rejections, and how far the slots
+	// of the pool are from each. Rejection.Autocluster is the index here.
+	Autoclusters []Analysis
+	// Reservations are those that hold from now on; they replace all earlier ones.
+	Reservations []Reserved
+	// Spins are the rounds of the division, with Pie Spins only.
+	Spins []Spin
 	// Warnings are what a person should look at, such as an ad that could not
 	// be used as it stands. They never stop a cycle.
 	Warnings []string
 	// Slots is the number of slots looked at, Candidates how many of them
 	// were free for a match when the cycle began.
 	Slots, Candidates int
+}
+
+// Reserved is a reservation, and what it costs.
+type Reserved struct {
+	pool.Reservation
+	// Weight is that of the whole slot, Free of what of it is idle for the job's
+	// sake.
+	Weight, Free accountant.Weight
+	// Lacks says what the job still waits for, such as "Cpus 5 of 8".
+	Lacks string
+	// GivenUp says that it lasted too long (RESERVE_MAX_TIME): nothing is kept for
+	// the job any more, and nothing will be for as long again.
+	GivenUp bool `json:",omitempty"`
 }
 
 // Holding is a number of slots, and their weight.
@@ -107,6 +189,12 @@ const NoPreemption = "NoPreemption"
 type Match struct {
 	Job             pool.JobID
 	Submitter, Slot string
+	// Piece is what the job takes of a partitionable slot; Slot is then the name of
+	// the dynamic slot that it makes. Zero for a whole slot.
+	Piece pool.Piece
+	// Limits are the concurrency limits that the job counts for, such as
+	// "license:2,sw.matlab": lower case, sorted, ":1" left out. Empty for none.
+	Limits string
 	// Weight is what the submitter is charged for the slot.
 	Weight accountant.Weight
 	// Reason tells whose the slot was: NoPreemption.
@@ -120,12 +208,33 @@ type cycle struct {
 	eval *classad.Context
 	plan *Plan
 
-	slots      []slot         // by name in natural order
-	classes    []*class       // by their first slot
-	clusters   []*autocluster // by first appearance among the submitters' jobs
-	bundles    []*bundle      // by their first class
-	submitters []*submitter   // in the order of negotiation
-	contended  bool           // not every autocluster can use the same slots
+	slots     []slot     // by name in natural order
+	resources []resource // that partitionable slots are divided by; none: there are no such slots
+	shapes    shapes
+	groups    []*group // by their first slot, those that the cycle makes behind them
+	classes   []*class
+	clusters  []*autocluster // by first appearance among the submitters' jobs
+	bundles   []*bundle      // by their first group
+
+	submitters []*submitter // in the order of negotiation
+	inUse      *unitsInUse  // of concurrency limits
+	played     bool         // shares are found by playing the division through
+
+	ours        map[string][]pool.Claim // by the slot's ad
+	until       map[string]time.Time    // slots that rest
+	faulty      faults
+	constrained int // slots that NEGOTIATOR_SLOT_CONSTRAINT leaves out
+
+	kept  map[pool.JobID]*reservation
+	spent map[pool.JobID]bool    // jobs whose reservation lasted too long
+	ideal map[*submitter]float64 // shares, once asked for
+
+	requests map[pool.Resources]int // numbers of what is asked of partitionable slots
+	pieces   map[piece]accountant.Weight
+	named    map[string]bool // names that no new dynamic slot may have
+	events   []*group        // that got a partitionable slot's remainder, in that order
+	round    int             // of contention
+	moves    int             // matches made
 }
 
 // Cycle runs one negotiation cycle over the pool as of now (policy time) and
@@ -137,11 +246,15 @@ func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	if cfg.JobOrder == nil {
 		cfg.JobOrder = jobprio.Condor{}
 	}
-	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{}}
+	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{},
+		requests: map[pool.Resources]int{}, pieces: map[piece]accountant.Weight{}, named: map[string]bool{}, spent: map[pool.JobID]bool{}}
 	lasting := c.giveUp(p.Claims, p.Backoffs)
+	c.inUse = newUnitsInUse(cfg.Limits)
 	c.lookAtSlots(p, lasting)
 	jobs := c.withoutClaimed(p.Jobs, lasting)
-	c.gather(p.Submitters, jobs, lasting)
+	c.recall(p.Reservations, jobs)
+	waiting := c.gather(p.Submitters, jobs, lasting)
+	c.shape(jobs, waiting)
 	c.fill()
 	c.report()
 	return c.plan

@@ -17,13 +17,21 @@ func (c *cycle) fill() {
 	}
 	for _, tier := range c.tiers() {
 		c.contend(tier)
-		c.setTargets(tier)
+		c.setTargets(tier, c.poolSize())
 		for _, s := range tier {
 			s.slice, s.limit = s.target, math.Max(0, s.target-s.before.Float())
 		}
-		order(tier)
+		inLine(tier)
 		c.deal(tier)
 	}
+	for c.release() {
+		for _, tier := range c.tiers() {
+			c.contend(tier)
+			c.setTargets(tier, math.Inf(1))
+			c.deal(tier)
+		}
+	}
+	c.reserve()
 }
 
 // deal gives a tier its slots. In every round each submitter, in order, may
@@ -35,19 +43,22 @@ func (c *cycle) deal(tier []*submitter) {
 	for {
 		took := 0
 		for _, s := range tier {
-			if s.hungry() {
-				took += c.turn(s, s.target, math.MaxInt)
+			took += c.turn(s, s.target, math.MaxInt)
+		}
+		if took == 0 {
+			// Targets that leave out a part of the pool may be met while there is more.
+			c.setTargets(tier, math.Inf(1))
+			if !c.roundUp(tier) {
+				return
 			}
 		}
-		if took == 0 && !c.roundUp(tier) {
-			return
-		}
-		c.setTargets(tier)
+		c.setTargets(tier, math.Inf(1))
 	}
 }
 
-// setTargets computes the targets of a tier from what is used and wanted now.
-func (c *cycle) setTargets(tier []*submitter) {
+// setTargets computes the targets of a tier from what is used and wanted now, in
+// a pool of which no more than size is shared.
+func (c *cycle) setTargets(tier []*submitter, size float64) {
 	o := c.look(tier)
 	total := o.usable
 	claimants := make([]Claimant, len(tier))
@@ -55,23 +66,29 @@ func (c *cycle) setTargets(tier []*submitter) {
 		claimants[i] = Claimant{EUP: s.eup, Usage: s.usage.Float(), Demand: o.wants[i]}
 		total += s.usage
 	}
-	for i, t := range Targets(total.Float(), claimants) {
+	for i, t := range Targets(math.Min(total.Float(), size), claimants) {
+		if c.cfg.IgnoreUserPriorities {
+			t = claimants[i].Usage + claimants[i].Demand
+		}
 		tier[i].target = t
 	}
 }
 
-// order sorts a tier for the negotiation: the best EUP first; of equals the
+// inLine sorts a tier for the negotiation: the best EUP first; of equals the
 // one that has got the smaller part of what it may use, then by name.
-func order(tier []*submitter) {
-	part := func(s *submitter) float64 {
-		if s.usage == 0 && s.limit == 0 {
-			return math.Inf(1)
-		}
-		return s.usage.Float() / (s.usage.Float() + s.limit)
-	}
+func inLine(tier []*submitter) {
 	slices.SortFunc(tier, func(a, b *submitter) int {
-		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(part(a), part(b)), strings.Compare(a.name, b.name))
+		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(a.starvation(), b.starvation()), strings.Compare(a.name, b.name))
 	})
+}
+
+// starvation is the part that the submitter has of what it may use; infinite if
+// it may use nothing.
+func (s *submitter) starvation() float64 {
+	if s.usage == 0 && s.limit == 0 {
+		return math.Inf(1)
+	}
+	return s.usage.Float() / (s.usage.Float() + s.limit)
 }
 
 // roundUp gives one slot each to those furthest below their targets, by the
@@ -81,37 +98,45 @@ func order(tier []*submitter) {
 // slots are gone before its turn, whose share then goes to others. It returns
 // false if nobody could use a slot.
 func (c *cycle) roundUp(tier []*submitter) bool {
-	var line []*submitter
-	for _, s := range tier {
-		if s.hungry() {
-			line = append(line, s)
+	line := make(heap[below, *below], len(tier))
+	for i, s := range tier {
+		line[i] = below{s, i, math.Round((s.target - s.usage.Float()) / slack)}
+	}
+	line.heapify()
+	any := false
+	for len(line) > 0 {
+		next := line.pop()
+		if any && next.gap <= 0 {
+			return true
 		}
-	}
-	if len(line) == 0 {
-		return false
-	}
-	out := func(s *submitter) bool { return !s.hungry() }
-	for i := furthest(line); ; i = furthest(line) {
-		c.turn(line[i], math.Inf(1), 1)
-		line = slices.Delete(line, i, i+1)
-		if len(line) == 0 || slices.ContainsFunc(line, out) || line[furthest(line)].gap() <= slack {
+		switch {
+		case c.turn(next.submitter, math.Inf(1), 1) > 0:
+			any = true
+		case any && next.waiting():
 			return true
 		}
 	}
+	return any
 }
 
-// gap returns how much the submitter is below its target.
-func (s *submitter) gap() float64 { return s.target - s.usage.Float() }
+// waiting says whether the submitter has jobs without a slot.
+func (s *submitter) waiting() bool {
+	return slices.ContainsFunc(s.queues, func(q *queue) bool { return q.left > 0 })
+}
 
-// furthest returns who is furthest below its target, the first of equals.
-func furthest(line []*submitter) int {
-	most := 0
-	for i, s := range line {
-		if s.gap() > line[most].gap()+slack {
-			most = i
-		}
+// below is a submitter, its place in the order of negotiation, and by how much it
+// is below its target, in units of slack.
+type below struct {
+	*submitter
+	number int
+	gap    float64
+}
+
+func (a *below) before(b *below) bool {
+	if a.gap != b.gap {
+		return a.gap > b.gap
 	}
-	return most
+	return a.number < b.number
 }
 
 // turn lets a submitter take at most so many slots up to limit, its first
@@ -123,24 +148,60 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 		if q == nil {
 			break
 		}
-		room := math.Min(limit-s.usage.Float(), s.room())
-		at, class, ok := q.cluster.take(room)
-		if !ok {
-			q.waits = true
-			q.limited = q.limited || q.cluster.left()
+		if name, blocked := c.inUse.blocked(q.cluster.limits); blocked {
+			q.blocked = name
+			s.wait(q)
 			continue
 		}
-		class.bundle.goes(s, q.cluster.ranks(class.bundle, room))
-		c.plan.Matches = append(c.plan.Matches, Match{
-			Job: q.pop(), Submitter: s.name, Slot: c.slots[at].name, Weight: class.weight, Reason: NoPreemption,
-		})
-		s.usage += class.weight
-		s.matched++
+		room := math.Min(limit-s.usage.Float(), s.room())
+		p, how := c.take(q.cluster, room)
+		if how == nothing {
+			p, how = c.takeKept(q, room)
+		}
+		if how != found {
+			q.limited = q.limited || how == tooHeavy && c.withinCeiling(s, q)
+			s.wait(q)
+			if how == nothing {
+				s.skip(q)
+			}
+			continue
+		}
+		c.match(s, q, p)
 		took++
 	}
-	for _, q := range s.queues {
-		q.waits = false
-		q.cluster.restore()
-	}
+	s.ready()
 	return took
+}
+
+// withinCeiling says whether a slot that a submitter's share did not allow is
+// allowed by its ceiling.
+func (c *cycle) withinCeiling(s *submitter, q *queue) bool {
+	q.cluster.restore()
+	_, how := c.choose(q.cluster, s.room())
+	return how == found
+}
+
+// match gives a submitter's next job the slot that was taken for it.
+func (c *cycle) match(s *submitter, q *queue, p pick) {
+	m := Match{Submitter: s.name, Slot: c.slots[p.slot].name, Weight: p.weight, Limits: demandText(q.cluster.limits), Reason: NoPreemption}
+	if c.slots[p.slot].whole != nil {
+		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)
+	}
+	m.Job = s.pop(q)
+	q.cluster.served()
+	c.plan.Matches = append(c.plan.Matches, m)
+	c.inUse.add(m.Limits)
+	s.usage += p.weight
+	s.matched++
+	c.moves++
+	root := p.group.root
+	if root.takers == nil {
+		root.takers = map[*submitter]take{}
+	}
+	t := root.takers[s]
+	t.all++
+	if q.cluster.ranks(root.bundle) {
+		t.byRank++
+	}
+	root.takers[s] = t
 }

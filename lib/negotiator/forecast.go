@@ -1,8 +1,8 @@
 package negotiator
 
 import (
-	"container/heap"
 	"math"
+	"slices"
 
 	"fairspool/lib/accountant"
 )
@@ -22,9 +22,9 @@ type outlook struct {
 func (c *cycle) look(tier []*submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
 	for i, s := range tier {
-		o.wants[i] = s.wants()
+		o.wants[i] = c.wants(s)
 	}
-	if c.contended {
+	if c.played {
 		c.forecast(tier, &o)
 		return o
 	}
@@ -36,24 +36,30 @@ func (c *cycle) look(tier []*submitter) outlook {
 
 // wants returns the weight that the submitter's jobs could use, within its
 // ceiling, if there was nobody else.
-func (s *submitter) wants() (sum float64) {
+func (c *cycle) wants(s *submitter) (sum float64) {
 	for _, q := range s.queues {
-		sum += q.wants()
+		sum += c.queueWants(q)
 	}
 	return math.Min(sum, math.Max(0, s.room()))
 }
 
-// wants returns the weight that the queue's jobs could use if there was
+// queueWants returns the weight that the queue's jobs could use if there was
 // nobody else.
-func (q *queue) wants() float64 {
-	var heaviest, all accountant.Weight
-	for _, b := range q.cluster.bundles {
-		if b.left > 0 {
-			heaviest = max(heaviest, b.weight)
-			all += accountant.Weight(b.left) * b.weight
-		}
+func (c *cycle) queueWants(q *queue) float64 {
+	n := c.able(q)
+	if n == 0 {
+		return 0
 	}
-	return math.Min(float64(q.left)*heaviest.Float(), all.Float())
+	s := c.supply(q.cluster)
+	return math.Min(float64(n)*s.heaviest, s.all)
+}
+
+// able returns how many of the queue's jobs limits allow to run.
+func (c *cycle) able(q *queue) int {
+	if len(q.cluster.limits) == 0 {
+		return q.left
+	}
+	return min(q.left, c.inUse.headroom(q.cluster.limits))
 }
 
 // forecast deals out the slots left one by one, each to the submitter that is
@@ -61,33 +67,32 @@ func (q *queue) wants() float64 {
 // nothing: which slot a job gets in the end is a matter of ranks.
 func (c *cycle) forecast(tier []*submitter, o *outlook) {
 	for _, b := range c.bundles {
-		b.spare = b.left
+		b.refill()
 	}
-	var line seats
+	var line heap[seat, *seat]
 	for i, s := range tier {
-		if s.hungry() {
-			line = append(line, newSeat(i, s))
+		if o.wants[i] > 0 {
+			line = append(line, c.newSeat(i, s))
 		}
 	}
-	heap.Init(&line)
+	line.heapify()
 	dealt := 0
 	ended := map[int]int{} // by submitter: how many slots were dealt before its end
 	got := make([]accountant.Weight, len(tier))
 	for len(line) > 0 {
-		seat := line[0]
-		b := seat.draw()
-		if b == nil {
-			heap.Pop(&line)
+		seat := &line[0]
+		w, ok := seat.draw(c)
+		if !ok {
 			ended[seat.number] = dealt
+			line.pop()
 			continue
 		}
-		b.spare--
 		dealt++
-		got[seat.number] += b.weight
-		o.usable += b.weight
-		seat.usage += b.weight
-		seat.advance(b.weight)
-		heap.Fix(&line, 0)
+		got[seat.number] += w
+		o.usable += w
+		seat.usage += w
+		seat.advance(w)
+		line.down(0)
 	}
 	for i, at := range ended {
 		if at < dealt {
@@ -104,11 +109,19 @@ type seat struct {
 	most   float64 // what the ceiling allows
 	queues []*queue
 	left   int // jobs left in queues[0]
+	bundle int // the first of its bundles that may have something left
 	behind float64
 }
 
-func newSeat(number int, s *submitter) *seat {
-	t := &seat{number: number, eup: s.eup, usage: s.usage, most: s.usage.Float() + s.room(), queues: s.queues, left: s.queues[0].left}
+func (a *seat) before(b *seat) bool {
+	if a.behind != b.behind {
+		return a.behind < b.behind
+	}
+	return a.number < b.number
+}
+
+func (c *cycle) newSeat(number int, s *submitter) seat {
+	t := seat{number: number, eup: s.eup, usage: s.usage, most: s.usage.Float() + s.room(), queues: s.queues, left: c.able(s.queues[0])}
 	t.advance(accountant.One)
 	return t
 }
@@ -117,41 +130,106 @@ func newSeat(number int, s *submitter) *seat {
 // like the last: rounding to the nearest whole slot.
 func (t *seat) advance(w accountant.Weight) { t.behind = (t.usage.Float() + w.Float()/2) * t.eup }
 
-// draw returns the bundle that the next job takes a slot of, nil when there
-// is none.
-func (t *seat) draw() *bundle {
+// draw takes a slot for the next job out of the stock, and returns its weight;
+// false when there is none.
+func (t *seat) draw(c *cycle) (accountant.Weight, bool) {
 	for {
 		if t.left > 0 {
-			for _, b := range t.queues[0].cluster.bundles {
-				if b.spare > 0 && fits(b.weight, t.most-t.usage.Float()) {
+			k := t.queues[0].cluster
+			for ; t.bundle < len(k.bundles); t.bundle++ {
+				if w, ok := k.bundles[t.bundle].draw(c, k, t.most-t.usage.Float()); ok {
 					t.left--
-					return b
+					return w, true
 				}
 			}
 		}
 		if len(t.queues) == 1 {
 			t.left = 0
-			return nil
+			return 0, false
 		}
 		t.queues = t.queues[1:]
-		t.left = t.queues[0].left
+		t.left, t.bundle = c.able(t.queues[0]), 0
 	}
 }
 
-type seats []*seat
-
-func (l seats) Len() int { return len(l) }
-func (l seats) Less(i, j int) bool {
-	if l[i].behind != l[j].behind {
-		return l[i].behind < l[j].behind
-	}
-	return l[i].number < l[j].number
+// stock is what is left of a bundle as a forecast goes.
+type stock struct {
+	spare int    // static slots
+	piles []pile // partitionable ones
+	fresh int    // the piles before it are slots that were divided
 }
-func (l seats) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
-func (l *seats) Push(x any)   { *l = append(*l, x.(*seat)) }
-func (l *seats) Pop() any {
-	last := len(*l) - 1
-	x := (*l)[last]
-	*l = (*l)[:last]
-	return x
+
+// pile is partitionable slots with the same left.
+type pile struct {
+	root  *group
+	left  amounts
+	count int
+}
+
+// most divided slots that a forecast looks at for one job: more would make it
+// exact, and slow where nothing fits.
+const mostDivided = 32
+
+// refill puts into the stock what is there.
+func (b *bundle) refill() {
+	b.spare, b.piles, b.fresh = b.left, b.piles[:0], 0
+	if !b.divisible {
+		return
+	}
+	for _, g := range b.groups {
+		if g.free > 0 {
+			b.piles = append(b.piles, pile{g.root, g.left, g.free})
+		}
+	}
+}
+
+// draw takes one slot, or a piece, for a job of k that weighs at most room.
+func (b *bundle) draw(c *cycle, k *autocluster, room float64) (accountant.Weight, bool) {
+	if !b.divisible {
+		if b.spare == 0 || !fits(b.weight, room) {
+			return 0, false
+		}
+		b.spare--
+		return b.weight, true
+	}
+	for i := max(0, b.fresh-mostDivided); i < len(b.piles); i++ {
+		p := &b.piles[i]
+		if !k.request.fits(p.left) {
+			continue
+		}
+		take, clipped := k.request.from(p.left)
+		takes := k.request.takes
+		if clipped {
+			takes = c.text(take)
+		}
+		w := c.pieceWeight(p.root, takes)
+		if !fits(w, room) {
+			continue
+		}
+		b.divide(i, take)
+		return w, true
+	}
+	return 0, false
+}
+
+// divide takes a piece off a slot of the i-th pile.
+func (b *bundle) divide(i int, take amounts) {
+	p := &b.piles[i]
+	if i >= b.fresh {
+		one := pile{p.root, slices.Clone(p.left), 1}
+		if p.count--; p.count == 0 {
+			b.piles = slices.Delete(b.piles, i, i+1)
+		}
+		b.piles = slices.Insert(b.piles, b.fresh, one)
+		i = b.fresh
+		b.fresh++
+		p = &b.piles[i]
+	}
+	for r, x := range take {
+		p.left[r] -= x
+	}
+	if len(p.left) > 0 && p.left[0] <= 0 { // no Cpus left
+		b.piles = slices.Delete(b.piles, i, i+1)
+		b.fresh--
+	}
 }

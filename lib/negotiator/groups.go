@@ -19,7 +19,7 @@ const regroups = "regroup"
 
 // groups returns every accounting group's part in the cycle, in the order of the
 // tree; none without groups.
-func (c *cycle) groups() []Group {
+func (c *cycle) accounts() []Group {
 	tree := c.cfg.Params.Groups
 	if tree.None() {
 		return nil

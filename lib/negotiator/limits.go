@@ -1,9 +1,6 @@
 package negotiator
 
-import (
-	"container/heap"
-	"math"
-)
+import "math"
 
 // room returns how much more weight the submitter's ceiling lets it use.
 func (s *submitter) room() float64 {
@@ -13,34 +10,23 @@ func (s *submitter) room() float64 {
 	return float64(s.ceiling.Slots) - s.usage.Float()
 }
 
-// leftWithin says whether any slot that matches is free and weighs at most
-// room.
-func (k *autocluster) leftWithin(room float64) bool {
-	for _, b := range k.bundles {
-		if b.left > 0 && fits(b.weight, room) {
-			return true
-		}
-	}
-	return false
-}
-
 // raise gives slots to those who use less than their floor, before shares count
 // for anything: always one to the submitter whose use is the smallest part of
 // its share, until each has its floor or can use nothing that is left. A slot that is
 // heavier than what is missing is given all the same.
 func (c *cycle) raise() {
-	var line poor
+	var line heap[needy, *needy]
 	for i, s := range c.submitters {
 		if s.short() {
 			line = append(line, needy{s, i})
 		}
 	}
-	heap.Init(&line)
+	line.heapify()
 	for len(line) > 0 {
-		if s := line[0].submitter; s.short() && s.hungry() && c.turn(s, math.Inf(1), 1) > 0 {
-			heap.Fix(&line, 0)
+		if s := line[0].submitter; s.short() && c.turn(s, math.Inf(1), 1) > 0 {
+			line.down(0)
 		} else {
-			heap.Pop(&line)
+			line.pop()
 		}
 	}
 }
@@ -54,23 +40,11 @@ type needy struct {
 	number int
 }
 
-// poor is a heap, of which the first is the one with the smallest stake.
-type poor []needy
-
-func (l poor) Len() int { return len(l) }
-func (l poor) Less(i, j int) bool {
-	if a, b := l[i].stake(), l[j].stake(); a != b {
-		return a < b
+func (a *needy) before(b *needy) bool {
+	if x, y := a.stake(), b.stake(); x != y {
+		return x < y
 	}
-	return l[i].number < l[j].number
-}
-func (l poor) Swap(i, j int) { l[i], l[j] = l[j], l[i] }
-func (l *poor) Push(x any)   { *l = append(*l, x.(needy)) }
-func (l *poor) Pop() any {
-	last := len(*l) - 1
-	x := (*l)[last]
-	*l = (*l)[:last]
-	return x
+	return a.number < b.number
 }
 
 // stake is what the submitter uses in proportion to what it is entitled to.

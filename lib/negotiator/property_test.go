@@ -65,7 +65,7 @@ func TestInputOrderNeverMatters(t *testing.T) {
 		want := asJSON(rt, Cycle(p, cfg, now))
 		seed := rapid.Uint64().Draw(rt, "seed")
 		r := rand.New(rand.NewPCG(seed, 1))
-		q := Pool{slices.Clone(p.Slots), slices.Clone(p.Claims), slices.Clone(p.Jobs), slices.Clone(p.Submitters), slices.Clone(p.Backoffs)}
+		q := Pool{Slots: slices.Clone(p.Slots), Claims: slices.Clone(p.Claims), Jobs: slices.Clone(p.Jobs), Submitters: slices.Clone(p.Submitters), Backoffs: slices.Clone(p.Backoffs)}
 		r.Shuffle(len(q.Slots), func(i, j int) { q.Slots[i], q.Slots[j] = q.Slots[j], q.Slots[i] })
 		r.Shuffle(len(q.Claims), func(i, j int) { q.Claims[i], q.Claims[j] = q.Claims[j], q.Claims[i] })
 		r.Shuffle(len(q.Jobs), func(i, j int) { q.Jobs[i], q.Jobs[j] = q.Jobs[j], q.Jobs[i] })

@@ -111,7 +111,7 @@ func micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // report fills the plan's shares and rejections.
 func (c *cycle) report() {
-	c.plan.Groups = c.groups()
+	c.plan.Groups = c.accounts()
 	for _, s := range c.submitters {
 		c.plan.Submitters = append(c.plan.Submitters, Share{
 			Name: s.name, EffectivePriority: s.eup, Priority: s.priority, Usage: s.before.Float(),

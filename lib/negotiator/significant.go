@@ -93,12 +93,14 @@ func (x *lexicon) at(ad *classad.Ad, name *classad.Name) uint32 {
 	return x.constant(v)
 }
 
-// referred finds what e refers to. What e expects of the other ad is looked
-// for in its own as well: that a name is preceded by TARGET is not worth
-// telling apart, since no ad has the other's attributes.
+// referred finds what e refers to. Where that takes more than its names, what e
+// expects of the other ad is looked for in its own as well.
 func referred(e *classad.Expr, text []byte) refs {
 	if _, ok := e.Constant(); ok {
 		return refs{}
+	}
+	if own, other, ok := classad.Sides(e); ok {
+		return refs{own: own, other: other}
 	}
 	own, other := classad.References(e, classad.New())
 	// The text that the function eval reads may refer to anything.
@@ -144,6 +146,8 @@ type significance struct {
 	// inSlots and inJobs hold the different expressions that an attribute has
 	// among all ads.
 	inSlots, inJobs map[string][]uint32
+	// constraint is NEGOTIATOR_JOB_CONSTRAINT, with MY the job; nil: none.
+	constraint *classad.Expr
 	// everySlot and everyJob are the names of all attributes, once asked for.
 	everySlot, everyJob []string
 }
@@ -187,6 +191,9 @@ func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 		if e != nil {
 			follow(s.lex.number(e), false)
 		}
+	}
+	if s.constraint != nil {
+		follow(s.lex.number(s.constraint), true)
 	}
 	for len(todoSlot)+len(todoJob) > 0 {
 		slot, job := todoSlot, todoJob
@@ -290,4 +297,7 @@ var (
 	requirements = strings.ToLower(pool.AttrRequirements)
 	jobRank      = strings.ToLower(pool.AttrRank)
 	procID       = strings.ToLower(pool.AttrProcID)
+
+	slotWeight        = strings.ToLower(pool.AttrSlotWeight)
+	concurrencyLimits = strings.ToLower(pool.AttrConcurrencyLimits)
 )

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"time"
@@ -20,57 +21,96 @@ const (
 	claimed            // by us or outside
 	elsewhere          // in a state in which it takes no job
 	resting            // left alone after matches that nobody took up
+	reserved           // kept for a wide job
 	standings          // how many there are
 )
 
 // slot is a slot as the cycle sees it.
 type slot struct {
 	name     string
-	ad       *classad.Ad
+	ad       *classad.Ad // of a partitionable slot, with what claims leave
+	whole    *classad.Ad // of a partitionable slot, as advertised; nil: a static slot
 	weight   accountant.Weight
 	standing standing
+	counted  bool   // in the size of the pool
+	group    *group // when the cycle began
+	now      *group // as it is divided now
+	wholly   *group // of a partitionable slot: where it would be, were nothing taken
+	pieces   int    // the highest number of a dynamic slot's name that was tried
 }
 
 // lookAtSlots fills c.slots, and the plan's Outside with what each submitter holds
 // in claims from outside. A slot whose ad has expired does not exist any more; one
 // that this version cannot handle is named in a warning.
 func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
-	ours := map[string]bool{}
+	c.ours = map[string][]pool.Claim{}
 	for _, cl := range claims {
-		ours[cl.Slot] = true
+		c.ours[cl.SlotAd()] = append(c.ours[cl.SlotAd()], cl)
+		c.named[cl.Slot] = true
+		c.inUse.add(cl.Limits)
 	}
-	until := map[string]time.Time{}
+	c.until = map[string]time.Time{}
 	for _, b := range slices.Concat(p.Backoffs, c.plan.Backoffs) {
-		if b.Until.After(until[b.Slot]) {
-			until[b.Slot] = b.Until
+		if b.Until.After(c.until[b.Slot]) {
+			c.until[b.Slot] = b.Until
 		}
 	}
 	c.plan.Outside = map[string]Holding{}
-	var faulty faults
-	for _, s := range c.usable(p.Slots) {
-		sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s, &faulty)}
-		state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
-		switch outside := holder(c.eval, s.Ad, state); {
-		case ours[s.Name]:
-			sl.standing = claimed
-		case outside != "":
-			sl.standing = claimed
-			name := c.cfg.Params.Groups.Spelled(outside)
-			h := c.plan.Outside[name]
-			c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + sl.weight}
-		case state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched"):
-			sl.standing = elsewhere
-		case until[s.Name].After(c.now):
-			sl.standing = resting
-		default:
-			c.plan.Candidates++
-		}
-		c.slots = append(c.slots, sl)
+	usable := c.usable(p.Slots)
+	for _, s := range usable {
+		c.named[s.Name] = true
 	}
-	if faulty.count > 0 {
-		c.warn("%s; %s counted as 1", faulty.first, counted(faulty.count, "1 slot", "%d slots"))
+	for _, s := range usable {
+		if c.cfg.SlotConstraint != nil && !c.cfg.SlotConstraint.Eval(c.eval, s.Ad, nil).True() {
+			c.constrained++
+			continue
+		}
+		c.slots = append(c.slots, c.lookAt(s))
+	}
+	if c.faulty.count > 0 {
+		c.warn("%s; %s counted as 1", c.faulty.first, counted(c.faulty.count, "1 slot", "%d slots"))
 	}
 	c.plan.Slots = len(c.slots)
+}
+
+// lookAt returns a slot as the cycle sees it.
+func (c *cycle) lookAt(s pool.Slot) slot {
+	sl := slot{name: s.Name, ad: s.Ad, weight: c.weigh(s), counted: true}
+	if e := c.cfg.PoolSizeConstraint; e != nil {
+		sl.counted = e.Eval(c.eval, s.Ad, nil).True()
+	}
+	whole, pieces := false, []pool.Resources(nil)
+	for _, cl := range c.ours[s.Name] {
+		whole = whole || cl.Piece.Of == ""
+		pieces = append(pieces, cl.Piece.Takes)
+	}
+	divisible := pool.Partitionable(c.eval, s.Ad)
+	if divisible {
+		sl.whole, sl.ad = s.Ad, pool.Left(c.eval, s.Ad, pieces)
+	}
+	state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
+	switch outside := holder(c.eval, s.Ad, state); {
+	case whole, len(pieces) > 0 && !divisible:
+		sl.standing = claimed
+	case outside != "":
+		sl.standing = claimed
+		c.holdOutside(s.Ad, outside, sl.weight)
+	case state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched"):
+		sl.standing = elsewhere
+	case c.until[s.Name].After(c.now):
+		sl.standing = resting
+	}
+	return sl
+}
+
+// holdOutside counts what somebody holds by a slot's own words.
+func (c *cycle) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
+	name := c.cfg.Params.Groups.Spelled(who)
+	h := c.plan.Outside[name]
+	c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + weight}
+	if text, ok := ad.EvalString(c.eval, pool.AttrConcurrencyLimits); ok {
+		c.inUse.add(demandText(demandsOf(text)))
+	}
 }
 
 // usable returns the slots to look at, one for each name, by name in natural
@@ -92,8 +132,6 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 		case i > 0 && s.Name == slots[i-1].Name:
 			c.warn("slot %s: more than one ad has this Name: the latest counts", s.Name)
 		case c.expired(s.Ad):
-		case partitionable(c.eval, s.Ad):
-			c.warn("slot %s: partitionable slots are not part of this version", s.Name)
 		default:
 			use = append(use, s)
 		}
@@ -109,11 +147,6 @@ func (c *cycle) expired(ad *classad.Ad) bool {
 	}
 	heard, ok := ad.EvalInt(c.eval, pool.AttrLastHeardFrom)
 	return ok && heard+life < c.now.Unix()
-}
-
-func partitionable(eval *classad.Context, ad *classad.Ad) bool {
-	yes, ok := ad.EvalBool(eval, "PartitionableSlot")
-	return ok && yes
 }
 
 // Holder returns who holds a slot by its own ad: a claim from outside. Empty when
@@ -145,17 +178,20 @@ type faults struct {
 // weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
 // whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
 // weight that is none, but with a warning, or as one of the faulty.
-func (c *cycle) weigh(s pool.Slot, faulty *faults) accountant.Weight {
+func (c *cycle) weigh(s pool.Slot) accountant.Weight { return c.weighAd("slot "+s.Name, s.Ad) }
+
+// weighAd is weigh of an ad whose slot warnings call so.
+func (c *cycle) weighAd(name string, ad *classad.Ad) accountant.Weight {
 	switch {
 	case !c.cfg.UseSlotWeights:
-	case s.Ad.Has(pool.AttrSlotWeight):
-		w, err := weightOf(pool.AttrSlotWeight, s.Ad.Eval(c.eval, pool.AttrSlotWeight, nil))
+	case ad.Has(pool.AttrSlotWeight):
+		w, err := weightOf(pool.AttrSlotWeight, ad.Eval(c.eval, pool.AttrSlotWeight, nil))
 		if err == nil {
 			return w
 		}
-		c.warn("slot %s: %v; counted as 1", s.Name, err)
+		c.warn("%s: %v; counted as 1", name, err)
 	case c.cfg.SlotWeight != nil:
-		value := c.cfg.SlotWeight.Eval(c.eval, s.Ad, nil)
+		value := c.cfg.SlotWeight.Eval(c.eval, ad, nil)
 		if value.Kind() == classad.KindUndefined {
 			break
 		}
@@ -163,8 +199,8 @@ func (c *cycle) weigh(s pool.Slot, faulty *faults) accountant.Weight {
 		if err == nil {
 			return w
 		}
-		if faulty.count++; faulty.count == 1 {
-			faulty.first = err.Error()
+		if c.faulty.count++; c.faulty.count == 1 {
+			c.faulty.first = err.Error()
 		}
 	}
 	return accountant.One
@@ -193,4 +229,19 @@ func (c *cycle) total() (sum accountant.Weight) {
 		sum += s.weight
 	}
 	return sum
+}
+
+// poolSize returns the weight that pie slices are cut from: of all slots, or of
+// those that NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT counts.
+func (c *cycle) poolSize() float64 {
+	if c.cfg.PoolSizeConstraint == nil {
+		return math.Inf(1)
+	}
+	var sum accountant.Weight
+	for _, s := range c.slots {
+		if s.counted {
+			sum += s.weight
+		}
+	}
+	return sum.Float()
 }

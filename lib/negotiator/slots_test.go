@@ -57,7 +57,7 @@ func TestCandidates(t *testing.T) {
 		{"good until withdrawn", "LastHeardFrom = 5; ClassAdLifetime = 0", true},
 		{"refuses the job", "Requirements = TARGET.Owner == \"bob\"", false},
 		{"no Requirements", "Requirements = undefined", false},
-		{"partitionable", "PartitionableSlot = true", false},
+		{"partitionable", "PartitionableSlot = true", true},
 		{"not partitionable", "PartitionableSlot = false", true},
 	} {
 		plan := Cycle(Pool{Slots: []pool.Slot{aSlot(t, "slot1", c.text)}, Jobs: []Job{aJob(t, 1, 1, "alice@x", "")}}, defaults(t), now)
@@ -71,7 +71,7 @@ func TestWarnings(t *testing.T) {
 	broken := func(name, text string) pool.Slot { return aSlot(t, name, text) }
 	p := Pool{
 		Slots: []pool.Slot{
-			broken("slot9", "PartitionableSlot = true"), broken("slot10", "SlotWeight = -1"), broken("slot11", `SlotWeight = "much"`),
+			broken("slot10", "SlotWeight = -1"), broken("slot11", `SlotWeight = "much"`),
 			broken("slot12", "Cpus = undefined"), broken("", ""),
 			{Name: "slot13", Seq: 4, Ad: broken("slot13", "").Ad}, {Name: "slot13", Seq: 5, Ad: broken("slot13", "Cpus = 2").Ad},
 		},
@@ -84,7 +84,6 @@ func TestWarnings(t *testing.T) {
 	plan := Cycle(p, defaults(t), now)
 	want := []string{
 		"slot ad without a Name: left out",
-		"slot slot9: partitionable slots are not part of this version",
 		"slot slot13: more than one ad has this Name: the latest counts",
 		"slot slot10: SlotWeight: slot weight -1: want a number from 0 to 1000000; counted as 1",
 		"slot slot11: SlotWeight is \"much\": want a number; counted as 1",

@@ -22,18 +22,22 @@ type submitter struct {
 	demand        float64           // the weight that idle jobs ask for
 	ceiling       accountant.Limit
 	floor         int64
-	queues        []*queue // by their first job in job-priority order
-	slice, limit  float64  // target at first, and what it adds to the usage before
-	target        float64  // what the submitter may use by the shares, as they are now
+	queues        []*queue            // by their first job in job-priority order
+	line          heap[place, *place] // those with jobs left that may get a slot in this turn
+	asked         []place             // those that may not
+	kins          map[int]bool        // clusters that are passed over
+	slice, limit  float64             // target at first, and what it adds to the usage before
+	target        float64             // what the submitter may use by the shares, as they are now
 }
 
 // queue is a submitter's idle jobs of one autocluster.
 type queue struct {
 	cluster *autocluster
-	runs    []run // in job-priority order, those that are left
-	left    int   // jobs in runs
-	limited bool  // a slot was there that the share did not allow
-	waits   bool  // nothing for it in this turn
+	runs    []run  // in job-priority order, those that are left
+	left    int    // jobs in runs
+	passed  []run  // passed over with the rest of their clusters
+	limited bool   // a slot was there that the share did not allow
+	blocked string // the concurrency limit that was reached
 }
 
 // run is procs of one cluster that follow each other in job-priority order.
@@ -41,11 +45,12 @@ type run struct {
 	first pool.JobID
 	count int
 	order int // the run's place among all of the submitter
+	kin   int // the number of what it is passed over with; 0: nothing
 }
 
-// gather makes submitters and their queues, nice users last, sorted by EUP,
-// then name.
-func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim) {
+// gather makes submitters, nice users last, sorted by EUP, then name, and returns
+// the jobs of each.
+func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim) map[string][]Job {
 	known := map[string]*submitter{}
 	of := func(name string) *submitter {
 		s := known[name]
@@ -87,7 +92,7 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 	slices.SortFunc(c.submitters, func(a, b *submitter) int {
 		return cmp.Or(niceLast(a, b), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
 	})
-	c.shape(jobs, waiting)
+	return waiting
 }
 
 // asks returns the weight that a job asks for: its RequestCpus where slots have
@@ -126,52 +131,6 @@ func (c *cycle) tiers() [][]*submitter {
 	return [][]*submitter{c.submitters[:first], c.submitters[first:]}
 }
 
-// shape divides slots into classes and jobs into autoclusters, and matches
-// the ones with the others.
-func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
-	lex := newLexicon()
-	sig := newSignificance(lex, c.slots, jobs)
-	needs := []string{requirements}
-	all := sig.of(needs, []string{requirements, jobRank}, c.cfg.PreJobRank, c.cfg.PostJobRank)
-	groups := c.classify(lex, all, sig.of(needs, needs))
-	m := &matchmaker{c: c, lex: lex, columns: map[string][]preferred{}, users: make([][]byte, groups)}
-	m.ranks = sig.of(nil, nil, c.cfg.PreJobRank, c.cfg.PostJobRank).job
-
-	single := all.job.has(procID)
-	known := map[string]*autocluster{}
-	var key []byte
-	clusterOf := func(j Job) *autocluster {
-		key = lex.signature(key[:0], j.Ad, all.job)
-		k := known[string(key)]
-		if k == nil {
-			k = &autocluster{number: len(c.clusters), ad: j.Ad}
-			known[string(key)] = k
-			c.clusters = append(c.clusters, k)
-			m.match(k)
-		}
-		return k
-	}
-	for _, s := range c.submitters {
-		runs := waiting[s.name]
-		if single {
-			runs = procs(runs)
-		}
-		s.queue(c.inOrder(runs), clusterOf)
-	}
-	c.bundleUp(m.users)
-}
-
-// procs splits runs into single procs, each with an ad of its own.
-func procs(runs []Job) []Job {
-	var one []Job
-	for _, r := range runs {
-		for i := range r.Count {
-			one = appendRun(one, Job{r.First, i + 1, r.Submitter, r.Ad}, r.First.Proc+i, r.First.Proc+i+1)
-		}
-	}
-	return one
-}
-
 // inOrder returns one submitter's runs in job-priority order.
 func (c *cycle) inOrder(runs []Job) []Job {
 	views := make([]jobprio.Job, len(runs))
@@ -186,7 +145,7 @@ func (c *cycle) inOrder(runs []Job) []Job {
 }
 
 // queue fills the submitter's queues with runs in job-priority order.
-func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster) {
+func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf func(Job) int) {
 	at := map[*autocluster]*queue{}
 	for i, r := range runs {
 		k := clusterOf(r)
@@ -196,43 +155,87 @@ func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster) {
 			at[k] = q
 			s.queues = append(s.queues, q)
 		}
-		q.runs = append(q.runs, run{r.First, r.Count, i})
+		q.runs = append(q.runs, run{r.First, r.Count, i, kinOf(r)})
 		q.left += r.Count
+		k.idle += r.Count
 	}
+	for _, q := range s.queues {
+		if !q.cluster.barred {
+			s.line = append(s.line, place{q})
+		}
+	}
+	s.line.heapify()
 }
+
+// place is a queue in the line of a submitter's queues, of which the first is the
+// one whose first job is.
+type place struct{ *queue }
+
+func (a *place) before(b *place) bool { return a.runs[0].order < b.runs[0].order }
 
 // next returns the queue whose first job is the first that may still get a
-// slot in this turn.
+// slot in this turn; nil when there is none.
 func (s *submitter) next() *queue {
-	var first *queue
-	for _, q := range s.queues {
-		if q.left > 0 && !q.waits && (first == nil || q.runs[0].order < first.runs[0].order) {
-			first = q
+	for len(s.line) > 0 {
+		q := s.line[0].queue
+		before := q.left
+		for q.left > 0 && s.kins[q.runs[0].kin] {
+			q.passed = append(q.passed, q.runs[0])
+			q.left -= q.runs[0].count
+			q.runs = q.runs[1:]
+		}
+		switch {
+		case q.left == 0:
+			s.line.pop()
+		case q.left != before:
+			s.line.down(0)
+		default:
+			return q
 		}
 	}
-	return first
+	return nil
 }
 
-// hungry says whether a slot is left that one of the submitter's jobs can use
-// and that its ceiling allows.
-func (s *submitter) hungry() bool {
-	for _, q := range s.queues {
-		if q.left > 0 && q.cluster.leftWithin(s.room()) {
-			return true
-		}
-	}
-	return false
-}
-
-// pop takes the first job off the queue.
-func (q *queue) pop() pool.JobID {
+// pop takes the first job off the queue, which is the one that next returned.
+func (s *submitter) pop(q *queue) pool.JobID {
 	r := &q.runs[0]
 	id := r.first
 	r.first.Proc++
 	r.count--
 	q.left--
-	if r.count == 0 {
-		q.runs = q.runs[1:]
+	if r.count > 0 {
+		return id
+	}
+	if q.runs = q.runs[1:]; q.left > 0 {
+		s.line.down(0)
+	} else {
+		s.line.pop()
 	}
 	return id
+}
+
+// wait leaves the queue that next returned alone for the rest of the turn.
+func (s *submitter) wait(q *queue) {
+	s.line.pop()
+	s.asked = append(s.asked, place{q})
+}
+
+// skip passes over what is of the same cluster as the first of a queue for which
+// nothing was found.
+func (s *submitter) skip(q *queue) {
+	if kin := q.runs[0].kin; kin > 0 {
+		if s.kins == nil {
+			s.kins = map[int]bool{}
+		}
+		s.kins[kin] = true
+	}
+}
+
+// ready ends a turn: what waited may be asked again in the next.
+func (s *submitter) ready() {
+	for _, p := range s.asked {
+		p.cluster.restore()
+		s.line.push(p)
+	}
+	s.asked = s.asked[:0]
 }

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/BurntSushi/toml"
+)
+
+// setting is one key with its value, as a file or somebody else says it.
+type setting struct {
+	table, name string // table is empty for a key at the top
+	value       any
+	from        string // "file:line", or asked
+	text        string // the value as it was asked for
+}
+
+// asked is where settings of With are from.
+const asked = "config"
+
+// key returns the setting's key as Where knows it.
+func (s setting) key() string {
+	if s.table != "" {
+		return s.table + "." + s.name
+	}
+	return s.name
+}
+
+// fault returns why as what is wrong with the setting.
+func (s setting) fault(why error) error { return complaint(s.from, s.key(), why) }
+
+// complaint returns what is wrong with a key that was set at a place, which is
+// empty for none.
+func complaint(at, key string, why error) error {
+	key = oneLine(key)
+	switch at {
+	case "":
+		return fmt.Errorf("%s: %w", key, why)
+	case asked:
+		return fmt.Errorf("%s %s: %w", at, key, why)
+	}
+	return fmt.Errorf("%s: %s: %w", at, key, why)
+}
+
+// oneLine returns a name as a message shows it.
+func oneLine(name string) string {
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return strconv.Quote(name)
+	}
+	return name
+}
+
+// With returns the configuration as it were if each of settings, "KEY=VALUE",
+// stood in the file in the place of what that says of the key; of two settings of
+// a key the last counts. A KEY of a table is TABLE.KEY, as in maui.FSDEPTH=5. A
+// VALUE is as in the file, but strings need no quotes. c is what Default, Parse or
+// Load returned, or With. The error is one line, `config KEY: why`.
+func (c Config) With(settings []string) (Config, error) {
+	said := slices.Clone(c.said)
+	for _, text := range settings {
+		s, err := ask(text)
+		if err != nil {
+			return Config{}, err
+		}
+		said = append(slices.DeleteFunc(said, func(old setting) bool { return old.identity() == s.identity() }), s)
+	}
+	return build(said)
+}
+
+// identity is what two settings of the same have in common.
+func (s setting) identity() string {
+	if k, of, ok := limitKey(s.name); ok && s.table == "" {
+		return k.Name + " " + strings.ToLower(of)
+	}
+	return s.key()
+}
+
+// ask reads KEY=VALUE.
+func ask(text string) (setting, error) {
+	key, value, ok := strings.Cut(text, "=")
+	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
+	s := setting{name: strings.Trim(key, `"`), from: asked, text: value, value: value}
+	if v, ok := tomlValue(value); ok {
+		s.value = v
+	}
+	if !ok || s.name == "" {
+		return s, setting{name: text, from: asked}.fault(errors.New("want KEY=VALUE"))
+	}
+	table, name, dotted := strings.Cut(s.name, ".")
+	_, isTable := policyTables()[table]
+	if _, _, limit := limitKey(s.name); dotted && isTable && !limit {
+		s.table, s.name = table, name
+	}
+	if _, whole := policyTables()[s.name]; whole && s.table == "" {
+		return s, s.fault(fmt.Errorf("a table: want one key of it, %s.KEY=VALUE", s.name))
+	}
+	return s, nil
+}
+
+// tomlValue reads a single value of TOML.
+func tomlValue(text string) (any, bool) {
+	var doc map[string]any
+	if _, err := toml.Decode("x = "+text, &doc); err != nil || len(doc) != 1 {
+		return nil, false
+	}
+	return doc["x"], true
+}
+
+// checked returns the value of a setting for the key, in the type of Default.
+func (k Key) checked(s setting) (any, error) {
+	switch s.value.(type) {
+	case string:
+	case int64, float64:
+		if s.from == asked && (k.Kind == String || k.Kind == Expression) {
+			return k.value(s.text) // 1 is an expression, too
+		}
+	default:
+		if s.from == asked && (k.Kind == String || k.Kind == Expression || k.Kind == Time) {
+			return k.value(s.text) // and so is true; 12:00:00 is a time of the day to TOML
+		}
+	}
+	return k.value(s.value)
+}

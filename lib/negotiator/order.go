@@ -1,0 +1,140 @@
+package negotiator
+
+import (
+	"math"
+
+	"fairspool/lib/classad"
+)
+
+// order is how jobs that rank alike prefer the slots.
+type order struct {
+	asks  *classad.Matcher // of a job that ranks so
+	ranks *column
+	lanes map[*group]*lane
+	users int // autoclusters with jobs left
+}
+
+// column is what NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK make of
+// the classes, for jobs that these cannot tell apart.
+type column struct {
+	job   *classad.Ad
+	known []preferred // by class; a class not asked for has no known
+}
+
+type preferred struct {
+	known     bool
+	pre, post float64
+}
+
+// of returns the ranks of a class.
+func (col *column) of(c *cycle, k *class) preferred {
+	if k.number >= len(col.known) {
+		col.known = append(col.known, make([]preferred, len(c.classes)-len(col.known))...)
+	}
+	p := &col.known[k.number]
+	if !p.known {
+		*p = preferred{true, rankOr(c.eval, c.cfg.PreJobRank, k.ad, col.job), rankOr(c.eval, c.cfg.PostJobRank, k.ad, col.job)}
+	}
+	return *p
+}
+
+// rankOr returns what e ranks target with, or less than anything when that is no
+// number.
+func rankOr(eval *classad.Context, e *classad.Expr, my, target *classad.Ad) float64 {
+	if v, ok := classad.Rank(eval, e, my, target); ok && !math.IsNaN(v) {
+		return v
+	}
+	return math.Inf(-1)
+}
+
+// rankKey is the place of a class, or of the best in a lane, in an order of
+// preference.
+type rankKey struct {
+	begun           bool
+	pre, rank, post float64
+	place           int // of its bundle (contend)
+	first           int // slot
+}
+
+// before says whether a is the better match: by NEGOTIATOR_DEPTH_FIRST, then by
+// NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK (manual,
+// "Negotiation"); of equals the one that fewer others could use (contend), then by
+// the slot's name.
+func (a *rankKey) before(b *rankKey) bool {
+	switch {
+	case a.begun != b.begun:
+		return a.begun
+	case a.pre != b.pre:
+		return a.pre > b.pre
+	case a.rank != b.rank:
+		return a.rank > b.rank
+	case a.post != b.post:
+		return a.post > b.post
+	case a.place != b.place:
+		return a.place < b.place
+	}
+	return a.first < b.first
+}
+
+// lane is the classes of one group in one order of preference: a heap with the
+// best in front, since most are never asked for. A class's place goes by its first
+// slot left and grows worse as slots are taken, so it is enough to look again when
+// a class comes to the top.
+type lane struct {
+	group *group
+	seen  int // how many of the group's arrivals are in the heap
+	heap  heap[ranked, *ranked]
+	one   [1]ranked
+}
+
+// ranked is a class in a lane.
+type ranked struct {
+	class *class
+	key   rankKey
+}
+
+func (a *ranked) before(b *ranked) bool { return a.key.before(&b.key) }
+
+// laneOf returns the lane of a group.
+func (o *order) laneOf(g *group) *lane {
+	l := o.lanes[g]
+	if l == nil {
+		l = &lane{group: g}
+		l.heap = l.one[:0]
+		o.lanes[g] = l
+	}
+	return l
+}
+
+// best brings the best class of the lane to the front; nil when no slot is left.
+func (l *lane) best(c *cycle, o *order) *ranked {
+	for ; l.seen < len(l.group.arrivals); l.seen++ {
+		k := l.group.arrivals[l.seen]
+		if len(k.free) > 0 {
+			p := o.ranks.of(c, k)
+			l.heap.push(ranked{k, rankKey{k.begun, p.pre, o.rank(k), p.post, l.group.bundle.place, k.free[0]}})
+		}
+	}
+	for len(l.heap) > 0 {
+		top := &l.heap[0]
+		switch {
+		case len(top.class.free) == 0:
+			l.heap.pop()
+		case top.key.first != top.class.free[0]:
+			top.key.first = top.class.free[0]
+			l.heap.down(0)
+		default:
+			top.key.place = l.group.bundle.place
+			return top
+		}
+	}
+	return nil
+}
+
+// rank is the job's own Rank of a class, 0 for what is no number.
+func (o *order) rank(k *class) float64 {
+	if x := o.asks.Rank(k.ad); !math.IsNaN(x) {
+		return x
+	}
+	return 0
+}

@@ -1,0 +1,274 @@
+package negotiator
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// reservation is one that the last cycle left, while it is in force.
+type reservation struct {
+	pool.Reservation
+	slot int
+	over bool // the job has a slot, or may not wait for this one any longer
+}
+
+// recall takes up the reservations that the last cycle left: their slots are no
+// candidates but for the jobs that they are kept for. Those whose job or slot is
+// gone end here, and so does one that lasted too long, which is not made again
+// for as long as it lasted.
+func (c *cycle) recall(left []pool.Reservation, jobs []Job) {
+	c.kept = map[pool.JobID]*reservation{}
+	if c.cfg.Reserve.Fraction <= 0 || c.cfg.Pie == Spins {
+		return
+	}
+	left = slices.Clone(left)
+	slices.SortFunc(left, pool.Reservation.Compare)
+	bySlot := map[string]int{}
+	for i, s := range c.slots {
+		bySlot[s.name] = i
+	}
+	for _, r := range left {
+		at, there := bySlot[r.Slot]
+		age := c.now.Sub(time.Unix(r.Since, 0))
+		switch {
+		case c.kept[r.Job] != nil || c.spent[r.Job] || !waits(jobs, r):
+		case age >= c.cfg.Reserve.Time && age < 2*c.cfg.Reserve.Time:
+			c.spent[r.Job] = true
+			c.plan.Reservations = append(c.plan.Reservations, Reserved{Reservation: r, GivenUp: true})
+		case age < c.cfg.Reserve.Time && there && c.slots[at].whole != nil && c.slots[at].standing == free:
+			c.slots[at].standing = reserved
+			c.kept[r.Job] = &reservation{Reservation: r, slot: at}
+		}
+	}
+}
+
+// waits says whether the job of a reservation is still idle.
+func waits(jobs []Job, r pool.Reservation) bool {
+	return slices.ContainsFunc(jobs, func(j Job) bool {
+		return j.First.Cluster == r.Job.Cluster && j.First.Proc <= r.Job.Proc && r.Job.Proc < j.First.Proc+j.Count && j.Submitter == r.Submitter
+	})
+}
+
+// takeKept takes the slot that is kept for the first job of a queue, if enough of
+// it is free by now.
+func (c *cycle) takeKept(q *queue, room float64) (pick, outcome) {
+	r := c.kept[q.runs[0].first]
+	if r == nil || r.over {
+		return pick{}, nothing
+	}
+	s := &c.slots[r.slot]
+	if q.cluster.verdict(c, s.group) != accepts {
+		return pick{}, nothing
+	}
+	w := q.cluster.weight(c, s.group)
+	if !fits(w, room) {
+		return pick{}, tooHeavy
+	}
+	r.over = true
+	s.standing = free
+	k := c.classOf(s.ad, s.weight, true, false)
+	return pick{slot: r.slot, group: s.group, weight: w, takes: c.divide(r.slot, k, q.cluster.request)}, found
+}
+
+// release ends the reservations that are of no more use, and returns whether that
+// set any slot free. The others go on.
+func (c *cycle) release() (any bool) {
+	held := accountant.Weight(0)
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		at := &c.slots[r.slot]
+		if q != nil && q.cluster.verdict(c, at.wholly) == accepts && c.entitled(s, q, at) && c.affords(held+at.weight, held) {
+			held += at.weight
+			continue
+		}
+		r.over, any = true, true
+		at.standing = free
+		k := c.classOf(at.ad, at.weight, true, false)
+		c.arrive(r.slot, k)
+	}
+	return any
+}
+
+// inForce returns the reservations that are not over, by slot.
+func (c *cycle) inForce() (list []*reservation) {
+	for _, r := range c.kept {
+		if !r.over {
+			list = append(list, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *reservation) int { return a.Compare(b.Reservation) })
+	return list
+}
+
+// queueOf returns the submitter of a reservation, and the queue of its job; nil if
+// the job has no place in one any more.
+func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
+	for _, s := range c.submitters {
+		if s.name != r.Submitter {
+			continue
+		}
+		for _, q := range s.queues {
+			if len(q.runs) > 0 && q.left > 0 && q.runs[0].first == r.Job {
+				return s, q
+			}
+		}
+	}
+	return nil, nil
+}
+
+// affords says whether slots of so much weight may be reserved: the configured
+// part of the pool, and always one.
+func (c *cycle) affords(weight, others accountant.Weight) bool {
+	return others == 0 || weight.Float() <= c.cfg.Reserve.Fraction*c.total().Float()+slack
+}
+
+// entitled says whether the submitter's share allows its job the piece of the slot
+// that it wants: the share is the one that it would have if everybody began with
+// nothing. Who uses nothing may have one slot.
+func (c *cycle) entitled(s *submitter, q *queue, at *slot) bool {
+	w := q.cluster.weight(c, at.wholly)
+	if s.nice || !fits(w, s.room()) {
+		return false
+	}
+	if c.ideal == nil {
+		c.ideal = c.idealShares()
+	}
+	return s.usage == 0 || s.usage.Float()+w.Float() <= c.ideal[s]+slack
+}
+
+// idealShares divides the pool as if nobody held anything and every job that any
+// slot would take, were it empty, had its weight.
+func (c *cycle) idealShares() map[*submitter]float64 {
+	heaviest := map[*autocluster]float64{}
+	for _, k := range c.clusters {
+		for number, v := range k.verdicts {
+			if g := c.groups[number]; v == accepts && (g.whole > 0 || g.left == nil) {
+				heaviest[k] = math.Max(heaviest[k], k.weight(c, g).Float())
+			}
+		}
+	}
+	tier := c.tiers()[0]
+	claimants := make([]Claimant, len(tier))
+	for i, s := range tier {
+		claimants[i] = Claimant{EUP: s.eup, Demand: s.usage.Float()}
+		for _, q := range s.queues {
+			claimants[i].Demand += float64(q.left) * heaviest[q.cluster]
+		}
+	}
+	ideal := map[*submitter]float64{}
+	for i, t := range Targets(c.total().Float(), claimants) {
+		ideal[tier[i]] = t
+	}
+	return ideal
+}
+
+// reserve makes new reservations, one for each submitter whose first job waits for
+// a larger part of a partitionable slot than is left of any, and reports all.
+func (c *cycle) reserve() {
+	held := accountant.Weight(0)
+	busy := map[*submitter]bool{}
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		busy[s] = true
+		held += c.slots[r.slot].weight
+		c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
+	}
+	if c.cfg.Reserve.Fraction > 0 && c.resources != nil {
+		for _, s := range c.submitters {
+			q := s.first()
+			if s.nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.runs[0].first] || !c.tooWide(q.cluster) {
+				continue
+			}
+			at := c.nearestWhole(q.cluster)
+			if at < 0 || !c.entitled(s, q, &c.slots[at]) || !c.affords(held+c.slots[at].weight, held) {
+				continue
+			}
+			r := &reservation{Reservation: pool.Reservation{Slot: c.slots[at].name, Job: q.runs[0].first, Submitter: s.name, Since: c.now.Unix()}, slot: at}
+			c.slots[at].standing = reserved
+			held += c.slots[at].weight
+			c.kept[r.Job] = r
+			c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
+		}
+	}
+	slices.SortFunc(c.plan.Reservations, func(a, b Reserved) int { return a.Compare(b.Reservation) })
+}
+
+// first returns the queue with the first of the submitter's jobs that may be
+// matched at all; nil when there is none.
+func (s *submitter) first() (first *queue) {
+	for _, q := range s.queues {
+		if q.left > 0 && !q.cluster.barred && (first == nil || q.runs[0].order < first.runs[0].order) {
+			first = q
+		}
+	}
+	return first
+}
+
+// tooWide says whether the jobs of k match some partitionable slot as a whole, and
+// no slot as it is.
+func (c *cycle) tooWide(k *autocluster) bool {
+	whole := false
+	for number := range k.verdicts {
+		g := c.groups[number]
+		if k.verdicts[number] != accepts {
+			continue
+		}
+		if g.free > 0 || g.left == nil && g.counts.total() > 0 {
+			return false
+		}
+		whole = whole || g.whole > 0
+	}
+	return whole
+}
+
+// nearestWhole returns the partitionable slot that needs the least more to become
+// free for a job of k: the part that it lacks of the resource that it lacks most of;
+// of equals the lightest, then the first. -1 when there is none.
+func (c *cycle) nearestWhole(k *autocluster) int {
+	best, lacks := -1, 0.0
+	for i := range c.slots {
+		s := &c.slots[i]
+		if s.whole == nil || s.standing != free || k.verdicts[s.wholly.number] != accepts {
+			continue
+		}
+		n := k.request.lack(s.now.left)
+		if best < 0 || cmp.Or(cmp.Compare(n, lacks), cmp.Compare(s.weight, c.slots[best].weight)) < 0 {
+			best, lacks = i, n
+		}
+	}
+	return best
+}
+
+// lack returns the part of the request that is missing, of the resource that most is
+// missing of.
+func (q *request) lack(left amounts) (most float64) {
+	for i, x := range q.ask {
+		if x > left[i] {
+			most = math.Max(most, (x-left[i])/x)
+		}
+	}
+	return most
+}
+
+// describe returns a reservation as the report has it.
+func (c *cycle) describe(r *reservation, q *queue) Reserved {
+	s := &c.slots[r.slot]
+	left := s.now.left
+	var lacks []string
+	for i, x := range q.cluster.request.ask {
+		if x > left[i] {
+			lacks = append(lacks, fmt.Sprintf("%s %s of %s", c.resources[i].name, short(left[i]), short(x)))
+		}
+	}
+	return Reserved{Reservation: r.Reservation, Weight: s.weight, Free: c.pieceWeight(s.wholly, c.text(left)), Lacks: strings.Join(lacks, ", ")}
+}
+
+func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }

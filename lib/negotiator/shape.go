@@ -1,0 +1,180 @@
+package negotiator
+
+import (
+	"runtime"
+	"strings"
+	"sync"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// shape divides slots into classes and jobs into autoclusters, and matches
+// the ones with the others.
+func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
+	lex := newLexicon()
+	c.findResources(jobs)
+	sig := newSignificance(lex, c.slots, jobs)
+	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
+	for _, r := range c.resources {
+		slotNeeds = append(slotNeeds, strings.ToLower(r.name))
+		jobNeeds = append(jobNeeds, strings.ToLower(r.request.String()))
+	}
+	exprs := []*classad.Expr{c.cfg.PreJobRank, c.cfg.PostJobRank}
+	var weights []*classad.Expr
+	if c.resources != nil {
+		slotNeeds, weights = append(slotNeeds, slotWeight), append(weights, c.cfg.SlotWeight)
+	}
+	sig.constraint = c.cfg.JobConstraint
+	match := sig.of(slotNeeds, jobNeeds, weights...)
+	all := sig.of(slotNeeds, append(jobNeeds, jobRank), append(exprs, weights...)...)
+	c.shapes = shapes{lex: lex, all: all.slot, match: match.slot, classes: map[string]*class{}, groups: map[string]*group{}}
+	c.classify()
+
+	a := &autoclusters{c: c, lex: lex, names: with(all.job, c.cfg.AddSignificant), known: map[string]*autocluster{},
+		ranks: sig.of(nil, []string{jobRank}, exprs...).job, orders: map[string]*order{},
+		columnNames: sig.of(nil, nil, exprs...).job, columns: map[string]*column{}}
+	kinOf := c.kinship(lex, a.names)
+	single := a.names.has(procID)
+	for _, s := range c.submitters {
+		runs := waiting[s.name]
+		if single {
+			runs = procs(runs)
+		}
+		s.queue(c.inOrder(runs), a.of, kinOf)
+	}
+	c.matchAll()
+	c.bundleUp()
+}
+
+// with returns names and more of them.
+func with(some names, more []string) names {
+	for _, m := range more {
+		if !some.has(strings.ToLower(m)) {
+			some = append(some[:len(some):len(some)], classad.NewName(strings.ToLower(m)))
+		}
+	}
+	return some
+}
+
+// procs splits runs into single procs, each with an ad of its own.
+func procs(runs []Job) []Job {
+	var one []Job
+	for _, r := range runs {
+		for i := range r.Count {
+			one = appendRun(one, Job{r.First, i + 1, r.Submitter, r.Ad}, r.First.Proc+i, r.First.Proc+i+1)
+		}
+	}
+	return one
+}
+
+// autoclusters tells jobs apart.
+type autoclusters struct {
+	c           *cycle
+	lex         *lexicon
+	names       names // what tells autoclusters apart
+	known       map[string]*autocluster
+	ranks       names // what tells orders apart
+	orders      map[string]*order
+	columnNames names // what tells columns apart
+	columns     map[string]*column
+	key         []byte
+}
+
+// of returns the autocluster of a run.
+func (a *autoclusters) of(j Job) *autocluster {
+	a.key = a.lex.signature(a.key[:0], j.Ad, a.names)
+	k := a.known[string(a.key)]
+	if k == nil {
+		c, key := a.c, string(a.key)
+		k = &autocluster{number: len(c.clusters), ad: j.Ad, order: a.order(j.Ad), supplied: -1}
+		k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(c.eval, j.Ad, nil).True()
+		if text, ok := j.Ad.EvalString(c.eval, pool.AttrConcurrencyLimits); ok {
+			k.limits = demandsOf(text)
+		}
+		if c.resources != nil {
+			k.request = c.requestOf(j.Ad)
+		}
+		k.order.users++
+		a.known[key] = k
+		c.clusters = append(c.clusters, k)
+	}
+	return k
+}
+
+// order returns how jobs with such an ad prefer the slots.
+func (a *autoclusters) order(ad *classad.Ad) *order {
+	a.key = a.lex.signature(a.key[:0], ad, a.ranks)
+	o := a.orders[string(a.key)]
+	if o == nil {
+		o = &order{asks: classad.NewMatcher(a.c.eval, ad), lanes: map[*group]*lane{}}
+		a.orders[string(a.key)] = o
+		a.key = a.lex.signature(a.key[:0], ad, a.columnNames)
+		if o.ranks = a.columns[string(a.key)]; o.ranks == nil {
+			o.ranks = &column{job: ad}
+			a.columns[string(a.key)] = o.ranks
+		}
+	}
+	return o
+}
+
+// kinship returns a function that numbers what is passed over together after a
+// job for which nothing was found: the procs of a cluster, or what
+// SIGNIFICANT_ATTRIBUTES makes one (manual, "Negotiation"); 0 for nothing.
+func (c *cycle) kinship(lex *lexicon, computed names) func(Job) int {
+	var by names
+	switch {
+	case c.cfg.SkipClusters && len(c.cfg.Significant) > 0:
+		by = with(nil, c.cfg.Significant)
+	case c.cfg.SkipClusters:
+		by = names{classad.NewName(pool.AttrClusterID)}
+	case len(c.cfg.RemoveSignificant) > 0:
+		for _, n := range computed {
+			if !containsFold(c.cfg.RemoveSignificant, n.String()) {
+				by = append(by, n)
+			}
+		}
+	default:
+		return func(Job) int { return 0 }
+	}
+	known := map[string]int{}
+	var key []byte
+	return func(j Job) int {
+		key = lex.signature(key[:0], j.Ad, by)
+		n, ok := known[string(key)]
+		if !ok {
+			n = len(known) + 1
+			known[string(key)] = n
+		}
+		return n
+	}
+}
+
+func containsFold(list []string, name string) bool {
+	for _, l := range list {
+		if strings.EqualFold(l, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// matchAll matches every autocluster with every group, on all processors: each
+// pair is one evaluation, and none looks at another's outcome.
+func (c *cycle) matchAll() {
+	workers := min(runtime.GOMAXPROCS(0), len(c.clusters))
+	var done sync.WaitGroup
+	for w := range workers {
+		done.Go(func() {
+			for i := w; i < len(c.clusters); i += workers {
+				k := c.clusters[i]
+				asks := classad.NewMatcher(c.eval, k.ad)
+				k.verdicts = make([]verdict, len(c.groups))
+				for _, g := range c.groups {
+					k.verdicts[g.number] = k.judge(asks, g)
+				}
+			}
+		})
+	}
+	done.Wait()
+}
