@@ -106,6 +106,9 @@ func TestOnlyReadable(t *testing.T) {
 	for name, do := range map[string]func(*Tx){
 		"procs the wrong way round": func(tx *Tx) { tx.SetRange(1, 5, 3, "A", one) },
 		"a claim without a state":   func(tx *Tx) { tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}}) },
+		"a claim of a part of nothing": func(tx *Tx) {
+			tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}, State: pool.Matched, Piece: pool.Piece{Takes: "Cpus=1"}})
+		},
 		"no job's claim":            func(tx *Tx) { tx.DropClaim(pool.JobID{}) },
 		"more procs than there are": func(tx *Tx) { tx.AddCluster(classad.New(), []NewRun{{Count: math.MaxInt}}) },
 		"a huge proc":               func(tx *Tx) { tx.DropClaim(pool.JobID{Cluster: 1, Proc: 1 << 40}) },

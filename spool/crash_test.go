@@ -82,7 +82,12 @@ var operations = []operation{
 		tx.Op("match")
 		for i := range 3 {
 			id := pool.JobID{Cluster: 1, Proc: i}
-			tx.PutClaim(pool.Claim{Job: id, Attempt: 1, Slot: fmt.Sprintf("slot%d@host", i), Submitter: "alice@x", State: pool.Matched, Weight: accountant.One, MatchedAt: noon})
+			claim := pool.Claim{Job: id, Attempt: 1, Slot: fmt.Sprintf("slot%d@host", i), Submitter: "alice@x", State: pool.Matched, Weight: accountant.One, MatchedAt: noon}
+			if i > 0 {
+				claim.Slot = fmt.Sprintf("slot1_%d@host", i)
+				claim.Piece, claim.Limits = pool.Piece{Of: "slot1@host", Takes: "Cpus=1 Memory=128"}, "sw.x:2"
+			}
+			tx.PutClaim(claim)
 			tx.Set(id, "NumJobMatches", classad.Literal(classad.Int(1)))
 			r, _ := tx.Submitter("alice@x")
 			tx.PutSubmitter(r.Start(noon, accountant.One, accountant.Params{HalfLife: time.Hour}))

@@ -191,7 +191,9 @@ func TestDumpRestoreLaw(t *testing.T) {
 				name := rapid.StringMatching(`[ab"\\%\n]{1,2}`).Draw(t, "slot")
 				tx.PutSlot(name, ad)
 				tx.AddCluster(ad, []NewRun{{Count: 2, Ad: ad}})
-				tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: tx.NextCluster() - 1}, Slot: name, State: pool.Matched})
+				claim := drawClaim(t)
+				claim.Job, claim.Slot = pool.JobID{Cluster: tx.NextCluster() - 1}, name
+				tx.PutClaim(claim)
 				tx.Leave(pool.JobID{Cluster: tx.NextCluster() - 1, Proc: 1}, noon)
 				tx.PutTally(drawTally(t))
 				tx.PutSubmitter(drawRecord(t))

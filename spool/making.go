@@ -16,6 +16,7 @@ type worker struct {
 	expressions *classad.Interner
 	ads, runs   *classad.Builder
 	buffer      []byte
+	head        []byte // of the last line about a slot: its name and a blank
 }
 
 func newWorker() *worker {

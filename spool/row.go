@@ -2,6 +2,7 @@ package spool
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -145,6 +146,9 @@ func claimAd(c pool.Claim) *classad.Ad {
 	setText(ad, "Class", c.By.Class)
 	setText(ad, "Project", c.By.Project)
 	setInt(ad, "RequestCpus", c.By.Cpus)
+	setText(ad, "Of", c.Piece.Of)
+	setText(ad, takesName, string(c.Piece.Takes))
+	setText(ad, "Limits", c.Limits)
 	return ad
 }
 
@@ -161,18 +165,35 @@ func claimOf(r *row) (pool.Claim, error) {
 		Submitter: r.text("Submitter"), Weight: accountant.Weight(r.int("Weight")), By: r.credentials(),
 		MatchedAt: r.time("MatchedAt"), StartedAt: r.time("StartedAt"), VacateSince: r.time("VacateSince"),
 		PID: int(r.int("PID")), Seq: uint64(r.int("Seq")),
-	}
-	job, state := r.text("Job"), r.text("State")
-	if r.err != nil {
-		return c, r.err
+		Limits: r.optional("Limits"),
 	}
 	var err error
+	c.Piece, err = r.pieceOf()
+	job, state := r.text("Job"), r.text("State")
+	if err = cmp.Or(r.err, err); err != nil {
+		return c, err
+	}
 	if c.Job, err = pool.ParseJobID(job); err != nil {
 		return c, err
 	}
 	c.State, err = pool.ParseClaimState(state)
 	return c, err
 }
+
+// pieceOf reads what a claim takes of a partitionable slot; of a whole one there is
+// nothing of it in the row.
+func (r *row) pieceOf() (pool.Piece, error) {
+	p := pool.Piece{Of: r.optional("Of"), Takes: pool.Resources(r.optional(takesName))}
+	if p.Of == "" && p.Takes != "" {
+		return p, fmt.Errorf("%s: without Of, whose part that is", takesName)
+	}
+	if _, err := p.Takes.Amounts(); err != nil {
+		return p, fmt.Errorf("%s: %w", takesName, err)
+	}
+	return p, nil
+}
+
+const takesName = "Takes"
 
 func submitterAd(s accountant.Record) *classad.Ad {
 	ad := classad.New()

@@ -75,7 +75,15 @@ func drawTally(t *rapid.T) accountant.Tally {
 }
 
 func drawClaim(t *rapid.T) pool.Claim {
+	var piece pool.Piece
+	if rapid.Bool().Draw(t, "piece") {
+		piece.Of = drawText(t, "of") + "@"
+		piece.Takes = pool.ResourcesOf([]pool.Amount{
+			{Name: "Cpus", Of: drawReal(t, "cores")}, {Name: "Memory", Of: float64(drawInt(t, "memory"))}, {Name: "GPUs", Of: drawReal(t, "GPUs")},
+		})
+	}
 	return pool.Claim{
+		Piece: piece, Limits: drawText(t, "limits"),
 		Job:     pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")},
 		Attempt: int(drawInt(t, "attempt")), Slot: drawText(t, "slot"), Machine: drawText(t, "machine"), Submitter: drawText(t, "submitter"),
 		State: pool.ClaimState(rapid.IntRange(int(pool.Matched), int(pool.Promised)).Draw(t, "state")), Weight: accountant.Weight(drawInt(t, "weight")),
@@ -172,9 +180,29 @@ func TestRowsAsBefore(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, r) || len(r.append(nil)) != len(line)+1 {
 			t.Errorf("%q is written as %q, which reads as %+v, %v", line, r.append(nil), got, err)
 		}
-		if r.Submitter.Ceiling.Set || r.Claim.By != (accountant.Credentials{}) {
-			t.Errorf("%q has a ceiling %v, credentials %+v, want none", line, r.Submitter.Ceiling, r.Claim.By)
+		if r.Submitter.Ceiling.Set || r.Claim.By != (accountant.Credentials{}) || r.Claim.Piece != (pool.Piece{}) || r.Claim.Limits != "" {
+			t.Errorf("%q has a ceiling %v, a claim %+v, want neither ceiling nor credentials, piece and limits", line, r.Submitter.Ceiling, r.Claim)
 		}
+	}
+}
+
+// TestBadPieces holds that a claim whose piece is none is no claim.
+func TestBadPieces(t *testing.T) {
+	const head = `K [ Job = "1.0"; Attempt = 1; Slot = "slot1_1@m"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1; `
+	for tail, want := range map[string]string{
+		`Takes = "Cpus=1" ]`:                          "Takes: without Of",
+		`Of = "slot1@m"; Takes = "Memory=1 Cpus=1" ]`: `Takes: "Cpus=1": resources are not in order`,
+		`Of = "slot1@m"; Takes = "Cpus=0" ]`:          `Takes: "Cpus=0": not an amount`,
+		`Of = 1 ]`:                                    "Of: missing or no string",
+		`Limits = 1 ]`:                                "Limits: missing or no string",
+	} {
+		if r, err := parseRecord([]byte(head+tail), nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("parseRecord(…%s) = %+v, %v, want …%s…", tail, r.Claim, err, want)
+		}
+	}
+	r, err := parseRecord([]byte(head+`Of = "slot1@m"; Takes = "Cpus=1 Memory=128"; Limits = "sw.x:2" ]`), nil)
+	if want := (pool.Piece{Of: "slot1@m", Takes: "Cpus=1 Memory=128"}); err != nil || r.Claim.Piece != want || r.Claim.Limits != "sw.x:2" {
+		t.Errorf("a claim with a piece is read as %+v, %v, want the piece %+v", r.Claim, err, want)
 	}
 }
 

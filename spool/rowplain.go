@@ -22,7 +22,7 @@ const (
 
 // plainRoom is for how many attributes a reader of rows makes room: more need more
 // of it, and few rows have as many.
-const plainRoom = 16
+const plainRoom = 20
 
 // readPlain reads a row that consists of plain attributes, at a tenth of the cost of
 // reading it as the ad that it is. Of anything else it says so, and the row is to

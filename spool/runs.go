@@ -32,10 +32,18 @@ func (r Run) Count() int { return r.Last - r.First + 1 }
 
 // Proc returns the ad of one proc of the run.
 func (r Run) Proc(proc int) *classad.Ad {
-	ad := classad.New().Chain(r.Ad)
+	ad := ofProc.Clone().Chain(r.Ad)
 	ad.SetInt(pool.AttrProcID, int64(proc))
 	return ad
 }
+
+// ofProc is what the ads of single procs are copies of, since these share the
+// names of their attributes. It is never changed.
+var ofProc = func() *classad.Ad {
+	ad := classad.New()
+	ad.SetInt(pool.AttrProcID, 0)
+	return ad
+}()
 
 // jobs returns the number of the cluster's procs.
 func (c *Cluster) jobs() int {

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 
@@ -33,7 +34,7 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64)
 		return errors.New("not a record")
 	}
 	r := record{Kind: line[0]}
-	rest, err := r.slot(line[2:])
+	rest, err := w.behindSlot(line[2:])
 	if err != nil {
 		return err
 	}
@@ -59,6 +60,20 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64)
 		return r.change(s.Ad, rest, w.expressions)
 	}
 	return nil
+}
+
+// behindSlot returns what follows the slot's quoted name and a blank. Most lines
+// begin like the one before.
+func (w *worker) behindSlot(line []byte) ([]byte, error) {
+	if rest, ok := bytes.CutPrefix(line, w.head); ok && len(w.head) > 0 {
+		return rest, nil
+	}
+	rest, err := new(record).slot(line)
+	w.head = w.head[:0]
+	if head := line[:len(line)-len(rest)]; err == nil && bytes.HasSuffix(head, []byte(" ")) {
+		w.head = append(w.head, head...)
+	}
+	return rest, err
 }
 
 // change sets (G) or removes (g) the attribute that rest of a line names.

@@ -172,7 +172,11 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 	err = s.Update(func(tx *spool.Tx) error {
 		tx.Op("advertise", from...)
 		byHand := handWritten(tx)
+		parts := dynamicSlots(tx)
 		for _, o := range offers {
+			if of, ok := parts[o.name]; ok {
+				return fmt.Errorf("%s: slot %s: is the name of a claimed part of %s", o.where, o.name, of)
+			}
 			if where, ok := byHand[o.name]; ok {
 				return fmt.Errorf("%s: slot %s: is written by hand in %s: change it there", o.where, o.name, where)
 			}
@@ -215,6 +219,17 @@ func handWritten(tx *spool.Tx) map[string]string {
 		}
 	}
 	return where
+}
+
+// dynamicSlots maps the names of dynamic slots to those that they are parts of.
+func dynamicSlots(tx *spool.Tx) map[string]string {
+	parts := map[string]string{}
+	for _, k := range tx.Claims() {
+		if k.Piece.Of != "" {
+			parts[k.Slot] = k.Piece.Of
+		}
+	}
+	return parts
 }
 
 func textOf(ad *classad.Ad, name string) (string, bool) {

@@ -28,7 +28,7 @@ type machine struct {
 }
 
 // detect advertises this machine's processors as slots, which share its
-// memory and disk equally.
+// memory and disk equally, or all of it as one partitionable slot.
 func detect(c *cmdline.Call, args []string) error {
 	if len(args) > 0 {
 		return cmdline.Usagef("detect: %s: takes no names", args[0])
@@ -43,9 +43,21 @@ func detect(c *cmdline.Call, args []string) error {
 			return cmdline.Usagef("-count %s: want a whole number from 1 to %d", c.Value("count"), maxCount)
 		}
 	}
+	resources, err := resourcesGiven(c)
+	if err != nil {
+		return err
+	}
+	if c.Has("partitionable") {
+		count = 1
+	}
 	offers := make([]offer, count)
 	for i := range offers {
 		ad := m.slot(i+1, count)
+		if c.Has("partitionable") {
+			if err := m.divide(ad, resources); err != nil {
+				return err
+			}
+		}
 		name, _ := textOf(ad, pool.AttrName)
 		offers[i] = offer{name, ad, "detect"}
 	}
@@ -71,9 +83,9 @@ func (m machine) slot(n, count int) *classad.Ad {
 	ad.SetString(pool.AttrMyType, "Machine")
 	ad.SetString(pool.AttrName, slotName(n, m.name))
 	ad.SetString(pool.AttrMachine, m.name)
-	ad.SetInt("SlotID", int64(n))
+	ad.SetInt(pool.AttrSlotID, int64(n))
 	ad.SetInt("TotalSlots", int64(count))
-	ad.SetString("SlotType", "Static")
+	ad.SetString(pool.AttrSlotType, "Static")
 	ad.SetInt(pool.AttrCpus, 1)
 	ad.SetInt(pool.AttrMemory, m.memoryMB/int64(count))
 	ad.SetInt(pool.AttrDisk, m.diskKB/int64(count))
@@ -95,13 +107,16 @@ func (m machine) slot(n, count int) *classad.Ad {
 }
 
 // start is the Requirements of our slots: what the machine's owner says.
-var start = func() *classad.Expr {
-	e, err := classad.ParseExpr("START")
+var start = expression("START")
+
+// expression compiles a constant text.
+func expression(text string) *classad.Expr {
+	e, err := classad.ParseExpr(text)
 	if err != nil {
-		panic(err) // a constant text
+		panic(err)
 	}
 	return e
-}()
+}
 
 func slotName(n int, machine string) string { return fmt.Sprintf("slot%d@%s", n, machine) }
 

@@ -13,7 +13,8 @@ import (
 	"fairspool/spool"
 )
 
-// list shows the slots with the claims on them.
+// list shows the slots with the claims on them, a dynamic slot for each claimed
+// piece of a partitionable one.
 func list(c *cmdline.Call, names []string) error {
 	if _, err := c.One("long", "json", "af"); err != nil {
 		return err
@@ -28,11 +29,12 @@ func list(c *cmdline.Call, names []string) error {
 		for _, err := range bad {
 			c.Warn("%v", err)
 		}
-		if slots, err = choose(slots, names); err != nil {
-			return err
+		slots, err = choose(overlaid(&classad.Context{Now: c.Now}, slots, v.Claims()), names)
+		ads = make([]*classad.Ad, len(slots)) // never nil: without slots, JSON has an empty list
+		for i, s := range slots {
+			ads[i] = s.Ad
 		}
-		ads = overlaid(slots, v.Claims())
-		return nil
+		return err
 	})
 	if err != nil {
 		return err
@@ -75,22 +77,35 @@ func choose(slots []pool.Slot, names []string) ([]pool.Slot, error) {
 	return out, nil
 }
 
-// overlaid returns the slots' ads with what their claims say laid over.
-func overlaid(slots []pool.Slot, claims []pool.Claim) []*classad.Ad {
-	held := map[string]pool.Claim{}
+// overlaid returns the slots as their claims make them: with what the claims say
+// laid over, and behind each partitionable slot, of which what is left is shown,
+// its dynamic slots.
+func overlaid(eval *classad.Context, slots []pool.Slot, claims []pool.Claim) []pool.Slot {
+	held := map[string][]pool.Claim{} // by the slot ad that they take from
 	for _, k := range claims {
 		if k.State != pool.Promised { // who is promised a slot does not have it yet
-			held[k.Slot] = k
+			held[k.SlotAd()] = append(held[k.SlotAd()], k)
 		}
 	}
-	ads := make([]*classad.Ad, len(slots)) // never nil: without slots, JSON has an empty list
-	for i, s := range slots {
-		ads[i] = s.Ad
-		if k, ok := held[s.Name]; ok {
-			ads[i] = overlay(s.Ad, k)
+	var out []pool.Slot
+	for _, s := range slots {
+		out = append(out, s)
+		whole := &out[len(out)-1]
+		var pieces []pool.Resources
+		var dynamic []pool.Slot
+		for _, k := range held[s.Name] {
+			if k.Piece.Of == "" {
+				whole.Ad = overlay(s.Ad, k)
+				continue
+			}
+			pieces = append(pieces, k.Piece.Takes)
+			dynamic = append(dynamic, pool.Slot{Name: k.Slot, Ad: overlay(pool.DynamicAd(s.Ad, k.Slot, k.Piece.Takes), k)})
 		}
+		whole.Ad = pool.Left(eval, whole.Ad, pieces)
+		slices.SortFunc(dynamic, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
+		out = append(out, dynamic...)
 	}
-	return ads
+	return out
 }
 
 func overlay(ad *classad.Ad, k pool.Claim) *classad.Ad {

@@ -39,12 +39,13 @@ func TestOverlaid(t *testing.T) {
 			{Name: "a", Ad: ad(t, `[Name = "a"; State = "Unclaimed"; Activity = "Idle"; EnteredCurrentState = 5]`)},
 			{Name: "b", Ad: ad(t, `[Name = "b"; State = "Unclaimed"]`)},
 		}
-		ads := overlaid(slots, []pool.Claim{claim})
-		got := text(ads[0], "State") + " " + text(ads[0], "Activity") + " " + text(ads[0], "RemoteUser") + " " + text(ads[0], "JobId")
-		if entered, _ := ads[0].EvalInt(&classad.Context{}, "EnteredCurrentState"); got != c.want || entered != c.wantEntered {
+		seen := overlaid(&classad.Context{}, slots, []pool.Claim{claim})
+		one := seen[0].Ad
+		got := text(one, "State") + " " + text(one, "Activity") + " " + text(one, "RemoteUser") + " " + text(one, "JobId")
+		if entered, _ := one.EvalInt(&classad.Context{}, "EnteredCurrentState"); got != c.want || entered != c.wantEntered {
 			t.Errorf("%v claim: slot = %q since %d, want %q since %d", c.state, got, entered, c.want, c.wantEntered)
 		}
-		if text(slots[0].Ad, "State") != "Unclaimed" || text(ads[1], "State") != "Unclaimed" {
+		if text(slots[0].Ad, "State") != "Unclaimed" || text(seen[1].Ad, "State") != "Unclaimed" {
 			t.Errorf("%v claim: another ad was changed", c.state)
 		}
 	}

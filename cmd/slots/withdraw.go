@@ -59,20 +59,27 @@ func advertised(tx *spool.Tx) []string {
 
 // mayGo returns why one of the slots has to stay.
 func mayGo(tx *spool.Tx, names []string) error {
-	claimed := map[string]pool.JobID{}
+	claimed := map[string][]pool.JobID{}
 	for _, k := range tx.Claims() {
-		claimed[k.Slot] = k.Job
+		claimed[k.SlotAd()] = append(claimed[k.SlotAd()], k.Job)
 	}
-	byHand := handWritten(tx)
+	byHand, parts := handWritten(tx), dynamicSlots(tx)
 	for _, name := range names {
 		if where, ok := byHand[name]; ok {
 			return fmt.Errorf("%s: is written by hand in %s: take it out there", name, where)
 		}
 		if _, ok := tx.Advertised(name); !ok {
+			if of := parts[name]; of != "" {
+				return fmt.Errorf("%s: is a part of %s, and ends with its job", name, of)
+			}
 			return fmt.Errorf("%s: no such slot", name)
 		}
-		if job, ok := claimed[name]; ok {
-			return fmt.Errorf("%s: claimed for job %v: remove the job or let it end first", name, job)
+		switch jobs := claimed[name]; {
+		case len(jobs) == 1:
+			return fmt.Errorf("%s: claimed for job %v: remove the job or let it end first", name, jobs[0])
+		case len(jobs) > 1:
+			first := slices.MinFunc(jobs, pool.JobID.Compare)
+			return fmt.Errorf("%s: claimed for job %v and %d more: remove the jobs or let them end first", name, first, len(jobs)-1)
 		}
 	}
 	return nil

@@ -30,11 +30,11 @@ func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Clai
 			continue
 		}
 		c.plan.GiveUp = append(c.plan.GiveUp, cl)
-		if !rested[cl.Slot] {
-			rested[cl.Slot] = true
-			n := max(failures[cl.Slot], 0) + 1
+		if ad := cl.SlotAd(); !rested[ad] {
+			rested[ad] = true
+			n := max(failures[ad], 0) + 1
 			c.plan.Backoffs = append(c.plan.Backoffs,
-				pool.Backoff{Slot: cl.Slot, Failures: n, Until: c.now.Add(rest(n, c.cfg.RequestClaimTimeout))})
+				pool.Backoff{Slot: ad, Failures: n, Until: c.now.Add(rest(n, c.cfg.RequestClaimTimeout))})
 		}
 	}
 	byJob := func(a, b pool.Claim) int {

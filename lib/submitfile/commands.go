@@ -26,6 +26,8 @@ var commands = [][]string{
 	{"request_cpus", "requestcpus"},
 	{"request_memory", "requestmemory"},
 	{"request_disk", "requestdisk"},
+	{"concurrency_limits", "concurrencylimits"},
+	{"concurrency_limits_expr", "concurrencylimitsexpr"},
 	{"accounting_group", "acctgroup"},
 	{"accounting_group_user", "acctgroupuser"},
 	{"qos"},

@@ -154,6 +154,12 @@ func TestAttributes(t *testing.T) {
 		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},
 		{"nice_user = True", "AccountingGroup", `"nice-user.alice"`}, {"nice_user = false", "AccountingGroup", "-"},
 
+		// limits
+		{"concurrency_limits = sw.Matlab:2,  license", "ConcurrencyLimits", `"license,sw.matlab:2"`}, {`ConcurrencyLimits = "a"`, "ConcurrencyLimits", `"a"`},
+		{"", "ConcurrencyLimits", "-"}, {"concurrency_limits =", "ConcurrencyLimits", "-"}, {"concurrency_limits = a:0.5 a", "ConcurrencyLimits", `"a,a:0.5"`},
+		{`concurrency_limits_expr = strcat("user_", Owner)`, "ConcurrencyLimits", `strcat("user_",Owner)`},
+		{"+ConcurrencyLimits = \"x\"\nconcurrency_limits = a", "ConcurrencyLimits", `"x"`},
+
 		// what other policies reckon by
 		{"qos = high", "QOS", `"high"`}, {"class = batch", "Class", `"batch"`}, {"Unix_Group = staff", "UnixGroup", `"staff"`},
 		{`project = "atlas"`, "Project", `"atlas"`}, {"department = physics", "Department", `"physics"`}, {"qos =", "QOS", "-"},

@@ -23,8 +23,7 @@ var laterCommands = map[string]string{
 	"retrying":           `max_retries retry_until success_exit_code success_exit_by_signal success_exit_signal`,
 	"deferral": `deferral_time deferral_window deferral_prep_time cron_minute cron_hour cron_day_of_month cron_month
 		cron_day_of_week cron_window cron_prep_time`,
-	"limiting concurrency": `concurrency_limits concurrency_limits_expr`,
-	"sending mail":         `notify_user email_attributes`,
+	"sending mail": `notify_user email_attributes`,
 	"late materialization": `max_materialize max_idle materialize_max_idle materialize_digest_file max_rows
 		jobset jobset_name`,
 	"running in other universes": `grid_resource globus_rematch globus_resubmit globus_rsl globus_scheduler globus_xml nordugrid_rsl

@@ -13,6 +13,9 @@
 //	         Running -> Vacating    nobody from now on; the supervisor ends the job
 //	Finish   Running, Vacating -> no claim
 //
+// Match also keeps the reservations of partitionable slots, as a mark, for the next
+// cycle's Snapshot.
+//
 // Transactions that charge or edit run inside Account, which first tells all past
 // events by the machine's clock as it is now if that was set since the last of
 // them; Submitters and Snapshot.By do so for who only looks. Respell follows a

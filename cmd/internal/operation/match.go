@@ -14,20 +14,20 @@ import (
 // claims and their charges, matches given up, slots left alone, records of
 // submitters that are new or whose half-life changed. What changed between the
 // snapshot and now is dropped: a job, claim or slot that somebody touched waits
-// for the next cycle. It returns the matches that came about.
+// for the next cycle, and so does a piece of a slot that is no longer free. The
+// plan's reservations replace the earlier ones. It returns the matches that came
+// about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	seen.noteClock(tx)
 	giveUp(tx, plan, now, p)
 	settleAll(tx, plan, now, p)
-	taken := map[string]bool{}
-	for _, c := range tx.Claims() {
-		taken[c.Slot] = true
-	}
+	reserve(tx, plan)
+	free := roomIn(tx, seen, now)
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
-		if !taken[m.Slot] && seen.unchanged(tx, m.Slot) && claimFor(tx, m, seen, now, p) {
-			taken[m.Slot] = true
+		if free.has(tx, m) && claimFor(tx, m, seen, now, p) {
+			free.take(m.Slot, m.Piece)
 			made = append(made, m)
 		}
 	}
@@ -40,7 +40,7 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 	given := map[string]bool{}
 	for _, c := range plan.GiveUp {
 		if GiveUp(tx, c, now, p) {
-			given[c.Slot] = true
+			given[c.SlotAd()] = true
 		}
 	}
 	for _, b := range plan.Backoffs {
@@ -111,9 +111,10 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	}
 	attempt := j.int(pool.AttrNumJobMatches) + 1
 	c := pool.Claim{
-		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Machine: seen.slots[m.Slot].machine, Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad),
+		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
+		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad), Limits: m.Limits,
 	}
+	c.Machine = seen.slots[c.SlotAd()].machine
 	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
 	tx.PutClaim(c)
 	j.set(pool.AttrNumJobMatches, classad.Int(attempt))

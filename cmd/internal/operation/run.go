@@ -32,7 +32,7 @@ func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p ac
 	}
 	c.State, c.StartedAt, c.PID = pool.RunningClaim, at, pid
 	tx.PutClaim(c)
-	tx.DropBackoff(c.Slot)
+	tx.DropBackoff(c.SlotAd())
 	j := job{tx, id, ad}
 	j.setStatus(pool.Running, at)
 	if !ad.Has(pool.AttrJobStartDate) {

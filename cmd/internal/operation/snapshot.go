@@ -12,7 +12,7 @@ import (
 // its plan later.
 type Snapshot struct {
 	Pool  negotiator.Pool
-	Bad   []error          // hand-written slot ads that could not be used, by file and line
+	Bad   []error          // what could not be used: hand-written slot ads, by file and line, and reservations
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
 	mark  string           // the clock that the spool is to keep; empty: as it is
@@ -20,6 +20,7 @@ type Snapshot struct {
 
 // known is what applying a plan has to know of a slot that the cycle saw.
 type known struct {
+	ad      *classad.Ad
 	machine string // its Machine
 	hand    bool   // the ad was written by hand
 }
@@ -46,11 +47,15 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snaps
 		if !ok {
 			machine = slot.Name
 		}
-		s.slots[slot.Name] = known{machine, slot.Source != ""}
+		s.slots[slot.Name] = known{slot.Ad, machine, slot.Source != ""}
+	}
+	reservations, err := Reservations(v)
+	if err != nil {
+		s.Bad = append(s.Bad, err)
 	}
 	s.Pool = negotiator.Pool{
 		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain, groups),
-		Submitters: v.Submitters(), Backoffs: v.Backoffs(),
+		Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
 	}
 	return s
 }

@@ -1,0 +1,63 @@
+package operation
+
+import (
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// room is what the claims of a transaction leave of the slots that a cycle saw.
+// It fills up as matches become claims.
+type room struct {
+	seen   Snapshot
+	eval   *classad.Context
+	taken  map[string]bool             // names of slots with a claim, static and dynamic
+	pieces map[string][]pool.Resources // by partitionable slot
+	left   map[string]*classad.Ad      // what they leave, of those that were asked for
+}
+
+func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
+	r := &room{
+		seen: seen, eval: &classad.Context{Now: now},
+		taken: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
+	}
+	for _, c := range tx.Claims() {
+		r.take(c.Slot, c.Piece)
+	}
+	return r
+}
+
+// take notes that a slot has a claim now.
+func (r *room) take(slot string, p pool.Piece) {
+	r.taken[slot] = true
+	if p.Of == "" {
+		return
+	}
+	r.pieces[p.Of] = append(r.pieces[p.Of], p.Takes)
+	if left := r.left[p.Of]; left != nil {
+		r.left[p.Of] = pool.Left(r.eval, left, []pool.Resources{p.Takes})
+	}
+}
+
+// has tells whether a match can still be made: its slot's ad is the one that the
+// cycle saw, and what it takes is free.
+func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
+	of := m.Piece.Of
+	if of == "" {
+		return !r.taken[m.Slot] && len(r.pieces[m.Slot]) == 0 && r.seen.unchanged(tx, m.Slot)
+	}
+	if r.taken[m.Slot] || r.taken[of] || !r.seen.unchanged(tx, of) {
+		return false
+	}
+	// Nobody could tell two slots of one name apart.
+	if _, advertised := tx.Advertised(m.Slot); advertised || r.seen.slots[m.Slot].ad != nil {
+		return false
+	}
+	if r.left[of] == nil {
+		r.left[of] = pool.Left(r.eval, r.seen.slots[of].ad, r.pieces[of])
+	}
+	return pool.Fits(r.eval, r.left[of], m.Piece.Takes)
+}

@@ -1,0 +1,155 @@
+package negotiator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// aNode is a partitionable slot of 8 cores, 16 GB and 4 GPUs.
+func aNode(t testing.TB, name, text string) pool.Slot {
+	t.Helper()
+	return aSlot(t, name, `PartitionableSlot = true; SlotType = "Partitionable"; Cpus = 8; Memory = 16384; Disk = 1000000; GPUs = 4;
+		Requirements = TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory && (TARGET.RequestGPUs ?: 0) <= MY.GPUs; `+text)
+}
+
+// taken lists matches as job>slot with what they take.
+func taken(p *Plan) string {
+	var all []string
+	for _, m := range p.Matches {
+		all = append(all, fmt.Sprintf("%v>%s(%s)*%v", m.Job, m.Slot, strings.ReplaceAll(string(m.Piece.Takes), " ", ","), m.Weight))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestSlotsAreDivided(t *testing.T) {
+	cfg := defaults(t)
+	deep := cfg
+	deep.DepthFirst, deep.PreJobRank = true, expr(t, "Cpus")
+	wide := cfg
+	wide.PreJobRank = expr(t, "Cpus")
+	flat := cfg
+	flat.UseSlotWeights = false
+	for _, c := range []struct {
+		name  string
+		cfg   Config
+		slots []pool.Slot
+		jobs  []Job
+		want  string
+	}{
+		{"one job", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "")}, "1.0>slot1_1@a(Cpus=1,Memory=128)*1"},
+		{"rounded up", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "RequestCpus = 1.5; RequestMemory = 1000; RequestDisk = 5")},
+			"1.0>slot1_1@a(Cpus=2,Disk=1024,Memory=1024)*2"},
+		{"no more than there is", cfg, []pool.Slot{aNode(t, "slot1@a", "Memory = 1000")}, []Job{aJob(t, 1, 1, "alice@x", "RequestMemory = 999")},
+			"1.0>slot1_1@a(Cpus=1,Memory=1000)*1"},
+		{"custom resources", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 3, "alice@x", "RequestGPUs = 2")},
+			"1.0>slot1_1@a(Cpus=1,GPUs=2,Memory=128)*1 1.1>slot1_2@a(Cpus=1,GPUs=2,Memory=128)*1"},
+		{"what a slot has none of", cfg, []pool.Slot{aNode(t, "slot1@a", "Requirements = true"), aSlot(t, "slot1@b", "PartitionableSlot = true; Requirements = true")},
+			[]Job{aJob(t, 1, 9, "alice@x", "RequestGPUs = 4; RequestMemory = 1; Requirements = true")}, "1.0>slot1_1@a(Cpus=1,GPUs=4,Memory=128)*1"},
+		{"memory is used up before cores", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 9, "alice@x", "RequestMemory = 8192")},
+			"1.0>slot1_1@a(Cpus=1,Memory=8192)*1 1.1>slot1_2@a(Cpus=1,Memory=8192)*1"},
+		{"several shapes", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "RequestCpus = 6"), aJob(t, 2, 1, "alice@x", "RequestCpus = 4"), aJob(t, 3, 9, "alice@x", "")},
+			"1.0>slot1_1@a(Cpus=6,Memory=128)*6 3.0>slot1_2@a(Cpus=1,Memory=128)*1 3.1>slot1_3@a(Cpus=1,Memory=128)*1"},
+		{"the fullest first, by rank", cfg, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 2")}, []Job{aJob(t, 1, 4, "alice@x", "")},
+			"1.0>slot1_1@b(Cpus=1,Memory=128)*1 1.1>slot1_2@b(Cpus=1,Memory=128)*1 1.2>slot1_1@a(Cpus=1,Memory=128)*1 1.3>slot1_2@a(Cpus=1,Memory=128)*1"},
+		{"the emptiest first, by rank", wide, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 2")}, []Job{aJob(t, 1, 3, "alice@x", "")},
+			"1.0>slot1_1@a(Cpus=1,Memory=128)*1 1.1>slot1_2@a(Cpus=1,Memory=128)*1 1.2>slot1_1@b(Cpus=1,Memory=128)*1"},
+		{"NEGOTIATOR_DEPTH_FIRST", deep, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 3")}, []Job{aJob(t, 1, 4, "alice@x", "")},
+			"1.0>slot1_1@a(Cpus=1,Memory=128)*1 1.1>slot1_2@a(Cpus=1,Memory=128)*1 1.2>slot1_3@a(Cpus=1,Memory=128)*1 1.3>slot1_1@b(Cpus=1,Memory=128)*1"},
+		{"weight of the slot's own", cfg, []pool.Slot{aNode(t, "slot1@a", "SlotWeight = Cpus * 2 + Memory / 1024")}, []Job{aJob(t, 1, 1, "alice@x", "RequestMemory = 2048")},
+			"1.0>slot1_1@a(Cpus=1,Memory=2048)*4"},
+		{"without weights", flat, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "RequestCpus = 8")}, "1.0>slot1_1@a(Cpus=8,Memory=128)*1"},
+		{"the slot looks at what is left", cfg, []pool.Slot{aNode(t, "slot1@a", "Start = Cpus > 6; Requirements = Start")}, []Job{aJob(t, 1, 9, "alice@x", "Requirements = true")},
+			"1.0>slot1_1@a(Cpus=1,Memory=128)*1 1.1>slot1_2@a(Cpus=1,Memory=128)*1"},
+		{"beside a static slot", cfg, []pool.Slot{aNode(t, "slot1@a", "Cpus = 1"), aSlot(t, "slot2@a", "")}, []Job{aJob(t, 1, 3, "alice@x", "")},
+			"1.0>slot2@a()*1 1.1>slot1_1@a(Cpus=1,Memory=128)*1"},
+	} {
+		if got := taken(Cycle(Pool{Slots: c.slots, Jobs: c.jobs}, c.cfg, now)); got != c.want {
+			t.Errorf("%s: Cycle takes\n%s, want\n%s", c.name, got, c.want)
+		}
+	}
+}
+
+// claimsOf makes claims of a plan's matches, which run from now on.
+func claimsOf(p *Plan) (claims []pool.Claim) {
+	for _, m := range p.Matches {
+		claims = append(claims, pool.Claim{
+			Job: m.Job, Attempt: 1, Slot: m.Slot, Piece: m.Piece, Limits: m.Limits, Submitter: m.Submitter, State: pool.RunningClaim,
+			Weight: m.Weight, MatchedAt: now,
+		})
+	}
+	return claims
+}
+
+// What is left is right in the next cycle, and names are not given twice.
+func TestRemainders(t *testing.T) {
+	cfg := defaults(t)
+	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", ""), aSlot(t, "slot1_2@a", "Requirements = false")}, Jobs: []Job{aJob(t, 1, 2, "alice@x", "RequestCpus = 3")}}
+	first := Cycle(p, cfg, now)
+	if got, want := taken(first), "1.0>slot1_1@a(Cpus=3,Memory=128)*3 1.1>slot1_3@a(Cpus=3,Memory=128)*3"; got != want {
+		t.Errorf("Cycle takes %s, want %s", got, want)
+	}
+	p.Claims, p.Jobs = claimsOf(first), []Job{aJob(t, 2, 1, "bob@x", "RequestCpus = 3"), aJob(t, 3, 5, "bob@x", "")}
+	if got, want := taken(Cycle(p, cfg, now)), "3.0>slot1_4@a(Cpus=1,Memory=128)*1 3.1>slot1_5@a(Cpus=1,Memory=128)*1"; got != want {
+		t.Errorf("the next cycle takes %s, want %s", got, want)
+	}
+	p.Claims = p.Claims[1:]
+	if got, want := taken(Cycle(p, cfg, now)), "2.0>slot1_1@a(Cpus=3,Memory=128)*3 3.0>slot1_4@a(Cpus=1,Memory=128)*1 3.1>slot1_5@a(Cpus=1,Memory=128)*1"; got != want {
+		t.Errorf("after the first has gone, Cycle takes %s, want %s", got, want)
+	}
+	// A match that nobody took up lets the whole machine rest.
+	p.Claims[0].State, p.Claims[0].MatchedAt = pool.Matched, now.Add(-cfg.RequestClaimTimeout-1)
+	plan := Cycle(p, cfg, now)
+	if len(plan.Matches) > 0 || len(plan.Backoffs) != 1 || plan.Backoffs[0].Slot != "slot1@a" {
+		t.Errorf("after a match that nobody took up, Cycle takes %s and lets %v rest, want slot1@a to rest", taken(plan), plan.Backoffs)
+	}
+}
+
+// Partitionable slots are shared as fairly as static ones, also where something
+// else than cores is used up first, or pieces leave crumbs.
+func TestSharesOfPartitionableSlots(t *testing.T) {
+	var slots []pool.Slot
+	for i := range 12 {
+		slots = append(slots, aNode(t, fmt.Sprintf("slot1@n%d", i), ""))
+	}
+	for _, c := range []struct {
+		name, alice, bob string
+		want             map[string]float64 // weight
+	}{
+		{"one core each", "", "", map[string]float64{"alice@x": 64, "bob@x": 32}},
+		{"memory first", "RequestMemory = 4096", "RequestMemory = 4096", map[string]float64{"alice@x": 32, "bob@x": 16}},
+		{"with crumbs", "RequestCpus = 3", "RequestCpus = 3", map[string]float64{"alice@x": 48, "bob@x": 24}},
+		{"GPUs", "RequestGPUs = 1", "RequestGPUs = 2; RequestCpus = 2", map[string]float64{"alice@x": 32, "bob@x": 16}},
+	} {
+		p := Pool{Slots: slots, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10)},
+			Jobs: []Job{aJob(t, 1, 500, "alice@x", c.alice), aJob(t, 2, 500, "bob@x", c.bob)}}
+		got := map[string]float64{}
+		for _, m := range Cycle(p, defaults(t), now).Matches {
+			got[m.Submitter] += m.Weight.Float()
+		}
+		for name, want := range c.want {
+			if d := got[name] - want; d < -2 || d > 2 {
+				t.Errorf("%s: %s gets %v, want %v; all: %v", c.name, name, got[name], want, got)
+			}
+		}
+	}
+}
+
+// The first cycle of a pool of partitionable slots that are partly held from
+// outside takes their ads at their word.
+func TestAdvertisedRemainder(t *testing.T) {
+	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", "Cpus = 2; TotalSlotCpus = 8"),
+		aSlot(t, "slot1_1@a", `DynamicSlot = true; State = "Claimed"; RemoteUser = "bob@x"; Cpus = 6; SlotWeight = 6`)},
+		Jobs: []Job{aJob(t, 1, 9, "alice@x", "")}}
+	plan := Cycle(p, defaults(t), now)
+	if got, want := taken(plan), "1.0>slot1_2@a(Cpus=1,Memory=128)*1 1.1>slot1_3@a(Cpus=1,Memory=128)*1"; got != want {
+		t.Errorf("Cycle takes %s, want %s", got, want)
+	}
+	if i := slices.IndexFunc(plan.Submitters, func(s Share) bool { return s.Name == "bob@x" }); i < 0 || plan.Submitters[i].Usage != 6 {
+		t.Errorf("Cycle says of bob@x %+v, want that he uses 6", plan.Submitters)
+	}
+}

@@ -1,0 +1,189 @@
+package negotiator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/pool"
+)
+
+// stream plays cycles of a minute with jobs that run for three to five minutes: one
+// user has more narrow jobs than ever fit, another from the third minute on wide
+// ones.
+type stream struct {
+	t       *testing.T
+	cfg     Config
+	pool    Pool
+	minute  int
+	ends    map[pool.JobID]int
+	started int     // minute in which the first wide job started; -1: not yet
+	idle    float64 // weight-minutes that reservations kept idle
+	most    float64 // most weight reserved at a time
+}
+
+const wideCluster = 1_000_000
+
+func newStream(t *testing.T, nodes int, reserve Reserve) *stream {
+	s := &stream{t: t, cfg: defaults(t), ends: map[pool.JobID]int{}, started: -1}
+	s.cfg.Reserve = reserve
+	for i := range nodes {
+		s.pool.Slots = append(s.pool.Slots, aNode(t, fmt.Sprintf("slot1@n%d", i), ""))
+	}
+	return s
+}
+
+// step plays a minute with so many wide jobs waiting.
+func (s *stream) step(wide int) *Plan {
+	s.pool.Claims = slices.DeleteFunc(s.pool.Claims, func(cl pool.Claim) bool { return s.ends[cl.Job] <= s.minute })
+	s.pool.Jobs = []Job{aJob(s.t, s.minute+1, 500, "narrow@x", "")}
+	if wide > 0 {
+		s.pool.Jobs = append(s.pool.Jobs, aJob(s.t, wideCluster, wide, "wide@x", "RequestCpus = 8"))
+	}
+	at := now.Add(time.Duration(s.minute) * time.Minute)
+	plan := Cycle(s.pool, s.cfg, at)
+	for i, cl := range claimsOf(plan) {
+		s.ends[cl.Job] = s.minute + 3 + i%3
+		s.pool.Claims = append(s.pool.Claims, cl)
+		if cl.Job.Cluster == wideCluster && s.started < 0 {
+			s.started = s.minute
+		}
+	}
+	s.pool.Reservations = nil
+	held := 0.0
+	for _, r := range plan.Reservations {
+		s.pool.Reservations = append(s.pool.Reservations, r.Reservation)
+		if !r.GivenUp {
+			held += r.Weight.Float()
+			s.idle += r.Free.Float()
+		}
+	}
+	s.most = max(s.most, held)
+	s.minute++
+	return plan
+}
+
+// A wide job does not starve behind a stream of narrow ones, and what that costs is
+// bounded.
+func TestWideJobsDoNotStarve(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		reserve Reserve
+		starts  bool
+		most    float64
+	}{
+		{"off", Reserve{0, time.Hour}, false, 0},
+		{"a tenth of the pool", Reserve{0.1, time.Hour}, true, 16},
+		{"always one", Reserve{0.0001, time.Hour}, true, 8},
+	} {
+		s := newStream(t, 20, c.reserve)
+		for range 3 {
+			s.step(0)
+		}
+		for range 40 {
+			if s.step(1); s.started >= 0 {
+				break
+			}
+		}
+		if (s.started >= 0) != c.starts || c.starts && s.started > 3+6 {
+			t.Errorf("%s: the wide job started at minute %d, want soon after the third: %v", c.name, s.started, c.starts)
+		}
+		if s.most > c.most || s.idle > 8*6 {
+			t.Errorf("%s: at most %v reserved, %v weight-minutes idle, want no more than %v and %d", c.name, s.most, s.idle, c.most, 8*6)
+		}
+	}
+}
+
+func TestReservationIsReported(t *testing.T) {
+	s := newStream(t, 2, Reserve{0.5, time.Hour})
+	s.step(0)
+	plan := s.step(1)
+	if len(plan.Reservations) != 1 {
+		t.Fatalf("reservations: %+v, want one", plan.Reservations)
+	}
+	r := plan.Reservations[0]
+	if r.Slot != "slot1@n0" || r.Job.String() != "1000000.0" || r.Submitter != "wide@x" || r.Weight.Float() != 8 || r.Lacks != "Cpus 0 of 8" {
+		t.Errorf("reservation: %+v, want slot1@n0 for 1000000.0 of wide@x, which lacks Cpus 0 of 8", r)
+	}
+	// It stays with its slot and its time until the job starts there.
+	for s.started < 0 && s.minute < 20 {
+		plan = s.step(1)
+		for _, again := range plan.Reservations {
+			if again.Reservation != r.Reservation {
+				t.Errorf("minute %d: reservation %+v, want %+v as before", s.minute, again.Reservation, r.Reservation)
+			}
+		}
+	}
+	if i := slices.IndexFunc(plan.Matches, func(m Match) bool { return m.Job == r.Job }); i < 0 || plan.Matches[i].Piece.Of != r.Slot || len(plan.Reservations) > 0 {
+		t.Errorf("matches %v, reservations %+v, want the wide job on %s and no reservation", taken(plan), plan.Reservations, r.Slot)
+	}
+}
+
+// A reservation ends with its reason: when the job is gone, the slot, the share,
+// or its time; what was kept is free in the same cycle.
+func TestReservationsEnd(t *testing.T) {
+	begin := func() *stream {
+		s := newStream(t, 2, Reserve{0.5, 10 * time.Minute})
+		s.step(0)
+		s.step(1)
+		s.step(1)
+		if len(s.pool.Reservations) != 1 {
+			t.Fatalf("reservations: %+v, want one", s.pool.Reservations)
+		}
+		return s
+	}
+	s := begin()
+	if plan := s.step(0); len(plan.Reservations) > 0 || !strings.Contains(taken(plan), "@n0") && !strings.Contains(taken(plan), "@n1") {
+		t.Errorf("without the job: reservations %+v, matches %s", plan.Reservations, taken(plan))
+	}
+	s = begin()
+	kept := s.pool.Reservations[0].Slot
+	s.pool.Slots = slices.DeleteFunc(s.pool.Slots, func(sl pool.Slot) bool { return sl.Name == kept })
+	if plan := s.step(1); len(plan.Reservations) != 1 || plan.Reservations[0].Slot == kept {
+		t.Errorf("without %s: reservations %+v, want one of the other slot", kept, plan.Reservations)
+	}
+	s = begin()
+	s.cfg.Reserve.Fraction = 0
+	if plan := s.step(1); len(plan.Reservations) > 0 {
+		t.Errorf("switched off: reservations %+v", plan.Reservations)
+	}
+	// A job that runs for good keeps the slot from becoming free.
+	s = begin()
+	for _, cl := range s.pool.Claims {
+		s.ends[cl.Job] = 1000
+	}
+	given, again := -1, -1
+	for s.minute < 40 && again < 0 {
+		plan := s.step(1)
+		switch {
+		case len(plan.Reservations) != 1:
+			t.Fatalf("minute %d: reservations %+v, want one", s.minute, plan.Reservations)
+		case plan.Reservations[0].GivenUp && given < 0:
+			given = s.minute
+		case !plan.Reservations[0].GivenUp && given >= 0:
+			again = s.minute
+		}
+	}
+	if given != 12 || again != 22 {
+		t.Errorf("given up in minute %d, made again in minute %d, want 12 and 22", given, again)
+	}
+}
+
+// Whose share does not allow it, and nice users, get nothing reserved.
+func TestNoReservation(t *testing.T) {
+	s := newStream(t, 2, Reserve{0.5, time.Hour})
+	s.step(0)
+	s.pool.Submitters = append(s.pool.Submitters, record("wide@x", 100))
+	s.pool.Claims[0].Submitter = "wide@x" // uses something already, and its share is small
+	if plan := s.step(1); len(plan.Reservations) > 0 {
+		t.Errorf("a small share: reservations %+v, want none", plan.Reservations)
+	}
+	s = newStream(t, 2, Reserve{0.5, time.Hour})
+	s.step(0)
+	s.pool.Jobs = []Job{aJob(t, wideCluster, 1, "nice-user.wide@x", "RequestCpus = 8")}
+	if plan := Cycle(s.pool, s.cfg, now); len(plan.Reservations) > 0 {
+		t.Errorf("a nice user: reservations %+v, want none", plan.Reservations)
+	}
+}
