@@ -217,6 +217,7 @@ type cycle struct {
 	bundles   []*bundle      // by their first group
 
 	submitters []*submitter // in the order of negotiation
+	inGroups   []Group      // once asked for
 	inUse      *unitsInUse  // of concurrency limits
 	played     bool         // shares are found by playing the division through
 

@@ -17,13 +17,17 @@ const (
 // nobody's group when there are such.
 const regroups = "regroup"
 
-// groups returns every accounting group's part in the cycle, in the order of the
+// accounts returns every accounting group's part in the cycle, in the order of the
 // tree; none without groups.
 func (c *cycle) accounts() []Group {
-	tree := c.cfg.Params.Groups
-	if tree.None() {
-		return nil
+	if c.inGroups == nil && !c.cfg.Params.Groups.None() {
+		c.inGroups = c.account()
 	}
+	return c.inGroups
+}
+
+func (c *cycle) account() []Group {
+	tree := c.cfg.Params.Groups
 	list := make([]Group, len(tree.List))
 	for i, q := range tree.Quotas(c.total().Float(), true) {
 		g := tree.List[i]

@@ -30,6 +30,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	all := sig.of(slotNeeds, append(jobNeeds, jobRank), append(exprs, weights...)...)
 	c.shapes = shapes{lex: lex, all: all.slot, match: match.slot, classes: map[string]*class{}, groups: map[string]*group{}}
 	c.classify()
+	c.introduce(waiting, all.job)
 
 	a := &autoclusters{c: c, lex: lex, names: with(all.job, c.cfg.AddSignificant), known: map[string]*autocluster{},
 		ranks: sig.of(nil, []string{jobRank}, exprs...).job, orders: map[string]*order{},
