@@ -42,18 +42,26 @@
 // A submitter with a ceiling never gets a slot that would take it beyond that;
 // those who use less than their floors are served before shares count (limits.go).
 //
+// HTCondor's own division is there, too (spins.go).
+//
+// # Slots of any size
+//
+// A partitionable slot is divided by what jobs request, as often as jobs fit
+// (partition.go). Requirements and ranks see what is left. A job that is wider
+// than what is left of any slot may have one reserved (reserve.go).
+//
 // # Speed
 //
-// Jobs that are alike in everything that any expression refers to are one
-// autocluster, slots alike one class. Expressions are evaluated once for an
-// autocluster and a class (Requirements even once for a group of classes), and
-// the best class left is taken off a heap. Runs of equal procs stay runs. So
-// the cost of a cycle follows the number of shapes and of matches, not the
-// number of jobs times that of slots.
+// Slots that no match can tell apart are one group, and those that no rank can
+// tell apart either are one class (class.go); jobs that are alike in everything
+// that any expression refers to are one autocluster (autocluster.go). An
+// autocluster is matched once with each group; jobs that rank alike share the
+// order of the classes (order.go), and the best class left is taken off a heap.
+// Runs of equal procs stay runs. So the cost of a cycle follows the number of
+// shapes and of matches, not the number of jobs times that of slots.
 //
 // # What is not here
 //
-// Partitionable slots are left out with a warning. There is no preemption and
-// there are no concurrency limits in this version. The quotas of accounting groups
+// There is no preemption in this version. The quotas of accounting groups
 // are worked out and reported; a cycle does not go by them yet.
 package negotiator
