@@ -32,16 +32,28 @@ func TestKeys(t *testing.T) {
 			t.Errorf("fairspool.toml.5: %s has the default %q, want %q", k.Name, value, initial(k))
 		}
 	}
-	for _, k := range config.GroupKeys {
+	for _, k := range withNames() {
 		text, ok := items[k.Name]
 		delete(items, k.Name)
-		if head := strings.TrimSpace(text); !ok || !strings.HasPrefix(head, kind(k.Key)) {
-			t.Errorf("fairspool.toml.5: %s is a %q, want %q", k.Name, head, kind(k.Key))
+		if head := strings.TrimSpace(text); !ok || !strings.HasPrefix(head, kind(k)) {
+			t.Errorf("fairspool.toml.5: %s is a %q, want %q", k.Name, head, kind(k))
 		}
 	}
 	for name := range items {
 		t.Errorf("fairspool.toml.5: %s is no key of the configuration", name)
 	}
+}
+
+// withNames returns the keys that have somebody's name in them, and no default.
+func withNames() []config.Key {
+	var keys []config.Key
+	for _, k := range config.GroupKeys {
+		keys = append(keys, k.Key)
+	}
+	for _, k := range config.LimitKeys {
+		keys = append(keys, k.Key)
+	}
+	return keys
 }
 
 // kind returns how the page begins to describe a key.

@@ -16,19 +16,30 @@ func main() { cmdline.Main(command()) }
 func command() cmdline.Command {
 	return cmdline.Command{
 		Name: "negotiate", Brief: "match idle jobs with free slots, once",
-		Synopsis: []string{"[-dry-run] [-json | -q] [options]"},
+		Synopsis: []string{
+			"[-json | -q] [options]",
+			"-dry-run [-json | -q] [options]",
+			"-what-if CHANGE ... [-json] [options]",
+			"-explain JOB [-what-if CHANGE ...] [-json] [options]",
+		},
 		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
-The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.`,
+The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
+
+With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told. A CHANGE is written like ` + examplesOfChanges() + ".",
 		Flags: []cmdline.Flag{
-			{Name: "dry-run", Help: "say what would be matched, and change nothing"},
+			{Name: "dry-run", Help: "say what would change and who would get what, and change nothing"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, made in this order"},
+			{Name: "explain", Args: []string{"JOB"}, Help: "change nothing, and say all about a cluster or a job: what it would be matched with, or why not"},
 			{Name: "json", Help: "print the report as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "a crontab's line", Line: "negotiate -q"},
 			{Does: "who would get what", Line: "negotiate -dry-run"},
-			{Does: "why is my job not starting", Line: "negotiate -dry-run -json"},
+			{Does: "why is my job not starting", Line: "negotiate -explain 12.0"},
+			{Does: "what would alice lose with twice the factor", Line: "negotiate -what-if 'userprio -setfactor alice@example.org 2'"},
+			{Does: "what would ten more slots bring", Line: "negotiate -what-if 'slots add 10 like slot1@node1'"},
 		},
 		Run: run,
 	}
@@ -36,11 +47,12 @@ The report says what each submitter was entitled to and got, and why jobs were n
 
 // run is the whole cycle: read, decide, write, tell.
 func run(c *cmdline.Call) error {
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
-	}
-	if _, err := c.One("json", "q"); err != nil {
+	dry, err := asked(c)
+	if err != nil {
 		return err
+	}
+	if dry {
+		return look(c)
 	}
 	cfg, err := settings(c.Config)
 	if err != nil {
@@ -49,13 +61,6 @@ func run(c *cmdline.Call) error {
 	s, err := c.Spool()
 	if err != nil {
 		return err
-	}
-	if c.Has("dry-run") {
-		plan, _, err := decide(c, s, cfg)
-		if err != nil {
-			return err
-		}
-		return tell(c, s, plan)
 	}
 	err = s.Negotiating(func() error {
 		plan, seen, err := decide(c, s, cfg)
@@ -85,6 +90,19 @@ func run(c *cmdline.Call) error {
 	return err
 }
 
+// asked tells whether only a look was asked for, which changes nothing.
+func asked(c *cmdline.Call) (look bool, err error) {
+	if len(c.Args) > 0 {
+		return false, cmdline.Usagef("%s: unexpected argument", c.Args[0])
+	}
+	for _, pair := range [][]string{{"json", "q"}, {"what-if", "q"}, {"explain", "q"}} {
+		if _, err := c.One(pair...); err != nil {
+			return false, err
+		}
+	}
+	return c.Has("dry-run") || c.Has("what-if") || c.Has("explain"), nil
+}
+
 // respell follows a configuration that spells the names of groups otherwise than
 // before.
 func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
@@ -110,17 +128,24 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 
 // decide computes the cycle's plan on a snapshot of the spool.
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
+	domain := s.Domain()
 	err = s.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, s.Domain(), cfg.Params.Groups)
-		seen.By(v, c.Reading())
+		seen = see(c, v, domain, cfg.Params)
 		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
 		return nil
 	})
+	return plan, seen, err
+}
+
+// see takes a snapshot as of now, and warns of what is amiss in it.
+func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params) operation.Snapshot {
+	seen := operation.TakeSnapshot(v, domain, p.Groups)
+	seen.By(v, c.Reading())
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)
 	}
 	if late := operation.Late(seen.Pool.Submitters, c.Now); late != "" {
 		c.Warn("%s", late)
 	}
-	return plan, seen, err
+	return seen
 }

@@ -100,6 +100,10 @@ alice@pool                   0.50       1.00   1.00     1        1
 `},
 		{"too few slots, dry", 2, []int{2, 3}, "-dry-run", `Cycle 1: 2 jobs would be matched, 2 of 2 slots free.
 
+Submitter   Jobs  Weight  Each Takes          Which Jobs  Which Slots
+alice@pool     1    1.00  Cpus=1 Memory=1024  1.0         slot1@node
+bob@pool       1    1.00  Cpus=1 Memory=1024  2.0         slot2@node
+
 Submitter   EUP (lower is better)  Pie Slice  Limit  Idle  Matched
 alice@pool                   0.50       1.00   1.00     2        1
 bob@pool                     0.50       1.00   1.00     3        1

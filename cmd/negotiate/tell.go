@@ -10,10 +10,9 @@ import (
 	"fairspool/spool"
 )
 
-// tell prints the cycle's report and, unless this is a dry run, leaves it in
-// the spool.
+// tell leaves the cycle's report in the spool, and prints it.
 func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
-	number, err := nextCycle(c, s)
+	number, err := nextCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 	if err != nil {
 		return err
 	}
@@ -22,13 +21,11 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 	if err != nil {
 		return err
 	}
-	if !c.Has("dry-run") {
-		kept, err := s.SetReport(text)
-		if err != nil {
-			c.Warn("the cycle is done, but its report could not be left in cycle.json: %v", err)
-		} else {
-			text = kept
-		}
+	kept, err := s.SetReport(text)
+	if err != nil {
+		c.Warn("the cycle is done, but its report could not be left in cycle.json: %v", err)
+	} else {
+		text = kept
 	}
 	for _, w := range plan.Warnings {
 		c.Warn("%s", w)
@@ -40,12 +37,13 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 	case c.Has("q"):
 		return nil
 	}
-	return show(c, report, plan, c.Has("dry-run"))
+	headline(c, report, plan, "matched")
+	return show(c, report, plan)
 }
 
 // nextCycle returns the number that follows the last report's. A report that
-// does not read is no reason not to negotiate.
-func nextCycle(c *cmdline.Call, s *spool.Spool) (int, error) {
+// does not read is no reason not to negotiate; but says what becomes of it.
+func nextCycle(c *cmdline.Call, s *spool.Spool, but string) (int, error) {
 	b, err := s.Report()
 	var damage *spool.DamageError
 	if err != nil && !errors.As(err, &damage) || b == nil {
@@ -56,7 +54,7 @@ func nextCycle(c *cmdline.Call, s *spool.Spool) (int, error) {
 		err = json.Unmarshal(b, &last)
 	}
 	if err != nil {
-		c.Warn("%v: it is kept as cycle.json.damaged, and cycles count from 1 again", err)
+		c.Warn("%v: %s", err, but)
 		return 1, nil
 	}
 	return last.Cycle + 1, nil
@@ -67,12 +65,8 @@ var columns = []cmdline.Column{
 	{Head: "Limit", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true},
 }
 
-// show prints the report for people.
-func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, dry bool) error {
-	verb := "matched"
-	if dry {
-		verb = "would be matched"
-	}
+// headline sums up the cycle in a line, or says why there is nothing to sum up.
+func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, verb string) {
 	fmt.Fprintf(c.Stdout, "Cycle %d: %d %s %s, %d of %d %s free.\n",
 		r.Cycle, len(r.Matches), plural(len(r.Matches), "job"), verb, plan.Candidates, r.Slots, plural(r.Slots, "slot"))
 	if len(r.Submitters) == 0 {
@@ -81,6 +75,10 @@ func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, dry bool)
 	if r.Slots == 0 {
 		fmt.Fprintln(c.Stdout, "The pool has no slots: advertise some with slots advertise or slots detect.")
 	}
+}
+
+// show prints the shares and rejections for people.
+func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan) error {
 	if err := showShares(c, r.Submitters); err != nil {
 		return err
 	}

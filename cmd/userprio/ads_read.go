@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
@@ -109,7 +110,7 @@ func (f fields) integer(name string, missing int64) int64 {
 
 // moment returns a time in Unix seconds; 0 and less mean never.
 func (f fields) moment(name string) time.Time {
-	if x := f.real(name); x >= 1 && x <= maxTime {
+	if x := f.real(name); x >= 1 && x <= edit.MaxTime {
 		return time.Unix(int64(x), 0)
 	}
 	return time.Time{}

@@ -8,8 +8,8 @@
 // first manuals (classic.go) or as ads (ads.go). Besides these there are the slots
 // charged to somebody (reslist.go).
 //
-// A change (edit.go, lease.go; what is given to it: editwords.go) goes with what was
-// before and after into the spool's log (edittrail.go), in one transaction. -log
+// A change (edit.go; what changes there are: package edit) goes with what was before
+// and after into the spool's log (edittrail.go), in one transaction. -log
 // reads that back (log.go, logrows.go) and shows it (logtable.go, logvalue.go), -undo
 // (undo.go) works with it. -export writes the whole state (state.go, statefile.go),
 // and -import puts one in its place (stateimport.go; read by statejson.go, stateread.go

@@ -14,10 +14,8 @@ import (
 
 // The operations that are known by name beside those of edits.
 const (
-	opSetFactor = "set priority factor"
-	opResetAll  = "reset all usage"
-	opUndo      = "undo edit"
-	opImport    = "import accounting"
+	opUndo   = "undo edit"
+	opImport = "import accounting"
 )
 
 // Behind the words that a person reads, a transaction names behind a mark, for

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
@@ -67,7 +68,7 @@ func forecast(c *cmdline.Call) error {
 
 // positive reads a number above zero.
 func positive(text string) (float64, error) {
-	x, err := number(text, 0)
+	x, err := edit.Number(text, 0)
 	if err == nil && x == 0 {
 		err = fmt.Errorf("%s: want a number above 0", text)
 	}
@@ -104,7 +105,7 @@ func called(name string, records []accountant.Record) (accountant.Record, error)
 		if r.Name == name {
 			return r, nil
 		}
-		if named(r.Name, name) {
+		if edit.Named(r.Name, name) {
 			found, names = append(found, r), append(names, r.Name)
 		}
 	}
@@ -330,7 +331,7 @@ func unixSeconds(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }
 
 // date24 writes a time to the second, rounded up: what was promised is so then.
 func date24(t time.Time) string {
-	return t.Local().Add(time.Second - 1).Truncate(time.Second).Format(toSecond)
+	return t.Local().Add(time.Second - 1).Truncate(time.Second).Format(edit.ToSecond)
 }
 
 // long writes a duration as days+hours:minutes:seconds, rounded up like date24.

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -32,7 +33,7 @@ func sought(c *cmdline.Call, name string, records []accountant.Record) (r accoun
 	}
 	r, err = called(name, fresh)
 	if errors.Is(err, errNobody) {
-		err = unknown(name, slices.Concat(records, fresh))
+		err = edit.Unknown(name, slices.Concat(records, fresh))
 	}
 	return r, idle[r.Name], err
 }

@@ -16,6 +16,7 @@ import (
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
@@ -168,7 +169,7 @@ func (s *goldenStep) run(args []string, do func(*cmdline.Call) error) string {
 // editOf returns the edit that a step makes.
 func editOf(s *goldenStep) string {
 	if s.call != nil {
-		for _, f := range editFlags {
+		for _, f := range edit.Flags {
 			if f.Name != "duration" && s.call.Has(f.Name) {
 				return f.Name
 			}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
@@ -63,7 +64,7 @@ func series(c *cmdline.Call, users []string) ([]history.Series, error) {
 	want := spool.Samples{Until: c.Now}
 	if len(users) > 0 {
 		want.Wanted = func(name string) bool {
-			return slices.ContainsFunc(users, func(u string) bool { return named(name, u) })
+			return slices.ContainsFunc(users, func(u string) bool { return edit.Named(name, u) })
 		}
 	}
 	back := dayBack
@@ -151,7 +152,7 @@ func strangers(c *cmdline.Call, users []string, list []history.Series) (former i
 		return 0, err
 	}
 	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool {
-		return slices.ContainsFunc(known, func(r accountant.Record) bool { return named(r.Name, u) })
+		return slices.ContainsFunc(known, func(r accountant.Record) bool { return edit.Named(r.Name, u) })
 	})
 	if len(missing) == 0 {
 		return 0, nil
@@ -162,7 +163,7 @@ func strangers(c *cmdline.Call, users []string, list []history.Series) (former i
 	}
 	var never []string
 	for _, u := range missing {
-		i := slices.IndexFunc(ever, func(r accountant.Record) bool { return named(r.Name, u) })
+		i := slices.IndexFunc(ever, func(r accountant.Record) bool { return edit.Named(r.Name, u) })
 		if i < 0 {
 			never = append(never, u)
 			continue

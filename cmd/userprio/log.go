@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
@@ -25,8 +26,8 @@ type logged struct {
 // operations are the names of all edits.
 func operations() map[string]bool {
 	all := map[string]bool{opUndo: true, opImport: true}
-	for _, e := range edits {
-		all[e.op] = true
+	for _, op := range edit.Ops() {
+		all[op] = true
 	}
 	return all
 }
@@ -40,9 +41,9 @@ func readLog(s *spool.Spool) (list []*logged, err error) {
 			all = append(all, j)
 		}
 		if is[l.Op] {
-			edit := loggedOf(l)
-			edit.moved = all // those before it, until all are known
-			list = append(list, edit)
+			one := loggedOf(l)
+			one.moved = all // those before it, until all are known
+			list = append(list, one)
 		}
 		return nil
 	})
@@ -130,7 +131,7 @@ func showLog(c *cmdline.Call) error {
 		return err
 	}
 	wanted := func(name string) bool {
-		return len(c.Args) == 0 || slices.ContainsFunc(c.Args, func(u string) bool { return named(name, u) })
+		return len(c.Args) == 0 || slices.ContainsFunc(c.Args, func(u string) bool { return edit.Named(name, u) })
 	}
 	shown, p := []told{}, operation.Params(c.Config)
 	for _, l := range list {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 )
 
 // told is an edit with those of its changes that are shown.
@@ -34,7 +35,7 @@ func logTable(c *cmdline.Call, list []told) error {
 	var rows [][]string
 	for _, l := range list {
 		lines := l.lines()
-		lead := []string{strconv.FormatUint(l.Seq, 10), shown(l.Policy), l.who(), l.Program, l.Op}
+		lead := []string{strconv.FormatUint(l.Seq, 10), edit.Shown(l.Policy), l.who(), l.Program, l.Op}
 		for i, line := range lines {
 			row, remarks := make([]string, len(lead)), ""
 			if i == 0 {
@@ -92,7 +93,7 @@ func (l told) remarks() string {
 		notes = append(notes, fmt.Sprintf("%d tallies too", l.tallied))
 	}
 	if l.Policy.Sub(l.Machine).Abs() >= skew {
-		notes = append(notes, "made at "+shown(l.Machine))
+		notes = append(notes, "made at "+edit.Shown(l.Machine))
 	}
 	if l.reason != "" {
 		notes = append(notes, l.reason)

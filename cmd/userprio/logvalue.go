@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 )
 
@@ -80,10 +81,10 @@ func words(a accountant.Attribute, r accountant.Record) string {
 	case int64:
 		text = strconv.FormatInt(v, 10)
 	case time.Time:
-		text = shown(v)
+		text = edit.Shown(v)
 	}
 	if t := leaseUntil(a, r); !t.IsZero() {
-		text += " until " + shown(t)
+		text += " until " + edit.Shown(t)
 	}
 	return text
 }

@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 )
 
 func main() { cmdline.Main(command()) }
@@ -80,7 +81,7 @@ func says(flag string) bool {
 }
 
 func run(c *cmdline.Call) error {
-	for _, e := range editFlags {
+	for _, e := range edit.Flags {
 		if c.Has(e.Name) && e.Name != "duration" {
 			return change(c, e.Name)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
@@ -50,8 +51,8 @@ func resources(c *cmdline.Call) error {
 		return err
 	}
 	// As in HTCondor nobody's list is empty, and no failure.
-	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return named(r.Name, user) }) {
-		c.Warn("%v", unknown(user, records))
+	if !slices.ContainsFunc(records, func(r accountant.Record) bool { return edit.Named(r.Name, user) }) {
+		c.Warn("%v", edit.Unknown(user, records))
 	}
 	switch form {
 	case "":
@@ -72,7 +73,7 @@ func resources(c *cmdline.Call) error {
 func charged(claims []pool.Claim, user string) []resource {
 	var list []resource
 	for _, x := range claims {
-		if named(x.Submitter, user) && (x.State == pool.Matched || x.State == pool.RunningClaim) {
+		if edit.Named(x.Submitter, user) && (x.State == pool.Matched || x.State == pool.RunningClaim) {
 			list = append(list, resource{x.Slot, x.MatchedAt})
 		}
 	}
@@ -84,12 +85,12 @@ func charged(claims []pool.Claim, user string) []resource {
 func heldOutside(slots []pool.Slot, claims []pool.Claim, user string, c *cmdline.Call) []resource {
 	ours := map[string]bool{}
 	for _, x := range claims {
-		ours[x.Slot] = true
+		ours[x.SlotAd()] = true
 	}
 	var list []resource
 	eval := &classad.Context{Now: c.Now}
 	for _, s := range slots {
-		if ours[s.Name] || !named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
+		if ours[s.Name] || !edit.Named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
 			continue
 		}
 		since := c.Now

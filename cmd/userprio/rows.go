@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
@@ -122,38 +123,17 @@ func (s chosen) pick(v view) []*row {
 
 func (s chosen) wants(r *row) bool {
 	if len(s.users) > 0 {
-		return slices.ContainsFunc(s.users, func(u string) bool { return named(r.name, u) })
+		return slices.ContainsFunc(s.users, func(u string) bool { return edit.Named(r.name, u) })
 	}
 	return s.since.IsZero() || !r.last.IsZero() && !r.last.Before(s.since)
-}
-
-// named tells whether a submitter is the one that the user of the command
-// calls name: the full name, or what stands before the @. The case of a group's
-// name, before the last dot, does not count.
-func named(submitter, name string) bool {
-	if !strings.Contains(name, "@") {
-		submitter, _ = apart(submitter)
-	}
-	if submitter == name {
-		return true
-	}
-	a, b := groupEnd(submitter), groupEnd(name)
-	return a > 0 && b > 0 && submitter[a:] == name[b:] && strings.EqualFold(submitter[:a], name[:b])
-}
-
-// groupEnd returns where the name of the group ends that a submitter's name begins
-// with, 0 if it has none.
-func groupEnd(name string) int {
-	user, _ := apart(name)
-	return max(strings.LastIndexByte(user, '.'), 0)
 }
 
 // complain fails when somebody asked for by name is not known.
 func (s chosen) complain(c *cmdline.Call, records []accountant.Record) error {
 	var failed error
 	for _, u := range s.users {
-		if !slices.ContainsFunc(records, func(r accountant.Record) bool { return named(r.Name, u) }) {
-			c.Warn("%v", unknown(u, records))
+		if !slices.ContainsFunc(records, func(r accountant.Record) bool { return edit.Named(r.Name, u) }) {
+			c.Warn("%v", edit.Unknown(u, records))
 			failed = cmdline.ErrReported
 		}
 	}

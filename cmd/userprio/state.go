@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
@@ -86,7 +87,7 @@ func exportState(c *cmdline.Call) error {
 // as it is kept, so that a pool at rest reads the same whenever it is written;
 // else as of now, since use up to now is not to be lost.
 func recordOut(r accountant.Record, now time.Time, p accountant.Params) recordJSON {
-	if holding(r) {
+	if edit.Holding(r) {
 		r = r.AsOf(now, p)
 	}
 	x := recordJSON{

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
@@ -34,18 +35,18 @@ func drawState(t *rapid.T) []accountant.Record {
 	for _, name := range names {
 		whole := func(most int64) int64 { return rapid.Int64Range(0, most).Draw(t, "n") }
 		at := func() (u time.Time) {
-			if n := whole(maxTime * 1000); n > 0 {
+			if n := whole(edit.MaxTime * 1000); n > 0 {
 				u = time.UnixMilli(n).UTC()
 			}
 			return u
 		}
-		r := accountant.Record{Name: name, Priority: rapid.Float64Range(0.5, maxPriority).Draw(t, "priority"),
+		r := accountant.Record{Name: name, Priority: rapid.Float64Range(0.5, edit.MaxPriority).Draw(t, "priority"),
 			At: time.UnixMilli(1 + whole(cmdtest.Now*1000-1)).UTC(), HalfLife: time.Duration(1 + whole(math.MaxInt64-1)),
 			Slots:    accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
 			Weighted: accountant.Usage{Millis: whole(math.MaxInt64), Rest: whole(999)},
-			Begin:    at(), Last: at(), Ceiling: accountant.LimitOf(whole(9) - 1), Floor: whole(maxLimit)}
+			Begin:    at(), Last: at(), Ceiling: accountant.LimitOf(whole(9) - 1), Floor: whole(edit.MaxLimit)}
 		if whole(1) == 1 {
-			r.Factor = rapid.Float64Range(1, maxPriority).Draw(t, "factor")
+			r.Factor = rapid.Float64Range(1, edit.MaxPriority).Draw(t, "factor")
 		}
 		if whole(1) == 1 {
 			r.FactorLease = accountant.Lease{Until: time.UnixMilli(1 + whole(cmdtest.Now*2000)).UTC(), Before: 1.1}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 )
@@ -68,7 +69,7 @@ func (t *trail) replace(by *state, now time.Time, p accountant.Params) (ahead bo
 		}
 		at := countsFrom(after.At, now, r.At)
 		ahead = ahead || !at.Equal(after.At)
-		if after.At = at; holding(r) {
+		if after.At = at; edit.Holding(r) {
 			after = accountant.Entry{Record: after.Settle(now, p), There: true}
 			after.ResourcesUsed, after.InUse, after.Subtree = r.ResourcesUsed, r.InUse, r.Subtree
 			after.OutsideSlots, after.Outside = r.OutsideSlots, r.Outside

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 )
 
@@ -96,15 +97,15 @@ func (in *stateReader) record(group bool) error {
 	ceiling := int64(-1)
 	if err := in.object(members{
 		"Name":           in.string(&r.Name),
-		"Priority":       in.real(&r.Priority, accountant.MinPriority, maxPriority),
-		"At":             in.int(&at, 0, maxTime*1000),
+		"Priority":       in.real(&r.Priority, accountant.MinPriority, edit.MaxPriority),
+		"At":             in.int(&at, 0, edit.MaxTime*1000),
 		"HalfLifeNanos":  in.int(&halfLife, 0, math.MaxInt64),
-		"PriorityFactor": in.real(&r.Factor, 1, maxPriority),
-		"FactorLease":    in.lease(&r.FactorLease, 0, maxPriority, false),
-		"Ceiling":        in.int(&ceiling, 0, maxLimit),
-		"CeilingLease":   in.lease(&r.CeilingLease, -1, maxLimit, true),
-		"Floor":          in.int(&r.Floor, 0, maxLimit),
-		"FloorLease":     in.lease(&r.FloorLease, 0, maxLimit, true),
+		"PriorityFactor": in.real(&r.Factor, 1, edit.MaxPriority),
+		"FactorLease":    in.lease(&r.FactorLease, 0, edit.MaxPriority, false),
+		"Ceiling":        in.int(&ceiling, 0, edit.MaxLimit),
+		"CeilingLease":   in.lease(&r.CeilingLease, -1, edit.MaxLimit, true),
+		"Floor":          in.int(&r.Floor, 0, edit.MaxLimit),
+		"FloorLease":     in.lease(&r.FloorLease, 0, edit.MaxLimit, true),
 		"ResourcesUsed":  in.int(&used, 0, math.MaxInt64),
 		"InUse":          in.int(&inUse, 0, math.MaxInt64),
 		"Subtree":        in.int(&subtree, 0, math.MaxInt64),
@@ -112,8 +113,8 @@ func (in *stateReader) record(group bool) error {
 		"SlotRest":       in.int(&r.Slots.Rest, 0, int64(accountant.One)-1),
 		"WeightedMillis": in.int(&r.Weighted.Millis, 0, math.MaxInt64),
 		"WeightedRest":   in.int(&r.Weighted.Rest, 0, int64(accountant.One)-1),
-		"Begin":          in.int(&begin, 0, maxTime*1000),
-		"Last":           in.int(&last, 0, maxTime*1000),
+		"Begin":          in.int(&begin, 0, edit.MaxTime*1000),
+		"Last":           in.int(&last, 0, edit.MaxTime*1000),
 	}, "Name", "Priority", "At", "HalfLifeNanos", "SlotMillis", "WeightedMillis"); err != nil {
 		return err
 	}
@@ -131,7 +132,7 @@ func (in *stateReader) record(group bool) error {
 
 // named checks the name of a record.
 func (in *stateReader) named(r accountant.Record, group bool) error {
-	if err := recordName(r.Name); err != nil {
+	if err := edit.RecordName(r.Name); err != nil {
 		return wrong("Name", "%w", err)
 	}
 	if _, twice := in.read.records[r.Name]; twice {
@@ -158,7 +159,7 @@ func (in *stateReader) lease(to *accountant.Lease, least, most float64, whole bo
 		if whole {
 			before = in.int(&n, int64(least), int64(most))
 		}
-		err := in.object(members{"Until": in.int(&until, 1, maxTime*1000), "Before": before}, "Until", "Before")
+		err := in.object(members{"Until": in.int(&until, 1, edit.MaxTime*1000), "Before": before}, "Until", "Before")
 		if whole {
 			to.Before = float64(n)
 		}

@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 )
 
@@ -53,7 +54,7 @@ func (in *stateReader) tally() error {
 	if err := in.object(members{
 		"Kind":          in.string(&y.Kind),
 		"Name":          in.string(&y.Name),
-		"At":            in.int(&at, 0, maxTime*1000),
+		"At":            in.int(&at, 0, edit.MaxTime*1000),
 		"Cpus":          in.int(&y.Cpus, 0, math.MaxInt64),
 		"IntervalNanos": in.int(&interval, 0, math.MaxInt64),
 		"Windows":       func() error { return in.array(func() error { return in.window(&y.Windows) }) },

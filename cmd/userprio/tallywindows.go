@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 )
 
@@ -85,7 +86,7 @@ func (v windowView) print(c *cmdline.Call, all windowRow) error {
 		return nil
 	}
 	_, err := fmt.Fprintf(c.Stdout, "DEDICATEDPS in %% of each window's total; %d windows of %s (FSINTERVAL), each worth %s times the next newer one (FSDECAY); window 0 began %s\n",
-		v.FSDEPTH, clockTime(v.FSINTERVAL), strconv.FormatFloat(v.FSDECAY, 'g', -1, 64), time.Unix(v.WindowStart, 0).In(c.Now.Location()).Format(toSecond))
+		v.FSDEPTH, clockTime(v.FSINTERVAL), strconv.FormatFloat(v.FSDECAY, 'g', -1, 64), time.Unix(v.WindowStart, 0).In(c.Now.Location()).Format(edit.ToSecond))
 	if err != nil {
 		return err
 	}

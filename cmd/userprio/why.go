@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
@@ -183,7 +184,7 @@ func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) 
 // number. An import or undo may have changed it since.
 func (w *standing) editor(s *spool.Spool) error {
 	return s.Log(func(l spool.Logged) error {
-		if l.Op != opSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
+		if l.Op != edit.OpSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
 			return nil
 		}
 		w.FactorFrom.By, w.FactorFrom.At = "", 0

@@ -29,9 +29,9 @@ type Call struct {
 	// Config is the configuration; the defaults for a command without a spool.
 	Config *config.Config
 
-	flags    map[string]occurrence // by full name
-	number   string                // the flag that takes a sign followed by digits
-	dir      string                // -spool, or nothing
+	flags    map[string][]occurrence // by full name
+	number   string                  // the flag that takes a sign followed by digits
+	dir      string                  // -spool, or nothing
 	lockWait time.Duration
 	handOn   map[string]string // see Common
 	// simulated: Now is the user's own. up is the time since the boot then.
@@ -85,7 +85,22 @@ func (c *Call) Has(flag string) bool {
 }
 
 // Values returns the arguments of the flag, none without it.
-func (c *Call) Values(flag string) []string { return c.flags[flag].args }
+// For a flag that was given several times they are those of the first.
+func (c *Call) Values(flag string) []string {
+	if all := c.flags[flag]; len(all) > 0 {
+		return all[0].args
+	}
+	return nil
+}
+
+// Repeated returns what Values does for each time that the flag was given.
+func (c *Call) Repeated(flag string) [][]string {
+	var all [][]string
+	for _, o := range c.flags[flag] {
+		all = append(all, o.args)
+	}
+	return all
+}
 
 // Value returns the first argument of the flag, empty without it.
 func (c *Call) Value(flag string) string {
@@ -96,7 +111,12 @@ func (c *Call) Value(flag string) string {
 }
 
 // Letters returns the option letters behind the flag's colon.
-func (c *Call) Letters(flag string) string { return c.flags[flag].letters }
+func (c *Call) Letters(flag string) string {
+	if all := c.flags[flag]; len(all) > 0 {
+		return all[0].letters
+	}
+	return ""
+}
 
 // One returns which of the flags was given, empty for none, and a usage error
 // when two were.

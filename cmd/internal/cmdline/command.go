@@ -47,6 +47,8 @@ type Flag struct {
 	// Letters are the option letters that may follow the name and a colon, as
 	// in -af:lh; none: no colon.
 	Letters string
+	// Repeat says that the flag may be given several times.
+	Repeat bool
 	// Help says what the flag does, in a sentence without a full stop.
 	Help string
 	// Refused flags are those of the manuals that this version does not

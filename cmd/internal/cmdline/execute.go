@@ -100,7 +100,7 @@ func (c Command) once(flags []occurrence) error {
 	for _, o := range flags {
 		before, twice := seen[o.flag.Name]
 		switch {
-		case !twice || len(o.flag.Args) == 0:
+		case !twice || len(o.flag.Args) == 0 || o.flag.Repeat:
 		case o.flag.Name == c.Number && signed(before.args[0]) && signed(o.args[0]):
 			return Usagef("%s and %s: only one of them at a time", before.args[0], o.args[0])
 		default:
@@ -143,16 +143,16 @@ func act(c Command, x *cli.Context) error {
 }
 
 // given returns those of the command's own flags that were given.
-func given(c Command, x *cli.Context) map[string]occurrence {
-	all := map[string]occurrence{}
+func given(c Command, x *cli.Context) map[string][]occurrence {
+	all := map[string][]occurrence{}
 	for _, f := range c.Flags {
 		switch {
 		case f.Refused || !x.IsSet(f.Name):
 		case len(f.Args) == 0:
-			all[f.Name] = occurrence{flag: f}
+			all[f.Name] = []occurrence{{flag: f}}
 		default:
-			for _, value := range x.StringSlice(f.Name) { // one: see once
-				all[f.Name] = occurrenceOf(f, value)
+			for _, value := range x.StringSlice(f.Name) {
+				all[f.Name] = append(all[f.Name], occurrenceOf(f, value))
 			}
 		}
 	}

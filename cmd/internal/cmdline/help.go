@@ -78,6 +78,9 @@ func (c Command) spelling(f Flag) string {
 	for _, a := range f.Args {
 		s += " " + a
 	}
+	if f.Repeat {
+		s += " ..."
+	}
 	if c.Number == f.Name {
 		return "+N, -N"
 	}

@@ -23,6 +23,7 @@ func toy(run func(*Call) error) Command {
 			{Name: "u", Aliases: []string{"user"}, Args: []string{"USER"}, Help: "only USER"},
 			{Name: "af", Args: []string{"ATTR..."}, Letters: "lh,", Help: "attributes"},
 			{Name: "adjust", Args: []string{"N"}, Help: "adjust"},
+			{Name: "if", Args: []string{"CHANGE"}, Repeat: true, Help: "change"},
 		},
 		Number:   "adjust",
 		Examples: []Example{{"everything", "toy -all"}},
@@ -45,6 +46,9 @@ func seen(args ...string) string {
 			}
 			if len(f.Args) > 0 {
 				s += fmt.Sprint(c.Values(f.Name))
+				for _, more := range c.Repeated(f.Name)[1:] {
+					s += fmt.Sprint(more)
+				}
 			}
 			parts = append(parts, s)
 		}
@@ -70,6 +74,8 @@ func TestFlags(t *testing.T) {
 		{"-setf alice 4 x", `setfactor[alice 4] ["x"]`},
 		{"-setfactor=alice 4 x", `setfactor[alice 4] ["x"]`},
 		{"-setprio alice -5", `setprio[alice -5] []`},
+		{"-if a --if=b -all -if c", `all if[a][b][c] []`},
+		{"-if", `2 toy: -if: wants CHANGE`},
 		{"-del a -delete b", `2 toy: -delete: given twice`},
 		{"-u a,b", `u[a,b] []`},
 		{"--user=a,b", `u[a,b] []`},
@@ -157,4 +163,18 @@ func FuzzTokens(f *testing.F) {
 			t.Errorf("tokens(%q) made %d arguments of %d words", line, n, len(words))
 		}
 	})
+}
+
+func TestParse(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"a -s alice 4 b +5", `[{setprio [alice 4]} {adjust [+5]}] [a b] <nil>`},
+		{"-if a -if b", `[{if [a]} {if [b]}] [] <nil>`},
+		{"-del a -del b", `[] [] -delete: given twice`},
+		{"-setpiro alice 4", `[] [] unknown flag -setpiro; did you mean -setprio?`},
+	} {
+		flags, args, err := toy(nil).Parse(strings.Fields(c.line))
+		if got := fmt.Sprint(flags, args, err); got != c.want {
+			t.Errorf("Parse(%q) = %s, want %s", c.line, got, c.want)
+		}
+	}
 }

@@ -1,4 +1,4 @@
-package main
+package edit
 
 import (
 	"fmt"
@@ -11,12 +11,12 @@ import (
 
 // The largest that may be set by hand.
 const (
-	// maxPriority keeps every product of a priority and a factor in the range
+	// MaxPriority keeps every product of a priority and a factor in the range
 	// of numbers.
-	maxPriority = 1e100
-	maxLimit    = 1e12         // units of slot weight, a million times the largest slot's
-	maxUsage    = 9e15         // seconds, nearly what a Usage holds
-	maxTime     = 253402300799 // the last second of the year 9999
+	MaxPriority = 1e100
+	MaxLimit    = 1e12         // units of slot weight, a million times the largest slot's
+	MaxUsage    = 9e15         // seconds, nearly what a Usage holds
+	MaxTime     = 253402300799 // the last second of the year 9999
 	maxSpan     = 100 * 366 * 86400
 )
 
@@ -30,8 +30,8 @@ type quantity struct {
 var span = quantity{least: 1, most: maxSpan, whole: true}
 
 // read reads a decimal number.
-func (q quantity) read(text string) (given, error) {
-	v := given{text: text}
+func (q quantity) read(text string) (Given, error) {
+	v := Given{text: text}
 	var err error
 	v.x, err = strconv.ParseFloat(text, 64)
 	if err != nil || math.IsNaN(v.x) || math.IsInf(v.x, 0) || strings.Trim(text, "+-.0123456789eE") != "" {
@@ -67,7 +67,7 @@ func editable(name, flag string, creates bool) error {
 	if err := fullName(name); err != nil {
 		return err
 	}
-	user, _ := apart(name)
+	user, _ := Apart(name)
 	switch {
 	case !creates:
 		return nil
@@ -97,8 +97,8 @@ func errFullName(name string) error {
 	return fmt.Errorf("%q: want the full name of a submitter, user@uid.domain", name)
 }
 
-// recordName refuses what cannot be the name of any record.
-func recordName(name string) error {
+// RecordName refuses what cannot be the name of any record.
+func RecordName(name string) error {
 	if strings.Contains(name, "@") || name == "" {
 		return fullName(name)
 	}
@@ -108,8 +108,8 @@ func recordName(name string) error {
 	return accountant.CheckGroupName(name)
 }
 
-// number reads a decimal number from least up.
-func number(text string, least float64) (float64, error) {
-	v, err := quantity{least: least, most: maxPriority}.read(text)
+// Number reads a decimal number from least up.
+func Number(text string, least float64) (float64, error) {
+	v, err := quantity{least: least, most: MaxPriority}.read(text)
 	return v.x, err
 }

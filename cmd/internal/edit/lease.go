@@ -1,4 +1,4 @@
-package main
+package edit
 
 import (
 	"fmt"
@@ -12,7 +12,7 @@ type lease struct {
 	word  string // "floor"
 	flag  string // that ends it
 	form  string // how its value is printed
-	show  func(given) any
+	show  func(Given) any
 	in    func(*accountant.Record) *accountant.Lease
 	value func(accountant.Record) float64
 	set   func(*accountant.Record, float64)
@@ -41,10 +41,10 @@ var leasable = map[string]*lease{"setfactor": &factorLease, "setceiling": &ceili
 
 // setting is the edit that sets it: for good, which ends a lease of it, or on
 // time.
-func setting(op string, takes *quantity, l *lease, format string, show func(given) any) edit {
-	return edit{op, takes, true,
-		func(r accountant.Record, v given) (accountant.Record, error) { return l.give(r, v) },
-		func(name string, v given) string {
+func setting(op string, takes *quantity, l *lease, format string, show func(Given) any) Kind {
+	return Kind{op, takes, true,
+		func(r accountant.Record, v Given) (accountant.Record, error) { return l.give(r, v) },
+		func(name string, v Given) string {
 			if v.span == 0 {
 				return wasSet(format, show)(name, v)
 			}
@@ -53,11 +53,11 @@ func setting(op string, takes *quantity, l *lease, format string, show func(give
 	}
 }
 
-func (l *lease) give(r accountant.Record, v given) (accountant.Record, error) {
+func (l *lease) give(r accountant.Record, v Given) (accountant.Record, error) {
 	now := accountant.Lease{}
 	if v.span > 0 {
 		if until := l.in(&r).Until; !until.IsZero() {
-			return r, fmt.Errorf("%s: its %s is leased already, until %s: end that first, with -%s", r.Name, l.word, shown(until), l.flag)
+			return r, fmt.Errorf("%s: its %s is leased already, until %s: end that first, with -%s", r.Name, l.word, Shown(until), l.flag)
 		}
 		now = accountant.Lease{Until: v.now.Truncate(time.Millisecond).Add(v.span).UTC(), Before: l.value(r)}
 	}
@@ -67,9 +67,9 @@ func (l *lease) give(r accountant.Record, v given) (accountant.Record, error) {
 }
 
 // cancelling is the edit that ends a lease.
-func cancelling(op string, l *lease) edit {
-	return edit{op, nil, false,
-		func(r accountant.Record, _ given) (accountant.Record, error) {
+func cancelling(op string, l *lease) Kind {
+	return Kind{op, nil, false,
+		func(r accountant.Record, _ Given) (accountant.Record, error) {
 			now := l.in(&r)
 			if now.Until.IsZero() {
 				return r, fmt.Errorf("%s: no %s lease is in effect", r.Name, l.word)
@@ -78,12 +78,12 @@ func cancelling(op string, l *lease) edit {
 			*now = accountant.Lease{}
 			return r, nil
 		},
-		func(name string, _ given) string { return fmt.Sprintf("Cancelled %s lease for %s", l.word, name) },
+		func(name string, _ Given) string { return fmt.Sprintf("Cancelled %s lease for %s", l.word, name) },
 	}
 }
 
-// shown is a time as userprio tells it: in the local time zone.
-func shown(t time.Time) string { return t.Local().Format(toSecond) }
+// Shown is a time as userprio tells it: in the local time zone.
+func Shown(t time.Time) string { return t.Local().Format(ToSecond) }
 
-// toSecond is the layout of such times.
-const toSecond = "2006-01-02 15:04:05"
+// ToSecond is the layout of such times.
+const ToSecond = "2006-01-02 15:04:05"

@@ -1,4 +1,4 @@
-package main
+package edit
 
 import (
 	"fmt"
@@ -8,15 +8,15 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// unknown returns the error for a name that no submitter has, with the one
+// Unknown returns the error for a name that no submitter has, with the one
 // that was probably meant. Most submitters of a pool share their domain, so
 // whole names resemble each other too much: of names in the domain that was
 // written the part before the @ has to be near, of others the domain.
-func unknown(name string, records []accountant.Record) error {
-	user, domain := apart(name)
+func Unknown(name string, records []accountant.Record) error {
+	user, domain := Apart(name)
 	var users, domains []string
 	for _, r := range records {
-		u, d := apart(r.Name)
+		u, d := Apart(r.Name)
 		switch {
 		case d == domain || !strings.Contains(name, "@"):
 			users = append(users, u)
@@ -42,18 +42,39 @@ func unknown(name string, records []accountant.Record) error {
 // group, as listings of groups have it, is name; empty for none.
 func memberCalled(name string, records []accountant.Record) string {
 	for _, r := range records {
-		if end := groupEnd(r.Name); end > 0 && named(r.Name[end+1:], name) {
+		if end := GroupEnd(r.Name); end > 0 && Named(r.Name[end+1:], name) {
 			return r.Name
 		}
 	}
 	return ""
 }
 
-// apart returns what stands before and behind the @ of a submitter's name.
-func apart(name string) (user, domain string) {
+// Apart returns what stands before and behind the @ of a submitter's name.
+func Apart(name string) (user, domain string) {
 	at := strings.LastIndexByte(name, '@')
 	if at < 0 {
 		return name, ""
 	}
 	return name[:at], name[at+1:]
+}
+
+// Named tells whether a submitter is the one that the user of the command
+// calls name: the full name, or what stands before the @. The case of a group's
+// name, before the last dot, does not count.
+func Named(submitter, name string) bool {
+	if !strings.Contains(name, "@") {
+		submitter, _ = Apart(submitter)
+	}
+	if submitter == name {
+		return true
+	}
+	a, b := GroupEnd(submitter), GroupEnd(name)
+	return a > 0 && b > 0 && submitter[a:] == name[b:] && strings.EqualFold(submitter[:a], name[:b])
+}
+
+// GroupEnd returns where the name of the group ends that a submitter's name begins
+// with, 0 if it has none.
+func GroupEnd(name string) int {
+	user, _ := Apart(name)
+	return max(strings.LastIndexByte(user, '.'), 0)
 }

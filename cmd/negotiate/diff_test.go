@@ -1,0 +1,135 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+)
+
+func TestCompare(t *testing.T) {
+	match := func(cluster, proc int, slot string) negotiator.Match {
+		return negotiator.Match{Job: pool.JobID{Cluster: cluster, Proc: proc}, Submitter: "alice@pool", Slot: slot, Reason: negotiator.NoPreemption}
+	}
+	no := func(reason string, jobs ...negotiator.Procs) negotiator.Rejection {
+		return negotiator.Rejection{Jobs: jobs, Submitter: "alice@pool", Reason: reason}
+	}
+	a := &negotiator.Plan{
+		Submitters: []negotiator.Share{{Name: "alice@pool", PieSlice: 2, Matched: 3}, {Name: "bob@pool"}, {Name: "carol@pool"}},
+		Groups:     []negotiator.Group{{Name: "physics", EffectiveQuota: 2}, {Name: "chem"}},
+		Matches:    []negotiator.Match{match(2, 0, "s3"), match(1, 1, "s2"), match(1, 0, "s1")},
+		Rejections: []negotiator.Rejection{no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 9}), no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4})},
+	}
+	b := &negotiator.Plan{
+		Submitters: []negotiator.Share{{Name: "dave@pool"}, {Name: "carol@pool"}, {Name: "alice@pool", PieSlice: 2 + 1e-12, Matched: 4}},
+		Groups:     []negotiator.Group{{Name: "physics", EffectiveQuota: 3}, {Name: "chem"}},
+		Matches:    []negotiator.Match{match(1, 0, "s1"), match(1, 1, "s4"), match(1, 4, "s5"), match(1, 5, "s6")},
+		Rejections: []negotiator.Rejection{
+			no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 3}), no("limit", negotiator.Procs{Cluster: 1, First: 6, Last: 9}, negotiator.Procs{Cluster: 2, First: 0, Last: 0}),
+			no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4}),
+		},
+	}
+	want := Difference{
+		Submitters: []ChangedSubmitter{
+			{"dave@pool", nil, &Figures{}},
+			{"alice@pool", &Figures{PieSlice: 2, Matched: 3}, &Figures{PieSlice: 2, Matched: 4}},
+			{"bob@pool", &Figures{}, nil},
+		},
+		Groups: []ChangedGroup{{"physics", &Quotas{EffectiveQuota: 2}, &Quotas{EffectiveQuota: 3}}},
+		Gained: []negotiator.ReportedMatch{
+			{Job: "1.4", Submitter: "alice@pool", Slot: "s5", Reason: "NoPreemption"}, {Job: "1.5", Submitter: "alice@pool", Slot: "s6", Reason: "NoPreemption"},
+		},
+		Lost:  []negotiator.ReportedMatch{{Job: "2.0", Submitter: "alice@pool", Slot: "s3", Reason: "NoPreemption"}},
+		Moved: []Moved{{"1.1", "alice@pool", "s2", "s4"}},
+		Rejections: []ChangedReason{
+			{[]negotiator.Procs{{Cluster: 1, First: 4, Last: 5}}, "alice@pool", "full", ""},
+			{[]negotiator.Procs{{Cluster: 1, First: 6, Last: 9}}, "alice@pool", "full", "limit"},
+			{[]negotiator.Procs{{Cluster: 2, First: 0, Last: 0}}, "alice@pool", "", "limit"},
+		},
+	}
+	if got := compare(a, b); !reflect.DeepEqual(got, want) {
+		t.Errorf("compare = %+v\nwant %+v", got, want)
+	}
+	if got := compare(a, a); !got.none() {
+		t.Errorf("compare with itself = %+v, want nothing", got)
+	}
+}
+
+// The reasons of each proc are what they are when looked at one by one.
+func TestCompareReasons(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		reasons := func(label string) map[pool.JobID]string {
+			return rapid.MapOf(
+				rapid.Custom(func(t *rapid.T) pool.JobID {
+					return pool.JobID{Cluster: rapid.IntRange(1, 2).Draw(t, "cluster"), Proc: rapid.IntRange(0, 7).Draw(t, "proc")}
+				}), rapid.SampledFrom([]string{"x", "y"})).Draw(t, label)
+		}
+		listed := func(of map[pool.JobID]string) (list []negotiator.Rejection) {
+			for _, why := range []string{"x", "y"} {
+				r := negotiator.Rejection{Reason: why}
+				for id, is := range of {
+					if is == why {
+						r.Jobs = append(r.Jobs, procOf(id))
+					}
+				}
+				r.Jobs = joined(r.Jobs)
+				list = append(list, r)
+			}
+			return list
+		}
+		now, then := reasons("now"), reasons("then")
+		got, want := map[pool.JobID]string{}, map[pool.JobID]string{}
+		for _, x := range compareReasons(listed(now), listed(then)) {
+			for _, p := range x.Jobs {
+				for proc := p.First; proc <= p.Last; proc++ {
+					got[pool.JobID{Cluster: p.Cluster, Proc: proc}] += x.Now + ">" + x.WhatIf
+				}
+			}
+		}
+		for cluster := 1; cluster <= 2; cluster++ {
+			for proc := range 8 {
+				if id := (pool.JobID{Cluster: cluster, Proc: proc}); now[id] != then[id] {
+					want[id] = now[id] + ">" + then[id]
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("compareReasons = %v, want %v", got, want)
+		}
+	})
+}
+
+func TestReservations(t *testing.T) {
+	r := func(slot string, cluster int) pool.Reservation {
+		return pool.Reservation{Slot: slot, Job: pool.JobID{Cluster: cluster}, Submitter: "alice@pool"}
+	}
+	begin, end := reservations([]pool.Reservation{r("s10", 1), r("s2", 1), r("s1", 1)},
+		[]negotiator.Reserved{{Reservation: r("s1", 1)}, {Reservation: r("s2", 4), Lacks: "Cpus 5 of 8"}})
+	if want := []string{"s2 for 4.0 of alice@pool, which waits for Cpus 5 of 8"}; !slices.Equal(begin, want) {
+		t.Errorf("begin = %q, want %q", begin, want)
+	}
+	if want := []string{"s2 for 1.0 of alice@pool", "s10 for 1.0 of alice@pool"}; !slices.Equal(end, want) {
+		t.Errorf("end = %q, want %q", end, want)
+	}
+}
+
+func TestNamesText(t *testing.T) {
+	for n, want := range map[int]string{0: "", 1: "s0", 2: "s0, s1", 3: "s0, s1 and 1 more", 9: "s0, s1 and 7 more"} {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("s%d", i))
+		}
+		if got := namesText(names); got != want {
+			t.Errorf("namesText(%q) = %q, want %q", names, got, want)
+		}
+	}
+	list := []negotiator.Procs{{Cluster: 1, First: 0, Last: 4}, {Cluster: 2, First: 7, Last: 7}, {Cluster: 3, First: 0, Last: 9}, {Cluster: 3, First: 11, Last: 11}}
+	if got, want := procsText(list), "1.0-4, 2.7 and 11 more"; got != want {
+		t.Errorf("procsText(%v) = %q, want %q", list, got, want)
+	}
+}

@@ -1,0 +1,133 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/negotiator"
+)
+
+// epoch is the time of reports whose time nobody sees.
+var epoch = time.Unix(0, 0)
+
+// tellDifference prints what the changes make different.
+func tellDifference(c *cmdline.Call, d dry) error {
+	both := Comparison{d.plan.Report(d.number, c.Now), d.after.Report(d.number, c.Now), compare(d.plan, d.after)}
+	if c.Has("json") {
+		return c.JSON(both)
+	}
+	fmt.Fprintln(c.Stdout, "What if:")
+	for _, ch := range d.changes {
+		fmt.Fprintf(c.Stdout, "  %s\n", ch.text)
+	}
+	now, then := len(d.plan.Matches), len(d.after.Matches)
+	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched, %s of %s %s free.\n", d.number,
+		turn(now, then), plural(then, "job"), turn(d.plan.Candidates, d.after.Candidates),
+		turn(d.plan.Slots, d.after.Slots), plural(d.after.Slots, "slot"))
+	if both.Difference.none() {
+		fmt.Fprintln(c.Stdout, "Nothing would be different: shares, matches and reasons are the same.")
+		return nil
+	}
+	return both.Difference.tell(c)
+}
+
+func (d Difference) tell(c *cmdline.Call) error {
+	if err := tellChanged(c, columns, d.Submitters, func(s ChangedSubmitter) []string {
+		return figures(s.Name, s.Now, s.WhatIf, func(f Figures) []string {
+			return []string{number(f.EffectivePriority), number(f.PieSlice), number(f.Limit), strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)}
+		})
+	}); err != nil {
+		return err
+	}
+	if err := tellChanged(c, groupColumns, d.Groups, func(g ChangedGroup) []string {
+		return figures(g.Name, g.Now, g.WhatIf, func(q Quotas) []string {
+			return []string{number(q.ConfigQuota), number(q.EffectiveQuota), number(q.SubtreeQuota)}
+		})
+	}); err != nil {
+		return err
+	}
+	showLines(c, plural(len(d.Gained), "job")+" would be matched that would not now", matchLines(d.Gained))
+	showLines(c, plural(len(d.Lost), "job")+" would not be matched that would now", matchLines(d.Lost))
+	var moved []string
+	for _, m := range d.Moved {
+		moved = append(moved, fmt.Sprintf("%s of %s: %s -> %s", m.Job, m.Submitter, m.Now, m.WhatIf))
+	}
+	showLines(c, plural(len(moved), "job")+" would be matched with another slot", moved)
+	d.tellReasons(c)
+	return nil
+}
+
+var groupColumns = []cmdline.Column{
+	{Head: "Group"}, {Head: "Config Quota", Right: true}, {Head: "Effective Quota", Right: true}, {Head: "Subtree Quota", Right: true},
+}
+
+// tellChanged prints a table of what is different.
+func tellChanged[T any](c *cmdline.Call, columns []cmdline.Column, list []T, row func(T) []string) error {
+	if len(list) == 0 {
+		return nil
+	}
+	var rows [][]string
+	for _, x := range list {
+		rows = append(rows, row(x))
+	}
+	fmt.Fprintln(c.Stdout)
+	return c.Table(columns, rows)
+}
+
+// figures returns a row with the figures before and after the changes.
+func figures[F any](name string, now, then *F, cells func(F) []string) []string {
+	row := []string{name}
+	none := slices.Repeat([]string{"-"}, len(cells(*new(F))))
+	before, after := none, none
+	if now != nil {
+		before = cells(*now)
+	}
+	if then != nil {
+		after = cells(*then)
+	}
+	for i := range none {
+		row = append(row, turn(before[i], after[i]))
+	}
+	return row
+}
+
+func number(x float64) string { return fmt.Sprintf("%.2f", x) }
+
+// turn returns what something is before and after the changes, once if it is the same.
+func turn[T comparable](now, then T) string {
+	if now == then {
+		return fmt.Sprint(now)
+	}
+	return fmt.Sprintf("%v -> %v", now, then)
+}
+
+func matchLines(list []negotiator.ReportedMatch) []string {
+	var lines []string
+	for _, m := range list {
+		lines = append(lines, fmt.Sprintf("%s of %s with %s", m.Job, m.Submitter, m.Slot))
+	}
+	return lines
+}
+
+// tellReasons prints the reasons that are other ones. Those who are matched after the
+// changes are told of already.
+func (d Difference) tellReasons(c *cmdline.Call) {
+	list := slices.DeleteFunc(slices.Clone(d.Rejections), func(x ChangedReason) bool { return x.WhatIf == "" })
+	if len(list) == 0 {
+		return
+	}
+	fmt.Fprintln(c.Stdout, "\nReasons that would be other ones:")
+	for _, x := range list[:min(len(list), mostLines)] {
+		fmt.Fprintf(c.Stdout, "  %s of %s\n", procsText(x.Jobs), x.Submitter)
+		if x.Now != "" {
+			fmt.Fprintf(c.Stdout, "    now:     %s\n", x.Now)
+		}
+		fmt.Fprintf(c.Stdout, "    what if: %s\n", x.WhatIf)
+	}
+	if n := len(list) - mostLines; n > 0 {
+		fmt.Fprintf(c.Stdout, "  and %d more\n", n)
+	}
+}

@@ -1,0 +1,120 @@
+package main
+
+import (
+	"encoding/json"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// queueOfAll has jobs in every state: 1.0 runs, 1.1 is matched, 1.2 and cluster 2 wait,
+// 3.3 and 3.4 are held, 3.5 is on its way out; the rest of 3 is more than any slot has.
+func queueOfAll(t *testing.T) *spool.Spool {
+	t.Helper()
+	s := begun(t)
+	update(t, s, func(tx *spool.Tx) error {
+		tx.DropClaim(pool.JobID{Cluster: 2})
+		tx.AddCluster(ad(t, `[Owner = "alice"; JobStatus = 1; RequestCpus = 1; Requirements = TARGET.Cpus > 8]`), []spool.NewRun{{Count: 6}})
+		tx.SetRange(3, 3, 4, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Held))))
+		tx.SetRange(3, 3, 4, pool.AttrHoldReason, classad.Literal(classad.String("no such program")))
+		tx.SetRange(3, 5, 5, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Removed))))
+		return nil
+	})
+	return s
+}
+
+// slotName is the name of a slot: which one it is does not matter here.
+var slotName = regexp.MustCompile(`slot\d@node`)
+
+func TestExplain(t *testing.T) {
+	queueOfAll(t)
+	for _, c := range []struct{ args, want string }{
+		{"-explain 1.0", "1.0 runs on a slot since 2026-11-20 23:34:07.\n"},
+		{"-explain 1.1", "1.1 is matched with a slot since 2026-11-20 23:34:06, and waits for a starter there.\n"},
+		{"-explain 3.4", "3.4: held: no such program\n"},
+		{"-explain 3.5", "3.5: removed.\n"},
+	} {
+		if status, out, bad := negotiate(strings.Fields(c.args)...); status != 0 || bad != "" || slotName.ReplaceAllString(out, "a slot") != c.want {
+			t.Errorf("negotiate %s = %d, %q, %q, want %q", c.args, status, out, bad, c.want)
+		}
+	}
+	for _, c := range []struct {
+		args string
+		want []string // in this order
+	}{
+		{"-explain 1", []string{"1.0 runs on", "1.1 is matched", "1.2-3 would not be matched: ", " of alice@pool, whose EUP is "}},
+		{"-explain 2", []string{"2.0 would be matched with slot", "2.1-3 would not be matched: ", " of bob@pool, whose EUP is "}},
+		{"-explain 2 -dry-run", []string{"2.0 would be matched with slot"}},
+		{"-explain 3", []string{"3.3-4: held: no such program\n3.5: removed.\n3.0-2 would not be matched: no match found: ", "of alice@pool"}},
+		{"-explain 3.1", []string{"3.1 would not be matched: no match found: "}},
+	} {
+		status, out, bad := negotiate(strings.Fields(c.args)...)
+		rest, ok := out, true
+		for _, part := range c.want {
+			if _, rest, ok = strings.Cut(rest, part); !ok {
+				t.Errorf("negotiate %s prints\n%swithout %q where expected", c.args, out, part)
+				break
+			}
+		}
+		if status != 0 || bad != "" {
+			t.Errorf("negotiate %s = %d, %q, want 0", c.args, status, bad)
+		}
+	}
+	status, out, _ := negotiate("-explain", "1.0", "-what-if", "qdel 1.0")
+	if status != 0 || strings.Contains(out, "runs on") {
+		t.Errorf("after qdel 1.0 = %d, %q, want no word of it running", status, out)
+	}
+	status, out, bad := negotiate("-explain", "4", "-what-if", "submit 2 like 1", "-what-if", "slots add 9 like slot1@node")
+	if status != 0 || bad != "" || !strings.Contains(out, "4.1 would be matched with slot1-new") {
+		t.Errorf("of jobs that are not there yet = %d, %q, %q", status, out, bad)
+	}
+}
+
+// A match that this very cycle gives up is none.
+func TestExplainGivenUp(t *testing.T) {
+	begun(t)
+	const late = "1795217900"
+	_, out, _ := negotiate("-explain", "1.1", "-now", late)
+	if strings.Contains(out, "is matched with") || !strings.Contains(out, "1.1 would not be matched") {
+		t.Errorf("negotiate -explain 1.1 when its match is given up prints %q", out)
+	}
+	_, out, _ = negotiate("-dry-run", "-now", late)
+	const want = "\n2 claims would be given up, as no starter came in time:\n  1.1 of alice@pool on a slot, matched at 2026-11-20 23:34:06\n  2.0 of bob@pool on "
+	if !strings.Contains(slotName.ReplaceAllString(out, "a slot"), want) {
+		t.Errorf("negotiate -dry-run prints\n%swithout\n%s", out, want)
+	}
+}
+
+func TestExplainJSON(t *testing.T) {
+	queueOfAll(t)
+	status, out, bad := negotiate("-explain", "3", "-json")
+	var e struct {
+		Job    string
+		States []struct {
+			Jobs          []string
+			State, Reason string
+		}
+		Matches    []struct{ Job string }
+		Rejections []struct {
+			Jobs      []string
+			Submitter string
+			Reason    string
+		}
+		Submitters []struct {
+			Name      string
+			Place, Of int
+			PieSlice  float64
+		}
+	}
+	if err := json.Unmarshal([]byte(out), &e); err != nil || status != 0 || bad != "" {
+		t.Fatalf("negotiate -explain 3 -json = %d, %q, %v\n%s", status, bad, err, out)
+	}
+	if e.Job != "3" || len(e.States) != 2 || e.States[0].State != "held" || e.States[0].Reason != "no such program" || e.States[0].Jobs[0] != "3.3-4" ||
+		len(e.Matches) != 0 || len(e.Rejections) != 1 || e.Rejections[0].Jobs[0] != "3.0-2" || len(e.Submitters) != 1 || e.Submitters[0].Of != 2 {
+		t.Errorf("negotiate -explain 3 -json = %s", out)
+	}
+}

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/negotiator"
+)
+
+// show prints the explanation for people.
+func (e Explanation) show(c *cmdline.Call) {
+	var lines []string
+	for _, s := range e.States {
+		lines = append(lines, s.words())
+	}
+	for _, m := range e.Matches {
+		lines = append(lines, fmt.Sprintf("%s would be matched with %s.", m.Job, m.Slot))
+	}
+	for _, l := range lines[:min(len(lines), mostLines)] {
+		fmt.Fprintln(c.Stdout, l)
+	}
+	if n := len(lines) - mostLines; n > 0 {
+		fmt.Fprintf(c.Stdout, "And so for %d more: see -json.\n", n)
+	}
+	for _, r := range e.Rejections {
+		fmt.Fprintf(c.Stdout, "%s would not be matched: %s.\n", procsText(r.Jobs), r.Reason)
+		if r.Analysis != nil {
+			explain(c.Stdout, *r.Analysis)
+		}
+	}
+	if len(e.Idle) > 0 {
+		fmt.Fprintf(c.Stdout, "%s would not be looked at.\n", procsText(e.Idle))
+	}
+	for _, s := range e.Submitters {
+		fmt.Fprintln(c.Stdout, s.words())
+	}
+}
+
+// words says what jobs are.
+func (s State) words() string {
+	jobs := procsText(s.Jobs)
+	switch s.State {
+	case "Matched":
+		return fmt.Sprintf("%s is matched with %s since %s, and waits for a starter there.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+	case "Running":
+		return fmt.Sprintf("%s runs on %s since %s.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+	case "Vacating", "Promised":
+		return fmt.Sprintf("%s is %s on %s since %s.", jobs, strings.ToLower(s.State), s.Slot, moment(time.Unix(s.Since, 0)))
+	}
+	if s.Reason != "" {
+		return fmt.Sprintf("%s: %s: %s", jobs, s.State, s.Reason)
+	}
+	return fmt.Sprintf("%s: %s.", jobs, s.State)
+}
+
+// words says where a submitter stands.
+func (s Standing) words() string {
+	ahead := "no submitter is"
+	switch n := s.Place - 1; {
+	case n == 1:
+		ahead = "1 submitter is"
+	case n > 1:
+		ahead = fmt.Sprintf("%d submitters are", n)
+	}
+	return fmt.Sprintf("Of %d %s, %s ahead of %s, whose EUP is %.2f (lower is better): pie slice %.2f, limit %.2f, %d of %d idle %s matched.",
+		s.Of, plural(s.Of, "submitter"), ahead, s.Name, s.EffectivePriority, s.PieSlice, s.Limit, s.Matched, s.Idle, plural(s.Idle, "job"))
+}
+
+// explain prints how far the slots of the pool are from taking a job.
+func explain(io.Writer, negotiator.Analysis) {}

@@ -1,0 +1,334 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// later is the time of a second cycle, in which matches of the first still hold.
+const later = now + 60
+
+// begun fills a spool and runs a cycle, after which 1.0 runs and the other matches
+// wait.
+func begun(t *testing.T) *spool.Spool {
+	t.Helper()
+	zone := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = zone })
+	s := fill(t, 3, 4, 4)
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		return operation.Begin(tx, pool.JobID{Cluster: 1}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1})
+	})
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(later))
+	return s
+}
+
+func update(t *testing.T, s *spool.Spool, fn func(*spool.Tx) error) {
+	t.Helper()
+	if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); return fn(tx) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reportOf returns what negotiate prints with -json, or a member of it.
+func reportOf(t *testing.T, member string, args ...string) any {
+	t.Helper()
+	status, out, bad := negotiate(append(args, "-json")...)
+	if status != 0 || bad != "" {
+		t.Fatalf("negotiate %q = %d, %s", args, status, bad)
+	}
+	var all any
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatal(err)
+	}
+	if member != "" {
+		all = all.(map[string]any)[member]
+	}
+	return all
+}
+
+// TestWhatIfIsTheRealThing holds that a cycle after a change is what -what-if said.
+func TestWhatIfIsTheRealThing(t *testing.T) {
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+	at := time.Unix(later, 0)
+	edited := func(flag string, args ...string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error {
+			ch, err := edit.Read(flag, args, nil, nil)
+			if err != nil {
+				return err
+			}
+			changed, err := ch.Make(&tx.View, at, p)
+			for _, x := range changed {
+				if x.After.There {
+					tx.PutSubmitter(x.After.Record)
+				} else {
+					tx.DropSubmitter(x.Before.Name)
+				}
+			}
+			return err
+		}
+	}
+	set := func(cluster, first, last int, name, text string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error {
+			e, err := classad.ParseExpr(text)
+			tx.SetRange(cluster, first, last, name, e)
+			return err
+		}
+	}
+	slot := func(from, to, attribute string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error {
+			s, _ := tx.Advertised(from)
+			one := s.Ad.Clone()
+			one.SetString(pool.AttrName, to)
+			if attribute != "" {
+				one.SetBool(attribute, false)
+			}
+			tx.PutSlot(to, one)
+			return nil
+		}
+	}
+	for _, c := range []struct {
+		what string
+		do   []func(*spool.Tx) error
+		same bool // nothing is different
+	}{
+		{"userprio -setfactor alice@pool 4", []func(*spool.Tx) error{edited("setfactor", "alice@pool", "4")}, false},
+		{"userprio -setp bob@pool 100", []func(*spool.Tx) error{edited("setprio", "bob@pool", "100")}, false},
+		{"userprio -setceil alice@pool 0", []func(*spool.Tx) error{edited("setceiling", "alice@pool", "0")}, true},
+		{"userprio -setfloor bob@pool 3", []func(*spool.Tx) error{edited("setfloor", "bob@pool", "3")}, true},
+		{"userprio -del bob@pool", []func(*spool.Tx) error{edited("delete", "bob@pool")}, false},
+		{"userprio -resetall", []func(*spool.Tx) error{edited("resetall")}, true},
+		{"userprio -setaccum alice@pool 7", []func(*spool.Tx) error{edited("setaccum", "alice@pool", "7")}, true},
+		{"prio +5 1.3", []func(*spool.Tx) error{set(1, 3, 3, pool.AttrJobPrio, "5")}, false}, // another one is the first without a slot
+		{"slots add 1 like slot1@node|userprio -setceil bob@pool 0", []func(*spool.Tx) error{slot("slot1@node", "slot1-new1@node", ""), edited("setceiling", "bob@pool", "0")}, false},
+		{"slots add 1 like slot1@node|userprio -setfloor alice@pool 3", []func(*spool.Tx) error{slot("slot1@node", "slot1-new1@node", ""), edited("setfloor", "alice@pool", "3")}, false},
+		{"slots add 1 like slot1@node|prio +5 2.3", []func(*spool.Tx) error{slot("slot1@node", "slot1-new1@node", ""), set(2, 3, 3, pool.AttrJobPrio, "5")}, false},
+		{"slots add 2 like slot2@node", []func(*spool.Tx) error{slot("slot2@node", "slot2-new1@node", ""), slot("slot2@node", "slot2-new2@node", "")}, false},
+		{"slots set slot1@node Requirements=false", []func(*spool.Tx) error{slot("slot1@node", "slot1@node", pool.AttrRequirements)}, false},
+		{"submit 1 like 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
+			tx.AddCluster(ad(t, fmt.Sprintf(`[Owner = "alice"; JobStatus = 1; QDate = %d; RequestCpus = 1; Requirements = true]`, later)), []spool.NewRun{{Count: 1}})
+			return nil
+		}}, false},
+		{"qdel 2.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
+			_, err := operation.Remove(tx, pool.JobID{Cluster: 2}, "", at, p)
+			return err
+		}}, false},
+		{"qdel 2.0|slots withdraw slot2@node", []func(*spool.Tx) error{
+			func(tx *spool.Tx) error {
+				_, err := operation.Remove(tx, pool.JobID{Cluster: 2}, "", at, p)
+				tx.DropSlot("slot2@node")
+				return err
+			},
+		}, false},
+		{"qdel 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error { // which runs, and ends then
+			id := pool.JobID{Cluster: 1}
+			if _, err := operation.Remove(tx, id, "", at, p); err != nil {
+				return err
+			}
+			return operation.Finish(tx, id, 1, at, operation.Ending{}, p)
+		}}, false},
+	} {
+		s := begun(t)
+		var args []string
+		for _, what := range strings.Split(c.what, "|") {
+			args = append(args, "-what-if", what)
+		}
+		if same := reportOf(t, "Now", args...); !reflect.DeepEqual(same, reportOf(t, "", "-dry-run")) {
+			t.Errorf("%s: Now = %v, want what a dry run prints", c.what, same)
+		}
+		got := reportOf(t, "WhatIf", args...)
+		if same := reflect.DeepEqual(got, reportOf(t, "", "-dry-run")); same != c.same {
+			t.Errorf("%s: the same as without = %v, want %v", c.what, same, c.same)
+		}
+		for _, do := range c.do {
+			update(t, s, do)
+		}
+		if want := reportOf(t, "", "-dry-run"); !reflect.DeepEqual(got, want) {
+			t.Errorf("-what-if %q = %v\nwant what is so afterwards\n%v", c.what, got, want)
+		}
+	}
+}
+
+// TestWhatIfConfigured holds that -what-if 'config ...' does as the file with it.
+func TestWhatIfConfigured(t *testing.T) {
+	for _, setting := range []string{
+		`SLOT_WEIGHT = "2"`, `GROUP_NAMES = ["physics"]`, `DEFAULT_PRIO_FACTOR = 7`, `REQUEST_CLAIM_TIMEOUT = 10`, `NEGOTIATOR_USE_SLOT_WEIGHTS = false`,
+	} {
+		begun(t)
+		got := reportOf(t, "WhatIf", "-what-if", "config '"+setting+"'")
+		file := filepath.Join(t.TempDir(), "fairspool.toml")
+		if err := os.WriteFile(file, []byte(setting), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if want := reportOf(t, "", "-dry-run", "-config", file); !reflect.DeepEqual(got, want) {
+			t.Errorf("-what-if 'config %s' = %v\nwant\n%v", setting, got, want)
+		}
+	}
+}
+
+func TestWhatIfRefuses(t *testing.T) {
+	begun(t)
+	for _, c := range []struct {
+		what   string
+		status int
+		bad    string // how it begins
+	}{
+		{"", 2, "want a change, like 'userprio -setfactor"},
+		{"usrprio -setfactor a@b 2", 2, "usrprio: unknown change; did you mean userprio, as in 'userprio -setfactor alice@example.org 2'?\n"},
+		{"frobnicate", 2, "frobnicate: unknown change: want one like 'userprio"},
+		{"userprio", 2, "want an edit, like -setfactor"},
+		{"userprio -setfactor alice 2", 2, `-setfactor: "alice": want the full name of a submitter, user@uid.domain` + "\n"},
+		{"userprio -setfactor alice@pool 0", 2, "-setfactor: 0: want a number from 1 to 1e+100\n"},
+		{"userprio -setfactor alice@pool", 2, "-setfactor: wants FACTOR\n"},
+		{"userprio -setfactor alice@pool 2 3", 2, "-setfactor: one argument too many: 3\n"},
+		{"userprio -setfactor alice@pool 2 -setprio bob@pool 2", 2, "-setfactor and -setprio: only one of them at a time\n"},
+		{"userprio -setprio alice@pool 2 -duration 5", 2, "-duration: only with -setfactor"},
+		{"userprio -delete alise@pool", 1, "alise@pool: no such submitter; did you mean alice@pool?\n"},
+		{"userprio -help", 2, "-help: is no edit\n"},
+		{"config", 2, "want settings"},
+		{"config SLOT_WEIGHT", 2, "SLOT_WEIGHT: want a setting, KEY=VALUE\n"},
+		{"config SLOT_WIEGHT=2", 1, "config SLOT_WIEGHT: unknown key; did you mean SLOT_WEIGHT?\n"},
+		{"config SLOT_WEIGHT=1+", 1, "config SLOT_WEIGHT: "},
+		{"slots", 2, "want one of: add N like NAME"},
+		{"slots add 2 like slot7@nodes", 1, "slot7@nodes: no such slot; did you mean slot1@node?\n"},
+		{"slots add -1 like slot1@node", 2, `"-1": want a whole number from 1 to 1000000` + "\n"},
+		{"slots withdraw slot1@node", 1, "slot1@node: claimed for job 1.0: remove that first, with -what-if 'qdel 1.0'\n"},
+		{"slots set slot1@node Name=5", 2, "Name=5: a slot keeps its name\n"},
+		{"slots set slot1@node Cpus=(", 2, "Cpus: "},
+		{"submit 5 as 1", 2, "want a number and a cluster or job"},
+		{"submit 5 like 9", 1, "9: not in the queue\n"},
+		{"submit 5 like x", 2, `"x": want a cluster or a job like 12.0` + "\n"},
+		{"prio 5 1", 2, "want a new priority, -p N, or an adjustment, +N or -N\n"},
+		{"prio +5", 2, "which jobs?"},
+		{"prio +2147483648 1", 2, `"+2147483648": want a whole number`},
+		{"prio +5 1.9", 1, "1.9: not in the queue\n"},
+		{"qdel", 2, "which jobs?"},
+		{"qdel 1.x", 2, `"1.x": invalid proc`},
+		{"qdel carol", 1, "carol: not in the queue\n"},
+		{"qdel 'carol", 2, "a quote is not closed\n"},
+	} {
+		status, out, bad := negotiate("-what-if", c.what)
+		if lead := "negotiate: -what-if '" + c.what + "': "; status != c.status || out != "" || !strings.HasPrefix(bad, lead+c.bad) || strings.Count(bad, "\n") != 1 {
+			t.Errorf("negotiate -what-if %q = %d, %q, %q, want %d and %q", c.what, status, out, bad, c.status, lead+c.bad)
+		}
+	}
+	for args, want := range map[string]string{
+		"-q -what-if x": "what-if and -q", "-q -explain 1": "explain and -q", "-explain x": `-explain: "x": want a cluster`, "-explain 9": "9: not in the queue",
+	} {
+		if status, out, bad := negotiate(strings.Fields(args)...); status == 0 || out != "" || !strings.Contains(bad, want) {
+			t.Errorf("negotiate %s = %d, %q, %q, want %q", args, status, out, bad, want)
+		}
+	}
+}
+
+// A change sees what those before it made.
+func TestWhatIfInOrder(t *testing.T) {
+	begun(t)
+	got := reportOf(t, "WhatIf", "-what-if", "slots add 1 like slot1@node", "-what-if", "slots withdraw slot1-new1@node")
+	if want := reportOf(t, "", "-dry-run"); !reflect.DeepEqual(got, want) {
+		t.Errorf("a slot that came and went makes %v, want %v", got, want)
+	}
+	if status, _, bad := negotiate("-what-if", "slots withdraw slot1-new1@node", "-what-if", "slots add 1 like slot1@node"); status != 1 {
+		t.Errorf("a slot that is not there yet was withdrawn: %d, %s", status, bad)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", `[]`}, {" a  b\t", `["a" "b"]`}, {`'a b' c`, `["a b" "c"]`}, {`a"b c"'d e'f`, `["ab cd ef"]`},
+		{`''`, `[""]`}, {`"" x`, `["" "x"]`}, {`a\ b`, `["a b"]`}, {`"a\"b\\c\d"`, `["a\"b\\c\\d"]`}, {`'a\'`, `["a\\"]`}, {`\`, `["\\"]`},
+	} {
+		got, err := split(c.text)
+		if err != nil || fmt.Sprintf("%q", got) != c.want {
+			t.Errorf("split(%q) = %q, %v, want %s", c.text, got, err, c.want)
+		}
+	}
+	for _, text := range []string{`'`, `a "b`, `"\"`} {
+		if got, err := split(text); err == nil {
+			t.Errorf("split(%q) = %q, want an error", text, got)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
+		var text []string
+		for _, w := range words {
+			text = append(text, "'"+strings.ReplaceAll(w, "'", `'\''`)+"'")
+		}
+		if got, err := split(strings.Join(text, " ")); err != nil || !slices.Equal(got, words) {
+			t.Fatalf("split(%q) = %q, %v, want %q", text, got, err, words)
+		}
+	})
+}
+
+// A look sees groups' names as the configuration spells them, as a cycle does, which
+// changes the records first.
+func TestLookRespells(t *testing.T) {
+	s := fill(t, 2, 3, 3)
+	update(t, s, func(tx *spool.Tx) error {
+		tx.SetRange(1, 0, 2, pool.AttrAccountingGroup, classad.Literal(classad.String("PHYSICS.alice")))
+		tx.PutSubmitter(accountant.Record{Name: "PHYSICS.alice@pool", Priority: 40, At: time.Unix(now, 0), HalfLife: 24 * time.Hour})
+		return nil
+	})
+	file := filepath.Join(t.TempDir(), "fairspool.toml")
+	if err := os.WriteFile(file, []byte(`GROUP_NAMES = ["physics"]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dry := reportOf(t, "Submitters", "-dry-run", "-config", file)
+	what := reportOf(t, "WhatIf", "-what-if", `config 'GROUP_NAMES=["physics"]'`).(map[string]any)["Submitters"]
+	real := reportOf(t, "Submitters", "-config", file)
+	if !reflect.DeepEqual(dry, real) || !reflect.DeepEqual(what, real) {
+		t.Errorf("submitters of a dry run = %v\nof -what-if = %v\nof the cycle = %v", dry, what, real)
+	}
+	if text := fmt.Sprint(real); !strings.Contains(text, "EffectivePriority:40") || !strings.Contains(text, "physics.alice@pool") {
+		t.Errorf("submitters = %s, want physics.alice with the record of PHYSICS.alice", text)
+	}
+}
+
+// A table of many matches stays short.
+func TestManyMatches(t *testing.T) {
+	var plan negotiator.Plan
+	w := &world{now: time.Unix(now, 0)}
+	for i := range 60 {
+		user := fmt.Sprintf("user%02d@pool", i)
+		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
+		for k := range 200 {
+			name := fmt.Sprintf("slot%d@node%d", k, i)
+			w.pool.Slots = append(w.pool.Slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
+			plan.Matches = append(plan.Matches, negotiator.Match{
+				Job: pool.JobID{Cluster: i + 1, Proc: 199 - k}, Submitter: user, Slot: name, Weight: 2 * accountant.One,
+			})
+		}
+	}
+	slices.Reverse(plan.Matches)
+	var out bytes.Buffer
+	if err := showMatches(&cmdline.Call{Stdout: &out}, &plan, w); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 52 || strings.Join(strings.Fields(lines[1]), " ") != "user00@pool 200 400.00 Cpus=2 Memory=64 1.0-199 slot0@node0, slot1@node0 and 198 more" ||
+		lines[51] != "and 10 more lines like these, of 2000 jobs: -json has them all" {
+		t.Errorf("%d lines of 60 submitters' matches:\n%s", len(lines), out.String())
+	}
+}

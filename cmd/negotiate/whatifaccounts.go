@@ -1,0 +1,89 @@
+package main
+
+import (
+	"slices"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
+)
+
+// readUserprio reads an edit of userprio: `-setfactor alice@example.org 2`.
+func readUserprio(words []string) (func(*world) error, error) {
+	line := cmdline.Command{Name: "userprio", Flags: edit.Flags}
+	flags, args, err := line.Parse(words)
+	if err != nil {
+		return nil, err
+	}
+	var duration []string
+	if i := slices.IndexFunc(flags, func(f cmdline.Parsed) bool { return f.Name == "duration" }); i >= 0 {
+		duration = flags[i].Args
+		flags = slices.Delete(flags, i, i+1)
+	}
+	switch {
+	case len(flags) == 0:
+		return nil, cmdline.Usagef("want an edit, like -setfactor alice@example.org 2")
+	case len(flags) > 1:
+		return nil, cmdline.Usagef("-%s and -%s: only one of them at a time", flags[0].Name, flags[1].Name)
+	case len(args) > 0:
+		return nil, cmdline.Usagef("-%s: one argument too many: %s", flags[0].Name, args[0])
+	case !slices.ContainsFunc(edit.Flags, func(f cmdline.Flag) bool { return f.Name == flags[0].Name }):
+		return nil, cmdline.Usagef("-%s: is no edit", flags[0].Name)
+	case duration != nil && !edit.Leasable(flags[0].Name):
+		return nil, cmdline.Usagef("-duration: only with -setfactor, -setceiling or -setfloor")
+	}
+	flag := flags[0]
+	if _, err := edit.Read(flag.Name, flag.Args, duration, nil); err != nil {
+		return nil, err
+	}
+	return func(w *world) error { return w.edit(flag, duration) }, nil
+}
+
+// edit makes an edit of userprio.
+func (w *world) edit(flag cmdline.Parsed, duration []string) error {
+	ch, err := edit.Read(flag.Name, flag.Args, duration, w.config.Groups)
+	if err != nil {
+		return err
+	}
+	changed, err := ch.Make(w, w.now, operation.Params(&w.config))
+	for _, x := range changed {
+		if x.After.There {
+			w.PutSubmitter(x.After.Record)
+		} else {
+			w.DropSubmitter(x.Before.Name)
+		}
+	}
+	return err
+}
+
+// readConfig reads settings: `GROUP_QUOTA_physics=30`.
+func readConfig(words []string) (func(*world) error, error) {
+	if len(words) == 0 {
+		return nil, cmdline.Usagef("want settings, like GROUP_QUOTA_physics=30")
+	}
+	for _, word := range words {
+		if key, _, ok := strings.Cut(word, "="); !ok || key == "" {
+			return nil, cmdline.Usagef("%s: want a setting, KEY=VALUE", word)
+		}
+	}
+	return func(w *world) error { return w.configure(words) }, nil
+}
+
+// configure changes the configuration. Jobs and records follow groups that are
+// other ones then.
+func (w *world) configure(with []string) error {
+	changed, err := w.config.With(with)
+	if err != nil {
+		return err
+	}
+	if _, err := settings(&changed); err != nil {
+		return err
+	}
+	w.config = changed
+	for i, j := range w.pool.Jobs {
+		w.pool.Jobs[i].Submitter = w.submitter(j.Ad)
+	}
+	operation.Respell(w, w.now, operation.Params(&w.config))
+	return nil
+}

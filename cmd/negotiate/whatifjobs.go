@@ -1,0 +1,240 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+)
+
+// readQdel reads jobs that leave: `12.0`.
+func readQdel(words []string) (func(*world) error, error) {
+	names, err := selection.Parse(words)
+	if err != nil {
+		return nil, cmdline.Usagef("%v", err)
+	}
+	if len(words) == 0 {
+		return nil, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user")
+	}
+	return func(w *world) error { return w.remove(names) }, nil
+}
+
+// remove takes jobs out of the queue. What runs is taken to have ended already.
+func (w *world) remove(names selection.Names) error {
+	spans, err := w.named(names)
+	if err != nil {
+		return err
+	}
+	w.eachOf(spans, func(negotiator.Job) []negotiator.Job { return nil })
+	for _, c := range w.Claims() {
+		if spans.have(c.Job) {
+			w.end(c)
+		}
+	}
+	return nil
+}
+
+// readPrio reads priorities: `+5 12`, `-p 3 12.0`.
+func readPrio(words []string) (func(*world) error, error) {
+	line := cmdline.Command{Name: "prio", Number: "adjust", Flags: []cmdline.Flag{
+		{Name: "p", Args: []string{"N"}}, {Name: "adjust", Args: []string{"N"}},
+	}}
+	flags, args, err := line.Parse(words)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(flags) != 1 || flags[0].Name != "p" && flags[0].Name != "adjust":
+		return nil, cmdline.Usagef("want a new priority, -p N, or an adjustment, +N or -N")
+	case len(args) == 0:
+		return nil, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user")
+	}
+	n, err := strconv.ParseInt(flags[0].Args[0], 10, 32)
+	if err != nil {
+		return nil, cmdline.Usagef("%q: want a whole number from %d to %d", flags[0].Args[0], math.MinInt32, math.MaxInt32)
+	}
+	names, err := selection.Parse(args)
+	if err != nil {
+		return nil, cmdline.Usagef("%v", err)
+	}
+	adjust := flags[0].Name == "adjust"
+	return func(w *world) error { return w.prioritise(names, n, adjust) }, nil
+}
+
+// prioritise sets the priorities of jobs to n, or adds it to them.
+func (w *world) prioritise(names selection.Names, n int64, adjust bool) error {
+	spans, err := w.named(names)
+	if err != nil {
+		return err
+	}
+	w.eachOf(spans, func(j negotiator.Job) []negotiator.Job {
+		jobs := []negotiator.Job{j}
+		if e, ok := j.Ad.Lookup(pool.AttrJobPrio); adjust && ok {
+			if _, constant := e.Constant(); !constant {
+				jobs = apart(j)
+			}
+		}
+		for i := range jobs {
+			old, _ := jobs[i].Ad.EvalInt(&classad.Context{}, pool.AttrJobPrio)
+			to := n
+			if adjust {
+				to += old
+			}
+			if to < math.MinInt32 || to > math.MaxInt32 {
+				err = fmt.Errorf("%v: priority %d %+d: outside of 32 bits", jobs[i].First, old, n)
+			}
+			jobs[i].Ad = jobs[i].Ad.Clone()
+			jobs[i].Ad.SetInt(pool.AttrJobPrio, to)
+		}
+		return jobs
+	})
+	return err
+}
+
+// maxNew bounds how many jobs or slots a change may add.
+const maxNew = 1_000_000
+
+// readSubmit reads jobs that are added: `100 like 12.0`.
+func readSubmit(words []string) (func(*world) error, error) {
+	const usage = "want a number and a cluster or job, like 100 like 12.0"
+	if len(words) != 3 || words[1] != "like" {
+		return nil, cmdline.Usagef(usage)
+	}
+	n, err := count(words[0])
+	if err != nil {
+		return nil, err
+	}
+	id, _, err := readJob(words[2])
+	if err != nil {
+		return nil, cmdline.Usagef("%v", err)
+	}
+	return func(w *world) error { return w.submit(n, id, words[2]) }, nil
+}
+
+// count reads a number of jobs or slots to add.
+func count(word string) (int, error) {
+	n, err := strconv.Atoi(word)
+	if err != nil || n < 1 || n > maxNew {
+		return 0, cmdline.Usagef("%q: want a whole number from 1 to %d", word, maxNew)
+	}
+	return n, nil
+}
+
+// readJob reads a cluster or a job; a cluster's proc is none, -1.
+func readJob(word string) (id pool.JobID, whole bool, err error) {
+	if cluster, err := pool.ParseCluster(word); err == nil {
+		return pool.JobID{Cluster: cluster, Proc: -1}, true, nil
+	}
+	if id, err = pool.ParseJobID(word); err != nil {
+		err = fmt.Errorf("%q: want a cluster or a job like 12.0", word)
+	}
+	return id, false, err
+}
+
+// ofItsPast are the attributes of a job's ad that tell what became of it so far.
+var ofItsPast = []string{
+	pool.AttrLastJobStatus, pool.AttrRemoteHost, pool.AttrLastRemoteHost, pool.AttrNumJobMatches, pool.AttrLastMatchTime,
+	pool.AttrNumJobStarts, pool.AttrJobStartDate, pool.AttrCurrentStartDate, pool.AttrWallClock, pool.AttrUserCPU,
+	pool.AttrSysCPU, pool.AttrResidentSetSize, pool.AttrRemoveReason, pool.AttrHoldReason, pool.AttrHoldReasonCode,
+	pool.AttrVacateReason, pool.AttrLastVacateTime,
+}
+
+// submit adds a cluster of n idle jobs that are otherwise like the one given.
+func (w *world) submit(n int, like pool.JobID, written string) error {
+	if like.Proc < 0 {
+		like.Proc = 0
+		if cluster, ok := w.queue.Cluster(like.Cluster); ok && len(cluster.Runs) > 0 {
+			like.Proc = cluster.Runs[0].First
+		}
+	}
+	old, ok := w.queue.Job(like)
+	if !ok {
+		return fmt.Errorf("%s: not in the queue", written)
+	}
+	ad := old.Flat().Clone()
+	for _, name := range ofItsPast {
+		ad.Delete(name)
+	}
+	ad.SetInt(pool.AttrClusterID, int64(w.next))
+	ad.SetInt(pool.AttrProcID, 0)
+	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
+	ad.SetInt(pool.AttrQDate, w.now.Unix())
+	ad.SetInt(pool.AttrEnteredStatus, w.now.Unix())
+	w.pool.Jobs = append(w.pool.Jobs, negotiator.Job{
+		First: pool.JobID{Cluster: w.next}, Count: n, Submitter: w.submitter(ad), Ad: ad,
+	})
+	w.next++
+	return nil
+}
+
+// named returns the jobs of the queue that have these names.
+func (w *world) named(names selection.Names) (spans, error) {
+	list, missing := names.In(w.queue)
+	if len(missing) > 0 {
+		return nil, fmt.Errorf("%s: not in the queue", missing[0])
+	}
+	s := spans{}
+	for _, one := range list {
+		s[one.Cluster] = append(s[one.Cluster], one)
+	}
+	return s, nil
+}
+
+// spans are jobs by cluster, ascending.
+type spans map[int][]selection.Span
+
+func (s spans) have(id pool.JobID) bool {
+	for _, one := range s[id.Cluster] {
+		if one.First <= id.Proc && id.Proc <= one.Last {
+			return true
+		}
+	}
+	return false
+}
+
+// eachOf replaces the idle jobs in spans by what becomes of them.
+func (w *world) eachOf(s spans, become func(negotiator.Job) []negotiator.Job) {
+	var jobs []negotiator.Job
+	for _, j := range w.pool.Jobs {
+		next, end := j.First.Proc, j.First.Proc+j.Count
+		for _, one := range s[j.First.Cluster] {
+			from, to := max(one.First, next), min(one.Last+1, end)
+			if from >= to {
+				continue
+			}
+			if next < from {
+				jobs = append(jobs, part(j, next, from))
+			}
+			jobs = append(jobs, become(part(j, from, to))...)
+			next = to
+		}
+		if next < end {
+			jobs = append(jobs, part(j, next, end))
+		}
+	}
+	w.pool.Jobs = jobs
+}
+
+// part returns the procs of a run from the one to before the other.
+func part(j negotiator.Job, from, to int) negotiator.Job {
+	if from != j.First.Proc {
+		j.First.Proc = from
+		j.Ad = j.Ad.Clone()
+		j.Ad.SetInt(pool.AttrProcID, int64(from))
+	}
+	j.Count = to - from
+	return j
+}
+
+// apart returns the procs of a run one by one.
+func apart(j negotiator.Job) []negotiator.Job {
+	jobs := make([]negotiator.Job, j.Count)
+	for i := range jobs {
+		jobs[i] = part(j, j.First.Proc+i, j.First.Proc+i+1)
+	}
+	return jobs
+}
