@@ -63,6 +63,14 @@ func (a *Ad) at(i int) *cell {
 	return &a.cells[i]
 }
 
+// table returns the table of the ad's own names, or nil.
+func (a *Ad) table() *place {
+	if a == nil || a.shape == nil {
+		return nil
+	}
+	return unsafe.SliceData(a.shape.table)
+}
+
 // len returns how many own attributes there are.
 func (a *Ad) len() int {
 	if a.front != nil {
@@ -349,10 +357,3 @@ func (a *Ad) Flat() *Ad {
 // String returns the ad on one line, as Format(StyleOld) does, so that fmt prints
 // what an ad says.
 func (a *Ad) String() string { return a.Format(StyleOld) }
-
-// SameNames tells whether two ads are known to have attributes of the same names
-// in the same places, as ads that one Reader read mostly have. False means that it
-// is not known.
-func (a *Ad) SameNames(b *Ad) bool {
-	return a != nil && b != nil && a.shape != nil && a.shape == b.shape && a.parent == nil && b.parent == nil
-}

@@ -117,6 +117,7 @@ func checkAgree(fatalf func(string, ...any), c *Context, e *Expr, my, target *Ad
 type matchResult struct {
 	match, wants, wantedBy, ranked bool
 	rank, otherRank, alone         uint64 // bits, NaN as one of them
+	falls, fallsBy                 int
 }
 
 func rankBits(x float64) uint64 {
@@ -130,21 +131,45 @@ func matchPlain(c *Context, my, other *Ad) matchResult {
 	ok, rank, otherRank := MatchRanks(c, my, other)
 	e, _ := my.Lookup("Rank")
 	alone, _ := Rank(c, e, my, other)
-	return matchResult{Match(c, my, other), Satisfies(c, my, other), Satisfies(c, other, my), ok, rankBits(rank), rankBits(otherRank), rankBits(alone)}
+	return matchResult{
+		Match(c, my, other), Satisfies(c, my, other), Satisfies(c, other, my), ok,
+		rankBits(rank), rankBits(otherRank), rankBits(alone), fallsPlain(c, my, other), fallsPlain(c, other, my),
+	}
+}
+
+// fallsPlain evaluates the clauses of Requirements one after another, in one
+// evaluation.
+func fallsPlain(c *Context, my, target *Ad) int {
+	st, name := newState(c, my, target), newAttribute("Requirements")
+	e := my.get(&name)
+	if e == nil {
+		return 0
+	}
+	st.makeRoom()
+	st.active[0], st.busy = activity{e, &st.my, &name}, 1
+	for i, clause := range e.Clauses() {
+		if v := st.run(clause, &st.my); !v.True() || st.failed {
+			return i
+		}
+	}
+	return -1
 }
 
 func matchWith(m *Matcher, other *Ad) matchResult {
 	ok, rank, otherRank := m.MatchRanks(other)
-	return matchResult{m.Match(other), m.Wants(other), m.WantedBy(other), ok, rankBits(rank), rankBits(otherRank), rankBits(m.Rank(other))}
+	return matchResult{
+		m.Match(other), m.Wants(other), m.WantedBy(other), ok,
+		rankBits(rank), rankBits(otherRank), rankBits(m.Rank(other)), m.Falls(other), m.FallsBy(other),
+	}
 }
 
 // checkMatcher compares a Matcher with the functions that know nothing
-// beforehand, each other ad three times: what is met again is specialised. A
+// beforehand, each other ad four times: what is met often is specialised. A
 // second Matcher does so from the first question on.
 func checkMatcher(fatalf func(string, ...any), c *Context, my *Ad, others ...*Ad) {
 	fresh, eager := NewMatcher(c, my), NewMatcher(c, my)
 	eager.asked = worthIt - 1
-	for round := range 3 {
+	for round := range 4 {
 		for _, other := range others {
 			want := matchPlain(c, my, other)
 			for _, m := range []*Matcher{fresh, eager} {
@@ -312,6 +337,10 @@ func TestLimitIsTheSameForAllPrograms(t *testing.T) {
 			want := e.Eval(noon, my, nil)
 			if got := evalCounting(e, noon, my, nil); !sameValue(got, want) {
 				t.Errorf("%s%s%s nested %d times = %v when every operator looks at its depth, want %v", form.before, form.inner, form.after, n, got, want)
+			}
+			my.Set("Requirements", e)
+			if want, got := Satisfies(noon, my, New()), NewMatcher(noon, my).Wants(New()); got != want {
+				t.Errorf("%s%s%s nested %d times: Wants = %v, want %v", form.before, form.inner, form.after, n, got, want)
 			}
 		}
 	}

@@ -65,10 +65,8 @@ func (st *state) attribute(c *cell, in *scope, name *attribute, level int) Value
 	}
 	e := c.program()
 	n := st.busy
-	for i := range st.active[:n] {
-		if a := &st.active[i]; a.expr == e && a.in.same(in) && name.means(a.name.name) {
-			return Undefined()
-		}
+	if st.circular(e, in, name) {
+		return Undefined()
 	}
 	if n == len(st.active) {
 		st.makeRoom()
@@ -91,6 +89,16 @@ func (st *state) attribute(c *cell, in *scope, name *attribute, level int) Value
 	}
 	st.busy, st.base = n, base
 	return v
+}
+
+// circular reports whether the expression of a name is being evaluated.
+func (st *state) circular(e *Expr, in *scope, name *attribute) bool {
+	for i := range st.active[:st.busy] {
+		if a := &st.active[i]; a.expr == e && a.in.same(in) && name.means(a.name.name) {
+			return true
+		}
+	}
+	return false
 }
 
 func (st *state) makeRoom() { st.active = append(st.active, make([]activity, len(st.active)+8)...) }

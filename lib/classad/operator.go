@@ -150,20 +150,22 @@ func orderedTexts(o op, l, r string) Value {
 	return ordered(o, compareFold(l, r), 0)
 }
 
-func ordered[T int | int64 | float64](o op, x, y T) Value {
+func ordered[T int | int64 | float64](o op, x, y T) Value { return Bool(orders(o, x, y)) }
+
+func orders[T int | int64 | float64](o op, x, y T) bool {
 	switch o {
 	case opEq:
-		return Bool(x == y)
+		return x == y
 	case opNe:
-		return Bool(x != y)
+		return x != y
 	case opLt:
-		return Bool(x < y)
+		return x < y
 	case opLe:
-		return Bool(x <= y)
+		return x <= y
 	case opGt:
-		return Bool(x > y)
+		return x > y
 	}
-	return Bool(x >= y)
+	return x >= y
 }
 
 // bits are the operators on the bits of integers. Shift counts are taken

@@ -14,6 +14,8 @@ type program struct {
 	// clauses are the terms of the expression, once asked for: whoever
 	// explains one match explains many.
 	clauses atomic.Pointer[[]*Expr]
+	// conjunction is what they compile to, once a Matcher asked for it.
+	conjunction atomic.Pointer[conjunction]
 }
 
 // program returns the expression's program, made at first use.
@@ -185,6 +187,11 @@ func (c *compiler) binary(n *binary, level int) operand {
 	var x code
 	switch n.op {
 	case opEq, opNe, opLt, opLe, opGt, opGe:
+		if l.constant() || r.constant() {
+			if x, ok := against(n.op, l, r); ok {
+				return coded(x)
+			}
+		}
 		x = &compareCode{n.op, l, r}
 	case opIs, opIsnt:
 		x = &identicalCode{n.op == opIs, l, r}

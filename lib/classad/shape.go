@@ -82,6 +82,11 @@ func newShape() *shape { return &shape{table: make([]place, smallTable)} }
 
 // add appends a name that the shape does not have.
 func (s *shape) add(a *attribute) {
+	if s.more != nil {
+		s.more.add(a)
+		s.include(s.more)
+		return
+	}
 	if s.names == nil {
 		s.names = make([]string, 0, smallTable/2)
 	}
@@ -129,8 +134,22 @@ func (s *shape) pick(places []int) *shape {
 	return t
 }
 
-// own returns a copy that may change.
+// own returns a copy that may change. One of many names shares their table and
+// has what is added to it besides, as with does it: an ad that has been given
+// an attribute still reads like those it was copied from.
 func (s *shape) own() *shape {
+	added := newShape()
+	if s.more != nil {
+		added = s.more.copied()
+	}
+	if 2*(added.len()+1) > len(s.names) {
+		return s.copied()
+	}
+	return &shape{names: s.names, table: s.table, scopes: s.scopes, wants: s.wants, more: added}
+}
+
+// copied returns a copy that may change and shares nothing.
+func (s *shape) copied() *shape {
 	t := &shape{
 		names: slices.Clone(s.names), table: slices.Clone(s.table), scopes: s.scopes, wants: s.wants,
 	}
@@ -144,14 +163,20 @@ func (s *shape) own() *shape {
 // with returns a frozen shape that has the names of more besides its own. It
 // shares the table of its own names.
 func (s *shape) with(more *shape) *shape {
-	t := &shape{names: s.names, table: s.table, wants: s.wants, more: more, scopes: s.scopes || more.scopes}
-	for i, at := range more.wants {
-		if at > 0 {
-			t.wants[i] = at + int32(len(s.names))
-		}
-	}
+	t := &shape{names: s.names, table: s.table, wants: s.wants, scopes: s.scopes, more: more}
+	t.include(more)
 	t.frozen.Store(true)
 	return t
+}
+
+// include notes what is special about the names of more.
+func (s *shape) include(more *shape) {
+	s.scopes = s.scopes || more.scopes
+	for i, at := range more.wants {
+		if at > 0 {
+			s.wants[i] = at + int32(len(s.names))
+		}
+	}
 }
 
 // sameNames reports whether two shapes have the same names at the same places

@@ -34,11 +34,7 @@ func (e *Expr) Specialize(c *Context, my, target *Ad) *Expr {
 	if e = e.orUndefined(); e.constant() || c != nil && c.Strict || my.shadowsScopes() || target.shadowsScopes() {
 		return e
 	}
-	s := &specializer{
-		st: newState(c, nil, nil), clock: c != nil, ads: [2]*Ad{my, target},
-		found: map[meaning]*finding{}, texts: map[string]*Expr{},
-	}
-	s.st.bytes = maxBytes - foldingBytes
+	s := newSpecializer(c, my, target)
 	tree := e.tree()
 	special := s.node(tree, position{})
 	s.st.release()
@@ -63,6 +59,15 @@ type specializer struct {
 	found  map[meaning]*finding
 	texts  map[string]*Expr // of eval(), parsed
 	height int              // the deepest level met so far
+}
+
+func newSpecializer(c *Context, my, target *Ad) *specializer {
+	s := &specializer{
+		st: newState(c, nil, nil), clock: c != nil, ads: [2]*Ad{my, target},
+		found: map[meaning]*finding{}, texts: map[string]*Expr{},
+	}
+	s.st.bytes = maxBytes - foldingBytes
+	return s
 }
 
 // meaning is an expression that belongs to the ad of one side.

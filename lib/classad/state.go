@@ -38,6 +38,7 @@ type scope struct {
 	items []*Expr
 	up    *scope
 	other *scope
+	table *place // in a Matcher: of the ad's shape, if it has one
 	// plain: an outermost ad (not nil) none of whose attributes is called MY
 	// or TARGET, in the language that is not strict: names mean what they
 	// always mean.
