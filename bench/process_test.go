@@ -94,36 +94,6 @@ func job(b *testing.B, n, shapes int) *classad.Ad {
 	return ad
 }
 
-// pool writes slot ads of machines of four kinds, and advertises them.
-func pool(b *testing.B, dir string, slots int) {
-	b.Helper()
-	var text []byte
-	for i := range slots {
-		text = fmt.Appendf(text, `Name = "slot%d@node%d"
-Machine = "node%d"
-MyType = "Machine"
-Arch = "X86_64"
-OpSys = "LINUX"
-Cpus = 1
-Memory = %d
-Disk = 10000000
-KFlops = %d
-State = "Unclaimed"
-Activity = "Idle"
-Start = (LoadAvg < 0.5) && (TARGET.RequestMemory <= Memory)
-LoadAvg = 0.1
-Requirements = START
-Rank = 0.0
-
-`, i%16+1, i/16, i/16, 1024<<(i/16%3), 1000000+i/64)
-	}
-	file := filepath.Join(b.TempDir(), "pool.ads")
-	if err := os.WriteFile(file, text, 0o600); err != nil {
-		b.Fatal(err)
-	}
-	command(b, dir, "slots", "advertise", file)
-}
-
 func submitFile(b *testing.B, queue string) string {
 	b.Helper()
 	file := filepath.Join(b.TempDir(), "job.sub")
@@ -143,33 +113,6 @@ func BenchmarkSubmit(b *testing.B) {
 			dir := fill(b, size.clusters, size.procs, 20)
 			for b.Loop() {
 				command(b, dir, "submit", file)
-			}
-		})
-	}
-}
-
-// BenchmarkNegotiate is a whole negotiate with 10,000 jobs of 20 shapes and
-// 10 users on 1,000 slots, the jobs in 20 clusters and in as many as there are
-// jobs.
-func BenchmarkNegotiate(b *testing.B) {
-	build(b)
-	for _, size := range []struct{ clusters, procs int }{{20, 500}, {10000, 1}} {
-		dir := fill(b, size.clusters, size.procs, 20)
-		pool(b, dir, 1000)
-		b.Run(fmt.Sprintf("jobs=%dx%d/dry-run", size.clusters, size.procs), func(b *testing.B) {
-			for b.Loop() {
-				command(b, dir, "negotiate", "-dry-run")
-			}
-		})
-		b.Run(fmt.Sprintf("jobs=%dx%d/1000-matches", size.clusters, size.procs), func(b *testing.B) {
-			for b.Loop() {
-				b.StopTimer()
-				fresh := filepath.Join(b.TempDir(), fmt.Sprint("spool", time.Now().UnixNano()))
-				if err := os.CopyFS(fresh, os.DirFS(dir)); err != nil {
-					b.Fatal(err)
-				}
-				b.StartTimer()
-				command(b, fresh, "negotiate", "-q")
 			}
 		})
 	}

@@ -5,8 +5,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -37,37 +35,14 @@ var spools struct {
 }
 
 // large returns a folded spool of a shape, to be changed only in ways that do
-// not matter to the others. Another process fills it: what this one has in
-// memory would count as its children's.
+// not matter to the others.
 func (s shape) large(b *testing.B) string {
 	b.Helper()
-	spools.Lock()
-	defer spools.Unlock()
-	if dir, ok := spools.dirs[s.name]; ok {
-		return dir
-	}
-	dir := filepath.Join(bin, "spool-"+s.name)
-	c := exec.Command(os.Args[0], "-test.run", "^$", "-test.bench", "^BenchmarkFill$", "-test.benchtime", "1x")
-	c.Env = append(os.Environ(), "FAIRSPOOL_FILL="+s.name+":"+dir)
-	if out, err := c.CombinedOutput(); err != nil {
-		b.Fatalf("%v\n%s", err, out)
-	}
-	if spools.dirs == nil {
-		spools.dirs = map[string]string{}
-	}
-	spools.dirs[s.name] = dir
-	return dir
+	return filled(b, s.name)
 }
 
-// BenchmarkFill fills the spool that FAIRSPOOL_FILL names, for large; by itself
-// it does nothing.
-func BenchmarkFill(b *testing.B) {
-	name, dir, ok := strings.Cut(os.Getenv("FAIRSPOOL_FILL"), ":")
-	i := slices.IndexFunc(shapes, func(s shape) bool { return s.name == name })
-	if !ok || i < 0 {
-		b.Skip("not asked to fill a spool")
-	}
-	s := shapes[i]
+// fill makes the spool in a directory.
+func (s shape) fill(b *testing.B, dir string) {
 	sp, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
 	if err != nil {
 		b.Fatal(err)

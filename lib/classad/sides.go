@@ -2,25 +2,32 @@ package classad
 
 import "slices"
 
-// Sides returns the names that an expression looks up itself, in lower case and
-// sorted: in the ad that it belongs to, and in the other one of a match. MY.x is of
-// the one, TARGET.x of the other, and a bare x, which is looked up in both, of both;
-// so are MY and TARGET, since an ad may have attributes of these names. What the attributes refer to in turn is not followed. ok is false for expressions
-// of which that cannot be told, such as those that select from anything else, nest
-// ads, or read an expression from a text: see References for these.
-func Sides(e *Expr) (own, other []string, ok bool) {
-	s := sideWalk{own: map[string]bool{}, other: map[string]bool{}}
+// Looks is what an expression looks up itself, in lower case and sorted: own, MY.x,
+// in the ad that it belongs to; other, TARGET.x, in the other one of a match; either,
+// a bare x, in the first and, where that has no x, in the second.
+type Looks struct{ Own, Other, Either []string }
+
+// Sides returns what an expression looks up, for ads without attributes that are
+// called like a scope (ShadowsScopes). What the attributes refer to in turn is not
+// followed. ok is false for expressions of which that cannot be told, such as those
+// that select from anything else, nest ads, or read an expression from a text: see
+// References for these.
+func Sides(e *Expr) (looks Looks, ok bool) {
 	if e = e.orUndefined(); e.constant() {
-		_, plain := e.Constant()
-		return nil, nil, plain && e.lit.kind < KindList
+		return Looks{}, e.lit.kind < KindList
 	}
+	s := sideWalk{map[string]bool{}, map[string]bool{}, map[string]bool{}}
 	if !s.node(e.tree(), 0) {
-		return nil, nil, false
+		return Looks{}, false
 	}
-	return sortedSet(s.own), sortedSet(s.other), true
+	return Looks{sortedSet(s.own), sortedSet(s.other), sortedSet(s.either)}, true
 }
 
-type sideWalk struct{ own, other map[string]bool }
+// ShadowsScopes tells whether the ad has an attribute that is called like a scope,
+// such as MY or TARGET, which then is what the name means.
+func (a *Ad) ShadowsScopes() bool { return a.shadowsScopes() }
+
+type sideWalk struct{ own, other, either map[string]bool }
 
 func (s *sideWalk) node(n node, depth int) bool {
 	if depth > maxHeight {
@@ -35,7 +42,7 @@ func (s *sideWalk) node(n node, depth int) bool {
 		if n.special.isScope() {
 			return false
 		}
-		s.both(n.name)
+		s.either[fold(n.name)] = true
 		return true
 	case *selection:
 		return s.selection(n)
@@ -67,11 +74,8 @@ func (s *sideWalk) selection(n *selection) bool {
 	default:
 		return false
 	}
-	s.both(r.name) // an ad may have an attribute of that name, which then is meant
 	return true
 }
-
-func (s *sideWalk) both(name string) { s.own[fold(name)], s.other[fold(name)] = true, true }
 
 func sortedSet(set map[string]bool) []string {
 	names := make([]string, 0, len(set))

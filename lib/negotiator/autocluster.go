@@ -55,10 +55,10 @@ const (
 
 // judge matches an autocluster with a group.
 func (k *autocluster) judge(asks *classad.Matcher, g *group) verdict {
-	if n := falls(asks, g.ad); n >= 0 {
+	if n := asks.Falls(g.ad); n >= 0 {
 		return verdict(min(n, int(slotClause)-1))
 	}
-	if n := fallsBy(asks, g.ad); n >= 0 {
+	if n := asks.FallsBy(g.ad); n >= 0 {
 		return slotClause + verdict(min(n, int(slotClause)-1))
 	}
 	if g.left != nil && !k.request.fits(g.left) {
@@ -91,11 +91,7 @@ func (k *autocluster) weight(c *cycle, g *group) accountant.Weight {
 	if g.left == nil {
 		return g.weight
 	}
-	takes := k.request.takes
-	if take, clipped := k.request.from(g.left); clipped {
-		takes = c.text(take)
-	}
-	return c.pieceWeight(g.root, takes)
+	return c.pieceWeight(g.root, k.takes(c, g))
 }
 
 // outcome is how looking for a slot ends.
@@ -120,7 +116,7 @@ func (c *cycle) peek(k *autocluster, room float64) outcome {
 		case best.key != top.key:
 			top.key = best.key
 			k.lanes.down(0)
-		case !fits(k.weight(c, top.lane.group), room):
+		case !fits(k.cost(c, top.lane.group), room):
 			k.aside = append(k.aside, k.lanes.pop())
 		default:
 			return found
@@ -213,6 +209,10 @@ func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
 		g.bundle.left--
 		return p, found
 	}
+	if c.once(g) {
+		p.takes = k.takes(c, g)
+		return p, found
+	}
 	p.takes = c.divide(p.slot, class, k.request)
 	return p, found
 }
@@ -238,16 +238,16 @@ func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
 	var first *class
 	var top rankKey
 	how := nothing
-	look := func(g *group) {
+	for _, g := range c.groups {
 		if g.free == 0 || k.verdict(c, g) != accepts {
-			return
+			continue
 		}
-		if !fits(k.weight(c, g), room) {
+		if !fits(k.cost(c, g), room) {
 			how = max(how, tooHeavy)
-			return
+			continue
 		}
 		how = found
-		for _, x := range g.arrivals {
+		for _, x := range g.classes {
 			if len(x.free) == 0 {
 				continue
 			}
@@ -256,18 +256,6 @@ func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
 			if first == nil || key.before(&top) {
 				first, top = x, key
 			}
-		}
-	}
-	for _, b := range k.bundles {
-		for _, g := range b.groups {
-			if g.root == g {
-				look(g)
-			}
-		}
-	}
-	for i, g := range c.events {
-		if g.event == i {
-			look(g)
 		}
 	}
 	return first, how
@@ -283,18 +271,4 @@ func (k *autocluster) served() {
 	if k.order.users--; k.order.users == 0 {
 		clear(k.order.lanes)
 	}
-}
-
-func falls(asks *classad.Matcher, ad *classad.Ad) int {
-	if asks.Wants(ad) {
-		return -1
-	}
-	return 0
-}
-
-func fallsBy(asks *classad.Matcher, ad *classad.Ad) int {
-	if asks.WantedBy(ad) {
-		return -1
-	}
-	return 0
 }

@@ -5,20 +5,22 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // group is a set of slots that no match of this cycle can tell apart: the
 // Requirements of slots and jobs come to the same for all of them, and so do
 // weights and what is left of partitionable ones.
 type group struct {
-	number int
-	ad     *classad.Ad       // of one of them
-	weight accountant.Weight // of each static slot; of the whole of a partitionable one
-	left   amounts           // what is left of each resource; nil: static slots
-	root   *group            // the group in which the slots were when the cycle began
-	counts counts            // all slots that began here
-	whole  int               // partitionable slots that would be here, were nothing taken
-	bundle *bundle           // nil: no job can use a slot of the group
+	number  int
+	ad      *classad.Ad       // of one of them
+	weight  accountant.Weight // of each static slot; of the whole of a partitionable one
+	left    amounts           // what is left of each resource; nil: static slots
+	root    *group            // the group in which the slots were when the cycle began
+	counts  counts            // all slots that began here
+	whole   int               // partitionable slots that would be here, were nothing taken
+	bundle  *bundle           // nil: no job can use a slot of the group
+	classes []*class
 	// arrivals are the classes of the group that got slots, in that order: each
 	// once when the cycle begins.
 	arrivals []*class
@@ -60,13 +62,19 @@ func (n *counts) add(m counts) {
 	}
 }
 
-// shapes tells slots apart by the attributes that matter.
+// shapes tells slots apart by what matters of them.
 type shapes struct {
-	lex        *lexicon
-	all, match names // the slots' attributes that any match or rank refers to, and any match
-	classes    map[string]*class
-	groups     map[string]*group
-	key        []byte
+	means *meanings
+	// What groups are told apart by: Requirements and these attributes' meanings, and
+	// the raw attributes that weights come from.
+	match, raw names
+	// What classes of a group are told apart by: these attributes' meanings and the
+	// ranks'.
+	more    names
+	ranks   []*classad.Expr
+	classes map[string]*class
+	groups  map[string]*group
+	key     []byte
 }
 
 // classify divides the slots into groups and classes.
@@ -81,7 +89,9 @@ func (c *cycle) classify() {
 			s.wholly.whole++
 		}
 		if s.standing == free {
-			c.plan.Candidates++
+			if s.now.left == nil || s.now.left[0] > 0 {
+				c.plan.Candidates++
+			}
 			if len(k.free) == 0 {
 				k.group.arrivals = append(k.group.arrivals, k)
 			}
@@ -94,22 +104,29 @@ func (c *cycle) classify() {
 // classOf returns the class of slots with such an ad.
 func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, begun bool) *class {
 	x := &c.shapes
-	x.key = x.begin(weight, divisible, begun)
-	x.key = x.lex.signature(x.key, ad, x.all)
+	x.key = x.groupKey(x.key[:0], ad, weight, divisible)
+	grouped := len(x.key)
+	for _, name := range x.more {
+		x.key = appendMeaning(x.key, x.means.of(ad, name))
+	}
+	for _, e := range x.ranks {
+		x.key = appendMeaning(x.key, x.means.ofExpr(ad, e))
+	}
+	x.key = appendFlag(x.key, begun)
 	k := x.classes[string(x.key)]
 	if k == nil {
 		k = &class{number: len(c.classes), ad: ad, begun: begun}
 		c.classes = append(c.classes, k)
 		x.classes[string(x.key)] = k
-		k.group = c.groupOf(ad, weight, divisible)
+		k.group = c.groupOf(string(x.key[:grouped]), ad, weight, divisible)
+		k.group.classes = append(k.group.classes, k)
 	}
 	return k
 }
 
-func (c *cycle) groupOf(ad *classad.Ad, weight accountant.Weight, divisible bool) *group {
-	x := &c.shapes
-	x.key = x.lex.signature(x.begin(weight, divisible, false), ad, x.match)
-	g := x.groups[string(x.key)]
+// groupOf returns the group with a key, to which such an ad belongs.
+func (c *cycle) groupOf(key string, ad *classad.Ad, weight accountant.Weight, divisible bool) *group {
+	g := c.shapes.groups[key]
 	if g == nil {
 		g = &group{number: len(c.groups), ad: ad, weight: weight}
 		g.root = g
@@ -117,21 +134,32 @@ func (c *cycle) groupOf(ad *classad.Ad, weight accountant.Weight, divisible bool
 			g.left = c.leftIn(ad)
 		}
 		c.groups = append(c.groups, g)
-		x.groups[string(x.key)] = g
+		c.shapes.groups[key] = g
 	}
 	return g
 }
 
-func (x *shapes) begin(weight accountant.Weight, divisible, begun bool) []byte {
-	flags := byte(0)
-	if divisible {
-		flags |= 1
+func (x *shapes) groupKey(key []byte, ad *classad.Ad, weight accountant.Weight, divisible bool) []byte {
+	key = appendFlag(binary.LittleEndian.AppendUint64(key, uint64(weight)), divisible)
+	key = appendMeaning(key, x.means.of(ad, requirementsName))
+	for _, name := range x.match {
+		key = appendMeaning(key, x.means.of(ad, name))
 	}
-	if begun {
-		flags |= 2
-	}
-	return append(binary.LittleEndian.AppendUint64(x.key[:0], uint64(weight)), flags)
+	return x.means.lex.signature(key, ad, x.raw)
 }
+
+func appendMeaning(key []byte, n meaning) []byte {
+	return binary.LittleEndian.AppendUint64(key, uint64(n))
+}
+
+func appendFlag(key []byte, yes bool) []byte {
+	if yes {
+		return append(key, 1)
+	}
+	return append(key, 0)
+}
+
+var requirementsName = classad.NewName(pool.AttrRequirements)
 
 // numbers is a heap of slots' indices, the least in front. Ascending ones are
 // a heap as they stand.

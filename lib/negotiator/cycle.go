@@ -232,6 +232,7 @@ type cycle struct {
 
 	requests map[pool.Resources]int // numbers of what is asked of partitionable slots
 	pieces   map[piece]accountant.Weight
+	spins    spinCosts       // with Pie Spins
 	named    map[string]bool // names that no new dynamic slot may have
 	events   []*group        // that got a partitionable slot's remainder, in that order
 	round    int             // of contention

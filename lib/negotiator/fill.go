@@ -11,6 +11,10 @@ import (
 // those below their floors, then for all but the nice users, then for these, who
 // share what is left.
 func (c *cycle) fill() {
+	if c.cfg.Pie == Spins {
+		c.spin()
+		return
+	}
 	if slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.floor > 0 }) {
 		c.contend(c.submitters)
 		c.raise()
@@ -68,7 +72,7 @@ func (c *cycle) setTargets(tier []*submitter, size float64) {
 	}
 	for i, t := range Targets(math.Min(total.Float(), size), claimants) {
 		if c.cfg.IgnoreUserPriorities {
-			t = claimants[i].Usage + claimants[i].Demand
+			t = total.Float()
 		}
 		tier[i].target = t
 	}

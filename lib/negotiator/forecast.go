@@ -54,9 +54,12 @@ func (c *cycle) queueWants(q *queue) float64 {
 	return math.Min(float64(n)*s.heaviest, s.all)
 }
 
-// able returns how many of the queue's jobs limits allow to run.
+// able returns how many of the queue's jobs may run by constraints and limits.
 func (c *cycle) able(q *queue) int {
-	if len(q.cluster.limits) == 0 {
+	switch {
+	case q.cluster.barred:
+		return 0
+	case len(q.cluster.limits) == 0:
 		return q.left
 	}
 	return min(q.left, c.inUse.headroom(q.cluster.limits))

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 
@@ -15,26 +16,33 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	lex := newLexicon()
 	c.findResources(jobs)
 	sig := newSignificance(lex, c.slots, jobs)
+	lex.shadowed = shadowed(c.slots, jobs)
 	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
+	var amounts []string
 	for _, r := range c.resources {
-		slotNeeds = append(slotNeeds, strings.ToLower(r.name))
+		amounts = append(amounts, strings.ToLower(r.name))
 		jobNeeds = append(jobNeeds, strings.ToLower(r.request.String()))
 	}
-	exprs := []*classad.Expr{c.cfg.PreJobRank, c.cfg.PostJobRank}
-	var weights []*classad.Expr
-	if c.resources != nil {
-		slotNeeds, weights = append(slotNeeds, slotWeight), append(weights, c.cfg.SlotWeight)
-	}
+	ranks := given(c.cfg.PreJobRank, c.cfg.PostJobRank)
 	sig.constraint = c.cfg.JobConstraint
-	match := sig.of(slotNeeds, jobNeeds, weights...)
-	all := sig.of(slotNeeds, append(jobNeeds, jobRank), append(exprs, weights...)...)
-	c.shapes = shapes{lex: lex, all: all.slot, match: match.slot, classes: map[string]*class{}, groups: map[string]*group{}}
+	match := sig.of(slotNeeds, jobNeeds)
+	all := sig.of(slotNeeds, append(jobNeeds, jobRank), ranks...)
+	c.shapes = shapes{means: newMeanings(c.eval, lex, sig.everySlotName), ranks: ranks,
+		match: with(sig.asked(match.job), amounts), classes: map[string]*class{}, groups: map[string]*group{}}
+	for _, name := range sig.asked(all.job) {
+		if !c.shapes.match.has(name.String()) {
+			c.shapes.more = append(c.shapes.more, name)
+		}
+	}
+	if c.resources != nil {
+		c.shapes.raw = sig.of(append(c.consumptionNames(), slotWeight), nil, given(c.cfg.SlotWeight)...).slot
+	}
 	c.classify()
 	c.introduce(waiting, all.job)
 
 	a := &autoclusters{c: c, lex: lex, names: with(all.job, c.cfg.AddSignificant), known: map[string]*autocluster{},
-		ranks: sig.of(nil, []string{jobRank}, exprs...).job, orders: map[string]*order{},
-		columnNames: sig.of(nil, nil, exprs...).job, columns: map[string]*column{}}
+		ranks: sig.of(nil, []string{jobRank}, ranks...).job, orders: map[string]*order{},
+		columnNames: sig.of(nil, nil, ranks...).job, columns: map[string]*column{}}
 	kinOf := c.kinship(lex, a.names)
 	single := a.names.has(procID)
 	for _, s := range c.submitters {
@@ -42,10 +50,21 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 		if single {
 			runs = procs(runs)
 		}
-		s.queue(c.inOrder(runs), a.of, kinOf)
+		s.queue(c.inOrder(runs), a.of, kinOf, c.jobPrioOf)
 	}
 	c.matchAll()
 	c.bundleUp()
+}
+
+// given returns the expressions that there are.
+func given(exprs ...*classad.Expr) []*classad.Expr {
+	return slices.DeleteFunc(exprs, func(e *classad.Expr) bool { return e == nil })
+}
+
+// shadowed tells whether any ad has attributes that are called like scopes.
+func shadowed(slots []slot, jobs []Job) bool {
+	return slices.ContainsFunc(slots, func(s slot) bool { return s.ad.ShadowsScopes() }) ||
+		slices.ContainsFunc(jobs, func(j Job) bool { return j.Ad.ShadowsScopes() })
 }
 
 // with returns names and more of them.

@@ -18,6 +18,9 @@ type lexicon struct {
 	byText map[string]uint32        // of all others, strings behind a NUL byte
 	refs   []refs
 	buf    []byte
+	// shadowed says that some ad has an attribute that is called like a scope, so
+	// that MY and TARGET may mean something else.
+	shadowed bool
 }
 
 // refs are the attributes an expression refers to, in lower case: of the ad
@@ -44,7 +47,7 @@ func (x *lexicon) number(e *classad.Expr) uint32 {
 	if !ok {
 		x.buf = e.AppendTo(x.buf[:0], classad.StyleSpool)
 		if n, ok = x.byText[string(x.buf)]; !ok {
-			n = x.next(referred(e, x.buf))
+			n = x.next(x.referred(e, x.buf))
 			x.byText[string(x.buf)] = n
 		}
 		x.byExpr[e] = n
@@ -95,12 +98,12 @@ func (x *lexicon) at(ad *classad.Ad, name *classad.Name) uint32 {
 
 // referred finds what e refers to. Where that takes more than its names, what e
 // expects of the other ad is looked for in its own as well.
-func referred(e *classad.Expr, text []byte) refs {
+func (x *lexicon) referred(e *classad.Expr, text []byte) refs {
 	if _, ok := e.Constant(); ok {
 		return refs{}
 	}
-	if own, other, ok := classad.Sides(e); ok {
-		return refs{own: own, other: other}
+	if looks, ok := classad.Sides(e); ok && !x.shadowed {
+		return refs{own: lower(slices.Concat(looks.Own, looks.Either)), other: lower(slices.Concat(looks.Other, looks.Either))}
 	}
 	own, other := classad.References(e, classad.New())
 	// The text that the function eval reads may refer to anything.
@@ -212,6 +215,24 @@ func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 	return sides{ready(inSlot), ready(inJob)}
 }
 
+// asked returns the names that jobs look up in slots when their attributes are
+// evaluated, but not what these refer to in turn.
+func (s *significance) asked(job names) names {
+	set := map[string]bool{}
+	for _, name := range job {
+		for _, n := range s.jobExprs(name.String()) {
+			r := s.lex.refs[n]
+			if r.all {
+				r.other, _ = s.allNames()
+			}
+			for _, o := range r.other {
+				set[o] = true
+			}
+		}
+	}
+	return ready(set)
+}
+
 // slotExprs returns the different expressions that the slots have under name.
 func (s *significance) slotExprs(name string) []uint32 {
 	found, ok := s.inSlots[name]
@@ -266,6 +287,16 @@ func (s *significance) allNames() (slot, job []string) {
 		s.everySlot, s.everyJob = sorted(inSlots), sorted(inJobs)
 	}
 	return s.everySlot, s.everyJob
+}
+
+// everySlotName returns the names of all attributes of all slots.
+func (s *significance) everySlotName() names {
+	slot, _ := s.allNames()
+	set := map[string]bool{}
+	for _, name := range slot {
+		set[name] = true
+	}
+	return ready(set)
 }
 
 func addNames(set map[string]bool, ad *classad.Ad) {

@@ -1,4 +1,249 @@
 package negotiator
 
-// Spin is one round of the division of the pie.
-type Spin struct{}
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+
+	"fairspool/lib/accountant"
+)
+
+// Spin is one round of the division of the pie as HTCondor's negotiator does it.
+// Weights are slot weights.
+type Spin struct {
+	// Number counts from 1. The floor round, which goes before, is 1 as well.
+	Number int
+	// Floor says that it is the round of those below their floors.
+	Floor bool `json:",omitempty"`
+	// Slots are all of the pool, SlotsLeft those still looked at when the spin began:
+	// also claimed ones if preemption is considered.
+	Slots, SlotsLeft int
+	// Weight is the weight that shares are parts of, MinSlotWeight the least of any
+	// slot of the pool.
+	Weight, MinSlotWeight float64
+	// PieLeft is the sum of all limits when the spin began.
+	PieLeft float64
+	// MaxPrio is the worst EUP, NormalFactor the sum of MaxPrio / EUP over all
+	// submitters.
+	NormalFactor, MaxPrio float64
+	// Turns are the submitters', in the order of negotiation.
+	Turns []SpinTurn `json:"Submitters"`
+}
+
+// SpinTurn is a submitter's part in a spin.
+type SpinTurn struct {
+	Name string
+	// JobPrios are the least and the greatest JobPrio of the jobs that took part,
+	// with USE_GLOBAL_JOB_PRIOS only.
+	JobPrios          []int `json:",omitempty"`
+	EffectivePriority float64
+	// Share is the part of the pool that is the submitter's, from 0 to 1; Limit what
+	// it may take by that, and Starved what it may not because others took more than
+	// their share.
+	Share, Limit float64
+	Starved      float64 `json:",omitempty"`
+	// Ceiling is what the submitter's ceiling leaves it, math.MaxInt32 without one.
+	Ceiling int64
+	// Usage is the weight in use before the turn, Matches the number of slots taken.
+	Usage   float64
+	Matches int
+	// RankOnly says that the limit was reached, and jobs were asked for only in case
+	// that a slot should rank one above the job that it runs.
+	RankOnly bool `json:",omitempty"`
+	// Skipped tells why no job was asked for; empty if some were.
+	Skipped string `json:",omitempty"`
+	// Outcome is SpinLimited or SpinServed.
+	Outcome    string
+	Rejections []SpinRejection `json:",omitempty"`
+}
+
+// SpinRejection is an autocluster that got no slot, or no more, in one spin. Job is
+// the first of its jobs that was left when the turn began.
+type SpinRejection struct {
+	Job, Reason string
+}
+
+// What a turn ends with: the submitter takes part in the next spin, or in none any
+// more.
+const (
+	SpinLimited = "hit submitter limit (stays for next spin)"
+	SpinServed  = "got all it wants (removed)"
+)
+
+// spinning is the state of a division by spins.
+type spinning struct {
+	*cycle
+	weight, least float64 // of the pool, and of its lightest slot
+	slots         int     // still looked at
+	usage         map[*submitter]accountant.Weight
+	held          heldSlots
+}
+
+// entry is one who takes part: a submitter, or with USE_GLOBAL_JOB_PRIOS its jobs
+// of a range of JobPrio.
+type entry struct {
+	*submitter
+	ranged    bool
+	low, high int
+	starved   float64 // the key of order: of what it may use, the part that it uses
+}
+
+// spin divides the pool as HTCondor's negotiator does: in spins, each of which
+// gives every submitter, in the order of EUPs, up to its part of the pool.
+func (c *cycle) spin() {
+	sp := c.newSpinning()
+	all := sp.entries()
+	if len(all) == 0 {
+		return
+	}
+	var below []*entry
+	for _, e := range all {
+		if e.floor > 0 && sp.used(e) < float64(e.floor) {
+			one := *e
+			below = append(below, &one)
+		}
+	}
+	if len(below) > 0 {
+		sp.rounds(below, true)
+	}
+	order := sp.rounds(all, false)
+	slices.SortStableFunc(c.submitters, func(a, b *submitter) int {
+		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(order[a], order[b]))
+	})
+}
+
+func (c *cycle) newSpinning() *spinning {
+	sp := &spinning{cycle: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*submitter]accountant.Weight{}}
+	if math.IsInf(sp.weight, 1) {
+		sp.weight = c.total().Float()
+	}
+	for _, s := range c.submitters {
+		sp.usage[s] = s.usage
+	}
+	sp.slots, sp.held = c.lookedAt()
+	return sp
+}
+
+// entries returns who takes part: all who have idle jobs or hold a claim of this
+// pool. Who only holds something outside has no part, as the submitter of no queue.
+func (sp *spinning) entries() []*entry {
+	running := map[string]bool{}
+	for _, claims := range sp.ours {
+		for _, cl := range claims {
+			running[cl.Submitter] = running[cl.Submitter] || charged(cl.State)
+		}
+	}
+	var all []*entry
+	for _, s := range sp.submitters {
+		switch {
+		case s.idle == 0 && !running[s.name]:
+		case !sp.cfg.GlobalJobPrios || s.idle == 0:
+			all = append(all, &entry{submitter: s})
+		default:
+			for _, p := range s.jobPrios() {
+				all = append(all, &entry{submitter: s, ranged: true, low: p, high: p})
+			}
+		}
+	}
+	return all
+}
+
+func (sp *spinning) used(e *entry) float64 { return sp.usage[e.submitter].Float() }
+
+// rounds does spin after spin until none of the pie is eaten and nobody leaves, or
+// no slot or submitter is left. The floor round is one spin. It returns the
+// submitters' places in the order of negotiation.
+func (sp *spinning) rounds(entries []*entry, floor bool) map[*submitter]int {
+	order := map[*submitter]int{}
+	for number := 1; ; number++ {
+		if !sp.cfg.ConsiderPreemption {
+			entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.idle == 0 })
+		}
+		d := sp.divide(entries)
+		if len(entries) == 0 || !sp.cfg.ConsiderPreemption && d.pie <= 0 {
+			return order
+		}
+		if number == 1 {
+			entries = sp.inLine(entries)
+			for i, e := range slices.Backward(entries) {
+				order[e.submitter] = i - len(entries)
+			}
+		}
+		spin := Spin{Number: number, Floor: floor, Slots: len(sp.cycle.slots), SlotsLeft: sp.slots, Weight: sp.weight,
+			MinSlotWeight: sp.least, PieLeft: d.pie, NormalFactor: d.factor, MaxPrio: d.worst}
+		var stay []*entry
+		for _, e := range entries {
+			t := sp.turn(e, &spin, &d)
+			spin.Turns = append(spin.Turns, t)
+			if t.Outcome == SpinLimited {
+				stay = append(stay, e)
+			}
+		}
+		sp.plan.Spins = append(sp.plan.Spins, spin)
+		again := d.pie < spin.PieLeft || len(stay) < len(entries)
+		if floor || !again || len(stay) == 0 || sp.slots == 0 {
+			return order
+		}
+		entries = stay
+	}
+}
+
+// inLine sorts entries for the negotiation: the best EUP first, then the greatest
+// JobPrio, then who uses the smaller part of what it may use, then by name. What is
+// of one submitter then and side by side becomes one.
+func (sp *spinning) inLine(entries []*entry) []*entry {
+	slices.SortStableFunc(entries, func(a, b *entry) int {
+		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(b.low, a.low), cmp.Compare(a.starved, b.starved),
+			strings.Compare(a.name, b.name))
+	})
+	var line []*entry
+	for _, e := range entries {
+		if n := len(line); n > 0 && line[n-1].submitter == e.submitter {
+			line[n-1].low = min(line[n-1].low, e.low)
+			continue
+		}
+		line = append(line, e)
+	}
+	return line
+}
+
+// division is what limits follow from in one spin.
+type division struct {
+	worst, factor float64
+	pie           float64 // what is left of it
+}
+
+// divide computes the division among entries, and how starved each is.
+func (sp *spinning) divide(entries []*entry) (d division) {
+	for _, e := range entries {
+		d.worst = max(d.worst, e.eup)
+	}
+	counted := map[*submitter]bool{}
+	for _, e := range entries {
+		if !counted[e.submitter] {
+			counted[e.submitter] = true
+			d.factor += d.worst / e.eup
+		}
+	}
+	for _, e := range entries {
+		_, limit := sp.entitled(e, &d)
+		used := sp.used(e)
+		e.starved = math.Inf(1)
+		if used+limit > 0 {
+			e.starved = used / (used + limit)
+		}
+		d.pie = min(d.pie+limit, math.MaxFloat64)
+	}
+	return d
+}
+
+// entitled returns an entry's share of the pool, and how much more it may use by
+// that. The products are rounded one by one, as HTCondor's are.
+func (sp *spinning) entitled(e *entry, d *division) (share, limit float64) {
+	share = d.worst / float64(e.eup*d.factor)
+	if sp.cfg.IgnoreUserPriorities {
+		return share, math.MaxFloat64
+	}
+	return share, max(0, float64(share*sp.weight)-sp.used(e))
+}

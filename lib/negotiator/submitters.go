@@ -38,6 +38,7 @@ type queue struct {
 	passed  []run  // passed over with the rest of their clusters
 	limited bool   // a slot was there that the share did not allow
 	blocked string // the concurrency limit that was reached
+	said    string // in the last spin: why nothing was found, in HTCondor's words
 }
 
 // run is procs of one cluster that follow each other in job-priority order.
@@ -46,6 +47,7 @@ type run struct {
 	count int
 	order int // the run's place among all of the submitter
 	kin   int // the number of what it is passed over with; 0: nothing
+	prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
 }
 
 // gather makes submitters, nice users last, sorted by EUP, then name, and returns
@@ -145,7 +147,7 @@ func (c *cycle) inOrder(runs []Job) []Job {
 }
 
 // queue fills the submitter's queues with runs in job-priority order.
-func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf func(Job) int) {
+func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf, prioOf func(Job) int) {
 	at := map[*autocluster]*queue{}
 	for i, r := range runs {
 		k := clusterOf(r)
@@ -155,7 +157,7 @@ func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf fu
 			at[k] = q
 			s.queues = append(s.queues, q)
 		}
-		q.runs = append(q.runs, run{r.First, r.Count, i, kinOf(r)})
+		q.runs = append(q.runs, run{r.First, r.Count, i, kinOf(r), prioOf(r)})
 		q.left += r.Count
 		k.idle += r.Count
 	}

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -25,12 +26,18 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	reserve(tx, plan)
 	free := roomIn(tx, seen, now)
 	made := make([]negotiator.Match, 0, len(plan.Matches))
+	attempts := make([]attempt, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
-		if free.has(tx, m) && claimFor(tx, m, seen, now, p) {
+		if !free.has(tx, m) {
+			continue
+		}
+		if n, ok := claimFor(tx, m, seen, now, p); ok {
 			free.take(m.Slot, m.Piece)
 			made = append(made, m)
+			attempts = append(attempts, attempt{m.Job, n})
 		}
 	}
+	countMatches(tx, attempts, now)
 	return made
 }
 
@@ -96,30 +103,53 @@ func Prune(tx *spool.Tx, now time.Time, p accountant.Params) {
 	}
 }
 
-// claimFor makes the claim of one match, unless its job changed meanwhile.
-func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p accountant.Params) bool {
+// attempt is a match of a job and how many that makes.
+type attempt struct {
+	job pool.JobID
+	n   int64
+}
+
+// countMatches notes the matches in the jobs: rows of equal procs at once, which
+// stay equal.
+func countMatches(tx *spool.Tx, list []attempt, now time.Time) {
+	slices.SortFunc(list, func(a, b attempt) int { return a.job.Compare(b.job) })
+	for len(list) > 0 {
+		first, n := list[0], 1
+		for n < len(list) && list[n] == (attempt{pool.JobID{Cluster: first.job.Cluster, Proc: first.job.Proc + n}, first.n}) {
+			n++
+		}
+		set := func(name string, v int64) {
+			tx.SetRange(first.job.Cluster, first.job.Proc, first.job.Proc+n-1, name, classad.Literal(classad.Int(v)))
+		}
+		set(pool.AttrNumJobMatches, first.n)
+		set(pool.AttrLastMatchTime, now.Unix())
+		list = list[n:]
+	}
+}
+
+// claimFor makes the claim of one match, unless its job changed meanwhile, and
+// returns which attempt of the job it is.
+func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p accountant.Params) (n int64, ok bool) {
 	run, ok := tx.Run(m.Job)
 	if !ok || run.Seq > seen.seq {
-		return false
+		return 0, false
 	}
 	if _, claimed := tx.Claim(m.Job); claimed {
-		return false
+		return 0, false
 	}
 	j := job{tx, m.Job, run.Proc(m.Job.Proc)}
 	if j.status() != pool.Idle {
-		return false
+		return 0, false
 	}
-	attempt := j.int(pool.AttrNumJobMatches) + 1
+	n = j.int(pool.AttrNumJobMatches) + 1
 	c := pool.Claim{
-		Job: m.Job, Attempt: int(attempt), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
+		Job: m.Job, Attempt: int(n), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
 		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad), Limits: m.Limits,
 	}
 	c.Machine = seen.slots[c.SlotAd()].machine
 	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
 	tx.PutClaim(c)
-	j.set(pool.AttrNumJobMatches, classad.Int(attempt))
-	j.setTime(pool.AttrLastMatchTime, now)
-	return true
+	return n, true
 }
 
 // GiveUp ends a match that no starter took up: the charge is given back and

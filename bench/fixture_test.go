@@ -1,0 +1,189 @@
+package bench
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/spool"
+)
+
+// fixture is a spool with a pool of slots and a queue of idle jobs.
+type fixture struct {
+	name            string
+	slots           int
+	machines        machines
+	clusters, procs int
+	jobs            clusters
+	differ          bool // procs have Arguments and output files of their own
+}
+
+// dir returns the folded spool, made once, by another process: what this one
+// has in memory would count as its children's.
+func (f *fixture) dir(b *testing.B) string {
+	b.Helper()
+	return filled(b, f.name)
+}
+
+// fill makes the spool in a directory.
+func (f *fixture) fill(dir string) error {
+	sp, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
+	if err != nil {
+		return err
+	}
+	defer sp.Close()
+	const batch = 5000
+	for i := 0; i < f.slots; i += batch {
+		if err := sp.Update(func(tx *spool.Tx) error { return f.advertise(tx, i, min(i+batch, f.slots)) }); err != nil {
+			return err
+		}
+	}
+	for i := 0; i < f.clusters; i += batch {
+		if err := sp.Update(func(tx *spool.Tx) error { return f.submit(tx, i, min(i+batch, f.clusters)) }); err != nil {
+			return err
+		}
+	}
+	if err := sp.Update(func(tx *spool.Tx) error { f.account(tx); return nil }); err != nil {
+		return err
+	}
+	_, err = sp.Fold(1, nil)
+	return err
+}
+
+// advertise adds slots from up to but not including to.
+func (f *fixture) advertise(tx *spool.Tx, from, to int) error {
+	tx.Op("advertise")
+	var text bytes.Buffer
+	for i := from; i < to; i++ {
+		text.Write(f.machines.slot(i))
+		text.WriteByte('\n')
+	}
+	r := classad.NewReader(&text, f.name)
+	for range to - from {
+		ad, err := r.Next()
+		if err != nil {
+			return err
+		}
+		name, _ := ad.EvalString(&classad.Context{}, "Name")
+		tx.PutSlot(name, ad)
+	}
+	return nil
+}
+
+// submit adds clusters from up to but not including to.
+func (f *fixture) submit(tx *spool.Tx, from, to int) error {
+	tx.Op("submit")
+	for n := from; n < to; n++ {
+		ad, err := f.jobs.ad(n)
+		if err != nil {
+			return err
+		}
+		runs := []spool.NewRun{{Count: f.procs}}
+		if f.differ {
+			runs = make([]spool.NewRun, f.procs)
+			for p := range runs {
+				own := classad.New()
+				own.SetString("Arguments", fmt.Sprintf("--seed %d --events 10000", p))
+				own.SetString("Out", fmt.Sprintf("out.%d", p))
+				own.SetString("Err", fmt.Sprintf("err.%d", p))
+				runs[p] = spool.NewRun{Count: 1, Ad: own}
+			}
+		}
+		tx.AddCluster(ad, runs)
+	}
+	return nil
+}
+
+// account gives every submitter a past.
+func (f *fixture) account(tx *spool.Tx) {
+	tx.Op("account")
+	for i := range f.jobs.submitters {
+		tx.PutSubmitter(accountant.Record{
+			Name: f.jobs.owner(i) + "@example.org", Priority: 0.5 + float64(i%37), HalfLife: 24 * time.Hour, At: time.Unix(1799999000, 0),
+		})
+	}
+}
+
+// copied returns a copy of a folded spool, for a command that changes it. The
+// segments, which nobody ever writes to, are linked.
+func copied(b *testing.B, dir string) string {
+	b.Helper()
+	to, err := os.MkdirTemp(bin, "copy")
+	if err != nil {
+		b.Fatal(err)
+	}
+	err = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := filepath.Join(to, strings.TrimPrefix(path, dir))
+		switch parent := filepath.Base(filepath.Dir(path)); {
+		case e.IsDir():
+			return os.MkdirAll(name, 0o700)
+		case parent == "jobs" || parent == "slots":
+			return os.Link(path, name)
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(name, text, 0o600)
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	return to
+}
+
+// filled returns the spool of a name, made once.
+func filled(b *testing.B, name string) string {
+	b.Helper()
+	spools.Lock()
+	defer spools.Unlock()
+	if dir, ok := spools.dirs[name]; ok {
+		return dir
+	}
+	dir := filepath.Join(bin, "spool-"+name)
+	c := exec.Command(os.Args[0], "-test.run", "^$", "-test.bench", "^BenchmarkFill$", "-test.benchtime", "1x")
+	c.Env = append(os.Environ(), "FAIRSPOOL_FILL="+name+":"+dir)
+	if out, err := c.CombinedOutput(); err != nil {
+		b.Fatalf("%v\n%s", err, out)
+	}
+	if spools.dirs == nil {
+		spools.dirs = map[string]string{}
+	}
+	spools.dirs[name] = dir
+	return dir
+}
+
+// BenchmarkFill fills the spool that FAIRSPOOL_FILL names, for filled; by itself
+// it does nothing.
+func BenchmarkFill(b *testing.B) {
+	name, dir, ok := strings.Cut(os.Getenv("FAIRSPOOL_FILL"), ":")
+	if !ok {
+		b.Skip("not asked to fill a spool")
+	}
+	for _, s := range shapes {
+		if s.name == name {
+			s.fill(b, dir)
+		}
+	}
+	for _, f := range fixtures {
+		if f.name == name {
+			if err := f.fill(dir); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+	if err := spool.Find(dir); err != nil {
+		b.Fatal(err)
+	}
+}

@@ -1,0 +1,107 @@
+package negotiator
+
+import (
+	"maps"
+	"testing"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// What settings make of the division of ten slots between alice (EUP 5) and bob (EUP
+// 10), who both want all.
+func TestSettingsOfTheDivision(t *testing.T) {
+	half := append(equal(t, 5, "Rack = 1"), aSlot(t, "slot6", "Rack = 2"), aSlot(t, "slot7", "Rack = 2"), aSlot(t, "slot8", "Rack = 2"),
+		aSlot(t, "slot9", "Rack = 2"), aSlot(t, "slot10", "Rack = 2"))
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		alice  string
+		want   map[string]int
+		slice  float64 // alice's
+	}{
+		{"the defaults", func(*Config) {}, "", map[string]int{"alice@x": 7, "bob@x": 3}, 6.666667},
+		{"NEGOTIATOR_IGNORE_USER_PRIORITIES", func(c *Config) { c.IgnoreUserPriorities = true }, "", map[string]int{"alice@x": 10}, 10},
+		{"the same, but bob's only", func(c *Config) { c.IgnoreUserPriorities = true }, "Requirements = TARGET.Rack == 1", map[string]int{"alice@x": 5, "bob@x": 5}, 10},
+		{"NEGOTIATOR_SLOT_CONSTRAINT", func(c *Config) { c.SlotConstraint = expr(t, "Rack == 1") }, "", map[string]int{"alice@x": 3, "bob@x": 2}, 3.333333},
+		{"an undefined one", func(c *Config) { c.SlotConstraint = expr(t, "Row == 1") }, "", map[string]int{}, 0},
+		{"NEGOTIATOR_JOB_CONSTRAINT", func(c *Config) { c.JobConstraint = expr(t, "RequestMemory > 200") }, "RequestMemory = 300", map[string]int{"alice@x": 10}, 10},
+		// Slices are cut from five slots: 3.33 and 1.67; the others are dealt out after that.
+		{"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", func(c *Config) { c.PoolSizeConstraint = expr(t, "Rack == 1") }, "", map[string]int{"alice@x": 7, "bob@x": 3}, 3.333333},
+	} {
+		cfg := defaults(t)
+		c.change(&cfg)
+		plan := Cycle(Pool{Slots: half, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10)},
+			Jobs: []Job{aJob(t, 1, 20, "alice@x", c.alice), aJob(t, 2, 20, "bob@x", "")}}, cfg, now)
+		if got := matched(plan); !maps.Equal(got, c.want) || micro(share(plan, "alice@x").PieSlice) != c.slice {
+			t.Errorf("%s: Cycle matches %v, alice's slice is %v, want %v and %v", c.name, got, share(plan, "alice@x").PieSlice, c.want, c.slice)
+		}
+	}
+}
+
+// The rest of a cluster is passed over where that is wanted, and only there.
+func TestClusterSkipping(t *testing.T) {
+	// Every third proc fits nowhere.
+	jobs := func() []Job {
+		return []Job{aJob(t, 1, 6, "alice@x", "Requirements = TARGET.Cpus >= 1 && ProcId % 3 != 0"), aJob(t, 2, 2, "alice@x", "")}
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Config)
+		want   string
+	}{
+		{"by default", func(*Config) {}, "1.1>slot1 1.2>slot2 1.4>slot3 1.5>slot4 2.0>slot5 2.1>slot6"},
+		{"NEGOTIATE_ALL_JOBS_IN_CLUSTER = false", func(c *Config) { c.SkipClusters = true }, "2.0>slot1 2.1>slot2"},
+		{"SIGNIFICANT_ATTRIBUTES alone", func(c *Config) { c.Significant = []string{"ProcId"} }, "1.1>slot1 1.2>slot2 1.4>slot3 1.5>slot4 2.0>slot5 2.1>slot6"},
+		{"both", func(c *Config) { c.SkipClusters, c.Significant = true, []string{"procid"} }, "1.1>slot1 1.2>slot2 1.4>slot3 1.5>slot4 2.1>slot5"},
+		{"REMOVE_SIGNIFICANT_ATTRIBUTES", func(c *Config) { c.RemoveSignificant = []string{"ProcId"} }, "2.0>slot1 2.1>slot2"},
+	} {
+		cfg := defaults(t)
+		c.change(&cfg)
+		plan := Cycle(Pool{Slots: equal(t, 9, ""), Jobs: jobs()}, cfg, now)
+		if got := pairs(plan); got != c.want {
+			t.Errorf("%s: Cycle matches %s, want %s", c.name, got, c.want)
+		}
+		if n := len(plan.Matches); n+rejected(plan) != 8 {
+			t.Errorf("%s: %d jobs matched, %d told why not, want 8 together", c.name, n, rejected(plan))
+		}
+	}
+}
+
+// rejected counts the jobs that are told why they got nothing.
+func rejected(p *Plan) (n int) {
+	for _, r := range p.Rejections {
+		n += r.Count
+	}
+	return n
+}
+
+// Claims count for the limits that their jobs named, and no match goes beyond.
+func TestConcurrencyLimits(t *testing.T) {
+	limits, err := NewConcurrencyLimits(3, map[string]float64{"sw": 1}, map[string]float64{"license": 2})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := defaults(t)
+	cfg.Limits = limits
+	busy := pool.Claim{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot1", Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One, MatchedAt: now, Limits: "license"}
+	for _, c := range []struct {
+		text   string
+		claims []pool.Claim
+		want   int
+		reason string
+	}{
+		{`"license"`, nil, 2, "concurrency limit license reached"},
+		{`"LICENSE:2"`, nil, 1, "concurrency limit license reached"},
+		{`"license"`, []pool.Claim{busy}, 1, "concurrency limit license reached"},
+		{`"other, license"`, nil, 2, "concurrency limit license reached"},
+		{`"other"`, nil, 3, "concurrency limit other reached"},
+		{`"sw.matlab"`, nil, 1, "concurrency limit sw.matlab reached"},
+		{`"license:3"`, nil, 0, "concurrency limit license reached"},
+	} {
+		plan := Cycle(Pool{Slots: equal(t, 9, ""), Claims: c.claims, Jobs: []Job{aJob(t, 1, 5, "alice@x", "ConcurrencyLimits = "+c.text)}}, cfg, now)
+		if got := len(plan.Matches); got != c.want || rejected(plan) != 5-c.want || plan.Rejections[0].Reason[:len(c.reason)] != c.reason {
+			t.Errorf("ConcurrencyLimits = %s: %d matches, rejections %q, want %d, and %q", c.text, got, reasons(plan), c.want, c.reason)
+		}
+	}
+}

@@ -1,0 +1,169 @@
+package negotiator
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"fairspool/lib/pool"
+)
+
+// TestGoldenSpins compares each scenario, divided by spins, in every figure that
+// the reference's log has.
+func TestGoldenSpins(t *testing.T) {
+	eachScenario(t, "golden", func(t *testing.T, s *scenario, g *golden) {
+		cfg := s.settings(t)
+		cfg.Pie = Spins
+		fresh := s.usageAtFirst(0)
+		for i, c := range s.Cycles {
+			alias := c.alias(s, cfg.Params.NiceGroup)
+			plan := Cycle(s.pool(t, cfg, alias), cfg, now)
+			g.compareMatches(t, s, i, plan, alias)
+			g.compareSpins(t, c.Spins, plan.Spins, alias)
+			g.compareRejections(t, &c, plan.Spins, alias)
+			s.after(i, plan, alias, fresh)
+		}
+	})
+}
+
+// alias renames submitters so that those with equal keys, which are in no order in
+// the reference, come in its order by name.
+func (c *scenarioCycle) alias(s *scenario, nice string) map[string]string {
+	alias := map[string]string{}
+	add := func(name string) {
+		if alias[name] != "" {
+			return
+		}
+		prefix := ""
+		if rest, ok := strings.CutPrefix(name, nice+"."); ok {
+			prefix, name = nice+".", rest
+		}
+		alias[prefix+name] = fmt.Sprintf("%s%03d.%s", prefix, len(alias), name)
+	}
+	if n := len(c.Spins); n > 0 {
+		order := c.Spins[0]
+		for _, spin := range c.Spins {
+			if len(spin.Submitters) > len(order.Submitters) {
+				order = spin // the floor round has only some
+			}
+		}
+		for _, u := range order.Submitters {
+			add(u.Name)
+		}
+	}
+	for _, j := range s.Jobs {
+		add(j.Submitter)
+	}
+	for _, u := range s.Users {
+		add(u.Name)
+	}
+	return alias
+}
+
+// usageAtFirst is what all submitters use at the beginning of a cycle.
+func (s *scenario) usageAtFirst(cycle int) (sum float64) {
+	if cycle >= len(s.Cycles) || len(s.Cycles[cycle].Spins) == 0 {
+		return 0
+	}
+	for _, u := range s.Cycles[cycle].Spins[0].Submitters {
+		sum += u.Usage
+	}
+	return sum
+}
+
+// after makes the scenario what it is for the next cycle: matched jobs are offered
+// no more, and their slots are taken if the record says so.
+func (s *scenario) after(cycle int, plan *Plan, alias map[string]string, fresh float64) {
+	real := map[string]string{}
+	for name, other := range alias {
+		real[other] = name
+	}
+	held := s.usageAtFirst(cycle+1) > fresh
+	for _, m := range plan.Matches {
+		for i := range s.Jobs {
+			if s.Jobs[i].Cluster == m.Job.Cluster {
+				s.Jobs[i].Count--
+			}
+		}
+		for _, sl := range s.Slots {
+			if held && m.Piece.Of == "" && strings.Trim(sl["Name"], `"`) == m.Slot {
+				sl["State"], sl["RemoteUser"] = `"Claimed"`, strconv.Quote(real[m.Submitter])
+			}
+		}
+	}
+}
+
+func (g *golden) compareSpins(t *testing.T, want []scenarioSpin, got []Spin, alias map[string]string) {
+	g.check(t, "number of spins", len(got), len(want))
+	for i := range min(len(got), len(want)) {
+		w, s := &want[i], &got[i]
+		of := fmt.Sprintf("spin %d of %d: ", i+1, len(want))
+		g.check(t, of+"number", s.Number, w.Spin)
+		g.check(t, of+"slots", s.Slots, w.NumSlots)
+		if w.SlotsAfterTrim != nil {
+			g.check(t, of+"slots left", s.SlotsLeft, *w.SlotsAfterTrim)
+		}
+		g.near(t, of+"weight", s.Weight, w.SlotWeightTotal)
+		g.near(t, of+"min slot weight", s.MinSlotWeight, w.MinSlotWeight)
+		// The log has three decimals.
+		g.near(t, of+"pie left", math.Round(s.PieLeft*1000)/1000, w.PieLeft)
+		g.near(t, of+"normal factor", s.NormalFactor, w.NormalFactor)
+		g.near(t, of+"max prio", s.MaxPrio, w.MaxPrio)
+		g.check(t, of+"submitters", len(s.Turns), len(w.Submitters))
+		for j := range min(len(s.Turns), len(w.Submitters)) {
+			u, t1 := &w.Submitters[j], &s.Turns[j]
+			of := fmt.Sprintf("%s%s, number %d: ", of, u.Name, j+1)
+			g.check(t, of+"name", t1.Name, alias[u.Name])
+			g.check(t, of+"floor round", s.Floor, u.FloorRound != nil)
+			g.near(t, of+"prio", t1.EffectivePriority, u.Prio)
+			g.near(t, of+"share", t1.Share, u.Share)
+			g.near(t, of+"limit", t1.Limit, u.Limit)
+			g.near(t, of+"starved", t1.Starved, u.Starved)
+			g.near(t, of+"ceiling", float64(t1.Ceiling), u.CeilingRemaining)
+			g.near(t, of+"usage", t1.Usage, u.Usage)
+			g.check(t, of+"matches", t1.Matches, u.Matches)
+			g.check(t, of+"only ranks", t1.RankOnly, u.RankOnly)
+			g.check(t, of+"skipped", t1.Skipped, u.Skipped)
+			g.check(t, of+"outcome", t1.Outcome, u.Outcome)
+		}
+	}
+}
+
+// near compares numbers of the reference's log, to 1e-5; more than 1e300 is
+// unlimited.
+func (g *golden) near(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if math.Abs(got-want) <= 1e-5*math.Max(1, math.Abs(want)) || got > 1e300 && want > 1e300 {
+		got = want
+	}
+	g.check(t, what, got, want)
+}
+
+func (g *golden) compareRejections(t *testing.T, want *scenarioCycle, got []Spin, alias map[string]string) {
+	var is, should []string
+	for _, s := range got {
+		for _, u := range s.Turns {
+			for _, r := range u.Rejections {
+				is = append(is, fmt.Sprintf("spin %d %s %d: %s", s.Number, u.Name, clusterOf(t, r.Job), r.Reason))
+			}
+		}
+	}
+	for _, r := range want.Rejections {
+		should = append(should, fmt.Sprintf("spin %d %s %d: %s", r.Spin, alias[r.Submitter], clusterOf(t, r.Job), r.Reason))
+	}
+	slices.Sort(is)
+	slices.Sort(should)
+	g.check(t, "rejections", strings.Join(is, "; "), strings.Join(should, "; "))
+}
+
+func clusterOf(t *testing.T, job string) int {
+	t.Helper()
+	id, err := pool.ParseJobID(job)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id.Cluster
+}

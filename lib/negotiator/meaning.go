@@ -1,0 +1,191 @@
+package negotiator
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"fairspool/lib/classad"
+)
+
+// meaning is the number of what an attribute comes to in any match of the cycle:
+// equal ones behave alike, whatever the ads say.
+type meaning uint64
+
+// meanings finds what slots' attributes mean. What an expression makes of the
+// slot's own attributes is worked out, so that ten thousand slots whose loads all
+// differ are the same to a START that only asks whether they are below a bound.
+type meanings struct {
+	eval *classad.Context
+	lex  *lexicon
+	// whole gives up on telling: everything in the ad may matter.
+	whole func(*classad.Ad) meaning
+
+	yes     meaning                // true
+	numbers map[string]meaning     // of everything but constants, by its key
+	known   map[uint32]*expression // by the number of their texts
+	busy    []*expression          // whose meaning is being found: a circle ends here
+}
+
+// expression is what is known of an expression in slots' ads.
+type expression struct {
+	id      uint32    // of its text
+	clauses []*clause // of the conjunction that it is
+}
+
+// clause is a term of a conjunction.
+type clause struct {
+	id    uint32 // of its text
+	expr  *classad.Expr
+	looks classad.Looks
+	names names // of looks.Own and looks.Either, in this order
+	told  bool  // looks is all that it looks at
+}
+
+// Kinds of meanings, in the upper half of the number. Constants have the numbers of
+// the lexicon.
+const (
+	meansConstant meaning = iota << 32
+	meansOther
+	meansCircle
+)
+
+// kinds of keys.
+const (
+	keyConjunction byte = iota
+	keyFalls            // a clause that is not true whatever the job
+	keyOpen             // a clause that depends on the job, by what it looks up
+	keyRest             // the same, by what is left of it
+	keyWhole
+)
+
+// most that attributes may be nested in each other before their meaning is given up.
+const mostNested = 100
+
+func newMeanings(eval *classad.Context, lex *lexicon, every func() names) *meanings {
+	m := &meanings{eval: eval, lex: lex, numbers: map[string]meaning{}, known: map[uint32]*expression{}}
+	m.yes = m.constant(classad.Bool(true))
+	var all names
+	m.whole = func(ad *classad.Ad) meaning {
+		if all == nil {
+			all = every()
+		}
+		return m.number(lex.signature([]byte{keyWhole}, ad, all))
+	}
+	return m
+}
+
+// of returns what the ad's attribute means.
+func (m *meanings) of(ad *classad.Ad, name *classad.Name) meaning {
+	v, e, ok := ad.Get(name)
+	switch {
+	case !ok:
+		return 0
+	case e == nil:
+		return m.constant(v)
+	}
+	return m.ofExpr(ad, e)
+}
+
+func (m *meanings) constant(v classad.Value) meaning {
+	return meansConstant | meaning(m.lex.constant(v))
+}
+
+// number returns the number of a key, which is of nothing but a meaning's.
+func (m *meanings) number(key []byte) meaning {
+	n, ok := m.numbers[string(key)]
+	if !ok {
+		n = meansOther | meaning(len(m.numbers)+1)
+		m.numbers[string(key)] = n
+	}
+	return n
+}
+
+// ofExpr returns what an expression means that belongs to the ad.
+func (m *meanings) ofExpr(ad *classad.Ad, e *classad.Expr) meaning {
+	x := m.expression(e)
+	switch {
+	case slices.Contains(m.busy, x):
+		return meansCircle | meaning(x.id)
+	case len(m.busy) >= mostNested:
+		return m.whole(ad)
+	}
+	m.busy = append(m.busy, x)
+	defer func() { m.busy = m.busy[:len(m.busy)-1] }()
+	if len(x.clauses) == 1 {
+		n, _ := m.ofClause(ad, x.clauses[0])
+		return n
+	}
+	key := []byte{keyConjunction}
+	for _, c := range x.clauses {
+		n, closed := m.ofClause(ad, c)
+		if closed && n != m.yes {
+			// Which clause it is that slots fall at is told apart.
+			n = m.number(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32([]byte{keyFalls}, c.id), uint64(n)))
+		}
+		key = binary.LittleEndian.AppendUint64(key, uint64(n))
+	}
+	return m.number(key)
+}
+
+// expression looks an expression up.
+func (m *meanings) expression(e *classad.Expr) *expression {
+	id := m.lex.number(e)
+	x := m.known[id]
+	if x == nil {
+		x = &expression{id: id}
+		for _, part := range e.Clauses() {
+			c := &clause{id: m.lex.number(part), expr: part}
+			c.looks, c.told = classad.Sides(part)
+			c.told = c.told && !m.lex.shadowed
+			for _, n := range slices.Concat(c.looks.Own, c.looks.Either) {
+				c.names = append(c.names, classad.NewName(n))
+			}
+			x.clauses = append(x.clauses, c)
+		}
+		m.known[id] = x
+	}
+	return x
+}
+
+// ofClause returns what a clause means, and whether that is a constant.
+func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) {
+	if !c.told {
+		return m.whole(ad), false
+	}
+	key := binary.LittleEndian.AppendUint32([]byte{keyOpen}, c.id)
+	closed = len(c.looks.Other) == 0
+	plain := true // all that is looked up here are small constants
+	for i, name := range c.names {
+		n := m.of(ad, name)
+		if n == 0 && i >= len(c.looks.Own) {
+			closed = false // the job is asked
+		}
+		constant := n < meansOther
+		closed = closed && constant
+		plain = plain && constant && m.small(ad, name)
+		key = binary.LittleEndian.AppendUint64(key, uint64(n))
+	}
+	if closed {
+		return m.constant(c.expr.Eval(m.eval, ad, nil)), true
+	}
+	n, known := m.numbers[string(key)]
+	if !known {
+		n = m.number(key)
+		if plain {
+			rest := c.expr.Specialize(m.eval, ad, nil)
+			n = m.number(rest.AppendTo([]byte{keyRest}, classad.StyleSpool))
+			m.numbers[string(key)] = n
+		}
+	}
+	return n, false
+}
+
+// small says whether a constant is one that Specialize puts in the place of its name.
+func (m *meanings) small(ad *classad.Ad, name *classad.Name) bool {
+	v, e, ok := ad.Get(name)
+	if !ok || e != nil {
+		return !ok
+	}
+	text, isText := v.Text()
+	return v.Kind() < classad.KindList && (!isText || len(text) < 1000)
+}

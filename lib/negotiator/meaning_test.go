@@ -1,0 +1,103 @@
+package negotiator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// shaped returns a cycle that has told slots and jobs apart.
+func shaped(p Pool, cfg Config) *cycle {
+	cfg.JobOrder = jobprio.Condor{}
+	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{}, requests: map[pool.Resources]int{},
+		pieces: map[piece]accountant.Weight{}, named: map[string]bool{}}
+	c.inUse = newUnitsInUse(cfg.Limits)
+	c.lookAtSlots(p, nil)
+	c.shape(p.Jobs, c.gather(nil, p.Jobs, nil))
+	return c
+}
+
+// What slots are told apart by is what their expressions come to.
+func TestSlotsOfOneGroup(t *testing.T) {
+	jobs := []Job{aJob(t, 1, 1, "alice@x", "Urgent = true"), aJob(t, 2, 1, "bob@x", "Requirements = TARGET.Disk > 5 && TARGET.Zone != \"a\"")}
+	for _, c := range []struct {
+		name, a, b string
+		same       bool
+	}{
+		{"what nothing asks for", "LoadAvg = 0.1; Serial = 7", "LoadAvg = 0.2; Serial = 8", true},
+		{"on one side of a bound", "Start = LoadAvg < 0.5; LoadAvg = 0.1; Requirements = START", "Start = LoadAvg < 0.5; LoadAvg = 0.2; Requirements = START", true},
+		{"on two sides", "Start = LoadAvg < 0.5; LoadAvg = 0.1; Requirements = START", "Start = LoadAvg < 0.5; LoadAvg = 0.7; Requirements = START", false},
+		{"where the job decides", "LoadAvg = 0.7; Requirements = LoadAvg < 0.5 || TARGET.Urgent", "LoadAvg = 0.8; Requirements = LoadAvg < 0.5 || TARGET.Urgent", true},
+		{"by another way", "LoadAvg = 0.1; Requirements = Busy || TARGET.Urgent; Busy = LoadAvg < 0.5", "LoadAvg = 0.2; Requirements = Busy || TARGET.Urgent; Busy = LoadAvg < 0.5", true},
+		{"the job's, where the slot has none", "Requirements = Urgent", "Requirements = Urgent; Urgent = false", false},
+		{"what a job asks for", "Disk = 6", "Disk = 7", false},
+		{"what it asks for, worked out", "Disk = Total - Used; Total = 9; Used = 2", "Disk = Total - Used; Total = 8; Used = 1", true},
+		{"texts", `Zone = "b"; Disk = 9`, `Zone = "B"; Disk = 9`, false},
+		{"circles", "Requirements = A; A = B; B = A", "Requirements = A; A = B; B = A", true},
+		{"what cannot be told", `Requirements = eval("Memory > 1")`, `Requirements = eval("Memory > 1"); Odd = 1`, false},
+		{"a name like a scope", "Requirements = MY.Memory > 1; MY = [ Memory = 0 ]", "Requirements = MY.Memory > 1", false},
+	} {
+		shape := shaped(Pool{Slots: []pool.Slot{aSlot(t, "slot1", c.a), aSlot(t, "slot2", c.b)}, Jobs: jobs}, defaults(t))
+		if same := shape.slots[0].group == shape.slots[1].group; same != c.same {
+			t.Errorf("%s: slots with %s and %s are in one group: %v, want %v", c.name, c.a, c.b, same, c.same)
+		}
+	}
+}
+
+// Slots of one class are alike to every job: the same matches, the same ranks.
+func TestSlotsOfOneClassAreAlike(t *testing.T) {
+	terms := []string{"LoadAvg < 0.5", "TARGET.Urgent", "Urgent =?= true", "Memory > RequestMemory", "TARGET.RequestCpus <= MY.Cpus", "Zone == \"a\"", "A", "B || TARGET.Urgent",
+		"ifThenElse(TARGET.Owner == \"x\", LoadAvg > 0.3, true)", "isUndefined(Zone)", "MY.A && TARGET.B", "undefined", "Disk", "time() > Since"}
+	attributes := []string{"LoadAvg", "Memory", "Cpus", "Zone", "A", "B", "Disk", "Urgent", "Since"}
+	rapid.Check(t, func(rt *rapid.T) {
+		expression := rapid.Custom(func(rt *rapid.T) string {
+			return strings.Join(rapid.SliceOfN(rapid.SampledFrom(terms), 1, 3).Draw(rt, "terms"), rapid.SampledFrom([]string{" && ", " || "}).Draw(rt, "op"))
+		})
+		value := rapid.Custom(func(rt *rapid.T) string {
+			if rapid.IntRange(0, 3).Draw(rt, "kind") == 0 {
+				return expression.Draw(rt, "expression")
+			}
+			return rapid.SampledFrom([]string{"0", "1", "0.2", "0.4", "2000", "\"a\"", "\"b\"", "true", "false", "undefined", "error"}).Draw(rt, "value")
+		})
+		ad := func(side string) string {
+			var text []string
+			for _, a := range attributes {
+				if rapid.Bool().Draw(rt, "has") {
+					text = append(text, a+" = "+value.Draw(rt, side+a))
+				}
+			}
+			text = append(text, "Requirements = "+expression.Draw(rt, side), "Rank = "+expression.Draw(rt, "rank"))
+			return strings.Join(text, "; ")
+		}
+		var p Pool
+		for i := range rapid.IntRange(2, 12).Draw(rt, "slots") {
+			p.Slots = append(p.Slots, aSlot(t, fmt.Sprintf("slot%d", i), ad("slot")))
+		}
+		for i := range rapid.IntRange(1, 4).Draw(rt, "jobs") {
+			p.Jobs = append(p.Jobs, aJob(t, i+1, 1, "alice@x", ad("job")))
+		}
+		c := shaped(p, defaults(t))
+		for _, s := range c.slots {
+			k := c.classOf(s.ad, s.weight, false, false)
+			for _, j := range p.Jobs {
+				if got, want := classad.Match(c.eval, j.Ad, k.ad), classad.Match(c.eval, j.Ad, s.ad); got != want {
+					rt.Fatalf("slot %v and one of its class %v match job %v: %v and %v", s.ad, k.ad, j.Ad, want, got)
+				}
+				_, rank, _ := classad.MatchRanks(c.eval, j.Ad, k.ad)
+				_, want, _ := classad.MatchRanks(c.eval, j.Ad, s.ad)
+				pre, wantPre := rankOr(c.eval, c.cfg.PreJobRank, k.ad, j.Ad), rankOr(c.eval, c.cfg.PreJobRank, s.ad, j.Ad)
+				post, wantPost := rankOr(c.eval, c.cfg.PostJobRank, k.ad, j.Ad), rankOr(c.eval, c.cfg.PostJobRank, s.ad, j.Ad)
+				if rank != want || pre != wantPre || post != wantPost {
+					rt.Fatalf("slot %v and one of its class %v rank for job %v: %v %v %v and %v %v %v", s.ad, k.ad, j.Ad, want, wantPre, wantPost, rank, pre, post)
+				}
+			}
+		}
+	})
+}

@@ -1,0 +1,277 @@
+package negotiator
+
+import (
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+func spins(t testing.TB) Config {
+	cfg := defaults(t)
+	cfg.Pie, cfg.ConsiderPreemption = Spins, true
+	return cfg
+}
+
+// told lists turns as "name limit matches", with "=" for who leaves and "-" for who
+// was skipped, a line for each spin.
+func told(p *Plan) string {
+	var lines []string
+	for _, s := range p.Spins {
+		line := fmt.Sprintf("%d", s.Number)
+		if s.Floor {
+			line = "floor"
+		}
+		for _, u := range s.Turns {
+			name, _, _ := strings.Cut(u.Name, "@")
+			line += fmt.Sprintf(" %s %.2f %d", name, u.Limit, u.Matches)
+			if u.Outcome == SpinServed {
+				line += "="
+			}
+			if u.Skipped != "" {
+				line += "-"
+			}
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, "\n")
+}
+
+// The worked example of negotiate(8): 30 slots, EUPs of 5, 10 and 20.
+func TestSpinsOfThree(t *testing.T) {
+	users := []accountant.Record{record("alice@x", 5), record("bob@x", 10), record("carol@x", 20)}
+	for _, c := range []struct {
+		name  string
+		wants int
+		want  string
+	}{
+		{"endless demand", 99, "1 alice 17.14 17 bob 8.57 8 carol 4.29 4\n2 alice 0.14 0- bob 0.57 0- carol 0.29 0-"},
+		{"the first wants 4", 4, "1 alice 17.14 4= bob 8.57 8 carol 4.29 4\n2 bob 12.00 12 carol 6.00 2="},
+	} {
+		p := Pool{Slots: equal(t, 30, ""), Submitters: users, Jobs: []Job{
+			aJob(t, 1, c.wants, "alice@x", ""), aJob(t, 2, 99, "bob@x", ""), aJob(t, 3, 99, "carol@x", "")}}
+		plan := Cycle(p, spins(t), now)
+		if got := told(plan); got != c.want {
+			t.Errorf("%s: spins are\n%s\nwant\n%s", c.name, got, c.want)
+		}
+		if s := share(plan, "bob@x"); math.Abs(s.PieSlice-60.0/7) > 1e-9 || math.Abs(s.Limit-60.0/7) > 1e-9 {
+			t.Errorf("%s: PieSlice and Limit of bob are %v and %v, want %v", c.name, s.PieSlice, s.Limit, 60.0/7)
+		}
+	}
+}
+
+// What is held counts, and who only holds claims of the pool has a share until the
+// first spin is over.
+func TestSpinsCountUsage(t *testing.T) {
+	p := Pool{Slots: equal(t, 12, ""), Jobs: []Job{aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")}}
+	for i := range 4 {
+		p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Slot: p.Slots[i].Name, Submitter: "carol@x",
+			State: pool.RunningClaim, Weight: accountant.One})
+	}
+	p.Slots[4] = aSlot(t, "slot5", `State = "Claimed"; RemoteUser = "dave@x"`)
+	want := "1 alice 4.00 4 bob 4.00 3= carol 0.00 0=-"
+	plan := Cycle(p, spins(t), now)
+	if got := told(plan); got != want+"\n2 alice 8.00 0=" {
+		t.Errorf("spins are\n%s\nwant\n%s", got, want+"\n2 alice 8.00 0=")
+	}
+	cfg := spins(t)
+	cfg.ConsiderPreemption = false
+	if got, want := told(Cycle(p, cfg, now)), "1 alice 6.00 6 bob 6.00 1="; got != want {
+		t.Errorf("without preemption spins are\n%s\nwant\n%s", got, want)
+	}
+}
+
+func turnedDown(p *Plan) []string {
+	var all []string
+	for _, s := range p.Spins {
+		for _, u := range s.Turns {
+			for _, r := range u.Rejections {
+				all = append(all, fmt.Sprintf("%d %s %s", s.Number, r.Job, r.Reason))
+			}
+		}
+	}
+	return all
+}
+
+func TestSpinRejections(t *testing.T) {
+	cfg := spins(t)
+	cfg.Limits = limits(t, 100, map[string]float64{"sw": 1}, map[string]float64{"license": 2})
+	claimed := aSlot(t, "slot9", `State = "Claimed"; RemoteUser = "dave@x"; Memory = 4096`)
+	for _, c := range []struct {
+		name string
+		jobs []Job
+		want []string
+	}{
+		{"all of two limits reached one after the other", []Job{
+			aJob(t, 1, 3, "alice@x", `ConcurrencyLimits = "license"; JobPrio = 5`), aJob(t, 2, 2, "alice@x", `ConcurrencyLimits = "sw.a"; JobPrio = 9`),
+			aJob(t, 3, 1, "alice@x", `ConcurrencyLimits = "sw.a:1,LICENSE"`)},
+			[]string{"1 2.0 concurrency limit sw.a reached", "1 1.0 concurrency limit license reached", "1 3.0 concurrency limit license, sw.a reached"}},
+		{"a slot that somebody else holds", []Job{aJob(t, 1, 2, "alice@x", "RequestMemory = 2000")}, []string{"1 1.0 PREEMPTION_REQUIREMENTS == False"}},
+		{"a slot of one's own", []Job{aJob(t, 1, 2, "dave@x", "RequestMemory = 2000")}, []string{"1 1.0 no match found"}},
+		{"limits", []Job{aJob(t, 1, 9, "alice@x", "Requirements = TARGET.Memory < 2000"), aJob(t, 2, 9, "bob@x", "Requirements = TARGET.Memory < 2000")},
+			[]string{"1 1.0 submitter limit exceeded", "1 2.0 no match found", "2 1.4 no match found"}},
+	} {
+		p := Pool{Slots: append(equal(t, 8, ""), claimed), Jobs: c.jobs}
+		if got := turnedDown(Cycle(p, cfg, now)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: rejections are %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// Ceilings leave whole weight only and may be passed by part of a slot; the floor
+// round comes first, its limit is the floor.
+func TestSpinsOfCeilingsAndFloors(t *testing.T) {
+	alice, bob := record("alice@x", 1), record("bob@x", 100)
+	alice.Ceiling, bob.Floor, bob.Ceiling = accountant.LimitOf(5), 3, accountant.LimitOf(7)
+	p := Pool{Slots: equal(t, 8, "SlotWeight = 2"), Submitters: []accountant.Record{alice, bob}, Jobs: []Job{
+		aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")}}
+	plan := Cycle(p, spins(t), now)
+	want := "floor bob 3.00 2\n1 alice 15.84 3 bob 0.00 0\n2 alice 9.84 0=- bob 0.00 0-\n3 bob 12.00 2\n4 bob 8.00 0=-"
+	if got := told(plan); got != want {
+		t.Errorf("spins are\n%s\nwant\n%s", got, want)
+	}
+	if got, want := matched(plan), map[string]int{"alice@x": 3, "bob@x": 4}; !maps.Equal(got, want) {
+		t.Errorf("Cycle matches %v, want %v", got, want)
+	}
+}
+
+// With USE_GLOBAL_JOB_PRIOS a submitter stands in line once for each JobPrio, but
+// those that are side by side are one, and the pie of the first spin counts all.
+func TestSpinsOfGlobalJobPrios(t *testing.T) {
+	cfg := spins(t)
+	cfg.GlobalJobPrios = true
+	p := Pool{Slots: equal(t, 12, ""), Submitters: []accountant.Record{record("alice@x", 10), record("bob@x", 10), record("carol@x", 20)},
+		Jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 5"), aJob(t, 2, 2, "bob@x", "JobPrio = 7"), aJob(t, 3, 2, "alice@x", "JobPrio = 9"),
+			aJob(t, 4, 2, "carol@x", "JobPrio = 50"), aJob(t, 5, 3, "carol@x", "JobPrio = -1")}}
+	plan := Cycle(p, cfg, now)
+	want := "1 alice 4.80 2= bob 4.80 2= alice 2.80 2= carol 2.40 2\n2 carol 10.00 3="
+	if got := told(plan); got != want {
+		t.Errorf("spins are\n%s\nwant\n%s", got, want)
+	}
+	if got, want := plan.Spins[0].PieLeft, 4.8+4.8+4.8+2.4+2.4; math.Abs(got-want) > 1e-9 {
+		t.Errorf("PieLeft of spin 1 = %v, want %v", got, want)
+	}
+	if got, want := fmt.Sprint(plan.Spins[0].Turns[3].JobPrios), "[-1 50]"; got != want {
+		t.Errorf("JobPrios of carol = %s, want %s", got, want)
+	}
+}
+
+// A partitionable slot serves one job in a cycle and counts as a whole for it,
+// unless it has a consumption policy.
+func TestSpinsOfPartitionableSlots(t *testing.T) {
+	const part = `PartitionableSlot = true; Cpus = 8; Memory = 8192; SlotWeight = Cpus; `
+	for _, c := range []struct{ name, slot, want, weights string }{
+		{"whole", part, "1 alice 8.00 1\n2 alice 0.00 0-", "2"},
+		{"policy", part + "ConsumptionPolicy = true", "1 alice 8.00 4\n2 alice 0.00 0-", "2 2 2 2"},
+		{"policy of each resource", part + `MachineResources = "Cpus Memory"; ConsumptionCpus = TARGET.RequestCpus; ConsumptionMemory = 128`, "1 alice 8.00 4\n2 alice 0.00 0-", "2 2 2 2"},
+		{"policy of one of two", part + `MachineResources = "Cpus Memory"; ConsumptionCpus = TARGET.RequestCpus`, "1 alice 8.00 1\n2 alice 0.00 0-", "2"},
+	} {
+		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1@n", c.slot), aSlot(t, "slot2@n", `State = "Owner"; Requirements = false; SlotWeight = 0.5`)},
+			Jobs: []Job{aJob(t, 1, 4, "alice@x", "RequestCpus = 2")}}
+		cfg := spins(t)
+		cfg.PoolSizeConstraint = expr(t, "PartitionableSlot")
+		plan := Cycle(p, cfg, now)
+		var weights []string
+		for _, m := range plan.Matches {
+			weights = append(weights, m.Weight.String())
+		}
+		if got := told(plan); got != c.want || strings.Join(weights, " ") != c.weights {
+			t.Errorf("%s: matches of weight %v in spins\n%s\nwant %s in\n%s", c.name, weights, got, c.weights, c.want)
+		}
+	}
+}
+
+// With NEGOTIATOR_DEPTH_FIRST the jobs for which the slots taken have room wait for
+// what is left of these.
+func TestSpinsDepthFirst(t *testing.T) {
+	cfg := spins(t)
+	cfg.DepthFirst = true
+	for jobs, want := range map[int]string{
+		4:  "1 alice 16.00 1= bob 8.00 1\n2 bob 16.00 0=",
+		5:  "1 alice 16.00 2 bob 8.00 1",
+		99: "1 alice 16.00 2 bob 8.00 1",
+	} {
+		p := Pool{Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 2)},
+			Jobs: []Job{aJob(t, 1, jobs, "alice@x", "RequestCpus = 2"), aJob(t, 2, 1, "bob@x", "")}}
+		for i := range 3 {
+			p.Slots = append(p.Slots, aSlot(t, fmt.Sprintf("slot1@n%d", i), "PartitionableSlot = true; Cpus = 8; Memory = 8192; SlotWeight = Cpus"))
+		}
+		if got := told(Cycle(p, cfg, now)); got != want {
+			t.Errorf("%d jobs: spins are\n%s\nwant\n%s", jobs, got, want)
+		}
+	}
+}
+
+// Whatever the pool is like, no slot or job is matched twice, no ceiling is passed
+// by as much as a slot weighs, the record adds up to the matches, and the order of
+// the input does not matter.
+func TestSpinsLaws(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cfg := spins(t)
+		cfg.ConsiderPreemption, cfg.GlobalJobPrios = rapid.Bool().Draw(rt, "preemption"), rapid.Bool().Draw(rt, "prios")
+		cfg.IgnoreUserPriorities = rapid.IntRange(0, 4).Draw(rt, "ignore") == 0
+		var p Pool
+		for i := range rapid.IntRange(0, 12).Draw(rt, "slots") {
+			text := fmt.Sprintf("SlotWeight = %d; Memory = %d", rapid.IntRange(0, 4).Draw(rt, "weight"), rapid.SampledFrom([]int{512, 1024}).Draw(rt, "memory"))
+			if rapid.IntRange(0, 4).Draw(rt, "claimed") == 0 {
+				text += `; State = "Claimed"; RemoteUser = "user1@x"`
+			}
+			p.Slots = append(p.Slots, aSlot(t, fmt.Sprintf("slot%d", i), text))
+		}
+		ceilings := map[string]float64{}
+		for i := range rapid.IntRange(1, 5).Draw(rt, "users") {
+			r := record(fmt.Sprintf("user%d@x", i), float64(rapid.IntRange(1, 9).Draw(rt, "rup")))
+			ceilings[r.Name] = math.Inf(1)
+			if n := rapid.IntRange(-4, 8).Draw(rt, "ceiling"); n >= 0 {
+				r.Ceiling, ceilings[r.Name] = accountant.LimitOf(int64(n)), float64(n)
+			}
+			r.Floor = int64(rapid.IntRange(0, 3).Draw(rt, "floor"))
+			p.Submitters = append(p.Submitters, r)
+			for k := range 2 {
+				p.Jobs = append(p.Jobs, aJob(t, 2*i+k+1, rapid.IntRange(1, 5).Draw(rt, "jobs"), r.Name,
+					fmt.Sprintf("JobPrio = %d; RequestMemory = %d", rapid.IntRange(0, 2).Draw(rt, "prio"), rapid.SampledFrom([]int{128, 700}).Draw(rt, "needs"))))
+			}
+		}
+		plan := Cycle(p, cfg, now)
+		seen, used, turns := map[string]bool{}, map[string]float64{}, map[string]int{}
+		for _, m := range plan.Matches {
+			for _, what := range []string{m.Slot, m.Job.String()} {
+				if seen[what] {
+					rt.Fatalf("%s is matched twice", what)
+				}
+				seen[what] = true
+			}
+			if used[m.Submitter] >= ceilings[m.Submitter] {
+				rt.Fatalf("%s uses %v and gets a slot, want none at %v", m.Submitter, used[m.Submitter], ceilings[m.Submitter])
+			}
+			used[m.Submitter] += m.Weight.Float()
+		}
+		for _, s := range plan.Spins {
+			for _, u := range s.Turns {
+				turns[u.Name] += u.Matches
+			}
+		}
+		if got := matched(plan); !maps.Equal(got, keepPositive(turns)) {
+			rt.Fatalf("spins record %v matches, want %v", turns, got)
+		}
+		slices.Reverse(p.Slots)
+		slices.Reverse(p.Jobs)
+		slices.Reverse(p.Submitters)
+		again := Cycle(p, cfg, now)
+		if a, b := told(plan)+pairs(plan), told(again)+pairs(again); a != b {
+			rt.Fatalf("in other order spins and matches are\n%s\nwant\n%s", b, a)
+		}
+	})
+}
+
+func keepPositive(n map[string]int) map[string]int {
+	maps.DeleteFunc(n, func(_ string, k int) bool { return k == 0 })
+	return n
+}

@@ -1,0 +1,205 @@
+package negotiator
+
+import (
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// Attributes of slots that only spins look at.
+const (
+	consumptionPolicy = "consumptionpolicy"
+	consumptionOf     = "consumption" // and the name of a resource
+	machineResources  = "machineresources"
+	retirementLeft    = "RetirementTimeRemaining"
+)
+
+// spinCosts remembers what spins found out about groups of partitionable slots.
+type spinCosts struct {
+	several map[*group]bool // by group when the cycle began
+	costs   map[spinCost]accountant.Weight
+}
+
+// spinCost names what a request costs in a group.
+type spinCost struct {
+	group   *group
+	request int
+}
+
+// cost returns what a match with a slot of the group counts against limits: what
+// it is charged, but in spins a partitionable slot counts as a whole, unless it
+// serves several jobs in a cycle; then what its weight sinks by.
+func (k *autocluster) cost(c *cycle, g *group) accountant.Weight {
+	if g.left == nil || c.cfg.Pie != Spins {
+		return k.weight(c, g)
+	}
+	key := spinCost{g, -1}
+	if c.consumes(g) {
+		key.request = k.request.number
+	}
+	w, known := c.spins.costs[key]
+	if !known {
+		w = c.weighAd("partitionable slot", g.ad)
+		if key.request >= 0 {
+			rest := c.weighAd("partitionable slot", pool.Left(c.eval, g.ad, []pool.Resources{k.takes(c, g)}))
+			w = max(0, w-rest)
+		}
+		if c.spins.costs == nil {
+			c.spins.costs = map[spinCost]accountant.Weight{}
+		}
+		c.spins.costs[key] = w
+	}
+	return w
+}
+
+// takes returns what the jobs of k take of a partitionable slot of the group.
+func (k *autocluster) takes(c *cycle, g *group) pool.Resources {
+	if take, clipped := k.request.from(g.left); clipped {
+		return c.text(take)
+	}
+	return k.request.takes
+}
+
+// consumes says whether partitionable slots of the group serve several jobs in one
+// cycle of spins: those with a consumption policy. Their ads say so, or have as
+// HTCondor's a Consumption attribute for each of their MachineResources.
+func (c *cycle) consumes(g *group) bool {
+	yes, known := c.spins.several[g.root]
+	if !known {
+		yes = g.root.ad.Eval(c.eval, consumptionPolicy, nil).True() || c.hasPolicy(g.root.ad)
+		if c.spins.several == nil {
+			c.spins.several = map[*group]bool{}
+		}
+		c.spins.several[g.root] = yes
+	}
+	return yes
+}
+
+func (c *cycle) hasPolicy(ad *classad.Ad) bool {
+	text, ok := ad.EvalString(c.eval, machineResources)
+	if !ok {
+		return false
+	}
+	for _, name := range strings.FieldsFunc(text, isBetweenDemands) {
+		if !strings.EqualFold(name, "swap") && !ad.Has(consumptionOf+name) {
+			return false
+		}
+	}
+	return true
+}
+
+// consumptionNames are the slots' attributes that spins tell partitionable slots
+// apart by.
+func (c *cycle) consumptionNames() []string {
+	if c.cfg.Pie != Spins {
+		return nil
+	}
+	names := []string{consumptionPolicy, machineResources}
+	for _, r := range c.resources {
+		names = append(names, consumptionOf+strings.ToLower(r.name))
+	}
+	return names
+}
+
+// once says whether a match takes a partitionable slot of the group out of the cycle.
+func (c *cycle) once(g *group) bool { return c.cfg.Pie == Spins && !c.consumes(g) }
+
+// leastWeight returns the weight of the lightest slot, where a partitionable slot
+// with pieces is several: these, and what is left.
+func (c *cycle) leastWeight() float64 {
+	var least accountant.Weight
+	any := false
+	see := func(w accountant.Weight) {
+		if !any || w < least {
+			least, any = w, true
+		}
+	}
+	for i := range c.slots {
+		s := &c.slots[i]
+		claims := c.ours[s.name]
+		if s.whole == nil || len(claims) == 0 {
+			see(s.weight)
+			continue
+		}
+		for _, cl := range claims {
+			see(cl.Weight)
+		}
+		if w := c.weighAd("slot "+s.name, s.ad); w > 0 {
+			see(w)
+		}
+	}
+	return least.Float()
+}
+
+// heldSlots tells of the claimed slots that are looked at who holds them.
+type heldSlots struct {
+	groups map[*group]holders
+	known  map[*autocluster]holders
+}
+
+// holders are two of those who hold some slots; empty: there is none, or only one.
+type holders [2]string
+
+func (h *holders) add(who string) {
+	switch {
+	case who == "" || who == h[0]:
+	case h[0] == "":
+		h[0] = who
+	case h[1] == "":
+		h[1] = who
+	}
+}
+
+// lookedAt returns how many slots are looked at for matches, and who holds the
+// claimed ones of these: none that are claimed if preemption is not considered,
+// else all whose jobs have no time to retire left.
+func (c *cycle) lookedAt() (slots int, held heldSlots) {
+	held = heldSlots{map[*group]holders{}, map[*autocluster]holders{}}
+	for i := range c.slots {
+		s := &c.slots[i]
+		if left, ok := s.ad.EvalNumber(c.eval, retirementLeft); ok && left > 0 && c.cfg.ConsiderPreemption && s.standing == claimed {
+			continue
+		}
+		if s.standing == claimed && !c.cfg.ConsiderPreemption && s.whole == nil {
+			continue
+		}
+		slots++
+		if s.standing == claimed && c.cfg.ConsiderPreemption {
+			h := held.groups[s.group]
+			h.add(c.holderOf(s))
+			held.groups[s.group] = h
+		}
+	}
+	return slots, held
+}
+
+// holderOf returns whose a claimed slot is.
+func (c *cycle) holderOf(s *slot) string {
+	for _, cl := range c.ours[s.name] {
+		return cl.Submitter
+	}
+	return c.cfg.Params.Groups.Spelled(Holder(c.eval, s.ad))
+}
+
+// byAnother says whether somebody else than who holds a slot that the jobs of k
+// could use: one that preemption would be for.
+func (h *heldSlots) byAnother(c *cycle, k *autocluster, who string) bool {
+	some, known := h.known[k]
+	if !known {
+		for g, by := range h.groups {
+			if k.verdict(c, g) == accepts {
+				some.add(by[0])
+				some.add(by[1])
+			}
+		}
+		h.known[k] = some
+	}
+	for _, name := range some {
+		if name != "" && name != who {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,205 @@
+package negotiator
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// turn is an entry's turn in a spin. It takes what is matched off the pie.
+func (sp *spinning) turn(e *entry, spin *Spin, d *division) SpinTurn {
+	t := SpinTurn{Name: e.name, EffectivePriority: e.eup, Usage: sp.used(e), Ceiling: sp.headroom(e)}
+	if e.ranged {
+		t.JobPrios = []int{e.low, e.high}
+	}
+	var unclaimed float64
+	t.Share, unclaimed = sp.entitled(e, d)
+	t.Limit = unclaimed
+	if spin.Floor {
+		t.Limit = min(t.Limit, float64(e.floor))
+	} else if spin.Number == 1 && e.slice == 0 {
+		e.slice, e.limit = float64(t.Share*sp.weight), min(t.Limit, sp.weight)
+	}
+	if t.Limit > d.pie {
+		t.Starved, t.Limit = t.Limit-d.pie, d.pie
+	}
+	t.Outcome = SpinServed
+	switch {
+	case e.idle == 0:
+		t.Skipped = "skipped because no idle jobs"
+	case spin.Number > 1 && (t.Limit < sp.least || d.pie < sp.least):
+		t.Skipped, t.Outcome = "skipped as pieLeft < minSlotWeight", SpinLimited
+	case t.Ceiling == 0 || float64(t.Ceiling) < sp.least:
+		t.Skipped = fmt.Sprintf("skipped because submitterCeiling remaining is %d", t.Ceiling)
+	default:
+		n := &spinNegotiation{spinning: sp, entry: e, turn: &t, unclaimed: unclaimed, pie: &d.pie,
+			ranks: spin.Number == 1 && sp.cfg.ConsiderPreemption, first: map[*queue]pool.JobID{}}
+		if n.run() {
+			t.Outcome = SpinLimited
+		}
+	}
+	return t
+}
+
+// headroom returns what a ceiling leaves: whole weight in use counts, not fractions.
+func (sp *spinning) headroom(e *entry) int64 {
+	if !e.ceiling.Set {
+		return math.MaxInt32
+	}
+	return max(0, e.ceiling.Slots-int64(sp.used(e)))
+}
+
+// spinNegotiation is one turn's way through the submitter's jobs.
+type spinNegotiation struct {
+	*spinning
+	entry     *entry
+	turn      *SpinTurn
+	unclaimed float64 // the limit for slots that nobody holds: not cut to the pie
+	used      float64 // of the limit, by this turn
+	pie       *float64
+	ranks     bool // beyond the limit there are slots that prefer the job
+	limited   bool
+	refused   []string // concurrency limits reached by the requests before, one after the other
+	first     map[*queue]pool.JobID
+}
+
+// run asks for job after job, and says whether the submitter was limited.
+func (n *spinNegotiation) run() bool {
+	s := n.entry.submitter
+	restore := s.restrict(n.entry)
+	defer restore()
+	for {
+		over := n.used >= n.turn.Limit
+		if over && !n.ranks {
+			return true
+		}
+		n.turn.RankOnly = n.turn.RankOnly || over
+		if n.used >= float64(n.turn.Ceiling) {
+			return true
+		}
+		q := s.next()
+		if q == nil {
+			return over || n.limited
+		}
+		if _, known := n.first[q]; !known {
+			n.first[q] = q.runs[0].first
+		}
+		reason := n.offer(q, over)
+		if reason == "" {
+			continue
+		}
+		n.turn.Rejections = append(n.turn.Rejections, SpinRejection{n.first[q].String(), reason})
+		q.said = reason
+		s.wait(q)
+		s.skip(q)
+		if n.limited && !n.cfg.ConsiderPreemption && !n.cfg.UseSlotWeights {
+			return true
+		}
+	}
+}
+
+// offer matches the first job of a queue with the best slot that the limit allows,
+// or returns why not.
+func (n *spinNegotiation) offer(q *queue, over bool) string {
+	name, blocked := n.blockedBy(q.cluster)
+	q.blocked = name
+	if blocked {
+		// HTCondor names all limits that it met since it last let a job pass.
+		n.refused = append(n.refused, name)
+		slices.Sort(n.refused)
+		n.refused = slices.Compact(n.refused)
+		return "concurrency limit " + strings.Join(n.refused, ", ") + " reached"
+	}
+	n.refused = nil
+	if over {
+		q.limited = true
+		return "no match found"
+	}
+	p, how := n.take(q.cluster, n.room())
+	if how == found {
+		n.matched(q, p)
+		return ""
+	}
+	q.limited = how == tooHeavy
+	n.limited = n.limited || how == tooHeavy
+	switch {
+	case n.held.byAnother(n.cycle, q.cluster, n.entry.name):
+		return "PREEMPTION_REQUIREMENTS == False"
+	case how == tooHeavy:
+		return "submitter limit exceeded"
+	}
+	return "no match found"
+}
+
+// blockedBy returns the first concurrency limit, as the job names them, that does
+// not admit one more such job.
+func (n *spinNegotiation) blockedBy(k *autocluster) (string, bool) {
+	if _, blocked := n.inUse.blocked(k.limits); !blocked {
+		return "", false
+	}
+	text, _ := k.ad.EvalString(n.eval, pool.AttrConcurrencyLimits)
+	for _, one := range strings.FieldsFunc(text, isBetweenDemands) {
+		for _, d := range demandsOf(one) {
+			i := slices.IndexFunc(k.limits, func(o demand) bool { return o.name == d.name })
+			if i >= 0 && n.inUse.left(k.limits[i]) == 0 {
+				return d.name, true
+			}
+		}
+	}
+	return n.inUse.blocked(k.limits)
+}
+
+// room returns the heaviest slot that may be taken now: up to the limit, but
+// whoever has taken nothing in this spin may go beyond it by one slot.
+func (n *spinNegotiation) room() float64 {
+	if n.used <= 0 && n.unclaimed > 0 {
+		return math.Inf(1)
+	}
+	w := accountant.Weight((n.unclaimed - n.used) * float64(accountant.One))
+	if n.unclaimed-n.used >= accountant.MaxWeight.Float() {
+		return math.Inf(1)
+	}
+	// The sum is what HTCondor compares; the difference may be off by a digit.
+	for w++; w >= 0 && n.used+w.Float() > n.unclaimed; w-- {
+	}
+	return w.Float()
+}
+
+// matched charges a slot and gives it to the first job of q.
+func (n *spinNegotiation) matched(q *queue, p pick) {
+	cost := q.cluster.cost(n.cycle, p.group)
+	whole := p.group.left == nil || n.once(p.group)
+	if whole {
+		n.slots--
+	}
+	n.match(n.entry.submitter, q, p)
+	if whole && p.group.left != nil && n.cfg.DepthFirst {
+		n.entry.leave(q, n.roomFor(q.cluster, p.group)-1)
+	}
+	n.used += cost.Float()
+	*n.pie -= cost.Float()
+	n.usage[n.entry.submitter] += cost
+	n.turn.Matches++
+}
+
+// roomFor returns how many jobs like those of k a partitionable slot has room for, by
+// cores and memory. With NEGOTIATOR_DEPTH_FIRST the others wait for what the first
+// leaves of the slot.
+func (n *spinNegotiation) roomFor(k *autocluster, g *group) int {
+	room := func(held, request string) int64 {
+		has, ok := g.ad.EvalInt(n.eval, held)
+		if !ok {
+			has = 1
+		}
+		asks, ok := k.ad.EvalInt(n.eval, request)
+		if !ok {
+			asks = 1
+		}
+		return has / max(1, asks)
+	}
+	return int(min(room(pool.AttrCpus, pool.AttrRequestCpus), room(pool.AttrMemory, pool.AttrRequestMemory), math.MaxInt32))
+}
