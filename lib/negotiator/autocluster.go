@@ -12,6 +12,7 @@ type autocluster struct {
 	number  int
 	ad      *classad.Ad
 	barred  bool     // NEGOTIATOR_JOB_CONSTRAINT is not true
+	explain bool     // Config.Explain has jobs of it
 	request *request // of a partitionable slot; nil: there is none
 	limits  []demand // concurrency limits
 	// verdicts are what came of the match with each group, by its number.

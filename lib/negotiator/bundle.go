@@ -61,10 +61,14 @@ func (c *cycle) bundleUp() {
 	c.played = c.played || len(sets) > 1
 }
 
-// users returns, by group, the numbers of the clusters that can use it.
+// users returns, by group, the numbers of the clusters that can use it. Those that
+// are not offered use nothing.
 func (c *cycle) users() [][]byte {
 	users := make([][]byte, len(c.groups))
 	for _, k := range c.clusters {
+		if k.barred {
+			continue
+		}
 		for number, v := range k.verdicts {
 			if v == accepts {
 				users[number] = binary.LittleEndian.AppendUint32(users[number], uint32(k.number))

@@ -2,6 +2,8 @@ package negotiator
 
 import (
 	"encoding/binary"
+	"runtime"
+	"sync"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -56,12 +58,6 @@ func (n counts) total() int {
 	return sum
 }
 
-func (n *counts) add(m counts) {
-	for i, k := range m {
-		n[i] += k
-	}
-}
-
 // shapes tells slots apart by what matters of them.
 type shapes struct {
 	means *meanings
@@ -77,42 +73,104 @@ type shapes struct {
 	key     []byte
 }
 
-// classify divides the slots into groups and classes.
+// classify divides the slots into groups and classes. The slots' meanings are found
+// on all processors: each part of them is divided for itself, and then one slot of
+// each class of a part tells which class of all that is.
 func (c *cycle) classify() {
-	for i := range c.slots {
-		s := &c.slots[i]
-		k := c.classOf(s.ad, s.weight, s.whole != nil, false)
-		s.group, s.now = k.group, k.group
-		s.group.counts[s.standing]++
-		if s.whole != nil {
-			s.wholly = c.classOf(s.whole, s.weight, true, false).group
-			s.wholly.whole++
+	parts := make([]part, min(runtime.GOMAXPROCS(0), 1+len(c.slots)/manySlots))
+	var done sync.WaitGroup
+	for w := range parts {
+		p := &parts[w]
+		p.from, p.to = w*len(c.slots)/len(parts), (w+1)*len(c.slots)/len(parts)
+		done.Go(func() { p.classify(c.slots, c.shapes.alone()) })
+	}
+	done.Wait()
+	for _, p := range parts {
+		classes := make([]*class, len(p.kinds))
+		for i, k := range p.kinds {
+			classes[i] = c.classOf(k.ad, k.weight, k.divisible, false)
 		}
-		if s.standing == free {
-			if s.now.left == nil || s.now.left[0] > 0 {
-				c.plan.Candidates++
+		for i := p.from; i < p.to; i++ {
+			c.settle(i, classes[p.of[i-p.from]])
+			if s := &c.slots[i]; s.whole != nil {
+				s.wholly = classes[p.wholly[i-p.from]].group
+				s.wholly.whole++
 			}
-			if len(k.free) == 0 {
-				k.group.arrivals = append(k.group.arrivals, k)
-			}
-			k.free = append(k.free, i)
-			k.group.free++
 		}
 	}
+}
+
+// manySlots are worth another processor.
+const manySlots = 1000
+
+// settle puts a slot into its class when the cycle begins.
+func (c *cycle) settle(i int, k *class) {
+	s := &c.slots[i]
+	s.group, s.now = k.group, k.group
+	s.group.counts[s.standing]++
+	if s.standing != free {
+		return
+	}
+	if s.now.left == nil || s.now.left[0] > 0 {
+		c.plan.Candidates++
+	}
+	if len(k.free) == 0 {
+		k.group.arrivals = append(k.group.arrivals, k)
+	}
+	k.free = append(k.free, i)
+	k.group.free++
+}
+
+// part is some of the slots, those from from to before to, and how they are divided.
+type part struct {
+	from, to   int
+	kinds      []slotKind // different ones, by their first slot
+	of, wholly []int      // by slot: the index of its kind, and of that of the whole slot
+}
+
+// slotKind is what a class is found from.
+type slotKind struct {
+	ad        *classad.Ad
+	weight    accountant.Weight
+	divisible bool
+}
+
+func (p *part) classify(slots []slot, x shapes) {
+	known := map[string]int{}
+	kindOf := func(k slotKind) int {
+		x.key, _ = x.classKey(x.key[:0], k, false)
+		n, ok := known[string(x.key)]
+		if !ok {
+			n = len(p.kinds)
+			known[string(x.key)] = n
+			p.kinds = append(p.kinds, k)
+		}
+		return n
+	}
+	p.of, p.wholly = make([]int, p.to-p.from), make([]int, p.to-p.from)
+	for i := range p.of {
+		s := &slots[p.from+i]
+		p.of[i] = kindOf(slotKind{s.ad, s.weight, s.whole != nil})
+		if s.whole != nil {
+			p.wholly[i] = kindOf(slotKind{s.whole, s.weight, true})
+		}
+	}
+}
+
+// alone returns shapes that tell the same apart, for another goroutine.
+func (x shapes) alone() shapes {
+	lex := newLexicon()
+	lex.shadowed = x.means.lex.shadowed
+	x.means = newMeanings(x.means.eval, lex, x.means.every)
+	x.key = nil
+	return x
 }
 
 // classOf returns the class of slots with such an ad.
 func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, begun bool) *class {
 	x := &c.shapes
-	x.key = x.groupKey(x.key[:0], ad, weight, divisible)
-	grouped := len(x.key)
-	for _, name := range x.more {
-		x.key = appendMeaning(x.key, x.means.of(ad, name))
-	}
-	for _, e := range x.ranks {
-		x.key = appendMeaning(x.key, x.means.ofExpr(ad, e))
-	}
-	x.key = appendFlag(x.key, begun)
+	grouped := 0
+	x.key, grouped = x.classKey(x.key[:0], slotKind{ad, weight, divisible}, begun)
 	k := x.classes[string(x.key)]
 	if k == nil {
 		k = &class{number: len(c.classes), ad: ad, begun: begun}
@@ -122,6 +180,20 @@ func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, beg
 		k.group.classes = append(k.group.classes, k)
 	}
 	return k
+}
+
+// classKey appends what tells classes apart, and returns how much of it tells groups
+// apart.
+func (x *shapes) classKey(key []byte, k slotKind, begun bool) (_ []byte, grouped int) {
+	key = x.groupKey(key, k)
+	grouped = len(key)
+	for _, name := range x.more {
+		key = appendMeaning(key, x.means.of(k.ad, name))
+	}
+	for _, e := range x.ranks {
+		key = appendMeaning(key, x.means.ofExpr(k.ad, e))
+	}
+	return appendFlag(key, begun), grouped
 }
 
 // groupOf returns the group with a key, to which such an ad belongs.
@@ -139,13 +211,13 @@ func (c *cycle) groupOf(key string, ad *classad.Ad, weight accountant.Weight, di
 	return g
 }
 
-func (x *shapes) groupKey(key []byte, ad *classad.Ad, weight accountant.Weight, divisible bool) []byte {
-	key = appendFlag(binary.LittleEndian.AppendUint64(key, uint64(weight)), divisible)
-	key = appendMeaning(key, x.means.of(ad, requirementsName))
+func (x *shapes) groupKey(key []byte, k slotKind) []byte {
+	key = appendFlag(binary.LittleEndian.AppendUint64(key, uint64(k.weight)), k.divisible)
+	key = appendMeaning(key, x.means.of(k.ad, requirementsName))
 	for _, name := range x.match {
-		key = appendMeaning(key, x.means.of(ad, name))
+		key = appendMeaning(key, x.means.of(k.ad, name))
 	}
-	return x.means.lex.signature(key, ad, x.raw)
+	return x.means.lex.signature(key, k.ad, x.raw)
 }
 
 func appendMeaning(key []byte, n meaning) []byte {

@@ -100,6 +100,9 @@ type Config struct {
 	Limits ConcurrencyLimits
 	// Reserve bounds what may be kept free for wide jobs.
 	Reserve Reserve
+	// Explain are jobs that the plan has the analysis of, whether they are matched
+	// or not, and with nothing left out for the sake of speed.
+	Explain []Procs
 }
 
 // Pie is a way to divide the pool among submitters.
@@ -221,10 +224,10 @@ type cycle struct {
 	inUse      *unitsInUse  // of concurrency limits
 	played     bool         // shares are found by playing the division through
 
-	ours        map[string][]pool.Claim // by the slot's ad
-	until       map[string]time.Time    // slots that rest
-	faulty      faults
-	constrained int // slots that NEGOTIATOR_SLOT_CONSTRAINT leaves out
+	ours     map[string][]pool.Claim // by the slot's ad
+	until    map[string]time.Time    // slots that rest
+	faulty   faults
+	excluded []pool.Slot // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
 
 	kept  map[pool.JobID]*reservation
 	spent map[pool.JobID]bool    // jobs whose reservation lasted too long

@@ -125,7 +125,7 @@ func (c *cycle) roundUp(tier []*submitter) bool {
 
 // waiting says whether the submitter has jobs without a slot.
 func (s *submitter) waiting() bool {
-	return slices.ContainsFunc(s.queues, func(q *queue) bool { return q.left > 0 })
+	return slices.ContainsFunc(s.queues, func(q *queue) bool { return q.left > 0 && !q.cluster.barred })
 }
 
 // below is a submitter, its place in the order of negotiation, and by how much it
@@ -147,6 +147,7 @@ func (a *below) before(b *below) bool {
 // job first, each job the best slot that fits. It returns how many it took.
 func (c *cycle) turn(s *submitter, limit float64, most int) int {
 	took := 0
+	var heavy []*autocluster // with slots set aside that may suit others
 	for took < most {
 		q := s.next()
 		if q == nil {
@@ -170,8 +171,14 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 			}
 			continue
 		}
+		if k := q.cluster; len(k.aside) > 0 && (len(heavy) == 0 || heavy[len(heavy)-1] != k) {
+			heavy = append(heavy, k)
+		}
 		c.match(s, q, p)
 		took++
+	}
+	for _, k := range heavy {
+		k.restore()
 	}
 	s.ready()
 	return took

@@ -84,9 +84,9 @@ func (c *cycle) forecast(tier []*submitter, o *outlook) {
 	got := make([]accountant.Weight, len(tier))
 	for len(line) > 0 {
 		seat := &line[0]
-		w, ok := seat.draw(c)
+		w, ok := seat.draw(c, dealt)
 		if !ok {
-			ended[seat.number] = dealt
+			ended[seat.number] = seat.end
 			line.pop()
 			continue
 		}
@@ -114,6 +114,7 @@ type seat struct {
 	left   int // jobs left in queues[0]
 	bundle int // the first of its bundles that may have something left
 	behind float64
+	end    int // how many slots were dealt when the last that its jobs could use was gone
 }
 
 func (a *seat) before(b *seat) bool {
@@ -135,15 +136,17 @@ func (t *seat) advance(w accountant.Weight) { t.behind = (t.usage.Float() + w.Fl
 
 // draw takes a slot for the next job out of the stock, and returns its weight;
 // false when there is none.
-func (t *seat) draw(c *cycle) (accountant.Weight, bool) {
+func (t *seat) draw(c *cycle, dealt int) (accountant.Weight, bool) {
 	for {
 		if t.left > 0 {
 			k := t.queues[0].cluster
 			for ; t.bundle < len(k.bundles); t.bundle++ {
-				if w, ok := k.bundles[t.bundle].draw(c, k, t.most-t.usage.Float()); ok {
+				b := k.bundles[t.bundle]
+				if w, ok := b.draw(c, k, dealt, t.most-t.usage.Float()); ok {
 					t.left--
 					return w, true
 				}
+				t.end = max(t.end, b.end(dealt))
 			}
 		}
 		if len(t.queues) == 1 {
@@ -157,9 +160,19 @@ func (t *seat) draw(c *cycle) (accountant.Weight, bool) {
 
 // stock is what is left of a bundle as a forecast goes.
 type stock struct {
-	spare int    // static slots
-	piles []pile // partitionable ones
-	fresh int    // the piles before it are slots that were divided
+	spare  int    // static slots
+	piles  []pile // partitionable ones
+	fresh  int    // the piles before it are slots that were divided
+	goneAt int    // how many slots of any kind were dealt when the last static one was gone
+}
+
+// end returns how many slots were dealt when the last of the bundle was gone; dealt
+// if some are left.
+func (b *bundle) end(dealt int) int {
+	if b.divisible || b.spare > 0 {
+		return dealt
+	}
+	return b.goneAt
 }
 
 // pile is partitionable slots with the same left.
@@ -175,7 +188,7 @@ const mostDivided = 32
 
 // refill puts into the stock what is there.
 func (b *bundle) refill() {
-	b.spare, b.piles, b.fresh = b.left, b.piles[:0], 0
+	b.stock = stock{spare: b.left, piles: b.piles[:0]}
 	if !b.divisible {
 		return
 	}
@@ -187,12 +200,13 @@ func (b *bundle) refill() {
 }
 
 // draw takes one slot, or a piece, for a job of k that weighs at most room.
-func (b *bundle) draw(c *cycle, k *autocluster, room float64) (accountant.Weight, bool) {
+func (b *bundle) draw(c *cycle, k *autocluster, dealt int, room float64) (accountant.Weight, bool) {
 	if !b.divisible {
 		if b.spare == 0 || !fits(b.weight, room) {
 			return 0, false
 		}
 		b.spare--
+		b.goneAt = dealt + 1
 		return b.weight, true
 	}
 	for i := max(0, b.fresh-mostDivided); i < len(b.piles); i++ {

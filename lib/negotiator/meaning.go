@@ -17,13 +17,14 @@ type meaning uint64
 type meanings struct {
 	eval *classad.Context
 	lex  *lexicon
-	// whole gives up on telling: everything in the ad may matter.
-	whole func(*classad.Ad) meaning
+	// every returns the names of all attributes of all slots; safe for goroutines.
+	every func() names
 
 	yes     meaning                // true
 	numbers map[string]meaning     // of everything but constants, by its key
 	known   map[uint32]*expression // by the number of their texts
 	busy    []*expression          // whose meaning is being found: a circle ends here
+	keys    []byte                 // that are being made, one behind the other
 }
 
 // expression is what is known of an expression in slots' ads.
@@ -62,16 +63,14 @@ const (
 const mostNested = 100
 
 func newMeanings(eval *classad.Context, lex *lexicon, every func() names) *meanings {
-	m := &meanings{eval: eval, lex: lex, numbers: map[string]meaning{}, known: map[uint32]*expression{}}
+	m := &meanings{eval: eval, lex: lex, every: every, numbers: map[string]meaning{}, known: map[uint32]*expression{}}
 	m.yes = m.constant(classad.Bool(true))
-	var all names
-	m.whole = func(ad *classad.Ad) meaning {
-		if all == nil {
-			all = every()
-		}
-		return m.number(lex.signature([]byte{keyWhole}, ad, all))
-	}
 	return m
+}
+
+// whole gives up on telling: everything in the ad may matter.
+func (m *meanings) whole(ad *classad.Ad) meaning {
+	return m.number(m.lex.signature([]byte{keyWhole}, ad, m.every()))
 }
 
 // of returns what the ad's attribute means.
@@ -110,21 +109,45 @@ func (m *meanings) ofExpr(ad *classad.Ad, e *classad.Expr) meaning {
 		return m.whole(ad)
 	}
 	m.busy = append(m.busy, x)
-	defer func() { m.busy = m.busy[:len(m.busy)-1] }()
+	n := m.conjunction(ad, x)
+	m.busy = m.busy[:len(m.busy)-1]
+	return n
+}
+
+// conjunction returns what clauses mean together.
+func (m *meanings) conjunction(ad *classad.Ad, x *expression) meaning {
 	if len(x.clauses) == 1 {
 		n, _ := m.ofClause(ad, x.clauses[0])
 		return n
 	}
-	key := []byte{keyConjunction}
+	from := m.begin(keyConjunction)
 	for _, c := range x.clauses {
 		n, closed := m.ofClause(ad, c)
 		if closed && n != m.yes {
 			// Which clause it is that slots fall at is told apart.
-			n = m.number(binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint32([]byte{keyFalls}, c.id), uint64(n)))
+			at := m.begin(keyFalls)
+			m.add(meaning(c.id))
+			m.add(n)
+			n = m.end(at)
 		}
-		key = binary.LittleEndian.AppendUint64(key, uint64(n))
+		m.add(n)
 	}
-	return m.number(key)
+	return m.end(from)
+}
+
+// begin begins a key, and returns where: end makes a number of it. In between, other
+// keys may be begun and ended.
+func (m *meanings) begin(kind byte) int {
+	m.keys = append(m.keys, kind)
+	return len(m.keys) - 1
+}
+
+func (m *meanings) add(n meaning) { m.keys = binary.LittleEndian.AppendUint64(m.keys, uint64(n)) }
+
+func (m *meanings) end(from int) meaning {
+	n := m.number(m.keys[from:])
+	m.keys = m.keys[:from]
+	return n
 }
 
 // expression looks an expression up.
@@ -152,7 +175,8 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	if !c.told {
 		return m.whole(ad), false
 	}
-	key := binary.LittleEndian.AppendUint32([]byte{keyOpen}, c.id)
+	from := m.begin(keyOpen)
+	m.add(meaning(c.id))
 	closed = len(c.looks.Other) == 0
 	plain := true // all that is looked up here are small constants
 	for i, name := range c.names {
@@ -163,20 +187,23 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 		constant := n < meansOther
 		closed = closed && constant
 		plain = plain && constant && m.small(ad, name)
-		key = binary.LittleEndian.AppendUint64(key, uint64(n))
+		m.add(n)
 	}
 	if closed {
+		m.keys = m.keys[:from]
 		return m.constant(c.expr.Eval(m.eval, ad, nil)), true
 	}
-	n, known := m.numbers[string(key)]
-	if !known {
-		n = m.number(key)
-		if plain {
-			rest := c.expr.Specialize(m.eval, ad, nil)
-			n = m.number(rest.AppendTo([]byte{keyRest}, classad.StyleSpool))
-			m.numbers[string(key)] = n
-		}
+	n, known := m.numbers[string(m.keys[from:])]
+	if !known && plain {
+		rest := c.expr.Specialize(m.eval, ad, nil)
+		n = m.number(rest.AppendTo([]byte{keyRest}, classad.StyleSpool))
+		m.numbers[string(m.keys[from:])] = n
+		known = true
 	}
+	if !known {
+		n = m.number(m.keys[from:])
+	}
+	m.keys = m.keys[:from]
 	return n, false
 }
 

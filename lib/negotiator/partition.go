@@ -154,14 +154,17 @@ func (q *request) fits(left amounts) bool {
 }
 
 // from returns what is really taken where so much is left: rounding up never takes
-// more than there is.
+// more than there is, and nothing is taken of what the slot has no number of.
 func (q *request) from(left amounts) (take amounts, clipped bool) {
 	for i, x := range q.take {
-		if x > left[i] {
+		endless := math.IsInf(left[i], 1)
+		if x > left[i] || endless && x > 0 {
 			if !clipped {
 				take, clipped = slices.Clone(q.take), true
 			}
-			take[i] = left[i]
+			if take[i] = left[i]; endless {
+				take[i] = 0
+			}
 		}
 	}
 	if !clipped {

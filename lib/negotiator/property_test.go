@@ -3,8 +3,6 @@ package negotiator
 import (
 	"encoding/json"
 	"fmt"
-	"math"
-	"math/rand/v2"
 	"slices"
 	"testing"
 	"time"
@@ -56,24 +54,6 @@ func asJSON(t *rapid.T, p *Plan) string {
 		t.Fatal(err)
 	}
 	return string(text)
-}
-
-func TestInputOrderNeverMatters(t *testing.T) {
-	cfg := defaults(t)
-	rapid.Check(t, func(rt *rapid.T) {
-		p := somePool(rt, t, false)
-		want := asJSON(rt, Cycle(p, cfg, now))
-		seed := rapid.Uint64().Draw(rt, "seed")
-		r := rand.New(rand.NewPCG(seed, 1))
-		q := Pool{Slots: slices.Clone(p.Slots), Claims: slices.Clone(p.Claims), Jobs: slices.Clone(p.Jobs), Submitters: slices.Clone(p.Submitters), Backoffs: slices.Clone(p.Backoffs)}
-		r.Shuffle(len(q.Slots), func(i, j int) { q.Slots[i], q.Slots[j] = q.Slots[j], q.Slots[i] })
-		r.Shuffle(len(q.Claims), func(i, j int) { q.Claims[i], q.Claims[j] = q.Claims[j], q.Claims[i] })
-		r.Shuffle(len(q.Jobs), func(i, j int) { q.Jobs[i], q.Jobs[j] = q.Jobs[j], q.Jobs[i] })
-		r.Shuffle(len(q.Submitters), func(i, j int) { q.Submitters[i], q.Submitters[j] = q.Submitters[j], q.Submitters[i] })
-		if got := asJSON(rt, Cycle(q, cfg, now)); got != want {
-			rt.Fatalf("Cycle of a shuffled pool = %s, want %s", got, want)
-		}
-	})
 }
 
 // A run of equal procs is the same as its procs one by one.
@@ -192,49 +172,6 @@ func TestNiceUsersGetWhatIsLeft(t *testing.T) {
 					rt.Fatalf("%s of the nice user has %s, which %s of %s could use", m.Job, m.Slot, r.Job, r.Submitter)
 				}
 			}
-		}
-	})
-}
-
-// On equal slots everybody ends within one slot of the max-min ideal, in
-// which nice users share what the others leave.
-func TestSharesAreWithinOneSlotOfTheIdeal(t *testing.T) {
-	cfg := defaults(t)
-	rapid.Check(t, func(rt *rapid.T) {
-		p := somePool(rt, t, true)
-		plan := Cycle(p, cfg, now)
-		free := float64(plan.Candidates)
-		for _, nice := range []bool{false, true} {
-			var tier []Share
-			var claimants []Claimant
-			total := free
-			for _, s := range plan.Submitters {
-				if (accountant.Params{NiceGroup: "nice-user"}).Nice(s.Name) == nice {
-					tier = append(tier, s)
-					claimants = append(claimants, Claimant{s.EffectivePriority, s.Usage, float64(s.Idle)})
-					total += s.Usage
-					free -= float64(s.Matched)
-				}
-			}
-			for i, ideal := range Targets(total, claimants) {
-				s := tier[i]
-				if got := s.Usage + float64(s.Matched); math.Abs(got-ideal) >= 1+1e-6 || math.Abs(s.PieSlice-ideal) > 1e-6 {
-					rt.Fatalf("%s has %v of %v slots and a pie slice of %v, want within one of %v; all: %+v", s.Name, got, total, s.PieSlice, ideal, plan.Submitters)
-				}
-			}
-		}
-	})
-}
-
-// Time and everything else comes in by the arguments: the same again gives
-// the same again.
-func TestCycleChangesNothing(t *testing.T) {
-	cfg := defaults(t)
-	rapid.Check(t, func(rt *rapid.T) {
-		p := somePool(rt, t, false)
-		first := asJSON(rt, Cycle(p, cfg, now))
-		if again := asJSON(rt, Cycle(p, cfg, now)); again != first {
-			rt.Fatalf("Cycle again = %s, want %s", again, first)
 		}
 	})
 }

@@ -3,7 +3,6 @@ package negotiator
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,33 +11,60 @@ import (
 	"fairspool/lib/pool"
 )
 
-// reason tells why the jobs left in q got no slot. At the end of a cycle no
-// slot that they could use is free, but for what limits, a ceiling or the rest of
-// their cluster keep from them.
-func (c *cycle) reason(s *submitter, q *queue) string {
-	switch {
-	case q.cluster.barred:
+// reason says the most useful thing about the causes in one line.
+func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) string {
+	switch r.Cause {
+	case CauseJobConstraint:
 		return "no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"
-	case q.blocked != "":
-		return fmt.Sprintf("concurrency limit %s reached", q.blocked)
-	}
-	left := c.peek(q.cluster, math.Inf(1)) == found
-	within := left && c.peek(q.cluster, s.room()) == found
-	q.cluster.restore()
-	if left && !within {
+	case CauseConcurrencyLimit:
+		return d.limitReached(w.cluster)
+	case CauseCeiling:
 		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d", s.name, s.usage, s.ceiling.Slots)
+	case CauseSkipped:
+		return fmt.Sprintf("no match found: passed over with others of its cluster, after a job for which nothing was found; %s would take it", d.nearest(w.cluster).name)
+	case CauseShare:
+		what := "the other matching slots are taken"
+		if len(r.Also) == 0 {
+			what = "the matching slots that are left are for others"
+		}
+		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, %s", s.name, s.usage, s.slice, what)
 	}
-	lightest, heaviest := c.weights(q.cluster)
+	return "no match found: " + d.unmatched(w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others
+}
+
+// limitReached tells of the first concurrency limit that is reached.
+func (d *diagnosis) limitReached(k *autocluster) string {
+	for _, l := range k.limits {
+		if d.c.inUse.left(l) > 0 {
+			continue
+		}
+		most, _ := d.c.cfg.Limits.of(l.name)
+		return fmt.Sprintf("concurrency limit %s reached: %s of %s in use, the job needs %s", l.name, d.c.inUse.used[l.name], most, l.units)
+	}
+	return ""
+}
+
+// share says whether the share is what keeps a submitter from slots, and, where it
+// got less than that has room for, who took slots that it could have used, and how
+// many. Shares do not foresee everything: the choice of slots goes by rank first,
+// and a submitter's jobs go by their own order.
+func (d *diagnosis) share(s *submitter, w waiter) (others string, limited bool) {
+	lightest, heaviest := d.weights(w.cluster)
 	room := s.slice - s.usage.Float()
-	others := ""
 	if lightest > 0 && fits(lightest, room) {
-		others = c.others(s, q.cluster)
+		others = d.others(s, w.cluster)
 	}
-	if q.limited && others == "" && -room < heaviest.Float() {
-		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, the other matching slots are taken",
-			s.name, s.usage, s.slice)
+	return others, w.limited && others == "" && -room < heaviest.Float()
+}
+
+// weights does as the cycle's, once for each autocluster.
+func (d *diagnosis) weights(k *autocluster) (lightest, heaviest accountant.Weight) {
+	known, ok := d.weighed[k]
+	if !ok {
+		known[0], known[1] = d.c.weights(k)
+		d.weighed[k] = known
 	}
-	return "no match found: " + c.unmatched(q.cluster) + others
+	return known[0], known[1]
 }
 
 // weights returns the least and the largest weight of the slots that were free
@@ -60,121 +86,163 @@ func (c *cycle) weights(k *autocluster) (lightest, heaviest accountant.Weight) {
 	return lightest, heaviest
 }
 
-// others tells who took slots that k's jobs could have used, and how many, for a
-// submitter that got less than its pie slice has room for. Shares do not
-// foresee everything: the choice of slots goes by rank first, and a
-// submitter's jobs go by their own order.
-func (c *cycle) others(s *submitter, k *autocluster) string {
-	took, sum := map[*submitter]take{}, take{}
-	for number, v := range k.verdicts {
-		if v != accepts {
+// others tells who took how many slots that jobs of k could have used.
+func (d *diagnosis) others(s *submitter, k *autocluster) string {
+	all, byRank := 0, 0
+	for _, x := range d.ahead[k] {
+		if x.submitter != s {
+			all, byRank = all+x.got, byRank+x.byRank
+		}
+	}
+	of, sum, how := func(x contender) int { return x.got }, all, "first"
+	if byRank > 0 {
+		of, sum, how = func(x contender) int { return x.byRank }, byRank, "by rank"
+	}
+	var first contender
+	who := 0
+	for _, x := range d.ahead[k] {
+		if x.submitter == s || of(x) == 0 {
 			continue
 		}
-		for t, n := range c.groups[number].takers {
-			if t != s {
-				took[t] = take{took[t].all + n.all, took[t].byRank + n.byRank}
-				sum = take{sum.all + n.all, sum.byRank + n.byRank}
-			}
+		if who++; who == 1 || cmp.Or(cmp.Compare(of(first), of(x)), strings.Compare(x.name, first.name)) < 0 {
+			first = x
 		}
 	}
-	of, how := func(n take) int { return n.all }, "first"
-	if sum.byRank > 0 {
-		of, how = func(n take) int { return n.byRank }, "by rank"
-	}
-	var who []*submitter
-	for t, n := range took {
-		if of(n) > 0 {
-			who = append(who, t)
-		}
-	}
-	if len(who) == 0 {
+	if who == 0 {
 		return ""
 	}
-	slices.SortFunc(who, func(a, b *submitter) int {
-		return cmp.Or(cmp.Compare(of(took[b]), of(took[a])), strings.Compare(a.name, b.name))
-	})
-	by, what := who[0].name, fmt.Sprintf("%d of them", of(sum))
-	if len(who) > 1 {
-		by += counted(len(who)-1, " and another", " and %d others")
+	by, what := first.name, fmt.Sprintf("%d of them", sum)
+	if who > 1 {
+		by += counted(who-1, " and another", " and %d others")
 	}
-	if n := c.funnel(k).accept.total(); of(sum) == n {
+	if n := matching(d.c.plan.Autoclusters[d.index[k]].Steps); sum == n {
 		what = counted(n, "it", "them")
 	}
 	return fmt.Sprintf("; %s took %s %s", by, what, how)
 }
 
-// funnel is how many slots get how far with the jobs of an autocluster.
-type funnel struct {
-	meet   int    // slots that meet the jobs' Requirements
-	mute   int    // those of them whose ads have no Requirements
-	accept counts // those of them that accept the jobs
-}
-
-func (c *cycle) funnel(k *autocluster) (f funnel) {
-	for number, v := range k.verdicts {
-		g := c.groups[number]
-		if v >= 0 && v < slotClause || g.root != g {
-			continue
-		}
-		n := g.counts.total()
-		f.meet += n
-		if !g.ad.Has(pool.AttrRequirements) {
-			f.mute += n
-		}
-		if v == accepts {
-			f.accept.add(g.counts)
+// slotsAt returns how many slots drop out at the steps of some causes.
+func slotsAt(steps []Step, causes ...Cause) (n int) {
+	for _, s := range steps {
+		if slices.Contains(causes, s.Cause) {
+			n += s.Slots
 		}
 	}
-	return f
+	return n
+}
+
+// matching returns how many slots match, whatever they are doing.
+func matching(steps []Step) int {
+	return slotsAt(steps, CauseTooSmall, CauseClaimed, CauseBusy, CauseResting, CauseReserved, CauseTaken, Left)
 }
 
 // unmatched tells how far the slots of the pool are from taking a job.
-func (c *cycle) unmatched(k *autocluster) string {
-	f, slots := c.funnel(k), len(c.slots)
-	accept := f.accept.total()
+func (d *diagnosis) unmatched(k *autocluster, a *Analysis) string {
+	slots, accept := len(d.c.slots), matching(a.Steps)
+	meet := accept + slotsAt(a.Steps, CauseTooWide, CauseSlotRequirements)
 	switch {
-	case slots == 0:
+	case a.Nearest == nil:
 		return "the pool has no slots"
-	case f.meet == 0 && !k.ad.Has(pool.AttrRequirements):
+	case slots == 0:
+		return "NEGOTIATOR_SLOT_CONSTRAINT leaves out " + counted(len(d.c.excluded), "the only slot", "all %d slots") + a.Nearest.near(len(d.c.excluded))
+	case slices.Contains(a.Nearest.Causes, CauseSlotConstraint):
+		return fmt.Sprintf("%s would take the job, but NEGOTIATOR_SLOT_CONSTRAINT leaves it out", a.Nearest.Slot)
+	case meet == 0 && !k.ad.Has(pool.AttrRequirements):
 		return "the job has no Requirements"
-	case f.meet == 0:
-		return fmt.Sprintf("%s the job's Requirements", counted(slots, "the only slot does not meet", "none of %d slots meets"))
+	case meet == 0:
+		return counted(slots, "the only slot does not meet", "none of %d slots meets") + " the job's Requirements" + a.Nearest.near(slots)
+	case accept == 0 && slotsAt(a.Steps, CauseTooWide) > 0:
+		return counted(slots, "the only slot is not", "no slot is") + " as large as the job requests" + a.Nearest.near(slots)
 	case accept == 0:
-		return fmt.Sprintf("%d of %s the job's Requirements, %s", f.meet, counted(slots, "1 slot meets", "%d slots meet"), refusal(f))
+		return fmt.Sprintf("%d of %s the job's Requirements, %s%s", meet, counted(slots, "1 slot meets", "%d slots meet"),
+			refusal(a.Steps, meet), a.Nearest.near(slots))
 	}
-	taken := f.accept[claimed] + f.accept[free]
-	if taken == accept {
-		return fmt.Sprintf("%s taken (%d before this cycle)", counted(taken, "the only matching slot is", "all %d matching slots are"), f.accept[claimed])
+	before, taken := slotsAt(a.Steps, CauseClaimed), slotsAt(a.Steps, CauseClaimed, CauseTaken)
+	switch {
+	case taken == accept:
+		return fmt.Sprintf("%s taken (%d before this cycle)", counted(taken, "the only matching slot is", "all %d matching slots are"), before)
+	case slotsAt(a.Steps, CauseTooSmall) == accept:
+		return fmt.Sprintf("%s%s", counted(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.near(slots))
 	}
-	return fmt.Sprintf("%s free: %s", counted(accept, "the only matching slot is not", "none of %d matching slots is"), whereabouts(f.accept))
+	return fmt.Sprintf("%s free: %s", counted(accept, "the only matching slot is not", "none of %d matching slots is"), whereabouts(a.Steps))
+}
+
+// near tells of the slot what it fails or lacks; slots are those of the pool.
+func (n *Nearest) near(slots int) string {
+	what := n.shortfall()
+	switch {
+	case what == "":
+		return ""
+	case slots == 1:
+		return ": " + what
+	}
+	return fmt.Sprintf("; the nearest is %s: %s", n.Slot, what)
+}
+
+// shortfall tells the first that the slot fails, or what it lacks; empty for
+// nothing that can be told.
+func (n *Nearest) shortfall() string {
+	if len(n.Fails) == 0 {
+		if n.Lacks != "" {
+			return "it has " + n.Lacks
+		}
+		return ""
+	}
+	text := n.Fails[0].text()
+	if more := len(n.Fails) - 1; more > 0 && text != "" {
+		text += counted(more, ", and a clause more", ", and %d clauses more")
+	}
+	return text
+}
+
+// text tells of a clause that is not true; empty if there is none.
+func (f Failing) text() string {
+	switch {
+	case f.Clause == "":
+		return ""
+	case f.Clause == "false":
+		return "the " + f.Of + "'s Requirements are false"
+	case f.Values == "":
+		return f.Clause + " is not true"
+	}
+	return f.Clause + " is not true, as " + f.Values
 }
 
 // refusal tells why none of the slots that meet a job's Requirements accepts
 // the job.
-func refusal(f funnel) string {
-	switch f.mute {
-	case 0:
-		return counted(f.meet, "but does not accept the job", "none of these accepts the job")
-	case f.meet:
-		return counted(f.meet, "but its ad has no Requirements", "but their ads have no Requirements")
+func refusal(steps []Step, meet int) string {
+	mute := 0
+	for _, s := range steps {
+		if s.Cause == CauseSlotRequirements && s.Text == "" {
+			mute += s.Slots
+		}
 	}
-	return fmt.Sprintf("none of these accepts the job: %s no Requirements", counted(f.mute, "the ad of 1 has", "the ads of %d have"))
+	switch mute {
+	case 0:
+		return counted(meet, "but does not accept the job", "none of these accepts the job")
+	case meet:
+		return counted(meet, "but its ad has no Requirements", "but their ads have no Requirements")
+	}
+	return fmt.Sprintf("none of these accepts the job: %s no Requirements", counted(mute, "the ad of 1 has", "the ads of %d have"))
 }
 
 // whereabouts lists what the slots are that match but are not free.
-func whereabouts(n counts) string {
+func whereabouts(steps []Step) string {
 	var parts []string
 	for _, p := range []struct {
-		n    int
-		what string
+		cause Cause
+		what  string
 	}{
-		{n[claimed], "claimed before"},
-		{n[free], "matched in this cycle"},
-		{n[elsewhere], "in a state that takes no job"},
-		{n[resting], "left alone after matches that nobody took up"},
+		{CauseClaimed, "claimed before"},
+		{CauseTaken, "matched in this cycle"},
+		{CauseTooSmall, "with too little left"},
+		{CauseBusy, "in a state that takes no job"},
+		{CauseResting, "left alone after matches that nobody took up"},
+		{CauseReserved, "kept for a wider job"},
+		{Left, "left"},
 	} {
-		if p.n > 0 {
-			parts = append(parts, fmt.Sprintf("%d %s", p.n, p.what))
+		if n := slotsAt(steps, p.cause); n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s", n, p.what))
 		}
 	}
 	return strings.Join(parts, ", ")

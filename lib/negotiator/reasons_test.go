@@ -32,11 +32,11 @@ func TestReasons(t *testing.T) {
 	}{
 		{"no slots", nil, []Job{aJob(t, 1, 3, "alice@x", "")}, []string{"1.0 3 alice@x: no match found: the pool has no slots"}},
 		{"job's Requirements", equal(t, 40, ""), []Job{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999")},
-			[]string{"1.0 3 alice@x: no match found: none of 40 slots meets the job's Requirements"}},
+			[]string{"1.0 3 alice@x: no match found: none of 40 slots meets the job's Requirements; the nearest is slot1: TARGET.Memory >= RequestMemory is not true, as Memory is 1024, RequestMemory 9999, and a clause more"}},
 		{"slots' Requirements", append(equal(t, 2, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
-			[]string{"1.0 3 alice@x: no match found: 2 of 3 slots meet the job's Requirements, none of these accepts the job"}},
+			[]string{"1.0 3 alice@x: no match found: 2 of 3 slots meet the job's Requirements, none of these accepts the job; the nearest is slot1: the slot's Requirements are false"}},
 		{"one slot's Requirements", append(equal(t, 1, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
-			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meet the job's Requirements, but does not accept the job"}},
+			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meet the job's Requirements, but does not accept the job; the nearest is slot1: the slot's Requirements are false"}},
 		{"no slot has Requirements", bare(3, 3), []Job{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 3 of 3 slots meet the job's Requirements, but their ads have no Requirements"}},
 		{"the slot has no Requirements", bare(1, 1), []Job{aJob(t, 1, 3, "alice@x", "")},
@@ -53,7 +53,7 @@ func TestReasons(t *testing.T) {
 			[]string{"1.2 1 alice@x: submitter limit exceeded: alice@x uses 2 of a pie slice of 2.00, the other matching slots are taken",
 				"2.2 2 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}},
 		{"one for each shape", equal(t, 1, ""), []Job{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999"), aJob(t, 2, 1, "alice@x", "JobPrio = 1"), aJob(t, 3, 2, "alice@x", "RequestMemory = 9999")},
-			[]string{"1.0 5 alice@x: no match found: the only slot does not meet the job's Requirements"}},
+			[]string{"1.0 5 alice@x: no match found: the only slot does not meet the job's Requirements: TARGET.Memory >= RequestMemory is not true, as Memory is 1024, RequestMemory 9999, and a clause more"}},
 	} {
 		if got := reasons(Cycle(Pool{Slots: c.slots, Jobs: c.jobs}, defaults(t), now)); !slices.Equal(got, c.want) {
 			t.Errorf("%s: rejections = %q, want %q", c.name, got, c.want)

@@ -33,8 +33,22 @@ type Rejection struct {
 	Count     int
 	Jobs      []Procs // all of them, ascending
 	Submitter string
-	// Reason begins with "no match found", "submitter limit exceeded" or
-	// "submitter ceiling reached" and goes on with the numbers.
+	// Autocluster is the index of their Analysis in the plan.
+	Autocluster int
+	// Cause is what Reason speaks of, Also what else is in the way of Job: without
+	// all of it, and with the slot that is the nearest, the job would run.
+	Cause Cause
+	Also  []Cause
+	// Limits are the concurrency limits that are reached, OwnJobs the number of jobs
+	// of the same submitter that go first, by their order or since they ask for less
+	// than Job, which the share may be too small for; and Ahead that of the submitters with a
+	// better EUP that have slots that match or wait for the same.
+	Limits  []string
+	OwnJobs int
+	Ahead   int
+	// Reason begins with "no match found", "submitter limit exceeded", "submitter
+	// ceiling reached" or "concurrency limit NAME reached" and goes on with the
+	// numbers.
 	Reason string
 }
 
@@ -48,6 +62,9 @@ type Report struct {
 	Groups     []Group
 	Matches    []ReportedMatch
 	Rejections []ReportedRejection
+	// Autoclusters are the shapes of the jobs in Rejections.
+	Autoclusters []Analysis
+	Reservations []ReportedReservation `json:",omitempty"`
 }
 
 // Group is an accounting group's part in a cycle, in slot weight.
@@ -68,18 +85,38 @@ type Group struct {
 }
 
 // ReportedMatch is a Match in a Report. Preempts is the job that has to go,
-// if any.
+// if any. Of is the partitionable slot and Resources what the job takes of it,
+// such as "Cpus=2 Memory=2048"; empty for a whole slot.
 type ReportedMatch struct {
 	Job, Submitter, Slot, Reason string
-	Preempts                     string `json:",omitempty"`
+	Preempts                     string         `json:",omitempty"`
+	Of                           string         `json:",omitempty"`
+	Resources                    pool.Resources `json:",omitempty"`
 }
 
-// ReportedRejection is a Rejection in a Report.
+// ReportedRejection is a Rejection in a Report. Those of older versions have no
+// Cause and no Autocluster.
 type ReportedRejection struct {
-	Job    string
-	Count  int
-	Jobs   []Procs // as texts like "7.0" and "1.2-3"
-	Reason string
+	Job         string
+	Count       int
+	Jobs        []Procs // as texts like "7.0" and "1.2-3"
+	Submitter   string  `json:",omitempty"`
+	Autocluster int     // index in the report
+	Cause       Cause
+	Also        []Cause  `json:",omitempty"`
+	Limits      []string `json:",omitempty"`
+	OwnJobs     int      `json:",omitempty"`
+	Ahead       int      `json:",omitempty"`
+	Reason      string
+}
+
+// ReportedReservation is a Reserved in a Report, weights in slot weight.
+type ReportedReservation struct {
+	Slot, Job, Submitter string
+	Since                int64 // Unix time of the cycle that made it
+	Weight, Free         float64
+	Lacks                string `json:",omitempty"`
+	GivenUp              bool   `json:",omitempty"`
 }
 
 // Report returns the plan as the report of the cycle with this number, slot
@@ -87,42 +124,68 @@ type ReportedRejection struct {
 func (p *Plan) Report(number int, now time.Time) Report {
 	r := Report{
 		Cycle: number, Time: now.Unix(), Slots: p.Slots,
-		Submitters: append([]Share{}, p.Submitters...),
-		Groups:     append([]Group{}, p.Groups...),
-		Matches:    make([]ReportedMatch, len(p.Matches)),
-		Rejections: make([]ReportedRejection, len(p.Rejections)),
+		Submitters:   append([]Share{}, p.Submitters...),
+		Groups:       append([]Group{}, p.Groups...),
+		Matches:      make([]ReportedMatch, len(p.Matches)),
+		Rejections:   make([]ReportedRejection, len(p.Rejections)),
+		Autoclusters: append([]Analysis{}, p.Autoclusters...),
 	}
 	for i := range r.Submitters {
 		s := &r.Submitters[i]
 		s.PieSlice, s.Limit = micro(s.PieSlice), micro(s.Limit)
 	}
 	for i, m := range p.Matches {
-		r.Matches[i] = ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason}
+		r.Matches[i] = ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason,
+			Of: m.Piece.Of, Resources: m.Piece.Takes}
 	}
 	for i, x := range p.Rejections {
-		r.Rejections[i] = ReportedRejection{x.Job.String(), x.Count, x.Jobs, x.Reason}
+		r.Rejections[i] = x.Report()
+	}
+	for _, x := range p.Reservations {
+		r.Reservations = append(r.Reservations, ReportedReservation{Slot: x.Slot, Job: x.Job.String(), Submitter: x.Submitter,
+			Since: x.Since, Weight: x.Weight.Float(), Free: x.Free.Float(), Lacks: x.Lacks, GivenUp: x.GivenUp})
 	}
 	return r
+}
+
+// Report returns the rejection as a Report has it.
+func (x Rejection) Report() ReportedRejection {
+	return ReportedRejection{Job: x.Job.String(), Count: x.Count, Jobs: x.Jobs, Submitter: x.Submitter, Autocluster: x.Autocluster,
+		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Reason: x.Reason}
 }
 
 // micro rounds to millionths: digits beyond them tell of the arithmetic, not
 // of shares.
 func micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
-// report fills the plan's shares and rejections.
+// report fills the plan's shares, rejections and autoclusters.
 func (c *cycle) report() {
 	c.plan.Groups = c.accounts()
+	d := c.diagnose()
+	for _, k := range d.asked {
+		c.plan.Autoclusters = append(c.plan.Autoclusters, d.analyse(k))
+	}
 	for _, s := range c.submitters {
 		c.plan.Submitters = append(c.plan.Submitters, Share{
 			Name: s.name, EffectivePriority: s.eup, Priority: s.priority, Usage: s.before.Float(),
 			PieSlice: s.slice, Limit: s.limit, Idle: s.idle, Matched: s.matched, Demand: s.demand,
 		})
-		for _, q := range s.queues {
-			if q.left > 0 {
-				c.plan.Rejections = append(c.plan.Rejections, Rejection{
-					Job: q.runs[0].first, Count: q.left, Jobs: procsOf(q.runs), Submitter: s.name, Reason: c.reason(s, q),
-				})
-			}
+		for _, w := range d.queues[s] {
+			c.plan.Rejections = append(c.plan.Rejections, d.reject(s, w))
 		}
 	}
+}
+
+// reject returns why what is left of a queue got no slot.
+func (d *diagnosis) reject(s *submitter, w waiter) Rejection {
+	r := Rejection{Job: w.runs[0].first, Count: w.jobs, Jobs: procsOf(w.runs), Submitter: s.name,
+		Autocluster: d.index[w.cluster], Ahead: d.aheadOf(s, w.cluster)}
+	others, limited := d.share(s, w)
+	causes := d.causesOf(s, &r, w, limited)
+	r.Cause = causes[0]
+	if len(causes) > 1 {
+		r.Also = causes[1:]
+	}
+	r.Reason = d.reason(s, w, &r, others)
+	return r
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
 
@@ -21,8 +22,18 @@ func TestReportJSON(t *testing.T) {
 		{plan, `{"Cycle":7,"Time":1700000000,"Slots":1,` +
 			`"Submitters":[{"Name":"alice@x","EffectivePriority":0.5,"PieSlice":1,"Limit":1,"Idle":3,"Matched":1}],"Groups":[],` +
 			`"Matches":[{"Job":"12.0","Submitter":"alice@x","Slot":"slot1@a","Reason":"NoPreemption"}],` +
-			`"Rejections":[{"Job":"12.1","Count":2,"Jobs":["12.1-2"],"Reason":"no match found: the only matching slot is taken (0 before this cycle)"}]}`},
-		{&Plan{}, `{"Cycle":7,"Time":1700000000,"Slots":0,"Submitters":[],"Groups":[],"Matches":[],"Rejections":[]}`},
+			`"Rejections":[{"Job":"12.1","Count":2,"Jobs":["12.1-2"],"Submitter":"alice@x","Autocluster":0,"Cause":"Taken",` +
+			`"Reason":"no match found: the only matching slot is taken (0 before this cycle)"}],` +
+			`"Autoclusters":[{"Steps":[{"Cause":"Taken","Slots":1}],"Nearest":{"Slot":"slot1@a","Causes":["Taken"],"Holders":["alice@x"]},` +
+			`"Holders":[{"Submitter":"alice@x","Slots":1,"New":1}],"Ahead":[{"Submitter":"alice@x","EffectivePriority":0.5,"Slots":1,"Waiting":2}]}]}`},
+		{&Plan{}, `{"Cycle":7,"Time":1700000000,"Slots":0,"Submitters":[],"Groups":[],"Matches":[],"Rejections":[],"Autoclusters":[]}`},
+		{&Plan{
+			Matches: []Match{{Job: pool.JobID{Cluster: 1}, Submitter: "alice@x", Slot: "slot1_1@a", Piece: pool.Piece{Of: "slot1@a", Takes: "Cpus=2 Memory=1024"}, Reason: NoPreemption}},
+			Reservations: []Reserved{{Reservation: pool.Reservation{Slot: "slot2@a", Job: pool.JobID{Cluster: 2}, Submitter: "bob@x", Since: 1_600_000_000},
+				Weight: 8 * accountant.One, Free: 3 * accountant.One, Lacks: "Cpus 3 of 8"}},
+		}, `{"Cycle":7,"Time":1700000000,"Slots":0,"Submitters":[],"Groups":[],"Matches":[{"Job":"1.0","Submitter":"alice@x","Slot":"slot1_1@a",` +
+			`"Reason":"NoPreemption","Of":"slot1@a","Resources":"Cpus=2 Memory=1024"}],"Rejections":[],"Autoclusters":[],` +
+			`"Reservations":[{"Slot":"slot2@a","Job":"2.0","Submitter":"bob@x","Since":1600000000,"Weight":8,"Free":3,"Lacks":"Cpus 3 of 8"}]}`},
 	} {
 		got, err := json.Marshal(c.plan.Report(7, now))
 		if err != nil || string(got) != c.want {

@@ -81,12 +81,12 @@ func (c *cycle) takeKept(q *queue, room float64) (pick, outcome) {
 // release ends the reservations that are of no more use, and returns whether that
 // set any slot free. The others go on.
 func (c *cycle) release() (any bool) {
-	held := accountant.Weight(0)
+	var held Holding
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		at := &c.slots[r.slot]
-		if q != nil && q.cluster.verdict(c, at.wholly) == accepts && c.entitled(s, q, at) && c.affords(held+at.weight, held) {
-			held += at.weight
+		if q != nil && !q.cluster.barred && q.cluster.verdict(c, at.wholly) == accepts && c.entitled(s, q, at) && c.affords(held, at.weight) {
+			held.add(at.weight)
 			continue
 		}
 		r.over, any = true, true
@@ -124,10 +124,15 @@ func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
 	return nil, nil
 }
 
-// affords says whether slots of so much weight may be reserved: the configured
-// part of the pool, and always one.
-func (c *cycle) affords(weight, others accountant.Weight) bool {
-	return others == 0 || weight.Float() <= c.cfg.Reserve.Fraction*c.total().Float()+slack
+// affords says whether a slot of so much weight may be reserved besides others: up to
+// the configured part of the pool, and always one.
+func (c *cycle) affords(others Holding, weight accountant.Weight) bool {
+	return others.Slots == 0 || (others.Weight+weight).Float() <= c.cfg.Reserve.Fraction*c.total().Float()+slack
+}
+
+func (h *Holding) add(w accountant.Weight) {
+	h.Slots++
+	h.Weight += w
 }
 
 // entitled says whether the submitter's share allows its job the piece of the slot
@@ -160,7 +165,9 @@ func (c *cycle) idealShares() map[*submitter]float64 {
 	for i, s := range tier {
 		claimants[i] = Claimant{EUP: s.eup, Demand: s.usage.Float()}
 		for _, q := range s.queues {
-			claimants[i].Demand += float64(q.left) * heaviest[q.cluster]
+			if !q.cluster.barred {
+				claimants[i].Demand += float64(q.left) * heaviest[q.cluster]
+			}
 		}
 	}
 	ideal := map[*submitter]float64{}
@@ -173,12 +180,12 @@ func (c *cycle) idealShares() map[*submitter]float64 {
 // reserve makes new reservations, one for each submitter whose first job waits for
 // a larger part of a partitionable slot than is left of any, and reports all.
 func (c *cycle) reserve() {
-	held := accountant.Weight(0)
+	var held Holding
 	busy := map[*submitter]bool{}
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		busy[s] = true
-		held += c.slots[r.slot].weight
+		held.add(c.slots[r.slot].weight)
 		c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
 	}
 	if c.cfg.Reserve.Fraction > 0 && c.resources != nil {
@@ -187,13 +194,13 @@ func (c *cycle) reserve() {
 			if s.nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.runs[0].first] || !c.tooWide(q.cluster) {
 				continue
 			}
-			at := c.nearestWhole(q.cluster)
-			if at < 0 || !c.entitled(s, q, &c.slots[at]) || !c.affords(held+c.slots[at].weight, held) {
+			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.entitled(s, q, at) && c.affords(held, at.weight) })
+			if at < 0 {
 				continue
 			}
 			r := &reservation{Reservation: pool.Reservation{Slot: c.slots[at].name, Job: q.runs[0].first, Submitter: s.name, Since: c.now.Unix()}, slot: at}
 			c.slots[at].standing = reserved
-			held += c.slots[at].weight
+			held.add(c.slots[at].weight)
 			c.kept[r.Job] = r
 			c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
 		}
@@ -231,12 +238,13 @@ func (c *cycle) tooWide(k *autocluster) bool {
 
 // nearestWhole returns the partitionable slot that needs the least more to become
 // free for a job of k: the part that it lacks of the resource that it lacks most of;
-// of equals the lightest, then the first. -1 when there is none.
-func (c *cycle) nearestWhole(k *autocluster) int {
+// of equals the lightest, then the first. Only those count that may be kept for it.
+// -1 when there is none.
+func (c *cycle) nearestWhole(k *autocluster, may func(*slot) bool) int {
 	best, lacks := -1, 0.0
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.whole == nil || s.standing != free || k.verdicts[s.wholly.number] != accepts {
+		if s.whole == nil || s.standing != free || k.verdicts[s.wholly.number] != accepts || !may(s) {
 			continue
 		}
 		n := k.request.lack(s.now.left)

@@ -27,7 +27,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	sig.constraint = c.cfg.JobConstraint
 	match := sig.of(slotNeeds, jobNeeds)
 	all := sig.of(slotNeeds, append(jobNeeds, jobRank), ranks...)
-	c.shapes = shapes{means: newMeanings(c.eval, lex, sig.everySlotName), ranks: ranks,
+	c.shapes = shapes{means: newMeanings(c.eval, lex, sync.OnceValue(sig.everySlotName)), ranks: ranks,
 		match: with(sig.asked(match.job), amounts), classes: map[string]*class{}, groups: map[string]*group{}}
 	for _, name := range sig.asked(all.job) {
 		if !c.shapes.match.has(name.String()) {
@@ -119,6 +119,7 @@ func (a *autoclusters) of(j Job) *autocluster {
 		a.known[key] = k
 		c.clusters = append(c.clusters, k)
 	}
+	k.explain = k.explain || a.c.asksAbout(j)
 	return k
 }
 

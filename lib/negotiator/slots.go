@@ -46,6 +46,9 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 	c.ours = map[string][]pool.Claim{}
 	for _, cl := range claims {
 		c.ours[cl.SlotAd()] = append(c.ours[cl.SlotAd()], cl)
+		if cl.Piece.Of != "" { // should a slot be advertised under a dynamic one's name
+			c.ours[cl.Slot] = append(c.ours[cl.Slot], pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
+		}
 		c.named[cl.Slot] = true
 		c.inUse.add(cl.Limits)
 	}
@@ -62,7 +65,7 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 	}
 	for _, s := range usable {
 		if c.cfg.SlotConstraint != nil && !c.cfg.SlotConstraint.Eval(c.eval, s.Ad, nil).True() {
-			c.constrained++
+			c.excluded = append(c.excluded, s)
 			continue
 		}
 		c.slots = append(c.slots, c.lookAt(s))

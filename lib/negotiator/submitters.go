@@ -25,7 +25,7 @@ type submitter struct {
 	queues        []*queue            // by their first job in job-priority order
 	line          heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place             // those that may not
-	kins          map[int]bool        // clusters that are passed over
+	kins          map[int]int         // clusters that are passed over, and behind which run
 	slice, limit  float64             // target at first, and what it adds to the usage before
 	target        float64             // what the submitter may use by the shares, as they are now
 }
@@ -181,7 +181,7 @@ func (s *submitter) next() *queue {
 	for len(s.line) > 0 {
 		q := s.line[0].queue
 		before := q.left
-		for q.left > 0 && s.kins[q.runs[0].kin] {
+		for q.left > 0 && s.passes(q.runs[0]) {
 			q.passed = append(q.passed, q.runs[0])
 			q.left -= q.runs[0].count
 			q.runs = q.runs[1:]
@@ -225,12 +225,23 @@ func (s *submitter) wait(q *queue) {
 // skip passes over what is of the same cluster as the first of a queue for which
 // nothing was found.
 func (s *submitter) skip(q *queue) {
-	if kin := q.runs[0].kin; kin > 0 {
-		if s.kins == nil {
-			s.kins = map[int]bool{}
-		}
-		s.kins[kin] = true
+	kin := q.runs[0].kin
+	if kin == 0 {
+		return
 	}
+	if s.kins == nil {
+		s.kins = map[int]int{}
+	}
+	if at, known := s.kins[kin]; !known || q.runs[0].order < at {
+		s.kins[kin] = q.runs[0].order
+	}
+}
+
+// passes says whether a run is behind one of the same cluster for which nothing was
+// found.
+func (s *submitter) passes(r run) bool {
+	after, skip := s.kins[r.kin]
+	return skip && r.order > after
 }
 
 // ready ends a turn: what waited may be asked again in the next.

@@ -1,0 +1,155 @@
+package negotiator
+
+// Cause is one thing that keeps a job from running.
+type Cause string
+
+// The causes. The first four stand with a slot for good, the next seven with what the
+// slot is just now, the others with the job or its submitter.
+const (
+	// CauseNoSlots: the pool has no slots.
+	CauseNoSlots Cause = "NoSlots"
+	// CauseRequirements and CauseSlotRequirements: no slot meets the job's
+	// Requirements, or none that does accepts the job; see Nearest.Fails.
+	CauseRequirements     Cause = "Requirements"
+	CauseSlotRequirements Cause = "SlotRequirements"
+	// CauseTooWide: the job requests more than a whole partitionable slot has.
+	CauseTooWide Cause = "TooWide"
+	// CauseTooSmall: what is left of a partitionable slot is not enough.
+	CauseTooSmall Cause = "TooSmall"
+	// CauseTaken and CauseClaimed: somebody got the slot in this cycle, or held it
+	// before.
+	CauseTaken   Cause = "Taken"
+	CauseClaimed Cause = "Claimed"
+	// CauseReserved: the slot is kept for another, wider job.
+	CauseReserved Cause = "Reserved"
+	// CauseResting: the slot is left alone after matches that nobody took up.
+	CauseResting Cause = "Resting"
+	// CauseSlotConstraint: NEGOTIATOR_SLOT_CONSTRAINT leaves the slot out.
+	CauseSlotConstraint Cause = "SlotConstraint"
+	// CauseBusy: the slot is in a state in which it takes no job.
+	CauseBusy Cause = "Busy"
+	// CauseJobConstraint: NEGOTIATOR_JOB_CONSTRAINT is not true for the job.
+	CauseJobConstraint Cause = "JobConstraint"
+	// CauseConcurrencyLimit: a concurrency limit is reached; see Rejection.Limits.
+	CauseConcurrencyLimit Cause = "ConcurrencyLimit"
+	// CauseCeiling: the submitter's ceiling is reached.
+	CauseCeiling Cause = "Ceiling"
+	// CauseShare: the submitter has what its share allows.
+	CauseShare Cause = "Share"
+	// CauseSkipped: the job is passed over with the rest of its cluster, after one
+	// for which nothing was found.
+	CauseSkipped Cause = "Skipped"
+	// CauseOthers: other submitters' jobs wait for the same slot; see
+	// Analysis.Ahead. CauseOwnJobs: so do jobs of the same submitter that go first.
+	CauseOthers  Cause = "Others"
+	CauseOwnJobs Cause = "OwnJobs"
+)
+
+// causesOf returns what is in the way of the first job of a rejected queue: all of
+// it has to go for the job to run, and nothing else. The first is what the reason
+// speaks of.
+func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool) (causes []Cause) {
+	c, k, n := d.c, w.cluster, d.nearest(w.cluster)
+	add := func(cause Cause, is bool) {
+		if is {
+			causes = append(causes, cause)
+		}
+	}
+	for _, l := range k.limits {
+		if c.inUse.left(l) == 0 {
+			r.Limits = append(r.Limits, l.name)
+		}
+	}
+	add(CauseJobConstraint, k.barred)
+	add(CauseConcurrencyLimit, len(r.Limits) > 0)
+	if n == nil {
+		return append(causes, CauseNoSlots)
+	}
+	ceiling := !fits(n.weight, s.room())
+	skipped := d.skipped(s, w)
+	there := n.there(c, w)
+	if there {
+		add(CauseCeiling, ceiling)
+		add(CauseSkipped, skipped)
+		add(CauseShare, len(causes) == 0)
+	} else {
+		add(CauseShare, limited && len(causes) == 0)
+		causes = append(causes, n.causes(c, w.runs[0].first)...)
+		add(CauseCeiling, ceiling)
+		add(CauseSkipped, skipped)
+	}
+	if ceiling || n.opens(c, w) {
+		r.OwnJobs = d.ownAhead(s, w, n, ceiling)
+		add(CauseOwnJobs, r.OwnJobs > 0)
+		add(CauseOthers, n.opens(c, w) && d.othersWait(s, n))
+	}
+	return causes
+}
+
+// skipped says whether an earlier job of the same submitter and cluster, for which
+// nothing is found, has the job passed over.
+func (d *diagnosis) skipped(s *submitter, w waiter) bool {
+	kin := w.runs[0].kin
+	if kin == 0 {
+		return false
+	}
+	for i := range d.queues[s] {
+		o := &d.queues[s][i]
+		if o.cluster == w.cluster || o.cluster.barred || d.blocked(o.cluster) || d.anyLeft(*o) {
+			continue
+		}
+		for _, r := range o.runs {
+			if r.order >= w.runs[0].order {
+				break
+			}
+			if r.kin == kin {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// anyLeft says whether a slot is left that the jobs of a queue could use.
+func (d *diagnosis) anyLeft(w waiter) bool {
+	n := d.nearest(w.cluster)
+	return n != nil && n.there(d.c, w)
+}
+
+// ownAhead counts the submitter's waiting jobs that could use the slot, or with a
+// higher ceiling any that is there, and go before those of w: by their order, or
+// since they are lighter and so fit into a share that is too small for these.
+func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (jobs int) {
+	freed, _ := d.freed(n)
+	for i := range d.queues[s] {
+		o := &d.queues[s][i]
+		k := o.cluster
+		ahead := o.before(w.runs[0].order)
+		if m := d.nearest(k); k != w.cluster && m != nil && m.weight < n.weight {
+			ahead = o.jobs
+		}
+		if ahead == 0 || k.barred || d.blockedBut(k, freed) {
+			continue
+		}
+		if d.accepts(k, n) || ceiling && d.anyLeft(*o) {
+			jobs += ahead
+		}
+	}
+	return jobs
+}
+
+// othersWait says whether jobs of other submitters wait for the slot.
+func (d *diagnosis) othersWait(s *submitter, n *nearest) bool {
+	for _, w := range d.waiting(n) {
+		if d.people[w.who] != s {
+			return true
+		}
+	}
+	return false
+}
+
+// blocked says whether a concurrency limit keeps the jobs of k from running.
+func (d *diagnosis) blocked(k *autocluster) bool {
+	_, is := d.c.inUse.blocked(k.limits)
+	return is
+}

@@ -1,0 +1,339 @@
+package negotiator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// world is a pool and its configuration, which a test changes step by step.
+type world struct {
+	Pool
+	cfg Config
+}
+
+// after returns the world in which the plan was carried out.
+func (w world) after(plan *Plan) world {
+	w.Claims = slices.DeleteFunc(slices.Clone(w.Claims), func(c pool.Claim) bool { return slices.Contains(plan.GiveUp, c) })
+	for _, m := range plan.Matches {
+		w.Claims = append(w.Claims, pool.Claim{Job: m.Job, Attempt: 1, Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
+			State: pool.Matched, Weight: m.Weight, Limits: m.Limits, MatchedAt: now})
+	}
+	w.Backoffs = slices.Concat(w.Backoffs, plan.Backoffs)
+	w.Reservations = nil
+	for _, r := range plan.Reservations {
+		w.Reservations = append(w.Reservations, r.Reservation)
+	}
+	return w
+}
+
+// without removes what the rejection says is in the way of its job, and nothing
+// else.
+func (w world) without(t *rapid.T, plan *Plan, r Rejection) world {
+	a := plan.Autoclusters[r.Autocluster]
+	for _, cause := range append([]Cause{r.Cause}, r.Also...) {
+		w.remove(t, cause, plan, r, a)
+	}
+	return w
+}
+
+func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analysis) {
+	eval := &classad.Context{Now: now}
+	mine := fmt.Sprintf("(MY.ClusterId == %d && MY.ProcId == %d)", r.Job.Cluster, r.Job.Proc)
+	switch cause {
+	case CauseNoSlots:
+		t.Skip("a pool without slots has no slot like another")
+	case CauseRequirements:
+		w.editJob(r.Job, func(job *classad.Ad) { job.Set("Requirements", trueClauses(t, eval, job, w.slotAd(a.Nearest.Slot))) })
+	case CauseSlotRequirements:
+		w.editSlot(a.Nearest.Slot, func(slot *classad.Ad) {
+			old, had := slot.Lookup("Requirements")
+			text := strings.ReplaceAll(mine, "MY.", "TARGET.")
+			if had {
+				text = fmt.Sprintf("((%s) =?= true) || %s", old, text)
+			}
+			slot.Set("Requirements", parsed(t, text))
+		})
+	case CauseTooWide:
+		slot := w.slotAd(a.Nearest.Slot)
+		w.editJob(r.Job, func(job *classad.Ad) {
+			for _, name := range []string{"Cpus", "Memory", "Disk", "GPUs"} {
+				want, ok := job.EvalNumber(eval, "Request"+name)
+				if has, _ := slot.EvalNumber(eval, name); ok && want > has && (slot.Has(name) || name == "GPUs") {
+					job.SetReal("Request"+name, has)
+				}
+			}
+		})
+	case CauseTooSmall, CauseTaken, CauseClaimed:
+		for _, c := range w.Claims {
+			if c.SlotAd() == a.Nearest.Slot && !slices.Contains(a.Nearest.Holders, c.Submitter) {
+				t.Fatalf("%s holds %s, but is none of %q", c.Submitter, c.SlotAd(), a.Nearest.Holders)
+			}
+		}
+		gone := map[pool.JobID]bool{}
+		w.Claims = slices.DeleteFunc(slices.Clone(w.Claims), func(c pool.Claim) bool {
+			gone[c.Job] = gone[c.Job] || c.SlotAd() == a.Nearest.Slot
+			return c.SlotAd() == a.Nearest.Slot
+		})
+		w.keepJobs(func(j Job) bool { return !gone[j.First] })
+		w.idle(a.Nearest.Slot)
+	case CauseBusy:
+		w.idle(a.Nearest.Slot)
+	case CauseResting:
+		w.Backoffs = slices.DeleteFunc(slices.Clone(w.Backoffs), func(b pool.Backoff) bool { return b.Slot == a.Nearest.Slot })
+	case CauseReserved:
+		w.Reservations = slices.DeleteFunc(slices.Clone(w.Reservations), func(x pool.Reservation) bool { return x.Slot == a.Nearest.Slot })
+		w.cfg.Reserve.Fraction = 0
+	case CauseSlotConstraint:
+		w.cfg.SlotConstraint = parsed(t, fmt.Sprintf("(%s) || Name == %q", w.cfg.SlotConstraint, a.Nearest.Slot))
+	case CauseJobConstraint:
+		w.cfg.JobConstraint = parsed(t, fmt.Sprintf("(%s) || %s", w.cfg.JobConstraint, mine))
+	case CauseConcurrencyLimit:
+		w.editJob(r.Job, func(job *classad.Ad) {
+			text, _ := job.EvalString(eval, "ConcurrencyLimits")
+			demands := slices.DeleteFunc(demandsOf(text), func(d demand) bool { return slices.Contains(r.Limits, d.name) })
+			job.SetString("ConcurrencyLimits", demandText(demands))
+		})
+	case CauseCeiling:
+		w.Submitters = slices.Clone(w.Submitters)
+		for i := range w.Submitters {
+			if w.Submitters[i].Name == r.Submitter {
+				w.Submitters[i].Ceiling.Slots += 100
+			}
+		}
+	case CauseShare:
+		w.cfg.IgnoreUserPriorities = true
+	case CauseSkipped:
+		w.keepJobs(func(j Job) bool {
+			return j.Submitter != r.Submitter || j.First.Cluster != r.Job.Cluster || j.First.Proc >= r.Job.Proc
+		})
+	case CauseOthers:
+		w.keepJobs(func(j Job) bool {
+			return j.Submitter == r.Submitter || !slices.ContainsFunc(a.Ahead, func(x Contender) bool { return x.Submitter == j.Submitter && x.Waiting > 0 })
+		})
+	case CauseOwnJobs:
+		w.keepJobs(func(j Job) bool { return j.Submitter != r.Submitter || j.First == r.Job })
+	default:
+		t.Fatalf("cause %q of %+v: no such cause", cause, r)
+	}
+}
+
+func (w *world) keepJobs(keep func(Job) bool) {
+	w.Jobs = slices.DeleteFunc(slices.Clone(w.Jobs), func(j Job) bool { return !keep(j) })
+}
+
+func (w *world) editJob(id pool.JobID, edit func(*classad.Ad)) {
+	w.Jobs = slices.Clone(w.Jobs)
+	for i := range w.Jobs {
+		if j := &w.Jobs[i]; j.First == id {
+			j.Ad = j.Ad.Clone()
+			edit(j.Ad)
+		}
+	}
+}
+
+func (w *world) editSlot(name string, edit func(*classad.Ad)) {
+	w.Slots = slices.Clone(w.Slots)
+	for i := range w.Slots {
+		if s := &w.Slots[i]; s.Name == name {
+			s.Ad = s.Ad.Clone()
+			edit(s.Ad)
+		}
+	}
+}
+
+func (w *world) idle(slot string) {
+	w.editSlot(slot, func(ad *classad.Ad) { ad.SetString("State", "Unclaimed") })
+}
+
+func (w *world) slotAd(name string) *classad.Ad {
+	return w.Slots[slices.IndexFunc(w.Slots, func(s pool.Slot) bool { return s.Name == name })].Ad
+}
+
+// trueClauses returns what is true of the job's Requirements with a slot.
+func trueClauses(t *rapid.T, eval *classad.Context, job, slot *classad.Ad) *classad.Expr {
+	text := "true"
+	for _, c := range classad.Explain(eval, job, slot, "Requirements") {
+		if c.Expr != nil && !c.Fails() {
+			text += " && (" + c.Expr.String() + ")"
+		}
+	}
+	return parsed(t, text)
+}
+
+func parsed(t *rapid.T, text string) *classad.Expr {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return e
+}
+
+// anyWorld draws a pool in which there are all causes.
+func anyWorld(t *rapid.T, outer testing.TB) world {
+	names := []string{"alice@x", "bob@x", "carol@x", "nice-user.alice@x"}
+	slotKinds := []string{"", "", "Memory = 2048", "Cpus = 2", "HasGPU = true", `State = "Owner"`, `State = "Claimed"; RemoteUser = "bob@x"`,
+		"PartitionableSlot = true; Cpus = 4; Memory = 4096", "PartitionableSlot = true; Cpus = 8; Memory = 2048; GPUs = 2", `Requirements = TARGET.Owner == "dave"`,
+		"PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true"}
+	jobKinds := []string{"", "", "RequestMemory = 2000", "RequestCpus = 2", "RequestCpus = 3", "RequestCpus = 16", "RequestGPUs = 1; Requirements = TARGET.GPUs >= RequestGPUs",
+		"Requirements = TARGET.HasGPU", "JobPrio = 5", `ConcurrencyLimits = "license"`, `ConcurrencyLimits = "license:2, tape"`,
+		"Requirements = TARGET.Cpus > ProcId", "RequestCpus = 16; Requirements = true", "RequestMemory = 4000; Requirements = TARGET.Cpus >= 1", "Wanted = false", "Requirements = TARGET.Memory > 9999 && TARGET.HasGPU && TARGET.Cpus >= RequestCpus"}
+	w := world{cfg: defaults(outer)}
+	w.cfg.Limits, _ = NewConcurrencyLimits(100, nil, map[string]float64{"license": float64(rapid.IntRange(0, 3).Draw(t, "licenses")), "tape": 1})
+	if rapid.Bool().Draw(t, "job constraint") {
+		w.cfg.JobConstraint = expr(outer, "Wanted =!= false")
+	}
+	if rapid.Bool().Draw(t, "slot constraint") {
+		w.cfg.SlotConstraint = expr(outer, "HasGPU =!= true")
+	}
+	w.cfg.SkipClusters = rapid.IntRange(0, 3).Draw(t, "skip") == 0
+	if rapid.Bool().Draw(t, "reserve") {
+		w.cfg.Reserve = Reserve{0.3, time.Hour}
+	}
+	for i := range rapid.IntRange(0, 8).Draw(t, "slots") {
+		w.Slots = append(w.Slots, aSlot(outer, fmt.Sprintf("slot%d@a", i+1), rapid.SampledFrom(slotKinds).Draw(t, "slot")))
+	}
+	for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
+		w.Jobs = append(w.Jobs, aJob(outer, i+1, rapid.IntRange(1, 4).Draw(t, "count"), rapid.SampledFrom(names).Draw(t, "submitter"),
+			rapid.SampledFrom(jobKinds).Draw(t, "job")))
+	}
+	for _, n := range names {
+		r := record(n, rapid.SampledFrom([]float64{0.5, 1, 2, 5, 77}).Draw(t, "rup"))
+		if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
+			r.Ceiling = accountant.Limit{Slots: int64(rapid.IntRange(0, 4).Draw(t, "ceiling")), Set: true}
+		}
+		w.Submitters = append(w.Submitters, r)
+	}
+	eval := &classad.Context{Now: now}
+	for i, s := range w.Slots {
+		switch rapid.IntRange(0, 7).Draw(t, "standing") {
+		case 0:
+			w.Backoffs = append(w.Backoffs, pool.Backoff{Slot: s.Name, Failures: 1, Until: now.Add(time.Minute)})
+		case 1:
+			cl := pool.Claim{Job: pool.JobID{Cluster: 100 + i}, Attempt: 1, Slot: s.Name, Submitter: rapid.SampledFrom(names).Draw(t, "holder"),
+				Weight: accountant.One, State: pool.RunningClaim, MatchedAt: now.Add(-time.Hour)}
+			if pool.Partitionable(eval, s.Ad) {
+				cl.Piece, cl.Slot = pool.Piece{Of: s.Name, Takes: "Cpus=2 Memory=1024"}, pool.DynamicName(s.Name, 1)
+			}
+			w.Claims = append(w.Claims, cl)
+		}
+	}
+	w.Jobs = procs(w.Jobs)
+	return w
+}
+
+// Of every job that is left, the causes are true: with what they name out of the
+// way, and nothing else, it runs in the next cycle.
+func TestCausesAreTrue(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := anyWorld(rt, t)
+		plan := Cycle(w.Pool, w.cfg, now)
+		total := 0
+		for _, a := range plan.Autoclusters {
+			sum := 0
+			for _, s := range a.Steps {
+				sum += s.Slots
+			}
+			if total = sum; sum != len(w.Slots) {
+				rt.Fatalf("steps %+v: sum is %d, want the %d slots of the pool", a.Steps, total, len(w.Slots))
+			}
+		}
+		later := w.after(plan)
+		for _, r := range plan.Rejections {
+			if r.Cause == CauseNoSlots {
+				continue
+			}
+			x := later.without(rt, plan, r)
+			next := Cycle(x.Pool, x.cfg, now)
+			if !slices.ContainsFunc(next.Matches, func(m Match) bool { return m.Job == r.Job }) {
+				again := slices.IndexFunc(next.Rejections, func(n Rejection) bool { return n.Job == r.Job })
+				what := "no word of it"
+				if again >= 0 {
+					n := next.Rejections[again]
+					what = fmt.Sprintf("%s: %s %v %+v", n.Reason, n.Cause, n.Also, *next.Autoclusters[n.Autocluster].Nearest)
+				}
+				rt.Fatalf("%v of %s: %s\ncauses %s %v, nearest %+v\nwithout them it does not run: %s\nmatched first: %s; then: %s", r.Job, r.Submitter, r.Reason, r.Cause, r.Also,
+					*plan.Autoclusters[r.Autocluster].Nearest, what, pairs(plan), pairs(next))
+			}
+		}
+	})
+}
+
+// Each cause, with nothing else in the way.
+func TestCauses(t *testing.T) {
+	job := func(text string) []Job { return []Job{aJob(t, 1, 1, "alice@x", text)} }
+	two := []Job{aJob(t, 1, 1, "alice@x", "JobPrio = 1"), aJob(t, 2, 1, "alice@x", "RequestMemory = 100")}
+	large := "PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true"
+	held := []pool.Claim{{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot1", Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One}}
+	piece := []pool.Claim{{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot1_1", Piece: pool.Piece{Of: "slot1", Takes: "Cpus=3"},
+		Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One}}
+	ceiling := record("alice@x", 0.5)
+	ceiling.Ceiling.Set = true
+	none, err := NewConcurrencyLimits(0, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		pool Pool
+		cfg  func(*Config)
+		want string
+		text string
+	}{
+		{Pool{Jobs: job("")}, nil, "NoSlots", "no match found: the pool has no slots"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: job("Requirements = TARGET.HasGPU")}, nil, "Requirements",
+			"no match found: the only slot does not meet the job's Requirements: TARGET.HasGPU is not true, as HasGPU is undefined"},
+		{Pool{Slots: equal(t, 2, "Requirements = TARGET.Dept == \"physics\""), Jobs: job("")}, nil, "SlotRequirements",
+			"no match found: 2 of 2 slots meet the job's Requirements, none of these accepts the job; the nearest is slot1: TARGET.Dept == \"physics\" is not true, as Dept is undefined"},
+		{Pool{Slots: equal(t, 1, large), Jobs: job("RequestCpus = 8; Requirements = true")}, nil, "TooWide",
+			"no match found: the only slot is not as large as the job requests: it has Cpus 4 of 8"},
+		{Pool{Slots: equal(t, 1, large), Jobs: job("RequestCpus = 2; Requirements = true"), Claims: piece}, nil, "TooSmall",
+			"no match found: the only matching slot has too little left: it has Cpus 1 of 2"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: two}, nil, "Taken", "no match found: the only matching slot is taken (0 before this cycle)"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: job(""), Claims: held}, nil, "Claimed", "no match found: the only matching slot is taken (1 before this cycle)"},
+		{Pool{Slots: equal(t, 1, `State = "Owner"`), Jobs: job("")}, nil, "Busy",
+			"no match found: the only matching slot is not free: 1 in a state that takes no job"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: job(""), Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Hour)}}}, nil, "Resting",
+			"no match found: the only matching slot is not free: 1 left alone after matches that nobody took up"},
+		{Pool{Slots: equal(t, 2, ""), Jobs: job("")}, func(c *Config) { c.SlotConstraint = expr(t, "false") }, "SlotConstraint",
+			"no match found: NEGOTIATOR_SLOT_CONSTRAINT leaves out all 2 slots"},
+		{Pool{Slots: equal(t, 2, ""), Jobs: job("RequestMemory = 1000")}, func(c *Config) { c.SlotConstraint = expr(t, `Name == "slot9"`) }, "SlotConstraint",
+			"no match found: NEGOTIATOR_SLOT_CONSTRAINT leaves out all 2 slots"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: job("")}, func(c *Config) { c.JobConstraint = expr(t, "false") }, "JobConstraint",
+			"no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: job(`ConcurrencyLimits = "tape:2"`)}, func(c *Config) { c.Limits = none }, "ConcurrencyLimit",
+			"concurrency limit tape reached: 0 of 0 in use, the job needs 2"},
+		{Pool{Slots: equal(t, 1, ""), Jobs: job(""), Submitters: []accountant.Record{ceiling}}, nil, "Ceiling",
+			"submitter ceiling reached: alice@x uses 0 of at most 0"},
+		{Pool{Slots: equal(t, 1, `State = "Owner"`), Jobs: job("Requirements = TARGET.HasGPU")}, nil, "Requirements, Busy",
+			"no match found: the only slot does not meet the job's Requirements: TARGET.HasGPU is not true, as HasGPU is undefined"},
+	} {
+		cfg := defaults(t)
+		if c.cfg != nil {
+			c.cfg(&cfg)
+		}
+		plan := Cycle(c.pool, cfg, now)
+		if len(plan.Rejections) != 1 {
+			t.Errorf("%s: %d rejections, want 1", c.want, len(plan.Rejections))
+			continue
+		}
+		r := plan.Rejections[0]
+		got := string(r.Cause)
+		for _, also := range r.Also {
+			got += ", " + string(also)
+		}
+		if got != c.want || r.Reason != c.text {
+			t.Errorf("causes of %v = %s: %q, want %s: %q", r.Job, got, r.Reason, c.want, c.text)
+		}
+		if help := r.Report().Help(plan.Autoclusters[r.Autocluster]); help == "" {
+			t.Errorf("%s: Help is empty, want words", c.want)
+		}
+	}
+}

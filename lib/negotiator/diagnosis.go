@@ -1,0 +1,319 @@
+package negotiator
+
+import (
+	"cmp"
+	"slices"
+	"sort"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// diagnosis finds out, at the end of a cycle, why jobs got no slot.
+type diagnosis struct {
+	c       *cycle
+	stands  []stand
+	held    [][]holding // by number of the group
+	queues  map[*submitter][]waiter
+	known   map[*autocluster]*nearest
+	wanted  map[string][]waiting // by name of the slot
+	asked   []*autocluster       // that are analysed
+	index   map[*autocluster]int
+	texts   clauseTexts
+	took    map[string][]Match
+	ahead   map[*autocluster][]contender
+	weighed map[*autocluster][2]accountant.Weight
+	none    map[*autocluster]bool // that no slot would take, whatever it is doing
+	pairs   int                   // how many slots may be looked at in detail for one autocluster
+	names   map[string]int        // places in people
+	people  []*submitter          // those of the cycle in its order, then whose claims are not charged any more
+	sheet   []contender           // scratch, by place in people
+}
+
+// stand is slots that stand alike.
+type stand struct {
+	group    *group // of a partitionable slot: were nothing taken
+	now      *group
+	standing standing
+	taken    bool // in this cycle
+	first    int
+	slots    int
+}
+
+// holding is what a submitter holds of the slots of a group.
+type holding struct {
+	who         int // place in people
+	before, got int
+	byRank      int // those it got for their rank
+}
+
+// waiter is what is left of a submitter's queue.
+type waiter struct {
+	*queue
+	runs []run // also those passed over, in job-priority order
+	sums []int // jobs before each run
+	jobs int
+}
+
+// waiting is a submitter's number of jobs that wait for a slot.
+type waiting struct {
+	who  int // place in people
+	jobs int
+}
+
+// mostPairs is how many pairs of jobs and slots one cycle looks at clause by
+// clause: some thousandths of a second for a thousand.
+const mostPairs = 20_000
+
+// diagnose looks at the state of all slots, and at who waits.
+func (c *cycle) diagnose() *diagnosis {
+	d := &diagnosis{c: c, queues: map[*submitter][]waiter{}, known: map[*autocluster]*nearest{}, wanted: map[string][]waiting{},
+		index: map[*autocluster]int{}, names: map[string]int{}, none: map[*autocluster]bool{}, ahead: map[*autocluster][]contender{}, weighed: map[*autocluster][2]accountant.Weight{}}
+	for i, s := range c.submitters {
+		d.names[s.name] = i
+		d.people = append(d.people, s)
+		for _, q := range s.queues {
+			if w := waiterOf(q); w.jobs > 0 {
+				d.queues[s] = append(d.queues[s], w)
+				d.ask(q.cluster)
+			}
+		}
+	}
+	for _, k := range c.clusters {
+		if k.explain {
+			d.ask(k)
+		}
+	}
+	if len(d.asked) > 0 {
+		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
+		d.takeStock()
+		d.findHolders()
+	}
+	return d
+}
+
+func (d *diagnosis) ask(k *autocluster) {
+	if _, known := d.index[k]; !known {
+		d.index[k] = len(d.asked)
+		d.asked = append(d.asked, k)
+	}
+}
+
+// waiterOf returns what is left of a queue.
+func waiterOf(q *queue) waiter {
+	w := waiter{queue: q, runs: q.runs}
+	if len(q.passed) > 0 {
+		w.runs = slices.Concat(q.passed, q.runs)
+		slices.SortFunc(w.runs, func(a, b run) int { return cmp.Compare(a.order, b.order) })
+	}
+	w.sums = make([]int, len(w.runs))
+	for i, r := range w.runs {
+		w.sums[i] = w.jobs
+		w.jobs += r.count
+	}
+	return w
+}
+
+// before returns how many of the jobs go before the one in this place.
+func (w *waiter) before(order int) int {
+	at := sort.Search(len(w.runs), func(i int) bool { return w.runs[i].order >= order })
+	if at == len(w.runs) {
+		return w.jobs
+	}
+	return w.sums[at]
+}
+
+// takeStock counts the slots that stand alike.
+func (d *diagnosis) takeStock() {
+	c := d.c
+	left := make([]bool, len(c.slots))
+	for _, k := range c.classes {
+		for _, i := range k.free {
+			left[i] = true
+		}
+	}
+	at := map[stand]int{}
+	for i := range c.slots {
+		s := &c.slots[i]
+		key := stand{group: s.group, now: s.now, standing: s.standing}
+		if s.whole != nil {
+			key.group = s.wholly
+		} else {
+			key.taken = s.standing == free && !left[i]
+		}
+		n, known := at[key]
+		if !known {
+			n = len(d.stands)
+			at[key] = n
+			key.first = i
+			d.stands = append(d.stands, key)
+		}
+		d.stands[n].slots++
+	}
+}
+
+// findHolders counts who holds how many slots of each group.
+func (d *diagnosis) findHolders() {
+	c := d.c
+	d.held = make([][]holding, len(c.groups))
+	ranked := make([]bool, len(c.groups))
+	places := map[[2]int]int{}
+	of := func(s *slot, name string) *holding {
+		g := s.group
+		if s.whole != nil {
+			g = s.wholly
+		}
+		list := &d.held[g.number]
+		key := [2]int{g.number, d.person(name)}
+		at, known := places[key]
+		if !known {
+			at = len(*list)
+			places[key] = at
+			*list = append(*list, holding{who: key[1]})
+		}
+		return &(*list)[at]
+	}
+	at := make(map[string]int, len(c.slots))
+	for i := range c.slots {
+		s := &c.slots[i]
+		at[s.name] = i
+		for _, name := range c.holders(s) {
+			of(s, name).before++
+		}
+	}
+	for _, m := range c.plan.Matches {
+		of(&c.slots[at[cmp.Or(m.Piece.Of, m.Slot)]], m.Submitter).got++
+	}
+	for i := range d.stands {
+		st := &d.stands[i]
+		s := &c.slots[st.first]
+		if ranked[s.group.number] {
+			continue
+		}
+		ranked[s.group.number] = true
+		for who, t := range s.group.takers {
+			if t.byRank > 0 {
+				of(s, who.name).byRank += t.byRank
+			}
+		}
+	}
+}
+
+// person returns the place of a submitter in people.
+func (d *diagnosis) person(name string) int {
+	at, known := d.names[name]
+	if !known {
+		at = len(d.people)
+		d.names[name] = at
+		d.people = append(d.people, &submitter{name: name})
+	}
+	return at
+}
+
+// holders returns who held a slot or parts of it when the cycle began, once for
+// each claim.
+func (c *cycle) holders(s *slot) (names []string) {
+	for _, cl := range c.ours[s.name] {
+		names = append(names, cl.Submitter)
+	}
+	if len(names) > 0 || s.standing != claimed {
+		return names
+	}
+	state, _ := s.ad.EvalString(c.eval, pool.AttrState)
+	if who := holder(c.eval, s.ad, state); who != "" {
+		names = append(names, c.cfg.Params.Groups.Spelled(who))
+	}
+	return names
+}
+
+// waiting returns who waits for a slot, in the order of negotiation: also those whom
+// what its holders use of ceilings and limits keeps from it.
+func (d *diagnosis) waiting(n *nearest) []waiting {
+	list, known := d.wanted[n.name]
+	if known {
+		return list
+	}
+	freed, holds := d.freed(n)
+	takes := make([]bool, len(d.c.clusters))
+	for _, k := range d.asked {
+		takes[k.number] = !k.barred && !d.blockedBut(k, freed) && d.accepts(k, n)
+	}
+	for i, s := range d.c.submitters {
+		sum := 0
+		for _, w := range d.queues[s] {
+			if takes[w.cluster.number] && (holds[s.name] || fits(d.weigh(w.cluster, n), s.room())) {
+				sum += w.jobs
+			}
+		}
+		if sum > 0 {
+			list = append(list, waiting{i, sum})
+		}
+	}
+	d.wanted[n.name] = list
+	return list
+}
+
+// freed returns what the holders of a slot use of concurrency limits for it, and
+// who they are.
+func (d *diagnosis) freed(n *nearest) (units map[string]units, holds map[string]bool) {
+	u := newUnitsInUse(d.c.cfg.Limits)
+	holds = map[string]bool{}
+	for _, cl := range d.c.ours[n.name] {
+		u.add(cl.Limits)
+		holds[cl.Submitter] = true
+	}
+	for _, m := range d.takers()[n.name] {
+		u.add(m.Limits)
+		holds[m.Submitter] = true
+	}
+	if len(holds) == 0 {
+		for _, name := range d.c.holders(&slot{name: n.name, ad: n.ad, standing: claimed}) {
+			holds[name] = true
+			text, _ := n.ad.EvalString(d.c.eval, pool.AttrConcurrencyLimits)
+			u.add(text)
+		}
+	}
+	return u.used, holds
+}
+
+// blockedBut says whether a concurrency limit keeps the jobs of k from running,
+// even with some units freed.
+func (d *diagnosis) blockedBut(k *autocluster, freed map[string]units) bool {
+	for _, l := range k.limits {
+		most, limited := d.c.inUse.limits.of(l.name)
+		if limited && most-(d.c.inUse.used[l.name]-freed[l.name]) < l.units {
+			return true
+		}
+	}
+	return false
+}
+
+// takers returns the matches of this cycle by slot ad.
+func (d *diagnosis) takers() map[string][]Match {
+	if d.took == nil {
+		d.took = map[string][]Match{}
+		for _, m := range d.c.plan.Matches {
+			name := cmp.Or(m.Piece.Of, m.Slot)
+			d.took[name] = append(d.took[name], m)
+		}
+	}
+	return d.took
+}
+
+// accepts says whether a slot and the jobs of k want each other, whatever the slot
+// is doing.
+func (d *diagnosis) accepts(k *autocluster, n *nearest) bool {
+	if n.stand == nil {
+		return classad.Match(d.c.eval, k.ad, n.ad)
+	}
+	return k.verdict(d.c, n.stand.group) == accepts
+}
+
+// weigh returns what a match of a slot would be charged.
+func (d *diagnosis) weigh(k *autocluster, n *nearest) accountant.Weight {
+	if n.stand == nil {
+		return 0
+	}
+	return k.weight(d.c, n.stand.group)
+}

@@ -1,0 +1,189 @@
+package negotiator
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Lines tells people how far the slots are from taking a job: the steps, the
+// nearest slot, who holds what matches, and who else wants it.
+func (a Analysis) Lines() []string {
+	total := 0
+	for _, s := range a.Steps {
+		total += s.Slots
+	}
+	lines := []string{counted(total, "1 slot:", "%d slots:")}
+	width := len(fmt.Sprint(total))
+	for _, s := range a.Steps {
+		lines = append(lines, fmt.Sprintf("  %*d  %s", width, s.Slots, s.text()))
+	}
+	if a.Nearest != nil {
+		lines = append(lines, a.Nearest.lines()...)
+	}
+	if len(a.Holders) > 0 {
+		lines = append(lines, "slots that match are held by "+list(a.heldBy(), a.MoreHolders))
+	}
+	if len(a.Ahead) > 0 {
+		lines = append(lines, "in the order of negotiation: "+list(a.inOrder(), a.MoreAhead))
+	}
+	return lines
+}
+
+func list(some []string, more int) string {
+	text := strings.Join(some, ", ")
+	if more > 0 {
+		text += counted(more, ", and another", ", and %d others")
+	}
+	return text
+}
+
+// text says where slots drop out.
+func (s Step) text() string {
+	switch s.Cause {
+	case CauseRequirements:
+		if s.Text == "" {
+			return "the job has no Requirements"
+		}
+		return "do not meet the job's " + s.Text
+	case CauseSlotRequirements:
+		if s.Text == "" {
+			return "have no Requirements"
+		}
+		return "refuse the job by their " + s.Text
+	case CauseTooWide, CauseTooSmall:
+		what := "have too little left"
+		if s.Cause == CauseTooWide {
+			what = "are not large enough"
+		}
+		if s.Text == "" {
+			return what
+		}
+		return what + ": " + s.Text
+	}
+	if text, ok := stepTexts[s.Cause]; ok {
+		return text
+	}
+	return string(s.Cause)
+}
+
+var stepTexts = map[Cause]string{
+	CauseSlotConstraint: "are left out by NEGOTIATOR_SLOT_CONSTRAINT",
+	CauseClaimed:        "match, but were claimed before the cycle",
+	CauseBusy:           "match, but are in a state that takes no job",
+	CauseResting:        "match, but are left alone after matches that nobody took up",
+	CauseReserved:       "match, but are kept for a wider job",
+	CauseTaken:          "match, but were taken in the cycle",
+	Left:                "match, and are left",
+}
+
+func (n *Nearest) lines() []string {
+	head := "the nearest is " + n.Slot
+	var parts []string
+	for _, f := range n.Fails {
+		if f.Clause == "" {
+			parts = append(parts, "the "+f.Of+" has no Requirements")
+			continue
+		}
+		parts = append(parts, "the "+f.Of+"'s "+f.text())
+	}
+	if n.Lacks != "" {
+		parts = append(parts, "it has "+n.Lacks)
+	}
+	if len(n.Holders) > 0 {
+		parts = append(parts, "it is held by "+strings.Join(n.Holders, ", "))
+	}
+	if len(parts) == 0 {
+		return []string{head}
+	}
+	lines := []string{head + ":"}
+	for _, p := range parts {
+		lines = append(lines, "  "+p)
+	}
+	return lines
+}
+
+func (a Analysis) heldBy() []string {
+	var some []string
+	for _, h := range a.Holders {
+		text := fmt.Sprintf("%s (%d", h.Submitter, h.Slots)
+		if h.New > 0 {
+			text += fmt.Sprintf(", %d of them new", h.New)
+		}
+		some = append(some, text+")")
+	}
+	return some
+}
+
+func (a Analysis) inOrder() []string {
+	var some []string
+	for _, x := range a.Ahead {
+		text := fmt.Sprintf("%s (EUP %.2f", x.Submitter, x.EffectivePriority)
+		if x.Slots > 0 {
+			text += fmt.Sprintf(", has %d", x.Slots)
+		}
+		if x.Waiting > 0 {
+			text += counted(x.Waiting, ", 1 job waits", ", %d jobs wait")
+		}
+		some = append(some, text+")")
+	}
+	return some
+}
+
+// Help says what would let the first job of a rejection run; a is its analysis.
+// Empty for a rejection of an older version.
+func (x ReportedRejection) Help(a Analysis) string {
+	var parts []string
+	for _, c := range append([]Cause{x.Cause}, x.Also...) {
+		if text := x.helps(c, a); text != "" {
+			parts = append(parts, text)
+		}
+	}
+	if len(parts) > 1 {
+		return "all of: " + strings.Join(parts, "; ")
+	}
+	return strings.Join(parts, "")
+}
+
+func (x ReportedRejection) helps(c Cause, a Analysis) string {
+	slot, held, lacks := "a slot", "", ""
+	if a.Nearest != nil {
+		slot, held, lacks = a.Nearest.Slot, strings.Join(a.Nearest.Holders, ", "), a.Nearest.Lacks
+	}
+	switch c {
+	case CauseNoSlots:
+		return "a slot"
+	case CauseRequirements:
+		return fmt.Sprintf("a slot like %s for which the job's Requirements are true, or Requirements that ask for less", slot)
+	case CauseSlotRequirements:
+		return fmt.Sprintf("Requirements of %s that accept the job", slot)
+	case CauseTooWide:
+		return fmt.Sprintf("a larger slot than %s, which has %s, or a smaller request", slot, lacks)
+	case CauseTooSmall:
+		return fmt.Sprintf("more left of %s, which has %s and is held by %s", slot, lacks, held)
+	case CauseTaken, CauseClaimed:
+		return fmt.Sprintf("the end of the job of %s on %s, or another slot like it", held, slot)
+	case CauseReserved:
+		return fmt.Sprintf("the end of the reservation of %s", slot)
+	case CauseResting:
+		return fmt.Sprintf("the end of the time that %s is left alone, and a starter that takes up matches there", slot)
+	case CauseSlotConstraint:
+		return fmt.Sprintf("a NEGOTIATOR_SLOT_CONSTRAINT that is true for %s", slot)
+	case CauseBusy:
+		return fmt.Sprintf("a state of %s in which it takes jobs", slot)
+	case CauseJobConstraint:
+		return "a NEGOTIATOR_JOB_CONSTRAINT that is true for the job"
+	case CauseConcurrencyLimit:
+		return fmt.Sprintf("more units of %s, or fewer in use", strings.Join(x.Limits, ", "))
+	case CauseCeiling:
+		return fmt.Sprintf("a higher ceiling of %s, or fewer of its jobs running", x.Submitter)
+	case CauseShare:
+		return fmt.Sprintf("a larger share of %s (a lower EUP, or less wanted by others)", x.Submitter)
+	case CauseSkipped:
+		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the jobs of its cluster before it out of the way"
+	case CauseOthers:
+		return "the same for the jobs of others that wait for it"
+	case CauseOwnJobs:
+		return fmt.Sprintf("the same for %s of %s that %s first", counted(x.OwnJobs, "1 job", "%d jobs"), x.Submitter, counted(x.OwnJobs, "goes", "go"))
+	}
+	return ""
+}
