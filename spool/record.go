@@ -72,11 +72,7 @@ func (r record) append(b []byte) []byte {
 	case 'D':
 		b = appendName(append(r.appendProcs(b), ' '), r.Name)
 	case 'K':
-		ad := claimAd(r.Claim)
-		if r.Seq != 0 {
-			ad.SetInt("Seq", int64(r.Seq))
-		}
-		b = appendRow(b, ad, claimKeyName)
+		b = appendClaim(b, r.Claim, r.Seq)
 	case 'k':
 		b = append(b, r.Claim.Job.String()...)
 	case 'U':

@@ -16,16 +16,16 @@ import (
 // The small tables are written as ads, a row each. Times are milliseconds
 // since 1970, weights thousandths, so that nothing is rounded.
 
-func setTime(ad *classad.Ad, name string, t time.Time) {
+func setTime(to attributes, name string, t time.Time) {
 	if !t.IsZero() {
-		ad.SetInt(name, t.UnixMilli())
+		to.SetInt(name, t.UnixMilli())
 	}
 }
 
 // setInt sets an integer that is not 0.
-func setInt(ad *classad.Ad, name string, n int64) {
+func setInt(to attributes, name string, n int64) {
 	if n != 0 {
-		ad.SetInt(name, n)
+		to.SetInt(name, n)
 	}
 }
 
@@ -37,9 +37,9 @@ func setReal(ad *classad.Ad, name string, x float64) {
 }
 
 // setText sets a text that is not empty.
-func setText(ad *classad.Ad, name, text string) {
+func setText(to attributes, name, text string) {
 	if text != "" {
-		ad.SetString(name, text)
+		to.SetString(name, text)
 	}
 }
 
@@ -124,32 +124,6 @@ func (r *row) time(name string) time.Time {
 		return time.Time{}
 	}
 	return time.UnixMilli(r.int(name)).UTC()
-}
-
-func claimAd(c pool.Claim) *classad.Ad {
-	ad := classad.New()
-	ad.SetString("Job", c.Job.String())
-	ad.SetInt("Attempt", int64(c.Attempt))
-	ad.SetString("Slot", c.Slot)
-	ad.SetString("Machine", c.Machine)
-	ad.SetString("Submitter", c.Submitter)
-	ad.SetString("State", c.State.String())
-	ad.SetInt("Weight", int64(c.Weight))
-	setTime(ad, "MatchedAt", c.MatchedAt)
-	setTime(ad, "StartedAt", c.StartedAt)
-	setTime(ad, "VacateSince", c.VacateSince)
-	setInt(ad, "PID", int64(c.PID))
-	setText(ad, "Owner", c.By.User)
-	setText(ad, "UnixGroup", c.By.Group)
-	setText(ad, "AcctGroup", c.By.Account)
-	setText(ad, "QOS", c.By.QOS)
-	setText(ad, "Class", c.By.Class)
-	setText(ad, "Project", c.By.Project)
-	setInt(ad, "RequestCpus", c.By.Cpus)
-	setText(ad, "Of", c.Piece.Of)
-	setText(ad, takesName, string(c.Piece.Takes))
-	setText(ad, "Limits", c.Limits)
-	return ad
 }
 
 func (r *row) credentials() accountant.Credentials {

@@ -229,3 +229,17 @@ func TestParseWindows(t *testing.T) {
 		}
 	}
 }
+
+// What a claim's row is written as at once is what its ad would be written as.
+func TestAppendClaim(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c, seq := drawClaim(t), rapid.Uint64Range(0, math.MaxInt64).Draw(t, "seq")
+		ad := claimAd(c)
+		if seq != 0 {
+			ad.SetInt("Seq", int64(seq))
+		}
+		if got, want := appendClaim(nil, c, seq), appendRow(nil, ad, claimKeyName); !bytes.Equal(got, want) {
+			t.Fatalf("appendClaim = %s, want %s", got, want)
+		}
+	})
+}

@@ -15,7 +15,8 @@ type dry struct {
 	world   *world // after the changes
 	plan    *negotiator.Plan
 	changes []change
-	after   *negotiator.Plan // nil without changes
+	after   *negotiator.Plan   // nil without changes
+	asked   []negotiator.Procs // that -explain asks about
 }
 
 // look computes the cycle as of now, and again after the changes of -what-if, and
@@ -38,6 +39,9 @@ func look(c *cmdline.Call) error {
 		return err
 	}
 	d := dry{number: number, changes: changes}
+	if job != nil {
+		d.asked = job.procs()
+	}
 	domain := s.Domain()
 	return s.View(func(v *spool.View) error {
 		if err := d.compute(c, v, domain); err != nil {
@@ -61,6 +65,7 @@ func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
 	if len(d.changes) > 0 {
 		d.world = newWorld(c, v, seen, domain)
 	}
+	now.asked, d.world.asked = d.asked, d.asked
 	for _, ch := range d.changes {
 		if err := ch.apply(d.world); err != nil {
 			return ofChange(ch.text, err)

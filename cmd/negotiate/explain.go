@@ -59,7 +59,11 @@ type State struct {
 type Refusal struct {
 	Jobs      []negotiator.Procs
 	Submitter string
+	Cause     negotiator.Cause
+	Also      []negotiator.Cause `json:",omitempty"`
 	Reason    string
+	// Help is what would let the first of them run.
+	Help string
 	// Analysis is how far the slots of the pool are from taking one of them.
 	Analysis *negotiator.Analysis `json:",omitempty"`
 }
@@ -127,7 +131,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 	}
 	for _, r := range plan.Rejections {
 		if jobs := x.within(r.Jobs); len(jobs) > 0 {
-			e.Rejections = append(e.Rejections, Refusal{Jobs: jobs, Submitter: r.Submitter, Reason: r.Reason})
+			e.Rejections = append(e.Rejections, refusal(jobs, r, plan))
 			settled = append(settled, jobs...)
 			whose[r.Submitter] = true
 		}

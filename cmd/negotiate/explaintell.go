@@ -2,12 +2,10 @@ package main
 
 import (
 	"fmt"
-	"io"
 	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/negotiator"
 )
 
 // show prints the explanation for people.
@@ -28,7 +26,7 @@ func (e Explanation) show(c *cmdline.Call) {
 	for _, r := range e.Rejections {
 		fmt.Fprintf(c.Stdout, "%s would not be matched: %s.\n", procsText(r.Jobs), r.Reason)
 		if r.Analysis != nil {
-			explain(c.Stdout, *r.Analysis)
+			r.explain(c.Stdout)
 		}
 	}
 	if len(e.Idle) > 0 {
@@ -68,6 +66,3 @@ func (s Standing) words() string {
 	return fmt.Sprintf("Of %d %s, %s ahead of %s, whose EUP is %.2f (lower is better): pie slice %.2f, limit %.2f, %d of %d idle %s matched.",
 		s.Of, plural(s.Of, "submitter"), ahead, s.Name, s.EffectivePriority, s.PieSlice, s.Limit, s.Matched, s.Idle, plural(s.Idle, "job"))
 }
-
-// explain prints how far the slots of the pool are from taking a job.
-func explain(io.Writer, negotiator.Analysis) {}

@@ -195,7 +195,44 @@ func TestJSON(t *testing.T) {
       "Jobs": [
         "1.1-3"
       ],
+      "Submitter": "alice@pool",
+      "Autocluster": 0,
+      "Cause": "Taken",
       "Reason": "no match found: the only matching slot is taken (0 before this cycle)"
+    }
+  ],
+  "Autoclusters": [
+    {
+      "Steps": [
+        {
+          "Cause": "Taken",
+          "Slots": 1
+        }
+      ],
+      "Nearest": {
+        "Slot": "slot1@node",
+        "Causes": [
+          "Taken"
+        ],
+        "Holders": [
+          "alice@pool"
+        ]
+      },
+      "Holders": [
+        {
+          "Submitter": "alice@pool",
+          "Slots": 1,
+          "New": 1
+        }
+      ],
+      "Ahead": [
+        {
+          "Submitter": "alice@pool",
+          "EffectivePriority": 0.5,
+          "Slots": 1,
+          "Waiting": 3
+        }
+      ]
     }
   ]
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -49,15 +50,32 @@ func nextCycle(c *cmdline.Call, s *spool.Spool, but string) (int, error) {
 	if err != nil && !errors.As(err, &damage) || b == nil {
 		return 1, err
 	}
-	var last struct{ Cycle int }
+	last := 0
 	if err == nil {
-		err = json.Unmarshal(b, &last)
+		last, err = cycleOf(b)
 	}
 	if err != nil {
 		c.Warn("%v: %s", err, but)
 		return 1, nil
 	}
-	return last.Cycle + 1, nil
+	return last + 1, nil
+}
+
+// cycleOf returns the number in a report. A report may have megabytes, and the number
+// stands in front, where every version has put it.
+func cycleOf(report []byte) (int, error) {
+	if json.Valid(report) {
+		d := json.NewDecoder(bytes.NewReader(report))
+		begin, _ := d.Token()
+		key, _ := d.Token()
+		var number int
+		if begin == json.Delim('{') && key == "Cycle" && d.Decode(&number) == nil {
+			return number, nil
+		}
+	}
+	var r struct{ Cycle int }
+	err := json.Unmarshal(report, &r)
+	return r.Cycle, err
 }
 
 var columns = []cmdline.Column{

@@ -19,6 +19,7 @@ import (
 // world is what a cycle looks at: a copy of the spool's, which changes are tried on.
 // It is as good as the view that it was taken of.
 type world struct {
+	asked  []negotiator.Procs // that the plan has the analysis of
 	config config.Config
 	now    time.Time
 	domain string // of the spool
@@ -68,6 +69,7 @@ func (w *world) cycle() (*negotiator.Plan, error) {
 	}
 	p := w.pool
 	p.Submitters, p.Claims = w.Submitters(), w.Claims()
+	cfg.Explain = w.asked
 	return negotiator.Cycle(p, cfg, w.now), nil
 }
 

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"fairspool/lib/negotiator"
@@ -17,12 +16,19 @@ type cycle struct {
 	unknown string    // why there is nothing to be known
 	at      time.Time // of the cycle
 	said    []verdict // by ascending job
+	report  negotiator.Report
 }
 
 // verdict is why procs were not matched.
 type verdict struct {
 	negotiator.Procs
+	why
+}
+
+// why is what is said of procs.
+type why struct {
 	reason string
+	at     int // the index of the rejection in the report, counted from 1; 0: none
 }
 
 // report reads the last cycle's report. One that does not read is no reason
@@ -39,13 +45,13 @@ func (q queue) report() cycle {
 	if err != nil {
 		return cycle{unknown: fmt.Sprintf("the report of the last negotiation cycle does not read: %v", err)}
 	}
-	c := cycle{at: unix(r.Time)}
-	for _, x := range r.Rejections {
+	c := cycle{at: unix(r.Time), report: r}
+	for i, x := range r.Rejections {
 		if len(x.Jobs) == 0 {
 			return cycle{unknown: "the report of the last negotiation cycle is an older version's and does not name the jobs"}
 		}
 		for _, p := range x.Jobs {
-			c.said = append(c.said, verdict{p, x.Reason})
+			c.said = append(c.said, verdict{p, why{x.Reason, i + 1}})
 		}
 	}
 	slices.SortFunc(c.said, func(a, b verdict) int {
@@ -55,34 +61,84 @@ func (q queue) report() cycle {
 }
 
 // scheduling returns why the last cycle did not match the jobs of a row: one
-// reason, or a line for each with its procs.
-func (c cycle) scheduling(r *row) string {
+// reason, or a line for each with its procs, and behind each how far the slots were
+// from taking one of the jobs, and what would help. Lines of that begin with blanks.
+func (c cycle) scheduling(r *row) []string {
 	if c.unknown != "" {
-		return c.unknown
+		return []string{c.unknown}
 	}
-	var all []verdict
+	var lines []string
+	all := c.ofRow(r)
+	for i, v := range all {
+		if len(all) == 1 {
+			lines = append(lines, v.reason)
+		} else {
+			lines = append(lines, fmt.Sprintf("%v: %s", v.Procs, v.reason))
+		}
+		if !slices.ContainsFunc(all[:i], func(o verdict) bool { return o.at == v.at }) {
+			lines = append(lines, c.details(v)...)
+		}
+	}
+	return lines
+}
+
+// ofRow returns what the cycle said of the jobs of a row.
+func (c cycle) ofRow(r *row) (all []verdict) {
 	for _, s := range r.ranges {
 		all = append(all, c.verdicts(negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, unix(r.key.QDate))...)
 	}
-	if len(all) == 1 {
-		return all[0].reason
+	return all
+}
+
+// rejection returns a verdict's rejection and its analysis, nil for what the report
+// does not have, such as one of an older version.
+func (c cycle) rejection(v verdict) (*negotiator.ReportedRejection, *negotiator.Analysis) {
+	if v.at == 0 {
+		return nil, nil
 	}
-	lines := make([]string, len(all))
-	for i, v := range all {
-		lines[i] = fmt.Sprintf("%v: %s", v.Procs, v.reason)
+	x := &c.report.Rejections[v.at-1]
+	if x.Cause == "" || x.Autocluster < 0 || x.Autocluster >= len(c.report.Autoclusters) {
+		return nil, nil
 	}
-	return strings.Join(lines, "\n")
+	return x, &c.report.Autoclusters[x.Autocluster]
+}
+
+// details says how far the slots were from taking the jobs, and what would help.
+func (c cycle) details(v verdict) []string {
+	x, a := c.rejection(v)
+	if x == nil {
+		return nil
+	}
+	lines := a.Lines()
+	if help := x.Help(*a); help != "" {
+		lines = append(lines, "what would help: "+help)
+	}
+	if x.Ahead > 0 {
+		lines = append(lines, fmt.Sprintf("%d with a better EUP %s such slots or %s for them",
+			x.Ahead, choose(x.Ahead, "has", "have"), choose(x.Ahead, "waits", "wait")))
+	}
+	for i := range lines {
+		lines[i] = "  " + lines[i]
+	}
+	return lines
+}
+
+func choose(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
 }
 
 // verdicts divides procs by what the cycle said of them. Neighbours of which
 // it said the same stay together.
 func (c cycle) verdicts(of negotiator.Procs, submitted time.Time) (all []verdict) {
-	add := func(first, last int, reason string) {
-		if k := len(all) - 1; k >= 0 && all[k].reason == reason {
+	add := func(first, last int, w why) {
+		if k := len(all) - 1; k >= 0 && all[k].why == w {
 			all[k].Last = last
 			return
 		}
-		all = append(all, verdict{negotiator.Procs{Cluster: of.Cluster, First: first, Last: last}, reason})
+		all = append(all, verdict{negotiator.Procs{Cluster: of.Cluster, First: first, Last: last}, w})
 	}
 	// From the first that does not end before these procs.
 	i, _ := slices.BinarySearchFunc(c.said, of, func(v verdict, of negotiator.Procs) int {
@@ -95,13 +151,13 @@ func (c cycle) verdicts(of negotiator.Procs, submitted time.Time) (all []verdict
 			continue // no cycle writes a job twice, but somebody's hand may
 		}
 		if v.First > next {
-			add(next, v.First-1, c.silence(submitted))
+			add(next, v.First-1, why{reason: c.silence(submitted)})
 		}
-		add(max(v.First, next), min(v.Last, of.Last), v.reason)
+		add(max(v.First, next), min(v.Last, of.Last), v.why)
 		next = v.Last + 1
 	}
 	if next <= of.Last {
-		add(next, of.Last, c.silence(submitted))
+		add(next, of.Last, why{reason: c.silence(submitted)})
 	}
 	return all
 }

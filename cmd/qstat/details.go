@@ -13,14 +13,7 @@ import (
 // details writes everything that matters about the jobs, as Grid Engine's
 // -j does: a rule before each, then keys and values.
 func (q queue) details(w io.Writer, spans []selection.Span) error {
-	claims := map[pool.JobID]pool.Claim{}
-	for _, s := range spans {
-		for p := s.First; p <= s.Last; p++ {
-			if c, ok := q.view.Claim(pool.JobID{Cluster: s.Cluster, Proc: p}); ok {
-				claims[c.Job] = c
-			}
-		}
-	}
+	claims := q.claims(spans)
 	last := q.report()
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
@@ -30,6 +23,19 @@ func (q queue) details(w io.Writer, spans []selection.Span) error {
 		}
 	}
 	return nil
+}
+
+// claims returns the claims of jobs.
+func (q queue) claims(spans []selection.Span) map[pool.JobID]pool.Claim {
+	claims := map[pool.JobID]pool.Claim{}
+	for _, s := range spans {
+		for p := s.First; p <= s.Last; p++ {
+			if c, ok := q.view.Claim(pool.JobID{Cluster: s.Cluster, Proc: p}); ok {
+				claims[c.Job] = c
+			}
+		}
+	}
+	return claims
 }
 
 func (q queue) detail(w io.Writer, r *row, last cycle) error {
@@ -85,7 +91,7 @@ func (q queue) detail(w io.Writer, r *row, last cycle) error {
 	line("hold reason", value(pool.AttrHoldReason))
 	line("remove reason", value(pool.AttrRemoveReason))
 	if r.state == "qw" {
-		for i, why := range strings.Split(last.scheduling(r), "\n") {
+		for i, why := range last.scheduling(r) {
 			if i == 0 {
 				line("scheduling info", why)
 				continue

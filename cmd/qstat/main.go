@@ -48,7 +48,7 @@ func refused() []cmdline.Flag {
 }
 
 func run(c *cmdline.Call) error {
-	form, err := c.One("j", "long", "json", "af")
+	form, err := formOf(c)
 	if err != nil {
 		return err
 	}
@@ -84,6 +84,14 @@ func run(c *cmdline.Call) error {
 		}
 		return err
 	})
+}
+
+// formOf returns the option that says what is printed; -j may have -json with it.
+func formOf(c *cmdline.Call) (string, error) {
+	if c.Has("j") && c.Has("json") {
+		return c.One("j", "long", "af")
+	}
+	return c.One("j", "long", "json", "af")
 }
 
 // named returns the jobs that are asked for: those of -j, of the arguments,
@@ -149,6 +157,9 @@ func ofUsers(spans []selection.Span, users string) []selection.Span {
 func show(c *cmdline.Call, form string, q queue, spans []selection.Span) error {
 	switch form {
 	case "j":
+		if c.Has("json") {
+			return c.JSON(q.waiting(spans))
+		}
 		return q.details(c.Stdout, spans)
 	case "long", "json", "af":
 		return adprint.Print(c, form, ads(spans))

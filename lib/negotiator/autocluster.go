@@ -253,7 +253,7 @@ func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
 				continue
 			}
 			p := k.order.ranks.of(c, x)
-			key := rankKey{x.begun, p.pre, k.order.rank(x), p.post, g.bundle.place, x.free[0]}
+			key := rankKey{x.begun, p.pre, k.order.rank(c, x), p.post, g.bundle.place, x.free[0]}
 			if first == nil || key.before(&top) {
 				first, top = x, key
 			}
@@ -271,5 +271,6 @@ func (k *autocluster) served() {
 	k.lanes, k.aside, k.loaded = nil, nil, false
 	if k.order.users--; k.order.users == 0 {
 		clear(k.order.lanes)
+		k.order.liked = nil
 	}
 }

@@ -42,6 +42,7 @@ type class struct {
 	number int
 	group  *group
 	ad     *classad.Ad
+	likes  int     // the same for classes that no job's own Rank can tell apart
 	begun  bool    // partitionable slots that the cycle began to divide, where these go first
 	free   numbers // candidates left, as indices of slots, the first in front
 	after  map[int]*class
@@ -70,6 +71,7 @@ type shapes struct {
 	ranks   []*classad.Expr
 	classes map[string]*class
 	groups  map[string]*group
+	likes   map[string]int
 	key     []byte
 }
 
@@ -138,7 +140,7 @@ type slotKind struct {
 func (p *part) classify(slots []slot, x shapes) {
 	known := map[string]int{}
 	kindOf := func(k slotKind) int {
-		x.key, _ = x.classKey(x.key[:0], k, false)
+		x.key, _, _ = x.classKey(x.key[:0], k, false)
 		n, ok := known[string(x.key)]
 		if !ok {
 			n = len(p.kinds)
@@ -169,11 +171,11 @@ func (x shapes) alone() shapes {
 // classOf returns the class of slots with such an ad.
 func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, begun bool) *class {
 	x := &c.shapes
-	grouped := 0
-	x.key, grouped = x.classKey(x.key[:0], slotKind{ad, weight, divisible}, begun)
+	var grouped, liked int
+	x.key, grouped, liked = x.classKey(x.key[:0], slotKind{ad, weight, divisible}, begun)
 	k := x.classes[string(x.key)]
 	if k == nil {
-		k = &class{number: len(c.classes), ad: ad, begun: begun}
+		k = &class{number: len(c.classes), ad: ad, begun: begun, likes: x.likesOf(x.key[:liked])}
 		c.classes = append(c.classes, k)
 		x.classes[string(x.key)] = k
 		k.group = c.groupOf(string(x.key[:grouped]), ad, weight, divisible)
@@ -183,17 +185,28 @@ func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, beg
 }
 
 // classKey appends what tells classes apart, and returns how much of it tells groups
-// apart.
-func (x *shapes) classKey(key []byte, k slotKind, begun bool) (_ []byte, grouped int) {
+// apart, and how much tells apart what jobs themselves can rank differently.
+func (x *shapes) classKey(key []byte, k slotKind, begun bool) (_ []byte, grouped, liked int) {
 	key = x.groupKey(key, k)
 	grouped = len(key)
 	for _, name := range x.more {
 		key = appendMeaning(key, x.means.of(k.ad, name))
 	}
+	liked = len(key)
 	for _, e := range x.ranks {
 		key = appendMeaning(key, x.means.ofExpr(k.ad, e))
 	}
-	return appendFlag(key, begun), grouped
+	return appendFlag(key, begun), grouped, liked
+}
+
+// likesOf numbers what jobs themselves can rank differently.
+func (x *shapes) likesOf(key []byte) int {
+	n, ok := x.likes[string(key)]
+	if !ok {
+		n = len(x.likes)
+		x.likes[string(key)] = n
+	}
+	return n
 }
 
 // groupOf returns the group with a key, to which such an ad belongs.

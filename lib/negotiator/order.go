@@ -10,6 +10,7 @@ import (
 type order struct {
 	asks  *classad.Matcher // of a job that ranks so
 	ranks *column
+	liked []liking // by the classes' likes
 	lanes map[*group]*lane
 	users int // autoclusters with jobs left
 }
@@ -112,7 +113,7 @@ func (l *lane) best(c *cycle, o *order) *ranked {
 		k := l.group.arrivals[l.seen]
 		if len(k.free) > 0 {
 			p := o.ranks.of(c, k)
-			l.heap.push(ranked{k, rankKey{k.begun, p.pre, o.rank(k), p.post, l.group.bundle.place, k.free[0]}})
+			l.heap.push(ranked{k, rankKey{k.begun, p.pre, o.rank(c, k), p.post, l.group.bundle.place, k.free[0]}})
 		}
 	}
 	for len(l.heap) > 0 {
@@ -132,9 +133,22 @@ func (l *lane) best(c *cycle, o *order) *ranked {
 }
 
 // rank is the job's own Rank of a class, 0 for what is no number.
-func (o *order) rank(k *class) float64 {
-	if x := o.asks.Rank(k.ad); !math.IsNaN(x) {
-		return x
+func (o *order) rank(c *cycle, k *class) float64 {
+	if k.likes >= len(o.liked) {
+		o.liked = append(o.liked, make([]liking, len(c.shapes.likes)-len(o.liked))...)
 	}
-	return 0
+	l := &o.liked[k.likes]
+	if !l.known {
+		*l = liking{true, o.asks.Rank(k.ad)}
+		if math.IsNaN(l.rank) {
+			l.rank = 0
+		}
+	}
+	return l.rank
+}
+
+// liking is a Rank, once it is known.
+type liking struct {
+	known bool
+	rank  float64
 }

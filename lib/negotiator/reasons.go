@@ -25,7 +25,8 @@ func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) 
 	case CauseShare:
 		what := "the other matching slots are taken"
 		if len(r.Also) == 0 {
-			what = "the matching slots that are left are for others"
+			left := slotsAt(d.c.plan.Autoclusters[r.Autocluster].Steps, Left)
+			what = counted(left, "1 matching slot is", "%d matching slots are") + " left"
 		}
 		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, %s", s.name, s.usage, s.slice, what)
 	}

@@ -28,7 +28,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	match := sig.of(slotNeeds, jobNeeds)
 	all := sig.of(slotNeeds, append(jobNeeds, jobRank), ranks...)
 	c.shapes = shapes{means: newMeanings(c.eval, lex, sync.OnceValue(sig.everySlotName)), ranks: ranks,
-		match: with(sig.asked(match.job), amounts), classes: map[string]*class{}, groups: map[string]*group{}}
+		match: with(sig.asked(match.job), amounts), classes: map[string]*class{}, groups: map[string]*group{}, likes: map[string]int{}}
 	for _, name := range sig.asked(all.job) {
 		if !c.shapes.match.has(name.String()) {
 			c.shapes.more = append(c.shapes.more, name)

@@ -238,8 +238,11 @@ func (s *significance) slotExprs(name string) []uint32 {
 	found, ok := s.inSlots[name]
 	if !ok {
 		seen, n := map[uint32]bool{}, classad.NewName(name)
-		for _, sl := range s.slots {
-			found = s.note(found, seen, sl.ad, n)
+		var last *classad.Expr
+		for i := range s.slots {
+			if _, e, _ := s.slots[i].ad.Get(n); e != nil && e != last {
+				found, last = s.note(found, seen, e), e
+			}
 		}
 		s.inSlots[name] = found
 	}
@@ -251,21 +254,20 @@ func (s *significance) jobExprs(name string) []uint32 {
 	found, ok := s.inJobs[name]
 	if !ok {
 		seen, n := map[uint32]bool{}, classad.NewName(name)
-		for _, j := range s.jobs {
-			found = s.note(found, seen, j.Ad, n)
+		var last *classad.Expr
+		for i := range s.jobs {
+			if _, e, _ := s.jobs[i].Ad.Get(n); e != nil && e != last {
+				found, last = s.note(found, seen, e), e
+			}
 		}
 		s.inJobs[name] = found
 	}
 	return found
 }
 
-// note appends the number of the ad's expression under name if it refers to
-// anything and is new.
-func (s *significance) note(found []uint32, seen map[uint32]bool, ad *classad.Ad, name *classad.Name) []uint32 {
-	_, e, _ := ad.Get(name)
-	if e == nil {
-		return found // a constant refers to nothing
-	}
+// note appends the number of an expression if it refers to anything and is new; a
+// constant refers to nothing.
+func (s *significance) note(found []uint32, seen map[uint32]bool, e *classad.Expr) []uint32 {
 	n := s.lex.number(e)
 	if r := s.lex.refs[n]; seen[n] || !r.all && len(r.own)+len(r.other) == 0 {
 		return found

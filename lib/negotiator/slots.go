@@ -87,11 +87,11 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 		whole = whole || cl.Piece.Of == ""
 		pieces = append(pieces, cl.Piece.Takes)
 	}
-	divisible := pool.Partitionable(c.eval, s.Ad)
+	divisible := hasName(s.Ad, partitionableName) && pool.Partitionable(c.eval, s.Ad)
 	if divisible {
 		sl.whole, sl.ad = s.Ad, pool.Left(c.eval, s.Ad, pieces)
 	}
-	state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
+	state := c.textOf(s.Ad, stateName)
 	switch outside := holder(c.eval, s.Ad, state); {
 	case whole, len(pieces) > 0 && !divisible:
 		sl.standing = claimed
@@ -144,6 +144,9 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 
 // expired says whether an ad with a lifetime has not been renewed in time.
 func (c *cycle) expired(ad *classad.Ad) bool {
+	if _, _, limited := ad.Get(lifetimeName); !limited {
+		return false
+	}
 	life, ok := ad.EvalInt(c.eval, pool.AttrAdLifetime)
 	if !ok || life <= 0 {
 		return false
@@ -187,7 +190,7 @@ func (c *cycle) weigh(s pool.Slot) accountant.Weight { return c.weighAd("slot "+
 func (c *cycle) weighAd(name string, ad *classad.Ad) accountant.Weight {
 	switch {
 	case !c.cfg.UseSlotWeights:
-	case ad.Has(pool.AttrSlotWeight):
+	case hasName(ad, slotWeightName):
 		w, err := weightOf(pool.AttrSlotWeight, ad.Eval(c.eval, pool.AttrSlotWeight, nil))
 		if err == nil {
 			return w
@@ -247,4 +250,27 @@ func (c *cycle) poolSize() float64 {
 		}
 	}
 	return sum.Float()
+}
+
+// What every slot is asked for is looked up without looking for its name.
+var (
+	stateName         = classad.NewName(pool.AttrState)
+	lifetimeName      = classad.NewName(pool.AttrAdLifetime)
+	slotWeightName    = classad.NewName(pool.AttrSlotWeight)
+	partitionableName = classad.NewName(pool.AttrPartitionable)
+)
+
+func hasName(ad *classad.Ad, name *classad.Name) bool {
+	_, _, ok := ad.Get(name)
+	return ok
+}
+
+// textOf returns the text that an attribute is, empty for none.
+func (c *cycle) textOf(ad *classad.Ad, name *classad.Name) string {
+	v, e, ok := ad.Get(name)
+	if ok && e != nil {
+		v = ad.Eval(c.eval, name.String(), nil)
+	}
+	text, _ := v.Text()
+	return text
 }

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/negotiator"
+)
+
+// Waiting is what -j prints with -json of jobs that are in one state.
+type Waiting struct {
+	Jobs  []negotiator.Procs
+	State string // as in the table, such as qw
+	// Reason is why the last cycle matched none of them, and Help what would let the
+	// first run; empty if they do not wait.
+	Reason string `json:",omitempty"`
+	Help   string `json:",omitempty"`
+	// Rejection and Analysis are the report's, of a job that may be of another
+	// cluster but is like these.
+	Rejection *negotiator.ReportedRejection `json:",omitempty"`
+	Analysis  *negotiator.Analysis          `json:",omitempty"`
+}
+
+// waiting returns why jobs wait.
+func (q queue) waiting(spans []selection.Span) []Waiting {
+	last := q.report()
+	list, claims := []Waiting{}, q.claims(spans)
+	for _, s := range spans {
+		for _, r := range q.split(s, claims) {
+			list = append(list, last.waiting(r)...)
+		}
+	}
+	return list
+}
+
+func (c cycle) waiting(r *row) (list []Waiting) {
+	var jobs []negotiator.Procs
+	for _, s := range r.ranges {
+		jobs = append(jobs, negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last})
+	}
+	switch {
+	case r.state != "qw":
+		return []Waiting{{Jobs: jobs, State: r.state}}
+	case c.unknown != "":
+		return []Waiting{{Jobs: jobs, State: r.state, Reason: c.unknown}}
+	}
+	for _, v := range c.ofRow(r) {
+		w := Waiting{Jobs: []negotiator.Procs{v.Procs}, State: r.state, Reason: v.reason}
+		if w.Rejection, w.Analysis = c.rejection(v); w.Rejection != nil {
+			w.Help = w.Rejection.Help(*w.Analysis)
+		}
+		list = append(list, w)
+	}
+	return list
+}
