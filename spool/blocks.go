@@ -23,8 +23,12 @@ func (c chunk) lines() iter.Seq2[int, []byte] {
 	return func(yield func(int, []byte) bool) {
 		text := c.text
 		for n := 0; len(text) > 0; n++ {
-			line, rest, _ := bytes.Cut(text, newline)
-			text = rest
+			line := text
+			if end := bytes.IndexByte(text, '\n'); end >= 0 {
+				line, text = text[:end], text[end+1:]
+			} else {
+				text = nil
+			}
 			if !yield(n, line) {
 				return
 			}

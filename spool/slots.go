@@ -33,23 +33,23 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64)
 	if len(line) < 3 {
 		return errors.New("not a record")
 	}
-	r := record{Kind: line[0]}
+	kind := line[0]
 	rest, err := w.behindSlot(line[2:])
 	if err != nil {
 		return err
 	}
 	switch s := *slot; {
-	case r.Kind == 'S':
+	case kind == 'S':
 		if seq, err = sequence(rest, seq); err != nil {
 			return err
 		}
 		*slot = &pool.Slot{Name: name, Seq: seq}
 		w.ads.Begin()
-	case r.Kind == 's':
+	case kind == 's':
 		*slot = nil
 	case s == nil:
 		return fmt.Errorf("slot %s: not advertised", name)
-	case r.Kind == 'G' && s.Ad == nil:
+	case kind == 'G' && s.Ad == nil:
 		s.Seq = max(s.Seq, seq)
 		return setLine(w.ads, rest)
 	default:
@@ -57,6 +57,7 @@ func makeSlot(w *worker, slot **pool.Slot, name string, line []byte, seq uint64)
 			s.Ad = w.ads.Finish()
 		}
 		s.Seq = max(s.Seq, seq)
+		r := record{Kind: kind}
 		return r.change(s.Ad, rest, w.expressions)
 	}
 	return nil

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"encoding/binary"
 	"slices"
+	"strings"
 
 	"fairspool/lib/classad"
 )
@@ -39,6 +40,7 @@ type clause struct {
 	expr  *classad.Expr
 	looks classad.Looks
 	names names // of looks.Own and looks.Either, in this order
+	alias bool  // it is nothing but the one name
 	told  bool  // looks is all that it looks at
 }
 
@@ -163,6 +165,7 @@ func (m *meanings) expression(e *classad.Expr) *expression {
 			for _, n := range slices.Concat(c.looks.Own, c.looks.Either) {
 				c.names = append(c.names, classad.NewName(n))
 			}
+			c.alias = len(c.looks.Either) == 1 && strings.EqualFold(part.String(), c.looks.Either[0])
 			x.clauses = append(x.clauses, c)
 		}
 		m.known[id] = x
@@ -172,26 +175,23 @@ func (m *meanings) expression(e *classad.Expr) *expression {
 
 // ofClause returns what a clause means, and whether that is a constant.
 func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) {
-	if !c.told {
+	switch {
+	case !c.told:
 		return m.whole(ad), false
+	case c.alias:
+		if n := m.of(ad, c.names[0]); n != 0 {
+			return n, n < meansOther
+		}
+	case m.closed(ad, c):
+		return m.constant(c.expr.Eval(m.eval, ad, nil)), true
 	}
 	from := m.begin(keyOpen)
 	m.add(meaning(c.id))
-	closed = len(c.looks.Other) == 0
 	plain := true // all that is looked up here are small constants
-	for i, name := range c.names {
+	for _, name := range c.names {
 		n := m.of(ad, name)
-		if n == 0 && i >= len(c.looks.Own) {
-			closed = false // the job is asked
-		}
-		constant := n < meansOther
-		closed = closed && constant
-		plain = plain && constant && m.small(ad, name)
+		plain = plain && n < meansOther && m.small(ad, name)
 		m.add(n)
-	}
-	if closed {
-		m.keys = m.keys[:from]
-		return m.constant(c.expr.Eval(m.eval, ad, nil)), true
 	}
 	n, known := m.numbers[string(m.keys[from:])]
 	if !known && plain {
@@ -205,6 +205,21 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	}
 	m.keys = m.keys[:from]
 	return n, false
+}
+
+// closed says whether a clause has the same value whatever the job. The values that
+// it comes from need no numbers then.
+func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
+	if len(c.looks.Other) > 0 {
+		return false
+	}
+	for i, name := range c.names {
+		_, e, ok := ad.Get(name)
+		if !ok && i >= len(c.looks.Own) || e != nil && m.ofExpr(ad, e) >= meansOther {
+			return false // a bare name that the slot does not have asks the job
+		}
+	}
+	return true
 }
 
 // small says whether a constant is one that Specialize puts in the place of its name.
