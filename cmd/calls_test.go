@@ -32,7 +32,7 @@ type ground struct {
 func newGround(t *testing.T) *ground {
 	g := &ground{t, binaries(t), t.TempDir(), ""}
 	g.spool = filepath.Join(g.dir, "spool")
-	write(t, filepath.Join(g.dir, "fairspool.toml"), "UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\n")
+	write(t, filepath.Join(g.dir, "fairspool.toml"), fmt.Sprintf("UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nLICENCE_LIMIT = %d\n", licences))
 	return g
 }
 
@@ -147,6 +147,9 @@ const slotCount = 4
 
 func slotName(n int) string { return fmt.Sprintf("slot%d@node1", n+1) }
 
+// divided is the partitionable slot, which is there now and then.
+const divided = "divided@node1"
+
 // writers are the commands that change the spool, each with how often it is
 // called and a random call of it. `spool compact` and the like join by a row.
 var writers = []struct {
@@ -155,7 +158,7 @@ var writers = []struct {
 	call func(w *words) call
 }{
 	{"submit", 3, func(w *words) call {
-		return submit(1+w.IntN(5), []string{"alice", "bob"}[w.IntN(2)], false)
+		return submitEach(1+w.IntN(5), job{owner: []string{"alice", "bob"}[w.IntN(2)], cores: 1 + w.IntN(6)/4, licensed: w.IntN(4) == 0})
 	}},
 	{"prio", 6, func(w *words) call {
 		n, adjust := w.IntN(9)-4, w.IntN(3) > 0
@@ -178,9 +181,15 @@ var writers = []struct {
 				return []step{removed(names, answers)}, err
 			}}
 	}},
-	{"slots advertise", 3, func(w *words) call { return advertise(w.slots(), slot{1 + w.IntN(1000), w.IntN(4) > 0}) }},
+	{"slots advertise", 3, func(w *words) call { return advertise(w.slots(), slot{1 + w.IntN(1000), w.IntN(4) > 0, 0}) }},
+	{"slots advertise " + divided, 2, func(w *words) call {
+		return advertise([]string{divided}, slot{1 + w.IntN(1000), w.IntN(6) > 0, 1 + w.IntN(4)})
+	}},
 	{"slots withdraw", 1, func(w *words) call {
 		names := w.slots()
+		if w.IntN(4) == 0 {
+			names = []string{divided}
+		}
 		done := []step{withdrawn(names, false)}
 		return call{args: append([]string{"slots", "withdraw"}, names...), no: []step{withdrawn(names, true)}, might: done,
 			did: says(fmt.Sprintf("%d slot(s) withdrawn.\n", len(names)), done)}
@@ -209,13 +218,15 @@ var readers = []struct {
 	call call
 }{
 	{"qstat", listing(showJobs, "qstat", "-af", "ClusterId", "ProcId", "Owner", "JobPrio", "JobStatus", "NumJobMatches", "NumJobStarts")},
-	{"slots list", listing(showSlots, "slots", "list", "-af", "Name", "Serial", "Requirements", "JobId", "State")},
-	{"userprio", listing(showSubmitters, "userprio", "-allusers", "-af", "Name", "PriorityFactor", "Ceiling", "Floor", "ResourcesUsed",
+	{"slots list", listing(showSlots, "slots", "list", "-af", "Name", "Serial", "Requirements", "Cpus", "JobId", "State")},
+	{"userprio", listing(showSubmitters, "userprio", "-allusers", "-af", "Name", "PriorityFactor", "Ceiling", "Floor", "ResourcesUsed", "WeightedResourcesUsed",
 		`ifThenElse(substr(Name, 0, 4) == "fair", Priority, "-")`)},
 	{"negotiate -dry-run", call{args: []string{"negotiate", "-dry-run", "-json"}, did: func(out string) ([]step, error) {
 		pairs, err := matches(out)
 		return []step{wouldMatch(pairs)}, err
 	}}},
+	{"negotiate -what-if", call{args: []string{"negotiate", "-json", "-what-if", "userprio -setfactor alice@pool 3", "-what-if", "config LICENCE_LIMIT=1"}, did: anything}},
+	{"negotiate -explain", call{args: []string{"negotiate", "-json", "-explain", "1.0"}, did: anything}},
 	{"spool check", call{args: []string{"spool", "check"}, did: anything}},
 }
 
@@ -239,21 +250,32 @@ func listing(show func(*model) string, args ...string) call {
 	}}
 }
 
-// submit is a call that submits n jobs, each of which adds a line to starts
-// when it runs.
+// submit is a call that submits n jobs of one core.
 func submit(n int, owner string, rests bool) call {
+	return submitEach(n, job{owner: owner, rests: rests, cores: 1})
+}
+
+// submitEach is a call that submits n jobs, each of which adds a line to starts
+// when it runs.
+func submitEach(n int, each job) call {
 	text := "executable = /bin/sh\narguments = \"-c 'echo $FAIRSPOOL_JOB >>starts'\"\n"
-	if rests {
+	if each.rests {
 		text += "requirements = false\n"
 	}
-	return call{args: []string{"submit", "-owner", owner, "-"}, stdin: fmt.Sprintf("%squeue %d\n", text, n),
-		might: []step{submitted(0, n, owner, rests)},
+	if each.cores > 1 {
+		text += fmt.Sprintf("request_cpus = %d\n", each.cores)
+	}
+	if each.licensed {
+		text += "concurrency_limits = licence\n"
+	}
+	return call{args: []string{"submit", "-owner", each.owner, "-"}, stdin: fmt.Sprintf("%squeue %d\n", text, n),
+		might: []step{submitted(0, n, each)},
 		did: func(out string) ([]step, error) {
 			jobs, cluster := clusterOf(out)
 			if want := fmt.Sprintf("%d job(s) submitted to cluster %d.\n", n, cluster); jobs != n || out != want {
 				return nil, fmt.Errorf("submit of %d jobs said %q", n, out)
 			}
-			return []step{submitted(cluster, n, owner, rests)}, nil
+			return []step{submitted(cluster, n, each)}, nil
 		}}
 }
 
@@ -267,7 +289,11 @@ func clusterOf(out string) (jobs, cluster int) {
 func advertise(names []string, s slot) call {
 	var ads strings.Builder
 	for _, name := range names {
-		fmt.Fprintf(&ads, "Name = %q\nMachine = \"node1\"\nMemory = 1024\nDisk = 1000000\nSerial = %d\nRequirements = %v\n\n", name, s.serial, s.open)
+		fmt.Fprintf(&ads, "Name = %q\nMachine = \"node1\"\nMemory = 1024\nDisk = 1000000\nSerial = %d\nRequirements = %v\n", name, s.serial, s.open)
+		if s.cores > 0 {
+			fmt.Fprintf(&ads, "PartitionableSlot = true\nCpus = %d\n", s.cores)
+		}
+		ads.WriteByte('\n')
 	}
 	done := []step{advertised(names, s)}
 	return call{args: []string{"slots", "advertise", "-"}, stdin: ads.String(), might: done,

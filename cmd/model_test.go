@@ -23,15 +23,21 @@ type model struct {
 type job struct {
 	owner                 string
 	rests                 bool // no slot takes it
+	cores                 int  // that it asks for; with more than one only a partitionable slot takes it
+	licensed              bool // it counts for the concurrency limit
 	prio, matches, starts int
 	status                pool.Status
 	claim                 pool.ClaimState // 0: none
 	slot                  string          // of the claim
 }
 
+// licences is the concurrency limit of every ground.
+const licences = 2
+
 type slot struct {
 	serial int
 	open   bool // takes jobs
+	cores  int  // of a partitionable slot; 0: a static one
 }
 
 type submitter struct{ prio, factor, ceiling, floor float64 }
@@ -59,15 +65,16 @@ func (m *model) equal(o *model) bool {
 
 func (m *model) hash() uint64 { return m.jobs.sum ^ m.slots.sum ^ m.submitters.sum }
 
-// submitted: a cluster of n jobs. Cluster 0 is for one whose number nobody
+// submitted: a cluster of n idle jobs. Cluster 0 is for one whose number nobody
 // was told.
-func submitted(cluster, n int, owner string, rests bool) step {
+func submitted(cluster, n int, each job) step {
+	each.status = pool.Idle
 	return step{text: fmt.Sprintf("cluster %d of %d jobs submitted", cluster, n), do: func(m *model) bool {
 		if cluster != 0 && cluster != m.next {
 			return false
 		}
 		for proc := range n {
-			m.jobs.put(pool.JobID{Cluster: m.next, Proc: proc}, job{owner: owner, rests: rests, status: pool.Idle})
+			m.jobs.put(pool.JobID{Cluster: m.next, Proc: proc}, each)
 		}
 		m.next++
 		m.put += n
@@ -174,13 +181,47 @@ func withdrawn(names []string, refused bool) step {
 	}}
 }
 
+// claimed tells whether somebody has a slot, or a piece of it.
 func (m *model) claimed(slot string) bool {
 	for _, j := range m.jobs.rows {
-		if j.claim != 0 && j.slot == slot {
+		if j.claim != 0 && (j.slot == slot || wholeOf(j.slot) == slot) {
 			return true
 		}
 	}
 	return false
+}
+
+var pieceName = regexp.MustCompile(`^(.*)_\d+(@.*)$`)
+
+// wholeOf returns the name of the slot that a dynamic one is a piece of, empty for
+// any other.
+func wholeOf(name string) string {
+	if part := pieceName.FindStringSubmatch(name); part != nil {
+		return part[1] + part[2]
+	}
+	return ""
+}
+
+// left returns how many cores the claims leave of a partitionable slot.
+func (m *model) left(name string) int {
+	cores := m.slots.rows[name].cores
+	for _, j := range m.jobs.rows {
+		if j.claim != 0 && wholeOf(j.slot) == name {
+			cores -= j.cores
+		}
+	}
+	return max(cores, 0) // it may have been larger
+}
+
+// licensed tells whether the concurrency limit admits one more job.
+func (m *model) licensed() bool {
+	n := 0
+	for _, j := range m.jobs.rows {
+		if j.claim != 0 && j.licensed {
+			n++
+		}
+	}
+	return n < licences
 }
 
 // edited: userprio changed a submitter, or did not know it.
@@ -217,13 +258,25 @@ type match struct {
 	slot string
 }
 
+// takes tells whether a slot, or a new piece of it, can be a job's.
+func (m *model) takes(name string, j job) bool {
+	if m.claimed(name) || j.licensed && !m.licensed() {
+		return false
+	}
+	if of := wholeOf(name); of != "" {
+		return m.slots.rows[of].open && j.cores <= m.left(of)
+	}
+	s := m.slots.rows[name]
+	return s.open && s.cores == 0 && j.cores == 1
+}
+
 // matched: negotiate made these claims; each needs an idle job, and a slot
 // that takes it and is nobody's.
 func matched(pairs []match) step {
 	return step{text: fmt.Sprintf("matched %v", pairs), do: func(m *model) bool {
 		for _, p := range pairs {
 			j, there := m.jobs.rows[p.job]
-			if !there || j.rests || j.status != pool.Idle || j.claim != 0 || !m.slots.rows[p.slot].open || m.claimed(p.slot) {
+			if !there || j.rests || j.status != pool.Idle || j.claim != 0 || !m.takes(p.slot, j) {
 				return false
 			}
 			j.claim, j.slot = pool.Matched, p.slot
@@ -287,19 +340,27 @@ func showJobs(m *model) string {
 // showSlots is what slots list shows.
 func showSlots(m *model) string {
 	claims := map[string]string{}
+	var lines []string
 	for id, j := range m.jobs.rows {
-		if j.claim != 0 {
-			state := map[pool.ClaimState]string{pool.Matched: "Matched", pool.RunningClaim: "Claimed", pool.Vacating: "Preempting"}[j.claim]
-			claims[j.slot] += fmt.Sprintf(" %v %s", id, state) // += shows a slot that is claimed twice
+		if j.claim == 0 {
+			continue
 		}
+		state := map[pool.ClaimState]string{pool.Matched: "Matched", pool.RunningClaim: "Claimed", pool.Vacating: "Preempting"}[j.claim]
+		claim := fmt.Sprintf(" %v %s", id, state)
+		if s, there := m.slots.rows[wholeOf(j.slot)]; there {
+			lines = append(lines, fmt.Sprintf("%s %d %v %d%s", j.slot, s.serial, s.open, j.cores, claim))
+		}
+		claims[j.slot] += claim // += shows a slot that is claimed twice
 	}
-	lines := make([]string, 0, len(m.slots.rows))
 	for name, s := range m.slots.rows {
-		claim := claims[name]
+		claim, cores := claims[name], "undefined"
 		if claim == "" {
 			claim = " undefined undefined"
 		}
-		lines = append(lines, fmt.Sprintf("%s %d %v%s", name, s.serial, s.open, claim))
+		if s.cores > 0 {
+			cores = strconv.Itoa(m.left(name))
+		}
+		lines = append(lines, fmt.Sprintf("%s %d %v %s%s", name, s.serial, s.open, cores, claim))
 	}
 	return sorted(lines)
 }
@@ -307,10 +368,11 @@ func showSlots(m *model) string {
 // showSubmitters is what userprio shows: who has jobs is charged for the
 // claims on them, and only the RUP of those without is shown.
 func showSubmitters(m *model) string {
-	used := map[string]int{}
+	used, weight := map[string]int{}, map[string]int{}
 	for _, j := range m.jobs.rows {
 		if j.claim == pool.Matched || j.claim == pool.RunningClaim {
 			used[j.owner+"@pool"]++
+			weight[j.owner+"@pool"] += j.cores
 		}
 	}
 	lines := make([]string, 0, len(m.submitters.rows))
@@ -319,7 +381,7 @@ func showSubmitters(m *model) string {
 		if strings.HasPrefix(name, "fair") {
 			prio = fmt.Sprintf("%.1f", s.prio)
 		}
-		lines = append(lines, fmt.Sprintf("%s %.1f %.0f %.0f %d %s", name, s.factor, s.ceiling, s.floor, used[name], prio))
+		lines = append(lines, fmt.Sprintf("%s %.1f %.0f %.0f %d %d.0 %s", name, s.factor, s.ceiling, s.floor, used[name], weight[name], prio))
 	}
 	return sorted(lines)
 }

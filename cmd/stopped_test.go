@@ -98,7 +98,7 @@ func (g *ground) catch(s *story, w *words, some func(*words) call) *holder {
 	end := time.Now().Add(patience)
 	for try := 0; time.Now().Before(end); try++ {
 		// A free slot, without which a cycle would write nothing.
-		s.tell(g, 10, advertise([]string{slotName(slotCount + try)}, slot{1, true}))
+		s.tell(g, 10, advertise([]string{slotName(slotCount + try)}, slot{1, true, 0}))
 		c := g.gather(s, w, some)
 		moment := time.Now().Add(time.Duration(w.IntN(20)) * time.Millisecond)
 		until(g.T, "the moment has come", func() bool { return time.Now().After(moment) })

@@ -139,7 +139,7 @@ func (g *ground) furnish() *model {
 		all[i] = slotName(i)
 	}
 	for _, c := range []call{
-		submit(2, "alice", true), submit(2, "bob", true), advertise(all, slot{1, true}),
+		submit(2, "alice", true), submit(2, "bob", true), advertise(all, slot{1, true, 0}),
 		edit("-setfactor", "alice@pool", 1), edit("-setfactor", "bob@pool", 1),
 	} {
 		m = g.sure(m, c)

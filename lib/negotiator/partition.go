@@ -81,7 +81,7 @@ func (c *cycle) divisible(name string) string {
 		if s.whole == nil {
 			continue
 		}
-		if _, ok := s.whole.EvalNumber(c.eval, name); !ok {
+		if _, ok := c.amountIn(s.whole, name); !ok {
 			continue
 		}
 		for _, own := range s.whole.Names() {
@@ -101,11 +101,25 @@ func (c *cycle) leftIn(ad *classad.Ad) amounts {
 		if i < len(standard) {
 			left[i] = math.Inf(1)
 		}
-		if x, ok := ad.EvalNumber(c.eval, r.name); ok {
-			left[i] = math.Max(0, x)
+		if x, ok := c.amountIn(ad, r.name); ok {
+			left[i] = x
 		}
 	}
 	return left
+}
+
+// amountIn returns how much of a resource a slot's ad has, if it says so with a
+// number (pool.Left takes from nothing else): never less than nothing, and nothing
+// where that is no amount.
+func (c *cycle) amountIn(ad *classad.Ad, name string) (x float64, ok bool) {
+	v := ad.Eval(c.eval, name, nil)
+	if v.Kind() != classad.KindInteger && v.Kind() != classad.KindReal {
+		return 0, false
+	}
+	if x, ok = v.Number(); !(x > 0) { // also NaN
+		x = 0
+	}
+	return x, ok
 }
 
 // requestOf returns what jobs like this one ask of a partitionable slot: one core
@@ -121,8 +135,8 @@ func (c *cycle) requestOf(job *classad.Ad) *request {
 			q.ask[i] = 1
 		}
 		q.take[i] = q.ask[i]
-		if r.quantum > 0 {
-			q.take[i] = math.Ceil(q.ask[i]/r.quantum-1e-9) * r.quantum
+		if r.quantum > 0 && q.ask[i] > 0 {
+			q.take[i] = math.Max(1, math.Ceil(q.ask[i]/r.quantum-1e-9)) * r.quantum
 		}
 	}
 	q.takes = c.text(q.take)

@@ -153,3 +153,33 @@ func TestAdvertisedRemainder(t *testing.T) {
 		t.Errorf("Cycle says of bob@x %+v, want that he uses 6", plan.Submitters)
 	}
 }
+
+// Nothing can be taken of what is no amount, and no job takes nothing of what it
+// requests: a slot is never divided for ever.
+func TestPiecesOfOddAmounts(t *testing.T) {
+	for _, c := range []struct{ slot, job, want string }{
+		{`Cpus = real("NaN")`, "", ""},
+		{`Cpus = 1; Memory = real("NaN")`, "", ""},
+		{`Cpus = 1; GPUs = real("NaN")`, "RequestGPUs = 1", ""},
+		{"Cpus = -1", "", ""},
+		{"Cpus = 1; GPUs = true", "RequestGPUs = 1; RequestMemory = 0", "slot1_1@a(Cpus=1)"},
+		{"Cpus = 2", "RequestCpus = 1e-12; RequestMemory = 1e-12", "slot1_1@a(Cpus=1,Memory=128) slot1_2@a(Cpus=1,Memory=128)"},
+		{"Cpus = 0.5", "RequestCpus = 1e-12; RequestMemory = 0", "slot1_1@a(Cpus=0.5)"},
+	} {
+		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1@a", "PartitionableSlot = true; Requirements = true; "+c.slot)},
+			Jobs: []Job{aJob(t, 1, 5, "alice@x", "Requirements = true; "+c.job)}}
+		var got []string
+		for _, m := range Cycle(p, defaults(t), now).Matches {
+			got = append(got, m.Slot+"("+strings.ReplaceAll(string(m.Piece.Takes), " ", ",")+")")
+		}
+		if got := strings.Join(got, " "); got != c.want {
+			t.Errorf("slot %s, jobs %s: Cycle takes %s, want %s", c.slot, c.job, got, c.want)
+		}
+	}
+	// What is no number cannot run out.
+	p := Pool{Slots: []pool.Slot{aSlot(t, "slot1@a", "PartitionableSlot = true; Requirements = true; Cpus = true; Memory = 256")},
+		Jobs: []Job{aJob(t, 1, 5, "alice@x", "Requirements = true")}}
+	if got := taken(Cycle(p, defaults(t), now)); strings.Contains(got, "Cpus") || strings.Count(got, "Memory=128") != 2 {
+		t.Errorf("Cycle takes %s, want nothing of Cpus = true, and 128 of Memory twice", got)
+	}
+}

@@ -23,7 +23,8 @@ type reservation struct {
 // recall takes up the reservations that the last cycle left: their slots are no
 // candidates but for the jobs that they are kept for. Those whose job or slot is
 // gone end here, and so does one that lasted too long, which is not made again
-// for as long as it lasted.
+// for as long as it lasted. One that was made later than now, by a clock that was
+// wrong then, counts as made now.
 func (c *cycle) recall(left []pool.Reservation, jobs []Job) {
 	c.kept = map[pool.JobID]*reservation{}
 	if c.cfg.Reserve.Fraction <= 0 || c.cfg.Pie == Spins {
@@ -37,6 +38,7 @@ func (c *cycle) recall(left []pool.Reservation, jobs []Job) {
 	}
 	for _, r := range left {
 		at, there := bySlot[r.Slot]
+		r.Since = min(r.Since, c.now.Unix())
 		age := c.now.Sub(time.Unix(r.Since, 0))
 		switch {
 		case c.kept[r.Job] != nil || c.spent[r.Job] || !waits(jobs, r):

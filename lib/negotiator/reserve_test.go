@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -168,6 +169,32 @@ func TestReservationsEnd(t *testing.T) {
 	}
 	if given != 12 || again != 22 {
 		t.Errorf("given up in minute %d, made again in minute %d, want 12 and 22", given, again)
+	}
+}
+
+// However far ahead the clock was that a reservation was made by, its time ends.
+func TestReservationOfTheFuture(t *testing.T) {
+	for _, ahead := range []time.Duration{time.Hour, math.MaxInt64} {
+		s := newStream(t, 2, Reserve{0.5, 10 * time.Minute})
+		s.step(0)
+		s.step(1)
+		s.step(1)
+		if len(s.pool.Reservations) != 1 {
+			t.Fatalf("reservations: %+v, want one", s.pool.Reservations)
+		}
+		for _, cl := range s.pool.Claims {
+			s.ends[cl.Job] = 1000
+		}
+		s.pool.Reservations[0].Since = now.Add(ahead).Unix()
+		begun := s.minute
+		for !s.step(1).Reservations[0].GivenUp {
+			if s.minute > begun+20 {
+				t.Fatalf("%v ahead: the reservation lasts, want it given up after 10 minutes", ahead)
+			}
+		}
+		if lasted := s.minute - 1 - begun; lasted != 10 {
+			t.Errorf("%v ahead: given up after %d minutes, want 10", ahead, lasted)
+		}
 	}
 }
 

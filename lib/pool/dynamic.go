@@ -74,7 +74,7 @@ next:
 func Fits(c *classad.Context, ad *classad.Ad, takes Resources) bool {
 	amounts, err := takes.Amounts()
 	for _, a := range amounts {
-		if has, ok := number(ad.Eval(c, a.Name, nil)); !ok || a.Of > has {
+		if has, ok := number(ad.Eval(c, a.Name, nil)); !ok || !(a.Of <= has) {
 			return false
 		}
 	}

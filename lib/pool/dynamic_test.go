@@ -102,10 +102,10 @@ func TestLeftLaw(t *testing.T) {
 }
 
 func TestFits(t *testing.T) {
-	slot := ad(t, `[ Cpus = 4; Memory = 512; GPUs = 0; Model = "x" ]`)
+	slot := ad(t, `[ Cpus = 4; Memory = 512; GPUs = 0; Model = "x"; Odd = real("NaN") ]`)
 	for takes, want := range map[Resources]bool{
 		"": true, "Cpus=4 Memory=512": true, "cpus=4.5": false, "Cpus=5": false, "GPUs=1": false, "Model=1": false, "Licences=1": false,
-		"Cpus": false,
+		"Cpus": false, "Odd=1": false,
 	} {
 		if got := Fits(&classad.Context{}, slot, takes); got != want {
 			t.Errorf("Fits(%v, %q) = %v, want %v", slot, takes, got, want)

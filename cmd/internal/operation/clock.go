@@ -158,7 +158,8 @@ func (c setting) apply(tx *spool.Tx) {
 	for _, b := range c.backoffs(&tx.View) {
 		tx.PutBackoff(b)
 	}
-	putReservations(tx, c.reservations(&tx.View))
+	list, _ := Reservations(&tx.View)
+	putReservations(tx, c.reservations(list))
 }
 
 // noteClock puts a mark where there is none, of the clock by which the snapshot was
@@ -212,7 +213,7 @@ func (s *Snapshot) By(v *spool.View, at accountant.Reading) {
 	}
 	if c.jump.By != 0 {
 		s.Pool.Submitters, s.Pool.Claims, s.Pool.Backoffs = c.records(v), c.claims(v), c.backoffs(v)
-		s.Pool.Reservations = c.reservations(v)
+		s.Pool.Reservations = c.reservations(s.Pool.Reservations)
 	}
 }
 

@@ -2,6 +2,7 @@ package operation
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -15,20 +16,20 @@ import (
 // claims and their charges, matches given up, slots left alone, records of
 // submitters that are new or whose half-life changed. What changed between the
 // snapshot and now is dropped: a job, claim or slot that somebody touched waits
-// for the next cycle, and so does a piece of a slot that is no longer free. The
-// plan's reservations replace the earlier ones. It returns the matches that came
-// about.
+// for the next cycle, and so does a piece of a slot that is no longer free, and
+// what rests on a match being given up that goes on. The plan's reservations
+// replace the earlier ones. It returns the matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	seen.noteClock(tx)
-	giveUp(tx, plan, now, p)
+	late := giveUp(tx, plan, now, p)
 	settleAll(tx, plan, now, p)
 	reserve(tx, plan)
 	free := roomIn(tx, seen, now)
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	attempts := make([]attempt, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
-		if !free.has(tx, m) {
+		if late.bar(m) || !free.has(tx, m) {
 			continue
 		}
 		if n, ok := claimFor(tx, m, seen, now, p); ok {
@@ -43,11 +44,14 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 
 // giveUp ends the matches that no starter took up, and leaves their slots
 // alone. One that was taken up after all goes on, and so does its slot.
-func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
+func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) latecomers {
 	given := map[string]bool{}
+	late := latecomers{submitters: map[string]bool{}, limits: map[string]bool{}}
 	for _, c := range plan.GiveUp {
 		if GiveUp(tx, c, now, p) {
 			given[c.SlotAd()] = true
+		} else if _, lasts := tx.Claim(c.Job); lasts {
+			late.add(c)
 		}
 	}
 	for _, b := range plan.Backoffs {
@@ -55,6 +59,43 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 			tx.PutBackoff(b)
 		}
 	}
+	return late
+}
+
+// latecomers are the matches that a cycle gave up, and that were taken up before
+// its plan was applied: it has dealt out again what of its share or ceiling their
+// submitter uses for them, and what they count for in concurrency limits.
+type latecomers struct {
+	submitters map[string]bool
+	limits     map[string]bool
+}
+
+func (l latecomers) add(c pool.Claim) {
+	l.submitters[c.Submitter] = true
+	for _, name := range limitNames(c.Limits) {
+		l.limits[name] = true
+	}
+}
+
+// bar tells whether a match has to wait for the next cycle, as it may rest on what
+// a latecomer has.
+func (l latecomers) bar(m negotiator.Match) bool {
+	if len(l.submitters) == 0 {
+		return false
+	}
+	return l.submitters[m.Submitter] || slices.ContainsFunc(limitNames(m.Limits), func(name string) bool { return l.limits[name] })
+}
+
+// limitNames returns the names of limits that negotiator.Match has as "lic,sw.x:2".
+func limitNames(limits string) []string {
+	if limits == "" {
+		return nil
+	}
+	names := strings.Split(limits, ",")
+	for i, one := range names {
+		names[i], _, _ = strings.Cut(one, ":")
+	}
+	return names
 }
 
 // settleAll creates the records of submitters that took part for the first time

@@ -1,9 +1,13 @@
 package operation
 
 import (
+	"slices"
 	"testing"
+	"time"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -42,4 +46,47 @@ func TestMatchesAreCounted(t *testing.T) {
 			t.Errorf("the cluster has %d runs of equal procs, want 3: %v", len(c.Runs), c.Runs)
 		}
 	})
+}
+
+// A match that a cycle gives up and that is taken up before its plan is applied goes
+// on: what it counts for is not given out twice.
+func TestLatecomersBar(t *testing.T) {
+	for _, c := range []struct {
+		what, submitter, limits string
+		want                    []string // slots
+	}{
+		{"the same submitter", "alice@example.org", "", nil},
+		{"the same limit", "bob@example.org", "lic.a:2,sw", nil},
+		{"neither", "bob@example.org", "lic.b,sw", []string{"slot2@here"}},
+	} {
+		b := newBench(t)
+		match := negotiator.Match{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One, Limits: "lic.a,other"}
+		if got := b.made(nil, match); len(got) != 1 {
+			t.Fatalf("%s: matches on %v, want slot1@here", c.what, got)
+		}
+		var seen Snapshot
+		b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil) })
+		late := noon.Add(time.Hour)
+		plan := &negotiator.Plan{
+			GiveUp:   seen.Pool.Claims,
+			Backoffs: []pool.Backoff{{Slot: "slot1@here", Failures: 1, Until: late.Add(time.Hour)}},
+			Matches: []negotiator.Match{{
+				Job: pool.JobID{Cluster: 1, Proc: 1}, Submitter: c.submitter, Slot: "slot2@here", Weight: accountant.One, Limits: c.limits,
+			}},
+		}
+		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 4711, params) })
+		var got []string
+		b.update(func(tx *spool.Tx) error {
+			for _, m := range Match(tx, plan, seen, late, params) {
+				got = append(got, m.Slot)
+			}
+			if rests := tx.Backoffs(); len(rests) > 0 {
+				t.Errorf("%s: %v is left alone, want no slot", c.what, rests)
+			}
+			return nil
+		})
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: matches on %v, want %v", c.what, got, c.want)
+		}
+	}
 }

@@ -100,9 +100,9 @@ func leadingQuoted(line string) (text, rest string, ok bool) {
 	return text, rest, ok && err == nil
 }
 
-// reservations returns those of a view as the clock tells their times that c is of.
-func (c setting) reservations(v *spool.View) []pool.Reservation {
-	list, _ := Reservations(v)
+// reservations returns them as the clock tells their times that c is of.
+func (c setting) reservations(list []pool.Reservation) []pool.Reservation {
+	list = slices.Clone(list)
 	for i, r := range list {
 		list[i].Since = c.jump.Event(time.Unix(r.Since, 0)).Unix()
 	}

@@ -95,12 +95,10 @@ func TestReservationsKept(t *testing.T) {
 	if again, _ := apply(plan); again != seq {
 		t.Errorf("the same plan again is transaction %d, want none after %d", again, seq)
 	}
-	b.view(func(v *spool.View) {
-		hour := setting{jump: accountant.Jump{By: time.Hour}}
-		if got := hour.reservations(v); len(got) != 1 || got[0].Since != noon.Add(time.Hour).Unix() {
-			t.Errorf("an hour ahead, reservations = %v, want one since 13:00", got)
-		}
-	})
+	hour := setting{jump: accountant.Jump{By: time.Hour}}
+	if got := hour.reservations(kept); len(got) != 1 || got[0].Since != noon.Add(time.Hour).Unix() || kept[0].Since != noon.Unix() {
+		t.Errorf("an hour ahead, reservations = %v, want one since 13:00", got)
+	}
 	if _, kept := apply(&negotiator.Plan{}); kept != nil {
 		t.Errorf("without reservations in the plan, %v are kept", kept)
 	}

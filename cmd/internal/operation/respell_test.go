@@ -26,6 +26,7 @@ func TestRespell(t *testing.T) {
 		}
 		tx.PutClaim(pool.Claim{Job: first, Attempt: 1, Slot: "slot1@here", Submitter: "physics.alice@example.org", Weight: accountant.One,
 			State: pool.RunningClaim, MatchedAt: noon})
+		putReservations(tx, []pool.Reservation{{Slot: "slot1@here", Job: first, Submitter: "physics.alice@example.org", Since: noon.Unix()}})
 		return nil
 	})
 	p := params
@@ -40,6 +41,12 @@ func TestRespell(t *testing.T) {
 	if !misspelt() {
 		t.Error("Misspelt = false, want true")
 	}
+	b.view(func(v *spool.View) {
+		kept := TakeSnapshot(v, "example.org", p.Groups).Pool.Reservations
+		if len(kept) != 1 || kept[0].Submitter != "Physics.alice@example.org" {
+			t.Errorf("reservations %+v, want one of Physics.alice@example.org, as the job's submitter is spelled", kept)
+		}
+	})
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("respell groups")
 		Respell(tx, noon, p)

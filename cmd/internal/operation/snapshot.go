@@ -53,6 +53,9 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snaps
 	if err != nil {
 		s.Bad = append(s.Bad, err)
 	}
+	for i, r := range reservations {
+		reservations[i].Submitter = groups.Spelled(r.Submitter) // as the jobs' are
+	}
 	s.Pool = negotiator.Pool{
 		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain, groups),
 		Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
