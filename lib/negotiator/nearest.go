@@ -295,8 +295,6 @@ func (d *diagnosis) lacks(k *autocluster, n *nearest) string {
 
 // quietly returns the weight of a slot that is left out, without a warning.
 func (c *cycle) quietly(ad *classad.Ad) accountant.Weight {
-	faulty, said := c.faulty, len(c.plan.Warnings)
-	w := c.weighAd("", ad)
-	c.faulty, c.plan.Warnings = faulty, c.plan.Warnings[:said]
+	w, _, _ := c.weightIn(ad)
 	return w
 }

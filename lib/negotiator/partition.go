@@ -206,7 +206,7 @@ func (c *cycle) pieceWeight(root *group, takes pool.Resources) accountant.Weight
 	key := piece{root, takes}
 	w, ok := c.pieces[key]
 	if !ok {
-		w = c.weighAd("dynamic slot", pool.DynamicAd(root.ad, "", takes))
+		w = c.weighPart(pool.DynamicAd(root.ad, "", takes))
 		c.pieces[key] = w
 	}
 	return w

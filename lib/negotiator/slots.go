@@ -70,9 +70,7 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 		}
 		c.slots = append(c.slots, c.lookAt(s))
 	}
-	if c.faulty.count > 0 {
-		c.warn("%s; %s counted as 1", c.faulty.first, counted(c.faulty.count, "1 slot", "%d slots"))
-	}
+	c.warnOfWeights()
 	c.plan.Slots = len(c.slots)
 }
 
@@ -131,9 +129,13 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 	for i, s := range slots {
 		switch {
 		case s.Name == "":
-			c.warn("slot ad without a Name: left out")
+			if i == 0 {
+				c.warn("slot ad without a Name: left out")
+			}
 		case i > 0 && s.Name == slots[i-1].Name:
-			c.warn("slot %s: more than one ad has this Name: the latest counts", s.Name)
+			if i == 1 || s.Name != slots[i-2].Name {
+				c.warn("slot %s: more than one ad has this Name: the latest counts", s.Name)
+			}
 		case c.expired(s.Ad):
 		default:
 			use = append(use, s)
@@ -174,53 +176,103 @@ func holder(eval *classad.Context, ad *classad.Ad, state string) string {
 	return user
 }
 
-// faults are the slots that SLOT_WEIGHT has no weight for: one expression of
-// the configuration, and so one warning, however many they are.
+// faults are the slots without a proper weight. What is wrong with many is one
+// warning.
 type faults struct {
-	count int
-	first string // what is wrong with the first
+	own    []fault        // with their SlotWeights, by first slot
+	number map[string]int // of each in own, by what is wrong
+	policy fault          // with SLOT_WEIGHT
+	pieces bool           // with some dynamic slot's, which has been said
+}
+
+// fault is what is wrong with the weights of so many slots.
+type fault struct {
+	count       int
+	first, what string
+}
+
+func (f *fault) add(slot string, err error) {
+	if f.count++; f.count == 1 {
+		f.first, f.what = slot, err.Error()
+	}
+}
+
+// warnOfWeights says which slots have no proper weight.
+func (c *cycle) warnOfWeights() {
+	for _, f := range c.faulty.own {
+		more := ""
+		if f.count > 1 {
+			more = counted(f.count-1, ", and so is 1 slot more", ", and so are %d slots more")
+		}
+		c.warn("slot %s: %s; counted as 1%s", f.first, f.what, more)
+	}
+	if f := c.faulty.policy; f.count > 0 {
+		c.warn("%s; %s counted as 1", f.what, counted(f.count, "1 slot", "%d slots"))
+	}
 }
 
 // weigh returns what the slot counts: its SlotWeight, else SLOT_WEIGHT. A slot
 // whose ad lacks what SLOT_WEIGHT asks for counts as 1. So does one with a
-// weight that is none, but with a warning, or as one of the faulty.
-func (c *cycle) weigh(s pool.Slot) accountant.Weight { return c.weighAd("slot "+s.Name, s.Ad) }
+// weight that is none, as one of the faulty.
+func (c *cycle) weigh(s pool.Slot) accountant.Weight {
+	w, own, err := c.weightIn(s.Ad)
+	switch {
+	case err == nil:
+	case own:
+		n, known := c.faulty.number[err.Error()]
+		if !known {
+			if c.faulty.number == nil {
+				c.faulty.number = map[string]int{}
+			}
+			n = len(c.faulty.own)
+			c.faulty.number[err.Error()] = n
+			c.faulty.own = append(c.faulty.own, fault{})
+		}
+		c.faulty.own[n].add(s.Name, err)
+	default:
+		c.faulty.policy.add(s.Name, err)
+	}
+	return w
+}
 
-// weighAd is weigh of an ad whose slot warnings call so.
-func (c *cycle) weighAd(name string, ad *classad.Ad) accountant.Weight {
+// weighPart is weigh of an ad made in the cycle, of what is taken of a partitionable
+// slot or left. One warning has to do for all of them.
+func (c *cycle) weighPart(ad *classad.Ad) accountant.Weight {
+	w, _, err := c.weightIn(ad)
+	if err != nil && !c.faulty.pieces {
+		c.faulty.pieces = true
+		c.warn("a part of a partitionable slot: %v; such parts are counted as 1", err)
+	}
+	return w
+}
+
+// weightIn returns the weight of an ad's slot. An error says that it is One for
+// want of a proper one, and own that this is the ad's own fault.
+func (c *cycle) weightIn(ad *classad.Ad) (w accountant.Weight, own bool, err error) {
+	w = accountant.One
 	switch {
 	case !c.cfg.UseSlotWeights:
 	case hasName(ad, slotWeightName):
-		w, err := weightOf(pool.AttrSlotWeight, ad.Eval(c.eval, pool.AttrSlotWeight, nil))
-		if err == nil {
-			return w
-		}
-		c.warn("%s: %v; counted as 1", name, err)
+		own = true
+		w, err = weightOf(pool.AttrSlotWeight, ad.Eval(c.eval, pool.AttrSlotWeight, nil))
 	case c.cfg.SlotWeight != nil:
-		value := c.cfg.SlotWeight.Eval(c.eval, ad, nil)
-		if value.Kind() == classad.KindUndefined {
-			break
-		}
-		w, err := weightOf("SLOT_WEIGHT", value)
-		if err == nil {
-			return w
-		}
-		if c.faulty.count++; c.faulty.count == 1 {
-			c.faulty.first = err.Error()
+		if value := c.cfg.SlotWeight.Eval(c.eval, ad, nil); value.Kind() != classad.KindUndefined {
+			w, err = weightOf("SLOT_WEIGHT", value)
 		}
 	}
-	return accountant.One
+	return w, own, err
 }
 
-// weightOf returns a value as a weight; name says whose value it is.
+// weightOf returns a value as a weight, One with an error; name says whose value it
+// is.
 func weightOf(name string, value classad.Value) (accountant.Weight, error) {
 	n, ok := value.Number()
 	if !ok {
-		return 0, fmt.Errorf("%s is %s: want a number", name, value)
+		return accountant.One, fmt.Errorf("%s is %s: want a number", name, value)
 	}
 	w, err := accountant.WeightOf(n)
 	if err != nil {
-		return 0, fmt.Errorf("%s: %w", name, err)
+		return accountant.One, fmt.Errorf("%s: %w", name, err)
 	}
 	return w, nil
 }

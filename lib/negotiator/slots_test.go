@@ -120,3 +120,28 @@ func TestFaultySlotWeight(t *testing.T) {
 		}
 	}
 }
+
+// The same fault of many ads is one warning, and so are all faults of what is made
+// of partitionable slots in the cycle.
+func TestFaultyAdsAreOneWarning(t *testing.T) {
+	parts := aNode(t, "slot1@a", `SlotWeight = ifThenElse(Cpus < 8, strcat("part", Cpus), 8)`)
+	twins := append(equal(t, 1, ""), append(equal(t, 1, "Cpus = 2"), equal(t, 1, "Cpus = 3")...)...)
+	broken := append(equal(t, 40, "SlotWeight = error"), aSlot(t, "slot50", `SlotWeight = "x"`))
+	for _, c := range []struct {
+		name  string
+		slots []pool.Slot
+		want  []string
+	}{
+		{"SlotWeights", broken, []string{"slot slot1: SlotWeight is error: want a number; counted as 1, and so are 39 slots more",
+			`slot slot50: SlotWeight is "x": want a number; counted as 1`}},
+		{"two", broken[:2], []string{"slot slot1: SlotWeight is error: want a number; counted as 1, and so is 1 slot more"}},
+		{"parts", []pool.Slot{parts}, []string{`a part of a partitionable slot: SlotWeight is "part1": want a number; such parts are counted as 1`}},
+		{"names", twins, []string{"slot slot1: more than one ad has this Name: the latest counts"}},
+		{"no names", []pool.Slot{{Ad: twins[0].Ad}, {Ad: twins[1].Ad}}, []string{"slot ad without a Name: left out"}},
+	} {
+		p := Pool{Slots: c.slots, Jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "RequestCpus = 2")}}
+		if got := Cycle(p, defaults(t), now).Warnings; !slices.Equal(got, c.want) {
+			t.Errorf("%s: warnings = %q, want %q", c.name, got, c.want)
+		}
+	}
+}

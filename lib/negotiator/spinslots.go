@@ -41,9 +41,9 @@ func (k *autocluster) cost(c *cycle, g *group) accountant.Weight {
 	}
 	w, known := c.spins.costs[key]
 	if !known {
-		w = c.weighAd("partitionable slot", g.ad)
+		w = c.weighPart(g.ad)
 		if key.request >= 0 {
-			rest := c.weighAd("partitionable slot", pool.Left(c.eval, g.ad, []pool.Resources{k.takes(c, g)}))
+			rest := c.weighPart(pool.Left(c.eval, g.ad, []pool.Resources{k.takes(c, g)}))
 			w = max(0, w-rest)
 		}
 		if c.spins.costs == nil {
@@ -126,7 +126,7 @@ func (c *cycle) leastWeight() float64 {
 		for _, cl := range claims {
 			see(cl.Weight)
 		}
-		if w := c.weighAd("slot "+s.name, s.ad); w > 0 {
+		if w := c.weighPart(s.ad); w > 0 {
 			see(w)
 		}
 	}
