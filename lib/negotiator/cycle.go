@@ -211,18 +211,20 @@ type cycle struct {
 	eval *classad.Context
 	plan *Plan
 
-	slots     []slot     // by name in natural order
-	resources []resource // that partitionable slots are divided by; none: there are no such slots
+	slots     []slot            // by name in natural order
+	total     accountant.Weight // of all slots
+	resources []resource        // that partitionable slots are divided by; none: there are no such slots
 	shapes    shapes
 	groups    []*group // by their first slot, those that the cycle makes behind them
 	classes   []*class
 	clusters  []*autocluster // by first appearance among the submitters' jobs
 	bundles   []*bundle      // by their first group
 
-	submitters []*submitter // in the order of negotiation
-	inGroups   []Group      // once asked for
-	inUse      *unitsInUse  // of concurrency limits
-	played     bool         // shares are found by playing the division through
+	submitters []*submitter          // in the order of negotiation
+	called     map[string]*submitter // the same by name
+	inGroups   []Group               // once asked for
+	inUse      *unitsInUse           // of concurrency limits
+	played     bool                  // shares are found by playing the division through
 
 	ours     map[string][]pool.Claim // by the slot's ad
 	until    map[string]time.Time    // slots that rest
@@ -239,7 +241,7 @@ type cycle struct {
 	named    map[string]bool // names that no new dynamic slot may have
 	events   []*group        // that got a partitionable slot's remainder, in that order
 	round    int             // of contention
-	moves    int             // matches made
+	moves    int             // matches made, and slots set free
 }
 
 // Cycle runs one negotiation cycle over the pool as of now (policy time) and

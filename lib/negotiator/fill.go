@@ -29,6 +29,9 @@ func (c *cycle) fill() {
 		c.deal(tier)
 	}
 	for c.release() {
+		for _, s := range c.submitters {
+			s.again()
+		}
 		for _, tier := range c.tiers() {
 			c.contend(tier)
 			c.setTargets(tier, math.Inf(1))

@@ -29,7 +29,7 @@ func (c *cycle) accounts() []Group {
 func (c *cycle) account() []Group {
 	tree := c.cfg.Params.Groups
 	list := make([]Group, len(tree.List))
-	for i, q := range tree.Quotas(c.total().Float(), true) {
+	for i, q := range tree.Quotas(c.total.Float(), true) {
 		g := tree.List[i]
 		list[i] = Group{Name: g.Name, ConfigQuota: g.Quota, EffectiveQuota: micro(q.Own), SubtreeQuota: micro(q.Subtree), SurplusPolicy: surplus(g)}
 	}

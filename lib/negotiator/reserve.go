@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"time"
@@ -52,11 +53,14 @@ func (c *cycle) recall(left []pool.Reservation, jobs []Job) {
 	}
 }
 
-// waits says whether the job of a reservation is still idle.
+// waits says whether the job of a reservation is still idle. The runs are by job.
 func waits(jobs []Job, r pool.Reservation) bool {
-	return slices.ContainsFunc(jobs, func(j Job) bool {
-		return j.First.Cluster == r.Job.Cluster && j.First.Proc <= r.Job.Proc && r.Job.Proc < j.First.Proc+j.Count && j.Submitter == r.Submitter
-	})
+	behind := sort.Search(len(jobs), func(i int) bool { return jobs[i].First.Compare(r.Job) > 0 })
+	if behind == 0 {
+		return false
+	}
+	j := jobs[behind-1]
+	return j.First.Cluster == r.Job.Cluster && r.Job.Proc < j.First.Proc+j.Count && j.Submitter == r.Submitter
 }
 
 // takeKept takes the slot that is kept for the first job of a queue, if enough of
@@ -92,6 +96,7 @@ func (c *cycle) release() (any bool) {
 			continue
 		}
 		r.over, any = true, true
+		c.moves++
 		at.standing = free
 		k := c.classOf(at.ad, at.weight, true, false)
 		c.arrive(r.slot, k)
@@ -113,14 +118,13 @@ func (c *cycle) inForce() (list []*reservation) {
 // queueOf returns the submitter of a reservation, and the queue of its job; nil if
 // the job has no place in one any more.
 func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
-	for _, s := range c.submitters {
-		if s.name != r.Submitter {
-			continue
-		}
-		for _, q := range s.queues {
-			if len(q.runs) > 0 && q.left > 0 && q.runs[0].first == r.Job {
-				return s, q
-			}
+	s := c.called[r.Submitter]
+	if s == nil {
+		return nil, nil
+	}
+	for _, q := range s.queues {
+		if len(q.runs) > 0 && q.left > 0 && q.runs[0].first == r.Job {
+			return s, q
 		}
 	}
 	return nil, nil
@@ -129,7 +133,7 @@ func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
 // affords says whether a slot of so much weight may be reserved besides others: up to
 // the configured part of the pool, and always one.
 func (c *cycle) affords(others Holding, weight accountant.Weight) bool {
-	return others.Slots == 0 || (others.Weight+weight).Float() <= c.cfg.Reserve.Fraction*c.total().Float()+slack
+	return others.Slots == 0 || (others.Weight+weight).Float() <= c.cfg.Reserve.Fraction*c.total.Float()+slack
 }
 
 func (h *Holding) add(w accountant.Weight) {
@@ -173,7 +177,7 @@ func (c *cycle) idealShares() map[*submitter]float64 {
 		}
 	}
 	ideal := map[*submitter]float64{}
-	for i, t := range Targets(c.total().Float(), claimants) {
+	for i, t := range Targets(c.total.Float(), claimants) {
 		ideal[tier[i]] = t
 	}
 	return ideal
@@ -191,12 +195,16 @@ func (c *cycle) reserve() {
 		c.plan.Reservations = append(c.plan.Reservations, c.describe(r, q))
 	}
 	if c.cfg.Reserve.Fraction > 0 && c.resources != nil {
+		least := c.leastDivisible()
 		for _, s := range c.submitters {
+			if !c.affords(held, least) {
+				break
+			}
 			q := s.first()
 			if s.nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.runs[0].first] || !c.tooWide(q.cluster) {
 				continue
 			}
-			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.entitled(s, q, at) && c.affords(held, at.weight) })
+			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.affords(held, at.weight) && c.entitled(s, q, at) })
 			if at < 0 {
 				continue
 			}
@@ -208,6 +216,17 @@ func (c *cycle) reserve() {
 		}
 	}
 	slices.SortFunc(c.plan.Reservations, func(a, b Reserved) int { return a.Compare(b.Reservation) })
+}
+
+// leastDivisible returns the weight of the lightest partitionable slot.
+func (c *cycle) leastDivisible() (least accountant.Weight) {
+	any := false
+	for i := range c.slots {
+		if s := &c.slots[i]; s.whole != nil && (!any || s.weight < least) {
+			least, any = s.weight, true
+		}
+	}
+	return least
 }
 
 // first returns the queue with the first of the submitter's jobs that may be
@@ -246,11 +265,14 @@ func (c *cycle) nearestWhole(k *autocluster, may func(*slot) bool) int {
 	best, lacks := -1, 0.0
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.whole == nil || s.standing != free || k.verdicts[s.wholly.number] != accepts || !may(s) {
+		if s.whole == nil || s.standing != free || k.verdicts[s.wholly.number] != accepts {
 			continue
 		}
 		n := k.request.lack(s.now.left)
-		if best < 0 || cmp.Or(cmp.Compare(n, lacks), cmp.Compare(s.weight, c.slots[best].weight)) < 0 {
+		if best >= 0 && cmp.Or(cmp.Compare(n, lacks), cmp.Compare(s.weight, c.slots[best].weight)) >= 0 {
+			continue
+		}
+		if may(s) {
 			best, lacks = i, n
 		}
 	}

@@ -214,3 +214,21 @@ func TestNoReservation(t *testing.T) {
 		t.Errorf("a nice user: reservations %+v, want none", plan.Reservations)
 	}
 }
+
+// What was passed over while a slot was kept takes part again when it is set free,
+// and shares count with that slot.
+func TestReleasedSlotIsForAll(t *testing.T) {
+	cfg := defaults(t)
+	cfg.Reserve = Reserve{Fraction: 1, Time: time.Hour}
+	cfg.SkipClusters, cfg.Significant = true, []string{"RequestCpus"}
+	p := Pool{
+		Slots: []pool.Slot{aNode(t, "slot1@a", "Cpus = 4")},
+		Jobs:  []Job{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "alice@x", ""), aJob(t, 3, 1, "alice@x", ""), aJob(t, 4, 3, "nice-user.bob@x", "")},
+		// A nice user is entitled to no reservation.
+		Reservations: []pool.Reservation{{Slot: "slot1@a", Job: pool.JobID{Cluster: 4, Proc: 1}, Submitter: "nice-user.bob@x", Since: now.Unix()}},
+	}
+	const want = "1.0>slot1_1@a 2.0>slot1_2@a 3.0>slot1_3@a 4.0>slot1_4@a"
+	if got := pairs(Cycle(p, cfg, now)); got != want {
+		t.Errorf("Cycle matches %s, want %s", got, want)
+	}
+}

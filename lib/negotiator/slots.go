@@ -69,6 +69,7 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 			continue
 		}
 		c.slots = append(c.slots, c.lookAt(s))
+		c.total += c.slots[len(c.slots)-1].weight
 	}
 	c.warnOfWeights()
 	c.plan.Slots = len(c.slots)
@@ -279,14 +280,6 @@ func weightOf(name string, value classad.Value) (accountant.Weight, error) {
 
 func (c *cycle) warn(format string, args ...any) {
 	c.plan.Warnings = append(c.plan.Warnings, fmt.Sprintf(format, args...))
-}
-
-// total returns the weight of all slots of the pool.
-func (c *cycle) total() (sum accountant.Weight) {
-	for _, s := range c.slots {
-		sum += s.weight
-	}
-	return sum
 }
 
 // poolSize returns the weight that pie slices are cut from: of all slots, or of

@@ -116,7 +116,7 @@ func (c *cycle) spin() {
 func (c *cycle) newSpinning() *spinning {
 	sp := &spinning{cycle: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*submitter]accountant.Weight{}}
 	if math.IsInf(sp.weight, 1) {
-		sp.weight = c.total().Float()
+		sp.weight = c.total.Float()
 	}
 	for _, s := range c.submitters {
 		sp.usage[s] = s.usage

@@ -53,12 +53,12 @@ type run struct {
 // gather makes submitters, nice users last, sorted by EUP, then name, and returns
 // the jobs of each.
 func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim) map[string][]Job {
-	known := map[string]*submitter{}
+	c.called = map[string]*submitter{}
 	of := func(name string) *submitter {
-		s := known[name]
+		s := c.called[name]
 		if s == nil {
 			s = &submitter{name: name}
-			known[name] = s
+			c.called[name] = s
 			c.submitters = append(c.submitters, s)
 		}
 		return s
@@ -242,6 +242,24 @@ func (s *submitter) skip(q *queue) {
 func (s *submitter) passes(r run) bool {
 	after, skip := s.kins[r.kin]
 	return skip && r.order > after
+}
+
+// again lets what was passed over take part once more, since slots were set free.
+func (s *submitter) again() {
+	s.kins, s.line = nil, s.line[:0]
+	for _, q := range s.queues {
+		if len(q.passed) > 0 {
+			for _, r := range q.passed {
+				q.left += r.count
+			}
+			q.runs, q.passed = slices.Concat(q.passed, q.runs), nil
+			slices.SortFunc(q.runs, func(a, b run) int { return cmp.Compare(a.order, b.order) })
+		}
+		if q.left > 0 && !q.cluster.barred {
+			s.line = append(s.line, place{q})
+		}
+	}
+	s.line.heapify()
 }
 
 // ready ends a turn: what waited may be asked again in the next.
