@@ -65,6 +65,8 @@ type Report struct {
 	// Autoclusters are the shapes of the jobs in Rejections.
 	Autoclusters []Analysis
 	Reservations []ReportedReservation `json:",omitempty"`
+	// Spins are the plan's, as they are: their digits are what they are for.
+	Spins []Spin `json:",omitempty"`
 }
 
 // Group is an accounting group's part in a cycle, in slot weight.
@@ -129,6 +131,7 @@ func (p *Plan) Report(number int, now time.Time) Report {
 		Matches:      make([]ReportedMatch, len(p.Matches)),
 		Rejections:   make([]ReportedRejection, len(p.Rejections)),
 		Autoclusters: append([]Analysis{}, p.Autoclusters...),
+		Spins:        p.Spins,
 	}
 	for i := range r.Submitters {
 		s := &r.Submitters[i]

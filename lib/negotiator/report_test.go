@@ -3,6 +3,7 @@ package negotiator
 import (
 	"encoding/json"
 	"fmt"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -39,6 +40,19 @@ func TestReportJSON(t *testing.T) {
 		if err != nil || string(got) != c.want {
 			t.Errorf("Report = %s, %v, want %s", got, err, c.want)
 		}
+	}
+}
+
+// The record of the spins is in the report of a cycle that has some, and reads back.
+func TestReportSpins(t *testing.T) {
+	plan := Cycle(Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, spins(t), now)
+	text, err := json.Marshal(plan.Report(1, now))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back Report
+	if err := json.Unmarshal(text, &back); err != nil || len(plan.Spins) == 0 || !reflect.DeepEqual(back.Spins, plan.Spins) {
+		t.Errorf("Report's Spins = %+v, %v, want %+v", back.Spins, err, plan.Spins)
 	}
 }
 
