@@ -40,6 +40,8 @@ type Explanation struct {
 	Matches    []negotiator.ReportedMatch
 	Rejections []Refusal
 	Idle       []negotiator.Procs
+	// Analyses are those of jobs that would be matched.
+	Analyses []Chosen
 	// Submitters are those of whom there are such jobs.
 	Submitters []Standing
 }
@@ -66,6 +68,14 @@ type Refusal struct {
 	Help string
 	// Analysis is how far the slots of the pool are from taking one of them.
 	Analysis *negotiator.Analysis `json:",omitempty"`
+}
+
+// Chosen is jobs of one autocluster that would be matched, and how the slots of the
+// pool stand to them.
+type Chosen struct {
+	Jobs     []negotiator.Procs
+	Analysis *negotiator.Analysis
+	refused  bool // others of the autocluster are not, and it is printed with these
 }
 
 // Standing is where a submitter stands in the order of negotiation, of which Of are
@@ -117,7 +127,7 @@ func (x *explained) tell(c *cmdline.Call, d dry) error {
 func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error) {
 	e := Explanation{
 		Job: x.written, States: []State{}, Matches: []negotiator.ReportedMatch{}, Rejections: []Refusal{},
-		Idle: []negotiator.Procs{}, Submitters: []Standing{},
+		Idle: []negotiator.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
 	}
 	waiting := e.states(x, w, plan)
 	whose := map[string]bool{}
@@ -129,13 +139,16 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 			whose[m.Submitter] = true
 		}
 	}
+	matched, refused := len(settled), map[int]bool{}
 	for _, r := range plan.Rejections {
 		if jobs := x.within(r.Jobs); len(jobs) > 0 {
 			e.Rejections = append(e.Rejections, refusal(jobs, r, plan))
 			settled = append(settled, jobs...)
 			whose[r.Submitter] = true
+			refused[r.Autocluster] = true
 		}
 	}
+	e.Analyses = chosen(plan, settled[:matched], refused)
 	e.Idle = append(e.Idle, without(waiting, settled)...)
 	for i, s := range plan.Submitters {
 		if whose[s.Name] {

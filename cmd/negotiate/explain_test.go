@@ -47,6 +47,7 @@ func TestExplain(t *testing.T) {
 		want []string // in this order
 	}{
 		{"-explain 1", []string{"1.0 runs on", "1.1 is matched", "1.2-3 would not be matched: ", " of alice@pool, whose EUP is "}},
+		{"-explain 2.0", []string{"2.0 would be matched with slot", "The slots as 2.0 would leave them:\n  3 slots:\n    2  match, but were claimed before the cycle\n    1  match, but were taken in the cycle\n"}},
 		{"-explain 2", []string{"2.0 would be matched with slot", "2.1-3 would not be matched: ", " of bob@pool, whose EUP is "}},
 		{"-explain 2 -dry-run", []string{"2.0 would be matched with slot"}},
 		{"-explain 3", []string{"3.3-4: held: no such program\n3.5: removed.\n3.0-2 would not be matched: no match found: ", "of alice@pool"}},
@@ -63,6 +64,10 @@ func TestExplain(t *testing.T) {
 		if status != 0 || bad != "" {
 			t.Errorf("negotiate %s = %d, %q, want 0", c.args, status, bad)
 		}
+	}
+	_, out, _ := negotiate("-explain", "2")
+	if n := strings.Count(out, "3 slots:"); n != 1 {
+		t.Errorf("negotiate -explain 2 tells of the slots %d times, want once for all that are alike:\n%s", n, out)
 	}
 	status, out, _ := negotiate("-explain", "1.0", "-what-if", "qdel 1.0")
 	if status != 0 || strings.Contains(out, "runs on") {

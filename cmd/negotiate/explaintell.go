@@ -23,6 +23,9 @@ func (e Explanation) show(c *cmdline.Call) {
 	if n := len(lines) - mostLines; n > 0 {
 		fmt.Fprintf(c.Stdout, "And so for %d more: see -json.\n", n)
 	}
+	for _, x := range e.Analyses {
+		x.explain(c.Stdout)
+	}
 	for _, r := range e.Rejections {
 		fmt.Fprintf(c.Stdout, "%s would not be matched: %s.\n", procsText(r.Jobs), r.Reason)
 		if r.Analysis != nil {

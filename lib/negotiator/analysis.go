@@ -86,12 +86,26 @@ const (
 	mostAhead   = 5
 )
 
-// asksAbout says whether Config.Explain has jobs of a run.
-func (c *cycle) asksAbout(j Job) bool {
+// Explained is jobs that Config.Explain asks about, and the index of their Analysis
+// in the plan.
+type Explained struct {
+	Jobs        Procs
+	Autocluster int
+}
+
+// explainedRun is what Explained is made from.
+type explainedRun struct {
+	jobs    Procs
+	cluster *autocluster
+}
+
+// explain notes which jobs of a run Config.Explain asks about.
+func (c *cycle) explain(j Job, k *autocluster) {
 	for _, p := range c.cfg.Explain {
-		if p.Cluster == j.First.Cluster && p.First < j.First.Proc+j.Count && j.First.Proc <= p.Last {
-			return true
+		first, last := max(p.First, j.First.Proc), min(p.Last, j.First.Proc+j.Count-1)
+		if p.Cluster == j.First.Cluster && first <= last {
+			k.explain = true
+			c.explained = append(c.explained, explainedRun{Procs{p.Cluster, first, last}, k})
 		}
 	}
-	return false
 }

@@ -151,9 +151,12 @@ type Plan struct {
 	// Rejections are the jobs that got no slot, by submitter in the order of
 	// negotiation, then by job priority.
 	Rejections []Rejection
-	// Autoclusters are the shapes of the jobs in Rejections, and how far the slots
-	// of the pool are from each. Rejection.Autocluster is the index here.
+	// Autoclusters are the shapes of the jobs in Rejections and Explained, and how
+	// far the slots of the pool are from each. Their Autocluster is the index here.
 	Autoclusters []Analysis
+	// Explained are those jobs of Config.Explain that the cycle looked at, in the
+	// order in which it did.
+	Explained []Explained
 	// Reservations are those that hold from now on; they replace all earlier ones.
 	Reservations []Reserved
 	// Spins are the rounds of the division, with Pie Spins only.
@@ -230,6 +233,8 @@ type cycle struct {
 	until    map[string]time.Time    // slots that rest
 	faulty   faults
 	excluded []pool.Slot // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
+
+	explained []explainedRun // jobs of Config.Explain
 
 	kept  map[pool.JobID]*reservation
 	spent map[pool.JobID]bool    // jobs whose reservation lasted too long

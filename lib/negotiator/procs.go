@@ -23,6 +23,11 @@ func (p Procs) String() string {
 	return text
 }
 
+// Compare orders procs by their first.
+func (p Procs) Compare(q Procs) int {
+	return cmp.Or(cmp.Compare(p.Cluster, q.Cluster), cmp.Compare(p.First, q.First))
+}
+
 // MarshalText returns String.
 func (p Procs) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
@@ -51,9 +56,7 @@ func procsOf(runs []run) []Procs {
 	for i, r := range runs {
 		list[i] = Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}
 	}
-	slices.SortFunc(list, func(a, b Procs) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
-	})
+	slices.SortFunc(list, Procs.Compare)
 	joined := list[:0]
 	for _, p := range list {
 		if k := len(joined) - 1; k >= 0 && joined[k].Cluster == p.Cluster && joined[k].Last+1 == p.First {

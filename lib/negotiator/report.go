@@ -62,7 +62,7 @@ type Report struct {
 	Groups     []Group
 	Matches    []ReportedMatch
 	Rejections []ReportedRejection
-	// Autoclusters are the shapes of the jobs in Rejections.
+	// Autoclusters are the shapes of the jobs in Rejections, and of Plan.Explained.
 	Autoclusters []Analysis
 	Reservations []ReportedReservation `json:",omitempty"`
 	// Spins are the plan's, as they are: their digits are what they are for.
@@ -167,6 +167,9 @@ func (c *cycle) report() {
 	d := c.diagnose()
 	for _, k := range d.asked {
 		c.plan.Autoclusters = append(c.plan.Autoclusters, d.analyse(k))
+	}
+	for _, x := range c.explained {
+		c.plan.Explained = append(c.plan.Explained, Explained{x.jobs, d.index[x.cluster]})
 	}
 	for _, s := range c.submitters {
 		c.plan.Submitters = append(c.plan.Submitters, Share{

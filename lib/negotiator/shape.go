@@ -119,7 +119,7 @@ func (a *autoclusters) of(j Job) *autocluster {
 		a.known[key] = k
 		c.clusters = append(c.clusters, k)
 	}
-	k.explain = k.explain || a.c.asksAbout(j)
+	a.c.explain(j, k)
 	return k
 }
 

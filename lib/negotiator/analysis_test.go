@@ -1,0 +1,36 @@
+package negotiator
+
+import (
+	"fmt"
+	"math"
+	"testing"
+)
+
+// Jobs that are asked about have an analysis, be they matched or not, and no others.
+func TestExplained(t *testing.T) {
+	p := Pool{Slots: equal(t, 4, ""), Jobs: []Job{
+		aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 2, "bob@x", "Requirements = TARGET.Memory > 99999"), aJob(t, 3, 1, "carol@x", "")}}
+	for _, c := range []struct {
+		asked []Procs
+		want  string
+		found int // analyses: that of cluster 2, which is rejected, is always there
+	}{
+		{nil, "[]", 1},
+		{[]Procs{{1, 1, 1}}, "[{1.1 1}]", 2},
+		{[]Procs{{1, 2, math.MaxInt}, {3, 0, 0}}, "[{1.2 1} {3.0 1}]", 2},
+		{[]Procs{{2, 0, math.MaxInt}}, "[{2.0-1 0}]", 1},
+		{[]Procs{{1, 3, 9}, {4, 0, 0}}, "[]", 1},
+	} {
+		cfg := defaults(t)
+		cfg.Explain = c.asked
+		plan := Cycle(p, cfg, now)
+		if got := fmt.Sprint(plan.Explained); got != c.want || len(plan.Autoclusters) != c.found {
+			t.Errorf("Explain %v: Explained = %s with %d analyses, want %s with %d", c.asked, got, len(plan.Autoclusters), c.want, c.found)
+		}
+		for _, x := range plan.Explained {
+			if x.Jobs.Cluster != 2 && slotsAt(plan.Autoclusters[x.Autocluster].Steps, CauseTaken, Left) != 4 {
+				t.Errorf("Explain %v: %v = %+v, want 4 slots that match", c.asked, x.Jobs, plan.Autoclusters[x.Autocluster].Steps)
+			}
+		}
+	}
+}
