@@ -129,9 +129,8 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 		list = append(list, d.sheet[who])
 		d.sheet[who] = contender{}
 	}
-	slices.SortFunc(list, func(a, b contender) int {
-		return cmp.Or(niceLast(a.submitter, b.submitter), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
-	})
+	// People are in the order of the cycle, in which equal EUPs do not go by name.
+	slices.SortFunc(list, func(a, b contender) int { return cmp.Compare(a.who, b.who) })
 	return list
 }
 

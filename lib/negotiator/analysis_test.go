@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"math"
 	"testing"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
 )
 
 // Jobs that are asked about have an analysis, be they matched or not, and no others.
@@ -32,5 +35,23 @@ func TestExplained(t *testing.T) {
 				t.Errorf("Explain %v: %v = %+v, want 4 slots that match", c.asked, x.Jobs, plan.Autoclusters[x.Autocluster].Steps)
 			}
 		}
+	}
+}
+
+// Who else wants a slot is told in the order in which the cycle serves them: of equal
+// EUPs the one that has less of what it may use goes first, not the first by name.
+func TestAheadInOrder(t *testing.T) {
+	p := Pool{Slots: equal(t, 5, ""), Claims: []pool.Claim{
+		{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1", Submitter: "alice@x", State: pool.RunningClaim, Weight: accountant.One}},
+		Submitters: []accountant.Record{record("alice@x", 2), record("bob@x", 2)},
+		Jobs:       []Job{aJob(t, 2, 9, "alice@x", ""), aJob(t, 3, 9, "bob@x", "")}}
+	plan := Cycle(p, defaults(t), now)
+	for i, x := range plan.Autoclusters[0].Ahead {
+		if want := plan.Submitters[i].Name; x.Submitter != want {
+			t.Errorf("Ahead[%d] = %s, want %s as in Submitters", i, x.Submitter, want)
+		}
+	}
+	if plan.Submitters[0].Name != "bob@x" || len(plan.Autoclusters[0].Ahead) != 2 {
+		t.Errorf("Submitters = %+v, Ahead = %+v, want bob and alice", plan.Submitters, plan.Autoclusters[0].Ahead)
 	}
 }

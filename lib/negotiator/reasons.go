@@ -155,7 +155,7 @@ func (d *diagnosis) unmatched(k *autocluster, a *Analysis) string {
 	case accept == 0 && slotsAt(a.Steps, CauseTooWide) > 0:
 		return counted(slots, "the only slot is not", "no slot is") + " as large as the job requests" + a.Nearest.near(slots)
 	case accept == 0:
-		return fmt.Sprintf("%d of %s the job's Requirements, %s%s", meet, counted(slots, "1 slot meets", "%d slots meet"),
+		return fmt.Sprintf("%d of %s %s the job's Requirements, %s%s", meet, counted(slots, "1 slot", "%d slots"), counted(meet, "meets", "meet"),
 			refusal(a.Steps, meet), a.Nearest.near(slots))
 	}
 	before, taken := slotsAt(a.Steps, CauseClaimed), slotsAt(a.Steps, CauseClaimed, CauseTaken)

@@ -36,7 +36,7 @@ func TestReasons(t *testing.T) {
 		{"slots' Requirements", append(equal(t, 2, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 2 of 3 slots meet the job's Requirements, none of these accepts the job; the nearest is slot1: the slot's Requirements are false"}},
 		{"one slot's Requirements", append(equal(t, 1, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
-			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meet the job's Requirements, but does not accept the job; the nearest is slot1: the slot's Requirements are false"}},
+			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meets the job's Requirements, but does not accept the job; the nearest is slot1: the slot's Requirements are false"}},
 		{"no slot has Requirements", bare(3, 3), []Job{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 3 of 3 slots meet the job's Requirements, but their ads have no Requirements"}},
 		{"the slot has no Requirements", bare(1, 1), []Job{aJob(t, 1, 3, "alice@x", "")},
