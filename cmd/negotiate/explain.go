@@ -42,6 +42,8 @@ type Explanation struct {
 	Idle       []negotiator.Procs
 	// Analyses are those of jobs that would be matched.
 	Analyses []Chosen
+	// Reservations are those that would be made for the jobs, or go on or end.
+	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 	// Submitters are those of whom there are such jobs.
 	Submitters []Standing
 }
@@ -149,6 +151,11 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 		}
 	}
 	e.Analyses = chosen(plan, settled[:matched], refused)
+	for _, r := range plan.Reservations {
+		if x.has(r.Job) {
+			e.Reservations = append(e.Reservations, r.Report())
+		}
+	}
 	e.Idle = append(e.Idle, without(waiting, settled)...)
 	for i, s := range plan.Submitters {
 		if whose[s.Name] {

@@ -123,3 +123,22 @@ func TestExplainJSON(t *testing.T) {
 		t.Errorf("negotiate -explain 3 -json = %s", out)
 	}
 }
+
+// A slot that is kept for a wide job is told of where the job is asked about.
+func TestExplainReservation(t *testing.T) {
+	update(t, begun(t), func(tx *spool.Tx) error {
+		tx.AddCluster(ad(t, `[Owner = "alice"; JobStatus = 1; RequestCpus = 1; Requirements = true]`), []spool.NewRun{{Count: 3}})
+		tx.AddCluster(ad(t, `[Owner = "bob"; JobStatus = 1; RequestCpus = 4; Requirements = true]`), []spool.NewRun{{Count: 2}})
+		return nil
+	})
+	for _, c := range []struct {
+		job  string
+		kept bool
+	}{{"4", true}, {"4.0", true}, {"4.1", false}, {"3", false}} {
+		status, out, bad := negotiate("-explain", c.job, "-what-if", "qdel 1 2", "-what-if", "slots withdraw slot2@node slot3@node",
+			"-what-if", "slots set slot1@node PartitionableSlot=true Cpus=4 Requirements=true")
+		if status != 0 || bad != "" || strings.Contains(out, "\nslot1@node is kept for 4.0, which waits for Cpus 1 of 4.\n") != c.kept {
+			t.Errorf("negotiate -explain %s = %d, %q, says that a slot is kept: %v, want %v\n%s", c.job, status, bad, !c.kept, c.kept, out)
+		}
+	}
+}

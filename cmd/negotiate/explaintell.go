@@ -32,6 +32,9 @@ func (e Explanation) show(c *cmdline.Call) {
 			r.explain(c.Stdout)
 		}
 	}
+	for _, r := range e.Reservations {
+		fmt.Fprintln(c.Stdout, r.Line()+".")
+	}
 	if len(e.Idle) > 0 {
 		fmt.Fprintf(c.Stdout, "%s would not be looked at.\n", procsText(e.Idle))
 	}

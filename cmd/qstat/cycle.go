@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 )
 
 // cycle is what the report of the last negotiation cycle says of jobs that
@@ -79,7 +80,22 @@ func (c cycle) scheduling(r *row) []string {
 			lines = append(lines, c.details(v)...)
 		}
 	}
+	for _, v := range c.reservations(r) {
+		lines = append(lines, "  "+v.Line())
+	}
 	return lines
+}
+
+// reservations returns those that the cycle left for the jobs of a row.
+func (c cycle) reservations(r *row) (some []negotiator.ReportedReservation) {
+	for _, v := range c.report.Reservations {
+		id, err := pool.ParseJobID(v.Job)
+		in := func(s span) bool { return s.first <= id.Proc && id.Proc <= s.last }
+		if err == nil && id.Cluster == r.cluster && slices.ContainsFunc(r.ranges, in) {
+			some = append(some, v)
+		}
+	}
+	return some
 }
 
 // ofRow returns what the cycle said of the jobs of a row.

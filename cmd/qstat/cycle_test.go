@@ -14,7 +14,9 @@ func TestCauses(t *testing.T) {
 		"Cause":"Requirements","Also":["Busy"],"Ahead":2,"Reason":"no match found: small"}],
 		"Autoclusters":[{"Steps":[{"Cause":"Requirements","Text":"TARGET.Memory >= 9","Slots":11},{"Cause":"Claimed","Slots":1}],
 		"Nearest":{"Slot":"slot1@node","Causes":["Requirements","Busy"],"Fails":[{"Of":"job","Clause":"TARGET.Memory >= 9","Values":"Memory is 8"}]},
-		"Holders":[{"Submitter":"bob@pool","Slots":1}],"Ahead":[{"Submitter":"bob@pool","EffectivePriority":0.5,"Slots":1}],"MoreAhead":1}]}`, now))
+		"Holders":[{"Submitter":"bob@pool","Slots":1}],"Ahead":[{"Submitter":"bob@pool","EffectivePriority":0.5,"Slots":1}],"MoreAhead":1}],
+		"Reservations":[{"Slot":"slot2@node","Job":"3.1","Submitter":"alice@pool","Since":1,"Weight":8,"Free":2,"Lacks":"Cpus 2 of 8"},
+		{"Slot":"slot3@node","Job":"4.1","Submitter":"alice@pool","Since":1,"Weight":8,"Free":2}]}`, now))
 	want := `scheduling info:            no match found: small
                               12 slots:
                                 11  do not meet the job's TARGET.Memory >= 9
@@ -25,6 +27,7 @@ func TestCauses(t *testing.T) {
                               in the order of negotiation: bob@pool (EUP 0.50, has 1), and another
                               what would help: all of: a slot like slot1@node for which the job's Requirements are true, or Requirements that ask for less; a state of slot1@node in which it takes jobs
                               2 with a better EUP have such slots or wait for them
+                              slot2@node is kept for 3.1, which waits for Cpus 2 of 8
 `
 	if _, out, _ := qstat("-j", "3"); !strings.HasSuffix(out, want) {
 		t.Errorf("qstat -j 3:\n%swant at its end\n%s", out, want)
@@ -34,7 +37,7 @@ func TestCauses(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil || len(got) != 1 || got[0].Analysis == nil || got[0].Rejection == nil {
 		t.Fatalf("qstat -j 3 -json = %s, %v, want one with all", out, err)
 	}
-	if w := got[0]; w.State != "qw" || w.Reason != "no match found: small" || w.Help == "" || w.Analysis.Nearest.Slot != "slot1@node" || w.Jobs[0].String() != "3.0-1" {
+	if w := got[0]; w.State != "qw" || w.Reason != "no match found: small" || w.Help == "" || w.Analysis.Nearest.Slot != "slot1@node" || w.Jobs[0].String() != "3.0-1" || len(w.Reservations) != 1 {
 		t.Errorf("qstat -j 3 -json = %+v, want what the report has", w)
 	}
 	if status, _, bad := qstat("-j", "3", "-json", "-long"); status == 0 || bad == "" {

@@ -17,6 +17,8 @@ type Waiting struct {
 	// cluster but is like these.
 	Rejection *negotiator.ReportedRejection `json:",omitempty"`
 	Analysis  *negotiator.Analysis          `json:",omitempty"`
+	// Reservations are those that are kept for any of the jobs in this state.
+	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 }
 
 // waiting returns why jobs wait.
@@ -43,7 +45,7 @@ func (c cycle) waiting(r *row) (list []Waiting) {
 		return []Waiting{{Jobs: jobs, State: r.state, Reason: c.unknown}}
 	}
 	for _, v := range c.ofRow(r) {
-		w := Waiting{Jobs: []negotiator.Procs{v.Procs}, State: r.state, Reason: v.reason}
+		w := Waiting{Jobs: []negotiator.Procs{v.Procs}, State: r.state, Reason: v.reason, Reservations: c.reservations(r)}
 		if w.Rejection, w.Analysis = c.rejection(v); w.Rejection != nil {
 			w.Help = w.Rejection.Help(*w.Analysis)
 		}

@@ -29,6 +29,18 @@ func (a Analysis) Lines() []string {
 	return lines
 }
 
+// Line tells people of the reservation.
+func (r ReportedReservation) Line() string {
+	if r.GivenUp {
+		return fmt.Sprintf("%s was kept for %s, and is not any more: RESERVE_MAX_TIME is over", r.Slot, r.Job)
+	}
+	text := fmt.Sprintf("%s is kept for %s", r.Slot, r.Job)
+	if r.Lacks != "" {
+		text += ", which waits for " + r.Lacks
+	}
+	return text
+}
+
 func list(some []string, more int) string {
 	text := strings.Join(some, ", ")
 	if more > 0 {

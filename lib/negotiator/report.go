@@ -145,8 +145,7 @@ func (p *Plan) Report(number int, now time.Time) Report {
 		r.Rejections[i] = x.Report()
 	}
 	for _, x := range p.Reservations {
-		r.Reservations = append(r.Reservations, ReportedReservation{Slot: x.Slot, Job: x.Job.String(), Submitter: x.Submitter,
-			Since: x.Since, Weight: x.Weight.Float(), Free: x.Free.Float(), Lacks: x.Lacks, GivenUp: x.GivenUp})
+		r.Reservations = append(r.Reservations, x.Report())
 	}
 	return r
 }
@@ -155,6 +154,12 @@ func (p *Plan) Report(number int, now time.Time) Report {
 func (x Rejection) Report() ReportedRejection {
 	return ReportedRejection{Job: x.Job.String(), Count: x.Count, Jobs: x.Jobs, Submitter: x.Submitter, Autocluster: x.Autocluster,
 		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Reason: x.Reason}
+}
+
+// Report returns the reservation as a Report has it.
+func (x Reserved) Report() ReportedReservation {
+	return ReportedReservation{Slot: x.Slot, Job: x.Job.String(), Submitter: x.Submitter,
+		Since: x.Since, Weight: x.Weight.Float(), Free: x.Free.Float(), Lacks: x.Lacks, GivenUp: x.GivenUp}
 }
 
 // micro rounds to millionths: digits beyond them tell of the arithmetic, not
