@@ -2,6 +2,8 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
+	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -140,5 +142,42 @@ func TestExplainReservation(t *testing.T) {
 		if status != 0 || bad != "" || strings.Contains(out, "\nslot1@node is kept for 4.0, which waits for Cpus 1 of 4.\n") != c.kept {
 			t.Errorf("negotiate -explain %s = %d, %q, says that a slot is kept: %v, want %v\n%s", c.job, status, bad, !c.kept, c.kept, out)
 		}
+	}
+}
+
+// The example of negotiate(8), whose long lines are broken, is what is printed.
+func TestExplainAsOnThePage(t *testing.T) {
+	page, err := os.ReadFile("../../man/negotiate.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, example, _ := strings.Cut(string(page), "\n$ negotiate -explain 2\n")
+	example, _, ok := strings.Cut(example, ".Ed\n")
+	if !ok {
+		t.Fatal("negotiate(8) has no example of -explain")
+	}
+	s := fill(t, 0, 12)
+	update(t, s, func(tx *spool.Tx) error {
+		for name, text := range map[string]string{
+			"slot1@node1": "Cpus = 8; Memory = 16384; Requirements = TARGET.RequestCpus <= Cpus",
+			"slot1@node2": "Cpus = 8; Memory = 16384; Requirements = TARGET.RequestCpus <= Cpus",
+			"slot1@node3": `Cpus = 16; Memory = 65536; GPUs = 2; Requirements = TARGET.Owner == "carol"`,
+		} {
+			tx.PutSlot(name, ad(t, fmt.Sprintf("[Name = %q; PartitionableSlot = true; %s]", name, text)))
+		}
+		return nil
+	})
+	if status, _, bad := negotiate("-q"); status != 0 {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		tx.AddCluster(ad(t, `[Owner = "bob"; JobStatus = 1; RequestCpus = 1; RequestMemory = 24576; Requirements = TARGET.GPUs >= 1]`), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(ad(t, `[Owner = "carol"; JobStatus = 1; RequestCpus = 1; RequestMemory = 128; Requirements = true]`), []spool.NewRun{{Count: 20}})
+		return nil
+	})
+	_, out, bad := negotiate("-explain", "2", "-now", fmt.Sprint(now+60))
+	folded := func(text string) string { return strings.Join(strings.Fields(text), " ") }
+	if got := strings.ReplaceAll(out, "@pool", "@example.org"); bad != "" || folded(got) != folded(example) {
+		t.Errorf("negotiate -explain 2 prints %q and\n%swant as in negotiate(8)\n%s", bad, got, example)
 	}
 }
