@@ -110,7 +110,7 @@ func TestReservations(t *testing.T) {
 	}
 	begin, end := reservations([]pool.Reservation{r("s10", 1), r("s2", 1), r("s1", 1)},
 		[]negotiator.Reserved{{Reservation: r("s1", 1)}, {Reservation: r("s2", 4), Lacks: "Cpus 5 of 8"}})
-	if want := []string{"s2 for 4.0 of alice@pool, which waits for Cpus 5 of 8"}; !slices.Equal(begin, want) {
+	if want := []string{"s2 for 4.0 of alice@pool: it has Cpus 5 of 8 requested"}; !slices.Equal(begin, want) {
 		t.Errorf("begin = %q, want %q", begin, want)
 	}
 	if want := []string{"s2 for 1.0 of alice@pool", "s10 for 1.0 of alice@pool"}; !slices.Equal(end, want) {

@@ -79,7 +79,7 @@ func reservations(before []pool.Reservation, after []negotiator.Reserved) (begin
 	for _, r := range after {
 		has[key{r.Slot, r.Job}] = true
 		if !had[key{r.Slot, r.Job}] {
-			begin = append(begin, fmt.Sprintf("%s for %v of %s, which waits for %s", r.Slot, r.Job, r.Submitter, r.Lacks))
+			begin = append(begin, fmt.Sprintf("%s for %v of %s: it has %s requested", r.Slot, r.Job, r.Submitter, r.Lacks))
 		}
 	}
 	for _, r := range slices.SortedFunc(slices.Values(before), pool.Reservation.Compare) {

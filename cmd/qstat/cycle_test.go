@@ -20,7 +20,7 @@ func TestCauses(t *testing.T) {
 	want := `scheduling info:            no match found: small
                               12 slots:
                                 11  do not meet the job's TARGET.Memory >= 9
-                                 1  match, but were claimed before the cycle
+                                 1  matches, but was claimed before the cycle
                               the nearest is slot1@node:
                                 the job's TARGET.Memory >= 9 is not true, as Memory is 8
                               slots that match are held by bob@pool (1)

@@ -56,16 +56,16 @@ func (s Step) text() string {
 		if s.Text == "" {
 			return "the job has no Requirements"
 		}
-		return "do not meet the job's " + s.Text
+		return counted(s.Slots, "does", "do") + " not meet the job's " + s.Text
 	case CauseSlotRequirements:
 		if s.Text == "" {
-			return "have no Requirements"
+			return counted(s.Slots, "has", "have") + " no Requirements"
 		}
-		return "refuse the job by their " + s.Text
+		return counted(s.Slots, "refuses the job by its ", "refuse the job by their ") + s.Text
 	case CauseTooWide, CauseTooSmall:
-		what := "have too little left"
+		what := counted(s.Slots, "has", "have") + " too little left"
 		if s.Cause == CauseTooWide {
-			what = "are not large enough"
+			what = counted(s.Slots, "is", "are") + " not large enough"
 		}
 		if s.Text == "" {
 			return what
@@ -73,19 +73,19 @@ func (s Step) text() string {
 		return what + ": " + s.Text
 	}
 	if text, ok := stepTexts[s.Cause]; ok {
-		return text
+		return counted(s.Slots, text.one, text.many)
 	}
 	return string(s.Cause)
 }
 
-var stepTexts = map[Cause]string{
-	CauseSlotConstraint: "are left out by NEGOTIATOR_SLOT_CONSTRAINT",
-	CauseClaimed:        "match, but were claimed before the cycle",
-	CauseBusy:           "match, but are in a state that takes no job",
-	CauseResting:        "match, but are left alone after matches that nobody took up",
-	CauseReserved:       "match, but are kept for a wider job",
-	CauseTaken:          "match, but were taken in the cycle",
-	Left:                "match, and are left",
+var stepTexts = map[Cause]struct{ one, many string }{
+	CauseSlotConstraint: {"is left out by NEGOTIATOR_SLOT_CONSTRAINT", "are left out by NEGOTIATOR_SLOT_CONSTRAINT"},
+	CauseClaimed:        {"matches, but was claimed before the cycle", "match, but were claimed before the cycle"},
+	CauseBusy:           {"matches, but is in a state that takes no job", "match, but are in a state that takes no job"},
+	CauseResting:        {"matches, but is left alone after matches that nobody took up", "match, but are left alone after matches that nobody took up"},
+	CauseReserved:       {"matches, but is kept for a wide job", "match, but are kept for wide jobs"},
+	CauseTaken:          {"matches, but was taken in the cycle", "match, but were taken in the cycle"},
+	Left:                {"matches, and is left", "match, and are left"},
 }
 
 func (n *Nearest) lines() []string {
@@ -99,7 +99,7 @@ func (n *Nearest) lines() []string {
 		parts = append(parts, "the "+f.Of+"'s "+f.text())
 	}
 	if n.Lacks != "" {
-		parts = append(parts, "it has "+n.Lacks)
+		parts = append(parts, "it has "+n.Lacks+" requested")
 	}
 	if len(n.Holders) > 0 {
 		parts = append(parts, "it is held by "+strings.Join(n.Holders, ", "))
@@ -169,9 +169,9 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseSlotRequirements:
 		return fmt.Sprintf("Requirements of %s that accept the job", slot)
 	case CauseTooWide:
-		return fmt.Sprintf("a larger slot than %s, which has %s, or a smaller request", slot, lacks)
+		return fmt.Sprintf("a larger slot than %s, which has %s requested, or a smaller request", slot, lacks)
 	case CauseTooSmall:
-		return fmt.Sprintf("more left of %s, which has %s and is held by %s", slot, lacks, held)
+		return fmt.Sprintf("more of %s free, which has %s requested and is held by %s", slot, lacks, held)
 	case CauseTaken, CauseClaimed:
 		return fmt.Sprintf("the end of the job of %s on %s, or another slot like it", held, slot)
 	case CauseReserved:

@@ -30,6 +30,9 @@ func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) 
 		}
 		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, %s", s.name, s.usage, s.slice, what)
 	}
+	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].first) {
+		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].first, d.lacks(w.cluster, n))
+	}
 	return "no match found: " + d.unmatched(w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others
 }
 
@@ -165,7 +168,7 @@ func (d *diagnosis) unmatched(k *autocluster, a *Analysis) string {
 	case slotsAt(a.Steps, CauseTooSmall) == accept:
 		return fmt.Sprintf("%s%s", counted(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.near(slots))
 	}
-	return fmt.Sprintf("%s free: %s", counted(accept, "the only matching slot is not", "none of %d matching slots is"), whereabouts(a.Steps))
+	return counted(accept, "the only matching slot is ", "none of %d matching slots is free: ") + whereabouts(a.Steps)
 }
 
 // near tells of the slot what it fails or lacks; slots are those of the pool.
@@ -185,7 +188,7 @@ func (n *Nearest) near(slots int) string {
 func (n *Nearest) shortfall() string {
 	if len(n.Fails) == 0 {
 		if n.Lacks != "" {
-			return "it has " + n.Lacks
+			return "it has " + n.Lacks + " requested"
 		}
 		return ""
 	}
@@ -227,7 +230,8 @@ func refusal(steps []Step, meet int) string {
 	return fmt.Sprintf("none of these accepts the job: %s no Requirements", counted(mute, "the ad of 1 has", "the ads of %d have"))
 }
 
-// whereabouts lists what the slots are that match but are not free.
+// whereabouts lists what the slots are that match but are not free, without a number
+// where there is one only.
 func whereabouts(steps []Step) string {
 	var parts []string
 	for _, p := range []struct {
@@ -239,10 +243,13 @@ func whereabouts(steps []Step) string {
 		{CauseTooSmall, "with too little left"},
 		{CauseBusy, "in a state that takes no job"},
 		{CauseResting, "left alone after matches that nobody took up"},
-		{CauseReserved, "kept for a wider job"},
+		{CauseReserved, "kept for a wide job"},
 		{Left, "left"},
 	} {
 		if n := slotsAt(steps, p.cause); n > 0 {
+			if matching(steps) == 1 {
+				return p.what
+			}
 			parts = append(parts, fmt.Sprintf("%d %s", n, p.what))
 		}
 	}

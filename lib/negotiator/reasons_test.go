@@ -48,7 +48,7 @@ func TestReasons(t *testing.T) {
 		{"taken", busy(2), []Job{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.1 2 alice@x: no match found: all 2 matching slots are taken (1 before this cycle)"}},
 		{"Owner", equal(t, 1, `State = "Owner"`), []Job{aJob(t, 1, 1, "alice@x", "")},
-			[]string{"1.0 1 alice@x: no match found: the only matching slot is not free: 1 in a state that takes no job"}},
+			[]string{"1.0 1 alice@x: no match found: the only matching slot is in a state that takes no job"}},
 		{"shares", equal(t, 4, ""), []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 4, "bob@x", "")},
 			[]string{"1.2 1 alice@x: submitter limit exceeded: alice@x uses 2 of a pie slice of 2.00, the other matching slots are taken",
 				"2.2 2 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}},
