@@ -309,7 +309,7 @@ func TestCauses(t *testing.T) {
 		{Pool{Slots: equal(t, 1, ""), Jobs: job("")}, func(c *Config) { c.JobConstraint = expr(t, "false") }, "JobConstraint",
 			"no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"},
 		{Pool{Slots: equal(t, 1, ""), Jobs: job(`ConcurrencyLimits = "tape:2"`)}, func(c *Config) { c.Limits = none }, "ConcurrencyLimit",
-			"concurrency limit tape reached: 0 of 0 in use, the job needs 2"},
+			"concurrency limit tape reached: the job needs 2, more than the limit of 0"},
 		{Pool{Slots: equal(t, 1, ""), Jobs: job(""), Submitters: []accountant.Record{ceiling}}, nil, "Ceiling",
 			"submitter ceiling reached: alice@x uses 0 of at most 0"},
 		{Pool{Slots: equal(t, 1, `State = "Owner"`), Jobs: job("Requirements = TARGET.HasGPU")}, nil, "Requirements, Busy",

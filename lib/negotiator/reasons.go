@@ -3,6 +3,7 @@ package negotiator
 import (
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -43,19 +44,22 @@ func (d *diagnosis) limitReached(k *autocluster) string {
 			continue
 		}
 		most, _ := d.c.cfg.Limits.of(l.name)
+		if l.units > most {
+			return fmt.Sprintf("concurrency limit %s reached: the job needs %s, more than the limit of %s", l.name, l.units, most)
+		}
 		return fmt.Sprintf("concurrency limit %s reached: %s of %s in use, the job needs %s", l.name, d.c.inUse.used[l.name], most, l.units)
 	}
 	return ""
 }
 
 // share says whether the share is what keeps a submitter from slots, and, where it
-// got less than that has room for, who took slots that it could have used, and how
-// many. Shares do not foresee everything: the choice of slots goes by rank first,
+// got less than that and its ceiling have room for, who took slots that it could have
+// used, and how many. Shares do not foresee everything: the choice of slots goes by rank first,
 // and a submitter's jobs go by their own order.
 func (d *diagnosis) share(s *submitter, w waiter) (others string, limited bool) {
 	lightest, heaviest := d.weights(w.cluster)
 	room := s.slice - s.usage.Float()
-	if lightest > 0 && fits(lightest, room) {
+	if lightest > 0 && fits(lightest, math.Min(room, s.room())) {
 		others = d.others(s, w.cluster)
 	}
 	return others, w.limited && others == "" && -room < heaviest.Float()

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
 
@@ -68,5 +69,17 @@ func TestNoRequirements(t *testing.T) {
 	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []Job{j}}, defaults(t), now)
 	if got := reasons(plan); len(got) != 1 || !strings.HasSuffix(got[0], "no match found: the job has no Requirements") {
 		t.Errorf("rejections = %q, want that the job has no Requirements", got)
+	}
+}
+
+// Whom its ceiling keeps from its pie slice is not told that others took what it could
+// have used.
+func TestReasonsBelowACeiling(t *testing.T) {
+	bob := accountant.Record{Name: "bob@x", Ceiling: accountant.Limit{Slots: 1, Set: true}}
+	p := Pool{Slots: equal(t, 4, ""), Jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}, Submitters: []accountant.Record{bob}}
+	want := []string{"1.3 6 alice@x: no match found: all 4 matching slots are taken (0 before this cycle)",
+		"2.1 8 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}
+	if got := reasons(Cycle(p, spins(t), now)); !slices.Equal(got, want) {
+		t.Errorf("rejections = %q, want %q", got, want)
 	}
 }
