@@ -1,5 +1,7 @@
 package negotiator
 
+import "slices"
+
 // Cause is one thing that keeps a job from running.
 type Cause string
 
@@ -65,16 +67,17 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	if n == nil {
 		return append(causes, CauseNoSlots)
 	}
-	ceiling := !fits(n.weight, s.room())
+	ceiling := d.atCeiling(s, n)
 	skipped := d.skipped(s, w)
 	there := n.there(c, w)
 	if there {
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
-		add(CauseShare, len(causes) == 0)
+		add(CauseShare, len(causes) == 0 || s.spent)
 	} else {
 		add(CauseShare, limited && len(causes) == 0)
 		causes = append(causes, n.causes(c, w.runs[0].first)...)
+		add(CauseShare, s.spent && !slices.Contains(causes, CauseShare))
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
 	}
@@ -84,6 +87,15 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		add(CauseOthers, n.opens(c, w) && d.othersWait(s, n))
 	}
 	return causes
+}
+
+// atCeiling says whether the submitter's ceiling keeps it from the slot. In spins a
+// submitter may go beyond it with the last slot.
+func (d *diagnosis) atCeiling(s *submitter, n *nearest) bool {
+	if d.c.cfg.Pie == Spins {
+		return s.capped
+	}
+	return !fits(n.weight, s.room())
 }
 
 // skipped says whether an earlier job of the same submitter and cluster, for which

@@ -139,9 +139,8 @@ func (d *diagnosis) takeStock() {
 		key := stand{group: s.group, now: s.now, standing: s.standing}
 		if s.whole != nil {
 			key.group = s.wholly
-		} else {
-			key.taken = s.standing == free && !left[i]
 		}
+		key.taken = s.standing == free && !left[i] && (s.whole == nil || c.once(s.group))
 		n, known := at[key]
 		if !known {
 			n = len(d.stands)

@@ -108,6 +108,13 @@ func (c *cycle) spin() {
 		sp.rounds(below, true)
 	}
 	order := sp.rounds(all, false)
+	d := sp.divide(all)
+	for _, e := range all { // as the next cycle will see it
+		left := sp.headroom(e)
+		e.capped = left == 0 || float64(left) < sp.least
+		share, _ := sp.entitled(e, &d)
+		e.spent = !sp.cfg.IgnoreUserPriorities && share*sp.weight <= e.usage.Float()
+	}
 	slices.SortStableFunc(c.submitters, func(a, b *submitter) int {
 		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(order[a], order[b]))
 	})

@@ -22,6 +22,7 @@ type submitter struct {
 	demand        float64           // the weight that idle jobs ask for
 	ceiling       accountant.Limit
 	floor         int64
+	capped, spent bool                // spins: the ceiling is reached, nothing is left of the share
 	queues        []*queue            // by their first job in job-priority order
 	line          heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place             // those that may not
