@@ -49,7 +49,7 @@ func TestExplain(t *testing.T) {
 		want []string // in this order
 	}{
 		{"-explain 1", []string{"1.0 runs on", "1.1 is matched", "1.2-3 would not be matched: ", " of alice@pool, whose EUP is "}},
-		{"-explain 2.0", []string{"2.0 would be matched with slot", "The slots as 2.0 would leave them:\n  3 slots:\n    2  match, but were claimed before the cycle\n    1  match, but were taken in the cycle\n"}},
+		{"-explain 2.0", []string{"2.0 would be matched with slot", "The slots as 2.0 would leave them:\n  3 slots:\n    2  match, but were claimed before the cycle\n    1  matches, but was taken in the cycle\n"}},
 		{"-explain 2", []string{"2.0 would be matched with slot", "2.1-3 would not be matched: ", " of bob@pool, whose EUP is "}},
 		{"-explain 2 -dry-run", []string{"2.0 would be matched with slot"}},
 		{"-explain 3", []string{"3.3-4: held: no such program\n3.5: removed.\n3.0-2 would not be matched: no match found: ", "of alice@pool"}},

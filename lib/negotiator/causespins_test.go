@@ -26,7 +26,7 @@ func TestCausesInSpins(t *testing.T) {
 		{"the second of two jobs for one slot", two, nil, []Cause{CauseTaken}, "no match found: the only matching slot is taken (0 before this cycle)"},
 		{"a piece of no weight, and a ceiling of 0", light, nil, []Cause{CauseCeiling}, "submitter ceiling reached: alice@x uses 0 of at most 0"},
 		{"a slot in use, and no pool to share", owned, func(c *Config) { c.PoolSizeConstraint = expr(t, "false") }, []Cause{CauseBusy, CauseShare},
-			"no match found: the only matching slot is not free: 1 in a state that takes no job"},
+			"no match found: the only matching slot is in a state that takes no job"},
 	} {
 		cfg := defaults(t)
 		cfg.Pie = Spins

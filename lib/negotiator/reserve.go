@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -184,10 +185,11 @@ func (c *cycle) idealShares() map[*submitter]float64 {
 }
 
 // reserve makes new reservations, one for each submitter whose first job waits for
-// a larger part of a partitionable slot than is left of any, and reports all.
+// a larger part of a partitionable slot than is left of any, or than one job that ends
+// leaves, and reports all.
 func (c *cycle) reserve() {
 	var held Holding
-	busy := map[*submitter]bool{}
+	busy, pieces := map[*submitter]bool{}, sync.OnceValue(c.divided)
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		busy[s] = true
@@ -205,7 +207,7 @@ func (c *cycle) reserve() {
 				continue
 			}
 			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.affords(held, at.weight) && c.entitled(s, q, at) })
-			if at < 0 {
+			if at < 0 || c.oneEndAway(&c.slots[at], q.cluster.request, pieces()[c.slots[at].name]) {
 				continue
 			}
 			r := &reservation{Reservation: pool.Reservation{Slot: c.slots[at].name, Job: q.runs[0].first, Submitter: s.name, Since: c.now.Unix()}, slot: at}
@@ -227,6 +229,35 @@ func (c *cycle) leastDivisible() (least accountant.Weight) {
 		}
 	}
 	return least
+}
+
+// divided returns the pieces of each partitionable slot that jobs have by now.
+func (c *cycle) divided() map[string][]pool.Piece {
+	pieces := map[string][]pool.Piece{}
+	for name, claims := range c.ours {
+		for _, cl := range claims {
+			pieces[name] = append(pieces[name], cl.Piece)
+		}
+	}
+	for _, m := range c.plan.Matches {
+		if m.Piece.Of != "" {
+			pieces[m.Piece.Of] = append(pieces[m.Piece.Of], m.Piece)
+		}
+	}
+	return pieces
+}
+
+// oneEndAway says whether the end of one job on a partitionable slot, which has one of
+// the pieces, would make room for the request. Then narrow jobs do not keep it waiting
+// for ever: it has its turn like all others when one ends.
+func (c *cycle) oneEndAway(s *slot, q *request, pieces []pool.Piece) bool {
+	return slices.ContainsFunc(pieces, func(p pool.Piece) bool {
+		left := slices.Clone(s.now.left)
+		for i, r := range c.resources {
+			left[i] += p.Takes.Of(r.name)
+		}
+		return q.fits(left)
+	})
 }
 
 // first returns the queue with the first of the submitter's jobs that may be

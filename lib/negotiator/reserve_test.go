@@ -232,3 +232,19 @@ func TestReleasedSlotIsForAll(t *testing.T) {
 		t.Errorf("Cycle matches %s, want %s", got, want)
 	}
 }
+
+// A job that is no wider than the ones that fill the pool has its turn when one of
+// them ends: nothing is kept for it.
+func TestNoReservationForNarrowJobs(t *testing.T) {
+	for _, c := range []struct {
+		job  string
+		want int
+	}{{"", 0}, {"RequestCpus = 2", 1}, {"RequestMemory = 16000", 1}} {
+		s := newStream(t, 2, Reserve{0.5, time.Hour})
+		s.step(0)
+		s.pool.Jobs = append(s.pool.Jobs, aJob(t, wideCluster, 1, "wide@x", c.job))
+		if plan := Cycle(s.pool, s.cfg, now); len(plan.Reservations) != c.want {
+			t.Errorf("%q: reservations %+v, want %d", c.job, plan.Reservations, c.want)
+		}
+	}
+}

@@ -122,7 +122,8 @@ func lower(c byte) byte {
 }
 
 // Reservation keeps a partitionable slot from all jobs but one that is wider
-// than what is left of any slot, until enough of it is free.
+// than what is left of any slot, and than one job there leaves, until enough of
+// it is free.
 type Reservation struct {
 	Slot      string // Name of the partitionable slot
 	Job       JobID
