@@ -42,7 +42,7 @@
 // A submitter with a ceiling never gets a slot that would take it beyond that;
 // those who use less than their floors are served before shares count (limits.go).
 //
-// HTCondor's own division is there, too (spins.go).
+// HTCondor's own division is there, too (spins.go), with its arithmetic.
 //
 // # Slots of any size
 //
@@ -50,15 +50,57 @@
 // (partition.go). Requirements and ranks see what is left. A job that is wider
 // than what is left of any slot may have one reserved (reserve.go).
 //
+// # Reasons
+//
+// When all is dealt out, each autocluster of which jobs are left gets an Analysis:
+// at which step how many slots drop out, which slot is the nearest, who holds what
+// matches and who waits for it. A Rejection names its Causes: with all of them
+// removed, and nothing else, its first job runs in the next cycle.
+//
 // # Speed
 //
-// Slots that no match can tell apart are one group, and those that no rank can
-// tell apart either are one class (class.go); jobs that are alike in everything
-// that any expression refers to are one autocluster (autocluster.go). An
-// autocluster is matched once with each group; jobs that rank alike share the
-// order of the classes (order.go), and the best class left is taken off a heap.
-// Runs of equal procs stay runs. So the cost of a cycle follows the number of
-// shapes and of matches, not the number of jobs times that of slots.
+// Slots that no match can tell apart are one group, and those that no rank can tell
+// apart either are one class; what counts is what their expressions come to, not how
+// they are written. Jobs that are alike in everything that any of these expressions
+// refers to are one autocluster. An autocluster is matched once with each group; jobs
+// that rank alike share the order of the classes, and the best class left is taken off
+// a heap. Runs of equal procs stay runs. So the cost of a cycle follows the number of
+// shapes and of matches, not the number of jobs times that of slots. Slots are
+// classified and matched on all processors.
+//
+// # The files
+//
+// In and out:
+//
+//   - cycle.go: Pool, Config, Plan, and Cycle, which is the table of contents
+//   - report.go, analysis.go, cause.go, procs.go: what is said of a cycle, as data
+//
+// What there is:
+//
+//   - slots.go, claims.go: slots, who holds them, matches that nobody took up
+//   - submitters.go, submitterads.go, groups.go: who wants something, with which jobs
+//   - shape.go: finds the shapes of both, with the next four
+//   - significant.go: what expressions refer to
+//   - meaning.go, class.go: what slots' expressions come to; groups and classes
+//   - autocluster.go: jobs that are alike, and how they find the best slot
+//   - bundle.go: groups that the same jobs can use
+//
+// Who gets what:
+//
+//   - fill.go: the deal, turn by turn
+//   - shares.go, forecast.go: Targets, and what somebody can want at all
+//   - limits.go, concurrency.go: ceilings and floors, concurrency limits
+//   - order.go, contention.go, heap.go: which slot is the best
+//   - partition.go, reserve.go: pieces of slots, and slots kept for wide jobs
+//   - spins.go, spinturn.go, spinslots.go, spinprios.go: HTCondor's division
+//
+// Why not:
+//
+//   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
+//   - reasons.go, explain.go: put it into words
+//
+// The laws are in the tests: plain_test.go is a second, slow cycle that has to agree
+// with this one; laws_test.go and cause_test.go hold the promises on random pools.
 //
 // # What is not here
 //
