@@ -137,7 +137,7 @@ func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (
 		o := &d.queues[s][i]
 		k := o.cluster
 		ahead := o.before(w.runs[0].order)
-		if m := d.nearest(k); k != w.cluster && m != nil && m.weight < n.weight {
+		if k != w.cluster && d.lighter(k, n) {
 			ahead = o.jobs
 		}
 		if ahead == 0 || k.barred || d.blockedBut(k, freed) {
@@ -148,6 +148,15 @@ func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (
 		}
 	}
 	return jobs
+}
+
+// lighter says whether jobs of k may weigh less than those that the slot is the
+// nearest for: there, or at their own nearest.
+func (d *diagnosis) lighter(k *autocluster, n *nearest) bool {
+	if m := d.nearest(k); m != nil && m.weight < n.weight {
+		return true
+	}
+	return n.stand != nil && d.accepts(k, n) && d.weigh(k, n) < n.weight
 }
 
 // othersWait says whether jobs of other submitters wait for the slot.

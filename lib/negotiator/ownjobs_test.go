@@ -1,0 +1,33 @@
+package negotiator
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"fairspool/lib/pool"
+)
+
+// Jobs that are lighter on the nearest slot of another go before it, also when their
+// own nearest is a heavier one.
+func TestOwnJobsLighterThere(t *testing.T) {
+	p := Pool{
+		Slots: []pool.Slot{
+			aSlot(t, "slot1", "PartitionableSlot = true; Cpus = 4; Memory = 4096"),
+			aSlot(t, "slot2", "Cpus = 8; Memory = 4096"),
+		},
+		Jobs: []Job{
+			aJob(t, 1, 1, "alice@x", "RequestCpus = 3; Requirements = TARGET.PartitionableSlot =?= true"),
+			aJob(t, 2, 3, "alice@x", ""),
+		},
+		Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Hour)}},
+	}
+	plan := Cycle(p, defaults(t), now)
+	i := slices.IndexFunc(plan.Rejections, func(r Rejection) bool { return r.Job.Cluster == 1 })
+	if i < 0 || pairs(plan) != "2.0>slot2" {
+		t.Fatalf("matches = %s, rejections %q, want 2.0>slot2 and 1.0 left", pairs(plan), reasons(plan))
+	}
+	if r := plan.Rejections[i]; r.OwnJobs != 2 || r.Cause != CauseResting || !slices.Equal(r.Also, []Cause{CauseOwnJobs}) {
+		t.Errorf("1.0: %s %v, %d jobs go first, want Resting and the 2 jobs of cluster 2", r.Cause, r.Also, r.OwnJobs)
+	}
+}
