@@ -182,10 +182,12 @@ func anyWorld(t *rapid.T, outer testing.TB) world {
 	names := []string{"alice@x", "bob@x", "carol@x", "nice-user.alice@x"}
 	slotKinds := []string{"", "", "Memory = 2048", "Cpus = 2", "HasGPU = true", `State = "Owner"`, `State = "Claimed"; RemoteUser = "bob@x"`,
 		"PartitionableSlot = true; Cpus = 4; Memory = 4096", "PartitionableSlot = true; Cpus = 8; Memory = 2048; GPUs = 2", `Requirements = TARGET.Owner == "dave"`,
-		"PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true"}
+		"PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true", "SlotWeight = 2.5", "SlotWeight = 0", `Cpus = 3; State = "Matched"`,
+		`DynamicSlot = true; State = "Claimed"; RemoteUser = "carol@x"; ConcurrencyLimits = "license:2"`, "PartitionableSlot = true; Cpus = 4; Memory = 4096; SlotWeight = Memory / 1024",
+		`PartitionableSlot = true; Cpus = 4; Memory = 4096; State = "Drained"`, "AdLifetime = 1", `Rank = TARGET.RequestMemory`, `State = "Preempting"; AccountingGroup = "dave@x"`}
 	jobKinds := []string{"", "", "RequestMemory = 2000", "RequestCpus = 2", "RequestCpus = 3", "RequestCpus = 16", "RequestGPUs = 1; Requirements = TARGET.GPUs >= RequestGPUs",
 		"Requirements = TARGET.HasGPU", "JobPrio = 5", `ConcurrencyLimits = "license"`, `ConcurrencyLimits = "license:2, tape"`,
-		"Requirements = TARGET.Cpus > ProcId", "RequestCpus = 16; Requirements = true", "RequestMemory = 4000; Requirements = TARGET.Cpus >= 1", "Wanted = false", "Requirements = TARGET.Memory > 9999 && TARGET.HasGPU && TARGET.Cpus >= RequestCpus"}
+		"Requirements = TARGET.Cpus > ProcId", "RequestCpus = 16; Requirements = true", "Rank = TARGET.Cpus", "Rank = TARGET.Memory; RequestCpus = 2", `RequestCpus = 2; ConcurrencyLimits = "license:0.5"`, `ConcurrencyLimits = "license:1.5,tape:0.5"; JobPrio = 1`, "RequestMemory = 4000; Requirements = TARGET.Cpus >= 1", "Wanted = false", "Requirements = TARGET.Memory > 9999 && TARGET.HasGPU && TARGET.Cpus >= RequestCpus"}
 	w := world{cfg: defaults(outer)}
 	w.cfg.Limits, _ = NewConcurrencyLimits(100, nil, map[string]float64{"license": float64(rapid.IntRange(0, 3).Draw(t, "licenses")), "tape": 1})
 	if rapid.Bool().Draw(t, "job constraint") {
@@ -197,6 +199,12 @@ func anyWorld(t *rapid.T, outer testing.TB) world {
 	w.cfg.SkipClusters = rapid.IntRange(0, 3).Draw(t, "skip") == 0
 	if rapid.Bool().Draw(t, "reserve") {
 		w.cfg.Reserve = Reserve{0.3, time.Hour}
+	}
+	w.cfg.DepthFirst = rapid.IntRange(0, 3).Draw(t, "depth") == 0
+	w.cfg.UseSlotWeights = rapid.IntRange(0, 3).Draw(t, "weights") != 0
+	w.cfg.IgnoreUserPriorities = rapid.IntRange(0, 5).Draw(t, "ignore") == 0
+	if rapid.IntRange(0, 3).Draw(t, "poolsize") == 0 {
+		w.cfg.PoolSizeConstraint = expr(outer, "Cpus < 3")
 	}
 	for i := range rapid.IntRange(0, 8).Draw(t, "slots") {
 		w.Slots = append(w.Slots, aSlot(outer, fmt.Sprintf("slot%d@a", i+1), rapid.SampledFrom(slotKinds).Draw(t, "slot")))
@@ -210,6 +218,9 @@ func anyWorld(t *rapid.T, outer testing.TB) world {
 		if rapid.IntRange(0, 3).Draw(t, "limited") == 0 {
 			r.Ceiling = accountant.Limit{Slots: int64(rapid.IntRange(0, 4).Draw(t, "ceiling")), Set: true}
 		}
+		if rapid.IntRange(0, 4).Draw(t, "floored") == 0 {
+			r.Floor = int64(rapid.IntRange(1, 4).Draw(t, "floor"))
+		}
 		w.Submitters = append(w.Submitters, r)
 	}
 	eval := &classad.Context{Now: now}
@@ -219,7 +230,10 @@ func anyWorld(t *rapid.T, outer testing.TB) world {
 			w.Backoffs = append(w.Backoffs, pool.Backoff{Slot: s.Name, Failures: 1, Until: now.Add(time.Minute)})
 		case 1:
 			cl := pool.Claim{Job: pool.JobID{Cluster: 100 + i}, Attempt: 1, Slot: s.Name, Submitter: rapid.SampledFrom(names).Draw(t, "holder"),
-				Weight: accountant.One, State: pool.RunningClaim, MatchedAt: now.Add(-time.Hour)}
+				MatchedAt: now.Add(-time.Hour),
+				Weight:    rapid.SampledFrom([]accountant.Weight{accountant.One, 2 * accountant.One, accountant.One / 2}).Draw(t, "weight"),
+				State:     rapid.SampledFrom([]pool.ClaimState{pool.RunningClaim, pool.Matched, pool.Vacating}).Draw(t, "state"),
+				Limits:    rapid.SampledFrom([]string{"", "", "license", "tape:0.5"}).Draw(t, "held limits")}
 			if pool.Partitionable(eval, s.Ad) {
 				cl.Piece, cl.Slot = pool.Piece{Of: s.Name, Takes: "Cpus=2 Memory=1024"}, pool.DynamicName(s.Name, 1)
 			}
@@ -230,12 +244,33 @@ func anyWorld(t *rapid.T, outer testing.TB) world {
 	return w
 }
 
+// later draws the world in which the plan was carried out, some of what ran has
+// ended, and jobs have come.
+func (w world) later(t *rapid.T, outer testing.TB, plan *Plan) world {
+	w = w.after(plan)
+	matched := map[pool.JobID]bool{}
+	for _, c := range w.Claims {
+		matched[c.Job] = true
+	}
+	w.keepJobs(func(j Job) bool { return !matched[j.First] })
+	w.Claims = slices.DeleteFunc(slices.Clone(w.Claims), func(pool.Claim) bool { return rapid.IntRange(0, 2).Draw(t, "ends") == 0 })
+	for i := range rapid.IntRange(0, 2).Draw(t, "more") {
+		w.Jobs = append(w.Jobs, procs([]Job{aJob(outer, 50+i, rapid.IntRange(1, 3).Draw(t, "count"), rapid.SampledFrom([]string{"alice@x", "bob@x", "carol@x"}).Draw(t, "submitter"),
+			rapid.SampledFrom([]string{"", "RequestCpus = 4", "RequestCpus = 8; Requirements = true", "JobPrio = 9"}).Draw(t, "job"))})...)
+	}
+	return w
+}
+
 // Of every job that is left, the causes are true: with what they name out of the
 // way, and nothing else, it runs in the next cycle.
 func TestCausesAreTrue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := anyWorld(rt, t)
 		plan := Cycle(w.Pool, w.cfg, now)
+		if rapid.Bool().Draw(rt, "second") {
+			w = w.later(rt, t, plan)
+			plan = Cycle(w.Pool, w.cfg, now)
+		}
 		total := 0
 		for _, a := range plan.Autoclusters {
 			sum := 0
@@ -248,6 +283,7 @@ func TestCausesAreTrue(t *testing.T) {
 		}
 		later := w.after(plan)
 		for _, r := range plan.Rejections {
+			w.checkNumbers(rt, plan, r)
 			if r.Cause == CauseNoSlots {
 				continue
 			}
@@ -265,6 +301,50 @@ func TestCausesAreTrue(t *testing.T) {
 			}
 		}
 	})
+}
+
+// checkNumbers holds what a rejection and its analysis say of slots, jobs and
+// submitters against the plan.
+func (w world) checkNumbers(t *rapid.T, plan *Plan, r Rejection) {
+	a := plan.Autoclusters[r.Autocluster]
+	held := map[string]int{}
+	for _, c := range w.after(plan).Claims {
+		held[c.Submitter]++
+	}
+	for _, s := range w.Slots {
+		if who := Holder(&classad.Context{Now: now}, s.Ad); who != "" {
+			held[who]++
+		}
+	}
+	idle := 0
+	for _, o := range plan.Rejections {
+		if o.Submitter == r.Submitter {
+			idle += o.Count
+		}
+	}
+	if r.OwnJobs >= idle {
+		t.Errorf("%v: OwnJobs = %d, want less than the %d jobs that %s has left", r.Job, r.OwnJobs, idle, r.Submitter)
+	}
+	for _, h := range a.Holders {
+		if h.Slots > held[h.Submitter] || h.New > share(plan, h.Submitter).Matched || h.New > h.Slots {
+			t.Errorf("%v: %s holds %d slots, %d of them new; want at most %d and %d", r.Job, h.Submitter, h.Slots, h.New, held[h.Submitter], share(plan, h.Submitter).Matched)
+		}
+	}
+	for i, x := range a.Ahead {
+		s := share(plan, x.Submitter)
+		if x.Waiting > s.Idle-s.Matched || x.Slots > held[x.Submitter] || x.Waiting+x.Slots == 0 {
+			t.Errorf("%v: %+v is ahead, want one of %d jobs left and %d slots", r.Job, x, s.Idle-s.Matched, held[x.Submitter])
+		}
+		if i > 0 && a.Ahead[i-1].EffectivePriority > x.EffectivePriority && !strings.HasPrefix(x.Submitter, "nice-user") {
+			t.Errorf("%v: %+v is before %+v", r.Job, a.Ahead[i-1], x)
+		}
+	}
+	if n := len(a.Ahead) + a.MoreAhead; r.Ahead > n {
+		t.Errorf("%v: %d submitters are ahead, of %d", r.Job, r.Ahead, n)
+	}
+	if a.Nearest != nil {
+		w.slotAd(a.Nearest.Slot)
+	}
 }
 
 // Each cause, with nothing else in the way.
