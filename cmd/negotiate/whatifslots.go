@@ -38,7 +38,7 @@ func readAttributes(words []string) ([]attribute, error) {
 	var list []attribute
 	for _, word := range words {
 		name, text, ok := strings.Cut(word, "=")
-		if !ok || name == "" {
+		if !ok || !isName(name) {
 			return nil, cmdline.Usagef("%s: want ATTRIBUTE=EXPRESSION", word)
 		}
 		if strings.EqualFold(name, pool.AttrName) {
@@ -51,6 +51,18 @@ func readAttributes(words []string) ([]attribute, error) {
 		list = append(list, attribute{name, e})
 	}
 	return list, nil
+}
+
+// isName tells whether a text can be the name of an attribute without quotes.
+func isName(text string) bool {
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '_', c|0x20 >= 'a' && c|0x20 <= 'z', i > 0 && c >= '0' && c <= '9':
+		default:
+			return false
+		}
+	}
+	return text != ""
 }
 
 // like returns the place of the slot called name, or an error with the one that was
@@ -138,7 +150,8 @@ func (w *world) withdraw(names []string) error {
 	return nil
 }
 
-// setSlot sets attributes of a slot's ad.
+// setSlot sets attributes of a slot's ad. A lone name that is no attribute of it would
+// be undefined: it is a text whose quotes went as those of the words do.
 func (w *world) setSlot(name string, settings []attribute) error {
 	i, err := w.like(name)
 	if err != nil {
@@ -146,6 +159,9 @@ func (w *world) setSlot(name string, settings []attribute) error {
 	}
 	ad := w.pool.Slots[i].Ad.Clone()
 	for _, a := range settings {
+		if _, constant := a.to.Constant(); !constant && isName(a.to.String()) && !ad.Has(a.to.String()) {
+			return fmt.Errorf("%s: the slot has no attribute %s; a text has quotes of its own: '%s=\"%s\"'", a.name, a.to, a.name, a.to)
+		}
 		ad.Set(a.name, a.to)
 	}
 	w.pool.Slots[i].Ad = ad
