@@ -59,7 +59,8 @@ type SpinTurn struct {
 }
 
 // SpinRejection is an autocluster that got no slot, or no more, in one spin. Job is
-// the first of its jobs that was left when the turn began.
+// the first job of the request that failed: of those of its jobs that followed each
+// other in the order, without others in between, when the turn began.
 type SpinRejection struct {
 	Job, Reason string
 }

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
@@ -115,6 +116,13 @@ func TestSpinRejections(t *testing.T) {
 			[]string{"1 2.0 concurrency limit sw.a reached", "1 1.0 concurrency limit license reached", "1 3.0 concurrency limit license, sw.a reached"}},
 		{"a slot that somebody else holds", []Job{aJob(t, 1, 2, "alice@x", "RequestMemory = 2000")}, []string{"1 1.0 PREEMPTION_REQUIREMENTS == False"}},
 		{"a slot of one's own", []Job{aJob(t, 1, 2, "dave@x", "RequestMemory = 2000")}, []string{"1 1.0 no match found"}},
+		{"the request that failed, not the autocluster's first", []Job{aJob(t, 1, 3, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "alice@x", "JobPrio = 5; RequestMemory = 600"), aJob(t, 3, 9, "alice@x", "")},
+			[]string{"1 3.0 PREEMPTION_REQUIREMENTS == False"}},
+		{"neighbours are one request", []Job{aJob(t, 1, 3, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "alice@x", "JobPrio = 5"), aJob(t, 3, 9, "alice@x", "")},
+			[]string{"1 1.0 PREEMPTION_REQUIREMENTS == False"}},
+		{"what was rejected stands between", []Job{aJob(t, 1, 1, "alice@x", "JobPrio = 9; RequestMemory = 9000"), aJob(t, 2, 2, "alice@x", "JobPrio = 8"),
+			aJob(t, 3, 1, "alice@x", "JobPrio = 7; RequestMemory = 9000"), aJob(t, 4, 9, "alice@x", "")},
+			[]string{"1 1.0 no match found", "1 4.0 PREEMPTION_REQUIREMENTS == False"}},
 		{"limits", []Job{aJob(t, 1, 9, "alice@x", "Requirements = TARGET.Memory < 2000"), aJob(t, 2, 9, "bob@x", "Requirements = TARGET.Memory < 2000")},
 			[]string{"1 1.0 submitter limit exceeded", "1 2.0 no match found", "2 1.4 no match found"}},
 	} {
@@ -269,6 +277,17 @@ func TestSpinsLaws(t *testing.T) {
 			rt.Fatalf("in other order spins and matches are\n%s\nwant\n%s", b, a)
 		}
 	})
+}
+
+// What has no limit is a number all the same, as JSON has no other.
+func TestSpinsAreFinite(t *testing.T) {
+	cfg := spins(t)
+	cfg.IgnoreUserPriorities = true
+	plan := Cycle(Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, cfg, now)
+	text, err := json.Marshal(plan.Spins)
+	if err != nil || len(plan.Spins) == 0 || plan.Spins[0].Turns[0].Limit != math.MaxFloat64 || plan.Spins[0].PieLeft != math.MaxFloat64 {
+		t.Errorf("spins are %s, %v, want limits and pie of %v", text, err, math.MaxFloat64)
+	}
 }
 
 func keepPositive(n map[string]int) map[string]int {

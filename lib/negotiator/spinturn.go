@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -37,7 +38,7 @@ func (sp *spinning) turn(e *entry, spin *Spin, d *division) SpinTurn {
 		t.Skipped = fmt.Sprintf("skipped because submitterCeiling remaining is %d", t.Ceiling)
 	default:
 		n := &spinNegotiation{spinning: sp, entry: e, turn: &t, unclaimed: unclaimed, pie: &d.pie,
-			ranks: spin.Number == 1 && sp.cfg.ConsiderPreemption, first: map[*queue]pool.JobID{}}
+			ranks: spin.Number == 1 && sp.cfg.ConsiderPreemption}
 		if n.run() {
 			t.Outcome = SpinLimited
 		}
@@ -64,7 +65,7 @@ type spinNegotiation struct {
 	ranks     bool // beyond the limit there are slots that prefer the job
 	limited   bool
 	refused   []string // concurrency limits reached by the requests before, one after the other
-	first     map[*queue]pool.JobID
+	asked     spinRequest
 }
 
 // run asks for job after job, and says whether the submitter was limited.
@@ -85,14 +86,12 @@ func (n *spinNegotiation) run() bool {
 		if q == nil {
 			return over || n.limited
 		}
-		if _, known := n.first[q]; !known {
-			n.first[q] = q.runs[0].first
-		}
+		n.ask(q)
 		reason := n.offer(q, over)
 		if reason == "" {
 			continue
 		}
-		n.turn.Rejections = append(n.turn.Rejections, SpinRejection{n.first[q].String(), reason})
+		n.turn.Rejections = append(n.turn.Rejections, SpinRejection{n.asked.first.String(), reason})
 		q.said = reason
 		s.wait(q)
 		s.skip(q)
@@ -100,6 +99,37 @@ func (n *spinNegotiation) run() bool {
 			return true
 		}
 	}
+}
+
+// spinRequest is jobs of one autocluster that follow each other without others in
+// between: HTCondor's negotiator is asked for all of them by the name of the first.
+type spinRequest struct {
+	queue *queue
+	first pool.JobID
+	last  int // the place of the run that was asked for last
+}
+
+// ask notes that the first job of q is asked for, by the request that it is in.
+func (n *spinNegotiation) ask(q *queue) {
+	order := q.runs[0].order
+	if n.asked.queue != q || n.isBetween(n.asked.last, order) {
+		n.asked = spinRequest{queue: q, first: q.runs[0].first}
+	}
+	n.asked.last = order
+}
+
+// isBetween says whether jobs that were rejected in this turn stand between two places.
+func (n *spinNegotiation) isBetween(after, before int) bool {
+	if before <= after+1 {
+		return false
+	}
+	return slices.ContainsFunc(n.entry.asked, func(p place) bool {
+		at, is := slices.BinarySearchFunc(p.runs, after, func(r run, order int) int { return cmp.Compare(r.order, order) })
+		if is {
+			at++
+		}
+		return at < len(p.runs) && p.runs[at].order < before
+	})
 }
 
 // offer matches the first job of a queue with the best slot that the limit allows,
