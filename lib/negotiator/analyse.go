@@ -137,11 +137,16 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 // contenders names who has slots that match, and who waits for the nearest.
 func (d *diagnosis) contenders(a *Analysis, k *autocluster, n *nearest) {
 	list := d.gather(k, n)
-	d.ahead[k] = list
-	for _, x := range list[:min(len(list), mostAhead)] {
+	// Who only has jobs that are told to vacate holds slots, and is in nobody's way.
+	line := slices.IndexFunc(list, func(x contender) bool { return x.who >= len(d.c.submitters) })
+	if line < 0 {
+		line = len(list)
+	}
+	d.ahead[k] = list[:line]
+	for _, x := range list[:min(line, mostAhead)] {
 		a.Ahead = append(a.Ahead, Contender{x.name, x.eup, x.slots, x.waits})
 	}
-	a.MoreAhead = len(list) - len(a.Ahead)
+	a.MoreAhead = line - len(a.Ahead)
 	var most []contender
 	for _, x := range list {
 		if x.slots == 0 {

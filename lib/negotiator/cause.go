@@ -67,7 +67,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	if n == nil {
 		return append(causes, CauseNoSlots)
 	}
-	ceiling := d.atCeiling(s, n)
+	ceiling := !c.underCeiling(s, n.weight)
 	skipped := d.skipped(s, w)
 	there := n.there(c, w)
 	if there {
@@ -87,15 +87,6 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		add(CauseOthers, n.opens(c, w) && d.othersWait(s, n))
 	}
 	return causes
-}
-
-// atCeiling says whether the submitter's ceiling keeps it from the slot. In spins a
-// submitter may go beyond it with the last slot.
-func (d *diagnosis) atCeiling(s *submitter, n *nearest) bool {
-	if d.c.cfg.Pie == Spins {
-		return s.capped
-	}
-	return !fits(n.weight, s.room())
 }
 
 // skipped says whether an earlier job of the same submitter and cluster, for which

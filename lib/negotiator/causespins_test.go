@@ -23,7 +23,7 @@ func TestCausesInSpins(t *testing.T) {
 		want []Cause
 		text string
 	}{
-		{"the second of two jobs for one slot", two, nil, []Cause{CauseTaken}, "no match found: the only matching slot is taken (0 before this cycle)"},
+		{"the second of two jobs for one slot", two, nil, []Cause{CauseTaken}, "no match found: the only matching slot is taken (0 before this cycle); 1 partitionable slot served one job, and serves no more in a cycle"},
 		{"a piece of no weight, and a ceiling of 0", light, nil, []Cause{CauseCeiling}, "submitter ceiling reached: alice@x uses 0 of at most 0"},
 		{"a slot in use, and no pool to share", owned, func(c *Config) { c.PoolSizeConstraint = expr(t, "false") }, []Cause{CauseBusy, CauseShare},
 			"no match found: the only matching slot is in a state that takes no job"},

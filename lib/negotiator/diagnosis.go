@@ -28,6 +28,7 @@ type diagnosis struct {
 	pairs   int                   // how many slots may be looked at in detail for one autocluster
 	names   map[string]int        // places in people
 	people  []*submitter          // those of the cycle in its order, then whose claims are not charged any more
+	turns   map[string][]lastTurn // by name, in the order of spins
 	sheet   []contender           // scratch, by place in people
 }
 
@@ -241,7 +242,7 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 	for i, s := range d.c.submitters {
 		sum := 0
 		for _, w := range d.queues[s] {
-			if takes[w.cluster.number] && (holds[s.name] || fits(d.weigh(w.cluster, n), s.room())) {
+			if takes[w.cluster.number] && (holds[s.name] || d.c.underCeiling(s, d.weigh(w.cluster, n))) {
 				sum += w.jobs
 			}
 		}

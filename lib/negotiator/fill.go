@@ -29,9 +29,7 @@ func (c *cycle) fill() {
 		c.deal(tier)
 	}
 	for c.release() {
-		for _, s := range c.submitters {
-			s.again()
-		}
+		c.lookAgain()
 		for _, tier := range c.tiers() {
 			c.contend(tier)
 			c.setTargets(tier, math.Inf(1))
@@ -163,7 +161,8 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 		}
 		room := math.Min(limit-s.usage.Float(), s.room())
 		p, how := c.take(q.cluster, room)
-		if how == nothing {
+		kept := how == nothing
+		if kept {
 			p, how = c.takeKept(q, room)
 		}
 		if how != found {
@@ -178,13 +177,23 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 			heavy = append(heavy, k)
 		}
 		c.match(s, q, p)
-		took++
+		if took++; kept {
+			c.lookAgain()
+		}
 	}
 	for _, k := range heavy {
 		k.restore()
 	}
 	s.ready()
 	return took
+}
+
+// lookAgain lets all submitters look at what they passed over, since slots are free
+// that were not.
+func (c *cycle) lookAgain() {
+	for _, s := range c.submitters {
+		s.lookAgain()
+	}
 }
 
 // withinCeiling says whether a slot that a submitter's share did not allow is

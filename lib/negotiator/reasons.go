@@ -3,7 +3,6 @@ package negotiator
 import (
 	"cmp"
 	"fmt"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,15 +11,20 @@ import (
 	"fairspool/lib/pool"
 )
 
-// reason says the most useful thing about the causes in one line.
+// reason says the most useful thing about the causes in one line, in spins behind the
+// reference's own words.
 func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) string {
+	return inWordsOf(w.said, d.tell(s, w, r, others))
+}
+
+func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) string {
 	switch r.Cause {
 	case CauseJobConstraint:
 		return "no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"
 	case CauseConcurrencyLimit:
 		return d.limitReached(w.cluster)
 	case CauseCeiling:
-		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d", s.name, s.usage, s.ceiling.Slots)
+		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d%s", s.name, s.usage, s.ceiling.Slots, d.spinCeiling(s))
 	case CauseSkipped:
 		return fmt.Sprintf("no match found: passed over with others of its cluster, after a job for which nothing was found; %s would take it", d.nearest(w.cluster).name)
 	case CauseShare:
@@ -29,12 +33,18 @@ func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) 
 			left := slotsAt(d.c.plan.Autoclusters[r.Autocluster].Steps, Left)
 			what = counted(left, "1 matching slot is", "%d matching slots are") + " left"
 		}
+		if d.c.cfg.Pie == Spins {
+			if len(r.Also) == 0 {
+				what = strings.Replace(what, " left", " left idle in this cycle", 1)
+			}
+			what = d.spinLimit(s, w) + what + d.servedOnce(w.cluster)
+		}
 		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, %s", s.name, s.usage, s.slice, what)
 	}
 	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].first) {
 		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].first, d.lacks(w.cluster, n))
 	}
-	return "no match found: " + d.unmatched(w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others
+	return "no match found: " + d.unmatched(w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster)
 }
 
 // limitReached tells of the first concurrency limit that is reached.
@@ -58,8 +68,8 @@ func (d *diagnosis) limitReached(k *autocluster) string {
 // and a submitter's jobs go by their own order.
 func (d *diagnosis) share(s *submitter, w waiter) (others string, limited bool) {
 	lightest, heaviest := d.weights(w.cluster)
-	room := s.slice - s.usage.Float()
-	if lightest > 0 && fits(lightest, math.Min(room, s.room())) {
+	room := s.slice - d.c.counted(s)
+	if lightest > 0 && fits(lightest, room) && d.c.underCeiling(s, lightest) {
 		others = d.others(s, w.cluster)
 	}
 	return others, w.limited && others == "" && -room < heaviest.Float()
@@ -84,7 +94,7 @@ func (c *cycle) weights(k *autocluster) (lightest, heaviest accountant.Weight) {
 			if g.root != g || k.verdict(c, g) != accepts {
 				continue
 			}
-			w := k.weight(c, g)
+			w := k.cost(c, g)
 			if !any || w < lightest {
 				lightest = w
 			}

@@ -48,7 +48,8 @@ type Rejection struct {
 	Ahead   int
 	// Reason begins with "no match found", "submitter limit exceeded", "submitter
 	// ceiling reached" or "concurrency limit NAME reached" and goes on with the
-	// numbers.
+	// numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
+	// may also be "PREEMPTION_REQUIREMENTS == False", and then says what is the case.
 	Reason string
 }
 

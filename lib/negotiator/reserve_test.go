@@ -248,3 +248,27 @@ func TestNoReservationForNarrowJobs(t *testing.T) {
 		}
 	}
 }
+
+// What a reservation kept is free for jobs that were passed over for want of it.
+func TestPassedOverForReservation(t *testing.T) {
+	p := Pool{
+		Slots: equal(t, 1, `PartitionableSlot = true; Cpus = 4; Memory = 4096`),
+		Jobs: []Job{
+			aJob(t, 1, 1, "alice@x", "JobPrio = 9"),
+			{First: pool.JobID{Cluster: 1, Proc: 1}, Count: 1, Submitter: "alice@x", Ad: ad(t, "", `ClusterId = 1; ProcId = 1; JobStatus = 1; QDate = 1600000000; JobPrio = 9; RequestCpus = 1;
+				RequestMemory = 256; Requirements = true`)},
+			aJob(t, 2, 1, "alice@x", "RequestCpus = 2"),
+		},
+		Reservations: []pool.Reservation{{Slot: "slot1", Job: pool.JobID{Cluster: 2}, Submitter: "alice@x", Since: now.Add(-time.Minute).Unix()}},
+	}
+	cfg := defaults(t)
+	cfg.SkipClusters, cfg.Reserve = true, Reserve{0.3, time.Hour}
+	if got, want := pairs(Cycle(p, cfg, now)), "2.0>slot1_1 1.0>slot1_2 1.1>slot1_3"; got != want {
+		t.Errorf("matches = %s, want %s", got, want)
+	}
+	p.Reservations[0].Job = pool.JobID{Cluster: 3}
+	p.Jobs = append(p.Jobs, aJob(t, 3, 1, "alice@x", "JobPrio = -1; Requirements = false"))
+	if got, want := pairs(Cycle(p, cfg, now)), "1.0>slot1_1 1.1>slot1_2 2.0>slot1_3"; got != want {
+		t.Errorf("matches when the reservation ends = %s, want %s", got, want)
+	}
+}

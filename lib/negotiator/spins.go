@@ -111,8 +111,6 @@ func (c *cycle) spin() {
 	order := sp.rounds(all, false)
 	d := sp.divide(all)
 	for _, e := range all { // as the next cycle will see it
-		left := sp.headroom(e)
-		e.capped = left == 0 || float64(left) < sp.least
 		share, _ := sp.entitled(e, &d)
 		e.spent = !sp.cfg.IgnoreUserPriorities && share*sp.weight <= e.usage.Float()
 	}
@@ -126,6 +124,7 @@ func (c *cycle) newSpinning() *spinning {
 	if math.IsInf(sp.weight, 1) {
 		sp.weight = c.total.Float()
 	}
+	c.spins.least, c.spins.usage = sp.least, sp.usage
 	for _, s := range c.submitters {
 		sp.usage[s] = s.usage
 	}

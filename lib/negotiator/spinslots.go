@@ -20,6 +20,8 @@ const (
 type spinCosts struct {
 	several map[*group]bool // by group when the cycle began
 	costs   map[spinCost]accountant.Weight
+	least   float64 // weight of the lightest slot
+	usage   map[*submitter]accountant.Weight
 }
 
 // spinCost names what a request costs in a group.

@@ -13,7 +13,7 @@ import (
 
 // turn is an entry's turn in a spin. It takes what is matched off the pie.
 func (sp *spinning) turn(e *entry, spin *Spin, d *division) SpinTurn {
-	t := SpinTurn{Name: e.name, EffectivePriority: e.eup, Usage: sp.used(e), Ceiling: sp.headroom(e)}
+	t := SpinTurn{Name: e.name, EffectivePriority: e.eup, Usage: sp.used(e), Ceiling: headroom(e.ceiling, sp.used(e))}
 	if e.ranged {
 		t.JobPrios = []int{e.low, e.high}
 	}
@@ -44,14 +44,6 @@ func (sp *spinning) turn(e *entry, spin *Spin, d *division) SpinTurn {
 		}
 	}
 	return t
-}
-
-// headroom returns what a ceiling leaves: whole weight in use counts, not fractions.
-func (sp *spinning) headroom(e *entry) int64 {
-	if !e.ceiling.Set {
-		return math.MaxInt32
-	}
-	return max(0, e.ceiling.Slots-int64(sp.used(e)))
 }
 
 // spinNegotiation is one turn's way through the submitter's jobs.

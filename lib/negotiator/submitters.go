@@ -22,7 +22,7 @@ type submitter struct {
 	demand        float64           // the weight that idle jobs ask for
 	ceiling       accountant.Limit
 	floor         int64
-	capped, spent bool                // spins: the ceiling is reached, nothing is left of the share
+	spent         bool                // spins: nothing is left of the share
 	queues        []*queue            // by their first job in job-priority order
 	line          heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place             // those that may not
@@ -245,18 +245,20 @@ func (s *submitter) passes(r run) bool {
 	return skip && r.order > after
 }
 
-// again lets what was passed over take part once more, since slots were set free.
-func (s *submitter) again() {
-	s.kins, s.line = nil, s.line[:0]
+// lookAgain ends the passing over of clusters.
+func (s *submitter) lookAgain() {
+	if len(s.kins) == 0 {
+		return
+	}
+	clear(s.kins)
 	for _, q := range s.queues {
-		if len(q.passed) > 0 {
-			for _, r := range q.passed {
-				q.left += r.count
-			}
-			q.runs, q.passed = slices.Concat(q.passed, q.runs), nil
-			slices.SortFunc(q.runs, func(a, b run) int { return cmp.Compare(a.order, b.order) })
+		if len(q.passed) == 0 {
+			continue
 		}
-		if q.left > 0 && !q.cluster.barred {
+		gone := q.left == 0
+		w := waiterOf(q)
+		q.runs, q.left, q.passed = w.runs, w.jobs, nil
+		if gone {
 			s.line = append(s.line, place{q})
 		}
 	}
