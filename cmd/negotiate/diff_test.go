@@ -108,13 +108,17 @@ func TestReservations(t *testing.T) {
 	r := func(slot string, cluster int) pool.Reservation {
 		return pool.Reservation{Slot: slot, Job: pool.JobID{Cluster: cluster}, Submitter: "alice@pool"}
 	}
-	begin, end := reservations([]pool.Reservation{r("s10", 1), r("s2", 1), r("s1", 1)},
-		[]negotiator.Reserved{{Reservation: r("s1", 1)}, {Reservation: r("s2", 4), Lacks: "Cpus 5 of 8"}})
-	if want := []string{"s2 for 4.0 of alice@pool: it has Cpus 5 of 8 requested"}; !slices.Equal(begin, want) {
-		t.Errorf("begin = %q, want %q", begin, want)
-	}
-	if want := []string{"s2 for 1.0 of alice@pool", "s10 for 1.0 of alice@pool"}; !slices.Equal(end, want) {
-		t.Errorf("end = %q, want %q", end, want)
+	old := func(r pool.Reservation) bool { return r.Slot == "s5" || r.Slot == "s6" }
+	begin, end, over := reservations([]pool.Reservation{r("s10", 1), r("s2", 1), r("s1", 1), r("s5", 2), r("s6", 3)},
+		[]negotiator.Reserved{{Reservation: r("s1", 1)}, {Reservation: r("s2", 4), Lacks: "Cpus 5 of 8"}, {Reservation: r("s5", 2), GivenUp: true}}, old)
+	for _, c := range []struct{ got, want []string }{
+		{begin, []string{"s2 for 4.0 of alice@pool: it has Cpus 5 of 8 requested"}},
+		{end, []string{"s2 for 1.0 of alice@pool", "s10 for 1.0 of alice@pool"}},
+		{over, []string{"s5 for 2.0 of alice@pool"}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("reservations = %q, want %q", c.got, c.want)
+		}
 	}
 }
 

@@ -39,6 +39,7 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 		return nil
 	}
 	headline(c, report, plan, "matched")
+	showReserved(c, plan)
 	return show(c, report, plan)
 }
 
@@ -129,9 +130,11 @@ func showShares(c *cmdline.Call, shares []negotiator.Share) error {
 	return c.Table(columns, rows)
 }
 
-func plural(n int, noun string) string {
+func plural(n int, noun string) string { return counted(n, noun, noun+"s") }
+
+func counted(n int, one, many string) string {
 	if n == 1 {
-		return noun
+		return one
 	}
-	return noun + "s"
+	return many
 }

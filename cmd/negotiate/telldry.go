@@ -36,9 +36,7 @@ func tellDry(c *cmdline.Call, d dry) error {
 	}
 	given := givenUp(d.plan)
 	showLines(c, plural(len(given), "claim")+" would be given up, as no starter came in time", given)
-	begin, end := reservations(d.world.pool.Reservations, d.plan.Reservations)
-	showLines(c, plural(len(begin), "slot")+" would be reserved", begin)
-	showLines(c, plural(len(end), "slot")+" would be reserved no longer", end)
+	showReservations(c, d.world.pool.Reservations, d.plan, c.Config.ReserveTime)
 	return show(c, report, d.plan)
 }
 
@@ -64,30 +62,6 @@ func givenUp(plan *negotiator.Plan) []string {
 		lines = append(lines, fmt.Sprintf("%v of %s on %s, matched at %s", cl.Job, cl.Submitter, cl.Slot, moment(cl.MatchedAt)))
 	}
 	return lines
-}
-
-// reservations words those that begin and those that end.
-func reservations(before []pool.Reservation, after []negotiator.Reserved) (begin, end []string) {
-	type key struct {
-		slot string
-		job  pool.JobID
-	}
-	had, has := map[key]bool{}, map[key]bool{}
-	for _, r := range before {
-		had[key{r.Slot, r.Job}] = true
-	}
-	for _, r := range after {
-		has[key{r.Slot, r.Job}] = true
-		if !had[key{r.Slot, r.Job}] {
-			begin = append(begin, fmt.Sprintf("%s for %v of %s: it has %s requested", r.Slot, r.Job, r.Submitter, r.Lacks))
-		}
-	}
-	for _, r := range slices.SortedFunc(slices.Values(before), pool.Reservation.Compare) {
-		if !has[key{r.Slot, r.Job}] {
-			end = append(end, fmt.Sprintf("%s for %v of %s", r.Slot, r.Job, r.Submitter))
-		}
-	}
-	return begin, end
 }
 
 // matched is a line of the table of matches: those of one submitter that take the
