@@ -139,7 +139,7 @@ func TestExplainReservation(t *testing.T) {
 	}{{"4", true}, {"4.0", true}, {"4.1", false}, {"3", false}} {
 		status, out, bad := negotiate("-explain", c.job, "-what-if", "qdel 1 2", "-what-if", "slots withdraw slot2@node slot3@node",
 			"-what-if", "slots set slot1@node PartitionableSlot=true Cpus=4 Requirements=true")
-		if status != 0 || bad != "" || strings.Contains(out, "\nslot1@node is kept for 4.0, which waits for Cpus 1 of 4.\n") != c.kept {
+		if status != 0 || bad != "" || strings.Contains(out, "\nslot1@node is kept for 4.0: it has Cpus 1 of 4 requested.\n") != c.kept {
 			t.Errorf("negotiate -explain %s = %d, %q, says that a slot is kept: %v, want %v\n%s", c.job, status, bad, !c.kept, c.kept, out)
 		}
 	}

@@ -27,7 +27,7 @@ func TestCauses(t *testing.T) {
                               in the order of negotiation: bob@pool (EUP 0.50, has 1), and another
                               what would help: all of: a slot like slot1@node for which the job's Requirements are true, or Requirements that ask for less; a state of slot1@node in which it takes jobs
                               2 with a better EUP have such slots or wait for them
-                              slot2@node is kept for 3.1, which waits for Cpus 2 of 8
+                              slot2@node is kept for 3.1: it has Cpus 2 of 8 requested
 `
 	if _, out, _ := qstat("-j", "3"); !strings.HasSuffix(out, want) {
 		t.Errorf("qstat -j 3:\n%swant at its end\n%s", out, want)

@@ -36,7 +36,7 @@ func (r ReportedReservation) Line() string {
 	}
 	text := fmt.Sprintf("%s is kept for %s", r.Slot, r.Job)
 	if r.Lacks != "" {
-		text += ", which waits for " + r.Lacks
+		text += ": it has " + r.Lacks + " requested"
 	}
 	return text
 }
