@@ -81,16 +81,18 @@ func charged(claims []pool.Claim, user string) []resource {
 }
 
 // heldOutside returns the slots that say themselves that the submitter holds them,
-// since when they say that their state is what it is.
+// since when they say that their state is what it is. As to a cycle, a slot that we
+// have, or took pieces of, is ours, unless it is partitionable still.
 func heldOutside(slots []pool.Slot, claims []pool.Claim, user string, c *cmdline.Call) []resource {
-	ours := map[string]bool{}
+	ours, pieces := map[string]bool{}, map[string]bool{}
 	for _, x := range claims {
-		ours[x.SlotAd()] = true
+		ours[x.Slot] = true
+		pieces[x.Piece.Of] = true
 	}
 	var list []resource
 	eval := &classad.Context{Now: c.Now}
 	for _, s := range slots {
-		if ours[s.Name] || !edit.Named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
+		if ours[s.Name] || pieces[s.Name] && !pool.Partitionable(eval, s.Ad) || !edit.Named(c.Config.Groups.Spelled(negotiator.Holder(eval, s.Ad)), user) {
 			continue
 		}
 		since := c.Now

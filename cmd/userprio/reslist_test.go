@@ -12,6 +12,35 @@ import (
 	"fairspool/spool"
 )
 
+// What a slot's ad says of its holder counts as it does for a cycle, which charges it.
+func TestResourcesOutside(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		at := time.Unix(cmdtest.Now, 0)
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at})
+		for _, name := range []string{"divided@a", "static@a", "whole@a", "whole_1@a", "free@a"} {
+			ad := classad.New()
+			ad.SetString("Name", name)
+			ad.SetString("State", "Claimed")
+			ad.SetString("RemoteUser", "alice@pool")
+			ad.SetBool("PartitionableSlot", name == "divided@a")
+			tx.PutSlot(name, ad)
+		}
+		cluster := tx.AddCluster(classad.New(), []spool.NewRun{{Count: 4}})
+		for i, c := range []pool.Claim{
+			{Slot: "divided_1@a", Piece: pool.Piece{Of: "divided@a", Takes: "Cpus=1"}},
+			{Slot: "static_1@a", Piece: pool.Piece{Of: "static@a", Takes: "Cpus=1"}}, // was partitionable once
+			{Slot: "whole_1@a", Piece: pool.Piece{Of: "whole@a", Takes: "Cpus=1"}},
+			{Slot: "whole@a"},
+		} {
+			c.Job, c.Attempt, c.State, c.Submitter, c.MatchedAt = pool.JobID{Cluster: cluster, Proc: i}, 1, pool.RunningClaim, "bob@pool", at
+			tx.PutClaim(c)
+		}
+	})
+	if status, out, bad := userprio("-getreslist", "alice@pool", "-af", "Name"); status != 0 || out != "divided@a\nfree@a\n" {
+		t.Errorf("userprio -getreslist = %d, %q\n%swant divided@a and free@a", status, bad, out)
+	}
+}
+
 func TestResources(t *testing.T) {
 	at := time.Unix(cmdtest.Now, 0)
 	cmdtest.Spool(t, func(tx *spool.Tx) {
