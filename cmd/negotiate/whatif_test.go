@@ -250,8 +250,21 @@ func TestWhatIfRefuses(t *testing.T) {
 func TestWhatIfInOrder(t *testing.T) {
 	begun(t)
 	got := reportOf(t, "WhatIf", "-what-if", "slots add 1 like slot1@node", "-what-if", "slots withdraw slot1-new1@node")
-	if want := reportOf(t, "", "-dry-run"); !reflect.DeepEqual(got, want) {
+	want := reportOf(t, "", "-dry-run")
+	if !reflect.DeepEqual(got, want) {
 		t.Errorf("a slot that came and went makes %v, want %v", got, want)
+	}
+	submitted := reportOf(t, "WhatIf", "-what-if", "submit 1 like 1.0", "-what-if", "prio -p 7 3")
+	if same := reportOf(t, "WhatIf", "-what-if", "submit 3 like 1.0", "-what-if", "qdel 3.1", "-what-if", "qdel 3.2", "-what-if", "prio +7 3.0"); !reflect.DeepEqual(submitted, same) {
+		t.Errorf("three jobs that came, two of which went, make %v, want %v", same, submitted)
+	}
+	if got := reportOf(t, "WhatIf", "-what-if", "submit 1 like 1.0", "-what-if", "submit 1 like 3", "-what-if", "qdel 3 4.0"); !reflect.DeepEqual(got, want) {
+		t.Errorf("jobs that came and went make %v, want %v", got, want)
+	}
+	for _, second := range []string{"prio -p 5 2.1", "qdel 2.1", "qdel 3"} {
+		if status, _, bad := negotiate("-what-if", "qdel 2.1", "-what-if", second); status != 1 || !strings.Contains(bad, ": not in the queue") {
+			t.Errorf("qdel 2.1, then %s = %d, %s; want that it is not in the queue", second, status, bad)
+		}
 	}
 	if status, _, bad := negotiate("-what-if", "slots withdraw slot1-new1@node", "-what-if", "slots add 1 like slot1@node"); status != 1 {
 		t.Errorf("a slot that is not there yet was withdrawn: %d, %s", status, bad)

@@ -1,8 +1,10 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
@@ -31,6 +33,9 @@ func (w *world) remove(names selection.Names) error {
 		return err
 	}
 	w.eachOf(spans, func(negotiator.Job) []negotiator.Job { return nil })
+	for _, list := range spans {
+		w.gone = append(w.gone, list...)
+	}
 	for _, c := range w.Claims() {
 		if spans.have(c.Job) {
 			w.end(c)
@@ -145,13 +150,15 @@ var ofItsPast = []string{
 
 // submit adds a cluster of n idle jobs that are otherwise like the one given.
 func (w *world) submit(n int, like pool.JobID, written string) error {
-	if like.Proc < 0 {
+	if list := w.added(written); len(list) > 0 {
+		like = pool.JobID{Cluster: list[0].Cluster, Proc: list[0].First}
+	} else if like.Proc < 0 {
 		like.Proc = 0
 		if cluster, ok := w.queue.Cluster(like.Cluster); ok && len(cluster.Runs) > 0 {
 			like.Proc = cluster.Runs[0].First
 		}
 	}
-	old, ok := w.queue.Job(like)
+	old, ok := w.job(like)
 	if !ok {
 		return fmt.Errorf("%s: not in the queue", written)
 	}
@@ -171,21 +178,65 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 	return nil
 }
 
-// named returns the jobs of the queue that have these names.
-func (w *world) named(names selection.Names) (spans, error) {
-	list, missing := names.In(w.queue)
-	if len(missing) > 0 {
-		return nil, fmt.Errorf("%s: not in the queue", missing[0])
+// job returns the ad of a job of the queue, or of one that a change added.
+func (w *world) job(id pool.JobID) (*classad.Ad, bool) {
+	for _, j := range w.pool.Jobs {
+		if id.Cluster >= w.firstNew && j.First.Cluster == id.Cluster && j.First.Proc <= id.Proc && id.Proc < j.First.Proc+j.Count {
+			return j.Ad, true
+		}
 	}
+	return w.queue.Job(id)
+}
+
+// named returns the jobs that have these names, as the changes so far left them.
+func (w *world) named(names selection.Names) (spans, error) {
 	s := spans{}
-	for _, one := range list {
-		s[one.Cluster] = append(s[one.Cluster], one)
+	for _, word := range names.Words() {
+		one, err := selection.Parse([]string{word})
+		if err != nil {
+			return nil, err
+		}
+		list, _ := one.In(w.queue)
+		var jobs []negotiator.Procs
+		for _, x := range list {
+			jobs = append(jobs, negotiator.Procs{Cluster: x.Cluster, First: x.First, Last: x.Last})
+		}
+		jobs = without(append(jobs, w.added(word)...), w.gone)
+		if len(jobs) == 0 {
+			return nil, fmt.Errorf("%s: not in the queue", word)
+		}
+		for _, p := range jobs {
+			s[p.Cluster] = append(s[p.Cluster], p)
+		}
+	}
+	for _, list := range s {
+		slices.SortFunc(list, func(a, b negotiator.Procs) int { return cmp.Compare(a.First, b.First) })
 	}
 	return s, nil
 }
 
+// added returns the jobs of a cluster, job or user that changes added.
+func (w *world) added(name string) (list []negotiator.Procs) {
+	id, whole, err := readJob(name)
+	for _, j := range w.pool.Jobs {
+		p := negotiator.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
+		if p.Cluster < w.firstNew {
+			continue
+		}
+		owner, _ := j.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
+		user, _ := j.Ad.EvalString(&classad.Context{}, pool.AttrUser)
+		switch {
+		case err != nil && (name == owner || name == user), err == nil && whole && p.Cluster == id.Cluster:
+			list = append(list, p)
+		case err == nil && p.Cluster == id.Cluster && p.First <= id.Proc && id.Proc <= p.Last:
+			list = append(list, procOf(id))
+		}
+	}
+	return list
+}
+
 // spans are jobs by cluster, ascending.
-type spans map[int][]selection.Span
+type spans map[int][]negotiator.Procs
 
 func (s spans) have(id pool.JobID) bool {
 	for _, one := range s[id.Cluster] {

@@ -26,6 +26,10 @@ type world struct {
 	queue  *spool.View
 	pool   negotiator.Pool
 	next   int // the next cluster
+	// Clusters from firstNew on are those that changes added; gone are jobs that they
+	// removed.
+	firstNew int
+	gone     []negotiator.Procs
 	// Once one of them is changed, records and claims count instead of the pool's.
 	records map[string]accountant.Record
 	claims  map[pool.JobID]pool.Claim
@@ -40,6 +44,7 @@ func newWorld(c *cmdline.Call, v *spool.View, seen operation.Snapshot, domain st
 	if list := v.Clusters(); len(list) > 0 {
 		w.next = list[len(list)-1].ID + 1
 	}
+	w.firstNew = w.next
 	if seen.Misspelt(w.config.Groups) {
 		operation.Respell(w, w.now, operation.Params(&w.config))
 	}
