@@ -19,7 +19,14 @@ FAIRSPOOL_NOW=1900000000
 export FAIRSPOOL_NOW
 
 say() { printf '\n== %s\n' "$*"; }
-run() { printf '$ %s\n' "$*"; "$@"; }
+run() {
+  printf '$'
+  for word; do
+    case $word in *' '*) printf " '%s'" "$word" ;; *) printf ' %s' "$word" ;; esac
+  done
+  echo
+  "$@"
+}
 later() { FAIRSPOOL_NOW=$((FAIRSPOOL_NOW + $1)); }
 
 say "The pool: this machine's slots, and 34 of other machines"
@@ -41,6 +48,10 @@ say "One cycle: 36 slots are divided inversely to the effective priorities"
 run negotiate
 run qstat | head -n 8
 run userprio
+
+say "Why does carol's last job wait, and what would five more slots bring? Nothing is changed"
+run negotiate -explain 3.19
+run negotiate -what-if 'slots add 5 like slot1@big1'
 
 say "The starter runs what was matched on this machine"
 run starter -wait
