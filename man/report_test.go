@@ -1,0 +1,63 @@
+package man
+
+import (
+	"cmp"
+	"reflect"
+	"regexp"
+	"strings"
+	"testing"
+
+	"fairspool/lib/negotiator"
+)
+
+var words = regexp.MustCompile(`[A-Za-z]+`)
+
+// negotiate(8) names all that a report has, with every cause.
+func TestReportFields(t *testing.T) {
+	p := read(t, "negotiate.8")
+	named := map[string]bool{}
+	for _, l := range p.lines {
+		l = strings.TrimPrefix(strings.TrimPrefix(l, "."), "It ")
+		if rest, is := strings.CutPrefix(l, "Li "); is {
+			for _, name := range words.FindAllString(rest, -1) {
+				named[name] = true
+			}
+		}
+	}
+	named["Preempts"] = true // nothing is preempted in this version
+	for name := range fields(reflect.TypeFor[negotiator.Report](), map[string]bool{}) {
+		if !named[name] {
+			t.Errorf("negotiate.8: lacks %s of the report", name)
+		}
+	}
+	for _, c := range []negotiator.Cause{negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements,
+		negotiator.CauseTooWide, negotiator.CauseTooSmall, negotiator.CauseTaken, negotiator.CauseClaimed, negotiator.CauseReserved,
+		negotiator.CauseResting, negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseJobConstraint,
+		negotiator.CauseConcurrencyLimit, negotiator.CauseCeiling, negotiator.CauseShare, negotiator.CauseSkipped,
+		negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.Left} {
+		if !named[string(c)] {
+			t.Errorf("negotiate.8: lacks the cause %s", c)
+		}
+	}
+}
+
+// fields returns the names that values of a type have in JSON, at any depth.
+func fields(of reflect.Type, names map[string]bool) map[string]bool {
+	switch of.Kind() {
+	case reflect.Slice, reflect.Pointer:
+		return fields(of.Elem(), names)
+	case reflect.Struct:
+		if of == reflect.TypeFor[negotiator.Procs]() {
+			return names // a text
+		}
+		for i := range of.NumField() {
+			f := of.Field(i)
+			name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+			if name != "-" {
+				names[cmp.Or(name, f.Name)] = true
+				fields(f.Type, names)
+			}
+		}
+	}
+	return names
+}
