@@ -119,8 +119,8 @@ func (d *diagnosis) anyLeft(w waiter) bool {
 	return n != nil && n.there(d.c, w)
 }
 
-// ownAhead counts the submitter's waiting jobs that could use the slot, or with a
-// higher ceiling any that is there, and go before those of w: by their order, or
+// ownAhead counts the submitter's waiting jobs that could use the slot, or any that
+// is there and counts for the same ceiling, and go before those of w: by their order, or
 // since they are lighter and so fit into a share that is too small for these.
 func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (jobs int) {
 	freed, _ := d.freed(n)
@@ -134,7 +134,7 @@ func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (
 		if ahead == 0 || k.barred || d.blockedBut(k, freed) {
 			continue
 		}
-		if d.accepts(k, n) || ceiling && d.anyLeft(*o) {
+		if d.accepts(k, n) || (ceiling || s.ceiling.Set) && d.anyLeft(*o) {
 			jobs += ahead
 		}
 	}
