@@ -75,8 +75,15 @@ func (k *autocluster) verdict(c *cycle, g *group) verdict {
 		k.verdicts = append(k.verdicts, unasked)
 	}
 	v := &k.verdicts[g.number]
-	if *v == unasked {
-		*v = k.judge(classad.NewMatcher(c.eval, k.ad), g)
+	switch {
+	case *v != unasked:
+	case g.left != nil && !k.request.fits(g.left): // which clause it falls at nobody asks of a remainder
+		*v = tooSmall
+	default:
+		if c.asking != k {
+			c.asking, c.matcher = k, classad.NewMatcher(c.eval, k.ad)
+		}
+		*v = k.judge(c.matcher, g)
 	}
 	return *v
 }

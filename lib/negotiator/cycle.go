@@ -245,8 +245,10 @@ type cycle struct {
 	spins    spinCosts       // with Pie Spins
 	named    map[string]bool // names that no new dynamic slot may have
 	events   []*group        // that got a partitionable slot's remainder, in that order
-	round    int             // of contention
-	moves    int             // matches made, and slots set free
+	asking   *autocluster    // whose matcher is
+	matcher  *classad.Matcher
+	round    int // of contention
+	moves    int // matches made, and slots set free
 }
 
 // Cycle runs one negotiation cycle over the pool as of now (policy time) and

@@ -148,6 +148,7 @@ func (a *below) before(b *below) bool {
 // job first, each job the best slot that fits. It returns how many it took.
 func (c *cycle) turn(s *submitter, limit float64, most int) int {
 	took := 0
+	s.comeBack(len(c.events))
 	var heavy []*autocluster // with slots set aside that may suit others
 	for took < most {
 		q := s.next()
@@ -166,11 +167,13 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 			p, how = c.takeKept(q, room)
 		}
 		if how != found {
-			q.limited = q.limited || how == tooHeavy && c.withinCeiling(s, q)
-			s.wait(q)
 			if how == nothing {
+				s.giveUpOn(q, len(c.events))
 				s.skip(q)
+				continue
 			}
+			q.limited = q.limited || c.withinCeiling(s, q)
+			s.wait(q)
 			continue
 		}
 		if k := q.cluster; len(k.aside) > 0 && (len(heavy) == 0 || heavy[len(heavy)-1] != k) {

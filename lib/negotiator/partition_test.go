@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -181,5 +182,35 @@ func TestPiecesOfOddAmounts(t *testing.T) {
 		Jobs: []Job{aJob(t, 1, 5, "alice@x", "Requirements = true")}}
 	if got := taken(Cycle(p, defaults(t), now)); strings.Contains(got, "Cpus") || strings.Count(got, "Memory=128") != 2 {
 		t.Errorf("Cycle takes %s, want nothing of Cpus = true, and 128 of Memory twice", got)
+	}
+}
+
+// A job for which nothing was left is asked again when a remainder suits it.
+func TestRemainderBringsJobsBack(t *testing.T) {
+	floor := record("alice@x", 1)
+	floor.Floor = 4
+	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", "Cpus = 4")}, Submitters: []accountant.Record{floor},
+		Jobs: []Job{aJob(t, 1, 1, "alice@x", "Requirements = TARGET.Cpus == 2"), aJob(t, 2, 9, "alice@x", "")}}
+	const want = "2.0>slot1_1@a 2.1>slot1_2@a 1.0>slot1_3@a 2.2>slot1_4@a"
+	if got := pairs(Cycle(p, defaults(t), now)); got != want {
+		t.Errorf("Cycle matches %s, want %s", got, want)
+	}
+}
+
+// Jobs of many shapes cost no memory for each remainder that is too small for them.
+func TestManyShapesOfPieces(t *testing.T) {
+	var p Pool
+	for i := range 50 {
+		p.Slots = append(p.Slots, aNode(t, fmt.Sprintf("slot1@n%d", i), "Cpus = 64; Memory = 100000"))
+	}
+	for i := range 1000 {
+		p.Jobs = append(p.Jobs, aJob(t, i+1, 1, fmt.Sprintf("user%d@x", i%10), fmt.Sprintf("RequestMemory = %d", 128*(1+i))))
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	Cycle(p, defaults(t), now)
+	runtime.ReadMemStats(&after)
+	if got, most := (after.TotalAlloc-before.TotalAlloc)>>20, uint64(70); got > most {
+		t.Errorf("Cycle allocates %d MB, want %d at most", got, most)
 	}
 }

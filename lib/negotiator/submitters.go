@@ -26,6 +26,8 @@ type submitter struct {
 	queues        []*queue            // by their first job in job-priority order
 	line          heap[place, *place] // those with jobs left that may get a slot in this turn
 	asked         []place             // those that may not
+	barren        []place             // those for which nothing was left
+	since         int                 // how many of the cycle's events there were when barren began
 	kins          map[int]int         // clusters that are passed over, and behind which run
 	slice, limit  float64             // target at first, and what it adds to the usage before
 	target        float64             // what the submitter may use by the shares, as they are now
@@ -221,6 +223,27 @@ func (s *submitter) pop(q *queue) pool.JobID {
 func (s *submitter) wait(q *queue) {
 	s.line.pop()
 	s.asked = append(s.asked, place{q})
+}
+
+// giveUpOn leaves the queue that next returned alone until a slot has come back, since
+// nothing is left for it.
+func (s *submitter) giveUpOn(q *queue, events int) {
+	s.line.pop()
+	if len(s.barren) == 0 {
+		s.since = events
+	}
+	s.barren = append(s.barren, place{q})
+}
+
+// comeBack begins a turn: what was left alone is asked again if slots have come back.
+func (s *submitter) comeBack(events int) {
+	if s.since == events {
+		return
+	}
+	for _, p := range s.barren {
+		s.line.push(p)
+	}
+	s.barren = s.barren[:0]
 }
 
 // skip passes over what is of the same cluster as the first of a queue for which
