@@ -14,6 +14,7 @@ type Matcher struct {
 	st    *state
 	asked int
 	known *known // nil: nothing is worked out
+	ended bool   // a limit ended an evaluation
 }
 
 // worthIt is how many questions there must be before it pays to work anything
@@ -32,13 +33,17 @@ func NewMatcher(c *Context, ad *Ad) *Matcher {
 
 // reset makes the scratch memory anew.
 func (m *Matcher) reset() {
-	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c}
+	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c, steps: m.c.spent()}
 	st.my.ad, st.my.other = m.ad, &st.target
 	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.shadowsScopes()
 	st.my.table = m.ad.table()
 	st.target.other = &st.my
 	m.st = st
 }
+
+// Ended reports whether a limit of an evaluation ended one so far: whoever has many
+// questions left may not want to wait for the same again and again.
+func (m *Matcher) Ended() bool { return m.ended }
 
 // Match is Match with the Matcher's ad on the left.
 func (m *Matcher) Match(other *Ad) bool {
@@ -125,10 +130,11 @@ func (m *Matcher) begin(other *Ad) bool {
 func (m *Matcher) end() {
 	st := m.st
 	if st.failed {
+		m.ended = true
 		m.reset()
 		return
 	}
-	st.randoms, st.base, st.steps, st.bytes, st.busy = 0, 0, 0, 0, 0
+	st.randoms, st.base, st.steps, st.bytes, st.busy = 0, 0, m.c.spent(), 0, 0
 	st.args = st.args[:0]
 }
 

@@ -20,6 +20,17 @@ type Context struct {
 	// same question as long as an evaluation lasts. nil knows nobody.
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
+	// MaxSteps bounds the operators, references and calls of one evaluation, which is
+	// ERROR beyond; 0, and more than that, is 10,000,000.
+	MaxSteps int
+}
+
+// spent is what an evaluation counts as its steps before it begins.
+func (c *Context) spent() int {
+	if c == nil || c.MaxSteps <= 0 {
+		return 0
+	}
+	return max(0, maxSteps-c.MaxSteps)
 }
 
 const (
@@ -101,7 +112,7 @@ var states = sync.Pool{New: func() any { return new(state) }}
 func newState(c *Context, my, target *Ad) *state {
 	st := states.Get().(*state)
 	if c != nil {
-		st.now, st.seed, st.strict, st.look = c.Now, c.Seed, c.Strict, c
+		st.now, st.seed, st.strict, st.look, st.steps = c.Now, c.Seed, c.Strict, c, c.spent()
 	}
 	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.shadowsScopes()
 	st.my.other = nil

@@ -11,6 +11,7 @@ import (
 type autocluster struct {
 	number  int
 	ad      *classad.Ad
+	endless bool     // its Requirements go beyond all bounds: no slot is asked any more
 	barred  bool     // NEGOTIATOR_JOB_CONSTRAINT is not true
 	explain bool     // Config.Explain has jobs of it
 	request *request // of a partitionable slot; nil: there is none
@@ -56,7 +57,11 @@ const (
 
 // judge matches an autocluster with a group.
 func (k *autocluster) judge(asks *classad.Matcher, g *group) verdict {
+	if k.endless {
+		return 0
+	}
 	if n := asks.Falls(g.ad); n >= 0 {
+		k.endless = asks.Ended()
 		return verdict(min(n, int(slotClause)-1))
 	}
 	if n := asks.FallsBy(g.ad); n >= 0 {

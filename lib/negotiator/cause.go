@@ -64,6 +64,9 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	}
 	add(CauseJobConstraint, k.barred)
 	add(CauseConcurrencyLimit, len(r.Limits) > 0)
+	if k.endless {
+		return append(causes, CauseRequirements)
+	}
 	if n == nil {
 		return append(causes, CauseNoSlots)
 	}

@@ -251,6 +251,10 @@ type cycle struct {
 	moves    int // matches made, and slots set free
 }
 
+// maxSteps is how far an expression may go: a hundred times what a long one takes, and
+// some milliseconds.
+const maxSteps = 200_000
+
 // Cycle runs one negotiation cycle over the pool as of now (policy time) and
 // returns what is to be done. It follows the manual's ordered list, section
 // "Negotiation": all slots, all submitters, sorted by EUP; then each takes
@@ -260,7 +264,7 @@ func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	if cfg.JobOrder == nil {
 		cfg.JobOrder = jobprio.Condor{}
 	}
-	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{},
+	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now, MaxSteps: maxSteps}, plan: &Plan{},
 		requests: map[pool.Resources]int{}, pieces: map[piece]accountant.Weight{}, named: map[string]bool{}, spent: map[pool.JobID]bool{}}
 	lasting := c.giveUp(p.Claims, p.Backoffs)
 	c.inUse = newUnitsInUse(cfg.Limits)

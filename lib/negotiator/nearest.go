@@ -60,6 +60,9 @@ func (d *diagnosis) nearest(k *autocluster) *nearest {
 	if n, known := d.known[k]; known {
 		return n
 	}
+	if k.endless {
+		return nil
+	}
 	n := d.find(k)
 	switch {
 	case n == nil:

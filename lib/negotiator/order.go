@@ -139,7 +139,10 @@ func (o *order) rank(c *cycle, k *class) float64 {
 	}
 	l := &o.liked[k.likes]
 	if !l.known {
-		*l = liking{true, o.asks.Rank(k.ad)}
+		*l = liking{known: true}
+		if !o.asks.Ended() { // what goes beyond all bounds once is not tried again
+			l.rank = o.asks.Rank(k.ad)
+		}
 		if math.IsNaN(l.rank) {
 			l.rank = 0
 		}

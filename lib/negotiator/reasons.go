@@ -41,6 +41,9 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 		}
 		return fmt.Sprintf("submitter limit exceeded: %s uses %s of a pie slice of %.2f, %s", s.name, s.usage, s.slice, what)
 	}
+	if w.cluster.endless && r.Cause == CauseRequirements {
+		return "no match found: the job's Requirements take too many steps to evaluate: make them simpler"
+	}
 	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].first) {
 		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].first, d.lacks(w.cluster, n))
 	}

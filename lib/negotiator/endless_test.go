@@ -1,0 +1,40 @@
+package negotiator
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/pool"
+)
+
+// Nobody's expressions hold up a cycle: those that double with every level are given
+// up, and their jobs are told.
+func TestEndlessExpressions(t *testing.T) {
+	var fan strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&fan, "A%d = (A%d + A%d + TARGET.Cpus) > 0; ", i, i+1, i+1)
+	}
+	var slots []pool.Slot
+	for i := range 200 {
+		slots = append(slots, aSlot(t, fmt.Sprintf("slot%d", i+1), fmt.Sprintf("Memory = %d", 1000+i)))
+	}
+	p := Pool{Slots: slots, Jobs: []Job{
+		aJob(t, 1, 3, "alice@x", fan.String()+"Requirements = A0"),
+		aJob(t, 2, 3, "bob@x", fan.String()+"Rank = A0; Requirements = TARGET.Memory > 0"),
+		aJob(t, 3, 3, "carol@x", ""),
+	}}
+	began := time.Now()
+	plan := Cycle(p, defaults(t), now)
+	if took := time.Since(began); took > 20*time.Second {
+		t.Errorf("Cycle takes %v", took)
+	}
+	if got := matched(plan); got["alice@x"] != 0 || got["bob@x"] != 3 || got["carol@x"] != 3 {
+		t.Errorf("Cycle matches %v, want 3 of bob@x and 3 of carol@x", got)
+	}
+	const want = "1.0 3 alice@x: no match found: the job's Requirements take too many steps to evaluate: make them simpler"
+	if got := reasons(plan); len(got) != 1 || got[0] != want {
+		t.Errorf("rejections = %q, want %q", got, want)
+	}
+}
