@@ -76,7 +76,7 @@ func TestExplain(t *testing.T) {
 		t.Errorf("after qdel 1.0 = %d, %q, want no word of it running", status, out)
 	}
 	status, out, bad := negotiate("-explain", "4", "-what-if", "submit 2 like 1", "-what-if", "slots add 9 like slot1@node")
-	if status != 0 || bad != "" || !strings.Contains(out, "4.1 would be matched with slot1-new") {
+	if status != 0 || bad != "" || !strings.Contains(out, "4.1 would be matched with what-if") {
 		t.Errorf("of jobs that are not there yet = %d, %q, %q", status, out, bad)
 	}
 }

@@ -122,10 +122,10 @@ func TestWhatIfIsTheRealThing(t *testing.T) {
 		{"userprio -resetall", []func(*spool.Tx) error{edited("resetall")}, true},
 		{"userprio -setaccum alice@pool 7", []func(*spool.Tx) error{edited("setaccum", "alice@pool", "7")}, true},
 		{"prio +5 1.3", []func(*spool.Tx) error{set(1, 3, 3, pool.AttrJobPrio, "5")}, false}, // another one is the first without a slot
-		{"slots add 1 like slot1@node|userprio -setceil bob@pool 0", []func(*spool.Tx) error{slot("slot1@node", "slot1-new1@node", ""), edited("setceiling", "bob@pool", "0")}, false},
-		{"slots add 1 like slot1@node|userprio -setfloor alice@pool 3", []func(*spool.Tx) error{slot("slot1@node", "slot1-new1@node", ""), edited("setfloor", "alice@pool", "3")}, false},
-		{"slots add 1 like slot1@node|prio +5 2.3", []func(*spool.Tx) error{slot("slot1@node", "slot1-new1@node", ""), set(2, 3, 3, pool.AttrJobPrio, "5")}, false},
-		{"slots add 2 like slot2@node", []func(*spool.Tx) error{slot("slot2@node", "slot2-new1@node", ""), slot("slot2@node", "slot2-new2@node", "")}, false},
+		{"slots add 1 like slot1@node|userprio -setceil bob@pool 0", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), edited("setceiling", "bob@pool", "0")}, false},
+		{"slots add 1 like slot1@node|userprio -setfloor alice@pool 3", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), edited("setfloor", "alice@pool", "3")}, false},
+		{"slots add 1 like slot1@node|prio +5 2.3", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), set(2, 3, 3, pool.AttrJobPrio, "5")}, false},
+		{"slots add 2 like slot2@node", []func(*spool.Tx) error{slot("slot2@node", "what-if1-slot2@node", ""), slot("slot2@node", "what-if2-slot2@node", "")}, false},
 		{"slots set slot1@node Requirements=false", []func(*spool.Tx) error{slot("slot1@node", "slot1@node", pool.AttrRequirements)}, false},
 		{"submit 1 like 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
 			tx.AddCluster(ad(t, fmt.Sprintf(`[Owner = "alice"; JobStatus = 1; QDate = %d; RequestCpus = 1; Requirements = true]`, later)), []spool.NewRun{{Count: 1}})
@@ -249,7 +249,7 @@ func TestWhatIfRefuses(t *testing.T) {
 // A change sees what those before it made.
 func TestWhatIfInOrder(t *testing.T) {
 	begun(t)
-	got := reportOf(t, "WhatIf", "-what-if", "slots add 1 like slot1@node", "-what-if", "slots withdraw slot1-new1@node")
+	got := reportOf(t, "WhatIf", "-what-if", "slots add 1 like slot1@node", "-what-if", "slots withdraw what-if1-slot1@node")
 	want := reportOf(t, "", "-dry-run")
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("a slot that came and went makes %v, want %v", got, want)
@@ -266,7 +266,7 @@ func TestWhatIfInOrder(t *testing.T) {
 			t.Errorf("qdel 2.1, then %s = %d, %s; want that it is not in the queue", second, status, bad)
 		}
 	}
-	if status, _, bad := negotiate("-what-if", "slots withdraw slot1-new1@node", "-what-if", "slots add 1 like slot1@node"); status != 1 {
+	if status, _, bad := negotiate("-what-if", "slots withdraw what-if1-slot1@node", "-what-if", "slots add 1 like slot1@node"); status != 1 {
 		t.Errorf("a slot that is not there yet was withdrawn: %d, %s", status, bad)
 	}
 }

@@ -76,7 +76,8 @@ func (w *world) like(name string) (int, error) {
 }
 
 // addSlots adds n slots with the ad of the one called name, free and under names of
-// their own: slot1-new1@node and on, like slot1@node.
+// their own: what-if1-slot1@node and on, like slot1@node. Those come behind the others
+// wherever names decide, so that nothing moves for the sake of a name.
 func (w *world) addSlots(n int, name string) error {
 	i, err := w.like(name)
 	if err != nil {
@@ -87,12 +88,8 @@ func (w *world) addSlots(n int, name string) error {
 	for _, s := range w.pool.Slots {
 		taken[s.Name] = true
 	}
-	head, machine, at := strings.Cut(name, "@")
 	for k := 1; n > 0; k++ {
-		fresh := head + "-new" + strconv.Itoa(k)
-		if at {
-			fresh += "@" + machine
-		}
+		fresh := "what-if" + strconv.Itoa(k) + "-" + name
 		if taken[fresh] {
 			continue
 		}

@@ -21,11 +21,12 @@ type outlook struct {
 // through, and who runs out of slots before others do wants what it got.
 func (c *cycle) look(tier []*submitter) outlook {
 	o := outlook{wants: make([]float64, len(tier))}
+	kept := c.keptWeights()
 	for i, s := range tier {
-		o.wants[i] = c.wants(s)
+		o.wants[i] = math.Min(c.wants(s)+kept[s].Float(), math.Max(0, s.room()))
 	}
 	if c.played {
-		c.forecast(tier, &o)
+		c.forecast(tier, &o, kept)
 		return o
 	}
 	for _, b := range c.bundles {
@@ -68,20 +69,22 @@ func (c *cycle) able(q *queue) int {
 // forecast deals out the slots left one by one, each to the submitter that is
 // furthest behind, taking first what the fewest others could use. It moves
 // nothing: which slot a job gets in the end is a matter of ranks.
-func (c *cycle) forecast(tier []*submitter, o *outlook) {
+func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]accountant.Weight) {
 	for _, b := range c.bundles {
 		b.refill()
 	}
 	var line heap[seat, *seat]
+	got := make([]accountant.Weight, len(tier))
 	for i, s := range tier {
 		if o.wants[i] > 0 {
-			line = append(line, c.newSeat(i, s))
+			got[i] = kept[s]
+			o.usable += kept[s]
+			line = append(line, c.newSeat(i, s, kept[s]))
 		}
 	}
 	line.heapify()
 	dealt := 0
 	ended := map[int]int{} // by submitter: how many slots were dealt before its end
-	got := make([]accountant.Weight, len(tier))
 	for len(line) > 0 {
 		seat := &line[0]
 		w, ok := seat.draw(c, dealt)
@@ -124,8 +127,8 @@ func (a *seat) before(b *seat) bool {
 	return a.number < b.number
 }
 
-func (c *cycle) newSeat(number int, s *submitter) seat {
-	t := seat{number: number, eup: s.eup, usage: s.usage, most: s.usage.Float() + s.room(), queues: s.queues, left: c.able(s.queues[0])}
+func (c *cycle) newSeat(number int, s *submitter, kept accountant.Weight) seat {
+	t := seat{number: number, eup: s.eup, usage: s.usage + kept, most: s.usage.Float() + s.room(), queues: s.queues, left: c.able(s.queues[0])}
 	t.advance(accountant.One)
 	return t
 }

@@ -85,6 +85,19 @@ func (c *cycle) takeKept(q *queue, room float64) (pick, outcome) {
 	return pick{slot: r.slot, group: s.group, weight: w, takes: c.divide(r.slot, k, q.cluster.request)}, found
 }
 
+// keptWeights returns the weight of what is kept for each submitter's job and large
+// enough by now.
+func (c *cycle) keptWeights() map[*submitter]accountant.Weight {
+	kept := map[*submitter]accountant.Weight{}
+	for _, r := range c.inForce() {
+		s, q := c.queueOf(r.Reservation)
+		if at := &c.slots[r.slot]; q != nil && q.cluster.verdict(c, at.group) == accepts {
+			kept[s] += q.cluster.weight(c, at.group)
+		}
+	}
+	return kept
+}
+
 // release ends the reservations that are of no more use, and returns whether that
 // set any slot free. The others go on.
 func (c *cycle) release() (any bool) {

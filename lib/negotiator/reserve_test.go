@@ -117,6 +117,9 @@ func TestReservationIsReported(t *testing.T) {
 			}
 		}
 	}
+	if got := share(plan, "wide@x"); got.PieSlice != 8 || got.Limit != 8 {
+		t.Errorf("the pie slice of who gets what was kept is %+v, want 8", got)
+	}
 	if i := slices.IndexFunc(plan.Matches, func(m Match) bool { return m.Job == r.Job }); i < 0 || plan.Matches[i].Piece.Of != r.Slot || len(plan.Reservations) > 0 {
 		t.Errorf("matches %v, reservations %+v, want the wide job on %s and no reservation", taken(plan), plan.Reservations, r.Slot)
 	}
