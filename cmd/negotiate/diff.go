@@ -24,7 +24,9 @@ type Difference struct {
 	// changes; Moved those that are matched with another slot. By job.
 	Gained, Lost []negotiator.ReportedMatch
 	Moved        []Moved
-	Rejections   []ChangedReason // by job
+	// Reserved are slots kept only after, Released only before the changes. By slot.
+	Reserved, Released []negotiator.ReportedReservation
+	Rejections         []ChangedReason // by job
 }
 
 // Figures are a submitter's, as in a Report.
@@ -61,7 +63,7 @@ type ChangedReason struct {
 
 // none tells whether nothing is different.
 func (d Difference) none() bool {
-	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Rejections) == 0
+	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Reserved)+len(d.Released)+len(d.Rejections) == 0
 }
 
 // compare returns what is different in b.
@@ -71,7 +73,19 @@ func compare(a, b *negotiator.Plan) Difference {
 		Rejections: compareReasons(a.Rejections, b.Rejections),
 	}
 	d.matches(a.Matches, b.Matches)
+	d.Reserved, d.Released = onlyKept(b.Reservations, a.Reservations), onlyKept(a.Reservations, b.Reservations)
 	return d
+}
+
+// onlyKept returns the reservations in force of one plan that the other does not have.
+func onlyKept(of, but []negotiator.Reserved) []negotiator.ReportedReservation {
+	list := []negotiator.ReportedReservation{}
+	for _, r := range of {
+		if !r.GivenUp && !slices.ContainsFunc(but, func(o negotiator.Reserved) bool { return !o.GivenUp && o.Slot == r.Slot && o.Job == r.Job }) {
+			list = append(list, r.Report())
+		}
+	}
+	return list
 }
 
 func compareSubmitters(a, b []negotiator.Share) []ChangedSubmitter {

@@ -19,16 +19,22 @@ func TestCompare(t *testing.T) {
 	no := func(reason string, jobs ...negotiator.Procs) negotiator.Rejection {
 		return negotiator.Rejection{Jobs: jobs, Submitter: "alice@pool", Reason: reason}
 	}
+	kept := func(slot string, r negotiator.Reserved) negotiator.Reserved {
+		r.Reservation = pool.Reservation{Slot: slot, Job: pool.JobID{Cluster: 3}, Submitter: "alice@pool"}
+		return r
+	}
 	a := &negotiator.Plan{
-		Submitters: []negotiator.Share{{Name: "alice@pool", PieSlice: 2, Matched: 3}, {Name: "bob@pool"}, {Name: "carol@pool"}},
-		Groups:     []negotiator.Group{{Name: "physics", EffectiveQuota: 2}, {Name: "chem"}},
-		Matches:    []negotiator.Match{match(2, 0, "s3"), match(1, 1, "s2"), match(1, 0, "s1")},
-		Rejections: []negotiator.Rejection{no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 9}), no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4})},
+		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s7", negotiator.Reserved{}), kept("s8", negotiator.Reserved{GivenUp: true})},
+		Submitters:   []negotiator.Share{{Name: "alice@pool", PieSlice: 2, Matched: 3}, {Name: "bob@pool"}, {Name: "carol@pool"}},
+		Groups:       []negotiator.Group{{Name: "physics", EffectiveQuota: 2}, {Name: "chem"}},
+		Matches:      []negotiator.Match{match(2, 0, "s3"), match(1, 1, "s2"), match(1, 0, "s1")},
+		Rejections:   []negotiator.Rejection{no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 9}), no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4})},
 	}
 	b := &negotiator.Plan{
-		Submitters: []negotiator.Share{{Name: "dave@pool"}, {Name: "carol@pool"}, {Name: "alice@pool", PieSlice: 2 + 1e-12, Matched: 4}},
-		Groups:     []negotiator.Group{{Name: "physics", EffectiveQuota: 3}, {Name: "chem"}},
-		Matches:    []negotiator.Match{match(1, 0, "s1"), match(1, 1, "s4"), match(1, 4, "s5"), match(1, 5, "s6")},
+		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s8", negotiator.Reserved{Lacks: "Cpus 1 of 8"})},
+		Submitters:   []negotiator.Share{{Name: "dave@pool"}, {Name: "carol@pool"}, {Name: "alice@pool", PieSlice: 2 + 1e-12, Matched: 4}},
+		Groups:       []negotiator.Group{{Name: "physics", EffectiveQuota: 3}, {Name: "chem"}},
+		Matches:      []negotiator.Match{match(1, 0, "s1"), match(1, 1, "s4"), match(1, 4, "s5"), match(1, 5, "s6")},
 		Rejections: []negotiator.Rejection{
 			no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 3}), no("limit", negotiator.Procs{Cluster: 1, First: 6, Last: 9}, negotiator.Procs{Cluster: 2, First: 0, Last: 0}),
 			no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4}),
@@ -44,8 +50,10 @@ func TestCompare(t *testing.T) {
 		Gained: []negotiator.ReportedMatch{
 			{Job: "1.4", Submitter: "alice@pool", Slot: "s5", Reason: "NoPreemption"}, {Job: "1.5", Submitter: "alice@pool", Slot: "s6", Reason: "NoPreemption"},
 		},
-		Lost:  []negotiator.ReportedMatch{{Job: "2.0", Submitter: "alice@pool", Slot: "s3", Reason: "NoPreemption"}},
-		Moved: []Moved{{"1.1", "alice@pool", "s2", "s4"}},
+		Lost:     []negotiator.ReportedMatch{{Job: "2.0", Submitter: "alice@pool", Slot: "s3", Reason: "NoPreemption"}},
+		Moved:    []Moved{{"1.1", "alice@pool", "s2", "s4"}},
+		Reserved: []negotiator.ReportedReservation{{Slot: "s8", Job: "3.0", Submitter: "alice@pool", Lacks: "Cpus 1 of 8"}},
+		Released: []negotiator.ReportedReservation{{Slot: "s7", Job: "3.0", Submitter: "alice@pool"}},
 		Rejections: []ChangedReason{
 			{[]negotiator.Procs{{Cluster: 1, First: 4, Last: 5}}, "alice@pool", "full", ""},
 			{[]negotiator.Procs{{Cluster: 1, First: 6, Last: 9}}, "alice@pool", "full", "limit"},

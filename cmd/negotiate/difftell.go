@@ -56,8 +56,17 @@ func (d Difference) tell(c *cmdline.Call) error {
 		moved = append(moved, fmt.Sprintf("%s of %s: %s -> %s", m.Job, m.Submitter, m.Now, m.WhatIf))
 	}
 	showLines(c, plural(len(moved), "job")+" would be matched with another slot", moved)
+	showLines(c, plural(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
+	showLines(c, plural(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
 	d.tellReasons(c)
 	return nil
+}
+
+func reservedLines(list []negotiator.ReportedReservation) (lines []string) {
+	for _, r := range list {
+		lines = append(lines, fmt.Sprintf("%s for %s of %s", r.Slot, r.Job, r.Submitter))
+	}
+	return lines
 }
 
 var groupColumns = []cmdline.Column{
