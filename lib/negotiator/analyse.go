@@ -102,12 +102,12 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 	if len(d.sheet) < len(d.people) {
 		d.sheet = make([]contender, len(d.people))
 	}
-	var touched []int
+	touched := 0
 	of := func(who int) *contender {
 		x := &d.sheet[who]
 		if x.submitter == nil {
 			x.who, x.submitter = who, d.people[who]
-			touched = append(touched, who)
+			touched++
 		}
 		return x
 	}
@@ -125,12 +125,14 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 	for _, w := range d.waiting(n) {
 		of(w.who).waits = w.jobs
 	}
-	for _, who := range touched {
-		list = append(list, d.sheet[who])
-		d.sheet[who] = contender{}
+	// People are in the order of the cycle.
+	list = make([]contender, 0, touched)
+	for who := range d.sheet {
+		if x := &d.sheet[who]; x.submitter != nil {
+			list = append(list, *x)
+			*x = contender{}
+		}
 	}
-	// People are in the order of the cycle, in which equal EUPs do not go by name.
-	slices.SortFunc(list, func(a, b contender) int { return cmp.Compare(a.who, b.who) })
 	return list
 }
 

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"cmp"
+	"iter"
 	"slices"
 	"sort"
 
@@ -21,7 +22,8 @@ type diagnosis struct {
 	asked   []*autocluster       // that are analysed
 	index   map[*autocluster]int
 	texts   clauseTexts
-	took    map[string][]Match
+	took    map[string]int // the number of the last match with a slot, from 1
+	before  []int          // by match: that of the one before with the same slot; 0: none
 	ahead   map[*autocluster][]contender
 	weighed map[*autocluster][2]accountant.Weight
 	none    map[*autocluster]bool // that no slot would take, whatever it is doing
@@ -263,7 +265,7 @@ func (d *diagnosis) freed(n *nearest) (units map[string]units, holds map[string]
 		u.add(cl.Limits)
 		holds[cl.Submitter] = true
 	}
-	for _, m := range d.takers()[n.name] {
+	for m := range d.takers(n.name) {
 		u.add(m.Limits)
 		holds[m.Submitter] = true
 	}
@@ -289,16 +291,21 @@ func (d *diagnosis) blockedBut(k *autocluster, freed map[string]units) bool {
 	return false
 }
 
-// takers returns the matches of this cycle by slot ad.
-func (d *diagnosis) takers() map[string][]Match {
+// takers are the matches of this cycle with pieces of a slot, or with the whole.
+func (d *diagnosis) takers(slot string) iter.Seq[*Match] {
+	matches := d.c.plan.Matches
 	if d.took == nil {
-		d.took = map[string][]Match{}
-		for _, m := range d.c.plan.Matches {
-			name := cmp.Or(m.Piece.Of, m.Slot)
-			d.took[name] = append(d.took[name], m)
+		d.took, d.before = make(map[string]int, len(matches)), make([]int, len(matches))
+		for i := range matches {
+			name := cmp.Or(matches[i].Piece.Of, matches[i].Slot)
+			d.before[i] = d.took[name]
+			d.took[name] = i + 1
 		}
 	}
-	return d.took
+	return func(yield func(*Match) bool) {
+		for i := d.took[slot]; i > 0 && yield(&matches[i-1]); i = d.before[i-1] {
+		}
+	}
 }
 
 // accepts says whether a slot and the jobs of k want each other, whatever the slot

@@ -60,6 +60,7 @@ func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 	}
 	c.plan.Outside = map[string]Holding{}
 	usable := c.usable(p.Slots)
+	c.slots = make([]slot, 0, len(usable))
 	for _, s := range usable {
 		c.named[s.Name] = true
 	}
