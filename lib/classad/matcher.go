@@ -19,7 +19,7 @@ type Matcher struct {
 
 // worthIt is how many questions there must be before it pays to work anything
 // out.
-const worthIt = 32
+const worthIt = 128
 
 // NewMatcher returns a Matcher for an ad, and for the time and the seed of c.
 func NewMatcher(c *Context, ad *Ad) *Matcher {

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"encoding/binary"
 	"runtime"
+	"slices"
 	"sync"
 
 	"fairspool/lib/accountant"
@@ -62,12 +63,13 @@ func (n counts) total() int {
 // shapes tells slots apart by what matters of them.
 type shapes struct {
 	means *meanings
-	// What groups are told apart by: Requirements and these attributes' meanings, and
+	// What groups are told apart by: these attributes' meanings, Requirements first, and
 	// the raw attributes that weights come from.
-	match, raw names
+	match looked
+	raw   names
 	// What classes of a group are told apart by: these attributes' meanings and the
 	// ranks'.
-	more    names
+	more    looked
 	ranks   []*classad.Expr
 	classes map[string]*class
 	groups  map[string]*group
@@ -164,7 +166,7 @@ func (x shapes) alone() shapes {
 	lex := newLexicon()
 	lex.shadowed = x.means.lex.shadowed
 	x.means = newMeanings(x.means.eval, lex, x.means.every)
-	x.key = nil
+	x.match, x.more, x.key = slices.Clone(x.match), slices.Clone(x.more), nil
 	return x
 }
 
@@ -189,8 +191,8 @@ func (c *cycle) classOf(ad *classad.Ad, weight accountant.Weight, divisible, beg
 func (x *shapes) classKey(key []byte, k slotKind, begun bool) (_ []byte, grouped, liked int) {
 	key = x.groupKey(key, k)
 	grouped = len(key)
-	for _, name := range x.more {
-		key = appendMeaning(key, x.means.of(k.ad, name))
+	for i := range x.more {
+		key = appendMeaning(key, x.means.at(k.ad, &x.more[i]))
 	}
 	liked = len(key)
 	for _, e := range x.ranks {
@@ -226,9 +228,8 @@ func (c *cycle) groupOf(key string, ad *classad.Ad, weight accountant.Weight, di
 
 func (x *shapes) groupKey(key []byte, k slotKind) []byte {
 	key = appendFlag(binary.LittleEndian.AppendUint64(key, uint64(k.weight)), k.divisible)
-	key = appendMeaning(key, x.means.of(k.ad, requirementsName))
-	for _, name := range x.match {
-		key = appendMeaning(key, x.means.of(k.ad, name))
+	for i := range x.match {
+		key = appendMeaning(key, x.means.at(k.ad, &x.match[i]))
 	}
 	return x.means.lex.signature(key, k.ad, x.raw)
 }

@@ -39,9 +39,9 @@ type clause struct {
 	id    uint32 // of its text
 	expr  *classad.Expr
 	looks classad.Looks
-	names names // of looks.Own and looks.Either, in this order
-	alias bool  // it is nothing but the one name
-	told  bool  // looks is all that it looks at
+	names looked // of looks.Own and looks.Either, in this order
+	alias bool   // it is nothing but the one name
+	told  bool   // looks is all that it looks at
 }
 
 // Kinds of meanings, in the upper half of the number. Constants have the numbers of
@@ -75,16 +75,36 @@ func (m *meanings) whole(ad *classad.Ad) meaning {
 	return m.number(m.lex.signature([]byte{keyWhole}, ad, m.every()))
 }
 
-// of returns what the ad's attribute means.
-func (m *meanings) of(ad *classad.Ad, name *classad.Name) meaning {
-	v, e, ok := ad.Get(name)
+// looked are names that are looked up in one ad after the other.
+type looked []lookedUp
+
+// lookedUp is a name, and the constant that it was last: most ads are like the one
+// before.
+type lookedUp struct {
+	name *classad.Name
+	last classad.Value
+	n    meaning // of last; 0: there was none
+}
+
+func lookedOf(all names) (l looked) {
+	for _, name := range all {
+		l = append(l, lookedUp{name: name})
+	}
+	return l
+}
+
+// at returns what the ad's attribute means.
+func (m *meanings) at(ad *classad.Ad, l *lookedUp) meaning {
+	v, e, ok := ad.Get(l.name)
 	switch {
 	case !ok:
 		return 0
-	case e == nil:
-		return m.constant(v)
+	case e != nil:
+		return m.ofExpr(ad, e)
+	case l.n == 0 || v != l.last:
+		l.last, l.n = v, m.constant(v)
 	}
-	return m.ofExpr(ad, e)
+	return l.n
 }
 
 func (m *meanings) constant(v classad.Value) meaning {
@@ -163,7 +183,7 @@ func (m *meanings) expression(e *classad.Expr) *expression {
 			c.looks, c.told = classad.Sides(part)
 			c.told = c.told && !m.lex.shadowed
 			for _, n := range slices.Concat(c.looks.Own, c.looks.Either) {
-				c.names = append(c.names, classad.NewName(n))
+				c.names = append(c.names, lookedUp{name: classad.NewName(n)})
 			}
 			c.alias = len(c.looks.Either) == 1 && strings.EqualFold(part.String(), c.looks.Either[0])
 			x.clauses = append(x.clauses, c)
@@ -179,7 +199,7 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	case !c.told:
 		return m.whole(ad), false
 	case c.alias:
-		if n := m.of(ad, c.names[0]); n != 0 {
+		if n := m.at(ad, &c.names[0]); n != 0 {
 			return n, n < meansOther
 		}
 	case m.closed(ad, c):
@@ -188,9 +208,9 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	from := m.begin(keyOpen)
 	m.add(meaning(c.id))
 	plain := true // all that is looked up here are small constants
-	for _, name := range c.names {
-		n := m.of(ad, name)
-		plain = plain && n < meansOther && m.small(ad, name)
+	for i := range c.names {
+		n := m.at(ad, &c.names[i])
+		plain = plain && n < meansOther && m.small(ad, c.names[i].name)
 		m.add(n)
 	}
 	n, known := m.numbers[string(m.keys[from:])]
@@ -213,8 +233,8 @@ func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
 	if len(c.looks.Other) > 0 {
 		return false
 	}
-	for i, name := range c.names {
-		_, e, ok := ad.Get(name)
+	for i := range c.names {
+		_, e, ok := ad.Get(c.names[i].name)
 		if !ok && i >= len(c.looks.Own) || e != nil && m.ofExpr(ad, e) >= meansOther {
 			return false // a bare name that the slot does not have asks the job
 		}

@@ -27,13 +27,15 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	sig.constraint = c.cfg.JobConstraint
 	match := sig.of(slotNeeds, jobNeeds)
 	all := sig.of(slotNeeds, append(jobNeeds, jobRank), ranks...)
-	c.shapes = shapes{means: newMeanings(c.eval, lex, sync.OnceValue(sig.everySlotName)), ranks: ranks,
-		match: with(sig.asked(match.job), amounts), classes: map[string]*class{}, groups: map[string]*group{}, likes: map[string]int{}}
+	asked, more := with(sig.asked(match.job), amounts), names(nil)
 	for _, name := range sig.asked(all.job) {
-		if !c.shapes.match.has(name.String()) {
-			c.shapes.more = append(c.shapes.more, name)
+		if !asked.has(name.String()) {
+			more = append(more, name)
 		}
 	}
+	c.shapes = shapes{means: newMeanings(c.eval, lex, sync.OnceValue(sig.everySlotName)), ranks: ranks,
+		match: lookedOf(append(names{requirementsName}, asked...)), more: lookedOf(more),
+		classes: map[string]*class{}, groups: map[string]*group{}, likes: map[string]int{}}
 	if c.resources != nil {
 		c.shapes.raw = sig.of(append(c.consumptionNames(), slotWeight), nil, given(c.cfg.SlotWeight)...).slot
 	}
