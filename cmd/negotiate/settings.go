@@ -8,7 +8,8 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// settings compiles what the configuration says of a cycle.
+// settings compiles what the configuration says of a cycle. NEGOTIATOR_CONSIDER_PREEMPTION,
+// which cannot be set, is true as it is by default: in spins, reasons speak of preemption.
 func settings(cfg *config.Config) (negotiator.Config, error) {
 	n := negotiator.Config{
 		Params: operation.Params(cfg), UseSlotWeights: cfg.UseSlotWeights, RequestClaimTimeout: cfg.RequestClaimTimeout,

@@ -11,7 +11,8 @@ type Analysis struct {
 	// it drops out, in the order in which steps are taken. Those at the last step,
 	// Left, would take a job, and something else is in the way.
 	Steps []Step
-	// Nearest is the slot that least is in the way of; nil: the pool has no slots.
+	// Nearest is the slot that least is in the way of; nil: the pool has no slots, or
+	// the job's Requirements take too many steps to look for one.
 	Nearest *Nearest `json:",omitempty"`
 	// Holders are those who hold the most of the slots that match, whatever these
 	// are doing, and MoreHolders how many others there are.

@@ -17,7 +17,7 @@
 // it and that it matches. The best is the one with the highest
 // NEGOTIATOR_PRE_JOB_RANK, then the highest Rank of the job, then the highest
 // NEGOTIATOR_POST_JOB_RANK, then the one least in demand (contention.go), then
-// the first by name.
+// the first by name; with NEGOTIATOR_DEPTH_FIRST, one that was begun comes first.
 //
 // # Shares
 //
@@ -97,7 +97,7 @@
 // Why not:
 //
 //   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
-//   - reasons.go, explain.go: put it into words
+//   - reasons.go, spinreasons.go, explain.go: put it into words
 //
 // The laws are in the tests: plain_test.go is a second, slow cycle that has to agree
 // with this one; laws_test.go and cause_test.go hold the promises on random pools.

@@ -67,8 +67,8 @@ func (c *cycle) able(q *queue) int {
 }
 
 // forecast deals out the slots left one by one, each to the submitter that is
-// furthest behind, taking first what the fewest others could use. It moves
-// nothing: which slot a job gets in the end is a matter of ranks.
+// furthest behind, taking first what is least in demand (contend). It moves nothing:
+// which slot a job gets in the end is a matter of ranks.
 func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]accountant.Weight) {
 	for _, b := range c.bundles {
 		b.refill()

@@ -59,8 +59,8 @@ type rankKey struct {
 
 // before says whether a is the better match: by NEGOTIATOR_DEPTH_FIRST, then by
 // NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK (manual,
-// "Negotiation"); of equals the one that fewer others could use (contend), then by
-// the slot's name.
+// "Negotiation"); of equals the one that is least in demand (contend), then by the
+// slot's name.
 func (a *rankKey) before(b *rankKey) bool {
 	switch {
 	case a.begun != b.begun:

@@ -40,8 +40,8 @@ type slot struct {
 }
 
 // lookAtSlots fills c.slots, and the plan's Outside with what each submitter holds
-// in claims from outside. A slot whose ad has expired does not exist any more; one
-// that this version cannot handle is named in a warning.
+// in claims from outside. A slot whose ad has expired does not exist any more. Ads
+// without a name, names that are there twice, and weights that are none are warned of.
 func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
 	c.ours = map[string][]pool.Claim{}
 	for _, cl := range claims {
