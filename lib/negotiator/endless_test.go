@@ -37,4 +37,8 @@ func TestEndlessExpressions(t *testing.T) {
 	if got := reasons(plan); len(got) != 1 || got[0] != want {
 		t.Errorf("rejections = %q, want %q", got, want)
 	}
+	x := plan.Rejections[0]
+	if got, want := x.Report().Help(plan.Autoclusters[x.Autocluster]), "Requirements that take fewer steps to evaluate"; got != want {
+		t.Errorf("Help() = %q, want %q", got, want)
+	}
 }

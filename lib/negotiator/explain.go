@@ -165,6 +165,9 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseNoSlots:
 		return "a slot"
 	case CauseRequirements:
+		if a.Nearest == nil {
+			return "Requirements that take fewer steps to evaluate"
+		}
 		return fmt.Sprintf("a slot like %s for which the job's Requirements are true, or Requirements that ask for less", slot)
 	case CauseSlotRequirements:
 		return fmt.Sprintf("Requirements of %s that accept the job", slot)
