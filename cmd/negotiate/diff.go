@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -33,6 +32,10 @@ type Difference struct {
 type Figures struct {
 	EffectivePriority, PieSlice, Limit float64
 	Idle, Matched                      int
+}
+
+func figuresOf(s negotiator.Share) Figures {
+	return Figures{micro(s.EffectivePriority), micro(s.PieSlice), micro(s.Limit), s.Idle, s.Matched}
 }
 
 // ChangedSubmitter has nil for figures where the submitter takes no part.
@@ -91,7 +94,7 @@ func onlyKept(of, but []negotiator.Reserved) []negotiator.ReportedReservation {
 func compareSubmitters(a, b []negotiator.Share) []ChangedSubmitter {
 	return compareNamed(a, b,
 		func(s negotiator.Share) (string, Figures) {
-			return s.Name, Figures{micro(s.EffectivePriority), micro(s.PieSlice), micro(s.Limit), s.Idle, s.Matched}
+			return s.Name, figuresOf(s)
 		},
 		func(name string, now, then *Figures) ChangedSubmitter { return ChangedSubmitter{name, now, then} })
 }
@@ -178,9 +181,7 @@ func stretches(list []negotiator.Rejection) []stretch {
 			all = append(all, stretch{p, x.Submitter, x.Reason})
 		}
 	}
-	slices.SortFunc(all, func(a, b stretch) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
-	})
+	slices.SortFunc(all, func(a, b stretch) int { return a.Compare(b.Procs) })
 	return all
 }
 
@@ -218,9 +219,6 @@ func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
 // overlay calls fn for procs, ascending, with the stretches of a and b that they are
 // part of, nil for none. Each list is in ascending order.
 func overlay(a, b []stretch, fn func(p negotiator.Procs, in, on *stretch)) {
-	less := func(x, y negotiator.Procs) bool {
-		return x.Cluster < y.Cluster || x.Cluster == y.Cluster && x.First < y.First
-	}
 	alone := func(s *stretch, before *stretch) negotiator.Procs { // of s what stands before the other
 		p := s.Procs
 		if before != nil && before.Cluster == p.Cluster && before.First <= p.Last {
@@ -243,11 +241,11 @@ func overlay(a, b []stretch, fn func(p negotiator.Procs, in, on *stretch)) {
 	for len(a) > 0 || len(b) > 0 {
 		x, y := head(a), head(b)
 		switch {
-		case y == nil || x != nil && less(x.Procs, y.Procs):
+		case y == nil || x != nil && x.Compare(y.Procs) < 0:
 			p := alone(x, y)
 			fn(p, x, nil)
 			a = rest(a, p)
-		case x == nil || less(y.Procs, x.Procs):
+		case x == nil || y.Compare(x.Procs) < 0:
 			p := alone(y, x)
 			fn(p, nil, y)
 			b = rest(b, p)

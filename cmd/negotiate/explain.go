@@ -159,8 +159,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 	e.Idle = append(e.Idle, without(waiting, settled)...)
 	for i, s := range plan.Submitters {
 		if whose[s.Name] {
-			f := Figures{micro(s.EffectivePriority), micro(s.PieSlice), micro(s.Limit), s.Idle, s.Matched}
-			e.Submitters = append(e.Submitters, Standing{s.Name, i + 1, len(plan.Submitters), f})
+			e.Submitters = append(e.Submitters, Standing{s.Name, i + 1, len(plan.Submitters), figuresOf(s)})
 		}
 	}
 	if len(e.States)+len(waiting) == 0 {

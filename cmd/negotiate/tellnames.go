@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -22,9 +21,7 @@ func procOf(id pool.JobID) negotiator.Procs {
 // joined returns procs in ascending order, neighbours in one piece.
 func joined(list []negotiator.Procs) []negotiator.Procs {
 	list = slices.Clone(list)
-	slices.SortFunc(list, func(a, b negotiator.Procs) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
-	})
+	slices.SortFunc(list, negotiator.Procs.Compare)
 	to := list[:0]
 	for _, p := range list {
 		if k := len(to) - 1; k >= 0 && to[k].Cluster == p.Cluster && to[k].Last+1 == p.First {

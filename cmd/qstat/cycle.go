@@ -55,9 +55,7 @@ func (q queue) report() cycle {
 			c.said = append(c.said, verdict{p, why{x.Reason, i + 1}})
 		}
 	}
-	slices.SortFunc(c.said, func(a, b verdict) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
-	})
+	slices.SortFunc(c.said, func(a, b verdict) int { return a.Compare(b.Procs) })
 	return c
 }
 

@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 
@@ -276,24 +275,15 @@ func (c *cycle) doing(s *slot, taken bool) (causes []Cause) {
 
 // lacks says what there is too little of.
 func (d *diagnosis) lacks(k *autocluster, n *nearest) string {
-	var left amounts
 	switch {
 	case !n.wide && !n.small:
 		return ""
 	case n.stand == nil:
-		left = d.c.leftIn(n.ad)
+		return d.c.lacks(k.request, d.c.leftIn(n.ad))
 	case n.wide:
-		left = n.stand.group.left
-	default:
-		left = n.stand.now.left
+		return d.c.lacks(k.request, n.stand.group.left)
 	}
-	var lacks []string
-	for i, x := range k.request.ask {
-		if x > left[i] {
-			lacks = append(lacks, fmt.Sprintf("%s %s of %s", d.c.resources[i].name, short(left[i]), short(x)))
-		}
-	}
-	return strings.Join(lacks, ", ")
+	return d.c.lacks(k.request, n.stand.now.left)
 }
 
 // quietly returns the weight of a slot that is left out, without a warning.

@@ -338,13 +338,19 @@ func (q *request) lack(left amounts) (most float64) {
 func (c *cycle) describe(r *reservation, q *queue) Reserved {
 	s := &c.slots[r.slot]
 	left := s.now.left
-	var lacks []string
-	for i, x := range q.cluster.request.ask {
+	return Reserved{Reservation: r.Reservation, Weight: s.weight, Free: c.pieceWeight(s.wholly, c.text(left)), Lacks: c.lacks(q.cluster.request, left)}
+}
+
+// lacks says what there is too little of for a request, such as "Cpus 5 of 8": 5 are
+// left, and 8 requested.
+func (c *cycle) lacks(q *request, left amounts) string {
+	var list []string
+	for i, x := range q.ask {
 		if x > left[i] {
-			lacks = append(lacks, fmt.Sprintf("%s %s of %s", c.resources[i].name, short(left[i]), short(x)))
+			list = append(list, fmt.Sprintf("%s %s of %s", c.resources[i].name, short(left[i]), short(x)))
 		}
 	}
-	return Reserved{Reservation: r.Reservation, Weight: s.weight, Free: c.pieceWeight(s.wholly, c.text(left)), Lacks: strings.Join(lacks, ", ")}
+	return strings.Join(list, ", ")
 }
 
 func short(x float64) string { return strconv.FormatFloat(x, 'f', -1, 64) }
