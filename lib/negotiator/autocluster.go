@@ -1,6 +1,8 @@
 package negotiator
 
 import (
+	"math"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -265,8 +267,11 @@ func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
 				continue
 			}
 			p := k.order.ranks.of(c, x)
-			key := rankKey{x.begun, p.pre, k.order.rank(c, x), p.post, g.bundle.place, x.free[0]}
-			if first == nil || key.before(&top) {
+			key := rankKey{x.begun, p.pre, math.Inf(1), p.post, g.bundle.place, x.free[0]}
+			if first != nil && !key.before(&top) {
+				continue // no Rank of the job would make it the best
+			}
+			if key.rank = k.order.rank(c, x); first == nil || key.before(&top) {
 				first, top = x, key
 			}
 		}
