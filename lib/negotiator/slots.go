@@ -122,7 +122,10 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 	slots = slices.Clone(slots)
 	// Of two ads with one name the one that was advertised last counts.
 	slices.SortFunc(slots, func(a, b pool.Slot) int {
-		if n := cmp.Or(pool.CompareNames(a.Name, b.Name), cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
+		if n := pool.CompareNames(a.Name, b.Name); n != 0 {
+			return n
+		}
+		if n := cmp.Or(cmp.Compare(b.Seq, a.Seq), strings.Compare(a.Source, b.Source)); n != 0 {
 			return n
 		}
 		return strings.Compare(a.Ad.Format(classad.StyleSpool), b.Ad.Format(classad.StyleSpool))
