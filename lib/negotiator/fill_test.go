@@ -68,12 +68,44 @@ func TestClusterSkipping(t *testing.T) {
 	}
 }
 
+// ADD_SIGNIFICANT_ATTRIBUTES tells apart what no expression does.
+func TestAddedSignificantAttributes(t *testing.T) {
+	jobs := []Job{aJob(t, 1, 2, "alice@x", "Project = 1"), aJob(t, 2, 1, "alice@x", "Project = 2")}
+	for _, c := range []struct {
+		add  []string
+		want int
+	}{{nil, 1}, {[]string{"project"}, 2}, {[]string{"ClusterId", "Missing"}, 2}} {
+		cfg := defaults(t)
+		cfg.AddSignificant = c.add
+		plan := Cycle(Pool{Jobs: jobs}, cfg, now)
+		if len(plan.Rejections) != c.want || len(plan.Autoclusters) != c.want || rejected(plan) != 3 {
+			t.Errorf("with %v: %d rejections of %d autoclusters, %d jobs; want %d, %d and 3", c.add, len(plan.Rejections), len(plan.Autoclusters), rejected(plan), c.want, c.want)
+		}
+	}
+}
+
 // rejected counts the jobs that are told why they got nothing.
 func rejected(p *Plan) (n int) {
 	for _, r := range p.Rejections {
 		n += r.Count
 	}
 	return n
+}
+
+// Who holds a slot by its own words counts for the limits that it names.
+func TestConcurrencyLimitsOutside(t *testing.T) {
+	limits, err := NewConcurrencyLimits(100, nil, map[string]float64{"license": 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := defaults(t)
+	cfg.Limits = limits
+	slots := append(equal(t, 5, ""), aSlot(t, "slot6", `State = "Claimed"; RemoteUser = "bob@y"; ConcurrencyLimits = "License:2"`))
+	plan := Cycle(Pool{Slots: slots, Jobs: []Job{aJob(t, 1, 5, "alice@x", `ConcurrencyLimits = "license"`)}}, cfg, now)
+	const want = "1.1 4 alice@x: concurrency limit license reached: 3 of 3 in use, the job needs 1"
+	if got := reasons(plan); len(plan.Matches) != 1 || len(got) != 1 || got[0] != want {
+		t.Errorf("Cycle makes %d matches, rejections %q, want 1 and %q", len(plan.Matches), got, want)
+	}
 }
 
 // Claims count for the limits that their jobs named, and no match goes beyond.

@@ -97,6 +97,32 @@ func TestWideJobsDoNotStarve(t *testing.T) {
 	}
 }
 
+// Of as many submitters with wide jobs as there are slots, only so many get one reserved
+// as RESERVE_POOL_FRACTION allows, but always one.
+func TestReservationsAreBounded(t *testing.T) {
+	for _, c := range []struct {
+		fraction float64
+		want     int
+	}{{0.05, 1}, {0.1, 1}, {0.2, 2}, {0.39, 3}, {0.4, 4}, {1, 10}} {
+		s := newStream(t, 10, Reserve{c.fraction, time.Hour})
+		s.step(0)
+		p := s.pool
+		for i := range 10 {
+			p.Jobs = append(p.Jobs, aJob(t, wideCluster+i, 1, fmt.Sprintf("wide%d@x", i), "RequestCpus = 8"))
+		}
+		for range 2 { // as many again are kept in the next cycle, and no more
+			plan := Cycle(p, s.cfg, now.Add(time.Minute))
+			if got := len(plan.Reservations); got != c.want {
+				t.Errorf("RESERVE_POOL_FRACTION = %v: %d of 10 slots are reserved, want %d", c.fraction, got, c.want)
+			}
+			p.Reservations = nil
+			for _, r := range plan.Reservations {
+				p.Reservations = append(p.Reservations, r.Reservation)
+			}
+		}
+	}
+}
+
 func TestReservationIsReported(t *testing.T) {
 	s := newStream(t, 2, Reserve{0.5, time.Hour})
 	s.step(0)
