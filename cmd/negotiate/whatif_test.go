@@ -171,6 +171,36 @@ func TestWhatIfIsTheRealThing(t *testing.T) {
 	}
 }
 
+// A job whose reservation was given up gets no other for the time being, also when the
+// slot is gone by then.
+func TestWhatIfWithdrawsReservedSlot(t *testing.T) {
+	s := fill(t, 0, 8)
+	update(t, s, func(tx *spool.Tx) error {
+		for i, requirements := range []string{"true", "true", "false"} {
+			name := fmt.Sprintf("slot%d@node", i+1)
+			tx.PutSlot(name, ad(t, fmt.Sprintf(`[Name = %q; Machine = "node"; PartitionableSlot = true; Cpus = 4; Requirements = %s]`, name, requirements)))
+		}
+		return nil
+	})
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		tx.AddCluster(ad(t, `[Owner = "bob"; JobStatus = 1; RequestCpus = 4; Requirements = true]`), []spool.NewRun{{Count: 1}})
+		tx.PutMark("reservations", fmt.Sprintf("\"slot3@node\" 2.0 \"bob@pool\" %d\n", now-100_000))
+		return nil
+	})
+	got := reportOf(t, "WhatIf", "-what-if", "slots withdraw slot3@node")
+	update(t, s, func(tx *spool.Tx) error { tx.DropSlot("slot3@node"); return nil })
+	want := reportOf(t, "", "-dry-run")
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("after slots withdraw slot3@node: %v\nwant what is so afterwards\n%v", got, want)
+	}
+	if list, _ := want.(map[string]any)["Reservations"].([]any); len(list) != 1 || list[0].(map[string]any)["GivenUp"] != true {
+		t.Errorf("Reservations = %v, want the one that was given up", list)
+	}
+}
+
 // TestWhatIfConfigured holds that -what-if 'config ...' does as the file with it.
 func TestWhatIfConfigured(t *testing.T) {
 	for _, setting := range []string{

@@ -142,7 +142,6 @@ func (w *world) withdraw(names []string) error {
 			return fmt.Errorf("%s: claimed for job %v: remove that first, with -what-if 'qdel %v'", name, job, job)
 		}
 		w.pool.Slots = slices.Delete(w.pool.Slots, i, i+1)
-		w.pool.Reservations = slices.DeleteFunc(slices.Clone(w.pool.Reservations), func(r pool.Reservation) bool { return r.Slot == name })
 	}
 	return nil
 }
