@@ -19,6 +19,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -273,6 +274,30 @@ func TestWhatIfRefuses(t *testing.T) {
 		if status, out, bad := negotiate(strings.Fields(args)...); status == 0 || out != "" || !strings.Contains(bad, want) {
 			t.Errorf("negotiate %s = %d, %q, %q, want %q", args, status, out, bad, want)
 		}
+	}
+}
+
+// What is added like a slot or a job has nothing of what became of that.
+func TestWhatIfAddsNewOnes(t *testing.T) {
+	s := begun(t)
+	w := &world{config: config.Default(), now: time.Unix(later, 0), domain: "pool", next: 9, firstNew: 9}
+	slot := w.unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
+		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`))
+	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
+		t.Errorf("unclaimed = %s, want %s", got, want)
+	}
+	if err := s.View(func(v *spool.View) error {
+		w.queue = v
+		return w.submit(3, pool.JobID{Cluster: 1}, "1.0") // which runs
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := []string{"ClusterId", "EnteredCurrentStatus", "JobStatus", "Owner", "ProcId", "QDate", "RequestCpus", "Requirements"}
+	job := w.pool.Jobs[0]
+	names := slices.Sorted(slices.Values(job.Ad.Names()))
+	status, _ := job.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	if !slices.Equal(names, want) || pool.Status(status) != pool.Idle || job.Count != 3 || job.Submitter != "alice@pool" {
+		t.Errorf("submit 3 like 1.0 adds %d jobs of %s in state %v with %q, want 3 idle ones of alice@pool with %q", job.Count, job.Submitter, pool.Status(status), names, want)
 	}
 }
 
