@@ -301,3 +301,23 @@ func TestPassedOverForReservation(t *testing.T) {
 		t.Errorf("matches when the reservation ends = %s, want %s", got, want)
 	}
 }
+
+// A submitter has one reservation at most, and a nice user none.
+func TestReservationsOfOne(t *testing.T) {
+	for name, want := range map[string]int{"wide@x": 1, "nice-user.wide@x": 0} {
+		s := newStream(t, 4, Reserve{1, time.Hour})
+		s.step(0)
+		p := s.pool
+		p.Jobs = append(p.Jobs, aJob(t, wideCluster, 3, name, "RequestCpus = 8"), aJob(t, wideCluster+1, 1, name, "RequestCpus = 7"))
+		for range 2 {
+			plan := Cycle(p, s.cfg, now.Add(time.Minute))
+			if got := len(plan.Reservations); got != want {
+				t.Errorf("%d slots are reserved for %s, want %d", got, name, want)
+			}
+			p.Reservations = nil
+			for _, r := range plan.Reservations {
+				p.Reservations = append(p.Reservations, r.Reservation)
+			}
+		}
+	}
+}
