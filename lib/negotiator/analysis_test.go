@@ -55,3 +55,24 @@ func TestAheadInOrder(t *testing.T) {
 		t.Errorf("Submitters = %+v, Ahead = %+v, want bob and alice", plan.Submitters, plan.Autoclusters[0].Ahead)
 	}
 }
+
+// Ahead are those with a better EUP, of equal ones nobody, and nice users come last
+// whatever theirs is.
+func TestAhead(t *testing.T) {
+	p := Pool{Slots: equal(t, 1, ""), Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 7), record("carol@x", 7), record("dave@x", 9)}}
+	for i, name := range []string{"alice@x", "bob@x", "carol@x", "dave@x", "nice-user.alice@x"} {
+		p.Jobs = append(p.Jobs, aJob(t, i+1, 2, name, ""))
+	}
+	want := map[string]int{"alice@x": 0, "bob@x": 1, "carol@x": 1, "dave@x": 3, "nice-user.alice@x": 4}
+	cfg := defaults(t)
+	cfg.Params.NiceFactor = 1
+	for _, r := range Cycle(p, cfg, now).Rejections {
+		if r.Ahead != want[r.Submitter] {
+			t.Errorf("%d submitters are ahead of %s, want %d", r.Ahead, r.Submitter, want[r.Submitter])
+		}
+		delete(want, r.Submitter)
+	}
+	if len(want) > 0 {
+		t.Errorf("no rejections of %v", want)
+	}
+}
