@@ -1,7 +1,6 @@
 package main
 
 import (
-	"math"
 	"slices"
 
 	"fairspool/lib/negotiator"
@@ -35,7 +34,7 @@ type Figures struct {
 }
 
 func figuresOf(s negotiator.Share) Figures {
-	return Figures{micro(s.EffectivePriority), micro(s.PieSlice), micro(s.Limit), s.Idle, s.Matched}
+	return Figures{negotiator.Micro(s.EffectivePriority), negotiator.Micro(s.PieSlice), negotiator.Micro(s.Limit), s.Idle, s.Matched}
 }
 
 // ChangedSubmitter has nil for figures where the submitter takes no part.
@@ -102,7 +101,7 @@ func compareSubmitters(a, b []negotiator.Share) []ChangedSubmitter {
 func compareGroups(a, b []negotiator.Group) []ChangedGroup {
 	return compareNamed(a, b,
 		func(g negotiator.Group) (string, Quotas) {
-			return g.Name, Quotas{micro(g.ConfigQuota), micro(g.EffectiveQuota), micro(g.SubtreeQuota)}
+			return g.Name, Quotas{negotiator.Micro(g.ConfigQuota), negotiator.Micro(g.EffectiveQuota), negotiator.Micro(g.SubtreeQuota)}
 		},
 		func(name string, now, then *Quotas) ChangedGroup { return ChangedGroup{name, now, then} })
 }
@@ -130,9 +129,6 @@ func compareNamed[T any, F comparable, C any](a, b []T, of func(T) (string, F), 
 	}
 	return list
 }
-
-// micro rounds to millionths: digits beyond them tell of the arithmetic.
-func micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // matches compares the matches.
 func (d *Difference) matches(a, b []negotiator.Match) {
@@ -211,7 +207,7 @@ func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
 		}
 	})
 	for i := range list {
-		list[i].Jobs = joined(list[i].Jobs)
+		list[i].Jobs = negotiator.JoinProcs(list[i].Jobs)
 	}
 	return list
 }

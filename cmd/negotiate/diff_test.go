@@ -85,7 +85,7 @@ func TestCompareReasons(t *testing.T) {
 						r.Jobs = append(r.Jobs, procOf(id))
 					}
 				}
-				r.Jobs = joined(r.Jobs)
+				r.Jobs = negotiator.JoinProcs(r.Jobs)
 				list = append(list, r)
 			}
 			return list

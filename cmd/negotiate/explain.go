@@ -220,7 +220,7 @@ func without(list, other []negotiator.Procs) []negotiator.Procs {
 // plain returns procs as stretches without reasons.
 func plain(list []negotiator.Procs) []stretch {
 	var all []stretch
-	for _, p := range joined(list) {
+	for _, p := range negotiator.JoinProcs(list) {
 		all = append(all, stretch{Procs: p})
 	}
 	return all

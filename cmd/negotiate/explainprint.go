@@ -39,7 +39,7 @@ func chosen(plan *negotiator.Plan, matched []negotiator.Procs, refused map[int]b
 	}
 	list := []Chosen{}
 	for _, k := range slices.Sorted(maps.Keys(of)) {
-		of[k].Jobs = joined(of[k].Jobs)
+		of[k].Jobs = negotiator.JoinProcs(of[k].Jobs)
 		list = append(list, *of[k])
 	}
 	return list

@@ -127,7 +127,7 @@ func groupMatches(plan *negotiator.Plan, w *world) []*matched {
 	}
 	for _, line := range lines {
 		slices.SortFunc(line.slots, pool.CompareNames)
-		line.jobs = joined(line.jobs)
+		line.jobs = negotiator.JoinProcs(line.jobs)
 	}
 	slices.SortStableFunc(lines, func(a, b *matched) int {
 		return cmp.Or(cmp.Compare(order[a.submitter], order[b.submitter]), cmp.Compare(len(b.slots), len(a.slots)), strings.Compare(a.takes, b.takes))

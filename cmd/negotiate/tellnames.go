@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -16,21 +15,6 @@ func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05")
 // procOf returns a job as procs.
 func procOf(id pool.JobID) negotiator.Procs {
 	return negotiator.Procs{Cluster: id.Cluster, First: id.Proc, Last: id.Proc}
-}
-
-// joined returns procs in ascending order, neighbours in one piece.
-func joined(list []negotiator.Procs) []negotiator.Procs {
-	list = slices.Clone(list)
-	slices.SortFunc(list, negotiator.Procs.Compare)
-	to := list[:0]
-	for _, p := range list {
-		if k := len(to) - 1; k >= 0 && to[k].Cluster == p.Cluster && to[k].Last+1 == p.First {
-			to[k].Last = p.Last
-			continue
-		}
-		to = append(to, p)
-	}
-	return to
 }
 
 // procsText lists the first of some procs, and how many jobs there are besides.

@@ -158,7 +158,7 @@ func fallsPlain(c *Context, my, target *Ad) int {
 func matchWith(m *Matcher, other *Ad) matchResult {
 	ok, rank, otherRank := m.MatchRanks(other)
 	return matchResult{
-		m.Match(other), m.Wants(other), m.WantedBy(other), ok,
+		m.Match(other), m.Falls(other) < 0, m.FallsBy(other) < 0, ok,
 		rankBits(rank), rankBits(otherRank), rankBits(m.Rank(other)), m.Falls(other), m.FallsBy(other),
 	}
 }
@@ -264,8 +264,8 @@ func TestMatcherAgrees(t *testing.T) {
 		twin := others[0].Clone()
 		twin.Set(g.of("A", "B", "x", "MY", "Rank"), g.parse(g.leaf()))
 		checkMatcher(t.Fatalf, c, my, append(others, twin)...)
-		if want := Satisfies(c, my, New()); NewMatcher(c, my).Wants(New()) != want {
-			t.Fatalf("Wants of an empty ad = %v, want %v", !want, want)
+		if want := Satisfies(c, my, New()); (NewMatcher(c, my).Falls(New()) < 0) != want {
+			t.Fatalf("Falls < 0 of an empty ad = %v, want %v", !want, want)
 		}
 	})
 }
@@ -339,8 +339,8 @@ func TestLimitIsTheSameForAllPrograms(t *testing.T) {
 				t.Errorf("%s%s%s nested %d times = %v when every operator looks at its depth, want %v", form.before, form.inner, form.after, n, got, want)
 			}
 			my.Set("Requirements", e)
-			if want, got := Satisfies(noon, my, New()), NewMatcher(noon, my).Wants(New()); got != want {
-				t.Errorf("%s%s%s nested %d times: Wants = %v, want %v", form.before, form.inner, form.after, n, got, want)
+			if want, got := Satisfies(noon, my, New()), NewMatcher(noon, my).Falls(New()) < 0; got != want {
+				t.Errorf("%s%s%s nested %d times: Falls < 0 = %v, want %v", form.before, form.inner, form.after, n, got, want)
 			}
 		}
 	}

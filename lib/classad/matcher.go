@@ -61,17 +61,9 @@ func (m *Matcher) MatchRanks(other *Ad) (ok bool, rank, otherRank float64) {
 	return ok, rank, otherRank
 }
 
-// Wants reports whether the Requirements of the Matcher's ad are true with the
-// other as TARGET.
-func (m *Matcher) Wants(other *Ad) bool { return m.Falls(other) < 0 }
-
-// WantedBy reports whether the other's Requirements are true with the
-// Matcher's ad as TARGET.
-func (m *Matcher) WantedBy(other *Ad) bool { return m.FallsBy(other) < 0 }
-
 // Falls returns at which clause the Matcher's ad turns the other one down: the
 // index, in the Clauses of its Requirements, of the first that is not true
-// with the other as TARGET; -1 when all are true, which is when it Wants the
+// with the other as TARGET; -1 when all are true, which is when it wants the
 // other. Without Requirements, and for an other that is nil, it is 0.
 //
 // A clause is one of Requirements itself: a name among them is not replaced by

@@ -216,7 +216,7 @@ func (c *cycle) match(s *submitter, q *queue, p pick) {
 	m.Job = s.pop(q)
 	q.cluster.served()
 	c.plan.Matches = append(c.plan.Matches, m)
-	c.inUse.add(m.Limits)
+	c.inUse.take(q.cluster.limits)
 	s.usage += p.weight
 	s.matched++
 	c.moves++

@@ -33,7 +33,7 @@ func TestSettingsOfTheDivision(t *testing.T) {
 		c.change(&cfg)
 		plan := Cycle(Pool{Slots: half, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10)},
 			Jobs: []Job{aJob(t, 1, 20, "alice@x", c.alice), aJob(t, 2, 20, "bob@x", "")}}, cfg, now)
-		if got := matched(plan); !maps.Equal(got, c.want) || micro(share(plan, "alice@x").PieSlice) != c.slice {
+		if got := matched(plan); !maps.Equal(got, c.want) || Micro(share(plan, "alice@x").PieSlice) != c.slice {
 			t.Errorf("%s: Cycle matches %v, alice's slice is %v, want %v and %v", c.name, got, share(plan, "alice@x").PieSlice, c.want, c.slice)
 		}
 	}

@@ -222,7 +222,7 @@ func (s *scenario) kinds(t *testing.T, cfg Config, of []string) map[string]strin
 		known := map[string]string{}
 		for _, letter := range slices.Sorted(maps.Keys(firsts)) {
 			ad := firsts[letter]
-			if !asks.Wants(ad) || !asks.WantedBy(ad) {
+			if !asks.Match(ad) {
 				continue
 			}
 			rank := fmt.Sprint(rankOr(eval, cfg.PreJobRank, ad, job), asks.Rank(ad), rankOr(eval, cfg.PostJobRank, ad, job))

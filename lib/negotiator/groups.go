@@ -31,7 +31,7 @@ func (c *cycle) account() []Group {
 	list := make([]Group, len(tree.List))
 	for i, q := range tree.Quotas(c.total.Float(), true) {
 		g := tree.List[i]
-		list[i] = Group{Name: g.Name, ConfigQuota: g.Quota, EffectiveQuota: micro(q.Own), SubtreeQuota: micro(q.Subtree), SurplusPolicy: surplus(g)}
+		list[i] = Group{Name: g.Name, ConfigQuota: g.Quota, EffectiveQuota: Micro(q.Own), SubtreeQuota: Micro(q.Subtree), SurplusPolicy: surplus(g)}
 	}
 	if slices.ContainsFunc(list, func(g Group) bool { return g.SurplusPolicy == regroups }) {
 		list[0].SurplusPolicy = regroups

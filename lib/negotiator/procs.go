@@ -56,14 +56,21 @@ func procsOf(runs []run) []Procs {
 	for i, r := range runs {
 		list[i] = Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}
 	}
-	slices.SortFunc(list, Procs.Compare)
-	joined := list[:0]
-	for _, p := range list {
-		if k := len(joined) - 1; k >= 0 && joined[k].Cluster == p.Cluster && joined[k].Last+1 == p.First {
-			joined[k].Last = p.Last
+	return JoinProcs(list)
+}
+
+// JoinProcs returns procs in ascending order, neighbours in one piece.
+func JoinProcs(list []Procs) []Procs {
+	joined := slices.Clone(list)
+	slices.SortFunc(joined, Procs.Compare)
+	n := 0
+	for _, p := range joined {
+		if n > 0 && joined[n-1].Cluster == p.Cluster && joined[n-1].Last+1 == p.First {
+			joined[n-1].Last = p.Last
 			continue
 		}
-		joined = append(joined, p)
+		joined[n] = p
+		n++
 	}
-	return slices.Clip(joined)
+	return slices.Clip(joined[:n])
 }

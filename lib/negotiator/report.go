@@ -136,7 +136,7 @@ func (p *Plan) Report(number int, now time.Time) Report {
 	}
 	for i := range r.Submitters {
 		s := &r.Submitters[i]
-		s.PieSlice, s.Limit = micro(s.PieSlice), micro(s.Limit)
+		s.PieSlice, s.Limit = Micro(s.PieSlice), Micro(s.Limit)
 	}
 	for i, m := range p.Matches {
 		r.Matches[i] = ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason,
@@ -163,9 +163,9 @@ func (x Reserved) Report() ReportedReservation {
 		Since: x.Since, Weight: x.Weight.Float(), Free: x.Free.Float(), Lacks: x.Lacks, GivenUp: x.GivenUp}
 }
 
-// micro rounds to millionths: digits beyond them tell of the arithmetic, not
+// Micro rounds to millionths: digits beyond them tell of the arithmetic, not
 // of shares.
-func micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
+func Micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // report fills the plan's shares, rejections and autoclusters.
 func (c *cycle) report() {

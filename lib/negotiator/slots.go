@@ -112,7 +112,7 @@ func (c *cycle) holdOutside(ad *classad.Ad, who string, weight accountant.Weight
 	h := c.plan.Outside[name]
 	c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + weight}
 	if text, ok := ad.EvalString(c.eval, pool.AttrConcurrencyLimits); ok {
-		c.inUse.add(demandText(demandsOf(text)))
+		c.inUse.add(text)
 	}
 }
 
