@@ -70,26 +70,29 @@ func reportOf(t *testing.T, member string, args ...string) any {
 	return all
 }
 
+// doEdit changes an account for good, as userprio does.
+func doEdit(tx *spool.Tx, flag string, args, duration []string, at time.Time, p accountant.Params) error {
+	ch, err := edit.Read(flag, args, duration, nil)
+	if err != nil {
+		return err
+	}
+	changed, err := ch.Make(&tx.View, at, p)
+	for _, x := range changed {
+		if x.After.There {
+			tx.PutSubmitter(x.After.Record)
+		} else {
+			tx.DropSubmitter(x.Before.Name)
+		}
+	}
+	return err
+}
+
 // TestWhatIfIsTheRealThing holds that a cycle after a change is what -what-if said.
 func TestWhatIfIsTheRealThing(t *testing.T) {
 	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
 	at := time.Unix(later, 0)
 	edited := func(flag string, args ...string) func(*spool.Tx) error {
-		return func(tx *spool.Tx) error {
-			ch, err := edit.Read(flag, args, nil, nil)
-			if err != nil {
-				return err
-			}
-			changed, err := ch.Make(&tx.View, at, p)
-			for _, x := range changed {
-				if x.After.There {
-					tx.PutSubmitter(x.After.Record)
-				} else {
-					tx.DropSubmitter(x.Before.Name)
-				}
-			}
-			return err
-		}
+		return func(tx *spool.Tx) error { return doEdit(tx, flag, args, nil, at, p) }
 	}
 	set := func(cluster, first, last int, name, text string) func(*spool.Tx) error {
 		return func(tx *spool.Tx) error {

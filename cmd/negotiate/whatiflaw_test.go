@@ -9,7 +9,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -52,21 +51,7 @@ func aTrial(t *rapid.T) trial {
 		if len(e) > 2 {
 			text, duration = text+" -duration "+e[2], e[2:]
 		}
-		return trial{text, func(tx *spool.Tx) error {
-			ch, err := edit.Read(e[0], args, duration, nil)
-			if err != nil {
-				return err
-			}
-			changed, err := ch.Make(&tx.View, at, p)
-			for _, x := range changed {
-				if x.After.There {
-					tx.PutSubmitter(x.After.Record)
-				} else {
-					tx.DropSubmitter(x.Before.Name)
-				}
-			}
-			return err
-		}}
+		return trial{text, func(tx *spool.Tx) error { return doEdit(tx, e[0], args, duration, at, p) }}
 	case 1:
 		n := rapid.IntRange(-3, 9).Draw(t, "prio")
 		return trial{fmt.Sprintf("prio -p %d %v", n, id), func(tx *spool.Tx) error {
