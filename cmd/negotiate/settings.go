@@ -13,7 +13,7 @@ import (
 func settings(cfg *config.Config) (negotiator.Config, error) {
 	n := negotiator.Config{
 		Params: operation.Params(cfg), UseSlotWeights: cfg.UseSlotWeights, RequestClaimTimeout: cfg.RequestClaimTimeout,
-		IgnoreUserPriorities: cfg.IgnoreUserPriorities, GlobalJobPrios: cfg.GlobalJobPrios, ConsiderPreemption: true,
+		IgnoreUserPriorities: cfg.IgnoreUserPriorities, GlobalJobPrios: cfg.GlobalJobPrios, Preemption: negotiator.Preemption{Consider: true},
 		DepthFirst: cfg.DepthFirst, SkipClusters: !cfg.AllJobsInCluster,
 		Significant: cfg.Significant, AddSignificant: cfg.AddSignificant, RemoveSignificant: cfg.RemoveSignificant,
 		Reserve: negotiator.Reserve{Fraction: cfg.ReserveFraction, Time: cfg.ReserveTime},

@@ -26,7 +26,7 @@ func TestSettings(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n.Pie != negotiator.MaxMin || n.SkipClusters || n.JobConstraint != nil || n.SlotConstraint != nil || n.PoolSizeConstraint != nil ||
-		n.DepthFirst || n.IgnoreUserPriorities || n.GlobalJobPrios || !n.ConsiderPreemption || n.Reserve != (negotiator.Reserve{Fraction: 0.1, Time: 24 * time.Hour}) {
+		n.DepthFirst || n.IgnoreUserPriorities || n.GlobalJobPrios || !n.Preemption.Consider || n.Reserve != (negotiator.Reserve{Fraction: 0.1, Time: 24 * time.Hour}) {
 		t.Errorf("settings of no file = %+v, want the defaults", n)
 	}
 	n, err = settings(configured(t, `NEGOTIATOR_PIE = "htcondor"

@@ -61,6 +61,10 @@ type Config struct {
 	// RequestClaimTimeout is REQUEST_CLAIM_TIMEOUT: how old a match may grow
 	// before it is given up. 0: it never is.
 	RequestClaimTimeout time.Duration
+	// VacateTimeout is MACHINE_MAX_VACATE_TIME and KILLING_TIMEOUT together: how long a
+	// job may take to leave. A slot held outside that was promised to a job has so long,
+	// and RequestClaimTimeout, to come free.
+	VacateTimeout time.Duration
 	// Pie is NEGOTIATOR_PIE: how the pool is divided.
 	Pie Pie
 	// IgnoreUserPriorities is NEGOTIATOR_IGNORE_USER_PRIORITIES: no submitter
@@ -69,9 +73,10 @@ type Config struct {
 	// GlobalJobPrios is USE_GLOBAL_JOB_PRIOS, which counts with Spins only: a
 	// submitter stands in the order once for each JobPrio of its jobs.
 	GlobalJobPrios bool
-	// ConsiderPreemption is NEGOTIATOR_CONSIDER_PREEMPTION, as far as it changes
-	// what is said of a submitter beyond its limit. It counts with Spins only.
-	ConsiderPreemption bool
+	// Preemption says which claims may end for others.
+	Preemption Preemption
+	// Quotas say how the quotas of accounting groups (Params.Groups) are kept.
+	Quotas Quotas
 	// JobConstraint is NEGOTIATOR_JOB_CONSTRAINT, with MY the job: jobs for which it
 	// is not true are not offered; nil: all are.
 	JobConstraint *classad.Expr
@@ -103,6 +108,46 @@ type Config struct {
 	// Explain are jobs that the plan has the analysis of, whether they are matched
 	// or not, and with nothing left out for the sake of speed.
 	Explain []Procs
+}
+
+// Preemption says when jobs have to give their slots to others.
+type Preemption struct {
+	// Consider is NEGOTIATOR_CONSIDER_PREEMPTION: false: claimed slots are not looked
+	// at at all.
+	Consider bool
+	// Early is NEGOTIATOR_CONSIDER_EARLY_PREEMPTION: slots whose job still has time to
+	// retire (RetirementTimeRemaining) are looked at, too.
+	Early bool
+	// Requirements is PREEMPTION_REQUIREMENTS, with MY the slot and TARGET the job: what
+	// has to be true for a job to be preempted for a user's priority; nil: nothing is.
+	Requirements *classad.Expr
+	// Rank is PREEMPTION_RANK, with MY the slot and TARGET the job: of slots that are
+	// equal otherwise, the one with the highest is preempted; nil: no preference.
+	Rank *classad.Expr
+	// Cached, RequirementsStable and RankStable are NEGOTIATOR_MATCHLIST_CACHING,
+	// PREEMPTION_REQUIREMENTS_STABLE and PREEMPTION_RANK_STABLE. They count with Spins
+	// only: a list of candidates, once made, is used up without asking again.
+	Cached, RequirementsStable, RankStable bool
+}
+
+// Quotas say how the quotas of accounting groups are kept.
+type Quotas struct {
+	// Oversubscribe is NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION: static quotas stand as they
+	// are though they exceed the parent's; false: they are scaled down to fit.
+	Oversubscribe bool
+	// Strict is NEGOTIATOR_STRICT_ENFORCE_QUOTA: a group that does not accept surplus
+	// bounds all groups below it.
+	Strict bool
+	// SortExpr is GROUP_SORT_EXPR, with MY the group's ad (AccountingGroup, GroupQuota,
+	// GroupResourcesInUse, GroupResourcesAllocated): who goes first, the lowest; nil: the
+	// smallest part of the quota in use.
+	SortExpr *classad.Expr
+	// Rounds, RoundRobinRate and WeightedDemand are GROUP_QUOTA_MAX_ALLOCATION_ROUNDS,
+	// GROUP_QUOTA_ROUND_ROBIN_RATE and NEGOTIATOR_USE_WEIGHTED_DEMAND. They count with Spins
+	// only.
+	Rounds         int
+	RoundRobinRate float64
+	WeightedDemand bool
 }
 
 // Pie is a way to divide the pool among submitters.
@@ -188,8 +233,14 @@ type Holding struct {
 	Weight accountant.Weight
 }
 
-// NoPreemption is the reason of a match with a slot that nobody held.
-const NoPreemption = "NoPreemption"
+// Why a match may have its slot: nobody held it; or the slot's Rank prefers the job to
+// the one that it runs; or the job's submitter has the better EUP, and too little of
+// what is its share (manual, "Negotiation").
+const (
+	NoPreemption       = "NoPreemption"
+	RankPreemption     = "Rank"
+	PriorityPreemption = "Priority"
+)
 
 // Match gives a slot to a job.
 type Match struct {
@@ -203,8 +254,30 @@ type Match struct {
 	Limits string
 	// Weight is what the submitter is charged for the slot.
 	Weight accountant.Weight
-	// Reason tells whose the slot was: NoPreemption.
+	// Rank is what the slot's Rank makes of the job, 0 where that is no number: its
+	// CurrentRank from then on.
+	Rank float64
+	// Reason tells why the job may have the slot: NoPreemption, RankPreemption or
+	// PriorityPreemption.
 	Reason string
+	// Preempts is the claim that ends for it, nil for none. Slot and Piece are then that
+	// claim's.
+	Preempts *Preempted
+}
+
+// Preempted is a claim that ends for a match.
+type Preempted struct {
+	// Job and Attempt are those of a claim of this pool. Of a claim from outside they are
+	// zero, and Outside is what its slot calls the job (JobId), if anything.
+	Job     pool.JobID
+	Attempt int
+	Outside string
+	// Submitter is who held the slot, Weight what it was charged for that.
+	Submitter string
+	Weight    accountant.Weight
+	// Ran is for how long the job has run there: work that is lost unless the job keeps it.
+	// 0 when the slot does not say.
+	Ran time.Duration
 }
 
 // cycle is the state of one negotiation cycle.

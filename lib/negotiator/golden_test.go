@@ -33,7 +33,7 @@ func exprAd(t *testing.T, attributes map[string]exprText) *classad.Ad {
 func (s *scenario) settings(t *testing.T) Config {
 	cfg := defaults(t)
 	cfg.Params.DefaultFactor, cfg.Params.NiceFactor, cfg.Params.RemoteFactor = 1000, 1e10, 1e7
-	cfg.ConsiderPreemption = true
+	cfg.Preemption.Consider = true
 	cfg.Limits = s.limits(t)
 	macros := s.macros()
 	for _, name := range slices.Sorted(maps.Keys(macros)) {
@@ -56,7 +56,7 @@ func (s *scenario) settings(t *testing.T) Config {
 		case "NEGOTIATOR_IGNORE_USER_PRIORITIES":
 			cfg.IgnoreUserPriorities = isTrue(t, text)
 		case "NEGOTIATOR_CONSIDER_PREEMPTION":
-			cfg.ConsiderPreemption = isTrue(t, text)
+			cfg.Preemption.Consider = isTrue(t, text)
 		case "NEGOTIATOR_DEPTH_FIRST":
 			cfg.DepthFirst = isTrue(t, text)
 		case "USE_GLOBAL_JOB_PRIOS":

@@ -189,6 +189,6 @@ func lawConfig(t *rapid.T, outer testing.TB) Config {
 // anyPie draws how the pool is divided.
 func anyPie(t *rapid.T, cfg Config) Config {
 	cfg.Pie = rapid.SampledFrom([]Pie{MaxMin, Spins}).Draw(t, "pie")
-	cfg.ConsiderPreemption = rapid.Bool().Draw(t, "consider preemption")
+	cfg.Preemption.Consider = rapid.Bool().Draw(t, "consider preemption")
 	return cfg
 }

@@ -85,14 +85,20 @@ type Group struct {
 	// Usage is what its members used before the cycle, Requested that and what
 	// their idle jobs asked for.
 	Usage, Requested float64
+	// Allocated is what its members may use, by its quota and the surplus of others, and
+	// Used what they use after the cycle; Surplus is what of that is beyond the quota.
+	Allocated, Used, Surplus float64
 }
 
-// ReportedMatch is a Match in a Report. Preempts is the job that has to go,
-// if any. Of is the partitionable slot and Resources what the job takes of it,
+// ReportedMatch is a Match in a Report. Preempts is the job that has to go, if any,
+// PreemptedSubmitter whose it is, and WorkLost the slot weight times the seconds for
+// which it ran. Of is the partitionable slot and Resources what the job takes of it,
 // such as "Cpus=2 Memory=2048"; empty for a whole slot.
 type ReportedMatch struct {
 	Job, Submitter, Slot, Reason string
 	Preempts                     string         `json:",omitempty"`
+	PreemptedSubmitter           string         `json:",omitempty"`
+	WorkLost                     float64        `json:",omitempty"`
 	Of                           string         `json:",omitempty"`
 	Resources                    pool.Resources `json:",omitempty"`
 }
@@ -139,8 +145,7 @@ func (p *Plan) Report(number int, now time.Time) Report {
 		s.PieSlice, s.Limit = Micro(s.PieSlice), Micro(s.Limit)
 	}
 	for i, m := range p.Matches {
-		r.Matches[i] = ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason,
-			Of: m.Piece.Of, Resources: m.Piece.Takes}
+		r.Matches[i] = m.Report()
 	}
 	for i, x := range p.Rejections {
 		r.Rejections[i] = x.Report()
@@ -150,6 +155,26 @@ func (p *Plan) Report(number int, now time.Time) Report {
 	}
 	return r
 }
+
+// Report returns the match as a Report has it.
+func (m Match) Report() ReportedMatch {
+	r := ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason, Of: m.Piece.Of, Resources: m.Piece.Takes}
+	if p := m.Preempts; p != nil {
+		r.Preempts, r.PreemptedSubmitter, r.WorkLost = p.Name(), p.Submitter, Micro(p.Lost())
+	}
+	return r
+}
+
+// Name returns what the claim's job is called; empty for one outside that has no name.
+func (p *Preempted) Name() string {
+	if p.Job == (pool.JobID{}) {
+		return p.Outside
+	}
+	return p.Job.String()
+}
+
+// Lost returns the work that is lost, in slot weight times seconds.
+func (p *Preempted) Lost() float64 { return p.Ran.Seconds() * p.Weight.Float() }
 
 // Report returns the rejection as a Report has it.
 func (x Rejection) Report() ReportedRejection {

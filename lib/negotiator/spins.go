@@ -164,11 +164,11 @@ func (sp *spinning) used(e *entry) float64 { return sp.usage[e.submitter].Float(
 func (sp *spinning) rounds(entries []*entry, floor bool) map[*submitter]int {
 	order := map[*submitter]int{}
 	for number := 1; ; number++ {
-		if !sp.cfg.ConsiderPreemption {
+		if !sp.cfg.Preemption.Consider {
 			entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.idle == 0 })
 		}
 		d := sp.divide(entries)
-		if len(entries) == 0 || !sp.cfg.ConsiderPreemption && d.pie <= 0 {
+		if len(entries) == 0 || !sp.cfg.Preemption.Consider && d.pie <= 0 {
 			return order
 		}
 		if number == 1 {

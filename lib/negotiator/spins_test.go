@@ -17,7 +17,7 @@ import (
 
 func spins(t testing.TB) Config {
 	cfg := defaults(t)
-	cfg.Pie, cfg.ConsiderPreemption = Spins, true
+	cfg.Pie, cfg.Preemption.Consider = Spins, true
 	return cfg
 }
 
@@ -83,7 +83,7 @@ func TestSpinsCountUsage(t *testing.T) {
 		t.Errorf("spins are\n%s\nwant\n%s", got, want+"\n2 alice 8.00 0=")
 	}
 	cfg := spins(t)
-	cfg.ConsiderPreemption = false
+	cfg.Preemption.Consider = false
 	if got, want := told(Cycle(p, cfg, now)), "1 alice 6.00 6 bob 6.00 1="; got != want {
 		t.Errorf("without preemption spins are\n%s\nwant\n%s", got, want)
 	}
@@ -223,7 +223,7 @@ func TestSpinsDepthFirst(t *testing.T) {
 func TestSpinsLaws(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := spins(t)
-		cfg.ConsiderPreemption, cfg.GlobalJobPrios = rapid.Bool().Draw(rt, "preemption"), rapid.Bool().Draw(rt, "prios")
+		cfg.Preemption.Consider, cfg.GlobalJobPrios = rapid.Bool().Draw(rt, "preemption"), rapid.Bool().Draw(rt, "prios")
 		cfg.IgnoreUserPriorities = rapid.IntRange(0, 4).Draw(rt, "ignore") == 0
 		var p Pool
 		for i := range rapid.IntRange(0, 12).Draw(rt, "slots") {

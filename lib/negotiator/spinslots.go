@@ -161,14 +161,14 @@ func (c *cycle) lookedAt() (slots int, held heldSlots) {
 	held = heldSlots{map[*group]holders{}, map[*autocluster]holders{}}
 	for i := range c.slots {
 		s := &c.slots[i]
-		if left, ok := s.ad.EvalNumber(c.eval, retirementLeft); ok && left > 0 && c.cfg.ConsiderPreemption && s.standing == claimed {
+		if left, ok := s.ad.EvalNumber(c.eval, retirementLeft); ok && left > 0 && c.cfg.Preemption.Consider && s.standing == claimed {
 			continue
 		}
-		if s.standing == claimed && !c.cfg.ConsiderPreemption && s.whole == nil {
+		if s.standing == claimed && !c.cfg.Preemption.Consider && s.whole == nil {
 			continue
 		}
 		slots++
-		if s.standing == claimed && c.cfg.ConsiderPreemption {
+		if s.standing == claimed && c.cfg.Preemption.Consider {
 			h := held.groups[s.group]
 			h.add(c.holderOf(s))
 			held.groups[s.group] = h

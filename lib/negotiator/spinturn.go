@@ -38,7 +38,7 @@ func (sp *spinning) turn(e *entry, spin *Spin, d *division) SpinTurn {
 		t.Skipped = fmt.Sprintf("skipped because submitterCeiling remaining is %d", t.Ceiling)
 	default:
 		n := &spinNegotiation{spinning: sp, entry: e, turn: &t, unclaimed: unclaimed, pie: &d.pie,
-			ranks: spin.Number == 1 && sp.cfg.ConsiderPreemption}
+			ranks: spin.Number == 1 && sp.cfg.Preemption.Consider}
 		if n.run() {
 			t.Outcome = SpinLimited
 		}
@@ -87,7 +87,7 @@ func (n *spinNegotiation) run() bool {
 		q.said = reason
 		s.wait(q)
 		s.skip(q)
-		if n.limited && !n.cfg.ConsiderPreemption && !n.cfg.UseSlotWeights {
+		if n.limited && !n.cfg.Preemption.Consider && !n.cfg.UseSlotWeights {
 			return true
 		}
 	}

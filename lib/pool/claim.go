@@ -71,7 +71,10 @@ type Claim struct {
 	By        accountant.Credentials // of the job, at the match
 	// Limits are the concurrency limits that the claim counts for, as
 	// negotiator.Match has them; empty for none.
-	Limits    string
+	Limits string
+	// Rank is what the slot's Rank made of the job at the match: the slot's CurrentRank. 0
+	// where that was no number.
+	Rank      float64
 	MatchedAt time.Time // policy time
 	StartedAt time.Time // policy time of Matched -> Running; zero before
 	PID       int       // the supervisor's process id on Machine; 0 before the start
