@@ -8,12 +8,14 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// settings compiles what the configuration says of a cycle. NEGOTIATOR_CONSIDER_PREEMPTION,
-// which cannot be set, is true as it is by default: in spins, reasons speak of preemption.
+// settings compiles what the configuration says of a cycle. An expression that is none
+// is an error that names its key and where that was set.
 func settings(cfg *config.Config) (negotiator.Config, error) {
 	n := negotiator.Config{
-		Params: operation.Params(cfg), UseSlotWeights: cfg.UseSlotWeights, RequestClaimTimeout: cfg.RequestClaimTimeout,
-		IgnoreUserPriorities: cfg.IgnoreUserPriorities, GlobalJobPrios: cfg.GlobalJobPrios, Preemption: negotiator.Preemption{Consider: true},
+		Params: operation.Params(cfg), UseSlotWeights: cfg.UseSlotWeights,
+		RequestClaimTimeout: cfg.RequestClaimTimeout, VacateTimeout: cfg.MachineMaxVacateTime + cfg.KillingTimeout,
+		IgnoreUserPriorities: cfg.IgnoreUserPriorities, GlobalJobPrios: cfg.GlobalJobPrios,
+		Preemption: preemption(cfg), Quotas: quotas(cfg),
 		DepthFirst: cfg.DepthFirst, SkipClusters: !cfg.AllJobsInCluster,
 		Significant: cfg.Significant, AddSignificant: cfg.AddSignificant, RemoveSignificant: cfg.RemoveSignificant,
 		Reserve: negotiator.Reserve{Fraction: cfg.ReserveFraction, Time: cfg.ReserveTime},
@@ -31,6 +33,22 @@ func settings(cfg *config.Config) (negotiator.Config, error) {
 	return n, compile(cfg, &n)
 }
 
+// preemption returns what is configured of preemption, without the expressions.
+func preemption(cfg *config.Config) negotiator.Preemption {
+	return negotiator.Preemption{
+		Consider: cfg.ConsiderPreemption, Early: cfg.ConsiderEarlyPreemption,
+		Cached: cfg.MatchlistCaching, RequirementsStable: cfg.RequirementsStable, RankStable: cfg.RankStable,
+	}
+}
+
+// quotas returns what is configured of all groups' quotas, without the expression.
+func quotas(cfg *config.Config) negotiator.Quotas {
+	return negotiator.Quotas{
+		Oversubscribe: cfg.OversubscribeQuotas, Strict: cfg.StrictQuotas,
+		Rounds: cfg.AllocationRounds, RoundRobinRate: cfg.RoundRobinRate, WeightedDemand: cfg.WeightedDemand,
+	}
+}
+
 // compile compiles the expressions; an empty one stays nil.
 func compile(cfg *config.Config, n *negotiator.Config) error {
 	for _, e := range []struct {
@@ -39,6 +57,9 @@ func compile(cfg *config.Config, n *negotiator.Config) error {
 	}{
 		{"NEGOTIATOR_PRE_JOB_RANK", cfg.PreJobRank, &n.PreJobRank},
 		{"NEGOTIATOR_POST_JOB_RANK", cfg.PostJobRank, &n.PostJobRank},
+		{"PREEMPTION_REQUIREMENTS", cfg.PreemptionRequirements, &n.Preemption.Requirements},
+		{"PREEMPTION_RANK", cfg.PreemptionRank, &n.Preemption.Rank},
+		{"GROUP_SORT_EXPR", cfg.GroupSort, &n.Quotas.SortExpr},
 		{"SLOT_WEIGHT", cfg.SlotWeight, &n.SlotWeight},
 		{"NEGOTIATOR_JOB_CONSTRAINT", cfg.JobConstraint, &n.JobConstraint},
 		{"NEGOTIATOR_SLOT_CONSTRAINT", cfg.SlotConstraint, &n.SlotConstraint},

@@ -73,7 +73,8 @@ func (g *Groups) add(one Group) error {
 	if dot := strings.LastIndexByte(one.Name, '.'); dot >= 0 {
 		parent, ok := g.byName[fold(one.Name[:dot])]
 		if !ok {
-			return fmt.Errorf("%s: its parent %s is not defined", one.Name, one.Name[:dot])
+			return fmt.Errorf("%s: its parent %s is not defined; add %s, or leave out %s",
+				one.Name, one.Name[:dot], one.Name[:dot], one.Name)
 		}
 		one.Parent = parent
 	}

@@ -31,6 +31,15 @@ type Config struct {
 	UseSlotWeights    bool   // NEGOTIATOR_USE_SLOT_WEIGHTS
 	JobPriorityPolicy string // JOB_PRIORITY_POLICY
 
+	// Expressions; empty: nobody is preempted for a user's priority, and no preference.
+	PreemptionRequirements  string // PREEMPTION_REQUIREMENTS
+	PreemptionRank          string // PREEMPTION_RANK
+	ConsiderPreemption      bool   // NEGOTIATOR_CONSIDER_PREEMPTION
+	ConsiderEarlyPreemption bool   // NEGOTIATOR_CONSIDER_EARLY_PREEMPTION
+	MatchlistCaching        bool   // NEGOTIATOR_MATCHLIST_CACHING
+	RequirementsStable      bool   // PREEMPTION_REQUIREMENTS_STABLE
+	RankStable              bool   // PREEMPTION_RANK_STABLE
+
 	Pie                  string // NEGOTIATOR_PIE
 	IgnoreUserPriorities bool   // NEGOTIATOR_IGNORE_USER_PRIORITIES
 	GlobalJobPrios       bool   // USE_GLOBAL_JOB_PRIOS
@@ -66,6 +75,13 @@ type Config struct {
 	// the keys of GroupKeys.
 	Groups *accountant.Groups
 
+	GroupSort           string  // GROUP_SORT_EXPR, an expression; empty: the smallest part of the quota in use first
+	OversubscribeQuotas bool    // NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION
+	StrictQuotas        bool    // NEGOTIATOR_STRICT_ENFORCE_QUOTA
+	AllocationRounds    int     // GROUP_QUOTA_MAX_ALLOCATION_ROUNDS
+	RoundRobinRate      float64 // GROUP_QUOTA_ROUND_ROBIN_RATE, slot weight
+	WeightedDemand      bool    // NEGOTIATOR_USE_WEIGHTED_DEMAND
+
 	Maui accountant.WindowParams // the table [maui]: MauiKeys
 	SGE  accountant.DecayParams  // the table [sge]: SGEKeys
 
@@ -88,7 +104,8 @@ func Default() Config {
 }
 
 // Where returns "file:line" of the line that set the key, "config" when With
-// did, and nothing when it has its default.
+// did, and nothing when it has its default. key is the key's name of today, also
+// where the line has an older one.
 func (c *Config) Where(key string) string { return c.where[key] }
 
 // WhereGroup returns what Where does for the key that is made of prefix, a Name of

@@ -26,6 +26,18 @@ func TestDefault(t *testing.T) {
 		{"NEGOTIATOR_USE_SLOT_WEIGHTS", c.UseSlotWeights, true},
 		{"SLOT_WEIGHT", c.SlotWeight, "Cpus"},
 		{"REQUEST_CLAIM_TIMEOUT", c.RequestClaimTimeout, 2 * time.Minute},
+		{"PREEMPTION_REQUIREMENTS", c.PreemptionRequirements, "(time() - EnteredCurrentState) > 3600"},
+		{"NEGOTIATOR_CONSIDER_PREEMPTION", c.ConsiderPreemption, true},
+		{"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", c.ConsiderEarlyPreemption, false},
+		{"NEGOTIATOR_MATCHLIST_CACHING", c.MatchlistCaching, true},
+		{"PREEMPTION_REQUIREMENTS_STABLE", c.RequirementsStable, true},
+		{"PREEMPTION_RANK_STABLE", c.RankStable, true},
+		{"GROUP_SORT_EXPR", c.GroupSort, ""},
+		{"NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", c.OversubscribeQuotas, true},
+		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", c.StrictQuotas, true},
+		{"GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", c.AllocationRounds, 3},
+		{"GROUP_QUOTA_ROUND_ROBIN_RATE", c.RoundRobinRate, 1e100},
+		{"NEGOTIATOR_USE_WEIGHTED_DEMAND", c.WeightedDemand, true},
 		{"MACHINE_MAX_VACATE_TIME", c.MachineMaxVacateTime, 10 * time.Minute},
 		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
 		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, int64(128)},
@@ -93,6 +105,19 @@ ADD_SIGNIFICANT_ATTRIBUTES = ["A"]
 REMOVE_SIGNIFICANT_ATTRIBUTES = []
 RESERVE_POOL_FRACTION = 0
 RESERVE_MAX_TIME = 60
+PREEMPTION_REQUIREMENTS = ""
+PREEMPTION_RANK = "-TotalJobRunTime"
+NEGOTIATOR_CONSIDER_PREEMPTION = false
+NEGOTIATOR_CONSIDER_EARLY_PREEMPTION = true
+NEGOTIATOR_MATCHLIST_CACHING = false
+PREEMPTION_REQUIREMENTS_STABLE = false
+PREEMPTION_RANK_STABLE = false
+GROUP_SORT_EXPR = "GroupQuota"
+NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false
+NEGOTIATOR_STRICT_ENFORCE_QUOTA = false
+GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1000
+GROUP_QUOTA_ROUND_ROBIN_RATE = 0.5
+NEGOTIATOR_USE_WEIGHTED_DEMAND = false
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -110,6 +135,11 @@ RESERVE_MAX_TIME = 60
 	want.JobConstraint, want.PoolSizeConstraint, want.AllJobsInCluster = "JobPrio >= 0", "Cpus > 1", false
 	want.Significant, want.AddSignificant = []string{"Owner", "_x1"}, []string{"A"}
 	want.ReserveFraction, want.ReserveTime = 0, time.Minute
+	want.PreemptionRequirements, want.PreemptionRank = "", "-TotalJobRunTime"
+	want.ConsiderPreemption, want.ConsiderEarlyPreemption = false, true
+	want.MatchlistCaching, want.RequirementsStable, want.RankStable = false, false, false
+	want.GroupSort, want.OversubscribeQuotas, want.StrictQuotas = "GroupQuota", false, false
+	want.AllocationRounds, want.RoundRobinRate, want.WeightedDemand = 1000, 0.5, false
 	for key, at := range map[string]string{"PRIORITY_HALFLIFE": "f:2", "NEGOTIATOR_PRE_JOB_RANK": "f:8", "ALLOW_NETWORK_SPOOL": "f:9", "SLOT_WEIGHT": ""} {
 		if got := c.Where(key); got != at {
 			t.Errorf("Where(%s) = %q, want %q", key, got, at)
@@ -147,7 +177,22 @@ var bad = []struct{ text, want string }{
 	{`JOB_DEFAULT_REQUESTCPUS = 0`, `f:1: JOB_DEFAULT_REQUESTCPUS: 0: want 1 to 2147483647`},
 	{`JOB_PRIORITY_POLICY = "maui"`, `f:1: JOB_PRIORITY_POLICY: "maui": not part of this version`},
 	{`JOB_PRIORITY_POLICY = "fifo"`, `f:1: JOB_PRIORITY_POLICY: "fifo": want "condor"`},
-	{"\n\nPREEMPTION_REQUIREMENTS = \"true\"", `f:3: PREEMPTION_REQUIREMENTS: not part of this version`},
+	{"\n\nALLOW_PSLOT_PREEMPTION = true", `f:3: ALLOW_PSLOT_PREEMPTION: not part of this version`},
+	{`PREEMPTION_REQUIREMENTS = false`, `f:1: PREEMPTION_REQUIREMENTS: false: want an expression in a string`},
+	{`NEGOTIATOR_PRE_JOB_RANK = ""`, `f:1: NEGOTIATOR_PRE_JOB_RANK: an empty expression`},
+	{`GROUP_SORT_EXPR = 1`, `f:1: GROUP_SORT_EXPR: 1: want an expression in a string`},
+	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 0: want 1 to 1000`},
+	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1001`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 1001: want 1 to 1000`},
+	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1.5`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 1.5: want a whole number`},
+	{`GROUP_QUOTA_ROUND_ROBIN_RATE = 0`, `f:1: GROUP_QUOTA_ROUND_ROBIN_RATE: 0: want 0.001 to 1e+100`},
+	{`GROUP_QUOTA_ROUND_ROBIN_RATE = inf`, `f:1: GROUP_QUOTA_ROUND_ROBIN_RATE: +Inf: want 0.001 to 1e+100`},
+	{`NEGOTIATOR_USE_WEIGHTED_DEMAND = "yes"`, `f:1: NEGOTIATOR_USE_WEIGHTED_DEMAND: "yes": want true or false`},
+	{`GROUP_QUOTA_MAX_ALLOCATION_ROUND = 3`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUND: GROUP_NAMES has no group MAX_ALLOCATION_ROUND; did you mean GROUP_QUOTA_MAX_ALLOCATION_ROUNDS?`},
+	{`GROUP_QUOTA_round_robin_rate = 3`, `f:1: GROUP_QUOTA_round_robin_rate: GROUP_NAMES has no group round_robin_rate; did you mean GROUP_QUOTA_ROUND_ROBIN_RATE?`},
+	{"GROUP_DYNAMIC_MACH_CONSTRAINT = 5", `f:1: GROUP_DYNAMIC_MACH_CONSTRAINT: 5: want an expression in a string`},
+	{"[maui]\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"", `f:2: GROUP_DYNAMIC_MACH_CONSTRAINT: stands in table [maui]; move it above`},
+	{"GROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"\nNEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT = \"A\"",
+		`f:2: NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT: GROUP_DYNAMIC_MACH_CONSTRAINT is the same (f:1): one of the two is an older name`},
 	{"GROUP_QUOTA_group_physics = 20", `f:1: GROUP_QUOTA_group_physics: GROUP_NAMES has no group group_physics`},
 	{"GROUP_NAMES = [\"a\"]\nGROUP_QUOTA_a.b = 5", `f:2: GROUP_QUOTA_a: a name with a dot in it needs quotes: "GROUP_QUOTA_a.NAME" = ...`},
 	{`"GROUP_QUOTA_group_physics.hep" = -5`, `f:1: GROUP_QUOTA_group_physics.hep: -5: want 0 to 1000000000000`},
@@ -160,9 +205,9 @@ var bad = []struct{ text, want string }{
 	{`GROUP_NAMES = ["<none>"]`, `f:1: GROUP_NAMES: <none>: is there by itself`},
 	{`GROUP_NAMES = ["a..b"]`, `f:1: GROUP_NAMES: "a..b": want a name`},
 	{`GROUP_NAMES = ["a", "A"]`, `f:1: GROUP_NAMES: A: defined twice`},
-	{`GROUP_NAMES = ["a.b"]`, `f:1: GROUP_NAMES: a.b: its parent a is not defined`},
+	{`GROUP_NAMES = ["a.b"]`, `f:1: GROUP_NAMES: a.b: its parent a is not defined; add a, or leave out a.b`},
+	{"SPOOL = '/a'\nGROUP_NAMES = ['a', 'a.b.c.d', 'A.B']", `f:2: GROUP_NAMES: a.b.c.d: its parent a.b.c is not defined; add a.b.c, or leave out a.b.c.d`},
 	{`GROUP_NAMES = ["aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc"]`, `f:1: GROUP_NAMES: "aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc": longer than 40`},
-	{"NEGOTIATOR_CONSIDER_PREEMPTION = true", `f:1: NEGOTIATOR_CONSIDER_PREEMPTION: not part of this version`},
 	{`NEGOTIATOR_PIE = "apple"`, `f:1: NEGOTIATOR_PIE: "apple": want "max-min", "htcondor"`},
 	{`SIGNIFICANT_ATTRIBUTES = "Owner"`, `f:1: SIGNIFICANT_ATTRIBUTES: "Owner": want an array of strings`},
 	{`ADD_SIGNIFICANT_ATTRIBUTES = ["A", "MY.B"]`, `f:1: ADD_SIGNIFICANT_ATTRIBUTES: "MY.B": want the name of an attribute`},
@@ -191,6 +236,25 @@ func TestParseRefuses(t *testing.T) {
 		_, err := Parse("f", []byte(c.text))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
+		}
+	}
+}
+
+// An older name of a key is as good as the one of today, by which the key is known
+// from then on.
+func TestOlderNames(t *testing.T) {
+	c, err := Parse("f", []byte("\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"Cpus > 1\""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const key = "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
+	if got := c.Where(key); c.PoolSizeConstraint != "Cpus > 1" || got != "f:2" {
+		t.Errorf("%s = %q by %q, want Cpus > 1 by f:2", key, c.PoolSizeConstraint, got)
+	}
+	for _, name := range []string{key, "GROUP_DYNAMIC_MACH_CONSTRAINT"} {
+		with, err := c.With([]string{name + "=A"})
+		if err != nil || with.PoolSizeConstraint != "A" || with.Where(key) != "config" {
+			t.Errorf("With(%s=A) = %q by %q, %v, want A by config", name, with.PoolSizeConstraint, with.Where(key), err)
 		}
 	}
 }
@@ -229,7 +293,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if c.HalfLife <= 0 || !(c.DefaultPrioFactor >= 1) || math.IsInf(c.NicePrioFactor, 0) || c.NiceGroup == "" {
+		if c.HalfLife <= 0 || !(c.DefaultPrioFactor >= 1) || math.IsInf(c.NicePrioFactor, 0) || c.NiceGroup == "" ||
+			c.AllocationRounds < 1 || c.AllocationRounds > 1000 || !(c.RoundRobinRate > 0) || math.IsInf(c.RoundRobinRate, 0) {
 			t.Errorf("Parse(%q) = %+v, out of range", text, c)
 		}
 	})

@@ -14,9 +14,9 @@
 // GROUP_QUOTA_physics, LimitKeys those of concurrency limits, such as
 // MATLAB_LIMIT; MauiKeys and SGEKeys those of the tables [maui] and [sge], which
 // hold parameters of other policies under their own names. Whatever is in
-// none of them is an error: a key that a later version will know is refused by
-// name, for any other the nearest known key is given. An error is
-// `FILE:LINE: NAME: why`.
+// none of them, nor an older manual's name of one, is an error: a key that a later
+// version will know is refused by name, for any other the nearest known key is given.
+// An error is `FILE:LINE: NAME: why`.
 //
 // Config.With answers: what if the administrator had set something else?
 //

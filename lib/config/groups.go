@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/nearest"
 )
 
 // GroupKeys are the keys that end with the name of an accounting group. Name is
@@ -83,7 +84,27 @@ func (c *Config) complainOfGroup(s *groupSettings) error {
 	if c.where["GROUP_NAMES"] == asked && c.where[s.key] != asked {
 		return c.Complain("GROUP_NAMES", fmt.Errorf("lacks the group of %s (%s)", oneLine(s.key), c.where[s.key]))
 	}
-	return c.Complain(s.key, fmt.Errorf("GROUP_NAMES has no group %s", oneLine(s.name)))
+	return c.Complain(s.key, fmt.Errorf("GROUP_NAMES has no group %s%s", oneLine(s.name), meantQuotas(s.key)))
+}
+
+// meantQuotas returns a hint at a key of all groups' quotas that one of a single
+// group's resembles.
+func meantQuotas(key string) string {
+	const prefix = "GROUP_QUOTA_"
+	name, ok := strings.CutPrefix(key, prefix)
+	if !ok {
+		return ""
+	}
+	var known []string
+	for _, k := range Keys {
+		if rest, ok := strings.CutPrefix(k.Name, prefix); ok {
+			known = append(known, rest)
+		}
+	}
+	if rest, ok := nearest.Name(name, known); ok {
+		return didYouMean(prefix + rest)
+	}
+	return ""
 }
 
 // group returns the group with what was said of it.

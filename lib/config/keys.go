@@ -65,6 +65,8 @@ type Key struct {
 	Least, Most float64
 	// Choices lists the only values of a String, if not empty.
 	Choices []string
+	// MayBeEmpty allows an Expression to be empty though its Default is not.
+	MayBeEmpty bool
 	// Help says what the key means, in one or two sentences.
 	Help string
 
@@ -97,11 +99,25 @@ const (
 
 // The ranks of HTCondor's manual, section on the negotiator's macros: an
 // unclaimed slot before a claimed one, the smallest that fits before larger
-// ones; then the fastest machine.
+// ones; then the fastest machine. One number is not HTCondor's: it adds no more
+// than 1000000 for an unclaimed slot, so that one with ten cores more than a
+// claimed one loses to it, and a job is preempted while a slot that matches is
+// idle.
 const (
-	defaultPreJobRank  = `(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory`
+	defaultPreJobRank  = `(1.0e12 * (RemoteOwner =?= UNDEFINED)) + (10000000 * My.Rank) - (100000 * Cpus) - Memory`
 	defaultPostJobRank = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
 )
+
+// Who is preempted for a user's priority: by the manuals before HTCondor 8.2, whoever
+// has had the slot for an hour. Of these, as in HTCondor today, first the job of the
+// user with the worst priority, then the one that has run for the shortest time.
+const (
+	defaultPreemptionRequirements = `(time() - EnteredCurrentState) > 3600`
+	defaultPreemptionRank         = `(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)`
+)
+
+// leastRate is the finest that slot weight is told apart.
+const leastRate = 0.001
 
 // Keys is every key that the configuration file may hold, in the order of the
 // manual page.
@@ -133,6 +149,24 @@ var Keys = []Key{
 	{Name: "GROUP_AUTOREGROUP", Kind: Boolean, Default: false,
 		Help: "Whether groups' jobs are negotiated a second time with those of nobody's group, for those without a GROUP_AUTOREGROUP_ of their own.",
 		set:  func(c *Config, v any) { c.autoregroup = v.(bool) }},
+	{Name: "GROUP_SORT_EXPR", Kind: Expression, Default: "",
+		Help: "Which group is served first: the one for which it is lowest; MY is the group's ad. Empty: the one with the smallest part of its quota in use.",
+		set:  func(c *Config, v any) { c.GroupSort = v.(string) }},
+	{Name: "NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", Kind: Boolean, Default: true,
+		Help: "Whether static quotas stand as they are though they exceed the parent's or the pool. If false, they are scaled down to fit.",
+		set:  func(c *Config, v any) { c.OversubscribeQuotas = v.(bool) }},
+	{Name: "NEGOTIATOR_STRICT_ENFORCE_QUOTA", Kind: Boolean, Default: true,
+		Help: "Whether the quota of a group that does not accept surplus bounds all groups below it, too.",
+		set:  func(c *Config, v any) { c.StrictQuotas = v.(bool) }},
+	{Name: "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", Kind: Integer, Default: int64(3), Unit: "rounds", Least: 1, Most: 1000,
+		Help: "How often at most a cycle goes over all groups, from the second time on with what some could not use for the others. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.AllocationRounds = int(v.(int64)) }},
+	{Name: "GROUP_QUOTA_ROUND_ROBIN_RATE", Kind: Real, Default: 1e100, Unit: "slot weight", Least: leastRate, Most: 1e100,
+		Help: "By how much a group's limit may grow at a time, before it is the next one's turn. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.RoundRobinRate = v.(float64) }},
+	{Name: "NEGOTIATOR_USE_WEIGHTED_DEMAND", Kind: Boolean, Default: true,
+		Help: "Whether what groups ask for counts by slot weight. If false, each job counts 1. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.WeightedDemand = v.(bool) }},
 	{Name: "UID_DOMAIN", Kind: String, Default: "", check: domainName,
 		Help: "The domain behind the @ of a submitter's name. It is fixed when the spool is made. Empty: the name of that host.",
 		set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},
@@ -154,6 +188,27 @@ var Keys = []Key{
 	{Name: "NEGOTIATOR_POST_JOB_RANK", Kind: Expression, Default: defaultPostJobRank,
 		Help: "Ranks the slots that NEGOTIATOR_PRE_JOB_RANK and the job's Rank leave equal. Higher is better.",
 		set:  func(c *Config, v any) { c.PostJobRank = v.(string) }},
+	{Name: "PREEMPTION_REQUIREMENTS", Kind: Expression, Default: defaultPreemptionRequirements, MayBeEmpty: true,
+		Help: "What has to be true for a job to be preempted for a user's priority; MY is the slot, TARGET the job that would have it. Empty: none is.",
+		set:  func(c *Config, v any) { c.PreemptionRequirements = v.(string) }},
+	{Name: "PREEMPTION_RANK", Kind: Expression, Default: defaultPreemptionRank, MayBeEmpty: true,
+		Help: "Which of the slots that all other ranks leave equal is preempted: the one with the highest. Empty: no preference.",
+		set:  func(c *Config, v any) { c.PreemptionRank = v.(string) }},
+	{Name: "NEGOTIATOR_CONSIDER_PREEMPTION", Kind: Boolean, Default: true,
+		Help: "Whether claimed slots are looked at. If false, nothing is preempted, for whatever reason.",
+		set:  func(c *Config, v any) { c.ConsiderPreemption = v.(bool) }},
+	{Name: "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", Kind: Boolean, Default: false,
+		Help: "Whether slots are looked at whose job still has time to retire.",
+		set:  func(c *Config, v any) { c.ConsiderEarlyPreemption = v.(bool) }},
+	{Name: "NEGOTIATOR_MATCHLIST_CACHING", Kind: Boolean, Default: true,
+		Help: "Whether a list of the slots for a job serves all that are like it. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.MatchlistCaching = v.(bool) }},
+	{Name: "PREEMPTION_REQUIREMENTS_STABLE", Kind: Boolean, Default: true,
+		Help: "Whether PREEMPTION_REQUIREMENTS stays the same while such a list is used. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.RequirementsStable = v.(bool) }},
+	{Name: "PREEMPTION_RANK_STABLE", Kind: Boolean, Default: true,
+		Help: "Whether PREEMPTION_RANK stays the same while such a list is used. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
+		set:  func(c *Config, v any) { c.RankStable = v.(bool) }},
 	{Name: "SLOT_WEIGHT", Kind: Expression, Default: "Cpus",
 		Help: "How much a slot counts in accounting, for slot ads without a SlotWeight of their own.",
 		set:  func(c *Config, v any) { c.SlotWeight = v.(string) }},

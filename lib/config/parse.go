@@ -34,13 +34,13 @@ func build(said []setting) (Config, error) {
 	first := make(map[string]setting, len(said))
 	for _, s := range said {
 		if old, twice := first[s.identity()]; twice && old.name != s.name {
-			return Config{}, s.fault(fmt.Errorf("%s is the same (%s): case does not count", old.name, old.from))
+			return Config{}, s.fault(old.same(s))
 		}
 		first[s.identity()] = s
 		if err := c.take(s); err != nil {
 			return Config{}, s.fault(err)
 		}
-		c.where[s.key()] = s.from
+		c.where[current(s.key())] = s.from
 	}
 	if err := c.groups(); err != nil {
 		return Config{}, err
@@ -60,7 +60,7 @@ func (c *Config) take(s setting) error {
 	if isLater(s.name) {
 		return errNotServed
 	}
-	if i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == s.name }); i >= 0 {
+	if i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == current(s.name) }); i >= 0 {
 		return Keys[i].take(c, s)
 	}
 	return c.takeNamed(s)
@@ -223,7 +223,7 @@ func (r *reader) stray(top map[string]toml.Primitive) error {
 // belongsAtTop tells whether a key in a table is one of the top level. In a table
 // of no policy's, sw.matlab_LIMIT without quotes looks like one that does.
 func belongsAtTop(table, key string) bool {
-	if slices.ContainsFunc(Keys, func(k Key) bool { return k.Name == key }) {
+	if slices.ContainsFunc(Keys, func(k Key) bool { return k.Name == current(key) }) {
 		return true
 	}
 	_, _, group := groupKey(key)
@@ -289,7 +289,7 @@ func (k Key) text(s string) error {
 	if len(k.Choices) > 0 && !slices.Contains(k.Choices, s) {
 		return fmt.Errorf("%q: want %s", s, k.Range())
 	}
-	if k.Kind == Expression && s == "" && k.Default != "" {
+	if k.Kind == Expression && s == "" && k.Default != "" && !k.MayBeEmpty {
 		return errors.New("an empty expression")
 	}
 	return nil

@@ -76,7 +76,15 @@ func (s setting) identity() string {
 	if k, of, ok := limitKey(s.name); ok && s.table == "" {
 		return k.Name + " " + strings.ToLower(of)
 	}
-	return s.key()
+	return current(s.key())
+}
+
+// same tells that another setting is of the same, under another name.
+func (s setting) same(other setting) error {
+	if strings.EqualFold(s.name, other.name) {
+		return fmt.Errorf("%s is the same (%s): case does not count", s.name, s.from)
+	}
+	return fmt.Errorf("%s is the same (%s): one of the two is an older name", s.name, s.from)
 }
 
 // ask reads KEY=VALUE.

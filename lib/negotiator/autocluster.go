@@ -20,6 +20,7 @@ type autocluster struct {
 	limits  []demand // concurrency limits
 	// verdicts are what came of the match with each group, by its number.
 	verdicts []verdict
+	yields   []answer  // what comes of PREEMPTION_REQUIREMENTS, by number of the tenants
 	idle     int       // jobs, of all submitters
 	bundles  []*bundle // that can be used, by place
 	supplied int       // the count of matches for which worth was computed
@@ -194,26 +195,29 @@ func (k *autocluster) restore() {
 
 // pick is a slot, or a piece of one, that was taken.
 type pick struct {
-	slot   int
-	group  *group
-	weight accountant.Weight
-	takes  pool.Resources // of a partitionable slot
+	slot     int
+	group    *group
+	weight   accountant.Weight
+	takes    pool.Resources // of a partitionable slot
+	preempts *running       // whose job has to go for reason; nil: nobody's
+	reason   string
 }
 
-// choose returns the class with the best slot left whose weight is at most room.
-func (c *cycle) choose(k *autocluster, room float64) (*class, outcome) {
+// choose returns the class with the best slot left whose weight is at most room, and
+// its place in the order of preference.
+func (c *cycle) choose(k *autocluster, room float64) (*class, rankKey, outcome) {
 	if k.idle == 1 && !k.loaded && k.order.users == 1 {
 		return c.best(k, room)
 	}
 	if how := c.peek(k, room); how != found {
-		return nil, how
+		return nil, rankKey{}, how
 	}
-	return k.lanes[0].lane.heap[0].class, found
+	return k.lanes[0].lane.heap[0].class, k.lanes[0].key, found
 }
 
 // take takes the best slot left whose weight is at most room.
 func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
-	class, how := c.choose(k, room)
+	class, _, how := c.choose(k, room)
 	if how != found {
 		return pick{}, how
 	}
@@ -249,7 +253,7 @@ func (k *autocluster) ranks(b *bundle) bool {
 // best returns the class with the best slot left whose weight is at most room,
 // without remembering anything: for jobs that nobody else is like, one look at
 // each slot is cheaper than an order of them all.
-func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
+func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
 	var first *class
 	var top rankKey
 	how := nothing
@@ -276,7 +280,7 @@ func (c *cycle) best(k *autocluster, room float64) (*class, outcome) {
 			}
 		}
 	}
-	return first, how
+	return first, top, how
 }
 
 // served counts a job of k that got a slot, and lets go of what only another

@@ -27,8 +27,9 @@ type group struct {
 	// arrivals are the classes of the group that got slots, in that order: each
 	// once when the cycle begins.
 	arrivals []*class
-	event    int // its last place in the cycle's events
-	free     int // slots of its classes
+	event    int               // its last place in the cycle's events
+	free     int               // slots of its classes
+	running  accountant.Weight // what its running slots count that may be preempted
 	takers   map[*submitter]take
 }
 
@@ -69,12 +70,13 @@ type shapes struct {
 	raw   names
 	// What classes of a group are told apart by: these attributes' meanings and the
 	// ranks'.
-	more    looked
-	ranks   []*classad.Expr
-	classes map[string]*class
-	groups  map[string]*group
-	likes   map[string]int
-	key     []byte
+	more     looked
+	ranks    []*classad.Expr
+	slotRank lookedUp // what running slots are told apart by, besides
+	classes  map[string]*class
+	groups   map[string]*group
+	likes    map[string]int
+	key      []byte
 }
 
 // classify divides the slots into groups and classes. The slots' meanings are found

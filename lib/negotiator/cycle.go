@@ -299,6 +299,12 @@ type cycle struct {
 	submitters []*submitter          // in the order of negotiation
 	called     map[string]*submitter // the same by name
 	inGroups   []Group               // once asked for
+	groupUse   *groupUse             // nil: there are no groups
+	dealing    *sharers                // that has its turn
+	tenants    []*tenants            // what runs jobs that may be preempted
+	choosy     []*tenants            // those whose slots may prefer other jobs
+	fickle     bool                  // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
+	turns      int                   // of submitters
 	inUse      *unitsInUse           // of concurrency limits
 	played     bool                  // shares are found by playing the division through
 
@@ -345,6 +351,7 @@ func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	jobs := c.withoutClaimed(p.Jobs, lasting)
 	c.recall(p.Reservations, jobs)
 	waiting := c.gather(p.Submitters, jobs, lasting)
+	c.groupUse = c.newGroupUse()
 	c.shape(jobs, waiting)
 	c.fill()
 	c.report()

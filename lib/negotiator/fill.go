@@ -19,51 +19,67 @@ func (c *cycle) fill() {
 		c.contend(c.submitters)
 		c.raise()
 	}
+	c.entitle()
 	for _, tier := range c.tiers() {
-		c.contend(tier)
-		c.setTargets(tier, c.poolSize())
-		for _, s := range tier {
-			s.slice, s.limit = s.target, math.Max(0, s.target-s.before.Float())
-		}
-		inLine(tier)
-		c.deal(tier)
+		c.serve(tier, c.poolSize(), true)
 	}
 	for c.release() {
 		c.lookAgain()
 		for _, tier := range c.tiers() {
-			c.contend(tier)
-			c.setTargets(tier, math.Inf(1))
-			c.deal(tier)
+			c.serve(tier, math.Inf(1), false)
 		}
 	}
 	c.reserve()
 }
 
-// deal gives a tier its slots. In every round each submitter, in order, may
+// serve gives a tier its slots, in a pool of which no more than size is shared. Nice users
+// have no groups: they share what all of these leave, as far as quotas let them.
+func (c *cycle) serve(tier []*submitter, size float64, first bool) {
+	c.contend(tier)
+	if c.groupUse != nil && !tier[0].nice {
+		c.dealGroups(tier, size, first)
+		return
+	}
+	p := everybody(tier)
+	c.setTargets(p, size)
+	if first {
+		for _, s := range tier {
+			s.slice, s.limit = s.target, math.Max(0, s.target-s.before.Float())
+		}
+		inLine(tier)
+	}
+	c.deal(p)
+}
+
+// deal gives a party its slots. In every round each submitter, in order, may
 // take whole slots up to its target; then the targets are computed again, so
 // that what somebody could not use goes to the others. When no whole slot fits
 // into anybody's target, the remainders are made whole: no slot stays idle for
 // them.
-func (c *cycle) deal(tier []*submitter) {
+func (c *cycle) deal(p *sharers) {
 	for {
 		took := 0
-		for _, s := range tier {
-			took += c.turn(s, s.target, math.MaxInt)
+		for _, s := range p.members {
+			took += c.turn(p, s, s.target, math.MaxInt)
 		}
 		if took == 0 {
 			// Targets that leave out a part of the pool may be met while there is more.
-			c.setTargets(tier, math.Inf(1))
-			if !c.roundUp(tier) {
+			c.setTargets(p, math.Inf(1))
+			if !c.roundUp(p) {
 				return
 			}
 		}
-		c.setTargets(tier, math.Inf(1))
+		c.setTargets(p, math.Inf(1))
 	}
 }
 
-// setTargets computes the targets of a tier from what is used and wanted now, in
+// setTargets computes the targets of a party from what is used and wanted now, in
 // a pool of which no more than size is shared.
-func (c *cycle) setTargets(tier []*submitter, size float64) {
+func (c *cycle) setTargets(p *sharers, size float64) {
+	tier := p.members
+	if p.group >= 0 && !p.extra {
+		size = math.Min(size, c.groupUse.allocated[p.group])
+	}
 	o := c.look(tier)
 	total := o.usable
 	claimants := make([]Claimant, len(tier))
@@ -102,12 +118,8 @@ func (s *submitter) starvation() float64 {
 // largest shares. It ends when all who are below have one, or when somebody's
 // slots are gone before its turn, whose share then goes to others. It returns
 // false if nobody could use a slot.
-func (c *cycle) roundUp(tier []*submitter) bool {
-	line := make(heap[below, *below], len(tier))
-	for i, s := range tier {
-		line[i] = below{s, i, math.Round((s.target - s.usage.Float()) / slack)}
-	}
-	line.heapify()
+func (c *cycle) roundUp(p *sharers) bool {
+	line := furthestBelow(p.members)
 	any := false
 	for len(line) > 0 {
 		next := line.pop()
@@ -115,13 +127,23 @@ func (c *cycle) roundUp(tier []*submitter) bool {
 			return true
 		}
 		switch {
-		case c.turn(next.submitter, math.Inf(1), 1) > 0:
+		case c.turn(p, next.submitter, math.Inf(1), 1) > 0:
 			any = true
 		case any && next.waiting():
 			return true
 		}
 	}
 	return any
+}
+
+// furthestBelow lines up submitters by how far they are below their targets.
+func furthestBelow(members []*submitter) heap[below, *below] {
+	line := make(heap[below, *below], len(members))
+	for i, s := range members {
+		line[i] = below{s, i, math.Round((s.target - s.usage.Float()) / slack)}
+	}
+	line.heapify()
+	return line
 }
 
 // waiting says whether the submitter has jobs without a slot.
@@ -146,8 +168,10 @@ func (a *below) before(b *below) bool {
 
 // turn lets a submitter take at most so many slots up to limit, its first
 // job first, each job the best slot that fits. It returns how many it took.
-func (c *cycle) turn(s *submitter, limit float64, most int) int {
+func (c *cycle) turn(p *sharers, s *submitter, limit float64, most int) int {
+	c.dealing = p
 	took := 0
+	c.turns++
 	s.comeBack(len(c.events))
 	var heavy []*autocluster // with slots set aside that may suit others
 	for took < most {
@@ -160,11 +184,11 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 			s.wait(q)
 			continue
 		}
-		room := math.Min(limit-s.usage.Float(), s.room())
-		p, how := c.take(q.cluster, room)
+		room := min(limit-s.usage.Float(), s.room(), c.groupRoom(p, s))
+		got, how := c.offer(s, q, room)
 		kept := how == nothing
 		if kept {
-			p, how = c.takeKept(q, room)
+			got, how = c.takeKept(q, room)
 		}
 		if how != found {
 			if how == nothing {
@@ -179,7 +203,7 @@ func (c *cycle) turn(s *submitter, limit float64, most int) int {
 		if k := q.cluster; len(k.aside) > 0 && (len(heavy) == 0 || heavy[len(heavy)-1] != k) {
 			heavy = append(heavy, k)
 		}
-		c.match(s, q, p)
+		c.match(s, q, got)
 		if took++; kept {
 			c.lookAgain()
 		}
@@ -203,23 +227,45 @@ func (c *cycle) lookAgain() {
 // allowed by its ceiling.
 func (c *cycle) withinCeiling(s *submitter, q *queue) bool {
 	q.cluster.restore()
-	_, how := c.choose(q.cluster, s.room())
+	_, _, how := c.choose(q.cluster, s.room())
 	return how == found
 }
 
 // match gives a submitter's next job the slot that was taken for it.
 func (c *cycle) match(s *submitter, q *queue, p pick) {
 	m := Match{Submitter: s.name, Slot: c.slots[p.slot].name, Weight: p.weight, Limits: demandText(q.cluster.limits), Reason: NoPreemption}
-	if c.slots[p.slot].whole != nil {
+	m.Rank = c.slotRank(p.group.ad, q.cluster.ad)
+	switch r := p.preempts; {
+	case r != nil:
+		m.Slot, m.Piece, m.Reason, m.Preempts = r.claim.Slot, r.claim.Piece, p.reason, c.preempted(r)
+		m.Rank = c.slotRank(r.ad, q.cluster.ad)
+		c.uses(r.holder, -r.claim.Weight)
+	case c.slots[p.slot].whole != nil:
 		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)
 	}
 	m.Job = s.pop(q)
 	q.cluster.served()
 	c.plan.Matches = append(c.plan.Matches, m)
 	c.inUse.take(q.cluster.limits)
-	s.usage += p.weight
+	c.uses(s, p.weight)
 	s.matched++
 	c.moves++
+	if p.preempts == nil {
+		c.noteTaker(s, q, p)
+	}
+}
+
+// preempted tells of a claim that ends for a match.
+func (c *cycle) preempted(r *running) *Preempted {
+	out := &Preempted{Job: r.claim.Job, Attempt: r.claim.Attempt, Submitter: r.holder.name, Weight: r.claim.Weight, Ran: c.ran(r)}
+	if r.outside {
+		out.Outside, _ = r.ad.EvalString(c.eval, "JobId")
+	}
+	return out
+}
+
+// noteTaker counts who took free slots of which group.
+func (c *cycle) noteTaker(s *submitter, q *queue, p pick) {
 	root := p.group.root
 	if root.takers == nil {
 		root.takers = map[*submitter]take{}

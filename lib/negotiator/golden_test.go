@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,6 +36,8 @@ func (s *scenario) settings(t *testing.T) Config {
 	cfg.Params.DefaultFactor, cfg.Params.NiceFactor, cfg.Params.RemoteFactor = 1000, 1e10, 1e7
 	cfg.Preemption.Consider = true
 	cfg.Limits = s.limits(t)
+	cfg.Params.Groups = s.groups(t)
+	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: math.MaxFloat64, WeightedDemand: true}
 	macros := s.macros()
 	for _, name := range slices.Sorted(maps.Keys(macros)) {
 		text := macros[name]
@@ -77,9 +80,21 @@ func (s *scenario) settings(t *testing.T) Config {
 			cfg.Params.LocalDomain = text
 		case "NICE_USER_ACCOUNTING_GROUP_NAME":
 			cfg.Params.NiceGroup = text
+		case "NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION":
+			cfg.Quotas.Oversubscribe = isTrue(t, text)
+		case "NEGOTIATOR_STRICT_ENFORCE_QUOTA":
+			cfg.Quotas.Strict = isTrue(t, text)
+		case "NEGOTIATOR_USE_WEIGHTED_DEMAND":
+			cfg.Quotas.WeightedDemand = isTrue(t, text)
+		case "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS":
+			cfg.Quotas.Rounds = int(number(t, text))
+		case "GROUP_QUOTA_ROUND_ROBIN_RATE":
+			cfg.Quotas.RoundRobinRate = number(t, text)
+		case "GROUP_SORT_EXPR":
+			cfg.Quotas.SortExpr = scenarioExpr(t, text)
 		case "PREEMPTION_REQUIREMENTS", "PREEMPTION_RANK": // a scenario with preemption is not run
 		default:
-			if !strings.Contains(name, "CONCURRENCY_LIMIT_DEFAULT") && !strings.HasSuffix(name, "_LIMIT") {
+			if isGroup := strings.HasPrefix(name, "GROUP_"); !isGroup && !strings.Contains(name, "CONCURRENCY_LIMIT_DEFAULT") && !strings.HasSuffix(name, "_LIMIT") {
 				t.Logf("%s = %s: not looked at", name, text)
 			}
 		}
@@ -246,6 +261,9 @@ func TestGoldenCycles(t *testing.T) {
 		g.meant = meant[g.name]
 		if g.meant == "" && !g.sample {
 			g.meant = "not in the sample"
+		}
+		if s.hasGroups() {
+			t.Skipf("max-min %s: accounting groups: not part of this version", g.label)
 		}
 		cfg := s.settings(t)
 		g.compareMatches(t, s, 0, Cycle(s.pool(t, cfg, nil), cfg, now), nil)

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"math"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"fairspool/lib/accountant"
 )
 
 // scenario is what was there when HTCondor's negotiator was watched, and what it
@@ -44,6 +47,7 @@ type scenarioCycle struct {
 		Submitter, Job, Reason string
 	}
 	MatchesPerSubmitter map[string]int `json:"matches_per_submitter"`
+	GroupLog            []string       `json:"group_log"`
 }
 
 type scenarioSpin struct {
@@ -191,8 +195,6 @@ func (s *scenario) macros() map[string]string {
 func (s *scenario) beyond(t *testing.T) string {
 	macros := s.macros()
 	switch {
-	case macros["GROUP_NAMES"] != "":
-		return "GROUP_NAMES"
 	case macros["NEGOTIATOR_SUBMITTER_CONSTRAINT"] != "":
 		return "NEGOTIATOR_SUBMITTER_CONSTRAINT"
 	}
@@ -205,13 +207,51 @@ func (s *scenario) beyond(t *testing.T) string {
 				return "preemption"
 			}
 		}
-		for _, spin := range c.Spins {
-			if spin.Group != nil {
-				return "group " + *spin.Group
-			}
-		}
 	}
 	return ""
+}
+
+// hasGroups says whether the scenario has accounting groups.
+func (s *scenario) hasGroups() bool { return len(scenarioList(s.macros()["GROUP_NAMES"])) > 0 }
+
+// groups returns the scenario's accounting groups. A group whose parent is not there is
+// none, as the reference has it, nor is one that stands there twice.
+func (s *scenario) groups(t *testing.T) *accountant.Groups {
+	t.Helper()
+	macros := s.macros()
+	defined := map[string]bool{}
+	var list []accountant.Group
+	names := scenarioList(macros["GROUP_NAMES"])
+	slices.SortStableFunc(names, func(a, b string) int { return strings.Count(a, ".") - strings.Count(b, ".") })
+	for _, name := range names {
+		of := func(what string) string { return macros[strings.ToUpper(what+name)] }
+		low := strings.ToLower(name)
+		parent, dot := "", strings.LastIndexByte(low, '.')
+		if dot >= 0 {
+			parent = low[:dot]
+		}
+		if defined[low] || parent != "" && !defined[parent] || low == accountant.RootGroup {
+			continue
+		}
+		defined[low] = true
+		g := accountant.Group{Name: name}
+		if text := of("GROUP_QUOTA_"); text != "" {
+			g.Quota = number(t, text)
+		} else if text := of("GROUP_QUOTA_DYNAMIC_"); text != "" {
+			g.Quota, g.Dynamic = number(t, text), true
+		}
+		if text := of("GROUP_PRIO_FACTOR_"); text != "" {
+			g.Factor = number(t, text)
+		}
+		g.AcceptSurplus = isTrue(t, cmp.Or(of("GROUP_ACCEPT_SURPLUS_"), macros["GROUP_ACCEPT_SURPLUS"], "false"))
+		g.Autoregroup = isTrue(t, cmp.Or(of("GROUP_AUTOREGROUP_"), macros["GROUP_AUTOREGROUP"], "false"))
+		list = append(list, g)
+	}
+	tree, err := accountant.NewGroups(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tree
 }
 
 // attribute returns an attribute of a slot, whatever case its name is in.

@@ -4,11 +4,13 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
 )
 
@@ -20,7 +22,7 @@ func TestGoldenSpins(t *testing.T) {
 		cfg.Pie = Spins
 		fresh := s.usageAtFirst(0)
 		for i, c := range s.Cycles {
-			alias := c.alias(s, cfg.Params.NiceGroup)
+			alias := c.alias(s, cfg.Params)
 			plan := Cycle(s.pool(t, cfg, alias), cfg, now)
 			g.compareMatches(t, s, i, plan, alias)
 			if c.Spins != nil {
@@ -29,6 +31,7 @@ func TestGoldenSpins(t *testing.T) {
 			if c.Rejections != nil {
 				g.compareRejections(t, &c, plan.Spins, alias)
 			}
+			g.compareGroups(t, c.GroupLog, plan)
 			s.after(i, plan, alias, fresh)
 		}
 	})
@@ -36,26 +39,26 @@ func TestGoldenSpins(t *testing.T) {
 
 // alias renames submitters so that those with equal keys, which are in no order in
 // the reference, come in its order by name.
-func (c *scenarioCycle) alias(s *scenario, nice string) map[string]string {
+func (c *scenarioCycle) alias(s *scenario, params accountant.Params) map[string]string {
 	alias := map[string]string{}
 	add := func(name string) {
 		if alias[name] != "" {
 			return
 		}
+		// What stands for a group or the nice users stays in front.
 		prefix := ""
-		if rest, ok := strings.CutPrefix(name, nice+"."); ok {
-			prefix, name = nice+".", rest
+		if group := params.Groups.NameOf(name); group != accountant.RootGroup {
+			prefix = name[:len(group)+1]
+		} else if strings.HasPrefix(name, params.NiceGroup+".") {
+			prefix = params.NiceGroup + "."
 		}
-		alias[prefix+name] = fmt.Sprintf("%s%03d.%s", prefix, len(alias), name)
+		alias[name] = fmt.Sprintf("%s%03d.%s", prefix, len(alias), name[len(prefix):])
 	}
-	if n := len(c.Spins); n > 0 {
-		order := c.Spins[0]
-		for _, spin := range c.Spins {
-			if len(spin.Submitters) > len(order.Submitters) {
-				order = spin // the floor round has only some
-			}
-		}
-		for _, u := range order.Submitters {
+	// The floor round and later spins have only some.
+	spins := slices.Clone(c.Spins)
+	slices.SortStableFunc(spins, func(a, b scenarioSpin) int { return len(b.Submitters) - len(a.Submitters) })
+	for _, spin := range spins {
+		for _, u := range spin.Submitters {
 			add(u.Name)
 		}
 	}
@@ -114,6 +117,9 @@ func (g *golden) compareSpins(t *testing.T, want []scenarioSpin, got []Spin, ali
 		w, s := &want[i], &got[i]
 		of := fmt.Sprintf("spin %d of %d: ", i+1, len(want))
 		g.check(t, of+"number", s.Number, w.Spin)
+		if w.Group != nil {
+			g.check(t, of+"group", s.Group, *w.Group)
+		}
 		g.near(t, of+"slots", float64(s.Slots), w.NumSlots)
 		g.near(t, of+"slots left", float64(s.SlotsLeft), w.SlotsAfterTrim)
 		g.near(t, of+"weight", s.Weight, w.SlotWeightTotal)
@@ -147,6 +153,30 @@ func (g *golden) compareSpins(t *testing.T, want []scenarioSpin, got []Spin, ali
 			}
 		}
 	}
+}
+
+var sortKeyLine = regexp.MustCompile(`Group (\S+) - sortkey= (\S+)$`)
+
+// compareGroups compares the order of groups in the first round, and what they were
+// ordered by.
+func (g *golden) compareGroups(t *testing.T, log []string, plan *Plan) {
+	var want, got []string
+	known := map[string]bool{}
+	for _, line := range log {
+		if m := sortKeyLine.FindStringSubmatch(line); m != nil && !known[m[1]] {
+			known[m[1]] = true
+			want = append(want, m[1]+" "+m[2])
+		}
+	}
+	if want == nil {
+		return
+	}
+	groups := slices.Clone(plan.Groups)
+	slices.SortStableFunc(groups, func(a, b Group) int { return cmp.Compare(a.GroupSortKey, b.GroupSortKey) })
+	for _, one := range groups {
+		got = append(got, fmt.Sprintf("%s %.6g", one.Name, one.GroupSortKey))
+	}
+	g.check(t, "order of groups", strings.Join(got, ", "), strings.Join(want, ", "))
 }
 
 // near compares a number of the reference's log, if it is there, to 1e-5; more than

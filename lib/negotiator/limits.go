@@ -22,8 +22,9 @@ func (c *cycle) raise() {
 		}
 	}
 	line.heapify()
+	all := everybody(c.submitters)
 	for len(line) > 0 {
-		if s := line[0].submitter; s.short() && c.turn(s, math.Inf(1), 1) > 0 {
+		if s := line[0].submitter; s.short() && c.turn(all, s, math.Inf(1), 1) > 0 {
 			line.down(0)
 		} else {
 			line.pop()

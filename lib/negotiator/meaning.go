@@ -242,6 +242,17 @@ func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
 	return true
 }
 
+// value returns what an expression comes to that belongs to the ad, if it is the same
+// whatever the job.
+func (m *meanings) value(ad *classad.Ad, e *classad.Expr) (v classad.Value, closed bool) {
+	for _, c := range m.expression(e).clauses {
+		if !c.told || !m.closed(ad, c) {
+			return v, false
+		}
+	}
+	return e.Eval(m.eval, ad, nil), true
+}
+
 // small says whether a constant is one that Specialize puts in the place of its name.
 func (m *meanings) small(ad *classad.Ad, name *classad.Name) bool {
 	v, e, ok := ad.Get(name)

@@ -26,7 +26,11 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	ranks := given(c.cfg.PreJobRank, c.cfg.PostJobRank)
 	sig.constraint = c.cfg.JobConstraint
 	match := sig.of(slotNeeds, jobNeeds)
-	all := sig.of(slotNeeds, append(jobNeeds, jobRank), ranks...)
+	all := sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), ranks...)
+	if c.anyClaims() {
+		all = sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), append(ranks, given(c.cfg.Preemption.Requirements, c.cfg.Preemption.Rank)...)...)
+		c.fickle = isFickle(sig.of(nil, nil, given(c.cfg.Preemption.Requirements)...))
+	}
 	asked, more := with(sig.asked(match.job), amounts), names(nil)
 	for _, name := range sig.asked(all.job) {
 		if !asked.has(name.String()) {
@@ -39,7 +43,9 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	if c.resources != nil {
 		c.shapes.raw = sig.of(append(c.consumptionNames(), slotWeight), nil, given(c.cfg.SlotWeight)...).slot
 	}
+	c.shapes.slotRank = lookedUp{name: slotRankName}
 	c.classify()
+	c.settleRunning(c.findRunning(append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...)))
 	c.introduce(waiting, all.job)
 
 	a := &autoclusters{c: c, lex: lex, names: with(all.job, c.cfg.AddSignificant), known: map[string]*autocluster{},

@@ -84,8 +84,9 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 	}
 	whole, pieces := false, []pool.Resources(nil)
 	for _, cl := range c.ours[s.Name] {
-		whole = whole || cl.Piece.Of == ""
-		pieces = append(pieces, cl.Piece.Takes)
+		if whole = whole || cl.Piece.Of == ""; cl.State != pool.Promised { // whose piece is the one that is being vacated
+			pieces = append(pieces, cl.Piece.Takes)
+		}
 	}
 	divisible := hasName(s.Ad, partitionableName) && pool.Partitionable(c.eval, s.Ad)
 	if divisible {

@@ -12,15 +12,18 @@ import (
 // Spin is one round of the division of the pie as HTCondor's negotiator does it.
 // Weights are slot weights.
 type Spin struct {
-	// Number counts from 1. The floor round, which goes before, is 1 as well.
+	// Number counts from 1, anew whenever a group begins. The floor round, which goes
+	// before, is 1 as well.
 	Number int
+	// Group is the accounting group that negotiates, empty when there are none.
+	Group string `json:",omitempty"`
 	// Floor says that it is the round of those below their floors.
 	Floor bool `json:",omitempty"`
 	// Slots are all of the pool, SlotsLeft those still looked at when the spin began:
 	// also claimed ones if preemption is considered.
 	Slots, SlotsLeft int
-	// Weight is the weight that shares are parts of, MinSlotWeight the least of any
-	// slot of the pool.
+	// Weight is the weight that shares are parts of, the pool's or at most the group's
+	// limit, MinSlotWeight the least of any slot of the pool.
 	Weight, MinSlotWeight float64
 	// PieLeft is the sum of all limits when the spin began.
 	PieLeft float64
@@ -78,7 +81,20 @@ type spinning struct {
 	weight, least float64 // of the pool, and of its lightest slot
 	slots         int     // still looked at
 	usage         map[*submitter]accountant.Weight
+	inGroup       []accountant.Weight // the same by group
 	held          heldSlots
+	order         map[*submitter]int  // by the first turn
+	sliced        map[*submitter]bool // who had one
+}
+
+// party is who negotiates together: everybody, or with groups the members of one.
+type party struct {
+	name  string // of the group
+	group int    // its place in the tree
+	// weight is what shares are parts of; limit is what the group may use, if it is
+	// bounded at all.
+	weight, limit float64
+	bounded       bool
 }
 
 // entry is one who takes part: a submitter, or with USE_GLOBAL_JOB_PRIOS its jobs
@@ -95,56 +111,87 @@ type entry struct {
 func (c *cycle) spin() {
 	sp := c.newSpinning()
 	all := sp.entries()
-	if len(all) == 0 {
-		return
+	byEUP := func(a, b *submitter) int { return cmp.Compare(a.eup, b.eup) }
+	if c.cfg.Params.Groups.None() {
+		if len(all) == 0 {
+			return
+		}
+		p := &party{weight: sp.weight}
+		sp.negotiate(p, all)
+		sp.settle(p, all)
+	} else {
+		sp.negotiateGroups(all)
+		byEUP = func(a, b *submitter) int { return 0 }
 	}
+	slices.SortStableFunc(c.submitters, func(a, b *submitter) int {
+		return cmp.Or(byEUP(a, b), cmp.Compare(sp.place(a), sp.place(b)))
+	})
+}
+
+// place returns a submitter's place in the order of negotiation; all who took no part
+// come last.
+func (sp *spinning) place(s *submitter) int {
+	if at, took := sp.order[s]; took {
+		return at
+	}
+	return math.MaxInt
+}
+
+// negotiate goes through the spins of a party, those below their floors first, and
+// returns who still wants something.
+func (sp *spinning) negotiate(p *party, entries []*entry) []*entry {
 	var below []*entry
-	for _, e := range all {
+	for _, e := range entries {
 		if e.floor > 0 && sp.used(e) < float64(e.floor) {
 			one := *e
 			below = append(below, &one)
 		}
 	}
 	if len(below) > 0 {
-		sp.rounds(below, true)
+		sp.rounds(p, below, true)
 	}
-	order := sp.rounds(all, false)
-	d := sp.divide(all)
-	for _, e := range all { // as the next cycle will see it
-		share, _ := sp.entitled(e, &d)
-		e.spent = !sp.cfg.IgnoreUserPriorities && share*sp.weight <= e.usage.Float()
+	return sp.rounds(p, entries, false)
+}
+
+// settle notes for whom of a party nothing is left of its share, as the next cycle will
+// see it.
+func (sp *spinning) settle(p *party, entries []*entry) {
+	d := sp.divide(p, entries)
+	for _, e := range entries {
+		share, _, _ := sp.entitled(p, e, &d)
+		e.spent = !sp.cfg.IgnoreUserPriorities && share*p.weight <= e.usage.Float()
 	}
-	slices.SortStableFunc(c.submitters, func(a, b *submitter) int {
-		return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(order[a], order[b]))
-	})
 }
 
 func (c *cycle) newSpinning() *spinning {
-	sp := &spinning{cycle: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*submitter]accountant.Weight{}}
+	sp := &spinning{cycle: c, weight: c.poolSize(), least: c.leastWeight(), usage: map[*submitter]accountant.Weight{}, order: map[*submitter]int{},
+		sliced: map[*submitter]bool{}}
 	if math.IsInf(sp.weight, 1) {
 		sp.weight = c.total.Float()
 	}
 	c.spins.least, c.spins.usage = sp.least, sp.usage
+	sp.inGroup = make([]accountant.Weight, max(1, len(c.accounts())))
 	for _, s := range c.submitters {
-		sp.usage[s] = s.usage
+		sp.charge(s, s.usage)
 	}
 	sp.slots, sp.held = c.lookedAt()
 	return sp
 }
 
+// charge adds to what a submitter uses.
+func (sp *spinning) charge(s *submitter, w accountant.Weight) {
+	sp.usage[s] += w
+	sp.inGroup[sp.cfg.Params.Groups.Of(s.name)] += w
+}
+
 // entries returns who takes part: all who have idle jobs or hold a claim of this
 // pool. Who only holds something outside has no part, as the submitter of no queue.
 func (sp *spinning) entries() []*entry {
-	running := map[string]bool{}
-	for _, claims := range sp.ours {
-		for _, cl := range claims {
-			running[cl.Submitter] = running[cl.Submitter] || charged(cl.State)
-		}
-	}
+	running := sp.running()
 	var all []*entry
 	for _, s := range sp.submitters {
 		switch {
-		case s.idle == 0 && !running[s.name]:
+		case s.idle == 0 && running[s.name].Slots == 0:
 		case !sp.cfg.GlobalJobPrios || s.idle == 0:
 			all = append(all, &entry{submitter: s})
 		default:
@@ -156,32 +203,58 @@ func (sp *spinning) entries() []*entry {
 	return all
 }
 
+// running returns what submitters hold by claims of this pool.
+func (sp *spinning) running() map[string]Holding {
+	running := map[string]Holding{}
+	for _, claims := range sp.ours {
+		for _, cl := range claims {
+			if charged(cl.State) {
+				h := running[cl.Submitter]
+				running[cl.Submitter] = Holding{h.Slots + 1, h.Weight + cl.Weight}
+			}
+		}
+	}
+	return running
+}
+
 func (sp *spinning) used(e *entry) float64 { return sp.usage[e.submitter].Float() }
 
+// exhausted says whether a party's group uses all that it may.
+func (sp *spinning) exhausted(p *party) bool {
+	return p.bounded && sp.inGroup[p.group].Float() >= p.limit
+}
+
 // rounds does spin after spin until none of the pie is eaten and nobody leaves, or
-// no slot or submitter is left. The floor round is one spin. It returns the
-// submitters' places in the order of negotiation.
-func (sp *spinning) rounds(entries []*entry, floor bool) map[*submitter]int {
-	order := map[*submitter]int{}
+// no slot or submitter is left, or the group has what it may use. The floor round is
+// one spin. It returns the submitters that did not leave.
+func (sp *spinning) rounds(p *party, entries []*entry, floor bool) []*entry {
 	for number := 1; ; number++ {
+		// What a slot prefers to the job that it runs knows no limits.
+		limits := number > 1 || !sp.cfg.Preemption.Consider
+		if limits && sp.exhausted(p) {
+			return entries
+		}
 		if !sp.cfg.Preemption.Consider {
 			entries = slices.DeleteFunc(slices.Clone(entries), func(e *entry) bool { return e.idle == 0 })
 		}
-		d := sp.divide(entries)
+		d := sp.divide(p, entries)
 		if len(entries) == 0 || !sp.cfg.Preemption.Consider && d.pie <= 0 {
-			return order
+			return entries
 		}
 		if number == 1 {
-			entries = sp.inLine(entries)
-			for i, e := range slices.Backward(entries) {
-				order[e.submitter] = i - len(entries)
+			if entries = sp.inLine(entries); !floor {
+				sp.enlist(entries)
 			}
 		}
-		spin := Spin{Number: number, Floor: floor, Slots: len(sp.cycle.slots), SlotsLeft: sp.slots, Weight: sp.weight,
+		spin := Spin{Number: number, Group: p.name, Floor: floor, Slots: len(sp.cycle.slots), SlotsLeft: sp.slots, Weight: p.weight,
 			MinSlotWeight: sp.least, PieLeft: d.pie, NormalFactor: d.factor, MaxPrio: d.worst}
 		var stay []*entry
-		for _, e := range entries {
-			t := sp.turn(e, &spin, &d)
+		for i, e := range entries {
+			if limits && sp.exhausted(p) {
+				stay = append(stay, entries[i:]...)
+				break
+			}
+			t := sp.turn(p, e, &spin, &d)
 			spin.Turns = append(spin.Turns, t)
 			if t.Outcome == SpinLimited {
 				stay = append(stay, e)
@@ -189,10 +262,18 @@ func (sp *spinning) rounds(entries []*entry, floor bool) map[*submitter]int {
 		}
 		sp.plan.Spins = append(sp.plan.Spins, spin)
 		again := d.pie < spin.PieLeft || len(stay) < len(entries)
-		if floor || !again || len(stay) == 0 || sp.slots == 0 {
-			return order
+		if entries = stay; floor || !again || len(stay) == 0 || sp.slots == 0 {
+			return entries
 		}
-		entries = stay
+	}
+}
+
+// enlist notes who negotiates behind whom, by everybody's first turn.
+func (sp *spinning) enlist(entries []*entry) {
+	for _, e := range entries {
+		if _, known := sp.order[e.submitter]; !known {
+			sp.order[e.submitter] = len(sp.order)
+		}
 	}
 }
 
@@ -219,10 +300,15 @@ func (sp *spinning) inLine(entries []*entry) []*entry {
 type division struct {
 	worst, factor float64
 	pie           float64 // what is left of it
+	room          float64 // what the group's limit left when the spin began
 }
 
 // divide computes the division among entries, and how starved each is.
-func (sp *spinning) divide(entries []*entry) (d division) {
+func (sp *spinning) divide(p *party, entries []*entry) (d division) {
+	d.room = math.MaxFloat64
+	if p.bounded {
+		d.room = max(0, p.limit-sp.inGroup[p.group].Float())
+	}
 	for _, e := range entries {
 		d.worst = max(d.worst, e.eup)
 	}
@@ -234,7 +320,7 @@ func (sp *spinning) divide(entries []*entry) (d division) {
 		}
 	}
 	for _, e := range entries {
-		_, limit := sp.entitled(e, &d)
+		_, limit, _ := sp.entitled(p, e, &d)
 		used := sp.used(e)
 		e.starved = math.Inf(1)
 		if used+limit > 0 {
@@ -245,12 +331,17 @@ func (sp *spinning) divide(entries []*entry) (d division) {
 	return d
 }
 
-// entitled returns an entry's share of the pool, and how much more it may use by
-// that. The products are rounded one by one, as HTCondor's are.
-func (sp *spinning) entitled(e *entry, d *division) (share, limit float64) {
+// entitled returns an entry's share of the pool, how much more it may use by that, and
+// how much of that it may take of slots that nobody holds: no more than the group. The
+// products are rounded one by one, as HTCondor's are.
+func (sp *spinning) entitled(p *party, e *entry, d *division) (share, limit, unclaimed float64) {
 	share = d.worst / float64(e.eup*d.factor)
-	if sp.cfg.IgnoreUserPriorities {
-		return share, math.MaxFloat64
+	limit = math.MaxFloat64
+	if !sp.cfg.IgnoreUserPriorities {
+		limit = max(0, float64(share*p.weight)-sp.used(e))
 	}
-	return share, max(0, float64(share*sp.weight)-sp.used(e))
+	if unclaimed = min(limit, d.room); !sp.cfg.Preemption.Consider {
+		limit = unclaimed
+	}
+	return share, limit, unclaimed
 }

@@ -12,18 +12,18 @@ import (
 )
 
 // turn is an entry's turn in a spin. It takes what is matched off the pie.
-func (sp *spinning) turn(e *entry, spin *Spin, d *division) SpinTurn {
+func (sp *spinning) turn(p *party, e *entry, spin *Spin, d *division) SpinTurn {
 	t := SpinTurn{Name: e.name, EffectivePriority: e.eup, Usage: sp.used(e), Ceiling: headroom(e.ceiling, sp.used(e))}
 	if e.ranged {
 		t.JobPrios = []int{e.low, e.high}
 	}
 	var unclaimed float64
-	t.Share, unclaimed = sp.entitled(e, d)
-	t.Limit = unclaimed
+	t.Share, t.Limit, unclaimed = sp.entitled(p, e, d)
 	if spin.Floor {
 		t.Limit = min(t.Limit, float64(e.floor))
-	} else if spin.Number == 1 && e.slice == 0 {
-		e.slice, e.limit = float64(t.Share*sp.weight), min(t.Limit, sp.weight)
+	} else if spin.Number == 1 && !sp.sliced[e.submitter] {
+		sp.sliced[e.submitter] = true
+		e.slice, e.limit = max(0, float64(t.Share*p.weight)), max(0, min(t.Limit, p.weight))
 	}
 	if t.Limit > d.pie {
 		t.Starved, t.Limit = t.Limit-d.pie, d.pie
@@ -204,7 +204,7 @@ func (n *spinNegotiation) matched(q *queue, p pick) {
 	}
 	n.used += cost.Float()
 	*n.pie -= cost.Float()
-	n.usage[n.entry.submitter] += cost
+	n.charge(n.entry.submitter, cost)
 	n.turn.Matches++
 }
 

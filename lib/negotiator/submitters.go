@@ -29,19 +29,25 @@ type submitter struct {
 	barren        []place             // those for which nothing was left
 	since         int                 // how many of the cycle's events there were when barren began
 	kins          map[int]int         // clusters that are passed over, and behind which run
+	group         int                 // its accounting group, in the order of the tree
+	place         int                 // among the submitters when the cycle began
+	tenants       []*tenants          // what runs its jobs, as far as they may be preempted
+	desire        float64             // what it uses and could use of the whole pool, if there was nobody else
+	entitled      float64             // its share of the whole pool, whoever has that now
 	slice, limit  float64             // target at first, and what it adds to the usage before
 	target        float64             // what the submitter may use by the shares, as they are now
 }
 
 // queue is a submitter's idle jobs of one autocluster.
 type queue struct {
-	cluster *autocluster
-	runs    []run  // in job-priority order, those that are left
-	left    int    // jobs in runs
-	passed  []run  // passed over with the rest of their clusters
-	limited bool   // a slot was there that the share did not allow
-	blocked string // the concurrency limit that was reached
-	said    string // in the last spin: why nothing was found, in HTCondor's words
+	cluster   *autocluster
+	runs      []run     // in job-priority order, those that are left
+	left      int       // jobs in runs
+	passed    []run     // passed over with the rest of their clusters
+	limited   bool      // a slot was there that the share did not allow
+	blocked   string    // the concurrency limit that was reached
+	prospects prospects // whom its first job may preempt
+	said      string    // in the last spin: why nothing was found, in HTCondor's words
 }
 
 // run is procs of one cluster that follow each other in job-priority order.
@@ -97,6 +103,9 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 	slices.SortFunc(c.submitters, func(a, b *submitter) int {
 		return cmp.Or(niceLast(a, b), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
 	})
+	for i, s := range c.submitters {
+		s.place = i
+	}
 	return waiting
 }
 

@@ -1,0 +1,213 @@
+package accountant
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Allocation is what the members of a group itself, not of those below it, may use
+// together, in slot weight.
+type Allocation struct {
+	Weight float64
+	// Surplus is what of Weight is beyond the group's own quota: others left it.
+	Surplus float64
+}
+
+// Allocate divides quotas by what is asked for. requested is the weight that the
+// members of each group use and want, in the order of List as quotas and the
+// allocations are. Every group has what it asks for up to its own quota. What is
+// left of it goes to the group's parent, which divides it among itself, by its own
+// quota, and those of its children that accept surplus, by their quotas with all
+// below them; nobody gets more than it wants, and those without a quota share equally
+// what these leave. What a child gets so is divided in the same way below it. The rest
+// goes up one more level. No group below one that does not accept surplus, nor that one
+// itself, has any of what comes from above it (HTCondor's hierarchical group quotas).
+//
+// whole cuts allocations to whole slots, as is right where every slot weighs 1: what is
+// cut off is dealt out again in whole slots by the same rules, in equal parts, to the
+// larger quota first.
+func (g *Groups) Allocate(quotas []Quota, requested []float64, whole bool) []Allocation {
+	a := &allotment{groups: g, quotas: quotas, given: make([]float64, len(quotas)), unmet: make([]float64, len(quotas)), wish: make([]float64, len(quotas))}
+	for i, q := range quotas {
+		a.given[i] = max(0, min(requested[i], q.Own))
+		a.unmet[i] = max(0, requested[i]-a.given[i])
+	}
+	if g != nil {
+		a.collect(a.divide, func(i int) float64 { return a.quotas[i].Own - a.given[i] })
+		if whole {
+			a.collect(a.deal, a.cut)
+		}
+	} else if whole {
+		a.cut(0)
+	}
+	list := make([]Allocation, len(quotas))
+	for i, x := range a.given {
+		list[i] = Allocation{Weight: x, Surplus: max(0, x-quotas[i].Own)}
+	}
+	return list
+}
+
+// allotment is the state of a division of quotas, in the order of the groups.
+type allotment struct {
+	groups *Groups
+	quotas []Quota
+	given  []float64 // what each group has of its own
+	unmet  []float64 // what it wants beyond that
+	wish   []float64 // the same with those below it that accept surplus
+}
+
+// collect brings what each group leaves up the tree, and at each group spreads what
+// has come by among it and those below.
+func (a *allotment) collect(parts func(i int, surplus float64, who []int) []float64, leaves func(i int) float64) {
+	left := make([]float64, len(a.given))
+	for i := range left {
+		left[i] = leaves(i)
+	}
+	for i, one := range slices.Backward(a.groups.List) { // children stand behind their parents
+		a.wish[i] = a.unmet[i]
+		for _, c := range one.Children {
+			left[i] += left[c]
+			if a.groups.List[c].AcceptSurplus {
+				a.wish[i] += a.wish[c]
+			}
+		}
+		if len(one.Children) > 0 {
+			left[i] = a.spread(i, left[i], parts)
+		}
+	}
+}
+
+// spread divides surplus among a group and those below it that accept some, and
+// returns what nobody of them wants. Names bound how deep the tree is.
+func (a *allotment) spread(i int, surplus float64, parts func(int, float64, []int) []float64) float64 {
+	if surplus <= 0 || a.wish[i] <= 0 {
+		return max(0, surplus)
+	}
+	var who []int
+	for _, c := range a.groups.List[i].Children {
+		if a.groups.List[c].AcceptSurplus && a.wish[c] > 0 {
+			who = append(who, c)
+		}
+	}
+	who = append(who, i)
+	gains := parts(i, surplus, who)
+	for n, c := range who {
+		surplus -= gains[n]
+		a.wish[i] -= gains[n]
+		if c == i {
+			a.given[i] += gains[n]
+			a.unmet[i] -= gains[n]
+		} else {
+			a.spread(c, gains[n], parts)
+		}
+	}
+	// The differences may be off by a digit.
+	if a.wish[i] < 1e-9 {
+		a.wish[i] = 0
+	}
+	if surplus < 1e-9 {
+		surplus = 0
+	}
+	return surplus
+}
+
+// of returns what a competitor for the surplus of group i wants, and what it weighs in
+// the division: the group itself stands for itself alone.
+func (a *allotment) of(i, who int) (wish, quota float64) {
+	if who == i {
+		return a.unmet[i], a.quotas[i].Own
+	}
+	return a.wish[who], a.quotas[who].Subtree
+}
+
+// divide divides surplus by quotas, and then equally what those that have one leave.
+func (a *allotment) divide(i int, surplus float64, who []int) []float64 {
+	gains, wishes, byQuota, equally := make([]float64, len(who)), make([]float64, len(who)), make([]float64, len(who)), make([]float64, len(who))
+	for n, c := range who {
+		wishes[n], byQuota[n] = a.of(i, c)
+		equally[n] = 1
+	}
+	if surplus >= a.wish[i] {
+		return wishes
+	}
+	for _, weights := range [][]float64{byQuota, equally} {
+		surplus = share(surplus, weights, wishes, gains)
+	}
+	return gains
+}
+
+// share adds to gains what each has by its weight of surplus, up to its wish, which
+// sinks by that, and returns what is left: none as long as anybody of weight wants
+// any.
+func share(surplus float64, weights, wishes, gains []float64) float64 {
+	for surplus > 0 {
+		sum := 0.0
+		for n, w := range weights {
+			if wishes[n] > 0 {
+				sum += w
+			}
+		}
+		if sum <= 0 {
+			return surplus
+		}
+		taken, all := 0.0, true
+		for n, w := range weights {
+			if wishes[n] <= 0 {
+				continue
+			}
+			part := surplus * (w / sum)
+			if part > wishes[n] {
+				part, all = wishes[n], false
+			}
+			gains[n] += part
+			wishes[n] -= part
+			taken += part
+		}
+		// Each time one more has all that it wants, or nothing is left.
+		if surplus -= taken; all {
+			return 0
+		}
+	}
+	return 0
+}
+
+// cut cuts off what a group has beyond whole slots, and returns it.
+func (a *allotment) cut(i int) float64 {
+	over := a.given[i] - math.Floor(a.given[i]+1e-9)
+	a.given[i] = math.Round(a.given[i] - over)
+	a.unmet[i] = math.Floor(a.unmet[i] + over + 1e-9)
+	return max(0, over)
+}
+
+// deal deals out whole slots in equal parts, the larger quota first.
+func (a *allotment) deal(i int, surplus float64, who []int) []float64 {
+	gains, left, order := make([]float64, len(who)), make([]float64, len(who)), make([]int, len(who))
+	quotas := make([]float64, len(who))
+	for n, c := range who {
+		order[n] = n
+		left[n], quotas[n] = a.of(i, c)
+	}
+	slices.SortStableFunc(order, func(m, n int) int {
+		return cmp.Or(cmp.Compare(quotas[n], quotas[m]), cmp.Compare(left[n], left[m]))
+	})
+	for surplus = math.Floor(surplus + 1e-9); surplus >= 1; {
+		want := 0.0
+		for _, x := range left {
+			if x > 0 {
+				want++
+			}
+		}
+		if want == 0 {
+			break
+		}
+		most := max(1, math.Floor(surplus/want))
+		for _, n := range order {
+			part := min(left[n], most, surplus)
+			gains[n] += part
+			left[n] -= part
+			surplus -= part
+		}
+	}
+	return gains
+}

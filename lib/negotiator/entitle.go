@@ -1,0 +1,92 @@
+package negotiator
+
+import (
+	"math"
+)
+
+// entitle works out what each submitter is entitled to of the whole pool, whoever has
+// it now: the fair division (Targets) among all who use or want something, with usage no
+// floor. Nobody is preempted for priority below that, nor does anybody come above it
+// by preempting.
+func (c *cycle) entitle() {
+	if len(c.tenants) == 0 || c.cfg.Preemption.Requirements == nil {
+		return
+	}
+	total := c.freeWeight()
+	for _, s := range c.submitters {
+		total += s.usage.Float()
+		s.desire = s.usage.Float() + c.wantsOfAll(s)
+	}
+	total = math.Min(total, c.poolSize())
+	for _, tier := range c.tiers() {
+		if c.groupUse != nil && !tier[0].nice {
+			c.entitleGroups(tier, total)
+		} else {
+			entitleAll(tier, total)
+		}
+		for _, s := range tier {
+			total -= s.entitled
+			s.entitled = math.Max(s.entitled, math.Min(float64(s.floor), s.desire))
+			if c.groupUse != nil {
+				c.groupUse.entitled[s.group] += s.entitled
+			}
+		}
+		total = math.Max(0, total)
+	}
+}
+
+// entitleAll divides total among submitters. Nobody is entitled to less than before.
+func entitleAll(some []*submitter, total float64) {
+	claimants := make([]Claimant, len(some))
+	for i, s := range some {
+		claimants[i] = Claimant{EUP: s.eup, Usage: s.entitled, Demand: s.desire - s.entitled}
+	}
+	for i, t := range Targets(total, claimants) {
+		some[i].entitled = t
+	}
+}
+
+// entitleGroups divides total among the submitters of groups, by quotas and surplus. Those
+// that regroup share, besides, what is nobody's group's.
+func (c *cycle) entitleGroups(tier []*submitter, total float64) {
+	u := c.groupUse
+	requested, members := make([]float64, len(u.own)), make([][]*submitter, len(u.own))
+	for _, s := range tier {
+		requested[s.group] += s.desire
+		members[s.group] = append(members[s.group], s)
+	}
+	allocated := u.tree.Allocate(u.quotas, requested, false)
+	for i := range members {
+		if i > 0 || !u.tree.Regroups() {
+			entitleAll(members[i], allocated[i].Weight)
+		}
+	}
+	if !u.tree.Regroups() {
+		return
+	}
+	rest, some := total, members[0]
+	for _, s := range tier {
+		switch {
+		case s.group == 0:
+		case u.tree.List[s.group].Autoregroup:
+			some = append(some, s)
+		default:
+			rest -= s.entitled
+		}
+	}
+	entitleAll(some, math.Max(0, rest))
+}
+
+// wantsOfAll returns the weight that the submitter's jobs could use of all slots that
+// are free or run others' jobs, within its ceiling, if there was nobody else.
+func (c *cycle) wantsOfAll(s *submitter) (sum float64) {
+	for _, q := range s.queues {
+		n := c.able(q)
+		if n == 0 {
+			continue
+		}
+		free, held := c.supply(q.cluster), c.runningSupply(s, q.cluster)
+		sum += math.Min(float64(n)*math.Max(free.heaviest, held.heaviest), free.all+held.all)
+	}
+	return math.Min(sum, math.Max(0, s.room()))
+}

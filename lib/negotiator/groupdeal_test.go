@@ -1,0 +1,84 @@
+package negotiator
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/accountant"
+)
+
+// quotas are the defaults with accounting groups.
+func quotas(t testing.TB, list ...accountant.Group) Config {
+	t.Helper()
+	cfg := defaults(t)
+	tree, err := accountant.NewGroups(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg.Params.Groups = tree
+	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: 1e100, WeightedDemand: true}
+	return cfg
+}
+
+// inGroups counts the matches of each group, as name:count, by name.
+func inGroups(plan *Plan, cfg Config) string {
+	n := map[string]int{}
+	for _, m := range plan.Matches {
+		n[cfg.Params.Groups.NameOf(m.Submitter)]++
+	}
+	var all []string
+	for _, name := range slices.Sorted(maps.Keys(n)) {
+		all = append(all, fmt.Sprintf("%s:%d", name, n[name]))
+	}
+	return strings.Join(all, " ")
+}
+
+func TestQuotas(t *testing.T) {
+	static := func(name string, quota float64) accountant.Group { return accountant.Group{Name: name, Quota: quota} }
+	dynamic := func(name string, quota float64, surplus bool) accountant.Group {
+		return accountant.Group{Name: name, Quota: quota, Dynamic: true, AcceptSurplus: surplus}
+	}
+	chem := accountant.Group{Name: "chem", Quota: 10}
+	accepts, regroups := chem, chem
+	accepts.AcceptSurplus, regroups.Autoregroup = true, true
+	tree := []accountant.Group{dynamic("chem", .3, true), dynamic("phys", .6, false), dynamic("phys.hep", .75, true), dynamic("phys.lep", .25, true)}
+	for _, c := range []struct {
+		name   string
+		slots  int
+		groups []accountant.Group
+		wants  string // group:jobs, <none> for nobody's
+		want   string
+	}{
+		{"what a group leaves goes to nobody's", 30, []accountant.Group{static("phys", 20), chem}, "phys:15 chem:25 <none>:8", "<none>:5 chem:10 phys:15"},
+		{"or to one that accepts surplus", 30, []accountant.Group{static("phys", 20), accepts}, "phys:15 chem:25 <none>:8", "chem:15 phys:15"},
+		{"a tree of dynamic quotas", 60, tree, "chem:40 phys.hep:40 phys.lep:3 <none>:10", "<none>:6 chem:18 phys.hep:33 phys.lep:3"},
+		{"the manual's example, busy", 30, []accountant.Group{static("phys", 20), regroups}, "phys:40 chem:40", "chem:10 phys:20"},
+		{"the manual's example, with slots left", 30, []accountant.Group{static("phys", 20), regroups}, "phys:15 chem:40", "chem:15 phys:15"},
+		{"never above the quota", 30, []accountant.Group{static("phys", 20), regroups}, "phys:40 chem:3", "chem:3 phys:20"},
+		{"regrouped among the others", 12, []accountant.Group{static("phys", 6), {Name: "chem", Quota: 4, Autoregroup: true}}, "phys:3 chem:20 <none>:3", "<none>:3 chem:6 phys:3"},
+		{"fractions of slots are nobody's by themselves", 10, []accountant.Group{dynamic("a", .25, false), dynamic("b", .75, false)}, "a:9 b:9", "a:2 b:7"},
+		{"of surplus, whoever is further below", 10, []accountant.Group{dynamic("a", .25, true), dynamic("b", .75, true)}, "a:9 b:9", "a:3 b:7"},
+		{"a subgroup that accepts, below one that does not", 20, []accountant.Group{static("a", 8), {Name: "a.x", Quota: 3, AcceptSurplus: true}, static("b", 2)}, "a.x:20 b:20", "a.x:8 b:2"},
+		{"an inner group has what its children leave", 20, []accountant.Group{static("a", 8), static("a.x", 3)}, "a:20 a.x:20", "a:5 a.x:3"},
+		{"no quotas at all", 10, []accountant.Group{{Name: "a"}, {Name: "b"}}, "a:20 b:20", "a:5 b:5"},
+	} {
+		cfg := quotas(t, c.groups...)
+		p := Pool{Slots: equal(t, c.slots, "")}
+		for i, one := range strings.Fields(c.wants) {
+			name, count, _ := strings.Cut(one, ":")
+			n := 0
+			fmt.Sscan(count, &n)
+			who := name + ".alice@x"
+			if name == "<none>" {
+				who = "zoe@x"
+			}
+			p.Jobs = append(p.Jobs, aJob(t, i+1, n, who, ""))
+		}
+		if got := inGroups(Cycle(p, cfg, now), cfg); got != c.want {
+			t.Errorf("%s: matches %s, want %s", c.name, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package negotiator
+
+import (
+	"math"
+	"slices"
+
+	"fairspool/lib/accountant"
+)
+
+// groupUse is what accounting groups use as a cycle goes, and may use.
+type groupUse struct {
+	tree   *accountant.Groups
+	quotas []accountant.Quota
+	// caps bound what a group and those below it use together: quotas that are strictly
+	// enforced.
+	caps []float64
+	// own is the weight in use by a group's own members, subtree with those below it.
+	own, subtree []accountant.Weight
+	// allocated is what each group may use by quotas and surplus, as they were last divided;
+	// atFirst, when the cycle began.
+	allocated, atFirst []float64
+	// entitled is what preempting goes by: the sum of its members' parts.
+	entitled []float64
+}
+
+// newGroupUse returns what groups use when the cycle begins; nil without groups, where
+// none has a quota, so that they are there for priority factors and accounts only, and with
+// Pie Spins, which counts for itself.
+func (c *cycle) newGroupUse() *groupUse {
+	tree := c.cfg.Params.Groups
+	if tree.None() || c.cfg.Pie == Spins || !slices.ContainsFunc(tree.List, func(g accountant.Group) bool { return g.Quota > 0 }) {
+		return nil
+	}
+	n := len(tree.List)
+	u := &groupUse{tree: tree, own: make([]accountant.Weight, n), subtree: make([]accountant.Weight, n),
+		allocated: make([]float64, n), entitled: make([]float64, n), caps: make([]float64, n)}
+	u.quotas = c.quotas()
+	for i := range u.caps {
+		u.caps[i] = math.Inf(1)
+	}
+	if c.cfg.Quotas.Strict {
+		u.caps = tree.Caps(u.quotas)
+	}
+	for _, s := range c.submitters {
+		s.group = tree.Of(s.name)
+		u.add(s, s.usage)
+	}
+	return u
+}
+
+// add counts what a submitter uses more, or less.
+func (u *groupUse) add(s *submitter, more accountant.Weight) {
+	u.own[s.group] += more
+	for _, a := range u.tree.Up(s.group) {
+		u.subtree[a] += more
+	}
+}
+
+// under returns how much more a group may use by caps, its own and those above it.
+func (u *groupUse) under(group int) float64 {
+	room := math.Inf(1)
+	for _, a := range u.tree.Up(group) {
+		room = math.Min(room, u.caps[a]-u.subtree[a].Float())
+	}
+	return room
+}
+
+// uses counts what a submitter uses more, or less.
+func (c *cycle) uses(s *submitter, more accountant.Weight) {
+	s.usage += more
+	if c.groupUse != nil {
+		c.groupUse.add(s, more)
+	}
+}
+
+// sharers are submitters who are dealt slots together: a tier, or those of one accounting
+// group, with whom in nobody's group those may be that regroup.
+type sharers struct {
+	members []*submitter
+	group   int  // -1: none in particular
+	extra   bool // the group may go beyond what it was allocated by one slot
+	dealt   bool // it has got something in this round
+}
+
+// everybody returns a tier as a party.
+func everybody(tier []*submitter) *sharers { return &sharers{members: tier, group: -1} }
+
+// groupRoom returns how much more weight the groups of a submitter may use, as one of the
+// party. Who regroups is bound by no group there.
+func (c *cycle) groupRoom(p *sharers, s *submitter) float64 {
+	u := c.groupUse
+	if u == nil || p.group == 0 && s.group != 0 {
+		return math.Inf(1)
+	}
+	room := u.under(s.group)
+	if p.group >= 0 && !p.extra {
+		room = math.Min(room, u.allocated[p.group]-u.own[p.group].Float())
+	}
+	return room
+}
+
+// underQuota says whether groups let a submitter have a slot of so much weight whose
+// holder loses what it was charged for it, for its Rank or, which must not make one group
+// live at the expense of another, for priority.
+func (c *cycle) underQuota(s, holder *submitter, more, less accountant.Weight, reason string) bool {
+	u := c.groupUse
+	if u == nil {
+		return true
+	}
+	if !(c.dealing.group == 0 && s.group != 0) {
+		for _, a := range u.tree.Up(s.group) {
+			after := u.subtree[a] + more
+			if u.isIn(holder.group, a) {
+				after -= less
+			}
+			if after > u.subtree[a] && !fits(after, u.caps[a]) {
+				return false
+			}
+		}
+	}
+	if reason == RankPreemption || s.group == holder.group {
+		return true
+	}
+	return fits(u.own[s.group]+more, u.entitled[s.group]) && (u.own[holder.group]-less).Float() >= u.entitled[holder.group]-slack
+}
+
+// isIn says whether a group is another one or below it.
+func (u *groupUse) isIn(group, in int) bool {
+	for ; group > 0; group = u.tree.List[group].Parent {
+		if group == in {
+			return true
+		}
+	}
+	return in == 0
+}
+
+// inUseOf tells what the submitter's group uses, if there are groups.
+func (c *cycle) inUseOf(s *submitter, tell func(weight float64)) {
+	if c.groupUse != nil {
+		tell(c.groupUse.own[s.group].Float())
+	}
+}

@@ -1,0 +1,252 @@
+package negotiator
+
+import (
+	"math"
+	"slices"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+)
+
+// prospect is tenants of whom one may have to go for the first job of a queue.
+type prospect struct {
+	*tenants
+	reason string // RankPreemption or PriorityPreemption
+	preemptKey
+}
+
+// preemptKey is the place of a running slot in a queue's order of preference (manual,
+// "Negotiation": by NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK,
+// the reason, PREEMPTION_RANK), then by the slot's name.
+type preemptKey struct {
+	pre, rank, post float64
+	byRank          bool
+	preemption      float64
+	slot            int
+}
+
+func (a *prospect) before(b *prospect) bool {
+	switch {
+	case a.pre != b.pre:
+		return a.pre > b.pre
+	case a.rank != b.rank:
+		return a.rank > b.rank
+	case a.post != b.post:
+		return a.post > b.post
+	case a.byRank != b.byRank:
+		return a.byRank
+	case a.preemption != b.preemption:
+		return a.preemption > b.preemption
+	}
+	return a.slot < b.slot
+}
+
+// beats says whether the running slot is better for the job than a free one, which has
+// the better reason.
+func (a *preemptKey) beats(free *rankKey) bool {
+	switch {
+	case free.begun:
+		return false
+	case a.pre != free.pre:
+		return a.pre > free.pre
+	case a.rank != free.rank:
+		return a.rank > free.rank
+	}
+	return a.post > free.post
+}
+
+// prospects are those of a queue in one turn of its submitter.
+type prospects struct {
+	turn int
+	heap heap[prospect, *prospect]
+}
+
+// prospect brings the running slot to the front that is the best to preempt for the
+// first job of a queue, of those that may allows; nil if there is none.
+func (c *cycle) prospect(s *submitter, q *queue, may func(*prospect) bool) *prospect {
+	if len(c.tenants) == 0 {
+		return nil
+	}
+	if q.prospects.turn != c.turns {
+		q.prospects = prospects{turn: c.turns, heap: c.findProspects(s, q, q.prospects.heap[:0])}
+	}
+	h := &q.prospects.heap
+	for len(*h) > 0 {
+		p := &(*h)[0]
+		switch {
+		case len(p.slots) == 0 || !may(p):
+			h.pop()
+		case c.refresh(p, q.cluster):
+			h.down(0)
+		default:
+			return p
+		}
+	}
+	return nil
+}
+
+// refresh says whether the best of the tenants is another by now.
+func (c *cycle) refresh(p *prospect, k *autocluster) bool {
+	r := &p.slots[0]
+	key := p.preemptKey
+	key.slot = r.slot
+	if !p.varies {
+		key.preemption = r.rank
+	}
+	if key == p.preemptKey {
+		return false
+	}
+	p.preemptKey = key
+	return true
+}
+
+// findProspects lists whom the jobs of a queue may preempt at all.
+func (c *cycle) findProspects(s *submitter, q *queue, list heap[prospect, *prospect]) heap[prospect, *prospect] {
+	k := q.cluster
+	for _, t := range c.choosy {
+		if c.suits(k, t) && c.slotRank(t.ad, k.ad) > t.current {
+			list = append(list, c.newProspect(k, t, RankPreemption))
+		}
+	}
+	if c.cfg.Preemption.Requirements != nil {
+		for _, holder := range c.submitters {
+			if holder == s || len(holder.tenants) == 0 || !c.overdrawn(s, holder) {
+				continue
+			}
+			for _, t := range holder.tenants {
+				if c.suits(k, t) && c.yields(k, t) {
+					list = append(list, c.newProspect(k, t, PriorityPreemption))
+				}
+			}
+		}
+	}
+	list.heapify()
+	return list
+}
+
+// overdrawn says whether a holder may lose slots to a submitter for priority: its EUP is
+// worse (manual, "Negotiation"), and it has more than its share. With Pie Spins
+// PREEMPTION_REQUIREMENTS alone says whether it may, as in HTCondor.
+func (c *cycle) overdrawn(s, holder *submitter) bool {
+	return c.cfg.Pie == Spins || s.eup < holder.eup && holder.usage.Float() > holder.entitled+slack
+}
+
+// suits says whether the jobs of k match running slots.
+func (c *cycle) suits(k *autocluster, t *tenants) bool {
+	return len(t.slots) > 0 && k.verdict(c, t.class.group) == accepts && (t.left == nil || k.request.fits(t.left))
+}
+
+// yields says whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
+// neither worse nor, which is another reason, better than of the present one.
+func (c *cycle) yields(k *autocluster, t *tenants) bool {
+	for len(k.yields) <= t.number {
+		k.yields = append(k.yields, make([]answer, len(c.tenants)-len(k.yields))...)
+	}
+	a := &k.yields[t.number]
+	if *a == unknown {
+		*a = no
+		if c.slotRank(t.ad, k.ad) == t.current && c.cfg.Preemption.Requirements.Eval(c.eval, t.ad, k.ad).True() {
+			*a = yes
+		}
+	}
+	return *a == yes
+}
+
+// answer is a truth value, once it is known.
+type answer uint8
+
+const (
+	unknown answer = iota
+	no
+	yes
+)
+
+func (c *cycle) newProspect(k *autocluster, t *tenants, reason string) prospect {
+	ranks := k.order.ranks.of(c, t.class)
+	p := prospect{t, reason, preemptKey{ranks.pre, k.order.rank(c, t.class), ranks.post, reason == RankPreemption, t.slots[0].rank, t.slots[0].slot}}
+	if t.varies {
+		p.preemption = rankOr(c.eval, c.cfg.Preemption.Rank, t.ad, k.ad)
+	}
+	return p
+}
+
+// mayPreempt says whether shares, ceilings and quotas let a submitter have the best of
+// a prospect: for priority it may not come above its share by that, nor the holder below
+// its own.
+func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
+	return func(p *prospect) bool {
+		r := &p.slots[0]
+		freed := accountant.Weight(0)
+		if p.holder == s {
+			freed = r.claim.Weight
+		}
+		if p.weight > freed && !fits(p.weight-freed, s.room()) || !c.underQuota(s, p.holder, p.weight, r.claim.Weight, p.reason) {
+			return false
+		}
+		if p.reason == RankPreemption {
+			return true
+		}
+		return fits(s.usage+p.weight, s.entitled) && (p.holder.usage-r.claim.Weight).Float() >= p.holder.entitled-slack &&
+			c.stillYields(q.cluster, s, p.tenants)
+	}
+}
+
+// stillYields asks PREEMPTION_REQUIREMENTS again if it looks at numbers that change in
+// the course of a cycle.
+func (c *cycle) stillYields(k *autocluster, s *submitter, t *tenants) bool {
+	if !c.fickle {
+		return true
+	}
+	slot, job := classad.New().Chain(t.ad), classad.New().Chain(k.ad)
+	slot.SetReal("RemoteUserResourcesInUse", t.holder.usage.Float())
+	job.SetReal("SubmitterUserResourcesInUse", s.usage.Float())
+	c.inUseOf(s, func(weight float64) { job.SetReal("SubmitterGroupResourcesInUse", weight) })
+	c.inUseOf(t.holder, func(weight float64) { slot.SetReal("RemoteGroupResourcesInUse", weight) })
+	return c.cfg.Preemption.Requirements.Eval(c.eval, slot, job).True()
+}
+
+// fickleNames are attributes that change in the course of a cycle, in lower case.
+var fickleNames = []string{"remoteuserresourcesinuse", "submitteruserresourcesinuse", "remotegroupresourcesinuse", "submittergroupresourcesinuse"}
+
+func isFickle(s sides) bool {
+	return slices.ContainsFunc(fickleNames, func(name string) bool { return s.slot.has(name) || s.job.has(name) })
+}
+
+// preempt takes the best of a prospect away from its holder.
+func (c *cycle) preempt(p *prospect) pick {
+	r := p.slots[0]
+	p.slots = p.slots[1:]
+	p.class.group.running -= p.weight
+	return pick{slot: r.slot, group: p.class.group, weight: p.weight, preempts: &r, reason: p.reason}
+}
+
+// offer finds the best slot for the first job of a queue: a free one that weighs no more
+// than room, or one that runs a job which may be preempted.
+func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
+	p := c.prospect(s, q, c.mayPreempt(s, q))
+	if p == nil {
+		return c.take(q.cluster, room)
+	}
+	_, key, how := c.choose(q.cluster, room)
+	if how == found && !p.beats(&key) {
+		return c.take(q.cluster, room)
+	}
+	return c.preempt(p), found
+}
+
+// runningSupply returns what the running slots of others are worth to the submitter's
+// jobs of an autocluster, as supply does of the free ones.
+func (c *cycle) runningSupply(s *submitter, k *autocluster) (w supply) {
+	for _, g := range c.groups {
+		if g.running > 0 && k.verdict(c, g) == accepts {
+			w.all += g.running.Float()
+			w.heaviest = math.Max(w.heaviest, g.weight.Float())
+		}
+	}
+	for _, t := range s.tenants {
+		if k.verdict(c, t.class.group) == accepts {
+			w.all -= t.weight.Float() * float64(len(t.slots))
+		}
+	}
+	return w
+}

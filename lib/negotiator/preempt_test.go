@@ -1,0 +1,111 @@
+package negotiator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// preempting are the defaults with what the configuration says of preemption.
+func preempting(t testing.TB) Config {
+	cfg := defaults(t)
+	cfg.Preemption = Preemption{Consider: true, Requirements: expr(t, "(time() - EnteredCurrentState) > 3600"),
+		Rank: expr(t, "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)"), Cached: true}
+	return cfg
+}
+
+// runs returns the claims of one job of a cluster on each of the slots from slotA to slotB,
+// which has run for so long, on the last one the shortest.
+func runs(cluster int, who string, from, to int, since time.Duration) []pool.Claim {
+	var list []pool.Claim
+	for i := from; i <= to; i++ {
+		at := now.Add(-since).Add(time.Duration(i-from) * time.Second)
+		list = append(list, pool.Claim{Job: pool.JobID{Cluster: cluster, Proc: i}, Attempt: 1, Slot: fmt.Sprintf("slot%d", i), Submitter: who,
+			State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at.Add(-time.Second), StartedAt: at})
+	}
+	return list
+}
+
+// ousted lists matches that preempt as job>slot(victim reason).
+func ousted(p *Plan) string {
+	var all []string
+	for _, m := range p.Matches {
+		text := m.Job.String() + ">" + m.Slot
+		if m.Preempts != nil {
+			text += fmt.Sprintf("(%s %s)", m.Preempts.Name(), m.Reason)
+		}
+		all = append(all, text)
+	}
+	return strings.Join(all, " ")
+}
+
+func TestPreemption(t *testing.T) {
+	records := []accountant.Record{record("alice@x", 10), record("bob@x", 20)}
+	hour := 2 * time.Hour
+	for _, c := range []struct {
+		name   string
+		slots  []pool.Slot
+		claims []pool.Claim
+		jobs   []Job
+		change func(*Config)
+		want   string
+	}{
+		{"up to the share, younger jobs first", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
+		{"whole slots only", equal(t, 5, ""), runs(7, "bob@x", 1, 5, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+			"1.0>slot5(7.5 Priority) 1.1>slot4(7.4 Priority) 1.2>slot3(7.3 Priority)"}, // 3.33 and 1.67
+		{"free slots first", equal(t, 6, ""), runs(7, "bob@x", 1, 4, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+			"1.0>slot5 1.1>slot6 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
+		{"not in the first hour", equal(t, 3, ""), runs(7, "bob@x", 1, 3, time.Hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"not for a worse priority", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "bob@x", "")}, nil, ""},
+		{"no more than is wanted", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 1, "alice@x", "")}, nil, "1.0>slot6(7.6 Priority)"},
+		{"not its own", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"not considered", equal(t, 3, ""), runs(7, "bob@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, func(cfg *Config) { cfg.Preemption.Consider = false }, ""},
+		{"the slot ranks the job lower", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)`), runs(7, "bob@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"the slot ranks the job higher", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, 1, 0)`), runs(7, "alice@x", 1, 3, time.Minute), []Job{aJob(t, 1, 9, "bob@x", "")}, nil,
+			"1.0>slot3(7.3 Rank) 1.1>slot2(7.2 Rank) 1.2>slot1(7.1 Rank)"},
+		{"its own, by Rank", equal(t, 1, `Rank = TARGET.ClusterId`), runs(7, "alice@x", 1, 1, 0), []Job{aJob(t, 9, 9, "alice@x", "")}, nil, "9.0>slot1(7.1 Rank)"},
+	} {
+		cfg := preempting(t)
+		if c.change != nil {
+			c.change(&cfg)
+		}
+		p := Pool{Slots: c.slots, Claims: c.claims, Jobs: c.jobs, Submitters: records}
+		plan := Cycle(p, cfg, now)
+		if got := ousted(plan); got != c.want {
+			t.Errorf("%s: matches %s, want %s", c.name, got, c.want)
+		}
+		if len(plan.Matches) == 0 || plan.Matches[0].Preempts == nil {
+			continue
+		}
+		again := Cycle(vacated(p, plan), cfg, now)
+		if len(again.Matches) > 0 {
+			t.Errorf("%s: a second cycle matches %s", c.name, ousted(again))
+		}
+	}
+}
+
+// vacated is the pool when a plan has been applied: who is preempted has to vacate, and the
+// slot is promised.
+func vacated(p Pool, plan *Plan) Pool {
+	p.Claims = slices.Clone(p.Claims)
+	for _, m := range plan.Matches {
+		state := pool.Matched
+		if m.Preempts != nil {
+			state = pool.Promised
+			for i := range p.Claims {
+				if p.Claims[i].Job == m.Preempts.Job {
+					p.Claims[i].State, p.Claims[i].VacateSince = pool.Vacating, now
+				}
+			}
+		}
+		p.Claims = append(p.Claims, pool.Claim{Job: m.Job, Attempt: 1, Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter, State: state,
+			Weight: m.Weight, Rank: m.Rank, MatchedAt: now})
+	}
+	return p
+}

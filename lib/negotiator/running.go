@@ -1,0 +1,233 @@
+package negotiator
+
+import (
+	"cmp"
+	"encoding/binary"
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// running is a slot, or a piece of a partitionable one, whose job may have to go for
+// another.
+type running struct {
+	slot    int        // index of the slot's ad
+	claim   pool.Claim // of one from outside: the slot's name and its holder
+	outside bool
+	holder  *submitter
+	weight  accountant.Weight // what the slot counts now
+	ad      *classad.Ad       // as it stands
+	rank    float64           // PREEMPTION_RANK, where that is the same for all jobs
+}
+
+// tenants are running slots of one holder that no expression can tell apart, but for
+// PREEMPTION_RANK, which may say whom of them to take first.
+type tenants struct {
+	number  int
+	class   *class
+	holder  *submitter
+	ad      *classad.Ad
+	weight  accountant.Weight
+	current float64 // CurrentRank
+	left    amounts // of pieces: what they have; nil: whole slots
+	varies  bool    // PREEMPTION_RANK depends on the job
+	ranks   bool    // the slots' Rank may prefer a job to the present one
+	slots   []running
+}
+
+// findRunning lists what runs jobs that may be preempted: not what is only matched, is being
+// vacated or is promised to somebody (manual, "Negotiation": a claimed machine that
+// runs no job is skipped). asked are the names that any expression looks up in slots.
+func (c *cycle) findRunning(asked names) []running {
+	if !c.cfg.Preemption.Consider {
+		return nil
+	}
+	var list []running
+	w := c.newOverlay(asked)
+	for i := range c.slots {
+		s := &c.slots[i]
+		if s.standing != claimed && s.whole == nil || c.retires(s.ad) {
+			continue
+		}
+		if claims := c.ours[s.name]; len(claims) > 0 {
+			for _, cl := range claims {
+				if c.preemptible(s, cl, claims) {
+					list = append(list, w.ours(i, cl))
+				}
+			}
+		} else if s.whole == nil && c.worksOutside(s.ad) {
+			list = append(list, w.outside(i))
+		}
+	}
+	return list
+}
+
+// retires says whether the slot's job has time to end by itself that preemption respects.
+func (c *cycle) retires(ad *classad.Ad) bool {
+	left, ok := ad.EvalNumber(c.eval, retirementLeft)
+	return ok && left > 0 && !c.cfg.Preemption.Early
+}
+
+// preemptible says whether a claim of ours runs a job on the slot that nobody waits for
+// already.
+func (c *cycle) preemptible(s *slot, cl pool.Claim, all []pool.Claim) bool {
+	if cl.State != pool.RunningClaim || cl.SlotAd() != s.name || cl.StartedAt.IsZero() {
+		return false
+	}
+	if state := c.textOf(s.ad, stateName); state != "" && !isOneOf(state, "Unclaimed", "Matched", "Claimed") {
+		return false
+	}
+	return !slices.ContainsFunc(all, func(o pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
+}
+
+// worksOutside says whether a slot that is claimed by its own words runs a job.
+func (c *cycle) worksOutside(ad *classad.Ad) bool {
+	if c.cfg.Pie == Spins {
+		return true
+	}
+	activity, _ := ad.EvalString(c.eval, pool.AttrActivity)
+	return strings.EqualFold(c.textOf(ad, stateName), "Claimed") && !strings.EqualFold(activity, "Idle") && !isPending(ad)
+}
+
+// isPending says whether somebody waits for a slot that is claimed outside.
+func isPending(ad *classad.Ad) bool {
+	return ad.Has("PreemptingUser") || ad.Has("PreemptingAccountingGroup")
+}
+
+func isOneOf(text string, words ...string) bool {
+	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
+}
+
+// ran returns for how long the job of a running slot has run there.
+func (c *cycle) ran(r *running) time.Duration {
+	if !r.outside {
+		return max(0, c.now.Sub(r.claim.StartedAt))
+	}
+	if start, ok := r.ad.EvalInt(c.eval, "JobStart"); ok {
+		return max(0, c.now.Sub(time.Unix(start, 0)))
+	}
+	seconds, _ := r.ad.EvalNumber(c.eval, "TotalJobRunTime")
+	if !(seconds > 0 && seconds < 1e9) {
+		return 0
+	}
+	return time.Duration(seconds * float64(time.Second))
+}
+
+// settleRunning divides the running slots into tenants.
+func (c *cycle) settleRunning(list []running) {
+	known := map[string]*tenants{}
+	var key []byte
+	for i := range list {
+		r := &list[i]
+		k := c.classOf(r.ad, r.weight, false, false)
+		current := c.numberIn(r.ad, currentRank)
+		key = binary.LittleEndian.AppendUint64(key[:0], uint64(k.number))
+		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
+		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
+		key = appendFlag(key, r.claim.Piece.Of != "")
+		key = appendMeaning(key, c.shapes.means.at(r.ad, &c.shapes.slotRank))
+		key = c.appendPreemption(key, r)
+		t := known[string(key)]
+		if t == nil {
+			t = &tenants{number: len(c.tenants), class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
+				varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
+			if r.claim.Piece.Of != "" {
+				t.left = c.leftIn(r.ad)
+			}
+			known[string(key)] = t
+			c.tenants = append(c.tenants, t)
+			r.holder.tenants = append(r.holder.tenants, t)
+			if t.ranks {
+				c.choosy = append(c.choosy, t)
+			}
+		}
+		t.slots = append(t.slots, *r)
+		k.group.running += r.weight
+	}
+	for _, t := range c.tenants {
+		if !t.varies {
+			slices.SortStableFunc(t.slots, func(a, b running) int { return cmp.Compare(b.rank, a.rank) })
+		}
+	}
+}
+
+// appendPreemption appends what PREEMPTION_REQUIREMENTS and PREEMPTION_RANK come to,
+// but for a rank that is the same for all jobs, which it puts into r; NaN: it is not.
+func (c *cycle) appendPreemption(key []byte, r *running) []byte {
+	m := c.shapes.means
+	r.rank = math.Inf(-1)
+	if e := c.cfg.Preemption.Requirements; e != nil {
+		key = appendMeaning(key, m.ofExpr(r.ad, e))
+	}
+	e := c.cfg.Preemption.Rank
+	if e == nil {
+		return key
+	}
+	if v, closed := m.value(r.ad, e); closed {
+		if x, ok := v.Number(); ok && !math.IsNaN(x) {
+			r.rank = x
+		}
+		return key
+	}
+	r.rank = math.NaN()
+	return appendMeaning(key, m.ofExpr(r.ad, e))
+}
+
+// mayPrefer says whether the slot's Rank may be above what it is of the present job.
+func (c *cycle) mayPrefer(ad *classad.Ad, current float64) bool {
+	v, e, ok := ad.Get(slotRankName)
+	switch {
+	case !ok:
+		return current < 0
+	case e != nil:
+		return true
+	}
+	x, ok := v.Number()
+	return ok && x > current
+}
+
+// numberIn returns an attribute as a number, 0 if it is none.
+func (c *cycle) numberIn(ad *classad.Ad, name *classad.Name) float64 {
+	v, e, ok := ad.Get(name)
+	if ok && e != nil {
+		v = ad.Eval(c.eval, name.String(), nil)
+	}
+	x, isNumber := v.Number()
+	if !ok || !isNumber || math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+// slotRank returns what a slot's Rank makes of a job, 0 where that is no number.
+func (c *cycle) slotRank(slot, job *classad.Ad) float64 {
+	v, e, ok := slot.Get(slotRankName)
+	if !ok {
+		return 0
+	}
+	if e != nil {
+		v = slot.Eval(c.eval, pool.AttrRank, job)
+	}
+	x, isNumber := v.Number()
+	if !isNumber || math.IsNaN(x) {
+		return 0
+	}
+	return x
+}
+
+var (
+	slotRankName = classad.NewName(pool.AttrRank)
+	currentRank  = classad.NewName("CurrentRank")
+)
+
+// anyClaims says whether any slot is claimed, so that preemption may matter.
+func (c *cycle) anyClaims() bool {
+	return c.cfg.Preemption.Consider && slices.ContainsFunc(c.slots, func(s slot) bool {
+		return s.standing == claimed || s.whole != nil && len(c.ours[s.name]) > 0
+	})
+}
