@@ -300,7 +300,7 @@ type cycle struct {
 	called     map[string]*submitter // the same by name
 	inGroups   []Group               // once asked for
 	groupUse   *groupUse             // nil: there are no groups
-	dealing    *sharers                // that has its turn
+	dealing    *sharers              // that has its turn
 	tenants    []*tenants            // what runs jobs that may be preempted
 	choosy     []*tenants            // those whose slots may prefer other jobs
 	fickle     bool                  // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle

@@ -239,7 +239,9 @@ func (c *cycle) match(s *submitter, q *queue, p pick) {
 	case r != nil:
 		m.Slot, m.Piece, m.Reason, m.Preempts = r.claim.Slot, r.claim.Piece, p.reason, c.preempted(r)
 		m.Rank = c.slotRank(r.ad, q.cluster.ad)
-		c.uses(r.holder, -r.claim.Weight)
+		if c.cfg.Pie != Spins { // which reckons with that from the next cycle on, as HTCondor
+			c.uses(r.holder, -r.claim.Weight)
+		}
 	case c.slots[p.slot].whole != nil:
 		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)
 	}

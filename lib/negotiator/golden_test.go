@@ -34,7 +34,7 @@ func exprAd(t *testing.T, attributes map[string]exprText) *classad.Ad {
 func (s *scenario) settings(t *testing.T) Config {
 	cfg := defaults(t)
 	cfg.Params.DefaultFactor, cfg.Params.NiceFactor, cfg.Params.RemoteFactor = 1000, 1e10, 1e7
-	cfg.Preemption.Consider = true
+	cfg.Preemption = Preemption{Consider: true, Rank: expr(t, preemptionRank), Cached: true, RequirementsStable: true, RankStable: true}
 	cfg.Limits = s.limits(t)
 	cfg.Params.Groups = s.groups(t)
 	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: math.MaxFloat64, WeightedDemand: true}
@@ -92,7 +92,18 @@ func (s *scenario) settings(t *testing.T) Config {
 			cfg.Quotas.RoundRobinRate = number(t, text)
 		case "GROUP_SORT_EXPR":
 			cfg.Quotas.SortExpr = scenarioExpr(t, text)
-		case "PREEMPTION_REQUIREMENTS", "PREEMPTION_RANK": // a scenario with preemption is not run
+		case "PREEMPTION_REQUIREMENTS":
+			cfg.Preemption.Requirements = scenarioExpr(t, text)
+		case "PREEMPTION_RANK":
+			cfg.Preemption.Rank = scenarioExpr(t, text)
+		case "PREEMPTION_REQUIREMENTS_STABLE":
+			cfg.Preemption.RequirementsStable = isTrue(t, text)
+		case "PREEMPTION_RANK_STABLE":
+			cfg.Preemption.RankStable = isTrue(t, text)
+		case "NEGOTIATOR_MATCHLIST_CACHING":
+			cfg.Preemption.Cached = isTrue(t, text)
+		case "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION":
+			cfg.Preemption.Early = isTrue(t, text)
 		default:
 			if isGroup := strings.HasPrefix(name, "GROUP_"); !isGroup && !strings.Contains(name, "CONCURRENCY_LIMIT_DEFAULT") && !strings.HasSuffix(name, "_LIMIT") {
 				t.Logf("%s = %s: not looked at", name, text)

@@ -198,16 +198,6 @@ func (s *scenario) beyond(t *testing.T) string {
 	case macros["NEGOTIATOR_SUBMITTER_CONSTRAINT"] != "":
 		return "NEGOTIATOR_SUBMITTER_CONSTRAINT"
 	}
-	if early := macros["NEGOTIATOR_CONSIDER_EARLY_PREEMPTION"]; early != "" && isTrue(t, early) {
-		return "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION"
-	}
-	for _, c := range s.Cycles {
-		for _, m := range c.Matches {
-			if m.Preempting != nil && *m.Preempting != "" {
-				return "preemption"
-			}
-		}
-	}
 	return ""
 }
 

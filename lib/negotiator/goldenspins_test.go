@@ -46,13 +46,13 @@ func (c *scenarioCycle) alias(s *scenario, params accountant.Params) map[string]
 			return
 		}
 		// What stands for a group or the nice users stays in front.
-		prefix := ""
+		prefix, rest := "", name
 		if group := params.Groups.NameOf(name); group != accountant.RootGroup {
-			prefix = name[:len(group)+1]
+			prefix, rest = group+".", name[len(group)+1:]
 		} else if strings.HasPrefix(name, params.NiceGroup+".") {
-			prefix = params.NiceGroup + "."
+			prefix, rest = params.NiceGroup+".", name[len(params.NiceGroup)+1:]
 		}
-		alias[name] = fmt.Sprintf("%s%03d.%s", prefix, len(alias), name[len(prefix):])
+		alias[name] = fmt.Sprintf("%s%03d.%s", prefix, len(alias), rest)
 	}
 	// The floor round and later spins have only some.
 	spins := slices.Clone(c.Spins)

@@ -29,17 +29,18 @@ func (c *cycle) dealGroups(tier []*submitter, size float64, first bool) {
 			p.dealt = c.moves > from
 		}
 		first, size = false, math.Inf(1)
-		if c.moves == before && !c.roundUpGroups(parties) && !noteStuck(parties, stuck) {
+		if c.moves == before && !c.roundUpGroups(parties) && !c.noteStuck(parties, stuck) {
 			return
 		}
 	}
 }
 
-// noteStuck notes the groups that want more and could not make use of what is left for
-// them, which others may then have; false: none is new.
-func noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
+// noteStuck notes the groups that could not make use of all that they were allocated,
+// which others may then have; false: none is new.
+func (c *cycle) noteStuck(parties []*sharers, stuck map[int]bool) (any bool) {
+	u := c.groupUse
 	for _, p := range parties {
-		if !stuck[p.group] && slices.ContainsFunc(p.members, (*submitter).waiting) {
+		if !stuck[p.group] && u.allocated[p.group]-u.own[p.group].Float() > slack && slices.ContainsFunc(p.members, (*submitter).waiting) {
 			stuck[p.group], any = true, true
 		}
 	}

@@ -61,6 +61,7 @@ func TestQuotas(t *testing.T) {
 		{"regrouped among the others", 12, []accountant.Group{static("phys", 6), {Name: "chem", Quota: 4, Autoregroup: true}}, "phys:3 chem:20 <none>:3", "<none>:3 chem:6 phys:3"},
 		{"fractions of slots are nobody's by themselves", 10, []accountant.Group{dynamic("a", .25, false), dynamic("b", .75, false)}, "a:9 b:9", "a:2 b:7"},
 		{"of surplus, whoever is further below", 10, []accountant.Group{dynamic("a", .25, true), dynamic("b", .75, true)}, "a:9 b:9", "a:3 b:7"},
+		{"whole slots of what quotas cut to fractions", 10, []accountant.Group{static("a", 2.5), static("c", 2.5), {Name: "b", Quota: 5, AcceptSurplus: true}}, "a:20 b:20 c:20", "a:2 b:6 c:2"},
 		{"a subgroup that accepts, below one that does not", 20, []accountant.Group{static("a", 8), {Name: "a.x", Quota: 3, AcceptSurplus: true}, static("b", 2)}, "a.x:20 b:20", "a.x:8 b:2"},
 		{"an inner group has what its children leave", 20, []accountant.Group{static("a", 8), static("a.x", 3)}, "a:20 a.x:20", "a:5 a.x:3"},
 		{"no quotas at all", 10, []accountant.Group{{Name: "a"}, {Name: "b"}}, "a:20 b:20", "a:5 b:5"},

@@ -28,8 +28,25 @@ func (c *cycle) quotaRules() accountant.QuotaRules {
 	return accountant.QuotaRules{Oversubscribe: c.cfg.Quotas.Oversubscribe, Twice: c.cfg.Pie == Spins}
 }
 
-// quotaWeight returns the weight that quotas are parts of.
-func (c *cycle) quotaWeight() float64 { return min(c.poolSize(), c.total.Float()) }
+// quotaWeight returns the weight that quotas are parts of. Where every slot weighs 1,
+// spins count what is left of a partitionable one as many as its Cpus.
+func (c *cycle) quotaWeight() float64 {
+	if c.cfg.Pie != Spins || c.cfg.UseSlotWeights {
+		return min(c.poolSize(), c.total.Float())
+	}
+	sum := 0.0
+	for i := range c.slots {
+		s := &c.slots[i]
+		n := int64(1)
+		if cpus, ok := s.ad.EvalInt(c.eval, pool.AttrCpus); ok && s.whole != nil {
+			n = max(0, cpus) + int64(len(c.ours[s.name]))
+		}
+		if s.counted || c.cfg.PoolSizeConstraint == nil {
+			sum += float64(n)
+		}
+	}
+	return sum
+}
 
 // quotas returns what the groups are entitled to, in the order of the tree.
 func (c *cycle) quotas() []accountant.Quota {

@@ -29,8 +29,13 @@ func lasting(p Pool, plan *Plan) (claims []pool.Claim) {
 func after(p Pool, plan *Plan) Pool {
 	p.Claims = lasting(p, plan)
 	for _, m := range plan.Matches {
+		state := pool.Matched
+		if m.Preempts != nil {
+			state = pool.Promised
+			p.vacate(m)
+		}
 		p.Claims = append(p.Claims, pool.Claim{Job: m.Job, Attempt: 2, Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
-			State: pool.Matched, Weight: m.Weight, Limits: m.Limits, MatchedAt: now})
+			State: state, Weight: m.Weight, Rank: m.Rank, Limits: m.Limits, MatchedAt: now})
 	}
 	p.Backoffs = slices.DeleteFunc(slices.Clone(p.Backoffs), func(b pool.Backoff) bool {
 		return slices.ContainsFunc(plan.Backoffs, func(n pool.Backoff) bool { return n.Slot == b.Slot })
@@ -41,6 +46,15 @@ func after(p Pool, plan *Plan) Pool {
 		p.Reservations = append(p.Reservations, r.Reservation)
 	}
 	return p
+}
+
+// vacate lets the claim go that a match preempts; from outside there is none.
+func (p *Pool) vacate(m Match) {
+	for i := range p.Claims {
+		if cl := &p.Claims[i]; cl.Job == m.Preempts.Job && cl.Attempt == m.Preempts.Attempt {
+			cl.State, cl.VacateSince, cl.PromisedTo = pool.Vacating, now, m.Job
+		}
+	}
 }
 
 // slotOf returns the ad of the slot that a claim or match takes from.

@@ -52,8 +52,15 @@ var lawPieceJobs = []string{"RequestGPUs = 1", "RequestGPUs = 0.5", "RequestGPUs
 
 // lawPool draws a pool. Where pieces are allowed some slots are partitionable.
 func lawPool(t *rapid.T, outer testing.TB, pieces bool) Pool {
+	p, names := idlePool(t, outer, pieces, lawUsers, lawSlots)
+	p.claim(t, names)
+	return p
+}
+
+// idlePool draws a pool without claims, and the users that there are of those given.
+func idlePool(t *rapid.T, outer testing.TB, pieces bool, users, slotKinds []string) (Pool, []string) {
 	var p Pool
-	slotKinds, jobKinds := lawSlots, lawJobs
+	jobKinds := lawJobs
 	if pieces {
 		// A slot that is good only when little is left of it comes too late.
 		jobKinds = slices.DeleteFunc(slices.Concat(lawJobs, lawPieceJobs), func(text string) bool { return strings.Contains(text, "TARGET.Cpus == 1") })
@@ -73,7 +80,7 @@ func lawPool(t *rapid.T, outer testing.TB, pieces bool) Pool {
 	if pieces && rapid.IntRange(0, 9).Draw(t, "odd name") == 0 {
 		p.Slots = append(p.Slots, aSlot(outer, "slot1_1@n", ""))
 	}
-	names := lawUsers[:rapid.IntRange(1, len(lawUsers)).Draw(t, "users")]
+	names := users[:rapid.IntRange(1, len(users)).Draw(t, "users")]
 	for i := range rapid.IntRange(0, 8).Draw(t, "runs") {
 		count := rapid.SampledFrom([]int{1, 1, 2, 5, 12}).Draw(t, "count")
 		p.Jobs = append(p.Jobs, aJob(outer, i+1, count, rapid.SampledFrom(names).Draw(t, "submitter"), rapid.SampledFrom(jobKinds).Draw(t, "job")))
@@ -95,8 +102,7 @@ func lawPool(t *rapid.T, outer testing.TB, pieces bool) Pool {
 		}
 		p.Submitters = append(p.Submitters, r)
 	}
-	p.claim(t, names)
-	return p
+	return p, names
 }
 
 // claim draws claims and slots that rest.

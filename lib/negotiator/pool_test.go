@@ -15,10 +15,11 @@ import (
 // now is when all cycles of these tests take place.
 var now = time.Unix(1_700_000_000, 0).UTC()
 
-// The configuration's defaults (HTCondor's default expressions).
+// HTCondor's default expressions.
 const (
-	preJobRank  = `(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory`
-	postJobRank = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
+	preemptionRank = `(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)`
+	preJobRank     = `(10000000 * My.Rank) + (1000000 * (RemoteOwner =?= UNDEFINED)) - (100000 * Cpus) - Memory`
+	postJobRank    = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
 )
 
 func params() accountant.Params {

@@ -59,16 +59,20 @@ func (a *preemptKey) beats(free *rankKey) bool {
 type prospects struct {
 	turn int
 	heap heap[prospect, *prospect]
+	// refused says that PREEMPTION_REQUIREMENTS kept some slot from the jobs.
+	refused bool
 }
 
 // prospect brings the running slot to the front that is the best to preempt for the
-// first job of a queue, of those that may allows; nil if there is none.
-func (c *cycle) prospect(s *submitter, q *queue, may func(*prospect) bool) *prospect {
+// first job of a queue, of those that may allows, for priority only if that is asked for;
+// nil if there is none.
+func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospect) bool) *prospect {
 	if len(c.tenants) == 0 {
 		return nil
 	}
 	if q.prospects.turn != c.turns {
-		q.prospects = prospects{turn: c.turns, heap: c.findProspects(s, q, q.prospects.heap[:0])}
+		q.prospects = prospects{turn: c.turns, heap: q.prospects.heap[:0]}
+		c.findProspects(s, q, priority)
 	}
 	h := &q.prospects.heap
 	for len(*h) > 0 {
@@ -101,27 +105,30 @@ func (c *cycle) refresh(p *prospect, k *autocluster) bool {
 }
 
 // findProspects lists whom the jobs of a queue may preempt at all.
-func (c *cycle) findProspects(s *submitter, q *queue, list heap[prospect, *prospect]) heap[prospect, *prospect] {
-	k := q.cluster
+func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
+	k, list := q.cluster, &q.prospects.heap
 	for _, t := range c.choosy {
 		if c.suits(k, t) && c.slotRank(t.ad, k.ad) > t.current {
-			list = append(list, c.newProspect(k, t, RankPreemption))
+			*list = append(*list, c.newProspect(k, t, RankPreemption))
 		}
 	}
-	if c.cfg.Preemption.Requirements != nil {
-		for _, holder := range c.submitters {
-			if holder == s || len(holder.tenants) == 0 || !c.overdrawn(s, holder) {
+	for _, holder := range c.submitters {
+		if !priority || holder == s || len(holder.tenants) == 0 || !c.overdrawn(s, holder) {
+			continue
+		}
+		for _, t := range holder.tenants {
+			if !c.suits(k, t) {
 				continue
 			}
-			for _, t := range holder.tenants {
-				if c.suits(k, t) && c.yields(k, t) {
-					list = append(list, c.newProspect(k, t, PriorityPreemption))
-				}
+			switch c.yields(s, k, t) {
+			case yes:
+				*list = append(*list, c.newProspect(k, t, PriorityPreemption))
+			case refused:
+				q.prospects.refused = true
 			}
 		}
 	}
 	list.heapify()
-	return list
 }
 
 // overdrawn says whether a holder may lose slots to a submitter for priority: its EUP is
@@ -138,28 +145,42 @@ func (c *cycle) suits(k *autocluster, t *tenants) bool {
 
 // yields says whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
-func (c *cycle) yields(k *autocluster, t *tenants) bool {
-	for len(k.yields) <= t.number {
-		k.yields = append(k.yields, make([]answer, len(c.tenants)-len(k.yields))...)
+func (c *cycle) yields(s *submitter, k *autocluster, t *tenants) answer {
+	if c.fickle {
+		return c.ask(s, k, t)
+	}
+	if len(k.yields) < len(c.tenants) {
+		k.yields = make([]answer, len(c.tenants))
 	}
 	a := &k.yields[t.number]
 	if *a == unknown {
-		*a = no
-		if c.slotRank(t.ad, k.ad) == t.current && c.cfg.Preemption.Requirements.Eval(c.eval, t.ad, k.ad).True() {
-			*a = yes
-		}
+		*a = c.ask(s, k, t)
 	}
-	return *a == yes
+	return *a
 }
 
-// answer is a truth value, once it is known.
+// answer is whether a running slot would yield to a job, once it is known.
 type answer uint8
 
 const (
 	unknown answer = iota
-	no
+	no             // the slot's Rank says otherwise
+	refused        // PREEMPTION_REQUIREMENTS is not true
 	yes
 )
+
+// ask finds out what yields tells, with the numbers of this moment.
+func (c *cycle) ask(s *submitter, k *autocluster, t *tenants) answer {
+	switch rank := c.slotRank(t.ad, k.ad); {
+	case rank > t.current:
+		return no
+	case c.cfg.Preemption.Requirements == nil || !c.permits(s, k, t):
+		return refused
+	case rank < t.current:
+		return no
+	}
+	return yes
+}
 
 func (c *cycle) newProspect(k *autocluster, t *tenants, reason string) prospect {
 	ranks := k.order.ranks.of(c, t.class)
@@ -187,19 +208,19 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 			return true
 		}
 		return fits(s.usage+p.weight, s.entitled) && (p.holder.usage-r.claim.Weight).Float() >= p.holder.entitled-slack &&
-			c.stillYields(q.cluster, s, p.tenants)
+			(!c.fickle || c.permits(s, q.cluster, p.tenants))
 	}
 }
 
-// stillYields asks PREEMPTION_REQUIREMENTS again if it looks at numbers that change in
-// the course of a cycle.
-func (c *cycle) stillYields(k *autocluster, s *submitter, t *tenants) bool {
+// permits says whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use
+// changes in the course of a cycle.
+func (c *cycle) permits(s *submitter, k *autocluster, t *tenants) bool {
 	if !c.fickle {
-		return true
+		return c.cfg.Preemption.Requirements.Eval(c.eval, t.ad, k.ad).True()
 	}
 	slot, job := classad.New().Chain(t.ad), classad.New().Chain(k.ad)
-	slot.SetReal("RemoteUserResourcesInUse", t.holder.usage.Float())
-	job.SetReal("SubmitterUserResourcesInUse", s.usage.Float())
+	slot.SetReal("RemoteUserResourcesInUse", c.counted(t.holder))
+	job.SetReal("SubmitterUserResourcesInUse", c.counted(s))
 	c.inUseOf(s, func(weight float64) { job.SetReal("SubmitterGroupResourcesInUse", weight) })
 	c.inUseOf(t.holder, func(weight float64) { slot.SetReal("RemoteGroupResourcesInUse", weight) })
 	return c.cfg.Preemption.Requirements.Eval(c.eval, slot, job).True()
@@ -223,7 +244,7 @@ func (c *cycle) preempt(p *prospect) pick {
 // offer finds the best slot for the first job of a queue: a free one that weighs no more
 // than room, or one that runs a job which may be preempted.
 func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
-	p := c.prospect(s, q, c.mayPreempt(s, q))
+	p := c.prospect(s, q, s.usage.Float() < s.entitled, c.mayPreempt(s, q))
 	if p == nil {
 		return c.take(q.cluster, room)
 	}

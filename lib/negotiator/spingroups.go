@@ -27,6 +27,7 @@ type spinGroups struct {
 	most    []float64  // of the allocations of all rounds
 	limits  []float64  // the last one that each group negotiated with
 	surplus bool       // some group accepts surplus
+	begun   bool       // the first round has
 }
 
 // negotiateGroups divides the pool among accounting groups, and what each may use
@@ -58,14 +59,11 @@ func (sp *spinning) newSpinGroups(all []*entry) *spinGroups {
 		g.caps = tree.Caps(g.quotas)
 	}
 	running := sp.running()
-	seen := map[*submitter]bool{}
 	for _, e := range all {
 		at := tree.Of(e.name)
 		g.waiting[at] = append(g.waiting[at], e)
-		if !seen[e.submitter] {
-			seen[e.submitter] = true
-			g.asked[at] += sp.demandOf(e.submitter, running[e.name])
-		}
+		// With USE_GLOBAL_JOB_PRIOS each entry counts with all of its submitter's jobs.
+		g.asked[at] += sp.demandOf(e.submitter, running[e.name])
 	}
 	for i, one := range tree.List {
 		g.used[i] = sp.inGroup[i].Float()
@@ -105,7 +103,14 @@ func (g *spinGroups) allocate() {
 // round lets all groups negotiate once, the lowest sort key first, or with a
 // GROUP_QUOTA_ROUND_ROBIN_RATE several times, with limits that grow by steps of it.
 func (g *spinGroups) round() {
-	line := g.groupLine(g.groupKeys(g.quotas, g.used, g.given, false))
+	keys := g.groupKeys(g.quotas, g.used, g.given, false)
+	line := g.groupLine(keys)
+	for i, key := range keys {
+		if !g.begun {
+			g.accounts()[i].GroupSortKey = key
+		}
+	}
+	g.begun = true
 	farthest := 0.0
 	for i, q := range g.quotas {
 		target := q.Own

@@ -82,7 +82,6 @@ type spinning struct {
 	slots         int     // still looked at
 	usage         map[*submitter]accountant.Weight
 	inGroup       []accountant.Weight // the same by group
-	held          heldSlots
 	order         map[*submitter]int  // by the first turn
 	sliced        map[*submitter]bool // who had one
 }
@@ -174,7 +173,7 @@ func (c *cycle) newSpinning() *spinning {
 	for _, s := range c.submitters {
 		sp.charge(s, s.usage)
 	}
-	sp.slots, sp.held = c.lookedAt()
+	sp.slots = c.lookedAt()
 	return sp
 }
 

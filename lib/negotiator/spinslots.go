@@ -135,30 +135,9 @@ func (c *cycle) leastWeight() float64 {
 	return least.Float()
 }
 
-// heldSlots tells of the claimed slots that are looked at who holds them.
-type heldSlots struct {
-	groups map[*group]holders
-	known  map[*autocluster]holders
-}
-
-// holders are two of those who hold some slots; empty: there is none, or only one.
-type holders [2]string
-
-func (h *holders) add(who string) {
-	switch {
-	case who == "" || who == h[0]:
-	case h[0] == "":
-		h[0] = who
-	case h[1] == "":
-		h[1] = who
-	}
-}
-
-// lookedAt returns how many slots are looked at for matches, and who holds the
-// claimed ones of these: none that are claimed if preemption is not considered,
-// else all whose jobs have no time to retire left.
-func (c *cycle) lookedAt() (slots int, held heldSlots) {
-	held = heldSlots{map[*group]holders{}, map[*autocluster]holders{}}
+// lookedAt returns how many slots are looked at for matches: none that are claimed if
+// preemption is not considered, else all whose jobs have no time to retire left.
+func (c *cycle) lookedAt() (slots int) {
 	for i := range c.slots {
 		s := &c.slots[i]
 		if left, ok := s.ad.EvalNumber(c.eval, retirementLeft); ok && left > 0 && c.cfg.Preemption.Consider && s.standing == claimed {
@@ -168,13 +147,8 @@ func (c *cycle) lookedAt() (slots int, held heldSlots) {
 			continue
 		}
 		slots++
-		if s.standing == claimed && c.cfg.Preemption.Consider {
-			h := held.groups[s.group]
-			h.add(c.holderOf(s))
-			held.groups[s.group] = h
-		}
 	}
-	return slots, held
+	return slots
 }
 
 // holderOf returns whose a claimed slot is.
@@ -183,25 +157,4 @@ func (c *cycle) holderOf(s *slot) string {
 		return cl.Submitter
 	}
 	return c.cfg.Params.Groups.Spelled(Holder(c.eval, s.ad))
-}
-
-// byAnother says whether somebody else than who holds a slot that the jobs of k
-// could use: one that preemption would be for.
-func (h *heldSlots) byAnother(c *cycle, k *autocluster, who string) bool {
-	some, known := h.known[k]
-	if !known {
-		for g, by := range h.groups {
-			if k.verdict(c, g) == accepts {
-				some.add(by[0])
-				some.add(by[1])
-			}
-		}
-		h.known[k] = some
-	}
-	for _, name := range some {
-		if name != "" && name != who {
-			return true
-		}
-	}
-	return false
 }

@@ -53,11 +53,13 @@ type spinNegotiation struct {
 	turn      *SpinTurn
 	unclaimed float64 // the limit for slots that nobody holds: not cut to the pie
 	used      float64 // of the limit, by this turn
+	free      float64 // of that, by slots that nobody held
 	pie       *float64
 	ranks     bool // beyond the limit there are slots that prefer the job
 	limited   bool
 	refused   []string // concurrency limits reached by the requests before, one after the other
 	asked     spinRequest
+	list      spinList
 }
 
 // run asks for job after job, and says whether the submitter was limited.
@@ -137,19 +139,16 @@ func (n *spinNegotiation) offer(q *queue, over bool) string {
 		return "concurrency limit " + strings.Join(n.refused, ", ") + " reached"
 	}
 	n.refused = nil
-	if over {
-		q.limited = true
-		return "no match found"
-	}
-	p, how := n.take(q.cluster, n.room())
+	p, how := n.best(q, over)
 	if how == found {
 		n.matched(q, p)
 		return ""
 	}
-	q.limited = how == tooHeavy
+	how = max(how, n.list.how)
+	q.limited = over || how == tooHeavy
 	n.limited = n.limited || how == tooHeavy
 	switch {
-	case n.held.byAnother(n.cycle, q.cluster, n.entry.name):
+	case q.prospects.refused:
 		return "PREEMPTION_REQUIREMENTS == False"
 	case how == tooHeavy:
 		return "submitter limit exceeded"
@@ -178,15 +177,15 @@ func (n *spinNegotiation) blockedBy(k *autocluster) (string, bool) {
 // room returns the heaviest slot that may be taken now: up to the limit, but
 // whoever has taken nothing in this spin may go beyond it by one slot.
 func (n *spinNegotiation) room() float64 {
-	if n.used <= 0 && n.unclaimed > 0 {
+	if n.free <= 0 && n.unclaimed > 0 {
 		return math.Inf(1)
 	}
-	w := accountant.Weight((n.unclaimed - n.used) * float64(accountant.One))
-	if n.unclaimed-n.used >= accountant.MaxWeight.Float() {
+	w := accountant.Weight((n.unclaimed - n.free) * float64(accountant.One))
+	if n.unclaimed-n.free >= accountant.MaxWeight.Float() {
 		return math.Inf(1)
 	}
 	// The sum is what HTCondor compares; the difference may be off by a digit.
-	for w++; w >= 0 && n.used+w.Float() > n.unclaimed; w-- {
+	for w++; w >= 0 && n.free+w.Float() > n.unclaimed; w-- {
 	}
 	return w.Float()
 }
@@ -203,6 +202,9 @@ func (n *spinNegotiation) matched(q *queue, p pick) {
 		n.entry.leave(q, n.roomFor(q.cluster, p.group)-1)
 	}
 	n.used += cost.Float()
+	if p.preempts == nil {
+		n.free += cost.Float()
+	}
 	*n.pie -= cost.Float()
 	n.charge(n.entry.submitter, cost)
 	n.turn.Matches++

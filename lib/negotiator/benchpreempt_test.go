@@ -1,0 +1,199 @@
+package negotiator
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// fullPool says what a pool is like in which every slot runs somebody's job and many
+// wait.
+type fullPool struct {
+	name         string
+	slots, kinds int    // kinds: that differ in what jobs ask for
+	pieces       int    // of each partitionable slot; 0: static slots
+	requirements string // PREEMPTION_REQUIREMENTS
+	pie          Pie
+}
+
+// fullPools are 100,000 claims each, and 100,000 idle jobs. byDefault is the configuration's
+// default PREEMPTION_REQUIREMENTS.
+var fullPools = []fullPool{
+	{name: "default", slots: 100_000, kinds: 500, requirements: byDefault},
+	{name: "priority", slots: 100_000, kinds: 500, requirements: "RemoteUserPrio > SubmitterUserPrio * 1.2 && (time() - EnteredCurrentState) > 3600"},
+	{name: "groups", slots: 100_000, kinds: 500, requirements: byDefault + " && SubmitterGroupResourcesInUse < SubmitterGroupQuota && RemoteGroupResourcesInUse > RemoteGroupQuota"},
+	{name: "all-apart", slots: 100_000, kinds: 100_000, requirements: byDefault},
+	{name: "pieces", slots: 10_000, kinds: 50, pieces: 10, requirements: byDefault},
+	{name: "spins", slots: 100_000, kinds: 500, requirements: byDefault, pie: Spins},
+}
+
+const (
+	byDefault   = "(time() - EnteredCurrentState) > 3600"
+	fullUsers   = 500 // submitters
+	fullWaiting = 100_000
+)
+
+// fullGroups are 50 groups three levels deep: 5 with a quota of 15 % of the pool each, with 3
+// below each that have the half of it together, with 2 below each. Every second leaf
+// accepts surplus, and so do those above.
+func fullGroups(b *testing.B) *accountant.Groups {
+	b.Helper()
+	var list []accountant.Group
+	for i := range 5 {
+		top := fmt.Sprintf("site%d", i)
+		list = append(list, accountant.Group{Name: top, Quota: .15, Dynamic: true, AcceptSurplus: true})
+		for j := range 3 {
+			middle := fmt.Sprintf("%s.lab%d", top, j)
+			list = append(list, accountant.Group{Name: middle, Quota: 2000, AcceptSurplus: j > 0})
+			for k := range 2 {
+				list = append(list, accountant.Group{Name: fmt.Sprintf("%s.team%d", middle, k), Quota: .4, Dynamic: true, AcceptSurplus: k == 0})
+			}
+		}
+	}
+	tree, err := accountant.NewGroups(list)
+	if err != nil {
+		b.Fatal(err)
+	}
+	return tree
+}
+
+func (f fullPool) config(b *testing.B) Config {
+	b.Helper()
+	cfg := preempting(b)
+	cfg.PreJobRank = expr(b, `(1.0e12 * (RemoteOwner =?= UNDEFINED)) + (10000000 * My.Rank) - (100000 * Cpus) - Memory`)
+	cfg.Preemption.Requirements = expr(b, f.requirements)
+	cfg.Preemption.RequirementsStable, cfg.Preemption.RankStable = true, true
+	cfg.Pie = f.pie
+	cfg.Params.Groups = fullGroups(b)
+	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: math.MaxFloat64, WeightedDemand: true}
+	cfg.VacateTimeout = 10 * time.Minute
+	return cfg
+}
+
+// user returns the name of a submitter: nine of ten are in a group.
+func (f fullPool) user(groups *accountant.Groups, i int) string {
+	if i %= fullUsers; i%10 > 0 {
+		return fmt.Sprintf("%s.user%d@x", groups.List[1+i%(len(groups.List)-1)].Name, i)
+	}
+	return fmt.Sprintf("user%d@x", i)
+}
+
+func (f fullPool) pool(b *testing.B, groups *accountant.Groups) Pool {
+	b.Helper()
+	in := classad.NewInterner()
+	adOf := func(text string) *classad.Ad {
+		ad := classad.New()
+		for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
+			name, value, _ := strings.Cut(line, " = ")
+			e, err := in.Expr(value)
+			if err != nil {
+				b.Fatal(err)
+			}
+			ad.Set(strings.TrimSpace(name), e)
+		}
+		return ad
+	}
+	var p Pool
+	for i := range f.slots {
+		name := fmt.Sprintf("slot%d@node%d", i%16+1, i/16)
+		p.Slots = append(p.Slots, pool.Slot{Name: name, Ad: adOf(f.slotAd(name, i))})
+	}
+	for i := range f.slots * max(1, f.pieces) {
+		p.Claims = append(p.Claims, f.claim(p.Slots, groups, i))
+	}
+	for i := range fullWaiting / 100 {
+		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: i + 1}, Count: 100, Submitter: f.user(groups, i), Ad: adOf(fullJobAd(i))})
+	}
+	for i := range fullUsers {
+		p.Submitters = append(p.Submitters, record(f.user(groups, i), 1+float64(i*37%fullUsers)))
+	}
+	return p
+}
+
+// slotAd is that of a static slot, or of a partitionable one of 32 cores.
+func (f fullPool) slotAd(name string, i int) string {
+	kind, cpus, memory := i%f.kinds, f.cpus(i), 1024*(1+i%f.kinds%8)
+	if f.kinds == f.slots {
+		memory = 1024 + i
+	}
+	if f.pieces > 0 {
+		cpus, memory = 32, 128*1024
+	}
+	return fmt.Sprintf(`
+		MyType = "Machine"
+		Name = %q
+		State = "Unclaimed"
+		Activity = "Idle"
+		OpSys = "LINUX"
+		Arch = "X86_64"
+		Rank = 0.0
+		Start = true
+		Requirements = START && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory
+		Cpus = %d
+		Memory = %d
+		Disk = %d
+		SlotID = %d
+		KFlops = %d
+		LoadAvg = 0.%d
+		PartitionableSlot = %v
+	`, name, cpus, memory, 1_000_000+kind, i%16+1, 100_000+1000*kind, i%97, f.pieces > 0)
+}
+
+// cpus returns how many cores a static slot has: one, or two.
+func (f fullPool) cpus(i int) int { return 1 + i%f.kinds%5/4 }
+
+// claim is the i-th: 50 submitters have two thirds of them, and each has run for anything
+// up to a day.
+func (f fullPool) claim(slots []pool.Slot, groups *accountant.Groups, i int) pool.Claim {
+	who := i * 7919 % fullUsers
+	if i%3 > 0 {
+		who = who / 10 * 10 % fullUsers
+	}
+	start := now.Add(-time.Duration(i*7907%86400) * time.Second)
+	cl := pool.Claim{Job: pool.JobID{Cluster: 1_000_000 + i/1000, Proc: i % 1000}, Attempt: 1, Slot: slots[i%len(slots)].Name,
+		Submitter: f.user(groups, who+7), State: pool.RunningClaim, Weight: accountant.Weight(f.cpus(i%len(slots))) * accountant.One, MatchedAt: start, StartedAt: start}
+	if f.pieces > 0 {
+		cl.Piece = pool.Piece{Of: cl.Slot, Takes: pool.Resources("Cpus=3 Memory=12000")}
+		cl.Slot = strings.Replace(cl.Slot, "@", fmt.Sprintf("_%d@", i/len(slots)+1), 1)
+		cl.Weight = 3 * accountant.One
+	}
+	return cl
+}
+
+// fullJobAd is one of 100 shapes.
+func fullJobAd(i int) string {
+	return fmt.Sprintf(`
+		MyType = "Job"
+		ClusterId = %d
+		ProcId = 0
+		JobPrio = %d
+		QDate = 1600000000
+		RequestCpus = 1
+		RequestMemory = %d
+		Rank = %s
+		Requirements = TARGET.Arch == "X86_64" && TARGET.OpSys == "LINUX" && TARGET.Memory >= RequestMemory && TARGET.Disk >= %d
+	`, i+1, i%3, 100*(1+i/fullUsers*7%25+i%25), []string{"0.0", "KFlops"}[i%2], i%50)
+}
+
+// BenchmarkPreemption is a cycle in which all that is to be had runs somebody's job, with 50
+// accounting groups three levels deep.
+func BenchmarkPreemption(b *testing.B) {
+	for _, f := range fullPools {
+		b.Run(f.name, func(b *testing.B) {
+			cfg := f.config(b)
+			p := f.pool(b, cfg.Params.Groups)
+			matches := 0
+			b.ReportAllocs()
+			for b.Loop() {
+				matches = len(Cycle(p, cfg, now).Matches)
+			}
+			b.ReportMetric(float64(matches), "matches")
+		})
+	}
+}

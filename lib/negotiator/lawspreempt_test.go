@@ -1,0 +1,370 @@
+package negotiator
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// replay follows a plan match by match.
+type replay struct {
+	Pool
+	cfg   Config
+	plan  *Plan
+	eval  *classad.Context
+	share map[string]Share
+	usage map[string]accountant.Weight // as the matches so far have it
+	gone  map[string]bool              // slots and pieces whose holders were preempted
+	group map[string]Group             // by name
+}
+
+func newReplay(p Pool, cfg Config, plan *Plan) *replay {
+	r := &replay{Pool: p, cfg: cfg, plan: plan, eval: &classad.Context{Now: now}, share: map[string]Share{},
+		usage: map[string]accountant.Weight{}, gone: map[string]bool{}, group: map[string]Group{}}
+	for _, s := range plan.Submitters {
+		r.share[s.Name] = s
+		r.usage[s.Name], _ = accountant.WeightOf(s.Usage)
+	}
+	for _, g := range plan.Groups {
+		r.group[g.Name] = g
+	}
+	return r
+}
+
+// step counts a match.
+func (r *replay) step(m Match) {
+	r.usage[m.Submitter] += m.Weight
+	if m.Preempts != nil {
+		r.usage[m.Preempts.Submitter] -= m.Preempts.Weight
+		r.gone[m.Slot] = true
+	}
+}
+
+// inGroup returns what the members of a group use themselves.
+func (r *replay) inGroup(name string) (sum accountant.Weight) {
+	for who, w := range r.usage {
+		if r.cfg.Params.Groups.NameOf(who) == name {
+			sum += w
+		}
+	}
+	return sum
+}
+
+// victim returns the ad of the slot that a match takes away from somebody, with all
+// that expressions may ask of its claim; an error if that may not be preempted at all.
+func (r *replay) victim(m Match) (*classad.Ad, error) {
+	ad := slotOf(r.Pool, m.Slot, m.Piece)
+	v := m.Preempts
+	switch {
+	case ad == nil:
+		return nil, fmt.Errorf("there is no such slot")
+	case r.gone[m.Slot]:
+		return nil, fmt.Errorf("its holder has gone already")
+	case v.Job == pool.JobID{}:
+		state, _ := ad.EvalString(r.eval, "State")
+		activity, _ := ad.EvalString(r.eval, "Activity")
+		taken := slices.ContainsFunc(r.Claims, func(cl pool.Claim) bool { return cl.SlotAd() == m.Slot })
+		who := r.cfg.Params.Groups.Spelled(Holder(r.eval, ad))
+		if taken || m.Piece.Of != "" || who != v.Submitter || state != "Claimed" || activity == "Idle" || ad.Has("PreemptingUser") || v.Attempt != 0 {
+			return nil, fmt.Errorf("%s of %s in state %s, activity %s cannot be preempted", m.Slot, who, state, activity)
+		}
+		if left, ok := ad.EvalNumber(r.eval, "RetirementTimeRemaining"); ok && left > 0 && !r.cfg.Preemption.Early {
+			return nil, fmt.Errorf("the job retires")
+		}
+		return r.about(classad.New().Chain(ad), v.Submitter), nil
+	}
+	i := slices.IndexFunc(r.Claims, func(cl pool.Claim) bool { return cl.Job == v.Job && cl.Attempt == v.Attempt })
+	if i < 0 {
+		return nil, fmt.Errorf("there is no such claim")
+	}
+	cl := r.Claims[i]
+	if cl.State != pool.RunningClaim || cl.Slot != m.Slot || cl.Piece != m.Piece || cl.Submitter != v.Submitter || cl.Weight != v.Weight || now.Sub(cl.StartedAt) != v.Ran {
+		return nil, fmt.Errorf("not what is said of the claim %+v", cl)
+	}
+	if left, ok := ad.EvalNumber(r.eval, "RetirementTimeRemaining"); ok && left > 0 && !r.cfg.Preemption.Early {
+		return nil, fmt.Errorf("the job retires")
+	}
+	if m.Piece.Of != "" {
+		ad = pool.DynamicAd(ad, m.Slot, m.Piece.Takes)
+	}
+	ad = classad.New().Chain(ad)
+	for name, text := range map[string]string{"State": "Claimed", "Activity": "Busy", "RemoteUser": cl.Submitter, "RemoteOwner": cl.Submitter, "JobId": cl.Job.String(), "ConcurrencyLimits": cl.Limits} {
+		ad.SetString(name, text)
+	}
+	for _, name := range []string{"EnteredCurrentState", "EnteredCurrentActivity", "JobStart"} {
+		ad.SetInt(name, cl.StartedAt.Unix())
+	}
+	ad.SetInt("TotalJobRunTime", now.Unix()-cl.StartedAt.Unix())
+	ad.SetReal("CurrentRank", cl.Rank)
+	return r.about(ad, cl.Submitter), nil
+}
+
+// about adds to a slot's ad what is said of its holder.
+func (r *replay) about(ad *classad.Ad, holder string) *classad.Ad {
+	ad.SetReal("RemoteUserPrio", r.share[holder].EffectivePriority)
+	ad.SetReal("RemoteUserResourcesInUse", r.usage[holder].Float())
+	if tree := r.cfg.Params.Groups; tree != nil {
+		g := r.group[tree.NameOf(holder)]
+		ad.SetString("RemoteGroup", g.Name)
+		ad.SetReal("RemoteGroupQuota", g.EffectiveQuota)
+		ad.SetReal("RemoteGroupResourcesInUse", r.inGroup(g.Name).Float())
+	}
+	return ad
+}
+
+// candidate returns the ad of a job with what is said of its submitter.
+func (r *replay) candidate(m Match) *classad.Ad {
+	_, job := jobOf(r.Pool, m.Job)
+	job.SetReal("SubmitterUserPrio", r.share[m.Submitter].EffectivePriority)
+	job.SetReal("SubmitterUserResourcesInUse", r.usage[m.Submitter].Float())
+	if tree := r.cfg.Params.Groups; tree != nil {
+		g := r.group[tree.NameOf(m.Submitter)]
+		job.SetString("SubmitterGroup", g.Name)
+		job.SetReal("SubmitterGroupQuota", g.EffectiveQuota)
+		job.SetReal("SubmitterGroupResourcesInUse", r.inGroup(g.Name).Float())
+	}
+	return job
+}
+
+// number returns an attribute as a number, 0 where it is none.
+func (r *replay) number(ad *classad.Ad, name string, target *classad.Ad) float64 {
+	if x, ok := ad.Eval(r.eval, name, target).Number(); ok && x == x {
+		return x
+	}
+	return 0
+}
+
+// lawful returns what is wrong with a match that preempts.
+func (r *replay) lawful(m Match) error {
+	slot, err := r.victim(m)
+	if err != nil {
+		return err
+	}
+	job := r.candidate(m)
+	rank, current := r.number(slot, "Rank", job), r.number(slot, "CurrentRank", nil)
+	req := r.cfg.Preemption.Requirements
+	switch {
+	case !r.cfg.Preemption.Consider:
+		return fmt.Errorf("preemption is not considered")
+	case !classad.Match(r.eval, job, slot) || m.Piece.Of != "" && !enough(r.eval, job, slot):
+		return fmt.Errorf("%v and %v do not match", job, slot)
+	case m.Rank != rank:
+		return fmt.Errorf("Rank = %v, want %v", m.Rank, rank)
+	case m.Reason == RankPreemption && rank > current:
+	case m.Reason != PriorityPreemption:
+		return fmt.Errorf("the slot's Rank is %v, was %v", rank, current)
+	case m.Submitter == m.Preempts.Submitter:
+		return fmt.Errorf("the submitter's own job")
+	case r.share[m.Submitter].EffectivePriority >= r.share[m.Preempts.Submitter].EffectivePriority:
+		return fmt.Errorf("the submitter's EUP is not better")
+	case rank < current:
+		return fmt.Errorf("the slot's Rank of the job is %v, below %v", rank, current)
+	case req == nil || !req.Eval(r.eval, slot, job).True():
+		return fmt.Errorf("PREEMPTION_REQUIREMENTS is not true of %v and %v", slot, job)
+	}
+	return nil
+}
+
+// No slot, piece or job is matched twice. A victim is preempted once at most, and only
+// while it runs; what it has is what the new job gets. The slot's Rank preempts only for
+// a job that it prefers to the present one; a priority only for another's, whose EUP is
+// worse, where PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job no worse.
+func TestPreemptionIsLawful(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p, cfg := anyBusy(rt, t, true)
+		plan := Cycle(p, cfg, now)
+		r := newReplay(p, cfg, plan)
+		jobs, slots, names := map[pool.JobID]bool{}, map[string]bool{}, map[string]bool{}
+		for _, cl := range lasting(p, plan) {
+			jobs[cl.Job], slots[cl.SlotAd()], names[cl.Slot] = true, true, true
+		}
+		for _, m := range plan.Matches {
+			j, job := jobOf(p, m.Job)
+			if jobs[m.Job] || j.Submitter != m.Submitter {
+				rt.Fatalf("match %+v: the job has a slot, or is not this submitter's", m)
+			}
+			jobs[m.Job] = true
+			switch ad := slotOf(p, m.Slot, m.Piece); {
+			case m.Preempts != nil:
+				if err := r.lawful(m); err != nil {
+					rt.Fatalf("match %+v preempts %+v: %v\n%s", m, *m.Preempts, err, portrait(p, cfg))
+				}
+			case m.Reason != NoPreemption || names[m.Slot] || m.Piece.Of == "" && (slots[m.Slot] || !classad.Match(r.eval, job, ad)):
+				rt.Fatalf("match %+v: the slot is taken, or does not match", m)
+			}
+			slots[m.Slot], names[m.Slot] = true, m.Preempts == nil
+			r.step(m)
+		}
+	})
+}
+
+// The order of what goes in does not matter with preemption and quotas either, and the
+// cycle leaves it as it was.
+func TestBusyOrderNeverMatters(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p, cfg := anyBusy(rt, t, true)
+		cfg.Pie = rapid.SampledFrom([]Pie{MaxMin, MaxMin, Spins}).Draw(rt, "pie")
+		before := written(rt, p)
+		plan := Cycle(p, cfg, now)
+		want := asJSON(rt, plan)
+		if left := written(rt, p); left != before {
+			rt.Fatalf("Cycle leaves\n%s\nof\n%s", left, before)
+		}
+		if rapid.Bool().Draw(rt, "second cycle") {
+			p = after(p, plan)
+			want = asJSON(rt, Cycle(p, cfg, now))
+		}
+		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
+		q := Pool{shuffled(r, p.Slots), shuffled(r, p.Claims), shuffled(r, procs(p.Jobs)), shuffled(r, p.Submitters), shuffled(r, p.Backoffs), shuffled(r, p.Reservations)}
+		if got := asJSON(rt, Cycle(q, cfg, now)); got != want {
+			rt.Fatalf("Cycle of the shuffled pool = %s, want %s\n%s", got, want, portrait(p, cfg))
+		}
+	})
+}
+
+// A second cycle at the same instant changes nothing: whoever was preempted vacates,
+// and the slots are promised.
+func TestSecondBusyCycleChangesNothing(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p, cfg := anyBusy(rt, t, true)
+		first := Cycle(p, cfg, now)
+		second := Cycle(after(p, first), cfg, now)
+		if len(second.Matches)+len(second.GiveUp)+len(second.Backoffs) > 0 {
+			rt.Fatalf("second cycle: matches %s, gives up %+v; after %s\n%s", ousted(second), second.GiveUp, ousted(first), portrait(p, cfg))
+		}
+	})
+}
+
+// Who preempts has no free slot to go to instead: none is left in the end that the job
+// could use and that ranks as high as the one that it got.
+func TestNoFreeSlotInsteadOfPreempting(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p, cfg := anyBusy(rt, t, false)
+		cfg.DepthFirst = false
+		plan := Cycle(p, cfg, now)
+		r := newReplay(p, cfg, plan)
+		for _, m := range plan.Matches {
+			if m.Preempts == nil {
+				r.step(m)
+				continue
+			}
+			slot, err := r.victim(m)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			job := r.candidate(m)
+			r.step(m)
+			for _, s := range r.idle() {
+				if s.weight <= m.Weight && classad.Match(r.eval, job, s.ad) && !ranksAbove(r.ranks(job, slot), r.ranks(job, s.ad)) {
+					rt.Fatalf("%s preempts on %s, with ranks of %v, but %s stays idle, with ranks of %v; matches %s\n%s", m.Job, m.Slot, r.ranks(job, slot), s.name, r.ranks(job, s.ad), ousted(plan), portrait(p, cfg))
+				}
+			}
+		}
+	})
+}
+
+// idle returns the static slots that nobody has when all is done.
+func (r *replay) idle() (list []*plainSlot) {
+	c := &plainCycle{cfg: r.cfg, now: now, eval: r.eval, inUse: newUnitsInUse(r.cfg.Limits)}
+	c.lookAtSlots(r.Pool, slices.DeleteFunc(slices.Clone(r.Claims), c.overdue))
+	for _, s := range c.slots {
+		if s.free && !slices.ContainsFunc(r.plan.Matches, func(m Match) bool { return m.Slot == s.name }) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// ranks are those by which a job prefers a slot, the first that differ count.
+func (r *replay) ranks(job, slot *classad.Ad) [3]float64 {
+	c := &plainCycle{cfg: r.cfg, eval: r.eval}
+	_, own, _ := classad.MatchRanks(r.eval, job, slot)
+	if own != own {
+		own = 0
+	}
+	at := &plainSlot{ad: slot}
+	return [3]float64{c.rank(r.cfg.PreJobRank, at, &plainJob{ad: job}), own, c.rank(r.cfg.PostJobRank, at, &plainJob{ad: job})}
+}
+
+func ranksAbove(a, b [3]float64) bool { return slices.Compare(a[:], b[:]) > 0 }
+
+// carriedOut is the pool when a plan was carried out and who had to go has gone: the new
+// jobs run, and the old ones are idle again.
+func carriedOut(outer testing.TB, p Pool, plan *Plan, days int) Pool {
+	then := now.AddDate(0, 0, days)
+	p = after(p, plan)
+	p.Slots = slices.Clone(p.Slots)
+	p.Claims = slices.DeleteFunc(p.Claims, func(cl pool.Claim) bool {
+		return cl.State == pool.Vacating && cl.PromisedTo != pool.JobID{}
+	})
+	for i := range p.Claims {
+		if cl := &p.Claims[i]; cl.State == pool.Matched || cl.State == pool.Promised {
+			cl.State, cl.MatchedAt, cl.StartedAt = pool.RunningClaim, then, then
+		}
+	}
+	for _, m := range plan.Matches {
+		if m.Preempts == nil || m.Preempts.Job != (pool.JobID{}) {
+			continue
+		}
+		for i := range p.Slots {
+			if s := &p.Slots[i]; s.Name == m.Slot {
+				s.Ad = s.Ad.Clone()
+				s.Ad.SetString("State", "Unclaimed")
+				for _, name := range []string{"RemoteUser", "RemoteOwner", "AccountingGroup", "ConcurrencyLimits", "CurrentRank"} {
+					s.Ad.Set(name, classad.Literal(classad.Undefined()))
+				}
+			}
+		}
+		p.Jobs = append(slices.Clone(p.Jobs), aJob(outer, 1000+len(p.Jobs), 1, m.Preempts.Submitter, ""))
+	}
+	p.Submitters = slices.Clone(p.Submitters)
+	for i := range p.Submitters {
+		p.Submitters[i].At = then
+	}
+	return p
+}
+
+// Nobody preempts back and forth: when plans are carried out again and again, at once or
+// a day later, at the same EUPs, nobody takes back what was taken for a priority in the
+// cycle before, and after a few cycles there is nothing left to preempt.
+func TestNoPreemptionBackAndForth(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		p, cfg := anyBusy(rt, t, true)
+		cfg.RequestClaimTimeout = 0
+		step := rapid.IntRange(0, 1).Draw(rt, "days between")
+		var story []string
+		before := map[string]bool{}
+		most := 2*len(p.Slots) + 10
+		for n := 0; ; n++ {
+			plan := Cycle(p, cfg, now.AddDate(0, 0, n*step))
+			story = append(story, ousted(plan))
+			took, busy := map[string]bool{}, false
+			for _, m := range plan.Matches {
+				if busy = busy || m.Preempts != nil; m.Preempts == nil {
+					continue
+				}
+				if m.Reason == PriorityPreemption && before[m.Preempts.Submitter+" "+m.Submitter] {
+					rt.Fatalf("%s takes from %s what it lost to it:\n%s", m.Submitter, m.Preempts.Submitter, strings.Join(story, "\n"))
+				}
+				if m.Reason == PriorityPreemption {
+					took[m.Submitter+" "+m.Preempts.Submitter] = true
+				}
+			}
+			if !busy && n > 0 {
+				return
+			}
+			if n > most {
+				rt.Fatalf("no end after %d cycles:\n%s\n%s", n, strings.Join(story, "\n"), portrait(p, cfg))
+			}
+			p, before = carriedOut(t, p, plan, (n+1)*step), took
+		}
+	})
+}
