@@ -291,7 +291,9 @@ func (c *checker) contents(st *state) {
 			return
 		}
 	}
+	var inOrder []pool.Claim
 	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
+		inOrder = append(inOrder, claims[id])
 		i, ok := slices.BinarySearchFunc(clusters, id.Cluster, func(c *Cluster, k int) int { return c.ID - k })
 		if ok {
 			_, ok = clusters[i].run(id.Proc)
@@ -299,6 +301,9 @@ func (c *checker) contents(st *state) {
 		if !ok {
 			c.damaged(filepath.Base(c.s.journal(st.base.number)), 0, "job %v has a claim and is not in the queue", id)
 		}
+	}
+	for _, wrong := range pool.Contradictions(inOrder) {
+		c.damaged(filepath.Base(c.s.journal(st.base.number)), 0, "%s", wrong)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 type attributes interface {
 	SetString(name, s string)
 	SetInt(name string, n int64)
+	SetReal(name string, x float64)
 }
 
 // claimAttributes writes a claim's row. Behind the key the names are in their order,
@@ -19,6 +20,7 @@ func claimAttributes(to attributes, c pool.Claim) {
 	to.SetString(claimKeyName, c.Job.String())
 	setText(to, "AcctGroup", c.By.Account)
 	to.SetInt("Attempt", int64(c.Attempt))
+	setTime(to, "ChargedSince", c.ChargedSince)
 	setText(to, "Class", c.By.Class)
 	setText(to, "Limits", c.Limits)
 	to.SetString("Machine", c.Machine)
@@ -27,7 +29,11 @@ func claimAttributes(to attributes, c pool.Claim) {
 	setText(to, "Owner", c.By.User)
 	setInt(to, "PID", int64(c.PID))
 	setText(to, "Project", c.By.Project)
+	if c.PromisedTo != (pool.JobID{}) {
+		to.SetString(promisedToName, c.PromisedTo.String())
+	}
 	setText(to, "QOS", c.By.QOS)
+	setReal(to, "Rank", c.Rank)
 	setInt(to, "RequestCpus", c.By.Cpus)
 	setInt(to, "Seq", int64(c.Seq))
 	to.SetString("Slot", c.Slot)
@@ -36,6 +42,7 @@ func claimAttributes(to attributes, c pool.Claim) {
 	to.SetString("Submitter", c.Submitter)
 	setText(to, takesName, string(c.Piece.Takes))
 	setText(to, "UnixGroup", c.By.Group)
+	setText(to, "VacateReason", c.VacateReason)
 	setTime(to, "VacateSince", c.VacateSince)
 	to.SetInt("Weight", int64(c.Weight))
 }
@@ -57,6 +64,8 @@ func appendClaim(b []byte, c pool.Claim, seq uint64) []byte {
 	return append(t.b, " ]"...)
 }
 
+const promisedToName = "PromisedTo"
+
 // rowText writes attributes of usual names in the order in which they are set.
 type rowText struct {
 	b         []byte
@@ -71,6 +80,11 @@ func (t *rowText) name(name string) {
 func (t *rowText) SetInt(name string, n int64) {
 	t.name(name)
 	t.b = strconv.AppendInt(t.b, n, 10)
+}
+
+func (t *rowText) SetReal(name string, x float64) {
+	t.name(name)
+	t.b = classad.Literal(classad.Real(x)).AppendTo(t.b, classad.StyleSpool)
 }
 
 func (t *rowText) SetString(name, s string) {

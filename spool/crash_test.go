@@ -146,11 +146,43 @@ var operations = []operation{
 		tx.Leave(id, noon)
 		return nil
 	}},
+	{name: "preempt", do: func(tx *Tx) error {
+		tx.Op("negotiate")
+		for _, c := range preemption() {
+			tx.PutClaim(c)
+		}
+		return nil
+	}},
+	{name: "keep a promise", do: func(tx *Tx) error {
+		tx.Op("finish", "1.1")
+		claims := preemption()
+		tx.DropClaim(claims[0].Job)
+		tx.PutClaim(claims[1].Kept(noon.Add(2 * time.Hour)))
+		tx.DropClaim(claims[2].Job) // the other promise is given up
+		return nil
+	}},
 	{name: "fold", same: true, run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }},
 	{name: "report a cycle", run: func(s *Spool) error {
 		_, err := s.SetReport([]byte(`{"Cycle": 1}`))
 		return err
 	}},
+}
+
+// preemption returns a claim that is Vacating, and two that are Promised: one waits for
+// it, the other for somebody who has a slot by its own words.
+func preemption() []pool.Claim {
+	holder := pool.Claim{
+		Job: pool.JobID{Cluster: 1, Proc: 1}, Attempt: 1, Slot: "slot1_1@host", Piece: pool.Piece{Of: "slot1@host", Takes: "Cpus=1 Memory=128"},
+		Submitter: "alice@x", State: pool.Vacating, Weight: accountant.One, MatchedAt: noon, StartedAt: noon, VacateSince: noon.Add(time.Hour),
+		VacateReason: "preempted for job 1.3 of bob@x: \"better\"", PromisedTo: pool.JobID{Cluster: 1, Proc: 3}, Rank: -0.1,
+	}
+	next := pool.Claim{
+		Job: holder.PromisedTo, Attempt: 1, Slot: holder.Slot, Piece: holder.Piece, Submitter: "bob@x", State: pool.Promised,
+		Weight: accountant.One, MatchedAt: holder.VacateSince, Rank: 2.5,
+	}
+	outside := next
+	outside.Job.Proc, outside.Slot, outside.Piece = 10, "slot7@host", pool.Piece{}
+	return []pool.Claim{holder, next, outside}
 }
 
 // dump writes down all that a spool holds, history included.

@@ -30,9 +30,9 @@ func setInt(to attributes, name string, n int64) {
 }
 
 // setReal sets a number that is not 0. That below zero is one.
-func setReal(ad *classad.Ad, name string, x float64) {
+func setReal(to attributes, name string, x float64) {
 	if math.Float64bits(x) != 0 {
-		ad.SetReal(name, x)
+		to.SetReal(name, x)
 	}
 }
 
@@ -139,13 +139,19 @@ func claimOf(r *row) (pool.Claim, error) {
 		Submitter: r.text("Submitter"), Weight: accountant.Weight(r.int("Weight")), By: r.credentials(),
 		MatchedAt: r.time("MatchedAt"), StartedAt: r.time("StartedAt"), VacateSince: r.time("VacateSince"),
 		PID: int(r.int("PID")), Seq: uint64(r.int("Seq")),
-		Limits: r.optional("Limits"),
+		Limits: r.optional("Limits"), Rank: r.real("Rank"), ChargedSince: r.time("ChargedSince"),
+		VacateReason: r.optional("VacateReason"),
 	}
 	var err error
 	c.Piece, err = r.pieceOf()
-	job, state := r.text("Job"), r.text("State")
+	job, state, promisedTo := r.text("Job"), r.text("State"), r.optional(promisedToName)
 	if err = cmp.Or(r.err, err); err != nil {
 		return c, err
+	}
+	if promisedTo != "" {
+		if c.PromisedTo, err = pool.ParseJobID(promisedTo); err != nil {
+			return c, fmt.Errorf("%s: %w", promisedToName, err)
+		}
 	}
 	if c.Job, err = pool.ParseJobID(job); err != nil {
 		return c, err

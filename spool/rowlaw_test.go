@@ -82,7 +82,12 @@ func drawClaim(t *rapid.T) pool.Claim {
 			{Name: "Cpus", Of: drawReal(t, "cores")}, {Name: "Memory", Of: float64(drawInt(t, "memory"))}, {Name: "GPUs", Of: drawReal(t, "GPUs")},
 		})
 	}
+	var promisedTo pool.JobID
+	if rapid.Bool().Draw(t, "promised") {
+		promisedTo = pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "to cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "to proc")}
+	}
 	return pool.Claim{
+		Rank: drawReal(t, "rank"), ChargedSince: drawTime(t, "charged"), VacateReason: drawText(t, "reason"), PromisedTo: promisedTo,
 		Piece: piece, Limits: drawText(t, "limits"),
 		Job:     pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")},
 		Attempt: int(drawInt(t, "attempt")), Slot: drawText(t, "slot"), Machine: drawText(t, "machine"), Submitter: drawText(t, "submitter"),
@@ -180,7 +185,7 @@ func TestRowsAsBefore(t *testing.T) {
 		if err != nil || !reflect.DeepEqual(got, r) || len(r.append(nil)) != len(line)+1 {
 			t.Errorf("%q is written as %q, which reads as %+v, %v", line, r.append(nil), got, err)
 		}
-		if r.Submitter.Ceiling.Set || r.Claim.By != (accountant.Credentials{}) || r.Claim.Piece != (pool.Piece{}) || r.Claim.Limits != "" {
+		if r.Submitter.Ceiling.Set || r.Claim.By != (accountant.Credentials{}) || r.Claim.Piece != (pool.Piece{}) || r.Claim.Limits != "" || r.Claim.Rank != 0 || r.Claim.PromisedTo != (pool.JobID{}) {
 			t.Errorf("%q has a ceiling %v, a claim %+v, want neither ceiling nor credentials, piece and limits", line, r.Submitter.Ceiling, r.Claim)
 		}
 	}
@@ -195,6 +200,9 @@ func TestBadPieces(t *testing.T) {
 		`Of = "slot1@m"; Takes = "Cpus=0" ]`:          `Takes: "Cpus=0": not an amount`,
 		`Of = 1 ]`:                                    "Of: missing or no string",
 		`Limits = 1 ]`:                                "Limits: missing or no string",
+		`Rank = "high" ]`:                             "Rank: no number",
+		`PromisedTo = 12.0 ]`:                         "PromisedTo: missing or no string",
+		`PromisedTo = "12" ]`:                         `PromisedTo: "12": not a job id`,
 	} {
 		if r, err := parseRecord([]byte(head+tail), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("parseRecord(…%s) = %+v, %v, want …%s…", tail, r.Claim, err, want)

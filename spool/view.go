@@ -192,3 +192,19 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 	slices.SortFunc(slots, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
 	return slots, bad
 }
+
+// SlotsNamed returns what Slots does of the slots with these names, and reads no
+// advertised ones but those.
+func (v *View) SlotsNamed(names []string) []pool.Slot {
+	var slots []pool.Slot
+	hand, _ := v.spool.handWritten()
+	for _, name := range names {
+		if i := slices.IndexFunc(hand, func(s pool.Slot) bool { return s.Name == name }); i >= 0 {
+			slots = append(slots, hand[i])
+		} else if s, ok := v.Advertised(name); ok {
+			slots = append(slots, s)
+		}
+	}
+	slices.SortFunc(slots, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
+	return slices.CompactFunc(slots, func(a, b pool.Slot) bool { return a.Name == b.Name })
+}

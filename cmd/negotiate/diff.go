@@ -22,6 +22,9 @@ type Difference struct {
 	// changes; Moved those that are matched with another slot. By job.
 	Gained, Lost []negotiator.ReportedMatch
 	Moved        []Moved
+	// Preempted are the jobs that have to go only after, Spared only before the changes, in
+	// the order of the cycle.
+	Preempted, Spared []Evicted
 	// Reserved are slots kept only after, Released only before the changes. By slot.
 	Reserved, Released []negotiator.ReportedReservation
 	Rejections         []ChangedReason // by job
@@ -52,6 +55,14 @@ type ChangedGroup struct {
 	Now, WhatIf *Quotas
 }
 
+// Evicted is a job that has to go for another, by the rule Reason, with the work that is
+// lost in slot weight times seconds. A job from outside may have no name.
+type Evicted struct {
+	Job                          string `json:",omitempty"`
+	Submitter, Slot, For, Reason string
+	WorkLost                     float64
+}
+
 // Moved is a job that is matched with another slot.
 type Moved struct{ Job, Submitter, Now, WhatIf string }
 
@@ -65,7 +76,7 @@ type ChangedReason struct {
 
 // none tells whether nothing is different.
 func (d Difference) none() bool {
-	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Reserved)+len(d.Released)+len(d.Rejections) == 0
+	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections) == 0
 }
 
 // compare returns what is different in b.
@@ -75,8 +86,29 @@ func compare(a, b *negotiator.Plan) Difference {
 		Rejections: compareReasons(a.Rejections, b.Rejections),
 	}
 	d.matches(a.Matches, b.Matches)
+	d.Preempted, d.Spared = onlyEvicted(b.Matches, a.Matches), onlyEvicted(a.Matches, b.Matches)
 	d.Reserved, d.Released = onlyKept(b.Reservations, a.Reservations), onlyKept(a.Reservations, b.Reservations)
 	return d
+}
+
+// onlyEvicted returns the jobs that have to go by one list of matches, and not by another.
+func onlyEvicted(of, but []negotiator.Match) []Evicted {
+	type victim struct{ slot, job, submitter string }
+	by := func(m negotiator.Match) victim { return victim{m.Slot, m.Preempts.Name(), m.Preempts.Submitter} }
+	spared := map[victim]bool{}
+	for _, m := range but {
+		if m.Preempts != nil {
+			spared[by(m)] = true
+		}
+	}
+	list := []Evicted{}
+	for _, m := range of {
+		if m.Preempts != nil && !spared[by(m)] {
+			r := m.Report()
+			list = append(list, Evicted{r.Preempts, r.PreemptedSubmitter, r.Slot, r.Job, r.Reason, r.WorkLost})
+		}
+	}
+	return list
 }
 
 // onlyKept returns the reservations in force of one plan that the other does not have.

@@ -4,10 +4,13 @@ import (
 	"fmt"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
@@ -50,8 +53,9 @@ func TestCompare(t *testing.T) {
 		Gained: []negotiator.ReportedMatch{
 			{Job: "1.4", Submitter: "alice@pool", Slot: "s5", Reason: "NoPreemption"}, {Job: "1.5", Submitter: "alice@pool", Slot: "s6", Reason: "NoPreemption"},
 		},
-		Lost:     []negotiator.ReportedMatch{{Job: "2.0", Submitter: "alice@pool", Slot: "s3", Reason: "NoPreemption"}},
-		Moved:    []Moved{{"1.1", "alice@pool", "s2", "s4"}},
+		Lost:      []negotiator.ReportedMatch{{Job: "2.0", Submitter: "alice@pool", Slot: "s3", Reason: "NoPreemption"}},
+		Moved:     []Moved{{"1.1", "alice@pool", "s2", "s4"}},
+		Preempted: []Evicted{}, Spared: []Evicted{},
 		Reserved: []negotiator.ReportedReservation{{Slot: "s8", Job: "3.0", Submitter: "alice@pool", Lacks: "Cpus 1 of 8"}},
 		Released: []negotiator.ReportedReservation{{Slot: "s7", Job: "3.0", Submitter: "alice@pool"}},
 		Rejections: []ChangedReason{
@@ -143,5 +147,44 @@ func TestNamesText(t *testing.T) {
 	list := []negotiator.Procs{{Cluster: 1, First: 0, Last: 4}, {Cluster: 2, First: 7, Last: 7}, {Cluster: 3, First: 0, Last: 9}, {Cluster: 3, First: 11, Last: 11}}
 	if got, want := procsText(list), "1.0-4, 2.7 and 11 more"; got != want {
 		t.Errorf("procsText(%v) = %q, want %q", list, got, want)
+	}
+}
+
+// A job that has to go for another one, or another slot, is the same.
+func TestCompareEvicted(t *testing.T) {
+	evicts := func(job, slot int, victim pool.JobID, outside string) negotiator.Match {
+		return negotiator.Match{Job: pool.JobID{Cluster: 1, Proc: job}, Submitter: "alice@pool", Slot: fmt.Sprintf("s%d", slot), Reason: negotiator.PriorityPreemption,
+			Preempts: &negotiator.Preempted{Job: victim, Outside: outside, Submitter: "bob@pool", Weight: accountant.One, Ran: time.Hour}}
+	}
+	a := []negotiator.Match{evicts(0, 1, pool.JobID{Cluster: 7}, ""), evicts(1, 2, pool.JobID{Cluster: 7, Proc: 1}, "")}
+	b := []negotiator.Match{evicts(5, 1, pool.JobID{Cluster: 7}, ""), evicts(0, 3, pool.JobID{}, "9.9"), {Job: pool.JobID{Cluster: 1, Proc: 1}, Slot: "s2"}}
+	d := compare(&negotiator.Plan{Matches: a}, &negotiator.Plan{Matches: b})
+	if want := []Evicted{{"9.9", "bob@pool", "s3", "1.0", "Priority", 3600}}; !slices.Equal(d.Preempted, want) {
+		t.Errorf("compare: Preempted = %+v, want %+v", d.Preempted, want)
+	}
+	if want := []Evicted{{"7.1", "bob@pool", "s2", "1.1", "Priority", 3600}}; !slices.Equal(d.Spared, want) {
+		t.Errorf("compare: Spared = %+v, want %+v", d.Spared, want)
+	}
+}
+
+func TestWork(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "0+00:00:00", 59.6: "0+00:01:00", 93784: "1+02:03:04", 1e300: "11574074074+01:46:40"} {
+		if got := work(seconds); got != want {
+			t.Errorf("work(%v) = %s, want %s", seconds, got, want)
+		}
+	}
+}
+
+func TestInTreeOrder(t *testing.T) {
+	var list []negotiator.Group
+	for _, name := range []string{"<none>", "b", "a", "a.x", "b.y", "a.z", "A.x.q.r"} {
+		list = append(list, negotiator.Group{Name: name})
+	}
+	var got []string
+	for _, p := range inTreeOrder(list) {
+		got = append(got, strings.Repeat(" ", p.depth)+list[p.at].Name)
+	}
+	if want := "<none>,b, b.y,a, a.x,  A.x.q.r, a.z"; strings.Join(got, ",") != want {
+		t.Errorf("inTreeOrder = %s, want %s", strings.Join(got, ","), want)
 	}
 }

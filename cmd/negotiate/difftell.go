@@ -24,8 +24,12 @@ func tellDifference(c *cmdline.Call, d dry) error {
 		fmt.Fprintf(c.Stdout, "  %s\n", ch.text)
 	}
 	now, then := len(d.plan.Matches), len(d.after.Matches)
-	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched, %s of %s %s free.\n", d.number,
-		turn(now, then), plural(then, "job"), turn(d.plan.Candidates, d.after.Candidates),
+	leave := ""
+	if now, then := preempted(d.plan), preempted(d.after); now+then > 0 {
+		leave = fmt.Sprintf(", %s %s preempted", turn(now, then), plural(then, "job"))
+	}
+	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched%s, %s of %s %s free.\n", d.number,
+		turn(now, then), plural(then, "job"), leave, turn(d.plan.Candidates, d.after.Candidates),
 		turn(d.plan.Slots, d.after.Slots), plural(d.after.Slots, "slot"))
 	if both.Difference.none() {
 		fmt.Fprintln(c.Stdout, "Nothing would be different: shares, matches and reasons are the same.")
@@ -56,10 +60,19 @@ func (d Difference) tell(c *cmdline.Call) error {
 		moved = append(moved, fmt.Sprintf("%s of %s: %s -> %s", m.Job, m.Submitter, m.Now, m.WhatIf))
 	}
 	showLines(c, plural(len(moved), "job")+" would be matched with another slot", moved)
+	showLines(c, plural(len(d.Preempted), "job")+" would be preempted that would not now", evictedLines(d.Preempted))
+	showLines(c, plural(len(d.Spared), "job")+" would not be preempted that would now", evictedLines(d.Spared))
 	showLines(c, plural(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
 	showLines(c, plural(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
 	d.tellReasons(c)
 	return nil
+}
+
+func evictedLines(list []Evicted) (lines []string) {
+	for _, x := range list {
+		lines = append(lines, fmt.Sprintf("%s of %s on %s, for %s (%s), work lost: %s", nameOr(x.Job, "a job"), x.Submitter, x.Slot, x.For, x.Reason, work(x.WorkLost)))
+	}
+	return lines
 }
 
 func reservedLines(list []negotiator.ReportedReservation) (lines []string) {

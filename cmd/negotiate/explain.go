@@ -46,6 +46,8 @@ type Explanation struct {
 	Reservations []negotiator.ReportedReservation `json:",omitempty"`
 	// Submitters are those of whom there are such jobs.
 	Submitters []Standing
+
+	leaves []string // by match: who has to go, and why
 }
 
 // State is a state of jobs that take no part in the cycle.
@@ -66,6 +68,8 @@ type Refusal struct {
 	Cause     negotiator.Cause
 	Also      []negotiator.Cause `json:",omitempty"`
 	Reason    string
+	// Groups are those whose quotas leave no room.
+	Groups []negotiator.FullGroup `json:",omitempty"`
 	// Help is what would let the first of them run.
 	Help string
 	// Analysis is how far the slots of the pool are from taking one of them.
@@ -132,11 +136,16 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 		Idle: []negotiator.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
 	}
 	waiting := e.states(x, w, plan)
+	eups := eupsOf(plan)
 	whose := map[string]bool{}
 	var settled []negotiator.Procs
 	for _, m := range byJob(plan.Matches) {
 		if x.has(m.Job) {
 			e.Matches = append(e.Matches, reported(m))
+			e.leaves = append(e.leaves, "")
+			if m.Preempts != nil {
+				e.leaves[len(e.leaves)-1] = sentence(m, eups)
+			}
 			settled = append(settled, procOf(m.Job))
 			whose[m.Submitter] = true
 		}

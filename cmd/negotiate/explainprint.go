@@ -61,7 +61,7 @@ func (x Chosen) explain(w io.Writer) {
 // refusal returns why some of the jobs of a rejection are not matched.
 func refusal(jobs []negotiator.Procs, r negotiator.Rejection, plan *negotiator.Plan) Refusal {
 	a := plan.Autoclusters[r.Autocluster]
-	return Refusal{Jobs: jobs, Submitter: r.Submitter, Cause: r.Cause, Also: r.Also, Reason: r.Reason, Help: r.Report().Help(a), Analysis: &a}
+	return Refusal{Jobs: jobs, Submitter: r.Submitter, Cause: r.Cause, Also: r.Also, Reason: r.Reason, Groups: r.Groups, Help: r.Report().Help(a), Analysis: &a}
 }
 
 // explain prints how far the slots of the pool are from taking a job, and what would

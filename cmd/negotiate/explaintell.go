@@ -14,8 +14,8 @@ func (e Explanation) show(c *cmdline.Call) {
 	for _, s := range e.States {
 		lines = append(lines, s.words())
 	}
-	for _, m := range e.Matches {
-		lines = append(lines, fmt.Sprintf("%s would be matched with %s.", m.Job, m.Slot))
+	for i, m := range e.Matches {
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s would be matched with %s. %s", m.Job, m.Slot, e.leaves[i]), " "))
 	}
 	for _, l := range lines[:min(len(lines), mostLines)] {
 		fmt.Fprintln(c.Stdout, l)
@@ -51,7 +51,9 @@ func (s State) words() string {
 		return fmt.Sprintf("%s is matched with %s since %s, and waits for a starter there.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
 	case "Running":
 		return fmt.Sprintf("%s runs on %s since %s.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
-	case "Vacating", "Promised":
+	case "Promised":
+		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has that to leave.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+	case "Vacating":
 		return fmt.Sprintf("%s is %s on %s since %s.", jobs, strings.ToLower(s.State), s.Slot, moment(time.Unix(s.Since, 0)))
 	}
 	if s.Reason != "" {

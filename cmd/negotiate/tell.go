@@ -38,7 +38,10 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 	case c.Has("q"):
 		return nil
 	}
-	headline(c, report, plan, "matched")
+	headline(c, report, plan, "")
+	if err := showPreempted(c, plan, counted(preempted(plan), "is", "are")); err != nil {
+		return err
+	}
 	showReserved(c, plan)
 	return show(c, report, plan)
 }
@@ -84,10 +87,15 @@ var columns = []cmdline.Column{
 	{Head: "Limit", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true},
 }
 
-// headline sums up the cycle in a line, or says why there is nothing to sum up.
-func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, verb string) {
-	fmt.Fprintf(c.Stdout, "Cycle %d: %d %s %s, %d of %d %s free.\n",
-		r.Cycle, len(r.Matches), plural(len(r.Matches), "job"), verb, plan.Candidates, r.Slots, plural(r.Slots, "slot"))
+// headline sums up the cycle in a line, or says why there is nothing to sum up; would is
+// empty, or "would be ".
+func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, would string) {
+	leave := ""
+	if n := preempted(plan); n > 0 {
+		leave = fmt.Sprintf(", %d %s %spreempted", n, plural(n, "job"), would)
+	}
+	fmt.Fprintf(c.Stdout, "Cycle %d: %d %s %smatched%s, %d of %d %s free.\n",
+		r.Cycle, len(r.Matches), plural(len(r.Matches), "job"), would, leave, plan.Candidates, r.Slots, plural(r.Slots, "slot"))
 	if len(r.Submitters) == 0 {
 		fmt.Fprintln(c.Stdout, "No job is waiting, and no slot is in use.")
 	}
@@ -96,9 +104,12 @@ func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, verb 
 	}
 }
 
-// show prints the shares and rejections for people.
+// show prints the shares, quotas and rejections for people.
 func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan) error {
 	if err := showShares(c, r.Submitters); err != nil {
+		return err
+	}
+	if err := showGroups(c, r.Groups); err != nil {
 		return err
 	}
 	if len(plan.Rejections) > 0 {

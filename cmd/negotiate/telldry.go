@@ -30,8 +30,11 @@ func tellDry(c *cmdline.Call, d dry) error {
 	case c.Has("q"):
 		return nil
 	}
-	headline(c, report, d.plan, "would be matched")
+	headline(c, report, d.plan, "would be ")
 	if err := showMatches(c, d.plan, d.world); err != nil {
+		return err
+	}
+	if err := showPreempted(c, d.plan, "would be"); err != nil {
 		return err
 	}
 	given := givenUp(d.plan)

@@ -132,12 +132,15 @@ func (w *world) end(c pool.Claim) {
 	w.own()
 	charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
 	switch p := operation.Params(&w.config); c.State {
-	case pool.Matched:
-		charge.GiveBack(w, c.MatchedAt, w.now, p)
+	case pool.Matched, pool.Promised:
+		charge.GiveBack(w, c.ChargedFrom(), w.now, p)
 	case pool.RunningClaim:
-		charge.End(w, c.MatchedAt, w.now, p)
+		charge.End(w, c.ChargedFrom(), w.now, p)
 	}
 	delete(w.claims, c.Job)
+	if next, ok := w.claims[c.PromisedTo]; ok && c.Promises(next) {
+		w.claims[next.Job] = next.Kept(w.now)
+	}
 }
 
 func (w *world) Tally(k accountant.Key) (accountant.Tally, bool) {

@@ -76,6 +76,30 @@ func TestQdel(t *testing.T) {
 	}
 }
 
+// A job that is promised a slot leaves the queue at once, and the one that has to leave
+// that slot is told no other thing; the other way round the promise stands.
+func TestQdelPromised(t *testing.T) {
+	for _, c := range []struct{ args, out, left string }{
+		{"2", "Job 2.0 removed\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Vacating 1.1:Matched"},
+		{"1.0", "Job 1.0 marked for removal\n", "1.0=removed 1.1=idle 1.2=idle 1.3=idle 1.4=idle 2.0=idle 1.0:Vacating 1.1:Matched 2.0:Promised"},
+	} {
+		fill(t)
+		cmdtest.Update(t, func(tx *spool.Tx) {
+			holder, _ := tx.Claim(pool.JobID{Cluster: 1})
+			holder.State, holder.PromisedTo, holder.VacateReason = pool.Vacating, pool.JobID{Cluster: 2}, "preempted"
+			tx.PutClaim(holder)
+			tx.PutClaim(pool.Claim{Job: holder.PromisedTo, Attempt: 1, Slot: holder.Slot, Machine: "node", Submitter: "bob@pool", State: pool.Promised,
+				Weight: accountant.One, MatchedAt: holder.MatchedAt})
+		})
+		if status, out, bad := qdel(c.args); status != 0 || bad != "" || out != c.out {
+			t.Errorf("qdel %s = %d, %q, %q, want 0, %q", c.args, status, out, bad, c.out)
+		}
+		if got := left(t); got != c.left {
+			t.Errorf("after qdel %s: %s, want %s", c.args, got, c.left)
+		}
+	}
+}
+
 func TestQdelRefuses(t *testing.T) {
 	fill(t)
 	before := left(t)

@@ -10,7 +10,8 @@ type Waiting struct {
 	Jobs  []negotiator.Procs
 	State string // as in the table, such as qw
 	// Reason is why the last cycle matched none of them, and Help what would let the
-	// first run; empty if they do not wait.
+	// first run; of one that is promised a slot Reason is whom it waits for, and of one
+	// that is preempted for whom. Empty if they do not wait.
 	Reason string `json:",omitempty"`
 	Help   string `json:",omitempty"`
 	// Rejection and Analysis are the report's, of a job that may be of another
@@ -27,17 +28,25 @@ func (q queue) waiting(spans []selection.Span) []Waiting {
 	list, claims := []Waiting{}, q.claims(spans)
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
+			if why := q.moving(r); why != "" {
+				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: why})
+				continue
+			}
 			list = append(list, last.waiting(r)...)
 		}
 	}
 	return list
 }
 
-func (c cycle) waiting(r *row) (list []Waiting) {
-	var jobs []negotiator.Procs
+func (r *row) jobs() (jobs []negotiator.Procs) {
 	for _, s := range r.ranges {
 		jobs = append(jobs, negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last})
 	}
+	return jobs
+}
+
+func (c cycle) waiting(r *row) (list []Waiting) {
+	jobs := r.jobs()
 	switch {
 	case r.state != "qw":
 		return []Waiting{{Jobs: jobs, State: r.state}}

@@ -90,6 +90,7 @@ func (q queue) detail(w io.Writer, r *row, last cycle) error {
 	line("rank", expr(pool.AttrRank))
 	line("hold reason", value(pool.AttrHoldReason))
 	line("remove reason", value(pool.AttrRemoveReason))
+	line("scheduling info", q.moving(r))
 	if r.state == "qw" {
 		for i, why := range last.scheduling(r) {
 			if i == 0 {

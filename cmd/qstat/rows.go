@@ -37,6 +37,7 @@ type row struct {
 	cells                    // what is shown, and what has to be equal to share a line
 	ranges []span            // the procs, ascending
 	slot   string            // of a job with a claim
+	claim  *pool.Claim       // nil for none
 	key    jobprio.Job       // of the first proc: its place in the order
 	who    accountant.Record // who is charged
 	ad     *classad.Ad       // of the first proc
@@ -144,7 +145,7 @@ func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) *row {
 		r.slots = n
 	}
 	if claim != nil {
-		r.slot, r.at = claim.Slot, claim.MatchedAt
+		r.claim, r.slot, r.at = claim, claim.Slot, claim.MatchedAt
 		if !claim.StartedAt.IsZero() {
 			r.at = claim.StartedAt
 		}

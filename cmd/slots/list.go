@@ -82,15 +82,28 @@ func choose(slots []pool.Slot, names []string) ([]pool.Slot, error) {
 // its dynamic slots.
 func overlaid(eval *classad.Context, slots []pool.Slot, claims []pool.Claim) []pool.Slot {
 	held := map[string][]pool.Claim{} // by the slot ad that they take from
+	promised := map[string]pool.Claim{}
 	for _, k := range claims {
-		if k.State != pool.Promised { // who is promised a slot does not have it yet
+		if k.State == pool.Promised { // who is promised a slot does not have it yet
+			promised[k.Slot] = k
+		} else {
 			held[k.SlotAd()] = append(held[k.SlotAd()], k)
 		}
+	}
+	overlay := func(ad *classad.Ad, k pool.Claim) *classad.Ad {
+		ad = pool.Overlay(ad, k, eval.Now)
+		if next, ok := promised[k.Slot]; ok {
+			ad = pool.OverlayPromise(ad, next)
+		}
+		return ad
 	}
 	var out []pool.Slot
 	for _, s := range slots {
 		out = append(out, s)
 		whole := &out[len(out)-1]
+		if next, ok := promised[s.Name]; ok { // held outside
+			whole.Ad = pool.OverlayPromise(s.Ad, next)
+		}
 		var pieces []pool.Resources
 		var dynamic []pool.Slot
 		for _, k := range held[s.Name] {
@@ -108,24 +121,6 @@ func overlaid(eval *classad.Context, slots []pool.Slot, claims []pool.Claim) []p
 	return out
 }
 
-func overlay(ad *classad.Ad, k pool.Claim) *classad.Ad {
-	ad = ad.Clone()
-	state, activity, since := "Claimed", "Busy", k.StartedAt
-	switch k.State {
-	case pool.Matched:
-		state, activity, since = "Matched", "Idle", k.MatchedAt
-	case pool.Vacating:
-		state, activity, since = "Preempting", "Vacating", k.VacateSince
-	}
-	ad.SetString(pool.AttrState, state)
-	ad.SetString(pool.AttrActivity, activity)
-	ad.SetInt("EnteredCurrentState", since.Unix())
-	ad.SetString(pool.AttrRemoteUser, k.Submitter)
-	ad.SetString(pool.AttrRemoteOwner, k.Submitter)
-	ad.SetString("JobId", k.Job.String())
-	return ad
-}
-
 var columns = []cmdline.Column{
 	{Head: "Name"}, {Head: "OpSys"}, {Head: "Arch"}, {Head: "State"}, {Head: "Activity"},
 	{Head: "Cpus", Right: true}, {Head: "Memory", Right: true}, {Head: "User"}, {Head: "Job"},
@@ -138,7 +133,7 @@ func rows(ads []*classad.Ad) [][]string {
 			text(ad, pool.AttrName), text(ad, "OpSys"), text(ad, "Arch"),
 			text(ad, pool.AttrState), text(ad, pool.AttrActivity),
 			number(ad, pool.AttrCpus), number(ad, pool.AttrMemory),
-			text(ad, pool.AttrRemoteUser), text(ad, "JobId"),
+			text(ad, pool.AttrRemoteUser), text(ad, pool.AttrJobID),
 		}
 	}
 	return rows

@@ -32,6 +32,7 @@ type end struct {
 func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, complain func(error)) error {
 	var log string
 	event := userlog.Event{Job: a.Job, At: e.at.Local()}
+	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
 	err := operation.Account(sp, e.now, warn, func(tx *spool.Tx) error {
 		if ad, ok := tx.Job(a.Job); ok {
@@ -78,7 +79,8 @@ func stays(ad *classad.Ad, how operation.Ending) userlog.Body {
 		code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
 		return userlog.Held{Reason: why + advice, Code: int(code)}
 	}
-	return userlog.Evicted{Run: usage(how), Reason: how.Lost}
+	why, _ := ad.EvalString(c, pool.AttrVacateReason)
+	return userlog.Evicted{Run: usage(how), Reason: why}
 }
 
 func usage(how operation.Ending) userlog.Usage {

@@ -3,9 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -55,6 +57,9 @@ func pass(c *cmdline.Call) error {
 			r.lookAfter(c, sp, claim)
 		}
 	}
+	if claims, err = r.promised(c, sp, claims); err != nil {
+		return err
+	}
 	supervisors, err := r.start(c, claims)
 	if err != nil {
 		return err
@@ -70,6 +75,33 @@ func pass(c *cmdline.Call) error {
 		err = r.status()
 	}
 	return err
+}
+
+// promised returns the claims as they are after those that were lost have ended, and
+// with it what others waited for.
+func (r *report) promised(c *cmdline.Call, sp *spool.Spool, claims []pool.Claim) ([]pool.Claim, error) {
+	if !slices.ContainsFunc(claims, func(k pool.Claim) bool { return k.State == pool.Promised }) {
+		return claims, nil
+	}
+	arrived, err := arrive(c, sp)
+	if err != nil || !arrived && len(r.Lost) == 0 {
+		return claims, err
+	}
+	return claimsHere(c, sp)
+}
+
+// arrive makes Matched what waits for slots that others held by the slots' own words,
+// and hold no more.
+func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
+	err = sp.View(func(v *spool.View) error { arrived = len(operation.Arriving(v)) > 0; return nil })
+	if err != nil || !arrived {
+		return false, err
+	}
+	return true, operation.Account(sp, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		tx.Op("slots came free")
+		operation.Arrive(tx, c.Now)
+		return nil
+	})
 }
 
 // claimsHere returns the claims on slots of this machine, by ascending job,

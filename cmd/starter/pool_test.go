@@ -64,7 +64,7 @@ func newPool(t *testing.T) *testPool {
 // end ends what a failed test has left running.
 func (p *testPool) end() {
 	for _, c := range p.claims() {
-		if c.State != pool.Matched {
+		if c.PID > 0 {
 			syscall.Kill(c.PID, syscall.SIGKILL)
 		}
 	}
@@ -95,6 +95,25 @@ func (p *testPool) update(fn func(tx *spool.Tx) error) {
 // a slot of node1. The further attributes are name, expression, ...
 func (p *testPool) match(script string, pairs ...string) pool.JobID {
 	p.Helper()
+	ad := p.job(script, pairs...)
+	var id pool.JobID
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("submit and match")
+		id.Cluster = tx.AddCluster(ad, []spool.NewRun{{Count: 1}})
+		tx.PutClaim(pool.Claim{
+			Job: id, Attempt: 1, Slot: fmt.Sprintf("slot%d@node1", id.Cluster), Machine: "node1",
+			Submitter: submitter, State: pool.Matched, Weight: accountant.One, MatchedAt: matchedAt,
+		})
+		r, _ := tx.Submitter(submitter)
+		tx.PutSubmitter(r.Start(matchedAt, accountant.One, params))
+		return nil
+	})
+	return id
+}
+
+// job returns the ad of a job that runs a shell script.
+func (p *testPool) job(script string, pairs ...string) *classad.Ad {
+	p.Helper()
 	ad := classad.New()
 	for name, value := range map[string]string{
 		"Owner": "alice", "Iwd": p.dir, "Cmd": "/bin/sh", "Out": "out", "Err": "err", "UserLog": "log",
@@ -110,19 +129,7 @@ func (p *testPool) match(script string, pairs ...string) pool.JobID {
 		}
 		ad.Set(pairs[i], e)
 	}
-	var id pool.JobID
-	p.update(func(tx *spool.Tx) error {
-		tx.Op("submit and match")
-		id.Cluster = tx.AddCluster(ad, []spool.NewRun{{Count: 1}})
-		tx.PutClaim(pool.Claim{
-			Job: id, Attempt: 1, Slot: fmt.Sprintf("slot%d@node1", id.Cluster), Machine: "node1",
-			Submitter: submitter, State: pool.Matched, Weight: accountant.One, MatchedAt: matchedAt,
-		})
-		r, _ := tx.Submitter(submitter)
-		tx.PutSubmitter(r.Start(matchedAt, accountant.One, params))
-		return nil
-	})
-	return id
+	return ad
 }
 
 // command returns a starter that works on the pool.

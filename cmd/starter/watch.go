@@ -80,7 +80,7 @@ func (s *supervisor) complain(err error) {
 func (s *supervisor) tell(format string, args ...any) { s.log.add(fmt.Errorf(format, args...)) }
 
 // endingOf returns how an attempt ends that was told to leave for the reason
-// why; empty when it was not told, or its claim says what becomes of it.
+// why; empty when it was not told, or its job was removed.
 func endingOf(e launch.Ended, why string) operation.Ending {
 	return operation.Ending{
 		Lost: why, Code: e.Code, Signal: e.Signal,
@@ -107,7 +107,7 @@ func (s *supervisor) look(followed *spool.Watch) *leave {
 		s.log.add(errors.New("its claim is gone: ending the job"))
 		return s.order("its claim is gone")
 	case claim.State == pool.Vacating:
-		return s.order("")
+		return s.order(claim.VacateReason)
 	}
 	return nil
 }

@@ -130,6 +130,10 @@ func setRow(ad *classad.Ad, r *row, at time.Time) *classad.Ad {
 		ad.SetReal("SubtreeQuota", r.part.subtree)
 		ad.SetString("SurplusPolicy", r.part.surplus)
 	}
+	if r.part.divided {
+		ad.SetReal("Demand", r.part.demand)
+		ad.SetReal("SurplusUsed", r.part.taken)
+	}
 	return ad
 }
 

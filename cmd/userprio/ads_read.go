@@ -162,5 +162,6 @@ func (f fields) part() part {
 		configured: f.has("ConfigQuota"), config: f.real("ConfigQuota"),
 		negotiated: f.has("EffectiveQuota"), effective: f.real("EffectiveQuota"), subtree: f.real("SubtreeQuota"),
 		surplus: f.text("SurplusPolicy"), sortKey: f.real("GroupSortKey"), requested: f.real("Requested"),
+		taken: f.real("SurplusUsed"), demand: f.real("Demand"), divided: f.has("SurplusUsed"),
 	}
 }

@@ -73,8 +73,8 @@ func resources(c *cmdline.Call) error {
 func charged(claims []pool.Claim, user string) []resource {
 	var list []resource
 	for _, x := range claims {
-		if edit.Named(x.Submitter, user) && (x.State == pool.Matched || x.State == pool.RunningClaim) {
-			list = append(list, resource{x.Slot, x.MatchedAt})
+		if edit.Named(x.Submitter, user) && x.State.Charged() {
+			list = append(list, resource{x.Slot, x.ChargedFrom()})
 		}
 	}
 	return list

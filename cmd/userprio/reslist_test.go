@@ -45,12 +45,14 @@ func TestResources(t *testing.T) {
 	at := time.Unix(cmdtest.Now, 0)
 	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
-		cluster := tx.AddCluster(classad.New(), []spool.NewRun{{Count: 4}})
+		cluster := tx.AddCluster(classad.New(), []spool.NewRun{{Count: 6}})
 		for i, c := range []pool.Claim{
 			{Slot: "slot10@node", State: pool.RunningClaim, MatchedAt: at.Add(-90061 * time.Second), StartedAt: at.Add(-time.Minute)},
 			{Slot: "slot2@node", State: pool.Matched, MatchedAt: at},
 			{Slot: "slot3@node", State: pool.Vacating, MatchedAt: at},
 			{Slot: "slot4@node", State: pool.Matched, MatchedAt: at, Submitter: "bob@pool"},
+			{Slot: "slot3@node", State: pool.Promised, MatchedAt: at.Add(-time.Second)},
+			{Slot: "slot5@node", State: pool.RunningClaim, MatchedAt: at, ChargedSince: at.Add(-time.Hour)},
 		} {
 			c.Job, c.Attempt, c.Weight = pool.JobID{Cluster: cluster, Proc: i}, 1, accountant.One
 			if c.Submitter == "" {
@@ -63,17 +65,20 @@ func TestResources(t *testing.T) {
 		{"-getres alice@pool", `Resource Name                    Start Time   Match Time
 -------------                    ----------   ----------
 slot2@node                      11/20 23:34   0+00:00:00
+slot3@node                      11/20 23:34   0+00:00:01
+slot5@node                      11/20 22:34   0+01:00:00
 slot10@node                     11/19 22:33   1+01:01:01
 -------------                   ------------  ------------
-Number of Resources Used: 2
+Number of Resources Used: 4
 `, ""},
 		{"-getreslist nobody@pool", `Resource Name                    Start Time   Match Time
 -------------                    ----------   ----------
 -------------                   ------------  ------------
 Number of Resources Used: 0
 `, "userprio: nobody@pool: no such submitter\n"},
-		{"-getreslist alice -long", "Name1 = \"slot2@node\"\nName2 = \"slot10@node\"\nStartTime1 = 1795217646\nStartTime2 = 1795127585\n\n", ""},
-		{"-getreslist alice -af Name", "slot2@node\nslot10@node\n", ""},
+		{"-getreslist alice -long", "Name1 = \"slot2@node\"\nName2 = \"slot3@node\"\nName3 = \"slot5@node\"\nName4 = \"slot10@node\"\n" +
+			"StartTime1 = 1795217646\nStartTime2 = 1795217645\nStartTime3 = 1795214046\nStartTime4 = 1795127585\n\n", ""},
+		{"-getreslist alice -af Name", "slot2@node\nslot3@node\nslot5@node\nslot10@node\n", ""},
 	} {
 		status, out, bad := userprio(strings.Fields(c.args)...)
 		if status != 0 || out != c.want || bad != c.bad {

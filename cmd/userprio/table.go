@@ -29,6 +29,7 @@ const (
 	colTimes                           // start and last
 	colSince                           // time since last usage
 	colLimits                          // floor and ceiling
+	colGroupUse                        // what groups use of their quotas, and want
 )
 
 const (
@@ -84,6 +85,10 @@ func newTable(s chosen, v view) *table {
 		groups = false
 	}
 	t.usersHidden = t.columns != 0 && t.columns&^colQuotas == 0
+	if t.columns == colQuotas && t.grouped {
+		// HTCondor shows nothing else with -hierarchical here than without.
+		t.columns |= colGroupUse
+	}
 	t.hierarchical = groups && !s.flat
 	for _, r := range t.picked {
 		if r.group && groups || !r.group && !t.usersHidden {
@@ -180,6 +185,9 @@ const indent = "  "
 // printed returns a row's name as it is shown: under its group without the
 // group's.
 func (t *table) printed(r *row) string {
+	if t.columns&colGroupUse != 0 {
+		return strings.Repeat(indent, strings.Count(r.name, ".")) + r.name
+	}
 	if !t.hierarchical || r.group {
 		return r.name
 	}

@@ -78,6 +78,9 @@ var every = []column{
 		}
 		return decimals(b, r.part.requested, 0, 10)
 	}},
+	{of: colGroupUse, width: 9, above: "Weighted", below: "In Use", cell: func(_ *table, b []byte, r *row) []byte { return numberCell(b, r.inUse, 9) }},
+	{of: colGroupUse, width: 9, above: "Surplus", below: "In Use", cell: ofGroup(func(p part) (float64, bool) { return p.taken, p.divided }, 9)},
+	{of: colGroupUse, width: 9, above: "", below: "Demand", cell: ofGroup(func(p part) (float64, bool) { return p.demand, p.divided }, 9)},
 	{of: colLimits, width: 9, above: "Submitter", below: "Floor", cell: func(_ *table, b []byte, r *row) []byte {
 		if r.group || r.floor <= 0 {
 			return b

@@ -40,6 +40,11 @@ type part struct {
 	config, effective, subtree float64
 	surplus                    string // no, byquota or regroup
 	sortKey, requested         float64
+	// taken is what the group used beyond its quota after the last cycle, demand what its
+	// idle jobs had asked for; divided says that both are known, as they are not from
+	// HTCondor's ads.
+	taken, demand float64
+	divided       bool
 }
 
 // view is all rows there are: groups first, parents before their children.
@@ -154,6 +159,7 @@ func (v *view) negotiated(last lastCycle) {
 			r.part = part{
 				configured: true, config: r.part.config, negotiated: true,
 				effective: g.EffectiveQuota, subtree: g.SubtreeQuota, surplus: g.SurplusPolicy, sortKey: g.GroupSortKey, requested: g.Requested,
+				taken: g.Surplus, demand: max(0, negotiator.Micro(g.Requested-g.Usage)), divided: true,
 			}
 		}
 		if s, ok := shares[r.name]; ok && !r.group {

@@ -12,6 +12,8 @@ type Allocation struct {
 	Weight float64
 	// Surplus is what of Weight is beyond the group's own quota: others left it.
 	Surplus float64
+	// Unmet is what they asked for beyond Weight.
+	Unmet float64
 }
 
 // Allocate divides quotas by what is asked for. requested is the weight that the
@@ -43,7 +45,7 @@ func (g *Groups) Allocate(quotas []Quota, requested []float64, whole bool) []All
 	}
 	list := make([]Allocation, len(quotas))
 	for i, x := range a.given {
-		list[i] = Allocation{Weight: x, Surplus: max(0, x-quotas[i].Own)}
+		list[i] = Allocation{Weight: x, Surplus: max(0, x-quotas[i].Own), Unmet: max(0, a.unmet[i])}
 	}
 	return list
 }
@@ -57,9 +59,13 @@ type allotment struct {
 	wish   []float64 // the same with those below it that accept surplus
 }
 
+// divider divides surplus among those who compete for that of group i, whose wish sinks
+// by what they gain. It returns their gains and what is left.
+type divider func(i int, surplus float64, who []int) (gains []float64, left float64)
+
 // collect brings what each group leaves up the tree, and at each group spreads what
 // has come by among it and those below.
-func (a *allotment) collect(parts func(i int, surplus float64, who []int) []float64, leaves func(i int) float64) {
+func (a *allotment) collect(parts divider, leaves func(i int) float64) {
 	left := make([]float64, len(a.given))
 	for i := range left {
 		left[i] = leaves(i)
@@ -80,7 +86,7 @@ func (a *allotment) collect(parts func(i int, surplus float64, who []int) []floa
 
 // spread divides surplus among a group and those below it that accept some, and
 // returns what nobody of them wants. Names bound how deep the tree is.
-func (a *allotment) spread(i int, surplus float64, parts func(int, float64, []int) []float64) float64 {
+func (a *allotment) spread(i int, surplus float64, parts divider) float64 {
 	if surplus <= 0 || a.wish[i] <= 0 {
 		return max(0, surplus)
 	}
@@ -91,10 +97,8 @@ func (a *allotment) spread(i int, surplus float64, parts func(int, float64, []in
 		}
 	}
 	who = append(who, i)
-	gains := parts(i, surplus, who)
+	gains, left := parts(i, surplus, who)
 	for n, c := range who {
-		surplus -= gains[n]
-		a.wish[i] -= gains[n]
 		if c == i {
 			a.given[i] += gains[n]
 			a.unmet[i] -= gains[n]
@@ -102,14 +106,7 @@ func (a *allotment) spread(i int, surplus float64, parts func(int, float64, []in
 			a.spread(c, gains[n], parts)
 		}
 	}
-	// The differences may be off by a digit.
-	if a.wish[i] < 1e-9 {
-		a.wish[i] = 0
-	}
-	if surplus < 1e-9 {
-		surplus = 0
-	}
-	return surplus
+	return left
 }
 
 // of returns what a competitor for the surplus of group i wants, and what it weighs in
@@ -121,69 +118,72 @@ func (a *allotment) of(i, who int) (wish, quota float64) {
 	return a.wish[who], a.quotas[who].Subtree
 }
 
-// divide divides surplus by quotas, and then equally what those that have one leave.
-func (a *allotment) divide(i int, surplus float64, who []int) []float64 {
-	gains, wishes, byQuota, equally := make([]float64, len(who)), make([]float64, len(who)), make([]float64, len(who)), make([]float64, len(who))
+// divide divides surplus by quotas, and then equally what those that have one leave. The
+// sums are made as HTCondor makes them: limits that are cut to whole numbers may hang on
+// their last digit.
+func (a *allotment) divide(i int, surplus float64, who []int) (gains []float64, left float64) {
+	wishes, byQuota, equally := make([]float64, len(who)), make([]float64, len(who)), make([]float64, len(who))
 	for n, c := range who {
 		wishes[n], byQuota[n] = a.of(i, c)
 		equally[n] = 1
 	}
 	if surplus >= a.wish[i] {
-		return wishes
+		left, a.wish[i] = surplus-a.wish[i], 0
+		return wishes, left
 	}
+	gains = make([]float64, len(who))
 	for _, weights := range [][]float64{byQuota, equally} {
-		surplus = share(surplus, weights, wishes, gains)
+		for surplus > 0 && hand(&surplus, &a.wish[i], weights, wishes, gains) {
+		}
 	}
-	return gains
+	return gains, surplus
 }
 
-// share adds to gains what each has by its weight of surplus, up to its wish, which
-// sinks by that, and returns what is left: none as long as anybody of weight wants
-// any.
-func share(surplus float64, weights, wishes, gains []float64) float64 {
-	for surplus > 0 {
-		sum := 0.0
-		for n, w := range weights {
-			if wishes[n] > 0 {
-				sum += w
-			}
-		}
-		if sum <= 0 {
-			return surplus
-		}
-		taken, all := 0.0, true
-		for n, w := range weights {
-			if wishes[n] <= 0 {
-				continue
-			}
-			part := surplus * (w / sum)
-			if part > wishes[n] {
-				part, all = wishes[n], false
-			}
-			gains[n] += part
-			wishes[n] -= part
-			taken += part
-		}
-		// Each time one more has all that it wants, or nothing is left.
-		if surplus -= taken; all {
-			return 0
+// hand hands out surplus once: to each by its weight, up to its wish. All of it is gone
+// then, or one more has all that it wants. It returns false if nobody of weight wants any.
+func hand(surplus, wish *float64, weights, wishes, gains []float64) bool {
+	sum := 0.0
+	for n, w := range weights {
+		if wishes[n] > 0 {
+			sum += w
 		}
 	}
-	return 0
+	if sum <= 0 {
+		return false
+	}
+	taken, all := 0.0, true
+	for n, w := range weights {
+		if wishes[n] <= 0 {
+			continue
+		}
+		part := *surplus * (w / sum)
+		if part > wishes[n] {
+			part, all = wishes[n], false
+		}
+		gains[n] += part
+		wishes[n] -= part
+		taken += part
+	}
+	*surplus -= taken
+	*wish -= taken
+	if all || *surplus < 0 {
+		*surplus = 0
+	}
+	return true
 }
 
 // cut cuts off what a group has beyond whole slots, and returns it.
 func (a *allotment) cut(i int) float64 {
-	over := a.given[i] - math.Floor(a.given[i]+1e-9)
-	a.given[i] = math.Round(a.given[i] - over)
-	a.unmet[i] = math.Floor(a.unmet[i] + over + 1e-9)
-	return max(0, over)
+	over := a.given[i] - math.Floor(a.given[i])
+	a.given[i] = math.Floor(a.given[i])
+	a.unmet[i] = math.Floor(a.unmet[i] + over + 1e-9) // which is whole if the request is
+	return over
 }
 
 // deal deals out whole slots in equal parts, the larger quota first.
-func (a *allotment) deal(i int, surplus float64, who []int) []float64 {
-	gains, left, order := make([]float64, len(who)), make([]float64, len(who)), make([]int, len(who))
-	quotas := make([]float64, len(who))
+func (a *allotment) deal(i int, surplus float64, who []int) (gains []float64, rest float64) {
+	gains = make([]float64, len(who))
+	left, quotas, order := make([]float64, len(who)), make([]float64, len(who)), make([]int, len(who))
 	for n, c := range who {
 		order[n] = n
 		left[n], quotas[n] = a.of(i, c)
@@ -191,7 +191,7 @@ func (a *allotment) deal(i int, surplus float64, who []int) []float64 {
 	slices.SortStableFunc(order, func(m, n int) int {
 		return cmp.Or(cmp.Compare(quotas[n], quotas[m]), cmp.Compare(left[n], left[m]))
 	})
-	for surplus = math.Floor(surplus + 1e-9); surplus >= 1; {
+	for surplus >= 1 {
 		want := 0.0
 		for _, x := range left {
 			if x > 0 {
@@ -203,11 +203,12 @@ func (a *allotment) deal(i int, surplus float64, who []int) []float64 {
 		}
 		most := max(1, math.Floor(surplus/want))
 		for _, n := range order {
-			part := min(left[n], most, surplus)
+			part := min(left[n], most, math.Floor(surplus))
 			gains[n] += part
 			left[n] -= part
 			surplus -= part
+			a.wish[i] -= part
 		}
 	}
-	return gains
+	return gains, surplus
 }

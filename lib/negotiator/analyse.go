@@ -27,6 +27,7 @@ func (d *diagnosis) analyse(k *autocluster) Analysis {
 	if n.theirs > 0 {
 		a.Nearest.Fails = append(a.Nearest.Fails, d.fails("slot", n.ad, k.ad)...)
 	}
+	a.Preemption = d.protections(d.asker[d.index[k]], k)
 	d.holdersOf(&a, n)
 	d.contenders(&a, k, n)
 	return a

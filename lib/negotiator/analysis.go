@@ -14,6 +14,9 @@ type Analysis struct {
 	// Nearest is the slot that least is in the way of; nil: the pool has no slots, or
 	// the job's Requirements take too many steps to look for one.
 	Nearest *Nearest `json:",omitempty"`
+	// Preemption is why claimed slots that match were not preempted, in the order of
+	// Protections.
+	Preemption []Protected `json:",omitempty"`
 	// Holders are those who hold the most of the slots that match, whatever these
 	// are doing, and MoreHolders how many others there are.
 	Holders     []SlotHolder `json:",omitempty"`

@@ -20,7 +20,7 @@ type autocluster struct {
 	limits  []demand // concurrency limits
 	// verdicts are what came of the match with each group, by its number.
 	verdicts []verdict
-	yields   []answer  // what comes of PREEMPTION_REQUIREMENTS, by number of the tenants
+	yields   answers   // how running slots yield to the jobs; nil: nobody asked
 	idle     int       // jobs, of all submitters
 	bundles  []*bundle // that can be used, by place
 	supplied int       // the count of matches for which worth was computed

@@ -86,34 +86,40 @@ func (f fullPool) user(groups *accountant.Groups, i int) string {
 
 func (f fullPool) pool(b *testing.B, groups *accountant.Groups) Pool {
 	b.Helper()
-	in := classad.NewInterner()
-	adOf := func(text string) *classad.Ad {
-		ad := classad.New()
-		for _, line := range strings.Split(strings.TrimSpace(text), "\n") {
-			name, value, _ := strings.Cut(line, " = ")
-			e, err := in.Expr(value)
-			if err != nil {
-				b.Fatal(err)
-			}
-			ad.Set(strings.TrimSpace(name), e)
-		}
-		return ad
-	}
 	var p Pool
+	var text strings.Builder
 	for i := range f.slots {
 		name := fmt.Sprintf("slot%d@node%d", i%16+1, i/16)
-		p.Slots = append(p.Slots, pool.Slot{Name: name, Ad: adOf(f.slotAd(name, i))})
+		text.WriteString(f.slotAd(name, i))
+		p.Slots = append(p.Slots, pool.Slot{Name: name})
 	}
 	for i := range f.slots * max(1, f.pieces) {
 		p.Claims = append(p.Claims, f.claim(p.Slots, groups, i))
 	}
 	for i := range fullWaiting / 100 {
-		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: i + 1}, Count: 100, Submitter: f.user(groups, i), Ad: adOf(fullJobAd(i))})
+		text.WriteString(fullJobAd(i))
+		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: i + 1}, Count: 100, Submitter: f.user(groups, i)})
+	}
+	r := classad.NewReader(strings.NewReader(text.String()), f.name)
+	for i := range p.Slots {
+		p.Slots[i].Ad = nextAd(b, r)
+	}
+	for i := range p.Jobs {
+		p.Jobs[i].Ad = nextAd(b, r)
 	}
 	for i := range fullUsers {
 		p.Submitters = append(p.Submitters, record(f.user(groups, i), 1+float64(i*37%fullUsers)))
 	}
 	return p
+}
+
+func nextAd(b *testing.B, r *classad.Reader) *classad.Ad {
+	b.Helper()
+	ad, err := r.Next()
+	if err != nil {
+		b.Fatal(err)
+	}
+	return ad
 }
 
 // slotAd is that of a static slot, or of a partitionable one of 32 cores.
@@ -125,24 +131,24 @@ func (f fullPool) slotAd(name string, i int) string {
 	if f.pieces > 0 {
 		cpus, memory = 32, 128*1024
 	}
-	return fmt.Sprintf(`
-		MyType = "Machine"
-		Name = %q
-		State = "Unclaimed"
-		Activity = "Idle"
-		OpSys = "LINUX"
-		Arch = "X86_64"
-		Rank = 0.0
-		Start = true
-		Requirements = START && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory
-		Cpus = %d
-		Memory = %d
-		Disk = %d
-		SlotID = %d
-		KFlops = %d
-		LoadAvg = 0.%d
-		PartitionableSlot = %v
-	`, name, cpus, memory, 1_000_000+kind, i%16+1, 100_000+1000*kind, i%97, f.pieces > 0)
+	return fmt.Sprintf(`MyType = "Machine"
+Name = %q
+State = "Unclaimed"
+Activity = "Idle"
+OpSys = "LINUX"
+Arch = "X86_64"
+Rank = 0.0
+Start = true
+Requirements = START && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory
+Cpus = %d
+Memory = %d
+Disk = %d
+SlotID = %d
+KFlops = %d
+LoadAvg = 0.%d
+PartitionableSlot = %v
+
+`, name, cpus, memory, 1_000_000+kind, i%16+1, 100_000+1000*kind, i%97, f.pieces > 0)
 }
 
 // cpus returns how many cores a static slot has: one, or two.
@@ -168,17 +174,17 @@ func (f fullPool) claim(slots []pool.Slot, groups *accountant.Groups, i int) poo
 
 // fullJobAd is one of 100 shapes.
 func fullJobAd(i int) string {
-	return fmt.Sprintf(`
-		MyType = "Job"
-		ClusterId = %d
-		ProcId = 0
-		JobPrio = %d
-		QDate = 1600000000
-		RequestCpus = 1
-		RequestMemory = %d
-		Rank = %s
-		Requirements = TARGET.Arch == "X86_64" && TARGET.OpSys == "LINUX" && TARGET.Memory >= RequestMemory && TARGET.Disk >= %d
-	`, i+1, i%3, 100*(1+i/fullUsers*7%25+i%25), []string{"0.0", "KFlops"}[i%2], i%50)
+	return fmt.Sprintf(`MyType = "Job"
+ClusterId = %d
+ProcId = 0
+JobPrio = %d
+QDate = 1600000000
+RequestCpus = 1
+RequestMemory = %d
+Rank = %s
+Requirements = TARGET.Arch == "X86_64" && TARGET.OpSys == "LINUX" && TARGET.Memory >= RequestMemory && TARGET.Disk >= %d
+
+`, i+1, i%3, 100*(1+i/fullUsers*7%25+i%25), []string{"0.0", "KFlops"}[i%2], i%50)
 }
 
 // BenchmarkPreemption is a cycle in which all that is to be had runs somebody's job, with 50

@@ -1,6 +1,10 @@
 package negotiator
 
-import "slices"
+import (
+	"slices"
+
+	"fairspool/lib/accountant"
+)
 
 // Cause is one thing that keeps a job from running.
 type Cause string
@@ -36,6 +40,9 @@ const (
 	CauseConcurrencyLimit Cause = "ConcurrencyLimit"
 	// CauseCeiling: the submitter's ceiling is reached.
 	CauseCeiling Cause = "Ceiling"
+	// CauseQuota: the quota of its accounting group, or of one above, leaves no room;
+	// see Rejection.Groups.
+	CauseQuota Cause = "GroupQuota"
 	// CauseShare: the submitter has what its share allows.
 	CauseShare Cause = "Share"
 	// CauseSkipped: the job is passed over with the rest of its cluster, after one
@@ -74,20 +81,31 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	skipped := d.skipped(s, w)
 	there := n.there(c, w)
 	if there {
+		r.Groups = d.full(s, n.weight, n, false)
+		add(CauseQuota, len(r.Groups) > 0)
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
 		add(CauseShare, len(causes) == 0 || s.spent)
 	} else {
-		add(CauseShare, limited && len(causes) == 0)
+		if limited = limited && len(causes) == 0; limited {
+			r.Groups = d.full(s, n.weight, n, false)
+		}
+		add(CauseQuota, len(r.Groups) > 0)
+		add(CauseShare, limited && len(r.Groups) == 0)
 		causes = append(causes, n.causes(c, w.runs[0].first)...)
+		if len(r.Groups) == 0 {
+			r.Groups = d.full(s, n.weight, n, true)
+			add(CauseQuota, len(r.Groups) > 0)
+		}
 		add(CauseShare, s.spent && !slices.Contains(causes, CauseShare))
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
 	}
-	if ceiling || n.opens(c, w) {
-		r.OwnJobs = d.ownAhead(s, w, n, ceiling)
+	full := len(r.Groups) > 0
+	if ceiling || full || n.opens(c, w) {
+		r.OwnJobs = d.ownAhead(s, w, n, ceiling || full)
 		add(CauseOwnJobs, r.OwnJobs > 0)
-		add(CauseOthers, n.opens(c, w) && d.othersWait(s, n))
+		add(CauseOthers, (full || n.opens(c, w)) && d.othersWait(s, n, r.Groups))
 	}
 	return causes
 }
@@ -123,9 +141,9 @@ func (d *diagnosis) anyLeft(w waiter) bool {
 }
 
 // ownAhead counts the submitter's waiting jobs that could use the slot, or any that
-// is there and counts for the same ceiling, and go before those of w: by their order, or
+// is there and counts for the same ceiling or quota, and go before those of w: by their order, or
 // since they are lighter and so fit into a share that is too small for these.
-func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (jobs int) {
+func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, bounded bool) (jobs int) {
 	freed, _ := d.freed(n)
 	for i := range d.queues[s] {
 		o := &d.queues[s][i]
@@ -137,7 +155,7 @@ func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, ceiling bool) (
 		if ahead == 0 || k.barred || d.blockedBut(k, freed) {
 			continue
 		}
-		if d.accepts(k, n) || (ceiling || s.ceiling.Set) && d.anyLeft(*o) {
+		if d.accepts(k, n) || (bounded || s.ceiling.Set) && d.anyLeft(*o) {
 			jobs += ahead
 		}
 	}
@@ -153,14 +171,33 @@ func (d *diagnosis) lighter(k *autocluster, n *nearest) bool {
 	return n.stand != nil && d.accepts(k, n) && d.weigh(k, n) < n.weight
 }
 
-// othersWait says whether jobs of other submitters wait for the slot.
-func (d *diagnosis) othersWait(s *submitter, n *nearest) bool {
+// othersWait says whether jobs of other submitters wait for the slot that no group keeps
+// from it, but for those whose quota is to be raised.
+func (d *diagnosis) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
 	for _, w := range d.waiting(n) {
-		if d.people[w.who] != s {
-			return true
+		if o := d.people[w.who]; o != s {
+			if full := d.full(o, d.lightest(o, n), n, true); len(full) == 0 || d.raised(full, raise) {
+				return true
+			}
 		}
 	}
 	return false
+}
+
+// lightest returns the least that any of a submitter's waiting jobs weighs at a slot.
+func (d *diagnosis) lightest(s *submitter, n *nearest) (least accountant.Weight) {
+	if d.c.cfg.Params.Groups.None() {
+		return 0
+	}
+	any := false
+	for i := range d.queues[s] {
+		if k := d.queues[s][i].cluster; d.accepts(k, n) {
+			if w := d.weigh(k, n); !any || w < least {
+				least, any = w, true
+			}
+		}
+	}
+	return least
 }
 
 // blocked says whether a concurrency limit keeps the jobs of k from running.

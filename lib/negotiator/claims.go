@@ -24,8 +24,14 @@ func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Clai
 	}
 	var lasting []pool.Claim
 	rested := map[string]bool{}
+	vacating := map[string]bool{}
 	for _, cl := range claims {
-		if !c.overdue(cl) {
+		if cl.State == pool.Vacating {
+			vacating[cl.Slot] = true
+		}
+	}
+	for _, cl := range claims {
+		if !c.overdue(cl, vacating) {
 			lasting = append(lasting, cl)
 			continue
 		}
@@ -46,10 +52,20 @@ func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Clai
 	return lasting
 }
 
-// overdue says whether a match is older than the configuration allows.
-func (c *cycle) overdue(cl pool.Claim) bool {
-	return cl.State == pool.Matched && c.cfg.RequestClaimTimeout > 0 &&
-		c.now.Sub(cl.MatchedAt) > c.cfg.RequestClaimTimeout
+// overdue says whether a match is older than the configuration allows. One with a slot that
+// was promised to it has as much longer as a job may take to leave; where that is a claim
+// of this pool, which vacating has, its supervisor sees to that.
+func (c *cycle) overdue(cl pool.Claim, vacating map[string]bool) bool {
+	timeout := c.cfg.RequestClaimTimeout
+	switch {
+	case timeout <= 0:
+		return false
+	case cl.State == pool.Promised && !vacating[cl.Slot]:
+		timeout += c.cfg.VacateTimeout
+	case cl.State != pool.Matched:
+		return false
+	}
+	return c.now.Sub(cl.MatchedAt) > timeout
 }
 
 // rest returns how long a slot is left alone after n failures in a row.

@@ -32,6 +32,10 @@ type diagnosis struct {
 	people  []*submitter          // those of the cycle in its order, then whose claims are not charged any more
 	turns   map[string][]lastTurn // by name, in the order of spins
 	sheet   []contender           // scratch, by place in people
+	asker   []*submitter          // by place in asked: who is the first to wait
+	fulls   map[fullness][]FullGroup
+	sitters []sitters // what is claimed
+	visits  int       // of sitters
 }
 
 // stand is slots that stand alike.
@@ -79,27 +83,31 @@ func (c *cycle) diagnose() *diagnosis {
 		for _, q := range s.queues {
 			if w := waiterOf(q); w.jobs > 0 {
 				d.queues[s] = append(d.queues[s], w)
-				d.ask(q.cluster)
+				d.ask(q.cluster, s)
 			}
 		}
 	}
-	for _, k := range c.clusters {
-		if k.explain {
-			d.ask(k)
+	for _, s := range c.submitters {
+		for _, q := range s.queues {
+			if q.cluster.explain {
+				d.ask(q.cluster, s)
+			}
 		}
 	}
 	if len(d.asked) > 0 {
 		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
 		d.takeStock()
 		d.findHolders()
+		d.findSitters()
 	}
 	return d
 }
 
-func (d *diagnosis) ask(k *autocluster) {
+func (d *diagnosis) ask(k *autocluster, s *submitter) {
 	if _, known := d.index[k]; !known {
 		d.index[k] = len(d.asked)
 		d.asked = append(d.asked, k)
+		d.asker = append(d.asker, s)
 	}
 }
 

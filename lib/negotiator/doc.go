@@ -3,8 +3,8 @@
 //
 // Cycle is a function. The pool's snapshot (all slots, all claims, the idle
 // jobs, all submitters, also those that only run), the configuration and the
-// time go in; matches, matches to be given up, and for everything that was not
-// matched the reason come out. It opens no file, reads no clock and prints
+// time go in; matches, whom they preempt, matches to be given up, and for everything
+// that was not matched the reason come out. It opens no file, reads no clock and prints
 // nothing, changes nothing that it was given, and the order of its input never
 // matters. So a dry run, a test and the real thing are the same code.
 //
@@ -28,7 +28,7 @@
 // only 8, the others get 41 and 21: 41.33 and 20.67, and the slot that is left
 // over goes to the one further below. Such remainders are made whole by the
 // method of largest remainders. Who holds more than their slice keeps
-// it, since this version preempts nobody, and the others share the rest.
+// it, unless it is preempted, and the others share the rest.
 //
 // Not every slot is good for everybody. Where some can only be used by the
 // jobs of some, how much a submitter can want is found by playing the fair
@@ -43,6 +43,20 @@
 // those who use less than their floors are served before shares count (limits.go).
 //
 // HTCondor's own division is there, too (spins.go), with its arithmetic.
+//
+// # Accounting groups
+//
+// Where groups have quotas, each is allocated a part of the pool, and its members share
+// that (groupdeal.go). The arithmetic of quotas and surplus is the accountant's; what is
+// used of them as the cycle goes is in groupuse.go.
+//
+// # Preemption
+//
+// A slot that runs a job is a candidate like a free one, but ranks behind it: for jobs
+// that its Rank prefers, and for submitters with a better EUP where PREEMPTION_REQUIREMENTS
+// is true (preempt.go). What somebody may have for priority is bound by what everybody is
+// entitled to of the whole pool, as if it was dealt out anew (entitle.go). So nobody
+// is taken below that, and who was preempted does not preempt in turn.
 //
 // # Slots of any size
 //
@@ -78,7 +92,7 @@
 // What there is:
 //
 //   - slots.go, claims.go: slots, who holds them, matches that nobody took up
-//   - submitters.go, submitterads.go, groups.go: who wants something, with which jobs
+//   - submitters.go, submitterads.go: who wants something, with which jobs
 //   - shape.go: finds the shapes of both, with the next four
 //   - significant.go: what expressions refer to
 //   - meaning.go, class.go: what slots' expressions come to; groups and classes
@@ -89,10 +103,13 @@
 //
 //   - fill.go: the deal, turn by turn
 //   - shares.go, forecast.go: Targets, and what somebody can want at all
+//   - groups.go, groupuse.go, groupdeal.go: groups, what they may use, and how they are served
+//   - running.go, overlay.go: slots that run jobs, and what expressions may ask about those
+//   - entitle.go, preempt.go: what everybody is entitled to, and who has to go for whom
 //   - limits.go, concurrency.go: ceilings and floors, concurrency limits
 //   - order.go, contention.go, heap.go: which slot is the best
 //   - partition.go, reserve.go: pieces of slots, and slots kept for wide jobs
-//   - spins.go, spinturn.go, spinslots.go, spinprios.go: HTCondor's division
+//   - spins.go and the others that begin with spin: HTCondor's division
 //
 // Why not:
 //
@@ -101,9 +118,4 @@
 //
 // The laws are in the tests: plain_test.go is a second, slow cycle that has to agree
 // with this one; laws_test.go and cause_test.go hold the promises on random pools.
-//
-// # What is not here
-//
-// There is no preemption in this version. The quotas of accounting groups
-// are worked out and reported; a cycle does not go by them yet.
 package negotiator

@@ -13,8 +13,12 @@ func (c *cycle) entitle() {
 		return
 	}
 	total := c.freeWeight()
+	if c.groupUse != nil {
+		clear(c.groupUse.entitled)
+	}
 	for _, s := range c.submitters {
 		total += s.usage.Float()
+		s.entitled = 0
 		s.desire = s.usage.Float() + c.wantsOfAll(s)
 	}
 	total = math.Min(total, c.poolSize())

@@ -20,6 +20,7 @@ func (a Analysis) Lines() []string {
 	if a.Nearest != nil {
 		lines = append(lines, a.Nearest.lines()...)
 	}
+	lines = append(lines, shelterLines(a.Preemption)...)
 	if len(a.Holders) > 0 {
 		lines = append(lines, "slots that match are held by "+list(a.heldBy(), a.MoreHolders))
 	}
@@ -191,6 +192,8 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 		return fmt.Sprintf("more units of %s, or fewer in use", strings.Join(x.Limits, ", "))
 	case CauseCeiling:
 		return fmt.Sprintf("a higher ceiling of %s, or fewer of its jobs running", x.Submitter)
+	case CauseQuota:
+		return fmt.Sprintf("a larger quota of %s, or fewer of its jobs running", namesOf(x.Groups))
 	case CauseShare:
 		return fmt.Sprintf("a larger share of %s (a lower EUP, or less wanted by others)", x.Submitter)
 	case CauseSkipped:

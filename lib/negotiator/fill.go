@@ -29,7 +29,28 @@ func (c *cycle) fill() {
 			c.serve(tier, math.Inf(1), false)
 		}
 	}
+	c.preemptTheRest()
 	c.reserve()
+}
+
+// preemptTheRest lets submitters preempt by what is the case when all is dealt out, until
+// nobody does: so the next cycle finds nothing to preempt if nothing changes until then.
+func (c *cycle) preemptTheRest() {
+	if len(c.tenants) == 0 {
+		return
+	}
+	c.last = true
+	for before := -1; c.moves != before; {
+		before = c.moves
+		c.entitle()
+		c.lookAgain()
+		for _, s := range c.submitters {
+			s.since = -1
+		}
+		for _, tier := range c.tiers() {
+			c.serve(tier, math.Inf(1), false)
+		}
+	}
 }
 
 // serve gives a tier its slots, in a pool of which no more than size is shared. Nice users

@@ -273,9 +273,6 @@ func TestGoldenCycles(t *testing.T) {
 		if g.meant == "" && !g.sample {
 			g.meant = "not in the sample"
 		}
-		if s.hasGroups() {
-			t.Skipf("max-min %s: accounting groups: not part of this version", g.label)
-		}
 		cfg := s.settings(t)
 		g.compareMatches(t, s, 0, Cycle(s.pool(t, cfg, nil), cfg, now), nil)
 	})

@@ -201,9 +201,6 @@ func (s *scenario) beyond(t *testing.T) string {
 	return ""
 }
 
-// hasGroups says whether the scenario has accounting groups.
-func (s *scenario) hasGroups() bool { return len(scenarioList(s.macros()["GROUP_NAMES"])) > 0 }
-
 // groups returns the scenario's accounting groups. A group whose parent is not there is
 // none, as the reference has it, nor is one that stands there twice.
 func (s *scenario) groups(t *testing.T) *accountant.Groups {

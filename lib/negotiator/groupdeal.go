@@ -29,7 +29,7 @@ func (c *cycle) dealGroups(tier []*submitter, size float64, first bool) {
 			p.dealt = c.moves > from
 		}
 		first, size = false, math.Inf(1)
-		if c.moves == before && !c.roundUpGroups(parties) && !c.noteStuck(parties, stuck) {
+		if c.moves == before && !c.roundUpGroups(parties, 0) && !c.noteStuck(parties, stuck) && !c.roundUpGroups(parties, math.Inf(-1)) {
 			return
 		}
 	}
@@ -91,14 +91,16 @@ func (p *sharers) begin() {
 }
 
 // roundUpGroups gives one slot each to the groups furthest below what they are allocated, of
-// those that accept surplus; false: none could use one.
-func (c *cycle) roundUpGroups(parties []*sharers) (any bool) {
+// those that accept surplus and are more than least below; false: none could use one. There may
+// be more than is allocated: slots that are not counted in the pool's size, or less in use than
+// claims were charged for.
+func (c *cycle) roundUpGroups(parties []*sharers, least float64) (any bool) {
 	u := c.groupUse
 	below := func(p *sharers) float64 { return math.Round((u.allocated[p.group] - u.own[p.group].Float()) / slack) }
 	line := slices.Clone(parties)
 	slices.SortStableFunc(line, func(a, b *sharers) int { return cmp.Compare(below(b), below(a)) })
 	for _, p := range line {
-		if below(p) > 0 && u.tree.List[p.group].AcceptSurplus {
+		if below(p) > least && u.tree.List[p.group].AcceptSurplus {
 			p.extra = true
 			c.setTargets(p, math.Inf(1))
 			any = c.roundUpOne(p) || any

@@ -36,6 +36,16 @@ func inGroups(plan *Plan, cfg Config) string {
 	return strings.Join(all, " ")
 }
 
+// What quotas are not parts of is shared all the same.
+func TestQuotasOfASmallerPool(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "b", Quota: 0.5})
+	cfg.PoolSizeConstraint = expr(t, "Counts")
+	p := Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "b.bob@x", "")}}
+	if got, want := inGroups(Cycle(p, cfg, now), cfg), "<none>:2"; got != want {
+		t.Errorf("matches %s, want %s", got, want)
+	}
+}
+
 func TestQuotas(t *testing.T) {
 	static := func(name string, quota float64) accountant.Group { return accountant.Group{Name: name, Quota: quota} }
 	dynamic := func(name string, quota float64, surplus bool) accountant.Group {

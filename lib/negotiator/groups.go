@@ -65,9 +65,7 @@ func (c *cycle) accounts() []Group {
 func (c *cycle) account() []Group {
 	tree, weight := c.cfg.Params.Groups, c.quotaWeight()
 	list := make([]Group, len(tree.List))
-	// Inner groups are shown to have what their children have, too, as HTCondor shows
-	// them.
-	for i, q := range tree.Quotas(weight, accountant.QuotaRules{Oversubscribe: c.cfg.Quotas.Oversubscribe, Twice: true}) {
+	for i, q := range c.quotas() {
 		g := tree.List[i]
 		list[i] = Group{Name: g.Name, ConfigQuota: g.Quota, EffectiveQuota: Micro(q.Own), SubtreeQuota: Micro(q.Subtree), SurplusPolicy: surplus(g)}
 	}
@@ -158,7 +156,7 @@ func (c *cycle) groupLine(keys []float64) []int {
 }
 
 // settleGroups notes at the end of a cycle what the groups were allocated, in the
-// order of the tree, and what they use of it.
+// order of the tree, and what they use of it; quotas are nil where none bounds anybody.
 func (c *cycle) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	list := c.accounts()
 	used := make([]float64, len(list))
@@ -167,6 +165,10 @@ func (c *cycle) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	}
 	for i := range list {
 		g := &list[i]
+		if g.Used = Micro(used[i]); quotas == nil {
+			g.Allocated = 0
+			continue
+		}
 		g.Allocated, g.Used, g.Surplus = Micro(allocated[i]), Micro(used[i]), Micro(max(0, used[i]-quotas[i].Own))
 	}
 }

@@ -140,3 +140,23 @@ func (c *cycle) inUseOf(s *submitter, tell func(weight float64)) {
 		tell(c.groupUse.own[s.group].Float())
 	}
 }
+
+// settleGroupUse notes at the end of the cycle what groups were allocated when it began, and
+// what they use.
+func (c *cycle) settleGroupUse() {
+	u := c.groupUse
+	if u == nil {
+		if c.cfg.Pie != Spins && !c.cfg.Params.Groups.None() {
+			c.settleGroups(nil, nil)
+		}
+		return
+	}
+	quotas, allocated := slices.Clone(u.quotas), slices.Clone(u.allocated)
+	if u.atFirst != nil {
+		copy(allocated, u.atFirst)
+	}
+	if u.tree.Regroups() {
+		quotas[0].Own, allocated[0] = quotas[0].Subtree, quotas[0].Subtree
+	}
+	c.settleGroups(quotas, allocated)
+}

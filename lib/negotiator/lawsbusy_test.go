@@ -26,13 +26,44 @@ var busySlots = []string{
 
 var busyAges = []time.Duration{0, time.Minute, time.Hour, time.Hour + time.Second, 2 * time.Hour, 2 * time.Hour, 3 * time.Hour, 30 * time.Hour}
 
+// evenly draws a number below n. Draws of rapid itself prefer small ones.
+func evenly(t *rapid.T, n int, what string) int {
+	x := 0
+	for _, bit := range rapid.SliceOfN(rapid.Bool(), 8, 8).Draw(t, what) {
+		x *= 2
+		if bit {
+			x++
+		}
+	}
+	return x * n / 256
+}
+
+func oneOf[T any](t *rapid.T, what string, list []T) T { return list[evenly(t, len(list), what)] }
+
 // busyPool draws a pool most of whose slots are taken. What runs there is in Jobs, too.
 func busyPool(t *rapid.T, outer testing.TB, cfg Config, pieces bool, users []string) Pool {
-	p, names := idlePool(t, outer, pieces, users, busySlots)
+	names := users[:2+evenly(t, len(users)-1, "users")]
+	p := idlePool(t, outer, pieces, names, busySlots)
+	least := 3 + evenly(t, 8, "slots at least")
+	for i := len(p.Slots); i < least; i++ {
+		text := oneOf(t, "more slots", busySlots)
+		if pieces && evenly(t, 3, "partitionable") == 0 {
+			text = "PartitionableSlot = true; Cpus = 4; Memory = 4096"
+		}
+		p.Slots = append(p.Slots, aSlot(outer, fmt.Sprintf("slot%d@n", i+1), text))
+	}
+	for range 1 + evenly(t, 4, "more runs") {
+		p.Jobs = append(p.Jobs, aJob(outer, len(p.Jobs)+1, 1+evenly(t, 6, "count"), oneOf(t, "submitter", names), oneOf(t, "job", busyJobs)))
+	}
+	for i := range p.Submitters {
+		p.Submitters[i].Priority = oneOf(t, "rup", []float64{0.5, 1, 2, 3.7, 10, 1000})
+	}
 	b := &occupier{t: t, outer: outer, p: &p, names: names, eval: &classad.Context{Now: now}, weigh: (&plainCycle{cfg: cfg, eval: &classad.Context{Now: now}}).weigh}
-	b.jobKinds = rapid.SliceOfN(rapid.SampledFrom([]string{"", "", "JobPrio = 5", "JobPrio = -3", "RequestCpus = 2"}), 1, 3).Draw(t, "kinds that run")
+	if evenly(t, 2, "one holder") == 0 {
+		b.names = names[len(names)-1:]
+	}
 	for i := range p.Slots {
-		if rapid.IntRange(0, 3).Draw(t, "idle") == 0 {
+		if evenly(t, 6, "busy") == 0 {
 			continue
 		}
 		if pool.Partitionable(b.eval, p.Slots[i].Ad) {
@@ -44,13 +75,14 @@ func busyPool(t *rapid.T, outer testing.TB, cfg Config, pieces bool, users []str
 	return p
 }
 
+var busyJobs = []string{"", "", "", "JobPrio = 5", "JobPrio = -3", "RequestCpus = 2", "Rank = TARGET.Cpus", `ConcurrencyLimits = "lic"`, "Requirements = TARGET.HasG =!= true", "Rank = TARGET.SlotID", "Rank = (TARGET.RemoteOwner =!= undefined) * 5"}
+
 // occupier fills a pool.
 type occupier struct {
 	t        *rapid.T
 	outer    testing.TB
 	p        *Pool
 	names    []string
-	jobKinds []string
 	eval     *classad.Context
 	weigh    func(*classad.Ad) accountant.Weight
 	clusters int
@@ -58,15 +90,15 @@ type occupier struct {
 
 // claim draws a claim of a slot or piece that has such an ad, and the job that has it.
 func (b *occupier) claim(state pool.ClaimState, slot string, piece pool.Piece, ad *classad.Ad) pool.Claim {
-	j := aJob(b.outer, 100+b.clusters, 1, rapid.SampledFrom(b.names).Draw(b.t, "holder"), rapid.SampledFrom(b.jobKinds).Draw(b.t, "running job"))
+	j := aJob(b.outer, 100+b.clusters, 1, oneOf(b.t, "holder", b.names), oneOf(b.t, "running job", busyJobs[:6]))
 	b.clusters++
 	cl := pool.Claim{Job: j.First, Attempt: 1, Slot: slot, Piece: piece, Submitter: j.Submitter, State: state, Weight: b.weigh(ad),
-		Limits: rapid.SampledFrom([]string{"", "", "", "lic"}).Draw(b.t, "limits"), Rank: (&cycle{eval: b.eval}).slotRank(ad, j.Ad)}
-	if rapid.IntRange(0, 9).Draw(b.t, "odd") == 0 {
-		cl.Weight = accountant.One * accountant.Weight(rapid.IntRange(0, 3).Draw(b.t, "weight"))
-		cl.Rank = rapid.SampledFrom([]float64{-1, 0, 1, 2, 100}).Draw(b.t, "rank")
+		Limits: oneOf(b.t, "limits", []string{"", "", "", "lic"}), Rank: (&cycle{eval: b.eval}).slotRank(ad, j.Ad)}
+	if evenly(b.t, 10, "odd") == 0 {
+		cl.Weight = accountant.One * accountant.Weight(evenly(b.t, 4, "weight"))
+		cl.Rank = oneOf(b.t, "rank", []float64{-1, 0, 1, 2, 100})
 	}
-	age := rapid.SampledFrom(busyAges).Draw(b.t, "age")
+	age := oneOf(b.t, "age", busyAges)
 	cl.MatchedAt = now.Add(-min(age, 3*time.Minute))
 	if state == pool.RunningClaim || state == pool.Vacating {
 		cl.MatchedAt, cl.StartedAt = now.Add(-age-time.Second), now.Add(-age)
@@ -85,7 +117,7 @@ func (b *occupier) occupy(i int) {
 		b.p.Claims = append(b.p.Claims, b.claim(state, s.Name, pool.Piece{}, s.Ad))
 		return &b.p.Claims[len(b.p.Claims)-1]
 	}
-	switch rapid.SampledFrom([]string{"runs", "runs", "runs", "runs", "runs", "outside", "outside", "matched", "vacates", "promised", "promised outside"}).Draw(b.t, "what") {
+	switch oneOf(b.t, "what", []string{"runs", "runs", "runs", "runs", "runs", "runs", "runs", "outside", "outside", "matched", "vacates", "promised", "promised outside"}) {
 	case "runs":
 		add(pool.RunningClaim)
 	case "matched":
@@ -106,15 +138,15 @@ func (b *occupier) occupy(i int) {
 // holdOutside makes a slot say that somebody has it.
 func (b *occupier) holdOutside(s *pool.Slot) {
 	own := s.Ad.Clone()
-	who, age := rapid.SampledFrom(b.names).Draw(b.t, "who"), rapid.SampledFrom(busyAges).Draw(b.t, "age")
+	who, age := oneOf(b.t, "who", b.names), oneOf(b.t, "age", busyAges)
 	own.SetString("State", "Claimed")
-	own.SetString("Activity", rapid.SampledFrom([]string{"Busy", "Busy", "Busy", "Idle", "Suspended"}).Draw(b.t, "activity"))
+	own.SetString("Activity", oneOf(b.t, "activity", []string{"Busy", "Busy", "Busy", "Idle", "Suspended"}))
 	own.SetString("RemoteUser", who)
 	own.SetString("JobId", "7.1")
 	own.SetInt("EnteredCurrentState", now.Add(-age).Unix())
 	own.SetInt("TotalJobRunTime", int64(age/time.Second))
-	own.SetReal("CurrentRank", rapid.SampledFrom([]float64{0, 0, 1, 5}).Draw(b.t, "current rank"))
-	switch rapid.SampledFrom([]string{"", "", "", "owner", "pending", "retires", "group", "limits"}).Draw(b.t, "besides") {
+	own.SetReal("CurrentRank", oneOf(b.t, "current rank", []float64{0, 0, 1, 5}))
+	switch oneOf(b.t, "besides", []string{"", "", "", "owner", "pending", "retires", "group", "limits"}) {
 	case "owner":
 		own.SetString("RemoteOwner", who)
 	case "pending":
@@ -132,14 +164,14 @@ func (b *occupier) holdOutside(s *pool.Slot) {
 // divide lets some have pieces of a partitionable slot.
 func (b *occupier) divide(i int) {
 	s := &b.p.Slots[i]
-	for k := range rapid.IntRange(0, 3).Draw(b.t, "pieces") {
-		takes := rapid.SampledFrom([]pool.Resources{"Cpus=1 Memory=128", "Cpus=1 Memory=128", "Cpus=2", "Cpus=1 GPUs=1 Memory=1024", "Cpus=4 Memory=4096"}).Draw(b.t, "takes")
+	for k := range evenly(b.t, 4, "pieces") {
+		takes := oneOf(b.t, "takes", []pool.Resources{"Cpus=1 Memory=128", "Cpus=1 Memory=128", "Cpus=2", "Cpus=1 GPUs=1 Memory=1024", "Cpus=4 Memory=4096"})
 		if !pool.Fits(b.eval, pool.Left(b.eval, s.Ad, b.p.takesOf(s.Name)), takes) {
 			continue
 		}
 		name := pool.DynamicName(s.Name, k+1)
 		ad := pool.DynamicAd(s.Ad, name, takes)
-		state := rapid.SampledFrom([]pool.ClaimState{pool.RunningClaim, pool.RunningClaim, pool.RunningClaim, pool.Matched, pool.Vacating}).Draw(b.t, "state")
+		state := oneOf(b.t, "state", []pool.ClaimState{pool.RunningClaim, pool.RunningClaim, pool.RunningClaim, pool.Matched, pool.Vacating})
 		cl := b.claim(state, name, pool.Piece{Of: s.Name, Takes: takes}, ad)
 		if state == pool.Vacating && rapid.Bool().Draw(b.t, "promised") {
 			next := b.claim(pool.Promised, name, cl.Piece, ad)
@@ -166,12 +198,15 @@ var busyRanks = []string{
 func busyConfig(t *rapid.T, outer testing.TB) Config {
 	cfg := lawConfig(t, outer)
 	cfg.VacateTimeout = 10 * time.Minute
-	cfg.Preemption = Preemption{Consider: rapid.IntRange(0, 9).Draw(t, "consider preemption") > 0, Early: rapid.Bool().Draw(t, "early")}
-	if rapid.IntRange(0, 9).Draw(t, "never") > 0 {
-		cfg.Preemption.Requirements = expr(outer, rapid.SampledFrom(busyRequirements).Draw(t, "PREEMPTION_REQUIREMENTS"))
+	if evenly(t, 6, "constraints") > 0 {
+		cfg.JobConstraint, cfg.SlotConstraint, cfg.PoolSizeConstraint = nil, nil, nil
 	}
-	if rapid.IntRange(0, 3).Draw(t, "no preference") > 0 {
-		cfg.Preemption.Rank = expr(outer, rapid.SampledFrom(busyRanks).Draw(t, "PREEMPTION_RANK"))
+	cfg.Preemption = Preemption{Consider: evenly(t, 10, "consider preemption") > 0, Early: rapid.Bool().Draw(t, "early")}
+	if evenly(t, 10, "never") > 0 {
+		cfg.Preemption.Requirements = expr(outer, oneOf(t, "PREEMPTION_REQUIREMENTS", busyRequirements))
+	}
+	if evenly(t, 4, "no preference") > 0 {
+		cfg.Preemption.Rank = expr(outer, oneOf(t, "PREEMPTION_RANK", busyRanks))
 	}
 	return cfg
 }
@@ -181,9 +216,9 @@ func groupConfig(t *rapid.T, outer testing.TB) Config {
 	cfg := busyConfig(t, outer)
 	cfg.Params.Groups = lawTree(t)
 	cfg.Quotas.Oversubscribe = rapid.Bool().Draw(t, "oversubscribe")
-	cfg.Quotas.Strict = rapid.IntRange(0, 3).Draw(t, "strict") > 0
-	if rapid.IntRange(0, 3).Draw(t, "sorted") == 0 {
-		cfg.Quotas.SortExpr = expr(outer, rapid.SampledFrom([]string{"GroupResourcesInUse", "-GroupQuota", `AccountingGroup == "b" ? 0 : 1`, "undefined", "-GroupResourcesAllocated"}).Draw(t, "GROUP_SORT_EXPR"))
+	cfg.Quotas.Strict = evenly(t, 4, "strict") > 0
+	if evenly(t, 4, "sorted") == 0 {
+		cfg.Quotas.SortExpr = expr(outer, oneOf(t, "GROUP_SORT_EXPR", []string{"GroupResourcesInUse", "-GroupQuota", `AccountingGroup == "b" ? 0 : 1`, "undefined", "-GroupResourcesAllocated"}))
 	}
 	return cfg
 }
@@ -194,17 +229,17 @@ func lawTree(t *rapid.T) *accountant.Groups {
 	there := map[string]bool{"": true}
 	for _, name := range []string{"a", "b", "a.x", "a.y", "b.x", "a.x.p"} {
 		parent := name[:max(0, strings.LastIndexByte(name, '.'))]
-		if !there[parent] || rapid.IntRange(0, 4).Draw(t, "without "+name) == 0 {
+		if !there[parent] || evenly(t, 5, "without "+name) == 0 {
 			continue
 		}
 		there[name] = true
-		g := accountant.Group{Name: name, AcceptSurplus: rapid.Bool().Draw(t, "accepts surplus"), Autoregroup: rapid.IntRange(0, 5).Draw(t, "regroups") == 0}
-		switch kind := rapid.IntRange(0, 4).Draw(t, "quota"); {
+		g := accountant.Group{Name: name, AcceptSurplus: rapid.Bool().Draw(t, "accepts surplus"), Autoregroup: evenly(t, 6, "regroups") == 0}
+		switch kind := evenly(t, 5, "quota"); {
 		case kind == 0:
 		case kind < 3:
-			g.Quota = rapid.SampledFrom([]float64{0.5, 1, 2, 2.5, 3, 5, 40}).Draw(t, "static")
+			g.Quota = oneOf(t, "static", []float64{0.5, 1, 2, 2.5, 3, 5, 40})
 		default:
-			g.Quota, g.Dynamic = rapid.SampledFrom([]float64{0.1, 0.25, 0.3, 0.5, 1, 1.5}).Draw(t, "dynamic"), true
+			g.Quota, g.Dynamic = oneOf(t, "dynamic", []float64{0.1, 0.25, 0.3, 0.5, 1, 1.5}), true
 		}
 		list = append(list, g)
 	}

@@ -52,13 +52,14 @@ var lawPieceJobs = []string{"RequestGPUs = 1", "RequestGPUs = 0.5", "RequestGPUs
 
 // lawPool draws a pool. Where pieces are allowed some slots are partitionable.
 func lawPool(t *rapid.T, outer testing.TB, pieces bool) Pool {
-	p, names := idlePool(t, outer, pieces, lawUsers, lawSlots)
+	names := lawUsers[:rapid.IntRange(1, len(lawUsers)).Draw(t, "users")]
+	p := idlePool(t, outer, pieces, names, lawSlots)
 	p.claim(t, names)
 	return p
 }
 
-// idlePool draws a pool without claims, and the users that there are of those given.
-func idlePool(t *rapid.T, outer testing.TB, pieces bool, users, slotKinds []string) (Pool, []string) {
+// idlePool draws a pool without claims for users with these names.
+func idlePool(t *rapid.T, outer testing.TB, pieces bool, names, slotKinds []string) Pool {
 	var p Pool
 	jobKinds := lawJobs
 	if pieces {
@@ -80,7 +81,6 @@ func idlePool(t *rapid.T, outer testing.TB, pieces bool, users, slotKinds []stri
 	if pieces && rapid.IntRange(0, 9).Draw(t, "odd name") == 0 {
 		p.Slots = append(p.Slots, aSlot(outer, "slot1_1@n", ""))
 	}
-	names := users[:rapid.IntRange(1, len(users)).Draw(t, "users")]
 	for i := range rapid.IntRange(0, 8).Draw(t, "runs") {
 		count := rapid.SampledFrom([]int{1, 1, 2, 5, 12}).Draw(t, "count")
 		p.Jobs = append(p.Jobs, aJob(outer, i+1, count, rapid.SampledFrom(names).Draw(t, "submitter"), rapid.SampledFrom(jobKinds).Draw(t, "job")))
@@ -102,7 +102,7 @@ func idlePool(t *rapid.T, outer testing.TB, pieces bool, users, slotKinds []stri
 		}
 		p.Submitters = append(p.Submitters, r)
 	}
-	return p, names
+	return p
 }
 
 // claim draws claims and slots that rest.

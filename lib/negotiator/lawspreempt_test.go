@@ -212,6 +212,9 @@ func TestBusyOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, true)
 		cfg.Pie = rapid.SampledFrom([]Pie{MaxMin, MaxMin, Spins}).Draw(rt, "pie")
+		if cfg.Params.Groups != nil {
+			p.Jobs = procs(p.Jobs)
+		}
 		before := written(rt, p)
 		plan := Cycle(p, cfg, now)
 		want := asJSON(rt, plan)
@@ -249,26 +252,30 @@ func TestNoFreeSlotInsteadOfPreempting(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, false)
 		cfg.DepthFirst = false
-		plan := Cycle(p, cfg, now)
-		r := newReplay(p, cfg, plan)
-		for _, m := range plan.Matches {
-			if m.Preempts == nil {
-				r.step(m)
-				continue
-			}
-			slot, err := r.victim(m)
-			if err != nil {
-				rt.Fatal(err)
-			}
-			job := r.candidate(m)
+		noFree(rt, p, cfg)
+	})
+}
+
+func noFree(rt *rapid.T, p Pool, cfg Config) {
+	plan := Cycle(p, cfg, now)
+	r := newReplay(p, cfg, plan)
+	for _, m := range plan.Matches {
+		if m.Preempts == nil {
 			r.step(m)
-			for _, s := range r.idle() {
-				if s.weight <= m.Weight && classad.Match(r.eval, job, s.ad) && !ranksAbove(r.ranks(job, slot), r.ranks(job, s.ad)) {
-					rt.Fatalf("%s preempts on %s, with ranks of %v, but %s stays idle, with ranks of %v; matches %s\n%s", m.Job, m.Slot, r.ranks(job, slot), s.name, r.ranks(job, s.ad), ousted(plan), portrait(p, cfg))
-				}
+			continue
+		}
+		slot, err := r.victim(m)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		job := r.candidate(m)
+		r.step(m)
+		for _, s := range r.idle() {
+			if s.weight <= m.Weight && classad.Match(r.eval, job, s.ad) && !ranksAbove(r.ranks(job, slot), r.ranks(job, s.ad)) {
+				rt.Fatalf("%s preempts on %s, with ranks of %v, but %s stays idle, with ranks of %v; matches %s\n%s", m.Job, m.Slot, r.ranks(job, slot), s.name, r.ranks(job, s.ad), ousted(plan), portrait(p, cfg))
 			}
 		}
-	})
+	}
 }
 
 // idle returns the static slots that nobody has when all is done.

@@ -14,6 +14,9 @@ type overlay struct {
 	claim  []int // those of claimAttributes that are asked for
 	holder []int // those of remoteAttributes
 	groups []Group
+	// ofClaim and ofHolder have the names of what is added for a claim of ours, and for one
+	// from outside: copies share them, and are quick to read.
+	ofClaim, ofHolder *classad.Ad
 }
 
 // claimAttributes say what a claim of ours makes of a slot.
@@ -61,12 +64,24 @@ func (c *cycle) newOverlay(asked names) *overlay {
 		}
 	}
 	for i, a := range remoteAttributes {
-		if asked.has(strings.ToLower(a.name)) {
-			w.holder = append(w.holder, i)
-			if a.groups && w.groups == nil {
-				w.groups = c.accounts()
-			}
+		if !asked.has(strings.ToLower(a.name)) {
+			continue
 		}
+		if a.groups && w.groups == nil {
+			w.groups = c.accounts()
+		}
+		if !a.groups || w.groups != nil {
+			w.holder = append(w.holder, i)
+		}
+	}
+	w.ofClaim, w.ofHolder = classad.New(), classad.New()
+	undefined := classad.Literal(classad.Undefined())
+	for _, i := range w.claim {
+		w.ofClaim.Set(claimAttributes[i].name, undefined)
+	}
+	for _, i := range w.holder {
+		w.ofClaim.Set(remoteAttributes[i].name, undefined)
+		w.ofHolder.Set(remoteAttributes[i].name, undefined)
 	}
 	return w
 }
@@ -79,7 +94,7 @@ func (w *overlay) ours(slot int, cl pool.Claim) running {
 		r.ad = pool.DynamicAd(s.whole, cl.Slot, cl.Piece.Takes)
 		r.weight = c.weighPart(r.ad)
 	}
-	r.ad = classad.New().Chain(r.ad)
+	r.ad = w.ofClaim.Clone().Chain(r.ad)
 	for _, i := range w.claim {
 		a := &claimAttributes[i]
 		r.ad.Set(a.name, classad.Literal(a.value(c, cl)))
@@ -94,7 +109,7 @@ func (w *overlay) outside(slot int) running {
 	cl := pool.Claim{Slot: s.name, Submitter: c.holderOf(s), Weight: s.weight}
 	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cl.Submitter], weight: s.weight, ad: s.ad}
 	if len(w.holder) > 0 {
-		r.ad = classad.New().Chain(s.ad)
+		r.ad = w.ofHolder.Clone().Chain(s.ad)
 		w.remote(r.ad, r.holder)
 	}
 	return r
@@ -107,8 +122,7 @@ func (w *overlay) remote(ad *classad.Ad, holder *submitter) {
 		g = w.groups[w.c.cfg.Params.Groups.Of(holder.name)]
 	}
 	for _, i := range w.holder {
-		if a := &remoteAttributes[i]; !a.groups || w.groups != nil {
-			ad.Set(a.name, classad.Literal(a.value(holder, g)))
-		}
+		a := &remoteAttributes[i]
+		ad.Set(a.name, classad.Literal(a.value(holder, g)))
 	}
 }

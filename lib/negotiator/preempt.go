@@ -108,21 +108,22 @@ func (c *cycle) refresh(p *prospect, k *autocluster) bool {
 func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
 	k, list := q.cluster, &q.prospects.heap
 	for _, t := range c.choosy {
-		if c.suits(k, t) && c.slotRank(t.ad, k.ad) > t.current {
-			*list = append(*list, c.newProspect(k, t, RankPreemption))
+		if c.suits(k, t) && t.rankOf(c, k.ad) > t.current {
+			*list = append(*list, c.newProspect(s, k, t, RankPreemption))
 		}
 	}
 	for _, holder := range c.submitters {
 		if !priority || holder == s || len(holder.tenants) == 0 || !c.overdrawn(s, holder) {
 			continue
 		}
+		known := c.answers(k)
 		for _, t := range holder.tenants {
 			if !c.suits(k, t) {
 				continue
 			}
-			switch c.yields(s, k, t) {
+			switch known.of(c, s, k, t) {
 			case yes:
-				*list = append(*list, c.newProspect(k, t, PriorityPreemption))
+				*list = append(*list, c.newProspect(s, k, t, PriorityPreemption))
 			case refused:
 				q.prospects.refused = true
 			}
@@ -146,17 +147,33 @@ func (c *cycle) suits(k *autocluster, t *tenants) bool {
 // yields says whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
 func (c *cycle) yields(s *submitter, k *autocluster, t *tenants) answer {
-	if c.fickle {
-		return c.ask(s, k, t)
+	return c.answers(k).of(c, s, k, t)
+}
+
+// answers returns what is known of how running slots yield to the jobs of k. Where that
+// depends on what is in use, it is nothing, and holds for one holder, now.
+func (c *cycle) answers(k *autocluster) answers {
+	if !c.fickle {
+		if k.yields == nil {
+			k.yields = make(answers, c.kinds)
+		}
+		return k.yields
 	}
-	if len(k.yields) < len(c.tenants) {
-		k.yields = make([]answer, len(c.tenants))
+	if c.present == nil {
+		c.present = make(answers, c.kinds)
 	}
-	a := &k.yields[t.number]
-	if *a == unknown {
-		*a = c.ask(s, k, t)
+	clear(c.present)
+	return c.present
+}
+
+// answers are those of tenants, by what is alike of them.
+type answers []answer
+
+func (a answers) of(c *cycle, s *submitter, k *autocluster, t *tenants) answer {
+	if a[t.alike] == unknown {
+		a[t.alike] = c.ask(s, k, t)
 	}
-	return *a
+	return a[t.alike]
 }
 
 // answer is whether a running slot would yield to a job, once it is known.
@@ -171,7 +188,7 @@ const (
 
 // ask finds out what yields tells, with the numbers of this moment.
 func (c *cycle) ask(s *submitter, k *autocluster, t *tenants) answer {
-	switch rank := c.slotRank(t.ad, k.ad); {
+	switch rank := t.rankOf(c, k.ad); {
 	case rank > t.current:
 		return no
 	case c.cfg.Preemption.Requirements == nil || !c.permits(s, k, t):
@@ -182,11 +199,15 @@ func (c *cycle) ask(s *submitter, k *autocluster, t *tenants) answer {
 	return yes
 }
 
-func (c *cycle) newProspect(k *autocluster, t *tenants, reason string) prospect {
+func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason string) prospect {
 	ranks := k.order.ranks.of(c, t.class)
 	p := prospect{t, reason, preemptKey{ranks.pre, k.order.rank(c, t.class), ranks.post, reason == RankPreemption, t.slots[0].rank, t.slots[0].slot}}
 	if t.varies {
-		p.preemption = rankOr(c.eval, c.cfg.Preemption.Rank, t.ad, k.ad)
+		slot, job := t.ad, k.ad
+		if c.fickleRank {
+			slot, job = c.atPresent(s, k, t)
+		}
+		p.preemption = rankOr(c.eval, c.cfg.Preemption.Rank, slot, job)
 	}
 	return p
 }
@@ -218,12 +239,18 @@ func (c *cycle) permits(s *submitter, k *autocluster, t *tenants) bool {
 	if !c.fickle {
 		return c.cfg.Preemption.Requirements.Eval(c.eval, t.ad, k.ad).True()
 	}
-	slot, job := classad.New().Chain(t.ad), classad.New().Chain(k.ad)
+	slot, job := c.atPresent(s, k, t)
+	return c.cfg.Preemption.Requirements.Eval(c.eval, slot, job).True()
+}
+
+// atPresent returns the ads of a running slot and a job with what is in use now.
+func (c *cycle) atPresent(s *submitter, k *autocluster, t *tenants) (slot, job *classad.Ad) {
+	slot, job = classad.New().Chain(t.ad), classad.New().Chain(k.ad)
 	slot.SetReal("RemoteUserResourcesInUse", c.counted(t.holder))
 	job.SetReal("SubmitterUserResourcesInUse", c.counted(s))
 	c.inUseOf(s, func(weight float64) { job.SetReal("SubmitterGroupResourcesInUse", weight) })
 	c.inUseOf(t.holder, func(weight float64) { slot.SetReal("RemoteGroupResourcesInUse", weight) })
-	return c.cfg.Preemption.Requirements.Eval(c.eval, slot, job).True()
+	return slot, job
 }
 
 // fickleNames are attributes that change in the course of a cycle, in lower case.
@@ -238,6 +265,7 @@ func (c *cycle) preempt(p *prospect) pick {
 	r := p.slots[0]
 	p.slots = p.slots[1:]
 	p.class.group.running -= p.weight
+	p.holder.runs[p.class.group] -= p.weight
 	return pick{slot: r.slot, group: p.class.group, weight: p.weight, preempts: &r, reason: p.reason}
 }
 
@@ -252,6 +280,14 @@ func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
 	if how == found && !p.beats(&key) {
 		return c.take(q.cluster, room)
 	}
+	if how == tooHeavy && !c.last {
+		// A better free slot may be the submitter's when remainders are made whole, or when
+		// it negotiates once more.
+		q.cluster.restore()
+		if _, key, how = c.choose(q.cluster, s.room()); how == found && !p.beats(&key) {
+			return pick{}, tooHeavy
+		}
+	}
 	return c.preempt(p), found
 }
 
@@ -259,14 +295,9 @@ func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
 // jobs of an autocluster, as supply does of the free ones.
 func (c *cycle) runningSupply(s *submitter, k *autocluster) (w supply) {
 	for _, g := range c.groups {
-		if g.running > 0 && k.verdict(c, g) == accepts {
-			w.all += g.running.Float()
+		if others := g.running - s.runs[g]; others > 0 && k.verdict(c, g) == accepts {
+			w.all += others.Float()
 			w.heaviest = math.Max(w.heaviest, g.weight.Float())
-		}
-	}
-	for _, t := range s.tenants {
-		if k.verdict(c, t.class.group) == accepts {
-			w.all -= t.weight.Float() * float64(len(t.slots))
 		}
 	}
 	return w

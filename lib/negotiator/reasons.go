@@ -27,12 +27,10 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 		return fmt.Sprintf("submitter ceiling reached: %s uses %s of at most %d%s", s.name, s.usage, s.ceiling.Slots, d.spinCeiling(s))
 	case CauseSkipped:
 		return fmt.Sprintf("no match found: passed over with others of its cluster, after a job for which nothing was found; %s would take it", d.nearest(w.cluster).name)
+	case CauseQuota:
+		return d.quotaReached(r) + "; " + d.stillThere(r)
 	case CauseShare:
-		what := "the other matching slots are taken"
-		if len(r.Also) == 0 {
-			left := slotsAt(d.c.plan.Autoclusters[r.Autocluster].Steps, Left)
-			what = counted(left, "1 matching slot is", "%d matching slots are") + " left"
-		}
+		what := d.stillThere(r)
 		if d.c.cfg.Pie == Spins {
 			if len(r.Also) == 0 {
 				what = strings.Replace(what, " left", " left idle in this cycle", 1)
@@ -47,7 +45,15 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].first) {
 		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].first, d.lacks(w.cluster, n))
 	}
-	return "no match found: " + d.unmatched(w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster)
+	return "no match found: " + d.unmatched(s, w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster)
+}
+
+// stillThere tells of the slots that match.
+func (d *diagnosis) stillThere(r *Rejection) string {
+	if left := slotsAt(d.c.plan.Autoclusters[r.Autocluster].Steps, Left); len(r.Also) == 0 || r.Cause == CauseQuota && left > 0 {
+		return counted(left, "1 matching slot is", "%d matching slots are") + " left"
+	}
+	return "the other matching slots are taken"
 }
 
 // limitReached tells of the first concurrency limit that is reached.
@@ -158,7 +164,7 @@ func matching(steps []Step) int {
 }
 
 // unmatched tells how far the slots of the pool are from taking a job.
-func (d *diagnosis) unmatched(k *autocluster, a *Analysis) string {
+func (d *diagnosis) unmatched(s *submitter, k *autocluster, a *Analysis) string {
 	slots, accept := len(d.c.slots), matching(a.Steps)
 	meet := accept + slotsAt(a.Steps, CauseTooWide, CauseSlotRequirements)
 	switch {
@@ -181,9 +187,9 @@ func (d *diagnosis) unmatched(k *autocluster, a *Analysis) string {
 	before, taken := slotsAt(a.Steps, CauseClaimed), slotsAt(a.Steps, CauseClaimed, CauseTaken)
 	switch {
 	case taken == accept:
-		return fmt.Sprintf("%s taken (%d before this cycle)", counted(taken, "the only matching slot is", "all %d matching slots are"), before)
+		return fmt.Sprintf("%s taken (%d before this cycle)%s", counted(taken, "the only matching slot is", "all %d matching slots are"), before, d.notPreempted(s, k))
 	case slotsAt(a.Steps, CauseTooSmall) == accept:
-		return fmt.Sprintf("%s%s", counted(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.near(slots))
+		return fmt.Sprintf("%s%s%s", counted(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.near(slots), d.notPreempted(s, k))
 	}
 	return counted(accept, "the only matching slot is ", "none of %d matching slots is free: ") + whereabouts(a.Steps)
 }

@@ -46,8 +46,11 @@ type Rejection struct {
 	Limits  []string
 	OwnJobs int
 	Ahead   int
+	// Groups are the accounting groups whose quotas leave no room: the submitter's own
+	// first, then those above it.
+	Groups []FullGroup
 	// Reason begins with "no match found", "submitter limit exceeded", "submitter
-	// ceiling reached" or "concurrency limit NAME reached" and goes on with the
+	// ceiling reached" "group quota reached" or "concurrency limit NAME reached" and goes on with the
 	// numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
 	// may also be "PREEMPTION_REQUIREMENTS == False", and then says what is the case.
 	Reason string
@@ -112,10 +115,11 @@ type ReportedRejection struct {
 	Submitter   string  `json:",omitempty"`
 	Autocluster int     // index in the report
 	Cause       Cause
-	Also        []Cause  `json:",omitempty"`
-	Limits      []string `json:",omitempty"`
-	OwnJobs     int      `json:",omitempty"`
-	Ahead       int      `json:",omitempty"`
+	Also        []Cause     `json:",omitempty"`
+	Limits      []string    `json:",omitempty"`
+	OwnJobs     int         `json:",omitempty"`
+	Ahead       int         `json:",omitempty"`
+	Groups      []FullGroup `json:",omitempty"`
 	Reason      string
 }
 
@@ -179,7 +183,7 @@ func (p *Preempted) Lost() float64 { return p.Ran.Seconds() * p.Weight.Float() }
 // Report returns the rejection as a Report has it.
 func (x Rejection) Report() ReportedRejection {
 	return ReportedRejection{Job: x.Job.String(), Count: x.Count, Jobs: x.Jobs, Submitter: x.Submitter, Autocluster: x.Autocluster,
-		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Reason: x.Reason}
+		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Groups: x.Groups, Reason: x.Reason}
 }
 
 // Report returns the reservation as a Report has it.
@@ -194,6 +198,7 @@ func Micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 
 // report fills the plan's shares, rejections and autoclusters.
 func (c *cycle) report() {
+	c.settleGroupUse()
 	c.plan.Groups = c.accounts()
 	d := c.diagnose()
 	for _, k := range d.asked {

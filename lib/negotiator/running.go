@@ -35,8 +35,11 @@ type tenants struct {
 	weight  accountant.Weight
 	current float64 // CurrentRank
 	left    amounts // of pieces: what they have; nil: whole slots
+	alike   int     // the same for tenants whose slots' Rank and PREEMPTION_REQUIREMENTS no job can tell apart
 	varies  bool    // PREEMPTION_RANK depends on the job
 	ranks   bool    // the slots' Rank may prefer a job to the present one
+	fixed   bool    // the slots' Rank is always, whatever the job
+	always  float64
 	slots   []running
 }
 
@@ -120,35 +123,32 @@ func (c *cycle) ran(r *running) time.Duration {
 
 // settleRunning divides the running slots into tenants.
 func (c *cycle) settleRunning(list []running) {
-	known := map[string]*tenants{}
+	known, kinds := map[string]*tenants{}, map[string]int{}
 	var key []byte
 	for i := range list {
 		r := &list[i]
 		k := c.classOf(r.ad, r.weight, false, false)
 		current := c.numberIn(r.ad, currentRank)
-		key = binary.LittleEndian.AppendUint64(key[:0], uint64(k.number))
+		key = c.appendYielding(key[:0], r.ad, current)
+		alike := len(key)
+		key = binary.LittleEndian.AppendUint64(key, uint64(k.number))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
-		key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
 		key = appendFlag(key, r.claim.Piece.Of != "")
-		key = appendMeaning(key, c.shapes.means.at(r.ad, &c.shapes.slotRank))
-		key = c.appendPreemption(key, r)
+		key = c.appendPreemptionRank(key, r)
 		t := known[string(key)]
 		if t == nil {
-			t = &tenants{number: len(c.tenants), class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
-				varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
-			if r.claim.Piece.Of != "" {
-				t.left = c.leftIn(r.ad)
-			}
+			t = c.newTenants(r, k, current)
+			t.alike = numbered(kinds, key[:alike])
 			known[string(key)] = t
-			c.tenants = append(c.tenants, t)
-			r.holder.tenants = append(r.holder.tenants, t)
-			if t.ranks {
-				c.choosy = append(c.choosy, t)
-			}
 		}
 		t.slots = append(t.slots, *r)
 		k.group.running += r.weight
+		if r.holder.runs == nil {
+			r.holder.runs = map[*group]accountant.Weight{}
+		}
+		r.holder.runs[k.group] += r.weight
 	}
+	c.kinds = len(kinds)
 	for _, t := range c.tenants {
 		if !t.varies {
 			slices.SortStableFunc(t.slots, func(a, b running) int { return cmp.Compare(b.rank, a.rank) })
@@ -156,19 +156,55 @@ func (c *cycle) settleRunning(list []running) {
 	}
 }
 
-// appendPreemption appends what PREEMPTION_REQUIREMENTS and PREEMPTION_RANK come to,
-// but for a rank that is the same for all jobs, which it puts into r; NaN: it is not.
-func (c *cycle) appendPreemption(key []byte, r *running) []byte {
+// newTenants returns the tenants of which r is the first.
+func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
+	t := &tenants{number: len(c.tenants), class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
+		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
+	if _, e, _ := r.ad.Get(slotRankName); e == nil {
+		t.fixed, t.always = true, c.slotRank(r.ad, nil)
+	}
+	if r.claim.Piece.Of != "" {
+		t.left = c.leftIn(r.ad)
+	}
+	c.tenants = append(c.tenants, t)
+	r.holder.tenants = append(r.holder.tenants, t)
+	if t.ranks {
+		c.choosy = append(c.choosy, t)
+	}
+	return t
+}
+
+// numbered returns the number of a key among known ones, from 0.
+func numbered(known map[string]int, key []byte) int {
+	n, ok := known[string(key)]
+	if !ok {
+		n = len(known)
+		known[string(key)] = n
+	}
+	return n
+}
+
+// appendYielding appends what PREEMPTION_REQUIREMENTS and the Rank of a running slot come
+// to, and what it ranks the present job.
+func (c *cycle) appendYielding(key []byte, ad *classad.Ad, current float64) []byte {
+	key = binary.LittleEndian.AppendUint64(key, math.Float64bits(current))
+	key = appendMeaning(key, c.shapes.means.at(ad, &c.shapes.slotRank))
+	if e := c.cfg.Preemption.Requirements; e != nil {
+		key = appendMeaning(key, c.shapes.means.ofExpr(ad, e))
+	}
+	return key
+}
+
+// appendPreemptionRank appends what PREEMPTION_RANK comes to, but for a rank that is the
+// same for all jobs, which it puts into r; NaN: it is not.
+func (c *cycle) appendPreemptionRank(key []byte, r *running) []byte {
 	m := c.shapes.means
 	r.rank = math.Inf(-1)
-	if e := c.cfg.Preemption.Requirements; e != nil {
-		key = appendMeaning(key, m.ofExpr(r.ad, e))
-	}
 	e := c.cfg.Preemption.Rank
 	if e == nil {
 		return key
 	}
-	if v, closed := m.value(r.ad, e); closed {
+	if v, closed := m.value(r.ad, e); closed && !c.fickleRank {
 		if x, ok := v.Number(); ok && !math.IsNaN(x) {
 			r.rank = x
 		}
@@ -202,6 +238,14 @@ func (c *cycle) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 		return 0
 	}
 	return x
+}
+
+// rankOf returns what the slots' Rank makes of a job, 0 where that is no number.
+func (t *tenants) rankOf(c *cycle, job *classad.Ad) float64 {
+	if t.fixed {
+		return t.always
+	}
+	return c.slotRank(t.ad, job)
 }
 
 // slotRank returns what a slot's Rank makes of a job, 0 where that is no number.

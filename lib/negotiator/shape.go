@@ -30,6 +30,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	if c.anyClaims() {
 		all = sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), append(ranks, given(c.cfg.Preemption.Requirements, c.cfg.Preemption.Rank)...)...)
 		c.fickle = isFickle(sig.of(nil, nil, given(c.cfg.Preemption.Requirements)...))
+		c.fickleRank = isFickle(sig.of(nil, nil, given(c.cfg.Preemption.Rank)...))
 	}
 	asked, more := with(sig.asked(match.job), amounts), names(nil)
 	for _, name := range sig.asked(all.job) {

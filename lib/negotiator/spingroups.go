@@ -9,7 +9,7 @@ import (
 // Bounds on what settings may ask for, far beyond what anything is gained by.
 const (
 	mostRounds = 100
-	mostPasses = 10_000
+	mostPasses = 1000
 )
 
 // spinGroups is the state of a division among accounting groups. Lists are in the
@@ -93,7 +93,7 @@ func (sp *spinning) demandOf(s *submitter, running Holding) float64 {
 func (g *spinGroups) allocate() {
 	g.given = g.tree.Allocate(g.quotas, g.asked, !g.cfg.UseSlotWeights)
 	if g.tree.Regroups() {
-		g.quotas[0].Own, g.asked[0], g.given[0] = g.total, g.total, accountant.Allocation{Weight: g.total}
+		g.quotas[0].Own, g.given[0] = g.total, accountant.Allocation{Weight: g.total}
 	}
 	for i, a := range g.given {
 		g.most[i] = max(g.most[i], a.Weight)
@@ -201,7 +201,8 @@ func (g *spinGroups) assess() bool {
 		g.used[i] = g.inGroup[i].Float()
 		use += min(g.used[i], a.Weight)
 		all += a.Weight
-		if g.used[i] < a.Weight {
+		// The sum, which may be off by a digit, is what HTCondor goes on with.
+		if g.asked[i] = a.Unmet + a.Weight; g.used[i] < a.Weight {
 			g.asked[i] = g.used[i]
 		}
 	}

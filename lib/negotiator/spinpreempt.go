@@ -33,7 +33,7 @@ func (n *spinNegotiation) best(q *queue, over bool) (pick, outcome) {
 // makeList begins a new list, unless the one of the request before still serves.
 func (n *spinNegotiation) makeList(over bool) {
 	l := &n.list
-	if l.made && n.cfg.Preemption.Cached && l.of.queue == n.asked.queue && l.of.first == n.asked.first && l.over == over {
+	if l.made && n.cfg.Preemption.Cached && (!n.fickleRank || n.cfg.Preemption.RankStable) && l.of.queue == n.asked.queue && l.of.first == n.asked.first && l.over == over {
 		return
 	}
 	n.turns++

@@ -6,9 +6,6 @@ import (
 	"fairspool/lib/classad"
 )
 
-// rootGroup is what expressions call nobody's group.
-const rootGroup = "<none>"
-
 // submitterAttributes are what a cycle adds to a job's ad where an expression asks
 // for it (manual, "Negotiation"), as it is when the cycle begins.
 var submitterAttributes = []struct {
@@ -22,8 +19,15 @@ var submitterAttributes = []struct {
 	{"SubmitterGroup", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.String(g.Name) }},
 	{"SubmitterGroupResourcesInUse", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.Real(g.Usage) }},
 	{"SubmitterGroupQuota", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
-	{"SubmitterNegotiatingGroup", false, func(*cycle, *submitter, Group) classad.Value { return classad.String(rootGroup) }},
-	{"SubmitterAutoregroup", false, func(*cycle, *submitter, Group) classad.Value { return classad.Bool(false) }},
+	{"SubmitterNegotiatingGroup", false, func(c *cycle, s *submitter, _ Group) classad.Value {
+		return classad.String(c.cfg.Params.Groups.NameOf(s.name))
+	}},
+	// Nobody's group is where groups regroup. Who regroups is told of as a member of its own
+	// group there, too.
+	{"SubmitterAutoregroup", false, func(c *cycle, s *submitter, _ Group) classad.Value {
+		tree := c.cfg.Params.Groups
+		return classad.Bool(tree.Regroups() && tree.Of(s.name) == 0)
+	}},
 }
 
 // introduce adds to the ads of waiting jobs what expressions ask about their

@@ -17,6 +17,7 @@ func TestSlotsAskAboutSubmitters(t *testing.T) {
 		t.Fatal(err)
 	}
 	groups.Params.Groups = tree
+	regrouping := groupsOf(t, defaults(t), accountant.Group{Name: "group_physics", Quota: 1, Autoregroup: true})
 	for _, c := range []struct {
 		name, start string
 		cfg         Config
@@ -29,6 +30,8 @@ func TestSlotsAskAboutSubmitters(t *testing.T) {
 		{"negotiating group", `TARGET.SubmitterNegotiatingGroup == "<none>"`, defaults(t), "alice@x", "2.0>slot1"},
 		{"no groups", `isUndefined(TARGET.SubmitterGroup)`, defaults(t), "alice@x", "2.0>slot1"},
 		{"group", `TARGET.SubmitterGroup == "group_physics"`, groups, "group_physics.alice@x", "1.0>slot1"},
+		{"negotiating with a group", `TARGET.SubmitterNegotiatingGroup == "group_physics"`, groups, "group_physics.alice@x", "1.0>slot1"},
+		{"where groups regroup", `TARGET.SubmitterAutoregroup`, regrouping, "group_physics.alice@x", "2.0>slot1"},
 		{"regrouped", `TARGET.SubmitterAutoregroup`, defaults(t), "alice@x", ""},
 	} {
 		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "Requirements = "+c.start)}, Submitters: users, Claims: []pool.Claim{busy},

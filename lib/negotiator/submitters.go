@@ -22,20 +22,21 @@ type submitter struct {
 	demand        float64           // the weight that idle jobs ask for
 	ceiling       accountant.Limit
 	floor         int64
-	spent         bool                // spins: nothing is left of the share
-	queues        []*queue            // by their first job in job-priority order
-	line          heap[place, *place] // those with jobs left that may get a slot in this turn
-	asked         []place             // those that may not
-	barren        []place             // those for which nothing was left
-	since         int                 // how many of the cycle's events there were when barren began
-	kins          map[int]int         // clusters that are passed over, and behind which run
-	group         int                 // its accounting group, in the order of the tree
-	place         int                 // among the submitters when the cycle began
-	tenants       []*tenants          // what runs its jobs, as far as they may be preempted
-	desire        float64             // what it uses and could use of the whole pool, if there was nobody else
-	entitled      float64             // its share of the whole pool, whoever has that now
-	slice, limit  float64             // target at first, and what it adds to the usage before
-	target        float64             // what the submitter may use by the shares, as they are now
+	spent         bool                         // spins: nothing is left of the share
+	queues        []*queue                     // by their first job in job-priority order
+	line          heap[place, *place]          // those with jobs left that may get a slot in this turn
+	asked         []place                      // those that may not
+	barren        []place                      // those for which nothing was left
+	since         int                          // how many of the cycle's events there were when barren began
+	kins          map[int]int                  // clusters that are passed over, and behind which run
+	group         int                          // its accounting group, in the order of the tree
+	place         int                          // among the submitters when the cycle began
+	tenants       []*tenants                   // what runs its jobs, as far as they may be preempted
+	desire        float64                      // what it uses and could use of the whole pool, if there was nobody else
+	runs          map[*group]accountant.Weight // the weight of these, by group
+	entitled      float64                      // its share of the whole pool, whoever has that now
+	slice, limit  float64                      // target at first, and what it adds to the usage before
+	target        float64                      // what the submitter may use by the shares, as they are now
 }
 
 // queue is a submitter's idle jobs of one autocluster.
@@ -87,7 +88,7 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 	waiting := map[string][]Job{}
 	for _, j := range jobs {
 		of(j.Submitter).idle += j.Count
-		of(j.Submitter).demand += float64(j.Count) * c.asks(j.Ad)
+		of(j.Submitter).demand += c.asksOf(j)
 		waiting[j.Submitter] = append(waiting[j.Submitter], j)
 	}
 	for _, s := range c.submitters {
@@ -120,6 +121,30 @@ func (c *cycle) asks(job *classad.Ad) float64 {
 		return 1
 	}
 	return cpus
+}
+
+// asksOf returns the weight that the jobs of a run ask for.
+func (c *cycle) asksOf(j Job) (sum float64) {
+	if !c.cfg.UseSlotWeights || !asksByProc(j.Ad) {
+		return float64(j.Count) * c.asks(j.Ad)
+	}
+	for i := range j.Count {
+		sum += c.asks(procAd(j.Ad, j.First.Proc+i))
+	}
+	return sum
+}
+
+// asksByProc says whether RequestCpus is not the same for all procs of a run.
+func asksByProc(ad *classad.Ad) bool {
+	e, ok := ad.Lookup(pool.AttrRequestCpus)
+	if !ok {
+		return false
+	}
+	if _, constant := e.Constant(); constant {
+		return false
+	}
+	own, _ := classad.References(e, ad)
+	return own == nil || slices.ContainsFunc(own, func(name string) bool { return strings.EqualFold(name, pool.AttrProcID) })
 }
 
 func niceLast(a, b *submitter) int {

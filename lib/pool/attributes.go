@@ -83,6 +83,17 @@ const (
 	AttrVacateReason     = "VacateReason"
 	AttrLastVacateTime   = "LastVacateTime"
 
+	// What a slot says of the claim on it, and of whom it was promised to.
+	AttrEnteredState    = "EnteredCurrentState"
+	AttrJobID           = "JobId"
+	AttrCurrentRank     = "CurrentRank"
+	AttrJobStart        = "JobStart"
+	AttrTotalJobRunTime = "TotalJobRunTime"
+	AttrPreemptingUser  = "PreemptingUser"
+	AttrPreemptingOwner = "PreemptingOwner"
+	AttrPreemptingJobID = "PreemptingJobId"
+	AttrPreemptingRank  = "PreemptingRank"
+
 	// AttrMachineResources names what a slot can be divided by, parted by blanks.
 	AttrMachineResources = "MachineResources"
 	// TotalPrefix begins the names of what a slot has in all, such as TotalSlotCpus.

@@ -26,8 +26,9 @@ type Slot struct {
 // ClaimState is where a claim stands between match and release.
 type ClaimState int
 
-// The states of a claim. A Matched claim's job is still idle. A Promised
-// claim waits for the holder of its slot, which is Vacating, to go.
+// The states of a claim. A Matched claim's job is still idle. So is that of a Promised
+// claim, which waits for the holder of its slot to go: another claim, which is
+// Vacating, or somebody who by the slot's own words holds it. It turns Matched then.
 const (
 	Matched ClaimState = iota + 1
 	RunningClaim
@@ -74,12 +75,23 @@ type Claim struct {
 	Limits string
 	// Rank is what the slot's Rank made of the job at the match: the slot's CurrentRank. 0
 	// where that was no number.
-	Rank      float64
-	MatchedAt time.Time // policy time
-	StartedAt time.Time // policy time of Matched -> Running; zero before
-	PID       int       // the supervisor's process id on Machine; 0 before the start
+	Rank float64
+	// MatchedAt is the policy time of the match; of a claim that was Promised once, when
+	// it turned Matched.
+	MatchedAt time.Time
+	// ChargedSince is the policy time of the match of a claim that was Promised once. Zero
+	// for all others.
+	ChargedSince time.Time
+	StartedAt    time.Time // policy time of Matched -> Running; zero before
+	PID          int       // the supervisor's process id on Machine; 0 before the start
 	// VacateSince is the policy time of Running -> Vacating; zero before.
 	VacateSince time.Time
+	// VacateReason is why the claim has to end though its job was not removed; empty
+	// before.
+	VacateReason string
+	// PromisedTo is the job to which the slot was promised when the claim turned Vacating;
+	// zero for none. Whether it still is, that job's claim says (Promises).
+	PromisedTo JobID
 	// Seq is the transaction that last changed the claim.
 	Seq uint64
 }
@@ -91,6 +103,35 @@ func (c Claim) SlotAd() string {
 		return c.Piece.Of
 	}
 	return c.Slot
+}
+
+// ChargedFrom returns the policy time since which the claim is charged, while it is
+// (Charged): that of the match.
+func (c Claim) ChargedFrom() time.Time {
+	if c.ChargedSince.IsZero() {
+		return c.MatchedAt
+	}
+	return c.ChargedSince
+}
+
+// Charged tells whether a claim in this state is charged to its submitter: from the
+// match until it is told to vacate.
+func (s ClaimState) Charged() bool { return s == Matched || s == RunningClaim || s == Promised }
+
+// Promises tells whether another claim is the one that waits for this one to end.
+func (c Claim) Promises(other Claim) bool {
+	return c.State == Vacating && other.State == Promised &&
+		c.PromisedTo == other.Job && c.Slot == other.Slot && c.Piece == other.Piece
+}
+
+// Kept returns a Promised claim as it is when its slot came free at now: Matched, so
+// that a starter may take it up from then on. It has been charged since the match.
+func (c Claim) Kept(now time.Time) Claim {
+	c.State, c.ChargedSince = Matched, c.MatchedAt
+	if now.After(c.MatchedAt) {
+		c.MatchedAt = now
+	}
+	return c
 }
 
 // LockName returns the name of the file whose lock the claim's supervisor

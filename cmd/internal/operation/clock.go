@@ -190,7 +190,7 @@ func (c setting) claims(v *spool.View) []pool.Claim {
 	list := v.Claims()
 	for i, claim := range list {
 		claim.MatchedAt, claim.StartedAt = c.jump.Event(claim.MatchedAt), c.jump.Event(claim.StartedAt)
-		claim.VacateSince = c.jump.Event(claim.VacateSince)
+		claim.VacateSince, claim.ChargedSince = c.jump.Event(claim.VacateSince), c.jump.Event(claim.ChargedSince)
 		list[i] = claim
 	}
 	return list
@@ -260,6 +260,7 @@ func LastEvent(v *spool.View, before time.Time) (last time.Time) {
 		note(y.At)
 	}
 	for _, c := range v.Claims() {
+		note(c.ChargedSince)
 		note(c.MatchedAt)
 		note(c.StartedAt)
 		note(c.VacateSince)
@@ -270,8 +271,8 @@ func LastEvent(v *spool.View, before time.Time) (last time.Time) {
 // oldestMatch returns when the oldest claim was made; zero without claims.
 func oldestMatch(v *spool.View) (first time.Time) {
 	for _, c := range v.Claims() {
-		if first.IsZero() || c.MatchedAt.Before(first) {
-			first = c.MatchedAt
+		if from := c.ChargedFrom(); first.IsZero() || from.Before(first) {
+			first = from
 		}
 	}
 	return first

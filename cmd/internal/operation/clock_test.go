@@ -156,6 +156,7 @@ func TestClockSetMovesWhatElapses(t *testing.T) {
 		tx.PutBackoff(pool.Backoff{Slot: "slot9", Failures: 1, Until: noon.Add(10 * time.Minute)})
 		c := pool.Claim{Job: second, Attempt: 1, Slot: "slot2@here", Submitter: "alice@example.org", State: pool.Matched, Weight: accountant.One}
 		c.MatchedAt = chargeOf(c).Begin(tx, noon, params)
+		c.ChargedSince, c.MatchedAt = c.MatchedAt, noon.Add(time.Second)
 		tx.PutClaim(c)
 		r, _ := tx.Submitter("alice@example.org")
 		r.Factor, r.FactorLease = 9, lease
@@ -192,6 +193,9 @@ func TestClockSetMovesWhatElapses(t *testing.T) {
 	for i := range told.Pool.Claims {
 		if got, want := told.Pool.Claims[i].MatchedAt, plain.Pool.Claims[i].MatchedAt.Add(m.off); !got.Equal(want) {
 			t.Errorf("the snapshot has a match at %v, want %v", got, want)
+		}
+		if got, want := told.Pool.Claims[i].ChargedFrom(), noon.Add(m.off); !got.Equal(want) {
+			t.Errorf("the snapshot has a charge from %v, want %v", got, want)
 		}
 	}
 	if got, want := told.Pool.Backoffs[0].Until, plain.Pool.Backoffs[0].Until.Add(m.off); !got.Equal(want) {

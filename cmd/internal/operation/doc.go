@@ -7,11 +7,17 @@
 // A claim's life, and who is charged for its slot:
 //
 //	Match    no claim -> Matched    the submitter, from now on
+//	         no claim -> Promised   the same, of a slot that somebody else has
+//	         Running -> Vacating    that one no more; the supervisor ends the job
 //	Begin    Matched -> Running     as before
-//	GiveUp   Matched -> no claim    nobody, and what was charged is given back
-//	Remove   Matched -> no claim    the same; the job leaves the queue
+//	GiveUp   Matched, Promised -> no claim
+//	                                nobody, and what was charged is given back
+//	Remove   Matched, Promised -> no claim
+//	                                the same; the job leaves the queue
 //	         Running -> Vacating    nobody from now on; the supervisor ends the job
 //	Finish   Running, Vacating -> no claim
+//	         and of who waits for that, Promised -> Matched
+//	Arrive   Promised -> Matched    as before; whoever held the slot from outside left it
 //
 // Match also keeps the reservations of partitionable slots, as a mark, for the next
 // cycle's Snapshot.

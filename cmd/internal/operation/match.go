@@ -17,11 +17,13 @@ import (
 // submitters that are new or whose half-life changed. What changed between the
 // snapshot and now is dropped: a job, claim or slot that somebody touched waits
 // for the next cycle, and so does a piece of a slot that is no longer free, and
-// what rests on a match being given up that goes on. The plan's reservations
-// replace the earlier ones. It returns the matches that came about.
+// what rests on a match being given up that goes on. Who has to leave for a match is
+// told to. Those to whom slots are promised that came free have them. The plan's
+// reservations replace the earlier ones. It returns the matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	seen.noteClock(tx)
+	Arrive(tx, now)
 	late := giveUp(tx, plan, now, p)
 	settleAll(tx, plan, now, p)
 	reserve(tx, plan)
@@ -34,11 +36,13 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 		}
 		if n, ok := claimFor(tx, m, seen, now, p); ok {
 			free.take(m.Slot, m.Piece)
+			free.promised[m.Slot] = m.Preempts != nil
 			made = append(made, m)
 			attempts = append(attempts, attempt{m.Job, n})
 		}
 	}
 	countMatches(tx, attempts, now)
+	takeFromOutside(tx, made, now, p)
 	return made
 }
 
@@ -185,7 +189,11 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	n = j.int(pool.AttrNumJobMatches) + 1
 	c := pool.Claim{
 		Job: m.Job, Attempt: int(n), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad), Limits: m.Limits,
+		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad), Limits: m.Limits, Rank: m.Rank,
+	}
+	if m.Preempts != nil {
+		c.State = pool.Promised
+		preempt(tx, m, now, p)
 	}
 	c.Machine = seen.slots[c.SlotAd()].machine
 	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
@@ -193,12 +201,13 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	return n, true
 }
 
-// GiveUp ends a match that no starter took up: the charge is given back and
-// the job may be matched again. A claim that is no longer Matched, or not
-// that attempt's, is left alone, and the answer is false.
+// GiveUp ends a match that no starter took up, or whose slot did not come free: the
+// charge is given back and the job may be matched again. A claim that is not as it was,
+// Matched or Promised, or not that attempt's, is left alone, and the answer is false.
 func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool {
 	current, ok := tx.Claim(c.Job)
-	if !ok || current.Attempt != c.Attempt || current.State != pool.Matched {
+	if !ok || current.Attempt != c.Attempt || current.State != c.State ||
+		c.State != pool.Matched && c.State != pool.Promised {
 		return false
 	}
 	release(tx, current, now, p)

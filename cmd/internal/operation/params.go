@@ -56,10 +56,10 @@ func credentials(ad *classad.Ad) accountant.Credentials {
 // release ends the charge for a claim at t; from the start if it never ran.
 func release(tx *spool.Tx, c pool.Claim, t time.Time, p accountant.Params) {
 	switch c.State {
-	case pool.Matched:
-		chargeOf(c).GiveBack(tx, c.MatchedAt, t, p)
+	case pool.Matched, pool.Promised:
+		chargeOf(c).GiveBack(tx, c.ChargedFrom(), t, p)
 	case pool.RunningClaim:
-		chargeOf(c).End(tx, c.MatchedAt, t, p)
+		chargeOf(c).End(tx, c.ChargedFrom(), t, p)
 	}
 	// Vacating: the charge ended when the claim was told to vacate.
 }

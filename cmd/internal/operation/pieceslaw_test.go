@@ -58,6 +58,7 @@ func newSite(t *rapid.T, dir string) *site {
 		for i := range 4 {
 			x.advertise(tx, i, 4)
 		}
+		x.advertiseOutside(tx, true)
 	})
 	return x
 }
@@ -95,7 +96,7 @@ func (x *site) one(list []pool.Claim) (c pool.Claim, ok bool) {
 
 // charge notes that a claim is charged until now.
 func (x *site) charge(c pool.Claim) {
-	x.used[c.Submitter] = x.used[c.Submitter].Add(c.Weight, x.now.Sub(c.MatchedAt))
+	x.used[c.Submitter] = x.used[c.Submitter].Add(c.Weight, x.now.Sub(c.ChargedFrom()))
 }
 
 // negotiate runs a cycle; now and then a match that it gives up is taken up before its
@@ -114,7 +115,7 @@ func (x *site) negotiate() {
 		x.Fatal(err)
 	}
 	if rapid.Bool().Draw(x.T, "begin between") {
-		x.begin(x.one(plan.GiveUp))
+		x.begin(x.one(slices.DeleteFunc(slices.Clone(plan.GiveUp), func(c pool.Claim) bool { return c.State != pool.Matched })))
 	}
 	x.update("cycle", func(tx *spool.Tx) { Match(tx, plan, seen, x.now, params) })
 }
@@ -146,7 +147,7 @@ func (x *site) finish() {
 }
 
 func (x *site) remove() {
-	c, ok := x.claim(pool.Matched, pool.RunningClaim, pool.Vacating)
+	c, ok := x.claim(pool.Matched, pool.RunningClaim, pool.Vacating, pool.Promised)
 	if !ok {
 		return
 	}
@@ -165,29 +166,31 @@ func (x *site) remove() {
 // at its present size.
 func (x *site) look(size []int) {
 	if err := x.s.View(func(v *spool.View) error {
-		inUse, slots, names := map[string]accountant.Weight{}, map[string]int{}, map[string]bool{}
+		inUse, slots := map[string]accountant.Weight{}, map[string]int{}
 		cores, limited := map[string]float64{}, 0
 		used := map[string]accountant.Usage{"alice@example.org": x.used["alice@example.org"], "bob@example.org": x.used["bob@example.org"]}
-		for _, c := range v.Claims() {
-			if names[c.Slot] {
-				x.Errorf("slot %s is claimed twice", c.Slot)
-			}
-			names[c.Slot] = true
-			cores[c.SlotAd()] += c.Piece.Takes.Of("Cpus")
-			if c.Limits != "" {
-				limited++
+		claims := v.Claims()
+		if wrong := pool.Contradictions(claims); wrong != nil {
+			x.Errorf("Contradictions(%+v) = %q, want none", claims, wrong)
+		}
+		for _, c := range claims {
+			if c.State != pool.Promised {
+				cores[c.SlotAd()] += c.Piece.Takes.Of("Cpus")
+				if c.Limits != "" {
+					limited++
+				}
 			}
 			if c.State != pool.Vacating {
 				inUse[c.Submitter] += c.Weight
 				slots[c.Submitter]++
-				used[c.Submitter] = used[c.Submitter].Add(c.Weight, x.now.Sub(c.MatchedAt))
+				used[c.Submitter] = used[c.Submitter].Add(c.Weight, x.now.Sub(c.ChargedFrom()))
 			}
 			ad, _ := v.Job(c.Job)
 			if n, _ := ad.EvalInt(&classad.Context{}, pool.AttrNumJobMatches); int(n) != c.Attempt {
 				x.Errorf("NumJobMatches of %v = %d, want %d as its claim's Attempt", c.Job, n, c.Attempt)
 			}
-			if at, _ := ad.EvalInt(&classad.Context{}, pool.AttrLastMatchTime); at != c.MatchedAt.Unix() {
-				x.Errorf("LastMatchTime of %v = %d, want %d as its claim's", c.Job, at, c.MatchedAt.Unix())
+			if at, _ := ad.EvalInt(&classad.Context{}, pool.AttrLastMatchTime); at != c.ChargedFrom().Unix() {
+				x.Errorf("LastMatchTime of %v = %d, want %d as its claim's", c.Job, at, c.ChargedFrom().Unix())
 			}
 		}
 		for i, most := range size {
@@ -229,8 +232,15 @@ func TestPiecesLaw(t *testing.T) {
 			},
 			"negotiate": func(t *rapid.T) { x.T = t; x.negotiate() },
 			"begin":     func(t *rapid.T) { x.T = t; x.begin(x.claim(pool.Matched)) },
+			"preempt":   func(t *rapid.T) { x.T = t; x.preempt() },
 			"finish":    func(t *rapid.T) { x.T = t; x.finish() },
 			"remove":    func(t *rapid.T) { x.T = t; x.remove() },
+			"outside": func(t *rapid.T) {
+				x.T = t
+				held := rapid.Bool().Draw(t, "held")
+				x.update("advertise", func(tx *spool.Tx) { x.advertiseOutside(tx, held) })
+			},
+			"arrive": func(t *rapid.T) { x.T = t; x.update("arrive", func(tx *spool.Tx) { Arrive(tx, x.now) }) },
 			"advertise": func(t *rapid.T) {
 				i, cores := rapid.IntRange(0, 3).Draw(t, "slot"), rapid.SampledFrom([]int{-4, 1, 2, 3, 5}).Draw(t, "cores")
 				x.update("advertise", func(tx *spool.Tx) { x.advertise(tx, i, cores) })

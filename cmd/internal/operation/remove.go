@@ -21,8 +21,8 @@ const (
 )
 
 // Remove takes a job out of the queue for the reason why. An idle or held one
-// leaves at once; a matched one too, and its charge is given back; the claim
-// of a running one turns to Vacating, which ends the charge, and its
+// leaves at once; one that is matched or promised a slot too, and its charge is given
+// back; the claim of a running one turns to Vacating, which ends the charge, and its
 // supervisor ends it. The caller names the transaction.
 func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant.Params) (Outcome, error) {
 	ad, ok := tx.Job(id)
@@ -35,7 +35,7 @@ func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant
 	}
 	c, claimed := tx.Claim(id)
 	removing(tx, id.Cluster, id.Proc, id.Proc, j.status(), why, now)
-	if claimed && c.State != pool.Matched {
+	if claimed && (c.State == pool.RunningClaim || c.State == pool.Vacating) {
 		release(tx, c, now, p)
 		if c.State == pool.RunningClaim {
 			c.State, c.VacateSince = pool.Vacating, now

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -47,8 +48,11 @@ func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p ac
 // Ending is how an attempt ended.
 type Ending struct {
 	// Lost is why the attempt counts for nothing and the job is idle again:
-	// its supervisor died, or had to give the slot back. Empty otherwise.
+	// its supervisor died, or made it give the slot back. Empty otherwise. What the
+	// claim says of why it had to (pool.Claim.VacateReason) goes before it.
 	Lost string
+	// Recorded is when the end is recorded; zero: as it happens.
+	Recorded time.Time
 	// StartFailed is why the job could not be executed, after which it is held.
 	// Empty otherwise.
 	StartFailed string
@@ -73,13 +77,13 @@ func (how Ending) measured() accountant.Used {
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
 // itself is completed, one that was removed meanwhile is removed, and both
 // leave the queue; one that could not be started is held; otherwise the job
-// is idle again. ErrGone: the claim is no longer that attempt's; somebody else
+// is idle again. Whoever the slot was promised to has it from then on. ErrGone: the claim is no longer that attempt's; somebody else
 // has ended it.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
 	c, ok := tx.Claim(id)
 	ad, there := tx.Job(id)
-	if !ok || !there || c.Attempt != attempt || c.State == pool.Matched {
+	if !ok || !there || c.Attempt != attempt || c.State != pool.RunningClaim && c.State != pool.Vacating {
 		return fmt.Errorf("job %v, attempt %d: %w", id, attempt, ErrGone)
 	}
 	release(tx, c, at, p)
@@ -87,6 +91,7 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 		chargeOf(c).Report(tx, used, at, p)
 	}
 	tx.DropClaim(id)
+	handOver(tx, c, latest(at, how.Recorded))
 	j := job{tx, id, ad}
 	j.used(how)
 	j.set(pool.AttrLastRemoteHost, classad.String(c.Slot))
@@ -99,8 +104,8 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 		j.set(pool.AttrHoldReason, classad.String(how.StartFailed))
 		j.set(pool.AttrHoldReasonCode, classad.Int(holdFailedToStart))
 		j.setStatus(pool.Held, at)
-	case how.Lost != "" || c.State == pool.Vacating:
-		j.set(pool.AttrVacateReason, classad.String(how.Lost))
+	case how.Lost != "":
+		j.set(pool.AttrVacateReason, classad.String(cmp.Or(c.VacateReason, how.Lost)))
 		j.setTime(pool.AttrLastVacateTime, at)
 		j.setStatus(pool.Idle, at)
 	default:

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"fmt"
+	"math"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/negotiator"
+)
+
+var preemptColumns = []cmdline.Column{
+	{Head: "Job", Right: true}, {Head: "Submitter"}, {Head: "Slot"}, {Head: "Preempts", Right: true}, {Head: "Of"}, {Head: "By"}, {Head: "Work Lost", Right: true},
+}
+
+// showPreempted prints who has to go for whom, and what work that costs.
+func showPreempted(c *cmdline.Call, plan *negotiator.Plan, verb string) error {
+	eups := eupsOf(plan)
+	var rows [][]string
+	all, lost := 0, 0.0
+	for _, m := range plan.Matches {
+		if m.Preempts == nil {
+			continue
+		}
+		all++
+		lost += m.Preempts.Lost()
+		if all <= mostRows {
+			rows = append(rows, []string{m.Job.String(), m.Submitter, m.Slot, nameOr(m.Preempts.Name(), "-"), m.Preempts.Submitter, rule(m, eups), work(m.Preempts.Lost())})
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.Stdout)
+	if err := c.Table(preemptColumns, rows); err != nil {
+		return err
+	}
+	if n := all - len(rows); n > 0 {
+		fmt.Fprintf(c.Stdout, "and %d more: -json has them all\n", n)
+	}
+	fmt.Fprintf(c.Stdout, "%d %s %s preempted; work lost, in slot weight times the time they ran: %s.\n", all, plural(all, "job"), verb, work(lost))
+	return nil
+}
+
+// preempted counts the jobs that have to go.
+func preempted(plan *negotiator.Plan) (n int) {
+	for _, m := range plan.Matches {
+		if m.Preempts != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// eupsOf returns the EUPs of all who want or use something.
+func eupsOf(plan *negotiator.Plan) map[string]float64 {
+	eups := make(map[string]float64, len(plan.Submitters))
+	for _, s := range plan.Submitters {
+		eups[s.Name] = s.EffectivePriority
+	}
+	return eups
+}
+
+// rule says by what a job has to go for another.
+func rule(m negotiator.Match, eups map[string]float64) string {
+	if m.Reason != negotiator.PriorityPreemption {
+		return "Rank"
+	}
+	return fmt.Sprintf("EUP %.2f before %.2f", eups[m.Submitter], eups[m.Preempts.Submitter])
+}
+
+// sentence says whose job a match makes go, and why.
+func sentence(m negotiator.Match, eups map[string]float64) string {
+	why := fmt.Sprintf("the Rank of %s prefers %v", m.Slot, m.Job)
+	if m.Reason == negotiator.PriorityPreemption {
+		why = fmt.Sprintf("the EUP of %s is %.2f, that of %s %.2f (lower is better)", m.Submitter, eups[m.Submitter], m.Preempts.Submitter, eups[m.Preempts.Submitter])
+	}
+	return fmt.Sprintf("%s of %s has to go for it: %s. Work lost: %s.", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, why, work(m.Preempts.Lost()))
+}
+
+func nameOr(name, none string) string {
+	if name == "" {
+		return none
+	}
+	return name
+}
+
+// work words slot weight times seconds as D+HH:MM:SS.
+func work(seconds float64) string {
+	s := int64(math.Min(math.Round(seconds), 1e15))
+	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s%86400/3600, s%3600/60, s%60)
+}

@@ -1,0 +1,132 @@
+package main
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Slots are taken from jobs for others while passes and supervisors are killed at any
+// moment; all the same no two jobs are ever on one slot, no promise is lost, and every
+// job is run to its end.
+func TestPreemptedAtAnyMoment(t *testing.T) {
+	const slots, atOnce, kills = 2, 5, 40
+	p := newPool(t)
+	for n := range slots {
+		p.advertise(n+1, "Unclaimed", "")
+	}
+	random := rand.New(rand.NewPCG(3, 4))
+	jobs, killed, preempted := 0, 0, 0
+	for killed < kills {
+		for n := len(p.queue()); n < atOnce; n++ {
+			// The second lock tells jobs that are on one slot together.
+			p.submit(p.job(`exec 9>guard.$_CONDOR_SLOT
+flock -n 9 || echo $FAIRSPOOL_JOB >>overlaps
+sleep 0.15
+echo >>end.$FAIRSPOOL_JOB`))
+			jobs++
+		}
+		preempted += p.deal(slots, func() bool { return random.IntN(3) == 0 })
+		pass := p.command("-q")
+		if err := pass.Start(); err != nil {
+			t.Fatal(err)
+		}
+		end := time.Now().Add(time.Duration(random.IntN(60)) * time.Millisecond)
+		p.until("the time for a kill has come", func() bool { return time.Now().After(end) })
+		if victims := p.processes(); len(victims) > 0 {
+			syscall.Kill(victims[random.IntN(len(victims))], syscall.SIGKILL)
+			killed++
+		}
+		pass.Wait() // what it says depends on what was hit
+	}
+	p.until("all jobs have ended", func() bool {
+		p.deal(slots, func() bool { return false })
+		p.command("-q", "-wait").Run()
+		return len(p.queue()) == 0
+	})
+	if got := p.read("overlaps"); got != "" {
+		t.Errorf("jobs %q were on a slot with others", got)
+	}
+	for n := range jobs {
+		id := pool.JobID{Cluster: n + 1}
+		if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=0"; got != want || p.read("end."+id.String()) == "" {
+			t.Errorf("job %v: %s, want %s and its end reached", id, got, want)
+		}
+	}
+	t.Logf("%d processes killed, %d times a slot was taken for another of %d jobs", killed, preempted, jobs)
+	if preempted == 0 {
+		t.Error("no job was preempted")
+	}
+	p.starter(0, "", "", "-q") // removes the files of attempts that were killed late
+	p.noClaims()
+}
+
+// submit puts a job into the queue.
+func (p *testPool) submit(ad *classad.Ad) (id pool.JobID) {
+	p.Helper()
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("submit")
+		id.Cluster = tx.AddCluster(ad, []spool.NewRun{{Count: 1}})
+		return nil
+	})
+	return id
+}
+
+// deal gives free slots to jobs that wait, and those of running ones where preempt says
+// so; how often it did that is the answer.
+func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
+	p.Helper()
+	var seen operation.Snapshot
+	plan := &negotiator.Plan{Submitters: []negotiator.Share{{Name: submitter}}}
+	err := p.spool.View(func(v *spool.View) error {
+		seen = operation.TakeSnapshot(v, "example.org", nil)
+		claims := v.Claims()
+		if wrong := pool.Contradictions(claims); wrong != nil {
+			p.Errorf("Contradictions(%+v) = %q, want none", claims, wrong)
+		}
+		on := map[string]pool.Claim{}
+		for _, c := range claims {
+			on[c.Slot] = c
+		}
+		n := 0
+		for _, j := range seen.Pool.Jobs {
+			if _, claimed := v.Claim(j.First); claimed {
+				continue
+			}
+			m := negotiator.Match{Job: j.First, Submitter: submitter, Weight: accountant.One}
+			for found := false; n < slots && !found; n++ {
+				m.Slot = fmt.Sprintf("slot%d@node1", n+1)
+				holder, held := on[m.Slot]
+				if held && holder.State == pool.RunningClaim && preempt() {
+					m.Preempts = &negotiator.Preempted{Job: holder.Job, Attempt: holder.Attempt, Submitter: submitter, Weight: accountant.One}
+				}
+				if found = !held || m.Preempts != nil; found {
+					plan.Matches = append(plan.Matches, m)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.update(func(tx *spool.Tx) error {
+		preempted = 0
+		for _, m := range operation.Match(tx, plan, seen, matchedAt, params) {
+			if m.Preempts != nil {
+				preempted++
+			}
+		}
+		return nil
+	})
+	return preempted
+}

@@ -1,0 +1,274 @@
+package condorconfig
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Bounds on the work for values: macros that refer to macros twice each grow without
+// end otherwise.
+const (
+	maxText       = 1 << 20  // bytes of a value
+	maxExpansions = 10_000   // references in a value
+	maxDepth      = 100      // of macros in macros
+	maxWork       = 64 << 20 // bytes expanded for all values together
+)
+
+// Expansion is what a value comes to.
+type Expansion struct {
+	Text string
+	// Used are the macros that were put in, directly or through others; Assumed those
+	// of them that only Options.Default knows. Missing are those that nobody defines:
+	// nothing was put in for them.
+	Used, Assumed, Missing []string
+	// Unknown are references that stand in Text as they were written, since what they
+	// are worth depends on HTCondor's host, on a daemon or on chance.
+	Unknown []string
+}
+
+// builtins are macros that a daemon works out by itself.
+var builtins = strings.Fields(`full_hostname hostname ip_address ipv4_address ipv6_address ip_address_is_v6 tilde
+	detected_cpus detected_physical_cpus detected_cpus_limit detected_cores detected_memory arch opsys opsys_ver opsysver
+	opsys_and_ver opsysandver opsys_name opsys_long_name opsys_short_name opsys_major_ver opsysmajorver uname_arch uname_opsys
+	pid ppid real_uid real_gid username filesystem_domain uid_domain condor_host collector_host localname
+	config_root release_dir local_dir spool log execute lock run bin sbin lib lib32 libexec etc include share history`)
+
+func isBuiltin(name string) bool { return slices.Contains(builtins, strings.ToLower(name)) }
+
+// Expand returns what the macro is worth, with all macros put in. The error is one
+// line, `file:line: NAME: why`: macros that refer to each other in a circle, or more
+// text than the bounds allow.
+func (c *Config) Expand(m Macro) (Expansion, error) {
+	e := expander{Config: c, at: m.Place, of: m.Name}
+	return e.definition(m)
+}
+
+// Shown is Expand for people: references to macros that nobody defines stay as they
+// are written.
+func (c *Config) Shown(m Macro) (Expansion, error) {
+	e := expander{Config: c, at: m.Place, of: m.Name, keep: true}
+	return e.definition(m)
+}
+
+// expand expands a text that stands at a place, in the definition of no macro.
+func (c *Config) expand(text string, at Place) (Expansion, error) {
+	e := expander{Config: c, at: at}
+	var err error
+	e.found.Text, err = e.text(text)
+	return e.found, err
+}
+
+// expander expands one value.
+type expander struct {
+	*Config
+	at   Place
+	of   string
+	keep bool // references to what is missing stay
+
+	found Expansion
+	open  []string // macros being expanded, as written
+	spent int
+	depth int
+}
+
+// definition expands the value of m.
+func (e *expander) definition(m Macro) (Expansion, error) {
+	var err error
+	e.found.Text, err = e.inside(m)
+	return e.found, err
+}
+
+// inside expands the value of m with m as one of those that are open.
+func (e *expander) inside(m Macro) (string, error) {
+	if m.assumed {
+		noteName(&e.found.Assumed, e.Plain(m.Name))
+	}
+	if m.missing {
+		noteName(&e.found.Missing, m.Name)
+	}
+	e.open = append(e.open, m.Name)
+	text, err := e.text(m.Text)
+	e.open = e.open[:len(e.open)-1]
+	return text, err
+}
+
+func (e *expander) fault(format string, args ...any) error {
+	of := ""
+	if e.of != "" {
+		of = shorten(e.of) + ": "
+	}
+	return fmt.Errorf("%s: %s%s", e.at, of, oneLine(fmt.Sprintf(format, args...)))
+}
+
+func (e *expander) text(text string) (string, error) {
+	if e.work += len(text); e.work > maxWork {
+		return "", e.fault("more than %d bytes of macros in all values", maxWork)
+	}
+	if strings.IndexByte(text, '$') < 0 {
+		return text, nil
+	}
+	if e.depth++; e.depth > maxDepth {
+		return "", e.fault("macros nested more than %d deep", maxDepth)
+	}
+	defer func() { e.depth-- }()
+	var b strings.Builder
+	closing := closings(text)
+	for i := 0; i < len(text); {
+		next := strings.IndexByte(text[i:], '$')
+		if next < 0 {
+			b.WriteString(text[i:])
+			break
+		}
+		b.WriteString(text[i : i+next])
+		i += next
+		r, ok := referenceAt(text, i, closing)
+		if !ok {
+			b.WriteString(r.whole)
+			i += len(r.whole)
+			continue
+		}
+		if e.spent++; e.spent > maxExpansions {
+			return "", e.fault("more than %d macros in one value", maxExpansions)
+		}
+		value, err := e.reference(r)
+		if err != nil {
+			return "", err
+		}
+		b.WriteString(value)
+		if b.Len() > maxText {
+			return "", e.fault("a value longer than %d bytes", maxText)
+		}
+		i += len(r.whole)
+	}
+	return b.String(), nil
+}
+
+// reference is $(body) or $FUNCTION(body).
+type reference struct {
+	whole, function, body string
+}
+
+// referenceAt reads the reference that begins with the "$" at start. What is none is
+// whole as it stands: "$$" and what looks like nothing.
+func referenceAt(text string, start int, closing []int) (r reference, ok bool) {
+	i := start + 1
+	if i < len(text) && text[i] == '$' {
+		return reference{whole: "$$"}, false
+	}
+	for i < len(text) && (text[i] == '_' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= 'a' && text[i] <= 'z') {
+		i++
+	}
+	if i >= len(text) || text[i] != '(' || closing[i] == 0 {
+		return reference{whole: "$"}, false
+	}
+	r = reference{whole: text[start : closing[i]+1], function: text[start+1 : i], body: text[i+1 : closing[i]]}
+	if r.function != "" && !isFunction(r.function) {
+		return reference{whole: "$"}, false
+	}
+	return r, true
+}
+
+// closings has for the index of every opening parenthesis that of the one that closes
+// it, 0 if none does.
+func closings(text string) []int {
+	closing := make([]int, len(text))
+	var open []int
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(':
+			open = append(open, i)
+		case ')':
+			if n := len(open) - 1; n >= 0 {
+				closing[open[n]] = i
+				open = open[:n]
+			}
+		}
+	}
+	return closing
+}
+
+func (e *expander) reference(r reference) (string, error) {
+	if r.function != "" {
+		return e.call(r)
+	}
+	name, fallback, hasFallback := cutDefault(r.body)
+	name, err := e.text(name)
+	if err != nil {
+		return "", err
+	}
+	name = strings.TrimSpace(name)
+	if !isName(name) {
+		return r.whole, nil
+	}
+	if strings.EqualFold(name, "DOLLAR") {
+		return "$", nil
+	}
+	if m, ok := e.Lookup(name); ok && (m.Text != "" || !hasFallback) {
+		return e.macro(m)
+	}
+	if hasFallback {
+		return e.text(fallback)
+	}
+	return e.undefined(name, r.whole)
+}
+
+// cutDefault takes "NAME:default" apart. The colon is not one of a reference within
+// the name.
+func cutDefault(body string) (name, fallback string, ok bool) {
+	depth := 0
+	for i := 0; i < len(body); i++ {
+		switch body[i] {
+		case '(':
+			depth++
+		case ')':
+			depth--
+		case ':':
+			if depth == 0 {
+				return body[:i], body[i+1:], true
+			}
+		}
+	}
+	return body, "", false
+}
+
+// macro returns what a defined macro is worth.
+func (e *expander) macro(m Macro) (string, error) {
+	for i, name := range e.open {
+		if strings.EqualFold(name, m.Name) {
+			circle := append(slices.Clone(e.open[i:]), m.Name)
+			return "", e.fault("macros that refer to each other in a circle: %s; take one of the references out", shorten(strings.Join(circle, " -> ")))
+		}
+	}
+	noteName(&e.found.Used, m.Name)
+	return e.inside(m)
+}
+
+// undefined returns what a macro is worth that the files do not define.
+func (e *expander) undefined(name, whole string) (string, error) {
+	if strings.EqualFold(name, "SUBSYSTEM") && e.options.Subsystem != "" {
+		return e.options.Subsystem, nil
+	}
+	if isBuiltin(name) {
+		noteName(&e.found.Unknown, whole)
+		return whole, nil
+	}
+	if e.options.Default != nil {
+		if text, ok := e.options.Default(name); ok {
+			noteName(&e.found.Assumed, name)
+			return e.macro(Macro{Name: name, Text: text})
+		}
+	}
+	noteName(&e.found.Missing, name)
+	if e.keep {
+		return whole, nil
+	}
+	return "", nil
+}
+
+// noteName adds a name to a list that does not have it.
+func noteName(list *[]string, name string) {
+	if !slices.ContainsFunc(*list, func(s string) bool { return strings.EqualFold(s, name) }) {
+		*list = append(*list, name)
+	}
+}

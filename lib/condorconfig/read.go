@@ -1,0 +1,257 @@
+package condorconfig
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"strings"
+	"unicode"
+)
+
+// Bounds on includes: files may include each other.
+const (
+	maxIncludeDepth = 20
+	maxIncludes     = 1000
+)
+
+// reader reads files into a Config.
+type reader struct {
+	*Config
+	depth, included int
+}
+
+// Read reads the sources as one configuration. The error is one line,
+// `file:line: what`: for an included file that cannot be read, an `error :`
+// statement that is reached, macros that refer to each other in a circle where a
+// value is needed while reading, or a text beyond the bounds. Whatever else is not
+// right is a Note.
+func Read(sources []Source, o Options) (*Config, error) {
+	r := &reader{Config: &Config{options: o, index: map[string]int{}}}
+	for _, s := range sources {
+		if err := r.file(s); err != nil {
+			return nil, err
+		}
+	}
+	return r.Config, nil
+}
+
+func (r *reader) file(s Source) error {
+	l := &lines{rest: s.Text}
+	var open branches
+	for {
+		text, number, ok := l.next()
+		if !ok {
+			break
+		}
+		at := Place{s.Name, number}
+		if word, rest, is := keyword(text, "if", "elif", "else", "endif"); is {
+			if err := r.branch(&open, word, rest, at); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := r.statement(l, text, at, open.taken()); err != nil {
+			return err
+		}
+	}
+	if len(open) > 0 {
+		r.warn(open[len(open)-1].at, "if without endif")
+	}
+	return nil
+}
+
+// statement carries out one that is not about conditions, if it is taken.
+func (r *reader) statement(l *lines, text string, at Place, taken bool) error {
+	if name, tag, ok := manyLines(text); ok {
+		value, closed := l.until(tag)
+		if !closed {
+			r.warn(at, "%s: no line @%s ends the value", shorten(name), shorten(tag))
+		}
+		if taken {
+			return r.define(name, value, at)
+		}
+		return nil
+	}
+	if !taken {
+		return nil
+	}
+	if word, rest, ok := keyword(text, "include", "use", "warning", "error"); ok {
+		if what, value, ok := strings.Cut(rest, ":"); ok && !strings.Contains(what, "=") {
+			return r.special(word, strings.TrimSpace(what), strings.TrimSpace(value), at)
+		}
+	}
+	name, value, ok := strings.Cut(text, "=")
+	if name = strings.TrimSpace(name); ok && isName(name) {
+		return r.define(name, strings.TrimSpace(value), at)
+	}
+	r.warn(at, "%s: left out%s", shorten(text), meant(name, ok))
+	return nil
+}
+
+// keyword returns which of words the text begins with, without regard to case and
+// with or without the @ that older versions stumble over. An assignment to a macro of
+// that name is none.
+func keyword(text string, words ...string) (word, rest string, ok bool) {
+	text = strings.TrimPrefix(text, "@")
+	first, behind := firstWord(text)
+	rest = strings.TrimSpace(behind)
+	if strings.HasPrefix(rest, "=") || behind != "" && strings.ContainsRune("_.0123456789@", rune(behind[0])) {
+		return "", "", false
+	}
+	for _, w := range words {
+		if strings.EqualFold(first, w) {
+			return w, rest, true
+		}
+	}
+	return "", "", false
+}
+
+// firstWord returns the letters that the text begins with, and the rest.
+func firstWord(text string) (word, rest string) {
+	end := strings.IndexFunc(text, func(r rune) bool { return !unicode.IsLetter(r) })
+	if end < 0 {
+		return text, ""
+	}
+	return text[:end], text[end:]
+}
+
+// manyLines recognises NAME @=TAG.
+func manyLines(text string) (name, tag string, ok bool) {
+	name, tag, ok = strings.Cut(text, "@=")
+	name, tag = strings.TrimSpace(name), strings.TrimSpace(tag)
+	return name, tag, ok && isName(name) && isName(tag)
+}
+
+// isName tells whether a text can be the name of a macro, in which others may stand.
+func isName(s string) bool {
+	if s == "" || strings.HasPrefix(s, "#") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune("\"'`\\&|<>!?*;,[]{}@+", r) })
+}
+
+// meant returns what the author of a line that is no statement may have meant. name
+// is what stands before an equals sign, if there is one.
+func meant(name string, assigned bool) string {
+	plain, more := strings.CutSuffix(name, "+")
+	plain = strings.TrimSpace(plain)
+	switch {
+	case assigned && more && isName(plain):
+		return fmt.Sprintf("; there is no +=: want %s = $(%s) ...", shorten(plain), shorten(plain))
+	case assigned:
+		return "; want a name without blanks before ="
+	}
+	if before, _, ok := strings.Cut(name, ":"); ok && isName(strings.TrimSpace(before)) {
+		return fmt.Sprintf("; want %s = value", shorten(strings.TrimSpace(before)))
+	}
+	if word, rest, ok := strings.Cut(name, " "); ok && isName(word) && rest != "" {
+		return fmt.Sprintf("; want %s = value", shorten(word))
+	}
+	return "; want NAME = value"
+}
+
+// define sets the macro. References to itself are put in now.
+func (r *reader) define(name, value string, at Place) error {
+	if strings.Contains(name, "$(") {
+		x, err := r.expand(name, at)
+		if err != nil {
+			return err
+		}
+		if !isName(x.Text) || len(x.Unknown) > 0 {
+			r.warn(at, "%s: left out: its name cannot be told", shorten(name))
+			return nil
+		}
+		name = x.Text
+	}
+	m := Macro{Name: name, Text: value, Place: at}
+	if err := r.putInItself(&m); err != nil {
+		return err
+	}
+	r.set(m)
+	return nil
+}
+
+// special carries out the statements with a colon. what stands before it.
+func (r *reader) special(word, what, value string, at Place) error {
+	switch word {
+	case "include":
+		return r.include(strings.Fields(strings.ToLower(what)), value, at)
+	case "use":
+		r.note(at, "use %s : %s", shorten(what), shorten(value))
+		return nil
+	}
+	x, err := r.expand(value, at)
+	if err != nil {
+		return err
+	}
+	if word == "error" {
+		return fmt.Errorf("%s: the configuration says: error: %s", at, shorten(x.Text))
+	}
+	r.warn(at, "the configuration says: %s", shorten(x.Text))
+	return nil
+}
+
+func (r *reader) include(how []string, value string, at Place) error {
+	command := strings.HasSuffix(value, "|")
+	ifExists := false
+	for _, h := range how {
+		command = command || h == "command"
+		ifExists = ifExists || h == "ifexist"
+	}
+	x, err := r.expand(value, at)
+	switch {
+	case err != nil:
+		return err
+	case command:
+		r.note(at, "include command : %s", shorten(value))
+		return nil
+	case len(x.Unknown) > 0 || x.Text == "":
+		r.note(at, "include : %s", shorten(value))
+		r.warn(at, "include : %s: which file this is cannot be told here; name the file on the command line", shorten(value))
+		return nil
+	case r.options.Open == nil:
+		r.note(at, "include : %s", shorten(value))
+		return nil
+	}
+	return r.open(strings.TrimSpace(x.Text), ifExists, at)
+}
+
+func (r *reader) open(path string, ifExists bool, at Place) error {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(at.File), path)
+	}
+	if r.included++; r.depth >= maxIncludeDepth || r.included > maxIncludes {
+		return fmt.Errorf("%s: include : %s: more than %d files in each other, or %d in all", at, shorten(path), maxIncludeDepth, maxIncludes)
+	}
+	text, err := r.options.Open(path)
+	if ifExists && errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("%s: include : %s: %w", at, shorten(path), err)
+	}
+	r.depth++
+	defer func() { r.depth-- }()
+	return r.file(Source{Name: path, Text: text})
+}
+
+// oneLine returns a text with a blank for each control character.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+// shorten returns the beginning of a text on one line, for messages.
+func shorten(s string) string {
+	const most = 80
+	s = oneLine(s)
+	if r := []rune(s); len(r) > most {
+		return string(r[:most]) + "..."
+	}
+	return s
+}

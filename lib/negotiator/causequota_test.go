@@ -1,0 +1,168 @@
+package negotiator
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/accountant"
+
+	"pgregory.net/rapid"
+)
+
+// What is said where quotas leave no room.
+func TestQuotaCauses(t *testing.T) {
+	phys := accountant.Group{Name: "phys", Quota: 2}
+	accepts := phys
+	accepts.AcceptSurplus = true
+	chem := accountant.Group{Name: "chem", Quota: 3}
+	for _, c := range []struct {
+		name   string
+		slots  int
+		groups []accountant.Group
+		wants  []Job
+		of     string
+		want   []Cause
+		full   string
+		text   string
+	}{
+		{"one user", 5, []accountant.Group{phys, chem}, []Job{aJob(t, 1, 4, "phys.alice@x", "")}, "phys.alice@x", []Cause{CauseQuota},
+			"phys 2/2", "group quota reached: phys uses 2 of 2 (phys.alice@x 2); 3 matching slots are left"},
+		{"used up by another", 5, []accountant.Group{phys, chem}, []Job{aJob(t, 1, 2, "phys.alice@x", ""), aJob(t, 2, 2, "phys.bob@x", "RequestMemory = 1")}, "phys.bob@x",
+			[]Cause{CauseQuota, CauseOthers}, "phys 2/2", "group quota reached: phys uses 2 of 2 (phys.alice@x 1, phys.bob@x 1); 3 matching slots are left"},
+		{"no quota", 5, []accountant.Group{{Name: "math"}, chem}, []Job{aJob(t, 1, 1, "math.alice@x", "")}, "math.alice@x", []Cause{CauseQuota},
+			"math 0/0", "group quota reached: math has no quota; 5 matching slots are left"},
+		{"no matter, as the end of another's job leaves surplus", 3, []accountant.Group{accepts, {Name: "chem", Quota: 1}}, []Job{aJob(t, 1, 4, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", "")}, "phys.alice@x",
+			[]Cause{CauseTaken}, "", "no match found: all 3 matching slots are taken (0 before this cycle)"},
+		{"an inner group that does not accept surplus", 9, []accountant.Group{{Name: "a", Quota: 3}, {Name: "a.x", Quota: 2, AcceptSurplus: true}}, []Job{aJob(t, 1, 9, "a.x.alice@x", "")},
+			"a.x.alice@x", []Cause{CauseQuota}, "a.x 3/3 a 3/3+", "group quota reached: a.x uses 3 of 3 (a.x.alice@x 3), and others leave none; 6 matching slots are left"},
+	} {
+		cfg := quotas(t, c.groups...)
+		plan := Cycle(Pool{Slots: equal(t, c.slots, ""), Jobs: c.wants}, cfg, now)
+		i := slices.IndexFunc(plan.Rejections, func(r Rejection) bool { return r.Submitter == c.of })
+		if i < 0 {
+			t.Errorf("%s: %s has no rejection, want %q", c.name, c.of, c.text)
+			continue
+		}
+		r := plan.Rejections[i]
+		var full []string
+		for _, g := range r.Groups {
+			text := fmt.Sprintf("%s %v/%v", g.Name, g.Used, g.Allowed)
+			if g.Subtree {
+				text += "+"
+			}
+			full = append(full, text)
+		}
+		if got := append([]Cause{r.Cause}, r.Also...); !slices.Equal(got, c.want) || r.Reason != c.text || strings.Join(full, " ") != c.full {
+			t.Errorf("%s: %v, %v: %q\nwant %v, %v: %q", c.name, got, full, r.Reason, c.want, c.full, c.text)
+		}
+		if help := r.Report().Help(plan.Autoclusters[r.Autocluster]); c.full != "" && !strings.Contains(help, "quota of "+c.groups[0].Name) {
+			t.Errorf("%s: Help = %q, want a larger quota of %s", c.name, help, c.groups[0].Name)
+		}
+	}
+}
+
+// aTree draws quotas that are strictly enforced, or not.
+func aTree(t *rapid.T, outer testing.TB) Config {
+	var list []accountant.Group
+	for _, name := range []string{"a", "a.x", "a.y", "b"} {
+		g := accountant.Group{Name: name, AcceptSurplus: rapid.Bool().Draw(t, "accepts"), Autoregroup: rapid.IntRange(0, 5).Draw(t, "regroups") == 0}
+		if g.Dynamic = rapid.Bool().Draw(t, "dynamic"); g.Dynamic {
+			g.Quota = rapid.SampledFrom([]float64{0, .25, .5, 1}).Draw(t, "fraction")
+		} else {
+			g.Quota = rapid.SampledFrom([]float64{0, 1, 2, 3, 2.5}).Draw(t, "quota")
+		}
+		list = append(list, g)
+	}
+	cfg := quotas(outer, list...)
+	cfg.Quotas.Strict = rapid.IntRange(0, 3).Draw(t, "strict") > 0
+	cfg.Quotas.Oversubscribe = rapid.Bool().Draw(t, "oversubscribe")
+	return cfg
+}
+
+// grouped draws a pool in which submitters belong to groups.
+func grouped(t *rapid.T, outer testing.TB) world {
+	names := []string{"a.x.alice@x", "a.x.bob@x", "a.y.carol@x", "a.dan@x", "b.eve@x", "zoe@x"}
+	w := world{cfg: aTree(t, outer)}
+	slotKinds := []string{"", "", "Memory = 2048", "PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true", `State = "Owner"`}
+	for i := range rapid.IntRange(1, 8).Draw(t, "slots") {
+		w.Slots = append(w.Slots, aSlot(outer, fmt.Sprintf("slot%d@a", i+1), rapid.SampledFrom(slotKinds).Draw(t, "slot")))
+	}
+	for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
+		w.Jobs = append(w.Jobs, procs([]Job{aJob(outer, i+1, rapid.IntRange(1, 4).Draw(t, "count"), rapid.SampledFrom(names).Draw(t, "submitter"),
+			rapid.SampledFrom([]string{"", "", "RequestMemory = 2000", "RequestCpus = 2; Requirements = true", "JobPrio = 5"}).Draw(t, "job"))})...)
+	}
+	for _, n := range names {
+		w.Submitters = append(w.Submitters, record(n, rapid.SampledFrom([]float64{0.5, 2, 5}).Draw(t, "rup")))
+	}
+	return w
+}
+
+// raise lets the groups, and those above them, use so much more, and what others leave.
+func (w *world) raise(t *rapid.T, names []FullGroup, more float64) {
+	tree := w.cfg.Params.Groups
+	raised := map[int]bool{}
+	for _, g := range names {
+		at, ok := tree.Find(g.Name)
+		if !ok {
+			t.Fatalf("no group %s", g.Name)
+		}
+		for _, a := range tree.Up(at) {
+			raised[a] = true
+		}
+	}
+	var list []accountant.Group
+	for i, g := range tree.List[1:] {
+		g.Children = nil
+		if raised[i+1] {
+			g.AcceptSurplus = true
+			if !g.Dynamic {
+				g.Quota += more
+			}
+		}
+		list = append(list, g)
+	}
+	groups, err := accountant.NewGroups(list)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.cfg.Params.Groups = groups
+}
+
+// Where quotas are in the way, the causes are true: with the quotas of the groups named
+// raised and everything else that is named out of the way, the job runs.
+func TestQuotaCausesAreTrue(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := grouped(rt, t)
+		plan := Cycle(w.Pool, w.cfg, now)
+		if rapid.Bool().Draw(rt, "second") {
+			w = w.later(rt, t, plan)
+			plan = Cycle(w.Pool, w.cfg, now)
+		}
+		later := w.after(plan)
+		for _, r := range plan.Rejections {
+			if full := slices.Contains(append([]Cause{r.Cause}, r.Also...), CauseQuota); full != (len(r.Groups) > 0) {
+				rt.Fatalf("%v: causes %v %v and groups %v, want groups with %s and only with it", r.Job, r.Cause, r.Also, r.Groups, CauseQuota)
+			}
+			x := later
+			a := plan.Autoclusters[r.Autocluster]
+			for _, cause := range append([]Cause{r.Cause}, r.Also...) {
+				switch {
+				case cause == CauseQuota:
+					x.raise(rt, r.Groups, 8)
+				case cause == CauseOthers && a.MoreAhead > 0: // not all are named
+					x.keepJobs(func(j Job) bool { return j.Submitter == r.Submitter })
+				default:
+					x.remove(rt, cause, plan, r, a)
+				}
+			}
+			next := Cycle(x.Pool, x.cfg, now.Add(time.Second))
+			if !slices.ContainsFunc(next.Matches, func(m Match) bool { return m.Job == r.Job }) {
+				rt.Fatalf("%v of %s: %s\ncauses %s %v, groups %+v, nearest %+v\nwithout them it does not run; matched first: %s; then: %s",
+					r.Job, r.Submitter, r.Reason, r.Cause, r.Also, r.Groups, *a.Nearest, pairs(plan), pairs(next))
+			}
+		}
+	})
+}

@@ -1,0 +1,122 @@
+package negotiator
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Protected is a number of claimed slots that match jobs of an autocluster, or pieces of
+// partitionable ones that are large enough, and why they were not preempted for the first
+// submitter that waits.
+type Protected struct {
+	Why   Protection
+	Slots int
+}
+
+// Protection is what keeps a slot's job where it is.
+type Protection string
+
+// The protections, in the order in which they are looked for.
+const (
+	// Unconsidered: NEGOTIATOR_CONSIDER_PREEMPTION is false.
+	Unconsidered Protection = "Unconsidered"
+	// AlreadyPreempted: the slot was preempted in this cycle, for another job.
+	AlreadyPreempted Protection = "AlreadyPreempted"
+	// Retiring: its job has time left to retire (RetirementTimeRemaining).
+	Retiring Protection = "Retiring"
+	// NotRunning: it runs no job yet, is being vacated, or is promised.
+	NotRunning Protection = "NotRunning"
+	// Unmatched: it matches the job, but not as it is while it is claimed.
+	Unmatched Protection = "Unmatched"
+	// OwnJob: it runs a job of the same submitter, and Rank does not prefer the new one.
+	OwnJob Protection = "OwnJob"
+	// BetterPriority: the EUP of its holder is not worse than the submitter's.
+	BetterPriority Protection = "BetterPriority"
+	// SlotRank: its Rank prefers the present job.
+	SlotRank Protection = "SlotRank"
+	// PreemptionRequirements: PREEMPTION_REQUIREMENTS is not true.
+	PreemptionRequirements Protection = "PreemptionRequirements"
+	// HolderShare: its holder has no more than its share of the pool, or would have less.
+	HolderShare Protection = "HolderShare"
+	// OwnShare: the submitter would come above its own.
+	OwnShare Protection = "OwnShare"
+	// OwnCeiling: or above its ceiling.
+	OwnCeiling Protection = "OwnCeiling"
+	// GroupShare: or a group above its quota, or the holder's below its part.
+	GroupShare Protection = "GroupShare"
+	// Unprotected: nothing, but something else is in the way of the job.
+	Unprotected Protection = "Unprotected"
+)
+
+// Protections are all there are, in the order in which they are looked for.
+func Protections() []Protection {
+	return []Protection{Unconsidered, AlreadyPreempted, Retiring, NotRunning, Unmatched, OwnJob, BetterPriority, SlotRank, PreemptionRequirements,
+		HolderShare, OwnShare, OwnCeiling, GroupShare, Unprotected}
+}
+
+// protectionTexts complete "6 are not preempted, as ...".
+var protectionTexts = map[Protection]struct{ one, many string }{
+	Unconsidered:           {"NEGOTIATOR_CONSIDER_PREEMPTION is false", "NEGOTIATOR_CONSIDER_PREEMPTION is false"},
+	AlreadyPreempted:       {"it goes to another job already", "they go to other jobs already"},
+	Retiring:               {"its job has time to retire", "their jobs have time to retire"},
+	NotRunning:             {"it runs no job yet, or waits for one to leave", "they run no jobs yet, or wait for some to leave"},
+	Unmatched:              {"it does not match while it is claimed", "they do not match while they are claimed"},
+	OwnJob:                 {"it runs a job of the same submitter", "they run jobs of the same submitter"},
+	BetterPriority:         {"its holder's EUP is not worse", "their holders' EUPs are not worse"},
+	SlotRank:               {"its Rank prefers the present job", "their Rank prefers the present jobs"},
+	PreemptionRequirements: {"PREEMPTION_REQUIREMENTS is not true", "PREEMPTION_REQUIREMENTS is not true"},
+	HolderShare:            {"its holder has no more than its share", "their holders have no more than their shares"},
+	OwnShare:               {"the submitter would have more than its share", "the submitter would have more than its share"},
+	OwnCeiling:             {"the submitter would come above its ceiling", "the submitter would come above its ceiling"},
+	GroupShare:             {"group quotas do not allow it", "group quotas do not allow it"},
+	Unprotected:            {"something else is in the way of the job", "something else is in the way of the job"},
+}
+
+// notPreempted tells why claimed slots that match were not preempted, in a clause; empty
+// where preemption is not considered, and in spins, where HTCondor's words say it.
+func (d *diagnosis) notPreempted(s *submitter, k *autocluster) string {
+	if !d.c.cfg.Preemption.Consider || d.c.cfg.Pie == Spins {
+		return ""
+	}
+	all := d.protections(s, k)
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b Protected) int { return cmp.Compare(b.Slots, a.Slots) })
+	if len(all) == 1 {
+		return "; " + counted(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].text()
+	}
+	var parts []string
+	for _, p := range all {
+		parts = append(parts, fmt.Sprintf("%d as %s", p.Slots, p.text()))
+	}
+	return "; not preempted: " + strings.Join(parts, ", ")
+}
+
+// text says why.
+func (p Protected) text() string {
+	text, known := protectionTexts[p.Why]
+	if !known {
+		return string(p.Why)
+	}
+	return counted(p.Slots, text.one, text.many)
+}
+
+// shelterLines tells people of protections, as Analysis.Lines does.
+func shelterLines(list []Protected) (lines []string) {
+	all := 0
+	for _, p := range list {
+		all += p.Slots
+	}
+	if all == 0 {
+		return nil
+	}
+	width := len(fmt.Sprint(all))
+	lines = append(lines, counted(all, "1 claimed slot that matches was not preempted:", "%d claimed slots that match were not preempted:"))
+	for _, p := range list {
+		lines = append(lines, fmt.Sprintf("  %*d  %s", width, p.Slots, p.text()))
+	}
+	return lines
+}
