@@ -19,6 +19,8 @@ func BenchmarkCycle(b *testing.B) {
 		Params:         accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1000, NiceFactor: 1e7, RemoteFactor: 1e7},
 		UseSlotWeights: true, SlotWeight: expression(b, "Cpus"), RequestClaimTimeout: 10 * time.Minute,
 		Reserve: negotiator.Reserve{Fraction: 0.1, Time: 24 * time.Hour},
+		Preemption: negotiator.Preemption{Consider: true, Requirements: expression(b, "(time() - EnteredCurrentState) > 3600"),
+			Rank: expression(b, "(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)")},
 	}
 	for _, f := range fixtures {
 		b.Run(f.name, func(b *testing.B) {

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -24,6 +25,7 @@ type fixture struct {
 	clusters, procs int
 	jobs            clusters
 	differ          bool // procs have Arguments and output files of their own
+	full            bool // every slot runs a job besides
 }
 
 // dir returns the folded spool, made once, by another process: what this one
@@ -53,6 +55,11 @@ func (f *fixture) fill(dir string) error {
 	}
 	if err := sp.Update(func(tx *spool.Tx) error { f.account(tx); return nil }); err != nil {
 		return err
+	}
+	for i := 0; f.full && i < f.slots; i += batch {
+		if err := sp.Update(func(tx *spool.Tx) error { return f.occupy(tx, i, min(i+batch, f.slots)) }); err != nil {
+			return err
+		}
 	}
 	_, err = sp.Fold(1, nil)
 	return err
@@ -98,6 +105,40 @@ func (f *fixture) submit(tx *spool.Tx, from, to int) error {
 			}
 		}
 		tx.AddCluster(ad, runs)
+	}
+	return nil
+}
+
+// occupy adds clusters of running jobs, one for each slot from from up to but not
+// including to. A twentieth of the submitters have half of the slots, and jobs have run for
+// up to a day.
+func (f *fixture) occupy(tx *spool.Tx, from, to int) error {
+	tx.Op("occupy")
+	slots, _ := tx.Slots()
+	const procs = 100
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1000, NiceFactor: 1e7, RemoteFactor: 1e7}
+	status := classad.Literal(classad.Int(int64(pool.Running)))
+	for i := from; i < to; i += procs {
+		who := i / procs * 7 % f.jobs.submitters
+		if i/procs%2 == 0 {
+			who = who / 20 * 20
+		}
+		ad, err := f.jobs.ad(who)
+		if err != nil {
+			return err
+		}
+		cluster := tx.AddCluster(ad, []spool.NewRun{{Count: procs}})
+		tx.SetRange(cluster, 0, procs-1, pool.AttrJobStatus, status)
+		for n := range procs {
+			began := time.Unix(int64(1799999000-(i+n)*7907%86400), 0)
+			c := pool.Claim{Job: pool.JobID{Cluster: cluster, Proc: n}, Attempt: 1, Slot: slots[i+n].Name, Submitter: f.jobs.owner(who) + "@example.org",
+				State: pool.RunningClaim, MatchedAt: began, StartedAt: began, PID: 1, Weight: accountant.One}
+			if cpus, ok := slots[i+n].Ad.EvalInt(&classad.Context{}, pool.AttrCpus); ok {
+				c.Weight = accountant.Weight(cpus) * accountant.One
+			}
+			tx.PutClaim(c)
+			accountant.Charge{Submitter: c.Submitter, Weight: c.Weight}.Begin(tx, began, p)
+		}
 	}
 	return nil
 }

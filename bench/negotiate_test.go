@@ -17,6 +17,7 @@ var fixtures = []*fixture{
 	{name: "100-shapes-each", slots: 10_000, machines: machines{kinds: 50}, clusters: 10_000, procs: 1, jobs: clusters{shapes: 10_000, submitters: 100}},
 	{name: "all-apart", slots: 5000, machines: machines{kinds: 50, apart: true}, clusters: 5000, procs: 1, jobs: clusters{shapes: 5000, submitters: 100}},
 	{name: "1k-partitionable-64k-jobs", slots: 1000, machines: machines{kinds: 20, partitionable: true}, clusters: 128, procs: 500, jobs: clusters{shapes: 20, submitters: 100, light: true}},
+	{name: "100k-running-100k-jobs", slots: 100_000, machines: machines{kinds: 500}, clusters: 1000, procs: 100, jobs: clusters{shapes: 200, submitters: 500}, full: true},
 }
 
 // ways are the ways to run negotiate: deciding only, the same with the report as

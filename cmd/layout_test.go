@@ -16,6 +16,7 @@ var layout = map[string][]string{
 	"lib/classad":                  {"lib/classad/internal/lazydfa"},
 	"lib/classad/internal/lazydfa": nil,
 	"lib/nearest":                  nil,
+	"lib/condorconfig":             {"lib/classad"},
 	"lib/config":                   {"lib/accountant", "lib/nearest"},
 	"lib/history":                  {"lib/accountant"},
 	"lib/jobargs":                  {"lib/classad", "lib/pool"},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -24,7 +25,6 @@ func TestReportFields(t *testing.T) {
 			}
 		}
 	}
-	named["Preempts"] = true // nothing is preempted in this version
 	for name := range fields(reflect.TypeFor[negotiator.Report](), map[string]bool{}) {
 		if !named[name] {
 			t.Errorf("negotiate.8: lacks %s of the report", name)
@@ -33,10 +33,20 @@ func TestReportFields(t *testing.T) {
 	for _, c := range []negotiator.Cause{negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements,
 		negotiator.CauseTooWide, negotiator.CauseTooSmall, negotiator.CauseTaken, negotiator.CauseClaimed, negotiator.CauseReserved,
 		negotiator.CauseResting, negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseJobConstraint,
-		negotiator.CauseConcurrencyLimit, negotiator.CauseCeiling, negotiator.CauseShare, negotiator.CauseSkipped,
+		negotiator.CauseConcurrencyLimit, negotiator.CauseCeiling, negotiator.CauseQuota, negotiator.CauseShare, negotiator.CauseSkipped,
 		negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.Left} {
 		if !named[string(c)] {
 			t.Errorf("negotiate.8: lacks the cause %s", c)
+		}
+	}
+}
+
+// negotiate(8) names all that protects claimed slots.
+func TestReportProtections(t *testing.T) {
+	lines := read(t, "negotiate.8").lines
+	for _, p := range negotiator.Protections() {
+		if !slices.Contains(lines, ".It Li "+string(p)) {
+			t.Errorf("negotiate.8: lacks the protection %s", p)
 		}
 	}
 }

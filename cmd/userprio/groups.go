@@ -134,6 +134,10 @@ func (t *table) order(r *row) float64 {
 
 // arrange brings the rows into order: groups each before its users, or one list.
 func (t *table) arrange() {
+	if t.columns&colGroupUse != 0 {
+		t.inTreeOrder()
+		return
+	}
 	if t.groupsFirst && !t.hierarchical {
 		t.groupsBefore()
 		return
@@ -154,6 +158,17 @@ func (t *table) arrange() {
 		}
 		return t.flatOrder(a, b)
 	})
+}
+
+// inTreeOrder puts groups behind the one that they are in, nobody's first.
+func (t *table) inTreeOrder() {
+	path := func(r *row) string {
+		if r.name == accountant.RootGroup {
+			return ""
+		}
+		return strings.ReplaceAll(strings.ToLower(r.name), ".", "\x00") // before whatever else a name may have
+	}
+	slices.SortStableFunc(t.shown, func(a, b *row) int { return strings.Compare(path(a), path(b)) })
 }
 
 // groupsBefore puts the groups first, in the order in which they came.

@@ -41,7 +41,7 @@ func grouped(t *testing.T, cycle bool) {
 	report, err := json.Marshal(lastCycle{
 		Submitters: []negotiator.Share{{Name: "carol@pool", PieSlice: 4, Limit: 3}},
 		Groups: []negotiator.Group{
-			{Name: accountant.RootGroup, EffectiveQuota: 4, SubtreeQuota: 10, SurplusPolicy: "byquota", GroupSortKey: 3.4e38, Requested: 9},
+			{Name: accountant.RootGroup, EffectiveQuota: 4, SubtreeQuota: 10, SurplusPolicy: "byquota", GroupSortKey: 3.4e38, Requested: 9, Usage: 2, Surplus: 0.5},
 			{Name: "group_a", ConfigQuota: 6, EffectiveQuota: 6, SubtreeQuota: 6, SurplusPolicy: "no", GroupSortKey: 0.5, Requested: 2},
 			{Name: "group_a.x", ConfigQuota: 0.5, EffectiveQuota: 3, SubtreeQuota: 3, SurplusPolicy: "regroup", GroupSortKey: 0.25, Requested: 1},
 		},
@@ -88,6 +88,17 @@ group_a                 6.00      6.00 no           6.00          2
 group_a.x               3.00      0.50 Regroup      3.00          1
 ------------------ --------- --------- ------- --------- ----------
 Number of users: 3                     ByQuota
+`},
+		// Of its own, with what groups use of their quotas and want.
+		{"-quotas -hierarchical", true, `Last Priority Update: 11/20 23:34
+Group                  Effective  Config     Use    Subtree   Weighted  Weighted   Surplus
+Name                     Quota     Quota   Surplus   Quota   Requested   In Use    In Use    Demand
+---------------------- --------- --------- ------- --------- ---------- --------- --------- ---------
+<none>                      4.00      0.00 yes         10.00          9      1.00      0.50      7.00
+group_a                     6.00      6.00 no           6.00          2      1.00      0.00      2.00
+  group_a.x                 3.00      0.50 Regroup      3.00          1      1.00      0.00      1.00
+---------------------- --------- --------- ------- --------- ---------- --------- --------- ---------
+Number of users: 3                         ByQuota
 `},
 		// The group that used least of its quota comes first, nobody's last.
 		{"-priority -sortkey", true, `Last Priority Update: 11/20 23:34

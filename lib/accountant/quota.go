@@ -52,7 +52,10 @@ func (g *Groups) Quotas(weight float64, r QuotaRules) []Quota {
 			}
 			given += quotas[c].Subtree
 		}
-		quotas[i].Own = max(0, q-given)
+		// A last digit is no quota, which would go before those that have none. HTCondor has it.
+		if quotas[i].Own = max(0, q-given); quotas[i].Own < 1e-9*q && !r.Twice {
+			quotas[i].Own = 0
+		}
 		if r.Oversubscribe && r.Twice && i > 0 {
 			quotas[i].Own = q
 		}

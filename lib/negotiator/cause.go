@@ -81,20 +81,20 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	skipped := d.skipped(s, w)
 	there := n.there(c, w)
 	if there {
-		r.Groups = d.full(s, n.weight, n, false)
+		r.Groups = d.full(s, n.weight, n, false, false)
 		add(CauseQuota, len(r.Groups) > 0)
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
 		add(CauseShare, len(causes) == 0 || s.spent)
 	} else {
 		if limited = limited && len(causes) == 0; limited {
-			r.Groups = d.full(s, n.weight, n, false)
+			r.Groups = d.full(s, n.weight, n, false, false)
 		}
 		add(CauseQuota, len(r.Groups) > 0)
 		add(CauseShare, limited && len(r.Groups) == 0)
 		causes = append(causes, n.causes(c, w.runs[0].first)...)
 		if len(r.Groups) == 0 {
-			r.Groups = d.full(s, n.weight, n, true)
+			r.Groups = d.full(s, n.weight, n, true, false)
 			add(CauseQuota, len(r.Groups) > 0)
 		}
 		add(CauseShare, s.spent && !slices.Contains(causes, CauseShare))
@@ -176,7 +176,7 @@ func (d *diagnosis) lighter(k *autocluster, n *nearest) bool {
 func (d *diagnosis) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
 	for _, w := range d.waiting(n) {
 		if o := d.people[w.who]; o != s {
-			if full := d.full(o, d.lightest(o, n), n, true); len(full) == 0 || d.raised(full, raise) {
+			if full := d.full(o, d.lightest(o, n), n, true, true); len(full) == 0 || d.raised(full, raise) {
 				return true
 			}
 		}

@@ -34,6 +34,7 @@ type diagnosis struct {
 	sheet   []contender           // scratch, by place in people
 	asker   []*submitter          // by place in asked: who is the first to wait
 	fulls   map[fullness][]FullGroup
+	wants   []bool    // groups whose members wait
 	sitters []sitters // what is claimed
 	visits  int       // of sitters
 }

@@ -87,7 +87,7 @@
 // In and out:
 //
 //   - cycle.go: Pool, Config, Plan, and Cycle, which is the table of contents
-//   - report.go, analysis.go, cause.go, procs.go: what is said of a cycle, as data
+//   - report.go, analysis.go, protected.go, cause.go, procs.go: what is said of a cycle, as data
 //
 // What there is:
 //
@@ -114,6 +114,7 @@
 // Why not:
 //
 //   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
+//   - fullgroup.go, shelter.go: groups without room, and what claimed slots are protected by
 //   - reasons.go, spinreasons.go, explain.go: put it into words
 //
 // The laws are in the tests: plain_test.go is a second, slow cycle that has to agree

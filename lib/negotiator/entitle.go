@@ -7,19 +7,23 @@ import (
 // entitle works out what each submitter is entitled to of the whole pool, whoever has
 // it now: the fair division (Targets) among all who use or want something, with usage no
 // floor. Nobody is preempted for priority below that, nor does anybody come above it
-// by preempting.
+// by preempting. Slots that are free and of no use to who waits do not count.
 func (c *cycle) entitle() {
 	if len(c.tenants) == 0 || c.cfg.Preemption.Requirements == nil {
 		return
 	}
-	total := c.freeWeight()
+	total, free := 0.0, 0.0
 	if c.groupUse != nil {
 		clear(c.groupUse.entitled)
 	}
 	for _, s := range c.submitters {
 		total += s.usage.Float()
+		free += c.wantsOfFree(s)
 		s.entitled = 0
 		s.desire = s.usage.Float() + c.wantsOfAll(s)
+	}
+	if !c.last { // when what is free now is free for good
+		total += math.Min(free, c.freeWeight())
 	}
 	total = math.Min(total, c.poolSize())
 	for _, tier := range c.tiers() {
@@ -79,6 +83,15 @@ func (c *cycle) entitleGroups(tier []*submitter, total float64) {
 		}
 	}
 	entitleAll(some, math.Max(0, rest))
+}
+
+// wantsOfFree returns the weight that the submitter's jobs could use of what is free.
+func (c *cycle) wantsOfFree(s *submitter) float64 {
+	wants := c.wants(s)
+	if u := c.groupUse; u != nil && !u.tree.List[s.group].Autoregroup {
+		wants = math.Min(wants, math.Max(0, u.under(s.group)))
+	}
+	return wants
 }
 
 // wantsOfAll returns the weight that the submitter's jobs could use of all slots that

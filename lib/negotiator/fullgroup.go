@@ -29,17 +29,19 @@ type fullness struct {
 	group  int
 	nice   bool
 	slot   string // whose holders have left; empty: they have not
+	alone  bool   // nobody else asks for anything
 	weight accountant.Weight
 }
 
 // full returns the groups that leave no room for a submitter's job of this weight at a slot:
-// its own first, then those above; were the slot's holders gone, if gone.
-func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gone bool) []FullGroup {
+// its own first, then those above; were the slot's holders gone, if gone, and did nobody else
+// ask for anything, if alone.
+func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gone, alone bool) []FullGroup {
 	c := d.c
 	if c.cfg.Params.Groups.None() || c.groupUse == nil && c.cfg.Pie != Spins {
 		return nil
 	}
-	ask := fullness{c.cfg.Params.Groups.Of(s.name), s.nice, "", weight}
+	ask := fullness{c.cfg.Params.Groups.Of(s.name), s.nice, "", alone, weight}
 	if gone {
 		ask.slot = n.name
 	}
@@ -52,7 +54,7 @@ func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gon
 		freed = d.freedWeight(n)
 	}
 	if c.groupUse != nil {
-		list = c.groupUse.full(ask, freed)
+		list = c.groupUse.full(ask, freed, d.wanting())
 	} else {
 		list = c.spunOut(ask.group, freed)
 	}
@@ -83,8 +85,21 @@ func (d *diagnosis) freedWeight(n *nearest) map[int]accountant.Weight {
 	return freed
 }
 
-// full returns the groups that would leave no room, if nobody asked for anything else.
-func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight) (list []FullGroup) {
+// wanting returns which groups have members that wait.
+func (d *diagnosis) wanting() []bool {
+	if d.wants == nil {
+		d.wants = make([]bool, len(d.c.groupUse.own))
+		for s := range d.queues {
+			d.wants[s.group] = true
+		}
+	}
+	return d.wants
+}
+
+// full returns the groups that would leave no room. What a group gets of its subgroups' quotas
+// depends on what these want; one that accepts surplus could have it if nobody else
+// asked for it.
+func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting []bool) (list []FullGroup) {
 	own := &u.tree.List[ask.group]
 	if !ask.nice && (own.Autoregroup || ask.group == 0 && u.tree.Regroups()) {
 		return nil
@@ -93,7 +108,9 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight) (list []F
 	if !ask.nice {
 		requested := make([]float64, len(u.own))
 		for i := range requested {
-			requested[i] = used(i)
+			if requested[i] = used(i); i != ask.group && wanting[i] && !ask.alone && !own.AcceptSurplus {
+				requested[i] += u.quotas[0].Subtree
+			}
 		}
 		requested[ask.group] += ask.weight.Float()
 		allowed := u.tree.Allocate(u.quotas, requested, false)[ask.group].Weight

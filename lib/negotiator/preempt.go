@@ -228,9 +228,19 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 		if p.reason == RankPreemption {
 			return true
 		}
-		return fits(s.usage+p.weight, s.entitled) && (p.holder.usage-r.claim.Weight).Float() >= p.holder.entitled-slack &&
+		return fits(s.usage+p.weight, s.entitled) && spares(s, p.holder.usage, r.claim.Weight, p.holder.entitled) &&
 			(!c.fickle || c.permits(s, q.cluster, p.tenants))
 	}
+}
+
+// spares says whether who uses so much can do without less of it, and still has what it is
+// entitled to. Who has nothing at all may leave it short of a part of a slot: else somebody
+// could wait for ever, when all are above their shares by such parts.
+func spares(s *submitter, usage, less accountant.Weight, entitled float64) bool {
+	if s.usage == 0 {
+		return usage.Float() > entitled+slack
+	}
+	return (usage - less).Float() >= entitled-slack
 }
 
 // permits says whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use

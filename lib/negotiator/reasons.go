@@ -45,7 +45,20 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].first) {
 		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].first, d.lacks(w.cluster, n))
 	}
-	return "no match found: " + d.unmatched(s, w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster)
+	return "no match found: " + d.unmatched(s, w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster) + d.quotaToo(s, w, r)
+}
+
+// quotaToo tells of a group that is full, but would not be without the jobs on the nearest
+// slot.
+func (d *diagnosis) quotaToo(s *submitter, w waiter, r *Rejection) string {
+	n := d.nearest(w.cluster)
+	if n == nil || len(r.Groups) > 0 || d.c.groupUse == nil {
+		return ""
+	}
+	if full := d.full(s, n.weight, n, false, false); len(full) > 0 && !full[0].AcceptsSurplus {
+		return "; its group quota is reached, too: " + full[0].text()
+	}
+	return ""
 }
 
 // stillThere tells of the slots that match.

@@ -28,7 +28,6 @@ type running struct {
 // tenants are running slots of one holder that no expression can tell apart, but for
 // PREEMPTION_RANK, which may say whom of them to take first.
 type tenants struct {
-	number  int
 	class   *class
 	holder  *submitter
 	ad      *classad.Ad
@@ -133,6 +132,7 @@ func (c *cycle) settleRunning(list []running) {
 		alike := len(key)
 		key = binary.LittleEndian.AppendUint64(key, uint64(k.number))
 		key = binary.LittleEndian.AppendUint64(key, uint64(r.holder.place))
+		key = binary.LittleEndian.AppendUint64(key, uint64(r.claim.Weight))
 		key = appendFlag(key, r.claim.Piece.Of != "")
 		key = c.appendPreemptionRank(key, r)
 		t := known[string(key)]
@@ -158,7 +158,7 @@ func (c *cycle) settleRunning(list []running) {
 
 // newTenants returns the tenants of which r is the first.
 func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
-	t := &tenants{number: len(c.tenants), class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
+	t := &tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
 		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
 	if _, e, _ := r.ad.Get(slotRankName); e == nil {
 		t.fixed, t.always = true, c.slotRank(r.ad, nil)
@@ -216,15 +216,10 @@ func (c *cycle) appendPreemptionRank(key []byte, r *running) []byte {
 
 // mayPrefer says whether the slot's Rank may be above what it is of the present job.
 func (c *cycle) mayPrefer(ad *classad.Ad, current float64) bool {
-	v, e, ok := ad.Get(slotRankName)
-	switch {
-	case !ok:
-		return current < 0
-	case e != nil:
+	if _, e, _ := ad.Get(slotRankName); e != nil {
 		return true
 	}
-	x, ok := v.Number()
-	return ok && x > current
+	return c.slotRank(ad, nil) > current
 }
 
 // numberIn returns an attribute as a number, 0 if it is none.

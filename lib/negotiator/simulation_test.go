@@ -24,8 +24,10 @@ type simulation struct {
 	vacates time.Duration // how long a preempted job takes to leave
 	claims  []*simClaim   // by the time when they began
 	records map[string]accountant.Record
+	still   map[string]float64 // RUPs that never change, if any
 	ousted  []ousting
 	samples []sample
+	waves   []map[string]int // matches by submitter, of the cycles that made some
 }
 
 // simUser is a submitter that has always another job to run between from and until, or as
@@ -59,6 +61,7 @@ type ousting struct {
 type sample struct {
 	at   time.Time
 	held map[string]float64
+	eups map[string]float64
 }
 
 // simulate returns a simulation of so many equal slots that begins now.
@@ -189,7 +192,11 @@ func (s *simulation) cycle(t testing.TB) {
 		p.Jobs = append(p.Jobs, u.jobs(s.now, len(s.slots))...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.records)) {
-		p.Submitters = append(p.Submitters, s.records[name])
+		r := s.records[name]
+		if rup, is := s.still[name]; is {
+			r.Priority, r.At = rup, s.now
+		}
+		p.Submitters = append(p.Submitters, r)
 	}
 	plan := Cycle(p, s.cfg, s.now)
 	if len(plan.GiveUp)+len(plan.Warnings) > 0 {
@@ -197,6 +204,9 @@ func (s *simulation) cycle(t testing.TB) {
 	}
 	for _, m := range plan.Matches {
 		s.apply(t, m)
+	}
+	if len(plan.Matches) > 0 {
+		s.waves = append(s.waves, matched(plan))
 	}
 	s.sample()
 }
@@ -226,7 +236,7 @@ func (s *simulation) apply(t testing.TB, m Match) {
 	old.State, old.VacateSince, old.PromisedTo, old.ends = pool.Vacating, s.now, m.Job, s.now.Add(s.vacates)
 }
 
-// sample notes what is held.
+// sample notes what is held, and EUPs.
 func (s *simulation) sample() {
 	held := map[string]float64{}
 	for _, c := range s.claims {
@@ -234,7 +244,11 @@ func (s *simulation) sample() {
 			held[c.Submitter] += c.Weight.Float()
 		}
 	}
-	s.samples = append(s.samples, sample{s.now, held})
+	eups := map[string]float64{}
+	for _, u := range s.users {
+		eups[u.name] = s.records[u.name].Effective(s.now, s.cfg.Params)
+	}
+	s.samples = append(s.samples, sample{s.now, held, eups})
 }
 
 // mean returns what a user held from a time on, on average.
@@ -247,6 +261,16 @@ func (s *simulation) mean(name string, from time.Time) float64 {
 		}
 	}
 	return sum / float64(max(n, 1))
+}
+
+// eupAt returns a user's EUP in the last cycle before a time.
+func (s *simulation) eupAt(name string, at time.Time) (eup float64) {
+	for _, x := range s.samples {
+		if x.at.Before(at) {
+			eup = x.eups[name]
+		}
+	}
+	return eup
 }
 
 // oustings returns the preemptions from a time on.

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"math"
+	"slices"
 
 	"fairspool/lib/accountant"
 )
@@ -44,10 +45,23 @@ func (sp *spinning) negotiateGroups(all []*entry) {
 			break
 		}
 	}
-	for i, list := range members {
-		sp.settle(&party{group: i, weight: g.weightOf(g.limits[i])}, list)
+	for i, list := range slices.Backward(members) {
+		g.settleMembers(i, list)
 	}
 	g.settleGroups(g.quotas, g.most)
+}
+
+// settleMembers notes for whom of a group nothing is left of its share. Who regroups has
+// something left until that is so in nobody's group, too, which comes last.
+func (g *spinGroups) settleMembers(i int, list []*entry) {
+	elsewhere := map[*submitter]bool{}
+	for _, e := range list {
+		elsewhere[e.submitter] = i == 0 && g.tree.Of(e.name) > 0 && !e.spent
+	}
+	g.settle(&party{group: i, weight: g.weightOf(g.limits[i])}, list)
+	for _, e := range list {
+		e.spent = e.spent && !elsewhere[e.submitter]
+	}
 }
 
 func (sp *spinning) newSpinGroups(all []*entry) *spinGroups {
