@@ -25,7 +25,7 @@ var displayFlags = []cmdline.Flag{
 	{Name: "flat", Min: 2, Help: "show groups and users in one list"},
 	{Name: "grouprollup", Min: 1, Help: "show groups with the sums of their subgroups"},
 	{Name: "grouporder", Min: 1, Help: "show groups first, then users"},
-	{Name: "quotas", Min: 1, Help: "show the groups' quotas"},
+	{Name: "quotas", Min: 1, Help: "show the groups' quotas, and with -hierarchical what they use and want"},
 	{Name: "surplus", Min: 1, Help: "show whether groups use surplus"},
 	{Name: "sortkey", Min: 2, Help: "show what groups are ordered by"},
 	{Name: "all", Min: 1, Help: "show every column"},

@@ -91,14 +91,14 @@ Number of users: 3                     ByQuota
 `},
 		// Of its own, with what groups use of their quotas and want.
 		{"-quotas -hierarchical", true, `Last Priority Update: 11/20 23:34
-Group                  Effective  Config     Use    Subtree   Weighted  Weighted   Surplus
-Name                     Quota     Quota   Surplus   Quota   Requested   In Use    In Use    Demand
----------------------- --------- --------- ------- --------- ---------- --------- --------- ---------
-<none>                      4.00      0.00 yes         10.00          9      1.00      0.50      7.00
-group_a                     6.00      6.00 no           6.00          2      1.00      0.00      2.00
-  group_a.x                 3.00      0.50 Regroup      3.00          1      1.00      0.00      1.00
----------------------- --------- --------- ------- --------- ---------- --------- --------- ---------
-Number of users: 3                         ByQuota
+Group                Effective  Config     Use    Subtree   Weighted  Weighted   Surplus
+Name                   Quota     Quota   Surplus   Quota   Requested   In Use    In Use    Demand
+-------------------- --------- --------- ------- --------- ---------- --------- --------- ---------
+<none>                    4.00      0.00 yes         10.00          9      1.00      0.50      7.00
+group_a                   6.00      6.00 no           6.00          2      1.00      0.00      2.00
+  group_a.x               3.00      0.50 Regroup      3.00          1      1.00      0.00      1.00
+-------------------- --------- --------- ------- --------- ---------- --------- --------- ---------
+Number of users: 3                       ByQuota
 `},
 		// The group that used least of its quota comes first, nobody's last.
 		{"-priority -sortkey", true, `Last Priority Update: 11/20 23:34

@@ -185,7 +185,7 @@ const indent = "  "
 // printed returns a row's name as it is shown: under its group without the
 // group's.
 func (t *table) printed(r *row) string {
-	if t.columns&colGroupUse != 0 {
+	if t.columns&colGroupUse != 0 && r.group {
 		return strings.Repeat(indent, strings.Count(r.name, ".")) + r.name
 	}
 	if !t.hierarchical || r.group {

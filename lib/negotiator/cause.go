@@ -1,10 +1,6 @@
 package negotiator
 
-import (
-	"slices"
-
-	"fairspool/lib/accountant"
-)
+import "slices"
 
 // Cause is one thing that keeps a job from running.
 type Cause string
@@ -176,28 +172,12 @@ func (d *diagnosis) lighter(k *autocluster, n *nearest) bool {
 func (d *diagnosis) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
 	for _, w := range d.waiting(n) {
 		if o := d.people[w.who]; o != s {
-			if full := d.full(o, d.lightest(o, n), n, true, true); len(full) == 0 || d.raised(full, raise) {
+			if full := d.full(o, w.least, n, true, true); len(full) == 0 || d.raised(full, raise) {
 				return true
 			}
 		}
 	}
 	return false
-}
-
-// lightest returns the least that any of a submitter's waiting jobs weighs at a slot.
-func (d *diagnosis) lightest(s *submitter, n *nearest) (least accountant.Weight) {
-	if d.c.cfg.Params.Groups.None() {
-		return 0
-	}
-	any := false
-	for i := range d.queues[s] {
-		if k := d.queues[s][i].cluster; d.accepts(k, n) {
-			if w := d.weigh(k, n); !any || w < least {
-				least, any = w, true
-			}
-		}
-	}
-	return least
 }
 
 // blocked says whether a concurrency limit keeps the jobs of k from running.

@@ -304,13 +304,16 @@ type cycle struct {
 	tenants    []*tenants            // what runs jobs that may be preempted
 	choosy     []*tenants            // those whose slots may prefer other jobs
 	kinds      int                   // of tenants that jobs can tell apart (tenants.alike)
-	present    answers               // where these depend on what is in use
-	fickle     bool                  // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
-	fickleRank bool                  // PREEMPTION_RANK does
-	turns      int                   // of submitters
-	last       bool                  // who can take no free slot by now will take none
-	inUse      *unitsInUse           // of concurrency limits
-	played     bool                  // shares are found by playing the division through
+	looked     []*queue              // that have prospects in this turn
+	spare      []heap[prospect, *prospect]
+	present    answers     // where these depend on what is in use
+	fickle     bool        // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
+	fickleRank bool        // PREEMPTION_RANK does
+	turns      int         // of submitters
+	last       bool        // who can take no free slot by now will take none
+	parts      bool        // who has nothing may leave a holder short of a part of a slot
+	inUse      *unitsInUse // of concurrency limits
+	played     bool        // shares are found by playing the division through
 
 	ours     map[string][]pool.Claim // by the slot's ad
 	until    map[string]time.Time    // slots that rest

@@ -66,8 +66,9 @@ type waiter struct {
 
 // waiting is a submitter's number of jobs that wait for a slot.
 type waiting struct {
-	who  int // place in people
-	jobs int
+	who   int // place in people
+	jobs  int
+	least accountant.Weight // of any of them, there
 }
 
 // mostPairs is how many pairs of jobs and slots one cycle looks at clause by
@@ -251,14 +252,20 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 		takes[k.number] = !k.barred && !d.blockedBut(k, freed) && d.accepts(k, n)
 	}
 	for i, s := range d.c.submitters {
-		sum := 0
+		one := waiting{who: i}
 		for _, w := range d.queues[s] {
-			if takes[w.cluster.number] && (holds[s.name] || d.c.underCeiling(s, d.weigh(w.cluster, n))) {
-				sum += w.jobs
+			if !takes[w.cluster.number] {
+				continue
+			}
+			if weight := d.weigh(w.cluster, n); holds[s.name] || d.c.underCeiling(s, weight) {
+				if one.jobs == 0 || weight < one.least {
+					one.least = weight
+				}
+				one.jobs += w.jobs
 			}
 		}
-		if sum > 0 {
-			list = append(list, waiting{i, sum})
+		if one.jobs > 0 {
+			list = append(list, one)
 		}
 	}
 	d.wanted[n.name] = list

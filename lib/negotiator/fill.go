@@ -40,6 +40,12 @@ func (c *cycle) preemptTheRest() {
 		return
 	}
 	c.last = true
+	c.preemptAll()
+	c.parts = true
+	c.preemptAll()
+}
+
+func (c *cycle) preemptAll() {
 	for before := -1; c.moves != before; {
 		before = c.moves
 		c.entitle()
@@ -255,7 +261,7 @@ func (c *cycle) withinCeiling(s *submitter, q *queue) bool {
 // match gives a submitter's next job the slot that was taken for it.
 func (c *cycle) match(s *submitter, q *queue, p pick) {
 	m := Match{Submitter: s.name, Slot: c.slots[p.slot].name, Weight: p.weight, Limits: demandText(q.cluster.limits), Reason: NoPreemption}
-	m.Rank = c.slotRank(p.group.ad, q.cluster.ad)
+	m.Rank = c.slotRank(c.slots[p.slot].ad, q.cluster.ad)
 	switch r := p.preempts; {
 	case r != nil:
 		m.Slot, m.Piece, m.Reason, m.Preempts = r.claim.Slot, r.claim.Piece, p.reason, c.preempted(r)

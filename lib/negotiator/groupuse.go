@@ -121,7 +121,7 @@ func (c *cycle) underQuota(s, holder *submitter, more, less accountant.Weight, r
 	if reason == RankPreemption || s.group == holder.group {
 		return true
 	}
-	return fits(u.own[s.group]+more, u.entitled[s.group]) && spares(s, u.own[holder.group], less, u.entitled[holder.group])
+	return fits(u.own[s.group]+more, u.entitled[s.group]) && c.spares(s, u.own[holder.group], less, u.entitled[holder.group])
 }
 
 // isIn says whether a group is another one or below it.

@@ -71,7 +71,7 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 		return nil
 	}
 	if q.prospects.turn != c.turns {
-		q.prospects = prospects{turn: c.turns, heap: q.prospects.heap[:0]}
+		q.prospects = prospects{turn: c.turns, heap: c.room(q)}
 		c.findProspects(s, q, priority)
 	}
 	h := &q.prospects.heap
@@ -87,6 +87,23 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 		}
 	}
 	return nil
+}
+
+// room returns an empty heap for a queue's prospects. Those of earlier turns are used
+// again: they may be large, and queues many.
+func (c *cycle) room(q *queue) (empty heap[prospect, *prospect]) {
+	if len(c.looked) > 0 && c.looked[0].prospects.turn != c.turns {
+		for _, o := range c.looked {
+			c.spare = append(c.spare, o.prospects.heap[:0])
+			o.prospects.heap = nil
+		}
+		c.looked = c.looked[:0]
+	}
+	c.looked = append(c.looked, q)
+	if last := len(c.spare) - 1; last >= 0 {
+		empty, c.spare = c.spare[last], c.spare[:last]
+	}
+	return empty
 }
 
 // refresh says whether the best of the tenants is another by now.
@@ -118,7 +135,7 @@ func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
 		}
 		known := c.answers(k)
 		for _, t := range holder.tenants {
-			if !c.suits(k, t) {
+			if !c.suits(k, t) || c.cfg.Pie != Spins && !c.withinShares(s, t) {
 				continue
 			}
 			switch known.of(c, s, k, t) {
@@ -228,16 +245,22 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 		if p.reason == RankPreemption {
 			return true
 		}
-		return fits(s.usage+p.weight, s.entitled) && spares(s, p.holder.usage, r.claim.Weight, p.holder.entitled) &&
-			(!c.fickle || c.permits(s, q.cluster, p.tenants))
+		return c.withinShares(s, p.tenants) && (!c.fickle || c.permits(s, q.cluster, p.tenants))
 	}
 }
 
+// withinShares says whether shares let a submitter preempt the first of the tenants for
+// priority.
+func (c *cycle) withinShares(s *submitter, t *tenants) bool {
+	return fits(s.usage+t.weight, s.entitled) && c.spares(s, t.holder.usage, t.slots[0].claim.Weight, t.holder.entitled)
+}
+
 // spares says whether who uses so much can do without less of it, and still has what it is
-// entitled to. Who has nothing at all may leave it short of a part of a slot: else somebody
-// could wait for ever, when all are above their shares by such parts.
-func spares(s *submitter, usage, less accountant.Weight, entitled float64) bool {
-	if s.usage == 0 {
+// entitled to. When nobody can take anything else, who has nothing at all may leave it short
+// of a part of a slot: else somebody could wait for ever, when all are above their shares by
+// such parts.
+func (c *cycle) spares(s *submitter, usage, less accountant.Weight, entitled float64) bool {
+	if c.parts && s.usage == 0 {
 		return usage.Float() > entitled+slack
 	}
 	return (usage - less).Float() >= entitled-slack

@@ -114,7 +114,7 @@ func shelterLines(list []Protected) (lines []string) {
 		return nil
 	}
 	width := len(fmt.Sprint(all))
-	lines = append(lines, counted(all, "1 claimed slot that matches was not preempted:", "%d claimed slots that match were not preempted:"))
+	lines = append(lines, counted(all, "1 claimed slot that matches, and what keeps its job there:", "%d claimed slots that match, and what keeps their jobs there:"))
 	for _, p := range list {
 		lines = append(lines, fmt.Sprintf("  %*d  %s", width, p.Slots, p.text()))
 	}

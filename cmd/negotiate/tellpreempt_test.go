@@ -1,0 +1,66 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Two jobs of alice have run for two hours on all slots there are, and bob has come.
+func overdue(t *testing.T) {
+	t.Helper()
+	s := fill(t, 2, 2)
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		for proc := range 2 {
+			if err := operation.Begin(tx, pool.JobID{Cluster: 1, Proc: proc}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}); err != nil {
+				return err
+			}
+		}
+		tx.AddCluster(ad(t, fmt.Sprintf(`[Owner = "bob"; JobStatus = 1; QDate = %d; RequestCpus = 1; Requirements = true]`, now)), []spool.NewRun{{Count: 3}})
+		return nil
+	})
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now+7201))
+}
+
+func TestPreemptionForPeople(t *testing.T) {
+	overdue(t)
+	const table = "Job  Submitter  Slot        Preempts  Of          By                     Work Lost\n"
+	for _, c := range []struct {
+		args string
+		want []string
+	}{
+		{"-dry-run", []string{"Cycle 2: 1 job would be matched, 1 job would be preempted, 0 of 2 slots free.\n", table, "  EUP 0.50 before 0.5", "  0+02:00:00\n",
+			"1 job would be preempted; work lost, in slot weight times the time they ran: 0+02:00:00.\n",
+			"2.1 and 1 more like it of bob@pool: no match found: all 2 matching slots are taken (2 before this cycle); not preempted: ", "1 as it goes to another job already"}},
+		{"-explain 2.0", []string{"2.0 would be matched with slot", " of alice@pool has to go for it: the EUP of bob@pool is 0.50, that of alice@pool 0.5", " (lower is better). Work lost: 0+02:00:00.\n"}},
+		{"-what-if|qdel 2.0 2.1 2.2", []string{"1 -> 0 jobs would be matched, 1 -> 0 jobs preempted, 0 of 2 slots free.", "1 job would not be preempted that would now:\n  1.",
+			", for 2.0 (Priority), work lost: 0+02:00:00\n"}},
+		{"-what-if|config NEGOTIATOR_CONSIDER_PREEMPTION=false|-what-if|submit 1 like 2.0", []string{"1 -> 0 jobs preempted"}},
+		{"-q", nil},
+	} {
+		args := strings.Split(c.args, "|")
+		if len(args) == 1 {
+			args = strings.Fields(c.args)
+		}
+		status, out, bad := negotiate(args...)
+		rest, ok := out, status == 0 && bad == "" && (c.want != nil || out == "")
+		for _, part := range c.want {
+			at := strings.Index(rest, part)
+			if ok = ok && at >= 0; ok {
+				rest = rest[at+len(part):]
+			}
+		}
+		if !ok {
+			t.Errorf("negotiate %s = %d, %q\n%s\nwant %q in this order", c.args, status, bad, out, c.want)
+		}
+	}
+}
