@@ -22,13 +22,14 @@ type fullPool struct {
 	pie          Pie
 }
 
-// fullPools are 100,000 claims each, and 100,000 idle jobs. byDefault is the configuration's
+// fullPools are 100,000 claims each, one of 20,000 in which no slot is like another, and
+// 100,000 idle jobs. byDefault is the configuration's
 // default PREEMPTION_REQUIREMENTS.
 var fullPools = []fullPool{
 	{name: "default", slots: 100_000, kinds: 500, requirements: byDefault},
 	{name: "priority", slots: 100_000, kinds: 500, requirements: "RemoteUserPrio > SubmitterUserPrio * 1.2 && (time() - EnteredCurrentState) > 3600"},
 	{name: "groups", slots: 100_000, kinds: 500, requirements: byDefault + " && SubmitterGroupResourcesInUse < SubmitterGroupQuota && RemoteGroupResourcesInUse > RemoteGroupQuota"},
-	{name: "all-apart", slots: 100_000, kinds: 100_000, requirements: byDefault},
+	{name: "all-apart", slots: 20_000, kinds: 20_000, requirements: byDefault},
 	{name: "pieces", slots: 10_000, kinds: 50, pieces: 10, requirements: byDefault},
 	{name: "spins", slots: 100_000, kinds: 500, requirements: byDefault, pie: Spins},
 }

@@ -71,7 +71,7 @@ func (c *cycle) serve(tier []*submitter, size float64, first bool) {
 	c.setTargets(p, size)
 	if first {
 		for _, s := range tier {
-			s.slice, s.limit = s.target, math.Max(0, s.target-s.before.Float())
+			s.begin()
 		}
 		inLine(tier)
 	}
@@ -120,6 +120,13 @@ func (c *cycle) setTargets(p *sharers, size float64) {
 		}
 		tier[i].target = t
 	}
+}
+
+// begin notes what the submitter may use by its share when the cycle begins: of free slots,
+// or by preempting.
+func (s *submitter) begin() {
+	s.slice = math.Max(s.target, s.entitled)
+	s.limit = math.Max(0, s.slice-s.before.Float())
 }
 
 // inLine sorts a tier for the negotiation: the best EUP first; of equals the

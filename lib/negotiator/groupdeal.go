@@ -84,7 +84,7 @@ func (c *cycle) parties(tier []*submitter, stuck map[int]bool) []*sharers {
 func (p *sharers) begin() {
 	for _, s := range p.members {
 		if s.group == p.group {
-			s.slice, s.limit = s.target, math.Max(0, s.target-s.before.Float())
+			s.begin()
 		}
 	}
 	inLine(p.members)

@@ -247,35 +247,33 @@ func TestSecondBusyCycleChangesNothing(t *testing.T) {
 }
 
 // Who preempts has no free slot to go to instead: none is left in the end that the job
-// could use and that ranks as high as the one that it got.
+// could use, ceilings and quotas apart, and that ranks as high as the one that it got.
 func TestNoFreeSlotInsteadOfPreempting(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, false)
 		cfg.DepthFirst = false
-		noFree(rt, p, cfg)
-	})
-}
-
-func noFree(rt *rapid.T, p Pool, cfg Config) {
-	plan := Cycle(p, cfg, now)
-	r := newReplay(p, cfg, plan)
-	for _, m := range plan.Matches {
-		if m.Preempts == nil {
+		plan := Cycle(p, cfg, now)
+		r := newReplay(p, cfg, plan)
+		v := quotaView{r, cfg.Params.Groups}
+		for _, m := range plan.Matches {
+			capped := slices.ContainsFunc(p.Submitters, func(a accountant.Record) bool { return a.Name == m.Submitter && a.Ceiling.Set })
+			if m.Preempts == nil || capped {
+				r.step(m)
+				continue
+			}
+			slot, err := r.victim(m)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			job := r.candidate(m)
 			r.step(m)
-			continue
-		}
-		slot, err := r.victim(m)
-		if err != nil {
-			rt.Fatal(err)
-		}
-		job := r.candidate(m)
-		r.step(m)
-		for _, s := range r.idle() {
-			if s.weight <= m.Weight && classad.Match(r.eval, job, s.ad) && !ranksAbove(r.ranks(job, slot), r.ranks(job, s.ad)) {
-				rt.Fatalf("%s preempts on %s, with ranks of %v, but %s stays idle, with ranks of %v; matches %s\n%s", m.Job, m.Slot, r.ranks(job, slot), s.name, r.ranks(job, s.ad), ousted(plan), portrait(p, cfg))
+			for _, s := range r.idle() {
+				if s.weight <= m.Weight && v.mayHave(m.Submitter, s.weight) && classad.Match(r.eval, job, s.ad) && !ranksAbove(r.ranks(job, slot), r.ranks(job, s.ad)) {
+					rt.Fatalf("%s preempts on %s, with ranks of %v, but %s stays idle, with ranks of %v; matches %s\n%s", m.Job, m.Slot, r.ranks(job, slot), s.name, r.ranks(job, s.ad), ousted(plan), portrait(p, cfg))
+				}
 			}
 		}
-	}
+	})
 }
 
 // idle returns the static slots that nobody has when all is done.
@@ -372,6 +370,70 @@ func TestNoPreemptionBackAndForth(t *testing.T) {
 				rt.Fatalf("no end after %d cycles:\n%s\n%s", n, strings.Join(story, "\n"), portrait(p, cfg))
 			}
 			p, before = carriedOut(t, p, plan, (n+1)*step), took
+		}
+	})
+}
+
+// Preemption for a priority keeps to the shares of the whole pool: it takes nobody above
+// the fair share of it, nor the holder below, save that who has nothing may leave the
+// holder short of a part of a slot. The shares are found here by bisection, for
+// users who want no more than slots that are alike.
+func TestPreemptionKeepsShares(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		cfg := defaults(t)
+		cfg.Preemption = Preemption{Consider: true, Requirements: expr(t, "true"), Rank: expr(t, oneOf(rt, "PREEMPTION_RANK", busyRanks))}
+		p := equalPool(rt, t, 1)
+		for i := range p.Claims {
+			p.Claims[i].StartedAt = now.Add(-oneOf(rt, "age", busyAges))
+			if evenly(rt, 2, "one holder") == 0 {
+				p.Claims[i].Submitter = p.Submitters[len(p.Submitters)-1].Name
+			}
+		}
+		plan := Cycle(p, cfg, now)
+		r := newReplay(p, cfg, plan)
+		entitled := map[string]float64{}
+		total, free := float64(len(p.Slots)), float64(len(p.Slots)-len(p.Claims))
+		for _, nice := range []bool{false, true} {
+			var claimants []Claimant
+			var names []string
+			for _, s := range plan.Submitters {
+				if strings.HasPrefix(s.Name, "nice-user.") == nice {
+					wants := min(float64(s.Idle), float64(len(p.Slots))-s.Usage)
+					for _, a := range p.Submitters {
+						if a.Name == s.Name && a.Ceiling.Set {
+							wants = max(0, min(wants, float64(a.Ceiling.Slots)-s.Usage))
+						}
+					}
+					names, claimants = append(names, s.Name), append(claimants, Claimant{EUP: s.EffectivePriority, Demand: s.Usage + wants})
+				}
+			}
+			for i, part := range plainTargets(total, claimants) {
+				entitled[names[i]] = part
+				total -= part
+			}
+			total = max(0, total)
+		}
+		for _, m := range plan.Matches {
+			nothing := r.usage[m.Submitter] == 0
+			if r.step(m); m.Preempts == nil {
+				continue
+			}
+			if got := r.usage[m.Submitter].Float(); got > entitled[m.Submitter]+1e-6 {
+				rt.Fatalf("%s takes %s to %v, want at most %v; matches %s\n%s", m.Job, m.Submitter, got, entitled[m.Submitter], ousted(plan), portrait(p, cfg))
+			}
+			if got := r.usage[m.Preempts.Submitter].Float(); got < entitled[m.Preempts.Submitter]-1e-6 && !(nothing && got+1 > entitled[m.Preempts.Submitter]) {
+				rt.Fatalf("%s takes %s to %v, want at least %v; matches %s\n%s", m.Job, m.Preempts.Submitter, got, entitled[m.Preempts.Submitter], ousted(plan), portrait(p, cfg))
+			}
+		}
+		// As far as it may: nobody who waits could have one more slot by these rules.
+		for _, rej := range plan.Rejections {
+			for i := range p.Claims {
+				who, holder := rej.Submitter, p.Claims[i].Submitter
+				if !r.gone[p.Claims[i].Slot] && r.share[who].EffectivePriority < r.share[holder].EffectivePriority &&
+					r.usage[who].Float()+1 <= entitled[who]-1e-6 && r.usage[holder].Float()-1 >= entitled[holder]+1e-6 {
+					rt.Fatalf("%s waits, has %v of %v, but %s keeps %v of %v; %v free at first; matches %s\n%s", who, r.usage[who], entitled[who], holder, r.usage[holder], entitled[holder], free, ousted(plan), portrait(p, cfg))
+				}
+			}
 		}
 	})
 }

@@ -26,6 +26,9 @@ type plainCycle struct {
 	users   []*plainUser
 	inUse   *unitsInUse
 	played  bool
+	tenants []*plainTenant
+	last    bool // who can take no free slot by now will take none
+	parts   bool // who has nothing may leave others short of a part of a slot
 	matches []Match
 }
 
@@ -35,6 +38,7 @@ type plainSlot struct {
 	weight  accountant.Weight
 	free    bool
 	counted bool
+	claimed bool
 	kind    string   // equal for slots that no match can tell apart
 	users   []string // shapes of the jobs that can use it
 	// place is where contention puts it among those that rank alike.
@@ -51,6 +55,7 @@ type plainJob struct {
 	kin    string // what it is passed over with; empty: nothing
 	barred bool
 	gone   bool // matched or passed over
+	passed bool // passed over
 }
 
 type plainUser struct {
@@ -60,17 +65,21 @@ type plainUser struct {
 	before, usage        accountant.Weight
 	ceiling              accountant.Limit
 	floor                int64
-	jobs                 []*plainJob    // in job-priority order
-	shapes               []string       // of the jobs, in that order
-	skipped              map[string]int // kins, and behind which job
+	jobs                 []*plainJob     // in job-priority order
+	shapes               []string        // of the jobs, in that order
+	skipped              map[string]int  // kins, and behind which job
+	barren               map[string]bool // shapes for which nothing was left
 	slice, limit, target float64
+	entitled             float64 // of the whole pool
 }
 
 func plain(p Pool, cfg Config, now time.Time) *plainCycle {
 	c := &plainCycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, inUse: newUnitsInUse(cfg.Limits)}
 	claims := slices.DeleteFunc(slices.Clone(p.Claims), c.overdue)
 	c.lookAtSlots(p, claims)
+	c.findTenants(claims)
 	c.gather(p, claims)
+	c.introduce()
 	c.shape()
 	c.fill()
 	return c
@@ -86,7 +95,7 @@ func (c *plainCycle) user(name string) *plainUser {
 			return u
 		}
 	}
-	u := &plainUser{name: name, nice: c.cfg.Params.Nice(name), skipped: map[string]int{}}
+	u := &plainUser{name: name, nice: c.cfg.Params.Nice(name), skipped: map[string]int{}, barren: map[string]bool{}}
 	c.users = append(c.users, u)
 	return u
 }
@@ -124,10 +133,10 @@ func (c *plainCycle) lookAtSlots(p Pool, claims []pool.Claim) {
 		state, _ := s.Ad.EvalString(c.eval, "State")
 		switch {
 		case slices.ContainsFunc(claims, func(cl pool.Claim) bool { return cl.Slot == s.Name }):
-			sl.free = false
+			sl.free, sl.claimed = false, true
 		case Holder(c.eval, s.Ad) != "":
-			sl.free = false
-			c.user(Holder(c.eval, s.Ad)).before += sl.weight
+			sl.free, sl.claimed = false, true
+			c.user(c.spelled(Holder(c.eval, s.Ad))).before += sl.weight
 			limits, _ := s.Ad.EvalString(c.eval, "ConcurrencyLimits")
 			c.inUse.add(limits)
 		case state != "" && state != "Unclaimed" && state != "Matched":
@@ -141,6 +150,9 @@ func (c *plainCycle) lookAtSlots(p Pool, claims []pool.Claim) {
 		}
 	}
 }
+
+// spelled returns a name with its group's as configured.
+func (c *plainCycle) spelled(name string) string { return c.cfg.Params.Groups.Spelled(name) }
 
 func (c *plainCycle) allows(e *classad.Expr, ad *classad.Ad) bool {
 	return e == nil || e.Eval(c.eval, ad, nil).True()
@@ -244,7 +256,11 @@ func look(ad *classad.Ad, names map[string]bool) string {
 
 func (c *plainCycle) shape() {
 	match, _ := c.matter([]string{"requirements"}, []string{"requirements", "concurrencylimits"}, c.cfg.JobConstraint)
-	_, all := c.matter([]string{"requirements"}, []string{"requirements", "concurrencylimits", "rank"}, c.cfg.JobConstraint, c.cfg.PreJobRank, c.cfg.PostJobRank)
+	exprs := []*classad.Expr{c.cfg.JobConstraint, c.cfg.PreJobRank, c.cfg.PostJobRank}
+	if c.cfg.Preemption.Consider && slices.ContainsFunc(c.slots, func(s *plainSlot) bool { return s.claimed }) {
+		exprs = append(exprs, c.cfg.Preemption.Requirements, c.cfg.Preemption.Rank)
+	}
+	_, all := c.matter([]string{"requirements", "rank"}, []string{"requirements", "concurrencylimits", "rank"}, exprs...)
 	for _, s := range c.slots {
 		s.kind = fmt.Sprint(s.weight, look(s.ad, match))
 	}

@@ -254,7 +254,7 @@ func (c *plainCycle) inForecastOrder() []*plainSlot {
 
 // wasFree says whether a slot was free when the cycle began.
 func (c *plainCycle) wasFree(s *plainSlot) bool {
-	return s.free || slices.ContainsFunc(c.matches, func(m Match) bool { return m.Slot == s.name })
+	return s.free || slices.ContainsFunc(c.matches, func(m Match) bool { return m.Slot == s.name && m.Preempts == nil })
 }
 
 func (c *plainCycle) fill() {
@@ -262,11 +262,8 @@ func (c *plainCycle) fill() {
 		c.contend(c.users)
 		c.raise()
 	}
-	nice := len(c.users)
-	if i := slices.IndexFunc(c.users, func(u *plainUser) bool { return u.nice }); i >= 0 {
-		nice = i
-	}
-	for _, tier := range [][]*plainUser{c.users[:nice], c.users[nice:]} {
+	c.entitle()
+	for _, tier := range c.tiers() {
 		c.contend(tier)
 		c.setTargets(tier, c.poolSize())
 		for _, u := range tier {
@@ -277,6 +274,7 @@ func (c *plainCycle) fill() {
 		})
 		c.deal(tier)
 	}
+	c.preemptTheRest()
 }
 
 func (u *plainUser) starvation() float64 {
@@ -359,29 +357,32 @@ func (c *plainCycle) turn(u *plainUser, limit float64, most int) (took int) {
 		if took == most {
 			break
 		}
-		if j.gone || j.barred || waits[j.shape] {
+		if j.gone || j.barred || waits[j.shape] || u.barren[j.shape] {
 			continue
 		}
 		if behind, skips := u.skipped[j.kin]; skips && i > behind {
-			j.gone = true
+			j.gone, j.passed = true, true
 			continue
 		}
 		if _, blocked := c.inUse.blocked(c.limitsOf(j.shape)); blocked {
 			waits[j.shape] = true
 			continue
 		}
-		room := min(limit-u.usage.Float(), u.room())
-		matching := c.matching(j)
-		if behind, skips := u.skipped[j.kin]; len(matching) == 0 && j.kin != "" && (!skips || i < behind) {
-			u.skipped[j.kin] = i
-		}
-		matching = slices.DeleteFunc(matching, func(s *plainSlot) bool { return !fits(s.weight, room) })
-		if len(matching) == 0 {
+		switch slot, tenant, why, there := c.offer(u, j, min(limit-u.usage.Float(), u.room())); {
+		case tenant != nil:
+			c.preempt(j, tenant, why)
+			took++
+		case slot != nil:
+			c.match(j, slot)
+			took++
+		case there:
 			waits[j.shape] = true
-			continue
+		default:
+			if behind, skips := u.skipped[j.kin]; j.kin != "" && (!skips || i < behind) {
+				u.skipped[j.kin] = i
+			}
+			u.barren[j.shape] = true
 		}
-		c.match(j, matching[0])
-		took++
 	}
 	return took
 }
@@ -419,18 +420,25 @@ func (c *plainCycle) rank(e *classad.Expr, s *plainSlot, j *plainJob) float64 {
 }
 
 func (c *plainCycle) match(j *plainJob, s *plainSlot) {
-	s.free, j.gone = false, true
-	limits := demandText(c.limitsOf(j.shape))
-	c.inUse.add(limits)
+	s.free = false
+	c.give(j, s, Match{Reason: NoPreemption})
+}
+
+// give completes a match.
+func (c *plainCycle) give(j *plainJob, s *plainSlot, m Match) {
+	j.gone = true
+	m.Job, m.Submitter, m.Slot, m.Weight, m.Limits = j.id, j.user.name, s.name, s.weight, demandText(c.limitsOf(j.shape))
+	m.Rank = c.number(s.ad, "Rank", j.ad)
+	c.inUse.add(m.Limits)
 	j.user.usage += s.weight
-	c.matches = append(c.matches, Match{Job: j.id, Submitter: j.user.name, Slot: s.name, Limits: limits, Weight: s.weight, Reason: NoPreemption})
+	c.matches = append(c.matches, m)
 }
 
 // told returns what the cycle decided as a text.
 func (c *plainCycle) told() string {
 	var b strings.Builder
 	for _, m := range c.matches {
-		fmt.Fprintf(&b, "%s %s %s %v %s\n", m.Job, m.Submitter, m.Slot, m.Weight, m.Limits)
+		fmt.Fprintln(&b, toldOf(m))
 	}
 	for _, u := range c.users {
 		fmt.Fprintf(&b, "%s %.6f %.6f\n", u.name, u.slice, u.limit)

@@ -38,7 +38,7 @@ const (
 	SlotRank Protection = "SlotRank"
 	// PreemptionRequirements: PREEMPTION_REQUIREMENTS is not true.
 	PreemptionRequirements Protection = "PreemptionRequirements"
-	// HolderShare: its holder has no more than its share of the pool, or would have less.
+	// HolderShare: its holder would have less than its share of the pool.
 	HolderShare Protection = "HolderShare"
 	// OwnShare: the submitter would come above its own.
 	OwnShare Protection = "OwnShare"
@@ -67,7 +67,7 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	BetterPriority:         {"its holder's EUP is not worse", "their holders' EUPs are not worse"},
 	SlotRank:               {"its Rank prefers the present job", "their Rank prefers the present jobs"},
 	PreemptionRequirements: {"PREEMPTION_REQUIREMENTS is not true", "PREEMPTION_REQUIREMENTS is not true"},
-	HolderShare:            {"its holder has no more than its share", "their holders have no more than their shares"},
+	HolderShare:            {"its holder would have less than its share", "their holders would have less than their shares"},
 	OwnShare:               {"the submitter would have more than its share", "the submitter would have more than its share"},
 	OwnCeiling:             {"the submitter would come above its ceiling", "the submitter would come above its ceiling"},
 	GroupShare:             {"group quotas do not allow it", "group quotas do not allow it"},

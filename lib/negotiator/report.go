@@ -16,7 +16,8 @@ type Share struct {
 	Priority          float64 `json:"-"`
 	// Usage is the slot weight in use before the cycle's matches.
 	Usage float64 `json:"-"`
-	// PieSlice is the submitter's share of the pool's weight when the cycle
+	// PieSlice is the submitter's share of the pool's weight, by free slots or by what it
+	// is entitled to if it may preempt, when the cycle
 	// began, including Usage, and Limit what that allows it to take. For a
 	// nice user it is the share of what the others left.
 	PieSlice, Limit float64
