@@ -267,7 +267,8 @@ func (c *plainCycle) fill() {
 		c.contend(tier)
 		c.setTargets(tier, c.poolSize())
 		for _, u := range tier {
-			u.slice, u.limit = u.target, max(0, u.target-u.before.Float())
+			u.slice = max(u.target, u.entitled)
+			u.limit = max(0, u.slice-u.before.Float())
 		}
 		slices.SortFunc(tier, func(a, b *plainUser) int {
 			return cmp.Or(cmp.Compare(a.eup, b.eup), cmp.Compare(a.starvation(), b.starvation()), strings.Compare(a.name, b.name))
