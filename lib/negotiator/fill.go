@@ -48,8 +48,8 @@ func (c *cycle) preemptTheRest() {
 func (c *cycle) preemptAll() {
 	for before := -1; c.moves != before; {
 		before = c.moves
-		c.entitle()
 		c.lookAgain()
+		c.entitle()
 		for _, s := range c.submitters {
 			s.since = -1
 		}
