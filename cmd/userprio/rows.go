@@ -125,6 +125,9 @@ func (s chosen) wants(r *row) bool {
 	if len(s.users) > 0 {
 		return slices.ContainsFunc(s.users, func(u string) bool { return edit.Named(r.name, u) })
 	}
+	if r.group && s.quotas && s.grouped { // a tree of quotas has no gaps
+		return true
+	}
 	return s.since.IsZero() || !r.last.IsZero() && !r.last.Before(s.since)
 }
 
