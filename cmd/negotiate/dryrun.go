@@ -34,11 +34,11 @@ func look(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	number, err := nextCycle(c, s, "cycles count from 1 again")
+	last, err := lastCycle(c, s, "cycles count from 1 again")
 	if err != nil {
 		return err
 	}
-	d := dry{number: number, changes: changes}
+	d := dry{number: last.Cycle + 1, changes: changes}
 	if job != nil {
 		d.asked = job.procs()
 	}

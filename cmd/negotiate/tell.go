@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
@@ -13,11 +14,11 @@ import (
 
 // tell leaves the cycle's report in the spool, and prints it.
 func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
-	number, err := nextCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
+	last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 	if err != nil {
 		return err
 	}
-	report := plan.Report(number, c.Now)
+	report := plan.Report(last.Cycle+1, c.Now)
 	text, err := cmdline.JSON(report)
 	if err != nil {
 		return err
@@ -29,7 +30,9 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 		text = kept
 	}
 	for _, w := range plan.Warnings {
-		c.Warn("%s", w)
+		if !c.Has("q") || !slices.Contains(last.Warnings, w) { // cron need not tell of it every minute
+			c.Warn("%s", w)
+		}
 	}
 	switch {
 	case c.Has("json"):
@@ -46,40 +49,54 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 	return show(c, report, plan)
 }
 
-// nextCycle returns the number that follows the last report's. A report that
+// beginning is how a report begins.
+type beginning struct {
+	Cycle    int
+	Warnings []string
+}
+
+// lastCycle returns how the last report begins, nothing if there is none. A report that
 // does not read is no reason not to negotiate; but says what becomes of it.
-func nextCycle(c *cmdline.Call, s *spool.Spool, but string) (int, error) {
+func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last beginning, err error) {
 	b, err := s.Report()
 	var damage *spool.DamageError
 	if err != nil && !errors.As(err, &damage) || b == nil {
-		return 1, err
+		return last, err
 	}
-	last := 0
 	if err == nil {
-		last, err = cycleOf(b)
+		last, err = beginningOf(b)
 	}
 	if err != nil {
 		c.Warn("%v: %s", err, but)
-		return 1, nil
+		return beginning{}, nil
 	}
-	return last + 1, nil
+	return last, nil
 }
 
-// cycleOf returns the number in a report. A report may have megabytes, and the number
-// stands in front, where every version has put it.
-func cycleOf(report []byte) (int, error) {
-	if json.Valid(report) {
-		d := json.NewDecoder(bytes.NewReader(report))
-		begin, _ := d.Token()
-		key, _ := d.Token()
-		var number int
-		if begin == json.Delim('{') && key == "Cycle" && d.Decode(&number) == nil {
-			return number, nil
-		}
+// beginningOf reads the beginning of a report. It may have megabytes, and what is looked
+// for stands in front.
+func beginningOf(report []byte) (b beginning, err error) {
+	if !json.Valid(report) {
+		return b, json.Unmarshal(report, &b)
 	}
-	var r struct{ Cycle int }
-	err := json.Unmarshal(report, &r)
-	return r.Cycle, err
+	d := json.NewDecoder(bytes.NewReader(report))
+	if begin, _ := d.Token(); begin != json.Delim('{') {
+		return b, json.Unmarshal(report, &b)
+	}
+	for d.More() && err == nil {
+		var to any = new(json.RawMessage)
+		switch key, _ := d.Token(); key {
+		case "Cycle":
+			to = &b.Cycle
+		case "Warnings":
+			to = &b.Warnings
+		case "Time", "Slots":
+		default:
+			return b, nil
+		}
+		err = d.Decode(to)
+	}
+	return b, err
 }
 
 var columns = []cmdline.Column{

@@ -121,7 +121,7 @@ func TestWhatIfIsTheRealThing(t *testing.T) {
 		{"userprio -setfactor alice@pool 4", []func(*spool.Tx) error{edited("setfactor", "alice@pool", "4")}, false},
 		{"userprio -setp bob@pool 100", []func(*spool.Tx) error{edited("setprio", "bob@pool", "100")}, false},
 		{"userprio -setceil alice@pool 0", []func(*spool.Tx) error{edited("setceiling", "alice@pool", "0")}, false}, // another thing is in the way
-		{"userprio -setfloor bob@pool 3", []func(*spool.Tx) error{edited("setfloor", "bob@pool", "3")}, true},
+		{"userprio -setfloor bob@pool 3", []func(*spool.Tx) error{edited("setfloor", "bob@pool", "3")}, false},
 		{"userprio -del bob@pool", []func(*spool.Tx) error{edited("delete", "bob@pool")}, false},
 		{"userprio -resetall", []func(*spool.Tx) error{edited("resetall")}, true},
 		{"userprio -setaccum alice@pool 7", []func(*spool.Tx) error{edited("setaccum", "alice@pool", "7")}, true},

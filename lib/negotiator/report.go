@@ -60,9 +60,11 @@ type Rejection struct {
 // Report is a cycle's report as programs read it: negotiate -json, and the
 // spool's cycle.json.
 type Report struct {
-	Cycle      int   // number of the cycle in its spool
-	Time       int64 // policy time in Unix seconds
-	Slots      int   // slots looked at
+	Cycle int   // number of the cycle in its spool
+	Time  int64 // policy time in Unix seconds
+	Slots int   // slots looked at
+	// Warnings are what a person should look at.
+	Warnings   []string `json:",omitempty"`
 	Submitters []Share
 	Groups     []Group
 	Matches    []ReportedMatch
@@ -137,7 +139,7 @@ type ReportedReservation struct {
 // weights with six decimals.
 func (p *Plan) Report(number int, now time.Time) Report {
 	r := Report{
-		Cycle: number, Time: now.Unix(), Slots: p.Slots,
+		Cycle: number, Time: now.Unix(), Slots: p.Slots, Warnings: p.Warnings,
 		Submitters:   append([]Share{}, p.Submitters...),
 		Groups:       append([]Group{}, p.Groups...),
 		Matches:      make([]ReportedMatch, len(p.Matches)),
