@@ -263,7 +263,6 @@ func (c *plainCycle) preemptTheRest() {
 func (c *plainCycle) preemptAll() {
 	for before := -1; before != len(c.matches); {
 		before = len(c.matches)
-		c.entitle()
 		for _, u := range c.users {
 			clear(u.skipped)
 			clear(u.barren)
@@ -272,6 +271,7 @@ func (c *plainCycle) preemptAll() {
 				j.passed = false
 			}
 		}
+		c.entitle()
 		for _, tier := range c.tiers() {
 			c.contend(tier)
 			c.setTargets(tier, math.Inf(1))
