@@ -22,7 +22,7 @@ func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Clai
 	for _, b := range backoffs {
 		failures[b.Slot] = max(failures[b.Slot], b.Failures)
 	}
-	var lasting []pool.Claim
+	lasting := make([]pool.Claim, 0, len(claims))
 	rested := map[string]bool{}
 	vacating := map[string]bool{}
 	for _, cl := range claims {

@@ -315,8 +315,8 @@ type cycle struct {
 	inUse      *unitsInUse // of concurrency limits
 	played     bool        // shares are found by playing the division through
 
-	ours     map[string][]pool.Claim // by the slot's ad
-	until    map[string]time.Time    // slots that rest
+	ours     map[string][]*pool.Claim // by the slot's ad
+	until    map[string]time.Time     // slots that rest
 	faulty   faults
 	excluded []pool.Slot // that NEGOTIATOR_SLOT_CONSTRAINT leaves out, by name
 

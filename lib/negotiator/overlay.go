@@ -22,21 +22,21 @@ type overlay struct {
 // claimAttributes say what a claim of ours makes of a slot.
 var claimAttributes = []struct {
 	name  string
-	value func(*cycle, pool.Claim) classad.Value
+	value func(*cycle, *pool.Claim) classad.Value
 }{
-	{pool.AttrState, func(*cycle, pool.Claim) classad.Value { return classad.String("Claimed") }},
-	{pool.AttrActivity, func(*cycle, pool.Claim) classad.Value { return classad.String("Busy") }},
-	{pool.AttrRemoteUser, func(_ *cycle, cl pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
-	{pool.AttrRemoteOwner, func(_ *cycle, cl pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
-	{"JobId", func(_ *cycle, cl pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
-	{"EnteredCurrentState", func(_ *cycle, cl pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{"EnteredCurrentActivity", func(_ *cycle, cl pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{"JobStart", func(_ *cycle, cl pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{"TotalJobRunTime", func(c *cycle, cl pool.Claim) classad.Value {
+	{pool.AttrState, func(*cycle, *pool.Claim) classad.Value { return classad.String("Claimed") }},
+	{pool.AttrActivity, func(*cycle, *pool.Claim) classad.Value { return classad.String("Busy") }},
+	{pool.AttrRemoteUser, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
+	{pool.AttrRemoteOwner, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
+	{"JobId", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
+	{"EnteredCurrentState", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{"EnteredCurrentActivity", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{"JobStart", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{"TotalJobRunTime", func(c *cycle, cl *pool.Claim) classad.Value {
 		return classad.Int(max(0, c.now.Unix()-cl.StartedAt.Unix()))
 	}},
-	{"CurrentRank", func(_ *cycle, cl pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
-	{pool.AttrConcurrencyLimits, func(_ *cycle, cl pool.Claim) classad.Value { return classad.String(cl.Limits) }},
+	{"CurrentRank", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
+	{pool.AttrConcurrencyLimits, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
 }
 
 // remoteAttributes are what a cycle adds to a claimed slot's ad about its holder
@@ -87,7 +87,7 @@ func (c *cycle) newOverlay(asked names) *overlay {
 }
 
 // ours returns the running slot that a claim of this pool makes.
-func (w *overlay) ours(slot int, cl pool.Claim) running {
+func (w *overlay) ours(slot int, cl *pool.Claim) running {
 	c, s := w.c, &w.c.slots[slot]
 	r := running{slot: slot, claim: cl, holder: c.called[cl.Submitter], weight: s.weight, ad: s.ad}
 	if s.whole != nil {
@@ -106,7 +106,7 @@ func (w *overlay) ours(slot int, cl pool.Claim) running {
 // outside returns the running slot that is claimed by its own words.
 func (w *overlay) outside(slot int) running {
 	c, s := w.c, &w.c.slots[slot]
-	cl := pool.Claim{Slot: s.name, Submitter: c.holderOf(s), Weight: s.weight}
+	cl := &pool.Claim{Slot: s.name, Submitter: c.holderOf(s), Weight: s.weight}
 	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cl.Submitter], weight: s.weight, ad: s.ad}
 	if len(w.holder) > 0 {
 		r.ad = w.ofHolder.Clone().Chain(s.ad)

@@ -108,7 +108,7 @@ func (c *cycle) room(q *queue) (empty heap[prospect, *prospect]) {
 
 // refresh says whether the best of the tenants is another by now.
 func (c *cycle) refresh(p *prospect, k *autocluster) bool {
-	r := &p.slots[0]
+	r := p.slots[0]
 	key := p.preemptKey
 	key.slot = r.slot
 	if !p.varies {
@@ -234,7 +234,7 @@ func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason str
 // its own.
 func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 	return func(p *prospect) bool {
-		r := &p.slots[0]
+		r := p.slots[0]
 		freed := accountant.Weight(0)
 		if p.holder == s {
 			freed = r.claim.Weight
@@ -299,7 +299,7 @@ func (c *cycle) preempt(p *prospect) pick {
 	p.slots = p.slots[1:]
 	p.class.group.running -= p.weight
 	p.holder.runs[p.class.group] -= p.weight
-	return pick{slot: r.slot, group: p.class.group, weight: p.weight, preempts: &r, reason: p.reason}
+	return pick{slot: r.slot, group: p.class.group, weight: p.weight, preempts: r, reason: p.reason}
 }
 
 // offer finds the best slot for the first job of a queue: a free one that weighs no more

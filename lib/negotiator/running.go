@@ -16,8 +16,8 @@ import (
 // running is a slot, or a piece of a partitionable one, whose job may have to go for
 // another.
 type running struct {
-	slot    int        // index of the slot's ad
-	claim   pool.Claim // of one from outside: the slot's name and its holder
+	slot    int         // index of the slot's ad
+	claim   *pool.Claim // of one from outside: the slot's name and its holder
 	outside bool
 	holder  *submitter
 	weight  accountant.Weight // what the slot counts now
@@ -39,7 +39,7 @@ type tenants struct {
 	ranks   bool    // the slots' Rank may prefer a job to the present one
 	fixed   bool    // the slots' Rank is always, whatever the job
 	always  float64
-	slots   []running
+	slots   []*running
 }
 
 // findRunning lists what runs jobs that may be preempted: not what is only matched, is being
@@ -77,14 +77,14 @@ func (c *cycle) retires(ad *classad.Ad) bool {
 
 // preemptible says whether a claim of ours runs a job on the slot that nobody waits for
 // already.
-func (c *cycle) preemptible(s *slot, cl pool.Claim, all []pool.Claim) bool {
+func (c *cycle) preemptible(s *slot, cl *pool.Claim, all []*pool.Claim) bool {
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.name || cl.StartedAt.IsZero() {
 		return false
 	}
 	if state := c.textOf(s.ad, stateName); state != "" && !isOneOf(state, "Unclaimed", "Matched", "Claimed") {
 		return false
 	}
-	return !slices.ContainsFunc(all, func(o pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
+	return !slices.ContainsFunc(all, func(o *pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
 }
 
 // worksOutside says whether a slot that is claimed by its own words runs a job.
@@ -141,7 +141,7 @@ func (c *cycle) settleRunning(list []running) {
 			t.alike = numbered(kinds, key[:alike])
 			known[string(key)] = t
 		}
-		t.slots = append(t.slots, *r)
+		t.slots = append(t.slots, r)
 		k.group.running += r.weight
 		if r.holder.runs == nil {
 			r.holder.runs = map[*group]accountant.Weight{}
@@ -151,7 +151,7 @@ func (c *cycle) settleRunning(list []running) {
 	c.kinds = len(kinds)
 	for _, t := range c.tenants {
 		if !t.varies {
-			slices.SortStableFunc(t.slots, func(a, b running) int { return cmp.Compare(b.rank, a.rank) })
+			slices.SortStableFunc(t.slots, func(a, b *running) int { return cmp.Compare(b.rank, a.rank) })
 		}
 	}
 }

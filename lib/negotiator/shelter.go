@@ -64,7 +64,7 @@ func (c *cycle) tenancies() (on map[int]*tenants, with map[pool.JobID]*tenants, 
 	on, with, gone = map[int]*tenants{}, map[pool.JobID]*tenants{}, map[string]bool{}
 	for _, t := range c.tenants {
 		for i := range t.slots {
-			if r := &t.slots[i]; t.left == nil {
+			if r := t.slots[i]; t.left == nil {
 				on[r.slot] = t
 			} else {
 				with[r.claim.Job] = t
@@ -143,7 +143,7 @@ func (c *cycle) partyOf(s *submitter) *sharers {
 // shelters returns what protects tenants from a submitter's jobs of k. Expressions are not
 // asked any more when asked is used up.
 func (c *cycle) shelters(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
-	r := &t.slots[0]
+	r := t.slots[0]
 	if !c.suits(k, t) {
 		return Unmatched
 	}

@@ -43,11 +43,12 @@ type slot struct {
 // in claims from outside. A slot whose ad has expired does not exist any more. Ads
 // without a name, names that are there twice, and weights that are none are warned of.
 func (c *cycle) lookAtSlots(p Pool, claims []pool.Claim) {
-	c.ours = map[string][]pool.Claim{}
-	for _, cl := range claims {
+	c.ours = make(map[string][]*pool.Claim, len(claims))
+	for i := range claims {
+		cl := &claims[i]
 		c.ours[cl.SlotAd()] = append(c.ours[cl.SlotAd()], cl)
 		if cl.Piece.Of != "" { // should a slot be advertised under a dynamic one's name
-			c.ours[cl.Slot] = append(c.ours[cl.Slot], pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
+			c.ours[cl.Slot] = append(c.ours[cl.Slot], &pool.Claim{Job: cl.Job, Slot: cl.Slot, Submitter: cl.Submitter, State: cl.State})
 		}
 		c.named[cl.Slot] = true
 		c.inUse.add(cl.Limits)
@@ -131,7 +132,7 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 		}
 		return strings.Compare(a.Ad.Format(classad.StyleSpool), b.Ad.Format(classad.StyleSpool))
 	})
-	var use []pool.Slot
+	use := make([]pool.Slot, 0, len(slots))
 	for i, s := range slots {
 		switch {
 		case s.Name == "":
