@@ -35,17 +35,35 @@ GROUP_AUTOREGROUP_chem = false
 	}
 }
 
+// TestGroupKeyTwice holds that a key of a group is given once, however it is spelled, and
+// that With replaces it.
+func TestGroupKeyTwice(t *testing.T) {
+	_, err := Parse("f", []byte("GROUP_NAMES = [\"a.b\", \"a\"]\n\"GROUP_QUOTA_a.b\" = 5\n\"GROUP_QUOTA_A.B\" = 6\n"))
+	if want := "f:3: GROUP_QUOTA_A.B: GROUP_QUOTA_a.b is the same (f:2): case does not count"; err == nil || err.Error() != want {
+		t.Errorf("Parse(a key twice) = %v, want %s", err, want)
+	}
+	c, err := Parse("f", []byte("GROUP_NAMES = [\"a\"]\nGROUP_QUOTA_a = 5\nGROUP_QUOTA_DYNAMIC_A = 0.5\n"))
+	if err == nil {
+		c, err = c.With([]string{"GROUP_QUOTA_A=6"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.Groups.List[c.Groups.Of("a.x@x")].Quota; got != 6 {
+		t.Errorf("the quota is %v, want 6", got)
+	}
+}
+
 func TestWhereGroup(t *testing.T) {
 	c, err := Parse("f", []byte(`GROUP_NAMES = ["Physics", "chem"]
 GROUP_QUOTA_Physics = 20
-GROUP_PRIO_FACTOR_physics = 2
 GROUP_PRIO_FACTOR_PHYSICS = 3
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, x := range []struct{ prefix, group, want string }{
-		{"GROUP_PRIO_FACTOR_", "Physics", "f:4"}, // the line that counts
+		{"GROUP_PRIO_FACTOR_", "Physics", "f:3"},
 		{"GROUP_QUOTA_", "physics", "f:2"},
 		{"GROUP_QUOTA_DYNAMIC_", "Physics", ""},
 		{"GROUP_PRIO_FACTOR_", "chem", ""},

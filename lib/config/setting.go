@@ -76,6 +76,9 @@ func (s setting) identity() string {
 	if k, of, ok := limitKey(s.name); ok && s.table == "" {
 		return k.Name + " " + strings.ToLower(of)
 	}
+	if k, group, ok := groupKey(s.name); ok && s.table == "" {
+		return k.Name + " " + strings.ToLower(group)
+	}
 	return current(s.key())
 }
 
