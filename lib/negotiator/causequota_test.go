@@ -33,7 +33,7 @@ func TestQuotaCauses(t *testing.T) {
 		{"used up by another", 5, []accountant.Group{phys, chem}, []Job{aJob(t, 1, 2, "phys.alice@x", ""), aJob(t, 2, 2, "phys.bob@x", "RequestMemory = 1")}, "phys.bob@x",
 			[]Cause{CauseQuota, CauseOthers}, "phys 2/2", "group quota reached: phys uses 2 of 2 (phys.alice@x 1, phys.bob@x 1); 3 matching slots are left"},
 		{"no quota", 5, []accountant.Group{{Name: "math"}, chem}, []Job{aJob(t, 1, 1, "math.alice@x", "")}, "math.alice@x", []Cause{CauseQuota},
-			"math 0/0", "group quota reached: math has no quota; 5 matching slots are left"},
+			"math 0/0", "group quota reached: math has no quota of its own; 5 matching slots are left"},
 		{"no matter, as the end of another's job leaves surplus", 3, []accountant.Group{accepts, {Name: "chem", Quota: 1}}, []Job{aJob(t, 1, 4, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", "")}, "phys.alice@x",
 			[]Cause{CauseTaken}, "", "no match found: all 3 matching slots are taken (0 before this cycle)"},
 		{"an inner group that does not accept surplus", 9, []accountant.Group{{Name: "a", Quota: 3}, {Name: "a.x", Quota: 2, AcceptSurplus: true}}, []Job{aJob(t, 1, 9, "a.x.alice@x", "")},
@@ -61,6 +61,21 @@ func TestQuotaCauses(t *testing.T) {
 		if help := r.Report().Help(plan.Autoclusters[r.Autocluster]); c.full != "" && !strings.Contains(help, "quota of "+c.groups[0].Name) {
 			t.Errorf("%s: Help = %q, want a larger quota of %s", c.name, help, c.groups[0].Name)
 		}
+	}
+}
+
+// TestFullAndClaimed holds that a quota that is used up is named where the slots were claimed
+// before the cycle, too.
+func TestFullAndClaimed(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "phys", Quota: 2}, accountant.Group{Name: "chem", Quota: 1})
+	claims := append(runs(7, "phys.alice@x", 1, 2, time.Minute), runs(8, "chem.bob@x", 3, 3, time.Minute)...)
+	plan := Cycle(Pool{Slots: equal(t, 3, ""), Claims: claims, Jobs: []Job{aJob(t, 1, 2, "phys.alice@x", "")}}, cfg, now)
+	if len(plan.Rejections) != 1 {
+		t.Fatalf("rejections %v, want one", plan.Rejections)
+	}
+	const want = "; its group quota is reached, too: phys uses 2 of 2"
+	if got := plan.Rejections[0].Reason; !strings.HasSuffix(got, want) {
+		t.Errorf("Reason = %q, want ...%q", got, want)
 	}
 }
 

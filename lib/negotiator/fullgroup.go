@@ -211,7 +211,7 @@ func (g FullGroup) text() string {
 	case g.Subtree:
 		return fmt.Sprintf("%s, with what is below it, uses %.6g of %.6g", g.Name, g.Used, g.Allowed)
 	case g.Allowed == 0 && g.Used == 0:
-		return g.Name + " has no quota"
+		return g.Name + " has no quota of its own"
 	}
 	return fmt.Sprintf("%s uses %.6g of %.6g", g.Name, g.Used, g.Allowed)
 }

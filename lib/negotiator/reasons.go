@@ -48,14 +48,18 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 	return "no match found: " + d.unmatched(s, w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster) + d.quotaToo(s, w, r)
 }
 
-// quotaToo tells of a group that is full, but would not be without the jobs on the nearest
-// slot.
+// quotaToo tells of a group that is full, be it only as long as the jobs on the nearest
+// slot run.
 func (d *diagnosis) quotaToo(s *submitter, w waiter, r *Rejection) string {
 	n := d.nearest(w.cluster)
-	if n == nil || len(r.Groups) > 0 || d.c.groupUse == nil {
+	if n == nil || d.c.groupUse == nil {
 		return ""
 	}
-	if full := d.full(s, n.weight, n, false, false); len(full) > 0 && !full[0].AcceptsSurplus {
+	full := r.Groups
+	if len(full) == 0 {
+		full = d.full(s, n.weight, n, false, false)
+	}
+	if len(full) > 0 && !full[0].AcceptsSurplus {
 		return "; its group quota is reached, too: " + full[0].text()
 	}
 	return ""
