@@ -45,6 +45,30 @@ func (v *conversion) standard(k config.Key) {
 	}
 }
 
+// nothings are what expressions mean in HTCondor that are set to nothing, where that is not
+// their default.
+var nothings = map[string]string{
+	"PREEMPTION_REQUIREMENTS":  "True",
+	"PREEMPTION_RANK":          "0",
+	"NEGOTIATOR_PRE_JOB_RANK":  "0",
+	"NEGOTIATOR_POST_JOB_RANK": "0",
+}
+
+// emptied sets a key whose macro is set to nothing to what that means, if it is not the same
+// as not to set it.
+func (v *conversion) emptied(k config.Key) bool {
+	value, means := nothings[k.Name]
+	m, set := v.Lookup(k.Name)
+	if !means || !set {
+		return false
+	}
+	v.add(tomlLine{key: k.Name, value: tomlString(value), from: m.Place.String(), above: []string{"Set to nothing, which is not HTCondor's default but no expression at all."}}, m, condorconfig.Expansion{})
+	if k.Name == "PREEMPTION_REQUIREMENTS" {
+		v.warn(m.Place, "%s: set to nothing: HTCondor asks for nothing then, as with True; write False if nobody is to be preempted for priority", m.Name)
+	}
+	return true
+}
+
 // defaultOf returns our default as TOML has it.
 func defaultOf(k config.Key) string {
 	value, _ := tomlOf(k.Kind, textOf(k))

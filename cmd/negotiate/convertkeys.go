@@ -112,7 +112,9 @@ func (v *conversion) keys() error {
 		m, ok := v.first(macrosOf(k.Name))
 		switch {
 		case !ok:
-			v.standard(k)
+			if !v.emptied(k) {
+				v.standard(k)
+			}
 			continue
 		case k.Name == "GROUP_NAMES":
 			if err := v.groupNames(m); err != nil {
@@ -123,8 +125,12 @@ func (v *conversion) keys() error {
 			v.reasons[strings.ToLower(m.Name)] = "HTCondor passes over jobs that are alike, as fairspool does without it; false would pass over whole clusters here"
 			continue
 		}
+		taken := len(v.lines)
 		if err := v.take(k, k.Name, m, ""); err != nil {
 			return err
+		}
+		if len(v.lines) == taken {
+			v.standard(k)
 		}
 	}
 	return nil

@@ -19,15 +19,9 @@ type branch struct {
 
 type branches []branch
 
-// taken tells whether statements count now.
-func (b branches) taken() bool {
-	for _, one := range b {
-		if !one.active {
-			return false
-		}
-	}
-	return true
-}
+// taken tells whether statements count now. A branch inside one that does not count is
+// never active.
+func (b branches) taken() bool { return len(b) == 0 || b[len(b)-1].active }
 
 // branch carries out if, elif, else or endif.
 func (r *reader) branch(open *branches, word, condition string, at Place) error {

@@ -15,6 +15,9 @@ const (
 	maxIncludes     = 1000
 )
 
+// byteOrderMark is what some editors put before a text in UTF-8.
+const byteOrderMark = "\uFEFF"
+
 // reader reads files into a Config.
 type reader struct {
 	*Config
@@ -37,7 +40,11 @@ func Read(sources []Source, o Options) (*Config, error) {
 }
 
 func (r *reader) file(s Source) error {
-	l := &lines{rest: s.Text}
+	text, marked := strings.CutPrefix(s.Text, byteOrderMark)
+	if marked {
+		r.warn(Place{s.Name, 1}, "begins with a byte order mark, which HTCondor takes for a part of the first name: left out")
+	}
+	l := &lines{rest: text}
 	var open branches
 	for {
 		text, number, ok := l.next()

@@ -51,6 +51,7 @@ func TestRead(t *testing.T) {
 		{"X @=end\n a\n  b\n @end\nY = 2", " a\n  b"},
 		{"X @= end\r\na\r\n@end\r\n", "a"},
 		{"X : 1", "(not defined)"},
+		{"\uFEFFX = 1", "1"},
 		{"X += 1", "(not defined)"},
 		{"NEGOTIATOR.X = 1\nX = 2", "1"},
 		{"SCHEDD.X = 1", "(not defined)"},
@@ -88,6 +89,7 @@ func TestReadNotes(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"X = a \\   \n b", ""},
 		{"\nPRIORITY_HALFLIFE : 5", "pool.conf:2: PRIORITY_HALFLIFE : 5: left out; want PRIORITY_HALFLIFE = value"},
+		{"\uFEFFX = 1", "pool.conf:1: begins with a byte order mark, which HTCondor takes for a part of the first name: left out"},
 		{"X += 1", "pool.conf:1: X += 1: left out; there is no +=: want X = $(X) ..."},
 		{"X 1", "pool.conf:1: X 1: left out; want X = value"},
 		{"a b = 1", "pool.conf:1: a b = 1: left out; want a name without blanks before ="},
