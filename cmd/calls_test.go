@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -32,7 +33,7 @@ type ground struct {
 func newGround(t *testing.T) *ground {
 	g := &ground{t, binaries(t), t.TempDir(), ""}
 	g.spool = filepath.Join(g.dir, "spool")
-	write(t, filepath.Join(g.dir, "fairspool.toml"), fmt.Sprintf("UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nLICENCE_LIMIT = %d\n", licences))
+	write(t, filepath.Join(g.dir, "fairspool.toml"), fmt.Sprintf("UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nLICENCE_LIMIT = %d\nPREEMPTION_REQUIREMENTS = \"true\"\n", licences))
 	return g
 }
 
@@ -98,8 +99,10 @@ type call struct {
 }
 
 // steps returns what the command did by its answer. An error is an answer
-// that it must not give.
+// that it must not give. Where the policy time stands still, jobs that last end
+// after it, which commands may tell.
 func (c call) steps(a answer) ([]step, error) {
+	a.bad = without(a.bad, "before the last event; this counts as of then")
 	switch lines := strings.Count(a.bad, "\n"); {
 	case a.status == 0 && a.bad == "":
 		return c.did(a.out)
@@ -111,10 +114,22 @@ func (c call) steps(a answer) ([]step, error) {
 	return nil, fmt.Errorf("%v = %d, %q, %q", c.args, a.status, a.out, a.bad)
 }
 
+// without takes out the lines that say something.
+func without(text, something string) string {
+	var rest strings.Builder
+	for line := range strings.Lines(text) {
+		if !strings.Contains(line, something) {
+			rest.WriteString(line)
+		}
+	}
+	return rest.String()
+}
+
 // words are what a random call chooses from.
 type words struct {
 	*rand.Rand
 	clusters []int // submitted by the caller
+	last     int   // so many seconds the jobs last that have to go for others
 }
 
 // resting are clusters 1 and 2 of every ground, of two jobs each, that never
@@ -157,8 +172,12 @@ var writers = []struct {
 	many int
 	call func(w *words) call
 }{
-	{"submit", 3, func(w *words) call {
-		return submitEach(1+w.IntN(5), job{owner: []string{"alice", "bob"}[w.IntN(2)], cores: 1 + w.IntN(6)/4, licensed: w.IntN(4) == 0})
+	{"submit", 4, func(w *words) call {
+		j := job{owner: []string{"alice", "bob"}[w.IntN(2)], cores: 1 + w.IntN(6)/4, licensed: w.IntN(4) == 0}
+		if j.owner == "bob" {
+			j.lasts = w.last
+		}
+		return submitEach(1+w.IntN(5), j)
 	}},
 	{"prio", 6, func(w *words) call {
 		n, adjust := w.IntN(9)-4, w.IntN(3) > 0
@@ -181,9 +200,11 @@ var writers = []struct {
 				return []step{removed(names, answers)}, err
 			}}
 	}},
-	{"slots advertise", 3, func(w *words) call { return advertise(w.slots(), slot{1 + w.IntN(1000), w.IntN(4) > 0, 0}) }},
+	{"slots advertise", 4, func(w *words) call {
+		return advertise(w.slots(), slot{1 + w.IntN(1000), w.IntN(5) > 0, 0, w.IntN(2) > 0})
+	}},
 	{"slots advertise " + divided, 2, func(w *words) call {
-		return advertise([]string{divided}, slot{1 + w.IntN(1000), w.IntN(6) > 0, 1 + w.IntN(4)})
+		return advertise([]string{divided}, slot{1 + w.IntN(1000), w.IntN(6) > 0, 1 + w.IntN(4), false})
 	}},
 	{"slots withdraw", 1, func(w *words) call {
 		names := w.slots()
@@ -198,7 +219,7 @@ var writers = []struct {
 		flag := []string{"-setprio", "-setfactor", "-setceiling", "-setfloor", "-resetusage", "-delete"}[w.IntN(6)]
 		return edit(flag, fmt.Sprintf("fair%d@pool", w.IntN(2)), float64(1+w.IntN(50)))
 	}},
-	{"negotiate", 3, func(w *words) call {
+	{"negotiate", 4, func(w *words) call {
 		return call{args: []string{"negotiate", "-json"}, busy: true, did: func(out string) ([]step, error) {
 			pairs, err := matches(out)
 			return []step{matched(pairs)}, err
@@ -218,7 +239,7 @@ var readers = []struct {
 	call call
 }{
 	{"qstat", listing(showJobs, "qstat", "-af", "ClusterId", "ProcId", "Owner", "JobPrio", "JobStatus", "NumJobMatches", "NumJobStarts")},
-	{"slots list", listing(showSlots, "slots", "list", "-af", "Name", "Serial", "Requirements", "Cpus", "JobId", "State")},
+	{"slots list", listing(showSlots, "slots", "list", "-af", "Name", "Serial", "Requirements", "Cpus", "JobId", "State", "PreemptingJobId")},
 	{"userprio", listing(showSubmitters, "userprio", "-allusers", "-af", "Name", "PriorityFactor", "Ceiling", "Floor", "ResourcesUsed", "WeightedResourcesUsed",
 		`ifThenElse(substr(Name, 0, 4) == "fair", Priority, "-")`)},
 	{"negotiate -dry-run", call{args: []string{"negotiate", "-dry-run", "-json"}, did: func(out string) ([]step, error) {
@@ -246,7 +267,9 @@ func says(want string, done []step) func(string) ([]step, error) {
 
 func listing(show func(*model) string, args ...string) call {
 	return call{args: args, did: func(out string) ([]step, error) {
-		return []step{saw(show, sorted(strings.Split(strings.TrimSuffix(out, "\n"), "\n")))}, nil
+		lines := strings.Split(strings.TrimSuffix(out, "\n"), "\n")
+		lines = slices.DeleteFunc(lines, func(line string) bool { return strings.HasPrefix(line, carol+" ") })
+		return []step{saw(show, sorted(lines))}, nil
 	}}
 }
 
@@ -258,7 +281,11 @@ func submit(n int, owner string, rests bool) call {
 // submitEach is a call that submits n jobs, each of which adds a line to starts
 // when it runs.
 func submitEach(n int, each job) call {
-	text := "executable = /bin/sh\narguments = \"-c 'echo $FAIRSPOOL_JOB >>starts'\"\n"
+	script := "echo $FAIRSPOOL_JOB >>starts"
+	if each.lasts > 0 {
+		script = fmt.Sprintf("sleep %d; %s", each.lasts, script)
+	}
+	text := "executable = /bin/sh\narguments = \"-c '" + script + "'\"\n"
 	if each.rests {
 		text += "requirements = false\n"
 	}
@@ -290,6 +317,9 @@ func advertise(names []string, s slot) call {
 	var ads strings.Builder
 	for _, name := range names {
 		fmt.Fprintf(&ads, "Name = %q\nMachine = \"node1\"\nMemory = 1024\nDisk = 1000000\nSerial = %d\nRequirements = %v\n", name, s.serial, s.open)
+		if s.held {
+			fmt.Fprintf(&ads, "State = \"Claimed\"\nActivity = \"Busy\"\nRemoteUser = %q\n", carol)
+		}
 		if s.cores > 0 {
 			fmt.Fprintf(&ads, "PartitionableSlot = true\nCpus = %d\n", s.cores)
 		}
@@ -335,7 +365,9 @@ func removals(out string) (map[pool.JobID]string, error) {
 
 // matches reads negotiate's report.
 func matches(out string) (pairs []match, err error) {
-	var report struct{ Matches []struct{ Job, Slot string } }
+	var report struct {
+		Matches []struct{ Job, Slot, Preempts, PreemptedSubmitter string }
+	}
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		return nil, err
 	}
@@ -344,7 +376,13 @@ func matches(out string) (pairs []match, err error) {
 		if err != nil {
 			return nil, err
 		}
-		pairs = append(pairs, match{id, m.Slot})
+		one := match{job: id, slot: m.Slot, from: m.PreemptedSubmitter}
+		if m.Preempts != "" {
+			if one.holder, err = pool.ParseJobID(m.Preempts); err != nil {
+				return nil, err
+			}
+		}
+		pairs = append(pairs, one)
 	}
 	return pairs, nil
 }
@@ -352,6 +390,17 @@ func matches(out string) (pairs []match, err error) {
 // started reads what a pass of starter -wait reports: the jobs that it
 // started, which have ended by then.
 func started(out string) (steps []step, err error) {
+	begins, err := starting(out)
+	for _, s := range begins {
+		if steps = append(steps, s); s.of != (pool.JobID{}) {
+			steps = append(steps, ended(s.of))
+		}
+	}
+	return steps, err
+}
+
+// starting reads what a pass reports that does not wait.
+func starting(out string) (steps []step, err error) {
 	var report struct{ Started, Failed, Lost []any }
 	if err := json.Unmarshal([]byte(out), &report); err != nil {
 		return nil, err
@@ -359,12 +408,13 @@ func started(out string) (steps []step, err error) {
 	if len(report.Failed)+len(report.Lost) > 0 {
 		return nil, fmt.Errorf("starter reports trouble: %s", out)
 	}
+	steps = append(steps, arrived())
 	for _, text := range report.Started {
 		id, err := pool.ParseJobID(fmt.Sprint(text))
 		if err != nil {
 			return nil, err
 		}
-		steps = append(steps, begun(id), ended(id))
+		steps = append(steps, begun(id))
 	}
 	return steps, nil
 }

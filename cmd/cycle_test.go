@@ -79,8 +79,8 @@ func TestCycleBetween(t *testing.T) {
 		"prio":      {call: call{args: []string{"prio", "+1", "3.1"}, did: silent([]step{prioritised(1, true, []string{"3.1"})})}, lost: "3.1", want: 2},
 		"qdel":      {call: call{args: []string{"qdel", "3.0"}, did: says("Job 3.0 removed\n", []step{removed([]string{"3.0"}, nil)})}, lost: "3.0", want: 2},
 		"withdraw":  {call: call{args: []string{"slots", "withdraw", slotName(1)}, did: says("1 slot(s) withdrawn.\n", []step{withdrawn([]string{slotName(1)}, false)})}, lost: slotName(1), want: 2},
-		"closed":    {call: advertise([]string{slotName(2)}, slot{1, false, 0}), lost: slotName(2), want: 2},
-		"changed":   {call: advertise([]string{slotName(0)}, slot{2, true, 0}), lost: slotName(0), want: 2},
+		"closed":    {call: advertise([]string{slotName(2)}, slot{1, false, 0, false}), lost: slotName(2), want: 2},
+		"changed":   {call: advertise([]string{slotName(0)}, slot{2, true, 0, false}), lost: slotName(0), want: 2},
 		"unrelated": {call: edit("-setfactor", "fair@pool", 7), want: 3},
 	} {
 		t.Run(name, func(t *testing.T) {

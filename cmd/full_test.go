@@ -38,15 +38,15 @@ func TestFullFileSystem(t *testing.T) {
 		{"submit", widened(submit(3, "bob", false), "environment = X="+wide+"\n"), 5},
 		{"prio", call{args: append([]string{"prio", "+1"}, jobs...), did: silent([]step{prioritised(1, true, jobs)})}, 1},
 		{"qdel", call{args: append([]string{"qdel"}, jobs[:40]...), did: func(string) ([]step, error) { return []step{removed(jobs[:40], nil)}, nil }}, 8},
-		{"slots advertise", widened(advertise([]string{slotName(0)}, slot{7, true, 0}), fmt.Sprintf("Wide = %q\n", wide)), 5},
+		{"slots advertise", widened(advertise([]string{slotName(0)}, slot{7, true, 0, false}), fmt.Sprintf("Wide = %q\n", wide)), 5},
 		{"slots withdraw", call{args: append([]string{"slots", "withdraw"}, slots...), did: func(string) ([]step, error) { return []step{withdrawn(slots, false)}, nil }}, 2},
 		{"negotiate", cycle(t, 250), 5},
 	} {
 		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
 			g := newGround(t)
 			g.spool = disk.folder(t)
-			m := g.sure(g.sure(g.furnish(), large), advertise(slots, slot{1, true, 0}))
-			m = g.sure(m, advertise([]string{slotName(0), slotName(1), slotName(2), slotName(3)}, slot{1, false, 0}))
+			m := g.sure(g.sure(g.furnish(), large), advertise(slots, slot{1, true, 0, false}))
+			m = g.sure(m, advertise([]string{slotName(0), slotName(1), slotName(2), slotName(3)}, slot{1, false, 0, false}))
 			failures := g.untilThereIsSpace(disk, m, row.call)
 			if failures < row.fails {
 				t.Errorf("%s failed %d times before it had space enough, want %d at least", row.name, failures, row.fails)

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fairspool/lib/pool"
 )
 
 // TestKilledWriters kills writers of every kind with SIGKILL at random moments
@@ -27,19 +29,24 @@ func TestKilledWriters(t *testing.T) {
 	var all sync.WaitGroup
 	fields := make([]*field, spools)
 	for i := range fields {
-		f := &field{ground: newGround(t), words: words{Rand: rand.New(rand.NewPCG(1, uint64(i)))}}
+		f := &field{ground: newGround(t), words: words{Rand: rand.New(rand.NewPCG(1, uint64(i))), last: 600}}
 		f.maybe = []*model{f.furnish()}
 		fields[i] = f
-		all.Go(func() { f.err = f.killAll((kills + spools - 1) / spools) })
+		all.Go(func() {
+			f.err = f.killAll((kills + spools - 1) / spools)
+			f.run("", "qdel", "-a") // what still lasts is of no use any more
+		})
 	}
 	all.Wait()
 	killed, done := map[string]int{}, map[string]int{}
+	preempted, outside := 0, 0
 	for i, f := range fields {
 		if f.err != nil {
 			t.Errorf("spool %d: %v", i, f.err)
 			continue
 		}
 		f.historyIsWhole(f.maybe[0].put)
+		preempted, outside = preempted+f.preempted, outside+f.outside
 		for name := range f.life {
 			killed[name] += f.killed[name]
 			done[name] += f.done[name]
@@ -50,7 +57,10 @@ func TestKilledWriters(t *testing.T) {
 			t.Errorf("%s: %d killed, %d acknowledged: too few to say anything", r.name, n, m)
 		}
 	}
-	t.Logf("killed %v, acknowledged %v", killed, done)
+	if n := kills / 200; !t.Failed() && (preempted < n || outside < n) {
+		t.Errorf("%d jobs were preempted, and %d slots promised that others held: too few to say anything", preempted, outside)
+	}
+	t.Logf("killed %v, acknowledged %v, %d preempted, %d promised outside", killed, done, preempted, outside)
 }
 
 // field is a spool whose writers are killed.
@@ -61,6 +71,9 @@ type field struct {
 	life         map[string]time.Duration
 	killed, done map[string]int
 	err          error
+	// Jobs that had to go, and slots that others held which were promised, by cycles that
+	// may have been.
+	preempted, outside int
 }
 
 // killAll goes through the writers until so many were killed.
@@ -81,7 +94,7 @@ func (f *field) killAll(kills int) error {
 			n += f.killed[r.name] - before
 		}
 	}
-	if err := f.settle(); err != nil {
+	if err := f.end(); err != nil {
 		return err
 	}
 	// A submit that may have been, and whose jobs would be gone again, shows in
@@ -122,6 +135,9 @@ func (f *field) kill(name string, c call) error {
 			return err
 		}
 	}
+	if name == "starter" { // which waits for none that lasts
+		c = call{args: []string{"starter", "-json"}, did: starting}
+	}
 	start := time.Now()
 	p, err := f.start(c.stdin, c.args...)
 	if err != nil {
@@ -138,15 +154,45 @@ func (f *field) kill(name string, c call) error {
 		f.done[name]++
 		f.life[name] += (time.Since(start) - f.life[name]) / time.Duration(min(f.done[name], 2*measured)) // a mean that forgets
 	}
-	if a.status == -1 && name == "starter" {
+	if a.status != -1 || name != "starter" {
+		if err := f.believe(c, a); err != nil {
+			return err
+		}
+	}
+	if name == "starter" || slices.ContainsFunc(f.maybe, (*model).leaves) {
 		return f.settle()
 	}
-	return f.believe(c, a)
+	return nil
+}
+
+// leaves tells whether a job has to go, which it does at a moment of its own.
+func (m *model) leaves() bool {
+	for _, j := range m.jobs.rows {
+		if j.claim == pool.Vacating {
+			return true
+		}
+	}
+	return false
+}
+
+// end takes the jobs out of the queue that last, and waits until all have ended.
+func (f *field) end() error {
+	if err := f.look(); err != nil {
+		return err
+	}
+	for _, cluster := range f.maybe[0].leaving() {
+		id := strconv.Itoa(cluster)
+		if err := f.believe(call{did: func(string) ([]step, error) { return []step{removed([]string{id}, nil)}, nil }}, f.run("", "qdel", id)); err != nil {
+			return err
+		}
+	}
+	return f.settle()
 }
 
 // believe leaves of what the spool may be only what agrees with an answer.
 func (f *field) believe(c call, a answer) error {
-	a.bad = withoutTorn(a.bad)
+	a.bad = without(a.bad, "of a transaction that was never completed") // what writers tell of the remains of killed ones
+	f.maybe[0].readOutcomes(f.T)
 	var then []*model
 	steps := c.might
 	if a.status == -1 && a.out == "" {
@@ -182,17 +228,6 @@ func (f *field) believe(c call, a answer) error {
 	return nil
 }
 
-// withoutTorn takes out what writers tell of the remains of killed ones.
-func withoutTorn(bad string) string {
-	var rest strings.Builder
-	for line := range strings.Lines(bad) {
-		if !strings.Contains(line, "of a transaction that was never completed") {
-			rest.WriteString(line)
-		}
-	}
-	return rest.String()
-}
-
 // look reads everything.
 func (f *field) look() error {
 	for _, r := range readers {
@@ -210,38 +245,70 @@ func (f *field) foresee(c *call) error {
 	if err != nil {
 		return fmt.Errorf("%+v: %w", a, err)
 	}
-	c.might = []step{matched(pairs)}
+	s := matched(pairs)
+	c.might = []step{s}
+	f.preempted, f.outside = f.preempted+len(s.victims), f.outside+s.outside
 	return nil
 }
 
-// settle waits, after a pass of starter was killed, until its supervisors and
-// those of the next pass have ended all matched jobs.
+// settle waits, after a pass of starter or when jobs have to go, until all supervisors
+// and those of the next passes have done what they can: what is left are jobs that
+// last, and promises of slots that others hold.
 func (f *field) settle() error {
 	for end := time.Now().Add(patience); ; {
-		a := f.run("", "starter", "-wait", "-json")
-		if _, err := started(a.out); err != nil || a.status != 0 {
-			return fmt.Errorf("the pass after a killed one: %+v, %w", a, err)
+		a := f.run("", "starter", "-json")
+		if _, err := starting(a.out); err != nil || a.status != 0 {
+			return fmt.Errorf("the pass after another: %+v, %w", a, err)
 		}
-		a = f.run("", "slots", "list", "-af", "JobId")
+		a = f.run("", "slots", "list", "-af", "State", "JobId")
 		if a.status != 0 {
 			return fmt.Errorf("slots list = %+v", a)
 		}
-		if strings.Trim(a.out, "undefi\n") == "" {
+		if !f.busy(a.out) {
 			break
 		}
 		if time.Now().After(end) {
 			return fmt.Errorf("some jobs do not end: %s", a.out)
 		}
 	}
+	f.maybe[0].readOutcomes(f.T)
 	for i, m := range f.maybe {
-		for id, j := range m.jobs.rows {
-			if j.claim != 0 {
-				m, _ = m.after(step{do: func(m *model) bool { m.jobs.drop(id); return true }})
-			}
-		}
+		m, _ = m.after(step{do: func(m *model) bool { m.settle(); return true }})
 		f.maybe[i] = m
 	}
 	return nil
+}
+
+// busy tells whether some of the listed claims will change without a command.
+func (f *field) busy(listing string) bool {
+	for line := range strings.Lines(listing) {
+		var state, job string
+		fmt.Sscan(line, &state, &job)
+		id, err := pool.ParseJobID(job)
+		if err == nil && !(state == "Claimed" && f.maybe[0].jobs.rows[id].lasts > 0) {
+			return true
+		}
+	}
+	return false
+}
+
+// settle does what passes and supervisors do when nobody asks them for more.
+func (m *model) settle() {
+	for busy := true; busy; {
+		busy = false
+		m.arrive()
+		for id, j := range m.jobs.rows {
+			switch {
+			case j.claim == pool.Matched:
+				busy = begun(id).do(m)
+			case j.claim == pool.Vacating || j.claim == pool.RunningClaim && j.lasts == 0:
+				busy = ended(id).do(m)
+			}
+			if busy {
+				break
+			}
+		}
+	}
 }
 
 func write(t *testing.T, name, text string) {

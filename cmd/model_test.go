@@ -1,8 +1,8 @@
 package cmd
 
 import (
+	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +18,7 @@ type model struct {
 	jobs       table[pool.JobID, job]
 	slots      table[string, slot]
 	submitters table[string, submitter]
+	*outcomes
 }
 
 type job struct {
@@ -25,10 +26,12 @@ type job struct {
 	rests                 bool // no slot takes it
 	cores                 int  // that it asks for; with more than one only a partitionable slot takes it
 	licensed              bool // it counts for the concurrency limit
+	lasts                 int  // seconds, in which others may take its slot
 	prio, matches, starts int
 	status                pool.Status
 	claim                 pool.ClaimState // 0: none
 	slot                  string          // of the claim
+	has                   int             // cores of the claim
 }
 
 // licences is the concurrency limit of every ground.
@@ -38,6 +41,7 @@ type slot struct {
 	serial int
 	open   bool // takes jobs
 	cores  int  // of a partitionable slot; 0: a static one
+	held   bool // by its own words somebody else has it
 }
 
 type submitter struct{ prio, factor, ceiling, floor float64 }
@@ -51,11 +55,16 @@ type step struct {
 	// the reader who saw such a listing; nil: nothing is known of that.
 	listing string
 	later   func(listing string) bool
+	// once is later where the job had to go at some time, but was begun only once.
+	once    func(listing string) bool
+	of      pool.JobID   // whom later is about
+	victims []pool.JobID // the jobs that have to go for others
+	outside int          // so many slots that others hold are promised
 }
 
 // after returns the pool that follows from a step; false when it is impossible.
 func (m *model) after(s step) (*model, bool) {
-	n := &model{m.next, m.put, m.jobs.copy(), m.slots.copy(), m.submitters.copy()}
+	n := &model{m.next, m.put, m.jobs.copy(), m.slots.copy(), m.submitters.copy(), m.outcomes}
 	return n, s.do(n)
 }
 
@@ -181,49 +190,6 @@ func withdrawn(names []string, refused bool) step {
 	}}
 }
 
-// claimed tells whether somebody has a slot, or a piece of it.
-func (m *model) claimed(slot string) bool {
-	for _, j := range m.jobs.rows {
-		if j.claim != 0 && (j.slot == slot || wholeOf(j.slot) == slot) {
-			return true
-		}
-	}
-	return false
-}
-
-var pieceName = regexp.MustCompile(`^(.*)_\d+(@.*)$`)
-
-// wholeOf returns the name of the slot that a dynamic one is a piece of, empty for
-// any other.
-func wholeOf(name string) string {
-	if part := pieceName.FindStringSubmatch(name); part != nil {
-		return part[1] + part[2]
-	}
-	return ""
-}
-
-// left returns how many cores the claims leave of a partitionable slot.
-func (m *model) left(name string) int {
-	cores := m.slots.rows[name].cores
-	for _, j := range m.jobs.rows {
-		if j.claim != 0 && wholeOf(j.slot) == name {
-			cores -= j.cores
-		}
-	}
-	return max(cores, 0) // it may have been larger
-}
-
-// licensed tells whether the concurrency limit admits one more job.
-func (m *model) licensed() bool {
-	n := 0
-	for _, j := range m.jobs.rows {
-		if j.claim != 0 && j.licensed {
-			n++
-		}
-	}
-	return n < licences
-}
-
 // edited: userprio changed a submitter, or did not know it.
 func edited(flag, name string, x float64, refused bool) step {
 	return step{text: fmt.Sprintf("%s %s %g, refused: %v", flag, name, x, refused), do: func(m *model) bool {
@@ -252,77 +218,6 @@ func edited(flag, name string, x float64, refused bool) step {
 	}}
 }
 
-// match is a job and the slot that it was matched with.
-type match struct {
-	job  pool.JobID
-	slot string
-}
-
-// takes tells whether a slot, or a new piece of it, can be a job's.
-func (m *model) takes(name string, j job) bool {
-	if m.claimed(name) || j.licensed && !m.licensed() {
-		return false
-	}
-	if of := wholeOf(name); of != "" {
-		return m.slots.rows[of].open && j.cores <= m.left(of)
-	}
-	s := m.slots.rows[name]
-	return s.open && s.cores == 0 && j.cores == 1
-}
-
-// matched: negotiate made these claims; each needs an idle job, and a slot
-// that takes it and is nobody's.
-func matched(pairs []match) step {
-	return step{text: fmt.Sprintf("matched %v", pairs), do: func(m *model) bool {
-		for _, p := range pairs {
-			j, there := m.jobs.rows[p.job]
-			if !there || j.rests || j.status != pool.Idle || j.claim != 0 || !m.takes(p.slot, j) {
-				return false
-			}
-			j.claim, j.slot = pool.Matched, p.slot
-			j.matches++
-			m.jobs.put(p.job, j)
-		}
-		return true
-	}}
-}
-
-// wouldMatch: negotiate -dry-run said that these matches are to be had.
-func wouldMatch(pairs []match) step {
-	return step{text: fmt.Sprintf("would match %v", pairs), do: func(m *model) bool {
-		_, ok := m.after(matched(pairs))
-		return ok
-	}}
-}
-
-// begun: a supervisor started a matched job.
-func begun(id pool.JobID) step {
-	waiting := regexp.MustCompile(fmt.Sprintf(`(?m)^%d %d \S+ \S+ 1 | %v Matched$`, id.Cluster, id.Proc, id))
-	return step{text: fmt.Sprintf("%v begun", id), later: waiting.MatchString, do: func(m *model) bool {
-		j, there := m.jobs.rows[id]
-		if !there || j.claim != pool.Matched {
-			return false
-		}
-		j.claim, j.status = pool.RunningClaim, pool.Running
-		j.starts++
-		m.jobs.put(id, j)
-		return true
-	}}
-}
-
-// ended: a supervisor recorded the end of a job, which leaves the queue.
-func ended(id pool.JobID) step {
-	there := regexp.MustCompile(fmt.Sprintf(`(?m)^%d %d | %v [A-Z]`, id.Cluster, id.Proc, id))
-	return step{text: fmt.Sprintf("%v ended", id), later: there.MatchString, do: func(m *model) bool {
-		j, there := m.jobs.rows[id]
-		if !there || j.claim != pool.RunningClaim && j.claim != pool.Vacating {
-			return false
-		}
-		m.jobs.drop(id)
-		return true
-	}}
-}
-
 // saw: a command listed a part of the pool as this.
 func saw(show func(*model) string, listing string) step {
 	return step{text: "listed\n" + listing, listing: listing, do: func(m *model) bool { return show(m) == listing }}
@@ -339,44 +234,57 @@ func showJobs(m *model) string {
 
 // showSlots is what slots list shows.
 func showSlots(m *model) string {
-	claims := map[string]string{}
+	claims, promised := map[string]string{}, map[string]string{}
+	for id, j := range m.jobs.rows {
+		if j.claim == pool.Promised {
+			promised[j.slot] += fmt.Sprintf(" %v", id) // += shows a slot that is promised twice
+		}
+	}
+	promise := func(name string) string { return cmp.Or(promised[name], " undefined") }
 	var lines []string
 	for id, j := range m.jobs.rows {
-		if j.claim == 0 {
+		if j.claim == 0 || j.claim == pool.Promised {
 			continue
 		}
 		state := map[pool.ClaimState]string{pool.Matched: "Matched", pool.RunningClaim: "Claimed", pool.Vacating: "Preempting"}[j.claim]
 		claim := fmt.Sprintf(" %v %s", id, state)
 		if s, there := m.slots.rows[wholeOf(j.slot)]; there {
-			lines = append(lines, fmt.Sprintf("%s %d %v %d%s", j.slot, s.serial, s.open, j.cores, claim))
+			lines = append(lines, fmt.Sprintf("%s %d %v %d%s%s", j.slot, s.serial, s.open, j.has, claim, promise(j.slot)))
 		}
 		claims[j.slot] += claim // += shows a slot that is claimed twice
 	}
 	for name, s := range m.slots.rows {
 		claim, cores := claims[name], "undefined"
-		if claim == "" {
+		switch {
+		case claim == "" && s.held:
+			claim = " undefined Claimed"
+		case claim == "":
 			claim = " undefined undefined"
 		}
 		if s.cores > 0 {
 			cores = strconv.Itoa(m.left(name))
 		}
-		lines = append(lines, fmt.Sprintf("%s %d %v %s%s", name, s.serial, s.open, cores, claim))
+		lines = append(lines, fmt.Sprintf("%s %d %v %s%s%s", name, s.serial, s.open, cores, claim, promise(name)))
 	}
 	return sorted(lines)
 }
 
 // showSubmitters is what userprio shows: who has jobs is charged for the
-// claims on them, and only the RUP of those without is shown.
+// claims on them, and only the RUP of those without is shown. What carol is charged
+// follows from what the cycles saw, and not from what there is.
 func showSubmitters(m *model) string {
 	used, weight := map[string]int{}, map[string]int{}
 	for _, j := range m.jobs.rows {
-		if j.claim == pool.Matched || j.claim == pool.RunningClaim {
+		if j.claim.Charged() {
 			used[j.owner+"@pool"]++
-			weight[j.owner+"@pool"] += j.cores
+			weight[j.owner+"@pool"] += j.has
 		}
 	}
 	lines := make([]string, 0, len(m.submitters.rows))
 	for name, s := range m.submitters.rows {
+		if name == carol {
+			continue
+		}
 		prio := "-"
 		if strings.HasPrefix(name, "fair") {
 			prio = fmt.Sprintf("%.1f", s.prio)

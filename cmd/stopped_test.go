@@ -32,7 +32,7 @@ func TestStoppedWriter(t *testing.T) {
 				m = g.sure(m, submit(20, "alice", false))
 			}
 			s := newStory(m)
-			w := &words{rand.New(rand.NewPCG(3, uint64(i))), []int{4, 5, 6}}
+			w := &words{Rand: rand.New(rand.NewPCG(3, uint64(i))), clusters: []int{4, 5, 6}}
 			held := g.catch(s, w, r.call)
 			t.Logf("caught %s", held.text)
 			g.waiting(s, held)
@@ -98,7 +98,7 @@ func (g *ground) catch(s *story, w *words, some func(*words) call) *holder {
 	end := time.Now().Add(patience)
 	for try := 0; time.Now().Before(end); try++ {
 		// A free slot, without which a cycle would write nothing.
-		s.tell(g, 10, advertise([]string{slotName(slotCount + try)}, slot{1, true, 0}))
+		s.tell(g, 10, advertise([]string{slotName(slotCount + try)}, slot{1, true, 0, false}))
 		c := g.gather(s, w, some)
 		moment := time.Now().Add(time.Duration(w.IntN(20)) * time.Millisecond)
 		until(g.T, "the moment has come", func() bool { return time.Now().After(moment) })
@@ -161,7 +161,7 @@ func (g *ground) waiting(s *story, held *holder) {
 	}
 	look()
 	const seconds = 1
-	w := &words{rand.New(rand.NewPCG(4, 4)), []int{4, 5, 6}}
+	w := &words{Rand: rand.New(rand.NewPCG(4, 4)), clusters: []int{4, 5, 6}}
 	var all sync.WaitGroup
 	for _, r := range writers {
 		if r.name == "negotiate" && strings.Contains(held.text, "(negotiate)") {

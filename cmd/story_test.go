@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"fairspool/lib/pool"
 )
 
 // story is what many processes at once were told, and when. It is true when
@@ -54,6 +56,8 @@ func (s *story) add(teller int, c call, a answer, start, end int64) {
 		s.put += jobs
 	}
 	for _, step := range steps {
+		s.tally["preempted"] += len(step.victims)
+		s.tally["promised outside"] += step.outside
 		s.told = append(s.told, porcupine.Operation{ClientId: teller, Input: step, Call: start, Output: c.args, Return: end})
 	}
 }
@@ -74,6 +78,7 @@ func (s *story) check(t *testing.T) {
 		Hash:  func(a any) uint64 { return a.(*model).hash() },
 	}
 	start := time.Now()
+	s.first.readOutcomes(t)
 	s.narrow()
 	result, info := porcupine.CheckOperationsVerbose(machine, s.told, 2*patience)
 	if result != porcupine.Ok {
@@ -86,10 +91,22 @@ func (s *story) check(t *testing.T) {
 // not been done yet. It changes nothing about what is true, but without it the
 // search tries the long steps of starter much too soon, and goes back far.
 func (s *story) narrow() {
+	victims := map[pool.JobID]bool{} // who come back to where they were before
+	steps := map[pool.JobID]int{}    // to begin and to end
+	for _, o := range s.told {
+		steps[o.Input.(step).of]++
+		for _, id := range o.Input.(step).victims {
+			victims[id] = true
+		}
+	}
 	for i := range s.told {
 		o := &s.told[i]
+		of := o.Input.(step).of
 		later := o.Input.(step).later
-		if later == nil {
+		if victims[of] {
+			later = o.Input.(step).once
+		}
+		if later == nil || victims[of] && steps[of] > 2 {
 			continue
 		}
 		for _, r := range s.told {
@@ -133,14 +150,14 @@ func (s *story) explain(info porcupine.LinearizationInfo) string {
 // submitters that have jobs, and returns what is in it then.
 func (g *ground) furnish() *model {
 	g.Helper()
-	m := &model{next: 1}
+	m := &model{next: 1, outcomes: &outcomes{spool: g.spool}}
 	all := make([]string, slotCount)
 	for i := range all {
 		all[i] = slotName(i)
 	}
 	for _, c := range []call{
-		submit(2, "alice", true), submit(2, "bob", true), advertise(all, slot{1, true, 0}),
-		edit("-setfactor", "alice@pool", 1), edit("-setfactor", "bob@pool", 1),
+		submit(2, "alice", true), submit(2, "bob", true), advertise(all, slot{1, true, 0, false}),
+		edit("-setfactor", "alice@pool", 1), edit("-setfactor", "bob@pool", 1000), edit("-setfactor", carol, 1e6),
 	} {
 		m = g.sure(m, c)
 	}
@@ -155,6 +172,7 @@ func (g *ground) sure(m *model, c call) *model {
 	if err != nil || a.status != 0 {
 		g.Fatalf("%v = %+v, %v", c.args, a, err)
 	}
+	m.readOutcomes(g.T)
 	for _, s := range steps {
 		ok := false
 		if m, ok = m.after(s); !ok {
