@@ -36,6 +36,7 @@ var claimAttributes = []struct {
 		return classad.Int(max(0, c.now.Unix()-cl.StartedAt.Unix()))
 	}},
 	{"CurrentRank", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
+	{pool.AttrNiceUser, func(c *cycle, cl *pool.Claim) classad.Value { return classad.Bool(c.cfg.Params.Nice(cl.Submitter)) }},
 	{pool.AttrConcurrencyLimits, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
 }
 
