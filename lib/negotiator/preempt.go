@@ -58,6 +58,7 @@ func (a *preemptKey) beats(free *rankKey) bool {
 // prospects are those of a queue in one turn of its submitter.
 type prospects struct {
 	turn int
+	used accountant.Weight // by the submitter, when they were listed
 	heap heap[prospect, *prospect]
 	// refused says that PREEMPTION_REQUIREMENTS kept some slot from the jobs.
 	refused bool
@@ -70,8 +71,8 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 	if len(c.tenants) == 0 {
 		return nil
 	}
-	if q.prospects.turn != c.turns {
-		q.prospects = prospects{turn: c.turns, heap: c.room(q)}
+	if q.prospects.turn != c.turns || s.usage < q.prospects.used { // who preempts its own may use less then
+		q.prospects = prospects{turn: c.turns, used: s.usage, heap: c.room(q)}
 		c.findProspects(s, q, priority)
 	}
 	h := &q.prospects.heap
