@@ -2,7 +2,6 @@ package operation
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -25,7 +24,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	seen.noteClock(tx)
 	Arrive(tx, now)
 	late := giveUp(tx, plan, now, p)
-	settleAll(tx, plan, now, p)
+	settleAll(tx, plan, late.outside(plan.Outside, seen, p), now, p)
 	reserve(tx, plan)
 	free := roomIn(tx, seen, now)
 	made := make([]negotiator.Match, 0, len(plan.Matches))
@@ -66,48 +65,12 @@ func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Par
 	return late
 }
 
-// latecomers are the matches that a cycle gave up, and that were taken up before
-// its plan was applied: it has dealt out again what of its share or ceiling their
-// submitter uses for them, and what they count for in concurrency limits.
-type latecomers struct {
-	submitters map[string]bool
-	limits     map[string]bool
-}
-
-func (l latecomers) add(c pool.Claim) {
-	l.submitters[c.Submitter] = true
-	for _, name := range limitNames(c.Limits) {
-		l.limits[name] = true
-	}
-}
-
-// bar tells whether a match has to wait for the next cycle, as it may rest on what
-// a latecomer has.
-func (l latecomers) bar(m negotiator.Match) bool {
-	if len(l.submitters) == 0 {
-		return false
-	}
-	return l.submitters[m.Submitter] || slices.ContainsFunc(limitNames(m.Limits), func(name string) bool { return l.limits[name] })
-}
-
-// limitNames returns the names of limits that negotiator.Match has as "lic,sw.x:2".
-func limitNames(limits string) []string {
-	if limits == "" {
-		return nil
-	}
-	names := strings.Split(limits, ",")
-	for i, one := range names {
-		names[i], _, _ = strings.Cut(one, ":")
-	}
-	return names
-}
-
 // settleAll creates the records of submitters that took part for the first time
 // and of groups, but not of whoever a slot ad calls its user by a name that no
 // submitter has: without an @ it would be a group's. It charges what slots say that
 // somebody holds, brings all others under a half-life that was changed, and drops
 // those that are no longer of any use: all but who takes part in this cycle.
-func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) {
+func settleAll(tx *spool.Tx, plan *negotiator.Plan, outside map[string]negotiator.Holding, now time.Time, p accountant.Params) {
 	present := map[string]bool{}
 	for _, s := range plan.Submitters {
 		present[s.Name] = true
@@ -117,7 +80,7 @@ func settleAll(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.
 	}
 	records := tx.Submitters()
 	for i, r := range records {
-		if held := plan.Outside[r.Name]; !r.IsGroup() {
+		if held := outside[r.Name]; !r.IsGroup() {
 			records[i] = r.HeldOutside(held.Slots, held.Weight, now, p)
 		}
 		if records[i] != r {

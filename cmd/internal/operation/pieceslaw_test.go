@@ -26,6 +26,9 @@ type site struct {
 	weight *classad.Expr
 	limits negotiator.ConcurrencyLimits
 	used   map[string]accountant.Usage
+	// What carol is charged for the slot outside, and since when that has been so.
+	held      accountant.Weight
+	heldSince time.Time
 }
 
 const licences = 2
@@ -35,7 +38,7 @@ func newSite(t *rapid.T, dir string) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x := &site{T: t, s: s, now: noon, used: map[string]accountant.Usage{}}
+	x := &site{T: t, s: s, now: noon, used: map[string]accountant.Usage{}, heldSince: noon}
 	if x.weight, err = classad.ParseExpr("Cpus + Memory / 1536.0"); err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +120,11 @@ func (x *site) negotiate() {
 	if rapid.Bool().Draw(x.T, "begin between") {
 		x.begin(x.one(slices.DeleteFunc(slices.Clone(plan.GiveUp), func(c pool.Claim) bool { return c.State != pool.Matched })))
 	}
+	if rapid.IntRange(0, 3).Draw(x.T, "free between") == 0 {
+		x.update("advertise", func(tx *spool.Tx) { x.advertiseOutside(tx, false) })
+	}
 	x.update("cycle", func(tx *spool.Tx) { Match(tx, plan, seen, x.now, params) })
+	x.settleOutside(plan)
 }
 
 func (x *site) begin(c pool.Claim, ok bool) {
@@ -169,6 +176,10 @@ func (x *site) look(size []int) {
 		inUse, slots := map[string]accountant.Weight{}, map[string]int{}
 		cores, limited := map[string]float64{}, 0
 		used := map[string]accountant.Usage{"alice@example.org": x.used["alice@example.org"], "bob@example.org": x.used["bob@example.org"]}
+		used[carol], inUse[carol] = x.used[carol].Add(x.held, x.now.Sub(x.heldSince)), x.held
+		if x.held > 0 {
+			slots[carol] = 1
+		}
 		claims := v.Claims()
 		if wrong := pool.Contradictions(claims); wrong != nil {
 			x.Errorf("Contradictions(%+v) = %q, want none", claims, wrong)

@@ -15,6 +15,23 @@ import (
 // carol holds from outside at times.
 const outside = "slot1@outside"
 
+const carol = "carol@example.org"
+
+// settleOutside notes what carol is charged from a cycle on: for the slot outside if the
+// cycle saw her there, unless it is charged to a job of the site.
+func (x *site) settleOutside(plan *negotiator.Plan) {
+	x.used[carol] = x.used[carol].Add(x.held, x.now.Sub(x.heldSince))
+	x.held, x.heldSince = plan.Outside[carol].Weight, x.now
+	if err := x.s.View(func(v *spool.View) error {
+		if slices.ContainsFunc(v.Claims(), func(c pool.Claim) bool { return c.Slot == outside && c.State.Charged() }) {
+			x.held = 0
+		}
+		return nil
+	}); err != nil {
+		x.Fatal(err)
+	}
+}
+
 func (x *site) advertiseOutside(tx *spool.Tx, held bool) {
 	ad := classad.New()
 	ad.SetString("Name", outside)
@@ -22,7 +39,7 @@ func (x *site) advertiseOutside(tx *spool.Tx, held bool) {
 	ad.SetString("State", "Unclaimed")
 	if held {
 		ad.SetString("State", "Claimed")
-		ad.SetString("RemoteUser", "carol@example.org")
+		ad.SetString("RemoteUser", carol)
 	}
 	tx.PutSlot(outside, ad)
 }
@@ -58,6 +75,7 @@ func (x *site) preempt() {
 			x.charge(before)
 		}
 	})
+	x.settleOutside(plan)
 }
 
 func (x *site) claimOf(id pool.JobID) (c pool.Claim, ok bool) {
@@ -78,7 +96,7 @@ func (x *site) preemption(seen Snapshot) (m negotiator.Match, ok bool) {
 			return m, false
 		}
 		m.Slot, m.Piece, m.Limits, m.Weight = outside, pool.Piece{}, "", 3000
-		m.Preempts = &negotiator.Preempted{Submitter: "carol@example.org", Weight: 1000}
+		m.Preempts = &negotiator.Preempted{Submitter: carol, Weight: 1000}
 	}
 	claimed := map[pool.JobID]bool{}
 	for _, c := range seen.Pool.Claims {
