@@ -18,6 +18,11 @@ func (c *cycle) dealGroups(tier []*submitter, size float64, first bool) {
 	stuck := map[int]bool{}
 	for {
 		parties := c.parties(tier, stuck)
+		if first {
+			for i, p := range parties {
+				c.groupUse.served[p.group] = i
+			}
+		}
 		before := c.moves
 		for _, p := range parties {
 			from := c.moves
@@ -33,6 +38,18 @@ func (c *cycle) dealGroups(tier []*submitter, size float64, first bool) {
 			return
 		}
 	}
+}
+
+// inGroupOrder puts the submitters into the order in which their groups were served first,
+// for the report. Spins have done so.
+func (c *cycle) inGroupOrder() {
+	u := c.groupUse
+	if u == nil || c.cfg.Pie == Spins {
+		return
+	}
+	slices.SortStableFunc(c.submitters, func(a, b *submitter) int {
+		return cmp.Or(niceLast(a, b), cmp.Compare(u.served[a.group], u.served[b.group]))
+	})
 }
 
 // noteStuck notes the groups that could not make use of all that they were allocated,

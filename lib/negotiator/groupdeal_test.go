@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fairspool/lib/accountant"
 )
@@ -91,5 +92,21 @@ func TestQuotas(t *testing.T) {
 		if got := inGroups(Cycle(p, cfg, now), cfg); got != c.want {
 			t.Errorf("%s: matches %s, want %s", c.name, got, c.want)
 		}
+	}
+}
+
+// TestGroupOrderInReport holds that the report has submitters in the order in which they are
+// served: a better EUP does not come before a group that is further below its quota.
+func TestGroupOrderInReport(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "phys", Quota: 2}, accountant.Group{Name: "chem", Quota: 2})
+	pool := Pool{Slots: equal(t, 6, ""), Claims: runs(7, "phys.alice@x", 1, 1, time.Minute), Submitters: []accountant.Record{record("chem.bob@x", 5), record("chem.dan@x", 3)},
+		Jobs: []Job{aJob(t, 1, 9, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", ""), aJob(t, 3, 1, "chem.dan@x", ""), aJob(t, 4, 1, "zoe@x", ""), aJob(t, 5, 1, "nice-user.eve@x", "")}}
+	var got []string
+	for _, s := range Cycle(pool, cfg, now).Submitters {
+		got = append(got, s.Name)
+	}
+	const want = "chem.dan@x chem.bob@x phys.alice@x zoe@x nice-user.eve@x"
+	if strings.Join(got, " ") != want {
+		t.Errorf("submitters %s, want %s", strings.Join(got, " "), want)
 	}
 }

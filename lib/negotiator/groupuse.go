@@ -21,6 +21,8 @@ type groupUse struct {
 	allocated, atFirst []float64
 	// entitled is what preempting goes by: the sum of its members' parts.
 	entitled []float64
+	// served is each group's place in the order in which the cycle began to serve them.
+	served []int
 }
 
 // newGroupUse returns what groups use when the cycle begins; nil without groups, where
@@ -33,7 +35,7 @@ func (c *cycle) newGroupUse() *groupUse {
 	}
 	n := len(tree.List)
 	u := &groupUse{tree: tree, own: make([]accountant.Weight, n), subtree: make([]accountant.Weight, n),
-		allocated: make([]float64, n), entitled: make([]float64, n), caps: make([]float64, n)}
+		allocated: make([]float64, n), entitled: make([]float64, n), caps: make([]float64, n), served: make([]int, n)}
 	u.quotas = c.quotas()
 	for i := range u.caps {
 		u.caps[i] = math.Inf(1)

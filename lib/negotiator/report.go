@@ -202,6 +202,7 @@ func Micro(x float64) float64 { return math.Round(x*1e6) / 1e6 }
 // report fills the plan's shares, rejections and autoclusters.
 func (c *cycle) report() {
 	c.settleGroupUse()
+	c.inGroupOrder()
 	c.plan.Groups = c.accounts()
 	d := c.diagnose()
 	for _, k := range d.asked {
