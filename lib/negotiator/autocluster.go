@@ -25,6 +25,8 @@ type autocluster struct {
 	bundles  []*bundle // that can be used, by place
 	supplied int       // the count of matches for which worth was computed
 	worth    supply
+	heldAt   int // the same of held
+	held     []occupied
 	order    *order
 
 	// lanes is a heap of the lanes of the groups that can be used, each where it

@@ -306,7 +306,8 @@ type cycle struct {
 	kinds      int                   // of tenants that jobs can tell apart (tenants.alike)
 	looked     []*queue              // that have prospects in this turn
 	spare      []heap[prospect, *prospect]
-	present    answers     // where these depend on what is in use
+	fleeting   answers // where these depend on what is in use
+	present    present
 	fickle     bool        // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
 	fickleRank bool        // PREEMPTION_RANK does
 	turns      int         // of submitters

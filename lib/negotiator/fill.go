@@ -41,8 +41,10 @@ func (c *cycle) preemptTheRest() {
 	}
 	c.last = true
 	c.preemptAll()
-	c.parts = true
-	c.preemptAll()
+	if slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.usage == 0 && s.matched < s.idle }) {
+		c.parts = true
+		c.preemptAll()
+	}
 }
 
 func (c *cycle) preemptAll() {

@@ -101,29 +101,28 @@ func (c *cycle) groupRoom(p *sharers, s *submitter) float64 {
 	return room
 }
 
-// underQuota says whether groups let a submitter have a slot of so much weight whose
-// holder loses what it was charged for it, for its Rank or, which must not make one group
-// live at the expense of another, for priority.
-func (c *cycle) underQuota(s, holder *submitter, more, less accountant.Weight, reason string) bool {
+// underQuota says whether groups let a submitter have a slot of a lot, for its Rank or,
+// which must not make one group live at the expense of another, for priority.
+func (c *cycle) underQuota(s *submitter, l lot, reason string) bool {
 	u := c.groupUse
 	if u == nil {
 		return true
 	}
 	if !(c.dealing.group == 0 && s.group != 0) {
 		for _, a := range u.tree.Up(s.group) {
-			after := u.subtree[a] + more
-			if u.isIn(holder.group, a) {
-				after -= less
+			after := u.subtree[a] + l.weight
+			if u.isIn(l.holder.group, a) {
+				after -= l.charged
 			}
 			if after > u.subtree[a] && !fits(after, u.caps[a]) {
 				return false
 			}
 		}
 	}
-	if reason == RankPreemption || s.group == holder.group {
+	if reason == RankPreemption || s.group == l.holder.group {
 		return true
 	}
-	return fits(u.own[s.group]+more, u.entitled[s.group]) && c.spares(s, u.own[holder.group], less, u.entitled[holder.group])
+	return fits(u.own[s.group]+l.weight, u.entitled[s.group]) && c.spares(s, u.own[l.holder.group], l.charged, u.entitled[l.holder.group])
 }
 
 // isIn says whether a group is another one or below it.

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"maps"
 	"math"
 	"slices"
 
@@ -131,23 +132,33 @@ func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
 		}
 	}
 	for _, holder := range c.submitters {
-		if !priority || holder == s || len(holder.tenants) == 0 || !c.overdrawn(s, holder) {
+		if !priority || holder == s || len(holder.estates) == 0 || !c.overdrawn(s, holder) {
 			continue
 		}
-		known := c.answers(k)
-		for _, t := range holder.tenants {
-			if !c.suits(k, t) || c.cfg.Pie != Spins && !c.withinShares(s, t) {
-				continue
-			}
-			switch known.of(c, s, k, t) {
-			case yes:
-				*list = append(*list, c.newProspect(s, k, t, PriorityPreemption))
-			case refused:
-				q.prospects.refused = true
+		known := c.answersOf(holder, k)
+		for _, e := range holder.estates {
+			if c.cfg.Pie == Spins || c.withinShares(s, e.lot) && c.underQuota(s, e.lot, PriorityPreemption) {
+				c.findIn(e, s, q, known)
 			}
 		}
 	}
 	list.heapify()
+}
+
+// findIn lists which tenants of an estate the jobs of a queue may preempt for priority.
+func (c *cycle) findIn(e *estate, s *submitter, q *queue, known answers) {
+	k, list := q.cluster, &q.prospects.heap
+	for _, t := range e.tenants {
+		if !c.suits(k, t) {
+			continue
+		}
+		switch known.of(c, s, k, t) {
+		case yes:
+			*list = append(*list, c.newProspect(s, k, t, PriorityPreemption))
+		case refused:
+			q.prospects.refused = true
+		}
+	}
 }
 
 // overdrawn says whether a holder may lose slots to a submitter for priority: its EUP is
@@ -165,23 +176,30 @@ func (c *cycle) suits(k *autocluster, t *tenants) bool {
 // yields says whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
 func (c *cycle) yields(s *submitter, k *autocluster, t *tenants) answer {
-	return c.answers(k).of(c, s, k, t)
+	if c.fickle {
+		return c.ask(s, k, t)
+	}
+	return c.answersOf(t.holder, k).of(c, s, k, t)
 }
 
-// answers returns what is known of how running slots yield to the jobs of k. Where that
-// depends on what is in use, it is nothing, and holds for one holder, now.
-func (c *cycle) answers(k *autocluster) answers {
-	if !c.fickle {
-		if k.yields == nil {
-			k.yields = make(answers, c.kinds)
+// answersOf returns what is known of how a holder's running slots yield to the jobs of k.
+// Where that depends on what is in use, it is nothing yet, and holds for one submitter, now.
+func (c *cycle) answersOf(holder *submitter, k *autocluster) answers {
+	known := &k.yields
+	if c.fickle {
+		known = &c.fleeting
+	}
+	if *known == nil {
+		*known = make(answers, c.kinds)
+	}
+	if c.fickle {
+		for _, e := range holder.estates {
+			for _, t := range e.tenants {
+				(*known)[t.alike] = unknown
+			}
 		}
-		return k.yields
 	}
-	if c.present == nil {
-		c.present = make(answers, c.kinds)
-	}
-	clear(c.present)
-	return c.present
+	return *known
 }
 
 // answers are those of tenants, by what is alike of them.
@@ -235,25 +253,23 @@ func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason str
 // its own.
 func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 	return func(p *prospect) bool {
-		r := p.slots[0]
-		freed := accountant.Weight(0)
+		l, freed := p.lot(), accountant.Weight(0)
 		if p.holder == s {
-			freed = r.claim.Weight
+			freed = l.charged
 		}
-		if p.weight > freed && !fits(p.weight-freed, s.room()) || !c.underQuota(s, p.holder, p.weight, r.claim.Weight, p.reason) {
+		if p.weight > freed && !fits(p.weight-freed, s.room()) || !c.underQuota(s, l, p.reason) {
 			return false
 		}
 		if p.reason == RankPreemption {
 			return true
 		}
-		return c.withinShares(s, p.tenants) && (!c.fickle || c.permits(s, q.cluster, p.tenants))
+		return c.withinShares(s, l) && (!c.fickle || c.permits(s, q.cluster, p.tenants))
 	}
 }
 
-// withinShares says whether shares let a submitter preempt the first of the tenants for
-// priority.
-func (c *cycle) withinShares(s *submitter, t *tenants) bool {
-	return fits(s.usage+t.weight, s.entitled) && c.spares(s, t.holder.usage, t.slots[0].claim.Weight, t.holder.entitled)
+// withinShares says whether shares let a submitter preempt one of a lot for priority.
+func (c *cycle) withinShares(s *submitter, l lot) bool {
+	return fits(s.usage+l.weight, s.entitled) && c.spares(s, l.holder.usage, l.charged, l.holder.entitled)
 }
 
 // spares says whether who uses so much can do without less of it, and still has what it is
@@ -277,14 +293,32 @@ func (c *cycle) permits(s *submitter, k *autocluster, t *tenants) bool {
 	return c.cfg.Preemption.Requirements.Eval(c.eval, slot, job).True()
 }
 
-// atPresent returns the ads of a running slot and a job with what is in use now.
+// present is what a holder and a submitter use at a time, as ads that are chained to those
+// of a slot and a job.
+type present struct {
+	moves             int
+	holder, submitter *submitter
+	slot, job         *classad.Ad
+}
+
+// atPresent returns the ads of a running slot and a job with what is in use now. They hold
+// until it is called again.
 func (c *cycle) atPresent(s *submitter, k *autocluster, t *tenants) (slot, job *classad.Ad) {
-	slot, job = classad.New().Chain(t.ad), classad.New().Chain(k.ad)
-	slot.SetReal("RemoteUserResourcesInUse", c.counted(t.holder))
-	job.SetReal("SubmitterUserResourcesInUse", c.counted(s))
-	c.inUseOf(s, func(weight float64) { job.SetReal("SubmitterGroupResourcesInUse", weight) })
-	c.inUseOf(t.holder, func(weight float64) { slot.SetReal("RemoteGroupResourcesInUse", weight) })
-	return slot, job
+	p := &c.present
+	if p.slot == nil || p.moves != c.moves {
+		*p = present{moves: c.moves, slot: classad.New(), job: classad.New()}
+	}
+	if p.submitter != s {
+		p.submitter = s
+		p.job.SetReal("SubmitterUserResourcesInUse", c.counted(s))
+		c.inUseOf(s, func(weight float64) { p.job.SetReal("SubmitterGroupResourcesInUse", weight) })
+	}
+	if p.holder != t.holder {
+		p.holder = t.holder
+		p.slot.SetReal("RemoteUserResourcesInUse", c.counted(t.holder))
+		c.inUseOf(t.holder, func(weight float64) { p.slot.SetReal("RemoteGroupResourcesInUse", weight) })
+	}
+	return p.slot.Chain(t.ad), p.job.Chain(k.ad)
 }
 
 // fickleNames are attributes that change in the course of a cycle, in lower case.
@@ -293,6 +327,9 @@ var fickleNames = []string{"remoteuserresourcesinuse", "submitteruserresourcesin
 func isFickle(s sides) bool {
 	return slices.ContainsFunc(fickleNames, func(name string) bool { return s.slot.has(name) || s.job.has(name) })
 }
+
+// lot returns what a holder loses with one of its tenants' slots.
+func (t *tenants) lot() lot { return lot{t.holder, t.weight, t.slots[0].claim.Weight} }
 
 // preempt takes the best of a prospect away from its holder.
 func (c *cycle) preempt(p *prospect) pick {
@@ -325,14 +362,41 @@ func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
 	return c.preempt(p), found
 }
 
+// occupied is running slots that weigh each so much, and all so much.
+type occupied struct{ each, all accountant.Weight }
+
 // runningSupply returns what the running slots of others are worth to the submitter's
 // jobs of an autocluster, as supply does of the free ones.
 func (c *cycle) runningSupply(s *submitter, k *autocluster) (w supply) {
-	for _, g := range c.groups {
-		if others := g.running - s.runs[g]; others > 0 && k.verdict(c, g) == accepts {
-			w.all += others.Float()
-			w.heaviest = math.Max(w.heaviest, g.weight.Float())
+	own := map[accountant.Weight]accountant.Weight{}
+	for g, weight := range s.runs {
+		if weight > 0 && k.verdict(c, g) == accepts {
+			own[g.weight] += weight
+		}
+	}
+	for _, h := range c.heldFor(k) {
+		if others := (h.all - own[h.each]).Float(); others > 0 {
+			w.all += others
+			w.heaviest = math.Max(w.heaviest, h.each.Float())
 		}
 	}
 	return w
+}
+
+// heldFor returns the running slots that match jobs of k, by weight.
+func (c *cycle) heldFor(k *autocluster) []occupied {
+	if k.heldAt == c.moves {
+		return k.held
+	}
+	all := map[accountant.Weight]accountant.Weight{}
+	for _, g := range c.groups {
+		if g.running > 0 && k.verdict(c, g) == accepts {
+			all[g.weight] += g.running
+		}
+	}
+	k.heldAt, k.held = c.moves, k.held[:0]
+	for _, each := range slices.Sorted(maps.Keys(all)) {
+		k.held = append(k.held, occupied{each, all[each]})
+	}
+	return k.held
 }

@@ -42,6 +42,19 @@ type tenants struct {
 	slots   []*running
 }
 
+// estate is tenants of one holder that weigh the same and are charged the same: shares and
+// quotas let a submitter preempt any of them or none.
+type estate struct {
+	lot
+	tenants []*tenants
+}
+
+// lot is what estates are told apart by.
+type lot struct {
+	holder          *submitter
+	weight, charged accountant.Weight
+}
+
 // findRunning lists what runs jobs that may be preempted: not what is only matched, is being
 // vacated or is promised to somebody (manual, "Negotiation": a claimed machine that
 // runs no job is skipped). asked are the names that any expression looks up in slots.
@@ -122,7 +135,7 @@ func (c *cycle) ran(r *running) time.Duration {
 
 // settleRunning divides the running slots into tenants.
 func (c *cycle) settleRunning(list []running) {
-	known, kinds := map[string]*tenants{}, map[string]int{}
+	known, kinds, estates := map[string]*tenants{}, map[string]int{}, map[lot]*estate{}
 	var key []byte
 	for i := range list {
 		r := &list[i]
@@ -140,6 +153,7 @@ func (c *cycle) settleRunning(list []running) {
 			t = c.newTenants(r, k, current)
 			t.alike = numbered(kinds, key[:alike])
 			known[string(key)] = t
+			lot{r.holder, r.weight, r.claim.Weight}.add(t, estates)
 		}
 		t.slots = append(t.slots, r)
 		k.group.running += r.weight
@@ -156,6 +170,17 @@ func (c *cycle) settleRunning(list []running) {
 	}
 }
 
+// add adds tenants to the estate of a lot.
+func (l lot) add(t *tenants, estates map[lot]*estate) {
+	e := estates[l]
+	if e == nil {
+		e = &estate{lot: l}
+		estates[l] = e
+		l.holder.estates = append(l.holder.estates, e)
+	}
+	e.tenants = append(e.tenants, t)
+}
+
 // newTenants returns the tenants of which r is the first.
 func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
 	t := &tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
@@ -167,7 +192,6 @@ func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
 		t.left = c.leftIn(r.ad)
 	}
 	c.tenants = append(c.tenants, t)
-	r.holder.tenants = append(r.holder.tenants, t)
 	if t.ranks {
 		c.choosy = append(c.choosy, t)
 	}

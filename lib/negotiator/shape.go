@@ -116,7 +116,7 @@ func (a *autoclusters) of(j Job) *autocluster {
 	k := a.known[string(a.key)]
 	if k == nil {
 		c, key := a.c, string(a.key)
-		k = &autocluster{number: len(c.clusters), ad: j.Ad, order: a.order(j.Ad), supplied: -1}
+		k = &autocluster{number: len(c.clusters), ad: j.Ad, order: a.order(j.Ad), supplied: -1, heldAt: -1}
 		k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(c.eval, j.Ad, nil).True()
 		if text, ok := j.Ad.EvalString(c.eval, pool.AttrConcurrencyLimits); ok {
 			k.limits = demandsOf(text)

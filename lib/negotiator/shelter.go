@@ -150,7 +150,7 @@ func (c *cycle) shelters(s *submitter, k *autocluster, t *tenants, asked *int) P
 	answer := unknown
 	if *asked--; *asked >= 0 {
 		if c.slotRank(t.ad, k.ad) > t.current {
-			return c.bounds(s, t, r, RankPreemption)
+			return c.bounds(s, t.lot(), RankPreemption)
 		}
 		answer = c.yields(s, k, t)
 	}
@@ -164,28 +164,28 @@ func (c *cycle) shelters(s *submitter, k *autocluster, t *tenants, asked *int) P
 	case answer == refused || c.cfg.Preemption.Requirements == nil:
 		return PreemptionRequirements
 	case c.cfg.Pie == Spins:
-		return c.bounds(s, t, r, PriorityPreemption)
+		return c.bounds(s, t.lot(), PriorityPreemption)
 	case (t.holder.usage - r.claim.Weight).Float() < t.holder.entitled-slack:
 		return HolderShare
 	case !fits(s.usage+t.weight, s.entitled):
 		return OwnShare
 	}
-	return c.bounds(s, t, r, PriorityPreemption)
+	return c.bounds(s, t.lot(), PriorityPreemption)
 }
 
 // bounds returns which limit keeps a submitter from the slot of another; Unprotected for
 // none.
-func (c *cycle) bounds(s *submitter, t *tenants, r *running, reason string) Protection {
-	freed := r.claim.Weight
-	if t.holder != s {
+func (c *cycle) bounds(s *submitter, l lot, reason string) Protection {
+	freed := l.charged
+	if l.holder != s {
 		freed = 0
 	}
 	switch {
 	case c.cfg.Pie == Spins && s.spent && reason == PriorityPreemption:
 		return OwnShare
-	case t.weight > freed && !c.underCeiling(s, t.weight-freed):
+	case l.weight > freed && !c.underCeiling(s, l.weight-freed):
 		return OwnCeiling
-	case !c.underQuota(s, t.holder, t.weight, r.claim.Weight, reason):
+	case !c.underQuota(s, l, reason):
 		return GroupShare
 	}
 	return Unprotected

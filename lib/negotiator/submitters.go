@@ -31,7 +31,7 @@ type submitter struct {
 	kins          map[int]int                  // clusters that are passed over, and behind which run
 	group         int                          // its accounting group, in the order of the tree
 	place         int                          // among the submitters when the cycle began
-	tenants       []*tenants                   // what runs its jobs, as far as they may be preempted
+	estates       []*estate                    // what runs its jobs, as far as they may be preempted
 	desire        float64                      // what it uses and could use of the whole pool, if there was nobody else
 	runs          map[*group]accountant.Weight // the weight of these, by group
 	entitled      float64                      // its share of the whole pool, whoever has that now
