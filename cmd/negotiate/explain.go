@@ -59,6 +59,22 @@ type State struct {
 	Slot   string `json:",omitempty"`
 	Since  int64  `json:",omitempty"`
 	Reason string `json:",omitempty"`
+	// For is the job that a running one would have to go for, Rule why.
+	For  string `json:",omitempty"`
+	Rule string `json:",omitempty"`
+
+	leaves string // the same for people
+}
+
+// leaving returns the matches that running jobs would have to go for, by these jobs.
+func leaving(plan *negotiator.Plan) map[pool.JobID]negotiator.Match {
+	by := map[pool.JobID]negotiator.Match{}
+	for _, m := range plan.Matches {
+		if m.Preempts != nil {
+			by[m.Preempts.Job] = m
+		}
+	}
+	return by
 }
 
 // Refusal is why jobs are not matched.
@@ -184,6 +200,7 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 		waiting = append(waiting, x.within([]negotiator.Procs{{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}})...)
 	}
 	var held []negotiator.Procs
+	leaves, eups := leaving(plan), eupsOf(plan)
 	for _, cl := range w.Claims() {
 		if !x.has(cl.Job) || slices.ContainsFunc(plan.GiveUp, func(g pool.Claim) bool { return g.Job == cl.Job }) {
 			continue
@@ -196,7 +213,12 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 			since = cl.VacateSince
 		}
 		held = append(held, procOf(cl.Job))
-		e.States = append(e.States, State{Jobs: held[len(held)-1:], State: cl.State.String(), Slot: cl.Slot, Since: since.Unix()})
+		s := State{Jobs: held[len(held)-1:], State: cl.State.String(), Slot: cl.Slot, Since: since.Unix()}
+		if m, ok := leaves[cl.Job]; ok && cl.State == pool.RunningClaim {
+			s.For, s.Rule = m.Job.String(), m.Reason
+			s.leaves = fmt.Sprintf(" It would have to go for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
+		}
+		e.States = append(e.States, s)
 	}
 	if cluster, ok := w.queue.Cluster(x.id.Cluster); ok {
 		for _, run := range cluster.Runs {

@@ -70,11 +70,16 @@ func rule(m negotiator.Match, eups map[string]float64) string {
 
 // sentence says whose job a match makes go, and why.
 func sentence(m negotiator.Match, eups map[string]float64) string {
+	return fmt.Sprintf("%s of %s has to go for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
+}
+
+// because says why a job has to go for the one that is matched, and at what cost.
+func because(m negotiator.Match, eups map[string]float64) string {
 	why := fmt.Sprintf("the Rank of %s prefers %v", m.Slot, m.Job)
 	if m.Reason == negotiator.PriorityPreemption {
 		why = fmt.Sprintf("the EUP of %s is %.2f, that of %s %.2f (lower is better)", m.Submitter, eups[m.Submitter], m.Preempts.Submitter, eups[m.Preempts.Submitter])
 	}
-	return fmt.Sprintf("%s of %s has to go for it: %s. Work lost: %s.", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, why, work(m.Preempts.Lost()))
+	return fmt.Sprintf("%s. Work lost: %s.", why, work(m.Preempts.Lost()))
 }
 
 func nameOr(name, none string) string {
