@@ -42,7 +42,8 @@ type lastTurn struct {
 	turn *SpinTurn
 }
 
-// lastTurn returns the last turn that jobs of w were for; nil if there was none.
+// lastTurn returns the last turn that jobs of w were for, if possible one with a limit: where
+// a round of groups is repeated, nothing may be left to divide. nil if there was none.
 func (d *diagnosis) lastTurn(s *submitter, w waiter) (last lastTurn) {
 	if d.turns == nil {
 		d.turns = map[string][]lastTurn{}
@@ -56,7 +57,8 @@ func (d *diagnosis) lastTurn(s *submitter, w waiter) (last lastTurn) {
 	}
 	prio := w.runs[0].prio
 	for _, t := range d.turns[s.name] {
-		if p := t.turn.JobPrios; p == nil || p[0] <= prio && prio <= p[1] {
+		p := t.turn.JobPrios
+		if (p == nil || p[0] <= prio && prio <= p[1]) && (last.turn == nil || t.turn.Limit > 0) {
 			last = t
 		}
 	}

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"fairspool/lib/accountant"
@@ -65,5 +66,23 @@ func TestSpinReasons(t *testing.T) {
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: rejections are\n%q\nwant\n%q", c.name, got, c.want)
 		}
+	}
+}
+
+// TestSpinReasonOfRepeatedRounds holds that the limit is told that let the submitter take what
+// it has, and not that of a round in which nothing was left.
+func TestSpinReasonOfRepeatedRounds(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "a", Quota: 5, AcceptSurplus: true}, accountant.Group{Name: "b", Quota: 5, AcceptSurplus: true},
+		accountant.Group{Name: "c", Quota: 5, AcceptSurplus: true})
+	cfg.Pie, cfg.Preemption.Consider = Spins, true
+	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: 1e100, WeightedDemand: true}
+	plan := Cycle(Pool{Slots: equal(t, 6, ""), Jobs: []Job{aJob(t, 1, 4, "alice@x", ""), aJob(t, 2, 5, "bob@x", "")}}, cfg, now)
+	for _, r := range plan.Rejections {
+		if strings.Contains(r.Reason, "it took 0") {
+			t.Errorf("%s: %q, but it has 3 slots", r.Submitter, r.Reason)
+		}
+	}
+	if len(plan.Spins) < 2 || len(plan.Rejections) != 2 {
+		t.Errorf("%d spins and %d rejections, want repeated ones and 2", len(plan.Spins), len(plan.Rejections))
 	}
 }
