@@ -116,9 +116,21 @@ func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, would
 	if len(r.Submitters) == 0 {
 		fmt.Fprintln(c.Stdout, "No job is waiting, and no slot is in use.")
 	}
-	if r.Slots == 0 {
+	switch {
+	case r.Slots > 0:
+	case leftOut(r):
+		fmt.Fprintln(c.Stdout, "NEGOTIATOR_SLOT_CONSTRAINT leaves out all slots of the pool.")
+	default:
 		fmt.Fprintln(c.Stdout, "The pool has no slots: advertise some with slots advertise or slots detect.")
 	}
+}
+
+// leftOut tells whether NEGOTIATOR_SLOT_CONSTRAINT leaves out slots, as far as jobs wait for
+// some.
+func leftOut(r negotiator.Report) bool {
+	return slices.ContainsFunc(r.Autoclusters, func(a negotiator.Analysis) bool {
+		return slices.ContainsFunc(a.Steps, func(s negotiator.Step) bool { return s.Cause == negotiator.CauseSlotConstraint })
+	})
 }
 
 // show prints the shares, quotas and rejections for people.
