@@ -21,7 +21,7 @@ func convert(c *cmdline.Call) error {
 	}
 	var sources []condorconfig.Source
 	for _, name := range c.Values("convert-config") {
-		text, err := os.ReadFile(name)
+		text, err := readSource(c, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, cmdline.Cause(err))
 		}
@@ -38,6 +38,14 @@ func convert(c *cmdline.Call) error {
 	}
 	_, err = io.WriteString(c.Stdout, done.text)
 	return err
+}
+
+// readSource reads a file of the command line; "-" is standard input.
+func readSource(c *cmdline.Call, name string) ([]byte, error) {
+	if name == "-" {
+		return io.ReadAll(c.Stdin)
+	}
+	return os.ReadFile(name)
 }
 
 // included reads a file that another includes.
