@@ -163,6 +163,13 @@ func (c *cycle) settleGroups(quotas []accountant.Quota, allocated []float64) {
 	for _, s := range c.submitters {
 		used[c.cfg.Params.Groups.Of(s.name)] += s.usage.Float()
 	}
+	if c.cfg.Pie == Spins { // which count what is preempted to the end of the cycle
+		for _, m := range c.plan.Matches {
+			if m.Preempts != nil {
+				used[c.cfg.Params.Groups.Of(m.Preempts.Submitter)] -= m.Preempts.Weight.Float()
+			}
+		}
+	}
 	for i := range list {
 		g := &list[i]
 		if g.Used = Micro(used[i]); quotas == nil {

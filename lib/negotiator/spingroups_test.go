@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -83,6 +84,18 @@ func TestSpinsOfGroupsShares(t *testing.T) {
 		if g := plan.Groups[i]; g.Used != used {
 			t.Errorf("%s uses %v in the end, want %v", g.Name, g.Used, used)
 		}
+	}
+}
+
+// What a group uses after the cycle is without what was preempted.
+func TestSpinsOfGroupsPreempted(t *testing.T) {
+	cfg := groupsOf(t, spins(t), accountant.Group{Name: "p", Quota: 3})
+	cfg.Preemption.Consider = true
+	p := Pool{Slots: equal(t, 3, "Rank = ifThenElse(TARGET.ClusterId == 1, 1, 0)"), Claims: append(runs(7, "p.alice@x", 1, 1, time.Hour), runs(8, "bob@x", 2, 3, time.Hour)...),
+		Jobs: []Job{aJob(t, 1, 2, "p.alice@x", "")}}
+	plan := Cycle(p, cfg, now)
+	if len(plan.Matches) != 2 || len(plan.Groups) != 2 || plan.Groups[0].Used+plan.Groups[1].Used != 3 {
+		t.Errorf("matches %s, groups %+v, want 2 and 3 slots in use", ousted(plan), plan.Groups)
 	}
 }
 
