@@ -68,6 +68,10 @@ func (r *replay) victim(m Match) (*classad.Ad, error) {
 		return nil, fmt.Errorf("there is no such slot")
 	case r.gone[m.Slot]:
 		return nil, fmt.Errorf("its holder has gone already")
+	case slices.ContainsFunc(r.Backoffs, func(b pool.Backoff) bool {
+		return (b.Slot == m.Slot || b.Slot == m.Piece.Of) && b.Until.After(now)
+	}):
+		return nil, fmt.Errorf("the slot is left alone")
 	case v.Job == pool.JobID{}:
 		state, _ := ad.EvalString(r.eval, "State")
 		activity, _ := ad.EvalString(r.eval, "Activity")

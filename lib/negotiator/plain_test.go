@@ -39,6 +39,7 @@ type plainSlot struct {
 	free    bool
 	counted bool
 	claimed bool
+	rests   bool
 	kind    string   // equal for slots that no match can tell apart
 	users   []string // shapes of the jobs that can use it
 	// place is where contention puts it among those that rank alike.
@@ -143,11 +144,12 @@ func (c *plainCycle) lookAtSlots(p Pool, claims []pool.Claim) {
 			sl.free = false
 		}
 		for _, b := range p.Backoffs {
-			sl.free = sl.free && (b.Slot != s.Name || !b.Until.After(c.now))
+			sl.rests = sl.rests || b.Slot == s.Name && b.Until.After(c.now)
 		}
 		for _, cl := range p.Claims {
-			sl.free = sl.free && (cl.SlotAd() != s.Name || !c.overdue(cl))
+			sl.rests = sl.rests || cl.SlotAd() == s.Name && c.overdue(cl)
 		}
+		sl.free = sl.free && !sl.rests
 	}
 }
 

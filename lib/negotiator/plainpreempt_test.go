@@ -29,7 +29,7 @@ func (c *plainCycle) findTenants(claims []pool.Claim) {
 		state, _ := s.ad.EvalString(c.eval, "State")
 		activity, _ := s.ad.EvalString(c.eval, "Activity")
 		left, retires := s.ad.EvalNumber(c.eval, "RetirementTimeRemaining")
-		if retires && left > 0 && !c.cfg.Preemption.Early || !c.cfg.Preemption.Consider {
+		if retires && left > 0 && !c.cfg.Preemption.Early || !c.cfg.Preemption.Consider || s.rests {
 			continue
 		}
 		var ours []pool.Claim

@@ -26,6 +26,8 @@ const (
 	AlreadyPreempted Protection = "AlreadyPreempted"
 	// Retiring: its job has time left to retire (RetirementTimeRemaining).
 	Retiring Protection = "Retiring"
+	// LeftAlone: it is left alone after matches that nobody took up.
+	LeftAlone Protection = "LeftAlone"
 	// NotRunning: it runs no job yet, is being vacated, or is promised.
 	NotRunning Protection = "NotRunning"
 	// Unmatched: it matches the job, but not as it is while it is claimed.
@@ -52,7 +54,7 @@ const (
 
 // Protections are all there are, in the order in which they are looked for.
 func Protections() []Protection {
-	return []Protection{Unconsidered, AlreadyPreempted, Retiring, NotRunning, Unmatched, OwnJob, BetterPriority, SlotRank, PreemptionRequirements,
+	return []Protection{Unconsidered, AlreadyPreempted, Retiring, LeftAlone, NotRunning, Unmatched, OwnJob, BetterPriority, SlotRank, PreemptionRequirements,
 		HolderShare, OwnShare, OwnCeiling, GroupShare, Unprotected}
 }
 
@@ -61,6 +63,7 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	Unconsidered:           {"NEGOTIATOR_CONSIDER_PREEMPTION is false", "NEGOTIATOR_CONSIDER_PREEMPTION is false"},
 	AlreadyPreempted:       {"it goes to another job already", "they go to other jobs already"},
 	Retiring:               {"its job has time to retire", "their jobs have time to retire"},
+	LeftAlone:              {"it is left alone after matches that nobody took up", "they are left alone after matches that nobody took up"},
 	NotRunning:             {"it runs no job yet, or waits for one to leave", "they run no jobs yet, or wait for some to leave"},
 	Unmatched:              {"it does not match while it is claimed", "they do not match while they are claimed"},
 	OwnJob:                 {"it runs a job of the same submitter", "they run jobs of the same submitter"},

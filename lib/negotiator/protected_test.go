@@ -19,6 +19,7 @@ func TestProtections(t *testing.T) {
 	for i := range matched {
 		matched[i].State, matched[i].MatchedAt = pool.Matched, now
 	}
+	promise := []pool.Claim{{Job: pool.JobID{Cluster: 7}, Attempt: 1, Slot: "slot1", Submitter: "alice@x", State: pool.Promised, MatchedAt: now.Add(-old)}}
 	capped := slices.Clone(records)
 	capped[0].Ceiling = accountant.Limit{Slots: 0, Set: true}
 	large := []pool.Slot{aSlot(t, "slot1", "PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true")}
@@ -46,6 +47,8 @@ func TestProtections(t *testing.T) {
 			"; not preempted: 2 as their holders' EUPs are not worse, 1 as it runs a job of the same submitter"},
 		{"not running yet", equal(t, 2, ""), matched, "", records, nil, "NotRunning:2", "; none is preempted, as they run no jobs yet, or wait for some to leave"},
 		{"retiring", equal(t, 1, "RetirementTimeRemaining = 60"), runs(7, "bob@x", 1, 1, old), "", records, nil, "Retiring:1", "; it is not preempted, as its job has time to retire"},
+		{"left alone", equal(t, 1, `State = "Claimed"; Activity = "Busy"; RemoteUser = "bob@x"`), promise, "", records,
+			func(c *Config) { c.RequestClaimTimeout, c.VacateTimeout = time.Hour, time.Minute }, "LeftAlone:1", "; it is not preempted, as it is left alone after matches that nobody took up"},
 		{"ranked below", equal(t, 1, "Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)"), runs(7, "bob@x", 1, 1, old), "", records, nil, "SlotRank:1",
 			"; it is not preempted, as its Rank prefers the present job"},
 		{"the last that it has a share in", equal(t, 1, ""), runs(7, "bob@x", 1, 1, old), "", records, nil, "HolderShare:1", "; it is not preempted, as its holder would have less than its share"},

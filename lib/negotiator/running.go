@@ -57,7 +57,7 @@ type lot struct {
 
 // findRunning lists what runs jobs that may be preempted: not what is only matched, is being
 // vacated or is promised to somebody (manual, "Negotiation": a claimed machine that
-// runs no job is skipped). asked are the names that any expression looks up in slots.
+// runs no job is skipped), nor what is left alone after promises that came to nothing. asked are the names that any expression looks up in slots.
 func (c *cycle) findRunning(asked names) []running {
 	if !c.cfg.Preemption.Consider {
 		return nil
@@ -66,7 +66,7 @@ func (c *cycle) findRunning(asked names) []running {
 	w := c.newOverlay(asked)
 	for i := range c.slots {
 		s := &c.slots[i]
-		if s.standing != claimed && s.whole == nil || c.retires(s.ad) {
+		if s.standing != claimed && s.whole == nil || c.retires(s.ad) || c.rests(s) {
 			continue
 		}
 		if claims := c.ours[s.name]; len(claims) > 0 {
@@ -87,6 +87,9 @@ func (c *cycle) retires(ad *classad.Ad) bool {
 	left, ok := ad.EvalNumber(c.eval, retirementLeft)
 	return ok && left > 0 && !c.cfg.Preemption.Early
 }
+
+// rests says whether the slot is left alone after matches that nobody took up.
+func (c *cycle) rests(s *slot) bool { return c.until[s.name].After(c.now) }
 
 // preemptible says whether a claim of ours runs a job on the slot that nobody waits for
 // already.

@@ -90,6 +90,8 @@ func (c *cycle) protects(s *slot, t *tenants, gone bool) Protection {
 		return AlreadyPreempted
 	case c.retires(s.ad):
 		return Retiring
+	case c.rests(s):
+		return LeftAlone
 	}
 	return NotRunning
 }

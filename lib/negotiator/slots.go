@@ -102,7 +102,7 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 		c.holdOutside(s.Ad, outside, sl.weight)
 	case state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched"):
 		sl.standing = elsewhere
-	case c.until[s.Name].After(c.now):
+	case c.rests(&sl):
 		sl.standing = resting
 	}
 	return sl
