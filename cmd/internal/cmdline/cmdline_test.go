@@ -256,12 +256,12 @@ func TestTableAndJSON(t *testing.T) {
 	alone(t)
 	_, out, _ := execute(func(c *Call) error {
 		columns := []Column{{Head: "Name"}, {Head: "Cpus", Right: true}}
-		if err := c.Table(columns, [][]string{{"slot1@a", "1"}, {"s", "16"}}); err != nil {
+		if err := c.Table(columns, [][]string{{"slot1@a", "1"}, {"s\x1b\n", "16"}}); err != nil {
 			return err
 		}
 		return c.Table(columns, nil)
 	})
-	if want := "Name     Cpus\nslot1@a     1\ns          16\n"; out != want {
+	if want := "Name     Cpus\nslot1@a     1\ns??        16\n"; out != want {
 		t.Errorf("Table = %q, want %q", out, want)
 	}
 	_, out, _ = execute(func(c *Call) error { return c.JSON(map[string]string{"a": "<&>"}) })

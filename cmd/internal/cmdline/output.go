@@ -7,6 +7,7 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
@@ -112,7 +113,8 @@ type Column struct {
 }
 
 // Table writes rows to standard output under a heading, columns two blanks
-// apart and as wide as they need to be. Without rows it writes nothing.
+// apart and as wide as they need to be, with ? for characters that could steer a
+// terminal: slots' ads may come from anybody. Without rows it writes nothing.
 func (c *Call) Table(columns []Column, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
@@ -133,7 +135,7 @@ func (c *Call) Table(columns []Column, rows [][]string) error {
 	for _, r := range rows {
 		row := make(table.Row, len(r))
 		for i, cell := range r {
-			row[i] = cell
+			row[i] = strings.Map(harmless, cell)
 		}
 		t.AppendRow(row)
 	}
@@ -143,6 +145,13 @@ func (c *Call) Table(columns []Column, rows [][]string) error {
 		}
 	}
 	return nil
+}
+
+func harmless(r rune) rune {
+	if unicode.IsControl(r) {
+		return '?'
+	}
+	return r
 }
 
 // plain is a table without lines, its heading bold where colours may be.
