@@ -19,15 +19,16 @@ type autocluster struct {
 	request *request // of a partitionable slot; nil: there is none
 	limits  []demand // concurrency limits
 	// verdicts are what came of the match with each group, by its number.
-	verdicts []verdict
-	yields   answers   // how running slots yield to the jobs; nil: nobody asked
-	idle     int       // jobs, of all submitters
-	bundles  []*bundle // that can be used, by place
-	supplied int       // the count of matches for which worth was computed
-	worth    supply
-	heldAt   int // the same of held
-	held     []occupied
-	order    *order
+	verdicts  []verdict
+	yields    answers   // how running slots yield to the jobs; nil: nobody asked
+	preferred answers   // and which of them prefer these
+	idle      int       // jobs, of all submitters
+	bundles   []*bundle // that can be used, by place
+	supplied  int       // the count of matches for which worth was computed
+	worth     supply
+	heldAt    int // the same of held
+	held      []occupied
+	order     *order
 
 	// lanes is a heap of the lanes of the groups that can be used, each where it
 	// was when it was last looked at.

@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"strings"
@@ -19,6 +20,7 @@ type fullPool struct {
 	slots, kinds int    // kinds: that differ in what jobs ask for
 	pieces       int    // of each partitionable slot; 0: static slots
 	requirements string // PREEMPTION_REQUIREMENTS
+	rank         string // of the slots; empty: 0.0
 	pie          Pie
 }
 
@@ -29,6 +31,7 @@ var fullPools = []fullPool{
 	{name: "default", slots: 100_000, kinds: 500, requirements: byDefault},
 	{name: "priority", slots: 100_000, kinds: 500, requirements: "RemoteUserPrio > SubmitterUserPrio * 1.2 && (time() - EnteredCurrentState) > 3600"},
 	{name: "groups", slots: 100_000, kinds: 500, requirements: byDefault + " && SubmitterGroupResourcesInUse < SubmitterGroupQuota && RemoteGroupResourcesInUse > RemoteGroupQuota"},
+	{name: "rank", slots: 100_000, kinds: 500, requirements: byDefault, rank: "10 * (TARGET.RequestMemory > 4000)"},
 	{name: "all-apart", slots: 20_000, kinds: 20_000, requirements: byDefault},
 	{name: "pieces", slots: 10_000, kinds: 50, pieces: 10, requirements: byDefault},
 	{name: "spins", slots: 100_000, kinds: 500, requirements: byDefault, pie: Spins},
@@ -138,7 +141,7 @@ State = "Unclaimed"
 Activity = "Idle"
 OpSys = "LINUX"
 Arch = "X86_64"
-Rank = 0.0
+Rank = %s
 Start = true
 Requirements = START && TARGET.RequestCpus <= MY.Cpus && TARGET.RequestMemory <= MY.Memory
 Cpus = %d
@@ -149,7 +152,7 @@ KFlops = %d
 LoadAvg = 0.%d
 PartitionableSlot = %v
 
-`, name, cpus, memory, 1_000_000+kind, i%16+1, 100_000+1000*kind, i%97, f.pieces > 0)
+`, name, cmp.Or(f.rank, "0.0"), cpus, memory, 1_000_000+kind, i%16+1, 100_000+1000*kind, i%97, f.pieces > 0)
 }
 
 // cpus returns how many cores a static slot has: one, or two.

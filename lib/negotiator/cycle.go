@@ -302,7 +302,7 @@ type cycle struct {
 	groupUse   *groupUse             // nil: there are no groups
 	dealing    *sharers              // that has its turn
 	tenants    []*tenants            // what runs jobs that may be preempted
-	choosy     []*tenants            // those whose slots may prefer other jobs
+	choosy     [][]*tenants          // those whose slots may prefer other jobs, by tenants.alike
 	kinds      int                   // of tenants that jobs can tell apart (tenants.alike)
 	looked     []*queue              // that have prospects in this turn
 	spare      []heap[prospect, *prospect]

@@ -126,9 +126,14 @@ func (c *cycle) refresh(p *prospect, k *autocluster) bool {
 // findProspects lists whom the jobs of a queue may preempt at all.
 func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
 	k, list := q.cluster, &q.prospects.heap
-	for _, t := range c.choosy {
-		if c.suits(k, t) && t.rankOf(c, k.ad) > t.current {
-			*list = append(*list, c.newProspect(s, k, t, RankPreemption))
+	for _, kind := range c.choosy {
+		if len(kind) == 0 || !c.prefers(k, kind[0]) {
+			continue
+		}
+		for _, t := range kind {
+			if c.suits(k, t) {
+				*list = append(*list, c.newProspect(s, k, t, RankPreemption))
+			}
 		}
 	}
 	for _, holder := range c.submitters {
@@ -173,6 +178,21 @@ func (c *cycle) suits(k *autocluster, t *tenants) bool {
 	return len(t.slots) > 0 && k.verdict(c, t.class.group) == accepts && (t.left == nil || k.request.fits(t.left))
 }
 
+// prefers says whether the Rank of running slots prefers the jobs of k to the present one.
+func (c *cycle) prefers(k *autocluster, t *tenants) bool {
+	if k.preferred == nil {
+		k.preferred = make(answers, c.kinds)
+	}
+	a := &k.preferred[t.alike]
+	if *a == unknown {
+		*a = no
+		if t.rankOf(c, k.ad) > t.current {
+			*a = yes
+		}
+	}
+	return *a == yes
+}
+
 // yields says whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
 func (c *cycle) yields(s *submitter, k *autocluster, t *tenants) answer {
@@ -212,7 +232,7 @@ func (a answers) of(c *cycle, s *submitter, k *autocluster, t *tenants) answer {
 	return a[t.alike]
 }
 
-// answer is whether a running slot would yield to a job, once it is known.
+// answer is whether a running slot would yield to a job, or prefers it, once that is known.
 type answer uint8
 
 const (

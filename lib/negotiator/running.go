@@ -166,7 +166,11 @@ func (c *cycle) settleRunning(list []running) {
 		r.holder.runs[k.group] += r.weight
 	}
 	c.kinds = len(kinds)
+	c.choosy = make([][]*tenants, c.kinds)
 	for _, t := range c.tenants {
+		if t.ranks {
+			c.choosy[t.alike] = append(c.choosy[t.alike], t)
+		}
 		if !t.varies {
 			slices.SortStableFunc(t.slots, func(a, b *running) int { return cmp.Compare(b.rank, a.rank) })
 		}
@@ -195,9 +199,6 @@ func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
 		t.left = c.leftIn(r.ad)
 	}
 	c.tenants = append(c.tenants, t)
-	if t.ranks {
-		c.choosy = append(c.choosy, t)
-	}
 	return t
 }
 

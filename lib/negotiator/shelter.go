@@ -151,7 +151,7 @@ func (c *cycle) shelters(s *submitter, k *autocluster, t *tenants, asked *int) P
 	}
 	answer := unknown
 	if *asked--; *asked >= 0 {
-		if c.slotRank(t.ad, k.ad) > t.current {
+		if c.prefers(k, t) {
 			return c.bounds(s, t.lot(), RankPreemption)
 		}
 		answer = c.yields(s, k, t)
