@@ -65,25 +65,28 @@ func TestFixedPoint(t *testing.T) {
 // is worth, within two slots, and almost nobody is preempted any more.
 func TestSharesOverDays(t *testing.T) {
 	for seed := range uint64(16) {
-		s, length, every := randomSimulation(t, seed)
-		s.play(t, every, now.Add(length))
-		late := now.Add(length / 2)
-		for name, want := range s.fixedPoint() {
-			if got := s.mean(name, late); math.Abs(got-want) > 2 {
-				t.Errorf("seed %d: %s holds %.2f of %d slots, want %.2f within 2", seed, name, got, len(s.slots), want)
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
+			t.Parallel()
+			s, length, every := randomSimulation(t, seed)
+			s.play(t, every, now.Add(length))
+			late := now.Add(length / 2)
+			for name, want := range s.fixedPoint() {
+				if got := s.mean(name, late); math.Abs(got-want) > 2 {
+					t.Errorf("%s holds %.2f of %d slots, want %.2f within 2", name, got, len(s.slots), want)
+				}
+				if least := s.least(name, late); want >= 2 && least < 1 {
+					t.Errorf("%s holds %v slots at times, want 1 at least of %.2f", name, least, want)
+				}
 			}
-			if least := s.least(name, late); want >= 2 && least < 1 {
-				t.Errorf("seed %d: %s holds %v slots at times, want 1 at least of %.2f", seed, name, least, want)
+			s.checkOustings(t)
+			// What somebody holds is rounded, its RUP goes to what is held, and its share with that.
+			// It takes many half-lives until that is worth another slot.
+			most := len(s.users) * (1 + int(length/2/(12*s.cfg.Params.HalfLife)))
+			if got := s.oustings(late); len(got) > most {
+				t.Errorf("in the second half of %v, with a half-life of %v, %d preemptions, want %d at most: %v",
+					length, s.cfg.Params.HalfLife, len(got), most, got)
 			}
-		}
-		s.checkOustings(t, fmt.Sprintf("seed %d", seed))
-		// What somebody holds is rounded, its RUP goes to what is held, and its share with that.
-		// It takes many half-lives until that is worth another slot.
-		most := len(s.users) * (1 + int(length/2/(12*s.cfg.Params.HalfLife)))
-		if got := s.oustings(late); len(got) > most {
-			t.Errorf("seed %d: in the second half of %v, with a half-life of %v, %d preemptions, want %d at most: %v",
-				seed, length, s.cfg.Params.HalfLife, len(got), most, got)
-		}
+		})
 	}
 }
 
@@ -91,13 +94,13 @@ func TestSharesOverDays(t *testing.T) {
 // job has run for longer than PREEMPTION_REQUIREMENTS asks for, so that no two jobs
 // take a slot from each other within that time; and nobody loses a slot in the cycle in
 // which it takes one from somebody.
-func (s *simulation) checkOustings(t *testing.T, name string) {
+func (s *simulation) checkOustings(t *testing.T) {
 	t.Helper()
 	last := map[string]time.Time{}
 	sides := map[time.Time]map[string]bool{} // whether a user is a winner of a cycle
 	for _, o := range s.ousted {
 		if o.ran <= time.Hour || o.at.Sub(last[o.slot]) <= time.Hour {
-			t.Errorf("%s: %v, the slot was taken before at %v, want more than an hour in between", name, o, last[o.slot])
+			t.Errorf("%v, the slot was taken before at %v, want more than an hour in between", o, last[o.slot])
 		}
 		last[o.slot] = o.at
 		if sides[o.at] == nil {
@@ -105,7 +108,7 @@ func (s *simulation) checkOustings(t *testing.T, name string) {
 		}
 		for user, wins := range map[string]bool{o.winner: true, o.loser: false} {
 			if won, known := sides[o.at][user]; known && won != wins {
-				t.Errorf("%s: %v, and %s is on the other side in the same cycle", name, o, user)
+				t.Errorf("%v, and %s is on the other side in the same cycle", o, user)
 			}
 			sides[o.at][user] = wins
 		}
@@ -132,25 +135,28 @@ func TestEqualUsersKeepTheirSlots(t *testing.T) {
 		slots    int
 		halfLife time.Duration
 	}{{10, 24 * time.Hour}, {10, 4 * time.Hour}, {10, 15 * time.Minute}, {11, 24 * time.Hour}, {11, 4 * time.Hour}, {11, 15 * time.Minute}} {
-		cfg := preempting(t)
-		cfg.Params.HalfLife = c.halfLife
-		s := simulate(t, cfg, c.slots)
-		s.vacates = time.Minute
-		s.add(t, "alice@x", 1, 1e4*time.Hour)
-		s.add(t, "bob@x", 1, 1e4*time.Hour).from = now.Add(2 * time.Hour)
-		s.play(t, 20*time.Minute, now.Add(length))
-		s.checkOustings(t, fmt.Sprintf("%d slots, half-life %v", c.slots, c.halfLife))
-		most := 0
-		if c.slots%2 > 0 {
-			most = 1 + int(length/2/(25*c.halfLife))
-		}
-		if got := s.oustings(now.Add(length / 2)); len(got) > most {
-			t.Errorf("%d slots, half-life %v: %d preemptions in the last days, want %d at most: %v", c.slots, c.halfLife, len(got), most, got)
-		}
-		held := s.samples[len(s.samples)-1].held
-		if a, b := held["alice@x"], held["bob@x"]; a+b != float64(c.slots) || math.Abs(a-b) > 1 {
-			t.Errorf("%d slots, half-life %v: alice and bob hold %v and %v in the end, want halves", c.slots, c.halfLife, a, b)
-		}
+		t.Run(fmt.Sprintf("%d slots, half-life %v", c.slots, c.halfLife), func(t *testing.T) {
+			t.Parallel()
+			cfg := preempting(t)
+			cfg.Params.HalfLife = c.halfLife
+			s := simulate(t, cfg, c.slots)
+			s.vacates = time.Minute
+			s.add(t, "alice@x", 1, 1e4*time.Hour)
+			s.add(t, "bob@x", 1, 1e4*time.Hour).from = now.Add(2 * time.Hour)
+			s.play(t, 20*time.Minute, now.Add(length))
+			s.checkOustings(t)
+			most := 0
+			if c.slots%2 > 0 {
+				most = 1 + int(length/2/(25*c.halfLife))
+			}
+			if got := s.oustings(now.Add(length / 2)); len(got) > most {
+				t.Errorf("%d preemptions in the last days, want %d at most: %v", len(got), most, got)
+			}
+			held := s.samples[len(s.samples)-1].held
+			if a, b := held["alice@x"], held["bob@x"]; a+b != float64(c.slots) || math.Abs(a-b) > 1 {
+				t.Errorf("alice and bob hold %v and %v in the end, want halves", a, b)
+			}
+		})
 	}
 }
 
@@ -171,32 +177,35 @@ func TestQuotasOverDays(t *testing.T) {
 		{"or not at all", true, "false", 1e4 * time.Hour, "astro:20", "astro:20", false},
 		{"without surplus", false, "(time() - EnteredCurrentState) > 3600", 1e4 * time.Hour, "astro:12 bio:8", "astro:12 bio:8", false},
 	} {
-		cfg := quotas(t, accountant.Group{Name: "astro", Quota: 12, AcceptSurplus: c.surplus}, accountant.Group{Name: "bio", Quota: 8, AcceptSurplus: c.surplus})
-		cfg.Preemption = preempting(t).Preemption
-		cfg.Preemption.Requirements = expr(t, c.requirements)
-		cfg.Params.HalfLife = 6 * time.Hour
-		s := simulate(t, cfg, 20)
-		s.vacates = time.Minute
-		s.add(t, "astro.alice@x", 1, c.length)
-		bio := s.add(t, "bio.bob@x", 1, min(c.length, 10*time.Hour))
-		bio.from, bio.until = now.Add(day), now.Add(3*day)
-		s.play(t, 20*time.Minute, now.Add(4*day))
-		s.checkOustings(t, c.name)
-		alone := "astro:20"
-		if !c.surplus {
-			alone = "astro:12"
-		}
-		for _, at := range []struct {
-			after time.Duration
-			want  string
-		}{{12 * time.Hour, alone}, {day + 6*time.Hour, c.early}, {2*day + 6*time.Hour, c.then}, {4 * day, alone}} {
-			if got := s.groupsAt(now.Add(at.after)); got != at.want {
-				t.Errorf("%s: after %v hold %s, want %s", c.name, at.after, got, at.want)
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg := quotas(t, accountant.Group{Name: "astro", Quota: 12, AcceptSurplus: c.surplus}, accountant.Group{Name: "bio", Quota: 8, AcceptSurplus: c.surplus})
+			cfg.Preemption = preempting(t).Preemption
+			cfg.Preemption.Requirements = expr(t, c.requirements)
+			cfg.Params.HalfLife = 6 * time.Hour
+			s := simulate(t, cfg, 20)
+			s.vacates = time.Minute
+			s.add(t, "astro.alice@x", 1, c.length)
+			bio := s.add(t, "bio.bob@x", 1, min(c.length, 10*time.Hour))
+			bio.from, bio.until = now.Add(day), now.Add(3*day)
+			s.play(t, 20*time.Minute, now.Add(4*day))
+			s.checkOustings(t)
+			alone := "astro:20"
+			if !c.surplus {
+				alone = "astro:12"
 			}
-		}
-		if got := len(s.ousted); got > 0 != c.preempted {
-			t.Errorf("%s: %d preemptions: %v, want some: %v", c.name, got, s.ousted, c.preempted)
-		}
+			for _, at := range []struct {
+				after time.Duration
+				want  string
+			}{{12 * time.Hour, alone}, {day + 6*time.Hour, c.early}, {2*day + 6*time.Hour, c.then}, {4 * day, alone}} {
+				if got := s.groupsAt(now.Add(at.after)); got != at.want {
+					t.Errorf("after %v hold %s, want %s", at.after, got, at.want)
+				}
+			}
+			if got := len(s.ousted); got > 0 != c.preempted {
+				t.Errorf("%d preemptions: %v, want some: %v", got, s.ousted, c.preempted)
+			}
+		})
 	}
 }
 
