@@ -249,7 +249,7 @@ func (c *cycle) ask(s *submitter, k *autocluster, t *tenants) answer {
 		return no
 	case c.cfg.Preemption.Requirements == nil || !c.permits(s, k, t):
 		return refused
-	case rank < t.current:
+	case !(rank >= t.current): // NaN is neither better nor as good
 		return no
 	}
 	return yes
@@ -259,13 +259,18 @@ func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason str
 	ranks := k.order.ranks.of(c, t.class)
 	p := prospect{t, reason, preemptKey{ranks.pre, k.order.rank(c, t.class), ranks.post, reason == RankPreemption, t.slots[0].rank, t.slots[0].slot}}
 	if t.varies {
-		slot, job := t.ad, k.ad
-		if c.fickleRank {
-			slot, job = c.atPresent(s, k, t)
-		}
-		p.preemption = rankOr(c.eval, c.cfg.Preemption.Rank, slot, job)
+		p.preemption = c.presentRank(s, k, t)
 	}
 	return p
+}
+
+// presentRank returns what PREEMPTION_RANK makes of a running slot now.
+func (c *cycle) presentRank(s *submitter, k *autocluster, t *tenants) float64 {
+	slot, job := t.ad, k.ad
+	if c.fickleRank {
+		slot, job = c.atPresent(s, k, t)
+	}
+	return rankOr(c.eval, c.cfg.Preemption.Rank, slot, job)
 }
 
 // mayPreempt says whether shares, ceilings and quotas let a submitter have the best of
