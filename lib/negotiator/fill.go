@@ -295,7 +295,7 @@ func (c *cycle) match(s *submitter, q *queue, p pick) {
 
 // preempted tells of a claim that ends for a match.
 func (c *cycle) preempted(r *running) *Preempted {
-	out := &Preempted{Job: r.claim.Job, Attempt: r.claim.Attempt, Submitter: r.holder.name, Weight: r.claim.Weight, Ran: c.ran(r)}
+	out := &Preempted{Job: r.claim.Job, Attempt: r.claim.Attempt, Submitter: r.claim.Submitter, Weight: r.claim.Weight, Ran: c.ran(r)}
 	if r.outside {
 		out.Outside, _ = r.ad.EvalString(c.eval, "JobId")
 	}

@@ -179,7 +179,7 @@ func (s *scenario) pool(t *testing.T, cfg Config, alias map[string]string) Pool 
 	}
 	for _, attributes := range s.Slots {
 		attributes = maps.Clone(attributes)
-		for _, holder := range []string{"RemoteUser", "AccountingGroup"} {
+		for _, holder := range []string{"RemoteUser", "AccountingGroup", "PreemptingUser", "PreemptingAccountingGroup"} {
 			key, text := attribute(attributes, holder)
 			if name, err := strconv.Unquote(text); err == nil && alias[name] != "" {
 				attributes[key] = exprText(strconv.Quote(alias[name]))

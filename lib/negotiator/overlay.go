@@ -1,6 +1,7 @@
 package negotiator
 
 import (
+	"cmp"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -108,10 +109,18 @@ func (w *overlay) ours(slot int, cl *pool.Claim) running {
 func (w *overlay) outside(slot int) running {
 	c, s := w.c, &w.c.slots[slot]
 	cl := &pool.Claim{Slot: s.name, Submitter: c.holderOf(s), Weight: s.weight}
-	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cl.Submitter], weight: s.weight, ad: s.ad}
-	if len(w.holder) > 0 {
+	r := running{slot: slot, claim: cl, outside: true, holder: c.called[cmp.Or(c.pendingFor(s), cl.Submitter)], weight: s.weight, ad: s.ad}
+	rank, pending := 0.0, false
+	if c.cfg.Pie == Spins {
+		// Whoever comes now has to be worth more than who waits already.
+		rank, pending = s.ad.EvalNumber(c.eval, pool.AttrPreemptingRank)
+	}
+	if pending || len(w.holder) > 0 {
 		r.ad = w.ofHolder.Clone().Chain(s.ad)
 		w.remote(r.ad, r.holder)
+	}
+	if pending {
+		r.ad.SetReal("CurrentRank", rank)
 	}
 	return r
 }

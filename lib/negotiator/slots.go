@@ -108,13 +108,19 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 	return sl
 }
 
-// holdOutside counts what somebody holds by a slot's own words.
+// preemptingLimits are the concurrency limits of the job that waits for a claimed slot.
+const preemptingLimits = "PreemptingConcurrencyLimits"
+
+// holdOutside counts what somebody holds by a slot's own words, and the concurrency limits
+// of whoever waits for it.
 func (c *cycle) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
 	name := c.cfg.Params.Groups.Spelled(who)
 	h := c.plan.Outside[name]
 	c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + weight}
-	if text, ok := ad.EvalString(c.eval, pool.AttrConcurrencyLimits); ok {
-		c.inUse.add(text)
+	for _, limits := range []string{pool.AttrConcurrencyLimits, preemptingLimits} {
+		if text, ok := ad.EvalString(c.eval, limits); ok {
+			c.inUse.add(text)
+		}
 	}
 }
 

@@ -136,19 +136,33 @@ func (c *cycle) leastWeight() float64 {
 }
 
 // lookedAt returns how many slots are looked at for matches: none that are claimed if
-// preemption is not considered, else all whose jobs have no time to retire left.
+// preemption is not considered, else all whose jobs have no time to retire left, or are
+// to be looked at early.
 func (c *cycle) lookedAt() (slots int) {
 	for i := range c.slots {
 		s := &c.slots[i]
-		if left, ok := s.ad.EvalNumber(c.eval, retirementLeft); ok && left > 0 && c.cfg.Preemption.Consider && s.standing == claimed {
-			continue
+		switch {
+		case s.standing != claimed:
+			slots++
+		case c.cfg.Preemption.Consider && !c.retires(s.ad), !c.cfg.Preemption.Consider && s.whole != nil:
+			slots++
 		}
-		if s.standing == claimed && !c.cfg.Preemption.Consider && s.whole == nil {
-			continue
-		}
-		slots++
 	}
 	return slots
+}
+
+// pendingFor returns who waits for a slot that is claimed outside, and whom HTCondor's
+// negotiator takes for its holder: empty for nobody.
+func (c *cycle) pendingFor(s *slot) string {
+	if c.cfg.Pie != Spins || !c.cfg.Preemption.Consider || s.standing != claimed || len(c.ours[s.name]) > 0 {
+		return ""
+	}
+	for _, name := range []string{"PreemptingAccountingGroup", pool.AttrPreemptingUser} {
+		if who, ok := s.ad.EvalString(c.eval, name); ok {
+			return c.cfg.Params.Groups.Spelled(who)
+		}
+	}
+	return ""
 }
 
 // holderOf returns whose a claimed slot is.

@@ -81,6 +81,11 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 	for name, h := range c.plan.Outside {
 		of(name).before += h.Weight
 	}
+	for i := range c.slots {
+		if name := c.pendingFor(&c.slots[i]); name != "" {
+			of(name)
+		}
+	}
 	byName := make(map[string]accountant.Record, len(records))
 	for _, r := range records {
 		byName[r.Name] = r
