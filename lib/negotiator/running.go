@@ -193,7 +193,7 @@ func (c *cycle) newTenants(r *running, k *class, current float64) *tenants {
 	t := &tenants{class: k, holder: r.holder, ad: r.ad, weight: r.weight, current: current,
 		varies: math.IsNaN(r.rank), ranks: c.mayPrefer(r.ad, current)}
 	if _, e, _ := r.ad.Get(slotRankName); e == nil {
-		t.fixed, t.always = true, c.slotRank(r.ad, nil)
+		t.fixed, t.always = true, c.rankOn(r.ad, nil)
 	}
 	if r.claim.Piece.Of != "" {
 		t.left = c.leftIn(r.ad)
@@ -247,7 +247,7 @@ func (c *cycle) mayPrefer(ad *classad.Ad, current float64) bool {
 	if _, e, _ := ad.Get(slotRankName); e != nil {
 		return true
 	}
-	return c.slotRank(ad, nil) > current
+	return c.rankOn(ad, nil) > current
 }
 
 // numberIn returns an attribute as a number, 0 if it is none.
@@ -263,16 +263,25 @@ func (c *cycle) numberIn(ad *classad.Ad, name *classad.Name) float64 {
 	return x
 }
 
-// rankOf returns what the slots' Rank makes of a job, 0 where that is no number.
+// rankOf returns what the slots' Rank makes of a job, as rankOn does.
 func (t *tenants) rankOf(c *cycle, job *classad.Ad) float64 {
 	if t.fixed {
 		return t.always
 	}
-	return c.slotRank(t.ad, job)
+	return c.rankOn(t.ad, job)
 }
 
 // slotRank returns what a slot's Rank makes of a job, 0 where that is no number.
 func (c *cycle) slotRank(slot, job *classad.Ad) float64 {
+	if x := c.rankOn(slot, job); !math.IsNaN(x) {
+		return x
+	}
+	return 0
+}
+
+// rankOn does as slotRank, but in spins a Rank that is no number is NaN: to HTCondor it is
+// then neither above nor below that of the present job, nor the same.
+func (c *cycle) rankOn(slot, job *classad.Ad) float64 {
 	v, e, ok := slot.Get(slotRankName)
 	if !ok {
 		return 0
@@ -281,10 +290,13 @@ func (c *cycle) slotRank(slot, job *classad.Ad) float64 {
 		v = slot.Eval(c.eval, pool.AttrRank, job)
 	}
 	x, isNumber := v.Number()
-	if !isNumber || math.IsNaN(x) {
-		return 0
+	switch {
+	case isNumber && !math.IsNaN(x):
+		return x
+	case c.cfg.Pie == Spins:
+		return math.NaN()
 	}
-	return x
+	return 0
 }
 
 var (
