@@ -42,6 +42,9 @@ func (s *submitter) restrict(e *entry) func() {
 		s.lineUp()
 	}
 	return func() {
+		for _, q := range s.queues {
+			q.cluster.restore() // others have jobs of that autocluster, too
+		}
 		s.ready()
 		if !e.ranged && !slices.ContainsFunc(s.queues, func(q *queue) bool { return len(q.passed) > 0 }) {
 			s.kins = nil
