@@ -58,6 +58,10 @@ var remoteAttributes = []struct {
 	{"RemoteAutoregroup", true, func(*submitter, Group) classad.Value { return classad.Bool(false) }},
 }
 
+// matchAttributes are those of remoteAttributes that the match decided which made the claim:
+// a slot that tells of them itself knows better.
+var matchAttributes = []string{"RemoteNegotiatingGroup", "RemoteAutoregroup"}
+
 func (c *cycle) newOverlay(asked names) *overlay {
 	w := &overlay{c: c}
 	for i, a := range claimAttributes {
@@ -118,6 +122,11 @@ func (w *overlay) outside(slot int) running {
 	if pending || len(w.holder) > 0 {
 		r.ad = w.ofHolder.Clone().Chain(s.ad)
 		w.remote(r.ad, r.holder)
+		for _, name := range matchAttributes {
+			if e, told := s.ad.Lookup(name); told {
+				r.ad.Set(name, e)
+			}
+		}
 	}
 	if pending {
 		r.ad.SetReal("CurrentRank", rank)

@@ -60,6 +60,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 			runs = procs(runs)
 		}
 		s.queue(c.inOrder(runs), a.of, kinOf, c.jobPrioOf)
+		c.regroup(s, a, all.job)
 	}
 	c.matchAll()
 	c.bundleUp()

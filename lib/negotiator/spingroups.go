@@ -156,7 +156,18 @@ func (g *spinGroups) negotiateGroup(i int, n, farthest float64) {
 	limit := g.limit(i, n, farthest)
 	g.limits[i] = limit
 	p := &party{name: g.tree.List[i].Name, group: i, weight: g.weightOf(limit), limit: limit, bounded: i > 0 || !g.tree.Regroups()}
-	g.waiting[i] = g.negotiate(p, g.waiting[i])
+	entries := g.waiting[i]
+	if i == 0 {
+		changed := map[*submitter]bool{} // with USE_GLOBAL_JOB_PRIOS one has several entries
+		for _, e := range entries {
+			if !changed[e.submitter] {
+				changed[e.submitter] = true
+				e.change()
+				defer e.change()
+			}
+		}
+	}
+	g.waiting[i] = g.negotiate(p, entries)
 }
 
 // limit returns what a group may use in one pass: part of the way from what it used

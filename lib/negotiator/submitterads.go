@@ -3,6 +3,7 @@ package negotiator
 import (
 	"strings"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
 
@@ -19,15 +20,56 @@ var submitterAttributes = []struct {
 	{"SubmitterGroup", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.String(g.Name) }},
 	{"SubmitterGroupResourcesInUse", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.Real(g.Usage) }},
 	{"SubmitterGroupQuota", true, func(_ *cycle, _ *submitter, g Group) classad.Value { return classad.Real(g.EffectiveQuota) }},
-	{"SubmitterNegotiatingGroup", false, func(c *cycle, s *submitter, _ Group) classad.Value {
+	{negotiatingGroup, false, func(c *cycle, s *submitter, _ Group) classad.Value {
 		return classad.String(c.cfg.Params.Groups.NameOf(s.name))
 	}},
-	// Nobody's group is where groups regroup. Who regroups is told of as a member of its own
-	// group there, too.
-	{"SubmitterAutoregroup", false, func(c *cycle, s *submitter, _ Group) classad.Value {
+	// Nobody's group is where groups regroup (regroup).
+	{autoregrouped, false, func(c *cycle, s *submitter, _ Group) classad.Value {
 		tree := c.cfg.Params.Groups
 		return classad.Bool(tree.Regroups() && tree.Of(s.name) == 0)
 	}},
+}
+
+// What is another thing where groups regroup.
+const (
+	negotiatingGroup = "SubmitterNegotiatingGroup"
+	autoregrouped    = "SubmitterAutoregroup"
+)
+
+// regroup prepares the queues of who negotiates with nobody's group, too, for that turn: its
+// jobs are of other autoclusters then, where expressions look at who negotiates. asked are
+// the names that any expression looks up in jobs. Only spins tell of that turn.
+func (c *cycle) regroup(s *submitter, a *autoclusters, asked names) {
+	tree := c.cfg.Params.Groups
+	if c.cfg.Pie != Spins || !tree.Regroups() || !tree.List[tree.Of(s.name)].Autoregroup {
+		return
+	}
+	group, turn := asked.has(strings.ToLower(negotiatingGroup)), asked.has(strings.ToLower(autoregrouped))
+	if !group && !turn {
+		return
+	}
+	for _, q := range s.queues {
+		ad := q.cluster.ad.Clone()
+		if group {
+			ad.SetString(negotiatingGroup, accountant.RootGroup)
+		}
+		if turn {
+			ad.SetBool(autoregrouped, true)
+		}
+		q.regrouped = a.of(Job{Ad: ad})
+		q.regrouped.barred = q.cluster.barred
+		q.regrouped.idle += q.left
+	}
+}
+
+// change makes the jobs what they are where their submitter regroups, and the second time
+// what they were.
+func (s *submitter) change() {
+	for _, q := range s.queues {
+		if q.regrouped != nil {
+			q.cluster, q.regrouped = q.regrouped, q.cluster
+		}
+	}
 }
 
 // introduce adds to the ads of waiting jobs what expressions ask about their

@@ -41,3 +41,40 @@ func TestSlotsAskAboutSubmitters(t *testing.T) {
 		}
 	}
 }
+
+// Who regroups negotiates as a member of its group, and then as one of nobody's.
+func TestSpinsTellOfRegrouping(t *testing.T) {
+	own := groupsOf(t, spins(t), accountant.Group{Name: "a", Quota: 1})
+	regrouping := groupsOf(t, spins(t), accountant.Group{Name: "a", Quota: 1, Autoregroup: true}, accountant.Group{Name: "b", Quota: 1})
+	for _, c := range []struct {
+		name, start, user string
+		cfg               Config
+		want              string
+	}{
+		{"no group regroups", "TARGET.SubmitterAutoregroup", "a.alice@x", own, ""},
+		{"regroups", "TARGET.SubmitterAutoregroup", "a.alice@x", regrouping, "1.0>slot1 1.1>slot2"},
+		{"in its own group", "!TARGET.SubmitterAutoregroup", "a.alice@x", regrouping, "1.0>slot1"},
+		{"its group does not", "TARGET.SubmitterAutoregroup", "b.alice@x", regrouping, ""},
+		{"negotiates with nobody's group", `TARGET.SubmitterNegotiatingGroup == "<none>"`, "a.alice@x", regrouping, "1.0>slot1 1.1>slot2"},
+		{"negotiates with its own", `TARGET.SubmitterNegotiatingGroup == "a"`, "a.alice@x", regrouping, "1.0>slot1"},
+		{"is of its group", `TARGET.SubmitterGroup == "a"`, "a.alice@x", regrouping, "1.0>slot1 1.1>slot2"},
+		{"negotiates with both", `TARGET.SubmitterNegotiatingGroup == (TARGET.SubmitterAutoregroup ? "<none>" : "a")`, "a.alice@x", regrouping, "1.0>slot1 1.1>slot2"},
+	} {
+		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "Requirements = "+c.start), aSlot(t, "slot2", "Requirements = "+c.start)}, Jobs: []Job{aJob(t, 1, 3, c.user, "")}}
+		if got := pairs(Cycle(p, c.cfg, now)); got != c.want {
+			t.Errorf("%s: Cycle matches %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A claim from outside was matched by who knows which group.
+func TestSlotsTellWhoNegotiated(t *testing.T) {
+	cfg := groupsOf(t, spins(t), accountant.Group{Name: "a", Quota: 2, Autoregroup: true})
+	cfg.Preemption.Requirements = expr(t, `RemoteAutoregroup && RemoteNegotiatingGroup == "<none>"`)
+	held := `State = "Claimed"; Activity = "Busy"; RemoteUser = "a.bob@x"`
+	p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", held), aSlot(t, "slot2", held+`; RemoteAutoregroup = true; RemoteNegotiatingGroup = "<none>"`)},
+		Jobs: []Job{aJob(t, 1, 3, "a.alice@x", "")}}
+	if got, want := pairs(Cycle(p, cfg, now)), "1.0>slot2"; got != want {
+		t.Errorf("Cycle matches %q, want %q", got, want)
+	}
+}

@@ -42,13 +42,14 @@ type submitter struct {
 // queue is a submitter's idle jobs of one autocluster.
 type queue struct {
 	cluster   *autocluster
-	runs      []run     // in job-priority order, those that are left
-	left      int       // jobs in runs
-	passed    []run     // passed over with the rest of their clusters
-	limited   bool      // a slot was there that the share did not allow
-	blocked   string    // the concurrency limit that was reached
-	prospects prospects // whom its first job may preempt
-	said      string    // in the last spin: why nothing was found, in HTCondor's words
+	runs      []run        // in job-priority order, those that are left
+	left      int          // jobs in runs
+	passed    []run        // passed over with the rest of their clusters
+	limited   bool         // a slot was there that the share did not allow
+	blocked   string       // the concurrency limit that was reached
+	prospects prospects    // whom its first job may preempt
+	regrouped *autocluster // what its jobs are like where groups regroup; nil: not otherwise
+	said      string       // in the last spin: why nothing was found, in HTCondor's words
 }
 
 // run is procs of one cluster that follow each other in job-priority order.
