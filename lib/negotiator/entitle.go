@@ -1,13 +1,12 @@
 package negotiator
 
-import (
-	"math"
-)
+import "math"
 
 // entitle works out what each submitter is entitled to of the whole pool, whoever has
-// it now: the fair division (Targets) among all who use or want something, with usage no
-// floor. Nobody is preempted for priority below that, nor does anybody come above it
-// by preempting. Slots that are free and of no use to who waits do not count.
+// it now: the fair division (Targets) among all who use or want something, in which not
+// usage is the least that somebody gets, but the floor. Nobody is preempted for priority
+// below that, nor does anybody come above it by preempting. Slots that are free and of no
+// use to who waits do not count.
 func (c *cycle) entitle() {
 	if len(c.tenants) == 0 || c.cfg.Preemption.Requirements == nil {
 		return
@@ -34,7 +33,6 @@ func (c *cycle) entitle() {
 		}
 		for _, s := range tier {
 			total -= s.entitled
-			s.entitled = math.Max(s.entitled, math.Min(float64(s.floor), s.desire))
 			if c.groupUse != nil {
 				c.groupUse.entitled[s.group] += s.entitled
 			}
@@ -43,11 +41,13 @@ func (c *cycle) entitle() {
 	}
 }
 
-// entitleAll divides total among submitters. Nobody is entitled to less than before.
+// entitleAll divides total among submitters. Nobody is entitled to less than before, nor to
+// less than its floor, which comes before shares.
 func entitleAll(some []*submitter, total float64) {
 	claimants := make([]Claimant, len(some))
 	for i, s := range some {
-		claimants[i] = Claimant{EUP: s.eup, Usage: s.entitled, Demand: s.desire - s.entitled}
+		least := math.Max(s.entitled, math.Min(float64(s.floor), s.desire))
+		claimants[i] = Claimant{EUP: s.eup, Usage: least, Demand: s.desire - least}
 	}
 	for i, t := range Targets(total, claimants) {
 		some[i].entitled = t

@@ -116,12 +116,14 @@ func (c *plainCycle) entitle() {
 	for _, tier := range c.tiers() {
 		var claimants []Claimant
 		for _, u := range tier {
-			claimants = append(claimants, Claimant{EUP: u.eup, Demand: c.desire(u)})
+			desire := c.desire(u)
+			floor := min(float64(u.floor), desire)
+			claimants = append(claimants, Claimant{EUP: u.eup, Usage: floor, Demand: desire - floor})
 		}
 		parts := Targets(total, claimants)
 		for i, u := range tier {
 			total -= parts[i]
-			u.entitled = max(parts[i], min(float64(u.floor), claimants[i].Demand))
+			u.entitled = parts[i]
 		}
 		total = max(0, total)
 	}

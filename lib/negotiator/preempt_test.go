@@ -45,7 +45,8 @@ func ousted(p *Plan) string {
 }
 
 func TestPreemption(t *testing.T) {
-	records := []accountant.Record{record("alice@x", 10), record("bob@x", 20)}
+	records := []accountant.Record{record("alice@x", 10), record("bob@x", 20), record("carol@x", 10), record("dave@x", 40)}
+	records[2].Floor, records[3].Floor = 5, 2
 	hour := 2 * time.Hour
 	for _, c := range []struct {
 		name   string
@@ -62,6 +63,10 @@ func TestPreemption(t *testing.T) {
 		{"free slots first", equal(t, 6, ""), runs(7, "bob@x", 1, 4, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot5 1.1>slot6 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
 		{"not in the first hour", equal(t, 3, ""), runs(7, "bob@x", 1, 3, time.Hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"up to the floor, which comes before the holder's share", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "carol@x", "")}, nil,
+			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority) 1.4>slot2(7.2 Priority)"},
+		{"not below the holder's floor", equal(t, 6, ""), runs(7, "dave@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
 		{"not for a worse priority", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "bob@x", "")}, nil, ""},
 		{"no more than is wanted", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 1, "alice@x", "")}, nil, "1.0>slot6(7.6 Priority)"},
 		{"not its own", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
