@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
@@ -23,7 +24,7 @@ func showGroups(c *cmdline.Call, groups []negotiator.Group) error {
 	var rows [][]string
 	for _, p := range inTreeOrder(groups) {
 		g := groups[p.at]
-		rows = append(rows, []string{strings.Repeat("  ", p.depth) + g.Name, number(g.ConfigQuota), number(g.EffectiveQuota), number(g.SubtreeQuota),
+		rows = append(rows, []string{strings.Repeat("  ", p.depth) + g.Name, strconv.FormatFloat(g.ConfigQuota, 'g', 4, 64), number(g.EffectiveQuota), number(g.SubtreeQuota),
 			number(g.Used), number(g.Surplus), number(g.Requested - g.Usage)})
 	}
 	fmt.Fprintln(c.Stdout)

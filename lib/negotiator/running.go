@@ -129,7 +129,10 @@ func (c *cycle) ran(r *running) time.Duration {
 	if start, ok := r.ad.EvalInt(c.eval, "JobStart"); ok {
 		return max(0, c.now.Sub(time.Unix(start, 0)))
 	}
-	seconds, _ := r.ad.EvalNumber(c.eval, "TotalJobRunTime")
+	seconds, ok := r.ad.EvalNumber(c.eval, "TotalJobRunTime")
+	if entered, claimed := r.ad.EvalInt(c.eval, "EnteredCurrentState"); !ok && claimed {
+		seconds = c.now.Sub(time.Unix(entered, 0)).Seconds()
+	}
 	if !(seconds > 0 && seconds < 1e9) {
 		return 0
 	}

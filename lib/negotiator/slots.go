@@ -100,7 +100,7 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 	case outside != "":
 		sl.standing = claimed
 		c.holdOutside(s.Ad, outside, sl.weight)
-	case state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched"):
+	case !isOpen(state):
 		sl.standing = elsewhere
 	case c.rests(&sl):
 		sl.standing = resting
@@ -175,6 +175,17 @@ func (c *cycle) expired(ad *classad.Ad) bool {
 func Holder(eval *classad.Context, ad *classad.Ad) string {
 	state, _ := ad.EvalString(eval, pool.AttrState)
 	return holder(eval, ad, state)
+}
+
+// Vacant says whether a slot can be given away by its own ad: nobody holds it, and its
+// State, if it has one, is Unclaimed or Matched.
+func Vacant(eval *classad.Context, ad *classad.Ad) bool {
+	state, _ := ad.EvalString(eval, pool.AttrState)
+	return isOpen(state) && holder(eval, ad, state) == ""
+}
+
+func isOpen(state string) bool {
+	return state == "" || strings.EqualFold(state, "Unclaimed") || strings.EqualFold(state, "Matched")
 }
 
 // holder does as Holder of a slot in this state.

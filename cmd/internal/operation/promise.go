@@ -54,7 +54,8 @@ func latest(a, b time.Time) time.Time {
 
 // Arrive turns the Promised claims Matched whose slots nobody holds any more, neither a
 // claim of this pool nor somebody by the slot's own words, and returns them by job. A
-// slot that is not advertised is held. The caller names the transaction.
+// slot that is not advertised is held, and so is one in a state in which no cycle gives
+// it away, such as Owner. The caller names the transaction.
 func Arrive(tx *spool.Tx, now time.Time) []pool.Claim {
 	waiting := Arriving(&tx.View)
 	for _, c := range waiting {
@@ -75,7 +76,7 @@ func Arriving(v *spool.View) []pool.Claim {
 	}
 	free := map[string]bool{}
 	for _, s := range v.SlotsNamed(names) {
-		free[s.Name] = negotiator.Holder(&classad.Context{}, s.Ad) == ""
+		free[s.Name] = negotiator.Vacant(&classad.Context{}, s.Ad)
 	}
 	return slices.DeleteFunc(waiting, func(c pool.Claim) bool { return !free[c.SlotAd()] })
 }

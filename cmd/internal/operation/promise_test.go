@@ -394,7 +394,10 @@ func TestArriving(t *testing.T) {
 		want   int
 	}{
 		"held":      {func(*spool.Tx) {}, 0},
-		"free":      {func(tx *spool.Tx) { advertiseOutside(tx, "Owner") }, 1},
+		"free":      {func(tx *spool.Tx) { advertiseOutside(tx, "Unclaimed") }, 1},
+		"stateless": {func(tx *spool.Tx) { advertiseOutside(tx, "") }, 1},
+		"owner":     {func(tx *spool.Tx) { advertiseOutside(tx, "Owner") }, 0},
+		"vacating":  {func(tx *spool.Tx) { advertiseOutside(tx, "Preempting") }, 0},
 		"withdrawn": {func(tx *spool.Tx) { tx.DropSlot("slot9@out") }, 0},
 	} {
 		b := newContended(t)
