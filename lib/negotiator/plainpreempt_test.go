@@ -175,9 +175,11 @@ func (c *plainCycle) reason(j *plainJob, t *plainTenant) string {
 		return ""
 	case rank > current:
 		return RankPreemption
-	case rank < current || u == h || u.eup >= h.eup, u.usage.Float() >= u.entitled || !fits(u.usage+weight, u.entitled):
+	case rank < current || u == h || u.eup >= h.eup, u.usage.Float() >= u.entitled, h.usage.Float() <= h.entitled+slack, req == nil || !req.Eval(c.eval, t.slot.ad, j.ad).True():
 		return ""
-	case h.usage.Float() <= h.entitled+slack, !(c.parts && u.usage == 0) && (h.usage-t.claim.Weight).Float() < h.entitled-slack, req == nil || !req.Eval(c.eval, t.slot.ad, j.ad).True():
+	case c.parts && u.usage == 0 && u.entitled > 2*weight.Float()/3+slack && h.usage.Float()-h.entitled > 2*t.claim.Weight.Float()/3+slack:
+		return PriorityPreemption
+	case !fits(u.usage+weight, u.entitled), !(c.parts && u.usage == 0) && (h.usage-t.claim.Weight).Float() < h.entitled-slack:
 		return ""
 	}
 	return PriorityPreemption

@@ -294,7 +294,16 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 
 // withinShares says whether shares let a submitter preempt one of a lot for priority.
 func (c *cycle) withinShares(s *submitter, l lot) bool {
-	return fits(s.usage+l.weight, s.entitled) && c.spares(s, l.holder.usage, l.charged, l.holder.entitled)
+	return c.parts && s.usage == 0 && isDue(s, l) || fits(s.usage+l.weight, s.entitled) && c.spares(s, l.holder.usage, l.charged, l.holder.entitled)
+}
+
+// isDue says whether one of a lot is rather due to a submitter that has nothing at all than to
+// its holder, though slots are whole and shares are not: in a pool of one slot nobody could
+// be preempted otherwise. Two equal users never come to two thirds and one third of a slot by
+// what they use, so that they do not take it from each other for ever.
+func isDue(s *submitter, l lot) bool {
+	const most = 2.0 / 3
+	return s.entitled > most*l.weight.Float()+slack && l.holder.usage.Float()-l.holder.entitled > most*l.charged.Float()+slack
 }
 
 // spares says whether who uses so much can do without less of it, and still has what it is
