@@ -15,20 +15,33 @@ type spinList struct {
 // go; over the limit only one whose Rank prefers the job.
 func (n *spinNegotiation) best(q *queue, over bool) (pick, outcome) {
 	n.makeList(q, over)
-	p := n.prospect(n.entry.submitter, q, !over, n.mayPreempt)
-	if over {
-		if p == nil {
-			return pick{}, nothing
-		}
-		return n.preempt(p), found
-	}
-	room := n.room()
-	if p != nil {
-		if _, key, how := n.choose(q.cluster, room); how != found || p.beats(&key) {
+	for {
+		p := n.first(q, n.room())
+		switch {
+		case p != nil && n.mayPreempt(p):
 			return n.preempt(p), found
+		case p != nil:
+			n.list.how = tooHeavy
+			q.prospects.heap.pop()
+		case over:
+			return pick{}, nothing
+		default:
+			return n.take(q.cluster, n.room())
 		}
 	}
-	return n.take(q.cluster, room)
+}
+
+// first returns the first on the list if that is a slot that runs a job; nil if it is a
+// free one that weighs no more than room, or there is none.
+func (n *spinNegotiation) first(q *queue, room float64) *prospect {
+	p := n.prospect(n.entry.submitter, q, !n.list.over, n.isListed)
+	if p == nil || n.list.over {
+		return p
+	}
+	if _, key, how := n.choose(q.cluster, room); how == found && !p.beats(&key) {
+		return nil
+	}
+	return p
 }
 
 // makeList begins a new list, unless the one that was made last still serves.
@@ -49,17 +62,13 @@ func (n *spinNegotiation) lasts(q *queue) bool {
 	if stable.RequirementsStable && stable.RankStable {
 		return true
 	}
-	p := n.prospect(n.entry.submitter, q, !n.list.over, n.isListed)
-	isFree := false
-	if !n.list.over {
-		_, key, how := n.choose(q.cluster, n.list.room)
-		if isFree = how == found; isFree && p != nil && !p.beats(&key) {
-			p = nil
-		}
-	}
+	p := n.first(q, n.list.room)
 	switch {
+	case p == nil && !stable.RequirementsStable && !n.list.over:
+		_, _, how := n.choose(q.cluster, n.list.room)
+		return how == found
 	case p == nil:
-		return isFree || stable.RequirementsStable
+		return stable.RequirementsStable
 	case !stable.RequirementsStable && n.fickle && p.reason == PriorityPreemption && !n.permits(n.entry.submitter, q.cluster, p.tenants):
 		return false
 	}
@@ -76,19 +85,12 @@ func (n *spinNegotiation) isListed(p *prospect) bool {
 	return false
 }
 
-// mayPreempt says whether the next on the list may be taken. HTCondor takes the first of a
-// new list as it is; the others, of either reason, have to be within the limit, or else
-// within that for slots that nobody holds.
+// mayPreempt says whether the first on the list may be taken. HTCondor takes that of a new
+// list as it is; the others, of either reason, have to be within the limit, or else within
+// that for slots that nobody holds.
 func (n *spinNegotiation) mayPreempt(p *prospect) bool {
-	if !n.isListed(p) {
-		return false
-	}
 	cost := p.weight.Float()
-	if n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed) {
-		return true
-	}
-	n.list.how = tooHeavy
-	return false
+	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)
 }
 
 // spinPermits says whether a limit lets a submitter have one more slot: whoever has taken
