@@ -19,8 +19,8 @@ type Spin struct {
 	Group string `json:",omitempty"`
 	// Floor says that it is the round of those below their floors.
 	Floor bool `json:",omitempty"`
-	// Slots are all of the pool, SlotsLeft those still looked at when the spin began:
-	// also claimed ones if preemption is considered.
+	// Slots are all of the pool, with the pieces of partitionable ones, SlotsLeft those
+	// still looked at when the spin began: also claimed ones if preemption is considered.
 	Slots, SlotsLeft int
 	// Weight is the weight that shares are parts of, the pool's or at most the group's
 	// limit, MinSlotWeight the least of any slot of the pool.
@@ -79,7 +79,7 @@ const (
 type spinning struct {
 	*cycle
 	weight, least float64 // of the pool, and of its lightest slot
-	slots         int     // still looked at
+	all, slots    int     // of the pool, and those still looked at
 	usage         map[*submitter]accountant.Weight
 	inGroup       []accountant.Weight // the same by group
 	order         map[*submitter]int  // by the first turn
@@ -173,7 +173,7 @@ func (c *cycle) newSpinning() *spinning {
 	for _, s := range c.submitters {
 		sp.charge(s, s.usage)
 	}
-	sp.slots = c.lookedAt()
+	sp.all, sp.slots = c.lookedAt()
 	return sp
 }
 
@@ -245,7 +245,7 @@ func (sp *spinning) rounds(p *party, entries []*entry, floor bool) []*entry {
 				sp.enlist(entries)
 			}
 		}
-		spin := Spin{Number: number, Group: p.name, Floor: floor, Slots: len(sp.cycle.slots), SlotsLeft: sp.slots, Weight: p.weight,
+		spin := Spin{Number: number, Group: p.name, Floor: floor, Slots: sp.all, SlotsLeft: sp.slots, Weight: p.weight,
 			MinSlotWeight: sp.least, PieLeft: d.pie, NormalFactor: d.factor, MaxPrio: d.worst}
 		var stay []*entry
 		for i, e := range entries {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"pgregory.net/rapid"
 
@@ -293,4 +294,27 @@ func TestSpinsAreFinite(t *testing.T) {
 func keepPositive(n map[string]int) map[string]int {
 	maps.DeleteFunc(n, func(_ string, k int) bool { return k == 0 })
 	return n
+}
+
+// Pieces of a partitionable slot are slots that are looked at, too: spins go on for them.
+func TestSpinsLookAtPieces(t *testing.T) {
+	cfg := spins(t)
+	cfg.Preemption = Preemption{Consider: true, Requirements: expr(t, "true"), Cached: true, RequirementsStable: true, RankStable: true}
+	p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "PartitionableSlot = true; Cpus = 6; Memory = 600; SlotWeight = Cpus")},
+		Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 9), record("carol@x", 0.5)},
+		Jobs:       []Job{aJob(t, 1, 9, "alice@x", "RequestCpus = 1; RequestMemory = 100"), aJob(t, 2, 1, "carol@x", "RequestCpus = 1; RequestMemory = 100")}}
+	for i := range 3 {
+		p.Slots = append(p.Slots, aSlot(t, fmt.Sprintf("slot%d", i+2), `State = "Owner"; SlotWeight = 1`))
+	}
+	for i := range 6 {
+		p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 100 + i}, Slot: fmt.Sprintf("slot1_%d", i+1), Submitter: "bob@x", State: pool.RunningClaim,
+			Weight: accountant.One, MatchedAt: now.Add(-time.Hour), StartedAt: now.Add(-time.Hour), Piece: pool.Piece{Of: "slot1", Takes: "Cpus=1 Memory=100"}})
+	}
+	plan := Cycle(p, cfg, now)
+	if got, want := told(plan), "1 carol 5.79 1= alice 2.89 3 bob 0.00 0=-\n2 alice 6.00 2="; got != want {
+		t.Errorf("spins are\n%s\nwant\n%s", got, want)
+	}
+	if got, want := []int{plan.Spins[0].Slots, plan.Spins[0].SlotsLeft}, []int{10, 10}; !slices.Equal(got, want) {
+		t.Errorf("Slots, SlotsLeft = %v, want %v", got, want)
+	}
 }

@@ -135,12 +135,31 @@ func (c *cycle) leastWeight() float64 {
 	return least.Float()
 }
 
-// lookedAt returns how many slots are looked at for matches: none that are claimed if
-// preemption is not considered, else all whose jobs have no time to retire left, or are
-// to be looked at early.
-func (c *cycle) lookedAt() (slots int) {
+// piecesOf returns how many dynamic slots claims of this pool have made of a slot.
+func (c *cycle) piecesOf(s *slot) int {
+	if s.whole == nil {
+		return 0
+	}
+	names := map[string]bool{} // one that is promised to a job has another claim still
+	for _, cl := range c.ours[s.name] {
+		if cl.Piece.Of != "" {
+			names[cl.Slot] = true
+		}
+	}
+	return len(names)
+}
+
+// lookedAt returns how many slots there are, pieces of partitionable ones among them, and
+// how many of these are looked at for matches: none that are claimed if preemption is not
+// considered, else all whose jobs have no time to retire left, or are to be looked at early.
+func (c *cycle) lookedAt() (all, slots int) {
 	for i := range c.slots {
 		s := &c.slots[i]
+		pieces := c.piecesOf(s)
+		all += 1 + pieces
+		if c.cfg.Preemption.Consider && !c.retires(s.ad) {
+			slots += pieces
+		}
 		switch {
 		case s.standing != claimed:
 			slots++
@@ -148,7 +167,7 @@ func (c *cycle) lookedAt() (slots int) {
 			slots++
 		}
 	}
-	return slots
+	return all, slots
 }
 
 // pendingFor returns who waits for a slot that is claimed outside, and whom HTCondor's
