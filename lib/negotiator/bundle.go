@@ -92,8 +92,8 @@ func (b *bundle) supply(c *cycle, k *autocluster) (s supply) {
 		return s
 	}
 	for _, g := range b.groups {
-		if g.free == 0 || !k.request.fits(g.left) {
-			continue
+		if g.free == 0 || !k.request.fits(g.left) || len(c.tenants) > 0 && k.verdict(c, g) != accepts {
+			continue // whom to preempt must not depend on what nobody can take
 		}
 		w := k.weight(c, g).Float()
 		s.heaviest = max(s.heaviest, w)

@@ -93,7 +93,7 @@ func (s *scenario) settings(t *testing.T) Config {
 		case "GROUP_SORT_EXPR":
 			cfg.Quotas.SortExpr = scenarioExpr(t, text)
 		case "PREEMPTION_REQUIREMENTS":
-			cfg.Preemption.Requirements = scenarioExpr(t, text)
+			cfg.Preemption.Requirements = scenarioExpr(t, cmp.Or(text, "true")) // set to nothing, it asks for nothing there
 		case "PREEMPTION_RANK":
 			cfg.Preemption.Rank = scenarioExpr(t, text)
 		case "PREEMPTION_REQUIREMENTS_STABLE":
