@@ -42,3 +42,24 @@ func TestEndlessExpressions(t *testing.T) {
 		t.Errorf("Help() = %q, want %q", got, want)
 	}
 }
+
+// Nor do those of slots: what attributes that ask the job come to is found without
+// looking at each as often as there are ways to it.
+func TestEndlessMeanings(t *testing.T) {
+	chain, fan := "A0 = TARGET.RequestMemory; ", "B0 = TARGET.RequestMemory; C0 = B0; "
+	for i := range 60 {
+		chain += fmt.Sprintf("A%d = A%d + 1; ", i+1, i)
+		fan += fmt.Sprintf("B%d = B%d + C%d; C%d = C%d - B%d; ", i+1, i, i, i+1, i, i)
+	}
+	for _, ad := range []string{chain + "Rank = A60", fan + "Rank = B60"} {
+		p := Pool{Slots: equal(t, 20, ad), Jobs: []Job{aJob(t, 1, 3, "alice@x", "")}}
+		began := time.Now()
+		plan := Cycle(p, preempting(t), now)
+		if took := time.Since(began); took > 20*time.Second {
+			t.Errorf("Cycle takes %v", took)
+		}
+		if got := matched(plan)["alice@x"]; got != 3 {
+			t.Errorf("Cycle matches %d, want 3", got)
+		}
+	}
+}

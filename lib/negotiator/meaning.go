@@ -26,6 +26,8 @@ type meanings struct {
 	known   map[uint32]*expression // by the number of their texts
 	busy    []*expression          // whose meaning is being found: a circle ends here
 	keys    []byte                 // that are being made, one behind the other
+	found   []meaning              // of what clauses look up, one clause behind the other
+	steps   int                    // expressions looked at for the one that was asked for
 }
 
 // expression is what is known of an expression in slots' ads.
@@ -61,8 +63,12 @@ const (
 	keyWhole
 )
 
-// most that attributes may be nested in each other before their meaning is given up.
-const mostNested = 100
+// How deep attributes may be nested in each other, and how many be looked at for one,
+// before their meaning is given up: with two in each, they double with every level.
+const (
+	mostNested = 100
+	mostSteps  = 1000
+)
 
 func newMeanings(eval *classad.Context, lex *lexicon, every func() names) *meanings {
 	m := &meanings{eval: eval, lex: lex, every: every, numbers: map[string]meaning{}, known: map[uint32]*expression{}}
@@ -124,10 +130,14 @@ func (m *meanings) number(key []byte) meaning {
 // ofExpr returns what an expression means that belongs to the ad.
 func (m *meanings) ofExpr(ad *classad.Ad, e *classad.Expr) meaning {
 	x := m.expression(e)
+	if len(m.busy) == 0 {
+		m.steps = 0
+	}
+	m.steps++
 	switch {
 	case slices.Contains(m.busy, x):
 		return meansCircle | meaning(x.id)
-	case len(m.busy) >= mostNested:
+	case len(m.busy) >= mostNested, m.steps > mostSteps:
 		return m.whole(ad)
 	}
 	m.busy = append(m.busy, x)
@@ -195,6 +205,8 @@ func (m *meanings) expression(e *classad.Expr) *expression {
 
 // ofClause returns what a clause means, and whether that is a constant.
 func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) {
+	found := len(m.found)
+	defer func() { m.found = m.found[:found] }()
 	switch {
 	case !c.told:
 		return m.whole(ad), false
@@ -209,7 +221,13 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	m.add(meaning(c.id))
 	plain := true // all that is looked up here are small constants
 	for i := range c.names {
-		n := m.at(ad, &c.names[i])
+		n := meaning(0)
+		if found+i < len(m.found) {
+			n = m.found[found+i]
+		}
+		if n == 0 {
+			n = m.at(ad, &c.names[i])
+		}
 		plain = plain && n < meansOther && m.small(ad, c.names[i].name)
 		m.add(n)
 	}
@@ -228,14 +246,20 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 }
 
 // closed says whether a clause has the same value whatever the job. The values that
-// it comes from need no numbers then.
+// it comes from need no numbers then. It leaves in m.found what the names mean that it looked
+// at and that are expressions, 0 for others.
 func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
 	if len(c.looks.Other) > 0 {
 		return false
 	}
 	for i := range c.names {
 		_, e, ok := ad.Get(c.names[i].name)
-		if !ok && i >= len(c.looks.Own) || e != nil && m.ofExpr(ad, e) >= meansOther {
+		n := meaning(0)
+		if e != nil {
+			n = m.ofExpr(ad, e)
+		}
+		m.found = append(m.found, n)
+		if !ok && i >= len(c.looks.Own) || n >= meansOther {
 			return false // a bare name that the slot does not have asks the job
 		}
 	}
@@ -246,7 +270,9 @@ func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
 // whatever the job.
 func (m *meanings) value(ad *classad.Ad, e *classad.Expr) (v classad.Value, closed bool) {
 	for _, c := range m.expression(e).clauses {
-		if !c.told || !m.closed(ad, c) {
+		closed := c.told && m.closed(ad, c)
+		m.found = m.found[:0]
+		if !closed {
 			return v, false
 		}
 	}
