@@ -10,8 +10,8 @@ type Waiting struct {
 	Jobs  []negotiator.Procs
 	State string // as in the table, such as qw
 	// Reason is why the last cycle matched none of them, and Help what would let the
-	// first run; of one that is promised a slot Reason is whom it waits for, and of one
-	// that is preempted for whom. Empty if they do not wait.
+	// first run. Of one that is promised a slot, Reason says who has to leave that; of one
+	// that has to leave, why. Empty if they do not wait.
 	Reason string `json:",omitempty"`
 	Help   string `json:",omitempty"`
 	// Rejection and Analysis are the report's, of a job that may be of another

@@ -3,9 +3,11 @@
 // Read takes the text of configuration files, in their order, and returns a
 // Config: the macros in force with the places where they were set, and what could
 // not be carried out. Config.Expand says what a macro is worth once all that it
-// refers to is put in.
+// refers to is put in; Truth, Constant, List and Expression say what such a text
+// means to a reader that expects a value of that kind.
 //
-//	c, err := condorconfig.Read([]condorconfig.Source{{Name: "condor_config", Text: text}}, condorconfig.Options{Subsystem: "NEGOTIATOR"})
+//	files := []condorconfig.Source{{Name: "condor_config", Text: text}}
+//	c, err := condorconfig.Read(files, condorconfig.Options{Subsystem: "NEGOTIATOR"})
 //	m, ok := c.Lookup("PRIORITY_HALFLIFE")
 //	x, err := c.Expand(m) // x.Text is "86400"
 //

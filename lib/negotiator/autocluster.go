@@ -26,8 +26,8 @@ type autocluster struct {
 	bundles   []*bundle // that can be used, by place
 	supplied  int       // the count of matches for which worth was computed
 	worth     supply
-	heldAt    int // the same of held
-	held      []occupied
+	heldAt    int        // the count of matches for which held was computed
+	held      []occupied // running slots that the jobs match
 	order     *order
 
 	// lanes is a heap of the lanes of the groups that can be used, each where it

@@ -62,10 +62,12 @@ func (c *cycle) accounts() []Group {
 	return c.inGroups
 }
 
+// account works out what accounts returns. Settings that cannot be carried out as they
+// are it warns of.
 func (c *cycle) account() []Group {
-	tree, weight := c.cfg.Params.Groups, c.quotaWeight()
+	tree, quotas := c.cfg.Params.Groups, c.quotas()
 	list := make([]Group, len(tree.List))
-	for i, q := range c.quotas() {
+	for i, q := range quotas {
 		g := tree.List[i]
 		list[i] = Group{Name: g.Name, ConfigQuota: g.Quota, EffectiveQuota: Micro(q.Own), SubtreeQuota: Micro(q.Subtree), SurplusPolicy: surplus(g)}
 	}
@@ -77,14 +79,13 @@ func (c *cycle) account() []Group {
 		g.Usage += s.before.Float()
 		g.Requested += s.before.Float() + s.demand
 	}
-	for _, text := range tree.Complaints(weight, c.quotaRules()) {
+	for _, text := range tree.Complaints(c.quotaWeight(), c.quotaRules()) {
 		c.warn("%s", text)
 	}
 	used, asked := make([]float64, len(list)), make([]float64, len(list))
 	for i, g := range list {
 		used[i], asked[i] = g.Usage, g.Requested
 	}
-	quotas := c.quotas()
 	given := tree.Allocate(quotas, asked, !c.cfg.UseSlotWeights)
 	if tree.Regroups() {
 		quotas[0].Own = quotas[0].Subtree

@@ -16,10 +16,10 @@ type Share struct {
 	Priority          float64 `json:"-"`
 	// Usage is the slot weight in use before the cycle's matches.
 	Usage float64 `json:"-"`
-	// PieSlice is the submitter's share of the pool's weight, by free slots or by what it
-	// is entitled to if it may preempt, when the cycle
-	// began, including Usage, and Limit what that allows it to take. For a
-	// nice user it is the share of what the others left.
+	// PieSlice is the submitter's share of the pool's weight when the cycle began,
+	// including Usage: of what it holds and is free, or what it is entitled to of the whole
+	// pool if that is more. Limit is what that allows it to take. For a nice user it is the
+	// share of what the others left.
 	PieSlice, Limit float64
 	// Idle and Matched are numbers of jobs: how many wanted a slot, and how
 	// many of these got one.
@@ -51,8 +51,8 @@ type Rejection struct {
 	// first, then those above it.
 	Groups []FullGroup
 	// Reason begins with "no match found", "submitter limit exceeded", "submitter
-	// ceiling reached" "group quota reached" or "concurrency limit NAME reached" and goes on with the
-	// numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
+	// ceiling reached", "group quota reached" or "concurrency limit NAME reached" and goes
+	// on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
 	// may also be "PREEMPTION_REQUIREMENTS == False", and then says what is the case.
 	Reason string
 }

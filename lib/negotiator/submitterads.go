@@ -30,7 +30,7 @@ var submitterAttributes = []struct {
 	}},
 }
 
-// What is another thing where groups regroup.
+// The attributes that change in the turn in which a submitter negotiates with nobody's group.
 const (
 	negotiatingGroup = "SubmitterNegotiatingGroup"
 	autoregrouped    = "SubmitterAutoregroup"

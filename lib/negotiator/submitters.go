@@ -22,21 +22,23 @@ type submitter struct {
 	demand        float64           // the weight that idle jobs ask for
 	ceiling       accountant.Limit
 	floor         int64
-	spent         bool                         // spins: nothing is left of the share
-	queues        []*queue                     // by their first job in job-priority order
-	line          heap[place, *place]          // those with jobs left that may get a slot in this turn
-	asked         []place                      // those that may not
-	barren        []place                      // those for which nothing was left
-	since         int                          // how many of the cycle's events there were when barren began
-	kins          map[int]int                  // clusters that are passed over, and behind which run
-	group         int                          // its accounting group, in the order of the tree
-	place         int                          // among the submitters when the cycle began
-	estates       []*estate                    // what runs its jobs, as far as they may be preempted
-	desire        float64                      // what it uses and could use of the whole pool, if there was nobody else
-	runs          map[*group]accountant.Weight // the weight of these, by group
-	entitled      float64                      // its share of the whole pool, whoever has that now
-	slice, limit  float64                      // target at first, and what it adds to the usage before
-	target        float64                      // what the submitter may use by the shares, as they are now
+	group         int                 // its accounting group, in the order of the tree
+	place         int                 // among the submitters when the cycle began
+	spent         bool                // spins: nothing is left of the share
+	queues        []*queue            // by their first job in job-priority order
+	line          heap[place, *place] // those with jobs left that may get a slot in this turn
+	asked         []place             // those that may not
+	barren        []place             // those for which nothing was left
+	since         int                 // how many of the cycle's events there were when barren began
+	kins          map[int]int         // clusters that are passed over, and behind which run
+
+	estates  []*estate                    // what runs its jobs, as far as they may be preempted
+	runs     map[*group]accountant.Weight // the weight of the slots in estates, by group
+	desire   float64                      // what it uses, and could use of the whole pool if there was nobody else
+	entitled float64                      // its share of the whole pool, whoever has that now
+
+	target       float64 // what the submitter may use by the shares, as they are now
+	slice, limit float64 // target or entitled at first, the greater, and what it adds to the usage before
 }
 
 // queue is a submitter's idle jobs of one autocluster.

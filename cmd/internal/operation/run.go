@@ -48,8 +48,8 @@ func Begin(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, pid int, p ac
 // Ending is how an attempt ended.
 type Ending struct {
 	// Lost is why the attempt counts for nothing and the job is idle again:
-	// its supervisor died, or made it give the slot back. Empty otherwise. What the
-	// claim says of why it had to (pool.Claim.VacateReason) goes before it.
+	// its supervisor died, or made it give the slot back. Empty otherwise. The job's ad
+	// says this only where the claim does not say why it had to (pool.Claim.VacateReason).
 	Lost string
 	// Recorded is when the end is recorded; zero: as it happens.
 	Recorded time.Time
@@ -77,8 +77,8 @@ func (how Ending) measured() accountant.Used {
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
 // itself is completed, one that was removed meanwhile is removed, and both
 // leave the queue; one that could not be started is held; otherwise the job
-// is idle again. Whoever the slot was promised to has it from then on. ErrGone: the claim is no longer that attempt's; somebody else
-// has ended it.
+// is idle again. Whoever the slot was promised to has it from then on. ErrGone: the
+// claim is no longer that attempt's; somebody else has ended it.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
 	c, ok := tx.Claim(id)
