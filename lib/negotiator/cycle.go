@@ -299,22 +299,23 @@ type cycle struct {
 	submitters []*submitter          // in the order of negotiation
 	called     map[string]*submitter // the same by name
 	inGroups   []Group               // once asked for
-	groupUse   *groupUse             // nil: there are no groups
+	groupUse   *groupUse             // nil: no group bounds anybody
 	dealing    *sharers              // that has its turn
-	tenants    []*tenants            // what runs jobs that may be preempted
-	choosy     [][]*tenants          // those whose slots may prefer other jobs, by tenants.alike
-	kinds      int                   // of tenants that jobs can tell apart (tenants.alike)
-	looked     []*queue              // that have prospects in this turn
-	spare      []heap[prospect, *prospect]
-	fleeting   answers // where these depend on what is in use
-	present    present
-	fickle     bool        // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
-	fickleRank bool        // PREEMPTION_RANK does
-	turns      int         // of submitters
-	last       bool        // who can take no free slot by now will take none
-	parts      bool        // who has nothing may leave a holder short of a part of a slot
-	inUse      *unitsInUse // of concurrency limits
-	played     bool        // shares are found by playing the division through
+	turns      int                   // of submitters
+	inUse      *unitsInUse           // of concurrency limits
+	played     bool                  // shares are found by playing the division through
+
+	tenants    []*tenants                  // what runs jobs that may be preempted
+	kinds      int                         // of tenants that jobs can tell apart (tenants.alike)
+	choosy     [][]*tenants                // those whose slots may prefer other jobs, by tenants.alike
+	looked     []*queue                    // that have prospects in this turn
+	spare      []heap[prospect, *prospect] // room for those of the turns to come
+	fleeting   answers                     // where answers depend on what is in use
+	present    present                     // what is in use, for expressions that ask
+	fickle     bool                        // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
+	fickleRank bool                        // PREEMPTION_RANK does
+	last       bool                        // who can take no free slot by now will take none
+	parts      bool                        // who has nothing may leave a holder short of a part of a slot
 
 	ours     map[string][]*pool.Claim // by the slot's ad
 	until    map[string]time.Time     // slots that rest
