@@ -79,10 +79,6 @@ func rest(n int, timeout time.Duration) time.Duration {
 	return maxBackoff
 }
 
-// charged says whether a claim counts as its submitter's usage: from the
-// match until it is told to vacate.
-func charged(s pool.ClaimState) bool { return s != pool.Vacating }
-
 // withoutClaimed returns the runs without the procs that hold a claim, by
 // job.
 func (c *cycle) withoutClaimed(jobs []Job, claims []pool.Claim) []Job {

@@ -69,7 +69,7 @@ func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gon
 func (d *diagnosis) freedWeight(n *nearest) map[int]accountant.Weight {
 	freed, tree := map[int]accountant.Weight{}, d.c.cfg.Params.Groups
 	for _, cl := range d.c.ours[n.name] {
-		if charged(cl.State) {
+		if cl.State.Charged() {
 			freed[tree.Of(cl.Submitter)] += cl.Weight
 		}
 	}

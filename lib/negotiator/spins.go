@@ -207,7 +207,7 @@ func (sp *spinning) running() map[string]Holding {
 	running := map[string]Holding{}
 	for _, claims := range sp.ours {
 		for _, cl := range claims {
-			if charged(cl.State) {
+			if cl.State.Charged() {
 				h := running[cl.Submitter]
 				running[cl.Submitter] = Holding{h.Slots + 1, h.Weight + cl.Weight}
 			}

@@ -77,7 +77,7 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 		return s
 	}
 	for _, cl := range claims {
-		if charged(cl.State) {
+		if cl.State.Charged() {
 			of(cl.Submitter).before += cl.Weight
 		}
 	}
