@@ -114,7 +114,7 @@ func (c *cycle) worksOutside(ad *classad.Ad) bool {
 
 // isPending says whether somebody waits for a slot that is claimed outside.
 func isPending(ad *classad.Ad) bool {
-	return ad.Has("PreemptingUser") || ad.Has("PreemptingAccountingGroup")
+	return ad.Has(pool.AttrPreemptingUser) || ad.Has(preemptingGroup)
 }
 
 func isOneOf(text string, words ...string) bool {

@@ -108,8 +108,13 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 	return sl
 }
 
-// preemptingLimits are the concurrency limits of the job that waits for a claimed slot.
-const preemptingLimits = "PreemptingConcurrencyLimits"
+// Attributes of claimed slots: the concurrency limits of the job that waits for the slot,
+// who it is charged to, and for how many seconds the present job may go on undisturbed.
+const (
+	preemptingLimits = "PreemptingConcurrencyLimits"
+	preemptingGroup  = "PreemptingAccountingGroup"
+	retirementLeft   = "RetirementTimeRemaining"
+)
 
 // holdOutside counts what somebody holds by a slot's own words, and the concurrency limits
 // of whoever waits for it.
@@ -341,4 +346,12 @@ func (c *cycle) textOf(ad *classad.Ad, name *classad.Name) string {
 	}
 	text, _ := v.Text()
 	return text
+}
+
+// holderOf returns whose a claimed slot is.
+func (c *cycle) holderOf(s *slot) string {
+	for _, cl := range c.ours[s.name] {
+		return cl.Submitter
+	}
+	return c.cfg.Params.Groups.Spelled(Holder(c.eval, s.ad))
 }

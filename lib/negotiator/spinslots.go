@@ -13,7 +13,6 @@ const (
 	consumptionPolicy = "consumptionpolicy"
 	consumptionOf     = "consumption" // and the name of a resource
 	machineResources  = "machineresources"
-	retirementLeft    = "RetirementTimeRemaining"
 )
 
 // spinCosts remembers what spins found out about groups of partitionable slots.
@@ -176,18 +175,10 @@ func (c *cycle) pendingFor(s *slot) string {
 	if c.cfg.Pie != Spins || !c.cfg.Preemption.Consider || s.standing != claimed || len(c.ours[s.name]) > 0 {
 		return ""
 	}
-	for _, name := range []string{"PreemptingAccountingGroup", pool.AttrPreemptingUser} {
+	for _, name := range []string{preemptingGroup, pool.AttrPreemptingUser} {
 		if who, ok := s.ad.EvalString(c.eval, name); ok {
 			return c.cfg.Params.Groups.Spelled(who)
 		}
 	}
 	return ""
-}
-
-// holderOf returns whose a claimed slot is.
-func (c *cycle) holderOf(s *slot) string {
-	for _, cl := range c.ours[s.name] {
-		return cl.Submitter
-	}
-	return c.cfg.Params.Groups.Spelled(Holder(c.eval, s.ad))
 }
