@@ -34,9 +34,9 @@ type diagnosis struct {
 	sheet   []contender           // scratch, by place in people
 	asker   []*submitter          // by place in asked: who is the first to wait
 	fulls   map[fullness][]FullGroup
-	wants   []bool    // groups whose members wait
-	sitters []sitters // what is claimed
-	visits  int       // of sitters
+	wants   []bool // groups whose members wait
+	claimed []claimedSlots
+	visits  int // of these, to find what protects them
 }
 
 // stand is slots that stand alike.
@@ -100,7 +100,7 @@ func (c *cycle) diagnose() *diagnosis {
 		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
 		d.takeStock()
 		d.findHolders()
-		d.findSitters()
+		d.findClaimed()
 	}
 	return d
 }

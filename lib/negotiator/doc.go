@@ -114,7 +114,7 @@
 // Why not:
 //
 //   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
-//   - fullgroup.go, shelter.go: groups without room, and what claimed slots are protected by
+//   - fullgroup.go, notpreempted.go: groups without room, what protects claimed slots
 //   - reasons.go, spinreasons.go, explain.go: put it into words
 //
 // The laws are in the tests: plain_test.go is a second, slow cycle that has to agree

@@ -1,11 +1,6 @@
 package negotiator
 
-import (
-	"cmp"
-	"fmt"
-	"slices"
-	"strings"
-)
+import "fmt"
 
 // Protected is a number of claimed slots that match jobs of an autocluster, or pieces of
 // partitionable ones that are large enough, and why they were not preempted for the first
@@ -77,27 +72,6 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	Unprotected:            {"something else is in the way of the job", "something else is in the way of the job"},
 }
 
-// notPreempted tells why claimed slots that match were not preempted, in a clause; empty
-// where preemption is not considered, and in spins, where HTCondor's words say it.
-func (d *diagnosis) notPreempted(s *submitter, k *autocluster) string {
-	if !d.c.cfg.Preemption.Consider || d.c.cfg.Pie == Spins {
-		return ""
-	}
-	all := d.protections(s, k)
-	if len(all) == 0 {
-		return ""
-	}
-	slices.SortStableFunc(all, func(a, b Protected) int { return cmp.Compare(b.Slots, a.Slots) })
-	if len(all) == 1 {
-		return "; " + counted(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].text()
-	}
-	var parts []string
-	for _, p := range all {
-		parts = append(parts, fmt.Sprintf("%d as %s", p.Slots, p.text()))
-	}
-	return "; not preempted: " + strings.Join(parts, ", ")
-}
-
 // text says why.
 func (p Protected) text() string {
 	text, known := protectionTexts[p.Why]
@@ -107,8 +81,8 @@ func (p Protected) text() string {
 	return counted(p.Slots, text.one, text.many)
 }
 
-// shelterLines tells people of protections, as Analysis.Lines does.
-func shelterLines(list []Protected) (lines []string) {
+// protectionLines tells people of protections, as Analysis.Lines does.
+func protectionLines(list []Protected) (lines []string) {
 	all := 0
 	for _, p := range list {
 		all += p.Slots

@@ -1,10 +1,38 @@
 package negotiator
 
-import "fairspool/lib/pool"
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 
-// sitters are claimed slots, or pieces of partitionable ones, that are protected alike
+	"fairspool/lib/pool"
+)
+
+// notPreempted tells why claimed slots that match were not preempted, in a clause; empty
+// where preemption is not considered, and in spins, where HTCondor's words say it.
+func (d *diagnosis) notPreempted(s *submitter, k *autocluster) string {
+	if !d.c.cfg.Preemption.Consider || d.c.cfg.Pie == Spins {
+		return ""
+	}
+	all := d.protections(s, k)
+	if len(all) == 0 {
+		return ""
+	}
+	slices.SortStableFunc(all, func(a, b Protected) int { return cmp.Compare(b.Slots, a.Slots) })
+	if len(all) == 1 {
+		return "; " + counted(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].text()
+	}
+	var parts []string
+	for _, p := range all {
+		parts = append(parts, fmt.Sprintf("%d as %s", p.Slots, p.text()))
+	}
+	return "; not preempted: " + strings.Join(parts, ", ")
+}
+
+// claimedSlots are slots, or pieces of partitionable ones, that are claimed and protected alike
 // from whatever job.
-type sitters struct {
+type claimedSlots struct {
 	group   *group   // that says whether they match at all
 	left    amounts  // of pieces: what they have; nil: whole slots
 	tenants *tenants // whose they are, if they may be preempted at all; else why they may not
@@ -18,8 +46,8 @@ type pieceKind struct {
 	takes pool.Resources
 }
 
-// findSitters divides what is claimed.
-func (d *diagnosis) findSitters() {
+// findClaimed divides what is claimed.
+func (d *diagnosis) findClaimed() {
 	c := d.c
 	type key struct {
 		group   *group
@@ -31,11 +59,11 @@ func (d *diagnosis) findSitters() {
 	add := func(k key, left amounts) {
 		n, known := at[k]
 		if !known {
-			n = len(d.sitters)
+			n = len(d.claimed)
 			at[k] = n
-			d.sitters = append(d.sitters, sitters{k.group, left, k.tenants, k.why, 0})
+			d.claimed = append(d.claimed, claimedSlots{k.group, left, k.tenants, k.why, 0})
 		}
-		d.sitters[n].slots++
+		d.claimed[n].slots++
 	}
 	on, with, gone := c.tenancies()
 	for i := range c.slots {
@@ -105,23 +133,23 @@ func (d *diagnosis) protections(s *submitter, k *autocluster) (list []Protected)
 	if s == nil {
 		return nil
 	}
-	if d.visits += len(d.sitters); d.visits > mostVisits && !k.explain {
+	if d.visits += len(d.claimed); d.visits > mostVisits && !k.explain {
 		return nil
 	}
 	counts, asked := map[Protection]int{}, d.pairs
 	if k.explain {
-		asked = len(d.sitters)
+		asked = len(d.claimed)
 	}
 	before := d.c.dealing
 	d.c.dealing = d.c.partyOf(s)
-	for i := range d.sitters {
-		x := &d.sitters[i]
+	for i := range d.claimed {
+		x := &d.claimed[i]
 		if k.verdict(d.c, x.group) != accepts || x.left != nil && !k.request.fits(x.left) {
 			continue
 		}
 		why := x.why
 		if x.tenants != nil {
-			why = d.c.shelters(s, k, x.tenants, &asked)
+			why = d.c.protectionFrom(s, k, x.tenants, &asked)
 		}
 		counts[why] += x.slots
 	}
@@ -142,9 +170,9 @@ func (c *cycle) partyOf(s *submitter) *sharers {
 	return &sharers{group: s.group}
 }
 
-// shelters returns what protects tenants from a submitter's jobs of k. Expressions are not
-// asked any more when asked is used up.
-func (c *cycle) shelters(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
+// protectionFrom returns what protects tenants from a submitter's jobs of k. Expressions
+// are not asked any more when asked is used up.
+func (c *cycle) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
 	r := t.slots[0]
 	if !c.suits(k, t) {
 		return Unmatched
