@@ -56,7 +56,7 @@ func (d *diagnosis) full(s *submitter, weight accountant.Weight, n *nearest, gon
 	if c.groupUse != nil {
 		list = c.groupUse.full(ask, freed, d.wanting())
 	} else {
-		list = c.spunOut(ask.group, freed)
+		list = c.fullInSpins(ask.group, freed)
 	}
 	if d.fulls == nil {
 		d.fulls = map[fullness][]FullGroup{}
@@ -135,8 +135,8 @@ func (u *groupUse) full(ask fullness, freed map[int]accountant.Weight, wanting [
 	return list
 }
 
-// spunOut returns the groups whose members the spins let take nothing more.
-func (c *cycle) spunOut(group int, freed map[int]accountant.Weight) (list []FullGroup) {
+// fullInSpins returns the groups whose members spins let take nothing more.
+func (c *cycle) fullInSpins(group int, freed map[int]accountant.Weight) (list []FullGroup) {
 	tree, rows := c.cfg.Params.Groups, c.accounts()
 	own := &tree.List[group]
 	if own.Autoregroup || group == 0 && tree.Regroups() {

@@ -75,8 +75,8 @@ func (c *cycle) uses(s *submitter, more accountant.Weight) {
 	}
 }
 
-// sharers are submitters who are dealt slots together: a tier, or those of one accounting
-// group, with whom in nobody's group those may be that regroup.
+// sharers are a party of submitters who are dealt slots together: a tier, or those of one
+// accounting group, with whom in nobody's group those may be that regroup.
 type sharers struct {
 	members []*submitter
 	group   int  // -1: none in particular

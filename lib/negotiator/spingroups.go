@@ -58,7 +58,7 @@ func (g *spinGroups) settleMembers(i int, list []*entry) {
 	for _, e := range list {
 		elsewhere[e.submitter] = i == 0 && g.tree.Of(e.name) > 0 && !e.spent
 	}
-	g.settle(&party{group: i, weight: g.weightOf(g.limits[i])}, list)
+	g.settle(&spinParty{group: i, weight: g.weightOf(g.limits[i])}, list)
 	for _, e := range list {
 		e.spent = e.spent && !elsewhere[e.submitter]
 	}
@@ -155,7 +155,7 @@ func (g *spinGroups) negotiateGroup(i int, n, farthest float64) {
 	}
 	limit := g.limit(i, n, farthest)
 	g.limits[i] = limit
-	p := &party{name: g.tree.List[i].Name, group: i, weight: g.weightOf(limit), limit: limit, bounded: i > 0 || !g.tree.Regroups()}
+	p := &spinParty{name: g.tree.List[i].Name, group: i, weight: g.weightOf(limit), limit: limit, bounded: i > 0 || !g.tree.Regroups()}
 	entries := g.waiting[i]
 	if i == 0 {
 		changed := map[*submitter]bool{} // with USE_GLOBAL_JOB_PRIOS one has several entries

@@ -86,8 +86,8 @@ type spinning struct {
 	sliced        map[*submitter]bool // who had one
 }
 
-// party is who negotiates together: everybody, or with groups the members of one.
-type party struct {
+// spinParty is who negotiates together: everybody, or with groups the members of one.
+type spinParty struct {
 	name  string // of the group
 	group int    // its place in the tree
 	// weight is what shares are parts of; limit is what the group may use, if it is
@@ -115,7 +115,7 @@ func (c *cycle) spin() {
 		if len(all) == 0 {
 			return
 		}
-		p := &party{weight: sp.weight}
+		p := &spinParty{weight: sp.weight}
 		sp.negotiate(p, all)
 		sp.settle(p, all)
 	} else {
@@ -138,7 +138,7 @@ func (sp *spinning) place(s *submitter) int {
 
 // negotiate goes through the spins of a party, those below their floors first, and
 // returns who still wants something.
-func (sp *spinning) negotiate(p *party, entries []*entry) []*entry {
+func (sp *spinning) negotiate(p *spinParty, entries []*entry) []*entry {
 	var below []*entry
 	for _, e := range entries {
 		if e.floor > 0 && sp.used(e) < float64(e.floor) {
@@ -154,7 +154,7 @@ func (sp *spinning) negotiate(p *party, entries []*entry) []*entry {
 
 // settle notes for whom of a party nothing is left of its share, as the next cycle will
 // see it.
-func (sp *spinning) settle(p *party, entries []*entry) {
+func (sp *spinning) settle(p *spinParty, entries []*entry) {
 	d := sp.divide(p, entries)
 	for _, e := range entries {
 		share, _, _ := sp.entitled(p, e, &d)
@@ -219,14 +219,14 @@ func (sp *spinning) running() map[string]Holding {
 func (sp *spinning) used(e *entry) float64 { return sp.usage[e.submitter].Float() }
 
 // exhausted says whether a party's group uses all that it may.
-func (sp *spinning) exhausted(p *party) bool {
+func (sp *spinning) exhausted(p *spinParty) bool {
 	return p.bounded && sp.inGroup[p.group].Float() >= p.limit
 }
 
 // rounds does spin after spin until none of the pie is eaten and nobody leaves, or
 // no slot or submitter is left, or the group has what it may use. The floor round is
 // one spin. It returns the submitters that did not leave.
-func (sp *spinning) rounds(p *party, entries []*entry, floor bool) []*entry {
+func (sp *spinning) rounds(p *spinParty, entries []*entry, floor bool) []*entry {
 	for number := 1; ; number++ {
 		// What a slot prefers to the job that it runs knows no limits.
 		limits := number > 1 || !sp.cfg.Preemption.Consider
@@ -303,7 +303,7 @@ type division struct {
 }
 
 // divide computes the division among entries, and how starved each is.
-func (sp *spinning) divide(p *party, entries []*entry) (d division) {
+func (sp *spinning) divide(p *spinParty, entries []*entry) (d division) {
 	d.room = math.MaxFloat64
 	if p.bounded {
 		d.room = max(0, p.limit-sp.inGroup[p.group].Float())
@@ -333,7 +333,7 @@ func (sp *spinning) divide(p *party, entries []*entry) (d division) {
 // entitled returns an entry's share of the pool, how much more it may use by that, and
 // how much of that it may take of slots that nobody holds: no more than the group. The
 // products are rounded one by one, as HTCondor's are.
-func (sp *spinning) entitled(p *party, e *entry, d *division) (share, limit, unclaimed float64) {
+func (sp *spinning) entitled(p *spinParty, e *entry, d *division) (share, limit, unclaimed float64) {
 	share = d.worst / float64(e.eup*d.factor)
 	limit = math.MaxFloat64
 	if !sp.cfg.IgnoreUserPriorities {

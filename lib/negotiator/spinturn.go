@@ -12,7 +12,7 @@ import (
 )
 
 // turn is an entry's turn in a spin. It takes what is matched off the pie.
-func (sp *spinning) turn(p *party, e *entry, spin *Spin, d *division) SpinTurn {
+func (sp *spinning) turn(p *spinParty, e *entry, spin *Spin, d *division) SpinTurn {
 	t := SpinTurn{Name: e.name, EffectivePriority: e.eup, Usage: sp.used(e), Ceiling: headroom(e.ceiling, sp.used(e))}
 	if e.ranged {
 		t.JobPrios = []int{e.low, e.high}
