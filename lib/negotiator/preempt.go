@@ -73,7 +73,7 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 		return nil
 	}
 	if q.prospects.turn != c.turns || s.usage < q.prospects.used { // who preempts its own may use less then
-		q.prospects = prospects{turn: c.turns, used: s.usage, heap: c.room(q)}
+		q.prospects = prospects{turn: c.turns, used: s.usage, heap: c.emptyHeap(q)}
 		c.findProspects(s, q, priority)
 	}
 	h := &q.prospects.heap
@@ -91,9 +91,9 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 	return nil
 }
 
-// room returns an empty heap for a queue's prospects. Those of earlier turns are used
-// again: they may be large, and queues many.
-func (c *cycle) room(q *queue) (empty heap[prospect, *prospect]) {
+// emptyHeap returns one for a queue's prospects. Those of earlier turns are used again:
+// they may be large, and queues many.
+func (c *cycle) emptyHeap(q *queue) (empty heap[prospect, *prospect]) {
 	if len(c.looked) > 0 && c.looked[0].prospects.turn != c.turns {
 		for _, o := range c.looked {
 			c.spare = append(c.spare, o.prospects.heap[:0])

@@ -56,8 +56,9 @@ type lot struct {
 }
 
 // findRunning lists what runs jobs that may be preempted: not what is only matched, is being
-// vacated or is promised to somebody (manual, "Negotiation": a claimed machine that
-// runs no job is skipped), nor what is left alone after promises that came to nothing. asked are the names that any expression looks up in slots.
+// vacated or is promised to somebody (manual, "Negotiation": a claimed machine that runs no
+// job is skipped), nor what is left alone after promises that came to nothing. asked are the
+// names that any expression looks up in slots.
 func (c *cycle) findRunning(asked names) []running {
 	if !c.cfg.Preemption.Consider {
 		return nil
