@@ -96,7 +96,7 @@ func heldOutside(slots []pool.Slot, claims []pool.Claim, user string, c *cmdline
 			continue
 		}
 		since := c.Now
-		if entered, ok := s.Ad.EvalInt(eval, "EnteredCurrentState"); ok {
+		if entered, ok := s.Ad.EvalInt(eval, pool.AttrEnteredState); ok {
 			since = time.Unix(entered, 0)
 		}
 		list = append(list, resource{s.Name, since})

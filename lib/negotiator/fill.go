@@ -5,6 +5,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"fairspool/lib/pool"
 )
 
 // fill matches jobs and slots until nobody is left who could use one: first for
@@ -297,7 +299,7 @@ func (c *cycle) match(s *submitter, q *queue, p pick) {
 func (c *cycle) preempted(r *running) *Preempted {
 	out := &Preempted{Job: r.claim.Job, Attempt: r.claim.Attempt, Submitter: r.claim.Submitter, Weight: r.claim.Weight, Ran: c.ran(r)}
 	if r.outside {
-		out.Outside, _ = r.ad.EvalString(c.eval, "JobId")
+		out.Outside, _ = r.ad.EvalString(c.eval, pool.AttrJobID)
 	}
 	return out
 }

@@ -20,7 +20,8 @@ type overlay struct {
 	ofClaim, ofHolder *classad.Ad
 }
 
-// claimAttributes say what a claim of ours makes of a slot.
+// claimAttributes say what a claim of ours that runs its job makes of a slot. They are those
+// of pool.Overlay, one by one, as most cycles ask for few of them, and what slots have besides.
 var claimAttributes = []struct {
 	name  string
 	value func(*cycle, *pool.Claim) classad.Value
@@ -29,14 +30,14 @@ var claimAttributes = []struct {
 	{pool.AttrActivity, func(*cycle, *pool.Claim) classad.Value { return classad.String("Busy") }},
 	{pool.AttrRemoteUser, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
 	{pool.AttrRemoteOwner, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Submitter) }},
-	{"JobId", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
-	{"EnteredCurrentState", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{pool.AttrJobID, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Job.String()) }},
+	{pool.AttrEnteredState, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
 	{"EnteredCurrentActivity", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{"JobStart", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
-	{"TotalJobRunTime", func(c *cycle, cl *pool.Claim) classad.Value {
+	{pool.AttrJobStart, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Int(cl.StartedAt.Unix()) }},
+	{pool.AttrTotalJobRunTime, func(c *cycle, cl *pool.Claim) classad.Value {
 		return classad.Int(max(0, c.now.Unix()-cl.StartedAt.Unix()))
 	}},
-	{"CurrentRank", func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
+	{pool.AttrCurrentRank, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.Real(cl.Rank) }},
 	{pool.AttrNiceUser, func(c *cycle, cl *pool.Claim) classad.Value { return classad.Bool(c.cfg.Params.Nice(cl.Submitter)) }},
 	{pool.AttrConcurrencyLimits, func(_ *cycle, cl *pool.Claim) classad.Value { return classad.String(cl.Limits) }},
 }
@@ -65,7 +66,7 @@ var matchAttributes = []string{"RemoteNegotiatingGroup", "RemoteAutoregroup"}
 func (c *cycle) newOverlay(asked names) *overlay {
 	w := &overlay{c: c}
 	for i, a := range claimAttributes {
-		if a.name == "CurrentRank" || asked.has(strings.ToLower(a.name)) {
+		if a.name == pool.AttrCurrentRank || asked.has(strings.ToLower(a.name)) {
 			w.claim = append(w.claim, i)
 		}
 	}
@@ -129,7 +130,7 @@ func (w *overlay) outside(slot int) running {
 		}
 	}
 	if pending {
-		r.ad.SetReal("CurrentRank", rank)
+		r.ad.SetReal(pool.AttrCurrentRank, rank)
 	}
 	return r
 }

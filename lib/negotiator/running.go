@@ -127,11 +127,11 @@ func (c *cycle) ran(r *running) time.Duration {
 	if !r.outside {
 		return max(0, c.now.Sub(r.claim.StartedAt))
 	}
-	if start, ok := r.ad.EvalInt(c.eval, "JobStart"); ok {
+	if start, ok := r.ad.EvalInt(c.eval, pool.AttrJobStart); ok {
 		return max(0, c.now.Sub(time.Unix(start, 0)))
 	}
-	seconds, ok := r.ad.EvalNumber(c.eval, "TotalJobRunTime")
-	if entered, claimed := r.ad.EvalInt(c.eval, "EnteredCurrentState"); !ok && claimed {
+	seconds, ok := r.ad.EvalNumber(c.eval, pool.AttrTotalJobRunTime)
+	if entered, claimed := r.ad.EvalInt(c.eval, pool.AttrEnteredState); !ok && claimed {
 		seconds = c.now.Sub(time.Unix(entered, 0)).Seconds()
 	}
 	if !(seconds > 0 && seconds < 1e9) {
@@ -305,7 +305,7 @@ func (c *cycle) rankOn(slot, job *classad.Ad) float64 {
 
 var (
 	slotRankName = classad.NewName(pool.AttrRank)
-	currentRank  = classad.NewName("CurrentRank")
+	currentRank  = classad.NewName(pool.AttrCurrentRank)
 )
 
 // anyClaims says whether any slot is claimed, so that preemption may matter.
