@@ -16,8 +16,8 @@ import (
 type comment struct{ name, value, why, from string }
 
 // comments returns what to say of the macros that are in no line, in the order of the
-// files, and the names of those that are there only for others.
-func (v *conversion) comments() (list []comment, helpers []string, err error) {
+// files, and the names of those that are there only to be put into others.
+func (v *conversion) comments() (list []comment, putIn []string, err error) {
 	values, used, err := v.values()
 	if err != nil {
 		return nil, nil, err
@@ -34,14 +34,14 @@ func (v *conversion) comments() (list []comment, helpers []string, err error) {
 		case v.put[name]:
 			continue
 		case used[name]:
-			helpers = append(helpers, m.Name)
+			putIn = append(putIn, m.Name)
 			continue
 		default:
 			why = v.stranger(m)
 		}
 		list = append(list, comment{m.Name, values[i], why, m.Place.String()})
 	}
-	return list, helpers, nil
+	return list, putIn, nil
 }
 
 // values returns what each macro is worth, and which of them are put into others.
@@ -123,7 +123,8 @@ func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 	if group, ok := ofGroup(name); ok {
 		return "GROUP_NAMES has no group " + group + ": HTCondor does not look at it"
 	}
-	if _, err := config.Parse("", []byte(tomlKey(strings.ToUpper(name))+" = 0\n")); err != nil && strings.HasSuffix(err.Error(), "not part of this version") {
+	_, err := config.Parse("", []byte(tomlKey(strings.ToUpper(name))+" = 0\n"))
+	if err != nil && strings.HasSuffix(err.Error(), "not part of this version") {
 		v.warn(m.Place, "%s: not taken over: not part of this version", m.Name)
 		return "not part of this version"
 	}

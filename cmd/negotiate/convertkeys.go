@@ -63,7 +63,7 @@ func convertConfig(files []condorconfig.Source, open func(string) (string, error
 		return converted{}, err
 	}
 	if _, err := config.Parse("the result", []byte(text)); err != nil {
-		return converted{}, fmt.Errorf("internal error: %w", err)
+		return converted{}, fmt.Errorf("internal error: %w: leave out the macro of that key, and report this", err)
 	}
 	return converted{text: text, warnings: v.inOrder()}, nil
 }

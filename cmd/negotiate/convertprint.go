@@ -1,12 +1,10 @@
 package main
 
-import (
-	"strings"
-)
+import "strings"
 
 // print returns the whole file: lines first, then what was not taken over.
 func (v *conversion) print() (string, error) {
-	comments, helpers, err := v.comments()
+	comments, putIn, err := v.comments()
 	if err != nil {
 		return "", err
 	}
@@ -30,10 +28,10 @@ func (v *conversion) print() (string, error) {
 			p.comment(c.String())
 		}
 	}
-	if len(helpers) > 0 {
+	if len(putIn) > 0 {
 		p.blank()
 		p.comment("Only for other macros:")
-		p.wrapped(helpers)
+		p.wrapped(putIn)
 	}
 	return p.String(), nil
 }

@@ -192,7 +192,7 @@ var bad = []struct{ text, want string }{
 	{"GROUP_DYNAMIC_MACH_CONSTRAINT = 5", `f:1: GROUP_DYNAMIC_MACH_CONSTRAINT: 5: want an expression in a string`},
 	{"[maui]\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"", `f:2: GROUP_DYNAMIC_MACH_CONSTRAINT: stands in table [maui]; move it above`},
 	{"GROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"\nNEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT = \"A\"",
-		`f:2: NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT: GROUP_DYNAMIC_MACH_CONSTRAINT is the same (f:1): one of the two is an older name`},
+		`f:2: NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT: GROUP_DYNAMIC_MACH_CONSTRAINT is the same (f:1): one of the two is an older name; leave one out`},
 	{"GROUP_QUOTA_group_physics = 20", `f:1: GROUP_QUOTA_group_physics: GROUP_NAMES has no group group_physics`},
 	{"GROUP_NAMES = [\"a\"]\nGROUP_QUOTA_a.b = 5", `f:2: GROUP_QUOTA_a: a name with a dot in it needs quotes: "GROUP_QUOTA_a.NAME" = ...`},
 	{`"GROUP_QUOTA_group_physics.hep" = -5`, `f:1: GROUP_QUOTA_group_physics.hep: -5: want 0 to 1000000000000`},

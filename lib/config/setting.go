@@ -87,7 +87,7 @@ func (s setting) same(other setting) error {
 	if strings.EqualFold(s.name, other.name) {
 		return fmt.Errorf("%s is the same (%s): case does not count", s.name, s.from)
 	}
-	return fmt.Errorf("%s is the same (%s): one of the two is an older name", s.name, s.from)
+	return fmt.Errorf("%s is the same (%s): one of the two is an older name; leave one out", s.name, s.from)
 }
 
 // ask reads KEY=VALUE.
