@@ -55,7 +55,7 @@ type State struct {
 	Jobs  []negotiator.Procs
 	State string // of a job, or of its claim
 	// Slot is where a claim is, Since the Unix time of it, and Reason why a job is
-	// held.
+	// held or has to leave its slot.
 	Slot   string `json:",omitempty"`
 	Since  int64  `json:",omitempty"`
 	Reason string `json:",omitempty"`
@@ -217,6 +217,9 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 		if m, ok := leaves[cl.Job]; ok && cl.State == pool.RunningClaim {
 			s.For, s.Rule = m.Job.String(), m.Reason
 			s.leaves = fmt.Sprintf(" It would have to go for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
+		}
+		if cl.State == pool.Vacating && cl.VacateReason != "" {
+			s.Reason, s.leaves = cl.VacateReason, ": "+cl.VacateReason
 		}
 		e.States = append(e.States, s)
 	}

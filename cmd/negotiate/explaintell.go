@@ -54,7 +54,7 @@ func (s State) words() string {
 	case "Promised":
 		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has that to leave.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
 	case "Vacating":
-		return fmt.Sprintf("%s is %s on %s since %s.", jobs, strings.ToLower(s.State), s.Slot, moment(time.Unix(s.Since, 0)))
+		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
 	}
 	if s.Reason != "" {
 		return fmt.Sprintf("%s: %s: %s", jobs, s.State, s.Reason)

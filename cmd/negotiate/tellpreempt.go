@@ -65,7 +65,8 @@ func rule(m negotiator.Match, eups map[string]float64) string {
 	if m.Reason != negotiator.PriorityPreemption {
 		return "Rank"
 	}
-	return fmt.Sprintf("EUP %.2f before %.2f", eups[m.Submitter], eups[m.Preempts.Submitter])
+	new, old := unlike(eups[m.Submitter], eups[m.Preempts.Submitter])
+	return fmt.Sprintf("EUP %s before %s", new, old)
 }
 
 // sentence says whose job a match makes go, and why.
@@ -77,9 +78,20 @@ func sentence(m negotiator.Match, eups map[string]float64) string {
 func because(m negotiator.Match, eups map[string]float64) string {
 	why := fmt.Sprintf("the Rank of %s prefers %v", m.Slot, m.Job)
 	if m.Reason == negotiator.PriorityPreemption {
-		why = fmt.Sprintf("the EUP of %s is %.2f, that of %s %.2f (lower is better)", m.Submitter, eups[m.Submitter], m.Preempts.Submitter, eups[m.Preempts.Submitter])
+		new, old := unlike(eups[m.Submitter], eups[m.Preempts.Submitter])
+		why = fmt.Sprintf("the EUP of %s is %s, that of %s %s (lower is better)", m.Submitter, new, m.Preempts.Submitter, old)
 	}
 	return fmt.Sprintf("%s. Work lost: %s.", why, work(m.Preempts.Lost()))
+}
+
+// unlike words two EUPs with as many digits as tell them apart, if nine do.
+func unlike(a, b float64) (x, y string) {
+	for digits := 2; digits <= 9; digits++ {
+		if x, y = fmt.Sprintf("%.*f", digits, a), fmt.Sprintf("%.*f", digits, b); x != y {
+			return x, y
+		}
+	}
+	return number(a), number(b)
 }
 
 func nameOr(name, none string) string {

@@ -65,4 +65,25 @@ func TestPreemptionForPeople(t *testing.T) {
 			t.Errorf("negotiate %s = %d, %q\n%s\nwant %q in this order", c.args, status, bad, out, c.want)
 		}
 	}
+	negotiate("-q")
+	for _, want := range []string{"is vacating slot", " since 2026-11-21 01:34:07: preempted for job 2.0 of bob@pool: better priority.\n"} {
+		if _, out, _ := negotiate("-explain", "1"); !strings.Contains(out, want) {
+			t.Errorf("of the job that has to go: %q, want %q", out, want)
+		}
+	}
+	if _, out, _ := negotiate("-explain", "2.2"); !strings.Contains(out, "the end of the job") {
+		t.Errorf("of one that waits: %q, want what would help", out)
+	}
+}
+
+// EUPs that differ are told as different ones.
+func TestUnlike(t *testing.T) {
+	for _, c := range []struct {
+		a, b float64
+		want string
+	}{{0.5, 40, "0.50 40.00"}, {0.5001, 0.5004, "0.5001 0.5004"}, {0.501, 0.509, "0.50 0.51"}, {2, 2, "2.00 2.00"}} {
+		if a, b := unlike(c.a, c.b); a+" "+b != c.want {
+			t.Errorf("unlike(%v, %v) = %s %s, want %s", c.a, c.b, a, b, c.want)
+		}
+	}
 }

@@ -42,6 +42,14 @@ func (r ReportedReservation) Line() string {
 	return text
 }
 
+// joined names some, the last one after an "and".
+func joined(some []string) string {
+	if last := len(some) - 1; last > 0 {
+		return strings.Join(some[:last], ", ") + " and " + some[last]
+	}
+	return strings.Join(some, "")
+}
+
 func list(some []string, more int) string {
 	text := strings.Join(some, ", ")
 	if more > 0 {
@@ -103,7 +111,7 @@ func (n *Nearest) lines() []string {
 		parts = append(parts, "it has "+n.Lacks+" requested")
 	}
 	if len(n.Holders) > 0 {
-		parts = append(parts, "it is held by "+strings.Join(n.Holders, ", "))
+		parts = append(parts, "it is held by "+joined(n.Holders))
 	}
 	if len(parts) == 0 {
 		return []string{head}
@@ -160,7 +168,7 @@ func (x ReportedRejection) Help(a Analysis) string {
 func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	slot, held, lacks := "a slot", "", ""
 	if a.Nearest != nil {
-		slot, held, lacks = a.Nearest.Slot, strings.Join(a.Nearest.Holders, ", "), a.Nearest.Lacks
+		slot, held, lacks = a.Nearest.Slot, joined(a.Nearest.Holders), a.Nearest.Lacks
 	}
 	switch c {
 	case CauseNoSlots:
@@ -177,7 +185,11 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseTooSmall:
 		return fmt.Sprintf("more of %s free, which has %s requested and is held by %s", slot, lacks, held)
 	case CauseTaken, CauseClaimed:
-		return fmt.Sprintf("the end of the job of %s on %s, or another slot like it", held, slot)
+		jobs := "job"
+		if a.Nearest != nil && len(a.Nearest.Holders) > 1 {
+			jobs = "jobs"
+		}
+		return fmt.Sprintf("the end of the %s of %s on %s, or another slot like it", jobs, held, slot)
 	case CauseReserved:
 		return fmt.Sprintf("the end of the reservation of %s", slot)
 	case CauseResting:

@@ -28,6 +28,20 @@ func TestStepTexts(t *testing.T) {
 	}
 }
 
+// Several who hold the nearest slot have jobs there.
+func TestHelpOfHolders(t *testing.T) {
+	for _, c := range []struct{ holders, want string }{
+		{"alice@x", "the end of the job of alice@x on slot1, or another slot like it"},
+		{"alice@x bob@x", "the end of the jobs of alice@x and bob@x on slot1, or another slot like it"},
+		{"alice@x bob@x carol@x", "the end of the jobs of alice@x, bob@x and carol@x on slot1, or another slot like it"},
+	} {
+		a := Analysis{Nearest: &Nearest{Slot: "slot1", Holders: strings.Fields(c.holders)}}
+		if got := (ReportedRejection{Cause: CauseClaimed}).Help(a); got != c.want {
+			t.Errorf("Help with the holders %s = %q, want %q", c.holders, got, c.want)
+		}
+	}
+}
+
 // A job is told of the slot that is kept for it, and others that it is kept for a wide
 // one, not for a wider one: it need not be wider than they are.
 func TestReasonsOfReservations(t *testing.T) {
