@@ -182,11 +182,17 @@ func TestSections(t *testing.T) {
 // as in "In Use", and is written with \& in front.
 var parsed = []string{"Ar", "Cm", "Dq", "Ev", "Fl", "Ic", "Li", "No", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Xr"}
 
-// TestMacros looks for words that mandoc takes for macros.
+// lateMacro is a macro that does not begin its line.
+var lateMacro = regexp.MustCompile(`\S +\.[A-Z][a-z] `)
+
+// TestMacros looks for words that mandoc takes for macros, and for macros that it does not.
 func TestMacros(t *testing.T) {
 	for _, p := range pages(t) {
 		for i, l := range p.lines {
 			words := strings.Fields(l)
+			if !strings.HasPrefix(l, ".") && lateMacro.MatchString(l) {
+				t.Errorf("%s:%d: %q has a macro in the text, which is printed as it is", p.file, i+1, l)
+			}
 			if !strings.HasPrefix(l, ".") || strings.HasPrefix(l, `.\"`) || words[0] == ".Nd" || words[0] == ".Bl" || words[0] == ".Bd" {
 				continue
 			}

@@ -15,7 +15,7 @@ func main() { cmdline.Main(command()) }
 
 func command() cmdline.Command {
 	return cmdline.Command{
-		Name: "negotiate", Brief: "match idle jobs with free slots, once",
+		Name: "negotiate", Brief: "match idle jobs with slots, once",
 		Synopsis: []string{
 			"[-json | -q] [options]",
 			"-dry-run [-json | -q] [options]",
@@ -23,7 +23,7 @@ func command() cmdline.Command {
 			"-explain JOB [-what-if CHANGE ...] [-json] [options]",
 			"-convert-config FILE ... [-q] [options]",
 		},
-		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
+		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
 The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
 

@@ -42,7 +42,7 @@ type Record struct {
 	// anything was last in use. Zero: never.
 	Begin, Last time.Time
 	// Ceiling bounds the weight that the submitter may have in use, Floor is
-	// the weight that it is guaranteed, 0 for none.
+	// the weight that it gets before shares count, 0 for none.
 	Ceiling Limit
 	Floor   int64
 	// Leases are settings on time. One that has run out has no effect from its

@@ -7,7 +7,7 @@ import "fairspool/cmd/internal/cmdline"
 var Flags = []cmdline.Flag{
 	{Name: "setprio", Args: []string{"USER", "RUP"}, Min: 1, Help: "set the real user priority, at least 0.5"},
 	{Name: "setfactor", Args: []string{"USER", "FACTOR"}, Min: 1, Help: "set the priority factor, at least 1, instead of the computed one"},
-	{Name: "setfloor", Args: []string{"USER", "WEIGHT"}, Min: 1, Help: "set the slot weight that the submitter is guaranteed, 0 for none"},
+	{Name: "setfloor", Args: []string{"USER", "WEIGHT"}, Min: 1, Help: "set the slot weight that the submitter gets before shares count, 0 for none"},
 	{Name: "setceiling", Args: []string{"USER", "WEIGHT"}, Min: 1, Help: "set the slot weight that the submitter may use at most, -1 for any"},
 	{Name: "duration", Args: []string{"SECONDS"}, Min: 1, Help: "with -setfactor, -setceiling or -setfloor: for so long only"},
 	{Name: "cancelceilinglease", Args: []string{"USER"}, Min: 1, Help: "end a ceiling set with -duration now"},
