@@ -3,10 +3,11 @@
 //
 // Cycle is a function. The pool's snapshot (all slots, all claims, the idle
 // jobs, all submitters, also those that only run), the configuration and the
-// time go in; matches, whom they preempt, matches to be given up, and for everything
-// that was not matched the reason come out. It opens no file, reads no clock and prints
-// nothing, changes nothing that it was given, and the order of its input never
-// matters. So a dry run, a test and the real thing are the same code.
+// time go in; matches, whom they preempt, matches to be given up, and for
+// everything that was not matched the reason come out. It opens no file, reads no
+// clock and prints nothing, changes nothing that it was given, and the order of
+// its input never matters. So a dry run, a test and the real thing are the same
+// code.
 //
 // # The cycle
 //
@@ -47,7 +48,8 @@
 // # Accounting groups
 //
 // Where groups have quotas, each is allocated a part of the pool, and its members share
-// that (groupdeal.go). The arithmetic of quotas and surplus is the accountant's; what is
+// that (groupdeal.go): they are a party of sharers, as all others are together where no
+// group bounds them. The arithmetic of quotas and surplus is the accountant's; what is
 // used of them as the cycle goes is in groupuse.go.
 //
 // # Preemption
@@ -56,7 +58,13 @@
 // that its Rank prefers, and for submitters with a better EUP where PREEMPTION_REQUIREMENTS
 // is true (preempt.go). What somebody may have for priority is bound by what everybody is
 // entitled to of the whole pool, as if it was dealt out anew (entitle.go). So nobody
-// is taken below that, and who was preempted does not preempt in turn.
+// is taken below that, but by a part of a slot for one who has nothing, and who was
+// preempted does not preempt in turn.
+//
+// Running slots of one holder that no expression can tell apart are its tenants; those of
+// its tenants that weigh and are charged the same are an estate, all of which shares and
+// quotas treat alike (running.go). Prospects are the tenants of whom one may have to go for
+// the first job of a queue, the best of them first.
 //
 // # Slots of any size
 //
