@@ -60,11 +60,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 			causes = append(causes, cause)
 		}
 	}
-	for _, l := range k.limits {
-		if c.inUse.left(l) == 0 {
-			r.Limits = append(r.Limits, l.name)
-		}
-	}
+	r.Limits = c.limitsReached(k)
 	add(CauseJobConstraint, k.barred)
 	add(CauseConcurrencyLimit, len(r.Limits) > 0)
 	if k.endless {
@@ -104,6 +100,16 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		add(CauseOthers, (full || n.opens(c, w)) && d.othersWait(s, n, r.Groups))
 	}
 	return causes
+}
+
+// limitsReached names the concurrency limits that do not admit one more job like those of k.
+func (c *cycle) limitsReached(k *autocluster) (names []string) {
+	for _, l := range k.limits {
+		if c.inUse.left(l) == 0 {
+			names = append(names, l.name)
+		}
+	}
+	return names
 }
 
 // skipped says whether an earlier job of the same submitter and cluster, for which

@@ -26,12 +26,13 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	ranks := given(c.cfg.PreJobRank, c.cfg.PostJobRank)
 	sig.constraint = c.cfg.JobConstraint
 	match := sig.of(slotNeeds, jobNeeds)
-	all := sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), ranks...)
+	exprs := ranks
 	if c.anyClaims() {
-		all = sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), append(ranks, given(c.cfg.Preemption.Requirements, c.cfg.Preemption.Rank)...)...)
-		c.fickle = isFickle(sig.of(nil, nil, given(c.cfg.Preemption.Requirements)...))
-		c.fickleRank = isFickle(sig.of(nil, nil, given(c.cfg.Preemption.Rank)...))
+		who, whom := given(c.cfg.Preemption.Requirements), given(c.cfg.Preemption.Rank)
+		exprs = slices.Concat(ranks, who, whom)
+		c.fickle, c.fickleRank = isFickle(sig.of(nil, nil, who...)), isFickle(sig.of(nil, nil, whom...))
 	}
+	all := sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), exprs...)
 	asked, more := with(sig.asked(match.job), amounts), names(nil)
 	for _, name := range sig.asked(all.job) {
 		if !asked.has(name.String()) {
@@ -48,8 +49,16 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 	c.classify()
 	c.settleRunning(c.findRunning(append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...)))
 	c.introduce(waiting, all.job)
+	c.queueUp(waiting, lex, sig, all.job)
+	c.matchAll()
+	c.bundleUp()
+}
 
-	a := &autoclusters{c: c, lex: lex, names: with(all.job, c.cfg.AddSignificant), known: map[string]*autocluster{},
+// queueUp divides the waiting jobs of each submitter into queues, one for each autocluster.
+// asked are the names that any expression looks up in jobs.
+func (c *cycle) queueUp(waiting map[string][]Job, lex *lexicon, sig *significance, asked names) {
+	ranks := c.shapes.ranks
+	a := &autoclusters{c: c, lex: lex, names: with(asked, c.cfg.AddSignificant), known: map[string]*autocluster{},
 		ranks: sig.of(nil, []string{jobRank}, ranks...).job, orders: map[string]*order{},
 		columnNames: sig.of(nil, nil, ranks...).job, columns: map[string]*column{}}
 	kinOf := c.kinship(lex, a.names)
@@ -60,10 +69,8 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 			runs = procs(runs)
 		}
 		s.queue(c.inOrder(runs), a.of, kinOf, c.jobPrioOf)
-		c.regroup(s, a, all.job)
+		c.regroup(s, a, asked)
 	}
-	c.matchAll()
-	c.bundleUp()
 }
 
 // given returns the expressions that there are.

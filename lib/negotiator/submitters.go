@@ -89,15 +89,28 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 			of(name)
 		}
 	}
-	byName := make(map[string]accountant.Record, len(records))
-	for _, r := range records {
-		byName[r.Name] = r
-	}
 	waiting := map[string][]Job{}
 	for _, j := range jobs {
 		of(j.Submitter).idle += j.Count
 		of(j.Submitter).demand += c.asksOf(j)
 		waiting[j.Submitter] = append(waiting[j.Submitter], j)
+	}
+	c.lookUp(records)
+	slices.SortFunc(c.submitters, func(a, b *submitter) int {
+		return cmp.Or(niceLast(a, b), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
+	})
+	for i, s := range c.submitters {
+		s.place = i
+	}
+	return waiting
+}
+
+// lookUp notes what the accountant's records say of the submitters, and what these use when
+// the cycle begins.
+func (c *cycle) lookUp(records []accountant.Record) {
+	byName := make(map[string]accountant.Record, len(records))
+	for _, r := range records {
+		byName[r.Name] = r
 	}
 	for _, s := range c.submitters {
 		r := byName[s.name]
@@ -109,13 +122,6 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 		s.eup = r.Effective(c.now, c.cfg.Params)
 		s.ceiling, s.floor = r.Ceiling, r.Floor
 	}
-	slices.SortFunc(c.submitters, func(a, b *submitter) int {
-		return cmp.Or(niceLast(a, b), cmp.Compare(a.eup, b.eup), strings.Compare(a.name, b.name))
-	})
-	for i, s := range c.submitters {
-		s.place = i
-	}
-	return waiting
 }
 
 // asks returns the weight that a job asks for: its RequestCpus where slots have
