@@ -43,6 +43,7 @@ func TestPreemptionForPeople(t *testing.T) {
 			"2.1 and 1 more like it of bob@pool: no match found: all 2 matching slots are taken (2 before this cycle); not preempted: ", "1 as it goes to another job already"}},
 		{"-explain 2.0", []string{"2.0 would be matched with slot", " of alice@pool has to go for it: the EUP of bob@pool is 0.50, that of alice@pool 0.5", " (lower is better). Work lost: 0+02:00:00.\n"}},
 		{"-explain 1", []string{" runs on slot", " It would have to go for 2.0 of bob@pool: the EUP of bob@pool is 0.50, that of alice@pool 0.5", " (lower is better). Work lost: 0+02:00:00.\n"}},
+		{"-explain 2.2", []string{"2.2 would not be matched: ", "  2 claimed slots that match, and why they are not preempted for bob@pool:\n    1  it goes to another job already\n"}},
 		{"-explain 1 -json", []string{`"For": "2.0"`, `"Rule": "Priority"`}},
 		{"-what-if|qdel 2.0 2.1 2.2", []string{"1 -> 0 jobs would be matched, 1 -> 0 jobs preempted, 0 of 2 slots free.", "1 job would not be preempted that would now:\n  1.",
 			", for 2.0 (Priority), work lost: 0+02:00:00\n"}},

@@ -27,7 +27,10 @@ func (d *diagnosis) analyse(k *autocluster) Analysis {
 	if n.theirs > 0 {
 		a.Nearest.Fails = append(a.Nearest.Fails, d.fails("slot", n.ad, k.ad)...)
 	}
-	a.Preemption = d.protections(d.asker[d.index[k]], k)
+	s := d.asker[d.index[k]]
+	if a.Preemption = d.protections(s, k); a.Preemption != nil {
+		a.PreemptionFor = s.name
+	}
 	d.holdersOf(&a, n)
 	d.contenders(&a, k, n)
 	return a

@@ -1,6 +1,10 @@
 package negotiator
 
-import "fairspool/lib/pool"
+import (
+	"slices"
+
+	"fairspool/lib/pool"
+)
 
 // Analysis is how far the slots of the pool are from taking the jobs of one
 // autocluster, as the cycle left them.
@@ -14,9 +18,11 @@ type Analysis struct {
 	// Nearest is the slot that least is in the way of; nil: the pool has no slots, or
 	// the job's Requirements take too many steps to look for one.
 	Nearest *Nearest `json:",omitempty"`
-	// Preemption is why claimed slots that match were not preempted, in the order of
-	// Protections.
-	Preemption []Protected `json:",omitempty"`
+	// Preemption is why claimed slots that match were not preempted for the submitter
+	// PreemptionFor, in the order of Protections: of those that wait with such a job the
+	// first, or the one that Config.Explain asks about.
+	Preemption    []Protected `json:",omitempty"`
+	PreemptionFor string      `json:",omitempty"`
 	// Holders are those who hold the most of the slots that match, whatever these
 	// are doing, and MoreHolders how many others there are.
 	Holders     []SlotHolder `json:",omitempty"`
@@ -101,6 +107,15 @@ type Explained struct {
 type explainedRun struct {
 	jobs    Procs
 	cluster *autocluster
+}
+
+// asksAbout tells whether Config.Explain asks about any job of some runs.
+func (c *cycle) asksAbout(runs []run) bool {
+	return slices.ContainsFunc(c.cfg.Explain, func(p Procs) bool {
+		return slices.ContainsFunc(runs, func(r run) bool {
+			return r.first.Cluster == p.Cluster && r.first.Proc <= p.Last && p.First < r.first.Proc+r.count
+		})
+	})
 }
 
 // explain notes which jobs of a run Config.Explain asks about.

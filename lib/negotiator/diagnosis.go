@@ -32,7 +32,7 @@ type diagnosis struct {
 	people  []*submitter          // those of the cycle in its order, then whose claims are not charged any more
 	turns   map[string][]lastTurn // by name, in the order of spins
 	sheet   []contender           // scratch, by place in people
-	asker   []*submitter          // by place in asked: who is the first to wait
+	asker   []*submitter          // by place in asked: who is the first to wait, or is asked about
 	fulls   map[fullness][]FullGroup
 	wants   []bool // groups whose members wait
 	claimed []claimedSlots
@@ -86,6 +86,9 @@ func (c *cycle) diagnose() *diagnosis {
 			if w := waiterOf(q); w.jobs > 0 {
 				d.queues[s] = append(d.queues[s], w)
 				d.ask(q.cluster, s)
+				if q.cluster.explain && c.asksAbout(w.runs) {
+					d.asker[d.index[q.cluster]] = s
+				}
 			}
 		}
 	}

@@ -20,7 +20,7 @@ func (a Analysis) Lines() []string {
 	if a.Nearest != nil {
 		lines = append(lines, a.Nearest.lines()...)
 	}
-	lines = append(lines, protectionLines(a.Preemption)...)
+	lines = append(lines, protectionLines(a.Preemption, a.PreemptionFor)...)
 	if len(a.Holders) > 0 {
 		lines = append(lines, "slots that match are held by "+list(a.heldBy(), a.MoreHolders))
 	}

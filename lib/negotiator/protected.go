@@ -3,8 +3,8 @@ package negotiator
 import "fmt"
 
 // Protected is a number of claimed slots that match jobs of an autocluster, or pieces of
-// partitionable ones that are large enough, and why they were not preempted for the first
-// submitter that waits.
+// partitionable ones that are large enough, and why they were not preempted for
+// Analysis.PreemptionFor.
 type Protected struct {
 	Why   Protection
 	Slots int
@@ -59,7 +59,7 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	AlreadyPreempted:       {"it goes to another job already", "they go to other jobs already"},
 	Retiring:               {"its job has time to retire", "their jobs have time to retire"},
 	LeftAlone:              {"it is left alone after matches that nobody took up", "they are left alone after matches that nobody took up"},
-	NotRunning:             {"it runs no job yet, or waits for one to leave", "they run no jobs yet, or wait for some to leave"},
+	NotRunning:             {"it runs no job yet, or its job is leaving already", "they run no jobs yet, or their jobs are leaving already"},
 	Unmatched:              {"it does not match while it is claimed", "they do not match while they are claimed"},
 	OwnJob:                 {"it runs a job of the same submitter", "they run jobs of the same submitter"},
 	BetterPriority:         {"its holder's EUP is not worse", "their holders' EUPs are not worse"},
@@ -81,8 +81,8 @@ func (p Protected) text() string {
 	return counted(p.Slots, text.one, text.many)
 }
 
-// protectionLines tells people of protections, as Analysis.Lines does.
-func protectionLines(list []Protected) (lines []string) {
+// protectionLines tells people of protections, as Analysis.Lines does, and from whose jobs.
+func protectionLines(list []Protected, whose string) (lines []string) {
 	all := 0
 	for _, p := range list {
 		all += p.Slots
@@ -91,7 +91,11 @@ func protectionLines(list []Protected) (lines []string) {
 		return nil
 	}
 	width := len(fmt.Sprint(all))
-	lines = append(lines, counted(all, "1 claimed slot that matches, and what keeps its job there:", "%d claimed slots that match, and what keeps their jobs there:"))
+	head := counted(all, "1 claimed slot that matches, and why it is not preempted", "%d claimed slots that match, and why they are not preempted")
+	if whose != "" {
+		head += " for " + whose
+	}
+	lines = append(lines, head+":")
 	for _, p := range list {
 		lines = append(lines, fmt.Sprintf("  %*d  %s", width, p.Slots, p.text()))
 	}

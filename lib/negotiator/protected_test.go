@@ -45,7 +45,7 @@ func TestProtections(t *testing.T) {
 			"; none is preempted, as PREEMPTION_REQUIREMENTS is not true"},
 		{"a better priority, and its own", equal(t, 3, ""), append(runs(7, "carol@x", 1, 2, old), runs(8, "alice@x", 3, 3, old)...), "", records, nil, "OwnJob:1 BetterPriority:2",
 			"; not preempted: 2 as their holders' EUPs are not worse, 1 as it runs a job of the same submitter"},
-		{"not running yet", equal(t, 2, ""), matched, "", records, nil, "NotRunning:2", "; none is preempted, as they run no jobs yet, or wait for some to leave"},
+		{"not running yet", equal(t, 2, ""), matched, "", records, nil, "NotRunning:2", "; none is preempted, as they run no jobs yet, or their jobs are leaving already"},
 		{"retiring", equal(t, 1, "RetirementTimeRemaining = 60"), runs(7, "bob@x", 1, 1, old), "", records, nil, "Retiring:1", "; it is not preempted, as its job has time to retire"},
 		{"left alone", equal(t, 1, `State = "Claimed"; Activity = "Busy"; RemoteUser = "bob@x"`), promise, "", records,
 			func(c *Config) { c.RequestClaimTimeout, c.VacateTimeout = time.Hour, time.Minute }, "LeftAlone:1", "; it is not preempted, as it is left alone after matches that nobody took up"},
@@ -75,6 +75,31 @@ func TestProtections(t *testing.T) {
 		}
 		if strings.Join(got, " ") != c.want || !strings.HasSuffix(r.Reason, c.clause) || c.clause == "" && strings.Contains(r.Reason, "preempt") {
 			t.Errorf("%s: protections = %v, reason %q, want %s and the clause %q", c.name, got, r.Reason, c.want, c.clause)
+		}
+		if whose := plan.Autoclusters[r.Autocluster].PreemptionFor; whose != "alice@x" {
+			t.Errorf("%s: protections from the jobs of %q, want alice@x", c.name, whose)
+		}
+	}
+}
+
+// Whoever is asked about is told what keeps slots from its own jobs, not from those of others that
+// are like them.
+func TestProtectionsOfWhomIsAskedAbout(t *testing.T) {
+	p := Pool{Slots: equal(t, 2, ""), Claims: runs(7, "bob@x", 1, 2, time.Minute), Submitters: []accountant.Record{record("alice@x", 10), record("bob@x", 20)},
+		Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "bob@x", "")}}
+	for _, c := range []struct {
+		explain []Procs
+		want    string
+	}{{nil, "alice@x [{PreemptionRequirements 2}]"}, {[]Procs{{2, 1, 1}}, "bob@x [{OwnJob 2}]"}, {[]Procs{{1, 0, 9}}, "alice@x [{PreemptionRequirements 2}]"}} {
+		cfg := preempting(t)
+		cfg.Explain = c.explain
+		plan := Cycle(p, cfg, now)
+		if len(plan.Autoclusters) != 1 {
+			t.Fatalf("%d autoclusters, want 1", len(plan.Autoclusters))
+		}
+		a := plan.Autoclusters[0]
+		if got := fmt.Sprint(a.PreemptionFor, " ", a.Preemption); got != c.want {
+			t.Errorf("Explain %v: protections %s, want %s", c.explain, got, c.want)
 		}
 	}
 }
