@@ -31,9 +31,8 @@ type Config struct {
 	UseSlotWeights    bool   // NEGOTIATOR_USE_SLOT_WEIGHTS
 	JobPriorityPolicy string // JOB_PRIORITY_POLICY
 
-	// Expressions; empty: nobody is preempted for a user's priority, and no preference.
-	PreemptionRequirements  string // PREEMPTION_REQUIREMENTS
-	PreemptionRank          string // PREEMPTION_RANK
+	PreemptionRequirements  string // PREEMPTION_REQUIREMENTS, an expression; empty: nobody is preempted for a user's priority
+	PreemptionRank          string // PREEMPTION_RANK, an expression; empty: no preference
 	ConsiderPreemption      bool   // NEGOTIATOR_CONSIDER_PREEMPTION
 	ConsiderEarlyPreemption bool   // NEGOTIATOR_CONSIDER_EARLY_PREEMPTION
 	MatchlistCaching        bool   // NEGOTIATOR_MATCHLIST_CACHING

@@ -115,8 +115,8 @@ PREEMPTION_RANK_STABLE = false
 GROUP_SORT_EXPR = "GroupQuota"
 NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION = false
 NEGOTIATOR_STRICT_ENFORCE_QUOTA = false
-GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1000
-GROUP_QUOTA_ROUND_ROBIN_RATE = 0.5
+GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 100
+GROUP_QUOTA_ROUND_ROBIN_RATE = 1.5
 NEGOTIATOR_USE_WEIGHTED_DEMAND = false
 `))
 	if err != nil {
@@ -139,7 +139,7 @@ NEGOTIATOR_USE_WEIGHTED_DEMAND = false
 	want.ConsiderPreemption, want.ConsiderEarlyPreemption = false, true
 	want.MatchlistCaching, want.RequirementsStable, want.RankStable = false, false, false
 	want.GroupSort, want.OversubscribeQuotas, want.StrictQuotas = "GroupQuota", false, false
-	want.AllocationRounds, want.RoundRobinRate, want.WeightedDemand = 1000, 0.5, false
+	want.AllocationRounds, want.RoundRobinRate, want.WeightedDemand = 100, 1.5, false
 	for key, at := range map[string]string{"PRIORITY_HALFLIFE": "f:2", "NEGOTIATOR_PRE_JOB_RANK": "f:8", "ALLOW_NETWORK_SPOOL": "f:9", "SLOT_WEIGHT": ""} {
 		if got := c.Where(key); got != at {
 			t.Errorf("Where(%s) = %q, want %q", key, got, at)
@@ -181,11 +181,11 @@ var bad = []struct{ text, want string }{
 	{`PREEMPTION_REQUIREMENTS = false`, `f:1: PREEMPTION_REQUIREMENTS: false: want an expression in a string`},
 	{`NEGOTIATOR_PRE_JOB_RANK = ""`, `f:1: NEGOTIATOR_PRE_JOB_RANK: an empty expression`},
 	{`GROUP_SORT_EXPR = 1`, `f:1: GROUP_SORT_EXPR: 1: want an expression in a string`},
-	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 0: want 1 to 1000`},
-	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1001`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 1001: want 1 to 1000`},
+	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 0: want 1 to 100`},
+	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 101`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 101: want 1 to 100`},
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1.5`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 1.5: want a whole number`},
-	{`GROUP_QUOTA_ROUND_ROBIN_RATE = 0`, `f:1: GROUP_QUOTA_ROUND_ROBIN_RATE: 0: want 0.001 to 1e+100`},
-	{`GROUP_QUOTA_ROUND_ROBIN_RATE = inf`, `f:1: GROUP_QUOTA_ROUND_ROBIN_RATE: +Inf: want 0.001 to 1e+100`},
+	{`GROUP_QUOTA_ROUND_ROBIN_RATE = 0.5`, `f:1: GROUP_QUOTA_ROUND_ROBIN_RATE: 0.5: want 1 to 1e+100`},
+	{`GROUP_QUOTA_ROUND_ROBIN_RATE = inf`, `f:1: GROUP_QUOTA_ROUND_ROBIN_RATE: +Inf: want 1 to 1e+100`},
 	{`NEGOTIATOR_USE_WEIGHTED_DEMAND = "yes"`, `f:1: NEGOTIATOR_USE_WEIGHTED_DEMAND: "yes": want true or false`},
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUND = 3`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUND: GROUP_NAMES has no group MAX_ALLOCATION_ROUND; did you mean GROUP_QUOTA_MAX_ALLOCATION_ROUNDS?`},
 	{`GROUP_QUOTA_round_robin_rate = 3`, `f:1: GROUP_QUOTA_round_robin_rate: GROUP_NAMES has no group round_robin_rate; did you mean GROUP_QUOTA_ROUND_ROBIN_RATE?`},
@@ -294,7 +294,7 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		if c.HalfLife <= 0 || !(c.DefaultPrioFactor >= 1) || math.IsInf(c.NicePrioFactor, 0) || c.NiceGroup == "" ||
-			c.AllocationRounds < 1 || c.AllocationRounds > 1000 || !(c.RoundRobinRate > 0) || math.IsInf(c.RoundRobinRate, 0) {
+			c.AllocationRounds < 1 || c.AllocationRounds > 100 || !(c.RoundRobinRate >= 1) || math.IsInf(c.RoundRobinRate, 0) {
 			t.Errorf("Parse(%q) = %+v, out of range", text, c)
 		}
 	})

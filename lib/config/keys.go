@@ -99,10 +99,9 @@ const (
 
 // The ranks of HTCondor's manual, section on the negotiator's macros: an
 // unclaimed slot before a claimed one, the smallest that fits before larger
-// ones; then the fastest machine. One number is not HTCondor's: it adds no more
-// than 1000000 for an unclaimed slot, so that one with ten cores more than a
-// claimed one loses to it, and a job is preempted while a slot that matches is
-// idle.
+// ones; then the fastest machine. What an unclaimed slot is worth is ours: HTCondor
+// adds no more than 1000000 for it, so that one with ten cores more than a claimed
+// one loses to it, and a job is preempted while a slot that matches is idle.
 const (
 	defaultPreJobRank  = `(1.0e12 * (RemoteOwner =?= UNDEFINED)) + (10000000 * My.Rank) - (100000 * Cpus) - Memory`
 	defaultPostJobRank = `(RemoteOwner =?= UNDEFINED) * (ifThenElse(isUndefined(KFlops), 1000, KFlops) - SlotID - 1.0e10*(Offline=?=True))`
@@ -115,9 +114,6 @@ const (
 	defaultPreemptionRequirements = `(time() - EnteredCurrentState) > 3600`
 	defaultPreemptionRank         = `(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)`
 )
-
-// leastRate is the finest that slot weight is told apart.
-const leastRate = 0.001
 
 // Keys is every key that the configuration file may hold, in the order of the
 // manual page.
@@ -158,10 +154,10 @@ var Keys = []Key{
 	{Name: "NEGOTIATOR_STRICT_ENFORCE_QUOTA", Kind: Boolean, Default: true,
 		Help: "Whether the quota of a group that does not accept surplus bounds all groups below it, too.",
 		set:  func(c *Config, v any) { c.StrictQuotas = v.(bool) }},
-	{Name: "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", Kind: Integer, Default: int64(3), Unit: "rounds", Least: 1, Most: 1000,
+	{Name: "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", Kind: Integer, Default: int64(3), Unit: "rounds", Least: 1, Most: 100,
 		Help: "How often at most a cycle goes over all groups, from the second time on with what some could not use for the others. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
 		set:  func(c *Config, v any) { c.AllocationRounds = int(v.(int64)) }},
-	{Name: "GROUP_QUOTA_ROUND_ROBIN_RATE", Kind: Real, Default: 1e100, Unit: "slot weight", Least: leastRate, Most: 1e100,
+	{Name: "GROUP_QUOTA_ROUND_ROBIN_RATE", Kind: Real, Default: 1e100, Unit: "slot weight", Least: 1, Most: 1e100,
 		Help: "By how much a group's limit may grow at a time, before it is the next one's turn. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
 		set:  func(c *Config, v any) { c.RoundRobinRate = v.(float64) }},
 	{Name: "NEGOTIATOR_USE_WEIGHTED_DEMAND", Kind: Boolean, Default: true,

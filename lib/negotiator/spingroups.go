@@ -7,7 +7,7 @@ import (
 	"fairspool/lib/accountant"
 )
 
-// Bounds on what settings may ask for, far beyond what anything is gained by.
+// Bounds on what a cycle may be asked for, far beyond what anything is gained by.
 const (
 	mostRounds = 100
 	mostPasses = 1000
