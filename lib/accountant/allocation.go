@@ -9,9 +9,7 @@ import (
 // Allocation is what the members of a group itself, not of those below it, may use
 // together, in slot weight.
 type Allocation struct {
-	Weight float64
-	// Surplus is what of Weight is beyond the group's own quota: others left it.
-	Surplus float64
+	Weight float64 // what is beyond the group's own quota others left
 	// Unmet is what they asked for beyond Weight.
 	Unmet float64
 }
@@ -45,7 +43,7 @@ func (g *Groups) Allocate(quotas []Quota, requested []float64, whole bool) []All
 	}
 	list := make([]Allocation, len(quotas))
 	for i, x := range a.given {
-		list[i] = Allocation{Weight: x, Surplus: max(0, x-quotas[i].Own), Unmet: max(0, a.unmet[i])}
+		list[i] = Allocation{Weight: x, Unmet: max(0, a.unmet[i])}
 	}
 	return list
 }
