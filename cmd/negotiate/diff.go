@@ -2,6 +2,7 @@ package main
 
 import (
 	"slices"
+	"strconv"
 
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -46,8 +47,18 @@ type ChangedSubmitter struct {
 	Now, WhatIf *Figures
 }
 
-// Quotas are a group's, as in a Report.
-type Quotas struct{ ConfigQuota, EffectiveQuota, SubtreeQuota float64 }
+// Quotas are a group's, as in a Report, and Demand what its idle jobs asked for.
+type Quotas struct{ ConfigQuota, EffectiveQuota, SubtreeQuota, Used, Surplus, Demand float64 }
+
+func quotasOf(g negotiator.Group) Quotas {
+	return Quotas{negotiator.Micro(g.ConfigQuota), negotiator.Micro(g.EffectiveQuota), negotiator.Micro(g.SubtreeQuota),
+		negotiator.Micro(g.Used), negotiator.Micro(g.Surplus), negotiator.Micro(g.Requested - g.Usage)}
+}
+
+// cells are the quotas in a row of a table.
+func (q Quotas) cells() []string {
+	return []string{strconv.FormatFloat(q.ConfigQuota, 'g', 4, 64), number(q.EffectiveQuota), number(q.SubtreeQuota), number(q.Used), number(q.Surplus), number(q.Demand)}
+}
 
 // ChangedGroup has nil for quotas where there is no such group.
 type ChangedGroup struct {
@@ -131,10 +142,11 @@ func compareSubmitters(a, b []negotiator.Share) []ChangedSubmitter {
 }
 
 func compareGroups(a, b []negotiator.Group) []ChangedGroup {
+	if !bounded(a) && !bounded(b) {
+		return []ChangedGroup{}
+	}
 	return compareNamed(a, b,
-		func(g negotiator.Group) (string, Quotas) {
-			return g.Name, Quotas{negotiator.Micro(g.ConfigQuota), negotiator.Micro(g.EffectiveQuota), negotiator.Micro(g.SubtreeQuota)}
-		},
+		func(g negotiator.Group) (string, Quotas) { return g.Name, quotasOf(g) },
 		func(name string, now, then *Quotas) ChangedGroup { return ChangedGroup{name, now, then} })
 }
 

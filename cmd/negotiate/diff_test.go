@@ -29,14 +29,14 @@ func TestCompare(t *testing.T) {
 	a := &negotiator.Plan{
 		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s7", negotiator.Reserved{}), kept("s8", negotiator.Reserved{GivenUp: true})},
 		Submitters:   []negotiator.Share{{Name: "alice@pool", PieSlice: 2, Matched: 3}, {Name: "bob@pool"}, {Name: "carol@pool"}},
-		Groups:       []negotiator.Group{{Name: "physics", EffectiveQuota: 2}, {Name: "chem"}},
+		Groups:       []negotiator.Group{{Name: "physics", ConfigQuota: 2, EffectiveQuota: 2, Used: 1, Usage: 1, Requested: 4}, {Name: "chem"}},
 		Matches:      []negotiator.Match{match(2, 0, "s3"), match(1, 1, "s2"), match(1, 0, "s1")},
 		Rejections:   []negotiator.Rejection{no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 9}), no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4})},
 	}
 	b := &negotiator.Plan{
 		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s8", negotiator.Reserved{Lacks: "Cpus 1 of 8"})},
 		Submitters:   []negotiator.Share{{Name: "dave@pool"}, {Name: "carol@pool"}, {Name: "alice@pool", PieSlice: 2 + 1e-12, Matched: 4}},
-		Groups:       []negotiator.Group{{Name: "physics", EffectiveQuota: 3}, {Name: "chem"}},
+		Groups:       []negotiator.Group{{Name: "physics", ConfigQuota: 3, EffectiveQuota: 3, Used: 4, Surplus: 1, Usage: 1, Requested: 4}, {Name: "chem"}},
 		Matches:      []negotiator.Match{match(1, 0, "s1"), match(1, 1, "s4"), match(1, 4, "s5"), match(1, 5, "s6")},
 		Rejections: []negotiator.Rejection{
 			no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 3}), no("limit", negotiator.Procs{Cluster: 1, First: 6, Last: 9}, negotiator.Procs{Cluster: 2, First: 0, Last: 0}),
@@ -49,7 +49,7 @@ func TestCompare(t *testing.T) {
 			{"alice@pool", &Figures{PieSlice: 2, Matched: 3}, &Figures{PieSlice: 2, Matched: 4}},
 			{"bob@pool", &Figures{}, nil},
 		},
-		Groups: []ChangedGroup{{"physics", &Quotas{EffectiveQuota: 2}, &Quotas{EffectiveQuota: 3}}},
+		Groups: []ChangedGroup{{"physics", &Quotas{ConfigQuota: 2, EffectiveQuota: 2, Used: 1, Demand: 3}, &Quotas{ConfigQuota: 3, EffectiveQuota: 3, Used: 4, Surplus: 1, Demand: 3}}},
 		Gained: []negotiator.ReportedMatch{
 			{Job: "1.4", Submitter: "alice@pool", Slot: "s5", Reason: "NoPreemption"}, {Job: "1.5", Submitter: "alice@pool", Slot: "s6", Reason: "NoPreemption"},
 		},

@@ -46,10 +46,8 @@ func (d Difference) tell(c *cmdline.Call) error {
 	}); err != nil {
 		return err
 	}
-	if err := tellChanged(c, groupColumns, d.Groups, func(g ChangedGroup) []string {
-		return figures(g.Name, g.Now, g.WhatIf, func(q Quotas) []string {
-			return []string{number(q.ConfigQuota), number(q.EffectiveQuota), number(q.SubtreeQuota)}
-		})
+	if err := tellChanged(c, quotaColumns, d.Groups, func(g ChangedGroup) []string {
+		return figures(g.Name, g.Now, g.WhatIf, Quotas.cells)
 	}); err != nil {
 		return err
 	}
@@ -80,10 +78,6 @@ func reservedLines(list []negotiator.ReportedReservation) (lines []string) {
 		lines = append(lines, fmt.Sprintf("%s for %s of %s", r.Slot, r.Job, r.Submitter))
 	}
 	return lines
-}
-
-var groupColumns = []cmdline.Column{
-	{Head: "Group"}, {Head: "Config Quota", Right: true}, {Head: "Effective Quota", Right: true}, {Head: "Subtree Quota", Right: true},
 }
 
 // tellChanged prints a table of what is different.

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
@@ -18,17 +17,21 @@ var quotaColumns = []cmdline.Column{
 // showGroups prints what groups may use, use and want, if any of them has a quota: each
 // group behind the one that it is in, and further to the right.
 func showGroups(c *cmdline.Call, groups []negotiator.Group) error {
-	if !slices.ContainsFunc(groups, func(g negotiator.Group) bool { return g.ConfigQuota > 0 }) {
+	if !bounded(groups) {
 		return nil
 	}
 	var rows [][]string
 	for _, p := range inTreeOrder(groups) {
 		g := groups[p.at]
-		rows = append(rows, []string{strings.Repeat("  ", p.depth) + g.Name, strconv.FormatFloat(g.ConfigQuota, 'g', 4, 64), number(g.EffectiveQuota), number(g.SubtreeQuota),
-			number(g.Used), number(g.Surplus), number(g.Requested - g.Usage)})
+		rows = append(rows, append([]string{strings.Repeat("  ", p.depth) + g.Name}, quotasOf(g).cells()...))
 	}
 	fmt.Fprintln(c.Stdout)
 	return c.Table(quotaColumns, rows)
+}
+
+// bounded tells whether any group has a quota.
+func bounded(groups []negotiator.Group) bool {
+	return slices.ContainsFunc(groups, func(g negotiator.Group) bool { return g.ConfigQuota > 0 })
 }
 
 // placed is the index of a group, and how deep in the tree it is.
