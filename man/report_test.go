@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 )
 
 var words = regexp.MustCompile(`[A-Za-z]+`)
@@ -37,6 +38,16 @@ func TestReportFields(t *testing.T) {
 		negotiator.CauseOthers, negotiator.CauseOwnJobs, negotiator.Left} {
 		if !named[string(c)] {
 			t.Errorf("negotiate.8: lacks the cause %s", c)
+		}
+	}
+}
+
+// negotiate(8) names all states of claims, which -explain tells of.
+func TestReportClaimStates(t *testing.T) {
+	text := strings.Join(read(t, "negotiate.8").lines, "\n")
+	for s := pool.Matched; s <= pool.Promised; s++ {
+		if _, states, _ := strings.Cut(text, ".It Li States"); !strings.Contains(strings.SplitN(states, ".It ", 2)[0], s.String()) {
+			t.Errorf("negotiate.8: States lacks %s", s)
 		}
 	}
 }

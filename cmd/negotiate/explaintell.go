@@ -52,7 +52,7 @@ func (s State) words() string {
 	case "Running":
 		return fmt.Sprintf("%s runs on %s since %s.%s", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
 	case "Promised":
-		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has that to leave.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has it to leave.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
 	case "Vacating":
 		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
 	}

@@ -72,6 +72,9 @@ func TestPreemptionForPeople(t *testing.T) {
 			t.Errorf("of the job that has to go: %q, want %q", out, want)
 		}
 	}
+	if _, out, _ := negotiate("-explain", "2.0"); !strings.Contains(out, "2.0 is promised slot") || !strings.Contains(out, ", and waits for whoever has it to leave.\n") {
+		t.Errorf("of the job that waits for it: %q, want that it is promised the slot", out)
+	}
 	if _, out, _ := negotiate("-explain", "2.2"); !strings.Contains(out, "the end of the job") {
 		t.Errorf("of one that waits: %q, want what would help", out)
 	}
