@@ -22,7 +22,7 @@ func drawUndone(t *rapid.T) Record {
 	slots := rapid.IntRange(0, 3).Draw(t, "slots")
 	r := Record{
 		Name: "alice@pool", Priority: rapid.Float64Range(1e3, 1e6).Draw(t, "priority"),
-		At: undoStart.Add(-time.Duration(whole(1e9, "age")) * time.Millisecond), HalfLife: time.Duration(1+whole(100, "half-life")) * time.Hour * 6,
+		At: undoStart.Add(-time.Duration(whole(1e8, "age")) * time.Millisecond), HalfLife: time.Duration(1+whole(100, "half-life")) * time.Hour * 6,
 		ResourcesUsed: slots, InUse: Weight(slots) * One * 700, Slots: usage("slots used"), Weighted: usage("weighted"),
 		Floor: whole(5, "floor"), Ceiling: LimitOf(whole(9, "ceiling") - 1), Factor: float64(whole(3, "factor")),
 	}
