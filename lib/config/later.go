@@ -24,12 +24,3 @@ var later = []string{
 
 // isLater tells whether the manuals know the key and this version does not.
 func isLater(name string) bool { return slices.Contains(later, name) }
-
-// current returns the name that a key goes by today: older manuals call one of them
-// otherwise, and both are taken.
-func current(name string) string {
-	if name == "GROUP_DYNAMIC_MACH_CONSTRAINT" {
-		return "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
-	}
-	return name
-}

@@ -82,6 +82,15 @@ func (s setting) identity() string {
 	return current(s.key())
 }
 
+// current returns the name that a key goes by today: older manuals call one of them
+// otherwise, and both are taken.
+func current(name string) string {
+	if name == "GROUP_DYNAMIC_MACH_CONSTRAINT" {
+		return "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
+	}
+	return name
+}
+
 // same tells that another setting is of the same, under another name.
 func (s setting) same(other setting) error {
 	if strings.EqualFold(s.name, other.name) {
