@@ -113,7 +113,8 @@
 //   - shares.go, forecast.go: Targets, and what somebody can want at all
 //   - groups.go, groupuse.go, groupdeal.go: groups, what they may use, and how they are served
 //   - running.go, overlay.go: slots that run jobs, and what expressions may ask about those
-//   - entitle.go, preempt.go: what everybody is entitled to, and who has to go for whom
+//   - entitle.go, preempt.go, yields.go: what everybody is entitled to, who has to go for
+//     whom, and who would yield at all
 //   - limits.go, concurrency.go: ceilings and floors, concurrency limits
 //   - order.go, contention.go, heap.go: which slot is the best
 //   - partition.go, reserve.go: pieces of slots, and slots kept for wide jobs

@@ -173,7 +173,6 @@ func (c *cycle) partyOf(s *submitter) *sharers {
 // protectionFrom returns what protects tenants from a submitter's jobs of k. Expressions
 // are not asked any more when asked is used up.
 func (c *cycle) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
-	r := t.slots[0]
 	if !c.suits(k, t) {
 		return Unmatched
 	}
@@ -195,12 +194,12 @@ func (c *cycle) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *
 		return PreemptionRequirements
 	case c.cfg.Pie == Spins:
 		return c.bounds(s, t.lot(), PriorityPreemption)
-	case (t.holder.usage - r.claim.Weight).Float() < t.holder.entitled-slack:
+	case c.withinShares(s, t.lot()):
+		return c.bounds(s, t.lot(), PriorityPreemption)
+	case !c.spares(s, t.holder.usage, t.lot().charged, t.holder.entitled):
 		return HolderShare
-	case !fits(s.usage+t.weight, s.entitled):
-		return OwnShare
 	}
-	return c.bounds(s, t.lot(), PriorityPreemption)
+	return OwnShare
 }
 
 // bounds returns which limit keeps a submitter from the slot of another; Unprotected for

@@ -51,7 +51,7 @@ func TestProtections(t *testing.T) {
 			func(c *Config) { c.RequestClaimTimeout, c.VacateTimeout = time.Hour, time.Minute }, "LeftAlone:1", "; it is not preempted, as it is left alone after matches that nobody took up"},
 		{"ranked below", equal(t, 1, "Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)"), runs(7, "bob@x", 1, 1, old), "", records, nil, "SlotRank:1",
 			"; it is not preempted, as its Rank prefers the present job"},
-		{"the last that it has a share in", equal(t, 1, ""), runs(7, "bob@x", 1, 1, old), "", records, nil, "HolderShare:1", "; it is not preempted, as its holder would have less than its share"},
+		{"the last that it has a share in", equal(t, 1, ""), runs(7, "bob@x", 1, 1, old), "", records, nil, "OwnShare:1", "; it is not preempted, as the submitter would have more than its share"},
 		{"some have gone", equal(t, 6, ""), runs(7, "bob@x", 1, 6, old), "", records, nil, "AlreadyPreempted:4 HolderShare:2",
 			"; not preempted: 4 as they go to other jobs already, 2 as their holders would have less than their shares"},
 		{"a ceiling", equal(t, 1, "Rank = TARGET.ClusterId - 1 + 1"), runs(7, "bob@x", 1, 1, old), "", capped, nil, "OwnCeiling:1",
