@@ -97,6 +97,9 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 	switch outside := holder(c.eval, s.Ad, state); {
 	case whole, len(pieces) > 0 && !divisible:
 		sl.standing = claimed
+		if outside != "" { // which is promised to a job of ours; the one from outside has not gone yet
+			c.limitOutside(s.Ad)
+		}
 	case outside != "":
 		sl.standing = claimed
 		c.holdOutside(s.Ad, outside, sl.weight)
@@ -116,12 +119,17 @@ const (
 	retirementLeft   = "RetirementTimeRemaining"
 )
 
-// holdOutside counts what somebody holds by a slot's own words, and the concurrency limits
-// of whoever waits for it.
+// holdOutside counts what somebody holds by a slot's own words.
 func (c *cycle) holdOutside(ad *classad.Ad, who string, weight accountant.Weight) {
 	name := c.cfg.Params.Groups.Spelled(who)
 	h := c.plan.Outside[name]
 	c.plan.Outside[name] = Holding{h.Slots + 1, h.Weight + weight}
+	c.limitOutside(ad)
+}
+
+// limitOutside counts the concurrency limits of a slot's job from outside, and of whoever
+// waits for the slot there.
+func (c *cycle) limitOutside(ad *classad.Ad) {
 	for _, limits := range []string{pool.AttrConcurrencyLimits, preemptingLimits} {
 		if text, ok := ad.EvalString(c.eval, limits); ok {
 			c.inUse.add(text)
