@@ -303,7 +303,7 @@ func (c *checker) contents(st *state) {
 		}
 	}
 	for _, wrong := range pool.Contradictions(inOrder) {
-		c.damaged(filepath.Base(c.s.journal(st.base.number)), 0, "%s", wrong)
+		c.damaged(filepath.Base(c.s.journal(st.base.number)), 0, "%s", wrong.Why)
 	}
 }
 

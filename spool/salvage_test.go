@@ -301,6 +301,16 @@ func TestSalvageWreck(t *testing.T) {
 		{"no segment of jobs", gone("jobs/*"), "clusters from 1 to ", "job claim"},
 		{"no tables", gone("claims.*", "submitters.*", "backoffs.*", "tallies.*", "marks.*"), "the file is missing", "claim submitter backoff tally mark"},
 		{"no history", gone("history/*"), "not here: moved, or packed", "left"},
+		{"one slot twice", func(dir string) {
+			list, _ := filepath.Glob(filepath.Join(dir, "claims.*"))
+			text, err := os.ReadFile(list[0])
+			if err == nil {
+				err = os.WriteFile(list[0], bytes.Replace(text, []byte("slot1_2@host"), []byte("slot0@host"), 1), 0o600)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, "the claim of job 1.2 on slot slot0@host is lost: slot slot0@host is claimed by job 1.0 and job 1.2", "claim"},
 		{"half of the journal", func(dir string) {
 			list, _ := filepath.Glob(filepath.Join(dir, "journal.*"))
 			if err := os.Truncate(list[0], 700); err != nil {

@@ -27,12 +27,20 @@ func (v *salvage) claims() error {
 func (v *salvage) rows() error {
 	claims := salvageRows(v, "claims", v.state.claims)
 	var list []error
+	var sound []pool.Claim
 	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
 		if !v.present[id] {
 			v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost, for the job is not there", id, claims[id].Slot)
 			continue
 		}
-		list = append(list, v.to.claim(claims[id]))
+		sound = append(sound, claims[id])
+	}
+	for _, x := range pool.Contradictions(sound) {
+		v.losing(v.s.journal(v.g.number), 0, "the claim of job %v on slot %s is lost: %s", x.Claim.Job, x.Claim.Slot, x.Why)
+		sound = slices.DeleteFunc(sound, func(c pool.Claim) bool { return c.Job == x.Claim.Job })
+	}
+	for _, c := range sound {
+		list = append(list, v.to.claim(c))
 	}
 	for _, r := range salvageRows[string, accountant.Record](v, "submitters", v.state.submitters) {
 		list = append(list, v.to.submitter(r))

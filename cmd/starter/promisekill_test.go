@@ -91,7 +91,7 @@ func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
 		seen = operation.TakeSnapshot(v, "example.org", nil)
 		claims := v.Claims()
 		if wrong := pool.Contradictions(claims); wrong != nil {
-			p.Errorf("Contradictions(%+v) = %q, want none", claims, wrong)
+			p.Errorf("Contradictions(%+v) = %+v, want none", claims, wrong)
 		}
 		on := map[string]pool.Claim{}
 		for _, c := range claims {

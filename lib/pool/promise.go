@@ -30,20 +30,29 @@ func HeldOutside(claims []Claim) []Claim {
 	return waiting
 }
 
-// Contradictions says, one line each, what of a pool's claims cannot be so: two claims
-// have a slot, or are promised it; or a slot is promised to a job for which its holder
-// does not leave it. The lines are in the order of the list.
-func Contradictions(claims []Claim) []string {
+// Contradiction is a claim that cannot be beside the others, and why, in one line.
+type Contradiction struct {
+	Claim Claim
+	Why   string
+}
+
+// Contradictions returns the claims of a pool that cannot be so: two claims have a slot, or
+// are promised it, of which it is the later one; or a slot is promised to a job for which
+// its holder does not leave it. Without these claims the others are sound. They are in the
+// order of the list, promises that are not kept behind the rest.
+func Contradictions(claims []Claim) []Contradiction {
 	holders, promises := map[string]Claim{}, map[string]Claim{}
-	var wrong []string
-	add := func(format string, args ...any) { wrong = append(wrong, fmt.Sprintf(format, args...)) }
+	var wrong []Contradiction
+	add := func(c Claim, format string, args ...any) {
+		wrong = append(wrong, Contradiction{c, fmt.Sprintf(format, args...)})
+	}
 	for _, c := range claims {
 		of, verb := holders, "claimed by"
 		if c.State == Promised {
 			of, verb = promises, "promised to"
 		}
 		if first, twice := of[c.Slot]; twice {
-			add("slot %s is %s job %v and job %v", c.Slot, verb, first.Job, c.Job)
+			add(c, "slot %s is %s job %v and job %v", c.Slot, verb, first.Job, c.Job)
 			continue
 		}
 		of[c.Slot] = c
@@ -53,7 +62,7 @@ func Contradictions(claims []Claim) []string {
 			continue
 		}
 		if holder, held := holders[c.Slot]; held && !holder.Promises(c) {
-			add("slot %s is promised to job %v, and job %v, which has it, does not leave it for that", c.Slot, c.Job, holder.Job)
+			add(c, "slot %s is promised to job %v, and job %v, which has it, does not leave it for that", c.Slot, c.Job, holder.Job)
 		}
 	}
 	return wrong

@@ -182,7 +182,7 @@ func (x *site) look(size []int) {
 		}
 		claims := v.Claims()
 		if wrong := pool.Contradictions(claims); wrong != nil {
-			x.Errorf("Contradictions(%+v) = %q, want none", claims, wrong)
+			x.Errorf("Contradictions(%+v) = %+v, want none", claims, wrong)
 		}
 		for _, c := range claims {
 			if c.State != pool.Promised {

@@ -236,7 +236,7 @@ func TestPromisedOnce(t *testing.T) {
 	}
 	b.view(func(v *spool.View) {
 		if wrong := pool.Contradictions(v.Claims()); wrong != nil {
-			t.Errorf("Contradictions = %q, want none", wrong)
+			t.Errorf("Contradictions = %+v, want none", wrong)
 		}
 	})
 }
