@@ -36,17 +36,7 @@ echo >>end.$FAIRSPOOL_JOB`)
 			jobs++
 		}
 		p.rematch()
-		pass := p.command("-q")
-		if err := pass.Start(); err != nil {
-			t.Fatal(err)
-		}
-		end := time.Now().Add(time.Duration(random.IntN(40)) * time.Millisecond)
-		p.until("the time for a kill has come", func() bool { return time.Now().After(end) })
-		if victims := p.processes(); len(victims) > 0 {
-			syscall.Kill(victims[random.IntN(len(victims))], syscall.SIGKILL)
-			killed++
-		}
-		pass.Wait() // what it says depends on what was hit
+		killed += p.killDuringPass(random, 40)
 	}
 	p.until("all jobs have ended", func() bool {
 		p.rematch()
@@ -146,4 +136,22 @@ func ofSupervisor(dir string) bool {
 	}
 	parent, _ := os.ReadFile("/proc/" + fields[1] + "/cmdline")
 	return bytes.Contains(parent, []byte("\x00-supervise\x00"))
+}
+
+// killDuringPass starts a pass, kills one of the processes of the pool in less than so many
+// milliseconds, and returns how many that were: none if there was nobody.
+func (p *testPool) killDuringPass(random *rand.Rand, within int) (killed int) {
+	p.Helper()
+	pass := p.command("-q")
+	if err := pass.Start(); err != nil {
+		p.Fatal(err)
+	}
+	end := time.Now().Add(time.Duration(random.IntN(within)) * time.Millisecond)
+	p.until("the time for a kill has come", func() bool { return time.Now().After(end) })
+	if victims := p.processes(); len(victims) > 0 {
+		syscall.Kill(victims[random.IntN(len(victims))], syscall.SIGKILL)
+		killed++
+	}
+	pass.Wait() // what it says depends on what was hit
+	return killed
 }

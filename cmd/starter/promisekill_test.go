@@ -3,9 +3,7 @@ package main
 import (
 	"fmt"
 	"math/rand/v2"
-	"syscall"
 	"testing"
-	"time"
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
@@ -36,17 +34,7 @@ echo >>end.$FAIRSPOOL_JOB`))
 			jobs++
 		}
 		preempted += p.deal(slots, func() bool { return random.IntN(3) == 0 })
-		pass := p.command("-q")
-		if err := pass.Start(); err != nil {
-			t.Fatal(err)
-		}
-		end := time.Now().Add(time.Duration(random.IntN(60)) * time.Millisecond)
-		p.until("the time for a kill has come", func() bool { return time.Now().After(end) })
-		if victims := p.processes(); len(victims) > 0 {
-			syscall.Kill(victims[random.IntN(len(victims))], syscall.SIGKILL)
-			killed++
-		}
-		pass.Wait() // what it says depends on what was hit
+		killed += p.killDuringPass(random, 60)
 	}
 	p.until("all jobs have ended", func() bool {
 		p.deal(slots, func() bool { return false })
