@@ -74,10 +74,7 @@ func (c *cycle) serve(tier []*submitter, size float64, first bool) {
 	p := everybody(tier)
 	c.setTargets(p, size)
 	if first {
-		for _, s := range tier {
-			s.begin()
-		}
-		inLine(tier)
+		p.begin()
 	}
 	c.deal(p)
 }

@@ -278,18 +278,25 @@ func TestGoldenCycles(t *testing.T) {
 	})
 }
 
+// goldenFolders returns folders of testdata, and behind them what FAIRSPOOL_GOLDEN names.
+func goldenFolders(t *testing.T, names ...string) (folders []string) {
+	for _, name := range names {
+		folders = append(folders, filepath.Join("testdata", name))
+	}
+	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
+		return append(folders, filepath.Join(all, "condor"))
+	}
+	t.Log("FAIRSPOOL_GOLDEN is not set: only what is in testdata is compared")
+	return folders
+}
+
 // eachScenario calls f with each scenario that this version can run, in the sample
 // and the worked cases in testdata and, where FAIRSPOOL_GOLDEN names a folder, among all that are there.
 // What is logged of it begins with what.
 func eachScenario(t *testing.T, what string, f func(*testing.T, *scenario, *golden)) {
 	// What is in worked was never observed, but worked out from the same rules, for what
 	// the sample has no case of.
-	folders := []string{filepath.Join("testdata", "golden"), filepath.Join("testdata", "worked")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "condor"))
-	} else {
-		t.Log("FAIRSPOOL_GOLDEN is not set: only what is in testdata is compared")
-	}
+	folders := goldenFolders(t, "golden", "worked")
 	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
 		if err != nil || len(files) == 0 {

@@ -25,13 +25,11 @@ func (c *cycle) dealGroups(tier []*submitter, size float64, first bool) {
 		}
 		before := c.moves
 		for _, p := range parties {
-			from := c.moves
 			c.setTargets(p, size)
 			if first {
 				p.begin()
 			}
 			c.deal(p)
-			p.dealt = c.moves > from
 		}
 		first, size = false, math.Inf(1)
 		if c.moves == before && !c.roundUpGroups(parties, 0) && !c.noteStuck(parties, stuck) && !c.roundUpGroups(parties, math.Inf(-1)) {
@@ -96,11 +94,11 @@ func (c *cycle) parties(tier []*submitter, stuck map[int]bool) []*sharers {
 	return c.inServingOrder(parties)
 }
 
-// begin notes what shares each of a group's submitters has when the cycle begins.
-// Who regroups has them in its own group.
+// begin notes what shares each of the sharers has when the cycle begins, and puts them in
+// line. Who regroups has them in its own group.
 func (p *sharers) begin() {
 	for _, s := range p.members {
-		if s.group == p.group {
+		if p.group < 0 || s.group == p.group {
 			s.begin()
 		}
 	}

@@ -81,7 +81,6 @@ type sharers struct {
 	members []*submitter
 	group   int  // -1: none in particular
 	extra   bool // the group may go beyond what it was allocated by one slot
-	dealt   bool // it has got something in this round
 }
 
 // everybody returns a tier as a party.

@@ -47,13 +47,7 @@ type realRun struct {
 // hold: with priorities that stand still the matches of each cycle in which slots came free;
 // with priorities that move the shares, averaged.
 func TestGoldenRealRun(t *testing.T) {
-	folders := []string{filepath.Join("testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "condor"))
-	} else {
-		t.Log("FAIRSPOOL_GOLDEN is not set: only what is in testdata is compared")
-	}
-	for _, folder := range folders {
+	for _, folder := range goldenFolders(t, "golden") {
 		files, err := filepath.Glob(filepath.Join(folder, "real_run*.json"))
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no real runs: %v", folder, err)
