@@ -38,76 +38,51 @@ func (s *scenario) settings(t *testing.T) Config {
 	cfg.Limits = s.limits(t)
 	cfg.Params.Groups = s.groups(t)
 	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: math.MaxFloat64, WeightedDemand: true}
+	truths := map[string]*bool{
+		"NEGOTIATOR_USE_SLOT_WEIGHTS": &cfg.UseSlotWeights, "NEGOTIATOR_IGNORE_USER_PRIORITIES": &cfg.IgnoreUserPriorities,
+		"NEGOTIATOR_DEPTH_FIRST": &cfg.DepthFirst, "USE_GLOBAL_JOB_PRIOS": &cfg.GlobalJobPrios,
+		"NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION": &cfg.Quotas.Oversubscribe, "NEGOTIATOR_STRICT_ENFORCE_QUOTA": &cfg.Quotas.Strict,
+		"NEGOTIATOR_USE_WEIGHTED_DEMAND": &cfg.Quotas.WeightedDemand,
+		"NEGOTIATOR_CONSIDER_PREEMPTION": &cfg.Preemption.Consider, "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION": &cfg.Preemption.Early,
+		"PREEMPTION_REQUIREMENTS_STABLE": &cfg.Preemption.RequirementsStable, "PREEMPTION_RANK_STABLE": &cfg.Preemption.RankStable,
+		"NEGOTIATOR_MATCHLIST_CACHING": &cfg.Preemption.Cached,
+	}
+	exprs := map[string]**classad.Expr{
+		"NEGOTIATOR_PRE_JOB_RANK": &cfg.PreJobRank, "NEGOTIATOR_POST_JOB_RANK": &cfg.PostJobRank, "SLOT_WEIGHT": &cfg.SlotWeight,
+		"NEGOTIATOR_JOB_CONSTRAINT": &cfg.JobConstraint, "NEGOTIATOR_SLOT_CONSTRAINT": &cfg.SlotConstraint,
+		"NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT": &cfg.PoolSizeConstraint, "GROUP_DYNAMIC_MACH_CONSTRAINT": &cfg.PoolSizeConstraint,
+		"GROUP_SORT_EXPR": &cfg.Quotas.SortExpr, "PREEMPTION_REQUIREMENTS": &cfg.Preemption.Requirements, "PREEMPTION_RANK": &cfg.Preemption.Rank,
+	}
+	numbers := map[string]*float64{
+		"DEFAULT_PRIO_FACTOR": &cfg.Params.DefaultFactor, "NICE_USER_PRIO_FACTOR": &cfg.Params.NiceFactor,
+		"REMOTE_PRIO_FACTOR": &cfg.Params.RemoteFactor, "GROUP_QUOTA_ROUND_ROBIN_RATE": &cfg.Quotas.RoundRobinRate,
+	}
+	texts := map[string]*string{"ACCOUNTANT_LOCAL_DOMAIN": &cfg.Params.LocalDomain, "NICE_USER_ACCOUNTING_GROUP_NAME": &cfg.Params.NiceGroup}
+	lists := map[string]*[]string{
+		"SIGNIFICANT_ATTRIBUTES": &cfg.Significant, "ADD_SIGNIFICANT_ATTRIBUTES": &cfg.AddSignificant,
+		"REMOVE_SIGNIFICANT_ATTRIBUTES": &cfg.RemoveSignificant,
+	}
 	macros := s.macros()
 	for _, name := range slices.Sorted(maps.Keys(macros)) {
 		text := macros[name]
-		switch name {
-		case "NEGOTIATOR_PRE_JOB_RANK":
-			cfg.PreJobRank = scenarioExpr(t, text)
-		case "NEGOTIATOR_POST_JOB_RANK":
-			cfg.PostJobRank = scenarioExpr(t, text)
-		case "SLOT_WEIGHT":
-			cfg.SlotWeight = scenarioExpr(t, text)
-		case "NEGOTIATOR_JOB_CONSTRAINT":
-			cfg.JobConstraint = scenarioExpr(t, text)
-		case "NEGOTIATOR_SLOT_CONSTRAINT":
-			cfg.SlotConstraint = scenarioExpr(t, text)
-		case "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT", "GROUP_DYNAMIC_MACH_CONSTRAINT":
-			cfg.PoolSizeConstraint = scenarioExpr(t, text)
-		case "NEGOTIATOR_USE_SLOT_WEIGHTS":
-			cfg.UseSlotWeights = isTrue(t, text)
-		case "NEGOTIATOR_IGNORE_USER_PRIORITIES":
-			cfg.IgnoreUserPriorities = isTrue(t, text)
-		case "NEGOTIATOR_CONSIDER_PREEMPTION":
-			cfg.Preemption.Consider = isTrue(t, text)
-		case "NEGOTIATOR_DEPTH_FIRST":
-			cfg.DepthFirst = isTrue(t, text)
-		case "USE_GLOBAL_JOB_PRIOS":
-			cfg.GlobalJobPrios = isTrue(t, text)
-		case "SIGNIFICANT_ATTRIBUTES":
-			cfg.Significant, cfg.SkipClusters = scenarioList(text), true
-		case "ADD_SIGNIFICANT_ATTRIBUTES":
-			cfg.AddSignificant = scenarioList(text)
-		case "REMOVE_SIGNIFICANT_ATTRIBUTES":
-			cfg.RemoveSignificant = scenarioList(text)
-		case "DEFAULT_PRIO_FACTOR":
-			cfg.Params.DefaultFactor = number(t, text)
-		case "NICE_USER_PRIO_FACTOR":
-			cfg.Params.NiceFactor = number(t, text)
-		case "REMOTE_PRIO_FACTOR":
-			cfg.Params.RemoteFactor = number(t, text)
-		case "ACCOUNTANT_LOCAL_DOMAIN":
-			cfg.Params.LocalDomain = text
-		case "NICE_USER_ACCOUNTING_GROUP_NAME":
-			cfg.Params.NiceGroup = text
-		case "NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION":
-			cfg.Quotas.Oversubscribe = isTrue(t, text)
-		case "NEGOTIATOR_STRICT_ENFORCE_QUOTA":
-			cfg.Quotas.Strict = isTrue(t, text)
-		case "NEGOTIATOR_USE_WEIGHTED_DEMAND":
-			cfg.Quotas.WeightedDemand = isTrue(t, text)
-		case "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS":
+		switch {
+		case truths[name] != nil:
+			*truths[name] = isTrue(t, text)
+		case name == "PREEMPTION_REQUIREMENTS" && text == "": // it asks for nothing there
+			*exprs[name] = scenarioExpr(t, "true")
+		case exprs[name] != nil:
+			*exprs[name] = scenarioExpr(t, text)
+		case numbers[name] != nil:
+			*numbers[name] = number(t, text)
+		case texts[name] != nil:
+			*texts[name] = text
+		case lists[name] != nil:
+			*lists[name] = scenarioList(text)
+			cfg.SkipClusters = cfg.SkipClusters || name == "SIGNIFICANT_ATTRIBUTES"
+		case name == "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS":
 			cfg.Quotas.Rounds = int(number(t, text))
-		case "GROUP_QUOTA_ROUND_ROBIN_RATE":
-			cfg.Quotas.RoundRobinRate = number(t, text)
-		case "GROUP_SORT_EXPR":
-			cfg.Quotas.SortExpr = scenarioExpr(t, text)
-		case "PREEMPTION_REQUIREMENTS":
-			cfg.Preemption.Requirements = scenarioExpr(t, cmp.Or(text, "true")) // set to nothing, it asks for nothing there
-		case "PREEMPTION_RANK":
-			cfg.Preemption.Rank = scenarioExpr(t, text)
-		case "PREEMPTION_REQUIREMENTS_STABLE":
-			cfg.Preemption.RequirementsStable = isTrue(t, text)
-		case "PREEMPTION_RANK_STABLE":
-			cfg.Preemption.RankStable = isTrue(t, text)
-		case "NEGOTIATOR_MATCHLIST_CACHING":
-			cfg.Preemption.Cached = isTrue(t, text)
-		case "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION":
-			cfg.Preemption.Early = isTrue(t, text)
-		default:
-			if isGroup := strings.HasPrefix(name, "GROUP_"); !isGroup && !strings.Contains(name, "CONCURRENCY_LIMIT_DEFAULT") && !strings.HasSuffix(name, "_LIMIT") {
-				t.Logf("%s = %s: not looked at", name, text)
-			}
+		case !strings.HasPrefix(name, "GROUP_") && !strings.Contains(name, "CONCURRENCY_LIMIT_DEFAULT") && !strings.HasSuffix(name, "_LIMIT"):
+			t.Logf("%s = %s: not looked at", name, text)
 		}
 	}
 	return cfg
