@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -17,13 +16,14 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobad"
 	"fairspool/lib/submitfile"
 	"fairspool/spool"
 )
 
 // read reads and checks the description that the arguments name, and prints
 // its warnings.
-func read(c *cmdline.Call) (*submitfile.Description, error) {
+func read(c *cmdline.Call) (*jobad.Jobs, error) {
 	text, name, err := input(c)
 	if err != nil {
 		return nil, err
@@ -32,11 +32,20 @@ func read(c *cmdline.Call) (*submitfile.Description, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, warnings, err := submitfile.Parse(bytes.NewReader(text), name, o)
+	d, warnings, err := submitfile.Parse(string(text), name, submitfile.Options{Dir: o.Dir, LookupEnv: os.LookupEnv})
+	warn(c, warnings)
+	if err != nil {
+		return nil, err
+	}
+	jobs, warnings, err := jobad.New(d, o)
+	warn(c, warnings)
+	return jobs, err
+}
+
+func warn(c *cmdline.Call, warnings []submitfile.Warning) {
 	for _, w := range warnings {
 		c.Warn("%v", w)
 	}
-	return d, err
 }
 
 // input returns the text of the description, and its name for messages.
@@ -70,27 +79,27 @@ func isTerminal(r io.Reader) bool {
 
 // options is what the surroundings add to a description. The domain is a
 // guess until the spool is open.
-func options(c *cmdline.Call) (submitfile.Options, error) {
+func options(c *cmdline.Call) (jobad.Options, error) {
 	dir, err := os.Getwd()
 	if err != nil {
-		return submitfile.Options{}, fmt.Errorf("the current directory: %w", err)
+		return jobad.Options{}, fmt.Errorf("the current directory: %w", err)
 	}
 	owner, err := ownerOf(c)
 	if err != nil {
-		return submitfile.Options{}, err
+		return jobad.Options{}, err
 	}
 	domain := c.Config.UIDDomain
 	if domain == "" {
 		if domain, err = c.Hostname(); err != nil {
-			return submitfile.Options{}, err
+			return jobad.Options{}, err
 		}
 	}
-	return submitfile.Options{
+	return jobad.Options{
 		Owner: owner, Domain: domain, Dir: dir, Now: c.Now, NiceGroup: c.Config.NiceGroup, Groups: c.Config.Groups,
 		RequestCpus:   c.Config.DefaultRequestCpus,
 		RequestMemory: c.Config.DefaultRequestMemory,
 		RequestDisk:   c.Config.DefaultRequestDisk,
-		LookupEnv:     os.LookupEnv, Environ: os.Environ(), Exists: exists,
+		Environ:       os.Environ(), Exists: exists,
 	}, nil
 }
 

@@ -8,8 +8,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
-	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
 )
 
@@ -30,7 +30,7 @@ func (k cluster) each() iter.Seq2[pool.JobID, *classad.Ad] {
 }
 
 // adOf returns what the procs of a run share.
-func (k cluster) adOf(r submitfile.Run) *classad.Ad {
+func (k cluster) adOf(r jobad.Run) *classad.Ad {
 	return r.Ad.Clone().Chain(k.ad)
 }
 

@@ -11,7 +11,7 @@ import (
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
-	"fairspool/lib/submitfile"
+	"fairspool/lib/jobad"
 	"fairspool/spool"
 )
 
@@ -43,7 +43,7 @@ What the description asks for and this version does not serve is refused by name
 type cluster struct {
 	id   int // 0: there were no jobs to submit
 	ad   *classad.Ad
-	runs []submitfile.Run
+	runs []jobad.Run
 }
 
 func (k cluster) jobs() int {
@@ -81,7 +81,7 @@ func run(c *cmdline.Call) error {
 }
 
 // put makes the description's jobs a cluster of the queue.
-func put(c *cmdline.Call, d *submitfile.Description) (cluster, error) {
+func put(c *cmdline.Call, d *jobad.Jobs) (cluster, error) {
 	s, err := c.Spool()
 	if err != nil {
 		return cluster{}, err
@@ -118,7 +118,7 @@ func operation(c *cmdline.Call) []string {
 }
 
 // dryRun shows the ads that submit would put into the queue of a new spool.
-func dryRun(c *cmdline.Call, d *submitfile.Description) error {
+func dryRun(c *cmdline.Call, d *jobad.Jobs) error {
 	k := cluster{id: 1}
 	var err error
 	if k.ad, k.runs, err = d.Expand(k.id); err != nil {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
-	"fairspool/lib/submitfile"
 )
 
 func TestExists(t *testing.T) {
@@ -68,7 +68,7 @@ func TestEach(t *testing.T) {
 		}
 		return ad
 	}
-	k := cluster{7, parse(`[A = "x"]`), []submitfile.Run{{Count: 2, Ad: parse(`[]`)}, {Count: 1, Ad: parse(`[A = "y"]`)}}}
+	k := cluster{7, parse(`[A = "x"]`), []jobad.Run{{Count: 2, Ad: parse(`[]`)}, {Count: 1, Ad: parse(`[A = "y"]`)}}}
 	var got string
 	for id, ad := range k.each() {
 		got += id.String() + textOf(ad, "A") + " "

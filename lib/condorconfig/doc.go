@@ -15,7 +15,8 @@
 // with continued lines and values of several lines, $(X) and $(X:default), macro
 // functions, if and include. A reference of a macro to itself is put in when it is
 // defined, all others when the value is asked for. Commands are never run, and
-// templates of `use` are not known: both are left to the reader as a Note.
+// templates of `use` are not known: both are left to the reader as a Note. What this
+// language shares with that of submit description files is in fairspool/lib/macro.
 //
 // The package knows names of HTCondor only as far as its language does: those that
 // a daemon works out on its host, such as FULL_HOSTNAME. What macros mean it does

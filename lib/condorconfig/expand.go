@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"fairspool/lib/macro"
 )
 
 // Bounds on the work for values: macros that refer to macros twice each grow without
@@ -113,25 +115,8 @@ func (e *expander) text(text string) (string, error) {
 	}
 	defer func() { e.depth-- }()
 	var b strings.Builder
-	closing := closings(text)
-	for i := 0; i < len(text); {
-		next := strings.IndexByte(text[i:], '$')
-		if next < 0 {
-			b.WriteString(text[i:])
-			break
-		}
-		b.WriteString(text[i : i+next])
-		i += next
-		r, ok := referenceAt(text, i, closing)
-		if !ok {
-			b.WriteString(r.whole)
-			i += len(r.whole)
-			continue
-		}
-		if e.spent++; e.spent > maxExpansions {
-			return "", e.fault("more than %d macros in one value", maxExpansions)
-		}
-		value, err := e.reference(r)
+	for _, p := range macro.Split(text) {
+		value, err := e.part(p)
 		if err != nil {
 			return "", err
 		}
@@ -139,67 +124,38 @@ func (e *expander) text(text string) (string, error) {
 		if b.Len() > maxText {
 			return "", e.fault("a value longer than %d bytes", maxText)
 		}
-		i += len(r.whole)
 	}
 	return b.String(), nil
 }
 
-// reference is $(body) or $FUNCTION(body).
-type reference struct {
-	whole, function, body string
+// part returns what a part of a value is worth. $$(...) is not for configurations: only
+// what stands in it is put in.
+func (e *expander) part(p macro.Part) (string, error) {
+	if !p.Ref {
+		return p.Text, nil
+	}
+	if e.spent++; e.spent > maxExpansions {
+		return "", e.fault("more than %d macros in one value", maxExpansions)
+	}
+	switch p.Function {
+	case "":
+		return e.reference(p)
+	case "$":
+		body, err := e.text(p.Body)
+		return "$$(" + body + ")", err
+	}
+	return e.call(p)
 }
 
-// referenceAt reads the reference that begins with the "$" at start. What is none is
-// whole as it stands: "$$" and what looks like nothing.
-func referenceAt(text string, start int, closing []int) (r reference, ok bool) {
-	i := start + 1
-	if i < len(text) && text[i] == '$' {
-		return reference{whole: "$$"}, false
-	}
-	for i < len(text) && (text[i] == '_' || text[i] >= 'A' && text[i] <= 'Z' || text[i] >= 'a' && text[i] <= 'z') {
-		i++
-	}
-	if i >= len(text) || text[i] != '(' || closing[i] == 0 {
-		return reference{whole: "$"}, false
-	}
-	r = reference{whole: text[start : closing[i]+1], function: text[start+1 : i], body: text[i+1 : closing[i]]}
-	if r.function != "" && !isFunction(r.function) {
-		return reference{whole: "$"}, false
-	}
-	return r, true
-}
-
-// closings has for the index of every opening parenthesis that of the one that closes
-// it, 0 if none does.
-func closings(text string) []int {
-	closing := make([]int, len(text))
-	var open []int
-	for i := 0; i < len(text); i++ {
-		switch text[i] {
-		case '(':
-			open = append(open, i)
-		case ')':
-			if n := len(open) - 1; n >= 0 {
-				closing[open[n]] = i
-				open = open[:n]
-			}
-		}
-	}
-	return closing
-}
-
-func (e *expander) reference(r reference) (string, error) {
-	if r.function != "" {
-		return e.call(r)
-	}
-	name, fallback, hasFallback := cutDefault(r.body)
+// reference returns what $(NAME) or $(NAME:default) is worth.
+func (e *expander) reference(p macro.Part) (string, error) {
+	name, fallback, hasFallback := macro.CutDefault(p.Body)
 	name, err := e.text(name)
 	if err != nil {
 		return "", err
 	}
-	name = strings.TrimSpace(name)
-	if !isName(name) {
-		return r.whole, nil
+	if !macro.IsName(name) {
+		return p.Text, nil
 	}
 	if strings.EqualFold(name, "DOLLAR") {
 		return "$", nil
@@ -210,26 +166,7 @@ func (e *expander) reference(r reference) (string, error) {
 	if hasFallback {
 		return e.text(fallback)
 	}
-	return e.undefined(name, r.whole)
-}
-
-// cutDefault takes "NAME:default" apart. The colon is not one of a reference within
-// the name.
-func cutDefault(body string) (name, fallback string, ok bool) {
-	depth := 0
-	for i := 0; i < len(body); i++ {
-		switch body[i] {
-		case '(':
-			depth++
-		case ')':
-			depth--
-		case ':':
-			if depth == 0 {
-				return body[:i], body[i+1:], true
-			}
-		}
-	}
-	return body, "", false
+	return e.undefined(name, p.Text)
 }
 
 // macro returns what a defined macro is worth.

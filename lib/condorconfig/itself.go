@@ -1,70 +1,63 @@
 package condorconfig
 
-import "strings"
+import (
+	"strings"
+
+	"fairspool/lib/macro"
+)
 
 // putInItself replaces the macro's references to itself by what it was worth before:
 // the old value as it stands, with its references to others. For SUBSYSTEM.X, $(X) is
 // such a reference, too.
 func (c *Config) putInItself(m *Macro) error {
-	if !strings.Contains(m.Text, "$(") {
-		return nil
+	assumed, missing := false, false
+	text, ok := macro.Replace(m.Text, maxText, func(p macro.Part) (string, bool) {
+		old, itself := c.before(*m, p)
+		assumed, missing = assumed || old.assumed, missing || old.missing
+		return old.Text, itself
+	})
+	if !ok {
+		e := expander{at: m.Place, of: m.Name}
+		return e.fault("a value longer than %d bytes", maxText)
 	}
-	var b strings.Builder
-	closing := closings(m.Text)
-	for i := 0; i < len(m.Text); {
-		next := strings.IndexByte(m.Text[i:], '$')
-		if next < 0 {
-			b.WriteString(m.Text[i:])
-			break
-		}
-		b.WriteString(m.Text[i : i+next])
-		i += next
-		r, ok := referenceAt(m.Text, i, closing)
-		if old, itself := c.before(*m, r); ok && itself {
-			b.WriteString(old.Text)
-			m.assumed, m.missing = m.assumed || old.assumed, m.missing || old.missing
-			i += len(r.whole)
-		} else if r.whole == "$$" {
-			b.WriteString(r.whole)
-			i += len(r.whole)
-		} else {
-			b.WriteByte('$')
-			i++
-		}
-		if b.Len() > maxText {
-			e := expander{at: m.Place, of: m.Name}
-			return e.fault("a value longer than %d bytes", maxText)
-		}
-	}
-	m.Text = b.String()
+	m.Text, m.assumed, m.missing = text, assumed, missing
 	return nil
 }
 
 // before returns what m was before a reference in its definition, if that is one to
 // itself.
-func (c *Config) before(m Macro, r reference) (old Macro, itself bool) {
-	name, fallback, hasFallback := cutDefault(r.body)
-	if name = strings.TrimSpace(name); r.function != "" {
+func (c *Config) before(m Macro, p macro.Part) (old Macro, itself bool) {
+	if p.Function != "" {
 		return old, false
 	}
-	own := strings.EqualFold(name, m.Name)
-	if !own && !strings.EqualFold(name, c.Plain(m.Name)) {
-		return old, false
-	}
+	name, fallback, hasFallback, itself := refersTo(p.Body, m.Name)
 	before, ok := c.exactly(name)
-	if !own {
+	if !itself {
+		name, fallback, hasFallback, itself = refersTo(p.Body, c.Plain(m.Name))
 		before, ok = c.Lookup(name)
 	}
-	if ok && (before.Text != "" || !hasFallback) {
+	switch {
+	case !itself:
+		return old, false
+	case ok && (before.Text != "" || !hasFallback):
 		return before, true
-	}
-	if hasFallback {
+	case hasFallback:
 		return Macro{Text: fallback}, true
-	}
-	if c.options.Default != nil {
+	case c.options.Default != nil:
 		if text, ok := c.options.Default(c.Plain(name)); ok {
 			return Macro{Text: text, assumed: true}, true
 		}
 	}
 	return Macro{missing: true}, true
+}
+
+// refersTo takes the body of a reference apart if it is one to the macro. It looks no
+// further into the body than it must: references may be nested deeply.
+func refersTo(body, macroName string) (name, fallback string, hasFallback, ok bool) {
+	if len(body) < len(macroName) || !strings.EqualFold(body[:len(macroName)], macroName) {
+		return "", "", false, false
+	}
+	name, rest := body[:len(macroName)], body[len(macroName):]
+	fallback, hasFallback = strings.CutPrefix(rest, ":")
+	return name, fallback, hasFallback, hasFallback || rest == ""
 }

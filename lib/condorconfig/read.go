@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"unicode"
+
+	"fairspool/lib/macro"
 )
 
 // Bounds on includes: files may include each other.
@@ -14,9 +16,6 @@ const (
 	maxIncludeDepth = 20
 	maxIncludes     = 1000
 )
-
-// byteOrderMark is what some editors put before a text in UTF-8.
-const byteOrderMark = "\uFEFF"
 
 // reader reads files into a Config.
 type reader struct {
@@ -40,38 +39,37 @@ func Read(sources []Source, o Options) (*Config, error) {
 }
 
 func (r *reader) file(s Source) error {
-	text, marked := strings.CutPrefix(s.Text, byteOrderMark)
-	if marked {
+	l := macro.NewLines(s.Text)
+	if l.Marked() {
 		r.warn(Place{s.Name, 1}, "begins with a byte order mark, which HTCondor takes for a part of the first name: left out")
 	}
-	l := &lines{rest: text}
-	var open branches
+	var open macro.Branches
 	for {
-		text, number, ok := l.next()
+		text, pieces, ok := l.Next()
 		if !ok {
 			break
 		}
-		at := Place{s.Name, number}
+		at := Place{s.Name, pieces[0].Line}
 		if word, rest, is := keyword(text, "if", "elif", "else", "endif"); is {
 			if err := r.branch(&open, word, rest, at); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := r.statement(l, text, at, open.taken()); err != nil {
+		if err := r.statement(l, text, at, open.Taken()); err != nil {
 			return err
 		}
 	}
-	if len(open) > 0 {
-		r.warn(open[len(open)-1].at, "if without endif")
+	if line, is := open.Open(); is {
+		r.warn(Place{s.Name, line}, "if without endif")
 	}
 	return nil
 }
 
 // statement carries out one that is not about conditions, if it is taken.
-func (r *reader) statement(l *lines, text string, at Place, taken bool) error {
+func (r *reader) statement(l *macro.Lines, text string, at Place, taken bool) error {
 	if name, tag, ok := manyLines(text); ok {
-		value, closed := l.until(tag)
+		value, _, closed := l.Until(tag)
 		if !closed {
 			r.warn(at, "%s: no line @%s ends the value", shorten(name), shorten(tag))
 		}
@@ -130,7 +128,8 @@ func manyLines(text string) (name, tag string, ok bool) {
 	return name, tag, ok && isName(name) && isName(tag)
 }
 
-// isName tells whether a text can be the name of a macro, in which others may stand.
+// isName tells whether a text can be the name that a statement defines, in which references
+// may stand.
 func isName(s string) bool {
 	if s == "" || strings.HasPrefix(s, "#") {
 		return false

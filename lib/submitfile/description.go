@@ -3,155 +3,200 @@ package submitfile
 import (
 	"errors"
 	"fmt"
-	"io"
-	"time"
+	"strings"
 
-	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
+	"fairspool/lib/macro"
 )
 
-// Options is what the surroundings add to a description.
+// Options is what a description needs of the outside. A nil function means
+// that descriptions which need it are refused.
 type Options struct {
-	Owner  string    // login name of the submitter
-	Domain string    // UID_DOMAIN: User becomes Owner@Domain
-	Dir    string    // absolute path against which relative paths are taken
-	Now    time.Time // QDate
-
-	// NiceGroup is the accounting group of nice_user jobs
-	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".
-	NiceGroup string
-
-	// Groups are the accounting groups; nil: there are none, and no name is
-	// held against them.
-	Groups *accountant.Groups
-
-	// What a job asks for when its description does not say: processors,
-	// MB, KB. 0 means 1, 128 and 1024.
-	RequestCpus, RequestMemory, RequestDisk int64
+	// Dir is the absolute path of the folder against which relative paths are
+	// taken.
+	Dir string
+	// Predefined are macros that the surroundings define, such as ARCH, with
+	// their values. Names are in capitals.
+	Predefined map[string]string
+	// Define are lines that stand before the first: NAME=VALUE of a command
+	// line. Append are lines that stand before every queue line.
+	Define, Append []string
+	// Queue are the arguments of the queue line of a description that has none
+	// of its own. HasQueue tells an empty one from none.
+	Queue    string
+	HasQueue bool
 
 	// LookupEnv serves $ENV(Name); nil means that no name is set.
 	LookupEnv func(name string) (value string, ok bool)
-	// Environ is what getenv = true copies, as NAME=value.
-	Environ []string
-	// Exists returns an error when path, absolute, is no file, or with dir
-	// set, no folder. The error's text is what follows the path in the
-	// message. nil means that nothing is checked.
-	Exists func(path string, dir bool) error
+	// Read returns the text of a file of included lines or of items. Errors
+	// that are fs.ErrNotExist are those of files that are not there.
+	Read func(path string) (string, error)
+	// Write keeps the output of `include command into FILE`.
+	Write func(path, text string) error
+	// Run returns what a command writes to standard output.
+	Run func(words []string) (string, error)
+	// Glob returns the paths that match a pattern, sorted, those of folders
+	// with a slash at the end.
+	Glob func(pattern string) ([]string, error)
+	// Stdin returns standard input, for `queue from -`.
+	Stdin func() (string, error)
+
+	// FailEmptyMatches makes an error of a pattern that nothing matches
+	// (submit_fail_empty_matches does so from within a description).
+	FailEmptyMatches bool
+	// Seed is where $RANDOM_CHOICE and $RANDOM_INTEGER begin. The same seed
+	// gives the same jobs.
+	Seed uint64
 }
 
-// Description is a submit description that was read and checked.
+// Description is a submit description that was read.
 type Description struct {
-	file    string
-	options Options
-	steps   []step
-	exprs   *classad.Interner
-	checked map[question]error // answers of Options.Exists
+	file       string
+	options    Options
+	statements []statement
+	hasQueue   bool // the description has a queue line of its own
+	texts      map[string]template
+	referring  []string // conditions and includes: what they refer to is used
 }
 
-// step is one statement: an assignment, or a queue statement.
-type step struct {
-	line  int
-	queue bool
-	name  string // of an assignment, as written; "+Name" is "MY.Name"
-	text  string // the value, or what follows "queue"
+// statement is an assignment, or a queue line.
+type statement struct {
+	Assignment
+	queue *queue // nil: an assignment
 }
 
-type question struct {
-	path string
-	dir  bool
+// Assignment gives a name a value.
+type Assignment struct {
+	Name string // as written; +Name is MY.Name
+	Text string // as written, with what the name was before in place of its references to itself
+	// Appended says that it is one of Options.Append, Defined one of Options.Define.
+	Appended, Defined bool
+
+	at     origin
+	folded bool // Text is not what stands in the file
 }
 
-// Run is Count procs in a row that differ from the cluster's ad in the
-// attributes of Ad, which may have none and is not chained to it.
-type Run struct {
-	Count int
-	Ad    *classad.Ad
+// Place returns where the assignment stands.
+func (a Assignment) Place() Place { return a.at.place(0) }
+
+// Parse reads a whole description. The name file is used in messages and as
+// $(SUBMIT_FILE). It carries out conditions and includes, and finds the items
+// of every queue line; what it does not do is to expand the values of other names.
+// Warnings come in the order of the lines.
+func Parse(text, file string, o Options) (*Description, []Warning, error) {
+	d := &Description{file: file, options: o, texts: map[string]template{}}
+	r := &reader{Description: d, stdin: o.Stdin}
+	r.scope = scope{Description: d, vars: map[string]*variable{}, warn: r.note}
+	err := r.all(text)
+	return d, r.warnings, err
 }
 
-// Error is something wrong with a description. Line counts from 1; 0 is the
-// file as a whole.
-type Error struct {
-	File string
-	Line int
-	Msg  string
-	Err  error // the cause, may be nil; Msg has its text
-}
-
-// Error returns "file:line: msg".
-func (e *Error) Error() string { return place(e.File, e.Line) + e.Msg }
-
-// Unwrap returns the cause.
-func (e *Error) Unwrap() error { return e.Err }
-
-// Warning is something in a description that may be a mistake.
-type Warning struct {
-	File string
-	Line int
-	Msg  string
-}
-
-// String returns "file:line: msg".
-func (w Warning) String() string { return place(w.File, w.Line) + w.Msg }
-
-func place(file string, line int) string {
+// all reads the definitions of the command line, the description, and the queue
+// line that was given for it.
+func (r *reader) all(text string) error {
+	if err := r.given(r.options.Define, func(a *Assignment) { a.Defined = true }); err != nil {
+		return err
+	}
+	if err := r.file(text, r.Description.file); err != nil {
+		return err
+	}
 	switch {
-	case file == "" && line == 0:
-		return ""
-	case line == 0:
-		return file + ": "
-	case file == "":
-		return fmt.Sprintf("%d: ", line)
+	case r.options.HasQueue && r.hasQueue:
+		return &Error{Place{File: r.Description.file}, "has a queue line of its own: leave -queue out", nil}
+	case r.options.HasQueue:
+		q := "queue " + r.options.Queue
+		if !balanced(q) {
+			return &Error{Place{File: commandLine}, fmt.Sprintf("-queue %s: a parenthesis is not closed", r.options.Queue), nil}
+		}
+		return r.file(q, commandLine)
+	case r.hasQueue:
+		return nil
 	}
-	return fmt.Sprintf("%s:%d: ", file, line)
+	return &Error{Place{File: r.Description.file}, "no queue line, so no jobs", nil}
 }
 
-// Parse reads a whole description. The name file is used in messages only.
-// Besides the grammar it checks the first job of every queue statement, so
-// that an error that Expand still finds depends on the cluster's number or
-// on that of a later proc. Errors in the description are *Error; the others
-// are those of r.
-func Parse(r io.Reader, file string, o Options) (*Description, []Warning, error) {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return nil, nil, err
+// commandLine is the file's name for what the command line gives.
+const commandLine = "command line"
+
+// given reads lines of the command line, each of which has to be an assignment.
+func (r *reader) given(lines []string, mark func(*Assignment)) error {
+	for _, line := range lines {
+		before := len(r.statements)
+		if err := r.file(line, commandLine); err != nil {
+			return err
+		}
+		for i := before; i < len(r.statements); i++ {
+			if r.statements[i].queue != nil {
+				return &Error{Place{File: commandLine}, fmt.Sprintf("%s: want NAME = VALUE", Shorten(line)), nil}
+			}
+			mark(&r.statements[i].Assignment)
+		}
 	}
-	d := &Description{
-		file:    file,
-		options: withDefaults(o),
-		exprs:   classad.NewInterner(),
-		checked: map[question]error{},
-	}
-	if err := d.read(string(text)); err != nil {
-		return nil, nil, err
-	}
-	warnings, err := d.try()
-	if err != nil {
-		return nil, nil, err
-	}
-	return d, append(d.unused(), warnings...), nil
+	return nil
 }
 
-// SetDomain replaces Options.Domain, for callers that learn the pool's domain
-// after they have checked the description.
-func (d *Description) SetDomain(domain string) { d.options.Domain = domain }
+// refer notes a text that refers to names besides values and queue lines.
+func (d *Description) refer(text string) {
+	if strings.Contains(text, "$") {
+		d.referring = append(d.referring, text)
+	}
+}
 
-func withDefaults(o Options) Options {
-	if o.NiceGroup == "" {
-		o.NiceGroup = "nice-user"
+func balanced(text string) bool { return strings.Count(text, "(") == strings.Count(text, ")") }
+
+// Assignments returns the description's assignments in their order, without
+// those in branches that were not taken.
+func (d *Description) Assignments() []Assignment {
+	var out []Assignment
+	for _, s := range d.statements {
+		if s.queue == nil {
+			out = append(out, s.Assignment)
+		}
 	}
-	if o.RequestCpus == 0 {
-		o.RequestCpus = 1
+	return out
+}
+
+// File returns the name that the description goes by in messages.
+func (d *Description) File() string { return d.file }
+
+// Queues returns how many queue lines there are, and how many jobs they ask
+// for in all.
+func (d *Description) Queues() (lines, jobs int) {
+	for _, s := range d.statements {
+		if s.queue != nil {
+			lines++
+			jobs += s.queue.jobs()
+		}
 	}
-	if o.RequestMemory == 0 {
-		o.RequestMemory = 128
+	return lines, jobs
+}
+
+// origin is the logical line in which something stands, and where in it.
+type origin struct {
+	file   string
+	lines  *macro.Lines // nil: nothing is known but the line
+	text   string       // the logical line
+	pieces []macro.Piece
+	line   int
+	offset int
+}
+
+// place returns where that is which stands so many bytes behind.
+func (o origin) place(n int) Place {
+	p := Place{File: o.file, Line: o.line}
+	if o.lines != nil {
+		p.Line, p.Col = macro.Place(o.text, o.pieces, o.offset+n)
+		p.Source = o.lines.Source(p.Line)
 	}
-	if o.RequestDisk == 0 {
-		o.RequestDisk = 1024
-	}
+	return p
+}
+
+// behind returns the origin of what stands so many bytes behind.
+func (o origin) behind(n int) origin {
+	o.offset += n
 	return o
 }
 
-func (d *Description) errorf(line int, format string, args ...any) error {
+func (o origin) errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &Error{d.file, line, err.Error(), errors.Unwrap(err)}
+	return &Error{o.place(0), err.Error(), errors.Unwrap(err)}
 }

@@ -1,36 +1,27 @@
-// Package submitfile reads submit descriptions: which job ads does this file
-// ask for?
+// Package submitfile reads the submit description language: which values do
+// the names of a description have for each job that it asks for?
 //
-// A description is lines of `name = value`. Names that are submit commands
-// say what the jobs are, all others are the user's own macros; `+Name` and
-// `MY.Name` put a ClassAd expression into the job ad as it stands. A queue
-// line asks for jobs with the values then in force:
+// A description is lines of `name = value`, and queue lines that ask for jobs
+// with the values then in force:
 //
 //	executable = simulate
 //	seed       = 100$(Process)
-//	arguments  = -n $(seed)
-//	queue 3
-//	arguments  = -summary
-//	queue
+//	arguments  = -n $(seed) $(kind)
+//	queue 3 kind in (warm, cold)
 //
-// asks for one cluster of four jobs, procs 0 to 3. Names compare without
-// case. A line whose first character is # is a comment, a line that ends in a
-// backslash goes on in the next one.
+// asks for six jobs, procs 0 to 5: three for each of the items. Names compare
+// without case. What a name means, and whether it means anything, is no
+// business of this package: lib/jobad makes job ads of the values.
 //
-// Macros are expanded when a queue line is met: $(Name), $(Name:default),
-// $(Cluster), $(Process), $(DOLLAR) and $ENV(Name). A name may have macros in
-// it, as in $(seed$(Process)): these are expanded first. An unknown macro is
-// empty, with a warning.
+// Work is done in two steps. Parse reads the text, carries out its
+// conditions and includes, and finds the items of every queue line, from files
+// and commands too; all that it needs of the outside comes in through
+// Options. Then Walk goes through the queue lines, and a Job through the procs
+// of one: Lookup expands the macros of a value as this proc has them.
 //
-// Parse reads and checks, Expand makes the ads of a cluster whose number is
-// known: one ad with what all its jobs share, and runs of procs that differ
-// from it. Only what refers to $(Process) is worked out for each proc, so
-// `queue 100000` of equal jobs costs what `queue` costs.
+// A Job tells whether a value depended on the proc (Varies), so that its user
+// works out once what all procs share.
 //
-// What HTCondor's submit language has beyond that (item lists, conditions,
-// file transfer and more) is known by name and refused with file and line,
-// never passed over in silence.
-//
-// The package is pure: environment, time, user and even the question whether
-// a file exists come in through Options.
+// Everything is bounded: files in files, macros in macros, the length of a
+// value. Errors are *Error, with the place and the line's text.
 package submitfile

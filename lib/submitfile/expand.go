@@ -2,274 +2,250 @@ package submitfile
 
 import (
 	"errors"
-	"maps"
+	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
-	"fairspool/lib/classad"
+	"fairspool/lib/macro"
 )
 
-// maxJobs bounds the jobs of one description.
-const maxJobs = 1_000_000
+// Bounds on the work for one value: macros that refer to macros twice each
+// grow without end otherwise.
+const (
+	maxText       = 1 << 20 // bytes
+	maxRead       = 4 << 20 // bytes of all texts that are expanded for one value
+	maxExpansions = 10000
+	maxDepth      = 100 // of macros in macros
+	maxName       = 256 // bytes of a name that is put together from macros
+)
 
-// Expand returns the ads of the description's jobs as the cluster of the
-// given number: ad has the attributes that all procs share, each run what
-// its procs have besides. The runs cover the procs from 0 on. No queue
-// statement that asks for a job: ad has no attributes and there are no runs.
-//
-// The ads lack ClusterId and ProcId, which are the spool's to set. A
-// Description must not be expanded by two goroutines at once.
-func (d *Description) Expand(cluster int) (ad *classad.Ad, runs []Run, err error) {
-	x := expansion{scope: scope{Description: d, vars: map[string]variable{}, cluster: cluster}}
-	if err := x.follow(x.queue); err != nil {
-		return nil, nil, err
-	}
-	return x.ads()
+// variable is a name's value in force.
+type variable struct {
+	name  string // as written
+	text  string
+	at    origin // of the value
+	exact bool   // text stands there as it is
 }
 
-// try works out the first job of every queue statement, for the errors and
-// warnings that this finds.
-func (d *Description) try() ([]Warning, error) {
-	x := expansion{scope: scope{Description: d, vars: map[string]variable{}, cluster: 1}}
-	seen := map[Warning]bool{}
-	var out []Warning
-	x.warn = func(w Warning) {
-		if !seen[w] {
-			seen[w] = true
-			out = append(out, w)
+// scope is what macros are expanded in: the values in force at a line, and the
+// proc.
+type scope struct {
+	*Description
+	vars map[string]*variable // by name in lower case
+	proc *Job                 // nil while the description is read
+	warn func(Warning)        // nil when nobody listens
+
+	varied  bool     // something depended on the proc since this was last cleared
+	open    []string // names being expanded
+	spent   int      // expansions since the value was begun
+	reading int      // bytes expanded since the value was begun
+	depth   int      // of the expansion under way
+}
+
+// value expands text, which stands at a place.
+func (s *scope) value(text string, at origin) (string, error) {
+	if strings.IndexByte(text, '$') < 0 {
+		return text, nil
+	}
+	s.spent, s.reading, s.depth = 0, 0, 0
+	s.open = s.open[:0]
+	out, err := s.expand(text, s.template(text), at)
+	return out, at.wrap(err)
+}
+
+// expand expands text, whose template is t. An error has no place yet, or that
+// of the macro which is at fault.
+func (s *scope) expand(text string, t template, at origin) (string, error) {
+	if s.reading += len(text); s.reading > maxRead {
+		return "", fmt.Errorf("more than %d bytes of macros in one value", maxRead)
+	}
+	if t.parts == nil {
+		return text, nil
+	}
+	if s.depth++; s.depth > maxDepth {
+		return "", fmt.Errorf("macros nested more than %d deep", maxDepth)
+	}
+	defer func() { s.depth-- }()
+	out := make([]byte, 0, len(text)+32)
+	for i := range t.parts {
+		p := &t.parts[i]
+		if !p.Ref {
+			out = append(out, p.Text...)
+			continue
+		}
+		if s.spent++; s.spent > maxExpansions {
+			return "", fmt.Errorf("more than %d macros in one value", maxExpansions)
+		}
+		v, err := s.reference(p, at)
+		if err != nil {
+			return "", err
+		}
+		if out = append(out, v...); len(out) > maxText {
+			return "", fmt.Errorf("a value longer than %d bytes", maxText)
 		}
 	}
-	total := 0
-	err := x.follow(func(count, line int) error {
-		total += count
-		if count == 0 {
-			return nil
-		}
-		j := x.job(line)
-		for _, p := range parts {
-			if err := p(j); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err == nil && total == 0 {
-		out = append(out, Warning{d.file, 0, "all queue statements ask for 0 jobs"})
+	return string(out), nil
+}
+
+func (s *scope) reference(p *part, at origin) (string, error) {
+	switch p.Function {
+	case "":
+		return s.macro(p, at)
+	case "$":
+		return s.ofSlot(p, at)
+	case "ENV":
+		return s.environment(p, at)
+	}
+	out, err := s.call(p, at)
+	if err != nil && !isPlaced(err) {
+		err = fmt.Errorf("$%s(%s): %w", p.Function, Shorten(p.Body), err)
 	}
 	return out, err
 }
 
-// expansion is the work of Expand.
-type expansion struct {
-	scope
-	batches []batch
+func isPlaced(err error) bool {
+	var e *Error
+	return errors.As(err, &e)
 }
 
-// batch is what one queue statement asks for.
-type batch struct {
-	shared map[string]setting // by name in lower case: what all its procs have
-	runs   []rawRun
+// nameOf returns the name that a reference means. ok is false when it was put
+// together from macros and is none: then the reference is text as it stands.
+func (s *scope) nameOf(p *part, at origin) (name, key string, ok bool, err error) {
+	if p.key != "" {
+		return p.name, p.key, true, nil
+	}
+	name, err = s.expand(p.name, s.template(p.name), at)
+	if name = strings.TrimSpace(name); err != nil {
+		return "", "", false, err
+	}
+	if !macro.IsName(name) {
+		return name, "", false, nil
+	}
+	if len(name) > maxName {
+		return "", "", false, fmt.Errorf("$(%s): a name longer than %d bytes", Shorten(name), maxName)
+	}
+	return name, strings.ToLower(name), true, nil
 }
 
-// rawRun is count procs in a row with equal settings, besides the shared.
-type rawRun struct {
-	count    int
-	settings []setting
-}
-
-// follow walks through the statements and calls queue for each that asks for
-// jobs, with the values then in force.
-func (x *expansion) follow(queue func(count, line int) error) error {
-	for _, s := range x.steps {
-		if !s.queue {
-			x.vars[strings.ToLower(s.name)] = variable{s.name, s.text, s.line}
-			continue
-		}
-		count, err := x.count(s)
+// noName returns a reference whose name, put together, is none, as the text
+// that it then is.
+func (s *scope) noName(p *part, name string, at origin) (string, error) {
+	s.caution(at, fmt.Sprintf("$%s(%s): not a name, taken as it stands", p.Function, Shorten(name)))
+	if p.hasDefault {
+		fallback, err := s.expand(p.defaultText, s.template(p.defaultText), at)
 		if err != nil {
-			return err
+			return "", err
 		}
-		if x.proc+count > maxJobs {
-			return x.errorf(s.line, "%s: more than %d jobs in one cluster", s.statement(), maxJobs)
-		}
-		first := x.proc
-		if err := queue(count, s.line); err != nil {
-			return err
-		}
-		x.proc = first + count
+		name += ":" + fallback
 	}
-	return nil
+	return "$" + p.Function + "(" + name + ")", nil
 }
 
-// count returns how many jobs a queue statement asks for.
-func (x *expansion) count(s step) (int, error) {
-	text, err := x.value(s.text, s.line)
+func (s *scope) macro(p *part, at origin) (string, error) {
+	name, key, ok, err := s.nameOf(p, at)
 	if err != nil {
-		return 0, err
+		return "", err
 	}
-	if text = strings.TrimSpace(text); text == "" {
-		return 1, nil
+	if !ok {
+		return s.noName(p, name, at)
 	}
-	if beyondInteger(text) && text[0] != '-' {
-		return maxJobs + 1, nil
+	text, found, err := s.named(name, key)
+	if err != nil || found && (text != "" || !p.hasDefault) {
+		return text, err
 	}
-	e, err := x.exprs.Expr(text)
+	return s.missing(p, found, at, "$("+Shorten(name)+"): not defined, taken as empty")
+}
+
+// named returns what a name is worth: an item of the queue line, a macro of
+// the description, of the pool, or of the language.
+func (s *scope) named(name, key string) (text string, ok bool, err error) {
+	if text, ok, err := s.ofProc(key); ok || err != nil {
+		return text, ok, err
+	}
+	v, ok := s.lookup(key)
+	if !ok {
+		return "", false, nil
+	}
+	text, err = s.inside(v, key, name)
+	return text, true, err
+}
+
+// lookup returns the value in force of a name, but for what depends on the
+// proc.
+func (s *scope) lookup(key string) (*variable, bool) {
+	if v, ok := s.item(key); ok {
+		return v, true
+	}
+	if v, ok := s.vars[key]; ok {
+		return v, true
+	}
+	if text, ok := s.options.Predefined[strings.ToUpper(key)]; ok {
+		return &variable{name: key, text: text}, true
+	}
+	if key == "submit_file" && s.file != commandLine {
+		return &variable{name: key, text: strings.ReplaceAll(s.file, "$", "$(DOLLAR)")}, true
+	}
+	return nil, false
+}
+
+// inside expands the value of a variable, which must not be under way already.
+func (s *scope) inside(v *variable, key, name string) (string, error) {
+	if strings.IndexByte(v.text, '$') < 0 {
+		if s.reading += len(v.text); s.reading > maxRead {
+			return "", fmt.Errorf("more than %d bytes of macros in one value", maxRead)
+		}
+		return v.text, nil
+	}
+	if slices.Contains(s.open, key) {
+		return "", v.at.errorf("%s: refers to itself through $(%s)", v.name, name)
+	}
+	s.open = append(s.open, key)
+	text, err := s.expand(v.text, s.template(v.text), v.at)
+	s.open = s.open[:len(s.open)-1]
+	return text, v.at.wrap(err)
+}
+
+func (s *scope) missing(p *part, defined bool, at origin, warning string) (string, error) {
+	if p.hasDefault {
+		return s.expand(p.defaultText, s.template(p.defaultText), at)
+	}
+	if !defined {
+		s.caution(at, warning)
+	}
+	return "", nil
+}
+
+func (s *scope) caution(at origin, warning string) {
+	if s.warn != nil {
+		p := at.place(0)
+		p.Col = 0
+		s.warn(Warning{p, warning})
+	}
+}
+
+// environment returns $ENV(NAME).
+func (s *scope) environment(p *part, at origin) (string, error) {
+	name, _, ok, err := s.nameOf(p, at)
 	if err != nil {
-		return 0, x.errorf(s.line, "queue %s: want a number of jobs", shorten(text))
+		return "", err
 	}
-	n, ok := e.Eval(&classad.Context{}, classad.New(), nil).Int()
-	switch {
-	case !ok:
-		return 0, x.errorf(s.line, "queue %s: want a number of jobs", shorten(text))
-	case n < 0, beyondInteger(text):
-		return 0, x.errorf(s.line, "queue %s: a negative number of jobs", shorten(text))
+	if !ok {
+		return s.noName(p, name, at)
 	}
-	return int(min(n, maxJobs+1)), nil
-}
-
-// statement returns a queue statement as written.
-func (s step) statement() string { return strings.TrimSpace("queue " + shorten(s.text)) }
-
-// beyondInteger tells whether text is a number too large for a ClassAd
-// integer. The language takes such a one for 0, which nobody means.
-func beyondInteger(text string) bool {
-	_, err := strconv.ParseInt(text, 10, 64)
-	return errors.Is(err, strconv.ErrRange)
-}
-
-func (x *expansion) job(line int) *job {
-	j := &job{scope: &x.scope, at: line, overrides: map[string]bool{}}
-	for _, key := range x.customKeys() {
-		j.overrides[key[len(customPrefix):]] = true
-	}
-	return j
-}
-
-// queue works out the jobs of one queue statement. Parts that do not ask for
-// $(Process) are worked out once.
-func (x *expansion) queue(count, line int) error {
-	if count == 0 {
-		return nil
-	}
-	j := x.job(line)
-	var varying []part
-	var first []setting // of the varying parts, for the first proc
-	for _, p := range parts {
-		x.touched = false
-		before := len(j.settings)
-		if err := p(j); err != nil {
-			return err
-		}
-		if x.touched {
-			varying = append(varying, p)
-			first = append(first, j.settings[before:]...)
-			j.settings = j.settings[:before]
+	if s.options.LookupEnv != nil {
+		if v, ok := s.options.LookupEnv(name); ok {
+			return v, nil
 		}
 	}
-	b := batch{shared: map[string]setting{}}
-	for _, s := range j.settings {
-		b.shared[strings.ToLower(s.name)] = s
-	}
-	if len(varying) == 0 {
-		b.runs = []rawRun{{count: count}}
-		x.batches = append(x.batches, b)
-		return nil
-	}
-	b.runs = []rawRun{{1, first}}
-	for n := 1; n < count; n++ {
-		x.proc++
-		j.settings = nil
-		for _, p := range varying {
-			if err := p(j); err != nil {
-				return err
-			}
-		}
-		if last := &b.runs[len(b.runs)-1]; slices.Equal(last.settings, j.settings) {
-			last.count++
-		} else {
-			b.runs = append(b.runs, rawRun{1, j.settings})
-		}
-	}
-	b.factor()
-	x.batches = append(x.batches, b)
-	return nil
+	return s.missing(p, false, at, "$ENV("+Shorten(name)+"): not set in the environment, taken as empty")
 }
 
-// factor moves what all runs have in common to shared.
-func (b *batch) factor() {
-	common := map[string]setting{}
-	for _, s := range b.runs[0].settings {
-		common[strings.ToLower(s.name)] = s
+// ofSlot leaves $$() to the starter, which knows the slot. What stands within
+// is expanded now.
+func (s *scope) ofSlot(p *part, at origin) (string, error) {
+	if strings.IndexByte(p.Body, '$') < 0 {
+		return p.Text, nil
 	}
-	for _, r := range b.runs[1:] {
-		keepEqual(common, r.settings)
-	}
-	for i := range b.runs {
-		b.runs[i].settings = slices.DeleteFunc(b.runs[i].settings, func(s setting) bool {
-			_, shared := common[strings.ToLower(s.name)]
-			return shared
-		})
-	}
-	maps.Copy(b.shared, common)
-}
-
-// keepEqual deletes from common what settings does not say likewise.
-func keepEqual(common map[string]setting, settings []setting) {
-	here := make(map[string]setting, len(settings))
-	for _, s := range settings {
-		here[strings.ToLower(s.name)] = s
-	}
-	for key, s := range common {
-		if !s.equal(here[key]) {
-			delete(common, key)
-		}
-	}
-}
-
-func (s setting) equal(o setting) bool {
-	return s.name == o.name && s.text == o.text && s.isText == o.isText
-}
-
-// ads makes the ads of what the queue statements gave.
-func (x *expansion) ads() (*classad.Ad, []Run, error) {
-	if len(x.batches) == 0 {
-		return classad.New(), nil, nil
-	}
-	common := maps.Clone(x.batches[0].shared)
-	for _, b := range x.batches[1:] {
-		keepEqual(common, slices.Collect(maps.Values(b.shared)))
-	}
-	ad, err := x.adOf(sorted(common))
-	if err != nil {
-		return nil, nil, err
-	}
-	var runs []Run
-	var last []setting
-	for _, b := range x.batches {
-		maps.DeleteFunc(b.shared, func(key string, _ setting) bool { _, in := common[key]; return in })
-		own := sorted(b.shared)
-		for _, r := range b.runs {
-			settings := slices.Concat(own, r.settings)
-			if len(runs) > 0 && slices.EqualFunc(last, settings, setting.equal) {
-				runs[len(runs)-1].Count += r.count
-				continue
-			}
-			runAd, err := x.adOf(settings)
-			if err != nil {
-				return nil, nil, err
-			}
-			runs = append(runs, Run{r.count, runAd})
-			last = settings
-		}
-	}
-	return ad, runs, nil
-}
-
-func sorted(settings map[string]setting) []setting {
-	out := make([]setting, 0, len(settings))
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		out = append(out, settings[key])
-	}
-	return out
+	body, err := s.expand(p.Body, s.template(p.Body), at)
+	return "$$(" + body + ")", err
 }

@@ -1,175 +1,285 @@
 package submitfile
 
 import (
+	"fmt"
 	"strings"
+
+	"fairspool/lib/macro"
 )
 
-// later ends the sentence about everything that the language has and this
-// version does not serve.
-const later = "not part of this version"
-
-// logicalLine is a line with those that continue it, and where it began.
-type logicalLine struct {
-	number int
-	text   string
+// reader reads files into a Description.
+type reader struct {
+	*Description
+	scope
+	warnings        []Warning
+	depth, included int
+	stdin           func() (string, error) // nil once it is read
+	appended        bool
+	jobs            int
 }
 
-// logicalLines takes comments, blank lines, carriage returns and
-// continuations out of text. Blanks at either end of a line do not count,
-// also where it is continued; a comment between continued lines is dropped.
-func logicalLines(text string) []logicalLine {
-	var out []logicalLine
-	open := false // the last line of out is to be continued
-	for i, line := range strings.Split(text, "\n") {
-		line = strings.TrimSpace(line)
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		if !open && line == "" {
-			continue
-		}
-		if !open {
-			out = append(out, logicalLine{number: i + 1})
-		}
-		last := &out[len(out)-1]
-		line, open = strings.CutSuffix(line, `\`)
-		last.text += line
-	}
-	return out
-}
+func (r *reader) note(w Warning) { r.warnings = append(r.warnings, w) }
 
-// byteOrderMark is what some editors put in front of a text.
-const byteOrderMark = "\uFEFF"
-
-// read turns text into steps, refusing what is not served.
-func (d *Description) read(text string) error {
-	text = strings.TrimPrefix(text, byteOrderMark)
+// file reads a text with the conditions in it.
+func (r *reader) file(text, name string) error {
 	if i := strings.IndexByte(text, 0); i >= 0 {
-		return d.errorf(1+strings.Count(text[:i], "\n"), "a NUL byte: not a text file")
+		return &Error{Place{File: name, Line: 1 + strings.Count(text[:i], "\n")}, "a NUL byte: not a text file", nil}
 	}
-	current := map[string]string{} // values so far, for self references
-	for _, l := range logicalLines(text) {
-		s, err := d.statement(l)
-		if err != nil {
+	f := &source{reader: r, name: name, lines: macro.NewLines(text)}
+	for {
+		l, ok := f.next()
+		if !ok {
+			break
+		}
+		if err := f.statement(l); err != nil {
 			return err
 		}
-		if !s.queue {
-			key := strings.ToLower(s.name)
-			s.text = foldSelf(s.text, key, current)
-			if len(s.text) > maxText {
-				return d.errorf(s.line, "%s: longer than %d bytes", s.name, maxText)
-			}
-			current[key] = s.text
-		}
-		d.steps = append(d.steps, s)
 	}
-	for _, s := range d.steps {
-		if s.queue {
-			return nil
-		}
+	if line, open := f.open.Open(); open {
+		return &Error{Place{name, line, 1, f.lines.Source(line)}, "if: no endif closes it", nil}
 	}
-	return d.errorf(0, "no queue statement, so no jobs")
+	return nil
 }
 
-// statement reads one line.
-func (d *Description) statement(l logicalLine) (step, error) {
-	word, rest := firstWord(l.text)
+// source is a file that is being read.
+type source struct {
+	*reader
+	name  string
+	lines *macro.Lines
+	open  macro.Branches
+}
+
+// logical is a line with those that continue it.
+type logical struct {
+	text string
+	origin
+}
+
+func (f *source) next() (logical, bool) {
+	text, pieces, ok := f.lines.Next()
+	if !ok {
+		return logical{}, false
+	}
+	return logical{text, origin{file: f.name, lines: f.lines, text: text, pieces: pieces}}, true
+}
+
+// cut returns the line without its first n bytes and the blanks that follow.
+func (l logical) cut(n int) logical {
+	rest := strings.TrimLeft(l.text[n:], " \t")
+	return logical{rest, l.behind(len(l.text) - len(rest))}
+}
+
+// statement carries out one line.
+func (f *source) statement(l logical) error {
+	word := firstWord(l.text)
+	rest := l.cut(len(word))
+	keyword := strings.ToLower(strings.TrimPrefix(word, "@"))
+	if strings.HasPrefix(rest.text, "@=") {
+		return f.manyLines(l, word, rest.cut(2))
+	}
+	assigned := strings.HasPrefix(rest.text, "=")
+	if !assigned {
+		switch keyword {
+		case "if", "elif", "else", "endif":
+			return f.branch(l, keyword, rest)
+		}
+	}
 	switch {
-	case strings.HasPrefix(rest, "="):
-		return d.assignment(l.number, word, strings.TrimSpace(rest[1:]))
-	case strings.HasPrefix(rest, "@="):
-		return step{}, d.errorf(l.number, "%s @=: values of several lines are %s", word, later)
+	case !f.open.Taken():
+		return f.passOver(l, keyword, rest, assigned)
+	case assigned:
+		return f.assign(l.origin, word, rest.cut(1))
 	}
-	switch keyword := strings.ToLower(strings.TrimPrefix(word, "@")); keyword {
+	switch keyword {
 	case "queue":
-		return d.queueStatement(l.number, rest)
-	case "if", "elif", "else", "endif", "include", "use":
-		return step{}, d.errorf(l.number, "%s: %s", keyword, later)
+		return f.queueLine(l, rest)
+	case "include":
+		return f.include(l, rest)
+	case "use":
+		return l.errorf("use: templates belong to HTCondor's configuration: write what it stands for")
 	case "error", "warning":
-		if strings.HasPrefix(rest, ":") {
-			return step{}, d.errorf(l.number, "%s: %s", keyword, later)
+		if strings.HasPrefix(rest.text, ":") {
+			return f.say(keyword, rest.cut(1))
 		}
 	}
-	return step{}, d.errorf(l.number, "%q: want NAME = value, or queue", shorten(l.text))
+	return l.errorf("%q: want NAME = value, or queue%s", Shorten(l.text), meant(l.text))
 }
 
-// firstWord cuts a name off the front of a line. The name may begin with "+"
-// or "@"; the rest comes without blanks in front.
-func firstWord(text string) (word, rest string) {
+// meant returns what the author of a line that is no statement may have meant.
+func meant(text string) string {
+	name, _, ok := strings.Cut(text, "=")
+	plain, more := strings.CutSuffix(strings.TrimSpace(name), "+")
+	switch {
+	case ok && more && macro.IsName(strings.TrimSpace(plain)):
+		plain = strings.TrimSpace(plain)
+		return fmt.Sprintf("; there is no +=: want %s = $(%s) ...", plain, plain)
+	case ok:
+		return "; a name has no blanks in it"
+	}
+	if word, rest, two := strings.Cut(text, ":"); two && macro.IsName(strings.TrimSpace(word)) && strings.TrimSpace(rest) != "" {
+		return fmt.Sprintf("; want %s = value", strings.TrimSpace(word))
+	}
+	return ""
+}
+
+// passOver leaves out a line in a branch that is not taken, with the lines
+// that belong to it.
+func (f *source) passOver(l logical, keyword string, rest logical, assigned bool) error {
+	if keyword == "queue" && !assigned && opensItems(rest.text) {
+		_, err := f.itemLines(l)
+		return err
+	}
+	return nil
+}
+
+func (f *source) branch(l logical, keyword string, rest logical) error {
+	holds := func() (bool, error) { return f.holds(rest) }
+	var err error
+	switch keyword {
+	case "if":
+		line, _ := macro.Place(l.text, l.pieces, 0)
+		err = f.open.If(line, holds)
+	case "elif":
+		err = f.open.Elif(holds)
+	case "else":
+		err = f.open.Else()
+	default:
+		err = f.open.Endif()
+	}
+	return l.wrap(err)
+}
+
+// wrap gives an error the place, unless it has one.
+func (o origin) wrap(err error) error {
+	if err == nil {
+		return nil
+	}
+	if e, ok := err.(*Error); ok {
+		return e
+	}
+	return o.errorf("%w", err)
+}
+
+// holds tells whether a condition is true.
+func (f *source) holds(l logical) (bool, error) {
+	f.refer(l.text)
+	text, err := f.value(l.text, l.origin)
+	if err != nil {
+		return false, err
+	}
+	c, err := macro.ParseCondition(text)
+	if err != nil {
+		return false, l.errorf("if %s: %w", Shorten(l.text), err)
+	}
+	return c.Holds(f.defined, version), nil
+}
+
+// version is the release of HTCondor whose language this is.
+var version = [3]int{25, 14, 0}
+
+// defined tells whether a name has a value that is not empty.
+func (s *scope) defined(name string) bool {
+	key := strings.ToLower(name)
+	s.refer("$(" + name + ")")
+	if v, ok := s.vars[key]; ok {
+		return strings.TrimSpace(v.text) != ""
+	}
+	_, ok := s.options.Predefined[strings.ToUpper(name)]
+	return ok || builtin(key)
+}
+
+// say carries out `error :` and `warning :`.
+func (f *source) say(keyword string, l logical) error {
+	text, err := f.value(l.text, l.origin)
+	if err != nil {
+		return err
+	}
+	if keyword == "error" {
+		return l.errorf("the description says: %s", Shorten(text))
+	}
+	f.note(Warning{l.place(0), "the description says: " + Shorten(text)})
+	return nil
+}
+
+// manyLines reads NAME @=TAG, and the lines up to @TAG.
+func (f *source) manyLines(l logical, name string, tag logical) error {
+	value, _, closed := f.lines.Until(strings.TrimSpace(tag.text))
+	switch {
+	case tag.text == "":
+		return tag.errorf("%s @=: want a tag, and a line @TAG that ends the value", Shorten(name))
+	case !closed:
+		return l.errorf("%s: no line @%s ends the value", Shorten(name), Shorten(tag.text))
+	case !f.open.Taken():
+		return nil
+	}
+	return f.set(Assignment{Name: plainName(name), Text: strings.TrimSpace(value), at: l.origin, folded: true}, l.origin)
+}
+
+// assign gives a name a value from now on.
+func (f *source) assign(at origin, name string, value logical) error {
+	return f.set(Assignment{Name: plainName(name), Text: value.text, at: value.origin}, at)
+}
+
+// plainName returns +Name as MY.Name, and @name without its @.
+func plainName(name string) string {
+	if attr, ok := strings.CutPrefix(name, "+"); ok {
+		return "MY." + attr
+	}
+	return name
+}
+
+func (r *reader) set(a Assignment, name origin) error {
+	if !macro.IsName(a.Name) {
+		return name.errorf("%q: not a name", Shorten(a.Name))
+	}
+	key := strings.ToLower(a.Name)
+	text, folded, fits := r.withItself(a.Text, key)
+	a.Text, a.folded = text, a.folded || folded
+	if !fits {
+		return name.errorf("%s: longer than %d bytes", a.Name, maxText)
+	}
+	r.statements = append(r.statements, statement{Assignment: a})
+	r.vars[key] = &variable{name: a.Name, text: a.Text, at: a.at, exact: !a.folded}
+	return nil
+}
+
+// withItself puts the earlier value of a name in place of its references to
+// itself, as the language wants it: A = $(A) more.
+func (r *reader) withItself(text, key string) (out string, folded, fits bool) {
+	if !strings.Contains(text, "$(") {
+		return text, false, len(text) <= maxText
+	}
+	out, fits = macro.Replace(text, maxText, func(p macro.Part) (string, bool) {
+		// No further into the body than its name: it may be nested deeply.
+		if p.Function != "" || len(p.Body) < len(key) || !strings.EqualFold(p.Body[:len(key)], key) {
+			return "", false
+		}
+		fallback, hasDefault := strings.CutPrefix(p.Body[len(key):], ":")
+		if !hasDefault && fallback != "" {
+			return "", false
+		}
+		folded = true
+		if v, ok := r.vars[key]; ok {
+			return v.text, true
+		}
+		if text, ok := r.options.Predefined[strings.ToUpper(key)]; ok {
+			return text, true
+		}
+		return fallback, true
+	})
+	return out, folded, fits
+}
+
+// firstWord cuts a name off the front of a line. It may begin with "+" or "@",
+// and references may stand in it.
+func firstWord(text string) string {
 	i := 0
 	for i < len(text) && (isNameByte(text[i]) || i == 0 && (text[i] == '+' || text[i] == '@')) {
 		i++
 	}
-	return text[:i], strings.TrimLeft(text[i:], " \t")
+	return text[:i]
 }
 
 func isNameByte(c byte) bool {
 	return c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z'
-}
-
-func (d *Description) assignment(line int, name, text string) (step, error) {
-	if attr, ok := customName(name); ok {
-		if !isAttributeName(attr) {
-			return step{}, d.errorf(line, "%s: %q is no name of an attribute", name, attr)
-		}
-		if isProtected(attr) {
-			return step{}, d.errorf(line, "%s: submit itself sets this attribute", name)
-		}
-		return step{line: line, name: "MY." + attr, text: text}, nil
-	}
-	if !isMacroName(name) {
-		return step{}, d.errorf(line, "%q: not a name", name)
-	}
-	if why, refused := refusal(name); refused {
-		return step{}, d.errorf(line, "%s: %s", name, why)
-	}
-	return step{line: line, name: name, text: text}, nil
-}
-
-// customName returns the attribute's name of +Name and MY.Name.
-func customName(name string) (string, bool) {
-	if attr, ok := strings.CutPrefix(name, "+"); ok {
-		return attr, true
-	}
-	if len(name) > 3 && strings.EqualFold(name[:3], "MY.") {
-		return name[3:], true
-	}
-	return "", false
-}
-
-func isAttributeName(name string) bool {
-	return isMacroName(name) && !strings.Contains(name, ".")
-}
-
-// isMacroName tells whether $(name) can refer to name.
-func isMacroName(name string) bool {
-	for i := range len(name) {
-		if !isNameByte(name[i]) {
-			return false
-		}
-	}
-	return name != "" && (name[0] < '0' || name[0] > '9')
-}
-
-// queueStatement takes what follows "queue": nothing or a number of jobs,
-// which may be an expression. Lists of items are refused.
-func (d *Description) queueStatement(line int, rest string) (step, error) {
-	if strings.Contains(rest, "[") {
-		return step{}, d.errorf(line, "queue with a slice: %s", later)
-	}
-	for _, word := range strings.FieldsFunc(rest, func(r rune) bool { return !isNameByte(byte(r)) || r > 0x7f }) {
-		switch w := strings.ToLower(word); w {
-		case "in", "from", "matching":
-			return step{}, d.errorf(line, "queue %s: %s", w, later)
-		}
-	}
-	return step{line: line, queue: true, text: rest}, nil
-}
-
-// shorten keeps a quoted line readable in a message.
-func shorten(text string) string {
-	if len(text) > 60 {
-		return text[:57] + "..."
-	}
-	return text
 }

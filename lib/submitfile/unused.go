@@ -1,10 +1,9 @@
 package submitfile
 
 import (
-	"fmt"
 	"strings"
 
-	"fairspool/lib/nearest"
+	"fairspool/lib/macro"
 )
 
 // uses are the names, in lower case, that a description refers to. Of those
@@ -42,81 +41,77 @@ func (u *uses) addNested(name string) {
 	}
 }
 
-// add adds what text refers to.
-func (u *uses) add(text string) {
-	if strings.IndexByte(text, '$') < 0 {
+// add adds what text refers to, to a depth that no value reaches.
+func (u *uses) add(text string, depth int) {
+	if strings.IndexByte(text, '$') < 0 || depth > maxDepth {
 		return
 	}
-	closing := closings(text)
-	for i := 0; i < len(text); i++ {
-		if text[i] != '$' {
+	for _, p := range macro.Split(text) {
+		if !p.Ref {
 			continue
 		}
-		r, ok := parseReference(text, i, closing)
+		name, fallback, _ := macro.CutDefault(p.Body)
+		name = strings.TrimSpace(name)
 		switch {
-		case !ok || r.function != "":
-		case r.nested:
-			u.addNested(r.name)
+		case p.Function == "" && strings.Contains(name, "$"):
+			u.addNested(name)
+			u.add(name, depth+1)
+			u.add(fallback, depth+1)
+		case p.Function == "":
+			u.names[strings.ToLower(name)] = true
+			u.add(fallback, depth+1)
 		default:
-			u.names[strings.ToLower(r.name)] = true
+			u.add(p.Body, depth+1)
+			for _, arg := range macro.Arguments(p.Body) {
+				u.names[strings.ToLower(arg)] = true
+			}
 		}
 	}
 }
 
-// unused warns of assignments that are no commands and that nothing refers
-// to, naming the nearest command.
-func (d *Description) unused() []Warning {
-	used := uses{names: map[string]bool{}, beginnings: map[string]bool{}, ends: map[string]bool{}}
-	set := map[string]bool{} // names that have a value
-	lastQueue := 0
-	for i, s := range d.steps {
-		used.add(s.text)
-		set[strings.ToLower(s.name)] = true
-		if s.queue {
-			lastQueue = i
+// Uses tells which names a description refers to, from a value, a condition,
+// an include or a queue line.
+type Uses struct{ uses }
+
+// Refer tells whether something refers to a name, or may.
+func (u Uses) Refer(name string) bool { return u.any || u.Certainly(name) }
+
+// Certainly tells the same, and leaves out references that may be to any name.
+func (u Uses) Certainly(name string) bool { return u.has(strings.ToLower(name)) }
+
+// Uses returns what the description refers to.
+func (d *Description) Uses() Uses {
+	u := uses{names: map[string]bool{}, beginnings: map[string]bool{}, ends: map[string]bool{}}
+	for _, text := range d.referring {
+		u.add(text, 0)
+	}
+	for _, s := range d.statements {
+		if s.queue == nil {
+			u.add(s.Text, 0)
+			continue
+		}
+		u.add(s.queue.text, 0)
+		for _, line := range s.queue.items.lines {
+			u.add(line, 0)
 		}
 	}
-	var out []Warning
-	for i, s := range d.steps {
-		key := strings.ToLower(s.name)
-		switch {
-		case s.queue:
-		case i > lastQueue:
-			out = append(out, Warning{d.file, s.line, fmt.Sprintf("%s: stands behind the last queue statement and has no effect", s.name)})
-		case key == "cluster", key == "clusterid", key == "process", key == "procid", key == "dollar":
-			out = append(out, Warning{d.file, s.line, fmt.Sprintf("%s: is set for every job, this line has no effect", s.name)})
-		case isCommand(key):
-			if better := outranked(key, set); better != "" {
-				out = append(out, Warning{d.file, s.line, fmt.Sprintf("%s: has no effect beside %s", s.name, better)})
-			}
-		case !used.has(key) && !strings.HasPrefix(key, customPrefix):
-			if warning, near := unknown(s.name); near || !used.any {
-				out = append(out, Warning{d.file, s.line, warning})
-			}
+	return Uses{u}
+}
+
+// AfterLast tells of each assignment, in the order of Assignments, whether it
+// stands behind the last queue line, where it has no effect.
+func (d *Description) AfterLast() []bool {
+	var out []bool
+	last := 0
+	for _, s := range d.statements {
+		if s.queue != nil {
+			last = len(out)
+			continue
 		}
+		out = append(out, false)
+	}
+	for i := last; i < len(out); i++ {
+		out[i] = true
 	}
 	return out
-}
-
-// outranked returns the other name of the same command that has a value and
-// counts before key.
-func outranked(key string, set map[string]bool) string {
-	for _, n := range namesOf(otherNames[key]) {
-		if n == key {
-			break
-		}
-		if set[n] {
-			return n
-		}
-	}
-	return ""
-}
-
-// unknown words the warning of a name that is no command, and tells whether it
-// is near to one.
-func unknown(name string) (warning string, near bool) {
-	if command, ok := nearest.Name(name, servedNames); ok {
-		return fmt.Sprintf("%s: unknown command, did you mean %s?", name, command), true
-	}
-	return name + ": unknown command, and no macro uses it", false
 }

@@ -1,8 +1,10 @@
-package submitfile
+package jobad
 
 import (
 	"slices"
 	"strings"
+
+	"fairspool/lib/submitfile"
 )
 
 // transfer sets what a description says of file transfer without naming a
@@ -24,18 +26,18 @@ func (j *job) transfer() error {
 		if !ok {
 			continue
 		}
-		value := strings.ToUpper(g.text)
+		value := strings.ToUpper(g.Text)
 		if !slices.Contains(c.values, value) {
-			return j.refuse(g, "%q: want one of %s", shorten(g.text), strings.Join(c.values, ", "))
+			return j.refuse(g, "%q: want one of %s", submitfile.Shorten(g.Text), strings.Join(c.values, ", "))
 		}
-		j.setString(c.attr, value, g.line)
+		j.setString(c.attr, value)
 	}
 	for _, c := range [...]struct{ command, attr string }{
 		{"transfer_executable", "TransferExecutable"}, {"transfer_input", "TransferIn"},
 		{"transfer_output", "TransferOut"}, {"transfer_error", "TransferErr"},
 		{"stream_input", "StreamIn"}, {"stream_output", "StreamOut"}, {"stream_error", "StreamErr"},
 	} {
-		if err := j.truth(c.command, c.attr); err != nil {
+		if err := j.flag(c.command, c.attr); err != nil {
 			return err
 		}
 	}
@@ -43,8 +45,8 @@ func (j *job) transfer() error {
 }
 
 // truth sets an attribute to a command's truth, if it is given.
-func (j *job) truth(command, attr string) error {
-	g, ok, err := j.command(command)
+func (j *job) flag(command, attr string) error {
+	_, ok, err := j.command(command)
 	if !ok || err != nil {
 		return err
 	}
@@ -56,7 +58,7 @@ func (j *job) truth(command, attr string) error {
 	if yes {
 		text = "true"
 	}
-	j.setExpr(attr, text, g.line)
+	j.setExpr(attr, text)
 	return nil
 }
 
@@ -68,5 +70,5 @@ func (j *job) noCopy() error {
 		return err
 	}
 	g, _, _ := j.command("copy_to_spool")
-	return j.refuse(g, "%s: copying the executable is %s", g.text, later)
+	return j.refuse(g, "%s: the executable is run in its place, no copy is kept", g.Text)
 }

@@ -1,4 +1,4 @@
-package submitfile
+package jobad
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // signals are the names of Linux's signals by number, from 1.
@@ -27,7 +28,7 @@ func signalName(text string) (string, error) {
 			return "SIG" + s, nil
 		}
 	}
-	return "", fmt.Errorf("%q: not a signal", shorten(text))
+	return "", fmt.Errorf("%q: not a signal", submitfile.Shorten(text))
 }
 
 // ending sets how the job is told to go, and how long it may take.
@@ -42,11 +43,11 @@ func (j *job) ending() error {
 		if !ok {
 			continue
 		}
-		name, err := signalName(g.text)
+		name, err := signalName(g.Text)
 		if err != nil {
 			return j.refuse(g, "%v", err)
 		}
-		j.setString(c.attr, name, g.line)
+		j.setString(c.attr, name)
 	}
 	if err := j.seconds("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
 		return err
@@ -62,16 +63,16 @@ func (j *job) seconds(command, attr string) error {
 	if !ok || err != nil {
 		return err
 	}
-	e, err := j.compile(g, g.text)
+	e, err := j.compile(g, g.Text)
 	if err != nil {
 		return err
 	}
 	v, constant := e.Constant()
 	n, isInt := v.Int()
-	bare := isAttributeName(g.text) && !j.overrides[strings.ToLower(g.text)]
-	if constant && (!isInt || n < 0) || beyondInteger(g.text) || bare {
-		return j.refuse(g, "%s: want seconds, a whole number from 0 up", shorten(g.text))
+	bare := isAttributeName(g.Text) && !j.overrides[strings.ToLower(g.Text)]
+	if constant && (!isInt || n < 0) || beyondInteger(g.Text) || bare {
+		return j.refuse(g, "%s: want seconds, a whole number from 0 up", submitfile.Shorten(g.Text))
 	}
-	j.setExpr(attr, g.text, g.line)
+	j.setExpr(attr, g.Text)
 	return nil
 }

@@ -1,32 +1,13 @@
-package submitfile
+package jobad
 
 import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"testing"
-	"time"
 
 	"fairspool/lib/classad"
 )
-
-func testOptions() Options {
-	return Options{
-		Owner: "alice", Domain: "example.org", Dir: "/home/alice", Now: time.Unix(1700000000, 0),
-		LookupEnv: func(name string) (string, bool) { return "/opt", name == "PREFIX" },
-		Environ:   []string{"HOME=/home/alice", "LANG=C"},
-	}
-}
-
-func parse(t *testing.T, text string) (*Description, []Warning) {
-	t.Helper()
-	d, warnings, err := Parse(strings.NewReader(text), "a.sub", testOptions())
-	if err != nil {
-		t.Fatalf("Parse(%q) = %v", text, err)
-	}
-	return d, warnings
-}
 
 // expand returns one line a run: its procs, then what it differs in.
 func expand(t *testing.T, text string) (*classad.Ad, []string) {
@@ -275,31 +256,31 @@ func TestExists(t *testing.T) {
 		}
 		return nil
 	}
-	read := func(text string) (*Description, error) {
-		d, _, err := Parse(strings.NewReader(text), "a.sub", o)
+	check := func(text string) (*Jobs, error) {
+		d, _, err := read(text, o)
 		return d, err
 	}
-	if _, err := read("executable = /none\nqueue"); err == nil || err.Error() != "a.sub:1: executable: /none: no such file" {
+	if _, err := check("executable = /none\nqueue"); err == nil || err.Error() != "a.sub:1: executable: /none: no such file" {
 		t.Errorf("Parse with a missing executable = %v", err)
 	}
-	if _, err := read("executable = /x\ninitialdir = /none\nqueue"); err == nil || err.Error() != "a.sub:2: initialdir: /none: no such file" {
+	if _, err := check("executable = /x\ninitialdir = /none\nqueue"); err == nil || err.Error() != "a.sub:2: initialdir: /none: no such file" {
 		t.Errorf("Parse with a missing initialdir = %v", err)
 	}
-	d, err := read("executable = x$(Process)\nqueue 3")
+	d, err := check("executable = x$(Process)\nqueue 3")
 	if err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
 		t.Errorf("Expand with a missing executable = %v", err)
 	}
-	if _, err := read("executable = x2\ntransfer_executable = false\ninitialdir = /d\nqueue"); err != nil {
+	if _, err := check("executable = x2\ntransfer_executable = false\ninitialdir = /d\nqueue"); err != nil {
 		t.Errorf("Parse with an executable in the working directory = %v", err)
 	}
 	if want := "/d/x2 false"; asked[len(asked)-1] != want {
 		t.Errorf("Exists was asked %q last, want %q", asked[len(asked)-1], want)
 	}
 	asked = nil
-	if d, err = read("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {
+	if d, err = check("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {
 		t.Fatal(err)
 	}
 	if _, _, err := d.Expand(1); err != nil {

@@ -1,6 +1,8 @@
-package submitfile
+package jobad
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"path"
 	"strconv"
@@ -8,6 +10,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // setting is one attribute of a job ad before it is compiled: a string, or
@@ -16,21 +19,21 @@ type setting struct {
 	name   string
 	text   string
 	isText bool // a string, not an expression
-	line   int  // of the command that it comes from, 0 for the fixed ones
 }
 
 // job collects what one proc's ad says.
 type job struct {
-	*scope
-	at        int // line of the queue statement
+	*submitfile.Job
+	*Jobs
 	settings  []setting
 	overrides map[string]bool // attributes that +Name gives, in lower case
 	custom    bool            // the settings to come are those of +Name
+	warn      func(submitfile.Warning)
 }
 
 // part works out some attributes of a job. Attributes that depend on each
 // other, or on the same commands, belong to one part: a part is worked out
-// anew for every proc when it has asked for $(Process).
+// anew for every proc when it has asked for something that varies.
 type part func(*job) error
 
 var parts = []part{
@@ -45,47 +48,62 @@ func (j *job) set(s setting) {
 	}
 }
 
-func (j *job) setString(name, text string, line int) { j.set(setting{name, text, true, line}) }
+// setString sets an attribute to a text.
+func (j *job) setString(name, text string) { j.set(setting{name, text, true}) }
 
 // setExpr sets an attribute to an expression that is known to be sound.
-func (j *job) setExpr(name, text string, line int) { j.set(setting{name, text, false, line}) }
+func (j *job) setExpr(name, text string) { j.set(setting{name, text, false}) }
 
 // given is a submit command in force, expanded.
-type given struct {
-	name string // as written
-	text string
-	line int
-}
+type given = submitfile.Value
 
 // command returns a command's value; ok is false when it is absent or empty.
 func (j *job) command(name string) (g given, ok bool, err error) {
 	for _, n := range namesOf(name) {
-		v, found := j.vars[n]
-		if !found {
-			continue
-		}
-		text, err := j.value(v.text, v.line)
+		g, found, err := j.Lookup(n)
 		if err != nil {
 			return given{}, false, err
 		}
-		g = given{v.name, strings.TrimSpace(text), v.line}
-		return g, g.text != "", nil
+		if found {
+			return g, g.Text != "", nil
+		}
 	}
 	return given{}, false, nil
 }
 
-// refuse is the error that names a command and says why.
+// refuse is the error that names a command and says why; the place is where
+// its value begins.
 func (j *job) refuse(g given, format string, args ...any) error {
-	return j.errorf(g.line, "%s: "+format, append([]any{g.name}, args...)...)
+	return refuseAt(g.Place(0), g.Name, format, args...)
 }
 
-// compile parses an expression; errors name the command.
+func refuseAt(at submitfile.Place, name, format string, args ...any) error {
+	err := fmt.Errorf(format, args...)
+	return &submitfile.Error{Place: at, Msg: name + ": " + err.Error(), Err: errors.Unwrap(err)}
+}
+
+// caution warns of a command.
+func (j *job) caution(g given, format string, args ...any) {
+	if j.warn != nil {
+		at := g.Place(0)
+		at.Col = 0
+		j.warn(submitfile.Warning{Place: at, Msg: g.Name + ": " + fmt.Sprintf(format, args...)})
+	}
+}
+
+// compile parses an expression; errors name the command and show the place.
 func (j *job) compile(g given, text string) (*classad.Expr, error) {
 	e, err := j.exprs.Expr(text)
-	if err != nil {
-		return nil, j.refuse(g, "%w", err)
+	if err == nil {
+		return e, nil
 	}
-	return e, nil
+	at := g.Place(0)
+	var syntax *classad.SyntaxError
+	if errors.As(err, &syntax) && syntax.Col > 0 && text == g.Text {
+		at = g.Place(syntax.Col - 1)
+		err = errors.New(syntax.Msg)
+	}
+	return nil, refuseAt(at, g.Name, "%s: %w", submitfile.Shorten(text), err)
 }
 
 // expression sets an attribute to a command's expression, if there is one.
@@ -94,10 +112,10 @@ func (j *job) expression(command, attr string) (found bool, err error) {
 	if !ok || err != nil {
 		return false, err
 	}
-	if _, err := j.compile(g, g.text); err != nil {
+	if _, err := j.compile(g, g.Text); err != nil {
 		return false, err
 	}
-	j.setExpr(attr, g.text, g.line)
+	j.setExpr(attr, g.Text)
 	return true, nil
 }
 
@@ -108,7 +126,7 @@ func (j *job) text(command, attr string) error {
 	if !ok || err != nil {
 		return err
 	}
-	j.setString(attr, unquoted(g.text), g.line)
+	j.setString(attr, unquoted(g.Text))
 	return nil
 }
 
@@ -118,30 +136,39 @@ func (j *job) boolean(command string, fallback bool) (bool, error) {
 	if !ok || err != nil {
 		return fallback, err
 	}
-	switch strings.ToLower(g.text) {
-	case "true", "t", "yes", "y", "1":
-		return true, nil
-	case "false", "f", "no", "n", "0":
-		return false, nil
+	yes, ok := truth(g.Text)
+	if !ok {
+		return false, j.refuse(g, "%q: want true or false", submitfile.Shorten(g.Text))
 	}
-	return false, j.refuse(g, "%q: want true or false", shorten(g.text))
+	return yes, nil
+}
+
+// truth reads a truth value as HTCondor's tools do.
+func truth(text string) (yes, ok bool) {
+	switch strings.ToLower(text) {
+	case "true", "t", "yes", "y", "1":
+		return true, true
+	case "false", "f", "no", "n", "0":
+		return false, true
+	}
+	return false, false
 }
 
 // fixed sets what every new job has.
 func (j *job) fixed() error {
 	now := strconv.FormatInt(j.options.Now.Unix(), 10)
-	j.setString(pool.AttrMyType, "Job", 0)
-	j.setString(pool.AttrOwner, j.options.Owner, 0)
-	j.setString(pool.AttrUser, j.options.Owner+"@"+j.options.Domain, 0)
-	j.setExpr(pool.AttrQDate, now, 0)
-	j.setExpr(pool.AttrEnteredStatus, now, 0)
-	j.setExpr(pool.AttrJobStatus, strconv.Itoa(int(pool.Idle)), 0)
-	j.setExpr("JobUniverse", "5", 0)
-	j.setExpr(pool.AttrNumJobStarts, "0", 0)
-	j.setExpr(pool.AttrNumJobMatches, "0", 0)
-	j.setExpr(pool.AttrWallClock, "0.0", 0)
-	j.setExpr(pool.AttrUserCPU, "0.0", 0)
-	j.setExpr(pool.AttrSysCPU, "0.0", 0)
+	j.setString(pool.AttrMyType, "Job")
+	j.setString(pool.AttrOwner, j.options.Owner)
+	j.setString(pool.AttrUser, j.options.Owner+"@"+j.options.Domain)
+	j.setExpr(pool.AttrQDate, now)
+	j.setExpr(pool.AttrEnteredStatus, now)
+	j.setExpr(pool.AttrJobStatus, strconv.Itoa(int(pool.Idle)))
+	j.setExpr("JobUniverse", "5")
+	j.setExpr(pool.AttrNumJobStarts, "0")
+	j.setExpr(pool.AttrNumJobMatches, "0")
+	j.setExpr(pool.AttrWallClock, "0.0")
+	j.setExpr(pool.AttrUserCPU, "0.0")
+	j.setExpr(pool.AttrSysCPU, "0.0")
 	return nil
 }
 
@@ -149,14 +176,14 @@ func (j *job) fixed() error {
 func (j *job) execution() error {
 	if g, ok, err := j.command("universe"); err != nil {
 		return err
-	} else if ok && !strings.EqualFold(g.text, "vanilla") && g.text != "5" {
-		return j.refuse(g, "%s: this universe is %s", shorten(g.text), later)
+	} else if ok && !strings.EqualFold(g.Text, "vanilla") && g.Text != "5" {
+		return j.refuse(g, "%s: this universe is not served", submitfile.Shorten(g.Text))
 	}
 	dir, err := j.folder()
 	if err != nil {
 		return err
 	}
-	j.setString(pool.AttrIwd, dir.text, dir.line)
+	j.setString(pool.AttrIwd, dir.Text)
 	if j.overrides["cmd"] {
 		return nil
 	}
@@ -165,15 +192,15 @@ func (j *job) execution() error {
 		return err
 	}
 	if !ok {
-		return j.errorf(j.at, "executable: not given")
+		return refuseAt(j.Line(), "executable", "not given: name the program that is to be run")
 	}
-	cmd, err := j.program(g.text)
+	cmd, err := j.program(g.Text)
 	if err != nil {
 		return err
 	}
-	j.setString(pool.AttrCmd, cmd, g.line)
+	j.setString(pool.AttrCmd, cmd)
 	// A relative name is the starter's to join with Iwd.
-	g.text = absolute(dir.text, cmd)
+	g.Text = absolute(dir.Text, cmd)
 	return j.exists(g, false)
 }
 
@@ -192,9 +219,9 @@ func (j *job) program(name string) (string, error) {
 func (j *job) folder() (given, error) {
 	g, ok, err := j.command("initialdir")
 	if !ok || err != nil {
-		return given{text: j.options.Dir}, err
+		return given{Text: j.options.Dir}, err
 	}
-	g.text = absolute(j.options.Dir, g.text)
+	g.Text = absolute(j.options.Dir, g.Text)
 	return g, j.exists(g, true)
 }
 
@@ -210,14 +237,14 @@ func (j *job) exists(g given, dir bool) error {
 	if j.options.Exists == nil {
 		return nil
 	}
-	q := question{g.text, dir}
+	q := question{g.Text, dir}
 	err, known := j.checked[q]
 	if !known {
-		err = j.options.Exists(g.text, dir)
+		err = j.options.Exists(g.Text, dir)
 		j.checked[q] = err
 	}
 	if err != nil {
-		return j.refuse(g, "%s: %w", g.text, err)
+		return j.refuse(g, "%s: %w", g.Text, err)
 	}
 	return nil
 }
@@ -233,9 +260,9 @@ func (j *job) files() error {
 			return err
 		}
 		if !ok {
-			g.text = "/dev/null"
+			g.Text = "/dev/null"
 		}
-		j.setString(f.attr, g.text, g.line)
+		j.setString(f.attr, g.Text)
 	}
 	g, ok, err := j.command("log")
 	if !ok || err != nil {
@@ -245,7 +272,7 @@ func (j *job) files() error {
 	if err != nil {
 		return err
 	}
-	j.setString(pool.AttrUserLog, absolute(dir.text, g.text), g.line)
+	j.setString(pool.AttrUserLog, absolute(dir.Text, g.Text))
 	return nil
 }
 
@@ -256,13 +283,13 @@ func (j *job) priority() error {
 		return err
 	}
 	if !ok {
-		g.text = "0"
+		g.Text = "0"
 	}
-	n, err := strconv.ParseInt(g.text, 10, 32)
+	n, err := strconv.ParseInt(g.Text, 10, 32)
 	if err != nil {
-		return j.refuse(g, "%q: want a whole number from %d to %d", shorten(g.text), math.MinInt32, math.MaxInt32)
+		return j.refuse(g, "%q: want a whole number from %d to %d", submitfile.Shorten(g.Text), math.MinInt32, math.MaxInt32)
 	}
-	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(n, 10), g.line)
+	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(n, 10))
 	return nil
 }
 
@@ -279,9 +306,9 @@ func (j *job) labels() error {
 	if err != nil {
 		return err
 	}
-	if ok && !strings.EqualFold(g.text, "never") && g.text != "0" {
-		return j.refuse(g, "%s: sending mail is %s", shorten(g.text), later)
+	if ok && !strings.EqualFold(g.Text, "never") && g.Text != "0" {
+		return j.refuse(g, "%s: sending mail is not served", submitfile.Shorten(g.Text))
 	}
-	j.setExpr("JobNotification", "0", g.line)
+	j.setExpr("JobNotification", "0")
 	return nil
 }

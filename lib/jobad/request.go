@@ -1,6 +1,7 @@
-package submitfile
+package jobad
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"strconv"
@@ -8,6 +9,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // request is something that a job asks of its slot.
@@ -29,7 +31,7 @@ func (j *job) matching() error {
 	}
 	found, err := j.expression("rank", pool.AttrRank)
 	if err == nil && !found {
-		j.setExpr(pool.AttrRank, "0.0", 0)
+		j.setExpr(pool.AttrRank, "0.0")
 	}
 	return err
 }
@@ -69,22 +71,22 @@ func (j *job) cpus() (clause bool, err error) {
 		return false, err
 	}
 	if !ok {
-		j.setExpr(pool.AttrRequestCpus, strconv.FormatInt(j.options.RequestCpus, 10), 0)
+		j.setExpr(pool.AttrRequestCpus, strconv.FormatInt(j.options.RequestCpus, 10))
 		return j.options.RequestCpus > 1, nil
 	}
-	e, err := j.compile(g, g.text)
+	e, err := j.compile(g, g.Text)
 	if err != nil {
 		return false, err
 	}
 	n, isNumber := plainNumber(e)
 	v, constant := e.Constant()
 	switch {
-	case beyondInteger(g.text),
+	case beyondInteger(g.Text),
 		isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)),
 		constant && !isNumber && v.Kind() != classad.KindUndefined:
-		return false, j.refuse(g, "%s: want a whole number from 0 to %d", shorten(g.text), maxCpus)
+		return false, j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
 	}
-	j.setExpr(pool.AttrRequestCpus, g.text, g.line)
+	j.setExpr(pool.AttrRequestCpus, g.Text)
 	return !isNumber || n > 1, nil
 }
 
@@ -96,7 +98,7 @@ const maxCpus = 1_000_000
 // that has some.
 func (j *job) otherRequests() ([]request, error) {
 	var keys []string
-	for key := range j.vars {
+	for _, key := range j.Names() {
 		if len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && otherNames[key] == "" {
 			keys = append(keys, key)
 		}
@@ -111,7 +113,7 @@ func (j *job) otherRequests() ([]request, error) {
 		if !ok {
 			continue
 		}
-		offer := resourceName(g.name[len(requestPrefix):])
+		offer := resourceName(g.Name[len(requestPrefix):])
 		if !isAttributeName(offer) {
 			return nil, j.refuse(g, "%q is no name of an attribute", offer)
 		}
@@ -135,18 +137,18 @@ func resourceName(name string) string {
 // quantity sets attr to a command's expression; a plain number comes back,
 // and must not be negative.
 func (j *job) quantity(g given, attr string) (n float64, isNumber bool, err error) {
-	e, err := j.compile(g, g.text)
+	e, err := j.compile(g, g.Text)
 	if err != nil {
 		return 0, false, err
 	}
 	n, isNumber = plainNumber(e)
 	switch {
 	case isNumber && n < 0:
-		return 0, false, j.refuse(g, "%s: want no negative number", shorten(g.text))
-	case beyondInteger(g.text):
-		return 0, false, j.refuse(g, "%s: too large", shorten(g.text))
+		return 0, false, j.refuse(g, "%s: want no negative number", submitfile.Shorten(g.Text))
+	case beyondInteger(g.Text):
+		return 0, false, j.refuse(g, "%s: too large", submitfile.Shorten(g.Text))
 	}
-	j.setExpr(attr, g.text, g.line)
+	j.setExpr(attr, g.Text)
 	return n, isNumber, nil
 }
 
@@ -174,18 +176,18 @@ func (j *job) amount(command, attr string, fallback int64, unit float64) (asked 
 		return false, err
 	}
 	if !ok {
-		j.setExpr(attr, strconv.FormatInt(fallback, 10), 0)
+		j.setExpr(attr, strconv.FormatInt(fallback, 10))
 		return false, nil
 	}
-	n, ok := parseSize(g.text, unit)
+	n, ok := parseSize(g.Text, unit)
 	if !ok {
 		_, _, err := j.quantity(g, attr)
 		return true, err
 	}
 	if n > math.MaxInt64/2 {
-		return false, j.refuse(g, "%s: too large", shorten(g.text))
+		return false, j.refuse(g, "%s: too large", submitfile.Shorten(g.Text))
 	}
-	j.setExpr(attr, strconv.FormatInt(int64(n), 10), g.line)
+	j.setExpr(attr, strconv.FormatInt(int64(n), 10))
 	return true, nil
 }
 
@@ -234,7 +236,7 @@ func (j *job) requirements(requests []request) error {
 	}
 	var clauses, mentioned []string
 	if ok {
-		e, err := j.compile(g, g.text)
+		e, err := j.compile(g, g.Text)
 		if err != nil {
 			return err
 		}
@@ -251,6 +253,13 @@ func (j *job) requirements(requests []request) error {
 	if len(clauses) == 0 {
 		clauses = []string{"true"}
 	}
-	j.setExpr(pool.AttrRequirements, strings.Join(clauses, " && "), g.line)
+	j.setExpr(pool.AttrRequirements, strings.Join(clauses, " && "))
 	return nil
+}
+
+// beyondInteger tells whether text is a number too large for a ClassAd
+// integer. The language takes such a one for 0, which nobody means.
+func beyondInteger(text string) bool {
+	_, err := strconv.ParseInt(text, 10, 64)
+	return errors.Is(err, strconv.ErrRange)
 }

@@ -1,4 +1,4 @@
-package submitfile
+package jobad
 
 import (
 	"slices"
@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/submitfile"
 )
 
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		// the grammar
-		{"", "a.sub: no queue statement, so no jobs"},
+		{"", "a.sub: no queue line, so no jobs"},
 		{"hello\nqueue", `a.sub:1: "hello": want NAME = value, or queue`},
 		{"= 3\nqueue", `a.sub:1: "": not a name`},
 		{"+1x = 3\nqueue", `a.sub:1: +1x: "1x" is no name of an attribute`},
@@ -110,16 +111,16 @@ func TestErrors(t *testing.T) {
 		{sleep + "accounting_group = " + strings.Repeat("g", 35) + "\nqueue", `a.sub:2: accounting_group: "` + strings.Repeat("g", 35) + `.alice": 41 characters, at most 40`},
 		{sleep + "project = a b\nqueue", `a.sub:2: project: "a b": want a name without blanks and double quotes`},
 		{sleep + "qos = \"\"\nqueue", "a.sub:2: qos: empty name"},
-		{sleep + "class = " + strings.Repeat("c", 101) + "\nqueue", `a.sub:2: class: "` + shorten(strings.Repeat("c", 101)) + `": 101 characters, at most 100`},
+		{sleep + "class = " + strings.Repeat("c", 101) + "\nqueue", `a.sub:2: class: "` + submitfile.Shorten(strings.Repeat("c", 101)) + `": 101 characters, at most 100`},
 		{sleep + "+AccountingGroup = physics\nqueue", "a.sub:2: +AccountingGroup: physics: want a name in double quotes"},
 		{sleep + "+AccountingGroup = \"bob@x\"\nqueue", `a.sub:2: +AccountingGroup: "bob@x": give the name without @ and domain`},
 		{sleep + "nice_user = true\naccounting_group = g\nqueue", "a.sub:2: nice_user: excludes an accounting group: nice users are a group of their own"},
 		{sleep + "nice_user = true\n+AccountingGroup = \"g\"\nqueue", "a.sub:2: nice_user: excludes an accounting group: nice users are a group of their own"},
 	} {
-		d, _, err := Parse(strings.NewReader(c.text), "a.sub", testOptions())
+		d, _, err := read(c.text, testOptions())
 		part := strings.HasSuffix(c.want, ":") // what follows is the ClassAd parser's to say
 		if err == nil || err.Error() != c.want && !(part && strings.HasPrefix(err.Error(), c.want)) {
-			t.Errorf("Parse(%q) = %v, %v, want %s", c.text, d, err, c.want)
+			t.Errorf("read(%q) = %v, %v, want %s", c.text, d, err, c.want)
 		}
 	}
 }
@@ -139,8 +140,8 @@ func TestGrowthIsBounded(t *testing.T) {
 		sleep + double[:len(double)/2] + "args = $(x$(A)$(A))\nqueue",
 		sleep + "args = " + strings.Repeat("$(a:", 1<<14) + strings.Repeat(")", 1<<14) + "\nqueue",
 	} {
-		if _, _, err := Parse(strings.NewReader(text), "a.sub", testOptions()); err == nil {
-			t.Errorf("Parse(%.80q...) succeeded, want an error", text)
+		if _, _, err := read(text, testOptions()); err == nil {
+			t.Errorf("read(%.80q...) succeeded, want an error", text)
 		}
 	}
 }
@@ -151,7 +152,7 @@ func TestNestingIsCheap(t *testing.T) {
 	for _, inside := range []string{"$(a b", "$(a$(b) c", "$ENV(x$"} {
 		text := strings.Repeat(inside, 9000) + strings.Repeat(" d)", 9000)
 		want := strings.ReplaceAll(text, "$(b)", "")
-		d, _, err := Parse(strings.NewReader(sleep+"description = "+text+"\nqueue"), "a.sub", testOptions())
+		d, _, err := read(sleep+"description = "+text+"\nqueue", testOptions())
 		if err != nil {
 			t.Errorf("Parse of %s nested 9000 deep = %.80v, want no error", inside, err)
 			continue
@@ -178,7 +179,7 @@ func TestWarnings(t *testing.T) {
 		{"args = $(seed:1) $(sead)\nqueue", []string{"a.sub:2: $(sead): not defined, taken as empty"}},
 		{"args = $(a)\nqueue 5\nqueue", []string{"a.sub:2: $(a): not defined, taken as empty"}},
 		{"args = $ENV(NONE)\nqueue", []string{"a.sub:2: $ENV(NONE): not set in the environment, taken as empty"}},
-		{"queue\nargs = x", []string{"a.sub:3: args: stands behind the last queue statement and has no effect"}},
+		{"queue\nargs = x", []string{"a.sub:3: args: stands behind the last queue line and has no effect"}},
 		{"process = 7\nargs = $(process)\nqueue", []string{"a.sub:2: process: is set for every job, this line has no effect"}},
 		{"args = x\narguments = y\nqueue", []string{"a.sub:2: args: has no effect beside arguments"}},
 		{"args = x\nrequest_gpus = 1\nqueue", nil},
@@ -187,7 +188,7 @@ func TestWarnings(t *testing.T) {
 		{"argumnets = x\nw = foo\nfoo = bar\nargs = $($(w))\nqueue", []string{"a.sub:2: argumnets: unknown command, did you mean arguments?"}},
 		{"a0 = x\nargs = $(a$(Process))\nqueue\nqueue", []string{"a.sub:3: $(a1): not defined, taken as empty"}},
 		{"w = x y\nargs = $(a$(w):$(w))\nqueue", []string{"a.sub:3: $(ax y): not a name, taken as it stands"}},
-		{"queue 0", []string{"a.sub: all queue statements ask for 0 jobs"}},
+		{"queue 0", []string{"a.sub: all queue lines ask for 0 jobs"}},
 		{"+Whatever = 1\nqueue", nil},
 	} {
 		_, warnings := parse(t, sleep+c.text)
@@ -215,17 +216,15 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		d, _, err := Parse(strings.NewReader(text), "a.sub", testOptions())
+		d, _, err := read(text, testOptions())
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), "a.sub:") {
-				t.Errorf("Parse(%q) = %v, want an error with the file", text, err)
+				t.Errorf("read(%q) = %v, want an error with the file", text, err)
 			}
 			return
 		}
-		for _, s := range d.steps {
-			if s.queue && len(s.text) > 3 { // keep to few procs
-				return
-			}
+		if _, jobs := d.description.Queues(); jobs > 1000 {
+			return
 		}
 		ad, runs, err := d.Expand(1)
 		if err != nil {

@@ -1,4 +1,4 @@
-package submitfile
+package jobad
 
 import (
 	"slices"

@@ -1,7 +1,6 @@
-package submitfile
+package jobad
 
 import (
-	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,6 +8,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // maxAccount is the manuals' bound on the length of an AccountingGroup.
@@ -34,16 +34,16 @@ func (j *job) accounting() error {
 		if hasGroup || hasUser || j.overrides["accountinggroup"] {
 			return j.refuse(g, "excludes an accounting group: nice users are a group of their own")
 		}
-		j.setExpr(pool.AttrNiceUser, "true", g.line)
+		j.setExpr(pool.AttrNiceUser, "true")
 		return j.account(g, j.options.NiceGroup, j.options.Owner)
 	}
 	switch {
 	case hasGroup && !hasUser:
-		return j.account(group, group.text, j.options.Owner)
+		return j.account(group, group.Text, j.options.Owner)
 	case hasGroup:
-		return j.account(group, group.text, user.text)
+		return j.account(group, group.Text, user.Text)
 	case hasUser:
-		return j.account(user, "", user.text)
+		return j.account(user, "", user.Text)
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (j *job) account(g given, group, user string) error {
 		if _, own, err := j.command("account"); err != nil {
 			return err
 		} else if !own {
-			j.setString(pool.AttrAcctGroup, group, g.line)
+			j.setString(pool.AttrAcctGroup, group)
 		}
 	}
 	if err := j.checkAccount(g, name); err != nil {
@@ -67,8 +67,8 @@ func (j *job) account(g given, group, user string) error {
 	if _, clash := j.options.Groups.Find(user); clash {
 		return j.refuse(g, "%q: is the name of an accounting group, so nobody can be called that", user)
 	}
-	j.setString("AcctGroupUser", user, g.line)
-	j.setString(pool.AttrAccountingGroup, name, g.line)
+	j.setString("AcctGroupUser", user)
+	j.setString(pool.AttrAccountingGroup, name)
 	return nil
 }
 
@@ -85,7 +85,7 @@ func (j *job) checkAccount(g given, name string) error {
 	case strings.Contains(name, "@"):
 		return j.refuse(g, "%q: give the name without @ and domain", name)
 	case utf8.RuneCountInString(name) > maxAccount:
-		return j.refuse(g, "%q: %d characters, at most %d", shorten(name), utf8.RuneCountInString(name), maxAccount)
+		return j.refuse(g, "%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxAccount)
 	}
 	j.unknownGroup(g, name)
 	return nil
@@ -106,6 +106,6 @@ func (j *job) unknownGroup(g given, name string) {
 	for _, one := range groups.List[1:] {
 		known = append(known, one.Name)
 	}
-	j.caution(g.line, fmt.Sprintf("%s: GROUP_NAMES has no group %s%s; the jobs count for %s",
-		g.name, name[:dot], nearest.Hint(name[:dot], known), groups.OfUser(name).Name))
+	j.caution(g, "GROUP_NAMES has no group %s%s; the jobs count for %s",
+		name[:dot], nearest.Hint(name[:dot], known), groups.OfUser(name).Name)
 }

@@ -1,10 +1,11 @@
-package submitfile
+package jobad
 
 import (
 	"strings"
 	"unicode/utf8"
 
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // maxCredential bounds a name that usage is tallied under.
@@ -29,16 +30,16 @@ func (j *job) credential(command, attr string) error {
 	if !ok || err != nil {
 		return err
 	}
-	name := unquoted(g.text)
+	name := unquoted(g.Text)
 	switch {
 	case name == "":
 		return j.refuse(g, "empty name")
 	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }):
-		return j.refuse(g, "%q: want a name without blanks and double quotes", shorten(name))
+		return j.refuse(g, "%q: want a name without blanks and double quotes", submitfile.Shorten(name))
 	case utf8.RuneCountInString(name) > maxCredential:
-		return j.refuse(g, "%q: %d characters, at most %d", shorten(name), utf8.RuneCountInString(name), maxCredential)
+		return j.refuse(g, "%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxCredential)
 	}
-	j.setString(attr, name, g.line)
+	j.setString(attr, name)
 	return nil
 }
 

@@ -1,7 +1,6 @@
-package submitfile
+package jobad
 
 import (
-	"strings"
 	"testing"
 
 	"fairspool/lib/accountant"
@@ -25,7 +24,7 @@ func TestGroups(t *testing.T) {
 		{"accounting_group_user = Group_Physics", `a.sub:2: accounting_group_user: "Group_Physics": is the name of an accounting group, so nobody can be called that`},
 	} {
 		text := "executable = /bin/true\n" + c.line + "\nqueue\n"
-		_, warnings, err := Parse(strings.NewReader(text), "a.sub", Options{Owner: "alice", Domain: "x", Dir: "/", Groups: groups})
+		_, warnings, err := read(text, Options{Owner: "alice", Domain: "x", Dir: "/", Groups: groups})
 		said := ""
 		for _, w := range warnings {
 			said += w.String()
@@ -34,7 +33,7 @@ func TestGroups(t *testing.T) {
 			said += err.Error()
 		}
 		if said != c.said {
-			t.Errorf("Parse(%q) said %q, want %q", c.line, said, c.said)
+			t.Errorf("read(%q) said %q, want %q", c.line, said, c.said)
 		}
 	}
 }

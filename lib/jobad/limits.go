@@ -1,4 +1,4 @@
-package submitfile
+package jobad
 
 import (
 	"math"
@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // concurrency sets ConcurrencyLimits: what the job counts for, as names in lower
@@ -24,14 +25,14 @@ func (j *job) concurrency() error {
 	case found:
 		return j.refuse(g, "excludes concurrency_limits_expr")
 	}
-	limits := strings.FieldsFunc(strings.ToLower(unquoted(g.text)), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+	limits := strings.FieldsFunc(strings.ToLower(unquoted(g.Text)), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	for _, l := range limits {
 		if !isLimit(l) {
-			return j.refuse(g, "%q: want names of limits, as in license, sw.matlab:2", shorten(l))
+			return j.refuse(g, "%q: want names of limits, as in license, sw.matlab:2", submitfile.Shorten(l))
 		}
 	}
 	slices.Sort(limits)
-	j.setString(pool.AttrConcurrencyLimits, strings.Join(limits, ","), g.line)
+	j.setString(pool.AttrConcurrencyLimits, strings.Join(limits, ","))
 	return nil
 }
 

@@ -1,4 +1,4 @@
-package submitfile
+package jobad
 
 import (
 	"strings"
@@ -17,7 +17,7 @@ log            = $(name).log
 func BenchmarkParse(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, _, err := Parse(strings.NewReader(benchText+"queue 1000"), "a.sub", testOptions()); err != nil {
+		if _, _, err := read(benchText+"queue 1000", testOptions()); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -30,7 +30,7 @@ func BenchmarkExpand(b *testing.B) {
 		{"equal", strings.ReplaceAll(benchText, "$(Process)", "x") + "queue 1000"},
 	} {
 		b.Run(c.name, func(b *testing.B) {
-			d, _, err := Parse(strings.NewReader(c.text), "a.sub", testOptions())
+			d, _, err := read(c.text, testOptions())
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -1,0 +1,64 @@
+package jobad
+
+import (
+	"slices"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/submitfile"
+)
+
+// customPrefix begins the names, in lower case, under which scope keeps what
+// +Name and MY.Name give.
+const customPrefix = "my."
+
+// customKeys returns the names of the custom attributes in force that may be
+// set, sorted.
+func (j *job) customKeys() []string {
+	var keys []string
+	for _, key := range j.Names() {
+		if attr, ok := strings.CutPrefix(key, customPrefix); ok && !isProtected(attr) {
+			keys = append(keys, key)
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// customAttributes sets what +Name and MY.Name give, over whatever commands
+// have set. An empty value is undefined.
+func (j *job) customAttributes() error {
+	j.custom = true
+	defer func() { j.custom = false }()
+	for _, key := range j.customKeys() {
+		g, _, err := j.Lookup(key)
+		if err != nil {
+			return err
+		}
+		attr, _ := customName(g.Name)
+		g.Name = "+" + attr
+		if g.Text == "" {
+			g.Text = "undefined"
+		}
+		e, err := j.compile(g, g.Text)
+		if err != nil {
+			return err
+		}
+		if key == customPrefix+"accountinggroup" {
+			if err := j.checkCustomAccount(g, e); err != nil {
+				return err
+			}
+		}
+		j.setExpr(attr, g.Text)
+	}
+	return nil
+}
+
+func (j *job) checkCustomAccount(g given, e *classad.Expr) error {
+	v, constant := e.Constant()
+	name, isText := v.Text()
+	if !constant || !isText {
+		return j.refuse(g, "%s: want a name in double quotes", submitfile.Shorten(g.Text))
+	}
+	return j.checkAccount(g, name)
+}

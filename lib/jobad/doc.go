@@ -1,0 +1,21 @@
+// Package jobad makes job ads of submit descriptions: what do the values of
+// submit commands mean?
+//
+// The language, with its macros, conditions and item lists, is package
+// submitfile's; this package knows the commands. New checks a description as
+// far as that goes without the cluster's number, Expand makes the ads of a
+// cluster: one ad with what all its procs share, and runs of procs that differ
+// from it. Only what depends on the proc is worked out for each of them, so that
+// `queue 100000` of equal jobs costs what `queue` costs.
+//
+// Each group of commands has a file named for its subject; commands.go has
+// the table of all of them, with their other names and with what becomes of
+// those that mean nothing here: some are kept in the ad, some are refused,
+// for jobs would silently misbehave.
+//
+// The source is HTCondor's manual, "Submit Description File Commands", and
+// "Job ClassAd Attributes" for the names of attributes.
+//
+// The package is pure: environment, time, user and even the question whether
+// a file exists come in through Options.
+package jobad

@@ -1,0 +1,128 @@
+package jobad
+
+import (
+	"strings"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/submitfile"
+)
+
+// Options is what the surroundings add to a description.
+type Options struct {
+	Owner  string    // login name of the submitter
+	Domain string    // UID_DOMAIN: User becomes Owner@Domain
+	Dir    string    // absolute path against which relative paths are taken
+	Now    time.Time // QDate
+
+	// NiceGroup is the accounting group of nice_user jobs
+	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".
+	NiceGroup string
+
+	// Groups are the accounting groups; nil: there are none, and no name is
+	// held against them.
+	Groups *accountant.Groups
+
+	// What a job asks for when its description does not say: processors,
+	// MB, KB. 0 means 1, 128 and 1024.
+	RequestCpus, RequestMemory, RequestDisk int64
+
+	// Environ is what getenv copies, as NAME=value.
+	Environ []string
+	// Exists returns an error when path, absolute, is no file, or with dir
+	// set, no folder. The error's text is what follows the path in the
+	// message. nil means that nothing is checked.
+	Exists func(path string, dir bool) error
+}
+
+// Jobs are the jobs that a description asks for, checked.
+type Jobs struct {
+	description *submitfile.Description
+	options     Options
+	exprs       *classad.Interner
+	checked     map[question]error // answers of Options.Exists
+}
+
+type question struct {
+	path string
+	dir  bool
+}
+
+// Run is Count procs in a row that differ from the cluster's ad in the
+// attributes of Ad, which may have none and is not chained to it.
+type Run struct {
+	Count int
+	Ad    *classad.Ad
+}
+
+// New checks a description: its names, and the first job of every queue line.
+// An error that Expand still finds depends on the cluster's number or on
+// that of a later proc. Errors in the description are *submitfile.Error.
+func New(d *submitfile.Description, o Options) (*Jobs, []submitfile.Warning, error) {
+	j := &Jobs{description: d, options: withDefaults(o), exprs: classad.NewInterner(), checked: map[question]error{}}
+	warnings, err := j.names()
+	if err != nil {
+		return nil, nil, err
+	}
+	more, err := j.try()
+	if err != nil {
+		return nil, nil, err
+	}
+	return j, append(warnings, more...), nil
+}
+
+// SetDomain replaces Options.Domain, for callers that learn the pool's domain
+// after they have checked the description.
+func (j *Jobs) SetDomain(domain string) { j.options.Domain = domain }
+
+func withDefaults(o Options) Options {
+	if o.NiceGroup == "" {
+		o.NiceGroup = "nice-user"
+	}
+	if o.RequestCpus == 0 {
+		o.RequestCpus = 1
+	}
+	if o.RequestMemory == 0 {
+		o.RequestMemory = 128
+	}
+	if o.RequestDisk == 0 {
+		o.RequestDisk = 1024
+	}
+	return o
+}
+
+// try works out the first job of every queue line, for the errors and
+// warnings that this finds.
+func (j *Jobs) try() ([]submitfile.Warning, error) {
+	seen := map[submitfile.Warning]bool{}
+	var out []submitfile.Warning
+	warn := func(w submitfile.Warning) {
+		if !seen[w] {
+			seen[w] = true
+			out = append(out, w)
+		}
+	}
+	err := j.description.Walk(1, warn, func(p *submitfile.Job) error {
+		one := j.job(p, warn)
+		for _, work := range parts {
+			if err := work(one); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if _, jobs := j.description.Queues(); err == nil && jobs == 0 {
+		warn(submitfile.Warning{Place: submitfile.Place{File: j.description.File()}, Msg: "all queue lines ask for 0 jobs"})
+	}
+	return out, err
+}
+
+// job begins the ad of the proc at which p is.
+func (j *Jobs) job(p *submitfile.Job, warn func(submitfile.Warning)) *job {
+	one := &job{Job: p, Jobs: j, overrides: map[string]bool{}, warn: warn}
+	for _, key := range one.customKeys() {
+		one.overrides[strings.TrimPrefix(key, customPrefix)] = true
+	}
+	return one
+}

@@ -1,0 +1,106 @@
+package jobad
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/lib/macro"
+	"fairspool/lib/nearest"
+	"fairspool/lib/submitfile"
+)
+
+// names looks at every name that the description gives a value: some may not
+// have one, some are likely to be mistakes.
+func (j *Jobs) names() ([]submitfile.Warning, error) {
+	var out []submitfile.Warning
+	assignments := j.description.Assignments()
+	used := j.description.Uses()
+	late := j.description.AfterLast()
+	set := map[string]bool{}
+	for _, a := range assignments {
+		set[strings.ToLower(a.Name)] = true
+	}
+	for i, a := range assignments {
+		if err := checkName(a); err != nil {
+			return nil, err
+		}
+		if msg := doubt(a, used, set, late[i]); msg != "" {
+			at := a.Place()
+			at.Col = 0
+			out = append(out, submitfile.Warning{Place: at, Msg: msg})
+		}
+	}
+	return out, nil
+}
+
+// checkName refuses attributes that are none.
+func checkName(a submitfile.Assignment) error {
+	attr, ok := customName(a.Name)
+	if ok && !isAttributeName(attr) {
+		return refuseAt(a.Place(), "+"+attr, "%q is no name of an attribute", submitfile.Shorten(attr))
+	}
+	return nil
+}
+
+// customName returns the attribute's name of MY.Name.
+func customName(name string) (string, bool) {
+	if len(name) > len(customPrefix) && strings.EqualFold(name[:len(customPrefix)], customPrefix) {
+		return name[len(customPrefix):], true
+	}
+	return "", false
+}
+
+func isAttributeName(name string) bool {
+	return macro.IsName(name) && !strings.Contains(name, ".") && (name[0] < '0' || name[0] > '9')
+}
+
+// doubt returns why an assignment may be a mistake, if so.
+func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, late bool) string {
+	key := strings.ToLower(a.Name)
+	attr, custom := customName(a.Name)
+	switch {
+	case late:
+		return a.Name + ": stands behind the last queue line and has no effect"
+	case submitfile.Settled(key):
+		return a.Name + ": is set for every job, this line has no effect"
+	case custom && isProtected(attr):
+		return "+" + attr + ": submit itself sets this attribute, this line has no effect"
+	case custom:
+		return ""
+	case isCommand(key):
+		if better := outranked(key, set); better != "" {
+			return fmt.Sprintf("%s: has no effect beside %s", a.Name, better)
+		}
+		return ""
+	case used.Certainly(a.Name):
+		return ""
+	}
+	warning, near := unknown(a.Name)
+	if !near && used.Refer(a.Name) {
+		return ""
+	}
+	return warning
+}
+
+// outranked returns the other name of the same command that has a value and
+// counts before key.
+func outranked(key string, set map[string]bool) string {
+	for _, n := range namesOf(otherNames[key]) {
+		if n == key {
+			break
+		}
+		if set[n] {
+			return n
+		}
+	}
+	return ""
+}
+
+// unknown words the warning of a name that is no command, and tells whether it
+// is near to one.
+func unknown(name string) (warning string, near bool) {
+	if command, ok := nearest.Name(name, servedNames); ok {
+		return fmt.Sprintf("%s: unknown command, did you mean %s?", name, command), true
+	}
+	return name + ": unknown command, and no macro uses it", false
+}

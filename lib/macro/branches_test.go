@@ -1,0 +1,151 @@
+package macro
+
+import (
+	"errors"
+	"strings"
+	"testing"
+)
+
+// carryOut runs statements such as "if 1; a; else; b; endif" and returns what is taken,
+// and misplaced statements in parentheses.
+func carryOut(text string) string {
+	var b Branches
+	var out []string
+	for i, statement := range strings.Split(text, "; ") {
+		word, rest, _ := strings.Cut(statement, " ")
+		holds := func() (bool, error) {
+			if rest == "bad" {
+				return false, errors.New("bad condition")
+			}
+			return rest == "1", nil
+		}
+		var err error
+		switch word {
+		case "if":
+			err = b.If(i+1, holds)
+		case "elif":
+			err = b.Elif(holds)
+		case "else":
+			err = b.Else()
+		case "endif":
+			err = b.Endif()
+		default:
+			if b.Taken() {
+				out = append(out, statement)
+			}
+		}
+		if err != nil {
+			out = append(out, "("+err.Error()+")")
+		}
+	}
+	if _, open := b.Open(); open {
+		out = append(out, "open")
+	}
+	return strings.Join(out, " ")
+}
+
+func TestBranches(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"a", "a"},
+		{"if 1; a; else; b; endif; c", "a c"},
+		{"if 0; a; else; b; endif; c", "b c"},
+		{"if 0; a; elif 1; b; elif 1; c; else; d; endif", "b"},
+		{"if 0; a; elif 0; b; else; c; endif", "c"},
+		{"if 1; if 0; a; else; b; endif; c; endif", "b c"},
+		{"if 0; if 1; a; else; b; endif; else; c; endif", "c"},
+		{"if 0; if bad; a; elif bad; b; else; c; endif; endif; d", "d"},
+		{"if 1; a; elif bad; b; endif", "a"},
+		{"if bad; a; endif; b", "(bad condition) b"},
+		{"if 0; elif bad; a; endif; b", "(bad condition) b"},
+		{"elif 1; a", "(elif without if) a"},
+		{"else; endif", "(else without if) (endif without if)"},
+		{"if 1; else; else; a; endif", "(else after else)"},
+		{"if 0; else; a; elif 1; b; endif", "a (elif after else)"},
+		{"if 0; else; elif 1; a; else; b; endif", "(elif after else) (else after else)"},
+		{"if 1; a", "a open"},
+		{"if 1; if 1; endif", "open"},
+	} {
+		if got := carryOut(c.text); got != c.want {
+			t.Errorf("%s = %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+func TestBranchesOpen(t *testing.T) {
+	var b Branches
+	yes := func() (bool, error) { return true, nil }
+	if line, open := b.Open(); open {
+		t.Errorf("Open() = %d, true, want none", line)
+	}
+	for _, line := range []int{3, 7} {
+		if err := b.If(line, yes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, want := range []int{7, 3} {
+		if line, open := b.Open(); line != want || !open {
+			t.Errorf("Open() = %d, %v, want %d", line, open, want)
+		}
+		if err := b.Endif(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var misplaced Misplaced
+	if err := b.Endif(); !errors.As(err, &misplaced) {
+		t.Errorf("Endif() = %v, want Misplaced", err)
+	}
+}
+
+func TestCondition(t *testing.T) {
+	defined := func(name string) bool { return name == "X" }
+	for _, c := range []struct{ text, want string }{
+		{"true", "true"}, {"TRUE", "true"}, {"t", "true"}, {"yes", "true"}, {"Y", "true"}, {"1", "true"}, {"-2", "true"}, {"0.5", "true"}, {"1e3", "true"},
+		{"false", "false"}, {"f", "false"}, {"no", "false"}, {"N", "false"}, {"0", "false"}, {"0.0", "false"}, {"", "false"}, {"  ", "false"},
+		{"!true", "false"}, {" ! false ", "true"}, {"!", "true"}, {"! 0", "true"},
+		{"defined X", "true"}, {"Defined\tX", "true"}, {"defined Y", "false"}, {"!defined Y", "true"}, {"defined", "false"}, {"! defined", "true"},
+		{"defined 5", "true"}, {"defined false", "true"},
+		{"version >= 8.1.6", "true"}, {"version>=25", "true"}, {"version >= 25.3", "false"}, {"version == 25.2", "true"}, {"version == 25.2.1", "false"},
+		{"version <= 25.2", "true"}, {"! version < 25", "true"}, {"VERSION != 24.0", "true"}, {"version != 25.2.0", "false"}, {"version > 25.1.9", "true"},
+		{"banana", "banana: want true, false, a number, defined NAME, or version with ==, >= or <="},
+		{"1 > 2", "1 > 2: want true, false, a number, defined NAME, or version with ==, >= or <="},
+		{"!!true", "!true: want true, false, a number, defined NAME, or version with ==, >= or <="},
+		{"nan", "nan: want true, false, a number, defined NAME, or version with ==, >= or <="},
+		{"1e999", "1e999: want true, false, a number, defined NAME, or version with ==, >= or <="},
+		{"definedX", "definedX: want true, false, a number, defined NAME, or version with ==, >= or <="},
+		{"defined a b", "defined a b: want the name of a macro"},
+		{"version 8", "version 8: want ==, >= or <=, then x.y.z"},
+		{"version = 8", "version = 8: want ==, >= or <=, then x.y.z"},
+		{"version >= 8.x", "version >= 8.x: want ==, >= or <=, then x.y.z"},
+		{"version >= 8.1.2.3", "version >= 8.1.2.3: want ==, >= or <=, then x.y.z"},
+		{"version >= ", "version >=: want ==, >= or <=, then x.y.z"},
+		{"a\nb", "a b: want true, false, a number, defined NAME, or version with ==, >= or <="},
+	} {
+		got := ""
+		condition, err := ParseCondition(c.text)
+		if err != nil {
+			got = err.Error()
+		} else if got = "false"; condition.Holds(defined, [3]int{25, 2, 0}) {
+			got = "true"
+		}
+		if got != c.want {
+			t.Errorf("ParseCondition(%q) = %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// TestConditionParts holds that what the condition is made of is told even where it is
+// none.
+func TestConditionParts(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Condition
+	}{
+		{"!version oops", Condition{Not: true, Word: "version", Rest: "oops"}},
+		{"defined a b", Condition{Word: "defined", Rest: "a b"}},
+		{"! 1 > 2", Condition{Not: true, Rest: "1 > 2"}},
+	} {
+		if got, err := ParseCondition(c.text); got != c.want || err == nil {
+			t.Errorf("ParseCondition(%q) = %+v, %v, want %+v and an error", c.text, got, err, c.want)
+		}
+	}
+}

@@ -1,0 +1,219 @@
+package macro
+
+import "strings"
+
+// Part is a piece of a text: literal text, or a reference.
+type Part struct {
+	Text     string // as written; of a reference all of it, from $ to )
+	Ref      bool
+	Function string // of a reference: "" for $(...), "$" for $$(...), else "ENV", "Fpn", ...
+	Body     string // of a reference: what stands between the parentheses
+}
+
+// Split takes a text apart at its references. Their bodies may hold references in turn,
+// for which the caller splits the body. The texts of the parts, joined, are the text; no
+// two literal parts follow each other.
+//
+// A reference is $(NAME), $(NAME:default), $ENV(NAME), $ENV(NAME:default), $$(...) or a
+// function that IsFunction knows, with balanced parentheses. NAME is one for IsName, or
+// has references in it. $$([...]) ends with "])", as parentheses in the strings of its
+// expression need not be balanced. What looks like a reference and is none is literal,
+// while what stands in it may have references again. Two dollar signs in a row begin no
+// other reference than $$(...).
+func Split(text string) []Part {
+	first := strings.IndexByte(text, '$')
+	if first < 0 {
+		if text == "" {
+			return nil
+		}
+		return []Part{{Text: text}}
+	}
+	s := splitter{text: text, closing: closings(text)}
+	return s.split(first)
+}
+
+// Replace returns the text with some of its references replaced, as worth says of each:
+// what to put there, and whether to. In what is put in nothing is replaced; what is left
+// as it is may have references within, for which worth is asked in turn, so it had better
+// look no further into a body than it must. The result is cut short, and ok false, once it
+// is longer than most bytes.
+func Replace(text string, most int, worth func(Part) (text string, ok bool)) (result string, ok bool) {
+	if strings.IndexByte(text, '$') < 0 {
+		return text, len(text) <= most
+	}
+	s := splitter{text: text, closing: closings(text)}
+	var b strings.Builder
+	for i := 0; i < len(text) && b.Len() <= most; {
+		next := i + toDollar(text[i:])
+		r, is := s.at(next)
+		if is {
+			if value, replaced := worth(r); replaced {
+				b.WriteString(text[i:next])
+				b.WriteString(value)
+				i = next + len(r.Text)
+				continue
+			}
+			next += 1 + len(r.Function)
+		} else {
+			next = s.after(next)
+		}
+		b.WriteString(text[i:next])
+		i = next
+	}
+	return b.String(), b.Len() <= most
+}
+
+// splitter finds the references of one text.
+type splitter struct {
+	text    string
+	closing []int // for the index of each "(" that of its ")", or 0
+	bracket int   // the first "])" behind the last place that one was asked for
+}
+
+// split returns the parts; the first dollar sign is at i.
+func (s *splitter) split(i int) []Part {
+	var parts []Part
+	literal := 0
+	for i < len(s.text) {
+		r, ok := s.at(i)
+		if !ok {
+			i = s.after(i)
+			continue
+		}
+		if literal < i {
+			parts = append(parts, Part{Text: s.text[literal:i]})
+		}
+		parts = append(parts, r)
+		i += len(r.Text)
+		literal = i
+		i += toDollar(s.text[i:])
+	}
+	if literal < len(s.text) {
+		parts = append(parts, Part{Text: s.text[literal:]})
+	}
+	return parts
+}
+
+// after returns where the next reference may begin when none begins with the dollar
+// sign at i.
+func (s *splitter) after(i int) int {
+	i = min(i+1, len(s.text))
+	if i < len(s.text) && s.text[i] == '$' {
+		i++
+	}
+	return i + toDollar(s.text[i:])
+}
+
+// toDollar returns the number of bytes before the first dollar sign.
+func toDollar(text string) int {
+	if i := strings.IndexByte(text, '$'); i >= 0 {
+		return i
+	}
+	return len(text)
+}
+
+// at reads the reference that begins with the dollar sign at start.
+func (s *splitter) at(start int) (r Part, ok bool) {
+	open := start + 1
+	if open >= len(s.text) {
+		return r, false
+	}
+	if strings.HasPrefix(s.text[open:], "$(") {
+		open++
+	} else {
+		open += functionName(s.text[open:])
+	}
+	if open >= len(s.text) || s.text[open] != '(' {
+		return r, false
+	}
+	function := s.text[start+1 : open]
+	end := s.closing[open]
+	if function == "$" {
+		end = s.doubleEnd(open)
+	}
+	if end == 0 {
+		return r, false
+	}
+	switch function {
+	case "$":
+	case "", "ENV":
+		if !s.named(open+1, end) {
+			return r, false
+		}
+	default:
+		if !IsFunction(function) {
+			return r, false
+		}
+	}
+	return Part{Text: s.text[start : end+1], Ref: true, Function: function, Body: s.text[open+1 : end]}, true
+}
+
+// doubleEnd returns where the $$( ends whose parenthesis is at open, or 0.
+func (s *splitter) doubleEnd(open int) int {
+	end := s.closing[open]
+	if !strings.HasPrefix(s.text[open+1:], "[") || end > 0 && s.text[end-1] == ']' {
+		return end
+	}
+	if s.bracket < open {
+		s.bracket = len(s.text)
+		if i := strings.Index(s.text[open:], "])"); i >= 0 {
+			s.bracket = open + i
+		}
+	}
+	if s.bracket == len(s.text) {
+		return 0
+	}
+	return s.bracket + 1
+}
+
+// named tells whether what stands from i to end is NAME or NAME:default. References in
+// the name are passed over whole, so that text nested deeply is not read again for
+// each level.
+func (s *splitter) named(i, end int) bool {
+	begin := i
+	for i < end {
+		c := s.text[i]
+		switch {
+		case isNameByte(c):
+			i++
+		case c == '$':
+			open := i + 1 + functionName(s.text[i+1:end])
+			if open >= end || s.text[open] != '(' || s.closing[open] == 0 {
+				return false
+			}
+			i = s.closing[open] + 1
+		default:
+			return c == ':' && i > begin
+		}
+	}
+	return i > begin
+}
+
+// functionName returns the length of what can be the name of a function at the
+// beginning of the text.
+func functionName(text string) int {
+	i := 0
+	for i < len(text) && (text[i] == '_' || isLetter(text[i])) {
+		i++
+	}
+	return i
+}
+
+// closings has for the index of every opening parenthesis that of the one that closes
+// it, 0 if none does.
+func closings(text string) []int {
+	closing := make([]int, len(text))
+	var open []int
+	for i := 0; i < len(text); i++ {
+		switch text[i] {
+		case '(':
+			open = append(open, i)
+		case ')':
+			if n := len(open) - 1; n >= 0 {
+				closing[open[n]] = i
+				open = open[:n]
+			}
+		}
+	}
+	return closing
+}

@@ -1,0 +1,193 @@
+package submitfile
+
+import (
+	"math/rand/v2"
+	"strings"
+)
+
+// Walk goes through the description as the cluster of the given number, and
+// calls each for every queue line that asks for jobs, with the values then in
+// force, at its first proc. warn is told of macros that are empty because
+// nobody defines them; it may be nil. An error of each ends the walk.
+//
+// A Description must not be walked by two goroutines at once.
+func (d *Description) Walk(cluster int, warn func(Warning), each func(*Job) error) error {
+	s := scope{Description: d, vars: map[string]*variable{}, warn: warn}
+	proc := 0
+	for i := range d.statements {
+		st := &d.statements[i]
+		if st.queue == nil {
+			s.vars[strings.ToLower(st.Name)] = &variable{name: st.Name, text: st.Text, at: st.at, exact: !st.folded}
+			continue
+		}
+		if st.queue.jobs() == 0 {
+			continue
+		}
+		j := &Job{scope: s, queue: st.queue, cluster: cluster, first: proc, values: map[string]*looked{}}
+		j.scope.proc = j
+		j.at(0)
+		if err := each(j); err != nil {
+			return err
+		}
+		proc += st.queue.jobs()
+	}
+	return nil
+}
+
+// Job is one proc that a queue line asks for, and leads on to the next.
+type Job struct {
+	scope
+	queue   *queue
+	cluster int
+	first   int // the proc that is the first of this queue line
+
+	n      int // of the procs of this queue line, from 0
+	proc   int
+	step   int // of the count, for this item
+	row    int // number of the item among all
+	live   []variable
+	chance *rand.Rand // nil until it is asked for
+	values map[string]*looked
+}
+
+// looked is what a look at a name found, good for one proc; one that does not
+// vary, for all.
+type looked struct {
+	value  Value
+	ok     bool
+	varied bool
+	n      int // the proc that it was worked out for
+}
+
+// at goes to proc n of the queue line.
+func (j *Job) at(n int) {
+	q := j.queue
+	j.n, j.proc, j.chance = n, j.first+n, nil
+	j.step = n % q.count
+	before := j.row
+	row, text := q.items.line(n / q.count)
+	if j.row = row; n > 0 && j.step > 0 && row == before && j.live != nil || len(q.vars) == 0 {
+		return
+	}
+	j.live = j.live[:0]
+	for i, field := range fields(text, len(q.vars)) {
+		j.live = append(j.live, variable{name: q.vars[i], text: field, at: q.at})
+	}
+}
+
+// Next goes on to the next proc of the queue line, if there is one.
+func (j *Job) Next() bool {
+	if j.n+1 >= j.Count() {
+		return false
+	}
+	j.at(j.n + 1)
+	return true
+}
+
+// Skip goes to the proc that stands n behind the first of the queue line.
+func (j *Job) Skip(n int) { j.at(n) }
+
+// Count returns for how many procs the queue line asks.
+func (j *Job) Count() int { return j.queue.jobs() }
+
+// Proc returns the number of the proc.
+func (j *Job) Proc() int { return j.proc }
+
+// Line returns the place of the queue line.
+func (j *Job) Line() Place {
+	p := j.queue.at.place(0)
+	return p
+}
+
+// item returns an item of the queue line, by its variable's name.
+func (s *scope) item(key string) (*variable, bool) {
+	if s.proc == nil {
+		return nil, false
+	}
+	for i, k := range s.proc.queue.keys {
+		if k == key {
+			s.varied = true
+			return &s.proc.live[i], true
+		}
+	}
+	if _, own := s.vars[key]; key == "item" && !own {
+		return &variable{name: "Item"}, true
+	}
+	return nil, false
+}
+
+// Varies tells whether a value that was looked up since the last call depends
+// on the proc, and forgets it.
+func (j *Job) Varies() bool {
+	was := j.varied
+	j.varied = false
+	return was
+}
+
+// Value is what a name is worth for a job.
+type Value struct {
+	Name string // as written
+	Text string // expanded, without blanks at its ends
+	at   origin
+	same bool // Text stands in the file as it is
+}
+
+// Place returns where a byte of the value stands, or where the value begins
+// when macros were put in. Values that nobody wrote have the zero Place.
+func (v Value) Place(offset int) Place {
+	if !v.same {
+		offset = 0
+	}
+	if v.at.lines == nil {
+		return Place{File: v.at.file, Line: v.at.line}
+	}
+	return v.at.place(offset)
+}
+
+// Lookup returns what a name, in lower case, is worth; ok is false when it has
+// no value. Names that only the surroundings define have none here.
+func (j *Job) Lookup(key string) (v Value, ok bool, err error) {
+	if l := j.values[key]; l != nil && (!l.varied || l.n == j.n) {
+		j.varied = j.varied || l.varied
+		return l.value, l.ok, nil
+	}
+	was := j.varied
+	j.varied = false
+	l := &looked{n: j.n}
+	if l.value, l.ok, err = j.look(key); err != nil {
+		return Value{}, false, err
+	}
+	l.varied = j.varied
+	j.varied = was || l.varied
+	j.values[key] = l
+	return l.value, l.ok, nil
+}
+
+func (j *Job) look(key string) (Value, bool, error) {
+	found, ok := j.item(key)
+	if !ok || found.name == "Item" && len(j.queue.keys) == 0 {
+		if found, ok = j.vars[key]; !ok {
+			return Value{}, false, nil
+		}
+	}
+	text, err := j.value(found.text, found.at)
+	if err != nil {
+		return Value{}, false, err
+	}
+	trimmed := strings.TrimSpace(text)
+	return Value{found.name, trimmed, found.at, found.exact && text == found.text && trimmed == text}, true, nil
+}
+
+// Names returns the names that have values, in lower case, in no order.
+func (j *Job) Names() []string {
+	out := make([]string, 0, len(j.vars)+len(j.queue.keys))
+	for key := range j.vars {
+		out = append(out, key)
+	}
+	for _, key := range j.queue.keys {
+		if _, twice := j.vars[key]; !twice {
+			out = append(out, key)
+		}
+	}
+	return out
+}
