@@ -4,7 +4,6 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
@@ -17,7 +16,7 @@ import (
 func (k cluster) each() iter.Seq2[pool.JobID, *classad.Ad] {
 	return func(yield func(pool.JobID, *classad.Ad) bool) {
 		proc := 0
-		for _, r := range k.runs {
+		for _, r := range k.Runs {
 			ad := k.adOf(r)
 			for range r.Count {
 				if !yield(pool.JobID{Cluster: k.id, Proc: proc}, ad) {
@@ -31,7 +30,7 @@ func (k cluster) each() iter.Seq2[pool.JobID, *classad.Ad] {
 
 // adOf returns what the procs of a run share.
 func (k cluster) adOf(r jobad.Run) *classad.Ad {
-	return r.Ad.Clone().Chain(k.ad)
+	return r.Ad().Chain(k.Ad)
 }
 
 // logSubmitted writes event 000 of every job to its log, all events of a log
@@ -48,7 +47,7 @@ func logSubmitted(c *cmdline.Call, k cluster) {
 	var paths []string
 	events := map[string][]userlog.Event{}
 	proc := 0
-	for _, r := range k.runs {
+	for _, r := range k.Runs {
 		first := proc
 		proc += r.Count
 		path := textOf(k.adOf(r), pool.AttrUserLog)
@@ -84,8 +83,8 @@ func warnOfPlaces(c *cmdline.Call, k cluster) {
 	}
 	seen := map[place]bool{}
 	plain := false // a run without places of its own has been looked at
-	for _, r := range k.runs {
-		own := slices.ContainsFunc(placeNames, r.Ad.Has)
+	for _, r := range k.Runs {
+		own := r.Has(placeNames...)
 		if !own && plain {
 			continue
 		}

@@ -41,17 +41,8 @@ What the description asks for and this version does not serve is refused by name
 
 // cluster is a description's jobs, ready for the queue or in it.
 type cluster struct {
-	id   int // 0: there were no jobs to submit
-	ad   *classad.Ad
-	runs []jobad.Run
-}
-
-func (k cluster) jobs() int {
-	n := 0
-	for _, r := range k.runs {
-		n += r.Count
-	}
-	return n
+	id int // 0: there were no jobs to submit
+	jobad.Cluster
 }
 
 func run(c *cmdline.Call) error {
@@ -72,10 +63,10 @@ func run(c *cmdline.Call) error {
 		return c.JSON(struct {
 			ClusterID int `json:"ClusterId,omitempty"`
 			Jobs      int
-		}{k.id, k.jobs()})
+		}{k.id, k.Jobs()})
 	}
 	if k.id > 0 {
-		fmt.Fprintf(c.Stdout, "%d job(s) submitted to cluster %d.\n", k.jobs(), k.id)
+		fmt.Fprintf(c.Stdout, "%d job(s) submitted to cluster %d.\n", k.Jobs(), k.id)
 	}
 	return nil
 }
@@ -96,14 +87,14 @@ func put(c *cmdline.Call, d *jobad.Jobs) (cluster, error) {
 	err = s.Update(func(tx *spool.Tx) error {
 		tx.Op("submit", operation(c)...)
 		var err error
-		if k.ad, k.runs, err = d.Expand(tx.NextCluster()); err != nil || len(k.runs) == 0 {
+		if k.Cluster, err = d.Expand(tx.NextCluster()); err != nil || len(k.Runs) == 0 {
 			return err
 		}
-		runs := make([]spool.NewRun, len(k.runs))
-		for i, r := range k.runs {
-			runs[i] = spool.NewRun{Count: r.Count, Ad: r.Ad}
+		runs := make([]spool.NewRun, len(k.Runs))
+		for i, r := range k.Runs {
+			runs[i] = spool.NewRun{Count: r.Count, Ad: r.Ad()}
 		}
-		k.id = tx.AddCluster(k.ad, runs)
+		k.id = tx.AddCluster(k.Ad, runs)
 		return nil
 	})
 	return k, err
@@ -121,7 +112,7 @@ func operation(c *cmdline.Call) []string {
 func dryRun(c *cmdline.Call, d *jobad.Jobs) error {
 	k := cluster{id: 1}
 	var err error
-	if k.ad, k.runs, err = d.Expand(k.id); err != nil {
+	if k.Cluster, err = d.Expand(k.id); err != nil {
 		return err
 	}
 	warnOfPlaces(c, k)

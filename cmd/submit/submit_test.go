@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 func TestExists(t *testing.T) {
@@ -61,20 +61,25 @@ func TestCheckOwner(t *testing.T) {
 }
 
 func TestEach(t *testing.T) {
-	parse := func(text string) *classad.Ad {
-		ad, err := classad.ParseAd(text)
-		if err != nil {
-			t.Fatal(err)
-		}
-		return ad
+	d, _, err := submitfile.Parse("executable = /x\n+A = \"x\"\nqueue 2\n+A = \"y\"\nqueue", "a.sub", submitfile.Options{})
+	if err != nil {
+		t.Fatal(err)
 	}
-	k := cluster{7, parse(`[A = "x"]`), []jobad.Run{{Count: 2, Ad: parse(`[]`)}, {Count: 1, Ad: parse(`[A = "y"]`)}}}
+	jobs, _, err := jobad.New(d, jobad.Options{Owner: "alice", Domain: "d", Dir: "/"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := jobs.Expand(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	k := cluster{7, c}
 	var got string
 	for id, ad := range k.each() {
 		got += id.String() + textOf(ad, "A") + " "
 	}
-	if want := "7.0x 7.1x 7.2y "; got != want || k.jobs() != 3 {
-		t.Errorf("each = %q, %d jobs, want %q, 3", got, k.jobs(), want)
+	if want := "7.0x 7.1x 7.2y "; got != want || k.Jobs() != 3 {
+		t.Errorf("each = %q, %d jobs, want %q, 3", got, k.Jobs(), want)
 	}
 	for id := range k.each() {
 		if id != (pool.JobID{Cluster: 7}) {

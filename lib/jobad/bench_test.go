@@ -36,7 +36,7 @@ func BenchmarkExpand(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, _, err := d.Expand(1); err != nil {
+				if _, err := d.Expand(1); err != nil {
 					b.Fatal(err)
 				}
 			}

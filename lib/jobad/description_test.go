@@ -13,31 +13,32 @@ import (
 func expand(t *testing.T, text string) (*classad.Ad, []string) {
 	t.Helper()
 	d, _ := parse(t, text)
-	ad, runs, err := d.Expand(12)
+	c, err := d.Expand(12)
 	if err != nil {
 		t.Fatalf("Expand of %q = %v", text, err)
 	}
 	var lines []string
-	for _, r := range runs {
+	for _, r := range c.Runs {
 		line := fmt.Sprint(r.Count)
-		for _, name := range r.Ad.OwnNames() {
-			e, _ := r.Ad.Lookup(name)
+		ad := r.Ad()
+		for _, name := range ad.OwnNames() {
+			e, _ := ad.Lookup(name)
 			line += " " + name + "=" + e.String()
 		}
 		lines = append(lines, line)
 	}
-	return ad, lines
+	return c.Ad, lines
 }
 
 // first returns an attribute of the first job.
 func first(t *testing.T, text, name string) string {
 	t.Helper()
 	d, _ := parse(t, text)
-	ad, runs, err := d.Expand(12)
+	c, err := d.Expand(12)
 	if err != nil {
 		t.Fatalf("Expand of %q = %v", text, err)
 	}
-	e, ok := runs[0].Ad.Chain(ad).Lookup(name)
+	e, ok := c.Runs[0].Ad().Chain(c.Ad).Lookup(name)
 	if !ok {
 		return "-"
 	}
@@ -220,16 +221,16 @@ func TestEqualProcsMerge(t *testing.T) {
 func TestExpandIsRepeatable(t *testing.T) {
 	d, _ := parse(t, sleep+"arguments = $(Cluster) $(Process)\n+A = 1\n+B = 2\nqueue 3")
 	for cluster, want := range map[int]string{7: `"7 0"`, 9: `"9 0"`} {
-		ad, runs, err := d.Expand(cluster)
-		if err != nil || len(runs) != 3 {
-			t.Fatalf("Expand(%d) = %d runs, %v, want 3", cluster, len(runs), err)
+		c, err := d.Expand(cluster)
+		if err != nil || len(c.Runs) != 3 {
+			t.Fatalf("Expand(%d) = %d runs, %v, want 3", cluster, len(c.Runs), err)
 		}
-		e, _ := runs[0].Ad.Lookup("Args")
+		e, _ := c.Runs[0].Ad().Lookup("Args")
 		if e.String() != want {
 			t.Errorf("Args of cluster %d = %s, want %s", cluster, e, want)
 		}
-		if again, _, _ := d.Expand(cluster); again.Format(classad.StyleSpool) != ad.Format(classad.StyleSpool) {
-			t.Errorf("Expand(%d) twice = %v and %v", cluster, ad, again)
+		if again, _ := d.Expand(cluster); again.Ad.Format(classad.StyleSpool) != c.Ad.Format(classad.StyleSpool) {
+			t.Errorf("Expand(%d) twice = %v and %v", cluster, c.Ad, again.Ad)
 		}
 	}
 }
@@ -237,11 +238,11 @@ func TestExpandIsRepeatable(t *testing.T) {
 func TestDomain(t *testing.T) {
 	d, _ := parse(t, sleep+"queue")
 	d.SetDomain("cluster.example.org")
-	ad, _, err := d.Expand(1)
+	c, err := d.Expand(1)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if user, _ := ad.EvalString(&classad.Context{}, "User"); user != "alice@cluster.example.org" {
+	if user, _ := c.Ad.EvalString(&classad.Context{}, "User"); user != "alice@cluster.example.org" {
 		t.Errorf("User = %q, want alice@cluster.example.org", user)
 	}
 }
@@ -270,7 +271,7 @@ func TestExists(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
+	if _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
 		t.Errorf("Expand with a missing executable = %v", err)
 	}
 	if _, err := check("executable = x2\ntransfer_executable = false\ninitialdir = /d\nqueue"); err != nil {
@@ -283,7 +284,7 @@ func TestExists(t *testing.T) {
 	if d, err = check("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {
 		t.Fatal(err)
 	}
-	if _, _, err := d.Expand(1); err != nil {
+	if _, err := d.Expand(1); err != nil {
 		t.Fatal(err)
 	}
 	if want := []string{"/d true", "/home/alice/x false"}; !slices.Equal(asked, want) {

@@ -1,7 +1,6 @@
 package jobad
 
 import (
-	"maps"
 	"slices"
 	"strings"
 
@@ -9,180 +8,240 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// Expand returns the ads of the description's jobs as the cluster of the
-// given number: ad has the attributes that all procs share, each run what
-// its procs have besides. The runs cover the procs from 0 on. No queue line
-// that asks for a job: ad has no attributes and there are no runs.
+// Cluster are the jobs of a description as one cluster: Ad has the attributes
+// that all procs share, each run what its procs have besides. The runs cover
+// the procs from First on.
 //
-// The ads lack ClusterId and ProcId, which are the spool's to set. Jobs must
-// not be expanded by two goroutines at once.
-func (j *Jobs) Expand(cluster int) (ad *classad.Ad, runs []Run, err error) {
-	x := expansion{Jobs: j}
-	if err := j.description.Walk(cluster, nil, x.queue); err != nil {
-		return nil, nil, err
-	}
-	return x.ads()
+// The ads lack ClusterId and ProcId, which are the spool's to set.
+type Cluster struct {
+	Ad    *classad.Ad
+	First int
+	Runs  []Run
 }
 
-// expansion is the work of Expand.
+// Jobs returns the number of procs.
+func (c Cluster) Jobs() int {
+	n := 0
+	for _, r := range c.Runs {
+		n += r.Count
+	}
+	return n
+}
+
+// Run is Count procs in a row that read alike.
+type Run struct {
+	Count int
+	own   *[]setting // of the queue line: what its procs have besides what all share
+	less  []setting  // what these procs have besides
+	jobs  *Jobs
+}
+
+// Attr is an attribute of an ad.
+type Attr struct {
+	Name string
+	Expr *classad.Expr
+}
+
+// Append appends the attributes of the run, which its cluster's ad does not
+// have or has with another value.
+func (r Run) Append(to []Attr) []Attr {
+	for _, list := range [...][]setting{*r.own, r.less} {
+		for _, s := range list {
+			to = append(to, Attr{s.name, r.jobs.expr(s)})
+		}
+	}
+	return to
+}
+
+// Ad returns them as an ad, which is not chained to the cluster's.
+func (r Run) Ad() *classad.Ad {
+	ad := classad.New()
+	for _, a := range r.Append(nil) {
+		ad.Set(a.Name, a.Expr)
+	}
+	return ad
+}
+
+// Has tells whether the run has one of the attributes of its own.
+func (r Run) Has(names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		same := func(s setting) bool { return strings.EqualFold(s.name, name) }
+		return slices.ContainsFunc(r.less, same) || slices.ContainsFunc(*r.own, same)
+	})
+}
+
+// Expand makes the cluster of the given number. Of no queue line that asks for a
+// job comes a cluster without runs. Jobs must not be expanded by two goroutines at
+// once.
+func (j *Jobs) Expand(cluster int) (Cluster, error) {
+	return j.expand(cluster, 0, submitfile.MaxJobs)
+}
+
+// expand makes at most so many procs from first on.
+func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
+	_, all := j.description.Queues()
+	x := expansion{Jobs: j, first: first, end: min(all, first+most)}
+	if err := j.description.Walk(cluster, nil, x.queue); err != nil {
+		return Cluster{}, err
+	}
+	return x.cluster(), nil
+}
+
+// expansion is the work of expand.
 type expansion struct {
 	*Jobs
-	batches []batch
+	first, end int
+	batches    []*batch
+	arena      []setting // of all runs, one behind the other
 }
 
-// batch is what one queue statement asks for.
+// batch is what one queue line asks for.
 type batch struct {
-	shared map[string]setting // by name in lower case: what all its procs have
+	shared []setting // what all its procs have
 	runs   []rawRun
 }
 
-// rawRun is count procs in a row with equal settings, besides the shared.
-type rawRun struct {
-	count    int
-	settings []setting
-}
+// rawRun is count procs in a row with equal settings, besides the shared: those
+// in the arena from..to.
+type rawRun struct{ count, from, to int }
 
-// queue works out the jobs of one queue statement. Parts that do not ask for
-// $(Process) are worked out once.
+// progressEvery is how many procs are made between two calls of Progress.
+const progressEvery = 1000
+
+// queue works out the jobs of one queue line. Parts that do not ask for
+// anything that varies are worked out once.
 func (x *expansion) queue(p *submitfile.Job) error {
+	from, to := max(x.first-p.Proc(), 0), min(x.end-p.Proc(), p.Count())
+	if from >= to {
+		return nil
+	}
+	if from > 0 {
+		p.Skip(from)
+	}
 	j := x.job(p, nil)
+	b := &batch{}
 	var varying []part
-	var first []setting // of the varying parts, for the first proc
+	var least []setting // of the varying parts, for the first proc
 	for _, work := range parts {
 		j.Varies()
-		before := len(j.settings)
-		if err := work(j); err != nil {
+		if err := j.do(work); err != nil {
 			return err
 		}
 		if j.Varies() {
 			varying = append(varying, work)
-			first = append(first, j.settings[before:]...)
-			j.settings = j.settings[:before]
+			least = append(least, j.settings...)
+		} else {
+			b.shared = append(b.shared, j.settings...)
 		}
+		j.settings = j.settings[:0]
 	}
-	b := batch{shared: map[string]setting{}}
-	for _, s := range j.settings {
-		b.shared[strings.ToLower(s.name)] = s
-	}
+	x.batches = append(x.batches, b)
+	x.arena = slices.Grow(x.arena, len(least)*min(to-from, 1<<17))
 	if len(varying) == 0 {
-		b.runs = []rawRun{{count: p.Count()}}
-		x.batches = append(x.batches, b)
+		b.runs = []rawRun{{count: to - from}}
 		return nil
 	}
-	b.runs = []rawRun{{1, first}}
-	for p.Next() {
-		j.settings = make([]setting, 0, len(first))
+	x.add(b, least, to-from)
+	for n := from + 1; n < to; n++ {
+		p.Next()
 		for _, work := range varying {
-			if err := work(j); err != nil {
+			if err := j.do(work); err != nil {
 				return err
 			}
 		}
-		if last := &b.runs[len(b.runs)-1]; slices.Equal(last.settings, j.settings) {
-			last.count++
-		} else {
-			b.runs = append(b.runs, rawRun{1, j.settings})
+		x.add(b, j.settings, to-from)
+		j.settings = j.settings[:0]
+		if x.Progress != nil && n%progressEvery == 0 {
+			x.Progress(p.Proc()-x.first, x.end-x.first)
 		}
 	}
-	b.factor()
-	x.batches = append(x.batches, b)
+	x.factor(b)
 	return nil
 }
 
-// factor moves what all runs have in common to shared.
-func (b *batch) factor() {
-	common := map[string]setting{}
-	for _, s := range b.runs[0].settings {
-		common[strings.ToLower(s.name)] = s
+// add adds a proc, of all of the queue line, with these settings.
+func (x *expansion) add(b *batch, settings []setting, all int) {
+	if n := len(b.runs); n > 0 {
+		if last := &b.runs[n-1]; slices.Equal(x.arena[last.from:last.to], settings) {
+			last.count++
+			return
+		}
 	}
-	for _, r := range b.runs[1:] {
-		keepEqual(common, r.settings)
+	if len(b.runs) == 64 { // then most will differ
+		b.runs = slices.Grow(b.runs, min(all-64, 1<<17))
 	}
-	for i := range b.runs {
-		b.runs[i].settings = slices.DeleteFunc(b.runs[i].settings, func(s setting) bool {
-			_, shared := common[strings.ToLower(s.name)]
-			return shared
-		})
-	}
-	maps.Copy(b.shared, common)
+	from := len(x.arena)
+	x.arena = append(x.arena, settings...)
+	b.runs = append(b.runs, rawRun{1, from, len(x.arena)})
 }
 
-// keepEqual deletes from common what settings does not say likewise.
-func keepEqual(common map[string]setting, settings []setting) {
-	here := make(map[string]setting, len(settings))
-	for _, s := range settings {
-		here[strings.ToLower(s.name)] = s
-	}
-	for key, s := range common {
-		if !s.equal(here[key]) {
-			delete(common, key)
+// factor moves what all runs have in common to shared. What precedes in a run is
+// overruled by what follows, so that only what no run says otherwise is common.
+func (x *expansion) factor(b *batch) {
+	first := b.runs[0]
+	for _, s := range slices.Clone(x.arena[first.from:first.to]) {
+		if slices.ContainsFunc(b.runs[1:], func(r rawRun) bool { return !slices.Contains(x.arena[r.from:r.to], s) }) {
+			continue
+		}
+		b.shared = append(b.shared, s)
+		for i := range b.runs {
+			r := &b.runs[i]
+			at := r.from + slices.Index(x.arena[r.from:r.to], s)
+			copy(x.arena[r.from+1:at+1], x.arena[r.from:at])
+			r.from++
 		}
 	}
 }
 
-func (s setting) equal(o setting) bool {
-	return s.name == o.name && s.text == o.text && s.isText == o.isText
-}
-
-// ads makes the ads of what the queue statements gave.
-func (x *expansion) ads() (*classad.Ad, []Run, error) {
+// cluster puts together what the queue lines gave.
+func (x *expansion) cluster() Cluster {
+	c := Cluster{Ad: classad.New(), First: x.first}
 	if len(x.batches) == 0 {
-		return classad.New(), nil, nil
+		return c
 	}
-	common := maps.Clone(x.batches[0].shared)
-	for _, b := range x.batches[1:] {
-		keepEqual(common, slices.Collect(maps.Values(b.shared)))
+	common := x.common()
+	for _, s := range common {
+		c.Ad.Set(s.name, x.expr(s))
 	}
-	ad, err := x.adOf(sorted(common))
-	if err != nil {
-		return nil, nil, err
-	}
-	var runs []Run
-	var last []setting
+	n := 0
 	for _, b := range x.batches {
-		maps.DeleteFunc(b.shared, func(key string, _ setting) bool { _, in := common[key]; return in })
-		own := sorted(b.shared)
+		n += len(b.runs)
+	}
+	c.Runs = make([]Run, 0, n)
+	for _, b := range x.batches {
+		own := slices.DeleteFunc(b.shared, func(s setting) bool { return slices.Contains(common, s) })
 		for _, r := range b.runs {
-			settings := slices.Concat(own, r.settings)
-			if len(runs) > 0 && slices.EqualFunc(last, settings, setting.equal) {
-				runs[len(runs)-1].Count += r.count
+			run := Run{r.count, &own, x.arena[r.from:r.to], x.Jobs}
+			if n := len(c.Runs); n > 0 && c.Runs[n-1].same(run) {
+				c.Runs[n-1].Count += r.count
 				continue
 			}
-			runAd, err := x.adOf(settings)
-			if err != nil {
-				return nil, nil, err
-			}
-			runs = append(runs, Run{r.count, runAd})
-			last = settings
+			c.Runs = append(c.Runs, run)
 		}
 	}
-	return ad, runs, nil
+	return c
 }
 
-func sorted(settings map[string]setting) []setting {
-	out := make([]setting, 0, len(settings))
-	for _, key := range slices.Sorted(maps.Keys(settings)) {
-		out = append(out, settings[key])
+func (r Run) same(o Run) bool { return slices.Equal(*r.own, *o.own) && slices.Equal(r.less, o.less) }
+
+// common returns, by name, what all queue lines share.
+func (x *expansion) common() []setting {
+	common := slices.Clone(x.batches[0].shared)
+	for _, b := range x.batches[1:] {
+		common = slices.DeleteFunc(common, func(s setting) bool { return !slices.Contains(b.shared, s) })
 	}
-	return out
+	slices.SortStableFunc(common, func(a, b setting) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
+	return common
 }
 
 // expr compiles a setting. Its text was checked when it was set.
-func (j *Jobs) expr(s setting) (*classad.Expr, error) {
+func (j *Jobs) expr(s setting) *classad.Expr {
 	if s.isText {
-		return classad.Literal(classad.String(s.text)), nil
+		return classad.Literal(classad.String(s.text))
 	}
-	return j.exprs.Expr(s.text)
-}
-
-// adOf makes an ad of settings.
-func (j *Jobs) adOf(settings []setting) (*classad.Ad, error) {
-	ad := classad.New()
-	for _, s := range settings {
-		e, err := j.expr(s)
-		if err != nil {
-			return nil, err
-		}
-		ad.Set(s.name, e)
+	e, err := j.exprs.Expr(s.text)
+	if err != nil {
+		return classad.Literal(classad.Error())
 	}
-	return ad, nil
+	return e
 }

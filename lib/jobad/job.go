@@ -26,6 +26,7 @@ type job struct {
 	*submitfile.Job
 	*Jobs
 	settings  []setting
+	mark      int             // where those of the part under way begin
 	overrides map[string]bool // attributes that +Name gives, in lower case
 	custom    bool            // the settings to come are those of +Name
 	warn      func(submitfile.Warning)
@@ -42,10 +43,24 @@ var parts = []part{
 	(*job).labels, (*job).customAttributes,
 }
 
+// do works out a part.
+func (j *job) do(work part) error {
+	j.mark = len(j.settings)
+	return work(j)
+}
+
+// set sets an attribute, over what the same part has set, unless +Name gives it.
 func (j *job) set(s setting) {
-	if j.custom || !j.overrides[strings.ToLower(s.name)] {
-		j.settings = append(j.settings, s)
+	if !j.custom && len(j.overrides) > 0 && j.overrides[strings.ToLower(s.name)] {
+		return
 	}
+	for i := j.mark; i < len(j.settings); i++ {
+		if strings.EqualFold(j.settings[i].name, s.name) {
+			j.settings[i] = s
+			return
+		}
+	}
+	j.settings = append(j.settings, s)
 }
 
 // setString sets an attribute to a text.

@@ -42,18 +42,15 @@ type Jobs struct {
 	options     Options
 	exprs       *classad.Interner
 	checked     map[question]error // answers of Options.Exists
+
+	// Progress, if it is not nil, is told now and then how many procs of how many
+	// Expand has made.
+	Progress func(done, all int)
 }
 
 type question struct {
 	path string
 	dir  bool
-}
-
-// Run is Count procs in a row that differ from the cluster's ad in the
-// attributes of Ad, which may have none and is not chained to it.
-type Run struct {
-	Count int
-	Ad    *classad.Ad
 }
 
 // New checks a description: its names, and the first job of every queue line.
@@ -106,7 +103,7 @@ func (j *Jobs) try() ([]submitfile.Warning, error) {
 	err := j.description.Walk(1, warn, func(p *submitfile.Job) error {
 		one := j.job(p, warn)
 		for _, work := range parts {
-			if err := work(one); err != nil {
+			if err := one.do(work); err != nil {
 				return err
 			}
 		}

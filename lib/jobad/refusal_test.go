@@ -157,8 +157,8 @@ func TestNestingIsCheap(t *testing.T) {
 			t.Errorf("Parse of %s nested 9000 deep = %.80v, want no error", inside, err)
 			continue
 		}
-		ad, _, err := d.Expand(1)
-		if got, _ := ad.EvalString(&classad.Context{}, "JobDescription"); err != nil || got != want {
+		c, err := d.Expand(1)
+		if got, _ := c.Ad.EvalString(&classad.Context{}, "JobDescription"); err != nil || got != want {
 			t.Errorf("%s nested 9000 deep = %.40q..., %.80v, want %.40q...", inside, got, err, want)
 		}
 	}
@@ -226,13 +226,13 @@ func FuzzParse(f *testing.F) {
 		if _, jobs := d.description.Queues(); jobs > 1000 {
 			return
 		}
-		ad, runs, err := d.Expand(1)
+		c, err := d.Expand(1)
 		if err != nil {
 			return
 		}
-		again, more, err := d.Expand(1)
-		if err != nil || string(again.AppendLong(nil)) != string(ad.AppendLong(nil)) || len(more) != len(runs) {
-			t.Errorf("Expand of %q twice = %d and %d runs, %v", text, len(runs), len(more), err)
+		again, err := d.Expand(1)
+		if err != nil || string(again.Ad.AppendLong(nil)) != string(c.Ad.AppendLong(nil)) || len(again.Runs) != len(c.Runs) {
+			t.Errorf("Expand of %q twice = %d and %d runs, %v", text, len(c.Runs), len(again.Runs), err)
 		}
 	})
 }

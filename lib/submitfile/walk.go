@@ -153,13 +153,17 @@ func (j *Job) Lookup(key string) (v Value, ok bool, err error) {
 	}
 	was := j.varied
 	j.varied = false
-	l := &looked{n: j.n}
-	if l.value, l.ok, err = j.look(key); err != nil {
+	value, ok, err := j.look(key)
+	if err != nil {
 		return Value{}, false, err
 	}
-	l.varied = j.varied
+	l := j.values[key]
+	if l == nil {
+		l = &looked{}
+		j.values[key] = l
+	}
+	*l = looked{value, ok, j.varied, j.n}
 	j.varied = was || l.varied
-	j.values[key] = l
 	return l.value, l.ok, nil
 }
 
