@@ -69,6 +69,9 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	err = s.Negotiating(func() error {
+		if err := materialize(c, s); err != nil {
+			return err
+		}
 		plan, seen, err := decide(c, s, cfg)
 		if err == nil && seen.Misspelt(cfg.Params.Groups) {
 			if err = respell(c, s, cfg.Params); err == nil {

@@ -2,9 +2,11 @@ package jobad
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
 
@@ -111,13 +113,11 @@ const progressEvery = 1000
 // queue works out the jobs of one queue line. Parts that do not ask for
 // anything that varies are worked out once.
 func (x *expansion) queue(p *submitfile.Job) error {
-	from, to := max(x.first-p.Proc(), 0), min(x.end-p.Proc(), p.Count())
+	from, to := max(x.first-p.First(), 0), min(x.end-p.First(), p.Count())
 	if from >= to {
 		return nil
 	}
-	if from > 0 {
-		p.Skip(from)
-	}
+	p.Skip(from)
 	j := x.job(p, nil)
 	b := &batch{}
 	var varying []part
@@ -136,8 +136,9 @@ func (x *expansion) queue(p *submitfile.Job) error {
 		j.settings = j.settings[:0]
 	}
 	x.batches = append(x.batches, b)
+	least = append(least, x.appearing()...)
 	x.arena = slices.Grow(x.arena, len(least)*min(to-from, 1<<17))
-	if len(varying) == 0 {
+	if len(least) == 0 {
 		b.runs = []rawRun{{count: to - from}}
 		return nil
 	}
@@ -149,14 +150,24 @@ func (x *expansion) queue(p *submitfile.Job) error {
 				return err
 			}
 		}
-		x.add(b, j.settings, to-from)
+		x.add(b, append(j.settings, x.appearing()...), to-from)
 		j.settings = j.settings[:0]
 		if x.Progress != nil && n%progressEvery == 0 {
 			x.Progress(p.Proc()-x.first, x.end-x.first)
 		}
 	}
-	x.factor(b)
+	if x.late == (Late{}) { // else the next ones shall share what these do
+		x.factor(b)
+	}
 	return nil
+}
+
+// appearing sets when jobs appear that were kept back: then their wait begins.
+func (j *Jobs) appearing() []setting {
+	if j.appears.IsZero() {
+		return nil
+	}
+	return []setting{{name: pool.AttrEnteredStatus, text: strconv.FormatInt(j.appears.Unix(), 10)}}
 }
 
 // add adds a proc, of all of the queue line, with these settings.

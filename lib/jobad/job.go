@@ -40,7 +40,7 @@ type part func(*job) error
 var parts = []part{
 	(*job).fixed, (*job).execution, (*job).arguments, (*job).environment, (*job).files,
 	(*job).transfer, (*job).matching, (*job).concurrency, (*job).priority, (*job).accounting, (*job).credentials, (*job).ending,
-	(*job).labels, (*job).customAttributes,
+	(*job).labels, (*job).lateness, (*job).customAttributes,
 }
 
 // do works out a part.

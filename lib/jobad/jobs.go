@@ -22,7 +22,7 @@ type Options struct {
 
 	// Groups are the accounting groups; nil: there are none, and no name is
 	// held against them.
-	Groups *accountant.Groups
+	Groups *accountant.Groups `json:"-"`
 
 	// What a job asks for when its description does not say: processors,
 	// MB, KB. 0 means 1, 128 and 1024.
@@ -33,7 +33,7 @@ type Options struct {
 	// Exists returns an error when path, absolute, is no file, or with dir
 	// set, no folder. The error's text is what follows the path in the
 	// message. nil means that nothing is checked.
-	Exists func(path string, dir bool) error
+	Exists func(path string, dir bool) error `json:"-"`
 }
 
 // Jobs are the jobs that a description asks for, checked.
@@ -42,6 +42,8 @@ type Jobs struct {
 	options     Options
 	exprs       *classad.Interner
 	checked     map[question]error // answers of Options.Exists
+	late        Late
+	appears     time.Time // when jobs that were kept back do; zero: they are there from the beginning
 
 	// Progress, if it is not nil, is told now and then how many procs of how many
 	// Expand has made.
@@ -57,7 +59,7 @@ type question struct {
 // An error that Expand still finds depends on the cluster's number or on
 // that of a later proc. Errors in the description are *submitfile.Error.
 func New(d *submitfile.Description, o Options) (*Jobs, []submitfile.Warning, error) {
-	j := &Jobs{description: d, options: withDefaults(o), exprs: classad.NewInterner(), checked: map[question]error{}}
+	j := newJobs(d, o)
 	warnings, err := j.names()
 	if err != nil {
 		return nil, nil, err
@@ -67,6 +69,10 @@ func New(d *submitfile.Description, o Options) (*Jobs, []submitfile.Warning, err
 		return nil, nil, err
 	}
 	return j, append(warnings, more...), nil
+}
+
+func newJobs(d *submitfile.Description, o Options) *Jobs {
+	return &Jobs{description: d, options: withDefaults(o), exprs: classad.NewInterner(), checked: map[question]error{}}
 }
 
 // SetDomain replaces Options.Domain, for callers that learn the pool's domain
@@ -122,4 +128,10 @@ func (j *Jobs) job(p *submitfile.Job, warn func(submitfile.Warning)) *job {
 		one.overrides[strings.TrimPrefix(key, customPrefix)] = true
 	}
 	return one
+}
+
+// Count returns how many jobs the description asks for.
+func (j *Jobs) Count() int {
+	_, jobs := j.description.Queues()
+	return jobs
 }

@@ -30,6 +30,9 @@ type items struct {
 	lines []string
 	// Item i of the slice is line first + i*step.
 	first, step, n int
+	// Of a thawed description lines are the slice's items from this one on.
+	thawed bool
+	window int
 }
 
 func (it items) len() int {
@@ -45,6 +48,9 @@ func (it items) line(i int) (row int, text string) {
 		return 0, ""
 	}
 	row = it.first + i*it.step
+	if it.thawed {
+		return row, it.lines[i-it.window]
+	}
 	return row, it.lines[row]
 }
 

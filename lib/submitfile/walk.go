@@ -25,7 +25,7 @@ func (d *Description) Walk(cluster int, warn func(Warning), each func(*Job) erro
 		}
 		j := &Job{scope: s, queue: st.queue, cluster: cluster, first: proc, values: map[string]*looked{}}
 		j.scope.proc = j
-		j.at(0)
+		j.at(st.queue.items.window * st.queue.count)
 		if err := each(j); err != nil {
 			return err
 		}
@@ -89,6 +89,9 @@ func (j *Job) Skip(n int) { j.at(n) }
 
 // Count returns for how many procs the queue line asks.
 func (j *Job) Count() int { return j.queue.jobs() }
+
+// First returns the number of the first proc of the queue line.
+func (j *Job) First() int { return j.first }
 
 // Proc returns the number of the proc.
 func (j *Job) Proc() int { return j.proc }

@@ -44,6 +44,9 @@ func TestExitStatus(t *testing.T) {
 		{errors.New("jobs: no\nsuch"), 1, "toy: jobs: no\\nsuch\n"},
 		{Usagef("want %d", 2), 2, "toy: want 2\n"},
 		{fmt.Errorf("%w for long", spool.ErrLocked), 75, "toy: the spool is locked for long\n"},
+		{pointing{"a\n ^"}, 1, "toy: wrong\na\n ^\n"},
+		{fmt.Errorf("later: %w", pointing{"a\n"}), 1, "toy: later: wrong\na\n"},
+		{pointing{}, 1, "toy: wrong\n"},
 		{ErrReported, 1, ""},
 		{syscall.EPIPE, 1, ""},
 	} {
@@ -53,6 +56,12 @@ func TestExitStatus(t *testing.T) {
 		}
 	}
 }
+
+// pointing is an error that shows what is wrong.
+type pointing struct{ excerpt string }
+
+func (pointing) Error() string     { return "wrong" }
+func (p pointing) Excerpt() string { return p.excerpt }
 
 type broken struct{ err error }
 

@@ -53,8 +53,9 @@ type Flag struct {
 	Help string
 	// Refused flags are those of the manuals that this version does not
 	// serve. They are refused by name, and neither help nor manual pages list
-	// them.
+	// them. Why, if not empty, is the reason that the message gives.
 	Refused bool
+	Why     string
 }
 
 // Example is one line of the examples in -help.

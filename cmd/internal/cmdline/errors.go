@@ -48,7 +48,7 @@ func report(w io.Writer, name string, err error) int {
 	case errors.Is(err, ErrReported), errors.Is(err, syscall.EPIPE):
 		return exitFailed
 	}
-	fmt.Fprintf(w, "%s: %s\n", name, oneLine(err.Error()))
+	fmt.Fprintf(w, "%s: %s\n%s", name, oneLine(err.Error()), excerpt(err))
 	switch {
 	case errors.As(err, &usage):
 		return exitUsage
@@ -56,6 +56,20 @@ func report(w io.Writer, name string, err error) int {
 		return exitLocked
 	}
 	return exitFailed
+}
+
+// excerpt returns what an error shows of the text that is wrong, as lines of their
+// own; most show nothing.
+func excerpt(err error) string {
+	var shows interface{ Excerpt() string }
+	if !errors.As(err, &shows) {
+		return ""
+	}
+	text := shows.Excerpt()
+	if text == "" {
+		return ""
+	}
+	return strings.TrimRight(text, "\n") + "\n"
 }
 
 // oneLine keeps a message on one line whatever it quotes.

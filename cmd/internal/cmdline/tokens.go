@@ -1,6 +1,7 @@
 package cmdline
 
 import (
+	"cmp"
 	"strings"
 
 	"fairspool/lib/nearest"
@@ -102,7 +103,7 @@ func (c Command) flag(line []string) (o occurrence, n int, err error) {
 	case !ok:
 		return o, 0, Usagef("unknown flag %s%s", word, c.guess(name))
 	case f.Refused:
-		return o, 0, Usagef("-%s: not part of this version", f.Name)
+		return o, 0, Usagef("-%s: %s", f.Name, cmp.Or(f.Why, "not part of this version"))
 	case hasLetters && f.Letters == "":
 		return o, 0, Usagef("-%s: takes no options behind a colon", f.Name)
 	case hasValue && len(f.Args) == 0:

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 )
@@ -22,7 +23,10 @@ type Events struct {
 
 // Add notes an event of a job for the log that its ad names, if any.
 func (v *Events) Add(id pool.JobID, ad *classad.Ad, body userlog.Body) {
-	path := Path(ad)
+	v.add(Path(ad), id, body)
+}
+
+func (v *Events) add(path string, id pool.JobID, body userlog.Body) {
 	if path == "" {
 		return
 	}
@@ -33,6 +37,22 @@ func (v *Events) Add(id pool.JobID, ad *classad.Ad, body userlog.Body) {
 		v.paths = append(v.paths, path)
 	}
 	v.of[path] = append(v.of[path], userlog.Event{Job: id, Body: body})
+}
+
+// Submitted notes that the procs of a cluster were submitted, on a host.
+func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
+	common := Path(c.Ad)
+	proc := c.First
+	for _, r := range c.Runs {
+		path := common
+		if r.Has(pool.AttrUserLog, pool.AttrIwd) {
+			path = Path(r.Ad().Chain(c.Ad))
+		}
+		for range r.Count {
+			v.add(path, pool.JobID{Cluster: cluster, Proc: proc}, userlog.Submitted{Host: host})
+			proc++
+		}
+	}
 }
 
 // Path returns the path of a job's log, empty without one.

@@ -17,7 +17,7 @@ import (
 var ErrGone = errors.New("the claim is gone")
 
 // holdFailedToStart is HTCondor's HoldReasonCode for a job that could not be
-// started.
+// started, when the Ending has no other.
 const holdFailedToStart = 6
 
 // Begin turns an attempt's claim from Matched to Running, at the time at,
@@ -56,6 +56,12 @@ type Ending struct {
 	// StartFailed is why the job could not be executed, after which it is held.
 	// Empty otherwise.
 	StartFailed string
+	// OutputFailed is why the output of a job that ended by itself could not be
+	// copied to where it belongs, after which it is held. Empty otherwise.
+	OutputFailed string
+	// HoldCode and HoldSubcode are the HoldReasonCode and HoldReasonSubCode of a
+	// job that is held; a HoldCode of 0 is that of a job that could not be started.
+	HoldCode, HoldSubcode int
 	// Signal is the signal that ended the job, 0 when it exited with Code.
 	Code, Signal int
 	// What the attempt used.
@@ -76,8 +82,8 @@ func (how Ending) measured() accountant.Used {
 
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
 // itself is completed, one that was removed meanwhile is removed, and both
-// leave the queue; one that could not be started is held; otherwise the job
-// is idle again. Whoever the slot was promised to has it from then on. ErrGone: the
+// leave the queue; one that could not be started, or whose output could not be
+// stored, is held; otherwise the job is idle again. Whoever the slot was promised to has it from then on. ErrGone: the
 // claim is no longer that attempt's; somebody else has ended it.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
@@ -101,13 +107,14 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 		tx.Leave(id, at)
 	case how.StartFailed != "":
 		j.set(pool.AttrNumJobStarts, classad.Int(max(j.int(pool.AttrNumJobStarts)-1, 0)))
-		j.set(pool.AttrHoldReason, classad.String(how.StartFailed))
-		j.set(pool.AttrHoldReasonCode, classad.Int(holdFailedToStart))
-		j.setStatus(pool.Held, at)
+		j.hold(how.StartFailed, how, at)
 	case how.Lost != "":
 		j.set(pool.AttrVacateReason, classad.String(cmp.Or(c.VacateReason, how.Lost)))
 		j.setTime(pool.AttrLastVacateTime, at)
 		j.setStatus(pool.Idle, at)
+	case how.OutputFailed != "":
+		j.exited(how)
+		j.hold(how.OutputFailed, how, at)
 	default:
 		j.complete(how, at)
 	}
@@ -124,14 +131,31 @@ func (j job) used(how Ending) {
 	}
 }
 
-// complete takes a job that ended by itself out of the queue.
-func (j job) complete(how Ending, at time.Time) {
+// hold holds the job for a reason.
+func (j job) hold(why string, how Ending, at time.Time) {
+	j.set(pool.AttrHoldReason, classad.String(why))
+	j.set(pool.AttrHoldReasonCode, classad.Int(int64(cmp.Or(how.HoldCode, holdFailedToStart))))
+	if how.HoldCode != 0 {
+		j.set(pool.AttrHoldReasonSubCode, classad.Int(int64(how.HoldSubcode)))
+	} else if j.ad.Has(pool.AttrHoldReasonSubCode) {
+		j.tx.Set(j.id, pool.AttrHoldReasonSubCode, nil)
+	}
+	j.setStatus(pool.Held, at)
+}
+
+// exited notes how the job's own process ended.
+func (j job) exited(how Ending) {
 	j.set(pool.AttrExitBySignal, classad.Bool(how.Signal != 0))
 	if how.Signal != 0 {
 		j.set(pool.AttrExitSignal, classad.Int(int64(how.Signal)))
 	} else {
 		j.set(pool.AttrExitCode, classad.Int(int64(how.Code)))
 	}
+}
+
+// complete takes a job that ended by itself out of the queue.
+func (j job) complete(how Ending, at time.Time) {
+	j.exited(how)
 	j.setTime(pool.AttrCompletionDate, at)
 	j.setStatus(pool.Completed, at)
 	j.tx.Leave(j.id, at)

@@ -1,0 +1,127 @@
+package operation
+
+import (
+	"fmt"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Submit puts a description's jobs into the queue as a new cluster of an owner, and
+// returns its number and the procs that are there now: all, or with max_materialize
+// or max_idle the first ones, and a factory for the others. No job: the number is 0,
+// and nothing was done. The caller names the transaction.
+func Submit(tx *spool.Tx, jobs *jobad.Jobs, owner string) (id int, c jobad.Cluster, err error) {
+	late, kept := jobs.Late()
+	var digest []byte
+	var offset int64
+	if kept {
+		c, digest, offset, err = jobs.Begin(tx.NextCluster())
+	} else {
+		c, err = jobs.Expand(tx.NextCluster())
+	}
+	if err != nil || len(c.Runs) == 0 {
+		return 0, c, err
+	}
+	id = tx.AddCluster(c.Ad, newRuns(c))
+	if digest != nil {
+		tx.AddFactory(spool.Factory{
+			Cluster: id, Owner: owner, Next: c.Jobs(), Jobs: jobs.Count(), Offset: offset,
+			MaxMaterialize: late.MaxMaterialize, MaxIdle: late.MaxIdle,
+		}, digest)
+	}
+	return id, c, nil
+}
+
+func newRuns(c jobad.Cluster) []spool.NewRun {
+	runs := make([]spool.NewRun, len(c.Runs))
+	for i, r := range c.Runs {
+		runs[i] = spool.NewRun{Count: r.Count, Ad: r.Ad()}
+	}
+	return runs
+}
+
+// Made are procs that a factory has made, as part of their cluster.
+type Made struct {
+	ID int
+	jobad.Cluster
+}
+
+// mostMade bounds the procs that one transaction makes.
+const mostMade = 100_000
+
+// Wanting returns the factories that have room for procs, and for how many: in their
+// order, and mostMade in all. A paused factory makes none.
+func Wanting(v *spool.View) (list []spool.Factory, room []int) {
+	left := mostMade
+	for _, f := range v.Factories() {
+		if f.Paused != "" || left == 0 {
+			continue
+		}
+		queued, waiting := present(v, f.Cluster)
+		n := jobad.Late{MaxMaterialize: f.MaxMaterialize, MaxIdle: f.MaxIdle}.Room(queued, waiting)
+		if n = min(n, f.Jobs-f.Next, left); n > 0 {
+			list, room = append(list, f), append(room, n)
+			left -= n
+		}
+	}
+	return list, room
+}
+
+// present returns how many procs of a cluster are in the queue, and how many of
+// them wait: those that are idle or held, as HTCondor counts for max_idle.
+func present(v *spool.View, cluster int) (queued, waiting int) {
+	c, ok := v.Cluster(cluster)
+	if !ok {
+		return 0, 0
+	}
+	for _, r := range c.Runs {
+		queued += r.Count()
+		status, _ := r.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+		if s := pool.Status(status); s == pool.Idle || s == pool.Held {
+			waiting += r.Count()
+		}
+	}
+	return queued, waiting
+}
+
+// Materialize makes the procs that there is room for, at the time at. A factory
+// that cannot make its next ones is paused with the reason, and warn is told. One
+// that has made its last is done with. The caller names the transaction.
+func Materialize(tx *spool.Tx, at time.Time, warn func(format string, args ...any)) []Made {
+	list, room := Wanting(&tx.View)
+	var made []Made
+	for i, f := range list {
+		c, next, err := materialize(tx, f, room[i], at)
+		if err != nil {
+			f.Paused = err.Error()
+			tx.PutFactory(f)
+			warn("cluster %d: its next jobs cannot be made, and no more will be: %v", f.Cluster, err)
+			continue
+		}
+		tx.Grow(f.Cluster, c.Ad, f.Next, newRuns(c))
+		made = append(made, Made{f.Cluster, c})
+		if f.Next, f.Offset = f.Next+c.Jobs(), next; f.Next == f.Jobs {
+			tx.DropFactory(f.Cluster)
+		} else {
+			tx.PutFactory(f)
+		}
+	}
+	return made
+}
+
+func materialize(tx *spool.Tx, f spool.Factory, n int, at time.Time) (c jobad.Cluster, next int64, err error) {
+	digest, err := tx.Digest(f.Cluster)
+	if err != nil {
+		return c, 0, err
+	}
+	defer digest.Close()
+	c, next, err = jobad.Materialize(digest, f.Cluster, f.Next, n, f.Offset, at)
+	if err == nil && c.Jobs() != n {
+		err = fmt.Errorf("%d jobs where %d were to be", c.Jobs(), n)
+	}
+	return c, next, err
+}

@@ -1,0 +1,159 @@
+package jobad
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairspool/lib/submitfile"
+)
+
+// Late is how far jobs are kept back that appear as others finish: at most so
+// many of them are in the queue, and so many of these idle; 0 is no bound.
+type Late struct{ MaxMaterialize, MaxIdle int }
+
+// Room returns how many more jobs may appear beside so many that are in the
+// queue and so many of these that are idle.
+func (l Late) Room(queued, idle int) int {
+	room := math.MaxInt32
+	if l.MaxMaterialize > 0 {
+		room = min(room, l.MaxMaterialize-queued)
+	}
+	if l.MaxIdle > 0 {
+		room = min(room, l.MaxIdle-idle)
+	}
+	return max(room, 0)
+}
+
+// Late tells whether the description keeps jobs back (max_materialize, max_idle),
+// and how far.
+func (j *Jobs) Late() (l Late, late bool) { return j.late, j.late != Late{} }
+
+// lateness reads max_materialize and max_idle. They hold for all jobs of a
+// description, which has one queue line then.
+func (j *job) lateness() error {
+	j.Varies()
+	for _, c := range [...]struct {
+		command, attr string
+		to            *int
+	}{
+		{"max_materialize", "JobMaterializeLimit", &j.late.MaxMaterialize},
+		{"max_idle", "JobMaterializeMaxIdle", &j.late.MaxIdle},
+	} {
+		g, ok, err := j.command(c.command)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			continue
+		}
+		n, err := strconv.Atoi(g.Text)
+		switch lines, _ := j.description.Queues(); {
+		case err != nil || n < 1 || n > math.MaxInt32:
+			return j.refuse(g, "%q: want a whole number of jobs from 1 up", submitfile.Shorten(g.Text))
+		case lines > 1:
+			return j.refuse(g, "jobs that appear as others finish want one queue line, here are %d", lines)
+		case j.Varies():
+			return j.refuse(g, "%s: has to be the same for all jobs", submitfile.Shorten(g.Text))
+		}
+		*c.to = n
+		j.setExpr(c.attr, strconv.Itoa(n))
+	}
+	return nil
+}
+
+// frozenOptions is what a digest says of the surroundings.
+type frozenOptions struct {
+	Options
+	Late        Late
+	Description json.RawMessage
+}
+
+// Digest returns the jobs as a text from which Materialize makes some of them,
+// any time later: all that they need of the surroundings is in it, the
+// environment too where they ask for it. The jobs are those of one queue line.
+// first is where the item of proc 0 begins.
+func (j *Jobs) Digest() (digest []byte, first int64, err error) {
+	head, items, err := j.description.Freeze(j.options.Environ)
+	if err != nil {
+		return nil, 0, err
+	}
+	f := frozenOptions{j.options, j.late, head}
+	if !slices.ContainsFunc(namesOf("getenv"), j.description.Sets) {
+		f.Environ = nil
+	}
+	if digest, err = json.Marshal(f); err != nil {
+		return nil, 0, err
+	}
+	digest = append(digest, '\n')
+	first = int64(len(digest))
+	for _, item := range items {
+		digest = append(append(digest, item...), '\n')
+	}
+	return digest, first, nil
+}
+
+// maxHead bounds the first line of a digest.
+const maxHead = 64 << 20
+
+// Materialize makes the procs from first to first+n-1 of a digest as those of a
+// cluster, that appear at a time. The item of proc first begins at offset; next
+// is the offset of the item behind them.
+func Materialize(digest io.ReadSeeker, cluster, first, n int, offset int64, at time.Time) (c Cluster, next int64, err error) {
+	in := bufio.NewReaderSize(io.LimitReader(digest, maxHead), 1<<16)
+	line, err := in.ReadBytes('\n')
+	if err != nil {
+		return Cluster{}, 0, fmt.Errorf("the digest's first line: %w", err)
+	}
+	var f frozenOptions
+	if err := json.Unmarshal(line, &f); err != nil {
+		return Cluster{}, 0, fmt.Errorf("the digest's first line: %w", err)
+	}
+	if _, err := digest.Seek(offset, io.SeekStart); err != nil {
+		return Cluster{}, 0, err
+	}
+	d, passed, err := submitfile.Thaw(f.Description, digest, first, n)
+	if err != nil {
+		return Cluster{}, 0, err
+	}
+	jobs := newJobs(d, f.Options)
+	jobs.late, jobs.appears = f.Late, at
+	c, err = jobs.expand(cluster, first, n)
+	return c, offset + passed, err
+}
+
+// errLate says that a description has no jobs to keep back.
+var errLate = errors.New("no jobs are kept back")
+
+// Begin makes the procs that are there from the beginning, and what makes the
+// others: the digest, and where in it the item of the next proc begins. No digest:
+// all procs are there.
+func (j *Jobs) Begin(cluster int) (c Cluster, digest []byte, offset int64, err error) {
+	late, ok := j.Late()
+	if !ok {
+		return Cluster{}, nil, 0, errLate
+	}
+	_, all := j.description.Queues()
+	n := late.Room(0, 0)
+	if n >= all {
+		c, err = j.Expand(cluster)
+		return c, nil, 0, err
+	}
+	if digest, offset, err = j.Digest(); err != nil {
+		return Cluster{}, nil, 0, err
+	}
+	if c, err = j.expand(cluster, 0, n); err != nil {
+		return Cluster{}, nil, 0, err
+	}
+	for range j.description.ItemsBefore(n) {
+		offset += int64(bytes.IndexByte(digest[offset:], '\n') + 1)
+	}
+	return c, digest, offset, nil
+}
