@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -84,4 +85,79 @@ func BenchmarkSet(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// unequal returns so many runs of one proc that differ in two texts, each given
+// by itself or as ads.
+func unequal(runs int, ads bool) []NewRun {
+	list := make([]NewRun, runs)
+	for i := range list {
+		args, out := fmt.Sprintf("-seed %d -o result", i), fmt.Sprintf("results/out.%d.txt", i)
+		list[i].Count = 1
+		if !ads {
+			list[i].Attrs = []Attr{{"Args", classad.Literal(classad.String(args))}, {"Out", classad.Literal(classad.String(out))}}
+			continue
+		}
+		list[i].Ad = classad.New()
+		list[i].Ad.SetString("Args", args)
+		list[i].Ad.SetString("Out", out)
+	}
+	return list
+}
+
+// unequalProcs is how many the benchmarks below add.
+const unequalProcs = 100_000
+
+// BenchmarkAddCluster builds the transaction of a cluster whose procs differ in
+// two texts each, without writing it.
+func BenchmarkAddCluster(b *testing.B) {
+	dir := filled(b, 1, 1)
+	for _, ads := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ads=%v", ads), func(b *testing.B) {
+			runs := unequal(unequalProcs, ads)
+			s, err := Open(dir, Options{UIDDomain: "x"})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close()
+			refused := errors.New("only built")
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := s.Update(func(tx *Tx) error {
+					tx.Op("submit")
+					tx.AddCluster(jobAd("alice"), runs)
+					return refused
+				}); !errors.Is(err, refused) {
+					b.Fatal(err)
+				}
+			}
+			perProc(b)
+		})
+	}
+}
+
+// BenchmarkSubmitUnequal makes the runs and commits them too.
+func BenchmarkSubmitUnequal(b *testing.B) {
+	for _, ads := range []bool{false, true} {
+		b.Run(fmt.Sprintf("ads=%v", ads), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				b.StopTimer()
+				dir := filled(b, 1, 1)
+				b.StartTimer()
+				if err := attempt(dir, disk{}, func(tx *Tx) error {
+					tx.Op("submit")
+					tx.AddCluster(jobAd("alice"), unequal(unequalProcs, ads))
+					return nil
+				}); err != nil {
+					b.Fatal(err)
+				}
+			}
+			perProc(b)
+		})
+	}
+}
+
+func perProc(b *testing.B) {
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/unequalProcs, "ns/proc")
 }

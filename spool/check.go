@@ -36,7 +36,7 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 	if err := c.version(); err != nil {
 		return false, fmt.Errorf("spool %s: %w", s.dir, err)
 	}
-	if c.s.version.Format == format {
+	if c.s.version.Format >= format {
 		for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
 			c.lockFile(name)
 		}
@@ -58,6 +58,8 @@ type checker struct {
 	blind int  // files up to this generation may belong to one whose index is damaged
 	why   string
 	lost  bool // the generation in force is not known
+
+	digestless string // why the digests were not looked at
 }
 
 func (c *checker) fine(name, format string, args ...any) {
@@ -236,11 +238,13 @@ func (c *checker) inForce(base pinned, current ack) {
 		return st.take(f.Body, f.Seq, c.s.journal(p.generation), line+1)
 	})
 	if c.trouble(filepath.Base(c.s.journal(base.number)), err) {
+		c.digestless = "the journal, which would say what counts, is damaged"
 		return
 	}
 	if sound {
 		c.contents(st)
 	}
+	c.factories(st, p.next, sound)
 	torn := ""
 	if n := c.torn(p); n > 0 {
 		torn = fmt.Sprintf(", and %s of one that was never completed", counted(n, "byte"))
@@ -312,7 +316,7 @@ func (c *checker) files(g *generation) (sound bool) {
 	before := c.sound
 	c.sound = true
 	name := filepath.Base(c.s.indexFile(g.number))
-	if c.s.version.Format == format {
+	if c.s.version.Format >= format {
 		c.fine(name, "%s, %s", counted(len(g.jobs)+len(g.slots), "segment"), counted(len(g.tables), "table"))
 	}
 	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "cluster")
@@ -386,7 +390,7 @@ func (c *checker) months(name string, known stretch) {
 	sum, err := sumTo(f, known.end)
 	switch {
 	case c.trouble(name, err):
-	case sum != known.crc && c.s.version.Format == format:
+	case sum != known.crc && c.s.version.Format >= format:
 		c.damaged(name, 0, "the checksum of its %d bytes is %08x, recorded is %08x", known.end, sum, known.crc)
 	default:
 		c.fine(name, "%s", counted(int(known.end), "byte"))

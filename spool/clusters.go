@@ -18,9 +18,8 @@ func newCluster(id int) *Cluster {
 
 // clusterOf makes a cluster from its lines; nil if all of its procs have left.
 func clusterOf(w *worker, id int, parts []chunk) (*Cluster, error) {
-	m := clusterMaking{worker: w, Cluster: &Cluster{ID: id}, head: append(strconv.AppendInt([]byte("C "), int64(id), 10), ' ')}
-	w.ads.Begin()
-	if err := w.ads.Set(pool.AttrClusterID, strconv.AppendInt(nil, int64(id), 10)); err != nil {
+	m := clusterMaking{worker: w, head: append(strconv.AppendInt([]byte("C "), int64(id), 10), ' ')}
+	if err := m.begin(id); err != nil {
 		return nil, err
 	}
 	for _, part := range parts {
@@ -51,6 +50,13 @@ type clusterMaking struct {
 	own []byte // of a line about this run
 }
 
+// begin begins the cluster, also once more when all of its procs have left.
+func (m *clusterMaking) begin(id int) error {
+	m.Cluster = &Cluster{ID: id}
+	m.ads.Begin()
+	return m.ads.Set(pool.AttrClusterID, strconv.AppendInt(nil, int64(id), 10))
+}
+
 func (m *clusterMaking) line(line []byte, seq uint64) error {
 	if m.Ad == nil {
 		if rest, ok := bytes.CutPrefix(line, m.head); ok {
@@ -71,7 +77,11 @@ func (m *clusterMaking) line(line []byte, seq uint64) error {
 		return err
 	}
 	if r.Kind != 'N' {
-		return m.apply(r, seq)
+		err := m.apply(r, seq)
+		if err == nil && r.Kind == 'L' && len(m.Runs) == 0 {
+			err = m.begin(m.ID)
+		}
+		return err
 	}
 	m.run, m.seq = r, seq
 	m.own = append(append(m.own[:0], 'A'), line[1:]...)

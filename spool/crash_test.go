@@ -2,6 +2,7 @@ package spool
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -161,6 +162,31 @@ var operations = []operation{
 		tx.DropClaim(claims[2].Job) // the other promise is given up
 		return nil
 	}},
+	{name: "submit a factory", do: func(tx *Tx) error {
+		tx.Op("submit", "many.sub")
+		many := tx.AddCluster(jobAd("erin"), []NewRun{{Count: 2}})
+		tx.AddFactory(Factory{Cluster: many, Owner: "erin", Next: 2, Jobs: 1_000_000, MaxMaterialize: 2, Offset: 8}, []byte("queue x from (\n\xff\x00\n)\n"))
+		return nil
+	}},
+	{name: "materialize", do: func(tx *Tx) error {
+		tx.Op("materialize")
+		f, _ := tx.Factory(1)
+		ad := classad.New()
+		ad.SetString("Args", "of proc 13")
+		tx.Grow(1, jobAd("nobody"), f.Next, []NewRun{{Count: 1}, {Count: 2, Ad: ad}})
+		f.Next, f.Offset, f.Paused = f.Next+3, 4, "the disk\nis full"
+		tx.PutFactory(f)
+		again := tx.AddCluster(jobAd("alice"), []NewRun{{Count: 2}})
+		tx.LeaveRange(again, 0, 1, noon)
+		tx.Grow(again, jobAd("bob"), 2, []NewRun{{Count: 1}})
+		return nil
+	}},
+	{name: "stop a factory", do: func(tx *Tx) error {
+		tx.Op("remove", "1")
+		tx.DropFactory(1)
+		tx.DropFactory(99)
+		return nil
+	}},
 	{name: "fold", same: true, run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }},
 	{name: "report a cycle", run: func(s *Spool) error {
 		_, err := s.SetReport([]byte(`{"Cycle": 1}`))
@@ -219,6 +245,13 @@ func held(dir string) (string, error) {
 			fmt.Fprintf(&b, "%+v\n", y)
 		}
 		fmt.Fprintf(&b, "%+q\n", marksOf(v))
+		for _, f := range v.Factories() {
+			text, err := digestOf(v, f.Cluster)
+			if err != nil {
+				return err
+			}
+			fmt.Fprintf(&b, "%+v %q\n", f, text)
+		}
 		slots, bad := v.Slots()
 		for _, s := range slots {
 			fmt.Fprintln(&b, s.Name, s.Ad.Format(classad.StyleSpool))
@@ -238,6 +271,16 @@ func held(dir string) (string, error) {
 	return b.String(), nil
 }
 
+// digestOf reads the digest of a cluster's factory.
+func digestOf(v *View, cluster int) ([]byte, error) {
+	d, err := v.Digest(cluster)
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	return io.ReadAll(d)
+}
+
 // marksOf returns all marks.
 func marksOf(v *View) []mark { return sorted(v.state().marks, strings.Compare) }
 
@@ -252,7 +295,8 @@ func fixture(t testing.TB) string {
 	defer s.Close()
 	err = s.Update(func(tx *Tx) error {
 		tx.Op("submit", "first")
-		tx.AddCluster(jobAd("carol"), []NewRun{{Count: 12}})
+		carol := tx.AddCluster(jobAd("carol"), []NewRun{{Count: 12}})
+		tx.AddFactory(Factory{Cluster: carol, Owner: "carol", Next: 12, Jobs: 100, MaxIdle: 3}, []byte("old\n"))
 		tx.PutSubmitter(accountant.Record{Name: "carol@x", Priority: 1.0 / 3, At: noon, HalfLife: time.Hour, Ceiling: accountant.LimitOf(0),
 			FactorLease: accountant.Lease{Until: noon, Before: 0.1}})
 		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindProject, Name: "physics"}, LongTerm: accountant.Recent{CPU: 1.0 / 3}})

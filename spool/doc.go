@@ -20,7 +20,8 @@
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
 //	slots/           segments: advertised slots, by name
-//	claims.N submitters.N backoffs.N tallies.N marks.N   small tables, whole
+//	claims.N submitters.N backoffs.N tallies.N marks.N factories.N   small tables, whole
+//	factories/       digests: what procs of a cluster are made from, a file each
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
@@ -53,7 +54,7 @@
 //     leave, to history/: until step 5 is done they lie behind the end that the
 //     journal has on record, count for nothing, and are cut off by whoever comes
 //     next.
-//  4. Sync the history, if jobs leave.
+//  4. Sync the history, if jobs leave, and the digests of new factories.
 //  5. Append the transaction to the journal and sync it. Now it is committed.
 //  6. Note the new end in lock. This need not reach the disk: step 2 finds
 //     out. Release the flock.
@@ -76,7 +77,8 @@
 //     the new end in lock. A crash in the middle leaves one generation or the
 //     other; a writer that finds the switch unacknowledged makes it durable
 //     before it commits anything.
-//  5. Remove the generations that nobody uses.
+//  5. Remove the generations that nobody uses, and digests of which none of the
+//     others speaks.
 //
 // A reader pins its generation by a shared flock on index.N, and step 5 asks
 // for the other one without waiting: what somebody still reads is left to a

@@ -18,7 +18,7 @@ const dumpFormat = 1
 
 // Dump writes all that the spool holds as ads in long form, a blank line behind
 // each (notation.go): clusters with their procs, slots, claims, submitters, slots
-// left alone, tallies, marks, the ads of the jobs that left, who did what, the files of slots.d
+// left alone, tallies, marks, factories, the ads of the jobs that left, who did what, the files of slots.d
 // and the last report, as of one transaction. A spool that was folded meanwhile,
 // or restored from its dump, gives the same bytes again. Everything is checked
 // while it is read; after any error what was written is no dump, for it lacks
@@ -113,6 +113,9 @@ func (d *dumping) rows() error {
 	}
 	if err == nil {
 		err = d.marks()
+	}
+	if err == nil {
+		err = d.factories()
 	}
 	return err
 }

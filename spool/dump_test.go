@@ -70,6 +70,9 @@ func assorted(t testing.TB) string {
 		tx.PutSlot("a slot\n\"%\\\xff", odd)
 		tx.PutBackoff(pool.Backoff{Slot: "b\n\"%\\", Until: noon})
 		tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: "b\n\"%\\", Name: "\xff/é"}, Decayed: accountant.Recent{CPU: 1e-300, IO: math.Inf(1)}})
+		tx.AddFactory(Factory{Cluster: tx.NextCluster() - 1, Owner: "b\n\"%\\", Next: 1, Jobs: 2}, nil)
+		long := tx.AddCluster(classad.New(), []NewRun{{Count: 1}})
+		tx.AddFactory(Factory{Cluster: long, Next: 1, Jobs: 1}, bytes.Repeat([]byte("é, \\\r\n\x00"), digestBlock/3))
 		tx.PutMark("b\n\"%\\", "\x00\xff\n")
 		return nil
 	}); err != nil {
@@ -370,7 +373,8 @@ func older(t testing.TB) (plain, dir string) {
 			}
 			body = append(append(body, line...), '\n')
 		}
-		journal, _ = appendFrame(journal, header, body, f.Next)
+		text, _ := framed(header, body, f.Next)
+		journal = append(journal, text...)
 	}
 	for name, text := range map[string]string{
 		"journal.1": string(journal), "CURRENT": "1\n", "VERSION": "fairspool spool\nformat 1\nUID_DOMAIN x\nid 0123456789abcdef\n",

@@ -123,7 +123,7 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 			return err
 		}
 	}
-	if size >= known.end && in.sum != known.crc && s.version.Format == format {
+	if size >= known.end && in.sum != known.crc && s.version.Format >= format {
 		return &DamageError{s.path(name), 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", in.sum, known.crc)}
 	}
 	return nil

@@ -118,6 +118,7 @@ func flipped(t *testing.T, dir, name string, at int, bad []byte, whole string) {
 		tx.Backoffs()
 		tx.Tallies()
 		tx.Mark("clock")
+		tx.Factories()
 		return refused
 	}); errors.Is(err, refused) {
 		_, err = s.Fold(1<<40, nil) // sweeps only

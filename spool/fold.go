@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -224,6 +225,9 @@ func (f *fold) writeTables(g *generation) error {
 		}),
 		writeTable(s, g, old, "marks", st.marks, strings.Compare, func(b []byte, m mark) []byte {
 			return record{Kind: 'M', Name: m.Name, Text: m.Text}.append(b)
+		}),
+		writeTable(s, g, old, "factories", st.factories, cmp.Compare[int], func(b []byte, f factory) []byte {
+			return record{Kind: 'F', Factory: &f}.append(b)
 		}),
 	)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"hash/crc32"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -50,15 +51,22 @@ type frame struct {
 	Size int // bytes of the whole frame, T to E
 }
 
-// appendFrame appends the transaction's bytes to b and returns its CRC too.
-func appendFrame(b []byte, h Transaction, body []byte, next int) ([]byte, uint32) {
-	start := len(b)
-	b = h.append(b)
-	b = append(b, body...)
-	b = fmt.Appendf(b, "E %d %d %d ", h.Seq, len(b)-start, next)
-	crc := checksum(b[start:])
+// framed returns the bytes of the transaction with that body, and its CRC. It
+// moves the body in the room that it has, if that is enough for the other two
+// lines: a body may have many megabytes, which are not to be there twice.
+func framed(h Transaction, body []byte, next int) ([]byte, uint32) {
+	head := h.append(nil)
+	n := len(head) + len(body)
+	b := slices.Grow(body, len(head)+endRoom)[:n]
+	copy(b[len(head):], body)
+	copy(b, head)
+	b = fmt.Appendf(b, "E %d %d %d ", h.Seq, n, next)
+	crc := checksum(b)
 	return fmt.Appendf(b, "%08x\n", crc), crc
 }
+
+// endRoom is as much as an E line takes.
+const endRoom = 80
 
 // parseFrame reads the transaction that begins b and must have the number
 // seq. It returns errIncomplete when b ends before the frame does, and another

@@ -27,7 +27,7 @@ type generation struct {
 }
 
 // tableNames are the small tables.
-var tableNames = []string{"claims", "submitters", "backoffs", "tallies", "marks"}
+var tableNames = []string{"claims", "submitters", "backoffs", "tallies", "marks", "factories"}
 
 // tableFile is the file of a small table.
 type tableFile struct {

@@ -23,7 +23,7 @@ func (c *checker) leftovers(entries []os.DirEntry) {
 	}
 	for _, dir := range []string{"jobs", "slots"} {
 		in, err := os.ReadDir(c.s.path(dir))
-		if c.s.version.Format == format && c.trouble(dir, err) {
+		if c.s.version.Format >= format && c.trouble(dir, err) {
 			continue
 		}
 		for _, e := range in {
@@ -33,6 +33,7 @@ func (c *checker) leftovers(entries []os.DirEntry) {
 			}
 		}
 	}
+	c.digestsLeft()
 	if !c.lost {
 		return
 	}

@@ -59,6 +59,10 @@ func play(t *rapid.T, tx *Tx, model map[pool.JobID]map[string]string) {
 	for id := range tx.Jobs() {
 		ids = append(ids, id)
 	}
+	if tx.NextCluster() > 1 && rapid.IntRange(0, 5).Draw(t, "grow") == 0 {
+		grow(t, tx, model)
+		return
+	}
 	if len(ids) == 0 || rapid.IntRange(0, 5).Draw(t, "kind") == 0 {
 		var runs []NewRun
 		id, proc := tx.NextCluster(), 0
@@ -66,7 +70,7 @@ func play(t *rapid.T, tx *Tx, model map[pool.JobID]map[string]string) {
 			n, first := rapid.IntRange(1, 6).Draw(t, "procs"), proc
 			ad := classad.New()
 			ad.SetInt("X", int64(proc))
-			runs = append(runs, NewRun{n, ad})
+			runs = append(runs, NewRun{Count: n, Ad: ad})
 			for range n {
 				model[pool.JobID{Cluster: id, Proc: proc}] = map[string]string{"X": fmt.Sprint(first)}
 				proc++
@@ -95,6 +99,20 @@ func play(t *rapid.T, tx *Tx, model map[pool.JobID]map[string]string) {
 			model[pool.JobID{Cluster: id.Cluster, Proc: p}][name] = fmt.Sprint(n)
 		}
 	}
+}
+
+// grow adds procs to a cluster, which may have none left.
+func grow(t *rapid.T, tx *Tx, model map[pool.JobID]map[string]string) {
+	id, first := rapid.IntRange(1, tx.NextCluster()-1).Draw(t, "cluster"), 0
+	if c, ok := tx.Cluster(id); ok {
+		first = c.Runs[len(c.Runs)-1].Last + 1
+	}
+	first += rapid.IntRange(0, 2).Draw(t, "gap")
+	n := rapid.IntRange(1, 3).Draw(t, "procs")
+	for proc := first; proc < first+n; proc++ {
+		model[pool.JobID{Cluster: id, Proc: proc}] = map[string]string{}
+	}
+	tx.Grow(id, classad.New(), first, []NewRun{{Count: n}})
 }
 
 func compare(v *View, model map[pool.JobID]map[string]string) error {

@@ -25,7 +25,10 @@ type newborn struct {
 	slots  segmentWriter[string]
 	months map[string]*month // by folder and month
 	n      amounts
-	made   bool // the directory too
+
+	digesting *factory // the one that was added last
+	blocks    int      // of its digest that have come
+	made      bool     // the directory too
 }
 
 // unfinished is the file that keeps others from making a spool in a directory
@@ -232,6 +235,55 @@ func (n *newborn) mark(m mark) error {
 	return putNew(n.state.marks, m.Name, m)
 }
 
+// factory adds a factory; the blocks of its digest follow.
+func (n *newborn) factory(f factory) error {
+	if err := n.digestWhole(); err != nil {
+		return err
+	}
+	name := n.spool.path(digestName(f.Cluster))
+	if err := putNew(n.state.factories, f.Cluster, f); err != nil {
+		return err
+	}
+	n.digesting = &f
+	return writeNew(n.spool.files, name, nil)
+}
+
+// digest adds a block to the digest of the factory that was added last.
+func (n *newborn) digest(cluster int, block []byte) error {
+	f := n.digesting
+	if f == nil || f.Cluster != cluster {
+		return fmt.Errorf("factory %d: its digest is not expected here", cluster)
+	}
+	at := int64(n.blocks) * digestBlock
+	if int64(len(block)) != min(f.bytes-at, digestBlock) || len(block) == 0 || checksum(block) != f.sums[n.blocks] {
+		return fmt.Errorf("factory %d: block %d of its digest is not what was recorded", cluster, n.blocks+1)
+	}
+	n.blocks++
+	file, err := n.spool.files.Open(n.spool.path(digestName(cluster)), readWrite, 0)
+	if err != nil {
+		return err
+	}
+	_, err = file.WriteAt(block, at)
+	return cmp.Or(err, file.Sync(), file.Close())
+}
+
+// digestWhole tells whether the last factory's digest has come.
+func (n *newborn) digestWhole() error {
+	if f := n.digesting; f != nil && n.blocks < len(f.sums) {
+		return fmt.Errorf("factory %d: its digest is not whole", f.Cluster)
+	}
+	n.digesting, n.blocks = nil, 0
+	return nil
+}
+
+// lastFactory returns the largest cluster number of a factory, 0 without one.
+func (n *newborn) lastFactory() (last int) {
+	for cluster := range n.state.factories.rows {
+		last = max(last, cluster)
+	}
+	return last
+}
+
 func putNew[K comparable, V any](t *table[K, V], k K, v V) error {
 	if _, ok := t.rows[k]; ok {
 		return fmt.Errorf("%v: twice", k)
@@ -290,7 +342,10 @@ func (n *newborn) report(text []byte) error {
 // finish makes it a spool whose last transaction has that number.
 func (n *newborn) finish(v version, seq uint64, next int) error {
 	s := n.spool
-	switch last := n.lastCluster(); {
+	if err := n.digestWhole(); err != nil {
+		return err
+	}
+	switch last := max(n.lastCluster(), n.lastFactory()); {
 	case v.Domain == "" || strings.ContainsAny(v.Domain+v.ID, " \t\r\n@"):
 		return fmt.Errorf("%q, %q: not a UID_DOMAIN and an id: neither has blanks or @", v.Domain, v.ID)
 	case next <= last || next > math.MaxInt32:
@@ -322,6 +377,9 @@ func (n *newborn) finish(v version, seq uint64, next int) error {
 	}
 	if err == nil {
 		v.Format = format
+		if len(n.state.factories.rows) > 0 {
+			v.Format = factoryFormat
+		}
 		err = s.lay(g, v)
 	}
 	if err == nil {

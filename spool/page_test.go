@@ -42,6 +42,11 @@ func TestPage(t *testing.T) {
 	if got := example("W [ "); !bytes.Equal(got, table) {
 		t.Errorf("the table is\n%swant\n%s", got, table)
 	}
+	digest := []byte("123456789")
+	made := factory{Factory{Cluster: 12, Owner: "alice", Next: 10, Jobs: 9000}, int64(len(digest)), blockSums(digest)}
+	if got, want := example("F [ "), (record{Kind: 'F', Factory: &made}).append(nil); !bytes.Equal(got, want) {
+		t.Errorf("the factory is\n%swant\n%s", got, want)
+	}
 	journal := example("T 42 ")
 	f, err := parseFrame(journal, 42)
 	if err != nil || f.Size != len(journal) {

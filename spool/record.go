@@ -32,6 +32,8 @@ import (
 //	W [ Kind = "user"; ... ]       a tally, whole
 //	w "user" "alice"               it is gone
 //	M "clock" "some text"          a mark; with an empty text it is gone
+//	F [ Cluster = 12; ... ]        a factory, whole
+//	f 12                           it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //
@@ -52,6 +54,7 @@ type record struct {
 	Submitter   accountant.Record
 	Backoff     pool.Backoff
 	Tally       *accountant.Tally // W, w
+	Factory     *factory          // F
 	Text        string            // M
 	End         int64
 	CRC         uint32
@@ -83,6 +86,10 @@ func (r record) append(b []byte) []byte {
 		b = appendRow(b, tallyAd(*r.Tally), tallyKindName, tallyNameName)
 	case 'w':
 		b = appendTwo(b, r.Tally.Kind, r.Tally.Name)
+	case 'F':
+		b = appendRow(b, factoryAd(*r.Factory), factoryKeyName)
+	case 'f':
+		b = strconv.AppendInt(b, int64(r.Cluster), 10)
 	case 'M':
 		b = appendTwo(b, r.Name, r.Text)
 	case 'G':
@@ -123,16 +130,22 @@ func appendAttribute(b []byte, name string, e *classad.Expr) []byte {
 // appendName writes an attribute's name, in quotes if it is none of the usual
 // kind: foreign ads may call an attribute anything.
 func appendName(b []byte, name string) []byte {
+	if !usualName(name) {
+		return strconv.AppendQuote(b, name)
+	}
+	return append(b, name...)
+}
+
+// usualName tells whether a name consists of letters, digits and underscores and
+// does not begin with a digit.
+func usualName(name string) bool {
 	for i := range len(name) {
 		c := name[i] | 0x20
 		if (c < 'a' || c > 'z') && name[i] != '_' && (i == 0 || name[i] < '0' || name[i] > '9') {
-			return strconv.AppendQuote(b, name)
+			return false
 		}
 	}
-	if name == "" {
-		return append(b, `""`...)
-	}
-	return append(b, name...)
+	return name != ""
 }
 
 // parseName is the inverse of appendName; it returns what follows the name.
@@ -200,6 +213,8 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 	case 'w':
 		r.Tally = &accountant.Tally{}
 		r.Tally.Key, err = goneTally(rest)
+	case 'f':
+		r.Cluster, err = goneFactory(rest)
 	case 'M':
 		r.Name, r.Text, err = twoTexts(rest)
 	case 'H':
@@ -244,6 +259,10 @@ func (r *record) take(from *row) (err error) {
 		var y accountant.Tally
 		y, err = tallyOf(from)
 		r.Tally = &y
+	case 'F':
+		var f factory
+		f, err = factoryOf(from)
+		r.Factory = &f
 	default:
 		err = fmt.Errorf("record of unknown kind %q", r.Kind)
 	}

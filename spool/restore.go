@@ -17,6 +17,7 @@ type Restored struct {
 	Domain                                    string
 	Clusters, Jobs, Slots, Claims, Submitters int
 	Left                                      int // ads of the history
+	Factories                                 int
 }
 
 // Restore makes a spool from what Dump wrote, one that is equal to the dumped, in
@@ -43,7 +44,7 @@ func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys
 		return Restored{}, fmt.Errorf("spool %s: %w", to.spool.dir, err)
 	}
 	n := to.n
-	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left}, nil
+	return Restored{r.version.Domain, n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(to.state.factories.rows)}, nil
 }
 
 // DumpError says that the text that Restore reads is no whole dump.
@@ -150,6 +151,14 @@ func (r *restoring) ad() error {
 			return err
 		}
 		return r.to.mark(m)
+	case "Factory":
+		return r.row('F', w)
+	case "Digest":
+		cluster, text := int(w.number("Cluster", 1, math.MaxInt32)), w.texts("Lines")
+		if err := w.end(); err != nil {
+			return err
+		}
+		return r.to.digest(cluster, []byte(strings.Join(text, "\n")))
 	case "History":
 		return r.left(w)
 	case "Transaction":
@@ -310,6 +319,8 @@ func (r *restoring) row(kind byte, w *words) (err error) {
 		return r.to.submitter(row.Submitter)
 	case 'W':
 		return r.to.tally(*row.Tally)
+	case 'F':
+		return r.to.factory(*row.Factory)
 	}
 	return r.to.backoff(row.Backoff)
 }

@@ -16,6 +16,7 @@ import (
 type Salvaged struct {
 	Clusters, Jobs, Slots, Claims, Submitters int
 	Left                                      int // ads of the history
+	Factories                                 int
 	Lost                                      int // findings that are damage
 }
 
@@ -47,7 +48,7 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 		return Salvaged{}, fmt.Errorf("spool %s: %w", to, err)
 	}
 	n := v.to.n
-	return Salvaged{n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, v.lost}, nil
+	return Salvaged{n.Clusters, n.Jobs, n.Slots, n.Claims, n.Submitters, n.Left, len(v.to.state.factories.rows), v.lost}, nil
 }
 
 // salvage is a Salvage at work.
@@ -67,6 +68,7 @@ type salvage struct {
 	journal []Logged
 	claimed map[int][]pool.JobID // by cluster: jobs with a claim
 	present map[pool.JobID]bool  // those of them that are in the queue
+	last    map[int]int          // by cluster: the last proc that is in the queue
 }
 
 func newSalvage(dir string, o Options, each func(Finding)) (*salvage, error) {
@@ -74,7 +76,7 @@ func newSalvage(dir string, o Options, each func(Finding)) (*salvage, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &salvage{s: s, each: each, claimed: map[int][]pool.JobID{}, present: map[pool.JobID]bool{}}, nil
+	return &salvage{s: s, each: each, claimed: map[int][]pool.JobID{}, present: map[pool.JobID]bool{}, last: map[int]int{}}, nil
 }
 
 // losing reports damage. The file is a whole path.
@@ -160,12 +162,12 @@ func (v *salvage) numbers(prefix string) (list []int) {
 func (v *salvage) save() error {
 	v.basis()
 	v.replay()
-	for _, part := range []func() error{v.claims, v.clusters, v.slots, v.rows, v.history, v.log, v.handWritten, v.report} {
+	for _, part := range []func() error{v.claims, v.clusters, v.slots, v.rows, v.factories, v.history, v.log, v.handWritten, v.report} {
 		if err := part(); err != nil {
 			return err
 		}
 	}
-	return v.to.finish(v.version, v.seq, max(v.next, v.to.lastCluster()+1))
+	return v.to.finish(v.version, v.seq, max(v.next, v.to.lastCluster()+1, v.to.lastFactory()+1))
 }
 
 // basis finds the generation that the journal is put on.

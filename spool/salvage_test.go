@@ -59,6 +59,13 @@ func holdings(t testing.TB, dir string) (list []string) {
 		for _, m := range marksOf(v) {
 			list = append(list, fmt.Sprintf("mark %q", m))
 		}
+		for _, f := range v.Factories() {
+			text, err := digestOf(v, f.Cluster)
+			if err != nil {
+				return err
+			}
+			list = append(list, fmt.Sprintf("factory %+v %q", f, text))
+		}
 		slots, _ := v.Slots()
 		for _, slot := range slots {
 			list = append(list, "slot "+slot.Name+" "+slot.Ad.Format(classad.StyleSpool))
@@ -260,7 +267,9 @@ func excused(name, good, line, told string) bool {
 	case strings.HasPrefix(name, "slots/") && kind == "slot":
 		slot, _, _ := strings.Cut(rest, " ")
 		return strings.Contains(told, fmt.Sprintf("slot %q is lost: ", slot))
-	case strings.HasPrefix(name, strings.Replace(kind, "tally", "tallie", 1)+"s."): // a table
+	case strings.HasPrefix(name, "factories/"):
+		return kind == "factory" && strings.Contains(told, "the factory of cluster "+strings.TrimPrefix(name, "factories/")+" is lost: ")
+	case strings.HasPrefix(name, strings.NewReplacer("tally", "tallie", "factory", "factorie").Replace(kind)+"s."): // a table
 		return strings.Contains(told, "which nothing proves")
 	}
 	return false

@@ -71,6 +71,7 @@ func (v *salvage) clusters() error {
 		for _, id := range v.claimed[c.ID] {
 			_, v.present[id] = c.run(id.Proc)
 		}
+		v.last[c.ID] = c.Runs[len(c.Runs)-1].Last
 		return v.to.cluster(c)
 	}
 	return w.save()
@@ -218,6 +219,9 @@ func mendCluster(w *worker, id int, parts []chunk, tell func(chunk, int, error))
 			r, err := parseRecord(line, w.expressions)
 			if err == nil {
 				err = c.apply(r, part.seq)
+			}
+			if err == nil && r.Kind == 'L' && len(c.Runs) == 0 {
+				c = newCluster(id) // what follows makes it once more
 			}
 			if err != nil {
 				tell(part, n, err)

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"os"
 	"slices"
 )
@@ -21,7 +22,8 @@ type Stat struct {
 
 	Clusters, Jobs, Slots        int // Slots: advertised, not written by hand
 	Claims, Submitters, Backoffs int
-	Tallies, Marks               int
+	Tallies, Marks, Factories    int
+	DigestBytes                  int64 // of the factories
 
 	History map[string]int64 // bytes by month: the ads of jobs that have left
 	Log     map[string]int64 // bytes by month: the transactions that were folded
@@ -62,6 +64,10 @@ func (s *Spool) Stat() (st Stat, err error) {
 	}
 	if st.Marks, err = s.state.marks.count(); err != nil {
 		return st, err
+	}
+	for _, f := range sorted(s.state.factories, cmp.Compare[int]) {
+		st.Factories++
+		st.DigestBytes += f.bytes
 	}
 	if st.Clusters, err = s.state.jobs.countAll(s.state.own); err != nil {
 		return st, err

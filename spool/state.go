@@ -26,6 +26,7 @@ type state struct {
 	backoffs   *table[string, pool.Backoff]
 	tallies    *table[accountant.Key, accountant.Tally]
 	marks      *table[string, mark]
+	factories  *table[int, factory]
 	history    map[string]stretch
 	own        *worker
 }
@@ -39,6 +40,7 @@ func newState(s *Spool, base pinned) *state {
 	st.backoffs = newTable(s.tableOf(base.generation, "backoffs"), backoffKey, parseBackoff)
 	st.tallies = newTable(s.tableOf(base.generation, "tallies"), tallyKey, parseTally)
 	st.marks = newTable(s.tableOf(base.generation, "marks"), markKey, parseMark)
+	st.factories = newTable(s.tableOf(base.generation, "factories"), factoryKey, parseFactory)
 	return st
 }
 
@@ -89,6 +91,10 @@ func (s *state) note(c *chunk) (lines int, err error) {
 		err = noteRow(s.tallies, c, line)
 	case 'w':
 		err = noteGone(s.tallies, rest, goneTally)
+	case 'F':
+		err = noteRow(s.factories, c, line)
+	case 'f':
+		err = noteGone(s.factories, rest, goneFactory)
 	case 'M':
 		err = s.noteMark(c, line)
 	case 'H':
@@ -188,6 +194,10 @@ func (s *state) apply(r record, seq uint64) error {
 		s.tallies.put(r.Tally.Key, *r.Tally)
 	case 'w':
 		s.tallies.drop(r.Tally.Key)
+	case 'F':
+		s.factories.put(r.Factory.Cluster, *r.Factory)
+	case 'f':
+		s.factories.drop(r.Cluster)
 	case 'M':
 		s.setMark(mark{r.Name, r.Text})
 	case 'H':

@@ -43,12 +43,17 @@ func (s *Spool) sweep(current int) error {
 		}
 	}
 	named := map[string]bool{}
+	var generations []*generation
 	for _, n := range kept {
 		g, err := s.readGeneration(n)
 		if err != nil {
 			return err
 		}
 		g.name(named)
+		generations = append(generations, g)
+	}
+	if err := s.sweepDigests(generations); err != nil {
+		return err
 	}
 	return s.removeUnnamed(entries, named)
 }

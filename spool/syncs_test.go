@@ -29,10 +29,11 @@ type countedFile struct {
 func (f countedFile) Sync() error { f.syncs.n++; return f.file.Sync() }
 
 // TestSyncs holds that a transaction waits for the disk once, and twice if jobs
-// leave, once for each month that they leave to; whether or not the journal has
+// leave, once for each month that they leave to, and for digests; whether or not the journal has
 // been folded before.
 func TestSyncs(t *testing.T) {
-	twice := map[string]int{"remove": 2, "finish": 2, "remove over the turn of a month": 4} // a new month's file has a new name, too
+	twice := map[string]int{"remove": 2, "finish": 2, "remove over the turn of a month": 4, // a new month's file has a new name, too
+		"submit a factory": 4, "materialize": 2} // a digest, its name and that of its folder; jobs leave
 	for _, op := range operations {
 		if op.do == nil {
 			continue

@@ -138,8 +138,9 @@ func TestTallyReadsItsTable(t *testing.T) {
 	dir := everything(t)
 	foldAll(t, dir)
 	for table, look := range map[string]func(*View){
-		"tallies": func(v *View) { v.Tally(userKey("alice")) },
-		"marks":   func(v *View) { v.Mark("clock") },
+		"tallies":   func(v *View) { v.Tally(userKey("alice")) },
+		"marks":     func(v *View) { v.Mark("clock") },
+		"factories": func(v *View) { v.Factory(1) },
 	} {
 		bare := copyDir(t, dir)
 		for _, other := range tableNames {

@@ -26,6 +26,8 @@ type Tx struct {
 	settled func() error            // makes the journal durable as it was found
 	charged map[string]bool         // submitters whose records changed: written once, at the end
 	tallied map[accountant.Key]bool // and so are these
+	first   int                     // the first cluster number that is its to give
+	kept    []int                   // clusters whose digests' files were begun
 
 	expressions *classad.Interner // of what was written
 	err         error
@@ -68,7 +70,12 @@ func (tx *Tx) note(r record) {
 	}
 	start := len(tx.body)
 	tx.body = r.append(tx.body)
-	// What could not be read again would damage the spool for good.
+	tx.check(start)
+}
+
+// check reads the last line of the body, which begins at start, once more: what
+// could not be read again would damage the spool for good.
+func (tx *Tx) check(start int) {
 	if _, err := parseRecord(tx.body[start:len(tx.body)-1], tx.expressions); err != nil {
 		tx.fail(fmt.Errorf("a record that does not read back: %w", err))
 	}
@@ -80,42 +87,22 @@ func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == '
 // NextCluster returns the id that the next AddCluster will give.
 func (tx *Tx) NextCluster() int { return tx.next }
 
-// NewRun is a row of new procs that read alike: Ad holds what differs from
-// the cluster's ad and may be nil. The attributes ClusterId and ProcId are the
-// spool's business and are not given.
-type NewRun struct {
-	Count int
-	Ad    *classad.Ad
-}
-
 // AddCluster puts a cluster into the queue and returns its id. Procs count
 // from 0 through the runs in their order. There must be at least one proc.
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 	id := tx.next
 	tx.next++
+	tx.addAd(id, ad)
+	tx.addProcs(id, 0, runs)
+	return id
+}
+
+// addAd begins a cluster.
+func (tx *Tx) addAd(cluster int, ad *classad.Ad) {
 	for _, name := range ad.OwnNames() {
 		e, _ := ad.Lookup(name)
-		tx.put(record{Kind: 'C', Cluster: id, Name: name, Expr: e})
+		tx.put(record{Kind: 'C', Cluster: cluster, Name: name, Expr: e})
 	}
-	proc := 0
-	for _, r := range runs {
-		if r.Count < 1 {
-			continue
-		}
-		last := proc + r.Count - 1
-		tx.put(record{Kind: 'N', Cluster: id, First: proc, Last: last})
-		if r.Ad != nil {
-			for _, name := range r.Ad.OwnNames() {
-				e, _ := r.Ad.Lookup(name)
-				tx.note(record{Kind: 'A', Cluster: id, First: proc, Last: last, Name: name, Expr: e})
-			}
-		}
-		proc = last + 1
-	}
-	if proc == 0 {
-		tx.fail(fmt.Errorf("cluster %d: no procs", id))
-	}
-	return id
 }
 
 // Set sets one attribute of a job. A nil expression removes what the job has
@@ -199,3 +186,22 @@ func (tx *Tx) PutBackoff(b pool.Backoff) { tx.put(record{Kind: 'B', Backoff: b})
 
 // DropBackoff ends that.
 func (tx *Tx) DropBackoff(slot string) { tx.put(record{Kind: 'b', Name: slot}) }
+
+// Grow adds procs to a cluster that was made before, counted from first on
+// through the runs in their order. If the cluster is in the queue its ad stays as
+// it is; if all its procs have left, it is put in again with this one. The number
+// must have been given out, and no proc from first on may be there.
+func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
+	switch {
+	case cluster < 1 || cluster >= tx.next:
+		tx.fail(fmt.Errorf("cluster %d: its number was never given out", cluster))
+		return
+	case first < 0:
+		tx.fail(fmt.Errorf("cluster %d: proc %d is below zero", cluster, first))
+		return
+	}
+	if _, ok := tx.Cluster(cluster); !ok {
+		tx.addAd(cluster, ad)
+	}
+	tx.addProcs(cluster, first, runs)
+}

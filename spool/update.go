@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -84,6 +85,7 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 // state when something asks for it.
 func (s *Spool) begin(w *writing) *Tx {
 	tx := &Tx{View: View{spool: s, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
+	tx.first = tx.next
 	tx.load = func() *state {
 		must(s.refreshTo(w.end))
 		must(s.state.take(tx.body, tx.seq, "the transaction", 1))
@@ -117,6 +119,7 @@ func (tx *Tx) run(fn func(*Tx) error) (err error) {
 		return err
 	}
 	tx.settle()
+	tx.checkFactories()
 	if tx.err == nil && len(tx.body) > 0 && tx.op == "" {
 		return errUnnamed
 	}
@@ -248,7 +251,14 @@ func (s *Spool) commit(tx *Tx, w *writing) error {
 	if err := s.keepHistory(tx); err != nil {
 		return err
 	}
-	text, crc := appendFrame(nil, h, tx.body, tx.next)
+	if err := s.keepDigests(tx); err != nil {
+		return err
+	}
+	body := tx.body
+	if tx.loaded != nil {
+		body = slices.Clone(body) // the state may hold lines of it
+	}
+	text, crc := framed(h, body, tx.next)
 	if err := write(w.journal, text, w.end.End); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -272,14 +282,20 @@ func (s *Spool) keepHistory(tx *Tx) error {
 	return tx.err
 }
 
-// end closes what the transaction opened. Unless the ads of the jobs that leave
-// are to be kept, it takes them back: the jobs did not leave after all.
+// end closes what the transaction opened. Unless they are to be kept, it takes
+// back the ads of the jobs that leave, who did not leave after all, and the
+// digests.
 func (tx *Tx) end(keep bool) {
 	for _, m := range tx.months {
 		if !keep {
 			m.drop()
 		}
 		m.file.Close()
+	}
+	for _, cluster := range tx.kept {
+		if !keep {
+			tx.spool.files.Remove(tx.spool.path(digestName(cluster))) // or the next fold does
+		}
 	}
 }
 

@@ -18,6 +18,11 @@ import (
 // it can be dumped.
 const format = 2
 
+// factoryFormat is the format of a spool that has, or had, a factory: a program
+// that knows only the one before would fold the factories away. A spool is made
+// in that one and raised when it gets its first factory.
+const factoryFormat = 3
+
 // version is the content of VERSION.
 type version struct {
 	Format     int
@@ -46,8 +51,8 @@ func (s *Spool) readVersion() (version, error) {
 	if v.Format, err = strconv.Atoi(values["format"]); err != nil || values["fairspool"] != "spool" || v.Domain == "" {
 		return version{}, &DamageError{s.path("VERSION"), 1, "it is not the VERSION of a spool"}
 	}
-	if v.Format > format {
-		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", v.Format, format)
+	if v.Format > factoryFormat {
+		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", v.Format, factoryFormat)
 	}
 	if v.text() != string(b) {
 		return version{}, &DamageError{s.path("VERSION"), 1, "it does not read as it was written"}
@@ -60,10 +65,10 @@ func (s *Spool) readVersion() (version, error) {
 
 // parts are the names that a spool directory may have before its VERSION is
 // written, which is the last step of making it.
-var parts = []string{"lock", "CURRENT", "index.1", "journal.1", "jobs", "slots", "slots.d", "claims.d", "history", "log", "VERSION"}
+var parts = []string{"lock", "CURRENT", "index.1", "journal.1", "jobs", "slots", "slots.d", "claims.d", "history", "log", "factories", "VERSION"}
 
 // folders are the directories of a spool.
-var folders = []string{"jobs", "slots", "slots.d", "claims.d", "history", "log"}
+var folders = []string{"jobs", "slots", "slots.d", "claims.d", "history", "log", "factories"}
 
 // create makes the spool in its directory. Several processes may do so at
 // once: the first makes it, under the lock, and the others find it made.
@@ -115,6 +120,20 @@ func (s *Spool) lay(g *generation, v version) error {
 	}
 	s.version = v
 	return replace(s.files, s.path("VERSION"), []byte(v.text()))
+}
+
+// raise makes the spool one that may have factories.
+func (s *Spool) raise() error {
+	if s.version.Format >= factoryFormat {
+		return nil
+	}
+	v := s.version
+	v.Format = factoryFormat
+	err := replace(s.files, s.path("VERSION"), []byte(v.text()))
+	if err == nil {
+		s.version = v
+	}
+	return err
 }
 
 func newVersion(domain string) (version, error) {

@@ -21,6 +21,8 @@ type View struct {
 	load   func() *state
 	seq    uint64
 	next   int
+
+	digests map[int][]byte // of the factories that a transaction adds, by cluster
 }
 
 // state returns the state, read when it is first needed.

@@ -145,7 +145,7 @@ var ofItsPast = []string{
 	pool.AttrLastJobStatus, pool.AttrRemoteHost, pool.AttrLastRemoteHost, pool.AttrNumJobMatches, pool.AttrLastMatchTime,
 	pool.AttrNumJobStarts, pool.AttrJobStartDate, pool.AttrCurrentStartDate, pool.AttrWallClock, pool.AttrUserCPU,
 	pool.AttrSysCPU, pool.AttrResidentSetSize, pool.AttrRemoveReason, pool.AttrHoldReason, pool.AttrHoldReasonCode,
-	pool.AttrVacateReason, pool.AttrLastVacateTime,
+	pool.AttrHoldReasonSubCode, pool.AttrVacateReason, pool.AttrLastVacateTime,
 }
 
 // submit adds a cluster of n idle jobs that are otherwise like the one given.

@@ -22,6 +22,8 @@ func command() cmdline.Command {
 		Synopsis: []string{"CLUSTER | CLUSTER.PROC | USER ...", "-a"},
 		About: `Removes jobs. One that waits leaves the queue at once. One that runs is marked for removal: it is told to end, and leaves when it has.
 
+Of a cluster that keeps jobs back (max_materialize, max_idle) the others are not made any more.
+
 Either all of the named jobs are removed or, when one of them is not in the queue, none.`,
 		Flags: []cmdline.Flag{
 			{Name: "a", Help: "remove all jobs of the queue"},
@@ -46,10 +48,12 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	var done []line
+	var ended []string // of jobs that were still to come
 	var log joblog.Events
 	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 		tx.Op("remove", names.Words()...)
 		spans, missing := names.In(&tx.View)
+		kept, missing := names.Factories(&tx.View, s.Domain(), missing)
 		if len(missing) > 0 {
 			for _, m := range missing {
 				c.Warn("%s: not in the queue; nothing was removed", m)
@@ -58,18 +62,30 @@ func run(c *cmdline.Call) error {
 		}
 		log = joblog.Events{}
 		var err error
-		done, err = remove(c, tx, spans, &log)
-		return err
+		if done, err = remove(c, tx, spans, &log); err != nil {
+			return err
+		}
+		ended = nil
+		for _, f := range kept {
+			tx.DropFactory(f.Cluster)
+			ended = append(ended, fmt.Sprintf("Jobs %d.%d-%d will not be made", f.Cluster, f.Next, f.Jobs-1))
+		}
+		return nil
 	})
 	if err != nil {
 		return err
 	}
 	log.Write(c)
-	if len(done) == 0 { // -a, and nobody has a job
+	if len(done)+len(ended) == 0 { // -a, and nobody has a job
 		_, err := fmt.Fprintln(c.Stdout, "0 job(s) removed.")
 		return err
 	}
 	for _, l := range done {
+		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
+			return err
+		}
+	}
+	for _, l := range ended {
 		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
 			return err
 		}

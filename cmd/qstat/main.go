@@ -63,6 +63,7 @@ func run(c *cmdline.Call) error {
 	return s.View(func(v *spool.View) error {
 		var err error
 		spans, missing := names.In(v)
+		kept, missing := names.Factories(v, s.Domain(), missing)
 		if len(c.Args) == 0 && form != "j" {
 			missing = nil // users without jobs
 		}
@@ -81,6 +82,11 @@ func run(c *cmdline.Call) error {
 		}
 		if e := show(c, form, queue{c, s, v}, spans); e != nil {
 			return e
+		}
+		if form == "" || form == "j" && !c.Has("json") {
+			if e := tellKept(c.Stdout, kept); e != nil {
+				return e
+			}
 		}
 		return err
 	})

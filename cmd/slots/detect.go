@@ -12,6 +12,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/platform"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -24,7 +25,9 @@ type machine struct {
 	memoryMB int64
 	diskKB   int64 // free on the spool's file system
 	arch     string
-	system   system
+	system   platform.System
+	// uidDomain is UID_DOMAIN; empty if it is not configured.
+	uidDomain string
 }
 
 // detect advertises this machine's processors as slots, which share its
@@ -92,10 +95,12 @@ func (m machine) slot(n, count int) *classad.Ad {
 	ad.SetInt("DetectedCpus", int64(m.cpus))
 	ad.SetInt("DetectedMemory", m.memoryMB)
 	ad.SetString("Arch", m.arch)
-	ad.SetString("OpSys", "LINUX")
-	if m.system.name != "" {
-		ad.SetString("OpSysName", m.system.name)
-		ad.SetString("OpSysAndVer", m.system.nameAndVersion())
+	ad.SetString("OpSys", platform.OpSys)
+	describe(ad, m.system)
+	ad.SetBool(pool.AttrHasFileTransfer, true)
+	ad.SetString(pool.AttrFileSystemDomain, m.name)
+	if m.uidDomain != "" {
+		ad.SetString("UidDomain", m.uidDomain)
 	}
 	ad.SetString(pool.AttrState, "Unclaimed")
 	ad.SetString(pool.AttrActivity, "Idle")
@@ -174,7 +179,7 @@ func ranges(numbers []int) string {
 }
 
 func thisMachine(c *cmdline.Call) (machine, error) {
-	m := machine{cpus: runtime.NumCPU(), arch: archName(runtime.GOARCH)}
+	m := machine{cpus: runtime.NumCPU(), arch: platform.Arch(), uidDomain: c.Config.UIDDomain}
 	var err error
 	if m.name, err = c.Hostname(); err != nil {
 		return m, err
@@ -195,9 +200,7 @@ func thisMachine(c *cmdline.Call) (machine, error) {
 	if m.diskKB, err = freeKB(dir); err != nil {
 		return m, err
 	}
-	// Without this file the system has no name, which is no fault.
-	release, _ := os.ReadFile("/etc/os-release")
-	m.system = systemOf(string(release))
+	m.system = platform.Here()
 	return m, nil
 }
 

@@ -1,27 +1,32 @@
 package main
 
-import "testing"
+import (
+	"strings"
+	"testing"
 
-func TestSystemOf(t *testing.T) {
-	for _, c := range []struct{ release, want string }{
-		{"PRETTY_NAME=\"Debian GNU/Linux 12\"\nVERSION_ID=\"12\"\nID=debian\n", "Debian12"},
-		{"ID=\"rhel\"\nVERSION_ID=\"9.4\"\n", "RedHat9"},
-		{"ID=\"almalinux\"\nVERSION_ID='8.10'\n", "AlmaLinux8"},
-		{"ID=arch\n", "Arch"},
-		{"ID=ubuntu\nVERSION_ID=\"22.04\"", "Ubuntu22"},
-		{"", ""},
-		{"NAME=x\n", ""},
+	"fairspool/cmd/internal/platform"
+	"fairspool/lib/classad"
+)
+
+func TestDescribe(t *testing.T) {
+	for _, c := range []struct {
+		system platform.System
+		want   string
+	}{
+		{platform.System{}, ""},
+		{platform.System{Name: "Arch"}, "OpSysAndVer=\"Arch\" OpSysName=\"Arch\" OpSysShortName=\"Arch\""},
+		{platform.System{Name: "Debian", Long: "Debian GNU/Linux 12 (bookworm)", Major: 12},
+			`OpSysAndVer="Debian12" OpSysLongName="Debian GNU/Linux 12 (bookworm)" OpSysMajorVer=12 OpSysName="Debian" OpSysShortName="Debian"`},
 	} {
-		if got := systemOf(c.release).nameAndVersion(); got != c.want {
-			t.Errorf("systemOf(%q) = %q, want %q", c.release, got, c.want)
+		ad := classad.New()
+		describe(ad, c.system)
+		var all []string
+		for _, name := range ad.Names() {
+			e, _ := ad.Lookup(name)
+			all = append(all, name+"="+e.String())
 		}
-	}
-}
-
-func TestArchName(t *testing.T) {
-	for goarch, want := range map[string]string{"amd64": "X86_64", "arm64": "aarch64", "386": "INTEL", "riscv64": "riscv64"} {
-		if got := archName(goarch); got != want {
-			t.Errorf("archName(%q) = %q, want %q", goarch, got, want)
+		if got := strings.Join(all, " "); got != c.want {
+			t.Errorf("%+v is described by %s, want %s", c.system, got, c.want)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/platform"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -132,7 +133,7 @@ func TestSurplus(t *testing.T) {
 
 // TestDetectedSlots checks that slots share a machine and no more.
 func TestDetectedSlots(t *testing.T) {
-	m := machine{name: "a", cpus: 4, memoryMB: 1001, diskKB: 999, arch: "X86_64", system: system{"Debian", 12}}
+	m := machine{name: "a", cpus: 4, memoryMB: 1001, diskKB: 999, arch: "X86_64", system: platform.System{Name: "Debian", Long: "Debian GNU/Linux 12 (bookworm)", Major: 12}}
 	var memory, disk int64
 	for n := 1; n <= 3; n++ {
 		slot := m.slot(n, 3)

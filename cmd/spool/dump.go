@@ -78,6 +78,6 @@ func restore(c *cmdline.Call, args []string) error {
 		return err
 	}
 	_, err = fmt.Fprintf(c.Stdout, "Restored into %s, UID_DOMAIN %s: %s.\n", dir, made.Domain,
-		contents(made.Clusters, made.Jobs, made.Slots, made.Claims, made.Submitters, made.Left))
+		contents(made.Clusters, made.Jobs, made.Slots, made.Claims, made.Submitters, made.Factories, made.Left))
 	return err
 }

@@ -35,7 +35,7 @@ func salvage(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if _, err := fmt.Fprintf(c.Stdout, "Saved into %s: %s.\n", to,
-		contents(saved.Clusters, saved.Jobs, saved.Slots, saved.Claims, saved.Submitters, saved.Left)); err != nil {
+		contents(saved.Clusters, saved.Jobs, saved.Slots, saved.Claims, saved.Submitters, saved.Factories, saved.Left)); err != nil {
 		return err
 	}
 	if saved.Lost == 0 {
@@ -63,9 +63,13 @@ func directory(c *cmdline.Call) (string, error) {
 }
 
 // contents words what a new spool holds.
-func contents(clusters, jobs, slots, claims, submitters, left int) string {
-	return strings.Join([]string{
+func contents(clusters, jobs, slots, claims, submitters, factories, left int) string {
+	parts := []string{
 		counted(jobs, "jobs") + " in " + counted(clusters, "clusters"), counted(slots, "slots"), counted(claims, "claims"),
 		counted(submitters, "submitters"), counted(left, "jobs") + " of the history",
-	}, ", ")
+	}
+	if factories > 0 { // most pools have none
+		parts = append(parts, counted(factories, "factories"))
+	}
+	return strings.Join(parts, ", ")
 }

@@ -48,6 +48,7 @@ func statLines(dir string, st spool.Stat) [][2]string {
 		{"Claims", fmt.Sprint(st.Claims)},
 		{"Submitters", fmt.Sprint(st.Submitters)},
 		{"Tallies", fmt.Sprint(st.Tallies)},
+		{"Factories", factories(st)},
 		{"History", months(st.History)},
 		{"Log", months(st.Log)},
 		{"Samples", samples(st.Samples)},
@@ -57,6 +58,14 @@ func statLines(dir string, st spool.Stat) [][2]string {
 		lines = append(lines, [2]string{"Kept", counted(len(st.Older), "old generations") + " (" + numbers + "), as long as somebody reads them"})
 	}
 	return lines
+}
+
+// factories says what clusters are made a few procs at a time.
+func factories(st spool.Stat) string {
+	if st.Factories == 0 {
+		return "none"
+	}
+	return fmt.Sprintf("%d, digests %s", st.Factories, size(st.DigestBytes))
 }
 
 // months sums up files of months.
@@ -108,6 +117,8 @@ type status struct {
 	Claims, Submitters  int
 	Backoffs            int // slots that are left alone
 	Tallies, Marks      int
+	Factories           int              // clusters whose procs are made a few at a time
+	DigestBytes         int64            // of the factories
 	HistoryBytes        map[string]int64 // by month
 	LogBytes            map[string]int64 // by month
 	SampleBytes         map[string]int64 // by tier
@@ -121,7 +132,7 @@ func statusOf(dir string, st spool.Stat) status {
 		JournalTransactions: st.Transactions, JournalBytes: st.Journal, FoldedAtBytes: spool.JournalSize,
 		Segments: st.Segments, SegmentBytes: st.SegmentBytes, TableBytes: st.TableBytes,
 		Clusters: st.Clusters, Jobs: st.Jobs, Slots: st.Slots, Claims: st.Claims, Submitters: st.Submitters, Backoffs: st.Backoffs,
-		Tallies: st.Tallies, Marks: st.Marks,
+		Tallies: st.Tallies, Marks: st.Marks, Factories: st.Factories, DigestBytes: st.DigestBytes,
 		HistoryBytes: st.History, LogBytes: st.Log, SampleBytes: st.Samples,
 	}
 }

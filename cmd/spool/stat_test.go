@@ -12,7 +12,7 @@ import (
 func TestStatLines(t *testing.T) {
 	st := spool.Stat{
 		Format: 2, Domain: "x", ID: "abc", Generation: 7, Seq: 42, Next: 13, Journal: 5 << 19, Transactions: 2,
-		Segments: 3, SegmentBytes: 12 << 20, TableBytes: 512, Clusters: 1, Jobs: 1000, Slots: 8, Claims: 4, Submitters: 3, Backoffs: 1, Tallies: 9, Marks: 1,
+		Segments: 3, SegmentBytes: 12 << 20, TableBytes: 512, Clusters: 1, Jobs: 1000, Slots: 8, Claims: 4, Submitters: 3, Backoffs: 1, Tallies: 9, Marks: 1, Factories: 2, DigestBytes: 3 << 20,
 		History: map[string]int64{"2026-11": 1 << 20, "2026-09": 1 << 20}, Log: map[string]int64{"2026-11": 10},
 		Samples: map[string]int64{"minute": 1 << 20, "day": 1 << 19},
 		Older:   []int{5, 6},
@@ -32,6 +32,7 @@ Slots: 8 advertised, 1 left alone for a while
 Claims: 4
 Submitters: 3
 Tallies: 9
+Factories: 2, digests 3.0 MB
 History: 2.0 MB, 2 months from 2026-09 to 2026-11
 Log: 10 bytes, of 2026-11
 Samples: 1.5 MB
@@ -51,7 +52,7 @@ func TestStatNames(t *testing.T) {
 	}
 	const want = `{"Directory":"/s","Format":0,"UidDomain":"","Id":"","Generation":0,"OlderGenerations":[],"LastTransaction":0,` +
 		`"NextCluster":0,"JournalTransactions":0,"JournalBytes":0,"FoldedAtBytes":8388608,"Segments":0,"SegmentBytes":0,"TableBytes":0,` +
-		`"Clusters":0,"Jobs":0,"Slots":0,"Claims":0,"Submitters":0,"Backoffs":0,"Tallies":0,"Marks":0,"HistoryBytes":{},"LogBytes":{},"SampleBytes":{}}`
+		`"Clusters":0,"Jobs":0,"Slots":0,"Claims":0,"Submitters":0,"Backoffs":0,"Tallies":0,"Marks":0,"Factories":0,"DigestBytes":0,"HistoryBytes":{},"LogBytes":{},"SampleBytes":{}}`
 	if string(b) != want {
 		t.Errorf("JSON of nothing =\n%s\nwant\n%s", b, want)
 	}

@@ -8,7 +8,9 @@
 // Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
 // (claimlock.go), commits Matched to Running, executes the job, and stays with
 // it (watch.go) until it has ended, nothing that it started is left (orphans.go)
-// and that is committed (finish.go).
+// and that is committed (finish.go). For a job that transfers files it copies the
+// inputs before and the output after that, and only then commits the end
+// (transfer.go).
 //
 // The claim's file, claims.d/CLUSTER.PROC.ATTEMPT in the spool, carries two
 // locks that answer two questions:
@@ -23,7 +25,10 @@
 // left behind still holds it, kill that. Who has both may start the attempt, or
 // end its claim and remove the file. Both locks are the kernel's and go with
 // the processes that hold them, so that neither a crash nor a reboot leaves
-// anything behind but an empty file. When that was last changed is its
-// supervisor's last sign of life, by which an attempt is charged that ended with
-// the machine.
+// anything behind but an empty file and the scratch directory. When the file was
+// last changed is its supervisor's last sign of life, by which an attempt is
+// charged that ended with the machine.
+//
+// Both locks cover the attempt's scratch directory, too, which has the same name:
+// who has them may remove it (scratch.go).
 package main

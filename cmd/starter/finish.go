@@ -77,7 +77,8 @@ func stays(ad *classad.Ad, how operation.Ending) userlog.Body {
 	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Held {
 		why, _ := ad.EvalString(c, pool.AttrHoldReason)
 		code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
-		return userlog.Held{Reason: why + advice, Code: int(code)}
+		subcode, _ := ad.EvalInt(c, pool.AttrHoldReasonSubCode)
+		return userlog.Held{Reason: why + advice, Code: int(code), Subcode: int(subcode)}
 	}
 	why, _ := ad.EvalString(c, pool.AttrVacateReason)
 	return userlog.Evicted{Run: usage(how), Reason: why}

@@ -3,11 +3,13 @@ package main
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -51,6 +53,9 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		return
 	}
+	if err := launch.RemoveTree(filepath.Join(scratchFolder(c.Config, sp), claim.LockName())); err != nil {
+		c.Warn("job %s: %v", id, err)
+	}
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)
 	r.Lost = append(r.Lost, failure{id, supervisorDied})
 }
@@ -87,14 +92,4 @@ func lockFiles(sp *spool.Spool) map[string]bool {
 		}
 	}
 	return names
-}
-
-// sweep removes the files of claims that are gone: a supervisor died between
-// ending its claim and removing the file.
-func sweep(sp *spool.Spool, names map[string]bool) {
-	for name := range names {
-		if lock, err := lockClaim(sp.ClaimLock(name)); err == nil {
-			lock.remove()
-		}
-	}
 }

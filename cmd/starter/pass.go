@@ -105,17 +105,18 @@ func arrive(c *cmdline.Call, sp *spool.Spool) (arrived bool, err error) {
 }
 
 // claimsHere returns the claims on slots of this machine, by ascending job,
-// and removes the files of claims that are long gone.
+// and removes the files of claims and jobs that are long gone.
 func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	host, err := c.Hostname()
 	if err != nil {
 		return nil, err
 	}
-	files := lockFiles(sp) // before the view: a file's claim is older than the file
+	left := findLeftBehind(c.Config, sp)
 	var here []pool.Claim
 	err = sp.View(func(v *spool.View) error {
-		for _, claim := range v.Claims() {
-			delete(files, claim.LockName())
+		claims := v.Claims()
+		left.spare(v, claims)
+		for _, claim := range claims {
 			if strings.EqualFold(claim.Machine, host) {
 				here = append(here, claim)
 			}
@@ -123,7 +124,7 @@ func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 		return nil
 	})
 	if err == nil {
-		sweep(sp, files)
+		left.sweep(sp)
 	}
 	return here, err
 }

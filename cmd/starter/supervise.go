@@ -17,6 +17,7 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
@@ -34,6 +35,10 @@ type supervisor struct {
 	stop   chan os.Signal // what tells the supervisor itself to end
 	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
 	kill   time.Duration  // KILLING_TIMEOUT
+	folder string         // of the scratch directories
+	told   bool           // the pass knows that the job is under way
+	// ordered: the job had to leave before it was started.
+	ordered bool
 }
 
 // now returns the policy time: the machine's, or that of the start and what has
@@ -57,6 +62,7 @@ func supervise(c *cmdline.Call, name string) error {
 		attempt: a, call: c, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
 		stop:   make(chan os.Signal, 1),
 		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
+		folder: scratchFolder(c.Config, sp),
 	}
 	s.prepare()
 	s.lock, err = lockClaim(sp.ClaimLock(name))
@@ -67,7 +73,7 @@ func supervise(c *cmdline.Call, name string) error {
 		return err
 	}
 	defer s.lock.remove()
-	err = s.live(c)
+	err = s.live()
 	if errors.Is(err, operation.ErrGone) {
 		return nil
 	}
@@ -104,28 +110,54 @@ func (s *supervisor) prepare() {
 }
 
 // live starts the job, waits for its end and commits that.
-func (s *supervisor) live(c *cmdline.Call) error {
+func (s *supervisor) live() error {
 	t, err := s.begin()
 	if err != nil {
 		return err
 	}
-	p, how := s.execute(t)
+	p, placed, how := s.execute(t)
 	if p == nil {
-		if err := s.finish(how); err != nil {
+		err := s.finish(how)
+		s.tidy(t)
+		if err != nil || s.ordered {
 			return err
 		}
-		return errors.New(how.Lost + how.StartFailed)
+		if err = errors.New(how.Lost + how.StartFailed); s.told {
+			s.log.add(err)
+			return nil
+		}
+		return err
 	}
 	logEvent(t.log, userlog.Event{
 		Job: s.Job, At: s.now().Local(), Body: userlog.Executing{Host: t.host, Slot: t.slot},
 	}, s.log.add)
-	fmt.Fprintln(c.Stdout, running)
-	c.Flush() // a pass that has gone away does not matter
-	s.log.detach()
+	s.answer()
 	go reapOrphans(p.PID())
-	how = s.watch(p)
+	how, told := s.watch(p)
 	s.complain(endOrphans(s.kill))
-	return s.finish(how)
+	s.store(t.job.Transfer, placed, &how, told)
+	err = s.finish(how)
+	s.tidy(t)
+	return err
+}
+
+// tidy cleans up behind a job that had a scratch directory. When the lock is gone
+// the directory may be that of another attempt by now.
+func (s *supervisor) tidy(t task) {
+	if t.job.Transfer != nil && !s.lock.gone() {
+		s.cleanUp()
+	}
+}
+
+// answer tells the pass that the job is under way, and lets go of it.
+func (s *supervisor) answer() {
+	if s.told {
+		return
+	}
+	s.told = true
+	fmt.Fprintln(s.call.Stdout, running)
+	s.call.Flush() // a pass that has gone away does not matter
+	s.log.detach()
 }
 
 // task is what the spool says of an attempt when it begins.
@@ -141,30 +173,62 @@ func (s *supervisor) begin() (t task, err error) {
 	at := s.call.Later()
 	err = operation.Account(s.spool, at, s.tell, func(tx *spool.Tx) error {
 		claim, _ := tx.Claim(s.Job)
+		var found []launch.Found
 		if ad, ok := tx.Job(s.Job); ok {
 			t = task{host: claim.Machine, slot: claim.Slot, log: joblog.Path(ad)}
-			t.job, t.wrong = launch.FromAd(ad, claim.Slot, launch.CurrentAccount())
+			t.job, found, t.wrong = s.read(tx, ad, claim)
 		}
-		return operation.Begin(tx, s.Job, s.Number, at.Now, os.Getpid(), s.params)
+		if err := operation.Begin(tx, s.Job, s.Number, at.Now, os.Getpid(), s.params); err != nil {
+			return err
+		}
+		for _, f := range found {
+			tx.Set(s.Job, f.Name, f.Expr)
+		}
+		return nil
 	})
 	return t, err
 }
 
+// read returns what the ad of the job asks to be run in the claim's slot, and what
+// it took from the slot's ad.
+func (s *supervisor) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
+	expanded, found, err := launch.Expand(ad, slotAd(tx, claim))
+	if err != nil {
+		return launch.Job{}, nil, err
+	}
+	place := launch.Place{Slot: claim.Slot, Scratch: s.scratch(), Kept: keptPath(s.folder, s.Job)}
+	job, err := launch.FromAd(expanded, place, launch.CurrentAccount())
+	return job, found, err
+}
+
+// slotAd returns the ad of the slot that a claim has, of a part of one that of the
+// dynamic slot; nil when it is not there any more.
+func slotAd(tx *spool.Tx, claim pool.Claim) *classad.Ad {
+	slots := tx.SlotsNamed([]string{claim.SlotAd()})
+	switch {
+	case len(slots) == 0:
+		return nil
+	case claim.Piece.Of == "":
+		return slots[0].Ad
+	}
+	return pool.DynamicAd(slots[0].Ad, claim.Slot, claim.Piece.Takes)
+}
+
 // execute runs the job; when that does not succeed it returns how the attempt
-// ends for it.
-func (s *supervisor) execute(t task) (*launch.Process, operation.Ending) {
+// ends for it. Placed is what its scratch directory held when it started.
+func (s *supervisor) execute(t task) (p *launch.Process, placed launch.Placed, how operation.Ending) {
 	if t.wrong != nil {
-		return nil, operation.Ending{StartFailed: brief(t.wrong)}
+		return nil, placed, failedToStart(t.wrong)
+	}
+	placed, how, done := s.place(t.job)
+	if !done {
+		return nil, placed, how
 	}
 	p, err := launch.Start(t.job, s.lock.file)
-	var refused *launch.StartError
-	switch {
-	case err == nil:
-		return p, operation.Ending{}
-	case errors.As(err, &refused) && refused.Passing:
-		return nil, operation.Ending{Lost: brief(err)}
+	if err != nil {
+		return nil, placed, failedToStart(err)
 	}
-	return nil, operation.Ending{StartFailed: brief(err)}
+	return p, placed, how
 }
 
 // longestReason bounds what an ad and a message say of a failed start. It is
@@ -228,6 +292,8 @@ func describe(how operation.Ending) string {
 		return how.Lost
 	case how.StartFailed != "":
 		return how.StartFailed
+	case how.OutputFailed != "":
+		return how.OutputFailed
 	case how.Signal != 0:
 		return "by " + signalName(syscall.Signal(how.Signal))
 	}

@@ -30,8 +30,8 @@ type leave struct {
 }
 
 // watch waits until the job has ended, and makes it do so when its claim is
-// told to vacate or the supervisor itself is told to end.
-func (s *supervisor) watch(p *launch.Process) operation.Ending {
+// told to vacate or the supervisor itself is told to end: then told is true.
+func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) {
 	ended := make(chan launch.Ended, 1)
 	go func() { ended <- p.Wait() }()
 	followed, err := s.spool.Watch(s.Job)
@@ -46,7 +46,7 @@ func (s *supervisor) watch(p *launch.Process) operation.Ending {
 		var order *leave
 		select {
 		case e := <-ended:
-			return endingOf(e, why)
+			return endingOf(e, why), kill != nil
 		case <-look.C:
 			if kill == nil {
 				order = s.look(followed)
@@ -120,10 +120,15 @@ func (s *supervisor) order(why string) *leave {
 		if !ok {
 			return nil
 		}
-		status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-		removed := pool.Status(status) == pool.Removed
+		removed := isRemoved(ad)
 		order.sig, order.after = launch.KillSignal(ad, removed), launch.VacateTime(ad, s.vacate)
 		return nil
 	}))
 	return order
+}
+
+// isRemoved tells whether a job was removed and has not left the queue yet.
+func isRemoved(ad *classad.Ad) bool {
+	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	return pool.Status(status) == pool.Removed
 }

@@ -21,6 +21,7 @@ type Config struct {
 	UIDDomain         string        // UID_DOMAIN; empty: the host's name when the spool is made
 
 	Spool             string   // SPOOL; empty: the command's own default
+	Execute           string   // EXECUTE; empty: the folder execute of the spool
 	AllowNetworkSpool bool     // ALLOW_NETWORK_SPOOL
 	Administrators    []string // ADMINISTRATORS
 	Hostname          string   // NETWORK_HOSTNAME; empty: the host's name
@@ -66,9 +67,10 @@ type Config struct {
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
 
-	DefaultRequestCpus   int64 // JOB_DEFAULT_REQUESTCPUS
-	DefaultRequestMemory int64 // JOB_DEFAULT_REQUESTMEMORY, MB
-	DefaultRequestDisk   int64 // JOB_DEFAULT_REQUESTDISK, KB
+	DefaultRequestCpus   int64         // JOB_DEFAULT_REQUESTCPUS
+	DefaultRequestMemory int64         // JOB_DEFAULT_REQUESTMEMORY, MB
+	DefaultRequestDisk   int64         // JOB_DEFAULT_REQUESTDISK, KB
+	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
 
 	// Groups is the tree of accounting groups, nil without any: GROUP_NAMES and
 	// the keys of GroupKeys.

@@ -169,6 +169,9 @@ var Keys = []Key{
 	{Name: "SPOOL", Kind: String, Default: "", check: absolutePath,
 		Help: "The spool directory. Empty: see fairspool(7).",
 		set:  func(c *Config, v any) { c.Spool = v.(string) }},
+	{Name: "EXECUTE", Kind: String, Default: "", check: absolutePath,
+		Help: "Where jobs that transfer files have their scratch directories. Empty: the folder execute of the spool.",
+		set:  func(c *Config, v any) { c.Execute = v.(string) }},
 	{Name: "ALLOW_NETWORK_SPOOL", Kind: Boolean, Default: false,
 		Help: "Whether the spool may lie on a network file system, where locks may not hold.",
 		set:  func(c *Config, v any) { c.AllowNetworkSpool = v.(bool) }},
@@ -274,6 +277,9 @@ var Keys = []Key{
 	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Integer, Default: int64(1024), Unit: "KB", Least: 0, Most: maxInteger,
 		Help: "The RequestDisk of a job that asks for none.",
 		set:  func(c *Config, v any) { c.DefaultRequestDisk = v.(int64) }},
+	{Name: "SUBMIT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 86400,
+		Help: "How long a command may run whose output a submit description includes or takes items from; then it is killed.",
+		set:  func(c *Config, v any) { c.SubmitCommandTimeout = seconds(v) }},
 }
 
 func seconds(v any) time.Duration {

@@ -3,7 +3,6 @@ package launch
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -116,13 +115,16 @@ func (s standard) close() {
 	}
 }
 
-// StartError says why a job could not be started.
+// StartError says why a job could not be started, or its output not be stored.
 type StartError struct {
 	Reason string // one line
 	// Passing is true when the machine was short of something just then, so
 	// that the same job may well start another time. Otherwise somebody has to
 	// mend the job or its files first.
 	Passing bool
+	// Code and Subcode are HTCondor's HoldReasonCode and HoldReasonSubCode; a Code
+	// of 0 is that of a job that could not be started.
+	Code, Subcode int
 }
 
 func (e *StartError) Error() string { return e.Reason }
@@ -130,12 +132,7 @@ func (e *StartError) Error() string { return e.Reason }
 // startError says what could not be had, and of err only the cause: the path
 // is in what.
 func startError(what string, err error) *StartError {
-	var path *fs.PathError
-	cause := err
-	if errors.As(err, &path) {
-		cause = path.Err
-	}
-	return &StartError{fmt.Sprintf("%s: %v", what, cause), isPassing(err)}
+	return &StartError{Reason: fmt.Sprintf("%s: %v", what, cause(err)), Passing: isPassing(err)}
 }
 
 func isPassing(err error) bool {

@@ -24,6 +24,17 @@ type Job struct {
 	Dir  string   // the working directory
 	// In, Out and Err are the standard files.
 	In, Out, Err string
+	// Transfer is what is copied before and after; nil for a job that works on the
+	// files in their places. Dir is its scratch directory otherwise.
+	Transfer *Transfer
+}
+
+// Place is where a job runs.
+type Place struct {
+	Slot string // the slot's Name
+	// Scratch is the scratch directory that is made for a job that wants one, and
+	// Kept where its files stay for its next attempt. Both are absolute.
+	Scratch, Kept string
 }
 
 // Account is the user that a job runs as, by what its environment says.
@@ -44,9 +55,12 @@ func CurrentAccount() Account {
 }
 
 // FromAd returns what the ad of a job (with ClusterId and ProcId) asks to be
-// run in the named slot. It looks at no file. Errors name the attribute at
-// fault; a job that has one cannot be run anywhere.
-func FromAd(ad *classad.Ad, slot string, account Account) (Job, error) {
+// run in a place. It looks at no file. Errors name the attribute at fault; a job
+// that has one cannot be run anywhere.
+func FromAd(ad *classad.Ad, p Place, account Account) (Job, error) {
+	if err := suits(ad); err != nil {
+		return Job{}, err
+	}
 	dir, err := text(ad, pool.AttrIwd, "")
 	if err != nil {
 		return Job{}, err
@@ -55,28 +69,44 @@ func FromAd(ad *classad.Ad, slot string, account Account) (Job, error) {
 		return Job{}, fmt.Errorf("%s: %q is not an absolute path", pool.AttrIwd, dir)
 	}
 	job := Job{Dir: filepath.Clean(dir)}
-	if job.Cmd, err = text(ad, pool.AttrCmd, ""); err != nil {
+	if err := job.files(ad, p); err != nil {
 		return Job{}, err
-	}
-	if job.Cmd == "" {
-		return Job{}, fmt.Errorf("%s: the job names no executable", pool.AttrCmd)
-	}
-	job.Cmd = job.path(job.Cmd)
-	for _, f := range []struct {
-		attribute string
-		field     *string
-	}{{pool.AttrIn, &job.In}, {pool.AttrOut, &job.Out}, {pool.AttrErr, &job.Err}} {
-		name, err := text(ad, f.attribute, os.DevNull)
-		if err != nil {
-			return Job{}, err
-		}
-		*f.field = job.path(name)
 	}
 	if job.Args, err = jobargs.FromAd(ad); err != nil {
 		return Job{}, err
 	}
-	job.Env, err = job.environment(ad, slot, account)
+	job.Env, err = job.environment(ad, p.Slot, account)
 	return job, err
+}
+
+// files sets the paths of the job, whose directory is its Iwd so far.
+func (j *Job) files(ad *classad.Ad, p Place) error {
+	for _, f := range []struct {
+		attribute string
+		field     *string
+	}{{pool.AttrIn, &j.In}, {pool.AttrOut, &j.Out}, {pool.AttrErr, &j.Err}} {
+		name, err := text(ad, f.attribute, os.DevNull)
+		if err != nil {
+			return err
+		}
+		*f.field = j.path(name)
+	}
+	cmd, err := text(ad, pool.AttrCmd, "")
+	if err != nil {
+		return err
+	}
+	if cmd == "" {
+		return fmt.Errorf("%s: the job names no executable", pool.AttrCmd)
+	}
+	j.Cmd = j.path(cmd)
+	if j.Transfer, err = j.transfer(ad, p); err != nil || j.Transfer == nil {
+		return err
+	}
+	j.Dir = p.Scratch
+	if brings, given := ad.EvalBool(&classad.Context{}, pool.AttrTransferExecutable); given && !brings {
+		j.Cmd = j.path(cmd) // it may come with the inputs
+	}
+	return nil
 }
 
 // path returns name as an absolute path, relative names from the working
@@ -105,11 +135,17 @@ func (j Job) environment(ad *classad.Ad, slot string, account Account) ([]string
 		"USER=" + account.Name,
 		"LOGNAME=" + account.Name,
 	}
+	if j.Transfer != nil {
+		base = append(base, "TMPDIR="+j.Dir, "TMP="+j.Dir, "TEMP="+j.Dir)
+	}
 	name, _, _ := strings.Cut(slot, "@")
 	ours := []string{
 		"_CONDOR_SLOT=" + name,
 		"_CONDOR_JOB_IWD=" + j.Dir,
 		"FAIRSPOOL_JOB=" + pool.JobID{Cluster: int(cluster), Proc: int(proc)}.String(),
+	}
+	if j.Transfer != nil {
+		ours = append(ours, "_CONDOR_SCRATCH_DIR="+j.Dir)
 	}
 	return jobargs.MergeEnv(jobargs.MergeEnv(base, asked), ours), nil
 }

@@ -31,7 +31,7 @@ func TestFromAd(t *testing.T) {
 	ad := jobAd(t, "Cmd", `"bin/run"`, "Iwd", `"/data/exp/"`, "Args", `"ignored"`,
 		"Arguments", `"-n 'two words'"`, "Environment", `"B=2 PATH=/opt/bin FAIRSPOOL_JOB=7.7"`,
 		"Out", `"out/1"`, "Err", `"/tmp/err"`, "In", `""`)
-	got, err := FromAd(ad, "slot1@node.example.org", alice)
+	got, err := FromAd(ad, Place{Slot: "slot1@node.example.org"}, alice)
 	if err != nil {
 		t.Fatalf("FromAd: %v", err)
 	}
@@ -69,7 +69,7 @@ func TestFromAdRefuses(t *testing.T) {
 		{"environment", []string{"Iwd", `"/"`, "Cmd", `"/bin/true"`, "Environment", `"=x"`}, "Environment: "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			_, err := FromAd(jobAd(t, c.pairs...), "slot1@node", alice)
+			_, err := FromAd(jobAd(t, c.pairs...), Place{Slot: "slot1@node"}, alice)
 			if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("FromAd = %v, want %s", err, c.want)
 			}

@@ -195,7 +195,7 @@ func TestDirectoryWithBlanks(t *testing.T) {
 	}
 	ad := jobAd(t, "Cmd", `"the job"`, "Out", `"the output"`)
 	ad.SetString("Iwd", dir)
-	job, err := FromAd(ad, "slot1@node", alice)
+	job, err := FromAd(ad, Place{Slot: "slot1@node"}, alice)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -420,7 +420,7 @@ func TestNamedPipes(t *testing.T) {
 
 func TestPassing(t *testing.T) {
 	err := startError("executable /bin/x", &os.PathError{Op: "fork/exec", Path: "/bin/x", Err: unix.EAGAIN})
-	if want := (StartError{"executable /bin/x: resource temporarily unavailable", true}); *err != want {
+	if want := (StartError{Reason: "executable /bin/x: resource temporarily unavailable", Passing: true}); *err != want {
 		t.Errorf("startError = %+v, want %+v", *err, want)
 	}
 }

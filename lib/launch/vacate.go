@@ -34,9 +34,9 @@ func ParseSignal(text string) (syscall.Signal, error) {
 
 // KillSignal returns the signal that asks a job to leave its machine:
 // RemoveKillSig when it is being removed and has one, else KillSig, else
-// SIGTERM (manual, "Details About How HTCondor Jobs Vacate Machines"). An
-// attribute that names no signal counts as missing: the job has to go in any
-// case.
+// SIGTERM (manual, "Details About How HTCondor Jobs Vacate Machines"), or SIGTSTP
+// for a job of the standard universe. An attribute that names no signal counts
+// as missing: the job has to go in any case.
 func KillSignal(ad *classad.Ad, removed bool) syscall.Signal {
 	names := []string{pool.AttrRemoveKillSig, pool.AttrKillSig}
 	if !removed {
@@ -54,6 +54,9 @@ func KillSignal(ad *classad.Ad, removed bool) syscall.Signal {
 		if sig, err := ParseSignal(strings.TrimSpace(text)); err == nil {
 			return sig
 		}
+	}
+	if n, ok := ad.EvalInt(&classad.Context{}, pool.AttrJobUniverse); ok && n == standardUniverse {
+		return syscall.SIGTSTP
 	}
 	return syscall.SIGTERM
 }

@@ -38,6 +38,8 @@ func TestKillSignal(t *testing.T) {
 		{"removal has its own", []string{"KillSig", `"SIGINT"`, "RemoveKillSig", `"SIGHUP"`}, true, syscall.SIGHUP},
 		{"only removal has one", []string{"RemoveKillSig", `"SIGHUP"`}, false, syscall.SIGTERM},
 		{"no such signal", []string{"KillSig", `"SIGNOTHING"`}, false, syscall.SIGTERM},
+		{"standard universe", []string{"JobUniverse", "1"}, false, syscall.SIGTSTP},
+		{"standard universe, its own", []string{"JobUniverse", "1", "KillSig", `"SIGINT"`}, false, syscall.SIGINT},
 		{"not a signal at all", []string{"KillSig", "{1}"}, false, syscall.SIGTERM},
 	} {
 		t.Run(c.name, func(t *testing.T) {

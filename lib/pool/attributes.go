@@ -100,4 +100,27 @@ const (
 	TotalPrefix = "TotalSlot"
 	// AttrConcurrencyLimits names what a job counts for.
 	AttrConcurrencyLimits = "ConcurrencyLimits"
+
+	// What kind of job it is.
+	AttrJobUniverse   = "JobUniverse"
+	AttrMinHosts      = "MinHosts"
+	AttrWantDocker    = "WantDocker"
+	AttrWantContainer = "WantContainer"
+
+	// Which files a job wants copied.
+	AttrShouldTransfer        = "ShouldTransferFiles"
+	AttrWhenToTransferOutput  = "WhenToTransferOutput"
+	AttrTransferExecutable    = "TransferExecutable"
+	AttrTransferInput         = "TransferInput"
+	AttrTransferOutput        = "TransferOutput"
+	AttrTransferOutputRemaps  = "TransferOutputRemaps"
+	AttrOutputDestination     = "OutputDestination"
+	AttrPreserveRelativePaths = "PreserveRelativePaths"
+	AttrSuccessExitCode       = "SuccessExitCode"
+	AttrJobSuccessExitCode    = "JobSuccessExitCode"
+	AttrHoldReasonSubCode     = "HoldReasonSubCode"
+
+	// What a slot says of the files of its machine.
+	AttrHasFileTransfer  = "HasFileTransfer"
+	AttrFileSystemDomain = "FileSystemDomain"
 )

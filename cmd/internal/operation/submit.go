@@ -38,8 +38,15 @@ func Submit(tx *spool.Tx, jobs *jobad.Jobs, owner string) (id int, c jobad.Clust
 
 func newRuns(c jobad.Cluster) []spool.NewRun {
 	runs := make([]spool.NewRun, len(c.Runs))
+	var own []jobad.Attr
+	var attrs []spool.Attr // of all runs
 	for i, r := range c.Runs {
-		runs[i] = spool.NewRun{Count: r.Count, Ad: r.Ad()}
+		own = r.Append(own[:0])
+		from := len(attrs)
+		for _, a := range own {
+			attrs = append(attrs, spool.Attr(a))
+		}
+		runs[i] = spool.NewRun{Count: r.Count, Attrs: attrs[from:]}
 	}
 	return runs
 }

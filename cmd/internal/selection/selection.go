@@ -134,6 +134,26 @@ func (n Names) In(v *spool.View) (spans []Span, missing []string) {
 	return spans, n.missing(v, owners, found)
 }
 
+// Factories returns the factories whose clusters or whose owners are named, in
+// order, and which of the missing arguments that accounts for. domain is that of
+// the pool's users.
+func (n Names) Factories(v *spool.View, domain string, missing []string) (list []spool.Factory, still []string) {
+	found := map[string]bool{}
+	for _, f := range v.Factories() {
+		word, named := n.clusters[f.Cluster]
+		for _, user := range [...]string{f.Owner, f.Owner + "@" + domain} {
+			if n.users[user] {
+				found[user], named = true, true
+			}
+		}
+		if named || n.all {
+			found[word] = true
+			list = append(list, f)
+		}
+	}
+	return list, slices.DeleteFunc(missing, func(word string) bool { return found[word] })
+}
+
 // candidates returns the clusters that may hold named jobs, without a look at
 // any other where only ids are named.
 func (n Names) candidates(v *spool.View) []*spool.Cluster {

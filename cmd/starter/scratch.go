@@ -1,0 +1,108 @@
+package main
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"fairspool/lib/config"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// keptName ends the name of the directory with what an attempt has left for the
+// job's next one.
+const keptName = ".kept"
+
+// scratchFolder returns the folder in which the jobs of a spool have their scratch
+// directories, each named after its attempt. EXECUTE may serve several spools,
+// whose jobs have the same ids.
+func scratchFolder(cfg *config.Config, sp *spool.Spool) string {
+	if cfg.Execute == "" {
+		return filepath.Join(sp.Dir(), "execute")
+	}
+	sum := sha256.Sum256([]byte(sp.Dir()))
+	return filepath.Join(cfg.Execute, fmt.Sprintf("spool-%x", sum[:6]))
+}
+
+// makeFolder makes the folder of the scratch directories.
+func makeFolder(folder string) error {
+	err := os.Mkdir(folder, 0o700)
+	if err == nil || errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// keptPath returns where in the folder the files of a job are kept.
+func keptPath(folder string, id pool.JobID) string {
+	return filepath.Join(folder, id.String()+keptName)
+}
+
+// scratches returns the names of the attempts that have scratch directories, and
+// the jobs that have files kept.
+func scratches(folder string) (attempts []string, kept []pool.JobID) {
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		if _, err := parseAttempt(e.Name()); err == nil {
+			attempts = append(attempts, e.Name())
+		} else if name, ok := strings.CutSuffix(e.Name(), keptName); ok {
+			if id, err := pool.ParseJobID(name); err == nil {
+				kept = append(kept, id)
+			}
+		}
+	}
+	return attempts, kept
+}
+
+// leftBehind is what attempts and jobs have left on the disk whose time may be over.
+type leftBehind struct {
+	folder   string              // of the scratch directories
+	attempts map[string]bool     // with a lock file or a scratch directory
+	kept     map[pool.JobID]bool // with files that were kept
+}
+
+// findLeftBehind looks for what there is. It has to be called before the view that
+// says which claims and jobs there are: they are older than their files.
+func findLeftBehind(cfg *config.Config, sp *spool.Spool) leftBehind {
+	l := leftBehind{scratchFolder(cfg, sp), lockFiles(sp), map[pool.JobID]bool{}}
+	attempts, kept := scratches(l.folder)
+	for _, name := range attempts {
+		l.attempts[name] = true
+	}
+	for _, id := range kept {
+		l.kept[id] = true
+	}
+	return l
+}
+
+// spare takes out what is still needed.
+func (l leftBehind) spare(v *spool.View, claims []pool.Claim) {
+	for _, claim := range claims {
+		delete(l.attempts, claim.LockName())
+	}
+	for id := range l.kept {
+		if _, ok := v.Job(id); ok {
+			delete(l.kept, id)
+		}
+	}
+}
+
+// sweep removes the rest: a supervisor died between ending its claim and cleaning
+// up. What another process holds the lock of is left alone.
+func (l leftBehind) sweep(sp *spool.Spool) {
+	for name := range l.attempts {
+		if lock, err := lockClaim(sp.ClaimLock(name)); err == nil {
+			launch.RemoveTree(filepath.Join(l.folder, name)) // what stays is for the next pass
+			lock.remove()
+		}
+	}
+	for id := range l.kept {
+		launch.RemoveTree(keptPath(l.folder, id))
+	}
+}

@@ -1,0 +1,200 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// patience is how long a pass waits for inputs to be copied before it is told that
+// the job is under way.
+const patience = 5 * time.Second
+
+// place copies the inputs of a job, if it wants that, to its scratch directory.
+// Done is false when the job cannot be started; how is the end of the attempt then.
+func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.Ending, done bool) {
+	if job.Transfer == nil {
+		return placed, how, true
+	}
+	if err := makeFolder(s.folder); err != nil {
+		return placed, operation.Ending{Lost: brief(fmt.Errorf("EXECUTE: %w", err))}, false
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() {
+		var err error
+		placed, err = job.Transfer.Place(ctx)
+		result <- err
+	}()
+	order, err := s.attend(result, cancel)
+	switch {
+	case order != nil:
+		s.ordered = true
+		return placed, operation.Ending{Lost: cmp.Or(order.why, "it was removed")}, false
+	case err != nil:
+		return placed, failedToStart(err), false
+	}
+	return placed, how, true
+}
+
+// attend waits for the result of a copy that goes on, leaves signs of life, and
+// tells the pass that the job is under way when it takes long. When the job has to
+// leave meanwhile it cancels the copy and returns the order.
+func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, err error) {
+	followed, err := s.spool.Watch(s.Job)
+	s.complain(err) // the first look tries again
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	sign := time.NewTicker(signEvery)
+	defer sign.Stop()
+	late := time.NewTimer(patience)
+	defer late.Stop()
+	for {
+		var now *leave
+		select {
+		case err := <-result:
+			return order, err
+		case <-late.C:
+			s.answer()
+		case <-sign.C:
+			s.lock.sign()
+		case <-look.C:
+			if order == nil {
+				now = s.look(followed)
+			}
+		case sig := <-s.stop:
+			now = s.order("its supervisor was sent " + signalName(sig))
+		}
+		if now != nil {
+			order = now
+			cancel()
+		}
+	}
+}
+
+// failedToStart returns the end of an attempt whose job could not be started.
+func failedToStart(err error) operation.Ending {
+	var refused *launch.StartError
+	switch {
+	case !errors.As(err, &refused):
+		return operation.Ending{StartFailed: brief(err)}
+	case refused.Passing:
+		return operation.Ending{Lost: brief(err)}
+	}
+	return operation.Ending{StartFailed: brief(err), HoldCode: refused.Code, HoldSubcode: refused.Subcode}
+}
+
+// store takes care of what a job that has ended left in its scratch directory: it
+// is copied to where it belongs if the job ended by itself, or kept for the next
+// attempt. When that fails it is said in how.
+func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operation.Ending, told bool) {
+	switch {
+	case t == nil:
+	case !told:
+		if t.Wanted(launch.Ended{Code: how.Code, Signal: how.Signal}) {
+			s.copyBack(t, placed, how)
+		}
+	case how.Lost != "" && t.When == launch.OnExitOrEvict && !s.lock.gone() && !spoolIsGone(s.spool.Dir()):
+		s.complain(t.Keep())
+	}
+}
+
+// copyBack copies the output. The job has ended: an order to leave changes nothing,
+// unless the job was removed, when nobody wants its output.
+func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *operation.Ending) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- t.Store(ctx, placed) }()
+	followed, err := s.spool.Watch(s.Job)
+	s.complain(err) // the first look tries again
+	sign := time.NewTicker(signEvery)
+	defer sign.Stop()
+	look := time.NewTicker(lookEvery)
+	defer look.Stop()
+	for {
+		select {
+		case err := <-result:
+			if err != nil && ctx.Err() == nil {
+				s.outputFailed(t, how, err)
+			}
+			return
+		case <-sign.C:
+			s.lock.sign()
+		case <-look.C:
+			if s.removed(followed) {
+				cancel()
+			}
+		}
+	}
+}
+
+// removed tells whether the job was removed, or its claim taken away. When nothing
+// has changed it costs next to nothing.
+func (s *supervisor) removed(followed *spool.Watch) (yes bool) {
+	if s.lock.gone() {
+		return true
+	}
+	claim, ok, err := followed.Claim()
+	if err != nil {
+		s.complain(err)
+		return false
+	}
+	if !ok || claim.Attempt != s.Number {
+		return true
+	}
+	if claim.State != pool.Vacating {
+		return false
+	}
+	s.complain(s.spool.View(func(v *spool.View) error {
+		ad, there := v.Job(s.Job)
+		yes = !there || isRemoved(ad)
+		return nil
+	}))
+	return yes
+}
+
+// outputFailed says that output could not be copied, and keeps all of it for whoever
+// looks after the job.
+func (s *supervisor) outputFailed(t *launch.Transfer, how *operation.Ending, err error) {
+	how.OutputFailed = brief(err)
+	var refused *launch.StartError
+	if errors.As(err, &refused) {
+		how.HoldCode, how.HoldSubcode = refused.Code, refused.Subcode
+	}
+	if err := t.Keep(); err != nil {
+		s.complain(err)
+		return
+	}
+	how.OutputFailed += "; what it left is in " + t.Kept + " until the job leaves the queue"
+}
+
+// cleanUp removes the scratch directory of the attempt, and what was kept if the job
+// has left the queue.
+func (s *supervisor) cleanUp() {
+	s.complain(launch.RemoveTree(s.scratch()))
+	if spoolIsGone(s.spool.Dir()) {
+		return
+	}
+	kept := keptPath(s.folder, s.Job)
+	s.complain(s.spool.View(func(v *spool.View) error {
+		if _, ok := v.Job(s.Job); !ok {
+			s.complain(launch.RemoveTree(kept))
+		}
+		return nil
+	}))
+}
+
+// scratch returns the path of the attempt's scratch directory.
+func (s *supervisor) scratch() string {
+	return filepath.Join(s.folder, pool.Claim{Job: s.Job, Attempt: s.Number}.LockName())
+}

@@ -1,0 +1,97 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Whatever is killed while jobs transfer files, every output is there as a whole in
+// the end, none ever in part, and no scratch directory is left.
+func TestTransferKilledAtAnyMoment(t *testing.T) {
+	const atOnce, kills = 3, 25
+	p := newPool(t)
+	random := rand.New(rand.NewPCG(3, 4))
+	whole := strings.Repeat("0123456789abcdef", 1<<16)
+	p.write("data", whole)
+	jobs, killed := 0, 0
+	for killed < kills {
+		for n := len(p.queue()); n < atOnce; n++ {
+			p.match(`cat data >result; mkdir ro; echo x >ro/x; chmod 500 ro; sleep 0.02`, "TransferInput", `"data"`,
+				"TransferOutput", `"result"`, "TransferOutputRemaps", fmt.Sprintf(`"result = result.%d"`, jobs))
+			jobs++
+		}
+		p.rematch()
+		killed += p.killDuringPass(random, 120)
+		p.complete(jobs, len(whole))
+	}
+	p.until("all jobs have ended", func() bool {
+		p.rematch()
+		p.command("-q", "-wait").Run()
+		return len(p.queue()) == 0
+	})
+	if n := p.complete(jobs, len(whole)); n != jobs {
+		t.Errorf("%d of %d outputs are there", n, jobs)
+	}
+	for n := range jobs {
+		if got, want := p.history(pool.JobID{Cluster: n + 1}, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=0"; got != want {
+			t.Errorf("job %d.0: %s, want %s", n+1, got, want)
+		}
+	}
+	p.starter(0, "", "", "-q") // removes what attempts left that were killed late
+	p.nothingLeft()
+	hidden, _ := filepath.Glob(filepath.Join(p.dir, ".fairspool-*"))
+	t.Logf("%d processes killed, %d jobs, %d copies without a place", killed, jobs, len(hidden))
+}
+
+// complete returns how many outputs are there, and holds that they are whole.
+func (p *testPool) complete(jobs, size int) (there int) {
+	p.Helper()
+	for n := range jobs {
+		info, err := os.Stat(filepath.Join(p.dir, fmt.Sprintf("result.%d", n)))
+		if err != nil {
+			continue
+		}
+		if there++; info.Size() != int64(size) {
+			p.Errorf("output %d has %d bytes, want none or %d", n, info.Size(), size)
+		}
+	}
+	return there
+}
+
+// A job that is removed while its inputs are copied does not start.
+func TestRemovedDuringCopy(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`)
+	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, os.Getpid(), params) })
+	lock, err := lockClaim(p.spool.ClaimLock("1.0.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &supervisor{
+		attempt: attempt{id, 1}, spool: p.spool, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}},
+		stop: make(chan os.Signal, 1), vacate: time.Minute, lock: lock,
+		told: true, // nobody listens
+	}
+	p.remove(id)
+	result := make(chan error, 1)
+	order, err := s.attend(result, func() { result <- context.Canceled })
+	if order == nil || err != context.Canceled {
+		t.Errorf("attend = %v, %v, want the order to leave", order, err)
+	}
+	// The claim would be ended by this process, which end would kill.
+	p.update(func(tx *spool.Tx) error {
+		return operation.Finish(tx, id, 1, matchedAt, operation.Ending{Lost: "removed"}, params)
+	})
+	lock.remove()
+	p.noClaims()
+}

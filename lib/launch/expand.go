@@ -1,0 +1,208 @@
+package launch
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// Found is an attribute that an expansion adds to the ad of a job, so that it can
+// be seen what the job was started with: MATCH_EXP_X is what became of X, and
+// MATCH_Y what the slot has as Y.
+type Found struct {
+	Name string
+	Expr *classad.Expr
+}
+
+const (
+	matchPrefix    = "MATCH_"
+	matchExpPrefix = "MATCH_EXP_"
+)
+
+// Expand returns the ad of a job in which the references to the slot in its
+// strings are replaced, and what was found, by name. A reference is $$(Name) or
+// $$(Name:otherwise), for what the slot's ad has as Name; $$([expression]), in
+// which MY is the job and TARGET the slot; or $$(DOLLARDOLLAR) for $$. What is put
+// in is not looked at again. The job's ad is not changed; without references
+// it is what is returned. slot may be nil for a slot that has nothing. The error
+// names the attribute with a reference that says nothing about this slot.
+//
+// Names and rules are those of HTCondor, manual of condor_submit, "Substitution
+// from a machine ClassAd".
+func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
+	if slot == nil {
+		slot = classad.New()
+	}
+	out := ad
+	var found []Found
+	for _, name := range ad.Names() {
+		if len(name) >= len(matchPrefix) && strings.EqualFold(name[:len(matchPrefix)], matchPrefix) {
+			continue // of an earlier start
+		}
+		text, ok := constant(ad, name)
+		if !ok || !strings.Contains(text, "$$") {
+			continue
+		}
+		if strings.EqualFold(name, pool.AttrCmd) {
+			text = olderSpelling(text)
+		}
+		x := expansion{ad: ad, slot: slot}
+		if err := x.run(text); err != nil {
+			return nil, nil, fmt.Errorf("%s: %w", name, err)
+		}
+		if !x.any {
+			continue
+		}
+		if out == ad {
+			out = ad.Clone()
+		}
+		out.SetString(name, x.out.String())
+		found = append(append(found, x.found...), Found{matchExpPrefix + name, classad.Literal(classad.String(x.out.String()))})
+	}
+	return out, found, nil
+}
+
+// constant returns an attribute that is a string as it stands.
+func constant(ad *classad.Ad, name string) (string, bool) {
+	e, ok := ad.Lookup(name)
+	if !ok {
+		return "", false
+	}
+	v, ok := e.Constant()
+	if !ok {
+		return "", false
+	}
+	return v.Text()
+}
+
+// olderSpelling returns the name of an executable with its ending as it is written
+// today, where it has that of the oldest versions.
+func olderSpelling(text string) string {
+	const old, today = "$$OPSYS.$$ARCH", "$$(OPSYS).$$(ARCH)"
+	if n := len(text) - len(old); n >= 0 && strings.EqualFold(text[n:], old) {
+		return text[:n] + today
+	}
+	return text
+}
+
+// expansion is that of one text.
+type expansion struct {
+	ad, slot *classad.Ad
+	out      strings.Builder
+	any      bool // there was a reference
+	found    []Found
+}
+
+func (x *expansion) run(text string) error {
+	for {
+		before, rest, ok := strings.Cut(text, "$$(")
+		x.out.WriteString(before)
+		if !ok {
+			return nil
+		}
+		end, open := extent(rest)
+		if open {
+			x.out.WriteString("$$(" + rest) // nothing behind that can be one either
+			return nil
+		}
+		if end < 0 {
+			x.out.WriteString("$$(")
+			text = rest
+			continue
+		}
+		x.any = true
+		value, err := x.value(rest[:end])
+		if err != nil {
+			return err
+		}
+		x.out.WriteString(value)
+		text = rest[end+1:]
+	}
+}
+
+// extent returns where the reference ends whose inside text begins with, at the
+// parenthesis that closes it; -1 when it is none, for it has neither a name nor an
+// expression. open: nothing closes it.
+func extent(text string) (end int, open bool) {
+	name := 0
+	for name < len(text) && isNameByte(text[name]) {
+		name++
+	}
+	switch {
+	case strings.HasPrefix(text, "["):
+		end = closing(text, true)
+	case name == 0 || name < len(text) && text[name] != ')' && text[name] != ':':
+		return -1, false
+	default:
+		end = closing(text, false)
+	}
+	return end, end < 0
+}
+
+func isNameByte(c byte) bool {
+	return c == '_' || c == '.' || '0' <= c && c <= '9' || 'a' <= c|0x20 && c|0x20 <= 'z'
+}
+
+// closing returns where the parenthesis stands that closes an open one before
+// text, -1 if none does. In an expression those in strings do not count.
+func closing(text string, expression bool) int {
+	depth, quoted := 1, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case expression && c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// value returns what stands for a reference.
+func (x *expansion) value(inside string) (string, error) {
+	if text, ok := strings.CutPrefix(inside, "["); ok && strings.HasSuffix(text, "]") {
+		return x.expression(strings.TrimSuffix(text, "]"))
+	}
+	name, otherwise, given := strings.Cut(inside, ":")
+	if strings.EqualFold(name, "DOLLARDOLLAR") {
+		return "$$", nil
+	}
+	if e, ok := x.slot.Lookup(name); ok {
+		x.found = append(x.found, Found{matchPrefix + name, e})
+		if v, ok := e.Constant(); ok {
+			if text, ok := v.Text(); ok {
+				return text, nil
+			}
+		}
+		return e.String(), nil
+	}
+	if !given {
+		return "", fmt.Errorf("cannot expand $$(%s): the slot has no such attribute", name)
+	}
+	if n := len(otherwise); n >= 2 && otherwise[0] == '"' && otherwise[n-1] == '"' {
+		otherwise = otherwise[1 : n-1]
+	}
+	return otherwise, nil
+}
+
+// expression returns the value of an expression, as the function string makes it.
+func (x *expansion) expression(text string) (string, error) {
+	e, err := classad.ParseExpr("string(" + text + ")")
+	if err != nil {
+		return "", fmt.Errorf("cannot expand $$([%s]): it is no expression", text)
+	}
+	s, ok := e.Eval(&classad.Context{}, x.ad, x.slot).Text()
+	if !ok {
+		return "", fmt.Errorf("cannot expand $$([%s]): it has no value with this slot", text)
+	}
+	return s, nil
+}

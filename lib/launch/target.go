@@ -1,0 +1,213 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"golang.org/x/sys/unix"
+)
+
+// target is where copies are made.
+type target interface {
+	// folder makes a directory if it is missing.
+	folder(path string, perm fs.FileMode) (made bool, err error)
+	// file makes a copy of an open file, with its mode.
+	file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error
+	// link makes a symbolic link.
+	link(to, path string) error
+}
+
+// inScratch makes copies in a directory in which nobody else writes. What is
+// there gives way, and no link is followed.
+type inScratch struct{}
+
+func (inScratch) folder(path string, perm fs.FileMode) (bool, error) {
+	if info, err := os.Lstat(path); err == nil && info.IsDir() {
+		const all = 0o700
+		if info.Mode()&all == all {
+			return false, nil
+		}
+		return true, os.Chmod(path, perm) // as good as a new one
+	}
+	if err := RemoveTree(path); err != nil {
+		return false, err
+	}
+	return true, os.Mkdir(path, perm)
+}
+
+func (inScratch) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		if err = RemoveTree(path); err == nil {
+			f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if err := pour(ctx, from, f); err != nil {
+		f.Close()
+		return err
+	}
+	err = f.Chmod(info.Mode().Perm())
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err == nil {
+		// What the job does not touch keeps the time that it had.
+		err = os.Chtimes(path, info.ModTime(), info.ModTime())
+	}
+	return err
+}
+
+func (inScratch) link(to, path string) error {
+	if err := RemoveTree(path); err != nil {
+		return err
+	}
+	return os.Symlink(to, path)
+}
+
+// inPlace makes copies among a user's own files: each appears as a whole or not
+// at all, and is on the disk when it appears.
+type inPlace struct {
+	streams []fs.FileInfo   // files that are not replaced
+	folders map[string]bool // in which names were made
+}
+
+var errStream = errors.New("is the job's standard output or error as well")
+
+func (t *inPlace) folder(path string, perm fs.FileMode) (bool, error) {
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir():
+		return false, nil
+	case err == nil:
+		return false, &fs.PathError{Op: "mkdir", Path: path, Err: unix.ENOTDIR}
+	}
+	t.folders[filepath.Dir(path)] = true
+	return true, os.Mkdir(path, perm)
+}
+
+func (t *inPlace) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+	there, err := os.Stat(path)
+	switch {
+	case err != nil: // nothing there, or something that leads nowhere
+	case there.IsDir():
+		return &fs.PathError{Op: "open", Path: path, Err: unix.EISDIR}
+	case path == os.DevNull:
+		return nil
+	case !there.Mode().IsRegular():
+		return &fs.PathError{Op: "open", Path: path, Err: errKind}
+	default:
+		for _, s := range t.streams {
+			if os.SameFile(there, s) {
+				return &fs.PathError{Op: "open", Path: path, Err: errStream}
+			}
+		}
+		if path, err = filepath.EvalSymlinks(path); err != nil {
+			return err
+		}
+	}
+	return t.replace(ctx, from, info, path)
+}
+
+// replace puts a copy where a file is, or none.
+func (t *inPlace) replace(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+	f, err := unfinished(filepath.Dir(path))
+	if err != nil {
+		return at(path, err)
+	}
+	err = pour(ctx, from, f.File)
+	if err == nil {
+		err = f.Chmod(info.Mode().Perm())
+	}
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		t.folders[filepath.Dir(path)] = true
+		err = f.become(path)
+	}
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	if err != nil {
+		if f.name != "" {
+			os.Remove(f.name)
+		}
+		return at(path, err)
+	}
+	return nil
+}
+
+// copying is a file that is being written and does not show yet.
+type copying struct {
+	*os.File
+	name string // empty where the file system has files without names
+}
+
+// hidden begins the names of files that are being written, and of those that take
+// another's place at that moment.
+const hidden = ".fairspool-"
+
+func unfinished(dir string) (*copying, error) {
+	fd, err := unix.Open(dir, unix.O_TMPFILE|unix.O_WRONLY|unix.O_CLOEXEC, 0o600)
+	if err == nil {
+		return &copying{File: os.NewFile(uintptr(fd), dir)}, nil
+	}
+	f, err := os.CreateTemp(dir, hidden+"*")
+	if err != nil {
+		return nil, err
+	}
+	return &copying{f, f.Name()}, nil
+}
+
+// become gives the file its name, in the place of another.
+func (c *copying) become(path string) error {
+	for n := 0; c.name == ""; n++ {
+		name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.%d", hidden, os.Getpid(), n))
+		err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", c.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+		switch err {
+		case nil:
+			c.name = name
+		case unix.EEXIST: // somebody's who was killed
+		default:
+			return err
+		}
+	}
+	return os.Rename(c.name, path)
+}
+
+// at names the path that is meant in the place of that of a file that nobody
+// has heard of.
+func at(path string, err error) error {
+	return &fs.PathError{Op: "write", Path: path, Err: cause(err)}
+}
+
+func (t *inPlace) link(to, path string) error {
+	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
+		os.Remove(path) // if it is still there the next line says so
+	}
+	t.folders[filepath.Dir(path)] = true
+	return os.Symlink(to, path)
+}
+
+// sync has the new names on the disk.
+func (t *inPlace) sync() error {
+	for path := range t.folders {
+		f, err := os.Open(path)
+		if err != nil {
+			return err
+		}
+		err = f.Sync()
+		f.Close()
+		if err != nil && !errors.Is(err, unix.EINVAL) { // a file system may know no such thing
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,174 @@
+package spool
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+)
+
+// digestBlock is how many bytes of a digest have a checksum of their own.
+const digestBlock = 1 << 20
+
+// blocksOf returns how many blocks that many bytes are.
+func blocksOf(bytes int64) int64 { return (bytes + digestBlock - 1) / digestBlock }
+
+// blockSums returns the CRC-32C of each block of a digest.
+func blockSums(text []byte) (sums []uint32) {
+	for block := range slices.Chunk(text, digestBlock) {
+		sums = append(sums, checksum(block))
+	}
+	return sums
+}
+
+// digestName returns the file of a cluster's digest, in the spool.
+func digestName(cluster int) string { return "factories/" + strconv.Itoa(cluster) }
+
+// keepDigests makes the digests of new factories durable. The names that they
+// get are those of clusters that were never given out: what lies there is a dead
+// writer's.
+func (s *Spool) keepDigests(tx *Tx) error {
+	if len(tx.digests) == 0 {
+		return nil
+	}
+	if err := s.raise(); err != nil {
+		return err
+	}
+	dir := s.path("factories")
+	if err := s.files.Mkdir(dir, 0o700); err != nil {
+		return err
+	}
+	// Also if both were there: whoever made them may have died before this.
+	if err := s.files.SyncDir(s.dir); err != nil {
+		return err
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(tx.digests)) {
+		if _, err := os.Lstat(s.path(digestName(cluster))); err == nil {
+			// Its transaction may have been cut from the journal and not durably
+			// so: then a power cut would bring it back, with another digest.
+			if err := tx.settled(); err != nil {
+				return err
+			}
+		}
+		tx.kept = append(tx.kept, cluster)
+		if err := writeNew(s.files, s.path(digestName(cluster)), tx.digests[cluster]); err != nil {
+			return fmt.Errorf("%s: %w", digestName(cluster), err)
+		}
+	}
+	return s.files.SyncDir(dir)
+}
+
+// openDigest opens the digest of a factory for reading.
+func (s *Spool) openDigest(f factory) (*digestReader, error) {
+	path := s.path(digestName(f.Cluster))
+	file, err := s.files.Open(path, readOnly, 0)
+	if err != nil {
+		return nil, missing(path, err)
+	}
+	d := &digestReader{file: file, path: path, factory: f, at: -1}
+	size, err := file.Size()
+	if err == nil && size != f.bytes {
+		err = &DamageError{path, 1, fmt.Sprintf("it has %d bytes instead of %d", size, f.bytes)}
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// digestReader reads a digest block by block, and checks each.
+type digestReader struct {
+	factory
+	file   file
+	path   string
+	offset int64
+	block  []byte
+	at     int64 // which block that is; -1: none yet
+}
+
+func (d *digestReader) Close() error { return d.file.Close() }
+
+// Seek is that of io.Seeker.
+func (d *digestReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += d.offset
+	case io.SeekEnd:
+		offset += d.bytes
+	}
+	if offset < 0 {
+		return d.offset, fmt.Errorf("%s: %w: before its beginning", d.path, fs.ErrInvalid)
+	}
+	d.offset = offset
+	return offset, nil
+}
+
+// Read is that of io.Reader.
+func (d *digestReader) Read(b []byte) (int, error) {
+	if d.offset >= d.bytes {
+		return 0, io.EOF
+	}
+	if n := d.offset / digestBlock; n != d.at {
+		if err := d.load(n); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, d.block[d.offset%digestBlock:])
+	d.offset += int64(n)
+	return n, nil
+}
+
+// load reads block n.
+func (d *digestReader) load(n int64) error {
+	d.at = -1
+	from := n * digestBlock
+	size := min(d.bytes-from, digestBlock)
+	d.block = slices.Grow(d.block[:0], int(size))[:size]
+	got, err := d.file.ReadAt(d.block, from)
+	if errors.Is(err, io.EOF) && int64(got) == size {
+		err = nil
+	}
+	if errors.Is(err, io.EOF) {
+		return &DamageError{d.path, 1, fmt.Sprintf("it has fewer bytes than %d", d.bytes)}
+	}
+	if err != nil {
+		return err
+	}
+	if sum := checksum(d.block); sum != d.sums[n] {
+		return &DamageError{d.path, d.line(from), fmt.Sprintf("the checksum of its block %d is %08x, recorded is %08x", n+1, sum, d.sums[n])}
+	}
+	d.at = n
+	return nil
+}
+
+// line returns the line on which a byte of the file stands.
+func (d *digestReader) line(at int64) int {
+	b := make([]byte, at)
+	n, _ := d.file.ReadAt(b, 0) // what cannot be read is not counted
+	return 1 + bytes.Count(b[:n], newline)
+}
+
+// eachBlock hands over the blocks of a factory's digest one after the other, each
+// checked, to look at until the function returns.
+func (s *Spool) eachDigestBlock(f factory, do func([]byte) error) error {
+	d, err := s.openDigest(f)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for n := range blocksOf(f.bytes) {
+		if err := d.load(n); err != nil {
+			return err
+		}
+		if err := do(d.block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
