@@ -146,10 +146,14 @@ func (s *scope) randomInteger(args []string) (string, error) {
 	return strconv.FormatInt(n, 10), err
 }
 
-// random is where chance comes from: a row of numbers for each proc.
+// random is where chance comes from: a row of numbers for each proc, and one
+// for all that is read before there are any.
 func (s *scope) random() *rand.Rand {
 	if s.proc == nil {
-		return rand.New(rand.NewPCG(s.options.Seed, math.MaxUint64))
+		if s.Description.chance == nil {
+			s.Description.chance = rand.New(rand.NewPCG(s.options.Seed, math.MaxUint64))
+		}
+		return s.Description.chance
 	}
 	if s.proc.chance == nil {
 		s.proc.chance = rand.New(rand.NewPCG(s.options.Seed, uint64(s.proc.proc)))

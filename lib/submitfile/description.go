@@ -3,6 +3,7 @@ package submitfile
 import (
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strings"
 
 	"fairspool/lib/macro"
@@ -18,7 +19,8 @@ type Options struct {
 	// their values. Names are in capitals.
 	Predefined map[string]string
 	// Define are lines that stand before the first: NAME=VALUE of a command
-	// line. Append are lines that stand before every queue line.
+	// line. Append are lines that stand before every queue line, NAME = VALUE
+	// as well: there are neither conditions nor includes in them.
 	Define, Append []string
 	// Queue are the arguments of the queue line of a description that has none
 	// of its own. HasQueue tells an empty one from none.
@@ -34,8 +36,8 @@ type Options struct {
 	Write func(path, text string) error
 	// Run returns what a command writes to standard output.
 	Run func(words []string) (string, error)
-	// Glob returns the paths that match a pattern, sorted, those of folders
-	// with a slash at the end.
+	// Glob returns the paths that match a pattern as it is written, taken from
+	// Dir if relative; sorted, those of folders with a slash at the end.
 	Glob func(pattern string) ([]string, error)
 	// Stdin returns standard input, for `queue from -`.
 	Stdin func() (string, error)
@@ -56,6 +58,7 @@ type Description struct {
 	hasQueue   bool // the description has a queue line of its own
 	texts      map[string]template
 	referring  []string // conditions and includes: what they refer to is used
+	chance     *rand.Rand
 }
 
 // statement is an assignment, or a queue line.
@@ -103,11 +106,7 @@ func (r *reader) all(text string) error {
 	case r.options.HasQueue && r.hasQueue:
 		return &Error{Place{File: r.Description.file}, "has a queue line of its own: leave -queue out", nil}
 	case r.options.HasQueue:
-		q := "queue " + r.options.Queue
-		if !balanced(q) {
-			return &Error{Place{File: commandLine}, fmt.Sprintf("-queue %s: a parenthesis is not closed", r.options.Queue), nil}
-		}
-		return r.file(q, commandLine)
+		return r.file("queue "+r.options.Queue, commandLine)
 	case r.hasQueue:
 		return nil
 	}
@@ -117,21 +116,32 @@ func (r *reader) all(text string) error {
 // commandLine is the file's name for what the command line gives.
 const commandLine = "command line"
 
-// given reads lines of the command line, each of which has to be an assignment.
+// given reads lines of the command line, each of which has to be an
+// assignment. Its value is all that follows the first equals sign.
 func (r *reader) given(lines []string, mark func(*Assignment)) error {
 	for _, line := range lines {
-		before := len(r.statements)
-		if err := r.file(line, commandLine); err != nil {
-			return err
+		name, value, ok := strings.Cut(line, "=")
+		at := commandLineOrigin(line)
+		if name = strings.TrimSpace(name); !ok || firstWord(name) != name {
+			return at.errorf("%s: want NAME = VALUE", Shorten(line))
 		}
-		for i := before; i < len(r.statements); i++ {
-			if r.statements[i].queue != nil {
-				return &Error{Place{File: commandLine}, fmt.Sprintf("%s: want NAME = VALUE", Shorten(line)), nil}
-			}
-			mark(&r.statements[i].Assignment)
+		text := strings.TrimLeft(value, blanks)
+		a := Assignment{Name: plainName(name), Text: strings.TrimRight(text, blanks), at: at.behind(len(line) - len(text))}
+		mark(&a)
+		if err := r.set(a, at); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// blanks do not count at the ends of a value.
+const blanks = " \t\r\n"
+
+// commandLineOrigin is where a line of the command line stands.
+func commandLineOrigin(line string) origin {
+	lines := macro.NewLines(line)
+	return origin{file: commandLine, lines: lines, text: line, pieces: []macro.Piece{{Line: 1, Column: 1}}}
 }
 
 // refer notes a text that refers to names besides values and queue lines.
@@ -140,8 +150,6 @@ func (d *Description) refer(text string) {
 		d.referring = append(d.referring, text)
 	}
 }
-
-func balanced(text string) bool { return strings.Count(text, "(") == strings.Count(text, ")") }
 
 // Assignments returns the description's assignments in their order, without
 // those in branches that were not taken.
@@ -198,5 +206,5 @@ func (o origin) behind(n int) origin {
 
 func (o origin) errorf(format string, args ...any) error {
 	err := fmt.Errorf(format, args...)
-	return &Error{o.place(0), err.Error(), errors.Unwrap(err)}
+	return &Error{o.place(0), legible(err.Error()), errors.Unwrap(err)} // causes may be of several lines
 }

@@ -159,7 +159,7 @@ func (s *scope) macro(p *part, at origin) (string, error) {
 // named returns what a name is worth: an item of the queue line, a macro of
 // the description, of the pool, or of the language.
 func (s *scope) named(name, key string) (text string, ok bool, err error) {
-	if text, ok, err := s.ofProc(key); ok || err != nil {
+	if text, ok, err := s.ofProc(name, key); ok || err != nil {
 		return text, ok, err
 	}
 	v, ok := s.lookup(key)

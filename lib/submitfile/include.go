@@ -13,6 +13,7 @@ import (
 const (
 	maxIncludeDepth = 20
 	maxIncludes     = 1000
+	maxIncluded     = 64 << 20 // bytes in all
 )
 
 // include carries out `include : file`, `include ifexist : file`,
@@ -39,18 +40,30 @@ func (f *source) include(l, rest logical) error {
 		case "ifexist":
 			ifExists = true
 		case "into":
-			if i++; i < len(words) {
-				into = words[i]
+			if i++; i == len(words) {
+				return rest.errorf("include into: want a file before the colon")
 			}
+			if into, err = f.value(words[i], rest.origin); err != nil {
+				return err
+			}
+			f.refer(words[i])
 		default:
 			return rest.errorf("include %s: want ifexist, command, or command into FILE before the colon", Shorten(words[i]))
 		}
 	}
-	if text == "" {
-		return value.errorf("include : %s: empty", Shorten(what))
+	switch {
+	case into != "" && !command:
+		return rest.errorf("include into %s: only the output of a command goes there", Shorten(into))
+	case text == "" && ifExists:
+		return nil
+	case text == "":
+		return value.errorf("include : %s: empty", Shorten(strings.TrimSpace(what)))
 	}
-	if f.included++; f.depth >= maxIncludeDepth || f.included > maxIncludes {
-		return l.errorf("include : %s: more than %d files in each other, or %d in all", Shorten(text), maxIncludeDepth, maxIncludes)
+	switch f.included++; {
+	case f.depth >= maxIncludeDepth:
+		return l.errorf("include : %s: more than %d files in each other", Shorten(text), maxIncludeDepth)
+	case f.included > maxIncludes:
+		return l.errorf("include : %s: more than %d files in all", Shorten(text), maxIncludes)
 	}
 	f.depth++
 	defer func() { f.depth-- }()
@@ -68,6 +81,14 @@ func (f *source) includeFile(at logical, name string, ifExists bool) error {
 	case err != nil:
 		return at.errorf("include : %s: %w", Shorten(name), err)
 	}
+	return f.within(at, text, name)
+}
+
+// within reads a text that was included.
+func (f *source) within(at logical, text, name string) error {
+	if f.inside += len(text); f.inside > maxIncluded {
+		return at.errorf("include : %s: more than %d bytes of included text in all", Shorten(name), maxIncluded)
+	}
 	return f.file(text, name)
 }
 
@@ -77,7 +98,7 @@ func (f *source) includeCommand(at logical, command, into string) error {
 	if into != "" {
 		text, err := f.read(into)
 		if err == nil {
-			return f.file(text, into)
+			return f.within(at, text, into)
 		}
 		if !errors.Is(err, fs.ErrNotExist) {
 			return at.errorf("include command into %s: %w", Shorten(into), err)
@@ -92,7 +113,7 @@ func (f *source) includeCommand(at logical, command, into string) error {
 			return at.errorf("include command into %s: %w", Shorten(into), err)
 		}
 	}
-	return f.file(text, command)
+	return f.within(at, text, Shorten(command))
 }
 
 // errOutside says that Options lack what a description asks for.

@@ -1,48 +1,98 @@
 package submitfile
 
 import (
+	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/macro"
 )
 
-// foreach finds the items of a queue line.
-func (f *source) foreach(q *queue, l logical, keyword, tail string) (err error) {
-	kind := ""
+// each is what stands in a queue line behind its variables.
+type each struct {
+	keyword string // in, from or matching
+	kind    string // of matching: files, dirs, any, or nothing
+	table   *table // of from
+	slice   slice
+	tail    string // where the items come from
+}
+
+// parseEach reads what stands behind the keyword.
+func parseEach(keyword, tail string) (e each, err error) {
+	e = each{keyword: keyword, tail: tail}
 	if keyword == "matching" {
-		kind, tail = matchingKind(tail)
+		e.kind, e.tail = matchingKind(e.tail)
 	}
-	cut, tail, err := cutSlice(tail)
-	if err != nil {
-		return fmt.Errorf("%s: %w", q.label(), err)
+	if e.slice, e.tail, err = cutSlice(e.tail); err != nil {
+		return e, err
 	}
-	q.items.given = true
-	switch keyword {
-	case "in":
-		q.items.lines, err = f.listed(l, tail)
-	case "from":
-		q.items.lines, err = f.from(l, tail)
-	default:
-		q.items.lines, err = f.matching(l, kind, tail)
+	switch {
+	case keyword == "matching" && e.kind == "":
+		e.kind, e.tail = matchingKind(e.tail)
+	case keyword == "from":
+		e.table, e.tail, err = cutTable(e.tail)
 	}
-	if err != nil {
-		if isPlaced(err) {
-			return err
-		}
-		return fmt.Errorf("%s: %w", q.label(), err)
-	}
-	q.items.first, q.items.step, q.items.n = cut.of(len(q.items.lines))
-	return nil
+	return e, err
+}
+
+// opens tells whether the items go on in the lines below.
+func (e each) opens() bool {
+	return strings.HasPrefix(e.tail, "(") && !strings.HasSuffix(e.tail, ")")
 }
 
 // opensItems tells whether the rest of a queue line opens a list that
 // goes on in the lines below.
 func opensItems(rest string) bool {
 	_, keyword, tail := cutKeyword(rest)
-	return keyword != "" && strings.HasSuffix(tail, "(")
+	e, err := parseEach(keyword, tail)
+	return keyword != "" && err == nil && e.opens()
+}
+
+// foreach finds the items of a queue line.
+func (f *source) foreach(q *queue, l logical, keyword, tail string) error {
+	e, err := parseEach(keyword, tail)
+	if err != nil {
+		return fmt.Errorf("%s: %w", q.label(), err)
+	}
+	q.items.given = true
+	before := len(f.warnings)
+	switch keyword {
+	case "in":
+		q.items.lines, err = f.listed(l, e.tail)
+	case "from":
+		q.items.lines, err = f.from(l, e.tail)
+	default:
+		q.items.lines, err = f.matching(l, e.kind, e.tail)
+	}
+	if err == nil && e.table != nil {
+		err = q.fromTable(e.table)
+	}
+	switch {
+	case err != nil && isPlaced(err):
+		return err
+	case err != nil:
+		return fmt.Errorf("%s: %w", q.label(), err)
+	}
+	q.items.first, q.items.step, q.items.n = e.slice.of(len(q.items.lines))
+	if q.items.n == 0 && before == len(f.warnings) {
+		f.note(Warning{l.place(0), q.label() + ": no items, so no jobs"})
+	}
+	return nil
+}
+
+// fromTable makes items of the rows of a table, and variables of its header row
+// unless the queue line has some.
+func (q *queue) fromTable(t *table) error {
+	items, names, err := t.rows(q.items.lines)
+	if err != nil {
+		return err
+	}
+	q.items.lines = items
+	if !q.unnamed || names == nil {
+		return nil
+	}
+	return q.setVars(names)
 }
 
 // itemLines returns the lines of a list up to that which begins with the
@@ -68,9 +118,9 @@ func (f *source) block(l logical, tail string) (lines []string, ok bool, err err
 	if !ok {
 		return nil, false, nil
 	}
-	inner = strings.TrimSpace(inner)
-	if inner, closed := strings.CutSuffix(inner, ")"); closed {
-		if inner = strings.TrimSpace(inner); inner != "" {
+	inner, closed := strings.CutSuffix(inner, ")")
+	if inner = strings.TrimSpace(inner); closed {
+		if inner != "" {
 			lines = []string{inner}
 		}
 		return lines, true, nil
@@ -82,14 +132,23 @@ func (f *source) block(l logical, tail string) (lines []string, ok bool, err err
 	return more, true, err
 }
 
+// list returns the lines of a list, in parentheses or without.
+func (f *source) list(l logical, tail string) ([]string, error) {
+	lines, ok, err := f.block(l, tail)
+	if ok || err != nil {
+		return lines, err
+	}
+	return []string{tail}, nil
+}
+
 // listed returns the items of `in`, parted by commas and blanks.
 func (f *source) listed(l logical, tail string) ([]string, error) {
-	lines, ok, err := f.block(l, tail)
+	if tail == "" {
+		return nil, errors.New("in: want items, or a list in parentheses")
+	}
+	lines, err := f.list(l, tail)
 	if err != nil {
 		return nil, err
-	}
-	if !ok {
-		lines = []string{tail}
 	}
 	var out []string
 	for _, line := range lines {
@@ -108,7 +167,7 @@ func (f *source) from(l logical, tail string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines := strings.Split(text, "\n")
+	lines := strings.Split(strings.TrimPrefix(text, "\uFEFF"), "\n")
 	out := lines[:0]
 	for _, line := range lines {
 		if line = trimItem(line); line != "" {
@@ -118,19 +177,16 @@ func (f *source) from(l logical, tail string) ([]string, error) {
 	return out, nil
 }
 
-// trimItem takes blanks off an item; a unit separator is none.
-func trimItem(line string) string { return strings.Trim(line, " \t\r\v\f") }
-
 func (f *source) fromOutside(tail string) (text string, err error) {
 	command, isCommand := strings.CutSuffix(tail, "|")
 	switch {
 	case isCommand:
 		return f.run(strings.TrimSpace(command))
 	case tail == "":
-		return "", fmt.Errorf("from: want a file, a command and |, or a list in parentheses")
+		return "", errors.New("from: want a file, a command and |, or a list in parentheses")
 	case tail == "-":
 		if f.stdin == nil {
-			return "", fmt.Errorf("standard input is not there to be read for items")
+			return "", errors.New("standard input is not there to be read for items")
 		}
 		read := f.stdin
 		f.stdin = nil
@@ -141,177 +197,4 @@ func (f *source) fromOutside(tail string) (text string, err error) {
 		err = fmt.Errorf("%s: %w", Shorten(tail), err)
 	}
 	return text, err
-}
-
-// matchingKind takes files, dirs or any off the front.
-func matchingKind(tail string) (kind, rest string) {
-	end := 0
-	for end < len(tail) && isNameByte(tail[end]) {
-		end++
-	}
-	switch word := strings.ToLower(tail[:end]); word {
-	case "files", "dirs", "any":
-		if end == len(tail) || isBlank(tail[end]) || tail[end] == '(' || tail[end] == '[' {
-			return word, strings.TrimSpace(tail[end:])
-		}
-	}
-	return "any", tail
-}
-
-// matching returns the names that patterns match: those of folders end in a
-// slash.
-func (f *source) matching(l logical, kind, tail string) ([]string, error) {
-	patterns, err := f.listed(l, tail)
-	if err != nil {
-		return nil, err
-	}
-	if len(patterns) == 0 {
-		return nil, fmt.Errorf("matching: want patterns such as *.dat")
-	}
-	if f.options.Glob == nil {
-		return nil, errOutside
-	}
-	seen := map[string]bool{}
-	var out []string
-	for _, pattern := range patterns {
-		names, err := f.options.Glob(pattern)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", Shorten(pattern), err)
-		}
-		found := false
-		for _, name := range names {
-			if folder := strings.HasSuffix(name, "/"); kind == "files" && folder || kind == "dirs" && !folder {
-				continue
-			}
-			found = true
-			if seen[name] {
-				f.note(Warning{l.place(0), fmt.Sprintf("matching %s: %s is there already, left out", Shorten(pattern), Shorten(name))})
-				continue
-			}
-			seen[name] = true
-			out = append(out, name)
-		}
-		if !found {
-			if f.failEmpty() {
-				return nil, fmt.Errorf("%s: nothing matches", Shorten(pattern))
-			}
-			f.note(Warning{l.place(0), fmt.Sprintf("matching %s: nothing matches", Shorten(pattern))})
-		}
-	}
-	return out, nil
-}
-
-// failEmpty tells whether a pattern that nothing matches is an error.
-func (r *reader) failEmpty() bool {
-	if v, ok := r.vars["submit_fail_empty_matches"]; ok {
-		text, err := r.value(v.text, v.at)
-		c, bad := macro.ParseCondition(text)
-		return err == nil && bad == nil && c.Holds(r.defined, version)
-	}
-	return r.options.FailEmptyMatches
-}
-
-// slice is [start:end:step], of which any may be missing.
-type slice struct {
-	start, end, step *int
-	single           bool // [start]
-}
-
-// cutSlice takes a slice off the front.
-func cutSlice(tail string) (slice, string, error) {
-	if !strings.HasPrefix(tail, "[") {
-		return slice{}, tail, nil
-	}
-	inner, rest, ok := strings.Cut(tail[1:], "]")
-	fields := strings.Split(inner, ":")
-	if !ok || len(fields) > 3 {
-		return slice{}, "", fmt.Errorf("%s: want a slice such as [2:10:2]", Shorten(tail))
-	}
-	s := slice{single: len(fields) == 1}
-	for i, to := range []**int{&s.start, &s.end, &s.step} {
-		if i >= len(fields) || strings.TrimSpace(fields[i]) == "" {
-			continue
-		}
-		n, err := strconv.Atoi(strings.TrimSpace(fields[i]))
-		if err != nil || i == 2 && n < 1 {
-			return slice{}, "", fmt.Errorf("[%s]: want a slice such as [2:10:2], of whole numbers, the last above 0", Shorten(inner))
-		}
-		*to = &n
-	}
-	if s.single && s.start == nil {
-		return slice{}, "", fmt.Errorf("[%s]: want a slice such as [2:10:2]", Shorten(inner))
-	}
-	return s, strings.TrimSpace(rest), nil
-}
-
-// of returns which of so many items the slice picks: the first, every
-// so-manieth, and how many.
-func (s slice) of(all int) (first, step, n int) {
-	bound := func(p *int, otherwise int) int {
-		if p == nil {
-			return otherwise
-		}
-		if *p < 0 {
-			return max(*p+all, 0)
-		}
-		return min(*p, all)
-	}
-	first, step = bound(s.start, 0), 1
-	end := bound(s.end, all)
-	if s.single {
-		if *s.start < -all || *s.start >= all {
-			return 0, 1, 0
-		}
-		end = first + 1
-	}
-	if s.step != nil {
-		step = *s.step
-	}
-	if end <= first {
-		return 0, 1, 0
-	}
-	return first, step, (end-first-1)/step + 1
-}
-
-// unitSeparator parts the fields of an item whose fields have blanks or
-// commas in them.
-const unitSeparator = "\x1f"
-
-// fields parts an item for so many variables: at unit separators, else at
-// commas and blanks, the last one taking the rest. What is missing is empty.
-func fields(text string, n int) []string {
-	out := make([]string, n)
-	if n == 1 {
-		out[0] = text
-		return out
-	}
-	if strings.Contains(text, unitSeparator) {
-		for i, field := range strings.SplitN(text, unitSeparator, n) {
-			out[i] = trimItem(field)
-		}
-		return out
-	}
-	for i := range out {
-		if i == n-1 {
-			out[i] = strings.TrimSpace(text)
-			break
-		}
-		end := strings.IndexAny(text, ", \t")
-		if end < 0 {
-			out[i] = text
-			break
-		}
-		out[i] = text[:end]
-		text = afterSeparator(text[end:])
-	}
-	return out
-}
-
-// afterSeparator passes over blanks with at most one comma among them.
-func afterSeparator(text string) string {
-	text = strings.TrimLeft(text, " \t")
-	if rest, ok := strings.CutPrefix(text, ","); ok {
-		text = strings.TrimLeft(rest, " \t")
-	}
-	return text
 }

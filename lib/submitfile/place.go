@@ -3,7 +3,7 @@ package submitfile
 import (
 	"fmt"
 	"strings"
-	"unicode/utf8"
+	"unicode"
 )
 
 // Place is where something stands. The zero Place is the description as a
@@ -11,7 +11,7 @@ import (
 type Place struct {
 	File   string
 	Line   int    // from 1; 0: the file as a whole
-	Col    int    // in bytes from 1; 0: the line as a whole
+	Col    int    // in characters from 1; 0: the line as a whole
 	Source string // the line's text
 }
 
@@ -20,7 +20,7 @@ func (p Place) prefix() string {
 	switch {
 	case p.File == "" && p.Line == 0:
 		return ""
-	case p.Line == 0:
+	case p.Line == 0 || p.File == commandLine:
 		return p.File + ": "
 	case p.File == "":
 		return fmt.Sprintf("%d: ", p.Line)
@@ -38,8 +38,10 @@ func (p Place) Excerpt() string {
 	if p.Col < 1 || p.Source == "" || p.Col > len(p.Source)+1 {
 		return ""
 	}
-	line := []rune(legible(p.Source))
-	at := utf8.RuneCountInString(legible(p.Source[:p.Col-1]))
+	line, at := []rune(legible(p.Source)), p.Col-1
+	if at > len(line) {
+		return ""
+	}
 	before, behind := "", ""
 	if from := at - mostSource*3/4; from > 0 && len(line) > mostSource {
 		before, line, at = "...", line[from:], at-from
@@ -48,14 +50,31 @@ func (p Place) Excerpt() string {
 		behind, line = "...", line[:mostSource]
 	}
 	const indent = "    "
-	return indent + before + string(line) + behind + "\n" + indent + strings.Repeat(" ", len(before)+at) + "^"
+	width := len(before)
+	for _, r := range line[:at] {
+		width += columns(r)
+	}
+	return indent + before + string(line) + behind + "\n" + indent + strings.Repeat(" ", width) + "^"
+}
+
+// columns returns how many columns of a terminal a character takes.
+func columns(r rune) int {
+	switch {
+	case unicode.In(r, unicode.Mn, unicode.Me, unicode.Cf):
+		return 0
+	case unicode.In(r, unicode.Han, unicode.Hangul, unicode.Hiragana, unicode.Katakana),
+		0x3000 <= r && r <= 0x303e, 0xff01 <= r && r <= 0xff60, 0x1f300 <= r && r <= 0x1faff:
+		return 2
+	}
+	return 1
 }
 
 // legible puts a blank for each control character, a tab included, so that
-// columns stay what they are.
+// columns stay what they are, and a replacement character for each byte that is
+// none of UTF-8.
 func legible(text string) string {
 	return strings.Map(func(r rune) rune {
-		if r < ' ' || r == 0x7f {
+		if r < ' ' || 0x7f <= r && r < 0xa0 {
 			return ' '
 		}
 		return r

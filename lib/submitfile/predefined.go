@@ -2,6 +2,7 @@ package submitfile
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 )
 
@@ -35,31 +36,26 @@ func Settled(key string) bool {
 }
 
 // ofProc returns the value of a name that is the language's own.
-func (s *scope) ofProc(key string) (text string, ok bool, err error) {
-	if len(key) > len("itemindex") {
+func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
+	if len(key) > len("itemindex") || !builtin(key) {
 		return "", false, nil
 	}
 	if key == "dollar" {
 		return "$", true, nil
 	}
-	if !builtin(key) {
+	if !Settled(key) && s.owns(key) {
 		return "", false, nil
 	}
 	if s.proc == nil {
-		if !Settled(key) {
-			return "", false, nil // the description may define it
-		}
-		return "", true, fmt.Errorf("$(%s): has no value yet where conditions, includes and queue lines are read", key)
+		return "", true, fmt.Errorf("$(%s): has no value yet where conditions, includes and queue lines are read", name)
 	}
 	switch key {
 	case "cluster", "clusterid":
 		return strconv.Itoa(s.proc.cluster), true, nil
-	}
-	if _, own := s.vars[key]; key == "item" || own && !Settled(key) {
-		return "", false, nil // see item
-	}
-	if key == "node" {
+	case "node":
 		return "0", true, nil // jobs of several nodes are none of ours
+	case "item":
+		return "", true, nil // see item
 	}
 	s.varied = true
 	switch key {
@@ -72,4 +68,14 @@ func (s *scope) ofProc(key string) (text string, ok bool, err error) {
 	default: // itemindex, row
 		return strconv.Itoa(s.proc.row), true, nil
 	}
+}
+
+// owns tells whether the description gives a name of the language a value of
+// its own.
+func (s *scope) owns(key string) bool {
+	if s.proc != nil && slices.Contains(s.proc.queue.keys, key) {
+		return true
+	}
+	_, own := s.vars[key]
+	return own
 }

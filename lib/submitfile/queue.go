@@ -21,6 +21,8 @@ type queue struct {
 	vars  []string
 	keys  []string // vars in lower case
 	items items
+	// unnamed says that the queue line itself has no variables.
+	unnamed bool
 }
 
 // items are what a queue line goes through. Without any it is as if there
@@ -67,7 +69,7 @@ func label(text string) string {
 // items.
 func (f *source) queueLine(l, rest logical) error {
 	r := f.reader
-	if err := r.given(r.appending(), func(a *Assignment) { a.Appended = true }); err != nil {
+	if err := r.given(r.options.Append, func(a *Assignment) { a.Appended = true }); err != nil {
 		return err
 	}
 	r.hasQueue = true
@@ -93,15 +95,6 @@ func (f *source) queueLine(l, rest logical) error {
 	return nil
 }
 
-// appending returns the lines of -append, once for each queue line, and
-// none for themselves.
-func (r *reader) appending() []string {
-	if r.appended {
-		return nil
-	}
-	return r.options.Append
-}
-
 // cutKeyword parts a queue line at in, from or matching. Without one all of it
 // is head.
 func cutKeyword(text string) (head, keyword, tail string) {
@@ -120,6 +113,9 @@ func cutKeyword(text string) (head, keyword, tail string) {
 		for end < len(text) && isNameByte(text[end]) {
 			end++
 		}
+		if end < len(text) && !isBlank(text[end]) && text[end] != '(' && text[end] != '[' {
+			continue
+		}
 		switch word := strings.ToLower(text[i:end]); word {
 		case "in", "from", "matching":
 			return strings.TrimSpace(text[:i]), word, strings.TrimSpace(text[end:])
@@ -135,15 +131,12 @@ func (r *reader) head(q *queue, head string, each bool) (err error) {
 	count := head
 	if each {
 		count = head[:variablesAt(head)]
-		q.vars = macro.List(head[len(count):])
-		if len(q.vars) == 0 {
-			q.vars = []string{"Item"}
+		vars := macro.List(head[len(count):])
+		if q.unnamed = len(vars) == 0; q.unnamed {
+			vars = []string{"Item"}
 		}
-		for _, v := range q.vars {
-			if !macro.IsName(v) {
-				return fmt.Errorf("%s: %q: not a name", q.label(), Shorten(v))
-			}
-			q.keys = append(q.keys, strings.ToLower(v))
+		if err := q.setVars(vars); err != nil {
+			return fmt.Errorf("%s: %w", q.label(), err)
 		}
 	}
 	q.count, err = jobCount(strings.TrimRight(count, " \t,"))
@@ -153,23 +146,63 @@ func (r *reader) head(q *queue, head string, each bool) (err error) {
 	return nil
 }
 
-// variablesAt returns where the variables begin: with the first word that
-// begins with a letter, outside the parentheses of the count.
-func variablesAt(head string) int {
-	depth := 0
-	for i := 0; i < len(head); i++ {
-		c := head[i]
+// maxVars bounds the variables of a queue line.
+const maxVars = 1000
+
+// setVars sets the variables.
+func (q *queue) setVars(names []string) error {
+	if len(names) > maxVars {
+		return fmt.Errorf("more than %d variables", maxVars)
+	}
+	q.vars, q.keys = names, nil
+	for _, name := range names {
+		key := strings.ToLower(name)
 		switch {
-		case c == '(':
-			depth++
-		case c == ')':
-			depth--
-		case depth == 0 && isNameByte(c) && (c < '0' || c > '9') && c != '.' && (i == 0 || isBlank(head[i-1]) || head[i-1] == ',' || head[i-1] == ')'):
-			return i
+		case !isVariable(name):
+			return fmt.Errorf("%q: not a name for a variable", Shorten(name))
+		case Settled(key):
+			return fmt.Errorf("%s: has a value of its own for every job: want another name for the variable", name)
+		}
+		q.keys = append(q.keys, key)
+	}
+	return nil
+}
+
+// isVariable tells whether a variable may have the name: letters, digits,
+// underscores and dots, no digit first.
+func isVariable(name string) bool {
+	for i := range len(name) {
+		if c := name[i]; !isNameByte(c) || i == 0 && ('0' <= c && c <= '9' || c == '.') {
+			return false
 		}
 	}
-	return len(head)
+	return name != ""
 }
+
+// variablesAt returns where the variables begin: the names, parted by blanks and
+// commas, at the end of the head. What stands before is the count.
+func variablesAt(head string) int {
+	at := len(head)
+	for i := len(head); i > 0; {
+		end := i
+		for i > 0 && isNameByte(head[i-1]) {
+			i--
+		}
+		if end == i || i > 0 && !isSeparator(head[i-1]) && head[i-1] != ')' {
+			break
+		}
+		if !isVariable(head[i:end]) {
+			break
+		}
+		at = i
+		for i > 0 && isSeparator(head[i-1]) {
+			i--
+		}
+	}
+	return at
+}
+
+func isSeparator(c byte) bool { return isBlank(c) || c == ',' }
 
 // jobCount returns the number of jobs that a text asks for: a constant
 // expression, or 1 without any.

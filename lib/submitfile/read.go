@@ -14,8 +14,9 @@ type reader struct {
 	warnings        []Warning
 	depth, included int
 	stdin           func() (string, error) // nil once it is read
-	appended        bool
 	jobs            int
+	folded          int // bytes of values that refer to themselves
+	inside          int // bytes of the files and commands that were included
 }
 
 func (r *reader) note(w Warning) { r.warnings = append(r.warnings, w) }
@@ -36,7 +37,9 @@ func (r *reader) file(text, name string) error {
 		}
 	}
 	if line, open := f.open.Open(); open {
-		return &Error{Place{name, line, 1, f.lines.Source(line)}, "if: no endif closes it", nil}
+		source := f.lines.Source(line)
+		indent := len(source) - len(strings.TrimLeft(source, " \t"))
+		return &Error{Place{name, line, indent + 1, source}, "if: no endif closes it", nil}
 	}
 	return nil
 }
@@ -163,7 +166,9 @@ func (o origin) wrap(err error) error {
 // holds tells whether a condition is true.
 func (f *source) holds(l logical) (bool, error) {
 	f.refer(l.text)
-	text, err := f.value(l.text, l.origin)
+	silent := f.scope
+	silent.warn = nil // what nobody defines is false
+	text, err := silent.value(l.text, l.origin)
 	if err != nil {
 		return false, err
 	}
@@ -203,7 +208,7 @@ func (f *source) say(keyword string, l logical) error {
 
 // manyLines reads NAME @=TAG, and the lines up to @TAG.
 func (f *source) manyLines(l logical, name string, tag logical) error {
-	value, _, closed := f.lines.Until(strings.TrimSpace(tag.text))
+	value, pieces, closed := f.lines.Until(strings.TrimSpace(tag.text))
 	switch {
 	case tag.text == "":
 		return tag.errorf("%s @=: want a tag, and a line @TAG that ends the value", Shorten(name))
@@ -212,7 +217,10 @@ func (f *source) manyLines(l logical, name string, tag logical) error {
 	case !f.open.Taken():
 		return nil
 	}
-	return f.set(Assignment{Name: plainName(name), Text: strings.TrimSpace(value), at: l.origin, folded: true}, l.origin)
+	at := origin{file: f.name, lines: f.lines, text: value, pieces: pieces}
+	text := strings.TrimLeft(value, blanks)
+	at.offset = len(value) - len(text)
+	return f.set(Assignment{Name: plainName(name), Text: strings.TrimRight(text, blanks), at: at}, l.origin)
 }
 
 // assign gives a name a value from now on.
@@ -220,54 +228,33 @@ func (f *source) assign(at origin, name string, value logical) error {
 	return f.set(Assignment{Name: plainName(name), Text: value.text, at: value.origin}, at)
 }
 
-// plainName returns +Name as MY.Name, and @name without its @.
+// attributePrefix begins the names of attributes, which may be written +Name.
+const attributePrefix = "MY."
+
+// plainName returns +Name as MY.Name.
 func plainName(name string) string {
 	if attr, ok := strings.CutPrefix(name, "+"); ok {
-		return "MY." + attr
+		return attributePrefix + attr
 	}
 	return name
 }
 
 func (r *reader) set(a Assignment, name origin) error {
-	if !macro.IsName(a.Name) {
+	if !macro.IsName(a.Name) || a.Name == attributePrefix {
 		return name.errorf("%q: not a name", Shorten(a.Name))
 	}
 	key := strings.ToLower(a.Name)
-	text, folded, fits := r.withItself(a.Text, key)
-	a.Text, a.folded = text, a.folded || folded
-	if !fits {
-		return name.errorf("%s: longer than %d bytes", a.Name, maxText)
+	text, folded, err := r.withItself(a, key)
+	if err != nil {
+		if !isPlaced(err) {
+			err = fmt.Errorf("%s: %w", a.Name, err)
+		}
+		return name.wrap(err)
 	}
+	a.Text, a.folded = text, a.folded || folded
 	r.statements = append(r.statements, statement{Assignment: a})
 	r.vars[key] = &variable{name: a.Name, text: a.Text, at: a.at, exact: !a.folded}
 	return nil
-}
-
-// withItself puts the earlier value of a name in place of its references to
-// itself, as the language wants it: A = $(A) more.
-func (r *reader) withItself(text, key string) (out string, folded, fits bool) {
-	if !strings.Contains(text, "$(") {
-		return text, false, len(text) <= maxText
-	}
-	out, fits = macro.Replace(text, maxText, func(p macro.Part) (string, bool) {
-		// No further into the body than its name: it may be nested deeply.
-		if p.Function != "" || len(p.Body) < len(key) || !strings.EqualFold(p.Body[:len(key)], key) {
-			return "", false
-		}
-		fallback, hasDefault := strings.CutPrefix(p.Body[len(key):], ":")
-		if !hasDefault && fallback != "" {
-			return "", false
-		}
-		folded = true
-		if v, ok := r.vars[key]; ok {
-			return v.text, true
-		}
-		if text, ok := r.options.Predefined[strings.ToUpper(key)]; ok {
-			return text, true
-		}
-		return fallback, true
-	})
-	return out, folded, fits
 }
 
 // firstWord cuts a name off the front of a line. It may begin with "+" or "@",

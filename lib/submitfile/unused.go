@@ -62,8 +62,13 @@ func (u *uses) add(text string, depth int) {
 			u.add(fallback, depth+1)
 		default:
 			u.add(p.Body, depth+1)
+			if p.Function == "$" || p.Function == "ENV" {
+				continue // names of a slot or of the environment
+			}
 			for _, arg := range macro.Arguments(p.Body) {
-				u.names[strings.ToLower(arg)] = true
+				if macro.IsName(arg) {
+					u.names[strings.ToLower(arg)] = true
+				}
 			}
 		}
 	}

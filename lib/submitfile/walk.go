@@ -2,6 +2,7 @@ package submitfile
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strings"
 )
 
@@ -107,7 +108,7 @@ func (s *scope) item(key string) (*variable, bool) {
 	if s.proc == nil {
 		return nil, false
 	}
-	for i, k := range s.proc.queue.keys {
+	for i, k := range slices.Backward(s.proc.queue.keys) { // of two of a name the last counts
 		if k == key {
 			s.varied = true
 			return &s.proc.live[i], true
@@ -191,8 +192,8 @@ func (j *Job) Names() []string {
 	for key := range j.vars {
 		out = append(out, key)
 	}
-	for _, key := range j.queue.keys {
-		if _, twice := j.vars[key]; !twice {
+	for i, key := range j.queue.keys {
+		if _, twice := j.vars[key]; !twice && !slices.Contains(j.queue.keys[:i], key) {
 			out = append(out, key)
 		}
 	}
