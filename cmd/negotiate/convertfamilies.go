@@ -14,7 +14,7 @@ const (
 	slotPolicy = "an expression of slot ads: their Requirements say what a slot takes, their Rank what it prefers; see slots(8)"
 	noEviction = "a slot neither suspends nor evicts its job by itself"
 	slotShape  = "slots are what their ads say: see slots(8)"
-	submitSide = "the submit description says it; see submitfile(5)"
+	submitSide = "the submit description says it; see submit(5)"
 	noPart     = "that part of HTCondor is not here"
 	noFlocking = "there is one pool: jobs do not flock"
 	noLimit    = "a cycle waits for nobody, so that nothing has to bound it"

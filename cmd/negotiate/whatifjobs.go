@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
@@ -163,8 +164,10 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 		return fmt.Errorf("%s: not in the queue", written)
 	}
 	ad := old.Flat().Clone()
-	for _, name := range ofItsPast {
-		ad.Delete(name)
+	for _, name := range append(ad.OwnNames(), ofItsPast...) {
+		if slices.Contains(ofItsPast, name) || strings.HasPrefix(name, "MATCH_") { // of the slots that it had
+			ad.Delete(name)
+		}
 	}
 	ad.SetInt(pool.AttrClusterID, int64(w.next))
 	ad.SetInt(pool.AttrProcID, 0)

@@ -1,18 +1,17 @@
 // Submit puts the jobs of a submit description into the queue.
 //
-// The description is read and checked as a whole before the spool is touched,
-// and its jobs enter the queue in one transaction: all of them or none.
-// Submitting reads no job of the queue, however long that is.
+// The description is read and checked as a whole before the spool is touched:
+// its includes and items are read and its commands run then, too. Its jobs
+// enter the queue in one transaction: all of them or none. Submitting reads no
+// job of the queue, however long that is, save with -unique, which reads the
+// owner's clusters.
 package main
 
 import (
 	"fmt"
+	"strconv"
 
-	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/lib/classad"
-	"fairspool/lib/jobad"
-	"fairspool/spool"
 )
 
 func main() { cmdline.Main(command()) }
@@ -21,110 +20,91 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "submit",
 		Brief:    "put jobs into the queue",
-		Synopsis: []string{"[options] FILE", "[options] -"},
-		About: `Reads a submit description, from standard input for - or when that is no terminal, and puts its jobs into the queue, all of them or none. The jobs of a description are one cluster; its number is printed.
+		Synopsis: []string{"[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
+		About: `Reads a submit description, from standard input for - or without FILE when that is no terminal, and puts its jobs into the queue, all of them or none. The jobs of a description are one cluster; its number is printed.
 
-What the description asks for and this version does not serve is refused by name, with file and line, and nothing is submitted.`,
-		Flags: []cmdline.Flag{
-			{Name: "owner", Args: []string{"NAME"}, Help: "submit for NAME instead of yourself; for administrators"},
-			{Name: "dry-run", Help: "show the job ads and submit nothing"},
-			{Name: "json", Help: "print the cluster and the number of jobs as JSON; with -dry-run, the ads"},
-		},
+NAME=VALUE stands before the first line of the description. A FILE with = in its name is written with a slash before that: ./a=b.sub.
+
+What is wrong with a description is shown with file, line and place, and nothing is submitted.`,
+		Flags: flags,
 		Examples: []cmdline.Example{
 			{Does: "submit the jobs of a description", Line: "submit analysis.sub"},
+			{Does: "submit one job for each file, with more memory", Line: `submit -a 'request_memory = 4G' one.sub -queue input matching '*.dat'`},
 			{Does: "submit five jobs without a file", Line: `printf 'executable = /bin/sleep\narguments = 60\nqueue 5\n' | submit -`},
-			{Does: "see what would be submitted", Line: "submit -dry-run analysis.sub"},
+			{Does: "see what would be submitted", Line: "submit -dry-run - analysis.sub"},
+			{Does: "submit from cron, unless the last ones are not yet done", Line: "submit -unique nightly nightly.sub"},
 		},
 		Run: run,
 	}
 }
 
-// cluster is a description's jobs, ready for the queue or in it.
-type cluster struct {
-	id int // 0: there were no jobs to submit
-	jobad.Cluster
+// submission is one run of the command.
+type submission struct {
+	*cmdline.Call
+	owner    string // whose jobs they are
+	warnings int    // so many were printed
 }
 
 func run(c *cmdline.Call) error {
-	d, err := read(c)
+	s := &submission{Call: c}
+	if err := s.checkFlags(); err != nil {
+		return err
+	}
+	jobs, err := s.read()
+	if err == nil {
+		err = s.strict()
+	}
 	if err != nil {
 		return err
 	}
 	if c.Has("dry-run") {
-		return dryRun(c, d)
+		return s.dryRun(jobs)
 	}
-	k, err := put(c, d)
+	k, err := s.put(jobs)
 	if err != nil {
-		return err
+		return s.tellOf(err)
 	}
-	warnOfPlaces(c, k)
-	logSubmitted(c, k)
-	if c.Has("json") {
-		return c.JSON(struct {
-			ClusterID int `json:"ClusterId,omitempty"`
-			Jobs      int
-		}{k.id, k.Jobs()})
+	if !c.Has("strict") { // else they were looked at before
+		s.warnOfPlaces(k)
 	}
-	if k.id > 0 {
-		fmt.Fprintf(c.Stdout, "%d job(s) submitted to cluster %d.\n", k.Jobs(), k.id)
+	s.logSubmitted(k)
+	return s.tell(k)
+}
+
+// checkFlags refuses flags that say nothing together, or nothing at all.
+func (s *submission) checkFlags() error {
+	for _, pair := range [][]string{{"terse", "verbose", "json"}, {"dry-run", "terse"}, {"dry-run", "verbose"}} {
+		if _, err := s.One(pair...); err != nil {
+			return err
+		}
+	}
+	if s.Has("maxjobs") {
+		if n, err := strconv.Atoi(s.Value("maxjobs")); err != nil || n < 1 {
+			return cmdline.Usagef("-maxjobs %s: want a whole number from 1 up", s.Value("maxjobs"))
+		}
+	}
+	if s.Has("dry-run") && s.Value("dry-run") == "" {
+		return cmdline.Usagef("-dry-run: the file's name is empty; - is standard output")
+	}
+	if s.Has("unique") {
+		return checkKey(s.Value("unique"))
 	}
 	return nil
 }
 
-// put makes the description's jobs a cluster of the queue.
-func put(c *cmdline.Call, d *jobad.Jobs) (cluster, error) {
-	s, err := c.Spool()
-	if err != nil {
-		return cluster{}, err
-	}
-	if c.Has("owner") {
-		if err := mayActForOthers(c, s); err != nil {
-			return cluster{}, err
-		}
-	}
-	d.SetDomain(s.Domain())
-	var k cluster
-	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("submit", operation(c)...)
-		var err error
-		if k.Cluster, err = d.Expand(tx.NextCluster()); err != nil || len(k.Runs) == 0 {
-			return err
-		}
-		runs := make([]spool.NewRun, len(k.Runs))
-		for i, r := range k.Runs {
-			runs[i] = spool.NewRun{Count: r.Count, Ad: r.Ad()}
-		}
-		k.id = tx.AddCluster(k.Ad, runs)
+// warn prints a warning and counts it.
+func (s *submission) warn(format string, args ...any) {
+	s.warnings++
+	s.Warn(format, args...)
+}
+
+// strict is an error when there were warnings, with -strict.
+func (s *submission) strict() error {
+	switch {
+	case !s.Has("strict") || s.warnings == 0:
 		return nil
-	})
-	return k, err
-}
-
-// operation is what the journal tells of the command line.
-func operation(c *cmdline.Call) []string {
-	if c.Has("owner") {
-		return append([]string{"-owner", c.Value("owner")}, c.Args...)
+	case s.warnings == 1:
+		return fmt.Errorf("-strict: a warning: nothing is submitted")
 	}
-	return c.Args
-}
-
-// dryRun shows the ads that submit would put into the queue of a new spool.
-func dryRun(c *cmdline.Call, d *jobad.Jobs) error {
-	k := cluster{id: 1}
-	var err error
-	if k.Cluster, err = d.Expand(k.id); err != nil {
-		return err
-	}
-	warnOfPlaces(c, k)
-	ads := []*classad.Ad{}
-	for id, ad := range k.each() {
-		job := ad.Flat()
-		job.SetInt("ClusterId", int64(id.Cluster))
-		job.SetInt("ProcId", int64(id.Proc))
-		ads = append(ads, job)
-	}
-	if c.Has("json") {
-		return c.JSON(ads)
-	}
-	return adprint.Long(c.Stdout, ads)
+	return fmt.Errorf("-strict: %d warnings: nothing is submitted", s.warnings)
 }

@@ -1,8 +1,6 @@
 package main
 
 import (
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -10,32 +8,6 @@ import (
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
-
-func TestExists(t *testing.T) {
-	dir := t.TempDir()
-	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	for _, c := range []struct {
-		path string
-		dir  bool
-		want string
-	}{
-		{dir, true, ""}, {file, false, ""},
-		{dir, false, "is a folder"}, {file, true, "not a folder"},
-		{dir + "/none", false, "no such file"}, {dir + "/none", true, "no such folder"},
-		{file + "/x", false, "not a directory"},
-	} {
-		got := ""
-		if err := exists(c.path, c.dir); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("exists(%q, %v) = %q, want %q", c.path, c.dir, got, c.want)
-		}
-	}
-}
 
 func TestCheckOwner(t *testing.T) {
 	for _, name := range []string{"alice", "first.last", "_x", "a-b_2", strings.Repeat("a", 64), "nice", "nice-user", "nice-users.bob"} {
@@ -60,7 +32,7 @@ func TestCheckOwner(t *testing.T) {
 	}
 }
 
-func TestEach(t *testing.T) {
+func TestAds(t *testing.T) {
 	d, _, err := submitfile.Parse("executable = /x\n+A = \"x\"\nqueue 2\n+A = \"y\"\nqueue", "a.sub", submitfile.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -73,18 +45,22 @@ func TestEach(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	k := cluster{7, c}
+	k := cluster{7, 3, c}
 	var got string
-	for id, ad := range k.each() {
-		got += id.String() + textOf(ad, "A") + " "
+	for ad := range k.ads() {
+		e, _ := ad.Lookup(pool.AttrClusterID)
+		p, _ := ad.Lookup(pool.AttrProcID)
+		got += e.String() + "." + p.String() + textOf(ad, "A") + " "
 	}
-	if want := "7.0x 7.1x 7.2y "; got != want || k.Jobs() != 3 {
-		t.Errorf("each = %q, %d jobs, want %q, 3", got, k.Jobs(), want)
+	if want := "7.0x 7.1x 7.2y "; got != want {
+		t.Errorf("ads = %q, want %q", got, want)
 	}
-	for id := range k.each() {
-		if id != (pool.JobID{Cluster: 7}) {
-			t.Errorf("each went on to %v after break", id)
-		}
+	n := 0
+	for range k.ads() {
+		n++
 		break
+	}
+	if n != 1 {
+		t.Errorf("ads went on after break: %d", n)
 	}
 }

@@ -70,6 +70,8 @@ type Config struct {
 	DefaultRequestCpus   int64         // JOB_DEFAULT_REQUESTCPUS
 	DefaultRequestMemory int64         // JOB_DEFAULT_REQUESTMEMORY, MB
 	DefaultRequestDisk   int64         // JOB_DEFAULT_REQUESTDISK, KB
+	AppendRequirements   string        // APPEND_REQUIREMENTS, an expression; empty: none
+	AppendRank           string        // APPEND_RANK, an expression; empty: none
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
 
 	// Groups is the tree of accounting groups, nil without any: GROUP_NAMES and

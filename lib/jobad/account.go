@@ -29,13 +29,12 @@ func (j *job) accounting() error {
 	if err != nil {
 		return err
 	}
-	if nice {
-		g, _, _ := j.command("nice_user")
-		if hasGroup || hasUser || j.overrides["accountinggroup"] {
-			return j.refuse(g, "excludes an accounting group: nice users are a group of their own")
-		}
-		j.setExpr(pool.AttrNiceUser, "true")
-		return j.account(g, j.options.NiceGroup, j.options.Owner)
+	g, _, _ := j.command("nice_user")
+	switch named := hasGroup || hasUser || j.overrides["accountinggroup"]; {
+	case nice && named:
+		j.caution(g, "has no effect beside an accounting group: nice users are a group of their own")
+	case nice:
+		return j.nice(g)
 	}
 	switch {
 	case hasGroup && !hasUser:
@@ -46,6 +45,16 @@ func (j *job) accounting() error {
 		return j.account(user, "", user.Text)
 	}
 	return nil
+}
+
+// nice makes the job one of the group of nice users, and has it give way at once
+// unless it says otherwise.
+func (j *job) nice(g given) error {
+	j.setExpr(pool.AttrNiceUser, "true")
+	if _, told, err := j.command("max_job_retirement_time"); !told || err != nil {
+		j.setExpr("MaxJobRetirementTime", "0")
+	}
+	return j.account(g, j.options.NiceGroup, j.options.Owner)
 }
 
 func (j *job) account(g given, group, user string) error {

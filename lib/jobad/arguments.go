@@ -1,14 +1,23 @@
 package jobad
 
 import (
+	"strings"
+
 	"fairspool/lib/jobargs"
 	"fairspool/lib/pool"
-	"fairspool/lib/submitfile"
 )
 
 // arguments sets Args or Arguments, after the syntax that the user chose.
 func (j *job) arguments() error {
-	g, ok, err := j.command("arguments")
+	line, ok, err := j.shell()
+	if err != nil {
+		return err
+	}
+	if ok {
+		j.setString(pool.AttrArguments, jobargs.FormatV2([]string{"-c", line.Text}))
+		return nil
+	}
+	g, ok, err := j.either("arguments", "arguments2", "allow_arguments_v1")
 	if err != nil {
 		return err
 	}
@@ -21,7 +30,7 @@ func (j *job) arguments() error {
 		return j.refuse(g, "%v", err)
 	}
 	if !isNew {
-		j.setString(pool.AttrArgs, raw)
+		j.setString(pool.AttrArgs, strings.Join(jobargs.ParseV1(raw), " "))
 		return nil
 	}
 	words, err := jobargs.ParseV2(raw)
@@ -32,53 +41,26 @@ func (j *job) arguments() error {
 	return nil
 }
 
-// environment sets Env or Environment, after the syntax that the user chose;
-// with getenv it is Environment, and the user's own assignments hold.
-func (j *job) environment() error {
-	g, ok, err := j.command("environment")
+// either returns the value of a command in either syntax, or of one that has to
+// be in the new one. Both may be given only where a third command allows it; the
+// new one counts.
+func (j *job) either(command, modern, allow string) (g given, ok bool, err error) {
+	old, hasOld, err := j.command(command)
 	if err != nil {
-		return err
+		return given{}, false, err
 	}
-	var own []string
-	raw, isNew := "", true
-	if ok {
-		if raw, isNew, err = jobargs.Unquote(g.Text); err != nil {
-			return j.refuse(g, "%v", err)
-		}
-		parse := jobargs.ParseEnvV1
-		if isNew {
-			parse = jobargs.ParseEnvV2
-		}
-		if own, err = parse(raw); err != nil {
-			return j.refuse(g, "%v", err)
-		}
+	g, ok, err = j.command(modern)
+	if !ok || err != nil {
+		return old, hasOld, err
 	}
-	all, err := j.getenv()
+	both, err := j.boolean(allow, false)
 	switch {
 	case err != nil:
-		return err
-	case all:
-		own, isNew = jobargs.MergeEnv(j.options.Environ, own), true
-	case !ok:
-		return nil
+		return given{}, false, err
+	case hasOld && !both:
+		return given{}, false, j.refuse(g, "excludes %s, unless %s = true", command, allow)
+	case !strings.HasPrefix(g.Text, `"`):
+		return given{}, false, j.refuse(g, "want the new syntax, with all of it in double quotes")
 	}
-	if !isNew {
-		j.setString(pool.AttrEnv, raw)
-		return nil
-	}
-	j.setString(pool.AttrEnvironment, jobargs.FormatEnvV2(own))
-	return nil
-}
-
-// getenv tells whether the submitter's environment is to be copied.
-func (j *job) getenv() (bool, error) {
-	g, ok, err := j.command("getenv")
-	if !ok || err != nil {
-		return false, err
-	}
-	all, err := j.boolean("getenv", false)
-	if err != nil {
-		return false, j.refuse(g, "%s: a list of names", submitfile.Shorten(g.Text))
-	}
-	return all, nil
+	return g, true, nil
 }

@@ -5,96 +5,146 @@ import (
 	"strings"
 )
 
-// commands are the submit commands that this version serves, each with its
-// other names. Where a description gives several names of one command, the
-// first in this list counts.
-var commands = [][]string{
-	{"executable", "cmd"},
-	{"arguments", "args"},
-	{"environment", "env"},
-	{"getenv", "get_env"},
-	{"input", "in", "stdin"},
-	{"output", "out", "stdout"},
-	{"error", "err", "stderr"},
-	{"log", "userlog"},
-	{"initialdir", "initial_dir", "iwd"},
-	{"universe", "jobuniverse"},
-	{"requirements"},
-	{"rank", "preferences"},
-	{"priority", "prio", "jobprio"},
-	{"nice_user", "niceuser"},
-	{"request_cpus", "requestcpus"},
-	{"request_memory", "requestmemory"},
-	{"request_disk", "requestdisk"},
-	{"concurrency_limits", "concurrencylimits"},
-	{"concurrency_limits_expr", "concurrencylimitsexpr"},
-	{"accounting_group", "acctgroup"},
-	{"accounting_group_user", "acctgroupuser"},
-	{"qos"},
-	{"class"},
-	{"account"},
-	{"unix_group", "unixgroup"},
-	{"project"},
-	{"department"},
-	{"notification", "jobnotification"},
-	{"should_transfer_files", "shouldtransferfiles"},
-	{"when_to_transfer_output", "whentotransferoutput"},
-	{"transfer_executable", "transferexecutable"},
-	{"transfer_input", "transferin"},
-	{"transfer_output", "transferout"},
-	{"transfer_error", "transfererr"},
-	{"stream_input", "streamin"},
-	{"stream_output", "streamout"},
-	{"stream_error", "streamerr"},
-	{"copy_to_spool", "copytospool"},
-	{"kill_sig", "killsig"},
-	{"remove_kill_sig", "removekillsig"},
-	{"kill_sig_timeout", "killsigtimeout"},
-	{"job_max_vacate_time", "jobmaxvacatetime"},
-	{"batch_name", "jobbatchname"},
-	{"description", "jobdescription"},
+// Fate is what becomes of a submit command.
+type Fate int
+
+// What becomes of a command: Served acts; Kept is an attribute of the job, or
+// nothing at all, and means nothing here that anybody could miss; Waiting is an
+// attribute on which the pool does not act, which is said once; Refused is an
+// error, for the jobs would silently misbehave.
+const (
+	Served Fate = iota
+	Kept
+	Waiting
+	Refused
+)
+
+// String returns the fate in one word, as submit(5) has it.
+func (f Fate) String() string { return [...]string{"served", "kept", "waiting", "refused"}[f] }
+
+// Command is a submit command.
+type Command struct {
+	Name string   // its name, in lower case
+	Also []string // its other names, in lower case: where several are given, the first counts, Name before all
+	Attr string   // the attribute that it sets; empty: none, or several
+	Fate Fate
+	Why  string // what does not happen, or why it is refused; may be empty
+
+	kind  kind
+	names []string // Name and Also
 }
 
-// requestPrefix begins the commands that ask for a resource by name.
-const requestPrefix = "request_"
+// kind is how a command that sets one attribute says its value.
+type kind int
 
-// otherNames maps every name of a served command to its first one.
-var otherNames = func() map[string]string {
-	m := map[string]string{}
-	for _, names := range commands {
-		for _, n := range names {
-			m[n] = names[0]
+const (
+	elsewhere kind = iota // a part of its own sees to the command
+	text                  // a string, double quotes around it left out
+	list                  // a string: words with commas between
+	file                  // a string: a path, relative to the working directory
+	truthful              // true or false
+	whole                 // a whole number, or an expression that gives one as it stands
+	natural               // the same, from 0 up
+	seconds               // a whole number from 0 up, or an expression
+	expr                  // an expression
+)
+
+// Commands returns all submit commands by subject: what submit(5) tells of them.
+func Commands() []Command { return slices.Clone(table) }
+
+// table has all commands, with all of their names.
+var table = func() []Command {
+	all := slices.Concat(programCommands, requestCommands, transferCommands, policyCommands,
+		accountCommands, peopleCommands, universeCommands, otherCommands)
+	taken := map[string]bool{}
+	for _, c := range all {
+		for _, n := range append(c.Also, c.Name) {
+			taken[n] = true
+		}
+	}
+	for i := range all {
+		c := &all[i]
+		for _, n := range []string{strings.ToLower(c.Attr), strings.ReplaceAll(c.Name, "_", "")} {
+			if n != "" && !taken[n] && !ambiguous[n] {
+				taken[n] = true
+				c.Also = append(slices.Clip(c.Also), n)
+			}
+		}
+		c.names = append([]string{c.Name}, c.Also...)
+	}
+	return all
+}()
+
+// ambiguous are names that would be those of two commands (transfer_output is a
+// truth, and TransferOutput the attribute of transfer_output_files), and attributes
+// whose names people give to macros of their own.
+var ambiguous = map[string]bool{"transferinput": true, "transferoutput": true, "in": true, "out": true, "err": true}
+
+// byName finds a command by any of its names.
+var byName = func() map[string]*Command {
+	m := map[string]*Command{}
+	for i := range table {
+		m[table[i].Name] = &table[i]
+		for _, n := range table[i].Also {
+			m[n] = &table[i]
 		}
 	}
 	return m
 }()
 
-// servedNames are all names of commands, as a suggestion may give them.
-var servedNames = slices.Concat(commands...)
-
-// isCommand tells whether a name, in lower case, is a served command.
-func isCommand(key string) bool {
-	return otherNames[key] != "" || len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix)
-}
-
-// namesOf returns all names of a served command, the one that counts first.
+// namesOf returns all names of a command, the one that counts first before all.
 func namesOf(command string) []string {
-	for _, names := range commands {
-		if names[0] == command {
-			return names
-		}
+	if c := byName[command]; c != nil {
+		return c.names
 	}
 	return []string{command}
+}
+
+// suggestions are the names that a warning may propose.
+var suggestions = func() []string {
+	var out []string
+	for _, c := range table {
+		if c.Fate != Refused {
+			out = append(out, c.Name)
+		}
+	}
+	return out
+}()
+
+// requestPrefix begins the commands that ask for a resource by name.
+const requestPrefix = "request_"
+
+// families are the beginnings and ends of commands that have part of their name
+// from the user, besides request_NAME. All but that are kept, without an attribute.
+var families = struct{ beginnings, ends []string }{
+	[]string{"jobset.", "ec2_tag_", "ec2_parameter_", "cloud_label_"},
+	[]string{"_oauth_permissions", "_oauth_resource", "_oauth_options", "_container_port"},
+}
+
+// isCommand tells whether a name, in lower case, is a submit command's.
+func isCommand(key string) bool {
+	if byName[key] != nil || isRequest(key) {
+		return true
+	}
+	return slices.ContainsFunc(families.beginnings, func(b string) bool { return strings.HasPrefix(key, b) }) ||
+		slices.ContainsFunc(families.ends, func(e string) bool { return strings.HasSuffix(key, e) })
+}
+
+// isRequest tells whether a name, in lower case, asks for a resource that has no
+// command of its own.
+func isRequest(key string) bool {
+	return len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && byName[key] == nil
 }
 
 // protected are the attributes that no description may set, because the
 // pool's own records hang on them.
 var protected = []string{
-	"clusterid", "procid", "owner", "user", "qdate", "mytype", "jobuniverse", "jobstatus",
-	"lastjobstatus", "enteredcurrentstatus", "numjobstarts", "numjobmatches", "lastmatchtime",
-	"remotewallclocktime", "remoteusercpu", "remotesyscpu", "remotehost", "lastremotehost",
-	"completiondate", "exitcode", "exitbysignal", "exitsignal", "jobstartdate",
-	"jobcurrentstartdate", "residentsetsize",
+	"clusterid", "procid", "globaljobid", "owner", "user", "qdate", "mytype", "jobuniverse", "jobstatus",
+	"lastjobstatus", "enteredcurrentstatus", "numjobstarts", "numjobmatches", "numjobcompletions", "lastmatchtime",
+	"remotewallclocktime", "remoteusercpu", "remotesyscpu", "remotehost", "lastremotehost", "remoteuser", "remoteowner",
+	"completiondate", "exitcode", "exitbysignal", "exitsignal", "exitstatus", "jobstartdate",
+	"jobcurrentstartdate", "residentsetsize", "holdreason", "holdreasoncode", "holdreasonsubcode", "numsystemholds",
+	"removereason", "vacatereason", "lastvacatetime", "niceuser", "jobmaterializelimit", "jobmaterializemaxidle",
 }
 
 func isProtected(attr string) bool { return slices.Contains(protected, strings.ToLower(attr)) }

@@ -11,19 +11,22 @@ import (
 // maxCredential bounds a name that usage is tallied under.
 const maxCredential = 100
 
-// credentials sets the names that the policies of Maui and Grid Engine reckon
+// credentials are the names that the policies of Maui and Grid Engine reckon
 // by, beside the owner's.
-func (j *job) credentials() error {
-	for _, c := range [...]struct{ command, attr string }{
-		{"qos", pool.AttrQOS}, {"class", pool.AttrClass}, {"account", pool.AttrAcctGroup},
-		{"unix_group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", "Department"},
-	} {
-		if err := j.credential(c.command, c.attr); err != nil {
-			return err
-		}
-	}
-	return nil
+var credentials = []struct{ command, attr string }{
+	{"qos", pool.AttrQOS}, {"class", pool.AttrClass}, {"account", pool.AttrAcctGroup},
+	{"unix_group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", "Department"},
 }
+
+// ownParts are the commands that HTCondor does not know and that are worked out by
+// a part of their own.
+var ownParts = func() []part {
+	out := []part{orMacro("parallel_slots", (*job).parallel)}
+	for _, c := range credentials {
+		out = append(out, orMacro(c.command, func(j *job) error { return j.credential(c.command, c.attr) }))
+	}
+	return out
+}()
 
 func (j *job) credential(command, attr string) error {
 	g, ok, err := j.command(command)

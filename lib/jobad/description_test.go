@@ -54,7 +54,7 @@ func TestAttributes(t *testing.T) {
 		// what every job has
 		{"", "MyType", `"Job"`}, {"", "Owner", `"alice"`}, {"", "User", `"alice@example.org"`},
 		{"", "QDate", "1700000000"}, {"", "EnteredCurrentStatus", "1700000000"}, {"", "JobStatus", "1"},
-		{"", "JobUniverse", "5"}, {"", "JobPrio", "0"}, {"", "Rank", "0.0"}, {"", "Requirements", "true"},
+		{"", "JobUniverse", "5"}, {"", "JobPrio", "0"}, {"", "Rank", "0.0"},
 		{"", "RequestCpus", "1"}, {"", "RequestMemory", "128"}, {"", "RequestDisk", "1024"},
 		{"", "In", `"/dev/null"`}, {"", "Out", `"/dev/null"`}, {"", "Err", `"/dev/null"`},
 		{"", "Arguments", `""`}, {"", "UserLog", "-"}, {"", "AccountingGroup", "-"}, {"", "ClusterId", "-"},
@@ -93,11 +93,15 @@ func TestAttributes(t *testing.T) {
 		// arguments and environment
 		{`arguments = -n 'x y' \"z\"`, "Args", `"-n 'x y' \"z\""`},
 		{`arguments = "-n 'x y' ""z"""`, "Arguments", `"-n x' 'y \"z\""`},
-		{`arguments = "-n 'x y'"`, "Args", "-"},
+		{`arguments = "-n 'x y'"`, "Args", "-"}, {"arguments = a\t $(none) b", "Args", `"a b"`},
+		{"args2 = \"a 'b c'\"", "Arguments", `"a b' 'c"`}, {"arguments = old\narguments2 = \"new\"\nallow_arguments_v1 = true", "Arguments", `"new"`},
+		{"environment = A=1\nenvironment2 = \"B=2\"\nallow_environment_v1 = true", "Environment", `"B=2"`},
 		{"environment = A=1;B=x y", "Env", `"A=1;B=x y"`}, {`env = "A=1 B='x y'"`, "Environment", `"A=1 B=x' 'y"`},
 		{"getenv = true", "Environment", `"HOME=/home/alice LANG=C"`},
 		{"getenv = true\nenvironment = LANG=de", "Environment", `"HOME=/home/alice LANG=de"`},
-		{"getenv = false", "Environment", "-"},
+		{"getenv = false", "Environment", "-"}, {"getenv = LANG, NONE", "Environment", `"LANG=C"`},
+		{"get_env = h*", "Environment", `"HOME=/home/alice"`}, {"getenv = !H*E", "Environment", `"LANG=C"`},
+		{"getenv = *, !LANG\nenvironment = A=1", "Environment", `"HOME=/home/alice A=1"`}, {"getenv = None", "Environment", `""`},
 
 		// requests
 		{"request_memory = 2G", "RequestMemory", "2048"}, {"request_memory = 64 GB", "RequestMemory", "65536"},
@@ -108,25 +112,15 @@ func TestAttributes(t *testing.T) {
 		{"request_disk = 2000b", "RequestDisk", "2"}, {"Request_GPUS = 1", "RequestGPUs", "1"},
 		{"request_boats = 3", "RequestBoats", "3"},
 
-		// requirements
-		{"request_memory = 1G", "Requirements", "(TARGET.Memory >= RequestMemory)"},
-		{"request_cpus = 1", "Requirements", "true"}, {"request_cpus = 2", "Requirements", "(TARGET.Cpus >= RequestCpus)"},
-		{"request_cpus = n", "Requirements", "(TARGET.Cpus >= RequestCpus)"},
-		{"requirements = a || b\nrequest_disk = 9\nrequest_memory = 9\nrequest_gpus = 1", "Requirements",
-			"(a || b) && (TARGET.Disk >= RequestDisk) && (TARGET.Memory >= RequestMemory) && (TARGET.GPUs >= RequestGPUs)"},
-		{"requirements = memory > 5\nrequest_memory = 9", "Requirements", "(memory > 5)"},
-		{"requirements = TARGET.Memory > 5\nrequest_memory = 9", "Requirements", "(TARGET.Memory > 5)"},
-		{"requirements = a // b\nrequest_memory = 9", "Requirements", "(a) && (TARGET.Memory >= RequestMemory)"},
-		{"request_gpus = 0", "Requirements", "true"},
+		// rank; requests has Requirements
 		{"+Requirements = false\nrequest_memory = 9", "Requirements", "false"},
 		{"preferences = Memory", "Rank", "Memory"}, {"rank = Mips\npreferences = Memory", "Rank", "Mips"},
 
-		// file transfer that is none
+		// file transfer
 		{"should_transfer_files = if_needed", "ShouldTransferFiles", `"IF_NEEDED"`}, {"should_transfer_files = Yes", "ShouldTransferFiles", `"YES"`},
 		{"WhenToTransferOutput = on_exit", "WhenToTransferOutput", `"ON_EXIT"`}, {"when_to_transfer_output = ON_SUCCESS", "WhenToTransferOutput", `"ON_SUCCESS"`},
 		{"transfer_executable = false\ncmd = x", "Cmd", `"/bin/sleep"`}, {"transfer_executable = no", "TransferExecutable", "false"},
 		{"executable = x\ntransfer_executable = false", "Cmd", `"x"`}, {"executable = x\ntransfer_executable = True", "Cmd", `"/home/alice/x"`},
-		{"stream_output = true\nstream_error = false", "StreamOut", "true"}, {"stream_input = true", "StreamIn", "true"},
 		{"transfer_output = false", "TransferOut", "false"}, {"", "TransferExecutable", "-"}, {"copy_to_spool = False", "Cmd", `"/bin/sleep"`},
 
 		// who is charged
@@ -135,9 +129,11 @@ func TestAttributes(t *testing.T) {
 		{"accounting_group_user = newton", "AccountingGroup", `"newton"`},
 		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},
 		{"nice_user = True", "AccountingGroup", `"nice-user.alice"`}, {"nice_user = false", "AccountingGroup", "-"},
+		{"nice_user = true", "MaxJobRetirementTime", "0"}, {"nice_user = true\nmax_job_retirement_time = 60", "MaxJobRetirementTime", "60"},
+		{"nice_user = true\naccounting_group = g", "AccountingGroup", `"g.alice"`}, {"nice_user = true\n+AccountingGroup = \"g\"", "AccountingGroup", `"g"`},
 
 		// limits
-		{"concurrency_limits = sw.Matlab:2,  license", "ConcurrencyLimits", `"license,sw.matlab:2"`}, {`ConcurrencyLimits = "a"`, "ConcurrencyLimits", `"a"`},
+		{"concurrency_limits = sw.Matlab:2,  license", "ConcurrencyLimits", `"license,sw.Matlab:2"`}, {`ConcurrencyLimits = "a"`, "ConcurrencyLimits", `"a"`},
 		{"", "ConcurrencyLimits", "-"}, {"concurrency_limits =", "ConcurrencyLimits", "-"}, {"concurrency_limits = a:0.5 a", "ConcurrencyLimits", `"a,a:0.5"`},
 		{`concurrency_limits_expr = strcat("user_", Owner)`, "ConcurrencyLimits", `strcat("user_",Owner)`},
 		{"+ConcurrencyLimits = \"x\"\nconcurrency_limits = a", "ConcurrencyLimits", `"x"`},
@@ -150,11 +146,11 @@ func TestAttributes(t *testing.T) {
 		{"+Project = \"cms\"\nproject = atlas", "Project", `"cms"`}, {"project = atlas\nargs = $(project)", "Args", `"atlas"`},
 
 		// the rest
-		{"priority = -5", "JobPrio", "-5"}, {"prio = +5", "JobPrio", "5"},
+		{"priority = -5", "JobPrio", "-5"}, {"prio = +5", "JobPrio", "5"}, {"prio = 10 * $(Process) - 3", "JobPrio", "-3"},
 		{"kill_sig = 3", "KillSig", `"SIGQUIT"`}, {"remove_kill_sig = sigint", "RemoveKillSig", `"SIGINT"`},
 		{"kill_sig_timeout = 20", "KillSigTimeout", "20"}, {"kill_sig_timeout = 0", "KillSigTimeout", "0"},
 		{"+Patience = 5\nkill_sig_timeout = Patience", "KillSigTimeout", "Patience"}, {"job_max_vacate_time = MY.Patience", "JobMaxVacateTime", "MY.Patience"},
-		{"request_cpus = 0", "RequestCpus", "0"}, {"request_cpus = 2.0", "RequestCpus", "2.0"}, {"request_cpus = undefined", "RequestCpus", "undefined"}, {"job_max_vacate_time = 5*60", "JobMaxVacateTime", "5 * 60"},
+		{"request_cpus = 0", "RequestCpus", "0"}, {"request_cpus = 2.0", "RequestCpus", "2.0"}, {"job_max_vacate_time = 5*60", "JobMaxVacateTime", "5 * 60"},
 		{`batch_name = "my run"`, "JobBatchName", `"my run"`}, {"description = two words", "JobDescription", `"two words"`},
 		{"notification = Never", "JobNotification", "0"},
 		{"universe = Vanilla", "JobUniverse", "5"}, {"universe = 5", "JobUniverse", "5"},
@@ -274,11 +270,14 @@ func TestExists(t *testing.T) {
 	if _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
 		t.Errorf("Expand with a missing executable = %v", err)
 	}
-	if _, err := check("executable = x2\ntransfer_executable = false\ninitialdir = /d\nqueue"); err != nil {
-		t.Errorf("Parse with an executable in the working directory = %v", err)
-	}
-	if want := "/d/x2 false"; asked[len(asked)-1] != want {
-		t.Errorf("Exists was asked %q last, want %q", asked[len(asked)-1], want)
+	for _, text := range []string{
+		"executable = x2\ntransfer_executable = false\nqueue", "executable = /none/$$(Arch)\nqueue",
+		"executable = /none\nskip_filechecks = true\nqueue", "executable = /none\ndocker_image = x\nqueue",
+		"initialdir = /none\nexecutable = /x\nskip_filechecks = warn\nqueue",
+	} {
+		if _, err := check(text); err != nil {
+			t.Errorf("Parse(%q) = %v, want no error", text, err)
+		}
 	}
 	asked = nil
 	if d, err = check("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {

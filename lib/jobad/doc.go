@@ -8,10 +8,11 @@
 // from it. Only what depends on the proc is worked out for each of them, so that
 // `queue 100000` of equal jobs costs what `queue` costs.
 //
-// Each group of commands has a file named for its subject; commands.go has
-// the table of all of them, with their other names and with what becomes of
-// those that mean nothing here: some are kept in the ad, some are refused,
-// for jobs would silently misbehave.
+// Each group of commands has a file named for its subject. Commands, in commands.go
+// and the tables beside it, returns all of them with their other names and with what
+// becomes of each: most act, some only become attributes of the job, which is said
+// where anybody could miss something, and what would make jobs misbehave silently is
+// refused.
 //
 // The source is HTCondor's manual, "Submit Description File Commands", and
 // "Job ClassAd Attributes" for the names of attributes.

@@ -3,13 +3,10 @@ package jobad
 import (
 	"errors"
 	"fmt"
-	"math"
-	"path"
-	"strconv"
+	"slices"
 	"strings"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
 
@@ -26,9 +23,12 @@ type job struct {
 	*submitfile.Job
 	*Jobs
 	settings  []setting
-	mark      int             // where those of the part under way begin
-	overrides map[string]bool // attributes that +Name gives, in lower case
-	custom    bool            // the settings to come are those of +Name
+	mark      int               // where those of the part under way begin
+	overrides map[string]bool   // attributes that +Name gives, in lower case
+	custom    bool              // the settings to come are those of +Name
+	keys      map[string]string // commands that were asked for, and the names that they are given under
+	steady    steady            // what is the same for all procs of the queue line
+	uses      *submitfile.Uses  // nil until it is asked for
 	warn      func(submitfile.Warning)
 }
 
@@ -37,11 +37,12 @@ type job struct {
 // anew for every proc when it has asked for something that varies.
 type part func(*job) error
 
-var parts = []part{
-	(*job).fixed, (*job).execution, (*job).arguments, (*job).environment, (*job).files,
-	(*job).transfer, (*job).matching, (*job).concurrency, (*job).priority, (*job).accounting, (*job).credentials, (*job).ending,
-	(*job).labels, (*job).lateness, (*job).customAttributes,
-}
+var parts = slices.Concat([]part{
+	(*job).fixed, (*job).counters, (*job).placement, (*job).execution, (*job).arguments, (*job).environment, (*job).eventLog,
+	(*job).transfer, (*job).standardTransfer, (*job).matching, (*job).concurrency, (*job).imageSize, (*job).java,
+	(*job).status, (*job).priority, (*job).periodic, (*job).retries, (*job).deferral, (*job).ending, (*job).lease, (*job).noop,
+	(*job).accounting, (*job).notification, (*job).lateness,
+}, standardFiles, simpleParts, ownParts, []part{(*job).customAttributes})
 
 // do works out a part.
 func (j *job) do(work part) error {
@@ -74,16 +75,32 @@ type given = submitfile.Value
 
 // command returns a command's value; ok is false when it is absent or empty.
 func (j *job) command(name string) (g given, ok bool, err error) {
-	for _, n := range namesOf(name) {
-		g, found, err := j.Lookup(n)
-		if err != nil {
+	key, known := j.keys[name]
+	if !known {
+		if key, err = j.nameOf(name); err != nil {
 			return given{}, false, err
 		}
-		if found {
-			return g, g.Text != "", nil
+		if j.keys == nil {
+			j.keys = map[string]string{}
+		}
+		j.keys[name] = key
+	}
+	if key == "" {
+		return given{}, false, nil
+	}
+	g, _, err = j.Lookup(key)
+	return g, err == nil && g.Text != "", err
+}
+
+// nameOf returns the name under which a command is given, which is the same for
+// all jobs of a queue line; empty: it is not given.
+func (j *job) nameOf(command string) (string, error) {
+	for _, n := range namesOf(command) {
+		if _, found, err := j.Lookup(n); found || err != nil {
+			return n, err
 		}
 	}
-	return given{}, false, nil
+	return "", nil
 }
 
 // refuse is the error that names a command and says why; the place is where
@@ -167,163 +184,4 @@ func truth(text string) (yes, ok bool) {
 		return false, true
 	}
 	return false, false
-}
-
-// fixed sets what every new job has.
-func (j *job) fixed() error {
-	now := strconv.FormatInt(j.options.Now.Unix(), 10)
-	j.setString(pool.AttrMyType, "Job")
-	j.setString(pool.AttrOwner, j.options.Owner)
-	j.setString(pool.AttrUser, j.options.Owner+"@"+j.options.Domain)
-	j.setExpr(pool.AttrQDate, now)
-	j.setExpr(pool.AttrEnteredStatus, now)
-	j.setExpr(pool.AttrJobStatus, strconv.Itoa(int(pool.Idle)))
-	j.setExpr("JobUniverse", "5")
-	j.setExpr(pool.AttrNumJobStarts, "0")
-	j.setExpr(pool.AttrNumJobMatches, "0")
-	j.setExpr(pool.AttrWallClock, "0.0")
-	j.setExpr(pool.AttrUserCPU, "0.0")
-	j.setExpr(pool.AttrSysCPU, "0.0")
-	return nil
-}
-
-// execution sets what is run and where.
-func (j *job) execution() error {
-	if g, ok, err := j.command("universe"); err != nil {
-		return err
-	} else if ok && !strings.EqualFold(g.Text, "vanilla") && g.Text != "5" {
-		return j.refuse(g, "%s: this universe is not served", submitfile.Shorten(g.Text))
-	}
-	dir, err := j.folder()
-	if err != nil {
-		return err
-	}
-	j.setString(pool.AttrIwd, dir.Text)
-	if j.overrides["cmd"] {
-		return nil
-	}
-	g, ok, err := j.command("executable")
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return refuseAt(j.Line(), "executable", "not given: name the program that is to be run")
-	}
-	cmd, err := j.program(g.Text)
-	if err != nil {
-		return err
-	}
-	j.setString(pool.AttrCmd, cmd)
-	// A relative name is the starter's to join with Iwd.
-	g.Text = absolute(dir.Text, cmd)
-	return j.exists(g, false)
-}
-
-// program returns the executable's path as the ad has it: a relative one is
-// taken from where submit runs. One that is not to be transferred stays as it
-// is, and so is found in the working directory.
-func (j *job) program(name string) (string, error) {
-	transfer, err := j.boolean("transfer_executable", true)
-	if err != nil || !transfer {
-		return name, err
-	}
-	return absolute(j.options.Dir, name), nil
-}
-
-// folder returns the absolute path of the job's working directory.
-func (j *job) folder() (given, error) {
-	g, ok, err := j.command("initialdir")
-	if !ok || err != nil {
-		return given{Text: j.options.Dir}, err
-	}
-	g.Text = absolute(j.options.Dir, g.Text)
-	return g, j.exists(g, true)
-}
-
-// absolute joins without cleaning: users find their own spelling again.
-func absolute(dir, name string) string {
-	if path.IsAbs(name) || dir == "" {
-		return name
-	}
-	return strings.TrimSuffix(dir, "/") + "/" + name
-}
-
-func (j *job) exists(g given, dir bool) error {
-	if j.options.Exists == nil {
-		return nil
-	}
-	q := question{g.Text, dir}
-	err, known := j.checked[q]
-	if !known {
-		err = j.options.Exists(g.Text, dir)
-		j.checked[q] = err
-	}
-	if err != nil {
-		return j.refuse(g, "%s: %w", g.Text, err)
-	}
-	return nil
-}
-
-// files sets standard input, output, error and the event log. The log's path
-// is made absolute, the others are the starter's to join with Iwd.
-func (j *job) files() error {
-	for _, f := range [...]struct{ command, attr string }{
-		{"input", pool.AttrIn}, {"output", pool.AttrOut}, {"error", pool.AttrErr},
-	} {
-		g, ok, err := j.command(f.command)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			g.Text = "/dev/null"
-		}
-		j.setString(f.attr, g.Text)
-	}
-	g, ok, err := j.command("log")
-	if !ok || err != nil {
-		return err
-	}
-	dir, err := j.folder()
-	if err != nil {
-		return err
-	}
-	j.setString(pool.AttrUserLog, absolute(dir.Text, g.Text))
-	return nil
-}
-
-// priority sets what orders the job among others of its submitter.
-func (j *job) priority() error {
-	g, ok, err := j.command("priority")
-	if err != nil {
-		return err
-	}
-	if !ok {
-		g.Text = "0"
-	}
-	n, err := strconv.ParseInt(g.Text, 10, 32)
-	if err != nil {
-		return j.refuse(g, "%q: want a whole number from %d to %d", submitfile.Shorten(g.Text), math.MinInt32, math.MaxInt32)
-	}
-	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(n, 10))
-	return nil
-}
-
-// labels sets what is there for people. Of notification only the value that
-// sends no mail is served.
-func (j *job) labels() error {
-	if err := j.text("batch_name", "JobBatchName"); err != nil {
-		return err
-	}
-	if err := j.text("description", "JobDescription"); err != nil {
-		return err
-	}
-	g, ok, err := j.command("notification")
-	if err != nil {
-		return err
-	}
-	if ok && !strings.EqualFold(g.Text, "never") && g.Text != "0" {
-		return j.refuse(g, "%s: sending mail is not served", submitfile.Shorten(g.Text))
-	}
-	j.setExpr("JobNotification", "0")
-	return nil
 }

@@ -28,6 +28,14 @@ type Options struct {
 	// MB, KB. 0 means 1, 128 and 1024.
 	RequestCpus, RequestMemory, RequestDisk int64
 
+	// Arch and OpSys are what slots have to be where a description does not say,
+	// FileSystemDomain is where the files are; empty: nothing is asked.
+	Arch, OpSys, FileSystemDomain string
+
+	// AppendRequirements and AppendRank are expressions that are put behind each
+	// job's own (APPEND_REQUIREMENTS, APPEND_RANK); empty means none.
+	AppendRequirements, AppendRank string
+
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
 	// Exists returns an error when path, absolute, is no file, or with dir

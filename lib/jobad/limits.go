@@ -10,8 +10,8 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// concurrency sets ConcurrencyLimits: what the job counts for, as names in lower
-// case and in order, with commas between. As an expression it is left to the
+// concurrency sets ConcurrencyLimits: what the job counts for, as names in order,
+// with commas between. They compare without case, and keep the user's. As an expression it is left to the
 // negotiator, which passes over what is no name.
 func (j *job) concurrency() error {
 	g, ok, err := j.command("concurrency_limits")
@@ -25,13 +25,13 @@ func (j *job) concurrency() error {
 	case found:
 		return j.refuse(g, "excludes concurrency_limits_expr")
 	}
-	limits := strings.FieldsFunc(strings.ToLower(unquoted(g.Text)), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+	limits := strings.FieldsFunc(unquoted(g.Text), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
 	for _, l := range limits {
 		if !isLimit(l) {
 			return j.refuse(g, "%q: want names of limits, as in license, sw.matlab:2", submitfile.Shorten(l))
 		}
 	}
-	slices.Sort(limits)
+	slices.SortStableFunc(limits, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	j.setString(pool.AttrConcurrencyLimits, strings.Join(limits, ","))
 	return nil
 }

@@ -68,7 +68,7 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 	case custom:
 		return ""
 	case isCommand(key):
-		if better := outranked(key, set); better != "" {
+		if better := outranked(key, set); better != "" && !used.Certainly(a.Name) {
 			return fmt.Sprintf("%s: has no effect beside %s", a.Name, better)
 		}
 		return ""
@@ -85,12 +85,14 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 // outranked returns the other name of the same command that has a value and
 // counts before key.
 func outranked(key string, set map[string]bool) string {
-	for _, n := range namesOf(otherNames[key]) {
-		if n == key {
-			break
-		}
-		if set[n] {
-			return n
+	if c := byName[key]; c != nil {
+		for _, n := range c.names {
+			if n == key {
+				break
+			}
+			if set[n] {
+				return n
+			}
 		}
 	}
 	return ""
@@ -99,7 +101,7 @@ func outranked(key string, set map[string]bool) string {
 // unknown words the warning of a name that is no command, and tells whether it
 // is near to one.
 func unknown(name string) (warning string, near bool) {
-	if command, ok := nearest.Name(name, servedNames); ok {
+	if command, ok := nearest.Name(name, suggestions); ok {
 		return fmt.Sprintf("%s: unknown command, did you mean %s?", name, command), true
 	}
 	return name + ": unknown command, and no macro uses it", false

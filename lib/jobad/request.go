@@ -14,9 +14,12 @@ import (
 
 // request is something that a job asks of its slot.
 type request struct {
-	attr   string // of the job, RequestCpus
-	offer  string // of the slot, Cpus
-	clause bool   // Requirements compares the two
+	attr, offer string // of the job and of the slot: RequestCpus, Cpus
+	clause      bool   // Requirements compares the two
+	always      bool   // also when the user's expression mentions the offer
+	asked       bool   // the user said it, so that a slot has to say what it offers
+	text        bool   // a pattern, not an amount
+	property    string // attribute of the job that says what each has to be like, if any
 }
 
 // matching sets what decides where the job may run and where it likes to:
@@ -26,25 +29,23 @@ func (j *job) matching() error {
 	if err != nil {
 		return err
 	}
+	if err := j.requireGPUs(requests); err != nil {
+		return err
+	}
 	if err := j.requirements(requests); err != nil {
 		return err
 	}
-	found, err := j.expression("rank", pool.AttrRank)
-	if err == nil && !found {
-		j.setExpr(pool.AttrRank, "0.0")
-	}
-	return err
+	return j.rank()
 }
 
-// requests sets the Request attributes and returns them in the order in
-// which Requirements names them.
+// requests sets the Request attributes and returns them in the order in which
+// Requirements names them.
 func (j *job) requests() ([]request, error) {
-	o := &j.options
-	disk, err := j.amount("request_disk", pool.AttrRequestDisk, o.RequestDisk, kilobyte)
+	disk, err := j.amount(diskRequest, j.options.RequestDisk)
 	if err != nil {
 		return nil, err
 	}
-	memory, err := j.amount("request_memory", pool.AttrRequestMemory, o.RequestMemory, megabyte)
+	memory, err := j.amount(memoryRequest, j.options.RequestMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -56,74 +57,161 @@ func (j *job) requests() ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]request{
-		{pool.AttrRequestDisk, pool.AttrDisk, disk},
-		{pool.AttrRequestMemory, pool.AttrMemory, memory},
-		{pool.AttrRequestCpus, pool.AttrCpus, cpus},
-	}, others...), nil
+	return append([]request{disk, memory, cpus}, others...), nil
 }
 
 // cpus sets RequestCpus. One processor, or less, is what every slot has, so
 // only other requests become a clause.
-func (j *job) cpus() (clause bool, err error) {
-	g, ok, err := j.command("request_cpus")
-	if err != nil {
-		return false, err
-	}
-	if !ok {
-		j.setExpr(pool.AttrRequestCpus, strconv.FormatInt(j.options.RequestCpus, 10))
-		return j.options.RequestCpus > 1, nil
+func (j *job) cpus() (request, error) {
+	r := request{attr: pool.AttrRequestCpus, offer: pool.AttrCpus}
+	g, ok, err := j.asked("request_cpus", r.attr)
+	switch {
+	case err != nil:
+		return r, err
+	case !ok:
+		n := j.options.RequestCpus
+		j.setExpr(r.attr, strconv.FormatInt(n, 10))
+		r.clause = n > 1
+		return r, nil
+	case isUndefined(g.Text):
+		return r, nil
 	}
 	e, err := j.compile(g, g.Text)
 	if err != nil {
-		return false, err
+		return r, err
 	}
 	n, isNumber := plainNumber(e)
-	v, constant := e.Constant()
-	switch {
-	case beyondInteger(g.Text),
-		isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)),
-		constant && !isNumber && v.Kind() != classad.KindUndefined:
-		return false, j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
+	_, constant := e.Constant()
+	if beyondInteger(g.Text) || isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)) || constant && !isNumber {
+		return r, j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
 	}
-	j.setExpr(pool.AttrRequestCpus, g.Text)
-	return !isNumber || n > 1, nil
+	j.setExpr(r.attr, g.Text)
+	r.clause, r.asked = !isNumber || n > 1, true
+	return r, nil
+}
+
+// asked returns what a job asks for by a command or, as it stands in the ad, by
+// +Attr.
+func (j *job) asked(command, attr string) (g given, ok bool, err error) {
+	key := strings.ToLower(attr)
+	if !j.overrides[key] {
+		return j.command(command)
+	}
+	g, ok, err = j.Lookup(customPrefix + key)
+	g.Name = "+" + attr
+	if g.Text == "" {
+		g.Text = "undefined"
+	}
+	return g, ok, err
 }
 
 // maxCpus is more than any slot has.
 const maxCpus = 1_000_000
 
+// isUndefined tells whether a request is taken back: the job has no such
+// attribute then, not even the usual one, and Requirements no clause for it.
+func isUndefined(text string) bool { return strings.EqualFold(text, "undefined") }
+
 // otherRequests sets what request_NAME asks for, in the order of the names.
 // Each becomes a clause, save for a plain 0: who wants none needs no slot
 // that has some.
 func (j *job) otherRequests() ([]request, error) {
-	var keys []string
+	keys, err := j.resourceKeys()
+	if err != nil {
+		return nil, err
+	}
+	var out []request
+	for _, key := range keys {
+		g, ok, err := j.asked(key, "Request"+resourceName(key[len(requestPrefix):]))
+		if err != nil {
+			return nil, err
+		}
+		if !ok || isUndefined(g.Text) {
+			continue
+		}
+		r, err := j.otherRequest(g, key)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, r)
+	}
+	return out, nil
+}
+
+// resourceKeys returns the commands, sorted by the resource, that ask for
+// resources other than processors, memory and disk.
+func (j *job) resourceKeys() ([]string, error) {
+	if j.steady.resources != nil {
+		return j.steady.resources, nil
+	}
+	keys := []string{gpusRequest}
 	for _, key := range j.Names() {
-		if len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && otherNames[key] == "" {
+		if len(key) <= len(requestPrefix) || !strings.HasPrefix(key, requestPrefix) || key == gpusRequest {
+			continue
+		}
+		if right, mistaken := mistakenRequests[key]; mistaken {
+			g, ok, err := j.command(key)
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				j.caution(g, "is no command and has no effect, did you mean %s?", right)
+			}
+			continue
+		}
+		switch key {
+		case diskRequest.command, memoryRequest.command, "request_cpus":
+		default:
 			keys = append(keys, key)
 		}
 	}
 	slices.Sort(keys)
-	var out []request
-	for _, key := range keys {
-		g, ok, err := j.command(key)
-		if err != nil {
-			return nil, err
-		}
-		if !ok {
-			continue
-		}
-		offer := resourceName(g.Name[len(requestPrefix):])
-		if !isAttributeName(offer) {
-			return nil, j.refuse(g, "%q is no name of an attribute", offer)
-		}
-		n, isNumber, err := j.quantity(g, "Request"+offer)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, request{"Request" + offer, offer, !isNumber || n != 0})
+	j.steady.resources = keys
+	return keys, nil
+}
+
+// steady is what is worked out once for the procs of a queue line, or for as long
+// as it is the same.
+type steady struct {
+	resources []string        // the commands that ask for custom resources; nil: not known
+	own       ownRequirements // the user's Requirements
+	files     *transfers      // of proc, which is not the first
+	proc      int
+	first     int // the first proc that was worked out, if any has begun
+	begun     bool
+}
+
+// mistakenRequests would be custom resources that no slot has. HTCondor passes
+// over them with a warning, too.
+var mistakenRequests = map[string]string{
+	"request_cpu": "request_cpus", "request_gpu": gpusRequest,
+	"request_gpu_memory": "gpus_minimum_memory", "request_gpus_memory": "gpus_minimum_memory",
+}
+
+// otherRequest sets one such request: an amount, or a text, which has to be found
+// in what the slot says, as a regular expression.
+func (j *job) otherRequest(g given, key string) (request, error) {
+	name := key[len(requestPrefix):]
+	if strings.HasPrefix(strings.ToLower(g.Name), requestPrefix) {
+		name = g.Name[len(requestPrefix):] // the user's spelling
 	}
-	return out, nil
+	offer := resourceName(name)
+	r := request{attr: "Request" + offer, offer: offer, asked: true}
+	if !isAttributeName(offer) {
+		return r, j.refuse(g, "%q is no name of an attribute", offer)
+	}
+	n, isNumber, err := j.quantity(g, r.attr)
+	if err != nil {
+		return r, err
+	}
+	r.clause = !isNumber || n != 0
+	if e, err := j.exprs.Expr(g.Text); err == nil {
+		if v, constant := e.Constant(); constant && !isNumber {
+			text, _ := v.Text()
+			r.clause, r.text = text != "", true
+		}
+	}
+	return r, nil
 }
 
 // resourceName spells a custom resource as slot ads do.
@@ -160,101 +248,6 @@ func plainNumber(e *classad.Expr) (float64, bool) {
 		return 0, false
 	}
 	return v.Number()
-}
-
-const (
-	kilobyte = 1 << 10
-	megabyte = 1 << 20
-)
-
-// amount sets attr to a size in units of unit bytes: a number of units, a
-// number with K, M, G or T (rounded up), or an expression. It tells whether
-// the user asked for it.
-func (j *job) amount(command, attr string, fallback int64, unit float64) (asked bool, err error) {
-	g, ok, err := j.command(command)
-	if err != nil {
-		return false, err
-	}
-	if !ok {
-		j.setExpr(attr, strconv.FormatInt(fallback, 10))
-		return false, nil
-	}
-	n, ok := parseSize(g.Text, unit)
-	if !ok {
-		_, _, err := j.quantity(g, attr)
-		return true, err
-	}
-	if n > math.MaxInt64/2 {
-		return false, j.refuse(g, "%s: too large", submitfile.Shorten(g.Text))
-	}
-	j.setExpr(attr, strconv.FormatInt(int64(n), 10))
-	return true, nil
-}
-
-// parseSize reads a number of units, or of what a suffix says, in units,
-// rounded up. Not ok: it is something else, maybe an expression.
-func parseSize(text string, unit float64) (units float64, ok bool) {
-	digits := strings.TrimRight(text, "KMGTBIkmgtbi")
-	suffix := strings.ToLower(text[len(digits):])
-	digits = strings.TrimSpace(digits)
-	if digits == "" || strings.Trim(digits, "0123456789.") != "" {
-		return 0, false
-	}
-	n, err := strconv.ParseFloat(digits, 64)
-	if err != nil {
-		return 0, false
-	}
-	scale := unit
-	switch suffix {
-	case "":
-	case "b":
-		scale = 1
-	case "k", "kb", "kib":
-		scale = 1 << 10
-	case "m", "mb", "mib":
-		scale = 1 << 20
-	case "g", "gb", "gib":
-		scale = 1 << 30
-	case "t", "tb", "tib":
-		scale = 1 << 40
-	default:
-		return 0, false
-	}
-	return math.Ceil(n * scale / unit), true
-}
-
-// requirements sets Requirements: the user's expression and a clause for
-// each request whose offer it does not mention. MY.Requirements has been
-// taken as it stands, then nothing is to be done.
-func (j *job) requirements(requests []request) error {
-	if j.overrides["requirements"] {
-		return nil
-	}
-	g, ok, err := j.command("requirements")
-	if err != nil {
-		return err
-	}
-	var clauses, mentioned []string
-	if ok {
-		e, err := j.compile(g, g.Text)
-		if err != nil {
-			return err
-		}
-		// Written anew, since a comment in the text would swallow the clauses.
-		clauses = append(clauses, "("+e.Format(classad.StyleSpool)+")")
-		own, external := classad.References(e, classad.New())
-		mentioned = append(own, external...)
-	}
-	for _, r := range requests {
-		if r.clause && !slices.ContainsFunc(mentioned, func(n string) bool { return strings.EqualFold(n, r.offer) }) {
-			clauses = append(clauses, "(TARGET."+r.offer+" >= "+r.attr+")")
-		}
-	}
-	if len(clauses) == 0 {
-		clauses = []string{"true"}
-	}
-	j.setExpr(pool.AttrRequirements, strings.Join(clauses, " && "))
-	return nil
 }
 
 // beyondInteger tells whether text is a number too large for a ClassAd

@@ -34,7 +34,7 @@ func signalName(text string) (string, error) {
 // ending sets how the job is told to go, and how long it may take.
 func (j *job) ending() error {
 	for _, c := range [...]struct{ command, attr string }{
-		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig},
+		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig}, {"hold_kill_sig", "HoldKillSig"},
 	} {
 		g, ok, err := j.command(c.command)
 		if err != nil {
@@ -43,36 +43,15 @@ func (j *job) ending() error {
 		if !ok {
 			continue
 		}
-		name, err := signalName(g.Text)
+		name, err := signalName(unquoted(g.Text))
 		if err != nil {
 			return j.refuse(g, "%v", err)
 		}
 		j.setString(c.attr, name)
 	}
-	if err := j.seconds("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
+	if _, err := j.seconds("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
 		return err
 	}
-	return j.seconds("job_max_vacate_time", pool.AttrMaxVacateTime)
-}
-
-// seconds sets an attribute to a whole number of seconds from 0 up, or to an
-// expression for one. A bare name, such as a word by mistake, counts as an
-// expression only when the description gives the job that attribute.
-func (j *job) seconds(command, attr string) error {
-	g, ok, err := j.command(command)
-	if !ok || err != nil {
-		return err
-	}
-	e, err := j.compile(g, g.Text)
-	if err != nil {
-		return err
-	}
-	v, constant := e.Constant()
-	n, isInt := v.Int()
-	bare := isAttributeName(g.Text) && !j.overrides[strings.ToLower(g.Text)]
-	if constant && (!isInt || n < 0) || beyondInteger(g.Text) || bare {
-		return j.refuse(g, "%s: want seconds, a whole number from 0 up", submitfile.Shorten(g.Text))
-	}
-	j.setExpr(attr, g.Text)
-	return nil
+	_, err := j.seconds("job_max_vacate_time", pool.AttrMaxVacateTime)
+	return err
 }

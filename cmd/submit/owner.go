@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"os"
 	"os/user"
 	"regexp"
@@ -12,96 +10,10 @@ import (
 	"strings"
 	"syscall"
 
-	"golang.org/x/sys/unix"
-
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
-	"fairspool/lib/jobad"
-	"fairspool/lib/submitfile"
 	"fairspool/spool"
 )
-
-// read reads and checks the description that the arguments name, and prints
-// its warnings.
-func read(c *cmdline.Call) (*jobad.Jobs, error) {
-	text, name, err := input(c)
-	if err != nil {
-		return nil, err
-	}
-	o, err := options(c)
-	if err != nil {
-		return nil, err
-	}
-	d, warnings, err := submitfile.Parse(string(text), name, submitfile.Options{Dir: o.Dir, LookupEnv: os.LookupEnv})
-	warn(c, warnings)
-	if err != nil {
-		return nil, err
-	}
-	jobs, warnings, err := jobad.New(d, o)
-	warn(c, warnings)
-	return jobs, err
-}
-
-func warn(c *cmdline.Call, warnings []submitfile.Warning) {
-	for _, w := range warnings {
-		c.Warn("%v", w)
-	}
-}
-
-// input returns the text of the description, and its name for messages.
-func input(c *cmdline.Call) (text []byte, name string, err error) {
-	switch {
-	case len(c.Args) > 1:
-		return nil, "", cmdline.Usagef("%s: one submit description at a time", c.Args[1])
-	case len(c.Args) == 0 && isTerminal(c.Stdin):
-		return nil, "", cmdline.Usagef("which submit description? name a file, or - for standard input")
-	case len(c.Args) == 0 || c.Args[0] == "-":
-		name = "standard input"
-		text, err = io.ReadAll(c.Stdin)
-	default:
-		name = c.Args[0]
-		text, err = os.ReadFile(name)
-	}
-	if err != nil {
-		return nil, name, fmt.Errorf("%s: %w", name, cmdline.Cause(err))
-	}
-	return text, name, nil
-}
-
-func isTerminal(r io.Reader) bool {
-	f, ok := r.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
-}
-
-// options is what the surroundings add to a description. The domain is a
-// guess until the spool is open.
-func options(c *cmdline.Call) (jobad.Options, error) {
-	dir, err := os.Getwd()
-	if err != nil {
-		return jobad.Options{}, fmt.Errorf("the current directory: %w", err)
-	}
-	owner, err := ownerOf(c)
-	if err != nil {
-		return jobad.Options{}, err
-	}
-	domain := c.Config.UIDDomain
-	if domain == "" {
-		if domain, err = c.Hostname(); err != nil {
-			return jobad.Options{}, err
-		}
-	}
-	return jobad.Options{
-		Owner: owner, Domain: domain, Dir: dir, Now: c.Now, NiceGroup: c.Config.NiceGroup, Groups: c.Config.Groups,
-		RequestCpus:   c.Config.DefaultRequestCpus,
-		RequestMemory: c.Config.DefaultRequestMemory,
-		RequestDisk:   c.Config.DefaultRequestDisk,
-		Environ:       os.Environ(), Exists: exists,
-	}, nil
-}
 
 // ownerOf returns whose jobs they are: that of -owner, else the caller.
 func ownerOf(c *cmdline.Call) (string, error) {
@@ -187,22 +99,4 @@ func mayActForOthers(c *cmdline.Call, s *spool.Spool) error {
 		return nil
 	}
 	return fmt.Errorf("-owner %s: only administrators may submit for somebody else", c.Value("owner"))
-}
-
-// exists says in a few words what is wrong with a path.
-func exists(path string, dir bool) error {
-	st, err := os.Stat(path)
-	switch {
-	case errors.Is(err, fs.ErrNotExist) && dir:
-		return errors.New("no such folder")
-	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("no such file")
-	case err != nil:
-		return cmdline.Cause(err)
-	case dir && !st.IsDir():
-		return errors.New("not a folder")
-	case !dir && st.IsDir():
-		return errors.New("is a folder")
-	}
-	return nil
 }

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/jobad"
+	"fairspool/spool"
+)
+
+// cluster is a description's jobs, in the queue or on the way to it: those that
+// are there from the beginning.
+type cluster struct {
+	id  int // 0: there were no jobs to submit
+	all int // jobs, with those that appear later
+	jobad.Cluster
+}
+
+// put makes the description's jobs a cluster of the queue.
+func (s *submission) put(d *jobad.Jobs) (cluster, error) {
+	sp, err := s.Spool()
+	if err != nil {
+		return cluster{}, err
+	}
+	if s.Has("owner") {
+		if err := mayActForOthers(s.Call, sp); err != nil {
+			return cluster{}, err
+		}
+	}
+	d.SetDomain(sp.Domain())
+	p := s.Progress("making jobs")
+	defer p.End()
+	d.Progress = p.Step
+	k := cluster{all: d.Count()}
+	err = sp.Update(func(tx *spool.Tx) (err error) {
+		tx.Op("submit", s.operation()...)
+		if err := s.lookForKey(tx); err != nil {
+			return err
+		}
+		if k.id, k.Cluster, err = operation.Submit(tx, d, s.owner); err != nil || !s.Has("strict") {
+			return err
+		}
+		p.End()
+		s.warnOfPlaces(k)
+		return s.strict()
+	})
+	return k, err
+}
+
+// operation is what the journal tells of the command line.
+func (s *submission) operation() []string {
+	var words []string
+	for _, flag := range []string{"owner", "unique", "file"} {
+		if s.Has(flag) {
+			words = append(words, "-"+flag, s.Value(flag))
+		}
+	}
+	return append(words, s.Args...)
+}
+
+// logSubmitted writes event 000 of every job to its log, all events of a log
+// at once. The jobs are in the queue by now, so what goes wrong is a warning.
+func (s *submission) logSubmitted(k cluster) {
+	if k.id == 0 {
+		return
+	}
+	host, err := s.Hostname()
+	if err != nil {
+		s.warn("%v", err)
+		return
+	}
+	var log joblog.Events
+	log.Submitted(k.id, k.Cluster, host)
+	log.Write(s.Call)
+}

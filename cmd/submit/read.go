@@ -1,0 +1,310 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/platform"
+	"fairspool/lib/jobad"
+	"fairspool/lib/macro"
+	"fairspool/lib/submitfile"
+)
+
+// read reads and checks the description that the arguments name, and prints
+// its warnings.
+func (s *submission) read() (*jobad.Jobs, error) {
+	define, file, err := s.arguments()
+	if err != nil {
+		return nil, err
+	}
+	language, err := s.language(define)
+	if err != nil {
+		return nil, err
+	}
+	surroundings, err := s.surroundings(language.Dir)
+	if err != nil {
+		return nil, err
+	}
+	text, name, err := s.input(file)
+	if err != nil {
+		return nil, err
+	}
+	if name != standardInput {
+		language.Stdin = func() (string, error) { return readAll(s.Stdin) }
+	}
+	d, warnings, err := submitfile.Parse(text, name, language)
+	s.warnOf(warnings)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.checkNumber(d); err != nil {
+		return nil, err
+	}
+	jobs, warnings, err := jobad.New(d, surroundings)
+	s.warnOf(warnings)
+	return jobs, err
+}
+
+func (s *submission) warnOf(warnings []submitfile.Warning) {
+	for _, w := range warnings {
+		s.warn("%v", w)
+	}
+}
+
+// checkNumber holds the description to -maxjobs.
+func (s *submission) checkNumber(d *submitfile.Description) error {
+	if !s.Has("maxjobs") {
+		return nil
+	}
+	most, _ := strconv.Atoi(s.Value("maxjobs"))
+	if _, jobs := d.Queues(); jobs > most {
+		return fmt.Errorf("%s: asks for %d jobs, more than -maxjobs %d: nothing is submitted", d.File(), jobs, most)
+	}
+	return nil
+}
+
+// arguments parts the definitions from the description's file; no file is
+// standard input.
+func (s *submission) arguments() (define []string, file string, err error) {
+	rest := s.Args
+	for ; len(rest) > 0 && isDefinition(rest[0]); rest = rest[1:] {
+		name, value, _ := strings.Cut(rest[0], "=")
+		if !macro.IsName(strings.TrimPrefix(strings.TrimSpace(name), "+")) {
+			return nil, "", cmdline.Usagef("%s: want NAME=VALUE; a file of this name is written ./%s", rest[0], rest[0])
+		}
+		if err := oneLine(rest[0]); err != nil {
+			return nil, "", err
+		}
+		define = append(define, strings.TrimSpace(name)+" = "+value)
+	}
+	if s.Has("file") {
+		rest = append([]string{s.Value("file")}, rest...)
+	}
+	switch {
+	case len(rest) > 1 && isDefinition(rest[1]):
+		return nil, "", cmdline.Usagef("%s: stands before the description's file", rest[1])
+	case len(rest) > 1:
+		return nil, "", cmdline.Usagef("%s: one submit description at a time", rest[1])
+	case len(rest) == 1 && rest[0] == "":
+		return nil, "", cmdline.Usagef("the submit description's name is empty")
+	case len(rest) == 1:
+		return define, rest[0], nil
+	case isTerminal(s.Stdin):
+		return nil, "", cmdline.Usagef("which submit description? name a file, or - for standard input")
+	}
+	return define, "-", nil
+}
+
+// isDefinition tells NAME=VALUE from a file, which has a slash before any =.
+func isDefinition(arg string) bool {
+	name, _, ok := strings.Cut(arg, "=")
+	return ok && !strings.Contains(name, "/")
+}
+
+// oneLine refuses what would be several lines of a description.
+func oneLine(text string) error {
+	if strings.ContainsAny(text, "\n\r") {
+		return cmdline.Usagef("%s: want one line", submitfile.Shorten(text))
+	}
+	return nil
+}
+
+const standardInput = "standard input"
+
+// input returns the text of the description, and its name for messages.
+func (s *submission) input(file string) (text, name string, err error) {
+	name = file
+	if file == "-" {
+		name = standardInput
+	}
+	if err := s.spareInput(file); err != nil {
+		return "", name, err
+	}
+	if file == "-" {
+		text, err = readAll(s.Stdin)
+	} else {
+		text, err = readFile(file)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return text, name, err
+}
+
+// spareInput refuses to write the ads of a dry run over the description.
+func (s *submission) spareInput(file string) error {
+	to := s.Value("dry-run")
+	if to == "" || to == "-" {
+		return nil
+	}
+	target, err := os.Stat(to)
+	if err != nil {
+		return nil // what keeps it from being written shows when it is
+	}
+	var source os.FileInfo
+	if f, ok := s.Stdin.(*os.File); ok && file == "-" {
+		source, err = f.Stat()
+	} else {
+		source, err = os.Stat(file)
+	}
+	if err == nil && os.SameFile(source, target) {
+		return cmdline.Usagef("-dry-run %s: is the description itself", to)
+	}
+	return nil
+}
+
+func isTerminal(r io.Reader) bool {
+	f, ok := r.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}
+
+// language is what the command line and the machine give to the description's
+// language.
+func (s *submission) language(define []string) (submitfile.Options, error) {
+	o := submitfile.Options{
+		Define: define, LookupEnv: os.LookupEnv, Read: readFile, Write: writeFile, Glob: glob,
+		Run: runner{s.Config.SubmitCommandTimeout, s.watch}.run,
+		// One moment gives the same choices; the clock's never comes again.
+		Seed: uint64(s.Now.UnixNano()),
+	}
+	var err error
+	if o.Dir, err = os.Getwd(); err != nil {
+		return o, fmt.Errorf("the current directory: %w", err)
+	}
+	if o.Predefined, err = s.predefined(); err != nil {
+		return o, err
+	}
+	if s.Has("queue") {
+		o.Queue, o.HasQueue = strings.Join(s.Values("queue"), " "), true
+		if err := oneLine(o.Queue); err != nil {
+			return o, err
+		}
+	}
+	if s.Has("batch-name") {
+		// As in condor_submit it outranks what the description says.
+		if err := oneLine(s.Value("batch-name")); err != nil {
+			return o, err
+		}
+		o.Append = append(o.Append, "MY.JobBatchName = "+quoted(s.Value("batch-name")))
+	}
+	if s.Has("unique") {
+		o.Append = append(o.Append, keyLine(s.Value("unique")))
+	}
+	for _, line := range s.Repeated("append") {
+		if err := oneLine(line[0]); err != nil {
+			return o, err
+		}
+		words, isQueue := queueLine(line[0])
+		switch {
+		case !isQueue:
+			o.Append = append(o.Append, line[0])
+		case o.HasQueue:
+			return o, cmdline.Usagef("-append %s: a second queue line for the description", submitfile.Shorten(line[0]))
+		default:
+			o.Queue, o.HasQueue = words, true
+		}
+	}
+	return o, nil
+}
+
+// queueLine tells whether a line is a queue line, and returns its words.
+func queueLine(line string) (words string, ok bool) {
+	line = strings.TrimSpace(line)
+	end := strings.IndexAny(line+" ", " \t=")
+	words = strings.TrimSpace(line[end:])
+	return words, strings.EqualFold(line[:end], "queue") && !strings.HasPrefix(words, "=")
+}
+
+// predefined are the macros that are there without a line of the description.
+// Their values are texts of the language.
+func (s *submission) predefined() (map[string]string, error) {
+	dir, err := s.SpoolDir()
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	values := map[string]string{
+		"ARCH": platform.Arch(), "OPSYS": platform.OpSys, "ISLINUX": "true", "ISWINDOWS": "false",
+		"SPOOL":       strings.ReplaceAll(dir, "$", "$(DOLLAR)"),
+		"SUBMIT_TIME": strconv.FormatInt(s.Now.Unix(), 10),
+		"YEAR":        s.Now.Format("2006"), "MONTH": s.Now.Format("01"), "DAY": s.Now.Format("02"),
+	}
+	if here := platform.Here(); here.Name != "" {
+		values["OPSYSANDVER"] = here.NameAndVersion()
+		if here.Major > 0 {
+			values["OPSYSVER"] = strconv.Itoa(here.Version())
+			values["OPSYSMAJORVER"] = strconv.Itoa(here.Major)
+		}
+	}
+	return values, nil
+}
+
+// surroundings is what they add to the jobs of a description. The domain is a
+// guess until the spool is open.
+func (s *submission) surroundings(dir string) (jobad.Options, error) {
+	owner, err := ownerOf(s.Call)
+	if err != nil {
+		return jobad.Options{}, err
+	}
+	s.owner = owner
+	host, err := s.Hostname()
+	if err != nil {
+		return jobad.Options{}, err
+	}
+	domain := s.Config.UIDDomain
+	if domain == "" {
+		domain = host
+	}
+	o := jobad.Options{
+		Owner: owner, Domain: domain, Dir: dir, Now: s.Now, NiceGroup: s.Config.NiceGroup, Groups: s.Config.Groups,
+		RequestCpus:   s.Config.DefaultRequestCpus,
+		RequestMemory: s.Config.DefaultRequestMemory,
+		RequestDisk:   s.Config.DefaultRequestDisk,
+		Arch:          platform.Arch(), OpSys: platform.OpSys, FileSystemDomain: host,
+		AppendRequirements: s.Config.AppendRequirements, AppendRank: s.Config.AppendRank,
+		Environ: os.Environ(), Exists: exists,
+	}
+	if s.Has("disable") {
+		o.Exists = nil
+	}
+	return o, nil
+}
+
+// watch shows on a terminal how long a command has been waited for.
+func (s *submission) watch(command string) (end func()) {
+	p := s.Progress("waiting for " + submitfile.Shorten(command))
+	began := time.Now()
+	tick := time.NewTicker(100 * time.Millisecond)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		defer p.End()
+		for {
+			select {
+			case <-tick.C:
+				p.Count(int(time.Since(began).Seconds()), "s")
+			case <-done:
+				return
+			}
+		}
+	}()
+	return func() {
+		tick.Stop()
+		close(done)
+		<-ended
+	}
+}

@@ -1,0 +1,140 @@
+package jobad
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestTable holds the table of commands to its own rules.
+func TestTable(t *testing.T) {
+	seen := map[string]string{}
+	for _, c := range Commands() {
+		for _, n := range append([]string{c.Name}, c.Also...) {
+			if other, twice := seen[n]; twice {
+				t.Errorf("%q names %s and %s", n, other, c.Name)
+			}
+			seen[n] = c.Name
+			if n != strings.ToLower(n) || !isAttributeName(n) {
+				t.Errorf("%s: %q is no name in lower case", c.Name, n)
+			}
+		}
+		if c.Attr != "" && !isAttributeName(c.Attr) {
+			t.Errorf("%s: %q is no attribute", c.Name, c.Attr)
+		}
+		if c.Fate == Refused && c.Why == "" {
+			t.Errorf("%s is refused without a reason", c.Name)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for _, c := range []struct{ name, command string }{
+		{"args", "arguments"}, {"initial_dir", "initialdir"}, {"iwd", "initialdir"}, {"cmd", "executable"}, {"stdin", "input"},
+		{"periodichold", "periodic_hold"}, {"whentotransferoutput", "when_to_transfer_output"}, {"jobnotification", "notification"},
+		{"transferinputfiles", "transfer_input_files"}, {"requestmemory", "request_memory"}, {"jobbatchname", "batch_name"},
+		{"transfererr", "transfer_error"}, {"jobuniverse", "universe"}, {"leavejobinqueue", "leave_in_queue"}, {"jobmaxretries", "max_retries"},
+		{"core_size", "coresize"}, {"materialize_max_idle", "max_idle"}, {"jobprio", "priority"}, {"nodecount", "machine_count"},
+		{"maxretries", "max_retries"}, {"userlogusexml", "log_xml"}, {"dockeroverrideentrypoint", "docker_override_entrypoint"},
+	} {
+		if got := byName[c.name]; got == nil || got.Name != c.command {
+			t.Errorf("command of %q = %+v, want %s", c.name, got, c.command)
+		}
+	}
+	for _, name := range []string{"transferoutput", "transferinput", "in", "out", "err", "foo"} {
+		if isCommand(name) {
+			t.Errorf("isCommand(%q) = true, want false", name)
+		}
+	}
+	for _, name := range []string{"request_boats", "jobset.name", "box_oauth_permissions", "ec2_tag_x"} {
+		if !isCommand(name) {
+			t.Errorf("isCommand(%q) = false, want true", name)
+		}
+	}
+}
+
+// samples are values that commands of a kind take, and what the ad then has.
+var samples = map[kind][2]string{
+	text: {`"a b"`, `"a b"`}, list: {"a, b", `"a,b"`}, file: {"x", `"/home/alice/x"`}, truthful: {"yes", "true"},
+	whole: {"2*3", "6"}, natural: {"7", "7"}, seconds: {"60", "60"}, expr: {"Foo > 1", "Foo > 1"},
+}
+
+// TestSimpleCommands gives each command of one attribute a value, under each of
+// its names.
+func TestSimpleCommands(t *testing.T) {
+	for _, c := range Commands() {
+		if c.kind == elsewhere || c.Attr == "" {
+			continue
+		}
+		for _, name := range append([]string{c.Name}, c.Also...) {
+			line := name + " = " + samples[c.kind][0]
+			if got := first(t, sleep+line+"\nqueue\n", c.Attr); got != samples[c.kind][1] {
+				t.Errorf("%s of %q = %s, want %s", c.Attr, line, got, samples[c.kind][1])
+			}
+		}
+	}
+}
+
+// TestWaiting checks what is said of commands that nothing acts on.
+func TestWaiting(t *testing.T) {
+	const kept = "kept in the ad, the pool does not act on it"
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{"periodic_hold = JobRunCount > 3\nperiodic_hold_reason = \"x\"", []string{"a.sub:2: periodic_hold: " + kept}},
+		{"periodic_hold = false\nperiodic_release = False\non_exit_remove = true\nleave_in_queue = false\nnotification = never", nil},
+		{"PeriodicRemove = x\nqueue\nqueue", []string{"a.sub:2: PeriodicRemove: " + kept}},
+		{"notification = error\nnotify_user = alice", []string{"a.sub:2: notification: " + kept + ": no mail is sent"}},
+		{"notify_user = never", []string{"a.sub:2: notify_user: would send mail to somebody called never; to have none, write notification = never"}},
+		{"on_exit_remove = false", []string{"a.sub:2: on_exit_remove: " + kept + ": the job leaves the queue when it ends"}},
+		{"max_retries = 3", []string{"a.sub:2: max_retries: " + kept + ": the job leaves the queue when it ends"}},
+		{"max_retries = 0\nnotification = \"Never\"", nil},
+		{"success_exit_code = 0", []string{"a.sub:2: success_exit_code: " + kept + ": the job leaves the queue when it ends, whatever its exit code"}},
+		{"deferral_time = 5\ndeferral_window = 6", []string{"a.sub:2: deferral_time: " + kept + ": the job starts as soon as it can"}},
+		{"hold = true", []string{"a.sub:2: hold: the jobs wait until somebody releases them"}},
+		{"universe = local", []string{"a.sub:2: universe: local: waits for a slot like any other job"}},
+		{"universe = standard", []string{"a.sub:2: universe: standard: runs as a vanilla job, without checkpoints"}},
+		{"universe = java\nargs = x", []string{"a.sub:2: universe: java: waits until a slot says HasJava"}},
+		{"universe = docker\ndocker_image = x", []string{"a.sub:3: docker_image: waits until a slot says HasDocker"}},
+		{"container_image = x.sif", []string{"a.sub:2: container_image: waits until a slot says HasContainer"}},
+		{"machine_count = 4", []string{"a.sub:2: machine_count: means nothing but in the parallel universe; for several processors write request_cpus = 4"}},
+		{"nice_user = true\naccounting_group = g", []string{"a.sub:2: nice_user: has no effect beside an accounting group: nice users are a group of their own"}},
+		{"stack_size = 5\nwant_graceful_removal = true\ndescription = x\nlog_xml = false\nkeep_claim_idle = 0\ncopy_to_spool = false", nil},
+		{"grid_resource = x\nvm_type = kvm\nec2_ami_id = x\ncloud_label_a = b", nil},
+		{"env = A=1\nenvironment = B=1", []string{"a.sub:2: env: has no effect beside environment"}},
+		{"args = x\narguments = $(args)", nil},
+	} {
+		text := sleep + c.text
+		if !strings.Contains(text, "queue\n") {
+			text += "\nqueue"
+		}
+		_, warnings := parse(t, text)
+		var got []string
+		for _, w := range warnings {
+			got = append(got, w.String())
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("warnings of %q = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// TestProtected checks that nobody can write into the ad what the pool keeps
+// its records by.
+func TestProtected(t *testing.T) {
+	for _, c := range []struct{ line, name, want string }{
+		{`+Owner = "bob"`, "Owner", `"alice"`}, {`MY.user = "bob@x"`, "User", `"alice@example.org"`}, {"+Owner = undefined", "Owner", `"alice"`},
+		{"+JobStatus = 2", "JobStatus", "1"}, {"+NiceUser = true", "NiceUser", "-"}, {`+GlobalJobId = "x"`, "GlobalJobId", "-"},
+		{"+ClusterId = 1", "ClusterId", "-"}, {`+RemoteUser = "bob"`, "RemoteUser", "-"}, {"+QDate = 0", "QDate", "1700000000"},
+		{"+JobUniverse = 7", "JobUniverse", "5"}, {"+NumJobCompletions = 9", "NumJobCompletions", "0"},
+	} {
+		text := sleep + c.line + "\nqueue\n"
+		if got := first(t, text, c.name); got != c.want {
+			t.Errorf("%s of %q = %s, want %s", c.name, c.line, got, c.want)
+		}
+		if _, warnings := parse(t, text); len(warnings) != 1 || !strings.Contains(warnings[0].Msg, "has no effect") {
+			t.Errorf("warnings of %q = %q, want one that it has no effect", c.line, warnings)
+		}
+	}
+}

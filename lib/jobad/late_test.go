@@ -1,0 +1,156 @@
+package jobad
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// flat returns the ads of a cluster's procs, one text each, without what tells
+// when and under which bound they appeared.
+func flat(c Cluster) []string {
+	var out []string
+	for _, r := range c.Runs {
+		ad := r.Ad().Chain(c.Ad).Flat()
+		ad.Delete(pool.AttrEnteredStatus)
+		ad.Delete("JobMaterializeLimit")
+		for range r.Count {
+			out = append(out, string(ad.AppendLong(nil)))
+		}
+	}
+	return out
+}
+
+// TestMaterialize makes the jobs of descriptions bit by bit, and holds them to
+// those that appear at once.
+func TestMaterialize(t *testing.T) {
+	at := time.Unix(1700000600, 0)
+	o := testOptions()
+	o.Environ = []string{"PREFIX=/opt"} // as read looks it up
+	rapid.Check(t, func(t *rapid.T) {
+		var items []string
+		for i := range rapid.IntRange(1, 12).Draw(t, "items") {
+			items = append(items, fmt.Sprintf("%c%d %s", 'a'+i%3, i, rapid.SampledFrom([]string{"x", "y z", "", "$(Step)"}).Draw(t, "rest")))
+		}
+		text := sleep + "arguments = $(a) $(b) $(Process) $(Row) $ENV(PREFIX)\n" +
+			rapid.SampledFrom([]string{"", "output = o.$(b)\n", "+X = $RANDOM_INTEGER(1, 1000)\n", "priority = $(Step)\n"}).Draw(t, "more")
+		queue := fmt.Sprintf("queue %d a, b from %s (\n%s\n)\n", rapid.IntRange(1, 3).Draw(t, "count"),
+			rapid.SampledFrom([]string{"", "[1:]", "[::2]", "[-3:]"}).Draw(t, "slice"), strings.Join(items, "\n"))
+		whole, _, err := read(text+queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		everything, err := whole.Expand(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := flat(everything)
+		kept, _, err := read(text+fmt.Sprintf("max_materialize = %d\n", rapid.IntRange(1, 9).Draw(t, "bound"))+queue, o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if kept.Count() == 0 {
+			return
+		}
+		c, digest, offset, err := kept.Begin(7)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := flat(c)
+		for len(got) < kept.Count() {
+			n := min(rapid.IntRange(1, 5).Draw(t, "room"), kept.Count()-len(got))
+			more, next, err := Materialize(bytes.NewReader(digest), 7, len(got), n, offset, at)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if more.Ad.Format(classad.StyleSpool) != c.Ad.Format(classad.StyleSpool) {
+				t.Fatalf("the common ad of later procs is %v, want %v", more.Ad, c.Ad)
+			}
+			if entered, _ := more.Runs[0].Ad().EvalInt(&classad.Context{}, pool.AttrEnteredStatus); entered != at.Unix() {
+				t.Fatalf("EnteredCurrentStatus of a later proc = %d, want %d", entered, at.Unix())
+			}
+			got, offset = append(got, flat(more)...), next
+		}
+		for i := range got {
+			if got[i] != want[i] {
+				t.Fatalf("proc %d = %s\nwant %s", i, got[i], want[i])
+			}
+		}
+	})
+}
+
+func TestLate(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want Late
+	}{
+		{"queue 5", Late{}},
+		{"max_materialize = 3\nqueue 5", Late{MaxMaterialize: 3}},
+		{"max_idle = 2\nqueue 5", Late{MaxIdle: 2}},
+		{"materialize_max_idle = 2\nmax_materialize = $(n)\nn = 4\nqueue 5", Late{4, 2}},
+	} {
+		d, _ := parse(t, sleep+c.text)
+		if got, _ := d.Late(); got != c.want {
+			t.Errorf("Late of %q = %+v, want %+v", c.text, got, c.want)
+		}
+	}
+	for _, c := range []struct{ text, want string }{
+		{"max_idle = 0\nqueue", `a.sub:2: max_idle: "0": want a whole number of jobs from 1 up`},
+		{"max_idle = few\nqueue", `a.sub:2: max_idle: "few": want a whole number of jobs from 1 up`},
+		{"max_idle = 1\nqueue\nqueue", "a.sub:2: max_idle: jobs that appear as others finish want one queue line, here are 2"},
+		{"max_idle = 1$(Process)\nqueue 4", "a.sub:2: max_idle: 10: has to be the same for all jobs"},
+	} {
+		if _, _, err := read(sleep+c.text, testOptions()); err == nil || err.Error() != c.want {
+			t.Errorf("read(%q) = %v, want %s", c.text, err, c.want)
+		}
+	}
+}
+
+func TestRoom(t *testing.T) {
+	for _, c := range []struct {
+		late         Late
+		queued, idle int
+		want         int
+	}{
+		{Late{MaxMaterialize: 10}, 4, 4, 6}, {Late{MaxMaterialize: 10}, 12, 0, 0},
+		{Late{MaxIdle: 5}, 100, 2, 3}, {Late{8, 5}, 6, 2, 2},
+	} {
+		if got := c.late.Room(c.queued, c.idle); got != c.want {
+			t.Errorf("%+v.Room(%d, %d) = %d, want %d", c.late, c.queued, c.idle, got, c.want)
+		}
+	}
+}
+
+// TestMaterializeDamaged gives digests that are none.
+func TestMaterializeDamaged(t *testing.T) {
+	d, _ := parse(t, sleep+"max_materialize = 2\nqueue x in (a, b, c, d)")
+	_, digest, offset, err := d.Begin(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name      string
+		digest    []byte
+		first, n  int
+		offset    int64
+		wantInErr string
+	}{
+		{"empty", nil, 2, 1, 0, "first line"},
+		{"no JSON", []byte("x\n"), 2, 1, 2, "first line"},
+		{"cut short", digest[:len(digest)-2], 2, 2, offset, "its items end after 1 of 2 lines"},
+		{"too many", digest, 3, 2, offset, "no procs 3 to 4"},
+		{"nothing", digest, 3, 0, offset, "no procs 3 to 2"},
+	} {
+		_, _, err := Materialize(bytes.NewReader(c.digest), 7, c.first, c.n, c.offset, time.Unix(1, 0))
+		if err == nil || !strings.Contains(err.Error(), c.wantInErr) {
+			t.Errorf("Materialize of a digest that is %s = %v, want %q", c.name, err, c.wantInErr)
+		}
+	}
+}

@@ -1,0 +1,210 @@
+package jobad
+
+import (
+	"math"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+)
+
+// submittedOnHold is HTCondor's HoldReasonCode of jobs that are submitted so.
+const submittedOnHold = "15"
+
+// status sets whether the job waits for a slot, or for somebody to release it.
+func (j *job) status() error {
+	hold, err := j.boolean("hold", false)
+	if err != nil {
+		return err
+	}
+	if !hold {
+		j.setExpr(pool.AttrJobStatus, strconv.Itoa(int(pool.Idle)))
+		return nil
+	}
+	g, _, _ := j.command("hold")
+	j.caution(g, "the jobs wait until somebody releases them")
+	j.setExpr(pool.AttrJobStatus, strconv.Itoa(int(pool.Held)))
+	j.setString(pool.AttrHoldReason, "submitted on hold at user's request")
+	j.setExpr(pool.AttrHoldReasonCode, submittedOnHold)
+	return nil
+}
+
+// periodic sets the expressions that are looked at now and then, and what
+// becomes of the job in the queue when it has ended.
+func (j *job) periodic() error {
+	for _, c := range [...]struct{ command, attr string }{
+		{"periodic_hold", "PeriodicHold"}, {"periodic_release", "PeriodicRelease"},
+		{"periodic_remove", "PeriodicRemove"}, {"periodic_vacate", "PeriodicVacate"},
+		{"on_exit_hold", "OnExitHold"}, {"leave_in_queue", "LeaveJobInQueue"},
+	} {
+		found, err := j.expression(c.command, c.attr)
+		if err != nil {
+			return err
+		}
+		if !found {
+			j.setExpr(c.attr, "false")
+		}
+	}
+	return nil
+}
+
+// defaultRetries is HTCondor's DEFAULT_JOB_MAX_RETRIES.
+const defaultRetries = 2
+
+// retries sets OnExitRemove, which says whether a job that has ended leaves the
+// queue. With max_retries, retry_until or success_exit_code it leaves when it has
+// ended once more than JobMaxRetries, has succeeded, or when retry_until or
+// on_exit_remove are true.
+func (j *job) retries() error {
+	remove, removes, err := j.command("on_exit_remove")
+	if err != nil {
+		return err
+	}
+	if removes {
+		if _, err := j.compile(remove, remove.Text); err != nil {
+			return err
+		}
+	}
+	until, err := j.retryUntil()
+	if err != nil {
+		return err
+	}
+	success, hasSuccess, err := j.exitCode()
+	if err != nil {
+		return err
+	}
+	most, hasMost, err := j.maxRetries()
+	switch {
+	case err != nil:
+		return err
+	case !hasMost && !hasSuccess && until == "" && removes:
+		j.setExpr("OnExitRemove", remove.Text)
+		return nil
+	case !hasMost && !hasSuccess && until == "":
+		j.setExpr("OnExitRemove", "true")
+		return nil
+	}
+	j.setExpr("JobMaxRetries", strconv.FormatInt(most, 10))
+	text := "NumJobCompletions > JobMaxRetries || ExitCode =?= 0"
+	if hasSuccess {
+		j.setExpr(pool.AttrJobSuccessExitCode, strconv.FormatInt(success, 10))
+		text = "NumJobCompletions > JobMaxRetries || ExitCode =?= " + pool.AttrJobSuccessExitCode
+	}
+	if until != "" {
+		text += " || " + until
+	}
+	if removes {
+		text += " || " + operand(remove.Text)
+	}
+	j.setExpr("OnExitRemove", text)
+	return nil
+}
+
+// retryUntil returns the condition of retry_until, where a whole number n
+// stands for that exit code.
+func (j *job) retryUntil() (string, error) {
+	g, ok, err := j.command("retry_until")
+	if !ok || err != nil {
+		return "", err
+	}
+	e, err := j.compile(g, g.Text)
+	if err != nil {
+		return "", err
+	}
+	v, constant := e.Constant()
+	n, isInt := v.Int()
+	switch {
+	case !constant, v.Kind() == classad.KindBoolean:
+		return operand(g.Text), nil
+	case !isInt || n < math.MinInt32 || n > math.MaxInt32:
+		return "", j.refuse(g, "%s: want an exit code, or a condition", submitfile.Shorten(g.Text))
+	}
+	return "ExitCode =?= " + strconv.FormatInt(n, 10), nil
+}
+
+func (j *job) exitCode() (n int64, ok bool, err error) {
+	g, ok, err := j.command("success_exit_code")
+	if !ok || err != nil {
+		return 0, false, err
+	}
+	n, err = j.integer(g, false)
+	return n, true, err
+}
+
+func (j *job) maxRetries() (n int64, ok bool, err error) {
+	g, ok, err := j.command("max_retries")
+	if !ok || err != nil {
+		return defaultRetries, false, err
+	}
+	n, err = j.integer(g, false)
+	return n, true, err
+}
+
+// operand is an expression's text as it may stand beside ||: in parentheses
+// when it has an operator that binds less, which only ? does, and where a comment
+// might swallow what follows.
+func operand(text string) string {
+	bare := strings.NewReplacer("=?=", "", `\"`, "").Replace(text)
+	for i, piece := range strings.Split(bare, `"`) {
+		if i%2 == 0 && (strings.Contains(piece, "?") || strings.Contains(piece, "//")) {
+			return "(" + text + "\n)"
+		}
+	}
+	return text
+}
+
+// notifications are the words of the command notification.
+var notifications = map[string]string{
+	"never": "0", "always": "1", "complete": "2", "error": "3", "start": "4",
+	"0": "0", "1": "1", "2": "2", "3": "3", "4": "4",
+	"false": "0",
+}
+
+// notification sets when somebody wants mail.
+func (j *job) notification() error {
+	g, ok, err := j.command("notification")
+	if err != nil {
+		return err
+	}
+	code := "0"
+	if ok {
+		if code = notifications[strings.ToLower(unquoted(g.Text))]; code == "" {
+			return j.refuse(g, "%q: want one of Never, Always, Complete, Error", submitfile.Shorten(g.Text))
+		}
+	}
+	j.setExpr("JobNotification", code)
+	who, ok, err := j.command("notify_user")
+	if !ok || err != nil {
+		return err
+	}
+	if name := strings.ToLower(unquoted(who.Text)); name == "never" || name == "false" {
+		j.caution(who, "would send mail to somebody called %s; to have none, write notification = never", name)
+	}
+	j.setString("NotifyUser", unquoted(who.Text))
+	return nil
+}
+
+// lease sets how long a job may run on without word of those who watch over it.
+func (j *job) lease() error {
+	found, err := j.expression("job_lease_duration", "JobLeaseDuration")
+	if err != nil || found {
+		return err
+	}
+	j.setExpr("JobLeaseDuration", "2400")
+	return nil
+}
+
+// noop sets IsNoopJob, which HTCondor does not run.
+func (j *job) noop() error {
+	g, ok, err := j.command("noop_job")
+	if !ok || err != nil {
+		return err
+	}
+	if yes, plain := truth(g.Text); !plain || yes {
+		return j.refuse(g, "%s: there are no jobs that are not run: leave it out, or hold the job", submitfile.Shorten(g.Text))
+	}
+	j.setExpr("IsNoopJob", "false")
+	return nil
+}

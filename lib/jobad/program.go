@@ -1,0 +1,177 @@
+package jobad
+
+import (
+	"path"
+	"strings"
+
+	"fairspool/lib/pool"
+)
+
+// execution sets what is run and where.
+func (j *job) execution() error {
+	dir, err := j.folder()
+	if err != nil {
+		return err
+	}
+	j.setString(pool.AttrIwd, dir.Text)
+	if j.overrides["cmd"] {
+		return nil
+	}
+	g, ok, err := j.command("executable")
+	if err != nil {
+		return err
+	}
+	if ok {
+		return j.program(g)
+	}
+	if _, ok, err := j.shell(); ok || err != nil {
+		j.setString(pool.AttrCmd, "/bin/sh")
+		j.setExpr(pool.AttrTransferExecutable, "false")
+		return err
+	}
+	u, err := j.universe()
+	if err != nil {
+		return err
+	}
+	if !u.contained() {
+		return refuseAt(j.Line(), "executable", "not given: name the program that is to be run")
+	}
+	// The image knows what to run.
+	j.setString(pool.AttrCmd, "")
+	j.setExpr(pool.AttrTransferExecutable, "false")
+	return nil
+}
+
+// shell returns the line for /bin/sh that stands for executable and arguments.
+func (j *job) shell() (g given, ok bool, err error) {
+	if _, named, err := j.command("executable"); named || err != nil || j.overrides["cmd"] {
+		return given{}, false, err
+	}
+	return j.command("shell")
+}
+
+// program sets the executable's path: a relative one is taken from where submit
+// runs. One that is not to be transferred stays as it is, and is found in the
+// working directory or, with a whole path, in the job's container.
+func (j *job) program(g given) error {
+	_, told, err := j.command("transfer_executable")
+	if err != nil {
+		return err
+	}
+	transfer, err := j.boolean("transfer_executable", true)
+	if err != nil {
+		return err
+	}
+	u, err := j.universe()
+	if err != nil {
+		return err
+	}
+	name := unquotedPath(g.Text)
+	if u.contained() && !told && path.IsAbs(name) {
+		transfer = false
+		j.setExpr(pool.AttrTransferExecutable, "false")
+	}
+	if !transfer {
+		j.setString(pool.AttrCmd, name)
+		return nil
+	}
+	g.Text = absolute(j.options.Dir, name)
+	j.setString(pool.AttrCmd, g.Text)
+	if strings.Contains(g.Text, "$$") {
+		return nil // the slot has a say in it
+	}
+	return j.exists(g, false)
+}
+
+// unquotedPath leaves out the double quotes around a path, which HTCondor takes
+// for a part of the name, though no name is meant so.
+func unquotedPath(text string) string {
+	if inner := unquoted(text); inner != "" {
+		return inner
+	}
+	return text
+}
+
+// folder returns the absolute path of the job's working directory.
+func (j *job) folder() (given, error) {
+	g, ok, err := j.command("initialdir")
+	if !ok || err != nil {
+		return given{Text: j.options.Dir}, err
+	}
+	g.Text = absolute(j.options.Dir, unquotedPath(g.Text))
+	return g, j.exists(g, true)
+}
+
+// absolute joins without cleaning: users find their own spelling again.
+func absolute(dir, name string) string {
+	if path.IsAbs(name) || dir == "" {
+		return name
+	}
+	return strings.TrimSuffix(dir, "/") + "/" + name
+}
+
+// exists refuses a path that is not there, unless the description leaves that
+// unchecked (skip_filechecks, which may also ask for a warning).
+func (j *job) exists(g given, dir bool) error {
+	if j.options.Exists == nil {
+		return nil
+	}
+	skip, told, err := j.command("skip_filechecks")
+	if err != nil {
+		return err
+	}
+	unchecked, plain := truth(skip.Text)
+	if unchecked {
+		return nil
+	}
+	q := question{g.Text, dir}
+	bad, known := j.checked[q]
+	if !known {
+		bad = j.options.Exists(g.Text, dir)
+		j.checked[q] = bad
+	}
+	switch {
+	case bad == nil:
+		return nil
+	case told && strings.EqualFold(skip.Text, "warn"):
+		j.caution(g, "%s: %v", g.Text, bad)
+		return nil
+	case told && !plain:
+		return j.refuse(skip, "%q: want true, false or warn", skip.Text)
+	}
+	return j.refuse(g, "%s: %w", g.Text, bad)
+}
+
+// standardFiles are the parts that set standard input, output and error. Their
+// paths are the starter's to join with Iwd.
+var standardFiles = []part{
+	standardFile("input", pool.AttrIn), standardFile("output", pool.AttrOut), standardFile("error", pool.AttrErr),
+}
+
+func standardFile(command, attr string) part {
+	return func(j *job) error {
+		g, ok, err := j.command(command)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			g.Text = "/dev/null"
+		}
+		j.setString(attr, unquotedPath(g.Text))
+		return nil
+	}
+}
+
+// eventLog sets the path of the event log, which is made absolute.
+func (j *job) eventLog() error {
+	g, ok, err := j.command("log")
+	if !ok || err != nil {
+		return err
+	}
+	dir, err := j.folder()
+	if err != nil {
+		return err
+	}
+	j.setString(pool.AttrUserLog, absolute(dir.Text, unquotedPath(g.Text)))
+	return nil
+}

@@ -1,0 +1,124 @@
+package jobad
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestRequests(t *testing.T) {
+	for _, c := range []struct{ text, name, want string }{
+		// units
+		{"request_memory = 2G", "RequestMemory", "2048"}, {"request_memory = 64 GB", "RequestMemory", "65536"},
+		{"request_memory = 1.5k", "RequestMemory", "1"}, {"request_memory = 700", "RequestMemory", "700"},
+		{"request_memory = 1T", "RequestMemory", "1048576"}, {"request_memory = 1.5", "RequestMemory", "2"},
+		{"request_memory = 2.2Gb", "RequestMemory", "2253"}, {"request_memory = 1.7GB", "RequestMemory", "1741"},
+		{"request_memory = 4.1 GB", "RequestMemory", "4199"}, {"request_memory = 512 m", "RequestMemory", "512"},
+		{"RequestMemory = 5 Mb", "RequestMemory", "5"}, {"request_memory = 0", "RequestMemory", "0"},
+		{"request_disk = 1MB", "RequestDisk", "1024"}, {"request_disk = 5", "RequestDisk", "5"},
+		{"request_disk = 2000b", "RequestDisk", "2"}, {"request_disk = 3Gb", "RequestDisk", "3145728"},
+		{"request_disk = 700MB", "RequestDisk", "716800"}, {"request_disk = 1 kib", "RequestDisk", "1"},
+
+		// expressions
+		{"request_memory = MAX({2048, MemoryUsage})", "RequestMemory", "MAX({ 2048,MemoryUsage })"},
+		{"request_memory = ifthenelse(a =!= undefined, \"x,y\", '}')", "RequestMemory", `ifthenelse(a =!= undefined,"x,y",'}')`},
+		{"request_memory = MemoryUsage", "RequestMemory", "MemoryUsage"}, {"+Need = 5\nrequest_memory = need", "RequestMemory", "need"},
+		{"request_cpus = max({TARGET.TotalCpus - 1, 3})", "RequestCpus", "max({ TARGET.TotalCpus - 1,3 })"},
+		{"request_cpus = 0", "RequestCpus", "0"}, {"request_cpus = 2.0", "RequestCpus", "2.0"},
+
+		// what was not asked for, and what is taken back
+		{"", "RequestCpus", "1"}, {"", "RequestMemory", "128"}, {"", "RequestDisk", "1024"}, {"", "RequestGPUs", "-"},
+		{"request_cpus = undefined", "RequestCpus", "-"}, {"request_memory = Undefined", "RequestMemory", "-"},
+		{"request_disk = undefined", "RequestDisk", "-"}, {"request_gpus = undefined", "RequestGPUs", "-"},
+		{"+RequestMemory = 7\nrequest_memory = 8", "RequestMemory", "7"}, {"+RequestCpus = 4", "RequestCpus", "4"},
+
+		// other resources
+		{"Request_GPUS = 1", "RequestGPUs", "1"}, {"RequestGpus = 2", "RequestGPUs", "2"}, {"request_boats = 3", "RequestBoats", "3"},
+		{"request_Boats = Ships * 2", "RequestBoats", "Ships * 2"}, {`request_model = "A100"`, "RequestModel", `"A100"`},
+		{"requestboats = 3", "RequestBoats", "-"},
+
+		// lists: the first is what is asked for now
+		{"request_memory = 1GB, 2G, 8 gb", "RequestMemory", "1024"}, {"request_disk = 10MB, 20MB, 80 m", "RequestDisk", "10240"},
+	} {
+		if got := first(t, sleep+c.text+"\nqueue\n", c.name); got != c.want {
+			t.Errorf("%s of %q = %s, want %s", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+func TestDefaultRequests(t *testing.T) {
+	o := testOptions()
+	o.RequestCpus, o.RequestMemory, o.RequestDisk = 2, 4000, 7
+	for name, want := range map[string]string{
+		"RequestCpus": "2", "RequestMemory": "4000", "RequestDisk": "7",
+		"Requirements": "((TARGET.Disk >= RequestDisk) =!= false) && ((TARGET.Memory >= RequestMemory) =!= false) && ((TARGET.Cpus >= RequestCpus) =!= false)",
+	} {
+		if got := attribute(t, "", name, o); got != want {
+			t.Errorf("%s of a job that asks for nothing = %s, want %s", name, got, want)
+		}
+	}
+}
+
+func TestRefusedRequests(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"request_cpus = -1", "request_cpus: -1: want a whole number from 0 to 1000000"},
+		{"request_cpus = 1.5", "request_cpus: 1.5: want a whole number from 0 to 1000000"},
+		{"request_cpus = true", "request_cpus: true: want a whole number from 0 to 1000000"},
+		{"request_memory = lots", `request_memory: "lots": want a size, as 512 MB or 1.5 GB, or an expression`},
+		{"request_memory = 1 GB, lots", `request_memory: "lots": want a size, as 512 MB or 1.5 GB, or an expression`},
+		{`request_memory = "1 GB"`, `request_memory: "1 GB": want a size, as 512 MB or 1.5 GB, or an expression`},
+		{"request_disk = -5", "request_disk: -5: want no negative number"},
+		{"request_disk = 99999999999999999999T", "request_disk: 99999999999999999999T: too large"},
+		{"request_disk = 99999999999999999999", "request_disk: 99999999999999999999: too large"},
+		{"request_gpus = -1", "request_gpus: -1: want no negative number"},
+		{"request_a.b = 1", `request_a.b: "A.b" is no name of an attribute`},
+	} {
+		_, _, err := read(sleep+c.text+"\nqueue\n", testOptions())
+		if want := "a.sub:2: " + c.want; err == nil || err.Error() != want {
+			t.Errorf("read(%q) = %v, want %s", c.text, err, want)
+		}
+	}
+}
+
+func TestMistakenRequests(t *testing.T) {
+	for command, right := range map[string]string{"request_gpu": "request_gpus", "request_cpu": "request_cpus", "request_gpu_memory": "gpus_minimum_memory"} {
+		text := command + " = 4"
+		want := "a.sub:2: " + command + ": is no command and has no effect, did you mean " + right + "?"
+		if got := said(sleep+text+"\nqueue", bare()); got != want {
+			t.Errorf("read(%q) said %s, want %s", text, got, want)
+		}
+		if got := attribute(t, text, "Requirements", bare()); got != "true" {
+			t.Errorf("Requirements of %q = %s, want true", text, got)
+		}
+	}
+}
+
+// TestSizeIsEnough checks the law of units: what is asked for holds what was
+// written, and is less than a unit more.
+func TestSizeIsEnough(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		thousandths := rapid.IntRange(0, 1<<30).Draw(t, "thousandths")
+		suffix := rapid.SampledFrom([]string{"K", "kb", "M", " mb", "G", "gB", "t"}).Draw(t, "suffix")
+		unit := rapid.SampledFrom([]float64{kilobyte, megabyte}).Draw(t, "unit")
+		text := fmt.Sprintf("%d.%03d%s", thousandths/1000, thousandths%1000, suffix)
+		scale := map[byte]float64{'k': 1 << 10, 'm': 1 << 20, 'g': 1 << 30, 't': 1 << 40}[strings.ToLower(strings.TrimSpace(suffix))[0]]
+		n, ok := parseSize(text, unit)
+		bytes := float64(thousandths) / 1000 * scale
+		if slack := n*unit - bytes; !ok || slack < -1e-3*unit || slack >= unit*(1+1e-9) {
+			t.Errorf("parseSize(%q, %g) = %g, %v, want the least number for %g bytes", text, unit, n, ok, bytes)
+		}
+	})
+}
+
+func TestTopLevel(t *testing.T) {
+	for text, want := range map[string]string{
+		"a": "a", "a, b": "a|b", "f(a, b), {c, d}, [e = 1, 2]": "f(a, b)|{c, d}|[e = 1, 2]",
+		`"a,b", 'c,d'`: `"a,b"|'c,d'`, `"a\",b", c`: `"a\",b"|c`, `"a, b`: `"a, b`, "": "", "a,": "a|",
+	} {
+		if got := strings.Join(topLevel(text), "|"); got != want {
+			t.Errorf("topLevel(%q) = %s, want %s", text, got, want)
+		}
+	}
+}

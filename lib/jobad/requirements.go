@@ -1,0 +1,282 @@
+package jobad
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+)
+
+// clause is a condition that Requirements gets beside the user's own.
+type clause struct {
+	text   string
+	offers []string // not if the user's expression mentions one of these
+	// lenient clauses are those that nobody asked for: only a slot that says
+	// otherwise fails them. Ads of slots written by hand are short.
+	lenient bool
+}
+
+func (c clause) String() string {
+	if c.lenient {
+		return "(" + c.text + " =!= false)"
+	}
+	return c.text
+}
+
+// requirements sets Requirements: the user's expression, and behind it, in
+// HTCondor's order, the clauses for attributes of the slot that it does not
+// mention. MY.Requirements is taken as it stands, and then nothing is to be done.
+func (j *job) requirements(requests []request) error {
+	if j.overrides["requirements"] {
+		return j.bothRequirements()
+	}
+	own, err := j.ownRequirements()
+	if err != nil {
+		return err
+	}
+	all := slices.Clip(own.clauses)
+	clauses, err := j.clauses(requests)
+	if err != nil {
+		return err
+	}
+	for _, c := range clauses {
+		known := false
+		for _, offer := range c.offers {
+			known = known || contains(own.mentioned, offer)
+		}
+		if !known {
+			all = append(all, c.String())
+		}
+	}
+	if len(all) == 0 {
+		all = []string{"true"}
+	}
+	j.setExpr(pool.AttrRequirements, strings.Join(all, " && "))
+	return nil
+}
+
+// bothRequirements warns of requirements that MY.Requirements takes the place of.
+func (j *job) bothRequirements() error {
+	g, ok, err := j.command("requirements")
+	if ok {
+		j.caution(g, "has no effect beside +Requirements")
+	}
+	return err
+}
+
+// ownRequirements are the user's expression and APPEND_REQUIREMENTS as clauses,
+// and the attributes of the slot that they mention.
+type ownRequirements struct {
+	text               string // the user's
+	known              bool
+	clauses, mentioned []string
+}
+
+// ownRequirements reads them.
+func (j *job) ownRequirements() (ownRequirements, error) {
+	g, ok, err := j.command("requirements")
+	if err != nil || j.steady.own.known && j.steady.own.text == g.Text {
+		return j.steady.own, err
+	}
+	own := ownRequirements{text: g.Text, known: true}
+	if ok {
+		e, err := j.compile(g, g.Text)
+		if err != nil {
+			return own, err
+		}
+		own.add(e)
+	}
+	if text := j.options.AppendRequirements; text != "" {
+		e, err := j.exprs.Expr(text)
+		if err != nil {
+			return own, fmt.Errorf("APPEND_REQUIREMENTS: %s: %w", submitfile.Shorten(text), err)
+		}
+		own.add(e)
+	}
+	j.steady.own = own
+	return own, nil
+}
+
+// add adds an expression, written anew, since a comment in its text would swallow
+// what follows.
+func (o *ownRequirements) add(e *classad.Expr) {
+	o.clauses = append(o.clauses, "("+e.Format(classad.StyleSpool)+")")
+	o.mentioned = append(o.mentioned, offersIn(e)...)
+}
+
+// offersIn returns the attributes of the slot that an expression of the job
+// mentions: those of TARGET, and bare names.
+func offersIn(e *classad.Expr) []string {
+	if looks, ok := classad.Sides(e); ok {
+		return append(looks.Other, looks.Either...)
+	}
+	_, external := classad.References(e, classad.New())
+	return external
+}
+
+// clauses returns what HTCondor adds to requirements, in its order.
+func (j *job) clauses(requests []request) ([]clause, error) {
+	out, err := j.platform()
+	if err != nil {
+		return nil, err
+	}
+	for _, r := range requests {
+		if r.clause {
+			out = append(out, r.wanted())
+		}
+	}
+	encrypted, err := j.boolean("encrypt_execute_directory", false)
+	if err != nil {
+		return nil, err
+	}
+	if encrypted {
+		out = append(out, clause{text: "TARGET.HasEncryptExecuteDirectory", offers: []string{"HasEncryptExecuteDirectory", "EncryptExecuteDirectory"}})
+	}
+	for _, more := range [...]func() ([]clause, error){j.transferClauses, j.deferralClauses, j.cuda} {
+		c, err := more()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c...)
+	}
+	return out, nil
+}
+
+// wanted compares what the slot offers with what the job asks for.
+func (r request) wanted() clause {
+	c := clause{text: "(TARGET." + r.offer + " >= " + r.attr + ")", lenient: !r.asked}
+	if !r.always {
+		c.offers = []string{r.offer}
+	}
+	switch {
+	case r.text:
+		c.text = "regexp(" + r.attr + ", TARGET." + r.offer + ")"
+	case r.property != "":
+		c.text = "(countMatches(MY." + r.property + ",TARGET.Available" + r.offer + ") >= " + r.attr + ")"
+	}
+	return c
+}
+
+// operatingSystem are the attributes of a slot that say which system it has.
+var operatingSystem = []string{"OpSys", "OpSysAndVer", "OpSysLongName", "OpSysShortName", "OpSysName", "OpSysLegacy"}
+
+// platform returns what the machine has to be for jobs of this universe: of the
+// architecture and system on which the job was submitted, unless the job brings
+// its own.
+func (j *job) platform() ([]clause, error) {
+	words, err := j.capability()
+	if err != nil {
+		return nil, err
+	}
+	if len(words) > 0 {
+		return []clause{{text: "TARGET." + strings.Join(words, " && TARGET.")}}, nil
+	}
+	var out []clause
+	if arch := j.options.Arch; arch != "" {
+		out = append(out, clause{"(TARGET.Arch == " + quoted(arch) + ")", []string{"Arch"}, true})
+	}
+	if system := j.options.OpSys; system != "" {
+		out = append(out, clause{"(TARGET.OpSys == " + quoted(system) + ")", operatingSystem, true})
+	}
+	return out, nil
+}
+
+// quoted writes a text as a ClassAd string.
+func quoted(text string) string {
+	return classad.Literal(classad.String(text)).Format(classad.StyleSpool)
+}
+
+// capability returns the attributes of a slot that can run jobs of this universe,
+// none for plain processes.
+func (j *job) capability() ([]string, error) {
+	u, err := j.universe()
+	switch {
+	case err != nil:
+		return nil, err
+	case u.docker:
+		return []string{"HasDocker"}, nil
+	case u.number == javaUniverse:
+		return []string{"HasJava"}, nil
+	case !u.container:
+		return nil, nil
+	}
+	_, docker, err := j.command("docker_image")
+	if err != nil {
+		return nil, err
+	}
+	image, _, err := j.command("container_image")
+	return []string{"HasContainer", imageCapability(image.Text, docker)}, err
+}
+
+// imageCapability returns the attribute of a slot that can use such an image.
+func imageCapability(image string, docker bool) string {
+	switch image = strings.ToLower(unquoted(image)); {
+	case docker, strings.HasPrefix(image, "docker:"):
+		return "HasDockerURL"
+	case strings.HasSuffix(image, ".sif"):
+		return "HasSIF"
+	}
+	return "HasSandboxImage"
+}
+
+// scheduleInterval is HTCondor's SCHEDD_INTERVAL, in seconds: a deferred job is
+// matched that much before its time.
+const scheduleInterval = "300"
+
+// deferralClauses returns those of a job that is to begin at a certain time.
+func (j *job) deferralClauses() ([]clause, error) {
+	deferred, err := j.deferred()
+	if err != nil || !deferred && !j.overrides["deferraltime"] {
+		return nil, err
+	}
+	j.setExpr("ScheddInterval", scheduleInterval)
+	return []clause{
+		{text: "TARGET.HasJobDeferral", lenient: true},
+		{text: "(((time() + ScheddInterval) >= (DeferralTime - DeferralPrepTime)) && (time() < (DeferralTime + DeferralWindow)))"},
+	}, nil
+}
+
+// cuda returns the clause of a job that asks for a CUDA runtime.
+func (j *job) cuda() ([]clause, error) {
+	_, ok, err := j.command("cuda_version")
+	if !ok || err != nil {
+		return nil, err
+	}
+	return []clause{{text: "(CUDAVersion <= TARGET.CUDAMaxSupportedVersion)"}}, nil
+}
+
+// rank sets Rank: the user's expression and APPEND_RANK, added up.
+func (j *job) rank() error {
+	found, err := j.expression("rank", pool.AttrRank)
+	if err != nil {
+		return err
+	}
+	more := j.options.AppendRank
+	if more == "" {
+		if !found {
+			j.setExpr(pool.AttrRank, "0.0")
+		}
+		return nil
+	}
+	added, err := j.exprs.Expr(more)
+	if err != nil {
+		return fmt.Errorf("APPEND_RANK: %s: %w", submitfile.Shorten(more), err)
+	}
+	text := added.Format(classad.StyleSpool)
+	if found {
+		g, _, err := j.command("rank")
+		if err != nil {
+			return err
+		}
+		own, err := j.compile(g, g.Text)
+		if err != nil {
+			return err
+		}
+		text = "(" + own.Format(classad.StyleSpool) + ") + (" + text + ")"
+	}
+	j.setExpr(pool.AttrRank, text)
+	return nil
+}

@@ -1,0 +1,220 @@
+package jobad
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/submitfile"
+)
+
+// simpleParts are the parts of commands that set one attribute each, or none: each
+// command is a part, so that one that varies does not take the others along.
+var simpleParts = func() []part {
+	var out []part
+	for i := range table {
+		c := &table[i]
+		switch {
+		case ours[c.Name] && c.kind != elsewhere:
+			out = append(out, orMacro(c.Name, c.work))
+		case c.kind != elsewhere, c.Fate == Waiting:
+			out = append(out, c.work)
+		}
+	}
+	return out
+}()
+
+// work says what is to be said of a command, and sets its attribute when no other
+// part does.
+func (c *Command) work(j *job) error {
+	g, ok, err := j.command(c.Name)
+	if !ok || err != nil {
+		return err
+	}
+	if c.Fate == Waiting && !c.idle(g.Text) {
+		j.caution(g, "%s", c.notice())
+	}
+	if c.kind == elsewhere {
+		return nil
+	}
+	s, err := c.setting(j, g)
+	if err != nil {
+		return err
+	}
+	if c.Attr != "" {
+		j.set(s)
+	}
+	return nil
+}
+
+// notice is what is said of a command on which nothing acts.
+func (c *Command) notice() string {
+	if c.Why == "" {
+		return "kept in the ad, the pool does not act on it"
+	}
+	return "kept in the ad, the pool does not act on it: " + c.Why
+}
+
+// idle tells whether a value asks for nothing but what happens anyway.
+func (c *Command) idle(value string) bool {
+	yes, plain := truth(value)
+	switch c.Name {
+	case "on_exit_remove":
+		return plain && yes
+	case "notification":
+		return notifications[strings.ToLower(unquoted(value))] == "0"
+	case "max_job_retirement_time", "keep_claim_idle", "next_job_start_delay", "max_retries", "coresize":
+		return value == "0"
+	case "parallel_slots":
+		return value == "1"
+	case "use_scitokens":
+		return plain && !yes || strings.EqualFold(value, "auto")
+	case "retry_until", "hold_kill_sig", "deferral_time", "job_share", "override_tickets",
+		"cron_minute", "cron_hour", "cron_day_of_month", "cron_month", "cron_day_of_week",
+		"checkpoint_exit_code", "success_exit_code":
+		return false
+	}
+	return plain && !yes
+}
+
+// setting is the attribute as a command gives it.
+func (c *Command) setting(j *job, g given) (setting, error) {
+	switch c.kind {
+	case text:
+		return setting{c.Attr, unquoted(g.Text), true}, nil
+	case list:
+		words := strings.FieldsFunc(unquoted(g.Text), func(r rune) bool { return strings.ContainsRune(", \t", r) })
+		return setting{c.Attr, strings.Join(words, ","), true}, nil
+	case file:
+		dir, err := j.folder()
+		return setting{c.Attr, absolute(dir.Text, unquoted(g.Text)), true}, err
+	case truthful:
+		yes, err := j.boolean(c.Name, false)
+		return setting{c.Attr, strconv.FormatBool(yes), false}, err
+	case whole, natural:
+		n, err := j.integer(g, c.kind == natural)
+		return setting{c.Attr, strconv.FormatInt(n, 10), false}, err
+	case seconds:
+		return setting{c.Attr, g.Text, false}, j.checkSeconds(g)
+	default:
+		_, err := j.compile(g, g.Text)
+		return setting{c.Attr, g.Text, false}, err
+	}
+}
+
+// integer returns the whole number that a command is, as it stands or worked out
+// without any ad.
+func (j *job) integer(g given, positive bool) (int64, error) {
+	e, err := j.compile(g, g.Text)
+	if err != nil {
+		return 0, err
+	}
+	n, isInt := e.Eval(&classad.Context{}, classad.New(), nil).Int()
+	switch {
+	case !isInt || beyondInteger(g.Text):
+		return 0, j.refuse(g, "%s: want a whole number", submitfile.Shorten(g.Text))
+	case positive && n < 0:
+		return 0, j.refuse(g, "%s: want a whole number from 0 up", submitfile.Shorten(g.Text))
+	}
+	return n, nil
+}
+
+// checkSeconds refuses what is no whole number of seconds from 0 up, and no
+// expression for one. A bare name, such as a word by mistake, counts as an
+// expression only when the description gives the job that attribute.
+func (j *job) checkSeconds(g given) error {
+	e, err := j.compile(g, g.Text)
+	if err != nil {
+		return err
+	}
+	v, constant := e.Constant()
+	n, isInt := v.Int()
+	bare := isAttributeName(g.Text) && !constant && !j.overrides[strings.ToLower(g.Text)]
+	if constant && (!isInt || n < 0) || beyondInteger(g.Text) || bare {
+		return j.refuse(g, "%s: want seconds, a whole number from 0 up", submitfile.Shorten(g.Text))
+	}
+	return nil
+}
+
+// seconds sets an attribute to a number of seconds, if its command is given.
+func (j *job) seconds(command, attr string) (found bool, err error) {
+	g, ok, err := j.command(command)
+	if !ok || err != nil {
+		return false, err
+	}
+	if err := j.checkSeconds(g); err != nil {
+		return false, err
+	}
+	j.setExpr(attr, g.Text)
+	return true, nil
+}
+
+// parallel sets ParallelSlots: a number n of slots, or a range n-m of them.
+func (j *job) parallel() error {
+	g, ok, err := j.command("parallel_slots")
+	if !ok || err != nil {
+		return err
+	}
+	from, to, isRange := strings.Cut(unquoted(g.Text), "-")
+	least, err := strconv.ParseUint(strings.TrimSpace(from), 10, 31)
+	most := least
+	if isRange && err == nil {
+		most, err = strconv.ParseUint(strings.TrimSpace(to), 10, 31)
+	}
+	if err != nil || least < 1 || most < least {
+		return j.refuse(g, "%q: want a number of slots, or a range of numbers such as 2-8", submitfile.Shorten(g.Text))
+	}
+	if isRange {
+		j.setString("ParallelSlots", strconv.FormatUint(least, 10)+"-"+strconv.FormatUint(most, 10))
+		return nil
+	}
+	j.setExpr("ParallelSlots", strconv.FormatUint(least, 10))
+	return nil
+}
+
+// meg are the words for units that old examples have: 28 Meg.
+var meg = strings.NewReplacer("meg", "m", "gig", "g")
+
+// imageSize sets ImageSize, in KB.
+func (j *job) imageSize() error {
+	g, ok, err := j.command("image_size")
+	if !ok || err != nil {
+		return err
+	}
+	n, ok := parseSize(meg.Replace(strings.ToLower(g.Text)), kilobyte)
+	if !ok || n < 1 || n > math.MaxInt64/2 {
+		return j.refuse(g, "%q: want a size in KB, or with K, M, G or T", submitfile.Shorten(g.Text))
+	}
+	j.setExpr("ImageSize", strconv.FormatInt(int64(n), 10))
+	return nil
+}
+
+// ours are the commands that HTCondor does not know.
+var ours = map[string]bool{
+	"qos": true, "class": true, "account": true, "unix_group": true, "project": true, "department": true,
+	"wall_time": true, "deadline": true, "job_share": true, "override_tickets": true, "parallel_slots": true,
+}
+
+// orMacro is a part whose errors do not count where the command's name, which
+// HTCondor does not know, serves the description as a macro of its own.
+func orMacro(name string, work part) part {
+	return func(j *job) error {
+		err := work(j)
+		var bad *submitfile.Error
+		if errors.As(err, &bad) && j.refers(name) {
+			return nil
+		}
+		return err
+	}
+}
+
+// refers tells whether the description refers to a name.
+func (j *job) refers(name string) bool {
+	if j.uses == nil {
+		uses := j.description.Uses()
+		j.uses = &uses
+	}
+	return j.uses.Certainly(name)
+}

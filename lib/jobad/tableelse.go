@@ -1,0 +1,105 @@
+package jobad
+
+// Commands of what this pool does not do by itself: containers, other universes,
+// credentials and debugging.
+
+const (
+	noGrid = "the grid universe is not served"
+	noVM   = "the vm universe is not served"
+)
+
+var universeCommands = []Command{
+	{Name: "docker_image", Attr: "DockerImage"},
+	{Name: "container_image", Attr: "ContainerImage"},
+	{Name: "docker_network_type", Attr: "DockerNetworkType", kind: text, Fate: Kept},
+	{Name: "docker_pull_policy", Attr: "DockerPullPolicy", kind: text, Fate: Kept},
+	{Name: "docker_override_entrypoint", Attr: "DockerOverrideEntrypoint", kind: truthful, Fate: Kept},
+	{Name: "docker_send_credentials", Attr: "DockerSendCredentials", kind: truthful, Fate: Kept},
+	{Name: "container_service_names", Attr: "ContainerServiceNames", kind: text, Fate: Kept},
+	{Name: "container_target_dir", Attr: "ContainerTargetDir", kind: text, Fate: Kept},
+	{Name: "container_image_source", Attr: "ContainerImageSource", kind: text, Fate: Kept},
+	{Name: "transfer_container", Attr: "TransferContainer", kind: truthful, Fate: Kept},
+	{Name: "mount_under_scratch", Attr: "MountUnderScratch", kind: expr, Fate: Kept},
+	{Name: "remote_grid_resource", Attr: "Remote_GridResource", kind: text, Fate: Kept},
+	{Name: "remote_remote_grid_resource", Attr: "Remote_Remote_GridResource", kind: text, Fate: Kept},
+	{Name: "remote_universe", Fate: Kept},
+	{Name: "remote_remote_universe", Fate: Kept},
+	{Name: "remote_schedd", Fate: Kept}, {Name: "remote_pool", Fate: Kept},
+
+	{Name: "grid_resource", Attr: "GridResource", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "batch_queue", Attr: "BatchQueue", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "batch_project", Attr: "BatchProject", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "batch_runtime", Attr: "BatchRuntime", kind: expr, Fate: Kept, Why: noGrid},
+	{Name: "batch_extra_submit_args", Attr: "BatchExtraSubmitArgs", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "arc_rte", Attr: "ArcRte", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "arc_resources", Attr: "ArcResources", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "arc_application", Attr: "ArcApplication", kind: text, Fate: Kept, Why: noGrid},
+	{Name: "arc_data_staging", Fate: Kept, Why: noGrid}, {Name: "arc_rsl", Fate: Kept, Why: noGrid},
+	{Name: "nordugrid_rsl", Fate: Kept, Why: noGrid}, {Name: "cream_attributes", Fate: Kept, Why: noGrid},
+	{Name: "condor_schedd", Fate: Kept, Why: noGrid}, {Name: "boinc_authenticator_file", Fate: Kept, Why: noGrid},
+	{Name: "globus_rematch", Fate: Kept, Why: noGrid}, {Name: "globus_resubmit", Fate: Kept, Why: noGrid},
+	{Name: "globus_rsl", Fate: Kept, Why: noGrid}, {Name: "globus_scheduler", Fate: Kept, Why: noGrid},
+	{Name: "globus_xml", Fate: Kept, Why: noGrid}, {Name: "gridtype", Also: []string{"grid_type"}, Fate: Kept, Why: noGrid},
+	{Name: "ec2_access_key_id", Fate: Kept, Why: noGrid}, {Name: "ec2_secret_access_key", Fate: Kept, Why: noGrid},
+	{Name: "ec2_ami_id", Fate: Kept, Why: noGrid}, {Name: "ec2_instance_type", Fate: Kept, Why: noGrid},
+	{Name: "ec2_user_data", Fate: Kept, Why: noGrid}, {Name: "ec2_user_data_file", Fate: Kept, Why: noGrid},
+	{Name: "ec2_keypair", Also: []string{"ec2_keyp_air"}, Fate: Kept, Why: noGrid},
+	{Name: "ec2_keypair_file", Also: []string{"ec2_key_pair_file"}, Fate: Kept, Why: noGrid},
+	{Name: "ec2_security_groups", Fate: Kept, Why: noGrid}, {Name: "ec2_security_ids", Fate: Kept, Why: noGrid},
+	{Name: "ec2_spot_price", Fate: Kept, Why: noGrid}, {Name: "ec2_ebs_volumes", Fate: Kept, Why: noGrid},
+	{Name: "ec2_availability_zone", Fate: Kept, Why: noGrid}, {Name: "ec2_elastic_ip", Fate: Kept, Why: noGrid},
+	{Name: "ec2_vpc_subnet", Fate: Kept, Why: noGrid}, {Name: "ec2_vpc_ip", Fate: Kept, Why: noGrid},
+	{Name: "ec2_block_device_mapping", Fate: Kept, Why: noGrid}, {Name: "ec2_iam_profile_arn", Fate: Kept, Why: noGrid},
+	{Name: "ec2_iam_profile_name", Fate: Kept, Why: noGrid}, {Name: "wantnametag", Fate: Kept, Why: noGrid},
+	{Name: "gce_account", Fate: Kept, Why: noGrid}, {Name: "gce_image", Fate: Kept, Why: noGrid},
+	{Name: "gce_auth_file", Fate: Kept, Why: noGrid}, {Name: "gce_machine_type", Fate: Kept, Why: noGrid},
+	{Name: "gce_metadata", Fate: Kept, Why: noGrid}, {Name: "gce_metadata_file", Fate: Kept, Why: noGrid},
+	{Name: "gce_preemptible", Fate: Kept, Why: noGrid}, {Name: "gce_json_file", Fate: Kept, Why: noGrid},
+	{Name: "azure_auth_file", Fate: Kept, Why: noGrid}, {Name: "azure_location", Fate: Kept, Why: noGrid},
+	{Name: "azure_size", Fate: Kept, Why: noGrid}, {Name: "azure_image", Fate: Kept, Why: noGrid},
+	{Name: "azure_admin_username", Fate: Kept, Why: noGrid}, {Name: "azure_admin_key", Fate: Kept, Why: noGrid},
+
+	{Name: "vm_type", Fate: Kept, Why: noVM}, {Name: "vm_memory", Fate: Kept, Why: noVM},
+	{Name: "vm_disk", Fate: Kept, Why: noVM}, {Name: "vm_vcpus", Fate: Kept, Why: noVM},
+	{Name: "vm_vnc", Fate: Kept, Why: noVM}, {Name: "vm_macaddr", Fate: Kept, Why: noVM},
+	{Name: "vm_networking", Fate: Kept, Why: noVM}, {Name: "vm_networking_type", Fate: Kept, Why: noVM},
+	{Name: "vm_checkpoint", Fate: Kept, Why: noVM}, {Name: "vm_no_output_vm", Fate: Kept, Why: noVM},
+	{Name: "vmware_dir", Fate: Kept, Why: noVM}, {Name: "vmware_should_transfer_files", Fate: Kept, Why: noVM},
+	{Name: "vmware_snapshot_disk", Fate: Kept, Why: noVM}, {Name: "xen_kernel", Fate: Kept, Why: noVM},
+	{Name: "xen_initrd", Fate: Kept, Why: noVM}, {Name: "xen_root", Fate: Kept, Why: noVM},
+	{Name: "xen_kernel_params", Fate: Kept, Why: noVM},
+}
+
+const noCredentials = "no credentials are handed on"
+
+var otherCommands = []Command{
+	{Name: "x509userproxy", Attr: "x509userproxy", kind: file, Fate: Waiting, Why: noCredentials},
+	{Name: "use_x509userproxy", kind: truthful, Fate: Waiting, Why: noCredentials},
+	{Name: "delegate_job_gsi_credentials_lifetime", Attr: "DelegateJobGSICredentialsLifetime", kind: whole, Fate: Kept},
+	{Name: "use_oauth_services", Attr: "OAuthServicesNeeded", kind: list, Fate: Waiting, Why: noCredentials},
+	{Name: "use_scitokens", Also: []string{"use_scitoken"}, kind: text, Fate: Waiting, Why: noCredentials},
+	{Name: "scitokens_file", Attr: "ScitokensFile", kind: file, Fate: Waiting, Why: noCredentials},
+	{Name: "send_credential", Attr: "SendCredential", kind: truthful, Fate: Waiting, Why: noCredentials},
+	{Name: "kerberos_cache", Fate: Kept}, {Name: "myproxy_host", Fate: Kept}, {Name: "myproxy_server_dn", Fate: Kept},
+	{Name: "myproxy_password", Fate: Kept}, {Name: "myproxy_credential_name", Fate: Kept},
+	{Name: "myproxy_refresh_threshold", Fate: Kept}, {Name: "myproxy_new_proxy_lifetime", Fate: Kept},
+	{Name: "aws_region", Attr: "AWSRegion", kind: text, Fate: Kept},
+	{Name: "aws_access_key_id_file", Also: []string{"s3_access_key_id_file", "gs_access_key_id_file"}, Attr: "EC2AccessKeyId", kind: text, Fate: Kept},
+	{Name: "aws_secret_access_key_file", Also: []string{"s3_secret_access_key_file", "gs_secret_access_key_file"}, Attr: "EC2SecretAccessKey", kind: text, Fate: Kept},
+
+	{Name: "tool_daemon_cmd", Attr: "ToolDaemonCmd", kind: file, Fate: Waiting, Why: "no tool is started beside the job"},
+	{Name: "tool_daemon_arguments", Also: []string{"tool_daemon_args", "tool_daemon_arguments2"}, Attr: "ToolDaemonArgs", kind: text, Fate: Kept},
+	{Name: "tool_daemon_input", Attr: "ToolDaemonInput", kind: file, Fate: Kept},
+	{Name: "tool_daemon_output", Attr: "ToolDaemonOutput", kind: file, Fate: Kept},
+	{Name: "tool_daemon_error", Attr: "ToolDaemonError", kind: file, Fate: Kept},
+	{Name: "suspend_job_at_exec", Attr: "SuspendJobAtExec", kind: truthful, Fate: Waiting},
+	{Name: "starter_debug", Attr: "JobStarterDebug", kind: text, Fate: Kept},
+	{Name: "starter_log", Attr: "JobStarterLog", kind: file, Fate: Kept},
+	{Name: "rendezvousdir", Attr: "RendezvousDirectory", kind: text, Fate: Kept},
+	{Name: "allow_startup_script", Fate: Kept}, {Name: "want_ads", Fate: Kept}, {Name: "interactive_args", Fate: Kept},
+	{Name: "hook_keyword", Attr: "HookKeyword", kind: text, Fate: Kept},
+
+	{Name: "submit_warn_empty_matches"}, {Name: "submit_fail_empty_matches"},
+	{Name: "submit_warn_duplicate_matches"}, {Name: "submit_fail_empty_fields"}, {Name: "submit_warn_empty_fields"},
+	{Name: "warn_on_unused_submit_file_macros", Fate: Kept},
+}

@@ -1,0 +1,205 @@
+package jobad
+
+import (
+	"strings"
+
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+)
+
+// transferDoubts warns of what is accepted and cannot be done here.
+func (j *job) transferDoubts(t *transfers) error {
+	if urls := t.schemes(); len(urls) > 0 {
+		g, err := j.urlCommand(t)
+		if err != nil {
+			return err
+		}
+		j.caution(g, "fairspool's starter copies files of this machine only: the job waits for a slot whose HasFileTransferPluginMethods has %s", strings.Join(urls, ", "))
+	}
+	if t.remaps != "" && !t.happens() {
+		g, _, err := j.command("transfer_output_remaps")
+		if err != nil {
+			return err
+		}
+		j.caution(g, "has no effect: no files are transferred")
+	}
+	return j.noCopy()
+}
+
+// urlCommand returns the first command that names a URL.
+func (j *job) urlCommand(t *transfers) (given, error) {
+	for _, name := range t.inputs {
+		if isLocal(name) {
+			continue
+		}
+		for _, public := range t.public {
+			if public == name {
+				g, _, err := j.command("public_input_files")
+				return g, err
+			}
+		}
+		return t.inputsAt, nil
+	}
+	command := "transfer_output_remaps"
+	if t.destination != "" {
+		command = "output_destination"
+	}
+	g, _, err := j.command(command)
+	return g, err
+}
+
+// noCopy warns who wants a copy of the executable kept: one that is changed
+// before the job starts is not the one that was submitted.
+func (j *job) noCopy() error {
+	copies, err := j.boolean("copy_to_spool", false)
+	if err != nil || !copies {
+		return err
+	}
+	g, _, err := j.command("copy_to_spool")
+	j.caution(g, "no copy is kept: the executable is run in its place, as it is when the job starts")
+	return err
+}
+
+// standardTransfer sets what becomes of the standard files, as HTCondor writes
+// it: Stream for a file that counts as transferred, else Transfer, false.
+func (j *job) standardTransfer() error {
+	for _, f := range [...]struct{ file, transfer, transferAttr, stream, streamAttr string }{
+		{"input", "transfer_input", "TransferIn", "stream_input", "StreamIn"},
+		{"output", "transfer_output", "TransferOut", "stream_output", "StreamOut"},
+		{"error", "transfer_error", "TransferErr", "stream_error", "StreamErr"},
+	} {
+		g, ok, err := j.command(f.file)
+		if err != nil {
+			return err
+		}
+		transferred, err := j.boolean(f.transfer, true)
+		if err != nil {
+			return err
+		}
+		streamed, err := j.boolean(f.stream, false)
+		if err != nil {
+			return err
+		}
+		if !ok || unquotedPath(g.Text) == "/dev/null" || !transferred {
+			j.setExpr(f.transferAttr, "false")
+			continue
+		}
+		j.setBool(f.streamAttr, streamed)
+	}
+	return nil
+}
+
+// setBool sets an attribute to a truth value.
+func (j *job) setBool(attr string, yes bool) {
+	if yes {
+		j.setExpr(attr, "true")
+	} else {
+		j.setExpr(attr, "false")
+	}
+}
+
+// otherTransfer sets what only the ad keeps.
+func (j *job) otherTransfer(t *transfers) error {
+	if t.destination != "" {
+		j.setString(pool.AttrOutputDestination, t.destination)
+	}
+	for _, c := range [...]struct{ command, attr string }{
+		{"output_directory", "OutputDirectory"}, {"transfer_plugins", "TransferPlugins"},
+	} {
+		if err := j.text(c.command, c.attr); err != nil {
+			return err
+		}
+	}
+	for _, c := range [...]struct{ command, attr string }{
+		{"preserve_relative_paths", pool.AttrPreserveRelativePaths}, {"encrypt_execute_directory", "EncryptExecuteDirectory"},
+	} {
+		if err := j.flag(c.command, c.attr); err != nil {
+			return err
+		}
+	}
+	yes, err := j.boolean("transfer_executable", true)
+	if err != nil {
+		return err
+	}
+	if !yes {
+		j.setExpr(pool.AttrTransferExecutable, "false")
+	}
+	return j.lacking()
+}
+
+// lacking warns of abilities that fairspool's own starter does not have.
+func (j *job) lacking() error {
+	for _, c := range [...]struct{ command, offer string }{
+		{"encrypt_execute_directory", "HasEncryptExecuteDirectory"}, {"transfer_plugins", "HasJobTransferPlugins"},
+	} {
+		g, ok, err := j.command(c.command)
+		if err != nil {
+			return err
+		}
+		if no, isTruth := truth(g.Text); ok && !(isTruth && !no) {
+			j.caution(g, "fairspool's starter has no such thing: the job waits for a slot with %s", c.offer)
+		}
+	}
+	return nil
+}
+
+// flag sets an attribute to a command's truth, if it is given.
+func (j *job) flag(command, attr string) error {
+	_, ok, err := j.command(command)
+	if !ok || err != nil {
+		return err
+	}
+	yes, err := j.boolean(command, false)
+	if err != nil {
+		return err
+	}
+	j.setBool(attr, yes)
+	return nil
+}
+
+// inputsThere warns of inputs that are not there, each once. By the time that the
+// job starts they may be; if not, it is held.
+func (j *job) inputsThere(t *transfers) error {
+	if j.options.Exists == nil || j.warn == nil || t.should == transferNo {
+		return nil
+	}
+	if skip, ok, err := j.command("skip_filechecks"); err != nil {
+		return err
+	} else if yes, isTruth := truth(skip.Text); ok && isTruth && yes {
+		return nil
+	}
+	dir, err := j.folder()
+	if err != nil {
+		return err
+	}
+	for _, name := range t.inputs {
+		if !isLocal(name) || strings.Contains(name, "$$(") {
+			continue
+		}
+		path := absolute(dir.Text, strings.TrimPrefix(name, "file://"))
+		if why := j.missing(path); why != nil {
+			j.caution(t.inputsAt, "%s: %v: the job is held if it is so when it starts", submitfile.Shorten(path), why)
+		}
+	}
+	return nil
+}
+
+// missing says why there is neither a file nor a directory of this name.
+func (j *job) missing(path string) error {
+	err := j.answer(path, false)
+	if err != nil && j.answer(path, true) == nil {
+		return nil
+	}
+	return err
+}
+
+// answer is that of Options.Exists, which is asked once.
+func (j *job) answer(path string, dir bool) error {
+	q := question{path, dir}
+	err, known := j.checked[q]
+	if !known {
+		err = j.options.Exists(path, dir)
+		j.checked[q] = err
+	}
+	return err
+}

@@ -1,0 +1,236 @@
+package jobad
+
+import (
+	"strconv"
+	"strings"
+
+	"fairspool/lib/jobargs"
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+)
+
+// universe is the surroundings that a job asks for.
+type universe struct {
+	number    int  // JobUniverse
+	docker    bool // vanilla with WantDocker
+	container bool // vanilla with WantContainer
+}
+
+// contained tells whether the job runs in a container, where its executable may be.
+func (u universe) contained() bool { return u.docker || u.container }
+
+// HTCondor's numbers of universes.
+const (
+	standardUniverse  = 1
+	vanillaUniverse   = 5
+	schedulerUniverse = 7
+	gridUniverse      = 9
+	javaUniverse      = 10
+	parallelUniverse  = 11
+	localUniverse     = 12
+	vmUniverse        = 13
+)
+
+// universes are the names of universes, and their numbers.
+var universes = map[string]universe{
+	"standard": {number: standardUniverse}, "vanilla": {number: vanillaUniverse},
+	"scheduler": {number: schedulerUniverse}, "grid": {number: gridUniverse}, "globus": {number: gridUniverse},
+	"java": {number: javaUniverse}, "parallel": {number: parallelUniverse}, "local": {number: localUniverse},
+	"vm": {number: vmUniverse}, "docker": {vanillaUniverse, true, false}, "container": {vanillaUniverse, false, true},
+}
+
+// universe returns the job's universe. A vanilla job with an image is one that runs
+// in a container.
+func (j *job) universe() (universe, error) {
+	g, ok, err := j.command("universe")
+	if err != nil {
+		return universe{}, err
+	}
+	u := universe{number: vanillaUniverse}
+	if ok {
+		if u, ok = universeOf(unquoted(g.Text)); !ok {
+			return u, j.refuse(g, "%q: no universe, want vanilla", submitfile.Shorten(g.Text))
+		}
+	}
+	if u.number != vanillaUniverse || u.docker {
+		return u, nil
+	}
+	_, docker, err := j.command("docker_image")
+	if err != nil {
+		return u, err
+	}
+	_, image, err := j.command("container_image")
+	u.container = u.container || docker || image
+	return u, err
+}
+
+// universeOf returns the universe of a name, or a number.
+func universeOf(text string) (universe, bool) {
+	if u, ok := universes[strings.ToLower(text)]; ok {
+		return u, true
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return universe{}, false
+	}
+	for _, u := range universes {
+		if u.number == n {
+			return universe{number: n}, true
+		}
+	}
+	return universe{}, false
+}
+
+// placement sets the universe, and what goes with it.
+func (j *job) placement() error {
+	u, err := j.universe()
+	if err != nil {
+		return err
+	}
+	if err := j.served(u); err != nil {
+		return err
+	}
+	j.setExpr(pool.AttrJobUniverse, strconv.Itoa(u.number))
+	if err := j.hosts(u); err != nil {
+		return err
+	}
+	return j.images(u)
+}
+
+// served refuses universes in which jobs would not run as they should, and warns
+// of those in which they will wait or run as others do.
+func (j *job) served(u universe) error {
+	g, ok, err := j.command("universe")
+	if !ok || err != nil {
+		return err
+	}
+	switch u.number {
+	case gridUniverse:
+		return j.refuse(g, "%s: jobs are not handed to other batch systems: leave it out to run the job here; see submit(5)", g.Text)
+	case vmUniverse:
+		return j.refuse(g, "%s: virtual machines are not run; see submit(5)", g.Text)
+	case standardUniverse:
+		j.caution(g, "%s: runs as a vanilla job, without checkpoints", g.Text)
+	case schedulerUniverse, localUniverse:
+		j.caution(g, "%s: waits for a slot like any other job", g.Text)
+	case javaUniverse:
+		j.caution(g, "%s: waits until a slot says HasJava", g.Text)
+	}
+	return nil
+}
+
+// hosts sets MinHosts and MaxHosts: a job runs on one slot.
+func (j *job) hosts(u universe) error {
+	parallel, err := j.boolean("wantparallelscheduling", false)
+	if err != nil {
+		return err
+	}
+	if parallel {
+		j.setExpr("WantParallelScheduling", "true")
+	}
+	g, ok, err := j.command("machine_count")
+	if err != nil {
+		return err
+	}
+	parallel = parallel || u.number == parallelUniverse
+	n := int64(1)
+	if ok {
+		if n, err = j.integer(g, true); err != nil {
+			return err
+		}
+	}
+	switch {
+	case parallel && n != 1:
+		return j.refuse(g, "%d: a job runs on one slot, so parallel jobs have to do with 1; see submit(5)", n)
+	case parallel && !ok:
+		g, _, _ = j.command("universe")
+		return j.refuse(g, "parallel: wants machine_count, which has to be 1 here")
+	case ok && !parallel:
+		j.setExpr("MachineCount", strconv.FormatInt(n, 10))
+		if n > 1 {
+			j.caution(g, "means nothing but in the parallel universe; for several processors write request_cpus = %d", n)
+		}
+	}
+	if u.number == parallelUniverse {
+		j.setExpr("WantIOProxy", "true")
+	}
+	j.setExpr(pool.AttrMinHosts, "1")
+	j.setExpr("MaxHosts", "1")
+	return nil
+}
+
+// images sets which image the job's container is made of.
+func (j *job) images(u universe) error {
+	docker, hasDocker, err := j.command("docker_image")
+	if err != nil {
+		return err
+	}
+	image, hasImage, err := j.command("container_image")
+	if err != nil {
+		return err
+	}
+	g, _, _ := j.command("universe")
+	switch {
+	case !u.contained():
+		return nil
+	case hasDocker && hasImage:
+		return j.refuse(image, "excludes docker_image")
+	case u.docker && hasImage:
+		return j.refuse(image, "the docker universe wants docker_image")
+	case u.docker && !hasDocker:
+		return j.refuse(g, "docker: wants docker_image, the image to run")
+	case !hasDocker && !hasImage:
+		return j.refuse(g, "container: wants container_image, the image to run")
+	}
+	named, capability := docker, "HasDocker"
+	if u.container {
+		capability = "HasContainer"
+		j.setExpr(pool.AttrWantContainer, "true")
+	} else {
+		j.setExpr(pool.AttrWantDocker, "true")
+	}
+	if hasDocker {
+		j.setString("DockerImage", unquoted(docker.Text))
+	} else {
+		named = image
+		j.setString("ContainerImage", unquoted(image.Text))
+	}
+	if u.container {
+		j.setExpr(sort(named.Text, hasDocker), "true")
+	}
+	j.caution(named, "waits until a slot says %s", capability)
+	return nil
+}
+
+// sort returns the attribute that says what kind of image it is.
+func sort(image string, docker bool) string {
+	switch image = strings.ToLower(unquoted(image)); {
+	case docker, strings.HasPrefix(image, "docker:"):
+		return "WantDockerImage"
+	case strings.HasSuffix(image, ".sif"):
+		return "WantSIF"
+	}
+	return "WantSandboxImage"
+}
+
+// java sets the arguments of Java's virtual machine.
+func (j *job) java() error {
+	g, ok, err := j.command("java_vm_arguments")
+	if !ok || err != nil {
+		return err
+	}
+	raw, isNew, err := jobargs.Unquote(g.Text)
+	if err != nil {
+		return j.refuse(g, "%v", err)
+	}
+	if !isNew {
+		j.setString("JavaVMArgs", strings.Join(jobargs.ParseV1(raw), " "))
+		return nil
+	}
+	words, err := jobargs.ParseV2(raw)
+	if err != nil {
+		return j.refuse(g, "%v", err)
+	}
+	j.setString("JavaVMArguments", jobargs.FormatV2(words))
+	return nil
+}
