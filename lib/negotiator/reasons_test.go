@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -81,5 +82,26 @@ func TestReasonsBelowACeiling(t *testing.T) {
 		"2.1 8 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}
 	if got := reasons(Cycle(p, spins(t), now)); !slices.Equal(got, want) {
 		t.Errorf("rejections = %q, want %q", got, want)
+	}
+}
+
+// TestClauseText tells of clauses as people are shown them.
+func TestClauseText(t *testing.T) {
+	for _, c := range []struct{ clause, want string }{
+		{"Memory > 5", "Memory > 5"},
+		{"((Memory > 5))", "Memory > 5"},
+		{"(Memory) > (5)", "(Memory) > (5)"},
+		{`(Arch == ")")`, `Arch == ")"`},
+		{`((TARGET.Arch == "X86_64") =!= false)`, `TARGET.Arch == "X86_64"`},
+		{"TARGET.HasX =!= false", "TARGET.HasX =!= false"},
+		{"(A) > 3 && (B) =!= false", "(A) > 3 && (B) =!= false"},
+	} {
+		e, err := classad.ParseExpr(c.clause)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := clauseText(e); got != c.want {
+			t.Errorf("clauseText(%s) = %s, want %s", c.clause, got, c.want)
+		}
 	}
 }

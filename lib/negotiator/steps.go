@@ -59,26 +59,44 @@ func clausesOf(ad *classad.Ad) []string {
 	return texts
 }
 
-// clauseText returns a clause without the parentheses around it, cut if it is too long
-// for people.
+// clauseText returns a clause for people: without the parentheses around it, and
+// without what makes it bear with ads that do not say, which is no matter where it
+// fails; cut if it is too long.
 func clauseText(clause *classad.Expr) string {
-	text := clause.String()
-	for depth := 0; strings.HasPrefix(text, "(") && !strings.ContainsRune(text, '"'); depth = 0 {
-		end := strings.IndexFunc(text, func(r rune) bool {
-			switch r {
-			case '(':
-				depth++
-			case ')':
-				depth--
-			}
-			return depth == 0
-		})
-		if end != len(text)-1 {
-			break
-		}
-		text = text[1:end]
+	text := bare(clause.String())
+	if lenient, ok := strings.CutSuffix(text, " =!= false"); ok && bare(lenient) != lenient {
+		text = bare(lenient)
 	}
 	return clip(text, mostClause)
+}
+
+// bare takes off the parentheses that are around the whole of an expression.
+func bare(text string) string {
+	for strings.HasPrefix(text, "(") && closing(text) == len(text)-1 {
+		text = text[1 : len(text)-1]
+	}
+	return text
+}
+
+// closing returns where the parenthesis closes that an expression begins with.
+func closing(text string) int {
+	depth, quoted := 0, false
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '(':
+			depth++
+		case c == ')':
+			if depth--; depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
 }
 
 // clip cuts a text that is too long for people.
