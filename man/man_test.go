@@ -82,6 +82,7 @@ func TestCommands(t *testing.T) {
 	dir, commands := build(t)
 	t.Run("Pages", func(t *testing.T) { testPages(t, dir, commands) })
 	t.Run("FirstSession", func(t *testing.T) { testFirstSession(t, dir) })
+	t.Run("BuiltIn", func(t *testing.T) { testBuiltIn(t, dir) })
 }
 
 // testPages holds each command's page to what the command says of itself.
