@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
@@ -80,10 +81,13 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 		}
 	}
 	for _, f := range tx.Factories() {
-		if queued[f.Cluster] || f.Owner != s.owner {
-			continue
+		if queued[f.Cluster] || f.Owner != s.owner || f.Paused != "" {
+			continue // of one that is paused nothing is to come
 		}
 		ad, err := nextOf(tx, f, s.Now)
+		if err != nil && !operation.ForNow(err) {
+			continue // the next cycle will pause it
+		}
 		if err != nil {
 			return fmt.Errorf("-unique %s: the key of cluster %d: %w", submitfile.Shorten(key), f.Cluster, err)
 		}

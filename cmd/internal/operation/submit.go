@@ -1,7 +1,9 @@
 package operation
 
 import (
+	"errors"
 	"fmt"
+	"syscall"
 	"time"
 
 	"fairspool/lib/classad"
@@ -95,14 +97,27 @@ func present(v *spool.View, cluster int) (queued, waiting int) {
 	return queued, waiting
 }
 
+// ForNow tells whether what keeps a factory from making its next procs may be over
+// the next time: the machine could not do something, such as open another file, and
+// nothing is wrong with the digest.
+func ForNow(err error) bool {
+	var number syscall.Errno
+	return errors.As(err, &number)
+}
+
 // Materialize makes the procs that there is room for, at the time at. A factory
-// that cannot make its next ones is paused with the reason, and warn is told. One
-// that has made its last is done with. The caller names the transaction.
+// that cannot make its next ones is paused with the reason, unless that is ForNow,
+// and warn is told. One that has made its last is done with. The caller names the
+// transaction.
 func Materialize(tx *spool.Tx, at time.Time, warn func(format string, args ...any)) []Made {
 	list, room := Wanting(&tx.View)
 	var made []Made
 	for i, f := range list {
 		c, next, err := materialize(tx, f, room[i], at)
+		if err != nil && ForNow(err) {
+			warn("cluster %d: its next jobs cannot be made in this cycle: %v", f.Cluster, err)
+			continue
+		}
 		if err != nil {
 			f.Paused = err.Error()
 			tx.PutFactory(f)
