@@ -38,7 +38,7 @@ func TestExpand(t *testing.T) {
 		{"X = $INT(Memory)", "$INT(Memory)"},
 		{"X = $INT(1,%d%d)", "$INT(1,%d%d)"},
 		{"X = $INT(pow(2, 3), %d) $INT(1,%s)", " 8 $INT(1,%s)"},
-		{"L = a, b c\nX = $CHOICE(1,L) $CHOICE(0,x,y) $CHOICE(9,L)", "b x $CHOICE(9,L)"},
+		{"L = a, b c\nX = $CHOICE(1,L) $CHOICE(0,x,y) $CHOICE(9,L)", "b c x $CHOICE(9,L)"},
 		{"N = abcdef\nX = $SUBSTR(N,2) $SUBSTR(N,0,-2) $SUBSTR(N,1,3) $SUBSTR(N,-1) <$SUBSTR(N,4,-3)>", "cdef abcd bcd f <>"},
 		{"X = $Fn(/tmp/sim.exe) $Fx(/tmp/sim.exe) $Fp(/tmp/sim.exe) $Fdb(/a/tmp/sim.exe) $Fqnx(/tmp/sim.exe)", `sim .exe /tmp/ tmp "sim.exe"`},
 		{"F = /a/b.c\nX = $DIRNAME(F) $BASENAME(F) $BASENAME(F,.c) $Fxb(F)", "/a/ b.c b c"},

@@ -85,7 +85,7 @@ func (e *expander) choice(args []string) (text string, ok bool, err error) {
 		if err != nil {
 			return "", false, err
 		}
-		list = List(text)
+		list = macro.Items(text)
 	}
 	text, wrong := macro.Choice(index, list)
 	return text, wrong == nil, nil

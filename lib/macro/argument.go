@@ -44,6 +44,20 @@ func cutOutside(text string, separator byte) (before, after string, found bool) 
 	return text, "", false
 }
 
+// Items takes the list apart that $CHOICE and $RANDOM_CHOICE find in a macro: at its
+// commas, so that items may have blanks in them and be empty, or at blanks if it has no
+// comma. An empty list has no items.
+func Items(text string) []string {
+	if !strings.Contains(text, ",") {
+		return strings.Fields(text)
+	}
+	items := strings.Split(text, ",")
+	for i, item := range items {
+		items[i] = strings.TrimSpace(item)
+	}
+	return items
+}
+
 // List takes a list apart, whose items are parted by commas and blanks. There are no
 // empty items.
 func List(text string) []string {

@@ -16,8 +16,10 @@ import "strings"
 //	q  double quotes around the result, with a single quotes
 //
 // Without p, d, n and x the result is the whole name. The order of the letters does not
-// count, and d counts before p.
+// count nor does their case, d counts before p, and x brings the name along with a
+// directory, as HTCondor has it.
 func Filename(letters, name, dir string) string {
+	letters = strings.ToLower(letters)
 	has := func(letter string) bool { return strings.Contains(letters, letter) }
 	name = unquoted(name)
 	if has("u") {
@@ -53,7 +55,6 @@ func Basename(name, suffix string) string {
 
 func nameParts(letters, name string) string {
 	dir, base, extension := splitName(name)
-	whole := dir
 	if n := strings.Count(letters, "d"); n > 0 {
 		dir = lastParts(dir, n)
 	} else if !strings.Contains(letters, "p") {
@@ -61,14 +62,14 @@ func nameParts(letters, name string) string {
 	}
 	n, x := strings.Contains(letters, "n"), strings.Contains(letters, "x")
 	switch b := strings.Contains(letters, "b"); {
-	case n && x:
+	case n && x, x && dir != "":
 		return dir + base + extension
 	case n:
 		return dir + base
-	case x && b && !strings.ContainsAny(letters, "pd"), x && b && whole == "":
+	case x && b:
 		return strings.TrimPrefix(extension, ".")
 	case x:
-		return dir + extension
+		return extension
 	case b:
 		return strings.TrimSuffix(dir, "/")
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -14,7 +15,7 @@ var defaultFormats = map[string]string{"INT": "%d", "REAL": "%.16G", "STRING": "
 
 // formatShape is one verb of C's printf with text around it: the text, flags, width and
 // precision, verb, text. Lengths such as l are passed over.
-var formatShape = regexp.MustCompile(`^((?:[^%]|%%)*)%([-+ 0]*)(\d{0,3})(\.\d{0,2})?(?:hh?|ll?|[Lqjzt])?([a-zA-Z])((?:[^%]|%%)*)$`)
+var formatShape = regexp.MustCompile(`^((?:[^%]|%%)*)%([-+ #0]*)(\d{0,3})(\.\d{0,2})?(?:hh?|ll?|[Lqjzt])?([a-zA-Z])((?:[^%]|%%)*)$`)
 
 // verbs are those that each function takes.
 var verbs = map[string]string{"INT": "dioxXu", "REAL": "eEfFgG", "STRING": "s", "EVAL": "s"}
@@ -22,14 +23,16 @@ var verbs = map[string]string{"INT": "dioxXu", "REAL": "eEfFgG", "STRING": "s", 
 // Format is $INT, $REAL, $STRING and $EVAL: what value is worth, written by a format of
 // C's printf, or by that of the manual if it is empty.
 //
-// $INT and $REAL want a constant expression whose value is a number or a boolean; $INT
-// cuts what stands behind the point. $STRING takes an expression whose value is a string,
+// $INT and $REAL want a constant expression whose value is a number or a boolean, or a
+// decimal number, which may begin with zeros; $INT cuts what stands behind the point, and
+// what $REAL writes by a format has one: .0 is added. $STRING takes an expression whose value is a string,
 // and any other text as it stands. $EVAL writes a string without quotes, and any other value
 // as ClassAds do; what is no expression it takes as it stands. Errors are one line: a value
 // that is none of the kind, one that depends on the time or on chance, a format that is not
 // one verb of the kind.
 func Format(function, value, format string) (string, error) {
-	if format == "" {
+	given := format != ""
+	if !given {
 		format = defaultFormats[function]
 	}
 	m := formatShape.FindStringSubmatch(format)
@@ -43,8 +46,15 @@ func Format(function, value, format string) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	if arg == uint64(0) {
+		m[2] = strings.ReplaceAll(m[2], "#", "") // C puts no prefix before 0
+	}
 	text := fmt.Sprintf(goVerb(m[2], m[3], m[4], m[5]), arg)
-	return strings.ReplaceAll(m[1], "%%", "%") + text + strings.ReplaceAll(m[6], "%%", "%"), nil
+	text = strings.ReplaceAll(m[1], "%%", "%") + text + strings.ReplaceAll(m[6], "%%", "%")
+	if function == "REAL" && given && !strings.ContainsAny(text, ".eE") {
+		text += ".0"
+	}
+	return text, nil
 }
 
 // listed returns letters with commas between them.
@@ -62,7 +72,7 @@ func goVerb(flags, width, precision, verb string) string {
 			precision = ".6"
 		}
 	case "s":
-		flags = strings.Trim(flags, "+ 0")
+		flags = strings.Trim(flags, "+ #0")
 		if strings.Contains(flags, "-") {
 			flags = "-"
 		}
@@ -78,7 +88,10 @@ func argument(function, value, verb string) (any, error) {
 	case "EVAL":
 		return evaluated(value)
 	}
-	v, ok := Constant(value)
+	v, ok := decimal(value)
+	if !ok {
+		v, ok = Constant(value)
+	}
 	if !ok {
 		return nil, fmt.Errorf("%s: want a constant expression", shorten(value))
 	}
@@ -107,6 +120,18 @@ func argument(function, value, verb string) (any, error) {
 		return uint64(whole), nil
 	}
 	return whole, nil
+}
+
+// decimal returns the value of a decimal number, as a person writes it: 007 is 7.
+func decimal(text string) (v classad.Value, ok bool) {
+	if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+		return classad.Int(n), true
+	}
+	if strings.Trim(text, "0123456789+-.eE") != "" {
+		return v, false
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	return classad.Real(x), err == nil
 }
 
 // stringOf returns what $STRING writes.

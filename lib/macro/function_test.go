@@ -108,7 +108,7 @@ func TestFilename(t *testing.T) {
 		{"bx", "/a/b/c.d", "d"},
 		{"bn", "/a/b/c.d", "c"},
 		{"bnx", "/a/b/c.d", "c.d"},
-		{"bdx", "/a/b/c.d", "b/.d"},
+		{"bdx", "/a/b/c.d", "b/c.d"}, {"px", "/a/b/c.d", "/a/b/c.d"}, {"xb", "/a/b/c.d", "d"}, {"NX", "/a/b/c.d", "c.d"}, {"PQA", "/a/b", "'/a/'"},
 		{"bp", "/c", ""},
 		{"d", "/c", "/"},
 		{"d", "c", ""}, {"p", "c", ""}, {"pn", "c.d", "c"}, {"dx", "c.d", ".d"}, {"bdx", "c.d", "d"},
@@ -169,7 +169,9 @@ func TestFormat(t *testing.T) {
 
 		{"REAL", "1.0 / 4", "", "0.25"}, {"REAL", "1e7", "", "10000000"}, {"REAL", "100000", "", "100000"}, {"REAL", "3", "%.2f", "3.00"},
 		{"REAL", "0.25", "%e", "2.500000e-01"}, {"REAL", "0.25", "%G", "0.25"}, {"REAL", "1.0/3", "%g", "0.333333"}, {"REAL", "1.5", "%5.1lf|", "  1.5|"}, {"REAL", "1e-5", "%g", "1e-05"},
-		{"REAL", "2", "%F", "2.000000"}, {"REAL", "false", "%.0f", "0"},
+		{"REAL", "2", "%F", "2.000000"}, {"REAL", "false", "%.0f", "0.0"}, {"REAL", "2", "%g", "2.0"}, {"REAL", "2", "v=%.0f s", "v=2 s.0"}, {"REAL", "1e20", "%g", "1e+20"}, {"REAL", "2", "", "2"},
+		{"REAL", "007.50", "", "7.5"}, {"REAL", "08", "", "8"}, {"INT", "08", "", "8"}, {"INT", "-012", "", "-12"}, {"INT", "+3", "", "3"},
+		{"INT", "12", "%#x", "0xc"}, {"INT", "0", "%#x", "0"}, {"INT", "8", "%#o", "010"}, {"STRING", "a", "%#3s", "  a"},
 		{"REAL", "1", "%d", "format %d: want one of e, E, f, F, g, G behind %, once"}, {"REAL", "x", "", "x: want a constant expression"},
 
 		{"STRING", "plain text", "", "plain text"}, {"STRING", "host.domain", "", "host.domain"}, {"STRING", "3 * 4", "", "3 * 4"}, {"STRING", "", "<%s>", "<>"},

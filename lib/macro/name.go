@@ -19,12 +19,13 @@ func isNameByte(c byte) bool {
 
 func isLetter(c byte) bool { return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' }
 
-// IsFunction tells whether $name(...) is a macro function. Case counts.
+// IsFunction tells whether $name(...) is a macro function. Case counts, but
+// for the letters of $F.
 func IsFunction(name string) bool {
 	switch name {
 	case "ENV", "RANDOM_CHOICE", "RANDOM_INTEGER", "CHOICE", "SUBSTR", "INT", "REAL", "STRING", "EVAL", "DIRNAME", "BASENAME":
 		return true
 	}
 	letters, ok := strings.CutPrefix(name, "F")
-	return ok && strings.Trim(letters, "fpduwnxbqa") == ""
+	return ok && strings.Trim(strings.ToLower(letters), "fpduwnxbqa") == ""
 }

@@ -121,7 +121,7 @@ func TestIsFunction(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ENV": true, "RANDOM_CHOICE": true, "RANDOM_INTEGER": true, "CHOICE": true, "SUBSTR": true, "INT": true, "REAL": true,
 		"STRING": true, "EVAL": true, "DIRNAME": true, "BASENAME": true, "F": true, "Ff": true, "Fpduwnxbqa": true, "Fdd": true,
-		"": false, "$": false, "f": false, "Fpz": false, "FP": false, "Int": false, "env": false, "QUOTE": false,
+		"": false, "$": false, "f": false, "Fpz": false, "FP": true, "FNX": true, "Int": false, "env": false, "QUOTE": false,
 	} {
 		if got := IsFunction(name); got != want {
 			t.Errorf("IsFunction(%q) = %v, want %v", name, got, want)

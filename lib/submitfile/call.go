@@ -20,7 +20,10 @@ func (s *scope) call(p *part, at origin) (string, error) {
 	args := macro.Arguments(body)
 	switch p.Function {
 	case "INT", "REAL", "STRING", "EVAL":
-		value, format, _ := macro.CutFormat(body)
+		value, format := strings.TrimSpace(body), ""
+		if p.Function != "EVAL" {
+			value, format, _ = macro.CutFormat(body)
+		}
 		if value, err = s.worth(value); err != nil {
 			return "", err
 		}
@@ -28,8 +31,7 @@ func (s *scope) call(p *part, at origin) (string, error) {
 	case "CHOICE":
 		return s.choice(args)
 	case "RANDOM_CHOICE":
-		s.varied = true
-		return args[s.random().IntN(len(args))], nil
+		return s.randomChoice(args)
 	case "RANDOM_INTEGER":
 		return s.randomInteger(args)
 	case "SUBSTR":
@@ -96,13 +98,47 @@ func (s *scope) choice(args []string) (string, error) {
 	}
 	list := args[1:]
 	if len(list) == 1 {
-		text, err := s.worth(list[0])
+		if list, err = s.listOf(list[0]); err != nil {
+			return "", err
+		}
+	}
+	return macro.Choice(within(index), list)
+}
+
+// listOf returns the items of a list that an argument is, or names.
+func (s *scope) listOf(arg string) ([]string, error) {
+	if !macro.IsName(arg) {
+		return macro.Items(arg), nil
+	}
+	text, ok, err := s.named(arg, strings.ToLower(arg))
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fmt.Errorf("%s: not defined: want the name of a list, or two items and more", Shorten(arg))
+	}
+	return macro.Items(text), nil
+}
+
+// randomChoice takes one of the arguments, or of the items of the list that
+// a single one names.
+func (s *scope) randomChoice(args []string) (string, error) {
+	s.varied = true
+	if len(args) == 1 {
+		text, err := s.worth(args[0])
 		if err != nil {
 			return "", err
 		}
-		list = macro.List(text)
+		if text == args[0] {
+			args = []string{text}
+		} else {
+			args = macro.Items(text)
+		}
 	}
-	return macro.Choice(within(index), list)
+	if len(args) == 0 || len(args) == 1 && args[0] == "" {
+		return "", errors.New("want items to choose from")
+	}
+	return args[s.random().IntN(len(args))], nil
 }
 
 // within keeps a number where an int of any machine holds it.

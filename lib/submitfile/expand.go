@@ -233,7 +233,8 @@ func (s *scope) environment(p *part, at origin) (string, error) {
 		return s.noName(p, name, at)
 	}
 	if s.options.LookupEnv != nil {
-		if v, ok := s.options.LookupEnv(name); ok {
+		v, ok := s.options.LookupEnv(name)
+		if ok && (v != "" || !p.hasDefault) {
 			return v, nil
 		}
 	}

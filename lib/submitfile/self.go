@@ -77,13 +77,19 @@ func itself(p macro.Part, key, earlier string, defined bool) (text string, ok bo
 // plain name key: its result where the earlier value has no macros, else the
 // function with that value for the name.
 func (r *reader) callOfItself(p macro.Part, key, earlier string, at origin) (text string, ok bool, err error) {
-	if p.Function == "ENV" || p.Function == "$" || p.Function == "RANDOM_CHOICE" || strings.Contains(p.Body, "$") {
+	if p.Function == "ENV" || p.Function == "$" || strings.Contains(p.Body, "$") {
 		return "", false, nil
 	}
 	args := macro.Arguments(p.Body)
 	is := func(arg string) bool { return strings.EqualFold(arg, key) }
 	if !slices.ContainsFunc(args, is) {
 		return "", false, nil
+	}
+	if p.Function == "RANDOM_CHOICE" {
+		if len(args) > 1 {
+			return "", false, nil // items, not the name of a list
+		}
+		return "$RANDOM_CHOICE(" + strings.Join(macro.Items(earlier), ",") + ")", true, nil
 	}
 	if !strings.Contains(earlier, "$") && p.Function != "RANDOM_INTEGER" {
 		text, err := r.value(p.Text, at)
