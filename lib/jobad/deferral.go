@@ -32,6 +32,13 @@ func (j *job) deferred() (bool, error) {
 	return false, nil
 }
 
+// waits tells whether the job waits for a time, be it that of a command or of
+// +DeferralTime.
+func (j *job) waits() (bool, error) {
+	deferred, err := j.deferred()
+	return deferred || j.overrides["deferraltime"], err
+}
+
 // deferral sets when the job is to start, how many seconds late it may be, and
 // how many before it the slot is taken.
 func (j *job) deferral() error {

@@ -57,7 +57,9 @@ func (j *job) requests() ([]request, error) {
 	if err != nil {
 		return nil, err
 	}
-	return append([]request{disk, memory, cpus}, others...), nil
+	s := &j.steady
+	s.requests = append(append(s.requests[:0], disk, memory, cpus), others...)
+	return s.requests, nil
 }
 
 // cpus sets RequestCpus. One processor, or less, is what every slot has, so
@@ -93,6 +95,9 @@ func (j *job) cpus() (request, error) {
 // asked returns what a job asks for by a command or, as it stands in the ad, by
 // +Attr.
 func (j *job) asked(command, attr string) (g given, ok bool, err error) {
+	if len(j.overrides) == 0 {
+		return j.command(command)
+	}
 	key := strings.ToLower(attr)
 	if !j.overrides[key] {
 		return j.command(command)
@@ -175,7 +180,11 @@ func (j *job) resourceKeys() ([]string, error) {
 type steady struct {
 	resources []string        // the commands that ask for custom resources; nil: not known
 	own       ownRequirements // the user's Requirements
-	files     *transfers      // of proc, which is not the first
+	requests  []request       // room for those of a proc
+	all       allRequirements // those with the clauses that are added
+	plugins   kept[carriers]
+	transfers kept[*transfers]
+	files     *transfers // of proc, which is not the first
 	proc      int
 	first     int // the first proc that was worked out, if any has begun
 	begun     bool

@@ -33,12 +33,44 @@ func (j *job) requirements(requests []request) error {
 	if j.overrides["requirements"] {
 		return j.bothRequirements()
 	}
+	files, err := j.transferClause()
+	if err != nil {
+		return err
+	}
+	r := &j.steady.all
+	if !r.known || r.files != files.text || !slices.Equal(r.requests, requests) {
+		*r = allRequirements{requests: slices.Clone(requests), files: files.text}
+		varies, err := j.Varying(func() error { return j.join(r, files) })
+		if err != nil {
+			return err
+		}
+		r.known = !varies
+	}
+	if r.waits {
+		j.setExpr("ScheddInterval", scheduleInterval)
+	}
+	j.setExpr(pool.AttrRequirements, r.text)
+	return nil
+}
+
+// allRequirements is what Requirements come to for these requests and the clause
+// for the transfer of files, whose text says all of it.
+type allRequirements struct {
+	requests []request
+	files    string
+	text     string
+	waits    bool // for a time
+	known    bool // for the other procs too, since nothing else of it varies
+}
+
+// join works out the text.
+func (j *job) join(r *allRequirements, files clause) error {
 	own, err := j.ownRequirements()
 	if err != nil {
 		return err
 	}
 	all := slices.Clip(own.clauses)
-	clauses, err := j.clauses(requests)
+	clauses, err := j.clauses(r, files)
 	if err != nil {
 		return err
 	}
@@ -54,7 +86,7 @@ func (j *job) requirements(requests []request) error {
 	if len(all) == 0 {
 		all = []string{"true"}
 	}
-	j.setExpr(pool.AttrRequirements, strings.Join(all, " && "))
+	r.text = strings.Join(all, " && ")
 	return nil
 }
 
@@ -118,12 +150,12 @@ func offersIn(e *classad.Expr) []string {
 }
 
 // clauses returns what HTCondor adds to requirements, in its order.
-func (j *job) clauses(requests []request) ([]clause, error) {
+func (j *job) clauses(all *allRequirements, files clause) ([]clause, error) {
 	out, err := j.platform()
 	if err != nil {
 		return nil, err
 	}
-	for _, r := range requests {
+	for _, r := range all.requests {
 		if r.clause {
 			out = append(out, r.wanted())
 		}
@@ -135,14 +167,17 @@ func (j *job) clauses(requests []request) ([]clause, error) {
 	if encrypted {
 		out = append(out, clause{text: "TARGET.HasEncryptExecuteDirectory", offers: []string{"HasEncryptExecuteDirectory", "EncryptExecuteDirectory"}})
 	}
-	for _, more := range [...]func() ([]clause, error){j.transferClauses, j.deferralClauses, j.cuda} {
-		c, err := more()
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, c...)
+	if files.text != "" {
+		out = append(out, files)
 	}
-	return out, nil
+	if all.waits, err = j.waits(); err != nil {
+		return nil, err
+	}
+	if all.waits {
+		out = append(out, deferralClauses...)
+	}
+	c, err := j.cuda()
+	return append(out, c...), err
 }
 
 // wanted compares what the slot offers with what the job asks for.
@@ -226,17 +261,10 @@ func imageCapability(image string, docker bool) string {
 // matched that much before its time.
 const scheduleInterval = "300"
 
-// deferralClauses returns those of a job that is to begin at a certain time.
-func (j *job) deferralClauses() ([]clause, error) {
-	deferred, err := j.deferred()
-	if err != nil || !deferred && !j.overrides["deferraltime"] {
-		return nil, err
-	}
-	j.setExpr("ScheddInterval", scheduleInterval)
-	return []clause{
-		{text: "TARGET.HasJobDeferral", lenient: true},
-		{text: "(((time() + ScheddInterval) >= (DeferralTime - DeferralPrepTime)) && (time() < (DeferralTime + DeferralWindow)))"},
-	}, nil
+// deferralClauses are those of a job that is to begin at a certain time.
+var deferralClauses = []clause{
+	{text: "TARGET.HasJobDeferral", lenient: true},
+	{text: "(((time() + ScheddInterval) >= (DeferralTime - DeferralPrepTime)) && (time() < (DeferralTime + DeferralWindow)))"},
 }
 
 // cuda returns the clause of a job that asks for a CUDA runtime.

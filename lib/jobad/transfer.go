@@ -18,6 +18,8 @@ type transfers struct {
 	remaps       string // as the ad has them
 	destination  string // a URL, or empty
 	inputsAt     given
+	urls         []string // see schemes
+	urlsKnown    bool
 }
 
 // happens tells whether the job runs in a scratch directory.
@@ -100,7 +102,7 @@ func (j *job) transfers() (*transfers, error) {
 	if s.files != nil && s.proc == j.Proc() {
 		return s.files, nil
 	}
-	t, err := j.readTransfers()
+	t, err := s.transfers.get(j, j.readTransfers)
 	// On the first proc every part has to ask by itself, or it would not be known
 	// what it depends on.
 	if err == nil && j.Proc() != s.first {

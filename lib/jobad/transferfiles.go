@@ -9,7 +9,7 @@ import (
 
 // transferDoubts warns of what is accepted and cannot be done here.
 func (j *job) transferDoubts(t *transfers) error {
-	if urls := t.schemes(); len(urls) > 0 {
+	if urls := t.schemes(); len(urls) > 0 && j.warn != nil {
 		g, err := j.urlCommand(t)
 		if err != nil {
 			return err

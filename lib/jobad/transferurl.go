@@ -30,67 +30,119 @@ func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 func isLocal(name string) bool { return scheme(name) == "" || strings.HasPrefix(name, "file:///") }
 
 // schemes returns the kinds of URLs that the job's files come from or go to, in
-// order and each once.
+// order and each once. The list is shared.
 func (t *transfers) schemes() []string {
+	if !t.urlsKnown {
+		t.urls, t.urlsKnown = t.readSchemes(), true
+	}
+	return t.urls
+}
+
+func (t *transfers) readSchemes() []string {
 	var out []string
-	var known map[string]bool
+	var last string // they often come in a row
+	known := map[string]bool{}
 	add := func(name string) {
 		s := scheme(name)
+		if s == last {
+			return
+		}
+		last = s
 		if key := strings.ToLower(s); s != "" && !known[key] {
-			if known == nil {
-				known = map[string]bool{}
-			}
 			known[key] = true
 			out = append(out, s)
 		}
 	}
 	for _, name := range t.inputs {
-		if !isLocal(name) {
+		if !strings.HasPrefix(name, "file:///") {
 			add(name)
 		}
 	}
 	add(t.destination)
+	if t.remaps == "" {
+		return sorted(out)
+	}
 	for _, remap := range splitEscaped(t.remaps, ';') {
 		if sides := splitEscaped(remap, '='); len(sides) > 1 {
 			add(strings.TrimSpace(strings.Join(sides[1:], "=")))
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
-	return out
+	return sorted(out)
 }
 
-// transferClauses returns what a slot must be able to do with the job's files.
-func (j *job) transferClauses() ([]clause, error) {
+// sorted sorts names without regard to case.
+func sorted(names []string) []string {
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	return names
+}
+
+// sameFiles and copiedFiles are what a slot must offer to jobs whose files stay
+// where they are, and to those whose files are copied.
+var (
+	sameFiles   = clause{"(TARGET.FileSystemDomain == MY.FileSystemDomain)", []string{pool.AttrFileSystemDomain}, true}
+	copiedFiles = clause{text: "(TARGET.HasFileTransfer =!= false)", offers: []string{pool.AttrHasFileTransfer, "HasJobTransferPlugins"}}
+)
+
+// transferClause returns what a slot must be able to do with the job's files; one
+// without a text is none.
+func (j *job) transferClause() (clause, error) {
 	t, err := j.transfers()
 	if err != nil {
-		return nil, err
+		return clause{}, err
 	}
 	if t.should == transferNo {
-		return []clause{{"(TARGET.FileSystemDomain == MY.FileSystemDomain)", []string{pool.AttrFileSystemDomain}, true}}, nil
+		return sameFiles, nil
 	}
+	by, err := j.steady.plugins.get(j, j.carriers)
+	if err != nil {
+		return clause{}, err
+	}
+	schemes := t.schemes()
+	if by.own {
+		schemes = slices.DeleteFunc(slices.Clone(schemes), func(s string) bool { return contains(by.schemes, s) })
+	}
+	if !t.happens() && len(schemes) == 0 && !by.own {
+		return clause{}, nil
+	}
+	return by.clause(schemes), nil
+}
+
+// carriers is what carries a job's files beside fairspool's starter.
+type carriers struct {
+	own       bool     // the job brings plugins along
+	schemes   []string // for these kinds of URLs
+	encrypted bool     // some files are to be encrypted on their way
+}
+
+func (j *job) carriers() (c carriers, err error) {
 	plugins, brings, err := j.command("transfer_plugins")
 	if err != nil {
-		return nil, err
+		return c, err
 	}
-	schemes := slices.DeleteFunc(t.schemes(), func(s string) bool { return brings && contains(pluginSchemes(plugins.Text), s) })
-	if !t.happens() && len(schemes) == 0 && !brings {
-		return nil, nil
+	if c.own = brings; brings {
+		c.schemes = pluginSchemes(plugins.Text)
+	}
+	c.encrypted, err = j.encrypts()
+	return c, err
+}
+
+// clause returns what a slot must offer for a transfer by these and by its own
+// plugins for some kinds of URLs.
+func (c carriers) clause(schemes []string) clause {
+	if !c.own && !c.encrypted && len(schemes) == 0 {
+		return copiedFiles // as nearly always
 	}
 	terms := []string{"TARGET.HasFileTransfer =!= false"}
-	if brings {
+	if c.own {
 		terms[0] = "TARGET.HasJobTransferPlugins"
 	}
-	encrypted, err := j.encrypts()
-	if err != nil {
-		return nil, err
-	}
-	if encrypted {
+	if c.encrypted {
 		terms = append(terms, "TARGET.HasPerFileEncryption =!= false")
 	}
 	for _, s := range schemes {
 		terms = append(terms, "stringListIMember("+quoted(s)+",TARGET.HasFileTransferPluginMethods)")
 	}
-	return []clause{{text: "(" + strings.Join(terms, " && ") + ")", offers: []string{pool.AttrHasFileTransfer, "HasJobTransferPlugins"}}}, nil
+	return clause{text: "(" + strings.Join(terms, " && ") + ")", offers: copiedFiles.offers}
 }
 
 // pluginSchemes returns the kinds of URLs of plugins that the job brings along, as

@@ -128,6 +128,16 @@ func (j *Job) Varies() bool {
 	return was
 }
 
+// Varying calls look, and tells whether a value that it looked up depends on
+// the proc. Varies is told of it, too.
+func (j *Job) Varying(look func() error) (bool, error) {
+	was := j.Varies()
+	err := look()
+	varies := j.varied
+	j.varied = was || varies
+	return varies, err
+}
+
 // Value is what a name is worth for a job.
 type Value struct {
 	Name string // as written
