@@ -276,7 +276,7 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		RequestDisk:   s.Config.DefaultRequestDisk,
 		Arch:          platform.Arch(), OpSys: platform.OpSys, FileSystemDomain: host,
 		AppendRequirements: s.Config.AppendRequirements, AppendRank: s.Config.AppendRank,
-		Environ: os.Environ(), Exists: exists,
+		Environ: os.Environ(), Exists: exists, Lenient: s.Has("dry-run"),
 	}
 	if s.Has("disable") {
 		o.Exists = nil

@@ -263,6 +263,12 @@ func TestExists(t *testing.T) {
 	if _, err := check("executable = /x\ninitialdir = /none\nqueue"); err == nil || err.Error() != "a.sub:2: initialdir: /none: no such file" {
 		t.Errorf("Parse with a missing initialdir = %v", err)
 	}
+	lenient := o
+	lenient.Lenient = true
+	_, warnings, err := read("executable = /none\nqueue", lenient)
+	if want := "a.sub:1: executable: /none: no such file: with this, jobs would not be submitted"; err != nil || len(warnings) != 1 || warnings[0].String() != want {
+		t.Errorf("lenient with a missing executable = %v, %v, want %s", warnings, err, want)
+	}
 	d, err := check("executable = x$(Process)\nqueue 3")
 	if err != nil {
 		t.Fatal(err)

@@ -42,6 +42,9 @@ type Options struct {
 	// set, no folder. The error's text is what follows the path in the
 	// message. nil means that nothing is checked.
 	Exists func(path string, dir bool) error `json:"-"`
+	// Lenient makes a warning of a path that is not there, for those who want to
+	// see the ads before all is in its place.
+	Lenient bool `json:"-"`
 }
 
 // Jobs are the jobs that a description asks for, checked.

@@ -111,7 +111,7 @@ func absolute(dir, name string) string {
 }
 
 // exists refuses a path that is not there, unless the description leaves that
-// unchecked (skip_filechecks, which may also ask for a warning).
+// unchecked (skip_filechecks, which may also ask for a warning), or Options do.
 func (j *job) exists(g given, dir bool) error {
 	if j.options.Exists == nil {
 		return nil
@@ -138,6 +138,10 @@ func (j *job) exists(g given, dir bool) error {
 		return nil
 	case told && !plain:
 		return j.refuse(skip, "%q: want true, false or warn", skip.Text)
+	}
+	if j.options.Lenient {
+		j.caution(g, "%s: %v: with this, jobs would not be submitted", g.Text, bad)
+		return nil
 	}
 	return j.refuse(g, "%s: %w", g.Text, bad)
 }
