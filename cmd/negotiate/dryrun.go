@@ -47,6 +47,7 @@ func look(c *cmdline.Call) error {
 		if err := d.compute(c, v, domain); err != nil {
 			return err
 		}
+		notYetMade(c, v)
 		switch {
 		case job != nil:
 			return job.tell(c, d)

@@ -188,7 +188,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 		}
 	}
 	if len(e.States)+len(waiting) == 0 {
-		return e, fmt.Errorf("%s: not in the queue", x.written)
+		return e, absent(w.queue, x)
 	}
 	return e, nil
 }

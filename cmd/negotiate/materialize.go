@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
@@ -44,4 +46,46 @@ func materialize(c *cmdline.Call, s *spool.Spool) error {
 	}
 	log.Write(c)
 	return nil
+}
+
+// notYetMade tells whoever only looks how many jobs a cycle would make first. They are
+// no part of what is computed, since nothing is written.
+func notYetMade(c *cmdline.Call, v *spool.View) {
+	list, room := operation.Wanting(v)
+	if len(list) == 0 || c.Has("q") {
+		return
+	}
+	all := 0
+	var names []string
+	for i, f := range list {
+		all += room[i]
+		names = append(names, fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Next+room[i]-1)))
+	}
+	if more := len(names) - mostNames; more > 0 {
+		names = append(names[:mostNames], fmt.Sprintf("%d %s more", more, plural(more, "cluster")))
+	}
+	c.Warn("%d %s still to come would appear first, and %s left out here: %s",
+		all, counted(all, "job that is", "jobs that are"), counted(all, "is", "are"), strings.Join(names, ", "))
+}
+
+// through returns procs as in 3-7.
+func through(first, last int) string {
+	if first == last {
+		return strconv.Itoa(first)
+	}
+	return fmt.Sprintf("%d-%d", first, last)
+}
+
+// absent is the error about a cluster or a job that is not in the queue, which may
+// be one that is still to come.
+func absent(v *spool.View, x *explained) error {
+	f, ok := v.Factory(x.id.Cluster)
+	if !ok || !x.whole && (x.id.Proc < f.Next || x.id.Proc >= f.Jobs) {
+		return fmt.Errorf("%s: not in the queue", x.written)
+	}
+	name := fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Jobs-1))
+	if f.Paused != "" {
+		return fmt.Errorf("%s: not in the queue, as %s cannot be made: %s", x.written, name, f.Paused)
+	}
+	return fmt.Errorf("%s: not in the queue yet: %s %s still to come", x.written, name, counted(f.Jobs-f.Next, "is", "are"))
 }
