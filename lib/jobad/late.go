@@ -69,9 +69,12 @@ func (j *job) lateness() error {
 	return nil
 }
 
-// frozenOptions is what a digest says of the surroundings.
+// frozenOptions is what a digest says of the surroundings. Dir and Environ stand
+// for those of the Options, which need not be UTF-8.
 type frozenOptions struct {
 	Options
+	Dir         submitfile.Exact
+	Environ     []submitfile.Exact
 	Late        Late
 	Description json.RawMessage
 }
@@ -85,12 +88,18 @@ func (j *Jobs) Digest() (digest []byte, first int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	f := frozenOptions{j.options, j.late, head}
-	if !slices.ContainsFunc(namesOf("getenv"), j.description.Sets) {
-		f.Environ = nil
+	f := frozenOptions{Options: j.options, Dir: submitfile.Exact(j.options.Dir), Late: j.late, Description: head}
+	if slices.ContainsFunc(namesOf("getenv"), j.description.Sets) {
+		f.Environ = submitfile.Exactly(j.options.Environ)
 	}
 	if digest, err = json.Marshal(f); err != nil {
 		return nil, 0, err
+	}
+	if len(digest) >= maxHead {
+		return nil, 0, &submitfile.Error{
+			Place: submitfile.Place{File: j.description.File()},
+			Msg:   fmt.Sprintf("%d bytes of macros and environment: more than %d cannot be kept for the jobs that appear as others finish", len(digest), maxHead-1),
+		}
 	}
 	digest = append(digest, '\n')
 	first = int64(len(digest))
@@ -122,6 +131,10 @@ func Materialize(digest io.ReadSeeker, cluster, first, n int, offset int64, at t
 	d, passed, err := submitfile.Thaw(f.Description, digest, first, n)
 	if err != nil {
 		return Cluster{}, 0, err
+	}
+	f.Options.Dir = string(f.Dir)
+	for _, v := range f.Environ {
+		f.Options.Environ = append(f.Options.Environ, string(v))
 	}
 	jobs := newJobs(d, f.Options)
 	jobs.late, jobs.appears = f.Late, at

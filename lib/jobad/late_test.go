@@ -154,3 +154,38 @@ func TestMaterializeDamaged(t *testing.T) {
 		}
 	}
 }
+
+// TestMaterializeBytes holds that jobs which appear later have the bytes of the first
+// ones, also those that are not UTF-8.
+func TestMaterializeBytes(t *testing.T) {
+	o := testOptions()
+	o.Dir, o.Environ = "/home/\xe9", []string{"PLACE=caf\xe9"}
+	kept, _, err := read(sleep+"arguments = caf\xe9 $(Item)\ngetenv = PLACE\nmax_idle = 1\nqueue Item in (x\xe9 x\xe9)\n", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, digest, offset, err := kept.Begin(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	next, _, err := Materialize(bytes.NewReader(digest), 7, 1, 1, offset, time.Unix(1700000600, 0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := flat(next)[0], flat(first)[0]; got != want {
+		t.Errorf("the job that appears later = %q, want as the first: %q", got, want)
+	}
+}
+
+// TestDigestBound holds that what could not be read again is not kept.
+func TestDigestBound(t *testing.T) {
+	o := testOptions()
+	o.Environ = []string{"BIG=" + strings.Repeat("x", maxHead)}
+	kept, _, err := read(sleep+"getenv = BIG\nmax_idle = 1\nqueue 2\n", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, _, _, err := kept.Begin(7); err == nil || !strings.Contains(err.Error(), "cannot be kept") {
+		t.Errorf("Begin with %d bytes of environment = %v, want an error", maxHead, err)
+	}
+}

@@ -13,22 +13,22 @@ import (
 // frozen is a description with one queue line, without its items, as it is kept
 // for later: all that it needs of the outside is in it.
 type frozen struct {
-	File        string
-	Dir         string
-	Predefined  map[string]string `json:",omitempty"`
-	Environ     []string          `json:",omitempty"` // what $ENV() may ask for, as NAME=value
+	File        Exact
+	Dir         Exact
+	Predefined  map[string]Exact `json:",omitempty"`
+	Environ     []Exact          `json:",omitempty"` // what $ENV() may ask for, as NAME=value
 	Seed        uint64
 	Assignments []frozenAssignment
 	Queue       frozenQueue
 }
 
 type frozenAssignment struct {
-	Name, Text, File string
+	Name, Text, File Exact
 	Line             int
 }
 
 type frozenQueue struct {
-	Text, File  string
+	Text, File  Exact
 	Line, Count int
 	Vars        []string `json:",omitempty"`
 	Given       bool     // there are items
@@ -44,7 +44,10 @@ var ErrQueues = errors.New("want one queue line")
 // none has an end of line in it. environ is what $ENV() may ask for, as
 // NAME=value. The error is ErrQueues.
 func (d *Description) Freeze(environ []string) (head []byte, items []string, err error) {
-	f := frozen{File: d.file, Dir: d.options.Dir, Predefined: d.options.Predefined, Seed: d.options.Seed}
+	f := frozen{File: Exact(d.file), Dir: Exact(d.options.Dir), Predefined: map[string]Exact{}, Seed: d.options.Seed}
+	for name, value := range d.options.Predefined {
+		f.Predefined[name] = Exact(value)
+	}
 	var q *queue
 	for _, s := range d.statements {
 		switch {
@@ -54,18 +57,18 @@ func (d *Description) Freeze(environ []string) (head []byte, items []string, err
 			q = s.queue
 		case q == nil:
 			at := s.at.place(0)
-			f.Assignments = append(f.Assignments, frozenAssignment{s.Name, s.Text, at.File, at.Line})
+			f.Assignments = append(f.Assignments, frozenAssignment{Exact(s.Name), Exact(s.Text), Exact(at.File), at.Line})
 		}
 	}
 	if q == nil {
 		return nil, nil, ErrQueues
 	}
 	if d.asksEnvironment() {
-		f.Environ = environ
+		f.Environ = Exactly(environ)
 	}
 	it := q.items
 	at := q.at.place(0)
-	f.Queue = frozenQueue{q.text, at.File, at.Line, q.count, q.vars, it.given, it.first, it.step, it.len()}
+	f.Queue = frozenQueue{Exact(q.text), Exact(at.File), at.Line, q.count, q.vars, it.given, it.first, it.step, it.len()}
 	for i := range f.Queue.N {
 		if _, text := it.line(i); it.given {
 			items = append(items, strings.ReplaceAll(text, "\n", " "))
@@ -106,14 +109,17 @@ func Thaw(head []byte, rest io.Reader, first, n int) (d *Description, passed int
 	if fq.Count < 1 || fq.N < 1 || first < 0 || n < 1 || first+n > fq.Count*fq.N {
 		return nil, 0, fmt.Errorf("no procs %d to %d", first, first+n-1)
 	}
-	d = &Description{file: f.File, texts: map[string]template{}}
-	d.options = Options{Dir: f.Dir, Predefined: f.Predefined, Seed: f.Seed, LookupEnv: lookupIn(f.Environ)}
+	d = &Description{file: string(f.File), texts: map[string]template{}}
+	d.options = Options{Dir: string(f.Dir), Predefined: map[string]string{}, Seed: f.Seed, LookupEnv: lookupIn(f.Environ)}
+	for name, value := range f.Predefined {
+		d.options.Predefined[name] = string(value)
+	}
 	for _, a := range f.Assignments {
 		d.statements = append(d.statements, statement{Assignment: Assignment{
-			Name: a.Name, Text: a.Text, at: origin{file: a.File, line: a.Line},
+			Name: string(a.Name), Text: string(a.Text), at: origin{file: string(a.File), line: a.Line},
 		}})
 	}
-	q := &queue{at: origin{file: fq.File, line: fq.Line}, text: fq.Text, count: fq.Count, vars: fq.Vars}
+	q := &queue{at: origin{file: string(fq.File), line: fq.Line}, text: string(fq.Text), count: fq.Count, vars: fq.Vars}
 	for _, v := range fq.Vars {
 		q.keys = append(q.keys, strings.ToLower(v))
 	}
@@ -144,10 +150,10 @@ func readItems(r io.Reader, n int, done bool) (lines []string, passed int64, err
 }
 
 // lookupIn returns what looks names up in an environment.
-func lookupIn(environ []string) func(string) (string, bool) {
+func lookupIn(environ []Exact) func(string) (string, bool) {
 	return func(name string) (string, bool) {
 		for _, v := range environ {
-			if value, ok := strings.CutPrefix(v, name+"="); ok {
+			if value, ok := strings.CutPrefix(string(v), name+"="); ok {
 				return value, true
 			}
 		}
