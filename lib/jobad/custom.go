@@ -37,6 +37,9 @@ func (j *job) customAttributes() error {
 		}
 		attr, _ := customName(g.Name)
 		g.Name = "+" + attr
+		if !isAttributeName(attr) { // that of a variable of a queue line; others were looked at
+			return j.refuse(g, "%q is no name of an attribute", submitfile.Shorten(attr))
+		}
 		if g.Text == "" {
 			g.Text = "undefined"
 		}

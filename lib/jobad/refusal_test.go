@@ -16,6 +16,7 @@ func TestErrors(t *testing.T) {
 		{"hello\nqueue", `a.sub:1: "hello": want NAME = value, or queue`},
 		{"= 3\nqueue", `a.sub:1: "": not a name`},
 		{"+1x = 3\nqueue", `a.sub:1: +1x: "1x" is no name of an attribute`},
+		{sleep + "queue MY.a.b in (1 2)", `a.sub:2: +a.b: "a.b" is no name of an attribute`},
 		{"a = \x00\nqueue", "a.sub:1: a NUL byte: not a text file"},
 		{"queue", "a.sub:1: executable: not given: name the program that is to be run"},
 		{sleep + "queue x", "a.sub:2: queue x: want a number of jobs"},
