@@ -145,6 +145,12 @@ var protected = []string{
 	"completiondate", "exitcode", "exitbysignal", "exitsignal", "exitstatus", "jobstartdate",
 	"jobcurrentstartdate", "residentsetsize", "holdreason", "holdreasoncode", "holdreasonsubcode", "numsystemholds",
 	"removereason", "vacatereason", "lastvacatetime", "niceuser", "jobmaterializelimit", "jobmaterializemaxidle",
+	// What expressions of the pool take a negotiation cycle's word for, which adds it to
+	// the ads of slots and jobs only where it applies.
+	"submitteruserprio", "submittorprio", "submitteruserresourcesinuse", "submittergroup", "submittergroupresourcesinuse",
+	"submittergroupquota", "submitternegotiatinggroup", "submitterautoregroup",
+	"remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "remotegroupresourcesinuse", "remotegroupquota",
+	"remotenegotiatinggroup", "remoteautoregroup",
 }
 
 func isProtected(attr string) bool { return slices.Contains(protected, strings.ToLower(attr)) }

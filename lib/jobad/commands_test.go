@@ -128,6 +128,8 @@ func TestProtected(t *testing.T) {
 		{"+JobStatus = 2", "JobStatus", "1"}, {"+NiceUser = true", "NiceUser", "-"}, {`+GlobalJobId = "x"`, "GlobalJobId", "-"},
 		{"+ClusterId = 1", "ClusterId", "-"}, {`+RemoteUser = "bob"`, "RemoteUser", "-"}, {"+QDate = 0", "QDate", "1700000000"},
 		{"+JobUniverse = 7", "JobUniverse", "5"}, {"+NumJobCompletions = 9", "NumJobCompletions", "0"},
+		{"+SubmitterUserPrio = 0.1", "SubmitterUserPrio", "-"}, {`+SubmitterGroup = "physics"`, "SubmitterGroup", "-"},
+		{"MY.RemoteUserPrio = 1e9", "RemoteUserPrio", "-"},
 	} {
 		text := sleep + c.line + "\nqueue\n"
 		if got := first(t, text, c.name); got != c.want {
