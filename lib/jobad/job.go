@@ -26,7 +26,7 @@ type job struct {
 	mark      int               // where those of the part under way begin
 	overrides map[string]bool   // attributes that +Name gives, in lower case
 	custom    bool              // the settings to come are those of +Name
-	keys      map[string]string // commands that were asked for, and the names that they are given under
+	commands  map[string]*known // that were asked for
 	steady    steady            // what is the same for all procs of the queue line
 	uses      *submitfile.Uses  // nil until it is asked for
 	warn      func(submitfile.Warning)
@@ -75,21 +75,46 @@ type given = submitfile.Value
 
 // command returns a command's value; ok is false when it is absent or empty.
 func (j *job) command(name string) (g given, ok bool, err error) {
-	key, known := j.keys[name]
-	if !known {
-		if key, err = j.nameOf(name); err != nil {
+	k := j.commands[name]
+	if k == nil {
+		if k, err = j.know(name); err != nil {
 			return given{}, false, err
 		}
-		if j.keys == nil {
-			j.keys = map[string]string{}
-		}
-		j.keys[name] = key
 	}
-	if key == "" {
-		return given{}, false, nil
+	if k.same {
+		return k.value, k.value.Text != "", nil
 	}
-	g, _, err = j.Lookup(key)
+	g, _, err = j.Lookup(k.key)
 	return g, err == nil && g.Text != "", err
+}
+
+// known is what is known of a command for all procs of a queue line.
+type known struct {
+	key   string // the name that it is given under
+	value given
+	same  bool // value is that of all procs
+}
+
+func (j *job) know(command string) (*known, error) {
+	key, err := j.nameOf(command)
+	if err != nil {
+		return nil, err
+	}
+	k := &known{key: key, same: true}
+	if key != "" {
+		value, _, err := j.Lookup(key)
+		if err != nil {
+			return nil, err
+		}
+		if k.same = !j.Differs(key); k.same {
+			k.value = value
+		}
+	}
+	if j.commands == nil {
+		j.commands = map[string]*known{}
+	}
+	j.commands[command] = k
+	return k, nil
 }
 
 // nameOf returns the name under which a command is given, which is the same for

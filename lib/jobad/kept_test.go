@@ -75,9 +75,10 @@ func TestProcsThatVaryCostLittle(t *testing.T) {
 		text string
 		most float64 // allocations for a proc
 	}{
-		{"request_memory = $(Process)", 10},
-		{"transfer_input_files = in.$(Process)", 14},
-		{"transfer_input_files = https://example.org/in.$(Process)", 17},
+		{"arguments = $(Process)", 4},
+		{"request_memory = $(Process)", 6},
+		{"transfer_input_files = in.$(Process)", 7.5},
+		{"transfer_input_files = https://example.org/in.$(Process)", 15},
 	} {
 		d, _, err := read(fmt.Sprintf("%s%s\nqueue %d\n", sleep, c.text, procs), testOptions())
 		if err != nil {

@@ -23,8 +23,15 @@ const (
 type variable struct {
 	name  string // as written
 	text  string
-	at    origin // of the value
-	exact bool   // text stands there as it is
+	at    *origin // of the value; nil: nobody wrote it
+	exact bool    // text stands there as it is
+}
+
+func (v *variable) origin() origin {
+	if v.at == nil {
+		return origin{}
+	}
+	return *v.at
 }
 
 // scope is what macros are expanded in: the values in force at a line, and the
@@ -40,6 +47,7 @@ type scope struct {
 	spent   int      // expansions since the value was begun
 	reading int      // bytes expanded since the value was begun
 	depth   int      // of the expansion under way
+	out     []byte   // of the expansions under way, one behind the other
 }
 
 // value expands text, which stands at a place.
@@ -65,12 +73,15 @@ func (s *scope) expand(text string, t template, at origin) (string, error) {
 	if s.depth++; s.depth > maxDepth {
 		return "", fmt.Errorf("macros nested more than %d deep", maxDepth)
 	}
-	defer func() { s.depth-- }()
-	out := make([]byte, 0, len(text)+32)
+	begin := len(s.out)
+	defer func() {
+		s.depth--
+		s.out = s.out[:begin]
+	}()
 	for i := range t.parts {
 		p := &t.parts[i]
 		if !p.Ref {
-			out = append(out, p.Text...)
+			s.out = append(s.out, p.Text...)
 			continue
 		}
 		if s.spent++; s.spent > maxExpansions {
@@ -80,11 +91,11 @@ func (s *scope) expand(text string, t template, at origin) (string, error) {
 		if err != nil {
 			return "", err
 		}
-		if out = append(out, v...); len(out) > maxText {
+		if s.out = append(s.out, v...); len(s.out)-begin > maxText {
 			return "", fmt.Errorf("a value longer than %d bytes", maxText)
 		}
 	}
-	return string(out), nil
+	return string(s.out[begin:]), nil
 }
 
 func (s *scope) reference(p *part, at origin) (string, error) {
@@ -197,12 +208,12 @@ func (s *scope) inside(v *variable, key, name string) (string, error) {
 		return v.text, nil
 	}
 	if slices.Contains(s.open, key) {
-		return "", v.at.errorf("%s: refers to itself through $(%s)", v.name, name)
+		return "", v.origin().errorf("%s: refers to itself through $(%s)", v.name, name)
 	}
 	s.open = append(s.open, key)
-	text, err := s.expand(v.text, s.template(v.text), v.at)
+	text, err := s.expand(v.text, s.template(v.text), v.origin())
 	s.open = s.open[:len(s.open)-1]
-	return text, v.at.wrap(err)
+	return text, v.origin().wrap(err)
 }
 
 func (s *scope) missing(p *part, defined bool, at origin, warning string) (string, error) {

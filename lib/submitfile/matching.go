@@ -79,8 +79,8 @@ func (r *reader) setting(name string) (text string, at origin, err error) {
 	for _, key := range []string{name, strings.ReplaceAll(name, "_", "")} {
 		if v, ok := r.vars[key]; ok {
 			r.refer("$(" + key + ")")
-			text, err = r.value(v.text, v.at)
-			return strings.TrimSpace(text), v.at, err
+			text, err = r.value(v.text, v.origin())
+			return strings.TrimSpace(text), v.origin(), err
 		}
 	}
 	return "", origin{}, nil

@@ -253,7 +253,7 @@ func (r *reader) set(a Assignment, name origin) error {
 	}
 	a.Text, a.folded = text, a.folded || folded
 	r.statements = append(r.statements, statement{Assignment: a})
-	r.vars[key] = &variable{name: a.Name, text: a.Text, at: a.at, exact: !a.folded}
+	r.vars[key] = &variable{name: a.Name, text: a.Text, at: &a.at, exact: !a.folded}
 	return nil
 }
 

@@ -18,7 +18,7 @@ func (d *Description) Walk(cluster int, warn func(Warning), each func(*Job) erro
 	for i := range d.statements {
 		st := &d.statements[i]
 		if st.queue == nil {
-			s.vars[strings.ToLower(st.Name)] = &variable{name: st.Name, text: st.Text, at: st.at, exact: !st.folded}
+			s.vars[strings.ToLower(st.Name)] = &variable{name: st.Name, text: st.Text, at: &st.at, exact: !st.folded}
 			continue
 		}
 		if st.queue.jobs() == 0 {
@@ -72,7 +72,7 @@ func (j *Job) at(n int) {
 	}
 	j.live = j.live[:0]
 	for i, field := range fields(text, len(q.vars)) {
-		j.live = append(j.live, variable{name: q.vars[i], text: field, at: q.at})
+		j.live = append(j.live, variable{name: q.vars[i], text: field, at: &q.at})
 	}
 }
 
@@ -142,13 +142,16 @@ func (j *Job) Varying(look func() error) (bool, error) {
 type Value struct {
 	Name string // as written
 	Text string // expanded, without blanks at its ends
-	at   origin
+	at   *origin
 	same bool // Text stands in the file as it is
 }
 
 // Place returns where a byte of the value stands, or where the value begins
 // when macros were put in. Values that nobody wrote have the zero Place.
 func (v Value) Place(offset int) Place {
+	if v.at == nil {
+		return Place{}
+	}
 	if !v.same {
 		offset = 0
 	}
@@ -181,6 +184,9 @@ func (j *Job) Lookup(key string) (v Value, ok bool, err error) {
 	return l.value, l.ok, nil
 }
 
+// Differs tells whether what Lookup found for a name depends on the proc.
+func (j *Job) Differs(key string) bool { return j.values[key] == nil || j.values[key].varied }
+
 func (j *Job) look(key string) (Value, bool, error) {
 	found, ok := j.item(key)
 	if !ok || found.name == "Item" && len(j.queue.keys) == 0 {
@@ -188,7 +194,7 @@ func (j *Job) look(key string) (Value, bool, error) {
 			return Value{}, false, nil
 		}
 	}
-	text, err := j.value(found.text, found.at)
+	text, err := j.value(found.text, found.origin())
 	if err != nil {
 		return Value{}, false, err
 	}
