@@ -103,6 +103,12 @@ func TestAttributes(t *testing.T) {
 		{"get_env = h*", "Environment", `"HOME=/home/alice"`}, {"getenv = !H*E", "Environment", `"LANG=C"`},
 		{"getenv = *, !LANG\nenvironment = A=1", "Environment", `"HOME=/home/alice A=1"`}, {"getenv = None", "Environment", `""`},
 
+		// paths: of slashes in a row one is left, but in what the starter joins
+		{"executable = run//me", "Cmd", `"/home/alice/run/me"`}, {"executable = /opt///x//./y", "Cmd", `"/opt/x/./y"`},
+		{"executable = a//b\ntransfer_executable = false", "Cmd", `"a//b"`}, {"output = o//x", "Out", `"o//x"`},
+		{"initialdir = //tmp//w//", "Iwd", `"/tmp/w/"`}, {"initialdir = a//b\nlog = .//c/", "UserLog", `"/home/alice/a/b/./c/"`},
+		{"log = /tmp//x.log", "UserLog", `"/tmp/x.log"`}, {"x509userproxy = p//q", "x509userproxy", `"/home/alice/p/q"`},
+
 		// requests
 		{"request_memory = 2G", "RequestMemory", "2048"}, {"request_memory = 64 GB", "RequestMemory", "65536"},
 		{"request_memory = 1.5k", "RequestMemory", "1"}, {"request_memory = 700", "RequestMemory", "700"},

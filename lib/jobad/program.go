@@ -102,12 +102,17 @@ func (j *job) folder() (given, error) {
 	return g, j.exists(g, true)
 }
 
-// absolute joins without cleaning: users find their own spelling again.
+// absolute joins without cleaning: users find their own spelling again. Only of
+// slashes in a row one is kept, as HTCondor does: a folder's name that a pattern
+// has found ends in one.
 func absolute(dir, name string) string {
-	if path.IsAbs(name) || dir == "" {
-		return name
+	if !path.IsAbs(name) && dir != "" {
+		name = dir + "/" + name
 	}
-	return strings.TrimSuffix(dir, "/") + "/" + name
+	for strings.Contains(name, "//") {
+		name = strings.ReplaceAll(name, "//", "/")
+	}
+	return name
 }
 
 // exists refuses a path that is not there, unless the description leaves that
