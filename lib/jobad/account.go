@@ -11,8 +11,10 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// maxAccount is the manuals' bound on the length of an AccountingGroup.
-const maxAccount = 40
+// maxAccount bounds an AccountingGroup, in characters. HTCondor's manual says 40, but
+// nothing there holds anybody to it, and groups of several levels with a user behind
+// them are longer at real sites.
+const maxAccount = 256
 
 // accounting sets who is charged: AccountingGroup, without the domain, when
 // it is somebody else than the owner alone.

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"fairspool/lib/classad"
@@ -133,6 +134,8 @@ func TestAttributes(t *testing.T) {
 		{"accounting_group = physics", "AccountingGroup", `"physics.alice"`}, {"accounting_group = physics", "AcctGroup", `"physics"`},
 		{"accounting_group = physics\naccounting_group_user = newton", "AccountingGroup", `"physics.newton"`},
 		{"accounting_group_user = newton", "AccountingGroup", `"newton"`},
+		{"accounting_group = ligo.sim.o2.cbc.explore.test.long\naccounting_group_user = albert.einstein", "AccountingGroup", `"ligo.sim.o2.cbc.explore.test.long.albert.einstein"`},
+		{"accounting_group = " + strings.Repeat("g", 250), "AccountingGroup", `"` + strings.Repeat("g", 250) + `.alice"`},
 		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},
 		{"nice_user = True", "AccountingGroup", `"nice-user.alice"`}, {"nice_user = false", "AccountingGroup", "-"},
 		{"nice_user = true", "MaxJobRetirementTime", "0"}, {"nice_user = true\nmax_job_retirement_time = 60", "MaxJobRetirementTime", "60"},

@@ -115,7 +115,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "+AccountingGroup = \"a\\\"b\"\nqueue", `a.sub:2: +AccountingGroup: "a\"b": a name with a quote`},
 		{sleep + "accounting_group = a b\nqueue", `a.sub:2: accounting_group: "a b.alice": a name with white space`},
 		{sleep + "accounting_group_user = bob@x\nqueue", `a.sub:2: accounting_group_user: "bob@x": give the name without @ and domain`},
-		{sleep + "accounting_group = " + strings.Repeat("g", 35) + "\nqueue", `a.sub:2: accounting_group: "` + strings.Repeat("g", 35) + `.alice": 41 characters, at most 40`},
+		{sleep + "accounting_group = " + strings.Repeat("g", 251) + "\nqueue", `a.sub:2: accounting_group: "` + submitfile.Shorten(strings.Repeat("g", 251)+".alice") + `": 257 characters, at most 256`},
 		{sleep + "project = a b\nqueue", `a.sub:2: project: "a b": want a name without blanks and double quotes`},
 		{sleep + "qos = \"\"\nqueue", "a.sub:2: qos: empty name"},
 		{sleep + "class = " + strings.Repeat("c", 101) + "\nqueue", `a.sub:2: class: "` + submitfile.Shorten(strings.Repeat("c", 101)) + `": 101 characters, at most 100`},
