@@ -57,11 +57,28 @@ func (j *job) customAttributes() error {
 	return nil
 }
 
+// checkCustomAccount looks at +AccountingGroup. A lone name without quotes is kept, as
+// HTCondor keeps it: it refers to nothing, so the jobs count for their owner.
 func (j *job) checkCustomAccount(g given, e *classad.Expr) error {
 	v, constant := e.Constant()
 	name, isText := v.Text()
-	if !constant || !isText {
-		return j.refuse(g, "%s: want a name in double quotes", submitfile.Shorten(g.Text))
+	switch {
+	case constant && isText:
+		return j.checkAccount(g, name)
+	case j.refersToNothing(g.Text):
+		j.caution(g, "%s: no name in double quotes, the jobs count for %s", submitfile.Shorten(g.Text), j.options.Owner)
+		return nil
 	}
-	return j.checkAccount(g, name)
+	return j.refuse(g, "%s: want a name in double quotes", submitfile.Shorten(g.Text))
+}
+
+// refersToNothing tells whether an expression is a name, maybe of several words with
+// dots between, whose first word no text in a job's ad goes by.
+func (j *job) refersToNothing(text string) bool {
+	words := strings.Split(text, ".")
+	first := strings.ToLower(words[0])
+	if j.overrides[first] || isCommand(first) || isProtected(first) || ambiguous[first] || first == "my" || first == "target" {
+		return false
+	}
+	return !slices.ContainsFunc(words, func(w string) bool { return !isAttributeName(w) })
 }

@@ -137,6 +137,7 @@ func TestAttributes(t *testing.T) {
 		{"accounting_group = ligo.sim.o2.cbc.explore.test.long\naccounting_group_user = albert.einstein", "AccountingGroup", `"ligo.sim.o2.cbc.explore.test.long.albert.einstein"`},
 		{"accounting_group = " + strings.Repeat("g", 250), "AccountingGroup", `"` + strings.Repeat("g", 250) + `.alice"`},
 		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},
+		{"+AccountingGroup = physics.newton", "AccountingGroup", "physics.newton"}, {"+AccountingGroup =", "AccountingGroup", "undefined"},
 		{"nice_user = True", "AccountingGroup", `"nice-user.alice"`}, {"nice_user = false", "AccountingGroup", "-"},
 		{"nice_user = true", "MaxJobRetirementTime", "0"}, {"nice_user = true\nmax_job_retirement_time = 60", "MaxJobRetirementTime", "60"},
 		{"nice_user = true\naccounting_group = g", "AccountingGroup", `"g.alice"`}, {"nice_user = true\n+AccountingGroup = \"g\"", "AccountingGroup", `"g"`},

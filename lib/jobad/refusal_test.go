@@ -119,7 +119,12 @@ func TestErrors(t *testing.T) {
 		{sleep + "project = a b\nqueue", `a.sub:2: project: "a b": want a name without blanks and double quotes`},
 		{sleep + "qos = \"\"\nqueue", "a.sub:2: qos: empty name"},
 		{sleep + "class = " + strings.Repeat("c", 101) + "\nqueue", `a.sub:2: class: "` + submitfile.Shorten(strings.Repeat("c", 101)) + `": 101 characters, at most 100`},
-		{sleep + "+AccountingGroup = physics\nqueue", "a.sub:2: +AccountingGroup: physics: want a name in double quotes"},
+		{sleep + "+AccountingGroup = Project\nqueue", "a.sub:2: +AccountingGroup: Project: want a name in double quotes"},
+		{sleep + "+AccountingGroup = MY.physics\nqueue", "a.sub:2: +AccountingGroup: MY.physics: want a name in double quotes"},
+		{sleep + "+physics = \"b@x\"\n+AccountingGroup = physics\nqueue", "a.sub:3: +AccountingGroup: physics: want a name in double quotes"},
+		{sleep + "+AccountingGroup = out\nqueue", "a.sub:2: +AccountingGroup: out: want a name in double quotes"},
+		{sleep + "+AccountingGroup = strcat(\"a\", Owner)\nqueue", `a.sub:2: +AccountingGroup: strcat("a", Owner): want a name in double quotes`},
+		{sleep + "+AccountingGroup = 7\nqueue", "a.sub:2: +AccountingGroup: 7: want a name in double quotes"},
 		{sleep + "+AccountingGroup = \"bob@x\"\nqueue", `a.sub:2: +AccountingGroup: "bob@x": give the name without @ and domain`},
 	} {
 		d, _, err := read(c.text, testOptions())
