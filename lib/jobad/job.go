@@ -159,6 +159,9 @@ func (j *job) compile(g given, text string) (*classad.Expr, error) {
 	if errors.As(err, &syntax) && syntax.Col > 0 && text == g.Text {
 		at = g.Place(syntax.Col - 1)
 		err = errors.New(syntax.Msg)
+		if n := strings.IndexByte(text, '#'); n >= 0 && strings.Count(text[:n], `"`)%2 == 0 {
+			at, err = g.Place(n), errors.New("a comment has to have a line of its own")
+		}
 	}
 	return nil, refuseAt(at, g.Name, "%s: %w", submitfile.Shorten(text), err)
 }

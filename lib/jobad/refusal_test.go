@@ -110,6 +110,12 @@ func TestErrors(t *testing.T) {
 		{sleep + "deadline = tomorrow\nqueue", "a.sub:2: deadline: tomorrow: want seconds, a whole number from 0 up"},
 		{sleep + "image_size = big\nqueue", `a.sub:2: image_size: "big": want a size in KB, or with K, M, G or T`},
 
+		// a comment behind a value is a part of it
+		{sleep + "checkpoint_exit_code = 85 # then it goes on\nqueue", "a.sub:2: checkpoint_exit_code: 85 # then it goes on: a comment has to have a line of its own"},
+		{sleep + "+Token = true   # for writing\nqueue", "a.sub:2: +Token: true   # for writing: a comment has to have a line of its own"},
+		{sleep + "request_memory = 4GB # enough\nqueue", "a.sub:2: request_memory: 4GB # enough: a comment has to have a line of its own"},
+		{sleep + "requirements = Kind == \"a#b\" &&\nqueue", "a.sub:2: requirements: Kind == \"a#b\" &&: expected "},
+
 		// who is charged
 		{sleep + "accounting_group = a\u00a0b\nqueue", `a.sub:2: accounting_group: "a\u00a0b.alice": a name with white space`},
 		{sleep + "+AccountingGroup = \"a\\\"b\"\nqueue", `a.sub:2: +AccountingGroup: "a\"b": a name with a quote`},
