@@ -59,7 +59,7 @@ func (r runner) run(words []string) (string, error) {
 		to.Close()
 		return "", err
 	}
-	p := exec.Command(words[0], words[1:]...)
+	p := exec.Command(program(words[0]), words[1:]...)
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.Stdout, p.Stderr = to, stderr
 	err = p.Start()
@@ -83,6 +83,23 @@ func (r runner) run(words []string) (string, error) {
 		return "", err
 	}
 	return out.String(), nil
+}
+
+// program returns what to start for a command's first word: a script of the folder
+// that submit is run in needs no ./ before its name, as in the examples of HTCondor's
+// manual, unless PATH has a command of that name.
+func program(name string) string {
+	if strings.Contains(name, "/") {
+		return name
+	}
+	if _, err := exec.LookPath(name); err == nil {
+		return name
+	}
+	here := "./" + name
+	if _, err := exec.LookPath(here); err != nil {
+		return name
+	}
+	return here
 }
 
 // verdict words what was wrong with a command: why it was killed, if it was, else

@@ -40,6 +40,37 @@ func TestRun(t *testing.T) {
 	}
 }
 
+// TestRunHere runs scripts of the folder that submit is run in, which PATH does not
+// have.
+func TestRunHere(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for name, mode := range map[string]os.FileMode{"list-infiles.sh": 0o755, "echo": 0o755, "plain": 0o644} {
+		if err := os.WriteFile(name, []byte("#!/bin/sh\necho from here: $1\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		words      []string
+		out, wrong string
+	}{
+		{[]string{"list-infiles.sh", "a"}, "from here: a\n", ""},
+		{[]string{"./list-infiles.sh", "b"}, "from here: b\n", ""},
+		{[]string{"echo", "c"}, "c\n", ""}, // PATH goes first
+		{[]string{"./echo", "d"}, "from here: d\n", ""},
+		{[]string{"plain"}, "", "no such command"},
+		{[]string{"other"}, "", "no such command"},
+	} {
+		out, err := patient.run(c.words)
+		wrong := ""
+		if err != nil {
+			wrong = err.Error()
+		}
+		if out != c.out || wrong != c.wrong {
+			t.Errorf("run(%q) = %q, %q, want %q, %q", c.words, out, wrong, c.out, c.wrong)
+		}
+	}
+}
+
 // TestRunTakesTooLong checks that a command is killed with what it started, and
 // that a child which left its group does not keep submit waiting.
 func TestRunTakesTooLong(t *testing.T) {
