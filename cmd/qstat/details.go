@@ -92,6 +92,7 @@ func (q queue) detail(w io.Writer, r *row, last cycle) error {
 	line("remove reason", value(pool.AttrRemoveReason))
 	line("scheduling info", q.moving(r))
 	if r.state == "qw" {
+		line("vacate reason", value(pool.AttrVacateReason))
 		for i, why := range last.scheduling(r) {
 			if i == 0 {
 				line("scheduling info", why)

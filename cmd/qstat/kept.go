@@ -3,10 +3,23 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"fairspool/spool"
 )
+
+// keptBy keeps the factories of a list of users, each an Owner or a User of the
+// domain.
+func keptBy(factories []spool.Factory, users, domain string) []spool.Factory {
+	wanted := strings.Split(users, ",")
+	if users == "" || slices.Contains(wanted, everybody) {
+		return factories
+	}
+	return slices.DeleteFunc(factories, func(f spool.Factory) bool {
+		return !slices.Contains(wanted, f.Owner) && !slices.Contains(wanted, f.Owner+"@"+domain)
+	})
+}
 
 // tellKept writes a line for each factory: how many of its cluster's jobs are
 // still to come, and what keeps them back.

@@ -79,6 +79,7 @@ func run(c *cmdline.Call) error {
 		}
 		if len(c.Args) > 0 {
 			spans = ofUsers(spans, c.Value("u"))
+			kept = keptBy(kept, c.Value("u"), s.Domain())
 		}
 		if e := show(c, form, queue{c, s, v}, spans); e != nil {
 			return e
