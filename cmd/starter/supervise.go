@@ -117,6 +117,7 @@ func (s *supervisor) live() error {
 	}
 	p, placed, how := s.execute(t)
 	if p == nil {
+		how.NotStarted = true
 		err := s.finish(how)
 		s.tidy(t)
 		if err != nil || s.ordered {

@@ -60,7 +60,7 @@ func TestTransferElsewhere(t *testing.T) {
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nEXECUTE = \""+execute+"\"\n")
 	id := p.match(`pwd`, "ShouldTransferFiles", `"YES"`)
 	p.starter(1, "0 job(s) started.\n", "starter: job 1.0: EXECUTE: mkdir "+p.scratchIn(execute)+": no such file or directory\n")
-	if got, want := p.queued(id, "JobStatus"), "JobStatus=1"; got != want {
+	if got, want := p.queued(id, "JobStatus", "NumJobStarts"), "JobStatus=1 NumJobStarts=0"; got != want {
 		t.Errorf("without EXECUTE the job's ad has %s, want %s", got, want)
 	}
 	if err := os.Mkdir(execute, 0o755); err != nil {

@@ -53,6 +53,9 @@ type Ending struct {
 	Lost string
 	// Recorded is when the end is recorded; zero: as it happens.
 	Recorded time.Time
+	// NotStarted: the job was not executed, and the attempt is none of its starts.
+	// That goes without saying where StartFailed is given.
+	NotStarted bool
 	// StartFailed is why the job could not be executed, after which it is held.
 	// Empty otherwise.
 	StartFailed string
@@ -102,11 +105,13 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 	j.used(how)
 	j.set(pool.AttrLastRemoteHost, classad.String(c.Slot))
 	tx.Set(id, pool.AttrRemoteHost, nil)
+	if how.NotStarted || how.StartFailed != "" {
+		j.set(pool.AttrNumJobStarts, classad.Int(max(j.int(pool.AttrNumJobStarts)-1, 0)))
+	}
 	switch {
 	case j.status() == pool.Removed:
 		tx.Leave(id, at)
 	case how.StartFailed != "":
-		j.set(pool.AttrNumJobStarts, classad.Int(max(j.int(pool.AttrNumJobStarts)-1, 0)))
 		j.hold(how.StartFailed, how, at)
 	case how.Lost != "":
 		j.set(pool.AttrVacateReason, classad.String(cmp.Or(c.VacateReason, how.Lost)))
