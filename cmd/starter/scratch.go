@@ -21,12 +21,17 @@ const keptName = ".kept"
 
 // scratchFolder returns the folder in which the jobs of a spool have their scratch
 // directories, each named after its attempt. EXECUTE may serve several spools,
-// whose jobs have the same ids.
+// whose jobs have the same ids; one spool has one folder by whatever path it is
+// reached.
 func scratchFolder(cfg *config.Config, sp *spool.Spool) string {
 	if cfg.Execute == "" {
 		return filepath.Join(sp.Dir(), "execute")
 	}
-	sum := sha256.Sum256([]byte(sp.Dir()))
+	dir := sp.Dir()
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	sum := sha256.Sum256([]byte(dir))
 	return filepath.Join(cfg.Execute, fmt.Sprintf("spool-%x", sum[:6]))
 }
 

@@ -76,6 +76,30 @@ func TestTransferElsewhere(t *testing.T) {
 	}
 }
 
+// Two spools that share EXECUTE are told apart, and one that is reached through a
+// link is the same.
+func TestScratchFolder(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("one", filepath.Join(dir, "link")); err != nil {
+		t.Fatal(err)
+	}
+	folder := map[string]string{}
+	for _, name := range []string{"one", "two", "link"} {
+		sp, err := spool.Open(filepath.Join(dir, name), spool.Options{Program: "test", UIDDomain: "x"})
+		if err == nil {
+			err = sp.Update(func(tx *spool.Tx) error { tx.Op("make it"); return nil })
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sp.Close()
+		folder[name] = scratchFolder(&config.Config{Execute: "/execute"}, sp)
+	}
+	if folder["one"] == folder["two"] || folder["one"] != folder["link"] {
+		t.Errorf("the folders are %v, want two of them", folder)
+	}
+}
+
 func TestTransferFails(t *testing.T) {
 	for _, c := range []struct {
 		name, script string
