@@ -18,7 +18,7 @@ func (j *job) environment() error {
 	var own []string
 	raw, isNew := "", true
 	if ok {
-		if raw, isNew, err = jobargs.Unquote(g.Text); err != nil {
+		if raw, isNew, err = jobargs.UnquoteEnv(g.Text); err != nil {
 			return j.refuse(g, "%v", err)
 		}
 		parse := jobargs.ParseEnvV1

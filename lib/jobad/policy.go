@@ -186,13 +186,39 @@ func (j *job) notification() error {
 	return nil
 }
 
-// lease sets how long a job may run on without word of those who watch over it.
+// lease sets how long a job may run on without word of those who watch over it. Jobs
+// that HTCondor runs without a slot have none.
 func (j *job) lease() error {
-	found, err := j.expression("job_lease_duration", "JobLeaseDuration")
-	if err != nil || found {
+	u, err := j.universe()
+	if err != nil {
 		return err
 	}
-	j.setExpr("JobLeaseDuration", "2400")
+	g, ok, err := j.command("job_lease_duration")
+	switch {
+	case err != nil:
+		return err
+	case !ok && u.number != localUniverse && u.number != schedulerUniverse:
+		j.setExpr("JobLeaseDuration", "2400")
+	case ok:
+		return j.leaseOf(g)
+	}
+	return nil
+}
+
+// leaseOf sets the lease that the user gives: 0 is none, and 20 seconds are the least.
+func (j *job) leaseOf(g given) error {
+	n, err := strconv.ParseInt(g.Text, 10, 64)
+	switch {
+	case err != nil:
+		_, err := j.expression("job_lease_duration", "JobLeaseDuration")
+		return err
+	case n == 0:
+		return nil
+	case n < 20:
+		j.caution(g, "%d: 20 seconds are the least, and are taken", n)
+		n = 20
+	}
+	j.setExpr("JobLeaseDuration", strconv.FormatInt(n, 10))
 	return nil
 }
 

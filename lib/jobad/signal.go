@@ -31,6 +31,19 @@ func signalName(text string) (string, error) {
 	return "", fmt.Errorf("%q: not a signal", submitfile.Shorten(text))
 }
 
+// defaultSignal sets KillSig as HTCondor's submit does where nobody gives it: it leaves it
+// out for vanilla jobs, whose starter knows it.
+func (j *job) defaultSignal(attr string) error {
+	if attr != pool.AttrKillSig {
+		return nil
+	}
+	u, err := j.universe()
+	if err == nil && u.number != vanillaUniverse && u.number != standardUniverse {
+		j.setString(attr, "SIGTERM")
+	}
+	return err
+}
+
 // ending sets how the job is told to go, and how long it may take.
 func (j *job) ending() error {
 	for _, c := range [...]struct{ command, attr string }{
@@ -41,6 +54,9 @@ func (j *job) ending() error {
 			return err
 		}
 		if !ok {
+			if err := j.defaultSignal(c.attr); err != nil {
+				return err
+			}
 			continue
 		}
 		name, err := signalName(unquoted(g.Text))

@@ -83,7 +83,11 @@ func (c *Command) idle(value string) bool {
 func (c *Command) setting(j *job, g given) (setting, error) {
 	switch c.kind {
 	case text:
-		return setting{c.Attr, unquoted(g.Text), true}, nil
+		text := unquoted(g.Text)
+		if n := len(text); c.Name == "batch_name" && n > 2 && text[0] == '\'' && text[n-1] == '\'' {
+			text = text[1 : n-1] // HTCondor takes off these, too
+		}
+		return setting{c.Attr, text, true}, nil
 	case list:
 		words := strings.FieldsFunc(unquoted(g.Text), func(r rune) bool { return strings.ContainsRune(", \t", r) })
 		return setting{c.Attr, strings.Join(words, ","), true}, nil

@@ -5,8 +5,7 @@ import (
 	"strings"
 )
 
-// Unquote takes off what a submit description puts around arguments and
-// environments. Double quotes mark the new syntax, in which two of them
+// Unquote takes off what a submit description puts around arguments. Double quotes mark the new syntax, in which two of them
 // stand for one; in the old syntax a backslash makes one of a double quote. The
 // error is one line and says how to write it.
 func Unquote(text string) (raw string, isNew bool, err error) {
@@ -27,4 +26,13 @@ func Unquote(text string) (raw string, isNew bool, err error) {
 		return "", true, errors.New(`a double quote inside: write "" for it`)
 	}
 	return strings.ReplaceAll(raw, "\x00", `"`), true, nil
+}
+
+// UnquoteEnv does the same for an environment, but that in the old syntax every
+// double quote and backslash is a part of the value, as HTCondor has it.
+func UnquoteEnv(text string) (raw string, isNew bool, err error) {
+	if !strings.HasPrefix(text, `"`) {
+		return text, false, nil
+	}
+	return Unquote(text)
 }

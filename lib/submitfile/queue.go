@@ -3,6 +3,7 @@ package submitfile
 import (
 	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -226,11 +227,11 @@ func jobCount(text string) (int, error) {
 		if !constant {
 			v = e.Eval(&classad.Context{MaxSteps: maxSteps}, nil, nil)
 		}
-		if i, ok := v.Int(); !ok {
+		x, ok := v.Number()
+		if !ok || x != math.Trunc(x) {
 			return 0, errors.New("want a number of jobs")
-		} else if n = i; n > MaxJobs {
-			n = MaxJobs + 1
 		}
+		n = int64(min(max(x, -1), MaxJobs+1))
 	}
 	switch {
 	case n < 0:

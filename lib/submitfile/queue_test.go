@@ -50,6 +50,8 @@ func TestQueueCounts(t *testing.T) {
 		{"show = a\nqueue -1", "a.sub:2: queue -1: a negative number of jobs"},
 		{"show = a\nqueue x", "a.sub:2: queue x: want a number of jobs"},
 		{"show = a\nqueue 1.5", "a.sub:2: queue 1.5: want a number of jobs"},
+		{"show = a\nqueue 2.0", "a | a"}, {"show = a\nqueue 0.02e2", "a | a"}, {"show = a\nqueue 02", "a | a"},
+		{"show = a\nqueue -1.0", "a.sub:2: queue -1.0: a negative number of jobs"}, {"show = a\nqueue 1e9", "a.sub:2: queue 1e9: more than 10000000 jobs in one cluster"},
 		{"show = a\nqueue 3 items", "a.sub:2: queue 3 items: want a number of jobs"},
 		{"show = a\nqueue 10000001", "a.sub:2: queue 10000001: more than 10000000 jobs in one cluster"},
 		{"show = a\nqueue 99999999999999999999", "a.sub:2: queue 99999999999999999999: more than 10000000 jobs in one cluster"},

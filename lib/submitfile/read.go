@@ -182,7 +182,8 @@ func (f *source) holds(l logical) (bool, error) {
 // version is the release of HTCondor whose language this is.
 var version = [3]int{25, 14, 0}
 
-// defined tells whether a name has a value that is not empty.
+// defined tells whether a name has a value that is not empty. Item has none but for the
+// jobs of a queue line, nor has Node but in the parallel universe.
 func (s *scope) defined(name string) bool {
 	key := strings.ToLower(name)
 	s.refer("$(" + name + ")")
@@ -190,7 +191,7 @@ func (s *scope) defined(name string) bool {
 		return strings.TrimSpace(v.text) != ""
 	}
 	_, ok := s.options.Predefined[strings.ToUpper(name)]
-	return ok || builtin(key)
+	return ok || builtin(key) && key != "item" && key != "node"
 }
 
 // say carries out `error :` and `warning :`.
