@@ -74,6 +74,9 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 	}
 	e, err := j.compile(g, text)
 	if err != nil {
+		if isMeasure(text) {
+			err = j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
+		}
 		return "", false, err
 	}
 	if x, isNumber := plainNumber(e); isNumber && x < 0 {
@@ -83,6 +86,12 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 		return "", false, j.refuse(g, "%s: want a size, as 512 MB or 1.5 GB, or an expression", submitfile.Shorten(text))
 	}
 	return e.Format(classad.StyleSpool), false, nil // without what a comment would hide
+}
+
+// isMeasure tells whether a text is a number and a word, which no expression is.
+func isMeasure(text string) bool {
+	word := strings.TrimLeft(text, "0123456789. ")
+	return word != text && isAttributeName(word)
 }
 
 // isStray tells whether a text is a lone word that is no attribute of the job: a

@@ -28,7 +28,7 @@ func signalName(text string) (string, error) {
 			return "SIG" + s, nil
 		}
 	}
-	return "", fmt.Errorf("%q: not a signal", submitfile.Shorten(text))
+	return "", fmt.Errorf("%q: not a signal, want a name as SIGTERM or a number from 1 to 31", submitfile.Shorten(text))
 }
 
 // defaultSignal sets KillSig as HTCondor's submit does where nobody gives it: it leaves it

@@ -31,9 +31,25 @@ a.sub:2: "no statement": want NAME = value, or queue
       no statement
       ^`},
 		{"a tab", "show = a\n\tqueue\tx", `
-a.sub:2: queue x: want a number of jobs
+a.sub:2: queue x: want a number of jobs, or variables with in, from or matching behind them
      queue x
-     ^`},
+           ^`},
+		{"a count", "show = a\nqueue  -1 in (a)", `
+a.sub:2: queue -1 in (a): a negative number of jobs
+    queue  -1 in (a)
+           ^`},
+		{"where items come from", "show = a\nqueue from, x from [::0] list", `
+a.sub:2: queue from, x from [::0] list: [::0]: want a slice such as [2:10:2], of whole numbers, the last above 0
+    queue from, x from [::0] list
+                  ^`},
+		{"items of a continued line", "show = a\nqueue x \\\n  from [::0] list", `
+a.sub:3: queue x from [::0] list: [::0]: want a slice such as [2:10:2], of whole numbers, the last above 0
+      from [::0] list
+      ^`},
+		{"items of a line with macros", "f = none\nshow = a\nqueue 1 x from $(f)", `
+a.sub:3: queue 1 x from $(f): none: open /d/none: file does not exist
+    queue 1 x from $(f)
+          ^`},
 		{"CRLF", "show = a\r\n if x\r\nendif\r\n", `
 a.sub:2: if x: x: want true, false, a number, defined NAME, or version with ==, >= or <=
      if x

@@ -81,11 +81,11 @@ func (f *source) queueLine(l, rest logical) error {
 	}
 	head, keyword, tail := cutKeyword(words)
 	if err := r.head(q, head, keyword != ""); err != nil {
-		return l.wrap(err)
+		return rest.wrap(err)
 	}
 	if keyword != "" {
 		if err := f.foreach(q, l, keyword, tail); err != nil {
-			return l.wrap(err)
+			return rest.at(words, keyword, tail).wrap(err)
 		}
 	}
 	if q.items.len() > 0 && q.count > (MaxJobs-r.jobs)/q.items.len() {
@@ -94,6 +94,16 @@ func (f *source) queueLine(l, rest logical) error {
 	r.jobs += q.jobs()
 	r.statements = append(r.statements, statement{queue: q})
 	return nil
+}
+
+// at returns what begins with the keyword, for messages; all of a line into which
+// macros were put, as nobody knows the place there.
+func (l logical) at(words, keyword, tail string) logical {
+	if words != l.text {
+		return l
+	}
+	before := words[:len(strings.TrimRight(words, " \t"))-len(tail)]
+	return l.cut(max(strings.LastIndex(strings.ToLower(before), keyword), 0))
 }
 
 // cutKeyword parts a queue line at in, from or matching. Without one all of it
@@ -142,6 +152,9 @@ func (r *reader) head(q *queue, head string, each bool) (err error) {
 	}
 	q.count, err = jobCount(strings.TrimRight(count, " \t,"))
 	if err != nil {
+		if !each && variablesAt(count) < len(count) {
+			err = errors.New("want a number of jobs, or variables with in, from or matching behind them")
+		}
 		return fmt.Errorf("%s: %w", q.label(), err)
 	}
 	return nil
