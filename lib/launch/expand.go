@@ -27,7 +27,8 @@ const (
 // which MY is the job and TARGET the slot; or $$(DOLLARDOLLAR) for $$. What is put
 // in is not looked at again. The job's ad is not changed; without references
 // it is what is returned. slot may be nil for a slot that has nothing. The error
-// names the attribute with a reference that says nothing about this slot.
+// names the attribute with a reference that says nothing about this slot, or with
+// one more than an ad may have.
 //
 // Names and rules are those of HTCondor, manual of condor_submit, "Substitution
 // from a machine ClassAd".
@@ -36,7 +37,7 @@ func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
 		slot = classad.New()
 	}
 	out := ad
-	var found []Found
+	x := expansion{ad: ad, slot: slot, told: map[string]bool{}}
 	for _, name := range ad.Names() {
 		if len(name) >= len(matchPrefix) && strings.EqualFold(name[:len(matchPrefix)], matchPrefix) {
 			continue // of an earlier start
@@ -48,7 +49,7 @@ func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
 		if strings.EqualFold(name, pool.AttrCmd) {
 			text = olderSpelling(text)
 		}
-		x := expansion{ad: ad, slot: slot}
+		x.out, x.any = strings.Builder{}, false
 		if err := x.run(text); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -59,9 +60,9 @@ func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
 			out = ad.Clone()
 		}
 		out.SetString(name, x.out.String())
-		found = append(append(found, x.found...), Found{matchExpPrefix + name, classad.Literal(classad.String(x.out.String()))})
+		x.found = append(x.found, Found{matchExpPrefix + name, classad.Literal(classad.String(x.out.String()))})
 	}
-	return out, found, nil
+	return out, x.found, nil
 }
 
 // constant returns an attribute that is a string as it stands.
@@ -87,12 +88,24 @@ func olderSpelling(text string) string {
 	return text
 }
 
-// expansion is that of one text.
+// Bounds on what one ad may refer to: somebody else's commands wait meanwhile.
+const (
+	mostWork        = 10_000  // references
+	expressionWork  = 99      // for so many more of them an expression counts
+	expressionSteps = 100_000 // of the evaluation of one
+	mostPutIn       = 4 << 20 // bytes
+)
+
+// expansion is that of the texts of one ad.
 type expansion struct {
 	ad, slot *classad.Ad
-	out      strings.Builder
-	any      bool // there was a reference
 	found    []Found
+	told     map[string]bool // names of the slot's attributes in found, in lower case
+	work     int
+	putIn    int
+
+	out strings.Builder // of the text under way
+	any bool            // there was a reference in it
 }
 
 func (x *expansion) run(text string) error {
@@ -118,6 +131,9 @@ func (x *expansion) run(text string) error {
 			return err
 		}
 		x.out.WriteString(value)
+		if x.putIn += len(value); x.putIn > mostPutIn {
+			return fmt.Errorf("cannot expand $$(): more than %d bytes put in", mostPutIn)
+		}
 		text = rest[end+1:]
 	}
 }
@@ -169,7 +185,14 @@ func closing(text string, expression bool) int {
 
 // value returns what stands for a reference.
 func (x *expansion) value(inside string) (string, error) {
-	if text, ok := strings.CutPrefix(inside, "["); ok && strings.HasSuffix(text, "]") {
+	text, isExpression := strings.CutPrefix(inside, "[")
+	if isExpression = isExpression && strings.HasSuffix(text, "]"); isExpression {
+		x.work += expressionWork
+	}
+	switch x.work++; {
+	case x.work > mostWork:
+		return "", fmt.Errorf("cannot expand $$(): more than %d references in one ad, or %d expressions", mostWork, mostWork/(1+expressionWork))
+	case isExpression:
 		return x.expression(strings.TrimSuffix(text, "]"))
 	}
 	name, otherwise, given := strings.Cut(inside, ":")
@@ -177,7 +200,10 @@ func (x *expansion) value(inside string) (string, error) {
 		return "$$", nil
 	}
 	if e, ok := x.slot.Lookup(name); ok {
-		x.found = append(x.found, Found{matchPrefix + name, e})
+		if key := strings.ToLower(name); !x.told[key] {
+			x.told[key] = true
+			x.found = append(x.found, Found{matchPrefix + name, e})
+		}
 		if v, ok := e.Constant(); ok {
 			if text, ok := v.Text(); ok {
 				return text, nil
@@ -200,7 +226,7 @@ func (x *expansion) expression(text string) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("cannot expand $$([%s]): it is no expression", text)
 	}
-	s, ok := e.Eval(&classad.Context{}, x.ad, x.slot).Text()
+	s, ok := e.Eval(&classad.Context{MaxSteps: expressionSteps}, x.ad, x.slot).Text()
 	if !ok {
 		return "", fmt.Errorf("cannot expand $$([%s]): it has no value with this slot", text)
 	}

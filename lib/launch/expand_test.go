@@ -91,6 +91,34 @@ func TestExpandTellsWhatItFound(t *testing.T) {
 	}
 }
 
+// TestExpandIsBounded gives references that would make of a small ad a large one, or take
+// long.
+func TestExpandIsBounded(t *testing.T) {
+	slot := slotAd(t)
+	slot.SetString("Big", strings.Repeat("a b ", 300))
+	for _, c := range []struct{ text, want string }{
+		{strings.Repeat("$$(Big)", 5000), "X: cannot expand $$(): more than 4194304 bytes put in"},
+		{strings.Repeat("$$(Memory)", 10001), "X: cannot expand $$(): more than 10000 references in one ad, or 100 expressions"},
+		{strings.Repeat("$$([1])", 101), "X: cannot expand $$(): more than 10000 references in one ad, or 100 expressions"},
+	} {
+		ad := jobAd(t)
+		ad.SetString("X", c.text)
+		if _, _, err := Expand(ad, slot); err == nil || err.Error() != c.want {
+			t.Errorf("Expand(%.20q...) = %v, want %s", c.text, err, c.want)
+		}
+	}
+	ad := jobAd(t)
+	ad.SetString("X", strings.Repeat("$$(Memory) $$(memory) ", 5000))
+	ad.SetString("Y", "$$([1])")
+	if _, _, err := Expand(ad, slot); err == nil || !strings.HasPrefix(err.Error(), "Y: ") {
+		t.Errorf("Expand of two attributes with 10000 references and one more = %v, want an error of the second", err)
+	}
+	ad.Delete("Y")
+	if _, found, err := Expand(ad, slot); err != nil || len(found) != 2 {
+		t.Errorf("Expand of 10000 references to one attribute found %d, %v, want 2", len(found), err)
+	}
+}
+
 func FuzzExpand(f *testing.F) {
 	for _, text := range []string{"$$(Memory)", "$$([Memory])", "$$(a:b)", "$$([\"\\\"])", "$$(", "$$([(((", "$$(DOLLARDOLLAR)", "$$(a:$$(b))"} {
 		f.Add(text)
