@@ -3,13 +3,11 @@ package main
 import (
 	"errors"
 	"os"
-	"path/filepath"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
-	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -53,7 +51,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		return
 	}
-	if err := launch.RemoveTree(filepath.Join(scratchFolder(c.Config, sp), claim.LockName())); err != nil {
+	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
 		c.Warn("job %s: %v", id, err)
 	}
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)

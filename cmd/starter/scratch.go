@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"fairspool/lib/config"
 	"fairspool/lib/launch"
@@ -35,19 +36,51 @@ func scratchFolder(cfg *config.Config, sp *spool.Spool) string {
 	return filepath.Join(cfg.Execute, fmt.Sprintf("spool-%x", sum[:6]))
 }
 
-// makeFolder makes the folder of the scratch directories.
+// makeFolder makes the folder of the scratch directories, if it is missing.
 func makeFolder(folder string) error {
 	err := os.Mkdir(folder, 0o700)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return nil
+	if errors.Is(err, fs.ErrExist) {
+		err = ownFolder(folder)
 	}
 	return err
 }
 
+// ownFolder is an error unless a folder is ours alone. EXECUTE may be a place where
+// everybody may make files: whoever was there first could have us write, execute
+// and remove what they like.
+func ownFolder(folder string) error {
+	info, err := os.Lstat(folder)
+	if err != nil {
+		return err
+	}
+	switch owner, ok := info.Sys().(*syscall.Stat_t); {
+	case !info.IsDir():
+		return fmt.Errorf("%s: not a folder: remove it", folder)
+	case !ok || int(owner.Uid) != os.Geteuid():
+		return fmt.Errorf("%s: belongs to somebody else: remove it, or set another EXECUTE", folder)
+	case info.Mode().Perm()&0o022 != 0:
+		return fmt.Errorf("%s: others may write there: look what they left, then chmod 700", folder)
+	}
+	return nil
+}
+
+// removeScratch removes what has a name in the folder, if the folder is there.
+func removeScratch(folder, name string) error {
+	switch err := ownFolder(folder); {
+	case errors.Is(err, fs.ErrNotExist):
+		return nil
+	case err != nil:
+		return err
+	}
+	return launch.RemoveTree(filepath.Join(folder, name))
+}
+
 // keptPath returns where in the folder the files of a job are kept.
 func keptPath(folder string, id pool.JobID) string {
-	return filepath.Join(folder, id.String()+keptName)
+	return filepath.Join(folder, keptFor(id))
 }
+
+func keptFor(id pool.JobID) string { return id.String() + keptName }
 
 // scratches returns the names of the attempts that have scratch directories, and
 // the jobs that have files kept.
@@ -103,11 +136,11 @@ func (l leftBehind) spare(v *spool.View, claims []pool.Claim) {
 func (l leftBehind) sweep(sp *spool.Spool) {
 	for name := range l.attempts {
 		if lock, err := lockClaim(sp.ClaimLock(name)); err == nil {
-			launch.RemoveTree(filepath.Join(l.folder, name)) // what stays is for the next pass
+			removeScratch(l.folder, name) // what stays is for the next pass
 			lock.remove()
 		}
 	}
 	for id := range l.kept {
-		launch.RemoveTree(keptPath(l.folder, id))
+		removeScratch(l.folder, keptFor(id))
 	}
 }

@@ -181,14 +181,13 @@ func (s *supervisor) outputFailed(t *launch.Transfer, how *operation.Ending, err
 // cleanUp removes the scratch directory of the attempt, and what was kept if the job
 // has left the queue.
 func (s *supervisor) cleanUp() {
-	s.complain(launch.RemoveTree(s.scratch()))
+	s.complain(removeScratch(s.folder, filepath.Base(s.scratch())))
 	if spoolIsGone(s.spool.Dir()) {
 		return
 	}
-	kept := keptPath(s.folder, s.Job)
 	s.complain(s.spool.View(func(v *spool.View) error {
 		if _, ok := v.Job(s.Job); !ok {
-			s.complain(launch.RemoveTree(kept))
+			s.complain(removeScratch(s.folder, keptFor(s.Job)))
 		}
 		return nil
 	}))
