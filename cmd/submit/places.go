@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fairspool/lib/pool"
 )
@@ -13,16 +14,16 @@ import (
 const maxTold = 10
 
 // places are the commands that name a place, each with the attribute that it
-// becomes and what may be wrong there.
+// becomes and what tells what is wrong there; nil: a file is to be written there.
 var places = [...]struct {
 	command, attr string
-	look          func(*looking, string) (path string, err error)
+	look          func(path string) error
 }{
-	{"executable", pool.AttrCmd, (*looking).program},
-	{"input", pool.AttrIn, (*looking).source},
-	{"output", pool.AttrOut, (*looking).target},
-	{"error", pool.AttrErr, (*looking).target},
-	{"log", pool.AttrUserLog, (*looking).target},
+	{"executable", pool.AttrCmd, program},
+	{"input", pool.AttrIn, source},
+	{"output", pool.AttrOut, nil},
+	{"error", pool.AttrErr, nil},
+	{"log", pool.AttrUserLog, nil},
 }
 
 // warnOfPlaces looks for what will keep the jobs from running: files and
@@ -32,10 +33,7 @@ func (s *submission) warnOfPlaces(k cluster) {
 	if s.Has("disable") {
 		return
 	}
-	l := looking{texts: newTexts(k), seen: make([]map[string]bool, len(places)), folders: map[string]*folder{}, told: map[string]bool{}}
-	for i := range l.seen {
-		l.seen[i] = map[string]bool{}
-	}
+	l := newLooking(k)
 	var named, more [len(places)]int
 	for _, r := range k.Runs {
 		l.at(r)
@@ -63,57 +61,81 @@ func (s *submission) warnOfPlaces(k cluster) {
 // looking is a look at the places of a cluster's jobs.
 type looking struct {
 	*texts
-	seen    []map[string]bool // of each command, paths that were looked at
+	begun   [len(places)]bool            // for each command, whether a place was looked at
+	seen    [len(places)]map[string]bool // and which, where nothing is written
 	folders map[string]*folder
 	told    map[string]bool // places that were told of
+}
+
+func newLooking(k cluster) *looking {
+	l := &looking{texts: newTexts(k), folders: map[string]*folder{}, told: map[string]bool{}}
+	for i := range l.seen {
+		l.seen[i] = map[string]bool{}
+	}
+	return l
 }
 
 // new looks at the place of a command if it has not been looked at, and returns
 // what is wrong where.
 func (l *looking) new(i int) (place string, err error) {
-	p := places[i]
-	if len(l.seen[i]) > 0 && !l.differs(p.attr, pool.AttrIwd) {
+	p := &places[i]
+	if l.begun[i] && !l.run.Has(p.attr) && !l.run.Has(pool.AttrIwd) {
 		return "", nil
 	}
-	path := l.text(p.attr)
-	if path != "" && !filepath.IsAbs(path) {
-		path = filepath.Join(l.text(pool.AttrIwd), path)
+	path, dir := l.text(p.attr), ""
+	if path == "" {
+		return "", nil
 	}
-	if path == "" || l.seen[i][path] {
+	l.begun[i] = true
+	if !filepath.IsAbs(path) {
+		dir = l.text(pool.AttrIwd)
+	}
+	if p.look == nil {
+		return l.target(dir, path)
+	}
+	if dir != "" {
+		path = filepath.Join(dir, path)
+	}
+	if l.seen[i][path] {
 		return "", nil
 	}
 	l.seen[i][path] = true
-	return p.look(l, path)
+	return path, p.look(path)
 }
 
 // program looks at what is to be run. Whether it is there was looked at when the
 // description was checked.
-func (l *looking) program(path string) (string, error) {
+func program(path string) error {
 	if st, err := os.Stat(path); err == nil && st.Mode()&0o111 == 0 {
-		return path, errors.New("may not be executed: chmod +x it")
+		return errors.New("may not be executed: chmod +x it")
 	}
-	return path, nil
+	return nil
 }
 
 // source looks at a file that is to be read.
-func (l *looking) source(path string) (string, error) { return path, exists(path, false) }
+func source(path string) error { return exists(path, false) }
 
-// target looks at a file that is to be written: what is wrong may be the file or
-// its folder.
-func (l *looking) target(path string) (string, error) {
-	dir := filepath.Dir(path)
+// target looks at a file that is to be written, by its path from dir on: what is
+// wrong may be the file or its folder. There may be one for each of very many
+// procs, so that no path is put together unless something is wrong.
+func (l *looking) target(dir, name string) (string, error) {
+	if dir == "" || strings.Contains(name, "/") || name == "." || name == ".." {
+		path := filepath.Join(dir, name)
+		dir, name = filepath.Dir(path), filepath.Base(path)
+	}
 	f := l.folders[dir]
 	if f == nil {
-		f = &folder{name: dir, wrong: exists(dir, true)}
+		f = &folder{name: filepath.Clean(dir)}
+		f.wrong = exists(f.name, true)
 		l.folders[dir] = f
 	}
 	if f.wrong != nil {
-		return dir, f.wrong
+		return f.name, f.wrong
 	}
-	if f.has(filepath.Base(path)) {
-		return path, errors.New("is a folder")
+	if f.has(name) {
+		return filepath.Join(f.name, name), errors.New("is a folder")
 	}
-	return path, nil
+	return "", nil
 }
 
 const (

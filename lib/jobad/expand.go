@@ -66,10 +66,14 @@ func (r Run) Ad() *classad.Ad {
 
 // Has tells whether the run has one of the attributes of its own.
 func (r Run) Has(names ...string) bool {
-	return slices.ContainsFunc(names, func(name string) bool {
-		same := func(s setting) bool { return strings.EqualFold(s.name, name) }
-		return slices.ContainsFunc(r.less, same) || slices.ContainsFunc(*r.own, same)
-	})
+	for _, list := range [...][]setting{r.less, *r.own} {
+		for i := range list {
+			if contains(names, list[i].name) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // Text returns the text of an attribute that the run has of its own; ok is false

@@ -2,6 +2,7 @@ package userlog
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -23,10 +24,21 @@ type Body interface {
 
 // AppendTo appends the complete event to b, with the line that ends it.
 func (e Event) AppendTo(b []byte) []byte {
-	b = fmt.Appendf(b, "%03d (%03d.%03d.000) %s ", e.Body.number(), e.Job.Cluster, e.Job.Proc,
-		e.At.Format("2006-01-02 15:04:05"))
+	b = appendNumber(b, e.Body.number())
+	b = appendNumber(append(b, " ("...), e.Job.Cluster)
+	b = appendNumber(append(b, '.'), e.Job.Proc)
+	b = e.At.AppendFormat(append(b, ".000) "...), "2006-01-02 15:04:05 ")
 	b = e.Body.appendTo(b)
 	return append(b, "...\n"...)
+}
+
+// appendNumber appends a number of three digits or more. A submit of very many
+// procs writes as many events: package fmt takes several times as long.
+func appendNumber(b []byte, n int) []byte {
+	if n < 0 || n >= 1000 {
+		return strconv.AppendInt(b, int64(n), 10)
+	}
+	return append(b, byte('0'+n/100), byte('0'+n/10%10), byte('0'+n%10))
 }
 
 // Submitted is event 000: the job entered the queue.
@@ -95,7 +107,7 @@ func (Released) number() int         { return 13 }
 func (AttributeChanged) number() int { return 33 }
 
 func (s Submitted) appendTo(b []byte) []byte {
-	b = fmt.Appendf(b, "Job submitted from host: <%s>\n", oneLine(s.Host))
+	b = append(append(append(b, "Job submitted from host: <"...), oneLine(s.Host)...), ">\n"...)
 	for _, note := range s.Notes {
 		b = fmt.Appendf(b, "    %s\n", oneLine(note))
 	}

@@ -121,3 +121,12 @@ func TestAppendAtOnce(t *testing.T) {
 		t.Errorf("40 events of 20 writers: %d bytes, %v, want %d unmixed", len(got), err, len(want))
 	}
 }
+
+// A submit of very many procs writes as many events.
+func TestAppendToRoomAllocatesNothing(t *testing.T) {
+	room := make([]byte, 0, 200)
+	e := Event{Job: pool.JobID{Cluster: 12, Proc: 3}, At: time.Date(2026, 11, 20, 9, 5, 7, 0, time.UTC), Body: Submitted{Host: "node1"}}
+	if n := testing.AllocsPerRun(100, func() { e.AppendTo(room) }); n != 0 {
+		t.Errorf("AppendTo allocates %v times, want not at all", n)
+	}
+}

@@ -43,13 +43,14 @@ func (v *Events) add(path string, id pool.JobID, body userlog.Body) {
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
 	common := Path(c.Ad)
 	proc := c.First
+	var body userlog.Body = userlog.Submitted{Host: host}
 	for _, r := range c.Runs {
 		path := common
 		if r.Has(pool.AttrUserLog, pool.AttrIwd) {
 			path = Path(r.Ad().Chain(c.Ad))
 		}
 		for range r.Count {
-			v.add(path, pool.JobID{Cluster: cluster, Proc: proc}, userlog.Submitted{Host: host})
+			v.add(path, pool.JobID{Cluster: cluster, Proc: proc}, body)
 			proc++
 		}
 	}
