@@ -94,6 +94,14 @@ func (s shape) job(b *testing.B, n int) *classad.Ad {
 // resident runs a command on a spool, and returns the most memory that it had.
 func resident(b *testing.B, dir, name string, args ...string) (mb float64) {
 	b.Helper()
+	mb, _ = spent(b, dir, name, args...)
+	return mb
+}
+
+// spent runs a command on a spool, and returns the most memory that it had and the
+// processor time that it took, which on a busy machine says more than the clock.
+func spent(b *testing.B, dir, name string, args ...string) (mb float64, processor time.Duration) {
+	b.Helper()
 	c := exec.Command(filepath.Join(bin, name), args...)
 	c.Env = append(os.Environ(), "FAIRSPOOL_CONFIG=", "FAIRSPOOL_NOW=1800000000", "FAIRSPOOL_DIR="+dir)
 	c.Stderr = os.Stderr
@@ -101,7 +109,7 @@ func resident(b *testing.B, dir, name string, args ...string) (mb float64) {
 		b.Fatalf("%s %v: %v", name, args, err)
 	}
 	usage, _ := c.ProcessState.SysUsage().(*syscall.Rusage)
-	return float64(usage.Maxrss) / 1024
+	return float64(usage.Maxrss) / 1024, c.ProcessState.UserTime() + c.ProcessState.SystemTime()
 }
 
 // BenchmarkScale is what single commands cost on spools of a million jobs in a
