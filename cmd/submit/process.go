@@ -59,7 +59,7 @@ func (r runner) run(words []string) (string, error) {
 		to.Close()
 		return "", err
 	}
-	p := exec.Command(program(words[0]), words[1:]...)
+	p := exec.Command(whereabouts(words[0]), words[1:]...)
 	p.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	p.Stdout, p.Stderr = to, stderr
 	err = p.Start()
@@ -85,10 +85,10 @@ func (r runner) run(words []string) (string, error) {
 	return out.String(), nil
 }
 
-// program returns what to start for a command's first word: a script of the folder
+// whereabouts returns what to start for a command's first word: a script of the folder
 // that submit is run in needs no ./ before its name, as in the examples of HTCondor's
 // manual, unless PATH has a command of that name.
-func program(name string) string {
+func whereabouts(name string) string {
 	if strings.Contains(name, "/") {
 		return name
 	}

@@ -11,10 +11,13 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// maxAccount bounds an AccountingGroup, in characters. HTCondor's manual says 40, but
-// nothing there holds anybody to it, and groups of several levels with a user behind
-// them are longer at real sites.
-const maxAccount = 256
+// Bounds of an AccountingGroup, in characters. The manual has 40 ("Accounting Groups"), but
+// nothing in HTCondor holds anybody to it, and groups of several levels with a user
+// behind them are longer at real sites: beyond it there is a warning.
+const (
+	manualAccount = 40
+	maxAccount    = 256
+)
 
 // accounting sets who is charged: AccountingGroup, without the domain, when
 // it is somebody else than the owner alone.
@@ -97,6 +100,9 @@ func (j *job) checkAccount(g given, name string) error {
 		return j.refuse(g, "%q: give the name without @ and domain", name)
 	case utf8.RuneCountInString(name) > maxAccount:
 		return j.refuse(g, "%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxAccount)
+	}
+	if n := utf8.RuneCountInString(name); n > manualAccount {
+		j.caution(g, "%q: %d characters, where the manual has at most %d", submitfile.Shorten(name), n, manualAccount)
 	}
 	j.unknownGroup(g, name)
 	return nil
