@@ -228,6 +228,7 @@ func (x *expansion) cluster() Cluster {
 		return c
 	}
 	common := x.common()
+	everywhere := setOf(common)
 	for _, s := range common {
 		c.Ad.Set(s.name, x.expr(s))
 	}
@@ -237,7 +238,7 @@ func (x *expansion) cluster() Cluster {
 	}
 	c.Runs = make([]Run, 0, n)
 	for _, b := range x.batches {
-		own := slices.DeleteFunc(b.shared, func(s setting) bool { return slices.Contains(common, s) })
+		own := slices.DeleteFunc(b.shared, func(s setting) bool { return everywhere[s] })
 		for _, r := range b.runs {
 			run := Run{r.count, &own, x.arena[r.from:r.to], x.Jobs}
 			if n := len(c.Runs); n > 0 && c.Runs[n-1].same(run) {
@@ -256,10 +257,19 @@ func (r Run) same(o Run) bool { return slices.Equal(*r.own, *o.own) && slices.Eq
 func (x *expansion) common() []setting {
 	common := slices.Clone(x.batches[0].shared)
 	for _, b := range x.batches[1:] {
-		common = slices.DeleteFunc(common, func(s setting) bool { return !slices.Contains(b.shared, s) })
+		shared := setOf(b.shared)
+		common = slices.DeleteFunc(common, func(s setting) bool { return !shared[s] })
 	}
 	slices.SortStableFunc(common, func(a, b setting) int { return strings.Compare(strings.ToLower(a.name), strings.ToLower(b.name)) })
 	return common
+}
+
+func setOf(settings []setting) map[setting]bool {
+	set := make(map[setting]bool, len(settings))
+	for _, s := range settings {
+		set[s] = true
+	}
+	return set
 }
 
 // expr compiles a setting. Its text was checked when it was set.

@@ -52,7 +52,11 @@ func (j *job) do(work part) error {
 
 // set sets an attribute, over what the same part has set, unless +Name gives it.
 func (j *job) set(s setting) {
-	if !j.custom && len(j.overrides) > 0 && j.overrides[strings.ToLower(s.name)] {
+	switch {
+	case j.custom: // each comes once, and there may be very many
+		j.settings = append(j.settings, s)
+		return
+	case len(j.overrides) > 0 && j.overrides[strings.ToLower(s.name)]:
 		return
 	}
 	for i := j.mark; i < len(j.settings); i++ {
@@ -111,7 +115,7 @@ func (j *job) know(command string) (*known, error) {
 		}
 	}
 	if j.commands == nil {
-		j.commands = map[string]*known{}
+		j.commands = make(map[string]*known, len(table)) // nearly all are asked for
 	}
 	j.commands[command] = k
 	return k, nil

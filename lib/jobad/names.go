@@ -24,14 +24,24 @@ func (j *Jobs) names() ([]submitfile.Warning, error) {
 		if err := checkName(a); err != nil {
 			return nil, err
 		}
+		if len(out) > mostDoubts {
+			continue
+		}
 		if msg := doubt(a, used, set, late[i]); msg != "" {
 			at := a.Place()
 			at.Col = 0
+			if len(out) == mostDoubts {
+				msg = "and more like these"
+			}
 			out = append(out, submitfile.Warning{Place: at, Msg: msg})
 		}
 	}
 	return out, nil
 }
+
+// mostDoubts is of how many names it is told that they may be mistakes. To look for what
+// was meant takes its time, and nobody reads on.
+const mostDoubts = 100
 
 // checkName refuses attributes that are none.
 func checkName(a submitfile.Assignment) error {

@@ -164,6 +164,9 @@ func (v Value) Place(offset int) Place {
 // Lookup returns what a name, in lower case, is worth; ok is false when it has
 // no value. Names that only the surroundings define have none here.
 func (j *Job) Lookup(key string) (v Value, ok bool, err error) {
+	if j.vars[key] == nil && key != "item" && !slices.Contains(j.queue.keys, key) {
+		return Value{}, false, nil // as most names are that are asked for
+	}
 	if l := j.values[key]; l != nil && (!l.varied || l.n == j.n) {
 		j.varied = j.varied || l.varied
 		return l.value, l.ok, nil

@@ -1,0 +1,56 @@
+package jobad
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// TestManyLines reads descriptions with very many lines of a kind: work that grows with
+// the square of their number would not end.
+func TestManyLines(t *testing.T) {
+	lines := func(form string, n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, form, i)
+		}
+		return b.String()
+	}
+	for _, c := range []struct {
+		what, text string
+		warnings   int
+	}{
+		{"attributes", lines("+A%[1]d = %[1]d\n", 60_000) + "queue\n", 0},
+		{"attributes of several queue lines", lines("+A%[1]d = %[1]d\n", 20_000) + "queue\n+A5 = 7\nqueue\n", 0},
+		{"unknown commands", lines("zz%[1]d = %[1]d\n", 60_000) + "queue\n", mostDoubts + 1},
+	} {
+		began := time.Now()
+		jobs, warnings, err := read(sleep+c.text, testOptions())
+		if err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if _, err := jobs.Expand(1); err != nil {
+			t.Fatalf("%s: %v", c.what, err)
+		}
+		if len(warnings) != c.warnings {
+			t.Errorf("%s: %d warnings, want %d", c.what, len(warnings), c.warnings)
+		}
+		if took := time.Since(began); took > 10*time.Second {
+			t.Errorf("%s take %v, want seconds", c.what, took)
+		}
+	}
+}
+
+func BenchmarkQueueLines(b *testing.B) {
+	text := sleep + strings.Repeat("arguments = x\nqueue\n", 1000)
+	for range b.N {
+		jobs, _, err := read(text, testOptions())
+		if err == nil {
+			_, err = jobs.Expand(1)
+		}
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
+}
