@@ -89,7 +89,11 @@ func (t *inPlace) folder(path string, perm fs.FileMode) (bool, error) {
 		return false, &fs.PathError{Op: "mkdir", Path: path, Err: unix.ENOTDIR}
 	}
 	t.folders[filepath.Dir(path)] = true
-	return true, os.Mkdir(path, perm)
+	err = os.Mkdir(path, perm)
+	if info, e := os.Stat(path); errors.Is(err, fs.ErrExist) && e == nil && info.IsDir() {
+		return false, nil // another job was faster
+	}
+	return true, err
 }
 
 func (t *inPlace) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
@@ -168,18 +172,27 @@ func unfinished(dir string) (*copying, error) {
 
 // become gives the file its name, in the place of another.
 func (c *copying) become(path string) error {
-	for n := 0; c.name == ""; n++ {
-		name := filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.%d", hidden, os.Getpid(), n))
-		err := unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", c.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
-		switch err {
-		case nil:
-			c.name = name
-		case unix.EEXIST: // somebody's who was killed
-		default:
+	if c.name == "" {
+		name, err := beside(path, func(name string) error {
+			return unix.Linkat(unix.AT_FDCWD, fmt.Sprintf("/proc/self/fd/%d", c.Fd()), unix.AT_FDCWD, name, unix.AT_SYMLINK_FOLLOW)
+		})
+		if err != nil {
 			return err
 		}
+		c.name = name
 	}
 	return os.Rename(c.name, path)
+}
+
+// beside makes something under a hidden name in the directory of a path, passing
+// over names of somebody who was killed.
+func beside(path string, create func(name string) error) (name string, err error) {
+	for n := 0; ; n++ {
+		name = filepath.Join(filepath.Dir(path), fmt.Sprintf("%s%d.%d", hidden, os.Getpid(), n))
+		if err = create(name); !errors.Is(err, fs.ErrExist) {
+			return name, err
+		}
+	}
 }
 
 // at names the path that is meant in the place of that of a file that nobody
@@ -189,11 +202,16 @@ func at(path string, err error) error {
 }
 
 func (t *inPlace) link(to, path string) error {
-	if info, err := os.Lstat(path); err == nil && !info.IsDir() {
-		os.Remove(path) // if it is still there the next line says so
-	}
 	t.folders[filepath.Dir(path)] = true
-	return os.Symlink(to, path)
+	name, err := beside(path, func(name string) error { return os.Symlink(to, name) })
+	if err != nil {
+		return at(path, err)
+	}
+	if err := os.Rename(name, path); err != nil {
+		os.Remove(name)
+		return at(path, err)
+	}
+	return nil
 }
 
 // sync has the new names on the disk.
