@@ -47,6 +47,8 @@ func TestBranches(t *testing.T) {
 		{"use feature : GPUs\nqueue", "a.sub:1: use: templates belong to HTCondor's configuration: write what it stands for"},
 		{"show\nqueue", `a.sub:1: "show": want NAME = value, or queue`},
 		{"a b = 1\nqueue", `a.sub:1: "a b = 1": want NAME = value, or queue; a name has no blanks in it`},
+		{"a-b = 1\nqueue", `a.sub:1: "a-b = 1": want NAME = value, or queue; a name has letters, digits, underscores, dots and slashes`},
+		{"-Foo = 1\nqueue", `a.sub:1: "-Foo = 1": want NAME = value, or queue; a name has letters, digits, underscores, dots and slashes`},
 		{"a += 1\nqueue", `a.sub:1: "a += 1": want NAME = value, or queue; there is no +=: want a = $(a) ...`},
 		{"a : 1\nqueue", `a.sub:1: "a : 1": want NAME = value, or queue; want a = value`},
 		{"= 1\nqueue", `a.sub:1: "": not a name`},

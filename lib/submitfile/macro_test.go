@@ -15,6 +15,7 @@ func TestMacros(t *testing.T) {
 		{"a = 1\nshow = $(a)\na = 2\nqueue", "2"},
 		{"a =\nshow = <$(a)><$(a:d)><$(b:d)>\nqueue", "<><d><d>"},
 		{"show = $(a:$(b:$(c:deep)))\nqueue", "deep"},
+		{"a.b = 1\nc/d = 2\n7 = 3\nshow = $(a.b)$(C/D)$(7)\nqueue", "123"},
 		{"c = 3\nshow = $(a:$(b:<$(c:deep)>))\nqueue", "<3>"},
 		{"show = $(a:b:c) $(a:) $(a:(x) y)\nqueue", "b:c  (x) y"},
 		{"show = $(a$(n)) $($(k)) $(a$(m):none)\na1 = one\nn = 1\nk = n\nqueue", "one 1 none"},

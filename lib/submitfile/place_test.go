@@ -67,7 +67,7 @@ a.sub:2: if x: x: want true, false, a number, defined NAME, or version with ==, 
       x
       ^`},
 		{"wide characters", "größe = 1\nqueue", `
-a.sub:1: "größe = 1": want NAME = value, or queue; a name has no blanks in it
+a.sub:1: "größe = 1": want NAME = value, or queue; a name has letters, digits, underscores, dots and slashes
     größe = 1
     ^`},
 		{"wide characters before it", "include: ü日本 $INT(ü)\nqueue", `

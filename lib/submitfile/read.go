@@ -116,8 +116,10 @@ func meant(text string) string {
 	case ok && more && macro.IsName(strings.TrimSpace(plain)):
 		plain = strings.TrimSpace(plain)
 		return fmt.Sprintf("; there is no +=: want %s = $(%s) ...", plain, plain)
-	case ok:
+	case ok && strings.ContainsAny(plain, " \t"):
 		return "; a name has no blanks in it"
+	case ok:
+		return "; a name has letters, digits, underscores, dots and slashes"
 	}
 	if word, rest, two := strings.Cut(text, ":"); two && macro.IsName(strings.TrimSpace(word)) && strings.TrimSpace(rest) != "" {
 		return fmt.Sprintf("; want %s = value", strings.TrimSpace(word))
@@ -262,7 +264,7 @@ func (r *reader) set(a Assignment, name origin) error {
 // and references may stand in it.
 func firstWord(text string) string {
 	i := 0
-	for i < len(text) && (isNameByte(text[i]) || i == 0 && (text[i] == '+' || text[i] == '@')) {
+	for i < len(text) && (isNameByte(text[i]) || text[i] == '/' || i == 0 && (text[i] == '+' || text[i] == '@')) {
 		i++
 	}
 	return text[:i]
