@@ -76,17 +76,20 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	log.Write(c)
-	if len(done)+len(ended) == 0 { // -a, and nobody has a job
-		_, err := fmt.Fprintln(c.Stdout, "0 job(s) removed.")
-		return err
-	}
+	return tell(c, done, ended)
+}
+
+// tell says what was removed, and what will not be made.
+func tell(c *cmdline.Call, done []line, ended []string) error {
+	var all []string
 	for _, l := range done {
-		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
-			return err
-		}
+		all = append(all, l.String())
 	}
-	for _, l := range ended {
-		if _, err := fmt.Fprintln(c.Stdout, l); err != nil {
+	if all = append(all, ended...); len(all) == 0 { // -a, and nobody has a job
+		all = []string{"0 job(s) removed."}
+	}
+	for _, text := range all {
+		if _, err := fmt.Fprintln(c.Stdout, text); err != nil {
 			return err
 		}
 	}

@@ -243,18 +243,8 @@ func (j *job) capability() ([]string, error) {
 		return nil, err
 	}
 	image, _, err := j.command("container_image")
-	return []string{"HasContainer", imageCapability(image.Text, docker)}, err
-}
-
-// imageCapability returns the attribute of a slot that can use such an image.
-func imageCapability(image string, docker bool) string {
-	switch image = strings.ToLower(unquoted(image)); {
-	case docker, strings.HasPrefix(image, "docker:"):
-		return "HasDockerURL"
-	case strings.HasSuffix(image, ".sif"):
-		return "HasSIF"
-	}
-	return "HasSandboxImage"
+	_, capability := imageAttributes(image.Text, docker)
+	return []string{"HasContainer", capability}, err
 }
 
 // scheduleInterval is HTCondor's SCHEDD_INTERVAL, in seconds: a deferred job is

@@ -196,21 +196,22 @@ func (j *job) images(u universe) error {
 		j.setString("ContainerImage", unquoted(image.Text))
 	}
 	if u.container {
-		j.setExpr(sort(named.Text, hasDocker), "true")
+		wanted, _ := imageAttributes(named.Text, hasDocker)
+		j.setExpr(wanted, "true")
 	}
 	j.caution(named, "waits until a slot says %s", capability)
 	return nil
 }
 
-// sort returns the attribute that says what kind of image it is.
-func sort(image string, docker bool) string {
+// imageAttributes returns how the ads of jobs and of slots call the kind of an image.
+func imageAttributes(image string, docker bool) (wanted, capability string) {
 	switch image = strings.ToLower(unquoted(image)); {
 	case docker, strings.HasPrefix(image, "docker:"):
-		return "WantDockerImage"
+		return "WantDockerImage", "HasDockerURL"
 	case strings.HasSuffix(image, ".sif"):
-		return "WantSIF"
+		return "WantSIF", "HasSIF"
 	}
-	return "WantSandboxImage"
+	return "WantSandboxImage", "HasSandboxImage"
 }
 
 // java sets the arguments of Java's virtual machine.

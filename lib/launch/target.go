@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"golang.org/x/sys/unix"
 )
@@ -216,7 +218,7 @@ func (t *inPlace) link(to, path string) error {
 
 // sync has the new names on the disk.
 func (t *inPlace) sync() error {
-	for path := range t.folders {
+	for _, path := range slices.Sorted(maps.Keys(t.folders)) { // of several errors always the same
 		f, err := os.Open(path)
 		if err != nil {
 			return err
