@@ -106,7 +106,10 @@ func Thaw(head []byte, rest io.Reader, first, n int) (d *Description, passed int
 		return nil, 0, fmt.Errorf("not a frozen description: %w", err)
 	}
 	fq := f.Queue
-	if fq.Count < 1 || fq.N < 1 || first < 0 || n < 1 || first+n > fq.Count*fq.N {
+	switch {
+	case fq.Count < 1 || fq.N < 1 || fq.N > 1 && !fq.Given || fq.Count > MaxJobs/fq.N:
+		return nil, 0, errors.New("not a frozen description: no number of jobs that there can be")
+	case first < 0 || n < 1 || first > fq.Count*fq.N-n:
 		return nil, 0, fmt.Errorf("no procs %d to %d", first, first+n-1)
 	}
 	d = &Description{file: string(f.File), texts: map[string]template{}}
