@@ -26,6 +26,18 @@ func (v *Events) Add(id pool.JobID, ad *classad.Ad, body userlog.Body) {
 	v.add(Path(ad), id, body)
 }
 
+// reserve makes room for so many events of a log that has none yet.
+func (v *Events) reserve(path string, n int) {
+	if path == "" || v.of[path] != nil {
+		return
+	}
+	if v.of == nil {
+		v.of = map[string][]userlog.Event{}
+	}
+	v.paths = append(v.paths, path)
+	v.of[path] = make([]userlog.Event, 0, n)
+}
+
 func (v *Events) add(path string, id pool.JobID, body userlog.Body) {
 	if path == "" {
 		return
@@ -43,6 +55,9 @@ func (v *Events) add(path string, id pool.JobID, body userlog.Body) {
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
 	common := Path(c.Ad)
 	proc := c.First
+	if len(c.Runs) > 0 && !c.Runs[0].Has(pool.AttrUserLog, pool.AttrIwd) { // nor the others, nearly always
+		v.reserve(common, c.Jobs())
+	}
 	var body userlog.Body = userlog.Submitted{Host: host}
 	for _, r := range c.Runs {
 		path := common

@@ -44,6 +44,9 @@ func newRuns(c jobad.Cluster) []spool.NewRun {
 	var attrs []spool.Attr // of all runs
 	for i, r := range c.Runs {
 		own = r.Append(own[:0])
+		if i == 0 {
+			attrs = make([]spool.Attr, 0, len(own)*len(runs)) // most have as many as the first
+		}
 		from := len(attrs)
 		for _, a := range own {
 			attrs = append(attrs, spool.Attr(a))
