@@ -76,6 +76,19 @@ func (r Run) Has(names ...string) bool {
 	return false
 }
 
+// Text returns the text of an attribute that the run has of its own; ok is false
+// when it has none of the name, or no plain text.
+func (r Run) Text(name string) (text string, ok bool) {
+	for _, list := range [...][]setting{r.less, *r.own} {
+		for _, s := range list {
+			if strings.EqualFold(s.name, name) {
+				return s.text, s.isText
+			}
+		}
+	}
+	return "", false
+}
+
 // Expand makes the cluster of the given number. Of no queue line that asks for a
 // job comes a cluster without runs. Jobs must not be expanded by two goroutines at
 // once.
