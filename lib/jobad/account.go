@@ -30,6 +30,7 @@ func (j *job) accounting() error {
 	if err != nil {
 		return err
 	}
+	group.Text, user.Text = unquoted(group.Text), unquoted(user.Text)
 	nice, err := j.boolean("nice_user", false)
 	if err != nil {
 		return err

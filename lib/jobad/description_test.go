@@ -134,6 +134,7 @@ func TestAttributes(t *testing.T) {
 		{"accounting_group = physics", "AccountingGroup", `"physics.alice"`}, {"accounting_group = physics", "AcctGroup", `"physics"`},
 		{"accounting_group = physics\naccounting_group_user = newton", "AccountingGroup", `"physics.newton"`},
 		{"accounting_group_user = newton", "AccountingGroup", `"newton"`},
+		{"accounting_group = \"physics\"\naccounting_group_user = \"newton\"", "AccountingGroup", `"physics.newton"`},
 		{"accounting_group = ligo.sim.o2.cbc.explore.test.long\naccounting_group_user = albert.einstein", "AccountingGroup", `"ligo.sim.o2.cbc.explore.test.long.albert.einstein"`},
 		{"accounting_group = " + strings.Repeat("g", 250), "AccountingGroup", `"` + strings.Repeat("g", 250) + `.alice"`},
 		{`+AccountingGroup = "physics.newton"`, "AccountingGroup", `"physics.newton"`},

@@ -109,11 +109,11 @@ func withDefaults(o Options) Options {
 // try works out the first job of every queue line, for the errors and
 // warnings that this finds.
 func (j *Jobs) try() ([]submitfile.Warning, error) {
-	seen := map[submitfile.Warning]bool{}
+	seen := map[string]bool{} // the same is said once, where it is met first
 	var out []submitfile.Warning
 	warn := func(w submitfile.Warning) {
-		if !seen[w] {
-			seen[w] = true
+		if !seen[w.Msg] {
+			seen[w.Msg] = true
 			out = append(out, w)
 		}
 	}
