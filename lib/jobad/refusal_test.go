@@ -32,6 +32,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "A = $(B)\nB = $(A)\nargs = $(A)\nqueue", "a.sub:2: A: refers to itself through $(A)"},
 		{sleep + "A = $($(B))\nB = A\nargs = $(A)\nqueue", "a.sub:2: A: refers to itself through $(A)"},
 		{sleep + "B = " + strings.Repeat("x", 257) + "\nargs = $($(B))\nqueue", "a.sub:3: $(" + strings.Repeat("x", 57) + "...): a name longer than 256 bytes"},
+		{sleep + "args = $EVAL($INT($EVAL($CHOICE(9,a,b))))\nqueue", "a.sub:2: $CHOICE(9,a,b): index 9: want 0 to 1"},
 		{"if defined X\nqueue", "a.sub:1: if: no endif closes it"},
 		{"use feature : X\nqueue", "a.sub:1: use: templates belong to HTCondor's configuration: write what it stands for"},
 

@@ -108,11 +108,24 @@ func (s *scope) reference(p *part, at origin) (string, error) {
 		return s.environment(p, at)
 	}
 	out, err := s.call(p, at)
-	if err != nil && !isPlaced(err) {
-		err = fmt.Errorf("$%s(%s): %w", p.Function, Shorten(p.Body), err)
+	var within *callError
+	if err != nil && !isPlaced(err) && !errors.As(err, &within) {
+		err = &callError{p.Function, p.Body, err}
 	}
 	return out, err
 }
+
+// callError is that of a function. Of functions in each other it names the one at fault.
+type callError struct {
+	function, body string
+	err            error
+}
+
+func (e *callError) Error() string {
+	return fmt.Sprintf("$%s(%s): %v", e.function, Shorten(e.body), e.err)
+}
+
+func (e *callError) Unwrap() error { return e.err }
 
 func isPlaced(err error) bool {
 	var e *Error
