@@ -145,7 +145,27 @@ func RemoveTree(path string) error {
 		}
 		return nil
 	})
-	return os.RemoveAll(path)
+	err := os.RemoveAll(path)
+	for n := 0; (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENAMETOOLONG)) && hoist(path, n); n++ {
+		err = os.RemoveAll(path)
+	}
+	return err
+}
+
+// hoist moves a directory from deep below another one up into it, for removing holds
+// a file open for each level. ok is false when there is nothing that deep.
+func hoist(path string, n int) (ok bool) {
+	const least, most = 8, 200 // levels
+	at, level := path, 0
+	for ; level < most && len(at) < unix.PathMax/2; level++ {
+		entries, _ := os.ReadDir(at)
+		i := slices.IndexFunc(entries, fs.DirEntry.IsDir)
+		if i < 0 {
+			break
+		}
+		at = filepath.Join(at, entries[i].Name())
+	}
+	return level >= least && os.Rename(at, filepath.Join(path, fmt.Sprintf("%s%d", hidden, n))) == nil
 }
 
 // cause returns the error number in an error, or the error.
