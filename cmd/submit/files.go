@@ -15,7 +15,7 @@ import (
 
 // maxFile bounds a file that a description is read from, or takes items or
 // lines from, in bytes.
-const maxFile = 1 << 30
+const maxFile = 256 << 20
 
 // readFile returns the text of a file or of a named pipe. The error says what
 // is wrong, without the name.

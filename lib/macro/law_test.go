@@ -80,7 +80,7 @@ func checkLines(t interface{ Errorf(string, ...any) }, text string) {
 			last = p.Line
 		}
 		for offset := range len(logical) + 1 {
-			line, column := l.Place(offset)
+			line, column := Place(logical, pieces, offset)
 			if n := utf8.RuneCountInString(l.Source(line)); line < 1 || column < 1 || column > n+1 {
 				t.Errorf("lines of %q: Place(%d) = %d, %d, want it in the file", text, offset, line, column)
 			}
@@ -168,7 +168,7 @@ func FuzzLines(f *testing.F) {
 		l := NewLines(text)
 		l.Next()
 		value, pieces, _ := l.Until("t")
-		if line, column := l.Place(len(value)); len(pieces) > 0 && (line < 1 || column < 1) {
+		if line, column := Place(value, pieces, len(value)); len(pieces) > 0 && (line < 1 || column < 1) {
 			t.Errorf("Place behind %q = %d, %d, want it in the file", value, line, column)
 		}
 	})

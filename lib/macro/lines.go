@@ -23,9 +23,6 @@ type Lines struct {
 	marked bool
 	starts []int // of the physical lines
 	next   int   // physical line to be read, from 0
-
-	logical string // the last one
-	pieces  []Piece
 }
 
 // NewLines returns the lines of a text. A byte order mark before it does not count.
@@ -87,9 +84,6 @@ func (l *Lines) Next() (text string, pieces []Piece, ok bool) {
 	if joined != nil {
 		text = strings.TrimSpace(string(joined))
 	}
-	if pieces != nil {
-		l.logical, l.pieces = text, pieces
-	}
 	return text, pieces, pieces != nil
 }
 
@@ -110,16 +104,11 @@ func (l *Lines) Until(tag string) (text string, pieces []Piece, closed bool) {
 		pieces = append(pieces, Piece{b.Len(), l.next, 1})
 		b.WriteString(line)
 	}
-	l.logical, l.pieces = b.String(), pieces
-	return l.logical, pieces, closed
+	return b.String(), pieces, closed
 }
 
-// Place returns where the byte at the offset of the text that was returned last stands
-// in the file. One behind its end is taken to follow its last.
-func (l *Lines) Place(offset int) (line, column int) { return Place(l.logical, l.pieces, offset) }
-
 // Place returns where the byte at the offset of a logical text stands in the file, as
-// pieces have it. Without pieces it is line 0.
+// pieces have it. One behind its end is taken to follow its last. Without pieces it is line 0.
 func Place(text string, pieces []Piece, offset int) (line, column int) {
 	offset = min(max(offset, 0), len(text))
 	i, found := slices.BinarySearchFunc(pieces, offset, func(p Piece, offset int) int { return p.Offset - offset })

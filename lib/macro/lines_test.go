@@ -54,13 +54,14 @@ func TestLines(t *testing.T) {
 
 func TestPlace(t *testing.T) {
 	l := NewLines("\n  é = a \\\n# no\n\t \\\n   bc\nlast")
-	if _, _, ok := l.Next(); !ok {
+	text, pieces, ok := l.Next()
+	if !ok {
 		t.Fatal("Next() = none, want a line")
 	}
 	for _, c := range []struct{ offset, line, column int }{ // of "é = a bc"
 		{-1, 2, 3}, {0, 2, 3}, {2, 2, 4}, {5, 2, 7}, {6, 2, 8}, {7, 5, 4}, {8, 5, 5}, {9, 5, 6}, {99, 5, 6},
 	} {
-		if line, column := l.Place(c.offset); line != c.line || column != c.column {
+		if line, column := Place(text, pieces, c.offset); line != c.line || column != c.column {
 			t.Errorf("Place(%d) = %d, %d, want %d, %d", c.offset, line, column, c.line, c.column)
 		}
 	}
@@ -123,7 +124,7 @@ func TestLinesHostile(t *testing.T) {
 		l := NewLines(text)
 		logical, pieces, _ := l.Next()
 		_, _, more := l.Next()
-		line, column := l.Place(len(logical))
+		line, column := Place(logical, pieces, len(logical))
 		if more || len(logical) > n || (len(pieces) > 0) != (line > 0 && column > 0) {
 			t.Errorf("%s: %d bytes at %d:%d, more %v, want one line that is somewhere", name, len(logical), line, column, more)
 		}
