@@ -81,6 +81,9 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 		if better := outranked(key, set); better != "" && !used.Certainly(a.Name) {
 			return fmt.Sprintf("%s: has no effect beside %s", a.Name, better)
 		}
+		if meant := likeRequest(key); meant != "" {
+			return fmt.Sprintf("%s: taken for a resource of that name, did you mean %s?", a.Name, meant)
+		}
 		return ""
 	case used.Certainly(a.Name):
 		return ""
@@ -106,6 +109,27 @@ func outranked(key string, set map[string]bool) string {
 		}
 	}
 	return ""
+}
+
+// ordinaryResources are those that requests are mistyped for.
+var ordinaryResources = []string{"cpus", "memory", "disk", "gpus"}
+
+// likeRequest returns the command that a request for another resource is likely to be
+// meant for, if any. Resources that sites number, or that begin with another letter, such
+// as tpus, are not mistyped.
+func likeRequest(key string) string {
+	resource := strings.TrimPrefix(key, requestPrefix)
+	if !isRequest(key) || mistakenRequests[key] != "" || strings.ContainsAny(resource, "0123456789") {
+		return ""
+	}
+	meant, near := nearest.Name(resource, ordinaryResources)
+	if resource == "mem" {
+		meant, near = "memory", true
+	}
+	if !near || meant[0] != resource[0] {
+		return ""
+	}
+	return requestPrefix + meant
 }
 
 // unknown words the warning of a name that is no command, and tells whether it

@@ -207,6 +207,10 @@ func TestWarnings(t *testing.T) {
 		{"w = x y\nargs = $(a$(w):$(w))\nqueue", []string{"a.sub:3: $(ax y): not a name, taken as it stands"}},
 		{"queue 0", []string{"a.sub: all queue lines ask for 0 jobs"}},
 		{"+Whatever = 1\nqueue", nil},
+		{"request_memroy = 5\nqueue", []string{"a.sub:2: request_memroy: taken for a resource of that name, did you mean request_memory?"}},
+		{"Request_Gups = 1\nqueue", []string{"a.sub:2: Request_Gups: taken for a resource of that name, did you mean request_gpus?"}},
+		{"request_mem = 5\nqueue", []string{"a.sub:2: request_mem: taken for a resource of that name, did you mean request_memory?"}},
+		{"request_tpus = 1\nrequest_disk2 = 1\nrequest_licences = 1\nqueue", nil},
 	} {
 		_, warnings := parse(t, sleep+c.text)
 		var got []string
