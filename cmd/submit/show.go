@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
+	"os"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
@@ -78,19 +80,33 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 		form = "json"
 	}
 	to := s.Value("dry-run")
-	if to == "-" {
+	if to == "-" || to == "/dev/stdout" {
 		return adprint.Print(s.Call, form, k.ads())
 	}
-	_, err = cmdline.Replace(to, 0o644, func(w io.Writer) error {
+	if err := writeTo(to, func(w io.Writer) error {
 		call := *s.Call
 		call.Stdout = w
 		return adprint.Print(&call, form, k.ads())
-	})
-	if err != nil {
+	}); err != nil {
 		return fmt.Errorf("-dry-run %s: %w", to, cmdline.Cause(err))
 	}
 	fmt.Fprintf(s.Stdout, "%d job(s) written to %s, nothing is submitted.\n", k.all, to)
 	return nil
+}
+
+// writeTo writes a file as a whole or not at all. Into a device or a pipe, such as
+// /dev/null, it writes what there is.
+func writeTo(name string, write func(io.Writer) error) error {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe) == 0 {
+		_, err := cmdline.Replace(name, 0o644, write)
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
 }
 
 // ads yields the complete ads of the cluster's jobs. The same ad comes again for
