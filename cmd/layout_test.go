@@ -24,7 +24,7 @@ var layout = map[string][]string{
 	"lib/pool":                     {"lib/accountant", "lib/classad"},
 	"lib/jobprio":                  {"lib/classad", "lib/pool"},
 	"lib/launch":                   {"lib/classad", "lib/jobargs", "lib/pool"},
-	"lib/macro":                    {"lib/classad"},
+	"lib/macro":                    {"lib/classad", "lib/nearest"},
 	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/jobprio", "lib/pool"},
 	"lib/submitfile":               {"lib/classad", "lib/jobargs", "lib/macro"},
 	"lib/userlog":                  {"lib/pool"},

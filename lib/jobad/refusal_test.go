@@ -207,6 +207,8 @@ func TestWarnings(t *testing.T) {
 		{"w = x y\nargs = $(a$(w):$(w))\nqueue", []string{"a.sub:3: $(ax y): not a name, taken as it stands"}},
 		{"queue 0", []string{"a.sub: all queue lines ask for 0 jobs"}},
 		{"+Whatever = 1\nqueue", nil},
+		{"args = $int(3) $(a\nqueue 2", []string{"a.sub:2: $int(): no function, taken as it stands, did you mean $INT()?"}},
+		{"args = x$(a\nqueue 2", []string{"a.sub:2: $(a: no parenthesis closes it, taken as it stands"}},
 		{"request_memroy = 5\nqueue", []string{"a.sub:2: request_memroy: taken for a resource of that name, did you mean request_memory?"}},
 		{"Request_Gups = 1\nqueue", []string{"a.sub:2: Request_Gups: taken for a resource of that name, did you mean request_gpus?"}},
 		{"request_mem = 5\nqueue", []string{"a.sub:2: request_mem: taken for a resource of that name, did you mean request_memory?"}},

@@ -199,3 +199,22 @@ func TestList(t *testing.T) {
 		}
 	}
 }
+
+func TestMistaken(t *testing.T) {
+	for _, c := range []struct{ text, found, function string }{
+		{"plain $ $5 $x", "", ""},
+		{"a $int(A)", "$int(", "INT"},
+		{"$NF(x) $RANDOM_INTGER(1,2)", "$RANDOM_INTGER(", "RANDOM_INTEGER"},
+		{"$Basename(a)", "$Basename(", "BASENAME"},
+		{"$NOSUCH(1) $print(1) $$int(A)", "", ""},
+		{"x$(A", "$(A", ""},
+		{"$INT(A", "$INT(A", ""},
+		{"$(A b", "", ""},
+		{"$(ls)$(", "", ""},
+	} {
+		found, function := Mistaken(c.text)
+		if found != c.found || function != c.function {
+			t.Errorf("Mistaken(%q) = %q, %q, want %q, %q", c.text, found, function, c.found, c.function)
+		}
+	}
+}

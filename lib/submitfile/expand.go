@@ -82,6 +82,9 @@ func (s *scope) expand(text string, t template, at origin) (string, error) {
 		p := &t.parts[i]
 		if !p.Ref {
 			s.out = append(s.out, p.Text...)
+			if p.doubt != "" {
+				s.caution(at, p.doubt)
+			}
 			continue
 		}
 		if s.spent++; s.spent > maxExpansions {

@@ -20,6 +20,7 @@ type part struct {
 	key         string // name in lower case; empty when it has references in it
 	hasDefault  bool   // of $(name:default)
 	defaultText string
+	doubt       string // of literal text: a warning of what was meant for a reference
 }
 
 // mostTemplates bounds the texts that are kept taken apart; items may make a
@@ -52,7 +53,11 @@ func (d *Description) takeApart(text string) template {
 // partOf prepares a reference. One whose name cannot be a name is literal.
 func (d *Description) partOf(p macro.Part) part {
 	out := part{Part: p}
-	if !p.Ref || p.Function != "" && p.Function != "ENV" {
+	if !p.Ref {
+		out.doubt = doubtOf(p.Text)
+		return out
+	}
+	if p.Function != "" && p.Function != "ENV" {
 		return out
 	}
 	name, fallback, has := macro.CutDefault(p.Body)
@@ -66,4 +71,15 @@ func (d *Description) partOf(p macro.Part) part {
 		return part{Part: macro.Part{Text: p.Text}}
 	}
 	return out
+}
+
+// doubtOf warns of literal text that was meant for a reference.
+func doubtOf(literal string) string {
+	switch found, function := macro.Mistaken(literal); {
+	case function != "":
+		return Shorten(found) + "): no function, taken as it stands, did you mean $" + function + "()?"
+	case found != "":
+		return Shorten(found) + ": no parenthesis closes it, taken as it stands"
+	}
+	return ""
 }
