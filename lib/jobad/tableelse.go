@@ -100,6 +100,7 @@ var otherCommands = []Command{
 	{Name: "hook_keyword", Attr: "HookKeyword", kind: text, Fate: Kept},
 
 	{Name: "submit_warn_empty_matches"}, {Name: "submit_fail_empty_matches"},
-	{Name: "submit_warn_duplicate_matches"}, {Name: "submit_fail_empty_fields"}, {Name: "submit_warn_empty_fields"},
+	{Name: "submit_warn_duplicate_matches"}, {Name: "submit_allow_duplicate_matches"}, {Name: "submit_match_directories"},
+	{Name: "submit_fail_empty_fields"}, {Name: "submit_warn_empty_fields"},
 	{Name: "warn_on_unused_submit_file_macros", Fate: Kept},
 }
