@@ -68,7 +68,7 @@ func run(c *cmdline.Call) error {
 		ended = nil
 		for _, f := range kept {
 			tx.DropFactory(f.Cluster)
-			ended = append(ended, fmt.Sprintf("Jobs %d.%d-%d will not be made", f.Cluster, f.Next, f.Jobs-1))
+			ended = append(ended, procs(f.Cluster, f.Next, f.Jobs-1)+" will not be made")
 		}
 		return nil
 	})
@@ -163,8 +163,13 @@ func (l line) String() string {
 		operation.Marked:     "marked for removal",
 		operation.Already:    "marked for removal already",
 	}[l.out]
-	if l.first == l.last {
-		return fmt.Sprintf("Job %d.%d %s", l.cluster, l.first, what)
+	return procs(l.cluster, l.first, l.last) + " " + what
+}
+
+// procs names procs in a row: Job 12.4, or Jobs 12.0-3.
+func procs(cluster, first, last int) string {
+	if first == last {
+		return fmt.Sprintf("Job %d.%d", cluster, first)
 	}
-	return fmt.Sprintf("Jobs %d.%d-%d %s", l.cluster, l.first, l.last, what)
+	return fmt.Sprintf("Jobs %d.%d-%d", cluster, first, last)
 }
