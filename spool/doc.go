@@ -26,6 +26,7 @@
 //	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
 //	claims.d/        one lock file for each claim with a supervisor
+//	execute/         directories of jobs that transfer files; the starter's
 //	history/         ads of jobs that have left the queue, a file a month
 //	samples/         RUP, usage and demand over time, thinned with age
 //	cycle.json       the report of the last negotiation cycle

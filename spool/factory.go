@@ -15,7 +15,7 @@ import (
 // procs is in the queue.
 type Factory struct {
 	Cluster                 int
-	Owner                   string // who may stop it
+	Owner                   string // whose jobs they are
 	Next                    int    // the proc that is made next: all before it have been made
 	Jobs                    int    // procs in all
 	MaxMaterialize, MaxIdle int    // at most so many procs in the queue, so many of them idle; 0: no bound

@@ -25,9 +25,11 @@ func command() cmdline.Command {
 		},
 		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
+Before all that it makes the jobs for which clusters with max_materialize or max_idle have room.
+
 The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
 
-With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told. A CHANGE is written like ` + examplesOfChanges() + ".",
+With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told, with the jobs that are there. A CHANGE is written like ` + examplesOfChanges() + ".",
 		Flags: []cmdline.Flag{
 			{Name: "dry-run", Help: "say what would change and who would get what, and change nothing"},
 			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, made in this order"},

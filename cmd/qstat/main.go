@@ -23,7 +23,9 @@ func command() cmdline.Command {
 		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-j ID[,ID...] [-json]"},
 		About: `Shows the jobs in the queue in the layout of Grid Engine: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones last. All users' jobs are shown, not only the caller's as in Grid Engine.
 
-job-ID is the cluster, ja-task-ID the procs; waiting procs that look alike share a line. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, s suspended, t matched and about to start, qw waiting, hqw held, dr removed but still ending. The time is that of the start where there is one, else of the submission.`,
+job-ID is the cluster, ja-task-ID the procs; waiting procs that look alike share a line. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, s suspended, t matched and about to start, qw waiting, hqw held, dr removed but still ending. The time is that of the start where there is one, else of the submission.
+
+For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end says which are still to come.`,
 		Flags: append([]cmdline.Flag{
 			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody"},
 			{Name: "j", Args: []string{"ID[,ID...]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits"},

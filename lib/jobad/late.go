@@ -16,18 +16,18 @@ import (
 )
 
 // Late is how far jobs are kept back that appear as others finish: at most so
-// many of them are in the queue, and so many of these idle; 0 is no bound.
+// many of them are in the queue, and so many of these idle or held; 0 is no bound.
 type Late struct{ MaxMaterialize, MaxIdle int }
 
 // Room returns how many more jobs may appear beside so many that are in the
-// queue and so many of these that are idle.
-func (l Late) Room(queued, idle int) int {
+// queue and so many of these that wait, idle or held.
+func (l Late) Room(queued, waiting int) int {
 	room := math.MaxInt32
 	if l.MaxMaterialize > 0 {
 		room = min(room, l.MaxMaterialize-queued)
 	}
 	if l.MaxIdle > 0 {
-		room = min(room, l.MaxIdle-idle)
+		room = min(room, l.MaxIdle-waiting)
 	}
 	return max(room, 0)
 }
