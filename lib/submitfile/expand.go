@@ -47,23 +47,43 @@ type scope struct {
 	spent   int      // expansions since the value was begun
 	reading int      // bytes expanded since the value was begun
 	depth   int      // of the expansion under way
+	fault   int      // where in its text the reference stands for which expand failed
 	out     []byte   // of the expansions under way, one behind the other
 }
 
 // value expands text, which stands at a place.
 func (s *scope) value(text string, at origin) (string, error) {
-	if strings.IndexByte(text, '$') < 0 {
-		return text, nil
+	return s.valueOf(&variable{text: text, at: &at, exact: true})
+}
+
+// valueOf expands the text of a variable.
+func (s *scope) valueOf(v *variable) (string, error) {
+	if strings.IndexByte(v.text, '$') < 0 {
+		return v.text, nil
 	}
 	s.spent, s.reading, s.depth = 0, 0, 0
 	s.open = s.open[:0]
-	out, err := s.expand(text, s.template(text), at)
-	return out, at.wrap(err)
+	out, err := s.expand(v.text, s.template(v.text), v.origin())
+	return out, s.placed(err, v)
+}
+
+// placed gives an error of expand, unless it has one, the place of the reference that
+// failed where the text of v stands as it is, else that of v.
+func (s *scope) placed(err error, v *variable) error {
+	if err == nil {
+		return nil
+	}
+	at := v.origin()
+	if v.exact {
+		at = at.behind(s.fault)
+	}
+	return at.wrap(err)
 }
 
 // expand expands text, whose template is t. An error has no place yet, or that
 // of the macro which is at fault.
 func (s *scope) expand(text string, t template, at origin) (string, error) {
+	s.fault = 0
 	if s.reading += len(text); s.reading > maxRead {
 		return "", fmt.Errorf("more than %d bytes of macros in one value", maxRead)
 	}
@@ -92,6 +112,7 @@ func (s *scope) expand(text string, t template, at origin) (string, error) {
 		}
 		v, err := s.reference(p, at)
 		if err != nil {
+			s.fault = lengthOf(t.parts[:i])
 			return "", err
 		}
 		if s.out = append(s.out, v...); len(s.out)-begin > maxText {
@@ -99,6 +120,13 @@ func (s *scope) expand(text string, t template, at origin) (string, error) {
 		}
 	}
 	return string(s.out[begin:]), nil
+}
+
+func lengthOf(parts []part) (n int) {
+	for i := range parts {
+		n += len(parts[i].Text)
+	}
+	return n
 }
 
 func (s *scope) reference(p *part, at origin) (string, error) {
@@ -229,7 +257,7 @@ func (s *scope) inside(v *variable, key, name string) (string, error) {
 	s.open = append(s.open, key)
 	text, err := s.expand(v.text, s.template(v.text), v.origin())
 	s.open = s.open[:len(s.open)-1]
-	return text, v.origin().wrap(err)
+	return text, s.placed(err, v)
 }
 
 func (s *scope) missing(p *part, defined bool, at origin, warning string) (string, error) {

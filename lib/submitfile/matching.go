@@ -79,7 +79,7 @@ func (r *reader) setting(name string) (text string, at origin, err error) {
 	for _, key := range []string{name, strings.ReplaceAll(name, "_", "")} {
 		if v, ok := r.vars[key]; ok {
 			r.refer("$(" + key + ")")
-			text, err = r.value(v.text, v.origin())
+			text, err = r.valueOf(v)
 			return strings.TrimSpace(text), v.origin(), err
 		}
 	}

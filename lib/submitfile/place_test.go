@@ -57,7 +57,19 @@ a.sub:2: if x: x: want true, false, a number, defined NAME, or version with ==, 
 		{"a macro's value", "show = $(b)\nb = 12$INT(x)\nqueue", `
 a.sub:2: $INT(x): x: want a constant expression
     b = 12$INT(x)
-        ^`},
+          ^`},
+		{"a reference on a later line", "show = a $(y:1) \\\n  $INT(x) b\nqueue", `
+a.sub:2: $INT(x): x: want a constant expression
+      $INT(x) b
+      ^`},
+		{"a reference within another", "show = a $(none:b $INT(x))\nqueue", `
+a.sub:1: $INT(x): x: want a constant expression
+    show = a $(none:b $INT(x))
+             ^`},
+		{"a value with what it was before", "show = abc\nshow = $(show) $INT(x)\nqueue", `
+a.sub:2: $INT(x): x: want a constant expression
+    show = $(show) $INT(x)
+           ^`},
 		{"a continued value", "show = a \\\n   $(b)\nb = \\\n   $INT(x)\nqueue", `
 a.sub:4: $INT(x): x: want a constant expression
        $INT(x)
@@ -73,7 +85,7 @@ a.sub:1: "größe = 1": want NAME = value, or queue; a name has letters, digits,
 		{"wide characters before it", "include: ü日本 $INT(ü)\nqueue", `
 a.sub:1: $INT(ü): ü: want a constant expression
     include: ü日本 $INT(ü)
-             ^`},
+                   ^`},
 		{"an included file", "include : inc\nqueue", `
 inc:2: "b c": want NAME = value, or queue
       b c
@@ -118,7 +130,7 @@ func TestCommandLinePlaces(t *testing.T) {
 		{"a definition", "show = $(x)\nqueue", Options{Define: []string{"x=1$INT(y)"}}, `
 command line: $INT(y): y: want a constant expression
     x=1$INT(y)
-      ^`},
+       ^`},
 		{"an appended line", "show = a\nqueue", Options{Append: []string{"show = $INT(y)"}}, `
 command line: $INT(y): y: want a constant expression
     show = $INT(y)
@@ -130,7 +142,7 @@ command line: show: want NAME = VALUE
 		{"queue arguments", "show = a", Options{Queue: "2 $(Process)", HasQueue: true}, `
 command line: $(Process): has no value yet where conditions, includes and queue lines are read
     queue 2 $(Process)
-          ^`},
+            ^`},
 	} {
 		if got := reported(c.text, c.o); got != strings.TrimPrefix(c.want, "\n") {
 			t.Errorf("%s: Parse(%q) =\n%s\nwant%s", c.name, c.text, got, c.want)

@@ -197,7 +197,7 @@ func (j *Job) look(key string) (Value, bool, error) {
 			return Value{}, false, nil
 		}
 	}
-	text, err := j.value(found.text, found.origin())
+	text, err := j.valueOf(found)
 	if err != nil {
 		return Value{}, false, err
 	}
