@@ -87,9 +87,18 @@ func (j *job) cpus() (request, error) {
 	if beyondInteger(g.Text) || isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)) || constant && !isNumber {
 		return r, j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
 	}
+	j.doubtAmount(g, r.offer)
 	j.setExpr(r.attr, g.Text)
 	r.clause, r.asked = !isNumber || n > 1, true
 	return r, nil
+}
+
+// doubtAmount warns of an amount that is one word which the job has no attribute for. The
+// slot has those that end as what it offers, such as TotalCpus.
+func (j *job) doubtAmount(g given, offer string) {
+	if j.isStray(g.Text) && !strings.HasSuffix(strings.ToLower(g.Text), strings.ToLower(offer)) {
+		j.caution(g, "%s: the job has no such attribute: want a number", submitfile.Shorten(g.Text))
+	}
 }
 
 // asked returns what a job asks for by a command or, as it stands in the ad, by
@@ -213,6 +222,7 @@ func (j *job) otherRequest(g given, key string) (request, error) {
 	if err != nil {
 		return r, err
 	}
+	j.doubtAmount(g, offer)
 	r.clause = !isNumber || n != 0
 	if e, err := j.exprs.Expr(g.Text); err == nil {
 		if v, constant := e.Constant(); constant && !isNumber {

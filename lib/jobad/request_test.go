@@ -95,6 +95,22 @@ func TestMistakenRequests(t *testing.T) {
 	}
 }
 
+func TestDoubtfulAmounts(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"request_cpus = many", "a.sub:2: request_cpus: many: the job has no such attribute: want a number"},
+		{"request_gpus = some", "a.sub:2: request_gpus: some: the job has no such attribute: want a number"},
+		{"request_cpus = Width\n+Width = 2", ""},
+		{"request_cpus = TotalCpus", ""},
+		{"request_cpus = undefined", ""},
+		{"request_gpus = 1 + 1", ""},
+		{`request_model = "A100"`, ""},
+	} {
+		if got := said(sleep+c.text+"\nqueue", bare()); got != c.want {
+			t.Errorf("read(%q) said %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
 // TestSizeIsEnough checks the law of units: what is asked for holds what was
 // written, and is less than a unit more.
 func TestSizeIsEnough(t *testing.T) {
