@@ -90,7 +90,7 @@ func TestWaiting(t *testing.T) {
 		{"on_exit_remove = false", []string{"a.sub:2: on_exit_remove: " + kept + ": the job leaves the queue when it ends"}},
 		{"max_retries = 3", []string{"a.sub:2: max_retries: " + kept + ": the job leaves the queue when it ends"}},
 		{"max_retries = 0\nnotification = \"Never\"", nil},
-		{"success_exit_code = 0", []string{"a.sub:2: success_exit_code: " + kept + ": the job leaves the queue when it ends, whatever its exit code"}},
+		{"success_exit_code = 0", []string{"a.sub:2: success_exit_code: " + kept + ": the job leaves the queue when it ends, whatever its exit code, by which only ON_SUCCESS goes"}},
 		{"deferral_time = 5\ndeferral_window = 6", []string{"a.sub:2: deferral_time: " + kept + ": the job starts once it is matched, some minutes early, and never after that time and deferral_window"}},
 		{"cron_minute = 5", []string{"a.sub:2: cron_minute: " + kept + ": the time is not worked out, and the job never starts"}},
 		{"hold = true", []string{"a.sub:2: hold: the jobs wait until somebody releases them"}},

@@ -129,7 +129,7 @@ var policyCommands = []Command{
 	{Name: "on_exit_remove_reason", Attr: "OnExitRemoveReason", kind: expr, Fate: Kept},
 	{Name: "max_retries", Attr: "JobMaxRetries", Fate: Waiting, Why: "the job leaves the queue when it ends"},
 	{Name: "retry_until", Fate: Waiting, Why: "the job leaves the queue when it ends"},
-	{Name: "success_exit_code", Attr: "JobSuccessExitCode", Fate: Waiting, Why: "the job leaves the queue when it ends, whatever its exit code"},
+	{Name: "success_exit_code", Attr: "JobSuccessExitCode", Fate: Waiting, Why: "the job leaves the queue when it ends, whatever its exit code, by which only ON_SUCCESS goes"},
 	{Name: "deferral_time", Attr: "DeferralTime", Fate: Waiting, Why: "the job starts once it is matched, some minutes early, and never after that time and deferral_window"},
 	{Name: "deferral_window", Attr: "DeferralWindow"},
 	{Name: "deferral_prep_time", Attr: "DeferralPrepTime"},
