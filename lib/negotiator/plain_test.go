@@ -132,14 +132,17 @@ func (c *plainCycle) lookAtSlots(p Pool, claims []pool.Claim) {
 		sl := &plainSlot{name: s.Name, ad: s.Ad, weight: c.weigh(s.Ad), free: true, counted: c.allows(c.cfg.PoolSizeConstraint, s.Ad)}
 		c.slots = append(c.slots, sl)
 		state, _ := s.Ad.EvalString(c.eval, "State")
+		outside := Holder(c.eval, s.Ad)
+		if outside != "" { // until it has gone, whoever the slot is promised to
+			limits, _ := s.Ad.EvalString(c.eval, "ConcurrencyLimits")
+			c.inUse.add(limits)
+		}
 		switch {
 		case slices.ContainsFunc(claims, func(cl pool.Claim) bool { return cl.Slot == s.Name }):
 			sl.free, sl.claimed = false, true
-		case Holder(c.eval, s.Ad) != "":
+		case outside != "":
 			sl.free, sl.claimed = false, true
-			c.user(c.spelled(Holder(c.eval, s.Ad))).before += sl.weight
-			limits, _ := s.Ad.EvalString(c.eval, "ConcurrencyLimits")
-			c.inUse.add(limits)
+			c.user(c.spelled(outside)).before += sl.weight
 		case state != "" && state != "Unclaimed" && state != "Matched":
 			sl.free = false
 		}
