@@ -91,7 +91,7 @@ func (v *Events) Write(c *cmdline.Call) {
 			v.of[path][i].At = c.Now
 		}
 		if err := userlog.Append(path, v.of[path]...); err != nil {
-			c.Warn("job log: %v; the jobs were changed all the same", err)
+			c.Warn("job log: %v; all else is done", err)
 		}
 	}
 }
