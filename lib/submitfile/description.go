@@ -186,10 +186,21 @@ type origin struct {
 	pieces []macro.Piece
 	line   int
 	offset int
+	item   *itemAt // the item that it is; nil: it is none
+}
+
+// itemAt is a field of an item.
+type itemAt struct {
+	where *written
+	row   int
+	field string
 }
 
 // place returns where that is which stands so many bytes behind.
 func (o origin) place(n int) Place {
+	if o.item != nil {
+		return o.item.where.place(o.item.row, o.item.field)
+	}
 	p := Place{File: o.file, Line: o.line}
 	if o.lines != nil {
 		p.Line, p.Col = macro.Place(o.text, o.pieces, o.offset+n)

@@ -61,7 +61,7 @@ func (f *source) foreach(q *queue, l logical, keyword, tail string) error {
 	case "in":
 		q.items.lines, err = f.listed(l, e.tail)
 	case "from":
-		q.items.lines, err = f.from(l, e.tail)
+		q.items.lines, q.items.where, err = f.from(l, e.tail)
 	default:
 		q.items.lines, err = f.matching(l, e.kind, e.tail)
 	}
@@ -88,7 +88,7 @@ func (q *queue) fromTable(t *table) error {
 	if err != nil {
 		return err
 	}
-	q.items.lines = items
+	q.items.lines, q.items.where = items, nil
 	if !q.unnamed || names == nil {
 		return nil
 	}
@@ -96,45 +96,45 @@ func (q *queue) fromTable(t *table) error {
 }
 
 // itemLines returns the lines of a list up to that which begins with the
-// closing parenthesis.
-func (f *source) itemLines(l logical) ([]string, error) {
-	var out []string
+// closing parenthesis, and their numbers.
+func (f *source) itemLines(l logical) (out []string, numbers []int, err error) {
 	for {
 		item, ok := f.next()
 		if !ok {
-			return nil, l.errorf("%s: no line that begins with ) ends the list", Shorten(l.text))
+			return nil, nil, l.errorf("%s: no line that begins with ) ends the list", Shorten(l.text))
 		}
 		if strings.HasPrefix(item.text, ")") {
-			return out, nil
+			return out, numbers, nil
 		}
-		out = append(out, item.text)
+		out, numbers = append(out, item.text), append(numbers, item.place(0).Line)
 	}
 }
 
 // block returns the lines of a list in parentheses, on this line or on those
-// below. ok is false when there are no parentheses.
-func (f *source) block(l logical, tail string) (lines []string, ok bool, err error) {
+// below, and where they stand if that is below. ok is false when there are no
+// parentheses.
+func (f *source) block(l logical, tail string) (lines []string, where *written, ok bool, err error) {
 	inner, ok := strings.CutPrefix(tail, "(")
 	if !ok {
-		return nil, false, nil
+		return nil, nil, false, nil
 	}
 	inner, closed := strings.CutSuffix(inner, ")")
 	if inner = strings.TrimSpace(inner); closed {
 		if inner != "" {
 			lines = []string{inner}
 		}
-		return lines, true, nil
+		return lines, nil, true, nil
 	}
-	more, err := f.itemLines(l)
+	more, numbers, err := f.itemLines(l)
 	if inner != "" {
-		more = slices.Insert(more, 0, inner)
+		more, numbers = slices.Insert(more, 0, inner), slices.Insert(numbers, 0, l.place(0).Line)
 	}
-	return more, true, err
+	return more, &written{file: f.name, lines: f.lines, numbers: numbers}, true, err
 }
 
 // list returns the lines of a list, in parentheses or without.
 func (f *source) list(l logical, tail string) ([]string, error) {
-	lines, ok, err := f.block(l, tail)
+	lines, _, ok, err := f.block(l, tail)
 	if ok || err != nil {
 		return lines, err
 	}
@@ -158,23 +158,30 @@ func (f *source) listed(l logical, tail string) ([]string, error) {
 }
 
 // from returns the items of `from`: the lines of a list, of a file, of what a
-// command prints or of standard input.
-func (f *source) from(l logical, tail string) ([]string, error) {
-	if lines, ok, err := f.block(l, tail); ok || err != nil {
-		return lines, err
+// command prints or of standard input; and where they stand, unless it is a command.
+func (f *source) from(l logical, tail string) ([]string, *written, error) {
+	if lines, where, ok, err := f.block(l, tail); ok || err != nil {
+		return lines, where, err
 	}
 	text, err := f.fromOutside(tail)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	lines := strings.Split(strings.TrimPrefix(text, "\uFEFF"), "\n")
+	text = strings.TrimPrefix(text, "\uFEFF")
+	where := &written{file: tail, text: text}
+	if tail == "-" {
+		where.file = "standard input"
+	} else if strings.HasSuffix(tail, "|") {
+		where = nil
+	}
+	lines := strings.Split(text, "\n")
 	out := lines[:0]
 	for _, line := range lines {
 		if line = trimItem(line); line != "" {
 			out = append(out, line)
 		}
 	}
-	return out, nil
+	return out, where, nil
 }
 
 func (f *source) fromOutside(tail string) (text string, err error) {

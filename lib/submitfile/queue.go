@@ -31,6 +31,7 @@ type queue struct {
 type items struct {
 	given bool
 	lines []string
+	where *written // nil: nothing is known but the queue line
 	// Item i of the slice is line first + i*step.
 	first, step, n int
 	// Of a thawed description lines are the slice's items from this one on.

@@ -131,7 +131,7 @@ func meant(text string) string {
 // that belong to it.
 func (f *source) passOver(l logical, keyword string, rest logical, assigned bool) error {
 	if keyword == "queue" && !assigned && opensItems(rest.text) {
-		_, err := f.itemLines(l)
+		_, _, err := f.itemLines(l)
 		return err
 	}
 	return nil

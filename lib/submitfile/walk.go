@@ -47,6 +47,8 @@ type Job struct {
 	step   int // of the count, for this item
 	row    int // number of the item among all
 	live   []variable
+	places []origin // where the items' fields stand, and of which item they are
+	fields []itemAt
 	chance *rand.Rand // nil until it is asked for
 	values map[string]*looked
 }
@@ -72,8 +74,23 @@ func (j *Job) at(n int) {
 	}
 	j.live = j.live[:0]
 	for i, field := range fields(text, len(q.vars)) {
-		j.live = append(j.live, variable{name: q.vars[i], text: field, at: &q.at})
+		j.live = append(j.live, variable{name: q.vars[i], text: field, at: j.itemAt(i, row, field)})
 	}
+}
+
+// itemAt returns where a field of an item stands, good until the next item.
+func (j *Job) itemAt(i, row int, field string) *origin {
+	if j.queue.items.where == nil {
+		return &j.queue.at
+	}
+	if j.places == nil {
+		j.places, j.fields = make([]origin, len(j.queue.vars)), make([]itemAt, len(j.queue.vars))
+		for k := range j.places {
+			j.places[k].item = &j.fields[k]
+		}
+	}
+	j.fields[i] = itemAt{j.queue.items.where, row, field}
+	return &j.places[i]
 }
 
 // Next goes on to the next proc of the queue line, if there is one.
@@ -155,7 +172,7 @@ func (v Value) Place(offset int) Place {
 	if !v.same {
 		offset = 0
 	}
-	if v.at.lines == nil {
+	if v.at.lines == nil && v.at.item == nil {
 		return Place{File: v.at.file, Line: v.at.line}
 	}
 	return v.at.place(offset)
