@@ -50,12 +50,8 @@ func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.
 // tells the pass that the job is under way when it takes long. When the job has to
 // leave meanwhile it cancels the copy and returns the order.
 func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, err error) {
-	followed, err := s.spool.Watch(s.Job)
-	s.complain(err) // the first look tries again
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	sign := time.NewTicker(signEvery)
-	defer sign.Stop()
+	at := s.attention()
+	defer at.end()
 	late := time.NewTimer(patience)
 	defer late.Stop()
 	for {
@@ -65,11 +61,11 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 			return order, err
 		case <-late.C:
 			s.answer()
-		case <-sign.C:
+		case <-at.sign.C:
 			s.lock.sign()
-		case <-look.C:
+		case <-at.look.C:
 			if order == nil {
-				now = s.look(followed)
+				now = s.look(at.followed)
 			}
 		case sig := <-s.stop:
 			now = s.order("its supervisor was sent " + signalName(sig))
@@ -115,12 +111,8 @@ func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *ope
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- t.Store(ctx, placed) }()
-	followed, err := s.spool.Watch(s.Job)
-	s.complain(err) // the first look tries again
-	sign := time.NewTicker(signEvery)
-	defer sign.Stop()
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
+	at := s.attention()
+	defer at.end()
 	for {
 		select {
 		case err := <-result:
@@ -128,10 +120,10 @@ func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *ope
 				s.outputFailed(t, how, err)
 			}
 			return
-		case <-sign.C:
+		case <-at.sign.C:
 			s.lock.sign()
-		case <-look.C:
-			if s.removed(followed) {
+		case <-at.look.C:
+			if s.removed(at.followed) {
 				cancel()
 			}
 		}

@@ -22,6 +22,24 @@ const lookEvery = 500 * time.Millisecond
 // that ends with the machine is not charged.
 const signEvery = 30 * time.Second
 
+// attention is what a supervisor gives the spool while something goes on: it looks
+// whether the job is to leave, and leaves signs of life.
+type attention struct {
+	followed   *spool.Watch
+	look, sign *time.Ticker
+}
+
+func (s *supervisor) attention() attention {
+	followed, err := s.spool.Watch(s.Job)
+	s.complain(err) // the first look tries again
+	return attention{followed, time.NewTicker(lookEvery), time.NewTicker(signEvery)}
+}
+
+func (a attention) end() {
+	a.look.Stop()
+	a.sign.Stop()
+}
+
 // leave is an order to end the job.
 type leave struct {
 	why   string         // what the ad says when the job has to run again
@@ -34,12 +52,8 @@ type leave struct {
 func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) {
 	ended := make(chan launch.Ended, 1)
 	go func() { ended <- p.Wait() }()
-	followed, err := s.spool.Watch(s.Job)
-	s.complain(err) // the first look tries again
-	look := time.NewTicker(lookEvery)
-	defer look.Stop()
-	sign := time.NewTicker(signEvery)
-	defer sign.Stop()
+	at := s.attention()
+	defer at.end()
 	var kill <-chan time.Time
 	why := ""
 	for {
@@ -47,11 +61,11 @@ func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) 
 		select {
 		case e := <-ended:
 			return endingOf(e, why), kill != nil
-		case <-look.C:
+		case <-at.look.C:
 			if kill == nil {
-				order = s.look(followed)
+				order = s.look(at.followed)
 			}
-		case <-sign.C:
+		case <-at.sign.C:
 			s.lock.sign() // one that cannot be left is missed only after a reboot
 		case sig := <-s.stop:
 			order = s.order("its supervisor was sent " + signalName(sig))

@@ -13,11 +13,26 @@ import (
 // patient runs commands that have all the time they need.
 var patient = runner{time.Minute, func(string) func() { return func() {} }}
 
+// ran is a command with what it prints, or what is wrong with it.
+type ran struct {
+	words      []string
+	out, wrong string
+}
+
+func (c ran) check(t *testing.T) {
+	t.Helper()
+	out, err := patient.run(c.words)
+	wrong := ""
+	if err != nil {
+		wrong = err.Error()
+	}
+	if out != c.out || wrong != c.wrong {
+		t.Errorf("run(%q) = %q, %q, want %q, %q", c.words, out, wrong, c.out, c.wrong)
+	}
+}
+
 func TestRun(t *testing.T) {
-	for _, c := range []struct {
-		words      []string
-		out, wrong string
-	}{
+	for _, c := range []ran{
 		{[]string{"echo", "a b", "$HOME", "*"}, "a b $HOME *\n", ""},
 		{[]string{"cat"}, "", ""}, // there is nothing to read
 		{[]string{"sh", "-c", "echo words >&2; echo out"}, "out\n", ""},
@@ -29,14 +44,7 @@ func TestRun(t *testing.T) {
 		{[]string{"./no-such-command"}, "", "no such command"},
 		{[]string{"/"}, "", "is a directory"},
 	} {
-		out, err := patient.run(c.words)
-		wrong := ""
-		if err != nil {
-			wrong = err.Error()
-		}
-		if out != c.out || wrong != c.wrong {
-			t.Errorf("run(%q) = %q, %q, want %q, %q", c.words, out, wrong, c.out, c.wrong)
-		}
+		c.check(t)
 	}
 }
 
@@ -49,10 +57,7 @@ func TestRunHere(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, c := range []struct {
-		words      []string
-		out, wrong string
-	}{
+	for _, c := range []ran{
 		{[]string{"list-infiles.sh", "a"}, "from here: a\n", ""},
 		{[]string{"./list-infiles.sh", "b"}, "from here: b\n", ""},
 		{[]string{"echo", "c"}, "c\n", ""}, // PATH goes first
@@ -60,14 +65,7 @@ func TestRunHere(t *testing.T) {
 		{[]string{"plain"}, "", "no such command"},
 		{[]string{"other"}, "", "no such command"},
 	} {
-		out, err := patient.run(c.words)
-		wrong := ""
-		if err != nil {
-			wrong = err.Error()
-		}
-		if out != c.out || wrong != c.wrong {
-			t.Errorf("run(%q) = %q, %q, want %q, %q", c.words, out, wrong, c.out, c.wrong)
-		}
+		c.check(t)
 	}
 }
 
