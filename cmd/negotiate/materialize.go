@@ -11,8 +11,8 @@ import (
 	"fairspool/spool"
 )
 
-// materialize makes the jobs that were kept back and that there is room for now
-// (max_materialize, max_idle), so that the cycle sees them. Where there are none,
+// materialize makes those of the jobs kept back (max_materialize, max_idle) that have
+// room in the queue, so that the cycle sees them. Where there are none,
 // nothing is written.
 func materialize(c *cmdline.Call, s *spool.Spool) error {
 	some := false

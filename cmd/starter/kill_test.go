@@ -38,11 +38,7 @@ echo >>end.$FAIRSPOOL_JOB`)
 		p.rematch()
 		killed += p.killDuringPass(random, 40)
 	}
-	p.until("all jobs have ended", func() bool {
-		p.rematch()
-		p.command("-q", "-wait").Run()
-		return len(p.queue()) == 0
-	})
+	p.drain()
 	if got := p.read("overlaps"); got != "" {
 		t.Errorf("attempts overlapped of jobs %q", got)
 	}

@@ -258,3 +258,13 @@ func (p *testPool) noClaims() {
 		p.Error(err)
 	}
 }
+
+// drain runs passes until all jobs have ended.
+func (p *testPool) drain() {
+	p.Helper()
+	p.until("all jobs have ended", func() bool {
+		p.rematch()
+		p.command("-q", "-wait").Run()
+		return len(p.queue()) == 0
+	})
+}

@@ -34,11 +34,7 @@ func TestTransferKilledAtAnyMoment(t *testing.T) {
 		killed += p.killDuringPass(random, 120)
 		p.complete(jobs, len(whole))
 	}
-	p.until("all jobs have ended", func() bool {
-		p.rematch()
-		p.command("-q", "-wait").Run()
-		return len(p.queue()) == 0
-	})
+	p.drain()
 	if n := p.complete(jobs, len(whole)); n != jobs {
 		t.Errorf("%d of %d outputs are there", n, jobs)
 	}

@@ -197,7 +197,7 @@ func (j *job) lease() error {
 	switch {
 	case err != nil:
 		return err
-	case !ok && u.number != localUniverse && u.number != schedulerUniverse:
+	case !ok && u.number != pool.Local && u.number != pool.Scheduler:
 		j.setExpr("JobLeaseDuration", "2400")
 	case ok:
 		return j.leaseOf(g)

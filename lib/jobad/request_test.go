@@ -39,7 +39,7 @@ func TestRequests(t *testing.T) {
 		{"request_Boats = Ships * 2", "RequestBoats", "Ships * 2"}, {`request_model = "A100"`, "RequestModel", `"A100"`},
 		{"requestboats = 3", "RequestBoats", "-"},
 
-		// lists: the first is what is asked for now
+		// lists: the request is the first
 		{"request_memory = 1GB, 2G, 8 gb", "RequestMemory", "1024"}, {"request_disk = 10MB, 20MB, 80 m", "RequestDisk", "10240"},
 	} {
 		if got := first(t, sleep+c.text+"\nqueue\n", c.name); got != c.want {

@@ -233,7 +233,7 @@ func (j *job) capability() ([]string, error) {
 		return nil, err
 	case u.docker:
 		return []string{"HasDocker"}, nil
-	case u.number == javaUniverse:
+	case u.number == pool.Java:
 		return []string{"HasJava"}, nil
 	case !u.container:
 		return nil, nil

@@ -12,8 +12,8 @@ const transformSeparator = "\x1e"
 
 // laterAmounts sets what a job asks for that had to leave since it took more than it
 // had asked for: TransformOnEvict names the attribute, TransformBody_ATTR says
-// how it changes. first is what it asks for now, later what the list of the
-// request itself goes on with.
+// how it changes. first is its first request, later what the list of the request
+// itself goes on with.
 //
 //	retry_request_memory           the amount, or several, one after the other
 //	retry_request_memory_increase  so much more; an expression is the amount itself

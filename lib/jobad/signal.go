@@ -38,7 +38,7 @@ func (j *job) defaultSignal(attr string) error {
 		return nil
 	}
 	u, err := j.universe()
-	if err == nil && u.number != vanillaUniverse && u.number != standardUniverse {
+	if err == nil && u.number != pool.Vanilla && u.number != pool.Standard {
 		j.setString(attr, "SIGTERM")
 	}
 	return err

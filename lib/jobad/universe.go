@@ -11,7 +11,7 @@ import (
 
 // universe is the surroundings that a job asks for.
 type universe struct {
-	number    int  // JobUniverse
+	number    pool.Universe
 	docker    bool // vanilla with WantDocker
 	container bool // vanilla with WantContainer
 }
@@ -19,24 +19,12 @@ type universe struct {
 // contained tells whether the job runs in a container, where its executable may be.
 func (u universe) contained() bool { return u.docker || u.container }
 
-// HTCondor's numbers of universes.
-const (
-	standardUniverse  = 1
-	vanillaUniverse   = 5
-	schedulerUniverse = 7
-	gridUniverse      = 9
-	javaUniverse      = 10
-	parallelUniverse  = 11
-	localUniverse     = 12
-	vmUniverse        = 13
-)
-
 // universes are the names of universes, and their numbers.
 var universes = map[string]universe{
-	"standard": {number: standardUniverse}, "vanilla": {number: vanillaUniverse},
-	"scheduler": {number: schedulerUniverse}, "grid": {number: gridUniverse}, "globus": {number: gridUniverse},
-	"java": {number: javaUniverse}, "parallel": {number: parallelUniverse}, "local": {number: localUniverse},
-	"vm": {number: vmUniverse}, "docker": {vanillaUniverse, true, false}, "container": {vanillaUniverse, false, true},
+	"standard": {number: pool.Standard}, "vanilla": {number: pool.Vanilla},
+	"scheduler": {number: pool.Scheduler}, "grid": {number: pool.Grid}, "globus": {number: pool.Grid},
+	"java": {number: pool.Java}, "parallel": {number: pool.Parallel}, "local": {number: pool.Local},
+	"vm": {number: pool.VM}, "docker": {pool.Vanilla, true, false}, "container": {pool.Vanilla, false, true},
 }
 
 // universe returns the job's universe. A vanilla job with an image is one that runs
@@ -46,13 +34,13 @@ func (j *job) universe() (universe, error) {
 	if err != nil {
 		return universe{}, err
 	}
-	u := universe{number: vanillaUniverse}
+	u := universe{number: pool.Vanilla}
 	if ok {
 		if u, ok = universeOf(unquoted(g.Text)); !ok {
 			return u, j.refuse(g, "%q: no universe, want vanilla", submitfile.Shorten(g.Text))
 		}
 	}
-	if u.number != vanillaUniverse || u.docker {
+	if u.number != pool.Vanilla || u.docker {
 		return u, nil
 	}
 	_, docker, err := j.command("docker_image")
@@ -74,8 +62,8 @@ func universeOf(text string) (universe, bool) {
 		return universe{}, false
 	}
 	for _, u := range universes {
-		if u.number == n {
-			return universe{number: n}, true
+		if u.number == pool.Universe(n) {
+			return universe{number: u.number}, true
 		}
 	}
 	return universe{}, false
@@ -90,7 +78,7 @@ func (j *job) placement() error {
 	if err := j.served(u); err != nil {
 		return err
 	}
-	j.setExpr(pool.AttrJobUniverse, strconv.Itoa(u.number))
+	j.setExpr(pool.AttrJobUniverse, strconv.Itoa(int(u.number)))
 	if err := j.hosts(u); err != nil {
 		return err
 	}
@@ -105,15 +93,15 @@ func (j *job) served(u universe) error {
 		return err
 	}
 	switch u.number {
-	case gridUniverse:
+	case pool.Grid:
 		return j.refuse(g, "%s: jobs are not handed to other batch systems: leave it out to run the job here; see submit(5)", g.Text)
-	case vmUniverse:
+	case pool.VM:
 		return j.refuse(g, "%s: virtual machines are not run; see submit(5)", g.Text)
-	case standardUniverse:
+	case pool.Standard:
 		j.caution(g, "%s: runs as a vanilla job, without checkpoints", g.Text)
-	case schedulerUniverse, localUniverse:
+	case pool.Scheduler, pool.Local:
 		j.caution(g, "%s: waits for a slot like any other job", g.Text)
-	case javaUniverse:
+	case pool.Java:
 		j.caution(g, "%s: waits until a slot says HasJava", g.Text)
 	}
 	return nil
@@ -132,7 +120,7 @@ func (j *job) hosts(u universe) error {
 	if err != nil {
 		return err
 	}
-	parallel = parallel || u.number == parallelUniverse
+	parallel = parallel || u.number == pool.Parallel
 	n := int64(1)
 	if ok {
 		if n, err = j.integer(g, true); err != nil {
@@ -151,7 +139,7 @@ func (j *job) hosts(u universe) error {
 			j.caution(g, "means nothing but in the parallel universe; for several processors write request_cpus = %d", n)
 		}
 	}
-	if u.number == parallelUniverse {
+	if u.number == pool.Parallel {
 		j.setExpr("WantIOProxy", "true")
 	}
 	j.setExpr(pool.AttrMinHosts, "1")

@@ -7,18 +7,9 @@ import (
 	"fairspool/lib/pool"
 )
 
-// HTCondor's numbers of the universes that are told apart here.
-const (
-	standardUniverse  = 1
-	vanillaUniverse   = 5
-	schedulerUniverse = 7
-	parallelUniverse  = 11
-	localUniverse     = 12
-)
-
 // unserved are the universes that need more than a process.
-var unserved = map[int64]string{
-	4: "PVM", 8: "MPI", 9: "grid", 10: "java", 13: "vm",
+var unserved = map[pool.Universe]string{
+	4: "PVM", 8: "MPI", pool.Grid: "grid", pool.Java: "java", pool.VM: "vm",
 }
 
 // suits refuses jobs that a plain process does no justice. Those of the standard,
@@ -33,18 +24,19 @@ func suits(ad *classad.Ad) error {
 		}
 	}
 	number, given := ad.EvalInt(c, pool.AttrJobUniverse)
+	universe := pool.Universe(number)
 	hosts, _ := ad.EvalInt(c, pool.AttrMinHosts)
 	switch {
 	case !given:
 		return nil
-	case number == parallelUniverse && hosts > 1:
+	case universe == pool.Parallel && hosts > 1:
 		return fmt.Errorf("%s: the job needs %d machines at once, and a job has one slot", pool.AttrMinHosts, hosts)
 	}
-	switch number {
-	case standardUniverse, vanillaUniverse, schedulerUniverse, localUniverse, parallelUniverse:
+	switch universe {
+	case pool.Standard, pool.Vanilla, pool.Scheduler, pool.Local, pool.Parallel:
 		return nil
 	}
-	if name, known := unserved[number]; known {
+	if name, known := unserved[universe]; known {
 		return fmt.Errorf("%s: this machine runs no jobs of the %s universe", pool.AttrJobUniverse, name)
 	}
 	return fmt.Errorf("%s: %d is no universe that this machine runs jobs of", pool.AttrJobUniverse, number)

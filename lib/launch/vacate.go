@@ -55,7 +55,7 @@ func KillSignal(ad *classad.Ad, removed bool) syscall.Signal {
 			return sig
 		}
 	}
-	if n, ok := ad.EvalInt(&classad.Context{}, pool.AttrJobUniverse); ok && n == standardUniverse {
+	if n, ok := ad.EvalInt(&classad.Context{}, pool.AttrJobUniverse); ok && pool.Universe(n) == pool.Standard {
 		return syscall.SIGTSTP
 	}
 	return syscall.SIGTERM

@@ -134,16 +134,14 @@ func decimal(text string) (v classad.Value, ok bool) {
 	return classad.Real(x), err == nil
 }
 
-// stringOf returns what $STRING writes.
+// stringOf returns what $STRING writes: the text that an expression is worth, and of
+// any other the expression as it stands.
 func stringOf(value string) (string, error) {
-	e, _, err := Expression(value)
+	v, ok, err := outcome(value)
 	if err != nil {
-		return value, nil
+		return "", err
 	}
-	if varies(e) {
-		return "", fmt.Errorf("%s: depends on the time or on chance", shorten(value))
-	}
-	if s, is := worth(e).Text(); is {
+	if s, is := v.Text(); ok && is {
 		return s, nil
 	}
 	return value, nil
@@ -151,19 +149,29 @@ func stringOf(value string) (string, error) {
 
 // evaluated returns what $EVAL writes.
 func evaluated(value string) (string, error) {
-	e, _, err := Expression(value)
-	if err != nil {
+	v, ok, err := outcome(value)
+	switch s, is := v.Text(); {
+	case err != nil:
+		return "", err
+	case !ok:
 		return value, nil
-	}
-	if varies(e) {
-		return "", fmt.Errorf("%s: depends on the time or on chance", shorten(value))
-	}
-	v := worth(e)
-	if v.Kind() == classad.KindError {
+	case v.Kind() == classad.KindError:
 		return "", fmt.Errorf("%s: its value is error", shorten(value))
-	}
-	if s, is := v.Text(); is {
+	case is:
 		return s, nil
 	}
 	return v.String(), nil
+}
+
+// outcome returns what an expression is worth; ok is false of what is none. The error
+// is of one whose worth is another one each time.
+func outcome(value string) (v classad.Value, ok bool, err error) {
+	e, _, err := Expression(value)
+	if err != nil {
+		return v, false, nil
+	}
+	if varies(e) {
+		return v, false, fmt.Errorf("%s: depends on the time or on chance", shorten(value))
+	}
+	return worth(e), true, nil
 }

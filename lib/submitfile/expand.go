@@ -131,12 +131,10 @@ func lengthOf(parts []part) (n int) {
 
 func (s *scope) reference(p *part, at origin) (string, error) {
 	switch p.Function {
-	case "":
-		return s.macro(p, at)
+	case "", "ENV":
+		return s.ofName(p, at)
 	case "$":
 		return s.ofSlot(p, at)
-	case "ENV":
-		return s.environment(p, at)
 	}
 	out, err := s.call(p, at)
 	var within *callError
@@ -196,14 +194,21 @@ func (s *scope) noName(p *part, name string, at origin) (string, error) {
 	return "$" + p.Function + "(" + name + ")", nil
 }
 
-func (s *scope) macro(p *part, at origin) (string, error) {
+// ofName returns $(NAME) or $ENV(NAME).
+func (s *scope) ofName(p *part, at origin) (string, error) {
 	name, key, ok, err := s.nameOf(p, at)
-	if err != nil {
+	switch {
+	case err != nil:
 		return "", err
-	}
-	if !ok {
+	case !ok:
 		return s.noName(p, name, at)
+	case p.Function == "ENV":
+		return s.environment(p, name, at)
 	}
+	return s.macro(p, name, key, at)
+}
+
+func (s *scope) macro(p *part, name, key string, at origin) (string, error) {
 	text, found, err := s.named(name, key)
 	if err != nil || found && (text != "" || !p.hasDefault) {
 		return text, err
@@ -279,14 +284,7 @@ func (s *scope) caution(at origin, warning string) {
 }
 
 // environment returns $ENV(NAME).
-func (s *scope) environment(p *part, at origin) (string, error) {
-	name, _, ok, err := s.nameOf(p, at)
-	if err != nil {
-		return "", err
-	}
-	if !ok {
-		return s.noName(p, name, at)
-	}
+func (s *scope) environment(p *part, name string, at origin) (string, error) {
 	if s.options.LookupEnv != nil {
 		v, ok := s.options.LookupEnv(name)
 		if ok && (v != "" || !p.hasDefault) {
