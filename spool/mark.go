@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
+	"strings"
 )
 
 // mark is a text that is kept under a name.
@@ -15,6 +17,19 @@ func (v *View) Mark(name string) string {
 	m, _, err := v.state().marks.get(name)
 	must(err)
 	return m.Text
+}
+
+// Marks returns the names that begin with a prefix, sorted.
+func (v *View) Marks(prefix string) (names []string) {
+	all, err := v.state().marks.all()
+	must(err)
+	for name := range all {
+		if strings.HasPrefix(name, prefix) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // PutMark keeps a text, which may be any, under a name; an empty one removes

@@ -115,7 +115,10 @@ func remove(c *cmdline.Call, tx *spool.Tx, spans []selection.Span, log *joblog.E
 				last = first
 				out, err = operation.Remove(tx, id, why, c.Now, p)
 			} else {
-				out, err = operation.RemoveUnclaimed(tx, s.Cluster, first, last, why, c.Now)
+				var all []operation.Done
+				if all, err = operation.RemoveAll(tx, operation.Span{Cluster: s.Cluster, First: first, Last: last}, why, c.Now, p); err == nil {
+					out = all[0].Outcome
+				}
 			}
 			if err != nil {
 				return nil, err

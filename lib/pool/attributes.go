@@ -81,6 +81,10 @@ const (
 	AttrHoldReason       = "HoldReason"
 	AttrHoldReasonCode   = "HoldReasonCode"
 	AttrVacateReason     = "VacateReason"
+	AttrReleaseReason    = "ReleaseReason"
+	AttrNumHolds         = "NumHolds"
+	AttrNumSystemHolds   = "NumSystemHolds"
+	AttrNumCompletions   = "NumJobCompletions"
 	AttrLastVacateTime   = "LastVacateTime"
 
 	// What a slot says of the claim on it, and of whom it was promised to.
@@ -100,6 +104,17 @@ const (
 	TotalPrefix = "TotalSlot"
 	// AttrConcurrencyLimits names what a job counts for.
 	AttrConcurrencyLimits = "ConcurrencyLimits"
+
+	// Why a job was held before it was released the last time.
+	AttrLastHoldReason        = "LastHoldReason"
+	AttrLastHoldReasonCode    = "LastHoldReasonCode"
+	AttrLastHoldReasonSubCode = "LastHoldReasonSubCode"
+
+	// Who wants to be told of a job's end.
+	AttrJobNotification = "JobNotification"
+	AttrNotifyUser      = "NotifyUser"
+	AttrLeaveJobInQueue = "LeaveJobInQueue"
+	AttrJobBatchName    = "JobBatchName"
 
 	// What kind of job it is.
 	AttrJobUniverse   = "JobUniverse"

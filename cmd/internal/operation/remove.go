@@ -1,7 +1,6 @@
 package operation
 
 import (
-	"fmt"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -10,75 +9,72 @@ import (
 	"fairspool/spool"
 )
 
-// Outcome is what Remove did with a job.
-type Outcome int
-
-// What Remove may do.
-const (
-	RemovedNow Outcome = iota + 1 // the job has left the queue
-	Marked                        // it runs; its supervisor ends it
-	Already                       // it was marked before
-)
-
-// Remove takes a job out of the queue for the reason why. An idle or held one
-// leaves at once; one that is matched or promised a slot too, and its charge is given
-// back; the claim of a running one turns to Vacating, which ends the charge, and its
-// supervisor ends it. The caller names the transaction.
+// Remove takes a job out of the queue for the reason why, as RemoveAll does.
 func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant.Params) (Outcome, error) {
-	ad, ok := tx.Job(id)
-	if !ok {
-		return 0, fmt.Errorf("job %v: not in the queue", id)
+	done, err := RemoveAll(tx, only(id), why, now, p)
+	if err != nil {
+		return 0, err
 	}
-	j := job{tx, id, ad}
-	if j.status() == pool.Removed {
-		return Already, nil
-	}
-	c, claimed := tx.Claim(id)
-	removing(tx, id.Cluster, id.Proc, id.Proc, j.status(), why, now)
-	if claimed && (c.State == pool.RunningClaim || c.State == pool.Vacating) {
-		release(tx, c, now, p)
-		if c.State == pool.RunningClaim {
-			c.State, c.VacateSince = pool.Vacating, now
-			tx.PutClaim(c)
-		}
-		return Marked, nil
-	}
-	if claimed {
-		release(tx, c, now, p)
-		tx.DropClaim(id)
-	}
-	tx.Leave(id, now)
-	return RemovedNow, nil
+	return done[0].Outcome, nil
 }
 
-// RemoveUnclaimed does as Remove for the procs first to last of a cluster,
-// which stand in one run and have no claims, at the cost of one: all of them
-// leave at once, or had been removed already.
-func RemoveUnclaimed(tx *spool.Tx, cluster, first, last int, why string, now time.Time) (Outcome, error) {
-	ad, ok := tx.Job(pool.JobID{Cluster: cluster, Proc: first})
-	if !ok {
-		return 0, fmt.Errorf("job %d.%d: not in the queue", cluster, first)
+// RemoveAll takes jobs out of the queue for the reason why. Idle or held ones
+// leave at once; one that is matched or promised a slot too, and its charge is given
+// back; the claim of a running one turns to Vacating, which ends the charge, and its
+// supervisor ends it. One that has ended, or was removed, and only stays because of
+// LeaveJobInQueue leaves. The caller names the transaction.
+func RemoveAll(tx *spool.Tx, s Span, why string, now time.Time, p accountant.Params) ([]Done, error) {
+	return each(tx, s, func(x steered) Outcome { return x.remove(why, now, p) })
+}
+
+func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome {
+	switch before := x.status(); {
+	case x.claimed && before == pool.Removed:
+		return Already
+	case before == pool.Removed || before == pool.Completed:
+		x.tx.LeaveRange(x.Cluster, x.First, x.Last, now)
+		return RemovedNow
+	default:
+		x.removing(before, why, now)
 	}
-	status := job{ad: ad}.status()
-	if status == pool.Removed {
-		return Already, nil
+	if !x.leaveSlot("", now, p) {
+		return Marked
 	}
-	removing(tx, cluster, first, last, status, why, now)
-	tx.LeaveRange(cluster, first, last, now)
-	return RemovedNow, nil
+	leave(x.tx, x.Span, now)
+	return RemovedNow
+}
+
+// leaveSlot ends what the jobs have of slots. One that has been started has to
+// be ended by its supervisor first, for the reason why, which is empty for one
+// that is removed: then it returns false.
+func (x steered) leaveSlot(why string, now time.Time, p accountant.Params) (gone bool) {
+	if !x.claimed {
+		return true
+	}
+	c := x.claim
+	release(x.tx, c, now, p)
+	switch c.State {
+	case pool.RunningClaim:
+		c.State, c.VacateSince, c.VacateReason = pool.Vacating, now, why
+		x.tx.PutClaim(c)
+		return false
+	case pool.Vacating:
+		return false
+	}
+	x.tx.DropClaim(c.Job)
+	return true
 }
 
 // removing notes in the jobs' ads that they are removed.
-func removing(tx *spool.Tx, cluster, first, last int, before pool.Status, why string, now time.Time) {
-	for _, a := range []struct {
-		name  string
-		value classad.Value
-	}{
-		{pool.AttrRemoveReason, classad.String(why)},
-		{pool.AttrLastJobStatus, classad.Int(int64(before))},
-		{pool.AttrJobStatus, classad.Int(int64(pool.Removed))},
-		{pool.AttrEnteredStatus, classad.Int(now.Unix())},
-	} {
-		tx.SetRange(cluster, first, last, a.name, classad.Literal(a.value))
-	}
+func (x steered) removing(before pool.Status, why string, now time.Time) {
+	x.set(pool.AttrRemoveReason, classad.String(why))
+	x.move(before, pool.Removed, now)
+	countRemoved(x.tx, x.Span, x.ad, why)
+}
+
+// move moves the jobs from one state to another.
+func (x steered) move(before, after pool.Status, now time.Time) {
+	x.set(pool.AttrLastJobStatus, classad.Int(int64(before)))
+	x.set(pool.AttrJobStatus, classad.Int(int64(after)))
+	x.set(pool.AttrEnteredStatus, classad.Int(now.Unix()))
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -85,9 +86,12 @@ func (how Ending) measured() accountant.Used {
 
 // Finish ends a Running or Vacating claim at the time at. A job that ended by
 // itself is completed, one that was removed meanwhile is removed, and both
-// leave the queue; one that could not be started, or whose output could not be
-// stored, is held; otherwise the job is idle again. Whoever the slot was promised to has it from then on. ErrGone: the
-// claim is no longer that attempt's; somebody else has ended it.
+// leave the queue, unless LeaveJobInQueue keeps them; one that was held meanwhile
+// stays held; one that could not be started, or whose output could not be
+// stored, is held; otherwise the job is idle again. What is done with one that
+// ended by itself OnExitHold and OnExitRemove have a say in. Whoever the slot was
+// promised to has it from then on. ErrGone: the claim is no longer that attempt's;
+// somebody else has ended it.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
 	c, ok := tx.Claim(id)
@@ -110,20 +114,59 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 	}
 	switch {
 	case j.status() == pool.Removed:
-		tx.Leave(id, at)
+		leave(tx, only(id), at)
+	case j.status() == pool.Held && (how.Lost != "" || how.StartFailed != ""):
+		j.vacated(c, cmp.Or(how.Lost, how.StartFailed), at)
 	case how.StartFailed != "":
-		j.hold(how.StartFailed, how, at)
+		j.steered().hold(how.reason(how.StartFailed), at)
 	case how.Lost != "":
-		j.set(pool.AttrVacateReason, classad.String(cmp.Or(c.VacateReason, how.Lost)))
-		j.setTime(pool.AttrLastVacateTime, at)
+		j.vacated(c, how.Lost, at)
 		j.setStatus(pool.Idle, at)
-	case how.OutputFailed != "":
-		j.exited(how)
-		j.hold(how.OutputFailed, how, at)
 	default:
-		j.complete(how, at)
+		j.exited(how)
+		j.settle(how, at)
 	}
 	return nil
+}
+
+// vacated notes that the job had to leave its slot before it had ended.
+func (j job) vacated(c pool.Claim, why string, at time.Time) {
+	j.set(pool.AttrVacateReason, classad.String(cmp.Or(c.VacateReason, why)))
+	j.setTime(pool.AttrLastVacateTime, at)
+}
+
+// settle decides what becomes of a job whose own process has ended. When it was
+// held meanwhile, but had ended before it was told, the hold counts for nothing.
+func (j job) settle(how Ending, at time.Time) {
+	x := j.steered() // as it is with what was noted of its exit
+	if x.status() == pool.Held {
+		x.endHold()
+	}
+	v := jobpolicy.OnExit(&classad.Context{Now: at}, x.ad)
+	switch {
+	case how.OutputFailed != "":
+		x.hold(how.reason(how.OutputFailed), at)
+	case v.Action == jobpolicy.Hold:
+		x.hold(Reason{v.Reason, v.Code, v.Subcode}, at)
+	case v.Action == jobpolicy.Again:
+		j.setStatus(pool.Idle, at)
+	default:
+		j.setTime(pool.AttrCompletionDate, at)
+		j.setStatus(pool.Completed, at)
+		countEnded(j.tx, only(j.id), x.ad)
+		leave(j.tx, only(j.id), at)
+	}
+}
+
+// steered returns the job as it is now for the operations on several.
+func (j job) steered() steered {
+	ad, _ := j.tx.Job(j.id)
+	return steered{tx: j.tx, Span: only(j.id), ad: ad}
+}
+
+// reason is why a job is held after its attempt.
+func (how Ending) reason(text string) Reason {
+	return Reason{text, cmp.Or(how.HoldCode, holdFailedToStart), how.HoldSubcode}
 }
 
 // used adds what an attempt used to the job's totals.
@@ -136,32 +179,16 @@ func (j job) used(how Ending) {
 	}
 }
 
-// hold holds the job for a reason.
-func (j job) hold(why string, how Ending, at time.Time) {
-	j.set(pool.AttrHoldReason, classad.String(why))
-	j.set(pool.AttrHoldReasonCode, classad.Int(int64(cmp.Or(how.HoldCode, holdFailedToStart))))
-	if how.HoldCode != 0 {
-		j.set(pool.AttrHoldReasonSubCode, classad.Int(int64(how.HoldSubcode)))
-	} else if j.ad.Has(pool.AttrHoldReasonSubCode) {
-		j.tx.Set(j.id, pool.AttrHoldReasonSubCode, nil)
-	}
-	j.setStatus(pool.Held, at)
-}
-
 // exited notes how the job's own process ended.
 func (j job) exited(how Ending) {
 	j.set(pool.AttrExitBySignal, classad.Bool(how.Signal != 0))
+	name, n, other := pool.AttrExitCode, how.Code, pool.AttrExitSignal
 	if how.Signal != 0 {
-		j.set(pool.AttrExitSignal, classad.Int(int64(how.Signal)))
-	} else {
-		j.set(pool.AttrExitCode, classad.Int(int64(how.Code)))
+		name, n, other = pool.AttrExitSignal, how.Signal, pool.AttrExitCode
 	}
-}
-
-// complete takes a job that ended by itself out of the queue.
-func (j job) complete(how Ending, at time.Time) {
-	j.exited(how)
-	j.setTime(pool.AttrCompletionDate, at)
-	j.setStatus(pool.Completed, at)
-	j.tx.Leave(j.id, at)
+	j.set(name, classad.Int(int64(n)))
+	if j.ad.Has(other) { // of an earlier run
+		j.tx.Set(j.id, other, nil)
+	}
+	j.set(pool.AttrNumCompletions, classad.Int(j.int(pool.AttrNumCompletions)+1))
 }

@@ -3,6 +3,7 @@ package operation
 import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -63,14 +64,14 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snaps
 	return s
 }
 
-// idleJobs returns the runs of idle procs. Some may have a claim already,
-// which the cycle sees for itself.
+// idleJobs returns the runs of idle procs, save those that wait for others to
+// end. Some may have a claim already, which the cycle sees for itself.
 func idleJobs(v *spool.View, domain string, groups *accountant.Groups) []negotiator.Job {
 	var jobs []negotiator.Job
 	c := &classad.Context{}
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
-			if status, ok := run.Ad.EvalInt(c, pool.AttrJobStatus); !ok || pool.Status(status) != pool.Idle {
+			if status, ok := run.Ad.EvalInt(c, pool.AttrJobStatus); !ok || pool.Status(status) != pool.Idle || jobpolicy.Waits(run.Ad) {
 				continue
 			}
 			jobs = append(jobs, negotiator.Job{

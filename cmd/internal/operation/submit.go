@@ -3,11 +3,13 @@ package operation
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"syscall"
 	"time"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -35,7 +37,32 @@ func Submit(tx *spool.Tx, jobs *jobad.Jobs, owner string) (id int, c jobad.Clust
 			MaxMaterialize: late.MaxMaterialize, MaxIdle: late.MaxIdle,
 		}, digest)
 	}
-	return id, c, nil
+	return id, c, watchFor(tx, id, c, WatchNew)
+}
+
+// watchFor begins to watch what has to be for new jobs: their own cluster, when
+// somebody wants to be told of its end (watch does it), and those that they wait for.
+// The error says that there is no such cluster.
+func watchFor(tx *spool.Tx, id int, c jobad.Cluster, watch func(*spool.Tx, int)) error {
+	ads := []*classad.Ad{c.Ad}
+	for _, r := range c.Runs {
+		if r.Has(jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny, pool.AttrJobNotification) {
+			ads = append(ads, r.Ad())
+		}
+	}
+	for _, ad := range ads {
+		if n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobNotification); n > NotifyNever {
+			watch(tx, id)
+		}
+		ok, any := jobpolicy.After(ad)
+		for _, of := range slices.Concat(ok, any) {
+			if of >= id {
+				return fmt.Errorf("cluster %d, which the jobs are to wait for: there is no such cluster", of)
+			}
+			Watch(tx, of)
+		}
+	}
+	return nil
 }
 
 func newRuns(c jobad.Cluster) []spool.NewRun {
@@ -128,6 +155,9 @@ func Materialize(tx *spool.Tx, at time.Time, warn func(format string, args ...an
 			continue
 		}
 		tx.Grow(f.Cluster, c.Ad, f.Next, newRuns(c))
+		if err := watchFor(tx, f.Cluster, c, Watch); err != nil {
+			warn("cluster %d: %v", f.Cluster, err)
+		}
 		made = append(made, Made{f.Cluster, c})
 		if f.Next, f.Offset = f.Next+c.Jobs(), next; f.Next == f.Jobs {
 			tx.DropFactory(f.Cluster)

@@ -1,0 +1,333 @@
+package operation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Endings is how the jobs of a watched cluster have ended: of one whose owner
+// wants to be told, or whose end others wait for. It is kept as a mark in the spool from when
+// Watch began until nobody needs it any more, also behind the cluster's last job.
+type Endings struct {
+	Cluster int `json:"-"`
+	// Owner, Name, To and Notification are those of the cluster: whose it is, what
+	// it is called, NotifyUser, and the largest JobNotification of its jobs that was seen.
+	Owner, Name  string
+	To           string `json:",omitempty"`
+	Notification int    `json:",omitempty"`
+	Submitted    int64  // QDate
+
+	// How many ended with success, with another exit code, by a signal, and how
+	// many were removed.
+	Succeeded, Failed, Signalled, Removed int
+	// Troubles are the first few that did not succeed, as in "12.3 ended with exit
+	// code 1".
+	Troubles []string `json:",omitempty"`
+	// Held counts how often jobs were held that did not ask for it, and FirstHeld
+	// is the first of them with its reason.
+	Held      int    `json:",omitempty"`
+	FirstHeld string `json:",omitempty"`
+	// Wall and CPU are the seconds that all ended jobs used, First and Last when the first
+	// job was started and the last one ended, in Unix seconds.
+	Wall, CPU   float64
+	First, Last int64 `json:",omitempty"`
+
+	// Unknown: jobs had left the queue before Watch, and the history has not been
+	// asked for them yet. Seen are the procs that were in the queue then, as
+	// "0-3,7"; those from From on were made later, -1: none.
+	Unknown bool   `json:",omitempty"`
+	Seen    string `json:",omitempty"`
+	From    int    `json:",omitempty"`
+
+	// Told is what mail was sent about: TellHeld, TellEnd.
+	Told []string `json:",omitempty"`
+}
+
+// mostTroubles bounds Endings.Troubles.
+const mostTroubles = 10
+
+// endingsMark begins the names of the marks.
+const endingsMark = "endings "
+
+func endingsName(cluster int) string { return endingsMark + strconv.Itoa(cluster) }
+
+// EndingsOf returns how the jobs of a cluster have ended, false if it is not
+// watched.
+func EndingsOf(v *spool.View, cluster int) (e Endings, ok bool) {
+	text := v.Mark(endingsName(cluster))
+	// A mark that does not read is none: nothing but mail and dependencies hang on it.
+	if text == "" || json.Unmarshal([]byte(text), &e) != nil {
+		return Endings{}, false
+	}
+	e.Cluster = cluster
+	return e, true
+}
+
+// AllEndings returns those of all watched clusters, by ascending cluster.
+func AllEndings(v *spool.View) (all []Endings) {
+	for _, name := range v.Marks(endingsMark) {
+		n, err := strconv.Atoi(strings.TrimPrefix(name, endingsMark))
+		if err != nil {
+			continue
+		}
+		if e, ok := EndingsOf(v, n); ok {
+			all = append(all, e)
+		}
+	}
+	slices.SortFunc(all, func(a, b Endings) int { return a.Cluster - b.Cluster })
+	return all
+}
+
+// PutEndings keeps what is known of a cluster.
+func PutEndings(tx *spool.Tx, e Endings) {
+	b, err := json.Marshal(e)
+	if err != nil {
+		panic(err) // it holds nothing but numbers and texts
+	}
+	tx.PutMark(endingsName(e.Cluster), string(b))
+}
+
+// DropEndings ends the watch of a cluster.
+func DropEndings(tx *spool.Tx, cluster int) { tx.PutMark(endingsName(cluster), "") }
+
+// Watch begins to count how the jobs of a cluster end, unless that is done
+// already. The cluster may have left the queue in part or wholly; what the
+// history has to say of that, Recall adds later.
+func Watch(tx *spool.Tx, cluster int) {
+	if tx.Mark(endingsName(cluster)) != "" {
+		return
+	}
+	e := Endings{Cluster: cluster, From: -1, Unknown: true}
+	if f, ok := tx.Factory(cluster); ok {
+		e.From = f.Next
+	}
+	if c, ok := tx.Cluster(cluster); ok {
+		e.describe(c)
+	}
+	PutEndings(tx, e)
+}
+
+// WatchNew does as Watch for a cluster that has just been submitted, whose jobs
+// are all in the queue or still to come.
+func WatchNew(tx *spool.Tx, cluster int) {
+	Watch(tx, cluster)
+	if e, ok := EndingsOf(&tx.View, cluster); ok && e.Unknown {
+		e.Unknown, e.Seen, e.From = false, "", 0
+		PutEndings(tx, e)
+	}
+}
+
+// describe notes what is known from the jobs in the queue.
+func (e *Endings) describe(c *spool.Cluster) {
+	var seen []string
+	for _, r := range c.Runs {
+		seen = append(seen, spanText(r.First, r.Last))
+		e.of(r.Proc(r.First))
+	}
+	e.Seen = strings.Join(seen, ",")
+}
+
+func spanText(first, last int) string {
+	if first == last {
+		return strconv.Itoa(first)
+	}
+	return strconv.Itoa(first) + "-" + strconv.Itoa(last)
+}
+
+// saw tells whether a proc was in the queue when the watch began, or was made
+// later.
+func (e *Endings) saw(proc int) bool {
+	if e.From >= 0 && proc >= e.From {
+		return true
+	}
+	for _, text := range strings.Split(e.Seen, ",") {
+		from, to, isRange := strings.Cut(text, "-")
+		first, err := strconv.Atoi(from)
+		last := first
+		if isRange && err == nil {
+			last, err = strconv.Atoi(to)
+		}
+		if err == nil && first <= proc && proc <= last {
+			return true
+		}
+	}
+	return false
+}
+
+// of notes whose jobs they are and who wants to be told.
+func (e *Endings) of(ad *classad.Ad) {
+	c := &classad.Context{}
+	if e.Owner == "" {
+		e.Owner, _ = ad.EvalString(c, pool.AttrOwner)
+		e.Submitted, _ = ad.EvalInt(c, pool.AttrQDate)
+		if e.Name, _ = ad.EvalString(c, pool.AttrJobBatchName); e.Name == "" {
+			e.Name, _ = ad.EvalString(c, pool.AttrCmd)
+		}
+	}
+	if to, ok := ad.EvalString(c, pool.AttrNotifyUser); ok && e.To == "" {
+		e.To = to
+	}
+	n, _ := ad.EvalInt(c, pool.AttrJobNotification)
+	e.Notification = wider(e.Notification, int(n))
+}
+
+// The values of JobNotification.
+const (
+	NotifyNever = iota
+	NotifyAlways
+	NotifyComplete
+	NotifyError
+	NotifyStart
+)
+
+// wider returns which of two notifications tells more.
+func wider(a, b int) int {
+	for _, n := range [...]int{NotifyAlways, NotifyComplete, NotifyStart, NotifyError} {
+		if a == n || b == n {
+			return n
+		}
+	}
+	return NotifyNever
+}
+
+// trouble notes a job that did not succeed.
+func (e *Endings) trouble(of Span, how string) {
+	if len(e.Troubles) < mostTroubles {
+		e.Troubles = append(e.Troubles, of.String()+" "+how)
+	}
+}
+
+// ended counts a job that has ended by itself.
+func (e *Endings) ended(of Span, ad *classad.Ad) {
+	c := &classad.Context{}
+	bySignal, _ := ad.EvalBool(c, pool.AttrExitBySignal)
+	switch {
+	case jobpolicy.Succeeded(c, ad):
+		e.Succeeded++
+	case bySignal:
+		e.Signalled++
+		e.trouble(of, jobpolicy.How(c, ad))
+	default:
+		e.Failed++
+		e.trouble(of, jobpolicy.How(c, ad))
+	}
+	e.used(ad)
+}
+
+// removed counts jobs that were removed.
+func (e *Endings) removed(of Span, ad *classad.Ad, why string) {
+	e.Removed += of.Last - of.First + 1
+	e.trouble(of, "removed: "+why)
+	e.used(ad)
+}
+
+// used adds what a job used, and when.
+func (e *Endings) used(ad *classad.Ad) {
+	c := &classad.Context{}
+	number := func(name string) float64 { x, _ := ad.EvalNumber(c, name); return x }
+	e.Wall += number(pool.AttrWallClock)
+	e.CPU += number(pool.AttrUserCPU) + number(pool.AttrSysCPU)
+	if first, ok := ad.EvalInt(c, pool.AttrJobStartDate); ok && (e.First == 0 || first < e.First) {
+		e.First = first
+	}
+	for _, name := range [...]string{pool.AttrCompletionDate, pool.AttrEnteredStatus} {
+		if last, ok := ad.EvalInt(c, name); ok {
+			e.Last = max(e.Last, last)
+		}
+	}
+}
+
+// count changes what is known of a cluster, if it is watched.
+func count(tx *spool.Tx, s Span, ad *classad.Ad, change func(*Endings)) {
+	e, ok := EndingsOf(&tx.View, s.Cluster)
+	if !ok {
+		return
+	}
+	e.of(ad)
+	change(&e)
+	PutEndings(tx, e)
+}
+
+// countEnded counts a job that has ended by itself, with its ad as it is then.
+func countEnded(tx *spool.Tx, s Span, ad *classad.Ad) {
+	count(tx, s, ad, func(e *Endings) { e.ended(s, ad) })
+}
+
+// countRemoved counts jobs that were removed.
+func countRemoved(tx *spool.Tx, s Span, ad *classad.Ad, why string) {
+	count(tx, s, ad, func(e *Endings) { e.removed(s, ad, why) })
+}
+
+// countHeld counts jobs that were held and did not ask for it.
+func countHeld(tx *spool.Tx, s Span, ad *classad.Ad, why string) {
+	count(tx, s, ad, func(e *Endings) {
+		e.Held += s.Last - s.First + 1
+		if e.FirstHeld == "" {
+			e.FirstHeld = fmt.Sprintf("%v held: %s", s, why)
+		}
+	})
+}
+
+// Recall adds what the history has of a cluster whose first jobs had left the
+// queue before it was watched: the ads of all of its jobs there.
+func (e *Endings) Recall(past []*classad.Ad) {
+	c := &classad.Context{}
+	for _, ad := range past {
+		proc, _ := ad.EvalInt(c, pool.AttrProcID)
+		e.of(ad)
+		if e.saw(int(proc)) {
+			continue
+		}
+		of := Span{e.Cluster, int(proc), int(proc)}
+		if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Removed {
+			why, _ := ad.EvalString(c, pool.AttrRemoveReason)
+			e.removed(of, ad, why)
+		} else {
+			e.ended(of, ad)
+		}
+	}
+	e.Unknown, e.Seen, e.From = false, "", 0
+}
+
+// Bad returns why a job that waits for the cluster to end with success waits in
+// vain, empty as long as it does not.
+func (e Endings) Bad() string {
+	if e.Failed+e.Signalled+e.Removed == 0 || len(e.Troubles) == 0 {
+		return ""
+	}
+	return e.Troubles[0]
+}
+
+// Ended tells whether all jobs of a cluster have ended, and none is still to
+// come. Those that LeaveJobInQueue keeps in the queue have.
+func Ended(v *spool.View, cluster int) bool {
+	if _, late := v.Factory(cluster); late {
+		return false
+	}
+	c, ok := v.Cluster(cluster)
+	if !ok {
+		return true
+	}
+	for _, r := range c.Runs {
+		switch (job{ad: r.Ad}).status() {
+		case pool.Completed:
+		case pool.Removed:
+			for p := r.First; p <= r.Last; p++ {
+				if _, runs := v.Claim(pool.JobID{Cluster: cluster, Proc: p}); runs {
+					return false
+				}
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}

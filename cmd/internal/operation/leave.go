@@ -1,0 +1,43 @@
+package operation
+
+import (
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// leave takes jobs out of the queue that have ended or were removed, at the
+// time at, save those that LeaveJobInQueue keeps there. It returns how many left.
+func leave(tx *spool.Tx, s Span, at time.Time) (left int) {
+	ad, ok := tx.Job(pool.JobID{Cluster: s.Cluster, Proc: s.First})
+	if !ok {
+		return 0
+	}
+	if !mayStay(ad) {
+		tx.LeaveRange(s.Cluster, s.First, s.Last, at)
+		return s.Last - s.First + 1
+	}
+	c := &classad.Context{Now: at}
+	for p := s.First; p <= s.Last; p++ {
+		id := pool.JobID{Cluster: s.Cluster, Proc: p}
+		if ad, ok := tx.Job(id); ok && !jobpolicy.Stays(c, ad) {
+			tx.Leave(id, at)
+			left++
+		}
+	}
+	return left
+}
+
+// mayStay tells whether LeaveJobInQueue may be true for a job.
+func mayStay(ad *classad.Ad) bool {
+	e, ok := ad.Lookup(pool.AttrLeaveJobInQueue)
+	if !ok {
+		return false
+	}
+	v, constant := e.Constant()
+	yes, isBool := v.Bool()
+	return !constant || isBool && yes
+}
