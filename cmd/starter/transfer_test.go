@@ -115,8 +115,8 @@ func TestTransferFails(t *testing.T) {
 		{"output is missing", `echo n >new; exit 3`, []string{"TransferOutput", `"gone,new"`}, false, "output gone: the job has left no such file" + kept, "12", "2", "1"},
 		{"output has no place", `echo n >new; echo g >gone`, []string{"TransferOutput", `"gone,new"`, "TransferOutputRemaps", `"gone = no/such"`}, false,
 			"output DIR/no/such: no such file or directory" + kept, "12", "2", "1"},
-		{"slot has no such attribute", `exit 0`, []string{"Environment", `"A=$$(Nothing)"`}, true, "Environment: cannot expand $$(Nothing): the slot has no such attribute", "6", "undefined", "0"},
-		{"container", `exit 0`, []string{"WantContainer", "true"}, true, "WantContainer: this machine runs no jobs of the container universe", "6", "undefined", "0"},
+		{"slot has no such attribute", `exit 0`, []string{"Environment", `"A=$$(Nothing)"`}, true, "Environment: cannot expand $$(Nothing): the slot has no such attribute", "6", "0", "0"},
+		{"container", `exit 0`, []string{"WantContainer", "true"}, true, "WantContainer: this machine runs no jobs of the container universe", "6", "0", "0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPool(t)
