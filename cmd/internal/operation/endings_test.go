@@ -50,7 +50,7 @@ func TestEndingsCount(t *testing.T) {
 	})
 	e, ok := b.watched()
 	got := fmt.Sprint(ok, e.Succeeded, e.Failed, e.Signalled, e.Removed, e.Held, e.Unknown, e.Seen, e.Wall, e.CPU, " ", e.FirstHeld, "; ", strings.Join(e.Troubles, ", "))
-	if want := "true1 0 1 1 1 true1,2-360 1 1.2 held: no such file; 1.2 ended by signal 9, 1.3 removed: by alice"; strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+	if want := "true 1 0 1 1 1 true1,2-360 1 1.2 held: no such file; 1.2 ended by signal 9, 1.3 removed: by alice"; strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 		t.Errorf("endings = %s, want %s", got, want)
 	}
 	// What was before is in the history.
