@@ -19,9 +19,11 @@ var layout = map[string][]string{
 	"lib/condorconfig":             {"lib/classad", "lib/macro"},
 	"lib/config":                   {"lib/accountant", "lib/nearest"},
 	"lib/history":                  {"lib/accountant"},
-	"lib/jobad":                    {"lib/accountant", "lib/classad", "lib/jobargs", "lib/macro", "lib/nearest", "lib/pool", "lib/submitfile"},
+	"lib/jobad":                    {"lib/accountant", "lib/classad", "lib/jobargs", "lib/jobpolicy", "lib/macro", "lib/nearest", "lib/pool", "lib/submitfile"},
 	"lib/jobargs":                  {"lib/classad", "lib/pool"},
 	"lib/pool":                     {"lib/accountant", "lib/classad"},
+	"lib/asuser":                   nil,
+	"lib/jobpolicy":                {"lib/classad", "lib/pool"},
 	"lib/jobprio":                  {"lib/classad", "lib/pool"},
 	"lib/launch":                   {"lib/classad", "lib/jobargs", "lib/pool"},
 	"lib/macro":                    {"lib/classad", "lib/nearest"},
@@ -32,7 +34,7 @@ var layout = map[string][]string{
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock.
-var worldly = []string{"lib/config", "lib/launch", "lib/userlog"}
+var worldly = []string{"lib/asuser", "lib/config", "lib/launch", "lib/userlog"}
 
 // TestLayout holds the imports to the layout, and lib to its purity.
 func TestLayout(t *testing.T) {

@@ -1,6 +1,8 @@
 package jobad
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -90,22 +92,30 @@ func (j *job) account(g given, group, user string) error {
 // checkAccount refuses names that could not be told apart in a report or
 // would be taken for another pool's.
 func (j *job) checkAccount(g given, name string) error {
-	switch {
-	case name == "":
-		return j.refuse(g, "empty name")
-	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return j.refuse(g, "%q: a name with white space", name)
-	case strings.Contains(name, `"`):
-		return j.refuse(g, "%q: a name with a quote", name)
-	case strings.Contains(name, "@"):
-		return j.refuse(g, "%q: give the name without @ and domain", name)
-	case utf8.RuneCountInString(name) > maxAccount:
-		return j.refuse(g, "%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxAccount)
+	if err := accountError(name); err != nil {
+		return j.refuse(g, "%w", err)
 	}
 	if n := utf8.RuneCountInString(name); n > manualAccount {
 		j.caution(g, "%q: %d characters, where the manual has at most %d", submitfile.Shorten(name), n, manualAccount)
 	}
 	j.unknownGroup(g, name)
+	return nil
+}
+
+// accountError returns why a text is no account's name.
+func accountError(name string) error {
+	switch {
+	case name == "":
+		return errors.New("empty name")
+	case strings.ContainsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return fmt.Errorf("%q: a name with white space", submitfile.Shorten(name))
+	case strings.Contains(name, `"`):
+		return fmt.Errorf("%q: a name with a quote", submitfile.Shorten(name))
+	case strings.Contains(name, "@"):
+		return fmt.Errorf("%q: give the name without @ and domain", submitfile.Shorten(name))
+	case utf8.RuneCountInString(name) > maxAccount:
+		return fmt.Errorf("%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxAccount)
+	}
 	return nil
 }
 

@@ -135,22 +135,3 @@ func isCommand(key string) bool {
 func isRequest(key string) bool {
 	return len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && byName[key] == nil
 }
-
-// protected are the attributes that no description may set, because the
-// pool's own records hang on them.
-var protected = []string{
-	"clusterid", "procid", "globaljobid", "owner", "user", "qdate", "mytype", "jobuniverse", "jobstatus",
-	"lastjobstatus", "enteredcurrentstatus", "numjobstarts", "numjobmatches", "numjobcompletions", "lastmatchtime",
-	"remotewallclocktime", "remoteusercpu", "remotesyscpu", "remotehost", "lastremotehost", "remoteuser", "remoteowner",
-	"completiondate", "exitcode", "exitbysignal", "exitsignal", "exitstatus", "jobstartdate",
-	"jobcurrentstartdate", "residentsetsize", "holdreason", "holdreasoncode", "holdreasonsubcode", "numsystemholds",
-	"removereason", "vacatereason", "lastvacatetime", "niceuser", "jobmaterializelimit", "jobmaterializemaxidle",
-	// What expressions of the pool take a negotiation cycle's word for, which adds it to
-	// the ads of slots and jobs only where it applies.
-	"submitteruserprio", "submittorprio", "submitteruserresourcesinuse", "submittergroup", "submittergroupresourcesinuse",
-	"submittergroupquota", "submitternegotiatinggroup", "submitterautoregroup",
-	"remoteuserprio", "remoteuserresourcesinuse", "remotegroup", "remotegroupresourcesinuse", "remotegroupquota",
-	"remotenegotiatinggroup", "remoteautoregroup",
-}
-
-func isProtected(attr string) bool { return slices.Contains(protected, strings.ToLower(attr)) }

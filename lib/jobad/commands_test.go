@@ -82,18 +82,19 @@ func TestWaiting(t *testing.T) {
 		text string
 		want []string
 	}{
-		{"periodic_hold = JobRunCount > 3\nperiodic_hold_reason = \"x\"", []string{"a.sub:2: periodic_hold: " + kept}},
+		{"keep_claim_idle = 60\nperiodic_hold = JobRunCount > 3\nperiodic_hold_reason = \"x\"", []string{"a.sub:2: keep_claim_idle: " + kept}},
 		{"periodic_hold = false\nperiodic_release = False\non_exit_remove = true\nleave_in_queue = false\nnotification = never", nil},
-		{"PeriodicRemove = x\nqueue\nqueue", []string{"a.sub:2: PeriodicRemove: " + kept}},
-		{"notification = error\nnotify_user = alice", []string{"a.sub:2: notification: " + kept + ": no mail is sent"}},
+		{"KeepClaimIdle = 60\nqueue\nqueue", []string{"a.sub:2: KeepClaimIdle: " + kept}},
+		{"notification = error\nnotify_user = alice\nemail_attributes = RemoteHost", nil},
 		{"notify_user = never", []string{"a.sub:2: notify_user: would send mail to somebody called never; to have none, write notification = never"}},
-		{"on_exit_remove = false", []string{"a.sub:2: on_exit_remove: " + kept + ": the job leaves the queue when it ends"}},
-		{"max_retries = 3", []string{"a.sub:2: max_retries: " + kept + ": the job leaves the queue when it ends"}},
+		{"on_exit_remove = false\nsuccess_exit_code = 0\nmax_retries = 3\nretry_until = 4\nleave_in_queue = true", nil},
 		{"max_retries = 0\nnotification = \"Never\"", nil},
-		{"success_exit_code = 0", []string{"a.sub:2: success_exit_code: " + kept + ": the job leaves the queue when it ends, whatever its exit code, by which only ON_SUCCESS goes"}},
-		{"deferral_time = 5\ndeferral_window = 6", []string{"a.sub:2: deferral_time: " + kept + ": the job starts once it is matched, some minutes early, and never after that time and deferral_window"}},
-		{"cron_minute = 5", []string{"a.sub:2: cron_minute: " + kept + ": the time is not worked out, and the job never starts"}},
-		{"hold = true", []string{"a.sub:2: hold: the jobs wait until somebody releases them"}},
+		{"deferral_time = 5\ndeferral_window = 6\nallowed_job_duration = 60\nallowed_execute_duration = 6\nwall_time = 7\nhold_kill_sig = 2", nil},
+		{"cron_minute = 5", []string{"a.sub:2: cron_minute: the job runs once and leaves the queue: on_exit_remove = false has it run every time, on_exit_remove = true says that once is right"}},
+		{"cron_minute = 5\non_exit_remove = false", nil}, {"cron_minute = 5\nmax_retries = 1", nil}, {"cron_minute = 5\n+OnExitRemove = x", nil},
+		{"cron_minute = 5\ndeferral_time = 7\non_exit_remove = true", []string{"a.sub:3: deferral_time: has no effect beside cron_minute"}},
+		{"after_ok = 12, 13\nafter_any = 14", nil}, {"after_ok = then\nargs = $(after_ok)", nil},
+		{"hold = true", []string{"a.sub:2: hold: the jobs wait for qrls"}},
 		{"universe = local", []string{"a.sub:2: universe: local: waits for a slot like any other job"}},
 		{"universe = standard", []string{"a.sub:2: universe: standard: runs as a vanilla job, without checkpoints"}},
 		{"universe = java\nargs = x", []string{"a.sub:2: universe: java: waits until a slot says HasJava"}},
@@ -130,7 +131,8 @@ func TestProtected(t *testing.T) {
 		{"+ClusterId = 1", "ClusterId", "-"}, {`+RemoteUser = "bob"`, "RemoteUser", "-"}, {"+QDate = 0", "QDate", "1700000000"},
 		{"+JobUniverse = 7", "JobUniverse", "5"}, {"+NumJobCompletions = 9", "NumJobCompletions", "0"},
 		{"+SubmitterUserPrio = 0.1", "SubmitterUserPrio", "-"}, {`+SubmitterGroup = "physics"`, "SubmitterGroup", "-"},
-		{"MY.RemoteUserPrio = 1e9", "RemoteUserPrio", "-"},
+		{"MY.RemoteUserPrio = 1e9", "RemoteUserPrio", "-"}, {`+ReleaseReason = "x"`, "ReleaseReason", "-"}, {`+LastHoldReason = "x"`, "LastHoldReason", "-"},
+		{"+DependenciesMet = true", "DependenciesMet", "-"}, {"+NumHolds = 7", "NumHolds", "-"}, {"+CommittedTime = 7", "CommittedTime", "0"},
 	} {
 		text := sleep + c.line + "\nqueue\n"
 		if got := first(t, text, c.name); got != c.want {

@@ -1,9 +1,12 @@
 package jobad
 
 import (
+	"errors"
+	"fmt"
 	"strings"
 	"unicode/utf8"
 
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
@@ -21,7 +24,11 @@ var credentials = []struct{ command, attr string }{
 // ownParts are the commands that HTCondor does not know and that are worked out by
 // a part of their own.
 var ownParts = func() []part {
-	out := []part{orMacro("parallel_slots", (*job).parallel)}
+	out := []part{
+		orMacro("parallel_slots", (*job).parallel),
+		orMacro("after_ok", func(j *job) error { return j.after("after_ok", jobpolicy.AttrAfterOk) }),
+		orMacro("after_any", func(j *job) error { return j.after("after_any", jobpolicy.AttrAfterAny) }),
+	}
 	for _, c := range credentials {
 		out = append(out, orMacro(c.command, func(j *job) error { return j.credential(c.command, c.attr) }))
 	}
@@ -34,15 +41,23 @@ func (j *job) credential(command, attr string) error {
 		return err
 	}
 	name := unquoted(g.Text)
-	switch {
-	case name == "":
-		return j.refuse(g, "empty name")
-	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }):
-		return j.refuse(g, "%q: want a name without blanks and double quotes", submitfile.Shorten(name))
-	case utf8.RuneCountInString(name) > maxCredential:
-		return j.refuse(g, "%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxCredential)
+	if err := credentialError(name); err != nil {
+		return j.refuse(g, "%w", err)
 	}
 	j.setString(attr, name)
+	return nil
+}
+
+// credentialError returns why a text is no such name.
+func credentialError(name string) error {
+	switch {
+	case name == "":
+		return errors.New("empty name")
+	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || r == '"' }):
+		return fmt.Errorf("%q: want a name without blanks and double quotes", submitfile.Shorten(name))
+	case utf8.RuneCountInString(name) > maxCredential:
+		return fmt.Errorf("%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxCredential)
+	}
 	return nil
 }
 

@@ -1,31 +1,24 @@
 package jobad
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/submitfile"
 )
 
-// cronFields are the commands of a time in the manner of cron, with the numbers
-// that each may have.
-var cronFields = []struct {
-	command, attr string
-	least, most   int
-}{
-	{"cron_minute", "CronMinute", 0, 59}, {"cron_hour", "CronHour", 0, 23},
-	{"cron_day_of_month", "CronDayOfMonth", 1, 31}, {"cron_month", "CronMonth", 1, 12},
-	{"cron_day_of_week", "CronDayOfWeek", 0, 7},
-}
+// cronCommands are the commands of a time in the manner of cron(8), in the order of
+// jobpolicy.Fields.
+var cronCommands = [5]string{"cron_minute", "cron_hour", "cron_day_of_month", "cron_month", "cron_day_of_week"}
 
 // deferred tells whether the job is to start at a time of its own.
 func (j *job) deferred() (bool, error) {
 	if _, ok, err := j.command("deferral_time"); ok || err != nil {
 		return ok, err
 	}
-	for _, f := range cronFields {
-		if _, ok, err := j.command(f.command); ok || err != nil {
+	for _, c := range cronCommands {
+		if _, ok, err := j.command(c); ok || err != nil {
 			return ok, err
 		}
 	}
@@ -49,23 +42,71 @@ func (j *job) deferral() error {
 	if _, err := j.seconds("deferral_time", "DeferralTime"); err != nil {
 		return err
 	}
-	for _, f := range cronFields {
-		g, ok, err := j.command(f.command)
+	if err := j.cron(); err != nil {
+		return err
+	}
+	if err := j.firstSeconds("DeferralWindow", "0", "cron_window", "deferral_window"); err != nil {
+		return err
+	}
+	return j.firstSeconds("DeferralPrepTime", "300", "cron_prep_time", "deferral_prep_time")
+}
+
+// cron sets the times in the manner of cron(8), and by them DeferralTime, which counts
+// before that of deferral_time.
+func (j *job) cron() error {
+	ad := classad.New()
+	var first given
+	for i, f := range jobpolicy.Fields() {
+		g, ok, err := j.command(cronCommands[i])
 		if err != nil {
 			return err
 		}
 		if !ok {
 			continue
 		}
-		if !isCron(unquoted(g.Text), f.least, f.most) {
-			return j.refuse(g, "%q: want numbers from %d to %d as in crontab(5): 5, 1-10, */2, *", submitfile.Shorten(g.Text), f.least, f.most)
+		text := unquoted(g.Text)
+		if err := f.Check(text); err != nil {
+			return j.refuse(g, "%q: %w", submitfile.Shorten(text), err)
 		}
-		j.setString(f.attr, unquoted(g.Text))
+		if first.Name == "" {
+			first = g
+		}
+		ad.SetString(f.Attr, text)
+		j.setString(f.Attr, text)
 	}
-	if err := j.firstSeconds("DeferralWindow", "0", "cron_window", "deferral_window"); err != nil {
+	if first.Name == "" {
+		return nil
+	}
+	now := j.options.Now
+	if !j.appears.IsZero() {
+		now = j.appears
+	}
+	next, err := jobpolicy.Next(&classad.Context{Now: now}, ad)
+	if err != nil {
+		return j.refuse(first, "%w", err)
+	}
+	j.setExpr(jobpolicy.AttrDeferralTime, strconv.FormatInt(next.Unix(), 10))
+	return j.cronDoubts(first)
+}
+
+// cronDoubts warns of what people may think of such times and is not so.
+func (j *job) cronDoubts(first given) error {
+	g, deferred, err := j.command("deferral_time")
+	if err != nil {
 		return err
 	}
-	return j.firstSeconds("DeferralPrepTime", "300", "cron_prep_time", "deferral_prep_time")
+	if deferred {
+		j.caution(g, "has no effect beside %s", first.Name)
+	}
+	for _, c := range [...]string{"on_exit_remove", "max_retries", "retry_until", "success_exit_code"} {
+		if _, ok, err := j.command(c); ok || err != nil {
+			return err
+		}
+	}
+	if !j.overrides["onexitremove"] {
+		j.caution(first, "the job runs once and leaves the queue: on_exit_remove = false has it run every time, on_exit_remove = true says that once is right")
+	}
+	return nil
 }
 
 // firstSeconds sets an attribute to the first of several commands that is given.
@@ -77,26 +118,4 @@ func (j *job) firstSeconds(attr, fallback string, commands ...string) error {
 	}
 	j.setExpr(attr, fallback)
 	return nil
-}
-
-// isCron tells whether a text is a list of numbers and ranges, each perhaps with
-// a step behind a slash.
-func isCron(text string, least, most int) bool {
-	items := strings.Split(text, ",")
-	return !slices.ContainsFunc(items, func(item string) bool {
-		item, step, stepped := strings.Cut(strings.TrimSpace(item), "/")
-		if n, err := strconv.Atoi(strings.TrimSpace(step)); stepped && (err != nil || n < 1) {
-			return true
-		}
-		if item = strings.TrimSpace(item); item == "*" {
-			return false
-		}
-		from, to, isRange := strings.Cut(item, "-")
-		first, err := strconv.Atoi(strings.TrimSpace(from))
-		last := first
-		if err == nil && isRange {
-			last, err = strconv.Atoi(strings.TrimSpace(to))
-		}
-		return err != nil || first < least || last > most || last < first
-	})
 }

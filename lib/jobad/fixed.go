@@ -56,7 +56,7 @@ func (j *job) priority() error {
 		return err
 	}
 	n, isInt := e.Eval(&classad.Context{}, classad.New(), nil).Int()
-	if !isInt || beyondInteger(g.Text) || n != int64(int32(n)) {
+	if !isInt || BeyondInteger(g.Text) || n != int64(int32(n)) {
 		return j.refuse(g, "%q: want a whole number from %d to %d", submitfile.Shorten(g.Text), math.MinInt32, math.MaxInt32)
 	}
 	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(n, 10))

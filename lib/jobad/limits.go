@@ -1,6 +1,7 @@
 package jobad
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
@@ -25,15 +26,24 @@ func (j *job) concurrency() error {
 	case found:
 		return j.refuse(g, "excludes concurrency_limits_expr")
 	}
-	limits := strings.FieldsFunc(unquoted(g.Text), func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
-	for _, l := range limits {
-		if !isLimit(l) {
-			return j.refuse(g, "%q: want names of limits, as in license, sw.matlab:2", submitfile.Shorten(l))
-		}
+	limits, err := limitsOf(unquoted(g.Text))
+	if err != nil {
+		return j.refuse(g, "%w", err)
 	}
 	slices.SortStableFunc(limits, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
 	j.setString(pool.AttrConcurrencyLimits, strings.Join(limits, ","))
 	return nil
+}
+
+// limitsOf returns the names of limits that a text has, with their units.
+func limitsOf(text string) ([]string, error) {
+	limits := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+	for _, l := range limits {
+		if !isLimit(l) {
+			return nil, fmt.Errorf("%q: want names of limits, as in license, sw.matlab:2", submitfile.Shorten(l))
+		}
+	}
+	return limits, nil
 }
 
 // isLimit tells whether a text names a limit: a name, or a set and a name with a

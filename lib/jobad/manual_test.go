@@ -103,7 +103,7 @@ func TestManual(t *testing.T) {
 		{`batch_name="b c"`, "JobBatchName", `"b c"`}, {"batch_name='b'", "JobBatchName", `"b"`}, {"coresize=5", "CoreSize", "5"},
 		{"allowed_job_duration=60", "AllowedJobDuration", "60"}, {"deferral_time=1000", "DeferralTime", "1000"},
 		{"deferral_time=1000", "DeferralWindow", "0"}, {"deferral_time=1000", "DeferralPrepTime", "300"}, {"cron_minute=5", "CronMinute", `"5"`},
-		{"cron_minute=5", "DeferralTime", "-"}, {"log=l\nlog_xml=true", "UserLogUseXML", "true"}, {"email_attributes=A,B", "EmailAttributes", `"A,B"`},
+		{"log=l\nlog_xml=true", "UserLogUseXML", "true"}, {"email_attributes=A,B", "EmailAttributes", `"A,B"`},
 		{"stack_size=5", "StackSize", "5"}, {`environment = A="q" \"r`, "Env", `"A=\"q\" \\"r"`}, {"arguments = a b  c", "Args", `"a b c"`},
 		{"concurrency_limits=B,a", "ConcurrencyLimits", `"a,B"`}, {"concurrency_limits=x:2 Y", "ConcurrencyLimits", `"x:2,Y"`},
 		{`transfer_output_remaps="a = b; c=d"`, "TransferOutputRemaps", `"a = b; c=d"`}, {"job_lease_duration=-5", "JobLeaseDuration", "20"},

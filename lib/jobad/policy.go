@@ -1,6 +1,7 @@
 package jobad
 
 import (
+	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -24,7 +25,7 @@ func (j *job) status() error {
 		return nil
 	}
 	g, _, _ := j.command("hold")
-	j.caution(g, "the jobs wait until somebody releases them")
+	j.caution(g, "the jobs wait for qrls")
 	j.setExpr(pool.AttrJobStatus, strconv.Itoa(int(pool.Held)))
 	j.setString(pool.AttrHoldReason, "submitted on hold at user's request")
 	j.setExpr(pool.AttrHoldReasonCode, submittedOnHold)
@@ -39,7 +40,7 @@ func (j *job) periodic() error {
 		{"periodic_remove", "PeriodicRemove"}, {"periodic_vacate", "PeriodicVacate"},
 		{"on_exit_hold", "OnExitHold"}, {"leave_in_queue", "LeaveJobInQueue"},
 	} {
-		found, err := j.expression(c.command, c.attr)
+		found, err := j.condition(c.command, c.attr)
 		if err != nil {
 			return err
 		}
@@ -48,6 +49,36 @@ func (j *job) periodic() error {
 		}
 	}
 	return nil
+}
+
+// condition sets an attribute to a command's expression, if there is one. A constant has
+// to be true or false.
+func (j *job) condition(command, attr string) (found bool, err error) {
+	g, ok, err := j.command(command)
+	if !ok || err != nil {
+		return false, err
+	}
+	e, err := j.compile(g, g.Text)
+	if err != nil {
+		return false, err
+	}
+	if err := conditionError(e); err != nil {
+		return false, j.refuse(g, "%w", err)
+	}
+	j.setExpr(attr, g.Text)
+	return true, nil
+}
+
+// conditionError returns why an expression can be no condition: it is a constant, and
+// neither true, false, 1, 0 nor undefined.
+func conditionError(e *classad.Expr) error {
+	v, constant := e.Constant()
+	n, isInt := v.Int()
+	switch {
+	case !constant, v.Kind() == classad.KindBoolean, v.Kind() == classad.KindUndefined, isInt && (n == 0 || n == 1):
+		return nil
+	}
+	return fmt.Errorf("%s: want true, false or an expression for them", submitfile.Shorten(v.String()))
 }
 
 // defaultRetries is HTCondor's DEFAULT_JOB_MAX_RETRIES.
@@ -63,8 +94,12 @@ func (j *job) retries() error {
 		return err
 	}
 	if removes {
-		if _, err := j.compile(remove, remove.Text); err != nil {
+		e, err := j.compile(remove, remove.Text)
+		if err != nil {
 			return err
+		}
+		if err := conditionError(e); err != nil {
+			return j.refuse(remove, "%w", err)
 		}
 	}
 	until, err := j.retryUntil()

@@ -1,6 +1,12 @@
 package jobad
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+)
 
 // TestPolicy checks the attributes of commands that say what becomes of a job
 // by itself.
@@ -41,7 +47,12 @@ func TestPolicy(t *testing.T) {
 		{"deferral_time = 5", "DeferralWindow", "0"}, {"deferral_time = 5", "DeferralPrepTime", "300"},
 		{"deferral_time = 5\ndeferral_window = 9\ncron_window = 8", "DeferralWindow", "8"}, {"cron_hour = 5\ncron_prep_time = 8", "DeferralPrepTime", "8"},
 		{"deferral_window = 9", "DeferralWindow", "-"}, {"cron_minute = */15, 3-5", "CronMinute", `"*/15, 3-5"`}, {"CronDayOfWeek = 7", "CronDayOfWeek", `"7"`},
-		{"cron_month = *", "DeferralWindow", "0"}, {"cron_hour = 1", "DeferralTime", "-"},
+		{"cron_month = *", "DeferralWindow", "0"},
+		{"cron_hour = 1\n+DeferralTime = 7", "DeferralTime", "7"},
+
+		// dependencies
+		{"", "AfterOk", "-"}, {"after_ok = 12 13", "AfterOk", `"12,13"`}, {"after_any = \"13,12, 13\"", "AfterAny", `"13,12"`}, {"AfterOk = 7", "AfterOk", `"7"`},
+		{"after_ok = later\nargs = $(after_ok)", "AfterOk", "-"}, {"+DependenciesMet = true\nafter_any = 3", "DependenciesMet", "-"},
 
 		// mail
 		{"notification = Complete", "JobNotification", "2"}, {"notification = ALWAYS", "JobNotification", "1"}, {"notification = error", "JobNotification", "3"},
@@ -66,5 +77,54 @@ func TestPolicy(t *testing.T) {
 		if got := first(t, sleep+c.text+"\nqueue\n", c.name); got != c.want {
 			t.Errorf("%s of %q = %s, want %s", c.name, c.text, got, c.want)
 		}
+	}
+}
+
+// TestCron checks when jobs with times in the manner of cron(8) are to be executed.
+func TestCron(t *testing.T) {
+	o := testOptions()
+	o.Now = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
+	for _, c := range []struct{ text, want string }{
+		{"cron_minute = 5", "2026-11-21 12:05"}, {"cron_minute = 0", "2026-11-21 13:00"}, {"cron_hour = 9", "2026-11-22 09:00"},
+		{"cron_day_of_month = 1\ncron_hour = 3\ncron_minute = 30", "2026-12-01 03:30"}, {"cron_day_of_week = 7\ncron_minute = 0", "2026-11-22 00:00"},
+		{"CronMonth = \"2\"\nCronDayOfMonth = 29\ncron_minute=0\ncron_hour = 0", "2028-02-29 00:00"},
+		{"cron_minute = 5\ndeferral_time = 7", "2026-11-21 12:05"},
+	} {
+		d, _, err := read(sleep+c.text+"\nqueue\n", o)
+		if err != nil {
+			t.Errorf("read(%q) = %v", c.text, err)
+			continue
+		}
+		cluster, err := d.Expand(1)
+		if err != nil {
+			t.Fatalf("Expand of %q = %v", c.text, err)
+		}
+		n, _ := cluster.Runs[0].Ad().Chain(cluster.Ad).EvalInt(&classad.Context{}, "DeferralTime")
+		if got := time.Unix(n, 0).UTC().Format("2006-01-02 15:04"); got != c.want {
+			t.Errorf("DeferralTime of %q = %s, want %s", c.text, got, c.want)
+		}
+	}
+}
+
+// TestLateCron checks that a proc that appears late gets the next time from then on.
+func TestLateCron(t *testing.T) {
+	o := testOptions()
+	o.Now = time.Date(2026, 11, 21, 12, 0, 30, 0, time.UTC)
+	d, _, err := read(sleep+"cron_minute = 0\nmax_materialize = 1\nqueue 2\n", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, digest, offset, err := d.Begin(7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	appears := o.Now.Add(90 * time.Minute)
+	late, _, err := Materialize(bytes.NewReader(digest), 7, 1, 1, offset, appears)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := time.Date(2026, 11, 21, 14, 0, 0, 0, time.UTC).Unix()
+	if got, _ := late.Runs[0].Ad().Chain(late.Ad).EvalInt(&classad.Context{}, "DeferralTime"); got != want {
+		t.Errorf("DeferralTime of a proc that appears at %v = %d, want %d", appears, got, want)
 	}
 }

@@ -131,6 +131,12 @@ func TestErrors(t *testing.T) {
 		{sleep + "+physics = \"b@x\"\n+AccountingGroup = physics\nqueue", "a.sub:3: +AccountingGroup: physics: want a name in double quotes"},
 		{sleep + "+AccountingGroup = out\nqueue", "a.sub:2: +AccountingGroup: out: want a name in double quotes"},
 		{sleep + "+AccountingGroup = strcat(\"a\", Owner)\nqueue", `a.sub:2: +AccountingGroup: strcat("a", Owner): want a name in double quotes`},
+		{sleep + "periodic_hold = 7\nqueue", "a.sub:2: periodic_hold: 7: want true, false or an expression for them"},
+		{sleep + "leave_in_queue = \"yes\"\nqueue", `a.sub:2: leave_in_queue: "yes": want true, false or an expression for them`},
+		{sleep + "on_exit_remove = 2.0\nmax_retries = 3\nqueue", "a.sub:2: on_exit_remove: 2.0: want true, false or an expression for them"},
+		{sleep + "after_ok = 12.0\nqueue", `a.sub:2: after_ok: "12.0": want numbers of clusters, as in 12, 13`},
+		{sleep + "after_any = 0\nqueue", `a.sub:2: after_any: "0": want numbers of clusters, as in 12, 13`},
+		{sleep + "cron_hour = 5\ncron_day_of_month = 30\ncron_month = 2\nqueue", "a.sub:2: cron_hour: CronDayOfMonth, CronMonth: no month has such a day"},
 		{sleep + "+AccountingGroup = 7\nqueue", "a.sub:2: +AccountingGroup: 7: want a name in double quotes"},
 		{sleep + "+AccountingGroup = \"bob@x\"\nqueue", `a.sub:2: +AccountingGroup: "bob@x": give the name without @ and domain`},
 	} {

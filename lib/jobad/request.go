@@ -84,7 +84,7 @@ func (j *job) cpus() (request, error) {
 	}
 	n, isNumber := plainNumber(e)
 	_, constant := e.Constant()
-	if beyondInteger(g.Text) || isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)) || constant && !isNumber {
+	if BeyondInteger(g.Text) || isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)) || constant && !isNumber {
 		return r, j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
 	}
 	j.doubtAmount(g, r.offer)
@@ -252,7 +252,7 @@ func (j *job) quantity(g given, attr string) (n float64, isNumber bool, err erro
 	switch {
 	case isNumber && n < 0:
 		return 0, false, j.refuse(g, "%s: want no negative number", submitfile.Shorten(g.Text))
-	case beyondInteger(g.Text):
+	case BeyondInteger(g.Text):
 		return 0, false, j.refuse(g, "%s: too large", submitfile.Shorten(g.Text))
 	}
 	j.setExpr(attr, g.Text)
@@ -269,9 +269,9 @@ func plainNumber(e *classad.Expr) (float64, bool) {
 	return v.Number()
 }
 
-// beyondInteger tells whether text is a number too large for a ClassAd
+// BeyondInteger tells whether an expression is, as text, a number too large for a ClassAd
 // integer. The language takes such a one for 0, which nobody means.
-func beyondInteger(text string) bool {
+func BeyondInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return errors.Is(err, strconv.ErrRange)
 }

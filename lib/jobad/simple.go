@@ -61,19 +61,13 @@ func (c *Command) notice() string {
 func (c *Command) idle(value string) bool {
 	yes, plain := truth(value)
 	switch c.Name {
-	case "on_exit_remove":
-		return plain && yes
-	case "notification":
-		return notifications[strings.ToLower(unquoted(value))] == "0"
-	case "max_job_retirement_time", "keep_claim_idle", "next_job_start_delay", "max_retries", "coresize":
+	case "max_job_retirement_time", "keep_claim_idle", "next_job_start_delay", "coresize":
 		return value == "0"
 	case "parallel_slots":
 		return value == "1"
 	case "use_scitokens":
 		return plain && !yes || strings.EqualFold(value, "auto")
-	case "retry_until", "hold_kill_sig", "deferral_time", "job_share", "override_tickets",
-		"cron_minute", "cron_hour", "cron_day_of_month", "cron_month", "cron_day_of_week",
-		"checkpoint_exit_code", "success_exit_code":
+	case "job_share", "override_tickets", "checkpoint_exit_code":
 		return false
 	}
 	return plain && !yes
@@ -117,7 +111,7 @@ func (j *job) integer(g given, positive bool) (int64, error) {
 	}
 	n, isInt := e.Eval(&classad.Context{}, classad.New(), nil).Int()
 	switch {
-	case !isInt || beyondInteger(g.Text):
+	case !isInt || BeyondInteger(g.Text):
 		return 0, j.refuse(g, "%s: want a whole number", submitfile.Shorten(g.Text))
 	case positive && n < 0:
 		return 0, j.refuse(g, "%s: want a whole number from 0 up", submitfile.Shorten(g.Text))
@@ -136,7 +130,7 @@ func (j *job) checkSeconds(g given) error {
 	v, constant := e.Constant()
 	n, isInt := v.Int()
 	bare := isAttributeName(g.Text) && !constant && !j.overrides[strings.ToLower(g.Text)]
-	if constant && (!isInt || n < 0) || beyondInteger(g.Text) || bare {
+	if constant && (!isInt || n < 0) || BeyondInteger(g.Text) || bare {
 		return j.refuse(g, "%s: want seconds, a whole number from 0 up", submitfile.Shorten(g.Text))
 	}
 	return nil
@@ -198,7 +192,7 @@ func (j *job) imageSize() error {
 // ours are the commands that HTCondor does not know.
 var ours = map[string]bool{
 	"qos": true, "class": true, "account": true, "unix_group": true, "project": true, "department": true,
-	"wall_time": true, "deadline": true, "job_share": true, "override_tickets": true, "parallel_slots": true,
+	"after_ok": true, "after_any": true, "wall_time": true, "deadline": true, "job_share": true, "override_tickets": true, "parallel_slots": true,
 }
 
 // orMacro is a part whose errors do not count where the command's name, which

@@ -1,6 +1,7 @@
 package jobpolicy
 
 import (
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -14,16 +15,65 @@ const (
 	AttrDependenciesMet = "DependenciesMet" // true when they have
 )
 
-// After returns the clusters that a job waits for: ok have to end with
-// success, any in whatever way. What is no cluster's number is passed over.
+var (
+	afterOk         = classad.NewName(AttrAfterOk)
+	afterAny        = classad.NewName(AttrAfterAny)
+	dependenciesMet = classad.NewName(AttrDependenciesMet)
+)
+
+// MaxClusters is how many clusters a job may wait for with success, and how many
+// otherwise.
+const MaxClusters = 1000
+
+// ParseClusters reads numbers of clusters, from 1 up, parted by blanks or commas. They come
+// back in their order, each once. The error is one line.
+func ParseClusters(text string) ([]int, error) {
+	var list []int
+	seen := map[int]bool{}
+	for word := range words(text) {
+		n, ok := cluster(word)
+		switch {
+		case !ok:
+			return nil, fmt.Errorf("%q: want numbers of clusters, as in 12, 13", cut(line(word), 40))
+		case !seen[n] && len(list) == MaxClusters:
+			return nil, fmt.Errorf("want at most %d clusters", MaxClusters)
+		case !seen[n]:
+			seen[n] = true
+			list = append(list, n)
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%q: want numbers of clusters, as in 12, 13", cut(line(text), 40))
+	}
+	return list, nil
+}
+
+// words are the pieces of a list of clusters.
+func words(text string) func(yield func(string) bool) {
+	return strings.FieldsFuncSeq(text, func(r rune) bool { return strings.ContainsRune(", \t\r\n", r) })
+}
+
+func cluster(word string) (int, bool) {
+	n, err := strconv.ParseUint(word, 10, 31)
+	return int(n), err == nil && n > 0
+}
+
+// After returns the clusters that a job waits for, each once: ok have to end with
+// success, any in whatever way. A lone number need not be a text. What is no cluster's number is passed over, and so is
+// what comes behind MaxClusters of them.
 func After(ad *classad.Ad) (ok, any []int) {
 	return clusters(ad, AttrAfterOk), clusters(ad, AttrAfterAny)
 }
 
 func clusters(ad *classad.Ad, name string) (list []int) {
 	text, _ := ad.EvalString(&classad.Context{}, name)
-	for _, word := range strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' }) {
-		if n, err := strconv.Atoi(word); err == nil && n > 0 {
+	if n, ok := ad.EvalInt(&classad.Context{}, name); ok {
+		text = strconv.FormatInt(n, 10)
+	}
+	seen := map[int]bool{}
+	for word := range words(text) {
+		if n, ok := cluster(word); ok && !seen[n] && len(list) < MaxClusters {
+			seen[n] = true
 			list = append(list, n)
 		}
 	}
@@ -31,11 +81,15 @@ func clusters(ad *classad.Ad, name string) (list []int) {
 }
 
 // Waits tells whether a job waits for the end of others, before which no cycle
-// may match it.
+// may match it: it has AfterOk or AfterAny, and DependenciesMet is not true.
 func Waits(ad *classad.Ad) bool {
-	if !ad.Has(AttrAfterOk) && !ad.Has(AttrAfterAny) {
-		return false
+	_, _, ok := ad.Get(afterOk)
+	if !ok {
+		if _, _, ok = ad.Get(afterAny); !ok {
+			return false
+		}
 	}
-	met, ok := ad.EvalBool(&classad.Context{}, AttrDependenciesMet)
-	return !ok || !met
+	v, constant, _ := constantOf(ad, dependenciesMet)
+	met, isBool := v.Bool()
+	return !constant || !isBool || !met
 }

@@ -1,59 +1,118 @@
 package jobpolicy
 
 import (
-	"fmt"
-
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
-// periodic are the expressions that are looked at now and then.
-var periodic = []string{"PeriodicHold", "PeriodicRelease", "PeriodicRemove", "PeriodicVacate"}
+// rule is an expression of the job, and what is done when it fires.
+type rule struct {
+	attr   *classad.Name
+	action Action
+}
+
+var (
+	vacate  = rule{classad.NewName("PeriodicVacate"), Vacate}
+	hold    = rule{classad.NewName("PeriodicHold"), Hold}
+	release = rule{classad.NewName("PeriodicRelease"), Release}
+	remove  = rule{classad.NewName("PeriodicRemove"), Remove}
+
+	timerRemove = classad.NewName(attrTimer)
+)
+
+// attrTimer is the time from which a job is removed, in Unix seconds.
+const attrTimer = "TimerRemove"
+
+// apply adds to what was found so far: the first rule that fires counts.
+func (r rule) apply(found *Verdict, c *classad.Context, ad *classad.Ad) {
+	if found.Action == Stay && isTrue(c, ad, r.attr) {
+		*found = verdict(c, ad, r.action, r.attr.String())
+	}
+}
 
 // Never tells whether Periodic gives nothing but Stay for the ad, whatever the
-// time and the job's state.
+// time and the job's state: all its expressions are constants that do not fire. It
+// evaluates nothing.
 func Never(ad *classad.Ad) bool {
-	for _, name := range periodic {
-		if e, ok := ad.Lookup(name); ok {
-			v, constant := e.Constant()
-			if yes, isBool := v.Bool(); !constant || isBool && yes {
-				return false
-			}
+	for _, r := range [...]rule{vacate, hold, release, remove} {
+		if v, constant, ok := constantOf(ad, r.attr); ok && (!constant || fires(v)) {
+			return false
 		}
 	}
-	return true
+	v, constant, ok := constantOf(ad, timerRemove)
+	n, isInt := v.Int()
+	return !ok || constant && isInt && n < 0
+}
+
+// constantOf returns the value of an attribute that is a constant.
+func constantOf(ad *classad.Ad, name *classad.Name) (v classad.Value, constant, ok bool) {
+	v, e, ok := ad.Get(name)
+	if e != nil {
+		v, constant = e.Constant()
+		return v, constant, ok
+	}
+	return v, ok, ok
 }
 
 // Periodic returns what the job's periodic expressions want done with it in its
-// state.
+// state, JobStatus. The first that fires counts, in HTCondor's order (24 and later,
+// condor_utils/user_job_policy.cpp): PeriodicVacate of a job that runs or is suspended,
+// TimerRemove, PeriodicHold, PeriodicRelease of a held one, unless somebody held it by hand,
+// PeriodicRemove, that also of a job that has ended and stays in the queue. What is undefined
+// or an error does not fire, only a TimerRemove that is no number holds the job.
+//
+// Limits are not looked at. A job without one of the states, or removed, stays.
 func Periodic(c *classad.Context, ad *classad.Ad) Verdict {
-	n, _ := ad.EvalInt(c, pool.AttrJobStatus)
-	status := pool.Status(n)
-	for _, x := range []struct {
-		name   string
-		action Action
-		when   bool
-	}{
-		{"PeriodicHold", Hold, status == pool.Idle || status == pool.Running},
-		{"PeriodicVacate", Vacate, status == pool.Running},
-		{"PeriodicRelease", Release, status == pool.Held},
-		{"PeriodicRemove", Remove, status == pool.Idle || status == pool.Running || status == pool.Held},
-	} {
-		if yes, ok := ad.EvalBool(c, x.name); x.when && ok && yes {
-			return verdict(x.action, ad, x.name)
+	n, _ := whole(c, ad, pool.AttrJobStatus)
+	switch status := pool.Status(n); status {
+	case pool.Running, pool.Suspended:
+		var v Verdict
+		vacate.apply(&v, c, ad)
+		if v.Action == Stay {
+			v = waiting(c, ad)
 		}
+		return v
+	case pool.Idle:
+		return waiting(c, ad)
+	case pool.Held, pool.Completed:
+		return resting(c, ad, status == pool.Held)
 	}
 	return Verdict{}
 }
 
-func verdict(a Action, ad *classad.Ad, name string) Verdict {
-	text := ""
-	if e, ok := ad.Lookup(name); ok {
-		text = e.String()
-	}
-	v := Verdict{Action: a, Reason: fmt.Sprintf("The job attribute %s expression '%s' evaluated to TRUE", name, text)}
-	if a == Hold {
-		v.Code = ByPolicy
-	}
+// waiting is Periodic of a job that may be held.
+func waiting(c *classad.Context, ad *classad.Ad) Verdict {
+	v := timer(c, ad)
+	hold.apply(&v, c, ad)
+	remove.apply(&v, c, ad)
 	return v
+}
+
+// resting is Periodic of a job that is held or has ended. A TimerRemove that is no time
+// keeps it as it is, as it would be held for that at once.
+func resting(c *classad.Context, ad *classad.Ad, held bool) Verdict {
+	v := timer(c, ad)
+	if v.Action == Hold {
+		return Verdict{}
+	}
+	if code, _ := whole(c, ad, pool.AttrHoldReasonCode); held && code != ByUser {
+		release.apply(&v, c, ad)
+	}
+	remove.apply(&v, c, ad)
+	return v
+}
+
+// timer is what TimerRemove wants: the job is removed when that second is over.
+func timer(c *classad.Context, ad *classad.Ad) Verdict {
+	if _, _, ok := ad.Get(timerRemove); !ok {
+		return Verdict{}
+	}
+	n, ok := whole(c, ad, attrTimer)
+	switch {
+	case !ok:
+		return Verdict{Action: Hold, Reason: sentence(ad, attrTimer, "UNDEFINED"), Code: PolicyUndefined}
+	case n >= 0 && n < c.Now.Unix():
+		return Verdict{Action: Remove, Reason: sentence(ad, attrTimer, "TRUE")}
+	}
+	return Verdict{}
 }

@@ -2,28 +2,37 @@ package userlog
 
 import (
 	"errors"
-	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"slices"
+	"strings"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
 
+// lockWait is how long Append waits for others that append. Who holds the lock
+// longer is not one of us, and cannot be allowed to keep a command waiting.
+const lockWait = 2 * time.Second
+
 // Append writes events to the log at path in one write behind what the file
-// already holds. A missing file is made with mode 0644, a missing folder is
-// an error. Errors read "path: why" and wrap the system's. Without events
-// nothing happens to the file.
+// already holds: all of them or, when the disk is full, none. A missing file is
+// made with mode 0644 less the umask, a missing folder is an error. Where the file
+// ends in the middle of an event, that is ended first, so that it spoils no
+// other. Errors read "path: why" and wrap the system's. Without events nothing
+// happens to the file.
+//
+// A log that is no regular file, such as a pipe, gets the events as far as that
+// takes no more than two seconds.
 func Append(path string, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	err := write(path, events)
-	var at *fs.PathError
-	if errors.As(err, &at) {
-		return fmt.Errorf("%s: %w", path, at.Err)
+	if err := write(path, events); err != nil {
+		return cause(path, err)
 	}
-	return err
+	return nil
 }
 
 func write(path string, events []Event) error {
@@ -34,14 +43,118 @@ func write(path string, events []Event) error {
 			b = slices.Grow(b, len(b)*len(events)) // most are as long as the first
 		}
 	}
-	// Without O_NONBLOCK a named pipe that nobody reads would keep us here.
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE|unix.O_NONBLOCK, 0o644)
+	f, err := open(path)
 	if err != nil {
 		return err
 	}
-	if _, err := f.Write(b); err != nil {
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+	case info.Mode().IsRegular():
+		err = appendWhole(f, path, b)
+	default:
+		f.SetWriteDeadline(time.Now().Add(lockWait)) // those that cannot have one do not block
+		_, err = f.Write(b)
+	}
+	if err != nil {
 		f.Close()
 		return err
 	}
 	return f.Close()
+}
+
+// open opens a log for appending. Without O_NONBLOCK a named pipe that nobody
+// reads would keep us here. The log is made only if it is not there: of others'
+// files in a folder like /tmp some systems refuse to open any that might have to
+// be made.
+func open(path string) (*os.File, error) {
+	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NONBLOCK
+	f, err := os.OpenFile(path, flags, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		f, err = os.OpenFile(path, flags|os.O_CREATE, 0o644)
+	}
+	return f, err
+}
+
+// appendWhole writes all of b behind a regular file, or nothing. The lock goes
+// with the file's descriptor.
+func appendWhole(f *os.File, path string, b []byte) error {
+	locked := lock(f)
+	if locked {
+		if s := separator(f, path); s != nil {
+			b = append(s, b...)
+		}
+	}
+	before, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	n, err := f.Write(b)
+	if err != nil && n > 0 && locked {
+		err = errors.Join(err, takeBack(f, before.Size(), n))
+	}
+	return err
+}
+
+// takeBack removes the beginning of an event that could not be finished, unless
+// somebody who knows no lock has written behind it.
+func takeBack(f *os.File, size int64, n int) error {
+	now, err := f.Stat()
+	if err != nil || now.Size() != size+int64(n) {
+		return err
+	}
+	return f.Truncate(size)
+}
+
+// lock waits for the lock of a log, and tells whether it got it. A write without
+// is still one write: only what somebody left half is not looked after.
+func lock(f *os.File) bool {
+	deadline := time.Now().Add(lockWait)
+	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
+		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+		if err == nil {
+			return true
+		}
+		if !errors.Is(err, unix.EWOULDBLOCK) && !errors.Is(err, unix.EINTR) || time.Now().After(deadline) {
+			return false
+		}
+		time.Sleep(wait)
+	}
+}
+
+// separator returns what ends a torn event at the end of the log: nothing, if
+// there is none or if we may write but not read.
+func separator(f *os.File, path string) []byte {
+	const end = "...\n"
+	tail, ok := lastBytes(f, path, len("\n"+end))
+	switch {
+	case !ok || tail == "" || tail == end || strings.HasSuffix(tail, "\n"+end) || strings.HasSuffix(tail, "...\r\n"):
+		return nil
+	case strings.HasSuffix(tail, "\n"):
+		return []byte(end)
+	case tail == "..." || strings.HasSuffix(tail, "\n..."):
+		return []byte("\n")
+	}
+	return []byte("\n" + end)
+}
+
+// lastBytes returns the last bytes of a log that is open for writing only.
+func lastBytes(f *os.File, path string, n int) (string, bool) {
+	reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return "", false
+	}
+	defer reader.Close()
+	mine, err := f.Stat()
+	if err != nil {
+		return "", false
+	}
+	other, err := reader.Stat()
+	if err != nil || !os.SameFile(mine, other) {
+		return "", false
+	}
+	b := make([]byte, n)
+	from := max(other.Size()-int64(n), 0)
+	read, err := reader.ReadAt(b, from)
+	return string(b[:read]), err == nil || errors.Is(err, io.EOF)
 }

@@ -9,63 +9,90 @@ import (
 	"path/filepath"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 )
 
+// Log is a job's event log: where it is, and whose it is.
+type Log struct {
+	Path  string // empty: the job has none
+	Owner string // of the job: with this user's rights it is written
+}
+
+// Of returns the log that a job's ad names, if any.
+func Of(ad *classad.Ad) Log {
+	path := Path(ad)
+	if path == "" {
+		return Log{}
+	}
+	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	return Log{path, owner}
+}
+
+// Append appends events to the log, as userlog.Append does, with the rights of
+// its owner where the process is root. Without a log it does nothing.
+func (l Log) Append(events ...userlog.Event) error {
+	if l.Path == "" || len(events) == 0 {
+		return nil
+	}
+	return asuser.Do(l.Owner, func() error { return userlog.Append(l.Path, events...) })
+}
+
 // Events are what is to be written, by log. The zero Events is empty.
 type Events struct {
-	paths []string // in order of first use
-	of    map[string][]userlog.Event
+	logs []Log // in order of first use
+	of   map[Log][]userlog.Event
 }
 
 // Add notes an event of a job for the log that its ad names, if any.
 func (v *Events) Add(id pool.JobID, ad *classad.Ad, body userlog.Body) {
-	v.add(Path(ad), id, body)
+	v.add(Of(ad), id, body)
 }
 
 // reserve makes room for so many events of a log that has none yet.
-func (v *Events) reserve(path string, n int) {
-	if path == "" || v.of[path] != nil {
+func (v *Events) reserve(log Log, n int) {
+	if log.Path == "" || v.of[log] != nil {
 		return
 	}
-	if v.of == nil {
-		v.of = map[string][]userlog.Event{}
-	}
-	v.paths = append(v.paths, path)
-	v.of[path] = make([]userlog.Event, 0, n)
+	v.begin(log)
+	v.of[log] = make([]userlog.Event, 0, n)
 }
 
-func (v *Events) add(path string, id pool.JobID, body userlog.Body) {
-	if path == "" {
+func (v *Events) begin(log Log) {
+	if v.of == nil {
+		v.of = map[Log][]userlog.Event{}
+	}
+	v.logs = append(v.logs, log)
+}
+
+func (v *Events) add(log Log, id pool.JobID, body userlog.Body) {
+	if log.Path == "" {
 		return
 	}
-	if v.of == nil {
-		v.of = map[string][]userlog.Event{}
+	if v.of[log] == nil {
+		v.begin(log)
 	}
-	if v.of[path] == nil {
-		v.paths = append(v.paths, path)
-	}
-	v.of[path] = append(v.of[path], userlog.Event{Job: id, Body: body})
+	v.of[log] = append(v.of[log], userlog.Event{Job: id, Body: body})
 }
 
 // Submitted notes that the procs of a cluster were submitted, on a host.
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
-	common := Path(c.Ad)
+	common := Of(c.Ad)
 	proc := c.First
 	if len(c.Runs) > 0 && !c.Runs[0].Has(pool.AttrUserLog, pool.AttrIwd) { // nor the others, nearly always
 		v.reserve(common, c.Jobs())
 	}
 	var body userlog.Body = userlog.Submitted{Host: host}
 	for _, r := range c.Runs {
-		path := common
+		log := common
 		if r.Has(pool.AttrUserLog, pool.AttrIwd) {
-			path = Path(r.Ad().Chain(c.Ad))
+			log = Of(r.Ad().Chain(c.Ad))
 		}
 		for range r.Count {
-			v.add(path, pool.JobID{Cluster: cluster, Proc: proc}, body)
+			v.add(log, pool.JobID{Cluster: cluster, Proc: proc}, body)
 			proc++
 		}
 	}
@@ -86,11 +113,11 @@ func Path(ad *classad.Ad) string {
 // the command's time. What they tell of has happened already, so that a log
 // that cannot be written is a warning.
 func (v *Events) Write(c *cmdline.Call) {
-	for _, path := range v.paths {
-		for i := range v.of[path] {
-			v.of[path][i].At = c.Now
+	for _, log := range v.logs {
+		for i := range v.of[log] {
+			v.of[log][i].At = c.Now
 		}
-		if err := userlog.Append(path, v.of[path]...); err != nil {
+		if err := log.Append(v.of[log]...); err != nil {
 			c.Warn("job log: %v; all else is done", err)
 		}
 	}

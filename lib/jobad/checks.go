@@ -1,0 +1,201 @@
+package jobad
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobargs"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/submitfile"
+)
+
+// check returns why a constant is no value of an attribute.
+type check func(v classad.Value) error
+
+// checks are what the constants of attributes are held to, by the attribute's name in
+// lower case.
+var checks = func() map[string]check {
+	m := map[string]check{}
+	for _, c := range table {
+		if by := kindChecks[c.kind]; by != nil && c.Attr != "" {
+			m[strings.ToLower(c.Attr)] = by
+		}
+	}
+	for names, by := range map[string]check{
+		`PeriodicHold PeriodicRelease PeriodicRemove PeriodicVacate OnExitHold OnExitRemove LeaveJobInQueue Requirements`: checkCondition,
+		`Rank`: checkNumber,
+		`JobMaxVacateTime KillSigTimeout DeferralTime DeferralWindow DeferralPrepTime JobLeaseDuration`: checkSeconds,
+		`KillSig RemoveKillSig HoldKillSig`:                checkSignal,
+		`JobNotification`:                                  checkNotification,
+		`ConcurrencyLimits`:                                texts(checkLimits),
+		`AccountingGroup AcctGroupUser`:                    texts(accountError),
+		`QOS Class AcctGroup UnixGroup Project Department`: texts(credentialError),
+		`AfterOk AfterAny`:                                 checkClusters,
+		`NotifyUser In Out Err TransferOutputRemaps TransferInput TransferOutput Args`: texts(anyText),
+		`Cmd Iwd`:                               texts(checkPath),
+		`UserLog`:                               texts(checkPath),
+		`Arguments`:                             texts(checkArguments),
+		`Environment`:                           texts(checkEnvironment),
+		`Env`:                                   texts(checkOldEnvironment),
+		`ShouldTransferFiles`:                   oneOf(transferYes, transferNo, transferIfNeeded),
+		`WhenToTransferOutput`:                  oneOf(onExit, onExitOrEvict, onSuccess),
+		`ImageSize`:                             checkNumber,
+		`RequestCpus`:                           checkCpus,
+		`RequestMemory RequestDisk RequestGPUs`: checkAmount,
+	} {
+		for _, name := range strings.Fields(names) {
+			m[strings.ToLower(name)] = by
+		}
+	}
+	for _, f := range jobpolicy.Fields() {
+		m[strings.ToLower(f.Attr)] = texts(f.Check)
+	}
+	return m
+}()
+
+// kindChecks are those of the commands that set one attribute.
+var kindChecks = map[kind]check{
+	text: texts(anyText), list: texts(anyText), file: texts(anyText), truthful: checkCondition, whole: checkWhole,
+	natural: checkNatural, seconds: checkSeconds,
+}
+
+// texts is a check of what has to be a text.
+func texts(of func(text string) error) check {
+	return func(v classad.Value) error {
+		text, ok := v.Text()
+		if !ok {
+			return fmt.Errorf("%s: want a text in double quotes", submitfile.Shorten(v.String()))
+		}
+		return of(text)
+	}
+}
+
+func anyText(string) error { return nil }
+
+func oneOf(words ...string) check {
+	return texts(func(text string) error {
+		if !slices.Contains(words, text) {
+			return fmt.Errorf("%q: want one of %s", submitfile.Shorten(text), strings.Join(words, ", "))
+		}
+		return nil
+	})
+}
+
+func checkCondition(v classad.Value) error { return conditionError(classad.Literal(v)) }
+
+func checkNumber(v classad.Value) error {
+	if _, ok := v.Number(); !ok {
+		return fmt.Errorf("%s: want a number", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+func checkWhole(v classad.Value) error {
+	if _, ok := v.Int(); !ok {
+		return fmt.Errorf("%s: want a whole number", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+func checkNatural(v classad.Value) error {
+	if n, ok := v.Int(); !ok || n < 0 {
+		return fmt.Errorf("%s: want a whole number from 0 up", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+func checkSeconds(v classad.Value) error {
+	if n, ok := v.Int(); !ok || n < 0 {
+		return fmt.Errorf("%s: want seconds, a whole number from 0 up", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+func checkCpus(v classad.Value) error {
+	if n, ok := v.Number(); !ok || v.Kind() == classad.KindBoolean || n < 0 || n > maxCpus || n != math.Trunc(n) {
+		return fmt.Errorf("%s: want a whole number from 0 to %d", submitfile.Shorten(v.String()), maxCpus)
+	}
+	return nil
+}
+
+// checkAmount is that of a request that is a number.
+func checkAmount(v classad.Value) error {
+	if n, ok := v.Number(); !ok || v.Kind() == classad.KindBoolean || !(n >= 0) {
+		return fmt.Errorf("%s: want a number from 0 up, in MB for memory and KB for disk", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+// checkRequest is that of a request for any other resource, which may be a pattern.
+func checkRequest(v classad.Value) error {
+	if _, isText := v.Text(); isText {
+		return nil
+	}
+	if n, ok := v.Number(); !ok || !(n >= 0) {
+		return fmt.Errorf("%s: want a number from 0 up, or a text in double quotes", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+func checkNotification(v classad.Value) error {
+	if n, ok := v.Int(); !ok || n < 0 || n > 4 {
+		return fmt.Errorf("%s: want 0 never, 1 always, 2 complete, 3 error or 4 start", submitfile.Shorten(v.String()))
+	}
+	return nil
+}
+
+func checkSignal(v classad.Value) error {
+	text, isText := v.Text()
+	if n, isInt := v.Int(); isInt {
+		text, isText = strconv.FormatInt(n, 10), true
+	}
+	if !isText {
+		text = v.String()
+	}
+	_, err := signalName(text)
+	return err
+}
+
+func checkLimits(text string) error {
+	_, err := limitsOf(text)
+	return err
+}
+
+func checkClusters(v classad.Value) error {
+	text, isText := v.Text()
+	if !isText {
+		text = v.String() // a lone number may be one
+	}
+	_, err := jobpolicy.ParseClusters(text)
+	return err
+}
+
+func checkPath(text string) error {
+	if !strings.HasPrefix(text, "/") {
+		return fmt.Errorf("%q: want a path that begins with a slash", submitfile.Shorten(text))
+	}
+	if strings.ContainsRune(text, 0) {
+		return errors.New("a path has no byte 0")
+	}
+	return nil
+}
+
+func checkArguments(text string) error {
+	_, err := jobargs.ParseV2(text)
+	return err
+}
+
+func checkEnvironment(text string) error {
+	_, err := jobargs.ParseEnvV2(text)
+	return err
+}
+
+func checkOldEnvironment(text string) error {
+	_, err := jobargs.ParseEnvV1(text)
+	return err
+}

@@ -1,0 +1,222 @@
+package userlog
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/pool"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv("USERLOG_TEST_APPEND"); path != "" {
+		os.Exit(appendAsProcess(path))
+	}
+	os.Exit(m.Run())
+}
+
+// appendAsProcess is a process that appends events of its own cluster.
+func appendAsProcess(path string) int {
+	number := func(name string) int {
+		n, _ := strconv.Atoi(os.Getenv(name))
+		return n
+	}
+	if limit := number("USERLOG_TEST_LIMIT"); limit > 0 { // stands for a full disk
+		if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: uint64(limit), Max: uint64(limit)}); err != nil {
+			return 3
+		}
+	}
+	for proc := range number("USERLOG_TEST_EVENTS") {
+		e := Event{Job: pool.JobID{Cluster: number("USERLOG_TEST_CLUSTER"), Proc: proc}, At: at, Body: Terminated{}}
+		if err := Append(path, e, e); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+	}
+	return 0
+}
+
+func appender(path string, cluster, events, limit int) *exec.Cmd {
+	c := exec.Command(os.Args[0])
+	c.Env = append(os.Environ(), "USERLOG_TEST_APPEND="+path, "USERLOG_TEST_CLUSTER="+strconv.Itoa(cluster),
+		"USERLOG_TEST_EVENTS="+strconv.Itoa(events), "USERLOG_TEST_LIMIT="+strconv.Itoa(limit))
+	return c
+}
+
+func readFile(t *testing.T, path string) (events []Event, bad []string, end error) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	return all(NewReader(f, Options{}))
+}
+
+func TestAppendOfSeveralProcesses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.log")
+	const writers, events = 4, 50
+	var wait sync.WaitGroup
+	for w := range writers {
+		wait.Go(func() {
+			if out, err := appender(path, w+1, events, 0).CombinedOutput(); err != nil {
+				t.Errorf("writer %d: %v: %s", w, err, out)
+			}
+		})
+	}
+	wait.Wait()
+	got, bad, _ := readFile(t, path)
+	if len(got) != 2*writers*events || len(bad) > 0 {
+		t.Fatalf("log has %d events, %q, want %d", len(got), bad, 2*writers*events)
+	}
+	for i := 0; i < len(got); i += 2 {
+		if got[i].Job != got[i+1].Job {
+			t.Fatalf("events %d and %d are of %v and %v, want those of one write together", i, i+1, got[i].Job, got[i+1].Job)
+		}
+	}
+}
+
+func TestAppendToFullDisk(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.log")
+	one := Event{Job: pool.JobID{Cluster: 7}, At: at, Body: Released{}}
+	if err := Append(path, one); err != nil {
+		t.Fatal(err)
+	}
+	before, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := appender(path, 1, 1, len(before)+100).CombinedOutput() // ends amid the first event
+	if err == nil || !strings.Contains(string(out), path+": ") {
+		t.Fatalf("Append to a full disk: %v, %q, want an error with the file's name", err, out)
+	}
+	after, err := os.ReadFile(path)
+	if err != nil || string(after) != string(before) {
+		t.Errorf("the log afterwards = %q, %v, want %q as before", after, err, before)
+	}
+	if err := Append(path, one); err != nil {
+		t.Fatal(err)
+	}
+	if events, bad, end := readFile(t, path); len(events) != 2 || len(bad) > 0 {
+		t.Errorf("read = %d events, %q, %v, want two", len(events), bad, end)
+	}
+}
+
+func TestAppendBehindTornEvent(t *testing.T) {
+	one := Event{Job: pool.JobID{Cluster: 7}, At: at, Body: Released{}}
+	whole := string(one.AppendTo(nil))
+	for _, c := range []struct {
+		tail, between string
+	}{
+		{"", ""},
+		{"...\n", ""},
+		{whole, ""},
+		{strings.ReplaceAll(whole, "\n", "\r\n"), ""},
+		{strings.TrimSuffix(whole, "\n"), "\n"},
+		{strings.TrimSuffix(whole, "...\n"), "...\n"},
+		{whole[:len(whole)-6], "\n...\n"},
+		{whole[:10], "\n...\n"},
+		{"x", "\n...\n"},
+		{"...", "\n"},
+		{whole + "\n", "...\n"},
+	} {
+		path := filepath.Join(t.TempDir(), "job.log")
+		if err := os.WriteFile(path, []byte(c.tail), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := Append(path, one); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(path)
+		if want := c.tail + c.between + whole; err != nil || string(got) != want {
+			t.Errorf("behind %q: %q, %v, want %q", c.tail, got, err, want)
+		}
+		events, _, end := readFile(t, path)
+		if n := len(events); n == 0 || string(events[n-1].AppendTo(nil)) != whole {
+			t.Errorf("behind %q: read %d events, %v, want the new one as the last", c.tail, n, end)
+		}
+	}
+}
+
+// A pipe that nobody reads, and one that is full, keep nobody waiting for long.
+func TestAppendToPipe(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	e := Event{At: at, Body: Terminated{}}
+	if err := Append(path, e); !errors.Is(err, syscall.ENXIO) {
+		t.Errorf("Append to a pipe that nobody reads = %v, want no such device", err)
+	}
+	reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer reader.Close()
+	if err := Append(path, e); err != nil {
+		t.Errorf("Append to a pipe = %v, want none", err)
+	}
+	many := make([]Event, 1000) // more than a pipe holds
+	for i := range many {
+		many[i] = e
+	}
+	if err := Append(path, many...); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("Append to a full pipe = %v, want a timeout", err)
+	}
+}
+
+// Somebody who keeps the lock cannot keep events from being written.
+func TestAppendBesideForeignLock(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.log")
+	f, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	begin := time.Now()
+	if err := Append(path, Event{At: at, Body: Aborted{}}); err != nil {
+		t.Fatal(err)
+	}
+	if took := time.Since(begin); took > 2*lockWait {
+		t.Errorf("Append took %v, want %v at most", took, lockWait)
+	}
+	if events, bad, _ := readFile(t, path); len(events) != 1 || len(bad) > 0 {
+		t.Errorf("log has %d events, %q, want one", len(events), bad)
+	}
+}
+
+func TestAppendWithoutReading(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.log")
+	if err := os.WriteFile(path, nil, 0o200); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if err := Append(path, Event{At: at, Body: Aborted{}}); err != nil {
+			t.Errorf("Append to a log that cannot be read = %v, want none", err)
+		}
+	}
+	if err := Append(t.TempDir(), Event{At: at, Body: Aborted{}}); !errors.Is(err, syscall.EISDIR) {
+		t.Errorf("Append to a folder = %v, want an error", err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(filepath.Join(t.TempDir(), "no", "where"), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Append(link, Event{At: at, Body: Aborted{}}); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("Append to a link into nowhere = %v, want not found", err)
+	}
+}

@@ -1,0 +1,156 @@
+package userlog
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// oneLine keeps text from ending its line, and so from forging an event.
+func oneLine(text string) string {
+	if !strings.ContainsAny(text, "\r\n") {
+		return text
+	}
+	return strings.NewReplacer("\n", " ", "\r", " ").Replace(text)
+}
+
+// appendLines appends lines, each behind an indent. One that would end the
+// event, or begin another, is moved in.
+func appendLines(b []byte, indent string, lines []string) []byte {
+	for _, line := range lines {
+		line = oneLine(line)
+		b = append(b, indent...)
+		if indent == "" && (isEnd(line) || isHeader(line)) {
+			b = append(b, '\t')
+		}
+		b = append(append(b, line...), '\n')
+	}
+	return b
+}
+
+// isEnd tells whether a line without its line break ends an event.
+func isEnd(line string) bool { return line == "..." }
+
+// lines are those of an event behind its first that are not yet understood.
+type lines struct{ rest []string }
+
+// next returns the next line without its indent, and false at the end.
+func (l *lines) next() (string, bool) {
+	if len(l.rest) == 0 {
+		return "", false
+	}
+	return strings.TrimLeft(l.rest[0], " \t"), true
+}
+
+// skip goes on behind the next line.
+func (l *lines) skip() { l.rest = l.rest[1:] }
+
+// take returns what stands between two texts on the next line and goes on
+// behind it; false if the line is another.
+func (l *lines) take(before, behind string) (string, bool) {
+	line, ok := l.next()
+	if ok {
+		line, ok = between(line, before, behind)
+	}
+	if ok {
+		l.skip()
+	}
+	return line, ok
+}
+
+// scan reads the next line by a format of package fmt, as a whole, and goes on
+// behind it; false, and nothing read, if the line is another.
+func (l *lines) scan(format string, to ...*int) bool {
+	line, ok := l.next()
+	if !ok || !scan(line, format, to...) {
+		return false
+	}
+	l.skip()
+	return true
+}
+
+// indented takes the lines that begin with an indent and pass, without it.
+func (l *lines) indented(indent string, pass func(string) bool) []string {
+	var taken []string
+	for len(l.rest) > 0 {
+		line, ok := strings.CutPrefix(l.rest[0], indent)
+		if !ok || pass != nil && !pass(line) {
+			break
+		}
+		taken = append(taken, line)
+		l.skip()
+	}
+	return taken
+}
+
+// reason takes the next line, if there is one, as a text.
+func (l *lines) reason() string {
+	line, ok := l.next()
+	if !ok {
+		return ""
+	}
+	if l.rest[0] != "\t"+line && strings.HasPrefix(l.rest[0], "\t") {
+		line = l.rest[0][1:] // its own blanks
+	}
+	l.skip()
+	return line
+}
+
+func between(line, before, behind string) (string, bool) {
+	line, ok := strings.CutPrefix(line, before)
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(line, behind)
+}
+
+// scan reads a line in which each %d stands for a number.
+func scan(line, format string, to ...*int) bool {
+	numbers := make([]int, len(to))
+	for i := range to {
+		before, behind, _ := strings.Cut(format, "%d")
+		rest, ok := strings.CutPrefix(line, before)
+		if !ok {
+			return false
+		}
+		n := digits(rest)
+		v, err := strconv.Atoi(rest[:n])
+		if err != nil {
+			return false
+		}
+		numbers[i], line, format = v, rest[n:], behind
+	}
+	if line != format {
+		return false
+	}
+	for i, v := range numbers {
+		*to[i] = v
+	}
+	return true
+}
+
+// digits returns how many bytes of text are a number, with its sign.
+func digits(text string) int {
+	n := 0
+	for n < len(text) && (text[n] >= '0' && text[n] <= '9' || n == 0 && text[n] == '-') {
+		n++
+	}
+	return n
+}
+
+// appendText appends a line with one text in it.
+func appendText(b []byte, before, text, behind string) []byte {
+	return append(append(append(append(b, before...), oneLine(text)...), behind...), '\n')
+}
+
+// appendReason appends a line with a reason, if there is one.
+func appendReason(b []byte, reason string) []byte {
+	if reason == "" {
+		return b
+	}
+	return appendText(b, "\t", reason, "")
+}
+
+func appendCodes(b []byte, code, subcode int) []byte {
+	return fmt.Appendf(b, "\tCode %d Subcode %d\n", code, subcode)
+}

@@ -1,0 +1,179 @@
+package userlog
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+)
+
+// Options say what a log does not.
+type Options struct {
+	// Year is that of the first date that names none. A later one that lies more
+	// than half a year before the last is of the year after.
+	Year int
+	// Zone is that of the times; nil is UTC.
+	Zone *time.Location
+}
+
+// SyntaxError is an event that cannot be read.
+type SyntaxError struct {
+	Line int // of the event's first, from 1
+	Msg  string
+}
+
+func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.Msg) }
+
+// maxEvent is how many bytes an event may have: a reader holds so much of a log
+// in memory, and no more.
+const maxEvent = 1 << 20
+
+// Reader reads a log event by event.
+type Reader struct {
+	from *bufio.Reader
+	o    Options
+
+	line  []byte   // that has not ended yet
+	lines []string // of the event that has not ended yet
+	size  int      // of these
+	long  bool     // and of some that were dropped
+
+	at    int // lines that were read
+	first int // the first line of the event
+	month int // of the last old date
+}
+
+// NewReader returns a reader of a log from its beginning.
+func NewReader(r io.Reader, o Options) *Reader {
+	if o.Zone == nil {
+		o.Zone = time.UTC
+	}
+	return &Reader{from: bufio.NewReader(r), o: o}
+}
+
+// Next returns the next event. Of one that cannot be read the error is a
+// *SyntaxError, and the following call returns the one behind it: so it is with
+// an event that breaks off where another begins, and with one that is longer
+// than a megabyte. At the end the error is io.EOF, or io.ErrUnexpectedEOF where
+// the last event has not ended. When there is more by then, a later call goes on.
+// Other errors are those of the log's own reader.
+func (r *Reader) Next() (Event, error) {
+	for {
+		line, err := r.readLine()
+		if err != nil {
+			return Event{}, err
+		}
+		switch {
+		case isEnd(line) && len(r.lines) == 0 && !r.long: // nothing has ended
+		case isEnd(line):
+			return r.finish()
+		case len(r.lines) == 0 && !r.long && strings.TrimSpace(line) == "":
+		case len(r.lines) > 0 && isHeader(line):
+			torn := &SyntaxError{r.first, "the event breaks off where the next begins"}
+			r.drop()
+			r.add(line)
+			return Event{}, torn
+		default:
+			r.add(line)
+		}
+	}
+}
+
+// readLine returns the next line without its line break. At the end of the log
+// the last one needs none to end an event.
+func (r *Reader) readLine() (string, error) {
+	for {
+		part, err := r.from.ReadSlice('\n')
+		if len(r.line)+len(part) <= maxEvent {
+			r.line = append(r.line, part...)
+		} else {
+			r.long = true
+			if err == nil {
+				r.line = append(r.line[:0], '\n')
+			}
+		}
+		switch {
+		case err == nil:
+		case errors.Is(err, bufio.ErrBufferFull):
+			continue
+		case errors.Is(err, io.EOF) && isEnd(string(bytes.TrimRight(r.line, "\r"))):
+		case errors.Is(err, io.EOF) && (len(r.line) > 0 || len(r.lines) > 0 || r.long):
+			return "", io.ErrUnexpectedEOF
+		default:
+			return "", err
+		}
+		line := string(bytes.TrimRight(r.line, "\r\n"))
+		r.line = r.line[:0]
+		r.at++
+		return line, nil
+	}
+}
+
+// add keeps a line of the event, as long as there is room.
+func (r *Reader) add(line string) {
+	if len(r.lines) == 0 {
+		r.first = r.at
+	}
+	const each = 16 // what a line takes beside its bytes
+	if r.size += len(line) + each; r.size > maxEvent {
+		r.long = true
+	}
+	if !r.long {
+		r.lines = append(r.lines, line)
+	}
+}
+
+// drop forgets the event.
+func (r *Reader) drop() { r.lines, r.size, r.long = nil, 0, false }
+
+// finish returns the event whose lines are complete.
+func (r *Reader) finish() (Event, error) {
+	lines, long := r.lines, r.long
+	r.drop()
+	if long {
+		return Event{}, &SyntaxError{r.first, fmt.Sprintf("the event is longer than %d bytes", maxEvent)}
+	}
+	h, err := parseHeader(lines[0])
+	if err != nil {
+		return Event{}, &SyntaxError{r.first, err.Error()}
+	}
+	e := Event{Job: h.job, Subproc: h.subproc, At: h.date.in(r.year(h.date), r.o.Zone), Stamp: h.date.stamp}
+	var more []string
+	if e.Body, more = readBody(h.number, h.head, lines[1:]); len(more) > 0 {
+		e.More = more
+	}
+	lines[0] = h.head
+	if !e.tells(lines) {
+		e.AsRead = lines
+	}
+	return e, nil
+}
+
+// tells whether an event gives back the lines it was read from.
+func (e Event) tells(lines []string) bool {
+	text := e.appendLines(nil)
+	for _, line := range lines {
+		rest, ok := bytes.CutPrefix(text, []byte(line))
+		if !ok || len(rest) == 0 || rest[0] != '\n' {
+			return false
+		}
+		text = rest[1:]
+	}
+	return len(text) == 0
+}
+
+// year returns the year of a date that may name none.
+func (r *Reader) year(d date) int {
+	if !d.stamp.Old {
+		return d.year
+	}
+	const half = 6
+	if r.month-d.month > half {
+		r.o.Year++
+	}
+	r.month = d.month
+	return r.o.Year
+}
