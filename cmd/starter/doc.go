@@ -10,7 +10,13 @@
 // it (watch.go) until it has ended, nothing that it started is left (orphans.go)
 // and that is committed (finish.go). For a job that transfers files it copies the
 // inputs before and the output after that, and only then commits the end
-// (transfer.go).
+// (transfer.go). A job with a time of its own is not executed before that
+// (deferral.go).
+//
+// A job is made to end when its claim says so, which is Vacating then: it is held,
+// removed or preempted. What the job's own ad limits or wants the supervisor itself
+// commits, in the same way, and then follows its claim like any other (policy.go,
+// spent.go).
 //
 // The claim's file, claims.d/CLUSTER.PROC.ATTEMPT in the spool, carries two
 // locks that answer two questions:

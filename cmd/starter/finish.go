@@ -27,61 +27,80 @@ type end struct {
 }
 
 // finish commits how an attempt ended, and then writes what became of the job to
-// the job's event log. An event that cannot be written is no reason to doubt the
-// first: complain is told of it, and of a clock that was set.
+// the job's event log. Events that cannot be written are no reason to doubt the
+// first: complain is told of that, and of a clock that was set.
 func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, complain func(error)) error {
-	var log string
-	event := userlog.Event{Job: a.Job, At: e.at.Local()}
+	var log joblog.Log
+	var bodies []userlog.Body
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
 	err := operation.Account(sp, e.now, warn, func(tx *spool.Tx) error {
+		var was pool.Status
 		if ad, ok := tx.Job(a.Job); ok {
-			log, event.Body = joblog.Path(ad), farewell(ad, e.how)
+			was, log, bodies = statusOf(ad), joblog.Of(ad), leaves(ad, e.how)
 		}
 		if err := operation.Finish(tx, a.Job, a.Number, e.at, e.how, p); err != nil {
 			return err
 		}
 		if ad, ok := tx.Job(a.Job); ok {
-			event.Body = stays(ad, e.how)
+			bodies = stays(was, ad, e.how, bodies)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	logEvent(log, event, complain)
+	var events []userlog.Event
+	for _, body := range bodies {
+		events = append(events, userlog.Event{Job: a.Job, At: e.at.Local(), Body: body})
+	}
+	logEvents(log, complain, events...)
 	return nil
 }
 
-// farewell returns the event of a job, as it was before its attempt ended,
-// that leaves the queue with that.
-func farewell(ad *classad.Ad, how operation.Ending) userlog.Body {
-	c := &classad.Context{}
-	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Removed {
-		why, _ := ad.EvalString(c, pool.AttrRemoveReason)
-		return userlog.Aborted{Reason: why}
+// leaves returns the events of a job, as it was before its attempt ended, that
+// leaves the queue with that.
+func leaves(ad *classad.Ad, how operation.Ending) []userlog.Body {
+	if isRemoved(ad) {
+		why, _ := ad.EvalString(&classad.Context{}, pool.AttrRemoveReason)
+		return append(evicted(how, why), userlog.Aborted{Reason: why})
 	}
 	run := usage(how)
 	total := userlog.Usage{User: run.User + cpu(ad, pool.AttrUserCPU), System: run.System + cpu(ad, pool.AttrSysCPU)}
-	return userlog.Terminated{ReturnValue: how.Code, Signal: how.Signal, Run: run, Total: total}
+	return []userlog.Body{userlog.Terminated{ReturnValue: how.Code, Signal: how.Signal, Run: run, Total: total}}
 }
 
-// advice is what somebody whose job is held can do: there is no release. It is
-// for people, so that it stands in their event log and not in the ad.
-const advice = "; put that right, remove the job with qdel and submit it again"
-
-// stays returns the event of a job that is still in the queue, held or idle,
-// after its attempt has ended.
-func stays(ad *classad.Ad, how operation.Ending) userlog.Body {
+// stays returns the events of a job that is still in the queue after its attempt
+// has ended, before which its status was another: held, idle, or only because of
+// LeaveJobInQueue, when they are those of one which left.
+func stays(was pool.Status, ad *classad.Ad, how operation.Ending, left []userlog.Body) (bodies []userlog.Body) {
 	c := &classad.Context{}
-	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Held {
+	vacated, _ := ad.EvalString(c, pool.AttrVacateReason)
+	switch statusOf(ad) {
+	case pool.Removed, pool.Completed:
+		return left
+	case pool.Held:
+		if was == pool.Held {
+			bodies = evicted(how, vacated)
+		}
 		why, _ := ad.EvalString(c, pool.AttrHoldReason)
 		code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
 		subcode, _ := ad.EvalInt(c, pool.AttrHoldReasonSubCode)
-		return userlog.Held{Reason: why + advice, Code: int(code), Subcode: int(subcode)}
+		return append(bodies, userlog.Held{Reason: why, Code: int(code), Subcode: int(subcode)})
 	}
-	why, _ := ad.EvalString(c, pool.AttrVacateReason)
-	return userlog.Evicted{Run: usage(how), Reason: why}
+	if how.Lost == "" {
+		return []userlog.Body{userlog.Evicted{Run: usage(how), Requeued: &userlog.Exit{ReturnValue: how.Code, Signal: how.Signal}}}
+	}
+	return []userlog.Body{userlog.Evicted{Run: usage(how), Reason: vacated}}
+}
+
+// evicted is the event of a job that was made to leave its slot for good, none
+// of one that was never executed there.
+func evicted(how operation.Ending, why string) []userlog.Body {
+	if how.NotStarted || how.StartFailed != "" {
+		return nil
+	}
+	return []userlog.Body{userlog.Evicted{Run: usage(how), Reason: why}}
 }
 
 func usage(how operation.Ending) userlog.Usage {
@@ -94,11 +113,8 @@ func cpu(ad *classad.Ad, name string) time.Duration {
 	return time.Duration(seconds * float64(time.Second))
 }
 
-func logEvent(path string, event userlog.Event, complain func(error)) {
-	if path == "" {
-		return
-	}
-	if err := userlog.Append(path, event); err != nil {
+func logEvents(log joblog.Log, complain func(error), events ...userlog.Event) {
+	if err := log.Append(events...); err != nil {
 		complain(fmt.Errorf("log: %w", err))
 	}
 }

@@ -79,13 +79,13 @@ func (p *testPool) queue() (ids []pool.JobID) {
 	return ids
 }
 
-// rematch matches every job that has no claim.
+// rematch matches every job that has no claim and is not held.
 func (p *testPool) rematch() {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("match")
 		for id, ad := range tx.Jobs() {
-			if _, claimed := tx.Claim(id); claimed {
+			if _, claimed := tx.Claim(id); claimed || statusOf(ad) == pool.Held {
 				continue
 			}
 			number, err := strconv.Atoi(strings.TrimPrefix(attributes(ad, []string{"NumJobMatches"}), "NumJobMatches="))

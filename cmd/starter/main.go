@@ -9,9 +9,9 @@ func command() cmdline.Command {
 		Name:     "starter",
 		Brief:    "run matched jobs on this machine",
 		Synopsis: []string{"[options]"},
-		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is removed or has to leave its slot.
+		About: `One pass, to be run from cron. Each job that was matched to a slot of this machine (NETWORK_HOSTNAME) is started under a supervisor: a process in the background that outlives the pass, records how the job ends, and makes it end when it is held or removed, has to leave its slot, or takes longer than it may.
 
-A job whose supervisor has died is made idle again, after what was left of it has been killed. A job that cannot be started is held with the reason.
+A job whose supervisor has died is made idle again, after what was left of it has been killed. A job that cannot be started is held with the reason. One with a deferral_time waits for that in its slot.
 
 Supervisors tell of trouble in starter.log in the spool.`,
 		Flags: []cmdline.Flag{

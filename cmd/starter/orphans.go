@@ -4,9 +4,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -24,21 +22,7 @@ func adopt() error {
 
 // children returns the process ids of this process's children. One may be
 // missing when another ends at that moment.
-func children() (pids []int) {
-	files, _ := filepath.Glob("/proc/self/task/*/children")
-	for _, name := range files {
-		list, err := os.ReadFile(name)
-		if err != nil {
-			continue // a thread that has ended
-		}
-		for _, word := range strings.Fields(string(list)) {
-			if pid, err := strconv.Atoi(word); err == nil {
-				pids = append(pids, pid)
-			}
-		}
-	}
-	return pids
-}
+func children() []int { return childrenOf("self") }
 
 // reapOrphans takes away adopted children when they have ended, lest they
 // gather while the job runs. The job's own process is left to lib/launch.

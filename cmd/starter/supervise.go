@@ -18,6 +18,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
@@ -36,6 +37,7 @@ type supervisor struct {
 	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
 	kill   time.Duration  // KILLING_TIMEOUT
 	folder string         // of the scratch directories
+	policy policy         // the job's own
 	told   bool           // the pass knows that the job is under way
 	// ordered: the job had to leave before it was started.
 	ordered bool
@@ -62,7 +64,7 @@ func supervise(c *cmdline.Call, name string) error {
 		attempt: a, call: c, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
 		stop:   make(chan os.Signal, 1),
 		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
-		folder: scratchFolder(c.Config, sp),
+		folder: scratchFolder(c.Config, sp), policy: policy{every: c.Config.PeriodicInterval},
 	}
 	s.prepare()
 	s.lock, err = lockClaim(sp.ClaimLock(name))
@@ -129,9 +131,9 @@ func (s *supervisor) live() error {
 		}
 		return err
 	}
-	logEvent(t.log, userlog.Event{
+	logEvents(t.log, s.log.add, userlog.Event{
 		Job: s.Job, At: s.now().Local(), Body: userlog.Executing{Host: t.host, Slot: t.slot},
-	}, s.log.add)
+	})
 	s.answer()
 	go reapOrphans(p.PID())
 	how, told := s.watch(p)
@@ -166,7 +168,11 @@ type task struct {
 	job        launch.Job
 	wrong      error // why the ad cannot be run; job is empty then
 	host, slot string
-	log        string // path of the job's event log, or empty
+	log        joblog.Log
+	// at is when the job is to be executed, zero for a job without such a time;
+	// missed what is done if it was too late for that already when it began.
+	at     time.Time
+	missed jobpolicy.Verdict
 }
 
 // begin commits that the attempt runs. From then on nobody else may start it.
@@ -176,8 +182,9 @@ func (s *supervisor) begin() (t task, err error) {
 		claim, _ := tx.Claim(s.Job)
 		var found []launch.Found
 		if ad, ok := tx.Job(s.Job); ok {
-			t = task{host: claim.Machine, slot: claim.Slot, log: joblog.Path(ad)}
+			t = task{host: claim.Machine, slot: claim.Slot, log: joblog.Of(ad)}
 			t.job, found, t.wrong = s.read(tx, ad, claim)
+			t.at, t.missed = jobpolicy.Deferral(&classad.Context{Now: at.Now}, ad)
 		}
 		if err := operation.Begin(tx, s.Job, s.Number, at.Now, os.Getpid(), s.params); err != nil {
 			return err
@@ -185,6 +192,8 @@ func (s *supervisor) begin() (t task, err error) {
 		for _, f := range found {
 			tx.Set(s.Job, f.Name, f.Expr)
 		}
+		ad, _ := tx.Job(s.Job)
+		s.policy.begin(ad, at.Now)
 		return nil
 	})
 	return t, err
@@ -221,7 +230,13 @@ func (s *supervisor) execute(t task) (p *launch.Process, placed launch.Placed, h
 	if t.wrong != nil {
 		return nil, placed, failedToStart(t.wrong)
 	}
+	if t.missed.Action != jobpolicy.Stay {
+		return nil, placed, tooLate(t.missed)
+	}
 	placed, how, done := s.place(t.job)
+	if done && !t.at.IsZero() {
+		how, done = s.awaitTime(t.at)
+	}
 	if !done {
 		return nil, placed, how
 	}

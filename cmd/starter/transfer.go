@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -27,28 +28,39 @@ func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.
 	if err := makeFolder(s.folder); err != nil {
 		return placed, operation.Ending{Lost: brief(fmt.Errorf("EXECUTE: %w", err))}, false
 	}
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	result := make(chan error, 1)
-	go func() {
-		var err error
+	order, err := s.during(func(ctx context.Context) (err error) {
 		placed, err = job.Transfer.Place(ctx)
-		result <- err
-	}()
-	order, err := s.attend(result, cancel)
+		return err
+	})
 	switch {
 	case order != nil:
-		s.ordered = true
-		return placed, operation.Ending{Lost: cmp.Or(order.why, "it was removed")}, false
+		return placed, s.leaves(order), false
 	case err != nil:
 		return placed, failedToStart(err), false
 	}
 	return placed, how, true
 }
 
-// attend waits for the result of a copy that goes on, leaves signs of life, and
-// tells the pass that the job is under way when it takes long. When the job has to
-// leave meanwhile it cancels the copy and returns the order.
+// leaves returns the end of an attempt whose job was ordered to leave before it was
+// started.
+func (s *supervisor) leaves(order *leave) operation.Ending {
+	s.ordered = true
+	return operation.Ending{Lost: cmp.Or(order.why, "it was removed")}
+}
+
+// during does something that may take long and comes before the job's start. When the
+// job has to leave meanwhile its context ends, and the order is returned.
+func (s *supervisor) during(do func(context.Context) error) (order *leave, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- do(ctx) }()
+	return s.attend(result, cancel)
+}
+
+// attend waits for the result of what goes on before the job's start, leaves signs of
+// life, and tells the pass that the job is under way when it takes long. When the job has
+// to leave meanwhile it cancels that and returns the order.
 func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, err error) {
 	at := s.attention()
 	defer at.end()
@@ -66,6 +78,10 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 		case <-at.look.C:
 			if order == nil {
 				now = s.look(at.followed)
+			}
+		case <-at.due:
+			if order == nil {
+				now = s.judge(&at)
 			}
 		case sig := <-s.stop:
 			now = s.order("its supervisor was sent " + signalName(sig))
@@ -105,18 +121,27 @@ func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operat
 }
 
 // copyBack copies the output. The job has ended: an order to leave changes nothing,
-// unless the job was removed, when nobody wants its output.
+// unless the job was removed, when nobody wants its output. What the job's policy
+// limits with its transfers is over when the limit is, as if the output could not be
+// copied; its other expressions are asked when all of that has ended.
 func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *operation.Ending) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan error, 1)
 	go func() { result <- t.Store(ctx, placed) }()
+	s.policy.ended()
 	at := s.attention()
 	defer at.end()
+	var over jobpolicy.Verdict
 	for {
 		select {
 		case err := <-result:
-			if err != nil && ctx.Err() == nil {
+			switch {
+			case err == nil:
+			case over.Action != jobpolicy.Stay:
+				s.outputFailed(t, how, errors.New(over.Reason))
+				how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
+			case ctx.Err() == nil:
 				s.outputFailed(t, how, err)
 			}
 			return
@@ -126,6 +151,9 @@ func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *ope
 			if s.removed(at.followed) {
 				cancel()
 			}
+		case <-at.due:
+			over = s.policy.over()
+			cancel()
 		}
 	}
 }

@@ -23,16 +23,18 @@ const lookEvery = 500 * time.Millisecond
 const signEvery = 30 * time.Second
 
 // attention is what a supervisor gives the spool while something goes on: it looks
-// whether the job is to leave, and leaves signs of life.
+// whether the job is to leave, leaves signs of life, and does what the job's own
+// policy wants when that is due.
 type attention struct {
 	followed   *spool.Watch
 	look, sign *time.Ticker
+	due        <-chan time.Time // nil: the job's policy wants nothing
 }
 
 func (s *supervisor) attention() attention {
 	followed, err := s.spool.Watch(s.Job)
 	s.complain(err) // the first look tries again
-	return attention{followed, time.NewTicker(lookEvery), time.NewTicker(signEvery)}
+	return attention{followed, time.NewTicker(lookEvery), time.NewTicker(signEvery), s.policy.alarm(0)}
 }
 
 func (a attention) end() {
@@ -52,6 +54,7 @@ type leave struct {
 func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) {
 	ended := make(chan launch.Ended, 1)
 	go func() { ended <- p.Wait() }()
+	s.policy.executed = time.Now()
 	at := s.attention()
 	defer at.end()
 	var kill <-chan time.Time
@@ -64,6 +67,10 @@ func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) 
 		case <-at.look.C:
 			if kill == nil {
 				order = s.look(at.followed)
+			}
+		case <-at.due:
+			if kill == nil {
+				order = s.judge(&at)
 			}
 		case <-at.sign.C:
 			s.lock.sign() // one that cannot be left is missed only after a reboot
@@ -134,15 +141,28 @@ func (s *supervisor) order(why string) *leave {
 		if !ok {
 			return nil
 		}
-		removed := isRemoved(ad)
-		order.sig, order.after = launch.KillSignal(ad, removed), launch.VacateTime(ad, s.vacate)
+		order.sig, order.after = launch.KillSignal(ad, leaving(ad)), launch.VacateTime(ad, s.vacate)
 		return nil
 	}))
 	return order
 }
 
-// isRemoved tells whether a job was removed and has not left the queue yet.
-func isRemoved(ad *classad.Ad) bool {
-	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	return pool.Status(status) == pool.Removed
+// leaving returns why a job has to leave, as its state tells.
+func leaving(ad *classad.Ad) launch.Leaving {
+	switch statusOf(ad) {
+	case pool.Removed:
+		return launch.Removed
+	case pool.Held:
+		return launch.Held
+	}
+	return launch.Vacated
 }
+
+// statusOf returns the state that a job's ad says.
+func statusOf(ad *classad.Ad) pool.Status {
+	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	return pool.Status(status)
+}
+
+// isRemoved tells whether a job was removed and has not left the queue yet.
+func isRemoved(ad *classad.Ad) bool { return statusOf(ad) == pool.Removed }

@@ -66,6 +66,7 @@ type Config struct {
 	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
+	PeriodicInterval     time.Duration // PERIODIC_EXPR_INTERVAL; 0: the supervisor never looks
 
 	DefaultRequestCpus   int64         // JOB_DEFAULT_REQUESTCPUS
 	DefaultRequestMemory int64         // JOB_DEFAULT_REQUESTMEMORY, MB
@@ -73,6 +74,10 @@ type Config struct {
 	AppendRequirements   string        // APPEND_REQUIREMENTS, an expression; empty: none
 	AppendRank           string        // APPEND_RANK, an expression; empty: none
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
+
+	NotifyCommand []string      // NOTIFY_COMMAND; none: the machine's mail command
+	NotifyTimeout time.Duration // NOTIFY_COMMAND_TIMEOUT
+	EmailDomain   string        // EMAIL_DOMAIN; empty: mail goes to users of this machine
 
 	// Groups is the tree of accounting groups, nil without any: GROUP_NAMES and
 	// the keys of GroupKeys.

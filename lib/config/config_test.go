@@ -40,6 +40,7 @@ func TestDefault(t *testing.T) {
 		{"NEGOTIATOR_USE_WEIGHTED_DEMAND", c.WeightedDemand, true},
 		{"MACHINE_MAX_VACATE_TIME", c.MachineMaxVacateTime, 10 * time.Minute},
 		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
+		{"PERIODIC_EXPR_INTERVAL", c.PeriodicInterval, time.Minute},
 		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, int64(128)},
 		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
 		{"NEGOTIATOR_PIE", c.Pie, "max-min"},

@@ -268,6 +268,9 @@ var Keys = []Key{
 	{Name: "KILLING_TIMEOUT", Kind: Seconds, Default: 30.0, Unit: "s", Least: 0, Most: maxSeconds,
 		Help: "How long what is left of a job may take to go after SIGKILL.",
 		set:  func(c *Config, v any) { c.KillingTimeout = seconds(v) }},
+	{Name: "PERIODIC_EXPR_INTERVAL", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How often the supervisor of a running job looks at the job's periodic expressions. 0: never, only cycles do.",
+		set:  func(c *Config, v any) { c.PeriodicInterval = seconds(v) }},
 	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Integer, Default: int64(1), Unit: "cores", Least: 1, Most: maxInteger,
 		Help: "The RequestCpus of a job that asks for none.",
 		set:  func(c *Config, v any) { c.DefaultRequestCpus = v.(int64) }},
@@ -286,6 +289,23 @@ var Keys = []Key{
 	{Name: "SUBMIT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 86400,
 		Help: "How long a command may run whose output a submit description includes or takes items from; then it is killed.",
 		set:  func(c *Config, v any) { c.SubmitCommandTimeout = seconds(v) }},
+	{Name: "NOTIFY_COMMAND", Kind: Names, Default: []string(nil), check: commandWord,
+		Help: "The program that sends a message to somebody, and its first arguments. Empty: the machine's mail, mailx or sendmail.",
+		set:  func(c *Config, v any) { c.NotifyCommand = v.([]string) }},
+	{Name: "NOTIFY_COMMAND_TIMEOUT", Kind: Seconds, Default: 20.0, Unit: "s", Least: 0.001, Most: 3600,
+		Help: "How long the program may take that sends a message; then it is killed.",
+		set:  func(c *Config, v any) { c.NotifyTimeout = seconds(v) }},
+	{Name: "EMAIL_DOMAIN", Kind: String, Default: "", check: domainName,
+		Help: "The domain of mail addresses that have none. Empty: they are names of users of this machine.",
+		set:  func(c *Config, v any) { c.EmailDomain = v.(string) }},
+}
+
+// commandWord refuses what no program can be given.
+func commandWord(s string) error {
+	if strings.ContainsRune(s, 0) {
+		return fmt.Errorf("%q: a word of a command has no NUL", s)
+	}
+	return nil
 }
 
 func seconds(v any) time.Duration {

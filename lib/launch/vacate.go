@@ -32,15 +32,31 @@ func ParseSignal(text string) (syscall.Signal, error) {
 	return 0, fmt.Errorf("%q: not the name of a signal", text)
 }
 
+// attrHoldKillSig is the signal for a job that is held.
+const attrHoldKillSig = "HoldKillSig"
+
+// Leaving is why a job is told to leave its machine.
+type Leaving int
+
+// Why a job may have to leave.
+const (
+	Vacated Leaving = iota // it is to run again
+	Removed                // it was removed
+	Held                   // it was held
+)
+
 // KillSignal returns the signal that asks a job to leave its machine:
-// RemoveKillSig when it is being removed and has one, else KillSig, else
-// SIGTERM (manual, "Details About How HTCondor Jobs Vacate Machines"), or SIGTSTP
-// for a job of the standard universe. An attribute that names no signal counts
-// as missing: the job has to go in any case.
-func KillSignal(ad *classad.Ad, removed bool) syscall.Signal {
-	names := []string{pool.AttrRemoveKillSig, pool.AttrKillSig}
-	if !removed {
-		names = names[1:]
+// RemoveKillSig when it is being removed and has one, HoldKillSig likewise when it
+// is held, else KillSig, else SIGTERM (manual, "Details About How HTCondor Jobs
+// Vacate Machines"), or SIGTSTP for a job of the standard universe. An attribute
+// that names no signal counts as missing: the job has to go in any case.
+func KillSignal(ad *classad.Ad, why Leaving) syscall.Signal {
+	names := []string{pool.AttrKillSig}
+	switch why {
+	case Removed:
+		names = []string{pool.AttrRemoveKillSig, pool.AttrKillSig}
+	case Held:
+		names = []string{attrHoldKillSig, pool.AttrKillSig}
 	}
 	for _, name := range names {
 		v := ad.Eval(&classad.Context{}, name, nil)

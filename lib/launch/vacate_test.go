@@ -24,26 +24,32 @@ func TestParseSignal(t *testing.T) {
 
 func TestKillSignal(t *testing.T) {
 	for _, c := range []struct {
-		name    string
-		pairs   []string
-		removed bool
-		want    syscall.Signal
+		name  string
+		pairs []string
+		why   Leaving
+		want  syscall.Signal
 	}{
-		{"nothing asked", nil, false, syscall.SIGTERM},
-		{"nothing asked, removed", nil, true, syscall.SIGTERM},
-		{"by name", []string{"KillSig", `"SIGUSR1"`}, false, syscall.SIGUSR1},
-		{"by number", []string{"KillSig", "10"}, false, syscall.SIGUSR1},
-		{"by number in a string", []string{"KillSig", `" 10 "`}, false, syscall.SIGUSR1},
-		{"removal falls back", []string{"KillSig", `"SIGINT"`}, true, syscall.SIGINT},
-		{"removal has its own", []string{"KillSig", `"SIGINT"`, "RemoveKillSig", `"SIGHUP"`}, true, syscall.SIGHUP},
-		{"only removal has one", []string{"RemoveKillSig", `"SIGHUP"`}, false, syscall.SIGTERM},
-		{"no such signal", []string{"KillSig", `"SIGNOTHING"`}, false, syscall.SIGTERM},
-		{"standard universe", []string{"JobUniverse", "1"}, false, syscall.SIGTSTP},
-		{"standard universe, its own", []string{"JobUniverse", "1", "KillSig", `"SIGINT"`}, false, syscall.SIGINT},
-		{"not a signal at all", []string{"KillSig", "{1}"}, false, syscall.SIGTERM},
+		{"nothing asked", nil, Vacated, syscall.SIGTERM},
+		{"nothing asked, removed", nil, Removed, syscall.SIGTERM},
+		{"by name", []string{"KillSig", `"SIGUSR1"`}, Vacated, syscall.SIGUSR1},
+		{"by number", []string{"KillSig", "10"}, Vacated, syscall.SIGUSR1},
+		{"by number in a string", []string{"KillSig", `" 10 "`}, Vacated, syscall.SIGUSR1},
+		{"removal falls back", []string{"KillSig", `"SIGINT"`}, Removed, syscall.SIGINT},
+		{"removal has its own", []string{"KillSig", `"SIGINT"`, "RemoveKillSig", `"SIGHUP"`}, Removed, syscall.SIGHUP},
+		{"only removal has one", []string{"RemoveKillSig", `"SIGHUP"`}, Vacated, syscall.SIGTERM},
+		{"nothing asked, held", nil, Held, syscall.SIGTERM},
+		{"a hold falls back", []string{"KillSig", `"SIGINT"`}, Held, syscall.SIGINT},
+		{"a hold has its own", []string{"KillSig", `"SIGINT"`, "HoldKillSig", `"SIGUSR2"`, "RemoveKillSig", `"SIGHUP"`}, Held, syscall.SIGUSR2},
+		{"a hold's own is no signal", []string{"KillSig", `"SIGINT"`, "HoldKillSig", `"SIGNOTHING"`}, Held, syscall.SIGINT},
+		{"only holds have one", []string{"HoldKillSig", "12"}, Removed, syscall.SIGTERM},
+		{"only holds have one, and it vacates", []string{"HoldKillSig", "12"}, Vacated, syscall.SIGTERM},
+		{"no such signal", []string{"KillSig", `"SIGNOTHING"`}, Vacated, syscall.SIGTERM},
+		{"standard universe", []string{"JobUniverse", "1"}, Vacated, syscall.SIGTSTP},
+		{"standard universe, its own", []string{"JobUniverse", "1", "KillSig", `"SIGINT"`}, Vacated, syscall.SIGINT},
+		{"not a signal at all", []string{"KillSig", "{1}"}, Vacated, syscall.SIGTERM},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if got := KillSignal(jobAd(t, c.pairs...), c.removed); got != c.want {
+			if got := KillSignal(jobAd(t, c.pairs...), c.why); got != c.want {
 				t.Errorf("KillSignal = %v, want %v", got, c.want)
 			}
 		})

@@ -5,6 +5,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -76,6 +77,7 @@ func Release(tx *spool.Tx, s Span, why string, now time.Time) ([]Done, error) {
 			x.move(pool.Held, pool.Running, now)
 		} else {
 			x.move(pool.Held, pool.Idle, now)
+			x.nextTime(now)
 		}
 		return ReleasedNow
 	})
@@ -100,4 +102,16 @@ func Vacate(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant
 	}
 	steered{tx: tx, Span: only(id), claim: c, claimed: true}.leaveSlot(why, now, p)
 	return true
+}
+
+// nextTime sets when a job is to be executed next that has times in the manner
+// of cron(8). One whose times cannot be read is held.
+func (x steered) nextTime(now time.Time) {
+	at, err := jobpolicy.Next(&classad.Context{Now: now}, x.ad)
+	switch {
+	case err != nil:
+		x.hold(Reason{Text: err.Error(), Code: jobpolicy.CronSettings}, now)
+	case !at.IsZero():
+		x.set(jobpolicy.AttrDeferralTime, classad.Int(at.Unix()))
+	}
 }

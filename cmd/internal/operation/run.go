@@ -150,6 +150,7 @@ func (j job) settle(how Ending, at time.Time) {
 		x.hold(Reason{v.Reason, v.Code, v.Subcode}, at)
 	case v.Action == jobpolicy.Again:
 		j.setStatus(pool.Idle, at)
+		x.nextTime(at)
 	default:
 		j.setTime(pool.AttrCompletionDate, at)
 		j.setStatus(pool.Completed, at)

@@ -1,0 +1,201 @@
+package main
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// only returns the span of one job.
+func only(id pool.JobID) operation.Span {
+	return operation.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc}
+}
+
+func (p *testPool) hold(id pool.JobID) {
+	p.Helper()
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("hold", id.String())
+		_, err := operation.Hold(tx, only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt.Add(time.Minute), params)
+		return err
+	})
+}
+
+func (p *testPool) release(id pool.JobID) {
+	p.Helper()
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("release", id.String())
+		_, err := operation.Release(tx, only(id), "released by alice", matchedAt.Add(time.Minute))
+		return err
+	})
+}
+
+// logged waits until the event log has all of these, and holds that it has none of
+// those behind a minus.
+func (p *testPool) logged(texts ...string) {
+	p.Helper()
+	for _, text := range texts {
+		if not, unwanted := strings.CutPrefix(text, "-"); unwanted {
+			if strings.Contains(p.read("log"), not) {
+				p.Errorf("the event log has %q, want it without:\n%s", not, p.read("log"))
+			}
+			continue
+		}
+		p.until("the event log has "+text, func() bool { return strings.Contains(p.read("log"), text) })
+	}
+}
+
+// held is a job that takes its leave when it is told that it is held, once it may.
+const heldScript = `trap "echo told >told; while [ ! -e go ]; do sleep 0.01; done; echo leaving; exit 0" USR2
+echo $$ >main; while :; do sleep 0.01; done`
+
+func TestHold(t *testing.T) {
+	p := newPool(t)
+	id := p.match(heldScript, "KillSig", `"SIGHUP"`, "RemoveKillSig", `"SIGINT"`, "HoldKillSig", `"SIGUSR2"`)
+	p.running(id)
+	p.pid("main")
+	p.hold(id)
+	p.until("the job is told", func() bool { return p.read("told") != "" })
+	if got := p.state(id); got != pool.Vacating {
+		t.Errorf("while the job leaves its claim is %v, want Vacating", got)
+	}
+	p.write("go", "")
+	p.noClaims()
+	const want = `JobStatus=5 HoldReason="held by alice" HoldReasonCode=1 NumJobStarts=1 VacateReason="held: held by alice" ExitCode=undefined`
+	if got := p.queued(id, "JobStatus", "HoldReason", "HoldReasonCode", "NumJobStarts", "VacateReason", "ExitCode"); got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	p.logged("012 (001.000.000)", "\theld by alice\n\tCode 1 Subcode 0\n", "\n004 ", "-\n005 ")
+	p.starter(0, "0 job(s) started.\n", "")
+
+	p.release(id)
+	p.write("go", "")
+	p.rematch()
+	p.running(id)
+	p.remove(id)
+	p.noClaims()
+	if got, want := p.read("out"), ""; got != want {
+		t.Errorf("output of the second run = %q, want %q: it was removed by SIGINT", got, want)
+	}
+}
+
+func TestReleasedWhileItLeaves(t *testing.T) {
+	p := newPool(t)
+	id := p.match(heldScript, "HoldKillSig", `"SIGUSR2"`)
+	p.running(id)
+	p.pid("main")
+	p.hold(id)
+	p.until("the job is told", func() bool { return p.read("told") != "" })
+	p.release(id)
+	if got, want := p.queued(id, "JobStatus"), "JobStatus=2"; got != want {
+		t.Errorf("while the job leaves: %s, want %s", got, want)
+	}
+	p.write("go", "")
+	p.noClaims()
+	if got, want := p.queued(id, "JobStatus", "LastHoldReason"), `JobStatus=1 LastHoldReason="held by alice"`; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	p.logged("004 (001.000.000)", "\tReason: held: held by alice\n", "-\n012 ")
+}
+
+// A preempted job that is held while it leaves stays held.
+func TestHeldWhileItLeaves(t *testing.T) {
+	p := newPool(t)
+	id := p.match(heldScript, "KillSig", `"SIGUSR2"`)
+	p.running(id)
+	p.pid("main")
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("vacate")
+		operation.Vacate(tx, id, "preempted", matchedAt.Add(time.Minute), params)
+		return nil
+	})
+	p.until("the job is told", func() bool { return p.read("told") != "" })
+	p.hold(id)
+	p.write("go", "")
+	p.noClaims()
+	if got, want := p.queued(id, "JobStatus", "VacateReason"), `JobStatus=5 VacateReason="preempted"`; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	p.logged("012 (001.000.000)", "\n004 ")
+}
+
+// A held job that does not leave is killed; its supervisor may die before that.
+func TestHoldOfStubborn(t *testing.T) {
+	for name, kill := range map[string]bool{"killed after its vacate time": false, "its supervisor dies": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPool(t)
+			patience := "0.1"
+			if kill {
+				patience = "1000"
+			}
+			id := p.match(`trap "echo told >told" TERM; echo $$ >main; while :; do sleep 0.01; done`, "JobMaxVacateTime", patience)
+			c := p.running(id)
+			main := p.pid("main")
+			p.hold(id)
+			if kill {
+				p.until("the job is told", func() bool { return p.read("told") != "" })
+				syscall.Kill(c.PID, syscall.SIGKILL)
+				p.until("the supervisor is dead", func() bool { return !alive(c.PID) })
+				p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+			}
+			p.noClaims()
+			if alive(main) {
+				t.Error("the job is alive after its hold")
+			}
+			if got, want := p.queued(id, "JobStatus", "HoldReasonCode"), "JobStatus=5 HoldReasonCode=1"; got != want {
+				t.Errorf("the job's ad: %s, want %s", got, want)
+			}
+			p.logged("012 (001.000.000)", "\n004 ")
+		})
+	}
+}
+
+// TestEvents follows how attempts end to the job's state and its event.
+func TestEvents(t *testing.T) {
+	hold := func(p *testPool, id pool.JobID) { p.hold(id) }
+	remove := func(p *testPool, id pool.JobID) { p.remove(id) }
+	for _, c := range []struct {
+		name   string
+		pairs  []string
+		before func(p *testPool, id pool.JobID)
+		how    operation.Ending
+		state  string // in the queue, or gone
+		logged []string
+	}{
+		{"ended", nil, nil, operation.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3"}},
+		{"ended before it was told of its hold", nil, hold, operation.Ending{Code: 3}, "gone", []string{"005 (001", "return value 3", "-012 ("}},
+		{"ended and stays", []string{"LeaveJobInQueue", "true"}, nil, operation.Ending{Code: 3}, "JobStatus=4", []string{"005 (001", "-004 ("}},
+		{"removed and stays", []string{"LeaveJobInQueue", "true"}, remove, operation.Ending{}, "JobStatus=3", []string{"009 (001", "\tremoved by alice\n", "004 (", "-005 ("}},
+		{"once more", []string{"OnExitRemove", "ExitCode == 0"}, nil, operation.Ending{Code: 3}, "JobStatus=1",
+			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(1) Normal termination (return value 3)\n", "-005 ("}},
+		{"once more after a signal", []string{"OnExitRemove", "ExitCode =?= 0"}, nil, operation.Ending{Signal: 11}, "JobStatus=1",
+			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(0) Abnormal termination (signal 11)\n"}},
+		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, operation.Ending{Code: 3}, "JobStatus=5",
+			[]string{"012 (001", "\tthree\n\tCode 3 Subcode 7\n", "-005 ("}},
+		{"held and lost", nil, hold, operation.Ending{Lost: supervisorDied}, "JobStatus=5", []string{"012 (001", "\theld by alice\n\tCode 1 Subcode 0\n"}},
+		{"lost", nil, nil, operation.Ending{Lost: supervisorDied}, "JobStatus=1", []string{"004 (001", "\t(0) CPU times\n", "\tReason: its supervisor died\n"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t)
+			id := p.match(`exit 0`, c.pairs...)
+			p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, 1<<30, params) })
+			if c.before != nil {
+				c.before(p, id)
+			}
+			now := accountant.Reading{Now: matchedAt.Add(time.Hour)}
+			if err := finish(p.spool, attempt{id, 1}, end{c.how, now.Now, now}, params, func(err error) { t.Error(err) }); err != nil {
+				t.Fatal(err)
+			}
+			if got := p.queued(id, "JobStatus"); got != c.state {
+				t.Errorf("the job: %s, want %s", got, c.state)
+			}
+			p.logged(c.logged...)
+			p.noClaims()
+		})
+	}
+}

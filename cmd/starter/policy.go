@@ -1,0 +1,147 @@
+package main
+
+import (
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// policy is what the job's own ad says of how its attempt may go on: how long it
+// may take, and the expressions that are looked at now and then. All times are
+// process time.
+//
+// An ad that says none of it when the attempt begins costs nothing: what is added
+// to it later is left to the cycles of negotiate, which look at all jobs.
+type policy struct {
+	every    time.Duration // PERIODIC_EXPR_INTERVAL; 0: expressions are not looked at
+	limits   []jobpolicy.Limit
+	began    time.Time
+	executed time.Time // zero: the program is not there yet, or no more
+	next     time.Time // when to look at the expressions; zero: never
+	peakKB   int64     // the largest resident set so far
+}
+
+// begin takes the policy from the ad of a job that has just been started.
+func (p *policy) begin(ad *classad.Ad, now time.Time) {
+	p.began = time.Now()
+	p.limits = jobpolicy.Limits(&classad.Context{Now: now}, ad)
+	p.plan(ad)
+}
+
+// plan sets when the ad's expressions are to be looked at next.
+func (p *policy) plan(ad *classad.Ad) {
+	p.next = time.Time{}
+	if p.every > 0 && !jobpolicy.Never(ad) {
+		p.next = time.Now().Add(p.every)
+	}
+}
+
+// ended notes that the program has ended: what is left is to copy its output.
+func (p *policy) ended() { p.executed, p.next = time.Time{}, time.Time{} }
+
+// since returns from when a limit counts; zero when it does not.
+func (p *policy) since(l jobpolicy.Limit) time.Time {
+	if l.Executing {
+		return p.executed
+	}
+	return p.began
+}
+
+// alarm fires when something is due, but not before least has passed; nil: nothing
+// ever is.
+func (p *policy) alarm(least time.Duration) <-chan time.Time {
+	first := p.next
+	for _, l := range p.limits {
+		from := p.since(l)
+		if end := from.Add(l.For); !from.IsZero() && (first.IsZero() || end.Before(first)) {
+			first = end
+		}
+	}
+	if first.IsZero() {
+		return nil
+	}
+	return time.After(max(time.Until(first), least))
+}
+
+// over returns the verdict of the first limit that is over, Stay if none is.
+func (p *policy) over() jobpolicy.Verdict {
+	for _, l := range p.limits {
+		if from := p.since(l); !from.IsZero() && time.Since(from) >= l.For {
+			return l.Verdict
+		}
+	}
+	return jobpolicy.Verdict{}
+}
+
+// ask returns what the ad, as it is now, wants done with the job.
+func (p *policy) ask(ad *classad.Ad, now time.Time, used spent) jobpolicy.Verdict {
+	c := &classad.Context{Now: now}
+	p.limits = jobpolicy.Limits(c, ad)
+	p.plan(ad)
+	v := p.over()
+	if v.Action == jobpolicy.Stay && !p.next.IsZero() {
+		v = jobpolicy.Periodic(c, used.over(ad))
+	}
+	return v
+}
+
+// judge does what the job's policy wants, and returns the order that follows, nil
+// for none. The alarm is set anew.
+func (s *supervisor) judge(at *attention) *leave {
+	err := s.carryOut()
+	s.complain(err)
+	at.due = s.policy.alarm(lookEvery)
+	if err != nil {
+		at.due = time.After(lookEvery)
+	}
+	return s.look(at.followed)
+}
+
+// carryOut asks the job's policy what is to be done, and commits that: the claim is
+// Vacating then. A look at the queue that leads to nothing is forgotten, as a machine
+// may have many supervisors.
+func (s *supervisor) carryOut() error {
+	now, used := s.call.Later(), s.policy.measure()
+	var v jobpolicy.Verdict
+	err := s.spool.View(func(view *spool.View) error {
+		if ad, ok := view.Job(s.Job); ok {
+			v = s.policy.ask(ad, now.Now, used)
+		}
+		return nil
+	})
+	s.spool.Close()
+	if err != nil || v.Action == jobpolicy.Stay {
+		return err
+	}
+	s.spool.At(now.Now)
+	return operation.Account(s.spool, now, s.tell, func(tx *spool.Tx) error {
+		claim, ok := tx.Claim(s.Job)
+		ad, there := tx.Job(s.Job)
+		if !ok || !there || claim.Attempt != s.Number || claim.State != pool.RunningClaim {
+			return nil // somebody else was first: the claim says what they want
+		}
+		return s.enact(tx, s.policy.ask(ad, now.Now, used), now.Now)
+	})
+}
+
+// enact does with the job what a verdict says.
+func (s *supervisor) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err error) {
+	if v.Action == jobpolicy.Stay {
+		return nil
+	}
+	tx.Op("policy", v.Action.String(), s.Job.String())
+	switch v.Action {
+	case jobpolicy.Hold:
+		span := operation.Span{Cluster: s.Job.Cluster, First: s.Job.Proc, Last: s.Job.Proc}
+		_, err = operation.Hold(tx, span, operation.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, now, s.params)
+	case jobpolicy.Remove:
+		_, err = operation.Remove(tx, s.Job, v.Reason, now, s.params)
+	case jobpolicy.Vacate:
+		operation.Vacate(tx, s.Job, v.Reason, now, s.params)
+	}
+	return err
+}

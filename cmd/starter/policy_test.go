@@ -1,0 +1,251 @@
+package main
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// forever is a job that leaves when it is told to.
+const forever = `echo $$ >main; while :; do sleep 0.01; done`
+
+// TestPolicy holds that a running job's own policy is carried out while nothing else
+// looks at the queue.
+func TestPolicy(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		interval string // PERIODIC_EXPR_INTERVAL
+		pairs    []string
+		want     string // of JobStatus, HoldReasonCode, HoldReasonSubCode, or the history's JobStatus
+		logged   []string
+	}{
+		{"execute duration", "60", []string{"AllowedExecuteDuration", "1"}, "JobStatus=5 HoldReasonCode=47 HoldReasonSubCode=0",
+			[]string{"012 (001", "\tThe job exceeded allowed execute duration of 0:01\n\tCode 47 Subcode 0\n"}},
+		{"job duration, and no expressions", "0", []string{"AllowedJobDuration", "1"}, "JobStatus=5 HoldReasonCode=46 HoldReasonSubCode=0", []string{"012 (001"}},
+		{"periodic hold by the time of this attempt", "0.05", []string{"PeriodicHold", "RemoteWallClockTime > 1000.2", "RemoteWallClockTime", "1000.0", "PeriodicHoldSubCode", "9"},
+			"JobStatus=5 HoldReasonCode=3 HoldReasonSubCode=9", []string{"012 (001", "The job attribute PeriodicHold expression 'RemoteWallClockTime > 1000.2' evaluated to TRUE"}},
+		{"periodic hold by processor time", "0.05", []string{"PeriodicHold", "RemoteUserCpu + RemoteSysCpu > 0"}, "JobStatus=5 HoldReasonCode=3 HoldReasonSubCode=0", nil},
+		{"periodic hold by memory", "0.05", []string{"PeriodicHold", "MemoryUsage >= 1 && ResidentSetSize > 100"}, "JobStatus=5 HoldReasonCode=3 HoldReasonSubCode=0", nil},
+		{"periodic vacate", "0.05", []string{"PeriodicVacate", "NumJobStarts == 1"}, "JobStatus=1 HoldReasonCode=undefined HoldReasonSubCode=undefined",
+			[]string{"004 (001", "PeriodicVacate"}},
+		{"periodic remove", "0.05", []string{"PeriodicRemove", "JobStatus == 2"}, "gone", []string{"009 (001", "PeriodicRemove"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t)
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = "+c.interval+"\n")
+			id := p.match(forever, c.pairs...)
+			p.starter(0, started, "")
+			p.noClaims()
+			if got := p.queued(id, "JobStatus", "HoldReasonCode", "HoldReasonSubCode"); got != c.want {
+				t.Errorf("the job: %s, want %s", got, c.want)
+			}
+			p.logged(c.logged...)
+			if got := p.read("spool/starter.log"); got != "" {
+				t.Errorf("starter.log = %q, want nothing", got)
+			}
+		})
+	}
+}
+
+// Nothing is looked at that need not be, and expressions only if somebody wants that.
+func TestAlarm(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
+	limits := func(pairs ...string) []jobpolicy.Limit {
+		return jobpolicy.Limits(&classad.Context{}, adOf(t, pairs...))
+	}
+	for _, c := range []struct {
+		name string
+		p    policy
+		set  bool // there is an alarm
+		code int  // of the limit that is over
+	}{
+		{"nothing is asked", policy{began: ago(time.Hour)}, false, 0},
+		{"an expression", policy{began: ago(time.Hour), next: time.Now().Add(time.Hour)}, true, 0},
+		{"a limit ahead", policy{began: ago(time.Minute), limits: limits("AllowedJobDuration", "3600")}, true, 0},
+		{"a limit that is over", policy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}, true, 46},
+		{"not executed yet", policy{began: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, false, 0},
+		{"executed for too long", policy{began: ago(time.Hour), executed: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, true, 47},
+		{"executed not for too long", policy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60")}, true, 0},
+		{"both", policy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60", "AllowedJobDuration", "100")}, true, 46},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := c.p.alarm(0) != nil; got != c.set {
+				t.Errorf("an alarm is set: %v, want %v", got, c.set)
+			}
+			if got := c.p.over(); got.Code != c.code {
+				t.Errorf("over = %+v, want code %d", got, c.code)
+			}
+		})
+	}
+	p := policy{every: time.Minute, began: ago(time.Hour), executed: ago(time.Hour), next: time.Now(), limits: limits("AllowedExecuteDuration", "60")}
+	p.ended()
+	if p.alarm(0) != nil || p.over().Action != jobpolicy.Stay {
+		t.Errorf("when the program has ended, over = %v, want nothing that concerns it", p.over())
+	}
+	p = policy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}
+	p.ended()
+	if p.alarm(0) == nil || p.over().Code != jobpolicy.JobDuration {
+		t.Errorf("when the program has ended, over = %v, want the limit of the job's duration", p.over())
+	}
+	for expr, want := range map[string]bool{"false": false, "RemoteWallClockTime > 5": true} {
+		for _, every := range []time.Duration{0, time.Minute} {
+			p := policy{every: every}
+			p.begin(adOf(t, "PeriodicHold", expr), matchedAt)
+			if got := p.alarm(0) != nil; got != (want && every > 0) {
+				t.Errorf("PeriodicHold = %s, looked at every %v: an alarm is set: %v, want %v", expr, every, got, want && every > 0)
+			}
+		}
+	}
+}
+
+// Output that is still being copied when the job's time is over is kept, and the job
+// held.
+func TestLimitDuringCopyBack(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`exit 0`, "ClusterId", "1", "ProcId", "0", "TransferOutput", `"big"`)
+	var job launch.Job
+	folder := filepath.Join(p.dir, "execute")
+	err := p.spool.View(func(v *spool.View) (err error) {
+		ad, _ := v.Job(id)
+		place := launch.Place{Slot: "slot1@node1", Scratch: filepath.Join(folder, "1.0.1"), Kept: keptPath(folder, id)}
+		job, err = launch.FromAd(ad, place, launch.CurrentAccount())
+		return err
+	})
+	if err == nil {
+		err = makeFolder(folder)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	placed, err := job.Transfer.Place(context.Background())
+	if err == nil {
+		err = os.WriteFile(filepath.Join(job.Dir, "big"), make([]byte, 256<<20), 0o644)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := &supervisor{attempt: attempt{id, 1}, spool: p.spool, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}}}
+	if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
+		t.Fatal(err)
+	}
+	defer s.lock.remove()
+	s.policy.began = time.Now().Add(-time.Hour)
+	s.policy.limits = jobpolicy.Limits(&classad.Context{}, adOf(t, "AllowedJobDuration", "60"))
+	how := operation.Ending{}
+	s.copyBack(job.Transfer, placed, &how)
+	want := "The job exceeded allowed job duration of 1:00; what it left is in " + keptPath(folder, id) + " until the job leaves the queue"
+	if how.OutputFailed != want || how.HoldCode != jobpolicy.JobDuration {
+		t.Errorf("copyBack: %q, code %d, want %q, code %d", how.OutputFailed, how.HoldCode, want, jobpolicy.JobDuration)
+	}
+	if info, err := os.Stat(filepath.Join(keptPath(folder, id), "big")); err != nil || info.Size() != 256<<20 {
+		t.Errorf("what was kept: %v, want the whole output", err)
+	}
+	if _, err := os.Stat(filepath.Join(p.dir, "big")); err == nil {
+		t.Error("the output is in its place, want it kept only")
+	}
+}
+
+// adOf returns an ad of name, expression, ...
+func adOf(t *testing.T, pairs ...string) *classad.Ad {
+	t.Helper()
+	ad := classad.New()
+	for i := 0; i < len(pairs); i += 2 {
+		e, err := classad.ParseExpr(pairs[i+1])
+		if err != nil {
+			t.Fatal(err)
+		}
+		ad.Set(pairs[i], e)
+	}
+	return ad
+}
+
+func TestDeferral(t *testing.T) {
+	now := matchedAt.Add(time.Minute).Unix() // of the passes
+	at := func(seconds int64) string { return classad.Int(now + seconds).String() }
+
+	t.Run("ahead", func(t *testing.T) {
+		p := newPool(t)
+		id := p.match(`echo in`, "DeferralTime", at(2))
+		before := time.Now()
+		p.starter(0, started, "")
+		if got := p.read("out"); got != "" || p.state(id) != pool.RunningClaim {
+			t.Errorf("after the pass, output = %q, claim %v, want nothing yet, and a running claim", got, p.state(id))
+		}
+		p.noClaims()
+		if took := time.Since(before); took < 1900*time.Millisecond {
+			t.Errorf("the job ended after %v, want 2s and more", took)
+		}
+		if got, want := p.read("out")+p.history(id, "JobStatus", "NumJobStarts"), "in\nJobStatus=4 NumJobStarts=1"; got != want {
+			t.Errorf("output and ad: %q, want %q", got, want)
+		}
+	})
+	t.Run("waited for", func(t *testing.T) {
+		p := newPool(t)
+		id := p.match(`exit 0`, "DeferralTime", at(1))
+		p.starter(0, started, "", "-wait")
+		if got, want := p.history(id, "JobStatus"), "JobStatus=4"; got != want {
+			t.Errorf("after the pass that waits: %s, want %s", got, want)
+		}
+	})
+	t.Run("within the window", func(t *testing.T) {
+		p := newPool(t)
+		id := p.match(`exit 0`, "DeferralTime", at(-10), "DeferralWindow", "1000")
+		p.starter(0, started, "", "-wait")
+		if got, want := p.history(id, "JobStatus"), "JobStatus=4"; got != want {
+			t.Errorf("the job: %s, want %s", got, want)
+		}
+	})
+	t.Run("missed", func(t *testing.T) {
+		p := newPool(t)
+		id := p.match(`echo in`, "DeferralTime", at(-60), "DeferralWindow", "30", "TransferInput", `"nothing"`)
+		out, _ := p.command("-q").CombinedOutput()
+		if !strings.HasPrefix(string(out), "starter: job 1.0: The job missed its execution time") {
+			t.Errorf("starter says %q, want that the time was missed", out)
+		}
+		if got, want := p.queued(id, "JobStatus", "HoldReasonCode", "NumJobStarts"), "JobStatus=5 HoldReasonCode=20 NumJobStarts=0"; got != want {
+			t.Errorf("the job: %s, want %s", got, want)
+		}
+		p.logged("012 (001", "\tCode 20 Subcode 0\n")
+		p.noClaims()
+	})
+	for name, c := range map[string]struct {
+		do    func(p *testPool, id pool.JobID)
+		pairs []string
+		want  string
+	}{
+		"held":                  {func(p *testPool, id pool.JobID) { p.hold(id) }, nil, "JobStatus=5 HoldReasonCode=1 NumJobStarts=0"},
+		"removed":               {func(p *testPool, id pool.JobID) { p.remove(id) }, nil, "gone"},
+		"held and released":     {func(p *testPool, id pool.JobID) { p.hold(id); p.release(id) }, nil, "JobStatus=1 HoldReasonCode=undefined NumJobStarts=0"},
+		"too long in its slot":  {func(p *testPool, id pool.JobID) {}, []string{"AllowedJobDuration", "1"}, "JobStatus=5 HoldReasonCode=46 NumJobStarts=0"},
+		"its files have to go":  {func(p *testPool, id pool.JobID) { p.hold(id) }, []string{"ShouldTransferFiles", `"YES"`}, "JobStatus=5 HoldReasonCode=1 NumJobStarts=0"},
+		"wanted by nobody else": {func(p *testPool, id pool.JobID) {}, []string{"PeriodicRemove", "JobStatus == 2"}, "gone"},
+	} {
+		t.Run(name+" while it waits", func(t *testing.T) {
+			p := newPool(t)
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = 0.05\n")
+			id := p.match(`echo in`, append(c.pairs, "DeferralTime", at(100000))...)
+			p.starter(0, started, "")
+			c.do(p, id)
+			p.nothingLeft()
+			if got := p.queued(id, "JobStatus", "HoldReasonCode", "NumJobStarts"); got != c.want {
+				t.Errorf("the job: %s, want %s", got, c.want)
+			}
+			if got := p.read("out"); got != "" {
+				t.Errorf("output = %q, want none: the time has not come", got)
+			}
+			if strings.Contains(p.read("log"), "\n001 ") {
+				t.Errorf("the event log says that the job was executed:\n%s", p.read("log"))
+			}
+		})
+	}
+}
