@@ -3,7 +3,7 @@
 GO       ?= go
 PREFIX   ?= /usr/local
 DESTDIR  ?=
-COMMANDS  = classad negotiate prio qdel qstat slots spool starter submit userprio
+COMMANDS  = classad negotiate prio qdel qhold qrls qstat slots spool starter submit userprio
 MAN       = $(wildcard man/*.[1-9])
 
 .PHONY: all build test lint bench demo soak install clean

@@ -153,6 +153,15 @@ func (w *words) other() string {
 	return cluster + []string{"", ".0", ".1"}[w.IntN(3)]
 }
 
+// steered names whom to hold or to release: where jobs last, all sorts of jobs,
+// else those that never run, whose time of start says nothing.
+func (w *words) steered() string {
+	if w.last > 0 {
+		return w.job()
+	}
+	return resting[w.IntN(len(resting))]
+}
+
 func (w *words) slots() []string {
 	first := w.IntN(slotCount)
 	return []string{slotName(first), slotName((first + 1) % slotCount)}[:1+w.IntN(2)]
@@ -196,10 +205,12 @@ var writers = []struct {
 		names := []string{w.other()}
 		return call{args: append([]string{"qdel"}, names...), no: []step{missing(names)}, might: []step{removed(names, nil)},
 			did: func(out string) ([]step, error) {
-				answers, err := removals(out)
+				answers, err := outcomesOf(out)
 				return []step{removed(names, answers)}, err
 			}}
 	}},
+	{"qhold", 3, func(w *words) call { return steer("qhold", w.steered(), (*model).hold) }},
+	{"qrls", 3, func(w *words) call { return steer("qrls", w.steered(), (*model).release) }},
 	{"slots advertise", 4, func(w *words) call {
 		return advertise(w.slots(), slot{1 + w.IntN(1000), w.IntN(5) > 0, 0, w.IntN(2) > 0})
 	}},
@@ -340,15 +351,24 @@ func edit(flag, name string, x float64) call {
 	return c
 }
 
-var removal = regexp.MustCompile(`^Jobs? (\d+)\.(\d+)(?:-(\d+))? (.*)$`)
+// steer is a call of qhold or qrls.
+func steer(command, name string, one func(*model, pool.JobID) string) call {
+	return call{args: []string{command, name}, no: []step{unsteered(one, name)}, might: []step{steered(one, name, nil)},
+		did: func(out string) ([]step, error) {
+			answers, err := outcomesOf(out)
+			return []step{steered(one, name, answers)}, err
+		}}
+}
 
-// removals reads what qdel says: the answer of each job.
-func removals(out string) (map[pool.JobID]string, error) {
+var outcomeLine = regexp.MustCompile(`^Jobs? (\d+)\.(\d+)(?:-(\d+))? (.*)$`)
+
+// outcomesOf reads what qdel, qhold and qrls say: the answer of each job.
+func outcomesOf(out string) (map[pool.JobID]string, error) {
 	answers := map[pool.JobID]string{}
 	for line := range strings.Lines(out) {
-		part := removal.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
+		part := outcomeLine.FindStringSubmatch(strings.TrimSuffix(line, "\n"))
 		if part == nil {
-			return nil, fmt.Errorf("qdel said %q", line)
+			return nil, fmt.Errorf("a command said %q", line)
 		}
 		if part[3] == "" {
 			part[3] = part[2]

@@ -153,13 +153,80 @@ func (m *model) remove(id pool.JobID) string {
 	switch {
 	case j.status == pool.Removed:
 		return "marked for removal already"
-	case j.claim == pool.RunningClaim:
+	case j.claim == pool.RunningClaim || j.claim == pool.Vacating:
 		j.status, j.claim = pool.Removed, pool.Vacating
 		m.jobs.put(id, j)
 		return "marked for removal"
 	}
 	m.jobs.drop(id)
 	return "removed"
+}
+
+// steered: qhold or qrls, whose doing with one job is one, was called for these
+// names, with these answers by job; nil when nobody was told.
+func steered(one func(*model, pool.JobID) string, name string, answers map[pool.JobID]string) step {
+	return step{text: fmt.Sprintf("%v steered: %v", name, answers), do: func(m *model) bool {
+		ids, ok := m.named([]string{name})
+		told := 0
+		for _, id := range ids {
+			said := one(m, id)
+			if answers != nil && answers[id] != said {
+				return false
+			}
+			if said != "" {
+				told++
+			}
+		}
+		return ok && (answers == nil || told > 0 && len(answers) == told)
+	}}
+}
+
+// unsteered: they found none of whom that could be done.
+func unsteered(one func(*model, pool.JobID) string, name string) step {
+	return step{text: fmt.Sprintf("%v not steered", name), do: func(m *model) bool {
+		ids, _ := m.named([]string{name})
+		for _, id := range ids {
+			if one(m, id) != "" {
+				return false
+			}
+		}
+		return true
+	}}
+}
+
+// hold holds one job, and says what qhold says of it; nothing of one that is to
+// leave the queue.
+func (m *model) hold(id pool.JobID) string {
+	j := m.jobs.rows[id]
+	switch {
+	case j.status == pool.Held:
+		return "already held"
+	case j.status == pool.Removed:
+		return ""
+	case j.claim == pool.RunningClaim:
+		j.claim = pool.Vacating
+	case j.claim != pool.Vacating:
+		j.claim, j.slot, j.has = 0, "", 0
+	}
+	j.status = pool.Held
+	m.jobs.put(id, j)
+	return "held"
+}
+
+// release releases one job, and says what qrls says of it; nothing of one that is
+// not held.
+func (m *model) release(id pool.JobID) string {
+	j := m.jobs.rows[id]
+	switch {
+	case j.status != pool.Held:
+		return ""
+	case j.claim == pool.Vacating:
+		j.status = pool.Running
+	default:
+		j.status = pool.Idle
+	}
+	m.jobs.put(id, j)
+	return "released"
 }
 
 // advertised: the slots have new ads, all of the same serial number.

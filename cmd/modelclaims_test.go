@@ -179,7 +179,7 @@ func begun(id pool.JobID) step {
 }
 
 // ended: a supervisor recorded the end of an attempt, after which the job leaves the
-// queue, or waits again if it had to go before it was done.
+// queue, or waits again, or is held, if it had to go before it was done.
 func ended(id pool.JobID) step {
 	there := regexp.MustCompile(fmt.Sprintf(`(?m)^%d %d | %v [A-Z]`, id.Cluster, id.Proc, id))
 	runs := regexp.MustCompile(fmt.Sprintf(`(?m)^%d %d \S+ \S+ 2 | %v (Claimed|Preempting) `, id.Cluster, id.Proc, id))
@@ -195,7 +195,10 @@ func ended(id pool.JobID) step {
 		slot := j.slot
 		m.jobs.drop(id)
 		if !done && j.status != pool.Removed {
-			j.claim, j.slot, j.has, j.status = 0, "", 0, pool.Idle
+			j.claim, j.slot, j.has = 0, "", 0
+			if j.status != pool.Held {
+				j.status = pool.Idle
+			}
 			m.jobs.put(id, j)
 		}
 		m.handOver(slot)

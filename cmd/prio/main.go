@@ -1,17 +1,14 @@
-// Command prio changes the priorities of jobs.
+// Command prio changes the priorities of jobs, and other attributes of theirs.
 package main
 
 import (
 	"fmt"
 	"math"
-	"strconv"
+	"slices"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/selection"
-	"fairspool/lib/classad"
-	"fairspool/lib/pool"
-	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
 
@@ -19,33 +16,42 @@ func main() { cmdline.Main(command()) }
 
 func command() cmdline.Command {
 	return cmdline.Command{
-		Name:     "prio",
-		Brief:    "change the priorities of jobs",
-		Synopsis: []string{"{+N | -N | -p N} CLUSTER | CLUSTER.PROC | USER ...", "{+N | -N | -p N} -a"},
-		About: `Sets or changes JobPrio, a 32-bit integer, 0 when a job begins; higher goes first. It decides only between jobs of one submitter, and never makes a running job leave.
+		Name:  "prio",
+		Brief: "change the priorities of jobs",
+		Synopsis: []string{
+			"{+N | -N | -p N} " + selection.Synopsis,
+			"[-pre1 N] [-pre2 N] [-post1 N] [-post2 N] " + selection.Synopsis,
+			"-set ATTR=EXPR ... " + selection.Synopsis,
+			"{+N | -N | -p N | ...} {-a | -constraint EXPR}",
+		},
+		About: `Sets or changes JobPrio, a 32-bit integer, 0 when a job begins; higher goes first. It decides only between jobs of one submitter, and never makes a running job leave. PreJobPrio1 and PreJobPrio2 count before it, PostJobPrio1 and PostJobPrio2 behind it. Any other attribute that may change later is set with -set.
 
-Either all of the named jobs are changed or, when one of them is not in the queue or its priority would leave the range, none. On success prio prints nothing.`,
-		Flags: []cmdline.Flag{
+Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing.`,
+		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
 			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
-			{Name: "a", Help: "change all jobs of the queue"},
-		},
-		Number: "adjust",
+		}, levelFlags(), []cmdline.Flag{
+			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
+		}, selection.Flags("change")),
+		Number:    "adjust",
+		SetUserID: true,
 		Examples: []cmdline.Example{
 			{Does: "move a cluster ahead", Line: "prio +5 12"},
 			{Does: "put one job behind", Line: "prio -p -10 12.3"},
 			{Does: "all jobs of a user", Line: "prio -p 0 alice"},
+			{Does: "these ten before all others of theirs", Line: "prio -pre1 1 12.0-9"},
+			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},
 		},
 		Run: run,
 	}
 }
 
 func run(c *cmdline.Call) error {
-	ch, err := changeOf(c)
+	q, err := selection.Asked(c)
 	if err != nil {
 		return err
 	}
-	names, err := selection.Of(c)
+	ch, err := changesOf(c, q.Caller())
 	if err != nil {
 		return err
 	}
@@ -54,101 +60,57 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	var log joblog.Events
+	var bad []string
 	err = s.Update(func(tx *spool.Tx) error {
-		log = joblog.Events{}
-		tx.Op("set priority", append([]string{ch.text}, names.Words()...)...)
-		spans, missing := names.In(&tx.View)
-		if len(missing) > 0 {
-			for _, m := range missing {
-				c.Warn("%s: not in the queue; nothing was changed", m)
-			}
-			return cmdline.ErrReported
+		tx.Op("set priority", append(ch.words(), q.Words()...)...)
+		jobs, err := q.In(&tx.View, s.Domain())
+		if err != nil {
+			return err
 		}
-		for _, span := range spans {
-			if err := ch.apply(tx, span, &log); err != nil {
-				return err
-			}
+		log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
+		for _, span := range jobs.Spans {
+			bad = append(bad, ch.apply(tx, span, &log)...)
 		}
 		return nil
 	})
 	if err != nil {
 		return err
 	}
+	for _, line := range bad {
+		c.Warn("%s", line)
+	}
 	log.Write(c)
+	if len(bad) > 0 {
+		return cmdline.ErrReported
+	}
 	return nil
 }
 
-// change is what becomes of a priority.
-type change struct {
-	text   string // as the journal has it: "5" or "+5"
-	number int64
-	adjust bool
-}
-
-func changeOf(c *cmdline.Call) (change, error) {
-	flag, err := c.One("p", "adjust")
-	switch {
-	case err != nil:
-		return change{}, err
-	case flag == "":
-		return change{}, cmdline.Usagef("want a new priority, -p N, or an adjustment, +N or -N")
+// refused words, as condor_prio begins it, which names could not be served. wide says
+// that a name may well have no jobs.
+func (ch changes) refused(jobs selection.Chosen, wide bool) (lines []string) {
+	for _, r := range jobs.Refused {
+		lines = append(lines, ch.couldNot(r.Word)+r.Why)
 	}
-	text := c.Value(flag)
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return change{}, cmdline.Usagef("%q: want a whole number from %d to %d", text, math.MinInt32, math.MaxInt32)
+	here := map[string]bool{}
+	for _, s := range jobs.Spans {
+		here[s.Word] = true
 	}
-	ch := change{text: strconv.FormatInt(n, 10), number: n, adjust: flag == "adjust"}
-	if ch.adjust {
-		ch.text = fmt.Sprintf("%+d", n)
-	}
-	return ch, nil
-}
-
-// apply changes the priority of the jobs of a span: all at once where they
-// share a constant, as most do.
-func (ch change) apply(tx *spool.Tx, span selection.Span, log *joblog.Events) error {
-	if e, ok := span.Run.Ad.Lookup(pool.AttrJobPrio); ok {
-		if _, constant := e.Constant(); !constant {
-			return ch.each(tx, span, log)
+	for _, l := range jobs.Late {
+		if !here[l.Word] && !wide {
+			lines = append(lines, ch.couldNot(l.Word)+"still to come, with what their description says")
+			here[l.Word] = true
 		}
 	}
-	return ch.rows(tx, span, log)
+	return lines
 }
 
-func (ch change) each(tx *spool.Tx, span selection.Span, log *joblog.Events) error {
-	for p := span.First; p <= span.Last; p++ {
-		one := selection.Span{Cluster: span.Cluster, First: p, Last: p, Run: span.Run}
-		if err := ch.rows(tx, one, log); err != nil {
-			return err
-		}
+func (ch changes) couldNot(what string) string {
+	if len(ch) == 1 && ch[0].priority {
+		return fmt.Sprintf("couldn't set new priority for %s: ", what)
 	}
-	return nil
+	return fmt.Sprintf("couldn't change %s: ", what)
 }
 
-func (ch change) rows(tx *spool.Tx, span selection.Span, log *joblog.Events) error {
-	first := span.Run.Proc(span.First)
-	// What is not an integer counts as 0, as it does in the order of jobs.
-	old, _ := first.EvalInt(&classad.Context{}, pool.AttrJobPrio)
-	priority := ch.number
-	if ch.adjust {
-		priority += old
-	}
-	if priority < math.MinInt32 || priority > math.MaxInt32 {
-		return fmt.Errorf("%d.%d: priority %d %s %s: outside of 32 bits; nothing was changed", span.Cluster, span.First, old, ch.text[:1], ch.text[1:])
-	}
-	before, there := first.Lookup(pool.AttrJobPrio)
-	tx.SetRange(span.Cluster, span.First, span.Last, pool.AttrJobPrio, classad.Literal(classad.Int(priority)))
-	from := ""
-	if there {
-		from = before.String()
-	}
-	if !first.Has(pool.AttrUserLog) {
-		return nil
-	}
-	for p := span.First; p <= span.Last; p++ {
-		log.Add(pool.JobID{Cluster: span.Cluster, Proc: p}, span.Run.Proc(p),
-			userlog.AttributeChanged{Name: pool.AttrJobPrio, From: from, To: strconv.FormatInt(priority, 10)})
-	}
-	return nil
-}
+// inRange tells whether n is a priority.
+func inRange(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }

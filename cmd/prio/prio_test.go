@@ -61,6 +61,32 @@ func TestPrio(t *testing.T) {
 	}
 }
 
+// What can be done is done, and each name that cannot is told.
+func TestPrioInPart(t *testing.T) {
+	for _, c := range []struct{ args, bad, want string }{
+		{"+5 1 9", "prio: couldn't set new priority for 9: not in the queue\n",
+			"1.0=5 1.1=5 1.2=5 1.3=5 1.4=5 2.0=undefined 3.0=0 3.1=10 3.2=20"},
+		{"+5 1.5 dave 1.0 7", "prio: couldn't set new priority for 1.5: not in the queue\n" +
+			"prio: couldn't set new priority for dave: no jobs in the queue\nprio: couldn't set new priority for 7: not in the queue\n",
+			"1.0=5 1.1=0 1.2=0 1.3=0 1.4=0 2.0=undefined 3.0=0 3.1=10 3.2=20"},
+		{"+2147483638 3", "prio: couldn't set new priority for 3.1: 10 + 2147483638 is outside of 32 bits\n" +
+			"prio: couldn't set new priority for 3.2: 20 + 2147483638 is outside of 32 bits\n",
+			"1.0=0 1.1=0 1.2=0 1.3=0 1.4=0 2.0=undefined 3.0=2147483638 3.1=10 3.2=20"},
+		{"-2147483648 -pre1 4 1.0-1 3.1", "", "1.0=-2147483648 1.1=-2147483648 1.2=0 1.3=0 1.4=0 2.0=undefined 3.0=0 3.1=-2147483638 3.2=20"},
+		{"-set AfterOk=\"1\" -set JobPrio=3 1.0 2", "prio: couldn't change 1.0: AfterOk: they would wait for themselves\n",
+			"1.0=0 1.1=0 1.2=0 1.3=0 1.4=0 2.0=3 3.0=0 3.1=10 3.2=20"},
+	} {
+		fill(t)
+		status, out, bad := prio(strings.Fields(c.args)...)
+		if want := min(1, len(c.bad)); status != want || out != "" || bad != c.bad {
+			t.Errorf("prio %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, want, c.bad)
+		}
+		if got := priorities(t); got != c.want {
+			t.Errorf("after prio %s: %s, want %s", c.args, got, c.want)
+		}
+	}
+}
+
 func TestPrioRefuses(t *testing.T) {
 	dir := fill(t)
 	prio("-p", "-3", "2")
@@ -70,10 +96,13 @@ func TestPrioRefuses(t *testing.T) {
 		status int
 		bad    string
 	}{
-		{"+5 1 9", 1, "prio: 9: not in the queue; nothing was changed\n"},
-		{"+5 1.5 dave 1.0 7", 1, "prio: 1.5: not in the queue; nothing was changed\nprio: 7: not in the queue; nothing was changed\nprio: dave: not in the queue; nothing was changed\n"},
-		{"+2147483647 3", 1, "prio: 3.1: priority 10 + 2147483647: outside of 32 bits; nothing was changed\n"},
-		{"-2147483646 2", 1, "prio: 2.0: priority -3 - 2147483646: outside of 32 bits; nothing was changed\n"},
+		{"+5 9", 1, "prio: couldn't set new priority for 9: not in the queue\n"},
+		{"-set X=1 9", 1, "prio: couldn't change 9: not in the queue\n"},
+		{"-2147483646 2", 1, "prio: couldn't set new priority for 2.0: -3 - 2147483646 is outside of 32 bits\n"},
+		{"-set AfterAny=99 2", 1, "prio: couldn't change 2.0: AfterAny: there is no cluster 99\n"},
+		{"+1 -constraint JobPrio 2", 1, "prio: -constraint: want true or false, got -3 for job 2.0\n"},
+		{"+1 -constraint 3", 1, "prio: -constraint: want true or false, got 3\n"},
+		{"+1 -constraint 3=", 2, "prio: -constraint: column 2: expected an operator or the end of the expression, found \"=\"\n"},
 		{"-5 29 +3", 2, "prio: -5 and +3: only one of them at a time\n"},
 		{"-2147483648 -a -p 1", 2, "prio: -p and -2147483648: only one of them at a time\n"},
 		{"+5 -p 3 1", 2, "prio: -p and +5: only one of them at a time\n"},
@@ -81,6 +110,11 @@ func TestPrioRefuses(t *testing.T) {
 		{"+2147483648 1", 2, "prio: \"+2147483648\": want a whole number from -2147483648 to 2147483647\n"},
 		{"+5x 1", 2, "prio: \"+5x\": want a whole number from -2147483648 to 2147483647\n"},
 		{"-p 1.5 1", 2, "prio: \"1.5\": want a whole number from -2147483648 to 2147483647\n"},
+		{"-post1 2147483648 1", 2, "prio: \"2147483648\": want a whole number from -2147483648 to 2147483647\n"},
+		{"-set JobPrio=1 +3 1", 2, "prio: JobPrio: changed twice\n"},
+		{"-set X 1", 2, "prio: -set \"X\": want an attribute and an expression, like RequestMemory=4096\n"},
+		{"-set X=1+ 1", 2, "prio: -set X: column 3: expected a value, a name or (, found the end of the text\n"},
+		{"-set ClusterId=1 1", 1, "prio: -set ClusterId: says which job it is, and whose: it cannot be changed\n"},
 		{"1", 2, "prio: want a new priority, -p N, or an adjustment, +N or -N\n"},
 		{"+5", 2, "prio: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
 		{"+5 -a 1", 2, "prio: -a: takes all jobs, and no arguments\n"},
@@ -97,6 +131,37 @@ func TestPrioRefuses(t *testing.T) {
 	}
 	if _, err := os.Stat(filepath.Join(dir, "job.log")); err == nil {
 		t.Errorf("refused changes were logged")
+	}
+}
+
+// -set keeps the expression, so that it may differ between jobs, and tells the log of
+// each; the levels are set beside it.
+func TestPrioSet(t *testing.T) {
+	dir := fill(t)
+	if status, out, bad := prio("-set", "RequestMemory = ProcId * 100", "-set", `Note="a=b"`, "-post2", "7", "1.0", "1.2", "3"); status != 0 || out+bad != "" {
+		t.Fatalf("prio = %d, %q, %q, want 0 and nothing", status, out, bad)
+	}
+	var got []string
+	cmdtest.View(t, func(v *spool.View) {
+		for id, ad := range v.Jobs() {
+			c := &classad.Context{}
+			got = append(got, fmt.Sprintf("%v %v %v %v", id, ad.Eval(c, "RequestMemory", nil), ad.Eval(c, "Note", nil), ad.Eval(c, "PostJobPrio2", nil)))
+		}
+	})
+	const none = " undefined undefined undefined"
+	want := []string{`1.0 0 "a=b" 7`, "1.1" + none, `1.2 200 "a=b" 7`, "1.3" + none, "1.4" + none, "2.0" + none, `3.0 0 "a=b" 7`, `3.1 100 "a=b" 7`, `3.2 200 "a=b" 7`}
+	if strings.Join(got, "\n") != strings.Join(want, "\n") {
+		t.Errorf("after prio -set: %q, want %q", got, want)
+	}
+	log, err := os.ReadFile(filepath.Join(dir, "job.log"))
+	for _, line := range []string{
+		"033 (001.002.000) 2026-11-20 23:34:06 Setting job attribute PostJobPrio2 to 7\n",
+		"033 (001.002.000) 2026-11-20 23:34:06 Setting job attribute RequestMemory to ProcId * 100\n",
+		"033 (001.000.000) 2026-11-20 23:34:06 Setting job attribute Note to \"a=b\"\n",
+	} {
+		if err != nil || !strings.Contains(string(log), line) {
+			t.Errorf("the log lacks %q: %q, %v", line, log, err)
+		}
 	}
 }
 

@@ -100,6 +100,49 @@ func TestQdelPromised(t *testing.T) {
 	}
 }
 
+// What can be removed is, and each name that cannot is told.
+func TestQdelInPart(t *testing.T) {
+	for _, c := range []struct{ args, out, bad, left string }{
+		{"1.2-4 3", "Jobs 1.2-4 removed\n", "qdel: 3: not in the queue\n", "1.0=running 1.1=idle 2.0=idle 1.0:Running 1.1:Matched"},
+		{"2 1.9 dave", "Job 2.0 removed\n", "qdel: 1.9: not in the queue\nqdel: dave: no jobs in the queue\n",
+			"1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"-constraint ProcId>=3", "Jobs 1.3-4 removed\n", "", "1.0=running 1.1=idle 1.2=idle 2.0=idle 1.0:Running 1.1:Matched"},
+		{"1-2 -constraint JobStatus==2", "Job 1.0 marked for removal\n", "", "1.0=removed 1.1=idle 1.2=idle 1.3=idle 1.4=idle 2.0=idle 1.0:Vacating 1.1:Matched"},
+		{"-constraint false", "0 job(s) removed.\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 2.0=idle 1.0:Running 1.1:Matched"},
+	} {
+		fill(t)
+		status, out, bad := qdel(strings.Fields(c.args)...)
+		if want := min(1, len(c.bad)); status != want || out != c.out || bad != c.bad {
+			t.Errorf("qdel %s = %d, %q, %q, want %d, %q, %q", c.args, status, out, bad, want, c.out, c.bad)
+		}
+		if got := left(t); got != c.left {
+			t.Errorf("after qdel %s: %s, want %s", c.args, got, c.left)
+		}
+	}
+}
+
+// Somebody else's jobs stay, and administrators may all.
+func TestQdelLent(t *testing.T) {
+	const everything = "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 2.0=idle 1.0:Running 1.1:Matched"
+	const noBob = ": you are bob, and no administrator\n"
+	for _, c := range []struct{ user, args, out, bad, left string }{
+		{"bob", "1 1.2 alice", "", "qdel: 1: belongs to alice" + noBob + "qdel: 1.2: belongs to alice" + noBob + "qdel: alice: jobs of somebody else" + noBob, everything},
+		{"bob", "1.0-3 2", "Job 2.0 removed\n", "qdel: 1.0-3: belongs to alice" + noBob, "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"bob", "-a", "Job 2.0 removed\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"carol", "-all", "0 job(s) removed.\n", "", everything},
+		{"root2", "1.2-4 2", "Jobs 1.2-4 removed\nJob 2.0 removed\n", "", "1.0=running 1.1=idle 1.0:Running 1.1:Matched"},
+	} {
+		fill(t)
+		status, out, bad := cmdtest.RunLent(t, c.user, "ADMINISTRATORS = [\"root2\"]\n", command(), strings.Fields(c.args)...)
+		if want := min(1, len(c.bad)); status != want || out != c.out || bad != c.bad {
+			t.Errorf("%s: qdel %s = %d, %q, %q, want %d, %q, %q", c.user, c.args, status, out, bad, want, c.out, c.bad)
+		}
+		if got := left(t); got != c.left {
+			t.Errorf("after %s: qdel %s: %s, want %s", c.user, c.args, got, c.left)
+		}
+	}
+}
+
 func TestQdelRefuses(t *testing.T) {
 	fill(t)
 	before := left(t)
@@ -108,13 +151,16 @@ func TestQdelRefuses(t *testing.T) {
 		status int
 		bad    string
 	}{
-		{"1 3", 1, "qdel: 3: not in the queue; nothing was removed\n"},
-		{"2 1.9 dave", 1, "qdel: 1.9: not in the queue; nothing was removed\nqdel: dave: not in the queue; nothing was removed\n"},
+		{"3 1.5-9", 1, "qdel: 3: not in the queue\nqdel: 1.5-9: not in the queue\n"},
+		{"1 -constraint ProcId", 1, "qdel: -constraint: want true or false, got 0 for job 1.0\n"},
+		{"-a -constraint \"yes\"", 1, "qdel: -constraint: want true or false, got \"yes\"\n"},
+		{"-constraint (", 2, "qdel: -constraint: column 2: expected a value, a name or (, found the end of the text\n"},
 		{"", 2, "qdel: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
 		{"-a 1", 2, "qdel: -a: takes all jobs, and no arguments\n"},
+		{"-reason a\nb 1", 2, "qdel: -reason: want one line\n"},
 		{"1.x", 2, "qdel: \"1.x\": invalid proc: want a whole number from 0 up\n"},
 	} {
-		status, out, bad := qdel(strings.Fields(c.args)...)
+		status, out, bad := qdel(strings.FieldsFunc(c.args, func(r rune) bool { return r == ' ' })...)
 		if status != c.status || out != "" || bad != c.bad {
 			t.Errorf("qdel %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
 		}

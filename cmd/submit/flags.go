@@ -21,6 +21,7 @@ var flags = []cmdline.Flag{
 	{Name: "maxjobs", Args: []string{"N"}, Min: 3, Help: "submit nothing if the description asks for more than N jobs"},
 	{Name: "unique", Args: []string{"KEY"},
 		Help: "submit nothing if jobs that you submitted with the same KEY are still in the queue"},
+	{Name: "wait", Help: "wait until all the jobs have ended, and exit with their status: that of the first that did not return 0, 128 and the number of the signal for one that was killed"},
 	{Name: "owner", Args: []string{"NAME"}, Help: "submit for NAME instead of yourself; for administrators"},
 	{Name: "single-cluster", Min: 3, Help: "do nothing: the jobs of a description are always one cluster"},
 

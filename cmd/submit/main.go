@@ -68,12 +68,15 @@ func run(c *cmdline.Call) error {
 		s.warnOfPlaces(k)
 	}
 	s.logSubmitted(k)
-	return s.tell(k)
+	if err := s.tell(k); err != nil || !c.Has("wait") {
+		return err
+	}
+	return s.wait(k)
 }
 
 // checkFlags refuses flags that say nothing together, or nothing at all.
 func (s *submission) checkFlags() error {
-	for _, pair := range [][]string{{"terse", "verbose", "json"}, {"dry-run", "terse"}, {"dry-run", "verbose"}} {
+	for _, pair := range [][]string{{"terse", "verbose", "json"}, {"dry-run", "terse"}, {"dry-run", "verbose"}, {"dry-run", "wait"}} {
 		if _, err := s.One(pair...); err != nil {
 			return err
 		}

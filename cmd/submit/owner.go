@@ -3,16 +3,11 @@ package main
 import (
 	"errors"
 	"fmt"
-	"os"
-	"os/user"
 	"regexp"
-	"slices"
 	"strings"
-	"syscall"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
-	"fairspool/spool"
 )
 
 // ownerOf returns whose jobs they are: that of -owner, else the caller.
@@ -24,22 +19,15 @@ func ownerOf(c *cmdline.Call) (string, error) {
 		}
 		return name, nil
 	}
-	name, err := loginName()
+	who, err := c.Caller()
 	if err != nil {
 		return "", err
 	}
+	name := who.Name
 	if err := checkOwner(name, c.Config.NiceGroup, c.Config.Groups); err != nil {
 		return "", fmt.Errorf("your login name %q: %w; submit as another with -owner", shorten(name), err)
 	}
 	return name, nil
-}
-
-func loginName() (string, error) {
-	u, err := user.Current()
-	if err != nil {
-		return "", fmt.Errorf("your login name: %w", err)
-	}
-	return u.Username, nil
 }
 
 // maxOwner is how many characters an owner's name may have.
@@ -81,22 +69,11 @@ func shorten(name string) string {
 	return name
 }
 
-// mayActForOthers lets the spool's owner, root and the ADMINISTRATORS submit
-// for somebody else.
-func mayActForOthers(c *cmdline.Call, s *spool.Spool) error {
-	name, err := loginName()
-	if err != nil {
+// mayActForOthers lets administrators submit for somebody else.
+func mayActForOthers(c *cmdline.Call) error {
+	who, err := c.Caller()
+	if err != nil || who.May(c.Value("owner")) {
 		return err
-	}
-	if name == c.Value("owner") || os.Geteuid() == 0 || slices.Contains(c.Config.Administrators, name) {
-		return nil
-	}
-	st, err := os.Stat(s.Dir())
-	if err != nil {
-		return err
-	}
-	if sys, ok := st.Sys().(*syscall.Stat_t); ok && int(sys.Uid) == os.Geteuid() {
-		return nil
 	}
 	return fmt.Errorf("-owner %s: only administrators may submit for somebody else", c.Value("owner"))
 }

@@ -22,7 +22,7 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		return cluster{}, err
 	}
 	if s.Has("owner") {
-		if err := mayActForOthers(s.Call, sp); err != nil {
+		if err := mayActForOthers(s.Call); err != nil {
 			return cluster{}, err
 		}
 	}

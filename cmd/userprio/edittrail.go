@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -35,10 +36,17 @@ type trail struct {
 }
 
 // edited makes an edit in a transaction. Where the clock was set since the last
-// event, or is before it, that is said.
+// event, or is before it, that is said. Only administrators may.
 func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
+	who, err := c.Caller()
+	if err == nil && !who.Admin {
+		err = fmt.Errorf("you are %s: only administrators may change accounts", who.Name)
+	}
+	if err != nil {
+		return err
+	}
 	var t *trail
-	err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 		t = &trail{tx: tx, now: c.Now.Truncate(time.Millisecond)}
 		return make(t)
 	})

@@ -30,15 +30,20 @@ const letters = "jlhVr,tng"
 // Print writes the ads one at a time in the form of a flag: "long", "json", "af"
 // or "autoformat", whose expressions and letters are those of the command line. What ads
 // are chained to has to stay as it is until the last is written; an ad itself
-// may be changed and come again.
+// may be changed and come again. On a terminal ? stands for characters that could
+// steer it.
 func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
+	w := c.Stdout
+	if c.Terminal() {
+		w = harmless{w}
+	}
 	switch form {
 	case "long":
-		return long(c.Stdout, ads)
+		return long(w, ads)
 	case "json":
-		return list(c.Stdout, ads, 0)
+		return list(w, ads, 0)
 	}
-	return auto(c.Stdout, &classad.Context{Now: c.Now}, c.Letters(form), c.Values(form), ads)
+	return auto(w, &classad.Context{Now: c.Now}, c.Letters(form), c.Values(form), ads)
 }
 
 // Long writes the ads in long form, a blank line behind each.

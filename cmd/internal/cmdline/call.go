@@ -38,13 +38,14 @@ type Call struct {
 	simulated bool
 	up        time.Duration
 	spool     *spool.Spool
+	around    Surroundings
 }
 
-func newCall(c Command, x *cli.Context) (*Call, error) {
+func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 	call := &Call{
 		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
 		flags: given(c, x), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
-		handOn: toHandOn(x),
+		handOn: toHandOn(x), around: s,
 	}
 	call.Now, call.up = readClocks()
 	if x.IsSet("spool") && call.dir == "" {
@@ -67,7 +68,7 @@ func newCall(c Command, x *cli.Context) (*Call, error) {
 	cfg := config.Default()
 	if !c.WithoutSpool {
 		var err error
-		if cfg, err = loadConfig(value(x, "config")); err != nil {
+		if cfg, err = s.loadConfig(value(x, "config")); err != nil {
 			return nil, err
 		}
 	}

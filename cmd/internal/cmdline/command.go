@@ -26,6 +26,9 @@ type Command struct {
 	// configuration: they do not have the common flags about these, and read
 	// nothing of the kind.
 	WithoutSpool bool
+	// SetUserID says that the program may be installed with the set-user-ID bit: then
+	// it opens no file that its caller names.
+	SetUserID bool
 	// Run does the work. What it returns is printed as `name: error`.
 	Run func(*Call) error
 	// Actions, if there are any, do it instead: that which the first argument

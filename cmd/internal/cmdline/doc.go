@@ -34,5 +34,7 @@
 //	2   the command line was wrong
 //	75  the spool stayed locked longer than -lock-wait
 //
+// A command that waits for something may exit as that did (ExitStatus).
+//
 // The package knows of no job, slot or submitter.
 package cmdline

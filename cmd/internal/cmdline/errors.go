@@ -40,9 +40,12 @@ func Usagef(format string, args ...any) error {
 // status for it.
 func report(w io.Writer, name string, err error) int {
 	var usage *usageError
+	var exit *exitError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &exit):
+		return exit.status
 	case errors.Is(err, ErrReported) && errors.Is(err, spool.ErrLocked):
 		return exitLocked
 	case errors.Is(err, ErrReported), errors.Is(err, syscall.EPIPE):

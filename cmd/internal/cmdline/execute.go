@@ -31,8 +31,13 @@ func Main(c Command) {
 // the common flags name, the clock when no -now is given, and the files of
 // configuration and spool.
 func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return Here().Execute(c, args, stdin, stdout, stderr)
+}
+
+// Execute does as the function of that name, in these surroundings.
+func (s Surroundings) Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	out := &output{buffer: bufio.NewWriterSize(stdout, outputBuffer), to: stdout}
-	err := run(c, args, stdin, out, stderr)
+	err := s.run(c, args, stdin, out, stderr)
 	status := report(stderr, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {
 		status = report(stderr, c.Name, e)
@@ -50,7 +55,7 @@ func Cause(err error) error {
 	return err
 }
 
-func run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags, args, err := c.tokens(args)
 	if err != nil {
 		return err
@@ -86,7 +91,7 @@ func run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) er
 			app.Flags = append(app.Flags, shared(f))
 		}
 	}
-	app.Action = func(x *cli.Context) error { return act(c, x) }
+	app.Action = func(x *cli.Context) error { return s.act(c, x) }
 	return app.Run(line)
 }
 
@@ -130,8 +135,11 @@ func shared(f Flag) cli.Flag {
 }
 
 // act is the command behind its parsed flags.
-func act(c Command, x *cli.Context) error {
-	call, err := newCall(c, x)
+func (s Surroundings) act(c Command, x *cli.Context) error {
+	if err := s.allow(c, x.IsSet); err != nil {
+		return err
+	}
+	call, err := newCall(s, c, x)
 	if err != nil {
 		return err
 	}

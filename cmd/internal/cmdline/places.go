@@ -20,13 +20,14 @@ const (
 )
 
 // loadConfig reads the configuration: the named file, which has to be there,
-// else the machine's, else the user's own, else the defaults.
-func loadConfig(named string) (config.Config, error) {
+// else the machine's, else the user's own, else the defaults. Who is lent an account
+// has none of their own there.
+func (s Surroundings) loadConfig(named string) (config.Config, error) {
 	if named != "" {
 		return load(named)
 	}
-	places := []string{systemConfig}
-	if dir, err := os.UserConfigDir(); err == nil {
+	places := []string{s.Config}
+	if dir, err := os.UserConfigDir(); err == nil && !s.lent() {
 		places = append(places, filepath.Join(dir, "fairspool", "fairspool.toml"))
 	}
 	for _, path := range places {
@@ -48,13 +49,14 @@ func load(path string) (config.Config, error) {
 
 // SpoolDir returns the directory of the spool, which need not exist yet.
 func (c *Call) SpoolDir() (string, error) {
+	around := c.surroundings()
 	switch {
 	case c.dir != "":
 		return c.dir, nil
 	case c.Config.Spool != "":
 		return c.Config.Spool, nil
-	case usable(systemSpool):
-		return systemSpool, nil
+	case usable(around.Spool) || around.lent():
+		return around.Spool, nil
 	}
 	state := os.Getenv("XDG_STATE_HOME")
 	if !filepath.IsAbs(state) {

@@ -120,7 +120,7 @@ func (c Command) flag(line []string) (o occurrence, n int, err error) {
 	for ; n < len(line) && c.wants(o, line[n]); n++ {
 		o.args = append(o.args, line[n])
 	}
-	if len(o.args) < len(f.Args) {
+	if len(o.args) < len(f.Args) && !f.optional() {
 		return o, 0, c.missing(o, line[n:])
 	}
 	return o, n, nil

@@ -53,6 +53,16 @@ func TestIn(t *testing.T) {
 			{"bob@pool 1.2", "1.2-2 2.0-0"},
 			{"1.7 9 2.1 dave bob@else 1.0", "1.0-0 missing 1.7 2.1 9 bob@else dave"},
 			{"1 1.7", "1.0-3 1.4-4 1.5-6 missing 1.7"},
+			{"1.1-5", "1.1-3 1.4-4 1.5-5"},
+			{"1.2-99 1.0-0", "1.0-0 1.2-3 1.4-4 1.5-6"},
+			{"1.0-6:2", "1.0-0 1.2-2 1.4-4 1.6-6"},
+			{"1.1-2147483647:3 1.0 1.1", "1.0-1 1.4-4"},
+			{"1.0-6:2 1.1-3:1", "1.0-3 1.4-4 1.6-6"},
+			{"1.7-9 1.7-9:2 1.3-9", "1.3-3 1.4-4 1.5-6 missing 1.7-9 1.7-9:2"},
+			{"1-2", "1.0-3 1.4-4 1.5-6 2.0-0"},
+			{"2-5", "2.0-0"},
+			{"2-99999 3-5 1.2", "1.2-2 2.0-0 missing 3-5"},
+			{"01 1", "1.0-3 1.4-4 1.5-6"},
 		} {
 			names, err := Parse(strings.Fields(c.args))
 			if err != nil {
@@ -80,7 +90,7 @@ func shown(spans []Span, missing []string) string {
 }
 
 func TestParseRefuses(t *testing.T) {
-	for _, arg := range []string{"", "-1", "0", "1.", "1.-0", "1.0.0", "1x", "99999999999", "*", " alice"} {
+	for _, arg := range []string{"", "-1", "0", "1.", "1.-0", "1.0.0", "1x", "2-1", "1-", "0-1", "1-2-3", "1-x", "1.3-2", "1.0-", "1.0-1.3", "1.0:2", "1.0-3:0", "1.0-3:", "1.0-3:x", "1.x-2", "1.0-2:99999999999", "99999999999", "*", " alice"} {
 		if _, err := Parse([]string{arg}); err == nil {
 			t.Errorf("Parse(%q) = nil, want an error", arg)
 		}
@@ -90,7 +100,7 @@ func TestParseRefuses(t *testing.T) {
 // Each job is named at most once, in ascending order, however often and in
 // whatever order the arguments name it.
 func TestInIsASet(t *testing.T) {
-	words := []string{"1", "1.0", "1.1", "1.3", "1.4", "1.5", "1.6", "1.9", "2", "2.0", "alice", "bob", "carol"}
+	words := []string{"1", "1.0", "1.1", "1.3", "1.4", "1.5", "1.6", "1.9", "1.2-5", "1.0-6:3", "1-2", "3-9", "2", "2.0", "alice", "bob", "carol"}
 	view(t, func(v *spool.View) {
 		rapid.Check(t, func(r *rapid.T) {
 			args := rapid.SliceOfN(rapid.SampledFrom(words), 1, 8).Draw(r, "args")

@@ -1,0 +1,140 @@
+package selection
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Constraint is an expression that says of each job whether it is meant.
+type Constraint struct{ expr *classad.Expr }
+
+// ParseConstraint reads an expression.
+func ParseConstraint(text string) (*Constraint, error) {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return nil, fmt.Errorf("-constraint: %w", err)
+	}
+	return &Constraint{e}, nil
+}
+
+// check refuses an expression that looks at no ad and is no boolean: it would be
+// none for any job, and is none when there is no job to ask.
+func (k *Constraint) check() error {
+	ad := classad.New()
+	own, external := classad.References(k.expr, ad)
+	clock, chance := classad.Varies(k.expr, ad, nil)
+	if own == nil && external == nil || len(own)+len(external) > 0 || clock || chance {
+		return nil
+	}
+	_, err := truth(k.expr.Eval(&classad.Context{}, ad, nil))
+	return err
+}
+
+// Of returns those of the spans for whose jobs the constraint is true at a time,
+// with the parts of a span where it is true for a part. Equal procs are asked once,
+// unless the expression can tell them apart. A job for which it is neither a
+// boolean nor undefined is an error.
+func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
+	if err := k.check(); err != nil {
+		return nil, err
+	}
+	var kept []Span
+	for _, s := range spans {
+		if !k.tellsApart(s) {
+			yes, err := k.holds(s.Cluster, s.First, s.Run, now)
+			if err != nil {
+				return nil, err
+			}
+			if yes {
+				kept = append(kept, s)
+			}
+			continue
+		}
+		parts, err := k.parts(s, now)
+		if err != nil {
+			return nil, err
+		}
+		kept = append(kept, parts...)
+	}
+	return kept, nil
+}
+
+// parts asks of each job of a span.
+func (k *Constraint) parts(s Span, now time.Time) (kept []Span, err error) {
+	for p := s.First; p <= s.Last; p++ {
+		yes, err := k.holds(s.Cluster, p, s.Run, now)
+		switch i := len(kept) - 1; {
+		case err != nil:
+			return nil, err
+		case yes && i >= 0 && kept[i].Last == p-1:
+			kept[i].Last = p
+		case yes:
+			kept = append(kept, Span{s.Cluster, p, p, s.Run, s.Word})
+		}
+	}
+	return kept, nil
+}
+
+// tellsApart tells whether the expression may have different values for the jobs of
+// a span.
+func (k *Constraint) tellsApart(s Span) bool {
+	if s.First == s.Last {
+		return false
+	}
+	ad := s.Run.Proc(s.First)
+	own, external := classad.References(k.expr, ad)
+	if own == nil && external == nil {
+		return true
+	}
+	if slices.ContainsFunc(own, func(name string) bool { return strings.EqualFold(name, pool.AttrProcID) }) {
+		return true
+	}
+	_, chance := classad.Varies(k.expr, ad, nil)
+	return chance
+}
+
+func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool, error) {
+	yes, err := k.ask(r.Proc(proc), uint64(cluster)<<32|uint64(proc), now)
+	if err != nil {
+		return false, fmt.Errorf("%w for job %d.%d", err, cluster, proc)
+	}
+	return yes, nil
+}
+
+// ask evaluates the expression for an ad. Chance differs between jobs and times.
+func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error) {
+	c := &classad.Context{Now: now, Seed: job ^ uint64(now.UnixNano())}
+	return truth(k.expr.Eval(c, ad, nil))
+}
+
+func truth(v classad.Value) (bool, error) {
+	switch v.Kind() {
+	case classad.KindUndefined:
+		return false, nil
+	case classad.KindBoolean:
+		return v.True(), nil
+	}
+	return false, fmt.Errorf("-constraint: want true or false, got %s", valueText(v))
+}
+
+// valueText returns a value for a message.
+func valueText(v classad.Value) string {
+	const most = 60
+	switch v.Kind() {
+	case classad.KindList:
+		return "a list"
+	case classad.KindClassAd:
+		return "an ad"
+	}
+	text := v.String()
+	if len(text) > most {
+		text = strings.ToValidUTF8(text[:most], "") + "..."
+	}
+	return text
+}

@@ -1,0 +1,70 @@
+package selection
+
+import (
+	"slices"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Late is the jobs of a cluster that are still to come, with the word that they
+// were chosen by.
+type Late struct {
+	spool.Factory
+	Word string
+}
+
+// Factories returns the factories whose clusters or whose owners are named, in
+// order, and which of the missing arguments that accounts for. domain is that of
+// the pool's users.
+func (n Names) Factories(v *spool.View, domain string, missing []string) (list []spool.Factory, still []string) {
+	late, still := n.late(v, domain, missing)
+	for _, l := range late {
+		list = append(list, l.Factory)
+	}
+	return list, still
+}
+
+func (n Names) late(v *spool.View, domain string, missing []string) (list []Late, still []string) {
+	found := map[string]bool{}
+	for _, f := range v.Factories() {
+		word := n.wholly(f.Cluster, found)
+		for _, user := range [...]string{f.Owner, f.Owner + "@" + domain} {
+			if n.users[user] {
+				found[user] = true
+				if word == "" {
+					word = user
+				}
+			}
+		}
+		if word != "" {
+			list = append(list, Late{f, word})
+		}
+	}
+	return list, slices.DeleteFunc(missing, func(word string) bool { return found[word] })
+}
+
+// ad is what a constraint is asked about jobs that are still to come: what their
+// cluster's jobs share, as far as any is in the queue.
+func (l Late) ad(v *spool.View) *classad.Ad {
+	ad := classad.New()
+	if c, ok := v.Cluster(l.Cluster); ok {
+		ad = c.Ad.Clone()
+	}
+	ad.SetInt(pool.AttrClusterID, int64(l.Cluster))
+	ad.SetString(pool.AttrOwner, l.Owner)
+	return ad
+}
+
+// toCome tells whether one of the procs that a word names is still to come.
+func (n Names) toCome(v *spool.View, word string) bool {
+	for cluster, list := range n.procs {
+		for _, p := range list {
+			if f, ok := v.Factory(cluster); ok && p.word == word && !p.clip(f.Next, f.Jobs-1).empty() {
+				return true
+			}
+		}
+	}
+	return false
+}

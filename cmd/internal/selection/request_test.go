@@ -1,0 +1,173 @@
+package selection
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// late runs fn on the queue of view with, besides, cluster 3 (alice), which has
+// procs 0 and 1 of 10, and cluster 4 (bob), which has none of 5.
+func late(t *testing.T, fn func(*spool.View)) {
+	t.Helper()
+	s, err := spool.Open(t.TempDir(), spool.Options{Program: "test", UIDDomain: "pool"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	ad := func(owner string) *classad.Ad {
+		a := classad.New()
+		a.SetString(pool.AttrOwner, owner)
+		return a
+	}
+	update := func(do func(tx *spool.Tx)) {
+		t.Helper()
+		if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); do(tx); return nil }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	update(func(tx *spool.Tx) {
+		tx.AddCluster(ad("alice"), []spool.NewRun{{Count: 7}})
+		tx.AddCluster(ad("bob"), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(ad("alice"), []spool.NewRun{{Count: 2}})
+		tx.AddCluster(ad("bob"), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(classad.New(), []spool.NewRun{{Count: 1}})
+		tx.AddFactory(spool.Factory{Cluster: 3, Owner: "alice", Next: 2, Jobs: 10}, nil)
+		tx.AddFactory(spool.Factory{Cluster: 4, Owner: "bob", Next: 1, Jobs: 5}, nil)
+		tx.Set(pool.JobID{Cluster: 1, Proc: 4}, "Mark", classad.Literal(classad.Int(7)))
+	})
+	update(func(tx *spool.Tx) { tx.Leave(pool.JobID{Cluster: 4}, time.Unix(1, 0)) })
+	if err := s.View(func(v *spool.View) error { fn(v); return nil }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// asked reads a request of a user; words in quotes stay together.
+func asked(args string, who cmdline.Caller) (q Request, err error) {
+	q = Request{Names: All(), who: who, now: time.Unix(1795217646, 0)}
+	args, q.text, _ = strings.Cut(args, "? ")
+	if q.text != "" {
+		if q.where, err = ParseConstraint(q.text); err != nil {
+			return q, err
+		}
+	}
+	if words := strings.Fields(args); len(words) > 0 {
+		q.Names, err = Parse(words)
+	}
+	return q, err
+}
+
+// TestRequest names jobs as words, then behind a question mark a constraint; nothing
+// is all.
+func TestRequest(t *testing.T) {
+	const noAlice = ": you are alice, and no administrator"
+	alice, admin := cmdline.Caller{Name: "alice"}, cmdline.Caller{Name: "carol", Admin: true}
+	late(t, func(v *spool.View) {
+		for _, c := range []struct {
+			who        cmdline.Caller
+			args, want string
+		}{
+			{admin, "", "1.0-3 1.4-4 1.5-6 2.0-0 3.0-1 5.0-0 late 3 4"},
+			{alice, "", "1.0-3 1.4-4 1.5-6 3.0-1 late 3"},
+			{alice, "1.0-1", "1.0-1"},
+			// Each name is told once, whatever of it was refused.
+			{alice, "2 1.4 2 9 4", "1.4-4; 2: belongs to bob" + noAlice + "; 9: not in the queue; 4: belongs to bob" + noAlice},
+			{alice, "bob alice", "1.0-3 1.4-4 1.5-6 3.0-1 late 3; bob: jobs of somebody else" + noAlice},
+			{alice, "1-3", "1.0-3 1.4-4 1.5-6 3.0-1 late 3; 1-3: belongs to bob" + noAlice},
+			{alice, "5", "; 5: it has no Owner: only administrators may change it"},
+			{alice, "dave 3.5 3.10 4.0", "; dave: no jobs in the queue; 3.5: still to come: until then only its whole cluster can be named; 3.10: not in the queue; 4.0: not in the queue"},
+			{admin, "4 bob@pool", " late 4"},
+			{admin, "bob", "2.0-0 late 4"},
+
+			{alice, "? ClusterId < 3", "1.0-3 1.4-4 1.5-6"},
+			{admin, "? ClusterId > 1", "2.0-0 3.0-1 5.0-0 late 3 4"},
+			{admin, "? Owner == \"bob\"", "2.0-0 late 4"},
+			{alice, "? Mark == 7", "1.4-4"},
+			{alice, "? Mark =!= 7", "1.0-3 1.5-6 3.0-1 late 3"},
+			{alice, "? ProcId % 2 == 0", "1.0-0 1.2-2 1.4-4 1.6-6 3.0-0"},
+			{alice, "? ProcId >= 2 && ProcId <= 5", "1.2-3 1.4-4 1.5-5"},
+			{alice, "1.0-1 2 ? ProcId > 0", "1.1-1; 2: belongs to bob" + noAlice},
+			{alice, "? undefined", ""},
+			{alice, "? false", ""},
+			{admin, "2 ? Mark + 1", ""},
+			{admin, "? Mark + 1", "-constraint: want true or false, got 8 for job 1.4"},
+			{admin, "? strcat(\"a\", ClusterId)", "-constraint: want true or false, got \"a1\" for job 1.0"},
+			{admin, "4 ? ClusterId", "-constraint: want true or false, got 4 for the jobs of cluster 4 that are still to come"},
+			{admin, "? 1", "-constraint: want true or false, got 1"},
+			{admin, "9 ? 1 + 1", "-constraint: want true or false, got 2"},
+			{admin, "9 ? \"" + strings.Repeat("x", 99) + "\"", "-constraint: want true or false, got \"" + strings.Repeat("x", 59) + "..."},
+			{admin, "? error", "-constraint: want true or false, got error"},
+			{admin, "? {true}", "-constraint: want true or false, got a list"},
+			// Of somebody else's jobs it is not asked.
+			{alice, "? Owner == \"alice\" ? true : 3", "1.0-3 1.4-4 1.5-6 3.0-1 late 3"},
+		} {
+			q, err := asked(c.args, c.who)
+			if err != nil {
+				t.Fatal(err)
+			}
+			chosen, err := q.In(v, "pool")
+			got := told(chosen)
+			if err != nil {
+				got = err.Error()
+			}
+			if got != c.want {
+				t.Errorf("%s asks for %q: %s, want %s", c.who.Name, c.args, got, c.want)
+			}
+		}
+	})
+}
+
+func told(ch Chosen) string {
+	text := shown(ch.Spans, nil)
+	for i, l := range ch.Late {
+		if i == 0 {
+			text += " late"
+		}
+		text += fmt.Sprintf(" %d", l.Cluster)
+	}
+	for _, r := range ch.Refused {
+		text += "; " + r.Word + ": " + r.Why
+	}
+	return text
+}
+
+// Chance is asked of each job, and is no other the second time.
+func TestChance(t *testing.T) {
+	late(t, func(v *spool.View) {
+		all, _ := All().In(v)
+		k, err := ParseConstraint("random(2) == 0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen := map[string]bool{}
+		for second := range 40 {
+			at := time.Unix(int64(second), 0)
+			first, err := k.Of(all, at)
+			again, err2 := k.Of(all, at)
+			if err != nil || err2 != nil || shown(first, nil) != shown(again, nil) {
+				t.Fatalf("by chance %s and then %s, %v", shown(first, nil), shown(again, nil), err)
+			}
+			seen[shown(first, nil)] = true
+		}
+		if len(seen) < 10 {
+			t.Errorf("of 11 jobs by chance in 40 tries = %v", seen)
+		}
+	})
+}
+
+func TestStretches(t *testing.T) {
+	var list Stretches
+	for _, s := range []Stretch{{1, 0, 3, "held"}, {1, 4, 4, "held"}, {1, 5, 5, "removed"}, {1, 7, 7, "removed"}, {2, 8, 8, "removed"}} {
+		list.Add(s)
+	}
+	const want = "[Jobs 1.0-4 held Job 1.5 removed Job 1.7 removed Job 2.8 removed]"
+	if got := fmt.Sprint(list); got != want {
+		t.Errorf("lines = %s, want %s", got, want)
+	}
+}

@@ -1,0 +1,217 @@
+package steer
+
+import (
+	"fmt"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// Kind is what one of the commands does.
+type Kind struct {
+	Op   string // as the journal names it: "hold"
+	Done string // what it says when there was nothing to do: "held"
+	// Do does it with the jobs of a span, for the reason why.
+	Do func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error)
+	// Says is what is said of each outcome. A Refused one is said on standard error,
+	// if nothing else came of the name.
+	Says    map[operation.Outcome]string
+	Refused map[operation.Outcome]string
+	// Event is what the log of a job is told that was in a state before, nil for
+	// nothing. One that is still leaving its slot is not asked about: its supervisor
+	// tells how that ends.
+	Event func(out operation.Outcome, before pool.Status, why string) userlog.Body
+	// Late does it with jobs that are still to come, and says what became of them;
+	// false: nothing did, and text says why.
+	Late func(tx *spool.Tx, f spool.Factory, why string) (text string, done bool)
+}
+
+// Reason is the option that tells why.
+func Reason(help string) cmdline.Flag {
+	return cmdline.Flag{Name: "reason", Args: []string{"TEXT"}, Help: help}
+}
+
+// Run does what the command line asks for.
+func (k Kind) Run(c *cmdline.Call) error {
+	q, err := selection.Asked(c)
+	if err != nil {
+		return err
+	}
+	why, err := reason(c, q.Caller())
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	var a answer
+	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		tx.Op(k.Op, q.Words()...)
+		jobs, err := q.In(&tx.View, s.Domain())
+		if err != nil {
+			return err
+		}
+		a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, of: map[string]*outcome{}}
+		for _, span := range jobs.Spans {
+			if err := a.do(tx, span); err != nil {
+				return err
+			}
+		}
+		for _, l := range jobs.Late {
+			a.late(tx, l)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	a.log.Write(c)
+	return a.tell(c)
+}
+
+// reason returns the text of -reason, else who did it with which command.
+func reason(c *cmdline.Call, who cmdline.Caller) (string, error) {
+	text := c.Value("reason")
+	switch {
+	case strings.ContainsAny(text, "\n\r"):
+		return "", cmdline.Usagef("-reason: want one line")
+	case text == "":
+		text = fmt.Sprintf("via %s (by user %s)", c.Name, who.Name)
+	}
+	return text, nil
+}
+
+// answer is what became of the jobs.
+type answer struct {
+	Kind
+	selection.Request
+	why     string
+	lines   selection.Stretches
+	after   []string // of jobs that are still to come
+	refused []selection.Refusal
+	of      map[string]*outcome
+	log     joblog.Events
+}
+
+// outcome is what became of the jobs of one name.
+type outcome struct {
+	done  bool
+	lines selection.Stretches // of those that were refused
+	late  []string            // the same of those that are still to come
+}
+
+// refused returns the lines of those that were refused.
+func (o *outcome) refused() (list []string) {
+	for _, line := range o.lines {
+		list = append(list, line.String())
+	}
+	return append(list, o.late...)
+}
+
+func (a *answer) named(word string) *outcome {
+	if a.of[word] == nil {
+		a.of[word] = &outcome{}
+	}
+	return a.of[word]
+}
+
+// do does it with the jobs of a span.
+func (a *answer) do(tx *spool.Tx, span selection.Span) error {
+	ad := span.Run.Proc(span.First)
+	before, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	all, err := a.Do(tx, operation.Span{Cluster: span.Cluster, First: span.First, Last: span.Last}, a.why)
+	if err != nil {
+		return err
+	}
+	var named []*outcome
+	for _, word := range a.Naming(span) {
+		named = append(named, a.named(word))
+	}
+	for _, d := range all {
+		line := selection.Stretch{Cluster: d.Cluster, First: d.First, Last: d.Last, What: a.Says[d.Outcome]}
+		if line.What == "" {
+			line.What = a.Refused[d.Outcome]
+			for _, o := range named {
+				o.lines.Add(line)
+			}
+			continue
+		}
+		for _, o := range named {
+			o.done = true
+		}
+		a.lines.Add(line)
+		if _, leaving := tx.Claim(pool.JobID{Cluster: d.Cluster, Proc: d.First}); leaving || !ad.Has(pool.AttrUserLog) {
+			continue
+		}
+		body := a.Event(d.Outcome, pool.Status(before), a.why)
+		if body == nil {
+			continue
+		}
+		for p := d.First; p <= d.Last; p++ {
+			a.log.Add(pool.JobID{Cluster: d.Cluster, Proc: p}, span.Run.Proc(p), body)
+		}
+	}
+	return nil
+}
+
+// late does it with jobs that are still to come.
+func (a *answer) late(tx *spool.Tx, l selection.Late) {
+	o := a.named(l.Word)
+	text, done := a.Late(tx, l.Factory, a.why)
+	text = selection.ProcsOf(l.Cluster, l.Next, l.Jobs-1) + " " + text
+	if done {
+		o.done = true
+		a.after = append(a.after, text)
+		return
+	}
+	o.late = append(o.late, text)
+}
+
+// tell says what was done, and what could not be.
+func (a *answer) tell(c *cmdline.Call) error {
+	bad := len(a.refused) > 0
+	for _, r := range a.refused {
+		c.Warn("%s: %s", r.Word, r.Why)
+	}
+	said := map[string]bool{}
+	for _, word := range a.Names.Words() {
+		o := a.of[word]
+		if o == nil || o.done || a.Wide() {
+			continue
+		}
+		for _, text := range o.refused() {
+			if !said[text] {
+				c.Warn("%s", text)
+			}
+			said[text] = true
+		}
+		bad = true
+	}
+	var err error
+	say := func(text string) {
+		if err == nil {
+			_, err = fmt.Fprintln(c.Stdout, text)
+		}
+	}
+	for _, line := range a.lines {
+		say(line.String())
+	}
+	for _, text := range a.after {
+		say(text)
+	}
+	if !bad && len(a.lines)+len(a.after) == 0 {
+		say("0 job(s) " + a.Done + ".")
+	}
+	if err == nil && bad {
+		err = cmdline.ErrReported
+	}
+	return err
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// fill makes a spool with clusters 1 (alice, 5 procs with a log in dir: 1.0 runs, 1.1
+// is matched, 1.4 was removed and stays), 2 (bob) and 3 (alice, 3.0 and eight to come).
+func fill(t *testing.T) (dir string) {
+	t.Helper()
+	dir = t.TempDir()
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		tx.AddCluster(cmdtest.Ad(t, fmt.Sprintf(`[Owner = "alice"; JobStatus = 1; Iwd = %q; UserLog = "job.log"]`, dir)), []spool.NewRun{{Count: 5}})
+		tx.AddCluster(cmdtest.Ad(t, `[Owner = "bob"; JobStatus = 1]`), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(cmdtest.Ad(t, `[Owner = "alice"; JobStatus = 1]`), []spool.NewRun{{Count: 1}})
+		tx.AddFactory(spool.Factory{Cluster: 3, Owner: "alice", Next: 1, Jobs: 9}, nil)
+		status := func(proc int, s pool.Status) {
+			tx.Set(pool.JobID{Cluster: 1, Proc: proc}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(s))))
+		}
+		status(0, pool.Running)
+		status(4, pool.Removed)
+		at := time.Unix(cmdtest.Now-60, 0)
+		c := pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1@node", Machine: "node", Submitter: "alice@pool",
+			State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at, StartedAt: at}
+		tx.PutClaim(c)
+		c.Job.Proc, c.State, c.StartedAt = 1, pool.Matched, time.Time{}
+		tx.PutClaim(c)
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
+	})
+	return dir
+}
+
+func qhold(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
+
+// queue reads each job with its state, then each claim with its, then what keeps
+// jobs back.
+func queue(t *testing.T) string {
+	t.Helper()
+	var list []string
+	cmdtest.View(t, func(v *spool.View) {
+		for id, ad := range v.Jobs() {
+			n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+			list = append(list, fmt.Sprintf("%v=%v", id, pool.Status(n)))
+		}
+		for _, c := range v.Claims() {
+			list = append(list, fmt.Sprintf("%v:%v", c.Job, c.State))
+		}
+		for _, f := range v.Factories() {
+			if f.Paused != "" {
+				list = append(list, fmt.Sprintf("%d: %s", f.Cluster, f.Paused))
+			}
+		}
+	})
+	return strings.Join(list, " ")
+}
+
+func TestQhold(t *testing.T) {
+	for _, c := range []struct{ args, out, bad, queue string }{
+		{"1", "Jobs 1.0-3 held\n", "", "1.0=held 1.1=held 1.2=held 1.3=held 1.4=removed 2.0=idle 3.0=idle 1.0:Vacating"},
+		{"1.3-4 2", "Job 1.3 held\nJob 2.0 held\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=held 1.4=removed 2.0=held 3.0=idle 1.0:Running 1.1:Matched"},
+		{"1.4 2 7", "Job 2.0 held\n", "qhold: 7: not in the queue\nqhold: Job 1.4 not held: its end is behind it, or ordered\n",
+			"1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=held 3.0=idle 1.0:Running 1.1:Matched"},
+		{"3 -reason why", "Job 3.0 held\nJobs 3.1-8 held back\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=held 1.0:Running 1.1:Matched 3: held: why"},
+		{"3.0", "Job 3.0 held\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=held 1.0:Running 1.1:Matched"},
+		{"3.4", "", "qhold: 3.4: still to come: until then only its whole cluster can be named\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=idle 1.0:Running 1.1:Matched"},
+		{"-constraint JobStatus==2", "Job 1.0 held\n", "", "1.0=held 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=idle 1.0:Vacating 1.1:Matched"},
+		{"-constraint ProcId==4", "0 job(s) held.\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=idle 1.0:Running 1.1:Matched"},
+		{"-a -reason why", "Jobs 1.0-3 held\nJob 2.0 held\nJob 3.0 held\nJobs 3.1-8 held back\n", "", "1.0=held 1.1=held 1.2=held 1.3=held 1.4=removed 2.0=held 3.0=held 1.0:Vacating 3: held: why"},
+	} {
+		fill(t)
+		status, out, bad := qhold(strings.Fields(c.args)...)
+		if want := min(1, len(c.bad)); status != want || out != c.out || bad != c.bad {
+			t.Errorf("qhold %s = %d, %q, %q, want %d, %q, %q", c.args, status, out, bad, want, c.out, c.bad)
+		}
+		if got := queue(t); got != c.queue {
+			t.Errorf("after qhold %s: %s, want %s", c.args, got, c.queue)
+		}
+	}
+	const again = "Jobs 1.0-3 already held\nJob 2.0 already held\nJob 3.0 already held\nJobs 3.1-8 held back already\n"
+	if status, out, bad := qhold("1", "2", "3"); status != 0 || out != again || bad != "" {
+		t.Errorf("qhold of what is held = %d, %q, %q, want 0, %q", status, out, bad, again)
+	}
+}
+
+func TestQholdReason(t *testing.T) {
+	dir := fill(t)
+	if status, _, bad := qhold("-reason", "no data yet", "-subcode", "-7", "1.1-2"); status != 0 {
+		t.Fatal(bad)
+	}
+	cmdtest.View(t, func(v *spool.View) {
+		ad, _ := v.Job(pool.JobID{Cluster: 1, Proc: 2})
+		got := fmt.Sprint(ad.Eval(&classad.Context{}, "HoldReason", nil), ad.Eval(&classad.Context{}, "HoldReasonCode", nil), ad.Eval(&classad.Context{}, "HoldReasonSubCode", nil))
+		if want := `"no data yet"1-7`; strings.ReplaceAll(got, " ", "") != strings.ReplaceAll(want, " ", "") {
+			t.Errorf("reason, code, subcode = %s, want %s", got, want)
+		}
+	})
+	log, err := os.ReadFile(filepath.Join(dir, "job.log"))
+	const want = "012 (001.001.000) 2026-11-20 23:34:06 Job was held.\n\tno data yet\n\tCode 1 Subcode -7\n...\n" +
+		"012 (001.002.000) 2026-11-20 23:34:06 Job was held.\n\tno data yet\n\tCode 1 Subcode -7\n...\n"
+	if err != nil || string(log) != want {
+		t.Errorf("job log = %q, %v, want %q", log, err, want)
+	}
+	// What is held already gets no new reason, and no new event.
+	if status, _, bad := qhold("1.1-2"); status != 0 {
+		t.Fatal(bad)
+	}
+	if again, _ := os.ReadFile(filepath.Join(dir, "job.log")); string(again) != want {
+		t.Errorf("job log after qhold of what is held = %q, want %q", again, want)
+	}
+}
+
+func TestQholdRefuses(t *testing.T) {
+	fill(t)
+	before := queue(t)
+	for _, c := range []struct {
+		args   string
+		status int
+		bad    string
+	}{
+		{"", 2, "qhold: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
+		{"-subcode x 1", 2, "qhold: -subcode: \"x\": want a whole number from -2147483648 to 2147483647\n"},
+		{"-constraint ProcId 1", 1, "qhold: -constraint: want true or false, got 0 for job 1.0\n"},
+	} {
+		if status, out, bad := qhold(strings.Fields(c.args)...); status != c.status || out != "" || bad != c.bad {
+			t.Errorf("qhold %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
+		}
+		if got := queue(t); got != before {
+			t.Errorf("after qhold %s: %s, want %s", c.args, got, before)
+		}
+	}
+}
+
+// By default the reason says who did it.
+func TestQholdLent(t *testing.T) {
+	fill(t)
+	status, out, bad := cmdtest.RunLent(t, "bob", "", command(), "1.2", "2", "3")
+	const want = "qhold: 1.2: belongs to alice: you are bob, and no administrator\nqhold: 3: belongs to alice: you are bob, and no administrator\n"
+	if status != 1 || out != "Job 2.0 held\n" || bad != want {
+		t.Errorf("bob: qhold 1.2 2 3 = %d, %q, %q, want 1, Job 2.0 held, %q", status, out, bad, want)
+	}
+	cmdtest.View(t, func(v *spool.View) {
+		ad, _ := v.Job(pool.JobID{Cluster: 2})
+		if got, _ := ad.EvalString(&classad.Context{}, pool.AttrHoldReason); got != "via qhold (by user bob)" {
+			t.Errorf("HoldReason = %q, want %q", got, "via qhold (by user bob)")
+		}
+	})
+}
+
+// BenchmarkQhold holds and releases a cluster of 100,000 procs: it costs little
+// more than one.
+func BenchmarkQhold(b *testing.B) {
+	b.Setenv("FAIRSPOOL_DIR", b.TempDir())
+	b.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	b.Setenv("FAIRSPOOL_NOW", fmt.Sprint(cmdtest.Now))
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool"})
+	if err != nil {
+		b.Fatal(err)
+	}
+	ad, _ := classad.ParseAd(`[Owner = "alice"; JobStatus = 1]`)
+	if err := s.Update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		for range b.N {
+			tx.AddCluster(ad, []spool.NewRun{{Count: 100_000}})
+		}
+		return nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	s.Close()
+	b.ResetTimer()
+	for i := range b.N {
+		if status, _, bad := qhold(fmt.Sprint(i + 1)); status != 0 {
+			b.Fatal(bad)
+		}
+	}
+}

@@ -1,0 +1,151 @@
+package cmd
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The users of a machine that TestShared makes up.
+const fair, alice, bob, admin = 1500, 1501, 1502, 1503
+
+// machine is a machine with users of its own, a spool that belongs to fair, and
+// sudo: a mount namespace for each command, over files of the test.
+type machine struct {
+	*testing.T
+	etc, spools, bin string
+}
+
+func newMachine(t *testing.T) machine {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be several users")
+	}
+	for _, tool := range []string{"unshare", "mount", "setpriv"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("without %s there is no other user: %v", tool, err)
+		}
+	}
+	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
+		t.Skipf("no mount namespace to be had here: %v: %s", err, out)
+	}
+	built, dir := binaries(t), t.TempDir()
+	m := machine{t, filepath.Join(dir, "etc"), filepath.Join(dir, "spool"), filepath.Join(dir, "bin")}
+	for _, d := range []string{m.etc, filepath.Join(m.etc, "fairspool"), m.spools, filepath.Join(m.spools, "fairspool"), m.bin} {
+		m.must(os.Mkdir(d, 0o755))
+	}
+	m.must(os.Chown(filepath.Join(m.spools, "fairspool"), fair, fair))
+	passwd := "root:x:0:0::/:/bin/sh\n"
+	for name, uid := range map[string]int{"fair": fair, "alice": alice, "bob": bob, "admin": admin} {
+		passwd += fmt.Sprintf("%s:x:%d:%d::/:/bin/sh\n", name, uid, uid)
+	}
+	write(t, filepath.Join(m.etc, "passwd"), passwd)
+	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nADMINISTRATORS = [\"admin\"]\n")
+	write(t, filepath.Join(m.etc, "job.sub"), "executable = /bin/true\nqueue 2\n")
+	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool"} {
+		text, err := os.ReadFile(filepath.Join(built, name))
+		m.must(err)
+		m.must(os.WriteFile(filepath.Join(m.bin, name), text, 0o755))
+	}
+	m.must(filepath.WalkDir(m.etc, func(path string, _ os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		return os.Chmod(path, 0o755)
+	}))
+	return m
+}
+
+func (m machine) must(err error) {
+	m.Helper()
+	if err != nil {
+		m.Fatal(err)
+	}
+}
+
+// run runs a command with a real uid, and an environment.
+func (m machine) run(uid int, environment []string, args ...string) answer {
+	m.Helper()
+	const script = `mount --bind "$1" /etc && mount --bind "$2" /var/spool && mount --bind "$3" /mnt && name=/mnt/$4 id=$5 && shift 5 &&
+exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
+	line := append([]string{"-m", "sh", "-c", script, "sh", m.etc, m.spools, m.bin, args[0], fmt.Sprint(uid)}, args[1:]...)
+	p := exec.Command("unshare", line...)
+	p.Dir, p.Env = "/", append(environment, "PATH="+os.Getenv("PATH"))
+	var out, bad bytes.Buffer
+	p.Stdout, p.Stderr = &out, &bad
+	if err := p.Run(); p.ProcessState == nil {
+		m.Fatal(err)
+	}
+	return answer{p.ProcessState.ExitCode(), out.String(), bad.String()}
+}
+
+// sudo runs a command as a user does who calls it by sudo -u fair.
+func (m machine) sudo(name string, uid int, args ...string) answer {
+	m.Helper()
+	return m.run(fair, []string{fmt.Sprintf("SUDO_UID=%d", uid), "SUDO_USER=" + name}, args...)
+}
+
+func (m machine) expect(what string, a answer, status int, out, bad string) {
+	m.Helper()
+	if a.status != status || a.out != out || a.bad != bad {
+		m.Errorf("%s = %d, %q, %q, want %d, %q, %q", what, a.status, a.out, a.bad, status, out, bad)
+	}
+}
+
+// TestShared is several users with the account of one spool: each may steer their
+// own jobs, administrators all, and nobody may have another spool meant.
+func TestShared(t *testing.T) {
+	m := newMachine(t)
+	m.expect("alice: submit", m.sudo("alice", alice, "submit", "/etc/job.sub"), 0, "2 job(s) submitted to cluster 1.\n", "")
+	m.expect("bob: submit", m.sudo("bob", bob, "submit", "/etc/job.sub"), 0, "2 job(s) submitted to cluster 2.\n", "")
+	m.expect("owners", m.sudo("bob", bob, "qstat", "-af", "ClusterId", "Owner"), 0, "1 alice\n1 alice\n2 bob\n2 bob\n", "")
+
+	dump := func() string { return m.run(fair, nil, "spool", "dump").out }
+	before := dump()
+	const isBob = "you are bob, and no administrator\n"
+	m.expect("bob: qdel 1", m.sudo("bob", bob, "qdel", "1"), 1, "", "qdel: 1: belongs to alice: "+isBob)
+	m.expect("bob: qhold 1.0 alice", m.sudo("bob", bob, "qhold", "1.0", "alice"), 1, "",
+		"qhold: 1.0: belongs to alice: "+isBob+"qhold: alice: jobs of somebody else: "+isBob)
+	m.expect("bob: prio", m.sudo("bob", bob, "prio", "+5", "1.1"), 1, "", "prio: couldn't set new priority for 1.1: belongs to alice: "+isBob)
+	m.expect("bob: submit -owner", m.sudo("bob", bob, "submit", "-owner", "alice", "/etc/job.sub"), 1, "", "submit: -owner alice: only administrators may submit for somebody else\n")
+	m.expect("bob: userprio", m.sudo("bob", bob, "userprio", "-setfactor", "bob@pool", "1"), 1, "", "userprio: you are bob: only administrators may change accounts\n")
+	const ofSudo = ": not with an account that is lent to you by sudo; in a shell of its own, unset SUDO_UID\n"
+	m.expect("bob: -spool", m.sudo("bob", bob, "qstat", "-spool", "/tmp"), 2, "", "qstat: -spool"+ofSudo)
+	a := m.run(fair, []string{"SUDO_UID=1502", "SUDO_USER=bob", "FAIRSPOOL_CONFIG=/dev/null"}, "qdel", "-a")
+	m.expect("bob: FAIRSPOOL_CONFIG", a, 2, "", "qdel: FAIRSPOOL_CONFIG"+ofSudo)
+	if after := dump(); after != before || before == "" {
+		t.Errorf("what was refused has changed the spool from\n%s\nto\n%s", before, after)
+	}
+
+	m.expect("bob: prio -a", m.sudo("bob", bob, "prio", "+5", "-a"), 0, "", "")
+	m.expect("priorities", m.run(fair, nil, "qstat", "-af", "ClusterId", "JobPrio"), 0, "1 0\n1 0\n2 5\n2 5\n", "")
+	m.expect("admin: qhold", m.sudo("admin", admin, "qhold", "1", "2.1"), 0, "Jobs 1.0-1 held\nJob 2.1 held\n", "")
+	m.expect("admin: userprio", m.sudo("admin", admin, "userprio", "-setfactor", "bob@pool", "2"), 0, "The priority factor of bob@pool was set to 2.000000\n", "")
+	m.expect("alice: qrls", m.sudo("alice", alice, "qrls", "-a"), 0, "Jobs 1.0-1 released\n", "")
+	m.expect("fair: qrls", m.run(fair, nil, "qrls", "2"), 0, "Job 2.1 released\n", "")
+	m.setUserID(t)
+}
+
+// setUserID is the same with programs that are set-user-ID.
+func (m machine) setUserID(t *testing.T) {
+	for _, name := range []string{"qdel", "submit", "prio"} {
+		path := filepath.Join(m.bin, name)
+		m.must(os.Chown(path, fair, fair))
+		m.must(os.Chmod(path, 0o4755|os.ModeSetuid))
+	}
+	if out, _ := exec.Command("findmnt", "-no", "OPTIONS", "-T", m.bin).Output(); strings.Contains(string(out), "nosuid") {
+		t.Log("not tried: the temporary folder's file system has no set-user-ID programs")
+		return
+	}
+	// A name in the environment is the caller's own word.
+	lies := []string{"SUDO_UID=1503", "SUDO_USER=admin", "USER=admin"}
+	m.expect("alice: qdel", m.run(alice, lies, "qdel", "1.0", "2"), 1, "Job 1.0 removed\n", "qdel: 2: belongs to bob: you are alice, and no administrator\n")
+	m.expect("alice: prio", m.run(alice, lies, "prio", "-p", "3", "1.1"), 0, "", "")
+	m.expect("alice: prio -set", m.run(alice, lies, "prio", "-set", `UserLog="/etc/passwd"`, "1.1"), 1, "",
+		"prio: -set: not by a set-user-ID program: attributes may name files and programs; call it by sudo -u instead\n")
+	m.expect("alice: submit", m.run(alice, nil, "submit", "/etc/job.sub"), 1, "", "submit: set-user-ID: it would open files with another user's rights: call it by sudo -u instead\n")
+	m.expect("admin: qdel", m.run(admin, nil, "qdel", "2"), 0, "Jobs 2.0-1 removed\n", "")
+}
