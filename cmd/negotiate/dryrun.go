@@ -47,6 +47,7 @@ func look(c *cmdline.Call) error {
 		if err := d.compute(c, v, domain); err != nil {
 			return err
 		}
+		policyFirst(c, v, c.Now)
 		notYetMade(c, v)
 		switch {
 		case job != nil:

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -55,7 +56,7 @@ type State struct {
 	Jobs  []negotiator.Procs
 	State string // of a job, or of its claim
 	// Slot is where a claim is, Since the Unix time of it, and Reason why a job is
-	// held or has to leave its slot.
+	// held, what it waits for, or why it has to leave its slot.
 	Slot   string `json:",omitempty"`
 	Since  int64  `json:",omitempty"`
 	Reason string `json:",omitempty"`
@@ -227,12 +228,15 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 		for _, run := range cluster.Runs {
 			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.now}, pool.AttrJobStatus)
 			jobs := without(x.within([]negotiator.Procs{{Cluster: cluster.ID, First: run.First, Last: run.Last}}), held)
-			if len(jobs) == 0 || pool.Status(status) == pool.Idle {
-				continue
+			why := ""
+			switch pool.Status(status) {
+			case pool.Held:
+				why, _ = run.Ad.EvalString(&classad.Context{Now: w.now}, pool.AttrHoldReason)
+			case pool.Idle:
+				why = operation.WaitsFor(w.queue, cluster.ID, run.Ad)
 			}
-			why, _ := run.Ad.EvalString(&classad.Context{Now: w.now}, pool.AttrHoldReason)
-			if pool.Status(status) != pool.Held {
-				why = ""
+			if len(jobs) == 0 || pool.Status(status) == pool.Idle && why == "" {
+				continue
 			}
 			e.States = append(e.States, State{Jobs: jobs, State: pool.Status(status).String(), Reason: why})
 		}

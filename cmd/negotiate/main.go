@@ -25,7 +25,7 @@ func command() cmdline.Command {
 		},
 		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
-Before all that it makes the jobs for which clusters with max_materialize or max_idle have room.
+Before all that it does with jobs what their own expressions want (periodic_hold and the like), looks whether those that wait for others still have to, and makes the jobs for which clusters with max_materialize or max_idle have room. After it, whoever wanted to be told of the end of jobs is sent mail.
 
 The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
 
@@ -71,6 +71,10 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	err = s.Negotiating(func() error {
+		did, err := policy(c, s, cfg.Params)
+		if err != nil {
+			return err
+		}
 		if err := materialize(c, s); err != nil {
 			return err
 		}
@@ -90,7 +94,9 @@ func run(c *cmdline.Call) error {
 			return err
 		}
 		sample(c, s, plan, cfg.Params)
-		return tell(c, s, plan)
+		err = tell(c, s, plan, did)
+		mail(c, s)
+		return err
 	})
 	if c.Has("q") && errors.Is(err, spool.ErrNegotiating) {
 		return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come

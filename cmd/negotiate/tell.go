@@ -12,14 +12,25 @@ import (
 	"fairspool/spool"
 )
 
-// tell leaves the cycle's report in the spool, and prints it.
-func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
+// told is a cycle's report with what came before it.
+type told struct {
+	negotiator.Report
+	Policy *Policy `json:",omitempty"` // what became of jobs by their own policy; nil: nothing
+}
+
+// tell leaves the cycle's report in the spool, and prints it; did is what was done
+// before the cycle.
+func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) error {
 	last, err := lastCycle(c, s, "it is kept as cycle.json.damaged, and cycles count from 1 again")
 	if err != nil {
 		return err
 	}
 	report := plan.Report(last.Cycle+1, c.Now)
-	text, err := cmdline.JSON(report)
+	all := told{Report: report}
+	if did != (Policy{}) {
+		all.Policy = &did
+	}
+	text, err := cmdline.JSON(all)
 	if err != nil {
 		return err
 	}
@@ -42,6 +53,9 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan) error {
 		return nil
 	}
 	headline(c, report, plan, "")
+	if line := did.line(); line != "" {
+		fmt.Fprintln(c.Stdout, line)
+	}
 	if err := showPreempted(c, plan, counted(preempted(plan), "is", "are")); err != nil {
 		return err
 	}

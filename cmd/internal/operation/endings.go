@@ -31,6 +31,8 @@ type Endings struct {
 	// Troubles are the first few that did not succeed, as in "12.3 ended with exit
 	// code 1".
 	Troubles []string `json:",omitempty"`
+	// Shown are the EmailAttributes of the last job that ended, with its name in front.
+	Shown []string `json:",omitempty"`
 	// Held counts how often jobs were held that did not ask for it, and FirstHeld
 	// is the first of them with its reason.
 	Held      int    `json:",omitempty"`
@@ -46,9 +48,15 @@ type Endings struct {
 	Unknown bool   `json:",omitempty"`
 	Seen    string `json:",omitempty"`
 	From    int    `json:",omitempty"`
+	// Gone is how many jobs had left the queue before and the history does not have.
+	Gone int `json:",omitempty"`
 
-	// Told is what mail was sent about: TellHeld, TellEnd.
-	Told []string `json:",omitempty"`
+	// Told is what mail was sent about, or is not to be: TellHeld, TellStart, TellEnd.
+	Told []Tell `json:",omitempty"`
+	// Tries counts how often the next message was sent in vain, and before Retry, in
+	// Unix seconds, nobody tries again.
+	Tries int   `json:",omitempty"`
+	Retry int64 `json:",omitempty"`
 }
 
 // mostTroubles bounds Endings.Troubles.
@@ -100,19 +108,26 @@ func DropEndings(tx *spool.Tx, cluster int) { tx.PutMark(endingsName(cluster), "
 
 // Watch begins to count how the jobs of a cluster end, unless that is done
 // already. The cluster may have left the queue in part or wholly; what the
-// history has to say of that, Recall adds later.
+// history has to say of that, Remember adds later. Of one that has ended nobody is
+// told any more.
 func Watch(tx *spool.Tx, cluster int) {
-	if tx.Mark(endingsName(cluster)) != "" {
-		return
+	if tx.Mark(endingsName(cluster)) == "" {
+		PutEndings(tx, newEndings(&tx.View, cluster))
 	}
+}
+
+func newEndings(v *spool.View, cluster int) Endings {
 	e := Endings{Cluster: cluster, From: -1, Unknown: true}
-	if f, ok := tx.Factory(cluster); ok {
+	if f, ok := v.Factory(cluster); ok {
 		e.From = f.Next
 	}
-	if c, ok := tx.Cluster(cluster); ok {
+	if c, ok := v.Cluster(cluster); ok {
 		e.describe(c)
 	}
-	PutEndings(tx, e)
+	if Ended(v, cluster) {
+		e.Told = []Tell{TellHeld, TellStart, TellEnd}
+	}
+	return e
 }
 
 // WatchNew does as Watch for a cluster that has just been submitted, whose jobs
@@ -140,26 +155,6 @@ func spanText(first, last int) string {
 		return strconv.Itoa(first)
 	}
 	return strconv.Itoa(first) + "-" + strconv.Itoa(last)
-}
-
-// saw tells whether a proc was in the queue when the watch began, or was made
-// later.
-func (e *Endings) saw(proc int) bool {
-	if e.From >= 0 && proc >= e.From {
-		return true
-	}
-	for _, text := range strings.Split(e.Seen, ",") {
-		from, to, isRange := strings.Cut(text, "-")
-		first, err := strconv.Atoi(from)
-		last := first
-		if isRange && err == nil {
-			last, err = strconv.Atoi(to)
-		}
-		if err == nil && first <= proc && proc <= last {
-			return true
-		}
-	}
-	return false
 }
 
 // of notes whose jobs they are and who wants to be told.
@@ -198,8 +193,17 @@ func wider(a, b int) int {
 	return NotifyNever
 }
 
-// trouble notes a job that did not succeed.
+// trouble notes jobs that did not succeed, with those just before them that ended
+// alike.
 func (e *Endings) trouble(of Span, how string) {
+	if k := len(e.Troubles) - 1; k >= 0 {
+		name, before, _ := strings.Cut(e.Troubles[k], " ")
+		_, procs, _ := strings.Cut(name, ".")
+		if s, ok := spanOf(of.Cluster, procs); ok && before == how && s.Last == of.First-1 {
+			e.Troubles[k] = Span{of.Cluster, s.First, of.Last}.String() + " " + how
+			return
+		}
+	}
 	if len(e.Troubles) < mostTroubles {
 		e.Troubles = append(e.Troubles, of.String()+" "+how)
 	}
@@ -219,22 +223,45 @@ func (e *Endings) ended(of Span, ad *classad.Ad) {
 		e.Failed++
 		e.trouble(of, jobpolicy.How(c, ad))
 	}
-	e.used(ad)
+	e.used(of, ad)
+}
+
+// What a message may show of a job's attributes.
+const (
+	mostShown  = 20
+	mostOfEach = 200 // bytes
+)
+
+// show notes the attributes of a job that its owner wants to see.
+func (e *Endings) show(of Span, ad *classad.Ad) {
+	c := &classad.Context{}
+	text, _ := ad.EvalString(c, "EmailAttributes")
+	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
+	if len(names) == 0 || e.Notification == NotifyNever {
+		return
+	}
+	e.Shown = []string{of.String()}
+	for _, name := range names[:min(len(names), mostShown)] {
+		line := name + " = " + ad.Eval(c, name, nil).String()
+		e.Shown = append(e.Shown, strings.ToValidUTF8(line[:min(len(line), mostOfEach)], ""))
+	}
 }
 
 // removed counts jobs that were removed.
 func (e *Endings) removed(of Span, ad *classad.Ad, why string) {
 	e.Removed += of.Last - of.First + 1
 	e.trouble(of, "removed: "+why)
-	e.used(ad)
+	e.used(of, ad)
 }
 
-// used adds what a job used, and when.
-func (e *Endings) used(ad *classad.Ad) {
+// used adds what jobs used that are alike, and when.
+func (e *Endings) used(of Span, ad *classad.Ad) {
+	e.show(Span{of.Cluster, of.Last, of.Last}, ad)
 	c := &classad.Context{}
 	number := func(name string) float64 { x, _ := ad.EvalNumber(c, name); return x }
-	e.Wall += number(pool.AttrWallClock)
-	e.CPU += number(pool.AttrUserCPU) + number(pool.AttrSysCPU)
+	n := float64(of.Last - of.First + 1)
+	e.Wall += n * number(pool.AttrWallClock)
+	e.CPU += n * (number(pool.AttrUserCPU) + number(pool.AttrSysCPU))
 	if first, ok := ad.EvalInt(c, pool.AttrJobStartDate); ok && (e.First == 0 || first < e.First) {
 		e.First = first
 	}
@@ -276,34 +303,22 @@ func countHeld(tx *spool.Tx, s Span, ad *classad.Ad, why string) {
 	})
 }
 
-// Recall adds what the history has of a cluster whose first jobs had left the
-// queue before it was watched: the ads of all of its jobs there.
-func (e *Endings) Recall(past []*classad.Ad) {
-	c := &classad.Context{}
-	for _, ad := range past {
-		proc, _ := ad.EvalInt(c, pool.AttrProcID)
-		e.of(ad)
-		if e.saw(int(proc)) {
-			continue
-		}
-		of := Span{e.Cluster, int(proc), int(proc)}
-		if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Removed {
-			why, _ := ad.EvalString(c, pool.AttrRemoveReason)
-			e.removed(of, ad, why)
-		} else {
-			e.ended(of, ad)
-		}
-	}
-	e.Unknown, e.Seen, e.From = false, "", 0
-}
-
 // Bad returns why a job that waits for the cluster to end with success waits in
 // vain, empty as long as it does not.
 func (e Endings) Bad() string {
-	if e.Failed+e.Signalled+e.Removed == 0 || len(e.Troubles) == 0 {
-		return ""
+	switch {
+	case e.Failed+e.Signalled+e.Removed > 0 && len(e.Troubles) > 0:
+		first, _, _ := strings.Cut(e.Troubles[0], " ")
+		if strings.Contains(first, "-") {
+			return "jobs " + e.Troubles[0]
+		}
+		return "job " + e.Troubles[0]
+	case e.Gone == 1:
+		return fmt.Sprintf("how a job of cluster %d ended is not in the history", e.Cluster)
+	case e.Gone > 0:
+		return fmt.Sprintf("how %d jobs of cluster %d ended is not in the history", e.Gone, e.Cluster)
 	}
-	return e.Troubles[0]
+	return ""
 }
 
 // Ended tells whether all jobs of a cluster have ended, and none is still to

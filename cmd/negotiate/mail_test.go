@@ -1,0 +1,207 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	netmail "net/mail"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/cmd/internal/operation"
+)
+
+func TestAddresses(t *testing.T) {
+	for _, c := range []struct{ to, owner, domain, want string }{
+		{"", "alice", "", "[alice]"},
+		{"", "alice", "example.org", "[alice@example.org]"},
+		{"bob", "alice", "example.org", "[bob@example.org]"},
+		{"bob@example.com", "alice", "example.org", "[bob@example.com]"},
+		{" bob@example.com, carol\n", "alice", "", "[bob@example.com carol]"},
+		{"b+x.y_z=1%2-3", "alice", "", "[b+x.y_z=1%2-3]"},
+		{"-X/tmp/x", "alice", "", "refused"},
+		{"|sh", "alice", "", "refused"},
+		{"/tmp/file", "alice", "", "refused"},
+		{"bob@", "alice", "", "refused"},
+		{"bob@a@b", "alice", "", "refused"},
+		{"bob@-oQ", "alice", "", "refused"},
+		{"~bob", "alice", "", "refused"},
+		{"bob;sh", "alice", "", "refused"},
+		{"bob <bob@example.com>", "alice", "", "refused"},
+		{"", "", "", "refused"},
+		{"", "-f", "", "refused"},
+	} {
+		list, err := addresses(c.to, c.owner, c.domain)
+		got := fmt.Sprint(list)
+		if err != nil {
+			got = "refused"
+		}
+		if got != c.want {
+			t.Errorf("addresses(%q, %q, %q) = %s, %v, want %s", c.to, c.owner, c.domain, got, err, c.want)
+		}
+	}
+}
+
+func TestMailProgram(t *testing.T) {
+	for _, c := range []struct {
+		configured []string
+		there      string
+		want       string
+	}{
+		{[]string{"/x/tell", "-v"}, "mail", "[/x/tell -v] false false false"},
+		{nil, "mail mailx sendmail", "[/bin/mail] true true false"},
+		{nil, "mailx sendmail", "[/bin/mailx] true true false"},
+		{nil, "sendmail", "[/bin/sendmail -oi -t] false false true"},
+		{nil, "/usr/sbin/sendmail", "[/bin//usr/sbin/sendmail -oi -t] false false true"},
+		{nil, "", "[] false false false"},
+	} {
+		at := places{func(file string) (string, error) {
+			for _, f := range strings.Fields(c.there) {
+				if f == file {
+					return "/bin/" + file, nil
+				}
+			}
+			return "", os.ErrNotExist
+		}, []string{"/usr/sbin"}}
+		p, err := mailProgramOf(c.configured, at)
+		if got := fmt.Sprint(p.words, p.bySubject, p.each, p.reads); got != c.want || (err != nil) != (c.want[1] == ']') {
+			t.Errorf("with %s there: %s, %v, want %s", c.there, got, err, c.want)
+		}
+		if err != nil && !errors.Is(err, errNoMail) {
+			t.Errorf("with %s there: error %v, want %v", c.there, err, errNoMail)
+		}
+	}
+}
+
+// program writes a shell script that can be run.
+func program(t *testing.T, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "program")
+	if err := os.WriteFile(path, []byte("#!/bin/sh\n"+text), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestSend(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "out")
+	tell := program(t, `for a; do echo "[$a]"; done >`+out+`; echo "$NOTIFY_SUBJECT" >>`+out+`; cat >>`+out)
+	m := message{subject: "a b\u00fc", body: "text\n"}
+	const header = "MIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\nAuto-Submitted: auto-generated\n\ntext\n"
+	for _, c := range []struct {
+		name string
+		p    mailProgram
+		want string
+	}{
+		{"configured", mailProgram{words: []string{tell, "-x"}}, "[-x]\n[a,b@c]\na bü\nTo: a, b@c\nSubject: =?utf-8?q?a_b=C3=BC?=\n" + header},
+		{"mail", mailProgram{words: []string{tell}, bySubject: true, each: true}, "[-s]\n[a bü]\n[a]\n[b@c]\na bü\ntext\n"},
+		{"sendmail", mailProgram{words: []string{tell, "-t"}, reads: true}, "[-t]\na bü\nTo: a, b@c\nSubject: =?utf-8?q?a_b=C3=BC?=\n" + header},
+	} {
+		if err := c.p.send([]string{"a", "b@c"}, m, time.Minute); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got, err := os.ReadFile(out); string(got) != c.want {
+			t.Errorf("%s was sent %q, %v, want %q", c.name, got, err, c.want)
+		}
+	}
+}
+
+func TestSendFails(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"status", "exit 3", "PROGRAM: exit status 3"},
+		{"last words", "echo one; echo two >&2; echo; exit 1", "PROGRAM: exit status 1: two"},
+		{"hangs", "sleep 1000 & wait", "PROGRAM: takes longer than 0.2 s, killed (NOTIFY_COMMAND_TIMEOUT)"},
+		{"reads nothing", "exit 0", ""},
+	} {
+		path := program(t, c.text)
+		patience := time.Minute
+		if c.name == "hangs" {
+			patience = 200 * time.Millisecond
+		}
+		got := ""
+		if err := (mailProgram{words: []string{path}}).send([]string{"a"}, message{body: strings.Repeat("x", 1<<20)}, patience); err != nil {
+			got = strings.ReplaceAll(err.Error(), path, "PROGRAM")
+		}
+		if got != c.want {
+			t.Errorf("%s: send = %q, want %q", c.name, got, c.want)
+		}
+	}
+	if err := (mailProgram{words: []string{"/no/such/program"}}).send([]string{"a"}, message{}, time.Minute); err == nil || strings.Contains(err.Error(), "\n") {
+		t.Errorf("send by a program that is not there = %v, want an error of one line", err)
+	}
+}
+
+// TestSendKillsAll holds that nothing of a program that hangs is left.
+func TestSendKillsAll(t *testing.T) {
+	fifo := filepath.Join(t.TempDir(), "pid")
+	path := program(t, "sleep 1000 &\necho $! >"+fifo+"\nwait")
+	if err := (mailProgram{words: []string{path}}).send([]string{"a"}, message{}, 300*time.Millisecond); err == nil {
+		t.Fatal("send = nil, want that it takes too long")
+	}
+	pid, err := os.ReadFile(fifo)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
+		if err != nil || strings.Contains(string(stat), ") Z ") {
+			return
+		}
+		if time.Now().After(end) {
+			t.Fatalf("process %s still runs: %s", pid, stat)
+		}
+	}
+}
+
+func TestSubjects(t *testing.T) {
+	for _, c := range []struct {
+		e     operation.Endings
+		about operation.Tell
+		want  string
+	}{
+		{operation.Endings{Succeeded: 40}, operation.TellEnd, "all 40 jobs succeeded"},
+		{operation.Endings{Succeeded: 1}, operation.TellEnd, "the job succeeded"},
+		{operation.Endings{Failed: 1}, operation.TellEnd, "1 of 1 job failed"},
+		{operation.Endings{Succeeded: 37, Failed: 2, Signalled: 1}, operation.TellEnd, "3 of 40 jobs failed"},
+		{operation.Endings{Removed: 2}, operation.TellEnd, "2 of 2 jobs were removed"},
+		{operation.Endings{Succeeded: 1, Signalled: 1, Removed: 1}, operation.TellEnd, "1 of 3 jobs failed, 1 was removed"},
+		{operation.Endings{Held: 1}, operation.TellHeld, "1 job was held"},
+		{operation.Endings{Held: 2}, operation.TellHeld, "2 jobs were held"},
+		{operation.Endings{First: 1}, operation.TellStart, "the first job was started"},
+	} {
+		c.e.Cluster, c.e.Name = 12, "name"
+		if got, want := write(operation.Owed{Endings: c.e, About: c.about}).subject, "[fairspool] cluster 12 (name): "+c.want; got != want {
+			t.Errorf("the subject is %q, want %q", got, want)
+		}
+	}
+}
+
+// TestNoInjection holds that no text of a user adds a header, ends the header, or
+// begins a line with what a mail program could take for an order.
+func TestNoInjection(t *testing.T) {
+	text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"a\nTo: mallory", "a\r\n\r\n~!sh", "\n~! sh", "\n.\n", "x\u2028~!y", "\xff\n~"}))
+	rapid.Check(t, func(t *rapid.T) {
+		e := operation.Endings{Cluster: 12, Failed: 1, Held: 1, Owner: text.Draw(t, "owner"), Name: text.Draw(t, "name"), To: text.Draw(t, "to"),
+			Troubles: []string{text.Draw(t, "trouble")}, FirstHeld: text.Draw(t, "held")}
+		m := write(operation.Owed{Endings: e, About: rapid.SampledFrom([]operation.Tell{operation.TellHeld, operation.TellStart, operation.TellEnd}).Draw(t, "about")})
+		if strings.ContainsAny(m.subject, "\r\n\x00") {
+			t.Errorf("the subject is %q", m.subject)
+		}
+		read, err := netmail.ReadMessage(strings.NewReader(m.full([]string{"alice"})))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(read.Header) != 6 || len(read.Header["To"]) != 1 || read.Header.Get("To") != "alice" {
+			t.Errorf("the header is %v, want six lines and one To", read.Header)
+		}
+		for _, line := range strings.Split(m.body, "\n") {
+			if strings.HasPrefix(line, "~") || strings.HasPrefix(line, ".") {
+				t.Errorf("a line begins %q", line)
+			}
+		}
+	})
+}
