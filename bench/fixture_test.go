@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,7 @@ type fixture struct {
 	clusters, procs int
 	jobs            clusters
 	differ          bool // procs have Arguments and output files of their own
+	named           bool // those procs have names of their own too
 	full            bool // every slot runs a job besides
 }
 
@@ -101,6 +103,9 @@ func (f *fixture) submit(tx *spool.Tx, from, to int) error {
 				own.SetString("Arguments", fmt.Sprintf("--seed %d --events 10000", p))
 				own.SetString("Out", fmt.Sprintf("out.%d", p))
 				own.SetString("Err", fmt.Sprintf("err.%d", p))
+				if f.named {
+					own.SetString("JobBatchName", fmt.Sprintf("run%d", p))
+				}
 				runs[p] = spool.NewRun{Count: 1, Ad: own}
 			}
 		}
@@ -217,7 +222,7 @@ func BenchmarkFill(b *testing.B) {
 			s.fill(b, dir)
 		}
 	}
-	for _, f := range fixtures {
+	for _, f := range slices.Concat(fixtures, listings) {
 		if f.name == name {
 			if err := f.fill(dir); err != nil {
 				b.Fatal(err)

@@ -131,6 +131,11 @@ func (c cycle) details(v verdict) []string {
 		lines = append(lines, fmt.Sprintf("%d with a better EUP %s such slots or %s for them",
 			x.Ahead, choose(x.Ahead, "has", "have"), choose(x.Ahead, "waits", "wait")))
 	}
+	if a.PreemptionFor != "" && a.PreemptionFor != x.Submitter {
+		// Which the cycle works out for the first to ask only.
+		job := pool.JobID{Cluster: v.Cluster, Proc: v.First}
+		lines = append(lines, fmt.Sprintf("why none is preempted for %s: negotiate -explain %v", x.Submitter, job))
+	}
 	for i := range lines {
 		lines[i] = "  " + lines[i]
 	}

@@ -49,3 +49,20 @@ func TestCauses(t *testing.T) {
 		t.Errorf("qstat -j 3 with an older report:\n%s", out)
 	}
 }
+
+// Why slots are not preempted is in the report for one submitter; others are told
+// where to ask.
+func TestPreemptionForOthers(t *testing.T) {
+	fill(t)
+	reported(t, fmt.Sprintf(`{"Cycle":4,"Time":%d,"Rejections":[
+		{"Job":"3.0","Count":2,"Jobs":["3.0-1"],"Submitter":"alice@pool","Autocluster":0,"Cause":"Claimed","Reason":"no match found: alice"},
+		{"Job":"2.0","Count":1,"Jobs":["2.0"],"Submitter":"bob@pool","Autocluster":0,"Cause":"Claimed","Reason":"no match found: bob"}],
+		"Autoclusters":[{"Steps":[{"Cause":"Claimed","Slots":1}],"Preemption":[{"Why":"OwnJob","Slots":1}],"PreemptionFor":"alice@pool"}]}`, now))
+	const hint = "why none is preempted for bob@pool: negotiate -explain 2.0\n"
+	if _, out, _ := qstat("-j", "2"); !strings.Contains(out, hint) {
+		t.Errorf("qstat -j 2 lacks %q:\n%s", hint, out)
+	}
+	if _, out, _ := qstat("-j", "3"); strings.Contains(out, "negotiate -explain") {
+		t.Errorf("qstat -j 3 says where to ask, want it told at once:\n%s", out)
+	}
+}

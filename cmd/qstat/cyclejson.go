@@ -8,10 +8,11 @@ import (
 // Waiting is what -j prints with -json of jobs that are in one state.
 type Waiting struct {
 	Jobs  []negotiator.Procs
-	State string // as in the table, such as qw
+	State string // as in the table, such as qw; empty for jobs that are still to come
 	// Reason is why the last cycle matched none of them, and Help what would let the
 	// first run. Of one that is promised a slot, Reason says who has to leave that; of one
-	// that has to leave, why. Empty if they do not wait.
+	// that has to leave, why; of held ones, by what; of those that are still to come, what
+	// keeps them back. Empty if they do not wait.
 	Reason string `json:",omitempty"`
 	Help   string `json:",omitempty"`
 	// Rejection and Analysis are the report's, of a job that may be of another
@@ -29,6 +30,11 @@ func (q queue) waiting(spans []selection.Span) []Waiting {
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
 			if why := q.moving(r); why != "" {
+				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: why})
+				continue
+			}
+			d := sheet{queue: q, row: r, context: q.context()}
+			if why := d.held(); why != "" {
 				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: why})
 				continue
 			}

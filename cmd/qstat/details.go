@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
@@ -14,10 +15,12 @@ import (
 // -j does: a rule before each, then keys and values.
 func (q queue) details(w io.Writer, spans []selection.Span) error {
 	claims := q.claims(spans)
-	last := q.report()
+	last, fits := q.report(), q.fitting()
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
-			if err := q.detail(w, r, last); err != nil {
+			d := sheet{queue: q, row: r, context: q.context()}
+			d.all(last, fits)
+			if _, err := w.Write(d.text); err != nil {
 				return err
 			}
 		}
@@ -28,101 +31,115 @@ func (q queue) details(w io.Writer, spans []selection.Span) error {
 // claims returns the claims of jobs.
 func (q queue) claims(spans []selection.Span) map[pool.JobID]pool.Claim {
 	claims := map[pool.JobID]pool.Claim{}
+	list := claimsOf(q.view.Claims())
 	for _, s := range spans {
-		for p := s.First; p <= s.Last; p++ {
-			if c, ok := q.view.Claim(pool.JobID{Cluster: s.Cluster, Proc: p}); ok {
-				claims[c.Job] = c
+		for _, c := range list.parts(s) {
+			if c != nil {
+				claims[c.Job] = *c
 			}
 		}
 	}
 	return claims
 }
 
-func (q queue) detail(w io.Writer, r *row, last cycle) error {
-	var b strings.Builder
-	b.WriteString(strings.Repeat("=", 62) + "\n")
-	line := func(key, value string) {
-		if value != "" {
-			fmt.Fprintf(&b, "%-27s %s\n", key+":", printable(value))
+// sheet is what -j shows of jobs that are alike.
+type sheet struct {
+	queue
+	*row
+	context *classad.Context
+	text    []byte
+}
+
+// all writes the sheet.
+func (d *sheet) all(last cycle, fits *fitting) {
+	d.text = append(d.text, strings.Repeat("=", 62)+"\n"...)
+	d.identity()
+	d.program()
+	d.requests()
+	d.policy()
+	d.dependencies()
+	d.course()
+	d.line("scheduling info", d.lines(last, fits)...)
+}
+
+// lines says why the jobs wait, what would let them run, and where they could.
+func (d *sheet) lines(last cycle, fits *fitting) []string {
+	var why []string
+	if moving := d.moving(d.row); moving != "" {
+		why = append(why, moving)
+	}
+	why = append(why, d.release()...)
+	if d.state != "qw" {
+		return append(why, d.could(last, fits)...)
+	}
+	if at := d.time("DeferralTime"); at.After(d.call.Now) {
+		why = append(why, "is not to be executed before "+clock(at))
+	}
+	return append(append(why, last.scheduling(d.row)...), d.could(last, fits)...)
+}
+
+// line writes a key with its values below each other; nothing without one.
+func (d *sheet) line(key string, values ...string) {
+	for i, v := range values {
+		switch {
+		case v == "":
+		case i == 0:
+			d.text = fmt.Appendf(d.text, "%-27s %s\n", key+":", printable(v))
+		default:
+			d.text = fmt.Appendf(d.text, "%27s %s\n", "", printable(v))
 		}
 	}
-	ctx := q.context()
-	value := func(name string) string {
-		v := r.ad.Eval(ctx, name, nil)
-		if s, ok := v.Text(); ok {
-			return s
-		}
-		if v.Kind() == classad.KindUndefined {
-			return ""
-		}
-		return v.String()
+}
+
+// value returns an attribute's value as -af shows it, empty if it is undefined.
+func (d *sheet) value(name string) string {
+	v := d.ad.Eval(d.context, name, nil)
+	if s, ok := v.Text(); ok {
+		return s
 	}
-	expr := func(name string) string {
-		if e, ok := r.ad.Lookup(name); ok {
-			return e.String()
-		}
+	if v.Kind() == classad.KindUndefined {
 		return ""
 	}
-	line("job_number", fmt.Sprint(r.cluster))
-	line("job-array tasks", tasks(r.ranges))
-	line("state", r.state)
-	line("submission_time", clock(unix(r.key.QDate)))
-	if r.slot != "" {
-		line("start_time", clock(r.at))
-		line("queue", r.slot)
-	}
-	line("owner", r.user)
-	line("submitter", q.submitter(r.ad))
-	line("account", value(pool.AttrAccountingGroup))
-	line("job_name", r.name)
-	line("script_file", value(pool.AttrCmd))
-	line("job_args", first(value(pool.AttrArguments), value(pool.AttrArgs)))
-	line("cwd", value(pool.AttrIwd))
-	line("stdin_path_list", value(pool.AttrIn))
-	line("stdout_path_list", value(pool.AttrOut))
-	line("stderr_path_list", value(pool.AttrErr))
-	line("log", value(pool.AttrUserLog))
-	if r.prior != 0 {
-		line("priority", fmt.Sprint(r.prior))
-	}
-	line("hard resource_list", q.resources(r))
-	line("requirements", expr(pool.AttrRequirements))
-	line("rank", expr(pool.AttrRank))
-	line("hold reason", value(pool.AttrHoldReason))
-	line("remove reason", value(pool.AttrRemoveReason))
-	line("scheduling info", q.moving(r))
-	if r.state == "qw" {
-		line("vacate reason", value(pool.AttrVacateReason))
-		for i, why := range last.scheduling(r) {
-			if i == 0 {
-				line("scheduling info", why)
-				continue
-			}
-			fmt.Fprintf(&b, "%27s %s\n", "", printable(why))
-		}
-	}
-	_, err := io.WriteString(w, b.String())
-	return err
+	return v.String()
 }
 
-// resources writes what the job asks of a slot.
-func (q queue) resources(r *row) string {
-	var list []string
-	for _, a := range []struct{ attr, name string }{
-		{pool.AttrRequestCpus, "cpus"}, {pool.AttrRequestMemory, "memory"}, {pool.AttrRequestDisk, "disk"},
-	} {
-		if v := r.ad.Eval(q.context(), a.attr, nil); v.Kind() != classad.KindUndefined {
-			list = append(list, a.name+"="+v.String())
+// expression returns an attribute as it was written, empty if there is none or it is
+// one of the usual ones.
+func (d *sheet) expression(name string, usual ...string) string {
+	e, ok := d.ad.Lookup(name)
+	if !ok {
+		return ""
+	}
+	text := e.String()
+	for _, u := range usual {
+		if strings.EqualFold(text, u) {
+			return ""
 		}
 	}
-	return strings.Join(list, ",")
+	return text
 }
 
-func first(texts ...string) string {
-	for _, t := range texts {
-		if t != "" {
-			return t
-		}
+// number returns a whole number, 0 if there is none.
+func (d *sheet) number(name string) int64 {
+	if n, ok := d.ad.EvalInt(d.context, name); ok {
+		return n
 	}
-	return ""
+	return 0
+}
+
+// time returns a point in time, zero if there is none.
+func (d *sheet) time(name string) time.Time {
+	if n := d.number(name); n > 0 {
+		return unix(n)
+	}
+	return time.Time{}
+}
+
+// since returns a point in time as it is shown, empty if there is none.
+func (d *sheet) since(name string) string {
+	t := d.time(name)
+	if t.IsZero() {
+		return ""
+	}
+	return clock(t)
 }

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/negotiator"
 	"fairspool/spool"
 )
 
@@ -49,4 +51,34 @@ func kept(f spool.Factory) string {
 		bounds = append(bounds, fmt.Sprintf("max_idle %d", f.MaxIdle))
 	}
 	return fmt.Sprintf("%s (%s)", jobs, strings.Join(bounds, ", "))
+}
+
+// warnOfKept says which jobs a display of ads leaves out, since they have none yet.
+func warnOfKept(c *cmdline.Call, factories []spool.Factory) {
+	if len(factories) == 0 {
+		return
+	}
+	list, jobs := make([]string, len(factories)), 0
+	for i, f := range factories {
+		list[i] = comingOf(f).String()
+		jobs += f.Jobs - f.Next
+	}
+	const most = 10
+	if len(list) > most {
+		list = append(list[:most], "...")
+	}
+	c.Warn("%d %s still to come %s left out here: %s", jobs, choose(jobs, "job that is", "jobs that are"), choose(jobs, "is", "are"), strings.Join(list, ", "))
+}
+
+func comingOf(f spool.Factory) negotiator.Procs {
+	return negotiator.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}
+}
+
+// toCome returns what -j prints with -json of jobs that are still to come: they
+// have no state yet, and the reason is what keeps them back.
+func toCome(factories []spool.Factory) (list []Waiting) {
+	for _, f := range factories {
+		list = append(list, Waiting{Jobs: []negotiator.Procs{comingOf(f)}, Reason: kept(f)})
+	}
+	return list
 }

@@ -2,16 +2,10 @@
 package main
 
 import (
-	"iter"
 	"slices"
-	"strings"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/selection"
-	"fairspool/lib/classad"
-	"fairspool/lib/pool"
-	"fairspool/spool"
 )
 
 func main() { cmdline.Main(command()) }
@@ -20,19 +14,35 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qstat",
 		Brief:    "show the queue",
-		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-j ID[,ID...] [-json]"},
-		About: `Shows the jobs in the queue in the layout of Grid Engine: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones last. All users' jobs are shown, not only the caller's as in Grid Engine.
+		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
+		About: `Shows the jobs in the queue in the layout of Grid Engine: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones, and last those that have ended and were left in the queue. All users' jobs are shown, not only the caller's as in Grid Engine.
 
-job-ID is the cluster, ja-task-ID the procs; waiting procs that look alike share a line. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, s suspended, t matched and about to start, qw waiting, hqw held, dr removed but still ending. The time is that of the start where there is one, else of the submission.
+job-ID is the cluster, ja-task-ID the procs; waiting procs that look alike share a line. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
+
+Columns are as wide as Grid Engine's, or on a terminal as wide as they need to be and the terminal allows.
 
 For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end says which are still to come.`,
 		Flags: append([]cmdline.Flag{
 			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody"},
-			{Name: "j", Args: []string{"ID[,ID...]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits"},
-		}, append(adprint.Flags, refused()...)...),
+			{Name: "s", Args: []string{"STATES"}, Help: "show jobs in these states only, letters behind each other: p pending, r running, s suspended, z ended; hu held by a user, ho by an administrator, hs by a policy, hj for other jobs, ha for a time to come, h all of these; a is prs"},
+			{Name: "q", Args: []string{"SLOT[,SLOT...]"}, Help: "show jobs on these slots or machines only; * and ? stand for any text and any character"},
+			{Name: "constraint", Args: []string{"EXPR"}, Help: "show jobs only for which the expression is true"},
+			{Name: "f", Help: "show the slots with their jobs, then the pending jobs"},
+			{Name: "ne", Help: "with -f, leave out slots without jobs"},
+			{Name: "r", Help: "show below each job what it asks for"},
+			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c shows how full the machines are, and how many jobs there are; d shows each proc on a line of its own; t says MASTER of jobs with a slot"},
+			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter"},
+			{Name: "urg", Help: "show the submitter's EUP and place in the order, the time that the job is deferred to and how long it waited"},
+			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP"},
+			{Name: "w", Aliases: []string{"wide"}, Help: "show full names, and how long each job waited (D+HH:MM:SS)"},
+			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
+			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits; without ID why all jobs wait that do, by the reason"},
+		}, slices.Concat(adprint.Flags, waitFlags, pastFlags, watchFlags, refused())...),
 		Examples: []cmdline.Example{
 			{Does: "the whole queue", Line: "qstat"},
 			{Does: "one user's jobs", Line: "qstat -u alice"},
+			{Does: "what is held", Line: "qstat -s h"},
+			{Does: "how full the pool is", Line: "qstat -g c"},
 			{Does: "why a job waits", Line: "qstat -j 12.0"},
 			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
 		},
@@ -40,158 +50,34 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 	}
 }
 
-// refused are Grid Engine's options that this version does not serve.
+// refused are Grid Engine's options that have no meaning here, and why.
 func refused() []cmdline.Flag {
 	var list []cmdline.Flag
-	for _, name := range []string{"ext", "explain", "f", "F", "g", "l", "ne", "ncb", "pe", "q", "qs", "r", "s", "t", "U", "urg", "pri", "xml"} {
-		list = append(list, cmdline.Flag{Name: name, Refused: true})
+	for _, f := range [...]struct{ name, why string }{
+		{"explain", "slots have no alarm and error states; slots list -long shows what a slot says"},
+		{"F", "what a slot offers is shown by slots list -long"},
+		{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
+		{"ncb", "no job is bound to cores"},
+		{"pe", "there are no parallel environments"},
+		{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
+		{"t", "a job has one task; -g d shows each proc"},
+		{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},
+	} {
+		list = append(list, cmdline.Flag{Name: f.name, Refused: true, Why: f.why})
 	}
 	return list
 }
 
 func run(c *cmdline.Call) error {
-	form, err := formOf(c)
+	if c.Has("wait") || c.Has("timeout") {
+		return waitForLog(c)
+	}
+	if c.Has("watch") {
+		return watch(c)
+	}
+	d, err := shownBy(c)
 	if err != nil {
 		return err
 	}
-	names, err := named(c, form)
-	if err != nil {
-		return err
-	}
-	s, err := c.Spool()
-	if err != nil {
-		return err
-	}
-	return s.View(func(v *spool.View) error {
-		var err error
-		spans, missing := names.In(v)
-		kept, missing := names.Factories(v, s.Domain(), missing)
-		if len(c.Args) == 0 && form != "j" {
-			missing = nil // users without jobs
-		}
-		ids, users := apart(missing)
-		if len(ids) > 0 {
-			// Grid Engine's words, on one line.
-			c.Warn("following jobs do not exist: %s", strings.Join(ids, ", "))
-			err = cmdline.ErrReported
-		}
-		if form == "j" && len(users) > 0 {
-			c.Warn("%s: no such job or user", strings.Join(users, ", "))
-			err = cmdline.ErrReported
-		}
-		if len(c.Args) > 0 {
-			spans = ofUsers(spans, c.Value("u"))
-			kept = keptBy(kept, c.Value("u"), s.Domain())
-		}
-		if e := show(c, form, queue{c, s, v}, spans); e != nil {
-			return e
-		}
-		if form == "" || form == "j" && !c.Has("json") {
-			if e := tellKept(c.Stdout, kept); e != nil {
-				return e
-			}
-		}
-		return err
-	})
-}
-
-// formOf returns the option that says what is printed; -j may have -json with it.
-func formOf(c *cmdline.Call) (string, error) {
-	if c.Has("j") && c.Has("json") {
-		return c.One("j", "long", "af")
-	}
-	return c.One("j", "long", "json", "af")
-}
-
-// named returns the jobs that are asked for: those of -j, of the arguments,
-// or all.
-func named(c *cmdline.Call, form string) (selection.Names, error) {
-	words := c.Args
-	if form == "j" {
-		if len(c.Args) > 0 || c.Has("u") {
-			return selection.Names{}, cmdline.Usagef("-j: takes jobs, and neither arguments nor -u")
-		}
-		words = strings.Split(c.Value("j"), ",")
-	}
-	if users := strings.Split(c.Value("u"), ","); len(words) == 0 && c.Value("u") != "" && !slices.Contains(users, everybody) {
-		return selection.Users(users), nil
-	}
-	if len(words) == 0 {
-		return selection.All(), nil
-	}
-	names, err := selection.Parse(words)
-	if err != nil {
-		return names, cmdline.Usagef("%v", err)
-	}
-	return names, nil
-}
-
-// apart divides the names for which there are no jobs into ids and users. A
-// user without jobs is nothing wrong, save where details were asked for.
-func apart(missing []string) (ids, users []string) {
-	for _, m := range missing {
-		if m[0] >= '0' && m[0] <= '9' {
-			ids = append(ids, m)
-		} else {
-			users = append(users, m)
-		}
-	}
-	return ids, users
-}
-
-// everybody stands for all users.
-const everybody = "*"
-
-// ofUsers keeps the jobs of a list of users.
-func ofUsers(spans []selection.Span, users string) []selection.Span {
-	wanted := map[string]bool{}
-	for _, u := range strings.Split(users, ",") {
-		wanted[u] = true
-	}
-	if users == "" || wanted[everybody] {
-		return spans
-	}
-	var kept []selection.Span
-	for _, s := range spans {
-		ad := s.Run.Proc(s.First)
-		owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
-		user, _ := ad.EvalString(&classad.Context{}, pool.AttrUser)
-		if wanted[owner] || user != "" && wanted[user] {
-			kept = append(kept, s)
-		}
-	}
-	return kept
-}
-
-func show(c *cmdline.Call, form string, q queue, spans []selection.Span) error {
-	switch form {
-	case "j":
-		if c.Has("json") {
-			return c.JSON(q.waiting(spans))
-		}
-		return q.details(c.Stdout, spans)
-	case "long", "json", "af":
-		return adprint.Print(c, form, ads(spans))
-	}
-	rows, err := q.rows(spans)
-	if err != nil {
-		return err
-	}
-	return table(c.Stdout, rows)
-}
-
-// ads goes through the ads of all jobs, by ascending id. The ad of a run is one
-// of its procs after the other.
-func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
-	return func(yield func(*classad.Ad) bool) {
-		for _, s := range spans {
-			ad := s.Run.Proc(s.First)
-			for p := s.First; p <= s.Last; p++ {
-				ad.SetInt(pool.AttrProcID, int64(p))
-				if !yield(ad) {
-					return
-				}
-			}
-		}
-	}
+	return d.show(c.Stdout, c.Now)
 }

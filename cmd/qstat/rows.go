@@ -1,17 +1,16 @@
 package main
 
 import (
-	"cmp"
 	"path/filepath"
-	"slices"
+	"runtime"
 	"strings"
+	"sync"
 	"time"
 	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
@@ -34,13 +33,15 @@ func (q queue) context() *classad.Context { return &classad.Context{Now: q.call.
 
 // row is one line of the table: jobs of one cluster that look alike.
 type row struct {
-	cells                    // what is shown, and what has to be equal to share a line
-	ranges []span            // the procs, ascending
-	slot   string            // of a job with a claim
-	claim  *pool.Claim       // nil for none
-	key    jobprio.Job       // of the first proc: its place in the order
-	who    accountant.Record // who is charged
-	ad     *classad.Ad       // of the first proc
+	cells              // what is shown, and what has to be equal to share a line
+	extras             // the same of what columns show that were asked for
+	ranges []span      // the procs, ascending
+	claim  *pool.Claim // nil for none
+	key    jobprio.Job // of the first proc: its place in the order
+	owner  string      // as the ad has it
+	group  string      // the accounting group
+	who    *account    // who is charged
+	ad     *classad.Ad // of the first proc; nil in tables where nothing needed it
 }
 
 type span struct{ first, last int }
@@ -49,99 +50,153 @@ type cells struct {
 	cluster           int
 	prior             int64
 	name, user, state string
+	slot              string    // of a job with a claim
 	at                time.Time // of the start, else of the submission
 	slots             int64
 }
 
-// rows returns the lines of the table in their order.
-func (q queue) rows(spans []selection.Span) ([]*row, error) {
+// rowsWith returns the lines of the table with what its columns show, in their order.
+func (q queue) rowsWith(c columns, spans []selection.Span) ([]*row, error) {
 	policy, err := jobprio.Named(q.call.Config.JobPriorityPolicy)
 	if err != nil {
 		return nil, q.call.Config.Complain("JOB_PRIORITY_POLICY", err)
 	}
-	claims := map[pool.JobID]pool.Claim{}
-	for _, c := range q.view.Claims() {
-		claims[c.Job] = c
-	}
-	var placed, waiting, held []*row
-	for _, s := range spans {
-		for _, r := range q.split(s, claims) {
-			switch {
-			case r.state == "hqw":
-				held = append(held, r)
-			case r.state == "qw":
-				waiting = append(waiting, r)
-			default:
-				placed = append(placed, r)
-			}
+	rows := q.read(c, spans)
+	o := q.order()
+	for _, r := range rows {
+		if r.asked.unmet != "" {
+			r.asked.unmet = q.unended(r.asked.unmet)
 		}
+		r.who = o.account(r.owner, r.group)
 	}
-	slices.SortStableFunc(placed, func(a, b *row) int {
-		return cmp.Or(pool.CompareNames(a.slot, b.slot), a.key.ID.Compare(b.key.ID))
-	})
-	return slices.Concat(placed, merge(q.served(policy, waiting)), merge(q.served(policy, held))), nil
+	return o.ordered(policy, rows, !c.single), nil
+}
+
+// read makes rows of all jobs, by ascending id. What takes its time is done by all
+// processors.
+func (q queue) read(c columns, spans []selection.Span) []*row {
+	claims := claimsOf(q.view.Claims())
+	parts := divide(spans, runtime.GOMAXPROCS(0))
+	made := make([][]*row, len(parts))
+	var wait sync.WaitGroup
+	for i, part := range parts {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			m := maker{reader: q.reader(), columns: c}
+			for _, s := range part {
+				for p, claim := range claims.parts(s) {
+					m.rows(p, claim)
+				}
+			}
+			made[i] = m.made
+		}()
+	}
+	wait.Wait()
+	var rows []*row
+	for _, m := range made {
+		rows = append(rows, m...)
+	}
+	return rows
+}
+
+// divide cuts a list into parts of about as many elements.
+func divide[T any](list []T, parts int) (all [][]T) {
+	for n := parts; n > 0; n-- {
+		k := (len(list) + n - 1) / n
+		if k > 0 {
+			all = append(all, list[:k])
+		}
+		list = list[k:]
+	}
+	return all
 }
 
 // split makes a row of each job with a claim, and one of each stretch of jobs
-// without.
-func (q queue) split(s selection.Span, claims map[pool.JobID]pool.Claim) []*row {
-	var rows []*row
+// without. Each has its ad.
+func (q queue) split(s selection.Span, of map[pool.JobID]pool.Claim) (rows []*row) {
+	m := maker{reader: q.reader()}
 	first := s.First
 	for p := s.First; p <= s.Last; p++ {
-		c, ok := claims[pool.JobID{Cluster: s.Cluster, Proc: p}]
-		if !ok {
-			continue
-		}
-		if p > first {
-			rows = append(rows, q.alike(s, first, p-1)...)
-		}
-		rows = append(rows, q.row(s, p, p, &c))
-		first = p + 1
-	}
-	if first <= s.Last {
-		rows = append(rows, q.alike(s, first, s.Last)...)
-	}
-	return rows
-}
-
-// alike makes one row of procs without a claim, or one of each where the
-// place in the order is an expression, which each may evaluate differently.
-func (q queue) alike(s selection.Span, first, last int) (rows []*row) {
-	if uniform(s.Run.Ad) {
-		return []*row{q.row(s, first, last, nil)}
-	}
-	for p := first; p <= last; p++ {
-		rows = append(rows, q.row(s, p, p, nil))
-	}
-	return rows
-}
-
-// uniform tells whether the attributes that order jobs are constants.
-func uniform(ad *classad.Ad) bool {
-	for _, name := range [...]string{
-		pool.AttrPreJobPrio1, pool.AttrPreJobPrio2, pool.AttrJobPrio, pool.AttrPostJobPrio1, pool.AttrPostJobPrio2, pool.AttrQDate,
-	} {
-		if e, ok := ad.Lookup(name); ok {
-			if _, constant := e.Constant(); !constant {
-				return false
-			}
+		if c, ok := of[pool.JobID{Cluster: s.Cluster, Proc: p}]; ok {
+			m.stretch(s, first, p-1, nil)
+			m.stretch(s, p, p, &c)
+			first = p + 1
 		}
 	}
-	return true
+	m.stretch(s, first, s.Last, nil)
+	for _, r := range m.made {
+		if r.ad == nil {
+			r.ad = s.Run.Proc(r.ranges[0].first)
+		}
+	}
+	return m.made
 }
 
-func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) *row {
-	ctx, ad := q.context(), s.Run.Proc(first)
-	id := pool.JobID{Cluster: s.Cluster, Proc: first}
-	r := &row{ranges: []span{{first, last}}, key: jobprio.JobOf(ctx, id, ad), ad: ad}
-	status, _ := ad.EvalInt(ctx, pool.AttrJobStatus)
+// maker makes rows of procs.
+type maker struct {
+	*reader
+	columns
+	made []*row
+	room []row // for those to come, allocated together
+	near []span
+}
+
+func (m *maker) stretch(s selection.Span, first, last int, claim *pool.Claim) {
+	if first <= last {
+		s.First, s.Last = first, last
+		m.rows(s, claim)
+	}
+}
+
+// rows makes one row of procs of a run, or one of each where something that is shown
+// or that orders them is an expression, which each may evaluate differently.
+func (m *maker) rows(s selection.Span, claim *pool.Claim) {
+	last := s.Last
+	for s.First <= last {
+		m.of(s)
+		r := m.row(claim)
+		if m.varies || m.single {
+			s.Last = s.First
+		}
+		r.ranges = m.ranges(s)
+		s.First, s.Last = s.Last+1, last
+	}
+}
+
+// block is how many rows are allocated together.
+const block = 512
+
+func (m *maker) next() *row {
+	if len(m.room) == 0 {
+		m.room = make([]row, block)
+	}
+	r := &m.room[0]
+	m.room = m.room[1:]
+	m.made = append(m.made, r)
+	return r
+}
+
+func (m *maker) ranges(s selection.Span) []span {
+	if len(m.near) == 0 {
+		m.near = make([]span, block)
+	}
+	one := m.near[:1:1]
+	m.near = m.near[1:]
+	one[0] = span{s.First, s.Last}
+	return one
+}
+
+func (m *maker) row(claim *pool.Claim) *row {
+	r := m.next()
+	stand := m.standing(claim)
+	r.key = m.job()
+	r.owner, r.group = m.text(ownerName), m.text(groupName)
 	r.cells = cells{
-		cluster: s.Cluster, prior: r.key.JobPrio, name: printable(nameOf(ctx, ad)),
-		state: state(pool.Status(status), claim), at: time.Unix(r.key.QDate, 0), slots: 1,
+		cluster: m.span.Cluster, prior: r.key.JobPrio, name: printable(m.name()), user: printable(r.owner),
+		state: stand.state(), at: unix(r.key.QDate), slots: 1,
 	}
-	owner, _ := ad.EvalString(ctx, pool.AttrOwner)
-	r.user = printable(owner)
-	if n, ok := ad.EvalInt(ctx, pool.AttrRequestCpus); ok {
+	if n, ok := m.value(cpusName).Int(); ok {
 		r.slots = n
 	}
 	if claim != nil {
@@ -150,90 +205,56 @@ func (q queue) row(s selection.Span, first, last int, claim *pool.Claim) *row {
 			r.at = claim.StartedAt
 		}
 	}
-	r.who, _ = q.view.Submitter(q.submitter(ad))
+	if m.more() {
+		m.extend(r)
+	}
+	r.ad = m.own
 	return r
 }
 
-// nameOf returns a job's name: what its user called it, else its program.
-func nameOf(c *classad.Context, ad *classad.Ad) string {
-	if name, ok := ad.EvalString(c, "JobBatchName"); ok && name != "" {
+// job returns what the place of the procs in the order comes from, as jobprio.JobOf does.
+func (m *maker) job() jobprio.Job {
+	return jobprio.Job{
+		ID:          pool.JobID{Cluster: m.span.Cluster, Proc: m.span.First},
+		PreJobPrio1: m.int(preName1), PreJobPrio2: m.int(preName2), JobPrio: m.int(prioName),
+		PostJobPrio1: m.int(postName1), PostJobPrio2: m.int(postName2), QDate: m.int(qdateName),
+	}
+}
+
+// name returns a job's name: what its user called it, else its program.
+func (r *reader) name() string {
+	if name := r.text(batchName); name != "" {
 		return name
 	}
-	cmd, _ := ad.EvalString(c, pool.AttrCmd)
-	return filepath.Base(cmd)
+	return filepath.Base(r.text(cmdName))
 }
 
 // printable keeps what a job says of itself on its line of the terminal.
 func printable(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return '?'
+	for i := range len(s) {
+		if c := s[i]; c < ' ' || c >= 0x7f {
+			return strings.Map(seen, s)
 		}
-		return r
-	}, s)
+	}
+	return s
 }
 
-// state returns Grid Engine's letters for where a job stands.
-func state(s pool.Status, claim *pool.Claim) string {
-	switch {
-	case s == pool.Removed:
-		return "dr"
-	case s == pool.Held:
-		return "hqw"
-	case s == pool.Suspended:
-		return "s"
-	case s == pool.Running, claim != nil && claim.State == pool.RunningClaim, claim != nil && claim.State == pool.Vacating:
-		return "r"
-	case claim != nil:
-		return "t"
+func seen(r rune) rune {
+	if unicode.IsControl(r) {
+		return '?'
 	}
-	return "qw"
+	return r
 }
 
-// served orders waiting jobs as a cycle would serve them: submitters by
-// EUP, and each one's jobs by the policy.
-func (q queue) served(policy jobprio.Policy, rows []*row) []*row {
-	p := operation.Params(q.call.Config)
-	of := map[string][]*row{}
-	var who []accountant.Record
-	for _, r := range rows {
-		if of[r.who.Name] == nil {
-			who = append(who, r.who)
-		}
-		of[r.who.Name] = append(of[r.who.Name], r)
-	}
-	slices.SortFunc(who, func(a, b accountant.Record) int {
-		return cmp.Or(cmp.Compare(a.Effective(q.call.Now, p), b.Effective(q.call.Now, p)), strings.Compare(a.Name, b.Name))
-	})
-	ordered := make([]*row, 0, len(rows))
-	for _, w := range who {
-		mine := of[w.Name]
-		keys := make([]jobprio.Job, len(mine))
-		for i, r := range mine {
-			keys[i] = r.key
-		}
-		for _, score := range policy.Rank(keys, q.call.Now) {
-			ordered = append(ordered, mine[score.Index])
+// unended returns those of a list of clusters that have jobs in the queue.
+func (q queue) unended(list string) string {
+	var there []string
+	for _, word := range strings.Split(list, ", ") {
+		if id, err := pool.ParseCluster(word); err == nil {
+			if _, ok := q.view.Cluster(id); ok {
+				there = append(there, word)
+			}
 		}
 	}
-	return ordered
-}
-
-// merge puts neighbours of one cluster that look alike on one line.
-func merge(rows []*row) []*row {
-	var out []*row
-	for _, r := range rows {
-		k := len(out) - 1
-		if k < 0 || out[k].cells != r.cells {
-			out = append(out, r)
-			continue
-		}
-		last := &out[k].ranges[len(out[k].ranges)-1]
-		if next := r.ranges[0]; last.last+1 == next.first {
-			last.last = next.last
-			continue
-		}
-		out[k].ranges = append(out[k].ranges, r.ranges...)
-	}
-	return out
+	return strings.Join(there, ", ")
 }

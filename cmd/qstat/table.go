@@ -1,49 +1,217 @@
 package main
 
 import (
-	"fmt"
+	"bytes"
 	"io"
+	"math"
+	"strconv"
 	"strings"
-	"time"
+	"unicode/utf8"
 )
 
 const (
-	heading   = "job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID "
-	ruleWidth = 113
+	tasksHead = "ja-task-ID"
+	blanks    = "                                                                "
 )
 
-// table writes Grid Engine's default table; nothing at all without a job.
-func table(w io.Writer, rows []*row) error {
+// list writes Grid Engine's table; nothing at all without a job.
+func (c columns) list(w io.Writer, rows []*row) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	if _, err := fmt.Fprintf(w, "%s\n%s\n", heading, strings.Repeat("-", ruleWidth)); err != nil {
-		return err
-	}
-	for _, r := range rows {
-		_, err := fmt.Fprintf(w, "%7d %7d %-10.10s %-12.12s %-5.5s %s %-30.30s %5d %s\n",
-			r.cluster, r.prior, r.name, r.user, r.state, clock(r.at), r.slot, r.slots, tasks(r.ranges))
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	t := c.table(w, rows)
+	heading := t.heading()
+	t.line(heading[:min(len(heading), t.most())])
+	t.line(strings.Repeat("-", min(len(heading)-1, t.most())))
+	t.rows(rows)
+	return t.flush()
 }
 
-// clock writes a point in local time as the table has it.
-func clock(t time.Time) string { return t.Local().Format("01/02/2006 15:04:05") }
+// table is what lines are written to.
+type table struct {
+	columns
+	width int // of a line of the terminal; 0: there is none
+	tasks int // how many places the procs of a row may take there
+	w     io.Writer
+	b     []byte
+	near  []byte // a cell in the making
+	err   error
+}
 
-func unix(seconds int64) time.Time { return time.Unix(seconds, 0) }
+// table returns a table for rows, which decide how wide columns are where that is not
+// fixed.
+func (c columns) table(w io.Writer, rows []*row) *table {
+	t := &table{columns: c, w: w}
+	switch t.width = c.line(); {
+	case c.wide:
+		t.width, t.shown = 0, widened(c.shown, rows)
+	case t.width > 0:
+		t.shown, t.tasks = fitted(c.shown, rows, t.width)
+	}
+	return t
+}
+
+// most returns how long a heading may be.
+func (t *table) most() int {
+	if t.width > 0 {
+		return t.width
+	}
+	return math.MaxInt
+}
+
+// full is when what has been written so far is handed on.
+const full = 64 << 10
+
+func (t *table) flush() error {
+	if t.err == nil && len(t.b) > 0 {
+		_, t.err = t.w.Write(t.b)
+	}
+	t.b = t.b[:0]
+	return t.err
+}
+
+func (t *table) line(s string) { t.b = append(append(t.b, s...), '\n') }
+
+// heading returns the heading, with a blank behind each column.
+func (t *table) heading() string {
+	var b []byte
+	for _, c := range t.shown {
+		if c.right {
+			b = append(pad(b, c.width-len(c.head)), c.head...)
+		} else {
+			b = pad(append(b, c.head...), c.width-len(c.head))
+		}
+		b = append(b, ' ')
+	}
+	return string(append(b, tasksHead+" "...))
+}
+
+// rows writes a line for each row, and below it what the job asks for if that is
+// wanted.
+func (t *table) rows(rows []*row) {
+	for _, r := range rows {
+		for i := range t.shown {
+			t.cell(&t.shown[i], r)
+		}
+		start := len(t.b)
+		t.b = appendTasks(t.b, r.ranges)
+		if t.width > 0 && len(t.b)-start > t.tasks {
+			t.b = append(t.b[:start+max(t.tasks-len(cut), 0)], cut...)
+		}
+		t.b = append(t.b, '\n')
+		if t.requests {
+			t.b = appendRequests(t.b, r)
+		}
+		if len(t.b) >= full && t.flush() != nil {
+			return
+		}
+	}
+}
+
+// cut stands for what there is no room for.
+const cut = "..."
+
+// cell appends a cell and a blank.
+func (t *table) cell(c *column, r *row) {
+	if c.text != nil {
+		t.b = append(appendText(t.b, c.text(r), c.width), ' ')
+		return
+	}
+	t.near = c.number(t.near[:0], r)
+	if !c.left() {
+		t.b = pad(t.b, c.width-len(t.near))
+		t.b = append(append(t.b, t.near...), ' ')
+		return
+	}
+	t.b = append(pad(append(t.b, t.near...), c.width-len(t.near)), ' ')
+}
+
+// left tells whether numbers of a column stand at its left: usage, as in Grid Engine.
+func (c *column) left() bool { return c.head == "cpu" || c.head == "mem" || c.head == "io" }
+
+// appendText appends a text that is cut and padded to a width in characters.
+func appendText(b []byte, s string, width int) []byte {
+	if plain(s) {
+		s = s[:min(len(s), width)]
+		return pad(append(b, s...), width-len(s))
+	}
+	n := 0
+	for i := range s {
+		if n == width {
+			return append(b, s[:i]...)
+		}
+		n++
+	}
+	return pad(append(b, s...), width-n)
+}
+
+// plain tells whether each byte is a character.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func pad(b []byte, n int) []byte {
+	for ; n > len(blanks); n -= len(blanks) {
+		b = append(b, blanks...)
+	}
+	if n > 0 {
+		b = append(b, blanks[:n]...)
+	}
+	return b
+}
 
 // tasks writes procs as Grid Engine writes the tasks of an array: "3",
 // "0-9:1", "0-4:1,7".
-func tasks(ranges []span) string {
-	texts := make([]string, len(ranges))
+func tasks(ranges []span) string { return string(appendTasks(nil, ranges)) }
+
+func appendTasks(b []byte, ranges []span) []byte {
 	for i, s := range ranges {
-		texts[i] = fmt.Sprintf("%d-%d:1", s.first, s.last)
-		if s.first == s.last {
-			texts[i] = fmt.Sprint(s.first)
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = strconv.AppendInt(b, int64(s.first), 10)
+		if s.first != s.last {
+			b = append(strconv.AppendInt(append(b, '-'), int64(s.last), 10), ":1"...)
 		}
 	}
-	return strings.Join(texts, ",")
+	return b
+}
+
+// appendRequests appends what a job asks for, as Grid Engine's -r does.
+func appendRequests(b []byte, r *row) []byte {
+	line := func(key, value string) {
+		b = append(b, "       "...)
+		b = append(pad(append(b, key...), 18-len(key)), value...)
+		b = append(b, '\n')
+	}
+	line("Full jobname:", r.name)
+	if r.slot != "" {
+		line("Master Queue:", r.slot)
+	}
+	line("Hard Resources:", strings.ReplaceAll(r.asked.hard, "\n", "\n"+blanks[:25]))
+	line("Soft Resources:", r.asked.soft)
+	if r.asked.after != "" {
+		b = append(append(append(b, "       Predecessor Jobs (request): "...), r.asked.after...), '\n')
+	}
+	if r.asked.unmet != "" {
+		b = append(append(append(b, "       Predecessor Jobs: "...), r.asked.unmet...), '\n')
+	}
+	return b
+}
+
+// numbers writes clusters as a list.
+func numbers(list []int) string {
+	var b bytes.Buffer
+	for i, n := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
 }

@@ -1,0 +1,78 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// watchFor is how long a queue is watched. Reading it for the first time counts too.
+const watchFor = time.Minute
+
+// BenchmarkWatch is qstat -watch 1 on a queue of 100,000 jobs: one where nothing
+// happens, and one where ten jobs change a second, each in a transaction. The aim is
+// 5 % of a processor.
+func BenchmarkWatch(b *testing.B) {
+	build(b)
+	for _, changes := range []int{0, 10} {
+		for _, args := range [][]string{nil, {"-w"}, {"-g", "c"}} {
+			b.Run(fmt.Sprintf("changes=%d/%v", changes, args), func(b *testing.B) {
+				dir := filepath.Join(b.TempDir(), "spool")
+				if err := os.CopyFS(dir, os.DirFS(listings[1].dir(b))); err != nil {
+					b.Fatal(err)
+				}
+				if err := os.Chmod(dir, 0o700); err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					c := exec.Command(filepath.Join(bin, "qstat"), append([]string{"-watch", "1", "-spool", dir}, args...)...)
+					c.Env, c.Stderr = append(os.Environ(), "FAIRSPOOL_CONFIG="), os.Stderr
+					if err := c.Start(); err != nil {
+						b.Fatal(err)
+					}
+					start := time.Now()
+					change(b, dir, changes, start.Add(watchFor))
+					c.Process.Signal(syscall.SIGTERM)
+					if err := c.Wait(); err != nil {
+						b.Fatal(err)
+					}
+					used := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
+					b.ReportMetric(100*used.Seconds()/time.Since(start).Seconds(), "cpu-%")
+				}
+			})
+		}
+	}
+}
+
+// change changes so many jobs a second, until then.
+func change(b *testing.B, dir string, perSecond int, until time.Time) {
+	if perSecond == 0 {
+		time.Sleep(time.Until(until))
+		return
+	}
+	s, err := spool.Open(dir, spool.Options{Program: "bench", LockWait: time.Minute})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer s.Close()
+	tick := time.NewTicker(time.Second / time.Duration(perSecond))
+	defer tick.Stop()
+	for n := 0; time.Now().Before(until); n++ {
+		<-tick.C
+		if err := s.Update(func(tx *spool.Tx) error {
+			tx.Op("prio")
+			tx.Set(pool.JobID{Cluster: 1 + n*97%1000}, pool.AttrJobPrio, classad.Literal(classad.Int(int64(n%20))))
+			return nil
+		}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// display is what a command line asks to be shown. It can be shown again and again,
+// on the spool that was opened the first time.
+type display struct {
+	call  *cmdline.Call
+	form  string // "" for the list, or j, long, json, af, f, or c of -g
+	names selection.Names
+	filter
+	columns
+}
+
+// displayOf reads the command line. Errors are about its usage.
+func displayOf(c *cmdline.Call) (display, error) {
+	d := display{call: c}
+	var err error
+	if d.form, err = formOf(c); err != nil {
+		return d, err
+	}
+	if d.names, err = named(c, d.form); err != nil {
+		return d, err
+	}
+	if d.filter, err = filterOf(c); err != nil {
+		return d, err
+	}
+	d.columns, err = columnsOf(c, d.form)
+	return d, err
+}
+
+// show writes the display as of now. It returns cmdline.ErrReported when a job
+// that was named is not in the queue, and has been told of.
+func (d display) show(w io.Writer, now time.Time) error {
+	c := *d.call
+	c.Stdout, c.Now = w, now
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	d.call = &c
+	return s.View(func(v *spool.View) error { return d.view(queue{&c, s, v}) })
+}
+
+// view writes the display of a view of the spool.
+func (d display) view(q queue) error {
+	c := q.call
+	var err error
+	spans, missing := d.names.In(q.view)
+	kept, missing := d.names.Factories(q.view, q.spool.Domain(), missing)
+	if len(c.Args) == 0 && d.form != "j" {
+		missing = nil // users without jobs
+	}
+	ids, users := apart(missing)
+	if len(ids) > 0 {
+		// Grid Engine's words, on one line.
+		c.Warn("following jobs do not exist: %s", strings.Join(ids, ", "))
+		err = cmdline.ErrReported
+	}
+	if d.form == "j" && len(users) > 0 {
+		c.Warn("%s: no such job or user", strings.Join(users, ", "))
+		err = cmdline.ErrReported
+	}
+	if len(c.Args) > 0 {
+		spans = ofUsers(spans, c.Value("u"))
+		kept = keptBy(kept, c.Value("u"), q.spool.Domain())
+	}
+	spans, e := d.choose(q, spans)
+	if e == nil {
+		e = d.write(q, spans, kept)
+	}
+	switch {
+	case e != nil:
+	case d.tellsKept():
+		e = tellKept(c.Stdout, kept)
+	case d.form == "long" || d.form == "json" || d.form == "af":
+		warnOfKept(c, kept)
+	}
+	if e != nil {
+		return e
+	}
+	return err
+}
+
+// tellsKept tells whether what is still to come of clusters has its place in the
+// display.
+func (d display) tellsKept() bool {
+	c := d.call
+	switch d.form {
+	case "", "f", "j":
+		return !c.Has("json") && !c.Has("xml") && d.filter.none()
+	}
+	return false
+}
+
+func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) error {
+	c := q.call
+	switch d.form {
+	case "j":
+		switch {
+		case c.Has("json"):
+			return c.JSON(append(q.waiting(spans), toCome(kept)...))
+		case c.Has("xml"):
+			return q.detailsXML(c.Stdout, spans)
+		case c.Value("j") == "":
+			return q.overview(c.Stdout, spans)
+		}
+		return q.details(c.Stdout, spans)
+	case "long", "json", "af":
+		return printAds(c, d.form, spans)
+	case "c":
+		return d.summary(q, spans)
+	}
+	rows, err := q.rowsWith(d.columns, spans)
+	switch {
+	case err != nil:
+		return err
+	case c.Has("xml"):
+		return d.xml(q, rows)
+	case d.form == "f":
+		return d.bySlot(q, rows)
+	}
+	return d.list(c.Stdout, rows)
+}
+
+// formOf returns the option that says what is printed; -j may have -json or -xml
+// with it.
+func formOf(c *cmdline.Call) (string, error) {
+	form, err := c.One("j", "long", "af", "f")
+	if err == nil && !(form == "j") {
+		form, err = c.One("j", "long", "json", "af", "f")
+	}
+	if err != nil {
+		return "", err
+	}
+	for _, g := range c.Repeated("g") {
+		switch g[0] {
+		case "c":
+			form, err = "c", only(c, "-g c", "f", "r", "j", "long", "json", "af", "pri", "urg", "ext", "w")
+		case "d", "t":
+		default:
+			err = cmdline.Usagef("-g %s: want c, d or t", g[0])
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	switch {
+	case form == "j":
+		err = only(c, "-j", "f", "r", "g", "s", "q", "constraint", "pri", "urg", "ext", "w")
+		if err == nil && c.Has("json") && c.Has("xml") {
+			err = cmdline.Usagef("-json and -xml: only one of them at a time")
+		}
+	case form == "long" || form == "json" || form == "af":
+		err = only(c, "-"+form, "xml", "r", "g", "pri", "urg", "ext", "w")
+	}
+	if err == nil && c.Has("ne") && form != "f" {
+		err = cmdline.Usagef("-ne: has a meaning with -f only")
+	}
+	return form, err
+}
+
+// only refuses options beside another one.
+func only(c *cmdline.Call, one string, others ...string) error {
+	for _, o := range others {
+		if c.Has(o) {
+			return cmdline.Usagef("%s and -%s: only one of them at a time", one, o)
+		}
+	}
+	return nil
+}
+
+// named returns the jobs that are asked for: those of -j, of the arguments,
+// or all.
+func named(c *cmdline.Call, form string) (selection.Names, error) {
+	words := c.Args
+	if form == "j" {
+		if len(c.Args) > 0 || c.Has("u") {
+			return selection.Names{}, cmdline.Usagef("-j: takes jobs, and neither arguments nor -u")
+		}
+		if c.Value("j") == "" {
+			return selection.All(), nil
+		}
+		words = strings.Split(c.Value("j"), ",")
+	}
+	if users := strings.Split(c.Value("u"), ","); len(words) == 0 && c.Value("u") != "" && !slices.Contains(users, everybody) {
+		return selection.Users(users), nil
+	}
+	if len(words) == 0 {
+		return selection.All(), nil
+	}
+	names, err := selection.Parse(words)
+	if err != nil {
+		return names, cmdline.Usagef("%v", err)
+	}
+	return names, nil
+}
+
+// apart divides the names for which there are no jobs into ids and users. A
+// user without jobs is nothing wrong, save where details were asked for.
+func apart(missing []string) (ids, users []string) {
+	for _, m := range missing {
+		if m[0] >= '0' && m[0] <= '9' {
+			ids = append(ids, m)
+		} else {
+			users = append(users, m)
+		}
+	}
+	return ids, users
+}
+
+// everybody stands for all users.
+const everybody = "*"
+
+// ofUsers keeps the jobs of a list of users.
+func ofUsers(spans []selection.Span, users string) []selection.Span {
+	wanted := map[string]bool{}
+	for _, u := range strings.Split(users, ",") {
+		wanted[u] = true
+	}
+	if users == "" || wanted[everybody] {
+		return spans
+	}
+	var kept []selection.Span
+	for _, s := range spans {
+		ad := s.Run.Proc(s.First)
+		owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+		user, _ := ad.EvalString(&classad.Context{}, pool.AttrUser)
+		if wanted[owner] || user != "" && wanted[user] {
+			kept = append(kept, s)
+		}
+	}
+	return kept
+}

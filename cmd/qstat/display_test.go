@@ -1,0 +1,403 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// everyKind makes a spool with a pool of two machines, and jobs in every state: clusters 1
+// to 5 of fill, and 6 to 14.
+func everyKind(t *testing.T) {
+	t.Helper()
+	fill(t)
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for _, more := range []string{
+			`JobStatus = 5; HoldReasonCode = 6`,                                             // 6: broken
+			`JobStatus = 5; HoldReasonCode = 1; HoldReason = "via qhold (by user root)"`,    // 7: by an administrator
+			`JobStatus = 5; HoldReasonCode = 1; HoldReason = "via qhold (by user erin)"`,    // 8: by its owner
+			`JobStatus = 5; HoldReasonCode = 3`,                                             // 9: by policy
+			`AfterOk = "2,99"; RequestMemory = 512; Rank = Memory`,                          // 10: waits for others
+			fmt.Sprintf(`DeferralTime = %d; Project = "atlas"`, now+3600),                   // 11: waits for a time
+			`JobStatus = 4; LeaveJobInQueue = true; RemoteUserCpu = 90061.5; BytesSent = 0`, // 12: has ended
+			`JobStatus = 2; NumJobStarts = 2; ResidentSetSize = 1048576; RequestCpus = 2`,   // 13: on a part of a slot
+			`JobStatus = 5; HoldReasonCode = 1`,                                             // 14: still runs
+		} {
+			tx.AddCluster(job(t, "erin", more), []spool.NewRun{{Count: 1}})
+		}
+		tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 13}, Attempt: 2, Slot: "slot1_1@big", Machine: "big", Submitter: "erin@pool", State: pool.RunningClaim,
+			Weight: accountant.One, MatchedAt: time.Unix(now-60, 0), StartedAt: time.Unix(now-30, 0), Piece: pool.Piece{Of: "slot1@big", Takes: "Cpus=2 Memory=512"}})
+		tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 14}, Attempt: 1, Slot: "slot4@node", Machine: "node", Submitter: "erin@pool", State: pool.Vacating,
+			Weight: accountant.One, MatchedAt: time.Unix(now-60, 0), StartedAt: time.Unix(now-30, 0)})
+		for _, text := range []string{
+			`[Name = "slot1@big"; Machine = "big"; Cpus = 8; Memory = 4096; PartitionableSlot = true; LoadAvg = 1.5; Arch = "X86_64"; OpSys = "LINUX"]`,
+			`[Name = "slot2@node"; Machine = "node"; Cpus = 1]`,
+			`[Name = "slot3@node"; Machine = "node"; Cpus = 4]`,
+			`[Name = "slot4@node"; Machine = "node"; Cpus = 1]`,
+			fmt.Sprintf(`[Name = "slot5@node"; Machine = "node"; Cpus = 1; LastHeardFrom = %d; ClassAdLifetime = 60]`, now-61),
+			`[Name = "slot6@node"; Machine = "node"; Cpus = 1]`,
+		} {
+			ad := cmdtest.Ad(t, text)
+			name, _ := ad.EvalString(&classad.Context{}, "Name")
+			tx.PutSlot(name, ad)
+		}
+	})
+}
+
+// ids returns the clusters of a table with their states.
+func ids(out string) string {
+	var list []string
+	for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
+		if fields := strings.Fields(strings.Replace(line, "a name too", "a", 1)); i > 1 && len(fields) > 4 {
+			list = append(list, fields[0]+fields[4])
+		}
+	}
+	return strings.Join(list, " ")
+}
+
+func TestStatesShown(t *testing.T) {
+	everyKind(t)
+	const (
+		placed  = "13Rr 1dr 1t 14hr 1r"
+		waiting = "2qw 5qw 11qw 1qw 3qw 1qw"
+		held    = "4hqw 6Eqw 7hqw 8hqw 9hqw 10hqw"
+	)
+	for _, c := range []struct{ args, want string }{
+		{"", "placed waiting held 12z"},
+		{"-s p", "waiting held"},
+		{"-s r", "placed"},
+		{"-s s", ""},
+		{"-s z", "12z"},
+		{"-s a", "placed waiting held"},
+		{"-s hu", "14hr 8hqw"},
+		{"-s ho", "7hqw"},
+		{"-s hs", "4hqw 9hqw"},
+		{"-s hj", "10hqw"},
+		{"-s ha", "11qw"},
+		{"-s hd", ""},
+		{"-s h", "14hr 11qw 4hqw 7hqw 8hqw 9hqw 10hqw"},
+		{"-s zhoha", "11qw 7hqw 12z"},
+		{"-s p -u bob", "2qw"},
+		{"-constraint ProcId==500||RequestMemory>100", "1qw 10hqw"},
+		{"-constraint NoSuch", ""},
+		{"-q slot1@big", "13Rr"},
+		{"-q slot1_?@*,slot3@node", "13Rr 1t"},
+		{"-q node", "1dr 1t 14hr 1r"},
+		{"-s h -q node", "14hr"},
+	} {
+		status, out, bad := qstat(strings.Fields(c.args)...)
+		want := strings.NewReplacer("placed", placed, "waiting", waiting, "held", held).Replace(c.want)
+		if got := ids(out); status != 0 || bad != "" || got != want {
+			t.Errorf("qstat %s = %d %q %s, want %s", c.args, status, bad, got, want)
+		}
+	}
+	if _, out, _ := qstat("-s", "hj", "-af", "ClusterId"); out != "10\n" {
+		t.Errorf("qstat -s hj -af ClusterId = %q, want 10", out)
+	}
+}
+
+func TestBySlot(t *testing.T) {
+	everyKind(t)
+	want := `queuename                      qtype resv/used/tot. load_avg arch          states
+---------------------------------------------------------------------------------
+slot1@big                      P     0/2/8          1.50     X86_64/LINUX  
+---------------------------------------------------------------------------------
+slot1_1@big                    D     0/2/2          1.50     X86_64/LINUX  
+     13       0 sleep      erin         Rr    11/20/2026 23:33:36     2 0
+---------------------------------------------------------------------------------
+slot2@node                     S     0/1/1          -NA-     -NA-          
+      1       0 sleep      alice        dr    11/20/2026 23:33:36     1 2
+---------------------------------------------------------------------------------
+slot3@node                     S     0/4/4          -NA-     -NA-          
+      1       0 sleep      alice        t     11/20/2026 23:33:06     1 0
+---------------------------------------------------------------------------------
+slot4@node                     S     0/1/1          -NA-     -NA-          
+     14       0 sleep      erin         hr    11/20/2026 23:33:36     1 0
+---------------------------------------------------------------------------------
+slot5@node                     S     0/0/1          -NA-     -NA-          u
+---------------------------------------------------------------------------------
+slot6@node                     S     0/0/1          -NA-     -NA-          
+---------------------------------------------------------------------------------
+slot10@node                    S     0/0/0          -NA-     -NA-          o
+      1       0 sleep      alice        r     11/20/2026 23:33:36     1 1
+
+############################################################################
+ - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS
+############################################################################
+      2       0 sleep      bob          qw    11/20/2026 22:34:06     4 0
+`
+	_, out, bad := qstat("-f", "1.0", "1.1", "1.2", "13", "14", "2")
+	if bad != "" || out != want {
+		t.Errorf("qstat -f = %s\n%swant\n%s", bad, out, want)
+	}
+	_, out, _ = qstat("-f", "-ne", "-q", "node")
+	if strings.Contains(out, "slot6@node") || strings.Contains(out, "big") || !strings.Contains(out, "slot4@node") || strings.Contains(out, "PENDING") {
+		t.Errorf("qstat -f -ne -q node =\n%s", out)
+	}
+	_, out, _ = qstat("-f", "12")
+	if !strings.Contains(out, " - FINISHED JOBS - FINISHED JOBS") {
+		t.Errorf("qstat -f 12 has no block of finished jobs:\n%s", out)
+	}
+}
+
+func TestSummary(t *testing.T) {
+	everyKind(t)
+	want := `CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  
+--------------------------------------------------------------------------------
+big                               0.19      2      0      6      8      0      0 
+node                              -NA-      6      0      1      8      0      1 
+total                             0.19      8      0      7     16      0      1 
+
+JOBS          jobs      slots
+-----------------------------
+r                1          1
+Rr               1          2
+t                1          1
+dr               1          1
+hr               1          1
+qw            1002       1005
+hqw              5          5
+Eqw              1          1
+z                1          1
+total         1014       1018
+`
+	if _, out, bad := qstat("-g", "c"); bad != "" || out != want {
+		t.Errorf("qstat -g c = %s\n%swant\n%s", bad, out, want)
+	}
+}
+
+func TestRequests(t *testing.T) {
+	everyKind(t)
+	want := header + `     10       0 sleep      erin         hqw   11/20/2026 22:34:06                                    1 0
+       Full jobname:     sleep
+       Hard Resources:   cpus=1
+                         memory=512
+       Soft Resources:   rank=Memory
+       Predecessor Jobs (request): 2, 99
+       Predecessor Jobs: 2
+`
+	if _, out, bad := qstat("-r", "10"); bad != "" || out != want {
+		t.Errorf("qstat -r 10 = %s\n%swant\n%s", bad, out, want)
+	}
+}
+
+func TestColumns(t *testing.T) {
+	everyKind(t)
+	for _, c := range []struct{ args, want string }{
+		{"-pri 1.500", "job-ID  prior    pre1  pre2  ppri post1 post2 name       user         state submit/start at     queue                          slots ja-task-ID \n" +
+			strings.Repeat("-", 143) + "\n" +
+			"      1       7     0     0     7     0     0 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"},
+		{"-urg 11", "job-ID  prior            EUP place name       user         state submit/start at      deadline                waited queue                          slots ja-task-ID \n" +
+			strings.Repeat("-", 164) + "\n" +
+			"     11       0         0.50     1 sleep      erin         qw    11/20/2026 22:34:06 11/21/2026 00:34:06  0+01:00:00                                    1 0\n"},
+		{"-ext 13", "job-ID  prior            RUP          EUP name       user         project          department state submit/start at     cpu        mem     io      queue                          slots ja-task-ID \n" +
+			strings.Repeat("-", 194) + "\n" +
+			"     13       0         0.50         0.50 sleep      erin         NA               NA         Rr    11/20/2026 23:33:36 NA         1.00000 NA      slot1_1@big                        2 0\n"},
+		{"-ext 12", "job-ID  prior            RUP          EUP name       user         project          department state submit/start at     cpu        mem     io      queue                          slots ja-task-ID \n" +
+			strings.Repeat("-", 194) + "\n" +
+			"     12       0         0.50         0.50 sleep      erin         NA               NA         z     11/20/2026 22:34:06 1:01:01:01 NA      0.00000                                    1 0\n"},
+		{"-w 5", "job-ID  prior   name            user         state submit/start at          waited queue                          slots ja-task-ID \n" +
+			strings.Repeat("-", 130) + "\n" +
+			"      5       0 a name too long carol        qw    11/20/2026 22:34:06  0+01:00:00                                    1 0\n"},
+		{"-g d 3", header + "      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 0\n" +
+			"      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 1\n"},
+		{"-g t 13 2", "job-ID  prior   name       user         state submit/start at     queue                          master ja-task-ID \n" + strings.Repeat("-", 114) + "\n" +
+			"     13       0 sleep      erin         Rr    11/20/2026 23:33:36 slot1_1@big                    MASTER 0\n" +
+			"      2       0 sleep      bob          qw    11/20/2026 22:34:06                                       0\n"},
+	} {
+		if _, out, bad := qstat(strings.Fields(c.args)...); bad != "" || out != c.want {
+			t.Errorf("qstat %s = %s\n%swant\n%s", c.args, bad, out, c.want)
+		}
+	}
+}
+
+// On a terminal columns are as wide as they need to be, and on a narrow one the widest
+// give way first.
+func TestFitted(t *testing.T) {
+	rows := []*row{
+		{cells: cells{cluster: 1, name: "simulation-of-everything", user: "bartholomew", state: "r", slot: "slot1@a-machine-with-a-long-name.example.org"}, ranges: []span{{0, 0}}},
+		{cells: cells{cluster: 2, name: "é", user: "al", state: "qw"}, ranges: []span{{1, 1}, {3, 3}, {5, 5}, {7, 7}, {9, 9}, {11, 11}}},
+	}
+	for _, c := range []struct{ line, name, user, queue, tasks int }{
+		{200, 24, 11, 44, 73},
+		{130, 24, 11, 37, 10},
+		{100, 16, 11, 15, 10},
+		{80, 7, 7, 8, 10},
+		{20, 6, 6, 8, 10},
+	} {
+		list, tasks := fitted(columnsWith(options{}), rows, c.line)
+		got := map[string]int{}
+		sum := 0
+		for _, k := range list {
+			got[k.head] = k.width
+			sum += k.width + 1
+		}
+		if got["name"] != c.name || got["user"] != c.user || got["queue"] != c.queue || tasks != c.tasks {
+			t.Errorf("fitted to %d = name %d, user %d, queue %d, procs %d, want %+v", c.line, got["name"], got["user"], got["queue"], tasks, c)
+		}
+		if c.line >= 80 && sum+tasks > c.line {
+			t.Errorf("fitted to %d is %d wide", c.line, sum+tasks)
+		}
+	}
+	c := columns{shown: columnsWith(options{}), line: func() int { return 80 }}
+	var b strings.Builder
+	if err := c.list(&b, rows); err != nil || !strings.HasSuffix(b.String(), " 1,3,5,7...\n") {
+		t.Errorf("list on a narrow terminal = %v\n%s", err, b.String())
+	}
+}
+
+// wellFormed reads XML to its end.
+func wellFormed(text string) error {
+	d := xml.NewDecoder(strings.NewReader(text))
+	for {
+		if _, err := d.Token(); errors.Is(err, io.EOF) {
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+}
+
+func TestXML(t *testing.T) {
+	everyKind(t)
+	for _, args := range []string{"", "-f", "-r", "-f -r -g d", "-pri -urg -ext", "-g c", "-g t", "dave", "-j 1,10,13"} {
+		if strings.HasPrefix(args, "-j") {
+			reported(t, `{"Cycle":1,"Time":1795217646,"Rejections":[{"Job":"1.3","Count":2,"Jobs":["1.3-4"],"Reason":"a < b & c"}]}`)
+		}
+		_, out, bad := qstat(append(strings.Fields(args), "-xml")...)
+		if err := wellFormed(out); err != nil || bad != "" {
+			t.Errorf("qstat %s -xml = %v %s\n%s", args, err, bad, out)
+		}
+		if args == "-j 1,10,13" && !strings.Contains(out, "<MES_message>1.3-4: a &lt; b &amp; c</MES_message>") {
+			t.Errorf("qstat %s -xml lacks the reason:\n%s", args, out)
+		}
+	}
+	_, out, _ := qstat("-xml", "10", "-r", "-urg")
+	want := `    <job_list state="pending">
+      <JB_job_number>10</JB_job_number>
+      <JAT_prio>0</JAT_prio>
+      <EffectivePriority>0.50</EffectivePriority>
+      <SubmitterPlace>1</SubmitterPlace>
+      <JB_name>sleep</JB_name>
+      <JB_owner>erin</JB_owner>
+      <state>hqw</state>
+      <JB_submission_time>2026-11-20T22:34:06</JB_submission_time>
+      <waited>3600</waited>
+      <queue_name></queue_name>
+      <slots>1</slots>
+      <tasks>0</tasks>
+      <full_job_name>sleep</full_job_name>
+      <hard_request name="cpus">1</hard_request>
+      <hard_request name="memory">512</hard_request>
+      <soft_request name="rank">Memory</soft_request>
+      <predecessor_jobs_req>2, 99</predecessor_jobs_req>
+      <predecessor_jobs>2</predecessor_jobs>
+    </job_list>
+`
+	if !strings.Contains(out, want) {
+		t.Errorf("qstat -xml 10 -r -urg =\n%swant in it\n%s", out, want)
+	}
+}
+
+// Whatever a job says of itself, the XML is read, and the element holds it.
+func TestXMLHoldsAnything(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		text := rapid.OneOf(rapid.String(), rapid.StringOf(rapid.SampledFrom([]rune("<>&'\"]]>\x00\t\n\ufffe")))).Draw(t, "text")
+		var got struct {
+			Name string `xml:"name,attr"`
+			Text string `xml:",chardata"`
+		}
+		if err := xml.Unmarshal(namedElement(nil, "x", text, text), &got); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		want := strings.Map(func(r rune) rune {
+			if r < ' ' && r != '\t' && r != '\n' || r == '\ufffd' || r == '\ufffe' || r == '\uffff' {
+				return '?'
+			}
+			return r
+		}, text)
+		if got.Text != want {
+			t.Errorf("element of %q holds %q, want %q", text, got.Text, want)
+		}
+	})
+}
+
+// A display can be written again on the spool that is open, as of another time.
+func TestShownAgain(t *testing.T) {
+	fill(t)
+	var first, second strings.Builder
+	status, _, bad := cmdtest.Run(twice(&first, &second), "-w", "2")
+	if status != 0 || bad != "" {
+		t.Fatalf("qstat = %d, %s", status, bad)
+	}
+	if !strings.Contains(first.String(), " 0+01:00:00 ") || !strings.Contains(second.String(), " 1+01:00:00 ") {
+		t.Errorf("shown twice =\n%s\nand a day later\n%s", first.String(), second.String())
+	}
+}
+
+// twice is qstat that shows the same display twice, a day apart.
+func twice(first, second io.Writer) cmdline.Command {
+	c := command()
+	c.Run = func(call *cmdline.Call) error {
+		d, err := displayOf(call)
+		if err != nil {
+			return err
+		}
+		if err := d.show(first, call.Now); err != nil {
+			return err
+		}
+		return d.show(second, call.Now.AddDate(0, 0, 1))
+	}
+	return c
+}
+
+// Every job stands in the table once, however its procs share lines.
+func TestEachJobOnce(t *testing.T) {
+	everyKind(t)
+	for _, more := range []string{"", "-w", "-urg -ext -pri", "-g d", "-s p", "-u alice,erin"} {
+		args := strings.Fields(more)
+		listed := map[string]int{}
+		_, out, _ := qstat(args...)
+		for _, line := range strings.Split(strings.TrimSpace(out), "\n")[2:] {
+			fields := strings.Fields(line)
+			for _, part := range strings.Split(fields[len(fields)-1], ",") {
+				first, last := 0, 0
+				if n, _ := fmt.Sscanf(part, "%d-%d:1", &first, &last); n == 1 {
+					last = first
+				}
+				for p := first; p <= last; p++ {
+					listed[fmt.Sprintf("%s %d", fields[0], p)]++
+				}
+			}
+		}
+		var filters []string
+		for i := 0; i < len(args); i++ {
+			if args[i] == "-s" || args[i] == "-u" {
+				filters = append(filters, args[i:i+2]...)
+			}
+		}
+		_, out, _ = qstat(append(filters, "-af", "ClusterId", "ProcId")...)
+		jobs := strings.Split(strings.TrimSpace(out), "\n")
+		for _, id := range jobs {
+			if listed[id] != 1 {
+				t.Errorf("qstat %s lists job %s %d times, want once", more, id, listed[id])
+			}
+		}
+		if len(listed) != len(jobs) {
+			t.Errorf("qstat %s lists %d jobs, want %d", more, len(listed), len(jobs))
+		}
+	}
+}

@@ -1,0 +1,234 @@
+package main
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// instance is a slot as Grid Engine shows a queue on a host. Amounts are cores.
+type instance struct {
+	name, machine         string
+	kind                  string // S static, P partitionable, D dynamic
+	reserved, used, total float64
+	loaded                bool    // load is known
+	load                  float64 // of the machine
+	arch, states          string
+	jobs                  []*row
+	parts                 []*instance // the dynamic slots of a partitionable one
+}
+
+// instances returns the slots that -q asks for with the jobs on them, by name: behind each
+// partitionable one its dynamic slots. A slot of a claim that nobody advertises any more is
+// among them, in state o.
+func (d display) instances(q queue, placed []*row) []*instance {
+	list := d.advertised(q)
+	byName := map[string]*instance{}
+	for _, s := range list {
+		byName[s.name] = s
+	}
+	for _, c := range q.view.Claims() {
+		if !d.onSlot(&c) {
+			continue
+		}
+		s, ok := byName[c.SlotAd()]
+		if !ok {
+			s = &instance{name: c.SlotAd(), machine: c.Machine, kind: "S", arch: unknown, states: "o"}
+			byName[s.name], list = s, append(list, s)
+		}
+		s.claimed(c, byName)
+	}
+	for _, r := range placed {
+		if s := byName[r.slot]; s != nil {
+			s.jobs = append(s.jobs, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *instance) int { return pool.CompareNames(a.name, b.name) })
+	var flat []*instance
+	for _, s := range list {
+		slices.SortFunc(s.parts, func(a, b *instance) int { return pool.CompareNames(a.name, b.name) })
+		flat = append(append(flat, s), s.parts...)
+	}
+	if d.call.Has("ne") {
+		flat = slices.DeleteFunc(flat, func(s *instance) bool {
+			return len(s.jobs) == 0 && !slices.ContainsFunc(s.parts, func(p *instance) bool { return len(p.jobs) > 0 })
+		})
+	}
+	return flat
+}
+
+// claimed counts a claim on the slot, which may be on a part of it.
+func (s *instance) claimed(c pool.Claim, byName map[string]*instance) {
+	cores := s.total
+	if c.Piece.Of != "" {
+		cores = c.Piece.Takes.Of(pool.AttrCpus)
+		part, ok := byName[c.Slot]
+		if !ok {
+			part = &instance{name: c.Slot, machine: s.machine, kind: "D", total: cores, loaded: s.loaded, load: s.load, arch: s.arch, states: s.states}
+			byName[c.Slot], s.parts = part, append(s.parts, part)
+		}
+		part.count(c, cores)
+	}
+	s.count(c, cores)
+}
+
+// count counts cores as used, or as reserved for a job that waits for them.
+func (s *instance) count(c pool.Claim, cores float64) {
+	if c.State == pool.Promised {
+		s.reserved += cores
+		return
+	}
+	s.used += cores
+}
+
+const unknown = "-NA-"
+
+// advertised returns the slots of the pool that -q asks for, as if nobody had them.
+func (d display) advertised(q queue) (list []*instance) {
+	slots, bad := q.view.Slots()
+	for _, err := range bad {
+		q.call.Warn("%v", err)
+	}
+	ctx := q.context()
+	left := map[string]bool{}
+	for _, b := range q.view.Backoffs() {
+		left[b.Slot] = q.call.Now.Before(b.Until)
+	}
+	for _, slot := range slots {
+		machine, _ := slot.Ad.EvalString(ctx, pool.AttrMachine)
+		if !d.takes(slot.Name, machine) {
+			continue
+		}
+		s := &instance{name: slot.Name, machine: cmp.Or(machine, slot.Name), kind: "S"}
+		s.read(ctx, slot.Ad)
+		if left[slot.Name] {
+			s.states += "D"
+		}
+		list = append(list, s)
+	}
+	keep(q, list)
+	return list
+}
+
+// keep counts what is kept of partitionable slots for wide jobs.
+func keep(q queue, list []*instance) {
+	kept := map[string]float64{}
+	reservations, _ := operation.Reservations(q.view) // negotiate tells of bad ones
+	for _, r := range reservations {
+		if ad, ok := q.view.Job(r.Job); ok {
+			n, _ := ad.EvalNumber(q.context(), pool.AttrRequestCpus)
+			kept[r.Slot] += n
+		}
+	}
+	for _, s := range list {
+		s.reserved += kept[s.name]
+	}
+}
+
+// read reads what a slot says of itself.
+func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
+	if pool.Partitionable(ctx, ad) {
+		s.kind = "P"
+	}
+	s.total = 1
+	if n, ok := ad.EvalNumber(ctx, pool.AttrCpus); ok && n >= 0 && !math.IsInf(n, 0) {
+		s.total = n
+	}
+	s.load, s.loaded = ad.EvalNumber(ctx, "LoadAvg")
+	arch, _ := ad.EvalString(ctx, "Arch")
+	system, _ := ad.EvalString(ctx, "OpSys")
+	s.arch = cmp.Or(strings.Trim(printable(arch)+"/"+printable(system), "/"), unknown)
+	s.states = slotStates(ctx, ad)
+}
+
+// slotStates returns Grid Engine's letters for a slot that takes no jobs: d its owner
+// keeps it, u nobody has heard from it for longer than its ad is good.
+func slotStates(ctx *classad.Context, ad *classad.Ad) (letters string) {
+	switch state, _ := ad.EvalString(ctx, pool.AttrState); state {
+	case "Owner", "Drained":
+		letters += "d"
+	}
+	life, limited := ad.EvalInt(ctx, pool.AttrAdLifetime)
+	heard, known := ad.EvalInt(ctx, pool.AttrLastHeardFrom)
+	if limited && life > 0 && known && heard+life < ctx.Now.Unix() {
+		letters += "u"
+	}
+	return letters
+}
+
+// amount writes cores, which may be parts of one.
+func amount(x float64) string { return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64) }
+
+const (
+	slotHeading = "queuename                      qtype resv/used/tot. load_avg arch          states"
+	slotRule    = 81 // of a list of the usual width
+	blockRule   = 76
+	usualWidth  = 82
+)
+
+// bySlot writes the slots with their jobs, then the others, as Grid Engine's -f does.
+func (d display) bySlot(q queue, rows []*row) error {
+	n := 0
+	for n < len(rows) && rows[n].claim != nil {
+		n++
+	}
+	t := d.table(q.call.Stdout, rows)
+	wider := 0 // on a terminal all of it fits, or is cut
+	if t.width == 0 {
+		wider = max(len(t.heading())-1-usualWidth, 0)
+	}
+	t.instances(d.instances(q, rows[:n]), min(slotRule+wider, t.most()))
+	ended := len(rows)
+	for ended > n && rows[ended-1].state == "z" {
+		ended--
+	}
+	t.block("PENDING", rows[n:ended], min(blockRule+wider, t.most()))
+	t.block("FINISHED", rows[ended:], min(blockRule+wider, t.most()))
+	return t.flush()
+}
+
+func (t *table) instances(list []*instance, rule int) {
+	if len(list) > 0 {
+		t.line(slotHeading)
+	}
+	for _, s := range list {
+		t.line(strings.Repeat("-", rule))
+		t.b = append(appendText(t.b, printable(s.name), max(30, t.longest(s.name))), ' ')
+		t.b = append(appendText(t.b, s.kind, 5), ' ')
+		t.b = append(appendText(t.b, amount(s.reserved)+"/"+amount(s.used)+"/"+amount(s.total), 14), ' ')
+		load := unknown
+		if s.loaded {
+			load = strconv.FormatFloat(s.load, 'f', 2, 64)
+		}
+		t.b = append(appendText(t.b, load, 8), ' ')
+		t.b = append(appendText(t.b, s.arch, 13), ' ')
+		t.line(s.states)
+		t.rows(s.jobs)
+	}
+}
+
+// longest returns how much room a slot's name has to have: all of it with -w.
+func (t *table) longest(name string) int {
+	if t.wide {
+		return utf8.RuneCountInString(name)
+	}
+	return 0
+}
+
+// block writes the jobs that have no slot, under a heading.
+func (t *table) block(kind string, rows []*row, rule int) {
+	if len(rows) == 0 {
+		return
+	}
+	t.line("\n" + strings.Repeat("#", rule))
+	t.line(strings.Repeat(" - "+kind+" JOBS", 5))
+	t.line(strings.Repeat("#", rule))
+	t.rows(rows)
+}

@@ -1,0 +1,160 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+)
+
+// logOf writes a log with events of the jobs "12.0" and so on.
+func logOf(t *testing.T, events ...any) string {
+	t.Helper()
+	cmdtest.Spool(t, nil)
+	path := filepath.Join(t.TempDir(), "jobs.log")
+	if err := os.WriteFile(path, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	appendTo(t, path, events...)
+	return path
+}
+
+// appendTo adds events: a job, then what happened to it.
+func appendTo(t *testing.T, path string, events ...any) {
+	t.Helper()
+	for i := 0; i < len(events); i += 2 {
+		var id pool.JobID
+		if _, err := fmt.Sscanf(events[i].(string), "%d.%d", &id.Cluster, &id.Proc); err != nil {
+			t.Fatal(err)
+		}
+		if err := userlog.Append(path, userlog.Event{Job: id, At: time.Unix(now, 0).UTC(), Body: events[i+1].(userlog.Body)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+var (
+	submitted = userlog.Submitted{Host: "h"}
+	good      = userlog.Terminated{}
+	three     = userlog.Terminated{ReturnValue: 3}
+	killed    = userlog.Terminated{Signal: 9}
+	removed   = userlog.Aborted{Reason: "by alice"}
+)
+
+func TestWait(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		events []any
+		args   string
+		status int
+		out    string
+		bad    string // LOG stands for the log's name
+	}{
+		{"one good", []any{"12.0", submitted, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
+		{"two good", []any{"12.0", submitted, "12.1", submitted, "12.1", good, "12.0", good}, "", 0, "2 jobs have ended, and all returned 0.\n", ""},
+		{"its own status", []any{"12.0", submitted, "12.0", three}, "", 3, "", "qstat: 12.0 returned 3\n"},
+		{"a signal", []any{"12.0", submitted, "12.0", killed}, "", 137, "", "qstat: 12.0 was killed by signal 9\n"},
+		{"removed", []any{"12.0", submitted, "12.0", removed}, "", 1, "", "qstat: 12.0 was removed: by alice\n"},
+		{"the first by id", []any{"12.1", submitted, "12.0", submitted, "2.0", submitted, "12.1", three, "12.0", killed, "2.0", good}, "", 137, "",
+			"qstat: 12.0 was killed by signal 9\nqstat: 12.1 returned 3\n"},
+		{"removed after its end", []any{"12.0", submitted, "12.0", killed, "12.0", removed}, "", 137, "", "qstat: 12.0 was killed by signal 9\n"},
+		{"an event of no job of the log", []any{"5.0", removed, "12.0", submitted, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
+		{"which is asked for", []any{"5.0", removed, "12.0", submitted, "12.0", good}, " 5.0", 1, "", "qstat: 5.0 was removed: by alice\n"},
+		{"a job of several", []any{"12.0", submitted, "12.1", submitted, "12.1", three}, " 12.1", 3, "", "qstat: 12.1 returned 3\n"},
+		{"a cluster of several", []any{"12.0", submitted, "13.0", submitted, "13.1", submitted, "13.0", good, "13.1", good}, " 13", 0, "2 jobs have ended, and all returned 0.\n", ""},
+		{"runs again", []any{"12.0", submitted, "12.0", userlog.Evicted{Requeued: &userlog.Exit{ReturnValue: 1}}, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
+		{"held and released", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "x"}, "12.0", userlog.Released{}, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
+		{"an end that cannot be read", []any{"12.0", submitted, "12.0", userlog.Unknown{Number: 5, Lines: []string{"over"}}}, "", 1, "", "qstat: 12.0 has ended, nobody knows how\n"},
+		{"a late cluster", []any{"12.-1", userlog.ClusterSubmitted{Host: "h"}, "12.0", submitted, "12.0", good, "12.-1", userlog.ClusterRemoved{}}, "", 0, "12.0 has ended and returned 0.\n", ""},
+
+		{"not ended", []any{"12.0", submitted}, " -timeout 0", 1, "", "qstat: timed out: 12.0 has not ended\n"},
+		{"several not ended", []any{"12.0", submitted, "12.1", submitted, "12.2", submitted, "12.0", good}, " -timeout 0.01", 1, "", "qstat: timed out: 12.1 and 1 more have not ended\n"},
+		{"more to come", []any{"12.-1", userlog.ClusterSubmitted{Host: "h"}, "12.0", submitted, "12.0", good}, " -timeout 0", 1, "",
+			"qstat: timed out: not all jobs that are waited for have been submitted\n"},
+		{"none", nil, " -timeout 0", 1, "", "qstat: timed out: LOG tells of no such job\n"},
+		{"another cluster", []any{"12.0", submitted, "12.0", good}, " 12 13 -timeout 0", 1, "", "qstat: timed out: not all jobs that are waited for have been submitted\n"},
+		{"held", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "by bob"}}, " -timeout 0", 1, "", "qstat: 12.0 is held (by bob); still waiting\nqstat: timed out: 12.0 has not ended\n"},
+
+		{"json", []any{"12.0", submitted, "12.1", submitted, "12.0", good, "12.1", killed}, " -json", 137,
+			`{ "Jobs": 2, "Ended": 2, "ExitStatus": 137, "Outcomes": [ { "ClusterId": 12, "ProcId": 0, "ReturnValue": 0 }, { "ClusterId": 12, "ProcId": 1, "Signal": 9 } ] }`, ""},
+		{"json in time", []any{"12.0", submitted}, " -json -timeout 0", 1, `{ "Jobs": 1, "Ended": 0, "TimedOut": true, "ExitStatus": 1, "Outcomes": [] }`, "qstat: timed out: 12.0 has not ended\n"},
+
+		{"no job's name", nil, " alice", 2, "", "qstat: \"alice\": invalid cluster: want a whole number from 1 up\n"},
+		{"no time", nil, " -timeout soon", 2, "", "qstat: -timeout soon: want a number of seconds, 0 or more\n"},
+		{"no display", nil, " -u alice", 2, "", "qstat: -u: has no meaning with -wait\n"},
+	} {
+		path := logOf(t, c.events...)
+		status, out, bad := qstat(strings.Fields("-wait " + path + c.args)...)
+		if strings.HasPrefix(c.out, "{") {
+			out = strings.Join(strings.Fields(out), " ")
+		}
+		if want := strings.ReplaceAll(c.bad, "LOG", path); status != c.status || out != c.out || bad != want {
+			t.Errorf("%s: qstat = %d, %q, %q, want %d, %q, %q", c.name, status, out, bad, c.status, c.out, want)
+		}
+	}
+	if status, _, bad := qstat("-timeout", "3"); status != 2 || bad != "qstat: -timeout: only with -wait\n" {
+		t.Errorf("qstat -timeout = %d, %q, want it refused", status, bad)
+	}
+}
+
+// The log may come later, and the ends of its jobs one by one.
+func TestWaitForLogThatGrows(t *testing.T) {
+	cmdtest.Spool(t, nil)
+	path := filepath.Join(t.TempDir(), "jobs.log")
+	told := make(chan string, 100)
+	go func() {
+		<-told // that the log is not there
+		appendTo(t, path, "12.0", submitted, "12.1", submitted, "12.0", userlog.Held{Reason: "x"})
+		<-told // that a job is held
+		os.Rename(path, path+".old")
+		appendTo(t, path, "12.0", good)
+		appendTo(t, path, "12.1", three)
+	}()
+	status, bad := waitTelling(told, "-wait", path)
+	want := fmt.Sprintf("qstat: %s: there is no such file yet; waiting for it\nqstat: 12.0 is held (x); still waiting\nqstat: 12.1 returned 3\n", path)
+	if status != 3 || bad != want {
+		t.Errorf("qstat = %d, %q, want 3, %q", status, bad, want)
+	}
+}
+
+// telling hands on each line that a command writes to standard error.
+type telling struct {
+	to   chan<- string
+	text strings.Builder
+}
+
+func (l *telling) Write(b []byte) (int, error) {
+	l.to <- string(b)
+	return l.text.Write(b)
+}
+
+func waitTelling(told chan<- string, args ...string) (status int, bad string) {
+	l := &telling{to: told}
+	status = cmdline.Execute(command(), args, strings.NewReader(""), io.Discard, l)
+	return status, l.text.String()
+}
+
+// With an account that is lent to somebody it would read logs that they may not.
+func TestWaitLent(t *testing.T) {
+	path := logOf(t, "12.0", submitted, "12.0", good)
+	for _, v := range []string{"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW"} {
+		t.Setenv(v, "")
+	}
+	lent := cmdline.Surroundings{
+		Real: 1000, Effective: 1000, SudoUID: "1001", SudoUser: "alice",
+		UserName: func(int) (string, error) { return "alice", nil },
+	}
+	var bad strings.Builder
+	status := lent.Execute(command(), []string{"-wait", path}, strings.NewReader(""), io.Discard, &bad)
+	if want := "qstat: -wait: not with an account that is lent to you: call qstat as yourself\n"; status != 2 || bad.String() != want {
+		t.Errorf("qstat = %d, %q, want 2, %q", status, bad.String(), want)
+	}
+}
