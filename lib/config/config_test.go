@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -167,6 +168,7 @@ var bad = []struct{ text, want string }{
 	{`SPOOL = "var/spool"`, `f:1: SPOOL: "var/spool": want an absolute path`},
 	{`SPOOL = 5`, `f:1: SPOOL: 5: want a string`},
 	{`ALLOW_NETWORK_SPOOL = 1`, `f:1: ALLOW_NETWORK_SPOOL: 1: want true or false`},
+	{`NOTIFY_COMMAND = 5`, `f:1: NOTIFY_COMMAND: 5: want an array of strings, or a string of words`},
 	{`ADMINISTRATORS = "alice"`, `f:1: ADMINISTRATORS: "alice": want an array of strings`},
 	{`ADMINISTRATORS = ["alice", 5]`, `f:1: ADMINISTRATORS: 5: want`},
 	{`ADMINISTRATORS = ["alice", "a b"]`, `f:1: ADMINISTRATORS: "a b": want a name`},
@@ -299,4 +301,16 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("Parse(%q) = %+v, out of range", text, c)
 		}
 	})
+}
+
+// A command is a list of words, or one string of them.
+func TestWords(t *testing.T) {
+	for text, want := range map[string][]string{
+		`["/bin/tell", "a b"]`: {"/bin/tell", "a b"}, `" /bin/tell  -q "`: {"/bin/tell", "-q"}, `" "`: nil, `""`: nil, `[]`: nil,
+	} {
+		cfg, err := Parse("f", []byte("NOTIFY_COMMAND = "+text))
+		if err != nil || !slices.Equal(cfg.NotifyCommand, want) {
+			t.Errorf("NOTIFY_COMMAND = %s gives %q, %v, want %q", text, cfg.NotifyCommand, err, want)
+		}
+	}
 }

@@ -15,7 +15,8 @@ type Kind uint8
 
 // The kinds of keys. Seconds are a number, whole or not, and a Time is the same or
 // [DD:]HH:MM:SS in a string; an Expression is the text of a ClassAd expression;
-// Names is an array of strings.
+// Names is an array of strings, and Words is the same or one string, of words with
+// blanks between.
 const (
 	Real Kind = iota + 1
 	Integer
@@ -24,12 +25,14 @@ const (
 	String
 	Expression
 	Names
+	Words
 	Time
 )
 
 var kindNames = [...]string{
 	Real: "number", Integer: "whole number", Seconds: "number of seconds", Boolean: "true or false",
 	String: "string", Expression: "expression in a string", Names: "array of strings",
+	Words: "array of strings, or a string of words",
 	Time: "number of seconds or time in a string",
 }
 
@@ -46,7 +49,7 @@ func (k Kind) wanted() string {
 	switch k {
 	case Boolean:
 		return k.String()
-	case Names, Expression:
+	case Names, Words, Expression:
 		return "an " + k.String()
 	}
 	return "a " + k.String()
@@ -289,8 +292,8 @@ var Keys = []Key{
 	{Name: "SUBMIT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 86400,
 		Help: "How long a command may run whose output a submit description includes or takes items from; then it is killed.",
 		set:  func(c *Config, v any) { c.SubmitCommandTimeout = seconds(v) }},
-	{Name: "NOTIFY_COMMAND", Kind: Names, Default: []string(nil), check: commandWord,
-		Help: "The program that sends a message to somebody, and its first arguments. Empty: the machine's mail, mailx or sendmail.",
+	{Name: "NOTIFY_COMMAND", Kind: Words, Default: []string(nil), check: commandWord,
+		Help: "The program that sends a message to somebody, and its first arguments, of which none has a blank where they are one string. Empty: the machine's mail, mailx or sendmail.",
 		set:  func(c *Config, v any) { c.NotifyCommand = v.([]string) }},
 	{Name: "NOTIFY_COMMAND_TIMEOUT", Kind: Seconds, Default: 20.0, Unit: "s", Least: 0.001, Most: 3600,
 		Help: "How long the program may take that sends a message; then it is killed.",

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/BurntSushi/toml"
 )
@@ -255,12 +256,24 @@ func (k Key) value(v any) (any, error) {
 		}
 	case Time:
 		return k.timeValue(v)
-	case Names:
+	case Names, Words:
 		if list, ok := v.([]any); ok {
 			return k.list(list)
 		}
+		if s, ok := v.(string); ok && k.Kind == Words {
+			return wordsOf(s), k.text(s)
+		}
 	}
 	return nil, k.mismatch(v)
+}
+
+// wordsOf returns the words of a string, none as nil, as in a Default.
+func wordsOf(s string) []string {
+	words := strings.Fields(s)
+	if len(words) == 0 {
+		return nil
+	}
+	return words
 }
 
 func (k Key) number(v any) (float64, error) {
