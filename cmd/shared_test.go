@@ -127,6 +127,12 @@ func TestShared(t *testing.T) {
 	m.expect("alice: qrls", m.sudo("alice", alice, "qrls", "-a"), 0, "Jobs 1.0-1 released\n", "")
 	m.expect("fair: qrls", m.run(fair, nil, "qrls", "2"), 0, "Job 2.1 released\n", "")
 	m.setUserID(t)
+	log := m.run(fair, nil, "spool", "log").out
+	for _, who := range []string{"alice", "bob", "admin", "fair"} {
+		if !strings.Contains(log, " "+who+" ") {
+			t.Errorf("the log names nobody %s:\n%s", who, log)
+		}
+	}
 }
 
 // setUserID is the same with programs that are set-user-ID.

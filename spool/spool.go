@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -28,6 +29,8 @@ type Options struct {
 	// Now is the policy time that transactions are recorded under; zero takes
 	// the machine's.
 	Now time.Time
+	// User is who is said to have made the changes; empty: the effective user.
+	User string
 	// Warn is told of torn tails that were cut off; nil drops it.
 	Warn func(message string)
 }
@@ -90,7 +93,7 @@ func settle(dir string, o Options, fsys files) (*Spool, error) {
 			return nil, err
 		}
 	}
-	return &Spool{dir: dir, options: o, files: fsys, user: loginName()}, nil
+	return &Spool{dir: dir, options: o, files: fsys, user: cmp.Or(o.User, loginName())}, nil
 }
 
 // inspect returns a spool in any condition, for those who only look, and what is

@@ -74,8 +74,7 @@ func leaves(ad *classad.Ad, how operation.Ending) []userlog.Body {
 // has ended, before which its status was another: held, idle, or only because of
 // LeaveJobInQueue, when they are those of one which left.
 func stays(was pool.Status, ad *classad.Ad, how operation.Ending, left []userlog.Body) (bodies []userlog.Body) {
-	c := &classad.Context{}
-	vacated, _ := ad.EvalString(c, pool.AttrVacateReason)
+	vacated, _ := ad.EvalString(&classad.Context{}, pool.AttrVacateReason)
 	switch statusOf(ad) {
 	case pool.Removed, pool.Completed:
 		return left
@@ -83,10 +82,7 @@ func stays(was pool.Status, ad *classad.Ad, how operation.Ending, left []userlog
 		if was == pool.Held {
 			bodies = evicted(how, vacated)
 		}
-		why, _ := ad.EvalString(c, pool.AttrHoldReason)
-		code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
-		subcode, _ := ad.EvalInt(c, pool.AttrHoldReasonSubCode)
-		return append(bodies, userlog.Held{Reason: why, Code: int(code), Subcode: int(subcode)})
+		return append(bodies, joblog.Held(ad))
 	}
 	if how.Lost == "" {
 		return []userlog.Body{userlog.Evicted{Run: usage(how), Requeued: &userlog.Exit{ReturnValue: how.Code, Signal: how.Signal}}}

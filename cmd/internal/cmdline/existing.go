@@ -19,8 +19,18 @@ func (c *Call) SpoolOptions() spool.Options {
 		LockWait:     c.lockWait,
 		AllowNetwork: c.Config.AllowNetworkSpool,
 		Now:          c.Now,
+		User:         c.borrower(),
 		Warn:         func(message string) { c.Warn("%s", message) },
 	}
+}
+
+// borrower returns who the spool's account is lent to, empty for its owner.
+func (c *Call) borrower() string {
+	if _, lent, err := c.surroundings().caller(); err != nil || !lent {
+		return ""
+	}
+	who, _ := c.Caller()
+	return who.Name
 }
 
 // ExistingSpool does as Spool, but fails where no spool is instead of making

@@ -78,24 +78,46 @@ func (v *Events) add(log Log, id pool.JobID, body userlog.Body) {
 	v.of[log] = append(v.of[log], userlog.Event{Job: id, Body: body})
 }
 
-// Submitted notes that the procs of a cluster were submitted, on a host.
+// Submitted notes that the procs of a cluster were submitted, on a host, and of
+// those that were submitted on hold that, too.
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
-	common := Of(c.Ad)
+	common, held := Of(c.Ad), heldBody(c.Ad)
 	proc := c.First
 	if len(c.Runs) > 0 && !c.Runs[0].Has(pool.AttrUserLog, pool.AttrIwd) { // nor the others, nearly always
 		v.reserve(common, c.Jobs())
 	}
 	var body userlog.Body = userlog.Submitted{Host: host}
 	for _, r := range c.Runs {
-		log := common
-		if r.Has(pool.AttrUserLog, pool.AttrIwd) {
-			log = Of(r.Ad().Chain(c.Ad))
+		log, held := common, held
+		if r.Has(pool.AttrUserLog, pool.AttrIwd, pool.AttrJobStatus, pool.AttrHoldReason) {
+			ad := r.Ad().Chain(c.Ad)
+			log, held = Of(ad), heldBody(ad)
 		}
 		for range r.Count {
 			v.add(log, pool.JobID{Cluster: cluster, Proc: proc}, body)
+			if held != nil {
+				v.add(log, pool.JobID{Cluster: cluster, Proc: proc}, held)
+			}
 			proc++
 		}
 	}
+}
+
+// heldBody is the event of a job that is held, nil for any other.
+func heldBody(ad *classad.Ad) userlog.Body {
+	if status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus); pool.Status(status) != pool.Held {
+		return nil
+	}
+	return Held(ad)
+}
+
+// Held returns the event of a held job, with the reason and its codes.
+func Held(ad *classad.Ad) userlog.Held {
+	c := &classad.Context{}
+	why, _ := ad.EvalString(c, pool.AttrHoldReason)
+	code, _ := ad.EvalInt(c, pool.AttrHoldReasonCode)
+	subcode, _ := ad.EvalInt(c, pool.AttrHoldReasonSubCode)
+	return userlog.Held{Reason: why, Code: int(code), Subcode: int(subcode)}
 }
 
 // Path returns the path of a job's log, empty without one.
