@@ -20,6 +20,20 @@ var (
 	timerRemove = classad.NewName(attrTimer)
 )
 
+// PeriodicAttributes returns the names of all that Periodic, Overdue and Next go by:
+// jobs for which these come to the same are treated the same.
+func PeriodicAttributes() []string {
+	names := []string{attrTimer, AttrDeferralTime, AttrDeferralWindow}
+	for _, r := range [...]rule{vacate, hold, release, remove} {
+		name := r.attr.String()
+		names = append(names, name, name+"Reason", name+"SubCode")
+	}
+	for _, f := range fields {
+		names = append(names, f.Attr)
+	}
+	return names
+}
+
 // attrTimer is the time from which a job is removed, in Unix seconds.
 const attrTimer = "TimerRemove"
 

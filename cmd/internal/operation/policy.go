@@ -24,6 +24,7 @@ const (
 	VacateThem // they leave their slots, to run again
 	LetThemGo  // they have ended, and LeaveJobInQueue keeps them no longer
 	LetThemRun // what they waited for has come about
+	PlanThem   // their time in the manner of cron(8) is over, and the next one is to be set
 )
 
 // measures says which one follows from what a job's own expressions want.
@@ -35,7 +36,7 @@ var measures = map[jobpolicy.Action]Measure{
 type Due struct {
 	Span
 	What Measure
-	Why  Reason // without a Text for LetThemGo and LetThemRun
+	Why  Reason // without a Text for LetThemGo, LetThemRun and PlanThem
 }
 
 // Outlook is what jobs want that nobody asks for by a command.
@@ -86,7 +87,7 @@ func (j *judge) cluster(c *spool.Cluster) {
 			j.note(c.ID, r.Ad)
 		}
 		switch {
-		case !over && !waits && jobpolicy.Never(r.Ad):
+		case !over && !waits && jobpolicy.Never(r.Ad) && !jobpolicy.IsCron(r.Ad):
 		case r.First == r.Last || alike(r):
 			j.jobs(Span{c.ID, r.First, r.Last}, r.Proc(r.First), status)
 		default:
@@ -109,10 +110,8 @@ func (j *judge) note(cluster int, ad *classad.Ad) {
 }
 
 // expressions are what a measure may depend on, with its reason.
-var expressions = []string{
-	"PeriodicHold", "PeriodicHoldReason", "PeriodicHoldSubCode", "PeriodicRelease", "PeriodicRemove", "PeriodicVacate",
-	"TimerRemove", pool.AttrLeaveJobInQueue, jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny, jobpolicy.AttrDependenciesMet,
-}
+var expressions = append(jobpolicy.PeriodicAttributes(),
+	pool.AttrLeaveJobInQueue, jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny, jobpolicy.AttrDependenciesMet)
 
 // alike tells whether the procs of a run cannot be told apart by what a measure
 // depends on.
@@ -160,7 +159,18 @@ func (j *judge) jobs(s Span, ad *classad.Ad, status pool.Status) {
 		j.ended(s, ad)
 	case status == pool.Idle && jobpolicy.Waits(ad):
 		j.dependent(s, ad)
+	case status == pool.Idle && jobpolicy.Overdue(j.c, ad):
+		j.plan(s, ad)
 	}
+}
+
+// plan judges idle jobs whose time in the manner of cron(8) is over.
+func (j *judge) plan(s Span, ad *classad.Ad) {
+	if _, err := jobpolicy.Next(j.c, ad); err != nil {
+		j.add(Due{s, HoldThem, Reason{Text: err.Error(), Code: jobpolicy.CronSettings}})
+		return
+	}
+	j.only(s, Due{s, PlanThem, Reason{}}, func(_ pool.Claim, ok bool) bool { return !ok })
 }
 
 // inRun adds the present run to what a job used.
@@ -253,6 +263,8 @@ func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Foll
 		}
 	case LetThemGo:
 		tx.LeaveRange(d.Cluster, d.First, d.Last, now)
+	case PlanThem:
+		steered{tx: tx, Span: d.Span, ad: ad}.nextTime(now)
 	case LetThemRun:
 		tx.SetRange(d.Cluster, d.First, d.Last, jobpolicy.AttrDependenciesMet, classad.Literal(classad.Bool(true)))
 	}
