@@ -7,7 +7,8 @@
 // change survives a power cut. Writers exclude each other by flock; readers
 // take no lock and see the last complete transaction. Each transaction is a
 // named operation with plain arguments and says who did it, with which
-// program and when. Every byte that was written is checked when it is read.
+// program and when. Every byte that was written is checked when it is read;
+// History, which begins at the end, checks the form of what it reads instead.
 //
 // # Files
 //

@@ -12,12 +12,19 @@
 //	Begin    Matched -> Running     as before
 //	GiveUp   Matched, Promised -> no claim
 //	                                nobody, and what was charged is given back
-//	Remove   Matched, Promised -> no claim
-//	                                the same; the job leaves the queue
+//	Remove, Hold
+//	         Matched, Promised -> no claim
+//	                                the same; the job leaves the queue, or is held
 //	         Running -> Vacating    nobody from now on; the supervisor ends the job
+//	Vacate   Running -> Vacating    the same; the job is to run again
 //	Finish   Running, Vacating -> no claim
 //	         and of who waits for that, Promised -> Matched
 //	Arrive   Promised -> Matched    as before; whoever held the slot from outside left it
+//
+// Release makes a held job idle, or if it is still leaving its slot, one that
+// will be. Policies finds out which of these the jobs want by their own expressions,
+// or because of others that they wait for, and Follow does it. Endings count how the jobs of
+// watched clusters end: for those that wait for them, and for who is to be told.
 //
 // Match also keeps the reservations of partitionable slots, as a mark, for the next
 // cycle's Snapshot.
