@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
@@ -217,7 +216,7 @@ func (t *table) instances(list []*instance, rule int) {
 // longest returns how much room a slot's name has to have: all of it with -w.
 func (t *table) longest(name string) int {
 	if t.wide {
-		return utf8.RuneCountInString(name)
+		return breadth(name)
 	}
 	return 0
 }

@@ -117,15 +117,3 @@ func TestLifeOfOdd(t *testing.T) {
 		}
 	}
 }
-
-func TestShortened(t *testing.T) {
-	for _, c := range []struct {
-		text string
-		most int
-		want string
-	}{{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"éèê", 3, "éèê"}, {"éèêë", 3, "éèê"}, {"", 3, ""}} {
-		if got := shortened(c.text, c.most); got != c.want {
-			t.Errorf("shortened(%q, %d) = %q, want %q", c.text, c.most, got, c.want)
-		}
-	}
-}

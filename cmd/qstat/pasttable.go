@@ -5,7 +5,6 @@ import (
 	"iter"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
@@ -33,10 +32,10 @@ func pastTable(c *cmdline.Call, width int, ads iter.Seq[*classad.Ad]) error {
 		l := lifeOf(ctx, ad)
 		name, user, how := printable(l.name), printable(l.user), printable(l.how)
 		if !wide {
-			name, user = shortened(name, 10), shortened(user, 12)
+			name, user = string(appendText(nil, name, 10)), string(appendText(nil, user, 12))
 		}
 		if width > pastWidth && !wide {
-			how = shortened(how, width-pastWidth)
+			how, _ = within(how, width-pastWidth)
 		}
 		b = fmt.Appendf(b, "%-11v %-10s %-12s %-19s %-19s %-19s %14s %13s %s\n", l.id, name, user,
 			moment(l.submitted), moment(l.started), moment(l.ended), dayTime(l.ran), dayTime(l.waited), how)
@@ -45,14 +44,6 @@ func pastTable(c *cmdline.Call, width int, ads iter.Seq[*classad.Ad]) error {
 		}
 	}
 	return nil
-}
-
-// shortened returns the first characters of a text.
-func shortened(s string, most int) string {
-	if len(s) <= most || utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most])
 }
 
 // moment writes a point in time that may not have come.

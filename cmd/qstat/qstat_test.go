@@ -269,8 +269,41 @@ func TestPrograms(t *testing.T) {
 }
 
 func TestPrintable(t *testing.T) {
-	if got, want := printable("a\n\x1b[1mb é"), "a??[1mb é"; got != want {
-		t.Errorf("printable = %q, want %q", got, want)
+	for _, c := range []struct{ text, want string }{
+		{"a\n\x1b[1mb é", "a??[1mb é"},
+		{"a\u202eb\u2066c\u200f", "a?b?c?"},
+		{"a\u2028b\u2029", "a?b?"},
+		{"é世\u0301", "é世\u0301"},
+	} {
+		if got := printable(c.text); got != c.want {
+			t.Errorf("printable(%q) = %q, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+// A character of two places takes two of a column's, on the terminal and elsewhere.
+func TestPlaces(t *testing.T) {
+	for _, c := range []struct {
+		text  string
+		width int
+		want  string
+	}{
+		{"abc", 3, "abc"}, {"abcd", 3, "abc"}, {"ab", 3, "ab "}, {"", 2, "  "},
+		{"éèê", 3, "éèê"}, {"éèêë", 3, "éèê"}, {"é", 3, "é  "},
+		{"世界人", 5, "世界 "}, {"世界人", 6, "世界人"}, {"世", 1, " "}, {"a世", 4, "a世 "},
+		{"e\u0301e\u0301", 2, "e\u0301e\u0301"}, {"e\u0301ea", 2, "e\u0301e"},
+	} {
+		got := string(appendText(nil, c.text, c.width))
+		if got != c.want || breadth(got) != c.width {
+			t.Errorf("appendText(%q, %d) = %q of %d places, want %q", c.text, c.width, got, breadth(got), c.want)
+		}
+	}
+	rows := []*row{{cells: cells{cluster: 1, name: "世界人世界人", user: "a", state: "qw"}, ranges: []span{{0, 0}}}}
+	list := columnsWith(options{})
+	for i, n := range needs(list, rows) {
+		if list[i].head == "name" && n != 12 {
+			t.Errorf("needs of six characters of two places = %d, want 12", n)
+		}
 	}
 }
 

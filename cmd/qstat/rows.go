@@ -229,7 +229,8 @@ func (r *reader) name() string {
 	return filepath.Base(r.text(cmdName))
 }
 
-// printable keeps what a job says of itself on its line of the terminal.
+// printable keeps what a job says of itself on its line of the terminal, and the rest of
+// that line as it is: what turns the direction of writing is shown as ? too.
 func printable(s string) string {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c >= 0x7f {
@@ -240,7 +241,7 @@ func printable(s string) string {
 }
 
 func seen(r rune) rune {
-	if unicode.IsControl(r) {
+	if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
 		return '?'
 	}
 	return r

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/text"
 )
 
 const (
@@ -129,20 +131,36 @@ func (t *table) cell(c *column, r *row) {
 // left tells whether numbers of a column stand at its left: usage, as in Grid Engine.
 func (c *column) left() bool { return c.head == "cpu" || c.head == "mem" || c.head == "io" }
 
-// appendText appends a text that is cut and padded to a width in characters.
+// appendText appends a text that is cut and padded to so many places.
 func appendText(b []byte, s string, width int) []byte {
 	if plain(s) {
 		s = s[:min(len(s), width)]
 		return pad(append(b, s...), width-len(s))
 	}
-	n := 0
-	for i := range s {
-		if n == width {
-			return append(b, s[:i]...)
+	s, left := within(s, width)
+	return pad(append(b, s...), left)
+}
+
+// within cuts a text to so many places of a terminal, where a character may take two of
+// them or none, and returns how many are left.
+func within(s string, width int) (_ string, left int) {
+	for i, r := range s {
+		n := text.RuneWidth(r)
+		if n > width {
+			return s[:i], width
 		}
-		n++
+		width -= n
 	}
-	return pad(append(b, s...), width-n)
+	return s, width
+}
+
+// breadth returns how many places a text takes.
+func breadth(s string) int {
+	if plain(s) {
+		return len(s)
+	}
+	_, left := within(s, math.MaxInt)
+	return math.MaxInt - left
 }
 
 // plain tells whether each byte is a character.

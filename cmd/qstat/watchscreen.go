@@ -8,7 +8,6 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/jedib0t/go-pretty/v6/text"
 	sys "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
@@ -84,12 +83,7 @@ func fit(line string, width int) string {
 	if len(line) <= width || utf8.RuneCountInString(line)*2 <= width {
 		return line
 	}
-	room := width
-	for i, r := range line {
-		if room -= text.RuneWidth(r); room < 0 {
-			return line[:i]
-		}
-	}
+	line, _ = within(line, width)
 	return line
 }
 

@@ -3,14 +3,13 @@ package main
 import (
 	"os"
 	"slices"
-	"unicode/utf8"
 
 	system "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
 )
 
-// lineOf returns what tells how many characters fit on a line of the terminal that
+// lineOf returns what tells how many places there are on a line of the terminal that
 // standard output is, 0 where it is none; asked anew each time, since windows change.
 func lineOf(c *cmdline.Call) func() int {
 	return func() int {
@@ -32,7 +31,7 @@ func needs(list []column, rows []*row) []int {
 		widths[i] = len(c.head)
 		for _, r := range rows {
 			if c.text != nil {
-				widths[i] = max(widths[i], utf8.RuneCountInString(c.text(r)))
+				widths[i] = max(widths[i], breadth(c.text(r)))
 				continue
 			}
 			near = c.number(near[:0], r)

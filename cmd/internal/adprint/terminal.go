@@ -42,8 +42,8 @@ func steers(b []byte) bool {
 	return false
 }
 
-// steering tells whether a character of n bytes could. Lines and columns of ours end
-// in newlines and tabs.
+// steering tells whether a character of n bytes could, or turn the direction of
+// writing. Lines and columns of ours end in newlines and tabs.
 func steering(r rune, n int) bool {
-	return r == utf8.RuneError && n == 1 || unicode.IsControl(r) && r != '\n' && r != '\t'
+	return r == utf8.RuneError && n == 1 || unicode.IsControl(r) && r != '\n' && r != '\t' || unicode.Is(unicode.Bidi_Control, r)
 }

@@ -12,6 +12,7 @@ func TestHarmless(t *testing.T) {
 		{"\u009b2J \x7f", "?2J ?"},
 		{"\xc2 \xff", "? ?"},
 		{"\ufffd", "\ufffd"},
+		{"a\u202eb", "a?b"},
 	} {
 		var b strings.Builder
 		if n, err := (harmless{&b}).Write([]byte(c.text)); n != len(c.text) || err != nil || b.String() != c.want {
