@@ -25,7 +25,7 @@ type Span struct {
 func (n Names) In(v *spool.View) (spans []Span, missing []string) {
 	found := map[string]bool{}
 	for _, c := range n.candidates(v) {
-		marked := n.procs[c.ID]
+		marked := n.procs[c.ID].all()
 		for _, p := range marked {
 			found[p.word] = found[p.word] || anyOf(c, p)
 		}
@@ -104,11 +104,7 @@ func (n Names) Naming(s Span) (words []string) {
 	if n.wholly(s.Cluster, found) == allWord {
 		return []string{allWord}
 	}
-	for _, p := range n.procs[s.Cluster] {
-		if !p.clip(s.First, s.Last).empty() {
-			found[p.word] = true
-		}
-	}
+	n.procs[s.Cluster].meet(s.First, s.Last, func(p procs) { found[p.word] = true })
 	return slices.Collect(maps.Keys(found))
 }
 
@@ -216,7 +212,7 @@ func (n Names) missing(found map[string]bool) []string {
 		ids = append(ids, id{pool.JobID{Cluster: c.first, Proc: -1}, c.word})
 	}
 	for cluster, list := range n.procs {
-		for _, p := range list {
+		for _, p := range list.all() {
 			ids = append(ids, id{pool.JobID{Cluster: cluster, Proc: p.first}, p.word})
 		}
 	}

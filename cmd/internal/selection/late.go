@@ -57,14 +57,13 @@ func (l Late) ad(v *spool.View) *classad.Ad {
 	return ad
 }
 
-// toCome tells whether one of the procs that a word names is still to come.
-func (n Names) toCome(v *spool.View, word string) bool {
+// toCome returns the words that name procs that are still to come.
+func (n Names) toCome(v *spool.View) map[string]bool {
+	words := map[string]bool{}
 	for cluster, list := range n.procs {
-		for _, p := range list {
-			if f, ok := v.Factory(cluster); ok && p.word == word && !p.clip(f.Next, f.Jobs-1).empty() {
-				return true
-			}
+		if f, ok := v.Factory(cluster); ok {
+			list.meet(f.Next, f.Jobs-1, func(p procs) { words[p.word] = true })
 		}
 	}
-	return false
+	return words
 }

@@ -18,7 +18,7 @@ type Names struct {
 	all      bool
 	clusters map[int]string // as written
 	ranges   []clusters
-	procs    map[int][]procs // by cluster
+	procs    map[int]*rows // by cluster
 	users    map[string]bool
 }
 
@@ -29,23 +29,6 @@ type clusters struct {
 }
 
 func (c clusters) has(id int) bool { return c.first <= id && id <= c.last }
-
-// procs are some of one cluster: each step-th from first to last.
-type procs struct {
-	first, last, step int
-	word              string
-}
-
-// clip returns those from first to last, of which there may be none.
-func (p procs) clip(first, last int) procs {
-	if behind := first - p.first; behind > 0 {
-		p.first += (behind + p.step - 1) / p.step * p.step
-	}
-	p.last = min(p.last, last)
-	return p
-}
-
-func (p procs) empty() bool { return p.first > p.last }
 
 // allWord stands for all jobs among the words.
 const allWord = "-a"
@@ -70,11 +53,14 @@ func (n Names) Words() []string { return n.words }
 // them (12.0-9:2), as qstat shows procs in a row. What begins with a letter is a
 // user: an Owner, or a User where there is an @ in it.
 func Parse(args []string) (Names, error) {
-	n := Names{words: args, clusters: map[int]string{}, procs: map[int][]procs{}, users: map[string]bool{}}
+	n := Names{words: args, clusters: map[int]string{}, procs: map[int]*rows{}, users: map[string]bool{}}
 	for _, a := range args {
 		if err := n.add(a); err != nil {
 			return Names{}, err
 		}
+	}
+	for _, r := range n.procs {
+		r.arrange()
 	}
 	return n, nil
 }
@@ -106,7 +92,10 @@ func (n *Names) add(arg string) error {
 	if err != nil {
 		return fmt.Errorf("%q: %w", arg, withoutName(err))
 	}
-	n.procs[id.Cluster] = append(n.procs[id.Cluster], p)
+	if n.procs[id.Cluster] == nil {
+		n.procs[id.Cluster] = &rows{}
+	}
+	n.procs[id.Cluster].add(p)
 	return nil
 }
 

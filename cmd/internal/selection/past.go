@@ -57,7 +57,7 @@ func (n Names) inPast(ad *classad.Ad) bool {
 		return -1
 	}
 	cluster, proc := number(pool.AttrClusterID), number(pool.AttrProcID)
-	return n.clusters[cluster] != "" ||
-		slices.ContainsFunc(n.ranges, func(c clusters) bool { return c.has(cluster) }) ||
-		slices.ContainsFunc(n.procs[cluster], func(p procs) bool { return !p.clip(proc, proc).empty() })
+	is := n.clusters[cluster] != "" || slices.ContainsFunc(n.ranges, func(c clusters) bool { return c.has(cluster) })
+	n.procs[cluster].meet(proc, proc, func(procs) { is = true })
+	return is
 }

@@ -84,9 +84,9 @@ type Refusal struct{ Word, Why string }
 func (q Request) In(v *spool.View, domain string) (Chosen, error) {
 	spans, missing := q.Names.In(v)
 	late, missing := q.late(v, domain, missing)
-	why := map[string]string{}
+	why, toCome := map[string]string{}, q.toCome(v)
 	for _, word := range missing {
-		why[word] = q.missed(v, word)
+		why[word] = q.missed(word, toCome[word])
 	}
 	spans = slices.DeleteFunc(spans, func(s Span) bool {
 		owner, _ := s.Run.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
@@ -127,11 +127,11 @@ func (q Request) denied(owner, word string) string {
 }
 
 // missed says why a word names nothing.
-func (q Request) missed(v *spool.View, word string) string {
+func (q Request) missed(word string, toCome bool) string {
 	switch {
 	case q.users[word]:
 		return "no jobs in the queue"
-	case q.toCome(v, word):
+	case toCome:
 		return "still to come: until then only its whole cluster can be named"
 	}
 	return "not in the queue"

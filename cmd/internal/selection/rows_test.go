@@ -1,0 +1,66 @@
+package selection
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// Of any rows those are met that have a proc in the span, each once.
+func TestRowsMeet(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		var named rows
+		proc := rapid.IntRange(0, 40)
+		for i := range rapid.IntRange(0, 20).Draw(r, "rows") {
+			first := proc.Draw(r, "first")
+			named.add(procs{first, first + rapid.IntRange(0, 12).Draw(r, "more"), rapid.IntRange(1, 9).Draw(r, "step"), fmt.Sprint(i)})
+		}
+		first := proc.Draw(r, "span")
+		last := first + rapid.IntRange(0, 12).Draw(r, "width")
+		var want []string
+		for _, p := range named.all() {
+			for n := p.first; n <= p.last; n += p.step {
+				if n >= first && n <= last {
+					want = append(want, p.word)
+					break
+				}
+			}
+		}
+		named.arrange()
+		var got []string
+		named.meet(first, last, func(p procs) { got = append(got, p.word) })
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			r.Errorf("meet(%d, %d) of %v = %v, want %v", first, last, named.list, got, want)
+		}
+	})
+}
+
+// BenchmarkNaming asks of each second job of a cluster, named one by one, which of
+// the names it has: it costs no look at the others.
+func BenchmarkNaming(b *testing.B) {
+	for _, n := range []int{1_000, 10_000, 100_000} {
+		b.Run(fmt.Sprint(n), func(b *testing.B) {
+			var args []string
+			for p := range n {
+				args = append(args, fmt.Sprintf("1.%d", 2*p))
+			}
+			names, err := Parse(args)
+			if err != nil {
+				b.Fatal(err)
+			}
+			b.ResetTimer()
+			for i := range b.N {
+				p := 2 * (i % n)
+				var got int
+				names.procs[1].meet(p, p, func(procs) { got++ })
+				if got != 1 {
+					b.Fatalf("job 1.%d has %d names, want 1", p, got)
+				}
+			}
+		})
+	}
+}
