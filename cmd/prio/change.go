@@ -116,7 +116,11 @@ func assignment(text string, who cmdline.Caller) (change, error) {
 	if name = strings.TrimSpace(name); !ok || name == "" {
 		return change{}, cmdline.Usagef("-set %q: want an attribute and an expression, like RequestMemory=4096", text)
 	}
-	e, err := classad.ParseExpr(strings.TrimSpace(value))
+	value = strings.TrimSpace(value)
+	e, err := classad.ParseExpr(value)
+	if err == nil && jobad.BeyondInteger(value) {
+		err = fmt.Errorf("too large for an integer: want %d to %d", math.MinInt64, math.MaxInt64)
+	}
 	if err != nil {
 		return change{}, cmdline.Usagef("-set %s: %v", name, err)
 	}

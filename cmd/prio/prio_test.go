@@ -112,6 +112,8 @@ func TestPrioRefuses(t *testing.T) {
 		{"-p 1.5 1", 2, "prio: \"1.5\": want a whole number from -2147483648 to 2147483647\n"},
 		{"-post1 2147483648 1", 2, "prio: \"2147483648\": want a whole number from -2147483648 to 2147483647\n"},
 		{"-set JobPrio=1 +3 1", 2, "prio: JobPrio: changed twice\n"},
+		{"-set JobPrio=99999999999999999999 1", 2, "prio: -set JobPrio: too large for an integer: want -9223372036854775808 to 9223372036854775807\n"},
+		{"-set X=-9223372036854775809 1", 2, "prio: -set X: too large for an integer: want -9223372036854775808 to 9223372036854775807\n"},
 		{"-set X 1", 2, "prio: -set \"X\": want an attribute and an expression, like RequestMemory=4096\n"},
 		{"-set X=1+ 1", 2, "prio: -set X: column 3: expected a value, a name or (, found the end of the text\n"},
 		{"-set ClusterId=1 1", 1, "prio: -set ClusterId: says which job it is, and whose: it cannot be changed\n"},

@@ -16,7 +16,8 @@ import (
 //
 // An expression that is no constant is only held to what can be told without the job:
 // what JobPrio, PreJobPrio1 and their like, exit codes and retries are has to be a number
-// as it stands. Undefined takes an attribute back that a job need not have. The
+// as it stands, and so have the clusters of AfterOk and AfterAny, which are watched from
+// then on. Undefined takes an attribute back that a job need not have. The
 // error is one line, with the name before it. A number too large for an integer has become
 // another by the time it is an expression: see BeyondInteger.
 func CheckEdit(name string, e *classad.Expr, admin bool) error {
@@ -46,6 +47,9 @@ func checkValue(key string, e *classad.Expr) error {
 	case !known:
 		return nil
 	}
+	if !constant && watched[key] {
+		return fmt.Errorf("%s: want numbers of clusters, as in 12, 13", submitfile.Shorten(e.String()))
+	}
 	if !constant || v.Kind() == classad.KindUndefined && !lasting[key] {
 		return nil
 	}
@@ -60,6 +64,9 @@ var lasting = map[string]bool{
 	"requirements": true, "rank": true, "cmd": true, "iwd": true, "in": true, "out": true, "err": true,
 	"jobnotification": true,
 }
+
+// watched are those whose clusters are looked up as the change is made.
+var watched = map[string]bool{"afterok": true, "afterany": true}
 
 // number is an attribute that has to be a whole number as it stands.
 type number struct {
