@@ -52,8 +52,8 @@ func run(c *cmdline.Call) error {
 			operation.Already:    "marked for removal already",
 		},
 		Event: aborted,
-		Late: func(tx *spool.Tx, f spool.Factory, _ string) (string, bool) {
-			tx.DropFactory(f.Cluster)
+		Late: func(tx *spool.Tx, f spool.Factory, why string) (string, bool) {
+			operation.RemoveLate(tx, f, why)
 			return "will not be made", true
 		},
 	}.Run(c)

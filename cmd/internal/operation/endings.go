@@ -254,6 +254,12 @@ func (e *Endings) removed(of Span, ad *classad.Ad, why string) {
 	e.used(of, ad)
 }
 
+// neverMade counts jobs that were removed before they were made.
+func (e *Endings) neverMade(of Span, why string) {
+	e.Removed += of.Last - of.First + 1
+	e.trouble(of, "removed: "+why)
+}
+
 // used adds what jobs used that are alike, and when.
 func (e *Endings) used(of Span, ad *classad.Ad) {
 	e.show(Span{of.Cluster, of.Last, of.Last}, ad)

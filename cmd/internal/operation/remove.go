@@ -44,6 +44,17 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	return RemovedNow
 }
 
+// RemoveLate sees to it that the jobs of a factory that are still to come are never made,
+// for the reason why. Who waits for their cluster is told of them as of removed ones.
+// The caller names the transaction.
+func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
+	tx.DropFactory(f.Cluster)
+	if e, ok := EndingsOf(&tx.View, f.Cluster); ok && f.Next < f.Jobs {
+		e.neverMade(Span{f.Cluster, f.Next, f.Jobs - 1}, why)
+		PutEndings(tx, e)
+	}
+}
+
 // leaveSlot ends what the jobs have of slots. One that has been started has to
 // be ended by its supervisor first, for the reason why, which is empty for one
 // that is removed: then it returns false.
