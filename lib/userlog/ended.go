@@ -45,7 +45,7 @@ func (Terminated) number() int { return 5 }
 
 func (x Exit) appendTo(b []byte) []byte {
 	if x.Signal == 0 {
-		return fmt.Appendf(b, "\t(1) Normal termination (return value %d)\n", x.ReturnValue)
+		return append(appendCount(b, "\t(1) Normal termination (return value ", int64(x.ReturnValue)), ")\n"...)
 	}
 	b = fmt.Appendf(b, "\t(0) Abnormal termination (signal %d)\n", x.Signal)
 	if x.Core == "" {

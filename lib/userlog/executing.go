@@ -98,7 +98,7 @@ func readImageSize(head string, l *lines) Body {
 	}
 	s := ImageSize{int64(kb), -1, -1, -1}
 	for i, to := range [...]*int64{&s.MemoryMB, &s.ResidentKB, &s.ProportionalKB} {
-		if n, ok := l.counted("  -  " + sizes[i]); ok {
+		if n, ok := l.counted(sizes[i], ""); ok {
 			*to = n
 		}
 	}

@@ -30,11 +30,11 @@ var (
 )
 
 // isHeader tells whether a line begins an event.
-func isHeader(line string) bool {
+func isHeader[T string | []byte](line T) bool {
 	if len(line) < 5 || line[3] != ' ' || line[4] != '(' {
 		return false
 	}
-	_, err := parseHeader(line)
+	_, err := parseHeader(string(line))
 	return err == nil
 }
 
@@ -85,7 +85,7 @@ func cutDate(text string) (d date, rest string, ok bool) {
 	if p.text != "" {
 		p.expect(" ")
 	}
-	return d, p.text, p.ok && d.month >= 1 && d.month <= 12 && d.day >= 1 && d.day <= daysIn(d.month, d.year, d.stamp.Old) &&
+	return d, p.text, p.ok && d.month >= 1 && d.month <= 12 && d.day >= 1 && (d.day <= 28 || d.day <= daysIn(d.month, d.year, d.stamp.Old)) &&
 		d.hour < 24 && d.minute < 60 && d.second < 60
 }
 
@@ -97,12 +97,15 @@ type places struct {
 
 // number reads exactly n digits.
 func (p *places) number(n int) int {
-	if len(p.text) < n || digits("0"+p.text[:n]) != n+1 {
-		p.ok = false
-		return 0
+	v := 0
+	for i := range n {
+		if i == len(p.text) || p.text[i] < '0' || p.text[i] > '9' {
+			p.ok = false
+			return 0
+		}
+		v = 10*v + int(p.text[i]-'0')
 	}
-	v, err := strconv.Atoi(p.text[:n])
-	p.ok, p.text = p.ok && err == nil, p.text[n:]
+	p.text = p.text[n:]
 	return v
 }
 

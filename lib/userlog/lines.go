@@ -1,7 +1,6 @@
 package userlog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 )
@@ -29,7 +28,7 @@ func appendLines(b []byte, indent string, lines []string) []byte {
 }
 
 // isEnd tells whether a line without its line break ends an event.
-func isEnd(line string) bool { return line == "..." }
+func isEnd[T string | []byte](line T) bool { return string(line) == "..." }
 
 // lines are those of an event behind its first that are not yet understood.
 type lines struct{ rest []string }
@@ -104,18 +103,19 @@ func between(line, before, behind string) (string, bool) {
 	return strings.CutSuffix(line, behind)
 }
 
-// scan reads a line in which each %d stands for a number.
+// scan reads a line in which each %d stands for a number, eight at most.
 func scan(line, format string, to ...*int) bool {
-	numbers := make([]int, len(to))
+	var numbers [8]int // more than any line has
 	for i := range to {
-		before, behind, _ := strings.Cut(format, "%d")
+		at := strings.IndexByte(format, '%')
+		before, behind := format[:at], format[at+len("%d"):]
 		rest, ok := strings.CutPrefix(line, before)
 		if !ok {
 			return false
 		}
 		n := digits(rest)
-		v, err := strconv.Atoi(rest[:n])
-		if err != nil {
+		v, ok := number(rest[:n])
+		if !ok {
 			return false
 		}
 		numbers[i], line, format = v, rest[n:], behind
@@ -123,10 +123,23 @@ func scan(line, format string, to ...*int) bool {
 	if line != format {
 		return false
 	}
-	for i, v := range numbers {
-		*to[i] = v
+	for i := range to {
+		*to[i] = numbers[i]
 	}
 	return true
+}
+
+// number reads a number that digits has found.
+func number(text string) (int, bool) {
+	if len(text) > 4 || strings.HasPrefix(text, "-") {
+		v, err := strconv.Atoi(text)
+		return v, err == nil
+	}
+	v := 0
+	for i := range len(text) {
+		v = 10*v + int(text[i]-'0')
+	}
+	return v, text != ""
 }
 
 // digits returns how many bytes of text are a number, with its sign.
@@ -143,6 +156,12 @@ func appendText(b []byte, before, text, behind string) []byte {
 	return append(append(append(append(b, before...), oneLine(text)...), behind...), '\n')
 }
 
+// appendCount appends a text and a number. A log of many jobs is read by writing
+// its events again: package fmt takes several times as long.
+func appendCount(b []byte, before string, n int64) []byte {
+	return strconv.AppendInt(append(b, before...), n, 10)
+}
+
 // appendReason appends a line with a reason, if there is one.
 func appendReason(b []byte, reason string) []byte {
 	if reason == "" {
@@ -152,5 +171,5 @@ func appendReason(b []byte, reason string) []byte {
 }
 
 func appendCodes(b []byte, code, subcode int) []byte {
-	return fmt.Appendf(b, "\tCode %d Subcode %d\n", code, subcode)
+	return append(appendCount(appendCount(b, "\tCode ", int64(code)), " Subcode ", int64(subcode)), '\n')
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 )
@@ -36,10 +37,13 @@ type Reader struct {
 	from *bufio.Reader
 	o    Options
 
-	line  []byte   // that has not ended yet
-	lines []string // of the event that has not ended yet
-	size  int      // of these
-	long  bool     // and of some that were dropped
+	line []byte // that has not ended yet
+	text []byte // of the event that has not ended yet: its lines, each with a line break
+	size int    // of these, with what a line takes beside its bytes
+	long bool   // and of some that were dropped
+
+	lines   []string // room for the lines of an event
+	written []byte   // room for what it is when it is written again
 
 	at    int // lines that were read
 	first int // the first line of the event
@@ -67,11 +71,11 @@ func (r *Reader) Next() (Event, error) {
 			return Event{}, err
 		}
 		switch {
-		case isEnd(line) && len(r.lines) == 0 && !r.long: // nothing has ended
+		case isEnd(line) && len(r.text) == 0 && !r.long: // nothing has ended
 		case isEnd(line):
 			return r.finish()
-		case len(r.lines) == 0 && !r.long && strings.TrimSpace(line) == "":
-		case len(r.lines) > 0 && isHeader(line):
+		case len(r.text) == 0 && !r.long && len(bytes.TrimSpace(line)) == 0:
+		case len(r.text) > 0 && isHeader(line):
 			torn := &SyntaxError{r.first, "the event breaks off where the next begins"}
 			r.drop()
 			r.add(line)
@@ -82,11 +86,15 @@ func (r *Reader) Next() (Event, error) {
 	}
 }
 
-// readLine returns the next line without its line break. At the end of the log
-// the last one needs none to end an event.
-func (r *Reader) readLine() (string, error) {
+// readLine returns the next line without its line break; it is good until the
+// next call. At the end of the log the last one needs no break to end an event.
+func (r *Reader) readLine() ([]byte, error) {
 	for {
 		part, err := r.from.ReadSlice('\n')
+		if err == nil && len(r.line) == 0 { // whole, as nearly all are
+			r.at++
+			return bytes.TrimRight(part[:len(part)-1], "\r"), nil
+		}
 		if len(r.line)+len(part) <= maxEvent {
 			r.line = append(r.line, part...)
 		} else {
@@ -99,13 +107,13 @@ func (r *Reader) readLine() (string, error) {
 		case err == nil:
 		case errors.Is(err, bufio.ErrBufferFull):
 			continue
-		case errors.Is(err, io.EOF) && isEnd(string(bytes.TrimRight(r.line, "\r"))):
-		case errors.Is(err, io.EOF) && (len(r.line) > 0 || len(r.lines) > 0 || r.long):
-			return "", io.ErrUnexpectedEOF
+		case errors.Is(err, io.EOF) && isEnd(bytes.TrimRight(r.line, "\r")):
+		case errors.Is(err, io.EOF) && (len(r.line) > 0 || len(r.text) > 0 || r.long):
+			return nil, io.ErrUnexpectedEOF
 		default:
-			return "", err
+			return nil, err
 		}
-		line := string(bytes.TrimRight(r.line, "\r\n"))
+		line := bytes.TrimRight(r.line, "\r\n")
 		r.line = r.line[:0]
 		r.at++
 		return line, nil
@@ -113,8 +121,8 @@ func (r *Reader) readLine() (string, error) {
 }
 
 // add keeps a line of the event, as long as there is room.
-func (r *Reader) add(line string) {
-	if len(r.lines) == 0 {
+func (r *Reader) add(line []byte) {
+	if len(r.text) == 0 {
 		r.first = r.at
 	}
 	const each = 16 // what a line takes beside its bytes
@@ -122,47 +130,41 @@ func (r *Reader) add(line string) {
 		r.long = true
 	}
 	if !r.long {
-		r.lines = append(r.lines, line)
+		r.text = append(append(r.text, line...), '\n')
 	}
 }
 
 // drop forgets the event.
-func (r *Reader) drop() { r.lines, r.size, r.long = nil, 0, false }
+func (r *Reader) drop() { r.text, r.size, r.long = r.text[:0], 0, false }
 
-// finish returns the event whose lines are complete.
+// finish returns the event whose lines are complete. They share one string, and
+// what is kept of them does.
 func (r *Reader) finish() (Event, error) {
-	lines, long := r.lines, r.long
+	text, long := string(r.text), r.long
 	r.drop()
 	if long {
 		return Event{}, &SyntaxError{r.first, fmt.Sprintf("the event is longer than %d bytes", maxEvent)}
 	}
-	h, err := parseHeader(lines[0])
+	first, rest, _ := strings.Cut(text, "\n")
+	h, err := parseHeader(first)
 	if err != nil {
 		return Event{}, &SyntaxError{r.first, err.Error()}
 	}
+	r.lines = append(r.lines[:0], h.head)
+	for len(rest) > 0 {
+		var line string
+		line, rest, _ = strings.Cut(rest, "\n")
+		r.lines = append(r.lines, line)
+	}
 	e := Event{Job: h.job, Subproc: h.subproc, At: h.date.in(r.year(h.date), r.o.Zone), Stamp: h.date.stamp}
 	var more []string
-	if e.Body, more = readBody(h.number, h.head, lines[1:]); len(more) > 0 {
-		e.More = more
+	if e.Body, more = readBody(h.number, h.head, r.lines[1:]); len(more) > 0 {
+		e.More = slices.Clone(more)
 	}
-	lines[0] = h.head
-	if !e.tells(lines) {
-		e.AsRead = lines
+	if r.written = e.appendLines(r.written[:0]); string(r.written) != text[len(first)-len(h.head):] {
+		e.AsRead = slices.Clone(r.lines)
 	}
 	return e, nil
-}
-
-// tells whether an event gives back the lines it was read from.
-func (e Event) tells(lines []string) bool {
-	text := e.appendLines(nil)
-	for _, line := range lines {
-		rest, ok := bytes.CutPrefix(text, []byte(line))
-		if !ok || len(rest) == 0 || rest[0] != '\n' {
-			return false
-		}
-		text = rest[1:]
-	}
-	return len(text) == 0
 }
 
 // year returns the year of a date that may name none.

@@ -1,7 +1,6 @@
 package userlog
 
 import (
-	"fmt"
 	"strconv"
 	"strings"
 	"time"
@@ -13,17 +12,21 @@ type Usage struct {
 }
 
 func (u Usage) appendTo(b []byte, of string) []byte {
-	b = append(b, "\t\tUsr "...)
-	b = appendDuration(b, u.User)
-	b = append(b, ", Sys "...)
-	b = appendDuration(b, u.System)
-	return fmt.Appendf(b, "  -  %s Usage\n", of)
+	b = appendDuration(append(b, "\t\tUsr "...), u.User)
+	b = appendDuration(append(b, ", Sys "...), u.System)
+	return append(append(append(b, "  -  "...), of...), " Usage\n"...)
 }
 
 func appendDuration(b []byte, d time.Duration) []byte {
 	s := int64(max(d, 0) / time.Second)
-	return fmt.Appendf(b, "%d %02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+	b = strconv.AppendInt(b, s/86400, 10)
+	b = appendTwo(append(b, ' '), s/3600%24)
+	b = appendTwo(append(b, ':'), s/60%60)
+	return appendTwo(append(b, ':'), s%60)
 }
+
+// appendTwo appends a number of two digits.
+func appendTwo(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
 
 // usage takes a line of processor time.
 func (l *lines) usage(of string) (u Usage, ok bool) {
@@ -31,8 +34,15 @@ func (l *lines) usage(of string) (u Usage, ok bool) {
 	if !ok {
 		return u, false
 	}
+	times, ok := strings.CutSuffix(line, " Usage")
+	if !ok {
+		return u, false
+	}
+	if times, ok = strings.CutSuffix(times, of); !ok {
+		return u, false
+	}
 	var d, h, m, s, sd, sh, sm, ss int
-	if !scan(line, "Usr %d %d:%d:%d, Sys %d %d:%d:%d  -  "+of+" Usage", &d, &h, &m, &s, &sd, &sh, &sm, &ss) {
+	if !scan(times, "Usr %d %d:%d:%d, Sys %d %d:%d:%d  -  ", &d, &h, &m, &s, &sd, &sh, &sm, &ss) {
 		return u, false
 	}
 	l.skip()
@@ -57,29 +67,37 @@ type Bytes struct {
 	Sent, Received int64
 }
 
+const sentBytes, receivedBytes = " Bytes Sent By Job", " Bytes Received By Job"
+
 func (y Bytes) appendTo(b []byte, of string) []byte {
-	return fmt.Appendf(b, "\t%d  -  %s Bytes Sent By Job\n\t%d  -  %[2]s Bytes Received By Job\n", y.Sent, of, y.Received)
+	b = appendCount(b, "\t", y.Sent)
+	b = append(append(append(b, "  -  "...), of...), sentBytes+"\n"...)
+	b = appendCount(b, "\t", y.Received)
+	return append(append(append(b, "  -  "...), of...), receivedBytes+"\n"...)
 }
 
 // bytes takes the two lines of a transfer, or one that is alone.
 func (l *lines) bytes(of string) (y Bytes) {
-	y.Sent = l.count("  -  " + of + " Bytes Sent By Job")
-	y.Received = l.count("  -  " + of + " Bytes Received By Job")
+	y.Sent, _ = l.counted(of, sentBytes)
+	y.Received, _ = l.counted(of, receivedBytes)
 	return y
 }
 
-// count takes a line that is a number and a text, 0 if the next is another.
-func (l *lines) count(text string) int64 {
-	n, _ := l.counted(text)
-	return n
-}
-
-func (l *lines) counted(text string) (int64, bool) {
-	line, ok := l.next()
-	if !ok || !strings.HasSuffix(line, text) {
+// counted takes a line that is a number and a text in two parts, false if the next
+// is another.
+func (l *lines) counted(of, text string) (int64, bool) {
+	line, _ := l.next()
+	line, ok := strings.CutSuffix(line, text)
+	if !ok {
 		return 0, false
 	}
-	n, err := strconv.ParseInt(strings.TrimSuffix(line, text), 10, 64)
+	if line, ok = strings.CutSuffix(line, of); !ok {
+		return 0, false
+	}
+	if line, ok = strings.CutSuffix(line, "  -  "); !ok {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(line, 10, 64)
 	if err != nil {
 		return 0, false
 	}
