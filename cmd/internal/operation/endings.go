@@ -3,6 +3,7 @@ package operation
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -98,7 +99,7 @@ func AllEndings(v *spool.View) (all []Endings) {
 func PutEndings(tx *spool.Tx, e Endings) {
 	b, err := json.Marshal(e)
 	if err != nil {
-		panic(err) // it holds nothing but numbers and texts
+		panic(err) // it holds nothing but finite numbers and texts
 	}
 	tx.PutMark(endingsName(e.Cluster), string(b))
 }
@@ -266,8 +267,8 @@ func (e *Endings) used(of Span, ad *classad.Ad) {
 	c := &classad.Context{}
 	number := func(name string) float64 { x, _ := ad.EvalNumber(c, name); return x }
 	n := float64(of.Last - of.First + 1)
-	e.Wall += n * number(pool.AttrWallClock)
-	e.CPU += n * (number(pool.AttrUserCPU) + number(pool.AttrSysCPU))
+	e.Wall = finite(e.Wall + n*number(pool.AttrWallClock))
+	e.CPU = finite(e.CPU + n*(number(pool.AttrUserCPU)+number(pool.AttrSysCPU)))
 	if first, ok := ad.EvalInt(c, pool.AttrJobStartDate); ok && (e.First == 0 || first < e.First) {
 		e.First = first
 	}
@@ -276,6 +277,15 @@ func (e *Endings) used(of Span, ad *classad.Ad) {
 			e.Last = max(e.Last, last)
 		}
 	}
+}
+
+// finite returns a sum that can be kept: an administrator may have set what a job used
+// to anything.
+func finite(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, -math.MaxFloat64), math.MaxFloat64)
 }
 
 // count changes what is known of a cluster, if it is watched.

@@ -79,6 +79,34 @@ func TestEndingsCount(t *testing.T) {
 	})
 }
 
+// What an administrator made of a job's usage is no number to be added up with, and
+// keeps nobody from removing it.
+func TestEndlessUsage(t *testing.T) {
+	for _, usage := range []string{`real("INF")`, `real("-INF")`, `real("NaN")`, "1e308"} {
+		b := newBench(t)
+		b.watch(Watch)
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("set")
+			for _, name := range []string{pool.AttrWallClock, pool.AttrUserCPU} {
+				e, err := classad.ParseExpr(usage)
+				if err != nil {
+					t.Fatal(err)
+				}
+				tx.SetRange(1, 0, 3, name, e)
+			}
+			return nil
+		})
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("remove")
+			_, err := RemoveAll(tx, Span{1, 0, 3}, "by alice", noon, params)
+			return err
+		})
+		if e, ok := b.watched(); !ok || e.Removed != 4 {
+			t.Errorf("endings of jobs that used %s = %+v, %v, want 4 removed", usage, e, ok)
+		}
+	}
+}
+
 // A cluster has ended when no job of it is to run any more.
 func TestEnded(t *testing.T) {
 	b := newBench(t)

@@ -135,8 +135,7 @@ func (e *Endings) remember(r *Recollection) {
 	e.Removed += p.Removed
 	e.Troubles = append(p.Troubles, e.Troubles...)
 	e.Troubles = e.Troubles[:min(len(e.Troubles), mostTroubles)]
-	e.Wall += p.Wall
-	e.CPU += p.CPU
+	e.Wall, e.CPU = finite(e.Wall+p.Wall), finite(e.CPU+p.CPU)
 	if p.First > 0 && (e.First == 0 || p.First < e.First) {
 		e.First = p.First
 	}
