@@ -147,7 +147,7 @@ func formOf(c *cmdline.Call) (string, error) {
 	for _, g := range c.Repeated("g") {
 		switch g[0] {
 		case "c":
-			form, err = "c", only(c, "-g c", "f", "r", "j", "long", "json", "af", "pri", "urg", "ext", "w")
+			form, err = "c", only(c, "-g c", "f", "r", "j", "long", "json", "af", "pri", "urg", "ext")
 		case "d", "t":
 		default:
 			err = cmdline.Usagef("-g %s: want c, d or t", g[0])

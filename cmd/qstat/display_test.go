@@ -153,6 +153,53 @@ slot10@node                    S     0/0/0          -NA-     -NA-          o
 	}
 }
 
+// Of slots and machines names give way on a narrow terminal, numbers never do.
+func TestSlotsFit(t *testing.T) {
+	slots := []*instance{
+		{name: "slot1_12@node-0123456789.cluster.example.org", kind: "D", reserved: 64.25, used: 1064.75, total: 1129, arch: "aarch64/FREEBSD", states: "dD"},
+		{name: "slot2@a", kind: "S", total: 1, arch: unknown},
+	}
+	list := []machine{{name: "node-0123456789.cluster.example.org", total: 1129}, {name: "a", total: 1}}
+	const name, cutName = "slot1_12@node-0123456789.cluster.example.org", "slot1_12@node-0123456789.clust"
+	for _, c := range []struct {
+		line         int // of the terminal, 0: none
+		wide         bool
+		slot, system string
+		machine      int
+		over         int // how wide the line of large numbers may be
+	}{
+		{0, false, cutName, "aarch64/FREEB", 30, 92},
+		{0, true, name, "aarch64/FREEBSD", 35, 120},
+		{200, false, name, "aarch64/FREEBSD", 35, 120},
+		{80, false, name[:27], "aarch64/FREEBSD", 30, 88},
+		{40, false, name[:9], "aarch64/FREEBSD", 13, 80},
+	} {
+		cs := columns{options: options{wide: c.wide, slotless: true}, line: func() int { return c.line }}
+		cs.shown = columnsWith(cs.options)
+		var b strings.Builder
+		table := cs.table(&b, nil)
+		table.instances(slots, min(slotRule, table.most()))
+		if err := table.flush(); err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(b.String(), "\n")
+		if fields := strings.Fields(lines[2]); len(fields) != 6 || fields[0] != c.slot || fields[2] != "64.25/1064.75/1129" || fields[4] != c.system {
+			t.Errorf("a slot on a line of %d, wide %v = %q, want %q and %q", c.line, c.wide, lines[2], c.slot, c.system)
+		}
+		if len(lines[2]) > c.over || c.line >= 80 && (len(lines[0]) > c.line || len(lines[4]) > c.line) {
+			t.Errorf("slots on a line of %d are too wide:\n%s", c.line, b.String())
+		}
+		b.Reset()
+		if err := cs.writeMachines(&b, list); err != nil {
+			t.Fatal(err)
+		}
+		lines = strings.Split(b.String(), "\n")
+		if got := len(strings.Fields(lines[2])[0]); got != c.machine || c.line >= 80 && len(lines[0]) > c.line {
+			t.Errorf("machines on a line of %d: name of %d, want %d\n%s", c.line, got, c.machine, b.String())
+		}
+	}
+}
+
 func TestSummary(t *testing.T) {
 	everyKind(t)
 	want := `CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  

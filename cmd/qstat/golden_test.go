@@ -226,7 +226,7 @@ func (g *golden) summary(listing string) string {
 	}
 	var b strings.Builder
 	m := machine{name: fields[0], load: x[0] * x[4], measured: x[4], used: x[1], reserved: x[2], avail: x[3], total: x[4], resting: x[5], broken: x[6]}
-	if err := writeMachines(&b, []machine{m}); err != nil {
+	if err := (columns{line: func() int { return 0 }}).writeMachines(&b, []machine{m}); err != nil {
 		g.t.Fatal(err)
 	}
 	return b.String()

@@ -166,10 +166,9 @@ func slotStates(ctx *classad.Context, ad *classad.Ad) (letters string) {
 func amount(x float64) string { return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64) }
 
 const (
-	slotHeading = "queuename                      qtype resv/used/tot. load_avg arch          states"
-	slotRule    = 81 // of a list of the usual width
-	blockRule   = 76
-	usualWidth  = 82
+	slotRule   = 81 // of a list of the usual width
+	blockRule  = 76
+	usualWidth = 82
 )
 
 // bySlot writes the slots with their jobs, then the others, as Grid Engine's -f does.
@@ -194,31 +193,49 @@ func (d display) bySlot(q queue, rows []*row) error {
 }
 
 func (t *table) instances(list []*instance, rule int) {
+	name, arch := t.slotWidths(list)
+	line := func(texts ...string) {
+		for i, width := range [...]int{name, 5, 14, 8, arch} {
+			s := texts[i]
+			if i == 0 || i == 4 { // the others are never cut
+				s, _ = within(s, width)
+			}
+			t.b = append(pad(append(t.b, s...), width-breadth(s)), ' ')
+		}
+		t.line(texts[5])
+	}
 	if len(list) > 0 {
-		t.line(slotHeading)
+		line("queuename", "qtype", "resv/used/tot.", "load_avg", "arch", "states")
 	}
 	for _, s := range list {
 		t.line(strings.Repeat("-", rule))
-		t.b = append(appendText(t.b, printable(s.name), max(30, t.longest(s.name))), ' ')
-		t.b = append(appendText(t.b, s.kind, 5), ' ')
-		t.b = append(appendText(t.b, amount(s.reserved)+"/"+amount(s.used)+"/"+amount(s.total), 14), ' ')
 		load := unknown
 		if s.loaded {
 			load = strconv.FormatFloat(s.load, 'f', 2, 64)
 		}
-		t.b = append(appendText(t.b, load, 8), ' ')
-		t.b = append(appendText(t.b, s.arch, 13), ' ')
-		t.line(s.states)
+		line(printable(s.name), s.kind, amount(s.reserved)+"/"+amount(s.used)+"/"+amount(s.total), load, s.arch, s.states)
 		t.rows(s.jobs)
 	}
 }
 
-// longest returns how much room a slot's name has to have: all of it with -w.
-func (t *table) longest(name string) int {
-	if t.wide {
-		return breadth(name)
+// slotWidths returns how wide the names of slots and their architectures are: all of them
+// with -w, and on a terminal as wide as they need to be, or as a line allows.
+func (t *table) slotWidths(list []*instance) (name, arch int) {
+	const usualName, usualArch, others = 30, 13, 5 + 14 + 8 + 6 + 5
+	if t.width == 0 && !t.wide {
+		return usualName, usualArch
 	}
-	return 0
+	name, arch = len("queuename"), len("arch")
+	for _, s := range list {
+		name, arch = max(name, breadth(printable(s.name))), max(arch, breadth(s.arch))
+	}
+	if t.wide {
+		return max(name, usualName), max(arch, usualArch)
+	}
+	for name+arch+others > t.width && name > len("queuename") {
+		name--
+	}
+	return name, arch
 }
 
 // block writes the jobs that have no slot, under a heading.
@@ -227,7 +244,8 @@ func (t *table) block(kind string, rows []*row, rule int) {
 		return
 	}
 	t.line("\n" + strings.Repeat("#", rule))
-	t.line(strings.Repeat(" - "+kind+" JOBS", 5))
+	heading := strings.Repeat(" - "+kind+" JOBS", 5)
+	t.line(heading[:min(len(heading), t.most())])
 	t.line(strings.Repeat("#", rule))
 	t.rows(rows)
 }

@@ -6,6 +6,7 @@ import (
 	"runtime"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 
 	"fairspool/cmd/internal/selection"
@@ -125,7 +126,7 @@ func (d display) summary(q queue, spans []selection.Span) error {
 	if d.call.Has("xml") {
 		return summaryXML(q.call.Stdout, list)
 	}
-	if err := writeMachines(q.call.Stdout, list); err != nil {
+	if err := d.writeMachines(q.call.Stdout, list); err != nil {
 		return err
 	}
 	between := ""
@@ -135,29 +136,51 @@ func (d display) summary(q queue, spans []selection.Span) error {
 	return writeTallies(q.call.Stdout, between, sums)
 }
 
-const (
-	machineHeading = "CLUSTER QUEUE                   CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE  "
-	machineRule    = "--------------------------------------------------------------------------------"
-)
-
 // writeMachines writes Grid Engine's summary of cluster queues, of machines instead. The
 // load is that of a core.
-func writeMachines(w io.Writer, list []machine) error {
+func (c columns) writeMachines(w io.Writer, list []machine) error {
 	if len(list) == 0 {
 		return nil
 	}
-	b := append([]byte(machineHeading), "\n"+machineRule+"\n"...)
+	name, end := c.machineWidth(list)
+	b := pad(append([]byte(nil), machineHeading...), name-len(machineHeading))
+	b = append(append(b, "  CQLOAD   USED    RES  AVAIL  TOTAL aoACDS  cdsuE"...), end...)
+	b = append(append(b, strings.Repeat("-", name+machineOthers)...), '\n')
 	for _, m := range list {
 		load := unknown
 		if m.measured > 0 {
 			load = strconv.FormatFloat(m.load/m.measured, 'f', 2, 64)
 		}
-		b = appendText(b, printable(m.name), 30)
-		b = fmt.Appendf(b, " %7s %6s %6s %6s %6s %6s %6s \n", load,
+		b = appendText(b, printable(m.name), name)
+		b = fmt.Appendf(b, " %7s %6s %6s %6s %6s %6s %6s", load,
 			amount(m.used), amount(m.reserved), amount(m.avail), amount(m.total), amount(m.resting), amount(m.broken))
+		b = append(b, end[min(1, len(end)-1):]...)
 	}
 	_, err := w.Write(b)
 	return err
+}
+
+const (
+	machineHeading = "CLUSTER QUEUE"
+	machineOthers  = 50 // places behind the name
+)
+
+// machineWidth returns how wide the names of machines are, and what the heading ends
+// with: on a terminal not in blanks, for which there may be no room.
+func (c columns) machineWidth(list []machine) (name int, end string) {
+	const usual = 30
+	line := c.line()
+	if line == 0 && !c.wide {
+		return usual, "  \n"
+	}
+	name = len(machineHeading)
+	for _, m := range list {
+		name = max(name, breadth(printable(m.name)))
+	}
+	if c.wide {
+		return max(name, usual), "  \n"
+	}
+	return max(min(name, line-machineOthers), len(machineHeading)), "\n"
 }
 
 // writeTallies writes a line for each state that a job is in, and the total.
