@@ -2,10 +2,12 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -47,12 +49,13 @@ func leave(t *testing.T) {
 func TestHistory(t *testing.T) {
 	leave(t)
 	const (
-		header = pastHeading + "------------------------------------------------------------------------------------------------------------------------------------------------\n"
-		j111   = "1.11        sleep      alice        11/20/2026 22:34:06 -                   11/20/2026 23:33:56     0+00:00:00    0+00:59:50 signal 9\n"
-		j110   = "1.10        sleep      alice        11/20/2026 22:34:06 11/20/2026 23:00:46 11/20/2026 23:33:16     1+01:01:01    0+00:10:00 exit 3\n"
-		j31    = "3.1         sleep      alice        11/20/2026 22:34:06 -                   11/20/2026 23:32:26     0+00:00:00    0+00:58:20 removed: via qdel? (by user bob)\n"
-		j30    = "3.0         sleep      alice        11/20/2026 22:34:06 -                   11/20/2026 23:32:26     0+00:00:00    0+00:58:20 removed: via qdel? (by user bob)\n"
-		j6     = "6.0         sleep      dave         11/20/2026 22:34:06 -                   10/11/2026 23:34:06     0+00:00:00    0+00:00:00 \n"
+		header = "job-ID      name       user         submitted           started             ended                     run time        waited how\n" +
+			"------------------------------------------------------------------------------------------------------------------------------------------------\n"
+		j111 = "1.11        sleep      alice        11/20/2026 22:34:06 -                   11/20/2026 23:33:56     0+00:00:00    0+00:59:50 signal 9\n"
+		j110 = "1.10        sleep      alice        11/20/2026 22:34:06 11/20/2026 23:00:46 11/20/2026 23:33:16     1+01:01:01    0+00:10:00 exit 3\n"
+		j31  = "3.1         sleep      alice        11/20/2026 22:34:06 -                   11/20/2026 23:32:26     0+00:00:00    0+00:58:20 removed: via qdel? (by user bob)\n"
+		j30  = "3.0         sleep      alice        11/20/2026 22:34:06 -                   11/20/2026 23:32:26     0+00:00:00    0+00:58:20 removed: via qdel? (by user bob)\n"
+		j6   = "6.0         sleep      dave         11/20/2026 22:34:06 -                   10/11/2026 23:34:06     0+00:00:00    0+00:00:00 \n"
 	)
 	for _, c := range []struct{ args, want string }{
 		{"", header + j111 + j110 + j31 + j30 + j6},
@@ -114,6 +117,36 @@ func TestLifeOfOdd(t *testing.T) {
 		l := lifeOf(&classad.Context{}, cmdtest.Ad(t, c.ad))
 		if got := fmt.Sprintf("%v %v %v %s", l.id, l.ran, l.waited, l.how); got != c.want {
 			t.Errorf("lifeOf(%s) = %s, want %s", c.ad, got, c.want)
+		}
+	}
+}
+
+// On a terminal how a job ended always has room, before the times that matter less.
+func TestHistoryFits(t *testing.T) {
+	ad := cmdtest.Ad(t, `[ClusterId = 12; ProcId = 3; JobBatchName = "名前がとても長い"; Owner = "alice"; QDate = 100; JobCurrentStartDate = 160; JobStartDate = 160;
+		EnteredCurrentStatus = 200; JobStatus = 3; RemoveReason = "via qdel (by user bob) since it was of no use"]`)
+	for _, c := range []struct {
+		line int
+		want string
+	}{
+		{0, "12.3        名前がとて alice        01/01/1970 00:01:40 01/01/1970 00:02:40 01/01/1970 00:03:20     0+00:00:00    0+00:01:00 removed: via qdel (by user bob) since it was of no use"},
+		{150, "12.3        名前がとて alice        01/01/1970 00:01:40 01/01/1970 00:02:40 01/01/1970 00:03:20     0+00:00:00    0+00:01:00 removed: via qdel (by use"},
+		{113, "12.3        名前がとて alice        01/01/1970 00:02:40 01/01/1970 00:03:20     0+00:00:00 removed: via qdel (by "},
+		{100, "12.3        名前がとて alice        01/01/1970 00:03:20     0+00:00:00 removed: via qdel (by user bo"},
+		{80, "12.3        名前がとて alice        01/01/1970 00:03:20 removed: via qdel (by us"},
+		{40, "12.3        alice        01/01/1970 00:03:20 removed: via qde"},
+	} {
+		zone := time.Local
+		time.Local = time.UTC
+		var out strings.Builder
+		err := pastTable(&cmdline.Call{Stdout: &out}, c.line, slices.Values([]*classad.Ad{ad}))
+		time.Local = zone
+		lines := strings.Split(out.String(), "\n")
+		if err != nil || lines[2] != c.want {
+			t.Errorf("history on a line of %d = %v\n%q, want\n%q", c.line, err, lines[2], c.want)
+		}
+		if c.line >= 80 && (breadth(lines[2]) > c.line || len(lines[0]) > c.line || len(lines[1]) > c.line) {
+			t.Errorf("history on a line of %d is wider:\n%s", c.line, out.String())
 		}
 	}
 }
