@@ -59,9 +59,14 @@ func watch(c *cmdline.Call) error {
 	c.Stderr = &drawn // what it complains of belongs to the display
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, sys.SIGTERM)
 	defer stop()
+	sized := make(chan os.Signal, 1)
+	signal.Notify(sized, sys.SIGWINCH)
+	defer signal.Stop(sized)
+	closed := closing(os.Stdout)
 	w := watching{
 		call: c, spool: s, shows: d, drawn: &drawn, every: time.Duration(every * float64(time.Second)),
-		runs: runs(c), screen: screenOf(c), cpu: processorTime, pause: pause,
+		runs: runs(c), screen: screenOf(c), cpu: processorTime,
+		pause: func(ctx context.Context, d time.Duration) bool { return pause(ctx, d, sized, closed) },
 	}
 	return w.loop(ctx)
 }
@@ -218,13 +223,18 @@ func (w *watching) write(now time.Time) error {
 	return w.call.Flush()
 }
 
-// pause waits, or returns false when the context has ended.
-func pause(ctx context.Context, d time.Duration) bool {
+// pause waits so long, or until the window has another size. It returns false when the
+// context has ended or standard output is closed.
+func pause(ctx context.Context, d time.Duration, sized <-chan os.Signal, closed <-chan struct{}) bool {
 	t := time.NewTimer(d)
 	defer t.Stop()
 	select {
 	case <-t.C:
 		return true
+	case <-sized:
+		return true
+	case <-closed:
+		return false
 	case <-ctx.Done():
 		return false
 	}

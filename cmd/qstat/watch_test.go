@@ -158,6 +158,32 @@ func TestUnread(t *testing.T) {
 	}
 }
 
+// A pause ends early when the window gets another size, and when nobody reads any more.
+func TestPause(t *testing.T) {
+	r, w, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer w.Close()
+	sized, closed := make(chan os.Signal, 1), closing(w)
+	if !pause(t.Context(), time.Millisecond, sized, closed) {
+		t.Errorf("pause of a display that is read = false, want true")
+	}
+	sized <- os.Interrupt
+	if !pause(t.Context(), time.Hour, sized, closed) {
+		t.Errorf("pause when the window changes = false, want true")
+	}
+	r.Close()
+	if pause(t.Context(), time.Hour, sized, closed) {
+		t.Errorf("pause when nobody reads any more = true, want false")
+	}
+	ended, stop := context.WithCancel(t.Context())
+	stop()
+	if pause(ended, time.Hour, sized, make(chan struct{})) {
+		t.Errorf("pause after a signal = true, want false")
+	}
+}
+
 // TestScreen holds what a terminal gets: each line cut to its width and cleared, no
 // more of them than there are, and nothing of the display that steers.
 func TestScreen(t *testing.T) {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"strings"
@@ -92,4 +93,23 @@ func unread(f *os.File) bool {
 	fds := []sys.PollFd{{Fd: int32(f.Fd())}}
 	n, err := sys.Poll(fds, 0)
 	return err == nil && n > 0 && fds[0].Revents&(sys.POLLERR|sys.POLLNVAL) != 0
+}
+
+// closing returns a channel that is closed when nobody reads a file any more.
+func closing(f *os.File) <-chan struct{} {
+	closed := make(chan struct{})
+	go func() {
+		fds := []sys.PollFd{{Fd: int32(f.Fd())}}
+		for {
+			n, err := sys.Poll(fds, -1)
+			if err != nil && !errors.Is(err, sys.EINTR) {
+				return // then it is seen when something is written
+			}
+			if n > 0 {
+				close(closed)
+				return
+			}
+		}
+	}()
+	return closed
 }
