@@ -184,20 +184,41 @@ func pad(b []byte, n int) []byte {
 }
 
 // tasks writes procs as Grid Engine writes the tasks of an array: "3",
-// "0-9:1", "0-4:1,7".
+// "0-9:1", "0-4:1,7", "1-9:2".
 func tasks(ranges []span) string { return string(appendTasks(nil, ranges)) }
 
 func appendTasks(b []byte, ranges []span) []byte {
-	for i, s := range ranges {
+	for i := 0; i < len(ranges); {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		b = strconv.AppendInt(b, int64(s.first), 10)
-		if s.first != s.last {
-			b = append(strconv.AppendInt(append(b, '-'), int64(s.last), 10), ":1"...)
+		first, last, step := ranges[i].first, ranges[i].last, 1
+		n := evenly(ranges[i:])
+		if n > 1 {
+			last, step = ranges[i+n-1].last, ranges[i+1].first-first
+		}
+		i += n
+		b = strconv.AppendInt(b, int64(first), 10)
+		if first != last {
+			b = strconv.AppendInt(append(b, '-'), int64(last), 10)
+			b = strconv.AppendInt(append(b, ':'), int64(step), 10)
 		}
 	}
 	return b
+}
+
+// evenly returns how many of the first ranges are single procs that are equally far
+// apart, 1 if these are not three at least.
+func evenly(ranges []span) int {
+	n := 0
+	for n < len(ranges) && ranges[n].first == ranges[n].last &&
+		(n < 2 || ranges[n].first-ranges[n-1].first == ranges[1].first-ranges[0].first) {
+		n++
+	}
+	if n < 3 {
+		return 1
+	}
+	return n
 }
 
 // appendRequests appends what a job asks for, as Grid Engine's -r does.

@@ -83,7 +83,7 @@ func leastTasks(rows []*row) int {
 	least := 0
 	var near []byte
 	for _, r := range rows {
-		near = appendTasks(near[:0], r.ranges[:min(len(r.ranges), len(tasksHead))])
+		near = appendTasks(near[:0], r.ranges)
 		if least = max(least, len(near)); least >= len(tasksHead) {
 			return len(tasksHead)
 		}
