@@ -12,20 +12,22 @@ import (
 )
 
 // details writes everything that matters about the jobs, as Grid Engine's
-// -j does: a rule before each, then keys and values.
+// -j does: a rule before each, then keys and values. Jobs of a cluster of which the
+// same is said share that.
 func (q queue) details(w io.Writer, spans []selection.Span) error {
 	claims := q.claims(spans)
 	last, fits := q.report(), q.fitting()
+	p := pile{w: w}
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
 			d := sheet{queue: q, row: r, context: q.context()}
 			d.all(last, fits)
-			if _, err := w.Write(d.text); err != nil {
+			if err := p.add(&d); err != nil {
 				return err
 			}
 		}
 	}
-	return nil
+	return p.flush()
 }
 
 // claims returns the claims of jobs.
@@ -48,6 +50,7 @@ type sheet struct {
 	*row
 	context *classad.Context
 	text    []byte
+	named   []naming // where in the text the jobs are named
 }
 
 // all writes the sheet.
@@ -84,9 +87,9 @@ func (d *sheet) line(key string, values ...string) {
 		switch {
 		case v == "":
 		case i == 0:
-			d.text = fmt.Appendf(d.text, "%-27s %s\n", key+":", printable(v))
+			d.text = fmt.Appendf(d.text, "%-27s %s\n", key+":", d.filled(v))
 		default:
-			d.text = fmt.Appendf(d.text, "%27s %s\n", "", printable(v))
+			d.text = fmt.Appendf(d.text, "%27s %s\n", "", d.filled(v))
 		}
 	}
 }

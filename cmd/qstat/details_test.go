@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,6 +110,33 @@ func TestWaitingFor(t *testing.T) {
 		if got != c.want+"\n" {
 			t.Errorf("scheduling info of %s = %q, want %q", c.job, got, c.want)
 		}
+	}
+}
+
+// Jobs of a cluster of which the same is said share a sheet, however they lie between
+// others.
+func TestDetailsShared(t *testing.T) {
+	fill(t)
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for p := 20; p < 60; p += 2 {
+			tx.Set(pool.JobID{Cluster: 1, Proc: p}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Held))))
+		}
+		tx.Set(pool.JobID{Cluster: 1, Proc: 40}, pool.AttrHoldReason, classad.Literal(classad.String("no licence")))
+	})
+	_, out, _ := qstat("-j", "1.20-60,2")
+	var got []string
+	for line := range strings.SplitSeq(out, "\n") {
+		key, value, _ := strings.Cut(line, ":")
+		if key == "job_number" || key == "job-array tasks" || key == "hold reason" || strings.Contains(line, "qrls") {
+			got = append(got, strings.TrimSpace(value))
+		}
+	}
+	want := []string{
+		"1", "20-38:2,42-58:2", "is held until somebody releases it: qrls 1.20-38:2 1.42-58:2",
+		"1", "21-57:2,59-60:1", "1", "40", "no licence", "is held until somebody releases it: qrls 1.40", "2", "0",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("qstat -j 1.20-60,2 says %q, want %q\n%s", got, want, out)
 	}
 }
 

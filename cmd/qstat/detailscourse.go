@@ -141,14 +141,14 @@ func (d *sheet) usage() string {
 func (d *sheet) release() (list []string) {
 	switch {
 	case pool.Status(d.number(pool.AttrJobStatus)) == pool.Held:
-		list = append(list, fmt.Sprintf("is held until somebody releases it: qrls %s", d.argument()))
+		list = append(list, "is held until somebody releases it: qrls "+argumentHere)
 		if e := d.expression("PeriodicRelease", "false"); e != "" {
 			list = append(list, "is released when this becomes true: "+e)
 		}
 	case d.state == "hqw":
 		list = append(list, "waits for the end of other jobs: "+d.expected())
 	case d.state == "z":
-		list = append(list, fmt.Sprintf("has ended, and stays in the queue as long as leave_in_queue is true: qdel %s", d.argument()))
+		list = append(list, "has ended, and stays in the queue as long as leave_in_queue is true: qdel "+argumentHere)
 	}
 	return list
 }
@@ -162,18 +162,6 @@ func (d *sheet) held() string {
 		return "waits for the end of other jobs: " + d.expected()
 	}
 	return ""
-}
-
-// argument names the jobs for another command.
-func (d *sheet) argument() string {
-	if len(d.ranges) == 1 && d.ranges[0].first == d.ranges[0].last {
-		return fmt.Sprintf("%d.%d", d.cluster, d.ranges[0].first)
-	}
-	var list []string
-	for _, s := range d.ranges {
-		list = append(list, fmt.Sprintf("%d.%d-%d", d.cluster, s.first, s.last))
-	}
-	return strings.Join(list, " ")
 }
 
 // expected names the clusters that have not ended.

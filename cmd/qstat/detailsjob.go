@@ -11,7 +11,7 @@ import (
 // identity says whose jobs these are, and where they stand.
 func (d *sheet) identity() {
 	d.line("job_number", fmt.Sprint(d.cluster))
-	d.line("job-array tasks", tasks(d.ranges))
+	d.line("job-array tasks", tasksHere)
 	d.line("state", d.state)
 	d.line("state_since", d.since(pool.AttrEnteredStatus))
 	d.line("submission_time", clock(unix(d.key.QDate)))
