@@ -185,6 +185,10 @@ func only(c *cmdline.Call, one string, others ...string) error {
 // or all.
 func named(c *cmdline.Call, form string) (selection.Names, error) {
 	words := c.Args
+	// An empty variable of a script must not stand for everybody.
+	if u := c.Value("u"); c.Has("u") && (strings.Trim(u, ",") == "" || strings.ContainsAny(u, " \t")) {
+		return selection.Names{}, cmdline.Usagef("-u: %q: want names of users with commas between, or *", u)
+	}
 	if form == "j" {
 		if len(c.Args) > 0 || c.Has("u") {
 			return selection.Names{}, cmdline.Usagef("-j: takes jobs, and neither arguments nor -u")

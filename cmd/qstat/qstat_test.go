@@ -107,6 +107,14 @@ func TestExpressionPriority(t *testing.T) {
 
 func TestTableRefuses(t *testing.T) {
 	fill(t)
+	for _, u := range []string{"", ",", "alice, bob"} {
+		for _, args := range [][]string{{"-u", u}, {"-history", "-u", u}, {"-u", u, "1"}} {
+			status, out, bad := qstat(args...)
+			if want := fmt.Sprintf("qstat: -u: %q: want names of users with commas between, or *\n", u); status != 2 || out != "" || bad != want {
+				t.Errorf("qstat %q = %d, %q, %q, want 2, %q", args, status, out, bad, want)
+			}
+		}
+	}
 	for _, c := range []struct {
 		args   string
 		status int
