@@ -88,9 +88,13 @@ func pieces(r spool.Run, rows, stepped []procs) (list []procs) {
 	if len(stepped) == 0 {
 		return list
 	}
+	named := map[int]bool{} // however many name it, a proc is held once
 	for _, p := range stepped {
 		for p = p.clip(r.First, r.Last); !p.empty(); p.first += p.step {
-			list = append(list, procs{p.first, p.first, 1, p.word})
+			if !named[p.first] {
+				named[p.first] = true
+				list = append(list, procs{p.first, p.first, 1, p.word})
+			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b procs) int { return cmp.Compare(a.first, b.first) })

@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/spool"
 )
 
 // Of any rows those are met that have a proc in the span, each once.
@@ -37,6 +39,21 @@ func TestRowsMeet(t *testing.T) {
 			r.Errorf("meet(%d, %d) of %v = %v, want %v", first, last, named.list, got, want)
 		}
 	})
+}
+
+// What many name in steps is held once.
+func TestPiecesOnce(t *testing.T) {
+	var stepped []procs
+	for i := range 100 {
+		stepped = append(stepped, procs{i % 2 * 3, 9, 3, fmt.Sprint(i)})
+	}
+	var got []int
+	for _, p := range pieces(spool.Run{First: 2, Last: 7}, nil, stepped) {
+		got = append(got, p.first)
+	}
+	if want := []int{3, 6}; !slices.Equal(got, want) {
+		t.Errorf("pieces of 2-7 = %v, want %v", got, want)
+	}
 }
 
 // BenchmarkNaming asks of each second job of a cluster, named one by one, which of
