@@ -1,7 +1,9 @@
 package pool
 
 import (
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -62,6 +64,9 @@ func ParseCluster(text string) (int, error) {
 
 func parseCount(text string, least int) (int, error) {
 	n, err := strconv.ParseUint(text, 10, 31)
+	if errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("want a whole number from %d to %d", least, math.MaxInt32)
+	}
 	if err != nil {
 		return 0, fmt.Errorf("want a whole number from %d up", least)
 	}

@@ -2,6 +2,7 @@ package pool
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -21,6 +22,11 @@ func TestParseJobID(t *testing.T) {
 		got, err := ParseJobID(c.text)
 		if got != c.want || (err == nil) != c.ok {
 			t.Errorf("ParseJobID(%q) = %v, %v, want %v", c.text, got, err, c.want)
+		}
+	}
+	for text, want := range map[string]string{"2147483648": "from 1 to 2147483647", "0": "from 1 up", "1x": "from 1 up"} {
+		if _, err := ParseCluster(text); err == nil || !strings.HasSuffix(err.Error(), "want a whole number "+want) {
+			t.Errorf("ParseCluster(%q) = %v, want an error that says %s", text, err, want)
 		}
 	}
 }
