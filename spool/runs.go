@@ -45,6 +45,27 @@ var ofProc = func() *classad.Ad {
 	return ad
 }()
 
+// TellsApart tells whether an expression may have different values for the procs of
+// a run: whether it may look at ProcId, through other attributes or in the text of an
+// eval() too, or has a value by chance.
+func (r Run) TellsApart(e *classad.Expr) bool {
+	if r.First == r.Last {
+		return false
+	}
+	_, chance := classad.Varies(e, ofAny.Clone().Chain(r.Ad), nil)
+	return chance
+}
+
+// ofAny is what ofProc is, with a ProcId that is anybody's guess: what varies by chance
+// then looks at it. It is never changed.
+var ofAny = func() *classad.Ad {
+	ad := ofProc.Clone()
+	if e, err := classad.ParseExpr("random()"); err == nil {
+		ad.Set(pool.AttrProcID, e)
+	}
+	return ad
+}()
+
 // jobs returns the number of the cluster's procs.
 func (c *Cluster) jobs() int {
 	n := 0

@@ -2,7 +2,6 @@ package operation
 
 import (
 	"slices"
-	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -116,19 +115,8 @@ var expressions = append(jobpolicy.PeriodicAttributes(),
 // alike tells whether the procs of a run cannot be told apart by what a measure
 // depends on.
 func alike(r spool.Run) bool {
-	ad := r.Proc(r.First)
 	for _, name := range expressions {
-		e, ok := ad.Lookup(name)
-		if !ok {
-			continue
-		}
-		if _, constant := e.Constant(); constant {
-			continue
-		}
-		_, chance := classad.Varies(e, ad, nil)
-		own, other := classad.References(e, ad)
-		asks := func(name string) bool { return strings.EqualFold(name, pool.AttrProcID) }
-		if chance || own == nil && other == nil || slices.ContainsFunc(own, asks) || slices.ContainsFunc(other, asks) {
+		if e, ok := r.Ad.Lookup(name); ok && r.TellsApart(e) {
 			return false
 		}
 	}

@@ -2,12 +2,10 @@ package selection
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -46,7 +44,7 @@ func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
 	}
 	var kept []Span
 	for _, s := range spans {
-		if !k.tellsApart(s) {
+		if s.First == s.Last || !s.Run.TellsApart(k.expr) {
 			yes, err := k.holds(s.Cluster, s.First, s.Run, now)
 			if err != nil {
 				return nil, err
@@ -79,24 +77,6 @@ func (k *Constraint) parts(s Span, now time.Time) (kept []Span, err error) {
 		}
 	}
 	return kept, nil
-}
-
-// tellsApart tells whether the expression may have different values for the jobs of
-// a span.
-func (k *Constraint) tellsApart(s Span) bool {
-	if s.First == s.Last {
-		return false
-	}
-	ad := s.Run.Proc(s.First)
-	own, external := classad.References(k.expr, ad)
-	if own == nil && external == nil {
-		return true
-	}
-	if slices.ContainsFunc(own, func(name string) bool { return strings.EqualFold(name, pool.AttrProcID) }) {
-		return true
-	}
-	_, chance := classad.Varies(k.expr, ad, nil)
-	return chance
 }
 
 func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool, error) {
