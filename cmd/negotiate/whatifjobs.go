@@ -145,8 +145,8 @@ func readJob(word string) (id pool.JobID, whole bool, err error) {
 var ofItsPast = []string{
 	pool.AttrLastJobStatus, pool.AttrRemoteHost, pool.AttrLastRemoteHost, pool.AttrNumJobMatches, pool.AttrLastMatchTime,
 	pool.AttrNumJobStarts, pool.AttrJobStartDate, pool.AttrCurrentStartDate, pool.AttrWallClock, pool.AttrUserCPU,
-	pool.AttrSysCPU, pool.AttrResidentSetSize, pool.AttrRemoveReason, pool.AttrHoldReason, pool.AttrHoldReasonCode,
-	pool.AttrHoldReasonSubCode, pool.AttrVacateReason, pool.AttrLastVacateTime,
+	pool.AttrSysCPU, pool.AttrResidentSetSize, pool.AttrMemoryUsage, pool.AttrRemoveReason, pool.AttrHoldReason,
+	pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode, pool.AttrVacateReason, pool.AttrLastVacateTime,
 }
 
 // submit adds a cluster of n idle jobs that are otherwise like the one given.

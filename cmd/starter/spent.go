@@ -32,15 +32,12 @@ func (u spent) over(ad *classad.Ad) *classad.Ad {
 	}
 	if u.rssKB > 0 {
 		now.SetInt(pool.AttrResidentSetSize, u.rssKB)
-		if !ad.Has(attrMemoryUsage) {
-			now.SetInt(attrMemoryUsage, (u.rssKB+1023)/1024)
+		if !ad.Has(pool.AttrMemoryUsage) {
+			now.SetInt(pool.AttrMemoryUsage, (u.rssKB+1023)/1024)
 		}
 	}
 	return now
 }
-
-// attrMemoryUsage is the memory that a job has in use, in MB.
-const attrMemoryUsage = "MemoryUsage"
 
 // measure returns what the attempt has used so far, as far as the processes tell
 // that are there: all descendants of the supervisor. Memory that several of them share

@@ -77,6 +77,7 @@ const (
 	AttrUserCPU          = "RemoteUserCpu"
 	AttrSysCPU           = "RemoteSysCpu"
 	AttrResidentSetSize  = "ResidentSetSize"
+	AttrMemoryUsage      = "MemoryUsage"
 	AttrRemoveReason     = "RemoveReason"
 	AttrHoldReason       = "HoldReason"
 	AttrHoldReasonCode   = "HoldReasonCode"

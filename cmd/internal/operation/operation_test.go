@@ -172,7 +172,7 @@ func TestLife(t *testing.T) {
 	if got := b.attribute(first, "JobStatus"); got != "gone" {
 		t.Errorf("a completed job's status in the queue = %s", got)
 	}
-	for _, want := range []string{"ExitCode = 3\n", "JobStatus = 4\n", "RemoteWallClockTime = 3600.0\n", "ClusterId = 1\n", "ProcId = 0\n", "ResidentSetSize = 99\n"} {
+	for _, want := range []string{"ExitCode = 3\n", "JobStatus = 4\n", "RemoteWallClockTime = 3600.0\n", "ClusterId = 1\n", "ProcId = 0\n", "ResidentSetSize = 99\n", "MemoryUsage = (ResidentSetSize + 1023) / 1024\n"} {
 		if !strings.Contains(b.history(), want) {
 			t.Errorf("the history lacks %q:\n%s", want, b.history())
 		}

@@ -177,8 +177,15 @@ func (j job) used(how Ending) {
 	j.set(pool.AttrSysCPU, classad.Real(j.real(pool.AttrSysCPU)+how.SysCPU.Seconds()))
 	if how.MaxRSSKB > 0 {
 		j.set(pool.AttrResidentSetSize, classad.Int(how.MaxRSSKB))
+		if !j.ad.Has(pool.AttrMemoryUsage) {
+			j.tx.Set(j.id, pool.AttrMemoryUsage, memoryUsage)
+		}
 	}
 }
+
+// memoryUsage is what HTCondor has a job's ad say of the memory that it used, in MB
+// (MEMORY_USAGE_METRIC).
+var memoryUsage, _ = classad.ParseExpr("(" + pool.AttrResidentSetSize + " + 1023) / 1024")
 
 // exited notes how the job's own process ended.
 func (j job) exited(how Ending) {
