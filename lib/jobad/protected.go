@@ -28,7 +28,7 @@ var protected = func() map[string]protection {
 	for names, p := range map[string]protection{
 		`jobstatus lastjobstatus enteredcurrentstatus holdreason holdreasoncode holdreasonsubcode lastholdreason
 			lastholdreasoncode lastholdreasonsubcode releasereason lastreleasereason removereason vacatereason
-			dependenciesmet jobstatusonrelease`: byStatus,
+			dependenciesmet dependencieswaived jobstatusonrelease`: byStatus,
 		`clusterid procid globaljobid owner user mytype jobuniverse`: byIdentity,
 		`remotehost lastremotehost remoteuser remoteowner lastmatchtime lastvacatetime completiondate exitcode exitbysignal
 			exitsignal exitstatus jobstartdate jobcurrentstartdate jobcurrentstartexecutingdate joblaststartdate

@@ -13,6 +13,9 @@ const (
 	AttrAfterOk         = "AfterOk"         // clusters that have to end with success: "12,13"
 	AttrAfterAny        = "AfterAny"        // clusters that have to end
 	AttrDependenciesMet = "DependenciesMet" // true when they have
+	// AttrDependenciesWaived are those of AfterOk that need no more than to end, since
+	// somebody released the job though it waited for their success in vain.
+	AttrDependenciesWaived = "DependenciesWaived"
 )
 
 var (
@@ -64,6 +67,9 @@ func cluster(word string) (int, bool) {
 func After(ad *classad.Ad) (ok, any []int) {
 	return clusters(ad, AttrAfterOk), clusters(ad, AttrAfterAny)
 }
+
+// Waived returns those clusters of AfterOk that have to end only.
+func Waived(ad *classad.Ad) []int { return clusters(ad, AttrDependenciesWaived) }
 
 func clusters(ad *classad.Ad, name string) (list []int) {
 	text, _ := ad.EvalString(&classad.Context{}, name)

@@ -71,6 +71,9 @@ func Release(tx *spool.Tx, s Span, why string, now time.Time) ([]Done, error) {
 		if x.status() != pool.Held {
 			return NotHeld
 		}
+		if x.int(pool.AttrHoldReasonCode) == jobpolicy.DependencyFailed {
+			x.waive()
+		}
 		x.endHold()
 		x.set(pool.AttrReleaseReason, classad.String(why))
 		if x.claimed {

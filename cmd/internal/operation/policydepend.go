@@ -9,7 +9,6 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -37,12 +36,14 @@ func (j *judge) of(cluster int) ending {
 	return e
 }
 
-// dependent judges jobs that wait for others. Once somebody released them who were held
-// since others had failed, it is enough for them that those end.
+// dependent judges jobs that wait for others. Of those that were waived it is enough
+// that they end.
 func (j *judge) dependent(s Span, ad *classad.Ad) {
 	ok, any := jobpolicy.After(ad)
-	if forgiven(ad) {
-		ok, any = nil, slices.Concat(ok, any)
+	if waived := jobpolicy.Waived(ad); len(waived) > 0 {
+		need := func(of int) bool { return !slices.Contains(waived, of) }
+		any = slices.Concat(any, slices.DeleteFunc(slices.Clone(ok), need))
+		ok = slices.DeleteFunc(ok, func(of int) bool { return !need(of) })
 	}
 	waits := false
 	for i, of := range slices.Concat(ok, any) {
@@ -66,10 +67,20 @@ func (j *judge) dependent(s Span, ad *classad.Ad) {
 	}
 }
 
-// forgiven tells whether somebody released a job although what it waited for could
-// not come about.
-func forgiven(ad *classad.Ad) bool {
-	return job{ad: ad}.int(pool.AttrLastHoldReasonCode) == jobpolicy.DependencyFailed
+// waive notes of held jobs that are released that they want to run all the same, once
+// the clusters have ended that AfterOk names now. Where all of these may still succeed,
+// as somebody changed AfterOk since, there is nothing to waive.
+func (x steered) waive() {
+	ok, _ := jobpolicy.After(x.ad)
+	failed := func(of int) bool { return endingOf(&x.tx.View, of).bad != "" }
+	if !slices.ContainsFunc(ok, failed) {
+		return
+	}
+	var names []string
+	for _, of := range ok {
+		names = append(names, strconv.Itoa(of))
+	}
+	x.set(jobpolicy.AttrDependenciesWaived, classad.String(strings.Join(names, ",")))
 }
 
 // vain holds jobs that wait for what cannot come about.

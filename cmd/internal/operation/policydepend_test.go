@@ -33,8 +33,9 @@ func TestDependencies(t *testing.T) {
 		{"any", `AfterAny = "1"`, bad, true, "run 2.0", "", "waited for others, which have ended; the next cycle sees to that"},
 		{"any, others run", `AfterAny = "1"`, bad, false, "", "", "waits for cluster 1 to end (after_any)"},
 		{"itself", `AfterAny = "1,2,7"`, good, true, "hold 2.0", "after_any: cluster 2 is not one that was submitted before", "waits for clusters 2 and 7 to end (after_any)"},
-		{"released all the same", `AfterOk = "1"; LastHoldReasonCode = 1000`, bad, true, "run 2.0", "", "waited for others, which have ended; the next cycle sees to that"},
-		{"released all the same, others run", `AfterOk = "1"; LastHoldReasonCode = 1000`, bad, false, "", "", "waits for cluster 1 to end with success (after_ok)"},
+		{"released all the same", `AfterOk = "1"; DependenciesWaived = "1"`, bad, true, "run 2.0", "", "waited for others, which have ended; the next cycle sees to that"},
+		{"released all the same, others run", `AfterOk = "1"; DependenciesWaived = "1"`, bad, false, "", "", "waits for cluster 1 to end with success (after_ok)"},
+		{"another one waived", `AfterOk = "1"; DependenciesWaived = "7"`, bad, false, "hold 2.0", "after_ok: job 1.2 ended with exit code 1", "waits for cluster 1 to end with success (after_ok)"},
 		{"held anyway", `AfterOk = "1"; JobStatus = 5`, bad, true, "", "", "waits for"},
 		{"met", `AfterOk = "1"; DependenciesMet = true`, bad, true, "", "", ""},
 	} {
@@ -76,8 +77,15 @@ func TestDependencies(t *testing.T) {
 	}
 }
 
-// A release by hand lets the job run although another failed.
+// A release by hand lets the job run although another failed, whatever it is held and
+// released for before that happens.
 func TestReleasedAllTheSame(t *testing.T) {
+	for _, again := range []bool{false, true} {
+		t.Run(fmt.Sprint(again), func(t *testing.T) { releasedAllTheSame(t, again) })
+	}
+}
+
+func releasedAllTheSame(t *testing.T, again bool) {
 	b := newBench(t)
 	id := pool.JobID{Cluster: b.with(1, `AfterOk = "1"`)}
 	b.update(func(tx *spool.Tx) error {
@@ -93,10 +101,45 @@ func TestReleasedAllTheSame(t *testing.T) {
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("release")
 		_, err := Release(tx, only(id), "by alice", noon)
+		if again && err == nil {
+			_, err = Hold(tx, only(id), Reason{"by alice", HeldByUser, 0}, noon, params)
+		}
+		if again && err == nil {
+			_, err = Release(tx, only(id), "by alice", noon)
+		}
 		return err
 	})
 	if got := b.follow(b.policies(noon).Due, noon); got != "run 2.0" {
 		t.Errorf("Follow = %s, want run 2.0", got)
+	}
+}
+
+// Who is released to wait for other clusters than those that had failed needs the
+// success of these.
+func TestReleasedForOthers(t *testing.T) {
+	b := newBench(t)
+	b.with(1, "")
+	id := pool.JobID{Cluster: b.with(1, `AfterOk = "1"`)}
+	bad := func(cluster int) {
+		t.Helper()
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("test")
+			PutEndings(tx, Endings{Cluster: cluster, Failed: 1, Troubles: []string{fmt.Sprintf("%d.0 ended with exit code 1", cluster)}})
+			return nil
+		})
+	}
+	bad(1)
+	b.follow(b.policies(noon).Due, noon)
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("edit")
+		tx.SetRange(id.Cluster, 0, 0, "AfterOk", classad.Literal(classad.String("2")))
+		Watch(tx, 2)
+		_, err := Release(tx, only(id), "by alice", noon)
+		return err
+	})
+	bad(2)
+	if got := b.follow(b.policies(noon).Due, noon); got != "hold 3.0" {
+		t.Errorf("Follow = %s, want hold 3.0", got)
 	}
 }
 
