@@ -35,13 +35,7 @@ func waitForLog(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	path := c.Value("wait")
-	v := vigil{
-		call: c, wanted: w, path: path,
-		log:   userlog.Follow(path, userlog.Options{Year: c.Now.Year(), Zone: time.Local}),
-		known: map[pool.JobID]bool{}, ended: map[pool.JobID]waiting.Outcome{}, held: map[pool.JobID]string{},
-		late: map[int]bool{}, clusters: map[int]bool{},
-	}
+	v := newVigil(c.Value("wait"), w, c.Now.Year())
 	defer v.log.Close()
 	switch err := waiting.Until(c, waiting.Pace{Every: logEvery, Timeout: timeout}, v.look); {
 	case errors.Is(err, waiting.ErrTimedOut):
@@ -116,7 +110,6 @@ func (w wanted) has(id pool.JobID) bool { return w.all() || w.clusters[id.Cluste
 
 // vigil is the waiting for the jobs of a log.
 type vigil struct {
-	call   *cmdline.Call
 	path   string
 	log    *userlog.Follower
 	wanted wanted
@@ -128,11 +121,21 @@ type vigil struct {
 	late     map[int]bool          // clusters of which jobs are still to come
 
 	holds   waiting.Holds
+	steered bool // jobs were held or released since holds was last asked
 	absent  bool // the log is not there, and that was told
 	strange bool // an event cannot be read, and that was told
 }
 
-// look reads what is new in the log.
+func newVigil(path string, w wanted, year int) *vigil {
+	return &vigil{
+		path: path, wanted: w, log: userlog.Follow(path, userlog.Options{Year: year, Zone: time.Local}),
+		known: map[pool.JobID]bool{}, ended: map[pool.JobID]waiting.Outcome{}, held: map[pool.JobID]string{},
+		late: map[int]bool{}, clusters: map[int]bool{},
+	}
+}
+
+// look reads what is new in the log. Where there is nothing that costs next to
+// nothing, however many jobs there are.
 func (v *vigil) look() (waiting.Far, error) {
 	var news []string
 	err := v.log.Read(func(e userlog.Event, err error) {
@@ -151,7 +154,10 @@ func (v *vigil) look() (waiting.Far, error) {
 		}
 		err = nil
 	}
-	news = append(news, v.holds.News(v.held)...)
+	if v.steered {
+		v.steered = false
+		news = append(news, v.holds.News(v.held)...)
+	}
 	return waiting.Far{Ended: len(v.ended), All: len(v.known), Done: v.done(), News: news}, err
 }
 
@@ -170,11 +176,11 @@ func (v *vigil) see(e userlog.Event) {
 	case userlog.Submitted:
 		v.known[id], v.clusters[id.Cluster] = true, true
 		delete(v.ended, id)
-		delete(v.held, id)
+		v.free(id)
 	case userlog.Held:
-		v.held[id] = b.Reason
+		v.held[id], v.steered = b.Reason, true
 	case userlog.Released, userlog.Executing:
-		delete(v.held, id)
+		v.free(id)
 	case userlog.Terminated:
 		v.end(waiting.Outcome{Job: id, ReturnValue: b.ReturnValue, Signal: b.Signal})
 	case userlog.Aborted:
@@ -186,6 +192,14 @@ func (v *vigil) see(e userlog.Event) {
 	}
 }
 
+// free notes that a job is not held.
+func (v *vigil) free(id pool.JobID) {
+	if _, held := v.held[id]; held {
+		delete(v.held, id)
+		v.steered = true
+	}
+}
+
 // end notes how a job ended. One that was named counts also where the log does not
 // say that it was submitted.
 func (v *vigil) end(o waiting.Outcome) {
@@ -193,7 +207,7 @@ func (v *vigil) end(o waiting.Outcome) {
 		return
 	}
 	v.known[o.Job], v.clusters[o.Job.Cluster] = true, true
-	delete(v.held, o.Job)
+	v.free(o.Job)
 	if _, before := v.ended[o.Job]; !before {
 		v.ended[o.Job] = o
 	}

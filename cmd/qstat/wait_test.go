@@ -5,6 +5,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -122,6 +123,44 @@ func TestWaitForLogThatGrows(t *testing.T) {
 	want := fmt.Sprintf("qstat: %s: there is no such file yet; waiting for it\nqstat: 12.0 is held (x); still waiting\nqstat: 12.1 returned 3\n", path)
 	if status != 3 || bad != want {
 		t.Errorf("qstat = %d, %q, want 3, %q", status, bad, want)
+	}
+}
+
+// While nothing happens to them, waiting for many held jobs costs next to nothing.
+func TestWaitForHeldJobsCost(t *testing.T) {
+	var events []userlog.Event
+	for proc := range 1000 {
+		id := pool.JobID{Cluster: 12, Proc: proc}
+		events = append(events, userlog.Event{Job: id, Body: submitted}, userlog.Event{Job: id, Body: userlog.Held{Reason: "x"}})
+	}
+	path := logOf(t)
+	if err := userlog.Append(path, events...); err != nil {
+		t.Fatal(err)
+	}
+	all, _ := wantedJobs(nil)
+	v := newVigil(path, all, 2026)
+	defer v.log.Close()
+	look := func() []string {
+		far, err := v.look()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return far.News
+	}
+	if got, want := look(), []string{"12.0 and 999 more are held (x); still waiting"}; !slices.Equal(got, want) {
+		t.Errorf("the first look tells %q, want %q", got, want)
+	}
+	const most = 20
+	if got := testing.AllocsPerRun(5, func() { look() }); got > most {
+		t.Errorf("a look at nothing new takes %v allocations, want %v at most", got, most)
+	}
+	appendTo(t, path, "12.7", userlog.Released{}, "12.8", userlog.Held{Reason: "x"})
+	if got := look(); len(got) > 0 {
+		t.Errorf("a look after a release tells %q, want nothing", got)
+	}
+	appendTo(t, path, "12.7", userlog.Held{Reason: "y"})
+	if got, want := look(), []string{"12.7 is held (y); still waiting"}; !slices.Equal(got, want) {
+		t.Errorf("a look after another hold tells %q, want %q", got, want)
 	}
 }
 
