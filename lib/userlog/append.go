@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lockWait is how long Append waits for others that append. Who holds the lock
+// Patience is how long Append waits for others that append. Who holds the lock
 // longer is not one of us, and cannot be allowed to keep a command waiting.
-const lockWait = 2 * time.Second
+const Patience = 2 * time.Second
 
 // Append writes events to the log at path in one write behind what the file
 // already holds: all of them or, when the disk is full, none. A missing file is
@@ -24,18 +24,26 @@ const lockWait = 2 * time.Second
 // happens to the file.
 //
 // A log that is no regular file, such as a pipe, gets the events as far as that
-// takes no more than two seconds.
+// takes no more than Patience.
 func Append(path string, events ...Event) error {
+	left := Patience
+	return AppendWithin(&left, path, events...)
+}
+
+// AppendWithin is Append with what is left of somebody's patience, and takes from
+// that the time for which it waited: many logs of one call share it. When nothing is
+// left it still writes what can be written at once.
+func AppendWithin(left *time.Duration, path string, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := write(path, events); err != nil {
+	if err := write(left, path, events); err != nil {
 		return cause(path, err)
 	}
 	return nil
 }
 
-func write(path string, events []Event) error {
+func write(left *time.Duration, path string, events []Event) error {
 	var b []byte
 	for i, e := range events {
 		b = e.AppendTo(b)
@@ -51,10 +59,13 @@ func write(path string, events []Event) error {
 	switch {
 	case err != nil:
 	case info.Mode().IsRegular():
-		err = appendWhole(f, path, b)
+		err = appendWhole(left, f, path, b)
 	default:
-		f.SetWriteDeadline(time.Now().Add(lockWait)) // those that cannot have one do not block
+		const least = time.Millisecond // a deadline that is over would keep it from trying
+		begun := time.Now()
+		f.SetWriteDeadline(begun.Add(max(*left, least))) // those that cannot have one do not block
 		_, err = f.Write(b)
+		*left -= time.Since(begun)
 	}
 	if err != nil {
 		f.Close()
@@ -78,8 +89,8 @@ func open(path string) (*os.File, error) {
 
 // appendWhole writes all of b behind a regular file, or nothing. The lock goes
 // with the file's descriptor.
-func appendWhole(f *os.File, path string, b []byte) error {
-	locked := lock(f)
+func appendWhole(left *time.Duration, f *os.File, path string, b []byte) error {
+	locked := lock(f, left)
 	if locked {
 		if s := separator(f, path); s != nil {
 			b = append(s, b...)
@@ -108,8 +119,10 @@ func takeBack(f *os.File, size int64, n int) error {
 
 // lock waits for the lock of a log, and tells whether it got it. A write without
 // is still one write: only what somebody left half is not looked after.
-func lock(f *os.File) bool {
-	deadline := time.Now().Add(lockWait)
+func lock(f *os.File, left *time.Duration) bool {
+	begun := time.Now()
+	defer func() { *left -= time.Since(begun) }()
+	deadline := begun.Add(*left)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {
 		err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB)
 		if err == nil {

@@ -191,8 +191,8 @@ func TestAppendBesideForeignLock(t *testing.T) {
 	if err := Append(path, Event{At: at, Body: Aborted{}}); err != nil {
 		t.Fatal(err)
 	}
-	if took := time.Since(begin); took > 2*lockWait {
-		t.Errorf("Append took %v, want %v at most", took, lockWait)
+	if took := time.Since(begin); took > 2*Patience {
+		t.Errorf("Append took %v, want %v at most", took, Patience)
 	}
 	if events, bad, _ := readFile(t, path); len(events) != 1 || len(bad) > 0 {
 		t.Errorf("log has %d events, %q, want one", len(events), bad)

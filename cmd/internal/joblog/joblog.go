@@ -7,6 +7,7 @@ package joblog
 
 import (
 	"path/filepath"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/asuser"
@@ -35,10 +36,15 @@ func Of(ad *classad.Ad) Log {
 // Append appends events to the log, as userlog.Append does, with the rights of
 // its owner where the process is root. Without a log it does nothing.
 func (l Log) Append(events ...userlog.Event) error {
+	left := userlog.Patience
+	return l.appendWithin(&left, events)
+}
+
+func (l Log) appendWithin(left *time.Duration, events []userlog.Event) error {
 	if l.Path == "" || len(events) == 0 {
 		return nil
 	}
-	return asuser.Do(l.Owner, func() error { return userlog.Append(l.Path, events...) })
+	return asuser.Do(l.Owner, func() error { return userlog.AppendWithin(left, l.Path, events...) })
 }
 
 // Events are what is to be written, by log. The zero Events is empty.
@@ -133,14 +139,25 @@ func Path(ad *classad.Ad) string {
 
 // Write appends the events to their logs, all of a log at once, dated with
 // the command's time. What they tell of has happened already, so that a log
-// that cannot be written is a warning.
+// that cannot be written is a warning, and many are a few: jobs may have a log
+// each. For the same reason those who keep logs locked have to share the patience
+// that one of them is given.
 func (v *Events) Write(c *cmdline.Call) {
+	const most = 10 // warnings
+	bad, left := 0, userlog.Patience
 	for _, log := range v.logs {
 		for i := range v.of[log] {
 			v.of[log][i].At = c.Now
 		}
-		if err := log.Append(v.of[log]...); err != nil {
+		err := log.appendWithin(&left, v.of[log])
+		if err == nil {
+			continue
+		}
+		if bad++; bad <= most {
 			c.Warn("job log: %v; all else is done", err)
 		}
+	}
+	if bad > most {
+		c.Warn("job log: %d more cannot be written either", bad-most)
 	}
 }

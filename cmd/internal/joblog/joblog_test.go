@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
@@ -41,5 +44,54 @@ func TestWrite(t *testing.T) {
 	want = fmt.Sprintf("toy: job log: %s: no such file or directory; all else is done\n", filepath.Join(dir, "no/such/folder.log"))
 	if bad.String() != want {
 		t.Errorf("warning = %q, want %q", bad.String(), want)
+	}
+}
+
+// logs notes an event of a job for each of so many logs in a folder.
+func logs(dir string, n int) (v Events) {
+	for proc := range n {
+		ad := classad.New()
+		ad.SetString(pool.AttrIwd, dir)
+		ad.SetString(pool.AttrUserLog, fmt.Sprintf("%d.log", proc))
+		v.Add(pool.JobID{Cluster: 1, Proc: proc}, ad, userlog.Released{})
+	}
+	return v
+}
+
+// Of many logs that cannot be written a few are named.
+func TestWriteManyBad(t *testing.T) {
+	var bad bytes.Buffer
+	v := logs(filepath.Join(t.TempDir(), "nowhere"), 1000)
+	v.Write(&cmdline.Call{Name: "toy", Stderr: &bad})
+	lines := strings.SplitAfter(bad.String(), "\n")
+	if last := "toy: job log: 990 more cannot be written either\n"; len(lines) != 12 || lines[10] != last {
+		t.Errorf("%d lines of warnings, the last of them %q, want 11 with %q", len(lines)-1, lines[max(0, len(lines)-2)], last)
+	}
+}
+
+// Who locks all logs keeps a command waiting no longer than who locks one.
+func TestWriteBesideForeignLocks(t *testing.T) {
+	dir := t.TempDir()
+	const n = 4
+	for proc := range n {
+		f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.log", proc)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var bad bytes.Buffer
+	v, begun := logs(dir, n), time.Now()
+	v.Write(&cmdline.Call{Name: "toy", Stderr: &bad})
+	if took := time.Since(begun); took > 2*userlog.Patience || bad.Len() > 0 {
+		t.Errorf("Write took %v and said %q, want %v and nothing", took, bad.String(), userlog.Patience)
+	}
+	for proc := range n {
+		if text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.log", proc))); err != nil || !strings.HasSuffix(string(text), "\n...\n") {
+			t.Errorf("log %d = %q, %v, want an event", proc, text, err)
+		}
 	}
 }
