@@ -15,13 +15,14 @@ import (
 type Follower struct {
 	path   string
 	o      Options
+	stat   func(string) (fs.FileInfo, error)
 	file   *os.File // nil before there is one
 	read   int64    // so much of it
 	reader *Reader
 }
 
 // Follow begins to follow the log at path, which need not be there.
-func Follow(path string, o Options) *Follower { return &Follower{path: path, o: o} }
+func Follow(path string, o Options) *Follower { return &Follower{path: path, o: o, stat: os.Stat} }
 
 // Read gives every event that was completed since the last call, in their order.
 // Of an event that cannot be read it gives the error instead, a *SyntaxError. A
@@ -34,7 +35,7 @@ func (f *Follower) Read(each func(Event, error)) error {
 			return err
 		}
 	}
-	there, err := os.Stat(f.path)
+	there, err := f.stat(f.path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && f.file != nil:
 		return nil
@@ -42,6 +43,11 @@ func (f *Follower) Read(each func(Event, error)) error {
 		return cause(f.path, err)
 	case f.file != nil && f.same(there):
 		return nil
+	}
+	if f.file != nil { // it may have got more before the other took its name
+		if err := f.drain(each); err != nil {
+			return err
+		}
 	}
 	if err := f.open(); err != nil {
 		return cause(f.path, err)

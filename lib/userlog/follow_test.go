@@ -84,6 +84,34 @@ func TestFollow(t *testing.T) {
 	}
 }
 
+// What the old log got just before it was replaced is not lost.
+func TestFollowAcrossReplacement(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "job.log")
+	write := func(n int) {
+		t.Helper()
+		if err := Append(path, Event{Job: pool.JobID{Cluster: 1, Proc: n}, At: at, Body: Aborted{}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(0)
+	f := Follow(path, Options{})
+	defer f.Close()
+	if got, want := procs(t, f), []int{0}; !reflect.DeepEqual(got, want) {
+		t.Fatalf("procs %v, want %v", got, want)
+	}
+	f.stat = func(name string) (fs.FileInfo, error) { // between the last look into the old log and this one
+		write(1)
+		if err := os.Rename(path, path+".old"); err != nil {
+			t.Fatal(err)
+		}
+		write(2)
+		return os.Stat(name)
+	}
+	if got, want := procs(t, f), []int{1, 2}; !reflect.DeepEqual(got, want) {
+		t.Errorf("procs %v, want %v", got, want)
+	}
+}
+
 func TestFollowOnlyFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
 	if err := unix.Mkfifo(path, 0o600); err != nil {
