@@ -11,6 +11,7 @@
 package asuser
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"os/user"
@@ -51,7 +52,8 @@ type identity struct {
 func lookUp(name string) (id identity, known bool, err error) {
 	u, err := user.Lookup(name)
 	if err != nil {
-		return id, false, nil
+		known, err = afterFailure(err)
+		return id, known, err
 	}
 	if id.uid, err = strconv.Atoi(u.Uid); err != nil {
 		return id, true, err
@@ -71,6 +73,17 @@ func lookUp(name string) (id identity, known bool, err error) {
 		id.groups = append(id.groups, n)
 	}
 	return id, true, nil
+}
+
+// afterFailure returns what a user is that could not be looked up: unknown to this
+// machine, or one of whom it cannot tell just now. What is done for that one must not
+// be done as root.
+func afterFailure(err error) (known bool, _ error) {
+	var unknown user.UnknownUserError
+	if errors.As(err, &unknown) {
+		return false, nil
+	}
+	return true, err
 }
 
 // do runs fn on a thread that has the rights of the identity and ends with it:

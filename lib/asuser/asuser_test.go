@@ -2,6 +2,7 @@ package asuser
 
 import (
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"os/user"
@@ -92,6 +93,17 @@ func TestDoJustRuns(t *testing.T) {
 		if err != want {
 			t.Errorf("Do(%q) = %v, want the error of fn", name, err)
 		}
+	}
+}
+
+// A directory of users that does not answer makes nobody root.
+func TestAfterFailure(t *testing.T) {
+	if known, err := afterFailure(user.UnknownUserError("alice")); known || err != nil {
+		t.Errorf("afterFailure(unknown) = %v, %v, want it unknown", known, err)
+	}
+	silent := fmt.Errorf("user: lookup username alice: %w", syscall.EIO)
+	if known, err := afterFailure(silent); !known || !errors.Is(err, syscall.EIO) {
+		t.Errorf("afterFailure(%v) = %v, %v, want that error", silent, known, err)
 	}
 }
 
