@@ -178,8 +178,10 @@ func (v *vigil) see(e userlog.Event) {
 		delete(v.ended, id)
 		v.free(id)
 	case userlog.Held:
+		v.alive(id)
 		v.held[id], v.steered = b.Reason, true
-	case userlog.Released, userlog.Executing:
+	case userlog.Released, userlog.Executing, userlog.Evicted:
+		v.alive(id)
 		v.free(id)
 	case userlog.Terminated:
 		v.end(waiting.Outcome{Job: id, ReturnValue: b.ReturnValue, Signal: b.Signal})
@@ -189,6 +191,14 @@ func (v *vigil) see(e userlog.Event) {
 		if n := b.Number; n == userlog.Number(userlog.Terminated{}) || n == userlog.Number(userlog.Aborted{}) {
 			v.end(waiting.Outcome{Job: id, Lost: true})
 		}
+	}
+}
+
+// alive notes that there is a job, if it was named: it has to end even where the log
+// does not say that it was submitted, as when that stands in one that was put away.
+func (v *vigil) alive(id pool.JobID) {
+	if !v.wanted.all() {
+		v.known[id], v.clusters[id.Cluster] = true, true
 	}
 }
 

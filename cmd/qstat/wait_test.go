@@ -71,6 +71,8 @@ func TestWait(t *testing.T) {
 		{"which is asked for", []any{"5.0", removed, "12.0", submitted, "12.0", good}, " 5.0", 1, "", "qstat: 5.0 was removed: by alice\n"},
 		{"a job of several", []any{"12.0", submitted, "12.1", submitted, "12.1", three}, " 12.1", 3, "", "qstat: 12.1 returned 3\n"},
 		{"a cluster of several", []any{"12.0", submitted, "13.0", submitted, "13.1", submitted, "13.0", good, "13.1", good}, " 13", 0, "2 jobs have ended, and all returned 0.\n", ""},
+		{"a cluster whose submission is in another log", []any{"12.0", userlog.Executing{Host: "h"}, "12.1", userlog.Released{}, "12.2", userlog.Evicted{}, "12.0", good}, " 12 -timeout 0", 1, "",
+			"qstat: timed out: 12.1 and 1 more have not ended\n"},
 		{"runs again", []any{"12.0", submitted, "12.0", userlog.Evicted{Requeued: &userlog.Exit{ReturnValue: 1}}, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
 		{"held and released", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "x"}, "12.0", userlog.Released{}, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
 		{"an end that cannot be read", []any{"12.0", submitted, "12.0", userlog.Unknown{Number: 5, Lines: []string{"over"}}}, "", 1, "", "qstat: 12.0 has ended, nobody knows how\n"},
