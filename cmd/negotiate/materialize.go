@@ -8,6 +8,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/steer"
 	"fairspool/spool"
 )
 
@@ -84,6 +85,9 @@ func absent(v *spool.View, x *explained) error {
 		return fmt.Errorf("%s: not in the queue", x.written)
 	}
 	name := fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Jobs-1))
+	if why, held := steer.HeldBack(f); held {
+		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, counted(f.Jobs-f.Next, "is", "are"), why)
+	}
 	if f.Paused != "" {
 		return fmt.Errorf("%s: not in the queue, as %s cannot be made: %s", x.written, name, f.Paused)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/steer"
 	"fairspool/lib/negotiator"
 	"fairspool/spool"
 )
@@ -39,6 +40,9 @@ func kept(f spool.Factory) string {
 	jobs := fmt.Sprintf("jobs %d-%d are still to come", f.Next, f.Jobs-1)
 	if f.Next == f.Jobs-1 {
 		jobs = fmt.Sprintf("job %d is still to come", f.Next)
+	}
+	if why, held := steer.HeldBack(f); held {
+		return fmt.Sprintf("%s, held back: %s; qrls %d releases them", jobs, printable(why), f.Cluster)
 	}
 	if f.Paused != "" {
 		return fmt.Sprintf("%s, and will not: %s; qdel %d gives them up", jobs, printable(f.Paused), f.Cluster)

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/steer"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
@@ -81,8 +82,9 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 		}
 	}
 	for _, f := range tx.Factories() {
-		if queued[f.Cluster] || f.Owner != s.owner || f.Paused != "" {
-			continue // of one that is paused nothing is to come
+		_, held := steer.HeldBack(f)
+		if queued[f.Cluster] || f.Owner != s.owner || f.Paused != "" && !held {
+			continue // of one that is paused nothing is to come, unless it is released
 		}
 		ad, err := nextOf(tx, f, s.Now)
 		if err != nil && !operation.ForNow(err) {

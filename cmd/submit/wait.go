@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -77,10 +78,12 @@ func (w *vigil) count(v *spool.View) error {
 	w.left = nil
 	open, held := 0, map[pool.JobID]string{}
 	w.never = 0
-	if f, ok := v.Factory(w.cluster.id); ok && f.Paused != "" {
-		w.never, w.why = f.Jobs-f.Next, f.Paused
-	} else if ok {
-		open = f.Jobs - f.Next
+	if f, ok := v.Factory(w.cluster.id); ok {
+		if _, held := steer.HeldBack(f); held || f.Paused == "" {
+			open = f.Jobs - f.Next
+		} else {
+			w.never, w.why = f.Jobs-f.Next, f.Paused
+		}
 	}
 	if c, ok := v.Cluster(w.cluster.id); ok {
 		for _, r := range c.Runs {

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -120,6 +121,10 @@ func TestWaitForLateJobs(t *testing.T) {
 	w := waitFor(t, 1, 5, 2)
 	if got, err := w.look(); err != nil || !reflect.DeepEqual(got, waiting.Far{Ended: 2, All: 5}) {
 		t.Errorf("look = %+v, %v, want 2 of 5", got, err)
+	}
+	cmdtest.Update(t, func(tx *spool.Tx) { steer.HoldBack(tx, f, "not yet") })
+	if got, err := w.look(); err != nil || !reflect.DeepEqual(got, waiting.Far{Ended: 2, All: 5}) {
+		t.Errorf("look when the others are held back = %+v, %v, want 2 of 5", got, err)
 	}
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		f.Paused = "no such item"
