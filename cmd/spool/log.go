@@ -55,8 +55,8 @@ func choiceOf(c *cmdline.Call) (*choice, error) {
 	chosen := &choice{who: c.Value("who")}
 	var err error
 	if c.Has("since") {
-		if chosen.since, err = parseSince(c.Value("since"), time.Now()); err != nil {
-			return nil, err
+		if chosen.since, err = cmdline.ParseSince(c.Value("since"), time.Now()); err != nil {
+			return nil, cmdline.Usagef("-since: %v", err)
 		}
 	}
 	if c.Has("who") && chosen.who == "" {
