@@ -1,24 +1,21 @@
 package main
 
 import (
-	"os"
 	"slices"
-
-	system "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
 )
 
 // lineOf returns what tells how many places there are on a line of the terminal that
-// standard output is, 0 where it is none; asked anew each time, since windows change.
+// the call's standard output is, 0 where it is none; asked anew each time, since
+// windows change. What is drawn goes through buffers: it is the call of the command
+// line that knows the terminal.
 func lineOf(c *cmdline.Call) func() int {
 	return func() int {
-		if _, err := system.IoctlGetTermios(int(os.Stdout.Fd()), system.TCGETS); err != nil {
+		if !c.Terminal() {
 			return 0
 		}
-		real := *c
-		real.Stdout = os.Stdout // the call's may be a buffer before it
-		width, _ := real.Screen()
+		width, _ := c.Screen()
 		return width
 	}
 }
