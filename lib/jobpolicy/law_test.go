@@ -232,3 +232,38 @@ func FuzzParseClusters(f *testing.F) {
 		}
 	})
 }
+
+// TestPeriodicAttributesLaw holds that Periodic asks for nothing beside
+// PeriodicAttributes and what is the pool's own: whatever else two ads say, it gives the
+// same for both.
+func TestPeriodicAttributesLaw(t *testing.T) {
+	listed := PeriodicAttributes()
+	rapid.Check(t, func(t *rapid.T) {
+		ad := anyAd(t)
+		for _, name := range []string{"PeriodicRemoveReason", "PeriodicReleaseReason", "PeriodicVacateReason"} {
+			ad.SetString(name, rapid.SampledFrom([]string{"", "why"}).Draw(t, name))
+		}
+		same := ad.Clone()
+		for _, name := range ad.Names() {
+			if !slices.Contains(listed, name) && !slices.Contains([]string{"JobStatus", "HoldReasonCode"}, name) && !asked(ad, listed, name) {
+				same.Delete(name)
+			}
+		}
+		c := &classad.Context{Now: now}
+		if a, b := Periodic(c, ad), Periodic(c, same); a != b {
+			t.Errorf("Periodic = %+v, and %+v without what is none of PeriodicAttributes: %s", a, b, ad)
+		}
+	})
+}
+
+// asked tells whether an expression of the list asks for an attribute, or may do so.
+func asked(ad *classad.Ad, list []string, name string) bool {
+	return slices.ContainsFunc(list, func(x string) bool {
+		e, ok := ad.Lookup(x)
+		if !ok {
+			return false
+		}
+		own, external := classad.References(e, ad)
+		return own == nil && external == nil || slices.ContainsFunc(own, func(ref string) bool { return strings.EqualFold(ref, name) })
+	})
+}

@@ -70,6 +70,8 @@ func TestPolicies(t *testing.T) {
 		{"hold some", []string{"PeriodicHold = ProcId % 3 == 0"}, "hold 2.0, hold 2.3"},
 		{"hold some, by another attribute", []string{"PeriodicHold = Odd", "Odd = ProcId >= 2"}, "hold 2.2-3"},
 		{"hold some, by the subcode", []string{"PeriodicHold = true", "PeriodicHoldSubCode = ProcId / 2"}, "hold 2.0-1, hold 2.2-3"},
+		{"remove some, by the reason", []string{"PeriodicRemove = true", `PeriodicRemoveReason = strcat("half ", ProcId / 2)`}, "remove 2.0-1, remove 2.2-3"},
+		{"release some, by the reason", []string{"JobStatus = 5", "PeriodicRelease = true", `PeriodicReleaseReason = strcat("half ", ProcId / 2)`}, "release 2.0-1, release 2.2-3"},
 		{"time", []string{fmt.Sprintf("PeriodicRemove = time() > %d", noon.Unix())}, "remove 2.0-3"},
 		{"time to come", []string{fmt.Sprintf("PeriodicRemove = time() > %d", later.Unix())}, ""},
 		{"release", []string{"JobStatus = 5", "PeriodicRelease = true"}, "release 2.0-3"},
