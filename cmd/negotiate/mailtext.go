@@ -96,8 +96,8 @@ func (b *text) sum(e operation.Endings) {
 		}
 	}
 	if e.Jobs() > 0 {
-		b.line("Wall time", seconds(e.Wall))
-		b.line("CPU time", seconds(e.CPU))
+		b.line("Wall time", work(e.Wall))
+		b.line("CPU time", work(e.CPU))
 	}
 }
 
@@ -111,12 +111,6 @@ func (b *text) list(head string, lines []string) {
 }
 
 func (b *text) end(line string) { fmt.Fprintf(b, "\n%s\n", line) }
-
-// seconds words a length of time as days+hours:minutes:seconds.
-func seconds(x float64) string {
-	s := int64(min(max(x, 0), 1e15))
-	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
-}
 
 // oneLine returns a text without what would end a line or steer a terminal.
 func oneLine(s string) string {

@@ -101,8 +101,8 @@ func nameOr(name, none string) string {
 	return name
 }
 
-// work words slot weight times seconds as D+HH:MM:SS.
+// work words seconds, or slot weight times seconds, as D+HH:MM:SS.
 func work(seconds float64) string {
-	s := int64(math.Min(math.Round(seconds), 1e15))
+	s := int64(math.Max(math.Min(math.Round(seconds), 1e15), 0))
 	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s%86400/3600, s%3600/60, s%60)
 }

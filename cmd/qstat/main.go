@@ -1,4 +1,3 @@
-// Command qstat shows the queue.
 package main
 
 import (
