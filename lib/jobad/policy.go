@@ -206,7 +206,7 @@ func (j *job) notification() error {
 	code := "0"
 	if ok {
 		if code = notifications[strings.ToLower(unquoted(g.Text))]; code == "" {
-			return j.refuse(g, "%q: want one of Never, Always, Complete, Error", submitfile.Shorten(g.Text))
+			return j.refuse(g, "%q: want one of never, always, complete, error and start", submitfile.Shorten(g.Text))
 		}
 	}
 	j.setExpr("JobNotification", code)

@@ -90,7 +90,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "arguments = a\narguments2 = \"b\"\nqueue", "a.sub:3: arguments2: excludes arguments, unless allow_arguments_v1 = true"},
 		{sleep + "arguments2 = b\nqueue", "a.sub:2: arguments2: want the new syntax, with all of it in double quotes"},
 		{sleep + "environment = A=1\nenvironment2 = \"B=2\"\nqueue", "a.sub:3: environment2: excludes environment, unless allow_environment_v1 = true"},
-		{sleep + "notification = sometimes\nqueue", `a.sub:2: notification: "sometimes": want one of Never, Always, Complete, Error`},
+		{sleep + "notification = sometimes\nqueue", `a.sub:2: notification: "sometimes": want one of never, always, complete, error and start`},
 		{sleep + "hold = maybe\nqueue", `a.sub:2: hold: "maybe": want true or false`},
 		{sleep + "PeriodicHold = a b\nqueue", "a.sub:2: PeriodicHold: a b: expected "},
 		{sleep + "on_exit_remove = (1\nmax_retries = 2\nqueue", "a.sub:2: on_exit_remove: (1: expected "},

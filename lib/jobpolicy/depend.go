@@ -62,8 +62,8 @@ func cluster(word string) (int, bool) {
 }
 
 // After returns the clusters that a job waits for, each once: ok have to end with
-// success, any in whatever way. A lone number need not be a text. What is no cluster's number is passed over, and so is
-// what comes behind MaxClusters of them.
+// success, any in whatever way. A lone number need not be a text. What is no cluster's
+// number is passed over, and so is what comes behind MaxClusters of them.
 func After(ad *classad.Ad) (ok, any []int) {
 	return clusters(ad, AttrAfterOk), clusters(ad, AttrAfterAny)
 }
