@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
@@ -185,10 +186,7 @@ func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events)
 
 // nameOf names the jobs of a span as arguments do.
 func nameOf(s selection.Span) string {
-	if s.First == s.Last {
-		return fmt.Sprintf("%d.%d", s.Cluster, s.First)
-	}
-	return fmt.Sprintf("%d.%d-%d", s.Cluster, s.First, s.Last)
+	return operation.Span{Cluster: s.Cluster, First: s.First, Last: s.Last}.String()
 }
 
 // log notes an event for each job and change.

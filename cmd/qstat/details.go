@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 )
 
@@ -75,7 +76,7 @@ func (d *sheet) lines(last cycle, fits *fitting) []string {
 	if d.state != "qw" {
 		return append(why, d.could(last, fits)...)
 	}
-	if at := d.time("DeferralTime"); at.After(d.call.Now) {
+	if at := d.time(jobpolicy.AttrDeferralTime); at.After(d.call.Now) {
 		why = append(why, "is not to be executed before "+clock(at))
 	}
 	return append(append(why, last.scheduling(d.row)...), d.could(last, fits)...)

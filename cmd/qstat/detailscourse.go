@@ -79,12 +79,12 @@ func (d *sheet) course() {
 	if why := d.value(pool.AttrVacateReason); why != "" && d.claim == nil {
 		d.line("vacate reason", why+at(" (at ", d.time(pool.AttrLastVacateTime), ")"))
 	}
-	if n := d.number("NumHolds"); n > 0 {
+	if n := d.number(pool.AttrNumHolds); n > 0 {
 		d.line("holds", fmt.Sprint(n))
 	}
 	d.line("hold reason", d.reason(pool.AttrHoldReason, pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode))
-	d.line("last hold reason", d.reason("LastHoldReason", "LastHoldReasonCode", "LastHoldReasonSubCode"))
-	d.line("release reason", d.value("ReleaseReason"))
+	d.line("last hold reason", d.reason(pool.AttrLastHoldReason, pool.AttrLastHoldReasonCode, pool.AttrLastHoldReasonSubCode))
+	d.line("release reason", d.value(pool.AttrReleaseReason))
 	d.line("remove reason", d.value(pool.AttrRemoveReason))
 }
 

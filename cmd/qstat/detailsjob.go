@@ -2,9 +2,11 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairspool/lib/jobargs"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 )
 
@@ -15,7 +17,7 @@ func (d *sheet) identity() {
 	d.line("state", d.state)
 	d.line("state_since", d.since(pool.AttrEnteredStatus))
 	d.line("submission_time", clock(unix(d.key.QDate)))
-	d.line("execution_time", d.since("DeferralTime"))
+	d.line("execution_time", d.since(jobpolicy.AttrDeferralTime))
 	if d.slot != "" {
 		d.line("start_time", clock(d.at))
 		d.line("queue", d.slot)
@@ -47,9 +49,9 @@ func (d *sheet) program() {
 	d.line("log", d.value(pool.AttrUserLog))
 	d.line("transfer_input_files", d.value(pool.AttrTransferInput))
 	d.line("transfer_output_files", d.value(pool.AttrTransferOutput))
-	if n := d.number("JobNotification"); n != 0 {
+	if n := d.number(pool.AttrJobNotification); n != 0 {
 		d.line("mail_options", nth(int(n), "", "always", "complete", "error", "start"))
-		d.line("mail_list", first(d.value("NotifyUser"), d.value(pool.AttrOwner)))
+		d.line("mail_list", first(d.value(pool.AttrNotifyUser), d.value(pool.AttrOwner)))
 	}
 }
 
@@ -105,32 +107,17 @@ func zeroless(text string) string {
 
 // resources writes what the jobs ask of a slot: the usual three, then all others.
 func (d *sheet) resources() string {
-	const prefix = "Request"
-	var list []string
-	add := func(attr string) {
-		if v := d.value(attr); v != "" {
-			list = append(list, strings.ToLower(attr[len(prefix):])+"="+v)
-		}
-	}
 	usual := []string{pool.AttrRequestCpus, pool.AttrRequestMemory, pool.AttrRequestDisk}
-	for _, attr := range usual {
-		add(attr)
-	}
-	for _, attr := range d.ad.Names() {
-		if len(attr) > len(prefix) && strings.EqualFold(attr[:len(prefix)], prefix) && !foldIn(usual, attr) {
-			add(attr)
+	others := slices.DeleteFunc(requestsAmong(d.ad.Names()), func(name string) bool {
+		return slices.ContainsFunc(usual, func(u string) bool { return strings.EqualFold(u, name) })
+	})
+	var list []string
+	for _, name := range slices.Concat(usual, others) {
+		if v := d.value(name); v != "" {
+			list = append(list, strings.ToLower(name[len(requestPrefix):])+"="+v)
 		}
 	}
 	return strings.Join(list, ",")
-}
-
-func foldIn(list []string, s string) bool {
-	for _, x := range list {
-		if strings.EqualFold(x, s) {
-			return true
-		}
-	}
-	return false
 }
 
 // policy writes what the jobs want done with them at times, as far as it is not what

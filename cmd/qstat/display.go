@@ -8,8 +8,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
-	"fairspool/lib/classad"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -238,10 +236,7 @@ func ofUsers(spans []selection.Span, users string) []selection.Span {
 	}
 	var kept []selection.Span
 	for _, s := range spans {
-		ad := s.Run.Proc(s.First)
-		owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
-		user, _ := ad.EvalString(&classad.Context{}, pool.AttrUser)
-		if wanted[owner] || user != "" && wanted[user] {
+		if ofUser(s.Run.Proc(s.First), wanted) {
 			kept = append(kept, s)
 		}
 	}

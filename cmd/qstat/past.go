@@ -227,7 +227,7 @@ func ending(c *classad.Context, ad *classad.Ad) string {
 
 // jobName returns a job's name: what its user called it, else its program.
 func jobName(c *classad.Context, ad *classad.Ad) string {
-	if name, ok := ad.EvalString(c, "JobBatchName"); ok && name != "" {
+	if name, ok := ad.EvalString(c, pool.AttrJobBatchName); ok && name != "" {
 		return name
 	}
 	cmd, _ := ad.EvalString(c, pool.AttrCmd)

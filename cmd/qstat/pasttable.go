@@ -120,7 +120,4 @@ func moment(t time.Time) string {
 }
 
 // dayTime writes a length of time as D+HH:MM:SS.
-func dayTime(d time.Duration) string {
-	s := int64(d / time.Second)
-	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
-}
+func dayTime(d time.Duration) string { return string(appendDays(nil, d, '+')) }

@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 )
 
@@ -69,7 +70,7 @@ func again(yes bool) string {
 }
 
 // dependencyFailed is the HoldReasonCode of a job that waits for others in vain.
-const dependencyFailed = 1000
+const dependencyFailed = jobpolicy.DependencyFailed
 
 // broken tells whether a HoldReasonCode says that something went wrong with running
 // the job or with its files, which Grid Engine calls an error. What people, policies

@@ -19,8 +19,8 @@ type Reason struct {
 
 // HTCondor's HoldReasonCodes of what people do by hand.
 const (
-	HeldByUser   = 1  // with qhold
-	HeldAtSubmit = 15 // hold = true
+	HeldByUser   = jobpolicy.ByUser // with qhold
+	HeldAtSubmit = 15               // hold = true
 )
 
 // Hold holds jobs: they wait until they are released. One that is matched or

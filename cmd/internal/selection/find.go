@@ -144,7 +144,7 @@ func (n Names) ids() map[int]bool {
 }
 
 // fewClusters is how many are looked up one by one; of a longer range all clusters
-// of the queue are looked at.
+// are looked at.
 const fewClusters = 1000
 
 // between returns the clusters of a range.

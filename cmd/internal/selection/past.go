@@ -32,7 +32,7 @@ func (n Names) pastClusters() map[int]bool {
 		ids[id] = true
 	}
 	for _, c := range n.ranges {
-		if c.last-c.first >= 1000 {
+		if c.last-c.first >= fewClusters {
 			return nil
 		}
 		for id := c.first; id <= c.last; id++ {
