@@ -8,6 +8,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -43,7 +44,7 @@ func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, complain fun
 			return err
 		}
 		if ad, ok := tx.Job(a.Job); ok {
-			bodies = stays(was, ad, e.how, bodies)
+			bodies = stays(was, ad, e, bodies)
 		}
 		return nil
 	})
@@ -73,8 +74,9 @@ func leaves(ad *classad.Ad, how operation.Ending) []userlog.Body {
 // stays returns the events of a job that is still in the queue after its attempt
 // has ended, before which its status was another: held, idle, or only because of
 // LeaveJobInQueue, when they are those of one which left.
-func stays(was pool.Status, ad *classad.Ad, how operation.Ending, left []userlog.Body) (bodies []userlog.Body) {
-	vacated, _ := ad.EvalString(&classad.Context{}, pool.AttrVacateReason)
+func stays(was pool.Status, ad *classad.Ad, e end, left []userlog.Body) (bodies []userlog.Body) {
+	c, how := &classad.Context{Now: e.at}, e.how
+	vacated, _ := ad.EvalString(c, pool.AttrVacateReason)
 	switch statusOf(ad) {
 	case pool.Removed, pool.Completed:
 		return left
@@ -85,7 +87,11 @@ func stays(was pool.Status, ad *classad.Ad, how operation.Ending, left []userlog
 		return append(bodies, joblog.Held(ad))
 	}
 	if how.Lost == "" {
-		return []userlog.Body{userlog.Evicted{Run: usage(how), Requeued: &userlog.Exit{ReturnValue: how.Code, Signal: how.Signal}}}
+		requeued := userlog.Evicted{Run: usage(how), Requeued: &userlog.Exit{ReturnValue: how.Code, Signal: how.Signal}}
+		if v := jobpolicy.OnExit(c, ad); v.Action == jobpolicy.Again {
+			requeued.Reason = v.Reason
+		}
+		return []userlog.Body{requeued}
 	}
 	return []userlog.Body{userlog.Evicted{Run: usage(how), Reason: vacated}}
 }

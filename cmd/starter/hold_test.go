@@ -172,7 +172,7 @@ func TestEvents(t *testing.T) {
 		{"ended and stays", []string{"LeaveJobInQueue", "true"}, nil, operation.Ending{Code: 3}, "JobStatus=4", []string{"005 (001", "-004 ("}},
 		{"removed and stays", []string{"LeaveJobInQueue", "true"}, remove, operation.Ending{}, "JobStatus=3", []string{"009 (001", "\tremoved by alice\n", "004 (", "-005 ("}},
 		{"once more", []string{"OnExitRemove", "ExitCode == 0"}, nil, operation.Ending{Code: 3}, "JobStatus=1",
-			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(1) Normal termination (return value 3)\n", "-005 ("}},
+			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(1) Normal termination (return value 3)\n\tThe job attribute OnExitRemove expression 'ExitCode == 0' evaluated to FALSE\n...\n", "-005 ("}},
 		{"once more after a signal", []string{"OnExitRemove", "ExitCode =?= 0"}, nil, operation.Ending{Signal: 11}, "JobStatus=1",
 			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(0) Abnormal termination (signal 11)\n"}},
 		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, operation.Ending{Code: 3}, "JobStatus=5",
