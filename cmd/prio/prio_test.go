@@ -100,6 +100,7 @@ func TestPrioRefuses(t *testing.T) {
 		{"-set X=1 9", 1, "prio: couldn't change 9: not in the queue\n"},
 		{"-2147483646 2", 1, "prio: couldn't set new priority for 2.0: -3 - 2147483646 is outside of 32 bits\n"},
 		{"-set AfterAny=99 2", 1, "prio: couldn't change 2.0: AfterAny: there is no cluster 99\n"},
+		{"-set AfterAny=3 2", 1, "prio: couldn't change 2.0: AfterAny: cluster 3 was submitted after them: they can only wait for one from before\n"},
 		{"+1 -constraint JobPrio 2", 1, "prio: -constraint: want true or false, got -3 for job 2.0\n"},
 		{"+1 -constraint 3", 1, "prio: -constraint: want true or false, got 3\n"},
 		{"+1 -constraint 3=", 2, "prio: -constraint: column 2: expected an operator or the end of the expression, found \"=\"\n"},

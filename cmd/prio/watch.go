@@ -36,6 +36,8 @@ func (ch change) waitsInVain(tx *spool.Tx, cluster int) string {
 			return fmt.Sprintf("%s: they would wait for themselves", ch.attr)
 		case of >= tx.NextCluster():
 			return fmt.Sprintf("%s: there is no cluster %d", ch.attr, of)
+		case of > cluster: // else jobs might wait for one another
+			return fmt.Sprintf("%s: cluster %d was submitted after them: they can only wait for one from before", ch.attr, of)
 		}
 	}
 	return ""

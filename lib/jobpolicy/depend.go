@@ -87,15 +87,19 @@ func clusters(ad *classad.Ad, name string) (list []int) {
 }
 
 // Waits tells whether a job waits for the end of others, before which no cycle
-// may match it: it has AfterOk or AfterAny, and DependenciesMet is not true.
+// may match it: it has AfterOk or AfterAny, which are not undefined, and DependenciesMet
+// is not true.
 func Waits(ad *classad.Ad) bool {
-	_, _, ok := ad.Get(afterOk)
-	if !ok {
-		if _, _, ok = ad.Get(afterAny); !ok {
-			return false
-		}
+	if !asked(ad, afterOk) && !asked(ad, afterAny) {
+		return false
 	}
 	v, constant, _ := constantOf(ad, dependenciesMet)
 	met, isBool := v.Bool()
 	return !constant || !isBool || !met
+}
+
+// asked tells whether an ad has an attribute that nobody has taken back by undefined.
+func asked(ad *classad.Ad, name *classad.Name) bool {
+	v, constant, ok := constantOf(ad, name)
+	return ok && !(constant && v.Kind() == classad.KindUndefined)
 }

@@ -261,7 +261,7 @@ func TestDependencies(t *testing.T) {
 		{"", "", "", false}, {`AfterOk = "12,13"`, "12 13", "", true}, {`AfterAny = "14"`, "", "14", true},
 		{`AfterOk = "12"; AfterAny = "14 12"; DependenciesMet = true`, "12", "14 12", false},
 		{`AfterOk = "12"; DependenciesMet = false`, "12", "", true}, {`AfterOk = "12"; DependenciesMet = X; X = true`, "12", "", true},
-		{`AfterOk = "12,12, 0,-3,x,13"`, "12 13", "", true}, {"AfterOk = 12", "12", "", true}, {"AfterAny = undefined", "", "", true},
+		{`AfterOk = "12,12, 0,-3,x,13"`, "12 13", "", true}, {"AfterOk = 12", "12", "", true}, {"AfterAny = undefined", "", "", false}, {"AfterOk = undefined; AfterAny = 3", "", "3", true}, {"AfterOk = X", "", "", true},
 	} {
 		ad := job(t, c.ad)
 		ok, any := After(ad)
