@@ -33,7 +33,7 @@ var kindNames = [...]string{
 	Real: "number", Integer: "whole number", Seconds: "number of seconds", Boolean: "true or false",
 	String: "string", Expression: "expression in a string", Names: "array of strings",
 	Words: "array of strings, or a string of words",
-	Time: "number of seconds or time in a string",
+	Time:  "number of seconds or time in a string",
 }
 
 // String returns the kind as messages and the manual page call it.
