@@ -54,17 +54,18 @@ func TestEndingsCount(t *testing.T) {
 		t.Errorf("endings = %s, want %s", got, want)
 	}
 	// What was before is in the history.
-	var past []*classad.Ad
+	past, r := 0, recollect(e)
 	for _, text := range strings.Split(strings.TrimSpace(b.history()), "\n\n") {
 		ad, err := classad.ParseAd("[" + strings.ReplaceAll(text, "\n", ";") + "]")
 		if err != nil {
 			t.Fatal(err)
 		}
-		past = append(past, ad)
+		past++
+		r.add(ad)
 	}
-	e.Recall(past)
-	if len(past) != 4 || e.Succeeded != 1 || e.Failed != 1 || e.Signalled != 1 || e.Removed != 1 || e.Unknown || e.Bad() == "" {
-		t.Errorf("after recalling %d ads the endings are %+v, want one of each kind", len(past), e)
+	e.remember(r)
+	if past != 4 || e.Succeeded != 1 || e.Failed != 1 || e.Signalled != 1 || e.Removed != 1 || e.Unknown || e.Bad() == "" {
+		t.Errorf("after remembering %d ads the endings are %+v, want one of each kind", past, e)
 	}
 	b.view(func(v *spool.View) {
 		if !Ended(v, 1) || !Ended(v, 99) {

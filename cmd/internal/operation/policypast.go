@@ -107,16 +107,8 @@ func Remember(tx *spool.Tx, list Recollections) {
 	}
 }
 
-// Recall adds what the history has of a cluster whose first jobs had left the
-// queue before it was watched: the ads of all of its jobs there.
-func (e *Endings) Recall(past []*classad.Ad) {
-	r := recollect(*e)
-	for _, ad := range past {
-		r.add(ad)
-	}
-	e.remember(r)
-}
-
+// remember adds what the history has of a cluster whose first jobs had left the
+// queue before it was watched.
 func (e *Endings) remember(r *Recollection) {
 	p := r.past
 	if e.Owner == "" {
