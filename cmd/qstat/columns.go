@@ -69,7 +69,7 @@ type column struct {
 }
 
 var all = [...]column{
-	{head: "job-ID", width: 7, element: "JB_job_number", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, int64(r.cluster), 10) }},
+	{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }},
 	{head: "prior", width: 7, element: "JAT_prio", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.prior, 10) }},
 	{head: "pre1", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio1, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.pre1, 10) }},
 	{head: "pre2", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio2, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.pre2, 10) }},
@@ -96,6 +96,16 @@ var all = [...]column{
 	{head: "queue", width: 30, least: 8, when: withSlot, element: "queue_name", text: func(r *row) string { return r.slot }},
 	{head: "slots", width: 5, when: withSlots, element: "slots", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.slots, 10) }},
 	{head: "master", width: 6, when: withMaster, text: master, xml: masterXML},
+}
+
+// jobID appends how commands name the job: cluster.proc. Of several on a line it is
+// the cluster, of which ja-task-ID has the procs.
+func jobID(b []byte, r *row) []byte {
+	b = strconv.AppendInt(b, int64(r.cluster), 10)
+	if len(r.ranges) == 1 && r.ranges[0].first == r.ranges[0].last {
+		b = strconv.AppendInt(append(b, '.'), int64(r.ranges[0].first), 10)
+	}
+	return b
 }
 
 func withPri(o options) bool      { return o.pri }

@@ -57,7 +57,7 @@ func everyKind(t *testing.T) {
 	})
 }
 
-// ids returns the clusters of a table with their states.
+// ids returns the jobs of a table with their states.
 func ids(out string) string {
 	var list []string
 	for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
@@ -71,32 +71,32 @@ func ids(out string) string {
 func TestStatesShown(t *testing.T) {
 	everyKind(t)
 	const (
-		placed  = "13Rr 1dr 1t 14hr 1r"
-		waiting = "2qw 5qw 11qw 1qw 3qw 1qw"
-		held    = "4hqw 6Eqw 7hqw 8hqw 9hqw 10hqw"
+		placed  = "13.0Rr 1.2dr 1.0t 14.0hr 1.1r"
+		waiting = "2.0qw 5.0qw 11.0qw 1.500qw 3qw 1qw"
+		held    = "4.0hqw 6.0Eqw 7.0hqw 8.0hqw 9.0hqw 10.0hqw"
 	)
 	for _, c := range []struct{ args, want string }{
-		{"", "placed waiting held 12z"},
+		{"", "placed waiting held 12.0z"},
 		{"-s p", "waiting held"},
 		{"-s r", "placed"},
 		{"-s s", ""},
-		{"-s z", "12z"},
+		{"-s z", "12.0z"},
 		{"-s a", "placed waiting held"},
-		{"-s hu", "14hr 8hqw"},
-		{"-s ho", "7hqw"},
-		{"-s hs", "4hqw 9hqw"},
-		{"-s hj", "10hqw"},
-		{"-s ha", "11qw"},
+		{"-s hu", "14.0hr 8.0hqw"},
+		{"-s ho", "7.0hqw"},
+		{"-s hs", "4.0hqw 9.0hqw"},
+		{"-s hj", "10.0hqw"},
+		{"-s ha", "11.0qw"},
 		{"-s hd", ""},
-		{"-s h", "14hr 11qw 4hqw 7hqw 8hqw 9hqw 10hqw"},
-		{"-s zhoha", "11qw 7hqw 12z"},
-		{"-s p -u bob", "2qw"},
-		{"-constraint ProcId==500||RequestMemory>100", "1qw 10hqw"},
+		{"-s h", "14.0hr 11.0qw 4.0hqw 7.0hqw 8.0hqw 9.0hqw 10.0hqw"},
+		{"-s zhoha", "11.0qw 7.0hqw 12.0z"},
+		{"-s p -u bob", "2.0qw"},
+		{"-constraint ProcId==500||RequestMemory>100", "1.500qw 10.0hqw"},
 		{"-constraint NoSuch", ""},
-		{"-q slot1@big", "13Rr"},
-		{"-q slot1_?@*,slot3@node", "13Rr 1t"},
-		{"-q node", "1dr 1t 14hr 1r"},
-		{"-s h -q node", "14hr"},
+		{"-q slot1@big", "13.0Rr"},
+		{"-q slot1_?@*,slot3@node", "13.0Rr 1.0t"},
+		{"-q node", "1.2dr 1.0t 14.0hr 1.1r"},
+		{"-s h -q node", "14.0hr"},
 	} {
 		status, out, bad := qstat(strings.Fields(c.args)...)
 		want := strings.NewReplacer("placed", placed, "waiting", waiting, "held", held).Replace(c.want)
@@ -116,28 +116,28 @@ func TestBySlot(t *testing.T) {
 slot1@big                      P     0/2/8          1.50     X86_64/LINUX  
 ---------------------------------------------------------------------------------
 slot1_1@big                    D     0/2/2          1.50     X86_64/LINUX  
-     13       0 sleep      erin         Rr    11/20/2026 23:33:36     2 0
+   13.0       0 sleep      erin         Rr    11/20/2026 23:33:36     2 0
 ---------------------------------------------------------------------------------
 slot2@node                     S     0/1/1          -NA-     -NA-          
-      1       0 sleep      alice        dr    11/20/2026 23:33:36     1 2
+    1.2       0 sleep      alice        dr    11/20/2026 23:33:36     1 2
 ---------------------------------------------------------------------------------
 slot3@node                     S     0/4/4          -NA-     -NA-          
-      1       0 sleep      alice        t     11/20/2026 23:33:06     1 0
+    1.0       0 sleep      alice        t     11/20/2026 23:33:06     1 0
 ---------------------------------------------------------------------------------
 slot4@node                     S     0/1/1          -NA-     -NA-          
-     14       0 sleep      erin         hr    11/20/2026 23:33:36     1 0
+   14.0       0 sleep      erin         hr    11/20/2026 23:33:36     1 0
 ---------------------------------------------------------------------------------
 slot5@node                     S     0/0/1          -NA-     -NA-          u
 ---------------------------------------------------------------------------------
 slot6@node                     S     0/0/1          -NA-     -NA-          
 ---------------------------------------------------------------------------------
 slot10@node                    S     0/0/0          -NA-     -NA-          o
-      1       0 sleep      alice        r     11/20/2026 23:33:36     1 1
+    1.1       0 sleep      alice        r     11/20/2026 23:33:36     1 1
 
 ############################################################################
  - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS - PENDING JOBS
 ############################################################################
-      2       0 sleep      bob          qw    11/20/2026 22:34:06     4 0
+    2.0       0 sleep      bob          qw    11/20/2026 22:34:06     4 0
 `
 	_, out, bad := qstat("-f", "1.0", "1.1", "1.2", "13", "14", "2")
 	if bad != "" || out != want {
@@ -228,7 +228,7 @@ total         1014       1018
 
 func TestRequests(t *testing.T) {
 	everyKind(t)
-	want := header + `     10       0 sleep      erin         hqw   11/20/2026 22:34:06                                    1 0
+	want := header + `   10.0       0 sleep      erin         hqw   11/20/2026 22:34:06                                    1 0
        Full jobname:     sleep
        Hard Resources:   cpus=1
                          memory=512
@@ -246,24 +246,24 @@ func TestColumns(t *testing.T) {
 	for _, c := range []struct{ args, want string }{
 		{"-pri 1.500", "job-ID  prior    pre1  pre2  ppri post1 post2 name       user         state submit/start at     queue                          slots ja-task-ID \n" +
 			strings.Repeat("-", 143) + "\n" +
-			"      1       7     0     0     7     0     0 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"},
+			"  1.500       7     0     0     7     0     0 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"},
 		{"-urg 11", "job-ID  prior            EUP place name       user         state submit/start at      deadline                waited queue                          slots ja-task-ID \n" +
 			strings.Repeat("-", 164) + "\n" +
-			"     11       0         0.50     1 sleep      erin         qw    11/20/2026 22:34:06 11/21/2026 00:34:06  0+01:00:00                                    1 0\n"},
+			"   11.0       0         0.50     1 sleep      erin         qw    11/20/2026 22:34:06 11/21/2026 00:34:06  0+01:00:00                                    1 0\n"},
 		{"-ext 13", "job-ID  prior            RUP          EUP name       user         project          department state submit/start at     cpu        mem     io      queue                          slots ja-task-ID \n" +
 			strings.Repeat("-", 194) + "\n" +
-			"     13       0         0.50         0.50 sleep      erin         NA               NA         Rr    11/20/2026 23:33:36 NA         1.00000 NA      slot1_1@big                        2 0\n"},
+			"   13.0       0         0.50         0.50 sleep      erin         NA               NA         Rr    11/20/2026 23:33:36 NA         1.00000 NA      slot1_1@big                        2 0\n"},
 		{"-ext 12", "job-ID  prior            RUP          EUP name       user         project          department state submit/start at     cpu        mem     io      queue                          slots ja-task-ID \n" +
 			strings.Repeat("-", 194) + "\n" +
-			"     12       0         0.50         0.50 sleep      erin         NA               NA         z     11/20/2026 22:34:06 1:01:01:01 NA      0.00000                                    1 0\n"},
+			"   12.0       0         0.50         0.50 sleep      erin         NA               NA         z     11/20/2026 22:34:06 1:01:01:01 NA      0.00000                                    1 0\n"},
 		{"-w 5", "job-ID  prior   name            user         state submit/start at          waited queue                          slots ja-task-ID \n" +
 			strings.Repeat("-", 130) + "\n" +
-			"      5       0 a name too long carol        qw    11/20/2026 22:34:06  0+01:00:00                                    1 0\n"},
-		{"-g d 3", header + "      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 0\n" +
-			"      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 1\n"},
+			"    5.0       0 a name too long carol        qw    11/20/2026 22:34:06  0+01:00:00                                    1 0\n"},
+		{"-g d 3", header + "    3.0       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 0\n" +
+			"    3.1       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 1\n"},
 		{"-g t 13 2", "job-ID  prior   name       user         state submit/start at     queue                          master ja-task-ID \n" + strings.Repeat("-", 114) + "\n" +
-			"     13       0 sleep      erin         Rr    11/20/2026 23:33:36 slot1_1@big                    MASTER 0\n" +
-			"      2       0 sleep      bob          qw    11/20/2026 22:34:06                                       0\n"},
+			"   13.0       0 sleep      erin         Rr    11/20/2026 23:33:36 slot1_1@big                    MASTER 0\n" +
+			"    2.0       0 sleep      bob          qw    11/20/2026 22:34:06                                       0\n"},
 	} {
 		if _, out, bad := qstat(strings.Fields(c.args)...); bad != "" || out != c.want {
 			t.Errorf("qstat %s = %s\n%swant\n%s", c.args, bad, out, c.want)
@@ -420,13 +420,17 @@ func TestEachJobOnce(t *testing.T) {
 		_, out, _ := qstat(args...)
 		for _, line := range strings.Split(strings.TrimSpace(out), "\n")[2:] {
 			fields := strings.Fields(line)
+			cluster, proc, one := strings.Cut(fields[0], ".")
+			if one && fields[len(fields)-1] != proc {
+				t.Errorf("qstat %s: %q: the job-ID and the task are not of one job", more, line)
+			}
 			for _, part := range strings.Split(fields[len(fields)-1], ",") {
 				first, last := 0, 0
 				if n, _ := fmt.Sscanf(part, "%d-%d:1", &first, &last); n == 1 {
 					last = first
 				}
 				for p := first; p <= last; p++ {
-					listed[fmt.Sprintf("%s %d", fields[0], p)]++
+					listed[fmt.Sprintf("%s %d", cluster, p)]++
 				}
 			}
 		}

@@ -62,15 +62,15 @@ const header = "job-ID  prior   name       user         state submit/start at   
 func TestTable(t *testing.T) {
 	fill(t)
 	const (
-		dr  = "      1       0 sleep      alice        dr    11/20/2026 23:33:36 slot2@node                         1 2\n"
-		tr  = "      1       0 sleep      alice        t     11/20/2026 23:33:06 slot3@node                         1 0\n"
-		r   = "      1       0 sleep      alice        r     11/20/2026 23:33:36 slot10@node                        1 1\n"
-		bob = "      2       0 sleep      bob          qw    11/20/2026 22:34:06                                    4 0\n"
-		c5  = "      5       0 a name too carol        qw    11/20/2026 22:34:06                                    1 0\n"
-		a7  = "      1       7 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"
+		dr  = "    1.2       0 sleep      alice        dr    11/20/2026 23:33:36 slot2@node                         1 2\n"
+		tr  = "    1.0       0 sleep      alice        t     11/20/2026 23:33:06 slot3@node                         1 0\n"
+		r   = "    1.1       0 sleep      alice        r     11/20/2026 23:33:36 slot10@node                        1 1\n"
+		bob = "    2.0       0 sleep      bob          qw    11/20/2026 22:34:06                                    4 0\n"
+		c5  = "    5.0       0 a name too carol        qw    11/20/2026 22:34:06                                    1 0\n"
+		a7  = "  1.500       7 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"
 		a3  = "      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 0-1:1\n"
 		a1  = "      1       0 sleep      alice        qw    11/20/2026 22:34:06                                    1 3-499:1,501-999:1\n"
-		c4  = "      4       0 sleep      carol        hqw   11/20/2026 22:34:06                                    1 0\n"
+		c4  = "    4.0       0 sleep      carol        hqw   11/20/2026 22:34:06                                    1 0\n"
 	)
 	for _, c := range []struct{ args, want string }{
 		{"", header + dr + tr + r + bob + c5 + a7 + a3 + a1 + c4},
