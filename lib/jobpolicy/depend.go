@@ -90,7 +90,7 @@ func clusters(ad *classad.Ad, name string) (list []int) {
 // may match it: it has AfterOk or AfterAny, which are not undefined, and DependenciesMet
 // is not true.
 func Waits(ad *classad.Ad) bool {
-	if !asked(ad, afterOk) && !asked(ad, afterAny) {
+	if !given(ad, afterOk) && !given(ad, afterAny) {
 		return false
 	}
 	v, constant, _ := constantOf(ad, dependenciesMet)
@@ -98,8 +98,8 @@ func Waits(ad *classad.Ad) bool {
 	return !constant || !isBool || !met
 }
 
-// asked tells whether an ad has an attribute that nobody has taken back by undefined.
-func asked(ad *classad.Ad, name *classad.Name) bool {
+// given tells whether an ad has an attribute that nobody has taken back by undefined.
+func given(ad *classad.Ad, name *classad.Name) bool {
 	v, constant, ok := constantOf(ad, name)
 	return ok && !(constant && v.Kind() == classad.KindUndefined)
 }
