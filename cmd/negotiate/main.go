@@ -71,11 +71,8 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	err = s.Negotiating(func() error {
-		did, err := policy(c, s, cfg.Params)
+		did, err := prepare(c, s, cfg.Params)
 		if err != nil {
-			return err
-		}
-		if err := materialize(c, s); err != nil {
 			return err
 		}
 		plan, seen, err := decide(c, s, cfg)
@@ -105,6 +102,21 @@ func run(c *cmdline.Call) error {
 		fold(c, s, cfg.Params)
 	}
 	return err
+}
+
+// prepare does what is done before a cycle with jobs that are in the queue, and with
+// those that are still to come: what they wait for may have come about long since.
+func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params) (did Policy, err error) {
+	if did, err = policy(c, s, p, nil); err != nil {
+		return did, err
+	}
+	waiting, err := materialize(c, s)
+	if err != nil || len(waiting) == 0 {
+		return did, err
+	}
+	more, err := policy(c, s, p, waiting)
+	did.merge(more)
+	return did, err
 }
 
 // asked tells whether only a look was asked for, which changes nothing.

@@ -14,15 +14,15 @@ import (
 
 // materialize makes those of the jobs kept back (max_materialize, max_idle) that have
 // room in the queue, so that the cycle sees them. Where there are none,
-// nothing is written.
-func materialize(c *cmdline.Call, s *spool.Spool) error {
+// nothing is written. It returns the clusters of which some wait for others.
+func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err error) {
 	some := false
 	if err := s.View(func(v *spool.View) error {
 		list, _ := operation.Wanting(v)
 		some = len(list) > 0
 		return nil
 	}); err != nil || !some {
-		return err
+		return nil, err
 	}
 	var made []operation.Made
 	if err := s.Update(func(tx *spool.Tx) error {
@@ -34,19 +34,25 @@ func materialize(c *cmdline.Call, s *spool.Spool) error {
 		tx.Op("materialize", clusters...)
 		return nil
 	}); err != nil {
-		return err
+		return nil, err
+	}
+	waiting = map[int]bool{}
+	for _, m := range made {
+		if m.Waits {
+			waiting[m.ID] = true
+		}
 	}
 	host, err := c.Hostname()
 	if err != nil {
 		c.Warn("%v", err)
-		return nil
+		return waiting, nil
 	}
 	var log joblog.Events
 	for _, m := range made {
 		log.Submitted(m.ID, m.Cluster, host)
 	}
 	log.Write(c)
-	return nil
+	return waiting, nil
 }
 
 // notYetMade tells whoever only looks how many jobs a cycle would make first. They are

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -29,11 +30,17 @@ type Policy struct {
 
 // policy does with the jobs what their own expressions want, and looks whether those
 // that wait for others still have to, so that the cycle sees them as they are then.
-// Where nothing is due, nothing is written.
-func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params) (did Policy, err error) {
+// Where nothing is due, nothing is written. Only the jobs of some clusters count, unless
+// only is nil.
+func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, only map[int]bool) (did Policy, err error) {
 	var found operation.Outlook
 	survey := func() error {
-		return s.View(func(v *spool.View) error { found = operation.Policies(v, c.Now); return nil })
+		return s.View(func(v *spool.View) error {
+			if found = operation.Policies(v, c.Now); only != nil {
+				found.Due = slices.DeleteFunc(found.Due, func(d operation.Due) bool { return !only[d.Cluster] })
+			}
+			return nil
+		})
 	}
 	if err := survey(); err != nil {
 		return did, err
@@ -145,6 +152,16 @@ func (d *Policy) add(x operation.Due) {
 	case operation.LetThemRun:
 		d.Met += n
 	}
+}
+
+// merge counts what was done later as well.
+func (d *Policy) merge(more Policy) {
+	d.Held += more.Held
+	d.Released += more.Released
+	d.Removed += more.Removed
+	d.Vacated += more.Vacated
+	d.Left += more.Left
+	d.Met += more.Met
 }
 
 // words says what was done with how many, such as "3 held" and "1 removed".

@@ -90,13 +90,18 @@ func (j *judge) vain(s Span, name, why string) {
 }
 
 // watched returns the clusters that have to be recollected, and those that nobody
-// needs to know of any more.
+// needs to know of any more. What jobs that are still to come wait for is not known
+// before they are made: it may be all clusters before theirs.
 func (j *judge) watched() (unknown, unneeded []int) {
+	late := 0
+	for _, f := range j.v.Factories() {
+		late = max(late, f.Cluster)
+	}
 	known := map[int]bool{}
 	for _, e := range AllEndings(j.v) {
 		known[e.Cluster] = true
 		switch {
-		case !j.waiters[e.Cluster] && !e.mayTell(j.v):
+		case !j.waiters[e.Cluster] && !e.mayTell(j.v) && e.Cluster >= late:
 			unneeded = append(unneeded, e.Cluster)
 		case e.Unknown:
 			unknown = append(unknown, e.Cluster)

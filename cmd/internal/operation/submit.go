@@ -87,6 +87,7 @@ func newRuns(c jobad.Cluster) []spool.NewRun {
 type Made struct {
 	ID int
 	jobad.Cluster
+	Waits bool // some of them for the end of others
 }
 
 // mostMade bounds the procs that one transaction makes.
@@ -158,7 +159,7 @@ func Materialize(tx *spool.Tx, at time.Time, warn func(format string, args ...an
 		if err := watchFor(tx, f.Cluster, c, Watch); err != nil {
 			warn("cluster %d: %v", f.Cluster, err)
 		}
-		made = append(made, Made{f.Cluster, c})
+		made = append(made, Made{f.Cluster, c, wait(c)})
 		if f.Next, f.Offset = f.Next+c.Jobs(), next; f.Next == f.Jobs {
 			tx.DropFactory(f.Cluster)
 		} else {
@@ -166,6 +167,13 @@ func Materialize(tx *spool.Tx, at time.Time, warn func(format string, args ...an
 		}
 	}
 	return made
+}
+
+// wait tells whether some of the procs wait for the end of others.
+func wait(c jobad.Cluster) bool {
+	return jobpolicy.Waits(c.Ad) || slices.ContainsFunc(c.Runs, func(r jobad.Run) bool {
+		return r.Has(jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny)
+	})
 }
 
 func materialize(tx *spool.Tx, f spool.Factory, n int, at time.Time) (c jobad.Cluster, next int64, err error) {
