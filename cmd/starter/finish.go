@@ -93,10 +93,10 @@ func stays(was pool.Status, ad *classad.Ad, e end, left []userlog.Body) (bodies 
 		}
 		return []userlog.Body{requeued}
 	}
-	return []userlog.Body{userlog.Evicted{Run: usage(how), Reason: vacated}}
+	return evicted(how, vacated)
 }
 
-// evicted is the event of a job that was made to leave its slot for good, none
+// evicted is the event of a job that was made to leave its slot, none
 // of one that was never executed there.
 func evicted(how operation.Ending, why string) []userlog.Body {
 	if how.NotStarted || how.StartFailed != "" {
