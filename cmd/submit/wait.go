@@ -44,7 +44,7 @@ func (s *submission) wait(k cluster) error {
 	if err := waiting.Finish(s.Call, outcomes); err != nil || w.never == 0 {
 		return err
 	}
-	return fmt.Errorf("%d jobs never came: %s", w.never, w.why)
+	return fmt.Errorf("%d job(s) never came: %s", w.never, w.why)
 }
 
 // vigil is the waiting for a cluster of the spool.
