@@ -119,21 +119,30 @@ func (d *diagnosis) skipped(s *submitter, w waiter) bool {
 	if kin == 0 {
 		return false
 	}
+	order, any := d.hopeless(s)[kin]
+	return any && order < w.runs[0].order
+}
+
+// hopeless returns, by kin, where the first of a submitter's jobs stands for which nothing is
+// found.
+func (d *diagnosis) hopeless(s *submitter) map[int]int {
+	if found, known := d.vain[s]; known {
+		return found
+	}
+	found := map[int]int{}
 	for i := range d.queues[s] {
 		o := &d.queues[s][i]
-		if o.cluster == w.cluster || o.cluster.barred || d.blocked(o.cluster) || d.anyLeft(*o) {
+		if o.cluster.barred || d.blocked(o.cluster) || d.anyLeft(*o) {
 			continue
 		}
 		for _, r := range o.runs {
-			if r.order >= w.runs[0].order {
-				break
-			}
-			if r.kin == kin {
-				return true
+			if first, any := found[r.kin]; !any || r.order < first {
+				found[r.kin] = r.order
 			}
 		}
 	}
-	return false
+	d.vain[s] = found
+	return found
 }
 
 // anyLeft says whether a slot is left that the jobs of a queue could use.
@@ -142,48 +151,48 @@ func (d *diagnosis) anyLeft(w waiter) bool {
 	return n != nil && n.there(d.c, w)
 }
 
-// ownAhead counts the submitter's waiting jobs that could use the slot, or any that
-// is there and counts for the same ceiling or quota, and go before those of w: by their order, or
-// since they are lighter and so fit into a share that is too small for these.
-func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, bounded bool) (jobs int) {
-	freed, _ := d.freed(n)
-	for i := range d.queues[s] {
-		o := &d.queues[s][i]
-		k := o.cluster
-		ahead := o.before(w.runs[0].order)
-		if k != w.cluster && d.lighter(k, n) {
-			ahead = o.jobs
-		}
-		if ahead == 0 || k.barred || d.blockedBut(k, freed) {
-			continue
-		}
-		if d.accepts(k, n) || (bounded || s.ceiling.Set) && d.anyLeft(*o) {
-			jobs += ahead
-		}
-	}
-	return jobs
-}
-
-// lighter says whether jobs of k may weigh less than those that the slot is the
-// nearest for: there, or at their own nearest.
-func (d *diagnosis) lighter(k *autocluster, n *nearest) bool {
-	if m := d.nearest(k); m != nil && m.weight < n.weight {
-		return true
-	}
-	return n.stand != nil && d.accepts(k, n) && d.weigh(k, n) < n.weight
-}
-
 // othersWait says whether jobs of other submitters wait for the slot that no group keeps
 // from it, but for those whose quota is to be raised.
 func (d *diagnosis) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
-	for _, w := range d.waiting(n) {
-		if o := d.people[w.who]; o != s {
-			if full := d.full(o, w.least, n, true, true); len(full) == 0 || d.raised(full, raise) {
-				return true
-			}
+	for _, x := range d.keptBack(n) {
+		if x.one != s && (len(x.full) == 0 || d.raised(x.full, raise)) {
+			return true
 		}
 	}
 	return false
+}
+
+// keptBack is submitters who wait for a slot and whom the same groups keep from it, be it
+// none.
+type keptBack struct {
+	full []FullGroup
+	one  *submitter // nil: there are several
+}
+
+// keptBack returns who waits for a slot, by the groups that keep them from it when its holders
+// have gone. Two whom none does are as good as all.
+func (d *diagnosis) keptBack(n *nearest) []keptBack {
+	list, known := d.rivals[n.name]
+	if known {
+		return list
+	}
+	at := map[string]int{}
+	for _, w := range d.waiting(n) {
+		o := d.people[w.who]
+		full := d.full(o, w.least, n, true, true)
+		names := namesOf(full)
+		if i, same := at[names]; same {
+			list[i].one = nil
+			if len(full) == 0 {
+				break
+			}
+			continue
+		}
+		at[names] = len(list)
+		list = append(list, keptBack{full, o})
+	}
+	d.rivals[n.name] = list
+	return list
 }
 
 // blocked says whether a concurrency limit keeps the jobs of k from running.

@@ -349,6 +349,13 @@ const maxSteps = 200_000
 // what its pie slice allows, job by job in job-priority order, each job the
 // best of the slots that match, until no more can be matched.
 func Cycle(p Pool, cfg Config, now time.Time) *Plan {
+	c := dealOut(p, cfg, now)
+	c.report()
+	return c.plan
+}
+
+// dealOut does all of a cycle but to say why.
+func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	if cfg.JobOrder == nil {
 		cfg.JobOrder = jobprio.Condor{}
 	}
@@ -363,6 +370,5 @@ func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	c.groupUse = c.newGroupUse()
 	c.shape(jobs, waiting)
 	c.fill()
-	c.report()
-	return c.plan
+	return c
 }

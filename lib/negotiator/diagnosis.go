@@ -3,6 +3,7 @@ package negotiator
 import (
 	"cmp"
 	"iter"
+	"maps"
 	"slices"
 	"sort"
 
@@ -24,7 +25,6 @@ type diagnosis struct {
 	texts   clauseTexts
 	took    map[string]int // the number of the last match with a slot, from 1
 	before  []int          // by match: that of the one before with the same slot; 0: none
-	ahead   map[*autocluster][]contender
 	weighed map[*autocluster][2]accountant.Weight
 	none    map[*autocluster]bool // that no slot would take, whatever it is doing
 	pairs   int                   // how many slots may be looked at in detail for one autocluster
@@ -37,6 +37,25 @@ type diagnosis struct {
 	wants   []bool // groups whose members wait
 	claimed []claimedSlots
 	visits  int // of these, to find what protects them
+
+	shared
+}
+
+// shared is what is found out once for all shapes that it is the same for.
+type shared struct {
+	ahead  map[*autocluster]*field
+	fields map[string]*field // by slot and groups
+	lines  map[lineKey]map[*autocluster]int
+	askers map[*submitter]map[string][]*waiter // by their nearest slot
+	vain   map[*submitter]map[int]int          // by kin
+	rivals map[string][]keptBack               // by name of the slot
+	gone   map[string]freed                    // by name of the slot
+	users  map[FullGroup]string
+}
+
+func newShared() shared {
+	return shared{map[*autocluster]*field{}, map[string]*field{}, map[lineKey]map[*autocluster]int{}, map[*submitter]map[string][]*waiter{},
+		map[*submitter]map[int]int{}, map[string][]keptBack{}, map[string]freed{}, map[FullGroup]string{}}
 }
 
 // stand is slots that stand alike.
@@ -78,7 +97,7 @@ const mostPairs = 20_000
 // diagnose looks at the state of all slots, and at who waits.
 func (c *cycle) diagnose() *diagnosis {
 	d := &diagnosis{c: c, queues: map[*submitter][]waiter{}, known: map[*autocluster]*nearest{}, wanted: map[string][]waiting{},
-		index: map[*autocluster]int{}, names: map[string]int{}, none: map[*autocluster]bool{}, ahead: map[*autocluster][]contender{}, weighed: map[*autocluster][2]accountant.Weight{}}
+		index: map[*autocluster]int{}, names: map[string]int{}, none: map[*autocluster]bool{}, weighed: map[*autocluster][2]accountant.Weight{}, shared: newShared()}
 	for i, s := range c.submitters {
 		d.names[s.name] = i
 		d.people = append(d.people, s)
@@ -249,10 +268,10 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 	if known {
 		return list
 	}
-	freed, holds := d.freed(n)
+	freed := d.freed(n)
 	takes := make([]bool, len(d.c.clusters))
 	for _, k := range d.asked {
-		takes[k.number] = !k.barred && !d.blockedBut(k, freed) && d.accepts(k, n)
+		takes[k.number] = !k.barred && !d.blockedBut(k, freed.units) && d.accepts(k, n)
 	}
 	for i, s := range d.c.submitters {
 		one := waiting{who: i}
@@ -260,7 +279,7 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 			if !takes[w.cluster.number] {
 				continue
 			}
-			if weight := d.weigh(w.cluster, n); holds[s.name] || d.c.underCeiling(s, weight) {
+			if weight := d.weigh(w.cluster, n); freed.holds[s.name] || d.c.underCeiling(s, weight) {
 				if one.jobs == 0 || weight < one.least {
 					one.least = weight
 				}
@@ -275,11 +294,27 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 	return list
 }
 
+// freed is what the holders of a slot use of concurrency limits for it, and who they are.
+type freed struct {
+	units map[string]units
+	holds map[string]bool
+	names []string // of holds, sorted
+}
+
 // freed returns what the holders of a slot use of concurrency limits for it, and
 // who they are.
-func (d *diagnosis) freed(n *nearest) (units map[string]units, holds map[string]bool) {
+func (d *diagnosis) freed(n *nearest) freed {
+	f, known := d.gone[n.name]
+	if !known {
+		f = d.findFreed(n)
+		d.gone[n.name] = f
+	}
+	return f
+}
+
+func (d *diagnosis) findFreed(n *nearest) freed {
 	u := newUnitsInUse(d.c.cfg.Limits)
-	holds = map[string]bool{}
+	holds := map[string]bool{}
 	for _, cl := range d.c.ours[n.name] {
 		u.add(cl.Limits)
 		holds[cl.Submitter] = true
@@ -295,7 +330,7 @@ func (d *diagnosis) freed(n *nearest) (units map[string]units, holds map[string]
 			u.add(text)
 		}
 	}
-	return u.used, holds
+	return freed{u.used, holds, slices.Sorted(maps.Keys(holds))}
 }
 
 // blockedBut says whether a concurrency limit keeps the jobs of k from running,

@@ -86,9 +86,10 @@
 // they are written. Jobs that are alike in everything that any of these expressions
 // refers to are one autocluster. An autocluster is matched once with each group; jobs
 // that rank alike share the order of the classes, and the best class left is taken off
-// a heap. Runs of equal procs stay runs. So the cost of a cycle follows the number of
-// shapes and of matches, not the number of jobs times that of slots. Slots are
-// classified and matched on all processors.
+// a heap. Runs of equal procs stay runs. What is in the way of jobs is found once for all
+// shapes that have the same nearest slot; shapes are never compared with each other. So the
+// cost of a cycle follows the number of shapes and of matches, not the number of jobs times
+// that of slots. Slots are classified and matched on all processors.
 //
 // # The files
 //
@@ -123,6 +124,7 @@
 // Why not:
 //
 //   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
+//   - contenders.go, ownahead.go: who else has what matches, or goes first
 //   - fullgroup.go, notpreempted.go: groups without room, what protects claimed slots
 //   - reasons.go, spinreasons.go, explain.go: put it into words
 //

@@ -221,6 +221,15 @@ const mostUsers = 2
 
 // usersOf names those who use the most of what a group has.
 func (d *diagnosis) usersOf(g FullGroup) string {
+	text, known := d.users[g]
+	if !known {
+		text = d.findUsers(g)
+		d.users[g] = text
+	}
+	return text
+}
+
+func (d *diagnosis) findUsers(g FullGroup) string {
 	tree := d.c.cfg.Params.Groups
 	at, _ := tree.Find(g.Name)
 	var users []*submitter

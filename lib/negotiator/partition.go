@@ -55,19 +55,18 @@ func (c *cycle) findResources(jobs []Job) {
 	for _, s := range standard {
 		add(s.name, s.quantum)
 	}
-	var custom []string
+	custom := map[string]bool{}
 	for j := range jobs {
 		if j > 0 && jobs[j].Ad.SameNames(jobs[j-1].Ad) {
 			continue
 		}
 		for _, name := range jobs[j].Ad.Names() {
 			if len(name) > len(requestPrefix) && strings.EqualFold(name[:len(requestPrefix)], requestPrefix) {
-				custom = append(custom, name[len(requestPrefix):])
+				custom[strings.ToLower(name[len(requestPrefix):])] = true
 			}
 		}
 	}
-	slices.SortFunc(custom, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
-	for _, name := range custom {
+	for _, name := range sorted(custom) {
 		if spelled := c.divisible(name); spelled != "" {
 			add(spelled, 0)
 		}

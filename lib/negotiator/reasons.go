@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -132,25 +131,15 @@ func (c *cycle) weights(k *autocluster) (lightest, heaviest accountant.Weight) {
 
 // others tells who took how many slots that jobs of k could have used.
 func (d *diagnosis) others(s *submitter, k *autocluster) string {
-	all, byRank := 0, 0
-	for _, x := range d.ahead[k] {
-		if x.submitter != s {
-			all, byRank = all+x.got, byRank+x.byRank
-		}
+	f := d.ahead[k]
+	if f == nil {
+		return ""
 	}
-	of, sum, how := func(x contender) int { return x.got }, all, "first"
-	if byRank > 0 {
-		of, sum, how = func(x contender) int { return x.byRank }, byRank, "by rank"
-	}
-	var first contender
-	who := 0
-	for _, x := range d.ahead[k] {
-		if x.submitter == s || of(x) == 0 {
-			continue
-		}
-		if who++; who == 1 || cmp.Or(cmp.Compare(of(first), of(x)), strings.Compare(x.name, first.name)) < 0 {
-			first = x
-		}
+	own, how := f.of(s), "by rank"
+	sum, who, first := f.byRank.without(s, own.byRank)
+	if sum == 0 {
+		how = "first"
+		sum, who, first = f.got.without(s, own.got)
 	}
 	if who == 0 {
 		return ""
