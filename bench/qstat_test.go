@@ -17,7 +17,7 @@ func BenchmarkQstat(b *testing.B) {
 	build(b)
 	for _, f := range listings {
 		for _, args := range [][]string{
-			{"-g", "c"}, nil, {"-json"}, {"-xml"}, {"-f"}, {"-r"}, {"-s", "h"}, {"-w", "-pri", "-urg", "-ext"}, {"-constraint", "RequestMemory > 1"},
+			{"-g", "c"}, nil, {"-json"}, {"-long"}, {"-af", "ClusterId", "ProcId", "Owner", "JobStatus"}, {"-json", "-u", "user7"}, {"-xml"}, {"-f"}, {"-r"}, {"-s", "h"}, {"-w", "-pri", "-urg", "-ext"}, {"-constraint", "RequestMemory > 1"},
 		} {
 			b.Run(fmt.Sprintf("%s/%v", f.name, args), func(b *testing.B) {
 				dir := f.dir(b)

@@ -18,7 +18,12 @@ func newCluster(id int) *Cluster {
 
 // clusterOf makes a cluster from its lines; nil if all of its procs have left.
 func clusterOf(w *worker, id int, parts []chunk) (*Cluster, error) {
-	m := clusterMaking{worker: w, head: append(strconv.AppendInt([]byte("C "), int64(id), 10), ' ')}
+	return clusterWith(w, id, parts, nil)
+}
+
+// clusterWith makes it with the attributes that are wanted, and perhaps others.
+func clusterWith(w *worker, id int, parts []chunk, wanted *wanted) (*Cluster, error) {
+	m := clusterMaking{worker: w, wanted: wanted, head: append(strconv.AppendInt([]byte("C "), int64(id), 10), ' ')}
 	if err := m.begin(id); err != nil {
 		return nil, err
 	}
@@ -43,7 +48,8 @@ func clusterOf(w *worker, id int, parts []chunk) (*Cluster, error) {
 type clusterMaking struct {
 	*worker
 	*Cluster
-	head []byte // of a line about the cluster's ad
+	wanted *wanted
+	head   []byte // of a line about the cluster's ad
 
 	run record // the N of the run in the making; Kind 0: none
 	seq uint64
@@ -60,12 +66,18 @@ func (m *clusterMaking) begin(id int) error {
 func (m *clusterMaking) line(line []byte, seq uint64) error {
 	if m.Ad == nil {
 		if rest, ok := bytes.CutPrefix(line, m.head); ok {
+			if !m.wanted.take(rest) {
+				return nil
+			}
 			return setLine(m.ads, rest)
 		}
 		m.Ad = m.ads.Finish()
 	}
 	if m.run.Kind != 0 && seq == m.seq {
 		if rest, ok := bytes.CutPrefix(line, m.own); ok {
+			if !m.wanted.take(rest) {
+				return nil
+			}
 			return setLine(m.runs, rest)
 		}
 	}

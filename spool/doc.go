@@ -91,7 +91,10 @@
 // Lines of the journal are looked through, and kept by the cluster or slot
 // that they speak of. A cluster is made when somebody asks for it, from its
 // block in a segment and these lines. So a command pays for what it needs: one
-// job is one block, a user's jobs are those that the segments' indexes name.
+// job is one block, a user's jobs are those that the segments' indexes name. Who goes
+// through all clusters for a few attributes has the other lines skipped (View.Only), and
+// who needs whole ads of all of them, and each once, reads them in pieces that nobody
+// keeps (View.Pieces).
 //
 // # Damage
 //

@@ -48,14 +48,24 @@ func (d display) show(w io.Writer, now time.Time) error {
 		return err
 	}
 	d.call = &c
-	return s.View(func(v *spool.View) error { return d.view(queue{&c, s, v}) })
+	return s.View(func(v *spool.View) error { return d.view(queue{call: &c, spool: s, view: v}) })
 }
 
 // view writes the display of a view of the spool.
 func (d display) view(q queue) error {
 	c := q.call
 	var err error
-	spans, missing := d.names.In(q.view)
+	var spans []selection.Span
+	var missing []string
+	switch names := d.reads(); {
+	case d.everything():
+		q.whole, q.every = q.view, true
+	case names != nil:
+		q.view, q.whole = q.view.Only(names), q.view
+		fallthrough
+	default:
+		spans, missing = d.names.In(q.view)
+	}
 	kept, missing := d.names.Factories(q.view, q.spool.Domain(), missing)
 	if len(c.Args) == 0 && d.form != "j" {
 		missing = nil // users without jobs
@@ -91,6 +101,29 @@ func (d display) view(q queue) error {
 	return err
 }
 
+// everything tells whether the whole ads of all jobs are shown, once: then nothing has to
+// be chosen before.
+func (d display) everything() bool {
+	c := d.call
+	if c.Has("watch") || !d.filter.none() || len(c.Args) > 0 || c.Value("u") != "" {
+		return false
+	}
+	return d.form == "long" || d.form == "json" || d.form == "af"
+}
+
+// reads returns the attributes by which the jobs can be chosen, and all but whole ads be
+// shown; nil for all of them. What is shown again and again keeps whole jobs, of which
+// only those are read again that changed.
+func (d display) reads() []string {
+	switch {
+	case d.call.Has("watch") || d.constraint != nil || d.form == "j" || d.requests:
+		return nil
+	case d.form == "c" || d.form == "long" || d.form == "json" || d.form == "af":
+		return totalsNames
+	}
+	return listedNames
+}
+
 // tellsKept tells whether what is still to come of clusters has its place in the
 // display.
 func (d display) tellsKept() bool {
@@ -116,7 +149,7 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 		}
 		return q.details(c.Stdout, spans)
 	case "long", "json", "af":
-		return printAds(c, d.form, spans)
+		return q.printAds(d.form, spans)
 	case "c":
 		return d.summary(q, spans)
 	}

@@ -2,10 +2,12 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"iter"
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
@@ -18,13 +20,7 @@ import (
 // of its procs after the other.
 func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
 	return func(yield func(*classad.Ad) bool) {
-		for i, s := range spans {
-			if s.First == s.Last && (i+1 == len(spans) || spans[i+1].Cluster != s.Cluster) && (i == 0 || spans[i-1].Cluster != s.Cluster) {
-				if !yield(single(s)) {
-					return
-				}
-				continue
-			}
+		for _, s := range spans {
 			ad := s.Run.Proc(s.First)
 			for p := s.First; p <= s.Last; p++ {
 				ad.SetInt(pool.AttrProcID, int64(p))
@@ -36,51 +32,139 @@ func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
 	}
 }
 
-// single returns the ad of a job that shares its cluster's ad with no other one that is
-// printed: without a chain, where every attribute would have to be looked for twice.
-func single(s selection.Span) *classad.Ad {
-	cluster := s.Run.Ad.Parent()
-	own := s.Run.Ad.OwnNames()
-	if cluster.Parent() != nil || cluster.Has(pool.AttrProcID) || slices.ContainsFunc(own, cluster.Has) {
-		return s.Run.Proc(s.First) // which of two spellings counts, the chain says
-	}
-	ad := cluster.Clone()
-	for _, name := range own {
-		e, _ := s.Run.Ad.Lookup(name)
-		ad.Set(name, e)
-	}
-	ad.SetInt(pool.AttrProcID, int64(s.First))
-	return ad
-}
-
 // printAds writes whole ads, a part of the jobs by each processor. What -af writes may
 // have columns that grow from line to line, so it is written in one go.
-func printAds(c *cmdline.Call, form string, spans []selection.Span) error {
-	parts := portions(spans, portion)
-	if form == "af" || len(parts) < 2 || c.Terminal() {
-		return adprint.Print(c, form, ads(spans))
+func (q queue) printAds(form string, spans []selection.Span) error {
+	c := q.call
+	if form != "af" && (q.every || manyJobs(spans)) && !c.Terminal() {
+		return q.printParts(form, spans)
 	}
-	first := true
-	for some := range slices.Chunk(parts, 4*runtime.GOMAXPROCS(0)) {
-		for _, out := range printed(c, form, some) {
-			if out.err != nil {
-				return out.err
+	var bad error
+	err := adprint.Print(c, form, func(yield func(*classad.Ad) bool) {
+		for some, err := range q.wholly(spans) {
+			if bad = err; err != nil {
+				return
 			}
-			b := out.Bytes()
-			if form == "json" {
-				b = linked(b, first)
+			for ad := range ads(some) {
+				if !yield(ad) {
+					return
+				}
 			}
-			first = false
-			if _, err := c.Stdout.Write(b); err != nil {
+		}
+	})
+	if bad != nil {
+		return bad
+	}
+	return err
+}
+
+// manyJobs tells whether there are more jobs than one portion.
+func manyJobs(spans []selection.Span) bool {
+	n := 0
+	for i := 0; i < len(spans) && n <= portion; i++ {
+		n += spans[i].Last - spans[i].First + 1
+	}
+	return n > portion
+}
+
+// printParts writes ads in portions.
+func (q queue) printParts(form string, spans []selection.Span) (err error) {
+	p := newPress(q.call, form)
+	defer func() { err = p.end(err) }()
+	for some, err := range q.wholly(spans) {
+		if err != nil {
+			return err
+		}
+		for parts := range slices.Chunk(portions(some, portion), 4*runtime.GOMAXPROCS(0)) {
+			if err := p.print(parts); err != nil {
 				return err
 			}
 		}
 	}
-	if form == "json" {
-		_, err := c.Stdout.Write([]byte(listEnd))
+	return nil
+}
+
+// press prints parts of a list on all processors, and writes them in their order: some
+// while the next are printed.
+type press struct {
+	call  *cmdline.Call
+	form  string
+	free  chan sheets // two at most
+	ready chan sheets // to be written
+	begun bool
+}
+
+// sheets are what parts were printed on, and what went wrong with writing so far.
+type sheets struct {
+	texts []*bytes.Buffer
+	err   error
+}
+
+func newPress(c *cmdline.Call, form string) *press {
+	p := &press{call: c, form: form, free: make(chan sheets, 2), ready: make(chan sheets, 2)}
+	p.free <- sheets{}
+	p.free <- sheets{}
+	go p.write()
+	return p
+}
+
+// write writes what is ready until there is no more to come, nothing after an error.
+func (p *press) write() {
+	var err error
+	first := true
+	for s := range p.ready {
+		for _, text := range s.texts {
+			b := text.Bytes()
+			if p.form == "json" {
+				b = linked(b, first)
+			}
+			if first = false; err == nil {
+				_, err = p.call.Stdout.Write(b)
+			}
+			text.Reset()
+		}
+		p.free <- sheets{s.texts, err}
+	}
+}
+
+// print prints parts, each by itself.
+func (p *press) print(parts [][]selection.Span) error {
+	s := <-p.free
+	for len(s.texts) < len(parts) {
+		s.texts = append(s.texts, new(bytes.Buffer))
+	}
+	s.texts = s.texts[:len(parts)]
+	bad := make([]error, len(parts))
+	if s.err == nil {
+		each(len(parts), func(_, i int) {
+			own := *p.call
+			own.Stdout = s.texts[i]
+			bad[i] = adprint.Print(&own, p.form, ads(parts[i]))
+		})
+	}
+	if s.err = cmp.Or(s.err, cmp.Or(bad...)); s.err != nil {
+		p.free <- s
+		return s.err
+	}
+	p.ready <- s
+	p.begun = true
+	return nil
+}
+
+// end waits until all is written, and ends the list; not after an error, so that nobody
+// takes half of it for all. It returns the first error.
+func (p *press) end(bad error) error {
+	close(p.ready)
+	err := cmp.Or(bad, (<-p.free).err, (<-p.free).err)
+	if err != nil || p.form != "json" {
 		return err
 	}
-	return nil
+	end := listEnd
+	if !p.begun {
+		end = "[]\n"
+	}
+	_, err = p.call.Stdout.Write([]byte(end))
+	return err
 }
 
 // portion is how many jobs are printed together.
@@ -98,32 +182,18 @@ func linked(list []byte, first bool) []byte {
 	return list
 }
 
-// printout is what was printed, or why it was not.
-type printout struct {
-	bytes.Buffer
-	err error
-}
-
-// printed prints each part by itself.
-func printed(c *cmdline.Call, form string, parts [][]selection.Span) []printout {
-	texts := make([]printout, len(parts))
-	next := make(chan int)
+// each does something n times, on all processors, which are counted from 0 on.
+func each(n int, do func(processor, i int)) {
+	var next atomic.Int64
 	var wait sync.WaitGroup
-	for range runtime.GOMAXPROCS(0) {
+	for processor := range min(runtime.GOMAXPROCS(0), n) {
 		wait.Go(func() {
-			for i := range next {
-				own := *c
-				own.Stdout = &texts[i]
-				texts[i].err = adprint.Print(&own, form, ads(parts[i]))
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(processor, i)
 			}
 		})
 	}
-	for i := range parts {
-		next <- i
-	}
-	close(next)
 	wait.Wait()
-	return texts
 }
 
 // portions cuts spans into parts of so many jobs.

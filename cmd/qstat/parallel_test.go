@@ -40,44 +40,11 @@ func TestPrintedInParts(t *testing.T) {
 				if err := adprint.Print(&whole, form, ads(spans)); err != nil {
 					return err
 				}
-				if err := printAds(&parts, form, spans); err != nil {
+				if err := (queue{call: &parts, spool: s, view: v}).printAds(form, spans); err != nil {
 					return err
 				}
 				if !bytes.Equal(got.Bytes(), want.Bytes()) {
 					t.Errorf("%s in parts has %d bytes, want the %d of one go", form, got.Len(), want.Len())
-				}
-			}
-			return nil
-		})
-	}
-	if status, _, bad := cmdtest.Run(c); status != 0 {
-		t.Fatalf("qstat = %d, %s", status, bad)
-	}
-}
-
-// The ad of a job that is printed without its chain reads like the one with it.
-func TestSingle(t *testing.T) {
-	fill(t)
-	cmdtest.Update(t, func(tx *spool.Tx) {
-		for _, text := range []string{`[Args = "x"; OWNER = "mallory"]`, `[Args = "x"]`, `[Extra = ProcId + 1]`} {
-			ad := cmdtest.Ad(t, text)
-			cluster := job(t, "erin", `B = Args`)
-			cluster.Delete("Args")
-			tx.AddCluster(cluster, []spool.NewRun{{Count: 1, Ad: ad}})
-		}
-	})
-	c := command()
-	c.Run = func(call *cmdline.Call) error {
-		s, err := call.Spool()
-		if err != nil {
-			return err
-		}
-		return s.View(func(v *spool.View) error {
-			spans, _ := selection.All().In(v)
-			for _, s := range spans {
-				got, want := string(single(s).AppendJSON(nil)), string(s.Run.Proc(s.First).AppendJSON(nil))
-				if got != want {
-					t.Errorf("single(%d.%d) = %s, want %s", s.Cluster, s.First, got, want)
 				}
 			}
 			return nil

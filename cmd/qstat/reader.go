@@ -43,6 +43,22 @@ var (
 	bytesOutName = classad.NewName("BytesSent")
 )
 
+// totalsNames and listedNames are the attributes that all totals and that all listings
+// read, but for -r. Both have those that jobs are chosen by, but for -constraint.
+var (
+	totalsNames = wordsOf(statusName, codeName, startsName, afterOkName, afterAnyName, metName, cpusName,
+		classad.NewName(pool.AttrUser), ownerName, heldByName, deferralName)
+	listedNames = append(wordsOf(groupName, batchName, cmdName, preName1, preName2, prioName, postName1, postName2, qdateName,
+		beganName, enteredName, projectName, departName, userCPUName, sysCPUName, residentName, bytesInName, bytesOutName), totalsNames...)
+)
+
+func wordsOf(names ...*classad.Name) (list []string) {
+	for _, n := range names {
+		list = append(list, n.String())
+	}
+	return list
+}
+
 // reader reads attributes of procs that stand in one run, of the first for all. Of
 // a constant it makes nothing but the value, and an ad of its own for the proc only
 // when there is an expression to be evaluated in it. It is for one goroutine.

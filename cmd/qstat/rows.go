@@ -22,6 +22,8 @@ type queue struct {
 	call  *cmdline.Call
 	spool *spool.Spool
 	view  *spool.View
+	whole *spool.View // whose jobs have all their attributes; nil: those of view do
+	every bool        // what is shown is all jobs of whole, which are not chosen one by one
 }
 
 // submitter returns who is charged for a job.

@@ -107,28 +107,41 @@ func appendJSONList(b []byte, items []*Expr) []byte {
 // appendJSONString appends a JSON string.
 func appendJSONString(b []byte, s string) []byte {
 	b = append(b, '"')
-	for i := 0; i < len(s); {
-		c := s[i]
+	for len(s) > 0 {
+		n := 0
+		for n < len(s) && jsonPlain[s[n]] {
+			n++
+		}
+		b, s = append(b, s[:n]...), s[n:]
+		if s == "" {
+			break
+		}
+		c := s[0]
 		if c >= utf8.RuneSelf {
-			r, size := utf8.DecodeRuneInString(s[i:])
-			b = utf8.AppendRune(b, r)
-			i += size
+			r, size := utf8.DecodeRuneInString(s)
+			b, s = utf8.AppendRune(b, r), s[size:]
 			continue
 		}
-		i++
-		switch {
-		case c == '"' || c == '\\':
+		s = s[1:]
+		switch c {
+		case '"', '\\':
 			b = append(b, '\\', c)
-		case c == '\n':
+		case '\n':
 			b = append(b, `\n`...)
-		case c == '\t':
+		case '\t':
 			b = append(b, `\t`...)
-		case c < ' ' || c == 0x7f:
+		default:
 			b = append(b, `\u00`...)
 			b = append(b, "0123456789abcdef"[c>>4], "0123456789abcdef"[c&15])
-		default:
-			b = append(b, c)
 		}
 	}
 	return append(b, '"')
 }
+
+// jsonPlain are the bytes that stand for themselves in a JSON string.
+var jsonPlain = func() (plain [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		plain[c] = c != '"' && c != '\\'
+	}
+	return plain
+}()

@@ -50,10 +50,10 @@ func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
 func Long(w io.Writer, ads []*classad.Ad) error { return long(w, slices.Values(ads)) }
 
 func long(w io.Writer, ads iter.Seq[*classad.Ad]) error {
-	p := pen{notation: longForm}
+	p := classad.NewLongPrinter()
 	var b []byte
 	for ad := range ads {
-		b = p.append(b[:0], ad)
+		b = p.Append(b[:0], ad)
 		if _, err := w.Write(append(b, '\n')); err != nil {
 			return err
 		}

@@ -36,22 +36,26 @@ func Object(w io.Writer, members []Member) error {
 	return err
 }
 
-// step is what a level of JSON is indented by.
-const step = "  "
+const (
+	// step is what a level of JSON is indented by.
+	step = "  "
+	// opening is what an object begins with.
+	opening = "{\n"
+)
 
 // list writes the ads as a list of JSON objects, as (*cmdline.Call).JSON
 // would at this depth; at depth 0 with a newline at the end.
 func list(w io.Writer, ads iter.Seq[*classad.Ad], depth int) error {
 	outer := strings.Repeat(step, depth)
 	inner := "\n" + outer + step
-	p := pen{notation: jsonForm(len(outer) + len(step))}
+	p := classad.NewJSONPrinter(outer + step)
 	var b []byte
 	lead, end := "["+inner, "[]"
 	for ad := range ads {
 		b = append(append(b[:0], lead...), opening...)
 		lead, end = ","+inner, "\n"+outer+"]"
 		before := len(b)
-		b = p.append(b, ad)
+		b = p.Append(b, ad)
 		if len(b) == before {
 			b = append(b[:before-len(opening)], "{}"...)
 		} else {
