@@ -5,6 +5,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -22,15 +23,25 @@ func TestWatch(t *testing.T) {
 		t.Fatal(err)
 	}
 	id := pool.JobID{Cluster: 1, Proc: 1}
-	w, err := reader.Watch(id)
+	w, err := reader.Watch(id, classad.New(), "JobPrio", "PeriodicHold")
 	if err != nil {
 		t.Fatal(err)
 	}
+	if w.Changed(); w.Changed() {
+		t.Error("Changed() = true twice, want it once")
+	}
 	rapid.Check(t, func(t *rapid.T) {
+		changed := false
 		if err := writer.Update(func(tx *Tx) error {
 			tx.Op("play")
 			for range rapid.IntRange(1, 4).Draw(t, "changes") {
 				job := pool.JobID{Cluster: 1, Proc: rapid.SampledFrom([]int{1, 10, 2}).Draw(t, "proc")}
+				if rapid.Bool().Draw(t, "set") {
+					name := rapid.SampledFrom([]string{"JobPrio", "PERIODICHOLD", "Args"}).Draw(t, "name")
+					tx.Set(job, name, classad.Literal(classad.Int(rapid.Int64().Draw(t, "value"))))
+					changed = changed || job == id && name != "Args"
+					continue
+				}
 				if rapid.Bool().Draw(t, "drop") {
 					tx.DropClaim(job)
 					continue
@@ -44,6 +55,9 @@ func TestWatch(t *testing.T) {
 		got, there, err := w.Claim()
 		if err != nil {
 			t.Fatal(err)
+		}
+		if got := w.Changed(); got != changed {
+			t.Fatalf("Changed() = %v, want %v", got, changed)
 		}
 		if err := writer.View(func(v *View) error {
 			want, ok := v.Claim(id)

@@ -14,10 +14,11 @@ import (
 // may take, and the expressions that are looked at now and then. All times are
 // process time.
 //
-// An ad that says none of it when the attempt begins costs nothing: what is added
-// to it later is left to the cycles of negotiate, which look at all jobs.
+// An ad that says none of it costs nothing. What is changed in it while the program runs
+// (prio -set) counts once that is seen in the journal.
 type policy struct {
 	every    time.Duration // PERIODIC_EXPR_INTERVAL; 0: expressions are not looked at
+	known    *classad.Ad   // what the job's ad says of it when the attempt begins
 	limits   []jobpolicy.Limit
 	began    time.Time
 	executed time.Time // zero: the program is not there yet, or no more
@@ -27,7 +28,12 @@ type policy struct {
 
 // begin takes the policy from the ad of a job that has just been started.
 func (p *policy) begin(ad *classad.Ad, now time.Time) {
-	p.began = time.Now()
+	p.began, p.known = time.Now(), classad.New()
+	for _, name := range jobpolicy.AttemptAttributes() {
+		if e, ok := ad.Lookup(name); ok {
+			p.known.Set(name, e)
+		}
+	}
 	p.limits = jobpolicy.Limits(&classad.Context{Now: now}, ad)
 	p.plan(ad)
 }

@@ -57,6 +57,34 @@ func TestPolicy(t *testing.T) {
 	}
 }
 
+// What is set while the job runs counts at once, whether it had a policy before or not.
+func TestPolicySetLater(t *testing.T) {
+	for name, c := range map[string]struct{ attr, expr, want string }{
+		"a limit":       {"AllowedExecuteDuration", "0", "JobStatus=5 HoldReasonCode=47"},
+		"an expression": {"PeriodicHold", "JobStatus == 2", "JobStatus=5 HoldReasonCode=3"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPool(t) // expressions are looked at once a minute
+			id := p.match(forever)
+			p.starter(0, started, "")
+			p.pid("main")
+			e, err := classad.ParseExpr(c.expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.update(func(tx *spool.Tx) error {
+				tx.Op("set", id.String())
+				tx.Set(id, c.attr, e)
+				return nil
+			})
+			p.noClaims()
+			if got := p.queued(id, "JobStatus", "HoldReasonCode"); got != c.want {
+				t.Errorf("the job: %s, want %s", got, c.want)
+			}
+		})
+	}
+}
+
 // Nothing is looked at that need not be, and expressions only if somebody wants that.
 func TestAlarm(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }

@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -32,7 +33,7 @@ type attention struct {
 }
 
 func (s *supervisor) attention() attention {
-	followed, err := s.spool.Watch(s.Job)
+	followed, err := s.spool.Watch(s.Job, s.policy.known, jobpolicy.AttemptAttributes()...)
 	s.complain(err) // the first look tries again
 	return attention{followed, time.NewTicker(lookEvery), time.NewTicker(signEvery), s.policy.alarm(0)}
 }
@@ -67,6 +68,9 @@ func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) 
 		case <-at.look.C:
 			if kill == nil {
 				order = s.look(at.followed)
+			}
+			if at.followed.Changed() && kill == nil && order == nil {
+				order = s.judge(&at)
 			}
 		case <-at.due:
 			if kill == nil {

@@ -31,6 +31,16 @@ var limits = []struct {
 	{"WallTimeLimit", "wall time limit", false, WallTime},
 }
 
+// AttemptAttributes returns the names of all that decides how an attempt may go on: what
+// Limits and Periodic go by.
+func AttemptAttributes() []string {
+	names := PeriodicAttributes()
+	for _, x := range limits {
+		names = append(names, x.attr)
+	}
+	return names
+}
+
 // Limits returns how long an attempt of the job may take, the shortest first. A number
 // of seconds below 0 is over at once; what is no number, or more than 292 years, is no limit.
 // The ad is that of the running job; an expression that goes by time() is worked out anew
