@@ -117,14 +117,15 @@ func (w *Watch) apply(f frame, _ int) error {
 	return nil
 }
 
-// applySet takes note of an attribute that procs of the job's cluster get or lose.
+// applySet takes note of an attribute that procs of the job's cluster get or lose. Most
+// such lines are of other procs: no more of them is read than that.
 func (w *Watch) applySet(line []byte) error {
-	r, err := parseRecord(line, classad.NewInterner())
-	if err != nil {
+	var r record
+	rest, err := r.procs(line[len("A "):])
+	if proc := w.claim.Job.Proc; err != nil || proc < r.First || r.Last < proc {
 		return err
 	}
-	if proc := w.claim.Job.Proc; r.First <= proc && proc <= r.Last {
-		w.set = w.set || slices.ContainsFunc(w.names, func(name string) bool { return strings.EqualFold(name, r.Name) })
-	}
-	return nil
+	name, _, err := parseName(rest)
+	w.set = w.set || slices.ContainsFunc(w.names, func(n string) bool { return strings.EqualFold(n, name) })
+	return err
 }
