@@ -1,10 +1,14 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"maps"
+	"os"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -124,6 +128,8 @@ type vigil struct {
 	steered bool // jobs were held or released since holds was last asked
 	absent  bool // the log is not there, and that was told
 	strange bool // an event cannot be read, and that was told
+	events  bool // there was one
+	foreign bool // the file does not look like a log, and that was told
 }
 
 func newVigil(path string, w wanted, year int) *vigil {
@@ -139,6 +145,7 @@ func newVigil(path string, w wanted, year int) *vigil {
 func (v *vigil) look() (waiting.Far, error) {
 	var news []string
 	err := v.log.Read(func(e userlog.Event, err error) {
+		v.events = true
 		switch {
 		case err == nil:
 			v.see(e)
@@ -154,11 +161,38 @@ func (v *vigil) look() (waiting.Far, error) {
 		}
 		err = nil
 	}
+	if line := v.otherwise(); line != "" {
+		v.foreign = true
+		news = append(news, fmt.Sprintf("%s: does not look like an event log, as it begins with %q; waiting for events", v.path, line))
+	}
 	if v.steered {
 		v.steered = false
 		news = append(news, v.holds.News(v.held)...)
 	}
 	return waiting.Far{Ended: len(v.ended), All: len(v.known), Done: v.done(), News: news}, err
+}
+
+// beginning is how an event begins.
+var beginning = regexp.MustCompile(`^\d{3} \(-?\d+\.-?\d+\.-?\d+\) `)
+
+// otherwise returns the beginning of a file that has had no event and begins with a
+// line that is none's; empty for any other, and for one of which that was told.
+func (v *vigil) otherwise() string {
+	if v.events || v.foreign {
+		return ""
+	}
+	f, err := os.Open(v.path)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	text := make([]byte, 80)
+	n, _ := io.ReadFull(f, text)
+	line, _, whole := bytes.Cut(text[:n], []byte("\n"))
+	if !whole && n < len(text) || beginning.Match(line) {
+		return ""
+	}
+	return string(line)
 }
 
 // see takes in an event. A job ends once; one that is submitted again, into a log
