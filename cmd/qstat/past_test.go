@@ -150,3 +150,26 @@ func TestHistoryFits(t *testing.T) {
 		}
 	}
 }
+
+// With -w nothing is cut, and all columns stand below their headings.
+func TestHistoryWide(t *testing.T) {
+	leave(t)
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		tx.AddCluster(job(t, "carol", `JobBatchName = "a name that is much too long"`), []spool.NewRun{{Count: 1}}) // 7
+		tx.Leave(pool.JobID{Cluster: 7}, time.Unix(now, 0))
+	})
+	status, out, bad := qstat("-history", "-w")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if status != 0 || bad != "" || len(lines) < 4 {
+		t.Fatalf("qstat -history -w = %d, %q, %d lines", status, bad, len(lines))
+	}
+	if !strings.Contains(out, " a name that is much too long carol ") {
+		t.Errorf("qstat -history -w cuts a name:\n%s", out)
+	}
+	at := strings.Index(lines[0], "submitted")
+	for _, line := range lines[2:] {
+		if !strings.HasPrefix(line[at:], "11/20/2026 ") {
+			t.Errorf("qstat -history -w: the time of the submission does not stand below its heading in\n%s", line)
+		}
+	}
+}

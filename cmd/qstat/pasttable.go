@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -28,32 +29,64 @@ var pastColumns = [...]struct {
 	{"started", 19, 3, false}, {"ended", 19, 0, false}, {"run time", 14, 4, true}, {"waited", 13, 2, true},
 }
 
+// pastRow is what is shown of a job: the cells of pastColumns, and how it ended.
+type pastRow struct {
+	cells [len(pastColumns)]string
+	how   string
+}
+
+func pastRowOf(ctx *classad.Context, ad *classad.Ad) pastRow {
+	l := lifeOf(ctx, ad)
+	return pastRow{[...]string{
+		fmt.Sprint(l.id), printable(l.name), printable(l.user), moment(l.submitted), moment(l.started), moment(l.ended),
+		dayTime(l.ran), dayTime(l.waited),
+	}, printable(l.how)}
+}
+
 // pastTable writes a line for each job, as they come; nothing at all without a job.
-// Without -w names are cut, and what has no room where a line has so many places; 0: any.
+// Names are cut, and what has no room where a line has so many places; 0: any. With -w
+// nothing is, for which all lines are looked at before the first is written.
 func pastTable(c *cmdline.Call, line int, ads iter.Seq[*classad.Ad]) error {
-	ctx, head := &classad.Context{Now: c.Now}, false
-	if c.Has("w") {
-		line = 0
-	}
-	shown, room := pastFitted(line)
-	var b []byte
-	for ad := range ads {
-		b = b[:0]
-		if !head {
-			head = true
-			b = appendPastHead(b, shown, line)
-		}
-		l := lifeOf(ctx, ad)
-		cells := [...]string{
-			fmt.Sprint(l.id), printable(l.name), printable(l.user), moment(l.submitted), moment(l.started), moment(l.ended),
-			dayTime(l.ran), dayTime(l.waited),
-		}
-		for i, text := range cells {
-			if shown[i] {
-				b = appendPast(b, i, text, c.Has("w"))
+	ctx := &classad.Context{Now: c.Now}
+	rows := func(yield func(pastRow) bool) {
+		for ad := range ads {
+			if !yield(pastRowOf(ctx, ad)) {
+				return
 			}
 		}
-		how, _ := within(printable(l.how), room)
+	}
+	if !c.Has("w") {
+		return pastLines(c, line, pastWidths(nil), rows)
+	}
+	all := slices.Collect(rows)
+	return pastLines(c, 0, pastWidths(all), slices.Values(all))
+}
+
+// pastWidths returns how wide the columns are: as usual, or as wide as what stands in them.
+func pastWidths(rows []pastRow) (widths [len(pastColumns)]int) {
+	for i, c := range pastColumns {
+		widths[i] = c.width
+		for _, r := range rows {
+			widths[i] = max(widths[i], breadth(r.cells[i]))
+		}
+	}
+	return widths
+}
+
+func pastLines(c *cmdline.Call, line int, widths [len(pastColumns)]int, rows iter.Seq[pastRow]) error {
+	shown, room := pastFitted(line)
+	var b []byte
+	for r := range rows {
+		head := b == nil
+		if b = b[:0]; head {
+			b = appendPastHead(b, shown, widths, line)
+		}
+		for i, text := range r.cells {
+			if shown[i] {
+				b = appendPast(b, i, widths[i], text)
+			}
+		}
+		how, _ := within(r.how, room)
 		b = append(append(b, how...), '\n')
 		if _, err := c.Stdout.Write(b); err != nil {
 			return err
@@ -84,11 +117,12 @@ func pastFitted(line int) (shown [len(pastColumns)]bool, room int) {
 	return shown, max(room, leastHow)
 }
 
-func appendPastHead(b []byte, shown [len(pastColumns)]bool, line int) []byte {
+func appendPastHead(b []byte, shown [len(pastColumns)]bool, widths [len(pastColumns)]int, line int) []byte {
 	start, rule := len(b), pastRule
 	for i, c := range pastColumns {
+		rule += widths[i] - c.width
 		if shown[i] {
-			b = appendPast(b, i, c.head, false)
+			b = appendPast(b, i, widths[i], c.head)
 		}
 	}
 	b = append(b, "how\n"...)
@@ -98,12 +132,12 @@ func appendPastHead(b []byte, shown [len(pastColumns)]bool, line int) []byte {
 	return append(append(b, strings.Repeat("-", rule)...), '\n')
 }
 
-// appendPast appends a cell. Only names are cut, and not if they are to be whole.
-func appendPast(b []byte, i int, text string, whole bool) []byte {
+// appendPast appends a cell of a column. Only names are cut.
+func appendPast(b []byte, i, width int, text string) []byte {
 	c := pastColumns[i]
-	short, left := within(text, c.width)
+	short, left := within(text, width)
 	switch {
-	case short != text && (whole || c.head != "name" && c.head != "user"):
+	case short != text && c.head != "name" && c.head != "user":
 		return append(append(b, text...), ' ')
 	case c.right:
 		return append(append(pad(b, left), text...), ' ')
