@@ -19,7 +19,7 @@ func TestDetailsOfEverything(t *testing.T) {
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		tx.AddCluster(job(t, "erin", `
 			JobStatus = 5; EnteredCurrentStatus = `+number(now-60)+`; User = "erin@pool"; UnixGroup = "hpc"; Project = "p1"; NiceUser = true;
-			DeferralTime = `+number(now+600)+`; Environment = "A=1 SECRET='two words'"; Iwd = "/home/erin"; In = "/dev/null"; Out = "o\033[2J";
+			DeferralTime = `+number(now+600)+`; Deadline = DeferralTime + 60; Environment = "A=1 SECRET='two words'"; Iwd = "/home/erin"; In = "/dev/null"; Out = "o\033[2J";
 			UserLog = "/home/erin/log"; TransferInput = "a,b"; JobNotification = 3; NotifyUser = "erin@example.org";
 			JobPrio = 7; PreJobPrio1 = 2; PostJobPrio2 = 0; RequestMemory = 512; RequestGPUs = 1; RequestLicences = Base * 2; Base = 2;
 			ConcurrencyLimits = "matlab"; Requirements = TARGET.Memory > 1; Rank = 0.0;
@@ -41,6 +41,7 @@ state:                      hqw
 state_since:                11/20/2026 23:33:06
 submission_time:            11/20/2026 22:34:06
 execution_time:             11/20/2026 23:44:06
+deadline:                   11/20/2026 23:45:06
 owner:                      erin
 submitter:                  erin@pool
 group:                      hpc

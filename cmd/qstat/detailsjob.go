@@ -18,6 +18,7 @@ func (d *sheet) identity() {
 	d.line("state_since", d.since(pool.AttrEnteredStatus))
 	d.line("submission_time", clock(unix(d.key.QDate)))
 	d.line("execution_time", d.since(jobpolicy.AttrDeferralTime))
+	d.line("deadline", d.since("Deadline"))
 	if d.slot != "" {
 		d.line("start_time", clock(d.at))
 		d.line("queue", d.slot)

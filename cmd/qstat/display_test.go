@@ -26,15 +26,15 @@ func everyKind(t *testing.T) {
 	fill(t)
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		for _, more := range []string{
-			`JobStatus = 5; HoldReasonCode = 6`,                                             // 6: broken
-			`JobStatus = 5; HoldReasonCode = 1; HoldReason = "via qhold (by user root)"`,    // 7: by an administrator
-			`JobStatus = 5; HoldReasonCode = 1; HoldReason = "via qhold (by user erin)"`,    // 8: by its owner
-			`JobStatus = 5; HoldReasonCode = 3`,                                             // 9: by policy
-			`AfterOk = "2,99"; RequestMemory = 512; Rank = Memory`,                          // 10: waits for others
-			fmt.Sprintf(`DeferralTime = %d; Project = "atlas"`, now+3600),                   // 11: waits for a time
-			`JobStatus = 4; LeaveJobInQueue = true; RemoteUserCpu = 90061.5; BytesSent = 0`, // 12: has ended
-			`JobStatus = 2; NumJobStarts = 2; ResidentSetSize = 1048576; RequestCpus = 2`,   // 13: on a part of a slot
-			`JobStatus = 5; HoldReasonCode = 1`,                                             // 14: still runs
+			`JobStatus = 5; HoldReasonCode = 6`,                                                    // 6: broken
+			`JobStatus = 5; HoldReasonCode = 1; HoldReason = "via qhold (by user root)"`,           // 7: by an administrator
+			`JobStatus = 5; HoldReasonCode = 1; HoldReason = "via qhold (by user erin)"`,           // 8: by its owner
+			`JobStatus = 5; HoldReasonCode = 3`,                                                    // 9: by policy
+			`AfterOk = "2,99"; RequestMemory = 512; Rank = Memory`,                                 // 10: waits for others
+			fmt.Sprintf(`DeferralTime = %d; Deadline = DeferralTime; Project = "atlas"`, now+3600), // 11: waits for a time
+			`JobStatus = 4; LeaveJobInQueue = true; RemoteUserCpu = 90061.5; BytesSent = 0`,        // 12: has ended
+			`JobStatus = 2; NumJobStarts = 2; ResidentSetSize = 1048576; RequestCpus = 2`,          // 13: on a part of a slot
+			`JobStatus = 5; HoldReasonCode = 1`,                                                    // 14: still runs
 		} {
 			tx.AddCluster(job(t, "erin", more), []spool.NewRun{{Count: 1}})
 		}

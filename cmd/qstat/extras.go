@@ -14,7 +14,7 @@ import (
 // extras is what of jobs only some columns show. It stays empty without these.
 type extras struct {
 	pre1, pre2, post1, post2 int64
-	deadline                 int64 // when the job is deferred to, Unix seconds; 0: not at all
+	deadline                 int64 // Unix seconds; 0: none
 	waited                   time.Duration
 	project, department      string
 	used                     used
@@ -36,7 +36,7 @@ func (m *maker) extend(r *row) {
 		r.pre1, r.pre2, r.post1, r.post2 = r.key.PreJobPrio1, r.key.PreJobPrio2, r.key.PostJobPrio1, r.key.PostJobPrio2
 	}
 	if m.urg {
-		r.deadline = m.int(deferralName)
+		r.deadline = m.int(deadlineName)
 	}
 	if m.urg || m.wide {
 		r.waited = m.waited(r)

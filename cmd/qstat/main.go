@@ -31,7 +31,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "r", Help: "show below each job what it asks for"},
 			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c shows how full the machines are, and how many jobs there are; d shows each proc on a line of its own; t says MASTER of jobs with a slot"},
 			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter"},
-			{Name: "urg", Help: "show the submitter's EUP and place in the order, the time that the job is deferred to and how long it waited"},
+			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited"},
 			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP"},
 			{Name: "w", Aliases: []string{"wide"}, Help: "show full names, and how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},

@@ -20,6 +20,7 @@ var (
 	afterAnyName = classad.NewName("AfterAny")
 	metName      = classad.NewName("DependenciesMet")
 	deferralName = classad.NewName("DeferralTime")
+	deadlineName = classad.NewName("Deadline")
 	ownerName    = classad.NewName(pool.AttrOwner)
 	groupName    = classad.NewName(pool.AttrAccountingGroup)
 	batchName    = classad.NewName("JobBatchName")
@@ -49,7 +50,7 @@ var (
 	totalsNames = wordsOf(statusName, codeName, startsName, afterOkName, afterAnyName, metName, cpusName,
 		classad.NewName(pool.AttrUser), ownerName, heldByName, deferralName)
 	listedNames = append(wordsOf(groupName, batchName, cmdName, preName1, preName2, prioName, postName1, postName2, qdateName,
-		beganName, enteredName, projectName, departName, userCPUName, sysCPUName, residentName, bytesInName, bytesOutName), totalsNames...)
+		beganName, enteredName, projectName, departName, userCPUName, sysCPUName, residentName, bytesInName, bytesOutName, deadlineName), totalsNames...)
 )
 
 func wordsOf(names ...*classad.Name) (list []string) {
