@@ -60,6 +60,7 @@ type step struct {
 	of      pool.JobID   // whom later is about
 	victims []pool.JobID // the jobs that have to go for others
 	outside int          // so many slots that others hold are promised
+	steers  string       // the cluster or job that may have to go since it is held
 }
 
 // after returns the pool that follows from a step; false when it is impossible.
@@ -165,7 +166,7 @@ func (m *model) remove(id pool.JobID) string {
 // steered: qhold or qrls, whose doing with one job is one, was called for these
 // names, with these answers by job; nil when nobody was told.
 func steered(one func(*model, pool.JobID) string, name string, answers map[pool.JobID]string) step {
-	return step{text: fmt.Sprintf("%v steered: %v", name, answers), do: func(m *model) bool {
+	return step{text: fmt.Sprintf("%v steered: %v", name, answers), steers: name, do: func(m *model) bool {
 		ids, ok := m.named([]string{name})
 		told := 0
 		for _, id := range ids {

@@ -3,6 +3,7 @@ package cmd
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -91,11 +92,18 @@ func (s *story) check(t *testing.T) {
 // not been done yet. It changes nothing about what is true, but without it the
 // search tries the long steps of starter much too soon, and goes back far.
 func (s *story) narrow() {
-	victims := map[pool.JobID]bool{} // who come back to where they were before
+	victims := map[pool.JobID]bool{} // who come back to where they were before, or stay
 	steps := map[pool.JobID]int{}    // to begin and to end
+	steered := map[string]bool{}
 	for _, o := range s.told {
 		steps[o.Input.(step).of]++
+		steered[o.Input.(step).steers] = true
 		for _, id := range o.Input.(step).victims {
+			victims[id] = true
+		}
+	}
+	for id := range steps {
+		if steered[id.String()] || steered[strconv.Itoa(id.Cluster)] {
 			victims[id] = true
 		}
 	}
