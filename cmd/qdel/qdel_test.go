@@ -1,10 +1,8 @@
 package main
 
 import (
-	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
@@ -27,33 +25,11 @@ func fill(t *testing.T) {
 		tx.AddCluster(ad("alice"), []spool.NewRun{{Count: 5}})
 		tx.AddCluster(ad("bob"), []spool.NewRun{{Count: 1}})
 		tx.Set(pool.JobID{Cluster: 1}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Running))))
-		at := time.Unix(cmdtest.Now-60, 0)
-		c := pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1@node", Machine: "node", Submitter: "alice@pool",
-			State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at, StartedAt: at}
-		tx.PutClaim(c)
-		c.Job.Proc, c.State, c.StartedAt = 1, pool.Matched, time.Time{}
-		tx.PutClaim(c)
-		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
+		cmdtest.Claims(tx)
 	})
 }
 
 func qdel(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
-
-// left reads the queue: each job with its state, then each claim with its.
-func left(t *testing.T) string {
-	t.Helper()
-	var list []string
-	cmdtest.View(t, func(v *spool.View) {
-		for id, ad := range v.Jobs() {
-			n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-			list = append(list, fmt.Sprintf("%v=%v", id, pool.Status(n)))
-		}
-		for _, c := range v.Claims() {
-			list = append(list, fmt.Sprintf("%v:%v", c.Job, c.State))
-		}
-	})
-	return strings.Join(list, " ")
-}
 
 func TestQdel(t *testing.T) {
 	for _, c := range []struct{ args, out, left string }{
@@ -67,7 +43,7 @@ func TestQdel(t *testing.T) {
 		if status != 0 || bad != "" || out != c.out {
 			t.Errorf("qdel %s = %d, %q, %q, want 0, %q", c.args, status, out, bad, c.out)
 		}
-		if got := left(t); got != c.left {
+		if got := cmdtest.Queue(t); got != c.left {
 			t.Errorf("after qdel %s: %s, want %s", c.args, got, c.left)
 		}
 	}
@@ -94,7 +70,7 @@ func TestQdelPromised(t *testing.T) {
 		if status, out, bad := qdel(c.args); status != 0 || bad != "" || out != c.out {
 			t.Errorf("qdel %s = %d, %q, %q, want 0, %q", c.args, status, out, bad, c.out)
 		}
-		if got := left(t); got != c.left {
+		if got := cmdtest.Queue(t); got != c.left {
 			t.Errorf("after qdel %s: %s, want %s", c.args, got, c.left)
 		}
 	}
@@ -115,7 +91,7 @@ func TestQdelInPart(t *testing.T) {
 		if want := min(1, len(c.bad)); status != want || out != c.out || bad != c.bad {
 			t.Errorf("qdel %s = %d, %q, %q, want %d, %q, %q", c.args, status, out, bad, want, c.out, c.bad)
 		}
-		if got := left(t); got != c.left {
+		if got := cmdtest.Queue(t); got != c.left {
 			t.Errorf("after qdel %s: %s, want %s", c.args, got, c.left)
 		}
 	}
@@ -137,7 +113,7 @@ func TestQdelLent(t *testing.T) {
 		if want := min(1, len(c.bad)); status != want || out != c.out || bad != c.bad {
 			t.Errorf("%s: qdel %s = %d, %q, %q, want %d, %q, %q", c.user, c.args, status, out, bad, want, c.out, c.bad)
 		}
-		if got := left(t); got != c.left {
+		if got := cmdtest.Queue(t); got != c.left {
 			t.Errorf("after %s: qdel %s: %s, want %s", c.user, c.args, got, c.left)
 		}
 	}
@@ -145,7 +121,7 @@ func TestQdelLent(t *testing.T) {
 
 func TestQdelRefuses(t *testing.T) {
 	fill(t)
-	before := left(t)
+	before := cmdtest.Queue(t)
 	for _, c := range []struct {
 		args   string
 		status int
@@ -164,7 +140,7 @@ func TestQdelRefuses(t *testing.T) {
 		if status != c.status || out != "" || bad != c.bad {
 			t.Errorf("qdel %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
 		}
-		if got := left(t); got != before {
+		if got := cmdtest.Queue(t); got != before {
 			t.Errorf("after qdel %s: %s, want %s", c.args, got, before)
 		}
 	}

@@ -6,10 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	"fairspool/cmd/internal/cmdtest"
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -30,40 +28,12 @@ func fill(t *testing.T) (dir string) {
 		}
 		status(0, pool.Running)
 		status(4, pool.Removed)
-		at := time.Unix(cmdtest.Now-60, 0)
-		c := pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1@node", Machine: "node", Submitter: "alice@pool",
-			State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at, StartedAt: at}
-		tx.PutClaim(c)
-		c.Job.Proc, c.State, c.StartedAt = 1, pool.Matched, time.Time{}
-		tx.PutClaim(c)
-		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 1, At: at, ResourcesUsed: 2, InUse: 2 * accountant.One})
+		cmdtest.Claims(tx)
 	})
 	return dir
 }
 
 func qhold(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
-
-// queue reads each job with its state, then each claim with its, then what keeps
-// jobs back.
-func queue(t *testing.T) string {
-	t.Helper()
-	var list []string
-	cmdtest.View(t, func(v *spool.View) {
-		for id, ad := range v.Jobs() {
-			n, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-			list = append(list, fmt.Sprintf("%v=%v", id, pool.Status(n)))
-		}
-		for _, c := range v.Claims() {
-			list = append(list, fmt.Sprintf("%v:%v", c.Job, c.State))
-		}
-		for _, f := range v.Factories() {
-			if f.Paused != "" {
-				list = append(list, fmt.Sprintf("%d: %s", f.Cluster, f.Paused))
-			}
-		}
-	})
-	return strings.Join(list, " ")
-}
 
 func TestQhold(t *testing.T) {
 	for _, c := range []struct{ args, out, bad, queue string }{
@@ -83,7 +53,7 @@ func TestQhold(t *testing.T) {
 		if want := min(1, len(c.bad)); status != want || out != c.out || bad != c.bad {
 			t.Errorf("qhold %s = %d, %q, %q, want %d, %q, %q", c.args, status, out, bad, want, c.out, c.bad)
 		}
-		if got := queue(t); got != c.queue {
+		if got := cmdtest.Queue(t); got != c.queue {
 			t.Errorf("after qhold %s: %s, want %s", c.args, got, c.queue)
 		}
 	}
@@ -122,7 +92,7 @@ func TestQholdReason(t *testing.T) {
 
 func TestQholdRefuses(t *testing.T) {
 	fill(t)
-	before := queue(t)
+	before := cmdtest.Queue(t)
 	for _, c := range []struct {
 		args   string
 		status int
@@ -135,7 +105,7 @@ func TestQholdRefuses(t *testing.T) {
 		if status, out, bad := qhold(strings.Fields(c.args)...); status != c.status || out != "" || bad != c.bad {
 			t.Errorf("qhold %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
 		}
-		if got := queue(t); got != before {
+		if got := cmdtest.Queue(t); got != before {
 			t.Errorf("after qhold %s: %s, want %s", c.args, got, before)
 		}
 	}
