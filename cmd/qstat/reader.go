@@ -32,7 +32,7 @@ var (
 	postName1    = classad.NewName(pool.AttrPostJobPrio1)
 	postName2    = classad.NewName(pool.AttrPostJobPrio2)
 	qdateName    = classad.NewName(pool.AttrQDate)
-	heldByName   = classad.NewName(pool.AttrHoldReason)
+	holdName     = classad.NewName(pool.AttrHoldReason)
 	beganName    = classad.NewName(pool.AttrCurrentStartDate)
 	enteredName  = classad.NewName(pool.AttrEnteredStatus)
 	projectName  = classad.NewName(pool.AttrProject)
@@ -48,7 +48,7 @@ var (
 // read, but for -r. Both have those that jobs are chosen by, but for -constraint.
 var (
 	totalsNames = wordsOf(statusName, codeName, startsName, afterOkName, afterAnyName, metName, cpusName,
-		classad.NewName(pool.AttrUser), ownerName, heldByName, deferralName)
+		classad.NewName(pool.AttrUser), ownerName, holdName, deferralName)
 	listedNames = append(wordsOf(groupName, batchName, cmdName, preName1, preName2, prioName, postName1, postName2, qdateName,
 		beganName, enteredName, projectName, departName, userCPUName, sysCPUName, residentName, bytesInName, bytesOutName, deadlineName), totalsNames...)
 )
@@ -146,7 +146,7 @@ func (r *reader) holds() (h holds) {
 	case pool.Held:
 		switch code := r.int(codeName); {
 		case code == 1:
-			h.operator = byOther(r.text(heldByName), r.text(ownerName))
+			h.operator = byOther(r.text(holdName), r.text(ownerName))
 			h.user = !h.operator
 		case code == 15:
 			h.user = true
