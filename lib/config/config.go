@@ -68,6 +68,17 @@ type Config struct {
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
 	PeriodicInterval     time.Duration // PERIODIC_EXPR_INTERVAL; 0: the supervisor never looks
 
+	InitialUpdateInterval time.Duration // STARTER_INITIAL_UPDATE_INTERVAL
+	UpdateInterval        time.Duration // STARTER_UPDATE_INTERVAL; 0: never while a job runs
+	ClaimWorklife         time.Duration // CLAIM_WORKLIFE; 0: a claim is for one job
+	MaxJobRetirementTime  string        // MAXJOBRETIREMENTTIME, an expression
+	MemoryLimitPolicy     string        // CGROUP_MEMORY_LIMIT_POLICY
+	EnforceDiskLimits     bool          // STARTD_ENFORCE_DISK_LIMITS
+	AssignCPUAffinity     bool          // ASSIGN_CPU_AFFINITY
+	NobodySlotUser        string        // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
+	BaseCgroup            string        // BASE_CGROUP; empty: jobs have none of their own
+	CheckpointCommand     []string      // CHECKPOINT_COMMAND; none: no transparent checkpoints
+
 	DefaultRequestCpus   int64         // JOB_DEFAULT_REQUESTCPUS
 	DefaultRequestMemory int64         // JOB_DEFAULT_REQUESTMEMORY, MB
 	DefaultRequestDisk   int64         // JOB_DEFAULT_REQUESTDISK, KB
@@ -92,6 +103,8 @@ type Config struct {
 
 	Maui accountant.WindowParams // the table [maui]: MauiKeys
 	SGE  accountant.DecayParams  // the table [sge]: SGEKeys
+
+	RunTime RunTime // of the table [sge]: reprioritize_interval and execd_params
 
 	groupNames    []string // GROUP_NAMES
 	acceptSurplus bool     // GROUP_ACCEPT_SURPLUS

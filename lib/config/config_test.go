@@ -42,6 +42,16 @@ func TestDefault(t *testing.T) {
 		{"MACHINE_MAX_VACATE_TIME", c.MachineMaxVacateTime, 10 * time.Minute},
 		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
 		{"PERIODIC_EXPR_INTERVAL", c.PeriodicInterval, time.Minute},
+		{"STARTER_INITIAL_UPDATE_INTERVAL", c.InitialUpdateInterval, 8 * time.Second},
+		{"STARTER_UPDATE_INTERVAL", c.UpdateInterval, 5 * time.Minute},
+		{"CLAIM_WORKLIFE", c.ClaimWorklife, 20 * time.Minute},
+		{"MAXJOBRETIREMENTTIME", c.MaxJobRetirementTime, "0"},
+		{"CGROUP_MEMORY_LIMIT_POLICY", c.MemoryLimitPolicy, "none"},
+		{"STARTD_ENFORCE_DISK_LIMITS", c.EnforceDiskLimits, false},
+		{"ASSIGN_CPU_AFFINITY", c.AssignCPUAffinity, false},
+		{"NOBODY_SLOT_USER", c.NobodySlotUser, ""},
+		{"BASE_CGROUP", c.BaseCgroup, "fairspool"},
+		{"CHECKPOINT_COMMAND", strings.Join(c.CheckpointCommand, " "), "criu"},
 		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, int64(128)},
 		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
 		{"NEGOTIATOR_PIE", c.Pie, "max-min"},
@@ -120,6 +130,16 @@ NEGOTIATOR_STRICT_ENFORCE_QUOTA = false
 GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 100
 GROUP_QUOTA_ROUND_ROBIN_RATE = 1.5
 NEGOTIATOR_USE_WEIGHTED_DEMAND = false
+STARTER_INITIAL_UPDATE_INTERVAL = 0
+STARTER_UPDATE_INTERVAL = 0.25
+CLAIM_WORKLIFE = 0
+MAXJOBRETIREMENTTIME = "3600 * (TARGET.JobUniverse == 5)"
+CGROUP_MEMORY_LIMIT_POLICY = "hard"
+STARTD_ENFORCE_DISK_LIMITS = true
+ASSIGN_CPU_AFFINITY = true
+NOBODY_SLOT_USER = "nobody"
+BASE_CGROUP = "system.slice/pool"
+CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 `))
 	if err != nil {
 		t.Fatal(err)
@@ -142,6 +162,11 @@ NEGOTIATOR_USE_WEIGHTED_DEMAND = false
 	want.MatchlistCaching, want.RequirementsStable, want.RankStable = false, false, false
 	want.GroupSort, want.OversubscribeQuotas, want.StrictQuotas = "GroupQuota", false, false
 	want.AllocationRounds, want.RoundRobinRate, want.WeightedDemand = 100, 1.5, false
+	want.InitialUpdateInterval, want.UpdateInterval, want.ClaimWorklife = 0, 250*time.Millisecond, 0
+	want.MaxJobRetirementTime, want.MemoryLimitPolicy = "3600 * (TARGET.JobUniverse == 5)", "hard"
+	want.EnforceDiskLimits, want.AssignCPUAffinity, want.BaseCgroup = true, true, "system.slice/pool"
+	want.NobodySlotUser = "nobody"
+	want.CheckpointCommand = []string{"/opt/criu", "--config", "/etc/criu.conf"}
 	for key, at := range map[string]string{"PRIORITY_HALFLIFE": "f:2", "NEGOTIATOR_PRE_JOB_RANK": "f:8", "ALLOW_NETWORK_SPOOL": "f:9", "SLOT_WEIGHT": ""} {
 		if got := c.Where(key); got != at {
 			t.Errorf("Where(%s) = %q, want %q", key, got, at)
@@ -181,9 +206,9 @@ var bad = []struct{ text, want string }{
 	{`JOB_PRIORITY_POLICY = "maui"`, `f:1: JOB_PRIORITY_POLICY: "maui": not part of this version`},
 	{`JOB_PRIORITY_POLICY = "fifo"`, `f:1: JOB_PRIORITY_POLICY: "fifo": want "condor"`},
 	{"\n\nALLOW_PSLOT_PREEMPTION = true", `f:3: ALLOW_PSLOT_PREEMPTION: not part of this version`},
-	{`PREEMPTION_REQUIREMENTS = false`, `f:1: PREEMPTION_REQUIREMENTS: false: want an expression in a string`},
+	{`PREEMPTION_REQUIREMENTS = false`, `f:1: PREEMPTION_REQUIREMENTS: false: want an expression in a string, "false"`},
 	{`NEGOTIATOR_PRE_JOB_RANK = ""`, `f:1: NEGOTIATOR_PRE_JOB_RANK: an empty expression`},
-	{`GROUP_SORT_EXPR = 1`, `f:1: GROUP_SORT_EXPR: 1: want an expression in a string`},
+	{`GROUP_SORT_EXPR = 1`, `f:1: GROUP_SORT_EXPR: 1: want an expression in a string, "1"`},
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 0`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 0: want 1 to 100`},
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 101`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 101: want 1 to 100`},
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUNDS = 1.5`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUNDS: 1.5: want a whole number`},
@@ -192,7 +217,7 @@ var bad = []struct{ text, want string }{
 	{`NEGOTIATOR_USE_WEIGHTED_DEMAND = "yes"`, `f:1: NEGOTIATOR_USE_WEIGHTED_DEMAND: "yes": want true or false`},
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUND = 3`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUND: GROUP_NAMES has no group MAX_ALLOCATION_ROUND; did you mean GROUP_QUOTA_MAX_ALLOCATION_ROUNDS?`},
 	{`GROUP_QUOTA_round_robin_rate = 3`, `f:1: GROUP_QUOTA_round_robin_rate: GROUP_NAMES has no group round_robin_rate; did you mean GROUP_QUOTA_ROUND_ROBIN_RATE?`},
-	{"GROUP_DYNAMIC_MACH_CONSTRAINT = 5", `f:1: GROUP_DYNAMIC_MACH_CONSTRAINT: 5: want an expression in a string`},
+	{"GROUP_DYNAMIC_MACH_CONSTRAINT = 5", `f:1: GROUP_DYNAMIC_MACH_CONSTRAINT: 5: want an expression in a string, "5"`},
 	{"[maui]\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"", `f:2: GROUP_DYNAMIC_MACH_CONSTRAINT: stands in table [maui]; move it above`},
 	{"GROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"\nNEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT = \"A\"",
 		`f:2: NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT: GROUP_DYNAMIC_MACH_CONSTRAINT is the same (f:1): one of the two is an older name; leave one out`},
@@ -218,6 +243,18 @@ var bad = []struct{ text, want string }{
 	{`REMOVE_SIGNIFICANT_ATTRIBUTES = [""]`, `f:1: REMOVE_SIGNIFICANT_ATTRIBUTES: "": want the name`},
 	{`RESERVE_POOL_FRACTION = 1.5`, `f:1: RESERVE_POOL_FRACTION: 1.5: want 0 to 1`},
 	{`RESERVE_MAX_TIME = 0`, `f:1: RESERVE_MAX_TIME: 0: want 1 to 1000000000`},
+	{`STARTER_UPDATE_INTERVAL = -1`, `f:1: STARTER_UPDATE_INTERVAL: -1: want 0 to 1000000000`},
+	{`CLAIM_WORKLIFE = -2`, `f:1: CLAIM_WORKLIFE: -2: want -1 to 1000000000`},
+	{`MAXJOBRETIREMENTTIME = 3600`, `f:1: MAXJOBRETIREMENTTIME: 3600: want an expression in a string, "3600"`},
+	{`MAXJOBRETIREMENTTIME = ""`, `f:1: MAXJOBRETIREMENTTIME: an empty expression`},
+	{`CGROUP_MEMORY_LIMIT_POLICY = "custom"`, `f:1: CGROUP_MEMORY_LIMIT_POLICY: "custom": want "none", "soft", "hard"`},
+	{`NOBODY_SLOT_USER = "no body"`, `f:1: NOBODY_SLOT_USER: "no body": want a name`},
+	{`BASE_CGROUP = "/fairspool"`, `f:1: BASE_CGROUP: "/fairspool": want a name, or names with / between them`},
+	{`BASE_CGROUP = "a/../b"`, `f:1: BASE_CGROUP: "a/../b": want a name`},
+	{`BASE_CGROUP = "."`, `f:1: BASE_CGROUP: ".": want a name`},
+	{`BASE_CGROUP = "a//b"`, `f:1: BASE_CGROUP: "a//b": want a name`},
+	{`BASE_CGROUP = "a\tb"`, `f:1: BASE_CGROUP: "a\tb": want a name`},
+	{`CHECKPOINT_COMMAND = 1`, `f:1: CHECKPOINT_COMMAND: 1: want an array of strings, or a string of words`},
 	{"\"a\\nb\" = 1", `f:1: "a\nb": unknown key`},
 	{"\"GROUP_QUOTA_a\\nb\" = 1", `f:1: "GROUP_QUOTA_a\nb": GROUP_NAMES has no group "a\nb"`},
 	{"\"GROUP_QUOTA_a\\nb\".c = 1", `f:1: "GROUP_QUOTA_a\nb": a name with a dot in it needs quotes: "GROUP_QUOTA_a\nb.NAME"`},
@@ -301,6 +338,30 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("Parse(%q) = %+v, out of range", text, c)
 		}
 	})
+}
+
+// A claim's life below 0 has no end, nor has one of zero a beginning.
+func TestClaimWorklife(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"-1": maxSeconds * time.Second, "-0.001": maxSeconds * time.Second, "0": 0, "1e9": maxSeconds * time.Second, "1.5": 1500 * time.Millisecond,
+	} {
+		if cfg, err := Parse("f", []byte("CLAIM_WORKLIFE = "+text)); err != nil || cfg.ClaimWorklife != want {
+			t.Errorf("CLAIM_WORKLIFE = %s is %v, %v, want %v", text, cfg.ClaimWorklife, err, want)
+		}
+	}
+}
+
+// No command is none, and what somebody does to one configuration's does not reach another's.
+func TestCheckpointCommand(t *testing.T) {
+	for _, text := range []string{`""`, `[]`} {
+		if cfg, err := Parse("f", []byte("CHECKPOINT_COMMAND = "+text)); err != nil || len(cfg.CheckpointCommand) > 0 {
+			t.Errorf("CHECKPOINT_COMMAND = %s is %q, %v, want none", text, cfg.CheckpointCommand, err)
+		}
+	}
+	Default().CheckpointCommand[0] = "rm"
+	if got := Default().CheckpointCommand[0]; got != "criu" {
+		t.Errorf("default of CHECKPOINT_COMMAND after a change to another's = %q, want criu", got)
+	}
 }
 
 // A command is a list of words, or one string of them.

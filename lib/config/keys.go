@@ -1,11 +1,10 @@
 package config
 
 import (
-	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"fairspool/lib/accountant"
 )
@@ -173,7 +172,7 @@ var Keys = []Key{
 		Help: "The spool directory. Empty: see fairspool(7).",
 		set:  func(c *Config, v any) { c.Spool = v.(string) }},
 	{Name: "EXECUTE", Kind: String, Default: "", check: absolutePath,
-		Help: "Where jobs that transfer files have their scratch directories. Empty: the folder execute of the spool.",
+		Help: "Where jobs have their scratch directories. Empty: the folder execute of the spool.",
 		set:  func(c *Config, v any) { c.Execute = v.(string) }},
 	{Name: "ALLOW_NETWORK_SPOOL", Kind: Boolean, Default: false,
 		Help: "Whether the spool may lie on a network file system, where locks may not hold.",
@@ -274,6 +273,36 @@ var Keys = []Key{
 	{Name: "PERIODIC_EXPR_INTERVAL", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0, Most: maxSeconds,
 		Help: "How often the supervisor of a running job looks at the job's periodic expressions. 0: never, only cycles do.",
 		set:  func(c *Config, v any) { c.PeriodicInterval = seconds(v) }},
+	{Name: "STARTER_INITIAL_UPDATE_INTERVAL", Kind: Seconds, Default: 8.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How long after a job's start its ad is brought up to date for the first time.",
+		set:  func(c *Config, v any) { c.InitialUpdateInterval = seconds(v) }},
+	{Name: "STARTER_UPDATE_INTERVAL", Kind: Seconds, Default: 300.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How often the ad of a running job is brought up to date from then on. 0: it never is while the job runs.",
+		set:  func(c *Config, v any) { c.UpdateInterval = seconds(v) }},
+	{Name: "CLAIM_WORKLIFE", Kind: Seconds, Default: 1200.0, Unit: "s", Least: -1, Most: maxSeconds,
+		Help: "How long after it was started a supervisor may still take the submitter's next job. 0: a claim is for one job. Below 0: for as long as there are jobs.",
+		set:  func(c *Config, v any) { c.ClaimWorklife = worklife(v) }},
+	{Name: "MAXJOBRETIREMENTTIME", Kind: Expression, Default: "0",
+		Help: "How long a job may run from its start on, in seconds, before it is told to vacate for another or for a drained machine; MY is the slot, TARGET the job.",
+		set:  func(c *Config, v any) { c.MaxJobRetirementTime = v.(string) }},
+	{Name: "CGROUP_MEMORY_LIMIT_POLICY", Kind: String, Default: "none", Choices: []string{"none", "soft", "hard"},
+		Help: "What is done about a job that takes more memory than it asked for: nothing; it is slowed down and swapped out or, without a control group, held while the machine has less than a tenth of its memory left; or it is held.",
+		set:  func(c *Config, v any) { c.MemoryLimitPolicy = v.(string) }},
+	{Name: "STARTD_ENFORCE_DISK_LIMITS", Kind: Boolean, Default: false,
+		Help: "Whether a job is held when its scratch directory takes more than it asked for, or a file would.",
+		set:  func(c *Config, v any) { c.EnforceDiskLimits = v.(bool) }},
+	{Name: "ASSIGN_CPU_AFFINITY", Kind: Boolean, Default: false,
+		Help: "Whether a job is bound to as many cores as its slot has.",
+		set:  func(c *Config, v any) { c.AssignCPUAffinity = v.(bool) }},
+	{Name: "NOBODY_SLOT_USER", Kind: String, Default: "", check: accountName,
+		Help: "The account that runs the jobs of owners whom the machine does not know, where starter is root's. Empty: such jobs are held.",
+		set:  func(c *Config, v any) { c.NobodySlotUser = v.(string) }},
+	{Name: "BASE_CGROUP", Kind: String, Default: "fairspool", check: cgroupPath,
+		Help: "The control group in which each job has one of its own, below that of the job's supervisor or the one above. Empty: jobs have none.",
+		set:  func(c *Config, v any) { c.BaseCgroup = v.(string) }},
+	{Name: "CHECKPOINT_COMMAND", Kind: Words, Default: []string{"criu"}, check: commandWord,
+		Help: "The program, CRIU, that takes and restores checkpoints of jobs of the standard universe, and its first arguments. Empty: they have none.",
+		set:  func(c *Config, v any) { c.CheckpointCommand = slices.Clone(v.([]string)) }},
 	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Integer, Default: int64(1), Unit: "cores", Least: 1, Most: maxInteger,
 		Help: "The RequestCpus of a job that asks for none.",
 		set:  func(c *Config, v any) { c.DefaultRequestCpus = v.(int64) }},
@@ -303,77 +332,14 @@ var Keys = []Key{
 		set:  func(c *Config, v any) { c.EmailDomain = v.(string) }},
 }
 
-// commandWord refuses what no program can be given.
-func commandWord(s string) error {
-	if strings.ContainsRune(s, 0) {
-		return fmt.Errorf("%q: a word of a command has no NUL", s)
-	}
-	return nil
-}
-
 func seconds(v any) time.Duration {
 	return time.Duration(math.Round(v.(float64) * float64(time.Second)))
 }
 
-// plainName refuses what would break a submitter's name: blanks, control
-// characters, and each of the runes of not.
-func plainName(s, not string) error {
-	for _, r := range s {
-		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(not, r) {
-			return fmt.Errorf("%q: want a name without blanks and without any of %q", s, not)
-		}
+// worklife is seconds, of which less than none are as many as there can be.
+func worklife(v any) time.Duration {
+	if v.(float64) < 0 {
+		return maxSeconds * time.Second
 	}
-	return nil
-}
-
-func domainName(s string) error { return plainName(s, `@"`) }
-
-func userName(s string) error {
-	if s == "" {
-		return fmt.Errorf("an empty name")
-	}
-	return plainName(s, `@"`)
-}
-
-func groupName(s string) error {
-	if s == "" {
-		return fmt.Errorf("want a name")
-	}
-	return plainName(s, `.@"`)
-}
-
-func attributeName(s string) error {
-	if !isIdentifier(s) {
-		return fmt.Errorf("%q: want the name of an attribute", s)
-	}
-	return nil
-}
-
-// isIdentifier tells whether a name is one of letters, digits and underscores
-// that does not begin with a digit.
-func isIdentifier(s string) bool {
-	for i, r := range s {
-		letter := r == '_' || r < unicode.MaxASCII && unicode.IsLetter(r)
-		if !letter && (i == 0 || r < '0' || r > '9') {
-			return false
-		}
-	}
-	return s != ""
-}
-
-func absolutePath(s string) error {
-	if s != "" && !strings.HasPrefix(s, "/") {
-		return fmt.Errorf("%q: want an absolute path", s)
-	}
-	if strings.ContainsFunc(s, unicode.IsControl) {
-		return fmt.Errorf("%q: control characters in a path", s)
-	}
-	return nil
-}
-
-func policyName(s string) error {
-	if s == "maui" || s == "sge" {
-		return fmt.Errorf("%q: not part of this version", s)
-	}
-	return nil
+	return seconds(v)
 }

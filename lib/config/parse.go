@@ -323,7 +323,15 @@ func (k Key) list(values []any) ([]string, error) {
 	return list, nil
 }
 
-func (k Key) mismatch(v any) error { return fmt.Errorf("%s: want %s", shown(v), k.Kind.wanted()) }
+func (k Key) mismatch(v any) error {
+	switch v.(type) {
+	case bool, int64:
+		if k.Kind == Expression {
+			return fmt.Errorf("%s: want %s, \"%[1]s\"", shown(v), k.Kind.wanted())
+		}
+	}
+	return fmt.Errorf("%s: want %s", shown(v), k.Kind.wanted())
+}
 
 // shown returns a value of the file as a message shows it.
 func shown(v any) string {

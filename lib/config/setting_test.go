@@ -132,6 +132,9 @@ func TestWithDefaults(t *testing.T) {
 	for table, keys := range map[string][]Key{"": Keys, "maui.": MauiKeys, "sge.": SGEKeys} {
 		for _, k := range keys {
 			value := fmt.Sprint(k.Default) // [] for no names
+			if list, ok := k.Default.([]string); ok && k.Kind == Words {
+				value = strings.Join(list, " ")
+			}
 			c, err := Default().With([]string{table + k.Name + "=" + value})
 			c.said, c.where = nil, nil
 			if err != nil || !reflect.DeepEqual(c, want) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"fairspool/lib/accountant"
 )
@@ -23,13 +24,27 @@ var SGEKeys = []Key{
 	{Name: "halflife_decay_list", Kind: String, Default: "none", check: checkHalfLives,
 		Help: "Half-lives in minutes of single kinds of usage in the place of halftime, as \"cpu=30:mem=-1\": with 0 it does not decay, with -1 it is gone at once.",
 		set:  func(c *Config, v any) { c.setHalfLives(v.(string)) }},
+	{Name: "reprioritize_interval", Kind: Time, Default: 0.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "How often the nice values of running jobs are set anew from their tickets. With 0 they keep the one they were started with.",
+		set:  func(c *Config, v any) { c.RunTime.Interval = seconds(v) }},
+	{Name: "execd_params", Kind: String, Default: "none", check: checkExecdParams,
+		Help: "The nice values of the best and the worst off of the running jobs, as \"PTF_MAX_PRIORITY=0,PTF_MIN_PRIORITY=20\".",
+		set:  func(c *Config, v any) { c.RunTime.Best, c.RunTime.Worst, _ = niceRange(v.(string)) }},
+}
+
+// RunTime is how the run-time priority of jobs is adjusted to their tickets.
+type RunTime struct {
+	Interval time.Duration // reprioritize_interval; 0: never
+	// Best and Worst are the nice values of the best and the worst off of the jobs of a
+	// machine, -20 to 20 both: PTF_MAX_PRIORITY and PTF_MIN_PRIORITY of execd_params.
+	Best, Worst int
 }
 
 // laterSGE tells of parameters of sched_conf(5) that this version does not
 // serve.
 func laterSGE(name string) bool {
 	return strings.HasPrefix(name, "weight_") || words("algorithm schedule_interval maxujobs queue_sort_method job_load_adjustments "+
-		"load_adjustment_decay_time load_formula schedd_job_info flush_submit_sec flush_finish_sec params reprioritize_interval "+
+		"load_adjustment_decay_time load_formula schedd_job_info flush_submit_sec flush_finish_sec params "+
 		"compensation_factor share_override_tickets share_functional_shares max_functional_jobs_to_schedule report_pjob_tickets "+
 		"max_pending_tasks_per_job policy_hierarchy max_reservation default_duration", name)
 }
@@ -134,4 +149,63 @@ func (c *Config) setHalfLives(list string) {
 		u := c.usageParams(e.name)
 		u.Own, u.HalfLife = true, time.Duration(e.number)*time.Minute
 	}
+}
+
+// Nice values as Grid Engine has them on Linux.
+const (
+	bestNice, worstNice = 0, 20
+	leastNice, mostNice = -20, 20
+	unsetNice           = -999 // stands for the default
+
+	// The higher the priority, the lower the value.
+	bestName, worstName = "PTF_MAX_PRIORITY", "PTF_MIN_PRIORITY"
+)
+
+func checkExecdParams(list string) error { _, _, err := niceRange(list); return err }
+
+// niceRange reads execd_params: words with commas or blanks between them, in which case
+// does not count. There are many more in sge_conf(5), of daemons that are none here.
+func niceRange(list string) (best, worst int, err error) {
+	best, worst = bestNice, worstNice
+	if strings.EqualFold(strings.TrimSpace(list), "none") {
+		return best, worst, nil
+	}
+	seen := map[string]bool{}
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		name, text, _ := strings.Cut(word, "=")
+		name = strings.ToUpper(name)
+		value, unset := &best, bestNice
+		if name == worstName {
+			value, unset = &worst, worstNice
+		}
+		switch {
+		case name != bestName && name != worstName:
+			return 0, 0, fmt.Errorf("%q: %w; want %s=NUMBER or %s=NUMBER", word, errNotServed, bestName, worstName)
+		case seen[name]:
+			return 0, 0, fmt.Errorf("%s stands there twice", name)
+		}
+		seen[name] = true
+		if *value, err = niceValue(text, unset); err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	switch {
+	case len(seen) == 0:
+		return 0, 0, fmt.Errorf("empty: want \"none\", %s=NUMBER or %s=NUMBER", bestName, worstName)
+	case best > worst:
+		return 0, 0, fmt.Errorf("%s=%d is above %s=%d: the higher priority is the lower nice value", bestName, best, worstName, worst)
+	}
+	return best, worst, nil
+}
+
+// niceValue reads a nice value; -999 stands for unset.
+func niceValue(text string, unset int) (int, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err == nil && n == unsetNice:
+		return unset, nil
+	case err != nil || n < leastNice || n > mostNice:
+		return 0, fmt.Errorf("%q: want a whole number, %d to %d", text, leastNice, mostNice)
+	}
+	return n, nil
 }

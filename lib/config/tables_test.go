@@ -76,6 +76,26 @@ func TestIntervals(t *testing.T) {
 	}
 }
 
+func TestRunTime(t *testing.T) {
+	for text, want := range map[string]RunTime{
+		"":                                        {Worst: 20},
+		"reprioritize_interval = 90":              {Interval: 90 * time.Second, Worst: 20},
+		"reprioritize_interval = \"0:0:1\"":       {Interval: time.Second, Worst: 20},
+		"reprioritize_interval = \"0:0:0\"":       {Worst: 20},
+		"execd_params = \"NONE\"":                 {Worst: 20},
+		"execd_params = \"PTF_MIN_PRIORITY=10\"":  {Worst: 10},
+		"execd_params = \"PTF_MAX_PRIORITY=-20\"": {Best: -20, Worst: 20},
+		"execd_params = \" ptf_max_priority=5, PTF_MIN_PRIORITY=5 \"":     {Best: 5, Worst: 5},
+		"execd_params = \"PTF_MAX_PRIORITY=-999,,PTF_MIN_PRIORITY=-999\"": {Worst: 20},
+		"execd_params = \"PTF_MIN_PRIORITY=-5 PTF_MAX_PRIORITY=-10\"":     {Best: -10, Worst: -5},
+	} {
+		c, err := Parse("f", []byte("[sge]\n"+text+"\n"))
+		if err != nil || c.RunTime != want {
+			t.Errorf("[sge] %s: RunTime = %+v, %v, want %+v", text, c.RunTime, err, want)
+		}
+	}
+}
+
 var badTables = []struct{ text, want string }{
 	{"[maui]\nFSINTERVAL = \"12:00\"", `f:2: maui.FSINTERVAL: "12:00": minutes or hours? want seconds, HH:MM:SS or DD:HH:MM:SS`},
 	{"[maui]\nFSINTERVAL = \"1:2:3:4:5\"", `f:2: maui.FSINTERVAL: "1:2:3:4:5": want seconds, HH:MM:SS`},
@@ -114,6 +134,21 @@ var badTables = []struct{ text, want string }{
 	{"[sge]\nusage_weight_list = \"cpu=inf\"", `f:2: sge.usage_weight_list: "cpu=inf": want NAME=NUMBER`},
 	{"[sge]\nhalflife_decay_list = \"cpu=1,io=1\"", `f:2: sge.halflife_decay_list: "cpu=1,io=1": want NAME=NUMBER, with ":" between two`},
 	{"[sge]\nhalflife_decay_list = \"cpu=1.5\"", `f:2: sge.halflife_decay_list: cpu=1.5: want whole minutes, 0 or -1`},
+	{"[sge]\nreprioritize_interval = -1", `f:2: sge.reprioritize_interval: -1: want 0 to`},
+	{"[sge]\nreprioritize_interval = \"1:0\"", `f:2: sge.reprioritize_interval: "1:0": minutes or hours?`},
+	{"[sge]\nreprioritize_interval = \"INFINITY\"", `f:2: sge.reprioritize_interval: "INFINITY": want`},
+	{"\nreprioritize_interval = 5", `f:2: reprioritize_interval: belongs into table [sge]`},
+	{"[sge]\nexecd_params = \"\"", `f:2: sge.execd_params: empty: want "none", PTF_MAX_PRIORITY=NUMBER or PTF_MIN_PRIORITY=NUMBER`},
+	{"[sge]\nexecd_params = \" , \"", `f:2: sge.execd_params: empty: want "none"`},
+	{"[sge]\nexecd_params = \"KEEP_ACTIVE=true\"", `f:2: sge.execd_params: "KEEP_ACTIVE=true": not part of this version; want PTF_MAX_PRIORITY=NUMBER`},
+	{"[sge]\nexecd_params = \"PTF_MIN_PRIORITY=19 USE_QIDLE\"", `f:2: sge.execd_params: "USE_QIDLE": not part of this version; want`},
+	{"[sge]\nexecd_params = \"none,PTF_MIN_PRIORITY=3\"", `f:2: sge.execd_params: "none": not part of this version; want`},
+	{"[sge]\nexecd_params = \"PTF_MIN_PRIORITY=21\"", `f:2: sge.execd_params: PTF_MIN_PRIORITY: "21": want a whole number, -20 to 20`},
+	{"[sge]\nexecd_params = \"PTF_MAX_PRIORITY=-21\"", `f:2: sge.execd_params: PTF_MAX_PRIORITY: "-21": want a whole number, -20 to 20`},
+	{"[sge]\nexecd_params = \"PTF_MAX_PRIORITY\"", `f:2: sge.execd_params: PTF_MAX_PRIORITY: "": want a whole number`},
+	{"[sge]\nexecd_params = \"PTF_MAX_PRIORITY=1.5\"", `f:2: sge.execd_params: PTF_MAX_PRIORITY: "1.5": want a whole number`},
+	{"[sge]\nexecd_params = \"PTF_MAX_PRIORITY=1,ptf_max_priority=2\"", `f:2: sge.execd_params: PTF_MAX_PRIORITY stands there twice`},
+	{"[sge]\nexecd_params = \"PTF_MAX_PRIORITY=10,PTF_MIN_PRIORITY=9\"", `f:2: sge.execd_params: PTF_MAX_PRIORITY=10 is above PTF_MIN_PRIORITY=9: the higher priority is the lower nice value`},
 	{"[sge]\nhalflife_decay_list = \"cpu=-2\"", `f:2: sge.halflife_decay_list: cpu=-2: want whole minutes`},
 }
 
@@ -129,10 +164,10 @@ func TestTablesRefuse(t *testing.T) {
 // Whatever stands in the tables, they give one line of error or parameters in
 // their ranges.
 func FuzzTables(f *testing.F) {
-	f.Add("12:00:00", "cpu=1,mem=2", "cpu=30:mem=-1")
-	f.Add("1:1:1:1", "io=1e5", "NONE")
-	f.Add("99999999999", "cpu=1e999", "cpu=9999999999999")
-	f.Fuzz(func(t *testing.T, interval, weights, halfLives string) {
+	f.Add("12:00:00", "cpu=1,mem=2", "cpu=30:mem=-1", "PTF_MIN_PRIORITY=19")
+	f.Add("1:1:1:1", "io=1e5", "NONE", "none")
+	f.Add("99999999999", "cpu=1e999", "cpu=9999999999999", "PTF_MAX_PRIORITY=-20 ptf_min_priority=0x1")
+	f.Fuzz(func(t *testing.T, interval, weights, halfLives, params string) {
 		literal := func(s string) string {
 			return "'" + strings.Map(func(r rune) rune {
 				if r == '\'' || r < ' ' || r == 0x7f || r == 0xfffd {
@@ -141,7 +176,8 @@ func FuzzTables(f *testing.F) {
 				return r
 			}, s) + "'"
 		}
-		c, err := Parse("f", []byte("[maui]\nFSINTERVAL = "+literal(interval)+"\n[sge]\nusage_weight_list = "+literal(weights)+"\nhalflife_decay_list = "+literal(halfLives)+"\n"))
+		c, err := Parse("f", []byte("[maui]\nFSINTERVAL = "+literal(interval)+"\n[sge]\nusage_weight_list = "+literal(weights)+"\nhalflife_decay_list = "+literal(halfLives)+
+			"\nexecd_params = "+literal(params)+"\n"))
 		if err != nil {
 			if s := err.Error(); !strings.HasPrefix(s, "f:") || strings.Contains(s, "\n") {
 				t.Errorf("Parse = %q, want one line with the file's name", s)
@@ -154,6 +190,9 @@ func FuzzTables(f *testing.F) {
 			if u.Weight < 0 || u.HalfLife < -time.Minute || u.HalfLife > 0 && !u.Own {
 				t.Errorf("%q, %q give %+v, out of range", weights, halfLives, c.SGE)
 			}
+		}
+		if r := c.RunTime; r.Best < -20 || r.Best > r.Worst || r.Worst > 20 {
+			t.Errorf("%q gives %+v, out of range", params, r)
 		}
 		if c.Maui.Interval < time.Second || c.Maui.Interval > maxSeconds*time.Second || !(sum > 0) {
 			t.Errorf("%q, %q give %+v, %+v, out of range", interval, weights, c.Maui, c.SGE)

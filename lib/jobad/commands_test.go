@@ -28,6 +28,19 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// TestActedOn: whatever the starter acts on is not said to be kept only.
+func TestActedOn(t *testing.T) {
+	for _, name := range []string{
+		"append_files", "erase_output_and_error_on_restart", "coresize", "kill_sig", "remove_kill_sig", "hold_kill_sig",
+		"kill_sig_timeout", "job_max_vacate_time", "want_graceful_removal", "max_job_retirement_time", "checkpoint_exit_code",
+		"transfer_checkpoint_files", "job_machine_attrs", "ulog_execute_attrs", "retry_request_memory",
+	} {
+		if c := byName[name]; c == nil || c.Fate != Served {
+			t.Errorf("%s: %+v, want one that is served", name, c)
+		}
+	}
+}
+
 func TestNames(t *testing.T) {
 	for _, c := range []struct{ name, command string }{
 		{"args", "arguments"}, {"initial_dir", "initialdir"}, {"iwd", "initialdir"}, {"cmd", "executable"}, {"stdin", "input"},
@@ -94,9 +107,13 @@ func TestWaiting(t *testing.T) {
 		{"cron_minute = 5\non_exit_remove = false", nil}, {"cron_minute = 5\nmax_retries = 1", nil}, {"cron_minute = 5\n+OnExitRemove = x", nil},
 		{"cron_minute = 5\ndeferral_time = 7\non_exit_remove = true", []string{"a.sub:3: deferral_time: has no effect beside cron_minute"}},
 		{"after_ok = 12, 13\nafter_any = 14", nil}, {"after_ok = then\nargs = $(after_ok)", nil},
+		{"coresize = 5\nmax_job_retirement_time = 60\ncheckpoint_exit_code = 85\ntransfer_checkpoint_files = a\nerase_output_and_error_on_restart = true", nil},
+		{"retry_request_memory = 2GB\nretry_request_disk_max = 1GB\nwant_graceful_removal = false", nil},
+		{"ulog_execute_attrs = Cpus\njob_machine_attrs = Cpus\njob_ad_information_attrs = Cmd", nil},
+		{"next_job_start_delay = 5", []string{"a.sub:2: next_job_start_delay: " + kept}},
 		{"hold = true", []string{"a.sub:2: hold: the jobs wait for qrls"}},
 		{"universe = local", []string{"a.sub:2: universe: local: waits for a slot like any other job"}},
-		{"universe = standard", []string{"a.sub:2: universe: standard: runs as a vanilla job, without checkpoints"}},
+		{"universe = standard", []string{"a.sub:2: universe: standard: runs as a vanilla job, with checkpoints only where the machine can take them"}},
 		{"universe = java\nargs = x", []string{"a.sub:2: universe: java: waits until a slot says HasJava"}},
 		{"universe = docker\ndocker_image = x", []string{"a.sub:3: docker_image: waits until a slot says HasDocker"}},
 		{"container_image = x.sif", []string{"a.sub:2: container_image: waits until a slot says HasContainer"}},

@@ -14,6 +14,9 @@
 // where anybody could miss something, and what would make jobs misbehave silently is
 // refused.
 //
+// Two questions are about jobs in the queue: CheckEdit, what may somebody set in an ad, and
+// Evicted, what does a job ask for after it had to leave since it took too much?
+//
 // The source is HTCondor's manual, "Submit Description File Commands", and
 // "Job ClassAd Attributes" for the names of attributes.
 //

@@ -25,6 +25,7 @@ func TestCheckEdit(t *testing.T) {
 		{"NumJobStarts", "0", "NumJobStarts: " + count}, {"NumHolds", "0", "NumHolds: " + count}, {"QDate", "0", "QDate: " + count},
 		{"ExitCode", "0", "ExitCode: is the pool's own record of the job's runs: it cannot be changed"},
 		{"RemoteUserPrio", "1", "RemoteUserPrio: is what a negotiation cycle says: it cannot be changed"},
+		{"OverrideTickets", "10", "OverrideTickets: only administrators may set it"},
 		{"NiceUser", "true", "NiceUser: was settled at submission: AccountingGroup says who is charged"},
 		{"JobMaterializeLimit", "3", "JobMaterializeLimit: was settled at submission: qdel gives up the procs that are still to come"},
 
@@ -33,6 +34,10 @@ func TestCheckEdit(t *testing.T) {
 		{"periodicremove", `"yes"`, `periodicremove: "yes": want true, false or an expression for them`}, {"OnExitRemove", "undefined", ""}, {"LeaveJobInQueue", "1", ""},
 		{"Requirements", "2", "Requirements: 2: want true, false or an expression for them"}, {"Requirements", "undefined", "Requirements: undefined: want a value"},
 		{"Requirements", "TARGET.Memory > 5", ""}, {"PeriodicHold", "error", "PeriodicHold: error: want a value"}, {"PeriodicRelease", "1.5", "PeriodicRelease: 1.5: want true, false or an expression for them"},
+
+		{"DiskLimitedBy", `"/etc"`, "DiskLimitedBy: is the pool's own record of the job's runs: it cannot be changed"},
+		{"VacateReasonCode", "0", "VacateReasonCode: is the pool's own record of the job's runs: it cannot be changed"},
+		{"WastedTime", "0", "WastedTime: " + count}, {"CheckpointExitCode", "85", ""}, {"TransferCheckpoint", `"a,b"`, ""}, {"MaxJobRetirementTime", "-1", "MaxJobRetirementTime: -1: want seconds, a whole number from 0 up"},
 
 		// numbers
 		{"JobPrio", "7", ""}, {"JobPrio", "-(2*3)", ""}, {"JobPrio", "2147483648", "JobPrio: 2147483648: " + prios}, {"JobPrio", "1.5", "JobPrio: 1.5: " + prios},
@@ -72,7 +77,7 @@ func TestCheckEdit(t *testing.T) {
 		if got != c.want {
 			t.Errorf("CheckEdit(%q, %s) = %s, want %s", c.name, c.expr, got, c.want)
 		}
-		if err := CheckEdit(c.name, e, true); (err == nil) != (c.want == "" || strings.HasSuffix(c.want, count)) {
+		if err := CheckEdit(c.name, e, true); (err == nil) != (c.want == "" || strings.HasSuffix(c.want, "only administrators may change it") || strings.HasSuffix(c.want, "only administrators may set it")) {
 			t.Errorf("CheckEdit(%q, %s) of an administrator = %v", c.name, c.expr, err)
 		}
 	}

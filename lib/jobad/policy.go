@@ -257,6 +257,25 @@ func (j *job) leaseOf(g given) error {
 	return nil
 }
 
+// exitRequirements refuses what HTCondor refuses since on_exit_remove is there.
+func (j *job) exitRequirements() error {
+	g, ok, err := j.command("exit_requirements")
+	if !ok || err != nil {
+		return err
+	}
+	return j.refuse(g, "no longer means anything, in HTCondor neither: use on_exit_remove or on_exit_hold")
+}
+
+// overrideTickets refuses what Grid Engine leaves to its operators: a job's nice value may hang
+// on it.
+func (j *job) overrideTickets() error {
+	g, ok, err := j.command("override_tickets")
+	if !ok || err != nil {
+		return err
+	}
+	return j.refuse(g, "only administrators may set it, with prio -set OverrideTickets")
+}
+
 // noop sets IsNoopJob, which HTCondor does not run.
 func (j *job) noop() error {
 	g, ok, err := j.command("noop_job")

@@ -17,6 +17,7 @@ var (
 	byIdentity = protection{why: "says which job it is, and whose: it cannot be changed"}
 	byRun      = protection{why: "is the pool's own record of the job's runs: it cannot be changed"}
 	byCount    = protection{admin: true, why: "is the pool's own count: only administrators may change it"}
+	byTickets  = protection{admin: true, why: "only administrators may set it"}
 	byCycle    = protection{why: "is what a negotiation cycle says: it cannot be changed"}
 	byLate     = protection{why: "was settled at submission: qdel gives up the procs that are still to come"}
 	byNice     = protection{why: "was settled at submission: AccountingGroup says who is charged"}
@@ -32,11 +33,14 @@ var protected = func() map[string]protection {
 		`clusterid procid globaljobid owner user mytype jobuniverse`: byIdentity,
 		`remotehost lastremotehost remoteuser remoteowner lastmatchtime lastvacatetime completiondate exitcode exitbysignal
 			exitsignal exitstatus jobstartdate jobcurrentstartdate jobcurrentstartexecutingdate joblaststartdate
-			residentsetsize currenthosts shadowbday transferoutfinished`: byRun,
+			residentsetsize currenthosts shadowbday transferoutfinished vacatereasoncode vacatereasonsubcode remoteslotid
+			cpususage wallclockcheckpoint lastremotewallclocktime lastckpttime transparentcheckpoint memorylimitedby disklimitedby tickets
+			cpuaffinity bytessent bytesrecvd`: byRun,
 		`qdate numjobstarts numjobmatches numjobcompletions numrestarts numckpts numholds numsystemholds numholdsbyreason
 			jobruncount numshadowstarts remotewallclocktime remoteusercpu remotesyscpu cumulativeremoteusercpu
-			cumulativeremotesyscpu committedtime committedslottime cumulativeslottime totalsuspensions
+			cumulativeremotesyscpu committedtime committedslottime cumulativeslottime wastedtime totalsuspensions
 			lastsuspensiontime cumulativesuspensiontime committedsuspensiontime`: byCount,
+		"overridetickets": byTickets,
 		// What expressions of the pool take a negotiation cycle's word for, which adds it to
 		// the ads of slots and jobs only where it applies.
 		`submitteruserprio submittorprio submitteruserresourcesinuse submittergroup submittergroupresourcesinuse

@@ -105,6 +105,8 @@ func TestErrors(t *testing.T) {
 		{sleep + "cron_minute = 5-1\nqueue", `a.sub:2: cron_minute: "5-1": want numbers from 0 to 59 as in crontab(5): 5, 1-10, */2, *`},
 		{sleep + "cron_minute = */0\nqueue", `a.sub:2: cron_minute: "*/0": want numbers from 0 to 59 as in crontab(5): 5, 1-10, */2, *`},
 		{sleep + "dagman_job_id = -1\nqueue", "a.sub:2: dagman_job_id: -1: want a whole number from 0 up"},
+		{sleep + "override_tickets = 10\nqueue", "a.sub:2: override_tickets: only administrators may set it, with prio -set OverrideTickets"},
+		{sleep + "exit_requirements = ExitCode == 0\nqueue", "a.sub:2: exit_requirements: no longer means anything, in HTCondor neither: use on_exit_remove or on_exit_hold"},
 		{sleep + "coresize = 1.5\nqueue", "a.sub:2: coresize: 1.5: want a whole number"},
 		{sleep + "parallel_slots = 8-2\nqueue", `a.sub:2: parallel_slots: "8-2": want a number of slots, or a range of numbers such as 2-8`},
 		{sleep + "parallel_slots = 0\nqueue", `a.sub:2: parallel_slots: "0": want a number of slots, or a range of numbers such as 2-8`},

@@ -37,7 +37,6 @@ func (j *job) laterAmounts(s *sized, g given, first string, later []string) erro
 	case hasList && (hasIncrease || hasMost):
 		return j.refuse(list, "excludes %s", firstName(increase, most))
 	case len(later) > 0:
-		j.caution(g, "later amounts: %s", byName[s.retry].notice())
 		return j.retryList(s, g, later)
 	case hasList:
 		return j.retryList(s, list, topLevel(list.Text))

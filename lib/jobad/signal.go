@@ -47,7 +47,7 @@ func (j *job) defaultSignal(attr string) error {
 // ending sets how the job is told to go, and how long it may take.
 func (j *job) ending() error {
 	for _, c := range [...]struct{ command, attr string }{
-		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig}, {"hold_kill_sig", "HoldKillSig"},
+		{"kill_sig", pool.AttrKillSig}, {"remove_kill_sig", pool.AttrRemoveKillSig}, {"hold_kill_sig", pool.AttrHoldKillSig},
 	} {
 		g, ok, err := j.command(c.command)
 		if err != nil {
@@ -68,6 +68,23 @@ func (j *job) ending() error {
 	if _, err := j.seconds("kill_sig_timeout", pool.AttrKillSigTimeout); err != nil {
 		return err
 	}
-	_, err := j.seconds("job_max_vacate_time", pool.AttrMaxVacateTime)
+	if _, err := j.seconds("job_max_vacate_time", pool.AttrMaxVacateTime); err != nil {
+		return err
+	}
+	return j.retirement()
+}
+
+// retirement has jobs of the standard universe, whose checkpoints save what they have
+// done, give way at once unless they say otherwise, as HTCondor's submit does; nice does
+// the same for its own.
+func (j *job) retirement() error {
+	u, err := j.universe()
+	if err != nil || u.number != pool.Standard {
+		return err
+	}
+	_, told, err := j.command("max_job_retirement_time")
+	if err == nil && !told {
+		j.setExpr(pool.AttrMaxJobRetirementTime, "0")
+	}
 	return err
 }

@@ -61,13 +61,13 @@ func (c *Command) notice() string {
 func (c *Command) idle(value string) bool {
 	yes, plain := truth(value)
 	switch c.Name {
-	case "max_job_retirement_time", "keep_claim_idle", "next_job_start_delay", "coresize":
+	case "keep_claim_idle", "next_job_start_delay":
 		return value == "0"
 	case "parallel_slots":
 		return value == "1"
 	case "use_scitokens":
 		return plain && !yes || strings.EqualFold(value, "auto")
-	case "job_share", "override_tickets", "checkpoint_exit_code":
+	case "job_share":
 		return false
 	}
 	return plain && !yes

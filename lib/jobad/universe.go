@@ -98,7 +98,7 @@ func (j *job) served(u universe) error {
 	case pool.VM:
 		return j.refuse(g, "%s: virtual machines are not run; see submit(5)", g.Text)
 	case pool.Standard:
-		j.caution(g, "%s: runs as a vanilla job, without checkpoints", g.Text)
+		j.caution(g, "%s: runs as a vanilla job, with checkpoints only where the machine can take them", g.Text)
 	case pool.Scheduler, pool.Local:
 		j.caution(g, "%s: waits for a slot like any other job", g.Text)
 	case pool.Java:

@@ -139,4 +139,50 @@ const (
 	// What a slot says of the files of its machine.
 	AttrHasFileTransfer  = "HasFileTransfer"
 	AttrFileSystemDomain = "FileSystemDomain"
+
+	// What the attempts of a job leave in its ad.
+	AttrNumShadowStarts   = "NumShadowStarts"              // attempts that were begun
+	AttrJobRunCount       = "JobRunCount"                  // the same
+	AttrLastStartDate     = "JobLastStartDate"             // when the attempt before this one began
+	AttrExecutingDate     = "JobCurrentStartExecutingDate" // when this one's program was started
+	AttrShadowBday        = "ShadowBday"                   // when this one's supervisor began
+	AttrCurrentHosts      = "CurrentHosts"                 // 1 while it runs, else 0
+	AttrCommittedTime     = "CommittedTime"                // seconds of attempts that counted
+	AttrCommittedSlotTime = "CommittedSlotTime"            // the same times the slot's weight
+	AttrCumulativeSlot    = "CumulativeSlotTime"           // seconds of all attempts times the slot's weight
+	AttrLastWallClock     = "LastRemoteWallClockTime"      // seconds of the last attempt
+	AttrWastedTime        = "WastedTime"                   // ours: seconds of attempts that counted for nothing
+	AttrWallClockCkpt     = "WallClockCheckpoint"          // seconds of the present attempt that RemoteWallClockTime has already
+	AttrRemoteSlotID      = "RemoteSlotID"
+	AttrCpusUsage         = "CpusUsage" // cores, on average
+	AttrDiskUsage         = "DiskUsage" // KB
+	AttrImageSize         = "ImageSize" // KB
+	AttrBytesSent         = "BytesSent"
+	AttrBytesRecvd        = "BytesRecvd"
+	AttrVacateReasonCode  = "VacateReasonCode"
+	AttrVacateReasonSub   = "VacateReasonSubCode"
+	AttrTickets           = "Tickets"     // ours: what the run-time priority follows
+	AttrCPUAffinity       = "CpuAffinity" // ours: the processors that it is bound to, such as "0,2"
+
+	// What a job says of how it is to run and to leave.
+	AttrHoldKillSig          = "HoldKillSig"
+	AttrMaxJobRetirementTime = "MaxJobRetirementTime" // seconds
+	AttrWantGracefulRemoval  = "WantGracefulRemoval"
+	AttrCoreSize             = "CoreSize"        // bytes
+	AttrDontAppend           = "DontAppend"      // the output of an attempt replaces that of the one before
+	AttrAppendFiles          = "AppendFiles"     // which files are appended to, the standard universe's
+	AttrMemoryLimitedBy      = "MemoryLimitedBy" // ours: "cgroup", "watch" or "rlimit"
+	AttrDiskLimitedBy        = "DiskLimitedBy"   // ours: likewise
+
+	// Checkpoints.
+	AttrCheckpointExitCode     = "CheckpointExitCode"
+	AttrCheckpointExitBySignal = "CheckpointExitBySignal"
+	AttrCheckpointExitSignal   = "CheckpointExitSignal"
+	AttrTransferCheckpoint     = "TransferCheckpoint"
+	AttrWantFTOnCheckpoint     = "WantFTOnCheckpoint"            // the job may end with a checkpoint that the next three describe
+	AttrSuccessCkptCode        = "SuccessCheckpointExitCode"     // its exit code
+	AttrSuccessCkptBySignal    = "SuccessCheckpointExitBySignal" // it ends by a signal
+	AttrSuccessCkptSignal      = "SuccessCheckpointExitSignal"   // and by which
+	AttrNumCkpts               = "NumCkpts"
+	AttrLastCkptTime           = "LastCkptTime"
 )

@@ -89,6 +89,9 @@ type Claim struct {
 	// VacateReason is why the claim has to end though its job was not removed; empty
 	// before.
 	VacateReason string
+	// VacateCode and VacateSubcode are the VacateReasonCode and VacateReasonSubCode that
+	// go with that; 0 for none.
+	VacateCode, VacateSubcode int
 	// PromisedTo is the job to which the slot was promised when the claim turned Vacating;
 	// zero for none. Whether it still is, that job's claim says (Promises).
 	PromisedTo JobID
