@@ -1,0 +1,52 @@
+// Package family keeps together all processes that a job has started, whoever
+// their parent is by now: it finds them, measures them, and ends them. It is for
+// Linux.
+//
+// # How a family is known
+//
+// Three things tell that a process is one of the job's, and each holds where
+// another does not:
+//
+//   - Descent. Open makes the calling process a subreaper (prctl(2)): it, instead
+//     of init, becomes the parent of every orphan among its descendants. What
+//     calls setsid, closes all files and clears its environment is a descendant all
+//     the same, for as long as the caller lives.
+//   - A cgroup (version 2), where the machine lets us make one. Nobody leaves it
+//     without the rights to another one's cgroup.procs, the kernel kills all of it
+//     at once, and it is still there when the caller has died.
+//   - A mark in the environment, which a process inherits, and few clear. It is
+//     what is left of a family whose supervisor has died where there are no cgroups;
+//     Survivors goes by both.
+//
+// Direct children in the caller's own session are left alone: those are programs
+// that it runs for itself, while a job has a session of its own.
+//
+// # Why none is missed, and nobody else is hit
+//
+// A list of processes is old when it has been read. So End stops what it finds until
+// a whole look finds nobody new, for what is stopped starts nothing more, and then
+// kills until two looks in a row find nobody: what moves between them, from a parent
+// that dies to us, is seen by the second. A cgroup is killed by the kernel before that; but
+// not by Clear, after which another program is to be started in it. A process is known by its number and the time
+// of its start, and is signalled through a descriptor (pidfd_open(2)) which was compared
+// with both, so that no number passes to another in between.
+//
+// # Where the cgroup is
+//
+// Below BASE_CGROUP, which is made in the first of these places that allows it: the
+// caller's own cgroup, when nobody else is in it, as in a scope that systemd delegates (the
+// caller moves to a leaf of it, for a cgroup that hands controllers on may hold no processes
+// itself); else the one above. The memory controller is handed down if it can be; without it
+// the cgroup still serves to find, to measure processor time, and to kill. The cpu
+// controller is not: it would share the processors out by cgroups, and nice values would
+// mean nothing between jobs.
+//
+// # What is measured
+//
+// With a cgroup, processor time is the kernel's count of it, and memory, with the
+// memory controller, anonymous and shared memory without the page cache. Otherwise
+// both are summed over the processes that are there, and the time of those that have ended
+// is known when they were waited for. Memory that several processes share counts for each
+// of them then (the resident set), except near a limit, where the proportional set
+// (smaps_rollup) is asked: it costs about 10 ms for each GB, the resident set 10 µs.
+package family

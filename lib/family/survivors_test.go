@@ -1,0 +1,111 @@
+package family
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// orphaned starts a script under a supervisor that is then killed, and returns the
+// family's options.
+func orphaned(t *testing.T, base, script string, processes int) (*try, Options) {
+	t.Helper()
+	f := open(t, base) // only says whether there are cgroups, and counts
+	o := Options{Name: f.options.Name + "-lost", Base: base}
+	s := exec.Command(os.Args[0], o.Name, base, "cd "+f.dir+"\n"+script, "S=sleep "+f.token)
+	s.Env = append(os.Environ(), "FAMILY_TEST=supervise")
+	s.Stderr = os.Stderr
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	f.sleepers(processes)
+	s.Process.Kill()
+	s.Wait()
+	return f, o
+}
+
+func TestSurvivors(t *testing.T) {
+	for _, c := range []struct {
+		name, base, script string
+		processes          int
+	}{
+		{"children", "", `$S & $S & wait`, 2},
+		{"a daemon", "", `(setsid sh -c "exec 3>&-; $S" &)`, 1},
+		{"a child without environment", "", `env -i sh -c "$S" & wait`, 1},
+		{"forking", "", `i=0; while [ $i -lt 300 ]; do setsid $S & i=$((i+1)); done; wait`, 3},
+		{"stopped", "", `setsid sh -c "$S" & kill -STOP $!; $S`, 1},
+		{"a daemon without environment", "fairspool-test", `(setsid env -i sh -c "$S" &)`, 1},
+		{"forking in a cgroup", "fairspool-test", `i=0; while [ $i -lt 300 ]; do setsid env -i sh -c "$S" & i=$((i+1)); done; wait`, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, o := orphaned(t, c.base, c.script, c.processes)
+			other := exec.Command("sleep", f.token)
+			other.Env = []string{o.mark() + "0", "X" + o.mark(), "X=" + o.mark()}
+			if err := other.Start(); err != nil {
+				t.Fatal(err)
+			}
+			killed, err := Survivors(o, 10*time.Second)
+			if err != nil || killed < c.processes {
+				t.Errorf("Survivors = %d, %v, want %d at least", killed, err, c.processes)
+			}
+			if left := f.tokens(); len(left) != 1 || left[0].pid != other.Process.Pid {
+				t.Errorf("after Survivors %d processes are alive, want the one that is no member", len(left))
+			}
+			if dirs := findGroups(o); len(dirs) > 0 {
+				t.Errorf("after Survivors the cgroups %q are there, want none", dirs)
+			}
+			if killed, err := Survivors(o, 0); killed != 0 || err != nil {
+				t.Errorf("Survivors once more = %d, %v, want 0", killed, err)
+			}
+			other.Process.Kill()
+			other.Wait()
+		})
+	}
+}
+
+// Who holds the flock is killed, who only has the file open is not.
+func TestEndHolders(t *testing.T) {
+	f := open(t, "")
+	path := f.dir + "/lock"
+	file, err := os.Create(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
+		t.Fatal(err)
+	}
+	holder := exec.Command("sleep", f.token)
+	holder.ExtraFiles = []*os.File{file}
+	if err := holder.Start(); err != nil {
+		t.Fatal(err)
+	}
+	again, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	reader := exec.Command("sleep", f.token)
+	reader.ExtraFiles = []*os.File{again}
+	if err := reader.Start(); err != nil {
+		t.Fatal(err)
+	}
+	file.Close()
+	if killed := EndHolders(path); killed != 1 {
+		t.Errorf("EndHolders = %d, want 1", killed)
+	}
+	if err := holder.Wait(); fmt.Sprint(err) != "signal: killed" {
+		t.Errorf("the holder ended: %v, want by SIGKILL", err)
+	}
+	if p, ok := readProcess(reader.Process.Pid); !ok || !p.alive() {
+		t.Error("the process that had the file open is dead, want it alive")
+	}
+	if killed := EndHolders(path + "0"); killed != 0 {
+		t.Errorf("EndHolders of no file = %d, want 0", killed)
+	}
+	reader.Process.Kill()
+	reader.Wait()
+}

@@ -1,0 +1,158 @@
+package family
+
+import (
+	"bytes"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Usage is what a family has used since Open.
+type Usage struct {
+	// User and System are the processor time of all its processes, also of those that
+	// have ended and were waited for. They never go back.
+	User, System time.Duration
+	// RSSKB is the memory that its processes have now, in KB, and PeakKB the most that
+	// Usage has ever found.
+	RSSKB, PeakKB int64
+	// Exact: memory that several processes share is counted once in RSSKB.
+	Exact     bool
+	Processes int // how many are alive
+	// ReadBytes and WrittenBytes went from and to disks.
+	ReadBytes, WrittenBytes int64
+}
+
+// Usage measures the family. After Close it is what it was then.
+func (f *Family) Usage() Usage {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.removed {
+		return f.last
+	}
+	// What ends between these two looks is in neither, until the next time. The other
+	// way round it would be in both, for good.
+	ended := f.waited()
+	var u Usage
+	var list []process
+	if !f.counted(&u) {
+		list = f.measured()
+		u.Processes = len(list)
+		f.memory(&u, list)
+	}
+	f.times(&u, ended, list)
+	f.transfers(&u, ended, list)
+	u.PeakKB = max(u.RSSKB, f.last.PeakKB)
+	if f.cell != nil && f.cell.limited && f.cell.outOfMemory() {
+		u.PeakKB = max(u.PeakKB, f.cell.peakKB())
+	}
+	u.User, u.System = max(u.User, f.last.User), max(u.System, f.last.System)
+	u.ReadBytes, u.WrittenBytes = max(u.ReadBytes, f.last.ReadBytes), max(u.WrittenBytes, f.last.WrittenBytes)
+	f.last = u
+	return u
+}
+
+// counted adds the memory that the kernel counts for a cgroup, so that nobody has to look
+// at each process; false when it does not.
+func (f *Family) counted(u *Usage) bool {
+	if f.cell == nil {
+		return false
+	}
+	n := f.cell.counts("memory.stat")
+	anon, ok := n["anon"]
+	if !ok {
+		return false
+	}
+	u.RSSKB, u.Exact, u.Processes = (anon+n["shmem"])/1024, true, len(f.cell.pids())
+	return true
+}
+
+// measured returns the processes of the family that are alive. With a cgroup it is those
+// in there, for a look that is taken again and again.
+func (f *Family) measured() []process {
+	if f.cell == nil {
+		return f.members()
+	}
+	list := map[int]process{}
+	for _, pid := range f.cell.pids() {
+		if p, ok := readProcess(pid); ok {
+			list[pid] = p
+		}
+	}
+	return living(list)
+}
+
+// times adds the processor time.
+func (f *Family) times(u *Usage, ended unix.Rusage, list []process) {
+	if f.cell != nil {
+		n := f.cell.counts("cpu.stat")
+		if _, ok := n["user_usec"]; ok {
+			u.User = time.Duration(n["user_usec"]) * time.Microsecond
+			u.System = time.Duration(n["system_usec"]) * time.Microsecond
+			return
+		}
+	}
+	if list == nil {
+		list = f.measured()
+	}
+	u.User, u.System = time.Duration(ended.Utime.Nano()), time.Duration(ended.Stime.Nano())
+	for _, p := range list {
+		u.User, u.System = u.User+p.user, u.System+p.system
+	}
+}
+
+// waited returns what our children have used that have ended since Open.
+func (f *Family) waited() (u unix.Rusage) {
+	unix.Getrusage(unix.RUSAGE_CHILDREN, &u)
+	u.Utime = unix.NsecToTimeval(u.Utime.Nano() - f.before.Utime.Nano())
+	u.Stime = unix.NsecToTimeval(u.Stime.Nano() - f.before.Stime.Nano())
+	u.Inblock -= f.before.Inblock
+	u.Oublock -= f.before.Oublock
+	return u
+}
+
+// transfersEvery is how often it is found out what goes from and to disks: nobody wants to
+// know it every second, and it takes as long as all the rest.
+const transfersEvery = 5 * time.Second
+
+// transfers adds what went from and to disks. Linux counts blocks of 512 bytes for those
+// that have ended, whatever the disk's are.
+func (f *Family) transfers(u *Usage, ended unix.Rusage, list []process) {
+	if u.Processes > 0 && time.Since(f.transferred) < transfersEvery {
+		return // the caller keeps what it was
+	}
+	f.transferred = time.Now()
+	if f.cell != nil {
+		if read, written, ok := f.cell.io(); ok {
+			u.ReadBytes, u.WrittenBytes = read, written
+			return
+		}
+	}
+	if list == nil {
+		list = f.measured()
+	}
+	const block = 512
+	u.ReadBytes, u.WrittenBytes = int64(ended.Inblock)*block, int64(ended.Oublock)*block
+	for _, p := range list {
+		read, written := p.transfers()
+		u.ReadBytes, u.WrittenBytes = u.ReadBytes+read, u.WrittenBytes+written
+	}
+}
+
+// transfers returns what a process has read from disks and written there, with
+// those of its children that it waited for; nothing if we may not know.
+func (p process) transfers() (read, written int64) {
+	var space [512]byte
+	b, _ := readInto("/proc/"+strconv.Itoa(p.pid)+"/io", space[:])
+	for line := range bytes.Lines(b) {
+		name, number, _ := bytes.Cut(line, []byte(": "))
+		n, _ := strconv.ParseInt(string(bytes.TrimSpace(number)), 10, 64)
+		switch string(name) {
+		case "read_bytes":
+			read = n
+		case "write_bytes":
+			written = n
+		}
+	}
+	return read, written
+}
