@@ -1,100 +1,75 @@
 // Package asuser does things to files with the rights of a user, for a process
-// that runs as root.
+// that runs as root, and knows who the users of this machine are.
 //
 // A user says where the log of a job is to be written, and root would write it
-// anywhere. Linux has rights to files that are apart from those of the process,
-// and for a thread alone: they are taken on in a thread of its own, which is
-// thrown away afterwards, so that nothing else ever runs with them and root's
-// come back whatever happens.
+// anywhere. Linux knows the rights of each thread: the user's are taken on in a
+// thread of its own, which is thrown away afterwards, so that nothing else ever
+// runs with them and root's come back whatever happens.
 //
-// It is not for processes to be started, which would be root's again.
+// It is not for processes to be started, which would be half root's again.
+//
+// Users are looked up in /etc/passwd and /etc/group, and those that are not there
+// by getent(1) and id(1): a static program cannot ask LDAP and its like itself.
 package asuser
 
 import (
-	"errors"
 	"fmt"
 	"os"
-	"os/user"
 	"runtime"
-	"strconv"
 
 	"golang.org/x/sys/unix"
 )
 
 // Do runs fn with the rights to files of the user of that name: its uid, its
 // group and its further groups. Files that fn makes belong to it. fn must do its
-// work itself and start no goroutine for that. Do returns what fn returns, or an
-// error about the user when it could not become that.
+// work itself and start no goroutine for that. For a user whom this machine does not
+// know standIn is meant, who must not be root; empty: there is none. Do returns what fn
+// returns, or an error about the user when it could not become that: for somebody who is
+// not known nothing is done as root.
 //
-// Where the process is not root, or the user is root or not known to this
-// machine, fn is just run.
-func Do(name string, fn func() error) error {
-	if os.Geteuid() != 0 {
+// Where the process is not root, the user is root, or name is empty, fn is just run.
+func Do(name, standIn string, fn func() error) error {
+	if os.Geteuid() != 0 || name == "" {
 		return fn()
 	}
-	id, ok, err := lookUp(name)
+	u, known, err := LookUp(name)
+	if err == nil && !known && standIn != "" {
+		u, known, err = LookUp(standIn)
+		known = known && u.UID != 0
+	}
 	switch {
 	case err != nil:
 		return fmt.Errorf("rights of %s: %w", name, err)
-	case !ok || id.uid == 0:
+	case !known:
+		return fmt.Errorf("rights of %s: this machine knows no such user", name)
+	}
+	return u.Do(fn)
+}
+
+// Do runs fn with the rights to files of a user, as the function Do does. Only the
+// ids of the user count, and its name for the error.
+func (u User) Do(fn func() error) error {
+	if os.Geteuid() != 0 || u.UID == 0 {
 		return fn()
 	}
-	return id.do(name, fn)
+	return u.do(fn)
 }
 
-// identity is whose rights are taken on.
-type identity struct {
-	uid, gid int
-	groups   []int
-}
-
-// lookUp returns the ids of a user; false for one that is not known.
-func lookUp(name string) (id identity, known bool, err error) {
-	u, err := user.Lookup(name)
-	if err != nil {
-		known, err = afterFailure(err)
-		return id, known, err
-	}
-	if id.uid, err = strconv.Atoi(u.Uid); err != nil {
-		return id, true, err
-	}
-	if id.gid, err = strconv.Atoi(u.Gid); err != nil {
-		return id, true, err
-	}
-	groups, err := u.GroupIds()
-	if err != nil {
-		return id, true, err
-	}
-	for _, g := range groups {
-		n, err := strconv.Atoi(g)
-		if err != nil {
-			return id, true, err
-		}
-		id.groups = append(id.groups, n)
-	}
-	return id, true, nil
-}
-
-// afterFailure returns what a user is that could not be looked up: unknown to this
-// machine, or one of whom it cannot tell just now. What is done for that one must not
-// be done as root.
-func afterFailure(err error) (known bool, _ error) {
-	var unknown user.UnknownUserError
-	if errors.As(err, &unknown) {
-		return false, nil
-	}
-	return true, err
-}
-
-// do runs fn on a thread that has the rights of the identity and ends with it:
-// the runtime throws away the thread of a goroutine that ends locked to it, and
-// makes no other from it.
-func (id identity) do(name string, fn func() error) error {
+// do runs fn on a thread that has the user's rights and ends with it: the runtime
+// throws away the thread of a goroutine that ends locked to it, and makes no other
+// from it. Only the process's first thread it keeps, by which the whole process would be
+// the user's for ps(1) and pkill(1): while that is locked, another one is found.
+func (u User) do(fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
-		if err := id.assume(); err != nil {
-			done <- fmt.Errorf("rights of %s: %w", name, err)
+		if unix.Gettid() == os.Getpid() {
+			done <- u.do(fn)
+			runtime.UnlockOSThread()
+			return
+		}
+		if err := u.assume(); err != nil {
+			done <- fmt.Errorf("rights of %s: %w", u.Name, err)
 			return
 		}
 		done <- fn()
@@ -102,23 +77,29 @@ func (id identity) do(name string, fn func() error) error {
 	return <-done
 }
 
-// assume gives the calling thread, and no other, the rights. These calls of
-// package unix are the system's own: those of package syscall would change all
-// threads.
-func (id identity) assume() error {
-	if err := unix.Setgroups(id.groups); err != nil {
+// assume gives the calling thread, and no other, the rights: the user's effective ids, which
+// those for files follow. With them go the capabilities, without which a root's ids for files
+// alone would still open settings of the kernel (/proc/sys), which go by the effective id, look
+// into root's processes, and pass over quotas. The real and saved ids stay root's, so that the
+// user can neither signal nor trace it. These are the system's own calls: those of
+// package syscall would change all threads.
+func (u User) assume() error {
+	if err := unix.Setgroups(u.Groups); err != nil {
 		return os.NewSyscallError("setgroups", err)
 	}
-	// Both return no error, but the id from before: asked for one that nobody
-	// has they tell what is in force.
-	const nobody = -1
-	unix.SetfsgidRetGid(id.gid)
-	if gid, _ := unix.SetfsgidRetGid(nobody); gid != id.gid {
-		return os.NewSyscallError("setfsgid", unix.EPERM)
+	return setIDs(same, same, uintptr(u.GID), uintptr(u.UID))
+}
+
+// same, as an id, leaves that as it is.
+const same = ^uintptr(0)
+
+// setIDs sets the real and the effective ids of the calling thread.
+func setIDs(realGroup, realUser, group, user uintptr) error {
+	if _, _, e := unix.RawSyscall(unix.SYS_SETRESGID, realGroup, group, same); e != 0 {
+		return os.NewSyscallError("setresgid", e)
 	}
-	unix.SetfsuidRetUid(id.uid)
-	if uid, _ := unix.SetfsuidRetUid(nobody); uid != id.uid {
-		return os.NewSyscallError("setfsuid", unix.EPERM)
+	if _, _, e := unix.RawSyscall(unix.SYS_SETRESUID, realUser, user, same); e != 0 {
+		return os.NewSyscallError("setresuid", e)
 	}
 	return nil
 }

@@ -5,12 +5,16 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"os/user"
+	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 // other returns a user that is not root and exists on about every machine.
@@ -19,15 +23,11 @@ func other(t *testing.T) (name string, uid uint32) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can take on the rights of others")
 	}
-	u, err := user.Lookup("nobody")
-	if err != nil {
+	u, known, err := LookUp("nobody")
+	if !known || err != nil {
 		t.Skipf("no user to be: %v", err)
 	}
-	n, err := strconv.ParseUint(u.Uid, 10, 32)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return u.Username, uint32(n)
+	return u.Name, uint32(u.UID)
 }
 
 // folder returns a folder with a mode, that all may look for.
@@ -58,11 +58,11 @@ func owner(t *testing.T, path string) uint32 {
 func TestDo(t *testing.T) {
 	name, uid := other(t)
 	roots, all := folder(t, 0o755), folder(t, 0o777)
-	err := Do(name, func() error { return touch(filepath.Join(roots, "log")) })
+	err := Do(name, "", func() error { return touch(filepath.Join(roots, "log")) })
 	if !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Do of a file in a folder of root = %v, want permission denied", err)
 	}
-	if err := Do(name, func() error { return touch(filepath.Join(all, "log")) }); err != nil {
+	if err := Do(name, "", func() error { return touch(filepath.Join(all, "log")) }); err != nil {
 		t.Errorf("Do of a file in a folder for all = %v, want none", err)
 	}
 	if got := owner(t, filepath.Join(all, "log")); got != uid {
@@ -75,16 +75,41 @@ func TestDo(t *testing.T) {
 	if err := os.WriteFile(secret, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := Do(name, func() error { _, err := os.ReadFile(secret); return err }); !errors.Is(err, fs.ErrPermission) {
+	if err := Do(name, "", func() error { _, err := os.ReadFile(secret); return err }); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Do of reading root's file = %v, want permission denied", err)
+	}
+}
+
+// What goes by the effective id or by capabilities, and not by the id for files, is not
+// root's either: a log of the user's could set a setting of the kernel otherwise.
+func TestDoIsNotRoot(t *testing.T) {
+	name, uid := other(t)
+	err := Do(name, "", func() error {
+		status, err := os.ReadFile("/proc/thread-self/status")
+		if err != nil {
+			return err
+		}
+		for _, want := range []string{"CapEff:\t0000000000000000\n", fmt.Sprintf("Uid:\t0\t%d\t0\t%[1]d\n", uid)} {
+			if !strings.Contains(string(status), want) {
+				t.Errorf("status of the thread = %s, want %q in it", status, want)
+			}
+		}
+		f, err := os.OpenFile("/proc/sys/kernel/core_pattern", os.O_WRONLY, 0) // and nothing is written
+		if err == nil {
+			f.Close()
+		}
+		return err
+	})
+	if !errors.Is(err, fs.ErrPermission) && !errors.Is(err, unix.EROFS) {
+		t.Errorf("Do of opening a setting of the kernel = %v, want permission denied", err)
 	}
 }
 
 func TestDoJustRuns(t *testing.T) {
 	want := errors.New("of fn")
-	for _, name := range []string{"root", "", "no such user", "no\x00body"} {
+	for _, name := range []string{"root", ""} {
 		dir := t.TempDir()
-		err := Do(name, func() error {
+		err := Do(name, "", func() error {
 			if err := touch(filepath.Join(dir, "log")); err != nil {
 				return err
 			}
@@ -96,14 +121,29 @@ func TestDoJustRuns(t *testing.T) {
 	}
 }
 
-// A directory of users that does not answer makes nobody root.
-func TestAfterFailure(t *testing.T) {
-	if known, err := afterFailure(user.UnknownUserError("alice")); known || err != nil {
-		t.Errorf("afterFailure(unknown) = %v, %v, want it unknown", known, err)
-	}
-	silent := fmt.Errorf("user: lookup username alice: %w", syscall.EIO)
-	if known, err := afterFailure(silent); !known || !errors.Is(err, syscall.EIO) {
-		t.Errorf("afterFailure(%v) = %v, %v, want that error", silent, known, err)
+// For somebody whom the machine does not know nothing is done as root.
+func TestDoForUnknown(t *testing.T) {
+	standIn, uid := other(t)
+	all := folder(t, 0o777)
+	for _, name := range []string{"no such user", "no\x00body"} {
+		for _, c := range []struct {
+			standIn string
+			runs    bool
+		}{{"", false}, {"root", false}, {"nor such one", false}, {standIn, true}} {
+			path := filepath.Join(all, "log")
+			err := Do(name, c.standIn, func() error { return touch(path) })
+			if c.runs {
+				if err != nil || owner(t, path) != uid {
+					t.Errorf("Do(%q, %q) = %v, want a file of %[2]s", name, c.standIn, err)
+				}
+				continue
+			}
+			want := "rights of " + name + ": this machine knows no such user"
+			if _, there := os.Stat(path); err == nil || err.Error() != want || !errors.Is(there, fs.ErrNotExist) {
+				t.Errorf("Do(%q, %q) = %v, want %s and no file", name, c.standIn, err, want)
+			}
+		}
+		os.Remove(filepath.Join(all, "log"))
 	}
 }
 
@@ -115,7 +155,7 @@ func TestRightsAreBack(t *testing.T) {
 	for i := range 40 {
 		wait.Go(func() {
 			path := filepath.Join(roots, strconv.Itoa(i))
-			if err := Do(name, func() error { return touch(path) }); !errors.Is(err, fs.ErrPermission) {
+			if err := Do(name, "", func() error { return touch(path) }); !errors.Is(err, fs.ErrPermission) {
 				t.Errorf("Do = %v, want permission denied", err)
 			}
 			if err := touch(path); err != nil {
@@ -124,4 +164,60 @@ func TestRightsAreBack(t *testing.T) {
 		})
 	}
 	wait.Wait()
+}
+
+// The limits of a user's process can be lowered also by a root who may not raise any.
+func TestDoToProcesses(t *testing.T) {
+	name, _ := other(t)
+	u, _, err := LookUp(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := exec.Command("sleep", "60")
+	p.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID)}, Pdeathsig: syscall.SIGKILL,
+	}
+	runtime.LockOSThread() // the process dies with the thread
+	defer runtime.UnlockOSThread()
+	if err := p.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { p.Process.Kill(); p.Wait() }()
+	want := unix.Rlimit{Cur: 11, Max: 12}
+	if err := u.DoToProcesses(func() error { return unix.Prlimit(p.Process.Pid, unix.RLIMIT_NOFILE, &want, nil) }); err != nil {
+		t.Errorf("DoToProcesses of prlimit = %v, want none", err)
+	}
+	var got unix.Rlimit
+	if err := u.DoToProcesses(func() error { return unix.Prlimit(p.Process.Pid, unix.RLIMIT_NOFILE, nil, &got) }); err != nil || got != want {
+		t.Errorf("limit = %v, %v, want %v", got, err, want)
+	}
+	ids, _ := filepath.Glob("/proc/self/task/*/status")
+	for _, path := range ids {
+		if b, err := os.ReadFile(path); err == nil && strings.Contains(string(b), fmt.Sprintf("Uid:\t%d\t", u.UID)) {
+			t.Errorf("%s: a thread still has the user's real id", path)
+		}
+	}
+}
+
+// TestFirstThread: the thread that stands for the whole process is never the user's. Many
+// at a time see to it that some goroutine begins there.
+func TestFirstThread(t *testing.T) {
+	name, _ := other(t)
+	first := fmt.Sprintf("/proc/self/task/%d/status", os.Getpid())
+	for range 50 {
+		var all sync.WaitGroup
+		for range 20 {
+			all.Go(func() {
+				var on int
+				if err := Do(name, "", func() error { on = unix.Gettid(); return nil }); err != nil || on == os.Getpid() {
+					t.Errorf("Do = %v on thread %d of process %d, want nil on another one", err, on, os.Getpid())
+				}
+			})
+		}
+		all.Wait()
+	}
+	status, err := os.ReadFile(first)
+	if err != nil || !strings.Contains(string(status), "\nUid:\t0\t0\t0\t0\n") {
+		t.Errorf("after 1000 turns the first thread has %q, %v, want root's ids", status, err)
+	}
 }

@@ -21,6 +21,8 @@ type copier struct {
 	// links: symbolic links in directories are copied as they are. Otherwise
 	// those that lead to a file are copied as that file.
 	links bool
+	// bytes, if not nil, counts what was copied of files.
+	bytes *int64
 }
 
 var (
@@ -93,7 +95,7 @@ func (c *copier) entry(e fs.DirEntry, from, to string) error {
 
 // file copies a file.
 func (c *copier) file(from, to string) error {
-	f, err := os.OpenFile(from, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	f, err := os.OpenFile(from, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return err
 	}
@@ -105,7 +107,13 @@ func (c *copier) file(from, to string) error {
 	if !info.Mode().IsRegular() {
 		return &fs.PathError{Op: "open", Path: from, Err: errKind}
 	}
-	return c.into.file(c.ctx, f, info, to)
+	if err := c.into.file(c.ctx, f, info, to); err != nil {
+		return err
+	}
+	if c.bytes != nil {
+		*c.bytes += info.Size()
+	}
+	return nil
 }
 
 // chunk is how much is copied between two looks at the context.

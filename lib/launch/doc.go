@@ -4,33 +4,51 @@
 // leaves to the ad of its slot, FromAd reads the result, and nothing that comes
 // later looks at an ad again. Start runs the job on this machine; the Process it
 // returns can be signalled, killed and waited for, and ends as an Ended. Other
-// ways to run a job need only bring a Start and these four methods of their own.
+// ways to run a job need only bring a Start and such a Process of their own.
 //
 // # What a job finds
 //
-// Its working directory is the ad's Iwd, or its scratch directory. Standard input
-// is In (/dev/null without one); Out and Err are made or truncated, relative to
-// Iwd, and are one open file when they name the same. They may not be the file
-// that is read or executed. No signal is blocked. The environment is clean: PATH,
-// HOME, USER and LOGNAME, over these what the ad's Environment says, and over that
+// Its working directory is the ad's Iwd, or its scratch directory when files are
+// transferred. Standard input is In (/dev/null without one); Out and Err are made or
+// truncated, or appended to where the ad says so, relative to Iwd, and are one open file
+// when they name the same. They may not be the file that is read or executed. No signal
+// is blocked. The environment is clean: PATH, HOME, USER and LOGNAME; TMPDIR, TMP and
+// TEMP, which name the scratch directory; the number of processors of the slot in
+// OMP_NUM_THREADS and its kin; over these what the ad's Environment says, in which, as in
+// the arguments, $$(CondorScratchDir) is the scratch directory; and over that
 //
-//	_CONDOR_SLOT      the slot's name, without the machine
-//	_CONDOR_JOB_IWD   the working directory
-//	FAIRSPOOL_JOB     the job's id, for example 12.0
-//
-// With a scratch directory TMPDIR, TMP and TEMP name that, unless the ad's
-// Environment says otherwise, and _CONDOR_SCRATCH_DIR does in any case.
+//	_CONDOR_SLOT         the slot's name, without the machine
+//	_CONDOR_JOB_IWD      the working directory
+//	_CONDOR_SCRATCH_DIR  the scratch directory
+//	_CONDOR_JOB_AD       a file in it with the job's ad
+//	_CONDOR_MACHINE_AD   one with the ad of its slot
+//	_CONDOR_AssignedX    which X the slot has; for GPUs CUDA_VISIBLE_DEVICES and
+//	                     others say it, too
+//	BATCH_SYSTEM         HTCondor: whose names all of these are
+//	FAIRSPOOL_JOB        the job's id, for example 12.0
 //
 // It inherits the umask, and which signals are ignored, from whoever calls
 // Start. It leads a session and a process group of its own; signals go to the
 // whole group, and what is left of the group when the job's own process has
 // ended is killed.
 //
+// # Whose rights a job has
+//
+// Root runs a job as its Account, with that user's groups, and with its limits by
+// limits.conf(5); and does all that is done for the job with the files of that user with
+// that user's rights to files, on a thread that has them (lib/asuser): it looks for them,
+// opens and copies them, and what it makes is the user's. So is the scratch directory, in
+// a folder of root's that others get through but do not see into. All others run jobs as
+// themselves.
+//
+// Limits, nice value and processors are those of the process and the thread that fork
+// the job, and for that moment these have the job's: fork says how, and what that means.
+//
 // # How files are transferred
 //
 // The Transfer of a job says what it wants copied; a job without one works on the
 // files in their places. Before the job starts, Place makes the scratch directory
-// and copies the inputs there. When all its processes have gone, either Store
+// and, with a Transfer, copies the inputs there. When all its processes have gone, either Store
 // copies the output to where it belongs, or Keep puts aside what is in the scratch
 // directory for the next attempt, whose Place copies it over the inputs; and then
 // RemoveTree removes the directory. Store tells what is new from the marks that
@@ -42,6 +60,19 @@
 // disk, and renamed: whoever looks, even after a crash, finds the old file or the
 // new one.
 //
+// # How a job is told to leave
+//
+// KillSignal, VacateTime and Retiring say what the ads of a job and its slot want: which
+// signal, how long after it SIGKILL, and how long to wait before it. Sending them, and
+// killing what is not in the job's process group, is for the caller.
+//
+// # How a job goes on later
+//
+// Checkpoint keeps what the job itself calls its checkpoint, when it has ended in the way
+// that CheckpointExit knows: beside the place where the next Place finds it, and then in
+// that place as a whole. A Criu makes images of the processes of a job that knows nothing of
+// it, and the same processes of them, once.
+//
 // # Why no two attempts overlap
 //
 // Whoever supervises a job holds the flock on the claim's file, and hands the
@@ -50,7 +81,8 @@
 // process: it is free only when the last of them has gone. So who can take the
 // lock knows that no process of that attempt is alive, whatever has become of
 // the supervisor. A job that closes descriptors which it did not open (as
-// daemons do) gives this up for the process that did so.
+// daemons do) gives this up for the process that did so, and so does one that is started
+// without it, to be dumped some day; lib/family knows them by other signs.
 //
 // A job does not outlive its supervisor by much: the kernel sends SIGKILL to
 // its first process when the thread that started it dies (prctl(2),

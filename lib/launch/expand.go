@@ -25,7 +25,8 @@ const (
 // strings are replaced, and what was found, by name. A reference is $$(Name) or
 // $$(Name:otherwise), for what the slot's ad has as Name; $$([expression]), in
 // which MY is the job and TARGET the slot; or $$(DOLLARDOLLAR) for $$. What is put
-// in is not looked at again. The job's ad is not changed; without references
+// in is not looked at again. $$(CondorScratchDir) in arguments and environment stays,
+// and FromAd puts the scratch directory there. The job's ad is not changed; without references
 // it is what is returned. slot may be nil for a slot that has nothing. The error
 // names the attribute with a reference that says nothing about this slot, or with
 // one more than an ad may have.
@@ -49,7 +50,7 @@ func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
 		if strings.EqualFold(name, pool.AttrCmd) {
 			text = olderSpelling(text)
 		}
-		x.out, x.any = strings.Builder{}, false
+		x.out, x.any, x.late = strings.Builder{}, false, isLate(name)
 		if err := x.run(text); err != nil {
 			return nil, nil, fmt.Errorf("%s: %w", name, err)
 		}
@@ -104,8 +105,20 @@ type expansion struct {
 	work     int
 	putIn    int
 
-	out strings.Builder // of the text under way
-	any bool            // there was a reference in it
+	out  strings.Builder // of the text under way
+	any  bool            // there was a reference in it
+	late bool            // the scratch directory is put in when that is known
+}
+
+// isLate tells whether an attribute is one of arguments and environment, in which
+// $$(CondorScratchDir) is left for FromAd.
+func isLate(name string) bool {
+	for _, late := range []string{pool.AttrArgs, pool.AttrArguments, pool.AttrEnv, pool.AttrEnvironment} {
+		if strings.EqualFold(name, late) {
+			return true
+		}
+	}
+	return false
 }
 
 func (x *expansion) run(text string) error {
@@ -198,6 +211,9 @@ func (x *expansion) value(inside string) (string, error) {
 	name, otherwise, given := strings.Cut(inside, ":")
 	if strings.EqualFold(name, "DOLLARDOLLAR") {
 		return "$$", nil
+	}
+	if x.late && strings.EqualFold(inside, scratchReference) {
+		return "$$(" + scratchReference + ")", nil
 	}
 	if e, ok := x.slot.Lookup(name); ok {
 		if key := strings.ToLower(name); !x.told[key] {

@@ -3,34 +3,62 @@ package launch
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"path/filepath"
 
 	"golang.org/x/sys/unix"
+)
+
+// HTCondor's HoldReasonCode of a job that could not be started: the program, a standard
+// file or the working directory was not to be had.
+const (
+	HoldStart  = 6
+	HoldStdout = 7 // standard output or error
+	HoldStdin  = 8
+	HoldIwd    = 14
 )
 
 // standard is a job's three open files.
 type standard struct{ in, out, err *os.File }
 
+// standard opens the job's standard files, when it has what it needs.
+func (j Job) standard() (standard, error) {
+	cmd, err := j.check()
+	if err != nil {
+		return standard{}, err
+	}
+	return j.open(cmd)
+}
+
 // check finds what a failed exec would not tell apart. It returns what it
 // found out about the executable.
 func (j Job) check() (cmd os.FileInfo, err error) {
-	dir, err := os.Stat(j.Dir)
-	if err != nil {
-		return nil, startError("working directory "+j.Dir, err)
-	}
-	if !dir.IsDir() {
-		return nil, startError("working directory "+j.Dir, unix.ENOTDIR)
+	if err := isDirectory(j.Dir); err != nil {
+		return nil, startError(HoldIwd, "working directory "+j.Dir, err)
 	}
 	if cmd, err = os.Stat(j.Cmd); err != nil {
-		return nil, startError("executable "+j.Cmd, err)
+		return nil, startError(HoldStart, "executable "+j.Cmd, err)
 	}
 	if cmd.IsDir() {
-		return nil, startError("executable "+j.Cmd, unix.EISDIR)
+		return nil, startError(HoldStart, "executable "+j.Cmd, unix.EISDIR)
 	}
 	if cmd.Mode().Perm()&0o111 == 0 {
-		return nil, startError("executable "+j.Cmd, errors.New("nobody may execute it"))
+		return nil, &StartError{Reason: "executable " + j.Cmd + ": nobody may execute it", Code: HoldStart, Subcode: int(unix.EACCES)}
 	}
 	return cmd, nil
+}
+
+// isDirectory is an error unless a path is a directory that we may work in.
+func isDirectory(path string) error {
+	info, err := os.Stat(path)
+	if err == nil && !info.IsDir() {
+		err = unix.ENOTDIR
+	}
+	if err == nil {
+		_, err = os.Stat(path + "/.")
+	}
+	return err
 }
 
 // open opens the job's standard files. Out and Err share one open file, and
@@ -42,26 +70,38 @@ func (j Job) open(cmd os.FileInfo) (files standard, err error) {
 			files.close()
 		}
 	}()
-	if files.in, err = openAs("input", j.In, os.O_RDONLY); err != nil {
+	if files.in, err = openAs(HoldStdin, "input", j.In, os.O_RDONLY); err != nil {
 		return files, err
 	}
-	if files.out, err = openAs("output", j.Out, os.O_WRONLY|os.O_CREATE); err != nil {
+	if files.out, err = openAs(HoldStdout, "output", j.Out, outputFlags(j.AppendOut)); err != nil {
 		return files, err
 	}
-	if files.err, err = openAs("error", j.Err, os.O_WRONLY|os.O_CREATE); err != nil {
+	if files.err, err = openAs(HoldStdout, "error", j.Err, outputFlags(j.AppendErr)); err != nil {
 		return files, err
 	}
+	keepOut, keepErr := j.AppendOut, j.AppendErr
 	if same(files.out, files.err) {
+		keepOut, keepErr = keepOut || keepErr, keepOut || keepErr
+		if keepErr && !j.AppendOut {
+			files.out, files.err = files.err, files.out // the one that is open for appending
+		}
 		files.err.Close()
 		files.err = files.out
 	}
-	if err = files.empty(files.out, cmd); err != nil {
-		return files, startError("output "+j.Out, err)
+	if err = files.ready(files.out, cmd, keepOut); err != nil {
+		return files, startError(HoldStdout, "output "+j.Out, err)
 	}
-	if err = files.empty(files.err, cmd); err != nil {
-		return files, startError("error "+j.Err, err)
+	if err = files.ready(files.err, cmd, keepErr); err != nil {
+		return files, startError(HoldStdout, "error "+j.Err, err)
 	}
 	return files, nil
+}
+
+func outputFlags(appends bool) int {
+	if appends {
+		return os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	}
+	return os.O_WRONLY | os.O_CREATE
 }
 
 func same(a, b *os.File) bool {
@@ -70,8 +110,9 @@ func same(a, b *os.File) bool {
 	return err1 == nil && err2 == nil && os.SameFile(one, other)
 }
 
-// empty takes away what an output file holds, unless the job needs it.
-func (s standard) empty(f *os.File, cmd os.FileInfo) error {
+// ready takes away what an output file holds, unless the job is to append to it. One
+// that the job needs itself is refused.
+func (s standard) ready(f *os.File, cmd os.FileInfo, keep bool) error {
 	info, err := f.Stat()
 	switch {
 	case err != nil:
@@ -82,16 +123,25 @@ func (s standard) empty(f *os.File, cmd os.FileInfo) error {
 		return errors.New("is the input as well")
 	case os.SameFile(info, cmd):
 		return errors.New("is the executable")
+	case keep:
+		return nil
 	}
 	return f.Truncate(0)
 }
 
 // openAs opens one file without ever waiting, as opening a named pipe would,
-// and hands it on as a job expects it: blocking.
-func openAs(what, name string, flag int) (*os.File, error) {
-	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK, 0o666)
+// and hands it on as a job expects it: blocking. A terminal does not become ours, for whoever
+// has its other end could send us signals.
+func openAs(code int, what, name string, flag int) (*os.File, error) {
+	f, err := os.OpenFile(name, flag|unix.O_NONBLOCK|unix.O_NOCTTY, 0o666)
+	if dir := missing(name); errors.Is(err, fs.ErrNotExist) && dir != "" {
+		return nil, &StartError{
+			Reason: fmt.Sprintf("%s %s: the directory %s does not exist", what, name, dir),
+			Code:   code, Subcode: int(unix.ENOENT),
+		}
+	}
 	if err != nil {
-		return nil, startError(what+" "+name, err)
+		return nil, startError(code, what+" "+name, err)
 	}
 	info, err := f.Stat()
 	if err == nil && info.IsDir() {
@@ -102,9 +152,20 @@ func openAs(what, name string, flag int) (*os.File, error) {
 	}
 	if err != nil {
 		f.Close()
-		return nil, startError(what+" "+name, err)
+		return nil, startError(code, what+" "+name, err)
 	}
 	return f, nil
+}
+
+// missing returns the first directory on the way to a file that is not there; empty
+// when all are.
+func missing(path string) (first string) {
+	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(dir); !errors.Is(err, fs.ErrNotExist) {
+			return first
+		}
+		first = dir
+	}
 }
 
 func (s standard) close() {
@@ -122,8 +183,8 @@ type StartError struct {
 	// that the same job may well start another time. Otherwise somebody has to
 	// mend the job or its files first.
 	Passing bool
-	// Code and Subcode are HTCondor's HoldReasonCode and HoldReasonSubCode; a Code
-	// of 0 is that of a job that could not be started.
+	// Code and Subcode are HTCondor's HoldReasonCode, 0 for HoldStart, and
+	// HoldReasonSubCode: the system's error number, 0 for none.
 	Code, Subcode int
 }
 
@@ -131,8 +192,18 @@ func (e *StartError) Error() string { return e.Reason }
 
 // startError says what could not be had, and of err only the cause: the path
 // is in what.
-func startError(what string, err error) *StartError {
-	return &StartError{Reason: fmt.Sprintf("%s: %v", what, cause(err)), Passing: isPassing(err)}
+func startError(code int, what string, err error) *StartError {
+	return &StartError{
+		Reason:  fmt.Sprintf("%s: %v", what, cause(err)),
+		Passing: isPassing(err), Code: code, Subcode: errno(err),
+	}
+}
+
+// errno returns the system's number of an error, 0 when it has none.
+func errno(err error) int {
+	var n unix.Errno
+	errors.As(err, &n)
+	return int(n)
 }
 
 func isPassing(err error) bool {

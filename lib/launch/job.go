@@ -2,11 +2,10 @@ package launch
 
 import (
 	"fmt"
+	"math"
 	"os"
-	"os/user"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"slices"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobargs"
@@ -24,34 +23,39 @@ type Job struct {
 	Dir  string   // the working directory
 	// In, Out and Err are the standard files.
 	In, Out, Err string
+	// Scratch is the scratch directory, which is not there before Place. Empty: the job
+	// has none.
+	Scratch string
 	// Transfer is what is copied before and after; nil for a job that works on the
 	// files in their places. Dir is its scratch directory otherwise.
 	Transfer *Transfer
+	// Account is whose rights the job has.
+	Account Account
+	Nice    int   // by how much it gives way to others, -20 to 19
+	CPUs    []int // the processors that it may run on; nil: all
+	Core    int64 // the largest core file, in bytes; -1: as it is for the supervisor
+	// Limits are those of the account and whatever else is to be kept. Of two for one
+	// resource the lower counts.
+	Limits []Rlimit
+	// AppendOut and AppendErr: what the files hold is kept.
+	AppendOut, AppendErr bool
+	// Mark, NAME=value, is put into the environment; empty: nothing is.
+	Mark string
+
+	notes notes
 }
 
 // Place is where a job runs.
 type Place struct {
 	Slot string // the slot's Name
-	// Scratch is the scratch directory that is made for a job that wants one, and
-	// Kept where its files stay for its next attempt. Both are absolute.
+	// SlotAd is the slot's ad; nil: nothing is known of it.
+	SlotAd *classad.Ad
+	// CPUs are the processors that the slot has to itself; nil: it has none such.
+	CPUs []int
+	// Scratch is the scratch directory that is made for the job, and Kept where its
+	// files stay for its next attempt. Both are absolute. The folder that they are in
+	// must be ours alone; a job of another account has to get through it.
 	Scratch, Kept string
-}
-
-// Account is the user that a job runs as, by what its environment says.
-type Account struct {
-	Name string // USER and LOGNAME
-	Home string // HOME
-}
-
-// CurrentAccount returns the account of this process. A uid without an entry
-// in the user database goes by its number and lives in /.
-func CurrentAccount() Account {
-	uid := strconv.Itoa(os.Getuid())
-	u, err := user.LookupId(uid)
-	if err != nil {
-		return Account{Name: uid, Home: "/"}
-	}
-	return Account{Name: u.Username, Home: u.HomeDir}
 }
 
 // FromAd returns what the ad of a job (with ClusterId and ProcId) asks to be
@@ -68,15 +72,48 @@ func FromAd(ad *classad.Ad, p Place, account Account) (Job, error) {
 	if !filepath.IsAbs(dir) {
 		return Job{}, fmt.Errorf("%s: %q is not an absolute path", pool.AttrIwd, dir)
 	}
-	job := Job{Dir: filepath.Clean(dir)}
+	job := Job{
+		Dir: filepath.Clean(dir), Scratch: p.Scratch, notes: notesOf(ad, p.SlotAd),
+		Account: account, CPUs: p.CPUs, Limits: slices.Clone(account.limits), Nice: account.priority,
+	}
+	if p.SlotAd != nil {
+		if nice, ok := p.SlotAd.EvalInt(&classad.Context{}, attrNice); ok {
+			job.Nice = int(min(max(nice, -20), 19))
+		}
+	}
 	if err := job.files(ad, p); err != nil {
+		return Job{}, err
+	}
+	if job.Core, err = coreSize(ad); err != nil {
 		return Job{}, err
 	}
 	if job.Args, err = jobargs.FromAd(ad); err != nil {
 		return Job{}, err
 	}
-	job.Env, err = job.environment(ad, p.Slot, account)
+	for i := range job.Args {
+		job.Args[i] = job.inScratch(job.Args[i])
+	}
+	job.Env, err = job.environment(ad, p)
 	return job, err
+}
+
+// attrNice is the nice value of a slot's jobs.
+const attrNice = "Nice"
+
+// coreSize returns the largest core file that a job wants, -1 when it does not say.
+func coreSize(ad *classad.Ad) (int64, error) {
+	v := ad.Eval(&classad.Context{}, pool.AttrCoreSize, nil)
+	if v.Kind() == classad.KindUndefined {
+		return -1, nil
+	}
+	size, ok := v.Int()
+	if !ok {
+		return 0, fmt.Errorf("%s: want a number of bytes", pool.AttrCoreSize)
+	}
+	if size < 0 { // of any size
+		return math.MaxInt64, nil
+	}
+	return size, nil
 }
 
 // files sets the paths of the job, whose directory is its Iwd so far.
@@ -99,6 +136,9 @@ func (j *Job) files(ad *classad.Ad, p Place) error {
 		return fmt.Errorf("%s: the job names no executable", pool.AttrCmd)
 	}
 	j.Cmd = j.path(cmd)
+	if j.AppendOut, j.AppendErr, err = j.appends(ad); err != nil {
+		return err
+	}
 	if j.Transfer, err = j.transfer(ad, p); err != nil || j.Transfer == nil {
 		return err
 	}
@@ -116,38 +156,6 @@ func (j Job) path(name string) string {
 		return filepath.Clean(name)
 	}
 	return filepath.Join(j.Dir, name)
-}
-
-func (j Job) environment(ad *classad.Ad, slot string, account Account) ([]string, error) {
-	asked, err := jobargs.EnvFromAd(ad)
-	if err != nil {
-		return nil, err
-	}
-	c := &classad.Context{}
-	cluster, ok1 := ad.EvalInt(c, pool.AttrClusterID)
-	proc, ok2 := ad.EvalInt(c, pool.AttrProcID)
-	if !ok1 || !ok2 {
-		return nil, fmt.Errorf("%s, %s: want numbers", pool.AttrClusterID, pool.AttrProcID)
-	}
-	base := []string{
-		"PATH=" + DefaultPath,
-		"HOME=" + account.Home,
-		"USER=" + account.Name,
-		"LOGNAME=" + account.Name,
-	}
-	if j.Transfer != nil {
-		base = append(base, "TMPDIR="+j.Dir, "TMP="+j.Dir, "TEMP="+j.Dir)
-	}
-	name, _, _ := strings.Cut(slot, "@")
-	ours := []string{
-		"_CONDOR_SLOT=" + name,
-		"_CONDOR_JOB_IWD=" + j.Dir,
-		"FAIRSPOOL_JOB=" + pool.JobID{Cluster: int(cluster), Proc: int(proc)}.String(),
-	}
-	if j.Transfer != nil {
-		ours = append(ours, "_CONDOR_SCRATCH_DIR="+j.Dir)
-	}
-	return jobargs.MergeEnv(jobargs.MergeEnv(base, asked), ours), nil
 }
 
 // text returns a string attribute; otherwise stands for one that is missing,

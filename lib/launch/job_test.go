@@ -40,7 +40,7 @@ func TestFromAd(t *testing.T) {
 		In: "/dev/null", Out: "/data/exp/out/1", Err: "/tmp/err",
 		Env: []string{
 			"PATH=/opt/bin", "HOME=/home/alice", "USER=alice", "LOGNAME=alice", "B=2",
-			"FAIRSPOOL_JOB=12.0", "_CONDOR_SLOT=slot1", "_CONDOR_JOB_IWD=/data/exp",
+			"FAIRSPOOL_JOB=12.0", "_CONDOR_SLOT=slot1", "_CONDOR_JOB_IWD=/data/exp", "BATCH_SYSTEM=HTCondor",
 		},
 	}
 	if !slices.Equal(got.Args, want.Args) {

@@ -19,13 +19,17 @@ import (
 // a *StartError, tells of the first.
 func (t *Transfer) Store(ctx context.Context, placed Placed) error {
 	t.open()
+	return t.account.as(func() error { return t.storeAll(ctx, placed) })
+}
+
+func (t *Transfer) storeAll(ctx context.Context, placed Placed) error {
 	into := &inPlace{folders: map[string]bool{}}
 	for _, name := range t.streams {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
 			into.streams = append(into.streams, info)
 		}
 	}
-	c := &copier{ctx: ctx, into: into}
+	c := &copier{ctx: ctx, into: into, bytes: &t.sent}
 	var first *StartError
 	more := 0
 	note := func(err error) {

@@ -140,13 +140,13 @@ func TestStoreBreaksOff(t *testing.T) {
 	b.write(b.iwd, "new", "before", 0o644)
 	tr := b.transfer("TransferOutput", `"new"`)
 	placed := b.place(tr)
-	b.write(b.scratch(), "new", strings.Repeat("x", 1<<20), 0o644)
+	b.write(b.scratch(), "new", strings.Repeat("x", 64<<20), 0o644)
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &before); err != nil {
 		t.Fatal(err)
 	}
 	small := before
-	small.Cur = 4096
+	small.Cur = 32 << 20 // enough for what the test program itself may write meanwhile
 	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &small); err != nil {
 		t.Fatal(err)
 	}

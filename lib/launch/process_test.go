@@ -2,6 +2,7 @@ package launch
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -29,7 +30,9 @@ func TestMain(m *testing.M) {
 		}
 		if err == nil {
 			var p *Process
-			if p, err = Start(shellIn(dir, os.Getenv("LAUNCH_TEST_SCRIPT")), held); err == nil {
+			job := shellIn(dir, os.Getenv("LAUNCH_TEST_SCRIPT"))
+			job.In = cmp.Or(os.Getenv("LAUNCH_TEST_IN"), job.In)
+			if p, err = Start(job, held, nil); err == nil {
 				os.Exit(p.Wait().Code)
 			}
 		}
@@ -48,7 +51,7 @@ func shellIn(dir, script string) Job {
 
 func start(t *testing.T, job Job, held *os.File) *Process {
 	t.Helper()
-	p, err := Start(job, held)
+	p, err := Start(job, held, nil)
 	if err != nil {
 		t.Fatalf("Start: %v", err)
 	}
@@ -134,7 +137,7 @@ func TestRun(t *testing.T) {
 }
 
 func TestIOBytes(t *testing.T) {
-	if got := ioBytes(&syscall.Rusage{Inblock: 3, Oublock: 5}); got != 4096 {
+	if got := ioBytes(&unix.Rusage{Inblock: 3, Oublock: 5}); got != 4096 {
 		t.Errorf("ioBytes of 3 and 5 blocks = %d, want 4096", got)
 	}
 }
@@ -359,38 +362,40 @@ func TestStartRefuses(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		change func(*Job)
+		code   int
+		number unix.Errno
 		want   string
 	}{
-		{"no directory", func(j *Job) { j.Dir = dir + "/no" }, "working directory " + dir + "/no: no such file or directory"},
-		{"directory is a file", func(j *Job) { j.Dir = plain }, "working directory " + plain + ": not a directory"},
-		{"no executable", func(j *Job) { j.Cmd = dir + "/no" }, "executable " + dir + "/no: no such file or directory"},
-		{"executable is a directory", func(j *Job) { j.Cmd = dir }, "executable " + dir + ": is a directory"},
-		{"not executable", func(j *Job) { j.Cmd = plain }, "executable " + plain + ": nobody may execute it"},
-		{"no interpreter", func(j *Job) { j.Cmd = file("noint", "#!/no/such\n", 0o755) },
+		{"no directory", func(j *Job) { j.Dir = dir + "/no" }, HoldIwd, unix.ENOENT, "working directory " + dir + "/no: no such file or directory"},
+		{"directory is a file", func(j *Job) { j.Dir = plain }, HoldIwd, unix.ENOTDIR, "working directory " + plain + ": not a directory"},
+		{"no executable", func(j *Job) { j.Cmd = dir + "/no" }, HoldStart, unix.ENOENT, "executable " + dir + "/no: no such file or directory"},
+		{"executable is a directory", func(j *Job) { j.Cmd = dir }, HoldStart, unix.EISDIR, "executable " + dir + ": is a directory"},
+		{"not executable", func(j *Job) { j.Cmd = plain }, HoldStart, unix.EACCES, "executable " + plain + ": nobody may execute it"},
+		{"no interpreter", func(j *Job) { j.Cmd = file("noint", "#!/no/such\n", 0o755) }, HoldStart, unix.ENOENT,
 			"executable " + dir + "/noint: the interpreter that it names is missing"},
-		{"no program", func(j *Job) { j.Cmd = file("data", "\x00\x01\x02", 0o755) }, "executable " + dir + "/data: exec format error"},
-		{"no input", func(j *Job) { j.In = dir + "/no" }, "input " + dir + "/no: no such file or directory"},
-		{"input is a directory", func(j *Job) { j.In = dir }, "input " + dir + ": is a directory"},
-		{"no directory for output", func(j *Job) { j.Out = dir + "/no/out" }, "output " + dir + "/no/out: no such file or directory"},
-		{"error is a directory", func(j *Job) { j.Err = dir }, "error " + dir + ": is a directory"},
-		{"output is the input", func(j *Job) { j.In, j.Out = plain, plain }, "output " + plain + ": is the input as well"},
-		{"error is the input by another name", func(j *Job) { j.In, j.Err = plain, link(plain) }, "error " + dir + "/link: is the input as well"},
-		{"output is the executable", func(j *Job) { j.Cmd = script; j.Out = script }, "output " + script + ": is the executable"},
-		{"a very long argument", func(j *Job) { j.Args = []string{strings.Repeat("x", 1<<20)} }, "executable /bin/sh: argument list too long"},
-		{"a very long path", func(j *Job) { j.Cmd = "/" + strings.Repeat("x", 5000) }, "executable /" + strings.Repeat("x", 5000) + ": file name too long"},
-		{"a NUL byte", func(j *Job) { j.Args = []string{"a\x00b"} }, "executable /bin/sh: invalid argument"},
+		{"no program", func(j *Job) { j.Cmd = file("data", "\x00\x01\x02", 0o755) }, HoldStart, unix.ENOEXEC, "executable " + dir + "/data: exec format error"},
+		{"no input", func(j *Job) { j.In = dir + "/no" }, HoldStdin, unix.ENOENT, "input " + dir + "/no: no such file or directory"},
+		{"input is a directory", func(j *Job) { j.In = dir }, HoldStdin, unix.EISDIR, "input " + dir + ": is a directory"},
+		{"no directory for output", func(j *Job) { j.Out = dir + "/no/out" }, HoldStdout, unix.ENOENT, "output " + dir + "/no/out: the directory " + dir + "/no does not exist"},
+		{"error is a directory", func(j *Job) { j.Err = dir }, HoldStdout, unix.EISDIR, "error " + dir + ": is a directory"},
+		{"output is the input", func(j *Job) { j.In, j.Out = plain, plain }, HoldStdout, 0, "output " + plain + ": is the input as well"},
+		{"error is the input by another name", func(j *Job) { j.In, j.Err = plain, link(plain) }, HoldStdout, 0, "error " + dir + "/link: is the input as well"},
+		{"output is the executable", func(j *Job) { j.Cmd = script; j.Out = script }, HoldStdout, 0, "output " + script + ": is the executable"},
+		{"a very long argument", func(j *Job) { j.Args = []string{strings.Repeat("x", 1<<20)} }, HoldStart, unix.E2BIG, "executable /bin/sh: argument list too long"},
+		{"a very long path", func(j *Job) { j.Cmd = "/" + strings.Repeat("x", 5000) }, HoldStart, unix.ENAMETOOLONG, "executable /" + strings.Repeat("x", 5000) + ": file name too long"},
+		{"a NUL byte", func(j *Job) { j.Args = []string{"a\x00b"} }, HoldStart, unix.EINVAL, "executable /bin/sh: invalid argument"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			job := shellIn(dir, "exit 0")
 			c.change(&job)
-			p, err := Start(job, nil)
+			p, err := Start(job, nil, nil)
 			if err == nil {
 				p.Wait()
 				t.Fatalf("Start = a process, want %s", c.want)
 			}
 			var refused *StartError
-			if !errors.As(err, &refused) || refused.Reason != c.want || refused.Passing {
-				t.Errorf("Start = %#v, want %s", err, c.want)
+			if !errors.As(err, &refused) || *refused != (StartError{Reason: c.want, Code: c.code, Subcode: int(c.number)}) {
+				t.Errorf("Start = %+v, want %s, codes %d, %d", refused, c.want, c.code, c.number)
 			}
 			if got := contents(t, plain) + contents(t, script); got != "x#!/bin/sh\n" {
 				t.Errorf("what the job was to read is now %q, want it as it was", got)
@@ -413,14 +418,14 @@ func TestNamedPipes(t *testing.T) {
 		t.Errorf("Wait = code %d, want 0", got.Code)
 	}
 	job.In, job.Out = os.DevNull, pipe
-	if _, err := Start(job, nil); err == nil {
+	if _, err := Start(job, nil, nil); err == nil {
 		t.Error("Start with a pipe for output that nobody reads = nil, want an error")
 	}
 }
 
 func TestPassing(t *testing.T) {
-	err := startError("executable /bin/x", &os.PathError{Op: "fork/exec", Path: "/bin/x", Err: unix.EAGAIN})
-	if want := (StartError{Reason: "executable /bin/x: resource temporarily unavailable", Passing: true}); *err != want {
+	err := startError(HoldStart, "executable /bin/x", &os.PathError{Op: "fork/exec", Path: "/bin/x", Err: unix.EAGAIN})
+	if want := (StartError{Reason: "executable /bin/x: resource temporarily unavailable", Passing: true, Code: HoldStart, Subcode: int(unix.EAGAIN)}); *err != want {
 		t.Errorf("startError = %+v, want %+v", *err, want)
 	}
 }

@@ -8,9 +8,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 )
 
 // Placed is what stood in a scratch directory before the job was started.
@@ -24,20 +27,27 @@ type mark struct {
 	at   time.Time
 }
 
-// Place makes the scratch directory, copies the inputs there, and over them what
-// an earlier attempt has left for this one. It makes no directory above it. Every
-// failure is a *StartError, save that of a context that was cancelled.
-func (t *Transfer) Place(ctx context.Context) (Placed, error) {
-	if info, err := os.Stat(t.Iwd); err != nil {
-		return Placed{}, startError("working directory "+t.Iwd, err)
-	} else if !info.IsDir() {
-		return Placed{}, startError("working directory "+t.Iwd, unix.ENOTDIR)
-	}
-	own, err := t.make()
+// Place makes the scratch directory and fills it, as Job.Place says.
+func (t *Transfer) Place(ctx context.Context) (placed Placed, err error) {
+	own, err := t.room().make()
 	if err != nil {
-		return Placed{}, &StartError{Reason: fmt.Sprintf("scratch directory %s: %v", t.Scratch, cause(err)), Passing: true}
+		return placed, err
 	}
-	c := &copier{ctx: ctx, into: inScratch{}, own: own}
+	err = t.account.as(func() error {
+		placed, err = t.fill(ctx, own)
+		return err
+	})
+	return placed, err
+}
+
+func (t *Transfer) room() room { return room{t.Scratch, t.account, t.notes} }
+
+// fill copies to the scratch directory what belongs there.
+func (t *Transfer) fill(ctx context.Context, own fs.FileInfo) (Placed, error) {
+	if err := isDirectory(t.Iwd); err != nil {
+		return Placed{}, startError(HoldIwd, "working directory "+t.Iwd, err)
+	}
+	c := &copier{ctx: ctx, into: inScratch{}, own: own, bytes: &t.received}
 	for _, p := range t.inputs {
 		err := error(nil)
 		if p.parents {
@@ -51,21 +61,12 @@ func (t *Transfer) Place(ctx context.Context) (Placed, error) {
 		}
 	}
 	placed := Placed{files: t.top()}
-	if t.When == OnExitOrEvict {
-		err = t.resume(ctx)
+	if t.resumes {
+		if err := t.resume(ctx); err != nil {
+			return placed, err
+		}
 	}
-	return placed, err
-}
-
-// make makes the scratch directory, empty.
-func (t *Transfer) make() (fs.FileInfo, error) {
-	if err := RemoveTree(t.Scratch); err != nil {
-		return nil, err
-	}
-	if err := os.Mkdir(t.Scratch, 0o700); err != nil {
-		return nil, err
-	}
-	return os.Stat(t.Scratch)
+	return placed, t.room().write()
 }
 
 // above makes the directories of the scratch directory that lead to a path.
@@ -88,6 +89,9 @@ func (t *Transfer) top() map[string]mark {
 	files := map[string]mark{}
 	entries, _ := os.ReadDir(t.Scratch)
 	for _, e := range entries {
+		if isNote(e.Name()) {
+			continue
+		}
 		if info, err := os.Stat(filepath.Join(t.Scratch, e.Name())); err == nil && info.Mode().IsRegular() {
 			files[e.Name()] = mark{info.Size(), info.ModTime()}
 		}
@@ -102,7 +106,7 @@ func (t *Transfer) resume(ctx context.Context) error {
 		return nil
 	}
 	if err == nil {
-		err = (&copier{ctx: ctx, into: inScratch{}, links: true}).tree(t.Kept, info, t.Scratch)
+		err = (&copier{ctx: ctx, into: inScratch{}, links: true, bytes: &t.received}).tree(t.Kept, info, t.Scratch)
 	}
 	if err != nil {
 		return failed(ctx, "kept files", parcel{name: t.Kept}, HoldInput, err)
@@ -117,39 +121,68 @@ func (t *Transfer) open() { os.Chmod(t.Scratch, 0o700) }
 // next attempt, in the place of what an earlier one had left.
 func (t *Transfer) Keep() error {
 	t.open()
-	err := unix.Rename(t.Scratch, t.Kept)
-	if errors.Is(err, unix.ENOTEMPTY) || errors.Is(err, unix.EEXIST) {
-		// At no moment is there nothing, where the file system can do that.
-		err = unix.Renameat2(unix.AT_FDCWD, t.Scratch, unix.AT_FDCWD, t.Kept, unix.RENAME_EXCHANGE)
-		if err == nil {
-			err = RemoveTree(t.Scratch)
-		} else if err = RemoveTree(t.Kept); err == nil {
-			err = unix.Rename(t.Scratch, t.Kept)
-		}
-	}
-	if err != nil {
+	if err := supplant(t.Scratch, t.Kept); err != nil {
 		return fmt.Errorf("%s: %w", t.Kept, cause(err))
 	}
 	return nil
 }
 
 // RemoveTree removes a file, or a directory with all that is in it, also where
-// its owner may not write. It is no error when nothing is there.
+// its owner may not write. It is no error when nothing is there. The folder that it is
+// in must be ours. What is in it may be of another user, who may even be at work there:
+// root follows no link in it, and where paths are gone by that is done with that user's
+// rights.
 func RemoveTree(path string) error {
+	owner, isOther := otherOwner(path)
+	if !isOther {
+		return removeTree(path)
+	}
+	return removeTreeAs(path, func(fn func()) { owner.Do(func() error { fn(); return nil }) })
+}
+
+// removeTree does what RemoveTree does with the rights that there are.
+func removeTree(path string) error { return removeTreeAs(path, func(fn func()) { fn() }) }
+
+// removeTreeAs removes a tree. RemoveAll goes from directory to directory by what is
+// open, and never by a link; what goes by paths is done with the rights that as takes on.
+func removeTreeAs(path string, as func(func())) error {
 	if os.RemoveAll(path) == nil {
 		return nil
 	}
-	filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && d.IsDir() {
-			os.Chmod(path, 0o700)
-		}
-		return nil
+	as(func() {
+		filepath.WalkDir(path, func(path string, d fs.DirEntry, err error) error {
+			if err == nil && d.IsDir() {
+				os.Chmod(path, 0o700)
+			}
+			return nil
+		})
 	})
 	err := os.RemoveAll(path)
-	for n := 0; (errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENAMETOOLONG)) && hoist(path, n); n++ {
+	for n := 0; errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENAMETOOLONG); n++ {
+		hoisted := false
+		as(func() { hoisted = hoist(path, n) })
+		if !hoisted {
+			break
+		}
 		err = os.RemoveAll(path)
 	}
 	return err
+}
+
+// otherOwner returns whose a path is, if it is not ours and we can act for that user.
+func otherOwner(path string) (owner asuser.User, yes bool) {
+	if os.Geteuid() != 0 {
+		return owner, false
+	}
+	info, err := os.Lstat(path)
+	if err != nil {
+		return owner, false
+	}
+	about, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || about.Uid == 0 {
+		return owner, false
+	}
+	return asuser.User{Name: "its owner", UID: int(about.Uid), GID: int(about.Gid), Groups: []int{int(about.Gid)}}, true
 }
 
 // hoist moves a directory from deep below another one up into it, for removing holds
@@ -194,11 +227,5 @@ func failed(ctx context.Context, what string, p parcel, code int, err error) err
 	} else if errors.As(err, &link) {
 		place = link.New
 	}
-	e := startError(what+" "+place, cause(err))
-	e.Code = code
-	var number unix.Errno
-	if errors.As(err, &number) {
-		e.Subcode = int(number)
-	}
-	return e
+	return startError(code, what+" "+place, err)
 }

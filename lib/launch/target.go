@@ -25,7 +25,9 @@ type target interface {
 
 // inScratch makes copies in a directory in which nobody else writes. What is
 // there gives way, and no link is followed.
-type inScratch struct{}
+type inScratch struct {
+	sync bool // copies of files are brought to the disk
+}
 
 func (inScratch) folder(path string, perm fs.FileMode) (bool, error) {
 	if info, err := os.Lstat(path); err == nil && info.IsDir() {
@@ -35,16 +37,16 @@ func (inScratch) folder(path string, perm fs.FileMode) (bool, error) {
 		}
 		return true, os.Chmod(path, perm) // as good as a new one
 	}
-	if err := RemoveTree(path); err != nil {
+	if err := removeTree(path); err != nil {
 		return false, err
 	}
 	return true, os.Mkdir(path, perm)
 }
 
-func (inScratch) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
+func (t inScratch) file(ctx context.Context, from *os.File, info fs.FileInfo, path string) error {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		if err = RemoveTree(path); err == nil {
+		if err = removeTree(path); err == nil {
 			f, err = os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}
 	}
@@ -56,6 +58,9 @@ func (inScratch) file(ctx context.Context, from *os.File, info fs.FileInfo, path
 		return err
 	}
 	err = f.Chmod(info.Mode().Perm())
+	if err == nil && t.sync {
+		err = f.Sync()
+	}
 	if e := f.Close(); err == nil {
 		err = e
 	}
@@ -67,7 +72,7 @@ func (inScratch) file(ctx context.Context, from *os.File, info fs.FileInfo, path
 }
 
 func (inScratch) link(to, path string) error {
-	if err := RemoveTree(path); err != nil {
+	if err := removeTree(path); err != nil {
 		return err
 	}
 	return os.Symlink(to, path)
@@ -219,13 +224,7 @@ func (t *inPlace) link(to, path string) error {
 // sync has the new names on the disk.
 func (t *inPlace) sync() error {
 	for _, path := range slices.Sorted(maps.Keys(t.folders)) { // of several errors always the same
-		f, err := os.Open(path)
-		if err != nil {
-			return err
-		}
-		err = f.Sync()
-		f.Close()
-		if err != nil && !errors.Is(err, unix.EINVAL) { // a file system may know no such thing
+		if err := syncNames(path); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,9 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // TestInPlaceTogether has many put a directory and a link in the same places at
@@ -66,5 +69,33 @@ func TestInPlaceLink(t *testing.T) {
 	}
 	if entries, _ := os.ReadDir(dir); len(entries) != 2 {
 		t.Errorf("in the directory are %v, want x and folder", entries)
+	}
+}
+
+// A folder of the user's that has become a named pipe, of which nobody reads, keeps nobody
+// waiting.
+func TestSyncOfNamedPipe(t *testing.T) {
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := unix.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for name, sync := range map[string]func() error{
+		"of output":       (&inPlace{folders: map[string]bool{pipe: true}}).sync,
+		"of a checkpoint": func() error { return syncPath(pipe) },
+	} {
+		done := make(chan error, 1)
+		go func() { done <- sync() }()
+		select {
+		case err := <-done:
+			if err != nil {
+				t.Errorf("sync %s = %v, want none", name, err)
+			}
+		case <-time.After(5 * time.Second):
+			t.Errorf("sync %s waits for somebody who writes to the pipe", name)
+			if f, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil {
+				<-done
+				f.Close()
+			}
+		}
 	}
 }

@@ -38,10 +38,25 @@ type Transfer struct {
 
 	inputs  []parcel
 	outputs []parcel
-	listed  bool // outputs are what is wanted; else all that is new is
+	listed  bool     // outputs are what is wanted; else all that is new is
+	state   []parcel // what a checkpoint is; to is below where it is stored
+	resumes bool     // what is kept is given back
 	remaps  map[string]string
 	success int      // the exit code of success
 	streams []string // Out and Err
+	account Account  // whose rights all of this is done with
+	notes   notes
+	// received and sent are the bytes that were copied there and back.
+	received, sent int64
+}
+
+// Copied returns how many bytes of files were copied so far: received by the job, and sent
+// by it, with its checkpoints. It is not for while something is being copied.
+func (t *Transfer) Copied() (received, sent int64) {
+	if t == nil {
+		return 0, 0
+	}
+	return t.received, t.sent
 }
 
 // parcel is one file or directory to be copied.
@@ -53,7 +68,7 @@ type parcel struct {
 }
 
 // transfer returns what the job wants copied, nil when it works on the files in
-// their places: it has a scratch directory if ShouldTransferFiles is YES, and
+// their places: it runs in its scratch directory if ShouldTransferFiles is YES, and
 // unless that is NO also if it names files to be copied.
 func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 	should, err := text(ad, pool.AttrShouldTransfer, "IF_NEEDED")
@@ -72,11 +87,14 @@ func (j Job) transfer(ad *classad.Ad, p Place) (*Transfer, error) {
 	if strings.EqualFold(should, "NO") || !strings.EqualFold(should, "YES") && len(inputs)+len(outputs) == 0 {
 		return nil, nil
 	}
-	t := &Transfer{Iwd: j.Dir, Scratch: p.Scratch, Kept: p.Kept, streams: []string{j.Out, j.Err}}
+	t := &Transfer{Iwd: j.Dir, Scratch: p.Scratch, Kept: p.Kept, streams: []string{j.Out, j.Err}, account: j.Account, notes: j.notes}
 	v := ad.Eval(&classad.Context{}, pool.AttrTransferOutput, nil)
 	t.listed = v.Kind() != classad.KindUndefined
 	preserve, _ := ad.EvalBool(&classad.Context{}, pool.AttrPreserveRelativePaths)
 	if err := t.policy(ad); err != nil {
+		return nil, err
+	}
+	if err := t.checkpoints(ad); err != nil {
 		return nil, err
 	}
 	for _, name := range inputs {

@@ -1,0 +1,183 @@
+package asuser
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// User is a user of this machine.
+type User struct {
+	Name, Home, Shell string
+	UID, GID          int
+	Groups            []int // all of them, the first included
+}
+
+// The files that users and groups stand in.
+const (
+	passwdFile = "/etc/passwd"
+	groupFile  = "/etc/group"
+)
+
+// patience is how long a directory of users may take to answer.
+const patience = 10 * time.Second
+
+// LookUp returns the user of that name; false for one that this machine does not
+// know. An error is about a directory of users that could not be asked: who that is
+// cannot be told just now, and nothing must be done for that user as root.
+//
+// The groups of a user in /etc/passwd are those of /etc/group alone.
+func LookUp(name string) (u User, known bool, err error) {
+	if !isName(name) {
+		return u, false, nil
+	}
+	return find(name, func(u User) bool { return u.Name == name })
+}
+
+// LookUpID returns the user with a uid, as LookUp does.
+func LookUpID(uid int) (u User, known bool, err error) {
+	return find(strconv.Itoa(uid), func(u User) bool { return u.UID == uid })
+}
+
+// isName refuses what no name of a user or group can be, and what a command would
+// take for an option.
+func isName(name string) bool {
+	return name != "" && name[0] != '-' && !strings.ContainsAny(name, ":,/\n\x00")
+}
+
+// find returns the user that is meant by key.
+func find(key string, meant func(User) bool) (User, bool, error) {
+	text, err := os.ReadFile(passwdFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return User{}, true, err
+	}
+	if u, ok := entry(text, meant); ok {
+		u.Groups, err = localGroups(u)
+		return u, true, err
+	}
+	text, err = ask("getent", "passwd", key)
+	if err != nil {
+		return User{}, true, err
+	}
+	u, ok := entry(text, meant)
+	if !ok {
+		return User{}, false, nil
+	}
+	text, err = ask("id", "-G", u.Name)
+	if err != nil {
+		return u, true, err
+	}
+	u.Groups = []int{u.GID}
+	for _, word := range strings.Fields(string(text)) {
+		if gid, ok := number(word); ok && !slices.Contains(u.Groups, gid) {
+			u.Groups = append(u.Groups, gid)
+		}
+	}
+	return u, true, nil
+}
+
+// entry returns the first user in the text of a passwd(5) file that is meant.
+func entry(text []byte, meant func(User) bool) (User, bool) {
+	for line := range bytes.Lines(text) {
+		f := strings.Split(strings.TrimRight(string(line), "\n"), ":")
+		if len(f) != 7 || !isName(f[0]) {
+			continue
+		}
+		uid, ok1 := number(f[2])
+		gid, ok2 := number(f[3])
+		u := User{Name: f[0], Home: f[5], Shell: f[6], UID: uid, GID: gid}
+		if ok1 && ok2 && meant(u) {
+			return u, true
+		}
+	}
+	return User{}, false
+}
+
+// localGroups returns the groups that a user has by /etc/group.
+func localGroups(u User) ([]int, error) {
+	text, err := os.ReadFile(groupFile)
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		return nil, err
+	}
+	return groupsIn(text, u), nil
+}
+
+// groupsIn returns the groups that a user has by the text of a group(5) file.
+func groupsIn(text []byte, u User) []int {
+	groups := []int{u.GID}
+	for line := range bytes.Lines(text) {
+		f := strings.Split(strings.TrimSpace(string(line)), ":")
+		if len(f) != 4 || !slices.Contains(strings.Split(f[3], ","), u.Name) {
+			continue
+		}
+		if gid, ok := number(f[2]); ok && !slices.Contains(groups, gid) {
+			groups = append(groups, gid)
+		}
+	}
+	return groups
+}
+
+// GroupID returns the id of the group of that name; false for one that is not known,
+// also because nobody could be asked.
+func GroupID(name string) (gid int, known bool) {
+	if !isName(name) {
+		return 0, false
+	}
+	text, _ := os.ReadFile(groupFile)
+	if gid, known = groupNamed(text, name); known {
+		return gid, true
+	}
+	text, err := ask("getent", "group", name)
+	if err != nil {
+		return 0, false
+	}
+	return groupNamed(text, name)
+}
+
+func groupNamed(text []byte, name string) (gid int, known bool) {
+	for line := range bytes.Lines(text) {
+		if f := strings.Split(string(line), ":"); len(f) >= 3 && f[0] == name {
+			if gid, ok := number(f[2]); ok {
+				return gid, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// number reads an id. The highest is that of nobody at all.
+func number(text string) (int, bool) {
+	n, err := strconv.ParseUint(text, 10, 32)
+	return int(n), err == nil && n < math.MaxUint32
+}
+
+// ask runs a command that knows users and returns what it writes; nothing when it
+// knows none such, or is not there itself.
+func ask(command string, args ...string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, command, args...)
+	cmd.WaitDelay = time.Second // what it has started may keep its output open
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	const noSuchKey = 2 // of getent
+	switch {
+	case err == nil:
+		return out, nil
+	case errors.Is(err, exec.ErrNotFound):
+		return nil, nil
+	case ctx.Err() != nil:
+		return nil, fmt.Errorf("%s %s: no answer within %v", command, strings.Join(args, " "), patience)
+	case command == "getent" && errors.As(err, &exit) && exit.ExitCode() == noSuchKey:
+		return nil, nil
+	}
+	return nil, fmt.Errorf("%s %s: %w", command, strings.Join(args, " "), err)
+}

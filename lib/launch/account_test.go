@@ -1,0 +1,382 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// somebody returns an account that is not root's, and a folder of root's through which
+// it gets to what is its own.
+func somebody(t *testing.T) (a Account, folder string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a job as somebody else")
+	}
+	folder, err := os.MkdirTemp("", "launch")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { RemoveTree(folder) })
+	if err := os.Chmod(folder, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return Account{Name: "somebody", Home: "/nowhere", UID: 65534, GID: 65533, Groups: []int{65533, 54321}}, folder
+}
+
+// givenTo makes a directory that belongs to an account.
+func givenTo(t *testing.T, a Account, path string) string {
+	t.Helper()
+	if err := makeFor(a, path); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func ownerOf(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid)
+}
+
+func TestAccountOf(t *testing.T) {
+	me := CurrentAccount()
+	if me.UID != os.Getuid() || me.Name == "" || me.Home == "" || me.Other() {
+		t.Errorf("CurrentAccount = %+v, want that of this process", me)
+	}
+	if os.Geteuid() != 0 {
+		if a, err := AccountOf("root", "nobody"); err != nil || a.Name != me.Name {
+			t.Errorf("AccountOf(root) of somebody else = %+v, %v, want that one's own", a, err)
+		}
+		t.Skip("who is not root runs jobs only as itself")
+	}
+	if a, err := AccountOf("root", "nobody"); err != nil || a.UID != 0 || a.Other() {
+		t.Errorf("AccountOf(root) = %+v, %v, want root", a, err)
+	}
+	if a, err := AccountOf("nobody", ""); err != nil || a.Name != "nobody" || a.UID == 0 || !a.Other() || !slices.Contains(a.Groups, a.GID) {
+		t.Errorf("AccountOf(nobody) = %+v, %v, want nobody with its group", a, err)
+	}
+	for _, owner := range []string{"", "no such user", "0", "-x", "no\x00body"} {
+		a, err := AccountOf(owner, "")
+		want := fmt.Sprintf("owner %q: this machine knows no such user, and NOBODY_SLOT_USER names none to run its jobs", owner)
+		var refused *StartError
+		if !errors.As(err, &refused) || refused.Reason != want || refused.Passing {
+			t.Errorf("AccountOf(%q) = %+v, %v, want %s", owner, a, err, want)
+		}
+	}
+}
+
+// Who is not known may have somebody else run the jobs, but not root, by whatever name.
+func TestAccountOfNobody(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("who is not root runs jobs only as itself")
+	}
+	users(t, `case "$2" in toor) echo toor:x:0:0::/root:/bin/sh;; odd) exit 1;; *) exit 2;; esac`)
+	if a, err := AccountOf("no such user", "nobody"); err != nil || a.Name != "nobody" || a.UID == 0 || !a.Other() {
+		t.Errorf("AccountOf = %+v, %v, want nobody", a, err)
+	}
+	if a, err := AccountOf("root", "nobody"); err != nil || a.UID != 0 {
+		t.Errorf("AccountOf(root) = %+v, %v, want root", a, err)
+	}
+	for nobody, want := range map[string]string{
+		"root":  `NOBODY_SLOT_USER: "root" has root's rights, which are for root's own jobs`,
+		"toor":  `NOBODY_SLOT_USER: "toor" has root's rights, which are for root's own jobs`,
+		"none":  `NOBODY_SLOT_USER: this machine knows no user "none"`,
+		"odd":   `NOBODY_SLOT_USER: odd: getent passwd odd: exit status 1`,
+		"65534": `NOBODY_SLOT_USER: this machine knows no user "65534"`,
+	} {
+		a, err := AccountOf("no such user", nobody)
+		var refused *StartError
+		if !errors.As(err, &refused) || refused.Reason != want || refused.Passing != (nobody == "odd") {
+			t.Errorf("AccountOf with nobody = %q is %+v, %v, want %s", nobody, a, err, want)
+		}
+	}
+}
+
+// users puts a getent(1) before the machine's, and an id(1) by which all are of group 0.
+func users(t *testing.T, script string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, script := range map[string]string{"getent": script, "id": "echo 0"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+// A directory of users that fails is no reason to hold the job, and none to run it.
+func TestAccountOfNobodyKnows(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("who is not root runs jobs only as itself")
+	}
+	users(t, "exit 1")
+	a, err := AccountOf("walter", "nobody")
+	var refused *StartError
+	if !errors.As(err, &refused) || !refused.Passing {
+		t.Errorf("AccountOf = %+v, %v, want an error that passes", a, err)
+	}
+}
+
+func TestRunsAsItsOwner(t *testing.T) {
+	a, folder := somebody(t)
+	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `id -u; id -g; id -G; grep ^CapEff /proc/self/status; cat secret; touch made`)
+	job.Account = a
+	if err := os.WriteFile(filepath.Join(job.Dir, "secret"), []byte("secret\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	start(t, job, nil).Wait()
+	if got, want := contents(t, job.Out), "65534\n65533\n65533 54321\nCapEff:\t0000000000000000\n"; got != want {
+		t.Errorf("the job is %q, want %q", got, want)
+	}
+	if got := contents(t, job.Err); !strings.Contains(got, "Permission denied") {
+		t.Errorf("reading root's file: %q, want permission denied", got)
+	}
+	for _, name := range []string{job.Out, job.Err, filepath.Join(job.Dir, "made")} {
+		if got := ownerOf(t, name); got != a.UID {
+			t.Errorf("%s belongs to %d, want %d", name, got, a.UID)
+		}
+	}
+}
+
+// What the owner may not do, root does not do for it.
+func TestStartForbidden(t *testing.T) {
+	a, folder := somebody(t)
+	own := givenTo(t, a, filepath.Join(folder, "own"))
+	roots := filepath.Join(folder, "roots")
+	if err := os.Mkdir(roots, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	file := func(name string, mode fs.FileMode) string {
+		path := filepath.Join(folder, name)
+		if err := os.WriteFile(path, []byte("#!/bin/sh\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	secret, mine := file("secret", 0o600), file("mine", 0o700)
+	if err := os.Symlink(secret, filepath.Join(own, "link")); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name   string
+		change func(*Job)
+		want   string
+	}{
+		{"directory", func(j *Job) { j.Dir = roots }, "working directory " + roots + ": permission denied"},
+		{"executable", func(j *Job) { j.Cmd = mine }, "executable " + mine + ": permission denied"},
+		{"input", func(j *Job) { j.In = secret }, "input " + secret + ": permission denied"},
+		{"output", func(j *Job) { j.Out = secret }, "output " + secret + ": permission denied"},
+		{"output by a link", func(j *Job) { j.Out = own + "/link" }, "output " + own + "/link: permission denied"},
+		{"a new error file", func(j *Job) { j.Err = roots + "/new" }, "error " + roots + "/new: permission denied"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			job := shellIn(own, "exit 0")
+			job.Account = a
+			c.change(&job)
+			p, err := Start(job, nil, nil)
+			if err == nil {
+				p.Wait()
+			}
+			var refused *StartError
+			if !errors.As(err, &refused) || refused.Reason != c.want || refused.Passing {
+				t.Errorf("Start = %v, want %s", err, c.want)
+			}
+		})
+	}
+	if got := contents(t, secret); got != "#!/bin/sh\n" {
+		t.Errorf("root's file now holds %q, want it untouched", got)
+	}
+}
+
+// benchOf is a bench for the jobs of an account.
+func benchOf(t *testing.T) (b bench, a Account) {
+	t.Helper()
+	a, folder := somebody(t)
+	b = bench{t, filepath.Join(folder, "iwd"), filepath.Join(folder, "execute")}
+	givenTo(t, a, b.iwd)
+	if err := os.Mkdir(b.execute, 0o711); err != nil {
+		t.Fatal(err)
+	}
+	return b, a
+}
+
+func (b bench) transferAs(a Account, pairs ...string) *Transfer {
+	b.Helper()
+	t := b.transfer(pairs...)
+	t.account = a
+	return t
+}
+
+func TestTransferAsItsOwner(t *testing.T) {
+	b, a := benchOf(t)
+	b.write(b.iwd, "in", "I", 0o644)
+	b.write(b.iwd, "roots", "R", 0o600)
+	tr := b.transferAs(a, "TransferInput", `"in"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
+	for range 2 { // the second finds what the first has left
+		b.place(tr)
+		for _, name := range []string{"", "in", jobNote, machineNote} {
+			if got := ownerOf(t, filepath.Join(tr.Scratch, name)); got != a.UID {
+				t.Errorf("in the scratch directory %q belongs to %d, want %d", name, got, a.UID)
+			}
+		}
+		a.as(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
+		if err := tr.Keep(); err != nil {
+			t.Fatalf("Keep: %v", err)
+		}
+		if got := ownerOf(t, tr.Kept); got != a.UID {
+			t.Errorf("what is kept belongs to %d, want %d", got, a.UID)
+		}
+	}
+	placed := b.place(tr)
+	if err := tr.Store(context.Background(), placed); err != nil {
+		t.Fatalf("Store: %v", err)
+	}
+	if got := ownerOf(t, filepath.Join(b.iwd, "out")); got != a.UID {
+		t.Errorf("the output belongs to %d, want %d", got, a.UID)
+	}
+	for _, dir := range []string{tr.Scratch, tr.Kept} {
+		if err := RemoveTree(dir); err != nil {
+			t.Errorf("RemoveTree: %v", err)
+		}
+	}
+	_, err := b.transferAs(a, "TransferInput", `"roots"`).Place(context.Background())
+	if want := "input " + b.iwd + "/roots: permission denied"; err == nil || err.Error() != want {
+		t.Errorf("Place of a file of root's = %v, want %s", err, want)
+	}
+}
+
+// A job has its output written where it may write, and nowhere else, whatever links it
+// makes.
+func TestStoreForbiddenToItsOwner(t *testing.T) {
+	b, a := benchOf(t)
+	secret := filepath.Join(b.execute, "secret")
+	if err := os.WriteFile(secret, []byte("S"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ name, remap, want string }{
+		{"a file of root's", "out = " + secret, "output " + secret + ": permission denied"},
+		{"a folder of root's", "out = " + b.execute + "/new", "output " + b.execute + "/new: permission denied"},
+	} {
+		tr := b.transferAs(a, "ShouldTransferFiles", `"YES"`, "TransferOutputRemaps", `"`+c.remap+`"`)
+		placed := b.place(tr)
+		a.as(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
+		if err := tr.Store(context.Background(), placed); err == nil || err.Error() != c.want {
+			t.Errorf("%s: Store = %v, want %s", c.name, err, c.want)
+		}
+	}
+	// A secret is not given away either.
+	tr := b.transferAs(a, "TransferOutput", `"out"`)
+	placed := b.place(tr)
+	a.as(func() error { return os.Symlink(secret, filepath.Join(tr.Scratch, "out")) })
+	if err := tr.Store(context.Background(), placed); err == nil {
+		t.Errorf("Store of a link to a file of root's = %v, want an error", err)
+	}
+	if _, err := os.Lstat(filepath.Join(b.iwd, "out")); err == nil {
+		t.Error("root's file was copied for the user")
+	}
+	if got := contents(t, secret); got != "S" {
+		t.Errorf("root's file now holds %q, want it untouched", got)
+	}
+}
+
+// A scratch directory that its owner cannot get at holds the job.
+func TestPlaceOutOfReach(t *testing.T) {
+	a, folder := somebody(t)
+	if err := os.Chmod(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	job := shellIn("/", "exit 0")
+	job.Account, job.Scratch = a, filepath.Join(folder, "1.0.1")
+	_, err := job.Place(context.Background())
+	var refused *StartError
+	if want := "scratch directory " + job.Scratch + ": permission denied"; !errors.As(err, &refused) || refused.Reason != want || refused.Passing {
+		t.Errorf("Place = %v, want %s", err, want)
+	}
+}
+
+// While root removes a user's tree the user swaps a directory in it for a link to a
+// folder of root's, all the time: nothing there is lost.
+func TestRemoveTreeOfAnother(t *testing.T) {
+	a, folder := somebody(t)
+	victim := filepath.Join(folder, "victim")
+	if err := os.Mkdir(victim, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	const files = 50
+	for i := range files {
+		if err := os.WriteFile(filepath.Join(victim, fmt.Sprint(i)), nil, 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for round := range 20 {
+		tree := givenTo(t, a, filepath.Join(folder, "tree"))
+		job := shellIn(tree, `mkdir d e; cd d; for i in 0 1 2 3 4 5 6 7 8 9; do mkdir -p $i; touch $i/x; chmod 500 $i; done; cd ..
+ln -s `+victim+` l; echo >ready
+while mv -T d e/x && mv -T l d && mv -T d l && mv -T e/x d; do :; done`)
+		job.Account, job.Out, job.Err = a, "/dev/null", "/dev/null"
+		p := start(t, job, nil)
+		until(t, "the job has begun", func() bool { _, err := os.Lstat(filepath.Join(tree, "ready")); return err == nil })
+		time.Sleep(time.Duration(round) * 100 * time.Microsecond) // at another moment each time
+		for end := time.Now().Add(10 * time.Second); RemoveTree(tree) != nil && time.Now().Before(end); {
+		}
+		p.Kill()
+		p.Wait()
+		if err := RemoveTree(tree); err != nil {
+			t.Fatalf("RemoveTree = %v, want none when the user has stopped", err)
+		}
+		if entries, _ := os.ReadDir(victim); len(entries) != files {
+			t.Fatalf("root's folder has %d files left, want %d", len(entries), files)
+		}
+	}
+}
+
+// A tree of another user that is deeper than files may be open at once.
+func TestRemoveDeepTreeOfAnother(t *testing.T) {
+	a, folder := somebody(t)
+	tree := givenTo(t, a, filepath.Join(folder, "tree"))
+	err := a.as(func() error {
+		dir, err := os.OpenRoot(tree)
+		for range 600 {
+			if err != nil {
+				return err
+			}
+			next := (*os.Root)(nil)
+			if err = dir.Mkdir("d", 0o700); err == nil {
+				next, err = dir.OpenRoot("d")
+			}
+			dir.Close()
+			dir = next
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		t.Fatal(err)
+	}
+	few := syscall.Rlimit{Cur: 256, Max: limit.Max}
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &few); err != nil {
+		t.Fatal(err)
+	}
+	defer syscall.Setrlimit(syscall.RLIMIT_NOFILE, &limit)
+	if err := RemoveTree(tree); err != nil {
+		t.Errorf("RemoveTree of 600 levels = %.200v, want none", err)
+	}
+}

@@ -1,0 +1,191 @@
+package launch
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+)
+
+// plainJob returns a job that transfers nothing and has a scratch directory.
+func plainJob(t testing.TB) Job {
+	t.Helper()
+	dir := t.TempDir()
+	return Job{
+		Cmd: "/bin/sh", Dir: dir, In: os.DevNull, Out: filepath.Join(dir, "out"), Err: filepath.Join(dir, "err"), Core: -1,
+		Scratch: filepath.Join(dir, "1.0.1"), notes: notes{job: []byte("Cmd = \"/bin/sh\"\n"), machine: []byte("Cpus = 1\n")},
+	}
+}
+
+func TestNotes(t *testing.T) {
+	ad := jobAd(t, "Cmd", `"/bin/true"`, "Iwd", `"/"`)
+	scratch := filepath.Join(t.TempDir(), "12.0.1")
+	job, err := FromAd(ad, Place{Scratch: scratch, SlotAd: slotWith(t, "Name", `"slot1"`, "Cpus", "2")}, alice)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if job.Transfer != nil || job.Dir != "/" {
+		t.Fatalf("FromAd = %+v, want a job that runs in its place", job)
+	}
+	for range 2 { // the second replaces what a first has left
+		if _, err := job.Place(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if got, want := contents(t, scratch+"/.job.ad"), "ClusterId = 12\nCmd = \"/bin/true\"\nIwd = \"/\"\nProcId = 0\n"; got != want {
+			t.Errorf("the job's ad = %q, want %q", got, want)
+		}
+		if got, want := contents(t, scratch+"/.machine.ad"), "Cpus = 2\nName = \"slot1\"\n"; got != want {
+			t.Errorf("the slot's ad = %q, want %q", got, want)
+		}
+		info, err := os.Stat(scratch)
+		if err != nil || info.Mode().Perm() != 0o700 {
+			t.Errorf("the scratch directory: %v, %v, want it for its owner alone", info, err)
+		}
+		if err := os.WriteFile(scratch+"/rest", nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if entries, _ := os.ReadDir(scratch); len(entries) != 3 {
+		t.Errorf("in the scratch directory are %v, want the ads and the rest", entries)
+	}
+	job.Scratch = ""
+	if _, err := job.Place(context.Background()); err != nil {
+		t.Errorf("Place of a job without scratch directory = %v, want none", err)
+	}
+}
+
+func TestPlaceInNoFolder(t *testing.T) {
+	job := plainJob(t)
+	job.Scratch = filepath.Join(job.Dir, "no", "1.0.1")
+	_, err := job.Place(context.Background())
+	var refused *StartError
+	want := "scratch directory " + job.Scratch + ": no such file or directory"
+	if !errors.As(err, &refused) || refused.Reason != want || !refused.Passing {
+		t.Errorf("Place in no folder = %#v, want %s, which passes", err, want)
+	}
+}
+
+// The ads are no output, also when the job has changed them, and those of an earlier
+// attempt do not come back with what it has left.
+func TestNotesStay(t *testing.T) {
+	b := newBench(t)
+	tr := b.transfer("ShouldTransferFiles", `"YES"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
+	b.place(tr)
+	b.write(tr.Scratch, jobNote, "changed", 0o600)
+	b.write(tr.Scratch, machineNote, "changed", 0o600)
+	if err := tr.Keep(); err != nil {
+		t.Fatal(err)
+	}
+	placed := b.place(tr)
+	if got := contents(t, filepath.Join(tr.Scratch, jobNote)); !strings.HasPrefix(got, "ClusterId = 12\n") {
+		t.Errorf("the next attempt finds the ad %q, want its own", got)
+	}
+	b.write(tr.Scratch, jobNote, "changed again", 0o600)
+	b.write(tr.Scratch, "out", "O", 0o644)
+	if err := tr.Store(context.Background(), placed); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(b.iwd)
+	if err != nil || len(entries) != 1 || entries[0].Name() != "out" {
+		t.Errorf("in Iwd are %v, %v, want the output alone", entries, err)
+	}
+}
+
+// The ads take the place of whatever has their name, and follow no link.
+func TestNotesReplace(t *testing.T) {
+	dir := t.TempDir()
+	victim := filepath.Join(dir, "victim")
+	if err := os.WriteFile(victim, []byte("V"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for what, put := range map[string]func(path string) error{
+		"a link": func(path string) error { return os.Symlink(victim, path) },
+		"a directory": func(path string) error {
+			return errors.Join(os.Mkdir(path, 0o700), os.WriteFile(path+"/x", nil, 0o600), os.Chmod(path, 0o500))
+		},
+		"a file": func(path string) error { return os.WriteFile(path, []byte("long before"), 0o400) },
+	} {
+		path := filepath.Join(dir, strings.ReplaceAll(what, " ", "-"))
+		if err := put(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := leave(path, []byte("A")); err != nil || contents(t, path) != "A" {
+			t.Errorf("leave in the place of %s = %v, want it written", what, err)
+		}
+		if info, err := os.Lstat(path); err != nil || !info.Mode().IsRegular() {
+			t.Errorf("in the place of %s is %v, %v, want a file", what, info, err)
+		}
+	}
+	if got := contents(t, victim); got != "V" {
+		t.Errorf("where the link leads is %q, want it untouched", got)
+	}
+}
+
+// A job that transfers nothing pays next to nothing for its scratch directory: nothing is
+// brought to the disk. The bound has room for a machine that is busy.
+func TestScratchIsCheap(t *testing.T) {
+	job := plainJob(t)
+	best := time.Hour
+	for range 50 {
+		begun := time.Now()
+		if _, err := job.Place(context.Background()); err != nil {
+			t.Fatal(err)
+		}
+		if err := RemoveTree(job.Scratch); err != nil {
+			t.Fatal(err)
+		}
+		best = min(best, time.Since(begun))
+	}
+	if best > 5*time.Millisecond {
+		t.Errorf("a scratch directory took %v at best, want a fraction of a millisecond", best)
+	}
+	if _, err := os.Lstat(job.Scratch); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the scratch directory is still there: %v", err)
+	}
+}
+
+func BenchmarkScratch(b *testing.B) {
+	for name, account := range map[string]Account{"own": {}, "another's": {UID: 65534, GID: 65534}} {
+		b.Run(name, func(b *testing.B) {
+			if account.UID != 0 && !account.Other() {
+				b.Skip("only root can run a job as somebody else")
+			}
+			job := plainJob(b)
+			job.Account = account
+			if err := os.Chmod(job.Dir, 0o711); err != nil {
+				b.Fatal(err)
+			}
+			if err := os.Chmod(filepath.Dir(job.Dir), 0o711); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				if _, err := job.Place(context.Background()); err != nil {
+					b.Fatal(err)
+				}
+				if err := RemoveTree(job.Scratch); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkStart(b *testing.B) {
+	for name, limits := range map[string][]Rlimit{"plain": nil, "limits": {{Resource: 7, Soft: 100, Hard: 200}}} {
+		b.Run(name, func(b *testing.B) {
+			job := plainJob(b)
+			job.Cmd, job.Limits = "/bin/true", limits
+			for b.Loop() {
+				p, err := Start(job, nil, nil)
+				if err != nil {
+					b.Fatal(err)
+				}
+				p.Wait()
+			}
+		})
+	}
+}
