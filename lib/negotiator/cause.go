@@ -5,7 +5,7 @@ import "slices"
 // Cause is one thing that keeps a job from running.
 type Cause string
 
-// The causes. The first four stand with a slot for good, the next seven with what the
+// The causes. The first four stand with a slot for good, the next eight with what the
 // slot is just now, the others with the job or its submitter.
 const (
 	// CauseNoSlots: the pool has no slots.
@@ -30,6 +30,8 @@ const (
 	CauseSlotConstraint Cause = "SlotConstraint"
 	// CauseBusy: the slot is in a state in which it takes no job.
 	CauseBusy Cause = "Busy"
+	// CauseDrained: the slot's machine is drained.
+	CauseDrained Cause = "Drained"
 	// CauseJobConstraint: NEGOTIATOR_JOB_CONSTRAINT is not true for the job.
 	CauseJobConstraint Cause = "JobConstraint"
 	// CauseConcurrencyLimit: a concurrency limit is reached; see Rejection.Limits.

@@ -85,7 +85,7 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 		})
 		w.keepJobs(func(j Job) bool { return !gone[j.First] })
 		w.idle(a.Nearest.Slot)
-	case CauseBusy:
+	case CauseBusy, CauseDrained:
 		w.idle(a.Nearest.Slot)
 	case CauseResting:
 		w.Backoffs = slices.DeleteFunc(slices.Clone(w.Backoffs), func(b pool.Backoff) bool { return b.Slot == a.Nearest.Slot })
@@ -180,7 +180,7 @@ func parsed(t *rapid.T, text string) *classad.Expr {
 // anyWorld draws a pool in which there are all causes.
 func anyWorld(t *rapid.T, outer testing.TB) world {
 	names := []string{"alice@x", "bob@x", "carol@x", "nice-user.alice@x"}
-	slotKinds := []string{"", "", "Memory = 2048", "Cpus = 2", "HasGPU = true", `State = "Owner"`, `State = "Claimed"; RemoteUser = "bob@x"`,
+	slotKinds := []string{"", "", "Memory = 2048", "Cpus = 2", "HasGPU = true", `State = "Owner"`, `State = "Drained"`, `State = "Claimed"; RemoteUser = "bob@x"`,
 		"PartitionableSlot = true; Cpus = 4; Memory = 4096", "PartitionableSlot = true; Cpus = 8; Memory = 2048; GPUs = 2", `Requirements = TARGET.Owner == "dave"`,
 		"PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true", "SlotWeight = 2.5", "SlotWeight = 0", `Cpus = 3; State = "Matched"`,
 		`DynamicSlot = true; State = "Claimed"; RemoteUser = "carol@x"; ConcurrencyLimits = "license:2"`, "PartitionableSlot = true; Cpus = 4; Memory = 4096; SlotWeight = Memory / 1024",
@@ -380,6 +380,10 @@ func TestCauses(t *testing.T) {
 		{Pool{Slots: equal(t, 1, ""), Jobs: job(""), Claims: held}, nil, "Claimed", "no match found: the only matching slot is taken (1 before this cycle)"},
 		{Pool{Slots: equal(t, 1, `State = "Owner"`), Jobs: job("")}, nil, "Busy",
 			"no match found: the only matching slot is in a state that takes no job"},
+		{Pool{Slots: equal(t, 1, `State = "Drained"`), Jobs: job("")}, nil, "Drained",
+			"no match found: the only matching slot is drained"},
+		{Pool{Slots: equal(t, 2, `State = "Drained"`), Jobs: job("")}, nil, "Drained",
+			"no match found: none of 2 matching slots is free: 2 drained"},
 		{Pool{Slots: equal(t, 1, ""), Jobs: job(""), Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Hour)}}}, nil, "Resting",
 			"no match found: the only matching slot is left alone after matches that nobody took up"},
 		{Pool{Slots: equal(t, 2, ""), Jobs: job("")}, func(c *Config) { c.SlotConstraint = expr(t, "false") }, "SlotConstraint",

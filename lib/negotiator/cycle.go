@@ -204,6 +204,8 @@ type Plan struct {
 	Explained []Explained
 	// Reservations are those that hold from now on; they replace all earlier ones.
 	Reservations []Reserved
+	// Succession is what claims go on with whose jobs end before the next cycle.
+	Succession Succession
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
 	// Warnings are what a person should look at, such as an ad that could not
@@ -294,6 +296,7 @@ type cycle struct {
 	groups    []*group // by their first slot, those that the cycle makes behind them
 	classes   []*class
 	clusters  []*autocluster // by first appearance among the submitters' jobs
+	telling   names          // the attributes that tell autoclusters apart
 	bundles   []*bundle      // by their first group
 
 	submitters []*submitter          // in the order of negotiation
@@ -351,6 +354,7 @@ const maxSteps = 200_000
 func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	c := dealOut(p, cfg, now)
 	c.report()
+	c.plan.Succession = c.succession()
 	return c.plan
 }
 

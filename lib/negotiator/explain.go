@@ -91,6 +91,7 @@ var stepTexts = map[Cause]struct{ one, many string }{
 	CauseSlotConstraint: {"is left out by NEGOTIATOR_SLOT_CONSTRAINT", "are left out by NEGOTIATOR_SLOT_CONSTRAINT"},
 	CauseClaimed:        {"matches, but was claimed before the cycle", "match, but were claimed before the cycle"},
 	CauseBusy:           {"matches, but is in a state that takes no job", "match, but are in a state that takes no job"},
+	CauseDrained:        {"matches, but is drained", "match, but are drained"},
 	CauseResting:        {"matches, but is left alone after matches that nobody took up", "match, but are left alone after matches that nobody took up"},
 	CauseReserved:       {"matches, but is kept for a wide job", "match, but are kept for wide jobs"},
 	CauseTaken:          {"matches, but was taken in the cycle", "match, but were taken in the cycle"},
@@ -198,6 +199,8 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 		return fmt.Sprintf("a NEGOTIATOR_SLOT_CONSTRAINT that is true for %s", slot)
 	case CauseBusy:
 		return fmt.Sprintf("a state of %s in which it takes jobs", slot)
+	case CauseDrained:
+		return fmt.Sprintf("the machine of %s opened again (starter -drain -cancel)", slot)
 	case CauseJobConstraint:
 		return "a NEGOTIATOR_JOB_CONSTRAINT that is true for the job"
 	case CauseConcurrencyLimit:

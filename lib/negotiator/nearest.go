@@ -27,7 +27,7 @@ func (n *nearest) distance() int {
 	if n.stand == nil {
 		return 1 << 4
 	}
-	steps := [standings]int{free: 0, claimed: 4, reserved: 6, resting: 8, elsewhere: 12}
+	steps := [standings]int{free: 0, claimed: 4, reserved: 6, resting: 8, elsewhere: 12, drained: 14}
 	far := steps[n.stand.standing]
 	if n.stand.taken {
 		far = 2
@@ -267,7 +267,11 @@ func (c *cycle) doing(s *slot, taken bool) (causes []Cause) {
 	if c.until[s.name].After(c.now) {
 		causes = append(causes, CauseResting)
 	}
-	if outside == "" && state != "" && !strings.EqualFold(state, "Unclaimed") && !strings.EqualFold(state, "Matched") {
+	switch {
+	case outside != "" || isOpen(state):
+	case strings.EqualFold(state, pool.Drained):
+		causes = append(causes, CauseDrained)
+	default:
 		causes = append(causes, CauseBusy)
 	}
 	return causes

@@ -166,7 +166,7 @@ func slotsAt(steps []Step, causes ...Cause) (n int) {
 
 // matching returns how many slots match, whatever they are doing.
 func matching(steps []Step) int {
-	return slotsAt(steps, CauseTooSmall, CauseClaimed, CauseBusy, CauseResting, CauseReserved, CauseTaken, Left)
+	return slotsAt(steps, CauseTooSmall, CauseClaimed, CauseBusy, CauseDrained, CauseResting, CauseReserved, CauseTaken, Left)
 }
 
 // unmatched tells how far the slots of the pool are from taking a job.
@@ -271,6 +271,7 @@ func whereabouts(steps []Step) string {
 		{CauseTaken, "matched in this cycle"},
 		{CauseTooSmall, "with too little left"},
 		{CauseBusy, "in a state that takes no job"},
+		{CauseDrained, "drained"},
 		{CauseResting, "left alone after matches that nobody took up"},
 		{CauseReserved, "kept for a wide job"},
 		{Left, "left"},

@@ -61,6 +61,7 @@ func (c *cycle) queueUp(waiting map[string][]Job, lex *lexicon, sig *significanc
 	a := &autoclusters{c: c, lex: lex, names: with(asked, c.cfg.AddSignificant), known: map[string]*autocluster{},
 		ranks: sig.of(nil, []string{jobRank}, ranks...).job, orders: map[string]*order{},
 		columnNames: sig.of(nil, nil, ranks...).job, columns: map[string]*column{}}
+	c.telling = a.names
 	kinOf := c.kinship(lex, a.names)
 	single := a.names.has(procID)
 	for _, s := range c.submitters {

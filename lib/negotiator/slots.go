@@ -20,6 +20,7 @@ const (
 	free      standing = iota
 	claimed            // by us or outside
 	elsewhere          // in a state in which it takes no job
+	drained            // on a machine that is drained
 	resting            // left alone after matches that nobody took up
 	reserved           // kept for a wide job
 	standings          // how many there are
@@ -103,6 +104,8 @@ func (c *cycle) lookAt(s pool.Slot) slot {
 	case outside != "":
 		sl.standing = claimed
 		c.holdOutside(s.Ad, outside, sl.weight)
+	case strings.EqualFold(state, pool.Drained):
+		sl.standing = drained
 	case !isOpen(state):
 		sl.standing = elsewhere
 	case c.rests(&sl):

@@ -146,7 +146,7 @@ func (st *stand) step() Cause {
 	if st.taken {
 		return CauseTaken
 	}
-	return [standings]Cause{free: Left, claimed: CauseClaimed, elsewhere: CauseBusy, resting: CauseResting, reserved: CauseReserved}[st.standing]
+	return [standings]Cause{free: Left, claimed: CauseClaimed, elsewhere: CauseBusy, drained: CauseDrained, resting: CauseResting, reserved: CauseReserved}[st.standing]
 }
 
 // first returns the first resource of which so much is not enough.
@@ -194,7 +194,7 @@ func (d *diagnosis) list(t tally, own []string) (steps []Step) {
 	for i, n := range t.small {
 		add(CauseTooSmall, d.resource(i), n)
 	}
-	for _, cause := range []Cause{CauseClaimed, CauseBusy, CauseResting, CauseReserved, CauseTaken, Left} {
+	for _, cause := range []Cause{CauseClaimed, CauseBusy, CauseDrained, CauseResting, CauseReserved, CauseTaken, Left} {
 		add(cause, "", t.by[cause])
 	}
 	return steps

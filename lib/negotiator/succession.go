@@ -1,0 +1,175 @@
+package negotiator
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/pool"
+)
+
+// Succession is what a claim may go on with when its job has ended before the next
+// cycle: the same submitter's next job of the same autocluster, unless somebody better
+// waits for the slot. It says what the cycle saw. Who acts on it has to look whether a
+// job is still idle and matches the slot, which the cycle did not ask.
+type Succession struct {
+	// Telling are the names of the attributes that tell autoclusters apart, sorted, in
+	// lower case.
+	Telling []string
+	// Queues are what is left of the queues of submitters who have claims, in the order
+	// in which each submitter's are served.
+	Queues []Successors
+	// Shares are what submitters who have claims are entitled to while somebody waits, by
+	// name; none when nobody does. Who is not among them has all that it wants.
+	Shares []Entitled
+	// Waiting are the submitters who have less than they are entitled to, in the order of
+	// negotiation.
+	Waiting []Waiting
+}
+
+// Successors are idle jobs of one submitter and autocluster, in the order in which they
+// are served.
+type Successors struct {
+	Submitter string
+	Jobs      []Procs
+}
+
+// Entitled is the slot weight that a submitter may have while others wait.
+type Entitled struct {
+	Submitter string
+	Weight    float64
+}
+
+// Waiting is a submitter who waits for slots: the first jobs of its queues, one for each
+// autocluster, and the slot weight that it may have.
+type Waiting struct {
+	Submitter string
+	Jobs      []pool.JobID
+	Weight    float64
+}
+
+// How much a succession says at most: it is read whenever a job ends. What is left out
+// waits for the next cycle.
+const (
+	mostSuccessors = 2000 // stretches of procs, of all submitters
+	mostWaiting    = 20   // submitters
+	mostHeads      = 10   // queues of one that waits
+)
+
+// succession says what claims may go on with, when all is dealt out and told.
+func (c *cycle) succession() (u Succession) {
+	left := mostSuccessors
+	var holders []*submitter
+	for _, s := range c.submitters {
+		if s.usage > 0 {
+			holders = append(holders, s)
+		}
+	}
+	if len(holders) == 0 {
+		return u
+	}
+	for _, s := range holders {
+		for _, q := range s.queues {
+			if jobs := stretches(q, min(left, max(mostSuccessors/len(holders), 1))); len(jobs) > 0 {
+				u.Queues = append(u.Queues, Successors{s.name, jobs})
+				left -= len(jobs)
+			}
+		}
+	}
+	for _, name := range c.telling {
+		u.Telling = append(u.Telling, name.String())
+	}
+	c.waiters(&u)
+	return u
+}
+
+// stretches returns what is left of a queue, at most so many pieces of it. Procs that
+// follow each other are one, however they were told of.
+func stretches(q *queue, most int) (list []Procs) {
+	for _, r := range waiterOf(q).runs {
+		p := Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}
+		if n := len(list); n > 0 && list[n-1].Cluster == p.Cluster && list[n-1].Last+1 == p.First {
+			list[n-1].Last = p.Last
+			continue
+		}
+		if len(list) == most {
+			break
+		}
+		list = append(list, p)
+	}
+	return list
+}
+
+// waiters says who waits for slots of others, and what everybody is entitled to then: the
+// fair division of what is in use among all, by what jobs ask for and not by which slots
+// they match. That is for who looks at a slot to find out.
+func (c *cycle) waiters(u *Succession) {
+	kept := map[pool.JobID]bool{} // from slots by something else than that others have them
+	for i := range c.plan.Rejections {
+		if r := &c.plan.Rejections[i]; !waitsForSlots(r) {
+			kept[r.Job] = true
+		}
+	}
+	lightest := c.lightestClaim()
+	total := accountant.Weight(0)
+	claimants := make([]Claimant, len(c.submitters))
+	heads := make([][]pool.JobID, len(c.submitters))
+	for i, s := range c.submitters {
+		total += s.usage
+		wants := s.usage.Float()
+		for _, q := range s.queues {
+			w := waiterOf(q)
+			if w.jobs == 0 || kept[w.runs[0].first] || len(heads[i]) == mostHeads {
+				continue
+			}
+			heads[i] = append(heads[i], w.runs[0].first)
+			wants += float64(w.jobs) * math.Max(c.asks(q.cluster.ad), lightest)
+		}
+		wants = math.Min(wants, s.usage.Float()+math.Max(s.room(), 0))
+		least := math.Min(float64(s.floor), wants)
+		claimants[i] = Claimant{EUP: s.eup, Usage: least, Demand: wants - least}
+	}
+	targets := Targets(total.Float(), claimants)
+	for i, s := range c.submitters {
+		if len(heads[i]) > 0 && len(u.Waiting) < mostWaiting && s.usage.Float() < targets[i]-slack {
+			u.Waiting = append(u.Waiting, Waiting{s.name, heads[i], Micro(targets[i])})
+		}
+	}
+	for i, s := range c.submitters {
+		if len(u.Waiting) > 0 && s.usage.Float() > targets[i]+slack {
+			u.Shares = append(u.Shares, Entitled{s.name, Micro(targets[i])})
+		}
+	}
+	slices.SortFunc(u.Shares, func(a, b Entitled) int { return cmp.Compare(a.Submitter, b.Submitter) })
+}
+
+// lightestClaim returns the weight of the lightest slot that a claim has, 0 without claims:
+// no job that waits for what others have gets less, however little it asks for.
+func (c *cycle) lightestClaim() float64 {
+	lightest := math.Inf(1)
+	for _, claims := range c.ours {
+		for _, cl := range claims {
+			lightest = math.Min(lightest, cl.Weight.Float())
+		}
+	}
+	for i := range c.plan.Matches {
+		lightest = math.Min(lightest, c.plan.Matches[i].Weight.Float())
+	}
+	if math.IsInf(lightest, 1) {
+		return 0
+	}
+	return lightest
+}
+
+// waitsForSlots tells whether nothing but others' claims keeps a job from running.
+func waitsForSlots(r *Rejection) bool {
+	for _, cause := range append([]Cause{r.Cause}, r.Also...) {
+		switch cause {
+		case CauseClaimed, CauseTaken, CauseTooSmall, CauseShare, CauseOthers, CauseOwnJobs:
+		default:
+			return false
+		}
+	}
+	return true
+}
