@@ -44,13 +44,15 @@ func anyBody(s *rapid.Generator[string]) *rapid.Generator[Body] {
 			}
 			return Exit{ReturnValue: rapid.IntRange(0, 255).Draw(t, "value")}
 		}
-		switch rapid.SampledFrom([]int{0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 21, 22, 23, 24, 28, 33, 35, 36, 37, 38, 40}).Draw(t, "kind") {
+		switch rapid.SampledFrom([]int{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 21, 22, 23, 24, 28, 33, 35, 36, 37, 38, 40}).Draw(t, "kind") {
 		case 0:
 			return Submitted{draw(), orNil(list())}
 		case 1:
 			return Executing{draw(), draw(), orNil(ad())}
 		case 2:
 			return ExecutableError{rapid.IntRange(-1, 2).Draw(t, "type")}
+		case 3:
+			return Checkpointed{usage(), usage(), int64(number())}
 		case 4:
 			v := Evicted{Code: number(), Subcode: number(), Run: usage(), RunLocal: usage(), Bytes: transferred(), Reason: draw()}
 			if rapid.Bool().Draw(t, "again") {

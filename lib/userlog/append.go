@@ -79,7 +79,7 @@ func write(left *time.Duration, path string, events []Event) error {
 // files in a folder like /tmp some systems refuse to open any that might have to
 // be made.
 func open(path string) (*os.File, error) {
-	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NONBLOCK
+	const flags = os.O_WRONLY | os.O_APPEND | unix.O_NONBLOCK | unix.O_NOCTTY
 	f, err := os.OpenFile(path, flags, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		f, err = os.OpenFile(path, flags|os.O_CREATE, 0o644)
@@ -153,7 +153,7 @@ func separator(f *os.File, path string) []byte {
 
 // lastBytes returns the last bytes of a log that is open for writing only.
 func lastBytes(f *os.File, path string, n int) (string, bool) {
-	reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK, 0)
+	reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
 	if err != nil {
 		return "", false
 	}

@@ -2,6 +2,7 @@ package userlog
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,12 @@ type Evicted struct {
 	Reason        string // may be empty
 }
 
+// Checkpointed is event 003: the job left a checkpoint, and goes on where it is.
+type Checkpointed struct {
+	Run, RunLocal Usage // of the run until then
+	Sent          int64 // bytes of the checkpoint, 0 where that is not told
+}
+
 // Terminated is event 005: the job ended by itself.
 type Terminated struct {
 	ReturnValue int    // of a normal end
@@ -40,8 +47,9 @@ type Terminated struct {
 // Exit returns how the job ended.
 func (t Terminated) Exit() Exit { return Exit{t.ReturnValue, t.Signal, t.Core} }
 
-func (Evicted) number() int    { return 4 }
-func (Terminated) number() int { return 5 }
+func (Checkpointed) number() int { return 3 }
+func (Evicted) number() int      { return 4 }
+func (Terminated) number() int   { return 5 }
 
 func (x Exit) appendTo(b []byte) []byte {
 	if x.Signal == 0 {
@@ -69,6 +77,31 @@ func (l *lines) exit() (x Exit, ok bool) {
 		l.take("(0) No core file", "")
 	}
 	return x, true
+}
+
+const checkpointed, forCheckpoint = "Job was checkpointed.", "Run Bytes Sent By Job For Checkpoint"
+
+func (k Checkpointed) appendTo(b []byte) []byte {
+	b = append(b, checkpointed+"\n"...)
+	first := len(b)
+	b = k.Run.appendTo(b, "Run Remote")
+	b = slices.Delete(b, first, first+1) // HTCondor has this line one tab to the left
+	b = k.RunLocal.appendTo(b, "Run Local")
+	if k.Sent == 0 {
+		return b
+	}
+	return append(appendCount(b, "\t", k.Sent), "  -  "+forCheckpoint+"\n"...)
+}
+
+func readCheckpointed(head string, l *lines) Body {
+	if head != checkpointed {
+		return nil
+	}
+	var k Checkpointed
+	k.Run, _ = l.usage("Run Remote")
+	k.RunLocal, _ = l.usage("Run Local")
+	k.Sent, _ = l.counted(forCheckpoint, "")
+	return k
 }
 
 const evicted = "Job was evicted."

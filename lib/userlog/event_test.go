@@ -32,6 +32,9 @@ func TestAppendTo(t *testing.T) {
 			"004 HEAD Job was evicted.\n\t(0) CPU times\n" +
 				"\t\tUsr 1 02:03:04, Sys 0 00:00:01  -  Run Remote Usage\n" +
 				"\t\tUsr 0 00:00:00, Sys 0 00:00:00  -  Run Local Usage\n" + bytes2 + "\tReason: preempted\n...\n"},
+		{"checkpointed", Checkpointed{Run: Usage{time.Second, 0}, Sent: 7},
+			"003 HEAD Job was checkpointed.\n\tUsr 0 00:00:01, Sys 0 00:00:00  -  Run Remote Usage\n\t\tUsr 0 00:00:00, Sys 0 00:00:00  -  Run Local Usage\n" +
+				"\t7  -  Run Bytes Sent By Job For Checkpoint\n...\n"},
 		{"terminated", Terminated{ReturnValue: 3, Run: Usage{time.Second, 0}, Total: Usage{2 * time.Second, time.Minute}},
 			"005 HEAD Job terminated.\n\t(1) Normal termination (return value 3)\n" +
 				"\t\tUsr 0 00:00:01, Sys 0 00:00:00  -  Run Remote Usage\n" +

@@ -30,8 +30,8 @@ func (u Unknown) appendTo(b []byte) []byte {
 // from the text behind the time and the lines after that. They return nil when
 // that is nothing of the kind.
 var kinds = map[int]func(head string, l *lines) Body{
-	0: readSubmitted, 1: readExecuting, 2: readExecutableError, 4: readEvicted,
-	5: readTerminated, 6: readImageSize, 7: readShadowException, 8: readGeneric,
+	0: readSubmitted, 1: readExecuting, 2: readExecutableError, 3: readCheckpointed,
+	4: readEvicted, 5: readTerminated, 6: readImageSize, 7: readShadowException, 8: readGeneric,
 	9: readAborted, 10: readSuspended, 11: readUnsuspended, 12: readHeld,
 	13: readReleased, 21: readRemoteError, 22: readDisconnected,
 	23: readReconnected, 24: readReconnectFailed, 28: readAdInformation,

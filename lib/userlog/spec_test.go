@@ -41,6 +41,7 @@ func init() {
 		"000": `Job submitted from host: <(?P<host>.*)>\n` + specNotes,
 		"001": `Job executing on host: <(?P<host>.*)>\n(?:\tSlotName: (?P<slot>.*)\n)?(?P<ad>(?:\t[A-Za-z]+ = .*\n)*)`,
 		"002": `\((?P<type>-?\d+)\) .*\n`,
+		"003": `Job was checkpointed\.\n` + strings.TrimPrefix(specUsage("Run Remote", "Run Local"), `\t`) + `(?:\t(?P<sent>\d+)  -  Run Bytes Sent By Job For Checkpoint\n)?`,
 		"004": `Job was evicted\.(?: Code (?P<code>\d+) Subcode (?P<subcode>\d+))?\n\t\((?P<how>[01])\) (?P<words>[A-Za-z ]+)\.?\n` +
 			specUsage("Run Remote", "Run Local") + specBytes("Run") + `(?:` + specExit + `)?(?:\t(?:Reason: )?(?P<reason>.*)\n)?`,
 		"005": `Job terminated\.\n` + specExit + specUsage("Run Remote", "Run Local", "Total Remote", "Total Local") + specBytes("Run") + specBytes("Total"),
@@ -60,7 +61,7 @@ func init() {
 		"033": `(?:Changing job attribute (?P<name>\w+) from (?P<from>0|"x to y"|undefined) to (?P<to>.*)|Setting job attribute (?P<name2>\w+) to (?P<to2>.*))\n`,
 		"035": `Cluster submitted from host: <(?P<host>.*)>\n` + specNotes,
 		"036": `Cluster removed\n\tMaterialized (?P<jobs>\d+) jobs from (?P<items>\d+) items\.\t(?P<completion>Error -\d+|Complete|Paused|Incomplete)\n` + specText,
-		"037": `Job Materialization Paused\n(?:\t(?P<reason>.*)\n\tPauseCode (?P<pause>\d+)\n|\t(?P<reason2>.*)\n)?(?:\tHoldCode (?P<hold>\d+)\n)?`,
+		"037": `Job Materialization Paused\n(?:\t(?P<reason>.*)\n\tPauseCode (?P<pause>\d+)\n|\t(?P<reason2>.*)\n)??(?:\tHoldCode (?P<hold>\d+)\n)?`,
 		"038": `Job Materialization Resumed\n` + specText,
 		"040": `(?P<step>[A-Za-z ]+ transfer(?:ring)? (?:in|out)put files)\n(?:\tSeconds spent in queue: (?P<queued>\d+)\n)?(?:\tTransferring to host: (?P<host>.*)\n)?`,
 	} {
@@ -169,6 +170,12 @@ func fields(body Body) map[string]string {
 		usage("runlocal", b.RunLocal)
 		moved("run", b.Bytes)
 		put("reason", b.Reason)
+	case Checkpointed:
+		usage("runremote", b.Run)
+		usage("runlocal", b.RunLocal)
+		if b.Sent != 0 {
+			put("sent", b.Sent)
+		}
 	case Terminated:
 		exit(b.Exit())
 		usage("runremote", b.Run)

@@ -61,8 +61,8 @@ func duration(d, h, m, s int) time.Duration {
 	return time.Duration(d*86400+h*3600+m*60+s) * time.Second
 }
 
-// Bytes is what was transferred for a job over the network. Jobs of fairspool
-// work on the files of their own file system, and count nothing here.
+// Bytes is what was copied for a job: output is sent, input received. The files of a
+// job that works on those of its own file system count for nothing.
 type Bytes struct {
 	Sent, Received int64
 }
