@@ -42,8 +42,10 @@ func claimAttributes(to attributes, c pool.Claim) {
 	to.SetString("Submitter", c.Submitter)
 	setText(to, takesName, string(c.Piece.Takes))
 	setText(to, "UnixGroup", c.By.Group)
+	setInt(to, "VacateCode", int64(c.VacateCode))
 	setText(to, "VacateReason", c.VacateReason)
 	setTime(to, "VacateSince", c.VacateSince)
+	setInt(to, "VacateSubcode", int64(c.VacateSubcode))
 	to.SetInt("Weight", int64(c.Weight))
 }
 

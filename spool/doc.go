@@ -17,6 +17,7 @@
 //	                 acknowledged end of the journal
 //	negotiate.lock   flocked for a whole negotiation cycle
 //	fold.lock        flocked while the journal is folded
+//	watch.HOST.lock  flocked while a process watches over that machine
 //	CURRENT          the generation in force
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges

@@ -140,7 +140,7 @@ func claimOf(r *row) (pool.Claim, error) {
 		MatchedAt: r.time("MatchedAt"), StartedAt: r.time("StartedAt"), VacateSince: r.time("VacateSince"),
 		PID: int(r.int("PID")), Seq: uint64(r.int("Seq")),
 		Limits: r.optional("Limits"), Rank: r.real("Rank"), ChargedSince: r.time("ChargedSince"),
-		VacateReason: r.optional("VacateReason"),
+		VacateReason: r.optional("VacateReason"), VacateCode: int(r.int("VacateCode")), VacateSubcode: int(r.int("VacateSubcode")),
 	}
 	var err error
 	c.Piece, err = r.pieceOf()

@@ -96,6 +96,7 @@ func drawClaim(t *rapid.T) pool.Claim {
 			User: drawText(t, "user"), Group: drawText(t, "group"), Account: drawText(t, "account"), QOS: drawText(t, "qos"),
 			Class: drawText(t, "class"), Project: drawText(t, "project"), Cpus: drawInt(t, "cpus"),
 		},
+		VacateCode: int(drawInt(t, "code")), VacateSubcode: int(drawInt(t, "subcode")),
 		MatchedAt: drawTime(t, "matched"), StartedAt: drawTime(t, "started"), VacateSince: drawTime(t, "vacate"), PID: int(drawInt(t, "pid")),
 	}
 }

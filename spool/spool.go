@@ -161,6 +161,9 @@ func (s *Spool) Dir() string { return s.dir }
 // submitters.
 func (s *Spool) Domain() string { return s.version.Domain }
 
+// ID returns the name by which the spool differs from all others.
+func (s *Spool) ID() string { return s.version.ID }
+
 // At makes now the policy time that later transactions are recorded under, for
 // a process that lives long.
 func (s *Spool) At(now time.Time) { s.options.Now = now }

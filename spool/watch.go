@@ -27,7 +27,7 @@ type Watch struct {
 
 // Watch begins to follow the claim of a job and its attributes of these names, which
 // were as in known when the caller looked last; where known is nil they are not
-// followed. The Spool forgets what else it has read.
+// followed. What else the Spool has read for that it keeps until Close.
 func (s *Spool) Watch(id pool.JobID, known *classad.Ad, names ...string) (*Watch, error) {
 	w := &Watch{spool: s, claim: pool.Claim{Job: id}}
 	if known != nil {
@@ -46,7 +46,7 @@ func (w *Watch) Changed() bool {
 
 // restart reads the claim and the attributes from the whole spool.
 func (w *Watch) restart() error {
-	err := w.spool.View(func(v *View) error {
+	return w.spool.View(func(v *View) error {
 		id := w.claim.Job
 		if w.claim, w.there = v.Claim(id); !w.there {
 			w.claim = pool.Claim{Job: id}
@@ -59,25 +59,30 @@ func (w *Watch) restart() error {
 		}
 		return nil
 	})
-	w.spool.forget()
-	return err
 }
 
 // Claim returns the claim as of the last complete transaction; false when it
 // is gone.
 func (w *Watch) Claim() (pool.Claim, bool, error) {
-	current, err := w.spool.current()
+	err := w.spool.follow(&w.at, w.apply, w.restart)
+	return w.claim, w.there, err
+}
+
+// follow hands the transactions behind a position to apply. Where its generation was
+// folded away meanwhile, restart reads the whole spool instead.
+func (s *Spool) follow(at *position, apply func(f frame, line int) error, restart func() error) error {
+	current, err := s.current()
 	if err != nil {
-		return w.claim, w.there, err
+		return err
 	}
 	var damage *DamageError
-	if current.Generation == w.at.generation {
-		err = w.spool.advance(&w.at, current, w.apply)
+	if current.Generation == at.generation {
+		err = s.advance(at, current, apply)
 	}
-	if current.Generation != w.at.generation || errors.As(err, &damage) {
-		err = w.restart() // folded away meanwhile, perhaps
+	if current.Generation != at.generation || errors.As(err, &damage) {
+		err = restart()
 	}
-	return w.claim, w.there, err
+	return err
 }
 
 // textOf writes attributes of an ad, those that it has, one a line.
