@@ -21,6 +21,9 @@ import (
 type Log struct {
 	Path  string // empty: the job has none
 	Owner string // of the job: with this user's rights it is written
+	// Shown are the attributes that an event 028 shows behind each other event, "A = 1"
+	// in a line each; empty for none.
+	Shown string
 }
 
 // Of returns the log that a job's ad names, if any.
@@ -30,21 +33,23 @@ func Of(ad *classad.Ad) Log {
 		return Log{}
 	}
 	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
-	return Log{path, owner}
+	return Log{path, owner, shown(ad)}
 }
 
 // Append appends events to the log, as userlog.Append does, with the rights of
-// its owner where the process is root. Without a log it does nothing.
-func (l Log) Append(events ...userlog.Event) error {
+// its owner where the process is root, and of the user nobody (NOBODY_SLOT_USER) for an
+// owner whom the machine does not know. Without a log it does nothing.
+func (l Log) Append(nobody string, events ...userlog.Event) error {
 	left := userlog.Patience
-	return l.appendWithin(&left, events)
+	return l.appendWithin(&left, nobody, events)
 }
 
-func (l Log) appendWithin(left *time.Duration, events []userlog.Event) error {
+func (l Log) appendWithin(left *time.Duration, nobody string, events []userlog.Event) error {
 	if l.Path == "" || len(events) == 0 {
 		return nil
 	}
-	return asuser.Do(l.Owner, func() error { return userlog.AppendWithin(left, l.Path, events...) })
+	events = l.informed(events)
+	return asuser.Do(l.Owner, nobody, func() error { return userlog.AppendWithin(left, l.Path, events...) })
 }
 
 // Events are what is to be written, by log. The zero Events is empty.
@@ -88,14 +93,14 @@ func (v *Events) add(log Log, id pool.JobID, body userlog.Body) {
 // those that were submitted on hold that, too.
 func (v *Events) Submitted(cluster int, c jobad.Cluster, host string) {
 	common, held := Of(c.Ad), heldBody(c.Ad)
-	proc := c.First
+	proc, informs := c.First, c.Ad.Has(attrInformation)
 	if len(c.Runs) > 0 && !c.Runs[0].Has(pool.AttrUserLog, pool.AttrIwd) { // nor the others, nearly always
 		v.reserve(common, c.Jobs())
 	}
 	var body userlog.Body = userlog.Submitted{Host: host}
 	for _, r := range c.Runs {
 		log, held := common, held
-		if r.Has(pool.AttrUserLog, pool.AttrIwd, pool.AttrJobStatus, pool.AttrHoldReason) {
+		if informs || r.Has(pool.AttrUserLog, pool.AttrIwd, pool.AttrJobStatus, pool.AttrHoldReason, attrInformation) {
 			ad := r.Ad().Chain(c.Ad)
 			log, held = Of(ad), heldBody(ad)
 		}
@@ -144,12 +149,15 @@ func Path(ad *classad.Ad) string {
 // that one of them is given.
 func (v *Events) Write(c *cmdline.Call) {
 	const most = 10 // warnings
-	bad, left := 0, userlog.Patience
+	bad, left, nobody := 0, userlog.Patience, ""
+	if c.Config != nil {
+		nobody = c.Config.NobodySlotUser
+	}
 	for _, log := range v.logs {
 		for i := range v.of[log] {
 			v.of[log][i].At = c.Now
 		}
-		err := log.appendWithin(&left, v.of[log])
+		err := log.appendWithin(&left, nobody, v.of[log])
 		if err == nil {
 			continue
 		}

@@ -44,10 +44,10 @@ func TestRights(t *testing.T) {
 		return Of(ad)
 	}
 	event := userlog.Event{At: time.Unix(0, 0).UTC(), Body: userlog.Released{}}
-	if err := logOf("roots/log", "nobody").Append(event); !errors.Is(err, fs.ErrPermission) {
+	if err := logOf("roots/log", "nobody").Append("", event); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Append for nobody in a folder of root = %v, want permission denied", err)
 	}
-	if err := logOf("all/log", "nobody").Append(event); err != nil {
+	if err := logOf("all/log", "nobody").Append("", event); err != nil {
 		t.Errorf("Append for nobody in a folder for all = %v, want none", err)
 	}
 	info, err := os.Stat(filepath.Join(dir, "all", "log"))
@@ -57,7 +57,7 @@ func TestRights(t *testing.T) {
 	if uid := info.Sys().(*syscall.Stat_t).Uid; strconv.Itoa(int(uid)) != nobody.Uid {
 		t.Errorf("owner of the log = %d, want %s", uid, nobody.Uid)
 	}
-	if err := logOf("roots/log", "root").Append(event); err != nil {
+	if err := logOf("roots/log", "root").Append("", event); err != nil {
 		t.Errorf("Append for root = %v, want none", err)
 	}
 }

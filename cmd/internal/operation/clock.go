@@ -160,6 +160,7 @@ func (c setting) apply(tx *spool.Tx) {
 	}
 	list, _ := Reservations(&tx.View)
 	putReservations(tx, c.reservations(list))
+	c.putDrains(tx)
 }
 
 // noteClock puts a mark where there is none, of the clock by which the snapshot was

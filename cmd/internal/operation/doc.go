@@ -21,6 +21,9 @@
 //	         and of who waits for that, Promised -> Matched
 //	Arrive   Promised -> Matched    as before; whoever held the slot from outside left it
 //
+// A job that took more than it may, and says what it asks for after that, is vacated where
+// it would be held; Finish makes it idle if that is more, and holds it if not.
+//
 // Release makes a held job idle, or if it is still leaving its slot, one that
 // will be. Policies finds out which of these the jobs want by their own expressions,
 // or because of others that they wait for, and Follow does it. Endings count how the jobs of

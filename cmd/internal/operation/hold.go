@@ -26,7 +26,9 @@ const (
 // Hold holds jobs: they wait until they are released. One that is matched or
 // promised a slot gives that back, and its charge; the claim of a running one turns
 // to Vacating, which ends the charge, and its supervisor ends it; one that has to
-// leave its slot already stays held when it has. The caller names the transaction.
+// leave its slot already stays held when it has. One that runs, has taken more than it
+// may and says how much it asks for then only leaves its slot; see Finish. The caller
+// names the transaction.
 func Hold(tx *spool.Tx, s Span, why Reason, now time.Time, p accountant.Params) ([]Done, error) {
 	return each(tx, s, func(x steered) Outcome {
 		switch x.status() {
@@ -35,8 +37,12 @@ func Hold(tx *spool.Tx, s Span, why Reason, now time.Time, p accountant.Params) 
 		case pool.Removed, pool.Completed:
 			return Over
 		}
+		if x.mayAskForMore(why) {
+			x.leaveSlot(why, now, p)
+			return LeavesForMore
+		}
 		x.hold(why, now)
-		if !x.leaveSlot("held: "+why.Text, now, p) {
+		if !x.leaveSlot(Reason{"held: " + why.Text, why.Code, why.Subcode}, now, p) {
 			return HeldRunning
 		}
 		return HeldNow
@@ -97,8 +103,9 @@ func (x steered) endHold() {
 }
 
 // Vacate makes a running job leave its slot, to run again: its claim turns to
-// Vacating. It tells whether there was such a claim. The caller names the transaction.
-func Vacate(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant.Params) bool {
+// Vacating. The reason's code is one of those of vacating, such as VacatedByUser. It tells
+// whether there was such a claim. The caller names the transaction.
+func Vacate(tx *spool.Tx, id pool.JobID, why Reason, now time.Time, p accountant.Params) bool {
 	c, ok := tx.Claim(id)
 	if !ok || c.State != pool.RunningClaim {
 		return false

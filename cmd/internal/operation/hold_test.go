@@ -216,7 +216,7 @@ func TestVacate(t *testing.T) {
 	for p, want := range []bool{true, false, false} {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("vacate")
-			if got := Vacate(tx, pool.JobID{Cluster: 1, Proc: p}, "its time is over", noon, params); got != want {
+			if got := Vacate(tx, pool.JobID{Cluster: 1, Proc: p}, Reason{Text: "its time is over"}, noon, params); got != want {
 				t.Errorf("Vacate(1.%d) = %v, want %v", p, got, want)
 			}
 			return nil

@@ -42,6 +42,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	}
 	countMatches(tx, attempts, now)
 	takeFromOutside(tx, made, now, p)
+	putSuccession(tx, plan.Succession)
 	return made
 }
 

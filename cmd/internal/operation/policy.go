@@ -161,11 +161,12 @@ func (j *judge) plan(s Span, ad *classad.Ad) {
 	j.only(s, Due{s, PlanThem, Reason{}}, func(_ pool.Claim, ok bool) bool { return !ok })
 }
 
-// inRun adds the present run to what a job used.
+// inRun adds the present run, of which a part was reported already, to what a job used.
 func inRun(ad *classad.Ad, now time.Time) {
 	x := job{ad: ad}
 	if began := x.int(pool.AttrCurrentStartDate); began > 0 && began < now.Unix() {
-		ad.SetReal(pool.AttrWallClock, x.real(pool.AttrWallClock)+float64(now.Unix()-began))
+		before := x.real(pool.AttrWallClock) - x.real(pool.AttrWallClockCkpt)
+		ad.SetReal(pool.AttrWallClock, before+float64(now.Unix()-began))
 	}
 }
 
@@ -247,7 +248,7 @@ func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Foll
 		done, err = RemoveAll(tx, d.Span, d.Why.Text, now, p)
 	case VacateThem:
 		for proc := d.First; proc <= d.Last; proc++ {
-			Vacate(tx, pool.JobID{Cluster: d.Cluster, Proc: proc}, d.Why.Text, now, p)
+			Vacate(tx, pool.JobID{Cluster: d.Cluster, Proc: proc}, Reason{Text: d.Why.Text, Code: VacatedByJobPolicy}, now, p)
 		}
 	case LetThemGo:
 		tx.LeaveRange(d.Cluster, d.First, d.Last, now)

@@ -21,17 +21,18 @@ func preempt(tx *spool.Tx, m negotiator.Match, now time.Time, p accountant.Param
 	}
 	release(tx, holder, now, p)
 	holder.State, holder.VacateSince = pool.Vacating, now
-	holder.VacateReason, holder.PromisedTo = preemptedFor(m), m.Job
+	why := preemptedFor(m)
+	holder.VacateReason, holder.VacateCode, holder.PromisedTo = why.Text, why.Code, m.Job
 	tx.PutClaim(holder)
 }
 
 // preemptedFor words why a job is preempted, for its ad and its log.
-func preemptedFor(m negotiator.Match) string {
-	why := "better priority"
+func preemptedFor(m negotiator.Match) Reason {
+	why, code := "better priority", PreemptedByPriority
 	if m.Reason == negotiator.RankPreemption {
-		why = "the slot's Rank prefers it"
+		why, code = "the slot's Rank prefers it", PreemptedByRank
 	}
-	return fmt.Sprintf("preempted for job %v of %s: %s", m.Job, m.Submitter, why)
+	return Reason{Text: fmt.Sprintf("preempted for job %v of %s: %s", m.Job, m.Submitter, why), Code: code}
 }
 
 // handOver gives the slot of a claim that has just ended to the one that it was

@@ -315,8 +315,9 @@ func TestPromiseEnds(t *testing.T) {
 func TestRankPreemptionReason(t *testing.T) {
 	m := preempting()
 	m.Reason = negotiator.RankPreemption
-	if got, want := preemptedFor(m), "preempted for job 2.0 of bob@example.org: the slot's Rank prefers it"; got != want {
-		t.Errorf("preemptedFor = %q, want %q", got, want)
+	want := Reason{Text: "preempted for job 2.0 of bob@example.org: the slot's Rank prefers it", Code: 1018}
+	if got := preemptedFor(m); got != want {
+		t.Errorf("preemptedFor = %+v, want %+v", got, want)
 	}
 }
 

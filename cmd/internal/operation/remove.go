@@ -37,7 +37,7 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	default:
 		x.removing(before, why, now)
 	}
-	if !x.leaveSlot("", now, p) {
+	if !x.leaveSlot(Reason{}, now, p) {
 		return Marked
 	}
 	leave(x.tx, x.Span, now)
@@ -58,7 +58,7 @@ func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 // leaveSlot ends what the jobs have of slots. One that has been started has to
 // be ended by its supervisor first, for the reason why, which is empty for one
 // that is removed: then it returns false.
-func (x steered) leaveSlot(why string, now time.Time, p accountant.Params) (gone bool) {
+func (x steered) leaveSlot(why Reason, now time.Time, p accountant.Params) (gone bool) {
 	if !x.claimed {
 		return true
 	}
@@ -66,7 +66,8 @@ func (x steered) leaveSlot(why string, now time.Time, p accountant.Params) (gone
 	release(x.tx, c, now, p)
 	switch c.State {
 	case pool.RunningClaim:
-		c.State, c.VacateSince, c.VacateReason = pool.Vacating, now, why
+		c.State, c.VacateSince = pool.Vacating, now
+		c.VacateReason, c.VacateCode, c.VacateSubcode = why.Text, why.Code, why.Subcode
 		x.tx.PutClaim(c)
 		return false
 	case pool.Vacating:

@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"time"
 
 	"fairspool/lib/classad"
@@ -18,12 +19,14 @@ type room struct {
 	promised map[string]bool             // names of those that are promised to somebody
 	pieces   map[string][]pool.Resources // by partitionable slot
 	left     map[string]*classad.Ad      // what they leave, of those that were asked for
+	drained  drains                      // machines
 }
 
 func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
 	r := &room{
 		seen: seen, eval: &classad.Context{Now: now},
 		taken: map[string]bool{}, promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
+		drained: drainsOf(&tx.View),
 	}
 	for _, c := range tx.Claims() {
 		r.take(c.Slot, c.Piece)
@@ -48,10 +51,16 @@ func (r *room) take(slot string, p pool.Piece) {
 	}
 }
 
-// has tells whether a match can still be made: its slot's ad is the one that the
-// cycle saw, and what it takes is free, or held as the cycle saw it and promised to
+// slotAdOf returns the Name of the slot ad that a match takes from.
+func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
+
+// has tells whether a match can still be made: its machine is not drained, its slot's ad
+// is the one that the cycle saw, and what it takes is free, or held as the cycle saw it and promised to
 // nobody.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
+	if _, drained := r.drained.of(r.seen.slots[slotAdOf(m)].machine); drained {
+		return false
+	}
 	if m.Preempts != nil && m.Preempts.Job != (pool.JobID{}) {
 		holder, ok := tx.Claim(m.Preempts.Job)
 		return ok && holder.State == pool.RunningClaim && holder.Attempt == m.Preempts.Attempt &&

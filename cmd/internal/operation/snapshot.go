@@ -3,7 +3,6 @@ package operation
 import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/jobpolicy"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -40,15 +39,11 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 // TakeSnapshot reads a view for a cycle: slots, claims, idle jobs, all
 // submitters. The cycle has to be over before the view is.
 func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snapshot {
-	slots, bad := v.Slots()
+	slots, bad := Slots(v)
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
 	c := &classad.Context{}
 	for _, slot := range slots {
-		machine, ok := slot.Ad.EvalString(c, pool.AttrMachine)
-		if !ok {
-			machine = slot.Name
-		}
-		s.slots[slot.Name] = known{slot.Ad, machine, slot.Source != ""}
+		s.slots[slot.Name] = known{slot.Ad, machineOf(c, slot), slot.Source != ""}
 	}
 	reservations, err := Reservations(v)
 	if err != nil {
@@ -71,7 +66,7 @@ func idleJobs(v *spool.View, domain string, groups *accountant.Groups) []negotia
 	c := &classad.Context{}
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
-			if status, ok := run.Ad.EvalInt(c, pool.AttrJobStatus); !ok || pool.Status(status) != pool.Idle || jobpolicy.Waits(run.Ad) {
+			if !isIdle(c, run.Ad) {
 				continue
 			}
 			jobs = append(jobs, negotiator.Job{

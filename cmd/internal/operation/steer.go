@@ -28,14 +28,15 @@ type Outcome int
 
 // What Remove, Hold and Release may do.
 const (
-	RemovedNow  Outcome = iota + 1 // the job has left the queue, or stays there removed (LeaveJobInQueue)
-	Marked                         // it runs and is marked removed; its supervisor ends it
-	Already                        // it was removed or held before; nothing was done
-	HeldNow                        // the job is held
-	HeldRunning                    // it is held, and its supervisor ends it
-	ReleasedNow                    // it is held no more
-	NotHeld                        // it was not held; nothing was done
-	Over                           // it has ended or was removed; nothing was done
+	RemovedNow    Outcome = iota + 1 // the job has left the queue, or stays there removed (LeaveJobInQueue)
+	Marked                           // it runs and is marked removed; its supervisor ends it
+	Already                          // it was removed or held before; nothing was done
+	HeldNow                          // the job is held
+	HeldRunning                      // it is held, and its supervisor ends it
+	ReleasedNow                      // it is held no more
+	NotHeld                          // it was not held; nothing was done
+	Over                             // it has ended or was removed; nothing was done
+	LeavesForMore                    // it is not held: its supervisor ends it, and then it may ask for more than it had
 )
 
 // Done is what became of procs.

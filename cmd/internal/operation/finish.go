@@ -1,0 +1,219 @@
+package operation
+
+import (
+	"cmp"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// holdFailedToStart is HTCondor's HoldReasonCode for a job that could not be
+// started, when the Ending has no other.
+const holdFailedToStart = 6
+
+// Ending is how an attempt ended.
+type Ending struct {
+	// Lost is why the attempt counts for nothing and the job is idle again:
+	// its supervisor died, or made it give the slot back. Empty otherwise. The job's ad
+	// says this only where the claim does not say why it had to (pool.Claim.VacateReason).
+	Lost string
+	// VacateCode is the VacateReasonCode of Lost, such as SupervisorStopped, and VacateSubcode
+	// its VacateReasonSubCode; 0: that follows from the rest. A job that has taken more than it
+	// may is held for these.
+	VacateCode, VacateSubcode int
+	// Died: the supervisor died, so that nobody knows more than was reported, but for how
+	// long the attempt had its slot.
+	Died bool
+	// Checkpointed: the job that was Lost left a checkpoint to go on with, and what its
+	// attempt took counts.
+	Checkpointed bool
+	// Recorded is when the end is recorded; zero: as it happens.
+	Recorded time.Time
+	// NotStarted: the job was not executed, and the attempt is none of its starts.
+	// That goes without saying where StartFailed is given.
+	NotStarted bool
+	// Executed is when the program was started; zero: as long ago as Wall says.
+	Executed time.Time
+	// StartFailed is why the job could not be executed, after which it is held.
+	// Empty otherwise.
+	StartFailed string
+	// OutputFailed is why the output of a job that ended by itself could not be
+	// copied to where it belongs, after which it is held. Empty otherwise.
+	OutputFailed string
+	// HoldCode and HoldSubcode are the HoldReasonCode and HoldReasonSubCode of a
+	// job that is held; a HoldCode of 0 is that of a job that could not be started.
+	HoldCode, HoldSubcode int
+	// Signal is the signal that ended the job, 0 when it exited with Code.
+	Code, Signal int
+	// Core is the path of the core file that it left, empty for none.
+	Core string
+	// What the attempt used in all.
+	Wall, UserCPU, SysCPU     time.Duration
+	MaxRSSKB, DiskKB, IOBytes int64
+	// Sent and Received are the bytes of its output and input that were copied.
+	Sent, Received int64
+	// Reported is what Report and Checkpointed were told of the attempt last.
+	Reported Progress
+}
+
+// neverRan tells whether the job's program was never executed.
+func (how Ending) neverRan() bool { return how.NotStarted || how.StartFailed != "" }
+
+// Total returns what the attempt used in all.
+func (how Ending) Total() Progress {
+	p := Progress{
+		Wall: how.Wall, UserCPU: how.UserCPU, SysCPU: how.SysCPU,
+		PeakKB: how.MaxRSSKB, DiskKB: how.DiskKB, IOBytes: how.IOBytes,
+	}
+	return p.After(how.Reported)
+}
+
+// Unreported returns what of that the job's totals do not have yet.
+func (how Ending) Unreported() Progress {
+	p, known := how.Total(), how.Reported
+	p.Wall, p.UserCPU, p.SysCPU, p.IOBytes = p.Wall-known.Wall, p.UserCPU-known.UserCPU, p.SysCPU-known.SysCPU, p.IOBytes-known.IOBytes
+	return p
+}
+
+// counts tells whether what the attempt took was not in vain: it came to an end by
+// itself, or left a checkpoint.
+func (how Ending) counts() bool {
+	return how.Checkpointed || how.Lost == "" && how.StartFailed == ""
+}
+
+// Finish ends a Running or Vacating claim at the time at. A job that ended by
+// itself is completed, one that was removed meanwhile is removed, and both
+// leave the queue, unless LeaveJobInQueue keeps them; one that was held meanwhile
+// stays held; one that could not be started, or whose output could not be
+// stored, is held; so is one that took more than it may, unless it asks for more from
+// now on; otherwise the job is idle again. What is done with one that
+// ended by itself OnExitHold and OnExitRemove have a say in. Whoever the slot was
+// promised to has it from then on. ErrGone: the claim is no longer that attempt's;
+// somebody else has ended it.
+func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
+	tx.Op("finish", id.String())
+	c, j, err := running(tx, id, attempt)
+	if err != nil {
+		return err
+	}
+	release(tx, c, at, p)
+	how.Total().chargeFor(tx, c, how.Reported, at, p)
+	tx.DropClaim(id)
+	handOver(tx, c, latest(at, how.Recorded))
+	j.ended(c, how, at)
+	switch {
+	case j.status() == pool.Removed:
+		leave(tx, only(id), at)
+	case j.status() == pool.Held && (how.Lost != "" || how.StartFailed != ""):
+		j.staysHeld(how.vacateReason(c), at)
+	case how.StartFailed != "":
+		j.steered().hold(how.reason(how.StartFailed), at)
+	case how.Lost != "":
+		j.goesOn(how.vacateReason(c), at)
+	default:
+		j.exited(how)
+		j.settle(how, at)
+	}
+	return nil
+}
+
+// settle decides what becomes of a job whose own process has ended. When it was
+// held meanwhile, but had ended before it was told, the hold counts for nothing.
+func (j job) settle(how Ending, at time.Time) {
+	x := j.steered() // as it is with what was noted of its exit
+	if x.status() == pool.Held {
+		x.endHold()
+	}
+	v := jobpolicy.OnExit(&classad.Context{Now: at}, x.ad)
+	switch {
+	case how.OutputFailed != "":
+		j.holdUnlessMore(how.reason(how.OutputFailed), at)
+	case v.Action == jobpolicy.Hold:
+		x.hold(Reason{v.Reason, v.Code, v.Subcode}, at)
+	case v.Action == jobpolicy.Again:
+		j.setStatus(pool.Idle, at)
+		x.nextTime(at)
+	default:
+		j.setTime(pool.AttrCompletionDate, at)
+		j.setStatus(pool.Completed, at)
+		countEnded(j.tx, only(j.id), x.ad)
+		leave(j.tx, only(j.id), at)
+	}
+}
+
+// steered returns the job as it is now for the operations on several.
+func (j job) steered() steered {
+	ad, _ := j.tx.Job(j.id)
+	return steered{tx: j.tx, Span: only(j.id), ad: ad}
+}
+
+// reason is why a job is held after its attempt.
+func (how Ending) reason(text string) Reason {
+	return Reason{text, cmp.Or(how.HoldCode, holdFailedToStart), how.HoldSubcode}
+}
+
+// used adds what an attempt used to the job's totals, which now are those of attempts
+// that are over.
+func (j job) used(c pool.Claim, how Ending, at time.Time) {
+	p, known := how.Total(), how.Reported
+	if how.Died {
+		p.Wall = at.Sub(c.StartedAt)
+		known.Wall = min(p.Wall, time.Duration(min(max(finite(j.real(pool.AttrWallClockCkpt)), 0), 1e9)*float64(time.Second)))
+	}
+	t := j.totals()
+	now := t.ran(p, known, c)
+	if how.counts() && j.status() != pool.Removed {
+		now = now.commit(c)
+	} else {
+		now = now.waste()
+	}
+	j.put(t, now)
+	j.copied(how)
+	if how.neverRan() {
+		return
+	}
+	took := max(p.Wall.Seconds(), j.real(pool.AttrWallClockCkpt))
+	j.unset(pool.AttrWallClockCkpt)
+	j.set(pool.AttrLastWallClock, classad.Real(micro(took)))
+	if executed := how.Executed; !j.ad.Has(pool.AttrExecutingDate) && !how.Died {
+		if executed.IsZero() {
+			executed = at.Add(-p.Wall)
+		}
+		j.setTime(pool.AttrExecutingDate, executed)
+	}
+	if how.Checkpointed {
+		j.checkpoint(at)
+	}
+	if how.Died {
+		return // its usage is what was reported
+	}
+	j.usage(p)
+}
+
+// copied adds the files that were copied for the attempt.
+func (j job) copied(how Ending) {
+	if how.Sent > 0 {
+		j.set(pool.AttrBytesSent, classad.Real(j.real(pool.AttrBytesSent)+float64(how.Sent)))
+	}
+	if how.Received > 0 {
+		j.set(pool.AttrBytesRecvd, classad.Real(j.real(pool.AttrBytesRecvd)+float64(how.Received)))
+	}
+}
+
+// exited notes how the job's own process ended.
+func (j job) exited(how Ending) {
+	j.set(pool.AttrExitBySignal, classad.Bool(how.Signal != 0))
+	name, n, other := pool.AttrExitCode, how.Code, pool.AttrExitSignal
+	if how.Signal != 0 {
+		name, n, other = pool.AttrExitSignal, how.Signal, pool.AttrExitCode
+	}
+	j.set(name, classad.Int(int64(n)))
+	if j.ad.Has(other) { // of an earlier run
+		j.tx.Set(j.id, other, nil)
+	}
+	j.set(pool.AttrNumCompletions, classad.Int(j.int(pool.AttrNumCompletions)+1))
+}

@@ -1,0 +1,225 @@
+package operation
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// successionMark is the mark under which the spool keeps what claims go on with when
+// their jobs end before the next cycle.
+const successionMark = "succession"
+
+// putSuccession keeps a plan's succession, unless it is the one that is kept.
+func putSuccession(tx *spool.Tx, u negotiator.Succession) {
+	text := ""
+	if len(u.Queues) > 0 {
+		b, _ := json.Marshal(u) // numbers that are no numbers it has none
+		text = string(b)
+	}
+	if text != tx.Mark(successionMark) {
+		tx.PutMark(successionMark, text)
+	}
+}
+
+func successionOf(v *spool.View) (u negotiator.Succession, err error) {
+	text := v.Mark(successionMark)
+	if text == "" {
+		return u, nil
+	}
+	if err := json.Unmarshal([]byte(text), &u); err != nil {
+		return u, fmt.Errorf("mark %s: %w", successionMark, err)
+	}
+	return u, nil
+}
+
+// Successor returns the claim of the job with which a slot goes on whose Running claim
+// has just ended, as it was and with its job's ad: the submitter's next job of the same
+// autocluster, by the order that the last cycle left, that is still idle, whose policy has
+// nothing against it and that matches the slot as it is. ok is false when there is none, or
+// when somebody waits who has less than their share, has a job that the slot would take,
+// and the submitter has its own. The claim, matched at no time and charged for nothing so
+// far, is for Succeed.
+func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool, err error) {
+	u, err := successionOf(v)
+	if err != nil || ended.State != pool.RunningClaim || len(u.Queues) == 0 {
+		return next, false, err
+	}
+	s := succeeding{View: v, eval: &classad.Context{Now: now}, ended: ended, ad: ad, domain: domain, params: p}
+	if s.slot = SlotOf(v, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
+		return next, false, nil
+	}
+	for _, q := range u.Queues {
+		if q.Submitter != ended.Submitter {
+			continue
+		}
+		if id, ad, ok := s.first(q.Jobs, u.Telling); ok {
+			return s.claim(id, ad), true, nil
+		}
+	}
+	return next, false, nil
+}
+
+// succeeding is the look for a successor.
+type succeeding struct {
+	*spool.View
+	eval   *classad.Context
+	ended  pool.Claim
+	ad     *classad.Ad // of the job that ends
+	slot   *classad.Ad // a part of a partitionable slot is the dynamic slot
+	domain string
+	params accountant.Params
+}
+
+// taken tells whether somebody has the slot already, to whom it was promised.
+func (s *succeeding) taken() bool {
+	return slices.ContainsFunc(s.Claims(), func(c pool.Claim) bool { return c.Slot == s.ended.Slot })
+}
+
+// reserved tells whether the slot is kept for a wider job.
+func (s *succeeding) reserved() bool {
+	kept, _ := Reservations(s.View)
+	for _, r := range kept {
+		if r.Slot == s.ended.SlotAd() {
+			return true
+		}
+	}
+	return false
+}
+
+// yields tells whether the slot is to go to somebody else, who has less than their share
+// and a job that could use it: without it the submitter has no less than its own. Slots are
+// whole and shares are not: it may also lack less than half of the slot, where the other one
+// lacks more than that. So each slot that changes hands makes the division fairer, and none
+// comes back.
+func (s *succeeding) yields(u negotiator.Succession) bool {
+	without, known := s.beyondShare(u)
+	half := s.ended.Weight.Float() / 2
+	if !known || without <= negligible-half {
+		return false
+	}
+	for _, w := range u.Waiting {
+		if w.Submitter == s.ended.Submitter || without < 0 && w.Weight-s.inUse(w.Submitter) <= half+negligible {
+			continue
+		}
+		for _, id := range w.Jobs {
+			if ad, ok := s.idle(id); ok && classad.Match(s.eval, s.slot, ad) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// negligible is less than any part of a slot that counts.
+const negligible = 1e-6
+
+// beyondShare returns how much more than its share the submitter has without the slot, in
+// slot weight; known is false when it has all that it wants.
+func (s *succeeding) beyondShare(u negotiator.Succession) (weight float64, known bool) {
+	for _, e := range u.Shares {
+		if e.Submitter == s.ended.Submitter {
+			return s.inUse(e.Submitter) - e.Weight, true
+		}
+	}
+	return 0, false
+}
+
+// inUse returns the slot weight that a submitter has.
+func (s *succeeding) inUse(name string) float64 {
+	r, _ := s.Submitter(name)
+	return r.InUse.Float()
+}
+
+// first returns the first of some jobs that can have the slot, if they are of the
+// autocluster of the job that ends.
+func (s *succeeding) first(jobs []negotiator.Procs, telling []string) (id pool.JobID, ad *classad.Ad, ok bool) {
+	alike := false
+	for _, p := range jobs {
+		cluster, there := s.Cluster(p.Cluster)
+		if !there {
+			continue
+		}
+		for _, run := range cluster.Runs {
+			if run.Last < p.First || p.Last < run.First || !isIdle(s.eval, run.Ad) {
+				continue
+			}
+			for proc := max(run.First, p.First); proc <= min(run.Last, p.Last); proc++ {
+				id, ad := pool.JobID{Cluster: p.Cluster, Proc: proc}, run.Proc(proc)
+				if _, claimed := s.Claim(id); claimed {
+					continue
+				}
+				if alike = alike || sameIn(telling, s.ad, ad); !alike {
+					return id, nil, false
+				}
+				if s.suits(ad) {
+					return id, ad, true
+				}
+			}
+		}
+	}
+	return id, nil, false
+}
+
+// sameIn tells whether two ads say the same under all these names.
+func sameIn(names []string, a, b *classad.Ad) bool {
+	for _, name := range names {
+		x, hasX := a.Lookup(name)
+		y, hasY := b.Lookup(name)
+		if hasX != hasY || hasX && x.String() != y.String() {
+			return false
+		}
+	}
+	return true
+}
+
+// suits tells whether a job may start in the slot at once.
+func (s *succeeding) suits(ad *classad.Ad) bool {
+	at, _ := jobpolicy.Deferral(s.eval, ad)
+	return at.IsZero() && jobpolicy.Periodic(s.eval, ad).Action == jobpolicy.Stay &&
+		Submitter(ad, s.domain, s.params.Groups) == s.ended.Submitter && classad.Match(s.eval, s.slot, ad)
+}
+
+// idle returns the ad of a job that waits for a slot.
+func (s *succeeding) idle(id pool.JobID) (*classad.Ad, bool) {
+	ad, ok := s.Job(id)
+	if _, claimed := s.Claim(id); !ok || claimed || !isIdle(s.eval, ad) {
+		return nil, false
+	}
+	return ad, true
+}
+
+// isIdle tells whether a job, or a run of equal ones, is idle and waits for no others.
+func isIdle(c *classad.Context, ad *classad.Ad) bool {
+	status, ok := ad.EvalInt(c, pool.AttrJobStatus)
+	return ok && pool.Status(status) == pool.Idle && !jobpolicy.Waits(ad)
+}
+
+// claim returns the claim of the next job: what the slot is to that it was to the last.
+func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
+	n, _ := ad.EvalInt(s.eval, pool.AttrNumJobMatches)
+	next := pool.Claim{
+		Job: id, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: s.ended.Piece, Machine: s.ended.Machine,
+		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad), Limits: s.ended.Limits,
+	}
+	if e, ok := s.slot.Lookup(pool.AttrRank); ok {
+		next.Rank, _ = classad.Rank(s.eval, e, s.slot, ad)
+	}
+	return next
+}
+
+// Succeed matches the job of a claim that Successor returned in the same transaction with
+// its slot, and charges it from now.
+func Succeed(tx *spool.Tx, next pool.Claim, now time.Time, p accountant.Params) {
+	next.MatchedAt = chargeOf(next).Begin(tx, now, p)
+	tx.PutClaim(next)
+	countMatches(tx, []attempt{{next.Job, int64(next.Attempt)}}, now)
+}
