@@ -15,11 +15,22 @@ import (
 var errBusy = errors.New("the claim is in other hands")
 
 // claimLock is the file of a claim with one or both of the locks on it (see
-// doc.go). A process must not open the file a second time: closing that would
+// doc.go). A process must not open the file once more: closing that would
 // free the record lock.
 type claimLock struct {
-	file *os.File
 	path string
+	file *os.File // has the record lock, for which it is open for writing
+	// reader has the flock, and is what the job inherits, which may be another user's and a
+	// hostile one's: it is open for reading only, lest that fills the spool or forges signs
+	// of life.
+	reader *os.File
+	held   *os.File // what has the flock: reader, or file where that does not do
+}
+
+// close frees both locks.
+func (l *claimLock) close() {
+	l.file.Close()
+	l.reader.Close()
 }
 
 // lockClaim takes both locks on a claim's file. It never waits: when one of
@@ -30,7 +41,7 @@ func lockClaim(path string) (*claimLock, error) {
 		return nil, err
 	}
 	if err := l.flock(); err != nil {
-		l.file.Close()
+		l.close()
 		return nil, err
 	}
 	return l, nil
@@ -44,22 +55,45 @@ func lockClaim(path string) (*claimLock, error) {
 // files of one name otherwise.
 func takeCharge(path string) (*claimLock, error) {
 	for {
-		f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+		l, err := openLock(path)
 		if err != nil {
-			return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+			return nil, err
 		}
 		ours := false
-		if err = recordLock(f); err == nil {
-			ours, err = leadsTo(path, f)
+		if err = recordLock(l.file); err == nil {
+			ours, err = l.isThere()
 		}
 		if ours {
-			return &claimLock{f, path}, nil
+			return l, nil
 		}
-		f.Close()
+		l.close()
 		if err != nil {
 			return nil, err
 		}
 	}
+}
+
+// openLock opens a claim's file, without any lock.
+func openLock(path string) (*claimLock, error) {
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	reader, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+	if err != nil {
+		f.Close()
+		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+	}
+	return &claimLock{path, f, reader, reader}, nil
+}
+
+// isThere tells whether the path still leads to what is open.
+func (l *claimLock) isThere() (bool, error) {
+	ours, err := leadsTo(l.path, l.file)
+	if ours && err == nil {
+		ours, err = leadsTo(l.path, l.reader)
+	}
+	return ours, err
 }
 
 // recordLock takes a lock of fcntl(2) on the whole file.
@@ -78,11 +112,13 @@ func recordLock(f *os.File) error {
 // flock takes the flock; errBusy when a process of the attempt holds it.
 func (l *claimLock) flock() error {
 	for {
-		switch err := unix.Flock(int(l.file.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
-		case nil:
+		switch err := unix.Flock(int(l.held.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
+		case err == nil:
 			return nil
-		case unix.EINTR:
-		case unix.EWOULDBLOCK:
+		case err == unix.EINTR:
+		case err == unix.EBADF && l.held == l.reader: // NFS wants it open for writing
+			l.held = l.file
+		case err == unix.EWOULDBLOCK:
 			return errBusy
 		default:
 			return fmt.Errorf("%s: flock: %w", l.path, err)
@@ -141,5 +177,5 @@ func (l *claimLock) remove() {
 	if ours, err := leadsTo(l.path, l.file); ours && err == nil {
 		os.Remove(l.path)
 	}
-	l.file.Close()
+	l.close()
 }

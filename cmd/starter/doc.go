@@ -7,16 +7,30 @@
 // (lost.go, leftover.go), then starts a supervisor for each claim that is
 // Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
 // (claimlock.go), commits Matched to Running, executes the job, and stays with
-// it (watch.go) until it has ended, nothing that it started is left (orphans.go)
+// it (watch.go) until it has ended, nothing that it started is left (lib/family)
 // and that is committed (finish.go). For a job that transfers files it copies the
 // inputs before and the output after that, and only then commits the end
 // (transfer.go). A job with a time of its own is not executed before that
-// (deferral.go).
+// (deferral.go). When a job has ended by itself the slot may go on with the next one of
+// its submitter, under the same supervisor: that one's claim is made, locked and begun in
+// the transaction that ends the first (tenure.go, heir.go).
 //
 // A job is made to end when its claim says so, which is Vacating then: it is held,
-// removed or preempted. What the job's own ad limits or wants the supervisor itself
-// commits, in the same way, and then follows its claim like any other (policy.go,
-// spent.go).
+// removed, preempted or drained (order.go). What the job's own ad limits or wants the
+// supervisor itself commits, in the same way, and then follows its claim like any other
+// (policy.go, spent.go). A job that ends with its checkpoint code goes on in its slot, and
+// one of the standard universe is dumped, where the machine can do that (checkpoint.go).
+//
+// While the job runs its supervisor tells the spool what it has used (update.go), and sets
+// its nice value as the tickets of all jobs on the machine have it (renice*.go). What a job
+// asks for is a limit where the configuration says so (limits.go, holding.go): a job that
+// takes more is held. It may be bound to processors of its own (affinity.go).
+//
+// With -watch a starter stays, and starts what is matched as soon as the journal says so
+// (follow*.go); its passes, and the starting, are those of cron. With -drain it marks the
+// machine as drained, and waits until its jobs have left (drain.go). Where systemd runs the
+// machine a supervisor has a scope of its own (scope.go), lest it end with whoever called
+// the pass.
 //
 // The claim's file, claims.d/CLUSTER.PROC.ATTEMPT in the spool, carries two
 // locks that answer two questions:
@@ -26,6 +40,9 @@
 //     it.
 //   - The flock: is any process of this attempt alive? It belongs to the open
 //     file, which the job's processes inherit from the supervisor.
+//
+// A job that may be dumped does not inherit it, for it could not be restored: what
+// is left of that is known by its family alone, as what is left of others is besides.
 //
 // Who has the first may take the second or, when only what a dead supervisor
 // left behind still holds it, kill that. Who has both may start the attempt, or

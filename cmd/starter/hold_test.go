@@ -1,6 +1,7 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -103,6 +104,27 @@ func TestReleasedWhileItLeaves(t *testing.T) {
 	p.logged("004 (001.000.000)", "\tReason: held: held by alice\n", "-\n012 ")
 }
 
+// A job knows within a second that it has to leave. A busy machine may make one wait
+// longer, but not most.
+func TestToldWithinASecond(t *testing.T) {
+	p := newPool(t)
+	var waits []time.Duration
+	for range 3 {
+		id := p.match(`trap "echo told >told.$FAIRSPOOL_JOB; exit 0" TERM; echo $$ >main.$FAIRSPOOL_JOB; while :; do sleep 0.01; done`)
+		p.running(id)
+		p.pid("main." + id.String())
+		p.hold(id)
+		held := time.Now()
+		p.until("the job is told", func() bool { return p.read("told."+id.String()) != "" })
+		waits = append(waits, time.Since(held))
+	}
+	p.noClaims()
+	slices.Sort(waits)
+	if waits[1] > time.Second {
+		t.Errorf("from the hold until the job is told it takes %v, want a second at most for most", waits)
+	}
+}
+
 // A preempted job that is held while it leaves stays held.
 func TestHeldWhileItLeaves(t *testing.T) {
 	p := newPool(t)
@@ -111,7 +133,7 @@ func TestHeldWhileItLeaves(t *testing.T) {
 	p.pid("main")
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("vacate")
-		operation.Vacate(tx, id, "preempted", matchedAt.Add(time.Minute), params)
+		operation.Vacate(tx, id, operation.Reason{Text: "preempted"}, matchedAt.Add(time.Minute), params)
 		return nil
 	})
 	p.until("the job is told", func() bool { return p.read("told") != "" })
@@ -129,9 +151,9 @@ func TestHoldOfStubborn(t *testing.T) {
 	for name, kill := range map[string]bool{"killed after its vacate time": false, "its supervisor dies": true} {
 		t.Run(name, func(t *testing.T) {
 			p := newPool(t)
-			patience := "0.1"
+			patience, left := "0.1", "\n004 "
 			if kill {
-				patience = "1000"
+				patience, left = "1000", "\n007 "
 			}
 			id := p.match(`trap "echo told >told" TERM; echo $$ >main; while :; do sleep 0.01; done`, "JobMaxVacateTime", patience)
 			c := p.running(id)
@@ -150,7 +172,7 @@ func TestHoldOfStubborn(t *testing.T) {
 			if got, want := p.queued(id, "JobStatus", "HoldReasonCode"), "JobStatus=5 HoldReasonCode=1"; got != want {
 				t.Errorf("the job's ad: %s, want %s", got, want)
 			}
-			p.logged("012 (001.000.000)", "\n004 ")
+			p.logged("012 (001.000.000)", left)
 		})
 	}
 }
@@ -177,18 +199,36 @@ func TestEvents(t *testing.T) {
 			[]string{"004 (001", "\t(0) Job terminated and was requeued\n", "\t(0) Abnormal termination (signal 11)\n"}},
 		{"held on exit", []string{"OnExitHold", "ExitCode == 3", "OnExitHoldReason", `"three"`, "OnExitHoldSubCode", "7"}, nil, operation.Ending{Code: 3}, "JobStatus=5",
 			[]string{"012 (001", "\tthree\n\tCode 3 Subcode 7\n", "-005 ("}},
-		{"held and lost", nil, hold, operation.Ending{Lost: supervisorDied}, "JobStatus=5", []string{"012 (001", "\theld by alice\n\tCode 1 Subcode 0\n"}},
-		{"lost", nil, nil, operation.Ending{Lost: supervisorDied}, "JobStatus=1", []string{"004 (001", "\t(0) CPU times\n", "\tReason: its supervisor died\n"}},
+		{"held and lost", nil, hold, operation.Ending{Lost: supervisorDied, Died: true}, "JobStatus=5",
+			[]string{"007 (001", "\tits supervisor died\n", "012 (001", "\theld by alice\n\tCode 1 Subcode 0\n", "-004 ("}},
+		{"removed and lost", nil, remove, operation.Ending{Lost: supervisorDied, Died: true}, "gone", []string{"007 (001", "009 (001", "-004 ("}},
+		{"lost", nil, nil, operation.Ending{Lost: supervisorDied, Died: true}, "JobStatus=1", []string{"007 (001", "\tits supervisor died\n", "-004 ("}},
+		{"given back", nil, nil, operation.Ending{Lost: "its supervisor was sent SIGTERM", VacateCode: operation.SupervisorStopped}, "JobStatus=1",
+			[]string{"004 (001", " Job was evicted. Code 1013 Subcode 0\n", "\t(0) CPU times\n", "\tReason: its supervisor was sent SIGTERM\n"}},
+		{"given back with a checkpoint", nil, nil, operation.Ending{Lost: "drained", VacateCode: operation.MachineDrained, Checkpointed: true}, "JobStatus=1",
+			[]string{"004 (001", " Job was evicted. Code 1014 Subcode 0\n", "\t(1) Job was checkpointed.\n"}},
+		{"not executed for now", nil, nil, operation.Ending{Lost: "text file busy", NotStarted: true}, "JobStatus=1", []string{"007 (001", "\ttext file busy\n", "-004 ("}},
+		{"not executed", nil, nil, operation.Ending{StartFailed: "no such program"}, "JobStatus=5", []string{"012 (001", "\tno such program\n", "-004 (", "-007 ("}},
+		{"held before it was executed", nil, hold, operation.Ending{Lost: "held", NotStarted: true}, "JobStatus=5", []string{"012 (001", "-004 (", "-007 ("}},
+		{"with a core file", nil, nil, operation.Ending{Signal: 11, Core: "/x/core.12.0"}, "gone", []string{"005 (001", "(signal 11)\n\t(1) Corefile in: /x/core.12.0\n"}},
+		{"with files", nil, nil, operation.Ending{Sent: 7, Received: 5}, "gone", []string{"\t7  -  Run Bytes Sent", "\t5  -  Run Bytes Received", "\t7  -  Total Bytes Sent"}},
+		{"what it used", []string{"RequestMemory", "100"}, nil,
+			operation.Ending{Wall: 100 * time.Second, UserCPU: 90 * time.Second, MaxRSSKB: 2000, DiskKB: 12, Reported: operation.Progress{Wall: 60 * time.Second, UserCPU: 60 * time.Second}},
+			"gone", []string{
+				"\t\tUsr 0 00:01:30, Sys 0 00:00:00  -  Run Remote Usage\n", "\t\tUsr 0 00:00:30, Sys 0 00:00:00  -  Total Remote Usage\n", // the ad has not what was reported here
+				"Partitionable Resources :", "Cpus                 :      0.9 ", "Disk (KB)            :       12 ", "Memory (MB)          :        2      100 ",
+			}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPool(t)
+			t.Setenv("PATH", p.path) // this process writes the log
 			id := p.match(`exit 0`, c.pairs...)
 			p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, 1<<30, params) })
 			if c.before != nil {
 				c.before(p, id)
 			}
 			now := accountant.Reading{Now: matchedAt.Add(time.Hour)}
-			if err := finish(p.spool, attempt{id, 1}, end{c.how, now.Now, now}, params, func(err error) { t.Error(err) }); err != nil {
+			if err := finish(p.spool, attempt{id, 1}, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
 				t.Fatal(err)
 			}
 			if got := p.queued(id, "JobStatus"); got != c.state {

@@ -1,25 +1,77 @@
 package main
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
+	"strings"
 	"time"
 
-	"golang.org/x/sys/unix"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/family"
+	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
-// lockOfLost takes both locks on the file of a claim whose supervisor is gone,
-// the flock from the hands of what is left of the job if need be: those
-// processes are killed, and have the patience to go. errBusy: the supervisor
-// lives.
-func lockOfLost(path string, patience time.Duration) (*claimLock, error) {
+// familyOf returns what the processes of an attempt are kept together by. Those of a job of
+// the standard universe may be made again in a later attempt, with the environment that
+// they had, so that all of its attempts have one name.
+func familyOf(cfg *config.Config, sp *spool.Spool, claim pool.Claim, ad *classad.Ad) family.Options {
+	name := claim.LockName()
+	if ad != nil && isStandard(ad) {
+		name = claim.Job.String()
+	}
+	return family.Options{Name: familyPrefix(sp) + name, Base: cfg.BaseCgroup}
+}
+
+func isStandard(ad *classad.Ad) bool {
+	n, ok := ad.EvalInt(&classad.Context{}, pool.AttrJobUniverse)
+	return ok && pool.Universe(n) == pool.Standard
+}
+
+// familyPrefix begins the names of the families of a spool. Copies of a spool have its id,
+// and claims of the same names, so that its directory is part of it.
+func familyPrefix(sp *spool.Spool) string {
+	dir := sp.Dir()
+	if real, err := filepath.EvalSymlinks(dir); err == nil {
+		dir = real
+	}
+	sum := sha256.Sum256([]byte(sp.ID() + "\x00" + dir))
+	return fmt.Sprintf("%x-", sum[:8])
+}
+
+// sweepCgroups removes the cgroups of attempts whose supervisors died when all had ended.
+// A supervisor has its lock file for as long as it has a cgroup.
+func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
+	prefix := familyPrefix(sp)
+	family.Sweep(cfg.BaseCgroup, func(group string) bool {
+		name, ours := strings.CutPrefix(group, prefix)
+		if !ours {
+			return true
+		}
+		if _, err := parseAttempt(name); err != nil {
+			locks, err := filepath.Glob(sp.ClaimLock(name + ".*")) // of any attempt of the job
+			return err != nil || len(locks) > 0
+		}
+		_, err := os.Lstat(sp.ClaimLock(name))
+		return !errors.Is(err, os.ErrNotExist)
+	})
+}
+
+// lockOfLost takes both locks on the file of a claim whose supervisor is gone, when what is
+// left of the job has been killed, and holds the flock no more. That has the patience to
+// go. errBusy: the supervisor lives.
+func lockOfLost(path string, o family.Options, patience time.Duration) (*claimLock, error) {
 	lock, err := takeCharge(path)
 	if err != nil {
 		return nil, err
+	}
+	if _, err := family.Survivors(o, patience); err != nil {
+		lock.close()
+		return nil, fmt.Errorf("%s, and %w", supervisorDied, err)
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err := lock.flock()
@@ -27,58 +79,12 @@ func lockOfLost(path string, patience time.Duration) (*claimLock, error) {
 			return lock, nil
 		}
 		if !errors.Is(err, errBusy) {
-			lock.file.Close()
+			lock.close()
 			return nil, err
 		}
-		if killed := killHolders(path); time.Now().After(end) {
-			lock.file.Close()
-			return nil, fmt.Errorf("its supervisor died, and %d processes of the job are still there %v after SIGKILL", killed, patience)
+		if killed := family.EndHolders(path); time.Now().After(end) {
+			lock.close()
+			return nil, fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", supervisorDied, killed, patience)
 		}
 	}
-}
-
-// killHolders sends SIGKILL to all processes that hold the flock on the file,
-// as /proc tells, and returns how many there were. A process that has the
-// file open without that lock is left alone.
-func killHolders(path string) int {
-	file, err := os.Stat(path)
-	if err != nil {
-		return 0
-	}
-	killed := 0
-	dirs, _ := filepath.Glob("/proc/[0-9]*")
-	for _, dir := range dirs {
-		pid, err := strconv.Atoi(filepath.Base(dir))
-		if err != nil || pid == os.Getpid() {
-			continue
-		}
-		// The descriptor pins the process: its number cannot pass to another
-		// between the look and the signal.
-		fd, err := unix.PidfdOpen(pid, 0)
-		if err != nil {
-			continue
-		}
-		if holds(dir, file) && unix.PidfdSendSignal(fd, unix.SIGKILL, nil, 0) == nil {
-			killed++
-		}
-		unix.Close(fd)
-	}
-	return killed
-}
-
-// holds tells whether the process with that folder in /proc holds the flock
-// on a file.
-func holds(dir string, file os.FileInfo) bool {
-	links, _ := filepath.Glob(dir + "/fd/*")
-	for _, link := range links {
-		info, err := os.Stat(link)
-		if err != nil || !os.SameFile(info, file) {
-			continue
-		}
-		about, err := os.ReadFile(filepath.Join(dir, "fdinfo", filepath.Base(link)))
-		if err == nil && bytes.Contains(about, []byte("FLOCK")) {
-			return true
-		}
-	}
-	return false
 }

@@ -8,6 +8,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/family"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -22,7 +23,17 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	path := sp.ClaimLock(claim.LockName())
 	_, err := os.Stat(path)
 	unsigned := errors.Is(err, os.ErrNotExist) // the next line makes the file
-	lock, err := lockOfLost(path, c.Config.KillingTimeout)
+	var of family.Options
+	if err = sp.View(func(v *spool.View) error {
+		ad, _ := v.Job(claim.Job)
+		of = familyOf(c.Config, sp, claim, ad)
+		return nil
+	}); err != nil {
+		c.Warn("job %s: %v", id, err)
+		r.fail(id, err.Error(), false)
+		return
+	}
+	lock, err := lockOfLost(path, of, c.Config.KillingTimeout)
 	if errors.Is(err, errBusy) {
 		return // it lives
 	}
@@ -32,7 +43,8 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		return
 	}
 	defer lock.remove()
-	how := operation.Ending{Lost: supervisorDied}
+	reached(stepAlone)
+	how := operation.Ending{Lost: supervisorDied, Died: true}
 	signed := lock.signed()
 	if booted := c.Reading().Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
 		// A file system may have lost the latest signs, too.
@@ -42,7 +54,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
-	err = finish(sp, attempt{claim.Job, claim.Attempt}, e, operation.Params(c.Config), complain)
+	err = finish(sp, attempt{claim.Job, claim.Attempt}, e, operation.Params(c.Config), c.Config.NobodySlotUser, complain, nil)
 	if errors.Is(err, operation.ErrGone) {
 		return // it ended after we looked
 	}
@@ -54,6 +66,7 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
 		c.Warn("job %s: %v", id, err)
 	}
+	reached(stepTidied)
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)
 	r.Lost = append(r.Lost, failure{id, supervisorDied})
 }

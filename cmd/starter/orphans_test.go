@@ -45,6 +45,44 @@ func TestDaemonsEndWithAnEviction(t *testing.T) {
 	}
 }
 
+// What a job leaves behind whose supervisor has died is ended by the next pass, even if it
+// let go of the claim's lock.
+func TestDaemonsEndWithTheLost(t *testing.T) {
+	for _, c := range []struct{ name, conf, script string }{
+		{"by its mark", `BASE_CGROUP = ""`, daemon},
+		{"by its cgroup", `BASE_CGROUP = "fairspool-test"`, strings.Replace(daemon, "setsid sh", "setsid env -i sh", 1)},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t)
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\n"+c.conf+"\n")
+			id := p.match(c.script + `echo >there; while :; do sleep 0.01; done`)
+			claim := p.running(id)
+			p.until("the job is there", func() bool { return p.read("there") != "" })
+			pid := p.pid("daemon")
+			groups, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/cgroup")
+			if err != nil {
+				t.Fatal(err)
+			}
+			if in := strings.Contains(string(groups), "/fairspool-test/"); in != strings.Contains(c.conf, "test") {
+				if in {
+					t.Fatalf("the daemon is in a cgroup: %s", groups)
+				}
+				syscall.Kill(pid, syscall.SIGKILL)
+				t.Skip("this machine gives us no cgroup")
+			}
+			if err := syscall.Kill(claim.PID, syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			p.until("the supervisor is dead", func() bool { return !alive(claim.PID) })
+			p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+			if alive(pid) {
+				t.Errorf("daemon %d is alive when the job may be matched again, want it dead", pid)
+			}
+			p.noClaims()
+		})
+	}
+}
+
 // Orphans that end while the job runs do not stay as zombies.
 func TestOrphansAreReaped(t *testing.T) {
 	p := newPool(t)
@@ -71,7 +109,7 @@ func TestKillingTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("supervisor and job are dead", func() bool { return !alive(c.PID) && !alive(main) })
-	p.starter(1, "0 job(s) started.\n", "starter: job 1.0: its supervisor died, and 1 processes of the job are still there 0s after SIGKILL\n")
+	p.starter(1, "0 job(s) started.\n", "starter: job 1.0: its supervisor died, and 1 processes that the job left behind are still there 0s after SIGKILL\n")
 	p.until("the child is dead", func() bool { return !alive(child) })
 	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
 	p.noClaims()

@@ -47,24 +47,16 @@ func pass(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	claims, err := claimsHere(c, sp)
+	r := newReport()
+	claims, err := r.around(c, sp)
 	if err != nil {
 		return err
 	}
-	r := report{Started: []string{}, Failed: []failure{}, Lost: []failure{}}
-	for _, claim := range claims {
-		if claim.State == pool.RunningClaim || claim.State == pool.Vacating {
-			r.lookAfter(c, sp, claim)
-		}
-	}
-	if claims, err = r.promised(c, sp, claims); err != nil {
-		return err
-	}
-	supervisors, err := r.start(c, claims)
+	supervisors, err := r.start(c, familyPrefix(sp), claims)
 	if err != nil {
 		return err
 	}
-	err = r.print(c)
+	err = r.print(c, sp)
 	sp.Close() // a pass that waits keeps nothing from being swept away
 	if c.Has("wait") {
 		for _, s := range supervisors {
@@ -75,6 +67,23 @@ func pass(c *cmdline.Call) error {
 		err = r.status()
 	}
 	return err
+}
+
+func newReport() report { return report{Started: []string{}, Failed: []failure{}, Lost: []failure{}} }
+
+// around looks after the claims that have been started, and returns all of this machine's
+// as they are then.
+func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
+	claims, err := claimsHere(c, sp)
+	if err != nil {
+		return nil, err
+	}
+	for _, claim := range claims {
+		if claim.State == pool.RunningClaim || claim.State == pool.Vacating {
+			r.lookAfter(c, sp, claim)
+		}
+	}
+	return r.promised(c, sp, claims)
 }
 
 // promised returns the claims as they are after those that were lost have ended, and
@@ -125,18 +134,23 @@ func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	})
 	if err == nil {
 		left.sweep(sp)
+		sweepCgroups(c.Config, sp)
 	}
 	return here, err
 }
 
 // print writes the report: bad news has been told line by line already.
-func (r *report) print(c *cmdline.Call) error {
-	if c.Has("json") {
+func (r *report) print(c *cmdline.Call, sp *spool.Spool) error {
+	switch {
+	case c.Has("json"):
 		if err := c.JSON(r); err != nil {
 			return err
 		}
-	} else if !c.Has("q") {
+	case !c.Has("q"):
 		fmt.Fprintf(c.Stdout, "%d job(s) started.\n", len(r.Started))
+		if err := tellClosed(c, sp); err != nil {
+			return err
+		}
 	}
 	return c.Flush()
 }

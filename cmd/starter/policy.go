@@ -23,19 +23,23 @@ type policy struct {
 	began    time.Time
 	executed time.Time // zero: the program is not there yet, or no more
 	next     time.Time // when to look at the expressions; zero: never
-	peakKB   int64     // the largest resident set so far
 }
 
 // begin takes the policy from the ad of a job that has just been started.
 func (p *policy) begin(ad *classad.Ad, now time.Time) {
 	p.began, p.known = time.Now(), classad.New()
-	for _, name := range jobpolicy.AttemptAttributes() {
+	for _, name := range p.followed() {
 		if e, ok := ad.Lookup(name); ok {
 			p.known.Set(name, e)
 		}
 	}
 	p.limits = jobpolicy.Limits(&classad.Context{Now: now}, ad)
 	p.plan(ad)
+}
+
+// followed are the names of the attributes that matter while the attempt goes on.
+func (p *policy) followed() []string {
+	return append(jobpolicy.AttemptAttributes(), pool.AttrJobStatus)
 }
 
 // plan sets when the ad's expressions are to be looked at next.
@@ -59,8 +63,13 @@ func (p *policy) since(l jobpolicy.Limit) time.Time {
 
 // alarm fires when something is due, but not before least has passed; nil: nothing
 // ever is.
-func (p *policy) alarm(least time.Duration) <-chan time.Time {
-	first := p.next
+func (p *policy) alarm(least time.Duration) <-chan time.Time { return p.alarmFrom(p.next, least) }
+
+// limitsAlarm is alarm for the limits alone.
+func (p *policy) limitsAlarm() <-chan time.Time { return p.alarmFrom(time.Time{}, 0) }
+
+// alarmFrom fires at first, unless that is zero, or when the first limit is over.
+func (p *policy) alarmFrom(first time.Time, least time.Duration) <-chan time.Time {
 	for _, l := range p.limits {
 		from := p.since(l)
 		if end := from.Add(l.For); !from.IsZero() && (first.IsZero() || end.Before(first)) {
@@ -98,7 +107,8 @@ func (p *policy) ask(ad *classad.Ad, now time.Time, used spent) jobpolicy.Verdic
 // judge does what the job's policy wants, and returns the order that follows, nil
 // for none. The alarm is set anew.
 func (s *supervisor) judge(at *attention) *leave {
-	err := s.carryOut()
+	used := s.spent()
+	err := s.carryOut(func(ad *classad.Ad) jobpolicy.Verdict { return s.policy.ask(ad, s.now(), used) })
 	s.complain(err)
 	at.due = s.policy.alarm(lookEvery)
 	if err != nil {
@@ -107,15 +117,16 @@ func (s *supervisor) judge(at *attention) *leave {
 	return s.look(at.followed)
 }
 
-// carryOut asks the job's policy what is to be done, and commits that: the claim is
-// Vacating then. A look at the queue that leads to nothing is forgotten, as a machine
-// may have many supervisors.
-func (s *supervisor) carryOut() error {
-	now, used := s.call.Later(), s.policy.measure()
+// carryOut asks what is to be done with the job as its ad is now, and commits that: the
+// claim is Vacating then. One that is that already, and let run on, may still be held or
+// removed. A look at the queue that leads to nothing is forgotten, as a machine may have
+// many supervisors.
+func (s *supervisor) carryOut(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
+	now := s.call.Later()
 	var v jobpolicy.Verdict
 	err := s.spool.View(func(view *spool.View) error {
 		if ad, ok := view.Job(s.Job); ok {
-			v = s.policy.ask(ad, now.Now, used)
+			v = ask(ad)
 		}
 		return nil
 	})
@@ -127,10 +138,10 @@ func (s *supervisor) carryOut() error {
 	return operation.Account(s.spool, now, s.tell, func(tx *spool.Tx) error {
 		claim, ok := tx.Claim(s.Job)
 		ad, there := tx.Job(s.Job)
-		if !ok || !there || claim.Attempt != s.Number || claim.State != pool.RunningClaim {
-			return nil // somebody else was first: the claim says what they want
+		if !ok || !there || claim.Attempt != s.Number || statusOf(ad) != pool.Running {
+			return nil // somebody else was first: claim and ad say what they want
 		}
-		return s.enact(tx, s.policy.ask(ad, now.Now, used), now.Now)
+		return s.enact(tx, ask(ad), now.Now)
 	})
 }
 
@@ -147,7 +158,7 @@ func (s *supervisor) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (er
 	case jobpolicy.Remove:
 		_, err = operation.Remove(tx, s.Job, v.Reason, now, s.params)
 	case jobpolicy.Vacate:
-		operation.Vacate(tx, s.Job, v.Reason, now, s.params)
+		operation.Vacate(tx, s.Job, operation.Reason{Text: v.Reason, Code: operation.VacatedByJobPolicy}, now, s.params)
 	}
 	return err
 }

@@ -162,7 +162,7 @@ func TestLimitDuringCopyBack(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := &supervisor{attempt: attempt{id, 1}, spool: p.spool, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}}}
+	s := &supervisor{attempt: attempt{id, 1}, tenure: &tenure{spool: p.spool}, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}}}
 	if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
 		t.Fatal(err)
 	}
@@ -260,7 +260,7 @@ func TestDeferral(t *testing.T) {
 	} {
 		t.Run(name+" while it waits", func(t *testing.T) {
 			p := newPool(t)
-			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = 0.05\n")
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = 0.5\n")
 			id := p.match(`echo in`, append(c.pairs, "DeferralTime", at(100000))...)
 			p.starter(0, started, "")
 			c.do(p, id)

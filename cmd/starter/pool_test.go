@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -24,10 +25,15 @@ const isStarter = "STARTER_TEST_IS_STARTER"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(isStarter) != "" {
+		dieAsTold()
+		stopAsTold()
+		countAsTold()
 		main()
 		return
 	}
-	os.Exit(m.Run())
+	status := m.Run()
+	removeBuilt()
+	os.Exit(status)
 }
 
 // The policy time that the tests' jobs were matched at.
@@ -41,6 +47,7 @@ const submitter = "alice@example.org"
 type testPool struct {
 	*testing.T
 	dir, config string
+	path        string // PATH, by which alice is known
 	spool       *spool.Spool
 }
 
@@ -48,7 +55,8 @@ type testPool struct {
 func newPool(t *testing.T) *testPool {
 	t.Helper()
 	dir := t.TempDir()
-	p := &testPool{T: t, dir: dir, config: filepath.Join(dir, "config.toml")}
+	p := &testPool{T: t, dir: dir, config: filepath.Join(dir, "config.toml"), path: cmdtest.Users(t)}
+	cmdtest.Share(t, dir)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\n")
 	sp, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{
 		Program: "test", UIDDomain: "example.org", LockWait: 20 * time.Second, Now: matchedAt,
@@ -76,6 +84,7 @@ func (p *testPool) write(name, text string) string {
 	if err := os.WriteFile(path, []byte(text), 0o755); err != nil {
 		p.Fatal(err)
 	}
+	cmdtest.Share(p, path)
 	return path
 }
 
@@ -135,7 +144,7 @@ func (p *testPool) job(script string, pairs ...string) *classad.Ad {
 // command returns a starter that works on the pool.
 func (p *testPool) command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], append([]string{"-spool", p.spool.Dir(), "-config", p.config}, args...)...)
-	c.Env = append(os.Environ(), isStarter+"=1", "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
+	c.Env = append(os.Environ(), isStarter+"=1", "PATH="+p.path, "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
 	return c
 }
 

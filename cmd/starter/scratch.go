@@ -10,6 +10,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/lib/config"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
@@ -19,6 +21,9 @@ import (
 // keptName ends the name of the directory with what an attempt has left for the
 // job's next one.
 const keptName = ".kept"
+
+// imagesName ends the name of the directory with the images of a job's processes.
+const imagesName = ".images"
 
 // scratchFolder returns the folder in which the jobs of a spool have their scratch
 // directories, each named after its attempt. EXECUTE may serve several spools,
@@ -36,13 +41,37 @@ func scratchFolder(cfg *config.Config, sp *spool.Spool) string {
 	return filepath.Join(cfg.Execute, fmt.Sprintf("spool-%x", sum[:6]))
 }
 
-// makeFolder makes the folder of the scratch directories, if it is missing.
+// makeFolder makes the folder of the scratch directories, if it is missing. Users whose
+// jobs root runs have to get through it to their own, and through the spool if it is there.
 func makeFolder(folder string) error {
 	err := os.Mkdir(folder, 0o700)
 	if errors.Is(err, fs.ErrExist) {
 		err = ownFolder(folder)
 	}
-	return err
+	if err != nil || os.Geteuid() != 0 {
+		return err
+	}
+	if parent := filepath.Dir(folder); !spoolIsGone(parent) {
+		err = letThrough(parent, 0)
+	}
+	return errors.Join(err, letThrough(folder, unix.O_NOFOLLOW))
+}
+
+// letThrough lets everybody through a folder of ours to what they know the name of there:
+// each is closed by its own mode to those whom it does not concern. The folder is opened
+// with further flags of open(2).
+func letThrough(folder string, flags int) error {
+	f, err := os.OpenFile(folder, os.O_RDONLY|unix.O_DIRECTORY|flags, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	const through = 0o011
+	info, err := f.Stat()
+	if err != nil || info.Mode().Perm()&through == through {
+		return err
+	}
+	return f.Chmod(info.Mode().Perm() | through)
 }
 
 // ownFolder is an error unless a folder is ours alone. EXECUTE may be a place where
@@ -82,17 +111,29 @@ func keptPath(folder string, id pool.JobID) string {
 
 func keptFor(id pool.JobID) string { return id.String() + keptName }
 
-// scratches returns the names of the attempts that have scratch directories, and
-// the jobs that have files kept.
-func scratches(folder string) (attempts []string, kept []pool.JobID) {
+// removeKept removes what attempts have left for the next one of a job, be it not whole.
+func removeKept(folder string, id pool.JobID) (err error) {
+	for _, name := range []string{keptFor(id), id.String() + imagesName} {
+		err = errors.Join(err, removeScratch(folder, name), removeScratch(folder, name+launch.Unfinished))
+	}
+	return err
+}
+
+// scratches returns the names of the attempts that have scratch directories, and what is
+// kept of each job.
+func scratches(folder string) (attempts []string, kept map[string]pool.JobID) {
+	kept = map[string]pool.JobID{}
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
 		if _, err := parseAttempt(e.Name()); err == nil {
 			attempts = append(attempts, e.Name())
-		} else if name, ok := strings.CutSuffix(e.Name(), keptName); ok {
-			if id, err := pool.ParseJobID(name); err == nil {
-				kept = append(kept, id)
-			}
+			continue
+		}
+		name := strings.TrimSuffix(e.Name(), launch.Unfinished)
+		name, isKept := strings.CutSuffix(name, keptName)
+		name, isImages := strings.CutSuffix(name, imagesName)
+		if id, err := pool.ParseJobID(name); err == nil && (isKept || isImages) {
+			kept[e.Name()] = id
 		}
 	}
 	return attempts, kept
@@ -100,21 +141,19 @@ func scratches(folder string) (attempts []string, kept []pool.JobID) {
 
 // leftBehind is what attempts and jobs have left on the disk whose time may be over.
 type leftBehind struct {
-	folder   string              // of the scratch directories
-	attempts map[string]bool     // with a lock file or a scratch directory
-	kept     map[pool.JobID]bool // with files that were kept
+	folder   string                // of the scratch directories
+	attempts map[string]bool       // with a lock file or a scratch directory
+	kept     map[string]pool.JobID // directories with what was kept of jobs
 }
 
 // findLeftBehind looks for what there is. It has to be called before the view that
 // says which claims and jobs there are: they are older than their files.
 func findLeftBehind(cfg *config.Config, sp *spool.Spool) leftBehind {
-	l := leftBehind{scratchFolder(cfg, sp), lockFiles(sp), map[pool.JobID]bool{}}
-	attempts, kept := scratches(l.folder)
+	folder := scratchFolder(cfg, sp)
+	attempts, kept := scratches(folder)
+	l := leftBehind{folder, lockFiles(sp), kept}
 	for _, name := range attempts {
 		l.attempts[name] = true
-	}
-	for _, id := range kept {
-		l.kept[id] = true
 	}
 	return l
 }
@@ -124,9 +163,9 @@ func (l leftBehind) spare(v *spool.View, claims []pool.Claim) {
 	for _, claim := range claims {
 		delete(l.attempts, claim.LockName())
 	}
-	for id := range l.kept {
+	for name, id := range l.kept {
 		if _, ok := v.Job(id); ok {
-			delete(l.kept, id)
+			delete(l.kept, name)
 		}
 	}
 }
@@ -140,7 +179,7 @@ func (l leftBehind) sweep(sp *spool.Spool) {
 			lock.remove()
 		}
 	}
-	for id := range l.kept {
-		removeScratch(l.folder, keptFor(id))
+	for name := range l.kept {
+		removeScratch(l.folder, name)
 	}
 }

@@ -28,8 +28,8 @@ const (
 )
 
 // start starts a supervisor for every Matched claim and returns those whose
-// jobs run.
-func (r *report) start(c *cmdline.Call, claims []pool.Claim) ([]*exec.Cmd, error) {
+// jobs run. The prefix tells the spool's claims from those of others on this machine.
+func (r *report) start(c *cmdline.Call, prefix string, claims []pool.Claim) ([]*exec.Cmd, error) {
 	program, err := os.Executable()
 	if err != nil {
 		return nil, err
@@ -44,13 +44,18 @@ func (r *report) start(c *cmdline.Call, claims []pool.Claim) ([]*exec.Cmd, error
 			matched = append(matched, claim)
 		}
 	}
+	var unit *scope
+	if len(matched) > 0 {
+		unit = systemdHere().scope()
+	}
 	answers := make([]answer, len(matched))
 	var all sync.WaitGroup
 	places := make(chan struct{}, spawning)
 	for i, claim := range matched {
 		places <- struct{}{}
 		all.Go(func() {
-			answers[i] = spawn(program, slices.Concat(common, []string{"-supervise", claim.LockName()}), c.LockWait()+answerTime)
+			args := slices.Concat(common, []string{"-supervise", claim.LockName()})
+			answers[i] = unit.spawn(prefix+claim.LockName(), program, args, c.LockWait()+answerTime)
 			<-places
 		})
 	}
@@ -78,18 +83,24 @@ type answer struct {
 	process *exec.Cmd
 	running bool
 	lines   []string // its bad news, each without the program's name
+	spoke   bool     // one of them was its own, and not that of what should have executed it
 	locked  bool     // it gave up because the spool stayed locked
 }
 
-// spawn starts a supervisor in a session of its own, and waits until it has
-// answered.
-func spawn(program string, args []string, wait time.Duration) answer {
+// refused tells whether the command ended before it became a supervisor, which would
+// have said why.
+func (a answer) refused() bool {
+	return !a.running && !a.spoke && a.process != nil && a.process.ProcessState != nil && !a.process.ProcessState.Success()
+}
+
+// spawn starts a command that is, or becomes, a supervisor, in a session of its own, and
+// waits until it has answered.
+func spawn(s *exec.Cmd, wait time.Duration) answer {
 	read, write, err := os.Pipe()
 	if err != nil {
 		return answer{lines: []string{"its supervisor: " + err.Error()}}
 	}
 	defer read.Close()
-	s := exec.Command(program, args...)
 	s.Dir = "/" // no file system is kept busy for a supervisor's sake
 	s.Stdout, s.Stderr = write, write
 	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
@@ -106,10 +117,12 @@ func spawn(program string, args []string, wait time.Duration) answer {
 			a.running = true
 			return a
 		}
-		a.lines = append(a.lines, strings.TrimPrefix(lines.Text(), "starter: "))
+		line, ours := strings.CutPrefix(lines.Text(), "starter: ")
+		a.lines, a.spoke = append(a.lines, line), a.spoke || ours
 	}
 	switch err := lines.Err(); {
 	case errors.Is(err, os.ErrDeadlineExceeded):
+		go s.Wait() // a pass that lives on waits for it all the same
 		a.lines = append(a.lines, fmt.Sprintf("its supervisor, process %d, did not answer within %v", s.Process.Pid, wait))
 	case err != nil:
 		a.lines = append(a.lines, err.Error())

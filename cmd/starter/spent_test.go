@@ -1,46 +1,12 @@
 package main
 
 import (
-	"os"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
 )
-
-// What /proc says of this process lies between what the kernel says before and after.
-func TestReadStat(t *testing.T) {
-	for end := time.Now().Add(30 * time.Millisecond); time.Now().Before(end); {
-		_ = strings.Repeat("x", 1000)
-	}
-	total := func() time.Duration {
-		var sum time.Duration
-		for _, who := range []int{syscall.RUSAGE_SELF, syscall.RUSAGE_CHILDREN} {
-			var u syscall.Rusage
-			if err := syscall.Getrusage(who, &u); err != nil {
-				t.Fatal(err)
-			}
-			sum += time.Duration(u.Utime.Nano() + u.Stime.Nano())
-		}
-		return sum
-	}
-	before := total()
-	got := readStat(strconv.Itoa(os.Getpid()))
-	after := total()
-	const unit = 4 * ticks // each of four numbers is cut
-	if cpu := got.user + got.sys; cpu < before-unit || cpu > after+unit {
-		t.Errorf("readStat = %v of processor time, want %v to %v", cpu, before, after)
-	}
-	if got.rssKB < 1000 {
-		t.Errorf("readStat = %d KB, want 1000 at least", got.rssKB)
-	}
-	if got := readStat("0"); got != (spent{}) {
-		t.Errorf("readStat of no process = %+v, want nothing", got)
-	}
-}
 
 func TestSpentOver(t *testing.T) {
 	u := spent{wall: 10 * time.Second, user: 2 * time.Second, sys: time.Second / 2, rssKB: 1025}
@@ -90,5 +56,30 @@ func TestLimitWhileLocked(t *testing.T) {
 	}
 	if got := strings.Count(p.read("spool/starter.log"), "\n"); got != 1 {
 		t.Errorf("starter.log has %d lines, want one:\n%s", got, p.read("spool/starter.log"))
+	}
+}
+
+// A job that the kernel has stopped for its limit while the spool is locked is held when it is
+// not any more.
+func TestStoppedWhileLocked(t *testing.T) {
+	p := newPool(t)
+	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nSTARTD_ENFORCE_DISK_LIMITS = true\n")
+	id := p.match(`echo $$ >main; while [ ! -e go ]; do sleep 0.01; done; exec head -c 2000000 /dev/zero >"$_CONDOR_SCRATCH_DIR/file"`, "RequestDisk", "1000")
+	p.starter(0, started, "", "-lock-wait", "0")
+	p.pid("main")
+	lock := flock.New(p.dir + "/spool/lock")
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatalf("TryLock = %v, %v", ok, err)
+	}
+	p.write("go", "")
+	p.until("the supervisor complains of the end", func() bool {
+		return strings.Contains(p.read("spool/starter.log"), "is not recorded yet: the spool is locked")
+	})
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	p.noClaims()
+	if got, want := p.queued(id, "JobStatus", "HoldReasonCode", "HoldReasonSubCode"), "JobStatus=5 HoldReasonCode=34 HoldReasonSubCode=104"; got != want {
+		t.Errorf("the job: %s, want %s", got, want)
 	}
 }

@@ -159,9 +159,7 @@ func TestSupervisorKilled(t *testing.T) {
 		t.Errorf("the job's ad: %s, want %s", got, want)
 	}
 	p.noClaims()
-	if !strings.Contains(p.read("log"), "004 (001.000.000)") {
-		t.Errorf("the event log lacks the eviction:\n%s", p.read("log"))
-	}
+	p.logged("007 (001.000.000)", "Shadow exception!\n\tits supervisor died\n", "-004 (")
 	p.starter(0, "0 job(s) started.\n", "")
 }
 
@@ -287,18 +285,20 @@ func TestClaimIsGone(t *testing.T) {
 }
 
 func TestCannotStart(t *testing.T) {
-	for _, c := range []struct{ name, attribute, value, want string }{
-		{"executable", "Cmd", `"/no/such"`, "executable /no/such: no such file or directory"},
-		{"directory", "Iwd", `"/no/such"`, "working directory /no/such: no such file or directory"},
-		{"output", "Out", `"/no/such/out"`, "output /no/such/out: no such file or directory"},
-		{"arguments", "Arguments", `"'"`, "Arguments: a single quote is not closed"},
+	for _, c := range []struct{ name, attribute, value, want, codes string }{
+		{"executable", "Cmd", `"/no/such"`, "executable /no/such: no such file or directory", "6 2"},
+		{"directory", "Iwd", `"/no/such"`, "working directory /no/such: no such file or directory", "14 2"},
+		{"input", "In", `"/no/such"`, "input /no/such: the directory /no does not exist", "8 2"},
+		{"output", "Out", `"/no/such/out"`, "output /no/such/out: the directory /no does not exist", "7 2"},
+		{"arguments", "Arguments", `"'"`, "Arguments: a single quote is not closed", "6 0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			p := newPool(t)
 			id := p.match(`exit 0`, "UserLog", `"`+p.dir+`/log"`, c.attribute, c.value)
 			p.starter(1, "0 job(s) started.\n", "starter: job 1.0: "+c.want+"\n")
-			want := `JobStatus=5 HoldReasonCode=6 NumJobStarts=0 HoldReason="` + c.want + `"`
-			if got := p.queued(id, "JobStatus", "HoldReasonCode", "NumJobStarts", "HoldReason"); got != want {
+			code, subcode, _ := strings.Cut(c.codes, " ")
+			want := "JobStatus=5 HoldReasonCode=" + code + " HoldReasonSubCode=" + subcode + ` NumJobStarts=0 HoldReason="` + c.want + `"`
+			if got := p.queued(id, "JobStatus", "HoldReasonCode", "HoldReasonSubCode", "NumJobStarts", "HoldReason"); got != want {
 				t.Errorf("the job's ad: %s, want %s", got, want)
 			}
 			if !strings.Contains(p.read("log"), "012 (001.000.000)") || !strings.Contains(p.read("log"), c.want) {

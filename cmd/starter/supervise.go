@@ -4,20 +4,17 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/family"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
@@ -27,18 +24,19 @@ import (
 
 // supervisor stays with one attempt from its claim to its end.
 type supervisor struct {
+	*tenure
 	attempt
-	call   *cmdline.Call
-	spool  *spool.Spool
-	params accountant.Params
 	log    *trouble
 	lock   *claimLock
-	stop   chan os.Signal // what tells the supervisor itself to end
-	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
-	kill   time.Duration  // KILLING_TIMEOUT
-	folder string         // of the scratch directories
-	policy policy         // the job's own
-	told   bool           // the pass knows that the job is under way
+	policy policy // the job's own
+	limits limits // what is enforced
+
+	process  *launch.Process // nil before the start
+	family   *family.Family  // of its processes
+	updates  *updates
+	criu     *launch.Criu  // what makes transparent checkpoints of it; nil: nothing does
+	executed time.Time     // when the program was started last, in process time; zero: never
+	earlier  time.Duration // what programs took that have ended
 	// ordered: the job had to leave before it was started.
 	ordered bool
 }
@@ -48,127 +46,51 @@ type supervisor struct {
 // really do.
 func (s *supervisor) now() time.Time { return s.call.Later().Now }
 
-// supervise is the life of the supervisor of the named attempt. An attempt
-// that is not there to be started, or that somebody else supervises, is no
-// error: it ends without a word.
-func supervise(c *cmdline.Call, name string) error {
-	a, err := parseAttempt(name)
-	if err != nil {
-		return cmdline.Usagef("-supervise: %v", err)
+// live starts the job, waits for its end and commits that. The slot goes on with the
+// attempt next, which has begun; nil for none.
+func (s *supervisor) live(t task) (next *supervisor, nextTask task, err error) {
+	placed, how, ready := s.ready(t)
+	if ready {
+		how, ready = s.run(t, placed)
 	}
-	sp, err := c.Spool()
-	if err != nil {
-		return err
-	}
-	s := &supervisor{
-		attempt: a, call: c, spool: sp, params: operation.Params(c.Config), log: &trouble{dir: sp.Dir(), attempt: a},
-		stop:   make(chan os.Signal, 1),
-		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
-		folder: scratchFolder(c.Config, sp), policy: policy{every: c.Config.PeriodicInterval},
-	}
-	s.prepare()
-	s.lock, err = lockClaim(sp.ClaimLock(name))
-	if errors.Is(err, errBusy) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	defer s.lock.remove()
-	err = s.live()
-	if errors.Is(err, operation.ErrGone) {
-		return nil
-	}
-	return err
-}
-
-// parseAttempt reads CLUSTER.PROC.ATTEMPT, the name of a claim's lock.
-func parseAttempt(name string) (attempt, error) {
-	wrong := fmt.Errorf("%q: want CLUSTER.PROC.ATTEMPT", name)
-	dot := strings.LastIndexByte(name, '.')
-	if dot < 0 {
-		return attempt{}, wrong
-	}
-	id, err := pool.ParseJobID(name[:dot])
-	if err != nil {
-		return attempt{}, wrong
-	}
-	n, err := strconv.ParseUint(name[dot+1:], 10, 31)
-	if err != nil || n < 1 {
-		return attempt{}, wrong
-	}
-	return attempt{id, int(n)}, nil
-}
-
-// prepare makes the process fit to be a supervisor: signals that would end it
-// end the job first (also where the caller ignores them, which the job would
-// inherit), a pass that does not listen any more does no harm, what the job
-// leaves behind becomes the supervisor's own, and the job gets the usual umask.
-func (s *supervisor) prepare() {
-	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
-	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
-	unix.Umask(0o022)
-	s.complain(adopt())
-}
-
-// live starts the job, waits for its end and commits that.
-func (s *supervisor) live() error {
-	t, err := s.begin()
-	if err != nil {
-		return err
-	}
-	p, placed, how := s.execute(t)
-	if p == nil {
-		how.NotStarted = true
-		err := s.finish(how)
+	// The next attempt's family is opened with its beginning, and may have the same name.
+	s.complain(s.family.Close())
+	if ready {
+		next, nextTask, err = s.finish(how)
 		s.tidy(t)
-		if err != nil || s.ordered {
-			return err
-		}
-		if err = errors.New(how.Lost + how.StartFailed); s.told {
-			s.log.add(err)
-			return nil
-		}
-		return err
+		return next, nextTask, err
 	}
-	logEvents(t.log, s.log.add, userlog.Event{
-		Job: s.Job, At: s.now().Local(), Body: userlog.Executing{Host: t.host, Slot: t.slot},
-	})
-	s.answer()
-	go reapOrphans(p.PID())
-	how, told := s.watch(p)
-	s.complain(endOrphans(s.kill))
-	s.store(t.job.Transfer, placed, &how, told)
-	err = s.finish(how)
+	how.NotStarted = true
+	_, _, err = s.finish(how)
 	s.tidy(t)
-	return err
+	if err != nil || s.ordered {
+		return nil, task{}, err
+	}
+	if err = errors.New(how.Lost + how.StartFailed); s.told {
+		s.log.add(err)
+		err = nil
+	}
+	return nil, task{}, err
 }
 
 // tidy cleans up behind a job that had a scratch directory. When the lock is gone
 // the directory may be that of another attempt by now.
 func (s *supervisor) tidy(t task) {
-	if t.job.Transfer != nil && !s.lock.gone() {
+	if t.job.Scratch != "" && !s.lock.gone() {
 		s.cleanUp()
 	}
-}
-
-// answer tells the pass that the job is under way, and lets go of it.
-func (s *supervisor) answer() {
-	if s.told {
-		return
-	}
-	s.told = true
-	fmt.Fprintln(s.call.Stdout, running)
-	s.call.Flush() // a pass that has gone away does not matter
-	s.log.detach()
+	reached(stepTidied)
 }
 
 // task is what the spool says of an attempt when it begins.
 type task struct {
-	job        launch.Job
-	wrong      error // why the ad cannot be run; job is empty then
-	host, slot string
-	log        joblog.Log
+	job       launch.Job
+	wrong     error // why the ad cannot be run; job is empty then
+	log       joblog.Log
+	executing userlog.Executing // what the log is told when it is executed
+	standard  bool              // it is of the standard universe
+	// checkpoints tells whether the program has only written a checkpoint when it ends so.
+	checkpoints func(launch.Ended) bool
 	// at is when the job is to be executed, zero for a job without such a time;
 	// missed what is done if it was too late for that already when it began.
 	at     time.Time
@@ -178,73 +100,82 @@ type task struct {
 // begin commits that the attempt runs. From then on nobody else may start it.
 func (s *supervisor) begin() (t task, err error) {
 	at := s.call.Later()
-	err = operation.Account(s.spool, at, s.tell, func(tx *spool.Tx) error {
-		claim, _ := tx.Claim(s.Job)
-		var found []launch.Found
-		if ad, ok := tx.Job(s.Job); ok {
-			t = task{host: claim.Machine, slot: claim.Slot, log: joblog.Of(ad)}
-			t.job, found, t.wrong = s.read(tx, ad, claim)
-			t.at, t.missed = jobpolicy.Deferral(&classad.Context{Now: at.Now}, ad)
-		}
-		if err := operation.Begin(tx, s.Job, s.Number, at.Now, os.Getpid(), s.params); err != nil {
-			return err
-		}
-		for _, f := range found {
-			tx.Set(s.Job, f.Name, f.Expr)
-		}
-		ad, _ := tx.Job(s.Job)
-		s.policy.begin(ad, at.Now)
-		return nil
+	err = operation.Account(s.spool, at, s.tell, func(tx *spool.Tx) (err error) {
+		t, err = s.enter(tx, at.Now)
+		return err
 	})
 	return t, err
 }
 
-// read returns what the ad of the job asks to be run in the claim's slot, and what
-// it took from the slot's ad.
+// enter makes the attempt run, in a transaction.
+func (s *supervisor) enter(tx *spool.Tx, now time.Time) (t task, err error) {
+	claim, _ := tx.Claim(s.Job)
+	var found []launch.Found
+	if ad, ok := tx.Job(s.Job); ok {
+		t = task{log: joblog.Of(ad)}
+		if t.log.Path != "" {
+			t.executing = executing(ad, operation.SlotOf(&tx.View, claim), claim, s.scratch())
+		}
+		t.job, found, t.wrong = s.read(tx, ad, claim)
+		t.at, t.missed = jobpolicy.Deferral(&classad.Context{Now: now}, ad)
+		t.standard = isStandard(ad)
+		t.checkpoints = func(e launch.Ended) bool { return launch.CheckpointExit(ad, e) }
+	}
+	if err := operation.Begin(tx, s.Job, s.Number, now, os.Getpid(), s.params); err != nil {
+		return t, err
+	}
+	for _, f := range found {
+		tx.Set(s.Job, f.Name, f.Expr)
+	}
+	ad, _ := tx.Job(s.Job)
+	s.policy.begin(ad, now)
+	if s.family == nil {
+		s.limits = limitsOf(s.config, ad, operation.SlotOf(&tx.View, claim))
+		s.family = s.limits.open(familyOf(s.config, s.spool, claim, ad), s.scratch())
+	}
+	s.limits.record(tx, s.Job)
+	return t, nil
+}
+
+// read returns what the ad of the job asks to be run in the claim's slot, and what its
+// ad is to say of that: what was taken from the slot's ad, and the processors.
 func (s *supervisor) read(tx *spool.Tx, ad *classad.Ad, claim pool.Claim) (launch.Job, []launch.Found, error) {
-	expanded, found, err := launch.Expand(ad, slotAd(tx, claim))
+	slot := operation.SlotOf(&tx.View, claim)
+	expanded, found, err := launch.Expand(ad, slot)
 	if err != nil {
 		return launch.Job{}, nil, err
 	}
-	place := launch.Place{Slot: claim.Slot, Scratch: s.scratch(), Kept: keptPath(s.folder, s.Job)}
-	job, err := launch.FromAd(expanded, place, launch.CurrentAccount())
+	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	account, err := s.accountOf(owner)
+	if err != nil {
+		return launch.Job{}, nil, err
+	}
+	place := launch.Place{Slot: claim.Slot, SlotAd: slot, Scratch: s.scratch(), Kept: keptPath(s.folder, s.Job)}
+	if s.config.AssignCPUAffinity {
+		place.CPUs = processorsFor(&tx.View, claim, slot)
+		found = append(found, bound(place.CPUs)...)
+	}
+	job, err := launch.FromAd(expanded, place, account)
 	return job, found, err
 }
 
-// slotAd returns the ad of the slot that a claim has, of a part of one that of the
-// dynamic slot; nil when it is not there any more.
-func slotAd(tx *spool.Tx, claim pool.Claim) *classad.Ad {
-	slots := tx.SlotsNamed([]string{claim.SlotAd()})
-	switch {
-	case len(slots) == 0:
-		return nil
-	case claim.Piece.Of == "":
-		return slots[0].Ad
-	}
-	return pool.DynamicAd(slots[0].Ad, claim.Slot, claim.Piece.Takes)
-}
-
-// execute runs the job; when that does not succeed it returns how the attempt
-// ends for it. Placed is what its scratch directory held when it started.
-func (s *supervisor) execute(t task) (p *launch.Process, placed launch.Placed, how operation.Ending) {
+// ready makes everything ready for the job to be executed, and waits for its time; when
+// that does not succeed it returns how the attempt ends for it. Placed is what its scratch
+// directory holds.
+func (s *supervisor) ready(t task) (placed launch.Placed, how operation.Ending, done bool) {
 	if t.wrong != nil {
-		return nil, placed, failedToStart(t.wrong)
+		return placed, failedToStart(t.wrong), false
 	}
 	if t.missed.Action != jobpolicy.Stay {
-		return nil, placed, tooLate(t.missed)
+		return placed, tooLate(t.missed), false
 	}
-	placed, how, done := s.place(t.job)
+	if placed, how, done = s.place(t.job); done {
+		reached(stepPlaced)
+	}
 	if done && !t.at.IsZero() {
 		how, done = s.awaitTime(t.at)
 	}
-	if !done {
-		return nil, placed, how
-	}
-	p, err := launch.Start(t.job, s.lock.file)
-	if err != nil {
-		return nil, placed, failedToStart(err)
-	}
-	return p, placed, how
+	return placed, how, done
 }
 
 // longestReason bounds what an ad and a message say of a failed start. It is
@@ -266,26 +197,30 @@ const (
 	lastRetry  = time.Minute
 )
 
-// finish commits how the attempt ended. It tries for as long as it takes,
-// however long the spool is locked or the disk full: nobody else knows what
-// it has to say. Only a spool that is not there any more is given up, and a
-// claim whose lock is gone, which is for others to end.
-func (s *supervisor) finish(how operation.Ending) error {
+// finish commits how the attempt ended, and with it that the slot goes on with the next
+// one, if there is one. It tries for as long as it takes, however long the spool is
+// locked or the disk full: nobody else knows what it has to say. Only a spool that is
+// not there any more is given up, and a claim whose lock is gone, which is for others to
+// end.
+func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err error) {
 	last := s.call.Later()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		switch {
 		case s.lock.gone():
-			return errLockGone
+			return nil, t, errLockGone
 		case spoolIsGone(s.spool.Dir()):
-			return errSpoolGone
+			return nil, t, errSpoolGone
 		}
 		now := s.call.Later()
 		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
 		s.spool.At(e.at)
-		err := finish(s.spool, s.attempt, e, s.params, s.log.add)
+		heir := s.heir(how, wait == firstRetry)
+		err := finish(s.spool, s.attempt, e, s.params, s.config.NobodySlotUser, s.log.add, heir)
 		if err == nil || errors.Is(err, operation.ErrGone) {
-			return err
+			next, t = heir.taken()
+			return next, t, err
 		}
+		heir.release()
 		s.log.add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
 		time.Sleep(wait)
 	}

@@ -19,17 +19,15 @@ import (
 // the job is under way.
 const patience = 5 * time.Second
 
-// place copies the inputs of a job, if it wants that, to its scratch directory.
+// place makes the scratch directory of a job, and copies its inputs there if it wants that.
 // Done is false when the job cannot be started; how is the end of the attempt then.
 func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.Ending, done bool) {
-	if job.Transfer == nil {
-		return placed, how, true
-	}
 	if err := makeFolder(s.folder); err != nil {
 		return placed, operation.Ending{Lost: brief(fmt.Errorf("EXECUTE: %w", err))}, false
 	}
+	reached(stepPlacing)
 	order, err := s.during(func(ctx context.Context) (err error) {
-		placed, err = job.Transfer.Place(ctx)
+		placed, err = job.Place(ctx)
 		return err
 	})
 	switch {
@@ -45,7 +43,10 @@ func (s *supervisor) place(job launch.Job) (placed launch.Placed, how operation.
 // started.
 func (s *supervisor) leaves(order *leave) operation.Ending {
 	s.ordered = true
-	return operation.Ending{Lost: cmp.Or(order.why, "it was removed")}
+	how := operation.Ending{}
+	order.ends(&how)
+	how.Lost = cmp.Or(how.Lost, "it was removed")
+	return how
 }
 
 // during does something that may take long and comes before the job's start. When the
@@ -75,6 +76,8 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 			s.answer()
 		case <-at.sign.C:
 			s.lock.sign()
+		case <-at.forget.C:
+			s.spool.Close()
 		case <-at.look.C:
 			if order == nil {
 				now = s.look(at.followed)
@@ -84,7 +87,7 @@ func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, e
 				now = s.judge(&at)
 			}
 		case sig := <-s.stop:
-			now = s.order("its supervisor was sent " + signalName(sig))
+			now = s.stopped(sig)
 		}
 		if now != nil {
 			order = now
@@ -125,33 +128,42 @@ func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operat
 // limits with its transfers is over when the limit is, as if the output could not be
 // copied; its other expressions are asked when all of that has ended.
 func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *operation.Ending) {
-	ctx, cancel := context.WithCancel(context.Background())
-	defer cancel()
-	result := make(chan error, 1)
-	go func() { result <- t.Store(ctx, placed) }()
 	s.policy.ended()
 	at := s.attention()
 	defer at.end()
-	var over jobpolicy.Verdict
+	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return t.Store(ctx, placed) }); {
+	case err == nil || gone:
+	case over.Action != jobpolicy.Stay:
+		s.outputFailed(t, how, errors.New(over.Reason))
+		how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
+	default:
+		s.outputFailed(t, how, err)
+	}
+}
+
+// toEnd does something that goes on until its end also when the job has to leave, but not
+// when it is removed, and is gone then, nor when a limit of its policy is over. Its
+// expressions have to wait.
+func (s *supervisor) toEnd(at attention, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	result := make(chan error, 1)
+	go func() { result <- do(ctx) }()
+	due := s.policy.limitsAlarm()
 	for {
 		select {
 		case err := <-result:
-			switch {
-			case err == nil:
-			case over.Action != jobpolicy.Stay:
-				s.outputFailed(t, how, errors.New(over.Reason))
-				how.HoldCode, how.HoldSubcode = over.Code, over.Subcode
-			case ctx.Err() == nil:
-				s.outputFailed(t, how, err)
-			}
-			return
+			return over, gone, err
 		case <-at.sign.C:
 			s.lock.sign()
+		case <-at.forget.C:
+			s.spool.Close()
 		case <-at.look.C:
 			if s.removed(at.followed) {
+				gone = true
 				cancel()
 			}
-		case <-at.due:
+		case <-due:
 			over = s.policy.over()
 			cancel()
 		}
@@ -207,7 +219,7 @@ func (s *supervisor) cleanUp() {
 	}
 	s.complain(s.spool.View(func(v *spool.View) error {
 		if _, ok := v.Job(s.Job); !ok {
-			s.complain(removeScratch(s.folder, keptFor(s.Job)))
+			s.complain(removeKept(s.folder, s.Job))
 		}
 		return nil
 	}))

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -74,9 +75,11 @@ func TestRemovedDuringCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := &supervisor{
-		attempt: attempt{id, 1}, spool: p.spool, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}},
-		stop: make(chan os.Signal, 1), vacate: time.Minute, lock: lock,
-		told: true, // nobody listens
+		attempt: attempt{id, 1}, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}}, lock: lock,
+		tenure: &tenure{
+			call: &cmdline.Call{}, spool: p.spool, stop: make(chan os.Signal, 1), vacate: time.Minute,
+			told: true, // nobody listens
+		},
 	}
 	p.remove(id)
 	result := make(chan error, 1)

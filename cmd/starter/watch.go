@@ -4,14 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"syscall"
 	"time"
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/family"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -23,6 +22,15 @@ const lookEvery = 500 * time.Millisecond
 // that ends with the machine is not charged.
 const signEvery = 30 * time.Second
 
+// measureEvery is how often the processes of a job are measured: the peak of their memory
+// is what is found then.
+const measureEvery = time.Second
+
+// forgetAfter is how long a supervisor keeps in memory what it has read of the queue. A
+// machine may have many supervisors, and jobs that take hours; those that take a moment
+// are many, and each of them would have it read all of the queue again.
+const forgetAfter = 10 * time.Second
+
 // attention is what a supervisor gives the spool while something goes on: it looks
 // whether the job is to leave, leaves signs of life, and does what the job's own
 // policy wants when that is due.
@@ -30,68 +38,140 @@ type attention struct {
 	followed   *spool.Watch
 	look, sign *time.Ticker
 	due        <-chan time.Time // nil: the job's policy wants nothing
+	forget     *time.Ticker
 }
 
 func (s *supervisor) attention() attention {
-	followed, err := s.spool.Watch(s.Job, s.policy.known, jobpolicy.AttemptAttributes()...)
+	followed, err := s.spool.Watch(s.Job, s.policy.known, s.policy.followed()...)
 	s.complain(err) // the first look tries again
-	return attention{followed, time.NewTicker(lookEvery), time.NewTicker(signEvery), s.policy.alarm(0)}
+	return attention{
+		followed, time.NewTicker(lookEvery), time.NewTicker(signEvery), s.policy.alarm(0), time.NewTicker(forgetAfter),
+	}
 }
 
 func (a attention) end() {
 	a.look.Stop()
 	a.sign.Stop()
+	a.forget.Stop()
 }
 
-// leave is an order to end the job.
-type leave struct {
-	why   string         // what the ad says when the job has to run again
-	sig   syscall.Signal // the job is sent this
-	after time.Duration  // and SIGKILL so much later
+// watching is what a supervisor does while the job's program runs.
+type watching struct {
+	*supervisor
+	at     attention
+	order  *leave           // nil: the job does not have to leave
+	retire <-chan time.Time // when it is told so
+	kill   <-chan time.Time // when it is killed; nil: it was not told yet
+	dumped bool             // there are images of its processes, which are gone
 }
 
-// watch waits until the job has ended, and makes it do so when its claim is
-// told to vacate or the supervisor itself is told to end: then told is true.
-func (s *supervisor) watch(p *launch.Process) (how operation.Ending, told bool) {
+// told returns whether the job was told to leave before it ended.
+func (w *watching) told() bool { return w.kill != nil }
+
+// watch waits until the job's program has ended, and makes it do so when its claim is
+// told to vacate, the supervisor itself is told to end, or there was an order before, if that
+// is not nil.
+func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 	ended := make(chan launch.Ended, 1)
-	go func() { ended <- p.Wait() }()
-	s.policy.executed = time.Now()
-	at := s.attention()
-	defer at.end()
-	var kill <-chan time.Time
-	why := ""
+	go func() { ended <- s.process.Wait() }()
+	w := &watching{supervisor: s, at: s.attention()}
+	defer w.at.end()
+	priority := s.reprioritizer(s.family)
+	measure := time.NewTicker(measureEvery)
+	defer measure.Stop()
+	w.obey(order)
 	for {
-		var order *leave
 		select {
 		case e := <-ended:
-			return endingOf(e, why), kill != nil
-		case <-at.look.C:
-			if kill == nil {
-				order = s.look(at.followed)
-			}
-			if at.followed.Changed() && kill == nil && order == nil {
-				order = s.judge(&at)
-			}
-		case <-at.due:
-			if kill == nil {
-				order = s.judge(&at)
-			}
-		case <-at.sign.C:
+			return w, e
+		case <-w.at.look.C:
+			w.lookAtSpool()
+		case <-w.at.due:
+			w.judge()
+		case <-w.at.sign.C:
 			s.lock.sign() // one that cannot be left is missed only after a reboot
+		case <-w.at.forget.C:
+			s.spool.Close()
+		case <-measure.C:
+			w.enforce(s.family.Usage())
+		case <-s.updates.next():
+			s.updates.send(s, s.progress())
+		case <-priority.next():
+			priority.apply()
 		case sig := <-s.stop:
-			order = s.order("its supervisor was sent " + signalName(sig))
-		case <-kill:
-			if err := p.Kill(); !errors.Is(err, os.ErrProcessDone) {
+			w.obey(s.stopped(sig))
+		case <-w.retire:
+			w.signal()
+		case <-w.kill:
+			if err := s.process.Kill(); !errors.Is(err, os.ErrProcessDone) {
 				s.complain(err)
 			}
+			reached(stepKilled)
 		}
-		if order == nil || kill != nil {
-			continue
+	}
+}
+
+// lookAtSpool does what the spool wants, of the claim or of the job's policy.
+func (w *watching) lookAtSpool() {
+	why, leaves := w.says(w.at.followed)
+	changed := w.at.followed.Changed()
+	if w.kill != nil {
+		if leaves && why != w.order.why && operation.HasteOf(why) == operation.Fast {
+			w.order.why, w.kill = why, time.After(0) // it was told to leave, and has no more time
 		}
-		if err := p.Signal(order.sig); !errors.Is(err, os.ErrProcessDone) {
-			s.complain(err)
-			why, kill = order.why, time.After(order.after)
-		}
+		return
+	}
+	if leaves && (w.order == nil || why != w.order.why) {
+		w.obey(w.supervisor.order(why))
+	}
+	if changed {
+		w.judge()
+	}
+}
+
+// judge does what the job's policy wants, also while the job is let run on that has to leave,
+// and follows the order that is.
+func (w *watching) judge() {
+	if w.kill == nil && (w.order == nil || w.retire != nil) {
+		w.obey(w.supervisor.judge(&w.at))
+	}
+}
+
+// obey makes the job leave as an order says, in place of an earlier one that it does
+// not know of yet; nil: there is none.
+func (w *watching) obey(order *leave) {
+	if order == nil || w.kill != nil {
+		return
+	}
+	w.order, w.retire = order, time.After(order.wait)
+	if order.wait <= 0 {
+		w.signal()
+	}
+}
+
+// signal tells the job to leave.
+func (w *watching) signal() {
+	w.retire = nil
+	if w.dump() {
+		w.kill = time.After(0)
+		return
+	}
+	err := w.process.Signal(w.order.sig)
+	if !errors.Is(err, os.ErrProcessDone) {
+		w.complain(err)
+		w.kill = time.After(w.order.after)
+	}
+	reached(stepTold)
+}
+
+// enforce makes a job leave that has taken more than it may.
+func (w *watching) enforce(u family.Usage) {
+	if w.kill != nil {
+		return
+	}
+	if v, over := w.limits.over(u); over {
+		w.complain(w.carryOut(func(*classad.Ad) jobpolicy.Verdict { return v }))
+		w.lookAtSpool()
 	}
 }
 
@@ -103,70 +183,3 @@ func (s *supervisor) complain(err error) {
 
 // tell tells of something that is no error.
 func (s *supervisor) tell(format string, args ...any) { s.log.add(fmt.Errorf(format, args...)) }
-
-// endingOf returns how an attempt ends that was told to leave for the reason
-// why; empty when it was not told, or its job was removed.
-func endingOf(e launch.Ended, why string) operation.Ending {
-	return operation.Ending{
-		Lost: why, Code: e.Code, Signal: e.Signal,
-		Wall: e.Wall, UserCPU: e.UserCPU, SysCPU: e.SysCPU, MaxRSSKB: e.MaxRSSKB, IOBytes: e.IOBytes,
-	}
-}
-
-// errLockGone says that the claim's file was removed or replaced: another
-// attempt of the job may begin at any time.
-var errLockGone = errors.New("the lock of its claim is gone")
-
-// look returns the order that the spool has for the job, nil for none. When
-// nothing has changed it costs next to nothing.
-func (s *supervisor) look(followed *spool.Watch) *leave {
-	if s.lock.gone() {
-		s.log.add(fmt.Errorf("%w: ending the job", errLockGone))
-		return s.order(errLockGone.Error())
-	}
-	claim, ok, err := followed.Claim()
-	switch {
-	case err != nil:
-		s.log.add(err)
-	case !ok || claim.Attempt != s.Number:
-		s.log.add(errors.New("its claim is gone: ending the job"))
-		return s.order("its claim is gone")
-	case claim.State == pool.Vacating:
-		return s.order(claim.VacateReason)
-	}
-	return nil
-}
-
-// order words an order as the job's ad asks for, if that can be read.
-func (s *supervisor) order(why string) *leave {
-	order := &leave{why, syscall.SIGTERM, s.vacate}
-	s.complain(s.spool.View(func(v *spool.View) error {
-		ad, ok := v.Job(s.Job)
-		if !ok {
-			return nil
-		}
-		order.sig, order.after = launch.KillSignal(ad, leaving(ad)), launch.VacateTime(ad, s.vacate)
-		return nil
-	}))
-	return order
-}
-
-// leaving returns why a job has to leave, as its state tells.
-func leaving(ad *classad.Ad) launch.Leaving {
-	switch statusOf(ad) {
-	case pool.Removed:
-		return launch.Removed
-	case pool.Held:
-		return launch.Held
-	}
-	return launch.Vacated
-}
-
-// statusOf returns the state that a job's ad says.
-func statusOf(ad *classad.Ad) pool.Status {
-	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	return pool.Status(status)
-}
-
-// isRemoved tells whether a job was removed and has not left the queue yet.
-func isRemoved(ad *classad.Ad) bool { return statusOf(ad) == pool.Removed }

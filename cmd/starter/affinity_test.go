@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+func TestLowestFree(t *testing.T) {
+	for _, c := range []struct {
+		usable, taken []int
+		n             int
+		want          string
+	}{
+		{[]int{0, 1, 2, 3}, nil, 2, "[0 1]"},
+		{[]int{0, 1, 2, 3}, []int{0, 2}, 2, "[1 3]"},
+		{[]int{4, 6, 9}, []int{5, 6}, 2, "[4 9]"},
+		{[]int{0, 1}, []int{1}, 2, "[]"},
+		{[]int{0, 1}, []int{0, 1}, 1, "[]"},
+		{nil, nil, 1, "[]"},
+	} {
+		taken := map[int]bool{}
+		for _, cpu := range c.taken {
+			taken[cpu] = true
+		}
+		if got := fmt.Sprint(lowestFree(c.usable, taken, c.n)); got != c.want {
+			t.Errorf("lowestFree(%v, %v, %d) = %v, want %s", c.usable, c.taken, c.n, got, c.want)
+		}
+	}
+}
+
+// What other jobs are bound to counts where they run, on the same machine.
+func TestProcessorsFor(t *testing.T) {
+	here := processorsHere()
+	if len(here) == 0 {
+		t.Fatal("processorsHere = none, want some")
+	}
+	first := fmt.Sprint(here[:1])
+	next := "[]"
+	if len(here) > 1 {
+		next = fmt.Sprint(here[1:2])
+	}
+	mine := pool.Claim{Job: pool.JobID{Cluster: 1}, Machine: "node1", State: pool.Matched}
+	other := pool.Claim{Job: pool.JobID{Cluster: 2}, Attempt: 1, Slot: "slot2@node1", Machine: "NODE1", State: pool.RunningClaim, Submitter: submitter, MatchedAt: matchedAt}
+	for _, c := range []struct {
+		what   string
+		cpus   string // of the slot
+		change func(*pool.Claim)
+		want   string
+	}{
+		{"another runs", "1", func(*pool.Claim) {}, next},
+		{"another has to leave", "1", func(c *pool.Claim) { c.State = pool.Vacating }, next},
+		{"another was matched", "1", func(c *pool.Claim) { c.State = pool.Matched }, first},
+		{"another is elsewhere", "1", func(c *pool.Claim) { c.Machine = "node2" }, first},
+		{"a part of a core", "0.5", func(c *pool.Claim) { c.Machine = "node2" }, first},
+		{"more than there are", fmt.Sprint(len(here) + 1), func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
+		{"far more", "1e300", func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
+		{"as many as there are", fmt.Sprint(len(here)), func(c *pool.Claim) { c.Machine = "node2" }, fmt.Sprint(here)},
+		{"no core", "0", func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
+		{"no number", `"x"`, func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
+	} {
+		t.Run(c.what, func(t *testing.T) {
+			p := newPool(t)
+			slot, err := classad.ParseAd(`[Cpus = ` + c.cpus + `]`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p.match("exit 0")
+			p.match("exit 0", "CpuAffinity", fmt.Sprintf(`"%d,x"`, here[0]))
+			claim := other
+			c.change(&claim)
+			p.update(func(tx *spool.Tx) error {
+				tx.Op("test")
+				tx.PutClaim(claim)
+				if got := fmt.Sprint(processorsFor(&tx.View, mine, slot)); got != c.want {
+					t.Errorf("processorsFor a slot with Cpus = %s is %s, want %s", c.cpus, got, c.want)
+				}
+				return nil
+			})
+		})
+	}
+}
+
+// Jobs that run at the same time have processors of their own for as long as they run; one
+// for which none is left may run on all.
+func TestAffinity(t *testing.T) {
+	here := processorsHere()
+	const most = 4 // jobs with one of their own
+	jobs := min(len(here)+1, most)
+	p := newPool(t)
+	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nASSIGN_CPU_AFFINITY = true\n")
+	var ids []pool.JobID
+	for n := 1; n <= jobs; n++ {
+		p.cores(n, 1)
+		ids = append(ids, p.match(`grep ^Cpus_allowed_list: /proc/self/status; until [ -e go ]; do sleep 0.01; done`, "Out", fmt.Sprintf(`"out.%d"`, n)))
+	}
+	p.starter(0, fmt.Sprintf("%d job(s) started.\n", jobs), "")
+	var got, want []string
+	for n, id := range ids {
+		saw := p.affinity(fmt.Sprintf("out.%d", n+1))
+		if said := p.queued(id, "CpuAffinity"); said == "CpuAffinity=undefined" {
+			saw = "all"
+		} else if said != fmt.Sprintf("CpuAffinity=%q", saw) {
+			t.Errorf("job %v may run on %s, and its ad has %s", id, saw, said)
+		}
+		got = append(got, saw)
+		if n < len(here) {
+			want = append(want, fmt.Sprint(here[n]))
+		} else {
+			want = append(want, "all")
+		}
+	}
+	slices.Sort(got)
+	slices.Sort(want)
+	if !slices.Equal(got, want) {
+		t.Errorf("the jobs are bound to %v, want %v", got, want)
+	}
+	p.write("go", "")
+	p.noClaims()
+	if got := p.history(ids[0], "CpuAffinity"); got != "CpuAffinity=undefined" {
+		t.Errorf("after its end the job's ad has %s, want none", got)
+	}
+}
+
+// cores advertises a slot with so many cores.
+func (p *testPool) cores(n, cores int) {
+	p.Helper()
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("advertise")
+		name := fmt.Sprintf("slot%d@node1", n)
+		slot, err := classad.ParseAd(fmt.Sprintf(`[Name = %q; Machine = "node1"; Cpus = %d]`, name, cores))
+		if err == nil {
+			tx.PutSlot(name, slot)
+		}
+		return err
+	})
+}
+
+// affinity waits until a job has written the line of its processors, and returns them.
+func (p *testPool) affinity(name string) string {
+	p.Helper()
+	p.until(name+" is written", func() bool { return strings.HasSuffix(p.read(name), "\n") })
+	_, list, _ := strings.Cut(p.read(name), ":")
+	return strings.TrimSpace(list)
+}
+
+// What the event log calls the scratch directory is what the job is told.
+func TestScratchIsTheSameEverywhere(t *testing.T) {
+	p := newPool(t)
+	p.match(`echo "$TMPDIR $_CONDOR_SCRATCH_DIR $A"`, "Environment", `"A=$$(CondorScratchDir)"`)
+	p.starter(0, started, "", "-wait")
+	fields := strings.Fields(p.read("out"))
+	if len(fields) != 3 || fields[0] != fields[1] || fields[1] != fields[2] {
+		t.Fatalf("the job was told %q, want one directory three times", fields)
+	}
+	if want := fmt.Sprintf("CondorScratchDir = %q", fields[0]); !strings.Contains(p.read("log"), want) {
+		t.Errorf("the event log lacks %s:\n%s", want, p.read("log"))
+	}
+}

@@ -1,0 +1,297 @@
+package main
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+const (
+	// passEvery is how often it makes a whole pass, for what no journal tells.
+	passEvery = time.Minute
+	// mostBatches is how many groups of supervisors may be on their way at a time. One is
+	// kept waiting for long only by jobs whose files are copied.
+	mostBatches = 8
+	// lastWords is how long a watch that ends waits for those on their way.
+	lastWords = 2 * time.Second
+)
+
+// follower is a starter that stays: it follows the claims of its machine in the journal,
+// starts what was matched when that has been committed, and makes a pass now and then.
+// Only its loop touches it and its spool; supervisors are started, and passes made, beside
+// that.
+type follower struct {
+	call   *cmdline.Call
+	spool  *spool.Spool
+	host   string
+	claims *spool.MachineWatch
+	starts bool // what is matched; else it only waits until the machine is empty
+	// tried are the matches that were taken up since the last pass, by the names of their
+	// locks: what could not be started is tried again by the next.
+	tried    map[string]bool
+	batches  int             // of supervisors that are on their way
+	passing  bool            // a pass is under way
+	once     bool            // and another is to follow
+	stuck    map[string]bool // jobs that the last pass could not look after
+	done     chan done
+	ended    chan int   // process ids of supervisors of ours that have ended
+	leaving  *departure // nil: the machine is not being drained
+	troubled string     // what was complained of last
+	rest     time.Time
+}
+
+// done is what came of a pass or a batch.
+type done struct {
+	report
+	supervisors []*exec.Cmd
+	err         error
+	pass        bool
+}
+
+func newFollower(c *cmdline.Call, sp *spool.Spool, host string) (*follower, error) {
+	claims, err := sp.WatchMachine(host)
+	return &follower{
+		call: c, spool: sp, host: host, claims: claims, tried: map[string]bool{},
+		done: make(chan done, mostBatches+1), ended: make(chan int, 64),
+	}, err
+}
+
+// loop goes on until a signal ends it, or the machine is empty that is being drained.
+func (f *follower) loop(signals <-chan os.Signal, every time.Duration) error {
+	stir, often := stirs(f.spool.Dir())
+	look, passes := time.NewTicker(often), time.NewTicker(every)
+	defer look.Stop()
+	defer passes.Stop()
+	f.pass()
+	for {
+		var err error
+		select {
+		case <-stir:
+			err = f.look()
+		case <-look.C:
+			err = f.look()
+		case <-passes.C:
+			clear(f.tried)
+			f.pass()
+		case d := <-f.done:
+			err = f.take(d)
+		case pid := <-f.ended:
+			err = f.bury(pid)
+		case sig := <-signals:
+			if sig == unix.SIGHUP {
+				err = f.reload()
+			} else {
+				var over bool
+				if over, err = f.stopped(); over {
+					return err
+				}
+			}
+		}
+		if err == nil && f.leaving != nil {
+			err = f.leaving.look(f)
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// look starts what was matched since the last look. With nothing committed since then it
+// costs next to nothing.
+func (f *follower) look() error {
+	if time.Now().Before(f.rest) {
+		return nil
+	}
+	changed, err := f.claims.Look()
+	if err != nil {
+		if spoolIsGone(f.spool.Dir()) {
+			return errSpoolGone
+		}
+		f.complain(err)
+		f.rest = time.Now().Add(restAfterTrouble)
+		return nil
+	}
+	f.troubled = ""
+	if changed {
+		f.tellJobs()
+	}
+	if f.starts {
+		f.startMatched()
+	}
+	return nil
+}
+
+// restAfterTrouble is how long a watch leaves a spool alone that it could not read.
+const restAfterTrouble = 5 * time.Second
+
+// complain tells of an error once, however often it happens in a row.
+func (f *follower) complain(err error) {
+	if err.Error() != f.troubled {
+		f.troubled = err.Error()
+		f.call.Warn("%v", err)
+	}
+}
+
+// startMatched starts the supervisors of new matches, and makes a pass where a slot's ad
+// has changed for which somebody waits.
+func (f *follower) startMatched() {
+	if f.batches >= mostBatches {
+		return
+	}
+	var matched, promised []pool.Claim
+	for _, c := range f.claims.Claims() {
+		switch {
+		case c.State == pool.Promised:
+			promised = append(promised, c)
+		case c.State == pool.Matched && !f.tried[c.LockName()]:
+			f.tried[c.LockName()] = true
+			matched = append(matched, c)
+		}
+	}
+	if f.claims.SlotsChanged() && len(promised) > 0 {
+		f.pass()
+	}
+	if len(matched) == 0 {
+		return
+	}
+	f.batches++
+	call, prefix := f.call.Again(), familyPrefix(f.spool)
+	go func() {
+		d := done{report: newReport()}
+		d.supervisors, d.err = d.start(call, prefix, matched)
+		f.done <- d
+	}()
+}
+
+// pass looks after claims whose supervisors are gone, and what else a pass does but for
+// starting jobs, beside the loop.
+func (f *follower) pass() {
+	if f.passing {
+		f.once = true
+		return
+	}
+	f.passing, f.once = true, false
+	call := f.call.Again().Anew()
+	go func() {
+		d := done{report: newReport(), pass: true}
+		sp, err := call.ExistingSpool(false) // one that is gone is not to be made again
+		if err == nil {
+			_, err = d.around(call, sp)
+			sp.Close()
+		}
+		d.err = err
+		f.done <- d
+	}()
+}
+
+// take takes note of what came of a pass or a batch.
+func (f *follower) take(d done) error {
+	if d.pass {
+		f.passing, f.stuck = false, map[string]bool{}
+		for _, failed := range d.Failed {
+			f.stuck[failed.Job] = true
+		}
+	} else {
+		f.batches--
+	}
+	for _, s := range d.supervisors {
+		go func() { s.Wait(); f.ended <- s.Process.Pid }()
+	}
+	if f.once {
+		f.pass()
+	}
+	if d.err != nil {
+		f.complain(d.err)
+	}
+	return f.tell(d.report)
+}
+
+// bury makes a pass when a supervisor has ended and left its claim behind.
+func (f *follower) bury(pid int) error {
+	if err := f.look(); err != nil {
+		return err
+	}
+	for _, c := range f.claims.Claims() {
+		if c.PID == pid && (c.State == pool.RunningClaim || c.State == pool.Vacating) {
+			f.pass()
+			break
+		}
+	}
+	return nil
+}
+
+// stopped is what follows a signal to end. With -drain that is to drain the machine, and
+// the next signal ends the watch; without, jobs go on under their supervisors, and what is
+// being started is waited for a little.
+func (f *follower) stopped() (over bool, err error) {
+	notify("STOPPING=1")
+	switch {
+	case f.leaving != nil:
+		return true, f.leaving.interrupted(f)
+	case f.call.Has("drain"):
+		err := f.drain(true)
+		return err != nil, err
+	}
+	for late := time.After(lastWords); f.batches > 0; {
+		select {
+		case d := <-f.done:
+			if err := f.take(d); err != nil {
+				return true, err
+			}
+		case <-late:
+			return true, nil
+		}
+	}
+	return true, nil
+}
+
+// reload reads the configuration again. One that cannot be used changes nothing.
+func (f *follower) reload() error {
+	notify("RELOADING=1", monotonic())
+	defer notify("READY=1")
+	again, err := f.reloaded()
+	if err != nil {
+		f.call.Warn("the configuration stays as it was: %v", err)
+		return nil
+	}
+	f.call = again
+	return f.say(reloaded{f.call.Again().Now.Unix(), true}, "configuration read again.\n")
+}
+
+// reloaded is what -json prints then.
+type reloaded struct {
+	Time     int64
+	Reloaded bool
+}
+
+// reloaded returns the call with the configuration as it is now, if that is of the same
+// machine and spool.
+func (f *follower) reloaded() (*cmdline.Call, error) {
+	again, err := f.call.Reload()
+	if err != nil {
+		return nil, err
+	}
+	host, err := again.Hostname()
+	if err == nil && host != f.host {
+		err = errors.New("NETWORK_HOSTNAME is " + host + " now: that takes a restart")
+	}
+	if err != nil {
+		return nil, err
+	}
+	sp, err := again.Anew().Spool()
+	if err != nil {
+		return nil, err
+	}
+	defer sp.Close()
+	if sp.Dir() != f.spool.Dir() {
+		return nil, errors.New("SPOOL is " + sp.Dir() + " now: that takes a restart")
+	}
+	return again, nil
+}

@@ -1,0 +1,248 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/config"
+	"fairspool/lib/family"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/launch"
+)
+
+func TestLimitsOf(t *testing.T) {
+	for _, c := range []struct {
+		policy string
+		disk   bool
+		pairs  []string
+		memory int64
+		may    int64
+		soft   bool
+	}{
+		{"none", false, []string{"RequestMemory", "100", "RequestDisk", "7"}, 0, 0, false},
+		{"hard", true, []string{"RequestMemory", "100", "RequestDisk", "7"}, 100, 7, false},
+		{"soft", false, []string{"RequestMemory", "50 * 2.001"}, 101, 0, true},
+		{"hard", true, nil, 0, 0, false},
+		{"hard", true, []string{"RequestMemory", "-1", "RequestDisk", `"x"`}, 0, 0, false},
+		{"hard", true, []string{"RequestMemory", "1e300", "RequestDisk", "0"}, 0, 0, false},
+	} {
+		l := limitsOf(&config.Config{MemoryLimitPolicy: c.policy, EnforceDiskLimits: c.disk}, adOf(t, c.pairs...), nil)
+		if l.memoryMB != c.memory || l.mayUseKB != c.may || l.soft != c.soft {
+			t.Errorf("limitsOf(%s, %v, %v) = %d MB, %d KB, soft %v, want %d, %d, %v", c.policy, c.disk, c.pairs, l.memoryMB, l.mayUseKB, l.soft, c.memory, c.may, c.soft)
+		}
+	}
+}
+
+// A request that has become more than the slot has, which it can by an expression, or that is
+// none, is limited by the slot.
+func TestLimitsOfSlot(t *testing.T) {
+	cfg := &config.Config{MemoryLimitPolicy: "hard", EnforceDiskLimits: true}
+	for _, c := range []struct {
+		memory, disk, has string
+		wantMB, wantKB    int64
+	}{
+		{"100", "200", "1000", 100, 200},
+		{"ifThenElse(JobStatus =?= 2, 100000, 1)", "ifThenElse(NumJobStarts > 0, 100000, 1)", "64", 64, 64},
+		{"0", "undefined", "64", 64, 64},
+		{"100", "0", "undefined", 100, 0},
+		{"100", "0", "-5", 100, 0},
+	} {
+		ad := adOf(t, "JobStatus", "2", "NumJobStarts", "1", "RequestMemory", c.memory, "RequestDisk", c.disk)
+		l := limitsOf(cfg, ad, adOf(t, "Memory", c.has, "Disk", c.has))
+		if l.memoryMB != c.wantMB || l.mayUseKB != c.wantKB {
+			t.Errorf("limitsOf(%s, %s) in a slot with %s = %d MB, %d KB, want %d, %d", c.memory, c.disk, c.has, l.memoryMB, l.mayUseKB, c.wantMB, c.wantKB)
+		}
+	}
+}
+
+func TestOver(t *testing.T) {
+	dir := t.TempDir()
+	meminfo := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	rich := meminfo("rich", "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 100 kB\n")
+	poor := meminfo("poor", "MemTotal: 1000 kB\nMemFree: 1 kB\nMemAvailable: 99 kB\n")
+	later := time.Now().Add(time.Hour)
+	memory := jobpolicy.Verdict{Action: jobpolicy.Hold, Code: 34, Subcode: 102, Reason: "memory usage exceeded request_memory: used 11 MB of 10"}
+	disk := jobpolicy.Verdict{Action: jobpolicy.Hold, Code: 34, Subcode: 104, Reason: "disk usage exceeded request_disk: used 8 KB of 7"}
+	for _, c := range []struct {
+		name string
+		l    limits
+		rss  int64
+		want jobpolicy.Verdict
+	}{
+		{"nothing is enforced", limits{}, 1 << 40, jobpolicy.Verdict{}},
+		{"as much as it may", limits{memoryMB: 10, memoryBy: family.ByWatch}, 10 << 10, jobpolicy.Verdict{}},
+		{"more memory", limits{memoryMB: 10, memoryBy: family.ByWatch}, 10<<10 + 1, memory},
+		{"the kernel sees to that", limits{memoryMB: 10, memoryBy: family.ByCgroup}, 10<<10 + 1, jobpolicy.Verdict{}},
+		{"soft, and enough", limits{memoryMB: 10, memoryBy: family.ByWatch, soft: true, meminfo: rich}, 11 << 10, jobpolicy.Verdict{}},
+		{"soft, and short", limits{memoryMB: 10, memoryBy: family.ByWatch, soft: true, meminfo: poor}, 11 << 10, memory},
+		{"soft, and nobody knows", limits{memoryMB: 10, memoryBy: family.ByWatch, soft: true, meminfo: dir}, 11 << 10, jobpolicy.Verdict{}},
+		{"as much disk", limits{mayUseKB: 7, disk: &holding{kb: 7, next: later}}, 0, jobpolicy.Verdict{}},
+		{"more disk", limits{mayUseKB: 7, disk: &holding{kb: 8, next: later}}, 0, disk},
+		{"more disk that it may have", limits{disk: &holding{kb: 8, next: later}}, 0, jobpolicy.Verdict{}},
+	} {
+		got, over := c.l.over(family.Usage{RSSKB: c.rss})
+		if got != c.want || over != (c.want != jobpolicy.Verdict{}) {
+			t.Errorf("%s: over = %+v, %v, want %+v", c.name, got, over, c.want)
+		}
+	}
+}
+
+func TestStopped(t *testing.T) {
+	xfsz := launch.Ended{Signal: int(syscall.SIGXFSZ)}
+	for _, c := range []struct {
+		name   string
+		l      limits
+		e      launch.Ended
+		oom    bool
+		reason string
+	}{
+		{"by itself", limits{memoryMB: 10, mayUseKB: 7}, launch.Ended{}, false, ""},
+		{"killed", limits{memoryMB: 10, mayUseKB: 7}, launch.Ended{Signal: 9}, false, ""},
+		{"killed for its memory", limits{memoryMB: 10}, launch.Ended{Signal: 9}, true, "memory usage exceeded request_memory: used 10 MB of 10"},
+		{"a part of it was", limits{memoryMB: 10}, launch.Ended{Code: 1}, true, "memory usage exceeded request_memory: used 10 MB of 10"},
+		{"a file too large", limits{mayUseKB: 7}, xfsz, false, "disk usage exceeded request_disk: a file was to be larger than 7 KB"},
+		{"its own limit", limits{}, xfsz, false, ""},
+	} {
+		got, over := c.l.stopped(c.e, family.Usage{PeakKB: 9 << 10}, c.oom)
+		if got.Reason != c.reason || over != (c.reason != "") || over && (got.Action != jobpolicy.Hold || got.Code != 34) {
+			t.Errorf("%s: stopped = %+v, %v, want %q", c.name, got, over, c.reason)
+		}
+	}
+}
+
+// heldKB is what du(1) says.
+func TestHeldKB(t *testing.T) {
+	dir := t.TempDir()
+	const size = 100 << 10
+	put := func(name string) string {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, make([]byte, size), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	one := put("a")
+	put("b/c/d")
+	for name, make := range map[string]func(path string) error{
+		"hard": func(path string) error { return os.Link(one, path) },
+		"soft": func(path string) error { return os.Symlink("/", path) },
+		"pipe": func(path string) error { return unix.Mkfifo(path, 0o600) },
+	} {
+		if err := make(filepath.Join(dir, "b", name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := heldKB(dir)
+	if before < 200 || before > 300 {
+		t.Errorf("heldKB of two files of 100 KB = %d", before)
+	}
+	deep := dir
+	for range 20 {
+		deep = filepath.Join(deep, strings.Repeat("n", 250)) // longer than a path may be
+		if err := os.Mkdir(deep, 0o755); err != nil {
+			break
+		}
+	}
+	put("e")
+	if got := heldKB(dir); got < before+100 {
+		t.Errorf("heldKB with another file = %d, want %d at least", got, before+100)
+	}
+	if got := heldKB(filepath.Join(dir, "none")); got != 0 {
+		t.Errorf("heldKB of nothing = %d, want 0", got)
+	}
+	if got := heldKB(filepath.Join(dir, "b", "soft")); got != 0 {
+		t.Errorf("heldKB of a link = %d, want 0", got)
+	}
+}
+
+// Looks are taken beside whatever goes on, and seldom.
+func TestHolding(t *testing.T) {
+	dir := t.TempDir()
+	h := &holding{dir: dir}
+	if err := os.WriteFile(filepath.Join(dir, "a"), make([]byte, 100<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for end := time.Now().Add(10 * time.Second); h.wait() == 0; {
+		if time.Now().After(end) {
+			t.Fatal("wait = 0 after 10 s, want 100 at least")
+		}
+	}
+	first := h.kb
+	if err := os.WriteFile(filepath.Join(dir, "b"), make([]byte, 100<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if got := h.look(); got != first || h.found != nil {
+		t.Errorf("look = %d a moment later, want %d and nobody who looks", got, first)
+	}
+	if got := h.final(); got < first+100 {
+		t.Errorf("final = %d, want %d at least", got, first+100)
+	}
+	h.take(finding{5, time.Minute})
+	if wait := time.Until(h.next); wait < 49*time.Minute {
+		t.Errorf("after a look of a minute the next is in %v, want 50 minutes", wait)
+	}
+}
+
+// A job that takes more than it asked for is held, where that is asked for, and its ad says
+// what kept it.
+func TestEnforced(t *testing.T) {
+	const fill = `x=$(head -c 60000000 /dev/zero | tr '\0' a); `
+	const write = `i=0; while [ $i -lt 6 ]; do head -c 500000 /dev/zero >"$_CONDOR_SCRATCH_DIR/$i"; i=$((i+1)); done; `
+	const wait = `while :; do sleep 0.01; done`
+	for _, c := range []struct {
+		name, script, conf string
+		pairs              []string
+		want, reason       string
+	}{
+		{"memory", fill + wait, `CGROUP_MEMORY_LIMIT_POLICY = "hard"`, []string{"RequestMemory", "20"},
+			`JobStatus=5 HoldReasonCode=34 HoldReasonSubCode=102`, "memory usage exceeded request_memory: used "},
+		{"disk", write + wait, `STARTD_ENFORCE_DISK_LIMITS = true`, []string{"RequestDisk", "1000"},
+			`JobStatus=5 HoldReasonCode=34 HoldReasonSubCode=104`, "disk usage exceeded request_disk: used "},
+		{"one file", `exec head -c 2000000 /dev/zero >"$_CONDOR_SCRATCH_DIR/file"`, `STARTD_ENFORCE_DISK_LIMITS = true`, []string{"RequestDisk", "1000"},
+			`JobStatus=5 HoldReasonCode=34 HoldReasonSubCode=104`, "disk usage exceeded request_disk: a file was to be larger than 1000 KB"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPool(t)
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\n"+c.conf+"\n")
+			id := p.match(c.script, c.pairs...)
+			p.starter(0, started, "")
+			p.noClaims()
+			if got := p.queued(id, "JobStatus", "HoldReasonCode", "HoldReasonSubCode"); got != c.want {
+				t.Errorf("the job: %s, want %s", got, c.want)
+			}
+			if got := p.queued(id, "MemoryLimitedBy", "DiskLimitedBy"); strings.Count(got, "undefined") != 1 {
+				t.Errorf("the job: %s, want that one of them is known", got)
+			}
+			if got := p.queued(id, "HoldReason"); !strings.HasPrefix(got, "HoldReason="+fmt.Sprintf("%q", c.reason)[:len(c.reason)]) {
+				t.Errorf("the job: %s, want %s", got, c.reason)
+			}
+		})
+	}
+}
+
+// Without enforcement the same job runs to its end.
+func TestNotEnforced(t *testing.T) {
+	p := newPool(t)
+	id := p.match(`head -c 2000000 /dev/zero >"$_CONDOR_SCRATCH_DIR/file" && exit 3`, "RequestDisk", "1000", "RequestMemory", "1")
+	p.starter(0, started, "", "-wait")
+	const want = "JobStatus=4 ExitCode=3 MemoryLimitedBy=undefined DiskLimitedBy=undefined"
+	if got := p.history(id, "JobStatus", "ExitCode", "MemoryLimitedBy", "DiskLimitedBy"); got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+}

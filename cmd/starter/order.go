@@ -1,0 +1,127 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// leave is an order to end the job.
+type leave struct {
+	why    operation.Reason // what the ad says when the job has to run again; empty: it was removed
+	reason launch.Leaving
+	wait   time.Duration  // for so long the job goes on as if nothing had happened
+	sig    syscall.Signal // then it is sent this
+	after  time.Duration  // and SIGKILL so much later
+}
+
+// ends says of the end of an attempt that it came of the order. Nothing is said of that
+// when the job was removed.
+func (l *leave) ends(how *operation.Ending) {
+	how.Lost, how.VacateCode = l.why.Text, l.why.Code
+}
+
+// errLockGone says that the claim's file was removed or replaced: another
+// attempt of the job may begin at any time.
+var errLockGone = errors.New("the lock of its claim is gone")
+
+// says returns what the spool has to say to the job: nothing, or why it has to leave. When
+// nothing has changed that costs next to nothing.
+func (s *supervisor) says(followed *spool.Watch) (why operation.Reason, leaves bool) {
+	if s.lock.gone() {
+		s.log.add(fmt.Errorf("%w: ending the job", errLockGone))
+		return operation.Reason{Text: errLockGone.Error()}, true
+	}
+	claim, ok, err := followed.Claim()
+	switch {
+	case err != nil:
+		s.log.add(err)
+	case !ok || claim.Attempt != s.Number:
+		s.log.add(errors.New("its claim is gone: ending the job"))
+		return operation.Reason{Text: "its claim is gone"}, true
+	case claim.State == pool.Vacating:
+		return operation.Reason{Text: claim.VacateReason, Code: claim.VacateCode, Subcode: claim.VacateSubcode}, true
+	}
+	return why, false
+}
+
+// look returns the order that the spool has for the job, nil for none.
+func (s *supervisor) look(followed *spool.Watch) *leave {
+	why, leaves := s.says(followed)
+	if !leaves {
+		return nil
+	}
+	return s.order(why)
+}
+
+// stopped is the order that a signal to the supervisor itself is.
+func (s *supervisor) stopped(sig os.Signal) *leave {
+	s.ends = true
+	return s.order(operation.Reason{Text: "its supervisor was sent " + signalName(sig), Code: operation.SupervisorStopped})
+}
+
+// order words an order as the ads of the job and its slot ask for, if they can be read.
+func (s *supervisor) order(why operation.Reason) *leave {
+	order := &leave{why: why, sig: syscall.SIGTERM, after: s.vacate}
+	c := &classad.Context{Now: s.now()}
+	s.complain(s.spool.View(func(v *spool.View) error {
+		ad, ok := v.Job(s.Job)
+		if !ok {
+			return nil
+		}
+		order.reason = leaving(ad, why.Code)
+		order.sig = launch.KillSignal(ad, order.reason, s.catches)
+		retirement := time.Duration(0)
+		if claim, ok := v.Claim(s.Job); ok && order.reason.Retires() && operation.HasteOf(why) < operation.Quick {
+			if slot := operation.SlotOf(v, claim); slot != nil {
+				retirement = launch.Retirement(c, s.retirement, slot, ad)
+			}
+		}
+		order.wait, order.after = launch.Retiring(ad, s.vacate, retirement, time.Since(s.policy.began))
+		if operation.HasteOf(why) == operation.Fast {
+			order.sig, order.wait, order.after = syscall.SIGKILL, 0, 0
+		}
+		return nil
+	}))
+	s.spool.Close()
+	return order
+}
+
+// catches tells whether the job's own process has a function for a signal.
+func (s *supervisor) catches(sig syscall.Signal) bool {
+	return s.process != nil && launch.Handles(s.process.PID(), sig)
+}
+
+// leaving returns why a job has to leave, as its state tells and the code of its claim.
+func leaving(ad *classad.Ad, code int) launch.Leaving {
+	switch statusOf(ad) {
+	case pool.Removed:
+		return launch.Removed
+	case pool.Held:
+		return launch.Held
+	}
+	switch code {
+	case operation.MachineDrained:
+		return launch.Drained
+	case operation.PreemptedByRank, operation.PreemptedByPriority:
+		return launch.Preempted
+	}
+	return launch.Vacated
+}
+
+// statusOf returns the state that a job's ad says.
+func statusOf(ad *classad.Ad) pool.Status {
+	status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	return pool.Status(status)
+}
+
+// isRemoved tells whether a job was removed and has not left the queue yet.
+func isRemoved(ad *classad.Ad) bool { return statusOf(ad) == pool.Removed }

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/spool"
+)
+
+// rootsPool is a pool of root's.
+func rootsPool(t *testing.T) *testPool {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run jobs as somebody else")
+	}
+	return newPool(t)
+}
+
+// whoIs is a script that tells what rights it has, and writes to all that is its own.
+const whoIs = `echo $(id -u) $(id -g) $USER; touch made "$TMPDIR/x" || echo no`
+
+// A job of root's starter has its owner's rights, and so has what it leaves.
+func TestRunsAsItsOwner(t *testing.T) {
+	for _, c := range []struct {
+		owner    string
+		uid      int
+		transfer []string
+	}{
+		{"alice", cmdtest.OwnerID, nil},
+		{"alice", cmdtest.OwnerID, []string{"ShouldTransferFiles", `"YES"`, "TransferExecutable", "false"}},
+		{"root", 0, nil},
+	} {
+		t.Run(fmt.Sprintf("%s%d", c.owner, len(c.transfer)), func(t *testing.T) {
+			p := rootsPool(t)
+			id := p.match(whoIs, append(c.transfer, "Owner", `"`+c.owner+`"`)...)
+			p.starter(0, started, "", "-wait")
+			if got := p.history(id, "ExitCode"); got != "ExitCode=0" {
+				t.Errorf("the job's ad: %s, want ExitCode=0", got)
+			}
+			if got, want := p.read("out"), fmt.Sprintf("%d %[1]d %s\n", c.uid, c.owner); got != want {
+				t.Errorf("the job is %q, want %q", got, want)
+			}
+			for _, name := range []string{"out", "err", "made", "log"} {
+				if got := ownerOf(t, filepath.Join(p.dir, name)); got != c.uid {
+					t.Errorf("%s belongs to %d, want %d", name, got, c.uid)
+				}
+			}
+			p.nothingLeft()
+		})
+	}
+}
+
+func ownerOf(t *testing.T, path string) int {
+	t.Helper()
+	info, err := os.Lstat(path)
+	if err != nil {
+		t.Error(err)
+		return -1
+	}
+	return int(info.Sys().(*syscall.Stat_t).Uid)
+}
+
+// A job of somebody whom the machine does not know runs as the account that is there for
+// such, and never as root.
+func TestRunsAsNobody(t *testing.T) {
+	const unknown = `owner "stranger": this machine knows no such user, and NOBODY_SLOT_USER names none to run its jobs`
+	for _, c := range []struct{ nobody, held string }{
+		{"", unknown},
+		{"nobody", ""},
+		{"root", `NOBODY_SLOT_USER: "root" has root's rights, which are for root's own jobs`},
+		{"stranger", `NOBODY_SLOT_USER: this machine knows no user "stranger"`},
+	} {
+		t.Run(c.nobody, func(t *testing.T) {
+			p := rootsPool(t)
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nNOBODY_SLOT_USER = \""+c.nobody+"\"\n")
+			id := p.match(whoIs, "Owner", `"stranger"`)
+			if c.held == "" {
+				p.starter(0, started, "", "-wait")
+				if got := p.read("out"); !strings.HasSuffix(got, " nobody\n") || strings.HasPrefix(got, "0 ") {
+					t.Errorf("the job is %q, want nobody", got)
+				}
+				return
+			}
+			p.starter(1, "0 job(s) started.\n", "starter: job 1.0: "+c.held+"\n", "-wait")
+			want := fmt.Sprintf("JobStatus=5 HoldReason=%q HoldReasonCode=6 NumJobStarts=0", c.held)
+			if got := p.queued(id, "JobStatus", "HoldReason", "HoldReasonCode", "NumJobStarts"); got != want {
+				t.Errorf("the job's ad: %s, want %s", got, want)
+			}
+			if p.read("out") != "" {
+				t.Errorf("the job ran: %s", p.read("out"))
+			}
+			p.noClaims()
+		})
+	}
+}
+
+// When nobody can tell who the owner is just now the job has to try again.
+func TestOwnerCannotBeLookedUp(t *testing.T) {
+	p := rootsPool(t)
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "getent"), []byte("#!/bin/sh\nexit 1\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	p.path = dir + ":" + p.path
+	id := p.match(whoIs, "UserLog", "undefined")
+	p.starter(1, "0 job(s) started.\n", "starter: job 1.0: owner alice: getent passwd alice: exit status 1\n", "-wait")
+	if got, want := p.queued(id, "JobStatus", "NumJobStarts"), "JobStatus=1 NumJobStarts=0"; got != want {
+		t.Errorf("the job's ad: %s, want %s", got, want)
+	}
+	p.noClaims()
+}
+
+// Users get through a spool of root's to their own scratch directories, and see or open
+// nothing else in it.
+func TestSpoolIsClosed(t *testing.T) {
+	p := rootsPool(t)
+	execute := filepath.Join(p.spool.Dir(), "execute")
+	if err := os.Mkdir(execute, 0o700); err != nil { // as it was in older releases
+		t.Fatal(err)
+	}
+	p.match(`: >go; until [ -e seen ]; do sleep 0.01; done`)
+	p.match(`exit 1`, "Cmd", `"/no/such"`)
+	p.starter(1, started, "starter: job 2.0: executable /no/such: no such file or directory\n")
+	p.until("the job runs", func() bool { _, err := os.Stat(filepath.Join(p.dir, "go")); return err == nil })
+	seen := 0
+	err := filepath.WalkDir(p.spool.Dir(), func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		mode, want := info.Mode().Perm(), fs.FileMode(0)
+		if path == p.spool.Dir() || path == execute {
+			want = 0o011
+		}
+		if seen++; mode&0o077 != want {
+			t.Errorf("%s has mode %v, want %v of it for others", path, mode, want)
+		}
+		if filepath.Dir(path) == execute {
+			return fs.SkipDir
+		}
+		return nil
+	})
+	if err != nil || seen < 15 {
+		t.Errorf("looked at %d files of the spool, %v, want 15 at least", seen, err)
+	}
+	p.write("seen", "")
+	p.noClaims()
+	sound, err := spool.Check(p.spool.Dir(), spool.Options{}, func(spool.Finding) {})
+	if !sound || err != nil {
+		t.Errorf("Check = %v, %v, want the spool sound", sound, err)
+	}
+}
+
+// A spool may be reached by a link; EXECUTE elsewhere is as its administrator made it.
+func TestFolderLetsThrough(t *testing.T) {
+	p := rootsPool(t)
+	link, elsewhere := filepath.Join(p.dir, "link"), filepath.Join(p.dir, "elsewhere")
+	if err := os.Symlink(p.spool.Dir(), link); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(elsewhere, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		folder string
+		above  fs.FileMode
+	}{{filepath.Join(link, "execute"), 0o711}, {filepath.Join(elsewhere, "spool-1"), 0o700}} {
+		for range 2 {
+			if err := makeFolder(c.folder); err != nil {
+				t.Errorf("makeFolder(%s) = %v, want none", c.folder, err)
+			}
+		}
+		for path, want := range map[string]fs.FileMode{c.folder: 0o711, filepath.Dir(c.folder): c.above} {
+			info, err := os.Stat(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := info.Mode().Perm(); got != want {
+				t.Errorf("after makeFolder(%s) %s has mode %v, want %v", c.folder, path, got, want)
+			}
+		}
+	}
+}

@@ -1,0 +1,206 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// unprivileged takes from the test's thread the rights of root that matter here, until
+// the test ends.
+func unprivileged(t *testing.T) {
+	t.Helper()
+	runtime.LockOSThread()
+	head := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	var has [2]unix.CapUserData
+	if err := unix.Capget(&head, &has[0]); err != nil {
+		t.Fatal(err)
+	}
+	less := has
+	less[0].Effective &^= 1<<unix.CAP_SYS_NICE | 1<<unix.CAP_SYS_ADMIN
+	if err := unix.Capset(&head, &less[0]); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if unix.Capset(&head, &has[0]) == nil {
+			runtime.UnlockOSThread() // else the thread ends with the test
+		}
+	})
+}
+
+// settle sets a job's nice values, as soon as the kernel lets us set its autogroups.
+func (p player) settle(t *testing.T, want int) settle {
+	t.Helper()
+	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		s := settle{want: want}
+		if s.all(p); !s.again {
+			return s
+		}
+		if time.Now().After(end) {
+			t.Fatalf("the kernel has not let us set autogroups to %d for 20 s", want)
+		}
+	}
+}
+
+// An ordinary user may give threads larger values only, and sessions what they like
+// from 0 on: there the value is as it should be, and nothing is told.
+func TestSettleUnprivileged(t *testing.T) {
+	p := play(t, sleepers)
+	unprivileged(t)
+	for _, c := range []struct {
+		want, threads, group int
+		failed               string
+	}{
+		{5, 5, 5, ""},
+		{3, 5, 3, ""},
+		{19, 19, 19, ""},
+		{0, 19, 0, ""},
+		{-7, 19, 0, "the nice value -7 is due to its session: only root may give a session less than 0"},
+	} {
+		s := p.settle(t, c.want)
+		pids := p.Processes()
+		name, group := autogroup(pids[len(pids)-1])
+		if name == "" {
+			t.Skip("this kernel has no autogroups")
+		}
+		raw, err := unix.Getpriority(unix.PRIO_PROCESS, pids[len(pids)-1])
+		if threads := 20 - raw; err != nil || threads != c.threads || group != c.group {
+			t.Errorf("settle %d: the nice value is %d, and %d of its session, want %d and %d", c.want, threads, group, c.threads, c.group)
+		}
+		if got := message(s.failed); got != c.failed {
+			t.Errorf("settle %d: fails with %q, want %q", c.want, got, c.failed)
+		}
+	}
+}
+
+func message(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+// Without sessions of its own what a thread has cannot be made good.
+func TestSettleThreads(t *testing.T) {
+	p := play(t, "sleep 60 & echo ready; wait")
+	pid := p.Processes()[0]
+	unprivileged(t)
+	for _, c := range []struct {
+		want, got int
+		failed    string
+	}{
+		{5, 5, ""},
+		{5, 5, ""},
+		{4, 5, "the nice value 4 is due to it, and it keeps 5: only root may give a process a smaller one than it has"},
+		{6, 6, ""},
+	} {
+		s := settle{want: c.want}
+		changed, err := s.process(pid)
+		raw, bad := unix.Getpriority(unix.PRIO_PROCESS, pid)
+		if got := 20 - raw; bad != nil || got != c.got || message(err) != c.failed {
+			t.Errorf("settle %d: the nice value is %d (%v), %q, want %d, %q", c.want, got, changed, message(err), c.got, c.failed)
+		}
+	}
+}
+
+// A limit may allow an ordinary user what lies between.
+func TestSettleLimit(t *testing.T) {
+	p := play(t, "sleep 60 & echo ready; wait")
+	pid := p.Processes()[0]
+	var limit unix.Rlimit
+	if err := unix.Prlimit(pid, unix.RLIMIT_NICE, &unix.Rlimit{Cur: 17, Max: 17}, &limit); err != nil {
+		t.Skipf("RLIMIT_NICE cannot be raised here: %v", err)
+	}
+	if err := unix.Setpriority(unix.PRIO_PROCESS, pid, 10); err != nil {
+		t.Fatal(err)
+	}
+	unprivileged(t)
+	s := settle{want: 0}
+	if changed, err := s.process(pid); !changed || !strings.Contains(message(err), "keeps 3") {
+		t.Errorf("with the limit 17, settle 0: %v, %v, want 3", changed, err)
+	}
+}
+
+// All threads of a process get the value. The process is this test itself.
+func TestSettleAllThreads(t *testing.T) {
+	const many = "STARTER_TEST_THREADS"
+	if os.Getenv(many) != "" {
+		for range 4 {
+			go func() {
+				runtime.LockOSThread()
+				select {}
+			}()
+		}
+		io.Copy(io.Discard, os.Stdin)
+		return
+	}
+	c := exec.Command(os.Args[0], "-test.run=^TestSettleAllThreads$")
+	c.Env = append(os.Environ(), many+"=1")
+	in, err := c.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Wait()
+	defer in.Close()
+	tasks := func() []string { list, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.Process.Pid)); return list }
+	for end := time.Now().Add(20 * time.Second); len(tasks()) < 6; time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("it has %d threads after 20 s, want 6", len(tasks()))
+		}
+	}
+	s := settle{want: 4}
+	s.process(c.Process.Pid)
+	var got []int
+	for _, task := range tasks() {
+		tid, _ := strconv.Atoi(filepath.Base(task))
+		raw, _ := unix.Getpriority(unix.PRIO_PROCESS, tid)
+		got = append(got, 20-raw)
+	}
+	if slices.Min(got) != 4 || slices.Max(got) != 4 {
+		t.Errorf("its threads have the nice values %v, want 4 each", got)
+	}
+}
+
+// A job's own control group gets the weight, where the controller is in force.
+func TestSettleWeigh(t *testing.T) {
+	dir := t.TempDir()
+	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(fd)
+	s := settle{want: -7}
+	if s.weigh(player{dir: fd}); s.failed != nil {
+		t.Errorf("without the controller it fails: %v", s.failed)
+	}
+	file := filepath.Join(dir, "cpu.weight.nice")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.weigh(player{dir: fd})
+	if text, err := os.ReadFile(file); string(text) != "-7" || err != nil || s.failed != nil {
+		t.Errorf("weigh writes %q, %v, %v, want -7", text, err, s.failed)
+	}
+	if err := os.Remove(file); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(file, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if s.weigh(player{dir: fd}); s.failed == nil {
+		t.Error("weigh does not tell what it cannot write")
+	}
+}

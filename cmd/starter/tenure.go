@@ -1,0 +1,175 @@
+package main
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/launch"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// tenure is the time for which a supervisor has a slot: one attempt after the other.
+type tenure struct {
+	call   *cmdline.Call
+	config *config.Config
+	spool  *spool.Spool
+	params accountant.Params
+	stop   chan os.Signal // what tells the supervisor itself to end
+	vacate time.Duration  // MACHINE_MAX_VACATE_TIME
+	kill   time.Duration  // KILLING_TIMEOUT
+	folder string         // of the scratch directories
+	// retirement is MAXJOBRETIREMENTTIME.
+	retirement *classad.Expr
+	since      time.Time // process time
+	// accounts are those of the owners whose jobs it runs: whoever looks them up may have
+	// to ask another machine.
+	accounts map[string]launch.Account
+	told     bool // the pass knows that the first job is under way
+	ends     bool // the supervisor was told to end, and has told its job
+}
+
+// isToEnd tells whether the supervisor was told to end: there is no job after this one.
+func (n *tenure) isToEnd() bool { return n.ends || len(n.stop) > 0 }
+
+// supervise is the life of a supervisor, which begins with the named attempt. One
+// that is not there to be started, or that somebody else supervises, is no error: it
+// ends without a word.
+func supervise(c *cmdline.Call, name string) error {
+	a, err := parseAttempt(name)
+	if err != nil {
+		return cmdline.Usagef("-supervise: %v", err)
+	}
+	sp, err := c.ExistingSpool(false)
+	if err != nil {
+		return err
+	}
+	n := &tenure{
+		call: c, config: c.Config, spool: sp, params: operation.Params(c.Config), stop: make(chan os.Signal, 1),
+		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
+		folder: scratchFolder(c.Config, sp), since: time.Now(), accounts: map[string]launch.Account{},
+	}
+	if n.retirement, err = classad.ParseExpr(cmp.Or(c.Config.MaxJobRetirementTime, "0")); err != nil {
+		return c.Config.Complain("MAXJOBRETIREMENTTIME", err)
+	}
+	s := n.supervisor(a)
+	s.prepare()
+	s.lock, err = lockClaim(sp.ClaimLock(name))
+	if errors.Is(err, errBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	reached(stepLocked)
+	err = n.serve(s)
+	if errors.Is(err, operation.ErrGone) {
+		return nil
+	}
+	return err
+}
+
+// supervisor returns that of an attempt in the tenure.
+func (n *tenure) supervisor(a attempt) *supervisor {
+	return &supervisor{
+		tenure: n, attempt: a, log: &trouble{dir: n.spool.Dir(), attempt: a}, policy: policy{every: n.config.PeriodicInterval},
+	}
+}
+
+// serve stays with an attempt, whose lock its supervisor has, and with those that the
+// slot goes on with.
+func (n *tenure) serve(s *supervisor) error {
+	n.ask(s.Job)
+	t, err := s.begin()
+	if err != nil {
+		s.lock.remove()
+		return err
+	}
+	reached(stepBegun)
+	for s != nil {
+		next, nextTask, e := s.live(t)
+		s.lock.remove()
+		reached(stepUnlocked)
+		s, t, err = next, nextTask, e
+	}
+	return err
+}
+
+// ask looks up the owner of a job, before the spool is locked for its sake. What goes
+// wrong is said when the job is to begin.
+func (n *tenure) ask(id pool.JobID) {
+	var owner string
+	err := n.spool.View(func(v *spool.View) error {
+		if ad, ok := v.Job(id); ok {
+			owner, _ = ad.EvalString(&classad.Context{}, pool.AttrOwner)
+		}
+		return nil
+	})
+	if err == nil && owner != "" {
+		n.accountOf(owner)
+	}
+}
+
+// accountOf returns the account of an owner's jobs.
+func (n *tenure) accountOf(owner string) (launch.Account, error) {
+	if a, known := n.accounts[owner]; known {
+		return a, nil
+	}
+	a, err := launch.AccountOf(owner, n.config.NobodySlotUser)
+	if err == nil {
+		n.accounts[owner] = a
+	}
+	return a, err
+}
+
+// answer tells the pass that the job is under way, and lets go of it.
+func (s *supervisor) answer() {
+	if s.told {
+		return
+	}
+	s.told = true
+	fmt.Fprintln(s.call.Stdout, running)
+	s.call.Flush() // a pass that has gone away does not matter
+	s.log.detach()
+}
+
+// prepare makes the process fit to be a supervisor: signals that would end it
+// end the job first (also where the caller ignores them, which the job would
+// inherit), a pass that does not listen any more does no harm, what the job
+// leaves behind becomes the supervisor's own, and the job gets the usual umask.
+func (s *supervisor) prepare() {
+	signal.Notify(s.stop, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	signal.Notify(make(chan os.Signal, 1), unix.SIGPIPE, unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGCONT)
+	unix.Umask(0o022)
+}
+
+// parseAttempt reads CLUSTER.PROC.ATTEMPT, the name of a claim's lock.
+func parseAttempt(name string) (attempt, error) {
+	wrong := fmt.Errorf("%q: want CLUSTER.PROC.ATTEMPT", name)
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return attempt{}, wrong
+	}
+	id, err := pool.ParseJobID(name[:dot])
+	if err != nil {
+		return attempt{}, wrong
+	}
+	n, err := strconv.ParseUint(name[dot+1:], 10, 31)
+	if err != nil || n < 1 {
+		return attempt{}, wrong
+	}
+	return attempt{id, int(n)}, nil
+}

@@ -1,0 +1,93 @@
+package main
+
+import (
+	"math"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/spool"
+)
+
+// TestUpdates follows a job that runs: its ad and its log say what it uses, and when its
+// supervisor dies, that stays.
+func TestUpdates(t *testing.T) {
+	p := newPool(t)
+	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nSTARTER_INITIAL_UPDATE_INTERVAL = 0.2\nSTARTER_UPDATE_INTERVAL = 0.3\n")
+	id := p.match(`echo $$ >main; while :; do :; done`)
+	c := p.running(id)
+	number := func(name string) (x float64) {
+		if err := p.spool.View(func(v *spool.View) error {
+			if ad, ok := v.Job(id); ok {
+				x, _ = ad.EvalNumber(&classad.Context{}, name)
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return x
+	}
+	p.until("two updates", func() bool { return number("RemoteWallClockTime") > 0.4 })
+	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the supervisor is dead", func() bool { return !alive(c.PID) })
+	wall, cpu := number("RemoteWallClockTime"), number("RemoteUserCpu")+number("RemoteSysCpu")
+	if size := number("ResidentSetSize"); cpu <= 0 || cpu > 2*wall || size <= 0 || number("ImageSize") < size || number("MemoryUsage") < 1 || number("CpusUsage") <= 0 {
+		t.Errorf("the ad: %s", p.queued(id, "RemoteWallClockTime", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "ImageSize", "MemoryUsage", "CpusUsage"))
+	}
+	if began, at := number("JobCurrentStartDate"), number("JobCurrentStartExecutingDate"); at < began || at > began+60 {
+		t.Errorf("JobCurrentStartExecutingDate = %v, want soon after %v", at, began)
+	}
+	p.logged("006 (001.000.000)", "ResidentSetSize of job (KB)")
+	if n := strings.Count(p.read("log"), "\n006 "); n > 2 {
+		t.Errorf("%d events 006 of a job that does not grow", n)
+	}
+	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	const rounded = 1e-5 // sums of seconds that are rounded to the millionth
+	same := func(name string) bool { return math.Abs(number(name)-wall) < rounded }
+	if !same("RemoteWallClockTime") || !same("WastedTime") || !same("LastRemoteWallClockTime") {
+		t.Errorf("after its supervisor's death: %s, want RemoteWallClockTime %v, all of it wasted", p.queued(id, "RemoteWallClockTime", "WastedTime", "LastRemoteWallClockTime"), wall)
+	}
+}
+
+func TestNoUpdates(t *testing.T) {
+	u := newUpdates(&config.Config{InitialUpdateInterval: time.Nanosecond})
+	if u.next() != nil {
+		t.Error("next with STARTER_UPDATE_INTERVAL 0 fires some time, want never")
+	}
+	u.end()
+}
+
+// An update that cannot be committed is complained of, and the next one tells what it
+// would have told.
+func TestUpdateFails(t *testing.T) {
+	p := newPool(t)
+	t.Setenv("PATH", p.path) // this process writes the log
+	id := p.match(`exit 0`)
+	n := &tenure{
+		call: &cmdline.Call{Now: matchedAt}, config: &config.Config{UpdateInterval: time.Hour, InitialUpdateInterval: time.Hour},
+		spool: p.spool, params: params,
+	}
+	s := n.supervisor(attempt{id, 1})
+	u := newUpdates(s.config)
+	defer u.end()
+	u.send(s, operation.Progress{Wall: time.Minute})
+	if u.reported != (operation.Progress{}) {
+		t.Errorf("reported = %+v of a claim that is not running, want nothing", u.reported)
+	}
+	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, 1<<30, params) })
+	u.send(s, operation.Progress{Wall: 2 * time.Minute, PeakKB: 10, RSSKB: 5})
+	if err := u.checkpointed(s, operation.Progress{Wall: 3 * time.Minute, PeakKB: 10}, 77); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := p.queued(id, "RemoteWallClockTime", "CommittedTime", "NumCkpts"), "RemoteWallClockTime=180.0 CommittedTime=180.0 NumCkpts=1"; got != want {
+		t.Errorf("the ad: %s, want %s", got, want)
+	}
+	p.logged("006 (001", "003 (001", "\t77  -  Run Bytes Sent By Job For Checkpoint\n")
+}
