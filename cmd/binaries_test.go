@@ -16,7 +16,7 @@ var (
 )
 
 // binaries returns a folder with all commands, built once.
-func binaries(t *testing.T) string {
+func binaries(t testing.TB) string {
 	t.Helper()
 	building.Do(func() {
 		if built, failed = os.MkdirTemp("", "fairspool-cmd"); failed != nil {

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -17,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/pool"
 )
 
@@ -28,12 +28,15 @@ const patience = 90 * time.Second
 type ground struct {
 	*testing.T
 	bin, dir, spool string
+	path            string // PATH, by which the owners of jobs are known
 }
 
 func newGround(t *testing.T) *ground {
-	g := &ground{t, binaries(t), t.TempDir(), ""}
+	g := &ground{T: t, bin: binaries(t), dir: t.TempDir(), path: cmdtest.Users(t)}
 	g.spool = filepath.Join(g.dir, "spool")
-	write(t, filepath.Join(g.dir, "fairspool.toml"), fmt.Sprintf("UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nLICENCE_LIMIT = %d\nPREEMPTION_REQUIREMENTS = \"true\"\n", licences))
+	cmdtest.Share(t, g.dir)
+	// A starter that nobody waits for would go on with the next job behind the model's back.
+	write(t, filepath.Join(g.dir, "fairspool.toml"), fmt.Sprintf("UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nCLAIM_WORKLIFE = 0\nLICENCE_LIMIT = %d\nPREEMPTION_REQUIREMENTS = \"true\"\n", licences))
 	return g
 }
 
@@ -43,7 +46,7 @@ func (g *ground) command(c context.Context, args ...string) *exec.Cmd {
 	p := exec.CommandContext(c, filepath.Join(g.bin, args[0]), args[1:]...)
 	p.Dir = g.dir
 	p.Env = []string{
-		"HOME=" + g.dir, "PATH=" + os.Getenv("PATH"), "FAIRSPOOL_DIR=" + g.spool,
+		"HOME=" + g.dir, "PATH=" + g.path, "FAIRSPOOL_DIR=" + g.spool,
 		"FAIRSPOOL_CONFIG=" + filepath.Join(g.dir, "fairspool.toml"), "FAIRSPOOL_NOW=1900000000",
 	}
 	p.WaitDelay = patience

@@ -72,6 +72,7 @@ func TestFullFileSystem(t *testing.T) {
 	t.Run("starter", func(t *testing.T) {
 		f := &field{ground: newGround(t)}
 		f.spool = disk.folder(t)
+		f.scratchElsewhere()
 		m := f.sure(f.sure(f.furnish(), submit(8, "alice", false)), cycle(t, slotCount))
 		release := disk.fill(t, 0)
 		m = f.untilFull(m, edit("-setfactor", "fair0@pool", 4))
@@ -196,6 +197,25 @@ func (g *ground) untilFull(m *model, c call) *model {
 func widened(c call, text string) call {
 	c.stdin = text + c.stdin
 	return c
+}
+
+// scratchElsewhere puts scratch directories on another disk where jobs do not run as who
+// starts them: nobody else gets at a small one.
+func (g *ground) scratchElsewhere() {
+	g.Helper()
+	if os.Geteuid() != 0 {
+		return
+	}
+	execute := filepath.Join(g.dir, "execute")
+	if err := os.Mkdir(execute, 0o711); err != nil {
+		g.Fatal(err)
+	}
+	name := filepath.Join(g.dir, "fairspool.toml")
+	text, err := os.ReadFile(name)
+	if err != nil {
+		g.Fatal(err)
+	}
+	write(g.T, name, fmt.Sprintf("%sEXECUTE = %q\n", text, execute))
 }
 
 // smallDisk is a tmpfs of 4 MB, reached through a process that alone has it mounted.

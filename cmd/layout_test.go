@@ -23,9 +23,10 @@ var layout = map[string][]string{
 	"lib/jobargs":                  {"lib/classad", "lib/pool"},
 	"lib/pool":                     {"lib/accountant", "lib/classad"},
 	"lib/asuser":                   nil,
+	"lib/family":                   nil,
 	"lib/jobpolicy":                {"lib/classad", "lib/pool"},
 	"lib/jobprio":                  {"lib/classad", "lib/pool"},
-	"lib/launch":                   {"lib/classad", "lib/jobargs", "lib/pool"},
+	"lib/launch":                   {"lib/asuser", "lib/classad", "lib/jobargs", "lib/pool"},
 	"lib/macro":                    {"lib/classad", "lib/nearest"},
 	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/jobprio", "lib/pool"},
 	"lib/submitfile":               {"lib/classad", "lib/jobargs", "lib/macro"},
@@ -34,7 +35,7 @@ var layout = map[string][]string{
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock.
-var worldly = []string{"lib/asuser", "lib/config", "lib/launch", "lib/userlog"}
+var worldly = []string{"lib/asuser", "lib/config", "lib/family", "lib/launch", "lib/userlog"}
 
 // TestLayout holds the imports to the layout, and lib to its purity.
 func TestLayout(t *testing.T) {

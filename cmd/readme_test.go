@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"fairspool/cmd/internal/cmdtest"
 )
 
 // TestReadme runs the session in README.md and compares every line; -update
@@ -41,6 +43,8 @@ func TestReadme(t *testing.T) {
 // returns the session as it turned out.
 func play(t *testing.T, session string) string {
 	bin, dir := binaries(t), t.TempDir()
+	cmdtest.Share(t, dir)
+	path := bin + string(filepath.ListSeparator) + cmdtest.Users(t)
 	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
 	// The session shows the file; here is what it shows.
 	if _, shown, ok := strings.Cut(session, "$ cat square.sub\n"); ok {
@@ -55,7 +59,7 @@ func play(t *testing.T, session string) string {
 		}
 		c := exec.Command("sh", "-c", command)
 		c.Dir = dir
-		c.Env = []string{"PATH=" + bin + ":" + os.Getenv("PATH"), "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_NOW=1790000000",
+		c.Env = []string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_NOW=1790000000",
 			"FAIRSPOOL_DIR=" + filepath.Join(dir, "spool"), "FAIRSPOOL_CONFIG=" + filepath.Join(dir, "fairspool.toml")}
 		out, err := c.CombinedOutput()
 		if err != nil {

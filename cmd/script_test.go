@@ -5,12 +5,15 @@ import (
 	"flag"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"fairspool/cmd/internal/cmdtest"
 )
 
 var update = flag.Bool("update", false, "write what the commands print into the scripts")
@@ -20,10 +23,11 @@ var update = flag.Bool("update", false, "write what the commands print into the 
 //
 // A script finds a folder of its own, an empty environment save for PATH, and
 // a spool in $WORK/spool that the first command makes. Beside testscript's
-// commands it has `keep`, which remembers the spool, and `same`, which fails
-// when the spool is no longer what it was.
+// commands it has `keep`, which remembers the spool, `same`, which fails when the
+// spool is no longer what it was, and what endings says; [root] is a condition.
 func TestScripts(t *testing.T) {
 	bin := binaries(t)
+	path := bin + string(filepath.ListSeparator) + cmdtest.Users(t)
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -31,16 +35,34 @@ func TestScripts(t *testing.T) {
 		UpdateScripts:       *update,
 		Setup: func(e *testscript.Env) error {
 			work := e.WorkDir
-			e.Setenv("PATH", bin+string(filepath.ListSeparator)+e.Getenv("PATH"))
+			e.Setenv("PATH", path)
 			e.Setenv("HOME", work)
 			e.Setenv("XDG_CONFIG_HOME", filepath.Join(work, "config"))
 			e.Setenv("XDG_STATE_HOME", filepath.Join(work, "state"))
 			e.Setenv("FAIRSPOOL_DIR", filepath.Join(work, "spool"))
 			e.Setenv("TZ", "UTC")
+			cmdtest.Share(t, work)
+			e.Defer(func() { killAll(work) })
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"keep": keep, "same": same},
+		Cmds:      commands(),
+		Condition: condition,
 	})
+}
+
+// commands returns those that scripts have beside testscript's own.
+func commands() map[string]func(*testscript.TestScript, bool, []string) {
+	all := maps.Clone(endings)
+	all["keep"], all["same"] = keep, same
+	return all
+}
+
+// condition tells whether a condition is met that testscript does not know: [root].
+func condition(name string) (bool, error) {
+	if name != "root" {
+		return false, fmt.Errorf("unknown condition %q", name)
+	}
+	return os.Geteuid() == 0, nil
 }
 
 // keep remembers what is in the spool.

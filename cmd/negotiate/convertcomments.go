@@ -99,16 +99,8 @@ func (v *conversion) shadowed(m condorconfig.Macro) string {
 // meaningless returns why a macro has no meaning here.
 func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 	name := v.Plain(m.Name)
-	switch strings.ToUpper(name) {
-	case "NEGOTIATOR_INTERVAL":
+	if strings.EqualFold(name, "NEGOTIATOR_INTERVAL") {
 		return crontab(value)
-	case "MAXJOBRETIREMENTTIME":
-		why, lost := retirement(value)
-		considered, ok := condorconfig.Truth(v.text("NEGOTIATOR_CONSIDER_PREEMPTION"))
-		if lost && (considered || !ok) {
-			v.warn(m.Place, "%s: not taken over: %s", m.Name, why)
-		}
-		return why
 	}
 	if slices.ContainsFunc(v.daemons(), func(d string) bool { return strings.EqualFold(d, name) }) {
 		return noDaemons

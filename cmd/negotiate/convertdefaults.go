@@ -45,24 +45,28 @@ func (v *conversion) standard(k config.Key) {
 	}
 }
 
-// nothings are what expressions mean in HTCondor that are set to nothing, where that is not
+// nothings are what macros mean in HTCondor that are set to nothing, where that is not
 // their default.
-var nothings = map[string]string{
-	"PREEMPTION_REQUIREMENTS":  "True",
-	"PREEMPTION_RANK":          "0",
-	"NEGOTIATOR_PRE_JOB_RANK":  "0",
-	"NEGOTIATOR_POST_JOB_RANK": "0",
+var nothings = map[string]struct{ value, says string }{
+	"PREEMPTION_REQUIREMENTS":  {"True", "no expression at all"},
+	"PREEMPTION_RANK":          {"0", "no expression at all"},
+	"NEGOTIATOR_PRE_JOB_RANK":  {"0", "no expression at all"},
+	"NEGOTIATOR_POST_JOB_RANK": {"0", "no expression at all"},
+	"CLAIM_WORKLIFE":           {"-1", "no end of a claim"},
+	"BASE_CGROUP":              {"", "no control groups"},
 }
 
 // emptied sets a key whose macro is set to nothing to what that means, if it is not the same
 // as not to set it.
 func (v *conversion) emptied(k config.Key) bool {
-	value, means := nothings[k.Name]
+	means, is := nothings[k.Name]
 	m, set := v.Lookup(k.Name)
-	if !means || !set {
+	value, err := tomlOf(k.Kind, means.value)
+	if !is || !set || err != nil {
 		return false
 	}
-	v.add(tomlLine{key: k.Name, value: tomlString(value), from: m.Place.String(), above: []string{"Set to nothing, which is not HTCondor's default but no expression at all."}}, m, condorconfig.Expansion{})
+	above := "Set to nothing, which is not HTCondor's default but " + means.says + "."
+	v.add(tomlLine{key: k.Name, value: value, from: m.Place.String(), above: []string{above}}, m, condorconfig.Expansion{})
 	if k.Name == "PREEMPTION_REQUIREMENTS" {
 		v.warn(m.Place, "%s: set to nothing: HTCondor asks for nothing then, as with True; write False if nobody is to be preempted for priority", m.Name)
 	}
@@ -144,13 +148,4 @@ func crontab(interval string) string {
 		least = ", once a minute at most"
 	}
 	return "cron says how often" + least + ", as with the line " + line + " negotiate -q"
-}
-
-// retirement says what stands for MaxJobRetirementTime, and whether something is lost.
-func retirement(text string) (why string, lost bool) {
-	value, _ := condorconfig.Constant(text)
-	if seconds, ok := value.Number(); ok && seconds <= 0 {
-		return "no job has time to retire here, either", false
-	}
-	return "a job has no time to retire here; PREEMPTION_REQUIREMENTS can keep it, as with (time() - EnteredCurrentState) > " + shown(text), true
 }

@@ -19,8 +19,8 @@ const (
 	noFlocking = "there is one pool: jobs do not flock"
 	noLimit    = "a cycle waits for nobody, so that nothing has to bound it"
 	noCollect  = "there is no collector: slots and submitters are files of the spool"
-	noCkpt     = "nothing is checkpointed"
-	noTransfer = "no files are transferred"
+	noCkpt     = "no clock asks for checkpoints, and no server keeps them: see starter(8)"
+	noTransfer = "of URLs only file:/// is copied; see submit(5)"
 	jobLimits  = "the queue has no such limit"
 	configRead = "HTCondor reads those files, too: give them to -convert-config after this one"
 )
@@ -51,14 +51,16 @@ var families = []struct{ patterns, why string }{
 
 	{"START RANK STARTD_RANK IS_VALID_CHECKPOINT_PLATFORM IS_OWNER", slotPolicy},
 	{"SUSPEND CONTINUE PREEMPT KILL WANT_SUSPEND WANT_VACATE WANT_HOLD* PREEMPT_VANILLA WANT_SUSPEND_VANILLA SUSPEND_VANILLA CONTINUE_VANILLA KILL_VANILLA POLL* START_VANILLA", noEviction},
-	{"CLAIM_WORKLIFE CLAIM_PARTITIONABLE_LEFTOVERS", "a claim is for one job"},
+	{"CLAIM_PARTITIONABLE_LEFTOVERS", "the cycle itself divides what is left of a partitionable slot; see negotiate(8)"},
 	{"PERIODIC_CHECKPOINT CKPT_* *CKPT*", noCkpt},
 	{"NUM_CPUS MEMORY NUM_SLOTS* SLOT_TYPE_* SLOT1_* MAX_NUM_CPUS MAX_SLOT_TYPES COUNT_HYPERTHREAD_CPUS RESERVED_* STARTD_ATTRS STARTD_EXPRS STARTD_JOB_EXPRS STARTD_JOB_ATTRS STARTD_SLOT_ATTRS STARTD_CRON_* STARTD_* MUST_MODIFY_REQUEST_EXPRS MODIFY_REQUEST_EXPR_* CONSUMPTION* NUM_CLAIMS MACHINE_RESOURCE_* RUNBENCHMARKS BENCHMARKS_* SLOT*_USER VIRTUAL_MACHINE_* NUM_VIRTUAL_* CONSOLE_DEVICES DETECTED_*", slotShape},
 	{"SLOTWEIGHT", "SLOT_WEIGHT is the macro that counts; SlotWeight is an attribute of slot ads"},
 	{"SUBMIT_EXPRS SUBMIT_ATTRS SYSTEM_SUBMIT_ATTRS APPEND_* DEFAULT_RANK* DEFAULT_UNIVERSE JOB_DEFAULT_NOTIFICATION SUBMIT_* SYSTEM_JOB_MACHINE_ATTRS JOB_REQUIREMENTS* WARN_ON_UNUSED_SUBMIT_FILE_MACROS", submitSide},
 	{"SYSTEM_PERIODIC_* MAX_JOBS_* MAX_PENDING_* JOB_START_* JOB_STOP_*", jobLimits},
-	{"JOB_RENICE_INCREMENT", "a job that is to be nice says so itself, as with nice(1)"},
-	{"DEDICATED_EXECUTE_ACCOUNT_REGEXP *_RUNAS_OWNER SLOT*_USER USE_PROCD ASSIGN_CPU_AFFINITY CGROUP_* BASE_CGROUP USE_PID_NAMESPACES", "starter runs a job as its owner; see starter(8)"},
+	{"JOB_RENICE_INCREMENT", "the attribute Nice of a slot's ad says how nice its jobs are; see starter(8)"},
+	{"CGROUP_* USE_PROCD USE_CGROUPS_*", "starter finds a job's processes itself; CGROUP_MEMORY_LIMIT_POLICY and BASE_CGROUP are the keys for that"},
+	{"ENFORCE_CPU_AFFINITY SLOT*_CPU_AFFINITY", "ASSIGN_CPU_AFFINITY is the macro that counts"},
+	{"DEDICATED_EXECUTE_ACCOUNT_REGEXP *_RUNAS_OWNER SLOT*_USER USE_PID_NAMESPACES", "starter runs a job as its owner; see starter(8)"},
 	{"JAVA JAVA_* HDFS* QUILL* DBMSD* STORK* CREDD* CRED_* JOB_ROUTER* GRIDMANAGER* GRID_* GT2_* *_GAHP *_GAHP_* C_GAHP* GLIDEIN* GLITE* BATCH_GAHP* UNICORE_* VM_* VMWARE_* LIBVIRT_* LEASEMANAGER* LEASEMANGER* WINDOWS_* GANGLIAD* DAGMAN_* EC2_* ANNEX_* DOCKER* SINGULARITY* HIBERNATE* HIBERNATION* TRANSFER_* IMAGE_* KBDD_*", noPart},
 	{"FILETRANSFER_PLUGINS ENABLE_URL_TRANSFERS FILE_TRANSFER_*", noTransfer},
 	{"SCHEDD_* SHADOW_* MAX_*", noDaemons},

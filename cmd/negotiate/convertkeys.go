@@ -91,7 +91,7 @@ func (v *conversion) inOrder() []string {
 // ours are the keys that HTCondor has no macro for, or another one: what a file says
 // under the name is about something else.
 var ours = []string{"SPOOL", "ALLOW_NETWORK_SPOOL", "ADMINISTRATORS", "JOB_PRIORITY_POLICY", "NEGOTIATOR_PIE", "RESERVE_POOL_FRACTION", "RESERVE_MAX_TIME",
-	"EXECUTE", "SUBMIT_COMMAND_TIMEOUT", "NOTIFY_COMMAND", "NOTIFY_COMMAND_TIMEOUT"}
+	"EXECUTE", "SUBMIT_COMMAND_TIMEOUT", "NOTIFY_COMMAND", "NOTIFY_COMMAND_TIMEOUT", "CHECKPOINT_COMMAND"}
 
 // macrosOf returns the macros that mean what the key does, the one that counts first.
 func macrosOf(key string) []string {
@@ -203,7 +203,11 @@ func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x co
 		}
 		return line, "depends on " + strings.Join(x.Unknown, ", ") + ", which only HTCondor knows; write the value"
 	}
-	value, err := tomlOf(k.Kind, x.Text)
+	text := x.Text
+	if k.Name == "BASE_CGROUP" {
+		text = strings.TrimLeft(text, "/ ") // a path from where control groups are mounted, either way
+	}
+	value, err := tomlOf(k.Kind, text)
 	if err != nil {
 		return line, err.Error()
 	}

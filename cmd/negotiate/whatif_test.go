@@ -289,19 +289,51 @@ func TestWhatIfAddsNewOnes(t *testing.T) {
 	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
 		t.Errorf("unclaimed = %s, want %s", got, want)
 	}
-	if err := s.View(func(v *spool.View) error {
-		w.queue = v
-		return w.submit(3, pool.JobID{Cluster: 1}, "1.0") // which runs
-	}); err != nil {
-		t.Fatal(err)
+	like := func() negotiator.Job {
+		if err := s.View(func(v *spool.View) error {
+			w.queue = v
+			return w.submit(3, pool.JobID{Cluster: 1}, "1.0")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return w.pool.Jobs[len(w.pool.Jobs)-1]
 	}
 	want := []string{"ClusterId", "EnteredCurrentStatus", "JobStatus", "Owner", "ProcId", "QDate", "RequestCpus", "Requirements"}
-	job := w.pool.Jobs[0]
+	job := like() // which runs
 	names := slices.Sorted(slices.Values(job.Ad.Names()))
 	status, _ := job.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
 	if !slices.Equal(names, want) || pool.Status(status) != pool.Idle || job.Count != 3 || job.Submitter != "alice@pool" {
 		t.Errorf("submit 3 like 1.0 adds %d jobs of %s in state %v with %q, want 3 idle ones of alice@pool with %q", job.Count, job.Submitter, pool.Status(status), names, want)
 	}
+	update(t, s, leadALife)
+	want = append(want, "DiskUsage", "ImageSize")
+	if names := slices.Sorted(slices.Values(like().Ad.Names())); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+		t.Errorf("submit 3 like 1.0, which has run and was held, adds jobs with %q, want them with %q", names, want)
+	}
+}
+
+// leadALife has 1.0, which runs, leave a checkpoint, give its slot back, and be held and
+// released and held once more.
+func leadALife(tx *spool.Tx) error {
+	p, id, at := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}, pool.JobID{Cluster: 1}, time.Unix(later, 0)
+	used := operation.Progress{Wall: time.Minute, UserCPU: time.Second, SysCPU: time.Second, PeakKB: 5, DiskKB: 7}
+	if err := operation.Checkpointed(tx, id, 1, used, operation.Progress{}, at, p); err != nil {
+		return err
+	}
+	how := operation.Ending{Lost: "a test", VacateCode: operation.VacatedByUser, Wall: 2 * time.Minute, Reported: used, Sent: 1, Received: 2}
+	if err := operation.Finish(tx, id, 1, at, how, p); err != nil {
+		return err
+	}
+	only := operation.Span{Cluster: 1}
+	for range 2 {
+		if _, err := operation.Release(tx, only, "enough", at); err != nil {
+			return err
+		}
+		if _, err := operation.Hold(tx, only, operation.Reason{Text: "a test", Code: 3, Subcode: 4}, at, p); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // A change sees what those before it made.

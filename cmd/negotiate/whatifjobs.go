@@ -4,9 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
@@ -141,13 +141,26 @@ func readJob(word string) (id pool.JobID, whole bool, err error) {
 	return id, false, err
 }
 
-// ofItsPast are the attributes of a job's ad that tell what became of it so far.
+// ofItsPast are the attributes of a job's ad that tell what became of it so far. How large
+// it was found to be (ImageSize, DiskUsage) is not among them: requests may refer to it, and
+// the description may have set it.
 var ofItsPast = []string{
-	pool.AttrLastJobStatus, pool.AttrRemoteHost, pool.AttrLastRemoteHost, pool.AttrNumJobMatches, pool.AttrLastMatchTime,
-	pool.AttrNumJobStarts, pool.AttrJobStartDate, pool.AttrCurrentStartDate, pool.AttrWallClock, pool.AttrUserCPU,
-	pool.AttrSysCPU, pool.AttrResidentSetSize, pool.AttrMemoryUsage, pool.AttrRemoveReason, pool.AttrHoldReason,
-	pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode, pool.AttrVacateReason, pool.AttrLastVacateTime,
+	pool.AttrLastJobStatus, pool.AttrRemoteHost, pool.AttrRemoteSlotID, pool.AttrLastRemoteHost, pool.AttrCurrentHosts,
+	pool.AttrNumJobMatches, pool.AttrLastMatchTime, pool.AttrNumShadowStarts, pool.AttrJobRunCount, pool.AttrNumJobStarts,
+	pool.AttrJobStartDate, pool.AttrCurrentStartDate, pool.AttrLastStartDate, pool.AttrExecutingDate, pool.AttrShadowBday,
+	pool.AttrWallClock, pool.AttrWallClockCkpt, pool.AttrLastWallClock, pool.AttrCumulativeSlot, pool.AttrCommittedTime,
+	pool.AttrCommittedSlotTime, pool.AttrWastedTime, pool.AttrUserCPU, pool.AttrSysCPU, pool.AttrCpusUsage,
+	pool.AttrResidentSetSize, pool.AttrMemoryUsage, pool.AttrBytesSent, pool.AttrBytesRecvd, pool.AttrTickets,
+	pool.AttrMemoryLimitedBy, pool.AttrDiskLimitedBy, pool.AttrNumCkpts, pool.AttrLastCkptTime,
+	pool.AttrExitBySignal, pool.AttrExitCode, pool.AttrExitSignal, pool.AttrNumCompletions, pool.AttrCompletionDate,
+	pool.AttrRemoveReason, pool.AttrHoldReason, pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode,
+	pool.AttrLastHoldReason, pool.AttrLastHoldReasonCode, pool.AttrLastHoldReasonSubCode, pool.AttrReleaseReason,
+	pool.AttrNumHolds, pool.AttrNumSystemHolds, pool.AttrVacateReason, pool.AttrVacateReasonCode, pool.AttrVacateReasonSub,
+	pool.AttrLastVacateTime,
 }
+
+// ofItsSlots are the names of what a job's ad has from the slots that it had.
+var ofItsSlots = regexp.MustCompile(`^(MATCH_|MachineAttr.*[0-9]$)`)
 
 // submit adds a cluster of n idle jobs that are otherwise like the one given.
 func (w *world) submit(n int, like pool.JobID, written string) error {
@@ -165,7 +178,7 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 	}
 	ad := old.Flat().Clone()
 	for _, name := range append(ad.OwnNames(), ofItsPast...) {
-		if slices.Contains(ofItsPast, name) || strings.HasPrefix(name, "MATCH_") { // of the slots that it had
+		if slices.Contains(ofItsPast, name) || ofItsSlots.MatchString(name) {
 			ad.Delete(name)
 		}
 	}

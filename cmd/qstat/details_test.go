@@ -27,6 +27,7 @@ func TestDetailsOfEverything(t *testing.T) {
 			AfterOk = "1,98"; AfterAny = "99";
 			NumJobStarts = 2; JobStartDate = `+number(now-3000)+`; JobCurrentStartDate = `+number(now-2000)+`; NumJobMatches = 4; LastMatchTime = `+number(now-1900)+`;
 			LastRemoteHost = "slot1@node"; ExitBySignal = false; ExitCode = 3; RemoteWallClockTime = 90.0; RemoteUserCpu = 5.5; RemoteSysCpu = 0.5; ResidentSetSize = 2048;
+			WastedTime = 30.0; CommittedTime = 60.0; NumCkpts = 2; LastCkptTime = `+number(now-1500)+`;
 			VacateReason = "preempted"; LastVacateTime = `+number(now-1000)+`; NumHolds = 2; HoldReason = "via qhold"; HoldReasonCode = 1; HoldReasonSubCode = 4;
 			LastHoldReason = "no such file"; LastHoldReasonCode = 14; LastHoldReasonSubCode = 0; ReleaseReason = "via qrls"`), []spool.NewRun{{Count: 3}})
 		for _, slot := range []struct{ name, ad string }{{"slot1@a", "[Memory = 1; Requirements = true]"}, {"slot1@b", "[Memory = 2; Requirements = true]"}, {"slot2@b", "[Memory = 2; Requirements = TARGET.RequestMemory < 100]"}} {
@@ -73,7 +74,8 @@ starts:                     2, the first at 11/20/2026 22:44:06, the last at 11/
 matches:                    4, the last at 11/20/2026 23:02:26
 last_queue:                 slot1@node
 last_exit:                  exit 3
-usage:                      wallclock=0+00:01:30, cpu=0+00:00:06, maxrss=2.000M
+usage:                      wallclock=0+00:01:30, cpu=0+00:00:06, maxrss=2.000M, wasted=0+00:00:30
+checkpoints:                2, the last at 11/20/2026 23:09:06
 vacate reason:              preempted (at 11/20/2026 23:17:26)
 holds:                      2
 hold reason:                via qhold (code 1, subcode 4)

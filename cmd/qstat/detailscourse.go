@@ -76,6 +76,9 @@ func (d *sheet) course() {
 		d.line("last_exit", ending(d.context, statusless(d.ad)))
 	}
 	d.line("usage", d.usage())
+	if n := d.number(pool.AttrNumCkpts); n > 0 {
+		d.line("checkpoints", fmt.Sprint(n)+at(", the last at ", d.time(pool.AttrLastCkptTime), ""))
+	}
 	if why := d.value(pool.AttrVacateReason); why != "" && d.claim == nil {
 		d.line("vacate reason", why+at(" (at ", d.time(pool.AttrLastVacateTime), ")"))
 	}
@@ -133,6 +136,9 @@ func (d *sheet) usage() string {
 	text := fmt.Sprintf("wallclock=%s, cpu=%s", dayTime(seconds(wall)), dayTime(seconds(cpu)))
 	if rss > 0 {
 		text += fmt.Sprintf(", maxrss=%.3fM", float64(rss)/1024)
+	}
+	if wasted := sum(pool.AttrWastedTime); wasted > 0 {
+		text += ", wasted=" + dayTime(seconds(wasted))
 	}
 	return text
 }

@@ -91,7 +91,7 @@ const unknown = "-NA-"
 
 // advertised returns the slots of the pool that -q asks for, as if nobody had them.
 func (d display) advertised(q queue) (list []*instance) {
-	slots, bad := q.view.Slots()
+	slots, bad := operation.Slots(q.view)
 	for _, err := range bad {
 		q.call.Warn("%v", err)
 	}

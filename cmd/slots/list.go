@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -25,7 +26,7 @@ func list(c *cmdline.Call, names []string) error {
 	}
 	var ads []*classad.Ad
 	err = s.View(func(v *spool.View) error {
-		slots, bad := v.Slots()
+		slots, bad := operation.Slots(v)
 		for _, err := range bad {
 			c.Warn("%v", err)
 		}

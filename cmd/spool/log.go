@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -156,14 +157,7 @@ const machines = "--"
 // line words a transaction, with the arguments that are for people.
 func line(l spool.Logged) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%7d  %s  %-8s  %-9s  %s", l.Seq, l.Machine.Local().Format(shownTime), word(l.User), word(l.Program), l.Op)
-	for _, a := range l.Args {
-		if a == machines {
-			break
-		}
-		b.WriteByte(' ')
-		b.WriteString(word(a))
-	}
+	fmt.Fprintf(&b, "%7d  %s  %-8s  %-9s  %s", l.Seq, l.Machine.Local().Format(shownTime), word(l.User), word(l.Program), done(l))
 	if l.What != "" {
 		b.WriteString(": " + l.What)
 	}
@@ -171,6 +165,27 @@ func line(l spool.Logged) string {
 		b.WriteString(" (as of " + l.Policy.Local().Format(shownTime) + ")")
 	}
 	return b.String()
+}
+
+// done words what was done: the operation and its arguments. Of several operations in one
+// transaction, such as "finish, start", each has the argument in its place.
+func done(l spool.Logged) string {
+	args := l.Args
+	if n := slices.Index(args, machines); n >= 0 {
+		args = args[:n]
+	}
+	words := make([]string, len(args))
+	for i, a := range args {
+		words[i] = word(a)
+	}
+	each := strings.Split(l.Op, ", ")
+	if len(each) == 1 || len(each) != len(words) {
+		return strings.Join(append([]string{l.Op}, words...), " ")
+	}
+	for i, op := range each {
+		each[i] = op + " " + words[i]
+	}
+	return strings.Join(each, ", ")
 }
 
 // word returns a text as one word: in quotes unless it is plain.

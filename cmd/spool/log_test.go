@@ -46,6 +46,10 @@ func TestLine(t *testing.T) {
 		{func(l *spool.Logged) { l.Args = []string{"alice", "--x", "-", "--", "alice", "[ ]"} },
 			"     42  2026-11-21 12:00:00  alice     prio       set priority alice --x -: 3 changes of jobs"},
 		{func(l *spool.Logged) { l.Args = []string{"--"} }, "     42  2026-11-21 12:00:00  alice     prio       set priority: 3 changes of jobs"},
+		{func(l *spool.Logged) { l.Op, l.Args = "finish, start", []string{"1.0", "1.2", "--", "[ ]"} },
+			"     42  2026-11-21 12:00:00  alice     prio       finish 1.0, start 1.2: 3 changes of jobs"},
+		{func(l *spool.Logged) { l.Op, l.Args = "finish, start", []string{"1.0"} },
+			"     42  2026-11-21 12:00:00  alice     prio       finish, start 1.0: 3 changes of jobs"},
 		{func(l *spool.Logged) { l.Seq, l.User = 123456789, "a long name" },
 			`123456789  2026-11-21 12:00:00  "a long name"  prio       set priority +5 12: 3 changes of jobs`},
 	} {
