@@ -87,7 +87,11 @@ func initial(k config.Key) string {
 		}
 		return strconv.Quote(v)
 	case []string:
-		return "[" + strings.Join(v, ", ") + "]"
+		words := make([]string, len(v))
+		for i, w := range v {
+			words[i] = strconv.Quote(w)
+		}
+		return "[" + strings.Join(words, ", ") + "]"
 	}
 	return fmt.Sprint(k.Default)
 }

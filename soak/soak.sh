@@ -2,7 +2,7 @@
 # The long runs: randomised tests many times over, each fuzz target with many
 # inputs, and thousands of killed writers. SOAK is how many inputs each target
 # gets: a count and not a time, since go test -fuzz that ends by time may fail
-# without a finding (golang/go#75804).
+# without a finding (golang/go#75804). STORM is how long starters are killed (5m).
 set -eu
 cd "$(dirname "$0")/.."
 inputs=${SOAK:-500000}
@@ -21,4 +21,8 @@ done
 echo "== crowds, killed writers and starters"
 go test ./cmd -run 'TestManyCommands|TestStoppedWriter|TestCycleBetween|TestFullFileSystem' -count 10 -timeout 120m
 FAIRSPOOL_KILLS=5000 go test ./cmd -run TestKilledWriters -count 1 -timeout 60m -v
-go test ./cmd/starter -count 5
+go test ./cmd/starter -count 5 -timeout 60m
+FAIRSPOOL_STORM=${STORM:-5m} go test ./cmd/starter -run '^TestStorm$' -count 1 -timeout 60m -v
+
+echo "== a virtual machine: criu, cgroups"
+sh soak/vm.sh
