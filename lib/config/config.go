@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/maui"
 )
 
 // Config is what the administrator set, with the defaults for the rest. The
@@ -101,8 +102,8 @@ type Config struct {
 	RoundRobinRate      float64 // GROUP_QUOTA_ROUND_ROBIN_RATE, slot weight
 	WeightedDemand      bool    // NEGOTIATOR_USE_WEIGHTED_DEMAND
 
-	Maui accountant.WindowParams // the table [maui]: MauiKeys
-	SGE  accountant.DecayParams  // the table [sge]: SGEKeys
+	Maui maui.Config            // the table [maui]: MauiKeys
+	SGE  accountant.DecayParams // the table [sge]: SGEKeys
 
 	RunTime RunTime // of the table [sge]: reprioritize_interval and execd_params
 
@@ -117,7 +118,7 @@ type Config struct {
 
 // Default returns the configuration of an empty file.
 func Default() Config {
-	var c Config
+	c := Config{Maui: maui.Default()}
 	for _, k := range slices.Concat(Keys, MauiKeys, SGEKeys) {
 		k.set(&c, k.Default)
 	}

@@ -13,13 +13,13 @@ import (
 var MauiKeys = []Key{
 	{Name: "FSINTERVAL", Kind: Time, Default: accountant.DefaultInterval.Seconds(), Unit: "s", Least: 1, Most: maxSeconds,
 		Help: "How long each fair share window is. Windows are aligned to midnight UTC of 1 January 1970.",
-		set:  func(c *Config, v any) { c.Maui.Interval = seconds(v) }},
+		set:  func(c *Config, v any) { c.Maui.Windows.Interval = seconds(v) }},
 	{Name: "FSDEPTH", Kind: Integer, Default: int64(accountant.DefaultDepth), Unit: "windows", Least: 1, Most: accountant.MaxDepth,
 		Help: "How many windows are kept and count, the one that is not over yet among them.",
-		set:  func(c *Config, v any) { c.Maui.Depth = int(v.(int64)) }},
+		set:  func(c *Config, v any) { c.Maui.Windows.Depth = int(v.(int64)) }},
 	{Name: "FSDECAY", Kind: Real, Default: 1.0, Least: 0, Most: 1,
 		Help: "What a window counts in comparison with the next newer one.",
-		set:  func(c *Config, v any) { c.Maui.Decay = v.(float64) }},
+		set:  func(c *Config, v any) { c.Maui.Windows.Decay = v.(float64) }},
 }
 
 // laterMaui tells of parameters of Maui's priorities and fair share that this

@@ -10,8 +10,8 @@ import (
 
 func TestTableDefaults(t *testing.T) {
 	c := Default()
-	if want := (accountant.WindowParams{Interval: 12 * time.Hour, Depth: 8, Decay: 1}); c.Maui != want {
-		t.Errorf("default of [maui] = %+v, want %+v", c.Maui, want)
+	if want := (accountant.WindowParams{Interval: 12 * time.Hour, Depth: 8, Decay: 1}); c.Maui.Windows != want {
+		t.Errorf("default of [maui] = %+v, want %+v", c.Maui.Windows, want)
 	}
 	if want := (accountant.DecayParams{HalfTime: 168 * time.Hour, CPU: accountant.UsageParams{Weight: 1}}); c.SGE != want {
 		t.Errorf("default of [sge] = %+v, want %+v", c.SGE, want)
@@ -46,8 +46,8 @@ halflife_decay_list = "cpu=30:mem=-1:io=0"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (accountant.WindowParams{Interval: 6 * time.Hour, Depth: 24, Decay: 0.5}); c.Maui != want {
-		t.Errorf("[maui] = %+v, want %+v", c.Maui, want)
+	if want := (accountant.WindowParams{Interval: 6 * time.Hour, Depth: 24, Decay: 0.5}); c.Maui.Windows != want {
+		t.Errorf("[maui] = %+v, want %+v", c.Maui.Windows, want)
 	}
 	want := accountant.DecayParams{
 		CPU:    accountant.UsageParams{Own: true, HalfLife: 30 * time.Minute},
@@ -70,8 +70,8 @@ func TestIntervals(t *testing.T) {
 		`"1:00:00:01"`: 24*time.Hour + time.Second, `"0:90:0"`: 90 * time.Minute,
 	} {
 		c, err := Parse("f", []byte("maui = { FSINTERVAL = "+text+" }"))
-		if err != nil || c.Maui.Interval != want {
-			t.Errorf("FSINTERVAL = %s is %v, %v, want %v", text, c.Maui.Interval, err, want)
+		if err != nil || c.Maui.Windows.Interval != want {
+			t.Errorf("FSINTERVAL = %s is %v, %v, want %v", text, c.Maui.Windows.Interval, err, want)
 		}
 	}
 }
@@ -194,8 +194,8 @@ func FuzzTables(f *testing.F) {
 		if r := c.RunTime; r.Best < -20 || r.Best > r.Worst || r.Worst > 20 {
 			t.Errorf("%q gives %+v, out of range", params, r)
 		}
-		if c.Maui.Interval < time.Second || c.Maui.Interval > maxSeconds*time.Second || !(sum > 0) {
-			t.Errorf("%q, %q give %+v, %+v, out of range", interval, weights, c.Maui, c.SGE)
+		if c.Maui.Windows.Interval < time.Second || c.Maui.Windows.Interval > maxSeconds*time.Second || !(sum > 0) {
+			t.Errorf("%q, %q give %+v, %+v, out of range", interval, weights, c.Maui.Windows, c.SGE)
 		}
 	})
 }

@@ -28,6 +28,10 @@ type Pool struct {
 	Backoffs []pool.Backoff
 	// Reservations are those that the last cycle left.
 	Reservations []pool.Reservation
+	// Held are jobs that are held or wait for others, and Running those with claims: what
+	// Config.Queue reckons with besides the idle ones. Not asked for without one.
+	Held    []Job
+	Running []jobprio.Running
 }
 
 // Job is a run of idle jobs that differ in nothing but ProcId: Count procs of
@@ -52,6 +56,9 @@ type Config struct {
 	// JobOrder is JOB_PRIORITY_POLICY: the order of one submitter's jobs; nil:
 	// condor.
 	JobOrder jobprio.Policy
+	// Queue is the policy that puts all submitters' jobs into one order, in the place of
+	// JobOrder and of shares by EUP, and of preemption for these; nil: there is none.
+	Queue jobprio.Queue
 	// SlotWeight is SLOT_WEIGHT, evaluated in ads without a SlotWeight of
 	// their own; nil: 1.
 	SlotWeight *classad.Expr
@@ -206,6 +213,9 @@ type Plan struct {
 	Reservations []Reserved
 	// Succession is what claims go on with whose jobs end before the next cycle.
 	Succession Succession
+	// Clocks and Passed are what Config.Queue wants kept until the next cycle.
+	Clocks []Clock
+	Passed []Passed
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
 	// Warnings are what a person should look at, such as an ad that could not
@@ -227,6 +237,19 @@ type Reserved struct {
 	// GivenUp says that it lasted too long (RESERVE_MAX_TIME): nothing is kept for
 	// the job any more, and nothing will be for as long again.
 	GivenUp bool `json:",omitempty"`
+}
+
+// Clock says since when procs are considered (Unix seconds), 0: they are not.
+type Clock struct {
+	Procs
+	Since int64
+}
+
+// Passed says that jobs behind these procs in the queue were matched while they stayed
+// idle: so many as Times.
+type Passed struct {
+	Procs
+	Times int
 }
 
 // Holding is a number of slots, and their weight.
@@ -256,6 +279,10 @@ type Match struct {
 	Limits string
 	// Weight is what the submitter is charged for the slot.
 	Weight accountant.Weight
+	// QOS and PE are those of the job's place in Config.Queue: the QOS it is charged under,
+	// empty for what its ad says, and its processor equivalents, 0 if they are not known.
+	QOS string
+	PE  float64
 	// Rank is what the slot's Rank makes of the job, 0 where that is no number: its
 	// CurrentRank from then on.
 	Rank float64

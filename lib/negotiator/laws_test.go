@@ -199,7 +199,7 @@ func TestOrderNeverMatters(t *testing.T) {
 			want = asJSON(rt, Cycle(p, cfg, now))
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		q := Pool{shuffled(r, p.Slots), shuffled(r, p.Claims), shuffled(r, procs(p.Jobs)), shuffled(r, p.Submitters), shuffled(r, p.Backoffs), shuffled(r, p.Reservations)}
+		q := Pool{Slots: shuffled(r, p.Slots), Claims: shuffled(r, p.Claims), Jobs: shuffled(r, procs(p.Jobs)), Submitters: shuffled(r, p.Submitters), Backoffs: shuffled(r, p.Backoffs), Reservations: shuffled(r, p.Reservations)}
 		if got := asJSON(rt, Cycle(q, cfg, now)); got != want {
 			rt.Fatalf("Cycle of the shuffled pool = %s, want %s", got, want)
 		}

@@ -20,7 +20,7 @@ func Params(cfg *config.Config) accountant.Params {
 		RemoteFactor:  cfg.RemotePrioFactor,
 		LocalDomain:   cfg.LocalDomain,
 		Groups:        cfg.Groups,
-		Windows:       cfg.Maui,
+		Windows:       cfg.Maui.Windows,
 		Decay:         cfg.SGE,
 	}
 }

@@ -1,0 +1,95 @@
+package jobprio
+
+import (
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// Queue is a policy that puts the jobs of all submitters into one order, in the place of
+// shares by EUP. It knows the time, and what else it reckons with.
+type Queue interface {
+	// Attributes are the names of the attributes of jobs that the order is made from.
+	Attributes() []string
+	// Order puts jobs in order. The order of its input does not matter.
+	Order(w Waiting) Order
+}
+
+// Run is a stretch of equal procs of one cluster: Count of them, from First on.
+type Run struct {
+	First     pool.JobID
+	Count     int
+	Submitter string
+	Ad        *classad.Ad // of First; not changed
+}
+
+// Running is a job that has a claim.
+type Running struct {
+	Run
+	// Started is when its claim began to run, or was made if it has not.
+	Started time.Time
+}
+
+// Waiting is what a queue is made of. No proc stands in two runs.
+type Waiting struct {
+	Idle    []Run // jobs that want a slot
+	Held    []Run // jobs that are held or wait for others
+	Running []Running
+}
+
+// Procs are some procs of a run of Waiting.Idle or, where that is said, Waiting.Held:
+// Count of them, the From-th (from 0) being the first.
+type Procs struct{ Run, From, Count int }
+
+// Order is a queue: every idle job stands in one of Places and Blocked.
+type Order struct {
+	Places  []Place // the first to be served first
+	Blocked []Blocked
+	// Clocks are jobs of which another time counts from now on than before.
+	Clocks []Clock
+	// Limits bound what may run at a time; nil: nothing does.
+	Limits Limits
+	// CountPassed says that the order depends on how often jobs were passed over.
+	CountPassed bool
+}
+
+// Place is the place of equal jobs that follow each other.
+type Place struct {
+	Procs
+	Priority float64 // higher goes first
+	QOS      string  // that they are charged under; empty: as their ads say
+	PE       float64 // processor equivalents of one of them; 0: not known
+}
+
+// Blocked are jobs that are not considered.
+type Blocked struct {
+	Procs
+	Priority float64
+	Why      string // such as "negative priority"
+}
+
+// Clock says since when jobs are considered, in Unix seconds; 0: they are not.
+type Clock struct {
+	Procs
+	Held  bool // Procs are of Waiting.Held
+	Since int64
+}
+
+// Limits is what the policy itself allows to run at a time. It counts what runs when the
+// queue is made, and then what is taken.
+type Limits interface {
+	// Attributes are the names of what tells jobs apart that limits treat differently.
+	Attributes() []string
+	// Kind returns the number of what limits make of jobs: jobs of one kind are equal to
+	// them.
+	Kind(r Run) int
+	// Refuses says which limit one more job of a kind would break, such as "MAXJOB 5 of
+	// user alice: 5 in use"; empty for none. Soft limits count unless hard is true.
+	Refuses(kind int, hard bool) string
+	// Take counts one more job of a kind.
+	Take(kind int)
+	// Lasting says whether a job of a kind may take the place of an equal one, which has
+	// ended, without asking: what limits count is the same then.
+	Lasting(kind int) bool
+}

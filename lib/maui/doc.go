@@ -1,0 +1,18 @@
+// Package maui answers: in which order do waiting jobs go by Maui's priority hierarchy,
+// and which numbers make it?
+//
+// A job's priority is the weighted, capped sum of components, each of which is the
+// weighted, capped sum of subcomponents (Maui's administrator manual, 5.1, and 5.1.3 for
+// the equation):
+//
+//	Priority = C1WEIGHT * MIN(C1CAP, S11WEIGHT * MIN(S11CAP, S11) + ...) + C2WEIGHT * ...
+//
+// Config has the weights, caps and credentials; World what is reckoned with besides the
+// jobs: the time, the size of the pool, who used how much of late. Reckoner.Of gives a
+// job's Priority with everything that it comes from. Queue is the policy as a negotiation
+// cycle asks for it (jobprio.Queue): all jobs in one order, those that are left out and
+// why, and the limits of credentials on what may run.
+//
+// The package is pure: it knows no clock, file or spool, and prints nothing. It takes the
+// configuration as Config; what maui.cfg looks like is for fairspool/lib/mauicfg.
+package maui
