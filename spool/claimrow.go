@@ -27,6 +27,7 @@ func claimAttributes(to attributes, c pool.Claim) {
 	setTime(to, "MatchedAt", c.MatchedAt)
 	setText(to, "Of", c.Piece.Of)
 	setText(to, "Owner", c.By.User)
+	setReal(to, "PE", c.By.PE)
 	setInt(to, "PID", int64(c.PID))
 	setText(to, "Project", c.By.Project)
 	if c.PromisedTo != (pool.JobID{}) {

@@ -126,9 +126,9 @@ var operations = []operation{
 		tx.Op("tally")
 		for _, k := range []accountant.Key{{Kind: accountant.KindUser, Name: "alice"}, {Kind: accountant.KindOwn, Name: "a\"b"}, {Kind: accountant.KindUser, Name: "carol"}} {
 			y, _ := tx.Tally(k)
-			y = y.Begin(noon, 2, accountant.Params{})
+			y = y.Begin(noon, accountant.Credentials{Cpus: 2, PE: 2.5}, accountant.Params{})
 			tx.PutTally(y)
-			tx.PutTally(y.Report(accountant.Used{CPU: time.Second / 3, Memory: 0.1}, noon, accountant.Params{}).End(noon.Add(time.Hour), 1, accountant.Params{}))
+			tx.PutTally(y.Report(accountant.Used{CPU: time.Second / 3, Memory: 0.1}, noon, accountant.Params{}).End(noon.Add(time.Hour), accountant.Credentials{Cpus: 1, PE: 1.25}, accountant.Params{}))
 		}
 		tx.PutMark("clock", "noon\n\xff")
 		tx.PutMark("other", "gone with the finish")

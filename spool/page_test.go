@@ -34,7 +34,8 @@ func TestPage(t *testing.T) {
 		t.Errorf("VERSION is\n%swant\n%s", got, want)
 	}
 	y := accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: "bob"}, Windows: []accountant.Window{
-		{Dedicated: accountant.Usage{Millis: 5000}, Utilized: accountant.Usage{Millis: 400, Rest: 3}}, {Dedicated: accountant.Usage{Millis: 9000}},
+		{Dedicated: accountant.Usage{Millis: 5000}, Equivalent: accountant.Usage{Millis: 5859, Rest: 375}, Utilized: accountant.Usage{Millis: 400, Rest: 3}},
+		{Dedicated: accountant.Usage{Millis: 9000}, Equivalent: accountant.Usage{Millis: 9000}},
 	}}
 	table := tableText(map[accountant.Key]accountant.Tally{y.Key: y}, accountant.Key.Compare, func(b []byte, y accountant.Tally) []byte {
 		return record{Kind: 'W', Tally: &y}.append(b)

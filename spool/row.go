@@ -129,7 +129,7 @@ func (r *row) time(name string) time.Time {
 func (r *row) credentials() accountant.Credentials {
 	return accountant.Credentials{
 		User: r.optional("Owner"), Group: r.optional("UnixGroup"), Account: r.optional("AcctGroup"),
-		QOS: r.optional("QOS"), Class: r.optional("Class"), Project: r.optional("Project"), Cpus: r.int("RequestCpus"),
+		QOS: r.optional("QOS"), Class: r.optional("Class"), Project: r.optional("Project"), Cpus: r.int("RequestCpus"), PE: r.real("PE"),
 	}
 }
 

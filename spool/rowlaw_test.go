@@ -68,8 +68,16 @@ func drawTally(t *rapid.T) accountant.Tally {
 		Key: accountant.Key{Kind: drawText(t, "kind"), Name: drawText(t, "name")}, At: drawTime(t, "at"), Cpus: drawInt(t, "cpus"),
 		Interval: time.Duration(drawInt(t, "interval")), Decayed: recent("decayed"), LongTerm: recent("long term"),
 	}
+	if y.PE = accountant.EquivalentsOf(y.Cpus); rapid.Bool().Draw(t, "PE known") {
+		y.PE = accountant.Weight(drawInt(t, "PE"))
+	}
+	known := rapid.Bool().Draw(t, "equivalents known")
 	for range rapid.IntRange(0, accountant.MaxDepth).Draw(t, "windows") {
-		y.Windows = append(y.Windows, accountant.Window{Dedicated: drawUsage(t, "dedicated"), Utilized: drawUsage(t, "utilized")})
+		w := accountant.Window{Dedicated: drawUsage(t, "dedicated"), Utilized: drawUsage(t, "utilized")}
+		if w.Equivalent = w.Dedicated; known {
+			w.Equivalent = drawUsage(t, "equivalent")
+		}
+		y.Windows = append(y.Windows, w)
 	}
 	return y
 }
@@ -94,7 +102,7 @@ func drawClaim(t *rapid.T) pool.Claim {
 		State: pool.ClaimState(rapid.IntRange(int(pool.Matched), int(pool.Promised)).Draw(t, "state")), Weight: accountant.Weight(drawInt(t, "weight")),
 		By: accountant.Credentials{
 			User: drawText(t, "user"), Group: drawText(t, "group"), Account: drawText(t, "account"), QOS: drawText(t, "qos"),
-			Class: drawText(t, "class"), Project: drawText(t, "project"), Cpus: drawInt(t, "cpus"),
+			Class: drawText(t, "class"), Project: drawText(t, "project"), Cpus: drawInt(t, "cpus"), PE: drawReal(t, "PE"),
 		},
 		VacateCode: int(drawInt(t, "code")), VacateSubcode: int(drawInt(t, "subcode")),
 		MatchedAt: drawTime(t, "matched"), StartedAt: drawTime(t, "started"), VacateSince: drawTime(t, "vacate"), PID: int(drawInt(t, "pid")),
@@ -177,6 +185,7 @@ func TestRowsAsBefore(t *testing.T) {
 		`U [ Name = "alice@x"; Priority = 0.5; At = 1000; HalfLife = 3600000000000; ResourcesUsed = 1; InUse = 1000; SlotMillis = 5; WeightedMillis = 6; Begin = 1; Last = 2 ]`,
 		`K [ Job = "1.0"; Attempt = 1; Slot = "s"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1 ]`,
 		`W [ Kind = "user"; Name = "alice" ]`,
+		`W [ Kind = "user"; Name = "alice"; At = 1; Cpus = 2; Interval = 3600000000000; Windows = "5000 1 400 3, 9000 0 0 0" ]`,
 	} {
 		r, err := parseRecord([]byte(line), nil)
 		if err != nil {
@@ -188,6 +197,18 @@ func TestRowsAsBefore(t *testing.T) {
 		}
 		if r.Submitter.Ceiling.Set || r.Claim.By != (accountant.Credentials{}) || r.Claim.Piece != (pool.Piece{}) || r.Claim.Limits != "" || r.Claim.Rank != 0 || r.Claim.PromisedTo != (pool.JobID{}) {
 			t.Errorf("%q has a ceiling %v, a claim %+v, want neither ceiling nor credentials, piece and limits", line, r.Submitter.Ceiling, r.Claim)
+		}
+		if r.Tally == nil {
+			continue
+		}
+		// What is not told of equivalents is what is told of processors.
+		if want := accountant.EquivalentsOf(r.Tally.Cpus); r.Tally.PE != want {
+			t.Errorf("%q has %v equivalents, want %v", line, r.Tally.PE, want)
+		}
+		for _, w := range r.Tally.Windows {
+			if w.Equivalent != w.Dedicated {
+				t.Errorf("%q has a window %+v, want equivalents of what is dedicated", line, w)
+			}
 		}
 	}
 }
@@ -235,6 +256,14 @@ func TestParseWindows(t *testing.T) {
 	for _, text := range []string{" ", "1", "1 2 3", "1 2 3 4 5", "1 2 3 4,", "1 2 3 4, ", "1 2 3 4,5 6 7 8", "1 2 3 x", "1 2  3", "9223372036854775808 0 0 0"} {
 		if got, err := parseWindows(text); err == nil {
 			t.Errorf("parseWindows(%q) = %v, want an error", text, got)
+		}
+	}
+	for _, row := range []string{
+		`Equivalents = "1 0"`, `Windows = "1 2 3 4"; Equivalents = "1"`, `Windows = "1 2 3 4"; Equivalents = "1 2 3"`, `Windows = "1 2 3 4"; Equivalents = "1 2, 3 4"`,
+		`Windows = "1 2 3 4, 5 6 7 8"; Equivalents = "1 2"`, `Windows = "1 2 3 4"; Equivalents = "1 2,"`, `Windows = "1 2 3 4"; Equivalents = "1 x"`, `Equivalents = 1`, `PE = "1"`,
+	} {
+		if got, err := parseRecord([]byte(`W [ Kind = "user"; Name = "alice"; `+row+` ]`), nil); err == nil {
+			t.Errorf("a tally with %s is read as %+v, want an error", row, *got.Tally)
 		}
 	}
 }

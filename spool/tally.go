@@ -3,6 +3,7 @@ package spool
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -55,9 +56,15 @@ func tallyAd(y accountant.Tally) *classad.Ad {
 	ad.SetString(tallyNameName, y.Name)
 	setTime(ad, "At", y.At)
 	setInt(ad, "Cpus", y.Cpus)
+	if y.PE != accountant.EquivalentsOf(y.Cpus) {
+		ad.SetInt("PE", int64(y.PE))
+	}
 	setInt(ad, "Interval", y.Interval.Nanoseconds())
 	if len(y.Windows) > 0 {
 		ad.SetString("Windows", windowsText(y.Windows))
+	}
+	if slices.ContainsFunc(y.Windows, func(w accountant.Window) bool { return w.Equivalent != w.Dedicated }) {
+		ad.SetString("Equivalents", equivalentsText(y.Windows))
 	}
 	setRecent(ad, "Decayed", y.Decayed)
 	setRecent(ad, "LongTerm", y.LongTerm)
@@ -74,19 +81,31 @@ func tallyOf(r *row) (accountant.Tally, error) {
 	y := accountant.Tally{
 		Key: accountant.Key{Kind: r.text(tallyKindName), Name: r.text(tallyNameName)},
 		At:  r.time("At"), Cpus: r.int("Cpus"), Interval: time.Duration(r.int("Interval")),
-		Windows: r.windows("Windows"), Decayed: r.recent("Decayed"), LongTerm: r.recent("LongTerm"),
+		Windows: r.windows(), Decayed: r.recent("Decayed"), LongTerm: r.recent("LongTerm"),
+	}
+	if y.PE = accountant.EquivalentsOf(y.Cpus); r.has("PE") {
+		y.PE = accountant.Weight(r.int("PE"))
 	}
 	return y, r.err
 }
 
-func (r *row) windows(name string) []accountant.Window {
-	text := r.optional(name)
-	if text == "" || r.err != nil {
+func (r *row) windows() []accountant.Window {
+	text, equivalents := r.optional("Windows"), r.optional("Equivalents")
+	if r.err != nil {
 		return nil
 	}
-	windows, err := parseWindows(text)
-	if err != nil {
-		r.err = fmt.Errorf("%s: %w", name, err)
+	var windows []accountant.Window
+	var err error
+	if text != "" {
+		if windows, err = parseWindows(text); err != nil {
+			r.err = fmt.Errorf("Windows: %w", err)
+			return nil
+		}
+	}
+	if equivalents != "" {
+		if err = parseEquivalents(equivalents, windows); err != nil {
+			r.err = fmt.Errorf("Equivalents: %w", err)
+		}
 	}
 	return windows
 }
@@ -100,37 +119,84 @@ func (r *row) recent(name string) accountant.Recent {
 func windowsText(windows []accountant.Window) string {
 	var b []byte
 	for i, w := range windows {
-		for j, n := range [...]int64{w.Dedicated.Millis, w.Dedicated.Rest, w.Utilized.Millis, w.Utilized.Rest} {
-			switch {
-			case j > 0:
-				b = append(b, ' ')
-			case i > 0:
-				b = append(b, ", "...)
-			}
-			b = strconv.AppendInt(b, n, 10)
-		}
+		b = appendWindow(b, i, w.Dedicated, w.Utilized)
 	}
 	return string(b)
 }
 
-// parseWindows is the inverse of windowsText.
+// equivalentsText writes the windows' equivalents likewise. They stand apart from the
+// other usage, and only where one is not what is dedicated: so a row without them
+// reads as it did, and one with them can be read by a program that knows of none.
+func equivalentsText(windows []accountant.Window) string {
+	var b []byte
+	for i, w := range windows {
+		b = appendWindow(b, i, w.Equivalent)
+	}
+	return string(b)
+}
+
+// appendWindow writes what the i-th window has of each kind of usage.
+func appendWindow(b []byte, i int, kinds ...accountant.Usage) []byte {
+	if i > 0 {
+		b = append(b, ',')
+	}
+	for j, u := range kinds {
+		if i+j > 0 {
+			b = append(b, ' ')
+		}
+		b = append(strconv.AppendInt(b, u.Millis, 10), ' ')
+		b = strconv.AppendInt(b, u.Rest, 10)
+	}
+	return b
+}
+
+// parseWindows is the inverse of windowsText. The equivalents are what is dedicated
+// until others are known.
 func parseWindows(text string) ([]accountant.Window, error) {
 	windows := make([]accountant.Window, 0, strings.Count(text, ",")+1)
 	for one := range strings.SplitSeq(text, ", ") {
 		var n [4]int64
-		for i := range n {
-			digits, rest, more := strings.Cut(one, " ")
-			value, err := strconv.ParseInt(digits, 10, 64)
-			if err != nil || more != (i < len(n)-1) {
-				return nil, errors.New("not windows of four numbers each")
-			}
-			n[i], one = value, rest
+		if !numbers(n[:], one) {
+			return nil, errors.New("not windows of four numbers each")
 		}
+		dedicated := accountant.Usage{Millis: n[0], Rest: n[1]}
 		windows = append(windows, accountant.Window{
-			Dedicated: accountant.Usage{Millis: n[0], Rest: n[1]}, Utilized: accountant.Usage{Millis: n[2], Rest: n[3]},
+			Dedicated: dedicated, Equivalent: dedicated, Utilized: accountant.Usage{Millis: n[2], Rest: n[3]},
 		})
 	}
 	return windows, nil
+}
+
+// parseEquivalents is the inverse of equivalentsText: it says how much of equivalents
+// each of the windows has.
+func parseEquivalents(text string, of []accountant.Window) error {
+	wrong := fmt.Errorf("not two numbers for each of %d windows", len(of))
+	each := strings.Split(text, ", ")
+	if len(each) != len(of) {
+		return wrong
+	}
+	for i, one := range each {
+		var n [2]int64
+		if !numbers(n[:], one) {
+			return wrong
+		}
+		of[i].Equivalent = accountant.Usage{Millis: n[0], Rest: n[1]}
+	}
+	return nil
+}
+
+// numbers reads as many numbers as there is room for, a blank between two, and says
+// whether that was all of the text.
+func numbers(to []int64, text string) bool {
+	for i := range to {
+		digits, rest, more := strings.Cut(text, " ")
+		n, err := strconv.ParseInt(digits, 10, 64)
+		if err != nil || more != (i < len(to)-1) {
+			return false
+		}
+		to[i], text = n, rest
+	}
+	return true
 }
 
 // tallyKey returns the key of a row.

@@ -106,7 +106,7 @@ func TestTalliesOnce(t *testing.T) {
 		if err := attempt(dir, disk{}, func(tx *Tx) error {
 			tx.Op("tally")
 			for _, name := range strings.Fields(names) {
-				tx.PutTally(accountant.Tally{Key: userKey(name), Cpus: 1})
+				tx.PutTally(accountant.Tally{Key: userKey(name), Cpus: 1, PE: accountant.One})
 			}
 			return nil
 		}); err != nil {
@@ -232,12 +232,12 @@ func TestLongArguments(t *testing.T) {
 // BenchmarkPutTallies changes 20,000 tallies in one transaction.
 func BenchmarkPutTallies(b *testing.B) {
 	dir := filepath.Join(b.TempDir(), "spool")
-	window := accountant.Window{Dedicated: accountant.Usage{Millis: 43_200_000}, Utilized: accountant.Usage{Millis: 41_234_567, Rest: 8}}
+	window := accountant.Window{Dedicated: accountant.Usage{Millis: 43_200_000}, Equivalent: accountant.Usage{Millis: 43_200_000}, Utilized: accountant.Usage{Millis: 41_234_567, Rest: 8}}
 	for b.Loop() {
 		if err := attempt(dir, disk{}, func(tx *Tx) error {
 			tx.Op("tally")
 			for n := range 20_000 {
-				tx.PutTally(accountant.Tally{Key: userKey(fmt.Sprint("user", n)), At: noon, Cpus: 1, Windows: slices.Repeat([]accountant.Window{window}, 8)})
+				tx.PutTally(accountant.Tally{Key: userKey(fmt.Sprint("user", n)), At: noon, Cpus: 1, PE: accountant.One, Windows: slices.Repeat([]accountant.Window{window}, 8)})
 			}
 			return nil
 		}); err != nil {

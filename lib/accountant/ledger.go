@@ -32,7 +32,7 @@ func (c Charge) Begin(b Book, t time.Time, p Params) time.Time {
 	r = r.Start(t, c.Weight, p)
 	b.PutSubmitter(r)
 	c.groups(b, p, func(g Record, own bool) Record { return g.start(r.At, c.Weight, own, p) })
-	c.tally(b, func(y Tally) Tally { return y.Begin(r.At, c.By.Cpus, p) })
+	c.tally(b, func(y Tally) Tally { return y.Begin(r.At, c.By, p) })
 	return r.At
 }
 
@@ -51,7 +51,7 @@ func (c Charge) End(b Book, from, t time.Time, p Params) {
 	r = r.End(t, c.Weight, p)
 	b.PutSubmitter(r)
 	c.groups(b, p, func(g Record, own bool) Record { return g.end(r.At, c.Weight, own, p) })
-	c.tally(b, func(y Tally) Tally { return y.End(r.At, c.By.Cpus, p) })
+	c.tally(b, func(y Tally) Tally { return y.End(r.At, c.By, p) })
 }
 
 // GiveBack ends at t a charge that began at from and turned out to be for
@@ -61,7 +61,7 @@ func (c Charge) GiveBack(b Book, from, t time.Time, p Params) {
 	r = r.GiveBack(from, t, c.Weight, p)
 	b.PutSubmitter(r)
 	c.groups(b, p, func(g Record, own bool) Record { return g.giveBack(from, r.At, c.Weight, own, p) })
-	c.tally(b, func(y Tally) Tally { return y.GiveBack(from, r.At, c.By.Cpus, p) })
+	c.tally(b, func(y Tally) Tally { return y.GiveBack(from, r.At, c.By, p) })
 }
 
 // Report adds what an attempt used, as it was measured, to the tallies.

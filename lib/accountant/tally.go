@@ -16,6 +16,7 @@ type Tally struct {
 	Key
 	At       time.Time     // the last event; zero before the first
 	Cpus     int64         // processors charged since At
+	PE       Weight        // processor equivalents charged since At
 	Interval time.Duration // of the windows; FSINTERVAL when they were last advanced
 	// Windows are the windows that there is anything to say of, the newest
 	// first: it is the one that At lies in. Never changed in place.
@@ -23,12 +24,6 @@ type Tally struct {
 	// Decayed is Grid Engine's usage as of At, LongTerm the same undecayed.
 	Decayed, LongTerm Recent
 }
-
-// maxCpus bounds what one claim counts, as MaxWeight does the weight of its
-// slot: a job may ask for any number.
-const maxCpus = int64(MaxWeight / One)
-
-func processors(n int64) int64 { return min(max(n, 0), maxCpus) }
 
 // AsOf returns the tally advanced to t with nothing begun or ended in between.
 // AsOf(b) of AsOf(a) has the same windows as AsOf(b), and the same decayed usage
@@ -52,28 +47,32 @@ func (y Tally) AsOf(t time.Time, p Params) Tally {
 	return y
 }
 
-// Begin begins to count cpus processors at t. Events may come in any order: one
-// before y.At counts from its own time on, so that the order in which several
-// are recorded does not matter.
-func (y Tally) Begin(t time.Time, cpus int64, p Params) Tally {
+// Begin begins to count a claim of a job with these credentials at t: its processors
+// and their equivalents. Events may come in any order: one before y.At counts from
+// its own time on, so that the order in which several are recorded does not matter.
+func (y Tally) Begin(t time.Time, by Credentials, p Params) Tally {
+	l := by.load()
 	y = y.AsOf(t, p)
-	y = y.over(t, y.At, processors(cpus), p)
-	y.Cpus += processors(cpus)
+	y = y.over(t, y.At, l, p)
+	y.Cpus += l.cpus
+	y.PE += l.pe
 	return y
 }
 
-// End ceases to count cpus processors at t, which is no earlier than the Begin
-// that it belongs to.
-func (y Tally) End(t time.Time, cpus int64, p Params) Tally {
+// End ceases to count a claim at t, which is no earlier than the Begin that it
+// belongs to.
+func (y Tally) End(t time.Time, by Credentials, p Params) Tally {
+	l := by.load()
 	y = y.AsOf(t, p)
-	y = y.over(t, y.At, -processors(cpus), p)
-	y.Cpus = max(y.Cpus-processors(cpus), 0)
+	y = y.over(t, y.At, l.negative(), p)
+	y.Cpus = max(y.Cpus-l.cpus, 0)
+	y.PE = max(y.PE-l.pe, 0)
 	return y
 }
 
 // GiveBack ends at t what began at from, and takes away again what it added.
-func (y Tally) GiveBack(from, t time.Time, cpus int64, p Params) Tally {
-	return y.End(t, cpus, p).over(from, t, -processors(cpus), p)
+func (y Tally) GiveBack(from, t time.Time, by Credentials, p Params) Tally {
+	return y.End(t, by, p).over(from, t, by.load().negative(), p)
 }
 
 // Report adds what was measured to the usage as of t. One that is late counts
@@ -89,6 +88,9 @@ func (y Tally) Report(used Used, t time.Time, p Params) Tally {
 	return y
 }
 
+// InUse tells whether a claim is charged.
+func (y Tally) InUse() bool { return y.Cpus != 0 || y.PE != 0 }
+
 // negligible is decayed usage, of any unit, that no priority shows any more.
 const negligible = 1e-6
 
@@ -98,5 +100,5 @@ const negligible = 1e-6
 func (y Tally) Irrelevant(t time.Time, p Params) bool {
 	y = y.AsOf(t, p)
 	d := y.Decayed
-	return y.Cpus == 0 && len(y.Windows) == 0 && max(d.CPU, d.Memory, d.IO) < negligible && y.LongTerm == (Recent{})
+	return !y.InUse() && len(y.Windows) == 0 && max(d.CPU, d.Memory, d.IO) < negligible && y.LongTerm == (Recent{})
 }

@@ -1,6 +1,7 @@
 package accountant
 
 import (
+	"cmp"
 	"math"
 	"reflect"
 	"slices"
@@ -16,6 +17,9 @@ func tallied(interval time.Duration, depth int) Params {
 	p.Windows = WindowParams{Interval: interval, Depth: depth, Decay: 1}
 	return p
 }
+
+// cpus are the credentials of a job of which no more is known than its processors.
+func cpus(n int64) Credentials { return Credentials{Cpus: n} }
 
 func processorSeconds(y Tally) (list []float64) {
 	for _, w := range y.Windows {
@@ -49,6 +53,24 @@ func TestKeys(t *testing.T) {
 	}
 }
 
+// TestEquivalents: what is no number of processor equivalents counts as the
+// processors do, and what is too large or too small as the bound that it is beyond.
+func TestEquivalents(t *testing.T) {
+	for _, c := range []struct {
+		cpus int64
+		pe   float64
+		want load
+	}{
+		{0, 0, load{0, 0}}, {2, 0, load{2, 2000}}, {2, 5.859375, load{2, 5859}}, {4, 1.5, load{4, 1500}}, {0, 1, load{0, 1000}},
+		{2, math.NaN(), load{2, 2000}}, {2, -1, load{2, 2000}}, {2, math.Inf(-1), load{2, 2000}}, {-2, 0, load{0, 0}},
+		{2, math.Inf(1), load{2, MaxWeight}}, {2, 1e300, load{2, MaxWeight}}, {2, 1e-300, load{2, 1}}, {math.MaxInt64, 0, load{1e6, MaxWeight}},
+	} {
+		if got := (Credentials{Cpus: c.cpus, PE: c.pe}).load(); got != c.want {
+			t.Errorf("load of %d processors, %v equivalents = %v, want %v", c.cpus, c.pe, got, c.want)
+		}
+	}
+}
+
 // TestWithin: the name of a user's tally in a project says which both are.
 func TestWithin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
@@ -76,15 +98,15 @@ func TestWindows(t *testing.T) {
 		y    func() Tally
 		want []float64
 	}{
-		{"two begin at half past", func() Tally { return y.Begin(at(30), 2, p) }, nil},
-		{"a third at a quarter past one", func() Tally { return y.Begin(at(75), 1, p) }, []float64{15 * 60 * 2, 30 * 60 * 2}},
+		{"two begin at half past", func() Tally { return y.Begin(at(30), cpus(2), p) }, nil},
+		{"a third at a quarter past one", func() Tally { return y.Begin(at(75), cpus(1), p) }, []float64{15 * 60 * 2, 30 * 60 * 2}},
 		{"nothing happens", func() Tally { return y.AsOf(at(75), p) }, []float64{1800, 3600}},
 		{"the clock goes back", func() Tally { return y.AsOf(at(0), p) }, []float64{1800, 3600}},
-		{"the two end at three", func() Tally { return y.End(at(180), 2, p) }, []float64{0, 3 * 3600, 45*180 + 15*120}},
-		{"what began late is told of late", func() Tally { return y.Begin(at(150), 4, p) }, []float64{0, 3*3600 + 4*1800, 45*180 + 15*120}},
-		{"and ends, also late", func() Tally { return y.End(at(165), 4, p) }, []float64{0, 3*3600 + 4*900, 45*180 + 15*120}},
+		{"the two end at three", func() Tally { return y.End(at(180), cpus(2), p) }, []float64{0, 3 * 3600, 45*180 + 15*120}},
+		{"what began late is told of late", func() Tally { return y.Begin(at(150), cpus(4), p) }, []float64{0, 3*3600 + 4*1800, 45*180 + 15*120}},
+		{"and ends, also late", func() Tally { return y.End(at(165), cpus(4), p) }, []float64{0, 3*3600 + 4*900, 45*180 + 15*120}},
 		{"a window is too old", func() Tally { return y.AsOf(at(240), p) }, []float64{0, 3600, 3*3600 + 4*900}},
-		{"the third turns out not to have begun", func() Tally { return y.GiveBack(at(75), at(240), 1, p) }, []float64{0, 0, 2*3600 + 4*900}},
+		{"the third turns out not to have begun", func() Tally { return y.GiveBack(at(75), at(240), cpus(1), p) }, []float64{0, 0, 2*3600 + 4*900}},
 		{"all windows are too old", func() Tally { return y.AsOf(at(400), p) }, nil},
 	} {
 		y = step.y()
@@ -92,7 +114,7 @@ func TestWindows(t *testing.T) {
 			t.Errorf("%s: %v, want %v", step.name, got, step.want)
 		}
 	}
-	if y.Cpus != 0 || !y.Irrelevant(at(400), p) {
+	if y.InUse() || !y.Irrelevant(at(400), p) {
 		t.Errorf("in the end %+v, want nothing of relevance", y)
 	}
 }
@@ -101,7 +123,7 @@ func TestWindows(t *testing.T) {
 func TestFairShare(t *testing.T) {
 	windows := func(seconds ...int64) (y Tally) {
 		for _, s := range seconds {
-			y.Windows = append(y.Windows, Window{Dedicated: Usage{Millis: 1000 * s}, Utilized: Usage{Millis: 500 * s}})
+			y.Windows = append(y.Windows, Window{Dedicated: Usage{Millis: 1000 * s}, Equivalent: Usage{Millis: 3000 * s}, Utilized: Usage{Millis: 500 * s}})
 		}
 		return y
 	}
@@ -110,8 +132,8 @@ func TestFairShare(t *testing.T) {
 	if got, of := john.FairShare(DedicatedPS, p), all.FairShare(DedicatedPS, p); got != 68.75 || of != 216.25 || math.Abs(Percent(got, of)-31.7919) > 1e-4 {
 		t.Errorf("FairShare = %v of %v, %v %%, want 68.75 of 216.25, 31.7919 %%", got, of, Percent(got, of))
 	}
-	if got := john.FairShare(UtilizedPS, p); got != 68.75/2 {
-		t.Errorf("FairShare of utilized = %v, want %v", got, 68.75/2)
+	if pe, cpu := john.FairShare(DedicatedPES, p), john.FairShare(UtilizedPS, p); pe != 68.75*3 || cpu != 68.75/2 {
+		t.Errorf("FairShare of equivalents, utilized = %v, %v, want %v, %v", pe, cpu, 68.75*3, 68.75/2)
 	}
 	p.Decay = 0
 	if got := john.FairShare(DedicatedPS, p); got != 60 {
@@ -126,19 +148,25 @@ func TestFairShare(t *testing.T) {
 type span struct {
 	from, to int64 // ms after start
 	cpus     int64
-	void     bool // given back in the end
+	pe       int64 // thousandths; 0: not known
+	void     bool  // given back in the end
 }
+
+func (x span) by() Credentials { return Credentials{Cpus: x.cpus, PE: float64(x.pe) / 1000} }
 
 // clipped is what the spans come to in each window, counted plainly.
 func clipped(spans []span, now int64, interval time.Duration, depth int) []Window {
 	s := series{make([]Window, depth), startOf(start.Add(time.Duration(now)*time.Millisecond), interval), interval.Milliseconds()}
-	for _, x := range spans {
-		for k := range s.windows {
+	for k := range s.windows {
+		thousandths := int64(0)
+		for _, x := range spans {
 			lo, hi := s.within(k, start.UnixMilli()+x.from, start.UnixMilli()+x.to)
 			if hi > lo && !x.void {
 				s.windows[k].Dedicated.Millis += x.cpus * (hi - lo)
+				thousandths += cmp.Or(x.pe, 1000*x.cpus) * (hi - lo)
 			}
 		}
+		s.windows[k].Equivalent = Usage{thousandths / 1000, thousandths % 1000}
 	}
 	return s.trimmed()
 }
@@ -153,7 +181,8 @@ func TestWindowsAnyOrder(t *testing.T) {
 		p := tallied(interval, depth)
 		spans := rapid.SliceOfN(rapid.Custom(func(t *rapid.T) span {
 			from := rapid.Int64Range(0, 50000).Draw(t, "from")
-			return span{from, from + rapid.Int64Range(0, 50000).Draw(t, "length"), rapid.Int64Range(1, 64).Draw(t, "cpus"), rapid.Bool().Draw(t, "void")}
+			return span{from, from + rapid.Int64Range(0, 50000).Draw(t, "length"), rapid.Int64Range(1, 64).Draw(t, "cpus"),
+				rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(1, 100_000)).Draw(t, "PE"), rapid.Bool().Draw(t, "void")}
 		}), 1, 12).Draw(t, "claims")
 		ms := func(n int64) time.Time { return start.Add(time.Duration(n) * time.Millisecond) }
 		y := Tally{Key: Key{KindUser, "alice"}}.AsOf(start, p)
@@ -166,17 +195,17 @@ func TestWindowsAnyOrder(t *testing.T) {
 			y = y.AsOf(ms(rapid.Int64Range(0, y.At.Sub(start).Milliseconds()+1000).Draw(t, "look")), p)
 			switch x := spans[i]; {
 			case !begun[i]:
-				y = y.Begin(ms(x.from), x.cpus, p)
+				y = y.Begin(ms(x.from), x.by(), p)
 				begun[i] = true
 			case x.void:
-				y = y.GiveBack(ms(x.from), ms(x.to), x.cpus, p)
+				y = y.GiveBack(ms(x.from), ms(x.to), x.by(), p)
 			default:
-				y = y.End(ms(x.to), x.cpus, p)
+				y = y.End(ms(x.to), x.by(), p)
 			}
 		}
 		want := clipped(spans, y.At.Sub(start).Milliseconds(), interval, depth)
-		if y.Cpus != 0 || !reflect.DeepEqual(y.Windows, want) {
-			t.Errorf("windows = %v, %d processors, want %v, 0", y.Windows, y.Cpus, want)
+		if y.InUse() || !reflect.DeepEqual(y.Windows, want) {
+			t.Errorf("windows = %v, %d processors, %v equivalents, want %v, 0, 0", y.Windows, y.Cpus, y.PE, want)
 		}
 	})
 }
@@ -186,7 +215,7 @@ func TestWindowsAnyOrder(t *testing.T) {
 func TestWindowsCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := tallied(time.Duration(rapid.Int64Range(1, 1e7).Draw(t, "interval"))*time.Millisecond, rapid.IntRange(1, MaxDepth).Draw(t, "depth"))
-		y := Tally{Key: Key{KindTotal, TotalName}}.Begin(start, rapid.Int64Range(0, 1000).Draw(t, "cpus"), p)
+		y := Tally{Key: Key{KindTotal, TotalName}}.Begin(start, Credentials{Cpus: rapid.Int64Range(0, 1000).Draw(t, "cpus"), PE: rapid.Float64Range(0, 1000).Draw(t, "PE")}, p)
 		y = y.Report(Used{CPU: time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "cpu"))}, start, p)
 		cuts := rapid.SliceOf(rapid.Int64Range(0, 1e8)).Draw(t, "cuts")
 		slices.Sort(cuts)
@@ -248,7 +277,7 @@ func TestChangedWindowsLoseNothing(t *testing.T) {
 			u := func(name string) Usage {
 				return Usage{rapid.Int64Range(0, math.MaxInt64/64).Draw(t, name), rapid.Int64Range(0, 999).Draw(t, name+"'s rest")}
 			}
-			return Window{u("dedicated"), u("utilized")}
+			return Window{u("dedicated"), u("equivalent"), u("utilized")}
 		})
 		was := rapid.Int64Range(1, 1e9).Draw(t, "old interval")
 		y := Tally{Key: Key{KindClass, "batch"}, At: start.Add(time.Duration(rapid.Int64Range(0, 1e12).Draw(t, "at")) * time.Millisecond),
@@ -269,7 +298,7 @@ func TestChangedWindowsLoseNothing(t *testing.T) {
 // TestUtilized counts CPU time where it is reported.
 func TestUtilized(t *testing.T) {
 	p := tallied(time.Hour, 3)
-	y := Tally{Key: Key{KindUser, "alice"}}.Begin(start, 1, p)
+	y := Tally{Key: Key{KindUser, "alice"}}.Begin(start, cpus(1), p)
 	hours := func(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
 	cpu := func(d time.Duration) Used { return Used{CPU: d, Memory: 5, IO: 5} }
 	y = y.Report(cpu(time.Minute), hours(2), p)
@@ -290,13 +319,13 @@ func TestUtilized(t *testing.T) {
 func TestAbsurd(t *testing.T) {
 	many := make([]Window, 1000)
 	for i := range many {
-		many[i].Dedicated.Millis = math.MaxInt64
+		many[i].Dedicated.Millis, many[i].Equivalent.Millis = math.MaxInt64, math.MaxInt64
 	}
 	far := time.Date(200000, 1, 1, 0, 0, 0, 0, time.UTC)
 	for _, p := range []Params{{}, tallied(-time.Hour, -3), tallied(1, 1000), tallied(math.MaxInt64, 24), tallied(time.Millisecond, 24)} {
-		for _, y := range []Tally{{Windows: many}, {At: start, Interval: 7, Windows: []Window{{Dedicated: Usage{-5, -7}}, {Utilized: Usage{math.MinInt64, math.MaxInt64}}}}, {Windows: many, Interval: -5, At: start}, {Windows: many, Interval: 1, At: start}, {Windows: many, Interval: math.MaxInt64, At: far, Cpus: math.MaxInt64}} {
+		for _, y := range []Tally{{Windows: many}, {At: start, Interval: 7, Windows: []Window{{Dedicated: Usage{-5, -7}, Equivalent: Usage{-7, -5}}, {Utilized: Usage{math.MinInt64, math.MaxInt64}}}}, {Windows: many, Interval: -5, At: start}, {Windows: many, Interval: 1, At: start}, {Windows: many, Interval: math.MaxInt64, At: far, Cpus: math.MaxInt64, PE: math.MaxInt64}} {
 			y.Kind = KindUser
-			y = y.Begin(start, math.MaxInt64, p).End(far, math.MinInt64, p).GiveBack(far, start, 5, p).Report(Used{CPU: math.MaxInt64, IO: math.NaN()}, time.Time{}, p)
+			y = y.Begin(start, Credentials{Cpus: math.MaxInt64, PE: math.Inf(1)}, p).End(far, Credentials{Cpus: math.MinInt64, PE: math.NaN()}, p).GiveBack(far, start, Credentials{Cpus: 5, PE: -1}, p).Report(Used{CPU: math.MaxInt64, IO: math.NaN()}, time.Time{}, p)
 			if y.Irrelevant(far, p); len(y.Windows) > MaxDepth {
 				t.Errorf("%d windows, want at most %d", len(y.Windows), MaxDepth)
 			}

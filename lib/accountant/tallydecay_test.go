@@ -116,6 +116,7 @@ func TestIrrelevantTally(t *testing.T) {
 	}{
 		{"nothing ever", Tally{Key: user}, true},
 		{"in use", Tally{Key: user, At: start, Cpus: 1}, false},
+		{"equivalents in use", Tally{Key: user, At: start, PE: 1}, false},
 		{"a window", Tally{Key: user, At: start, Windows: []Window{{Utilized: Usage{Millis: 1}}}}, false},
 		{"a window of old", Tally{Key: user, At: start.Add(-2 * time.Hour), Windows: []Window{{Utilized: Usage{Millis: 1}}}}, true},
 		{"decayed to next to nothing", Tally{Key: own, At: start, Decayed: Recent{CPU: 1e-7}}, true},

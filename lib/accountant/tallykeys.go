@@ -2,6 +2,7 @@ package accountant
 
 import (
 	"cmp"
+	"math"
 	"strings"
 )
 
@@ -15,7 +16,37 @@ type Credentials struct {
 	Class   string // Class
 	Project string // Project
 	Cpus    int64  // processors that the job occupies, RequestCpus
+	// PE is its processor equivalents (Maui's manual, PE), 0 and more: how many
+	// processors of the pool it occupies by what it takes most of. 0: not known, then
+	// the processors count.
+	PE float64
 }
+
+// load is what one claim counts, or several, or below zero what they no longer do:
+// processors, and processor equivalents in thousandths.
+type load struct {
+	cpus int64
+	pe   Weight
+}
+
+// load returns what a claim counts. A job may ask for any number: each is at most
+// what MaxWeight is for the weight of a slot. Of equivalents that are known there is
+// at least a thousandth.
+func (c Credentials) load() load {
+	l := load{cpus: min(max(c.Cpus, 0), int64(MaxWeight/One))}
+	if l.pe = EquivalentsOf(l.cpus); c.PE > 0 {
+		l.pe = max(Weight(math.Round(min(c.PE, float64(MaxWeight/One))*float64(One))), 1)
+	}
+	return l
+}
+
+// EquivalentsOf returns the processor equivalents, in thousandths, of processors of
+// which nothing else is known: as many.
+func EquivalentsOf(cpus int64) Weight {
+	return Weight(min(max(cpus, 0), math.MaxInt64/int64(One))) * One
+}
+
+func (l load) negative() load { return load{-l.cpus, -l.pe} }
 
 // Key says whose tally it is: a Kind, one of those below, and the name of one
 // of that kind.

@@ -41,13 +41,17 @@ func (w WindowParams) Start(t time.Time) time.Time {
 // Window is what was used in one of Maui's windows: all of them FSINTERVAL long,
 // the n-th from n times that after 1970 on.
 type Window struct {
-	Dedicated Usage // processors times time (DEDICATEDPS)
-	Utilized  Usage // CPU time as it was reported (UTILIZEDPS)
+	Dedicated  Usage // processors times time (DEDICATEDPS)
+	Equivalent Usage // processor equivalents times time (DEDICATEDPES)
+	Utilized   Usage // CPU time as it was reported (UTILIZEDPS)
 }
 
-// DedicatedPS and UtilizedPS are the usage that goes by that word in FSPOLICY,
-// for FairShare.
+// DedicatedPS, DedicatedPES and UtilizedPS are the usage that goes by that word in
+// FSPOLICY, for FairShare.
 func DedicatedPS(w Window) Usage { return w.Dedicated }
+
+// DedicatedPES: see DedicatedPS.
+func DedicatedPES(w Window) Usage { return w.Equivalent }
 
 // UtilizedPS: see DedicatedPS.
 func UtilizedPS(w Window) Usage { return w.Utilized }
@@ -133,42 +137,47 @@ func (y Tally) advanced(t time.Time, w WindowParams) Tally {
 	if len(y.Windows) > w.Depth {
 		y.Windows = series{windows: y.Windows[:w.Depth]}.trimmed()
 	}
-	if !t.After(y.At) || len(y.Windows) == 0 && y.Cpus == 0 {
+	if !t.After(y.At) || len(y.Windows) == 0 && !y.InUse() {
 		return y
 	}
 	s := y.series(t, w)
-	s.dedicate(y.At.UnixMilli(), t.UnixMilli(), y.Cpus)
+	s.dedicate(y.At.UnixMilli(), t.UnixMilli(), load{y.Cpus, y.PE})
 	y.Windows = s.trimmed()
 	return y
 }
 
-// over returns the tally with cpus processors more from from to to, which is no
-// later than y.At; below zero they are taken away.
-func (y Tally) over(from, to time.Time, cpus int64, p Params) Tally {
-	if !y.Windowed() || cpus == 0 || from.UnixMilli() >= to.UnixMilli() {
+// over returns the tally with a load more from from to to, which is no later than
+// y.At; below zero it is taken away.
+func (y Tally) over(from, to time.Time, l load, p Params) Tally {
+	if !y.Windowed() || l == (load{}) || from.UnixMilli() >= to.UnixMilli() {
 		return y
 	}
 	s := y.series(y.At, p.Windows.sound())
-	s.dedicate(from.UnixMilli(), to.UnixMilli(), cpus)
+	s.dedicate(from.UnixMilli(), to.UnixMilli(), l)
 	y.Windows = s.trimmed()
 	return y
 }
 
-// dedicate adds cpus processors from from to to, split where windows meet; below
-// zero it takes them away.
-func (s series) dedicate(from, to, cpus int64) {
+// dedicate adds a load from from to to, split where windows meet; below zero it
+// takes it away.
+func (s series) dedicate(from, to int64, l load) {
 	for k := range s.windows {
 		lo, hi := s.within(k, from, to)
 		if hi <= lo {
 			continue
 		}
-		d, u := time.Duration(hi-lo)*time.Millisecond, &s.windows[k].Dedicated
-		if cpus > 0 {
-			*u = u.Add(Weight(cpus)*One, d)
-		} else {
-			*u = u.Take(Weight(-cpus)*One, d)
-		}
+		d, w := time.Duration(hi-lo)*time.Millisecond, &s.windows[k]
+		w.Dedicated = w.Dedicated.over(Weight(l.cpus)*One, d)
+		w.Equivalent = w.Equivalent.over(l.pe, d)
 	}
+}
+
+// over is Add, and Take for a weight below zero.
+func (u Usage) over(w Weight, d time.Duration) Usage {
+	if w < 0 {
+		return u.Take(-w, d)
+	}
+	return u.Add(w, d)
 }
 
 // utilized returns the tally with the CPU time added to the window of t.
@@ -219,12 +228,13 @@ func (s series) pour(has Window, from, to int64) {
 			continue
 		}
 		s.windows[k] = s.windows[k].plus(Window{
-			Dedicated: has.Dedicated.part(lo-from, hi-from, to-from),
-			Utilized:  has.Utilized.part(lo-from, hi-from, to-from),
+			Dedicated:  has.Dedicated.part(lo-from, hi-from, to-from),
+			Equivalent: has.Equivalent.part(lo-from, hi-from, to-from),
+			Utilized:   has.Utilized.part(lo-from, hi-from, to-from),
 		})
 	}
 }
 
 func (w Window) plus(x Window) Window {
-	return Window{w.Dedicated.Plus(x.Dedicated), w.Utilized.Plus(x.Utilized)}
+	return Window{w.Dedicated.Plus(x.Dedicated), w.Equivalent.Plus(x.Equivalent), w.Utilized.Plus(x.Utilized)}
 }

@@ -251,22 +251,25 @@ func TestUndoOfTallies(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := Params{Windows: WindowParams{Interval: time.Hour, Depth: 6, Decay: 0.5}, Decay: DecayParams{HalfTime: time.Hour}}
 		key := Key{rapid.SampledFrom([]string{KindUser, KindOwn}).Draw(t, "kind"), "alice"}
-		draw := func(cpus int64) Tally {
-			y := Tally{Key: key}.Begin(undoStart.Add(-90*time.Minute), cpus, p)
+		draw := func(by Credentials) Tally {
+			y := Tally{Key: key}.Begin(undoStart.Add(-90*time.Minute), by, p)
 			for range rapid.IntRange(0, 4).Draw(t, "reports") {
 				ago := rapid.IntRange(0, 300).Draw(t, "ago")
 				y = y.Report(Used{CPU: time.Duration(rapid.IntRange(0, 9999).Draw(t, "cpu")) * time.Second, Memory: 3}, undoStart.Add(-time.Duration(ago)*time.Minute), p)
 			}
 			return y
 		}
-		cpus := rapid.Int64Range(0, 4).Draw(t, "cpus")
-		e := TallyEdit{undoStart, TallyEntry{draw(cpus), true}, TallyEntry{draw(cpus).AsOf(undoStart, p), true}}
+		was, is := rapid.Float64Range(0, 9).Draw(t, "PE"), rapid.Float64Range(0, 9).Draw(t, "edited PE")
+		by := Credentials{Cpus: rapid.Int64Range(0, 4).Draw(t, "cpus"), PE: was}
+		edited := draw(Credentials{Cpus: by.Cpus, PE: is}).AsOf(undoStart, p)
+		edited.PE = by.load().pe // what is in use is no edit's
+		e := TallyEdit{undoStart, TallyEntry{draw(by), true}, TallyEntry{edited, true}}
 		if got := e.Undo(e.After, undoStart.Add(time.Hour), p); !got.Same(e.Before) {
 			t.Fatalf("Undo = %+v, want %+v", got, e.Before)
 		}
 		now := undoStart.Add(time.Duration(rapid.IntRange(1, 300).Draw(t, "minutes")) * time.Minute)
 		since := func(y Tally) Tally {
-			return y.Begin(now.Add(-time.Minute), 2, p).Report(Used{CPU: 5 * time.Second}, now, p).AsOf(now, p)
+			return y.Begin(now.Add(-time.Minute), Credentials{Cpus: 2, PE: 2.5}, p).Report(Used{CPU: 5 * time.Second}, now, p).AsOf(now, p)
 		}
 		got, want := e.Undo(TallyEntry{since(e.After.Tally), true}, now, p), since(e.Before.Tally)
 		for _, x := range [][2]float64{{got.Decayed.CPU, want.Decayed.CPU}, {got.LongTerm.CPU, want.LongTerm.CPU}, {got.Decayed.Memory, want.Decayed.Memory}} {
@@ -274,7 +277,7 @@ func TestUndoOfTallies(t *testing.T) {
 				t.Fatalf("Undo = %+v, want %+v", got, want)
 			}
 		}
-		if !slices.Equal(got.Windows, want.Windows) || got.Cpus != want.Cpus || !got.There {
+		if !slices.Equal(got.Windows, want.Windows) || got.Cpus != want.Cpus || got.PE != want.PE || !got.There {
 			t.Fatalf("Undo = %+v, want %+v", got, want)
 		}
 	})
@@ -282,7 +285,7 @@ func TestUndoOfTallies(t *testing.T) {
 
 // Two tallies are the same only with all that they hold.
 func TestSameTally(t *testing.T) {
-	y := Tally{Key: Key{KindUser, "alice"}, At: undoStart, Cpus: 1, Interval: time.Hour, Windows: []Window{{Dedicated: Usage{Millis: 5}}},
+	y := Tally{Key: Key{KindUser, "alice"}, At: undoStart, Cpus: 1, PE: One, Interval: time.Hour, Windows: []Window{{Dedicated: Usage{Millis: 5}}},
 		Decayed: Recent{CPU: 1}, LongTerm: Recent{IO: 1}}
 	there := TallyEntry{y, true}
 	local := there
@@ -291,14 +294,15 @@ func TestSameTally(t *testing.T) {
 		t.Errorf("%+v is not the same as itself in another time zone", y)
 	}
 	for name, change := range map[string]func(*TallyEntry){
-		"there":     func(e *TallyEntry) { e.There = false },
-		"key":       func(e *TallyEntry) { e.Name = "bob" },
-		"time":      func(e *TallyEntry) { e.At = e.At.Add(time.Millisecond) },
-		"cpus":      func(e *TallyEntry) { e.Cpus++ },
-		"interval":  func(e *TallyEntry) { e.Interval++ },
-		"windows":   func(e *TallyEntry) { e.Windows = nil },
-		"decayed":   func(e *TallyEntry) { e.Decayed.CPU = 2 },
-		"long-term": func(e *TallyEntry) { e.LongTerm.IO = 2 },
+		"there":       func(e *TallyEntry) { e.There = false },
+		"key":         func(e *TallyEntry) { e.Name = "bob" },
+		"time":        func(e *TallyEntry) { e.At = e.At.Add(time.Millisecond) },
+		"cpus":        func(e *TallyEntry) { e.Cpus++ },
+		"equivalents": func(e *TallyEntry) { e.PE++ },
+		"interval":    func(e *TallyEntry) { e.Interval++ },
+		"windows":     func(e *TallyEntry) { e.Windows = nil },
+		"decayed":     func(e *TallyEntry) { e.Decayed.CPU = 2 },
+		"long-term":   func(e *TallyEntry) { e.LongTerm.IO = 2 },
 	} {
 		other := there
 		change(&other)

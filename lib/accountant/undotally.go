@@ -20,7 +20,7 @@ type TallyEdit struct {
 
 // Same tells whether two entries are the same, with all that they hold.
 func (n TallyEntry) Same(o TallyEntry) bool {
-	return n.There == o.There && (!n.There || n.Key == o.Key && n.At.Equal(o.At) && n.Cpus == o.Cpus && n.Interval == o.Interval &&
+	return n.There == o.There && (!n.There || n.Key == o.Key && n.At.Equal(o.At) && n.Cpus == o.Cpus && n.PE == o.PE && n.Interval == o.Interval &&
 		slices.Equal(n.Windows, o.Windows) && n.Decayed == o.Decayed && n.LongTerm == o.LongTerm)
 }
 
@@ -34,7 +34,7 @@ func (e TallyEdit) Undo(current TallyEntry, t time.Time, p Params) TallyEntry {
 	}
 	then := func(y Tally) Tally {
 		y = y.AsOf(e.At, p)
-		y.Cpus = 0
+		y.Cpus, y.PE = 0, 0
 		return y.AsOf(t, p)
 	}
 	before, after := then(e.Before.Tally), then(e.After.Tally)
@@ -49,7 +49,7 @@ func (e TallyEdit) Undo(current TallyEntry, t time.Time, p Params) TallyEntry {
 	y.Windows = windows
 	y.Decayed = y.Decayed.shifted(after.Decayed, before.Decayed)
 	y.LongTerm = y.LongTerm.shifted(after.LongTerm, before.LongTerm)
-	if y.Cpus == 0 && len(y.Windows) == 0 && y.Decayed == (Recent{}) && y.LongTerm == (Recent{}) {
+	if !y.InUse() && len(y.Windows) == 0 && y.Decayed == (Recent{}) && y.LongTerm == (Recent{}) {
 		return TallyEntry{Tally: Tally{Key: y.Key}}
 	}
 	return TallyEntry{y, true}
@@ -64,7 +64,11 @@ func (y Tally) window(i int) Window {
 }
 
 func (w Window) shifted(from, to Window) Window {
-	return Window{w.Dedicated.shifted(from.Dedicated, to.Dedicated), w.Utilized.shifted(from.Utilized, to.Utilized)}
+	return Window{
+		Dedicated:  w.Dedicated.shifted(from.Dedicated, to.Dedicated),
+		Equivalent: w.Equivalent.shifted(from.Equivalent, to.Equivalent),
+		Utilized:   w.Utilized.shifted(from.Utilized, to.Utilized),
+	}
 }
 
 func (r Recent) shifted(from, to Recent) Recent {

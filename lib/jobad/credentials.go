@@ -37,8 +37,14 @@ var ownParts = func() []part {
 
 func (j *job) credential(command, attr string) error {
 	g, ok, err := j.command(command)
-	if !ok || err != nil {
+	if err != nil {
 		return err
+	}
+	if !ok {
+		if group := j.options.Group; attr == pool.AttrUnixGroup && credentialError(group) == nil {
+			j.setString(attr, group)
+		}
+		return nil
 	}
 	name := unquoted(g.Text)
 	if err := credentialError(name); err != nil {

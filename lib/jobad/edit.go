@@ -84,6 +84,7 @@ var fixedNumbers = map[string]number{
 	"jobprio":     {math.MinInt32, math.MaxInt32, false},
 	"prejobprio1": priority, "prejobprio2": priority, "postjobprio1": priority, "postjobprio2": priority,
 	"jobmaxretries": {0, math.MaxInt32, true}, "jobsuccessexitcode": exitCode,
+	"eligiblesince": {0, math.MaxInt64, true}, "bypasscount": {0, math.MaxInt64, true},
 	"jobshare": {0, math.MaxInt64, true}, "overridetickets": {0, math.MaxInt64, true},
 }
 

@@ -26,6 +26,8 @@ func TestCheckEdit(t *testing.T) {
 		{"ExitCode", "0", "ExitCode: is the pool's own record of the job's runs: it cannot be changed"},
 		{"RemoteUserPrio", "1", "RemoteUserPrio: is what a negotiation cycle says: it cannot be changed"},
 		{"OverrideTickets", "10", "OverrideTickets: only administrators may set it"},
+		{"EligibleSince", "0", "EligibleSince: " + count}, {"BypassCount", "3", "BypassCount: " + count}, {"bypasscount", "undefined", "bypasscount: " + count},
+		{"SystemPriority", "1000", "SystemPriority: is for administrators to set: prio -system N JOB"},
 		{"NiceUser", "true", "NiceUser: was settled at submission: AccountingGroup says who is charged"},
 		{"JobMaterializeLimit", "3", "JobMaterializeLimit: was settled at submission: qdel gives up the procs that are still to come"},
 
@@ -83,6 +85,21 @@ func TestCheckEdit(t *testing.T) {
 	}
 }
 
+// TestEditsOfCounts: administrators may set what a queue is made from, to a number.
+func TestEditsOfCounts(t *testing.T) {
+	for _, name := range []string{"EligibleSince", "BypassCount"} {
+		for expr, want := range map[string]bool{"0": true, "1700000000": true, "undefined": true, "-1": false, "1.5": false, `"0"`: false, "QDate": false, "time()": false} {
+			e, err := classad.ParseExpr(expr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := CheckEdit(name, e, true); (err == nil) != want {
+				t.Errorf("CheckEdit(%s, %s) of an administrator = %v, want it to be good: %v", name, expr, err, want)
+			}
+		}
+	}
+}
+
 // TestEditsOfSubmission checks that what submission sets may be set.
 func TestEditsOfSubmission(t *testing.T) {
 	texts := []string{
@@ -116,7 +133,7 @@ func TestEditsOfSubmission(t *testing.T) {
 // each is one that a command sets, or that this names.
 func TestCheckedAttributes(t *testing.T) {
 	known := map[string]bool{"acctgroupuser": true, "accountinggroup": true, "args": true, "arguments": true, "env": true, "environment": true, "acctgroup": true,
-		"prejobprio1": true, "prejobprio2": true, "postjobprio1": true, "postjobprio2": true}
+		"prejobprio1": true, "prejobprio2": true, "postjobprio1": true, "postjobprio2": true, "eligiblesince": true, "bypasscount": true}
 	for _, c := range Commands() {
 		known[strings.ToLower(c.Attr)] = true
 	}

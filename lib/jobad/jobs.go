@@ -12,6 +12,7 @@ import (
 // Options is what the surroundings add to a description.
 type Options struct {
 	Owner  string    // login name of the submitter
+	Group  string    `json:",omitempty"` // UnixGroup of jobs that name none; what is no such name is none
 	Domain string    // UID_DOMAIN: User becomes Owner@Domain
 	Dir    string    // absolute path against which relative paths are taken
 	Now    time.Time // QDate

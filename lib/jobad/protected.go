@@ -18,6 +18,7 @@ var (
 	byRun      = protection{why: "is the pool's own record of the job's runs: it cannot be changed"}
 	byCount    = protection{admin: true, why: "is the pool's own count: only administrators may change it"}
 	byTickets  = protection{admin: true, why: "only administrators may set it"}
+	bySystem   = protection{why: "is for administrators to set: prio -system N JOB"}
 	byCycle    = protection{why: "is what a negotiation cycle says: it cannot be changed"}
 	byLate     = protection{why: "was settled at submission: qdel gives up the procs that are still to come"}
 	byNice     = protection{why: "was settled at submission: AccountingGroup says who is charged"}
@@ -39,8 +40,10 @@ var protected = func() map[string]protection {
 		`qdate numjobstarts numjobmatches numjobcompletions numrestarts numckpts numholds numsystemholds numholdsbyreason
 			jobruncount numshadowstarts remotewallclocktime remoteusercpu remotesyscpu cumulativeremoteusercpu
 			cumulativeremotesyscpu committedtime committedslottime cumulativeslottime wastedtime totalsuspensions
-			lastsuspensiontime cumulativesuspensiontime committedsuspensiontime`: byCount,
+			lastsuspensiontime cumulativesuspensiontime committedsuspensiontime
+			eligiblesince bypasscount`: byCount,
 		"overridetickets": byTickets,
+		"systempriority":  bySystem,
 		// What expressions of the pool take a negotiation cycle's word for, which adds it to
 		// the ads of slots and jobs only where it applies.
 		`submitteruserprio submittorprio submitteruserresourcesinuse submittergroup submittergroupresourcesinuse

@@ -111,6 +111,11 @@ const (
 	AttrLastHoldReasonCode    = "LastHoldReasonCode"
 	AttrLastHoldReasonSubCode = "LastHoldReasonSubCode"
 
+	// What the policy maui keeps of a job between cycles; ours.
+	AttrEligibleSince  = "EligibleSince"  // since when its queue time counts, Unix seconds; 0: it is not eligible
+	AttrBypassCount    = "BypassCount"    // how often jobs behind it were matched first
+	AttrSystemPriority = "SystemPriority" // 1 to 1000 in the place of its own priority, or 2e9 and what is added to it
+
 	// Who wants to be told of a job's end.
 	AttrJobNotification = "JobNotification"
 	AttrNotifyUser      = "NotifyUser"
