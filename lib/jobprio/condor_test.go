@@ -77,9 +77,9 @@ func TestNamed(t *testing.T) {
 		t.Errorf("Named(condor) = %v, %v, want Condor{}", p, err)
 	}
 	for name, want := range map[string]string{
-		"maui":   `job priority policy "maui": not part of this version`,
+		"maui":   `job priority policy "maui": does not rank the jobs of one submitter; want "condor"`,
 		"sge":    `job priority policy "sge": not part of this version`,
-		"Condor": `job priority policy "Condor": want "condor"`,
+		"Condor": `job priority policy "Condor": does not rank the jobs of one submitter; want "condor"`,
 	} {
 		if _, err := Named(name); err == nil || err.Error() != want {
 			t.Errorf("Named(%s) = %v, want %s", name, err, want)

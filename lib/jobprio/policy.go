@@ -68,13 +68,14 @@ type Policy interface {
 	Rank(jobs []Job, now time.Time) []Score
 }
 
-// Named returns the policy with this name, as in JOB_PRIORITY_POLICY.
+// Named returns the policy with this name, as in JOB_PRIORITY_POLICY. Names of queues are
+// an error.
 func Named(name string) (Policy, error) {
 	switch name {
 	case "condor":
 		return Condor{}, nil
-	case "maui", "sge":
+	case "sge":
 		return nil, fmt.Errorf("job priority policy %q: not part of this version", name)
 	}
-	return nil, fmt.Errorf("job priority policy %q: want \"condor\"", name)
+	return nil, fmt.Errorf("job priority policy %q: does not rank the jobs of one submitter; want \"condor\"", name)
 }

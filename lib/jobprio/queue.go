@@ -10,6 +10,8 @@ import (
 // Queue is a policy that puts the jobs of all submitters into one order, in the place of
 // shares by EUP. It knows the time, and what else it reckons with.
 type Queue interface {
+	// Name is what the policy is called, such as "maui".
+	Name() string
 	// Attributes are the names of the attributes of jobs that the order is made from.
 	Attributes() []string
 	// Order puts jobs in order. The order of its input does not matter.
@@ -87,6 +89,9 @@ type Limits interface {
 	// Refuses says which limit one more job of a kind would break, such as "MAXJOB 5 of
 	// user alice: 5 in use"; empty for none. Soft limits count unless hard is true.
 	Refuses(kind int, hard bool) string
+	// Admits says whether one more job of a kind breaks no limit once a job of each of some
+	// kinds has ended.
+	Admits(kind int, ended []int, hard bool) bool
 	// Take counts one more job of a kind.
 	Take(kind int)
 	// Lasting says whether a job of a kind may take the place of an equal one, which has

@@ -72,8 +72,8 @@ type Credential struct {
 
 	QDef  string   // QDEF
 	QList []string // QLIST
-	// QListMode is what stands behind QLIST: 0, '&' (nothing but what all lists have) or
-	// '^' (nothing but this list).
+	// QListMode is what stands behind QLIST: 0, '&' (nothing that this list does not have)
+	// or '^' (nothing but this list).
 	QListMode byte
 
 	Limits    [Limits]Bound // MAXJOB and the like: of what runs

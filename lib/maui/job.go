@@ -13,17 +13,19 @@ type Job struct {
 	Submitted                            int64   // Unix seconds
 	Since                                int64   // when it became eligible, Unix seconds: what queue time counts from
 	Stopped                              bool    // it is not eligible: no time counts
-	WCLimit                              int64   // seconds that it may run
+	WCLimit                              int64   // seconds that it may run; 0 or less: it says nothing, see Config.WCLimit
 	Tasks, ProcsPerTask                  int64   // what it asks for: tasks, and for each of them
 	MemPerTask, SwapPerTask, DiskPerTask float64 // MB
 	Nodes                                int64   // 0: it asks for tasks only
 	Bypassed                             int64   // how often a job behind it was started first
+	SoftViolation                        bool    // it is beyond a soft limit of what may run
 	System                               int64   // system priority: 0, N, or 2e9 + N for one relative to the job's own
 	JobPrio                              int64   // decides among jobs of one user and equal priority
 }
 
-// Procs returns the processors that the job asks for.
-func (j *Job) Procs() int64 { return j.Tasks * j.ProcsPerTask }
+// Procs returns the processors that the job asks for, 0 and more, at most what an int64
+// holds.
+func (j *Job) Procs() int64 { return whole(float64(max(j.Tasks, 0)) * float64(max(j.ProcsPerTask, 0))) }
 
 // World is what priorities are reckoned with besides the jobs.
 type World struct {

@@ -1,0 +1,138 @@
+package maui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/lib/config"
+	"fairspool/lib/maui"
+)
+
+// TestGoldenDiagnosis compares with what diagnose -p of Maui 3.3.1 printed, character by
+// character: on the cases that lie here, and all there are where FAIRSPOOL_GOLDEN says.
+func TestGoldenDiagnosis(t *testing.T) {
+	folders := []string{filepath.Join("testdata", "golden")}
+	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
+		folders = append(folders, filepath.Join(all, "maui"))
+	}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no cases: %v", folder, err)
+		}
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var g goldenCase
+			if err := json.Unmarshal(text, &g); err != nil {
+				t.Fatalf("%s: %v", file, err)
+			}
+			want, told := g.Output["diagnose -p"]
+			if !told {
+				continue
+			}
+			t.Run(filepath.Base(file), func(t *testing.T) { compareDiagnosis(t, filepath.Base(file), &g, want) })
+		}
+	}
+}
+
+func compareDiagnosis(t *testing.T, file string, g *goldenCase, want string) {
+	got := strings.SplitAfter(g.diagnosis(t), "\n")
+	lines, agree := strings.SplitAfter(want, "\n"), 0
+	for i := range max(len(got), len(lines)) {
+		line := func(list []string) string {
+			if i < len(list) {
+				return list[i]
+			}
+			return ""
+		}
+		if line(got) == line(lines) {
+			agree++
+			continue
+		}
+		t.Errorf("%s: line %d = %q, want %q", g.Name, i+1, line(got), line(lines))
+	}
+	t.Logf("golden maui/%s: %d of %d agree", file, agree, max(len(got), len(lines)))
+}
+
+// diagnosis returns diagnose -p of the jobs that Maui listed.
+func (g *goldenCase) diagnosis(t *testing.T) string {
+	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
+	r, jobs, listed := maui.NewReckoner(&cfg, g.world(t, &cfg)), g.jobs(t), g.listed()
+	if len(listed) == 0 {
+		return maui.NothingDiagnosed
+	}
+	d := maui.NewDiagnosis(&cfg)
+	b := d.Head(nil)
+	for _, k := range r.Rank(jobs) {
+		if id := g.Jobs[k.Index].ID; slices.Contains(listed, id) {
+			p := r.Of(&jobs[k.Index])
+			b = d.Job(b, id, 1, jobs[k.Index].System != 0, &p)
+		}
+	}
+	return string(d.Foot(b))
+}
+
+// TestDiagnosisCounts says that equal jobs on one line count like so many lines.
+func TestDiagnosisCounts(t *testing.T) {
+	cfg, warnings := config.ParseMaui("maui.cfg", []byte("USERWEIGHT 3\nUSERCFG[john] PRIORITY=7\n"), false)
+	if len(warnings) > 0 {
+		t.Fatal(warnings)
+	}
+	r := maui.NewReckoner(&cfg, maui.World{Now: time.Unix(0, 0)})
+	foot := func(lines, count int) string {
+		d := maui.NewDiagnosis(&cfg)
+		other := r.Of(&maui.Job{User: "mary", Since: -3600})
+		d.Job(nil, "other", 1, false, &other)
+		john := r.Of(&maui.Job{User: "john", Since: -600})
+		for range lines {
+			d.Job(nil, "john", count, false, &john)
+		}
+		return string(d.Foot(nil))
+	}
+	if one, many := foot(1, 5), foot(5, 1); one != many || one == foot(1, 1) {
+		t.Errorf("five jobs on a line:\n%son five:\n%s", one, many)
+	}
+}
+
+// TestPercents says that the components' percents come to 100, unless nothing adds anything,
+// and that nothing is written but numbers.
+func TestPercents(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		cfg := maui.Default()
+		weight, factor := rapid.Int64Range(-1e12, 1e12), rapid.Float64Range(-1e30, 1e30)
+		p := maui.Priority{}
+		for c := range maui.Components {
+			cfg.Components[c].Weight = weight.Draw(t, "weight")
+			p.Parts[c] = maui.Part{Weight: cfg.Components[c].Weight, Factor: factor.Draw(t, "factor")}
+		}
+		for s := range maui.Subs {
+			cfg.Subs[s].Weight = weight.Draw(t, "weight")
+			p.Subs[s] = maui.Part{Weight: cfg.Subs[s].Weight, Factor: factor.Draw(t, "factor")}
+		}
+		components, subs := p.Percents()
+		sum := 0.0
+		for _, x := range components {
+			sum += x
+		}
+		if math.Abs(sum-100) > 1e-6 && sum != 0 {
+			t.Errorf("percents of components %v come to %v", components, sum)
+		}
+		d := maui.NewDiagnosis(&cfg)
+		text := string(d.Foot(d.Job(nil, "job", 1, false, &p)))
+		if all := fmt.Sprint(subs, text); strings.Contains(all, "NaN") || strings.Contains(all, "Inf") {
+			t.Errorf("%s", all)
+		}
+	})
+}

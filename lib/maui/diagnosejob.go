@@ -1,0 +1,167 @@
+package maui
+
+import (
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+)
+
+// Reckoner returns what the queue reckons priorities with.
+func (q *Queue) Reckoner() *Reckoner { return q.reckoner }
+
+// Equation writes a job's priority as the manual's equation (5.1.3) with the numbers put
+// in: a line for the sum of the components, and for each component one for the sum of its
+// terms, which goes on below, indented, if there are several. Behind each term stands in
+// parentheses where its number comes from. Caps stand as MIN(cap, value), and what has no
+// weight is left out. Before that it says what a system priority does, and which QOS the job
+// goes by and why, if it is not DEFAULT. Whole numbers are exact, others rounded.
+func (r *Reckoner) Equation(j *Job, p *Priority) []string {
+	e := equation{r, j, p}
+	return append(append(e.total(), e.qos()...), e.components()...)
+}
+
+type equation struct {
+	*Reckoner
+	job *Job
+	*Priority
+}
+
+// total says what the start priority is the sum of.
+func (e equation) total() []string {
+	own, sum := min(e.Raw, maxStart), e.sum()
+	switch {
+	case e.Raw < 1 && !e.config.EnableNegative && !e.config.RejectNegative:
+		own, sum = 1, "MAX(1, "+sum+"), as negative priorities are not enabled"
+	case e.Raw > maxStart:
+		sum = "MIN(1000000000, " + sum + ")"
+	}
+	if own != math.Trunc(own) && e.job.System <= 0 {
+		sum += ", without the fraction"
+	}
+	line := []string{decimal(own) + " = " + sum}
+	switch s := e.job.System; {
+	case s > maxStart:
+		return append([]string{fmt.Sprintf("%d = %s + system priority %s", e.Start, decimal(own), decimal(float64(s)-relativeStart))}, line...)
+	case s > 0:
+		return append([]string{fmt.Sprintf("%d = 1000000000 + system priority %d, in the place of its own", e.Start, s)}, line...)
+	}
+	return []string{fmt.Sprintf("%d = %s", e.Start, sum)}
+}
+
+// sum is the sum of the components.
+func (e equation) sum() string {
+	var terms []string
+	for c := range Components {
+		if len(e.terms(c)) > 0 {
+			terms = append(terms, e.weight(componentParameters[c], e.config.Components[c].Weight, e.Parts[c])+" * "+e.cut(componentCaps[c], e.Parts[c]))
+		}
+	}
+	if len(terms) == 0 {
+		return "0"
+	}
+	return strings.Join(terms, " + ")
+}
+
+// terms returns the terms of a component that have a weight; none if it has none itself.
+func (e equation) terms(c Component) (subs []Sub) {
+	for s := range Subs {
+		if s.Component() == c && s.counts() && e.Parts[c].Weight != 0 && e.Subs[s].Weight != 0 {
+			subs = append(subs, s)
+		}
+	}
+	return subs
+}
+
+// componentParameters are what the components' parameters begin with, and componentCaps
+// the names of their caps in Maui 3.3.1.
+var (
+	componentParameters = [Components]string{"SERVICE", "TARGET", "CRED", "ATTR", "FS", "RES", "USAGE"}
+	componentCaps       = [Components]string{"SERVICEWCAP", "TARGETCAP", "CREDCAP", "ATTRCAP", "FSCAP", "RESCAP", "USAGECAP"}
+)
+
+// weight is a weight, with what the QOS adds to it.
+func (e equation) weight(name string, configured int64, t Part) string {
+	if t.Weight == configured {
+		return fmt.Sprintf("%sWEIGHT %d", name, t.Weight)
+	}
+	return fmt.Sprintf("%sWEIGHT (%d + %d of QOS %s)", name, configured, t.Weight-configured, e.QOS)
+}
+
+// cut is a number with its cap.
+func (e equation) cut(name string, t Part) string {
+	if t.Cap <= 0 {
+		return decimal(t.Full)
+	}
+	return fmt.Sprintf("MIN(%s %d, %s)", name, t.Cap, decimal(t.Full))
+}
+
+// components has the lines of the components.
+func (e equation) components() (lines []string) {
+	for c := range Components {
+		head := componentParameters[c] + " " + decimal(e.Parts[c].Full) + " "
+		for i, s := range e.terms(c) {
+			sign := head + "= "
+			if i > 0 {
+				sign = strings.Repeat(" ", len(head)) + "+ "
+			}
+			t := e.Subs[s]
+			lines = append(lines, fmt.Sprintf("%s%s * %s (%s)", sign,
+				e.weight(s.String(), e.config.Subs[s].Weight, t), e.cut(s.String()+"CAP", t), e.source(s)))
+		}
+	}
+	return lines
+}
+
+// qos says which QOS the job goes by, and why.
+func (e equation) qos() []string {
+	asked := e.job.QOS
+	switch {
+	case e.Refused:
+		return []string{fmt.Sprintf("QOS %s: it asks for %s, to which it has no access", e.QOS, asked)}
+	case asked == e.QOS:
+		return []string{fmt.Sprintf("QOS %s: it asks for that", e.QOS)}
+	case e.QOS == DefaultName:
+		return nil
+	}
+	whose, _ := e.giver(func(o Credential) bool { return o.QDef == e.QOS })
+	return []string{fmt.Sprintf("QOS %s: QDEF of %s", e.QOS, whose)}
+}
+
+// giver returns the first of the job's credentials of which something is the case, and what
+// it is called: by user, group, account and class, each one's own before the DEFAULT of its
+// kind; nothing if there is none.
+func (e equation) giver(is func(Credential) bool) (string, Credential) {
+	for _, k := range givers {
+		for _, name := range [...]string{e.job.names().of(k), DefaultName} {
+			if c := e.config.Credentials[k][name]; is(c) {
+				return credentialName(k, name), c
+			}
+		}
+	}
+	return "", Credential{}
+}
+
+// credentialName names a credential in a sentence.
+func credentialName(k Kind, name string) string {
+	word := strings.ToLower(k.String())
+	if k == QOS {
+		word = k.String()
+	}
+	if name == "" {
+		return "no " + word
+	}
+	return word + " " + name
+}
+
+// decimal writes a number: whole ones exactly, others rounded to two places, or three digits
+// if they are small.
+func decimal(x float64) string {
+	switch m := math.Abs(x); {
+	case m >= 1e15 || m < 0.01 && x != 0:
+		return strconv.FormatFloat(x, 'g', 3, 64)
+	case x == math.Trunc(x):
+		return strconv.FormatFloat(x+0, 'f', 0, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
+}

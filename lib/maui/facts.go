@@ -1,0 +1,150 @@
+package maui
+
+import (
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+)
+
+// Fact is something that priorities are reckoned from, and where a job's ad has it.
+type Fact struct {
+	Name       string
+	Attributes []string // the first that is defined, and makes sense, counts
+	Unit       string   // of the attributes' values
+	Default    string   // what counts if there is none; empty: nothing
+	set        func(j *Job, attribute string, v classad.Value) bool
+}
+
+// Facts is all that priorities are reckoned from.
+var Facts = []Fact{
+	{"user", []string{pool.AttrOwner}, "name", "", text(func(j *Job) *string { return &j.User })},
+	{"group", []string{pool.AttrUnixGroup}, "name", "", text(func(j *Job) *string { return &j.Group })},
+	{"account", []string{pool.AttrAcctGroup}, "name", "", text(func(j *Job) *string { return &j.Account })},
+	{"QOS asked for", []string{pool.AttrQOS}, "name", "the first QDEF of its user, group, account and class; DEFAULT", text(func(j *Job) *string { return &j.QOS })},
+	{"class", []string{pool.AttrClass}, "name", "", text(func(j *Job) *string { return &j.Class })},
+	{"submission", []string{pool.AttrQDate}, "Unix seconds", "now", number(func(j *Job) *int64 { return &j.Submitted })},
+	{"beginning of queue time", []string{pool.AttrEligibleSince, pool.AttrQDate}, "Unix seconds; EligibleSince 0: the job is not eligible and its clock stands", "now", setSince},
+	{"wall-clock limit", []string{"WallTimeLimit", "AllowedExecuteDuration"}, "seconds", "DEFAULT.WCLIMIT of its class; 8640000", positive(func(j *Job) *int64 { return &j.WCLimit })},
+	{"tasks", []string{"ParallelSlots"}, "number, or the first one of \"2-4\"", "1", setTasks},
+	{"processors of a task", []string{pool.AttrRequestCpus}, "number", "1", positive(func(j *Job) *int64 { return &j.ProcsPerTask })},
+	{"memory of a task", []string{pool.AttrRequestMemory}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.MemPerTask })},
+	{"swap space of a task", []string{"RequestSwap"}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.SwapPerTask })},
+	{"disk space of a task", []string{pool.AttrRequestDisk}, "KB", "0", megabytes(1024, func(j *Job) *float64 { return &j.DiskPerTask })},
+	{"nodes", []string{"RequestNodes", pool.AttrMinHosts}, "number; MinHosts 1 is as if it asked for none", "0: it asks for tasks only", setNodes},
+	{"bypass count", []string{pool.AttrBypassCount}, "number", "0", positive(func(j *Job) *int64 { return &j.Bypassed })},
+	{"system priority", []string{pool.AttrSystemPriority}, "1 to 1000; 2000000000 and what is added", "0: none", positive(func(j *Job) *int64 { return &j.System })},
+	{"order among the user's own", []string{pool.AttrJobPrio}, "number", "0", number(func(j *Job) *int64 { return &j.JobPrio })},
+}
+
+// Attributes are the names of all attributes of Facts, once each, in their order.
+func Attributes() (names []string) {
+	seen := map[string]bool{}
+	for _, f := range Facts {
+		for _, a := range f.Attributes {
+			if !seen[a] {
+				seen[a], names = true, append(names, a)
+			}
+		}
+	}
+	return names
+}
+
+// JobOf returns the facts of a run of procs. Attributes are evaluated in its ad alone, which
+// is that of its first proc: an expression that needs ProcId counts for all as for this one.
+// Values of the wrong kind, and sizes and counts below 0, are as if there were none;
+// fractions of whole numbers are cut off.
+func JobOf(c *classad.Context, r jobprio.Run) Job {
+	j := Job{ID: r.First, Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
+	for _, f := range Facts {
+		for _, a := range f.Attributes {
+			if f.set(&j, a, r.Ad.Eval(c, a, nil)) {
+				break
+			}
+		}
+	}
+	return j
+}
+
+type setter = func(j *Job, attribute string, v classad.Value) bool
+
+func text(of func(*Job) *string) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		s, ok := v.Text()
+		if ok = ok && s != ""; ok {
+			*of(j) = s
+		}
+		return ok
+	}
+}
+
+func number(of func(*Job) *int64) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		n, ok := wholeOf(v)
+		if ok {
+			*of(j) = n
+		}
+		return ok
+	}
+}
+
+func positive(of func(*Job) *int64) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		n, ok := wholeOf(v)
+		if ok = ok && n > 0; ok {
+			*of(j) = n
+		}
+		return ok
+	}
+}
+
+func megabytes(unit float64, of func(*Job) *float64) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		x, ok := v.Number()
+		if ok = ok && x >= 0; ok {
+			*of(j) = bounded(x / unit)
+		}
+		return ok
+	}
+}
+
+func setSince(j *Job, attribute string, v classad.Value) bool {
+	n, ok := wholeOf(v)
+	if ok {
+		j.Since, j.Stopped = n, n == 0 && attribute == pool.AttrEligibleSince
+	}
+	return ok
+}
+
+func setTasks(j *Job, _ string, v classad.Value) bool {
+	n, ok := wholeOf(v)
+	if s, isText := v.Text(); isText {
+		least, _, _ := strings.Cut(s, "-")
+		var err error
+		n, err = strconv.ParseInt(strings.TrimSpace(least), 10, 64)
+		ok = err == nil
+	}
+	if ok = ok && n > 0; ok {
+		j.Tasks = n
+	}
+	return ok
+}
+
+func setNodes(j *Job, attribute string, v classad.Value) bool {
+	n, ok := wholeOf(v)
+	if ok = ok && n > 0 && (n > 1 || attribute != pool.AttrMinHosts); ok {
+		j.Nodes = n
+	}
+	return ok
+}
+
+// wholeOf returns an integer, or a real without its fraction.
+func wholeOf(v classad.Value) (int64, bool) {
+	if n, ok := v.Int(); ok {
+		return n, true
+	}
+	x, ok := v.Number()
+	return whole(x), ok
+}

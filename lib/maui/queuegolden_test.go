@@ -1,0 +1,127 @@
+package maui_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/maui"
+	"fairspool/lib/pool"
+)
+
+// TestGoldenQueue asks for the order of the jobs of each observed case. Priorities, what is
+// considered and in which order must be as Maui 3.3.1 had it.
+func TestGoldenQueue(t *testing.T) {
+	folders := []string{filepath.Join("testdata", "golden")}
+	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
+		folders = append(folders, filepath.Join(all, "maui"))
+	}
+	for _, folder := range folders {
+		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("%s: no cases: %v", folder, err)
+		}
+		for _, file := range files {
+			t.Run(filepath.Base(file), func(t *testing.T) { compareGoldenQueue(t, file) })
+		}
+	}
+}
+
+func compareGoldenQueue(t *testing.T, file string) {
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var g goldenCase
+	var states struct{ Jobs []struct{ ID, State string } }
+	for _, to := range []any{&g, &states} {
+		if err := json.Unmarshal(text, to); err != nil {
+			t.Fatalf("%s: %v", file, err)
+		}
+	}
+	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
+	held := map[string]bool{}
+	for _, j := range states.Jobs {
+		held[j.ID] = j.State == "Hold"
+	}
+	w, ids := g.waiting(t, held)
+	o := maui.NewQueue(&cfg, g.world(t, &cfg)).Order(w)
+
+	start := map[string]float64{}
+	var order []string
+	for _, p := range o.Places {
+		order = append(order, ids[p.Run])
+		start[ids[p.Run]] = p.Priority
+	}
+	for _, b := range o.Blocked {
+		start[ids[b.Run]] = b.Priority
+	}
+	agree, all := 0, 0
+	for _, e := range g.Expected {
+		if held[e.Job] {
+			continue
+		}
+		all++
+		if got, there := start[e.Job]; !there || got != float64(e.Start) {
+			t.Errorf("%s: start priority of %s = %v, want %d", g.Name, e.Job, got, e.Start)
+		} else {
+			agree++
+		}
+	}
+	all++
+	if want := g.listed(); !slices.Equal(order, want) {
+		t.Errorf("%s: considered are %v, want %v; blocked are %+v", g.Name, order, want, o.Blocked)
+	} else {
+		agree++
+	}
+	t.Logf("queue of maui/%s: %d of %d agree", filepath.Base(file), agree, all)
+}
+
+// waiting returns the idle jobs, in the order in which they were reported, and their names;
+// held ones apart. A job whose queue time did not count from its submission says so, but
+// for one that had none: that is for the queue to find.
+func (g *goldenCase) waiting(t *testing.T, held map[string]bool) (w jobprio.Waiting, ids []string) {
+	system := g.systemPriorities(t)
+	waited := map[string]int64{}
+	for _, e := range g.Expected {
+		waited[e.Job] = e.Waited
+	}
+	for i, j := range g.Jobs {
+		ad := classad.New()
+		for name, value := range map[string]string{"Owner": j.User, "UnixGroup": j.Group, "AcctGroup": j.Account, "QOS": j.QOSRequested, "Class": j.Class} {
+			if value != "" {
+				ad.SetString(name, value)
+			}
+		}
+		ad.SetInt("QDate", j.QueueTime)
+		ad.SetInt("WallTimeLimit", j.WCLimit)
+		ad.SetString("ParallelSlots", fmt.Sprintf("%d-%d", j.Tasks, j.Tasks))
+		ad.SetReal("RequestMemory", j.Mem)
+		ad.SetReal("RequestSwap", j.Swap)
+		ad.SetReal("RequestDisk", j.Disk*1024)
+		if j.Nodes > 0 {
+			ad.SetInt("RequestNodes", j.Nodes)
+		}
+		if s := waited[j.ID]; s > 0 && g.Now-s != j.QueueTime {
+			ad.SetInt("EligibleSince", g.Now-s)
+		}
+		if s := system[j.ID]; s > 0 {
+			ad.SetInt("SystemPriority", s)
+		}
+		run := jobprio.Run{First: pool.JobID{Cluster: i + 1}, Count: 1, Submitter: strings.ToLower(j.User) + "@x", Ad: ad}
+		if held[j.ID] {
+			ad.SetInt("JobStatus", int64(pool.Held))
+			w.Held = append(w.Held, run)
+			continue
+		}
+		w.Idle, ids = append(w.Idle, run), append(ids, j.ID)
+	}
+	return w, ids
+}
