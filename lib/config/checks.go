@@ -78,8 +78,15 @@ func absolutePath(s string) error {
 	return nil
 }
 
+func fileName(s string) error {
+	if strings.ContainsFunc(s, unicode.IsControl) {
+		return fmt.Errorf("%q: control characters in a path", s)
+	}
+	return nil
+}
+
 func policyName(s string) error {
-	if s == "maui" || s == "sge" {
+	if s == "sge" {
 		return fmt.Errorf("%q: not part of this version", s)
 	}
 	return nil

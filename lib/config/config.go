@@ -102,8 +102,13 @@ type Config struct {
 	RoundRobinRate      float64 // GROUP_QUOTA_ROUND_ROBIN_RATE, slot weight
 	WeightedDemand      bool    // NEGOTIATOR_USE_WEIGHTED_DEMAND
 
-	Maui maui.Config            // the table [maui]: MauiKeys
-	SGE  accountant.DecayParams // the table [sge]: SGEKeys
+	Maui     maui.Config            // the table [maui] and its maui_cfg: MauiKeys and MauiAttributes
+	MauiFile string                 // maui.maui_cfg, as it stands there; empty: none
+	SGE      accountant.DecayParams // the table [sge]: SGEKeys
+
+	// Warnings tell what of a maui.cfg was left out or may be meant otherwise, and which
+	// settings of Maui's have no effect: lines such as "maui.cfg:12: FSDEPHT: ...".
+	Warnings []string
 
 	RunTime RunTime // of the table [sge]: reprioritize_interval and execd_params
 

@@ -13,15 +13,19 @@
 // it. GroupKeys has those that end with the name of an accounting group, such as
 // GROUP_QUOTA_physics, LimitKeys those of concurrency limits, such as
 // MATLAB_LIMIT; MauiKeys and SGEKeys those of the tables [maui] and [sge], which
-// hold parameters of other policies under their own names. Whatever is in
+// hold parameters of other policies under their own names, and MauiAttributes what
+// [maui] may say of a user or another credential. Whatever is in
 // none of them, nor an older manual's name of one, is an error: a key that a later
 // version will know is refused by name, for any other the nearest known key is given.
 // An error is `FILE:LINE: NAME: why`.
 //
+// ParseMaui reads the other syntax of [maui], Maui's own configuration file, of which
+// nothing is an error; what is wrong with it is told in warnings.
+//
 // Config.With answers: what if the administrator had set something else?
 //
-// The package reads the one file that it is told to and nothing else: where to
-// look for it is the command line's business. Groups and the parameters of the
+// The package reads the one file that it is told to, the maui.cfg that this names, and
+// nothing else: where to look for it is the command line's business. Groups and the parameters of the
 // tables come out as lib/accountant takes them. Expressions stay text; whoever
 // compiles one says with Where what was wrong with which line.
 package config

@@ -2,15 +2,42 @@ package config
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/maui"
 )
 
-// MauiKeys is every key of the table [maui], in the order of the manual page:
-// parameters of maui.cfg under their own names.
-var MauiKeys = []Key{
+// MauiKeys is every key of the table [maui], in the order of the manual page, save those
+// with somebody's name in them: parameters of maui.cfg under their own names. Those of
+// MauiComponents and MauiSubs come last.
+var MauiKeys = append([]Key{
+	{Name: mauiFile, Kind: String, Default: "", check: fileName,
+		Help: "A maui.cfg that is read first; what the table says counts for more. Relative to the folder of this file. Empty: none.",
+		set:  func(c *Config, v any) { c.MauiFile = v.(string) }},
+	{Name: mauiCompatibility, Kind: String, Default: "", Choices: []string{"", mauiVersion},
+		Help: "Whether to do as Maui 3.3.1 did also where that contradicts its own manual.",
+		set:  func(c *Config, v any) { c.Maui.Compatible = v == mauiVersion }},
+	{Name: "XFMINWCLIMIT", Kind: Time, Default: 120.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Help: "The least time limit that the expansion factor divides by. 0: none.",
+		set:  func(c *Config, v any) { c.Maui.XFMinWCLimit = seconds(v) }},
+	{Name: "JOBPRIOACCRUALPOLICY", Kind: String, Default: "QUEUEPOLICY", Choices: mauiAccruals,
+		Help: "Which time counts as waited: all; that in which no MAXIJOB and the like keeps the job out; that in which nothing does.",
+		set:  func(c *Config, v any) { c.Maui.Accrual = maui.Accrual(slices.Index(mauiAccruals, v.(string))) }},
+	{Name: "USESYSTEMQUEUETIME", Kind: Boolean, Default: true,
+		Help: "Whether the time waited counts from when the job was first considered. If false, it counts from its submission.",
+		set:  func(c *Config, v any) { c.Maui.UseSystemQueueTime = v.(bool) }},
+	{Name: "ENABLENEGJOBPRIORITY", Kind: Boolean, Default: false,
+		Help: "Whether priorities may be below 1.",
+		set:  func(c *Config, v any) { c.Maui.EnableNegative = v.(bool) }},
+	{Name: "REJECTNEGPRIOJOBS", Kind: Boolean, Default: false,
+		Help: "Whether jobs of a priority below 0 are left out.",
+		set:  func(c *Config, v any) { c.Maui.RejectNegative = v.(bool) }},
+	{Name: "FSPOLICY", Kind: String, Default: "NONE", Choices: mauiPolicies(),
+		Help: "What fair share compares: processors times time, processor equivalents times time, or processor time used; with % it compares by the ratio to the target.",
+		set:  func(c *Config, v any) { c.setFSPolicy(v.(string)) }},
 	{Name: "FSINTERVAL", Kind: Time, Default: accountant.DefaultInterval.Seconds(), Unit: "s", Least: 1, Most: maxSeconds,
 		Help: "How long each fair share window is. Windows are aligned to midnight UTC of 1 January 1970.",
 		set:  func(c *Config, v any) { c.Maui.Windows.Interval = seconds(v) }},
@@ -20,19 +47,33 @@ var MauiKeys = []Key{
 	{Name: "FSDECAY", Kind: Real, Default: 1.0, Least: 0, Most: 1,
 		Help: "What a window counts in comparison with the next newer one.",
 		set:  func(c *Config, v any) { c.Maui.Windows.Decay = v.(float64) }},
+}, mauiWeights()...)
+
+const (
+	mauiFile          = "maui_cfg"
+	mauiCompatibility = "COMPATIBILITY"
+	mauiVersion       = "3.3.1"
+)
+
+// mauiAccruals are the values of JOBPRIOACCRUALPOLICY, by maui.Accrual.
+var mauiAccruals = []string{"ALWAYS", "QUEUEPOLICY", "FULLPOLICY"}
+
+// mauiShares are the words of FSPOLICY, by maui.FSPolicy.
+var mauiShares = []string{"NONE", "DEDICATEDPS", "DEDICATEDPES", "UTILIZEDPS"}
+
+// mauiPolicies are the values of FSPOLICY.
+func mauiPolicies() []string {
+	all := slices.Clone(mauiShares)
+	for _, p := range mauiShares[1:] {
+		all = append(all, p+"%")
+	}
+	return all
 }
 
-// laterMaui tells of parameters of Maui's priorities and fair share that this
-// version does not serve.
-func laterMaui(name string) bool {
-	for _, end := range []string{"WEIGHT", "CAP", "CFG"} {
-		if strings.HasSuffix(name, end) && name == strings.ToUpper(name) {
-			return true
-		}
-	}
-	return words("FSPOLICY FSENFORCEMENT FSCONFIGFILE FSQOSTARGET XFMINWCLIMIT REJECTNEGPRIOJOBS ENABLENEGJOBPRIORITY ENABLEMULTIREQJOBS "+
-		"JOBPRIOACCRUALPOLICY JOBPRIOF BACKFILLPOLICY BACKFILLDEPTH RESERVATIONPOLICY RESERVATIONDEPTH MAXJOB MAXPROC MAXPS MAXPE "+
-		"MAXNODE MAXWC MAXMEM MAXIJOB MAXIPROC MAXIPS MAXIPE MAXINODE MAXIWC MAXIMEM", name)
+// setFSPolicy takes one of mauiPolicies.
+func (c *Config) setFSPolicy(policy string) {
+	word, ratio := strings.CutSuffix(policy, "%")
+	c.Maui.FSPolicy, c.Maui.FSRatio = maui.FSPolicy(slices.Index(mauiShares, word)), ratio
 }
 
 // mauiTime reads a time as maui.cfg has it, seconds or [DD:]HH:MM:SS, in seconds.

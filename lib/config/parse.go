@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,7 +14,7 @@ import (
 )
 
 // Parse reads the text of a configuration file; file is its name in errors
-// and for Where.
+// and for Where. Of other files it reads the one that maui_cfg in [maui] names.
 func Parse(file string, text []byte) (Config, error) {
 	top := map[string]toml.Primitive{}
 	meta, err := toml.Decode(string(text), &top)
@@ -33,7 +34,7 @@ func build(said []setting) (Config, error) {
 	c.said = said
 	c.where = make(map[string]string, len(said))
 	first := make(map[string]setting, len(said))
-	for _, s := range said {
+	for _, s := range mauiFirst(said) {
 		if old, twice := first[s.identity()]; twice && old.name != s.name {
 			return Config{}, s.fault(old.same(s))
 		}
@@ -42,10 +43,16 @@ func build(said []setting) (Config, error) {
 			return Config{}, s.fault(err)
 		}
 		c.where[current(s.key())] = s.from
+		if s.isMaui(mauiFile) {
+			if err := c.readMaui(s); err != nil {
+				return Config{}, s.fault(err)
+			}
+		}
 	}
 	if err := c.groups(); err != nil {
 		return Config{}, err
 	}
+	c.warnOfInert()
 	return c, nil
 }
 
@@ -190,11 +197,14 @@ func (r *reader) inside(table string, p toml.Primitive) []setting {
 		return nil
 	}
 	var said []setting
-	for _, path := range r.meta.Keys() {
-		if len(path) == 2 && path[0] == table {
-			value, line := r.look(keys[path[1]])
-			said = append(said, setting{table: table, name: path[1], value: value, from: r.at(line)})
+	for _, name := range r.below(keys, table) {
+		value, line := r.look(keys[name])
+		_, inner := value.(map[string]any)
+		if _, kind := credentialKind(name); kind && inner && table == "maui" {
+			said = append(said, r.credentials(name, keys[name])...)
+			continue
 		}
+		said = append(said, setting{table: table, name: name, value: value, from: r.at(line), folder: filepath.Dir(r.file)})
 	}
 	return said
 }

@@ -17,6 +17,9 @@ type setting struct {
 	value       any
 	from        string // "file:line", or asked
 	text        string // the value as it was asked for
+	// attribute is the one that a table of [maui] with a credential's name sets.
+	attribute string
+	folder    string // where files lie that the value names; empty: the working directory
 }
 
 // asked is where settings of With are from.
@@ -58,7 +61,8 @@ func oneLine(name string) string {
 // stood in the file in the place of what that says of the key; of two settings of
 // a key the last counts. A KEY of a table is TABLE.KEY, as in maui.FSDEPTH=5. A
 // VALUE is as in the file, but strings need no quotes. c is what Default, Parse or
-// Load returned, or With. The error is one line, `config KEY: why`.
+// Load returned, or With. Attributes of Maui's credentials, as in
+// maui.USERCFG[john]=PRIORITY=3, leave the others as they are. The error is one line, `config KEY: why`.
 func (c Config) With(settings []string) (Config, error) {
 	said := slices.Clone(c.said)
 	for _, text := range settings {
@@ -66,9 +70,16 @@ func (c Config) With(settings []string) (Config, error) {
 		if err != nil {
 			return Config{}, err
 		}
-		said = append(slices.DeleteFunc(said, func(old setting) bool { return old.identity() == s.identity() }), s)
+		said = append(slices.DeleteFunc(said, func(old setting) bool { return old.replacedBy(s) }), s)
 	}
 	return build(said)
+}
+
+// replacedBy tells whether nothing is left of what the setting says. What is said of a
+// credential adds up.
+func (s setting) replacedBy(other setting) bool {
+	_, _, credential := credentialKey(s.name)
+	return s.identity() == other.identity() && !(credential && s.table == "maui")
 }
 
 // identity is what two settings of the same have in common.
@@ -82,11 +93,14 @@ func (s setting) identity() string {
 	return current(s.key())
 }
 
-// current returns the name that a key goes by today: older manuals call one of them
-// otherwise, and both are taken.
+// current returns the name that a key goes by: older manuals call one of them otherwise,
+// Maui's some of its own, and both are taken.
 func current(name string) string {
 	if name == "GROUP_DYNAMIC_MACH_CONSTRAINT" {
 		return "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
+	}
+	if alias, ok := strings.CutPrefix(name, "maui."); ok && mauiAliases[alias] != "" {
+		return "maui." + mauiAliases[alias]
 	}
 	return name
 }
@@ -96,7 +110,7 @@ func (s setting) same(other setting) error {
 	if strings.EqualFold(s.name, other.name) {
 		return fmt.Errorf("%s is the same (%s): case does not count", s.name, s.from)
 	}
-	return fmt.Errorf("%s is the same (%s): one of the two is an older name; leave one out", s.name, s.from)
+	return fmt.Errorf("%s is the same (%s): one of the two is another name of it; leave one out", s.name, s.from)
 }
 
 // ask reads KEY=VALUE.
@@ -113,7 +127,7 @@ func ask(text string) (setting, error) {
 	table, name, dotted := strings.Cut(s.name, ".")
 	_, isTable := policyTables()[table]
 	if _, _, limit := limitKey(s.name); dotted && isTable && !limit {
-		s.table, s.name = table, name
+		s.table, s.name = table, strings.Trim(name, `"`)
 	}
 	if _, whole := policyTables()[s.name]; whole && s.table == "" {
 		return s, s.fault(fmt.Errorf("a table: want one key of it, %s.KEY=VALUE", s.name))

@@ -104,7 +104,8 @@ func TestWithRefuses(t *testing.T) {
 		{"ALLOW_PSLOT_PREEMPTION=true", "config ALLOW_PSLOT_PREEMPTION: not part of this version"},
 		{"maui.FSDEPT=5", "config maui.FSDEPT: unknown key; did you mean FSDEPTH?"},
 		{"maui.FSDEPTH=x", `config maui.FSDEPTH: "x": want a whole number`},
-		{"maui.FSPOLICY=x", `config maui.FSPOLICY: not part of this version`},
+		{"maui.FSPOLICY=x", `config maui.FSPOLICY: "x": want "NONE", "DEDICATEDPS"`},
+		{"maui.FSENFORCEMENT=x", `config maui.FSENFORCEMENT: not part of this version`},
 		{"maui={FSDEPTH=5}", "config maui: a table: want one key of it, maui.KEY=VALUE"},
 		{"FSDEPTH=5", "config FSDEPTH: belongs into table [maui]"},
 	} {

@@ -13,11 +13,17 @@ type policyTable struct {
 	keys []Key
 	// later tells of names that the policy has and this version does not serve.
 	later func(string) bool
+	// named sets what a key says that has somebody's name in it, if it is one; nil: there
+	// are none.
+	named func(*Config, setting) (bool, error)
 }
 
 // policyTables are the tables by name.
 func policyTables() map[string]policyTable {
-	return map[string]policyTable{"maui": {MauiKeys, laterMaui}, "sge": {SGEKeys, laterSGE}}
+	return map[string]policyTable{
+		"maui": {MauiKeys, func(name string) bool { return laterMaui(name) || skippedMaui(name) }, (*Config).takeMaui},
+		"sge":  {SGEKeys, laterSGE, nil},
+	}
 }
 
 // tableOf returns the table that a key belongs into; empty for none.
@@ -32,12 +38,19 @@ func tableOf(key string) string {
 
 // take sets what a key of the table is set to.
 func (t policyTable) take(c *Config, s setting) error {
-	i := slices.IndexFunc(t.keys, func(k Key) bool { return k.Name == s.name })
+	_, name, _ := strings.Cut(current(s.key()), ".")
+	i := slices.IndexFunc(t.keys, func(k Key) bool { return k.Name == name })
 	switch {
 	case i >= 0:
+		c.warnOfUnset(t.keys[i], s)
 		return t.keys[i].take(c, s)
 	case t.later(s.name):
 		return errNotServed
+	}
+	if t.named != nil {
+		if ok, err := t.named(c, s); ok {
+			return err
+		}
 	}
 	return unknownKey(nearest.Hint(s.name, namesOf(t.keys)))
 }

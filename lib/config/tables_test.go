@@ -1,15 +1,20 @@
 package config
 
 import (
+	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/maui"
 )
 
 func TestTableDefaults(t *testing.T) {
 	c := Default()
+	if want := maui.Default(); !reflect.DeepEqual(c.Maui, want) {
+		t.Errorf("default of [maui] = %+v, want %+v", c.Maui, want)
+	}
 	if want := (accountant.WindowParams{Interval: 12 * time.Hour, Depth: 8, Decay: 1}); c.Maui.Windows != want {
 		t.Errorf("default of [maui] = %+v, want %+v", c.Maui.Windows, want)
 	}
@@ -110,9 +115,8 @@ var badTables = []struct{ text, want string }{
 	{"[maui]\nFSDEPTH = 0", `f:2: maui.FSDEPTH: 0: want`},
 	{"[maui]\nFSDEPTH = \"8\"", `f:2: maui.FSDEPTH: "8": want a whole number`},
 	{"[maui]\nFSDECAY = 1.5", `f:2: maui.FSDECAY: 1.5: want 0 to 1`},
-	{"[maui]\nFSDEPTH = 3\n\nQUEUETIMEWEIGHT = 1", `f:4: maui.QUEUETIMEWEIGHT: not part of this version`},
-	{"[maui]\nFSPOLICY = \"DEDICATEDPS\"", `f:2: maui.FSPOLICY: not part of this version`},
-	{"[maui.USERCFG]\njohn = 5", `f:1: maui.USERCFG: not part of this version`},
+	{"[maui]\nFSDEPTH = 3\n\nFSENFORCEMENT = 1", `f:4: maui.FSENFORCEMENT: not part of this version`},
+	{"[maui]\nBACKFILLPOLICY = \"FIRSTFIT\"", `f:2: maui.BACKFILLPOLICY: not part of this version`},
 	{"[maui]\nFSDEPT = 5", `f:2: maui.FSDEPT: unknown key; did you mean FSDEPTH?`},
 	{"[maui]\nhalftime = 5", `f:2: maui.halftime: unknown key`},
 	{"maui = 5", `f:1: maui: 5: want a table of keys`},

@@ -1,0 +1,229 @@
+package config
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"fairspool/lib/maui"
+	"fairspool/lib/mauicfg"
+	"fairspool/lib/nearest"
+)
+
+// ParseMaui reads the text of a maui.cfg; file is its name in warnings. compatible reads
+// as Maui 3.3.1 does and no better; a line COMPATIBILITY 3.3.1 in the file says the same.
+// There is no error: what cannot be read, or is not known, is left out, with a warning
+// "file:line: NAME: why". Where Maui reads a value in another way than somebody may think,
+// a warning tells that, too.
+func ParseMaui(file string, text []byte, compatible bool) (maui.Config, []string) {
+	r := mauiReader{file: file, config: Config{Maui: maui.Default()}, compatible: compatible, said: map[string]string{}}
+	r.read(string(text))
+	return r.config.Maui, r.warnings
+}
+
+// mauiReader reads a maui.cfg.
+type mauiReader struct {
+	file       string
+	config     Config
+	compatible bool
+	// decided says that compatible is not the file's to change.
+	decided  bool
+	said     map[string]string // for Config.where
+	warnings []string
+	line     int
+	hints    map[string]string // by unknown name
+}
+
+func (r *mauiReader) read(text string) {
+	lines, notes := mauicfg.Read(text, mauicfg.Options{Compatible: r.compatible})
+	if !r.compatible && !r.decided && slices.ContainsFunc(lines, func(l mauicfg.Line) bool {
+		return l.Name == mauiCompatibility && l.Value == mauiVersion
+	}) {
+		r.compatible = true
+		lines, notes = mauicfg.Read(text, mauicfg.Options{Compatible: true})
+	}
+	r.config.Maui.Compatible = r.compatible
+	for _, l := range lines {
+		for len(notes) > 0 && notes[0].Line <= l.Number {
+			r.unread(notes[0])
+			notes = notes[1:]
+		}
+		r.line = l.Number
+		r.take(l)
+	}
+	for _, n := range notes {
+		r.unread(n)
+	}
+}
+
+func (r *mauiReader) unread(n mauicfg.Note) {
+	r.line = n.Line
+	r.warnings = append(r.warnings, r.at()+": "+n.Text)
+}
+
+func (r *mauiReader) at() string { return fmt.Sprintf("%s:%d", r.file, r.line) }
+
+// warn tells what is wrong with a name; an empty note tells nothing.
+func (r *mauiReader) warn(name, note string) {
+	if note != "" {
+		r.warnings = append(r.warnings, r.at()+": "+name+": "+note)
+	}
+}
+
+// take sets what a line says.
+func (r *mauiReader) take(l mauicfg.Line) {
+	kind, credential := credentialKind(l.Name)
+	name := l.Name
+	today, alias := mauiAliases[name]
+	if alias && !r.compatible {
+		name = today
+	}
+	k, known := mauiKey(name)
+	known = known && name != mauiFile
+	if l.Name != l.Written && (credential || known) {
+		r.warn(l.Written, "read as "+l.Name+"; Maui 3.3.1 knows upper case only")
+	}
+	switch {
+	case credential:
+		r.credential(kind, l)
+	case alias && r.compatible:
+		r.warn(name, "Maui 3.3.1 does not know it; its name there is "+today)
+	case known && l.Index != "" && l.Index != "0":
+		r.warn(fmt.Sprintf("%s[%s]", l.Name, l.Index), "settings of single partitions are not part of this version")
+	case known:
+		if alias {
+			r.warn(l.Name, "read as "+today+", which is what Maui 3.3.1 calls it")
+		}
+		r.set(k, l.Value)
+	default:
+		r.warn(l.Written, r.unknown(l.Name))
+	}
+}
+
+// mostHints keeps a file that is no maui.cfg at all from taking long: a hint takes half a
+// millisecond, and every command reads the file.
+const mostHints = 50
+
+// hint returns the known name that an unknown one resembles, as nearest.Hint does, for the
+// first of them.
+func (r *mauiReader) hint(name string, known []string) string {
+	hint, ok := r.hints[name]
+	if !ok && len(r.hints) < mostHints {
+		hint = nearest.Hint(name, known)
+		if r.hints == nil {
+			r.hints = map[string]string{}
+		}
+		r.hints[name] = hint
+	}
+	return hint
+}
+
+// unknown returns what to say of a parameter that there is not.
+func (r *mauiReader) unknown(name string) string {
+	upper := strings.ToUpper(name)
+	_, known := mauiKey(upper)
+	_, kind := credentialKind(upper)
+	switch {
+	case skippedMaui(name):
+		return ""
+	case mauiOlder[name] != "":
+		return "an older parameter; write " + mauiOlder[name]
+	case laterMaui(name):
+		return errNotServed.Error()
+	case name != upper && (known || kind):
+		return "not read; Maui 3.3.1 knows upper case only"
+	}
+	return "unknown parameter" + r.hint(name, mauiNames())
+}
+
+// set sets a key to what a line says.
+func (r *mauiReader) set(k Key, text string) {
+	if k.Name == mauiCompatibility {
+		if text != mauiVersion {
+			r.warn(k.Name, fmt.Sprintf("%q: want %s, or no such line", text, mauiVersion))
+		}
+		return
+	}
+	v, note, ok := k.mauiValue(text, r.compatible)
+	r.warn(k.Name, note)
+	if ok {
+		k.set(&r.config, v)
+		r.said["maui."+k.Name] = r.at()
+	}
+}
+
+// credential sets what a line USERCFG[NAME] and the like says.
+func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
+	if l.Index == "" {
+		r.warn(l.Name, "want a name in brackets: "+l.Name+"[NAME]")
+		return
+	}
+	name := fmt.Sprintf("%s[%s]", l.Name, l.Index)
+	list, notes := mauicfg.Attributes(l.Value)
+	if l.Value == "" {
+		r.warn(name, "no value")
+	}
+	for _, n := range notes {
+		r.warn(name, n)
+	}
+	credential := r.config.Maui.Credentials[kind][l.Index]
+	for _, a := range list {
+		r.warn(name, r.attribute(&credential, kind, a))
+	}
+	r.config.putCredential(kind, l.Index, credential)
+	r.said["maui."+name] = r.at()
+}
+
+// attribute sets what an attribute says, and returns what is wrong with it.
+func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Attribute) string {
+	upper := strings.ToUpper(a.Name)
+	hint := ""
+	if upper != a.Name {
+		if _, known := attributeOf(kind, upper, r.compatible); r.compatible && known {
+			return a.Name + ": not read; Maui 3.3.1 knows upper case only"
+		}
+		hint = "Maui 3.3.1 knows upper case only"
+	}
+	known, ok := attributeOf(kind, upper, r.compatible)
+	if !ok {
+		return a.Name + ": " + unknownAttribute(kind, upper, r.compatible)
+	}
+	note, _ := known.take(c, a.Value, r.compatible)
+	if note == "" {
+		note = hint
+	}
+	if note == "" {
+		return ""
+	}
+	return a.Name + ": " + note
+}
+
+// unknownAttribute returns what to say of an attribute that a kind of credentials does not
+// have.
+func unknownAttribute(kind maui.Kind, name string, compatible bool) string {
+	for _, a := range MauiAttributes {
+		if a.Name == name {
+			return "counts for " + credentialKinds()[a.only(compatible)[0]] + " only"
+		}
+	}
+	if laterAttribute(name) {
+		return errNotServed.Error()
+	}
+	return "unknown attribute" + nearest.Hint(name, attributesOf(kind, compatible))
+}
+
+// putCredential stores what is said of a credential.
+func (c *Config) putCredential(kind maui.Kind, name string, v maui.Credential) {
+	if c.Maui.Credentials[kind] == nil {
+		c.Maui.Credentials[kind] = map[string]maui.Credential{}
+	}
+	c.Maui.Credentials[kind][name] = v
+}
+
+// tell adds what was read to the configuration.
+func (r *mauiReader) tell(c *Config) {
+	c.Maui = r.config.Maui
+	maps.Copy(c.where, r.said)
+	c.Warnings = append(c.Warnings, r.warnings...)
+}

@@ -1,0 +1,127 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+
+	"fairspool/lib/maui"
+)
+
+// inert is a setting of Maui's that has no effect, and why.
+type inert struct{ key, why string }
+
+// inertMaui returns the settings that have no effect for want of others. It is for
+// people who wonder; none of them is an error.
+func inertMaui(m *maui.Config) []inert {
+	var found []inert
+	tell := func(key, format string, with ...any) {
+		found = append(found, inert{key, fmt.Sprintf(format, with...)})
+	}
+	inertWeights(m, tell)
+	inertPriorities(m, tell)
+	inertTargets(m, tell)
+	inertShares(m, tell)
+	return found
+}
+
+// warnOfInert tells what of the table [maui] has no effect, if it counts at all.
+func (c *Config) warnOfInert() {
+	if c.JobPriorityPolicy != "maui" {
+		return
+	}
+	for _, i := range inertMaui(&c.Maui) {
+		c.Warnings = append(c.Warnings, c.Complain("maui."+i.key, errors.New(i.why)).Error())
+	}
+}
+
+type teller func(key, format string, with ...any)
+
+// inertWeights finds weights below a component that weighs nothing, and such as never
+// count.
+func inertWeights(m *maui.Config, tell teller) {
+	for i, t := range MauiSubs {
+		sub := maui.Sub(i)
+		of := sub.Component()
+		switch {
+		case m.Subs[i].Weight == 0 || m.Subs[i].Weight == t.Default:
+		case of == maui.Attribute || of == maui.Usage || sub == maui.UProc || sub == maui.UJob:
+			tell(t.Weight, "has no effect on the order of waiting jobs, as in Maui")
+		case sub == maui.SPViolation && m.Compatible:
+			tell(t.Weight, "has no effect in Maui 3.3.1, which never counts violations")
+		case m.Components[of].Weight == 0:
+			tell(t.Weight, "has no effect while %s is 0", MauiComponents[of].Weight)
+		}
+	}
+}
+
+// anyCredential tells whether a credential of the kind is such.
+func anyCredential(m *maui.Config, kind maui.Kind, is func(maui.Credential) bool) bool {
+	for _, c := range m.Credentials[kind] {
+		if is(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// inertPriorities finds PRIORITY without a weight, and weights without a PRIORITY.
+func inertPriorities(m *maui.Config, tell teller) {
+	for kind := range maui.Kinds {
+		sub := maui.CredUser + maui.Sub(kind)
+		weight := MauiSubs[sub].Weight
+		set := anyCredential(m, kind, func(c maui.Credential) bool { return c.Priority != 0 })
+		switch {
+		case set && m.Subs[sub].Weight == 0:
+			tell(weight, "is 0, so that PRIORITY of %sCFG has no effect", kind)
+		case !set && m.Subs[sub].Weight != 0:
+			tell(weight, "has no effect: no %sCFG[NAME] has a PRIORITY", kind)
+		}
+	}
+}
+
+// inertTargets finds QTTARGET and XFTARGET without their weights, and the other way round.
+func inertTargets(m *maui.Config, tell teller) {
+	for _, t := range []struct {
+		sub  maui.Sub
+		name string
+		set  func(maui.Credential) bool
+	}{
+		{maui.TargetQueueTime, "QTTARGET", func(c maui.Credential) bool { return c.QTTarget > 0 }},
+		{maui.TargetXFactor, "XFTARGET", func(c maui.Credential) bool { return c.XFTarget > 0 }},
+	} {
+		set := false
+		for kind := range maui.Kinds {
+			set = set || anyCredential(m, kind, t.set)
+		}
+		switch {
+		case set && m.Subs[t.sub].Weight == 0:
+			tell(MauiSubs[t.sub].Weight, "is 0, so that %s has no effect", t.name)
+		case !set && m.Subs[t.sub].Weight != 0:
+			tell(MauiSubs[t.sub].Weight, "has no effect: nobody has %s", t.name)
+		}
+	}
+}
+
+// inertShares finds FSTARGET without FSPOLICY or a weight, and weights without FSTARGET.
+func inertShares(m *maui.Config, tell teller) {
+	used := false
+	for kind := range maui.Kinds {
+		sub := maui.FSUser + maui.Sub(kind)
+		weight := MauiSubs[sub].Weight
+		set := anyCredential(m, kind, func(c maui.Credential) bool { return c.FSTarget > 0 })
+		// Quotas keep jobs out, and count in no priority.
+		weighed := anyCredential(m, kind, func(c maui.Credential) bool {
+			return c.FSTarget > 0 && c.FSMode != maui.FSQuota && c.FSMode != maui.FSRelative
+		})
+		used = used || set || m.Subs[sub].Weight != 0
+		switch {
+		case weighed && m.Subs[sub].Weight == 0:
+			tell(weight, "is 0, so that FSTARGET of %sCFG has no effect", kind)
+		case !weighed && m.Subs[sub].Weight != 0:
+			tell(weight, "has no effect: no %sCFG[NAME] has an FSTARGET that counts in priorities", kind)
+		}
+	}
+	if used && m.FSPolicy == maui.NoFairShare {
+		tell("FSPOLICY", "is NONE, so that fair share has no effect; set DEDICATEDPS, DEDICATEDPES or UTILIZEDPS")
+	}
+}

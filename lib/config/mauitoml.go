@@ -1,0 +1,197 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"fairspool/lib/maui"
+	"fairspool/lib/mauicfg"
+	"fairspool/lib/nearest"
+)
+
+// isMaui tells whether the setting is of a key of [maui].
+func (s setting) isMaui(key string) bool { return s.table == "maui" && s.name == key }
+
+// mauiFirst puts what the rest is read by in front: COMPATIBILITY, and then the maui.cfg,
+// which counts less than what the table says.
+func mauiFirst(said []setting) []setting {
+	place := func(s setting) int {
+		switch {
+		case s.isMaui(mauiCompatibility):
+			return 0
+		case s.isMaui(mauiFile):
+			return 1
+		}
+		return 2
+	}
+	sorted := slices.Clone(said)
+	slices.SortStableFunc(sorted, func(a, b setting) int { return place(a) - place(b) })
+	return sorted
+}
+
+// readMaui reads the maui.cfg that the setting names.
+func (c *Config) readMaui(s setting) error {
+	if c.MauiFile == "" {
+		return nil
+	}
+	path := c.MauiFile
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(s.folder, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	r := mauiReader{file: path, config: Config{Maui: maui.Default()}, compatible: c.Maui.Compatible,
+		decided: c.where["maui."+mauiCompatibility] != "", said: map[string]string{}}
+	r.read(string(text))
+	r.tell(c)
+	return nil
+}
+
+// credentials returns what the tables of a kind of credentials say: one setting for each
+// attribute of [maui.USERCFG.john], or for what stands there in the place of a table.
+func (r *reader) credentials(kind string, p toml.Primitive) []setting {
+	names := map[string]toml.Primitive{}
+	if r.meta.PrimitiveDecode(p, &names) != nil {
+		return nil
+	}
+	var said []setting
+	for _, name := range r.below(names, "maui", kind) {
+		s := setting{table: "maui", name: fmt.Sprintf("%s[%s]", kind, name)}
+		attributes := map[string]toml.Primitive{}
+		value, line := r.look(names[name])
+		if _, table := value.(map[string]any); !table || r.meta.PrimitiveDecode(names[name], &attributes) != nil {
+			s.value, s.from = value, r.at(line)
+			said = append(said, s)
+			continue
+		}
+		for _, a := range r.below(attributes, "maui", kind, name) {
+			s.attribute = a
+			s.value, line = r.look(attributes[a])
+			s.from = r.at(line)
+			said = append(said, s)
+		}
+	}
+	return said
+}
+
+// below returns the names of a table's keys in the order of the file.
+func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
+	var names []string
+	seen := map[string]bool{}
+	n := len(table)
+	for _, path := range r.meta.Keys() {
+		if len(path) <= n || !slices.Equal(path[:n], table) || seen[path[n]] {
+			continue
+		}
+		if _, ok := keys[path[n]]; ok {
+			seen[path[n]] = true
+			names = append(names, path[n])
+		}
+	}
+	return names
+}
+
+// takeMaui sets what a key of [maui] with a credential's name in it says; ok is false for
+// other keys.
+func (c *Config) takeMaui(s setting) (ok bool, err error) {
+	kind, name, ok := credentialKey(s.name)
+	if !ok {
+		return c.notACredential(s)
+	}
+	list := []mauicfg.Attribute{{Name: s.attribute}}
+	if s.attribute != "" {
+		text, ok := mauiText(s.value)
+		if !ok {
+			return true, fmt.Errorf("%s: %s: want a number, a string or an array of such", oneLine(s.attribute), shown(s.value))
+		}
+		list[0].Value = text
+	} else {
+		text, isString := s.value.(string)
+		var notes []string
+		list, notes = mauicfg.Attributes(text)
+		if !isString || len(list)+len(notes) == 0 {
+			return true, fmt.Errorf("%s: want ATTRIBUTE=VALUE in a string, or a table", shown(s.value))
+		}
+		if len(notes) > 0 {
+			return true, fmt.Errorf("%q: want ATTRIBUTE=VALUE, with blanks between two and nowhere else", text)
+		}
+	}
+	credential := c.Maui.Credentials[kind][name]
+	for _, a := range list {
+		if err := c.takeAttribute(s, &credential, kind, a); err != nil {
+			return true, err
+		}
+	}
+	c.putCredential(kind, name, credential)
+	return true, nil
+}
+
+// takeAttribute sets what an attribute says. What Maui would read in a way of its own is
+// refused.
+func (c *Config) takeAttribute(s setting, credential *maui.Credential, kind maui.Kind, a mauicfg.Attribute) error {
+	known, ok := attributeOf(kind, a.Name, false)
+	if !ok {
+		return fmt.Errorf("%s: %s", oneLine(a.Name), unknownAttribute(kind, a.Name, false))
+	}
+	if !known.has(kind, c.Maui.Compatible) {
+		c.Warnings = append(c.Warnings, s.fault(fmt.Errorf("%s: %s in Maui 3.3.1", a.Name, unknownAttribute(kind, a.Name, true))).Error())
+		return nil
+	}
+	if note, ok := known.take(credential, a.Value, false); !ok || note != "" {
+		return fmt.Errorf("%s: %q: want %s", a.Name, a.Value, known.Wants)
+	}
+	return nil
+}
+
+// mauiText writes a value of the file as a maui.cfg has it.
+func mauiText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case int64:
+		return fmt.Sprint(v), true
+	case float64:
+		return number(v), true
+	case []any:
+		texts := make([]string, len(v))
+		for i, one := range v {
+			text, ok := mauiText(one)
+			if _, nested := one.([]any); !ok || nested {
+				return "", false
+			}
+			texts[i] = text
+		}
+		return strings.Join(texts, ","), true
+	}
+	return "", false
+}
+
+// notACredential refuses keys that are meant to have a credential's name in them.
+func (c *Config) notACredential(s setting) (ok bool, err error) {
+	if _, ok := credentialKind(s.name); ok {
+		return true, fmt.Errorf("%s: want a table of names, or a key \"%s[NAME]\"", shown(s.value), s.name)
+	}
+	before, rest, bracket := strings.Cut(s.name, "[")
+	if !bracket {
+		return false, nil
+	}
+	if near, ok := nearest.Name(before, credentialKinds()); ok && near != before {
+		return true, unknownKey(didYouMean(near + "[" + oneLine(rest)))
+	}
+	return true, unknownKey("; want a key such as \"USERCFG[NAME]\"")
+}
+
+// warnOfUnset tells of a weight that says nothing.
+func (c *Config) warnOfUnset(k Key, s setting) {
+	if s.value == int64(unsetWeight) && s.table == "maui" && isSubWeight(k.Name) {
+		c.Warnings = append(c.Warnings, s.fault(errors.New(unsetNote)).Error())
+	}
+}
