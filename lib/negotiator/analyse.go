@@ -32,6 +32,7 @@ func (d *diagnosis) analyse(k *autocluster) Analysis {
 	f := d.fieldOf(k, n)
 	d.ahead[k] = f
 	a.Ahead, a.MoreAhead, a.Holders, a.MoreHolders = f.ahead, f.moreAhead, f.holders, f.moreHolders
+	a.OneQueue = d.precedence != nil
 	return a
 }
 

@@ -28,9 +28,12 @@ type Analysis struct {
 	Holders     []SlotHolder `json:",omitempty"`
 	MoreHolders int          `json:",omitempty"`
 	// Ahead are the submitters that hold slots that match, got some, or wait for the
-	// nearest, in the order of negotiation, and MoreAhead how many others there are.
+	// nearest, in the order of negotiation, and MoreAhead how many others there are. OneQueue
+	// says that this is the order of their first jobs in Config.Queue; who waits with none
+	// comes last.
 	Ahead     []Contender `json:",omitempty"`
 	MoreAhead int         `json:",omitempty"`
+	OneQueue  bool        `json:",omitempty"`
 }
 
 // Step is where a number of slots drops out. Its Cause is none of a job's, but for
@@ -88,6 +91,8 @@ type Contender struct {
 	// Slots are as SlotHolder's; Waiting are idle jobs that could use the nearest slot.
 	Slots   int `json:",omitempty"`
 	Waiting int `json:",omitempty"`
+	// Place is that of the first of these in Config.Queue; see Rejection.Place.
+	Place int `json:",omitempty"`
 }
 
 // How many are named of those who hold or want slots.

@@ -32,7 +32,12 @@ const (
 	CauseBusy Cause = "Busy"
 	// CauseDrained: the slot's machine is drained.
 	CauseDrained Cause = "Drained"
-	// CauseJobConstraint: NEGOTIATOR_JOB_CONSTRAINT is not true for the job.
+	// CauseBlocked: the policy of Config.Queue leaves the job out.
+	CauseBlocked Cause = "Blocked"
+	// CauseThrottle: a limit of that policy is reached.
+	CauseThrottle Cause = "Throttle"
+	// CauseJobConstraint: NEGOTIATOR_JOB_CONSTRAINT is not true for the job. Config.Queue was
+	// not asked about it then.
 	CauseJobConstraint Cause = "JobConstraint"
 	// CauseConcurrencyLimit: a concurrency limit is reached; see Rejection.Limits.
 	CauseConcurrencyLimit Cause = "ConcurrencyLimit"
@@ -41,13 +46,15 @@ const (
 	// CauseQuota: the quota of its accounting group, or of one above, leaves no room;
 	// see Rejection.Groups.
 	CauseQuota Cause = "GroupQuota"
-	// CauseShare: the submitter has what its share allows.
+	// CauseShare: the submitter has what its share allows. Never with a Config.Queue, which
+	// knows no shares.
 	CauseShare Cause = "Share"
 	// CauseSkipped: the job is passed over with the rest of its cluster, after one
 	// for which nothing was found.
 	CauseSkipped Cause = "Skipped"
 	// CauseOthers: other submitters' jobs wait for the same slot; see
-	// Analysis.Ahead. CauseOwnJobs: so do jobs of the same submitter that go first.
+	// Analysis.Ahead. With a Config.Queue only those before the job in it count (see
+	// Rejection.Ahead), and those of other groups, whose quotas may go first. CauseOwnJobs: so do jobs of the same submitter that go first.
 	CauseOthers  Cause = "Others"
 	CauseOwnJobs Cause = "OwnJobs"
 )
@@ -64,6 +71,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	}
 	r.Limits = c.limitsReached(k)
 	add(CauseJobConstraint, k.barred)
+	add(CauseBlocked, w.kept != "")
 	add(CauseConcurrencyLimit, len(r.Limits) > 0)
 	if k.endless {
 		return append(causes, CauseRequirements)
@@ -73,13 +81,15 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	}
 	ceiling := !c.underCeiling(s, n.weight)
 	skipped := d.skipped(s, w)
+	throttled := d.precedence != nil && d.precedence.throttled(w.queue)
+	add(CauseThrottle, throttled && n.fails() == 0)
 	there := n.there(c, w)
 	if there {
 		r.Groups = d.full(s, n.weight, n, false, false)
 		add(CauseQuota, len(r.Groups) > 0)
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
-		add(CauseShare, len(causes) == 0 || s.spent)
+		add(CauseShare, d.precedence == nil && (len(causes) == 0 || s.spent))
 	} else {
 		if limited = limited && len(causes) == 0; limited {
 			r.Groups = d.full(s, n.weight, n, false, false)
@@ -92,16 +102,29 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 			add(CauseQuota, len(r.Groups) > 0)
 		}
 		add(CauseShare, s.spent && !slices.Contains(causes, CauseShare))
+		add(CauseThrottle, throttled && n.fails() > 0)
 		add(CauseCeiling, ceiling)
 		add(CauseSkipped, skipped)
 	}
 	full := len(r.Groups) > 0
-	if ceiling || full || n.opens(c, w) {
-		r.OwnJobs = d.ownAhead(s, w, n, ceiling || full)
+	if ceiling || full || throttled || n.opens(c, w) {
+		r.OwnJobs = d.ownAhead(s, w, n, ceiling || full || throttled)
 		add(CauseOwnJobs, r.OwnJobs > 0)
-		add(CauseOthers, (full || n.opens(c, w)) && d.othersWait(s, n, r.Groups))
+	}
+	if full || throttled || n.opens(c, w) {
+		add(CauseOthers, d.othersGoFirst(s, w, n, r))
 	}
 	return causes
+}
+
+// othersGoFirst says whether jobs of others wait for a slot that no group keeps from it, but
+// for those whose quota is to be raised, and notes how many with a Config.Queue.
+func (d *diagnosis) othersGoFirst(s *submitter, w waiter, n *nearest, r *Rejection) bool {
+	if d.precedence == nil {
+		return d.othersWait(s, n, r.Groups)
+	}
+	r.Ahead = d.othersBefore(s, w, n, r.Groups)
+	return r.Ahead > 0 || d.otherGroupsWait(s, n, r.Groups)
 }
 
 // limitsReached names the concurrency limits that do not admit one more job like those of k.
@@ -121,20 +144,29 @@ func (d *diagnosis) skipped(s *submitter, w waiter) bool {
 	if kin == 0 {
 		return false
 	}
-	order, any := d.hopeless(s)[kin]
+	order, any := d.hopeless(s, w)[kin]
 	return any && order < w.runs[0].order
 }
 
 // hopeless returns, by kin, where the first of a submitter's jobs stands for which nothing is
-// found.
-func (d *diagnosis) hopeless(s *submitter) map[int]int {
-	if found, known := d.vain[s]; known {
+// found. Limits may keep jobs from being asked about, but those that have room again when the
+// jobs have ended that are on the slot which is the nearest to w.
+func (d *diagnosis) hopeless(s *submitter, w waiter) map[int]int {
+	key, n := askedFor{who: s}, d.nearest(w.cluster)
+	var used map[string]units
+	var kinds []int
+	if n != nil {
+		if used, kinds = d.freed(n).units, d.endedAt(n); len(used)+len(kinds) > 0 {
+			key.slot = d.caseOf(n)
+		}
+	}
+	if found, known := d.vain[key]; known {
 		return found
 	}
 	found := map[int]int{}
 	for i := range d.queues[s] {
 		o := &d.queues[s][i]
-		if o.cluster.barred || d.blocked(o.cluster) || d.anyLeft(*o) {
+		if !o.offered() || d.blockedBut(o.cluster, used) || d.staysThrottled(o.queue, kinds) || d.anyLeft(*o) {
 			continue
 		}
 		for _, r := range o.runs {
@@ -143,8 +175,14 @@ func (d *diagnosis) hopeless(s *submitter) map[int]int {
 			}
 		}
 	}
-	d.vain[s] = found
+	d.vain[key] = found
 	return found
+}
+
+// askedFor is for whom it was found out what is hopeless, and with which slot free.
+type askedFor struct {
+	who  *submitter
+	slot string
 }
 
 // anyLeft says whether a slot is left that the jobs of a queue could use.
@@ -195,10 +233,4 @@ func (d *diagnosis) keptBack(n *nearest) []keptBack {
 	}
 	d.rivals[n.name] = list
 	return list
-}
-
-// blocked says whether a concurrency limit keeps the jobs of k from running.
-func (d *diagnosis) blocked(k *autocluster) bool {
-	_, is := d.c.inUse.blocked(k.limits)
-	return is
 }

@@ -95,6 +95,9 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 	case CauseSlotConstraint:
 		w.cfg.SlotConstraint = parsed(t, fmt.Sprintf("(%s) || Name == %q", w.cfg.SlotConstraint, a.Nearest.Slot))
 	case CauseJobConstraint:
+		if w.cfg.Queue != nil { // which was not asked about the job
+			w.cfg.Queue = w.cfg.Queue.(exempting).but(r.Job, CauseBlocked)
+		}
 		w.cfg.JobConstraint = parsed(t, fmt.Sprintf("(%s) || %s", w.cfg.JobConstraint, mine))
 	case CauseConcurrencyLimit:
 		w.editJob(r.Job, func(job *classad.Ad) {
@@ -102,6 +105,8 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 			demands := slices.DeleteFunc(demandsOf(text), func(d demand) bool { return slices.Contains(r.Limits, d.name) })
 			job.SetString("ConcurrencyLimits", demandText(demands))
 		})
+	case CauseBlocked, CauseThrottle:
+		w.cfg.Queue = w.cfg.Queue.(exempting).but(r.Job, cause)
 	case CauseCeiling:
 		w.Submitters = slices.Clone(w.Submitters)
 		for i := range w.Submitters {
@@ -110,17 +115,28 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 			}
 		}
 	case CauseShare:
+		if w.cfg.Queue != nil {
+			t.Fatalf("%v: its share is in the way, and there are none", r.Job)
+		}
 		w.cfg.IgnoreUserPriorities = true
 	case CauseSkipped:
+		if w.cfg.Queue != nil {
+			w.withoutOwnCluster(plan, r)
+			return
+		}
 		w.keepJobs(func(j Job) bool {
 			return j.Submitter != r.Submitter || j.First.Cluster != r.Job.Cluster || j.First.Proc >= r.Job.Proc
 		})
 	case CauseOthers:
+		if w.cfg.Queue != nil {
+			w.withoutOthersBefore(plan, r)
+			return
+		}
 		w.keepJobs(func(j Job) bool {
 			return j.Submitter == r.Submitter || !slices.ContainsFunc(a.Ahead, func(x Contender) bool { return x.Submitter == j.Submitter && x.Waiting > 0 })
 		})
 	case CauseOwnJobs:
-		w.keepJobs(func(j Job) bool { return j.Submitter != r.Submitter || j.First == r.Job })
+		w.keepIdle(func(j Job) bool { return j.Submitter != r.Submitter || j.First == r.Job })
 	default:
 		t.Fatalf("cause %q of %+v: no such cause", cause, r)
 	}
@@ -128,6 +144,13 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 
 func (w *world) keepJobs(keep func(Job) bool) {
 	w.Jobs = slices.DeleteFunc(slices.Clone(w.Jobs), func(j Job) bool { return !keep(j) })
+}
+
+// keepIdle takes idle jobs away; what limits count of those with claims stays.
+func (w *world) keepIdle(keep func(Job) bool) {
+	w.keepJobs(func(j Job) bool {
+		return keep(j) || slices.ContainsFunc(w.Claims, func(c pool.Claim) bool { return c.Job == j.First })
+	})
 }
 
 func (w *world) editJob(id pool.JobID, edit func(*classad.Ad)) {
@@ -265,42 +288,54 @@ func (w world) later(t *rapid.T, outer testing.TB, plan *Plan) world {
 // way, and nothing else, it runs in the next cycle.
 func TestCausesAreTrue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		w := anyWorld(rt, t)
-		plan := Cycle(w.Pool, w.cfg, now)
-		if rapid.Bool().Draw(rt, "second") {
-			w = w.later(rt, t, plan)
-			plan = Cycle(w.Pool, w.cfg, now)
-		}
-		total := 0
-		for _, a := range plan.Autoclusters {
-			sum := 0
-			for _, s := range a.Steps {
-				sum += s.Slots
-			}
-			if total = sum; sum != len(w.Slots) {
-				rt.Fatalf("steps %+v: sum is %d, want the %d slots of the pool", a.Steps, total, len(w.Slots))
-			}
-		}
-		later := w.after(plan)
-		for _, r := range plan.Rejections {
-			w.checkNumbers(rt, plan, r)
-			if r.Cause == CauseNoSlots {
-				continue
-			}
-			x := later.without(rt, plan, r)
-			next := Cycle(x.Pool, x.cfg, now)
-			if !slices.ContainsFunc(next.Matches, func(m Match) bool { return m.Job == r.Job }) {
-				again := slices.IndexFunc(next.Rejections, func(n Rejection) bool { return n.Job == r.Job })
-				what := "no word of it"
-				if again >= 0 {
-					n := next.Rejections[again]
-					what = fmt.Sprintf("%s: %s %v %+v", n.Reason, n.Cause, n.Also, *next.Autoclusters[n.Autocluster].Nearest)
-				}
-				rt.Fatalf("%v of %s: %s\ncauses %s %v, nearest %+v\nwithout them it does not run: %s\nmatched first: %s; then: %s", r.Job, r.Submitter, r.Reason, r.Cause, r.Also,
-					*plan.Autoclusters[r.Autocluster].Nearest, what, pairs(plan), pairs(next))
-			}
-		}
+		anyWorld(rt, t).checkCauses(rt, t)
 	})
+}
+
+// cycle runs a cycle.
+func (w world) cycle(outer testing.TB) *Plan {
+	if w.cfg.Queue != nil {
+		w.Running = nil
+		w.runToo(outer)
+	}
+	return Cycle(w.Pool, w.cfg, now)
+}
+
+// checkCauses holds what one cycle says, or the next one, against what happens without it.
+func (w world) checkCauses(rt *rapid.T, outer testing.TB) {
+	plan := w.cycle(outer)
+	if rapid.Bool().Draw(rt, "second") {
+		w = w.later(rt, outer, plan)
+		plan = w.cycle(outer)
+	}
+	for _, a := range plan.Autoclusters {
+		sum := 0
+		for _, s := range a.Steps {
+			sum += s.Slots
+		}
+		if sum != len(w.Slots) {
+			rt.Fatalf("steps %+v: sum is %d, want the %d slots of the pool", a.Steps, sum, len(w.Slots))
+		}
+	}
+	later := w.after(plan)
+	for _, r := range plan.Rejections {
+		w.checkNumbers(rt, plan, r)
+		if r.Cause == CauseNoSlots || slices.Contains(r.Also, CauseNoSlots) {
+			continue
+		}
+		x := later.without(rt, plan, r)
+		next := x.cycle(outer)
+		if !slices.ContainsFunc(next.Matches, func(m Match) bool { return m.Job == r.Job }) {
+			again := slices.IndexFunc(next.Rejections, func(n Rejection) bool { return n.Job == r.Job })
+			what := "no word of it"
+			if again >= 0 {
+				n := next.Rejections[again]
+				what = fmt.Sprintf("%s: %s %v %+v", n.Reason, n.Cause, n.Also, *next.Autoclusters[n.Autocluster].Nearest)
+			}
+			rt.Fatalf("%v of %s: %s\ncauses %s %v, nearest %+v\nwithout them it does not run: %s\nmatched first: %s; then: %s", r.Job, r.Submitter, r.Reason, r.Cause, r.Also,
+				*plan.Autoclusters[r.Autocluster].Nearest, what, pairs(plan), pairs(next))
+		}
+	}
 }
 
 // checkNumbers holds what a rejection and its analysis say of slots, jobs and
@@ -335,11 +370,11 @@ func (w world) checkNumbers(t *rapid.T, plan *Plan, r Rejection) {
 		if x.Waiting > s.Idle-s.Matched || x.Slots > held[x.Submitter] || x.Waiting+x.Slots == 0 {
 			t.Errorf("%v: %+v is ahead, want one of %d jobs left and %d slots", r.Job, x, s.Idle-s.Matched, held[x.Submitter])
 		}
-		if i > 0 && a.Ahead[i-1].EffectivePriority > x.EffectivePriority && !strings.HasPrefix(x.Submitter, "nice-user") {
+		if w.cfg.Queue == nil && i > 0 && a.Ahead[i-1].EffectivePriority > x.EffectivePriority && !strings.HasPrefix(x.Submitter, "nice-user") {
 			t.Errorf("%v: %+v is before %+v", r.Job, a.Ahead[i-1], x)
 		}
 	}
-	if n := len(a.Ahead) + a.MoreAhead; r.Ahead > n {
+	if n := len(a.Ahead) + a.MoreAhead; w.cfg.Queue == nil && r.Ahead > n {
 		t.Errorf("%v: %d submitters are ahead, of %d", r.Job, r.Ahead, n)
 	}
 	if a.Nearest != nil {

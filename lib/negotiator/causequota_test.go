@@ -151,10 +151,13 @@ func (w *world) raise(t *rapid.T, names []FullGroup, more float64) {
 func TestQuotaCausesAreTrue(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		w := grouped(rt, t)
-		plan := Cycle(w.Pool, w.cfg, now)
+		if rapid.Bool().Draw(rt, "one queue") {
+			w.cfg.Queue = exempting{drawnQueue: drawQueue(rt)}
+		}
+		plan := w.cycle(t)
 		if rapid.Bool().Draw(rt, "second") {
 			w = w.later(rt, t, plan)
-			plan = Cycle(w.Pool, w.cfg, now)
+			plan = w.cycle(t)
 		}
 		later := w.after(plan)
 		for _, r := range plan.Rejections {
@@ -167,13 +170,13 @@ func TestQuotaCausesAreTrue(t *testing.T) {
 				switch {
 				case cause == CauseQuota:
 					x.raise(rt, r.Groups, 8)
-				case cause == CauseOthers && a.MoreAhead > 0: // not all are named
+				case cause == CauseOthers && a.MoreAhead > 0 && w.cfg.Queue == nil: // not all are named
 					x.keepJobs(func(j Job) bool { return j.Submitter == r.Submitter })
 				default:
 					x.remove(rt, cause, plan, r, a)
 				}
 			}
-			next := Cycle(x.Pool, x.cfg, now.Add(time.Second))
+			next := x.cycle(t)
 			if !slices.ContainsFunc(next.Matches, func(m Match) bool { return m.Job == r.Job }) {
 				rt.Fatalf("%v of %s: %s\ncauses %s %v, groups %+v, nearest %+v\nwithout them it does not run; matched first: %s; then: %s",
 					r.Job, r.Submitter, r.Reason, r.Cause, r.Also, r.Groups, *a.Nearest, pairs(plan), pairs(next))

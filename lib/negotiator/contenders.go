@@ -3,6 +3,7 @@ package negotiator
 import (
 	"cmp"
 	"encoding/binary"
+	"math"
 	"slices"
 	"strings"
 )
@@ -13,6 +14,8 @@ type contender struct {
 	slots, got int
 	byRank     int
 	waits      int
+	first      int // the turn of the first of those that wait, with a Config.Queue
+	place      int // and its place
 	*submitter
 }
 
@@ -25,7 +28,7 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 	of := func(who int) *contender {
 		x := &d.sheet[who]
 		if x.submitter == nil {
-			x.who, x.submitter = who, d.people[who]
+			x.who, x.submitter, x.first = who, d.people[who], math.MaxInt
 			touched++
 		}
 		return x
@@ -42,7 +45,8 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 		}
 	}
 	for _, w := range d.waiting(n) {
-		of(w.who).waits = w.jobs
+		x := of(w.who)
+		x.waits, x.first, x.place = w.jobs, w.first, w.place
 	}
 	// People are in the order of the cycle.
 	list = make([]contender, 0, touched)
@@ -58,7 +62,7 @@ func (d *diagnosis) gather(k *autocluster, n *nearest) (list []contender) {
 // field is the contenders of autoclusters that match the same slots that anybody has, and
 // have the same nearest: what is the same for thousands of shapes is found out once.
 type field struct {
-	list        []contender // in the order of the cycle, but for those in nobody's way
+	list        []contender // in the order of the cycle or the queue, but for those in nobody's way
 	byEUP       []contender // the same, nice users last, by EUP and name
 	got, byRank spoils
 	// What the analysis says of them.
@@ -75,7 +79,7 @@ func (d *diagnosis) fieldOf(k *autocluster, n *nearest) *field {
 			key = binary.AppendUvarint(key, uint64(number+1))
 		}
 	}
-	key = append(append(key, 0), n.name...)
+	key = append(append(key, 0), d.caseOf(n)...)
 	f := d.fields[string(key)]
 	if f == nil {
 		f = newField(d.gather(k, n), len(d.c.submitters))
@@ -91,14 +95,15 @@ func newField(all []contender, submitters int) *field {
 	if end < 0 {
 		end = len(all)
 	}
-	f := &field{list: all[:end], byEUP: slices.Clone(all[:end])}
+	f := &field{list: slices.Clone(all[:end]), byEUP: slices.Clone(all[:end])}
+	slices.SortStableFunc(f.list, func(a, b contender) int { return cmp.Compare(a.first, b.first) })
 	slices.SortFunc(f.byEUP, func(a, b contender) int {
 		return cmp.Or(inTurn(a.submitter, b.submitter), strings.Compare(a.name, b.name))
 	})
 	f.got = spoilsOf(f.list, func(x *contender) int { return x.got })
 	f.byRank = spoilsOf(f.list, func(x *contender) int { return x.byRank })
 	for _, x := range f.list[:min(end, mostAhead)] {
-		f.ahead = append(f.ahead, Contender{x.name, x.eup, x.slots, x.waits})
+		f.ahead = append(f.ahead, Contender{x.name, x.eup, x.slots, x.waits, x.place})
 	}
 	f.moreAhead = end - len(f.ahead)
 	f.nameHolders(all)

@@ -22,7 +22,8 @@ type contention struct {
 // Each submitter is expected to spread its share, as if all slots were good
 // for all, evenly over the slots that its jobs can use. So slots that fewer
 // submitters can use than others come first, but those that one has nothing
-// besides come after those that two have for one of many.
+// besides come after those that two have for one of many. In one queue, where there are
+// no shares, it is expected to spread all that it wants.
 func (c *cycle) contend(tier []*submitter) {
 	for _, b := range c.bundles {
 		b.contention = contention{}
@@ -59,6 +60,9 @@ func (c *cycle) expect(tier []*submitter) {
 	for i, target := range Targets(total, claimants) {
 		s := tier[i]
 		share := target - s.usage.Float()
+		if c.one != nil {
+			share = math.Inf(1)
+		}
 		for _, q := range s.queues {
 			part := math.Min(share, c.queueWants(q))
 			share -= part

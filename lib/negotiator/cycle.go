@@ -180,6 +180,9 @@ type Reserve struct {
 
 // Plan is what a cycle decided, and why. Every list has a fixed order.
 type Plan struct {
+	// Policy is what Config.Queue is called, empty without one.
+	Policy string
+
 	// Matches are the new matches, in the order in which they were made.
 	Matches []Match
 	// GiveUp are the claims that nobody took up in time, by job: the match
@@ -201,7 +204,7 @@ type Plan struct {
 	// first; none when there are none.
 	Groups []Group
 	// Rejections are the jobs that got no slot, by submitter in the order of
-	// negotiation, then by job priority.
+	// negotiation, then by job priority; or in the order of Config.Queue.
 	Rejections []Rejection
 	// Autoclusters are the shapes of the jobs in Rejections and Explained, and how
 	// far the slots of the pool are from each. Their Autocluster is the index here.
@@ -283,6 +286,8 @@ type Match struct {
 	// empty for what its ad says, and its processor equivalents, 0 if they are not known.
 	QOS string
 	PE  float64
+	// Priority is that of the job's place in Config.Queue, higher goes first.
+	Priority float64
 	// Rank is what the slot's Rank makes of the job, 0 where that is no number: its
 	// CurrentRank from then on.
 	Rank float64
@@ -328,6 +333,7 @@ type cycle struct {
 
 	submitters []*submitter          // in the order of negotiation
 	called     map[string]*submitter // the same by name
+	one        *oneQueue             // of all jobs; nil: each submitter has its own
 	inGroups   []Group               // once asked for
 	groupUse   *groupUse             // nil: no group bounds anybody
 	dealing    *sharers              // that has its turn
@@ -390,9 +396,13 @@ func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	if cfg.JobOrder == nil {
 		cfg.JobOrder = jobprio.Condor{}
 	}
+	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
+		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = MaxMin, false, nil
+	}
 	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now, MaxSteps: maxSteps}, plan: &Plan{},
 		requests: map[pool.Resources]int{}, pieces: map[piece]accountant.Weight{}, named: map[string]bool{}, spent: map[pool.JobID]bool{}}
 	lasting := c.giveUp(p.Claims, p.Backoffs)
+	c.one = c.newOneQueue(p)
 	c.inUse = newUnitsInUse(cfg.Limits)
 	c.lookAtSlots(p, lasting)
 	jobs := c.withoutClaimed(p.Jobs, lasting)
@@ -401,5 +411,6 @@ func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	c.groupUse = c.newGroupUse()
 	c.shape(jobs, waiting)
 	c.fill()
+	c.settleQueue()
 	return c
 }

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"iter"
 	"maps"
+	"math"
 	"slices"
 	"sort"
 
@@ -38,6 +39,7 @@ type diagnosis struct {
 	claimed []claimedSlots
 	visits  int // of these, to find what protects them
 
+	precedence *precedence // nil without a Config.Queue
 	shared
 }
 
@@ -45,17 +47,17 @@ type diagnosis struct {
 type shared struct {
 	ahead  map[*autocluster]*field
 	fields map[string]*field // by slot and groups
-	lines  map[lineKey]map[*autocluster]int
+	lines  map[lineKey]map[*queue]int
 	askers map[*submitter]map[string][]*waiter // by their nearest slot
-	vain   map[*submitter]map[int]int          // by kin
+	vain   map[askedFor]map[int]int            // by kin
 	rivals map[string][]keptBack               // by name of the slot
 	gone   map[string]freed                    // by name of the slot
 	users  map[FullGroup]string
 }
 
 func newShared() shared {
-	return shared{map[*autocluster]*field{}, map[string]*field{}, map[lineKey]map[*autocluster]int{}, map[*submitter]map[string][]*waiter{},
-		map[*submitter]map[int]int{}, map[string][]keptBack{}, map[string]freed{}, map[FullGroup]string{}}
+	return shared{map[*autocluster]*field{}, map[string]*field{}, map[lineKey]map[*queue]int{}, map[*submitter]map[string][]*waiter{},
+		map[askedFor]map[int]int{}, map[string][]keptBack{}, map[string]freed{}, map[FullGroup]string{}}
 }
 
 // stand is slots that stand alike.
@@ -88,6 +90,8 @@ type waiting struct {
 	who   int // place in people
 	jobs  int
 	least accountant.Weight // of any of them, there
+	first int               // the turn of the first of them, with a Config.Queue
+	place int               // and its place
 }
 
 // mostPairs is how many pairs of jobs and slots one cycle looks at clause by
@@ -118,6 +122,15 @@ func (c *cycle) diagnose() *diagnosis {
 			}
 		}
 	}
+	d.precedence = c.one.precede(func(yield func(waiter) bool) {
+		for _, list := range d.queues {
+			for _, w := range list {
+				if !yield(w) {
+					return
+				}
+			}
+		}
+	})
 	if len(d.asked) > 0 {
 		d.pairs = min(max(mostPairs/len(d.asked), 2), 200)
 		d.takeStock()
@@ -264,7 +277,7 @@ func (c *cycle) holders(s *slot) (names []string) {
 // waiting returns who waits for a slot, in the order of negotiation: also those whom
 // what its holders use of ceilings and limits keeps from it.
 func (d *diagnosis) waiting(n *nearest) []waiting {
-	list, known := d.wanted[n.name]
+	list, known := d.wanted[d.caseOf(n)]
 	if known {
 		return list
 	}
@@ -274,12 +287,16 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 		takes[k.number] = !k.barred && !d.blockedBut(k, freed.units) && d.accepts(k, n)
 	}
 	for i, s := range d.c.submitters {
-		one := waiting{who: i}
-		for _, w := range d.queues[s] {
+		one := waiting{who: i, first: math.MaxInt}
+		for at := range d.queues[s] {
+			w := &d.queues[s][at]
 			if !takes[w.cluster.number] {
 				continue
 			}
 			if weight := d.weigh(w.cluster, n); freed.holds[s.name] || d.c.underCeiling(s, weight) {
+				if d.precedence != nil && !d.compete(&one, w, n, weight) {
+					continue
+				}
 				if one.jobs == 0 || weight < one.least {
 					one.least = weight
 				}
@@ -290,7 +307,7 @@ func (d *diagnosis) waiting(n *nearest) []waiting {
 			list = append(list, one)
 		}
 	}
-	d.wanted[n.name] = list
+	d.wanted[d.caseOf(n)] = list
 	return list
 }
 
@@ -299,6 +316,7 @@ type freed struct {
 	units map[string]units
 	holds map[string]bool
 	names []string // of holds, sorted
+	kinds []int    // of the jobs there, as the limits of Config.Queue have them
 }
 
 // freed returns what the holders of a slot use of concurrency limits for it, and
@@ -323,6 +341,10 @@ func (d *diagnosis) findFreed(n *nearest) freed {
 		u.add(m.Limits)
 		holds[m.Submitter] = true
 	}
+	if state := d.c.textOf(n.ad, stateName); len(d.c.ours[n.name]) > 0 && holder(d.c.eval, n.ad, state) != "" {
+		text, _ := n.ad.EvalString(d.c.eval, pool.AttrConcurrencyLimits) // of the one who has not gone yet
+		u.add(text)
+	}
 	if len(holds) == 0 {
 		for _, name := range d.c.holders(&slot{name: n.name, ad: n.ad, standing: claimed}) {
 			holds[name] = true
@@ -330,7 +352,7 @@ func (d *diagnosis) findFreed(n *nearest) freed {
 			u.add(text)
 		}
 	}
-	return freed{u.used, holds, slices.Sorted(maps.Keys(holds))}
+	return freed{u.used, holds, slices.Sorted(maps.Keys(holds)), d.kindsAt(n)}
 }
 
 // blockedBut says whether a concurrency limit keeps the jobs of k from running,

@@ -45,6 +45,29 @@
 //
 // HTCondor's own division is there, too (spins.go), with its arithmetic.
 //
+// # One queue
+//
+// A policy may put the jobs of all submitters into one order (Config.Queue, jobprio.Queue). It
+// is asked once, about all jobs that want a slot and that no constraint bars, and about those
+// that run or are held. Then there are no shares: always the first job in the whole queue that
+// may still get something has the best slot for it, and those for which nothing is found are
+// passed over. EUPs stand in the report and decide nothing: no pie slices, no floors, no
+// preemption for a priority. The rest stays: the Rank of slots, ceilings, concurrency limits,
+// quotas, reservations, and that nice users come behind all others. Places are dealt to the
+// queues of submitters, so that matching is by autocluster as elsewhere; who is next is the one
+// whose next job stands first.
+//
+// Jobs that the policy blocks are queues of their own, which get nothing. Its limits on what
+// runs at a time count in two rounds: soft ones until nobody gets anything more, then hard
+// ones. They tell queues apart, not autoclusters: it is no other match. Where a running job
+// that is preempted leaves its holder or its group room again, the queue is asked from its
+// beginning: so nobody gets a slot while a job before it, that could use the slot and may have
+// it, stays idle.
+//
+// Groups are allocated what quotas and surplus give them for what they want, as without a
+// queue; each has it by the order of the whole queue, also the one slot that no longer fits
+// wholly. Who regroups comes with nobody's group, behind all groups.
+//
 // # Accounting groups
 //
 // Where groups have quotas, each is allocated a part of the pool, and its members share
@@ -111,6 +134,8 @@
 // Who gets what:
 //
 //   - fill.go: the deal, turn by turn
+//   - onequeue.go, onequeuedeal.go, onequeuesettle.go: the one queue of a policy that has one, its
+//     deal, and what it keeps until the next cycle
 //   - shares.go, forecast.go: Targets, and what somebody can want at all
 //   - groups.go, groupuse.go, groupdeal.go: groups, what they may use, and how they are served
 //   - running.go, overlay.go: slots that run jobs, and what expressions may ask about those
@@ -124,10 +149,10 @@
 // Why not:
 //
 //   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
-//   - contenders.go, ownahead.go: who else has what matches, or goes first
+//   - contenders.go, ownahead.go, precedence.go: who else has what matches, or goes first
 //   - fullgroup.go, notpreempted.go: groups without room, what protects claimed slots
 //   - reasons.go, spinreasons.go, explain.go: put it into words
 //
-// The laws are in the tests: plain_test.go is a second, slow cycle that has to agree
-// with this one; laws_test.go and cause_test.go hold the promises on random pools.
+// The laws are in the tests: plain_test.go, and plainqueue_test.go for one queue, are a second,
+// slow cycle that has to agree with this one; laws_test.go and cause_test.go hold the promises on random pools.
 package negotiator

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -25,9 +26,29 @@ func (a Analysis) Lines() []string {
 		lines = append(lines, "slots that match are held by "+list(a.heldBy(), a.MoreHolders))
 	}
 	if len(a.Ahead) > 0 {
-		lines = append(lines, "in the order of negotiation: "+list(a.inOrder(), a.MoreAhead))
+		order := "negotiation"
+		if a.OneQueue {
+			order = "the queue"
+		}
+		lines = append(lines, "in the order of "+order+": "+list(a.inOrder(), a.MoreAhead))
 	}
 	return lines
+}
+
+// Standing tells people where the first job stands in the one queue of all, and its priority
+// there; empty without such a queue.
+func (x ReportedRejection) Standing() string {
+	var parts []string
+	switch {
+	case x.Place > 0 && x.Count > 1:
+		parts = append(parts, fmt.Sprintf("the first of them, %s, is at place %d in the queue", x.Job, x.Place))
+	case x.Place > 0:
+		parts = append(parts, fmt.Sprintf("place %d in the queue", x.Place))
+	}
+	if x.Priority != nil {
+		parts = append(parts, "priority "+strconv.FormatFloat(*x.Priority, 'f', -1, 64)+" (higher goes first)")
+	}
+	return strings.Join(parts, ", ")
 }
 
 // Line tells people of the reservation.
@@ -139,14 +160,20 @@ func (a Analysis) heldBy() []string {
 func (a Analysis) inOrder() []string {
 	var some []string
 	for _, x := range a.Ahead {
-		text := fmt.Sprintf("%s (EUP %.2f", x.Submitter, x.EffectivePriority)
+		var what []string
+		if !a.OneQueue {
+			what = append(what, fmt.Sprintf("EUP %.2f", x.EffectivePriority))
+		}
 		if x.Slots > 0 {
-			text += fmt.Sprintf(", has %d", x.Slots)
+			what = append(what, fmt.Sprintf("has %d", x.Slots))
 		}
 		if x.Waiting > 0 {
-			text += counted(x.Waiting, ", 1 job waits", ", %d jobs wait")
+			what = append(what, counted(x.Waiting, "1 job waits", "%d jobs wait"))
 		}
-		some = append(some, text+")")
+		if x.Place > 0 {
+			what[len(what)-1] += fmt.Sprintf(" from place %d on", x.Place)
+		}
+		some = append(some, fmt.Sprintf("%s (%s)", x.Submitter, strings.Join(what, ", ")))
 	}
 	return some
 }
@@ -203,6 +230,10 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 		return fmt.Sprintf("the machine of %s opened again (starter -drain -cancel)", slot)
 	case CauseJobConstraint:
 		return "a NEGOTIATOR_JOB_CONSTRAINT that is true for the job"
+	case CauseBlocked:
+		return fmt.Sprintf("a job that the policy does not leave out (%s)", strings.TrimPrefix(x.Reason, "blocked: "))
+	case CauseThrottle:
+		return "a higher limit of the policy, or fewer running of the jobs that it counts"
 	case CauseConcurrencyLimit:
 		return fmt.Sprintf("more units of %s, or fewer in use", strings.Join(x.Limits, ", "))
 	case CauseCeiling:
@@ -214,6 +245,12 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseSkipped:
 		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the jobs of its cluster before it out of the way"
 	case CauseOthers:
+		if a.OneQueue && x.Ahead > 0 {
+			return fmt.Sprintf("the same for %s before it in the queue", counted(x.Ahead, "1 job of others", "%d jobs of others"))
+		}
+		if a.OneQueue {
+			return "the same for the jobs of other groups that wait for it, whose quotas may go first"
+		}
 		return "the same for the jobs of others that wait for it"
 	case CauseOwnJobs:
 		return fmt.Sprintf("the same for %s of %s that %s first", counted(x.OwnJobs, "1 job", "%d jobs"), x.Submitter, counted(x.OwnJobs, "goes", "go"))

@@ -13,7 +13,11 @@ import (
 // those below their floors, then for all but the nice users, then for these, who
 // share what is left.
 func (c *cycle) fill() {
-	if c.cfg.Pie == Spins {
+	switch {
+	case c.one != nil:
+		c.fillInOrder()
+		return
+	case c.cfg.Pie == Spins:
 		c.spin()
 		return
 	}
@@ -183,7 +187,7 @@ func furthestBelow(members []*submitter) heap[below, *below] {
 
 // waiting says whether the submitter has jobs without a slot.
 func (s *submitter) waiting() bool {
-	return slices.ContainsFunc(s.queues, func(q *queue) bool { return q.left > 0 && !q.cluster.barred })
+	return slices.ContainsFunc(s.queues, func(q *queue) bool { return q.left > 0 && q.offered() })
 }
 
 // below is a submitter, its place in the order of negotiation, and by how much it
@@ -214,25 +218,8 @@ func (c *cycle) turn(p *sharers, s *submitter, limit float64, most int) int {
 		if q == nil {
 			break
 		}
-		if name, blocked := c.inUse.blocked(q.cluster.limits); blocked {
-			q.blocked = name
-			s.wait(q)
-			continue
-		}
-		room := min(limit-s.usage.Float(), s.room(), c.groupRoom(p, s))
-		got, how := c.offer(s, q, room)
-		kept := how == nothing
-		if kept {
-			got, how = c.takeKept(q, room)
-		}
-		if how != found {
-			if how == nothing {
-				s.giveUpOn(q, len(c.events))
-				s.skip(q)
-				continue
-			}
-			q.limited = q.limited || c.withinCeiling(s, q)
-			s.wait(q)
+		got, kept, ok := c.attempt(p, s, q, limit)
+		if !ok {
 			continue
 		}
 		if k := q.cluster; len(k.aside) > 0 && (len(heavy) == 0 || heavy[len(heavy)-1] != k) {
@@ -248,6 +235,37 @@ func (c *cycle) turn(p *sharers, s *submitter, limit float64, most int) int {
 	}
 	s.ready()
 	return took
+}
+
+// attempt looks for a slot for the next job of a submitter, which is the first of q; kept says
+// that it is the one that was kept for it. Without one the queue is left alone for the rest
+// of the turn, or until a slot has come back.
+func (c *cycle) attempt(p *sharers, s *submitter, q *queue, limit float64) (got pick, kept, ok bool) {
+	if name, blocked := c.inUse.blocked(q.cluster.limits); blocked {
+		q.blocked = name
+		s.wait(q)
+		return got, false, false
+	}
+	if c.one != nil && c.one.refuses(q) {
+		s.wait(q)
+		return got, false, false
+	}
+	room := min(limit-s.usage.Float(), s.room(), c.groupRoom(p, s))
+	got, how := c.offer(s, q, room)
+	if kept = how == nothing; kept {
+		got, how = c.takeKept(q, room)
+	}
+	switch how {
+	case found:
+		return got, kept, true
+	case nothing:
+		s.giveUpOn(q, len(c.events))
+		s.skip(q)
+	default:
+		q.limited = q.limited || c.withinCeiling(s, q)
+		s.wait(q)
+	}
+	return got, false, false
 }
 
 // lookAgain lets all submitters look at what they passed over, since slots are free
@@ -279,6 +297,9 @@ func (c *cycle) match(s *submitter, q *queue, p pick) {
 		}
 	case c.slots[p.slot].whole != nil:
 		m.Piece.Of, m.Piece.Takes, m.Slot = m.Slot, p.takes, c.dynamicName(p.slot)
+	}
+	if c.one != nil {
+		c.one.noteMatch(&m, q)
 	}
 	m.Job = s.pop(q)
 	q.cluster.served()

@@ -58,7 +58,7 @@ func (c *cycle) queueWants(q *queue) float64 {
 // able returns how many of the queue's jobs may run by constraints and limits.
 func (c *cycle) able(q *queue) int {
 	switch {
-	case q.cluster.barred:
+	case !q.offered(), c.one != nil && c.one.full(q):
 		return 0
 	case len(q.cluster.limits) == 0:
 		return q.left

@@ -89,8 +89,10 @@ func (d *diagnosis) freedWeight(n *nearest) map[int]accountant.Weight {
 func (d *diagnosis) wanting() []bool {
 	if d.wants == nil {
 		d.wants = make([]bool, len(d.c.groupUse.own))
-		for s := range d.queues {
-			d.wants[s.group] = true
+		for s, list := range d.queues {
+			if slices.ContainsFunc(list, func(w waiter) bool { return w.kept == "" }) {
+				d.wants[s.group] = true
+			}
 		}
 	}
 	return d.wants

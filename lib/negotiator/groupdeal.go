@@ -111,11 +111,10 @@ func (p *sharers) begin() {
 // claims were charged for.
 func (c *cycle) roundUpGroups(parties []*sharers, least float64) (any bool) {
 	u := c.groupUse
-	below := func(p *sharers) float64 { return math.Round((u.allocated[p.group] - u.own[p.group].Float()) / slack) }
 	line := slices.Clone(parties)
-	slices.SortStableFunc(line, func(a, b *sharers) int { return cmp.Compare(below(b), below(a)) })
+	slices.SortStableFunc(line, func(a, b *sharers) int { return cmp.Compare(u.below(b), u.below(a)) })
 	for _, p := range line {
-		if below(p) > least && u.tree.List[p.group].AcceptSurplus {
+		if u.below(p) > least && u.tree.List[p.group].AcceptSurplus {
 			p.extra = true
 			c.setTargets(p, math.Inf(1))
 			any = c.roundUpOne(p) || any
@@ -123,6 +122,11 @@ func (c *cycle) roundUpGroups(parties []*sharers, least float64) (any bool) {
 		}
 	}
 	return any
+}
+
+// below returns by how much a party's group is below what it is allocated, in units of slack.
+func (u *groupUse) below(p *sharers) float64 {
+	return math.Round((u.allocated[p.group] - u.own[p.group].Float()) / slack)
 }
 
 // roundUpOne gives one slot to the submitter of a party that is furthest below its target.

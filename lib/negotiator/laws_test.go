@@ -85,7 +85,7 @@ func jobOf(p Pool, id pool.JobID) (Job, *classad.Ad) {
 func TestNothingTwice(t *testing.T) {
 	eval := &classad.Context{Now: now}
 	rapid.Check(t, func(rt *rapid.T) {
-		p, cfg := lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t))
+		p, cfg := maybeQueued(rt, t, lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t)))
 		plan := Cycle(p, cfg, now)
 		names, jobs := map[string]bool{}, map[pool.JobID]bool{}
 		pieces := map[string][]pool.Resources{}
@@ -130,7 +130,7 @@ func TestNothingTwice(t *testing.T) {
 func TestNoLimitIsExceeded(t *testing.T) {
 	eval := &classad.Context{Now: now}
 	rapid.Check(t, func(rt *rapid.T) {
-		p, cfg := lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t))
+		p, cfg := maybeQueued(rt, t, lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t)))
 		plan := Cycle(p, cfg, now)
 		usage, inUse := map[string]accountant.Weight{}, newUnitsInUse(cfg.Limits)
 		for _, s := range plan.Submitters {
@@ -150,7 +150,7 @@ func TestNoLimitIsExceeded(t *testing.T) {
 		}
 		for _, m := range plan.Matches {
 			// HTCondor's spins pass a ceiling by a part of a slot.
-			if usage[m.Submitter] += m.Weight; m.Weight > 0 && cfg.Pie == MaxMin {
+			if usage[m.Submitter] += m.Weight; m.Weight > 0 && (cfg.Pie == MaxMin || cfg.Queue != nil) {
 				for _, r := range p.Submitters {
 					if r.Name == m.Submitter && r.Ceiling.Set && usage[m.Submitter].Float() > float64(r.Ceiling.Slots)+slack {
 						rt.Fatalf("match %+v takes the submitter to %v of %d", m, usage[m.Submitter], r.Ceiling.Slots)
@@ -191,15 +191,15 @@ func shuffled[T any](r *rand.Rand, list []T) []T {
 // The order of what goes in does not matter, nor whether equal procs come as a run.
 func TestOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		p, cfg := lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t))
+		p, cfg := maybeQueued(rt, t, lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t)))
 		plan := Cycle(p, cfg, now)
 		want := asJSON(rt, plan)
 		if rapid.Bool().Draw(rt, "second cycle") {
-			p = after(p, plan)
+			p = later(t, p, plan)
 			want = asJSON(rt, Cycle(p, cfg, now))
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		q := Pool{Slots: shuffled(r, p.Slots), Claims: shuffled(r, p.Claims), Jobs: shuffled(r, procs(p.Jobs)), Submitters: shuffled(r, p.Submitters), Backoffs: shuffled(r, p.Backoffs), Reservations: shuffled(r, p.Reservations)}
+		q := Pool{Slots: shuffled(r, p.Slots), Claims: shuffled(r, p.Claims), Jobs: shuffled(r, procs(p.Jobs)), Submitters: shuffled(r, p.Submitters), Backoffs: shuffled(r, p.Backoffs), Reservations: shuffled(r, p.Reservations), Held: shuffled(r, procs(p.Held)), Running: shuffled(r, p.Running)}
 		if got := asJSON(rt, Cycle(q, cfg, now)); got != want {
 			rt.Fatalf("Cycle of the shuffled pool = %s, want %s", got, want)
 		}
@@ -226,7 +226,7 @@ func written(t *rapid.T, p Pool) string {
 // it was.
 func TestCycleIsPure(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		p, cfg := lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t))
+		p, cfg := maybeQueued(rt, t, lawPool(rt, t, true), anyPie(rt, lawConfig(rt, t)))
 		before := written(rt, p)
 		first := asJSON(rt, Cycle(p, cfg, now))
 		if again := asJSON(rt, Cycle(p, cfg, now)); again != first {
@@ -241,9 +241,9 @@ func TestCycleIsPure(t *testing.T) {
 // A second cycle at the same instant changes nothing.
 func TestSecondCycleChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		p, cfg := lawPool(rt, t, true), lawConfig(rt, t)
+		p, cfg := maybeQueued(rt, t, lawPool(rt, t, true), lawConfig(rt, t))
 		first := Cycle(p, cfg, now)
-		second := Cycle(after(p, first), cfg, now)
+		second := Cycle(later(t, p, first), cfg, now)
 		if len(second.Matches)+len(second.GiveUp)+len(second.Backoffs) > 0 {
 			rt.Fatalf("second cycle: matches %+v, gives up %+v; after %+v", second.Matches, second.GiveUp, first.Matches)
 		}

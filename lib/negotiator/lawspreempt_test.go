@@ -163,6 +163,8 @@ func (r *replay) lawful(m Match) error {
 	case m.Rank != rank:
 		return fmt.Errorf("Rank = %v, want %v", m.Rank, rank)
 	case m.Reason == RankPreemption && rank > current:
+	case r.cfg.Queue != nil:
+		return fmt.Errorf("one queue knows no other reason than Rank")
 	case m.Reason != PriorityPreemption:
 		return fmt.Errorf("the slot's Rank is %v, was %v", rank, current)
 	case m.Submitter == m.Preempts.Submitter:
@@ -184,6 +186,7 @@ func (r *replay) lawful(m Match) error {
 func TestPreemptionIsLawful(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, true)
+		p, cfg = maybeQueued(rt, t, p, cfg)
 		plan := Cycle(p, cfg, now)
 		r := newReplay(p, cfg, plan)
 		jobs, slots, names := map[pool.JobID]bool{}, map[string]bool{}, map[string]bool{}
@@ -216,6 +219,7 @@ func TestBusyOrderNeverMatters(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, true)
 		cfg.Pie = rapid.SampledFrom([]Pie{MaxMin, MaxMin, Spins}).Draw(rt, "pie")
+		p, cfg = maybeQueued(rt, t, p, cfg)
 		if cfg.Params.Groups != nil {
 			p.Jobs = procs(p.Jobs)
 		}
@@ -226,11 +230,11 @@ func TestBusyOrderNeverMatters(t *testing.T) {
 			rt.Fatalf("Cycle leaves\n%s\nof\n%s", left, before)
 		}
 		if rapid.Bool().Draw(rt, "second cycle") {
-			p = after(p, plan)
+			p = later(t, p, plan)
 			want = asJSON(rt, Cycle(p, cfg, now))
 		}
 		r := rand.New(rand.NewPCG(rapid.Uint64().Draw(rt, "seed"), 1))
-		q := Pool{Slots: shuffled(r, p.Slots), Claims: shuffled(r, p.Claims), Jobs: shuffled(r, procs(p.Jobs)), Submitters: shuffled(r, p.Submitters), Backoffs: shuffled(r, p.Backoffs), Reservations: shuffled(r, p.Reservations)}
+		q := Pool{Slots: shuffled(r, p.Slots), Claims: shuffled(r, p.Claims), Jobs: shuffled(r, procs(p.Jobs)), Submitters: shuffled(r, p.Submitters), Backoffs: shuffled(r, p.Backoffs), Reservations: shuffled(r, p.Reservations), Held: shuffled(r, procs(p.Held)), Running: shuffled(r, p.Running)}
 		if got := asJSON(rt, Cycle(q, cfg, now)); got != want {
 			rt.Fatalf("Cycle of the shuffled pool = %s, want %s\n%s", got, want, portrait(p, cfg))
 		}
@@ -243,9 +247,10 @@ func TestBusyOrderNeverMatters(t *testing.T) {
 func TestSecondBusyCycleChangesNothing(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := anyBusy(rt, t, true)
+		p, cfg = maybeQueued(rt, t, p, cfg)
 		cfg.SkipClusters, cfg.RemoveSignificant = false, nil
 		first := Cycle(p, cfg, now)
-		second := Cycle(after(p, first), cfg, now)
+		second := Cycle(later(t, p, first), cfg, now)
 		if len(second.Matches)+len(second.GiveUp)+len(second.Backoffs) > 0 {
 			rt.Fatalf("second cycle: matches %s, gives up %+v; after %s\n%s", ousted(second), second.GiveUp, ousted(first), portrait(p, cfg))
 		}

@@ -59,7 +59,7 @@ func (v quotaView) bounded() bool {
 func TestQuotasAreKept(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		cfg := groupConfig(rt, t)
-		p := busyPool(rt, t, cfg, true, lawMembers)
+		p, cfg := maybeQueued(rt, t, busyPool(rt, t, cfg, true, lawMembers), cfg)
 		plan := Cycle(p, cfg, now)
 		v := quotaView{newReplay(p, cfg, plan), cfg.Params.Groups}
 		if !v.bounded() {
@@ -120,6 +120,9 @@ func TestSurplusIsUsed(t *testing.T) {
 		cfg := groupConfig(rt, t)
 		cfg.SkipClusters, cfg.RemoveSignificant = false, nil
 		p := busyPool(rt, t, cfg, false, lawMembers)
+		if rapid.Bool().Draw(rt, "one queue") {
+			p, cfg = freely(rt, t, p, cfg)
+		}
 		plan := Cycle(p, cfg, now)
 		v := quotaView{newReplay(p, cfg, plan), cfg.Params.Groups}
 		if v.tree == nil {
@@ -168,6 +171,9 @@ func TestAllocationsAreReached(t *testing.T) {
 			n := 1 + evenly(rt, 12, "jobs")
 			p.Jobs = append(p.Jobs, aJob(t, i+1, n, who, ""))
 			asked[tree.Of(who)] += float64(n)
+		}
+		if rapid.Bool().Draw(rt, "one queue") {
+			p, cfg = freely(rt, t, p, cfg)
 		}
 		plan := Cycle(p, cfg, now)
 		v := quotaView{newReplay(p, cfg, plan), tree}

@@ -10,9 +10,12 @@ import (
 )
 
 // notPreempted tells why claimed slots that match were not preempted, in a clause; empty
-// where preemption is not considered, and in spins, where HTCondor's words say it.
+// where preemption is not considered, in spins, where HTCondor's words say it, and with a
+// Config.Queue where no slot has a Rank that may prefer another job.
 func (d *diagnosis) notPreempted(s *submitter, k *autocluster) string {
-	if !d.c.cfg.Preemption.Consider || d.c.cfg.Pie == Spins {
+	c := d.c
+	noRank := c.one != nil && !slices.ContainsFunc(c.choosy, func(kind []*tenants) bool { return len(kind) > 0 })
+	if !c.cfg.Preemption.Consider || c.cfg.Pie == Spins || noRank {
 		return ""
 	}
 	all := d.protections(s, k)
@@ -175,6 +178,12 @@ func (c *cycle) partyOf(s *submitter) *sharers {
 func (c *cycle) protectionFrom(s *submitter, k *autocluster, t *tenants, asked *int) Protection {
 	if !c.suits(k, t) {
 		return Unmatched
+	}
+	if c.one != nil {
+		if t.ranks && c.prefers(k, t) {
+			return c.bounds(s, t.lot(), RankPreemption)
+		}
+		return NotPreferred
 	}
 	answer := unknown
 	if *asked--; *asked >= 0 {

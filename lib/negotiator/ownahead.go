@@ -14,20 +14,39 @@ type lineKey struct {
 	who   *submitter
 	slot  string
 	wider bool
+	limit string // of the policy that keeps them back
 }
 
 // ownAhead counts the submitter's waiting jobs that could use the slot, or any that
 // is there and counts for the same ceiling or quota, and go before those of w: by their order, or
 // since they are lighter and so fit into a share that is too small for these. The slot
-// is the one that is the nearest to w.
+// is the one that is the nearest to w. With a Config.Queue only the order counts, and jobs do
+// that the same limit of the policy keeps back.
 func (d *diagnosis) ownAhead(s *submitter, w waiter, n *nearest, bounded bool) (jobs int) {
-	key := lineKey{s, n.name, bounded || s.ceiling.Set}
+	key := lineKey{who: s, slot: d.caseOf(n), wider: bounded || s.ceiling.Set}
+	if p := d.precedence; p != nil && p.throttled(w.queue) {
+		key.limit = p.limitOf(w.queue).name
+	}
 	ahead, known := d.lines[key]
 	if !known {
-		ahead = d.lineUp(key, n)
+		if d.precedence == nil {
+			ahead = d.lineUp(key, n)
+		} else {
+			ahead = countBefore(d.inTurns(s, n), d.ownEntrants(key, n))
+		}
 		d.lines[key] = ahead
 	}
-	return ahead[w.cluster]
+	return ahead[w.queue]
+}
+
+// ownEntrants returns a submitter's rivals as they go with a Config.Queue.
+func (d *diagnosis) ownEntrants(key lineKey, n *nearest) (list []entrant) {
+	for _, r := range d.rivalsOf(key, n) {
+		if e, ok := d.enter(key.who, r.waiter, n); ok && (e.limit == "" || e.limit == key.limit) {
+			list = append(list, e)
+		}
+	}
+	return list
 }
 
 // rival is a queue whose jobs may go before others of the same submitter, and the least
@@ -41,7 +60,7 @@ type rival struct {
 // what ownAhead counts. To look at all pairs of queues would take for ever where thousands
 // of shapes wait, so each rival is put into the line once: all of its jobs count while it is
 // lighter than who asks, and else those before the asking one.
-func (d *diagnosis) lineUp(key lineKey, n *nearest) map[*autocluster]int {
+func (d *diagnosis) lineUp(key lineKey, n *nearest) map[*queue]int {
 	asking := d.nearestTo(key.who)[n.name]
 	rivals, lighter := d.rivalsOf(key, n), 0
 	for _, r := range rivals {
@@ -55,13 +74,13 @@ func (d *diagnosis) lineUp(key lineKey, n *nearest) map[*autocluster]int {
 	}
 	weight := func(place int) accountant.Weight { return d.nearest(asking[place].cluster).weight }
 	slices.SortStableFunc(places, func(a, b int) int { return cmp.Compare(weight(b), weight(a)) })
-	ahead := make(map[*autocluster]int, len(asking))
+	ahead := make(map[*queue]int, len(asking))
 	for _, at := range places {
 		for ; len(rivals) > 0 && rivals[0].least >= weight(at); rivals = rivals[1:] {
-			l.add(rivals[0].waiter)
+			l.add(rivals[0].waiter, 0)
 			lighter -= rivals[0].jobs
 		}
-		ahead[asking[at].cluster] = lighter + l.before(at)
+		ahead[asking[at].queue] = lighter + l.before(at)
 	}
 	return ahead
 }
@@ -122,19 +141,19 @@ type line struct {
 	sums   []int // of the places from i&(i+1) to i, by i
 }
 
-// add counts the jobs of a queue.
-func (l *line) add(w *waiter) {
+// add counts the jobs of a queue, whose orders are to be taken as so much later.
+func (l *line) add(w *waiter, later int) {
 	if len(w.runs) > len(l.starts) {
 		before := 0
 		for at, start := range l.starts {
-			n := w.before(start)
+			n := w.before(start - later)
 			l.put(at, n-before)
 			before = n
 		}
 		return
 	}
 	for _, r := range w.runs {
-		l.put(sort.SearchInts(l.starts, r.order+1), r.count)
+		l.put(sort.SearchInts(l.starts, later+r.order+1), r.count)
 	}
 }
 

@@ -41,8 +41,12 @@ func plainLighter(d *diagnosis, k *autocluster, n *nearest) bool {
 }
 
 func plainSkipped(d *diagnosis, s *submitter, w waiter) bool {
+	var freed map[string]units
+	if n := d.nearest(w.cluster); n != nil {
+		freed = d.findFreed(n).units
+	}
 	for _, o := range d.queues[s] {
-		if o.cluster == w.cluster || o.cluster.barred || d.blocked(o.cluster) || d.anyLeft(o) {
+		if o.cluster == w.cluster || o.cluster.barred || d.blockedBut(o.cluster, freed) || d.anyLeft(o) {
 			continue
 		}
 		for _, r := range o.runs {
@@ -165,6 +169,78 @@ func checkCauses(t *rapid.T, d *diagnosis, s *submitter, w waiter) {
 	holders := plainHolders(all)
 	check("holders", fmt.Sprint(f.holders, f.moreHolders), fmt.Sprint(holders[:min(len(holders), mostHolders)], max(0, len(holders)-mostHolders)))
 	check("freed", fmt.Sprint(d.freed(n)), fmt.Sprint(d.findFreed(n)))
+}
+
+// plainGoFirst counts the jobs, own or of others, that go before those of w in one queue and
+// wait for the slot.
+func plainGoFirst(d *diagnosis, s *submitter, w waiter, n *nearest, own bool, raise []FullGroup) (jobs int) {
+	p, gone := d.precedence, d.findFreed(n)
+	limit := ""
+	if p.throttled(w.queue) {
+		limit = p.limitOf(w.queue).name
+	}
+	mine := d.roundAt(n, s, w.queue, true) + p.turn(&w)
+	for o, list := range d.queues {
+		for _, x := range list {
+			k := x.cluster
+			if (o == s) != own || !x.offered() || d.blockedBut(k, gone.units) {
+				continue
+			}
+			takes := d.accepts(k, n)
+			if !takes && (own || len(raise) == 0 || p.Limits == nil || !d.anyLeft(x)) {
+				continue
+			}
+			if d.staysThrottled(x.queue, d.endedAt(n)) && (limit == "" || p.limitOf(x.queue).name != limit) {
+				continue
+			}
+			full := d.full(o, d.weigh(k, n), n, true, true)
+			if !takes {
+				m := d.nearest(k)
+				full = d.full(o, m.weight, m, false, true)
+			}
+			over := takes && !gone.holds[o.name] && !d.c.underCeiling(o, d.weigh(k, n))
+			if !own && (over || len(full) > 0 && !d.raised(full, raise)) {
+				continue
+			}
+			for _, r := range x.runs {
+				if d.roundAt(n, o, x.queue, false)+r.order < mine {
+					jobs += r.count
+				}
+			}
+		}
+	}
+	return jobs
+}
+
+// Who goes first in one queue is found for all shapes at once as each would find it.
+func TestCausesInOneQueueThePlainWay(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := crowded(rt, t)
+		w.cfg.Queue = exempting{drawnQueue: drawQueue(rt)}
+		w.Running = nil
+		w.runToo(t)
+		c := dealOut(w.Pool, w.cfg, now)
+		d := c.diagnose()
+		for _, k := range d.asked {
+			d.analyse(k)
+		}
+		for _, s := range c.submitters {
+			for _, w := range d.queues[s] {
+				n := d.nearest(w.cluster)
+				if n == nil {
+					continue
+				}
+				if got, want := d.ownAhead(s, w, n, false), plainGoFirst(d, s, w, n, true, nil); !s.ceiling.Set && got != want {
+					rt.Fatalf("ownAhead of %v of %s = %d, want %d", w.runs[0].first, s.name, got, want)
+				}
+				for _, raise := range [][]FullGroup{nil, d.full(s, n.weight, n, true, false)} {
+					if got, want := d.othersBefore(s, w, n, raise), plainGoFirst(d, s, w, n, false, raise); got != want {
+						rt.Fatalf("othersBefore(%v) of %v of %s = %d, want %d", raise, w.runs[0].first, s.name, got, want)
+					}
+				}
+			}
+		}
+	})
 }
 
 // crowded draws a pool in which few submitters have many shapes, in runs that take turns.

@@ -74,6 +74,9 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 	if q.prospects.turn != c.turns || s.usage < q.prospects.used { // who preempts its own may use less then
 		q.prospects = prospects{turn: c.turns, used: s.usage, heap: c.emptyHeap(q)}
 		c.findProspects(s, q, priority)
+		if c.one != nil {
+			c.one.listed += len(q.prospects.heap)
+		}
 	}
 	h := &q.prospects.heap
 	for len(*h) > 0 {

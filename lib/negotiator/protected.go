@@ -33,6 +33,9 @@ const (
 	BetterPriority Protection = "BetterPriority"
 	// SlotRank: its Rank prefers the present job.
 	SlotRank Protection = "SlotRank"
+	// NotPreferred: its Rank does not prefer the job, and with a Config.Queue nothing else
+	// lets it preempt.
+	NotPreferred Protection = "NotPreferred"
 	// PreemptionRequirements: PREEMPTION_REQUIREMENTS is not true.
 	PreemptionRequirements Protection = "PreemptionRequirements"
 	// HolderShare: its holder would have less than its share of the pool.
@@ -49,7 +52,7 @@ const (
 
 // Protections are all there are, in the order in which they are looked for.
 func Protections() []Protection {
-	return []Protection{Unconsidered, AlreadyPreempted, Retiring, LeftAlone, NotRunning, Unmatched, OwnJob, BetterPriority, SlotRank, PreemptionRequirements,
+	return []Protection{Unconsidered, AlreadyPreempted, Retiring, LeftAlone, NotRunning, Unmatched, OwnJob, BetterPriority, SlotRank, NotPreferred, PreemptionRequirements,
 		HolderShare, OwnShare, OwnCeiling, GroupShare, Unprotected}
 }
 
@@ -64,6 +67,7 @@ var protectionTexts = map[Protection]struct{ one, many string }{
 	OwnJob:                 {"it runs a job of the same submitter", "they run jobs of the same submitter"},
 	BetterPriority:         {"its holder's EUP is not worse", "their holders' EUPs are not worse"},
 	SlotRank:               {"its Rank prefers the present job", "their Rank prefers the present jobs"},
+	NotPreferred:           {"its Rank does not prefer the job", "their Rank does not prefer the job"},
 	PreemptionRequirements: {"PREEMPTION_REQUIREMENTS is not true", "PREEMPTION_REQUIREMENTS is not true"},
 	HolderShare:            {"its holder would have less than its share", "their holders would have less than their shares"},
 	OwnShare:               {"the submitter would have more than its share", "the submitter would have more than its share"},

@@ -20,6 +20,10 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 	switch r.Cause {
 	case CauseJobConstraint:
 		return "no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"
+	case CauseBlocked:
+		return "blocked: " + w.kept
+	case CauseThrottle:
+		return "limit of the policy reached: " + strings.Replace(d.precedence.limitOf(w.queue).text, ": ", ", ", 1)
 	case CauseConcurrencyLimit:
 		return d.limitReached(w.cluster)
 	case CauseCeiling:
@@ -90,9 +94,16 @@ func (d *diagnosis) limitReached(k *autocluster) string {
 // share says whether the share is what keeps a submitter from slots, and, where it
 // got less than that and its ceiling have room for, who took slots that it could have
 // used, and how many. Shares do not foresee everything: the choice of slots goes by rank first,
-// and a submitter's jobs go by their own order.
+// and a submitter's jobs go by their own order. With a Config.Queue there are no shares, and
+// all that others took they took first.
 func (d *diagnosis) share(s *submitter, w waiter) (others string, limited bool) {
 	lightest, heaviest := d.weights(w.cluster)
+	if d.precedence != nil {
+		if d.c.underCeiling(s, lightest) {
+			others = d.others(s, w.cluster)
+		}
+		return others, false
+	}
 	room := s.slice - d.c.counted(s)
 	if lightest > 0 && fits(lightest, room) && d.c.underCeiling(s, lightest) {
 		others = d.others(s, w.cluster)

@@ -1,7 +1,9 @@
 package negotiator
 
 import (
+	"cmp"
 	"math"
+	"slices"
 	"time"
 
 	"fairspool/lib/pool"
@@ -19,7 +21,7 @@ type Share struct {
 	// PieSlice is the submitter's share of the pool's weight when the cycle began,
 	// including Usage: of what it holds and is free, or what it is entitled to of the whole
 	// pool if that is more. Limit is what that allows it to take. For a nice user it is the
-	// share of what the others left.
+	// share of what the others left. Both are 0 with a Config.Queue, which knows no shares.
 	PieSlice, Limit float64
 	// Idle and Matched are numbers of jobs: how many wanted a slot, and how
 	// many of these got one.
@@ -43,16 +45,23 @@ type Rejection struct {
 	// Limits are the concurrency limits that are reached, OwnJobs the number of jobs
 	// of the same submitter that go first, by their order or since they ask for less
 	// than Job, which the share may be too small for; and Ahead that of the submitters with a
-	// better EUP that have slots that match or wait for the same.
+	// better EUP that have slots that match or wait for the same. With a Config.Queue they
+	// are the jobs before Job in the queue that wait for the nearest slot: the submitter's
+	// own, and the others'.
 	Limits  []string
 	OwnJobs int
 	Ahead   int
+	// Place is that of Job in Config.Queue among the jobs that the cycle left: 1 is the
+	// first, 0 stands for one that the policy leaves out, and for all without such a queue.
+	// Priority is its priority there, higher goes first; NaN: it is not known.
+	Place    int
+	Priority float64
 	// Groups are the accounting groups whose quotas leave no room: the submitter's own
 	// first, then those above it.
 	Groups []FullGroup
 	// Reason begins with "no match found", "submitter limit exceeded", "submitter
-	// ceiling reached", "group quota reached" or "concurrency limit NAME reached" and goes
-	// on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
+	// ceiling reached", "group quota reached", "concurrency limit NAME reached", "limit of the
+	// policy reached" or "blocked" and goes on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
 	// may also be "PREEMPTION_REQUIREMENTS == False", and then says what is the case.
 	Reason string
 }
@@ -64,7 +73,10 @@ type Report struct {
 	Time  int64 // policy time in Unix seconds
 	Slots int   // slots looked at
 	// Warnings are what a person should look at.
-	Warnings   []string `json:",omitempty"`
+	Warnings []string `json:",omitempty"`
+	// Policy is the name of the policy that puts all jobs into one queue, such as "maui";
+	// empty: the order is by EUP.
+	Policy     string `json:"JobPriorityPolicy,omitempty"`
 	Submitters []Share
 	Groups     []Group
 	Matches    []ReportedMatch
@@ -99,9 +111,11 @@ type Group struct {
 // ReportedMatch is a Match in a Report. Preempts is the job that has to go, if any,
 // PreemptedSubmitter whose it is, and WorkLost the slot weight times the seconds for
 // which it ran. Of is the partitionable slot and Resources what the job takes of it,
-// such as "Cpus=2 Memory=2048"; empty for a whole slot.
+// such as "Cpus=2 Memory=2048"; empty for a whole slot. Priority is the job's in the one
+// queue, higher goes first; absent without one.
 type ReportedMatch struct {
 	Job, Submitter, Slot, Reason string
+	Priority                     *float64       `json:",omitempty"`
 	Preempts                     string         `json:",omitempty"`
 	PreemptedSubmitter           string         `json:",omitempty"`
 	WorkLost                     float64        `json:",omitempty"`
@@ -110,7 +124,7 @@ type ReportedMatch struct {
 }
 
 // ReportedRejection is a Rejection in a Report. Those of older versions have no
-// Cause and no Autocluster.
+// Cause and no Autocluster; without one queue there is no Place and no Priority.
 type ReportedRejection struct {
 	Job         string
 	Count       int
@@ -122,6 +136,8 @@ type ReportedRejection struct {
 	Limits      []string    `json:",omitempty"`
 	OwnJobs     int         `json:",omitempty"`
 	Ahead       int         `json:",omitempty"`
+	Place       int         `json:",omitempty"`
+	Priority    *float64    `json:",omitempty"`
 	Groups      []FullGroup `json:",omitempty"`
 	Reason      string
 }
@@ -139,7 +155,7 @@ type ReportedReservation struct {
 // weights with six decimals.
 func (p *Plan) Report(number int, now time.Time) Report {
 	r := Report{
-		Cycle: number, Time: now.Unix(), Slots: p.Slots, Warnings: p.Warnings,
+		Cycle: number, Time: now.Unix(), Slots: p.Slots, Warnings: p.Warnings, Policy: p.Policy,
 		Submitters:   append([]Share{}, p.Submitters...),
 		Groups:       append([]Group{}, p.Groups...),
 		Matches:      make([]ReportedMatch, len(p.Matches)),
@@ -153,9 +169,15 @@ func (p *Plan) Report(number int, now time.Time) Report {
 	}
 	for i, m := range p.Matches {
 		r.Matches[i] = m.Report()
+		if p.Policy != "" {
+			r.Matches[i].Priority = finite(m.Priority)
+		}
 	}
 	for i, x := range p.Rejections {
 		r.Rejections[i] = x.Report()
+		if p.Policy != "" {
+			r.Rejections[i].Priority = finite(x.Priority)
+		}
 	}
 	for _, x := range p.Reservations {
 		r.Reservations = append(r.Reservations, x.Report())
@@ -163,7 +185,15 @@ func (p *Plan) Report(number int, now time.Time) Report {
 	return r
 }
 
-// Report returns the match as a Report has it.
+// finite returns a number that JSON has, nil for any other.
+func finite(x float64) *float64 {
+	if math.IsNaN(x) || math.IsInf(x, 0) {
+		return nil
+	}
+	return &x
+}
+
+// Report returns the match as a Report has it, but for the priority.
 func (m Match) Report() ReportedMatch {
 	r := ReportedMatch{Job: m.Job.String(), Submitter: m.Submitter, Slot: m.Slot, Reason: m.Reason, Of: m.Piece.Of, Resources: m.Piece.Takes}
 	if p := m.Preempts; p != nil {
@@ -183,10 +213,10 @@ func (p *Preempted) Name() string {
 // Lost returns the work that is lost, in slot weight times seconds.
 func (p *Preempted) Lost() float64 { return p.Ran.Seconds() * p.Weight.Float() }
 
-// Report returns the rejection as a Report has it.
+// Report returns the rejection as a Report has it, but for the priority.
 func (x Rejection) Report() ReportedRejection {
 	return ReportedRejection{Job: x.Job.String(), Count: x.Count, Jobs: x.Jobs, Submitter: x.Submitter, Autocluster: x.Autocluster,
-		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Groups: x.Groups, Reason: x.Reason}
+		Cause: x.Cause, Also: x.Also, Limits: x.Limits, OwnJobs: x.OwnJobs, Ahead: x.Ahead, Place: x.Place, Groups: x.Groups, Reason: x.Reason}
 }
 
 // Report returns the reservation as a Report has it.
@@ -220,14 +250,32 @@ func (c *cycle) report() {
 			c.plan.Rejections = append(c.plan.Rejections, d.reject(s, w))
 		}
 	}
+	if d.precedence != nil {
+		c.plan.inQueueOrder()
+		c.plan.Policy = c.cfg.Queue.Name()
+	}
+}
+
+// inQueueOrder puts rejections into the order of the queue, those that have no place in it
+// last.
+func (p *Plan) inQueueOrder() {
+	behind := func(r *Rejection) int { return cmp.Or(r.Place, math.MaxInt) }
+	slices.SortStableFunc(p.Rejections, func(a, b Rejection) int { return cmp.Compare(behind(&a), behind(&b)) })
 }
 
 // reject returns why what is left of a queue got no slot.
 func (d *diagnosis) reject(s *submitter, w waiter) Rejection {
-	r := Rejection{Job: w.runs[0].first, Count: w.jobs, Jobs: procsOf(w.runs), Submitter: s.name,
-		Autocluster: d.index[w.cluster], Ahead: d.aheadOf(s, w.cluster)}
+	r := Rejection{Job: w.runs[0].first, Count: w.jobs, Jobs: procsOf(w.runs), Submitter: s.name, Autocluster: d.index[w.cluster]}
+	if d.precedence == nil {
+		r.Ahead = d.aheadOf(s, w.cluster)
+	} else {
+		r.Place, r.Priority = d.precedence.standing(w.runs[0])
+	}
 	others, limited := d.share(s, w)
 	causes := d.causesOf(s, &r, w, limited)
+	if len(causes) == 0 { // a slot is there, and the queue was not asked again
+		causes = []Cause{CauseOthers}
+	}
 	r.Cause = causes[0]
 	if len(causes) > 1 {
 		r.Also = causes[1:]

@@ -105,7 +105,7 @@ func (c *cycle) release() (any bool) {
 	for _, r := range c.inForce() {
 		s, q := c.queueOf(r.Reservation)
 		at := &c.slots[r.slot]
-		if q != nil && !q.cluster.barred && q.cluster.verdict(c, at.wholly) == accepts && c.entitled(s, q, at) && c.affords(held, at.weight) {
+		if q != nil && q.offered() && q.cluster.verdict(c, at.wholly) == accepts && c.entitled(s, q, at) && c.affords(held, at.weight) {
 			held.add(at.weight)
 			continue
 		}
@@ -157,11 +157,15 @@ func (h *Holding) add(w accountant.Weight) {
 
 // entitled says whether the submitter's share allows its job the piece of the slot
 // that it wants: the share is the one that it would have if everybody began with
-// nothing. Who uses nothing may have one slot.
+// nothing. Who uses nothing may have one slot. In one queue there are no shares, but limits
+// of the policy.
 func (c *cycle) entitled(s *submitter, q *queue, at *slot) bool {
 	w := q.cluster.weight(c, at.wholly)
 	if s.nice || !fits(w, s.room()) {
 		return false
+	}
+	if c.one != nil {
+		return !c.one.full(q)
 	}
 	if c.ideal == nil {
 		c.ideal = c.idealShares()
@@ -185,7 +189,7 @@ func (c *cycle) idealShares() map[*submitter]float64 {
 	for i, s := range tier {
 		claimants[i] = Claimant{EUP: s.eup, Demand: s.usage.Float()}
 		for _, q := range s.queues {
-			if !q.cluster.barred {
+			if q.offered() {
 				claimants[i].Demand += float64(q.left) * heaviest[q.cluster]
 			}
 		}
@@ -211,7 +215,7 @@ func (c *cycle) reserve() {
 	}
 	if c.cfg.Reserve.Fraction > 0 && c.resources != nil {
 		least := c.leastDivisible()
-		for _, s := range c.submitters {
+		for _, s := range c.inReservingOrder() {
 			if !c.affords(held, least) {
 				break
 			}
@@ -231,6 +235,24 @@ func (c *cycle) reserve() {
 		}
 	}
 	slices.SortFunc(c.plan.Reservations, func(a, b Reserved) int { return a.Compare(b.Reservation) })
+}
+
+// inReservingOrder returns the submitters in the order of negotiation, or in that of their
+// first jobs where there is one queue of all.
+func (c *cycle) inReservingOrder() []*submitter {
+	if c.one == nil {
+		return c.submitters
+	}
+	first := map[*submitter]int{}
+	var line []*submitter
+	for _, s := range c.submitters {
+		if q := s.first(); q != nil {
+			first[s] = q.runs[0].order
+			line = append(line, s)
+		}
+	}
+	slices.SortFunc(line, func(a, b *submitter) int { return cmp.Compare(first[a], first[b]) })
+	return line
 }
 
 // leastDivisible returns the weight of the lightest partitionable slot.
@@ -277,7 +299,7 @@ func (c *cycle) oneEndAway(s *slot, q *request, pieces []pool.Piece) bool {
 // matched at all; nil when there is none.
 func (s *submitter) first() (first *queue) {
 	for _, q := range s.queues {
-		if q.left > 0 && !q.cluster.barred && (first == nil || q.runs[0].order < first.runs[0].order) {
+		if q.left > 0 && q.offered() && (first == nil || q.runs[0].order < first.runs[0].order) {
 			first = q
 		}
 	}

@@ -63,6 +63,10 @@ func (c *cycle) queueUp(waiting map[string][]Job, lex *lexicon, sig *significanc
 		columnNames: sig.of(nil, nil, ranks...).job, columns: map[string]*column{}}
 	c.telling = a.names
 	kinOf := c.kinship(lex, a.names)
+	if c.one != nil {
+		c.queueInOrder(waiting, a, kinOf)
+		return
+	}
 	single := a.names.has(procID)
 	for _, s := range c.submitters {
 		runs := waiting[s.name]

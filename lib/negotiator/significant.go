@@ -201,6 +201,7 @@ func (s *significance) of(slot, job []string, exprs ...*classad.Expr) sides {
 	for len(todoSlot)+len(todoJob) > 0 {
 		slot, job := todoSlot, todoJob
 		todoSlot, todoJob = nil, nil
+		s.lookInJobs(job)
 		for _, name := range slot {
 			for _, n := range s.slotExprs(name) {
 				follow(n, false)
@@ -251,18 +252,36 @@ func (s *significance) slotExprs(name string) []uint32 {
 
 // jobExprs returns the different expressions that the jobs have under name.
 func (s *significance) jobExprs(name string) []uint32 {
-	found, ok := s.inJobs[name]
-	if !ok {
-		seen, n := map[uint32]bool{}, classad.NewName(name)
-		var last *classad.Expr
-		for i := range s.jobs {
-			if _, e, _ := s.jobs[i].Ad.Get(n); e != nil && e != last {
-				found, last = s.note(found, seen, e), e
+	s.lookInJobs([]string{name})
+	return s.inJobs[name]
+}
+
+// lookInJobs finds the expressions that the jobs have under several names, going through
+// the jobs once.
+func (s *significance) lookInJobs(names []string) {
+	type search struct {
+		name  *classad.Name
+		found []uint32
+		seen  map[uint32]bool
+		last  *classad.Expr
+	}
+	var all []search
+	for _, n := range names {
+		if _, known := s.inJobs[n]; !known {
+			all = append(all, search{name: classad.NewName(n), seen: map[uint32]bool{}})
+		}
+	}
+	for i := range s.jobs {
+		for k := range all {
+			x := &all[k]
+			if _, e, _ := s.jobs[i].Ad.Get(x.name); e != nil && e != x.last {
+				x.found, x.last = s.note(x.found, x.seen, e), e
 			}
 		}
-		s.inJobs[name] = found
 	}
-	return found
+	for _, x := range all {
+		s.inJobs[x.name.String()] = x.found
+	}
 }
 
 // note appends the number of an expression if it refers to anything and is new; a

@@ -109,7 +109,7 @@ func (q *queue) count() {
 func (s *submitter) lineUp() {
 	s.line = s.line[:0]
 	for _, q := range s.queues {
-		if q.left > 0 && !q.cluster.barred {
+		if q.left > 0 && q.offered() {
 			s.line = append(s.line, place{q})
 		}
 	}

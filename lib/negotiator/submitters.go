@@ -52,13 +52,20 @@ type queue struct {
 	prospects prospects    // whom its first job may preempt
 	regrouped *autocluster // what its jobs are like where groups regroup; nil: not otherwise
 	said      string       // in the last spin: why nothing was found, in HTCondor's words
+	kind      int          // with a Config.Queue: what its limits make of the jobs
+	kept      string       // why the policy leaves the jobs out; empty: it does not
+	full      bool         // a hard limit of the policy is reached, once that was seen
+	refused   string       // that limit, when all is dealt out
 }
+
+// offered says whether the jobs may be matched at all.
+func (q *queue) offered() bool { return !q.cluster.barred && q.kept == "" }
 
 // run is procs of one cluster that follow each other in job-priority order.
 type run struct {
 	first pool.JobID
 	count int
-	order int // the run's place among all of the submitter
+	order int // the run's place among all of the submitter, or with a Config.Queue of everybody
 	kin   int // the number of what it is passed over with; 0: nothing
 	prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
 }
@@ -121,6 +128,9 @@ func (c *cycle) lookUp(records []accountant.Record) {
 		s.priority = r.Priority
 		s.eup = r.Effective(c.now, c.cfg.Params)
 		s.ceiling, s.floor = r.Ceiling, r.Floor
+		if c.one != nil {
+			s.floor = 0 // which is below a share, and there is none
+		}
 	}
 }
 
@@ -213,7 +223,7 @@ func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf, p
 		k.idle += r.Count
 	}
 	for _, q := range s.queues {
-		if !q.cluster.barred {
+		if q.offered() {
 			s.line = append(s.line, place{q})
 		}
 	}

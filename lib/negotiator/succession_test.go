@@ -109,7 +109,11 @@ func TestSuccession(t *testing.T) {
 		cfg := defaults(t)
 		cfg.Preemption.Consider = true
 		u := Cycle(test.pool, cfg, now).Succession
-		if got := fmt.Sprint(u.Queues); got != test.queues {
+		queues := []string{}
+		for _, q := range u.Queues {
+			queues = append(queues, fmt.Sprintf("{%s %v}", q.Submitter, q.Jobs))
+		}
+		if got := fmt.Sprint(queues); got != test.queues {
 			t.Errorf("%s: queues %s, want %s", test.name, got, test.queues)
 		}
 		if got := fmt.Sprint(u.Shares); got != test.shares {

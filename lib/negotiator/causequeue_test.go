@@ -1,0 +1,156 @@
+package negotiator
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// exempting is a policy for one queue that leaves some jobs out, by chance, and can be told
+// not to: one job that is not left out, and one that no limit counts for.
+type exempting struct {
+	drawnQueue
+	let, free pool.JobID
+}
+
+// but returns the policy that has nothing against a job.
+func (q exempting) but(id pool.JobID, cause Cause) exempting {
+	if cause == CauseBlocked {
+		q.let = id
+	} else {
+		q.free = id
+	}
+	return q
+}
+
+// Order gives jobs that are left out priorities, too. One that is not any more stands behind
+// all that have the same.
+func (q exempting) Order(w jobprio.Waiting) jobprio.Order {
+	o := q.drawnQueue.Order(w)
+	blocked := o.Blocked
+	o.Blocked = nil
+	for _, b := range blocked {
+		first := w.Idle[b.Run].First
+		b.Priority = float64(q.hash(first.Cluster, first.Proc, -1) % 50)
+		if first != q.let {
+			o.Blocked = append(o.Blocked, b)
+			continue
+		}
+		at := slices.IndexFunc(o.Places, func(p jobprio.Place) bool { return p.Priority < b.Priority })
+		if at < 0 {
+			at = len(o.Places)
+		}
+		o.Places = slices.Insert(o.Places, at, jobprio.Place{Procs: b.Procs, Priority: b.Priority})
+	}
+	if l, ok := o.Limits.(*drawnLimits); ok {
+		o.Limits = exemptLimits{l, q.free}
+	}
+	return o
+}
+
+// exemptLimits do not count for a job.
+type exemptLimits struct {
+	*drawnLimits
+	free pool.JobID
+}
+
+func (l exemptLimits) Attributes() []string {
+	if l.free == (pool.JobID{}) {
+		return l.drawnLimits.Attributes()
+	}
+	return append(l.drawnLimits.Attributes(), pool.AttrClusterID, pool.AttrProcID)
+}
+
+func (l exemptLimits) Kind(r jobprio.Run) int {
+	if r.First == l.free {
+		return -1
+	}
+	return l.drawnLimits.Kind(r)
+}
+
+func (l exemptLimits) Refuses(kind int, hard bool) string {
+	if kind < 0 {
+		return ""
+	}
+	return l.drawnLimits.Refuses(kind, hard)
+}
+
+func (l exemptLimits) Admits(kind int, ended []int, hard bool) bool {
+	ended = slices.DeleteFunc(slices.Clone(ended), func(kind int) bool { return kind < 0 })
+	return kind < 0 || l.drawnLimits.Admits(kind, ended, hard)
+}
+
+func (l exemptLimits) Take(kind int) {
+	if kind >= 0 {
+		l.drawnLimits.Take(kind)
+	}
+}
+
+// withoutOthersBefore takes the jobs of others away that go before the one of a rejection:
+// those with a better place or of another group, of nice users only behind all others and of who is beyond a soft
+// limit behind all who are not.
+func (w *world) withoutOthersBefore(plan *Plan, r Rejection) {
+	q := w.cfg.Queue.(exempting)
+	all := *w
+	idle := make([]jobprio.Run, len(all.Jobs))
+	for i, j := range all.Jobs {
+		idle[i] = jobprio.Run(j)
+	}
+	o := q.but(r.Job, CauseBlocked).Order(jobprio.Waiting{Idle: idle, Running: all.Running})
+	at, places := len(o.Places), map[pool.JobID]int{}
+	for i, p := range o.Places {
+		id := idle[p.Run].First
+		if places[id] = i; id == r.Job {
+			at = i
+		}
+	}
+	groupOf := w.cfg.Params.Groups.Of
+	isNice := func(name string) bool { return strings.HasPrefix(name, "nice-user") }
+	w.keepIdle(func(j Job) bool {
+		place, placed := places[j.First]
+		switch {
+		case j.Submitter == r.Submitter || !placed:
+			return true
+		case groupOf(j.Submitter) != groupOf(r.Submitter):
+			return false
+		case isNice(j.Submitter) != isNice(r.Submitter):
+			return isNice(j.Submitter)
+		}
+		return place > at && !q.limits
+	})
+}
+
+// withoutOwnCluster takes the jobs of the same cluster and submitter away that have better
+// places than the one of a rejection, or as it has none, all of them.
+func (w *world) withoutOwnCluster(plan *Plan, r Rejection) {
+	for _, o := range plan.Rejections {
+		if o.Submitter == r.Submitter && (o.Place < r.Place || r.Place == 0) {
+			w.keepIdle(func(j Job) bool {
+				return j.First == r.Job || j.First.Cluster != r.Job.Cluster || !slices.ContainsFunc(o.Jobs, func(p Procs) bool {
+					return p.Cluster == j.First.Cluster && p.First <= j.First.Proc && j.First.Proc <= p.Last
+				})
+			})
+		}
+	}
+}
+
+// With one queue of all jobs, too, a job runs without what is said to be in its way.
+func TestCausesInOneQueue(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		w := anyWorld(rt, t)
+		w.cfg.Queue = exempting{drawnQueue: drawQueue(rt)}
+		for i := range w.Jobs {
+			j := &w.Jobs[i]
+			if rapid.IntRange(0, 2).Draw(rt, "noise") == 0 {
+				j.Ad = j.Ad.Clone()
+				j.Ad.SetInt("Noise", 1)
+			}
+		}
+		w.checkCauses(rt, t)
+	})
+}

@@ -1,0 +1,209 @@
+package negotiator
+
+import (
+	"cmp"
+	"fmt"
+	"hash/fnv"
+	"slices"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+
+	"pgregory.net/rapid"
+)
+
+// drawnQueue is a policy whose order, blocked jobs, clocks and limits are as good as chance,
+// but the same for the same jobs, however they come.
+type drawnQueue struct {
+	seed                   uint64
+	blocks, counts, limits bool
+	byNoise                bool // the order goes by the attribute Noise, too
+	user, noise            [2]int
+}
+
+func drawQueue(t *rapid.T) drawnQueue {
+	q := drawnQueue{seed: rapid.Uint64().Draw(t, "order"), blocks: rapid.Bool().Draw(t, "blocks"), counts: rapid.Bool().Draw(t, "counts passed"),
+		limits: rapid.Bool().Draw(t, "policy limits"), byNoise: rapid.Bool().Draw(t, "order by noise")}
+	for _, bound := range []*[2]int{&q.user, &q.noise} {
+		bound[0] = rapid.IntRange(0, 6).Draw(t, "soft")
+		bound[1] = bound[0] + rapid.IntRange(0, 4).Draw(t, "and hard")
+	}
+	return q
+}
+
+func (q drawnQueue) Name() string { return "drawn" }
+
+func (q drawnQueue) Attributes() []string {
+	if q.byNoise {
+		return []string{"Noise"}
+	}
+	return nil
+}
+
+func noiseOf(r jobprio.Run) int {
+	n, _ := r.Ad.EvalInt(&classad.Context{Now: now}, "Noise")
+	return int(n)
+}
+
+func (q drawnQueue) hash(parts ...int) int {
+	h := fnv.New64a()
+	fmt.Fprint(h, q.seed, parts)
+	return int(h.Sum64() >> 8)
+}
+
+// drawn is three procs of a cluster at most, which have one place.
+type drawn struct {
+	jobprio.Procs
+	id     pool.JobID
+	chance int
+}
+
+func (q drawnQueue) cut(runs []jobprio.Run) (all []drawn) {
+	for i, r := range runs {
+		noise := 0
+		if q.byNoise {
+			noise = noiseOf(r)
+		}
+		for at := 0; at < r.Count; {
+			id := pool.JobID{Cluster: r.First.Cluster, Proc: r.First.Proc + at}
+			n := min(3-id.Proc%3, r.Count-at)
+			all = append(all, drawn{jobprio.Procs{Run: i, From: at, Count: n}, id, q.hash(id.Cluster, id.Proc/3, noise)})
+			at += n
+		}
+	}
+	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(b.chance%50, a.chance%50), a.id.Compare(b.id)) })
+	return all
+}
+
+func (q drawnQueue) Order(w jobprio.Waiting) (o jobprio.Order) {
+	o.CountPassed = q.counts
+	for _, x := range q.cut(w.Idle) {
+		if q.blocks && x.chance/50%6 == 0 {
+			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: x.Procs, Priority: -1, Why: fmt.Sprint("chance ", x.chance/300%2)})
+		} else {
+			o.Places = append(o.Places, jobprio.Place{Procs: x.Procs, Priority: float64(x.chance % 50), QOS: fmt.Sprint("q", x.chance/50%3), PE: float64(x.chance / 50 % 5)})
+		}
+		if x.chance/50%4 == 0 {
+			o.Clocks = append(o.Clocks, jobprio.Clock{Procs: x.Procs, Since: int64(x.chance % 7)})
+		}
+	}
+	for _, x := range q.cut(w.Held) {
+		o.Clocks = append(o.Clocks, jobprio.Clock{Procs: x.Procs, Held: true, Since: int64(x.chance % 7)})
+	}
+	if q.limits {
+		l := &drawnLimits{drawnQueue: q, byUser: map[string]int{}, byNoise: map[int]int{}}
+		for _, r := range w.Running {
+			l.byUser[r.Submitter]++
+			l.byNoise[noiseOf(r.Run)]++
+		}
+		o.Limits = l
+	}
+	return o
+}
+
+// drawnLimits bound the jobs of a user, and those with the same Noise.
+type drawnLimits struct {
+	drawnQueue
+	kinds   []drawnKind
+	byUser  map[string]int
+	byNoise map[int]int
+}
+
+type drawnKind struct {
+	user  string
+	noise int
+}
+
+func (l *drawnLimits) Attributes() []string { return []string{"Noise"} }
+
+func (l *drawnLimits) Kind(r jobprio.Run) int {
+	k := drawnKind{r.Submitter, noiseOf(r)}
+	if i := slices.Index(l.kinds, k); i >= 0 {
+		return i
+	}
+	l.kinds = append(l.kinds, k)
+	return len(l.kinds) - 1
+}
+
+func (l *drawnLimits) Refuses(kind int, hard bool) string {
+	k, at := l.kinds[kind], 0
+	if hard {
+		at = 1
+	}
+	switch {
+	case l.byUser[k.user] >= l.user[at]:
+		return fmt.Sprintf("MAXJOB %d of user %s: %d in use", l.user[at], k.user, l.byUser[k.user])
+	case l.byNoise[k.noise] >= l.noise[at]:
+		return fmt.Sprintf("MAXJOB %d of noise %d: %d in use", l.noise[at], k.noise, l.byNoise[k.noise])
+	}
+	return ""
+}
+
+func (l *drawnLimits) Take(kind int) {
+	l.byUser[l.kinds[kind].user]++
+	l.byNoise[l.kinds[kind].noise]++
+}
+
+func (l *drawnLimits) Admits(kind int, ended []int, hard bool) bool {
+	k, at := l.kinds[kind], 0
+	if hard {
+		at = 1
+	}
+	user, noise := l.byUser[k.user], l.byNoise[k.noise]
+	for _, e := range ended {
+		if l.kinds[e].user == k.user {
+			user--
+		}
+		if l.kinds[e].noise == k.noise {
+			noise--
+		}
+	}
+	return user < l.user[at] && noise < l.noise[at]
+}
+
+func (l *drawnLimits) Lasting(int) bool { return true }
+
+// maybeQueued gives every second pool a policy with one queue.
+func maybeQueued(t *rapid.T, outer testing.TB, p Pool, cfg Config) (Pool, Config) {
+	if rapid.Bool().Draw(t, "one queue") {
+		cfg.Queue = drawQueue(t)
+		p.runToo(outer)
+	}
+	return p, cfg
+}
+
+// freely gives a pool a policy with one queue that keeps nobody from anything.
+func freely(t *rapid.T, outer testing.TB, p Pool, cfg Config) (Pool, Config) {
+	q := drawQueue(t)
+	q.blocks, q.limits = false, false
+	cfg.Queue = q
+	p.runToo(outer)
+	return p, cfg
+}
+
+// runToo fills in what a policy for one queue reckons with besides idle jobs: those with
+// claims, which may be idle in the pool as well, and some that are held.
+func (p *Pool) runToo(outer testing.TB) {
+	p.Running, p.Held = nil, []Job{aJob(outer, 901, 4, "alice@x", "Noise = ProcId"), aJob(outer, 900, 2, "bob@x", "")}
+	known := map[pool.JobID]bool{}
+	for _, cl := range p.Claims {
+		if known[cl.Job] {
+			continue
+		}
+		known[cl.Job] = true
+		_, job := jobOf(*p, cl.Job)
+		if job == nil {
+			job = aJob(outer, cl.Job.Cluster, 1, cl.Submitter, "").Ad
+		}
+		p.Running = append(p.Running, jobprio.Running{Run: jobprio.Run{First: cl.Job, Count: 1, Submitter: cl.Submitter, Ad: job}, Started: cl.MatchedAt})
+	}
+}
+
+// later does as after, for a policy that counts what runs.
+func later(outer testing.TB, p Pool, plan *Plan) Pool {
+	p = after(p, plan)
+	p.runToo(outer)
+	return p
+}

@@ -1,0 +1,209 @@
+package negotiator
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+)
+
+// oneQueue is the order of all submitters' jobs under a policy that has one (Config.Queue).
+type oneQueue struct {
+	jobprio.Order
+	waiting jobprio.Waiting
+	ofIdle  []*autocluster // by run of waiting.Idle
+	hard    bool           // soft limits of the policy do not count any more
+	matched []int          // the places of the jobs that were matched
+	listed  int            // prospects of all queues in this turn
+}
+
+// newOneQueue returns what the policy reckons with besides the jobs that want a slot; nil
+// without such a policy. Matches that are given up run nothing.
+func (c *cycle) newOneQueue(p Pool) *oneQueue {
+	if c.cfg.Queue == nil {
+		return nil
+	}
+	o := &oneQueue{waiting: jobprio.Waiting{Held: runsOf(p.Held)}}
+	for _, r := range p.Running {
+		_, over := slices.BinarySearchFunc(c.plan.GiveUp, r.First, func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+		if !over {
+			o.waiting.Running = append(o.waiting.Running, r)
+		}
+	}
+	return o
+}
+
+func runsOf(jobs []Job) []jobprio.Run {
+	runs := make([]jobprio.Run, len(jobs))
+	for i, j := range jobs {
+		runs[i] = jobprio.Run(j)
+	}
+	return runs
+}
+
+func jobsOf(runs []jobprio.Run) []Job {
+	jobs := make([]Job, len(runs))
+	for i, r := range runs {
+		jobs[i] = Job(r)
+	}
+	return jobs
+}
+
+// queueInOrder asks the policy for the order of all jobs, and makes each submitter's queues
+// of their places. Jobs that NEGOTIATOR_JOB_CONSTRAINT bars have none: they come last.
+func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf func(Job) int) {
+	o := c.one
+	var idle []Job
+	for _, s := range c.submitters {
+		idle = append(idle, waiting[s.name]...)
+	}
+	held := jobsOf(o.waiting.Held)
+	order := newSignificance(a.lex, nil, slices.Concat(idle, held))
+	byProc := order.of(nil, lower(slices.Clone(c.cfg.Queue.Attributes()))).job.has(procID)
+	if byProc {
+		o.waiting.Held = runsOf(procs(held))
+	}
+	if byProc || a.names.has(procID) {
+		idle = procs(idle)
+	}
+	var barred []Job
+	var ofBarred []*autocluster
+	for _, j := range idle {
+		if k := a.of(j); k.barred {
+			barred, ofBarred = append(barred, j), append(ofBarred, k)
+		} else {
+			o.waiting.Idle, o.ofIdle = append(o.waiting.Idle, jobprio.Run(j)), append(o.ofIdle, k)
+		}
+	}
+	o.Order = c.cfg.Queue.Order(o.waiting)
+	f := filing{c: c, kinOf: kinOf, kindOf: func(Job) int { return 0 }, queues: map[queueKey]*queue{}}
+	if o.Limits != nil {
+		telling := order.of(nil, lower(slices.Clone(o.Limits.Attributes()))).job
+		c.telling = with(c.telling, telling.texts())
+		f.kindOf = o.kinds(a.lex, telling)
+		if f.single = telling.has(procID); f.single {
+			o.Places = singly(o.Places, func(p *jobprio.Place) *jobprio.Procs { return &p.Procs })
+			o.Blocked = singly(o.Blocked, func(b *jobprio.Blocked) *jobprio.Procs { return &b.Procs })
+		}
+	}
+	for i, p := range o.Places {
+		f.add(o.jobs(p.Procs), i, queueKey{cluster: o.ofIdle[p.Run]})
+	}
+	behind := len(o.Places)
+	for i, b := range o.Blocked {
+		f.add(o.jobs(b.Procs), behind+i, queueKey{cluster: o.ofIdle[b.Run], kept: cmp.Or(b.Why, "the policy leaves it out")})
+	}
+	behind += len(o.Blocked)
+	for i, j := range barred {
+		f.add([]Job{j}, behind+i, queueKey{cluster: ofBarred[i]})
+	}
+	for _, s := range c.submitters {
+		s.lineUp()
+	}
+}
+
+// filing puts jobs into the queues of their submitters.
+type filing struct {
+	c      *cycle
+	kinOf  func(Job) int
+	kindOf func(Job) int // what the policy's limits make of it
+	single bool          // procs of a run are not the same to limits
+	queues map[queueKey]*queue
+}
+
+// queueKey is what the queues of all submitters are told apart by.
+type queueKey struct {
+	submitter *submitter
+	cluster   *autocluster
+	kind      int
+	kept      string
+}
+
+// add puts runs, by their place among all, behind those that were added before.
+func (f *filing) add(runs []Job, place int, key queueKey) {
+	if f.single {
+		runs = procs(runs)
+	}
+	for _, j := range runs {
+		key.submitter, key.kind = f.c.called[j.Submitter], f.kindOf(j)
+		q := f.queues[key]
+		if q == nil {
+			q = &queue{cluster: key.cluster, kind: key.kind, kept: key.kept}
+			f.queues[key] = q
+			key.submitter.queues = append(key.submitter.queues, q)
+		}
+		q.runs = append(q.runs, run{first: j.First, count: j.Count, order: place, kin: f.kinOf(j)})
+		q.left += j.Count
+		if q.kept == "" {
+			q.cluster.idle += j.Count
+		}
+	}
+}
+
+// jobs returns some procs of an idle run; none if there are none.
+func (o *oneQueue) jobs(p jobprio.Procs) []Job {
+	j := Job(o.waiting.Idle[p.Run])
+	from := j.First.Proc + p.From
+	return appendRun(nil, j, from, from+p.Count)
+}
+
+// singly splits what is said of several procs.
+func singly[T any](list []T, of func(*T) *jobprio.Procs) (one []T) {
+	for _, x := range list {
+		p := *of(&x)
+		for i := range p.Count {
+			*of(&x) = jobprio.Procs{Run: p.Run, From: p.From + i, Count: 1}
+			one = append(one, x)
+		}
+	}
+	return one
+}
+
+// kinds returns a function that tells what the policy's limits make of a job. Jobs are asked
+// about once for all that are equal in what limits look at.
+func (o *oneQueue) kinds(lex *lexicon, telling names) func(Job) int {
+	known := map[string]int{}
+	var key []byte
+	return func(j Job) int {
+		key = lex.signature(key[:0], j.Ad, telling)
+		key = append(key, j.Submitter...)
+		n, ok := known[string(key)]
+		if !ok {
+			n = o.Limits.Kind(jobprio.Run(j))
+			known[string(key)] = n
+		}
+		return n
+	}
+}
+
+// place returns a run's place in the queue; ok is false for one that the policy does not
+// consider.
+func (o *oneQueue) place(r run) (p jobprio.Place, ok bool) {
+	if r.order >= len(o.Places) {
+		return p, false
+	}
+	return o.Places[r.order], true
+}
+
+// refuses says whether a limit of the policy that counts now keeps the jobs of a queue from
+// running.
+func (o *oneQueue) refuses(q *queue) bool {
+	return o.full(q) || o.Limits != nil && !o.hard && o.Limits.Refuses(q.kind, false) != ""
+}
+
+// full says whether a hard limit of the policy is reached for the jobs of a queue: for good,
+// since nothing that limits count ends in a cycle.
+func (o *oneQueue) full(q *queue) bool {
+	q.full = q.full || o.Limits != nil && o.Limits.Refuses(q.kind, true) != ""
+	return q.full
+}
+
+func (n names) texts() []string {
+	list := make([]string, len(n))
+	for i, name := range n {
+		list[i] = strings.ToLower(name.String())
+	}
+	return list
+}

@@ -1,0 +1,77 @@
+package negotiator
+
+import (
+	"slices"
+	"sort"
+)
+
+// settleQueue notes, when all is dealt out, which limits of the policy are reached, and what
+// it wants to be kept until the next cycle.
+func (c *cycle) settleQueue() {
+	o := c.one
+	if o == nil {
+		return
+	}
+	if o.Limits != nil {
+		for _, s := range c.submitters {
+			for _, q := range s.queues {
+				if q.offered() && c.one.full(q) {
+					q.refused = o.Limits.Refuses(q.kind, true)
+				}
+			}
+		}
+	}
+	for _, k := range o.Clocks {
+		runs := o.waiting.Idle
+		if k.Held {
+			runs = o.waiting.Held
+		}
+		if r := runs[k.Run]; k.Count > 0 {
+			first := r.First.Proc + k.From
+			c.plan.Clocks = append(c.plan.Clocks, Clock{Procs{r.First.Cluster, first, first + k.Count - 1}, k.Since})
+		}
+	}
+	c.plan.Clocks = joinEqual(c.plan.Clocks, func(k *Clock) *Procs { return &k.Procs }, func(a, b *Clock) bool { return a.Since == b.Since })
+	if o.CountPassed {
+		c.countPassed()
+	}
+}
+
+// countPassed lists the procs that got nothing while jobs behind them did.
+func (c *cycle) countPassed() {
+	matched := slices.Sorted(slices.Values(c.one.matched))
+	for _, s := range c.submitters {
+		for _, q := range s.queues {
+			if !q.offered() {
+				continue
+			}
+			for _, r := range waiterOf(q).runs {
+				behind := len(matched) - sort.SearchInts(matched, r.order+1)
+				if behind == 0 {
+					break
+				}
+				c.plan.Passed = append(c.plan.Passed, Passed{Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}, behind})
+			}
+		}
+	}
+	c.plan.Passed = joinEqual(c.plan.Passed, func(x *Passed) *Procs { return &x.Procs }, func(a, b *Passed) bool { return a.Times == b.Times })
+}
+
+// joinEqual puts what is said of procs into ascending order, neighbours of whom the same is said
+// in one piece.
+func joinEqual[T any](list []T, of func(*T) *Procs, same func(a, b *T) bool) []T {
+	slices.SortFunc(list, func(a, b T) int { return of(&a).Compare(*of(&b)) })
+	n := 0
+	for i := range list {
+		if n > 0 {
+			last, next := of(&list[n-1]), of(&list[i])
+			if last.Cluster == next.Cluster && last.Last+1 == next.First && same(&list[n-1], &list[i]) {
+				last.Last = next.Last
+				continue
+			}
+		}
+		list[n] = list[i]
+		n++
+	}
+	return list[:n]
+}

@@ -1,0 +1,359 @@
+package negotiator
+
+import (
+	"cmp"
+	"iter"
+	"math"
+	"slices"
+	"sort"
+	"strings"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
+)
+
+// precedence is who goes before whom among the jobs that are left, with a Config.Queue. A
+// job's turn is its place in the queue; those of nice users, and of who may only go beyond a
+// soft limit, come in rounds of their own behind all others.
+type precedence struct {
+	*oneQueue
+	left     []int                // by place: how many of the jobs before it are left
+	limits   map[*queue]limit     // of the policy that keep jobs from running, once asked for
+	entrants map[string][]entrant // by name of the slot
+	contests map[contest]map[*queue]int
+	running  []jobprio.Running // by job
+}
+
+// limit is one of the policy's that a queue has reached, and what it is called without the
+// numbers in use: the same for all whose jobs it bounds.
+type limit struct {
+	text, name string
+	soft       bool // it does not keep the jobs from what nobody else can use
+}
+
+// precede finds out who goes before whom of what is left of some queues; nil without a
+// Config.Queue.
+func (o *oneQueue) precede(some iter.Seq[waiter]) *precedence {
+	if o == nil {
+		return nil
+	}
+	p := &precedence{oneQueue: o, left: make([]int, len(o.Places)+1), limits: map[*queue]limit{}, entrants: map[string][]entrant{},
+		contests: map[contest]map[*queue]int{}}
+	for w := range some {
+		for _, r := range w.runs {
+			if _, placed := o.place(r); placed {
+				p.left[r.order+1] += r.count
+			}
+		}
+	}
+	for i := range o.Places {
+		p.left[i+1] += p.left[i]
+	}
+	return p
+}
+
+// standing returns the place of a run among the jobs that are left, from 1, and its priority:
+// no place for one that is left out, no number for one that the policy was not asked about.
+func (p *precedence) standing(r run) (at int, priority float64) {
+	if place, ok := p.place(r); ok {
+		return p.left[r.order] + 1, place.Priority
+	}
+	if n := r.order - len(p.Places); n < len(p.Blocked) {
+		return 0, p.Blocked[n].Priority
+	}
+	return 0, math.NaN()
+}
+
+// limitOf returns which limit of the policy a queue has reached when all is dealt out;
+// nothing for none.
+func (p *precedence) limitOf(q *queue) limit {
+	if p.Limits == nil {
+		return limit{}
+	}
+	l, known := p.limits[q]
+	if !known {
+		l.text = p.Limits.Refuses(q.kind, true)
+		if l.text == "" {
+			l.text = p.Limits.Refuses(q.kind, false)
+			l.soft = l.text != ""
+		}
+		l.name = limitName(l.text)
+		p.limits[q] = l
+	}
+	return l
+}
+
+// limitName returns what a limit is called, without what is in use of it.
+func limitName(text string) string {
+	name, _, _ := strings.Cut(text, ":")
+	return name
+}
+
+// throttled says whether a limit of the policy keeps the jobs of a queue from running.
+func (p *precedence) throttled(q *queue) bool {
+	l := p.limitOf(q)
+	return l.text != "" && !l.soft
+}
+
+// round returns the first turn of a round of so many turns: nice users come behind all others,
+// then who goes beyond a soft limit, then who shares what is nobody's group's.
+func round(turns int, rest, soft, nice bool) (first int) {
+	for i, later := range []bool{rest, soft, nice} {
+		if later {
+			first += (turns + 1) << i
+		}
+	}
+	return first
+}
+
+// turn returns where the first job of w goes once nothing is in its way: one that is left
+// out behind all with its priority or a higher one, and one that is not known behind all.
+func (p *precedence) turn(w *waiter) int {
+	at, priority := p.standing(w.runs[0])
+	switch {
+	case at > 0:
+		return w.runs[0].order
+	case math.IsNaN(priority):
+		return len(p.Places)
+	}
+	return sort.Search(len(p.Places), func(i int) bool { return p.Places[i].Priority < priority })
+}
+
+// sharesRest says whether a submitter is served behind all groups: since it is nobody's group's
+// where groups regroup or, at worst, as its own group regroups.
+func (c *cycle) sharesRest(s *submitter, worst bool) bool {
+	switch {
+	case c.groupUse == nil:
+		return false
+	case s.group == 0:
+		return c.groupUse.tree.Regroups()
+	}
+	return worst && c.groupUse.tree.List[s.group].Autoregroup
+}
+
+// entrant is a queue that waits for a slot.
+type entrant struct {
+	*waiter
+	who   *submitter
+	round int         // the first turn of its round
+	limit string      // the name of the policy's that keeps it from the slot all the same
+	full  []FullGroup // that do
+}
+
+// endedAt returns the kinds of the jobs that have to end before a slot takes others, as limits
+// of the policy have them.
+func (d *diagnosis) endedAt(n *nearest) []int {
+	if !n.small && len(n.doing) == 0 {
+		return nil
+	}
+	return d.freed(n).kinds
+}
+
+// caseOf tells slots apart, and one that has room from itself when it has not.
+func (d *diagnosis) caseOf(n *nearest) string {
+	if d.precedence != nil && !n.small && len(n.doing) == 0 {
+		return n.name + " as it is"
+	}
+	return n.name
+}
+
+// roundAt returns the round of a queue once the jobs on a slot have ended, which may count for
+// the same limits of the policy.
+func (d *diagnosis) roundAt(n *nearest, s *submitter, q *queue, worst bool) int {
+	p, soft := d.precedence, false
+	if l := p.limitOf(q); l.soft || l.text != "" && p.Limits.Admits(q.kind, d.endedAt(n), true) {
+		soft = !p.Limits.Admits(q.kind, d.endedAt(n), false)
+	}
+	return round(len(p.Places), d.c.sharesRest(s, worst), soft, s.nice)
+}
+
+// staysThrottled says whether a limit of the policy keeps the jobs of a queue from running even
+// when those on a slot have ended.
+func (d *diagnosis) staysThrottled(q *queue, ended []int) bool {
+	p := d.precedence
+	return p != nil && p.throttled(q) && !p.Limits.Admits(q.kind, ended, true)
+}
+
+// enter returns a queue as one that waits for a slot once the jobs there have ended; ok is false
+// for one that the policy leaves out.
+func (d *diagnosis) enter(s *submitter, w *waiter, n *nearest) (e entrant, ok bool) {
+	if w.kept != "" {
+		return e, false
+	}
+	p := d.precedence
+	e = entrant{waiter: w, who: s, round: d.roundAt(n, s, w.queue, false)}
+	if d.staysThrottled(w.queue, d.endedAt(n)) {
+		e.limit = p.limitOf(w.queue).name
+	}
+	return e, true
+}
+
+// compete notes that a queue waits for a slot of this weight, and how early; false: it does
+// not, as the policy leaves it out or limits it.
+func (d *diagnosis) compete(one *waiting, w *waiter, n *nearest, weight accountant.Weight) bool {
+	p, s := d.precedence, d.people[one.who]
+	e, ok := d.enter(s, w, n)
+	if !ok {
+		return false
+	}
+	e.full = d.full(s, weight, n, true, true)
+	p.entrants[d.caseOf(n)] = append(p.entrants[d.caseOf(n)], e)
+	if e.limit != "" {
+		return false
+	}
+	if turn := e.round + w.runs[0].order; turn < one.first {
+		one.first = turn
+		one.place, _ = p.standing(w.runs[0])
+	}
+	return true
+}
+
+// contest asks how many jobs of others go before those of a queue that wait for the same slot,
+// which limit of the policy is raised for these, and which groups' quotas are.
+type contest struct{ slot, limit, groups string }
+
+// othersBefore counts the jobs of others that go before those of w and wait for the slot that
+// is the nearest to these; raise are the groups whose quotas keep w from it.
+func (d *diagnosis) othersBefore(s *submitter, w waiter, n *nearest, raise []FullGroup) int {
+	p := d.precedence
+	key := contest{slot: d.caseOf(n), groups: namesOf(raise)}
+	if p.throttled(w.queue) {
+		key.limit = p.limitOf(w.queue).name
+	}
+	answers, known := p.contests[key]
+	if !known {
+		answers = d.settle(key, n, raise)
+		p.contests[key] = answers
+	}
+	return answers[w.queue]
+}
+
+// otherGroupsWait says whether jobs of others wait for a slot in a group that is not the
+// submitter's, but for groups whose quota leaves none: which group may have a slot that is not
+// wholly one's goes by quotas, and only then by the queue.
+func (d *diagnosis) otherGroupsWait(s *submitter, n *nearest, raise []FullGroup) bool {
+	if d.c.groupUse == nil {
+		return false
+	}
+	d.waiting(n)
+	return slices.ContainsFunc(append(d.raisedToo(n, raise), d.precedence.entrants[d.caseOf(n)]...), func(e entrant) bool {
+		return e.who.group != s.group && e.limit == "" && (len(e.full) == 0 || d.raised(e.full, raise))
+	})
+}
+
+// raisedToo returns the queues that do not want a slot, but could use another that is there when
+// the quotas of some groups are raised: what they take then counts for the limits of all.
+func (d *diagnosis) raisedToo(n *nearest, raise []FullGroup) (list []entrant) {
+	if len(raise) == 0 || d.precedence.Limits == nil {
+		return nil
+	}
+	for s, queues := range d.queues {
+		for i := range queues {
+			w := &queues[i]
+			if w.cluster.barred || d.blockedBut(w.cluster, d.freed(n).units) || d.accepts(w.cluster, n) || !d.anyLeft(*w) {
+				continue
+			}
+			if e, ok := d.enter(s, w, n); ok {
+				own := d.nearest(w.cluster)
+				e.full = d.full(s, own.weight, own, false, true)
+				list = append(list, e)
+			}
+		}
+	}
+	return list
+}
+
+// settle answers a contest for all queues that have the slot as their nearest.
+func (d *diagnosis) settle(key contest, n *nearest, raise []FullGroup) map[*queue]int {
+	d.waiting(n)
+	var entrants []entrant
+	own := map[*submitter][]entrant{}
+	for _, e := range append(d.raisedToo(n, raise), d.precedence.entrants[d.caseOf(n)]...) {
+		if (e.limit == "" || e.limit == key.limit) && (len(e.full) == 0 || d.raised(e.full, raise)) {
+			entrants = append(entrants, e)
+			own[e.who] = append(own[e.who], e)
+		}
+	}
+	var asking []asker
+	for _, s := range d.c.submitters {
+		asking = append(asking, d.inTurns(s, n)...)
+	}
+	slices.SortFunc(asking, asker.compare)
+	before := countBefore(asking, entrants)
+	for s, list := range own {
+		for q, jobs := range countBefore(d.inTurns(s, n), list) {
+			before[q] -= jobs
+		}
+	}
+	return before
+}
+
+// asker is a queue that asks how many jobs go before its first, and the turn of that.
+type asker struct {
+	*waiter
+	turn int
+}
+
+func (a asker) compare(b asker) int { return cmp.Compare(a.turn, b.turn) }
+
+// inTurns returns a submitter's queues that have a slot as their nearest, by their turns.
+func (d *diagnosis) inTurns(s *submitter, n *nearest) (list []asker) {
+	p := d.precedence
+	for _, w := range d.nearestTo(s)[n.name] {
+		first := d.roundAt(n, s, w.queue, true)
+		list = append(list, asker{w, first + p.turn(w)})
+	}
+	slices.SortFunc(list, asker.compare)
+	return list
+}
+
+// countBefore returns how many jobs of some queues go before the first of each that asks, by
+// queue; these are in the order of their turns.
+func countBefore(asking []asker, some []entrant) map[*queue]int {
+	l := line{starts: make([]int, len(asking)), sums: make([]int, len(asking))}
+	for i, a := range asking {
+		l.starts[i] = a.turn
+	}
+	for _, e := range some {
+		l.add(e.waiter, e.round)
+	}
+	before := make(map[*queue]int, len(asking))
+	for i, a := range asking {
+		before[a.queue] = l.before(i)
+	}
+	return before
+}
+
+// kindsAt returns the kinds of the jobs on a slot, as limits of the policy have them.
+func (d *diagnosis) kindsAt(n *nearest) (kinds []int) {
+	p := d.precedence
+	if p == nil || p.Limits == nil {
+		return nil
+	}
+	for _, cl := range d.c.ours[n.name] {
+		if r, ok := p.runningAt(cl.Job); ok {
+			kinds = append(kinds, p.Limits.Kind(r))
+		}
+	}
+	for i := d.took[n.name]; i > 0; i = d.before[i-1] {
+		kinds = append(kinds, p.Limits.Kind(p.waiting.Idle[p.Places[p.matched[i-1]].Run]))
+	}
+	return kinds
+}
+
+// runningAt returns the run of a job that has a claim.
+func (p *precedence) runningAt(id pool.JobID) (r jobprio.Run, ok bool) {
+	if p.running == nil {
+		p.running = slices.SortedFunc(slices.Values(p.waiting.Running), func(a, b jobprio.Running) int { return a.First.Compare(b.First) })
+	}
+	at, found := slices.BinarySearchFunc(p.running, id, func(r jobprio.Running, id pool.JobID) int { return r.First.Compare(id) })
+	if !found {
+		at--
+	}
+	if at < 0 {
+		return r, false
+	}
+	r = p.running[at].Run
+	return r, r.First.Cluster == id.Cluster && id.Proc < r.First.Proc+r.Count
+}
