@@ -215,6 +215,9 @@ func (s *Snapshot) By(v *spool.View, at accountant.Reading) {
 	if c.jump.By != 0 {
 		s.Pool.Submitters, s.Pool.Claims, s.Pool.Backoffs = c.records(v), c.claims(v), c.backoffs(v)
 		s.Pool.Reservations = c.reservations(s.Pool.Reservations)
+		for i, r := range s.Pool.Running {
+			s.Pool.Running[i].Started = c.jump.Event(r.Started)
+		}
 	}
 }
 

@@ -45,7 +45,7 @@ func (b bench) cycle(at accountant.Reading) (said []string) {
 	b.t.Helper()
 	var seen Snapshot
 	b.view(func(v *spool.View) {
-		seen = TakeSnapshot(v, "example.org", nil)
+		seen = TakeSnapshot(v, "example.org", nil, Beside{})
 		seen.By(v, at)
 	})
 	return b.account(at, func(tx *spool.Tx) error {
@@ -167,7 +167,8 @@ func TestClockSetMovesWhatElapses(t *testing.T) {
 	minute := m.at(noon.Add(time.Minute))
 	var plain, told Snapshot
 	b.view(func(v *spool.View) {
-		plain, told = TakeSnapshot(v, "example.org", nil), TakeSnapshot(v, "example.org", nil)
+		with := Beside{Running: true}
+		plain, told = TakeSnapshot(v, "example.org", nil, with), TakeSnapshot(v, "example.org", nil, with)
 		told.By(v, minute)
 	})
 	b.account(minute, func(tx *spool.Tx) error {
@@ -196,6 +197,9 @@ func TestClockSetMovesWhatElapses(t *testing.T) {
 		}
 		if got, want := told.Pool.Claims[i].ChargedFrom(), noon.Add(m.off); !got.Equal(want) {
 			t.Errorf("the snapshot has a charge from %v, want %v", got, want)
+		}
+		if got, want := told.Pool.Running[i].Started, plain.Pool.Running[i].Started.Add(m.off); !got.Equal(want) {
+			t.Errorf("the snapshot has a job that runs since %v, want %v", got, want)
 		}
 	}
 	if got, want := told.Pool.Backoffs[0].Until, plain.Pool.Backoffs[0].Until.Add(m.off); !got.Equal(want) {

@@ -13,15 +13,17 @@ import (
 
 // Match applies the plan of a cycle that was computed on the snapshot: new
 // claims and their charges, matches given up, slots left alone, records of
-// submitters that are new or whose half-life changed. What changed between the
-// snapshot and now is dropped: a job, claim or slot that somebody touched waits
-// for the next cycle, and so does a piece of a slot that is no longer free, and
-// what rests on a match being given up that goes on. Who has to leave for a match is
-// told to. Those to whom slots are promised that came free have them. The plan's
-// reservations replace the earlier ones. It returns the matches that came about.
+// submitters that are new or whose half-life changed, and what a policy with one
+// queue keeps in jobs. What changed between the snapshot and now is dropped: a job,
+// claim or slot that somebody touched waits for the next cycle, and so does a piece of
+// a slot that is no longer free, and what rests on a match being given up that goes on.
+// Who has to leave for a match is told to. Those to whom slots are promised that came
+// free have them. The plan's reservations replace the earlier ones. It returns the
+// matches that came about.
 func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p accountant.Params) []negotiator.Match {
 	tx.Op("negotiate")
 	seen.noteClock(tx)
+	facts := queueFacts(tx, plan, seen)
 	Arrive(tx, now)
 	late := giveUp(tx, plan, now, p)
 	settleAll(tx, plan, late.outside(plan.Outside, seen, p), now, p)
@@ -41,6 +43,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 		}
 	}
 	countMatches(tx, attempts, now)
+	keepQueueFacts(tx, facts)
 	takeFromOutside(tx, made, now, p)
 	putSuccession(tx, plan.Succession)
 	return made
@@ -155,6 +158,10 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		Job: m.Job, Attempt: int(n), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
 		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad), Limits: m.Limits, Rank: m.Rank,
 	}
+	if m.QOS != "" {
+		c.By.QOS = m.QOS
+	}
+	c.By.PE = m.PE
 	if m.Preempts != nil {
 		c.State = pool.Promised
 		preempt(tx, m, now, p)

@@ -65,7 +65,7 @@ func TestLatecomersBar(t *testing.T) {
 			t.Fatalf("%s: matches on %v, want slot1@here", c.what, got)
 		}
 		var seen Snapshot
-		b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil) })
+		b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{}) })
 		late := noon.Add(time.Hour)
 		plan := &negotiator.Plan{
 			GiveUp:   seen.Pool.Claims,

@@ -77,7 +77,7 @@ func (b bench) negotiate(now time.Time, between func(tx *spool.Tx) error) []nego
 		if err != nil {
 			return err
 		}
-		seen = TakeSnapshot(v, b.s.Domain(), nil)
+		seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{})
 		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: weight, RequestClaimTimeout: 2 * time.Minute}, now)
 		return nil
 	}); err != nil {

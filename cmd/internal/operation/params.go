@@ -25,6 +25,9 @@ func Params(cfg *config.Config) accountant.Params {
 	}
 }
 
+// OneQueue tells whether JOB_PRIORITY_POLICY is one with a queue of all submitters' jobs.
+func OneQueue(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "maui" }
+
 // Submitter returns the name under which a job is accounted: its accounting
 // group, spelled as configured, or its owner, at the domain of the spool.
 func Submitter(ad *classad.Ad, domain string, groups *accountant.Groups) string {

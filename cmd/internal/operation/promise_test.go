@@ -52,7 +52,7 @@ func advertiseOutside(tx *spool.Tx, state string) error {
 func (b bench) apply(at time.Time, plan *negotiator.Plan, between ...func(*spool.Tx) error) (made int) {
 	b.t.Helper()
 	var seen Snapshot
-	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil) })
+	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{}) })
 	for _, fn := range between {
 		b.update(fn)
 	}

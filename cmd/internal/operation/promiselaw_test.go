@@ -52,7 +52,7 @@ func (x *site) preempt() {
 	var m negotiator.Match
 	found := false
 	if err := x.s.View(func(v *spool.View) error {
-		seen = TakeSnapshot(v, x.s.Domain(), nil)
+		seen = TakeSnapshot(v, x.s.Domain(), nil, Beside{})
 		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: x.weight, Limits: x.limits}, x.now)
 		m, found = x.preemption(seen)
 		return nil

@@ -84,7 +84,7 @@ func TestReservationsKept(t *testing.T) {
 			return nil
 		})
 		b.view(func(v *spool.View) {
-			seq, kept = v.Seq(), TakeSnapshot(v, b.s.Domain(), nil).Pool.Reservations
+			seq, kept = v.Seq(), TakeSnapshot(v, b.s.Domain(), nil, Beside{}).Pool.Reservations
 		})
 		return seq, kept
 	}

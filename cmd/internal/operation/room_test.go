@@ -44,7 +44,7 @@ func piece(n int, slot string, takes pool.Resources) negotiator.Match {
 func (b bench) made(between func(*spool.Tx), matches ...negotiator.Match) (slots []string) {
 	b.t.Helper()
 	var seen Snapshot
-	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil) })
+	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{}) })
 	if between != nil {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("between")

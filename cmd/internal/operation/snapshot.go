@@ -1,8 +1,14 @@
 package operation
 
 import (
+	"time"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/maui"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -36,9 +42,23 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 	return ok && slot.Seq <= s.seq
 }
 
-// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs, all
+// Beside says which jobs a snapshot has besides the idle ones.
+type Beside struct {
+	Running bool // those that have a claim
+	Held    bool // those that are held or wait for others
+}
+
+// BesideOf returns what the configuration makes a cycle look at.
+func BesideOf(cfg *config.Config) Beside {
+	if !OneQueue(cfg) {
+		return Beside{}
+	}
+	return Beside{Running: true, Held: maui.NewQueue(&cfg.Maui, maui.World{}).LooksAtHeld()}
+}
+
+// TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and those beside, all
 // submitters. The cycle has to be over before the view is.
-func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snapshot {
+func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside Beside) Snapshot {
 	slots, bad := Slots(v)
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
 	c := &classad.Context{}
@@ -53,27 +73,84 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups) Snaps
 		reservations[i].Submitter = groups.Spelled(r.Submitter) // as the jobs' are
 	}
 	s.Pool = negotiator.Pool{
-		Slots: slots, Claims: v.Claims(), Jobs: idleJobs(v, domain, groups),
-		Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
+		Slots: slots, Claims: v.Claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
+	}
+	s.Pool.Jobs, s.Pool.Held = waiting(v, domain, groups, beside.Held)
+	if beside.Running {
+		s.Pool.Running = claimed(v, s.Pool.Claims)
 	}
 	return s
 }
 
-// idleJobs returns the runs of idle procs, save those that wait for others to
-// end. Some may have a claim already, which the cycle sees for itself.
-func idleJobs(v *spool.View, domain string, groups *accountant.Groups) []negotiator.Job {
-	var jobs []negotiator.Job
+// waiting returns the runs of idle procs, and, if that is wanted, of those without a claim
+// that are held or wait for others to end. Some of the idle ones may have a claim already,
+// which the cycle sees for itself.
+func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []negotiator.Job) {
 	c := &classad.Context{}
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
-			if !isIdle(c, run.Ad) {
-				continue
+			switch {
+			case isIdle(c, run.Ad):
+				idle = append(idle, part(cluster.ID, run, run.First, run.Last, domain, groups))
+			case held && isKept(c, run.Ad):
+				kept = appendUnclaimed(kept, v, cluster.ID, run, domain, groups)
 			}
-			jobs = append(jobs, negotiator.Job{
-				First: pool.JobID{Cluster: cluster.ID, Proc: run.First}, Count: run.Count(),
-				Submitter: Submitter(run.Ad, domain, groups), Ad: run.Proc(run.First),
-			})
 		}
 	}
-	return jobs
+	return idle, kept
+}
+
+// part returns the procs from first to last of a run.
+func part(cluster int, run spool.Run, first, last int, domain string, groups *accountant.Groups) negotiator.Job {
+	return negotiator.Job{
+		First: pool.JobID{Cluster: cluster, Proc: first}, Count: last - first + 1,
+		Submitter: Submitter(run.Ad, domain, groups), Ad: run.Proc(first),
+	}
+}
+
+// isKept tells whether the procs of a run are held or wait for others to end.
+func isKept(c *classad.Context, ad *classad.Ad) bool {
+	status, ok := ad.EvalInt(c, pool.AttrJobStatus)
+	return ok && (pool.Status(status) == pool.Held || pool.Status(status) == pool.Idle && jobpolicy.Waits(ad))
+}
+
+// appendUnclaimed appends the procs of a run that have no claim: one that is held may still
+// be leaving its slot.
+func appendUnclaimed(list []negotiator.Job, v *spool.View, cluster int, run spool.Run, domain string, groups *accountant.Groups) []negotiator.Job {
+	first := run.First
+	for proc := run.First; proc <= run.Last+1; proc++ {
+		_, claimed := v.Claim(pool.JobID{Cluster: cluster, Proc: proc})
+		if proc <= run.Last && !claimed {
+			continue
+		}
+		if first < proc {
+			list = append(list, part(cluster, run, first, proc-1, domain, groups))
+		}
+		first = proc + 1
+	}
+	return list
+}
+
+// claimed returns the jobs that have claims.
+func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
+	list := make([]jobprio.Running, 0, len(claims))
+	for _, c := range claims {
+		ad, ok := v.Job(c.Job)
+		if !ok {
+			continue
+		}
+		list = append(list, jobprio.Running{
+			Run:     jobprio.Run{First: c.Job, Count: 1, Submitter: c.Submitter, Ad: ad},
+			Started: startOf(c),
+		})
+	}
+	return list
+}
+
+// startOf returns when a claim began to run, or was made if it has not.
+func startOf(c pool.Claim) time.Time {
+	if c.StartedAt.IsZero() {
+		return c.ChargedFrom()
+	}
+	return c.StartedAt
 }

@@ -46,7 +46,8 @@ func successionOf(v *spool.View) (u negotiator.Succession, err error) {
 // autocluster, by the order that the last cycle left, that is still idle, whose policy has
 // nothing against it and that matches the slot as it is. ok is false when there is none, or
 // when somebody waits who has less than their share, has a job that the slot would take,
-// and the submitter has its own. The claim, matched at no time and charged for nothing so
+// and the submitter has its own; under a policy with one queue of all jobs, when one that the
+// slot would take goes before it there. The claim, matched at no time and charged for nothing so
 // far, is for Succeed.
 func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool, err error) {
 	u, err := successionOf(v)
@@ -56,6 +57,10 @@ func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, n
 	s := succeeding{View: v, eval: &classad.Context{Now: now}, ended: ended, ad: ad, domain: domain, params: p}
 	if s.slot = SlotOf(v, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
 		return next, false, nil
+	}
+	if u.OneQueue {
+		next, ok = s.inOrder(u)
+		return next, ok, nil
 	}
 	for _, q := range u.Queues {
 		if q.Submitter != ended.Submitter {

@@ -1,0 +1,136 @@
+package operation
+
+import (
+	"math"
+	"time"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/maui"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Sources are what a policy with one queue reckons with besides the jobs. Each is asked for
+// only if the configuration makes a difference of it.
+type Sources struct {
+	Slots   func() []pool.Slot
+	Tallies func() []accountant.Tally
+	Now     time.Time
+}
+
+// SourcesOf returns those of a view, with times as the clock tells them that at was read
+// from.
+func SourcesOf(v *spool.View, at accountant.Reading) Sources {
+	return Sources{
+		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
+		Tallies: func() []accountant.Tally { return Tallies(v, at) },
+		Now:     at.Now,
+	}
+}
+
+// Queue returns the policy of JOB_PRIORITY_POLICY that puts all submitters' jobs into one
+// order; nil if each submitter's have their own.
+func Queue(cfg *config.Config, from Sources) jobprio.Queue {
+	if !OneQueue(cfg) {
+		return nil
+	}
+	return maui.NewQueue(&cfg.Maui, from.world(&cfg.Maui))
+}
+
+// Reckoner returns what explains single priorities of that queue. Only with OneQueue.
+func Reckoner(cfg *config.Config, from Sources) *maui.Reckoner {
+	return maui.NewReckoner(&cfg.Maui, from.world(&cfg.Maui))
+}
+
+// world returns what Maui's priorities are reckoned with.
+func (from Sources) world(c *maui.Config) maui.World {
+	w := maui.World{Now: from.Now}
+	if countsPE(c) {
+		w.Totals = poolSize(from.Slots())
+	}
+	if c.FSPolicy != maui.NoFairShare {
+		w.Used = maui.UsedOf(from.Tallies(), c, from.Now)
+	}
+	return w
+}
+
+// countsPE tells whether anything depends on processor equivalents, which the size of the
+// pool is needed for.
+func countsPE(c *maui.Config) bool {
+	if c.FSPolicy == maui.DedicatedPES || c.Components[maui.Resource].Weight != 0 && c.Subs[maui.PE].Weight != 0 {
+		return true
+	}
+	for _, kind := range c.Credentials {
+		for _, one := range kind {
+			if one.Limits[maui.MaxPE].Set || one.IdleLimit[maui.MaxPE].Set {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// What slots say of the swap space of their machine, in KiB: all of it, and their own.
+const (
+	attrTotalVirtualMemory = "TotalVirtualMemory"
+	attrVirtualMemory      = "VirtualMemory"
+)
+
+// poolSize returns the size of the pool. A partitionable slot counts with all that it can be
+// divided into, and the dynamic slots of its machine not once more. The swap space of a
+// machine counts once where its slots say how much that is, else as what each of them has.
+func poolSize(slots []pool.Slot) (t maui.Totals) {
+	const mb = 1024 // KiB
+	c := &classad.Context{}
+	divided, swap := map[string]bool{}, map[string]float64{}
+	for _, s := range slots {
+		machine := machineOf(c, s)
+		if pool.Partitionable(c, s.Ad) {
+			divided[machine] = true
+		}
+		if all := amountOf(c, s.Ad, attrTotalVirtualMemory); all > 0 {
+			swap[machine] = max(swap[machine], all)
+		}
+	}
+	counted := map[string]bool{}
+	for _, s := range slots {
+		machine := machineOf(c, s)
+		if all := swap[machine]; all > 0 && !counted[machine] {
+			counted[machine] = true
+			t.Swap += all / mb
+		}
+		if dynamic, _ := s.Ad.EvalBool(c, pool.AttrDynamicSlot); dynamic && divided[machine] {
+			continue
+		}
+		t.Procs += wholeOf(c, s.Ad, pool.AttrCpus)
+		t.Mem += wholeOf(c, s.Ad, pool.AttrMemory)
+		t.Disk += wholeOf(c, s.Ad, pool.AttrDisk) / mb
+		if swap[machine] == 0 {
+			t.Swap += wholeOf(c, s.Ad, attrVirtualMemory) / mb
+		}
+	}
+	return t
+}
+
+// wholeOf returns how much of a resource a slot has; of a partitionable one, as advertised
+// by pools that name both, not only what is left of it.
+func wholeOf(c *classad.Context, ad *classad.Ad, name string) float64 {
+	if pool.Partitionable(c, ad) {
+		if all := amountOf(c, ad, pool.TotalPrefix+name); all > 0 {
+			return all
+		}
+	}
+	return amountOf(c, ad, name)
+}
+
+// amountOf returns an attribute that is an amount, 0 where it is none.
+func amountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
+	x, ok := ad.EvalNumber(c, name)
+	if !ok || !(x > 0) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
+}
