@@ -29,6 +29,8 @@ type Difference struct {
 	// Reserved are slots kept only after, Released only before the changes. By slot.
 	Reserved, Released []negotiator.ReportedReservation
 	Rejections         []ChangedReason // by job
+
+	before, after string // the policies with one queue
 }
 
 // Figures are a submitter's, as in a Report.
@@ -94,7 +96,7 @@ func (d Difference) none() bool {
 func compare(a, b *negotiator.Plan) Difference {
 	d := Difference{
 		Submitters: compareSubmitters(a.Submitters, b.Submitters), Groups: compareGroups(a.Groups, b.Groups),
-		Rejections: compareReasons(a.Rejections, b.Rejections),
+		Rejections: compareReasons(a.Rejections, b.Rejections), before: a.Policy, after: b.Policy,
 	}
 	d.matches(a.Matches, b.Matches)
 	d.Preempted, d.Spared = onlyEvicted(b.Matches, a.Matches), onlyEvicted(a.Matches, b.Matches)
@@ -187,14 +189,14 @@ func (d *Difference) matches(a, b []negotiator.Match) {
 		was, ok := before[m.Job]
 		switch {
 		case !ok:
-			d.Gained = append(d.Gained, reported(m))
+			d.Gained = append(d.Gained, reported(m, d.after))
 		case was.Slot != m.Slot:
 			d.Moved = append(d.Moved, Moved{m.Job.String(), m.Submitter, was.Slot, m.Slot})
 		}
 	}
 	for _, m := range byJob(a) {
 		if !after[m.Job] {
-			d.Lost = append(d.Lost, reported(m))
+			d.Lost = append(d.Lost, reported(m, d.before))
 		}
 	}
 }
@@ -203,9 +205,9 @@ func byJob(list []negotiator.Match) []negotiator.Match {
 	return slices.SortedFunc(slices.Values(list), func(a, b negotiator.Match) int { return a.Job.Compare(b.Job) })
 }
 
-// reported returns a match as reports have it.
-func reported(m negotiator.Match) negotiator.ReportedMatch {
-	return (&negotiator.Plan{Matches: []negotiator.Match{m}}).Report(0, epoch).Matches[0]
+// reported returns a match of a cycle under a policy as reports have it.
+func reported(m negotiator.Match, policy string) negotiator.ReportedMatch {
+	return (&negotiator.Plan{Policy: policy, Matches: []negotiator.Match{m}}).Report(0, epoch).Matches[0]
 }
 
 // stretch is consecutive procs that were not matched for one reason.

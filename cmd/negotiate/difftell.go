@@ -39,10 +39,12 @@ func tellDifference(c *cmdline.Call, d dry) error {
 }
 
 func (d Difference) tell(c *cmdline.Call) error {
+	columns, cells := columns, Figures.cells
+	if d.before != "" && d.after != "" {
+		columns, cells = jobColumns, Figures.jobs
+	}
 	if err := tellChanged(c, columns, d.Submitters, func(s ChangedSubmitter) []string {
-		return figures(s.Name, s.Now, s.WhatIf, func(f Figures) []string {
-			return []string{number(f.EffectivePriority), number(f.PieSlice), number(f.Limit), strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)}
-		})
+		return figures(s.Name, s.Now, s.WhatIf, cells)
 	}); err != nil {
 		return err
 	}
@@ -64,6 +66,17 @@ func (d Difference) tell(c *cmdline.Call) error {
 	showLines(c, plural(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
 	d.tellReasons(c)
 	return nil
+}
+
+// jobColumns are the columns where nobody has a share.
+var jobColumns = []cmdline.Column{{Head: "Submitter"}, {Head: "EUP (lower is better)", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true}}
+
+func (f Figures) cells() []string {
+	return []string{number(f.EffectivePriority), number(f.PieSlice), number(f.Limit), strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)}
+}
+
+func (f Figures) jobs() []string {
+	return []string{number(f.EffectivePriority), strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)}
 }
 
 func evictedLines(list []Evicted) (lines []string) {

@@ -61,7 +61,11 @@ func look(c *cmdline.Call) error {
 
 // compute runs the cycles, and gives their warnings, each once.
 func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
-	seen := see(c, v, domain, operation.Params(c.Config))
+	beside := operation.BesideOf(c.Config)
+	if len(d.changes) > 0 {
+		beside = operation.Beside{Running: true, Held: true} // a change may make them count
+	}
+	seen := see(c, v, domain, operation.Params(c.Config), beside)
 	now := newWorld(c, v, seen, domain)
 	d.world = now
 	if len(d.changes) > 0 {
@@ -77,6 +81,7 @@ func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
 	if d.plan, err = now.cycle(); err != nil {
 		return err
 	}
+	warnOfConfig(c)
 	for _, w := range d.plan.Warnings {
 		c.Warn("%s", w)
 	}
@@ -86,8 +91,9 @@ func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
 	if d.after, err = d.world.cycle(); err != nil {
 		return err
 	}
-	for _, w := range d.after.Warnings {
-		if !slices.Contains(d.plan.Warnings, w) {
+	known := slices.Concat(now.config.Warnings, d.plan.Warnings)
+	for _, w := range slices.Concat(d.world.config.Warnings, d.after.Warnings) {
+		if !slices.Contains(known, w) {
 			c.Warn("after the changes: %s", w)
 		}
 	}

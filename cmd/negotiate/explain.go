@@ -87,10 +87,15 @@ type Refusal struct {
 	Reason    string
 	// Groups are those whose quotas leave no room.
 	Groups []negotiator.FullGroup `json:",omitempty"`
+	// Place and Priority are those of the rejection in the one queue of all.
+	Place    int      `json:",omitempty"`
+	Priority *float64 `json:",omitempty"`
 	// Help is what would let the first of them run.
 	Help string
 	// Analysis is how far the slots of the pool are from taking one of them.
 	Analysis *negotiator.Analysis `json:",omitempty"`
+
+	standing string // in the queue
 }
 
 // Chosen is jobs of one autocluster that would be matched, and how the slots of the
@@ -105,7 +110,9 @@ type Chosen struct {
 // all, and what the cycle has for it.
 type Standing struct {
 	Name      string
-	Place, Of int // from 1
+	Place, Of int // from 1; 0 under a Policy
+	// Policy is the one that puts all jobs into one queue, whoever has submitted them.
+	Policy string `json:",omitempty"`
 	Figures
 }
 
@@ -158,7 +165,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 	var settled []negotiator.Procs
 	for _, m := range byJob(plan.Matches) {
 		if x.has(m.Job) {
-			e.Matches = append(e.Matches, reported(m))
+			e.Matches = append(e.Matches, reported(m, plan.Policy))
 			e.leaves = append(e.leaves, "")
 			if m.Preempts != nil {
 				e.leaves[len(e.leaves)-1] = sentence(m, eups)
@@ -185,7 +192,11 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 	e.Idle = append(e.Idle, without(waiting, settled)...)
 	for i, s := range plan.Submitters {
 		if whose[s.Name] {
-			e.Submitters = append(e.Submitters, Standing{s.Name, i + 1, len(plan.Submitters), figuresOf(s)})
+			at := Standing{Name: s.Name, Place: i + 1, Of: len(plan.Submitters), Figures: figuresOf(s)}
+			if plan.Policy != "" {
+				at.Place, at.Of, at.Policy = 0, 0, plan.Policy
+			}
+			e.Submitters = append(e.Submitters, at)
 		}
 	}
 	if len(e.States)+len(waiting) == 0 {

@@ -61,12 +61,17 @@ func (x Chosen) explain(w io.Writer) {
 // refusal returns why some of the jobs of a rejection are not matched.
 func refusal(jobs []negotiator.Procs, r negotiator.Rejection, plan *negotiator.Plan) Refusal {
 	a := plan.Autoclusters[r.Autocluster]
-	return Refusal{Jobs: jobs, Submitter: r.Submitter, Cause: r.Cause, Also: r.Also, Reason: r.Reason, Groups: r.Groups, Help: r.Report().Help(a), Analysis: &a}
+	x := (&negotiator.Plan{Policy: plan.Policy, Rejections: []negotiator.Rejection{r}}).Report(0, epoch).Rejections[0]
+	return Refusal{Jobs: jobs, Submitter: r.Submitter, Cause: r.Cause, Also: r.Also, Reason: r.Reason, Groups: r.Groups,
+		Place: x.Place, Priority: x.Priority, Help: x.Help(a), Analysis: &a, standing: x.Standing()}
 }
 
 // explain prints how far the slots of the pool are from taking a job, and what would
 // help.
 func (r Refusal) explain(w io.Writer) {
+	if r.standing != "" {
+		fmt.Fprintln(w, "  "+r.standing)
+	}
 	for _, l := range r.Analysis.Lines() {
 		fmt.Fprintln(w, "  "+l)
 	}

@@ -15,7 +15,11 @@ func (e Explanation) show(c *cmdline.Call) {
 		lines = append(lines, s.words())
 	}
 	for i, m := range e.Matches {
-		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s would be matched with %s. %s", m.Job, m.Slot, e.leaves[i]), " "))
+		by := ""
+		if m.Priority != nil {
+			by = fmt.Sprintf(", by its priority of %s (higher goes first)", priority(m.Priority))
+		}
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s would be matched with %s%s. %s", m.Job, m.Slot, by, e.leaves[i]), " "))
 	}
 	for _, l := range lines[:min(len(lines), mostLines)] {
 		fmt.Fprintln(c.Stdout, l)
@@ -64,6 +68,10 @@ func (s State) words() string {
 
 // words says where a submitter stands.
 func (s Standing) words() string {
+	if s.Policy != "" {
+		return fmt.Sprintf("Jobs go by the one queue of the policy %s, whoever has submitted them: %d of %d idle %s of %s matched.",
+			s.Policy, s.Matched, s.Idle, plural(s.Idle, "job"), s.Name)
+	}
 	ahead := "no submitter is"
 	switch n := s.Place - 1; {
 	case n == 1:

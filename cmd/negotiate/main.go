@@ -8,6 +8,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -23,7 +24,7 @@ func command() cmdline.Command {
 			"-explain JOB [-what-if CHANGE ...] [-json] [options]",
 			"-convert-config FILE ... [-q] [options]",
 		},
-		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
+		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui", there are no shares: all jobs stand in one queue by Maui's priority, see maui(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
 Before all that it does with jobs what their own expressions want (periodic_hold and the like), looks whether those that wait for others still have to, and makes the jobs for which clusters with max_materialize or max_idle have room. After it, whoever wanted to be told of the end of jobs is sent mail.
 
@@ -66,6 +67,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	warnOfConfig(c)
 	s, err := c.Spool()
 	if err != nil {
 		return err
@@ -159,16 +161,31 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
 	domain := s.Domain()
 	err = s.View(func(v *spool.View) error {
-		seen = see(c, v, domain, cfg.Params)
+		seen = see(c, v, domain, cfg.Params, operation.BesideOf(c.Config))
+		cfg.Queue = operation.Queue(c.Config, operation.Sources{
+			Slots:   func() []pool.Slot { return seen.Pool.Slots },
+			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
+			Now:     c.Now,
+		})
 		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
 		return nil
 	})
 	return plan, seen, err
 }
 
+// warnOfConfig tells what is amiss in the configuration and no error.
+func warnOfConfig(c *cmdline.Call) {
+	if c.Has("q") {
+		return
+	}
+	for _, w := range c.Config.Warnings {
+		c.Warn("%s", w)
+	}
+}
+
 // see takes a snapshot as of now, and warns of what is amiss in it.
-func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params) operation.Snapshot {
-	seen := operation.TakeSnapshot(v, domain, p.Groups)
+func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside operation.Beside) operation.Snapshot {
+	seen := operation.TakeSnapshot(v, domain, p.Groups, beside)
 	seen.By(v, c.Reading())
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)

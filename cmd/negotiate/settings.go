@@ -8,7 +8,8 @@ import (
 	"fairspool/lib/negotiator"
 )
 
-// settings compiles what the configuration says of a cycle. An expression that is none
+// settings compiles what the configuration says of a cycle, but for a policy with one
+// queue, which needs a look at the pool (operation.Queue). An expression that is none
 // is an error that names its key and where that was set.
 func settings(cfg *config.Config) (negotiator.Config, error) {
 	n := negotiator.Config{
@@ -24,8 +25,10 @@ func settings(cfg *config.Config) (negotiator.Config, error) {
 		n.Pie = negotiator.Spins
 	}
 	var err error
-	if n.JobOrder, err = jobprio.Named(cfg.JobPriorityPolicy); err != nil {
-		return n, cfg.Complain("JOB_PRIORITY_POLICY", err)
+	if !operation.OneQueue(cfg) {
+		if n.JobOrder, err = jobprio.Named(cfg.JobPriorityPolicy); err != nil {
+			return n, cfg.Complain("JOB_PRIORITY_POLICY", err)
+		}
 	}
 	if n.Limits, err = negotiator.NewConcurrencyLimits(cfg.Limit, cfg.LimitOfSet, cfg.LimitOfName); err != nil {
 		return n, err

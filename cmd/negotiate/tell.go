@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
@@ -118,6 +119,13 @@ var columns = []cmdline.Column{
 	{Head: "Limit", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true},
 }
 
+// queueColumns are those under a policy with one queue of all jobs: where the first job stands
+// that is left.
+var queueColumns = []cmdline.Column{
+	{Head: "Submitter"}, {Head: "First Left", Right: true}, {Head: "Place in Queue", Right: true}, {Head: "Priority (higher goes first)", Right: true},
+	{Head: "Idle", Right: true}, {Head: "Matched", Right: true},
+}
+
 // headline sums up the cycle in a line, or says why there is nothing to sum up; would is
 // empty, or "would be ".
 func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, would string) {
@@ -149,7 +157,11 @@ func leftOut(r negotiator.Report) bool {
 
 // show prints the shares, quotas and rejections for people.
 func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan) error {
-	if err := showShares(c, r.Submitters); err != nil {
+	table := showShares
+	if r.Policy != "" {
+		table = showQueue
+	}
+	if err := table(c, r); err != nil {
 		return err
 	}
 	if err := showGroups(c, r.Groups); err != nil {
@@ -158,18 +170,26 @@ func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan) error {
 	if len(plan.Rejections) > 0 {
 		fmt.Fprintln(c.Stdout)
 	}
-	for _, x := range plan.Rejections {
+	for _, x := range r.Rejections {
+		standing := ""
+		switch {
+		case x.Place > 0:
+			standing = fmt.Sprintf(" (place %d, priority %s)", x.Place, priority(x.Priority))
+		case x.Priority != nil:
+			standing = fmt.Sprintf(" (priority %s)", priority(x.Priority))
+		}
 		if x.Count == 1 {
-			fmt.Fprintf(c.Stdout, "%v of %s: %s\n", x.Job, x.Submitter, x.Reason)
+			fmt.Fprintf(c.Stdout, "%s of %s%s: %s\n", x.Job, x.Submitter, standing, x.Reason)
 			continue
 		}
-		fmt.Fprintf(c.Stdout, "%v and %d more like it of %s: %s\n", x.Job, x.Count-1, x.Submitter, x.Reason)
+		fmt.Fprintf(c.Stdout, "%s and %d more like it of %s%s: %s\n", x.Job, x.Count-1, x.Submitter, standing, x.Reason)
 	}
 	return nil
 }
 
 // showShares prints a line for each submitter, if there are any.
-func showShares(c *cmdline.Call, shares []negotiator.Share) error {
+func showShares(c *cmdline.Call, r negotiator.Report) error {
+	shares := r.Submitters
 	if len(shares) == 0 {
 		return nil
 	}
@@ -182,6 +202,43 @@ func showShares(c *cmdline.Call, shares []negotiator.Share) error {
 	}
 	fmt.Fprintln(c.Stdout)
 	return c.Table(columns, rows)
+}
+
+// showQueue prints the same line under a policy with one queue, the submitter whose job is the
+// first there first.
+func showQueue(c *cmdline.Call, r negotiator.Report) error {
+	if len(r.Submitters) == 0 {
+		return nil
+	}
+	var rows [][]string
+	shown := map[string]bool{}
+	row := func(name string, cells ...string) {
+		at := slices.IndexFunc(r.Submitters, func(s negotiator.Share) bool { return s.Name == name })
+		if at < 0 || shown[name] {
+			return
+		}
+		shown[name] = true
+		s := r.Submitters[at]
+		rows = append(rows, slices.Concat([]string{name}, cells, []string{fmt.Sprint(s.Idle), fmt.Sprint(s.Matched)}))
+	}
+	for _, x := range r.Rejections {
+		if x.Place > 0 {
+			row(x.Submitter, x.Job, fmt.Sprint(x.Place), priority(x.Priority))
+		}
+	}
+	for _, s := range r.Submitters {
+		row(s.Name, "-", "-", "-")
+	}
+	fmt.Fprintln(c.Stdout)
+	return c.Table(queueColumns, rows)
+}
+
+// priority words a priority in the queue.
+func priority(x *float64) string {
+	if x == nil {
+		return "-"
+	}
+	return strconv.FormatFloat(*x, 'f', -1, 64)
 }
 
 func plural(n int, noun string) string { return counted(n, noun, noun+"s") }

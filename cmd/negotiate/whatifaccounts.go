@@ -7,6 +7,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/negotiator"
 )
 
 // readUserprio reads an edit of userprio: `-setfactor alice@example.org 2`.
@@ -81,8 +82,10 @@ func (w *world) configure(with []string) error {
 		return err
 	}
 	w.config = changed
-	for i, j := range w.pool.Jobs {
-		w.pool.Jobs[i].Submitter = w.submitter(j.Ad)
+	for _, list := range [][]negotiator.Job{w.pool.Jobs, w.pool.Held} {
+		for i, j := range list {
+			list[i].Submitter = w.submitter(j.Ad)
+		}
 	}
 	operation.Respell(w, w.now, operation.Params(&w.config))
 	return nil

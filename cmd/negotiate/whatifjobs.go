@@ -156,7 +156,7 @@ var ofItsPast = []string{
 	pool.AttrRemoveReason, pool.AttrHoldReason, pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode,
 	pool.AttrLastHoldReason, pool.AttrLastHoldReasonCode, pool.AttrLastHoldReasonSubCode, pool.AttrReleaseReason,
 	pool.AttrNumHolds, pool.AttrNumSystemHolds, pool.AttrVacateReason, pool.AttrVacateReasonCode, pool.AttrVacateReasonSub,
-	pool.AttrLastVacateTime,
+	pool.AttrLastVacateTime, pool.AttrEligibleSince, pool.AttrBypassCount, pool.AttrSystemPriority,
 }
 
 // ofItsSlots are the names of what a job's ad has from the slots that it had.
@@ -263,10 +263,16 @@ func (s spans) have(id pool.JobID) bool {
 	return false
 }
 
-// eachOf replaces the idle jobs in spans by what becomes of them.
+// eachOf replaces the idle and held jobs in spans by what becomes of them.
 func (w *world) eachOf(s spans, become func(negotiator.Job) []negotiator.Job) {
+	w.pool.Jobs = s.replaced(w.pool.Jobs, become)
+	w.pool.Held = s.replaced(w.pool.Held, become)
+}
+
+// replaced returns jobs with those in spans replaced by what becomes of them.
+func (s spans) replaced(list []negotiator.Job, become func(negotiator.Job) []negotiator.Job) []negotiator.Job {
 	var jobs []negotiator.Job
-	for _, j := range w.pool.Jobs {
+	for _, j := range list {
 		next, end := j.First.Proc, j.First.Proc+j.Count
 		for _, one := range s[j.First.Cluster] {
 			from, to := max(one.First, next), min(one.Last+1, end)
@@ -283,7 +289,7 @@ func (w *world) eachOf(s spans, become func(negotiator.Job) []negotiator.Job) {
 			jobs = append(jobs, part(j, next, end))
 		}
 	}
-	w.pool.Jobs = jobs
+	return jobs
 }
 
 // part returns the procs of a run from the one to before the other.

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -101,11 +103,28 @@ func aTrial(t *rapid.T) trial {
 	}}
 }
 
+// hierarchical is a configuration in which all that changes do makes a difference to the one
+// queue: usage, clocks, how many run and wait, and who was passed over.
+const hierarchical = `JOB_PRIORITY_POLICY = "maui"
+[maui]
+JOBPRIOACCRUALPOLICY = "FULLPOLICY"
+FSPOLICY = "DEDICATEDPES"
+FSUSERWEIGHT = 100
+PEWEIGHT = 1
+BYPASSWEIGHT = 5
+"USERCFG[DEFAULT]" = "FSTARGET=40 MAXJOB=2,3 MAXIJOB=3"
+`
+
 // Whatever is changed, and in whatever order, a cycle afterwards is what -what-if
 // said; and what cannot be done is refused by both.
 func TestWhatIfLaw(t *testing.T) {
+	maui := filepath.Join(t.TempDir(), "maui.toml")
+	if err := os.WriteFile(maui, []byte(hierarchical), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := begun(t)
+		t.Setenv("FAIRSPOOL_CONFIG", rapid.SampledFrom([]string{"/dev/null", maui}).Draw(rt, "config"))
 		var args []string
 		var trials []trial
 		for range rapid.IntRange(1, 4).Draw(rt, "changes") {

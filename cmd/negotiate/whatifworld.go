@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -33,14 +34,17 @@ type world struct {
 	// Once one of them is changed, records and claims count instead of the pool's.
 	records map[string]accountant.Record
 	claims  map[pool.JobID]pool.Claim
+	// The tallies, once somebody asks for one; at is by which clock their times are told.
+	tallies map[accountant.Key]accountant.Tally
+	at      accountant.Reading
 }
 
 // newWorld returns the world as it is now, but for groups' names, which are as the
 // configuration spells them: a cycle would see to that first.
 func newWorld(c *cmdline.Call, v *spool.View, seen operation.Snapshot, domain string) *world {
-	w := &world{config: *c.Config, now: c.Now, domain: domain, queue: v, pool: seen.Pool, next: 1}
+	w := &world{config: *c.Config, now: c.Now, at: c.Reading(), domain: domain, queue: v, pool: seen.Pool, next: 1}
 	w.pool.Slots = slices.Clone(seen.Pool.Slots)
-	w.pool.Jobs = slices.Clone(seen.Pool.Jobs)
+	w.pool.Jobs, w.pool.Held, w.pool.Running = slices.Clone(seen.Pool.Jobs), slices.Clone(seen.Pool.Held), slices.Clone(seen.Pool.Running)
 	if list := v.Clusters(); len(list) > 0 {
 		w.next = list[len(list)-1].ID + 1
 	}
@@ -66,6 +70,17 @@ func (w *world) own() {
 	}
 }
 
+// ownTallies reads the tallies, which count from then on.
+func (w *world) ownTallies() {
+	if w.tallies != nil {
+		return
+	}
+	w.tallies = map[accountant.Key]accountant.Tally{}
+	for _, y := range operation.Tallies(w.queue, w.at) {
+		w.tallies[y.Key] = y
+	}
+}
+
 // cycle runs the cycle on the world.
 func (w *world) cycle() (*negotiator.Plan, error) {
 	cfg, err := settings(&w.config)
@@ -74,12 +89,38 @@ func (w *world) cycle() (*negotiator.Plan, error) {
 	}
 	p := w.pool
 	p.Submitters, p.Claims = w.Submitters(), w.Claims()
+	p.Held, p.Running = w.beside()
+	cfg.Queue = operation.Queue(&w.config, operation.Sources{
+		Slots: func() []pool.Slot { return w.pool.Slots }, Tallies: w.Tallies, Now: w.now,
+	})
 	cfg.Explain = w.asked
 	return negotiator.Cycle(p, cfg, w.now), nil
 }
 
-// Submitters, Submitter, PutSubmitter and DropSubmitter, Claims and PutClaim, Tally
-// and PutTally do as those of a transaction. Tallies count in no cycle.
+// beside returns the jobs that the configuration makes the cycle look at besides the idle
+// ones. Running are those that still have claims.
+func (w *world) beside() (held []negotiator.Job, running []jobprio.Running) {
+	b := operation.BesideOf(&w.config)
+	if b.Held {
+		held = w.pool.Held
+	}
+	if !b.Running {
+		return held, nil
+	}
+	claimed := map[pool.JobID]bool{}
+	for _, c := range w.Claims() {
+		claimed[c.Job] = true
+	}
+	for _, r := range w.pool.Running {
+		if claimed[r.First] {
+			running = append(running, r)
+		}
+	}
+	return held, running
+}
+
+// Submitters, Submitter, PutSubmitter and DropSubmitter, Claims and PutClaim, Tally,
+// Tallies and PutTally do as those of a transaction.
 
 func (w *world) Submitters() []accountant.Record {
 	if w.records == nil {
@@ -144,10 +185,27 @@ func (w *world) end(c pool.Claim) {
 }
 
 func (w *world) Tally(k accountant.Key) (accountant.Tally, bool) {
-	return accountant.Tally{Key: k}, false
+	w.ownTallies()
+	y, ok := w.tallies[k]
+	if !ok {
+		y.Key = k
+	}
+	return y, ok
 }
 
-func (w *world) PutTally(accountant.Tally) {}
+func (w *world) Tallies() []accountant.Tally {
+	w.ownTallies()
+	list := make([]accountant.Tally, 0, len(w.tallies))
+	for _, k := range slices.SortedFunc(maps.Keys(w.tallies), accountant.Key.Compare) {
+		list = append(list, w.tallies[k])
+	}
+	return list
+}
+
+func (w *world) PutTally(y accountant.Tally) {
+	w.ownTallies()
+	w.tallies[y.Key] = y
+}
 
 // submitter returns whose a job is.
 func (w *world) submitter(ad *classad.Ad) string {
