@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/pool"
 )
 
@@ -16,6 +17,7 @@ type options struct {
 	single              bool // -g d: no two procs share a line
 	master              bool // -g t
 	slotless            bool // -f: the slot stands above its jobs
+	oneQueue            bool // all jobs stand in one queue, whatever their submitters' EUPs
 }
 
 // columns are those that are shown, in their order.
@@ -30,7 +32,7 @@ func (o options) more() bool { return o.pri || o.urg || o.ext || o.wide || o.req
 
 // columnsOf reads -pri, -urg, -ext, -w, -r and -g d and t.
 func columnsOf(c *cmdline.Call, form string) (columns, error) {
-	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f"}
+	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f", oneQueue: operation.OneQueue(c.Config)}
 	for _, g := range c.Repeated("g") {
 		o.single = o.single || g[0] == "d"
 		o.master = o.master || g[0] == "t"
@@ -76,9 +78,10 @@ var all = [...]column{
 	{head: "ppri", width: 5, right: true, when: withPri, element: "JB_priority", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.prior, 10) }},
 	{head: "post1", width: 5, right: true, when: withPri, element: pool.AttrPostJobPrio1, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.post1, 10) }},
 	{head: "post2", width: 5, right: true, when: withPri, element: pool.AttrPostJobPrio2, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.post2, 10) }},
-	{head: "RUP", width: 12, right: true, when: withExt, element: "RealPriority", number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.rup, 'f', 2, 64) }},
+	{head: "RUP", width: 12, right: true, when: withReal, element: "RealPriority", number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.rup, 'f', 2, 64) }},
 	{head: "EUP", width: 12, right: true, when: withPriority, element: "EffectivePriority", number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.eup, 'f', 2, 64) }},
-	{head: "place", width: 5, right: true, when: withUrg, element: "SubmitterPlace", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, int64(r.who.place), 10) }},
+	{head: "place", width: 5, right: true, when: withTurn, element: "SubmitterPlace", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, int64(r.who.place), 10) }},
+	{head: "place", width: 7, right: true, when: withPlace, number: place, xml: placeXML},
 	{head: "name", width: 10, least: 6, element: "JB_name", text: func(r *row) string { return r.name }},
 	{head: "user", width: 12, least: 6, element: "JB_owner", text: func(r *row) string { return r.user }},
 	{head: "project", width: 16, least: 7, when: withExt, text: func(r *row) string { return known(r.project) },
@@ -111,7 +114,10 @@ func jobID(b []byte, r *row) []byte {
 func withPri(o options) bool      { return o.pri }
 func withUrg(o options) bool      { return o.urg }
 func withExt(o options) bool      { return o.ext }
-func withPriority(o options) bool { return o.urg || o.ext }
+func withReal(o options) bool     { return o.ext && !o.oneQueue }
+func withPriority(o options) bool { return (o.urg || o.ext) && !o.oneQueue }
+func withTurn(o options) bool     { return o.urg && !o.oneQueue }
+func withPlace(o options) bool    { return (o.urg || o.ext) && o.oneQueue }
 func withWaited(o options) bool   { return o.urg || o.wide }
 func withSlot(o options) bool     { return !o.slotless }
 func withSlots(o options) bool    { return !o.master }
@@ -131,6 +137,15 @@ func master(r *row) string {
 		return ""
 	}
 	return "MASTER"
+}
+
+// place appends where a job stands in the queue of all jobs: of several on a line, the
+// first.
+func place(b []byte, r *row) []byte {
+	if r.place == 0 {
+		return b
+	}
+	return strconv.AppendInt(b, int64(r.place), 10)
 }
 
 func deadline(b []byte, r *row) []byte {

@@ -123,11 +123,19 @@ func (c cycle) details(v verdict) []string {
 	if x == nil {
 		return nil
 	}
-	lines := a.Lines()
+	var lines []string
+	if standing := x.Standing(); standing != "" {
+		lines = append(lines, standing)
+	}
+	lines = append(lines, a.Lines()...)
 	if help := x.Help(*a); help != "" {
 		lines = append(lines, "what would help: "+help)
 	}
-	if x.Ahead > 0 {
+	switch {
+	case x.Ahead > 0 && a.OneQueue:
+		lines = append(lines, fmt.Sprintf("%d %s of others before it in the queue %s for such slots",
+			x.Ahead, choose(x.Ahead, "job", "jobs"), choose(x.Ahead, "waits", "wait")))
+	case x.Ahead > 0:
 		lines = append(lines, fmt.Sprintf("%d with a better EUP %s such slots or %s for them",
 			x.Ahead, choose(x.Ahead, "has", "have"), choose(x.Ahead, "waits", "wait")))
 	}

@@ -60,6 +60,7 @@ func (d *sheet) all(last cycle, fits *fitting) {
 	d.identity()
 	d.program()
 	d.requests()
+	d.line("priority", d.equation()...)
 	d.policy()
 	d.dependencies()
 	d.course()

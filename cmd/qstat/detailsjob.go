@@ -88,7 +88,7 @@ func nth(n int, texts ...string) string {
 // requests says what the jobs ask of a slot, and in which order.
 func (d *sheet) requests() {
 	for _, p := range [...]struct{ key, attr string }{
-		{"pre_priority_1", pool.AttrPreJobPrio1}, {"pre_priority_2", pool.AttrPreJobPrio2}, {"priority", pool.AttrJobPrio},
+		{"pre_priority_1", pool.AttrPreJobPrio1}, {"pre_priority_2", pool.AttrPreJobPrio2}, {d.priorityKey(), pool.AttrJobPrio},
 		{"post_priority_1", pool.AttrPostJobPrio1}, {"post_priority_2", pool.AttrPostJobPrio2},
 	} {
 		d.line(p.key, zeroless(d.value(p.attr)))
@@ -97,6 +97,15 @@ func (d *sheet) requests() {
 	d.line("concurrency_limits", d.value(pool.AttrConcurrencyLimits))
 	d.line("requirements", d.expression(pool.AttrRequirements))
 	d.line("rank", d.expression(pool.AttrRank, "0", "0.0"))
+}
+
+// priorityKey is what JobPrio stands under: where all jobs stand in one queue, a job's
+// priority is another number.
+func (d *sheet) priorityKey() string {
+	if d.hierarchy != nil {
+		return "user_priority"
+	}
+	return "priority"
 }
 
 func zeroless(text string) string {

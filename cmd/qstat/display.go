@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/spool"
 )
@@ -57,7 +58,10 @@ func (d display) view(q queue) error {
 	var err error
 	var spans []selection.Span
 	var missing []string
-	switch names := d.reads(); {
+	if d.ranks() {
+		q.hierarchy = hierarchyOf(q)
+	}
+	switch names := d.reads(q.hierarchy); {
 	case d.everything():
 		q.whole, q.every = q.view, true
 	case names != nil:
@@ -86,13 +90,14 @@ func (d display) view(q queue) error {
 	}
 	spans, e := d.choose(q, spans)
 	if e == nil {
+		q.hierarchy.rank(q)
 		e = d.write(q, spans, kept)
 	}
 	switch {
 	case e != nil:
 	case d.tellsKept():
 		e = tellKept(c.Stdout, kept)
-	case d.form == "long" || d.form == "json" || d.form == "af":
+	case d.form == "long" || d.form == "json" || d.form == "af" || d.form == "pri":
 		warnOfKept(c, kept)
 	}
 	if e != nil {
@@ -111,17 +116,22 @@ func (d display) everything() bool {
 	return d.form == "long" || d.form == "json" || d.form == "af"
 }
 
+// ranks tells whether the display shows where jobs stand in a queue of all jobs.
+func (d display) ranks() bool {
+	return d.form == "" || d.form == "f" || d.form == "j" || d.form == "pri"
+}
+
 // reads returns the attributes by which the jobs can be chosen, and all but whole ads be
-// shown; nil for all of them. What is shown again and again keeps whole jobs, of which
-// only those are read again that changed.
-func (d display) reads() []string {
+// shown, with their places in a queue; nil for all of them. What is shown again and again
+// keeps whole jobs, of which only those are read again that changed.
+func (d display) reads(h *hierarchy) []string {
 	switch {
 	case d.call.Has("watch") || d.constraint != nil || d.form == "j" || d.requests:
 		return nil
 	case d.form == "c" || d.form == "long" || d.form == "json" || d.form == "af":
 		return totalsNames
 	}
-	return listedNames
+	return append(h.reads(), listedNames...)
 }
 
 // tellsKept tells whether what is still to come of clusters has its place in the
@@ -129,7 +139,7 @@ func (d display) reads() []string {
 func (d display) tellsKept() bool {
 	c := d.call
 	switch d.form {
-	case "", "f", "j":
+	case "", "f", "j", "pri":
 		return !c.Has("json") && !c.Has("xml") && d.filter.none()
 	}
 	return false
@@ -141,7 +151,7 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 	case "j":
 		switch {
 		case c.Has("json"):
-			return c.JSON(append(q.waiting(spans), toCome(kept)...))
+			return c.JSON(q.explained(append(q.waiting(spans), toCome(kept)...)))
 		case c.Has("xml"):
 			return q.detailsXML(c.Stdout, spans)
 		case c.Value("j") == "":
@@ -157,6 +167,8 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 	switch {
 	case err != nil:
 		return err
+	case d.form == "pri":
+		return d.priorities(q, rows)
 	case c.Has("xml"):
 		return d.xml(q, rows)
 	case d.form == "f":
@@ -168,6 +180,9 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 // formOf returns the option that says what is printed; -j may have -json or -xml
 // with it.
 func formOf(c *cmdline.Call) (string, error) {
+	if c.Has("pri") && operation.OneQueue(c.Config) {
+		return "pri", only(c, "-pri", "j", "long", "af", "f", "xml", "r", "urg", "ext", "w")
+	}
 	form, err := c.One("j", "long", "af", "f")
 	if err == nil && !(form == "j") {
 		form, err = c.One("j", "long", "json", "af", "f")

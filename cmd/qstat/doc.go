@@ -12,6 +12,10 @@
 // would be served (order.go), and written as a table (table.go, width.go) or as XML
 // (xml.go). So 100,000 jobs are a matter of a second.
 //
+// Where JOB_PRIORITY_POLICY puts all jobs into one queue, that is made of all jobs of the
+// spool first (hierarchy.go): it says which place and which priority rows have. What
+// priorities come from is shown by -pri (hierarchytable.go, hierarchyjson.go) and by -j.
+//
 // The other forms leave out what they do not need: -f puts the rows below the slots
 // (instances.go), -g c makes no rows and counts (summary.go), and -long, -json and
 // -af print ads (parallel.go). -j is a sheet for each span (details.go and what

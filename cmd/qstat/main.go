@@ -18,6 +18,8 @@ func command() cmdline.Command {
 
 job-ID is what commands call the job, such as 12.0; waiting procs that look alike share a line, which has the cluster there, and the procs as ja-task-ID. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
 
+With JOB_PRIORITY_POLICY = "maui" all jobs stand in one queue, whoever their submitters are: prior is the start priority, and behind the waiting jobs are those that the policy leaves out.
+
 Columns are as wide as Grid Engine's, or on a terminal as wide as they need to be and the terminal allows.
 
 For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end says which are still to come.`,
@@ -30,9 +32,9 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "ne", Help: "with -f, leave out slots without jobs"},
 			{Name: "r", Help: "show below each job what it asks for"},
 			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c shows how full the machines are, and how many jobs there are; d shows each proc on a line of its own; t says MASTER of jobs with a slot"},
-			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter"},
-			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited"},
-			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP"},
+			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all that priorities come from, and below the jobs that it leaves out"},
+			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited; with the policy maui the job's place in the queue"},
+			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP; with the policy maui the job's place in the queue"},
 			{Name: "w", Aliases: []string{"wide"}, Help: "show full names, and how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
 			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits; without ID why all jobs wait that do, by the reason"},
@@ -43,6 +45,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Does: "what is held", Line: "qstat -s h"},
 			{Does: "how full the pool is", Line: "qstat -g c"},
 			{Does: "why a job waits", Line: "qstat -j 12.0"},
+			{Does: "what priorities come from", Line: "qstat -pri"},
 			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
 		},
 		Run: run,

@@ -48,8 +48,9 @@ func (o *order) account(owner, group string) *account {
 }
 
 // ordered puts rows into the order of the table: those with a slot, by slot; the waiting
-// ones as they would be served; the held ones likewise; those that have ended. Neighbours
-// that look alike share a line if that is wanted.
+// ones as they would be served, behind them those that a policy leaves out; the held ones
+// likewise; those that have ended. Neighbours that look alike share a line if that is wanted.
+// Policy is nil where all jobs stand in one queue.
 func (o *order) ordered(policy jobprio.Policy, rows []*row, share bool) []*row {
 	submitters := o.places()
 	var placed, waiting, held, ended []*row
@@ -68,7 +69,12 @@ func (o *order) ordered(policy jobprio.Policy, rows []*row, share bool) []*row {
 	slices.SortStableFunc(placed, func(a, b *row) int {
 		return cmp.Or(pool.CompareNames(a.slot, b.slot), a.key.ID.Compare(b.key.ID))
 	})
-	waiting, held = o.served(policy, submitters, waiting), o.served(policy, submitters, held)
+	if o.hierarchy != nil {
+		slices.SortFunc(waiting, inQueue)
+		slices.SortFunc(held, inQueue)
+	} else {
+		waiting, held = o.served(policy, submitters, waiting), o.served(policy, submitters, held)
+	}
 	if share {
 		waiting, held, ended = merge(waiting), merge(held), merge(ended)
 	}
@@ -107,6 +113,13 @@ func (o *order) served(policy jobprio.Policy, submitters []*account, rows []*row
 		}
 	}
 	return ordered
+}
+
+// inQueue puts jobs into the order of the one queue; those that have no place there go
+// behind, by their priority.
+func inQueue(a, b *row) int {
+	placeless := func(r *row) int { return min(max(1-r.place, 0), 1) }
+	return cmp.Or(cmp.Compare(placeless(a), placeless(b)), cmp.Compare(a.place, b.place), cmp.Compare(b.prior, a.prior), a.key.ID.Compare(b.key.ID))
 }
 
 // merge puts neighbours of one cluster that look alike on one line.

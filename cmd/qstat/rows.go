@@ -24,6 +24,8 @@ type queue struct {
 	view  *spool.View
 	whole *spool.View // whose jobs have all their attributes; nil: those of view do
 	every bool        // what is shown is all jobs of whole, which are not chosen one by one
+
+	hierarchy *hierarchy // nil: submitters go by EUP
 }
 
 // submitter returns who is charged for a job.
@@ -44,6 +46,8 @@ type row struct {
 	group  string      // the accounting group
 	who    *account    // who is charged
 	ad     *classad.Ad // of the first proc; nil in tables where nothing needed it
+	place  int         // of the first proc in the queue of all jobs; 0: it has none
+	why    string      // the policy leaves the jobs out of that queue
 }
 
 type span struct{ first, last int }
@@ -59,9 +63,12 @@ type cells struct {
 
 // rowsWith returns the lines of the table with what its columns show, in their order.
 func (q queue) rowsWith(c columns, spans []selection.Span) ([]*row, error) {
-	policy, err := jobprio.Named(q.call.Config.JobPriorityPolicy)
-	if err != nil {
-		return nil, q.call.Config.Complain("JOB_PRIORITY_POLICY", err)
+	var policy jobprio.Policy
+	if q.hierarchy == nil {
+		var err error
+		if policy, err = jobprio.Named(q.call.Config.JobPriorityPolicy); err != nil {
+			return nil, q.call.Config.Complain("JOB_PRIORITY_POLICY", err)
+		}
 	}
 	rows := q.read(c, spans)
 	o := q.order()
@@ -85,7 +92,7 @@ func (q queue) read(c columns, spans []selection.Span) []*row {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
-			m := maker{reader: q.reader(), columns: c}
+			m := maker{reader: q.reader(), columns: c, from: q}
 			for _, s := range part {
 				for p, claim := range claims.parts(s) {
 					m.rows(p, claim)
@@ -117,7 +124,7 @@ func divide[T any](list []T, parts int) (all [][]T) {
 // split makes a row of each job with a claim, and one of each stretch of jobs
 // without. Each has its ad.
 func (q queue) split(s selection.Span, of map[pool.JobID]pool.Claim) (rows []*row) {
-	m := maker{reader: q.reader()}
+	m := maker{reader: q.reader(), from: q}
 	first := s.First
 	for p := s.First; p <= s.Last; p++ {
 		if c, ok := of[pool.JobID{Cluster: s.Cluster, Proc: p}]; ok {
@@ -139,6 +146,7 @@ func (q queue) split(s selection.Span, of map[pool.JobID]pool.Claim) (rows []*ro
 type maker struct {
 	*reader
 	columns
+	from queue
 	made []*row
 	room []row // for those to come, allocated together
 	near []span
@@ -152,17 +160,41 @@ func (m *maker) stretch(s selection.Span, first, last int, claim *pool.Claim) {
 }
 
 // rows makes one row of procs of a run, or one of each where something that is shown
-// or that orders them is an expression, which each may evaluate differently.
+// or that orders them is an expression, which each may evaluate differently. In a queue of
+// all jobs those of a row follow each other.
 func (m *maker) rows(s selection.Span, claim *pool.Claim) {
-	last := s.Last
-	for s.First <= last {
+	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
+		var in *stretch
+		if claim == nil {
+			if in = m.from.hierarchy.at(pool.JobID{Cluster: s.Cluster, Proc: s.First}); in != nil {
+				s.Last = min(in.Last, last)
+			}
+		}
 		m.of(s)
 		r := m.row(claim)
 		if m.varies || m.single {
 			s.Last = s.First
 		}
 		r.ranges = m.ranges(s)
-		s.First, s.Last = s.Last+1, last
+		m.rank(r, in)
+	}
+}
+
+// rank notes the start priority and the place of a row's jobs in the queue of all jobs, if
+// there is one. What has ended has no priority.
+func (m *maker) rank(r *row, in *stretch) {
+	switch h := m.from.hierarchy; {
+	case h == nil:
+	case in != nil:
+		r.prior, r.why = in.start, in.why
+		if in.place > 0 {
+			r.place = in.place + r.key.ID.Proc - in.First
+		}
+	case r.state == "z":
+		r.prior = 0
+	default:
+		_, p := m.from.priority(r.key.ID, r.claim)
+		r.prior = p.Start
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	sys "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/spool"
 )
 
@@ -71,8 +72,11 @@ func watch(c *cmdline.Call) error {
 	return w.loop(ctx)
 }
 
-// runs tells whether the display shows times that run.
+// runs tells whether the display shows times that run, or priorities that grow with them.
 func runs(c *cmdline.Call) bool {
+	if operation.OneQueue(c.Config) {
+		return true
+	}
 	for _, flag := range [...]string{"w", "urg", "ext", "af", "constraint", "s", "f"} {
 		if c.Has(flag) {
 			return true

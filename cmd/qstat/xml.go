@@ -202,6 +202,13 @@ func startXML(b []byte, r *row) []byte {
 	return timeElement(b, "JB_submission_time", r.at)
 }
 
+func placeXML(b []byte, r *row) []byte {
+	if r.place == 0 {
+		return b
+	}
+	return wholeElement(b, "JobPlace", int64(r.place))
+}
+
 func deadlineXML(b []byte, r *row) []byte {
 	if r.deadline == 0 {
 		return b

@@ -82,7 +82,7 @@ func (q queue) jobXML(b []byte, r *row) []byte {
 	some("JB_script_file", text(pool.AttrCmd))
 	b = wholeElement(b, "JB_execution_time", r.int(ctx, "DeferralTime"))
 	b = wholeElement(b, "JB_deadline", r.int(ctx, "Deadline"))
-	b = wholeElement(b, "JB_priority", r.prior)
+	b = wholeElement(b, "JB_priority", r.key.JobPrio)
 	some("queue_name", r.slot)
 	some("hold_reason", text(pool.AttrHoldReason))
 	some("remove_reason", text(pool.AttrRemoveReason))
