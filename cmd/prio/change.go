@@ -24,7 +24,7 @@ type change struct {
 	expr *classad.Expr // nil: an adjustment
 	add  int64
 	text string // as the journal has it
-	// priority says that it was asked for as one, by -p or a sign.
+	// priority says that it was asked for as one, by -p, a sign or -system.
 	priority bool
 }
 
@@ -72,6 +72,13 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 			return nil, err
 		}
 		ch.text = "-" + l.flag + " " + ch.text
+		list = append(list, ch)
+	}
+	if c.Has("system") {
+		ch, err := systemChange(c, who)
+		if err != nil {
+			return nil, err
+		}
 		list = append(list, ch)
 	}
 	if c.Has("set") && c.SetUserID() {

@@ -21,16 +21,20 @@ func command() cmdline.Command {
 		Synopsis: []string{
 			"{+N | -N | -p N} " + selection.Synopsis,
 			"[-pre1 N] [-pre2 N] [-post1 N] [-post2 N] " + selection.Synopsis,
+			"-system {N | +N | -N} " + selection.Synopsis,
 			"-set ATTR=EXPR ... " + selection.Synopsis,
 			"{+N | -N | -p N | ...} {-a | -constraint EXPR}",
 		},
 		About: `Sets or changes JobPrio, a 32-bit integer, 0 when a job begins; higher goes first. It decides only between jobs of one submitter, and never makes a running job leave. PreJobPrio1 and PreJobPrio2 count before it, PostJobPrio1 and PostJobPrio2 behind it. Any other attribute that may change later is set with -set.
+
+Where JOB_PRIORITY_POLICY is "maui", all jobs stand in one queue by Maui's priority, which JobPrio does not enter: it decides between jobs of one submitter whose priorities are equal, the levels beside it not at all. Administrators put jobs ahead of all others with -system, as setspri does.
 
 Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing.`,
 		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
 			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
 		}, levelFlags(), []cmdline.Flag{
+			{Name: "system", Args: []string{"N"}, Help: "set the system priority: 1 to 1000 is above every other priority, 0 takes it back; +N and -N are added to the job's own instead; for administrators"},
 			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
 		}, selection.Flags("change")),
 		Number:    "adjust",
@@ -40,6 +44,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "put one job behind", Line: "prio -p -10 12.3"},
 			{Does: "all jobs of a user", Line: "prio -p 0 alice"},
 			{Does: "these ten before all others of theirs", Line: "prio -pre1 1 12.0-9"},
+			{Does: "the next of all, where JOB_PRIORITY_POLICY is maui", Line: "prio -system 1000 12.3"},
+			{Does: "as if it had waited an hour longer, at Maui's default weights", Line: "prio -system +60 12"},
 			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},
 		},
 		Run: run,

@@ -3,10 +3,12 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os/user"
 	"regexp"
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 )
 
@@ -28,6 +30,24 @@ func ownerOf(c *cmdline.Call) (string, error) {
 		return "", fmt.Errorf("your login name %q: %w; submit as another with -owner", shorten(name), err)
 	}
 	return name, nil
+}
+
+// groupOf returns the name of a user's primary group where one queue of all jobs may
+// reckon by it, as it was the server's that Maui asked; empty elsewhere, and where the
+// machine knows no such user or group.
+func groupOf(c *cmdline.Call, owner string) string {
+	if !operation.OneQueue(c.Config) {
+		return ""
+	}
+	u, err := user.Lookup(owner)
+	if err != nil {
+		return ""
+	}
+	g, err := user.LookupGroupId(u.Gid)
+	if err != nil {
+		return ""
+	}
+	return g.Name
 }
 
 // maxOwner is how many characters an owner's name may have.

@@ -270,7 +270,7 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		domain = host
 	}
 	o := jobad.Options{
-		Owner: owner, Domain: domain, Dir: dir, Now: s.Now, NiceGroup: s.Config.NiceGroup, Groups: s.Config.Groups,
+		Owner: owner, Group: groupOf(s.Call, owner), Domain: domain, Dir: dir, Now: s.Now, NiceGroup: s.Config.NiceGroup, Groups: s.Config.Groups,
 		RequestCpus:   s.Config.DefaultRequestCpus,
 		RequestMemory: s.Config.DefaultRequestMemory,
 		RequestDisk:   s.Config.DefaultRequestDisk,

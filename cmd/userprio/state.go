@@ -67,7 +67,7 @@ func exportState(c *cmdline.Call) error {
 			}
 		}
 		for _, y := range operation.Tallies(v, c.Reading()) {
-			if y.Cpus != 0 {
+			if y.InUse() {
 				y = y.AsOf(c.Now, p)
 			}
 			state.Tallies = append(state.Tallies, tallyOut(y))

@@ -65,7 +65,7 @@ func drawTallies(t *rapid.T) []accountant.Tally {
 		amount := func() float64 { return rapid.Float64Range(0, math.MaxFloat64).Draw(t, "amount") }
 		if y.Windowed() {
 			y.Interval = time.Hour
-			y.Windows = []accountant.Window{{Dedicated: accountant.Usage{Millis: 5, Rest: 7}}, {}, {Utilized: accountant.Usage{Millis: math.MaxInt64}}}
+			y.Windows = []accountant.Window{{Dedicated: accountant.Usage{Millis: 5, Rest: 7}, Equivalent: accountant.Usage{Millis: 6, Rest: 3}}, {}, {Utilized: accountant.Usage{Millis: math.MaxInt64}}}
 		} else {
 			y.Decayed, y.LongTerm = accountant.Recent{CPU: amount(), IO: amount()}, accountant.Recent{Memory: amount()}
 		}
@@ -105,7 +105,7 @@ func TestExportLater(t *testing.T) {
 	fill(t)
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		for i, name := range []string{"alice", "bob"} {
-			tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: name}, At: time.Unix(cmdtest.Now, 0), Cpus: 2 * int64(i), Interval: 12 * time.Hour})
+			tx.PutTally(accountant.Tally{Key: accountant.Key{Kind: accountant.KindUser, Name: name}, At: time.Unix(cmdtest.Now, 0), Cpus: 2 * int64(i), PE: 5 * accountant.Weight(i), Interval: 12 * time.Hour})
 		}
 	})
 	state, err := parseState([]byte(must(t, fmt.Sprint("-export - -now ", cmdtest.Now+60))))
@@ -114,7 +114,7 @@ func TestExportLater(t *testing.T) {
 	}
 	for name, want := range map[string]accountant.Tally{
 		"alice": {At: time.Unix(cmdtest.Now, 0)},
-		"bob":   {At: time.Unix(cmdtest.Now+60, 0), Cpus: 2, Windows: []accountant.Window{{Dedicated: accountant.Usage{Millis: 120_000}}}},
+		"bob":   {At: time.Unix(cmdtest.Now+60, 0), Cpus: 2, PE: 5, Windows: []accountant.Window{{Dedicated: accountant.Usage{Millis: 120_000}, Equivalent: accountant.Usage{Millis: 300}}}},
 	} {
 		want.Key, want.Interval = accountant.Key{Kind: accountant.KindUser, Name: name}, 12*time.Hour
 		if got := state.tallies[want.Key]; !(accountant.TallyEntry{Tally: got, There: true}).Same(accountant.TallyEntry{Tally: want, There: true}) {
@@ -288,4 +288,23 @@ func FuzzParseState(f *testing.F) {
 			}
 		}
 	})
+}
+
+// What an export says nothing of equivalents of counts as its processors do.
+func TestImportWithoutEquivalents(t *testing.T) {
+	const of = `{"Kind":"user","Name":"alice","At":1000,"Cpus":3,%s"Windows":[{"DedicatedMillis":5,"DedicatedRest":7,%s"UtilizedMillis":2}]}`
+	for _, c := range []struct {
+		pe, equivalent string
+		want           accountant.Weight
+		window         accountant.Usage
+	}{
+		{"", "", 3 * accountant.One, accountant.Usage{Millis: 5, Rest: 7}},
+		{`"PE":4500,`, `"EquivalentMillis":9,`, 4500, accountant.Usage{Millis: 9}},
+		{`"PE":0,`, `"EquivalentMillis":0,"EquivalentRest":1,`, 0, accountant.Usage{Rest: 1}},
+	} {
+		y, err := parseTally(fmt.Sprintf(of, c.pe, c.equivalent))
+		if err != nil || y.PE != c.want || len(y.Windows) != 1 || y.Windows[0].Equivalent != c.window {
+			t.Errorf("a tally with %s%s is read as %+v, %v, want %v in use, %+v", c.pe, c.equivalent, y, err, c.want, c.window)
+		}
+	}
 }

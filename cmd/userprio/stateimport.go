@@ -113,9 +113,9 @@ func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) (a
 		at := countsFrom(after.At, now, y.At)
 		ahead = ahead || !at.Equal(after.At)
 		after.At = at
-		if after.Cpus = 0; y.Cpus != 0 {
+		if after.Cpus, after.PE = 0, 0; y.InUse() {
 			after = accountant.TallyEntry{Tally: after.AsOf(now, p), There: true}
-			after.Cpus = y.Cpus
+			after.Cpus, after.PE = y.Cpus, y.PE
 		}
 		if !after.Same(before) {
 			t.changeTally(before, after)

@@ -14,7 +14,8 @@ import (
 type tallyJSON struct {
 	Kind, Name    string
 	At            int64
-	Cpus          int64        `json:",omitempty"` // told, but not taken over by -import
+	Cpus          int64        `json:",omitempty"` // this and PE are told, but not taken over by -import
+	PE            int64        `json:",omitempty"` // thousandths; without it, Cpus
 	IntervalNanos int64        `json:",omitempty"`
 	Windows       []windowJSON `json:",omitempty"`
 	Decayed       *recentJSON  `json:",omitempty"`
@@ -22,19 +23,22 @@ type tallyJSON struct {
 }
 
 type windowJSON struct {
-	DedicatedMillis int64
-	DedicatedRest   int64 `json:",omitempty"`
-	UtilizedMillis  int64
-	UtilizedRest    int64 `json:",omitempty"`
+	DedicatedMillis  int64
+	DedicatedRest    int64 `json:",omitempty"`
+	EquivalentMillis int64 // without it, this is what is dedicated
+	EquivalentRest   int64 `json:",omitempty"`
+	UtilizedMillis   int64
+	UtilizedRest     int64 `json:",omitempty"`
 }
 
 type recentJSON struct{ CPU, Memory, IO float64 }
 
 func tallyOut(y accountant.Tally) tallyJSON {
-	x := tallyJSON{Kind: y.Kind, Name: y.Name, At: millis(y.At), Cpus: y.Cpus, IntervalNanos: y.Interval.Nanoseconds(),
+	x := tallyJSON{Kind: y.Kind, Name: y.Name, At: millis(y.At), Cpus: y.Cpus, PE: int64(y.PE), IntervalNanos: y.Interval.Nanoseconds(),
 		Decayed: recentOut(y.Decayed), LongTerm: recentOut(y.LongTerm)}
 	for _, w := range y.Windows {
-		x.Windows = append(x.Windows, windowJSON{w.Dedicated.Millis, w.Dedicated.Rest, w.Utilized.Millis, w.Utilized.Rest})
+		x.Windows = append(x.Windows, windowJSON{
+			w.Dedicated.Millis, w.Dedicated.Rest, w.Equivalent.Millis, w.Equivalent.Rest, w.Utilized.Millis, w.Utilized.Rest})
 	}
 	return x
 }
@@ -47,15 +51,20 @@ func recentOut(r accountant.Recent) *recentJSON {
 	return &x
 }
 
+// none is a number that is not given, where 0 is one.
+const none = int64(-1)
+
 // tally reads one tally.
 func (in *stateReader) tally() error {
 	var y accountant.Tally
 	var at, interval int64
+	equivalents := none
 	if err := in.object(members{
 		"Kind":          in.string(&y.Kind),
 		"Name":          in.string(&y.Name),
 		"At":            in.int(&at, 0, edit.MaxTime*1000),
 		"Cpus":          in.int(&y.Cpus, 0, math.MaxInt64),
+		"PE":            in.int(&equivalents, 0, math.MaxInt64),
 		"IntervalNanos": in.int(&interval, 0, math.MaxInt64),
 		"Windows":       func() error { return in.array(func() error { return in.window(&y.Windows) }) },
 		"Decayed":       in.recent(&y.Decayed),
@@ -71,6 +80,9 @@ func (in *stateReader) tally() error {
 	}
 	if _, twice := in.read.tallies[y.Key]; twice {
 		return wrong("Name", "%s %s is there twice", y.Kind, y.Name)
+	}
+	if y.PE = accountant.Weight(equivalents); equivalents == none {
+		y.PE = accountant.EquivalentsOf(y.Cpus)
 	}
 	y.At, y.Interval = fromMillis(at), time.Duration(interval)
 	in.read.tallies[y.Key] = y
@@ -97,17 +109,22 @@ func fitting(y accountant.Tally) error {
 }
 
 func (in *stateReader) window(to *[]accountant.Window) error {
-	var w accountant.Window
+	w := accountant.Window{Equivalent: accountant.Usage{Millis: none}}
 	if len(*to) == accountant.MaxDepth {
 		return fmt.Errorf("more than %d of them", accountant.MaxDepth)
 	}
 	const rest = int64(accountant.One) - 1
 	err := in.object(members{
-		"DedicatedMillis": in.int(&w.Dedicated.Millis, 0, math.MaxInt64),
-		"DedicatedRest":   in.int(&w.Dedicated.Rest, 0, rest),
-		"UtilizedMillis":  in.int(&w.Utilized.Millis, 0, math.MaxInt64),
-		"UtilizedRest":    in.int(&w.Utilized.Rest, 0, rest),
+		"DedicatedMillis":  in.int(&w.Dedicated.Millis, 0, math.MaxInt64),
+		"DedicatedRest":    in.int(&w.Dedicated.Rest, 0, rest),
+		"EquivalentMillis": in.int(&w.Equivalent.Millis, 0, math.MaxInt64),
+		"EquivalentRest":   in.int(&w.Equivalent.Rest, 0, rest),
+		"UtilizedMillis":   in.int(&w.Utilized.Millis, 0, math.MaxInt64),
+		"UtilizedRest":     in.int(&w.Utilized.Rest, 0, rest),
 	}, "DedicatedMillis", "UtilizedMillis")
+	if w.Equivalent.Millis == none {
+		w.Equivalent = w.Dedicated
+	}
 	*to = append(*to, w)
 	return err
 }

@@ -21,7 +21,7 @@ func tally(t *testing.T) {
 	t.Helper()
 	hours := func(list ...int64) (w []accountant.Window) {
 		for _, h := range list {
-			w = append(w, accountant.Window{Dedicated: accountant.Usage{Millis: h * 3600 * 1000}, Utilized: accountant.Usage{Millis: h * 1800 * 1000}})
+			w = append(w, accountant.Window{Dedicated: accountant.Usage{Millis: h * 3600 * 1000}, Equivalent: accountant.Usage{Millis: h * 7200 * 1000}, Utilized: accountant.Usage{Millis: h * 1800 * 1000}})
 		}
 		return w
 	}
@@ -89,12 +89,38 @@ func TestWindowsJSON(t *testing.T) {
 	if err := json.Unmarshal([]byte(out), &got); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	if got.FSINTERVAL != 3600 || got.FSDEPTH != 4 || got.FSDECAY != 0.5 || got.WindowStart != 1795219200 || len(got.Windows) != 5 {
+	if got.Counts != "DEDICATEDPS" || got.FSINTERVAL != 3600 || got.FSDEPTH != 4 || got.FSDECAY != 0.5 || got.WindowStart != 1795219200 || len(got.Windows) != 5 {
 		t.Errorf("userprio -windows -json = %+v", got)
 	}
-	want := windowRow{Type: "user", Name: "john", Usage: 31.25 * 3600, UsagePercent: 100 * 31.25 / 98.75, Dedicated: []float64{0, 60 * 3600, 0, 10 * 3600}, Utilized: []float64{0, 60 * 1800, 0, 10 * 1800}}
+	want := windowRow{Type: "user", Name: "john", Usage: 31.25 * 3600, UsagePercent: 100 * 31.25 / 98.75, Dedicated: []float64{0, 60 * 3600, 0, 10 * 3600}, Equivalent: []float64{0, 60 * 7200, 0, 10 * 7200}, Utilized: []float64{0, 60 * 1800, 0, 10 * 1800}}
 	if !reflect.DeepEqual(got.Windows[1], want) {
 		t.Errorf("john = %+v, want %+v", got.Windows[1], want)
+	}
+}
+
+// What is shown is what FSPOLICY counts.
+func TestWindowsCount(t *testing.T) {
+	for _, c := range []struct{ policy, word, total string }{
+		{"NONE", "DEDICATEDPS", "110.0h"}, {"DEDICATEDPS", "DEDICATEDPS", "110.0h"}, {"DEDICATEDPES", "DEDICATEDPES", "220.0h"},
+		{"UTILIZEDPS", "UTILIZEDPS", "55.0h"}, {"DEDICATEDPES%", "DEDICATEDPES", "220.0h"},
+	} {
+		tally(t)
+		text := "[maui]\nFSINTERVAL = 3600\nFSDEPTH = 1\nFSPOLICY = \"" + c.policy + "\"\n"
+		if err := os.WriteFile(os.Getenv("FAIRSPOOL_CONFIG"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		status, out, bad := userprio("-windows")
+		if status != 0 || bad != "" || !strings.HasPrefix(out, c.word+" in % of") || !strings.Contains(out, " "+c.total+"\n") {
+			t.Errorf("userprio -windows under %s = %d, %q\n%s", c.policy, status, bad, out)
+		}
+		var got windowView
+		if _, out, _ := userprio("-windows", "-json"); json.Unmarshal([]byte(out), &got) != nil || got.Counts != c.word {
+			t.Errorf("userprio -windows -json under %s counts %q, want %s", c.policy, got.Counts, c.word)
+		}
+		want := map[string][]float64{"DEDICATEDPS": got.Windows[0].Dedicated, "DEDICATEDPES": got.Windows[0].Equivalent, "UTILIZEDPS": got.Windows[0].Utilized}[c.word]
+		if got.Windows[0].Usage != want[0] {
+			t.Errorf("usage of all under %s = %v, want %v", c.policy, got.Windows[0].Usage, want[0])
+		}
 	}
 }
 

@@ -10,20 +10,41 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
+	"fairspool/lib/maui"
 )
 
-// windowRow is one credential's usage by DEDICATEDPS, in percent and, with
-// UTILIZEDPS beside it, in processor-seconds by window, the newest first.
+// windowRow is one credential's usage as FSPOLICY counts it, in percent and in
+// processor-seconds, and by window, the newest first, of each kind.
 type windowRow struct {
-	Type                string
-	Name                string
-	UsagePercent        float64
-	Usage               float64 // the windows' sum, each decayed by its age
-	Dedicated, Utilized []float64
+	Type                            string
+	Name                            string
+	UsagePercent                    float64
+	Usage                           float64 // the windows' sum, each decayed by its age
+	Dedicated, Equivalent, Utilized []float64
+	counted                         []float64 // the one of them that Usage is of
+}
+
+// usage is what fair share can count of a window, with FSPOLICY's word for it.
+type usage struct {
+	word string
+	of   func(accountant.Window) accountant.Usage
+}
+
+// usageOf returns what is shown under a policy: also where fair share counts nothing,
+// what it would count first.
+func usageOf(p maui.FSPolicy) usage {
+	switch p {
+	case maui.DedicatedPES:
+		return usage{"DEDICATEDPES", accountant.DedicatedPES}
+	case maui.UtilizedPS:
+		return usage{"UTILIZEDPS", accountant.UtilizedPS}
+	}
+	return usage{"DEDICATEDPS", accountant.DedicatedPS}
 }
 
 // windowView is what -windows shows, as its JSON has it.
 type windowView struct {
+	Counts      string  // what Usage is of: DEDICATEDPS, DEDICATEDPES or UTILIZEDPS
 	FSINTERVAL  float64 // s
 	FSDEPTH     int
 	FSDECAY     float64
@@ -37,7 +58,7 @@ func showWindows(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	v := windowsOf(list, c.Now, p.Windows)
+	v := windowsOf(list, c.Now, p.Windows, usageOf(c.Config.Maui.FSPolicy))
 	total := slices.IndexFunc(v.Windows, func(r windowRow) bool { return r.Type == accountant.KindTotal })
 	all := windowRow{}
 	if total >= 0 {
@@ -55,14 +76,16 @@ func showWindows(c *cmdline.Call) error {
 
 // windowsOf returns the rows of tallies as of now, by type and name. The total
 // comes first.
-func windowsOf(list []accountant.Tally, now time.Time, p accountant.WindowParams) windowView {
-	v := windowView{FSINTERVAL: p.Interval.Seconds(), FSDEPTH: p.Depth, FSDECAY: p.Decay,
+func windowsOf(list []accountant.Tally, now time.Time, p accountant.WindowParams, u usage) windowView {
+	v := windowView{Counts: u.word, FSINTERVAL: p.Interval.Seconds(), FSDEPTH: p.Depth, FSDECAY: p.Decay,
 		WindowStart: p.Start(now).Unix(), Windows: []windowRow{}}
 	for _, y := range list {
-		r := windowRow{Type: y.Kind, Name: y.Name, Usage: y.FairShare(accountant.DedicatedPS, p), Dedicated: []float64{}, Utilized: []float64{}}
+		r := windowRow{Type: y.Kind, Name: y.Name, Usage: y.FairShare(u.of, p), Dedicated: []float64{}, Equivalent: []float64{}, Utilized: []float64{}}
 		for _, w := range y.Windows {
 			r.Dedicated = append(r.Dedicated, w.Dedicated.Seconds())
+			r.Equivalent = append(r.Equivalent, w.Equivalent.Seconds())
 			r.Utilized = append(r.Utilized, w.Utilized.Seconds())
+			r.counted = append(r.counted, u.of(w).Seconds())
 		}
 		v.Windows = append(v.Windows, r)
 	}
@@ -85,13 +108,13 @@ func (v windowView) print(c *cmdline.Call, all windowRow) error {
 	if len(v.Windows) == 0 {
 		return nil
 	}
-	_, err := fmt.Fprintf(c.Stdout, "DEDICATEDPS in %% of each window's total; %d windows of %s (FSINTERVAL), each worth %s times the next newer one (FSDECAY); window 0 began %s\n",
-		v.FSDEPTH, clockTime(v.FSINTERVAL), strconv.FormatFloat(v.FSDECAY, 'g', -1, 64), time.Unix(v.WindowStart, 0).In(c.Now.Location()).Format(edit.ToSecond))
+	_, err := fmt.Fprintf(c.Stdout, "%s in %% of each window's total; %d windows of %s (FSINTERVAL), each worth %s times the next newer one (FSDECAY); window 0 began %s\n",
+		v.Counts, v.FSDEPTH, clockTime(v.FSINTERVAL), strconv.FormatFloat(v.FSDECAY, 'g', -1, 64), time.Unix(v.WindowStart, 0).In(c.Now.Location()).Format(edit.ToSecond))
 	if err != nil {
 		return err
 	}
 	columns := []cmdline.Column{{Head: "Type"}, {Head: "Name"}, {Head: "Usage %", Right: true}}
-	for k := range max(len(all.Dedicated), 1) {
+	for k := range max(len(all.counted), 1) {
 		columns = append(columns, cmdline.Column{Head: strconv.Itoa(k), Right: true})
 	}
 	rows := make([][]string, len(v.Windows))
@@ -113,13 +136,13 @@ func share(r, all windowRow, k int) string {
 		}
 		return 0
 	}
-	switch total := at(all.Dedicated); {
+	switch total := at(all.counted); {
 	case r.Type == accountant.KindTotal:
 		return fmt.Sprintf("%.1fh", total/3600)
 	case total == 0:
 		return "-"
 	default:
-		return fmt.Sprintf("%.2f", accountant.Percent(at(r.Dedicated), total))
+		return fmt.Sprintf("%.2f", accountant.Percent(at(r.counted), total))
 	}
 }
 
