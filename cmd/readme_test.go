@@ -39,18 +39,24 @@ func TestReadme(t *testing.T) {
 	t.Errorf("README.md's session prints\n%s\nnot\n%s", got, session[1])
 }
 
-// play runs each line of a session that begins with "$ " in one folder, and
-// returns the session as it turned out.
+// play runs a session in a folder of its own, with the files that it shows, and
+// returns it as it turned out.
 func play(t *testing.T, session string) string {
-	bin, dir := binaries(t), t.TempDir()
+	dir := t.TempDir()
 	cmdtest.Share(t, dir)
-	path := bin + string(filepath.ListSeparator) + cmdtest.Users(t)
 	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
 	// The session shows the file; here is what it shows.
 	if _, shown, ok := strings.Cut(session, "$ cat square.sub\n"); ok {
 		shown, _, _ = strings.Cut(shown, "$ ")
 		write(t, filepath.Join(dir, "square.sub"), shown)
 	}
+	return playIn(t, dir, session, "FAIRSPOOL_NOW=1790000000", "FAIRSPOOL_CONFIG="+filepath.Join(dir, "fairspool.toml"))
+}
+
+// playIn runs each line of a session that begins with "$ " in a folder, with a spool below
+// it and some variables, and returns the session as it turned out.
+func playIn(t *testing.T, dir, session string, variables ...string) string {
+	path := binaries(t) + string(filepath.ListSeparator) + cmdtest.Users(t)
 	var b strings.Builder
 	for _, line := range strings.Split(session, "\n") {
 		command, ok := strings.CutPrefix(line, "$ ")
@@ -59,8 +65,7 @@ func play(t *testing.T, session string) string {
 		}
 		c := exec.Command("sh", "-c", command)
 		c.Dir = dir
-		c.Env = []string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_NOW=1790000000",
-			"FAIRSPOOL_DIR=" + filepath.Join(dir, "spool"), "FAIRSPOOL_CONFIG=" + filepath.Join(dir, "fairspool.toml")}
+		c.Env = append([]string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_DIR=" + filepath.Join(dir, "spool")}, variables...)
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)

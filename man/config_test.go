@@ -12,10 +12,14 @@ import (
 )
 
 // TestKeys holds fairspool.toml(5) to the table of keys: the same keys, each
-// with its kind, unit, range and default.
+// with its kind, unit, range and default, save those that stand in a table.
 func TestKeys(t *testing.T) {
 	items := read(t, "fairspool.toml.5").items("Ic")
+	inTable := takeRows(t, items)
 	for _, k := range slices.Concat(config.Keys, config.MauiKeys, config.SGEKeys) {
+		if inTable[k.Name] {
+			continue
+		}
 		text, ok := items[k.Name]
 		if !ok {
 			t.Errorf("fairspool.toml.5: lacks %s", k.Name)
@@ -41,6 +45,45 @@ func TestKeys(t *testing.T) {
 	}
 	for name := range items {
 		t.Errorf("fairspool.toml.5: %s is no key of the configuration", name)
+	}
+}
+
+// takeRows holds the table of Maui's weights and caps to those of the configuration, and
+// returns the keys that stand in it. Its rows are left out of items.
+func takeRows(t *testing.T, items map[string]string) map[string]bool {
+	t.Helper()
+	inTable := map[string]bool{}
+	for _, term := range slices.Concat(config.MauiComponents[:], config.MauiSubs[:]) {
+		second := "Ic " + term.Cap
+		if term.Cap == "" {
+			second = `\-`
+		}
+		row := fmt.Sprintf("%s Ta %s Ta %d Ta %s", term.Weight, second, term.Default, term.Counts)
+		if _, ok := items[row]; !ok {
+			t.Errorf("fairspool.toml.5: the table lacks the row %q", row)
+		}
+		delete(items, row)
+		inTable[term.Weight], inTable[term.Cap] = true, true // "" is no key
+	}
+	return inTable
+}
+
+// TestMauiAttributes holds the page to what may be said of a credential.
+func TestMauiAttributes(t *testing.T) {
+	on := map[string]bool{}
+	for names := range read(t, "fairspool.toml.5").items("Cm") {
+		for _, name := range strings.Split(names, " , ") {
+			on[name] = true
+		}
+	}
+	for _, a := range config.MauiAttributes {
+		if !on[a.Name] {
+			t.Errorf("fairspool.toml.5: lacks the attribute %s", a.Name)
+		}
+		delete(on, a.Name)
+	}
+	for name := range on {
+		t.Errorf("fairspool.toml.5: %s is no attribute of a credential", name)
 	}
 }
 

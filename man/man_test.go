@@ -181,7 +181,7 @@ func TestSections(t *testing.T) {
 // parsed are the macros that our pages use as arguments of others. Any other
 // word of two letters that looks like a macro is most likely one by mistake,
 // as in "In Use", and is written with \& in front.
-var parsed = []string{"Ar", "Cm", "Dq", "Ev", "Fl", "Ic", "Li", "No", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Xr"}
+var parsed = []string{"Ar", "Cm", "Dq", "Ev", "Fl", "Ic", "Li", "No", "Ns", "Oc", "Oo", "Op", "Pa", "Pq", "Ta", "Xr"}
 
 // lateMacro is a macro that does not begin its line.
 var lateMacro = regexp.MustCompile(`\S +\.[A-Z][a-z] `)

@@ -76,7 +76,7 @@ func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
 	var seen operation.Snapshot
 	plan := &negotiator.Plan{Submitters: []negotiator.Share{{Name: submitter}}}
 	err := p.spool.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, "example.org", nil)
+		seen = operation.TakeSnapshot(v, "example.org", nil, operation.Beside{})
 		claims := v.Claims()
 		if wrong := pool.Contradictions(claims); wrong != nil {
 			p.Errorf("Contradictions(%+v) = %+v, want none", claims, wrong)
