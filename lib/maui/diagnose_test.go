@@ -6,7 +6,9 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -57,7 +59,7 @@ func compareDiagnosis(t *testing.T, file string, g *goldenCase, want string) {
 			}
 			return ""
 		}
-		if line(got) == line(lines) {
+		if line(got) == line(lines) || g.clockMoved() && alike(line(got), line(lines)) {
 			agree++
 			continue
 		}
@@ -66,10 +68,39 @@ func compareDiagnosis(t *testing.T, file string, g *goldenCase, want string) {
 	t.Logf("golden maui/%s: %d of %d agree", file, agree, max(len(got), len(lines)))
 }
 
+// clockMoved tells whether the clock went on between the cycle that is told of and diagnose
+// -p, as it did wherever there were several cycles.
+func (g *goldenCase) clockMoved() bool { return g.Now < 1e9 }
+
+var figures = regexp.MustCompile(`[ (:]-?[0-9]+\.?[0-9]*`)
+
+// alike tells whether two lines have the same words, and the same numbers but for what a
+// clock that moves by some seconds makes of minutes: one in the last digit that is shown.
+func alike(a, b string) bool {
+	words := func(s string) string { return strings.ReplaceAll(figures.ReplaceAllString(s, " N"), " ", "") }
+	if words(a) != words(b) {
+		return false
+	}
+	others := figures.FindAllString(b, -1)
+	for i, s := range figures.FindAllString(a, -1) {
+		x, _ := strconv.ParseFloat(s[1:], 64)
+		y, _ := strconv.ParseFloat(others[i][1:], 64)
+		last := 0.1
+		if !strings.Contains(s, ".") {
+			last = 1
+		}
+		if math.Abs(x-y) > last+1e-9 {
+			return false
+		}
+	}
+	return true
+}
+
 // diagnosis returns diagnose -p of the jobs that Maui listed.
 func (g *goldenCase) diagnosis(t *testing.T) string {
 	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
-	r, jobs, listed := maui.NewReckoner(&cfg, g.world(t, &cfg)), g.jobs(t), g.listed()
+	r, jobs := maui.NewReckoner(&cfg, g.world(t, &cfg)), g.jobs(t)
+	listed, _ := g.listed()
 	if len(listed) == 0 {
 		return maui.NothingDiagnosed
 	}

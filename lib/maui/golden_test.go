@@ -40,6 +40,7 @@ type goldenMachine struct {
 
 type goldenJob struct {
 	ID           string  `json:"id"`
+	State        string  `json:"state"` // Idle if it is left out
 	User         string  `json:"user"`
 	Group        string  `json:"group"`
 	Account      string  `json:"account"`
@@ -133,7 +134,7 @@ func compareGolden(t *testing.T, file string) {
 			check(same(p.Subs[s], want), "%s: %v of %s = %+v, want %+v", g.Name, s, e.Job, p.Subs[s], want)
 		}
 	}
-	want := g.listed()
+	want, _ := g.listed()
 	var got []string
 	for _, k := range r.Rank(jobs) {
 		if id := g.Jobs[k.Index].ID; slices.Contains(want, id) {
@@ -161,9 +162,10 @@ func (g *goldenCase) world(t *testing.T, cfg *maui.Config) maui.World {
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		age := (cfg.Windows.Start(now).Unix() - start) / int64(cfg.Windows.Interval/time.Second)
-		if age < 0 || age >= accountant.MaxDepth {
-			continue // as the accountant, which keeps no more
+		older, interval := cfg.Windows.Start(now).Unix()-start, int64(cfg.Windows.Interval/time.Second)
+		age := older / interval
+		if older < 0 || older%interval != 0 || age >= accountant.MaxDepth {
+			continue // no window begins then, or as the accountant, which keeps no more
 		}
 		for line := range strings.Lines(text) {
 			f := strings.Fields(line)
@@ -194,7 +196,8 @@ func (g *goldenCase) world(t *testing.T, cfg *maui.Config) maui.World {
 }
 
 // jobs returns the jobs of Expected, and brings Jobs into that order. They are numbered in
-// the order in which they were reported.
+// the order in which they were reported. The queue time that counted is told of each; where
+// the clock moved, it is some seconds off that since the submission.
 func (g *goldenCase) jobs(t *testing.T) (jobs []maui.Job) {
 	system := g.systemPriorities(t)
 	var reported []goldenJob
@@ -206,7 +209,7 @@ func (g *goldenCase) jobs(t *testing.T) (jobs []maui.Job) {
 		j := g.Jobs[i]
 		reported = append(reported, j)
 		jobs = append(jobs, maui.Job{ID: pool.JobID{Cluster: i + 1}, User: j.User, Group: j.Group, Account: j.Account, QOS: j.QOSRequested, Class: j.Class,
-			Submitted: j.QueueTime, Since: g.Now - e.Waited, WCLimit: j.WCLimit, Tasks: j.Tasks, ProcsPerTask: 1, Nodes: j.Nodes,
+			Submitted: g.Now - e.Waited, Since: g.Now - e.Waited, WCLimit: j.WCLimit, Tasks: j.Tasks, ProcsPerTask: 1, Nodes: j.Nodes,
 			MemPerTask: j.Mem, SwapPerTask: j.Swap, DiskPerTask: j.Disk, System: system[j.ID]})
 	}
 	g.Jobs = reported
@@ -234,12 +237,47 @@ func (g *goldenCase) systemPriorities(t *testing.T) map[string]int64 {
 	return set
 }
 
-// listed returns the jobs that diagnose -p lists, in its order.
-func (g *goldenCase) listed() (ids []string) {
-	for line := range strings.Lines(g.Output["diagnose -p"]) {
+// held tells whether the resource manager holds the job. Deferred is what Maui makes of a
+// job itself, as of one that asks for a QOS to which it has no access.
+func (j *goldenJob) held() bool {
+	return j.State != "" && j.State != "Idle" && j.State != "Deferred"
+}
+
+// listed returns the jobs that diagnose -p lists, in its order, if that was asked for.
+func (g *goldenCase) listed() (ids []string, told bool) {
+	text, told := g.Output["diagnose -p"]
+	for line := range strings.Lines(text) {
 		if f := strings.Fields(line); len(f) > 1 && slices.ContainsFunc(g.Jobs, func(j goldenJob) bool { return j.ID == f[0] }) {
 			ids = append(ids, f[0])
 		}
 	}
-	return ids
+	return ids, told
+}
+
+// TestGoldenReads says what is made of cases that have more or less in them than the others.
+func TestGoldenReads(t *testing.T) {
+	g := goldenCase{Now: 999999996, FairShareFiles: map[string]string{
+		"FS.999993600": "user u1 10\nUser u2 20\nTOTAL x 30\n",
+		"FS.999993700": "user u1 10\nTOTAL x 100\n", // begins within a window
+		"FS.999993601": "user u1 10\nTOTAL x 100\n",
+		"FS.999999999": "user u1 10\nTOTAL x 100\n",
+	}, Jobs: []goldenJob{{ID: "a"}, {ID: "h", State: "Hold"}, {ID: "d", State: "Deferred"}}, Expected: []goldenExpected{{Job: "a", Waited: 60}, {Job: "d"}}}
+	cfg, _ := config.ParseMaui("maui.cfg", []byte("FSPOLICY DEDICATEDPS\n"), true)
+	if used := g.world(t, &cfg).Used; used.Total != 30 || used.Of[maui.User]["u1"] != 10 || used.Of[maui.User]["u2"] != 0 {
+		t.Errorf("used %+v, want 30, of that 10 of u1's", used)
+	}
+	if w, ids := g.waiting(t); len(w.Held) != 1 || !slices.Equal(ids, []string{"a", "d"}) {
+		t.Errorf("idle %v and %d held, want a and d, and one held", ids, len(w.Held))
+	}
+	if _, told := g.listed(); told {
+		t.Errorf("diagnose -p was asked for, want it not to be")
+	}
+	for _, other := range []struct {
+		line string
+		want bool
+	}{{"a1 13 100.0( 13.3)", true}, {"a1 14 100.0( 9.3)", false}, {"a2 13 100.0( 13.2)", false}, {"a1 13 100.0( 13.2: 0.0)", false}} {
+		if got := alike("a1   13 100.0( 13.2)", other.line); got != other.want {
+			t.Errorf("alike %q: %v", other.line, got)
+		}
+	}
 }
