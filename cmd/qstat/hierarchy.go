@@ -94,7 +94,7 @@ func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 	slices.SortFunc(h.stretches, func(a, b stretch) int { return a.Compare(b.Procs) })
 }
 
-func (h *hierarchy) add(idle []jobprio.Run, s maui.Queued, place int) {
+func (h *hierarchy) add(idle []jobprio.Run, s *maui.Queued, place int) {
 	run := idle[s.Run].First
 	first := run.Proc + s.From
 	procs := negotiator.Procs{Cluster: run.Cluster, First: first, Last: first + s.Count - 1}

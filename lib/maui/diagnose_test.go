@@ -106,11 +106,10 @@ func (g *goldenCase) diagnosis(t *testing.T) string {
 	}
 	d := maui.NewDiagnosis(&cfg)
 	b := d.Head(nil)
-	for _, k := range r.Rank(jobs) {
-		if id := g.Jobs[k.Index].ID; slices.Contains(listed, id) {
-			p := r.Of(&jobs[k.Index])
-			b = d.Job(b, id, 1, jobs[k.Index].System != 0, &p)
-		}
+	for _, id := range listed { // TestGoldenQueue compares the order
+		i := slices.IndexFunc(g.Jobs, func(j goldenJob) bool { return j.ID == id })
+		p := r.Of(&jobs[i])
+		b = d.Job(b, id, 1, jobs[i].System != 0, &p)
 	}
 	return string(d.Foot(b))
 }

@@ -9,10 +9,10 @@
 //
 // Config has the weights, caps and credentials; World what is reckoned with besides the
 // jobs: the time, the size of the pool, who used how much of late. Reckoner.Of gives a
-// job's Priority with everything that it comes from, Rank the order of many. JobOf finds what
-// a job's ad says that counts; Facts is the table of it. Queue is the policy as a negotiation
-// cycle asks for it (jobprio.Queue): all jobs in one order, those that are left out and
-// why, and the limits of credentials on what may run.
+// job's Priority with everything that it comes from. JobOf finds what a job's ad says that
+// counts; Facts is the table of it. Queue is the policy as a negotiation cycle asks for it
+// (jobprio.Queue): all jobs in one order, those that are left out and why, and the limits of
+// credentials on what may run.
 //
 // The package is pure: it knows no clock, file or spool, and prints nothing. It takes the
 // configuration as Config; what maui.cfg looks like is for fairspool/lib/mauicfg.

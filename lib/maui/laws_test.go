@@ -117,8 +117,8 @@ func TestAnything(t *testing.T) {
 		if !c.EnableNegative && !c.RejectNegative && j.System <= 0 && (p.Start < 1 || p.Start > 1e9) {
 			t.Errorf("start priority %d, want 1 to 1e9", p.Start)
 		}
-		if got := r.Rank([]Job{j}); got[0].Start != p.Start {
-			t.Errorf("Rank has %d, Of %d", got[0].Start, p.Start)
+		if got := rank(r, []Job{j}); got[0].Start != p.Start {
+			t.Errorf("a queue has %d, Of %d", got[0].Start, p.Start)
 		}
 	})
 }
@@ -198,20 +198,20 @@ func TestRankOrder(t *testing.T) {
 			jobs[i].ID = pool.JobID{Cluster: 1 + i/3, Proc: i % 3}
 		}
 		r := NewReckoner(c, w)
-		got := r.Rank(jobs)
+		got := rank(r, jobs)
 		shuffled := rapid.Permutation(jobs).Draw(t, "shuffled")
-		for i, k := range r.Rank(shuffled) {
-			if shuffled[k.Index].ID != jobs[got[i].Index].ID {
-				t.Fatalf("place %d has %v, in another order of jobs %v", i, jobs[got[i].Index].ID, shuffled[k.Index].ID)
+		for i, k := range rank(r, shuffled) {
+			if shuffled[k.Run].ID != jobs[got[i].Run].ID {
+				t.Fatalf("place %d has %v, in another order of jobs %v", i, jobs[got[i].Run].ID, shuffled[k.Run].ID)
 			}
 		}
 		for i := range got {
-			j := &jobs[got[i].Index]
+			j := &jobs[got[i].Run]
 			if start := r.Of(j).Start; start != got[i].Start {
 				t.Errorf("%v has start priority %d, want %d", j.ID, got[i].Start, start)
 			}
 			for k := range got[:i] {
-				before := &jobs[got[k].Index]
+				before := &jobs[got[k].Run]
 				switch {
 				case got[k].Start < got[i].Start:
 					t.Errorf("%v (%d) stands before %v (%d)", before.ID, got[k].Start, j.ID, got[i].Start)

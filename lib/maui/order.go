@@ -9,27 +9,26 @@ func (s *Queued) id() pool.JobID {
 
 // inOrder returns jobs as they stand in the queue: higher priority first, and of equal ones
 // the first by ID. Of those, the jobs of one user exchange the places that they have among
-// themselves: higher JobPrio first. Jobs are taken out of runs where that is needed.
-func inOrder(all []Queued) []Queued {
+// themselves: higher JobPrio first. Jobs are taken out of runs where that is needed; all is used up.
+func inOrder(all []*Queued) []*Queued {
 	sorted := sortedQueue(all)
-	turns, parties := turnsOf(sorted)
-	if turns == nil {
+	if !differ(all) {
 		return sorted
 	}
+	turns, parties := turnsOf(sorted)
 	type head struct{ turn, used int } // who of a party goes next, and how many of these went
 	heads := make([]head, len(sorted))
 	for i := len(turns) - 1; i >= 0; i-- {
 		heads[parties[turns[i]]].turn = i
 	}
-	places := make([]Queued, 0, len(sorted)+len(sorted)/8)
+	places := make([]*Queued, 0, len(sorted)+len(sorted)/8)
 	for i := range sorted {
 		for left := sorted[i].Count; left > 0; {
 			h := &heads[parties[i]]
-			s := sorted[turns[h.turn]]
-			s.From, s.Count = s.From+h.used, s.Count-h.used
+			_, s := sorted[turns[h.turn]].cut(h.used)
 			some, rest := s.cut(left)
 			left -= some.Count
-			if h.used += some.Count; rest.Count == 0 {
+			if h.used += some.Count; rest == nil {
 				*h = head{turn: h.turn + 1}
 			}
 			places = behind(places, some)
@@ -38,37 +37,37 @@ func inOrder(all []Queued) []Queued {
 	return places
 }
 
+// differ tells whether jobs have another JobPrio than others.
+func differ(all []*Queued) bool {
+	for i := range all {
+		if all[i].Job.JobPrio != all[0].Job.JobPrio {
+			return true
+		}
+	}
+	return false
+}
+
 // turnsOf tells in which order sorted jobs go among the party that they exchange places with:
 // the jobs of the same user and priority. Turns has jobs, each party's together; parties has
-// the party of each job. They are nil if nobody's JobPrio differs from that of others.
-func turnsOf(sorted []Queued) (turns, parties []int) {
-	type entry struct {
-		at, user    int
-		prio, start int64
-	}
-	users := map[string]int{}
-	order := make([]entry, len(sorted))
-	differ := false
+// the party of each job.
+func turnsOf(sorted []*Queued) (turns, parties []int) {
+	known := map[string]int{}
+	users := make([]int, len(sorted))
 	for i := range sorted {
-		j := sorted[i].Job
-		user, known := users[j.User]
-		if !known {
-			user = len(users)
-			users[j.User] = user
+		name := sorted[i].Job.User
+		user, ok := known[name]
+		if !ok {
+			user = len(known)
+			known[name] = user
 		}
-		order[i] = entry{i, user, j.JobPrio, sorted[i].Start}
-		differ = differ || j.JobPrio != order[0].prio
+		users[i] = user
 	}
-	if !differ {
-		return nil, nil
-	}
-	order = sortBy(order, func(e *entry) uint64 { return ^ascending(e.prio) })
-	order = sortBy(order, func(e *entry) uint64 { return uint64(e.user) })
-	order = sortBy(order, func(e *entry) uint64 { return ^ascending(e.start) })
+	order := ordered(len(sorted), func(i int) uint64 { return ^ascending(sorted[i].Start) },
+		func(i int) uint64 { return uint64(users[i]) }, func(i int) uint64 { return ^ascending(sorted[i].Job.JobPrio) })
 	turns, parties = make([]int, len(order)), make([]int, len(order))
 	party := 0
 	for i, e := range order {
-		if i > 0 && (e.user != order[i-1].user || e.start != order[i-1].start) {
+		if i > 0 && (users[e.at] != users[order[i-1].at] || sorted[e.at].Start != sorted[order[i-1].at].Start) {
 			party++
 		}
 		turns[i], parties[e.at] = e.at, party
@@ -77,43 +76,51 @@ func turnsOf(sorted []Queued) (turns, parties []int) {
 }
 
 // sortedQueue returns jobs by priority and ID.
-func sortedQueue(all []Queued) []Queued {
-	type entry struct {
-		at    int
-		id    pool.JobID
-		start int64
-	}
-	order := make([]entry, len(all))
-	byID := true
+func sortedQueue(all []*Queued) []*Queued {
+	type key struct{ start, cluster, proc uint64 }
+	keys, byID := make([]key, len(all)), true
 	for i := range all {
-		order[i] = entry{i, all[i].id(), all[i].Start}
-		byID = byID && (i == 0 || order[i-1].id.Less(order[i].id))
+		id := all[i].id()
+		k := key{^ascending(all[i].Start), ascending(int64(id.Cluster)), ascending(int64(id.Proc))}
+		keys[i] = k
+		byID = byID && (i == 0 || keys[i-1].cluster < k.cluster || keys[i-1].cluster == k.cluster && keys[i-1].proc < k.proc)
 	}
-	if !byID {
-		order = sortBy(order, func(e *entry) uint64 { return ascending(int64(e.id.Proc)) })
-		order = sortBy(order, func(e *entry) uint64 { return ascending(int64(e.id.Cluster)) })
+	by := []func(int) uint64{
+		func(i int) uint64 { return keys[i].start },
+		func(i int) uint64 { return keys[i].cluster },
+		func(i int) uint64 { return keys[i].proc },
 	}
-	order = sortBy(order, func(e *entry) uint64 { return ^ascending(e.start) })
-	sorted := make([]Queued, len(all))
-	for i, e := range order {
+	if byID { // as ordered leaves those who are equal
+		by = by[:1]
+	}
+	sorted := make([]*Queued, len(all))
+	for i, e := range ordered(len(all), by...) {
 		sorted[i] = all[e.at]
 	}
 	return sorted
 }
 
-// cut parts the first n jobs from the others.
-func (s Queued) cut(n int) (head, rest Queued) {
-	head, rest = s, s
-	head.Count = min(n, s.Count)
-	rest.From, rest.Count = s.From+head.Count, s.Count-head.Count
-	return head, rest
+// cut parts the first n jobs from the others; nil where there are none of either.
+func (s *Queued) cut(n int) (head, rest *Queued) {
+	switch {
+	case n <= 0:
+		return nil, s
+	case n >= s.Count:
+		return s, nil
+	}
+	one, other := *s, *s
+	one.Count = n
+	other.From, other.Count = s.From+n, s.Count-n
+	return &one, &other
 }
 
 // behind appends jobs; those of one run that follow each other stay together.
-func behind(places []Queued, s Queued) []Queued {
+func behind(places []*Queued, s *Queued) []*Queued {
 	if n := len(places); n > 0 {
-		if last := &places[n-1]; last.Run == s.Run && last.From+last.Count == s.From && last.Why == s.Why {
-			last.Count += s.Count
+		if last := places[n-1]; last.Run == s.Run && last.From+last.Count == s.From && last.Why == s.Why {
+			both := *last
+			both.Count += s.Count
+			places[n-1] = &both
 			return places
 		}
 	}

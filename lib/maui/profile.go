@@ -44,13 +44,13 @@ func (c Component) given() bool { return c == Credentials || c == FairShare }
 func (r *Reckoner) profile(n names) *profile {
 	p, t := r.profileAndTerms(n)
 	p.counting = t.count()
-	return p
+	return &p
 }
 
 // profileAndTerms is profile without what counts, but with all terms.
-func (r *Reckoner) profileAndTerms(n names) (*profile, *terms) {
+func (r *Reckoner) profileAndTerms(n names) (p profile, t terms) {
 	c := r.config
-	p, t := &profile{wclimit: c.classWCLimit(n.class)}, &terms{components: c.Components, subs: c.Subs}
+	p.wclimit, t.components, t.subs = c.classWCLimit(n.class), c.Components, c.Subs
 	p.qos, p.refused = c.qosOf(n)
 	n.qos = p.qos
 	p.qtTarget = c.target(n, func(o Credential) float64 { return o.QTTarget.Seconds() })

@@ -1,9 +1,6 @@
 package maui
 
 import (
-	"runtime"
-	"sync"
-
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 )
@@ -63,8 +60,7 @@ func (q *Queue) Order(w jobprio.Waiting) jobprio.Order {
 		Clocks:      q.clocks(places, blocked, w.Held),
 		CountPassed: q.config.countsService(Bypass),
 	}
-	for i := range places {
-		s := &places[i]
+	for i, s := range places {
 		o.Places[i] = jobprio.Place{Procs: s.Procs, Priority: float64(s.Start), QOS: s.QOS, PE: s.PE}
 	}
 	for _, s := range blocked {
@@ -78,25 +74,20 @@ func (q *Queue) Order(w jobprio.Waiting) jobprio.Order {
 
 // Listing is Order for people: the jobs that are considered, the first to be served first,
 // and those that are not, by priority and ID, each with all that its priority comes from.
-func (q *Queue) Listing(w jobprio.Waiting) (places, blocked []Queued) {
+func (q *Queue) Listing(w jobprio.Waiting) (places, blocked []*Queued) {
 	return q.line(w.Idle, q.newLimits(w.Running))
 }
 
-func (q *Queue) line(idle []jobprio.Run, limits *limits) (places, blocked []Queued) {
+func (q *Queue) line(idle []jobprio.Run, limits *limits) (places, blocked []*Queued) {
 	all := q.look(idle)
 	quotas := quotas{queue: q}
-	for i := range all {
-		s := &all[i]
+	for _, s := range all {
 		s.Why = q.refusal(s, &quotas)
 		q.setClock(s, q.limited(s, limits))
 	}
-	inParts(len(all), func(from, to int) {
-		for i := from; i < to; i++ {
-			all[i].Start = q.reckoner.start(all[i].common, all[i].Job)
-		}
-	})
-	for i := range all {
-		if s := &all[i]; s.Why == "" && s.Start < 0 && q.config.RejectNegative {
+	q.reckoner.starts(all)
+	for _, s := range all {
+		if s.Why == "" && s.Start < 0 && q.config.RejectNegative {
 			q.block(s, "negative priority", FullPolicy)
 		}
 	}
@@ -122,24 +113,17 @@ func (c *Config) countsService(s Sub) bool {
 }
 
 // look finds the facts of jobs.
-func (q *Queue) look(runs []jobprio.Run) []Queued {
-	all, jobs := make([]Queued, len(runs)), make([]Job, len(runs))
+func (q *Queue) look(runs []jobprio.Run) []*Queued {
+	all, queued, jobs := make([]*Queued, len(runs)), make([]Queued, len(runs)), make([]Job, len(runs))
 	inParts(len(runs), func(from, to int) {
 		c := &classad.Context{Now: q.world.Now}
-		known := map[names]*profile{}
 		for i := from; i < to; i++ {
 			jobs[i] = JobOf(c, runs[i])
-			s := &all[i]
-			*s = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count}, Job: &jobs[i], PE: q.reckoner.PE(&jobs[i])}
-			s.stored = s.Job.clock()
-			n := s.Job.names()
-			if s.common = known[n]; s.common == nil {
-				s.common = q.reckoner.profile(n)
-				known[n] = s.common
-			}
-			s.QOS = s.common.qos
+			queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count}, Job: &jobs[i], PE: q.reckoner.PE(&jobs[i]), stored: jobs[i].clock()}
+			all[i] = &queued[i]
 		}
 	})
+	q.reckoner.profiles(all)
 	return all
 }
 
@@ -150,16 +134,3 @@ func (s *Queued) credentials() [Kinds]string {
 
 // wclimit returns the seconds for which one of the jobs may run.
 func (s *Queued) wclimit() float64 { return s.common.limit(s.Job) }
-
-// manyRuns are worth another processor.
-const manyRuns = 1000
-
-// inParts has n things done, parted among processors.
-func inParts(n int, do func(from, to int)) {
-	parts := min(runtime.GOMAXPROCS(0), 1+n/manyRuns)
-	var done sync.WaitGroup
-	for p := range parts {
-		done.Go(func() { do(p*n/parts, (p+1)*n/parts) })
-	}
-	done.Wait()
-}

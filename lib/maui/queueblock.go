@@ -24,7 +24,7 @@ func (q *Queue) block(s *Queued, why string, stops Accrual) {
 
 // admit parts those who are considered from those who are not. They come in order, and in
 // that order the limits on what waits are given out. All is used up.
-func (q *Queue) admit(all []Queued) (places, blocked []Queued) {
+func (q *Queue) admit(all []*Queued) (places, blocked []*Queued) {
 	waiting := newThrottle(q.config, true)
 	places = all[:0]
 	for _, s := range all {
@@ -35,10 +35,10 @@ func (q *Queue) admit(all []Queued) (places, blocked []Queued) {
 			places = append(places, s)
 		default:
 			head, rest := q.fit(waiting, s)
-			if head.Count > 0 {
+			if head != nil {
 				places = append(places, head)
 			}
-			if rest.Count > 0 {
+			if rest != nil {
 				blocked = append(blocked, rest)
 			}
 		}
@@ -47,14 +47,16 @@ func (q *Queue) admit(all []Queued) (places, blocked []Queued) {
 }
 
 // fit parts those of some equal jobs for which limits have room from those for which they
-// have none.
-func (q *Queue) fit(waiting *throttle, s Queued) (head, rest Queued) {
-	limits, takes := waiting.ceilingsOf(&s), s.takes(s.wclimit())
+// have none; nil where there are none of either.
+func (q *Queue) fit(waiting *throttle, s *Queued) (head, rest *Queued) {
+	limits, takes := waiting.ceilingsOf(s), s.takes(s.wclimit())
 	head, rest = s.cut(limits.fit(&takes, s.Count))
-	limits.take(&takes, head.Count)
-	if rest.Count > 0 {
+	if head != nil {
+		limits.take(&takes, head.Count)
+	}
+	if rest != nil {
 		c, l := limits.broken(&takes, true)
-		q.block(&rest, waiting.tell(c, l, &takes, true), QueuePolicy)
+		q.block(rest, waiting.tell(c, l, &takes, true), QueuePolicy)
 	}
 	return head, rest
 }

@@ -45,7 +45,7 @@ func (q *Queue) setClock(s *Queued, limited bool) {
 }
 
 // clocks returns those that differ from what the jobs' ads have.
-func (q *Queue) clocks(places, blocked []Queued, held []jobprio.Run) (changed []jobprio.Clock) {
+func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed []jobprio.Clock) {
 	note := func(p jobprio.Procs, held bool, stored, now clock) {
 		switch {
 		case now.stopped && !stored.stopped:
@@ -54,9 +54,8 @@ func (q *Queue) clocks(places, blocked []Queued, held []jobprio.Run) (changed []
 			changed = append(changed, jobprio.Clock{Procs: p, Held: held, Since: now.since})
 		}
 	}
-	for _, all := range [...][]Queued{places, blocked} {
-		for i := range all {
-			s := &all[i]
+	for _, all := range [...][]*Queued{places, blocked} {
+		for _, s := range all {
 			note(s.Procs, false, s.stored, s.Job.clock())
 		}
 	}

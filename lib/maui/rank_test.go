@@ -39,8 +39,8 @@ func TestRank(t *testing.T) {
 		for range 5 {
 			rand.Shuffle(len(c.jobs), func(i, j int) { c.jobs[i], c.jobs[j] = c.jobs[j], c.jobs[i] })
 			var ids []string
-			for _, k := range NewReckoner(setup{}.config(), cluster32).Rank(c.jobs) {
-				ids = append(ids, c.jobs[k.Index].ID.String())
+			for _, k := range rank(NewReckoner(setup{}.config(), cluster32), c.jobs) {
+				ids = append(ids, c.jobs[k.Run].ID.String())
 			}
 			if got := strings.Join(ids, " "); got != c.want {
 				t.Errorf("%s: %s, want %s", c.name, got, c.want)
@@ -53,37 +53,48 @@ func TestRank(t *testing.T) {
 // after the other.
 func TestRankMany(t *testing.T) {
 	cfg, w := site()
-	r, jobs := NewReckoner(cfg, w), siteJobs(3*manyJobs)
+	r, jobs := NewReckoner(cfg, w), siteJobs(12*manyRuns)
 	random := rand.New(rand.NewPCG(5, 6))
 	random.Shuffle(len(jobs), func(i, j int) { jobs[i], jobs[j] = jobs[j], jobs[i] })
-	want := make([]Ranked, len(jobs))
-	for i := range jobs {
-		want[i] = Ranked{i, r.Of(&jobs[i]).Start}
+	type place struct {
+		at    int
+		start int64
 	}
-	slices.SortFunc(want, func(a, b Ranked) int {
-		return cmp.Or(cmp.Compare(b.Start, a.Start), jobs[a.Index].ID.Compare(jobs[b.Index].ID))
+	want := make([]place, len(jobs))
+	for i := range jobs {
+		want[i] = place{i, r.Of(&jobs[i]).Start}
+	}
+	slices.SortFunc(want, func(a, b place) int {
+		return cmp.Or(cmp.Compare(b.start, a.start), jobs[a.at].ID.Compare(jobs[b.at].ID))
 	})
-	if got := r.Rank(jobs); !slices.Equal(got, want) {
-		t.Errorf("Rank of %d jobs differs from the order by Of and ID", len(jobs))
+	var got []place
+	for _, k := range rank(r, jobs) {
+		got = append(got, place{k.Run, k.Start})
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("the order of %d jobs is not that by Of and ID", len(jobs))
 	}
 }
 
-// TestSortBy: sorted by the whole keys, and equal ones keep their order.
-func TestSortBy(t *testing.T) {
-	type item struct {
-		key int64
-		at  int
-	}
+// TestOrdered: sorted by all keys, and equal ones by number, whether the keys fit into a word or
+// not.
+func TestOrdered(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		some := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3000, 3000), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
-		items := []item{}
-		for i, k := range rapid.SliceOf(some).Draw(t, "keys") {
-			items = append(items, item{k, i})
+		some := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3000, 3000), rapid.Int64Range(0, 1), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
+		keys := rapid.SliceOf(rapid.Custom(func(t *rapid.T) [3]int64 {
+			return [3]int64{some.Draw(t, "first"), some.Draw(t, "second"), some.Draw(t, "third")}
+		})).Draw(t, "keys")
+		want, got := make([]int, len(keys)), make([]int, 0, len(keys))
+		for i := range keys {
+			want[i] = i
 		}
-		want := slices.Clone(items)
-		slices.SortStableFunc(want, func(a, b item) int { return cmp.Compare(a.key, b.key) })
-		if got := sortBy(items, func(i *item) uint64 { return ascending(i.key) }); !slices.Equal(got, want) {
-			t.Errorf("sortBy = %v, want %v", got, want)
+		slices.SortStableFunc(want, func(a, b int) int { return slices.Compare(keys[a][:], keys[b][:]) })
+		key := func(k int) func(int) uint64 { return func(i int) uint64 { return ascending(keys[i][k]) } }
+		for _, o := range ordered(len(keys), key(0), key(1), key(2)) {
+			got = append(got, o.at)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("ordered %v: %v, want %v", keys, got, want)
 		}
 	})
 }

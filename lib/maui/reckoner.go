@@ -24,7 +24,7 @@ func (r *Reckoner) Of(j *Job) Priority {
 	for sub := range Subs {
 		full := terms.given[sub]
 		if !sub.Component().given() {
-			full = r.factor(own, j, sub)
+			full = r.factor(&own, j, sub)
 		}
 		p.setSub(sub, terms.subs[sub], full)
 	}

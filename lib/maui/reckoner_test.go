@@ -167,8 +167,8 @@ func TestOf(t *testing.T) {
 		if math.Abs(p.Raw-c.raw) > 1e-11*math.Abs(c.raw) || p.Start != c.start {
 			t.Errorf("%s: Of(%+v) = raw %v, start %d, want %v, %d", c.name, c.job, p.Raw, p.Start, c.raw, c.start)
 		}
-		if got := r.Rank([]Job{c.job}); len(got) != 1 || got[0] != (Ranked{0, p.Start}) {
-			t.Errorf("%s: Rank = %v, want start %d as Of has it", c.name, got, p.Start)
+		if got := rank(r, []Job{c.job}); len(got) != 1 || got[0].Start != p.Start {
+			t.Errorf("%s: a queue has %v, want start %d as Of has it", c.name, got, p.Start)
 		}
 	}
 }

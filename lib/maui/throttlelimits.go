@@ -51,7 +51,7 @@ func (q *Queue) newLimits(running []jobprio.Running) *limits {
 	for i, s := range q.look(runs) {
 		ran := max(0, q.world.Now.Sub(running[i].Started).Truncate(time.Second).Seconds())
 		takes := s.takes(s.wclimit() - ran)
-		active.ceilingsOf(&s).take(&takes, s.Count)
+		active.ceilingsOf(s).take(&takes, s.Count)
 	}
 	return l
 }
@@ -101,7 +101,7 @@ func (l *limits) Kind(r jobprio.Run) int {
 	if kind, known := l.byAd[r.Ad]; known {
 		return kind
 	}
-	kind := l.kindOf(&l.queue.look([]jobprio.Run{r})[0])
+	kind := l.kindOf(l.queue.look([]jobprio.Run{r})[0])
 	l.byAd[r.Ad] = kind
 	return kind
 }
