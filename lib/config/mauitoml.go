@@ -3,7 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -44,13 +43,13 @@ func (c *Config) readMaui(s setting) error {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(s.folder, path)
 	}
-	text, err := os.ReadFile(path)
+	text, err := readMauiFile(path)
 	if err != nil {
 		return err
 	}
 	r := mauiReader{file: path, config: Config{Maui: maui.Default()}, compatible: c.Maui.Compatible,
 		decided: c.where["maui."+mauiCompatibility] != "", said: map[string]string{}}
-	r.read(string(text))
+	r.read(text)
 	r.tell(c)
 	return nil
 }

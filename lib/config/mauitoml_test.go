@@ -1,10 +1,14 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func TestMauiTable(t *testing.T) {
@@ -57,7 +61,7 @@ func TestMauiTableRefuses(t *testing.T) {
 		{"[maui.USERCFG.john]\nFSTARGET = nan", "f:3: maui.USERCFG[john]: FSTARGET: \"NaN\": want a number"},
 		{"[maui.USERCFG.john]\nFLAGS = \"PREEMPTEE\"", "f:3: maui.USERCFG[john]: FLAGS: not part of this version"},
 		{"[maui.USERCFG.john]\nQTWEIGHT = 1", "f:3: maui.USERCFG[john]: QTWEIGHT: counts for QOSCFG only"},
-		{"maui_cfg = \"/nowhere/maui.cfg\"", "f:2: maui.maui_cfg: open /nowhere/maui.cfg: no such file"},
+		{"maui_cfg = \"/nowhere/maui.cfg\"", "f:2: maui.maui_cfg: /nowhere/maui.cfg: no such file"},
 		{"maui_cfg = \"a\\nb\"", "f:2: maui.maui_cfg: \"a\\nb\": control characters in a path"},
 	} {
 		_, err := Parse("f", []byte("[maui]\n"+x.text))
@@ -129,5 +133,25 @@ func TestMauiFileCompatible(t *testing.T) {
 	c, err := Parse("f", []byte("[maui]\nCOMPATIBILITY = \"3.3.1\"\nUSERCFG.u.QTTARGET = 5"))
 	if got, want := strings.Join(c.Warnings, "|"), "f:3: maui.USERCFG[u]: QTTARGET: counts for QOSCFG only in Maui 3.3.1"; err != nil || got != want || c.Maui.Credentials[0]["u"].QTTarget != 0 {
 		t.Errorf("QTTARGET of a user in 3.3.1: %q, %v, want %q", got, err, want)
+	}
+}
+
+// What is no maui.cfg stops nothing but the configuration that names it, in one line, which
+// nobody takes for the configuration's own absence. A FIFO is not waited for.
+func TestMauiFileIsNone(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	if err := errors.Join(os.Mkdir(at("folder"), 0o700), unix.Mkfifo(at("fifo"), 0o600), os.Symlink("loop", at("loop")),
+		os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), mostMauiFile+1)); err != nil {
+		t.Fatal(err)
+	}
+	for name, why := range map[string]string{
+		"gone": "no such file or directory", "folder": "want a file", "fifo": "want a file",
+		"loop": "too many levels of symbolic links", "large": "16777217 bytes: want at most 16777216",
+	} {
+		_, err := Parse(at("f"), []byte("[maui]\nmaui_cfg = \""+name+"\""))
+		if want := at("f") + ":2: maui.maui_cfg: " + at(name) + ": " + why; err == nil || err.Error() != want || errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("maui_cfg = %q: %v, want %s", name, err, want)
+		}
 	}
 }

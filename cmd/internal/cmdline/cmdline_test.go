@@ -189,6 +189,11 @@ func TestPlaces(t *testing.T) {
 		if got := place(); got != "/in/xdg" {
 			t.Errorf("spool of the user's configuration = %q", got)
 		}
+		// Which is there, whatever a file is missing that it names.
+		lacks := file("config/fairspool/fairspool.toml", "[maui]\nmaui_cfg = \"gone\"\n")
+		if got, want := place(), "toy: "+lacks+":2: maui.maui_cfg: "+filepath.Join(filepath.Dir(lacks), "gone")+": no such file or directory\n"; got != want {
+			t.Errorf("a configuration that names a missing file = %q, want %q", got, want)
+		}
 	}
 	named := file("named.toml", `SPOOL = "/in/named"`)
 	t.Setenv("FAIRSPOOL_CONFIG", named)
