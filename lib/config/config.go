@@ -118,7 +118,7 @@ type Config struct {
 	ofGroups      []*groupSettings
 
 	said  []setting         // what With begins with
-	where map[string]string // where each key was set
+	where map[string]origin // where each key was set
 }
 
 // Default returns the configuration of an empty file.
@@ -133,14 +133,14 @@ func Default() Config {
 // Where returns "file:line" of the line that set the key, "config" when With
 // did, and nothing when it has its default. key is the key's name of today, also
 // where the line has an older one.
-func (c *Config) Where(key string) string { return c.where[key] }
+func (c *Config) Where(key string) string { return c.where[key].String() }
 
 // WhereGroup returns what Where does for the key that is made of prefix, a Name of
 // GroupKeys, and a group's name, however the line spells that: names of groups
 // compare without regard to case.
 func (c *Config) WhereGroup(prefix, group string) string {
 	if s := c.settingsOf(group); s != nil {
-		return c.where[s.keys[prefix]]
+		return c.where[s.keys[prefix]].String()
 	}
 	return ""
 }
@@ -148,7 +148,9 @@ func (c *Config) WhereGroup(prefix, group string) string {
 // Complain returns err as the fault of the key: "file:line: NAME: err", "config
 // NAME: err" when With set it, or "NAME: err" when nobody did. It is for values
 // that the package takes as they are, such as expressions.
-func (c *Config) Complain(key string, err error) error { return complaint(c.where[key], key, err) }
+func (c *Config) Complain(key string, err error) error {
+	return complaint(c.where[key].String(), key, err)
+}
 
 // Load reads the configuration file at path. Keys that it does not set have
 // their defaults. The error is one line, `path:line: NAME: why` where a line

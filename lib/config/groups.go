@@ -81,7 +81,7 @@ func (c *Config) groups() error {
 // complainOfGroup tells that there is no group for a key. That is the fault of who
 // asked for other GROUP_NAMES, if somebody did, and not of the file.
 func (c *Config) complainOfGroup(s *groupSettings) error {
-	if c.where["GROUP_NAMES"] == asked && c.where[s.key] != asked {
+	if c.where["GROUP_NAMES"].file == asked && c.where[s.key].file != asked {
 		return c.Complain("GROUP_NAMES", fmt.Errorf("lacks the group of %s (%s)", oneLine(s.key), c.where[s.key]))
 	}
 	return c.Complain(s.key, fmt.Errorf("GROUP_NAMES has no group %s%s", oneLine(s.name), meantQuotas(s.key)))

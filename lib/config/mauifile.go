@@ -17,7 +17,7 @@ import (
 // "file:line: NAME: why". Where Maui reads a value in another way than somebody may think,
 // a warning tells that, too.
 func ParseMaui(file string, text []byte, compatible bool) (maui.Config, []string) {
-	r := mauiReader{file: file, config: Config{Maui: maui.Default()}, compatible: compatible, said: map[string]string{}}
+	r := mauiReader{file: file, config: Config{Maui: maui.Default()}, compatible: compatible, said: map[string]origin{}}
 	r.read(string(text))
 	return r.config.Maui, r.warnings
 }
@@ -29,7 +29,7 @@ type mauiReader struct {
 	compatible bool
 	// decided says that compatible is not the file's to change.
 	decided  bool
-	said     map[string]string // for Config.where
+	said     map[string]origin // for Config.where
 	warnings []string
 	line     int
 	hints    map[string]string // by unknown name
@@ -62,7 +62,9 @@ func (r *mauiReader) unread(n mauicfg.Note) {
 	r.warnings = append(r.warnings, r.at()+": "+n.Text)
 }
 
-func (r *mauiReader) at() string { return fmt.Sprintf("%s:%d", r.file, r.line) }
+func (r *mauiReader) from() origin { return origin{file: r.file, line: r.line} }
+
+func (r *mauiReader) at() string { return r.from().String() }
 
 // warn tells what is wrong with a name; an empty note tells nothing.
 func (r *mauiReader) warn(name, note string) {
@@ -149,7 +151,7 @@ func (r *mauiReader) set(k Key, text string) {
 	r.warn(k.Name, note)
 	if ok {
 		k.set(&r.config, v)
-		r.said["maui."+k.Name] = r.at()
+		r.said["maui."+k.Name] = r.from()
 	}
 }
 
@@ -172,7 +174,7 @@ func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
 		r.warn(name, r.attribute(&credential, kind, a))
 	}
 	r.config.putCredential(kind, l.Index, credential)
-	r.said["maui."+name] = r.at()
+	r.said["maui."+name] = r.from()
 }
 
 // attribute sets what an attribute says, and returns what is wrong with it.

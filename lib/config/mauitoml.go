@@ -48,7 +48,7 @@ func (c *Config) readMaui(s setting) error {
 		return err
 	}
 	r := mauiReader{file: path, config: Config{Maui: maui.Default()}, compatible: c.Maui.Compatible,
-		decided: c.where["maui."+mauiCompatibility] != "", said: map[string]string{}}
+		decided: c.where["maui."+mauiCompatibility].file != "", said: map[string]origin{}}
 	r.read(text)
 	r.tell(c)
 	return nil
@@ -65,37 +65,19 @@ func (r *reader) credentials(kind string, p toml.Primitive) []setting {
 	for _, name := range r.below(names, "maui", kind) {
 		s := setting{table: "maui", name: fmt.Sprintf("%s[%s]", kind, name)}
 		attributes := map[string]toml.Primitive{}
-		value, line := r.look(names[name])
+		value := r.plain(names[name])
 		if _, table := value.(map[string]any); !table || r.meta.PrimitiveDecode(names[name], &attributes) != nil {
-			s.value, s.from = value, r.at(line)
+			s.value, s.from = value, r.from(names[name])
 			said = append(said, s)
 			continue
 		}
 		for _, a := range r.below(attributes, "maui", kind, name) {
 			s.attribute = a
-			s.value, line = r.look(attributes[a])
-			s.from = r.at(line)
+			s.value, s.from = r.plain(attributes[a]), r.from(attributes[a])
 			said = append(said, s)
 		}
 	}
 	return said
-}
-
-// below returns the names of a table's keys in the order of the file.
-func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
-	var names []string
-	seen := map[string]bool{}
-	n := len(table)
-	for _, path := range r.meta.Keys() {
-		if len(path) <= n || !slices.Equal(path[:n], table) || seen[path[n]] {
-			continue
-		}
-		if _, ok := keys[path[n]]; ok {
-			seen[path[n]] = true
-			names = append(names, path[n])
-		}
-	}
-	return names
 }
 
 // takeMaui sets what a key of [maui] with a credential's name in it says; ok is false for

@@ -21,7 +21,7 @@ func Parse(file string, text []byte) (Config, error) {
 	if err != nil {
 		return Config{}, syntaxError(file, err)
 	}
-	r := reader{file: file, meta: meta}
+	r := &reader{file: file, meta: meta}
 	if err := r.stray(top); err != nil {
 		return Config{}, err
 	}
@@ -32,7 +32,7 @@ func Parse(file string, text []byte) (Config, error) {
 func build(said []setting) (Config, error) {
 	c := Default()
 	c.said = said
-	c.where = make(map[string]string, len(said))
+	c.where = make(map[string]origin, len(said))
 	first := make(map[string]setting, len(said))
 	for _, s := range mauiFirst(said) {
 		if old, twice := first[s.identity()]; twice && old.name != s.name {
@@ -117,20 +117,7 @@ var errNotServed = errors.New("not part of this version")
 type reader struct {
 	file string
 	meta toml.MetaData
-}
-
-// inOrder returns the top-level keys in the order of the file, so that the
-// first mistake is the one that is told.
-func (r *reader) inOrder(top map[string]toml.Primitive) []string {
-	names := make([]string, 0, len(top))
-	seen := make(map[string]bool, len(top))
-	for _, k := range r.meta.Keys() {
-		if _, ok := top[k[0]]; ok && !seen[k[0]] {
-			seen[k[0]] = true
-			names = append(names, k[0])
-		}
-	}
-	return names
+	keys *keyNames // of meta; nil until asked for
 }
 
 // errSeen ends a sighting: the decoder adds the line to it.
@@ -149,7 +136,8 @@ func (s *sighting) UnmarshalTOML(v any) error {
 func (r *reader) look(p toml.Primitive) (value any, line int) {
 	var s sighting
 	var at toml.ParseError
-	if err := r.meta.PrimitiveDecode(p, &s); errors.As(err, &at) {
+	meta := r.meta // of which decoding notes something: whoever asks where changes nothing
+	if err := meta.PrimitiveDecode(p, &s); errors.As(err, &at) {
 		line = at.Position.Line
 	}
 	return s.value, max(line, 1)
@@ -174,18 +162,19 @@ func (r *reader) dotted(p toml.Primitive) (first int) {
 // come where the table begins.
 func (r *reader) settings(top map[string]toml.Primitive) []setting {
 	var said []setting
-	for _, name := range r.inOrder(top) {
-		value, line := r.look(top[name])
+	for _, name := range r.below(top) {
+		value, from := r.plain(top[name]), r.from(top[name])
 		if _, table := value.(map[string]any); table {
 			if _, policy := policyTables()[name]; policy {
 				said = append(said, r.inside(name, top[name])...)
 				continue
 			}
 			if named(name, value) {
-				line = max(line, r.dotted(top[name]))
+				_, line := r.look(top[name])
+				from = origin{file: r.file, line: max(line, r.dotted(top[name]))}
 			}
 		}
-		said = append(said, setting{name: name, value: value, from: r.at(line)})
+		said = append(said, setting{name: name, value: value, from: from})
 	}
 	return said
 }
@@ -198,18 +187,16 @@ func (r *reader) inside(table string, p toml.Primitive) []setting {
 	}
 	var said []setting
 	for _, name := range r.below(keys, table) {
-		value, line := r.look(keys[name])
+		value := r.plain(keys[name])
 		_, inner := value.(map[string]any)
 		if _, kind := credentialKind(name); kind && inner && table == "maui" {
 			said = append(said, r.credentials(name, keys[name])...)
 			continue
 		}
-		said = append(said, setting{table: table, name: name, value: value, from: r.at(line), folder: filepath.Dir(r.file)})
+		said = append(said, setting{table: table, name: name, value: value, from: r.from(keys[name]), folder: filepath.Dir(r.file)})
 	}
 	return said
 }
-
-func (r *reader) at(line int) string { return fmt.Sprintf("%s:%d", r.file, line) }
 
 // stray complains of a known top-level key that stands in a table: TOML has
 // no way back to the top once a table has begun, so a key appended to a file
@@ -224,8 +211,7 @@ func (r *reader) stray(top map[string]toml.Primitive) error {
 		if r.meta.PrimitiveDecode(top[path[0]], &table) != nil {
 			continue
 		}
-		_, line := r.look(table[name])
-		s := setting{name: name, from: r.at(line)}
+		s := setting{name: name, from: r.from(table[name])}
 		return s.fault(fmt.Errorf("stands in table [%s]; move it above the first table", path[0]))
 	}
 	return nil

@@ -15,7 +15,7 @@ import (
 type setting struct {
 	table, name string // table is empty for a key at the top
 	value       any
-	from        string // "file:line", or asked
+	from        origin
 	text        string // the value as it was asked for
 	// attribute is the one that a table of [maui] with a credential's name sets.
 	attribute string
@@ -34,7 +34,7 @@ func (s setting) key() string {
 }
 
 // fault returns why as what is wrong with the setting.
-func (s setting) fault(why error) error { return complaint(s.from, s.key(), why) }
+func (s setting) fault(why error) error { return complaint(s.from.String(), s.key(), why) }
 
 // complaint returns what is wrong with a key that was set at a place, which is
 // empty for none.
@@ -117,12 +117,12 @@ func (s setting) same(other setting) error {
 func ask(text string) (setting, error) {
 	key, value, ok := strings.Cut(text, "=")
 	key, value = strings.TrimSpace(key), strings.TrimSpace(value)
-	s := setting{name: strings.Trim(key, `"`), from: asked, text: value, value: value}
+	s := setting{name: strings.Trim(key, `"`), from: origin{file: asked}, text: value, value: value}
 	if v, ok := tomlValue(value); ok {
 		s.value = v
 	}
 	if !ok || s.name == "" {
-		return s, setting{name: text, from: asked}.fault(errors.New("want KEY=VALUE"))
+		return s, setting{name: text, from: origin{file: asked}}.fault(errors.New("want KEY=VALUE"))
 	}
 	table, name, dotted := strings.Cut(s.name, ".")
 	_, isTable := policyTables()[table]
@@ -149,11 +149,11 @@ func (k Key) checked(s setting) (any, error) {
 	switch s.value.(type) {
 	case string:
 	case int64, float64:
-		if s.from == asked && (k.Kind == String || k.Kind == Expression) {
+		if s.from.file == asked && (k.Kind == String || k.Kind == Expression) {
 			return k.value(s.text) // 1 is an expression, too
 		}
 	default:
-		if s.from == asked && (k.Kind == String || k.Kind == Expression || k.Kind == Time) {
+		if s.from.file == asked && (k.Kind == String || k.Kind == Expression || k.Kind == Time) {
 			return k.value(s.text) // and so is true; 12:00:00 is a time of the day to TOML
 		}
 	}

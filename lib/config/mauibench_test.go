@@ -1,0 +1,58 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+// Every command reads the configuration. 5,000 credentials are a large site's.
+const benchCredentials = 5000
+
+// written returns a configuration with so many credentials, of which each has a line or a
+// table by the format.
+func written(head, format string) []byte {
+	var b strings.Builder
+	b.WriteString(head)
+	for i := range benchCredentials {
+		fmt.Fprintf(&b, format, i, i+1)
+	}
+	return []byte(b.String())
+}
+
+var (
+	mauiLines   = written("USERWEIGHT 1\nFSUSERWEIGHT 1\nFSPOLICY DEDICATEDPS\n", "USERCFG[user%05d] PRIORITY=%d FSTARGET=10.0+ MAXJOB=5,10\n")
+	mauiStrings = written("[maui]\nUSERWEIGHT = 1\n", "\"USERCFG[user%05d]\" = \"PRIORITY=%d MAXJOB=5,10\"\n")
+	mauiTables  = written("[maui]\nUSERWEIGHT = 1\n", "[maui.USERCFG.user%05d]\nPRIORITY = %d\nFSTARGET = \"10.0+\"\nMAXJOB = [5, 10]\n")
+)
+
+func BenchmarkMauiFile(b *testing.B) {
+	for b.Loop() {
+		m, _ := ParseMaui("maui.cfg", mauiLines, false)
+		inertMaui(&m)
+	}
+}
+
+func BenchmarkMauiTables(b *testing.B) {
+	for b.Loop() {
+		if _, err := Parse("f", mauiTables); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// A line costs what it costs, however many there are: where each looked at the whole file,
+// this took a quarter of a minute.
+func TestManyCredentials(t *testing.T) {
+	for _, text := range [][]byte{mauiStrings, mauiTables} {
+		began := time.Now()
+		c, err := Parse("f", text)
+		if took := time.Since(began); err != nil || len(c.Maui.Credentials[0]) != benchCredentials || took > 4*time.Second {
+			t.Errorf("%d credentials: %d, %v, %v, want less than 4s", benchCredentials, len(c.Maui.Credentials[0]), err, took)
+		}
+		if got, want := c.Where("maui.USERCFG[user04999]"), fmt.Sprint("f:", strings.Count(string(text), "\n")); got != want {
+			t.Errorf("Where = %s, want %s", got, want)
+		}
+	}
+}

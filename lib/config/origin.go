@@ -1,0 +1,85 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/BurntSushi/toml"
+)
+
+// origin is where a setting is from. The zero value is nowhere.
+type origin struct {
+	file string // or asked
+	line int    // from 1; 0: that of the value, if there is one
+	// The decoder reads the whole text for each line that it tells, so that of a value
+	// is looked up when somebody wants to know.
+	in    *reader
+	value toml.Primitive
+}
+
+// String returns "file:line", asked, or nothing.
+func (o origin) String() string {
+	line := o.line
+	if line == 0 && o.in != nil {
+		_, line = o.in.look(o.value)
+	}
+	if line == 0 {
+		return o.file
+	}
+	return fmt.Sprintf("%s:%d", o.file, line)
+}
+
+// from returns where a value is from.
+func (r *reader) from(p toml.Primitive) origin { return origin{file: r.file, in: r, value: p} }
+
+// plain returns a key's value.
+func (r *reader) plain(p toml.Primitive) (value any) {
+	if err := r.meta.PrimitiveDecode(p, &value); err != nil {
+		value, _ = r.look(p)
+	}
+	return value
+}
+
+// keyNames are the names of a table's keys, in the order of the file, and what is below them.
+type keyNames struct {
+	names []string
+	below map[string]*keyNames
+}
+
+// add adds a key with the tables that it is in.
+func (k *keyNames) add(path []string) {
+	for _, name := range path {
+		next := k.below[name]
+		if next == nil {
+			if k.below == nil {
+				k.below = map[string]*keyNames{}
+			}
+			next = &keyNames{}
+			k.below[name], k.names = next, append(k.names, name)
+		}
+		k = next
+	}
+}
+
+// below returns the names of a table's keys in the order of the file. keys are those there
+// are.
+func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
+	if r.keys == nil {
+		r.keys = &keyNames{}
+		for _, path := range r.meta.Keys() {
+			r.keys.add(path)
+		}
+	}
+	at := r.keys
+	for _, name := range table {
+		if at = at.below[name]; at == nil {
+			return nil
+		}
+	}
+	var names []string
+	for _, name := range at.names {
+		if _, ok := keys[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
