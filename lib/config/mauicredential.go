@@ -8,17 +8,17 @@ import (
 )
 
 // credentialKinds are USERCFG and the like, by maui.Kind.
-func credentialKinds() []string {
+var credentialKinds = func() []string {
 	names := make([]string, maui.Kinds)
 	for k := range maui.Kinds {
 		names[k] = k.String() + "CFG"
 	}
 	return names
-}
+}()
 
 // credentialKind returns which of credentialKinds a name is.
 func credentialKind(name string) (maui.Kind, bool) {
-	i := slices.Index(credentialKinds(), name)
+	i := slices.Index(credentialKinds, name)
 	return maui.Kind(max(i, 0)), i >= 0
 }
 

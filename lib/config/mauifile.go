@@ -75,7 +75,11 @@ func (r *mauiReader) warn(name, note string) {
 
 // take sets what a line says.
 func (r *mauiReader) take(l mauicfg.Line) {
-	kind, credential := credentialKind(l.Name)
+	if kind, ok := credentialKind(l.Name); ok {
+		r.upper(l)
+		r.credential(kind, l)
+		return
+	}
 	name := l.Name
 	today, alias := mauiAliases[name]
 	if alias && !r.compatible {
@@ -83,12 +87,10 @@ func (r *mauiReader) take(l mauicfg.Line) {
 	}
 	k, known := mauiKey(name)
 	known = known && name != mauiFile
-	if l.Name != l.Written && (credential || known) {
-		r.warn(l.Written, "read as "+l.Name+"; Maui 3.3.1 knows upper case only")
+	if known {
+		r.upper(l)
 	}
 	switch {
-	case credential:
-		r.credential(kind, l)
 	case alias && r.compatible:
 		r.warn(name, "Maui 3.3.1 does not know it; its name there is "+today)
 	case known && l.Index != "" && l.Index != "0":
@@ -100,6 +102,13 @@ func (r *mauiReader) take(l mauicfg.Line) {
 		r.set(k, l.Value)
 	default:
 		r.warn(l.Written, r.unknown(l.Name))
+	}
+}
+
+// upper tells of a name in lower case that counts nevertheless.
+func (r *mauiReader) upper(l mauicfg.Line) {
+	if l.Name != l.Written {
+		r.warn(l.Written, "read as "+l.Name+"; Maui 3.3.1 knows upper case only")
 	}
 }
 
@@ -161,7 +170,7 @@ func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
 		r.warn(l.Name, "want a name in brackets: "+l.Name+"[NAME]")
 		return
 	}
-	name := fmt.Sprintf("%s[%s]", l.Name, l.Index)
+	name := l.Name + "[" + l.Index + "]"
 	list, notes := mauicfg.Attributes(l.Value)
 	if l.Value == "" {
 		r.warn(name, "no value")
@@ -206,7 +215,7 @@ func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Att
 func unknownAttribute(kind maui.Kind, name string, compatible bool) string {
 	for _, a := range MauiAttributes {
 		if a.Name == name {
-			return "counts for " + credentialKinds()[a.only(compatible)[0]] + " only"
+			return "counts for " + credentialKinds[a.only(compatible)[0]] + " only"
 		}
 	}
 	if laterAttribute(name) {

@@ -65,5 +65,5 @@ func mauiNames() []string {
 	for _, k := range MauiKeys[1:] {
 		names = append(names, k.Name)
 	}
-	return append(names[1:], credentialKinds()...)
+	return append(names[1:], credentialKinds...)
 }

@@ -164,7 +164,7 @@ func (c *Config) notACredential(s setting) (ok bool, err error) {
 	if !bracket {
 		return false, nil
 	}
-	if near, ok := nearest.Name(before, credentialKinds()); ok && near != before {
+	if near, ok := nearest.Name(before, credentialKinds); ok && near != before {
 		return true, unknownKey(didYouMean(near + "[" + oneLine(rest)))
 	}
 	return true, unknownKey("; want a key such as \"USERCFG[NAME]\"")

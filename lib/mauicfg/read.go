@@ -35,9 +35,10 @@ type Options struct {
 // a "=" may stand between name and value. Characters that cannot be printed count as
 // blanks. Maui's manual, appendix F, and what 3.3.1 does.
 func Read(text string, o Options) ([]Line, []Note) {
-	var lines []Line
 	var notes []Note
-	for _, p := range logical(text) {
+	pieces := logical(text)
+	lines := make([]Line, 0, len(pieces))
+	for _, p := range pieces {
 		if file, ok := include(p.comment); ok && p.text == "" {
 			notes = append(notes, Note{p.number, fmt.Sprintf("#INCLUDE %s: not followed; copy its lines to here", file)})
 		}
@@ -71,7 +72,7 @@ type piece struct {
 
 // logical takes a text apart. Comments go first, so that a "\" in one continues nothing.
 func logical(text string) []piece {
-	var out []piece
+	out := make([]piece, 0, strings.Count(text, "\n")+1)
 	open := false
 	text = strings.TrimPrefix(text, "\uFEFF")
 	for i, line := range strings.Split(text, "\n") {
@@ -90,6 +91,9 @@ func logical(text string) []piece {
 
 // printable makes blanks of what is not: tabs, carriage returns and broken letters, too.
 func printable(line string) string {
+	if !strings.ContainsFunc(line, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return line
+	}
 	return strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {
 			return ' '
