@@ -31,6 +31,7 @@ type mauiReader struct {
 	decided  bool
 	said     map[string]origin // for Config.where
 	warnings []string
+	more     int // warnings beyond mostWarnings
 	line     int
 	hints    map[string]string // by unknown name
 }
@@ -55,11 +56,27 @@ func (r *mauiReader) read(text string) {
 	for _, n := range notes {
 		r.unread(n)
 	}
+	if r.more > 0 {
+		r.warnings = append(r.warnings, fmt.Sprintf("%s: %d more warnings", r.file, r.more))
+	}
+}
+
+// mostWarnings keeps a file that is no maui.cfg at all from filling terminals and mailboxes.
+const mostWarnings = 1000
+
+// full tells whether there are enough warnings, and counts one more if so.
+func (r *mauiReader) full() bool {
+	if len(r.warnings) < mostWarnings {
+		return false
+	}
+	r.more++
+	return true
 }
 
 func (r *mauiReader) unread(n mauicfg.Note) {
-	r.line = n.Line
-	r.warnings = append(r.warnings, r.at()+": "+n.Text)
+	if r.line = n.Line; !r.full() {
+		r.warnings = append(r.warnings, r.at()+": "+n.Text)
+	}
 }
 
 func (r *mauiReader) from() origin { return origin{file: r.file, line: r.line} }
@@ -68,7 +85,7 @@ func (r *mauiReader) at() string { return r.from().String() }
 
 // warn tells what is wrong with a name; an empty note tells nothing.
 func (r *mauiReader) warn(name, note string) {
-	if note != "" {
+	if note != "" && !r.full() {
 		r.warnings = append(r.warnings, r.at()+": "+name+": "+note)
 	}
 }
@@ -119,13 +136,14 @@ const mostHints = 50
 // hint returns the known name that an unknown one resembles, as nearest.Hint does, for the
 // first of them.
 func (r *mauiReader) hint(name string, known []string) string {
-	hint, ok := r.hints[name]
+	of := known[0] + " " + name // attributes and parameters have names of their own
+	hint, ok := r.hints[of]
 	if !ok && len(r.hints) < mostHints {
 		hint = nearest.Hint(name, known)
 		if r.hints == nil {
 			r.hints = map[string]string{}
 		}
-		r.hints[name] = hint
+		r.hints[of] = hint
 	}
 	return hint
 }
@@ -145,7 +163,7 @@ func (r *mauiReader) unknown(name string) string {
 	case name != upper && (known || kind):
 		return "not read; Maui 3.3.1 knows upper case only"
 	}
-	return "unknown parameter" + r.hint(name, mauiNames())
+	return "unknown parameter" + r.hint(name, mauiNames)
 }
 
 // set sets a key to what a line says.
@@ -198,7 +216,7 @@ func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Att
 	}
 	known, ok := attributeOf(kind, upper, r.compatible)
 	if !ok {
-		return a.Name + ": " + unknownAttribute(kind, upper, r.compatible)
+		return a.Name + ": " + unknownAttribute(kind, upper, r.compatible, r.hint)
 	}
 	note, _ := known.take(c, a.Value, r.compatible)
 	if note == "" {
@@ -211,8 +229,8 @@ func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Att
 }
 
 // unknownAttribute returns what to say of an attribute that a kind of credentials does not
-// have.
-func unknownAttribute(kind maui.Kind, name string, compatible bool) string {
+// have. hint is nearest.Hint, or does as that.
+func unknownAttribute(kind maui.Kind, name string, compatible bool, hint func(string, []string) string) string {
 	for _, a := range MauiAttributes {
 		if a.Name == name {
 			return "counts for " + credentialKinds[a.only(compatible)[0]] + " only"
@@ -221,7 +239,7 @@ func unknownAttribute(kind maui.Kind, name string, compatible bool) string {
 	if laterAttribute(name) {
 		return errNotServed.Error()
 	}
-	return "unknown attribute" + nearest.Hint(name, attributesOf(kind, compatible))
+	return "unknown attribute" + hint(name, attributesOf(kind, compatible))
 }
 
 // putCredential stores what is said of a credential.

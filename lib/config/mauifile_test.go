@@ -274,8 +274,8 @@ func TestMauiSettings(t *testing.T) {
 // A file of nothing but unknown names has hints at the first: each takes a while.
 func TestMauiHints(t *testing.T) {
 	var text strings.Builder
-	for i := range 20000 {
-		fmt.Fprintf(&text, "QUEUETIMEWIEGHT%d 3\n", i%10000)
+	for i := range 800 {
+		fmt.Fprintf(&text, "QUEUETIMEWIEGHT%d 3\n", i%400)
 	}
 	_, warnings := ParseMaui("maui.cfg", []byte(text.String()), false)
 	hints := 0
@@ -284,8 +284,17 @@ func TestMauiHints(t *testing.T) {
 			hints++
 		}
 	}
-	if len(warnings) != 20000 || hints != 2*mostHints {
-		t.Errorf("%d warnings, %d with a hint, want 20000, %d", len(warnings), hints, 2*mostHints)
+	attributes := map[string]bool{}
+	_, of := ParseMaui("maui.cfg", []byte(strings.Repeat("USERCFG[a] MAXNODES=3\n", 3)), false)
+	for _, w := range of {
+		_, text, _ := strings.Cut(w, " ")
+		attributes[text] = true
+	}
+	if len(of) != 3 || !attributes["USERCFG[a]: MAXNODES: unknown attribute; did you mean MAXNODE?"] || len(attributes) != 1 {
+		t.Errorf("a misspelt attribute in three lines: %q", of)
+	}
+	if len(warnings) != 800 || hints != 2*mostHints {
+		t.Errorf("%d warnings, %d with a hint, want 800, %d", len(warnings), hints, 2*mostHints)
 	}
 }
 
@@ -331,4 +340,12 @@ func FuzzParseMaui(f *testing.F) {
 			}
 		}
 	})
+}
+
+// A file that is no maui.cfg does not fill the terminal.
+func TestMauiFileOfNonsense(t *testing.T) {
+	_, warnings := ParseMaui("f", []byte(strings.Repeat("QUEUETIMEWEIGT 3\n[x]\n", 4000)), false)
+	if want := "f: 7000 more warnings"; len(warnings) != 1001 || warnings[1000] != want {
+		t.Errorf("8000 bad lines: %d warnings, the last one %q, want 1001 and %q", len(warnings), warnings[len(warnings)-1], want)
+	}
 }

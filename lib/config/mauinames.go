@@ -39,16 +39,16 @@ func skippedMaui(name string) bool {
 			return false // none of them ends so
 		}
 	}
-	if _, slip := nearest.Name(name, []string{"NODEWEIGHT"}); slip {
-		return false
-	}
-	for _, begin := range strings.Fields("SERVER RM AM ADMIN LOG BACKFILL RESERVATION NODE SRCFG DEFER ENABLEMULTI") {
+	for _, begin := range skippedBeginnings {
 		if strings.HasPrefix(name, begin) {
-			return true
+			_, slip := nearest.Name(name, []string{"NODEWEIGHT"})
+			return !slip
 		}
 	}
 	return words("SYSCFG JOBNODEMATCHPOLICY RESOURCELIMITPOLICY RESDEPTH", name)
 }
+
+var skippedBeginnings = strings.Fields("SERVER RM AM ADMIN LOG BACKFILL RESERVATION NODE SRCFG DEFER ENABLEMULTI")
 
 // mauiKey returns the key of [maui] with the name.
 func mauiKey(name string) (Key, bool) {
@@ -60,10 +60,4 @@ func mauiKey(name string) (Key, bool) {
 }
 
 // mauiNames are all names that a line of a maui.cfg may begin with.
-func mauiNames() []string {
-	names := []string{mauiFile}
-	for _, k := range MauiKeys[1:] {
-		names = append(names, k.Name)
-	}
-	return append(names[1:], credentialKinds...)
-}
+var mauiNames = append(namesOf(MauiKeys[1:]), credentialKinds...)

@@ -120,10 +120,10 @@ func (c *Config) takeMaui(s setting) (ok bool, err error) {
 func (c *Config) takeAttribute(s setting, credential *maui.Credential, kind maui.Kind, a mauicfg.Attribute) error {
 	known, ok := attributeOf(kind, a.Name, false)
 	if !ok {
-		return fmt.Errorf("%s: %s", oneLine(a.Name), unknownAttribute(kind, a.Name, false))
+		return fmt.Errorf("%s: %s", oneLine(a.Name), unknownAttribute(kind, a.Name, false, nearest.Hint))
 	}
 	if !known.has(kind, c.Maui.Compatible) {
-		c.Warnings = append(c.Warnings, s.fault(fmt.Errorf("%s: %s in Maui 3.3.1", a.Name, unknownAttribute(kind, a.Name, true))).Error())
+		c.Warnings = append(c.Warnings, s.fault(fmt.Errorf("%s: %s in Maui 3.3.1", a.Name, unknownAttribute(kind, a.Name, true, nearest.Hint))).Error())
 		return nil
 	}
 	if note, ok := known.take(credential, a.Value, false); !ok || note != "" {
