@@ -95,6 +95,31 @@ func TestQuotas(t *testing.T) {
 	}
 }
 
+// A group's members may have what those below it leave of their quotas, which with
+// oversubscription may be more than its own quota with all below it: strict enforcement alone
+// keeps to that.
+func TestOversubscribedQuotas(t *testing.T) {
+	for _, c := range []struct {
+		strict bool
+		wants  int
+		want   string
+	}{
+		{false, 0, "a:10"},
+		{false, 3, "a:7 a.x.p:3"},
+		{true, 0, "a:6"},
+	} {
+		cfg := quotas(t, accountant.Group{Name: "a", Quota: 6}, accountant.Group{Name: "a.x", Quota: 4}, accountant.Group{Name: "a.x.p", Quota: 8})
+		cfg.Quotas.Strict = c.strict
+		p := Pool{Slots: equal(t, 20, ""), Jobs: []Job{aJob(t, 1, 20, "a.alice@x", "")}}
+		if c.wants > 0 {
+			p.Jobs = append(p.Jobs, aJob(t, 2, c.wants, "a.x.p.bob@x", ""))
+		}
+		if got := inGroups(Cycle(p, cfg, now), cfg); got != c.want {
+			t.Errorf("strict %v, %d jobs in a.x.p: matches %s, want %s", c.strict, c.wants, got, c.want)
+		}
+	}
+}
+
 // TestGroupOrderInReport holds that the report has submitters in the order in which they are
 // served: a better EUP does not come before a group that is further below its quota.
 func TestGroupOrderInReport(t *testing.T) {

@@ -28,23 +28,26 @@ func (v quotaView) subtree(at int) (sum accountant.Weight) {
 }
 
 // quota returns what a group may use with all below it, by the plan's own table; with
-// strict enforcement static quotas count as configured.
+// strict enforcement static quotas count as configured, and dynamic ones as worked out.
 func (v quotaView) quota(at int) float64 {
-	g := v.tree.List[at]
-	if v.cfg.Quotas.Strict && !g.Dynamic {
+	switch g := v.tree.List[at]; {
+	case v.cfg.Quotas.Strict && g.Dynamic:
+		return v.plan.Groups[at].SubtreeQuota
+	case v.cfg.Quotas.Strict:
 		return g.Quota
 	}
 	return v.entitled(at)
 }
 
-// entitled returns the quota of a group with all below it, whose own together may be more
-// when quotas are oversubscribed.
+// entitled returns what a group's members may have without surplus from above: its own quota
+// and all that the groups below leave of theirs. With oversubscription these may be more
+// together than the quota of the group with all below it.
 func (v quotaView) entitled(at int) float64 {
-	sum := 0.0
+	sum := v.plan.Groups[at].EffectiveQuota
 	for _, below := range v.tree.List[at].Children {
 		sum += v.entitled(below)
 	}
-	return max(sum, v.plan.Groups[at].SubtreeQuota)
+	return sum
 }
 
 // bounded says whether quotas bound anybody.
