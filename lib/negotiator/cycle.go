@@ -216,9 +216,11 @@ type Plan struct {
 	Reservations []Reserved
 	// Succession is what claims go on with whose jobs end before the next cycle.
 	Succession Succession
-	// Clocks and Passed are what Config.Queue wants kept until the next cycle.
-	Clocks []Clock
-	Passed []Passed
+	// Clocks and Passed are what Config.Queue wants kept until the next cycle. Passing are
+	// the matched jobs that Passed counts, in the order of the queue.
+	Clocks  []Clock
+	Passed  []Passed
+	Passing []pool.JobID
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
 	// Warnings are what a person should look at, such as an ad that could not
@@ -249,7 +251,7 @@ type Clock struct {
 }
 
 // Passed says that jobs behind these procs in the queue were matched while they stayed
-// idle: so many as Times.
+// idle: so many as Times, the last of Plan.Passing.
 type Passed struct {
 	Procs
 	Times int

@@ -1,8 +1,11 @@
 package negotiator
 
 import (
+	"cmp"
 	"slices"
 	"sort"
+
+	"fairspool/lib/pool"
 )
 
 // settleQueue notes, when all is dealt out, which limits of the policy are reached, and what
@@ -40,6 +43,7 @@ func (c *cycle) settleQueue() {
 // countPassed lists the procs that got nothing while jobs behind them did.
 func (c *cycle) countPassed() {
 	matched := slices.Sorted(slices.Values(c.one.matched))
+	c.plan.Passing = c.matchedInOrder()
 	for _, s := range c.submitters {
 		for _, q := range s.queues {
 			if !q.offered() {
@@ -55,6 +59,20 @@ func (c *cycle) countPassed() {
 		}
 	}
 	c.plan.Passed = joinEqual(c.plan.Passed, func(x *Passed) *Procs { return &x.Procs }, func(a, b *Passed) bool { return a.Times == b.Times })
+}
+
+// matchedInOrder returns the jobs that were matched in the order of the queue.
+func (c *cycle) matchedInOrder() []pool.JobID {
+	line := make([]int, len(c.plan.Matches))
+	for i := range line {
+		line[i] = i
+	}
+	slices.SortStableFunc(line, func(a, b int) int { return cmp.Compare(c.one.matched[a], c.one.matched[b]) })
+	jobs := make([]pool.JobID, len(line))
+	for i, m := range line {
+		jobs[i] = c.plan.Matches[m].Job
+	}
+	return jobs
 }
 
 // joinEqual puts what is said of procs into ascending order, neighbours of whom the same is said

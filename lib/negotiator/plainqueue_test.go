@@ -221,6 +221,12 @@ func (c *plainQueue) told() string {
 			lines = append(lines, fmt.Sprintf("%s passed %d", j.id, behind))
 		}
 	}
+	if c.CountPassed {
+		slices.SortStableFunc(c.moved, func(a, b *placedJob) int { return cmp.Compare(slices.Index(c.line, a), slices.Index(c.line, b)) })
+		for _, m := range c.moved {
+			fmt.Fprintln(&b, "passing", m.id)
+		}
+	}
 	return b.String() + inLines(lines)
 }
 
@@ -243,6 +249,9 @@ func inOrderTold(p *Plan) string {
 	}
 	for _, k := range p.Clocks {
 		each(k.Procs, fmt.Sprint(" since ", k.Since))
+	}
+	for _, id := range p.Passing {
+		fmt.Fprintln(&b, "passing", id)
 	}
 	for _, x := range p.Passed {
 		each(x.Procs, fmt.Sprint(" passed ", x.Times))

@@ -43,7 +43,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 		}
 	}
 	countMatches(tx, attempts, now)
-	keepQueueFacts(tx, facts)
+	keepQueueFacts(tx, facts, plan.Passing, made)
 	takeFromOutside(tx, made, now, p)
 	putSuccession(tx, plan.Succession)
 	return made

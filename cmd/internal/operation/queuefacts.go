@@ -15,6 +15,9 @@ type queueFact struct {
 	negotiator.Procs
 	name string
 	is   int64
+	// passed says that is, the BypassCount so far, grows by so many of the plan's matches as
+	// come about, the last so many of Plan.Passing.
+	passed int
 }
 
 // queueFacts returns what a plan wants kept in jobs until the next cycle: since when they are
@@ -22,22 +25,22 @@ type queueFact struct {
 // left out. It is to be called before the transaction changes any.
 func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact {
 	var facts []queueFact
-	note := func(p negotiator.Procs, name string, is int64) {
+	note := func(f queueFact) {
 		if n := len(facts); n > 0 {
-			if last := &facts[n-1]; last.name == name && last.is == is && last.Cluster == p.Cluster && last.Last+1 == p.First {
-				last.Last = p.Last
+			if last := &facts[n-1]; last.name == f.name && last.is == f.is && last.passed == f.passed && last.Cluster == f.Cluster && last.Last+1 == f.First {
+				last.Last = f.Last
 				return
 			}
 		}
-		facts = append(facts, queueFact{p, name, is})
+		facts = append(facts, f)
 	}
 	for _, k := range plan.Clocks {
-		eachUnchanged(tx, k.Procs, seen, func(p negotiator.Procs, _ *classad.Ad) { note(p, pool.AttrEligibleSince, k.Since) })
+		eachUnchanged(tx, k.Procs, seen, func(p negotiator.Procs, _ *classad.Ad) { note(queueFact{p, pool.AttrEligibleSince, k.Since, 0}) })
 	}
 	for _, k := range plan.Passed {
 		eachUnchanged(tx, k.Procs, seen, func(p negotiator.Procs, ad *classad.Ad) {
 			before, _ := ad.EvalInt(&classad.Context{}, pool.AttrBypassCount)
-			note(p, pool.AttrBypassCount, min(max(before, 0), math.MaxInt64-int64(k.Times))+int64(k.Times))
+			note(queueFact{p, pool.AttrBypassCount, max(before, 0), k.Times})
 		})
 	}
 	return facts
@@ -60,9 +63,30 @@ func eachUnchanged(tx *spool.Tx, p negotiator.Procs, seen Snapshot, do func(nego
 	}
 }
 
-// keepQueueFacts notes them in the jobs.
-func keepQueueFacts(tx *spool.Tx, facts []queueFact) {
+// keepQueueFacts notes them in the jobs. passing are the jobs that a plan matched, in the
+// order of the queue, and made the matches that came about: a job that got nothing after all
+// has passed nobody.
+func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made []negotiator.Match) {
+	matched := make(map[pool.JobID]bool, len(made))
+	for _, m := range made {
+		matched[m.Job] = true
+	}
+	failed := make([]int, len(passing)+1) // by how many of the last it is asked about
+	for i := range passing {
+		failed[i+1] = failed[i]
+		if !matched[passing[len(passing)-1-i]] {
+			failed[i+1]++
+		}
+	}
 	for _, f := range facts {
-		tx.SetRange(f.Cluster, f.First, f.Last, f.name, classad.Literal(classad.Int(f.is)))
+		is := f.is
+		if f.name == pool.AttrBypassCount {
+			more := int64(f.passed - failed[min(f.passed, len(passing))])
+			if more == 0 {
+				continue
+			}
+			is = min(is, math.MaxInt64-more) + more
+		}
+		tx.SetRange(f.Cluster, f.First, f.Last, f.name, classad.Literal(classad.Int(is)))
 	}
 }

@@ -74,6 +74,28 @@ func TestQueueFacts(t *testing.T) {
 	}
 }
 
+// TestPassedByNobody: a match that does not come about, since its job changed meanwhile, has
+// passed no other.
+func TestPassedByNobody(t *testing.T) {
+	b := newBench(t)
+	proc := func(n int) pool.JobID { return pool.JobID{Cluster: 1, Proc: n} }
+	match := func(n int, slot string) negotiator.Match {
+		return negotiator.Match{Job: proc(n), Submitter: "alice@example.org", Slot: slot, Weight: accountant.One}
+	}
+	plan := &negotiator.Plan{
+		Matches: []negotiator.Match{match(3, "slot1@here"), match(2, "slot2@here")},
+		Passed: []negotiator.Passed{{Procs: negotiator.Procs{Cluster: 1, First: 0, Last: 0}, Times: 2},
+			{Procs: negotiator.Procs{Cluster: 1, First: 1, Last: 1}, Times: 1}},
+		Passing: []pool.JobID{proc(2), proc(3)},
+	}
+	seen := b.snapshot()
+	b.setOf(proc(3), pool.AttrJobPrio, "3")
+	b.update(func(tx *spool.Tx) error { Match(tx, plan, seen, noon, params); return nil })
+	if got, want := b.facts(), []string{"none 1", "none none", "none none", "none none"}; !slices.Equal(got, want) {
+		t.Errorf("EligibleSince and BypassCount = %q, want %q", got, want)
+	}
+}
+
 // TestQueueFactsLaw: whatever the runs are cut like, each proc that is unchanged has what the
 // plan says, and the others have what they had.
 func TestQueueFactsLaw(t *testing.T) {
