@@ -44,7 +44,10 @@ func (p *testPool) preempt(n int, holder pool.JobID, script string) (id pool.Job
 		return nil
 	})
 	var seen operation.Snapshot
-	err := p.spool.View(func(v *spool.View) error { seen = operation.TakeSnapshot(v, "example.org", nil, operation.Beside{}); return nil })
+	err := p.spool.View(func(v *spool.View) error {
+		seen = operation.TakeSnapshot(v, "example.org", nil, operation.Beside{})
+		return nil
+	})
 	if err != nil {
 		p.Fatal(err)
 	}
