@@ -79,6 +79,15 @@ func TestRankMany(t *testing.T) {
 // TestOrdered: sorted by all keys, and equal ones by number, whether the keys fit into a word or
 // not.
 func TestOrdered(t *testing.T) {
+	// Keys of 64 bits and one: one bit more than a word has.
+	for _, k := range [][2][]uint64{{{0, math.MaxUint64, 0, math.MaxUint64}, {1, 1, 0, 0}}, {{1, 1, 0, 0}, {math.MaxUint64, 0, math.MaxUint64, 0}}} {
+		got := ordered(4, func(i int) uint64 { return k[0][i] }, func(i int) uint64 { return k[1][i] })
+		for i := 1; i < 4; i++ {
+			if a, b := got[i-1].at, got[i].at; k[0][a] > k[0][b] || k[0][a] == k[0][b] && k[1][a] > k[1][b] {
+				t.Errorf("ordered %v: %d stands before %d", k, a, b)
+			}
+		}
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		some := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3000, 3000), rapid.Int64Range(0, 1), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
 		keys := rapid.SliceOf(rapid.Custom(func(t *rapid.T) [3]int64 {
