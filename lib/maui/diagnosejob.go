@@ -36,17 +36,18 @@ func (e equation) total() []string {
 	case e.Raw > maxStart:
 		sum = "MIN(1000000000, " + sum + ")"
 	}
-	if own != math.Trunc(own) && e.job.System <= 0 {
-		sum += ", without the fraction"
+	whole := ""
+	if own != math.Trunc(own) {
+		whole = ", without the fraction"
 	}
 	line := []string{decimal(own) + " = " + sum}
 	switch s := e.job.System; {
 	case s > maxStart:
-		return append([]string{fmt.Sprintf("%d = %s + system priority %s", e.Start, decimal(own), decimal(float64(s)-relativeStart))}, line...)
+		return append([]string{fmt.Sprintf("%d = %s + system priority %s%s", e.Start, decimal(own), decimal(float64(s)-relativeStart), whole)}, line...)
 	case s > 0:
 		return append([]string{fmt.Sprintf("%d = 1000000000 + system priority %d, in the place of its own", e.Start, s)}, line...)
 	}
-	return []string{fmt.Sprintf("%d = %s", e.Start, sum)}
+	return []string{fmt.Sprintf("%d = %s%s", e.Start, sum, whole)}
 }
 
 // sum is the sum of the components.
@@ -155,7 +156,8 @@ func credentialName(k Kind, name string) string {
 }
 
 // decimal writes a number: whole ones exactly, others rounded to two places, or three digits
-// if they are small.
+// if they are small. What is just below a whole number has as many places as tell it from
+// that: without its fraction it is one less.
 func decimal(x float64) string {
 	switch m := math.Abs(x); {
 	case m >= 1e15 || m < 0.01 && x != 0:
@@ -163,5 +165,10 @@ func decimal(x float64) string {
 	case x == math.Trunc(x):
 		return strconv.FormatFloat(x+0, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(x, 'f', 2, 64)
+	for places := 2; ; places++ {
+		text := strconv.FormatFloat(x, 'f', places, 64)
+		if shown, err := strconv.ParseFloat(text, 64); err != nil || math.Abs(shown) < math.Ceil(math.Abs(x)) {
+			return text
+		}
+	}
 }

@@ -46,6 +46,10 @@ SERVICE 10.50 = QUEUETIMEWEIGHT 1 * 10.50 (minutes of queue time, 0+00:10:30)`},
 17 = 10 + system priority 7
 10 = SERVICEWEIGHT 1 * 10
 SERVICE 10 = QUEUETIMEWEIGHT 1 * 10 (minutes of queue time, 0+00:10:00)`},
+		{"a fraction below a relative system priority", "", maui.Job{Since: -630, System: 2e9 - 7}, `
+3 = 10.50 + system priority -7, without the fraction
+10.50 = SERVICEWEIGHT 1 * 10.50
+SERVICE 10.50 = QUEUETIMEWEIGHT 1 * 10.50 (minutes of queue time, 0+00:10:30)`},
 		{"a QOS by default, and what it adds", "QUEUETIMEWEIGHT 2\nQOSWEIGHT 1\nCLASSWEIGHT 1\nQOSCFG[q] PRIORITY=100 QTWEIGHT=50\nUSERCFG[u] QDEF=q\n",
 			maui.Job{User: "u", Since: -600}, `
 620 = SERVICEWEIGHT 1 * 520 + CREDWEIGHT 1 * 100
@@ -63,10 +67,10 @@ CRED 0 = QOSWEIGHT 1 * 0 (no PRIORITY of QOS DEFAULT)`},
 1 = TARGETWEIGHT 1 * 1.01, without the fraction
 QOS q: it asks for that
 TARGET 1.01 = TARGETQUEUETIMEWEIGHT 1 * 0.01 (QTTARGET in seconds of user DEFAULT: (14400 - 14390)^-2)
-            + TARGETXFACTORWEIGHT 1 * 1.00 (XFTARGET of QOS q: (4 - 3.00)^-2)`},
+            + TARGETXFACTORWEIGHT 1 * 0.997 (XFTARGET of QOS q: (4 - 2.999)^-2)`},
 		{"a target that is reached", "QUEUETIMEWEIGHT 0\nTARGETQUEUETIMEWEIGHT 1\nUSERCFG[u] QTTARGET=600\n", maui.Job{User: "u", Since: -601}, `
-99999999 = TARGETWEIGHT 1 * 100000000.00, without the fraction
-TARGET 100000000.00 = TARGETQUEUETIMEWEIGHT 1 * 100000000.00 (QTTARGET in seconds of user u: 0.0001^-2, as 600 - 601 is below that)`},
+99999999 = TARGETWEIGHT 1 * 99999999.99999999, without the fraction
+TARGET 99999999.99999999 = TARGETQUEUETIMEWEIGHT 1 * 99999999.99999999 (QTTARGET in seconds of user u: 0.0001^-2, as 600 - 601 is below that)`},
 		{"fair share", "FSPOLICY DEDICATEDPS\nQUEUETIMEWEIGHT 0\nENABLENEGJOBPRIORITY TRUE\nFSUSERWEIGHT 1000\nFSGROUPWEIGHT 1\nFSCLASSWEIGHT 1\nUSERCFG[john] FSTARGET=50\nGROUPCFG[DEFAULT] FSTARGET=20-\n",
 			maui.Job{User: "john", Group: "g"}, `
 18208 = FSWEIGHT 1 * 18208.20, without the fraction
