@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
@@ -45,30 +46,55 @@ func (w *world) remove(names selection.Names) error {
 	return nil
 }
 
-// readPrio reads priorities: `+5 12`, `-p 3 12.0`.
+// readPrio reads priorities: `+5 12`, `-p 3 12.0`, `-system 5 12`.
 func readPrio(words []string) (func(*world) error, error) {
 	line := cmdline.Command{Name: "prio", Number: "adjust", Flags: []cmdline.Flag{
-		{Name: "p", Args: []string{"N"}}, {Name: "adjust", Args: []string{"N"}},
+		{Name: "p", Args: []string{"N"}}, {Name: "adjust", Args: []string{"N"}}, {Name: "system", Args: []string{"N"}},
 	}}
 	flags, args, err := line.Parse(words)
 	switch {
 	case err != nil:
 		return nil, err
-	case len(flags) != 1 || flags[0].Name != "p" && flags[0].Name != "adjust":
-		return nil, cmdline.Usagef("want a new priority, -p N, or an adjustment, +N or -N")
+	case len(flags) != 1 || !slices.Contains([]string{"p", "adjust", "system"}, flags[0].Name):
+		return nil, cmdline.Usagef("want a new priority, -p N, an adjustment, +N or -N, or -system N")
 	case len(args) == 0:
 		return nil, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user")
-	}
-	n, err := strconv.ParseInt(flags[0].Args[0], 10, 32)
-	if err != nil {
-		return nil, cmdline.Usagef("%q: want a whole number from %d to %d", flags[0].Args[0], math.MinInt32, math.MaxInt32)
 	}
 	names, err := selection.Parse(args)
 	if err != nil {
 		return nil, cmdline.Usagef("%v", err)
 	}
+	if flags[0].Name == "system" {
+		s, err := operation.ReadSystemPriority(flags[0].Args[0])
+		if err != nil {
+			return nil, cmdline.Usagef("%v", err)
+		}
+		return func(w *world) error { return w.setSystem(names, s) }, nil
+	}
+	n, err := strconv.ParseInt(flags[0].Args[0], 10, 32)
+	if err != nil {
+		return nil, cmdline.Usagef("%q: want a whole number from %d to %d", flags[0].Args[0], math.MinInt32, math.MaxInt32)
+	}
 	adjust := flags[0].Name == "adjust"
 	return func(w *world) error { return w.prioritise(names, n, adjust) }, nil
+}
+
+// setSystem sets the system priorities of jobs.
+func (w *world) setSystem(names selection.Names, s operation.SystemPriority) error {
+	n, err := s.Kept(&w.config)
+	if err != nil {
+		return err
+	}
+	spans, err := w.named(names)
+	if err != nil {
+		return err
+	}
+	w.eachOf(spans, func(j negotiator.Job) []negotiator.Job {
+		j.Ad = j.Ad.Clone()
+		j.Ad.SetInt(pool.AttrSystemPriority, n)
+		return []negotiator.Job{j}
+	})
+	return nil
 }
 
 // prioritise sets the priorities of jobs to n, or adds it to them.

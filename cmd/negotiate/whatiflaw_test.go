@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -24,8 +25,8 @@ type trial struct {
 	do   func(*spool.Tx) error
 }
 
-// aTrial draws a change.
-func aTrial(t *rapid.T) trial {
+// aTrial draws a change. There are system priorities only with one queue.
+func aTrial(t *rapid.T, oneQueue bool) trial {
 	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
 	at := time.Unix(later, 0)
 	who := rapid.SampledFrom([]string{"alice@pool", "bob@pool", "carol@pool"}).Draw(t, "who")
@@ -38,7 +39,7 @@ func aTrial(t *rapid.T) trial {
 		}
 		return e
 	}
-	switch rapid.IntRange(0, 4).Draw(t, "kind") {
+	switch rapid.IntRange(0, 5).Draw(t, "kind") {
 	case 0:
 		e := rapid.SampledFrom([][]string{
 			{"setfactor", "3"}, {"setprio", "50"}, {"setceiling", "2"}, {"setceiling", "-1"}, {"setfloor", "2"}, {"setaccum", "9"},
@@ -61,6 +62,16 @@ func aTrial(t *rapid.T) trial {
 				return fmt.Errorf("no job %v", id)
 			}
 			tx.SetRange(id.Cluster, id.Proc, id.Proc, pool.AttrJobPrio, expr(fmt.Sprint(n)))
+			return nil
+		}}
+	case 5:
+		n := rapid.SampledFrom([]string{"0", "3", "7", "+40", "-90"}).Draw(t, "system")
+		return trial{fmt.Sprintf("prio -system %s %v", n, id), func(tx *spool.Tx) error {
+			if _, ok := tx.Job(id); !ok || !oneQueue {
+				return fmt.Errorf("no job %v, or no system priorities", id)
+			}
+			kept := map[string]string{"+40": "2000000040", "-90": "1999999910"}
+			tx.SetRange(id.Cluster, id.Proc, id.Proc, pool.AttrSystemPriority, expr(cmp.Or(kept[n], n)))
 			return nil
 		}}
 	case 2:
@@ -124,11 +135,12 @@ func TestWhatIfLaw(t *testing.T) {
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := begun(t)
-		t.Setenv("FAIRSPOOL_CONFIG", rapid.SampledFrom([]string{"/dev/null", maui}).Draw(rt, "config"))
+		config := rapid.SampledFrom([]string{"/dev/null", maui}).Draw(rt, "config")
+		t.Setenv("FAIRSPOOL_CONFIG", config)
 		var args []string
 		var trials []trial
 		for range rapid.IntRange(1, 4).Draw(rt, "changes") {
-			c := aTrial(rt)
+			c := aTrial(rt, config == maui)
 			trials = append(trials, c)
 			args = append(args, "-what-if", c.text)
 		}
