@@ -42,6 +42,9 @@ func (d Difference) tell(c *cmdline.Call) error {
 	columns, cells := columns, Figures.cells
 	if d.before != "" && d.after != "" {
 		columns, cells = jobColumns, Figures.jobs
+		if d.otherEUPs() {
+			columns, cells = eupColumns, Figures.withEUP
+		}
 	}
 	if err := tellChanged(c, columns, d.Submitters, func(s ChangedSubmitter) []string {
 		return figures(s.Name, s.Now, s.WhatIf, cells)
@@ -68,15 +71,28 @@ func (d Difference) tell(c *cmdline.Call) error {
 	return nil
 }
 
-// jobColumns are the columns where nobody has a share.
-var jobColumns = []cmdline.Column{{Head: "Submitter"}, {Head: "EUP (lower is better)", Right: true}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true}}
+// jobColumns are the columns where nobody has a share, and eupColumns those where the
+// changes make other EUPs, which decide nothing there.
+var (
+	jobColumns = []cmdline.Column{{Head: "Submitter"}, {Head: "Idle", Right: true}, {Head: "Matched", Right: true}}
+	eupColumns = slices.Insert(slices.Clone(jobColumns), 1, cmdline.Column{Head: "EUP (decides nothing)", Right: true})
+)
+
+// otherEUPs tells whether the EUP of anybody who takes part before and after is another one.
+func (d Difference) otherEUPs() bool {
+	return slices.ContainsFunc(d.Submitters, func(s ChangedSubmitter) bool {
+		return s.Now != nil && s.WhatIf != nil && s.Now.EffectivePriority != s.WhatIf.EffectivePriority
+	})
+}
 
 func (f Figures) cells() []string {
 	return []string{number(f.EffectivePriority), number(f.PieSlice), number(f.Limit), strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)}
 }
 
-func (f Figures) jobs() []string {
-	return []string{number(f.EffectivePriority), strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)}
+func (f Figures) jobs() []string { return []string{strconv.Itoa(f.Idle), strconv.Itoa(f.Matched)} }
+
+func (f Figures) withEUP() []string {
+	return append([]string{number(f.EffectivePriority)}, f.jobs()...)
 }
 
 func evictedLines(list []Evicted) (lines []string) {
