@@ -28,8 +28,8 @@ type Prioritized struct {
 	Priority, RawPriority float64
 	SystemPriority        int64   `json:",omitempty"`
 	QueueTime             float64 // seconds
-	// Components are by their short names, SERV, TARG, CRED, FS, RES and USAGE. Those that
-	// cannot make a difference are left out.
+	// Components are by their short names, SERV, TARG, CRED, FS, RES and USAGE. Those
+	// without any such term are left out.
 	Components map[string]PriorityComponent
 }
 

@@ -58,9 +58,9 @@ func (from Sources) world(c *maui.Config) maui.World {
 }
 
 // countsPE tells whether anything depends on processor equivalents, which the size of the
-// pool is needed for.
+// pool is needed for. With a weight they are shown also where their component has none.
 func countsPE(c *maui.Config) bool {
-	if c.FSPolicy == maui.DedicatedPES || c.Components[maui.Resource].Weight != 0 && c.Subs[maui.PE].Weight != 0 {
+	if c.FSPolicy == maui.DedicatedPES || c.Subs[maui.PE].Weight != 0 {
 		return true
 	}
 	for _, kind := range c.Credentials {

@@ -66,7 +66,7 @@ func TestSourcesAsked(t *testing.T) {
 	}{
 		{"nothing", func(*maui.Config) {}, false, false},
 		{"PE counts", func(c *maui.Config) { c.Subs[maui.PE].Weight = 2 }, true, false},
-		{"in a component that does not", func(c *maui.Config) { c.Subs[maui.PE].Weight, c.Components[maui.Resource].Weight = 2, 0 }, false, false},
+		{"in a component that does not, as qstat shows it", func(c *maui.Config) { c.Subs[maui.PE].Weight, c.Components[maui.Resource].Weight = 2, 0 }, true, false},
 		{"fair share of processors", func(c *maui.Config) { c.FSPolicy = maui.DedicatedPS }, false, true},
 		{"fair share of equivalents", func(c *maui.Config) { c.FSPolicy = maui.DedicatedPES }, true, true},
 		{"a limit of equivalents", func(c *maui.Config) {
