@@ -180,8 +180,10 @@ type Reserve struct {
 
 // Plan is what a cycle decided, and why. Every list has a fixed order.
 type Plan struct {
-	// Policy is what Config.Queue is called, empty without one.
-	Policy string
+	// Policy is what Config.Queue is called, empty without one. Limited says that it limits
+	// what runs, also beyond single submitters.
+	Policy  string
+	Limited bool
 
 	// Matches are the new matches, in the order in which they were made.
 	Matches []Match

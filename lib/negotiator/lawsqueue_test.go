@@ -57,6 +57,9 @@ func TestPolicyIsKept(t *testing.T) {
 		}
 		plan := Cycle(p, cfg, now)
 		q := queuedJobs(p, cfg, plan)
+		if plan.Limited != (q.limits != nil) {
+			rt.Fatalf("the plan says that the policy limits what runs: %v", plan.Limited)
+		}
 		for _, m := range plan.Matches {
 			at, placed := q.place[m.Job]
 			if !placed {

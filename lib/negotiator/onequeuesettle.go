@@ -15,7 +15,7 @@ func (c *cycle) settleQueue() {
 	if o == nil {
 		return
 	}
-	if o.Limits != nil {
+	if c.plan.Limited = o.Limits != nil; c.plan.Limited {
 		for _, s := range c.submitters {
 			for _, q := range s.queues {
 				if q.offered() && c.one.full(q) {

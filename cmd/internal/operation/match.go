@@ -32,7 +32,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	made := make([]negotiator.Match, 0, len(plan.Matches))
 	attempts := make([]attempt, 0, len(plan.Matches))
 	for _, m := range plan.Matches {
-		if late.bar(m) || !free.has(tx, m) {
+		if late.bar(tx, m) || !free.has(tx, m) {
 			continue
 		}
 		if n, ok := claimFor(tx, m, seen, now, p); ok {
@@ -53,7 +53,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 // alone. One that was taken up after all goes on, and so does its slot.
 func giveUp(tx *spool.Tx, plan *negotiator.Plan, now time.Time, p accountant.Params) latecomers {
 	given := map[string]bool{}
-	late := latecomers{submitters: map[string]bool{}, limits: map[string]bool{}}
+	late := latecomers{submitters: map[string]bool{}, limits: map[string]bool{}, limited: plan.Limited}
 	for _, c := range plan.GiveUp {
 		if GiveUp(tx, c, now, p) {
 			given[c.SlotAd()] = true
@@ -156,12 +156,8 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	n = j.int(pool.AttrNumJobMatches) + 1
 	c := pool.Claim{
 		Job: m.Job, Attempt: int(n), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, By: credentials(j.ad), Limits: m.Limits, Rank: m.Rank,
+		State: pool.Matched, Weight: m.Weight, By: matchedBy(j.ad, m), Limits: m.Limits, Rank: m.Rank,
 	}
-	if m.QOS != "" {
-		c.By.QOS = m.QOS
-	}
-	c.By.PE = m.PE
 	if m.Preempts != nil {
 		c.State = pool.Promised
 		preempt(tx, m, now, p)
@@ -170,6 +166,16 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
 	tx.PutClaim(c)
 	return n, true
+}
+
+// matchedBy returns what the job of a match is charged by.
+func matchedBy(ad *classad.Ad, m negotiator.Match) accountant.Credentials {
+	by := credentials(ad)
+	if m.QOS != "" {
+		by.QOS = m.QOS
+	}
+	by.PE = m.PE
+	return by
 }
 
 // GiveUp ends a match that no starter took up, or whose slot did not come free: the

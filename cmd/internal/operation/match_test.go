@@ -48,6 +48,40 @@ func TestMatchesAreCounted(t *testing.T) {
 	})
 }
 
+// What counts for a limit of a credential under a policy with one queue is not given out twice
+// either, whoever's it is.
+func TestLatecomersBarCredentials(t *testing.T) {
+	for _, c := range []struct {
+		what, ad, qos string
+		limited       bool
+		want          int
+	}{
+		{"another class", `Class = "short"`, "", true, 1},
+		{"the same class", `Class = "long"`, "", true, 0},
+		{"the same class, and no limits", `Class = "long"`, "", false, 1},
+		{"the QOS that the policy says", `QOS = "low"`, "gold", true, 0},
+		{"no credentials but the user", "", "", true, 1},
+	} {
+		b := newBench(t)
+		b.setOf(first, pool.AttrClass, `"long"`)
+		b.submit("bob", 1, c.ad)
+		if got := b.made(nil, negotiator.Match{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One, QOS: "gold"}); len(got) != 1 {
+			t.Fatalf("%s: matches on %v, want slot1@here", c.what, got)
+		}
+		seen := b.snapshot()
+		plan := &negotiator.Plan{GiveUp: seen.Pool.Claims, Policy: "maui", Limited: c.limited,
+			Matches: []negotiator.Match{{Job: pool.JobID{Cluster: 2}, Submitter: "bob@example.org", Slot: "slot2@here", Weight: accountant.One, QOS: c.qos}}}
+		late := noon.Add(time.Hour)
+		b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, late, 4711, params) })
+		b.update(func(tx *spool.Tx) error {
+			if made := Match(tx, plan, seen, late, params); len(made) != c.want {
+				t.Errorf("%s: %d matches, want %d", c.what, len(made), c.want)
+			}
+			return nil
+		})
+	}
+}
+
 // A match that a cycle gives up and that is taken up before its plan is applied goes
 // on: what it counts for is not given out twice.
 func TestLatecomersBar(t *testing.T) {
