@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
@@ -153,4 +154,27 @@ func TestCausesInOneQueue(t *testing.T) {
 		}
 		w.checkCauses(rt, t)
 	})
+}
+
+// What limits make of a job that was matched is what they make of it alone, also where it came
+// in one run with others that are not equal to them.
+func TestWaitingBehindOneOfARun(t *testing.T) {
+	cfg := defaults(t)
+	cfg.Queue = drawnQueue{limits: true, user: [2]int{1, 1}, noise: [2]int{2, 3}}
+	p := Pool{Slots: equal(t, 4, ""), Claims: runs(9, "bob@x", 1, 3, time.Minute),
+		Jobs: []Job{aJob(t, 2, 2, "alice@x", "Noise = ProcId"), aJob(t, 4, 1, "alice@x", "")}}
+	p.runToo(t)
+	for range 2 {
+		plan := Cycle(p, cfg, now)
+		if len(plan.Matches) != 1 || plan.Matches[0].Job != (pool.JobID{Cluster: 2, Proc: 1}) {
+			t.Fatalf("matches %+v, want 2.1", plan.Matches)
+		}
+		// Without it there are still 3 jobs of noise 0.
+		for _, x := range plan.Autoclusters[0].Ahead {
+			if x.Waiting != 0 {
+				t.Errorf("%d jobs of %s are said to wait for the slot of 2.1, whose end lets none of them run", x.Waiting, x.Submitter)
+			}
+		}
+		p.Jobs = procs(p.Jobs)
+	}
 }

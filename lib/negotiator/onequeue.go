@@ -16,6 +16,7 @@ type oneQueue struct {
 	ofIdle  []*autocluster // by run of waiting.Idle
 	hard    bool           // soft limits of the policy do not count any more
 	matched []int          // the places of the jobs that were matched
+	kindsOf []int          // what limits make of these
 	listed  int            // prospects of all queues in this turn
 }
 

@@ -197,7 +197,7 @@ func (o *oneQueue) noteMatch(m *Match, q *queue) {
 	at := q.runs[0].order
 	place := o.Places[at]
 	m.QOS, m.PE, m.Priority = place.QOS, place.PE, place.Priority
-	o.matched = append(o.matched, at)
+	o.matched, o.kindsOf = append(o.matched, at), append(o.kindsOf, q.kind)
 	if o.Limits != nil {
 		o.Limits.Take(q.kind)
 	}

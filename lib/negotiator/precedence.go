@@ -337,7 +337,7 @@ func (d *diagnosis) kindsAt(n *nearest) (kinds []int) {
 		}
 	}
 	for i := d.took[n.name]; i > 0; i = d.before[i-1] {
-		kinds = append(kinds, p.Limits.Kind(p.waiting.Idle[p.Places[p.matched[i-1]].Run]))
+		kinds = append(kinds, p.kindsOf[i-1])
 	}
 	return kinds
 }
