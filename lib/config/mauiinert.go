@@ -21,6 +21,10 @@ func inertMaui(m *maui.Config) []inert {
 	inertPriorities(m, tell)
 	inertTargets(m, tell)
 	inertShares(m, tell)
+	inertDefaults(m, tell)
+	inertQOS(m, tell)
+	inertCaps(m, tell)
+	inertComponents(m, found, tell)
 	return found
 }
 
