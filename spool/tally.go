@@ -90,7 +90,7 @@ func tallyOf(r *row) (accountant.Tally, error) {
 }
 
 func (r *row) windows() []accountant.Window {
-	text, equivalents := r.optional("Windows"), r.optional("Equivalents")
+	text, equivalents := r.optional(windowsName), r.optional(equivalentsName)
 	if r.err != nil {
 		return nil
 	}
@@ -98,13 +98,13 @@ func (r *row) windows() []accountant.Window {
 	var err error
 	if text != "" {
 		if windows, err = parseWindows(text); err != nil {
-			r.err = fmt.Errorf("Windows: %w", err)
+			r.err = fmt.Errorf("%s: %w", windowsName, err)
 			return nil
 		}
 	}
 	if equivalents != "" {
 		if err = parseEquivalents(equivalents, windows); err != nil {
-			r.err = fmt.Errorf("Equivalents: %w", err)
+			r.err = fmt.Errorf("%s: %w", equivalentsName, err)
 		}
 	}
 	return windows

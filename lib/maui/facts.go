@@ -16,27 +16,30 @@ type Fact struct {
 	Unit       string   // of the attributes' values
 	Default    string   // what counts if there is none; empty: nothing
 	set        func(j *Job, attribute string, v classad.Value) bool
+	// fixed says that an expression counts only if it is worth the same at all times: short
+	// jobs go first, and one that is short as long as it waits would gain by that.
+	fixed bool
 }
 
 // Facts is all that priorities are reckoned from.
 var Facts = []Fact{
-	{"user", []string{pool.AttrOwner}, "name", "", text(func(j *Job) *string { return &j.User })},
-	{"group", []string{pool.AttrUnixGroup}, "name", "", text(func(j *Job) *string { return &j.Group })},
-	{"account", []string{pool.AttrAcctGroup}, "name", "", text(func(j *Job) *string { return &j.Account })},
-	{"QOS asked for", []string{pool.AttrQOS}, "name", "the first QDEF of its user, group, account and class; DEFAULT", text(func(j *Job) *string { return &j.QOS })},
-	{"class", []string{pool.AttrClass}, "name", "", text(func(j *Job) *string { return &j.Class })},
-	{"submission", []string{pool.AttrQDate}, "Unix seconds", "now", number(func(j *Job) *int64 { return &j.Submitted })},
-	{"beginning of queue time", []string{pool.AttrEligibleSince, pool.AttrQDate}, "Unix seconds; EligibleSince 0: the job is not eligible and its clock stands", "now", setSince},
-	{"wall-clock limit", []string{"WallTimeLimit", "AllowedExecuteDuration"}, "seconds", "DEFAULT.WCLIMIT of its class; 8640000", positive(func(j *Job) *int64 { return &j.WCLimit })},
-	{"tasks", []string{"ParallelSlots"}, "number, or the first one of \"2-4\"", "1", setTasks},
-	{"processors of a task", []string{pool.AttrRequestCpus}, "number", "1", positive(func(j *Job) *int64 { return &j.ProcsPerTask })},
-	{"memory of a task", []string{pool.AttrRequestMemory}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.MemPerTask })},
-	{"swap space of a task", []string{"RequestSwap"}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.SwapPerTask })},
-	{"disk space of a task", []string{pool.AttrRequestDisk}, "KB", "0", megabytes(1024, func(j *Job) *float64 { return &j.DiskPerTask })},
-	{"nodes", []string{"RequestNodes", pool.AttrMinHosts}, "number; MinHosts 1 is as if it asked for none", "0: it asks for tasks only", setNodes},
-	{"bypass count", []string{pool.AttrBypassCount}, "number", "0", positive(func(j *Job) *int64 { return &j.Bypassed })},
-	{"system priority", []string{pool.AttrSystemPriority}, "1 to 1000; 2000000000 and what is added", "0: none", positive(func(j *Job) *int64 { return &j.System })},
-	{"order among the user's own", []string{pool.AttrJobPrio}, "number", "0", number(func(j *Job) *int64 { return &j.JobPrio })},
+	{"user", []string{pool.AttrOwner}, "name", "", text(func(j *Job) *string { return &j.User }), false},
+	{"group", []string{pool.AttrUnixGroup}, "name", "", text(func(j *Job) *string { return &j.Group }), false},
+	{"account", []string{pool.AttrAcctGroup}, "name", "", text(func(j *Job) *string { return &j.Account }), false},
+	{"QOS asked for", []string{pool.AttrQOS}, "name", "the first QDEF of its user, group, account and class; DEFAULT", text(func(j *Job) *string { return &j.QOS }), false},
+	{"class", []string{pool.AttrClass}, "name", "", text(func(j *Job) *string { return &j.Class }), false},
+	{"submission", []string{pool.AttrQDate}, "Unix seconds", "now", number(func(j *Job) *int64 { return &j.Submitted }), false},
+	{"beginning of queue time", []string{pool.AttrEligibleSince, pool.AttrQDate}, "Unix seconds; EligibleSince 0: the job is not eligible and its clock stands", "now", setSince, false},
+	{"wall-clock limit", []string{"WallTimeLimit", "AllowedExecuteDuration"}, "seconds, the same whatever happens", "DEFAULT.WCLIMIT of its class; 8640000", positive(func(j *Job) *int64 { return &j.WCLimit }), true},
+	{"tasks", []string{"ParallelSlots"}, "number, or the first one of \"2-4\"", "1", setTasks, false},
+	{"processors of a task", []string{pool.AttrRequestCpus}, "number", "1", positive(func(j *Job) *int64 { return &j.ProcsPerTask }), false},
+	{"memory of a task", []string{pool.AttrRequestMemory}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.MemPerTask }), false},
+	{"swap space of a task", []string{"RequestSwap"}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.SwapPerTask }), false},
+	{"disk space of a task", []string{pool.AttrRequestDisk}, "KB", "0", megabytes(1024, func(j *Job) *float64 { return &j.DiskPerTask }), false},
+	{"nodes", []string{"RequestNodes", pool.AttrMinHosts}, "number; MinHosts 1 is as if it asked for none", "0: it asks for tasks only", setNodes, false},
+	{"bypass count", []string{pool.AttrBypassCount}, "number", "0", positive(func(j *Job) *int64 { return &j.Bypassed }), false},
+	{"system priority", []string{pool.AttrSystemPriority}, "1 to 1000; 2000000000 and what is added", "0: none", positive(func(j *Job) *int64 { return &j.System }), false},
+	{"order among the user's own", []string{pool.AttrJobPrio}, "number", "0", number(func(j *Job) *int64 { return &j.JobPrio }), false},
 }
 
 // Attributes are the names of all attributes of Facts, once each, in their order.
@@ -54,18 +57,32 @@ func Attributes() (names []string) {
 
 // JobOf returns the facts of a run of procs. Attributes are evaluated in its ad alone, which
 // is that of its first proc: an expression that needs ProcId counts for all as for this one.
-// Values of the wrong kind, and sizes and counts below 0, are as if there were none;
-// fractions of whole numbers are cut off.
+// Values of the wrong kind, and sizes and counts below 0, are as if there were none, and so
+// is a limit that may change; fractions of whole numbers are cut off.
 func JobOf(c *classad.Context, r jobprio.Run) Job {
 	j := Job{ID: r.First, Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
 	for _, f := range Facts {
 		for _, a := range f.Attributes {
+			if f.fixed && !lasting(r.Ad, a) {
+				continue
+			}
 			if f.set(&j, a, r.Ad.Eval(c, a, nil)) {
 				break
 			}
 		}
 	}
 	return j
+}
+
+// lasting tells whether an attribute has the same value in any ad, at any time.
+func lasting(ad *classad.Ad, name string) bool {
+	e, _ := ad.Lookup(name)
+	if _, constant := e.Constant(); constant {
+		return true
+	}
+	own, others := classad.References(e, nil)
+	clock, chance := classad.Varies(e, nil, nil)
+	return len(own)+len(others) == 0 && !clock && !chance
 }
 
 type setter = func(j *Job, attribute string, v classad.Value) bool

@@ -31,6 +31,12 @@ func TestJobOf(t *testing.T) {
 		{`QDate = 0`, func(j *Job) { j.Submitted, j.Since = 0, 0 }},
 		{`WallTimeLimit = 60; AllowedExecuteDuration = 70`, func(j *Job) { j.WCLimit = 60 }},
 		{`WallTimeLimit = 0; AllowedExecuteDuration = 30 * 2 + 10`, func(j *Job) { j.WCLimit = 70 }},
+		// What is short only as long as the job waits does not count.
+		{`JobStatus = 1; WallTimeLimit = ifThenElse(JobStatus == 1, 1, 100000)`, func(*Job) {}},
+		{`WallTimeLimit = ifThenElse(TARGET.Name =?= undefined, 1, 100000)`, func(*Job) {}},
+		{`WallTimeLimit = ifThenElse(time() < 99999999999, 1, 100000); AllowedExecuteDuration = 90`, func(j *Job) { j.WCLimit = 90 }},
+		{`WallTimeLimit = 1 + random(5)`, func(*Job) {}},
+		{`WallTimeLimit = eval("JobStatus")`, func(*Job) {}},
 		{`AllowedExecuteDuration = 70.9`, func(j *Job) { j.WCLimit = 70 }},
 		{`ParallelSlots = 4`, func(j *Job) { j.Tasks = 4 }},
 		{`ParallelSlots = "2-8"`, func(j *Job) { j.Tasks = 2 }},

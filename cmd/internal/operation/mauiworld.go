@@ -40,11 +40,6 @@ func Queue(cfg *config.Config, from Sources) jobprio.Queue {
 	return maui.NewQueue(&cfg.Maui, from.world(&cfg.Maui))
 }
 
-// Reckoner returns what explains single priorities of that queue. Only with OneQueue.
-func Reckoner(cfg *config.Config, from Sources) *maui.Reckoner {
-	return maui.NewReckoner(&cfg.Maui, from.world(&cfg.Maui))
-}
-
 // world returns what Maui's priorities are reckoned with.
 func (from Sources) world(c *maui.Config) maui.World {
 	w := maui.World{Now: from.Now}
