@@ -27,7 +27,7 @@ var MauiKeys = append([]Key{
 		Help: "Which time counts as waited: all; that in which no MAXIJOB and the like keeps the job out; that in which nothing does.",
 		set:  func(c *Config, v any) { c.Maui.Accrual = maui.Accrual(slices.Index(mauiAccruals, v.(string))) }},
 	{Name: "USESYSTEMQUEUETIME", Kind: Boolean, Default: true,
-		Help: "Whether the time waited counts from when the job was first considered. If false, it counts from its submission.",
+		Help: "Whether what JOBPRIOACCRUALPOLICY says counts. If false, all time since the job was submitted does.",
 		set:  func(c *Config, v any) { c.Maui.UseSystemQueueTime = v.(bool) }},
 	{Name: "ENABLENEGJOBPRIORITY", Kind: Boolean, Default: false,
 		Help: "Whether priorities may be below 1.",
