@@ -74,6 +74,15 @@ type ceiling struct {
 		soft, hard quantity
 	}
 	used quantities
+	said saying // last
+}
+
+// saying is what was said of a limit while so much of it was used and asked for.
+type saying struct {
+	of          Limit
+	hard        bool
+	used, asked quantity
+	text        string
 }
 
 // set takes over those limits that are set in from and not yet in c. A limit below 0, or one
@@ -229,12 +238,17 @@ func (t *throttle) ceiling(k Kind, name string) *ceiling {
 // tell says why a limit keeps out one more job that takes a, such as "MAXPROC 10 of user
 // alice: 8 in use, 4 asked for".
 func (t *throttle) tell(c *ceiling, l Limit, a *quantities, hard bool) string {
-	text := t.prefix + l.String() + " " + c.most(l, hard).text(l) + " of " + c.kind.word() + " " + c.name +
-		": " + c.used[l].text(l) + " " + t.taken
-	if l == MaxJob {
-		return text
+	now := saying{of: l, hard: hard, used: c.used[l], asked: a[l], text: c.said.text}
+	if now == c.said && now.text != "" {
+		return now.text // to many jobs, one after the other
 	}
-	return text + ", " + a[l].text(l) + " asked for"
+	now.text = t.prefix + l.String() + " " + c.most(l, hard).text(l) + " of " + c.kind.word() + " " + c.name +
+		": " + c.used[l].text(l) + " " + t.taken
+	if l != MaxJob {
+		now.text += ", " + a[l].text(l) + " asked for"
+	}
+	c.said = now
+	return now.text
 }
 
 // word returns the kind as it stands in a sentence, such as user.

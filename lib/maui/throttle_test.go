@@ -153,3 +153,32 @@ func TestLimitFacts(t *testing.T) {
 		}
 	}
 }
+
+// TestTellAgain: what is said of a limit is made anew when something of it has changed, and not
+// for each job.
+func TestTellAgain(t *testing.T) {
+	cfg := Default()
+	cfg.Credentials[User] = map[string]Credential{"ann": {Limits: [Limits]Bound{MaxProc: bound(2, 4), MaxPE: bound(4, 4)}}}
+	th := newThrottle(&cfg, false)
+	c := th.ceiling(User, "ann")
+	var asks quantities
+	tell := func(l Limit, asked quantity, hard bool) string {
+		asks[l] = asked
+		return th.tell(c, l, &asks, hard)
+	}
+	want := func(got, want string) {
+		t.Helper()
+		if got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	want(tell(MaxProc, 5, true), "MAXPROC 4 of user ann: 0 in use, 5 asked for")
+	want(tell(MaxProc, 5, false), "MAXPROC 2 of user ann: 0 in use, 5 asked for")
+	want(tell(MaxProc, 6, false), "MAXPROC 2 of user ann: 0 in use, 6 asked for")
+	c.used[MaxProc] = 1
+	want(tell(MaxProc, 6, false), "MAXPROC 2 of user ann: 1 in use, 6 asked for")
+	want(tell(MaxPE, 6, false), "MAXPE 4 of user ann: 0 in use, 0.000006 asked for")
+	if n := testing.AllocsPerRun(10, func() { tell(MaxPE, 6, false) }); n > 0 {
+		t.Errorf("%v allocations to say the same again, want none", n)
+	}
+}
