@@ -194,11 +194,11 @@ func takeQDef(c *maui.Credential, value string, _ bool) (note string, ok bool) {
 }
 
 func takeQList(c *maui.Credential, value string, _ bool) (note string, ok bool) {
-	mode := byte(0)
+	list, mode := value, byte(0)
 	if end := value[max(len(value)-1, 0):]; end == "&" || end == "^" {
-		value, mode = value[:len(value)-1], end[0]
+		list, mode = value[:len(value)-1], end[0]
 	}
-	names := mauicfg.List(value)
+	names := mauicfg.List(list)
 	if len(names) == 0 {
 		return fmt.Sprintf("%q: want names", value), false
 	}

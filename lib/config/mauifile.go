@@ -75,7 +75,7 @@ func (r *mauiReader) full() bool {
 
 func (r *mauiReader) unread(n mauicfg.Note) {
 	if r.line = n.Line; !r.full() {
-		r.warnings = append(r.warnings, r.at()+": "+n.Text)
+		r.warnings = append(r.warnings, r.at()+": "+shortened(n.Text))
 	}
 }
 
@@ -86,8 +86,19 @@ func (r *mauiReader) at() string { return r.from().String() }
 // warn tells what is wrong with a name; an empty note tells nothing.
 func (r *mauiReader) warn(name, note string) {
 	if note != "" && !r.full() {
-		r.warnings = append(r.warnings, r.at()+": "+name+": "+note)
+		r.warnings = append(r.warnings, r.at()+": "+shortened(name)+": "+shortened(note))
 	}
+}
+
+// mostShown is how much is shown of a name or of what is wrong with it, in bytes: a line may
+// be as long as the file.
+const mostShown = 300
+
+func shortened(text string) string {
+	if len(text) <= mostShown {
+		return text
+	}
+	return strings.ToValidUTF8(text[:mostShown], "") + "..."
 }
 
 // take sets what a line says.

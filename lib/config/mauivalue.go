@@ -2,7 +2,9 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/lib/mauicfg"
@@ -40,11 +42,17 @@ func (k Key) mauiInteger(text string) (v any, note string, ok bool) {
 		return n, unsetNote, false
 	}
 	if note != "" && n <= 0 && strings.HasSuffix(k.Name, "CAP") {
-		note += ", which is no cap"
+		note += "; 0 and below are no cap"
 	}
-	x, note, ok := k.mauiBounded(float64(n), note, ok)
-	if x != float64(n) {
-		n = int64(x.(float64))
+	written := fmt.Sprint(n)
+	if n == math.MaxInt64 || n == math.MinInt64 {
+		written = strconv.Quote(text) // the nearest that there is, and not what stands there
+	}
+	switch most, least := int64(k.Most), int64(k.Least); {
+	case ok && n > most:
+		return most, fmt.Sprintf("%s: read as %d, the greatest there is", written, most), true
+	case ok && n < least:
+		return n, fmt.Sprintf("%s: want %s; not read", written, k.Range()), false
 	}
 	return n, note, ok
 }
