@@ -79,6 +79,7 @@ func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf fu
 		}
 	}
 	o.Order = c.cfg.Queue.Order(o.waiting)
+	c.niceBehind()
 	f := filing{c: c, kinOf: kinOf, kindOf: func(Job) int { return 0 }, queues: map[queueKey]*queue{}}
 	if o.Limits != nil {
 		telling := order.of(nil, lower(slices.Clone(o.Limits.Attributes()))).job
@@ -103,6 +104,23 @@ func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf fu
 	for _, s := range c.submitters {
 		s.lineUp()
 	}
+}
+
+// niceBehind puts the places of nice users behind those of all others: they are served last.
+func (c *cycle) niceBehind() {
+	if !slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.nice }) {
+		return
+	}
+	all := c.one.Places
+	places := make([]jobprio.Place, 0, len(all))
+	for _, nice := range [...]bool{false, true} {
+		for _, p := range all {
+			if c.called[c.one.waiting.Idle[p.Run].Submitter].nice == nice {
+				places = append(places, p)
+			}
+		}
+	}
+	c.one.Places = places
 }
 
 // filing puts jobs into the queues of their submitters.

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -159,6 +160,24 @@ func TestPassed(t *testing.T) {
 	want := []Passed{{Procs{1, 0, 1}, 3}, {Procs{3, 0, 0}, 2}}
 	if got := Cycle(p, cfg, now).Passed; !slices.Equal(got, want) {
 		t.Errorf("Passed = %+v, want %+v", got, want)
+	}
+}
+
+// Nice users are served last, and that is where they stand: nobody else has passed them, and
+// the reasons tell their places behind all others.
+func TestPlacesOfNiceUsers(t *testing.T) {
+	cfg := defaults(t)
+	cfg.Queue = byPrio{}
+	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []Job{aJob(t, 1, 2, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}}, cfg, now)
+	if len(plan.Passed) != 0 {
+		t.Errorf("Passed = %+v, want nobody", plan.Passed)
+	}
+	places := map[string]int{}
+	for _, r := range plan.Rejections {
+		places[r.Submitter] = r.Place
+	}
+	if want := map[string]int{"bob@x": 1, "nice-user.alice@x": 2}; !maps.Equal(places, want) {
+		t.Errorf("places %v, want %v", places, want)
 	}
 }
 

@@ -70,6 +70,12 @@ func plainInOrder(p Pool, cfg Config, now time.Time) *plainQueue {
 		}
 		c.line = append(c.line, j)
 	}
+	slices.SortStableFunc(c.line, func(a, b *placedJob) int {
+		if a.user.nice == b.user.nice {
+			return 0
+		}
+		return map[bool]int{false: -1, true: 1}[a.user.nice]
+	})
 	c.fill()
 	return c
 }
