@@ -18,6 +18,12 @@ const (
 	tallyNameName = "Name"
 )
 
+// The attributes that have its windows.
+const (
+	windowsName     = "Windows"
+	equivalentsName = "Equivalents"
+)
+
 // Tally returns what is tallied under a key; for one that is not known a Tally
 // with its Key, and false.
 func (v *View) Tally(k accountant.Key) (accountant.Tally, bool) {
@@ -61,10 +67,10 @@ func tallyAd(y accountant.Tally) *classad.Ad {
 	}
 	setInt(ad, "Interval", y.Interval.Nanoseconds())
 	if len(y.Windows) > 0 {
-		ad.SetString("Windows", windowsText(y.Windows))
+		ad.SetString(windowsName, windowsText(y.Windows))
 	}
 	if slices.ContainsFunc(y.Windows, func(w accountant.Window) bool { return w.Equivalent != w.Dedicated }) {
-		ad.SetString("Equivalents", equivalentsText(y.Windows))
+		ad.SetString(equivalentsName, equivalentsText(y.Windows))
 	}
 	setRecent(ad, "Decayed", y.Decayed)
 	setRecent(ad, "LongTerm", y.LongTerm)
