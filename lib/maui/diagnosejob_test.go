@@ -84,6 +84,9 @@ RES 17405.94 = PROCWEIGHT 10 * 2 (processors, 2 tasks of 1)
              + PSWEIGHT 1 * 7200 (processor-seconds, 2 processors and limit 0+01:00:00)
              + PEWEIGHT 100 * 5.86 (processor equivalents)
              + WALLTIMEWEIGHT 1 * 3600 (seconds, limit 0+01:00:00)`},
+		{"one processor", "QUEUETIMEWEIGHT 0\nPSWEIGHT 1\n", maui.Job{Tasks: 1, ProcsPerTask: 1, WCLimit: 60}, `
+60 = RESWEIGHT 1 * 60
+RES 60 = PSWEIGHT 1 * 60 (processor-seconds, 1 processor and limit 0+00:01:00)`},
 		{"nothing weighs", "QUEUETIMEWEIGHT 0\nENABLENEGJOBPRIORITY TRUE\n", maui.Job{Since: -600}, `
 0 = 0`},
 	} {

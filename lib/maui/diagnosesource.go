@@ -146,6 +146,9 @@ func (e equation) request(s Sub) string {
 	case Disk:
 		return fmt.Sprintf("MB of disk space, %s%s", tasks, decimal(j.DiskPerTask))
 	case PS:
+		if j.Procs() == 1 {
+			return "processor-seconds, 1 processor and " + limit
+		}
 		return fmt.Sprintf("processor-seconds, %d processors and %s", j.Procs(), limit)
 	case PE:
 		return "processor equivalents"
