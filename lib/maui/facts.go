@@ -39,7 +39,7 @@ var Facts = []Fact{
 	{"nodes", []string{"RequestNodes", pool.AttrMinHosts}, "number; MinHosts 1 is as if it asked for none", "0: it asks for tasks only", setNodes, false},
 	{"bypass count", []string{pool.AttrBypassCount}, "number", "0", positive(func(j *Job) *int64 { return &j.Bypassed }), false},
 	{"system priority", []string{pool.AttrSystemPriority}, "1 to 1000; 2000000000 and what is added", "0: none", positive(func(j *Job) *int64 { return &j.System }), false},
-	{"order among the user's own", []string{pool.AttrJobPrio}, "number", "0", number(func(j *Job) *int64 { return &j.JobPrio }), false},
+	{"order among the submitter's own", []string{pool.AttrJobPrio}, "number", "0", number(func(j *Job) *int64 { return &j.JobPrio }), false},
 }
 
 // Attributes are the names of all attributes of Facts, once each, in their order.

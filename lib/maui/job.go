@@ -20,7 +20,7 @@ type Job struct {
 	Bypassed                             int64   // how often a job behind it was started first
 	SoftViolation                        bool    // it is beyond a soft limit of what may run
 	System                               int64   // system priority: 0, N, or 2e9 + N for one relative to the job's own
-	JobPrio                              int64   // decides among jobs of one user and equal priority
+	JobPrio                              int64   // decides among jobs of one submitter and equal priority
 }
 
 // Procs returns the processors that the job asks for, 0 and more, at most what an int64

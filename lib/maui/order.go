@@ -8,7 +8,7 @@ func (s *Queued) id() pool.JobID {
 }
 
 // inOrder returns jobs as they stand in the queue: higher priority first, and of equal ones
-// the first by ID. Of those, the jobs of one user exchange the places that they have among
+// the first by ID. Of those, the jobs of one submitter exchange the places that they have among
 // themselves: higher JobPrio first. Jobs are taken out of runs where that is needed; all is used up.
 func inOrder(all []*Queued) []*Queued {
 	sorted := sortedQueue(all)
@@ -48,26 +48,26 @@ func differ(all []*Queued) bool {
 }
 
 // turnsOf tells in which order sorted jobs go among the party that they exchange places with:
-// the jobs of the same user and priority. Turns has jobs, each party's together; parties has
+// the jobs of the same submitter and priority. Turns has jobs, each party's together; parties has
 // the party of each job.
 func turnsOf(sorted []*Queued) (turns, parties []int) {
 	known := map[string]int{}
-	users := make([]int, len(sorted))
+	whose := make([]int, len(sorted))
 	for i := range sorted {
-		name := sorted[i].Job.User
-		user, ok := known[name]
+		name := sorted[i].submitter
+		one, ok := known[name]
 		if !ok {
-			user = len(known)
-			known[name] = user
+			one = len(known)
+			known[name] = one
 		}
-		users[i] = user
+		whose[i] = one
 	}
 	order := ordered(len(sorted), func(i int) uint64 { return ^ascending(sorted[i].Start) },
-		func(i int) uint64 { return uint64(users[i]) }, func(i int) uint64 { return ^ascending(sorted[i].Job.JobPrio) })
+		func(i int) uint64 { return uint64(whose[i]) }, func(i int) uint64 { return ^ascending(sorted[i].Job.JobPrio) })
 	turns, parties = make([]int, len(order)), make([]int, len(order))
 	party := 0
 	for i, e := range order {
-		if i > 0 && (users[e.at] != users[order[i-1].at] || sorted[e.at].Start != sorted[order[i-1].at].Start) {
+		if i > 0 && (whose[e.at] != whose[order[i-1].at] || sorted[e.at].Start != sorted[order[i-1].at].Start) {
 			party++
 		}
 		turns[i], parties[e.at] = e.at, party

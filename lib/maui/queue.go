@@ -28,8 +28,9 @@ type Queued struct {
 	PE    float64 // processor equivalents of one of them
 	Why   string  // why they are not considered, such as "negative priority"; empty: they are
 
-	common *profile
-	stored clock
+	submitter string
+	common    *profile
+	stored    clock
 }
 
 // Name is what JOB_PRIORITY_POLICY calls the policy.
@@ -119,7 +120,8 @@ func (q *Queue) look(runs []jobprio.Run) []*Queued {
 		c := &classad.Context{Now: q.world.Now}
 		for i := from; i < to; i++ {
 			jobs[i] = JobOf(c, runs[i])
-			queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count}, Job: &jobs[i], PE: q.reckoner.PE(&jobs[i]), stored: jobs[i].clock()}
+			queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count}, Job: &jobs[i],
+				PE: q.reckoner.PE(&jobs[i]), submitter: runs[i].Submitter, stored: jobs[i].clock()}
 			all[i] = &queued[i]
 		}
 	})

@@ -32,7 +32,8 @@ func runOf(t testing.TB, cluster, count int, attributes string) jobprio.Run {
 	if err != nil {
 		t.Fatalf("%s: %v", attributes, err)
 	}
-	return jobprio.Run{First: pool.JobID{Cluster: cluster}, Count: count, Submitter: "s@x", Ad: ad}
+	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	return jobprio.Run{First: pool.JobID{Cluster: cluster}, Count: count, Submitter: owner + "@x", Ad: ad}
 }
 
 // span writes procs as 4.0 or 4.0-2.
@@ -108,7 +109,7 @@ func TestOrderTellsOfPlaces(t *testing.T) {
 	}
 }
 
-func TestJobPrioExchangesPlacesOfOneUser(t *testing.T) {
+func TestJobPrioExchangesPlacesOfOneSubmitter(t *testing.T) {
 	prio := func(user string, n int) string { return fmt.Sprintf("%s JobPrio = %d", minutesAgo(user, 10), n) }
 	for _, c := range []struct {
 		name string
@@ -129,3 +130,22 @@ func TestJobPrioExchangesPlacesOfOneUser(t *testing.T) {
 }
 
 func lines(want []string) string { return strings.Join(want, "\n") }
+
+// A user's jobs under another submitter's name, such as nice ones, take no place of others of
+// theirs.
+func TestJobPrioBySubmitter(t *testing.T) {
+	c := Default()
+	idle := []jobprio.Run{
+		runOf(t, 1, 1, `Owner = "ann"; QDate = 0`), runOf(t, 2, 1, `Owner = "bob"; QDate = 0`), runOf(t, 3, 1, `Owner = "ann"; QDate = 0; JobPrio = 5`),
+		runOf(t, 4, 1, `Owner = "ann"; QDate = 0; JobPrio = 50`),
+	}
+	idle[3].Submitter = "nice-user.ann@x"
+	o := NewQueue(&c, World{Now: time.Unix(600, 0)}).Order(jobprio.Waiting{Idle: idle})
+	var got []int
+	for _, p := range o.Places {
+		got = append(got, idle[p.Run].First.Cluster)
+	}
+	if want := []int{3, 2, 1, 4}; !slices.Equal(got, want) {
+		t.Errorf("Order = %v, want %v", got, want)
+	}
+}
