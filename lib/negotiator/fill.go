@@ -250,11 +250,13 @@ func (c *cycle) attempt(p *sharers, s *submitter, q *queue, limit float64) (got 
 		s.wait(q)
 		return got, false, false
 	}
-	room := min(limit-s.usage.Float(), s.room(), c.groupRoom(p, s))
+	inGroup := c.groupRoom(p, s)
+	room := min(limit-s.usage.Float(), s.room(), inGroup)
 	got, how := c.offer(s, q, room)
 	if kept = how == nothing; kept {
 		got, how = c.takeKept(q, room)
 	}
+	s.bound = s.bound || how == tooHeavy && !math.IsInf(inGroup, 1)
 	switch how {
 	case found:
 		return got, kept, true

@@ -67,6 +67,12 @@ func (u *groupUse) under(group int) float64 {
 	return room
 }
 
+// bindTogether says whether a member of a group may use more when one of another uses less:
+// that is the same group, or a cap bounds both.
+func (u *groupUse) bindTogether(group, other int) bool {
+	return group == other || slices.ContainsFunc(u.tree.Up(group), func(a int) bool { return !math.IsInf(u.caps[a], 1) && u.isIn(other, a) })
+}
+
 // uses counts what a submitter uses more, or less.
 func (c *cycle) uses(s *submitter, more accountant.Weight) {
 	s.usage += more

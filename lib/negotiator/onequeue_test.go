@@ -258,3 +258,20 @@ func TestReservationsInOneQueue(t *testing.T) {
 		}
 	}
 }
+
+// A queue of all is not gone through again for each slot that is taken from its holder, where
+// groups keep nobody from anything: cycles over full pools would cost slots times queues.
+func TestPreemptingAsksOnlyOnce(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "a", Quota: 200, AcceptSurplus: true}, accountant.Group{Name: "b", Quota: 200, AcceptSurplus: true})
+	cfg.Preemption.Consider = true
+	cfg.Queue = inTurns{}
+	p := Pool{Slots: equal(t, 200, `Rank = TARGET.RequestMemory == 100; State = "Claimed"`), Claims: runs(9, "a.alice@x", 1, 200, time.Hour),
+		Jobs: []Job{aJob(t, 1, 150, "b.bob@x", "RequestMemory = 100")}}
+	c := dealOut(p, cfg, now)
+	if n := len(c.plan.Matches); n != 150 || c.plan.Matches[0].Reason != RankPreemption {
+		t.Fatalf("%d matches, %s; want 150 by Rank", n, ousted(c.plan))
+	}
+	if c.turns > 30 {
+		t.Errorf("the queue was gone through %d times", c.turns)
+	}
+}

@@ -176,19 +176,18 @@ func (c *cycle) serveNext(p *sharers, s *submitter, q *queue) (again bool) {
 }
 
 // openUp lets those look again who may use more when a holder has lost a slot, and says
-// whether there are any: its own ceiling bound it, or groups do.
-func (c *cycle) openUp(holder *submitter) bool {
-	switch {
-	case c.groupUse != nil:
-		for _, s := range c.submitters {
-			s.since = -1
-		}
-	case holder.ceiling.Set:
-		holder.since = -1
-	default:
-		return false
+// whether there are any: its own ceiling bound it, or what its groups use bounds others. Who
+// left a running slot for a free one that groups did not allow looks again, too.
+func (c *cycle) openUp(holder *submitter) (any bool) {
+	if holder.ceiling.Set {
+		holder.since, any = -1, true
 	}
-	return true
+	for _, s := range c.submitters {
+		if c.groupUse != nil && (s.awaits || s.bound && c.groupUse.bindTogether(s.group, holder.group)) {
+			s.since, s.bound, s.awaits, any = -1, false, false, true
+		}
+	}
+	return any
 }
 
 // noteMatch notes what a match has of the place of its job, which is the first of q, and

@@ -198,7 +198,11 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 		if p.holder == s {
 			freed = l.charged
 		}
-		if p.weight > freed && !fits(p.weight-freed, s.room()) || !c.underQuota(s, l, p.reason) {
+		if p.weight > freed && !fits(p.weight-freed, s.room()) {
+			return false
+		}
+		if !c.underQuota(s, l, p.reason) {
+			s.bound = true
 			return false
 		}
 		if p.reason == RankPreemption {
@@ -261,6 +265,7 @@ func (c *cycle) offer(s *submitter, q *queue, room float64) (pick, outcome) {
 		// it negotiates once more.
 		q.cluster.restore()
 		if _, key, how = c.choose(q.cluster, s.room()); how == found && !p.beats(&key) {
+			s.awaits = true
 			return pick{}, tooHeavy
 		}
 	}

@@ -30,6 +30,8 @@ type submitter struct {
 	asked         []place             // those that may not
 	barren        []place             // those for which nothing was left
 	since         int                 // how many of the cycle's events there were when barren began
+	bound         bool                // groups kept it from something since it was let look again
+	awaits        bool                // it left a running slot for a better free one since then
 	kins          map[int]int         // clusters that are passed over, and behind which run
 
 	estates  []*estate                    // what runs its jobs, as far as they may be preempted
