@@ -73,6 +73,28 @@ func (u *groupUse) bindTogether(group, other int) bool {
 	return group == other || slices.ContainsFunc(u.tree.Up(group), func(a int) bool { return !math.IsInf(u.caps[a], 1) && u.isIn(other, a) })
 }
 
+// most returns what a group's members may use at most when nobody uses anything: quotas and
+// caps alone bound it, and nothing those who regroup.
+func (u *groupUse) most(group int) float64 {
+	most, g := math.Inf(1), u.tree.List[group]
+	if group == 0 || g.Autoregroup {
+		return most
+	}
+	for _, a := range u.tree.Up(group) {
+		most = math.Min(most, u.caps[a])
+	}
+	if g.AcceptSurplus {
+		return most
+	}
+	own := 0.0
+	for i, q := range u.quotas {
+		if u.isIn(i, group) {
+			own += q.Own
+		}
+	}
+	return math.Min(most, own)
+}
+
 // uses counts what a submitter uses more, or less.
 func (c *cycle) uses(s *submitter, more accountant.Weight) {
 	s.usage += more

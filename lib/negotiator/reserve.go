@@ -161,7 +161,7 @@ func (h *Holding) add(w accountant.Weight) {
 // of the policy.
 func (c *cycle) entitled(s *submitter, q *queue, at *slot) bool {
 	w := q.cluster.weight(c, at.wholly)
-	if s.nice || !fits(w, s.room()) {
+	if s.nice || !fits(w, s.room()) || c.groupUse != nil && !fits(w, c.groupUse.most(s.group)) {
 		return false
 	}
 	if c.one != nil {

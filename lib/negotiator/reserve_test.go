@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -318,6 +320,21 @@ func TestReservationsOfOne(t *testing.T) {
 			for _, r := range plan.Reservations {
 				p.Reservations = append(p.Reservations, r.Reservation)
 			}
+		}
+	}
+}
+
+// Nothing is kept for a job that is wider than the quota of its group, which leaves it no such
+// slot however long it waits.
+func TestNoReservationBeyondQuota(t *testing.T) {
+	for _, policy := range []jobprio.Queue{nil, inTurns{}} {
+		cfg := quotas(t, accountant.Group{Name: "a", Quota: 2})
+		cfg.Reserve = Reserve{Fraction: 1, Time: time.Hour}
+		cfg.Queue = policy
+		p := Pool{Slots: equal(t, 1, "PartitionableSlot = true; Cpus = 8; Memory = 8192"), Jobs: []Job{
+			aJob(t, 1, 5, "zoe@x", ""), aJob(t, 2, 1, "a.bob@x", "RequestCpus = 6")}}
+		if got := Cycle(p, cfg, now).Reservations; len(got) != 0 {
+			t.Errorf("one queue %v: reservations %+v, want none", policy != nil, got)
 		}
 	}
 }
