@@ -127,20 +127,12 @@ func (q queue) priority(id pool.JobID, claim *pool.Claim) (*maui.Job, maui.Prior
 	s := selection.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc, Run: run}
 	j := maui.JobOf(h.context, runOf(s, q.submitter(run.Ad)))
 	if claim != nil {
-		j.Since += max(int64(h.context.Now.Sub(startOf(claim))/time.Second), 0)
+		j.Since += max(int64(h.context.Now.Sub(claim.RunsFrom())/time.Second), 0)
 	}
 	return &j, h.policy.Reckoner().Of(&j)
 }
 
-// startOf returns when a claim began to run, or was made if it has not.
-func startOf(c *pool.Claim) time.Time {
-	if c.StartedAt.IsZero() {
-		return c.ChargedFrom()
-	}
-	return c.StartedAt
-}
-
-// runOf returns some procs of a run, as the policy sees them. from first on, as the policy sees them.
+// runOf returns some procs of a run, as the policy sees them.
 func runOf(s selection.Span, submitter string) jobprio.Run {
 	return jobprio.Run{
 		First: pool.JobID{Cluster: s.Cluster, Proc: s.First}, Count: s.Last - s.First + 1,
@@ -180,7 +172,7 @@ func (b *besides) add(w *jobprio.Waiting, s selection.Span, claim *pool.Claim) {
 		}
 		switch {
 		case claim != nil:
-			w.Running = append(w.Running, jobprio.Running{Run: runOf(s, claim.Submitter), Started: startOf(claim)})
+			w.Running = append(w.Running, jobprio.Running{Run: runOf(s, claim.Submitter), Started: claim.RunsFrom()})
 		case state == "qw":
 			submitter := accountant.SubmitterName(b.text(ownerName), b.groups.Canonical(b.text(groupName)), b.domain)
 			w.Idle = append(w.Idle, runOf(s, submitter))

@@ -117,6 +117,14 @@ func (c Claim) ChargedFrom() time.Time {
 	return c.ChargedSince
 }
 
+// RunsFrom returns when the claim began to run, or was made if it has not.
+func (c Claim) RunsFrom() time.Time {
+	if c.StartedAt.IsZero() {
+		return c.ChargedFrom()
+	}
+	return c.StartedAt
+}
+
 // Charged tells whether a claim in this state is charged to its submitter: from the
 // match until it is told to vacate.
 func (s ClaimState) Charged() bool { return s == Matched || s == RunningClaim || s == Promised }

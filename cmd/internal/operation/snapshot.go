@@ -1,8 +1,6 @@
 package operation
 
 import (
-	"time"
-
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -141,16 +139,8 @@ func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
 		}
 		list = append(list, jobprio.Running{
 			Run:     jobprio.Run{First: c.Job, Count: 1, Submitter: c.Submitter, Ad: ad},
-			Started: startOf(c),
+			Started: c.RunsFrom(),
 		})
 	}
 	return list
-}
-
-// startOf returns when a claim began to run, or was made if it has not.
-func startOf(c pool.Claim) time.Time {
-	if c.StartedAt.IsZero() {
-		return c.ChargedFrom()
-	}
-	return c.StartedAt
 }
