@@ -9,7 +9,7 @@ import (
 // Config is what Maui's parameters say of priorities. Default has what an empty
 // configuration means; the zero value weighs nothing.
 type Config struct {
-	Components [Components]Term // SERVICEWEIGHT, SERVICECAP and the like
+	Components [Components]Term // SERVICEWEIGHT, SERVICEWCAP and the like
 	Subs       [Subs]Term       // QUEUETIMEWEIGHT, QUEUETIMECAP and the like
 
 	XFMinWCLimit       time.Duration // XFMINWCLIMIT: what the expansion factor takes for the least limit; 0: none

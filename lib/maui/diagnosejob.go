@@ -145,14 +145,10 @@ func (e equation) giver(is func(Credential) bool) (string, Credential) {
 
 // credentialName names a credential in a sentence.
 func credentialName(k Kind, name string) string {
-	word := strings.ToLower(k.String())
-	if k == QOS {
-		word = k.String()
-	}
 	if name == "" {
-		return "no " + word
+		return "no " + k.word()
 	}
-	return word + " " + name
+	return k.word() + " " + name
 }
 
 // decimal writes a number: whole ones exactly, others rounded to two places, or three digits

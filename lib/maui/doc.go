@@ -12,7 +12,8 @@
 // job's Priority with everything that it comes from. JobOf finds what a job's ad says that
 // counts; Facts is the table of it. Queue is the policy as a negotiation cycle asks for it
 // (jobprio.Queue): all jobs in one order, those that are left out and why, and the limits of
-// credentials on what may run.
+// credentials on what may run. For people, Diagnosis writes a table of all jobs as Maui's
+// diagnose -p does, and Reckoner.Equation the equation above with a job's numbers put in.
 //
 // The package is pure: it knows no clock, file or spool, and prints nothing. It takes the
 // configuration as Config; what maui.cfg looks like is for fairspool/lib/mauicfg.

@@ -111,7 +111,7 @@ func (r *Reckoner) xfactor(p *profile, j *Job) float64 {
 }
 
 // towardsTarget returns the seconds that are compared with QTTARGET: what the job has
-// waited; in Maui 3.3.1, the time of day since 1970 at which it was queued.
+// waited; in Maui 3.3.1, the Unix second since when its queue time counts.
 func (r *Reckoner) towardsTarget(j *Job) float64 {
 	if r.config.Compatible {
 		return r.since(j)
