@@ -25,7 +25,7 @@
 // Config.With answers: what if the administrator had set something else?
 //
 // The package reads the one file that it is told to, the maui.cfg that this names, and
-// nothing else: where to look for it is the command line's business. Groups and the parameters of the
-// tables come out as lib/accountant takes them. Expressions stay text; whoever
-// compiles one says with Where what was wrong with which line.
+// nothing else: where to look for it is the command line's business. Groups and the table
+// [sge] come out as lib/accountant takes them, [maui] as lib/maui does. Expressions stay
+// text; whoever compiles one says with Where what was wrong with which line.
 package config

@@ -144,6 +144,7 @@
 //   - limits.go, concurrency.go: ceilings and floors, concurrency limits
 //   - order.go, contention.go, heap.go: which slot is the best
 //   - partition.go, reserve.go: pieces of slots, and slots kept for wide jobs
+//   - succession.go, successionqueue.go: what claims may go on with until the next cycle
 //   - spins.go and the others that begin with spin: HTCondor's division
 //
 // Why not:

@@ -30,7 +30,9 @@
 // watched clusters end: for those that wait for them, and for who is to be told.
 //
 // Match also keeps the reservations of partitionable slots, as a mark, for the next
-// cycle's Snapshot.
+// cycle's Snapshot, and in the jobs what a policy with one queue wants kept: since when
+// their queue time counts, and how often they were passed over. Queue makes that policy of
+// the configuration and of what the spool has of slots and usage, for negotiate and qstat.
 //
 // Transactions that charge or edit run inside Account, which first tells all past
 // events by the machine's clock as it is now if that was set since the last of
