@@ -28,8 +28,8 @@ type Prioritized struct {
 	Priority, RawPriority float64
 	SystemPriority        int64   `json:",omitempty"`
 	QueueTime             float64 // seconds
-	// Components are by their short names, SERV, TARG, CRED, FS, RES and USAGE. Those
-	// without any such term are left out.
+	// Components are by their short names, such as SERV: those with any Subs, also ATTR and
+	// USAGE, which add nothing while a job waits.
 	Components map[string]PriorityComponent
 }
 
@@ -42,7 +42,7 @@ type PriorityTerm struct {
 }
 
 // PriorityComponent is a component with its terms, by the names of their weights without
-// WEIGHT. Those with a weight and a value of 0 are left out.
+// WEIGHT. Those that have neither a weight nor a value are left out.
 type PriorityComponent struct {
 	PriorityTerm
 	Subs map[string]PriorityTerm
