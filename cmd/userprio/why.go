@@ -35,6 +35,9 @@ type standing struct {
 	Cycle                   *outcome `json:",omitempty"` // what the last cycle made of it
 	NoCycle                 string   `json:",omitempty"` // why there is none
 	Group                   *group   `json:",omitempty"` // where there are groups
+	// Policy is the one that puts all jobs into one queue, where EUPs decide nothing; empty:
+	// the order is by EUP.
+	Policy string `json:",omitempty"`
 	// Best is the best EUP that lasts, Lease the EUP when the lease on the factor
 	// ends. Waiting is the number of idle jobs of who has no record yet.
 	Best    arrival
@@ -64,7 +67,7 @@ type rank struct {
 	Active               bool
 	Place, Of            int
 	Nice                 bool    // served after all others
-	Share, ShareInTheEnd float64 // of the pool, by EUP, 0 to 1
+	Share, ShareInTheEnd float64 // of the pool, by EUP, 0 to 1; 0 under a Policy
 }
 
 // outcome is what the last negotiation cycle knew of a submitter.
@@ -74,6 +77,8 @@ type outcome struct {
 	Idle, Matched              int
 	Took                       bool // whether it took part
 	Reasons                    []negotiator.ReportedRejection
+
+	oneQueue bool // there were no slices
 }
 
 // group is the accounting group that a submitter belongs to or that is asked about.
@@ -115,6 +120,9 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 		Name: r.Name, EUP: f.eup(c.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
 		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
 		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: f.best(), Lease: f.lease(), Waiting: waiting, record: r, future: f,
+	}
+	if operation.OneQueue(c.Config) {
+		w.Policy = c.Config.JobPriorityPolicy
 	}
 	s, err := c.Spool()
 	if err != nil {
@@ -229,6 +237,9 @@ func (w *standing) rank(now time.Time, p accountant.Params, records []accountant
 		return cmp.Or(cmp.Compare(a.Effective(now, p), b.Effective(now, p)), cmp.Compare(a.Name, b.Name))
 	})
 	w.Rank.Place = 1 + slices.IndexFunc(active, func(r accountant.Record) bool { return r.Name == w.Name })
+	if w.Policy != "" {
+		return
+	}
 	for _, x := range accountant.Portions(peers, now, p) {
 		if x.Name == w.Name {
 			w.Rank.Share, w.Rank.ShareInTheEnd = x.Now, x.InTheEnd
@@ -239,7 +250,7 @@ func (w *standing) rank(now time.Time, p accountant.Params, records []accountant
 // outcome finds what the last cycle made of the submitter, and the reasons that it
 // gave for jobs that are still there.
 func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report negotiator.Report) error {
-	w.Cycle = &outcome{At: report.Time, Reasons: []negotiator.ReportedRejection{}}
+	w.Cycle = &outcome{At: report.Time, Reasons: []negotiator.ReportedRejection{}, oneQueue: report.Policy != ""}
 	all := 0.0
 	for _, x := range report.Submitters {
 		all += x.PieSlice

@@ -210,6 +210,35 @@ func saidAll(t *testing.T, args string, texts ...string) {
 	}
 }
 
+// Where all jobs stand in one queue, nobody is told of shares, slices and floors that there
+// are not.
+func TestWhyInOneQueue(t *testing.T) {
+	town(t)
+	reported(t)
+	file := os.Getenv("FAIRSPOOL_CONFIG")
+	config, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, append([]byte("JOB_PRIORITY_POLICY = \"maui\"\n"), config...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	saidAll(t, "-why bob", "EUP decides nothing", `JOB_PRIORITY_POLICY = "maui"`, "its floor of 1 does not count", "Ceiling: ", "!Share: ", "!before all others",
+		"its slice was 12.50 slots") // in a cycle of the time before
+	saidAll(t, "-why phys.hep.carol", "!times of what one with the default gets")
+	saidAll(t, "-why bob -json", `"Policy": "maui"`, `"Share": 0,`)
+
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if _, err := s.SetReport([]byte(`{"Cycle": 4, "Time": 1795217046, "JobPriorityPolicy": "maui", "Submitters": [{"Name": "bob@pool", "Idle": 9, "Matched": 2}]}`)); err != nil {
+		t.Fatal(err)
+	}
+	saidAll(t, "-why bob", ": 2 of its 9 idle jobs were matched.\n", "!slice")
+}
+
 // Who has jobs but no record, as before the first cycle, has a fresh one.
 func TestWhyNewcomer(t *testing.T) {
 	town(t)

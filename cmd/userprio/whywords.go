@@ -14,7 +14,7 @@ import (
 // tell writes the standing in words, for people who do not know the system: one
 // paragraph of a line or more for each question.
 func (w *standing) tell(c *cmdline.Call) error {
-	lines := []string{w.place(), w.product(), w.factor()}
+	lines := []string{w.place(), w.policy(), w.product(), w.factor()}
 	lines = append(lines, w.direction()...)
 	lines = append(lines, w.real(), w.usage(), w.share())
 	lines = append(lines, w.cycle()...)
@@ -49,6 +49,14 @@ func (w *standing) place() string {
 		text += " It is a nice user: it gets what all others leave."
 	}
 	return text
+}
+
+// policy says that EUPs decide nothing where all jobs stand in one queue.
+func (w *standing) policy() string {
+	if w.Policy == "" {
+		return ""
+	}
+	return fmt.Sprintf("But its EUP decides nothing: by JOB_PRIORITY_POLICY = %q all jobs stand in one queue, which qstat -pri shows.", w.Policy)
 }
 
 func (w *standing) product() string {
@@ -88,7 +96,7 @@ func (w *standing) factor() string {
 // direction says what a factor that is not everybody's does, and what not.
 func (w *standing) direction() []string {
 	usual := w.future.p.DefaultFactor
-	if w.Factor == usual || w.Rank == nil || w.Rank.Nice {
+	if w.Factor == usual || w.Rank == nil || w.Rank.Nice || w.Policy != "" {
 		return nil
 	}
 	ratio := usual / w.Factor
@@ -122,9 +130,9 @@ func (w *standing) usage() string {
 	return text + "."
 }
 
-// share says what part of the pool its EUP is worth.
+// share says what part of the pool its EUP is worth, if it decides anything.
 func (w *standing) share() string {
-	if w.Rank == nil {
+	if w.Rank == nil || w.Policy != "" {
 		return ""
 	}
 	of := "of the pool, as far as those who use or wait for something want all of theirs"
@@ -152,8 +160,11 @@ func (w *standing) cycle() []string {
 	if !w.Cycle.Took {
 		return []string{at + "it took no part, because it had no idle jobs and used nothing."}
 	}
-	lines := []string{fmt.Sprintf("%sits slice was %.2f slots (%s of all slices), which left room for %.2f more; %s.",
-		at, w.Cycle.PieSlice, percent(w.Cycle.SlicePart), w.Cycle.Limit, jobs(w.Cycle.Idle, w.Cycle.Matched))}
+	slice := ""
+	if !w.Cycle.oneQueue {
+		slice = fmt.Sprintf("its slice was %.2f slots (%s of all slices), which left room for %.2f more; ", w.Cycle.PieSlice, percent(w.Cycle.SlicePart), w.Cycle.Limit)
+	}
+	lines := []string{at + slice + jobs(w.Cycle.Idle, w.Cycle.Matched) + "."}
 	if stop := w.stop(); stop != "" {
 		lines = append(lines, "What keeps it from more: "+stop+".")
 	}
@@ -198,7 +209,10 @@ func (w *standing) bounds() (lines []string) {
 	if w.Ceiling >= 0 {
 		lines = append(lines, fmt.Sprintf("Ceiling: it may not use more than a slot weight of %d%s.", w.Ceiling, until(w.record.CeilingLease)))
 	}
-	if w.Floor > 0 {
+	switch {
+	case w.Floor > 0 && w.Policy != "":
+		lines = append(lines, fmt.Sprintf("Floor: its floor of %d does not count in one queue.", w.Floor))
+	case w.Floor > 0:
 		lines = append(lines, w.floor())
 	}
 	return lines
