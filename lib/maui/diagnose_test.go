@@ -136,6 +136,25 @@ func TestDiagnosisCounts(t *testing.T) {
 	}
 }
 
+// TestDiagnosisFootTies says that the last line multiplies by 100 first, the jobs' lines
+// last, which is seen where a percentage lies between two digits.
+func TestDiagnosisFootTies(t *testing.T) {
+	for _, x := range []struct {
+		john, mary int64 // points and minutes
+		want       string
+	}{{49, 31, "61.2( 61.2)  38.8( 38.8)"}, {23, 57, "28.8( 28.8)  71.2( 71.2)"}, {1, 3, "25.0( 25.0)  75.0( 75.0)"}} {
+		cfg, _ := config.ParseMaui("maui.cfg", fmt.Appendf(nil, "USERWEIGHT 1\nUSERCFG[john] PRIORITY=%d\n", x.john), true)
+		r, d := maui.NewReckoner(&cfg, maui.World{Now: time.Unix(0, 0)}), maui.NewDiagnosis(&cfg)
+		for _, j := range []maui.Job{{User: "john"}, {User: "mary", Since: -60 * x.mary}} {
+			p := r.Of(&j)
+			d.Job(nil, j.User, 1, false, &p)
+		}
+		if foot := string(d.Foot(nil)); !strings.Contains(foot, x.want) {
+			t.Errorf("%d and %d: %q, want %q in it", x.john, x.mary, foot, x.want)
+		}
+	}
+}
+
 // TestPercents says that the components' percents come to 100, unless nothing adds anything,
 // and that nothing is written but numbers.
 func TestPercents(t *testing.T) {
