@@ -157,13 +157,20 @@ func fraction(value string) (x float64, note string, ok bool) {
 	return x, note, true
 }
 
+// mostQTTarget bounds what is read as Maui 3.3.1 reads it, which is compared with the second
+// since 1970 at which a job was queued. The bound is ours: what Maui's was is not known.
+const mostQTTarget = math.MaxInt32
+
 // takeQTTarget reads a time; Maui 3.3.1 reads a whole number of seconds.
 func takeQTTarget(c *maui.Credential, value string, compatible bool) (note string, ok bool) {
 	if !compatible {
 		return duration(func(c *maui.Credential, d time.Duration) { c.QTTarget = d })(c, value, false)
 	}
 	n, note, _ := mauicfg.Int(value)
-	c.QTTarget = time.Duration(min(max(n, 0), maxSeconds)) * time.Second
+	if n > mostQTTarget {
+		n, note = mostQTTarget, fmt.Sprintf("%q: too large; read as %d", value, mostQTTarget)
+	}
+	c.QTTarget = time.Duration(max(n, 0)) * time.Second
 	return note, true
 }
 

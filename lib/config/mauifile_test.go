@@ -200,6 +200,8 @@ func TestMauiWarnings(t *testing.T) {
 		{"QOSCFG[q] QTTARGET=4:00:00", "", `QOSCFG[q]: QTTARGET: "4:00:00": read as 4; ":00:00" does not count`},
 		{"QOSCFG[q] QTTARGET=4:00", `QOSCFG[q]: QTTARGET: "4:00": read as hours and minutes, as Maui 3.3.1 does; its manual says minutes and seconds; write HH:MM:SS`,
 			`QOSCFG[q]: QTTARGET: "4:00": read as 4; ":00" does not count`},
+		{"QOSCFG[q] QTTARGET=2147483647", `QOSCFG[q]: QTTARGET: "2147483647": read as INFINITY`, ""},
+		{"QOSCFG[q] QTTARGET=9999999999", `QOSCFG[q]: QTTARGET: "9999999999": read as INFINITY`, `QOSCFG[q]: QTTARGET: "9999999999": too large; read as 2147483647`},
 		{"GROUPCFG[g] PRIORITY=100,", "", ""},
 		{"GROUPCFG[g] PRIORITY=abc", `GROUPCFG[g]: PRIORITY: "abc": want a whole number; read as 0`, "="},
 		{"GROUPCFG[g] FSTARGET=10?", `GROUPCFG[g]: FSTARGET: "10?": "?" does not count; want +, -, ^ or % behind the number, or nothing`, "="},
@@ -262,6 +264,8 @@ func TestMauiSettings(t *testing.T) {
 		"CLASSCFG[c] MAXJOB=5 MAXIJOB=2,3 MAXPS=24:00:00,48:00:00 DEFAULT.WCLIMIT=1:00:00": "CLASS[c] MAXJOB=5,5 MAXIJOB=2,3 MAXPS=86400,172800 WCLimit=1h0m0s",
 		"CLASSCFG[c] QTTARGET=4:00:00":                                                     "CLASS[c] QTTarget=4h0m0s",
 		"COMPATIBILITY 3.3.1\nQOSCFG[c] QTTARGET=4:00:00":                                  "QOS[c] QTTarget=4s",
+		"COMPATIBILITY 3.3.1\nQOSCFG[c] QTTARGET=1000000100":                               "QOS[c] QTTarget=277777h48m20s",
+		"COMPATIBILITY 3.3.1\nQOSCFG[c] QTTARGET=-5":                                       "QOS[c]",
 		"COMPATIBILITY 3.3.1\nSERVCAP 5\n USERWEIGHT 3":                                    "",
 		"COMPATIBILITY 3.3.1\nuserweight 5\nUSERWEIGHT\t3":                                 "USER {3 0}",
 	} {
