@@ -106,8 +106,13 @@ func (r *Reckoner) waited(j *Job) float64 { return max(r.now-r.since(j), 0) }
 
 // xfactor returns the expansion factor: how many times its limit a job will have taken if
 // it starts now and uses the limit up. XFMINWCLIMIT bounds the divisor only (observed).
+// Maui 3.3.1 takes queue time for less than none where it begins later than now.
 func (r *Reckoner) xfactor(p *profile, j *Job) float64 {
-	return (r.waited(j) + p.limit(j)) / max(r.config.XFMinWCLimit.Seconds(), p.limit(j))
+	waited := r.waited(j)
+	if r.config.Compatible {
+		waited = r.now - r.since(j)
+	}
+	return (waited + p.limit(j)) / max(r.config.XFMinWCLimit.Seconds(), p.limit(j))
 }
 
 // towardsTarget returns the seconds that are compared with QTTARGET: what the job has

@@ -1,6 +1,7 @@
 package maui
 
 import (
+	"strings"
 	"testing"
 
 	"fairspool/lib/jobprio"
@@ -60,6 +61,9 @@ func TestBlockedFairShareQuota(t *testing.T) {
 		{"percent of nothing", DedicatedPS, User, "ann", 13.5, FSRelative, true, ""},
 		{"QOS that nobody asked for", DedicatedPS, QOS, DefaultName, 35000, FSQuota, false, "FSTARGET 35000^ of QOS DEFAULT: 30000 used, 7200 asked for"},
 		{"processor equivalents", DedicatedPES, User, "ann", 20799, FSQuota, false, "FSTARGET 20799^ of user ann: 6400 used, 14400 asked for"},
+		{"3.3.1: processors all the same", DedicatedPES, User, "ann", 13599, FSQuota, false, "FSTARGET 13599^ of user ann: 6400 used, 7200 asked for"},
+		{"3.3.1: processors within", DedicatedPES, User, "ann", 13600, FSQuota, false, ""},
+		{"3.3.1: percent of nothing", DedicatedPS, User, "ann", 13.5, FSRelative, true, "FSTARGET 13.5% of user ann: 0 used, 7200 asked for, of 0 in all"},
 		{"no quota", DedicatedPS, User, "ann", 1, FSCeiling, false, ""},
 		{"no fair share", NoFairShare, User, "ann", 1, FSQuota, false, ""},
 	} {
@@ -70,6 +74,7 @@ func TestBlockedFairShareQuota(t *testing.T) {
 		if c.none {
 			w.Used = Used{}
 		}
+		cfg.Compatible = strings.HasPrefix(c.name, "3.3.1")
 		got, places := "", 0
 		o := NewQueue(&cfg, w).Order(job)
 		for _, b := range o.Blocked {

@@ -24,7 +24,7 @@ func (q *quotas) exceeded(s *Queued) string {
 		return ""
 	}
 	asked := float64(s.Job.Procs())
-	if c.FSPolicy == DedicatedPES {
+	if c.FSPolicy == DedicatedPES && !c.Compatible { // which always asks for processors
 		asked = s.PE
 	}
 	asked *= s.wclimit()
@@ -49,11 +49,11 @@ func (q *quotas) quota(k Kind, name string) *quota {
 }
 
 // quota returns the quota of a credential; nil for none. While nobody has used anything, a
-// part of that bounds nothing: no job would ever be the first.
+// part of that bounds nothing: no job would ever be the first. None is with Maui 3.3.1.
 func (q *Queue) quota(k Kind, name string) *quota {
 	target, mode := q.config.FairShareTarget(k, name)
 	used := q.world.Used
-	if name == "" || target == 0 || mode != FSQuota && mode != FSRelative || mode == FSRelative && !(used.Total > 0) {
+	if name == "" || target == 0 || mode != FSQuota && mode != FSRelative || mode == FSRelative && !(used.Total > 0) && !q.config.Compatible {
 		return nil
 	}
 	f := &quota{used: used.Of[k][name], most: target}

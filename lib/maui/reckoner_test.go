@@ -152,6 +152,8 @@ func TestOf(t *testing.T) {
 		{"as the program has them", asProgram, beyond, 124, 124},
 		{"its clock stands", john, with(queued("john", 600, 3600), func(j *Job) { j.Stopped, j.Since = true, 0 }), 300, 300},
 		{"submitted in the future", john, queued("john", -600, 3600), 300, 300},
+		{"and its expansion factor", short, queued("a", -600, 3600), 100, 100},
+		{"which 3.3.1 has below 1", setup{sub: short.sub, also: func(c *Config) { c.Compatible = true }}, queued("a", -600, 3600), 250. / 3, 83},
 		{"raw submission", setup{also: func(c *Config) { c.UseSystemQueueTime = false }},
 			with(queued("a", 600, 3600), func(j *Job) { j.Stopped, j.Submitted = true, noon-1200 }), 20, 20},
 		{"a limit of none", setup{sub: map[Sub]int64{QueueTime: 0, WallTime: 1}}, queued("a", 0, 0), 8640000, 8640000},
