@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"sort"
 	"time"
@@ -127,9 +128,24 @@ func (q queue) priority(id pool.JobID, claim *pool.Claim) (*maui.Job, maui.Prior
 	s := selection.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc, Run: run}
 	j := maui.JobOf(h.context, runOf(s, q.submitter(run.Ad)))
 	if claim != nil {
-		j.Since += max(int64(h.context.Now.Sub(claim.RunsFrom())/time.Second), 0)
+		j.Since += h.ran(claim)
 	}
 	return &j, h.policy.Reckoner().Of(&j)
+}
+
+// ran returns for how many seconds a claim has had its slot.
+func (h *hierarchy) ran(claim *pool.Claim) int64 {
+	return max(int64(h.context.Now.Sub(claim.RunsFrom())/time.Second), 0)
+}
+
+// running says what the priority of a job with a claim has become, where USAGE counts.
+func (h *hierarchy) running(j maui.Job, claim *pool.Claim) []string {
+	j.Since -= h.ran(claim)
+	p := h.policy.Reckoner().RunPriority(&j, claim.RunsFrom().Unix())
+	if p.Parts[maui.Usage].Adds() == 0 {
+		return nil
+	}
+	return []string{fmt.Sprintf("run priority %d, with what USAGE adds by now; nothing goes by it", p.Start)}
 }
 
 // runOf returns some procs of a run, as the policy sees them.
@@ -196,6 +212,7 @@ func (d *sheet) equation() []string {
 	switch {
 	case d.claim != nil:
 		lines = append(lines, "as of its start, but for fair share")
+		lines = append(lines, d.hierarchy.running(*j, d.claim)...)
 	case d.why != "":
 		lines = append(lines, "blocked: "+d.why)
 	}

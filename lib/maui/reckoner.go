@@ -95,8 +95,8 @@ func (c *Config) bound(raw float64, system int64) float64 {
 // which it started, and what USAGE adds (Maui's manual, 5.1.2). CONSUMED and REMAINING are
 // processor-seconds, EXECUTIONTIME is in seconds, PERCENT is how much of its limit the job has
 // used. Maui 3.3.1 counts nothing but EXECUTIONTIME, caps nothing, and has PERCENT compare
-// with what is left of the limit, without fractions. No queue goes by it and no command
-// shows it: Maui compares it where jobs preempt others for their priority, and here none do.
+// with what is left of the limit, without fractions. No queue goes by it: Maui compares it
+// where jobs preempt others for their priority, and here none do.
 func (r *Reckoner) RunPriority(j *Job, since int64) Priority {
 	began := *r
 	began.now = min(float64(since), r.now)
