@@ -1,11 +1,8 @@
 package maui_test
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
-	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strconv"
@@ -20,36 +17,14 @@ import (
 )
 
 // TestGoldenDiagnosis compares with what diagnose -p of Maui 3.3.1 printed, character by
-// character: on the cases that lie here, and all there are where FAIRSPOOL_GOLDEN says.
-func TestGoldenDiagnosis(t *testing.T) {
-	folders := []string{filepath.Join("testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "maui"))
-	}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no cases: %v", folder, err)
-		}
-		for _, file := range files {
-			text, err := os.ReadFile(file)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var g goldenCase
-			if err := json.Unmarshal(text, &g); err != nil {
-				t.Fatalf("%s: %v", file, err)
-			}
-			want, told := g.Output["diagnose -p"]
-			if !told {
-				continue
-			}
-			t.Run(filepath.Base(file), func(t *testing.T) { compareDiagnosis(t, filepath.Base(file), &g, want) })
-		}
-	}
-}
+// character.
+func TestGoldenDiagnosis(t *testing.T) { eachGolden(t, compareDiagnosis) }
 
-func compareDiagnosis(t *testing.T, file string, g *goldenCase, want string) {
+func compareDiagnosis(t *testing.T, file string, g *goldenCase) {
+	want, told := g.Output["diagnose -p"]
+	if !told {
+		return
+	}
 	got := strings.SplitAfter(g.diagnosis(t), "\n")
 	lines, agree := strings.SplitAfter(want, "\n"), 0
 	for i := range max(len(got), len(lines)) {

@@ -71,9 +71,9 @@ type goldenPart struct {
 	Sub          map[string]goldenPart `json:"sub"`
 }
 
-// TestGoldenMaui compares with what Maui 3.3.1 did: on the cases that lie here, and all there
-// are where FAIRSPOOL_GOLDEN says.
-func TestGoldenMaui(t *testing.T) {
+// eachGolden runs a test for each of the cases that lie here, and of all there are where
+// FAIRSPOOL_GOLDEN says; file is the name of its file.
+func eachGolden(t *testing.T, test func(t *testing.T, file string, g *goldenCase)) {
 	folders := []string{filepath.Join("testdata", "golden")}
 	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
 		folders = append(folders, filepath.Join(all, "maui"))
@@ -83,21 +83,25 @@ func TestGoldenMaui(t *testing.T) {
 		if err != nil || len(files) == 0 {
 			t.Fatalf("%s: no cases: %v", folder, err)
 		}
-		for _, file := range files {
-			t.Run(filepath.Base(file), func(t *testing.T) { compareGolden(t, file) })
+		for _, path := range files {
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var g goldenCase
+			if err := json.Unmarshal(text, &g); err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+			file := filepath.Base(path)
+			t.Run(file, func(t *testing.T) { test(t, file, &g) })
 		}
 	}
 }
 
-func compareGolden(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g goldenCase
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+// TestGoldenMaui compares priorities, and all that they come from, with those of Maui 3.3.1.
+func TestGoldenMaui(t *testing.T) { eachGolden(t, compareGolden) }
+
+func compareGolden(t *testing.T, file string, g *goldenCase) {
 	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
 	r := maui.NewReckoner(&cfg, g.world(t, &cfg))
 	jobs := g.jobs(t)
@@ -134,7 +138,7 @@ func compareGolden(t *testing.T, file string) {
 			check(same(p.Subs[s], want), "%s: %v of %s = %+v, want %+v", g.Name, s, e.Job, p.Subs[s], want)
 		}
 	}
-	t.Logf("golden maui/%s: %d of %d agree", filepath.Base(file), agree, all)
+	t.Logf("golden maui/%s: %d of %d agree", file, agree, all)
 }
 
 // near compares numbers of which ten digits were printed.

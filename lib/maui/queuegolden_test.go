@@ -1,10 +1,7 @@
 package maui_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -18,31 +15,9 @@ import (
 
 // TestGoldenQueue asks for the order of the jobs of each observed case. Priorities, what is
 // considered and in which order must be as Maui 3.3.1 had it.
-func TestGoldenQueue(t *testing.T) {
-	folders := []string{filepath.Join("testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "maui"))
-	}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no cases: %v", folder, err)
-		}
-		for _, file := range files {
-			t.Run(filepath.Base(file), func(t *testing.T) { compareGoldenQueue(t, file) })
-		}
-	}
-}
+func TestGoldenQueue(t *testing.T) { eachGolden(t, compareGoldenQueue) }
 
-func compareGoldenQueue(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var g goldenCase
-	if err := json.Unmarshal(text, &g); err != nil {
-		t.Fatalf("%s: %v", file, err)
-	}
+func compareGoldenQueue(t *testing.T, file string, g *goldenCase) {
 	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
 	held := map[string]bool{}
 	for _, j := range g.Jobs {
@@ -80,7 +55,7 @@ func compareGoldenQueue(t *testing.T, file string) {
 			t.Errorf("%s: considered are %v, want %v; blocked are %+v", g.Name, order, want, o.Blocked)
 		}
 	}
-	t.Logf("queue of maui/%s: %d of %d agree", filepath.Base(file), agree, all)
+	t.Logf("queue of maui/%s: %d of %d agree", file, agree, all)
 }
 
 // waiting returns the idle jobs, in the order in which they were reported, and their names;
