@@ -3,11 +3,11 @@ package config
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/maui"
+	"fairspool/lib/mauicfg"
 )
 
 // MauiKeys is every key of the table [maui], in the order of the manual page, save those
@@ -80,24 +80,14 @@ func (c *Config) setFSPolicy(policy string) {
 // Fields may be above 59. Two fields are refused: Maui's manual takes them for
 // minutes and seconds, Maui itself for hours and minutes.
 func mauiTime(s string) (float64, error) {
-	fields := strings.Split(s, ":")
-	if len(fields) == 2 {
+	switch sum, fields, ok := mauicfg.Seconds(s); {
+	case fields == 2:
 		return 0, fmt.Errorf("%q: minutes or hours? want seconds, HH:MM:SS or DD:HH:MM:SS", s)
+	case !ok:
+		return 0, fmt.Errorf("%q: want seconds, HH:MM:SS or DD:HH:MM:SS", s)
+	default:
+		return sum, nil
 	}
-	wrong := fmt.Errorf("%q: want seconds, HH:MM:SS or DD:HH:MM:SS", s)
-	if len(fields) > 4 {
-		return 0, wrong
-	}
-	units := []float64{1, 60, 3600, 86400}
-	sum := 0.0
-	for i, f := range fields {
-		n, err := strconv.ParseUint(f, 10, 40)
-		if err != nil {
-			return 0, wrong
-		}
-		sum += float64(n) * units[len(fields)-1-i]
-	}
-	return sum, nil
 }
 
 // timeValue returns the seconds that a key of kind Time is set to.

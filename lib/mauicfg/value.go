@@ -129,31 +129,39 @@ func Time(value string) (d time.Duration, note string, ok bool) {
 	if strings.EqualFold(value, "INFINITY") {
 		return Endless, "", true
 	}
-	fields := strings.Split(value, ":")
-	wrong := fmt.Sprintf("%q: want seconds, HH:MM:SS or DD:HH:MM:SS", value)
-	if len(fields) > 4 {
-		return 0, wrong, false
-	}
-	units := []float64{86400, 3600, 60, 1}[4-len(fields):]
-	if len(fields) == 2 {
-		units = []float64{3600, 60}
-	}
-	sum := 0.0
-	for i, f := range fields {
-		n, err := strconv.ParseUint(f, 10, 53)
-		if err != nil {
-			return 0, wrong, false
-		}
-		sum += float64(n) * units[i]
+	sum, fields, ok := Seconds(value)
+	if !ok {
+		return 0, fmt.Sprintf("%q: want seconds, HH:MM:SS or DD:HH:MM:SS", value), false
 	}
 	if sum > Endless.Seconds() {
 		return Endless, fmt.Sprintf("%q: read as INFINITY", value), true
 	}
 	d = time.Duration(sum) * time.Second
-	if len(fields) == 2 {
+	if fields == 2 {
 		note = fmt.Sprintf("%q: read as hours and minutes, as Maui 3.3.1 does; its manual says minutes and seconds; write HH:MM:SS", value)
 	}
 	return d, note, true
+}
+
+// Seconds adds up seconds, HH:MM, HH:MM:SS or DD:HH:MM:SS, whole numbers of which each may be
+// above 59, and says how many of them there are. ok is false for anything else.
+func Seconds(value string) (sum float64, fields int, ok bool) {
+	list := strings.Split(value, ":")
+	if len(list) > 4 {
+		return 0, 0, false
+	}
+	units := []float64{86400, 3600, 60, 1}[4-len(list):]
+	if len(list) == 2 {
+		units = []float64{3600, 60}
+	}
+	for i, f := range list {
+		n, err := strconv.ParseUint(f, 10, 53)
+		if err != nil {
+			return 0, 0, false
+		}
+		sum += float64(n) * units[i]
+	}
+	return sum, len(list), true
 }
 
 // List reads names with commas or colons between them.
