@@ -74,13 +74,12 @@ type ceiling struct {
 		soft, hard quantity
 	}
 	used quantities
-	said saying // last
+	said [2]saying // last, by soft and hard limits
 }
 
 // saying is what was said of a limit while so much of it was used and asked for.
 type saying struct {
 	of          Limit
-	hard        bool
 	used, asked quantity
 	text        string
 }
@@ -238,8 +237,12 @@ func (t *throttle) ceiling(k Kind, name string) *ceiling {
 // tell says why a limit keeps out one more job that takes a, such as "MAXPROC 10 of user
 // alice: 8 in use, 4 asked for".
 func (t *throttle) tell(c *ceiling, l Limit, a *quantities, hard bool) string {
-	now := saying{of: l, hard: hard, used: c.used[l], asked: a[l], text: c.said.text}
-	if now == c.said && now.text != "" {
+	said := &c.said[0]
+	if hard {
+		said = &c.said[1]
+	}
+	now := saying{of: l, used: c.used[l], asked: a[l], text: said.text}
+	if now == *said && now.text != "" {
 		return now.text // to many jobs, one after the other
 	}
 	now.text = t.prefix + l.String() + " " + c.most(l, hard).text(l) + " of " + c.kind.word() + " " + c.name +
@@ -247,7 +250,7 @@ func (t *throttle) tell(c *ceiling, l Limit, a *quantities, hard bool) string {
 	if l != MaxJob {
 		now.text += ", " + a[l].text(l) + " asked for"
 	}
-	c.said = now
+	*said = now
 	return now.text
 }
 

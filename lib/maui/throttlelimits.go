@@ -20,15 +20,6 @@ type limits struct {
 type limitedKind struct {
 	ceilings
 	takes quantities
-	said  [2]refusal // last, by soft and hard limits
-}
-
-// refusal is what was said of a limit while so much of it was used.
-type refusal struct {
-	by   *ceiling
-	of   Limit
-	used quantity
-	text string
 }
 
 // kindKey tells kinds apart: by those credentials and quantities that limits look at.
@@ -138,14 +129,7 @@ func (l *limits) Refuses(kind int, hard bool) string {
 	if c == nil {
 		return ""
 	}
-	said := &k.said[0]
-	if hard {
-		said = &k.said[1]
-	}
-	if now := c.used[which]; said.by != c || said.of != which || said.used != now {
-		*said = refusal{c, which, now, l.active.tell(c, which, &k.takes, hard)}
-	}
-	return said.text
+	return l.active.tell(c, which, &k.takes, hard)
 }
 
 // breaks says whether one more of some jobs would break soft limits, and hard ones.
