@@ -18,6 +18,8 @@ type Params struct {
 	Groups        *Groups       // GROUP_NAMES and what belongs to them; nil: none
 	Windows       WindowParams  // [maui], for tallies
 	Decay         DecayParams   // [sge], for tallies
+	// DefaultProjects are the projects of users whose jobs name none ([sge]), by user.
+	DefaultProjects map[string]string
 }
 
 // FactorFrom says where a priority factor comes from.

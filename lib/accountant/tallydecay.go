@@ -9,6 +9,9 @@ import (
 // value nothing decays, and nothing counts.
 type DecayParams struct {
 	HalfTime time.Duration // halftime; 0: nothing decays
+	// Linear is whether what is left of a minute is reckoned as Grid Engine 8.1.9 does it, by
+	// a straight line, and not by halving.
+	Linear bool
 	// CPU, Memory and IO are what usage_weight_list and halflife_decay_list say
 	// of each.
 	CPU, Memory, IO UsageParams
@@ -40,9 +43,10 @@ func (r Recent) Combined(p DecayParams) float64 {
 	return r.CPU*(p.CPU.Weight/sum) + r.Memory*(p.Memory.Weight/sum) + r.IO*(p.IO.Weight/sum)
 }
 
-// perMinute returns what is left of usage after a minute. It is Grid Engine's
-// linear form of halving: after a half-life of one hour 0.49799 is left.
-func (p DecayParams) perMinute(of UsageParams) float64 {
+// left returns which part of a kind of usage is left when d has passed, 0 to 1. After a
+// half-life of one hour that is 0.5, and 0.49799 in Grid Engine's linear form, which takes
+// ln 2 of a half-life off for every minute.
+func (p DecayParams) left(of UsageParams, d time.Duration) float64 {
 	halfLife := p.HalfTime
 	if of.Own {
 		halfLife = of.HalfLife
@@ -52,8 +56,10 @@ func (p DecayParams) perMinute(of UsageParams) float64 {
 		return 1
 	case halfLife < 0:
 		return 0
+	case p.Linear:
+		return math.Pow(max(1-math.Ln2/halfLife.Minutes(), 0), d.Minutes())
 	}
-	return max(1-math.Ln2/halfLife.Minutes(), 0)
+	return math.Exp2(-d.Minutes() / halfLife.Minutes())
 }
 
 // after returns what is left of the usage when d has passed.
@@ -61,8 +67,7 @@ func (r Recent) after(d time.Duration, p DecayParams) Recent {
 	if d <= 0 || r == (Recent{}) {
 		return r
 	}
-	left := func(of UsageParams) float64 { return math.Pow(p.perMinute(of), d.Minutes()) }
-	return Recent{r.CPU * left(p.CPU), r.Memory * left(p.Memory), r.IO * left(p.IO)}
+	return Recent{r.CPU * p.left(p.CPU, d), r.Memory * p.left(p.Memory, d), r.IO * p.left(p.IO, d)}
 }
 
 func (r Recent) plus(x Recent) Recent {

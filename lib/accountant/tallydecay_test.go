@@ -10,26 +10,34 @@ import (
 
 func alike(got, want float64) bool { return math.Abs(got-want) <= 1e-9*math.Max(1, math.Abs(want)) }
 
-// TestDecayedUsage holds the decay to Grid Engine's figures.
+// TestDecayedUsage holds the decay to half-lives, and its linear form to Grid Engine's figures.
 func TestDecayedUsage(t *testing.T) {
-	own := func(d time.Duration) DecayParams {
-		return DecayParams{HalfTime: time.Hour, CPU: UsageParams{Own: true, HalfLife: d}}
+	own := func(d time.Duration, linear bool) DecayParams {
+		return DecayParams{HalfTime: time.Hour, Linear: linear, CPU: UsageParams{Own: true, HalfLife: d}}
 	}
+	linear := func(d time.Duration) DecayParams { return DecayParams{HalfTime: d, Linear: true} }
 	for _, c := range []struct {
 		name  string
 		p     DecayParams
 		after time.Duration
 		want  float64
 	}{
-		{"one hour of one", DecayParams{HalfTime: time.Hour}, time.Hour, 0.49799},
-		{"ten hours of one", DecayParams{HalfTime: time.Hour}, 10 * time.Hour, 0.000938},
-		{"168 h, indistinguishable from halving", DecayParams{HalfTime: 168 * time.Hour}, 168 * time.Hour, 0.49998},
+		{"one hour of one", DecayParams{HalfTime: time.Hour}, time.Hour, 0.5},
+		{"ten hours of one", DecayParams{HalfTime: time.Hour}, 10 * time.Hour, 1.0 / 1024},
 		{"halftime 0", DecayParams{}, 1000 * time.Hour, 1},
-		{"cpu=30", own(30 * time.Minute), time.Hour, math.Pow(1-math.Ln2/30, 60)},
-		{"cpu=0", own(0), time.Hour, 1},
-		{"cpu=-1", own(-time.Minute), time.Millisecond, 0},
-		{"cpu=-1, no time", own(-time.Minute), 0, 1},
-		{"a half-life too short for the linear form", own(time.Second), time.Minute, 0},
+		{"cpu=30", own(30*time.Minute, false), time.Hour, 0.25},
+		{"cpu=0", own(0, false), time.Hour, 1},
+		{"cpu=-1", own(-time.Minute, false), time.Millisecond, 0},
+		{"cpu=-1, no time", own(-time.Minute, false), 0, 1},
+		{"a short half-life", own(time.Second, false), time.Second, 0.5},
+		{"linear: one hour of one", linear(time.Hour), time.Hour, 0.49799},
+		{"linear: ten hours of one", linear(time.Hour), 10 * time.Hour, 0.000938},
+		{"linear: 168 h, indistinguishable from halving", linear(168 * time.Hour), 168 * time.Hour, 0.49998},
+		{"linear: halftime 0", linear(0), 1000 * time.Hour, 1},
+		{"linear: cpu=30", own(30*time.Minute, true), time.Hour, math.Pow(1-math.Ln2/30, 60)},
+		{"linear: cpu=0", own(0, true), time.Hour, 1},
+		{"linear: cpu=-1", own(-time.Minute, true), time.Millisecond, 0},
+		{"linear: a half-life too short for it", own(time.Second, true), time.Minute, 0},
 	} {
 		p := Params{Decay: c.p}
 		y := Tally{Key: Key{KindOwn, "alice"}}.Report(Used{CPU: time.Second}, start, p).AsOf(start.Add(c.after), p)
@@ -45,8 +53,7 @@ func TestKindsDecay(t *testing.T) {
 	p := Params{Decay: DecayParams{Memory: halved, IO: halved}}
 	used := Used{CPU: time.Second, Memory: 2, IO: 3}
 	y := Tally{Key: Key{KindOwn, "alice"}}.Report(used, start, p).Report(used, start, p).AsOf(start.Add(time.Minute), p)
-	left := 1 - math.Ln2
-	if want := (Recent{2, 4 * left, 6 * left}); y.Decayed != want || y.LongTerm != (Recent{2, 4, 6}) {
+	if want := (Recent{2, 2, 3}); y.Decayed != want || y.LongTerm != (Recent{2, 4, 6}) {
 		t.Errorf("a minute after %+v twice: %+v, long-term %+v, want %+v", used, y.Decayed, y.LongTerm, want)
 	}
 	y = Tally{Key: y.Key}.Report(Used{Memory: math.NaN(), IO: math.Inf(1)}, start, p)
@@ -77,7 +84,8 @@ func TestCombined(t *testing.T) {
 // order reports come, and is only ever of its own kinds.
 func TestDecayedAnyOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		p := Params{Decay: DecayParams{HalfTime: time.Duration(rapid.IntRange(0, 200).Draw(t, "halftime")) * time.Hour}}
+		p := Params{Decay: DecayParams{HalfTime: time.Duration(rapid.IntRange(0, 200).Draw(t, "halftime")) * time.Hour,
+			Linear: rapid.Bool().Draw(t, "linear")}}
 		p.Decay.Memory = UsageParams{Own: true, HalfLife: time.Duration(rapid.IntRange(0, 100).Draw(t, "mem")) * time.Minute}
 		type report struct {
 			at   int
