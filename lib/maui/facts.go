@@ -138,7 +138,10 @@ func setSince(j *Job, attribute string, v classad.Value) bool {
 func setTasks(j *Job, _ string, v classad.Value) bool {
 	n, ok := wholeOf(v)
 	if s, isText := v.Text(); isText {
-		least, _, _ := strings.Cut(s, "-")
+		least := s
+		if i := strings.IndexAny(s, "-,"); i >= 0 {
+			least = s[:i]
+		}
 		var err error
 		n, err = strconv.ParseInt(strings.TrimSpace(least), 10, 64)
 		ok = err == nil

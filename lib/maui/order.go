@@ -1,6 +1,9 @@
 package maui
 
-import "fairspool/lib/pool"
+import (
+	"fairspool/lib/pool"
+	"fairspool/lib/radix"
+)
 
 // id returns the first of the jobs.
 func (s *Queued) id() pool.JobID {
@@ -62,15 +65,15 @@ func turnsOf(sorted []*Queued) (turns, parties []int) {
 		}
 		whose[i] = one
 	}
-	order := ordered(len(sorted), func(i int) uint64 { return ^ascending(sorted[i].Start) },
-		func(i int) uint64 { return uint64(whose[i]) }, func(i int) uint64 { return ^ascending(sorted[i].Job.JobPrio) })
+	order := radix.Ordered(len(sorted), func(i int) uint64 { return ^radix.Ascending(sorted[i].Start) },
+		func(i int) uint64 { return uint64(whose[i]) }, func(i int) uint64 { return ^radix.Ascending(sorted[i].Job.JobPrio) })
 	turns, parties = make([]int, len(order)), make([]int, len(order))
 	party := 0
 	for i, e := range order {
-		if i > 0 && (whose[e.at] != whose[order[i-1].at] || sorted[e.at].Start != sorted[order[i-1].at].Start) {
+		if i > 0 && (whose[e.At] != whose[order[i-1].At] || sorted[e.At].Start != sorted[order[i-1].At].Start) {
 			party++
 		}
-		turns[i], parties[e.at] = e.at, party
+		turns[i], parties[e.At] = e.At, party
 	}
 	return turns, parties
 }
@@ -81,7 +84,7 @@ func sortedQueue(all []*Queued) []*Queued {
 	keys, byID := make([]key, len(all)), true
 	for i := range all {
 		id := all[i].id()
-		k := key{^ascending(all[i].Start), ascending(int64(id.Cluster)), ascending(int64(id.Proc))}
+		k := key{^radix.Ascending(all[i].Start), radix.Ascending(int64(id.Cluster)), radix.Ascending(int64(id.Proc))}
 		keys[i] = k
 		byID = byID && (i == 0 || keys[i-1].cluster < k.cluster || keys[i-1].cluster == k.cluster && keys[i-1].proc < k.proc)
 	}
@@ -90,12 +93,12 @@ func sortedQueue(all []*Queued) []*Queued {
 		func(i int) uint64 { return keys[i].cluster },
 		func(i int) uint64 { return keys[i].proc },
 	}
-	if byID { // as ordered leaves those who are equal
+	if byID { // as Ordered leaves those who are equal
 		by = by[:1]
 	}
 	sorted := make([]*Queued, len(all))
-	for i, e := range ordered(len(all), by...) {
-		sorted[i] = all[e.at]
+	for i, e := range radix.Ordered(len(all), by...) {
+		sorted[i] = all[e.At]
 	}
 	return sorted
 }

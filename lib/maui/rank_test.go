@@ -9,8 +9,6 @@ import (
 	"strings"
 	"testing"
 
-	"pgregory.net/rapid"
-
 	"fairspool/lib/pool"
 )
 
@@ -74,36 +72,4 @@ func TestRankMany(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the order of %d jobs is not that by Of and ID", len(jobs))
 	}
-}
-
-// TestOrdered: sorted by all keys, and equal ones by number, whether the keys fit into a word or
-// not.
-func TestOrdered(t *testing.T) {
-	// Keys of 64 bits and one: one bit more than a word has.
-	for _, k := range [][2][]uint64{{{0, math.MaxUint64, 0, math.MaxUint64}, {1, 1, 0, 0}}, {{1, 1, 0, 0}, {math.MaxUint64, 0, math.MaxUint64, 0}}} {
-		got := ordered(4, func(i int) uint64 { return k[0][i] }, func(i int) uint64 { return k[1][i] })
-		for i := 1; i < 4; i++ {
-			if a, b := got[i-1].at, got[i].at; k[0][a] > k[0][b] || k[0][a] == k[0][b] && k[1][a] > k[1][b] {
-				t.Errorf("ordered %v: %d stands before %d", k, a, b)
-			}
-		}
-	}
-	rapid.Check(t, func(t *rapid.T) {
-		some := rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3000, 3000), rapid.Int64Range(0, 1), rapid.SampledFrom([]int64{math.MinInt64, math.MaxInt64, 0}))
-		keys := rapid.SliceOf(rapid.Custom(func(t *rapid.T) [3]int64 {
-			return [3]int64{some.Draw(t, "first"), some.Draw(t, "second"), some.Draw(t, "third")}
-		})).Draw(t, "keys")
-		want, got := make([]int, len(keys)), make([]int, 0, len(keys))
-		for i := range keys {
-			want[i] = i
-		}
-		slices.SortStableFunc(want, func(a, b int) int { return slices.Compare(keys[a][:], keys[b][:]) })
-		key := func(k int) func(int) uint64 { return func(i int) uint64 { return ascending(keys[i][k]) } }
-		for _, o := range ordered(len(keys), key(0), key(1), key(2)) {
-			got = append(got, o.at)
-		}
-		if !slices.Equal(got, want) {
-			t.Errorf("ordered %v: %v, want %v", keys, got, want)
-		}
-	})
 }
