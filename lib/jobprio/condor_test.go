@@ -78,7 +78,7 @@ func TestNamed(t *testing.T) {
 	}
 	for name, want := range map[string]string{
 		"maui":   `job priority policy "maui": does not rank the jobs of one submitter; want "condor"`,
-		"sge":    `job priority policy "sge": not part of this version`,
+		"sge":    `job priority policy "sge": does not rank the jobs of one submitter; want "condor"`,
 		"Condor": `job priority policy "Condor": does not rank the jobs of one submitter; want "condor"`,
 	} {
 		if _, err := Named(name); err == nil || err.Error() != want {

@@ -71,11 +71,8 @@ type Policy interface {
 // Named returns the policy with this name, as in JOB_PRIORITY_POLICY. Names of queues are
 // an error.
 func Named(name string) (Policy, error) {
-	switch name {
-	case "condor":
+	if name == "condor" {
 		return Condor{}, nil
-	case "sge":
-		return nil, fmt.Errorf("job priority policy %q: not part of this version", name)
 	}
 	return nil, fmt.Errorf("job priority policy %q: does not rank the jobs of one submitter; want \"condor\"", name)
 }

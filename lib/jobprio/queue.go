@@ -50,6 +50,10 @@ type Order struct {
 	Blocked []Blocked
 	// Clocks are jobs of which another time counts from now on than before.
 	Clocks []Clock
+	// Tickets are those of Waiting.Running, job by job, which their run-time priority is to
+	// follow, whole numbers; below 0: the job keeps those that it has. Nil: nothing follows
+	// any, nor those of Places.
+	Tickets []float64
 	// Limits bound what may run at a time; nil: nothing does.
 	Limits Limits
 	// CountPassed says that the order depends on how often jobs were passed over.
@@ -62,6 +66,8 @@ type Place struct {
 	Priority float64 // higher goes first
 	QOS      string  // that they are charged under; empty: as their ads say
 	PE       float64 // processor equivalents of one of them; 0: not known
+	// Tickets are those that one of them starts with, where Order.Tickets is not nil.
+	Tickets float64
 }
 
 // Blocked are jobs that are not considered.

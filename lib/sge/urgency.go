@@ -1,0 +1,112 @@
+package sge
+
+import (
+	"math"
+	"strings"
+)
+
+// urgent is the urgency policy (Seed): how urgent each job is, and how urgent the least and
+// the most urgent of all are.
+type urgent struct {
+	config *Config
+	now    int64
+	slots  float64 // the urgency of a slot
+	// none says that urgencies enter no priority and are not shown, so that they are not
+	// reckoned.
+	none            bool
+	pending, ran    []float64 // of each job
+	least, greatest float64
+}
+
+// negligible is a difference of urgencies or an amount of tickets that is as good as none, and
+// half what each job has instead of its part of it.
+const (
+	negligible = 0.00001
+	half       = 0.5
+)
+
+// urgencies reckons how urgent all jobs are.
+func urgencies(c *Config, now int64, pending, running []Job) *urgent {
+	u := &urgent{config: c, now: now, slots: c.slotUrgency()}
+	if u.none = c.WeightUrgency == 0 && !c.ReportPending; u.none {
+		return u
+	}
+	u.pending, u.ran = u.all(pending), u.all(running)
+	u.least, u.greatest = math.Inf(1), 0 // with nothing but negative ones the range ends at 0, as Grid Engine's
+	for i, x := range u.pending {
+		if pending[i].Count > 0 {
+			u.least, u.greatest = min(u.least, x), max(u.greatest, x)
+		}
+	}
+	for _, x := range u.ran {
+		u.least, u.greatest = min(u.least, x), max(u.greatest, x)
+	}
+	if math.IsInf(u.least, 1) {
+		u.least = 0
+	}
+	return u
+}
+
+// all returns the urgency of each job.
+func (u *urgent) all(jobs []Job) []float64 {
+	list := make([]float64, len(jobs))
+	inParts(partsOf(len(jobs), manyJobs), func(_, from, to int) {
+		for i := from; i < to; i++ {
+			_, _, _, list[i] = u.of(&jobs[i])
+		}
+	})
+	return list
+}
+
+// of returns the three contributions to a job's urgency, and their sum.
+func (u *urgent) of(j *Job) (resources, waiting, deadline, urg float64) {
+	resources = u.resources(j)
+	waiting = cut(u.config.WeightWaitingTime * since(j.Submitted, u.now, 0))
+	if j.Deadline != 0 {
+		deadline = cut(u.config.WeightDeadline / since(u.now, j.Deadline, 1))
+	}
+	return resources, waiting, deadline, cut(resources + waiting + deadline)
+}
+
+// resources returns the resource requirement contribution: that of the slots, which each job
+// asks for, and those of its requests.
+func (u *urgent) resources(j *Job) float64 {
+	sum := cut(j.CPUs * u.slots * float64(j.Slots))
+	for i := range j.Requests {
+		sum += u.config.Contribution(j.Requests[i], j.Slots)
+	}
+	return cut(sum)
+}
+
+// Contribution returns what a request adds to the urgency of a job with so many assumed slots
+// (Seed, hrr): the urgency of the complex times the amount and the slots, but of types without
+// amounts the urgency alone. A request for a complex that is not there adds nothing.
+func (c *Config) Contribution(r Request, slots int64) float64 {
+	if r.Complex < 0 || r.Complex >= len(c.Complexes) {
+		return 0
+	}
+	x := &c.Complexes[r.Complex]
+	if x.Type >= String {
+		return cut(x.Urgency)
+	}
+	return cut(r.Amount * x.Urgency * float64(slots))
+}
+
+// slotUrgency returns the urgency of a slot.
+func (c *Config) slotUrgency() float64 {
+	for i := range c.Complexes {
+		if strings.EqualFold(c.Complexes[i].Name, SlotsComplex) {
+			return c.Complexes[i].Urgency
+		}
+	}
+	return 0
+}
+
+// normal returns where a job's urgency lies between that of the least urgent of all jobs, 0,
+// and that of the most urgent, 1.
+func (u *urgent) normal(urg float64) float64 {
+	if u.none || u.greatest-u.least < negligible {
+		return half
+	}
+	return (urg - u.least) / (u.greatest - u.least)
+}
