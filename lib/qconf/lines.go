@@ -1,0 +1,158 @@
+package qconf
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Note is what is wrong with a line.
+type Note struct {
+	Line int // from 1
+	Text string
+}
+
+// mostNotes keeps a file that is something else from filling the memory. Who tells no more
+// than a thousand warnings of a file still tells how many there are.
+const mostNotes = 500
+
+// lines takes a text apart, and collects what is wrong with it.
+type lines struct {
+	rest   string
+	number int // of the lines that were taken from rest
+	notes  []Note
+	more   int  // notes beyond mostNotes
+	some   bool // there is a line that is no comment
+	open   bool // the last line has no end
+	// heading and ending are seen of what -sc prints around its rows.
+	heading, ruler, ending bool
+}
+
+func newLines(text string) *lines {
+	return &lines{rest: strings.TrimPrefix(text, "\uFEFF")}
+}
+
+// line is one line with those that it goes on in.
+type line struct {
+	number int // of the first
+	text   string
+}
+
+// note tells what is wrong with a line.
+func (l *lines) note(line int, format string, values ...any) {
+	if len(l.notes) >= mostNotes {
+		l.more++
+		return
+	}
+	l.notes = append(l.notes, Note{line, fmt.Sprintf(format, values...)})
+}
+
+// next returns the next line that is neither blank nor a comment, without blanks around
+// it. A "\" before the end of a line and that end are one blank together (share_tree(5)).
+func (l *lines) next() (line, bool) {
+	for l.rest != "" {
+		number := l.number + 1
+		text := l.cut()
+		if strings.HasPrefix(text, "#") {
+			l.comment(text)
+			continue
+		}
+		if strings.HasSuffix(text, `\`) {
+			text = l.join(text)
+		}
+		if text != "" {
+			l.some = true
+			return line{number, text}, true
+		}
+	}
+	return line{}, false
+}
+
+// cut takes a line from rest.
+func (l *lines) cut() string {
+	text, rest, _ := strings.Cut(l.rest, "\n")
+	whole := strings.HasSuffix(l.rest, "\n") || rest != ""
+	l.rest, l.number = rest, l.number+1
+	broken := !utf8.ValidString(text)
+	text = strings.TrimSpace(printable(text))
+	if broken && !strings.HasPrefix(text, "#") {
+		l.note(l.number, "not UTF-8: what cannot be read counts as blanks, also in names")
+	}
+	l.open = !whole && text != ""
+	return text
+}
+
+// join returns a line that ends with a "\" with all that it goes on in.
+func (l *lines) join(text string) string {
+	var parts []string
+	for {
+		before, more := strings.CutSuffix(text, `\`)
+		if before = strings.TrimSpace(before); before != "" {
+			parts = append(parts, before)
+		}
+		if !more {
+			return strings.Join(parts, " ")
+		}
+		if l.rest == "" {
+			l.note(l.number, `ends with "\", and no line comes after it: is the file cut off?`)
+			l.open = false
+			return strings.Join(parts, " ")
+		}
+		text = l.cut()
+	}
+}
+
+// comment notices what -sc prints before and behind its rows.
+func (l *lines) comment(text string) {
+	switch {
+	case strings.HasPrefix(text, "#name "):
+		l.heading = true
+	case strings.HasPrefix(text, "#---"):
+		l.ruler = true
+	case strings.Contains(text, ">#<"):
+		l.ending = true
+	}
+}
+
+// done returns the notes, in the order of the lines. qconf ends every line, so that one without an end may be the half
+// of one.
+func (l *lines) done() []Note {
+	switch {
+	case !l.some:
+		l.note(max(l.number, 1), "nothing stands here: did qconf fail?")
+	case l.open:
+		l.note(l.number, "the last line has no end: is the file cut off?")
+	}
+	slices.SortStableFunc(l.notes, func(a, b Note) int { return a.Line - b.Line })
+	if l.more > 0 {
+		l.notes = append(l.notes, Note{max(l.number, 1), fmt.Sprintf("%d more notes", l.more)})
+	}
+	return l.notes
+}
+
+// printable makes blanks of what cannot be printed: tabs, carriage returns and broken
+// letters, too.
+func printable(text string) string {
+	if !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if r == unicode.ReplacementChar || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, text)
+}
+
+// mostShown is how much a note shows of a text, in bytes: a line may be as long as the file.
+const mostShown = 60
+
+// shown returns a text as a note shows it.
+func shown(text string) string {
+	if len(text) > mostShown {
+		text = strings.ToValidUTF8(text[:mostShown], "") + "..."
+	}
+	return text
+}
