@@ -85,13 +85,6 @@ func fileName(s string) error {
 	return nil
 }
 
-func policyName(s string) error {
-	if s == "sge" {
-		return fmt.Errorf("%q: not part of this version", s)
-	}
-	return nil
-}
-
 // cgroupPath refuses what does not name a control group below where they are mounted.
 func cgroupPath(s string) error {
 	names := strings.Split(s, "/")

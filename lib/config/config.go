@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/maui"
+	"fairspool/lib/sge"
 )
 
 // Config is what the administrator set, with the defaults for the rest. The
@@ -104,13 +105,23 @@ type Config struct {
 
 	Maui     maui.Config            // the table [maui] and its maui_cfg: MauiKeys and MauiAttributes
 	MauiFile string                 // maui.maui_cfg, as it stands there; empty: none
-	SGE      accountant.DecayParams // the table [sge]: SGEKeys
+	SGE      sge.Config             // the table [sge] and saved output of qconf: SGEKeys
+	Decay    accountant.DecayParams // of the table [sge]: halftime and the lists of usage
 
-	// Warnings tell what of a maui.cfg was left out or may be meant otherwise, and which
-	// settings of Maui's have no effect: lines such as "maui.cfg:12: FSDEPHT: ...".
+	// Warnings tell what of a maui.cfg or of saved output of qconf was left out or may be meant
+	// otherwise, and which settings of Maui's and Grid Engine's have no effect: lines such as
+	// "maui.cfg:12: FSDEPHT: ...".
 	Warnings []string
 
 	RunTime RunTime // of the table [sge]: reprioritize_interval and execd_params
+
+	QconfFiles map[string][]string // sge.qconf_ssconf and the like by name, as they stand there
+
+	ignored         map[string]bool // parameters of [sge] that say something and have no effect
+	unmeasured      []string        // kinds of usage in halflife_decay_list that are not measured
+	complexAt, peAt map[string]int  // where the objects of [sge] are in SGE
+	treeSaid        []treeEntry     // sge.share_tree
+	projectNodes    []projectNode   // of a saved share tree, said to be projects
 
 	groupNames    []string // GROUP_NAMES
 	acceptSurplus bool     // GROUP_ACCEPT_SURPLUS
@@ -127,6 +138,7 @@ func Default() Config {
 	for _, k := range slices.Concat(Keys, MauiKeys, SGEKeys) {
 		k.set(&c, k.Default)
 	}
+	c.shipComplexes()
 	return c
 }
 

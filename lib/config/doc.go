@@ -14,9 +14,10 @@
 // GROUP_QUOTA_physics, LimitKeys those of concurrency limits, such as
 // MATLAB_LIMIT; MauiKeys and SGEKeys those of the tables [maui] and [sge], which
 // hold parameters of other policies under their own names, and MauiAttributes what
-// [maui] may say of a user or another credential. Whatever is in
-// none of them, nor an older manual's name of one, is an error: a key that a later
-// version will know is refused by name, for any other the nearest known key is given.
+// [maui] may say of a user or another credential, SGEAttributes what [sge] may say of
+// a user, a project or another object. Whatever is in none of them, nor an older
+// manual's name of one, is an error: a key that a later version will know is refused
+// by name, for any other the nearest known key is given.
 // An error is `FILE:LINE: NAME: why`.
 //
 // ParseMaui reads the other syntax of [maui], Maui's own configuration file, of which
@@ -24,8 +25,9 @@
 //
 // Config.With answers: what if the administrator had set something else?
 //
-// The package reads the one file that it is told to, the maui.cfg that this names, and
-// nothing else: where to look for it is the command line's business. Groups and the table
-// [sge] come out as lib/accountant takes them, [maui] as lib/maui does. Expressions stay
-// text; whoever compiles one says with Where what was wrong with which line.
+// The package reads the one file that it is told to, those that this names, a maui.cfg and
+// saved output of qconf, and nothing else: where to look for it is the command line's
+// business. Groups and what usage decays by come out as lib/accountant takes them, [maui] as
+// lib/maui does, [sge] as lib/sge does. Expressions stay text; whoever compiles one says
+// with Where what was wrong with which line.
 package config

@@ -216,7 +216,7 @@ var Keys = []Key{
 	{Name: "NEGOTIATOR_USE_SLOT_WEIGHTS", Kind: Boolean, Default: true,
 		Help: "Whether slots count by their weight. If false, every slot counts 1.",
 		set:  func(c *Config, v any) { c.UseSlotWeights = v.(bool) }},
-	{Name: "JOB_PRIORITY_POLICY", Kind: String, Default: "condor", Choices: []string{"condor", "maui"}, check: policyName,
+	{Name: "JOB_PRIORITY_POLICY", Kind: String, Default: "condor", Choices: []string{"condor", "maui", "sge"},
 		Help: "Whose rules order the jobs.",
 		set:  func(c *Config, v any) { c.JobPriorityPolicy = v.(string) }},
 	{Name: "NEGOTIATOR_PIE", Kind: String, Default: "max-min", Choices: []string{"max-min", "htcondor"},

@@ -8,7 +8,6 @@ import (
 
 	"fairspool/lib/maui"
 	"fairspool/lib/mauicfg"
-	"fairspool/lib/nearest"
 )
 
 // ParseMaui reads the text of a maui.cfg; file is its name in warnings. compatible reads
@@ -17,23 +16,19 @@ import (
 // "file:line: NAME: why". Where Maui reads a value in another way than somebody may think,
 // a warning tells that, too.
 func ParseMaui(file string, text []byte, compatible bool) (maui.Config, []string) {
-	r := mauiReader{file: file, config: Config{Maui: maui.Default()}, compatible: compatible, said: map[string]origin{}}
+	r := mauiReader{foreign: foreign{file: file}, config: Config{Maui: maui.Default()}, compatible: compatible, said: map[string]origin{}}
 	r.read(string(text))
 	return r.config.Maui, r.warnings
 }
 
 // mauiReader reads a maui.cfg.
 type mauiReader struct {
-	file       string
+	foreign
 	config     Config
 	compatible bool
 	// decided says that compatible is not the file's to change.
-	decided  bool
-	said     map[string]origin // for Config.where
-	warnings []string
-	more     int // warnings beyond mostWarnings
-	line     int
-	hints    map[string]string // by unknown name
+	decided bool
+	said    map[string]origin // for Config.where
 }
 
 func (r *mauiReader) read(text string) {
@@ -56,49 +51,12 @@ func (r *mauiReader) read(text string) {
 	for _, n := range notes {
 		r.unread(n)
 	}
-	if r.more > 0 {
-		r.warnings = append(r.warnings, fmt.Sprintf("%s: %d more warnings", r.file, r.more))
-	}
-}
-
-// mostWarnings keeps a file that is no maui.cfg at all from filling terminals and mailboxes.
-const mostWarnings = 1000
-
-// full tells whether there are enough warnings, and counts one more if so.
-func (r *mauiReader) full() bool {
-	if len(r.warnings) < mostWarnings {
-		return false
-	}
-	r.more++
-	return true
+	r.tellMore()
 }
 
 func (r *mauiReader) unread(n mauicfg.Note) {
-	if r.line = n.Line; !r.full() {
-		r.warnings = append(r.warnings, r.at()+": "+shortened(n.Text))
-	}
-}
-
-func (r *mauiReader) from() origin { return origin{file: r.file, line: r.line} }
-
-func (r *mauiReader) at() string { return r.from().String() }
-
-// warn tells what is wrong with a name; an empty note tells nothing.
-func (r *mauiReader) warn(name, note string) {
-	if note != "" && !r.full() {
-		r.warnings = append(r.warnings, r.at()+": "+shortened(name)+": "+shortened(note))
-	}
-}
-
-// mostShown is how much is shown of a name or of what is wrong with it, in bytes: a line may
-// be as long as the file.
-const mostShown = 300
-
-func shortened(text string) string {
-	if len(text) <= mostShown {
-		return text
-	}
-	return strings.ToValidUTF8(text[:mostShown], "") + "..."
+	r.line = n.Line
+	r.tellOf(n.Text)
 }
 
 // take sets what a line says.
@@ -138,25 +96,6 @@ func (r *mauiReader) upper(l mauicfg.Line) {
 	if l.Name != l.Written {
 		r.warn(l.Written, "read as "+l.Name+"; Maui 3.3.1 knows upper case only")
 	}
-}
-
-// mostHints keeps a file that is no maui.cfg at all from taking long: a hint takes half a
-// millisecond, and every command reads the file.
-const mostHints = 50
-
-// hint returns the known name that an unknown one resembles, as nearest.Hint does, for the
-// first of them.
-func (r *mauiReader) hint(name string, known []string) string {
-	of := known[0] + " " + name // attributes and parameters have names of their own
-	hint, ok := r.hints[of]
-	if !ok && len(r.hints) < mostHints {
-		hint = nearest.Hint(name, known)
-		if r.hints == nil {
-			r.hints = map[string]string{}
-		}
-		r.hints[of] = hint
-	}
-	return hint
 }
 
 // unknown returns what to say of a parameter that there is not.

@@ -3,8 +3,6 @@ package config
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
@@ -17,37 +15,16 @@ import (
 // isMaui tells whether the setting is of a key of [maui].
 func (s setting) isMaui(key string) bool { return s.table == "maui" && s.name == key }
 
-// mauiFirst puts what the rest is read by in front: COMPATIBILITY, and then the maui.cfg,
-// which counts less than what the table says.
-func mauiFirst(said []setting) []setting {
-	place := func(s setting) int {
-		switch {
-		case s.isMaui(mauiCompatibility):
-			return 0
-		case s.isMaui(mauiFile):
-			return 1
-		}
-		return 2
-	}
-	sorted := slices.Clone(said)
-	slices.SortStableFunc(sorted, func(a, b setting) int { return place(a) - place(b) })
-	return sorted
-}
-
 // readMaui reads the maui.cfg that the setting names.
 func (c *Config) readMaui(s setting) error {
 	if c.MauiFile == "" {
 		return nil
 	}
-	path := c.MauiFile
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(s.folder, path)
-	}
-	text, err := readMauiFile(path)
+	path, text, err := readForeign(s.folder, c.MauiFile)
 	if err != nil {
 		return err
 	}
-	r := mauiReader{file: path, config: Config{Maui: maui.Default()}, compatible: c.Maui.Compatible,
+	r := mauiReader{foreign: foreign{file: path}, config: Config{Maui: maui.Default()}, compatible: c.Maui.Compatible,
 		decided: c.where["maui."+mauiCompatibility].file != "", said: map[string]origin{}}
 	r.read(text)
 	r.tell(c)
@@ -89,7 +66,7 @@ func (c *Config) takeMaui(s setting) (ok bool, err error) {
 	}
 	list := []mauicfg.Attribute{{Name: s.attribute}}
 	if s.attribute != "" {
-		text, ok := mauiText(s.value)
+		text, ok := plainText(s.value)
 		if !ok {
 			return true, fmt.Errorf("%s: %s: want a number, a string or an array of such", oneLine(s.attribute), shown(s.value))
 		}
@@ -130,29 +107,6 @@ func (c *Config) takeAttribute(s setting, credential *maui.Credential, kind maui
 		return fmt.Errorf("%s: %q: want %s", a.Name, a.Value, known.Wants)
 	}
 	return nil
-}
-
-// mauiText writes a value of the file as a maui.cfg has it.
-func mauiText(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case int64:
-		return fmt.Sprint(v), true
-	case float64:
-		return number(v), true
-	case []any:
-		texts := make([]string, len(v))
-		for i, one := range v {
-			text, ok := mauiText(one)
-			if _, nested := one.([]any); !ok || nested {
-				return "", false
-			}
-			texts[i] = text
-		}
-		return strings.Join(texts, ","), true
-	}
-	return "", false
 }
 
 // notACredential refuses keys that are meant to have a credential's name in them.

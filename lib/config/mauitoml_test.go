@@ -142,7 +142,7 @@ func TestMauiFileIsNone(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := errors.Join(os.Mkdir(at("folder"), 0o700), unix.Mkfifo(at("fifo"), 0o600), os.Symlink("loop", at("loop")),
-		os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), mostMauiFile+1)); err != nil {
+		os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), mostForeign+1)); err != nil {
 		t.Fatal(err)
 	}
 	for name, why := range map[string]string{

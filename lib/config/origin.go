@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"sync"
 
 	"github.com/BurntSushi/toml"
 )
@@ -14,13 +15,41 @@ type origin struct {
 	// is looked up when somebody wants to know.
 	in    *reader
 	value toml.Primitive
+	table *opened  // in the place of value: what the path begins in
+	path  []string // from the table to what it is the place of
+}
+
+// opened is a table of many values, which are taken apart once for all of their places.
+type opened struct {
+	table toml.Primitive
+	once  sync.Once
+	names map[string]toml.Primitive
+}
+
+// value returns what the table has under a name.
+func (o *opened) value(r *reader, name string) toml.Primitive {
+	o.once.Do(func() {
+		if r.meta.PrimitiveDecode(o.table, &o.names) != nil {
+			o.names = nil
+		}
+	})
+	if p, ok := o.names[name]; ok {
+		return p
+	}
+	return o.table
 }
 
 // String returns "file:line", asked, or nothing.
 func (o origin) String() string {
 	line := o.line
 	if line == 0 && o.in != nil {
-		_, line = o.in.look(o.value)
+		value := o.value
+		if o.table != nil {
+			value = o.in.down(o.table.value(o.in, o.path[0]), o.path[1:])
+		}
+		if _, line = o.in.look(value); line == 0 {
+			line = max(o.in.dotted(value), 1)
+		}
 	}
 	if line == 0 {
 		return o.file
@@ -37,6 +66,19 @@ func (r *reader) plain(p toml.Primitive) (value any) {
 		value, _ = r.look(p)
 	}
 	return value
+}
+
+// down returns what the path leads to in a table.
+func (r *reader) down(p toml.Primitive, path []string) toml.Primitive {
+	for _, name := range path {
+		inside := map[string]toml.Primitive{}
+		next, ok := inside[name], r.meta.PrimitiveDecode(p, &inside) == nil
+		if next, ok = inside[name]; !ok {
+			return p
+		}
+		p = next
+	}
+	return p
 }
 
 // keyNames are the names of a table's keys, in the order of the file, and what is below them.
@@ -63,6 +105,17 @@ func (k *keyNames) add(path []string) {
 // below returns the names of a table's keys in the order of the file. keys are those there
 // are.
 func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
+	var names []string
+	for _, name := range r.order(table...) {
+		if _, ok := keys[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// order returns the names of a table's keys and tables in the order of the file.
+func (r *reader) order(table ...string) []string {
 	if r.keys == nil {
 		r.keys = &keyNames{}
 		for _, path := range r.meta.Keys() {
@@ -75,11 +128,5 @@ func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string
 			return nil
 		}
 	}
-	var names []string
-	for _, name := range at.names {
-		if _, ok := keys[name]; ok {
-			names = append(names, name)
-		}
-	}
-	return names
+	return at.names
 }

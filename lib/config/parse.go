@@ -14,7 +14,8 @@ import (
 )
 
 // Parse reads the text of a configuration file; file is its name in errors
-// and for Where. Of other files it reads the one that maui_cfg in [maui] names.
+// and for Where. Of other files it reads those that maui_cfg in [maui] and qconf_ssconf and
+// the like in [sge] name.
 func Parse(file string, text []byte) (Config, error) {
 	top := map[string]toml.Primitive{}
 	meta, err := toml.Decode(string(text), &top)
@@ -31,10 +32,10 @@ func Parse(file string, text []byte) (Config, error) {
 // build makes a configuration of the settings and the defaults.
 func build(said []setting) (Config, error) {
 	c := Default()
-	c.said = said
+	c.said, c.SGE.Complexes = said, nil
 	c.where = make(map[string]origin, len(said))
 	first := make(map[string]setting, len(said))
-	for _, s := range mauiFirst(said) {
+	for _, s := range filesFirst(said) {
 		if old, twice := first[s.identity()]; twice && old.name != s.name {
 			return Config{}, s.fault(old.same(s))
 		}
@@ -43,17 +44,52 @@ func build(said []setting) (Config, error) {
 			return Config{}, s.fault(err)
 		}
 		c.where[current(s.key())] = s.from
-		if s.isMaui(mauiFile) {
-			if err := c.readMaui(s); err != nil {
-				return Config{}, s.fault(err)
-			}
+		if err := c.readFile(s); err != nil {
+			return Config{}, s.fault(err)
 		}
 	}
 	if err := c.groups(); err != nil {
 		return Config{}, err
 	}
+	c.shipComplexes()
+	if err := c.growTree(); err != nil {
+		return Config{}, err
+	}
 	c.warnOfInert()
+	c.warnOfSGE()
+	c.warnOfProjectNodes()
 	return c, nil
+}
+
+// readFile reads the file that a setting names, if it is one of those.
+func (c *Config) readFile(s setting) error {
+	switch {
+	case s.isMaui(mauiFile):
+		return c.readMaui(s)
+	case s.qconf() >= 0:
+		return c.readQconf(s)
+	}
+	return nil
+}
+
+// filesFirst puts what the rest is read by in front: COMPATIBILITY, and then the files that
+// [maui] and [sge] name, which count less than what the tables say. Those of [sge] come in the
+// order of their keys.
+func filesFirst(said []setting) []setting {
+	place := func(s setting) int {
+		switch {
+		case s.isMaui(mauiCompatibility):
+			return 0
+		case s.isMaui(mauiFile):
+			return 1
+		case s.qconf() >= 0:
+			return 2 + s.qconf()
+		}
+		return 2 + len(qconfKeys)
+	}
+	sorted := slices.Clone(said)
+	slices.SortStableFunc(sorted, func(a, b setting) int { return place(a) - place(b) })
+	return sorted
 }
 
 // take sets what the setting says.
@@ -132,7 +168,8 @@ func (s *sighting) UnmarshalTOML(v any) error {
 	return errSeen
 }
 
-// look returns a key's value and the line on which the value begins.
+// look returns a key's value and the line on which the value begins; 0 for a table that has
+// none of its own.
 func (r *reader) look(p toml.Primitive) (value any, line int) {
 	var s sighting
 	var at toml.ParseError
@@ -140,18 +177,19 @@ func (r *reader) look(p toml.Primitive) (value any, line int) {
 	if err := meta.PrimitiveDecode(p, &s); errors.As(err, &at) {
 		line = at.Position.Line
 	}
-	return s.value, max(line, 1)
+	return s.value, line
 }
 
-// dotted returns the first line of a table's keys: the table that a group's or a
-// limit's name with a dot and no quotes makes has no line of its own. 0 without keys.
+// dotted returns the first line of a table's keys, and of those in tables there: the table
+// that a name with a dot and no quotes makes has no line of its own. 0 without keys.
 func (r *reader) dotted(p toml.Primitive) (first int) {
 	inside := map[string]toml.Primitive{}
 	if r.meta.PrimitiveDecode(p, &inside) != nil {
 		return 0
 	}
 	for _, q := range inside {
-		if _, at := r.look(q); first == 0 || at < first {
+		_, at := r.look(q)
+		if at = max(at, r.dotted(q)); at > 0 && (first == 0 || at < first) {
 			first = at
 		}
 	}
@@ -171,7 +209,7 @@ func (r *reader) settings(top map[string]toml.Primitive) []setting {
 			}
 			if named(name, value) {
 				_, line := r.look(top[name])
-				from = origin{file: r.file, line: max(line, r.dotted(top[name]))}
+				from = origin{file: r.file, line: max(line, r.dotted(top[name]), 1)}
 			}
 		}
 		said = append(said, setting{name: name, value: value, from: from})
@@ -188,7 +226,11 @@ func (r *reader) inside(table string, p toml.Primitive) []setting {
 	var said []setting
 	for _, name := range r.below(keys, table) {
 		value := r.plain(keys[name])
-		_, inner := value.(map[string]any)
+		all, inner := value.(map[string]any)
+		if inner && table == "sge" && slices.Contains(sgeTables, name) {
+			said = append(said, r.records(name, keys[name], all)...)
+			continue
+		}
 		if _, kind := credentialKind(name); kind && inner && table == "maui" {
 			said = append(said, r.credentials(name, keys[name])...)
 			continue
@@ -334,8 +376,10 @@ func shown(v any) string {
 	switch v := v.(type) {
 	case string:
 		return strconv.Quote(v)
-	case map[string]any, []map[string]any:
+	case map[string]any:
 		return "a table"
+	case []map[string]any:
+		return "an array of tables"
 	case []any:
 		return "an array"
 	case float64:

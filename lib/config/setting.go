@@ -19,7 +19,10 @@ type setting struct {
 	text        string // the value as it was asked for
 	// attribute is the one that a table of [maui] with a credential's name sets.
 	attribute string
-	folder    string // where files lie that the value names; empty: the working directory
+	// parts are those of a key of [sge] with an object's name in it: the table, the name and
+	// the attribute, or share_tree and the path.
+	parts  []string
+	folder string // where files lie that the value names; empty: the working directory
 }
 
 // asked is where settings of With are from.
@@ -62,7 +65,9 @@ func oneLine(name string) string {
 // a key the last counts. A KEY of a table is TABLE.KEY, as in maui.FSDEPTH=5. A
 // VALUE is as in the file, but strings need no quotes. c is what Default, Parse or
 // Load returned, or With. Attributes of Maui's credentials, as in
-// maui.USERCFG[john]=PRIORITY=3, leave the others as they are. The error is one line, `config KEY: why`.
+// maui.USERCFG[john]=PRIORITY=3, and of Grid Engine's objects, as in sge.users.alice.fshare=5
+// and sge.share_tree./eng=60, leave the others as they are. The error is one line,
+// `config KEY: why`.
 func (c Config) With(settings []string) (Config, error) {
 	said := slices.Clone(c.said)
 	for _, text := range settings {
@@ -70,9 +75,21 @@ func (c Config) With(settings []string) (Config, error) {
 		if err != nil {
 			return Config{}, err
 		}
-		said = append(slices.DeleteFunc(said, func(old setting) bool { return old.replacedBy(s) }), s)
+		said = replaced(said, s)
 	}
 	return build(said)
+}
+
+// replaced returns the settings with s in the place of the first of those that it replaces,
+// for the order of some means something.
+func replaced(said []setting, s setting) []setting {
+	at := slices.IndexFunc(said, func(old setting) bool { return old.replacedBy(s) })
+	if at < 0 {
+		return append(said, s)
+	}
+	said[at] = s
+	rest := slices.DeleteFunc(said[at+1:], func(old setting) bool { return old.replacedBy(s) })
+	return said[:at+1+len(rest)]
 }
 
 // replacedBy tells whether nothing is left of what the setting says. What is said of a
@@ -128,6 +145,9 @@ func ask(text string) (setting, error) {
 	_, isTable := policyTables()[table]
 	if _, _, limit := limitKey(s.name); dotted && isTable && !limit {
 		s.table, s.name = table, strings.Trim(name, `"`)
+	}
+	if s.parts = sgeParts(s.name); s.table == "sge" && s.parts != nil {
+		s.name = strings.Join(s.parts, ".")
 	}
 	if _, whole := policyTables()[s.name]; whole && s.table == "" {
 		return s, s.fault(fmt.Errorf("a table: want one key of it, %s.KEY=VALUE", s.name))

@@ -22,7 +22,7 @@ type policyTable struct {
 func policyTables() map[string]policyTable {
 	return map[string]policyTable{
 		"maui": {MauiKeys, func(name string) bool { return laterMaui(name) || skippedMaui(name) }, (*Config).takeMaui},
-		"sge":  {SGEKeys, laterSGE, nil},
+		"sge":  {SGEKeys, laterSGE, (*Config).takeSGE},
 	}
 }
 
@@ -43,6 +43,9 @@ func (t policyTable) take(c *Config, s setting) error {
 	switch {
 	case i >= 0:
 		c.warnOfUnset(t.keys[i], s)
+		if s.table == "sge" {
+			s.value = t.keys[i].plain(s.value)
+		}
 		return t.keys[i].take(c, s)
 	case t.later(s.name):
 		return errNotServed

@@ -1,0 +1,180 @@
+package config
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/sge"
+)
+
+// sgeKind is a kind of Grid Engine's objects: the name of their table in [sge].
+type sgeKind string
+
+// The kinds of objects.
+const (
+	sgeComplexes   sgeKind = "complexes"
+	sgeUsers       sgeKind = "users"
+	sgeProjects    sgeKind = "projects"
+	sgeDepartments sgeKind = "departments"
+	sgeUsersets    sgeKind = "usersets"
+	sgePEs         sgeKind = "pes"
+)
+
+// sgeKinds are the kinds, in the order of the manual page.
+var sgeKinds = []sgeKind{sgeComplexes, sgeUsers, sgeProjects, sgeDepartments, sgeUsersets, sgePEs}
+
+// SGEAttribute is what a table [sge.TABLE.NAME] may say.
+type SGEAttribute struct {
+	Tables []string // of the objects that have it
+	Name   string
+	// Wants says which values it takes, for the sentence "want ...".
+	Wants string
+	// Help says what it means, in one or two sentences.
+	Help string
+
+	// take sets what a value says; ok is false, and nothing set, if it says nothing.
+	take func(o *sgeObject, value string) (ok bool)
+}
+
+// sgeObject is the object that an attribute is set of: one of the pointers, by its kind.
+type sgeObject struct {
+	complex *sge.Complex
+	pe      *sge.PE
+	userset *sge.Userset
+	object  *sge.Object // of the others
+}
+
+const (
+	wantShares = "a whole number, 0 to 4294967295"
+	wantNames  = "names"
+)
+
+func tables(kinds ...sgeKind) []string {
+	names := make([]string, len(kinds))
+	for i, k := range kinds {
+		names[i] = string(k)
+	}
+	return names
+}
+
+// SGEAttributes is every attribute, in the order of the manual page.
+var SGEAttributes = []SGEAttribute{
+	{tables(sgeComplexes), "shortcut", "a name without blanks", "Another name of it. By default it has none.",
+		func(o *sgeObject, value string) bool {
+			o.complex.Shortcut = value
+			return namesObject(value)
+		}},
+	{tables(sgeComplexes), "type", strings.Join(complexTypes, ", "), "What its amounts are. INT by default.",
+		func(o *sgeObject, value string) bool {
+			i := slices.Index(complexTypes, strings.ToUpper(value))
+			o.complex.Type = sge.ComplexType(max(i, 0))
+			return i >= 0
+		}},
+	{tables(sgeComplexes), "urgency", "a number, -1000000000 to 1000000000", "What one of it counts in the urgency of a job that asks for it. 0 by default, but for slots.",
+		func(o *sgeObject, value string) bool {
+			x, err := strconv.ParseFloat(value, 64)
+			o.complex.Urgency = x
+			return err == nil && x >= -maxSGEWeight && x <= maxSGEWeight
+		}},
+	{tables(sgeUsers, sgeProjects, sgeDepartments), "fshare", wantShares, "Shares in the functional policy. 0 by default.",
+		shares(func(o *sge.Object) *float64 { return &o.FShare })},
+	{tables(sgeUsers, sgeProjects, sgeDepartments), "oticket", wantShares, "Override tickets. 0 by default.",
+		shares(func(o *sge.Object) *float64 { return &o.OTicket })},
+	{tables(sgeUsers), "default_project", "the name of a project, or NONE", "The project of jobs that name none.",
+		func(o *sgeObject, value string) bool {
+			if o.object.DefaultProject = value; strings.EqualFold(value, "none") {
+				o.object.DefaultProject = ""
+			}
+			return namesObject(value)
+		}},
+	{tables(sgeProjects), "acl", wantNames, "The usersets whose users may use it. Without any, all may.",
+		names(func(o *sgeObject) *[]string { return &o.object.ACL })},
+	{tables(sgeProjects), "xacl", wantNames, "The usersets whose users may not use it.",
+		names(func(o *sgeObject) *[]string { return &o.object.XACL })},
+	{tables(sgeDepartments), "entries", wantNames, "Its users, and groups of them with @ in front.",
+		names(func(o *sgeObject) *[]string { return &o.object.Entries })},
+	{tables(sgeUsersets), "entries", wantNames, "Its users, and groups of them with @ in front.",
+		names(func(o *sgeObject) *[]string { return &o.userset.Entries })},
+	{tables(sgePEs), "slots", "a whole number, 0 to 9999999", "All slots that it has: what a range without an end ends with. 999 by default.",
+		func(o *sgeObject, value string) (ok bool) {
+			o.pe.Slots, ok = slotCount(value)
+			return ok
+		}},
+	{tables(sgePEs), "urgency_slots", "min, max, avg or a whole number", "How many slots are assumed of a range. min by default.", takeUrgencySlots},
+}
+
+// complexTypes are the types of complex(5), by sge.ComplexType.
+var complexTypes = []string{
+	sge.Int: "INT", sge.Double: "DOUBLE", sge.Time: "TIME", sge.Memory: "MEMORY", sge.Bool: "BOOL",
+	sge.String: "STRING", sge.CString: "CSTRING", sge.REString: "RESTRING", sge.Host: "HOST",
+}
+
+// otherAttributes are those that objects have in Grid Engine and that do not count in
+// priorities: files have them, so they are taken.
+var otherAttributes = map[sgeKind]string{
+	sgeComplexes:   "relop requestable consumable default",
+	sgeUsers:       "delete_time",
+	sgeDepartments: "type",
+	sgeUsersets:    "type fshare oticket",
+	sgePEs: "user_lists xuser_lists start_proc_args stop_proc_args allocation_rule control_slaves job_is_first_task " +
+		"accounting_summary qsort_args daemon_forks_slaves master_forks_slaves",
+}
+
+// of tells whether objects of the kind have the attribute.
+func (a SGEAttribute) of(kind sgeKind) bool { return slices.Contains(a.Tables, string(kind)) }
+
+// shares makes take of an attribute that is a number of shares or tickets.
+func shares(of func(*sge.Object) *float64) func(*sgeObject, string) bool {
+	return func(o *sgeObject, value string) bool {
+		n, ok := shareCount(value)
+		*of(o.object) = n
+		return ok
+	}
+}
+
+// shareCount reads a number of shares or tickets.
+func shareCount(value string) (n float64, ok bool) {
+	x, err := strconv.ParseUint(value, 10, 32)
+	return float64(x), err == nil
+}
+
+// slotCount reads a number of slots.
+func slotCount(value string) (n int64, ok bool) {
+	n, err := strconv.ParseInt(value, 10, 64)
+	return n, err == nil && n >= 0 && n <= sge.MostSlots
+}
+
+// names makes take of an attribute that is a list of names.
+func names(of func(*sgeObject) *[]string) func(*sgeObject, string) bool {
+	return func(o *sgeObject, value string) bool {
+		*of(o) = listed(value)
+		return !slices.ContainsFunc(*of(o), func(n string) bool { return plainName(n, "") != nil })
+	}
+}
+
+// listed returns the names of a list with commas or blanks between, of which NONE is none.
+func listed(value string) []string {
+	if strings.EqualFold(strings.TrimSpace(value), "none") {
+		return nil
+	}
+	return wordsOf(strings.ReplaceAll(value, ",", " "))
+}
+
+// namesObject tells whether an object may have the name.
+func namesObject(name string) bool { return name != "" && plainName(name, "") == nil }
+
+func takeUrgencySlots(o *sgeObject, value string) bool {
+	kind := slices.Index([]string{sge.MinSlots: "min", sge.MaxSlots: "max", sge.AvgSlots: "avg"}, strings.ToLower(value))
+	if kind >= 0 {
+		o.pe.UrgencySlots = sge.UrgencySlots{Kind: sge.UrgencyKind(kind)}
+		return true
+	}
+	n, ok := slotCount(value)
+	o.pe.UrgencySlots = sge.UrgencySlots{Kind: sge.FixedSlots, Fixed: n}
+	return ok
+}
+
+// wrong returns what to say of a value that the attribute does not take.
+func (a SGEAttribute) wrong(value string) error { return fmt.Errorf("%q: want %s", value, a.Wants) }

@@ -1,0 +1,55 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+)
+
+var (
+	sgeUserTables = written("JOB_PRIORITY_POLICY = \"sge\"\n[sge]\nweight_tickets_functional = 1000\n", "[sge.users.user%05d]\nfshare = %d\noticket = 5\n")
+	sgeUserLines  = written("JOB_PRIORITY_POLICY = \"sge\"\n[sge]\nweight_tickets_functional = 1000\n[sge.users]\n", "user%05d = { fshare = %d, oticket = 5 }\n")
+	sgeTreeLines  = written("JOB_PRIORITY_POLICY = \"sge\"\n[sge]\nweight_tickets_share = 1000\n[sge.share_tree]\n\"/eng\" = 10\n", "\"/eng/user%05d\" = %d\n")
+)
+
+func BenchmarkSGE(b *testing.B) {
+	for name, text := range map[string][]byte{"tables": sgeUserTables, "lines": sgeUserLines, "tree": sgeTreeLines} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if c, err := Parse("f", text); err != nil || len(c.Warnings) > 0 {
+					b.Fatal(err, c.Warnings)
+				}
+			}
+		})
+	}
+}
+
+// An object costs what it costs, however many there are.
+func TestManyObjects(t *testing.T) {
+	for _, text := range [][]byte{sgeUserTables, sgeUserLines} {
+		began := time.Now()
+		c, err := Parse("f", text)
+		if took := time.Since(began); err != nil || len(c.SGE.Users) != benchCredentials || took > 4*time.Second {
+			t.Errorf("%d users: %d, %v, %v, want less than 4s", benchCredentials, len(c.SGE.Users), err, took)
+		}
+		if got, want := c.Where("sge.users.user04999.oticket"), fmt.Sprint("f:", strings.Count(string(text), "\n")); got != want {
+			t.Errorf("Where = %s, want %s", got, want)
+		}
+	}
+}
+
+// A mistake that goes for everybody is told in a line each, up to a number, and keeps no command
+// waiting.
+func TestManyWarnings(t *testing.T) {
+	text := written("JOB_PRIORITY_POLICY = \"sge\"\n[sge]\n", "[sge.users.user%05d]\ndefault_project = \"p%d\"\n")
+	began := time.Now()
+	c, err := Parse("f", text)
+	if took := time.Since(began); err != nil || took > 4*time.Second {
+		t.Errorf("%v after %v, want less than 4s", err, took)
+	}
+	if len(c.Warnings) != mostInert+1 || c.Warnings[1] != "f:6: sge.users.user00001.default_project: there is no project p2" ||
+		c.Warnings[mostInert] != "sge: 4900 more warnings" {
+		t.Errorf("%d warnings: %q", len(c.Warnings), c.Warnings)
+	}
+}

@@ -1,0 +1,210 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"reflect"
+	"slices"
+
+	"fairspool/lib/sge"
+)
+
+// warnOfSGE tells what of the table [sge] has no effect: under another policy that all of it
+// but what usage decays by has none, and else which of it has none for want of others. It is
+// for people who wonder; none of it is an error.
+func (c *Config) warnOfSGE() {
+	said := 0
+	tell := func(key, format string, with ...any) {
+		if said++; said > mostInert {
+			return
+		}
+		c.Warnings = append(c.Warnings, c.Complain("sge."+key, fmt.Errorf(format, with...)).Error())
+	}
+	for _, name := range c.unmeasured {
+		tell("halflife_decay_list", "%s: has no effect: cpu, mem and io are what is measured", shortened(oneLine(name)))
+	}
+	if c.JobPriorityPolicy != "sge" {
+		c.warnOfOtherPolicy()
+		return
+	}
+	for _, g := range ignored {
+		if c.ignored[g.key.Name] {
+			tell(g.key.Name, "has no effect: %s", g.why)
+		}
+	}
+	inertSGE(&c.SGE, tell)
+	if d := c.Decay; hasNodes(&c.SGE) && c.SGE.TicketsShare > 0 && d.CPU.Weight+d.Memory.Weight+d.IO.Weight == 0 {
+		tell("usage_weight_list", "all weights are 0: no usage counts in the share tree")
+	}
+	if said > mostInert {
+		c.Warnings = append(c.Warnings, fmt.Sprintf("sge: %d more warnings", said-mostInert))
+	}
+}
+
+// mostInert bounds what is told: a table that is missing makes a warning of everybody who is
+// in another one. The line of each takes a millisecond to find in a file of half a megabyte,
+// and every command reads it.
+const mostInert = 100
+
+// underAnyPolicy are the keys of [sge] that count whatever the policy: what usage decays by,
+// and how running jobs are reniced.
+const underAnyPolicy = sgeCompatibility + " halftime usage_weight_list halflife_decay_list reprioritize_interval execd_params"
+
+// warnOfOtherPolicy tells of the first setting of [sge] that counts under its policy only, if
+// they make a difference there.
+func (c *Config) warnOfOtherPolicy() {
+	if initial := Default(); reflect.DeepEqual(c.SGE, initial.SGE) {
+		return
+	}
+	for _, s := range c.said {
+		if s.table == "sge" && !words(underAnyPolicy, s.name) && s.qconf() < 0 {
+			why := fmt.Sprintf("has no effect while JOB_PRIORITY_POLICY is %q", c.JobPriorityPolicy)
+			c.Warnings = append(c.Warnings, s.fault(errors.New(why)).Error())
+			return
+		}
+	}
+}
+
+// inertSGE tells which settings have no effect for want of others, and what is surely meant
+// otherwise.
+func inertSGE(s *sge.Config, tell teller) {
+	inertSums(s, tell)
+	inertUrgency(s, tell)
+	inertFunctional(s, tell)
+	inertShareTree(s, tell)
+	inertComplexes(s, tell)
+	inertNames(s, tell)
+	inertNodes(s, tell)
+}
+
+// prioritySteps are those of the POSIX priority from the least to the greatest.
+const prioritySteps = 2048
+
+// inertSums finds weights that switch everything off, or tickets that are given.
+func inertSums(s *sge.Config, tell teller) {
+	if s.WeightPriority == 0 && s.WeightUrgency == 0 && s.WeightTicket == 0 {
+		tell("weight_priority", "is 0, as are weight_urgency and weight_ticket: jobs go by the time of submission alone")
+		return
+	}
+	gives := s.TicketsFunctional > 0 || s.TicketsShare > 0 && hasNodes(s)
+	for _, all := range []map[string]sge.Object{s.Users, s.Projects, s.Departments} {
+		gives = gives || anyObject(all, func(o sge.Object) bool { return o.OTicket > 0 })
+	}
+	if gives && s.WeightTicket == 0 {
+		tell("weight_ticket", "is 0, so that tickets have no effect on the order of waiting jobs")
+	}
+	if step := math.Abs(s.WeightPriority) / prioritySteps; gives && s.WeightTicket != 0 && math.Abs(s.WeightTicket) < step {
+		tell("weight_ticket", "all tickets count less than one step of priority, %.2g: they have an effect among jobs of the same priority only", step)
+	}
+}
+
+// inertUrgency finds urgencies without the weight of all of them.
+func inertUrgency(s *sge.Config, tell teller) {
+	if s.WeightUrgency != 0 {
+		return
+	}
+	if s.WeightWaitingTime != 0 {
+		tell("weight_waiting_time", "has no effect while weight_urgency is 0")
+	}
+	for _, x := range s.Complexes {
+		if x.Urgency != 0 && x != shippedSlots {
+			tell("weight_urgency", "is 0, so that the urgency of complexes has no effect")
+			return
+		}
+	}
+}
+
+func anyObject(all map[string]sge.Object, is func(sge.Object) bool) bool {
+	for _, o := range all {
+		if is(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// inertFunctional finds functional shares without tickets or a weight, and tickets without
+// shares.
+func inertFunctional(s *sge.Config, tell teller) {
+	any := false
+	for _, k := range []struct {
+		kind   sgeKind
+		weight string
+		is     float64
+		all    map[string]sge.Object
+	}{
+		{sgeUsers, "weight_user", s.WeightUser, s.Users}, {sgeProjects, "weight_project", s.WeightProject, s.Projects},
+		{sgeDepartments, "weight_department", s.WeightDepartment, s.Departments},
+	} {
+		has := anyObject(k.all, func(o sge.Object) bool { return o.FShare > 0 })
+		any = any || has
+		if has && k.is == 0 && s.TicketsFunctional > 0 {
+			tell(k.weight, "is 0, so that fshare of %s has no effect", k.kind)
+		}
+	}
+	switch {
+	case any && s.TicketsFunctional > 0 && s.MaxFunctional == 0:
+		tell("max_functional_jobs_to_schedule", "is 0, so that no waiting job gets functional tickets")
+	case any && s.TicketsFunctional == 0:
+		tell("weight_tickets_functional", "is 0, so that fshare has no effect")
+	case any || s.TicketsFunctional == 0:
+	case s.WeightJob == 0:
+		tell("weight_tickets_functional", "has no effect: no user, project or department has an fshare, and weight_job is 0")
+	default:
+		tell("weight_tickets_functional", "only jobs with a JobShare get such tickets: no user, project or department has an fshare")
+	}
+}
+
+// hasNodes tells whether there is a share tree with a node below its root.
+func hasNodes(s *sge.Config) bool { return s.Tree != nil && len(s.Tree.Children) > 0 }
+
+// inertShareTree finds a share tree without tickets, and tickets without a tree.
+func inertShareTree(s *sge.Config, tell teller) {
+	switch {
+	case hasNodes(s) && s.TicketsShare == 0:
+		tell("weight_tickets_share", "is 0, so that the share tree has no effect")
+	case !hasNodes(s) && s.TicketsShare > 0:
+		tell("weight_tickets_share", "has no effect: there is no share tree")
+	}
+}
+
+// inertNames finds names of objects that there are not, and users of two departments.
+func inertNames(s *sge.Config, tell teller) {
+	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
+		p := s.Users[name].DefaultProject
+		if _, ok := s.Projects[p]; p != "" && !ok {
+			tell("users."+name+".default_project", "there is no project %s", shortened(p))
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Projects)) {
+		tellOfUsersets(s, tell, "projects."+name+".acl", s.Projects[name].ACL)
+		tellOfUsersets(s, tell, "projects."+name+".xacl", s.Projects[name].XACL)
+	}
+	of := map[string]string{}
+	for _, name := range slices.Sorted(maps.Keys(s.Departments)) {
+		for _, entry := range s.Departments[name].Entries {
+			if other, ok := of[entry]; ok && other != name {
+				tell("departments."+name+".entries", "%s is in department %s, too", shortened(entry), shortened(other))
+				continue
+			}
+			of[entry] = name
+		}
+	}
+}
+
+// tellOfUsersets tells of usersets in a list that there are not.
+func tellOfUsersets(s *sge.Config, tell teller, key string, sets []string) {
+	for _, set := range sets {
+		_, list := s.Usersets[set]
+		_, department := s.Departments[set]
+		switch {
+		case list:
+		case department:
+			tell(key, "%s is a department, and no userset as well: nobody is listed by it", shortened(set))
+		default:
+			tell(key, "there is no userset %s", shortened(set))
+		}
+	}
+}

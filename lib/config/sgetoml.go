@@ -1,0 +1,105 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/BurntSushi/toml"
+
+	"fairspool/lib/nearest"
+)
+
+// sgeTables are the tables in [sge].
+var sgeTables = append(tables(sgeKinds...), shareTree)
+
+// records returns what a table in [sge] says: a setting for each attribute of an object or
+// each node of the share tree, and one for an object of which nothing is said. A large site
+// has thousands: the table is read at once, and places are looked up when somebody asks.
+func (r *reader) records(table string, p toml.Primitive, all map[string]any) []setting {
+	var said []setting
+	places := &opened{table: p}
+	add := func(value any, path ...string) {
+		parts := append([]string{table}, path...)
+		said = append(said, setting{table: "sge", name: strings.Join(parts, "."), parts: parts, value: value,
+			from: origin{file: r.file, in: r, table: places, path: path}})
+	}
+	for _, name := range r.order("sge", table) {
+		value := all[name]
+		inside, isTable := value.(map[string]any)
+		if !isTable || table == shareTree || len(inside) == 0 {
+			add(value, name)
+			continue
+		}
+		for _, attribute := range r.order("sge", table, name) {
+			add(inside[attribute], name, attribute)
+		}
+	}
+	return said
+}
+
+// sgeParts takes a key of [sge] apart that has an object's name in it: the table, the name
+// and the attribute, or share_tree and the path; nil for others. Names may have dots.
+func sgeParts(key string) []string {
+	unquoted := func(s string) string { return strings.Trim(s, `"`) }
+	table, rest, dotted := strings.Cut(key, ".")
+	if !dotted || !slices.Contains(sgeTables, table) {
+		return nil
+	}
+	if i := strings.LastIndexByte(rest, '.'); i >= 0 && table != shareTree {
+		return []string{table, unquoted(rest[:i]), unquoted(rest[i+1:])}
+	}
+	return []string{table, unquoted(rest)}
+}
+
+// takeSGE sets what a key of [sge] with an object's name in it says; ok is false for other
+// keys.
+func (c *Config) takeSGE(s setting) (ok bool, err error) {
+	switch {
+	case len(s.parts) == 0:
+		return c.notARecord(s)
+	case s.parts[0] == shareTree:
+		return true, c.takeNode(s)
+	}
+	kind, name := sgeKind(s.parts[0]), s.parts[1]
+	if len(s.parts) == 2 {
+		switch empty, ok := s.value.(map[string]any); {
+		case !ok:
+			return true, fmt.Errorf("%s: want a table of attributes", shown(s.value))
+		case len(empty) > 0: // in the file each attribute is a setting of its own
+			return true, fmt.Errorf("several attributes: want one at a time, as in %s.ATTRIBUTE=VALUE", s.key())
+		}
+		return true, c.openRecord(kind, name)
+	}
+	if err := c.openRecord(kind, name); err != nil {
+		return true, err
+	}
+	if object := "sge." + s.parts[0] + "." + name; c.where[object].file == "" {
+		c.where[object] = s.from
+	}
+	text, ok := plainText(s.value)
+	if _, isTable := s.value.(map[string]any); isTable {
+		return true, fmt.Errorf("a table: want a value; a name with a dot needs quotes, as in [sge.%s.\"%s.%s\"]", kind, name, s.parts[2])
+	}
+	if !ok {
+		return true, fmt.Errorf("%s: want a number, a string or an array of such", shown(s.value))
+	}
+	return true, c.takeSGEAttribute(kind, name, s.parts[2], text)
+}
+
+// notARecord refuses keys that are meant to be a table of [sge], or in one.
+func (c *Config) notARecord(s setting) (ok bool, err error) {
+	table, _, dotted := strings.Cut(s.name, ".")
+	switch {
+	case s.name == shareTree:
+		return true, fmt.Errorf("%s: want a table of paths", shown(s.value))
+	case slices.Contains(sgeTables, s.name):
+		return true, fmt.Errorf("%s: want a table of names", shown(s.value))
+	}
+	_, isTable := s.value.(map[string]any)
+	if isTable || dotted {
+		return true, errors.New("unknown table" + nearest.Hint(table, sgeTables))
+	}
+	return false, nil
+}
