@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 	"fairspool/lib/submitfile"
 )
 
@@ -18,14 +19,16 @@ const maxCredential = 100
 // by, beside the owner's.
 var credentials = []struct{ command, attr string }{
 	{"qos", pool.AttrQOS}, {"class", pool.AttrClass}, {"account", pool.AttrAcctGroup},
-	{"unix_group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", "Department"},
+	{"unix_group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", sge.AttrDepartment},
+	{"parallel_environment", sge.AttrParallelEnvironment},
 }
 
 // ownParts are the commands that HTCondor does not know and that are worked out by
 // a part of their own.
 var ownParts = func() []part {
 	out := []part{
-		orMacro("parallel_slots", (*job).parallel),
+		orMacro("parallel_slots", (*job).parallelSlots),
+		orMacro("deadline", (*job).deadline), orMacro("job_share", (*job).jobShare), orMacro("override_tickets", (*job).overrideTickets),
 		orMacro("after_ok", func(j *job) error { return j.after("after_ok", jobpolicy.AttrAfterOk) }),
 		orMacro("after_any", func(j *job) error { return j.after("after_any", jobpolicy.AttrAfterAny) }),
 	}

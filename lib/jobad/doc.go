@@ -15,7 +15,9 @@
 // refused.
 //
 // Two questions are about jobs in the queue: CheckEdit, what may somebody set in an ad, and
-// Evicted, what does a job ask for after it had to leave since it took too much?
+// Evicted, what does a job ask for after it had to leave since it took too much? ReadDeadline
+// reads a time for both kinds of jobs, and Refuse puts what somebody else has against a job
+// at its place in the description.
 //
 // The source is HTCondor's manual, "Submit Description File Commands", and
 // "Job ClassAd Attributes" for the names of attributes.

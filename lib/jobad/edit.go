@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/sge"
 	"fairspool/lib/submitfile"
 )
 
@@ -71,21 +72,24 @@ var watched = map[string]bool{"afterok": true, "afterany": true}
 // number is an attribute that has to be a whole number as it stands.
 type number struct {
 	least, most int64
-	optional    bool // undefined takes it back
+	optional    bool   // undefined takes it back
+	what        string // it is; empty: nothing in particular
 }
 
 var (
-	priority = number{math.MinInt32, math.MaxInt32, true}
-	exitCode = number{math.MinInt32, math.MaxInt32, true}
+	priority = number{math.MinInt32, math.MaxInt32, true, ""}
+	exitCode = number{math.MinInt32, math.MaxInt32, true, ""}
+	count    = number{0, math.MaxInt64, true, ""}
+	shares   = number{0, sge.MostShares, true, ""}
 )
 
 // fixedNumbers are those that the pool reads without evaluating what the job says beside.
 var fixedNumbers = map[string]number{
-	"jobprio":     {math.MinInt32, math.MaxInt32, false},
+	"jobprio":     {math.MinInt32, math.MaxInt32, false, ""},
 	"prejobprio1": priority, "prejobprio2": priority, "postjobprio1": priority, "postjobprio2": priority,
-	"jobmaxretries": {0, math.MaxInt32, true}, "jobsuccessexitcode": exitCode,
-	"eligiblesince": {0, math.MaxInt64, true}, "bypasscount": {0, math.MaxInt64, true},
-	"jobshare": {0, math.MaxInt64, true}, "overridetickets": {0, math.MaxInt64, true},
+	"jobmaxretries": {0, math.MaxInt32, true, ""}, "jobsuccessexitcode": exitCode,
+	"eligiblesince": count, "bypasscount": count,
+	"jobshare": shares, "overridetickets": shares, "deadline": {0, lastDeadline, true, "Unix seconds, for which prio -dl reads a time: "},
 }
 
 func (n number) check(e *classad.Expr) error {
@@ -101,5 +105,5 @@ func (n number) check(e *classad.Expr) error {
 	case n.most == math.MaxInt64:
 		return fmt.Errorf("%s: want a whole number from %d up", submitfile.Shorten(e.String()), n.least)
 	}
-	return fmt.Errorf("%s: want a whole number from %d to %d", submitfile.Shorten(e.String()), n.least, n.most)
+	return fmt.Errorf("%s: want %sa whole number from %d to %d", submitfile.Shorten(e.String()), n.what, n.least, n.most)
 }

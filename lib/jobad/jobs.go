@@ -15,7 +15,7 @@ type Options struct {
 	Group  string    `json:",omitempty"` // UnixGroup of jobs that name none; what is no such name is none
 	Domain string    // UID_DOMAIN: User becomes Owner@Domain
 	Dir    string    // absolute path against which relative paths are taken
-	Now    time.Time // QDate
+	Now    time.Time // QDate, and the time zone of local times
 
 	// NiceGroup is the accounting group of nice_user jobs
 	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".
@@ -39,6 +39,9 @@ type Options struct {
 
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
+	// Settled are attributes that all jobs have to have in common where some appear as others
+	// finish (max_materialize), for somebody who looks at those that are there first.
+	Settled []string `json:"-"`
 	// Exists returns an error when path, absolute, is no file, or with dir
 	// set, no folder. The error's text is what follows the path in the
 	// message. nil means that nothing is checked.
@@ -55,7 +58,8 @@ type Jobs struct {
 	exprs       *classad.Interner
 	checked     map[question]error // answers of Options.Exists
 	late        Late
-	appears     time.Time // when jobs that were kept back do; zero: they are there from the beginning
+	deadlines   map[string]int64 // local times of jobs that are kept back, in Unix seconds
+	appears     time.Time        // when jobs that were kept back do; zero: they are there from the beginning
 
 	// Progress, if it is not nil, is told now and then how many procs of how many
 	// Expand has made.

@@ -66,6 +66,24 @@ func (j *job) lateness() error {
 		*c.to = n
 		j.setExpr(c.attr, strconv.Itoa(n))
 	}
+	if j.late == (Late{}) {
+		return nil
+	}
+	return j.settled()
+}
+
+// settled refuses to keep jobs back that differ in one of Options.Settled.
+func (j *job) settled() error {
+	for _, attr := range j.options.Settled {
+		j.Varies()
+		g, ok, err := j.origin(attr)
+		switch {
+		case err != nil:
+			return err
+		case ok && j.Varies():
+			return j.refuse(g, "has to be the same for all jobs where some appear as others finish: leave out max_materialize and max_idle")
+		}
+	}
 	return nil
 }
 
@@ -76,6 +94,7 @@ type frozenOptions struct {
 	Dir         submitfile.Exact
 	Environ     []submitfile.Exact
 	Late        Late
+	Deadlines   map[string]int64 `json:",omitempty"`
 	Description json.RawMessage
 }
 
@@ -88,7 +107,7 @@ func (j *Jobs) Digest() (digest []byte, first int64, err error) {
 	if err != nil {
 		return nil, 0, err
 	}
-	f := frozenOptions{Options: j.options, Dir: submitfile.Exact(j.options.Dir), Late: j.late, Description: head}
+	f := frozenOptions{Options: j.options, Dir: submitfile.Exact(j.options.Dir), Late: j.late, Deadlines: j.deadlines, Description: head}
 	if slices.ContainsFunc(namesOf("getenv"), j.description.Sets) {
 		f.Environ = submitfile.Exactly(j.options.Environ)
 	}
@@ -137,7 +156,7 @@ func Materialize(digest io.ReadSeeker, cluster, first, n int, offset int64, at t
 		f.Options.Environ = append(f.Options.Environ, string(v))
 	}
 	jobs := newJobs(d, f.Options)
-	jobs.late, jobs.appears = f.Late, at
+	jobs.late, jobs.deadlines, jobs.appears = f.Late, f.Deadlines, at
 	c, err = jobs.expand(cluster, first, n)
 	return c, offset + passed, err
 }

@@ -266,16 +266,6 @@ func (j *job) exitRequirements() error {
 	return j.refuse(g, "no longer means anything, in HTCondor neither: use on_exit_remove or on_exit_hold")
 }
 
-// overrideTickets refuses what Grid Engine leaves to its operators: a job's nice value may hang
-// on it.
-func (j *job) overrideTickets() error {
-	g, ok, err := j.command("override_tickets")
-	if !ok || err != nil {
-		return err
-	}
-	return j.refuse(g, "only administrators may set it, with prio -set OverrideTickets")
-}
-
 // noop sets IsNoopJob, which HTCondor does not run.
 func (j *job) noop() error {
 	g, ok, err := j.command("noop_job")

@@ -63,12 +63,8 @@ func (c *Command) idle(value string) bool {
 	switch c.Name {
 	case "keep_claim_idle", "next_job_start_delay":
 		return value == "0"
-	case "parallel_slots":
-		return value == "1"
 	case "use_scitokens":
 		return plain && !yes || strings.EqualFold(value, "auto")
-	case "job_share":
-		return false
 	}
 	return plain && !yes
 }
@@ -149,29 +145,6 @@ func (j *job) seconds(command, attr string) (found bool, err error) {
 	return true, nil
 }
 
-// parallel sets ParallelSlots: a number n of slots, or a range n-m of them.
-func (j *job) parallel() error {
-	g, ok, err := j.command("parallel_slots")
-	if !ok || err != nil {
-		return err
-	}
-	from, to, isRange := strings.Cut(unquoted(g.Text), "-")
-	least, err := strconv.ParseUint(strings.TrimSpace(from), 10, 31)
-	most := least
-	if isRange && err == nil {
-		most, err = strconv.ParseUint(strings.TrimSpace(to), 10, 31)
-	}
-	if err != nil || least < 1 || most < least {
-		return j.refuse(g, "%q: want a number of slots, or a range of numbers such as 2-8", submitfile.Shorten(g.Text))
-	}
-	if isRange {
-		j.setString("ParallelSlots", strconv.FormatUint(least, 10)+"-"+strconv.FormatUint(most, 10))
-		return nil
-	}
-	j.setExpr("ParallelSlots", strconv.FormatUint(least, 10))
-	return nil
-}
-
 // meg are the words for units that old examples have: 28 Meg.
 var meg = strings.NewReplacer("meg", "m", "gig", "g")
 
@@ -192,7 +165,8 @@ func (j *job) imageSize() error {
 // ours are the commands that HTCondor does not know.
 var ours = map[string]bool{
 	"qos": true, "class": true, "account": true, "unix_group": true, "project": true, "department": true,
-	"after_ok": true, "after_any": true, "wall_time": true, "deadline": true, "job_share": true, "override_tickets": true, "parallel_slots": true,
+	"after_ok": true, "after_any": true, "wall_time": true, "deadline": true, "job_share": true, "override_tickets": true,
+	"parallel_slots": true, "parallel_environment": true,
 }
 
 // orMacro is a part whose errors do not count where the command's name, which
