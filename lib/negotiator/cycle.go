@@ -223,6 +223,9 @@ type Plan struct {
 	Clocks  []Clock
 	Passed  []Passed
 	Passing []pool.JobID
+	// Tickets are those that the run-time priority of jobs with claims, the matched ones
+	// among them, is to follow, by job; nil: it follows none.
+	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
 	// Warnings are what a person should look at, such as an ad that could not
@@ -250,6 +253,12 @@ type Reserved struct {
 type Clock struct {
 	Procs
 	Since int64
+}
+
+// Tickets are what a job has of them, a whole number, 0 and more.
+type Tickets struct {
+	Job     pool.JobID
+	Tickets float64
 }
 
 // Passed says that jobs behind these procs in the queue were matched while they stayed

@@ -10,6 +10,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 
 	"pgregory.net/rapid"
 )
@@ -20,12 +21,13 @@ type drawnQueue struct {
 	seed                   uint64
 	blocks, counts, limits bool
 	byNoise                bool // the order goes by the attribute Noise, too
+	tickets                bool
 	user, noise            [2]int
 }
 
 func drawQueue(t *rapid.T) drawnQueue {
 	q := drawnQueue{seed: rapid.Uint64().Draw(t, "order"), blocks: rapid.Bool().Draw(t, "blocks"), counts: rapid.Bool().Draw(t, "counts passed"),
-		limits: rapid.Bool().Draw(t, "policy limits"), byNoise: rapid.Bool().Draw(t, "order by noise")}
+		limits: rapid.Bool().Draw(t, "policy limits"), byNoise: rapid.Bool().Draw(t, "order by noise"), tickets: rapid.Bool().Draw(t, "tickets")}
 	for _, bound := range []*[2]int{&q.user, &q.noise} {
 		bound[0] = rapid.IntRange(0, 6).Draw(t, "soft")
 		bound[1] = bound[0] + rapid.IntRange(0, 4).Draw(t, "and hard")
@@ -83,7 +85,7 @@ func (q drawnQueue) Order(w jobprio.Waiting) (o jobprio.Order) {
 		if q.blocks && x.chance/50%6 == 0 {
 			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: x.Procs, Priority: -1, Why: fmt.Sprint("chance ", x.chance/300%2)})
 		} else {
-			o.Places = append(o.Places, jobprio.Place{Procs: x.Procs, Priority: float64(x.chance % 50), QOS: fmt.Sprint("q", x.chance/50%3), PE: float64(x.chance / 50 % 5)})
+			o.Places = append(o.Places, jobprio.Place{Procs: x.Procs, Priority: float64(x.chance % 50), QOS: fmt.Sprint("q", x.chance/50%3), PE: float64(x.chance / 50 % 5), Tickets: float64(x.chance / 50 % 9)})
 		}
 		if x.chance/50%4 == 0 {
 			o.Clocks = append(o.Clocks, jobprio.Clock{Procs: x.Procs, Since: int64(x.chance % 7)})
@@ -91,6 +93,12 @@ func (q drawnQueue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	}
 	for _, x := range q.cut(w.Held) {
 		o.Clocks = append(o.Clocks, jobprio.Clock{Procs: x.Procs, Held: true, Since: int64(x.chance % 7)})
+	}
+	if q.tickets {
+		o.Tickets = make([]float64, len(w.Running))
+		for i, r := range w.Running {
+			o.Tickets[i] = float64(q.hash(r.First.Cluster, r.First.Proc)%7) - 2
+		}
 	}
 	if q.limits {
 		l := &drawnLimits{drawnQueue: q, byUser: map[string]int{}, byNoise: map[int]int{}}
@@ -167,11 +175,31 @@ func (l *drawnLimits) Lasting(int) bool { return true }
 
 // maybeQueued gives every second pool a policy with one queue.
 func maybeQueued(t *rapid.T, outer testing.TB, p Pool, cfg Config) (Pool, Config) {
-	if rapid.Bool().Draw(t, "one queue") {
+	switch rapid.IntRange(0, 7).Draw(t, "one queue") {
+	case 0, 1, 2, 3:
+		return p, cfg
+	case 4:
+		cfg.Queue = gridEngine(t)
+	default:
 		cfg.Queue = drawQueue(t)
-		p.runToo(outer)
 	}
+	p.runToo(outer)
 	return p, cfg
+}
+
+// gridEngine is Grid Engine's policy, by what jobs here have: their JobPrio, their requests,
+// and how many of them wait.
+func gridEngine(t *rapid.T) *sge.Queue {
+	everybody := map[string]sge.Object{sge.DefaultDepartment: {FShare: 1, OTicket: 7}}
+	c := &sge.Config{
+		WeightPriority: 1, WeightUrgency: rapid.SampledFrom([]float64{0, 1}).Draw(t, "weight_urgency"), WeightTicket: rapid.SampledFrom([]float64{0, 1}).Draw(t, "weight_ticket"),
+		WeightDepartment: 1, TicketsFunctional: 1000, ShareFunctional: rapid.Bool().Draw(t, "shared"), ShareOverride: true,
+		MaxFunctional: rapid.IntRange(0, 9).Draw(t, "functional"), MaxPendingTasks: rapid.IntRange(1, 4).Draw(t, "tasks"), Departments: everybody,
+		Complexes: []sge.Complex{{Name: "memory", Type: sge.Memory, Urgency: 1}},
+	}
+	q := sge.NewQueue(c, sge.World{Now: now, FreeSlots: rapid.Int64Range(0, 3).Draw(t, "free")})
+	q.KeepTickets(rapid.Bool().Draw(t, "tickets"))
+	return q
 }
 
 // freely gives a pool a policy with one queue that keeps nobody from anything.

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 )
@@ -46,9 +47,19 @@ func (x ReportedRejection) Standing() string {
 		parts = append(parts, fmt.Sprintf("place %d in the queue", x.Place))
 	}
 	if x.Priority != nil {
-		parts = append(parts, "priority "+strconv.FormatFloat(*x.Priority, 'f', -1, 64)+" (higher goes first)")
+		parts = append(parts, "priority "+PriorityText(*x.Priority)+" (higher goes first)")
 	}
 	return strings.Join(parts, ", ")
+}
+
+// PriorityText writes a priority in the queue: a whole number, or with five digits behind
+// the point.
+func PriorityText(x float64) string {
+	digits := 5
+	if x == math.Trunc(x) {
+		digits = 0
+	}
+	return strconv.FormatFloat(x, 'f', digits, 64)
 }
 
 // Line tells people of the reservation.

@@ -59,3 +59,11 @@ func TestReasonsOfReservations(t *testing.T) {
 		t.Errorf("the narrow jobs: %q, want %q", got["narrow@x"], want)
 	}
 }
+
+func TestPriorityText(t *testing.T) {
+	for x, want := range map[float64]string{0: "0", 310: "310", -5: "-5", 0.5525: "0.55250", 0.55111111: "0.55111", 1.11: "1.11000", 1e15: "1000000000000000"} {
+		if got := PriorityText(x); got != want {
+			t.Errorf("PriorityText(%v) = %s, want %s", x, got, want)
+		}
+	}
+}

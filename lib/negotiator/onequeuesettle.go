@@ -38,6 +38,24 @@ func (c *cycle) settleQueue() {
 	if o.CountPassed {
 		c.countPassed()
 	}
+	if o.Tickets != nil {
+		c.noteTickets()
+	}
+}
+
+// noteTickets lists the tickets of jobs that have claims from now on. Those that are below 0
+// stay as they are.
+func (c *cycle) noteTickets() {
+	o := c.one
+	for i, place := range o.matched {
+		c.plan.Tickets = append(c.plan.Tickets, Tickets{c.plan.Matches[i].Job, o.Places[place].Tickets})
+	}
+	for i, tickets := range o.Tickets {
+		if tickets >= 0 {
+			c.plan.Tickets = append(c.plan.Tickets, Tickets{o.waiting.Running[i].First, tickets})
+		}
+	}
+	slices.SortFunc(c.plan.Tickets, func(a, b Tickets) int { return a.Job.Compare(b.Job) })
 }
 
 // countPassed lists the procs that got nothing while jobs behind them did.

@@ -24,6 +24,7 @@ type plainQueue struct {
 	jobprio.Order
 	line  []*placedJob
 	moved []*placedJob // that were matched
+	runs  []jobprio.Running
 	held  []jobprio.Run
 	idle  []jobprio.Run
 	hard  bool
@@ -61,7 +62,7 @@ func plainInOrder(p Pool, cfg Config, now time.Time) *plainQueue {
 	for _, h := range procs(p.Held) {
 		w.Held = append(w.Held, jobprio.Run(h))
 	}
-	c.held = w.Held
+	c.held, c.runs = w.Held, w.Running
 	c.Order = cfg.Queue.Order(w)
 	for _, place := range c.Places {
 		j := &placedJob{plainJob: offered[place.Run], Place: place}
@@ -233,8 +234,20 @@ func (c *plainQueue) told() string {
 			fmt.Fprintln(&b, "passing", m.id)
 		}
 	}
+	for _, m := range c.moved {
+		if c.Order.Tickets != nil {
+			lines = append(lines, ticketsTold(m.id, m.Place.Tickets))
+		}
+	}
+	for i, n := range c.Order.Tickets {
+		if n >= 0 {
+			lines = append(lines, ticketsTold(c.runs[i].First, n))
+		}
+	}
 	return b.String() + inLines(lines)
 }
+
+func ticketsTold(id pool.JobID, n float64) string { return fmt.Sprintf("%s has %v tickets", id, n) }
 
 func inLines(lines []string) string {
 	slices.Sort(lines)
@@ -255,6 +268,9 @@ func inOrderTold(p *Plan) string {
 	}
 	for _, k := range p.Clocks {
 		each(k.Procs, fmt.Sprint(" since ", k.Since))
+	}
+	for _, x := range p.Tickets {
+		lines = append(lines, ticketsTold(x.Job, x.Tickets))
 	}
 	for _, id := range p.Passing {
 		fmt.Fprintln(&b, "passing", id)
