@@ -62,7 +62,7 @@ func (b bench) charge(at accountant.Reading) {
 		ad, _ := tx.Job(first)
 		c := pool.Claim{
 			Job: first, Attempt: 1, Slot: "slot1@here", Machine: "here", Submitter: "alice@example.org",
-			State: pool.Matched, Weight: 2 * accountant.One, By: credentials(ad),
+			State: pool.Matched, Weight: 2 * accountant.One, By: credentials(ad, params),
 		}
 		c.MatchedAt = chargeOf(c).Begin(tx, at.Now, params)
 		tx.PutClaim(c)

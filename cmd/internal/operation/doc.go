@@ -40,6 +40,9 @@
 // configuration that spells the names of groups otherwise, Prune drops tallies
 // that count for nothing any more.
 //
-// The package knows the spool and the accountant; it knows no flags and no
-// processes, and times are given to it.
+// SGERights say what people may ask for their jobs under Grid Engine's policy, for submit and
+// prio.
+//
+// The package knows the spool and the accountant, and for rights who belongs to which Unix
+// group; it knows no flags and no processes, and times are given to it.
 package operation

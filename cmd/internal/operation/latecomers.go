@@ -47,7 +47,7 @@ func (l latecomers) shareCredential(tx *spool.Tx, m negotiator.Match) bool {
 	if !ok {
 		return false
 	}
-	by := matchedBy(ad, m)
+	by := matchedBy(ad, m, accountant.Params{}) // nobody is limited by project
 	return slices.ContainsFunc(l.claims, func(c pool.Claim) bool {
 		for _, of := range [][2]string{{by.User, c.By.User}, {by.Group, c.By.Group}, {by.Account, c.By.Account}, {by.QOS, c.By.QOS}, {by.Class, c.By.Class}} {
 			if of[0] != "" && of[0] == of[1] {

@@ -44,6 +44,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	}
 	countMatches(tx, attempts, now)
 	keepQueueFacts(tx, facts, plan.Passing, made)
+	keepTickets(tx, plan.Tickets)
 	takeFromOutside(tx, made, now, p)
 	putSuccession(tx, plan.Succession)
 	return made
@@ -156,7 +157,7 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	n = j.int(pool.AttrNumJobMatches) + 1
 	c := pool.Claim{
 		Job: m.Job, Attempt: int(n), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, By: matchedBy(j.ad, m), Limits: m.Limits, Rank: m.Rank,
+		State: pool.Matched, Weight: m.Weight, By: matchedBy(j.ad, m, p), Limits: m.Limits, Rank: m.Rank,
 	}
 	if m.Preempts != nil {
 		c.State = pool.Promised
@@ -169,8 +170,8 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 }
 
 // matchedBy returns what the job of a match is charged by.
-func matchedBy(ad *classad.Ad, m negotiator.Match) accountant.Credentials {
-	by := credentials(ad)
+func matchedBy(ad *classad.Ad, m negotiator.Match, p accountant.Params) accountant.Credentials {
+	by := credentials(ad, p)
 	if m.QOS != "" {
 		by.QOS = m.QOS
 	}
@@ -189,5 +190,8 @@ func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool
 	}
 	release(tx, current, now, p)
 	tx.DropClaim(c.Job)
+	if ad, there := tx.Job(c.Job); there {
+		job{tx, c.Job, ad}.unset(pool.AttrTickets)
+	}
 	return true
 }

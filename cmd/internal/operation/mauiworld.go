@@ -2,47 +2,16 @@ package operation
 
 import (
 	"math"
-	"time"
 
-	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/maui"
 	"fairspool/lib/pool"
-	"fairspool/spool"
 )
 
-// Sources are what a policy with one queue reckons with besides the jobs. Each is asked for
-// only if the configuration makes a difference of it.
-type Sources struct {
-	Slots   func() []pool.Slot
-	Tallies func() []accountant.Tally
-	Now     time.Time
-}
-
-// SourcesOf returns those of a view, with times as the clock tells them that at was read
-// from.
-func SourcesOf(v *spool.View, at accountant.Reading) Sources {
-	return Sources{
-		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
-		Tallies: func() []accountant.Tally { return Tallies(v, at) },
-		Now:     at.Now,
-	}
-}
-
-// Queue returns the policy of JOB_PRIORITY_POLICY that puts all submitters' jobs into one
-// order; nil if each submitter's have their own.
-func Queue(cfg *config.Config, from Sources) jobprio.Queue {
-	if !OneQueue(cfg) {
-		return nil
-	}
-	return maui.NewQueue(&cfg.Maui, from.world(&cfg.Maui))
-}
-
-// world returns what Maui's priorities are reckoned with.
-func (from Sources) world(c *maui.Config) maui.World {
-	w := maui.World{Now: from.Now}
+// mauiWorld returns what Maui's priorities are reckoned with.
+func mauiWorld(cfg *config.Config, from Sources) maui.World {
+	c, w := &cfg.Maui, maui.World{Now: from.Now}
 	if countsPE(c) {
 		w.Totals = poolSize(from.Slots())
 	}

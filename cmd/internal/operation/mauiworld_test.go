@@ -94,7 +94,7 @@ func TestSourcesAsked(t *testing.T) {
 		if q := Queue(&cfg, from); q == nil || slots != c.slots || tallies != c.tallies {
 			t.Errorf("%s: under maui the queue is %v, slots asked %v, tallies %v; want one, %v, %v", c.name, q, slots, tallies, c.slots, c.tallies)
 		}
-		if w := from.world(&cfg.Maui); w.Now != noon || (w.Totals.Procs == 7) != c.slots {
+		if w := mauiWorld(&cfg, from); w.Now != noon || (w.Totals.Procs == 7) != c.slots {
 			t.Errorf("%s: the world is %+v", c.name, w)
 		}
 	}

@@ -1,12 +1,14 @@
 package operation
 
 import (
+	"cmp"
 	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 	"fairspool/spool"
 )
 
@@ -21,12 +23,22 @@ func Params(cfg *config.Config) accountant.Params {
 		LocalDomain:   cfg.LocalDomain,
 		Groups:        cfg.Groups,
 		Windows:       cfg.Maui.Windows,
-		Decay:         cfg.SGE,
+		Decay:         cfg.Decay,
+
+		DefaultProjects: defaultProjects(&cfg.SGE),
 	}
 }
 
-// OneQueue tells whether JOB_PRIORITY_POLICY is one with a queue of all submitters' jobs.
-func OneQueue(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "maui" }
+// defaultProjects returns the default projects of those users who have one.
+func defaultProjects(c *sge.Config) map[string]string {
+	of := map[string]string{}
+	for user, record := range c.Users {
+		if record.DefaultProject != "" {
+			of[user] = record.DefaultProject
+		}
+	}
+	return of
+}
 
 // Submitter returns the name under which a job is accounted: its accounting
 // group, spelled as configured, or its owner, at the domain of the spool.
@@ -43,16 +55,17 @@ func chargeOf(c pool.Claim) accountant.Charge {
 }
 
 // credentials returns what a job is reckoned by, beside its submitter.
-func credentials(ad *classad.Ad) accountant.Credentials {
+func credentials(ad *classad.Ad, p accountant.Params) accountant.Credentials {
 	c := &classad.Context{}
 	text := func(name string) string { s, _ := ad.EvalString(c, name); return s }
 	cpus, ok := ad.EvalInt(c, pool.AttrRequestCpus)
 	if !ok || cpus < 1 {
 		cpus = 1
 	}
+	user := text(pool.AttrOwner)
 	return accountant.Credentials{
-		User: text(pool.AttrOwner), Group: text(pool.AttrUnixGroup), Account: text(pool.AttrAcctGroup),
-		QOS: text(pool.AttrQOS), Class: text(pool.AttrClass), Project: text(pool.AttrProject), Cpus: cpus,
+		User: user, Group: text(pool.AttrUnixGroup), Account: text(pool.AttrAcctGroup),
+		QOS: text(pool.AttrQOS), Class: text(pool.AttrClass), Project: cmp.Or(text(pool.AttrProject), p.DefaultProjects[user]), Cpus: cpus,
 	}
 }
 

@@ -74,6 +74,7 @@ func (x steered) leaveSlot(why Reason, now time.Time, p accountant.Params) (gone
 		return false
 	}
 	x.tx.DropClaim(c.Job)
+	job{x.tx, c.Job, x.ad}.unset(pool.AttrTickets)
 	return true
 }
 

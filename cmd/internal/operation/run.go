@@ -63,7 +63,7 @@ func (j job) begun(c pool.Claim, at time.Time) {
 func (j job) ended(c pool.Claim, how Ending, at time.Time) {
 	j.set(pool.AttrLastRemoteHost, classad.String(c.Slot))
 	j.set(pool.AttrCurrentHosts, classad.Int(0))
-	for _, name := range [...]string{pool.AttrRemoteHost, pool.AttrRemoteSlotID, pool.AttrShadowBday, pool.AttrCPUAffinity} {
+	for _, name := range [...]string{pool.AttrRemoteHost, pool.AttrRemoteSlotID, pool.AttrShadowBday, pool.AttrCPUAffinity, pool.AttrTickets} {
 		j.unset(name)
 	}
 	if j.int("LastSuspensionTime") != 0 {

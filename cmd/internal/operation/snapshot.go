@@ -3,10 +3,8 @@ package operation
 import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
-	"fairspool/lib/maui"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -38,20 +36,6 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 	}
 	slot, ok := tx.Advertised(name)
 	return ok && slot.Seq <= s.seq
-}
-
-// Beside says which jobs a snapshot has besides the idle ones.
-type Beside struct {
-	Running bool // those that have a claim
-	Held    bool // those that are held or wait for others
-}
-
-// BesideOf returns what the configuration makes a cycle look at.
-func BesideOf(cfg *config.Config) Beside {
-	if !OneQueue(cfg) {
-		return Beside{}
-	}
-	return Beside{Running: true, Held: maui.NewQueue(&cfg.Maui, maui.World{}).LooksAtHeld()}
 }
 
 // TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and those beside, all

@@ -213,7 +213,7 @@ func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
 	n, _ := ad.EvalInt(s.eval, pool.AttrNumJobMatches)
 	next := pool.Claim{
 		Job: id, Attempt: int(n) + 1, Slot: s.ended.Slot, Piece: s.ended.Piece, Machine: s.ended.Machine,
-		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad), Limits: s.ended.Limits,
+		Submitter: s.ended.Submitter, State: pool.Matched, Weight: s.ended.Weight, By: credentials(ad, s.params), Limits: s.ended.Limits,
 	}
 	if e, ok := s.slot.Lookup(pool.AttrRank); ok {
 		next.Rank, _ = classad.Rank(s.eval, e, s.slot, ad)
@@ -222,9 +222,13 @@ func (s *succeeding) claim(id pool.JobID, ad *classad.Ad) pool.Claim {
 }
 
 // Succeed matches the job of a claim that Successor returned in the same transaction with
-// its slot, and charges it from now.
-func Succeed(tx *spool.Tx, next pool.Claim, now time.Time, p accountant.Params) {
+// its slot, and charges it from now. It has the tickets that the job before had (TicketsOf)
+// until a cycle finds its own.
+func Succeed(tx *spool.Tx, next pool.Claim, tickets int64, now time.Time, p accountant.Params) {
 	next.MatchedAt = chargeOf(next).Begin(tx, now, p)
 	tx.PutClaim(next)
 	countMatches(tx, []attempt{{next.Job, int64(next.Attempt)}}, now)
+	if tickets >= 0 {
+		keepTickets(tx, []negotiator.Tickets{{Job: next.Job, Tickets: float64(tickets)}})
+	}
 }

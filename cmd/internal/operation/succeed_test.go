@@ -61,6 +61,7 @@ func (b bench) succeeds(id pool.JobID, at time.Time) (next pool.JobID) {
 	b.update(func(tx *spool.Tx) error {
 		ended, _ := tx.Claim(id)
 		ad, _ := tx.Job(id)
+		tickets := TicketsOf(ad)
 		if err := Finish(tx, id, ended.Attempt, at, Ending{Wall: time.Minute}, params); err != nil {
 			return err
 		}
@@ -68,7 +69,7 @@ func (b bench) succeeds(id pool.JobID, at time.Time) (next pool.JobID) {
 		if err != nil || !ok {
 			return err
 		}
-		Succeed(tx, claim, at, params)
+		Succeed(tx, claim, tickets, at, params)
 		next = claim.Job
 		return Begin(tx, next, claim.Attempt, at, os.Getpid(), params)
 	})

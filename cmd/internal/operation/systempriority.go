@@ -47,12 +47,20 @@ func (s SystemPriority) String() string { return "-system " + s.text }
 // such.
 func (s SystemPriority) Kept(cfg *config.Config) (int64, error) {
 	switch {
-	case !OneQueue(cfg):
-		return 0, errors.New(`-system: JOB_PRIORITY_POLICY is not "maui", which alone has system priorities: -p orders the jobs of one submitter`)
+	case cfg.JobPriorityPolicy != "maui":
+		return 0, errors.New(`-system: JOB_PRIORITY_POLICY is not "maui", which alone has system priorities: ` + insteadOfSystem(cfg))
 	case s.relative && s.n < 0 && cfg.Maui.Compatible:
 		return 0, fmt.Errorf("%v: Maui 3.3.1, which COMPATIBILITY asks for, takes nothing away from a priority", s)
 	case s.relative:
 		return relativeSystem + s.n, nil
 	}
 	return s.n, nil
+}
+
+// insteadOfSystem says what moves jobs under another policy than Maui's.
+func insteadOfSystem(cfg *config.Config) string {
+	if IsSGE(cfg) {
+		return "-p and -ot put jobs ahead of others"
+	}
+	return "-p orders the jobs of one submitter"
 }

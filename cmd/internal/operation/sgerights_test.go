@@ -1,0 +1,152 @@
+package operation
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/sge"
+)
+
+// rightsConfig is a pool with something to be refused everywhere.
+var rightsConfig = sge.Config{
+	Complexes: []sge.Complex{{Name: "slots", Shortcut: "s", Urgency: 1000}, {Name: "lic", Shortcut: "l", Urgency: 500},
+		{Name: "flag", Type: sge.Bool, Urgency: 50}, {Name: "wall", Type: sge.Time, Urgency: 1}, {Name: "site", Type: sge.String, Urgency: 7}, {Name: "idle"}},
+	PEs: []sge.PE{{Name: "mpi", Slots: 20}, {Name: "mpich", Slots: 20, UrgencySlots: sge.UrgencySlots{Kind: sge.MaxSlots}}},
+	Projects: map[string]sge.Object{
+		"pa": {}, "pb": {ACL: []string{"staff", "none"}}, "pc": {XACL: []string{"staff"}}, "pd": {ACL: []string{"staff"}, XACL: []string{"guests"}},
+	},
+	Departments: map[string]sge.Object{"d1": {Entries: []string{"alice"}}, "d2": {Entries: []string{"@hpc", "bob"}}, "d3": {}},
+	Usersets:    map[string]sge.Userset{"deadlineusers": {Entries: []string{"@hpc"}}, "staff": {Entries: []string{"carol", "@hpc"}}, "guests": {Entries: []string{"bob"}}},
+}
+
+// inHPC is what alice and carol know of Unix groups: carol is in hpc.
+func inHPC(owner string) func(string) (bool, error) {
+	return func(group string) (bool, error) { return owner == "carol" && group == "hpc", nil }
+}
+
+func parsedAd(t *testing.T, text string) *classad.Ad {
+	t.Helper()
+	ad, err := classad.ParseAd("[" + text + "]")
+	if err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+	return ad
+}
+
+func TestSGERights(t *testing.T) {
+	const lower = ": only administrators may raise a priority; yours can be lowered"
+	const deadline = "Deadline: only administrators and the users of the userset deadlineusers may set one, and alice is none of them"
+	for _, c := range []struct{ owner, ad, want, admin string }{ // want is for the owner, admin for an administrator
+		{"alice", "", "", ""}, {"alice", "JobPrio = 0", "", ""}, {"alice", "JobPrio = -1023", "", ""}, {"alice", "JobPrio = undefined", "", ""},
+		{"alice", "JobPrio = 1", "JobPrio: 1 is above 0" + lower, ""}, {"alice", "JobPrio = 1024", "JobPrio: 1024 is above 0" + lower, ""},
+		{"alice", "JobPrio = 1025", "JobPrio: 1025: want a whole number from -1023 to 1024", "="}, {"alice", "JobPrio = -1024", "JobPrio: -1024: want a whole number from -1023 to 1024", "="},
+		{"alice", "JobPrio = -ProcId", "JobPrio: -ProcId: want a whole number from -1023 to 1024", "="}, {"alice", `JobPrio = "5"`, `JobPrio: "5": want a whole number from -1023 to 1024`, "="},
+		{"alice", "JobPrio = true", "JobPrio: true: want a whole number from -1023 to 1024", "="}, {"alice", "jobprio = 2.5", "JobPrio: 2.5: want a whole number from -1023 to 1024", "="},
+
+		{"alice", "Deadline = 1800000000", deadline, ""}, {"carol", "Deadline = 1800000000", "", ""}, {"alice", "Deadline = undefined", "", ""}, {"alice", "Deadline = 0", "", ""},
+		{"carol", "Deadline = QDate", "Deadline: QDate: want a whole number from 0 to 9007199254740992", "="}, {"carol", "Deadline = -1", "Deadline: -1: want a whole number from 0 to 9007199254740992", "="},
+
+		{"alice", "JobShare = 4294967295", "", ""}, {"alice", "JobShare = 4294967296", "JobShare: 4294967296: want a whole number from 0 to 4294967295", "="},
+
+		{"alice", `Project = "pa"`, "", ""}, {"alice", `Project = "pz"`, `Project: "pz": there is no such project; did you mean pa?`, "="},
+		{"alice", `Project = "elsewhere"`, `Project: "elsewhere": there is no such project; administrators configure it as [sge.projects.elsewhere]`, "="},
+		{"alice", `Project = "pb"`, `Project: "pb": alice has no access to this project, which is for staff, none: name another one`, "="}, {"carol", `Project = "pb"`, "", ""},
+		{"carol", `Project = "pc"`, `Project: "pc": carol has no access to this project, which is not for staff: name another one`, "="}, {"alice", `Project = "pc"`, "", ""},
+		{"bob", `Project = "pd"`, `Project: "pd": bob has no access to this project, which is for staff: name another one`, "="}, {"carol", `Project = "pd"`, "", ""},
+		{"alice", `Project = Owner`, "Project: Owner: want a name in double quotes", "="}, {"alice", `Project = ""`, `Project: "": want a name in double quotes`, "="}, {"alice", "Project = undefined", "", ""},
+
+		{"alice", `Department = "d1"`, "", ""}, {"alice", `Department = "d2"`, `Department: "d2": alice belongs to d1: leave the department out, or ask an administrator`, ""},
+		{"carol", `Department = "d2"`, "", ""}, {"alice", `Department = "defaultdepartment"`, `Department: "defaultdepartment": alice belongs to d1: leave the department out, or ask an administrator`, ""},
+		{"dave", `Department = "defaultdepartment"`, "", ""}, {"dave", `Department = "d3"`, `Department: "d3": dave belongs to defaultdepartment: leave the department out, or ask an administrator`, ""},
+		{"dave", `Department = "d9"`, `Department: "d9": there is no such department; did you mean d1?`, "="},
+
+		{"carol", `UnixGroup = "hpc"`, "", ""}, {"alice", `UnixGroup = "hpc"`, `UnixGroup: "hpc": alice does not belong to this Unix group: leave it out, or ask an administrator`, ""},
+
+		{"alice", "ParallelSlots = 4", "", ""}, {"alice", `ParallelSlots = "2-8"`, "", ""}, {"alice", "ParallelSlots = 0", `ParallelSlots: "0": a number of slots must be greater than zero`, "="},
+		{"alice", "ParallelSlots = ProcId", "ParallelSlots: ProcId: want a number of slots, or ranges in double quotes", "="},
+		{"alice", `ParallelEnvironment = "mpi"; ParallelSlots = "2-8"`, "", ""}, {"alice", `ParallelEnvironment = "mpi*"; ParallelSlots = 4`, "", ""}, {"alice", `ParallelEnvironment = "mpi"`, "", ""},
+		{"alice", `ParallelEnvironment = "mpj"; ParallelSlots = 4`, `ParallelEnvironment: parallel environment "mpj" does not exist; did you mean mpi?`, "="},
+		{"alice", `ParallelEnvironment = "mpi*"; ParallelSlots = "2-8"`, `ParallelEnvironment: parallel environments that match "mpi*" assume different numbers of slots of 2-8 (mpi 2, mpich 8): name one of them, or ask for a fixed number`, "="},
+
+		{"alice", "RequestLic = 2", "", ""}, {"alice", "RequestSlots = 4", "RequestSlots: slots cannot be requested like that: use parallel_slots", "="},
+		{"alice", "RequestLic = 0.5", "RequestLic: 0.5: the complex lic wants a whole number: its type is INT", "="}, {"alice", "RequestL = 2.0", "", ""}, {"alice", `RequestLic = "2"`, "", ""},
+		{"alice", "RequestL = true", "RequestL: true: the complex lic wants a whole number: its type is INT", "="}, {"alice", "RequestLic = undefined", "", ""}, {"alice", "RequestLic = ProcId", "", ""},
+		{"alice", "RequestLic = 1e400", `RequestLic: real("INF"): the complex lic wants a whole number: its type is INT`, "="},
+		{"alice", "RequestFlag = 2", "RequestFlag: 2: the complex flag wants true or false: its type is BOOL", "="}, {"alice", "RequestFlag = false", "", ""}, {"alice", "RequestFlag = 1", "", ""},
+		{"alice", `RequestWall = "1:0:0"`, "", ""}, {"alice", `RequestWall = "1h"`, `RequestWall: "1h": the complex wall wants seconds, or h:m:s in double quotes: its type is TIME`, "="},
+		{"alice", `RequestSite = "x"`, "", ""}, {"alice", "RequestIdle = 0.5", "", ""},
+		{"alice", "requests = 4", "RequestS: slots cannot be requested like that: use parallel_slots", "="},
+	} {
+		if c.admin == "=" {
+			c.admin = c.want
+		}
+		for _, admin := range []bool{false, true} {
+			r, want, got := SGERights{&rightsConfig, c.owner, admin, inHPC(c.owner)}, c.want, ""
+			if admin {
+				want = c.admin
+			}
+			if err := r.Submit(parsedAd(t, c.ad)); err != nil {
+				got = err.Error()
+			}
+			if got != want {
+				t.Errorf("Submit(%s) by %s, administrator: %v = %s, want %s", c.ad, c.owner, admin, got, want)
+			}
+		}
+	}
+}
+
+// TestSGEChanges: only what changes is looked at, and what it goes with.
+func TestSGEChanges(t *testing.T) {
+	r := SGERights{&rightsConfig, "alice", false, inHPC("alice")}
+	for _, c := range []struct {
+		before, after string
+		attrs         []string
+		want          string
+	}{
+		{"JobPrio = -5", "JobPrio = -6", []string{"jobprio"}, ""}, {"JobPrio = 5", "JobPrio = 5", []string{"JobPrio"}, ""}, {"JobPrio = 5", "JobPrio = 0", []string{"JobPrio"}, ""},
+		{"JobPrio = -5", "JobPrio = -4", []string{"JobPrio"}, "JobPrio: -4 is above -5: only administrators may raise a priority; yours can be lowered"},
+		{"JobPrio = 5000", "JobPrio = 1024", []string{"JobPrio"}, ""}, {"JobPrio = -5000", "JobPrio = -1022", []string{"JobPrio"}, "JobPrio: -1022 is above -1023: only administrators may raise a priority; yours can be lowered"},
+		{"JobPrio = ProcId", "JobPrio = 1", []string{"JobPrio"}, "JobPrio: 1 is above 0: only administrators may raise a priority; yours can be lowered"},
+		{"JobPrio = 5", `JobPrio = 9; Project = "pz"; JobShare = 3`, []string{"JobShare"}, ""},
+		{`ParallelEnvironment = "mpi*"`, `ParallelEnvironment = "mpi*"; ParallelSlots = "2-8"`, []string{"ParallelSlots"},
+			`ParallelEnvironment: parallel environments that match "mpi*" assume different numbers of slots of 2-8 (mpi 2, mpich 8): name one of them, or ask for a fixed number`},
+		{"", "Deadline = undefined", []string{"Deadline"}, ""}, {"", "Note = 7", []string{"Note"}, ""}, {"", "JobPrio = 7", []string{}, ""},
+	} {
+		got := ""
+		if err := r.Change(parsedAd(t, c.before), parsedAd(t, c.after), c.attrs); err != nil {
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("Change from %s to %s of %q = %s, want %s", c.before, c.after, c.attrs, got, c.want)
+		}
+	}
+}
+
+// TestSGERightsUntold: where nobody can tell which groups somebody has, nothing is granted by
+// one, and nothing refused to who stands in the list by name.
+func TestSGERightsUntold(t *testing.T) {
+	gone := errors.New("no answer")
+	r := SGERights{&rightsConfig, "bob", false, func(string) (bool, error) { return false, gone }}
+	for ad, untold := range map[string]bool{"Deadline = 5": true, `Project = "pc"`: true, `Project = "pa"`: false, `UnixGroup = "hpc"`: true, `Department = "d1"`: false, "JobPrio = -1": false} {
+		err := r.Submit(parsedAd(t, ad))
+		if errors.Is(err, gone) != untold {
+			t.Errorf("Submit(%s) without groups = %v, want it to fail: %v", ad, err, untold)
+		}
+	}
+}
+
+// TestSGERightsOf: no other policy asks for rights.
+func TestSGERightsOf(t *testing.T) {
+	for policy, want := range map[string]bool{"sge": true, "maui": false, "condor": false} {
+		if _, ok := SGERightsOf(&config.Config{JobPriorityPolicy: policy}, "alice", false); ok != want {
+			t.Errorf("rights under %s: %v, want %v", policy, ok, want)
+		}
+	}
+	ruled := strings.Join(SGERuled(&rightsConfig), " ")
+	if !strings.Contains(ruled, "JobPrio") || !strings.HasSuffix(ruled, "RequestSlots RequestS") {
+		t.Errorf("ruled attributes = %s", ruled)
+	}
+}

@@ -1,0 +1,53 @@
+package operation
+
+import (
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// mostTickets is what larger numbers are kept as: up to it a real is as exact as an integer.
+const mostTickets = 1 << 53
+
+// keepTickets notes in jobs that have claims the tickets which their run-time priority is to
+// follow, where they are others than before; procs of a cluster that follow each other and
+// have as many at once.
+func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
+	var row negotiator.Procs
+	var has int64
+	write := func() {
+		if row.Cluster > 0 {
+			tx.SetRange(row.Cluster, row.First, row.Last, pool.AttrTickets, classad.Literal(classad.Int(has)))
+		}
+	}
+	for _, t := range list {
+		n := int64(min(t.Tickets, mostTickets))
+		if !wantsTickets(tx, t.Job, n) {
+			continue
+		}
+		if t.Job == (pool.JobID{Cluster: row.Cluster, Proc: row.Last + 1}) && n == has {
+			row.Last++
+			continue
+		}
+		write()
+		row, has = negotiator.Procs{Cluster: t.Job.Cluster, First: t.Job.Proc, Last: t.Job.Proc}, n
+	}
+	write()
+}
+
+// wantsTickets tells whether a job has a claim, and not so many tickets.
+func wantsTickets(tx *spool.Tx, id pool.JobID, n int64) bool {
+	_, claimed := tx.Claim(id)
+	ad, there := tx.Job(id)
+	return claimed && there && TicketsOf(ad) != n
+}
+
+// TicketsOf returns the tickets that a policy has given a job, at a time before the job ends;
+// below 0: none.
+func TicketsOf(ad *classad.Ad) int64 {
+	if n, ok := ad.EvalInt(&classad.Context{}, pool.AttrTickets); ok {
+		return max(n, 0)
+	}
+	return -1
+}
