@@ -24,7 +24,7 @@ func command() cmdline.Command {
 			"-explain JOB [-what-if CHANGE ...] [-json] [options]",
 			"-convert-config FILE ... [-q] [options]",
 		},
-		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui", there are no shares: all jobs stand in one queue by Maui's priority, see maui(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
+		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui" or "sge", there are no shares: all jobs stand in one queue by Maui's priority, see maui(7), or by Grid Engine's, see sge(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
 Before all that it does with jobs what their own expressions want (periodic_hold and the like), looks whether those that wait for others still have to, and makes the jobs for which clusters with max_materialize or max_idle have room. After it, whoever wanted to be told of the end of jobs is sent mail.
 
@@ -164,6 +164,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negot
 		seen = see(c, v, domain, cfg.Params, operation.BesideOf(c.Config))
 		cfg.Queue = operation.Queue(c.Config, operation.Sources{
 			Slots:   func() []pool.Slot { return seen.Pool.Slots },
+			Claims:  func() []pool.Claim { return seen.Pool.Claims },
 			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
 			Now:     c.Now,
 		})

@@ -60,7 +60,7 @@ RESERVE_MAX_TIME = 60
 // TestSettingsOfOneQueue holds that a policy with one queue has no order of its own for each
 // submitter, and that any other has.
 func TestSettingsOfOneQueue(t *testing.T) {
-	for text, order := range map[string]bool{"": true, `JOB_PRIORITY_POLICY = "condor"`: true, `JOB_PRIORITY_POLICY = "maui"`: false} {
+	for text, order := range map[string]bool{"": true, `JOB_PRIORITY_POLICY = "condor"`: true, `JOB_PRIORITY_POLICY = "maui"`: false, `JOB_PRIORITY_POLICY = "sge"`: false} {
 		if n, err := settings(configured(t, text)); err != nil || (n.JobOrder != nil) != order || n.Queue != nil {
 			t.Errorf("settings of %s: order %v, queue %v, %v; want an order: %v, and no queue yet", text, n.JobOrder, n.Queue, err, order)
 		}

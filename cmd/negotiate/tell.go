@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
@@ -238,7 +237,7 @@ func priority(x *float64) string {
 	if x == nil {
 		return "-"
 	}
-	return strconv.FormatFloat(*x, 'f', -1, 64)
+	return negotiator.PriorityText(*x)
 }
 
 func plural(n int, noun string) string { return counted(n, noun, noun+"s") }

@@ -25,8 +25,8 @@ type trial struct {
 	do   func(*spool.Tx) error
 }
 
-// aTrial draws a change. There are system priorities only with one queue.
-func aTrial(t *rapid.T, oneQueue bool) trial {
+// aTrial draws a change. There are system priorities only where that is said.
+func aTrial(t *rapid.T, system bool) trial {
 	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
 	at := time.Unix(later, 0)
 	who := rapid.SampledFrom([]string{"alice@pool", "bob@pool", "carol@pool"}).Draw(t, "who")
@@ -67,7 +67,7 @@ func aTrial(t *rapid.T, oneQueue bool) trial {
 	case 5:
 		n := rapid.SampledFrom([]string{"0", "3", "7", "+40", "-90"}).Draw(t, "system")
 		return trial{fmt.Sprintf("prio -system %s %v", n, id), func(tx *spool.Tx) error {
-			if _, ok := tx.Job(id); !ok || !oneQueue {
+			if _, ok := tx.Job(id); !ok || !system {
 				return fmt.Errorf("no job %v, or no system priorities", id)
 			}
 			kept := map[string]string{"+40": "2000000040", "-90": "1999999910"}
@@ -126,16 +126,35 @@ BYPASSWEIGHT = 5
 "USERCFG[DEFAULT]" = "FSTARGET=40 MAXJOB=2,3 MAXIJOB=3"
 `
 
+// ticketed is the same for Grid Engine's policy: usage, free slots, and how many of whom run.
+const ticketed = `JOB_PRIORITY_POLICY = "sge"
+[sge]
+maxujobs = 3
+weight_tickets_functional = 1000
+weight_tickets_share = 3000
+reprioritize_interval = 60
+[sge.users.alice]
+fshare = 2
+[sge.users.bob]
+fshare = 1
+oticket = 500
+[sge.share_tree]
+"/bob" = 1
+"/default" = 2
+`
+
 // Whatever is changed, and in whatever order, a cycle afterwards is what -what-if
 // said; and what cannot be done is refused by both.
 func TestWhatIfLaw(t *testing.T) {
-	maui := filepath.Join(t.TempDir(), "maui.toml")
-	if err := os.WriteFile(maui, []byte(hierarchical), 0o600); err != nil {
-		t.Fatal(err)
+	maui, sge := filepath.Join(t.TempDir(), "maui.toml"), filepath.Join(t.TempDir(), "sge.toml")
+	for file, text := range map[string]string{maui: hierarchical, sge: ticketed} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	rapid.Check(t, func(rt *rapid.T) {
 		s := begun(t)
-		config := rapid.SampledFrom([]string{"/dev/null", maui}).Draw(rt, "config")
+		config := rapid.SampledFrom([]string{"/dev/null", maui, sge}).Draw(rt, "config")
 		t.Setenv("FAIRSPOOL_CONFIG", config)
 		var args []string
 		var trials []trial

@@ -91,7 +91,7 @@ func (w *world) cycle() (*negotiator.Plan, error) {
 	p.Submitters, p.Claims = w.Submitters(), w.Claims()
 	p.Held, p.Running = w.beside()
 	cfg.Queue = operation.Queue(&w.config, operation.Sources{
-		Slots: func() []pool.Slot { return w.pool.Slots }, Tallies: w.Tallies, Now: w.now,
+		Slots: func() []pool.Slot { return w.pool.Slots }, Claims: w.Claims, Tallies: w.Tallies, Now: w.now,
 	})
 	cfg.Explain = w.asked
 	return negotiator.Cycle(p, cfg, w.now), nil

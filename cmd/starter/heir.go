@@ -16,6 +16,7 @@ type heir struct {
 	*supervisor             // of the attempt that ends
 	ended       pool.Claim  // the zero Claim: there is nothing to take
 	ad          *classad.Ad // of its job
+	tickets     int64       // that its job has until it ends; below 0: none
 
 	next *supervisor // nil: none; has the lock of its claim
 	task task
@@ -42,6 +43,7 @@ func (h *heir) look(tx *spool.Tx, a attempt) {
 	if claim, ok := tx.Claim(a.Job); ok && claim.Attempt == a.Number {
 		h.ended = claim
 		h.ad, _ = tx.Job(a.Job)
+		h.tickets = operation.TicketsOf(h.ad)
 	}
 }
 
@@ -63,7 +65,7 @@ func (h *heir) enter(tx *spool.Tx, now time.Time) error {
 		return nil
 	}
 	h.next = next
-	operation.Succeed(tx, claim, now, h.params)
+	operation.Succeed(tx, claim, h.tickets, now, h.params)
 	if h.task, err = next.enter(tx, now); err == nil {
 		tx.Op("finish, start", h.ended.Job.String(), claim.Job.String())
 	}
