@@ -18,6 +18,8 @@ type options struct {
 	master              bool // -g t
 	slotless            bool // -f: the slot stands above its jobs
 	oneQueue            bool // all jobs stand in one queue, whatever their submitters' EUPs
+	sge                 bool // the columns are those of the policy "sge"
+	xml                 bool
 }
 
 // columns are those that are shown, in their order.
@@ -32,7 +34,11 @@ func (o options) more() bool { return o.pri || o.urg || o.ext || o.wide || o.req
 
 // columnsOf reads -pri, -urg, -ext, -w, -r and -g d and t.
 func columnsOf(c *cmdline.Call, form string) (columns, error) {
-	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f", oneQueue: operation.OneQueue(c.Config)}
+	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f",
+		oneQueue: operation.OneQueue(c.Config), sge: c.Config.JobPriorityPolicy == "sge", xml: c.Has("xml")}
+	if form == ownForm && o.sge {
+		o.pri, o.urg, o.ext = true, true, true // what is shown is all of it
+	}
 	for _, g := range c.Repeated("g") {
 		o.single = o.single || g[0] == "d"
 		o.master = o.master || g[0] == "t"
@@ -45,11 +51,15 @@ func columnsOf(c *cmdline.Call, form string) (columns, error) {
 
 // columnsWith returns the columns that options ask for.
 func columnsWith(o options) []column {
-	return slices.DeleteFunc(slices.Clone(all[:]), func(c column) bool { return c.when != nil && !c.when(o) })
+	list := columnsUsual
+	if o.sge {
+		list = sgeColumns
+	}
+	return slices.DeleteFunc(slices.Clone(list), func(c column) bool { return c.when != nil && !c.when(o) })
 }
 
-// column describes a column of the list. A policy of other factors adds rows to the
-// table of them, and nothing else.
+// column describes a column of the list. A policy of other factors has a table of them, and
+// nothing else.
 type column struct {
 	head  string
 	width int
@@ -70,8 +80,9 @@ type column struct {
 	xml     func(b []byte, r *row) []byte
 }
 
-var all = [...]column{
-	{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }},
+// columnsUsual are the list's where the policy has none of its own.
+var columnsUsual = []column{
+	jobIDColumn,
 	{head: "prior", width: 7, element: "JAT_prio", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.prior, 10) }},
 	{head: "pre1", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio1, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.pre1, 10) }},
 	{head: "pre2", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio2, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.pre2, 10) }},
@@ -82,23 +93,36 @@ var all = [...]column{
 	{head: "EUP", width: 12, right: true, when: withPriority, element: "EffectivePriority", number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.eup, 'f', 2, 64) }},
 	{head: "place", width: 5, right: true, when: withTurn, element: "SubmitterPlace", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, int64(r.who.place), 10) }},
 	{head: "place", width: 7, right: true, when: withPlace, number: place, xml: placeXML},
-	{head: "name", width: 10, least: 6, element: "JB_name", text: func(r *row) string { return r.name }},
-	{head: "user", width: 12, least: 6, element: "JB_owner", text: func(r *row) string { return r.user }},
-	{head: "project", width: 16, least: 7, when: withExt, text: func(r *row) string { return known(r.project) },
-		xml: func(b []byte, r *row) []byte { return element(b, "JB_project", r.project) }},
-	{head: "department", width: 10, least: 6, when: withExt, text: func(r *row) string { return known(r.department) },
-		xml: func(b []byte, r *row) []byte { return element(b, "JB_department", r.department) }},
-	{head: "state", width: 5, element: "state", text: func(r *row) string { return r.state }},
-	{head: "submit/start at", width: 19, number: func(b []byte, r *row) []byte { return appendClock(b, r.at) }, xml: startXML},
-	{head: " deadline", width: 19, when: withUrg, number: deadline, xml: deadlineXML},
-	{head: "waited", width: 11, right: true, when: withWaited, number: func(b []byte, r *row) []byte { return appendDays(b, r.waited, '+') },
-		xml: func(b []byte, r *row) []byte { return wholeElement(b, "waited", int64(r.waited/time.Second)) }},
-	{head: "cpu", width: 10, when: withExt, number: cpu, xml: usageXML("cpu_usage", func(u used) float64 { return u.cpu })},
-	{head: "mem", width: 7, when: withExt, number: usage(func(u used) float64 { return u.mem }), xml: usageXML("mem_usage", func(u used) float64 { return u.mem })},
-	{head: "io", width: 7, when: withExt, number: usage(func(u used) float64 { return u.io }), xml: usageXML("io_usage", func(u used) float64 { return u.io })},
-	{head: "queue", width: 30, least: 8, when: withSlot, element: "queue_name", text: func(r *row) string { return r.slot }},
-	{head: "slots", width: 5, when: withSlots, element: "slots", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.slots, 10) }},
-	{head: "master", width: 6, when: withMaster, text: master, xml: masterXML},
+	nameColumn, userColumn, projectColumn, departmentColumn, stateColumn, startColumn(nil), deadlineColumn, waitedColumn(withWaited),
+	cpuColumn, memColumn, ioColumn, slotColumn, slotsColumn, masterColumn,
+}
+
+// The columns that every policy's list has.
+var (
+	jobIDColumn   = column{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }}
+	nameColumn    = column{head: "name", width: 10, least: 6, element: "JB_name", text: func(r *row) string { return r.name }}
+	userColumn    = column{head: "user", width: 12, least: 6, element: "JB_owner", text: func(r *row) string { return r.user }}
+	projectColumn = column{head: "project", width: 16, least: 7, when: withExt, text: func(r *row) string { return known(r.project) },
+		xml: func(b []byte, r *row) []byte { return element(b, "JB_project", r.project) }}
+	departmentColumn = column{head: "department", width: 10, least: 6, when: withExt, text: func(r *row) string { return known(r.department) },
+		xml: func(b []byte, r *row) []byte { return element(b, "JB_department", r.department) }}
+	stateColumn    = column{head: "state", width: 5, element: "state", text: func(r *row) string { return r.state }}
+	deadlineColumn = column{head: " deadline", width: 19, when: withUrg, number: deadline, xml: deadlineXML}
+	cpuColumn      = column{head: "cpu", width: 10, when: withExt, number: cpu, xml: usageXML("cpu_usage", func(u used) float64 { return u.cpu })}
+	memColumn      = column{head: "mem", width: 7, when: withExt, number: usage(func(u used) float64 { return u.mem }), xml: usageXML("mem_usage", func(u used) float64 { return u.mem })}
+	ioColumn       = column{head: "io", width: 7, when: withExt, number: usage(func(u used) float64 { return u.io }), xml: usageXML("io_usage", func(u used) float64 { return u.io })}
+	slotColumn     = column{head: "queue", width: 30, least: 8, when: withSlot, element: "queue_name", text: func(r *row) string { return r.slot }}
+	slotsColumn    = column{head: "slots", width: 5, when: withSlots, element: "slots", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.slots, 10) }}
+	masterColumn   = column{head: "master", width: 6, when: withMaster, text: master, xml: masterXML}
+)
+
+func startColumn(when func(options) bool) column {
+	return column{head: "submit/start at", width: 19, when: when, number: func(b []byte, r *row) []byte { return appendClock(b, r.at) }, xml: startXML}
+}
+
+func waitedColumn(when func(options) bool) column {
+	return column{head: "waited", width: 11, right: true, when: when, number: func(b []byte, r *row) []byte { return appendDays(b, r.waited, '+') },
+		xml: func(b []byte, r *row) []byte { return wholeElement(b, "waited", int64(r.waited/time.Second)) }}
 }
 
 // jobID appends how commands name the job: cluster.proc. Of several on a line it is

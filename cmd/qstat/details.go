@@ -60,7 +60,9 @@ func (d *sheet) all(last cycle, fits *fitting) {
 	d.identity()
 	d.program()
 	d.requests()
-	d.line("priority", d.equation()...)
+	if d.hierarchy != nil {
+		d.hierarchy.sheet(d)
+	}
 	d.policy()
 	d.dependencies()
 	d.course()

@@ -8,6 +8,7 @@ import (
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 )
 
 // identity says whose jobs these are, and where they stand.
@@ -30,11 +31,25 @@ func (d *sheet) identity() {
 		{"group", pool.AttrUnixGroup}, {"project", pool.AttrProject}, {"department", "Department"},
 		{"qos", pool.AttrQOS}, {"class", pool.AttrClass}, {"submit_key", "SubmitKey"},
 	} {
-		d.line(a.key, d.value(a.attr))
+		d.line(a.key, d.credential(a.attr))
 	}
 	if nice, ok := d.ad.EvalBool(d.context, pool.AttrNiceUser); ok && nice {
 		d.line("nice_user", "true")
 	}
+}
+
+// credential returns what the job goes by, such as its project, which the policy "sge" may
+// know where the ad says nothing.
+func (d *sheet) credential(attr string) string {
+	if d.ranked != nil {
+		switch attr {
+		case pool.AttrProject:
+			return d.ranked.job.Project
+		case sge.AttrDepartment:
+			return d.ranked.job.Department
+		}
+	}
+	return d.value(attr)
 }
 
 // program says what is executed, with which files, and who is told of it.
@@ -99,11 +114,11 @@ func (d *sheet) requests() {
 	d.line("rank", d.expression(pool.AttrRank, "0", "0.0"))
 }
 
-// priorityKey is what JobPrio stands under: where all jobs stand in one queue, a job's
-// priority is another number.
+// priorityKey is what JobPrio stands under: with a policy of one queue another number may be
+// called the priority.
 func (d *sheet) priorityKey() string {
 	if d.hierarchy != nil {
-		return "user_priority"
+		return d.hierarchy.userKey()
 	}
 	return "priority"
 }

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/spool"
 )
@@ -97,7 +96,7 @@ func (d display) view(q queue) error {
 	case e != nil:
 	case d.tellsKept():
 		e = tellKept(c.Stdout, kept)
-	case d.form == "long" || d.form == "json" || d.form == "af" || d.form == "pri":
+	case d.form == "long" || d.form == "json" || d.form == "af" || d.form == ownForm:
 		warnOfKept(c, kept)
 	}
 	if e != nil {
@@ -118,7 +117,7 @@ func (d display) everything() bool {
 
 // ranks tells whether the display shows where jobs stand in a queue of all jobs.
 func (d display) ranks() bool {
-	return d.form == "" || d.form == "f" || d.form == "j" || d.form == "pri"
+	return d.form == "" || d.form == "f" || d.form == "j" || d.form == ownForm
 }
 
 // reads returns the attributes by which the jobs can be chosen, and all but whole ads be
@@ -139,7 +138,7 @@ func (d display) reads(h *hierarchy) []string {
 func (d display) tellsKept() bool {
 	c := d.call
 	switch d.form {
-	case "", "f", "j", "pri":
+	case "", "f", "j", ownForm:
 		return !c.Has("json") && !c.Has("xml") && d.filter.none()
 	}
 	return false
@@ -167,8 +166,8 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 	switch {
 	case err != nil:
 		return err
-	case d.form == "pri":
-		return d.priorities(q, rows)
+	case d.form == ownForm:
+		return q.hierarchy.print(d, q, rows)
 	case c.Has("xml"):
 		return d.xml(q, rows)
 	case d.form == "f":
@@ -177,11 +176,33 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 	return d.list(c.Stdout, rows)
 }
 
+// ownForm is that in which a policy with one queue of all jobs says what their priorities
+// come from: under "maui" with -pri; under "sge", where this has columns in the list, in JSON
+// only.
+const ownForm = "own"
+
+func ownFormOf(c *cmdline.Call) (own bool, err error) {
+	switch policy := c.Config.JobPriorityPolicy; {
+	case policy == "maui" && c.Has("pri"):
+		err = only(c, "-pri", "j", "long", "af", "f", "xml", "r", "urg", "ext", "w")
+	case policy == "sge" && c.Has("json") && !c.Has("j") && (c.Has("pri") || c.Has("urg") || c.Has("ext")):
+		err = only(c, "-json", "long", "af", "f", "xml", "r", "w")
+	default:
+		return false, nil
+	}
+	for _, g := range c.Repeated("g") {
+		if err == nil && g[0] != "d" {
+			err = cmdline.Usagef("-g %s: only -g d has a meaning where nothing but priorities is shown", g[0])
+		}
+	}
+	return true, err
+}
+
 // formOf returns the option that says what is printed; -j may have -json or -xml
 // with it.
 func formOf(c *cmdline.Call) (string, error) {
-	if c.Has("pri") && operation.OneQueue(c.Config) {
-		return "pri", only(c, "-pri", "j", "long", "af", "f", "xml", "r", "urg", "ext", "w")
+	if own, err := ownFormOf(c); own {
+		return ownForm, err
 	}
 	form, err := c.One("j", "long", "af", "f")
 	if err == nil && !(form == "j") {

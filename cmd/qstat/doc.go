@@ -13,8 +13,11 @@
 // (xml.go). So 100,000 jobs are a matter of a second.
 //
 // Where JOB_PRIORITY_POLICY puts all jobs into one queue, that is made of all jobs of the
-// spool first (hierarchy.go): it says which place and which priority rows have. What
-// priorities come from is shown by -pri (hierarchytable.go, hierarchyjson.go) and by -j.
+// spool first (hierarchy.go): it says which place rows have. What else differs between
+// the two policies with such a queue is theirs: Maui's (maui.go) has a form of its own for
+// what priorities come from (mauitable.go, mauijson.go); Grid Engine's (sge.go) has columns in
+// the list (sgecolumns.go), says what requests add (sgerequests.go), and has the numbers in
+// JSON (sgejson.go) and on the sheets of -j (sgesheet.go).
 //
 // The other forms leave out what they do not need: -f puts the rows below the slots
 // (instances.go), -g c makes no rows and counts (summary.go), and -long, -json and

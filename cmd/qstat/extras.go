@@ -19,6 +19,16 @@ type extras struct {
 	project, department      string
 	used                     used
 	asked                    asked
+	jobShare, override       float64 // JobShare and OverrideTickets, under the policy "sge"
+	urgency                  urgency
+}
+
+// urgency is what the urgency of procs that were submitted together comes from, under the
+// policy "sge". Those that differ in it do not look alike whichever columns there are, as all
+// of these depend on it.
+type urgency struct {
+	requests float64
+	deadline int64 // Unix seconds; 0: none
 }
 
 // used is what a job has used so far. Below 0 is not known.
@@ -28,6 +38,9 @@ type used struct{ cpu, mem, io float64 } // seconds of processor time, GiB now, 
 type asked struct {
 	hard, soft   string
 	after, unmet string // the clusters that it waits for, and those of them in the queue
+	// Under the policy "sge": what each line of hard adds to the urgency, and the parallel
+	// environment and the slots that are wanted, empty for none.
+	adds, pe, wanted string
 }
 
 // extend fills in what the columns show besides the usual.

@@ -1,10 +1,9 @@
 package main
 
 import (
-	"fmt"
+	"cmp"
 	"slices"
 	"sort"
-	"time"
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
@@ -14,33 +13,67 @@ import (
 	"fairspool/lib/maui"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 	"fairspool/spool"
 )
 
-// hierarchy is the one queue of all jobs under JOB_PRIORITY_POLICY "maui": where each
+// hierarchy is the one queue of all jobs, where JOB_PRIORITY_POLICY makes one: where each
 // waiting job stands in it, and what its priority comes from. Many goroutines may ask it.
 type hierarchy struct {
-	policy    *maui.Queue
-	context   *classad.Context
+	ranking
 	stretches []stretch // of idle jobs, ascending
+}
+
+// ranking is what displays ask of the policy itself. Each has its own columns besides.
+type ranking interface {
+	// Attributes are the names of the attributes of jobs that it is made from.
+	Attributes() []string
+	// list takes all jobs, and puts those that wait in order: the first to be served first,
+	// and behind them those that it leaves out. It is called once, before all that follows.
+	list(w jobprio.Waiting) []listed
+	// last returns the last of the procs that may share a row with the first of a stretch.
+	last(in *stretch) int
+	// fill notes in a row what the policy's columns show of its first job, which stands in
+	// this stretch; nil for one that does not wait.
+	fill(m *maker, r *row, in *stretch)
+	// gathers tells whether jobs that look alike share a line wherever they stand in the
+	// queue, not only as neighbours.
+	gathers() bool
+	// behind puts jobs that have no place in the queue into an order.
+	behind(a, b *row) int
+	// print writes the policy's own form of what is shown of rows.
+	print(d display, q queue, rows []*row) error
+	// userKey is what the priority that users give stands under in a sheet.
+	userKey() string
+	// sheet writes a sheet's lines of what the jobs' priority comes from.
+	sheet(d *sheet)
+	// explain returns the numbers of a job for JSON, and what they come from if that is more.
+	explain(q queue, id pool.JobID) (numbers, course any)
+}
+
+// listed is procs that follow each other in the queue.
+type listed struct {
+	jobprio.Procs        // of Waiting.Idle
+	why           string // the policy leaves them out; empty: it does not
 }
 
 // hierarchyOf returns the queue, without jobs so far; nil where the policy has none.
 func hierarchyOf(q queue) *hierarchy {
-	policy, ok := operation.Queue(q.call.Config, operation.SourcesOf(q.view, q.call.Reading())).(*maui.Queue)
-	if !ok {
-		return nil
+	switch policy := operation.Queue(q.call.Config, operation.SourcesOf(q.view, q.call.Reading())).(type) {
+	case *maui.Queue:
+		return &hierarchy{ranking: &mauiRanking{Queue: policy, context: q.context()}}
+	case *sge.Queue:
+		return &hierarchy{ranking: &sgeRanking{Queue: policy, config: &q.call.Config.SGE}}
 	}
-	return &hierarchy{policy: policy, context: q.context()}
+	return nil
 }
 
 // stretch is procs that follow each other in the queue, or are left out of it together.
 type stretch struct {
 	negotiator.Procs
-	job   *maui.Job // of the first of their run, and what their priority was reckoned from
-	start int64     // the start priority
-	place int       // the first's: how many jobs stand before it, and one; 0: they are left out
-	why   string    // they are left out
+	number int    // in the policy's list
+	place  int    // the first's: how many jobs stand before it, and one; 0: they are left out
+	why    string // they are left out
 }
 
 // before tells whether the procs are all before a job, and has whether it is among them.
@@ -57,7 +90,7 @@ func (h *hierarchy) reads() []string {
 	if h == nil {
 		return nil
 	}
-	return append(h.policy.Attributes(), wordsOf(groupName)...)
+	return append(h.Attributes(), wordsOf(groupName)...)
 }
 
 // rank makes the queue, of all jobs, whichever are shown.
@@ -70,7 +103,7 @@ func (h *hierarchy) rank(q queue) {
 		v = v.Only(append(h.reads(), totalsNames...))
 	}
 	b := besides{reader: q.reader(), domain: q.spool.Domain(), groups: c.Config.Groups}
-	for _, name := range h.policy.Attributes() {
+	for _, name := range h.Attributes() {
 		b.names = append(b.names, classad.NewName(name))
 	}
 	w := b.waiting(v)
@@ -79,27 +112,30 @@ func (h *hierarchy) rank(q queue) {
 
 // take puts jobs in order. Nice users go behind all others, as in a cycle.
 func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
-	places, blocked := h.policy.Listing(w)
+	all := h.list(w)
+	h.stretches = make([]stretch, 0, len(all))
 	before := 0
 	for _, last := range [...]bool{false, true} {
-		for _, p := range places {
-			if nice(w.Idle[p.Run].Submitter) == last {
-				h.add(w.Idle, p, before+1)
+		for i, p := range all {
+			if p.why == "" && nice(w.Idle[p.Run].Submitter) == last {
+				h.add(w.Idle, p, i, before+1)
 				before += p.Count
 			}
 		}
 	}
-	for _, b := range blocked {
-		h.add(w.Idle, b, 0)
+	for i, p := range all {
+		if p.why != "" {
+			h.add(w.Idle, p, i, 0)
+		}
 	}
 	slices.SortFunc(h.stretches, func(a, b stretch) int { return a.Compare(b.Procs) })
 }
 
-func (h *hierarchy) add(idle []jobprio.Run, s *maui.Queued, place int) {
-	run := idle[s.Run].First
-	first := run.Proc + s.From
-	procs := negotiator.Procs{Cluster: run.Cluster, First: first, Last: first + s.Count - 1}
-	h.stretches = append(h.stretches, stretch{procs, s.Job, s.Start, place, s.Why})
+func (h *hierarchy) add(idle []jobprio.Run, p listed, number, place int) {
+	run := idle[p.Run].First
+	first := run.Proc + p.From
+	procs := negotiator.Procs{Cluster: run.Cluster, First: first, Last: first + p.Count - 1}
+	h.stretches = append(h.stretches, stretch{procs, number, place, p.why})
 }
 
 // at returns the stretch that a job stands in, nil for a job that does not wait.
@@ -114,38 +150,26 @@ func (h *hierarchy) at(id pool.JobID) *stretch {
 	return nil
 }
 
-// priority returns what the policy knows of a job of the view, and its priority. One with a
-// claim counts as when it was started: what it waits for since is over.
-func (q queue) priority(id pool.JobID, claim *pool.Claim) (*maui.Job, maui.Priority) {
-	h := q.hierarchy
-	if s := h.at(id); s != nil {
-		return s.job, h.policy.Reckoner().Of(s.job)
+// placeOf returns where a job of the stretch stands in the queue, from 1 on; 0 for one that
+// is left out of it.
+func (s *stretch) placeOf(proc int) int {
+	if s == nil || s.place == 0 {
+		return 0
 	}
-	run, ok := q.view.Run(id)
-	if !ok {
-		return &maui.Job{ID: id}, maui.Priority{} // it is one of the view's
-	}
-	s := selection.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc, Run: run}
-	j := maui.JobOf(h.context, runOf(s, q.submitter(run.Ad)))
-	if claim != nil {
-		j.Since += h.ran(claim)
-	}
-	return &j, h.policy.Reckoner().Of(&j)
+	return s.place + proc - s.First
 }
 
-// ran returns for how many seconds a claim has had its slot.
-func (h *hierarchy) ran(claim *pool.Claim) int64 {
-	return max(int64(h.context.Now.Sub(claim.RunsFrom())/time.Second), 0)
-}
-
-// running says what the priority of a job with a claim has become, where USAGE counts.
-func (h *hierarchy) running(j maui.Job, claim *pool.Claim) []string {
-	j.Since -= h.ran(claim)
-	p := h.policy.Reckoner().RunPriority(&j, claim.RunsFrom().Unix())
-	if p.Parts[maui.Usage].Adds() == 0 {
-		return nil
+// compare puts jobs into the order of the queue; those that have no place there go behind.
+func (h *hierarchy) compare(a, b *row) int {
+	switch {
+	case a.place != 0 && b.place != 0:
+		return cmp.Compare(a.place, b.place)
+	case a.place != 0:
+		return -1
+	case b.place != 0:
+		return 1
 	}
-	return []string{fmt.Sprintf("run priority %d, with what USAGE adds by now; nothing goes by it", p.Start)}
+	return cmp.Or(h.behind(a, b), a.key.ID.Compare(b.key.ID))
 }
 
 // runOf returns some procs of a run, as the policy sees them.
@@ -164,7 +188,7 @@ type besides struct {
 	names  []*classad.Name // what the order comes from
 }
 
-// waiting returns the jobs of a view that wait, and those with a claim.
+// waiting returns the jobs of a view that wait, and those with a claim, both ascending.
 func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 	list := claimsOf(v.Claims())
 	for _, cluster := range v.Clusters() {
@@ -202,19 +226,34 @@ func (r *reader) tellsApart(n *classad.Name) bool {
 	return ok && e != nil && r.span.Run.TellsApart(e)
 }
 
-// equation explains the priority of a sheet's jobs, where all stand in one queue.
-func (d *sheet) equation() []string {
-	if d.hierarchy == nil || d.state == "z" {
-		return nil
+// Explained is what -j prints of jobs with the numbers of the first one's priority.
+type Explained struct {
+	Waiting
+	Priority any `json:",omitempty"` // a *Prioritized or a *Ranked, by the policy
+	Course   any `json:",omitempty"` // a *sge.Course under that policy, of jobs that take part
+}
+
+// explained adds priorities to what -j prints of jobs that have not ended, where all stand in
+// one queue.
+func (q queue) explained(list []Waiting) any {
+	if q.hierarchy == nil {
+		return list
 	}
-	j, p := d.priority(d.key.ID, d.claim)
-	lines := d.hierarchy.policy.Reckoner().Equation(j, &p)
-	switch {
-	case d.claim != nil:
-		lines = append(lines, "as of its start, but for fair share")
-		lines = append(lines, d.hierarchy.running(*j, d.claim)...)
-	case d.why != "":
-		lines = append(lines, "blocked: "+d.why)
+	all := make([]Explained, len(list))
+	for i, w := range list {
+		all[i].Waiting = w
+		if w.State == "" || w.State == "z" || len(w.Jobs) == 0 {
+			continue
+		}
+		all[i].Priority, all[i].Course = q.hierarchy.explain(q, pool.JobID{Cluster: w.Jobs[0].Cluster, Proc: w.Jobs[0].First})
 	}
-	return lines
+	return all
+}
+
+// claimOf returns a job's claim, nil for none.
+func (q queue) claimOf(id pool.JobID) *pool.Claim {
+	if c, ok := q.view.Claim(id); ok {
+		return &c
+	}
+	return nil
 }

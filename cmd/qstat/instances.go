@@ -178,18 +178,30 @@ func (d display) bySlot(q queue, rows []*row) error {
 		n++
 	}
 	t := d.table(q.call.Stdout, rows)
-	wider := 0 // on a terminal all of it fits, or is cut
-	if t.width == 0 {
-		wider = max(len(t.heading())-1-usualWidth, 0)
-	}
-	t.instances(d.instances(q, rows[:n]), min(slotRule+wider, t.most()))
+	slot, block := t.slotRules()
+	t.instances(d.instances(q, rows[:n]), slot)
 	ended := len(rows)
 	for ended > n && rows[ended-1].state == "z" {
 		ended--
 	}
-	t.block("PENDING", rows[n:ended], min(blockRule+wider, t.most()))
-	t.block("FINISHED", rows[ended:], min(blockRule+wider, t.most()))
+	t.block("PENDING", rows[n:ended], block)
+	t.block("FINISHED", rows[ended:], block)
 	return t.flush()
+}
+
+// slotRules returns the lengths of the rules above slots, and of those around headings of
+// jobs without one.
+func (t *table) slotRules() (slot, block int) {
+	slot, block = slotRule, blockRule
+	switch {
+	case t.width > 0: // all of it fits, or is cut
+	case t.sge && !t.wide:
+		slot, block = slot+t.count(0, 0, slotRuleOfExt), block+t.count(0, 0, blockRuleOfExt)
+	default:
+		wider := max(len(t.heading())-1-usualWidth, 0)
+		slot, block = slot+wider, block+wider
+	}
+	return min(slot, t.most()), min(block, t.most())
 }
 
 func (t *table) instances(list []*instance, rule int) {

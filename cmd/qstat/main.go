@@ -18,7 +18,7 @@ func command() cmdline.Command {
 
 job-ID is what commands call the job, such as 12.0; waiting procs that look alike share a line, which has the cluster there, and the procs as ja-task-ID. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
 
-With JOB_PRIORITY_POLICY = "maui" all jobs stand in one queue, whoever their submitters are: prior is the start priority, and behind the waiting jobs are those that the policy leaves out.
+With JOB_PRIORITY_POLICY = "maui" all jobs stand in one queue, whoever their submitters are: prior is the start priority, and behind the waiting jobs are those that the policy leaves out. With "sge" it is Grid Engine's number, and procs of a cluster that look alike stand at the place of the first, whose numbers the line has.
 
 Columns are as wide as Grid Engine's, or on a terminal as wide as they need to be and the terminal allows.
 
@@ -32,9 +32,9 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "ne", Help: "with -f, leave out slots without jobs"},
 			{Name: "r", Help: "show below each job what it asks for"},
 			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c shows how full the machines are, and how many jobs there are; d shows each proc on a line of its own; t says MASTER of jobs with a slot"},
-			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all that priorities come from, and below the jobs that it leaves out"},
-			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited; with the policy maui the job's place in the queue"},
-			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP; with the policy maui the job's place in the queue"},
+			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all that priorities come from, and below the jobs that it leaves out; with sge the normalised urgency, POSIX priority and tickets, and the POSIX priority"},
+			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited; with the policy maui the job's place in the queue; with sge its urgency and the contributions to that"},
+			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP; with the policy maui the job's place in the queue; with sge the job's tickets"},
 			{Name: "w", Aliases: []string{"wide"}, Help: "show full names, and how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
 			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits; without ID why all jobs wait that do, by the reason"},
@@ -60,7 +60,7 @@ func refused() []cmdline.Flag {
 		{"F", "what a slot offers is shown by slots list -long"},
 		{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
 		{"ncb", "no job is bound to cores"},
-		{"pe", "there are no parallel environments"},
+		{"pe", "no slot belongs to a parallel environment"},
 		{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
 		{"t", "a job has one task; -g d shows each proc"},
 		{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},

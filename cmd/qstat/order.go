@@ -70,12 +70,14 @@ func (o *order) ordered(policy jobprio.Policy, rows []*row, share bool) []*row {
 		return cmp.Or(pool.CompareNames(a.slot, b.slot), a.key.ID.Compare(b.key.ID))
 	})
 	if o.hierarchy != nil {
-		slices.SortFunc(waiting, inQueue)
-		slices.SortFunc(held, inQueue)
+		slices.SortFunc(waiting, o.hierarchy.compare)
+		slices.SortFunc(held, o.hierarchy.compare)
 	} else {
 		waiting, held = o.served(policy, submitters, waiting), o.served(policy, submitters, held)
 	}
-	if share {
+	if share && o.hierarchy != nil && o.hierarchy.gathers() {
+		waiting, held, ended = gather(waiting), gather(held), merge(ended)
+	} else if share {
 		waiting, held, ended = merge(waiting), merge(held), merge(ended)
 	}
 	return slices.Concat(placed, waiting, held, ended)
@@ -115,13 +117,6 @@ func (o *order) served(policy jobprio.Policy, submitters []*account, rows []*row
 	return ordered
 }
 
-// inQueue puts jobs into the order of the one queue; those that have no place there go
-// behind, by their priority.
-func inQueue(a, b *row) int {
-	placeless := func(r *row) int { return min(max(1-r.place, 0), 1) }
-	return cmp.Or(cmp.Compare(placeless(a), placeless(b)), cmp.Compare(a.place, b.place), cmp.Compare(b.prior, a.prior), a.key.ID.Compare(b.key.ID))
-}
-
 // merge puts neighbours of one cluster that look alike on one line.
 func merge(rows []*row) []*row {
 	var out []*row
@@ -137,6 +132,37 @@ func merge(rows []*row) []*row {
 			continue
 		}
 		out[k].ranges = append(out[k].ranges, r.ranges...)
+	}
+	return out
+}
+
+// gather puts rows of one cluster that look alike on one line, wherever they stand: at the
+// place and with the numbers of the first.
+func gather(rows []*row) []*row {
+	parts := map[int]int{} // of a cluster
+	for _, r := range rows {
+		parts[r.cluster]++
+	}
+	type look struct {
+		cells
+		extras
+	}
+	var out []*row
+	lines := map[look]*row{}
+	for _, r := range rows {
+		if parts[r.cluster] > 1 {
+			k := look{r.cells, r.extras}
+			if line := lines[k]; line != nil {
+				line.ranges = append(line.ranges, r.ranges...)
+				continue
+			}
+			lines[k] = r
+		}
+		out = append(out, r)
+	}
+	for _, r := range lines {
+		slices.SortFunc(r.ranges, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+		r.ranges = joined(nil, r.ranges)
 	}
 	return out
 }

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"cmp"
+	"io"
 	"iter"
 	"runtime"
 	"slices"
@@ -172,6 +173,33 @@ const portion = 500
 
 // listEnd is what a list that is not empty ends with in JSON.
 const listEnd = "\n]\n"
+
+// jsonList writes a list of objects, some at a time: object makes one of each element.
+func jsonList[T any](c *cmdline.Call, list []T, object func(T) any) error {
+	if len(list) == 0 {
+		return c.JSON([]any{})
+	}
+	var near bytes.Buffer
+	own := *c
+	own.Stdout = &near
+	first := true
+	for some := range slices.Chunk(list, portion) {
+		objects := make([]any, len(some))
+		for i, x := range some {
+			objects[i] = object(x)
+		}
+		near.Reset()
+		if err := own.JSON(objects); err != nil {
+			return err
+		}
+		if _, err := c.Stdout.Write(linked(near.Bytes(), first)); err != nil {
+			return err
+		}
+		first = false
+	}
+	_, err := io.WriteString(c.Stdout, listEnd)
+	return err
+}
 
 // linked makes of a list's text what goes on with the list that came before.
 func linked(list []byte, first bool) []byte {

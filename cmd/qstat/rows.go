@@ -48,13 +48,14 @@ type row struct {
 	ad     *classad.Ad // of the first proc; nil in tables where nothing needed it
 	place  int         // of the first proc in the queue of all jobs; 0: it has none
 	why    string      // the policy leaves the jobs out of that queue
+	ranked *ranked     // what the policy "sge" says of the first proc; nil under others
 }
 
 type span struct{ first, last int }
 
 type cells struct {
 	cluster           int
-	prior             int64
+	prior             int64 // JobPrio; under the policy "maui" the start priority
 	name, user, state string
 	slot              string    // of a job with a claim
 	at                time.Time // of the start, else of the submission
@@ -161,13 +162,13 @@ func (m *maker) stretch(s selection.Span, first, last int, claim *pool.Claim) {
 
 // rows makes one row of procs of a run, or one of each where something that is shown
 // or that orders them is an expression, which each may evaluate differently. In a queue of
-// all jobs those of a row follow each other.
+// all jobs the policy says which may share a row.
 func (m *maker) rows(s selection.Span, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		var in *stretch
 		if claim == nil {
 			if in = m.from.hierarchy.at(pool.JobID{Cluster: s.Cluster, Proc: s.First}); in != nil {
-				s.Last = min(in.Last, last)
+				s.Last = min(m.from.hierarchy.last(in), last)
 			}
 		}
 		m.of(s)
@@ -176,25 +177,12 @@ func (m *maker) rows(s selection.Span, claim *pool.Claim) {
 			s.Last = s.First
 		}
 		r.ranges = m.ranges(s)
-		m.rank(r, in)
-	}
-}
-
-// rank notes the start priority and the place of a row's jobs in the queue of all jobs, if
-// there is one. What has ended has no priority.
-func (m *maker) rank(r *row, in *stretch) {
-	switch h := m.from.hierarchy; {
-	case h == nil:
-	case in != nil:
-		r.prior, r.why = in.start, in.why
-		if in.place > 0 {
-			r.place = in.place + r.key.ID.Proc - in.First
+		if h := m.from.hierarchy; h != nil {
+			if in != nil {
+				r.place, r.why = in.placeOf(s.First), in.why
+			}
+			h.fill(m, r, in)
 		}
-	case r.state == "z":
-		r.prior = 0
-	default:
-		_, p := m.from.priority(r.key.ID, r.claim)
-		r.prior = p.Start
 	}
 }
 

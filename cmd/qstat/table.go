@@ -24,7 +24,11 @@ func (c columns) list(w io.Writer, rows []*row) error {
 	t := c.table(w, rows)
 	heading := t.heading()
 	t.line(heading[:min(len(heading), t.most())])
-	t.line(strings.Repeat("-", min(len(heading)-1, t.most())))
+	rule := len(heading) - 1
+	if c.sge {
+		rule = t.sgeRule(rule)
+	}
+	t.line(strings.Repeat("-", min(rule, t.most())))
 	t.rows(rows)
 	return t.flush()
 }
@@ -128,8 +132,10 @@ func (t *table) cell(c *column, r *row) {
 	t.b = append(pad(append(t.b, t.near...), c.width-len(t.near)), ' ')
 }
 
-// left tells whether numbers of a column stand at its left: usage, as in Grid Engine.
-func (c *column) left() bool { return c.head == "cpu" || c.head == "mem" || c.head == "io" }
+// left tells whether numbers of a column stand at its left: usage and share, as in Grid Engine.
+func (c *column) left() bool {
+	return c.head == "cpu" || c.head == "mem" || c.head == "io" || c.head == "share"
+}
 
 // appendText appends a text that is cut and padded to so many places.
 func appendText(b []byte, s string, width int) []byte {
@@ -232,7 +238,13 @@ func appendRequests(b []byte, r *row) []byte {
 	if r.slot != "" {
 		line("Master Queue:", r.slot)
 	}
-	line("Hard Resources:", strings.ReplaceAll(r.asked.hard, "\n", "\n"+blanks[:25]))
+	if pe := r.asked.pe; pe != "" {
+		line("Requested PE:", pe+" "+r.asked.wanted)
+		if r.slot != "" {
+			line("Granted PE:", pe+" "+strconv.FormatInt(r.slots, 10))
+		}
+	}
+	line("Hard Resources:", strings.ReplaceAll(r.asked.withAdds(), "\n", "\n"+blanks[:25]))
 	line("Soft Resources:", r.asked.soft)
 	if r.asked.after != "" {
 		b = append(append(append(b, "       Predecessor Jobs (request): "...), r.asked.after...), '\n')

@@ -128,9 +128,20 @@ func (x *xmlWriter) job(b []byte, r *row) []byte {
 
 func requestsXML(b []byte, r *row) []byte {
 	b = element(b, "full_job_name", r.name)
+	if pe := r.asked.pe; pe != "" {
+		b = namedElement(b, "requested_pe", pe, r.asked.wanted)
+		if r.slot != "" {
+			b = namedElement(b, "granted_pe", pe, strconv.FormatInt(r.slots, 10))
+		}
+	}
+	adds := r.asked.adds
 	for line := range strings.SplitSeq(r.asked.hard, "\n") {
+		var more, attribute string
+		if more, adds, _ = strings.Cut(adds, "\n"); more != "" {
+			attribute = ` resource_contribution="` + more + `"`
+		}
 		if key, value, ok := strings.Cut(line, "="); ok {
-			b = namedElement(b, "hard_request", key, value)
+			b = namedElement(b, "hard_request", key, value, attribute)
 		}
 	}
 	if key, value, ok := strings.Cut(r.asked.soft, "="); ok {
@@ -156,10 +167,15 @@ func wholeElement(b []byte, name string, n int64) []byte {
 	return element(b, name, strconv.FormatInt(n, 10))
 }
 
-// namedElement appends an element that has its key as an attribute.
-func namedElement(b []byte, name, key, text string) []byte {
+// namedElement appends an element that has its key as an attribute, and perhaps more of them,
+// which are written already.
+func namedElement(b []byte, name, key, text string, more ...string) []byte {
 	b = append(append(append(b, inElement+"<"...), name...), ` name="`...)
-	b = append(appendEscaped(b, key), `">`...)
+	b = append(appendEscaped(b, key), '"')
+	for _, attribute := range more {
+		b = append(b, attribute...)
+	}
+	b = append(b, '>')
 	return append(append(append(appendEscaped(b, text), "</"...), name...), ">\n"...)
 }
 

@@ -73,8 +73,15 @@ func (q queue) jobXML(b []byte, r *row) []byte {
 	some("JB_owner", r.user)
 	some("JB_group", text(pool.AttrUnixGroup))
 	some("JB_account", text(pool.AttrAccountingGroup))
-	some("JB_project", text(pool.AttrProject))
-	some("JB_department", text("Department"))
+	if r.ranked != nil {
+		some("JB_project", r.ranked.job.Project)
+		some("JB_department", r.ranked.job.Department)
+		b = wholeElement(b, "JB_jobshare", int64(r.ranked.job.JobShare))
+		b = wholeElement(b, "JB_override_tickets", int64(r.ranked.job.OverrideTickets))
+	} else {
+		some("JB_project", text(pool.AttrProject))
+		some("JB_department", text("Department"))
+	}
 	some("JB_job_name", r.name)
 	some("state", r.state)
 	some("JB_cwd", text(pool.AttrIwd))

@@ -1,10 +1,6 @@
 package main
 
 import (
-	"bytes"
-	"io"
-	"slices"
-
 	"fairspool/lib/maui"
 	"fairspool/lib/pool"
 )
@@ -48,34 +44,15 @@ type PriorityComponent struct {
 	Subs map[string]PriorityTerm
 }
 
-// prioritiesJSON writes the numbers of all jobs, some at a time.
-func (q queue) prioritiesJSON(all []*listing) error {
-	if len(all) == 0 {
-		return q.call.JSON([]*Prioritized{})
-	}
-	var near bytes.Buffer
-	own := *q.call
-	own.Stdout = &near
-	first := true
-	for some := range slices.Chunk(all, portion) {
-		list := make([]*Prioritized, len(some))
-		for i, l := range some {
-			j, p := l.priority(q)
-			list[i] = prioritized(j, &p)
-			list[i].ProcID, list[i].Count = l.First, l.count()
-			list[i].Place, list[i].Blocked = l.place, l.blocked
-		}
-		near.Reset()
-		if err := own.JSON(list); err != nil {
-			return err
-		}
-		if _, err := q.call.Stdout.Write(linked(near.Bytes(), first)); err != nil {
-			return err
-		}
-		first = false
-	}
-	_, err := io.WriteString(q.call.Stdout, listEnd)
-	return err
+// json writes the numbers of all jobs.
+func (p *mauiRanking) json(q queue, all []*listing) error {
+	return jsonList(q.call, all, func(l *listing) any {
+		j, x := l.priority(p, q)
+		one := prioritized(j, &x)
+		one.ProcID, one.Count = l.First, l.count()
+		one.Place, one.Blocked = l.place, l.blocked
+		return one
+	})
 }
 
 // prioritized returns the numbers of one job.
@@ -103,43 +80,13 @@ func prioritized(j *maui.Job, p *maui.Priority) *Prioritized {
 	return x
 }
 
-// Explained is Waiting with the numbers of the first job's priority.
-type Explained struct {
-	Waiting
-	Priority *Prioritized `json:",omitempty"`
-}
-
-// explained adds priorities to what -j prints of jobs that wait, where all stand in one
-// queue.
-func (q queue) explained(list []Waiting) any {
-	if q.hierarchy == nil {
-		return list
-	}
-	all := make([]Explained, len(list))
-	for i, w := range list {
-		all[i].Waiting = w
-		if w.State == "" || w.State == "z" || len(w.Jobs) == 0 {
-			continue
-		}
-		id := pool.JobID{Cluster: w.Jobs[0].Cluster, Proc: w.Jobs[0].First}
-		all[i].Priority = q.prioritizedOne(id)
-	}
-	return all
-}
-
-// prioritizedOne returns the numbers of a job.
-func (q queue) prioritizedOne(id pool.JobID) *Prioritized {
-	var claim *pool.Claim
-	if c, ok := q.view.Claim(id); ok {
-		claim = &c
-	}
-	j, p := q.priority(id, claim)
-	x := prioritized(j, &p)
-	x.ProcID = id.Proc
+// explain returns the numbers of a job.
+func (p *mauiRanking) explain(q queue, id pool.JobID) (numbers, course any) {
+	j, x := p.priority(q, id, q.claimOf(id))
+	all := prioritized(j, &x)
+	all.ProcID = id.Proc
 	if s := q.hierarchy.at(id); s != nil {
-		if x.Blocked = s.why; s.place > 0 {
-			x.Place = s.place + id.Proc - s.First
-		}
+		all.Place, all.Blocked = s.placeOf(id.Proc), s.why
 	}
-	return x
+	return all, nil
 }

@@ -10,12 +10,12 @@ import (
 	"fairspool/lib/pool"
 )
 
-// priorities writes what -pri shows of a queue of all jobs: those that are considered, as
-// Maui's diagnose -p writes them, and below them those that are not, with the reason.
-func (d display) priorities(q queue, rows []*row) error {
-	all := q.listed(rows, d.single)
+// print writes what -pri shows of the queue: the jobs that are considered, as Maui's
+// diagnose -p writes them, and below them those that are not, with the reason.
+func (p *mauiRanking) print(d display, q queue, rows []*row) error {
+	all := p.listings(q, rows, d.single)
 	if q.call.Has("json") {
-		return q.prioritiesJSON(all)
+		return p.json(q, all)
 	}
 	t := table{columns: d.columns, w: q.call.Stdout}
 	diagnosis := maui.NewDiagnosis(&q.call.Config.Maui)
@@ -24,8 +24,8 @@ func (d display) priorities(q queue, rows []*row) error {
 		if n == 0 {
 			t.b = diagnosis.Head(t.b)
 		}
-		j, p := all[n].priority(q)
-		if t.b = diagnosis.Job(t.b, all[n].String(), all[n].count(), j.System != 0, &p); len(t.b) >= full && t.flush() != nil {
+		j, x := all[n].priority(p, q)
+		if t.b = diagnosis.Job(t.b, all[n].String(), all[n].count(), j.System != 0, &x); len(t.b) >= full && t.flush() != nil {
 			return t.err
 		}
 	}
@@ -41,12 +41,12 @@ func (d display) priorities(q queue, rows []*row) error {
 		if i == 0 {
 			t.b = fmt.Appendf(t.b, "blocked jobs\n\n%-20s %10s   %s\n\n", "Job", "PRIORITY", "Reason")
 		}
-		j, p := l.priority(q)
+		j, x := l.priority(p, q)
 		star := " "
 		if j.System != 0 {
 			star = "*"
 		}
-		t.b = fmt.Appendf(t.b, "%-20s %10s%s  %s\n", l, strconv.FormatFloat(p.Raw, 'f', 0, 64), star, printable(l.blocked))
+		t.b = fmt.Appendf(t.b, "%-20s %10s%s  %s\n", l, strconv.FormatFloat(x.Raw, 'f', 0, 64), star, printable(l.blocked))
 		if len(t.b) >= full && t.flush() != nil {
 			return t.err
 		}
@@ -65,13 +65,13 @@ type listing struct {
 func (l *listing) count() int { return l.Last - l.First + 1 }
 
 // priority returns what the policy knows of the first of the jobs, and its priority.
-func (l *listing) priority(q queue) (*maui.Job, maui.Priority) {
-	return q.priority(pool.JobID{Cluster: l.Cluster, Proc: l.First}, nil)
+func (l *listing) priority(p *mauiRanking, q queue) (*maui.Job, maui.Priority) {
+	return p.priority(q, pool.JobID{Cluster: l.Cluster, Proc: l.First}, nil)
 }
 
-// listed returns the jobs among rows that wait for a slot, in the order of the queue, and
+// listings returns the jobs among rows that wait for a slot, in the order of the queue, and
 // behind them those that are not in it, held ones last. Single: none share a line.
-func (q queue) listed(rows []*row, single bool) (all []*listing) {
+func (p *mauiRanking) listings(q queue, rows []*row, single bool) (all []*listing) {
 	for _, r := range rows {
 		if r.claim != nil || r.state == "z" {
 			continue
@@ -85,7 +85,7 @@ func (q queue) listed(rows []*row, single bool) (all []*listing) {
 			for _, before := range r.ranges[:i] {
 				l.place += before.last - before.first + 1
 			}
-			if k := len(all) - 1; !single && k >= 0 && all[k].goesOn(q, l) {
+			if k := len(all) - 1; !single && k >= 0 && all[k].goesOn(p, q, l) {
 				all[k].Last = l.Last
 				continue
 			}
@@ -96,13 +96,13 @@ func (q queue) listed(rows []*row, single bool) (all []*listing) {
 }
 
 // goesOn tells whether the next jobs follow, and are equal.
-func (l *listing) goesOn(q queue, next *listing) bool {
+func (l *listing) goesOn(p *mauiRanking, q queue, next *listing) bool {
 	if l.Cluster != next.Cluster || l.Last+1 != next.First || l.blocked != next.blocked {
 		return false
 	}
-	j, p := l.priority(q)
-	k, o := next.priority(q)
-	return p == o && j.System == k.System
+	j, x := l.priority(p, q)
+	k, y := next.priority(p, q)
+	return x == y && j.System == k.System
 }
 
 // notQueued says why jobs stand in no queue that the policy does not keep out of it.
