@@ -12,8 +12,10 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
@@ -54,12 +56,9 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 	}
 	var list changes
 	if flag != "" {
-		ch, err := number(pool.AttrJobPrio, c.Value(flag))
+		ch, err := priority(c, flag)
 		if err != nil {
 			return nil, err
-		}
-		if ch.priority = true; flag == "adjust" {
-			ch.expr, ch.text = nil, fmt.Sprintf("%+d", ch.add)
 		}
 		list = append(list, ch)
 	}
@@ -67,7 +66,7 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 		if !c.Has(l.flag) {
 			continue
 		}
-		ch, err := number(l.attr, c.Value(l.flag))
+		ch, err := number(l.attr, c.Value(l.flag), math.MinInt32, math.MaxInt32)
 		if err != nil {
 			return nil, err
 		}
@@ -81,6 +80,11 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 		}
 		list = append(list, ch)
 	}
+	more, err := gridEngineChanges(c, who)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
 	if c.Has("set") && c.SetUserID() {
 		return nil, errors.New("-set: not by a set-user-ID program: attributes may name files and programs; call it by sudo -u instead")
 	}
@@ -110,10 +114,31 @@ func (list changes) once() error {
 	return nil
 }
 
-func number(attr, text string) (change, error) {
-	n, err := strconv.ParseInt(text, 10, 32)
-	if err != nil {
-		return change{}, cmdline.Usagef("%q: want a whole number from %d to %d", text, math.MinInt32, math.MaxInt32)
+// priority reads -p N, or +N and -N.
+func priority(c *cmdline.Call, flag string) (change, error) {
+	least, most := bounds(c.Config)
+	if flag == "adjust" { // the sum is what counts
+		least, most = math.MinInt32, math.MaxInt32
+	}
+	ch, err := number(pool.AttrJobPrio, c.Value(flag), least, most)
+	if ch.priority = true; flag == "adjust" {
+		ch.expr, ch.text = nil, fmt.Sprintf("%+d", ch.add)
+	}
+	return ch, err
+}
+
+// bounds are those of JobPrio: Grid Engine's are narrower.
+func bounds(cfg *config.Config) (least, most int64) {
+	if operation.IsSGE(cfg) {
+		return sge.LeastPOSIX, sge.MostPOSIX
+	}
+	return math.MinInt32, math.MaxInt32
+}
+
+func number(attr, text string, least, most int64) (change, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return change{}, cmdline.Usagef("%q: want a whole number from %d to %d", text, least, most)
 	}
 	return change{attr: attr, expr: classad.Literal(classad.Int(n)), add: n, text: strconv.FormatInt(n, 10)}, nil
 }
@@ -148,24 +173,24 @@ func (list changes) words() (words []string) {
 
 // apply makes the changes for the jobs of a span: for all at once where they share
 // a constant priority, as most do. What could not be done is told, by line.
-func (list changes) apply(tx *spool.Tx, span selection.Span, log *joblog.Events) (bad []string) {
+func (list changes) apply(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
 	if e, ok := span.Run.Ad.Lookup(pool.AttrJobPrio); ok && list.adjust() {
 		if _, constant := e.Constant(); !constant {
 			for p := span.First; p <= span.Last; p++ {
 				one := span
 				one.First, one.Last = p, p
-				bad = append(bad, list.alike(tx, one, log)...)
+				bad = append(bad, list.alike(tx, one, log, r)...)
 			}
 			return bad
 		}
 	}
-	return list.alike(tx, span, log)
+	return list.alike(tx, span, log, r)
 }
 
 func (list changes) adjust() bool { return len(list) > 0 && list[0].expr == nil }
 
 // alike makes the changes for jobs that have one priority.
-func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events) (bad []string) {
+func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
 	ad := span.Run.Proc(span.First)
 	made := make([]*classad.Expr, len(list))
 	for i, ch := range list {
@@ -177,11 +202,13 @@ func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events)
 		}
 		// What is not an integer counts as 0, as it does in the order of jobs.
 		old, _ := ad.EvalInt(&classad.Context{}, ch.attr)
-		priority := old + ch.add
-		if old > math.MaxInt32 || old < math.MinInt32 || !inRange(priority) {
-			return []string{list.couldNot(nameOf(span)) + fmt.Sprintf("%d %s %s is outside of 32 bits", old, ch.text[:1], ch.text[1:])}
+		if why := r.outside(old, ch); why != "" {
+			return []string{list.couldNot(nameOf(span)) + why}
 		}
-		made[i] = classad.Literal(classad.Int(priority))
+		made[i] = classad.Literal(classad.Int(old + ch.add))
+	}
+	if err := r.permit(list, made, span); err != nil {
+		return []string{list.couldNot(nameOf(span)) + list.worded(err)}
 	}
 	list.log(span, ad, made, log) // with what was before
 	for i, ch := range list {

@@ -3,7 +3,6 @@ package main
 
 import (
 	"fmt"
-	"math"
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
@@ -22,6 +21,7 @@ func command() cmdline.Command {
 			"{+N | -N | -p N} " + selection.Synopsis,
 			"[-pre1 N] [-pre2 N] [-post1 N] [-post2 N] " + selection.Synopsis,
 			"-system {N | +N | -N} " + selection.Synopsis,
+			"[-js N] [-ot N] [-dl TIME] [-P PROJECT] " + selection.Synopsis,
 			"-set ATTR=EXPR ... " + selection.Synopsis,
 			"{+N | -N | -p N | ...} {-a | -constraint EXPR}",
 		},
@@ -29,12 +29,15 @@ func command() cmdline.Command {
 
 Where JOB_PRIORITY_POLICY is "maui", all jobs stand in one queue by Maui's priority, which JobPrio does not enter: it decides between jobs of one submitter whose priorities are equal, the levels beside it not at all. Administrators put jobs ahead of all others with -system, as setspri does.
 
+Where it is "sge", all jobs stand in one queue by Grid Engine's priority, of which JobPrio, -1023 to 1024, is a part: it moves jobs past those of others. Owners may only lower it, administrators raise it, too. The levels beside it do not count. The other parts are set with -js, -ot, -dl and -P, as with qalter.
+
 Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing.`,
 		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
 			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
 		}, levelFlags(), []cmdline.Flag{
 			{Name: "system", Args: []string{"N"}, Help: "set the system priority: 1 to 1000 is above every other priority, 0 takes it back; +N and -N are added to the job's own instead; for administrators"},
+		}, gridEngineFlags, []cmdline.Flag{
 			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
 		}, selection.Flags("change")),
 		Number:    "adjust",
@@ -46,6 +49,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "these ten before all others of theirs", Line: "prio -pre1 1 12.0-9"},
 			{Does: "the next of all, where JOB_PRIORITY_POLICY is maui", Line: "prio -system 1000 12.3"},
 			{Does: "as if it had waited an hour longer, at Maui's default weights", Line: "prio -system +60 12"},
+			{Does: "give a job a deadline, and more tickets, where JOB_PRIORITY_POLICY is sge", Line: "prio -dl '2026-11-22 15:30' -ot 100 12.3"},
 			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},
 		},
 		Run: run,
@@ -65,6 +69,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	allowed := newRights(c.Config, q.Caller())
 	var log joblog.Events
 	var bad []string
 	err = s.Update(func(tx *spool.Tx) error {
@@ -75,7 +80,7 @@ func run(c *cmdline.Call) error {
 		}
 		log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
 		for _, span := range jobs.Spans {
-			bad = append(bad, ch.apply(tx, span, &log)...)
+			bad = append(bad, ch.apply(tx, span, &log, allowed)...)
 		}
 		return nil
 	})
@@ -117,6 +122,3 @@ func (ch changes) couldNot(what string) string {
 	}
 	return fmt.Sprintf("couldn't change %s: ", what)
 }
-
-// inRange tells whether n is a priority.
-func inRange(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }

@@ -33,8 +33,8 @@ func ownerOf(c *cmdline.Call) (string, error) {
 }
 
 // groupOf returns the name of a user's primary group where one queue of all jobs may
-// reckon by it, as it was the server's that Maui asked; empty elsewhere, and where the
-// machine knows no such user or group.
+// reckon by it, as it was the server's that Maui asked, and Grid Engine's by which it found
+// the department; empty elsewhere, and where the machine knows no such user or group.
 func groupOf(c *cmdline.Call, owner string) string {
 	if !operation.OneQueue(c.Config) {
 		return ""

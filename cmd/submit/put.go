@@ -36,7 +36,10 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		if err := s.lookForKey(tx); err != nil {
 			return err
 		}
-		if k.id, k.Cluster, err = operation.Submit(tx, d, s.owner); err != nil || !s.Has("strict") {
+		if k.id, k.Cluster, err = operation.Submit(tx, d, s.owner); err != nil {
+			return err
+		}
+		if err := s.permit(d, k.Cluster); err != nil || !s.Has("strict") {
 			return err
 		}
 		p.End()

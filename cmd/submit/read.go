@@ -12,6 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/jobad"
 	"fairspool/lib/macro"
@@ -280,6 +281,9 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 	}
 	if s.Has("disable") {
 		o.Exists = nil
+	}
+	if operation.IsSGE(s.Config) {
+		o.Settled = operation.SGERuled(&s.Config.SGE)
 	}
 	return o, nil
 }

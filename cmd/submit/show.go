@@ -70,6 +70,9 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 	if err != nil {
 		return err
 	}
+	if err := s.permit(d, jobs); err != nil {
+		return err
+	}
 	k := cluster{1, jobs.Jobs(), jobs}
 	s.warnOfPlaces(k)
 	if err := s.strict(); err != nil {
