@@ -61,4 +61,5 @@ var ownFlags = []cmdline.Flag{
 	{Name: "import", Args: []string{"FILE"}, Help: "replace the accounting state with what -export wrote into FILE, or with - with what comes on standard input"},
 	{Name: "windows", Help: "show the fair share windows of Maui's policy"},
 	{Name: "decayed", Help: "show the decayed usage of Grid Engine's policy"},
+	{Name: "tree", Help: "show the share tree of Grid Engine's policy: shares, usage, and what each node is entitled to"},
 }

@@ -21,7 +21,8 @@ func command() cmdline.Command {
 			"-why USER | -forecast USER [-until EUP | -below OTHER]",
 			"-history | -plot FILE [-since TIME] [USER...]",
 			"-log [USER...] | -undo N | -export FILE | -import FILE",
-			"-windows | -decayed | -getreslist USER",
+			"-windows | -decayed | -tree [NAME...]",
+			"-getreslist USER",
 		},
 		About: `Shows the effective user priority (EUP) of each submitter: the real user priority (RUP), which follows what is in use, times the priority factor. Lower is better for all three: shares of the pool are inverse to the EUP. Without USER, those are shown who used anything in the last 24 hours, best priority first. A USER with an @ is a submitter's full name, one without is the part before the @.
 
@@ -59,6 +60,7 @@ var actions = map[string]action{
 	"import":     {importState, []string{"reason"}, false},
 	"windows":    {showWindows, []string{"json"}, true},
 	"decayed":    {showDecayed, []string{"json"}, true},
+	"tree":       {showTree, []string{"json"}, true},
 }
 
 // fits refuses flags and arguments that mean nothing with what was asked for.

@@ -9,6 +9,9 @@ import (
 	"fairspool/spool"
 )
 
+// untallied is said of names in whose account nothing is.
+const untallied = "nothing is tallied under this name"
+
 // tallies returns what is tallied for one of the other policies, Maui's windowed
 // or Grid Engine's, as of now.
 func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Params, error) {
@@ -32,8 +35,8 @@ func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Par
 
 // onlyNamed returns the rows that one of the command's arguments names, all
 // without any. It says which arguments name none, for which the command fails in
-// the end.
-func onlyNamed[R any](c *cmdline.Call, rows []R, names func(R) []string) ([]R, error) {
+// the end, in the words of missing.
+func onlyNamed[R any](c *cmdline.Call, rows []R, missing string, names func(R) []string) ([]R, error) {
 	if len(c.Args) == 0 {
 		return rows, nil
 	}
@@ -51,7 +54,7 @@ func onlyNamed[R any](c *cmdline.Call, rows []R, names func(R) []string) ([]R, e
 	var failed error
 	for _, a := range c.Args {
 		if a == "" || !met[a] {
-			c.Warn("%s: nothing is tallied under this name", a)
+			c.Warn("%s: %s", a, missing)
 			failed = cmdline.ErrReported
 		}
 	}

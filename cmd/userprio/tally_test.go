@@ -48,7 +48,7 @@ func tally(t *testing.T) {
 		}
 	})
 	config := filepath.Join(t.TempDir(), "fairspool.toml")
-	if err := os.WriteFile(config, []byte("[maui]\nFSINTERVAL = 3600\nFSDEPTH = 4\nFSDECAY = 0.5\n[sge]\nhalftime = 1\n"), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte("[maui]\nFSINTERVAL = 3600\nFSDEPTH = 4\nFSDECAY = 0.5\n[sge]\nhalftime = 1\ncompatibility = \"8.1.9\"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("FAIRSPOOL_CONFIG", config)

@@ -29,7 +29,7 @@ func showDecayed(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	rows, failed := onlyNamed(c, decayedOf(list, p.Decay), func(r decayedRow) []string { return []string{r.User, r.Project} })
+	rows, failed := onlyNamed(c, decayedOf(list, p.Decay), untallied, func(r decayedRow) []string { return []string{r.User, r.Project} })
 	if c.Has("json") {
 		err = c.JSON(struct {
 			HalfTime float64 `json:"halftime"` // hours
@@ -72,16 +72,18 @@ var decayedColumns = []cmdline.Column{
 }
 
 func decayedCells(rows []decayedRow) [][]string {
-	number := func(x float64) string {
-		if x >= 1e15 {
-			return strconv.FormatFloat(x, 'g', 6, 64)
-		}
-		return strconv.FormatFloat(x, 'f', 2, 64)
-	}
 	cells := make([][]string, len(rows))
 	for i, r := range rows {
 		cells[i] = []string{cmp.Or(r.User, "-"), cmp.Or(r.Project, "-"),
-			number(r.CPU), number(r.Memory), number(r.IO), number(r.Combined), number(r.LongTermCombined)}
+			amount(r.CPU), amount(r.Memory), amount(r.IO), amount(r.Combined), amount(r.LongTermCombined)}
 	}
 	return cells
+}
+
+// amount writes usage.
+func amount(x float64) string {
+	if x >= 1e15 {
+		return strconv.FormatFloat(x, 'g', 6, 64)
+	}
+	return strconv.FormatFloat(x, 'f', 2, 64)
 }

@@ -64,7 +64,7 @@ func showWindows(c *cmdline.Call) error {
 	if total >= 0 {
 		all = v.Windows[total]
 	}
-	rows, failed := onlyNamed(c, v.Windows, func(r windowRow) []string { return []string{r.Name} })
+	rows, failed := onlyNamed(c, v.Windows, untallied, func(r windowRow) []string { return []string{r.Name} })
 	v.Windows = rows
 	if c.Has("json") {
 		err = c.JSON(v)

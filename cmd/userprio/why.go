@@ -38,6 +38,8 @@ type standing struct {
 	// Policy is the one that puts all jobs into one queue, where EUPs decide nothing; empty:
 	// the order is by EUP.
 	Policy string `json:",omitempty"`
+	// Tree says that what was used counts by the share tree of [sge].
+	Tree bool `json:",omitempty"`
 	// Best is the best EUP that lasts, Lease the EUP when the lease on the factor
 	// ends. Waiting is the number of idle jobs of who has no record yet.
 	Best    arrival
@@ -123,6 +125,7 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 	}
 	if operation.OneQueue(c.Config) {
 		w.Policy = c.Config.JobPriorityPolicy
+		w.Tree = w.Policy == "sge" && c.Config.SGE.Tree != nil && c.Config.SGE.TicketsShare > 0
 	}
 	s, err := c.Spool()
 	if err != nil {

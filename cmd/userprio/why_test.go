@@ -239,6 +239,37 @@ func TestWhyInOneQueue(t *testing.T) {
 	saidAll(t, "-why bob", ": 2 of its 9 idle jobs were matched.\n", "!slice")
 }
 
+// What was used counts by the share tree, if that has tickets to give.
+func TestWhyInShareTree(t *testing.T) {
+	town(t)
+	file := os.Getenv("FAIRSPOOL_CONFIG")
+	config, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const tree = "\n[sge.share_tree]\n\"/bob\" = 1\n"
+	for _, c := range []struct {
+		policy, table string
+		counts        bool
+	}{
+		{"sge", "\n[sge]\nweight_tickets_share = 1000\n" + tree, true},
+		{"sge", tree, false},
+		{"sge", "\n[sge]\nweight_tickets_share = 1000\n", false},
+		{"maui", "\n[sge]\nweight_tickets_share = 1000\n" + tree, false},
+	} {
+		text := fmt.Sprintf("JOB_PRIORITY_POLICY = %q\n%s%s", c.policy, config, c.table)
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		words, field := "What was used counts by the share tree, which userprio -tree shows.", `"Tree": true`
+		if !c.counts {
+			words, field = "!"+words, "!"+field
+		}
+		saidAll(t, "-why bob", "EUP decides nothing", fmt.Sprintf("JOB_PRIORITY_POLICY = %q", c.policy), words)
+		saidAll(t, "-why bob -json", fmt.Sprintf(`"Policy": %q`, c.policy), field)
+	}
+}
+
 // Who has jobs but no record, as before the first cycle, has a fresh one.
 func TestWhyNewcomer(t *testing.T) {
 	town(t)

@@ -56,7 +56,11 @@ func (w *standing) policy() string {
 	if w.Policy == "" {
 		return ""
 	}
-	return fmt.Sprintf("But its EUP decides nothing: by JOB_PRIORITY_POLICY = %q all jobs stand in one queue, which qstat -pri shows.", w.Policy)
+	text := fmt.Sprintf("But its EUP decides nothing: by JOB_PRIORITY_POLICY = %q all jobs stand in one queue, which qstat -pri shows.", w.Policy)
+	if w.Tree {
+		text += " What was used counts by the share tree, which userprio -tree shows."
+	}
+	return text
 }
 
 func (w *standing) product() string {
