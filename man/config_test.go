@@ -68,22 +68,31 @@ func takeRows(t *testing.T, items map[string]string) map[string]bool {
 	return inTable
 }
 
-// TestMauiAttributes holds the page to what may be said of a credential.
-func TestMauiAttributes(t *testing.T) {
+// TestAttributes holds the page to what may be said of Maui's credentials and of Grid
+// Engine's objects.
+func TestAttributes(t *testing.T) {
 	on := map[string]bool{}
 	for names := range read(t, "fairspool.toml.5").items("Cm") {
 		for _, name := range strings.Split(names, " , ") {
 			on[name] = true
 		}
 	}
+	known := map[string]bool{}
 	for _, a := range config.MauiAttributes {
-		if !on[a.Name] {
-			t.Errorf("fairspool.toml.5: lacks the attribute %s", a.Name)
+		known[a.Name] = true
+	}
+	for _, a := range config.SGEAttributes {
+		known[a.Name] = true
+	}
+	for name := range known {
+		if !on[name] {
+			t.Errorf("fairspool.toml.5: lacks the attribute %s", name)
 		}
-		delete(on, a.Name)
 	}
 	for name := range on {
-		t.Errorf("fairspool.toml.5: %s is no attribute of a credential", name)
+		if !known[name] {
+			t.Errorf("fairspool.toml.5: %s is no attribute of a credential or an object", name)
+		}
 	}
 }
 
