@@ -83,7 +83,7 @@ func (c *Course) tree() string {
 	case c.Running:
 		what = "jobs that run there"
 	}
-	return fmt.Sprintf("stckt = tickets * short-term target of %s / %s = %s * %s%s = %s", s.Branch, what, amount(s.Pool), fraction(s.Target), by, amount(c.STckt))
+	return fmt.Sprintf("stckt = tickets * short-term target of %s / %s = %s * %s%s = %s", ending(s.Branch), what, amount(s.Pool), fraction(s.Target), by, amount(c.STckt))
 }
 
 // table has the nodes on the way to a job's node with what makes their targets: long-term is
@@ -97,11 +97,23 @@ func (s *TreeCourse) table() []string {
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "  node\tshares\tof\tlong-term\ttotal\tusage\tx\tof\tshort-term\ttotal\n")
 	for _, l := range s.Levels {
-		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\n", l.Path, amount(l.Shares), amount(l.AllShares), normal(l.LongTarget), normal(l.TotalLong),
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\n", ending(l.Path), amount(l.Shares), amount(l.AllShares), normal(l.LongTarget), normal(l.TotalLong),
 			amount(l.Usage), weighed(l.Weight), l.cut(), weighed(l.AllWeights), normal(l.ShortTarget), normal(l.TotalShort))
 	}
 	w.Flush()
 	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// longestPath is how much of a node's path a table shows, in bytes: each level of a tree has a
+// longer one, and all are as wide as the longest.
+const longestPath = 120
+
+// ending returns a path, of which it leaves out the beginning if it is long.
+func ending(path string) string {
+	if len(path) <= longestPath {
+		return path
+	}
+	return "..." + strings.ToValidUTF8(path[len(path)-longestPath:], "")
 }
 
 // weighed writes x, or a sum of it: six digits, as it may be of any size.
