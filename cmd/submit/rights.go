@@ -18,8 +18,10 @@ func (s *submission) permit(d *jobad.Jobs, c jobad.Cluster) error {
 	rights, _ := operation.SGERightsOf(s.Config, s.owner, who.Admin)
 	ruled := append(operation.SGERuled(&s.Config.SGE), operation.SGERequests(&s.Config.SGE)...)
 	plain := false // whether jobs that have nothing of this but what all share were looked at
+	first := 0     // proc of the run
 	for _, r := range c.Runs {
-		ad := c.Ad
+		ad, proc := c.Ad, first
+		first += r.Count
 		if r.Has(ruled...) {
 			ad = r.Ad().Chain(c.Ad)
 		} else if plain {
@@ -27,18 +29,18 @@ func (s *submission) permit(d *jobad.Jobs, c jobad.Cluster) error {
 		} else {
 			plain = true
 		}
-		if err := located(d, rights.Submit(ad)); err != nil {
+		if err := located(d, proc, rights.Submit(ad)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// located returns a refusal with the place in the description that is refused.
-func located(d *jobad.Jobs, err error) error {
+// located returns a refusal of a proc with the place in the description that is refused.
+func located(d *jobad.Jobs, proc int, err error) error {
 	var refusal *operation.SGERefusal
 	if errors.As(err, &refusal) {
-		return d.Refuse(refusal.Attr, refusal.Why)
+		return d.Refuse(refusal.Attr, proc, refusal.Why)
 	}
 	return err
 }

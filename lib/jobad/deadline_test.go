@@ -141,13 +141,18 @@ func TestSettled(t *testing.T) {
 // TestRefuse holds that a refusal names the line, and the command as it was written.
 func TestRefuse(t *testing.T) {
 	why := errors.New("no")
-	for _, c := range []struct{ text, attr, want string }{
-		{"priority = 5\nqueue", "JobPrio", "a.sub:2: priority: no"}, {"prio = 5\nqueue", "JobPrio", "a.sub:2: prio: no"},
-		{"+JobPrio = 5\nprio = 4\nqueue", "JobPrio", "a.sub:2: +JobPrio: no"}, {"queue\nMY.Project = \"x\"\nqueue", "Project", "a.sub:3: +Project: no"},
-		{"request_slots = 4\nqueue", "RequestSlots", "a.sub:2: request_slots: no"}, {"queue", "Project", "Project: no"},
+	for _, c := range []struct {
+		text, attr string
+		proc       int
+		want       string
+	}{
+		{"priority = 5\nqueue", "JobPrio", 0, "a.sub:2: priority: no"}, {"prio = 5\nqueue", "JobPrio", 0, "a.sub:2: prio: no"},
+		{"+JobPrio = 5\nprio = 4\nqueue", "JobPrio", 0, "a.sub:2: +JobPrio: no"}, {"queue\nMY.Project = \"x\"\nqueue", "Project", 0, "a.sub:3: +Project: no"},
+		{"request_slots = 4\nqueue", "RequestSlots", 0, "a.sub:2: request_slots: no"}, {"queue", "Project", 0, "Project: no"},
+		{"priority = 5\nqueue 2\npriority = 6\nqueue 2", "JobPrio", 1, "a.sub:2: priority: no"}, {"priority = 5\nqueue 2\npriority = 6\nqueue 2", "JobPrio", 2, "a.sub:4: priority: no"},
 	} {
 		d, _ := parse(t, sleep+c.text)
-		if got := d.Refuse(c.attr, why); got.Error() != c.want || !errors.Is(got, why) {
+		if got := d.Refuse(c.attr, c.proc, why); got.Error() != c.want || !errors.Is(got, why) {
 			t.Errorf("Refuse(%s) of %q = %v, want %s", c.attr, c.text, got, c.want)
 		}
 	}

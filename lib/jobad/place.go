@@ -11,12 +11,18 @@ import (
 // errFound ends the search of Refuse.
 var errFound = errors.New("found")
 
-// Refuse returns the error that says why the description's jobs may not have an attribute as
-// they have it: at the line of the command, or of +Attr, that first gives it, and by the name
-// that it has there. Without one it names the attribute.
-func (j *Jobs) Refuse(attr string, why error) error {
+// Refuse returns the error that says why jobs from a proc on may not have an attribute as that
+// proc has it: at the line of the command, or of +Attr, that first gives it to one of them, and
+// by the name that it has there. Without one it names the attribute.
+func (j *Jobs) Refuse(attr string, proc int, why error) error {
 	var refusal error
 	err := j.description.Walk(1, nil, func(p *submitfile.Job) error {
+		if p.First()+p.Count() <= proc {
+			return nil
+		}
+		if proc > p.Proc() {
+			p.Skip(proc - p.First())
+		}
 		one := j.job(p, nil)
 		g, ok, err := one.origin(attr)
 		if ok && err == nil {
