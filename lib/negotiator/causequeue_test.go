@@ -156,6 +156,26 @@ func TestCausesInOneQueue(t *testing.T) {
 	})
 }
 
+// A job of a nice user that the policy leaves out goes behind those of nice users with higher
+// priorities, however low those of all others are.
+func TestBlockedNiceUser(t *testing.T) {
+	cfg := defaults(t)
+	cfg.Queue = byPrio{}
+	p := Pool{Slots: equal(t, 1, ""), Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Minute)}}, Jobs: []Job{
+		aJob(t, 1, 1, "bob@x", "JobPrio = 10"), aJob(t, 2, 1, "bob@x", "JobPrio = 5"),
+		aJob(t, 3, 1, "nice-user.alice@x", "JobPrio = 45"), aJob(t, 4, 1, "nice-user.alice@x", "JobPrio = 30; Blocked = true")}}
+	for _, r := range Cycle(p, cfg, now).Rejections {
+		if r.Job.Cluster != 4 {
+			continue
+		}
+		if r.Cause != CauseBlocked || !slices.Equal(r.Also, []Cause{CauseResting, CauseOwnJobs, CauseOthers}) || r.OwnJobs != 1 || r.Ahead != 2 {
+			t.Errorf("4.0: causes %s %v, %d own jobs and %d of others before it; want Blocked, Resting, OwnJobs, Others, 1 and 2", r.Cause, r.Also, r.OwnJobs, r.Ahead)
+		}
+		return
+	}
+	t.Error("nothing is said of 4.0")
+}
+
 // What limits make of a job that was matched is what they make of it alone, also where it came
 // in one run with others that are not equal to them.
 func TestWaitingBehindOneOfARun(t *testing.T) {

@@ -12,12 +12,13 @@ import (
 // oneQueue is the order of all submitters' jobs under a policy that has one (Config.Queue).
 type oneQueue struct {
 	jobprio.Order
-	waiting jobprio.Waiting
-	ofIdle  []*autocluster // by run of waiting.Idle
-	hard    bool           // soft limits of the policy do not count any more
-	matched []int          // the places of the jobs that were matched
-	kindsOf []int          // what limits make of these
-	listed  int            // prospects of all queues in this turn
+	waiting  jobprio.Waiting
+	ofIdle   []*autocluster // by run of waiting.Idle
+	niceFrom int            // the first place of a nice user: these are behind all others
+	hard     bool           // soft limits of the policy do not count any more
+	matched  []int          // the places of the jobs that were matched
+	kindsOf  []int          // what limits make of these
+	listed   int            // prospects of all queues in this turn
 }
 
 // newOneQueue returns what the policy reckons with besides the jobs that want a slot; nil
@@ -79,7 +80,6 @@ func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf fu
 		}
 	}
 	o.Order = c.cfg.Queue.Order(o.waiting)
-	c.niceBehind()
 	f := filing{c: c, kinOf: kinOf, kindOf: func(Job) int { return 0 }, queues: map[queueKey]*queue{}}
 	if o.Limits != nil {
 		telling := order.of(nil, lower(slices.Clone(o.Limits.Attributes()))).job
@@ -90,6 +90,7 @@ func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf fu
 			o.Blocked = singly(o.Blocked, func(b *jobprio.Blocked) *jobprio.Procs { return &b.Procs })
 		}
 	}
+	c.niceBehind()
 	for i, p := range o.Places {
 		f.add(o.jobs(p.Procs), i, queueKey{cluster: o.ofIdle[p.Run]})
 	}
@@ -108,12 +109,16 @@ func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf fu
 
 // niceBehind puts the places of nice users behind those of all others: they are served last.
 func (c *cycle) niceBehind() {
+	c.one.niceFrom = len(c.one.Places)
 	if !slices.ContainsFunc(c.submitters, func(s *submitter) bool { return s.nice }) {
 		return
 	}
 	all := c.one.Places
 	places := make([]jobprio.Place, 0, len(all))
 	for _, nice := range [...]bool{false, true} {
+		if nice {
+			c.one.niceFrom = len(places)
+		}
 		for _, p := range all {
 			if c.called[c.one.waiting.Idle[p.Run].Submitter].nice == nice {
 				places = append(places, p)

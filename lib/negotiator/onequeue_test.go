@@ -14,17 +14,18 @@ import (
 )
 
 // byPrio is the policy of these tests: JobPrio orders jobs, of equal ones the lower ID goes
-// first, those below 0 are blocked. User bounds the jobs of one submitter: soft, hard.
+// first, those below 0 are blocked, and those that say so. User bounds the jobs of one submitter: soft, hard.
 type byPrio struct{ user []int }
 
 func (q byPrio) Name() string         { return "byPrio" }
-func (q byPrio) Attributes() []string { return []string{"JobPrio"} }
+func (q byPrio) Attributes() []string { return []string{"JobPrio", "Blocked"} }
 
 func (q byPrio) Order(w jobprio.Waiting) (o jobprio.Order) {
 	prio := func(r jobprio.Run) int64 { n, _ := r.Ad.EvalInt(nil, "JobPrio"); return n }
 	for i, r := range w.Idle {
 		all := jobprio.Procs{Run: i, Count: r.Count}
-		if n := prio(r); n < 0 {
+		blocked, _ := r.Ad.EvalBool(nil, "Blocked")
+		if n := prio(r); n < 0 || blocked {
 			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: all, Priority: float64(n), Why: "negative priority"})
 		} else {
 			o.Places = append(o.Places, jobprio.Place{Procs: all, Priority: float64(n), QOS: "q", PE: 1})

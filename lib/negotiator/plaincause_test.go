@@ -179,7 +179,7 @@ func plainGoFirst(d *diagnosis, s *submitter, w waiter, n *nearest, own bool, ra
 	if p.throttled(w.queue) {
 		limit = p.limitOf(w.queue).name
 	}
-	mine := d.roundAt(n, s, w.queue, true) + p.turn(&w)
+	mine := d.roundAt(n, s, w.queue, true) + p.turn(s, &w)
 	for o, list := range d.queues {
 		for _, x := range list {
 			k := x.cluster

@@ -109,7 +109,8 @@ func round(turns int, rest, soft, nice bool) (first int) {
 
 // turn returns where the first job of w goes once nothing is in its way: one that is left
 // out behind all with its priority or a higher one, and one that is not known behind all.
-func (p *precedence) turn(w *waiter) int {
+// Priorities only fall among the places of nice users, and among those of all others.
+func (p *precedence) turn(s *submitter, w *waiter) int {
 	at, priority := p.standing(w.runs[0])
 	switch {
 	case at > 0:
@@ -117,7 +118,11 @@ func (p *precedence) turn(w *waiter) int {
 	case math.IsNaN(priority):
 		return len(p.Places)
 	}
-	return sort.Search(len(p.Places), func(i int) bool { return p.Places[i].Priority < priority })
+	first, places := 0, p.Places[:p.niceFrom]
+	if s.nice {
+		first, places = p.niceFrom, p.Places[p.niceFrom:]
+	}
+	return first + sort.Search(len(places), func(i int) bool { return places[i].Priority < priority })
 }
 
 // sharesRest says whether a submitter is served behind all groups: since it is nobody's group's
@@ -302,7 +307,7 @@ func (d *diagnosis) inTurns(s *submitter, n *nearest) (list []asker) {
 	p := d.precedence
 	for _, w := range d.nearestTo(s)[n.name] {
 		first := d.roundAt(n, s, w.queue, true)
-		list = append(list, asker{w, first + p.turn(w)})
+		list = append(list, asker{w, first + p.turn(s, w)})
 	}
 	slices.SortFunc(list, asker.compare)
 	return list
