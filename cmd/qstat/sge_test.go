@@ -208,6 +208,21 @@ func TestRankedLater(t *testing.T) {
 	}
 }
 
+// TestRequestedTwice: of a complex that is asked for by name and by shortcut the name counts.
+func TestRequestedTwice(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		tx.AddCluster(job(t, "alice", "RequestL = 2; RequestLic = 3"), []spool.NewRun{{Count: 1}})
+		tx.AddCluster(job(t, "alice", "RequestL = 2"), []spool.NewRun{{Count: 1}})
+	})
+	underSGE(t, "complexes.lic.type = \"INT\"\ncomplexes.lic.shortcut = \"l\"\ncomplexes.lic.urgency = 500\n")
+	_, out, _ := qstat("-r")
+	for _, line := range []string{" l=2 (0.000000)\n", " lic=3 (1500.000000)\n", " l=2 (1000.000000)\n"} {
+		if strings.Count(out, line) != 1 {
+			t.Errorf("qstat -r has not once %q:\n%s", line, out)
+		}
+	}
+}
+
 // TestGatherUrgency: procs that ask for something else are not one line, even where no column
 // has what they ask for, as the numbers of the first are not theirs.
 func TestGatherUrgency(t *testing.T) {

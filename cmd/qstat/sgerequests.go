@@ -17,11 +17,31 @@ func (p *sgeRanking) contributions(hard string, j *sge.Job) string {
 		return ""
 	}
 	var lines []string
+	counted := map[string]bool{}
 	for line := range strings.SplitSeq(hard, "\n") {
 		key, _, _ := strings.Cut(line, "=")
-		lines = append(lines, strconv.FormatFloat(p.contribution(key, j), 'f', 6, 64))
+		counted[strings.ToLower(key)] = true
+	}
+	for line := range strings.SplitSeq(hard, "\n") {
+		key, _, _ := strings.Cut(line, "=")
+		adds := 0.0
+		if name := p.longName(key); strings.EqualFold(name, key) || !counted[strings.ToLower(name)] {
+			adds = p.contribution(key, j)
+		}
+		lines = append(lines, strconv.FormatFloat(adds, 'f', 6, 64))
 	}
 	return strings.Join(lines, "\n")
+}
+
+// longName returns the name of the complex that a request by its shortcut is for, beside which
+// the shortcut does not count; else the name itself.
+func (p *sgeRanking) longName(key string) string {
+	for _, c := range p.config.Complexes {
+		if strings.EqualFold(c.Shortcut, key) {
+			return c.Name
+		}
+	}
+	return key
 }
 
 // contribution returns what a request adds by its name in small letters. Processors are what
