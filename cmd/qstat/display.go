@@ -58,7 +58,9 @@ func (d display) view(q queue) error {
 	var spans []selection.Span
 	var missing []string
 	if d.ranks() {
-		q.hierarchy = hierarchyOf(q)
+		if q.hierarchy, err = hierarchyOf(q); err != nil {
+			return err
+		}
 	}
 	switch names := d.reads(q.hierarchy); {
 	case d.everything():
@@ -124,13 +126,14 @@ func (d display) ranks() bool {
 // shown, with their places in a queue; nil for all of them. What is shown again and again
 // keeps whole jobs, of which only those are read again that changed.
 func (d display) reads(h *hierarchy) []string {
+	names, ok := h.reads()
 	switch {
-	case d.call.Has("watch") || d.constraint != nil || d.form == "j" || d.requests:
+	case d.call.Has("watch") || d.constraint != nil || d.form == "j" || d.requests || !ok:
 		return nil
 	case d.form == "c" || d.form == "long" || d.form == "json" || d.form == "af":
 		return totalsNames
 	}
-	return append(h.reads(), listedNames...)
+	return append(names, listedNames...)
 }
 
 // tellsKept tells whether what is still to come of clusters has its place in the

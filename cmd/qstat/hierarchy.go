@@ -21,7 +21,8 @@ import (
 // waiting job stands in it, and what its priority comes from. Many goroutines may ask it.
 type hierarchy struct {
 	ranking
-	stretches []stretch // of idle jobs, ascending
+	barring   operation.Barring // jobs that have no place
+	stretches []stretch         // of idle jobs, ascending
 }
 
 // ranking is what displays ask of the policy itself. Each has its own columns besides.
@@ -58,14 +59,18 @@ type listed struct {
 }
 
 // hierarchyOf returns the queue, without jobs so far; nil where the policy has none.
-func hierarchyOf(q queue) *hierarchy {
+func hierarchyOf(q queue) (*hierarchy, error) {
+	barring, err := operation.BarringOf(q.call.Config)
+	if err != nil {
+		return nil, err
+	}
 	switch policy := operation.Queue(q.call.Config, operation.SourcesOf(q.view, q.call.Reading())).(type) {
 	case *maui.Queue:
-		return &hierarchy{ranking: &mauiRanking{Queue: policy, context: q.context()}}
+		return &hierarchy{ranking: &mauiRanking{Queue: policy, context: q.context()}, barring: barring}, nil
 	case *sge.Queue:
-		return &hierarchy{ranking: &sgeRanking{Queue: policy, config: &q.call.Config.SGE}}
+		return &hierarchy{ranking: &sgeRanking{Queue: policy, config: &q.call.Config.SGE}, barring: barring}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 // stretch is procs that follow each other in the queue, or are left out of it together.
@@ -85,12 +90,14 @@ func (s *stretch) has(id pool.JobID) bool {
 	return s.Cluster == id.Cluster && s.First <= id.Proc && id.Proc <= s.Last
 }
 
-// reads returns the attributes of jobs that the queue is made from.
-func (h *hierarchy) reads() []string {
+// reads returns the attributes of jobs that the queue is made from; ok is false where these
+// may be any.
+func (h *hierarchy) reads() (names []string, ok bool) {
 	if h == nil {
-		return nil
+		return nil, true
 	}
-	return append(h.Attributes(), wordsOf(groupName)...)
+	names, ok = h.barring.Reads()
+	return slices.Concat(names, h.Attributes(), wordsOf(groupName)), ok
 }
 
 // rank makes the queue, of all jobs, whichever are shown.
@@ -99,10 +106,10 @@ func (h *hierarchy) rank(q queue) {
 		return
 	}
 	c, v := q.call, q.view
-	if q.whole == nil {
-		v = v.Only(append(h.reads(), totalsNames...))
+	if names, ok := h.reads(); ok && q.whole == nil {
+		v = v.Only(append(names, totalsNames...))
 	}
-	b := besides{reader: q.reader(), domain: q.spool.Domain(), groups: c.Config.Groups}
+	b := besides{reader: q.reader(), domain: q.spool.Domain(), groups: c.Config.Groups, barring: h.barring}
 	for _, name := range h.Attributes() {
 		b.names = append(b.names, classad.NewName(name))
 	}
@@ -140,14 +147,35 @@ func (h *hierarchy) add(idle []jobprio.Run, p listed, number, place int) {
 
 // at returns the stretch that a job stands in, nil for a job that does not wait.
 func (h *hierarchy) at(id pool.JobID) *stretch {
+	if s := h.from(id); s != nil && s.has(id) {
+		return s
+	}
+	return nil
+}
+
+// from returns the stretch that a job stands in, else the next one by ID; nil for none.
+func (h *hierarchy) from(id pool.JobID) *stretch {
 	if h == nil {
 		return nil
 	}
 	i := sort.Search(len(h.stretches), func(i int) bool { return !h.stretches[i].before(id) })
-	if i < len(h.stretches) && h.stretches[i].has(id) {
-		return &h.stretches[i]
+	if i == len(h.stretches) {
+		return nil
 	}
-	return nil
+	return &h.stretches[i]
+}
+
+// span returns the stretch that the first of some procs without a claim stands in, nil for
+// none, and the last of them that may share its row.
+func (h *hierarchy) span(s selection.Span) (in *stretch, last int) {
+	id := pool.JobID{Cluster: s.Cluster, Proc: s.First}
+	switch in = h.from(id); {
+	case in == nil || in.Cluster != s.Cluster:
+		return nil, s.Last
+	case in.has(id):
+		return in, min(h.last(in), s.Last)
+	}
+	return nil, min(in.First-1, s.Last)
 }
 
 // placeOf returns where a job of the stretch stands in the queue, from 1 on; 0 for one that
@@ -186,6 +214,8 @@ type besides struct {
 	domain string
 	groups *accountant.Groups
 	names  []*classad.Name // what the order comes from
+
+	barring operation.Barring
 }
 
 // waiting returns the jobs of a view that wait, and those with a claim, both ascending.
@@ -207,13 +237,13 @@ func (b *besides) add(w *jobprio.Waiting, s selection.Span, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		b.of(s)
 		state := b.standing(claim).state()
-		if b.varies || slices.ContainsFunc(b.names, b.tellsApart) {
+		if b.varies || b.barring.TellsApart(s.Run) || slices.ContainsFunc(b.names, b.tellsApart) {
 			s.Last = s.First
 		}
 		switch {
 		case claim != nil:
 			w.Running = append(w.Running, jobprio.Running{Run: runOf(s, claim.Submitter), Started: claim.RunsFrom()})
-		case state == "qw":
+		case state == "qw" && !b.barring.Bars(b.context, s.Run, s.First):
 			submitter := accountant.SubmitterName(b.text(ownerName), b.groups.Canonical(b.text(groupName)), b.domain)
 			w.Idle = append(w.Idle, runOf(s, submitter))
 		}

@@ -167,9 +167,7 @@ func (m *maker) rows(s selection.Span, claim *pool.Claim) {
 	for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
 		var in *stretch
 		if claim == nil {
-			if in = m.from.hierarchy.at(pool.JobID{Cluster: s.Cluster, Proc: s.First}); in != nil {
-				s.Last = min(m.from.hierarchy.last(in), last)
-			}
+			in, s.Last = m.from.hierarchy.span(s)
 		}
 		m.of(s)
 		r := m.row(claim)

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/sge"
 	"fairspool/spool"
@@ -22,8 +23,12 @@ func showTree(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	barring, err := operation.BarringOf(c.Config)
+	if err != nil {
+		return err
+	}
 	var nodes []sge.TreeNode
-	if err := s.View(func(v *spool.View) error { nodes = treeOf(c, v, s.Domain()); return nil }); err != nil {
+	if err := s.View(func(v *spool.View) error { nodes = treeOf(c, v, s.Domain(), barring); return nil }); err != nil {
 		return err
 	}
 	nodes, failed := onlyNamed(c, nodes, "no node of the share tree has this name", namesOn)
@@ -46,13 +51,13 @@ func namesOn(n sge.TreeNode) []string {
 
 // treeOf returns the nodes of the share tree as the jobs of a view have it. Usage is looked up
 // though the tree may give no tickets.
-func treeOf(c *cmdline.Call, v *spool.View, domain string) []sge.TreeNode {
+func treeOf(c *cmdline.Call, v *spool.View, domain string, barring operation.Barring) []sge.TreeNode {
 	from := operation.SourcesOf(v, c.Reading())
 	w := operation.SGEWorld(c.Config, from)
 	w.Used = sge.UsedOf(from.Tallies(), c.Config.Decay, from.Now)
 	q := sge.NewQueue(&c.Config.SGE, w)
 	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, operation.Beside{Running: true})
-	return q.Listing(waitingOf(seen.Pool, q.Attributes())).Ranking().Tree()
+	return q.Listing(waitingOf(&classad.Context{Now: c.Now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
 }
 
 // inert says why the share tree decides nothing; it is empty if the tree does.

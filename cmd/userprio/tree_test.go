@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
@@ -56,7 +57,7 @@ func TestWaitingOf(t *testing.T) {
 				want = append(want, proc)
 			}
 		}
-		w := waitingOf(p, []string{pool.AttrOwner})
+		w := waitingOf(&classad.Context{}, p, []string{pool.AttrOwner}, operation.Barring{})
 		var got []int
 		for _, r := range w.Idle {
 			if r.Submitter != "alice@pool" || r.First.Cluster != 1 {
@@ -80,7 +81,7 @@ func TestWaitingApart(t *testing.T) {
 		`[ProcId = 0; JobShare = ProcId * 2]`: 3,
 	} {
 		p := negotiator.Pool{Jobs: []negotiator.Job{{First: pool.JobID{Cluster: 1}, Count: 3, Ad: jobAd(t, text)}}}
-		w := waitingOf(p, []string{"JobShare"})
+		w := waitingOf(&classad.Context{}, p, []string{"JobShare"}, operation.Barring{})
 		if len(w.Idle) != runs {
 			t.Errorf("%s: %d runs, want %d", text, len(w.Idle), runs)
 		}

@@ -3,6 +3,7 @@ package main
 import (
 	"slices"
 
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
@@ -12,8 +13,8 @@ import (
 
 // waitingOf returns the jobs of a pool as the policy is asked about them: those that are idle
 // and have no claim, and those that have one. Where something that decides is an expression
-// that tells procs apart, each stands alone.
-func waitingOf(p negotiator.Pool, attributes []string) jobprio.Waiting {
+// that tells procs apart, each stands alone. Jobs that are barred are none of these.
+func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barring operation.Barring) jobprio.Waiting {
 	w := jobprio.Waiting{Running: p.Running}
 	claimed := map[int][]int{} // procs by cluster
 	for _, claim := range p.Claims {
@@ -27,17 +28,22 @@ func waitingOf(p negotiator.Pool, attributes []string) jobprio.Waiting {
 		slices.Sort(procs)
 	}
 	for _, j := range p.Jobs {
-		w.Idle = appendUnclaimed(w.Idle, j, claimed[j.First.Cluster], names)
+		w.Idle = appendUnclaimed(w.Idle, j, claimed[j.First.Cluster], func(run spool.Run) bool {
+			return barring.TellsApart(run) || slices.ContainsFunc(names, func(n *classad.Name) bool { return tellsApart(run, n) })
+		})
 	}
+	w.Idle = slices.DeleteFunc(w.Idle, func(r jobprio.Run) bool {
+		return barring.Bars(c, spool.Run{First: r.First.Proc, Last: r.First.Proc + r.Count - 1, Ad: r.Ad}, r.First.Proc)
+	})
 	return w
 }
 
-// appendUnclaimed appends the procs of a job but those that are claimed, which are ascending.
-func appendUnclaimed(list []jobprio.Run, j negotiator.Job, claimed []int, names []*classad.Name) []jobprio.Run {
+// appendUnclaimed appends the procs of a job but those that are claimed, which are ascending:
+// each alone where something tells them apart.
+func appendUnclaimed(list []jobprio.Run, j negotiator.Job, claimed []int, apart func(spool.Run) bool) []jobprio.Run {
 	at := j.First.Proc
 	end := at + j.Count
-	run := spool.Run{First: at, Last: end - 1, Ad: j.Ad}
-	alone := slices.ContainsFunc(names, func(n *classad.Name) bool { return tellsApart(run, n) })
+	alone := apart(spool.Run{First: at, Last: end - 1, Ad: j.Ad})
 	from, _ := slices.BinarySearch(claimed, at)
 	for _, proc := range claimed[from:] {
 		if proc >= end {
