@@ -5,7 +5,6 @@ import (
 	"strconv"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -85,15 +84,6 @@ func (c *Config) Attributes() (names []string) {
 	}
 	return names
 }
-
-// JobOf returns the facts of a run of procs by a configuration. Attributes are evaluated in
-// its ad alone, which is that of its first proc: an expression that needs ProcId counts for
-// all as for this one. Values of the wrong kind are as if there were none, and so are
-// deadlines, priorities, shares and tickets that are not constants.
-//
-// A job that asks for slots in a way that Slots does not know, or of a parallel environment
-// that is not there any more, counts as one with a single slot.
-func JobOf(ctx *classad.Context, r jobprio.Run, c *Config) Job { return newReader(c).job(ctx, r) }
 
 func text(of func(*sketch) *string) func(*sketch, classad.Value) {
 	return func(s *sketch, v classad.Value) {

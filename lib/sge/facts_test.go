@@ -38,7 +38,7 @@ func adOf(t testing.TB, text string) *classad.Ad {
 	return ad
 }
 
-func TestJobOf(t *testing.T) {
+func TestQueueJob(t *testing.T) {
 	// none is what a job says nothing of.
 	none := Job{ID: pool.JobID{Cluster: 7, Proc: 3}, Count: 2, Department: DefaultDepartment, Submitted: noon, Slots: 1, LeastSlots: 1, CPUs: 1}
 	for _, c := range []struct {
@@ -105,7 +105,7 @@ func TestJobOf(t *testing.T) {
 		ad.SetInt(pool.AttrProcID, 3)
 		want := none
 		c.change(&want)
-		got := JobOf(&classad.Context{Now: time.Unix(noon, 0)}, jobprio.Run{First: want.ID, Count: 2, Ad: ad}, known())
+		got := NewQueue(known(), World{}).Job(&classad.Context{Now: time.Unix(noon, 0)}, jobprio.Run{First: want.ID, Count: 2, Ad: ad})
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("[%s]: %+v, want %+v", c.ad, got, want)
 		}
@@ -138,8 +138,8 @@ func TestAttributes(t *testing.T) {
 				only.SetInt(name, n)
 			}
 		}
-		c := &classad.Context{Now: time.Unix(noon, 0)}
-		if a, b := JobOf(c, jobprio.Run{Ad: ad}, known()), JobOf(c, jobprio.Run{Ad: only}, known()); !reflect.DeepEqual(a, b) {
+		c, q := &classad.Context{Now: time.Unix(noon, 0)}, NewQueue(known(), World{})
+		if a, b := q.Job(c, jobprio.Run{Ad: ad}), q.Job(c, jobprio.Run{Ad: only}); !reflect.DeepEqual(a, b) {
 			t.Errorf("%+v with other attributes, %+v without", a, b)
 		}
 	})
@@ -154,7 +154,7 @@ func TestAttributesOnce(t *testing.T) {
 			n++
 		}
 	}
-	j := JobOf(&classad.Context{}, jobprio.Run{Ad: adOf(t, "RequestCpus = 3")}, c)
+	j := NewQueue(c, World{}).Job(&classad.Context{}, jobprio.Run{Ad: adOf(t, "RequestCpus = 3")})
 	if n != 1 || j.CPUs != 3 || len(j.Requests) != 1 || j.Requests[0].Amount != 3 {
 		t.Errorf("RequestCpus stands %d times in Attributes, and the job is %+v", n, j)
 	}

@@ -79,7 +79,7 @@ func isFact(name string) bool {
 	return slices.ContainsFunc(Facts, func(f Fact) bool { return strings.EqualFold(f.Attribute, name) })
 }
 
-// job returns the facts of a run of procs, as JobOf does.
+// job returns the facts of a run of procs, as Queue.Job does.
 func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
 	s := sketch{Job: Job{ID: run.First, Count: run.Count, Submitted: min(max(ctx.Now.Unix(), 0), latest), CPUs: 1}}
 	for i := range Facts {

@@ -151,7 +151,7 @@ func isUndefined(ad *classad.Ad, attr string) bool {
 }
 
 // constantOf returns the value of an attribute that is a constant. What is none counts as if
-// it were not there, see sge.JobOf, or nobody could tell today what it is tomorrow.
+// it were not there, see sge.Queue.Job, or nobody could tell today what it is tomorrow.
 func constantOf(ad *classad.Ad, attr string) (classad.Value, bool) {
 	e, ok := ad.Lookup(attr)
 	if !ok {
