@@ -72,8 +72,11 @@ func (r *reader) plain(p toml.Primitive) (value any) {
 func (r *reader) down(p toml.Primitive, path []string) toml.Primitive {
 	for _, name := range path {
 		inside := map[string]toml.Primitive{}
-		next, ok := inside[name], r.meta.PrimitiveDecode(p, &inside) == nil
-		if next, ok = inside[name]; !ok {
+		if r.meta.PrimitiveDecode(p, &inside) != nil {
+			return p
+		}
+		next, ok := inside[name]
+		if !ok {
 			return p
 		}
 		p = next
