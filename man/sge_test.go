@@ -7,7 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
 )
@@ -70,8 +72,11 @@ func TestSGEExamples(t *testing.T) {
 	}
 
 	wide := job(1, "alice")
-	request, _ := examples[1].SGE.Request("lic", "2")
-	wide.Slots, wide.Requests = 4, []sge.Request{request}
+	asks := classad.New()
+	asks.SetInt("RequestLic", 2)
+	asks.SetInt(sge.AttrParallelSlots, 4)
+	read := sge.NewQueue(&examples[1].SGE, sge.World{}).Job(&classad.Context{}, jobprio.Run{Ad: asks})
+	wide.Slots, wide.Requests = read.Slots, read.Requests
 	if n := rank(examples[1], wide).Pending(0, 0); n.RRContr != 8000 {
 		t.Errorf("sge.7: the request for licences = %v, want 8000", n.RRContr)
 	}

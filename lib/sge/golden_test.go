@@ -327,7 +327,7 @@ func (j *goldenJob) job(t *testing.T, c *Config) Job {
 		t.Fatal(err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(j.Requests)) {
-		if r, counts := c.Request(name, j.Requests[name]); counts {
+		if r, counts := requested(c, name, j.Requests[name]); counts {
 			job.Requests = append(job.Requests, r)
 		}
 	}

@@ -9,32 +9,14 @@ import (
 // mostAmount is what larger amounts count as, INFINITY among them.
 const mostAmount = 1e300
 
-// Request returns what a job asks for of a complex, which it may call by name or shortcut
-// without regard to case. Text is an amount as complex(5) has it: INT and DOUBLE a number,
-// TIME seconds or h:m:s, of which parts may be empty, MEMORY a number of bytes with k (1000),
-// K (1024), m, M, g, G, t or T behind it, BOOL TRUE, FALSE, 1 or 0; of the other types any
-// text, as they have no amounts. INFINITY is the largest number.
-//
-// It is false for what does not count: a complex that is not known or has no urgency,
-// SlotsComplex, which jobs have without asking, and text that is no amount of the type.
-func (c *Config) Request(name, text string) (Request, bool) {
-	for i := range c.Complexes {
-		x := &c.Complexes[i]
-		if strings.EqualFold(x.Name, name) || strings.EqualFold(x.Shortcut, name) && name != "" {
-			if !x.counts() {
-				return Request{}, false
-			}
-			amount, ok := x.Type.amount(text)
-			return Request{Complex: i, Amount: amount, Text: text}, ok
-		}
-	}
-	return Request{}, false
-}
-
-// counts says whether requests for the complex make a difference.
+// counts says whether requests for the complex make a difference: SlotsComplex is what jobs
+// have without asking.
 func (x *Complex) counts() bool { return x.Urgency != 0 && !strings.EqualFold(x.Name, SlotsComplex) }
 
-// amount reads an amount.
+// amount reads an amount as complex(5) has it: INT and DOUBLE a number, TIME seconds or h:m:s,
+// of which parts may be empty, MEMORY a number of bytes with k (1000), K (1024), m, M, g, G, t
+// or T behind it, BOOL TRUE, FALSE, 1 or 0; of the other types any text, as they have no
+// amounts. INFINITY is the largest number. It is false for text that is none of the type.
 func (t ComplexType) amount(text string) (x float64, ok bool) {
 	text = strings.TrimSpace(text)
 	if t >= String {

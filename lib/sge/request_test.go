@@ -3,6 +3,9 @@ package sge
 import (
 	"math"
 	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 )
 
 // complexes are one of each type, and some that never count.
@@ -12,6 +15,18 @@ func complexes() *Config {
 		{"flag", "fl", Bool, 700}, {"arch", "a", REString, 40}, {"site", "si", String, 20}, {"exact", "ex", CString, 20}, {"hostname", "h", Host, 9}, {"idle", "i", Int, 0},
 		{"other", "l", Int, 5},
 	}}
+}
+
+// requested returns the request of a job that asks for a text of a complex, by name or
+// shortcut; false if that does not count.
+func requested(c *Config, name, text string) (Request, bool) {
+	ad := classad.New()
+	ad.SetString(RequestPrefix+name, text)
+	j := NewQueue(c, World{}).Job(&classad.Context{}, jobprio.Run{Ad: ad})
+	if len(j.Requests) == 0 {
+		return Request{}, false
+	}
+	return j.Requests[0], true
 }
 
 func TestRequest(t *testing.T) {
@@ -32,10 +47,10 @@ func TestRequest(t *testing.T) {
 		{"arch", "lx-*", 6, 1}, {"site", "", 7, 1}, {"exact", "INFINITY", 8, 1}, {"h", "node1", 9, 1},
 		{"slots", "4", never, 0}, {"s", "4", never, 0}, {"idle", "4", never, 0}, {"nope", "4", never, 0}, {"", "4", never, 0}, {"other", "1", 11, 1},
 	} {
-		q, ok := complexes().Request(c.name, c.text)
+		q, ok := requested(complexes(), c.name, c.text)
 		want := Request{Complex: c.complex, Amount: c.amount, Text: c.text}
 		if ok != (c.complex != never) || ok && q != want {
-			t.Errorf("Request(%q, %q) = %+v, %v, want %+v", c.name, c.text, q, ok, want)
+			t.Errorf("a request for %q of %q = %+v, %v, want %+v", c.name, c.text, q, ok, want)
 		}
 	}
 }
@@ -48,8 +63,8 @@ func FuzzRequest(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		c := complexes()
 		for _, x := range c.Complexes {
-			if q, ok := c.Request(x.Name, text); ok && !(math.Abs(q.Amount) <= mostAmount) {
-				t.Errorf("Request(%s, %q) = %+v", x.Name, text, q)
+			if q, ok := requested(c, x.Name, text); ok && !(math.Abs(q.Amount) <= mostAmount) {
+				t.Errorf("a request for %s of %q = %+v", x.Name, text, q)
 			}
 		}
 	})
