@@ -137,23 +137,3 @@ func (r *Ranking) numbers(j *Job, a amounts, all float64) (n Numbers) {
 	n.Prio = r.config.prio(n.NPPrior, n.NUrg, n.NTckts)
 	return n
 }
-
-// Bounds are what the numbers of all jobs are set against.
-type Bounds struct {
-	// MinUrg and MaxUrg are the least and the greatest urgency: of those jobs nurg is 0 and 1.
-	// MaxUrg is not below 0. If they are closer than 0.00001, or urgencies have no weight and
-	// are not reported, in which case both are 0, nurg is 0.5 of all jobs.
-	MinUrg, MaxUrg float64
-	// MaxTickets is what ntckts is a part of: the largest tckts of all jobs, or of one that runs
-	// before its share tree tickets were reckoned without those that wait. If it is less
-	// than 0.00001, ntckts is 0.5 of all jobs.
-	MaxTickets float64
-	// PendingTickets and RunningTickets are the sums of the tckts of all procs that wait and
-	// count, and of all that run: what their shares are parts of.
-	PendingTickets, RunningTickets float64
-}
-
-// Bounds returns what the numbers are set against.
-func (r *Ranking) Bounds() Bounds {
-	return Bounds{r.urgent.least, r.urgent.greatest, r.tickets.most, r.tickets.pendingSum, r.tickets.runningSum}
-}

@@ -143,8 +143,8 @@ func TestScale(t *testing.T) {
 			t.Errorf("job %d that runs: %+v, want %v tickets of 1200, and of 1500 in all", i, got, want)
 		}
 	}
-	if got, want := r.Bounds(), (Bounds{MaxTickets: 1200, PendingTickets: 1500, RunningTickets: 1500}); got != want {
-		t.Errorf("%+v, want %+v", got, want)
+	if got := r.tickets; got.most != 1200 || got.pendingSum != 1500 || got.runningSum != 1500 {
+		t.Errorf("at most %v, %v wait and %v run, want 1200, 1500 and 1500", got.most, got.pendingSum, got.runningSum)
 	}
 	c.Users = nil
 	pending[0].OverrideTickets = 0

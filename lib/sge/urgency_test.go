@@ -93,8 +93,8 @@ func TestNormalUrgency(t *testing.T) {
 				t.Errorf("%s: of job %d nurg %v and prio %v, want %v", c.name, i, got.NUrg, got.Prio, want)
 			}
 		}
-		if got := r.Bounds(); got.MinUrg != c.least || got.MaxUrg != c.greatest {
-			t.Errorf("%s: %+v, want from %v to %v", c.name, got, c.least, c.greatest)
+		if got := r.urgent; got.least != c.least || got.greatest != c.greatest {
+			t.Errorf("%s: from %v to %v, want from %v to %v", c.name, got.least, got.greatest, c.least, c.greatest)
 		}
 	}
 }
