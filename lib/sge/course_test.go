@@ -111,7 +111,7 @@ func (k courseCheck) urgency() {
 	resources, deadline := 0.0, 0.0
 	for _, r := range u.Requests {
 		resources += r.Adds
-		if r.Slots > 0 {
+		if !r.Fixed {
 			k.equal("request "+r.Name, r.Urgency*float64(r.Slots)*r.Amount, r.Adds)
 		} else {
 			k.equal("request "+r.Name, r.Urgency, r.Adds)
@@ -350,6 +350,8 @@ func TestEquationWords(t *testing.T) {
 	of := func(user, project string) Job { j := alice(9, 1); j.User, j.Project = user, project; return j }
 	wide := alice(9, 1)
 	wide.Slots, wide.CPUs, wide.Requests = 4, 2, []Request{{1, 2, "2"}, {2, 1, "here"}}
+	none := alice(9, 1)
+	none.Slots, none.Requests = 0, wide.Requests
 	due := func(at int64) Job { j := alice(9, 1); j.Deadline = at; return j }
 	for _, c := range []struct {
 		of      string
@@ -365,6 +367,7 @@ func TestEquationWords(t *testing.T) {
 			"ftckt = 0: weight_tickets_functional is 0", "stckt = 0: weight_tickets_share is 0", "otckt = 0: neither user, project, department nor job has override tickets"}},
 		{"nothing asked for", config(func(c *Config) { c.Complexes = nil }), []Job{alice(9, 1)}, []string{"rrcontr = 0: it asks for nothing that has an urgency"}},
 		{"requests", config(same), []Job{wide}, []string{"rrcontr = slots 1000 * 4 * 2 + lic 500 * 4 * 2 + site 700 = 12700"}},
+		{"no slots", config(same), []Job{none}, []string{"rrcontr = slots 1000 * 0 + lic 500 * 0 * 2 + site 700 = 700"}},
 		{"waiting", config(same), []Job{alice(9, 1)}, []string{"wtcontr = weight_waiting_time * waiting time = 0.5 * 120 s = 60"}},
 		{"no waiting", config(func(c *Config) { c.WeightWaitingTime = 0 }), []Job{alice(9, 1)}, []string{"wtcontr = 0: weight_waiting_time is 0", "nurg = 0.50000: all jobs are equally urgent"}},
 		{"a deadline", config(same), []Job{due(4600)}, []string{"dlcontr = weight_deadline / free time = 3600000 / 3600 s = 1000"}},

@@ -26,6 +26,7 @@ type RequestCourse struct {
 	Name    string  // of the complex
 	Text    string  `json:",omitempty"` // what was asked for, as the job has it
 	Urgency float64 // of one of it
+	Fixed   bool    `json:",omitempty"` // its type has no amounts
 	Slots   int64   `json:",omitempty"` // the assumed slot allocation; 0 for types without amounts
 	Amount  float64 // of each slot; 1 for types without amounts
 	Adds    float64
@@ -67,7 +68,7 @@ func (c *Config) requestCourse(r Request, slots int64) (RequestCourse, bool) {
 	x := &c.Complexes[r.Complex]
 	of := RequestCourse{Name: x.Name, Text: r.Text, Urgency: x.Urgency, Slots: slots, Amount: r.Amount, Adds: c.Contribution(r, slots)}
 	if x.Type >= String {
-		of.Slots, of.Amount = 0, 1
+		of.Fixed, of.Slots, of.Amount = true, 0, 1
 	}
 	return of, true
 }

@@ -62,9 +62,10 @@ func (c *Course) resources() string {
 	for _, r := range c.Urgency.Requests {
 		term := r.Name + " " + weight(r.Urgency)
 		switch {
-		case r.Slots > 0 && r.Amount != 1:
+		case r.Fixed:
+		case r.Amount != 1:
 			term += fmt.Sprintf(" * %d * %s", r.Slots, behind(r.Amount))
-		case r.Slots > 0:
+		default:
 			term += fmt.Sprintf(" * %d", r.Slots)
 		}
 		terms = append(terms, term)
