@@ -65,8 +65,13 @@ const (
 	TicketPolicies // how many there are
 )
 
-// String returns the policy's letter in policy_hierarchy.
-func (p TicketPolicy) String() string { return [...]string{"O", "F", "S"}[p] }
+// String returns the policy's letter in policy_hierarchy; "?" for what is none.
+func (p TicketPolicy) String() string {
+	if p >= TicketPolicies {
+		return "?"
+	}
+	return [...]string{"O", "F", "S"}[p]
+}
 
 // Object is what is set for a user, a project or a department (user(5), project(5),
 // access_list(5)).

@@ -18,12 +18,13 @@ var wants = [...]string{
 
 // Wants says what a request for a complex has to be (complex(5)), for a value that is none;
 // empty for one that is. Grid Engine refuses jobs with such requests, which would count for
-// nothing here. Nothing is wanted of requests for complexes without an urgency.
+// nothing here. Nothing is wanted of requests for complexes without an urgency, or for one
+// that is not there.
 func (c *Config) Wants(complex int, attribute string, v classad.Value) string {
-	x := &c.Complexes[complex]
-	if !x.counts() {
+	if complex < 0 || complex >= len(c.Complexes) || !c.Complexes[complex].counts() {
 		return ""
 	}
+	x := &c.Complexes[complex]
 	n, isNumber := v.Number()
 	_, ok := c.requestOf(complex, v, attribute)
 	switch {
