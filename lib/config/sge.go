@@ -71,9 +71,7 @@ const (
 	// maxSGEWeight bounds what Grid Engine takes any number for: products of weights,
 	// urgencies and amounts stay far within the range of numbers.
 	maxSGEWeight = 1e9
-	// maxShares is the greatest of Grid Engine's counts of shares and tickets, which are
-	// unsigned 32-bit integers.
-	maxShares = 1<<32 - 1
+	maxShares    = sge.MostShares
 )
 
 // RunTime is how the run-time priority of jobs is adjusted to their tickets.
