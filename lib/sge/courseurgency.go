@@ -49,8 +49,7 @@ func (r *Ranking) urgencyCourse(j *Job) UrgencyCourse {
 		u.FreeTime, u.Passed = since(now, j.Deadline, 1), j.Deadline <= now
 	}
 	if g.slots != 0 {
-		u.Requests = append(u.Requests, RequestCourse{Name: SlotsComplex, Urgency: g.slots, Slots: j.Slots, Amount: j.CPUs,
-			Adds: cut(j.CPUs * g.slots * float64(j.Slots))})
+		u.Requests = append(u.Requests, RequestCourse{Name: SlotsComplex, Urgency: g.slots, Slots: j.Slots, Amount: j.CPUs, Adds: slotsAdd(j, g.slots)})
 	}
 	for _, request := range j.Requests {
 		if of, ok := c.requestCourse(request, j.Slots); ok {

@@ -17,6 +17,4 @@ func (q *Queue) Job(ctx *classad.Context, r jobprio.Run) Job { return q.reader.j
 
 // SlotsContribution returns what a job's slots add to its urgency (Seed, hrr): that of one
 // slot times the assumed slots and the processors of each.
-func (c *Config) SlotsContribution(j *Job) float64 {
-	return cut(c.slotUrgency() * float64(j.Slots) * j.CPUs)
-}
+func (c *Config) SlotsContribution(j *Job) float64 { return slotsAdd(j, c.slotUrgency()) }

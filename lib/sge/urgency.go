@@ -71,12 +71,16 @@ func (u *urgent) of(j *Job) (resources, waiting, deadline, urg float64) {
 // resources returns the resource requirement contribution: that of the slots, which each job
 // asks for, and those of its requests.
 func (u *urgent) resources(j *Job) float64 {
-	sum := cut(j.CPUs * u.slots * float64(j.Slots))
+	sum := slotsAdd(j, u.slots)
 	for i := range j.Requests {
 		sum += u.config.Contribution(j.Requests[i], j.Slots)
 	}
 	return cut(sum)
 }
+
+// slotsAdd returns what a job's slots add to its urgency, each as many as it asks for
+// processors there, by the urgency of one.
+func slotsAdd(j *Job, urgency float64) float64 { return cut(j.CPUs * urgency * float64(j.Slots)) }
 
 // Contribution returns what a request adds to the urgency of a job with so many assumed slots
 // (Seed, hrr): the urgency of the complex times the amount and the slots, but of types without
