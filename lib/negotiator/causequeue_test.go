@@ -176,6 +176,26 @@ func TestBlockedNiceUser(t *testing.T) {
 	t.Error("nothing is said of 4.0")
 }
 
+// What runs in a part of a drained slot goes on when it is drained no more, and counts for limits:
+// both jobs may only go beyond the soft one, and so in their order.
+func TestDrainedBesideWhatRuns(t *testing.T) {
+	cfg := defaults(t)
+	cfg.Queue = drawnQueue{seed: 1, limits: true, user: [2]int{1, 2}, noise: [2]int{1, 9}}
+	claims := runs(9, "alice@x", 1, 1, time.Minute)
+	claims[0].Slot, claims[0].Piece = "slot1_1", pool.Piece{Of: "slot1", Takes: "Cpus=1 Memory=128"}
+	claims = append(claims, runs(8, "bob@x", 2, 2, time.Minute)...)
+	p := Pool{Claims: claims, Slots: []pool.Slot{aSlot(t, "slot2", "Requirements = false"), aSlot(t, "slot1", `PartitionableSlot = true; Cpus = 4; Memory = 4096; State = "Drained"`)},
+		Jobs: []Job{aJob(t, 1, 1, "alice@x", "Noise = 1"), aJob(t, 2, 1, "alice@x", "")}}
+	p.runToo(t)
+	plan := Cycle(p, cfg, now)
+	if len(plan.Rejections) != 2 || plan.Rejections[0].Job.Cluster != 2 {
+		t.Fatalf("rejections %+v, want 2.0 before 1.0", plan.Rejections)
+	}
+	if r := plan.Rejections[1]; r.Cause != CauseDrained || r.OwnJobs != 1 {
+		t.Errorf("1.0: causes %s %v and %d own jobs before it, want Drained, and 1", r.Cause, r.Also, r.OwnJobs)
+	}
+}
+
 // What limits make of a job that was matched is what they make of it alone, also where it came
 // in one run with others that are not equal to them.
 func TestWaitingBehindOneOfARun(t *testing.T) {

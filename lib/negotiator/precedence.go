@@ -149,15 +149,21 @@ type entrant struct {
 // endedAt returns the kinds of the jobs that have to end before a slot takes others, as limits
 // of the policy have them.
 func (d *diagnosis) endedAt(n *nearest) []int {
-	if !n.small && len(n.doing) == 0 {
+	if !n.awaitsEnds() {
 		return nil
 	}
 	return d.freed(n).kinds
 }
 
+// awaitsEnds says whether jobs on a slot have to end before it takes others: not on one that
+// is drained, say, and has room beside them.
+func (n *nearest) awaitsEnds() bool {
+	return n.small || slices.Contains(n.doing, CauseTaken) || slices.Contains(n.doing, CauseClaimed)
+}
+
 // caseOf tells slots apart, and one that has room from itself when it has not.
 func (d *diagnosis) caseOf(n *nearest) string {
-	if d.precedence != nil && !n.small && len(n.doing) == 0 {
+	if d.precedence != nil && !n.awaitsEnds() {
 		return n.name + " as it is"
 	}
 	return n.name
