@@ -96,7 +96,8 @@ func TestRankedOrder(t *testing.T) {
 	}
 }
 
-// Without report_pjob_tickets nothing of jobs that wait is shown, nor their order.
+// Without report_pjob_tickets lists show nothing of jobs that wait, nor their order; -j explains
+// it.
 func TestRankedUnreported(t *testing.T) {
 	someRanked(t)
 	underSGE(t, functionalUsers+"report_pjob_tickets = false\n")
@@ -108,6 +109,9 @@ func TestRankedUnreported(t *testing.T) {
 		if x.Place != 0 || x.Priority != 0 || x.RankedNumbers != (RankedNumbers{}) {
 			t.Errorf("-json shows %+v", x)
 		}
+	}
+	if _, out, _ := qstat("-j", "2"); !strings.Contains(out, "npprior = (ppri + 1024) / 2048") {
+		t.Errorf("-j explains nothing:\n%s", out)
 	}
 }
 
