@@ -15,7 +15,7 @@ import (
 // lastDeadline is the last second of the year 9999, in Unix seconds.
 const lastDeadline = 253402300799
 
-// Deadline is when a job has to be done by, as somebody wrote it.
+// Deadline is the time by which a job should have started, as somebody wrote it (qsub(1), -dl).
 type Deadline struct {
 	Unix  int64 // seconds
 	Local bool  // it was written in local time, so that the time zone decides

@@ -116,8 +116,8 @@ func (l *lines) comment(text string) {
 	}
 }
 
-// done returns the notes, in the order of the lines. qconf ends every line, so that one without an end may be the half
-// of one.
+// done returns the notes, in the order of the lines. qconf ends every line, so that one
+// without an end may be the half of one.
 func (l *lines) done() []Note {
 	switch {
 	case !l.some:
