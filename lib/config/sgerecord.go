@@ -55,7 +55,7 @@ func (c *Config) openRecord(kind sgeKind, name string) error {
 	case sgePEs:
 		if _, ok := c.peAt[name]; !ok {
 			c.peAt = noted(c.peAt, name, len(c.SGE.PEs))
-			c.SGE.PEs = append(c.SGE.PEs, sge.PE{Name: name, Slots: defaultPESlots})
+			c.SGE.PEs = append(c.SGE.PEs, sge.PE{Name: name, Slots: sge.PESlots})
 		}
 	case sgeUsersets:
 		c.SGE.Usersets = noted(c.SGE.Usersets, name, c.SGE.Usersets[name])
@@ -65,9 +65,6 @@ func (c *Config) openRecord(kind sgeKind, name string) error {
 	}
 	return nil
 }
-
-// defaultPESlots is how many slots a parallel environment has that says nothing of it.
-const defaultPESlots = 999
 
 // noted sets an entry of a map that may be nil.
 func noted[V any](m map[string]V, name string, v V) map[string]V {

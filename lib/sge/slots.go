@@ -15,8 +15,11 @@ import (
 // MostSlots is the largest number of slots that a range may name.
 const MostSlots = 9_999_999
 
+// PESlots is how many slots a parallel environment has of which nothing else is said.
+const PESlots = 999
+
 // defaultPE is what DefaultPE is without an entry.
-var defaultPE = PE{Name: DefaultPE, Slots: 999}
+var defaultPE = PE{Name: DefaultPE, Slots: PESlots}
 
 // Slots returns how many slots are assumed of a job that asks for wanted slots of a parallel
 // environment, and the least of them (sge_pe(5), urgency_slots). Wanted is a number, a range
