@@ -29,6 +29,9 @@ type Difference struct {
 	// Reserved are slots kept only after, Released only before the changes. By slot.
 	Reserved, Released []negotiator.ReportedReservation
 	Rejections         []ChangedReason // by job
+	// Places are jobs that wait before and after, with one queue of all jobs in both, and have
+	// another place in it: in the order after the changes.
+	Places []ChangedPlace
 
 	before, after string // the policies with one queue
 }
@@ -89,14 +92,14 @@ type ChangedReason struct {
 
 // none tells whether nothing is different.
 func (d Difference) none() bool {
-	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections) == 0
+	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections)+len(d.Places) == 0
 }
 
 // compare returns what is different in b.
 func compare(a, b *negotiator.Plan) Difference {
 	d := Difference{
 		Submitters: compareSubmitters(a.Submitters, b.Submitters), Groups: compareGroups(a.Groups, b.Groups),
-		Rejections: compareReasons(a.Rejections, b.Rejections), before: a.Policy, after: b.Policy,
+		Rejections: compareReasons(a.Rejections, b.Rejections), Places: comparePlaces(a, b), before: a.Policy, after: b.Policy,
 	}
 	d.matches(a.Matches, b.Matches)
 	d.Preempted, d.Spared = onlyEvicted(b.Matches, a.Matches), onlyEvicted(a.Matches, b.Matches)
@@ -210,17 +213,28 @@ func reported(m negotiator.Match, policy string) negotiator.ReportedMatch {
 	return (&negotiator.Plan{Policy: policy, Matches: []negotiator.Match{m}}).Report(0, epoch).Matches[0]
 }
 
-// stretch is consecutive procs that were not matched for one reason.
+// stretch is consecutive procs that were not matched for one reason, or that stand in the
+// queue one behind the other.
 type stretch struct {
 	negotiator.Procs
 	submitter, reason string
+	QueuePlace        // of the first
+}
+
+// from returns what is left of a stretch from a proc of it on.
+func (s stretch) from(proc int) stretch {
+	if s.Place > 0 {
+		s.Place += proc - s.First
+	}
+	s.First = proc
+	return s
 }
 
 func stretches(list []negotiator.Rejection) []stretch {
 	var all []stretch
 	for _, x := range list {
 		for _, p := range x.Jobs {
-			all = append(all, stretch{p, x.Submitter, x.Reason})
+			all = append(all, stretch{Procs: p, submitter: x.Submitter, reason: x.Reason})
 		}
 	}
 	slices.SortFunc(all, func(a, b stretch) int { return a.Compare(b.Procs) })
@@ -269,7 +283,7 @@ func overlay(a, b []stretch, fn func(p negotiator.Procs, in, on *stretch)) {
 		return p
 	}
 	rest := func(list []stretch, p negotiator.Procs) []stretch { // without what was up to p
-		if list[0].First = p.Last + 1; list[0].First > list[0].Last {
+		if list[0] = list[0].from(p.Last + 1); list[0].First > list[0].Last {
 			return list[1:]
 		}
 		return list

@@ -63,6 +63,7 @@ func TestCompare(t *testing.T) {
 			{[]negotiator.Procs{{Cluster: 1, First: 6, Last: 9}}, "alice@pool", "full", "limit"},
 			{[]negotiator.Procs{{Cluster: 2, First: 0, Last: 0}}, "alice@pool", "", "limit"},
 		},
+		Places: []ChangedPlace{},
 	}
 	if got := compare(a, b); !reflect.DeepEqual(got, want) {
 		t.Errorf("compare = %+v\nwant %+v", got, want)

@@ -32,7 +32,11 @@ func tellDifference(c *cmdline.Call, d dry) error {
 		turn(now, then), plural(then, "job"), leave, turn(d.plan.Candidates, d.after.Candidates),
 		turn(d.plan.Slots, d.after.Slots), plural(d.after.Slots, "slot"))
 	if both.Difference.none() {
-		fmt.Fprintln(c.Stdout, "Nothing would be different: shares, matches and reasons are the same.")
+		same := "shares, matches and reasons"
+		if d.plan.Policy != "" && d.after.Policy != "" {
+			same = "matches, reasons and places of waiting jobs"
+		}
+		fmt.Fprintf(c.Stdout, "Nothing would be different: %s are the same.\n", same)
 		return nil
 	}
 	return both.Difference.tell(c)
@@ -67,6 +71,7 @@ func (d Difference) tell(c *cmdline.Call) error {
 	showLines(c, plural(len(d.Spared), "job")+" would not be preempted that would now", evictedLines(d.Spared))
 	showLines(c, plural(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
 	showLines(c, plural(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
+	d.tellPlaces(c)
 	d.tellReasons(c)
 	return nil
 }

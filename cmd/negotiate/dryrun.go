@@ -70,6 +70,7 @@ func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
 	d.world = now
 	if len(d.changes) > 0 {
 		d.world = newWorld(c, v, seen, domain)
+		now.compared, d.world.compared = true, true
 	}
 	now.asked, d.world.asked = d.asked, d.asked
 	for _, ch := range d.changes {

@@ -20,13 +20,14 @@ import (
 // world is what a cycle looks at: a copy of the spool's, which changes are tried on.
 // It is as good as the view that it was taken of.
 type world struct {
-	asked  []negotiator.Procs // that the plan has the analysis of
-	config config.Config
-	now    time.Time
-	domain string // of the spool
-	queue  *spool.View
-	pool   negotiator.Pool
-	next   int // the next cluster
+	asked    []negotiator.Procs // that the plan has the analysis of
+	compared bool               // the plan tells where all jobs stand
+	config   config.Config
+	now      time.Time
+	domain   string // of the spool
+	queue    *spool.View
+	pool     negotiator.Pool
+	next     int // the next cluster
 	// Clusters from firstNew on are those that changes added; gone are jobs that they
 	// removed.
 	firstNew int
@@ -93,7 +94,7 @@ func (w *world) cycle() (*negotiator.Plan, error) {
 	cfg.Queue = operation.Queue(&w.config, operation.Sources{
 		Slots: func() []pool.Slot { return w.pool.Slots }, Claims: w.Claims, Tallies: w.Tallies, Now: w.now,
 	})
-	cfg.Explain = w.asked
+	cfg.Explain, cfg.Standings = w.asked, w.compared
 	return negotiator.Cycle(p, cfg, w.now), nil
 }
 

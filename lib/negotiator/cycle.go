@@ -115,6 +115,8 @@ type Config struct {
 	// Explain are jobs that the plan has the analysis of, whether they are matched
 	// or not, and with nothing left out for the sake of speed.
 	Explain []Procs
+	// Standings says that the plan has its Standings.
+	Standings bool
 }
 
 // Preemption says when jobs have to give their slots to others.
@@ -208,6 +210,9 @@ type Plan struct {
 	// Rejections are the jobs that got no slot, by submitter in the order of
 	// negotiation, then by job priority; or in the order of Config.Queue.
 	Rejections []Rejection
+	// Standings are where all jobs in Rejections stand, in the order of Config.Queue, those
+	// without a place last and by job; none without Config.Standings or such a queue.
+	Standings []Standing
 	// Autoclusters are the shapes of the jobs in Rejections and Explained, and how
 	// far the slots of the pool are from each. Their Autocluster is the index here.
 	Autoclusters []Analysis

@@ -252,6 +252,9 @@ func (c *cycle) report() {
 	}
 	if d.precedence != nil {
 		c.plan.inQueueOrder()
+		if c.cfg.Standings {
+			c.plan.Standings = d.standings()
+		}
 		c.plan.Policy = c.cfg.Queue.Name()
 	}
 }
