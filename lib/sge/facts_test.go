@@ -98,7 +98,7 @@ func TestQueueJob(t *testing.T) {
 		{`RequestMemory = "1K"`, func(j *Job) { j.Requests = []Request{{12, 1024, "1K"}} }},
 		{`RequestLic = ProcId * 2`, func(j *Job) { j.Requests = []Request{{1, 6, "6"}} }},
 		{`RequestSlots = 4; RequestS = 4; RequestIdle = 7; RequestNope = 3`, func(*Job) {}},
-		{`RequestFdbl = real("NaN"); RequestFtime = real("INF")`, func(j *Job) { j.Requests = []Request{{3, 1e300, `real("INF")`}} }},
+		{`RequestFdbl = real("NaN"); RequestFtime = real("INF")`, func(j *Job) { j.Requests = []Request{{3, 1e18, `real("INF")`}} }},
 	} {
 		ad := adOf(t, c.ad)
 		ad.SetInt(pool.AttrClusterID, 7)

@@ -6,8 +6,11 @@ import (
 	"strings"
 )
 
-// mostAmount is what larger amounts count as, INFINITY among them.
-const mostAmount = 1e300
+// mostAmount is what larger amounts count as, INFINITY among them, and negative ones likewise.
+// No machine has more of anything: of bytes this is an exabyte. It fits into an integer of 64
+// bits, and displays have 19 digits of it; the largest number that there is would have 300,
+// and the sums with it would leave none of the digits of others.
+const mostAmount = 1e18
 
 // counts says whether requests for the complex make a difference: SlotsComplex is what jobs
 // have without asking.
