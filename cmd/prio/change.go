@@ -16,6 +16,7 @@ import (
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
+	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
@@ -89,7 +90,7 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 		return nil, errors.New("-set: not by a set-user-ID program: attributes may name files and programs; call it by sudo -u instead")
 	}
 	for _, words := range c.Repeated("set") {
-		ch, err := assignment(words[0], who)
+		ch, err := assignment(c.Config, words[0], who)
 		if err != nil {
 			return nil, err
 		}
@@ -144,7 +145,7 @@ func number(attr, text string, least, most int64) (change, error) {
 }
 
 // assignment reads ATTR=EXPR.
-func assignment(text string, who cmdline.Caller) (change, error) {
+func assignment(cfg *config.Config, text string, who cmdline.Caller) (change, error) {
 	name, value, ok := strings.Cut(text, "=")
 	if name = strings.TrimSpace(name); !ok || name == "" {
 		return change{}, cmdline.Usagef("-set %q: want an attribute and an expression, like RequestMemory=4096", text)
@@ -157,10 +158,20 @@ func assignment(text string, who cmdline.Caller) (change, error) {
 	if err != nil {
 		return change{}, cmdline.Usagef("-set %s: %v", name, err)
 	}
-	if err := jobad.CheckEdit(name, e, who.Admin); err != nil {
+	if err := checkEdit(cfg, name, e, who); err != nil {
 		return change{}, fmt.Errorf("-set %w", err)
 	}
 	return change{attr: name, expr: e, text: "-set " + name + "=" + e.Format(classad.StyleSpool)}, nil
+}
+
+// checkEdit refuses what no job may have, with the range of the policy.
+func checkEdit(cfg *config.Config, name string, e *classad.Expr, who cmdline.Caller) error {
+	err := jobad.CheckEdit(name, e, who.Admin)
+	if err == nil || !operation.IsSGE(cfg) || !strings.EqualFold(name, pool.AttrJobPrio) {
+		return err
+	}
+	least, most := bounds(cfg)
+	return fmt.Errorf("%s: %s: want a whole number from %d to %d", name, submitfile.Shorten(e.String()), least, most)
 }
 
 // words returns the changes as the journal has them.

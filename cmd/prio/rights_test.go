@@ -64,6 +64,8 @@ func TestRights(t *testing.T) {
 		{"carol", "-p 1025 1.0", one, "JobPrio", 2, `prio: "1025": want a whole number from -1023 to 1024`, "-5"}, {"alice", "-p -1024 1.0", one, "JobPrio", 2, `prio: "-1024": want a whole number from -1023 to 1024`, "-5"},
 		{"alice", "-pre1 5 1.0", one, "PreJobPrio1", 0, "", "5"}, {"carol", "-p 1 2", two, "JobPrio", 0, "", "1"}, {"bob", "-p 1 2.0", two, "JobPrio", 1, "prio: couldn't set new priority for 2.0: 1 is above 0" + lower, "undefined"},
 		{"alice", "-19 3.2", three, "JobPrio", 1, "prio: couldn't set new priority for 3.2: 1 is above 0" + lower, "20"}, {"alice", "-20 3.2", three, "JobPrio", 0, "", "0"},
+		{"carol", "-set JobPrio=undefined 1.0", one, "JobPrio", 1, "prio: -set JobPrio: undefined: want a whole number from -1023 to 1024", "-5"},
+		{"carol", "-set jobprio=5000000000 1.0", one, "JobPrio", 1, "prio: -set jobprio: 5000000000: want a whole number from -1023 to 1024", "-5"},
 		{"carol", "-set JobPrio=5000 1.0", one, "JobPrio", 1, change + "JobPrio: 5000: want a whole number from -1023 to 1024", "-5"},
 
 		{"alice", "-js 4294967295 1.0", one, "JobShare", 0, "", "4294967295"}, {"alice", "-js 4294967296 1.0", one, "JobShare", 2, `prio: "4294967296": want a whole number from 0 to 4294967295`, "undefined"},
