@@ -110,7 +110,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "coresize = 1.5\nqueue", "a.sub:2: coresize: 1.5: want a whole number"},
 		{sleep + "parallel_slots = few\nqueue", `a.sub:2: parallel_slots: "few": want a number of slots such as 4, a range such as 2-8, 4- or -8, or several with commas between them`},
 		{sleep + "parallel_environment = two words\nqueue", `a.sub:2: parallel_environment: "two words": want a name without blanks and double quotes`},
-		{sleep + "job_share = -1\nqueue", "a.sub:2: job_share: -1: want a whole number from 0 up"},
+		{sleep + "job_share = -1\nqueue", "a.sub:2: job_share: -1: want a whole number from 0 to 4294967295"},
 		{sleep + "job_share = 4294967296\nqueue", "a.sub:2: job_share: 4294967296: want a whole number from 0 to 4294967295"},
 		{sleep + "parallel_slots = 0\nqueue", `a.sub:2: parallel_slots: "0": a number of slots must be greater than zero`},
 		{sleep + "deadline = tomorrow\nqueue", "a.sub:2: deadline: \"tomorrow\": want Unix seconds, or a time such as 2026-11-22 15:30, 202611221530 or 2026-11-22T15:30:00Z"},

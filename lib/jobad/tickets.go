@@ -13,11 +13,11 @@ func (j *job) jobShare() error {
 	if !ok || err != nil {
 		return err
 	}
-	n, err := j.integer(g, true)
+	n, err := j.integer(g, false)
 	switch {
 	case err != nil:
 		return err
-	case n > sge.MostShares:
+	case n < 0 || n > sge.MostShares:
 		return j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), uint32(sge.MostShares))
 	}
 	j.setExpr(sge.AttrJobShare, strconv.FormatInt(n, 10))
