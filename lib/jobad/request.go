@@ -97,7 +97,11 @@ func (j *job) cpus() (request, error) {
 // slot has those that end as what it offers, such as TotalCpus.
 func (j *job) doubtAmount(g given, offer string) {
 	if j.isStray(g.Text) && !strings.HasSuffix(strings.ToLower(g.Text), strings.ToLower(offer)) {
-		j.caution(g, "%s: the job has no such attribute: want a number", submitfile.Shorten(g.Text))
+		want := "a number"
+		if offer != pool.AttrCpus && offer != resourceName("gpus") {
+			want += ", or a text in double quotes" // as the complexes of Grid Engine have some
+		}
+		j.caution(g, "%s: the job has no such attribute: want %s", submitfile.Shorten(g.Text), want)
 	}
 }
 

@@ -99,6 +99,7 @@ func TestDoubtfulAmounts(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"request_cpus = many", "a.sub:2: request_cpus: many: the job has no such attribute: want a number"},
 		{"request_gpus = some", "a.sub:2: request_gpus: some: the job has no such attribute: want a number"},
+		{"request_site = north", "a.sub:2: request_site: north: the job has no such attribute: want a number, or a text in double quotes"},
 		{"request_cpus = Width\n+Width = 2", ""},
 		{"request_cpus = TotalCpus", ""},
 		{"request_cpus = undefined", ""},
