@@ -1,14 +1,13 @@
 package jobprio
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"fairspool/lib/internal/golden"
 )
 
 // idle returns jobs that have used next to nothing, with these tickets.
@@ -146,38 +145,21 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestGoldenNice compares with what a real Grid Engine set: on the scenarios that lie
-// here, and all there are where FAIRSPOOL_GOLDEN says.
-func TestGoldenNice(t *testing.T) {
-	folders := []string{filepath.Join("testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "sge"))
-	}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "runtime-nice*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no scenarios of nice values: %v", folder, err)
-		}
-		for _, file := range files {
-			t.Run(filepath.Base(file), func(t *testing.T) { compareNice(t, file) })
-		}
+// observedNice is a scenario of jobs that ran on one machine.
+type observedNice struct {
+	Observed []struct {
+		Tickets float64 `json:"tckts"`
+		Slots   int
+		Nice    int
 	}
 }
 
-func compareNice(t *testing.T, file string) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var r struct {
-		Observed []struct {
-			Tickets float64 `json:"tckts"`
-			Slots   int
-			Nice    int
-		}
-	}
-	if err := json.Unmarshal(text, &r); err != nil || len(r.Observed) < 2 {
-		t.Fatalf("%s: %d jobs, %v", file, len(r.Observed), err)
+// TestGoldenNice compares with what a real Grid Engine set.
+func TestGoldenNice(t *testing.T) { golden.Each(t, "sge", "runtime-nice*.json", compareNice) }
+
+func compareNice(t *testing.T, file string, r *observedNice) {
+	if len(r.Observed) < 2 {
+		t.Fatalf("%s: %d jobs", file, len(r.Observed))
 	}
 	var running []Runner
 	var want []int

@@ -1,10 +1,7 @@
 package maui_test
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/config"
+	"fairspool/lib/internal/golden"
 	"fairspool/lib/maui"
 	"fairspool/lib/pool"
 )
@@ -71,31 +69,9 @@ type goldenPart struct {
 	Sub          map[string]goldenPart `json:"sub"`
 }
 
-// eachGolden runs a test for each of the cases that lie here, and of all there are where
-// FAIRSPOOL_GOLDEN says; file is the name of its file.
+// eachGolden runs a test for each of the observed cases.
 func eachGolden(t *testing.T, test func(t *testing.T, file string, g *goldenCase)) {
-	folders := []string{filepath.Join("testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "maui"))
-	}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no cases: %v", folder, err)
-		}
-		for _, path := range files {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var g goldenCase
-			if err := json.Unmarshal(text, &g); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			file := filepath.Base(path)
-			t.Run(file, func(t *testing.T) { test(t, file, &g) })
-		}
-	}
+	golden.Each(t, "maui", "*.json", test)
 }
 
 // TestGoldenMaui compares priorities, and all that they come from, with those of Maui 3.3.1.

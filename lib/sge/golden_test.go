@@ -2,12 +2,9 @@ package sge
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"math"
-	"os"
-	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -15,6 +12,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/internal/golden"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
@@ -31,14 +29,15 @@ type goldenCase struct {
 		Slots        int64
 		UrgencySlots any `json:"urgency_slots"`
 	} `json:"pes"`
-	Free        int64          `json:"queue_slots_free"`
-	Users       []goldenObject `json:"users"`
-	Projects    []goldenObject `json:"projects"`
-	Departments []goldenObject `json:"departments"`
-	Tree        *goldenNode    `json:"share_tree"`
-	Now         int64          `json:"now"`
-	Jobs        []goldenJob    `json:"jobs"`
-	Observed    []goldenRow    `json:"observed"`
+	Free        int64           `json:"queue_slots_free"`
+	Users       []goldenObject  `json:"users"`
+	Projects    []goldenObject  `json:"projects"`
+	Departments []goldenObject  `json:"departments"`
+	Tree        *goldenNode     `json:"share_tree"`
+	Now         int64           `json:"now"`
+	Jobs        []goldenJob     `json:"jobs"`
+	Observed    []goldenRow     `json:"observed"`
+	Monitor     []goldenMonitor `json:"share_tree_monitor"`
 }
 
 type goldenObject struct {
@@ -111,31 +110,9 @@ func (g *goldenCase) truth(key string) bool {
 	return strings.EqualFold(g.said(key), "true") || g.said(key) == "1"
 }
 
-// eachGolden runs a test for each of the cases that lie here, and of all there are where
-// FAIRSPOOL_GOLDEN says; file is the name of its file.
+// eachGolden runs a test for each of the observed cases.
 func eachGolden(t *testing.T, test func(t *testing.T, file string, g *goldenCase)) {
-	folders := []string{filepath.Join("testdata", "golden")}
-	if all := os.Getenv("FAIRSPOOL_GOLDEN"); all != "" {
-		folders = append(folders, filepath.Join(all, "sge"))
-	}
-	for _, folder := range folders {
-		files, err := filepath.Glob(filepath.Join(folder, "*.json"))
-		if err != nil || len(files) == 0 {
-			t.Fatalf("%s: no cases: %v", folder, err)
-		}
-		for _, path := range files {
-			text, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			var g goldenCase
-			if err := json.Unmarshal(text, &g); err != nil {
-				t.Fatalf("%s: %v", path, err)
-			}
-			file := filepath.Base(path)
-			t.Run(file, func(t *testing.T) { test(t, file, &g) })
-		}
-	}
+	golden.Each(t, "sge", "*.json", test)
 }
 
 // TestGoldenRanking compares the numbers of all jobs, and their order, with those of Grid Engine

@@ -1,10 +1,7 @@
 package sge
 
 import (
-	"encoding/json"
 	"math"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -17,23 +14,6 @@ type goldenMonitor struct {
 	Shares float64 `json:"shares"`
 	Actual float64 `json:"actual_share"`
 	Usage  float64 `json:"usage"`
-}
-
-// readMonitor reads what was printed with the case of a file.
-func readMonitor(t *testing.T, file string) []goldenMonitor {
-	var seen struct {
-		Monitor []goldenMonitor `json:"share_tree_monitor"`
-	}
-	for _, folder := range []string{filepath.Join("testdata", "golden"), filepath.Join(os.Getenv("FAIRSPOOL_GOLDEN"), "sge")} {
-		text, err := os.ReadFile(filepath.Join(folder, file))
-		if err != nil {
-			continue
-		}
-		if err := json.Unmarshal(text, &seen); err != nil {
-			t.Fatal(err)
-		}
-	}
-	return seen.Monitor
 }
 
 // monitored returns the nodes as they are some seconds after the run of a case. sge_share_mon
@@ -58,7 +38,7 @@ func (g *goldenCase) monitored(t *testing.T, later time.Duration) map[string]Tre
 func TestGoldenTree(t *testing.T) {
 	nodes := 0
 	eachGolden(t, func(t *testing.T, file string, g *goldenCase) {
-		monitor := readMonitor(t, file)
+		monitor := g.Monitor
 		if len(monitor) == 0 || g.Tree == nil {
 			return
 		}
