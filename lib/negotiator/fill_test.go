@@ -68,6 +68,21 @@ func TestClusterSkipping(t *testing.T) {
 	}
 }
 
+// A job for which nothing is found has the rest of its cluster passed over, also where that was
+// seen by an equal job of another cluster, which is not asked for again.
+func TestClusterSkippingBehindAnEqualJob(t *testing.T) {
+	unlike := "Requirements = TARGET.Cpus >= 1 && ProcId % 3 != 0"
+	for _, first := range []int{1, 0} {
+		cfg := defaults(t)
+		cfg.SkipClusters = true
+		jobs := []Job{aJob(t, 1, 1, "alice@x", unlike), aJob(t, 2, 3, "alice@x", unlike)}
+		plan := Cycle(Pool{Slots: equal(t, 9, ""), Jobs: jobs[1-first:]}, cfg, now)
+		if len(plan.Matches) != 0 || rejected(plan) != 3+first {
+			t.Errorf("behind %d equal jobs: Cycle matches %s, tells %d why not, want nobody and all", first, pairs(plan), rejected(plan))
+		}
+	}
+}
+
 // ADD_SIGNIFICANT_ATTRIBUTES tells apart what no expression does.
 func TestAddedSignificantAttributes(t *testing.T) {
 	jobs := []Job{aJob(t, 1, 2, "alice@x", "Project = 1"), aJob(t, 2, 1, "alice@x", "Project = 2")}

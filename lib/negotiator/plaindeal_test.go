@@ -379,13 +379,22 @@ func (c *plainCycle) turn(u *plainUser, limit float64, most int) (took int) {
 		case there:
 			waits[j.shape] = true
 		default:
-			if behind, skips := u.skipped[j.kin]; j.kin != "" && (!skips || i < behind) {
-				u.skipped[j.kin] = i
+			for i, alike := range u.jobs {
+				if alike.shape == j.shape {
+					u.skip(alike, i)
+				}
 			}
 			u.barren[j.shape] = true
 		}
 	}
 	return took
+}
+
+// skip has the kin of a job for which nothing is found passed over, behind its own place.
+func (u *plainUser) skip(j *plainJob, at int) {
+	if behind, skips := u.skipped[j.kin]; j.kin != "" && !j.gone && !j.barred && (!skips || at < behind) {
+		u.skipped[j.kin] = at
+	}
 }
 
 // matching returns the free slots for a job, the best first.

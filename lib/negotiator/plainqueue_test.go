@@ -131,8 +131,10 @@ func (c *plainQueue) serveFirst(tier []*plainUser) bool {
 		case slot != nil:
 			c.match(j.plainJob, slot)
 		default:
-			if behind, skips := u.skipped[j.kin]; !there && j.kin != "" && (!skips || i < behind) {
-				u.skipped[j.kin] = i
+			for i, alike := range c.line {
+				if !there && alike.user == u && alike.shape == j.shape && alike.kind == j.kind {
+					u.skip(alike.plainJob, i)
+				}
 			}
 			continue
 		}

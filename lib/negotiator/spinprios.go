@@ -44,6 +44,7 @@ func (s *submitter) restrict(e *entry) func() {
 	return func() {
 		for _, q := range s.queues {
 			q.cluster.restore() // others have jobs of that autocluster, too
+			q.skips = false
 		}
 		s.ready()
 		if !e.ranged && !slices.ContainsFunc(s.queues, func(q *queue) bool { return len(q.passed) > 0 }) {

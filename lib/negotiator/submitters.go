@@ -49,6 +49,7 @@ type queue struct {
 	runs      []run        // in job-priority order, those that are left
 	left      int          // jobs in runs
 	passed    []run        // passed over with the rest of their clusters
+	skips     bool         // the rest of the clusters of its jobs is passed over
 	limited   bool         // a slot was there that the share did not allow
 	blocked   string       // the concurrency limit that was reached
 	prospects prospects    // whom its first job may preempt
@@ -306,19 +307,21 @@ func (s *submitter) comeBack(events int) {
 	s.barren = s.barren[:0]
 }
 
-// skip passes over what is of the same cluster as the first of a queue for which
-// nothing was found.
+// skip passes over what is of the same clusters as the jobs of a queue: nothing was found for
+// the first, and so for all of them.
 func (s *submitter) skip(q *queue) {
-	kin := q.runs[0].kin
-	if kin == 0 {
+	if q.skips || q.runs[0].kin == 0 {
 		return
 	}
 	if s.kins == nil {
 		s.kins = map[int]int{}
 	}
-	if at, known := s.kins[kin]; !known || q.runs[0].order < at {
-		s.kins[kin] = q.runs[0].order
+	for _, r := range q.runs {
+		if at, known := s.kins[r.kin]; !known || r.order < at {
+			s.kins[r.kin] = r.order
+		}
 	}
+	q.skips = true
 }
 
 // passes says whether a run is behind one of the same cluster for which nothing was
@@ -335,6 +338,7 @@ func (s *submitter) lookAgain() {
 	}
 	clear(s.kins)
 	for _, q := range s.queues {
+		q.skips = false
 		if len(q.passed) == 0 {
 			continue
 		}
