@@ -138,11 +138,15 @@ func (c *cycle) limitsReached(k *autocluster) (names []string) {
 }
 
 // skipped says whether an earlier job of the same submitter and cluster, for which
-// nothing is found, has the job passed over.
+// nothing is found, has the job passed over: in this cycle, where a limit may keep that one
+// from being asked about since then, or in the next.
 func (d *diagnosis) skipped(s *submitter, w waiter) bool {
 	kin := w.runs[0].kin
 	if kin == 0 {
 		return false
+	}
+	if w.wasPassed() {
+		return true
 	}
 	order, any := d.hopeless(s, w)[kin]
 	return any && order < w.runs[0].order

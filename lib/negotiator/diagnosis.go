@@ -163,6 +163,9 @@ func waiterOf(q *queue) waiter {
 	return w
 }
 
+// wasPassed says whether the first job was passed over in this cycle.
+func (w *waiter) wasPassed() bool { return len(w.passed) > 0 && w.passed[0] == w.runs[0] }
+
 // before returns how many of the jobs go before the one in this place.
 func (w *waiter) before(order int) int {
 	at := sort.Search(len(w.runs), func(i int) bool { return w.runs[i].order >= order })

@@ -45,6 +45,9 @@ func plainSkipped(d *diagnosis, s *submitter, w waiter) bool {
 	if n := d.nearest(w.cluster); n != nil {
 		freed = d.findFreed(n).units
 	}
+	if slices.Contains(w.passed, w.runs[0]) {
+		return true
+	}
 	for _, o := range d.queues[s] {
 		if o.cluster == w.cluster || o.cluster.barred || d.blockedBut(o.cluster, freed) || d.anyLeft(o) {
 			continue
