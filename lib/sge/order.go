@@ -52,6 +52,9 @@ func (r *Ranking) places(jobs []int32) []Place {
 	npprior, nurg, least := 0.0, 0.0, 0.0 // the least priority of the equal procs before
 	for _, i := range jobs {
 		job := &r.pending[i]
+		if job.Count == 0 {
+			continue // stands between nobody
+		}
 		p, u := r.posix(job), half
 		if !r.urgent.none {
 			u = r.urgent.normal(r.urgent.pending[i])
