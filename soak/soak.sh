@@ -7,8 +7,10 @@ set -eu
 cd "$(dirname "$0")/.."
 inputs=${SOAK:-500000}
 
+# Those of packages that know the flag, with all of their other tests.
 echo "== properties"
-go test ./lib/accountant ./lib/classad/... ./lib/history ./lib/negotiator ./lib/pool ./spool -run 'Test' -count 1 -timeout 120m -rapid.checks 5000
+go test $(grep -rl --include='*_test.go' '"pgregory.net/rapid"' . | xargs -n 1 dirname | sort -u) \
+  -count 1 -timeout 120m -rapid.checks 5000
 
 echo "== fuzz targets, $inputs inputs each"
 for package in $(go list ./...); do
