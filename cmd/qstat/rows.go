@@ -48,6 +48,7 @@ type row struct {
 	ad     *classad.Ad // of the first proc; nil in tables where nothing needed it
 	place  int         // of the first proc in the queue of all jobs; 0: it has none
 	why    string      // the policy leaves the jobs out of that queue
+	aside  bool        // they wait and take no part: they stand among the held ones
 	ranked *ranked     // what the policy "sge" says of the first proc; nil under others
 }
 

@@ -61,6 +61,9 @@ func (p *sgeRanking) behind(a, b *row) int { return cmp.Compare(a.key.QDate, b.k
 // the policy makes of the ad.
 func (p *sgeRanking) fill(m *maker, r *row, in *stretch) {
 	r.ranked = p.of(m.from, m.span, in)
+	if p.config.ReportPending && p.later(in, m.span.First) {
+		r.aside, r.place = true, 0 // as one that is held: Grid Engine has both in one order
+	}
 	j := r.ranked.job
 	r.prior, r.slots = j.POSIX, p.slots(j, r.claim != nil)
 	r.urgency = urgency{p.requested(j), j.Deadline}

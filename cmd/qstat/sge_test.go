@@ -212,6 +212,20 @@ func TestRankedLater(t *testing.T) {
 	}
 }
 
+// TestRankedLaterOrder: jobs that are to start later stand among the held ones, by submission, as
+// both have 0.00000 in Grid Engine.
+func TestRankedLaterOrder(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		for _, more := range []string{"JobStatus = 5", "DeferralTime = 1800000000", "JobStatus = 5", "DeferralTime = 1800000000; QDate = 1795000000", ""} {
+			tx.AddCluster(job(t, "bob", more), []spool.NewRun{{Count: 1}})
+		}
+	})
+	underSGE(t, functionalUsers)
+	if got, want := strings.Join(rankedLines(t), ";"), "5.0 0.56000 0;4.0 0.00000 0;1.0 0.00000 0;2.0 0.00000 0;3.0 0.00000 0"; got != want {
+		t.Errorf("qstat shows %s, want %s", got, want)
+	}
+}
+
 // TestRequestedTwice: of a complex that is asked for by name and by shortcut the name counts.
 func TestRequestedTwice(t *testing.T) {
 	cmdtest.Spool(t, func(tx *spool.Tx) {
