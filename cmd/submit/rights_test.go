@@ -18,6 +18,8 @@ ADMINISTRATORS = ["carol"]
 [sge.projects.pa]
 [sge.projects.pb]
 acl = ["staff"]
+[sge.users.dave]
+default_project = "pb"
 [sge.departments.d1]
 entries = ["alice"]
 [sge.departments.d2]
@@ -71,6 +73,7 @@ func TestRights(t *testing.T) {
 		{"bob", "+Deadline = QDate", "Deadline", "a.sub:2: +Deadline: QDate: want a whole number from 0 to 9007199254740992", "-"},
 
 		{"alice", "project = pa", "Project", "", `"pa"`}, {"alice", "project = pb", "Project", `a.sub:2: project: "pb": alice has no access to this project, which is for staff: name another one`, "-"},
+		{"dave", "", "Project", `Project: "pb", the default project of dave: dave has no access to this project, which is for staff: name another one`, "-"}, {"dave", "project = pa", "Project", "", `"pa"`},
 		{"bob", "project = pb", "Project", "", `"pb"`}, {"alice", "project = pc", "Project", `a.sub:2: project: "pc": there is no such project; did you mean pa?`, "-"},
 		{"alice", "department = d1", "Department", "", `"d1"`}, {"alice", "department = d2", "Department", `a.sub:2: department: "d2": alice belongs to d1: leave the department out, or ask an administrator`, "-"},
 		{"carol", "department = d2", "Department", "", `"d2"`}, {"alice", "unix_group = physics", "UnixGroup", `a.sub:2: unix_group: "physics": alice does not belong to this Unix group: leave it out, or ask an administrator`, "-"},

@@ -89,12 +89,14 @@ func (r SGERights) Submit(ad *classad.Ad) error { return r.Change(classad.New(),
 // Change returns why some attributes of a job cannot become what they are in another ad; nil
 // for all attributes that there are rules for. The error is as that of Submit.
 func (r SGERights) Change(before, after *classad.Ad, attrs []string) error {
-	asked := func(attr string) bool {
+	meant := func(attr string) bool {
 		isIt := func(a string) bool { return strings.EqualFold(a, attr) }
-		return after.Has(attr) && (attrs == nil || slices.ContainsFunc(attrs, isIt))
+		return attrs == nil || slices.ContainsFunc(attrs, isIt)
 	}
+	asked := func(attr string) bool { return after.Has(attr) && meant(attr) }
 	for _, rule := range sgeRules {
-		if !asked(rule.attr) && !(after.Has(rule.attr) && asked(rule.with)) {
+		byDefault := rule.attr == pool.AttrProject && meant(rule.attr)
+		if !byDefault && !asked(rule.attr) && !(after.Has(rule.attr) && asked(rule.with)) {
 			continue
 		}
 		if err := rule.allow(r, before, after); err != nil {

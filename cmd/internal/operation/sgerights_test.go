@@ -18,6 +18,7 @@ var rightsConfig = sge.Config{
 	Projects: map[string]sge.Object{
 		"pa": {}, "pb": {ACL: []string{"staff", "none"}}, "pc": {XACL: []string{"staff"}}, "pd": {ACL: []string{"staff"}, XACL: []string{"guests"}},
 	},
+	Users:       map[string]sge.Object{"erin": {DefaultProject: "pb"}, "frank": {DefaultProject: "pz"}, "carol": {DefaultProject: "pb"}},
 	Departments: map[string]sge.Object{"d1": {Entries: []string{"alice"}}, "d2": {Entries: []string{"@hpc", "bob"}}, "d3": {}},
 	Usersets:    map[string]sge.Userset{"deadlineusers": {Entries: []string{"@hpc"}}, "staff": {Entries: []string{"carol", "@hpc"}}, "guests": {Entries: []string{"bob"}}},
 }
@@ -57,6 +58,11 @@ func TestSGERights(t *testing.T) {
 		{"carol", `Project = "pc"`, `Project: "pc": carol has no access to this project, which is not for staff: name another one`, "="}, {"alice", `Project = "pc"`, "", ""},
 		{"bob", `Project = "pd"`, `Project: "pd": bob has no access to this project, which is for staff: name another one`, "="}, {"carol", `Project = "pd"`, "", ""},
 		{"alice", `Project = Owner`, "Project: Owner: want a name in double quotes", "="}, {"alice", `Project = ""`, `Project: "": want a name in double quotes`, "="}, {"alice", "Project = undefined", "", ""},
+
+		{"erin", "", `Project: "pb", the default project of erin: erin has no access to this project, which is for staff, none: name another one`, "="},
+		{"erin", "Project = undefined", `Project: "pb", the default project of erin: erin has no access to this project, which is for staff, none: name another one`, "="},
+		{"frank", "JobPrio = -1", `Project: "pz", the default project of frank: there is no such project; did you mean pa?`, "="},
+		{"erin", `Project = "pa"`, "", ""}, {"carol", "", "", ""},
 
 		{"alice", `Department = "d1"`, "", ""}, {"alice", `Department = "d2"`, `Department: "d2": alice belongs to d1: leave the department out, or ask an administrator`, ""},
 		{"carol", `Department = "d2"`, "", ""}, {"alice", `Department = "defaultdepartment"`, `Department: "defaultdepartment": alice belongs to d1: leave the department out, or ask an administrator`, ""},
@@ -113,6 +119,7 @@ func TestSGEChanges(t *testing.T) {
 		{"JobPrio = 5", `JobPrio = 9; Project = "pz"; JobShare = 3`, []string{"JobShare"}, ""},
 		{`ParallelEnvironment = "mpi*"`, `ParallelEnvironment = "mpi*"; ParallelSlots = "2-8"`, []string{"ParallelSlots"},
 			`ParallelEnvironment: parallel environments that match "mpi*" assume different numbers of slots of 2-8 (mpi 2, mpich 8): name one of them, or ask for a fixed number`},
+		{`Project = "pb"`, "Project = undefined", []string{"Project"}, ""},
 		{"", "Deadline = undefined", []string{"Deadline"}, ""}, {"", "Note = 7", []string{"Note"}, ""}, {"", "JobPrio = 7", []string{}, ""},
 	} {
 		got := ""
@@ -122,6 +129,19 @@ func TestSGEChanges(t *testing.T) {
 		if got != c.want {
 			t.Errorf("Change from %s to %s of %q = %s, want %s", c.before, c.after, c.attrs, got, c.want)
 		}
+	}
+}
+
+// TestSGEDefaultProject: who takes a job's project back puts it into the owner's default one;
+// other changes of a job that is there already have nothing to do with that.
+func TestSGEDefaultProject(t *testing.T) {
+	r := SGERights{&rightsConfig, "erin", true, inHPC("erin")}
+	const want = `Project: "pb", the default project of erin: erin has no access to this project, which is for staff, none: name another one`
+	if err := r.Change(parsedAd(t, `Project = "pa"`), parsedAd(t, "Project = undefined"), []string{"Project"}); err == nil || err.Error() != want {
+		t.Errorf("Change to no project by an administrator = %v, want %s", err, want)
+	}
+	if err := r.Change(classad.New(), parsedAd(t, "JobPrio = -3"), []string{"JobPrio"}); err != nil {
+		t.Errorf("Change of the priority = %v, want nil", err)
 	}
 }
 

@@ -47,23 +47,31 @@ func (r SGERights) jobShare(_, after *classad.Ad) error {
 	return err
 }
 
-// project: it is there, and the owner has access to it.
+// project: it is there, and the owner has access to it. A job that names none is in its
+// owner's default project, of which Grid Engine asks the same.
 func (r SGERights) project(_, after *classad.Ad) error {
 	name, err := nameIn(after, pool.AttrProject)
-	if err != nil || name == "" {
+	if err != nil {
 		return err
+	}
+	given := ""
+	if name == "" {
+		if name = r.Config.Users[r.Owner].DefaultProject; name == "" {
+			return nil
+		}
+		given = ", the default project of " + r.Owner
 	}
 	p, ok := r.Config.Projects[name]
 	if !ok {
-		return fmt.Errorf("%q: there is no such project%s", name, meant(name, r.Config.Projects, "[sge.projects."+name+"]"))
+		return fmt.Errorf("%q%s: there is no such project%s", name, given, meant(name, r.Config.Projects, "[sge.projects."+name+"]"))
 	}
 	in, err := r.isInOneOf(p.ACL)
 	if err == nil && len(p.ACL) > 0 && !in {
-		return fmt.Errorf("%q: %s has no access to this project, which is for %s: name another one", name, r.Owner, strings.Join(p.ACL, ", "))
+		return fmt.Errorf("%q%s: %s has no access to this project, which is for %s: name another one", name, given, r.Owner, strings.Join(p.ACL, ", "))
 	}
 	out, err2 := r.isInOneOf(p.XACL)
 	if err = errors.Join(err, err2); err == nil && out {
-		return fmt.Errorf("%q: %s has no access to this project, which is not for %s: name another one", name, r.Owner, strings.Join(p.XACL, ", "))
+		return fmt.Errorf("%q%s: %s has no access to this project, which is not for %s: name another one", name, given, r.Owner, strings.Join(p.XACL, ", "))
 	}
 	return err
 }
