@@ -229,7 +229,7 @@ type Plan struct {
 	Passed  []Passed
 	Passing []pool.JobID
 	// Tickets are those that the run-time priority of jobs with claims, the matched ones
-	// among them, is to follow, by job; nil: it follows none.
+	// among them, is to follow, by job; nil: it follows none, and no job keeps any.
 	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin

@@ -47,6 +47,7 @@ func (c *cycle) settleQueue() {
 // stay as they are.
 func (c *cycle) noteTickets() {
 	o := c.one
+	c.plan.Tickets = []Tickets{} // not nil, though nobody may have any
 	for i, place := range o.matched {
 		c.plan.Tickets = append(c.plan.Tickets, Tickets{c.plan.Matches[i].Job, o.Places[place].Tickets})
 	}

@@ -44,6 +44,9 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	}
 	countMatches(tx, attempts, now)
 	keepQueueFacts(tx, facts, plan.Passing, made)
+	if plan.Tickets == nil {
+		dropTickets(tx, seen.ticketed)
+	}
 	keepTickets(tx, plan.Tickets)
 	takeFromOutside(tx, made, now, p)
 	putSuccession(tx, plan.Succession)

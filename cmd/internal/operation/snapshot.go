@@ -18,6 +18,8 @@ type Snapshot struct {
 	seq   uint64           // the transaction that it was taken after
 	slots map[string]known // by name
 	mark  string           // the clock that the spool is to keep; empty: as it is
+
+	ticketed []pool.JobID // those that have Tickets
 }
 
 // known is what applying a plan has to know of a slot that the cycle saw.
@@ -58,6 +60,7 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 		Slots: slots, Claims: v.Claims(), Submitters: v.Submitters(), Backoffs: v.Backoffs(), Reservations: reservations,
 	}
 	s.Pool.Jobs, s.Pool.Held = waiting(v, domain, groups, beside.Held)
+	s.ticketed = ticketed(v, s.Pool.Claims)
 	if beside.Running {
 		s.Pool.Running = claimed(v, s.Pool.Claims)
 	}

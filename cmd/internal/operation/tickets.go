@@ -36,6 +36,26 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	write()
 }
 
+// ticketed returns the jobs that have tickets, of those with claims, as nobody else has any.
+func ticketed(v *spool.View, claims []pool.Claim) (list []pool.JobID) {
+	for _, c := range claims {
+		if run, ok := v.Run(c.Job); ok && run.Ad.Has(pool.AttrTickets) {
+			list = append(list, c.Job)
+		}
+	}
+	return list
+}
+
+// dropTickets takes the tickets of jobs away: of a policy that is no longer the pool's, they
+// would still make nice values.
+func dropTickets(tx *spool.Tx, list []pool.JobID) {
+	for _, id := range list {
+		if ad, ok := tx.Job(id); ok {
+			job{tx, id, ad}.unset(pool.AttrTickets)
+		}
+	}
+}
+
 // wantsTickets tells whether a job has a claim, and not so many tickets.
 func wantsTickets(tx *spool.Tx, id pool.JobID, n int64) bool {
 	_, claimed := tx.Claim(id)

@@ -110,6 +110,49 @@ func size(t *testing.T, dir string) (bytes int64) {
 	return bytes
 }
 
+// TestTicketsOfOtherPolicy: where no policy hands them out, the next cycle takes those of
+// before away; where one does that has none for a job, these stay.
+func TestTicketsOfOtherPolicy(t *testing.T) {
+	b := newBench(t)
+	b.made(nil, negotiator.Match{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One})
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("tickets")
+		keepTickets(tx, []negotiator.Tickets{has(0, 5)})
+		return nil
+	})
+	apply := func(plan *negotiator.Plan, between func(tx *spool.Tx) error) string {
+		seen := b.snapshot()
+		if between != nil {
+			b.update(between)
+		}
+		b.update(func(tx *spool.Tx) error { Match(tx, plan, seen, noon.Add(time.Minute), params); return nil })
+		return b.tickets()
+	}
+	if got, want := apply(&negotiator.Plan{Tickets: []negotiator.Tickets{}}, nil), "5 none none none"; got != want {
+		t.Errorf("under a policy with tickets they are %s, want %s", got, want)
+	}
+	if got, want := apply(&negotiator.Plan{}, nil), "none none none none"; got != want {
+		t.Errorf("under one without they are %s, want %s", got, want)
+	}
+	before := size(t, b.dir)
+	apply(&negotiator.Plan{}, nil)
+	if after := size(t, b.dir); after-before > 200 {
+		t.Errorf("a cycle that finds none writes %d bytes", after-before)
+	}
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("tickets")
+		keepTickets(tx, []negotiator.Tickets{has(0, 5)})
+		return nil
+	})
+	if got, want := apply(&negotiator.Plan{}, func(tx *spool.Tx) error {
+		tx.Op("remove")
+		_, err := Remove(tx, first, "gone", noon, params)
+		return err
+	}), "gone none none none"; got != want {
+		t.Errorf("of a job that left the queue meanwhile they are %s, want %s", got, want)
+	}
+}
+
 // TestTicketsOfUnclaimed: a job whose match comes to nothing has none any more, whether it is
 // given up or held.
 func TestTicketsOfUnclaimed(t *testing.T) {
