@@ -51,6 +51,9 @@ func readPrio(words []string) (func(*world) error, error) {
 	line := cmdline.Command{Name: "prio", Number: "adjust", Flags: []cmdline.Flag{
 		{Name: "p", Args: []string{"N"}}, {Name: "adjust", Args: []string{"N"}}, {Name: "system", Args: []string{"N"}},
 	}}
+	for _, name := range [...]string{"js", "ot", "dl", "P", "set", "pre1", "pre2", "post1", "post2"} { // so that they are told apart from what prio has not
+		line.Flags = append(line.Flags, cmdline.Flag{Name: name, Args: []string{"VALUE"}})
+	}
 	flags, args, err := line.Parse(words)
 	switch {
 	case err != nil:
@@ -116,8 +119,8 @@ func (w *world) prioritise(names selection.Names, n int64, adjust bool) error {
 			if adjust {
 				to += old
 			}
-			if to < math.MinInt32 || to > math.MaxInt32 {
-				err = fmt.Errorf("%v: priority %d %+d: outside of 32 bits", jobs[i].First, old, n)
+			if least, most := operation.PriorityBounds(&w.config); to < least || to > most {
+				err = fmt.Errorf("%v: priority %d is outside of %d to %d", jobs[i].First, to, least, most)
 			}
 			jobs[i].Ad = jobs[i].Ad.Clone()
 			jobs[i].Ad.SetInt(pool.AttrJobPrio, to)

@@ -15,7 +15,6 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
 	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -117,7 +116,7 @@ func (list changes) once() error {
 
 // priority reads -p N, or +N and -N.
 func priority(c *cmdline.Call, flag string) (change, error) {
-	least, most := bounds(c.Config)
+	least, most := operation.PriorityBounds(c.Config)
 	if flag == "adjust" { // the sum is what counts
 		least, most = math.MinInt32, math.MaxInt32
 	}
@@ -126,14 +125,6 @@ func priority(c *cmdline.Call, flag string) (change, error) {
 		ch.expr, ch.text = nil, fmt.Sprintf("%+d", ch.add)
 	}
 	return ch, err
-}
-
-// bounds are those of JobPrio: Grid Engine's are narrower.
-func bounds(cfg *config.Config) (least, most int64) {
-	if operation.IsSGE(cfg) {
-		return sge.LeastPOSIX, sge.MostPOSIX
-	}
-	return math.MinInt32, math.MaxInt32
 }
 
 func number(attr, text string, least, most int64) (change, error) {
@@ -170,7 +161,7 @@ func checkEdit(cfg *config.Config, name string, e *classad.Expr, who cmdline.Cal
 	if err == nil || !operation.IsSGE(cfg) || !strings.EqualFold(name, pool.AttrJobPrio) {
 		return err
 	}
-	least, most := bounds(cfg)
+	least, most := operation.PriorityBounds(cfg)
 	return fmt.Errorf("%s: %s: want a whole number from %d to %d", name, submitfile.Shorten(e.String()), least, most)
 }
 

@@ -27,7 +27,7 @@ func newRights(cfg *config.Config, who cmdline.Caller) *rights {
 // outside tells why an adjustment of a priority leaves the range; empty if it does not.
 func (r *rights) outside(old int64, ch change) string {
 	inside := func(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }
-	least, most := bounds(r.cfg)
+	least, most := operation.PriorityBounds(r.cfg)
 	sum := old + ch.add // of which 64 bits are enough once old is inside
 	switch {
 	case inside(old) && sum >= least && sum <= most:

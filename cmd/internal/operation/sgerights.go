@@ -3,6 +3,7 @@ package operation
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -33,6 +34,14 @@ func SGERightsOf(cfg *config.Config, owner string, admin bool) (SGERights, bool)
 
 // IsSGE tells whether JOB_PRIORITY_POLICY is Grid Engine's.
 func IsSGE(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "sge" }
+
+// PriorityBounds are those of JobPrio: Grid Engine's are narrower than others'.
+func PriorityBounds(cfg *config.Config) (least, most int64) {
+	if IsSGE(cfg) {
+		return sge.LeastPOSIX, sge.MostPOSIX
+	}
+	return math.MinInt32, math.MaxInt32
+}
 
 // SGERefusal is why an attribute of a job cannot be what is asked for.
 type SGERefusal struct {
