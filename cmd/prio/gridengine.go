@@ -49,9 +49,9 @@ func gridEngineChange(c *cmdline.Call, flag string) (change, error) {
 	value := c.Value(flag)
 	switch flag {
 	case "js":
-		return share(sge.AttrJobShare, value)
+		return share(flag, sge.AttrJobShare, value)
 	case "ot":
-		return share(sge.AttrOverrideTickets, value)
+		return share(flag, sge.AttrOverrideTickets, value)
 	case "dl":
 		return deadline(c, value)
 	}
@@ -62,8 +62,12 @@ func gridEngineChange(c *cmdline.Call, flag string) (change, error) {
 }
 
 // share reads a number of shares or tickets.
-func share(attr, text string) (change, error) {
-	return number(attr, text, 0, sge.MostShares)
+func share(flag, attr, text string) (change, error) {
+	ch, err := number(attr, text, 0, sge.MostShares)
+	if err != nil {
+		err = cmdline.Usagef("-%s %v", flag, err)
+	}
+	return ch, err
 }
 
 func deadline(c *cmdline.Call, text string) (change, error) {

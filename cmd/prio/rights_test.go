@@ -68,8 +68,9 @@ func TestRights(t *testing.T) {
 		{"carol", "-set jobprio=5000000000 1.0", one, "JobPrio", 1, "prio: -set jobprio: 5000000000: want a whole number from -1023 to 1024", "-5"},
 		{"carol", "-set JobPrio=5000 1.0", one, "JobPrio", 1, change + "JobPrio: 5000: want a whole number from -1023 to 1024", "-5"},
 
-		{"alice", "-js 4294967295 1.0", one, "JobShare", 0, "", "4294967295"}, {"alice", "-js 4294967296 1.0", one, "JobShare", 2, `prio: "4294967296": want a whole number from 0 to 4294967295`, "undefined"},
-		{"alice", "-js -1 1.0", one, "JobShare", 2, `prio: "-1": want a whole number from 0 to 4294967295`, "undefined"},
+		{"alice", "-js 4294967295 1.0", one, "JobShare", 0, "", "4294967295"}, {"alice", "-js 4294967296 1.0", one, "JobShare", 2, `prio: -js "4294967296": want a whole number from 0 to 4294967295`, "undefined"},
+		{"alice", "-js -1 1.0", one, "JobShare", 2, `prio: -js "-1": want a whole number from 0 to 4294967295`, "undefined"},
+		{"carol", "-js 5 -ot x 1.0", one, "JobShare", 2, `prio: -ot "x": want a whole number from 0 to 4294967295`, "undefined"},
 		{"alice", "-ot 5 1.0", one, "OverrideTickets", 1, "prio: -ot: only administrators may give override tickets", "undefined"}, {"carol", "-ot 5 1.0", one, "OverrideTickets", 0, "", "5"},
 		{"alice", "-set OverrideTickets=5 1.0", one, "OverrideTickets", 1, "prio: -set OverrideTickets: only administrators may set it", "undefined"},
 
