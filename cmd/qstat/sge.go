@@ -109,16 +109,22 @@ func (p *sgeRanking) later(in *stretch, proc int) bool {
 	return p.listing.Job(run).Count == 0
 }
 
-// of returns what is known of the first job of a span, which stands in this stretch or does
-// not wait. One that takes no part has no numbers.
+// of returns what is shown of the first job of a span, which stands in this stretch or does
+// not wait. Without report_pjob_tickets one that waits has no numbers.
 func (p *sgeRanking) of(q queue, s selection.Span, in *stretch) *ranked {
+	x := p.known(q, s, in)
+	if in != nil && !p.config.ReportPending {
+		x.Numbers = sge.Numbers{}
+	}
+	return x
+}
+
+// known returns what is known of the first job of a span, as of does. One that takes no part
+// has no numbers.
+func (p *sgeRanking) known(q queue, s selection.Span, in *stretch) *ranked {
 	if in != nil {
 		run, task := p.task(in, s.First)
-		x := &ranked{job: p.listing.Job(run)}
-		if p.config.ReportPending {
-			x.Numbers = p.listing.Ranking().Pending(run, task)
-		}
-		return x
+		return &ranked{p.listing.Ranking().Pending(run, task), p.listing.Job(run)}
 	}
 	if i, job, ok := p.runs(pool.JobID{Cluster: s.Cluster, Proc: s.First}); ok {
 		return &ranked{p.listing.Ranking().Running(i), job}

@@ -113,6 +113,14 @@ func TestRankedUnreported(t *testing.T) {
 	if _, out, _ := qstat("-j", "2"); !strings.Contains(out, "npprior = (ppri + 1024) / 2048") {
 		t.Errorf("-j explains nothing:\n%s", out)
 	}
+	_, out, _ := qstat("-j", "2", "-json")
+	var whole []struct{ Priority Ranked }
+	if err := json.Unmarshal([]byte(out), &whole); err != nil || len(whole) != 1 {
+		t.Fatalf("-j -json: %v\n%s", err, out)
+	}
+	if x := whole[0].Priority; x.Place != 0 || x.Priority == 0 || x.NPPrior != 0.5 || x.Tckts == 0 {
+		t.Errorf("-j -json has other numbers than the formulas: %+v", x)
+	}
 }
 
 func rankedJSON(t *testing.T, args ...string) (list []Ranked) {

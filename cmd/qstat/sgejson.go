@@ -75,7 +75,7 @@ func (p *sgeRanking) print(d display, q queue, rows []*row) error {
 func (p *sgeRanking) appendRanked(all []*Ranked, q queue, r *row, s span, single bool) []*Ranked {
 	first := len(all)
 	for proc := s.first; proc <= s.last; proc++ {
-		x := p.object(q, pool.JobID{Cluster: r.cluster, Proc: proc}, r.claim)
+		x := p.object(q, pool.JobID{Cluster: r.cluster, Proc: proc}, r.claim, p.of)
 		if k := len(all) - 1; k >= first && !single && x.goesOn(all[k]) {
 			all[k].Count++
 			continue
@@ -91,8 +91,8 @@ func (x *Ranked) goesOn(before *Ranked) bool {
 		(x.Place == 0 && before.Place == 0 || x.Place == before.Place+before.Count)
 }
 
-// object returns what is known of a job of the view that has this claim, or none.
-func (p *sgeRanking) object(q queue, id pool.JobID, claim *pool.Claim) *Ranked {
+// object returns what of tells of a job of the view that has this claim, or none.
+func (p *sgeRanking) object(q queue, id pool.JobID, claim *pool.Claim, of func(queue, selection.Span, *stretch) *ranked) *Ranked {
 	x := &Ranked{ClusterID: id.Cluster, ProcID: id.Proc, Count: 1}
 	run, ok := q.view.Run(id)
 	if !ok {
@@ -104,7 +104,7 @@ func (p *sgeRanking) object(q queue, id pool.JobID, claim *pool.Claim) *Ranked {
 	if claim == nil {
 		in = q.hierarchy.at(id)
 	}
-	known := p.of(q, read.span, in)
+	known := of(q, read.span, in)
 	n, j := &known.Numbers, known.job
 	x.Owner, x.State, x.QDate = read.text(ownerName), read.standing(claim).state(), read.int(qdateName)
 	x.Project, x.Department, x.Deadline = j.Project, j.Department, j.Deadline
@@ -118,10 +118,11 @@ func (p *sgeRanking) object(q queue, id pool.JobID, claim *pool.Claim) *Ranked {
 	return x
 }
 
-// explain returns the numbers of a job, and all that they come from.
+// explain returns the numbers of a job, and all that they come from, also where lists are not
+// to show them.
 func (p *sgeRanking) explain(q queue, id pool.JobID) (numbers, course any) {
 	claim := q.claimOf(id)
-	numbers = p.object(q, id, claim)
+	numbers = p.object(q, id, claim, p.known)
 	if in := q.hierarchy.at(id); claim == nil && in != nil && !p.later(in, id.Proc) {
 		run, task := p.task(in, id.Proc)
 		course = p.listing.Ranking().Course(run, task)
