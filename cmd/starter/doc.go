@@ -6,7 +6,8 @@
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
 // (lost.go, leftover.go), then starts a supervisor for each claim that is
 // Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
-// (claimlock.go), commits Matched to Running, executes the job, and stays with
+// (claimlock.go), commits Matched to Running, lets who ended an earlier attempt
+// tell the job's log so (predecessor.go), executes the job, and stays with
 // it (watch.go) until it has ended, nothing that it started is left (lib/family)
 // and that is committed (finish.go). For a job that transfers files it copies the
 // inputs before and the output after that, and only then commits the end

@@ -28,6 +28,7 @@ func TestMain(m *testing.M) {
 		dieAsTold()
 		stopAsTold()
 		countAsTold()
+		dallyAsTold()
 		main()
 		return
 	}

@@ -49,6 +49,9 @@ func (s *supervisor) now() time.Time { return s.call.Later().Now }
 // live starts the job, waits for its end and commits that. The slot goes on with the
 // attempt next, which has begun; nil for none.
 func (s *supervisor) live(t task) (next *supervisor, nextTask task, err error) {
+	if t.log.Path != "" {
+		s.awaitWord()
+	}
 	placed, how, ready := s.ready(t)
 	if ready {
 		how, ready = s.run(t, placed)
