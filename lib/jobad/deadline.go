@@ -12,8 +12,9 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// lastDeadline is the last second of the year 9999, in Unix seconds.
-const lastDeadline = 253402300799
+// LastDeadline is the greatest deadline, in Unix seconds: the last second of the year 9999, which
+// is still as wide as other times where it is shown.
+const LastDeadline = 253402300799
 
 // Deadline is the time by which a job should have started, as somebody wrote it (qsub(1), -dl).
 type Deadline struct {
@@ -37,7 +38,7 @@ func ReadDeadline(text string, now time.Time) (Deadline, error) {
 	switch {
 	case digits && !dated:
 		if d.Unix, err = strconv.ParseInt(text, 10, 64); err != nil {
-			d.Unix = lastDeadline + 1
+			d.Unix = LastDeadline + 1
 		}
 		d.Doubt = doubtDigits(text, d.Unix, now)
 	default:
@@ -47,7 +48,7 @@ func ReadDeadline(text string, now time.Time) (Deadline, error) {
 		}
 		d.Unix = at.Unix()
 	}
-	if d.Unix < 0 || d.Unix > lastDeadline {
+	if d.Unix < 0 || d.Unix > LastDeadline {
 		return Deadline{}, fmt.Errorf("%q: want a time between 1970 and 9999", submitfile.Shorten(text))
 	}
 	return d, nil

@@ -168,7 +168,7 @@ func FuzzReadDeadline(f *testing.F) {
 		switch {
 		case err != nil && strings.ContainsAny(err.Error(), "\r\n"):
 			t.Errorf("ReadDeadline(%q) = %q, want one line", text, err)
-		case err == nil && (d.Unix < 0 || d.Unix > lastDeadline):
+		case err == nil && (d.Unix < 0 || d.Unix > LastDeadline):
 			t.Errorf("ReadDeadline(%q) = %d, out of range", text, d.Unix)
 		}
 	})

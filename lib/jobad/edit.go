@@ -89,7 +89,7 @@ var fixedNumbers = map[string]number{
 	"prejobprio1": priority, "prejobprio2": priority, "postjobprio1": priority, "postjobprio2": priority,
 	"jobmaxretries": {0, math.MaxInt32, true, ""}, "jobsuccessexitcode": exitCode,
 	"eligiblesince": count, "bypasscount": count,
-	"jobshare": shares, "overridetickets": shares, "deadline": {0, lastDeadline, true, "Unix seconds, for which prio -dl reads a time: "},
+	"jobshare": shares, "overridetickets": shares, "deadline": {0, LastDeadline, true, "Unix seconds, for which prio -dl reads a time: "},
 }
 
 func (n number) check(e *classad.Expr) error {

@@ -48,7 +48,8 @@ func TestSGERights(t *testing.T) {
 		{"alice", "JobPrio = true", "JobPrio: true: want a whole number from -1023 to 1024", "="}, {"alice", "jobprio = 2.5", "JobPrio: 2.5: want a whole number from -1023 to 1024", "="},
 
 		{"alice", "Deadline = 1800000000", deadline, ""}, {"carol", "Deadline = 1800000000", "", ""}, {"alice", "Deadline = undefined", "", ""}, {"alice", "Deadline = 0", "", ""},
-		{"carol", "Deadline = QDate", "Deadline: QDate: want a whole number from 0 to 9007199254740992", "="}, {"carol", "Deadline = -1", "Deadline: -1: want a whole number from 0 to 9007199254740992", "="},
+		{"carol", "Deadline = QDate", "Deadline: QDate: want a whole number from 0 to 253402300799", "="}, {"carol", "Deadline = -1", "Deadline: -1: want a whole number from 0 to 253402300799", "="},
+		{"carol", "Deadline = 253402300799", "", ""}, {"carol", "Deadline = 253402300800", "Deadline: 253402300800: want a whole number from 0 to 253402300799", "="},
 
 		{"alice", "JobShare = 4294967295", "", ""}, {"alice", "JobShare = 4294967296", "JobShare: 4294967296: want a whole number from 0 to 4294967295", "="},
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
@@ -31,7 +32,7 @@ func (r SGERights) priority(before, after *classad.Ad) error {
 
 // deadline: users of the userset deadlineusers may set one.
 func (r SGERights) deadline(_, after *classad.Ad) error {
-	n, err := wholeIn(after, sge.AttrDeadline, 0, 1<<53, 0)
+	n, err := wholeIn(after, sge.AttrDeadline, 0, jobad.LastDeadline, 0)
 	if err != nil || n == 0 || r.Admin {
 		return err
 	}
