@@ -74,7 +74,7 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 	case submitfile.Settled(key):
 		return a.Name + ": is set for every job, this line has no effect"
 	case custom && isProtected(attr):
-		return "+" + attr + ": submit itself sets this attribute, this line has no effect"
+		return "+" + attr + ": " + ownSetter(attr) + ", this line has no effect"
 	case custom:
 		return ""
 	case isCommand(key):
@@ -93,6 +93,17 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 		return ""
 	}
 	return warning
+}
+
+// ownSetter says who sets an attribute that no description may: submit, or who does that when
+// the job is in the queue, if there is a command that is refused for it.
+func ownSetter(attr string) string {
+	for _, c := range table {
+		if c.Fate == Refused && strings.EqualFold(c.Attr, attr) {
+			return c.Why
+		}
+	}
+	return "submit itself sets this attribute"
 }
 
 // outranked returns the other name of the same command that has a value and
