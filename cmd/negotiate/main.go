@@ -166,7 +166,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negot
 			Slots:   func() []pool.Slot { return seen.Pool.Slots },
 			Claims:  func() []pool.Claim { return seen.Pool.Claims },
 			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
-			Now:     c.Now,
+			Now:     c.Now, Delivered: operation.Delivered(v),
 		})
 		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
 		return nil

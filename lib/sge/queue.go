@@ -14,6 +14,7 @@ type Queue struct {
 	world   World
 	reader  *reader
 	tickets bool
+	spare   bool
 }
 
 var _ jobprio.Queue = (*Queue)(nil)
@@ -24,6 +25,10 @@ func NewQueue(c *Config, w World) *Queue { return &Queue{config: c, world: w, re
 // KeepTickets says whether Order is to tell the tickets of jobs, which their run-time priority
 // follows where reprioritize_interval is not 0. Without this it does not.
 func (q *Queue) KeepTickets(keep bool) { q.tickets = keep }
+
+// SpareRunning says whether jobs that run are to keep the tickets that they have, so that Order
+// tells only those of jobs that wait. Without this it tells all.
+func (q *Queue) SpareRunning(spare bool) { q.spare = spare }
 
 // Name is what JOB_PRIORITY_POLICY calls the policy.
 func (q *Queue) Name() string { return "sge" }
@@ -39,7 +44,7 @@ func (q *Queue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	o.Places = l.Places()
 	if q.tickets {
 		o.Places = l.withTickets(o.Places)
-		o.Tickets = l.tickets(len(w.Running))
+		o.Tickets = l.tickets(len(w.Running), q.spare)
 	}
 	if q.config.MaxUserJobs > 0 {
 		o.Limits = newUserLimit(q.config.MaxUserJobs, w.Running)
@@ -132,12 +137,13 @@ func part(p jobprio.Place, from, to int) jobprio.Place {
 	return p
 }
 
-// tickets returns the tickets of the jobs that run, by index of Waiting.Running.
-func (l *Listing) tickets(n int) []float64 {
+// tickets returns the tickets of the jobs that run, by index of Waiting.Running; below 0 where
+// they are to be spared.
+func (l *Listing) tickets(n int, spare bool) []float64 {
 	list := make([]float64, n)
 	for i := range list {
 		list[i] = -1
-		if index, _, ok := l.Running(i); ok {
+		if index, _, ok := l.Running(i); ok && !spare {
 			list[i] = math.Trunc(l.ranking.Running(index).Tckts)
 		}
 	}

@@ -83,6 +83,10 @@ func TestQueueTickets(t *testing.T) {
 	if want := []float64{250000, -1, 750000, 0}; !slices.Equal(o.Tickets, want) {
 		t.Errorf("the tickets are %v, want %v", o.Tickets, want)
 	}
+	q.SpareRunning(true)
+	if o := q.Order(w); !slices.Equal(o.Tickets, []float64{-1, -1, -1, -1}) || o.Places[0].Tickets == 0 {
+		t.Errorf("jobs that run are told to have %v, places %+v", o.Tickets, o.Places)
+	}
 	l := q.Listing(w)
 	for i, want := range []struct {
 		index int

@@ -47,7 +47,7 @@ func Match(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot, now time.Time, p 
 	if plan.Tickets == nil {
 		dropTickets(tx, seen.ticketed)
 	}
-	keepTickets(tx, plan.Tickets)
+	deliver(tx, plan.Tickets, made, now)
 	takeFromOutside(tx, made, now, p)
 	putSuccession(tx, plan.Succession)
 	return made

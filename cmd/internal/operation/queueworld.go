@@ -12,13 +12,16 @@ import (
 	"fairspool/spool"
 )
 
-// Sources are what a policy with one queue reckons with besides the jobs. Each is asked for
-// only if the configuration makes a difference of it.
+// Sources are what a policy with one queue reckons with besides the jobs. The functions
+// are called only if the configuration makes a difference of it.
 type Sources struct {
 	Slots   func() []pool.Slot
 	Claims  func() []pool.Claim
 	Tallies func() []accountant.Tally
 	Now     time.Time
+	// Delivered is when a cycle last wrote the tickets of jobs that ran (Delivered); zero:
+	// never.
+	Delivered time.Time
 }
 
 // SourcesOf returns those of a view, with times as the clock tells them that at was read
@@ -28,7 +31,7 @@ func SourcesOf(v *spool.View, at accountant.Reading) Sources {
 		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
 		Claims:  v.Claims,
 		Tallies: func() []accountant.Tally { return Tallies(v, at) },
-		Now:     at.Now,
+		Now:     at.Now, Delivered: Delivered(v),
 	}
 }
 
@@ -44,6 +47,7 @@ func Queue(cfg *config.Config, from Sources) jobprio.Queue {
 	case "sge":
 		q := sge.NewQueue(&cfg.SGE, SGEWorld(cfg, from))
 		q.KeepTickets(cfg.RunTime.Interval > 0)
+		q.SpareRunning(!delivers(cfg.RunTime.Interval, from.Delivered, from.Now))
 		return q
 	}
 	return nil

@@ -1,6 +1,10 @@
 package operation
 
 import (
+	"math"
+	"strconv"
+	"time"
+
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -9,6 +13,45 @@ import (
 
 // mostTickets is what larger numbers are kept as: up to it a real is as exact as an integer.
 const mostTickets = 1 << 53
+
+// deliveredMark is the mark under which the spool keeps when a cycle last wrote the tickets of
+// jobs that ran, in Unix seconds.
+const deliveredMark = "tickets"
+
+// Delivered returns when a cycle last wrote the tickets of jobs that ran; zero for never.
+func Delivered(v *spool.View) time.Time {
+	if n, err := strconv.ParseInt(v.Mark(deliveredMark), 10, 64); err == nil {
+		return time.Unix(n, 0)
+	}
+	return time.Time{}
+}
+
+// delivers tells whether a cycle is to write the tickets of jobs that run: the first in each
+// multiple of reprioritize_interval, as nobody looks at them more often. Each costs a change
+// of the job's ad, of which a fold of the journal makes a cluster anew.
+func delivers(every time.Duration, last, now time.Time) bool {
+	number := func(t time.Time) float64 { return math.Floor(float64(t.Unix()) / every.Seconds()) }
+	return every > 0 && (last.IsZero() || number(last) != number(now))
+}
+
+// deliver keeps the tickets of a plan, of which some matches came about, and when any job that
+// ran before has got others.
+func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, now time.Time) {
+	begins := make(map[pool.JobID]bool, len(made))
+	for _, m := range made {
+		begins[m.Job] = true
+	}
+	for _, t := range list {
+		if !begins[t.Job] && wantsTickets(tx, t.Job, whole(t)) {
+			tx.PutMark(deliveredMark, strconv.FormatInt(now.Unix(), 10))
+			break
+		}
+	}
+	keepTickets(tx, list)
+}
+
+// whole returns tickets as they are kept.
+func whole(t negotiator.Tickets) int64 { return int64(min(t.Tickets, mostTickets)) }
 
 // keepTickets notes in jobs that have claims the tickets which their run-time priority is to
 // follow, where they are others than before; procs of a cluster that follow each other and
@@ -22,7 +65,7 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 		}
 	}
 	for _, t := range list {
-		n := int64(min(t.Tickets, mostTickets))
+		n := whole(t)
 		if !wantsTickets(tx, t.Job, n) {
 			continue
 		}

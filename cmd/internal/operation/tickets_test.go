@@ -96,6 +96,53 @@ func TestTicketsOnce(t *testing.T) {
 	}
 }
 
+// TestDelivered: that jobs which ran have got other tickets is noted, and neither matches nor
+// tickets as they were are.
+func TestDelivered(t *testing.T) {
+	b := newBench(t)
+	plan := &negotiator.Plan{
+		Matches: []negotiator.Match{{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One}},
+		Tickets: []negotiator.Tickets{has(0, 5)},
+	}
+	delivered := func(at time.Time, n float64) (last time.Time) {
+		seen := b.snapshot()
+		plan.Tickets = []negotiator.Tickets{has(0, n)}
+		b.update(func(tx *spool.Tx) error { Match(tx, plan, seen, at, params); return nil })
+		b.view(func(v *spool.View) { last = Delivered(v) })
+		return last
+	}
+	if at := delivered(noon, 5); !at.IsZero() {
+		t.Errorf("a match counts as a delivery, at %v", at)
+	}
+	plan.Matches = nil
+	if at := delivered(noon.Add(time.Minute), 5.5); !at.IsZero() {
+		t.Errorf("tickets as they were count as a delivery, at %v", at)
+	}
+	if at, want := delivered(noon.Add(2*time.Minute), 6), noon.Add(2*time.Minute); !at.Equal(want) {
+		t.Errorf("tickets were delivered at %v, want %v", at, want)
+	}
+}
+
+// TestDelivers: the first cycle in each multiple of the interval delivers, also where the clock
+// was set back.
+func TestDelivers(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(1900000020+s, 0) } // a multiple of 60
+	for _, c := range []struct {
+		every     time.Duration
+		last, now time.Time
+		want      bool
+	}{
+		{0, time.Time{}, at(0), false}, {time.Minute, time.Time{}, at(7), true},
+		{time.Minute, at(0), at(59), false}, {time.Minute, at(0), at(60), true}, {time.Minute, at(59), at(60), true},
+		{time.Minute, at(59), at(-1), true}, {time.Minute, at(59), at(1), false}, {time.Minute, at(0), at(600), true},
+		{time.Second / 2, at(0), at(1), true}, {time.Hour, at(0), at(60), false},
+	} {
+		if got := delivers(c.every, c.last, c.now); got != c.want {
+			t.Errorf("every %v, last at %v: at %v it delivers: %v", c.every, c.last, c.now, got)
+		}
+	}
+}
+
 func size(t *testing.T, dir string) (bytes int64) {
 	t.Helper()
 	list, err := os.ReadDir(dir)
