@@ -29,12 +29,16 @@ func dieAsTold() {
 	if len(words) == 0 {
 		return
 	}
+	armed := false
 	reached = func(s step) {
 		switch {
+		case armed && allThere(words[2:]):
+			die(words[1]) // who looks for that did not get to it in time
 		case string(s) != words[0]:
 		case len(words) == 2:
 			die(words[1])
 		default:
+			armed = true
 			go func() {
 				for !allThere(words[2:]) {
 					time.Sleep(20 * time.Microsecond)
