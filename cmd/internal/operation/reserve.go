@@ -34,9 +34,7 @@ func reserve(tx *spool.Tx, plan *negotiator.Plan) {
 
 // putReservations keeps a list unless it is the one that is kept.
 func putReservations(tx *spool.Tx, list []pool.Reservation) {
-	if text := formatReservations(list); text != tx.Mark(reservationsMark) {
-		tx.PutMark(reservationsMark, text)
-	}
+	putMark(tx, reservationsMark, formatReservations(list))
 }
 
 // formatReservations writes a line each, by slot:

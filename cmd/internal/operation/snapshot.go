@@ -19,7 +19,7 @@ type Snapshot struct {
 	slots map[string]known // by name
 	mark  string           // the clock that the spool is to keep; empty: as it is
 
-	ticketed []pool.JobID // those that have Tickets
+	ticketed []pool.JobID // those of claims that have Tickets
 }
 
 // known is what applying a plan has to know of a slot that the cycle saw.

@@ -25,9 +25,7 @@ func putSuccession(tx *spool.Tx, u negotiator.Succession) {
 		b, _ := json.Marshal(u) // numbers that are no numbers it has none
 		text = string(b)
 	}
-	if text != tx.Mark(successionMark) {
-		tx.PutMark(successionMark, text)
-	}
+	putMark(tx, successionMark, text)
 }
 
 func successionOf(v *spool.View) (u negotiator.Succession, err error) {

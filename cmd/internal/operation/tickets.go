@@ -1,6 +1,7 @@
 package operation
 
 import (
+	"cmp"
 	"math"
 	"strconv"
 	"time"
@@ -14,13 +15,15 @@ import (
 // mostTickets is what larger numbers are kept as: up to it a real is as exact as an integer.
 const mostTickets = 1 << 53
 
-// deliveredMark is the mark under which the spool keeps when a cycle last wrote the tickets of
-// jobs that ran, in Unix seconds.
-const deliveredMark = "tickets"
+// ticketsMark is the mark of a spool whose jobs may have tickets: when a cycle last wrote those
+// of jobs that ran, in Unix seconds, or noDelivery.
+const ticketsMark = "tickets"
+
+const noDelivery = "-"
 
 // Delivered returns when a cycle last wrote the tickets of jobs that ran; zero for never.
 func Delivered(v *spool.View) time.Time {
-	if n, err := strconv.ParseInt(v.Mark(deliveredMark), 10, 64); err == nil {
+	if n, err := strconv.ParseInt(v.Mark(ticketsMark), 10, 64); err == nil {
 		return time.Unix(n, 0)
 	}
 	return time.Time{}
@@ -34,19 +37,25 @@ func delivers(every time.Duration, last, now time.Time) bool {
 	return every > 0 && (last.IsZero() || number(last) != number(now))
 }
 
-// deliver keeps the tickets of a plan, of which some matches came about, and when any job that
-// ran before has got others.
+// deliver keeps the tickets of a plan, of which some matches came about, and marks that; with
+// when, if any job that ran before has got others.
 func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, now time.Time) {
 	begins := make(map[pool.JobID]bool, len(made))
 	for _, m := range made {
 		begins[m.Job] = true
 	}
+	mark := tx.Mark(ticketsMark)
 	for _, t := range list {
-		if !begins[t.Job] && wantsTickets(tx, t.Job, whole(t)) {
-			tx.PutMark(deliveredMark, strconv.FormatInt(now.Unix(), 10))
+		if !wantsTickets(tx, t.Job, whole(t)) {
+			continue
+		}
+		if !begins[t.Job] {
+			mark = strconv.FormatInt(now.Unix(), 10)
 			break
 		}
+		mark = cmp.Or(mark, noDelivery)
 	}
+	putMark(tx, ticketsMark, mark)
 	keepTickets(tx, list)
 }
 
@@ -79,8 +88,12 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	write()
 }
 
-// ticketed returns the jobs that have tickets, of those with claims, as nobody else has any.
+// ticketed returns the jobs that have tickets, of those with claims, as nobody else has any. They
+// are looked for only in a spool that says that it has some.
 func ticketed(v *spool.View, claims []pool.Claim) (list []pool.JobID) {
+	if v.Mark(ticketsMark) == "" {
+		return nil
+	}
 	for _, c := range claims {
 		if run, ok := v.Run(c.Job); ok && run.Ad.Has(pool.AttrTickets) {
 			list = append(list, c.Job)
@@ -90,8 +103,12 @@ func ticketed(v *spool.View, claims []pool.Claim) (list []pool.JobID) {
 }
 
 // dropTickets takes the tickets of jobs away: of a policy that is no longer the pool's, they
-// would still make nice values.
+// would still make nice values. The mark goes when a cycle finds no more of them: somebody
+// might have taken over a slot with its tickets meanwhile.
 func dropTickets(tx *spool.Tx, list []pool.JobID) {
+	if len(list) == 0 {
+		putMark(tx, ticketsMark, "")
+	}
 	for _, id := range list {
 		if ad, ok := tx.Job(id); ok {
 			job{tx, id, ad}.unset(pool.AttrTickets)

@@ -158,15 +158,20 @@ func size(t *testing.T, dir string) (bytes int64) {
 }
 
 // TestTicketsOfOtherPolicy: where no policy hands them out, the next cycle takes those of
-// before away; where one does that has none for a job, these stay.
+// before away, and the one after that forgets that there were any; where one does that has none
+// for a job, these stay.
 func TestTicketsOfOtherPolicy(t *testing.T) {
 	b := newBench(t)
 	b.made(nil, negotiator.Match{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One})
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("tickets")
-		keepTickets(tx, []negotiator.Tickets{has(0, 5)})
+		deliver(tx, []negotiator.Tickets{has(0, 5)}, []negotiator.Match{{Job: first}}, noon)
 		return nil
 	})
+	marked := func() (mark string) {
+		b.view(func(v *spool.View) { mark = v.Mark(ticketsMark) })
+		return mark
+	}
 	apply := func(plan *negotiator.Plan, between func(tx *spool.Tx) error) string {
 		seen := b.snapshot()
 		if between != nil {
@@ -181,14 +186,16 @@ func TestTicketsOfOtherPolicy(t *testing.T) {
 	if got, want := apply(&negotiator.Plan{}, nil), "none none none none"; got != want {
 		t.Errorf("under one without they are %s, want %s", got, want)
 	}
-	before := size(t, b.dir)
+	if got := marked(); got != noDelivery {
+		t.Errorf("the mark is %q then, want %q", got, noDelivery)
+	}
 	apply(&negotiator.Plan{}, nil)
-	if after := size(t, b.dir); after-before > 200 {
-		t.Errorf("a cycle that finds none writes %d bytes", after-before)
+	if got := marked(); got != "" {
+		t.Errorf("the mark is %q after the next cycle, want none", got)
 	}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("tickets")
-		keepTickets(tx, []negotiator.Tickets{has(0, 5)})
+		deliver(tx, []negotiator.Tickets{has(0, 5)}, nil, noon)
 		return nil
 	})
 	if got, want := apply(&negotiator.Plan{}, func(tx *spool.Tx) error {
