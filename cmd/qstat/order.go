@@ -49,7 +49,8 @@ func (o *order) account(owner, group string) *account {
 
 // ordered puts rows into the order of the table: those with a slot, by slot; the waiting
 // ones as they would be served, behind them those that a policy leaves out; the held ones and
-// those that take no part likewise; those that have ended. Neighbours that look alike share a line if that is wanted.
+// those that take no part likewise; those that have ended. Neighbours that look alike share a
+// line if that is wanted.
 // Policy is nil where all jobs stand in one queue.
 func (o *order) ordered(policy jobprio.Policy, rows []*row, share bool) []*row {
 	submitters := o.places()
