@@ -53,7 +53,7 @@ func (r *SGERefusal) Error() string { return r.Attr + ": " + r.Why.Error() }
 
 func (r *SGERefusal) Unwrap() error { return r.Why }
 
-// sgeRule returns why an attribute of a job cannot be what it is after a change.
+// sgeRule returns why an attribute of a job cannot be what it is after a change, or missing.
 type sgeRule func(r SGERights, before, after *classad.Ad) error
 
 var sgeRules = []struct {
@@ -102,16 +102,15 @@ func (r SGERights) Change(before, after *classad.Ad, attrs []string) error {
 		isIt := func(a string) bool { return strings.EqualFold(a, attr) }
 		return attrs == nil || slices.ContainsFunc(attrs, isIt)
 	}
-	asked := func(attr string) bool { return after.Has(attr) && meant(attr) }
 	for _, rule := range sgeRules {
-		byDefault := rule.attr == pool.AttrProject && meant(rule.attr)
-		if !byDefault && !asked(rule.attr) && !(after.Has(rule.attr) && asked(rule.with)) {
+		if !meant(rule.attr) && !meant(rule.with) {
 			continue
 		}
 		if err := rule.allow(r, before, after); err != nil {
 			return &SGERefusal{rule.attr, err}
 		}
 	}
+	asked := func(attr string) bool { return after.Has(attr) && meant(attr) }
 	for _, attr := range slotsRequests(r.Config) {
 		if asked(attr) && !isUndefined(after, attr) {
 			return &SGERefusal{attr, errors.New("slots cannot be requested like that: use parallel_slots")}
