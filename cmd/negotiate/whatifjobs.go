@@ -51,14 +51,9 @@ func readPrio(words []string) (func(*world) error, error) {
 	line := cmdline.Command{Name: "prio", Number: "adjust", Flags: []cmdline.Flag{
 		{Name: "p", Args: []string{"N"}}, {Name: "adjust", Args: []string{"N"}}, {Name: "system", Args: []string{"N"}},
 	}}
-	for _, name := range [...]string{"js", "ot", "dl", "P", "set", "pre1", "pre2", "post1", "post2"} { // so that they are told apart from what prio has not
-		line.Flags = append(line.Flags, cmdline.Flag{Name: name, Args: []string{"VALUE"}})
-	}
 	flags, args, err := line.Parse(words)
 	switch {
-	case err != nil:
-		return nil, err
-	case len(flags) != 1 || !slices.Contains([]string{"p", "adjust", "system"}, flags[0].Name):
+	case err != nil || len(flags) != 1: // prio has options that change what cannot be tried
 		return nil, cmdline.Usagef("want a new priority, -p N, an adjustment, +N or -N, or -system N")
 	case len(args) == 0:
 		return nil, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user")
