@@ -3,6 +3,7 @@ package operation
 import (
 	"cmp"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -37,34 +38,32 @@ func delivers(every time.Duration, last, now time.Time) bool {
 	return every > 0 && (last.IsZero() || number(last) != number(now))
 }
 
-// deliver keeps the tickets of a plan, of which some matches came about, and marks that; with
-// when, if any job that ran before has got others.
+// deliver keeps the tickets of a plan, of which some matches came about, where they are others
+// than before, and marks that; with when, if any job that ran before has got others.
 func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, now time.Time) {
+	var fresh []negotiator.Tickets
+	for _, t := range list {
+		if wantsTickets(tx, t) {
+			fresh = append(fresh, t)
+		}
+	}
+	if len(fresh) == 0 {
+		return
+	}
 	begins := make(map[pool.JobID]bool, len(made))
 	for _, m := range made {
 		begins[m.Job] = true
 	}
-	mark := tx.Mark(ticketsMark)
-	for _, t := range list {
-		if !wantsTickets(tx, t.Job, whole(t)) {
-			continue
-		}
-		if !begins[t.Job] {
-			mark = strconv.FormatInt(now.Unix(), 10)
-			break
-		}
-		mark = cmp.Or(mark, noDelivery)
+	mark := cmp.Or(tx.Mark(ticketsMark), noDelivery)
+	if slices.ContainsFunc(fresh, func(t negotiator.Tickets) bool { return !begins[t.Job] }) {
+		mark = strconv.FormatInt(now.Unix(), 10)
 	}
 	putMark(tx, ticketsMark, mark)
-	keepTickets(tx, list)
+	keepTickets(tx, fresh)
 }
 
-// whole returns tickets as they are kept.
-func whole(t negotiator.Tickets) int64 { return int64(min(t.Tickets, mostTickets)) }
-
-// keepTickets notes in jobs that have claims the tickets which their run-time priority is to
-// follow, where they are others than before; procs of a cluster that follow each other and
-// have as many at once.
+// keepTickets notes in jobs the tickets which their run-time priority is to follow; procs of a
+// cluster that follow each other and have as many at once.
 func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	var row negotiator.Procs
 	var has int64
@@ -75,9 +74,6 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	}
 	for _, t := range list {
 		n := whole(t)
-		if !wantsTickets(tx, t.Job, n) {
-			continue
-		}
 		if t.Job == (pool.JobID{Cluster: row.Cluster, Proc: row.Last + 1}) && n == has {
 			row.Last++
 			continue
@@ -87,6 +83,9 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	}
 	write()
 }
+
+// whole returns tickets as they are kept.
+func whole(t negotiator.Tickets) int64 { return int64(min(t.Tickets, mostTickets)) }
 
 // ticketed returns the jobs that have tickets, of those with claims, as nobody else has any. They
 // are looked for only in a spool that says that it has some.
@@ -117,10 +116,10 @@ func dropTickets(tx *spool.Tx, list []pool.JobID) {
 }
 
 // wantsTickets tells whether a job has a claim, and not so many tickets.
-func wantsTickets(tx *spool.Tx, id pool.JobID, n int64) bool {
-	_, claimed := tx.Claim(id)
-	ad, there := tx.Job(id)
-	return claimed && there && TicketsOf(ad) != n
+func wantsTickets(tx *spool.Tx, t negotiator.Tickets) bool {
+	_, claimed := tx.Claim(t.Job)
+	ad, there := tx.Job(t.Job)
+	return claimed && there && TicketsOf(ad) != whole(t)
 }
 
 // TicketsOf returns the tickets that a policy has given a job, at a time before the job ends;

@@ -82,7 +82,7 @@ func TestTicketsOnce(t *testing.T) {
 	})
 	written := func(list ...negotiator.Tickets) (grew bool) {
 		before := size(t, b.dir)
-		b.update(func(tx *spool.Tx) error { tx.Op("tickets"); keepTickets(tx, list); return nil })
+		b.update(func(tx *spool.Tx) error { tx.Op("tickets"); deliver(tx, list, nil, noon); return nil })
 		return size(t, b.dir) > before
 	}
 	if !written(has(0, 5), has(1, 5), has(2, 5.9), has(3, 0)) || b.tickets() != "5 5 5 0" {
