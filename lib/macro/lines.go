@@ -23,6 +23,7 @@ type Lines struct {
 	marked bool
 	starts []int // of the physical lines
 	next   int   // physical line to be read, from 0
+	blank  int   // blank lines that Next has passed over
 }
 
 // NewLines returns the lines of a text. A byte order mark before it does not count.
@@ -42,6 +43,10 @@ func NewLines(text string) *Lines {
 
 // Marked tells whether the text began with a byte order mark.
 func (l *Lines) Marked() bool { return l.marked }
+
+// Blank returns how many blank lines Next has passed over so far, without those that end
+// a continued line.
+func (l *Lines) Blank() int { return l.blank }
 
 // Source returns the physical line with the number, from 1, without its end; nothing if
 // there is none.
@@ -66,7 +71,11 @@ func (l *Lines) Next() (text string, pieces []Piece, ok bool) {
 		line := l.Source(l.next + 1)
 		l.next++
 		part := strings.TrimSpace(line)
-		if strings.HasPrefix(part, "#") || part == "" && pieces == nil {
+		if part == "" && pieces == nil {
+			l.blank++
+			continue
+		}
+		if strings.HasPrefix(part, "#") {
 			continue
 		}
 		indent := line[:strings.Index(line, part)]

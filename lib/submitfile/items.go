@@ -56,12 +56,12 @@ func (f *source) foreach(q *queue, l logical, keyword, tail string) error {
 		return fmt.Errorf("%s: %w", q.label(), err)
 	}
 	q.items.given = true
-	before := len(f.warnings)
+	before, blank := len(f.warnings), false
 	switch keyword {
 	case "in":
 		q.items.lines, err = f.listed(l, e.tail)
 	case "from":
-		q.items.lines, q.items.where, err = f.from(l, e.tail)
+		q.items.lines, q.items.where, blank, err = f.from(l, e.tail)
 	default:
 		q.items.lines, err = f.matching(l, e.kind, e.tail)
 	}
@@ -77,6 +77,9 @@ func (f *source) foreach(q *queue, l logical, keyword, tail string) error {
 	q.items.first, q.items.step, q.items.n = e.slice.of(len(q.items.lines))
 	if q.items.n == 0 && before == len(f.warnings) {
 		f.note(Warning{l.place(0), q.label() + ": no items, so no jobs"})
+	}
+	if blank {
+		f.note(Warning{l.place(0), q.label() + ": blank lines among the items are left out; HTCondor makes jobs of them"})
 	}
 	return nil
 }
@@ -158,30 +161,33 @@ func (f *source) listed(l logical, tail string) ([]string, error) {
 }
 
 // from returns the items of `from`: the lines of a list, of a file, of what a
-// command prints or of standard input; and where they stand, unless it is a command.
-func (f *source) from(l logical, tail string) ([]string, *written, error) {
+// command prints or of standard input; where they stand, unless it is a command; and
+// whether blank lines among them were left out.
+func (f *source) from(l logical, tail string) (out []string, where *written, blank bool, err error) {
+	passed := f.lines.Blank()
 	if lines, where, ok, err := f.block(l, tail); ok || err != nil {
-		return lines, where, err
+		return lines, where, f.lines.Blank() > passed, err
 	}
 	text, err := f.fromOutside(tail)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, false, err
 	}
 	text = strings.TrimPrefix(text, "\uFEFF")
-	where := &written{file: tail, text: text}
+	where = &written{file: tail, text: text}
 	if tail == "-" {
 		where.file = "standard input"
 	} else if strings.HasSuffix(tail, "|") {
 		where = nil
 	}
-	lines := strings.Split(text, "\n")
-	out := lines[:0]
-	for _, line := range lines {
-		if line = trimItem(line); line != "" {
+	out = make([]string, 0, strings.Count(text, "\n")+1)
+	for line := range strings.Lines(text) {
+		if line = trimItem(strings.TrimSuffix(line, "\n")); line == "" {
+			blank = true
+		} else {
 			out = append(out, line)
 		}
 	}
-	return out, where, nil
+	return out, where, blank, nil
 }
 
 func (f *source) fromOutside(tail string) (text string, err error) {

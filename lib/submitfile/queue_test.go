@@ -19,7 +19,7 @@ func queueWorld() *outside {
 			"/abs/list": "abs",
 			"/d/x.dat":  "", "/d/y.dat": "", "/d/z.txt": "", "/d/run1/": "", "/d/run2/": "",
 		},
-		commands: map[string]string{"seq 7 9": "7\n8\n9\n", "echo a b": "a b\n"},
+		commands: map[string]string{"seq 7 9": "7\n8\n9\n", "blank": "a\n\n", "echo a b": "a b\n"},
 		stdin:    "s1\ns2\n",
 	}
 }
@@ -303,11 +303,22 @@ func TestQueueArguments(t *testing.T) {
 }
 
 func TestQueueWarnings(t *testing.T) {
+	const blank = "blank lines among the items are left out; HTCondor makes jobs of them"
 	for _, c := range []struct{ text, want string }{
 		{"queue in (a)", ""},
 		{"queue in ()", "a.sub:1: queue in (): no items, so no jobs"},
 		{"queue in [5:] (a)", "a.sub:1: queue in [5:] (a): no items, so no jobs"},
-		{"queue from empty", "a.sub:1: queue from empty: no items, so no jobs"},
+		{"queue from empty", "a.sub:1: queue from empty: no items, so no jobs; a.sub:1: queue from empty: " + blank},
+		{"queue from list", "a.sub:1: queue from list: " + blank},
+		{"queue from pairs", ""},
+		{"queue from echo a b |", ""},
+		{"queue from blank |", "a.sub:1: queue from blank |: " + blank},
+		{"queue from -", ""},
+		{"queue from [:1] (\na\n\nb\n)", "a.sub:1: queue from [:1] (: " + blank},
+		{"queue from (\n# none\na \\\n\nb\n)", ""},
+		{"queue from (\n\na\n)\n\nqueue from (\na\n  \t\n)", "a.sub:1: queue from (: " + blank + "; a.sub:6: queue from (: " + blank},
+		{"\n\nqueue from (a)", ""},
+		{"queue in (\na\n\nb\n\n)", ""},
 		{"queue matching *.none", "a.sub:1: matching *.none: nothing matches"},
 		{"queue matching *.none x.*", "a.sub:1: matching *.none: nothing matches"},
 		{"submit_warn_empty_matches = no\nqueue matching *.none x.*", ""},
