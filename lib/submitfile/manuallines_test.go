@@ -54,7 +54,7 @@ func TestManualLines(t *testing.T) {
 		{"y=1\nx=$(y)\ny=2\n", "2"}, {"y=1\nx=$(y)\nx=$(x)0\ny=2\n", "20"}, {"a=f.txt\na=$Fn(a)\nx=$(a)\n", "f"}, {"a1=one\ni=1\nx=$(a$(i))\n", "one"},
 		{"n=a1\na1=z\nx=$($(n))\n", "z"}, {"x=$(a:$(b:$(c:d)))\n", "d"}, {"x=$ENV(HOME)/$(y)\ny=k\n", "/home/alice/k"},
 		{"+Foo = \"bar\"\nx=$(My.Foo)\n", `"bar"`}, {"My.Foo = 1\nx=$(MY.foo)\n", "1"}, {"x=$(SUBMIT_FILE)\n", "a.sub"}, {"x=$(DOLLAR)(y)\n", "$(y)"},
-		{"x=$(YEAR)\n", "2023"}, {"x=$(Item)\n", ""}, {"Process = 7\nx=$(Process)\n", "0"}, {"Cluster=9\nx=$(Cluster)\n", "5"}, {"Item=9\nx=$(Item)\n", "9"},
+		{"x=$(YEAR)\n", "2023"}, {"x=$(Item)\n", ""}, {"Process = 7\nx=$(Process)\n", "0"}, {"Cluster=9\nx=$(Cluster)\n", "5"}, {"ProcId = 7\nClusterId = 8\nx=$(ProcId)$(Process)$(ClusterId)$(Cluster) $(JobId)\n", "7085 8.7"}, {"Item=9\nx=$(Item)\n", "9"},
 		{"Step=9\nx=$(Step)\n", "9"}, {"Node=9\nx=$(Node)\n", "9"}, {"ARCH=q\nx=$(ARCH)\n", "q"}, {"if false\nerror : stop\nendif\nx=1\n", "1"},
 		{"warning : careful\nx=1\n", "1"},
 	} {
@@ -115,7 +115,7 @@ func TestManualQueueLines(t *testing.T) {
 	}
 	for _, line := range []string{
 		"queue -1", "queue abc", "queue 2 3", "queue in", `queue a from echo "p q" |`, "queue a from false |", "queue a from nofile", "queue a from (\nx",
-		"queue a in (\nx", "queue a in (x)y", "queue Process in (x)",
+		"queue a in (\nx", "queue a in (x)y", "queue DOLLAR in (x)",
 	} {
 		if got := manualWorld().worth("show = x\n" + line); !strings.HasPrefix(got, "a.sub:") {
 			t.Errorf("%q = %s, want an error with a place", line, got)

@@ -25,17 +25,19 @@ func ofEachProc(key string) bool {
 	return false
 }
 
-// Settled tells whether a description's own value for a name has no effect,
-// since the language gives it another for every job.
+// Settled reports whether a description's own value for a name has no effect,
+// since the language gives it another for every job. HTCondor's submit replaces
+// these and leaves ClusterId and ProcId alone.
 func Settled(key string) bool {
 	switch key {
-	case "cluster", "clusterid", "process", "procid", "dollar":
+	case "cluster", "process", "dollar":
 		return true
 	}
 	return false
 }
 
-// ofProc returns the value of a name that is the language's own.
+// ofProc returns the value of a name that is the language's own. A variable of the
+// queue line outranks it, except for DOLLAR.
 func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
 	if len(key) > len("itemindex") || !builtin(key) {
 		return "", false, nil
@@ -43,7 +45,7 @@ func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
 	if key == "dollar" {
 		return "$", true, nil
 	}
-	if !Settled(key) && s.owns(key) {
+	if s.owns(key) {
 		return "", false, nil
 	}
 	if s.proc == nil {
@@ -53,16 +55,16 @@ func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
 	case "cluster", "clusterid":
 		return strconv.Itoa(s.proc.cluster), true, nil
 	case "node":
-		return "0", true, nil // jobs of several nodes are none of ours
+		return "0", true, nil // a job has one node
 	case "item":
 		return "", true, nil // see item
+	case "jobid":
+		return s.jobID()
 	}
 	s.varied = true
 	switch key {
 	case "process", "procid":
 		return strconv.Itoa(s.proc.proc), true, nil
-	case "jobid":
-		return strconv.Itoa(s.proc.cluster) + "." + strconv.Itoa(s.proc.proc), true, nil
 	case "step":
 		return strconv.Itoa(s.proc.step), true, nil
 	default: // itemindex, row
@@ -70,12 +72,22 @@ func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
 	}
 }
 
-// owns tells whether the description gives a name of the language a value of
+// jobID returns $(ClusterId).$(ProcId), which the description may have changed.
+func (s *scope) jobID() (text string, ok bool, err error) {
+	cluster, _, err := s.named("ClusterId", "clusterid")
+	if err != nil {
+		return "", true, err
+	}
+	proc, _, err := s.named("ProcId", "procid")
+	return cluster + "." + proc, true, err
+}
+
+// owns reports whether the description gives a name of the language a value of
 // its own.
 func (s *scope) owns(key string) bool {
 	if s.proc != nil && slices.Contains(s.proc.queue.keys, key) {
 		return true
 	}
 	_, own := s.vars[key]
-	return own
+	return own && !Settled(key)
 }

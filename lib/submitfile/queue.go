@@ -108,7 +108,7 @@ func (l logical) at(words, keyword, tail string) logical {
 }
 
 // cutKeyword parts a queue line at in, from or matching. Without one all of it
-// is head.
+// is head. Behind a comma such a word is a variable if another one follows it.
 func cutKeyword(text string) (head, keyword, tail string) {
 	depth := 0
 	for i := 0; i < len(text); i++ {
@@ -128,12 +128,23 @@ func cutKeyword(text string) (head, keyword, tail string) {
 		if end < len(text) && !isBlank(text[end]) && text[end] != '(' && text[end] != '[' {
 			continue
 		}
-		switch word := strings.ToLower(text[i:end]); word {
-		case "in", "from", "matching":
-			return strings.TrimSpace(text[:i]), word, strings.TrimSpace(text[end:])
+		word := strings.ToLower(text[i:end])
+		if word != "in" && word != "from" && word != "matching" {
+			continue
+		}
+		before := strings.TrimSpace(text[:i])
+		variable := strings.HasSuffix(before, ",") // if another keyword follows
+		if keyword == "" || !variable {
+			head, keyword, tail = before, word, strings.TrimSpace(text[end:])
+		}
+		if !variable {
+			break
 		}
 	}
-	return strings.TrimSpace(text), "", ""
+	if keyword == "" {
+		head = strings.TrimSpace(text)
+	}
+	return head, keyword, tail
 }
 
 func isBlank(c byte) bool { return c == ' ' || c == '\t' }
@@ -142,6 +153,7 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 func (r *reader) head(q *queue, head string, each bool) (err error) {
 	count := head
 	if each {
+		head = strings.TrimRight(head, " \t,")
 		count = head[:variablesAt(head)]
 		vars := macro.List(head[len(count):])
 		if q.unnamed = len(vars) == 0; q.unnamed {
@@ -175,8 +187,8 @@ func (q *queue) setVars(names []string) error {
 		switch {
 		case !isVariable(name):
 			return fmt.Errorf("%q: not a name for a variable", Shorten(name))
-		case Settled(key):
-			return fmt.Errorf("%s: has a value of its own for every job: want another name for the variable", name)
+		case key == "dollar":
+			return fmt.Errorf("%s: is always a dollar sign: want another name for the variable", name)
 		}
 		q.keys = append(q.keys, key)
 	}
