@@ -340,7 +340,7 @@ func testBuiltIn(t *testing.T, bin string) {
 	if len(names) < 20 {
 		t.Fatalf("submit.5: %d built-in macros, want 20 or more", len(names))
 	}
-	description := "executable = /bin/true\n"
+	description := "executable = /bin/true\nuniverse = parallel\nmachine_count = 1\n" // Node has a value there
 	for _, m := range names {
 		description += "+X" + m[1] + " = \"$(" + m[1] + ":none)\"\n"
 	}

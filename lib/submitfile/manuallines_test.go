@@ -54,8 +54,10 @@ func TestManualLines(t *testing.T) {
 		{"y=1\nx=$(y)\ny=2\n", "2"}, {"y=1\nx=$(y)\nx=$(x)0\ny=2\n", "20"}, {"a=f.txt\na=$Fn(a)\nx=$(a)\n", "f"}, {"a1=one\ni=1\nx=$(a$(i))\n", "one"},
 		{"n=a1\na1=z\nx=$($(n))\n", "z"}, {"x=$(a:$(b:$(c:d)))\n", "d"}, {"x=$ENV(HOME)/$(y)\ny=k\n", "/home/alice/k"},
 		{"+Foo = \"bar\"\nx=$(My.Foo)\n", `"bar"`}, {"My.Foo = 1\nx=$(MY.foo)\n", "1"}, {"x=$(SUBMIT_FILE)\n", "a.sub"}, {"x=$(DOLLAR)(y)\n", "$(y)"},
-		{"x=$(YEAR)\n", "2023"}, {"x=$(Item)\n", ""}, {"Process = 7\nx=$(Process)\n", "0"}, {"Cluster=9\nx=$(Cluster)\n", "5"}, {"ProcId = 7\nClusterId = 8\nx=$(ProcId)$(Process)$(ClusterId)$(Cluster) $(JobId)\n", "7085 8.7"}, {"Item=9\nx=$(Item)\n", "9"},
-		{"Step=9\nx=$(Step)\n", "9"}, {"Node=9\nx=$(Node)\n", "9"}, {"ARCH=q\nx=$(ARCH)\n", "q"}, {"if false\nerror : stop\nendif\nx=1\n", "1"},
+		{"x=$(YEAR)\n", "2023"}, {"x=$(Item)\n", ""}, {"Process = 7\nx=$(Process)\n", "0"}, {"Cluster=9\nx=$(Cluster)\n", "5"}, {"Item=9\nx=$(Item)\n", "9"},
+		{"ProcId = 7\nClusterId = 8\nx=$(ProcId)$(Process)$(ClusterId)$(Cluster) $(JobId)\n", "7085 8.7"},
+		{"Step=9\nx=$(Step)\n", "9"}, {"Node=9\nx=$(Node)\n", "9"}, {"x=$(Node)\n", ""}, {"x=$(Node:none)\n", "none"}, {"x=$(Node)\nuniverse = Parallel\n", "0"},
+		{"JobUniverse = $(u)\nu = 11\nx=$(Node)\n", "0"}, {"universe = vanilla\nx=$(Node)\n", ""}, {"ARCH=q\nx=$(ARCH)\n", "q"}, {"if false\nerror : stop\nendif\nx=1\n", "1"},
 		{"warning : careful\nx=1\n", "1"},
 	} {
 		if got := manualWorld().worth(c[0] + "show = <$(x)>\nqueue"); got != "<"+c[1]+">" {
@@ -66,6 +68,7 @@ func TestManualLines(t *testing.T) {
 		"if abc\nx=1\nendif\n", "if true && true\nx=1\nendif\n", "if 1 == 1\nx=1\nendif\n", "if version\nx=1\nendif\n", "if version 8\nx=1\nendif\n",
 		"if version >= a\nx=1\nendif\n", "else\nx=1\nendif\n", "endif\n", "elif true\n", "if true\nx=1\n", "if true\nelse\nelse\nendif\n",
 		"if true\nelse\nelif 1\nendif\n", "if true # c\nx=1\nendif\n", "if defined a ||defined b\nx=1\nendif\n", "if $(Process)\nx=1\nelse\nx=2\nendif\n",
+		"x=$(Node)\nuniverse = $(Node)\n",
 		"include : nofile\n", "include : badif.sub\n", "include : false |\n", "include\n", "include : \"inc.sub\"\n", "x : 1\n", "novalue\n", "= 1\n",
 		"x y = 1\n", "x @=end\na\n", "x=$(y)\ny=$(x)\n", "error : stop here\n", "use feature : gpus\n",
 	} {

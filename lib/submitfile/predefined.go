@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // builtin tells whether the language itself gives a name, in lower case, a
@@ -55,7 +56,8 @@ func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
 	case "cluster", "clusterid":
 		return strconv.Itoa(s.proc.cluster), true, nil
 	case "node":
-		return "0", true, nil // a job has one node
+		ok, err := s.parallel()
+		return "0", ok, err // a job has one node
 	case "item":
 		return "", true, nil // see item
 	case "jobid":
@@ -80,6 +82,21 @@ func (s *scope) jobID() (text string, ok bool, err error) {
 	}
 	proc, _, err := s.named("ProcId", "procid")
 	return cluster + "." + proc, true, err
+}
+
+// parallel reports whether the universe is the parallel one. The jobs of others have no
+// node.
+func (s *scope) parallel() (bool, error) {
+	for _, name := range []string{"universe", "jobuniverse"} {
+		text, ok, err := s.named(name, name)
+		if err != nil {
+			return false, err
+		}
+		if text = strings.Trim(strings.TrimSpace(text), `"`); ok && text != "" {
+			return strings.EqualFold(text, "parallel") || text == "11", nil
+		}
+	}
+	return false, nil
 }
 
 // owns reports whether the description gives a name of the language a value of

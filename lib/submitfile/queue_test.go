@@ -31,7 +31,8 @@ func TestQueueCounts(t *testing.T) {
 	queueWorld().check(t, [][2]string{
 		{"show = $(Process)$(Step)$(Item)$(ItemIndex)$(Row)\nqueue", "0000"},
 		{"show = $(ClusterId).$(ProcId)\nqueue 3", "5.0 | 5.1 | 5.2"},
-		{"show = $(JobId)/$(Node)\nQueue 2", "5.0/0 | 5.1/0"},
+		{"show = $(JobId)/$(Node)\nQueue 2", "5.0/ | 5.1/"},
+		{"show = $(Node)\nqueue universe in (vanilla, parallel)", " | 0"},
 		{"show = $(Process)\n  QUEUE\t2  ", "0 | 1"},
 		{"show = $(Process)\nqueue 1 + 2", "0 | 1 | 2"},
 		{"show = $(Process)\nqueue (1 + 1)", "0 | 1"},
