@@ -123,6 +123,7 @@ func TestWaiting(t *testing.T) {
 		{"grid_resource = x\nvm_type = kvm\nec2_ami_id = x\ncloud_label_a = b", nil},
 		{"env = A=1\nenvironment = B=1", []string{"a.sub:2: env: has no effect beside environment"}},
 		{"args = x\narguments = $(args)", nil},
+		{"priority = 2.5", []string{"a.sub:2: priority: 2.5: cut to 2, as a priority is a whole number"}}, {"priority = 2.0", nil},
 		{"+overridetickets = 5", []string{"a.sub:2: +overridetickets: administrators give them to a job in the queue: prio -ot N JOB, this line has no effect"}},
 		{"+ClusterId = 5", []string{"a.sub:2: +ClusterId: submit itself sets this attribute, this line has no effect"}},
 	} {

@@ -41,7 +41,8 @@ func (j *job) counters() error {
 	return nil
 }
 
-// priority sets what orders the job among others of its submitter.
+// priority sets what orders the job among others of its submitter. A fraction is cut off,
+// as HTCondor's submit does.
 func (j *job) priority() error {
 	g, ok, err := j.command("priority")
 	if err != nil {
@@ -55,10 +56,15 @@ func (j *job) priority() error {
 	if err != nil {
 		return err
 	}
-	n, isInt := e.Eval(&classad.Context{}, classad.New(), nil).Int()
-	if !isInt || BeyondInteger(g.Text) || n != int64(int32(n)) {
+	v := e.Eval(&classad.Context{}, classad.New(), nil)
+	x, ok := v.Number()
+	n := math.Trunc(x)
+	if !ok || v.Kind() == classad.KindBoolean || BeyondInteger(g.Text) || !(n >= math.MinInt32 && n <= math.MaxInt32) {
 		return j.refuse(g, "%q: want a whole number from %d to %d", submitfile.Shorten(g.Text), math.MinInt32, math.MaxInt32)
 	}
-	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(n, 10))
+	if n != x {
+		j.caution(g, "%s: cut to %d, as a priority is a whole number", submitfile.Shorten(g.Text), int64(n))
+	}
+	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(int64(n), 10))
 	return nil
 }

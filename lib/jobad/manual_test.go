@@ -137,7 +137,7 @@ func TestManualRefusals(t *testing.T) {
 		`arguments = a"b`, `arguments = "a`, `arguments = "a" b`, `arguments = "'a"`, "arguments2 = x", "arguments = a\narguments2=\"b\"",
 		`environment = "A"`, "environment = A", "environment = =1", "universe=grid", "universe=vm", "universe=foo", "universe=parallel\nmachine_count=2",
 		"universe=mpi", "universe=pvm", "universe=docker", "universe=container", "kill_sig=99", "request_memory=lots", "request_memory=1X",
-		"request_memory=-1", "request_memory=1 2", `request_memory="1G"`, `request_cpus="4"`, "priority=abc", "priority=1.5", "accounting_group=g h",
+		"request_memory=-1", "request_memory=1 2", `request_memory="1G"`, `request_cpus="4"`, "priority=abc", "accounting_group=g h",
 		"concurrency_limits=a-b", "concurrency_limits=a\nconcurrency_limits_expr=\"b\"", "concurrency_limits=a:0", "concurrency_limits=a:x",
 		"notification=foo", "hold=maybe", "max_retries=x", "max_retries=1\nretry_until=\"x\"", "max_retries=1\nretry_until=2.5", "periodic_hold=a b",
 		"+Foo=a b", "+A b=1", "+1a=1", "should_transfer_files=maybe", "when_to_transfer_output=never",

@@ -177,6 +177,9 @@ func (j *job) transferPolicy(t *transfers, outputsAt given) error {
 		return j.refuse(outputsAt, "excludes should_transfer_files = %s, by which no files are transferred", t.should)
 	case t.should == transferNo && hasWhen && t.when != neverOutput:
 		return j.refuse(when, "%s: excludes should_transfer_files = %s, by which no files are transferred", t.when, t.should)
+	case t.should == transferYes && t.when == neverOutput:
+		j.caution(when, "%s: is ON_EXIT beside should_transfer_files = YES; write transfer_output_files = \"\" for no output", t.when)
+		t.when = onExit
 	case t.should != transferNo && t.when == neverOutput:
 		return j.refuse(when, "%s: wants should_transfer_files = NO beside it", t.when)
 	case t.should == transferIfNeeded && t.when == onExitOrEvict:

@@ -20,6 +20,8 @@ func TestTransfer(t *testing.T) {
 		{"WhenToTransferOutput = on_exit", "WhenToTransferOutput", `"ON_EXIT"`}, {"when_to_transfer_output = ONSUCCESS", "WhenToTransferOutput", `"ON_SUCCESS"`},
 		{"when_to_transfer_output = ON_EXIT_OR_EVICT", "ShouldTransferFiles", `"YES"`},
 		{"when_to_transfer_output = ON_EXIT_OR_EVICT", "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`},
+		{"should_transfer_files = yes\nwhen_to_transfer_output = never", "WhenToTransferOutput", `"ON_EXIT"`},
+		{"should_transfer_files = always\nwhen_to_transfer_output = none", "ShouldTransferFiles", `"YES"`},
 
 		// lists
 		{"transfer_input_files = a, b b ,c/,", "TransferInput", `"a,b b,c/"`}, {"transfer_input_files = \"\"", "TransferInput", "-"},
@@ -72,6 +74,8 @@ func TestTransferMistakes(t *testing.T) {
 		{"should_transfer_files = NO\ntransfer_input_files = a", "a.sub:3: transfer_input_files: excludes should_transfer_files = NO, by which no files are transferred"},
 		{"should_transfer_files = NO\ntransfer_output_files = a", "a.sub:3: transfer_output_files: excludes should_transfer_files = NO, by which no files are transferred"},
 		{"should_transfer_files = NO\nwhen_to_transfer_output = ON_EXIT", "a.sub:3: when_to_transfer_output: ON_EXIT: excludes should_transfer_files = NO, by which no files are transferred"},
+		{"should_transfer_files = YES\nwhen_to_transfer_output = NEVER", `a.sub:3: when_to_transfer_output: NEVER: is ON_EXIT beside should_transfer_files = YES; write transfer_output_files = "" for no output`},
+		{"should_transfer_files = IF_NEEDED\nwhen_to_transfer_output = NEVER", "a.sub:3: when_to_transfer_output: NEVER: wants should_transfer_files = NO beside it"},
 		{"when_to_transfer_output = NEVER", "a.sub:2: when_to_transfer_output: NEVER: wants should_transfer_files = NO beside it"},
 		{"should_transfer_files = IF_NEEDED\nwhen_to_transfer_output = ON_EXIT_OR_EVICT", "a.sub:3: when_to_transfer_output: ON_EXIT_OR_EVICT: wants should_transfer_files = YES, since IF_NEEDED may leave the files where they are"},
 		{"output_destination = /data", `a.sub:2: output_destination: "/data": want a URL`},
