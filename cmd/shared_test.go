@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -131,6 +132,44 @@ func TestShared(t *testing.T) {
 	for _, who := range []string{"alice", "bob", "admin", "fair"} {
 		if !strings.Contains(log, " "+who+" ") {
 			t.Errorf("the log names nobody %s:\n%s", who, log)
+		}
+	}
+}
+
+// TestOwner holds submit to the rights that submit(1) has for -owner: those of submit itself
+// read the description and run its commands, and those of the owner write the log of root's
+// submit.
+func TestOwner(t *testing.T) {
+	m := newMachine(t)
+	logs := filepath.Join(m.spools, "log")
+	m.must(os.Mkdir(logs, 0o755))
+	m.must(os.Chmod(logs, 0o777))
+	const text = "executable = /bin/true\nlog = /var/spool/log/$(me).$(Cluster)\ninclude : \"sh -c 'echo me = `id -u`'\" |\nqueue\n"
+	write(t, filepath.Join(m.etc, "all.sub"), text)
+	write(t, filepath.Join(m.etc, "root.sub"), text)
+	m.must(os.Chmod(filepath.Join(m.etc, "all.sub"), 0o644))
+	m.must(os.Chmod(filepath.Join(m.etc, "root.sub"), 0o600))
+	const first, second = "1 job(s) submitted to cluster 1.\n", "1 job(s) submitted to cluster 2.\n"
+
+	m.expect("fair: -owner alice", m.run(fair, nil, "submit", "-owner", "alice", "/etc/all.sub"), 0, first, "")
+	m.expect("bob: -owner bob", m.sudo("bob", bob, "submit", "-owner", "bob", "/etc/all.sub"), 0, second, "")
+	m.expect("admin: -owner carol", m.sudo("admin", admin, "submit", "-owner", "carol", "/etc/all.sub"), 0, "1 job(s) submitted to cluster 3.\n", "")
+	m.expect("owners", m.run(fair, nil, "qstat", "-af", "Owner"), 0, "alice\nbob\ncarol\n", "")
+	if a := m.sudo("bob", bob, "submit", "-owner", "alice", "-dry-run", "-", "/etc/all.sub"); a.status != 0 || !strings.Contains(a.out, "Owner = \"alice\"\n") {
+		t.Errorf("bob: -owner alice -dry-run = %d, %q, %q, want ads of alice's", a.status, a.out, a.bad)
+	}
+	m.expect("fair: root.sub", m.run(fair, nil, "submit", "-owner", "alice", "/etc/root.sub"), 1, "", "submit: /etc/root.sub: permission denied\n")
+
+	root := func(owner string) answer {
+		return m.run(0, nil, "submit", "-spool", "/var/spool/root", "-owner", owner, "/etc/root.sub")
+	}
+	m.expect("root: -owner alice", root("alice"), 0, first, "")
+	m.expect("root: -owner carol", root("carol"), 0, second, "submit: job log: rights of carol: this machine knows no such user; all else is done\n")
+	for name, uid := range map[string]int{"1500.1": fair, "1500.2": fair, "1500.3": fair, "0.1": alice} {
+		about, err := os.Stat(filepath.Join(logs, name))
+		m.must(err)
+		if got := int(about.Sys().(*syscall.Stat_t).Uid); got != uid {
+			t.Errorf("log %s belongs to %d, want %d", name, got, uid)
 		}
 	}
 }
