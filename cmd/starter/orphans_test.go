@@ -50,6 +50,7 @@ func TestDaemonsEndWithAnEviction(t *testing.T) {
 func TestDaemonsEndWithTheLost(t *testing.T) {
 	for _, c := range []struct{ name, conf, script string }{
 		{"by its mark", `BASE_CGROUP = ""`, daemon},
+		{"by its limit", `BASE_CGROUP = ""`, strings.Replace(daemon, "setsid sh", "setsid env -i sh", 1)},
 		{"by its cgroup", `BASE_CGROUP = "fairspool-test"`, strings.Replace(daemon, "setsid sh", "setsid env -i sh", 1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -4,7 +4,7 @@
 //
 // # How a family is known
 //
-// Three things tell that a process is one of the job's, and each holds where
+// Four things tell that a process is one of the job's, and each holds where
 // another does not:
 //
 //   - Descent. Open makes the calling process a subreaper (prctl(2)): it, instead
@@ -14,9 +14,15 @@
 //   - A cgroup (version 2), where the machine lets us make one. Nobody leaves it
 //     without the rights to another one's cgroup.procs, the kernel kills all of it
 //     at once, and it is still there when the caller has died.
-//   - A mark in the environment, which a process inherits, and few clear. It is
-//     what is left of a family whose supervisor has died where there are no cgroups;
-//     Survivors goes by both.
+//   - A mark in the limits: the soft limit of file locks (RLIMIT_LOCKS), which Linux does
+//     not heed, is a number that follows from the family's name. Every process inherits it,
+//     whatever it closes, clears or leaves, and loses it only by setting that very limit.
+//     Anybody may read it of any process.
+//   - A mark in the environment, which a process inherits, and few clear. It holds where
+//     a hard limit keeps us from the other mark.
+//
+// The marks are what is left of a family whose supervisor has died where there are no
+// cgroups; Survivors goes by these three.
 //
 // Direct children in the caller's own session are left alone: those are programs
 // that it runs for itself, while a job has a session of its own.

@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// markName is the environment variable by which the processes of a family are known.
-const markName = "_FAIRSPOOL_FAMILY"
-
 // What keeps a memory limit.
 const (
 	ByCgroup = "cgroup" // the kernel
@@ -32,9 +29,6 @@ type Options struct {
 	// Soft: what takes more is slowed down and swapped out (memory.high), not killed.
 	Soft bool
 }
-
-// mark returns the family's entry of the environment.
-func (o Options) mark() string { return markName + "=" + o.Name }
 
 // Family is all processes that a job has started.
 type Family struct {
@@ -90,12 +84,15 @@ func (f *Family) By() string {
 }
 
 // Begin calls start, which starts the job's own process and returns its id; whoever
-// started it has to wait for it. From the first of them on, all other processes of the
-// family that end as children of ours are reaped. It returns start's error.
+// started it has to wait for it. What start forks inherits the mark in the limits. From the
+// first of them on, all other processes of the family that end as children of ours are
+// reaped. It returns start's error.
 func (f *Family) Begin(start func() (pid int, err error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
+	restore := f.options.setNumber()
 	pid, err := start()
+	restore()
 	if err != nil {
 		return err
 	}

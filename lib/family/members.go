@@ -1,11 +1,9 @@
 package family
 
 import (
-	"bytes"
 	"cmp"
 	"os"
 	"slices"
-	"strconv"
 )
 
 // members returns the processes of the family that are alive, parents before their
@@ -100,35 +98,4 @@ func withDescendants(all map[int]process, first map[int]bool) (list []process) {
 		}
 	}
 	return list
-}
-
-// marked returns the processes of the machine that have the family's mark, and what
-// descends from them. It sees those whose environment we may read: all for root, else those
-// of our own user.
-func marked(o Options) []process {
-	all := allProcesses()
-	first := map[int]bool{}
-	for pid, p := range all {
-		if pid != os.Getpid() && p.alive() && hasEntry(environ(pid), o.mark()) {
-			first[pid] = true
-		}
-	}
-	return withDescendants(all, first)
-}
-
-// environ returns the environment that a process was given, nothing if we may not
-// see it.
-func environ(pid int) []byte {
-	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
-	return b
-}
-
-// hasEntry tells whether an environment, as /proc has it, holds an entry.
-func hasEntry(env []byte, entry string) bool {
-	for e := range bytes.SplitSeq(env, []byte{0}) {
-		if string(e) == entry {
-			return true
-		}
-	}
-	return false
 }

@@ -37,6 +37,7 @@ func TestSurvivors(t *testing.T) {
 		{"a daemon", "", `(setsid sh -c "exec 3>&-; $S" &)`, 1},
 		{"a child without environment", "", `env -i sh -c "$S" & wait`, 1},
 		{"forking", "", `i=0; while [ $i -lt 300 ]; do setsid $S & i=$((i+1)); done; wait`, 3},
+		{"a daemon without environment and parents", "", `(setsid env -i sh -c "exec 3>&-; cd /; (setsid env -i $S &)" &)`, 1},
 		{"stopped", "", `setsid sh -c "$S" & kill -STOP $!; $S`, 1},
 		{"a daemon without environment", "fairspool-test", `(setsid env -i sh -c "$S" &)`, 1},
 		{"forking in a cgroup", "fairspool-test", `i=0; while [ $i -lt 300 ]; do setsid env -i sh -c "$S" & i=$((i+1)); done; wait`, 3},

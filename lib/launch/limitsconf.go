@@ -35,7 +35,8 @@ type conf struct {
 	group   func(name string) (gid int, known bool)
 }
 
-// item is what a name of limits.conf stands for.
+// item is what a name of limits.conf stands for. There is none for "locks": Linux heeds no
+// such limit since 2.4.25, and lib/family marks the job's processes with it.
 type item struct {
 	resource int
 	unit     uint64
@@ -45,7 +46,7 @@ var items = map[string]item{
 	"core": {unix.RLIMIT_CORE, 1 << 10}, "data": {unix.RLIMIT_DATA, 1 << 10}, "fsize": {unix.RLIMIT_FSIZE, 1 << 10},
 	"memlock": {unix.RLIMIT_MEMLOCK, 1 << 10}, "nofile": {unix.RLIMIT_NOFILE, 1}, "rss": {unix.RLIMIT_RSS, 1 << 10},
 	"stack": {unix.RLIMIT_STACK, 1 << 10}, "cpu": {unix.RLIMIT_CPU, 60}, "nproc": {unix.RLIMIT_NPROC, 1},
-	"as": {unix.RLIMIT_AS, 1 << 10}, "locks": {unix.RLIMIT_LOCKS, 1}, "rtprio": {unix.RLIMIT_RTPRIO, 1},
+	"as": {unix.RLIMIT_AS, 1 << 10}, "rtprio": {unix.RLIMIT_RTPRIO, 1},
 	"sigpending": {unix.RLIMIT_SIGPENDING, 1}, "msgqueue": {unix.RLIMIT_MSGQUEUE, 1}, "nice": {unix.RLIMIT_NICE, 1},
 }
 

@@ -39,6 +39,7 @@ func TestLimitsConf(t *testing.T) {
 		{"alice - priority 7", nil, 7},
 		{"alice - priority 70", nil, 19},
 		{"alice - maxlogins 2", nil, 0},
+		{"alice - locks 2", nil, 0},
 		{"% - nproc 2", nil, 0},
 		{"%staff - nproc 2", nil, 0},
 		{"alice - nproc five", nil, 0},
@@ -68,8 +69,8 @@ func TestLimitsConf(t *testing.T) {
 		}
 	}
 	// What adds to the file comes behind it.
-	if got, _ := c.limits([]string{"alice - nproc 1", "alice - nproc 2\n* - locks 3"}); !reflect.DeepEqual(got, []Rlimit{{unix.RLIMIT_NPROC, 2, 2}, {unix.RLIMIT_LOCKS, 3, 3}}) {
-		t.Errorf("limits of two files = %v, want 2 processes and 3 locks", got)
+	if got, _ := c.limits([]string{"alice - nproc 1", "alice - nproc 2\n* - sigpending 3"}); !reflect.DeepEqual(got, []Rlimit{{unix.RLIMIT_NPROC, 2, 2}, {unix.RLIMIT_SIGPENDING, 3, 3}}) {
+		t.Errorf("limits of two files = %v, want 2 processes and 3 signals", got)
 	}
 }
 
