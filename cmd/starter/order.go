@@ -29,16 +29,57 @@ func (l *leave) ends(how *operation.Ending) {
 	how.Lost, how.VacateCode = l.why.Text, l.why.Code
 }
 
-// errLockGone says that the claim's file was removed or replaced: another
-// attempt of the job may begin at any time.
-var errLockGone = errors.New("the lock of its claim is gone")
+var (
+	// errLockGone says that the claim's file was removed or replaced: another
+	// attempt of the job may begin at any time.
+	errLockGone = errors.New("the lock of its claim is gone")
+	// errSpoolGone says that the spool was removed or renamed: nothing that the job does
+	// can be recorded.
+	errSpoolGone = errors.New("the spool is gone")
+)
+
+// goneLooks is how many looks in a row have to find the spool gone before that counts, so that
+// a folder that is renamed and put back ends no job. It counts looks, as time also passes while
+// a file system does not answer or the machine is suspended. Tests have fewer.
+var goneLooks = 10
+
+// gone returns why the claim is no longer the supervisor's to follow: errLockGone or
+// errSpoolGone; nil while it is, or its spool was not gone for long enough to count (missing).
+// It is one look.
+func (s *supervisor) gone() error {
+	switch {
+	case s.lock.gone():
+		return errLockGone
+	case !spoolIsGone(s.spool.Dir()):
+		s.missing = 0
+	case s.missing == goneLooks:
+		return errSpoolGone
+	default:
+		s.missing++
+	}
+	return nil
+}
+
+// awaitSpool waits for a spool that is gone to come back, until that counts, and returns what
+// gone does.
+func (s *supervisor) awaitSpool() error {
+	for {
+		if err := s.gone(); err != nil || s.missing == 0 {
+			return err
+		}
+		time.Sleep(lookEvery)
+	}
+}
 
 // says returns what the spool has to say to the job: nothing, or why it has to leave. When
 // nothing has changed that costs next to nothing.
 func (s *supervisor) says(followed *spool.Watch) (why operation.Reason, leaves bool) {
-	if s.lock.gone() {
-		s.log.add(fmt.Errorf("%w: ending the job", errLockGone))
-		return operation.Reason{Text: errLockGone.Error()}, true
+	if err := s.gone(); err != nil {
+		s.log.add(fmt.Errorf("%w: ending the job", err))
+		return operation.Reason{Text: err.Error()}, true
+	}
+	if s.missing > 0 {
+		return why, false
 	}
 	claim, ok, err := followed.Claim()
 	switch {

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -55,21 +57,82 @@ func TestLockedAtTheStart(t *testing.T) {
 	}
 }
 
-// Nobody is left to report to when the spool was removed: the supervisor must
-// not stay for ever.
+// No end can be recorded when the spool was renamed or removed: the supervisor ends its job,
+// whatever the job does, and itself.
 func TestSpoolIsGone(t *testing.T) {
+	for _, c := range []struct {
+		name, script string
+		pairs        []string
+		goes         bool // the job ends by itself when the spool is gone
+	}{
+		{name: "the job runs", script: `echo $$ >main; while :; do sleep 0.01; done`},
+		{name: "the job ends", script: `echo $$ >main; while [ ! -e go ]; do sleep 0.01; done`, goes: true},
+		{name: "the job waits for its time", script: `exit 0`, pairs: []string{"DeferralTime", fmt.Sprint(matchedAt.Add(time.Hour).Unix())}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t)
+			claim := p.running(p.match(c.script, c.pairs...))
+			main := 0
+			if len(c.pairs) == 0 {
+				main = p.pid("main")
+			}
+			if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
+				t.Fatal(err)
+			}
+			if c.goes {
+				p.write("go", "")
+			}
+			p.until("the supervisor has ended", func() bool { return !alive(claim.PID) })
+			if main != 0 && alive(main) {
+				t.Error("the job is alive, want it to end with its supervisor")
+			}
+			if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
+				t.Fatal(err)
+			}
+			p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+			p.noClaims()
+		})
+	}
+}
+
+// A spool that is gone counts as that when some looks in a row have found it so.
+func TestGone(t *testing.T) {
 	p := newPool(t)
-	c := p.running(p.match(`while [ ! -e go ]; do sleep 0.01; done`))
-	if err := os.Rename(p.spool.Dir(), p.dir+"/elsewhere"); err != nil {
+	s := &supervisor{tenure: &tenure{spool: p.spool}}
+	var err error
+	if s.lock, err = lockClaim(p.spool.ClaimLock("1.0.1")); err != nil {
 		t.Fatal(err)
 	}
-	p.write("go", "")
-	p.until("the supervisor has ended", func() bool { return !alive(c.PID) })
-	if err := os.Rename(p.dir+"/elsewhere", p.spool.Dir()); err != nil {
-		t.Fatal(err)
+	defer s.lock.remove()
+	dir, elsewhere := p.spool.Dir(), p.dir+"/elsewhere"
+	for i, c := range []struct {
+		from, to string // a folder that is renamed before the looks
+		looks    int
+		want     error
+	}{
+		{"", "", 2 * goneLooks, nil},
+		{dir, elsewhere, goneLooks, nil},
+		{elsewhere, dir, 1, nil},
+		{dir, elsewhere, goneLooks, nil},
+		{"", "", 2, errSpoolGone},
+		{elsewhere, dir, 1, nil}, // what was not recorded yet can be
+		{filepath.Join(dir, "VERSION"), elsewhere, goneLooks, nil},
+		{"", "", 1, errSpoolGone},
+		{elsewhere, filepath.Join(dir, "VERSION"), 1, nil},
+		{s.lock.path, elsewhere, 1, errLockGone},
+	} {
+		if c.from != "" {
+			if err := os.Rename(c.from, c.to); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for look := range c.looks {
+			if got := s.gone(); got != c.want {
+				t.Fatalf("row %d, look %d: gone() = %v, want %v", i, look, got, c.want)
+			}
+		}
 	}
-	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
-	p.noClaims()
 }
 
 // A spool that is removed while jobs run may keep what a process of ours was

@@ -208,11 +208,8 @@ const (
 func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err error) {
 	last := s.call.Later()
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
-		switch {
-		case s.lock.gone():
-			return nil, t, errLockGone
-		case spoolIsGone(s.spool.Dir()):
-			return nil, t, errSpoolGone
+		if err := s.awaitSpool(); err != nil {
+			return nil, t, err
 		}
 		now := s.call.Later()
 		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
@@ -228,8 +225,6 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		time.Sleep(wait)
 	}
 }
-
-var errSpoolGone = errors.New("the spool is gone")
 
 // spoolIsGone tells whether the spool was removed, be it not wholly yet: no
 // directory without VERSION is a spool. What we write there now would only

@@ -38,6 +38,7 @@ type tenure struct {
 	// accounts are those of the owners whose jobs it runs: whoever looks them up may have
 	// to ask another machine.
 	accounts map[string]launch.Account
+	missing  int  // looks in a row that found the spool gone
 	told     bool // the pass knows that the first job is under way
 	ends     bool // the supervisor was told to end, and has told its job
 }

@@ -173,8 +173,11 @@ func (s *supervisor) toEnd(at attention, do func(context.Context) error) (over j
 // removed tells whether the job was removed, or its claim taken away. When nothing
 // has changed it costs next to nothing.
 func (s *supervisor) removed(followed *spool.Watch) (yes bool) {
-	if s.lock.gone() {
+	if s.gone() != nil {
 		return true
+	}
+	if s.missing > 0 {
+		return false
 	}
 	claim, ok, err := followed.Claim()
 	if err != nil {
