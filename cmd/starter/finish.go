@@ -26,8 +26,9 @@ type end struct {
 }
 
 // finish commits how an attempt ended, and then writes what became of the job to
-// the job's event log. Next, if not nil, takes the slot in the same transaction. Events that cannot be written are no reason to doubt the
-// first: complain is told of that, and of a clock that was set.
+// the job's event log. Next, if not nil, takes the slot in the same transaction. Events that
+// cannot be written are no reason to doubt the first: complain is told of that, and of a clock
+// that was set.
 func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, nobody string, complain func(error), next *heir) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
@@ -41,7 +42,7 @@ func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, nobody strin
 		if ad, ok := tx.Job(a.Job); ok {
 			told.stays(ad)
 		}
-		return next.enter(tx, e.now.Now)
+		return next.enter(tx, e.now.Clock)
 	})
 	if err != nil {
 		return err

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -47,13 +48,14 @@ func (h *heir) look(tx *spool.Tx, a attempt) {
 	}
 }
 
-// enter makes the next job's attempt run in the slot, when the one before has ended. The
-// lock of its claim is taken before that is committed. Where nothing comes of it, nothing
-// is changed.
-func (h *heir) enter(tx *spool.Tx, now time.Time) error {
+// enter makes the next job's attempt run in the slot, when the one before has ended. It is
+// charged from now, by this clock, and not for the time that the spool was locked. The lock of
+// its claim is taken before that is committed. Where nothing comes of it, nothing is changed.
+func (h *heir) enter(tx *spool.Tx, clock accountant.Clock) error {
 	if h == nil || h.ad == nil || h.isToEnd() {
 		return nil
 	}
+	now := h.call.Later().By(clock).Now
 	claim, found, err := operation.Successor(&tx.View, h.ended, h.ad, h.spool.Domain(), now, h.params)
 	if err != nil || !found {
 		h.complain(err)

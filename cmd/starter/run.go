@@ -68,6 +68,7 @@ func (s *supervisor) stay(t task, placed launch.Placed, order *leave) (how opera
 	if checkpoint {
 		return how, s.checkpoint(t.job.Transfer, &how, w.order)
 	}
+	s.over = e.At
 	told := w.told()
 	if told {
 		w.order.ends(&how)
@@ -76,7 +77,10 @@ func (s *supervisor) stay(t task, placed launch.Placed, order *leave) (how opera
 		s.complain(s.carryOut(func(*classad.Ad) jobpolicy.Verdict { return v }))
 		told, how.Lost, how.VacateCode, how.VacateSubcode = true, v.Reason, v.Code, v.Subcode
 	}
-	s.store(t.job.Transfer, placed, &how, told)
+	if t.job.Transfer != nil {
+		s.store(t.job.Transfer, placed, &how, told)
+		s.over = time.Now()
+	}
 	reached(stepStored)
 	return how, false
 }

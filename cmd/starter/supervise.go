@@ -37,6 +37,9 @@ type supervisor struct {
 	criu     *launch.Criu  // what makes transparent checkpoints of it; nil: nothing does
 	executed time.Time     // when the program was started last, in process time; zero: never
 	earlier  time.Duration // what programs took that have ended
+	// over is when the program ended, or the copying of its output, in process time; zero: it
+	// has not, or it left a checkpoint.
+	over time.Time
 	// ordered: the job had to leave before it was started.
 	ordered bool
 }
@@ -200,13 +203,16 @@ const (
 	lastRetry  = time.Minute
 )
 
-// finish commits how the attempt ended, and with it that the slot goes on with the next
-// one, if there is one. It tries for as long as it takes, however long the spool is
+// finish commits how and when the attempt ended, and with it that the slot goes on with the
+// next one, if there is one. It tries for as long as it takes, however long the spool is
 // locked or the disk full: nobody else knows what it has to say. Only a spool that is
 // not there any more is given up, and a claim whose lock is gone, which is for others to
 // end.
 func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err error) {
 	last := s.call.Later()
+	if !s.over.IsZero() {
+		last.Now = last.Now.Add(-time.Since(s.over))
+	}
 	for wait := firstRetry; ; wait = min(2*wait, lastRetry) {
 		if err := s.awaitSpool(); err != nil {
 			return nil, t, err

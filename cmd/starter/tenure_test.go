@@ -4,12 +4,17 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
+
+	"github.com/gofrs/flock"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/pool"
@@ -188,4 +193,58 @@ func TestStoppedBetweenJobs(t *testing.T) {
 			p.nothingLeft()
 		})
 	}
+}
+
+// TestTimesOfALateSupervisor has a supervisor that does not get to record its job's end, and then
+// finds the spool locked: usage counts to the end of the job, and that of the next one from
+// when it could begin.
+func TestTimesOfALateSupervisor(t *testing.T) {
+	const late = 50 * time.Millisecond
+	p := newPool(t)
+	p.slot(1)
+	p.queueOf(2, `[ $FAIRSPOOL_JOB = 1.1 ] && echo >there; until [ -e $FAIRSPOOL_JOB ]; do sleep 0.01; done`, "UserLog", `""`)
+	cycle, c := p.negotiator(), p.command("-q")
+	cycle.Env = append(cycle.Env, "FAIRSPOOL_NOW=") // the machine's clock, which the test can read
+	c.Env = append(c.Env, "FAIRSPOOL_NOW=", fmt.Sprintf("%s=%s %s %s", dallies, stepEnded, filepath.Join(p.dir, "ended"), filepath.Join(p.dir, "on")))
+	for _, c := range []*exec.Cmd{cycle, c} {
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Fatalf("%v: %v: %s", c, err, out)
+		}
+	}
+	first := p.claims()[0]
+	p.write("1.0", "")
+	p.until("the first job has ended", func() bool { return p.read("ended") != "" })
+	ended := time.Now()
+	p.until("the supervisor is late", func() bool { return time.Since(ended) > late })
+	lock := flock.New(p.dir + "/spool/lock")
+	if ok, err := lock.TryLock(); !ok || err != nil {
+		t.Fatalf("TryLock = %v, %v", ok, err)
+	}
+	p.write("on", "")
+	p.until("the supervisor waits for the lock", func() bool {
+		open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", first.PID))
+		return slices.ContainsFunc(open, func(fd string) bool { path, _ := os.Readlink(fd); return path == lock.Path() })
+	})
+	p.until("it waits", func() bool { return time.Since(ended) > 2*late })
+	unlocked := time.Now().Truncate(time.Millisecond)
+	if err := lock.Unlock(); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the next job runs", func() bool { return p.read("there") != "" })
+	var usage time.Duration
+	if err := p.spool.View(func(v *spool.View) error {
+		r, _ := v.Submitter(submitter)
+		usage = time.Duration(r.Weighted.Millis) * time.Millisecond
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if end := first.MatchedAt.Add(usage); end.After(ended) {
+		t.Errorf("usage counts to %v after the end of the first job, want to the end", end.Sub(ended))
+	}
+	if next := p.claims()[0]; next.Job.Proc != 1 || next.MatchedAt.Before(unlocked) {
+		t.Errorf("job %v is charged from %v before the spool was unlocked on, want job 1.1 from then on at most", next.Job, unlocked.Sub(next.MatchedAt))
+	}
+	p.write("1.1", "")
+	p.nothingLeft()
 }

@@ -113,7 +113,6 @@ func failedToStart(err error) operation.Ending {
 // attempt. When that fails it is said in how.
 func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operation.Ending, told bool) {
 	switch {
-	case t == nil:
 	case !told:
 		if t.Wanted(launch.Ended{Code: how.Code, Signal: how.Signal}) {
 			s.copyBack(t, placed, how)

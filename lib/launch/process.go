@@ -36,7 +36,9 @@ type Ended struct {
 	Code   int  // exit code, 0 to 255; 0 when a signal ended it
 	Signal int  // the signal that ended it; 0 when it exited
 	Core   bool // it left a core file
-	// Wall is how long it ran, by the machine's clock.
+	// At is when it ended, as soon as the kernel tells that, with process time; Wall is how
+	// long it ran.
+	At   time.Time
 	Wall time.Duration
 	// UserCPU and SysCPU are the processor time.
 	UserCPU, SysCPU time.Duration
@@ -125,9 +127,9 @@ func execError(path string, err error) *StartError {
 	return startError(HoldStart, "executable "+path, err)
 }
 
-// live starts the job, stays with it and reaps it, all on one thread: the
-// kernel kills the job when the thread that started it dies. A thread that was bent to
-// the job's nice value and processors ends with this.
+// live starts the job and stays with it, on one thread: the kernel kills the job when the
+// thread that started it dies. A thread that was bent to the job's nice value and processors
+// ends with this, and leaves it to another to see the job's end: it might see that late.
 func (p *Process) live(job Job, cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	// The job inherits the thread's mask, and that may be our caller's. It
@@ -144,7 +146,12 @@ func (p *Process) live(job Job, cmd *exec.Cmd, started chan<- error) {
 	}
 	p.pid = cmd.Process.Pid
 	started <- nil
-	p.attend(begun)
+	if bent {
+		go p.attend(begun)
+		<-p.done
+	} else {
+		p.attend(begun)
+	}
 	cmd.Process.Release()
 }
 
@@ -159,7 +166,7 @@ func adopted(pid int) *Process {
 // attend stays with the process until it has ended, and reaps it.
 func (p *Process) attend(begun time.Time) {
 	p.awaitExit()
-	wall := time.Since(begun)
+	at := time.Now()
 
 	// The number of the process names its group too, and stays taken until
 	// the process is reaped: kill the rest of the group before that.
@@ -174,7 +181,7 @@ func (p *Process) attend(begun time.Time) {
 		}
 	}
 	p.mu.Unlock()
-	p.ended = endedFrom(status, usage, wall)
+	p.ended = endedFrom(status, usage, begun, at)
 	close(p.done)
 }
 
@@ -188,9 +195,9 @@ func (p *Process) awaitExit() {
 	}
 }
 
-func endedFrom(status unix.WaitStatus, usage unix.Rusage, wall time.Duration) Ended {
+func endedFrom(status unix.WaitStatus, usage unix.Rusage, begun, at time.Time) Ended {
 	e := Ended{
-		Wall: wall, UserCPU: duration(usage.Utime), SysCPU: duration(usage.Stime),
+		At: at, Wall: at.Sub(begun), UserCPU: duration(usage.Utime), SysCPU: duration(usage.Stime),
 		MaxRSSKB: int64(usage.Maxrss), // Linux counts in KB
 		IOBytes:  ioBytes(&usage),
 	}
