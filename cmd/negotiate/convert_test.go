@@ -61,6 +61,22 @@ func TestConvertLines(t *testing.T) {
 		{"CLAIM_WORKLIFE = 20 * 60", "CLAIM_WORKLIFE = 1200 # f:1"}, {"CLAIM_WORKLIFE = -1", "CLAIM_WORKLIFE = -1 # f:1"},
 		{"CLAIM_WORKLIFE = 60 * TotalCpus", "# CLAIM_WORKLIFE = 60 * TotalCpus: not a constant number (f:1)"},
 		{"CLAIM_WORKLIFE =", "# Set to nothing, which is not HTCondor's default but no end of a claim.\nCLAIM_WORKLIFE = -1 # f:1"},
+		{"CLAIM_WORKLIFE = $(X)", "# Set to nothing, which is not HTCondor's default but no end of a claim.\nCLAIM_WORKLIFE = -1 # f:1"},
+		{"Y =\nCLAIM_WORKLIFE = $(Y) $(Y)", "# Set to nothing, which is not HTCondor's default but no end of a claim.\nCLAIM_WORKLIFE = -1 # f:2\n# Y"},
+		{"CLAIM_WORKLIFE = $(X:)", "# Set to nothing, which is not HTCondor's default but no end of a claim.\nCLAIM_WORKLIFE = -1 # f:1"},
+		{"CLAIM_WORKLIFE = $(X:60)", "CLAIM_WORKLIFE = 60 # f:1"},
+		{"BASE_CGROUP = $(X)", "# Set to nothing, which is not HTCondor's default but no control groups.\nBASE_CGROUP = \"\" # f:1"},
+		{"X =\nSLOT_WEIGHT = $(X)", "# SLOT_WEIGHT is empty: as if it were not set (f:2)\n# X"},
+		{"UID_DOMAIN = $(X)", "# UID_DOMAIN = $(X): as if it were not set (f:1)"},
+		{"NEGOTIATOR_USE_SLOT_WEIGHTS = $(X)", "# NEGOTIATOR_USE_SLOT_WEIGHTS = $(X): as if it were not set (f:1)"},
+		{"JOB_DEFAULT_REQUESTMEMORY = $(X)", "# JOB_DEFAULT_REQUESTMEMORY = $(X): as if it were not set (f:1)"},
+		{"GROUP_NAMES = $(X)", "# GROUP_NAMES = $(X): as if it were not set (f:1)"},
+		{"GROUP_NAMES = a\nGROUP_QUOTA_a = $(X)", "GROUP_NAMES = [\"a\"] # f:1\n# GROUP_QUOTA_a = $(X): as if it were not set (f:2)"},
+		{"X_LIMIT = $(Y)\nZ_LIMIT =", "# X_LIMIT = $(Y): as if it were not set (f:1)\n# Z_LIMIT is empty: as if it were not set (f:2)"},
+		{"MachineMaxVacateTime = $(X)\nMACHINE_MAX_VACATE_TIME = 6", "MACHINE_MAX_VACATE_TIME = 6 # f:2\n# MachineMaxVacateTime = $(X): as if it were not set (f:1)"},
+		{"F = False\nNEGOTIATE_ALL_JOBS_IN_CLUSTER = $(F)\nSIGNIFICANT_ATTRIBUTES = $(X)",
+			"# NEGOTIATE_ALL_JOBS_IN_CLUSTER = False: HTCondor passes over jobs that are alike, as fairspool does without it; false would pass over whole clusters here (f:2)\n" +
+				"# SIGNIFICANT_ATTRIBUTES = $(X): as if it were not set (f:3)\n# F"},
 		{"MaxJobRetirementTime = $(HOUR) * (TARGET.JobUniverse =?= 5)",
 			"# Not defined in the files, so that HTCondor's own was put in: $(HOUR), $(MINUTE)\nMAXJOBRETIREMENTTIME = \"(60 * 60) * (TARGET.JobUniverse =?= 5)\" # f:1"},
 		{"MAXJOBRETIREMENTTIME = 0", `MAXJOBRETIREMENTTIME = "0" # f:1`},
@@ -99,6 +115,12 @@ func TestConvertDefaults(t *testing.T) {
 		{"", "NICE_USER_PRIO_FACTOR = 10000000000", true},
 		{"", `PREEMPTION_REQUIREMENTS = "False"`, true},
 		{"PREEMPTION_REQUIREMENTS =", `PREEMPTION_REQUIREMENTS = "True"`, true},
+		{"PREEMPTION_REQUIREMENTS = $(X)", `PREEMPTION_REQUIREMENTS = "True"`, true},
+		{"PREEMPTION_RANK = $(X)", `PREEMPTION_RANK = "0"`, true},
+		{"NEGOTIATOR_PRE_JOB_RANK = $(X)", `NEGOTIATOR_PRE_JOB_RANK = "0"`, true},
+		{"NEGOTIATOR_POST_JOB_RANK = $(X)$(Y)", `NEGOTIATOR_POST_JOB_RANK = "0"`, true},
+		{"ACCOUNTANT_LOCAL_DOMAIN = $(X)", "REMOTE_PRIO_FACTOR = 10000000", false},
+		{"DEFAULT_PRIO_FACTOR = $(X)", "DEFAULT_PRIO_FACTOR = 1000", true},
 		{"PREEMPTION_REQUIREMENTS = (", `PREEMPTION_REQUIREMENTS = "False"`, true},
 		{"DEFAULT_PRIO_FACTOR = many", "DEFAULT_PRIO_FACTOR = 1000", true},
 		{"NEGOTIATOR_PRE_JOB_RANK =", `NEGOTIATOR_PRE_JOB_RANK = "0"`, true},
@@ -177,6 +199,24 @@ func TestFamilies(t *testing.T) {
 	for _, k := range config.LimitKeys {
 		if why := family("MATLAB" + k.Name); why != "" {
 			t.Errorf("family(MATLAB%s) = %s, want none", k.Name, why)
+		}
+	}
+}
+
+// TestConvertWarnings holds what somebody has to look at.
+func TestConvertWarnings(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"CLAIM_WORKLIFE = $(X)", "f:1: CLAIM_WORKLIFE: $(X) is not defined: nothing was put in for it"},
+		{"PREEMPTION_REQUIREMENTS = $(X)", "f:1: PREEMPTION_REQUIREMENTS: $(X) is not defined: nothing was put in for it\n" +
+			"f:1: PREEMPTION_REQUIREMENTS: set to nothing: HTCondor asks for nothing then, as with True; write False if nobody is to be preempted for priority"},
+		{"SLOT_WEIGHT = $(X)", "f:1: SLOT_WEIGHT: $(X) is not defined: nothing was put in for it"},
+		{"X_LIMIT = $(X)", "f:1: X_LIMIT: $(X) is not defined: nothing was put in for it"},
+		{"CLAIM_WORKLIFE =\nSLOT_WEIGHT = ", ""},
+		{"LOCAL_CONFIG_FILE = $(X)", ""},
+	} {
+		_, done := result(t, c.text)
+		if got := strings.Join(done.warnings, "\n"); got != c.want {
+			t.Errorf("convertConfig(%q) warns %s\nwant %s", c.text, got, c.want)
 		}
 	}
 }

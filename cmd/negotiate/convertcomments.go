@@ -106,7 +106,7 @@ func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 		return noDaemons
 	}
 	why := family(name)
-	if why == configRead && value != "" && !v.given(value) {
+	if why == configRead && !v.isEmpty(m) && !v.given(value) {
 		v.warn(m.Place, "%s = %s: %s", m.Name, shown(value), why)
 	}
 	if why != "" {

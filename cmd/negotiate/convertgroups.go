@@ -118,6 +118,8 @@ func (v *conversion) limits() error {
 		line, why := v.lineOf(k, key, m, x, "")
 		switch {
 		case strings.HasPrefix(why, "unknown key"):
+		case v.isEmpty(m):
+			v.leaveUnset(m)
 		case why != "":
 			v.reasons[strings.ToLower(m.Name)] = "no concurrency limit: " + why
 		default:

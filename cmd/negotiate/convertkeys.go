@@ -137,15 +137,15 @@ func (v *conversion) keys() error {
 	return nil
 }
 
-// first returns the first of the macros that is set. The others, and those that are
-// set to nothing, get their reasons.
+// first returns the first of the macros that is set to something. The others get their
+// reasons.
 func (v *conversion) first(names []string) (found condorconfig.Macro, ok bool) {
 	for _, name := range names {
 		m, set := v.Lookup(name)
 		switch {
 		case !set:
-		case m.Text == "":
-			v.reasons[strings.ToLower(m.Name)] = "as if it were not set"
+		case v.isEmpty(m):
+			v.leaveUnset(m)
 		case ok:
 			v.reasons[strings.ToLower(m.Name)] = found.Name + " goes before it"
 		default:
@@ -155,16 +155,33 @@ func (v *conversion) first(names []string) (found condorconfig.Macro, ok bool) {
 	return found, ok
 }
 
-// skipsAutoclusters tells of the false that HTCondor has by default, which means
-// autoclusters as long as SIGNIFICANT_ATTRIBUTES does not say otherwise.
-func (v *conversion) skipsAutoclusters(m condorconfig.Macro) bool {
-	yes, ok := condorconfig.Truth(m.Text)
-	return ok && !yes && !v.isSet("SIGNIFICANT_ATTRIBUTES")
+// isEmpty reports whether a macro is worth nothing: HTCondor asks only after all references
+// are put in, so that one to an undefined macro and nothing else is as no text at all.
+func (v *conversion) isEmpty(m condorconfig.Macro) bool {
+	x, err := v.Expand(m)
+	return err == nil && strings.TrimSpace(x.Text) == ""
 }
 
+// leaveUnset notes that a macro is worth nothing.
+func (v *conversion) leaveUnset(m condorconfig.Macro) {
+	v.reasons[strings.ToLower(m.Name)] = "as if it were not set"
+	if x, err := v.Expand(m); err == nil {
+		v.warnOfMissing(m, x)
+	}
+}
+
+// skipsAutoclusters reports whether m is the false that HTCondor has by default, which means
+// autoclusters as long as SIGNIFICANT_ATTRIBUTES does not say otherwise.
+func (v *conversion) skipsAutoclusters(m condorconfig.Macro) bool {
+	x, err := v.Expand(m)
+	yes, ok := condorconfig.Truth(x.Text)
+	return err == nil && ok && !yes && !v.isSet("SIGNIFICANT_ATTRIBUTES")
+}
+
+// isSet reports whether there is a macro of the name that is worth something.
 func (v *conversion) isSet(name string) bool {
 	m, ok := v.Lookup(name)
-	return ok && m.Text != ""
+	return ok && !v.isEmpty(m)
 }
 
 // take sets the key to what the macro is worth, if it can be told and is in range.
@@ -217,6 +234,13 @@ func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x co
 	return tomlLine{key: tomlKey(key), value: value, from: m.Place.String()}, ""
 }
 
+// warnOfMissing warns of macros in the value of m that nobody defines.
+func (v *conversion) warnOfMissing(m condorconfig.Macro, x condorconfig.Expansion) {
+	for _, name := range x.Missing {
+		v.warn(m.Place, "%s: $(%s) is not defined: nothing was put in for it", m.Name, name)
+	}
+}
+
 // reasonOf returns what is wrong with a key without the place and the name.
 func reasonOf(err error, key string) string {
 	_, why, ok := strings.Cut(err.Error(), key+": ")
@@ -236,8 +260,8 @@ func (v *conversion) add(line tomlLine, m condorconfig.Macro, x condorconfig.Exp
 	}
 	for _, name := range x.Missing {
 		line.above = append(line.above, fmt.Sprintf("$(%s) is not defined in the files: nothing was put in", name))
-		v.warn(m.Place, "%s: $(%s) is not defined: nothing was put in for it", m.Name, name)
 	}
+	v.warnOfMissing(m, x)
 	v.set[strings.ToLower(m.Name)] = true
 	for _, name := range x.Used {
 		v.put[strings.ToLower(name)] = true
