@@ -149,6 +149,8 @@ func TestGroupTree(t *testing.T) {
 			"a.b.c is left out: its parent a.b is not listed; HTCondor ignores such a group with a warning"},
 		{"A.b a", "A.b a", ""},
 		{"a A a", "a", "A is left out: a is the same, as case does not count; HTCondor ignores it, too; a is there twice: HTCondor ignores the second"},
+		{strings.Repeat("x", 41), strings.Repeat("x", 41), ""},
+		{strings.Repeat("x", 257), "", `left out: "` + strings.Repeat("x", 40) + `"...: 257 characters, at most 256`},
 		{"a.", "", `left out: "a.": want a name, with dots between the names of group and subgroup`},
 		{"<none>", "", "left out: <none>: is there by itself"},
 		{"", "", ""},
@@ -213,6 +215,7 @@ func TestConvertWarnings(t *testing.T) {
 		{"X_LIMIT = $(X)", "f:1: X_LIMIT: $(X) is not defined: nothing was put in for it"},
 		{"CLAIM_WORKLIFE =\nSLOT_WEIGHT = ", ""},
 		{"LOCAL_CONFIG_FILE = $(X)", ""},
+		{"GROUP_NAMES = a, " + strings.Repeat("physics_", 6), "f:1: GROUP_NAMES: " + strings.Repeat("physics_", 6) + ": 48 characters, where the manual has at most 40"},
 	} {
 		_, done := result(t, c.text)
 		if got := strings.Join(done.warnings, "\n"); got != c.want {

@@ -25,6 +25,11 @@ func (v *conversion) groupNames(m condorconfig.Macro) error {
 	for _, why := range left {
 		v.warn(m.Place, "%s: %s", m.Name, why)
 	}
+	for _, name := range names {
+		if long := accountant.LongName(name); long != "" {
+			v.warn(m.Place, "%s: %s: %s", m.Name, name, long)
+		}
+	}
 	v.groups = names
 	v.add(tomlLine{key: "GROUP_NAMES", value: tomlList(names), above: left, from: m.Place.String()}, m, x)
 	return nil

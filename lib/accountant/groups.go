@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // RootGroup is the name of the group of everybody who is in no other.
@@ -110,16 +111,39 @@ func (g *Groups) breadthFirst() *Groups {
 	return sorted
 }
 
-// maxGroupName is the manuals' bound on an AccountingGroup, in bytes.
-const maxGroupName = 40
+// Bounds of a group's name and of an AccountingGroup, in characters. The manuals have 40, but
+// nothing in HTCondor holds anybody to it, and groups of several levels with a user behind them
+// are longer at real sites: beyond it there is a warning.
+const (
+	manualName = 40
+	maxName    = 256
+)
+
+// TooLong returns why a name cannot be a group's or an AccountingGroup for its length; nil if
+// it can be.
+func TooLong(name string) error {
+	if n := utf8.RuneCountInString(name); n > maxName {
+		return fmt.Errorf("%d characters, at most %d", n, maxName)
+	}
+	return nil
+}
+
+// LongName returns the warning of a name that is longer than the manuals allow; empty for any
+// other.
+func LongName(name string) string {
+	if n := utf8.RuneCountInString(name); n > manualName {
+		return fmt.Sprintf("%d characters, where the manual has at most %d", n, manualName)
+	}
+	return ""
+}
 
 // CheckGroupName refuses what cannot be the name of an accounting group.
 func CheckGroupName(name string) error {
 	switch {
 	case name == "" || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") || strings.Contains(name, ".."):
 		return fmt.Errorf("%q: want a name, with dots between the names of group and subgroup", name)
-	case len(name) > maxGroupName:
-		return fmt.Errorf("%q: longer than %d bytes", name, maxGroupName)
+	case TooLong(name) != nil:
+		return fmt.Errorf("%q...: %w", string([]rune(name)[:manualName]), TooLong(name))
 	case strings.EqualFold(name, RootGroup):
 		return fmt.Errorf("%s: is there by itself", name)
 	case strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`@"\<>`, r) }):

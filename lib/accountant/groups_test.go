@@ -72,14 +72,14 @@ func TestNewGroupsRefuses(t *testing.T) {
 		{"a@b", `"a@b": blanks, control`},
 		{`a"b`, `"a\"b": blanks, control`},
 		{"a\x7fb", `"a\x7fb": blanks, control`},
-		{strings.Repeat("x", 41), `"` + strings.Repeat("x", 41) + `": longer than 40 bytes`},
+		{strings.Repeat("ä", 257), `"` + strings.Repeat("ä", 40) + `"...: 257 characters, at most 256`},
 	} {
 		if g, err := NewGroups(named(strings.Split(c.names, ",")...)); err == nil || !strings.HasPrefix(err.Error(), c.err) || g != nil {
 			t.Errorf("NewGroups(%q) = %v, %v, want an error %q", c.names, g, err, c.err)
 		}
 	}
-	if _, err := NewGroups(named(strings.Repeat("x", 40))); err != nil {
-		t.Errorf("NewGroups of a name of 40 bytes: %v", err)
+	if _, err := NewGroups(named(strings.Repeat("ä", 256))); err != nil {
+		t.Errorf("NewGroups of a name of 256 characters: %v", err)
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+
+	"fairspool/lib/accountant"
 )
 
 // commandWord refuses what no program can be given.
@@ -42,11 +44,15 @@ func accountName(s string) error {
 	return userName(s)
 }
 
-func groupName(s string) error {
+// groupOfNobody refuses what cannot be a group that has no place in the tree.
+func groupOfNobody(s string) error {
 	if s == "" {
 		return fmt.Errorf("want a name")
 	}
-	return plainName(s, `.@"`)
+	if strings.Contains(s, ".") {
+		return fmt.Errorf("%q: want a name without a dot", s)
+	}
+	return accountant.CheckGroupName(s)
 }
 
 func attributeName(s string) error {

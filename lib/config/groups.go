@@ -1,6 +1,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -75,7 +76,31 @@ func (c *Config) groups() error {
 		return c.Complain("GROUP_NAMES", err)
 	}
 	c.Groups = tree
+	c.warnOfLongNames("GROUP_NAMES", c.groupNames)
+	c.warnOfLongNames("NICE_USER_ACCOUNTING_GROUP_NAME", []string{c.NiceGroup})
 	return nil
+}
+
+// warnOfLongNames warns of the first of the names that is longer than the manuals allow.
+func (c *Config) warnOfLongNames(key string, names []string) {
+	first, more := "", 0
+	for _, name := range names {
+		switch {
+		case accountant.LongName(name) == "":
+		case first == "":
+			first = name
+		default:
+			more++
+		}
+	}
+	if first == "" {
+		return
+	}
+	text := fmt.Sprintf("%q: %s", first, accountant.LongName(first))
+	if more > 0 {
+		text += fmt.Sprintf(" (and %d more)", more)
+	}
+	c.Warnings = append(c.Warnings, c.Complain(key, errors.New(text)).Error())
 }
 
 // complainOfGroup tells that there is no group for a key. That is the fault of who

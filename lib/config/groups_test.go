@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -75,5 +76,24 @@ GROUP_PRIO_FACTOR_PHYSICS = 3
 	}
 	if i := c.Groups.Of("physics.alice@x"); c.Groups.List[i].Factor != 3 {
 		t.Errorf("the factor is %v, want 3", c.Groups.List[i].Factor)
+	}
+}
+
+// TestLongGroupNames holds that names beyond the manual's bound are taken, with a warning, as
+// submit takes them.
+func TestLongGroupNames(t *testing.T) {
+	long := strings.Repeat("physics_", 6)
+	for _, x := range []struct{ text, want string }{
+		{"GROUP_NAMES = ['" + long[:40] + "']", ""},
+		{"GROUP_NAMES = ['" + strings.Repeat("ä", 40) + "']", ""},
+		{"GROUP_NAMES = ['" + long + "']", `f:1: GROUP_NAMES: "` + long + `": 48 characters, where the manual has at most 40`},
+		{"GROUP_NAMES = ['a', '" + long + "', '" + long + ".hep', '" + long + ".lep']\n'GROUP_QUOTA_" + long + ".hep' = 3",
+			`f:1: GROUP_NAMES: "` + long + `": 48 characters, where the manual has at most 40 (and 2 more)`},
+		{"NICE_USER_ACCOUNTING_GROUP_NAME = '" + long + "'", `f:1: NICE_USER_ACCOUNTING_GROUP_NAME: "` + long + `": 48 characters, where the manual has at most 40`},
+	} {
+		c, err := Parse("f", []byte(x.text))
+		if got := strings.Join(c.Warnings, "|"); err != nil || got != x.want {
+			t.Errorf("%s: warnings %s, %v, want %s", x.text, got, err, x.want)
+		}
 	}
 }

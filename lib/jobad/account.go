@@ -5,20 +5,11 @@ import (
 	"fmt"
 	"strings"
 	"unicode"
-	"unicode/utf8"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
-)
-
-// Bounds of an AccountingGroup, in characters. The manual has 40 ("Accounting Groups"), but
-// nothing in HTCondor holds anybody to it, and groups of several levels with a user
-// behind them are longer at real sites: beyond it there is a warning.
-const (
-	manualAccount = 40
-	maxAccount    = 256
 )
 
 // accounting sets who is charged: AccountingGroup, without the domain, when
@@ -95,8 +86,8 @@ func (j *job) checkAccount(g given, name string) error {
 	if err := accountError(name); err != nil {
 		return j.refuse(g, "%w", err)
 	}
-	if n := utf8.RuneCountInString(name); n > manualAccount {
-		j.caution(g, "%q: %d characters, where the manual has at most %d", submitfile.Shorten(name), n, manualAccount)
+	if long := accountant.LongName(name); long != "" {
+		j.caution(g, "%q: %s", submitfile.Shorten(name), long)
 	}
 	j.unknownGroup(g, name)
 	return nil
@@ -113,8 +104,9 @@ func accountError(name string) error {
 		return fmt.Errorf("%q: a name with a quote", submitfile.Shorten(name))
 	case strings.Contains(name, "@"):
 		return fmt.Errorf("%q: give the name without @ and domain", submitfile.Shorten(name))
-	case utf8.RuneCountInString(name) > maxAccount:
-		return fmt.Errorf("%q: %d characters, at most %d", submitfile.Shorten(name), utf8.RuneCountInString(name), maxAccount)
+	}
+	if err := accountant.TooLong(name); err != nil {
+		return fmt.Errorf("%q: %w", submitfile.Shorten(name), err)
 	}
 	return nil
 }
