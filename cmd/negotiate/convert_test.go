@@ -37,6 +37,13 @@ func TestConvertLines(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"PRIORITY_HALFLIFE = 24 * 60 * 60", "PRIORITY_HALFLIFE = 86400 # f:1"},
 		{"M = 60\npriority_halflife = $(M) * 1.5", "PRIORITY_HALFLIFE = 90 # f:2"},
+		{"PRIORITY_HALFLIFE = 1e100", "# 1e100 in the files; 1000000000 is the greatest value that is kept\nPRIORITY_HALFLIFE = 1000000000 # f:1"},
+		{"PRIORITY_HALFLIFE = 1e9", "PRIORITY_HALFLIFE = 1000000000 # f:1"},
+		{"PRIORITY_HALFLIFE = 1e400", "# 1e400 in the files; 1000000000 is the greatest value that is kept\nPRIORITY_HALFLIFE = 1000000000 # f:1"},
+		{"PRIORITY_HALFLIFE = 0", "# PRIORITY_HALFLIFE = 0: want 1e-05 to 1000000000 (f:1)"},
+		{"DEFAULT_PRIO_FACTOR = 1e101", "# 1e101 in the files; 1e+100 is the greatest value that is kept\nDEFAULT_PRIO_FACTOR = 1e+100 # f:1"},
+		{"X_LIMIT = 1e18", "# 1e18 in the files; 1000000000000 is the greatest value that is kept\nX_LIMIT = 1000000000000 # f:1"},
+		{"GROUP_NAMES = a\nGROUP_QUOTA_DYNAMIC_a = 1.5", "GROUP_NAMES = [\"a\"] # f:1\n# GROUP_QUOTA_DYNAMIC_a = 1.5: want 0 to 1 (f:2)"},
 		{"REMOTE_PRIO_FACTOR = 1e30", "REMOTE_PRIO_FACTOR = 1e+30 # f:1"},
 		{"JOB_DEFAULT_REQUESTMEMORY = 1.5 * 1024", "JOB_DEFAULT_REQUESTMEMORY = 1536 # f:1"},
 		{"JOB_DEFAULT_REQUESTMEMORY = 0.5", "# JOB_DEFAULT_REQUESTMEMORY = 0.5: not a whole number (f:1)"},
@@ -215,6 +222,7 @@ func TestConvertWarnings(t *testing.T) {
 		{"X_LIMIT = $(X)", "f:1: X_LIMIT: $(X) is not defined: nothing was put in for it"},
 		{"CLAIM_WORKLIFE =\nSLOT_WEIGHT = ", ""},
 		{"LOCAL_CONFIG_FILE = $(X)", ""},
+		{"PRIORITY_HALFLIFE = 1e100", "f:1: PRIORITY_HALFLIFE: 1e100: read as 1000000000, the greatest value that is kept"},
 		{"GROUP_NAMES = a, " + strings.Repeat("physics_", 6), "f:1: GROUP_NAMES: " + strings.Repeat("physics_", 6) + ": 48 characters, where the manual has at most 40"},
 	} {
 		_, done := result(t, c.text)

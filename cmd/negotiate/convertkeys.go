@@ -38,6 +38,7 @@ type warning struct {
 type tomlLine struct {
 	key, value string   // value as TOML
 	above      []string // comments before the line
+	warning    string   // of the value; empty for none
 	from       string   // where it came from
 }
 
@@ -225,13 +226,20 @@ func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x co
 		text = strings.TrimLeft(text, "/ ") // a path from where control groups are mounted, either way
 	}
 	value, err := tomlOf(k.Kind, text)
+	most, beyond := greatest(k, text)
+	if beyond {
+		value, err = most, nil
+		line.above = []string{shown(text) + " in the files; " + most + " is the greatest value that is kept"}
+		line.warning = shown(text) + ": read as " + most + ", the greatest value that is kept"
+	}
 	if err != nil {
 		return line, err.Error()
 	}
 	if _, err := config.Parse("", []byte(before+tomlKey(key)+" = "+value+"\n")); err != nil {
 		return line, reasonOf(err, key)
 	}
-	return tomlLine{key: tomlKey(key), value: value, from: m.Place.String()}, ""
+	line.key, line.value, line.from = tomlKey(key), value, m.Place.String()
+	return line, ""
 }
 
 // warnOfMissing warns of macros in the value of m that nobody defines.
@@ -262,6 +270,9 @@ func (v *conversion) add(line tomlLine, m condorconfig.Macro, x condorconfig.Exp
 		line.above = append(line.above, fmt.Sprintf("$(%s) is not defined in the files: nothing was put in", name))
 	}
 	v.warnOfMissing(m, x)
+	if line.warning != "" {
+		v.warn(m.Place, "%s: %s", m.Name, line.warning)
+	}
 	v.set[strings.ToLower(m.Name)] = true
 	for _, name := range x.Used {
 		v.put[strings.ToLower(name)] = true

@@ -43,10 +43,23 @@ func tomlNumber(kind config.Kind, text string) (string, error) {
 	if kind == config.Integer && n != math.Trunc(n) {
 		return "", errors.New("not a whole number")
 	}
+	return tomlFloat(n), nil
+}
+
+func tomlFloat(n float64) string {
 	if n == math.Trunc(n) && math.Abs(n) < 1e15 {
-		return strconv.FormatFloat(n, 'f', 0, 64), nil
+		return strconv.FormatFloat(n, 'f', 0, 64)
 	}
-	return strconv.FormatFloat(n, 'g', -1, 64), nil
+	return strconv.FormatFloat(n, 'g', -1, 64)
+}
+
+// greatest returns the most that a key may be. beyond reports whether the text is a number
+// beyond it: HTCondor keeps any number, and one so large means without end or without bound.
+// A fraction above 1 means nothing.
+func greatest(k config.Key, text string) (most string, beyond bool) {
+	value, ok := condorconfig.Constant(text)
+	n, number := value.Number()
+	return tomlFloat(k.Most), ok && number && k.Most > 1 && n > k.Most
 }
 
 // tomlExpression writes an expression, with escapes for the backslashes in it.
