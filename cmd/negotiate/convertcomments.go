@@ -106,8 +106,16 @@ func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 		return noDaemons
 	}
 	why := family(name)
-	if why == configRead && !v.isEmpty(m) && !v.given(value) {
+	switch known, nothing := v.asksNothing(m); {
+	case why == configRead && !v.isEmpty(m) && !v.given(value):
 		v.warn(m.Place, "%s = %s: %s", m.Name, shown(value), why)
+	case nothing && (why == "" || strings.HasPrefix(why, noControl)):
+		return "as it is here without it"
+	case why == "" && known:
+		why = "not part of this version"
+		v.warn(m.Place, "%s: not taken over: %s", m.Name, why)
+	case strings.HasPrefix(why, noControl):
+		v.warn(m.Place, "%s: %s", m.Name, why)
 	}
 	if why != "" {
 		return why
@@ -115,12 +123,32 @@ func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 	if group, ok := ofGroup(name); ok {
 		return "GROUP_NAMES has no group " + group + ": HTCondor does not look at it"
 	}
-	_, err := config.Parse("", []byte(tomlKey(strings.ToUpper(name))+" = 0\n"))
-	if err != nil && strings.HasSuffix(err.Error(), "not part of this version") {
-		v.warn(m.Place, "%s: not taken over: not part of this version", m.Name)
-		return "not part of this version"
-	}
 	return ""
+}
+
+// asksNothing reports whether a macro is a key that this version does not serve, and whether it
+// asks for no more than there is without it, as a text, as a truth or as a number.
+func (v *conversion) asksNothing(m condorconfig.Macro) (known, nothing bool) {
+	x, err := v.Expand(m)
+	if err != nil {
+		return false, false
+	}
+	values := []any{x.Text}
+	if yes, ok := condorconfig.Truth(x.Text); ok {
+		values = append(values, yes)
+	}
+	if c, ok := condorconfig.Constant(x.Text); ok {
+		if n, ok := c.Number(); ok {
+			values = append(values, n)
+		}
+	}
+	for _, value := range values {
+		known, nothing = config.AsksNothing(strings.ToUpper(v.Plain(m.Name)), value)
+		if nothing {
+			break
+		}
+	}
+	return known, nothing
 }
 
 // given tells whether the command line has all files that a value of LOCAL_CONFIG_FILE

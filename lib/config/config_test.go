@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -67,11 +68,16 @@ func TestDefault(t *testing.T) {
 	}
 }
 
+func isLater(keys laterKeys, name string) bool {
+	_, is := keys[name]
+	return is
+}
+
 // Every key's own default must pass the key's own checks.
 func TestKeysHoldTheirDefaults(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Keys {
-		if seen[k.Name] || k.Help == "" || k.set == nil || isLater(k.Name) {
+		if seen[k.Name] || k.Help == "" || k.set == nil || isLater(later, k.Name) {
 			t.Errorf("key %s: twice in the table, without help, without field, or refused", k.Name)
 		}
 		seen[k.Name] = true
@@ -372,6 +378,49 @@ func TestWords(t *testing.T) {
 		cfg, err := Parse("f", []byte("NOTIFY_COMMAND = "+text))
 		if err != nil || !slices.Equal(cfg.NotifyCommand, want) {
 			t.Errorf("NOTIFY_COMMAND = %s gives %q, %v, want %q", text, cfg.NotifyCommand, err, want)
+		}
+	}
+}
+
+// TestAsksNothing holds that keys that are not served are taken at the value that asks for
+// nothing, and refused at any other.
+func TestAsksNothing(t *testing.T) {
+	for key, nothing := range later {
+		for _, x := range []struct {
+			value string
+			taken bool
+		}{{strconv.Quote(nothing), true}, {`""`, true}, {`"x"`, false}, {"7", false}} {
+			if _, err := Parse("f", []byte(key+" = "+x.value)); (err == nil) != x.taken {
+				t.Errorf("%s = %s: %v, taken %v", key, x.value, err, x.taken)
+			}
+		}
+	}
+	for _, x := range []struct {
+		text  string
+		taken bool
+	}{
+		{"NEGOTIATOR_CROSS_SLOT_PRIOS = false", true},
+		{"NEGOTIATOR_CROSS_SLOT_PRIOS = true", false},
+		{"NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES = false", true},
+		{"NEGOTIATOR_SUBMITTER_CONSTRAINT = \"TRUE\"", true},
+		{"NEGOTIATOR_SUBMITTER_CONSTRAINT = \"Name == 5\"", false},
+		{"RANK = 0.0", true},
+		{"RANK = \"0\"", true},
+		{"START = \"true\"\nPREEMPT = \"False\"", true},
+		{"START = false", false},
+		{"MAX_JOBS_PER_OWNER = 2147483647", true},
+		{"MAX_JOBS_PER_OWNER = 100000", false},
+		{"SUBMIT_ATTRS = []", true},
+		{"SUBMIT_ATTRS = [\"A\"]", false},
+		{"DEFAULT_UNIVERSE = \"Vanilla\"", true},
+		{"[sge]\nenforce_user = \"NONE\"\nenforce_project = false\nauto_user_fshare = 0", true},
+		{"[sge]\nenforce_user = \"auto\"", false},
+		{"[maui]\nBACKFILLPOLICY = \"NONE\"\nMAXJOB = 0\nENABLEMULTIREQJOBS = false\nJOBMAXOVERRUN = \"0:00:00\"", true},
+		{"[maui]\nMAXJOB = 5", false},
+	} {
+		c, err := Parse("f", []byte(x.text))
+		if (err == nil) != x.taken || len(c.Warnings) > 0 {
+			t.Errorf("%s: %v, warnings %q, taken %v", x.text, err, c.Warnings, x.taken)
 		}
 	}
 }

@@ -78,11 +78,9 @@ func mauiLimits() []MauiAttribute {
 	return list
 }
 
-// laterAttribute tells of attributes that Maui knows and this version does not serve.
-func laterAttribute(name string) bool {
-	return words("PLIST PDEF FLAGS JOBFLAGS QFLAGS MAXJOBPERUSER MAXNODEPERUSER MAXPROCPERUSER MAX.WCLIMIT CLASSWEIGHT "+
-		"FSCAP ALIST ADEF CLIST CDEF HOSTLIST EMAILADDRESS OVERRUN", name)
-}
+// laterAttributes are attributes that Maui knows and this version does not serve.
+var laterAttributes = laterNames(`PLIST=[ALL] PDEF FLAGS JOBFLAGS QFLAGS MAXJOBPERUSER=0 MAXNODEPERUSER=0 MAXPROCPERUSER=0
+	MAX.WCLIMIT=-1 CLASSWEIGHT=0 FSCAP=0 ALIST ADEF CLIST CDEF HOSTLIST EMAILADDRESS OVERRUN=0`)
 
 // whole makes take of an attribute that is a whole number, as C reads it.
 func whole(set func(*maui.Credential, int64)) func(*maui.Credential, string, bool) (string, bool) {

@@ -29,6 +29,7 @@ type mauiReader struct {
 	// decided says that compatible is not the file's to change.
 	decided bool
 	said    map[string]origin // for Config.where
+	skipped []string          // of skippedMaui, in the order of the file
 }
 
 func (r *mauiReader) read(text string) {
@@ -51,6 +52,7 @@ func (r *mauiReader) read(text string) {
 	for _, n := range notes {
 		r.unread(n)
 	}
+	r.tellSkipped()
 	r.tellMore()
 }
 
@@ -87,7 +89,7 @@ func (r *mauiReader) take(l mauicfg.Line) {
 		}
 		r.set(k, l.Value)
 	default:
-		r.warn(l.Written, r.unknown(l.Name))
+		r.unserved(l)
 	}
 }
 
@@ -98,22 +100,35 @@ func (r *mauiReader) upper(l mauicfg.Line) {
 	}
 }
 
-// unknown returns what to say of a parameter that there is not.
-func (r *mauiReader) unknown(name string) string {
-	upper := strings.ToUpper(name)
-	_, known := mauiKey(upper)
-	_, kind := credentialKind(upper)
+// unserved tells of a parameter that does not count.
+func (r *mauiReader) unserved(l mauicfg.Line) {
+	_, skipped := skippedMaui[l.Name]
+	isLater, err := laterMaui.take(l.Name, l.Value)
 	switch {
-	case skippedMaui(name):
-		return ""
-	case mauiOlder[name] != "":
-		return "an older parameter; write " + mauiOlder[name]
-	case laterMaui(name):
-		return errNotServed.Error()
-	case name != upper && (known || kind):
-		return "not read; Maui 3.3.1 knows upper case only"
+	case skipped:
+		if !slices.Contains(r.skipped, l.Name) {
+			r.skipped = append(r.skipped, l.Name)
+		}
+	case mauiOlder[l.Name] != "":
+		r.warn(l.Written, "an older parameter; write "+mauiOlder[l.Name])
+	case err != nil && l.HasIndex:
+		r.warn(l.Written+"["+l.Index+"]", err.Error())
+	case err != nil:
+		r.warn(l.Written, err.Error())
+	case isLater:
+	case l.Name != strings.ToUpper(l.Name) && slices.Contains(mauiNames, strings.ToUpper(l.Name)):
+		r.warn(l.Written, "not read; Maui 3.3.1 knows upper case only")
+	default:
+		r.warn(l.Written, "unknown parameter"+r.hint(l.Name, mauiNames))
 	}
-	return "unknown parameter" + r.hint(name, mauiNames)
+}
+
+// tellSkipped tells once of all parameters that say how Maui itself runs: any file has a dozen.
+func (r *mauiReader) tellSkipped() {
+	r.line = 0
+	if len(r.skipped) > 0 {
+		r.warn(strings.Join(r.skipped, ", "), "skipped: how Maui itself runs has no meaning here")
+	}
 }
 
 // set sets a key to what a line says.
@@ -164,6 +179,9 @@ func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Att
 		}
 		hint = "Maui 3.3.1 knows upper case only"
 	}
+	if later, err := laterAttributes.take(upper, a.Value); later && err == nil {
+		return ""
+	}
 	known, ok := attributeOf(kind, upper, r.compatible)
 	if !ok {
 		return a.Name + ": " + unknownAttribute(kind, upper, r.compatible, r.hint)
@@ -186,7 +204,7 @@ func unknownAttribute(kind maui.Kind, name string, compatible bool, hint func(st
 			return "counts for " + credentialKinds[a.only(compatible)[0]] + " only"
 		}
 	}
-	if laterAttribute(name) {
+	if _, later := laterAttributes[name]; later {
 		return errNotServed.Error()
 	}
 	return "unknown attribute" + hint(name, attributesOf(kind, compatible))

@@ -194,6 +194,7 @@ func TestMauiWarnings(t *testing.T) {
 		{"USERCFG[u]", "USERCFG[u]: no value", "="},
 		{"USERCFG[u] PLIST=", "USERCFG[u]: PLIST=: no value", "="},
 		{"USERCFG[u] FLAGS=PREEMPTEE", "USERCFG[u]: FLAGS: not part of this version", "="},
+		{"USERCFG[u] MAXJOBPERUSER=0 FSCAP=0.0 PLIST=[ALL]", "", ""},
 		{"USERCFG[u] MAXNODES=40,40", "USERCFG[u]: MAXNODES: unknown attribute; did you mean MAXNODE?", "="},
 		{"USERCFG[u] QTWEIGHT=4", "USERCFG[u]: QTWEIGHT: counts for QOSCFG only", "="},
 		{"USERCFG[u] QTTARGET=4:00:00", "", "USERCFG[u]: QTTARGET: counts for QOSCFG only"},
@@ -214,7 +215,13 @@ func TestMauiWarnings(t *testing.T) {
 		{"FSCONFIGFILE fs.cfg", "FSCONFIGFILE: not part of this version", "="},
 		{"USERWEIGHT[1] 5", "USERWEIGHT[1]: settings of single partitions are not part of this version", "="},
 		{"USERWEIGHT[0] 5", "", ""},
-		{"BACKFILLPOLICY FIRSTFIT\nRMCFG[base] TYPE=PBS\nNODECFG[n] SPEED=1\nSYSCFG[base] PLIST=\nDEFERTIME 1\nSRCFG[x] TASKCOUNT=1", "", ""},
+		{"BACKFILLPOLICY NONE\nRESERVATIONPOLICY NEVER\nMAXJOB 0\nENABLEMULTIREQJOBS OFF\nDEFERTIME 0:00:00\nSYSTEMMAXPROCPERJOB -1\nNODESETPOLICY", "", ""},
+		{"BACKFILLPOLICY FIRSTFIT", "BACKFILLPOLICY: not part of this version", "="},
+		{"SRCFG[maint] TASKCOUNT=1", "SRCFG[maint]: not part of this version", "="},
+		{"NODECFG[n] SPEED=1", "NODECFG[n]: not part of this version", "="},
+		{"DEFERTIME 1:00:00", "DEFERTIME: not part of this version", "="},
+		{"LOGFILEROLEDEPTH 5", "LOGFILEROLEDEPTH: unknown parameter; did you mean LOGFILEROLLDEPTH?", "="},
+		{"srcfg[maint] TASKCOUNT=1", "srcfg[maint]: not part of this version", "srcfg: not read; Maui 3.3.1 knows upper case only"},
 		{"  USERWEIGHT 5", "", "begins with a blank: Maui 3.3.1 does not read it"},
 		{"= 5", "want a parameter's name", "="},
 		{"#INCLUDE other.cfg", "#INCLUDE other.cfg: not followed; copy its lines to here", "="},
@@ -232,6 +239,19 @@ func TestMauiWarnings(t *testing.T) {
 			if got := strings.Join(warnings, "|"); got != want {
 				t.Errorf("%q, compatible %v: %s, want %s", x.text, compatible, got, want)
 			}
+		}
+	}
+}
+
+// Of parameters that say how Maui itself runs one warning tells, whatever the number of them.
+func TestMauiSkipped(t *testing.T) {
+	for text, want := range map[string]string{
+		"STATDIR /var/stats": "maui.cfg: STATDIR: skipped: how Maui itself runs has no meaning here",
+		"SERVERHOST a\nADMIN1 root\nRMCFG[base] TYPE=PBS\nSIMRESOURCETRACEFILE traces/r\nNOTIFYSCRIPT x\nRMCFG[base] PORT=1": "maui.cfg: SERVERHOST, ADMIN1, RMCFG, SIMRESOURCETRACEFILE, NOTIFYSCRIPT: skipped: how Maui itself runs has no meaning here",
+		"USERWEIGHT 5": "",
+	} {
+		if _, warnings := ParseMaui("maui.cfg", []byte(text), false); strings.Join(warnings, "|") != want {
+			t.Errorf("%q: %q, want %q", text, warnings, want)
 		}
 	}
 }

@@ -110,12 +110,6 @@ func count(name string, initial int64, unit, help string, of func(*sge.Config) *
 		set: func(c *Config, v any) { *of(&c.SGE) = int(v.(int64)) }}
 }
 
-// laterSGE tells of parameters of sge_conf(5) that have to do with users' records and that
-// this version does not serve.
-func laterSGE(name string) bool {
-	return words("enforce_user enforce_project auto_user_fshare auto_user_oticket auto_user_default_project auto_user_delete_time", name)
-}
-
 // checkHierarchy takes letters of the three policies, each once at most.
 func checkHierarchy(s string) error {
 	wrong := fmt.Errorf("%q: want some of the letters O, F and S, each once at most, or NONE", s)

@@ -10,9 +10,8 @@ import (
 // policyTable is a table of the file that holds another policy's parameters
 // under their own names.
 type policyTable struct {
-	keys []Key
-	// later tells of names that the policy has and this version does not serve.
-	later func(string) bool
+	keys  []Key
+	later laterKeys
 	// named sets what a key says that has somebody's name in it, if it is one; nil: there
 	// are none.
 	named func(*Config, setting) (bool, error)
@@ -21,7 +20,7 @@ type policyTable struct {
 // policyTables are the tables by name.
 func policyTables() map[string]policyTable {
 	return map[string]policyTable{
-		"maui": {MauiKeys, func(name string) bool { return laterMaui(name) || skippedMaui(name) }, (*Config).takeMaui},
+		"maui": {MauiKeys, laterMaui, (*Config).takeMaui},
 		"sge":  {SGEKeys, laterSGE, (*Config).takeSGE},
 	}
 }
@@ -40,15 +39,15 @@ func tableOf(key string) string {
 func (t policyTable) take(c *Config, s setting) error {
 	_, name, _ := strings.Cut(current(s.key()), ".")
 	i := slices.IndexFunc(t.keys, func(k Key) bool { return k.Name == name })
-	switch {
-	case i >= 0:
+	if i >= 0 {
 		c.warnOfUnset(t.keys[i], s)
 		if s.table == "sge" {
 			s.value = t.keys[i].plain(s.value)
 		}
 		return t.keys[i].take(c, s)
-	case t.later(s.name):
-		return errNotServed
+	}
+	if ok, err := t.later.take(s.name, s.value); ok {
+		return err
 	}
 	if t.named != nil {
 		if ok, err := t.named(c, s); ok {

@@ -28,7 +28,7 @@ func TestTableDefaults(t *testing.T) {
 			if list, ok := initial.([]string); ok {
 				initial = strings.Join(list, " ")
 			}
-			if _, err := k.value(initial); seen[k.Name] || k.Help == "" || k.set == nil || table.later(k.Name) || err != nil {
+			if _, err := k.value(initial); seen[k.Name] || k.Help == "" || k.set == nil || isLater(table.later, k.Name) || err != nil {
 				t.Errorf("key %s of [%s]: twice, without help, without field, refused, or its default is: %v", k.Name, name, err)
 			}
 			seen[k.Name] = true
@@ -121,6 +121,7 @@ var badTables = []struct{ text, want string }{
 	{"[maui]\nFSDECAY = 1.5", `f:2: maui.FSDECAY: 1.5: want 0 to 1`},
 	{"[maui]\nFSDEPTH = 3\n\nFSENFORCEMENT = 1", `f:4: maui.FSENFORCEMENT: not part of this version`},
 	{"[maui]\nBACKFILLPOLICY = \"FIRSTFIT\"", `f:2: maui.BACKFILLPOLICY: not part of this version`},
+	{"[maui]\nSTATDIR = \"/var\"", `f:2: maui.STATDIR: not part of this version`},
 	{"[maui]\nFSDEPT = 5", `f:2: maui.FSDEPT: unknown key; did you mean FSDEPTH?`},
 	{"[maui]\nhalftime = 5", `f:2: maui.halftime: unknown key`},
 	{"maui = 5", `f:1: maui: 5: want a table of keys`},
