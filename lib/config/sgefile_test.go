@@ -80,6 +80,29 @@ func TestQconfInstaller(t *testing.T) {
 	}
 }
 
+// Grid Engine's own file, which lies in its spool, comes to the same as what qconf prints: it has
+// a heading, blanks in lists, and a number that is the scheduler's own.
+func TestSchedConfiguration(t *testing.T) {
+	printed, err := os.ReadFile("../qconf/testdata/ssconf.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct{ weights, tickets, want string }{
+		{"cpu=1.000000 mem=0.000000 io=0.000000", "0", "1 0 0 "},
+		{"cpu=0.500000 mem=0.250000 io=0.250000", "0", "0.5 0.25 0.25 "},
+		{"cpu=0.5  mem=0.25", "1000", "0.5 0.25 0 own:25: sge.weight_tickets_override: has no effect: the override policy gives what oticket says"},
+		{"cpu = 0.5 , mem= 0.25,io =1", "0", "0.5 0.25 1 "},
+		{"cpu 1", "0", `1 0 0 own:18: usage_weight_list: "cpu": want NAME=NUMBER, with "," between two`},
+	} {
+		text := "# Version: 8.1.9\n#\n# DO NOT MODIFY THIS FILE MANUALLY!\n#\n" + strings.NewReplacer("cpu=1.000000,mem=0.000000,io=0.000000", x.weights,
+			"weight_tickets_share  ", "weight_tickets_override           "+x.tickets+"\nweight_tickets_share  ").Replace(string(printed))
+		c, warnings := beside(t, "JOB_PRIORITY_POLICY = 'sge'\n[sge]\nqconf_ssconf = 'own'", map[string]string{"own": text})
+		if got := fmt.Sprint(c.Decay.CPU.Weight, c.Decay.Memory.Weight, c.Decay.IO.Weight, " ", warnings); got != x.want {
+			t.Errorf("%q: %s, want %s", x.weights, got, x.want)
+		}
+	}
+}
+
 const (
 	alice = "name alice\noticket 0\nfshare 5\ndelete_time 0\ndefault_project NONE\n"
 	bob   = "name bob\noticket 7\nfshare 0\ndelete_time 0\ndefault_project pa\n"

@@ -29,6 +29,7 @@ var ignored = []ignoredKey{
 	{Key{Name: "load_adjustment_decay_time", Kind: Time, Default: 450.0, Unit: "s", Most: maxSeconds}, 0.0, byNoLoad},
 	{Key{Name: "schedd_job_info", Kind: String, Default: "true"}, "false", "negotiate -explain tells why a job waits"},
 	{Key{Name: "params", Kind: String, Default: "none"}, nil, "no parameter of it is served"},
+	{Key{Name: "weight_tickets_override", Kind: Integer, Default: int64(0), Unit: "tickets", Most: maxShares}, nil, "the override policy gives what oticket says"},
 	{Key{Name: "max_reservation", Kind: Integer, Default: int64(0), Unit: "jobs", Most: maxShares}, nil, byReserve},
 	{Key{Name: "default_duration", Kind: String, Default: "INFINITY"}, nil, byReserve},
 }

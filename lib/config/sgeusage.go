@@ -56,9 +56,19 @@ func (c *Config) usageParams(name string) *accountant.UsageParams {
 	return &c.Decay.CPU
 }
 
+// weightsOf reads a list of NAME=NUMBER with commas or blanks between two: qconf prints commas,
+// and Grid Engine's own file has blanks.
+func weightsOf(list string) ([]entry, error) {
+	list = strings.Join(strings.Fields(list), " ")
+	for _, sign := range []string{"=", ","} {
+		list = strings.ReplaceAll(strings.ReplaceAll(list, " "+sign, sign), sign+" ", sign)
+	}
+	return entries(strings.ReplaceAll(list, " ", ","), ",")
+}
+
 // checkWeights refuses what is not measured, unless it counts nothing.
 func checkWeights(list string) error {
-	all, err := entries(list, ",")
+	all, err := weightsOf(list)
 	if err != nil {
 		return err
 	}
@@ -75,7 +85,7 @@ func checkWeights(list string) error {
 
 // setWeights takes a list that was checked. What is not in it has no weight.
 func (c *Config) setWeights(list string) {
-	all, _ := entries(list, ",")
+	all, _ := weightsOf(list)
 	c.Decay.CPU.Weight, c.Decay.Memory.Weight, c.Decay.IO.Weight = 0, 0, 0
 	for _, e := range all {
 		if slices.Contains(usageNames, e.name) {
