@@ -215,7 +215,7 @@ func TestMauiWarnings(t *testing.T) {
 		{"FSCONFIGFILE fs.cfg", "FSCONFIGFILE: not part of this version", "="},
 		{"USERWEIGHT[1] 5", "USERWEIGHT[1]: settings of single partitions are not part of this version", "="},
 		{"USERWEIGHT[0] 5", "", ""},
-		{"BACKFILLPOLICY NONE\nRESERVATIONPOLICY NEVER\nMAXJOB 0\nENABLEMULTIREQJOBS OFF\nDEFERTIME 0:00:00\nSYSTEMMAXPROCPERJOB -1\nNODESETPOLICY", "", ""},
+		{"BACKFILLPOLICY NONE\nRESERVATIONPOLICY NEVER\nMAXJOB 0\nENABLEMULTIREQJOBS OFF\nDEFERTIME 0:00:00\nSYSTEMMAXPROCPERJOB -1\nNODESETPOLICY\nAMCFG[bank] TYPE=NONE\nSYSCFG[base] PLIST=", "", ""},
 		{"BACKFILLPOLICY FIRSTFIT", "BACKFILLPOLICY: not part of this version", "="},
 		{"SRCFG[maint] TASKCOUNT=1", "SRCFG[maint]: not part of this version", "="},
 		{"NODECFG[n] SPEED=1", "NODECFG[n]: not part of this version", "="},
