@@ -39,7 +39,7 @@ type part func(*job) error
 
 var parts = slices.Concat([]part{
 	(*job).fixed, (*job).counters, (*job).placement, (*job).execution, (*job).arguments, (*job).environment, (*job).eventLog,
-	(*job).transfer, (*job).standardTransfer, (*job).matching, (*job).concurrency, (*job).imageSize, (*job).java,
+	(*job).transfer, (*job).standardTransfer, (*job).checkpoint, (*job).matching, (*job).concurrency, (*job).imageSize, (*job).java,
 	(*job).status, (*job).priority, (*job).periodic, (*job).retries, (*job).deferral, (*job).ending, (*job).lease, (*job).noop, (*job).exitRequirements,
 	(*job).accounting, (*job).notification, (*job).lateness,
 }, standardFiles, simpleParts, ownParts, []part{(*job).customAttributes})

@@ -24,6 +24,9 @@ var varying = []struct{ text, items string }{
 	{"request_memory = {x}\ndeferral_time = 1800000000", "1|4096|1"},
 	{"+DeferralTime = {x}", "1800000000|1800000001"},
 	{"universe = {x}\ncontainer_image = a.sif", "vanilla|container|vanilla"},
+	{"container_image = {x}", "a.sif|docker://b|/cvmfs/c.sif|b/a.sif"},
+	{"universe = {x}\njar_files = a.jar", "vanilla|java|vanilla"},
+	{"checkpoint_exit_code = {x}", "85|86|85"},
 	{"cuda_version = {x}\nrequest_gpus = 1", "11.2|12.0|11.2"},
 	{"encrypt_execute_directory = {x}", "true|false|true"},
 }

@@ -1,6 +1,7 @@
 package jobad
 
 import (
+	"strconv"
 	"strings"
 
 	"fairspool/lib/pool"
@@ -85,6 +86,26 @@ func (j *job) standardTransfer() error {
 			continue
 		}
 		j.setBool(f.streamAttr, streamed)
+	}
+	return nil
+}
+
+// checkpoint sets what tools read of a job that says by its exit code that it has written
+// a checkpoint: HTCondor's name for the code, and that files are stored then.
+func (j *job) checkpoint() error {
+	g, ok, err := j.command("checkpoint_exit_code")
+	if err != nil {
+		return err
+	}
+	if ok {
+		n, err := j.integer(g, false)
+		if err != nil {
+			return err
+		}
+		j.setExpr(pool.AttrSuccessCkptCode, strconv.FormatInt(n, 10))
+	}
+	if ok || j.overrides[strings.ToLower(pool.AttrCheckpointExitCode)] || j.overrides[strings.ToLower(pool.AttrSuccessCkptCode)] {
+		j.setExpr(pool.AttrWantFTOnCheckpoint, "true")
 	}
 	return nil
 }
