@@ -50,35 +50,58 @@ func (j *job) shell() (g given, ok bool, err error) {
 	return j.command("shell")
 }
 
-// program sets the executable's path: a relative one is taken from where submit
+// program is what a description says of the executable.
+type program struct {
+	path     string // in the ad, unless the job runs in Java
+	transfer bool
+}
+
+// programPath reads the executable's path: a relative one is taken from where submit
 // runs. One that is not to be transferred stays as it is, and is found in the
 // working directory or, with a whole path, in the job's container.
-func (j *job) program(g given) error {
+func (j *job) programPath(g given) (program, error) {
 	_, told, err := j.command("transfer_executable")
 	if err != nil {
-		return err
+		return program{}, err
 	}
 	transfer, err := j.boolean("transfer_executable", true)
 	if err != nil {
-		return err
+		return program{}, err
 	}
 	u, err := j.universe()
 	if err != nil {
+		return program{}, err
+	}
+	p := program{path: unquotedPath(g.Text), transfer: transfer}
+	if u.contained() && !told && path.IsAbs(p.path) {
+		p.transfer = false
+	}
+	if p.transfer {
+		p.path = absolute(j.options.Dir, p.path)
+	}
+	return p, nil
+}
+
+// program sets the executable: its path, or java, which finds it among the inputs.
+func (j *job) program(g given) error {
+	p, err := j.programPath(g)
+	if err != nil {
 		return err
 	}
-	name := unquotedPath(g.Text)
-	if u.contained() && !told && path.IsAbs(name) {
-		transfer = false
+	java, err := j.inJava()
+	if err != nil {
+		return err
+	}
+	j.setString(pool.AttrCmd, p.path)
+	if java {
+		j.setString(pool.AttrCmd, "java")
+	}
+	if java || !p.transfer {
 		j.setExpr(pool.AttrTransferExecutable, "false")
 	}
-	if !transfer {
-		j.setString(pool.AttrCmd, name)
-		return nil
-	}
-	g.Text = absolute(j.options.Dir, name)
-	j.setString(pool.AttrCmd, g.Text)
-	if strings.Contains(g.Text, "$$") {
-		return nil // the slot has a say in it
+	g.Text = p.path
+	if !p.transfer || strings.Contains(g.Text, "$$") {
+		return nil // it is elsewhere, or the slot has a say in it
 	}
 	return j.exists(g, false)
 }

@@ -34,6 +34,7 @@ func bare() Options {
 
 func TestRequirements(t *testing.T) {
 	const disk, memory, cpus = "(TARGET.Disk >= RequestDisk)", "(TARGET.Memory >= RequestMemory)", "(TARGET.Cpus >= RequestCpus)"
+	const files = "(TARGET.HasFileTransfer =!= false)"
 	for _, c := range []struct{ text, want string }{
 		{"", "true"}, {"requirements =", "true"}, {"requirements = a || b", "(a || b)"},
 		{"requirements = a // no comment\nrequest_memory = 9", "(a) && " + memory},
@@ -59,8 +60,9 @@ func TestRequirements(t *testing.T) {
 		{"universe = docker\ndocker_image = x", "TARGET.HasDocker"},
 		{"docker_image = x", "TARGET.HasContainer && TARGET.HasDockerURL"},
 		{"container_image = docker://x", "TARGET.HasContainer && TARGET.HasDockerURL"},
-		{"container_image = x.sif", "TARGET.HasContainer && TARGET.HasSIF"}, {"container_image = x/", "TARGET.HasContainer && TARGET.HasSandboxImage"},
-		{"universe = java", "TARGET.HasJava"}, {"requirements = a\nuniverse = java", "(a) && TARGET.HasJava"},
+		{"container_image = x.sif", "TARGET.HasContainer && TARGET.HasSIF && " + files}, {"container_image = x/", "TARGET.HasContainer && TARGET.HasSandboxImage && " + files},
+		{"container_image = /cvmfs/x.sif", "TARGET.HasContainer && TARGET.HasSIF"}, {"universe = java", "TARGET.HasJava && " + files},
+		{"requirements = a\nuniverse = java\nshould_transfer_files = NO", "(a) && TARGET.HasJava && ((TARGET.FileSystemDomain == MY.FileSystemDomain) =!= false)"},
 		{"encrypt_execute_directory = true", "TARGET.HasEncryptExecuteDirectory"}, {"encrypt_execute_directory = false", "true"},
 		{"cuda_version = 12.1", "(CUDAVersion <= TARGET.CUDAMaxSupportedVersion)"},
 		{"deferral_time = 1700000000", "(TARGET.HasJobDeferral =!= false) && (((time() + ScheddInterval) >= (DeferralTime - DeferralPrepTime)) && (time() < (DeferralTime + DeferralWindow)))"},

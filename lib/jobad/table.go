@@ -86,6 +86,7 @@ var transferCommands = []Command{
 	{Name: "output_destination", Attr: "OutputDestination"},
 	{Name: "output_directory", Attr: "OutputDirectory"},
 	{Name: "public_input_files", Attr: "PublicInputFiles"},
+	{Name: "transfer_common_input", Also: []string{"transfer_common_input_files", "common_input_files"}, Attr: "CommonInputFiles", Why: "the files are copied for each job"},
 	{Name: "transfer_plugins", Attr: "TransferPlugins"},
 	{Name: "transfer_checkpoint_files", Attr: "TransferCheckpoint", kind: text},
 	{Name: "checkpoint_exit_code", Attr: "CheckpointExitCode", kind: whole},

@@ -11,15 +11,35 @@ import (
 // scratch directory and back.
 type transfers struct {
 	should, when string   // as HTCondor spells them; when is empty if files stay where they are
-	inputs       []string // with the public ones
-	public       []string
+	inputs       []string // all of them
+	public       []string // those of public_input_files
+	common       []string // those of transfer_common_input
 	outputs      []string
-	listed       bool   // only outputs are copied back, else all that is new is
-	remaps       string // as the ad has them
-	destination  string // a URL, or empty
-	inputsAt     given
+	listed       bool // only outputs are copied back, else all that is new is
+	image        image
+	remaps       string   // as the ad has them
+	destination  string   // a URL, or empty
+	inputsAt     given    // the command of the first
+	laterAt      []origin // the others, in order
 	urls         []string // see schemes
 	urlsKnown    bool
+}
+
+// origin is a command that names inputs.
+type origin struct {
+	given
+	begin int // its first input
+}
+
+// at returns the command that names an input.
+func (t *transfers) at(input int) given {
+	g := t.inputsAt
+	for _, o := range t.laterAt {
+		if o.begin <= input {
+			g = o.given
+		}
+	}
+	return g
 }
 
 // happens tells whether the job runs in a scratch directory.
@@ -35,6 +55,8 @@ const (
 	onExitOrEvict    = "ON_EXIT_OR_EVICT"
 	onSuccess        = "ON_SUCCESS"
 	neverOutput      = "NEVER"
+
+	wantedTransfer = "YES, NO, IF_NEEDED"
 )
 
 // What the words of two commands mean; HTCondor knows several for each value.
@@ -84,6 +106,9 @@ func (j *job) setFileLists(t *transfers) {
 	if len(t.public) > 0 {
 		j.setString("PublicInputFiles", strings.Join(t.public, ","))
 	}
+	if len(t.common) > 0 {
+		j.setString("CommonInputFiles", strings.Join(t.common, ","))
+	}
 	if t.listed {
 		j.setString(pool.AttrTransferOutput, strings.Join(t.outputs, ","))
 	}
@@ -114,18 +139,26 @@ func (j *job) transfers() (*transfers, error) {
 func (j *job) readTransfers() (*transfers, error) {
 	t := &transfers{}
 	var err error
-	if t.inputs, t.inputsAt, _, err = j.fileList("transfer_input_files"); err != nil {
+	if _, err = j.moreInputs(t, "transfer_input_files"); err != nil {
 		return nil, err
 	}
-	if t.public, _, _, err = j.fileList("public_input_files"); err != nil {
+	if t.public, err = j.moreInputs(t, "public_input_files"); err != nil {
+		return nil, err
+	}
+	if t.common, err = j.moreInputs(t, "transfer_common_input"); err != nil {
+		return nil, err
+	}
+	if err := j.imageInput(t); err != nil {
 		return nil, err
 	}
 	var outputsAt given
 	if t.outputs, outputsAt, t.listed, err = j.fileList("transfer_output_files"); err != nil {
 		return nil, err
 	}
-	t.inputs = append(t.inputs, t.public...)
 	if err := j.transferPolicy(t, outputsAt); err != nil {
+		return nil, err
+	}
+	if err := j.javaInputs(t); err != nil {
 		return nil, err
 	}
 	if err := j.destination(t); err != nil {
@@ -133,6 +166,25 @@ func (j *job) readTransfers() (*transfers, error) {
 	}
 	t.remaps, err = j.remaps()
 	return t, err
+}
+
+// moreInputs adds the files that a command names to the inputs, and returns them.
+func (j *job) moreInputs(t *transfers, command string) ([]string, error) {
+	names, g, _, err := j.fileList(command)
+	t.add(g, names...)
+	return names, err
+}
+
+// add adds inputs that the command of g names.
+func (t *transfers) add(g given, names ...string) {
+	switch {
+	case len(names) == 0:
+	case len(t.inputs) == 0:
+		t.inputs, t.inputsAt = names, g
+	default:
+		t.laterAt = append(t.laterAt, origin{g, len(t.inputs)})
+		t.inputs = append(t.inputs, names...)
+	}
 }
 
 // fileList returns the names of a list with commas. Two double quotes are an
@@ -152,7 +204,7 @@ func (j *job) fileList(command string) (names []string, g given, ok bool, err er
 
 // transferPolicy reads whether and when files are copied.
 func (j *job) transferPolicy(t *transfers, outputsAt given) error {
-	should, hasShould, err := j.word("should_transfer_files", shouldTransfer, "YES, NO, IF_NEEDED")
+	should, hasShould, err := j.word("should_transfer_files", shouldTransfer, wantedTransfer)
 	if err != nil {
 		return err
 	}
@@ -172,7 +224,7 @@ func (j *job) transferPolicy(t *transfers, outputsAt given) error {
 	}
 	switch {
 	case t.should == transferNo && len(t.inputs) > 0:
-		return j.refuse(t.inputsAt, "excludes should_transfer_files = %s, by which no files are transferred", t.should)
+		return j.refuse(t.at(0), "excludes should_transfer_files = %s, by which no files are transferred", t.should)
 	case t.should == transferNo && t.listed:
 		return j.refuse(outputsAt, "excludes should_transfer_files = %s, by which no files are transferred", t.should)
 	case t.should == transferNo && hasWhen && t.when != neverOutput:

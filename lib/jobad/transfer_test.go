@@ -29,6 +29,8 @@ func TestTransfer(t *testing.T) {
 		{"transfer_output_files = x , y", "TransferOutput", `"x,y"`}, {`transfer_output_files = ""`, "TransferOutput", `""`},
 		{"transfer_output_files =", "TransferOutput", "-"}, {"", "TransferOutput", "-"},
 		{"transfer_input_files = a\npublic_input_files = b, c", "TransferInput", `"a,b,c"`}, {"public_input_files = b, c", "PublicInputFiles", `"b,c"`},
+		{"transfer_input_files = a\ntransfer_common_input = b, c", "TransferInput", `"a,b,c"`}, {"transfer_common_input = b, c", "CommonInputFiles", `"b,c"`},
+		{"transfer_common_input_files = b", "TransferInput", `"b"`}, {"common_input_files = b", "CommonInputFiles", `"b"`},
 		{`transfer_output_remaps = "a = b; c = d"`, "TransferOutputRemaps", `"a = b; c = d"`}, {"transfer_output_remaps = a=b", "TransferOutputRemaps", `"a=b"`},
 
 		// the program and the standard files

@@ -29,17 +29,10 @@ func (j *job) transferDoubts(t *transfers) error {
 
 // urlCommand returns the first command that names a URL.
 func (j *job) urlCommand(t *transfers) (given, error) {
-	for _, name := range t.inputs {
-		if isLocal(name) {
-			continue
+	for i, name := range t.inputs {
+		if !isLocal(name) {
+			return t.at(i), nil
 		}
-		for _, public := range t.public {
-			if public == name {
-				g, _, err := j.command("public_input_files")
-				return g, err
-			}
-		}
-		return t.inputsAt, nil
 	}
 	command := "transfer_output_remaps"
 	if t.destination != "" {
@@ -193,13 +186,13 @@ func (j *job) inputsThere(t *transfers) error {
 	if err != nil {
 		return err
 	}
-	for _, name := range t.inputs {
+	for i, name := range t.inputs {
 		if !isLocal(name) || strings.Contains(name, "$$(") {
 			continue
 		}
 		path := absolute(dir.Text, strings.TrimPrefix(name, "file://"))
 		if why := j.missing(path); why != nil {
-			j.caution(t.inputsAt, "%s: %v: the job is held if it is so when it starts", submitfile.Shorten(path), why)
+			j.caution(t.at(i), "%s: %v: the job is held if it is so when it starts", submitfile.Shorten(path), why)
 		}
 	}
 	return nil

@@ -1,6 +1,7 @@
 package jobad
 
 import (
+	"path"
 	"strconv"
 	"strings"
 
@@ -181,13 +182,66 @@ func (j *job) images(u universe) error {
 		j.setString("DockerImage", unquoted(docker.Text))
 	} else {
 		named = image
-		j.setString("ContainerImage", unquoted(image.Text))
+		t, err := j.transfers()
+		if err != nil {
+			return err
+		}
+		j.setString("ContainerImage", t.image.name)
+		j.setString("ContainerImageSource", t.image.source)
 	}
 	if u.container {
 		wanted, _ := imageAttributes(named.Text, hasDocker)
 		j.setExpr(wanted, "true")
 	}
 	j.caution(named, "waits until a slot says %s", capability)
+	return nil
+}
+
+// image is where a job's container image comes from.
+type image struct {
+	name   string // in the ad: that in the scratch directory, if it is copied there
+	source string // the scheme of its URL, cedar for a path that is copied, local for one that is not
+	copied bool
+}
+
+// sharedImages begins the paths of images that each machine has (HTCondor's
+// CONTAINER_SHARED_FS).
+const sharedImages = "/cvmfs"
+
+// imageOf returns where an image comes from: a machine fetches one of a registry itself,
+// all others are copied like inputs unless transfer is false.
+func imageOf(text string, transfer bool) image {
+	scheme, _, hasScheme := strings.Cut(text, ":")
+	switch {
+	case !transfer, strings.HasPrefix(text, sharedImages):
+		return image{text, "local", false}
+	case hasScheme && (scheme == "docker" || scheme == "oras"):
+		return image{text, scheme, false}
+	case !hasScheme:
+		scheme = "cedar"
+	}
+	return image{path.Base(text), scheme, true}
+}
+
+// imageInput reads where the container image comes from, and adds it to the inputs if it
+// is copied.
+func (j *job) imageInput(t *transfers) error {
+	u, err := j.universe()
+	if err != nil || !u.container {
+		return err
+	}
+	g, ok, err := j.command("container_image")
+	if err != nil || !ok {
+		return err
+	}
+	transfer, err := j.boolean("transfer_container", true)
+	if err != nil {
+		return err
+	}
+	name := unquoted(g.Text)
+	if t.image = imageOf(name, transfer); t.image.copied {
+		t.add(g, name)
+	}
 	return nil
 }
 
@@ -200,6 +254,36 @@ func imageAttributes(image string, docker bool) (wanted, capability string) {
 		return "WantSIF", "HasSIF"
 	}
 	return "WantSandboxImage", "HasSandboxImage"
+}
+
+// inJava reports whether the job's program is java, which finds the class file and the jar
+// files among the inputs.
+func (j *job) inJava() (bool, error) {
+	u, err := j.universe()
+	if err != nil || u.number != pool.Java || j.overrides["cmd"] {
+		return false, err
+	}
+	should, _, err := j.word("should_transfer_files", shouldTransfer, wantedTransfer)
+	return should.Text != transferNo, err
+}
+
+// javaInputs adds the class file and the jar files to the inputs of a job in Java.
+func (j *job) javaInputs(t *transfers) error {
+	java, err := j.inJava()
+	if err != nil || !java {
+		return err
+	}
+	g, ok, err := j.command("executable")
+	if err != nil || !ok {
+		return err
+	}
+	p, err := j.programPath(g)
+	if err != nil {
+		return err
+	}
+	t.add(g, p.path)
+	_, err = j.moreInputs(t, "jar_files")
+	return err
 }
 
 // java sets the arguments of Java's virtual machine.
