@@ -114,20 +114,33 @@ var suggestions = func() []string {
 // requestPrefix begins the commands that ask for a resource by name.
 const requestPrefix = "request_"
 
-// families are the beginnings and ends of commands that have part of their name
-// from the user, besides request_NAME. All but that are kept, without an attribute.
-var families = struct{ beginnings, ends []string }{
-	[]string{"jobset.", "ec2_tag_", "ec2_parameter_", "cloud_label_"},
-	[]string{"_oauth_permissions", "_oauth_resource", "_oauth_options", "_container_port"},
+// requirePrefix begins the commands that say what each of a resource has to be like,
+// transformPrefix those that say what is set when the job has to leave.
+const (
+	requirePrefix   = "require_"
+	transformPrefix = "transform_body_"
+)
+
+// families are the beginnings and ends of commands that take part of their name
+// from the user, besides request_NAME. The first two of the beginnings act, the others
+// are kept without an attribute. Behind oauth stands what may be followed by _HANDLE.
+var families = struct{ beginnings, ends, oauth []string }{
+	[]string{requirePrefix, transformPrefix, "jobset.", "ec2_tag_", "ec2_parameter_", "cloud_label_"},
+	[]string{"_container_port"},
+	[]string{"_oauth_permissions", "_oauth_resource", "_oauth_options"},
 }
 
-// isCommand tells whether a name, in lower case, is a submit command's.
+// isCommand reports whether a name, in lower case, is a submit command's.
 func isCommand(key string) bool {
 	if byName[key] != nil || isRequest(key) {
 		return true
 	}
-	return slices.ContainsFunc(families.beginnings, func(b string) bool { return strings.HasPrefix(key, b) }) ||
-		slices.ContainsFunc(families.ends, func(e string) bool { return strings.HasSuffix(key, e) })
+	return slices.ContainsFunc(families.beginnings, func(b string) bool { return len(key) > len(b) && strings.HasPrefix(key, b) }) ||
+		slices.ContainsFunc(families.ends, func(e string) bool { return strings.HasSuffix(key, e) }) ||
+		slices.ContainsFunc(families.oauth, func(o string) bool {
+			service, handle, found := strings.Cut(key, o)
+			return found && service != "" && (handle == "" || len(handle) > 1 && handle[0] == '_')
+		})
 }
 
 // isRequest tells whether a name, in lower case, asks for a resource that has no

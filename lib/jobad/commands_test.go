@@ -54,12 +54,14 @@ func TestNames(t *testing.T) {
 			t.Errorf("command of %q = %+v, want %s", c.name, got, c.command)
 		}
 	}
-	for _, name := range []string{"transferoutput", "transferinput", "in", "out", "err", "foo"} {
+	for _, name := range []string{"transferoutput", "transferinput", "in", "out", "err", "foo", "require_", "transform_body_", "jobset.",
+		"_oauth_permissions_x", "box_oauth_permissionsx", "box_oauth_resource_"} {
 		if isCommand(name) {
 			t.Errorf("isCommand(%q) = true, want false", name)
 		}
 	}
-	for _, name := range []string{"request_boats", "jobset.name", "box_oauth_permissions", "ec2_tag_x"} {
+	for _, name := range []string{"request_boats", "require_boats", "jobset.name", "ec2_tag_x", "transform_body_x",
+		"box_oauth_permissions", "box_oauth_permissions_home", "box_oauth_resource_2", "box_oauth_options_x"} {
 		if !isCommand(name) {
 			t.Errorf("isCommand(%q) = false, want true", name)
 		}

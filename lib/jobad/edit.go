@@ -22,14 +22,21 @@ import (
 // error is one line, with the name before it. A number too large for an integer has become
 // another by the time it is an expression: see BeyondInteger.
 func CheckEdit(name string, e *classad.Expr, admin bool) error {
+	if err := checkEditName(name, admin); err != nil {
+		return err
+	}
+	if err := checkValue(strings.ToLower(name), e); err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// checkEditName returns an error when an attribute of a job in the queue may not be set at all.
+func checkEditName(name string, admin bool) error {
 	if !isAttributeName(name) {
 		return fmt.Errorf("%q: no name of an attribute: want letters, digits and _", submitfile.Shorten(name))
 	}
-	err := refusal(name, admin)
-	if err == nil {
-		err = checkValue(strings.ToLower(name), e)
-	}
-	if err != nil {
+	if err := refusal(name, admin); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

@@ -39,12 +39,12 @@ type Assignment struct {
 // Nothing is set when a statement cannot be done; the error is one line and says which.
 // That is so for an attribute that CheckEdit would not let the job's owner set.
 func Evicted(c *classad.Context, ad *classad.Ad, code, subcode int) (set []Assignment, again bool, err error) {
-	list, _ := ad.EvalString(c, "TransformOnEvict")
+	list, _ := ad.EvalString(c, attrTransformOnEvict)
 	after := classad.New().Chain(ad)
 	after.SetInt(pool.AttrVacateReasonCode, int64(code))
 	after.SetInt(pool.AttrVacateReasonSub, int64(subcode))
 	done := map[string]bool{}
-	for _, name := range strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t", r) }) {
+	for _, name := range words(list) {
 		body := "TransformBody_" + name
 		if done[strings.ToLower(name)] {
 			continue
@@ -65,53 +65,80 @@ func Evicted(c *classad.Context, ad *classad.Ad, code, subcode int) (set []Assig
 	return set, again, nil
 }
 
+// attrTransformOnEvict names the texts of statements that are done when the job has to leave.
+const attrTransformOnEvict = "TransformOnEvict"
+
+// words parts a text at blanks and commas.
+func words(list string) []string {
+	return strings.FieldsFunc(list, func(r rune) bool { return strings.ContainsRune(", \t", r) })
+}
+
+// statement is one of a transform: REQUIREMENTS with an expression, or SET or EVALSET with
+// a name, too. The empty one has no verb.
+type statement struct {
+	verb, name string
+	expr       *classad.Expr
+	text       string // of expr
+}
+
+// readStatement reads a statement.
+func readStatement(text string) (s statement, err error) {
+	s.verb, s.text = firstWord(text)
+	at := s.verb
+	switch s.verb = strings.ToUpper(s.verb); s.verb {
+	case "":
+		return s, nil
+	case "REQUIREMENTS":
+	case "SET", "EVALSET":
+		s.name, s.text = firstWord(s.text)
+		at = s.name
+	default:
+		return s, fmt.Errorf("%q: want REQUIREMENTS, SET or EVALSET", submitfile.Shorten(at))
+	}
+	if s.expr, err = classad.ParseExpr(s.text); err != nil {
+		return s, fmt.Errorf("%s: %w", submitfile.Shorten(at), err)
+	}
+	switch s.verb {
+	case "SET":
+		err = CheckEdit(s.name, s.expr, false)
+	case "EVALSET":
+		err = checkEditName(s.name, false)
+	}
+	return s, err
+}
+
 // perform does the statements of a transform to the ad and returns what they set.
 func perform(c *classad.Context, ad *classad.Ad, statements []string) ([]Assignment, error) {
 	var set []Assignment
-	for _, s := range statements {
-		verb, rest := firstWord(s)
-		switch strings.ToUpper(verb) {
-		case "":
-			continue
-		case "REQUIREMENTS":
-			e, err := classad.ParseExpr(rest)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", verb, err)
-			}
-			if yes, _ := e.Eval(c, ad, nil).Bool(); !yes {
-				return nil, nil
-			}
-			continue
-		case "SET", "EVALSET":
-		default:
-			return nil, fmt.Errorf("%q: want REQUIREMENTS, SET or EVALSET", submitfile.Shorten(verb))
-		}
-		a, err := assignment(c, ad, strings.EqualFold(verb, "EVALSET"), rest)
+	for _, text := range statements {
+		s, err := readStatement(text)
 		if err != nil {
 			return nil, err
 		}
+		switch s.verb {
+		case "":
+			continue
+		case "REQUIREMENTS":
+			if yes, _ := s.expr.Eval(c, ad, nil).Bool(); !yes {
+				return nil, nil
+			}
+			continue
+		case "EVALSET":
+			v := s.expr.Eval(c, ad, nil)
+			if v.Kind() == classad.KindUndefined || v.Kind() == classad.KindError {
+				return nil, fmt.Errorf("%s: %s is %s", submitfile.Shorten(s.name), submitfile.Shorten(s.text), v)
+			}
+			s.expr = classad.Literal(v)
+			if err := CheckEdit(s.name, s.expr, false); err != nil {
+				return nil, err
+			}
+		}
+		a := Assignment{s.name, s.expr}
 		ad.Set(a.Name, a.Value)
 		set = slices.DeleteFunc(set, func(b Assignment) bool { return strings.EqualFold(a.Name, b.Name) })
 		set = append(set, a)
 	}
 	return set, nil
-}
-
-// assignment returns what "NAME expression" sets: the expression, or its value.
-func assignment(c *classad.Context, ad *classad.Ad, value bool, text string) (Assignment, error) {
-	name, text := firstWord(text)
-	e, err := classad.ParseExpr(text)
-	if err != nil {
-		return Assignment{}, fmt.Errorf("%s: %w", submitfile.Shorten(name), err)
-	}
-	if value {
-		v := e.Eval(c, ad, nil)
-		if v.Kind() == classad.KindUndefined || v.Kind() == classad.KindError {
-			return Assignment{}, fmt.Errorf("%s: %s is %s", submitfile.Shorten(name), submitfile.Shorten(text), v)
-		}
-		e = classad.Literal(v)
-	}
-	return Assignment{name, e}, CheckEdit(name, e, false)
 }
 
 // firstWord parts a text behind its first word.

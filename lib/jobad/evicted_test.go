@@ -56,6 +56,7 @@ func TestEvicted(t *testing.T) {
 		{"retry_request_memory_increase = MemoryUsage * 3\n+MemoryUsage = 100", OutOfMemory, []string{"RequestMemory=300 again", ""}},
 		{"retry_request_memory_increase = NoSuch * 3", OutOfMemory, []string{"TransformBody_RequestMemory: RequestMemory: NextRequestMemory is undefined"}},
 		{"request_memory = 1GB\nretry_request_memory = 2GB", OutOfDisk, []string{""}},
+		{bigger + "\nrequest_memory = 1GB, 2GB", OutOfMemory, []string{"Tries=1 RequestMemory=2048 again", ""}},
 		{"request_disk = 10MB\nretry_request_disk = 20MB", OutOfDisk, []string{"RequestDisk=20480 again", ""}},
 		{"request_disk = 10MB, 20MB\nrequest_memory = 128, 256", OutOfDisk, []string{"RequestDisk=20480 again", ""}},
 		{"request_memory = 1GB", OutOfMemory, []string{""}},

@@ -35,6 +35,10 @@ func TestGPUMistakes(t *testing.T) {
 		{"request_gpus = 1\ngpus_minimum_memory = much", `a.sub:3: gpus_minimum_memory: "much": want a size, as 512 MB or 1.5 GB, or an expression`},
 		{"gpus_minimum_memory = 1 GB", "a.sub:2: gpus_minimum_memory: has no effect without request_gpus"},
 		{"require_gpus = Capability > 5", "a.sub:2: require_gpus: has no effect without request_gpus"},
+		{"require_boats = Sails > 5", "a.sub:2: require_boats: has no effect without request_boats"},
+		{"request_boats = 0\nrequire_boats = Sails > 5", ""}, {"require_boats = 5\nargs = $(require_boats)", ""},
+		{"request_memory = 1\nrequire_memory = Fast", "a.sub:3: require_memory: has no effect: memory has no properties"},
+		{"request_boats = 1\nrequire_boats = Sails >", "a.sub:3: require_boats: Sails >: expected a value, a name or (, found the end of the text"},
 	} {
 		if got := said(sleep+c.text+"\nqueue\n", bare()); got != c.want {
 			t.Errorf("read(%q) said %s, want %s", c.text, got, c.want)

@@ -25,6 +25,9 @@ type request struct {
 // matching sets what decides where the job may run and where it likes to:
 // the requests, Requirements and Rank.
 func (j *job) matching() error {
+	if err := j.onEvict(); err != nil {
+		return err
+	}
 	requests, err := j.requests()
 	if err != nil {
 		return err
@@ -130,16 +133,17 @@ const maxCpus = 1_000_000
 // attribute then, not even the usual one, and Requirements no clause for it.
 func isUndefined(text string) bool { return strings.EqualFold(text, "undefined") }
 
-// otherRequests sets what request_NAME asks for, in the order of the names.
+// otherRequests sets what request_NAME asks for, in the order of the names, and what
+// require_NAME says that each has to be like.
 // Each becomes a clause, save for a plain 0: who wants none needs no slot
 // that has some.
 func (j *job) otherRequests() ([]request, error) {
-	keys, err := j.resourceKeys()
+	named, err := j.named()
 	if err != nil {
 		return nil, err
 	}
 	var out []request
-	for _, key := range keys {
+	for _, key := range named.resources {
 		g, ok, err := j.asked(key, "Request"+resourceName(key[len(requestPrefix):]))
 		if err != nil {
 			return nil, err
@@ -151,20 +155,74 @@ func (j *job) otherRequests() ([]request, error) {
 		if err != nil {
 			return nil, err
 		}
+		if err := j.require(&r); err != nil {
+			return nil, err
+		}
 		out = append(out, r)
 	}
-	return out, nil
+	return out, j.unrequired(named.properties, out)
 }
 
-// resourceKeys returns the commands, sorted by the resource, that ask for
-// resources other than processors, memory and disk.
-func (j *job) resourceKeys() ([]string, error) {
-	if j.steady.resources != nil {
-		return j.steady.resources, nil
+// require sets what each of a resource has to be like. That of GPUs has more parts.
+func (j *job) require(r *request) error {
+	attr := "Require" + r.offer
+	if r.offer == resourceName("gpus") {
+		return nil
 	}
-	keys := []string{gpusRequest}
+	if j.overrides[strings.ToLower(attr)] {
+		r.property = attr
+		return nil
+	}
+	found, err := j.expression(requirePrefix+strings.ToLower(r.offer), attr)
+	if found {
+		r.property = attr
+	}
+	return err
+}
+
+// unrequired warns of properties of what the job does not ask for.
+func (j *job) unrequired(keys []string, requests []request) error {
+	for _, key := range keys {
+		name := key[len(requirePrefix):]
+		if slices.ContainsFunc(requests, func(r request) bool { return strings.EqualFold(r.offer, name) }) || j.refers(key) {
+			continue
+		}
+		g, ok, err := j.command(key)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+		case slices.Contains(ordinaryResources, name):
+			j.caution(g, "has no effect: %s has no properties", name)
+		default:
+			j.caution(g, "has no effect without %s%s", requestPrefix, name)
+		}
+	}
+	return nil
+}
+
+// named are the commands with part of their name from the user, in lower case and sorted,
+// which have an effect.
+type named struct {
+	resources  []string // request_NAME for others than processors, memory and disk
+	properties []string // require_NAME for others than GPUs
+	transforms []string // transform_body_NAME
+}
+
+// named returns those that are given, and request_gpus.
+func (j *job) named() (*named, error) {
+	if j.steady.named != nil {
+		return j.steady.named, nil
+	}
+	n := &named{resources: []string{gpusRequest}}
 	for _, key := range j.Names() {
-		if len(key) <= len(requestPrefix) || !strings.HasPrefix(key, requestPrefix) || key == gpusRequest {
+		switch {
+		case strings.HasPrefix(key, requirePrefix) && byName[key] == nil:
+			n.properties = append(n.properties, key)
+		case strings.HasPrefix(key, transformPrefix):
+			n.transforms = append(n.transforms, key)
+		}
+		if !isRequest(key) {
 			continue
 		}
 		if right, mistaken := mistakenRequests[key]; mistaken {
@@ -177,21 +235,19 @@ func (j *job) resourceKeys() ([]string, error) {
 			}
 			continue
 		}
-		switch key {
-		case diskRequest.command, memoryRequest.command, "request_cpus":
-		default:
-			keys = append(keys, key)
-		}
+		n.resources = append(n.resources, key)
 	}
-	slices.Sort(keys)
-	j.steady.resources = keys
-	return keys, nil
+	for _, keys := range [...][]string{n.resources, n.properties, n.transforms} {
+		slices.Sort(keys)
+	}
+	j.steady.named = n
+	return n, nil
 }
 
 // steady is what is worked out once for the procs of a queue line, or for as long
 // as it is the same.
 type steady struct {
-	resources []string        // the commands that ask for custom resources; nil: not known
+	named     *named          // nil: not known
 	own       ownRequirements // the user's Requirements
 	requests  []request       // room for those of a proc
 	all       allRequirements // those with the clauses that are added

@@ -52,6 +52,8 @@ func TestRequirements(t *testing.T) {
 
 		// other resources, by name
 		{"request_gpus = 1\nrequest_Boats = n", "(TARGET.Boats >= RequestBoats) && (TARGET.GPUs >= RequestGPUs)"},
+		{"request_Boats = n\nrequire_boats = Sails > 2", "(countMatches(MY.RequireBoats,TARGET.AvailableBoats) >= RequestBoats)"},
+		{"request_Boats = 2\n+RequireBoats = Sails > 2", "(countMatches(MY.RequireBoats,TARGET.AvailableBoats) >= RequestBoats)"},
 		{"request_gpus = 0", "true"}, {`request_model = "A100"`, "regexp(RequestModel,TARGET.Model)"}, {`request_model = ""`, "true"},
 
 		{"+Requirements = false\nrequest_memory = 9", "false"}, {"MY.Requirements = a", "a"}, {"+Requirements = a\nrequirements = b", "a"},

@@ -5,10 +5,72 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/submitfile"
 )
 
 // transformSeparator parts the statements of a TransformBody.
 const transformSeparator = "\x1e"
+
+// onEvict sets what the description itself has done to the job when it has to leave:
+// on_evict_checks names the texts, transform_body_NAME is one, a statement to a line; see
+// Evicted.
+func (j *job) onEvict() error {
+	named, err := j.named()
+	if err != nil {
+		return err
+	}
+	checks, ok, err := j.command("on_evict_checks")
+	if err != nil {
+		return err
+	}
+	names := words(unquoted(checks.Text))
+	if ok {
+		j.setString(attrTransformOnEvict, strings.Join(names, ","))
+	}
+	for _, key := range named.transforms {
+		g, ok, err := j.command(key)
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+		case !contains(names, key[len(transformPrefix):]):
+			if !j.refers(key) {
+				j.caution(g, "has no effect: on_evict_checks does not name it")
+			}
+		default:
+			if err := j.transformBody(g); err != nil {
+				return err
+			}
+		}
+	}
+	for _, name := range names {
+		if !slices.Contains(named.transforms, transformPrefix+strings.ToLower(name)) && !j.overrides["transformbody_"+strings.ToLower(name)] {
+			j.caution(checks, "%s: there is no %s%[1]s", submitfile.Shorten(name), transformPrefix)
+		}
+	}
+	return nil
+}
+
+// transformBody sets a text of statements.
+func (j *job) transformBody(g given) error {
+	name := g.Name[len(transformPrefix):]
+	if !isAttributeName("TransformBody_" + name) {
+		return j.refuse(g, "%q is no name of an attribute", submitfile.Shorten("TransformBody_"+name))
+	}
+	var statements []string
+	for line := range strings.Lines(g.Text) {
+		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
+			statements = append(statements, line)
+		}
+	}
+	for _, s := range statements {
+		if _, err := readStatement(s); err != nil {
+			return j.refuse(g, "%w", err)
+		}
+	}
+	j.setString("TransformBody_"+name, strings.Join(statements, transformSeparator))
+	return nil
+}
 
 // laterAmounts sets what a job asks for that had to leave since it took more than it
 // had asked for: TransformOnEvict names the attribute, TransformBody_ATTR says
@@ -62,11 +124,11 @@ func (j *job) transform(s *sized, statements ...string) {
 		") || (VacateReasonCode == 34 && VacateReasonSubCode == " + s.subcode + ")"
 	names := s.attr
 	for _, other := range j.settings[j.mark:] {
-		if other.name == "TransformOnEvict" {
+		if other.name == attrTransformOnEvict {
 			names = other.text + "," + names
 		}
 	}
-	j.setString("TransformOnEvict", names)
+	j.setString(attrTransformOnEvict, names)
 	j.setString("TransformBody_"+s.attr, strings.Join(append([]string{condition}, statements...), transformSeparator))
 }
 

@@ -5,6 +5,9 @@ import (
 	"testing"
 )
 
+// bigger has statements of its own done.
+const bigger = "on_evict_checks = Bigger\ntransform_body_Bigger @=end\n  # once\n  REQUIREMENTS VacateReasonCode == 34\n\n  SET Tries 1\n@end"
+
 func TestLaterAmounts(t *testing.T) {
 	const memory = `"REQUIREMENTS (VacateReasonCode==21 && VacateReasonSubCode==102) || (VacateReasonCode == 34 && VacateReasonSubCode == 102)|`
 	const disk = `"REQUIREMENTS (VacateReasonCode==21 && VacateReasonSubCode==104) || (VacateReasonCode == 34 && VacateReasonSubCode == 104)|`
@@ -30,6 +33,8 @@ func TestLaterAmounts(t *testing.T) {
 		{"request_disk = 10MB\nretry_request_disk = 20MB", "TransformBody_RequestDisk", disk + `SET RequestDisk 20480"`},
 		{"request_disk = 10MB, 20MB, 80 m", "RetryRequestDisk", "{ 20480,81920 }"},
 		{"request_disk = 10MB, 20MB\nretry_request_memory = 2GB", "TransformOnEvict", `"RequestDisk,RequestMemory"`},
+		{bigger, "TransformOnEvict", `"Bigger"`}, {bigger, "TransformBody_Bigger", `"REQUIREMENTS VacateReasonCode == 34|SET Tries 1"`},
+		{bigger + "\nretry_request_memory = 2GB", "TransformOnEvict", `"Bigger,RequestMemory"`},
 	} {
 		got := strings.ReplaceAll(attribute(t, c.text, c.name, testOptions()), transformSeparator, "|")
 		if got != c.want {
@@ -46,6 +51,12 @@ func TestLaterAmountMistakes(t *testing.T) {
 		{"retry_request_disk_max = -1", "a.sub:2: retry_request_disk_max: -1: want no negative number"},
 		{"request_memory = 1GB, 2GB", ""},
 		{"retry_request_memory = 2GB", ""},
+		{bigger, ""}, {"on_evict_checks = a\n+TransformBody_a = \"SET Tries 1\"", ""}, {"transform_body_a = x\nargs = $(transform_body_a)", ""},
+		{"on_evict_checks = a", "a.sub:2: on_evict_checks: a: there is no transform_body_a"},
+		{"transform_body_a = SET Tries 1", "a.sub:2: transform_body_a: has no effect: on_evict_checks does not name it"},
+		{"on_evict_checks = a\ntransform_body_a = DELETE Tries", `a.sub:3: transform_body_a: "DELETE": want REQUIREMENTS, SET or EVALSET`},
+		{"on_evict_checks = a\ntransform_body_a = SET Owner \"bob\"", "a.sub:3: transform_body_a: Owner: says which job it is, and whose: it cannot be changed"},
+		{"on_evict_checks = a\ntransform_body_a = EVALSET Tries 1 +", "a.sub:3: transform_body_a: Tries: column 4: expected a value, a name or (, found the end of the text"},
 	} {
 		if got := said(sleep+c.text+"\nqueue\n", bare()); got != c.want {
 			t.Errorf("read(%q) said %s, want %s", c.text, got, c.want)

@@ -63,6 +63,8 @@ func (c *Command) idle(value string) bool {
 	switch c.Name {
 	case "keep_claim_idle", "next_job_start_delay":
 		return value == "0"
+	case "want_job_networking":
+		return plain && yes
 	case "use_scitokens":
 		return plain && !yes || strings.EqualFold(value, "auto")
 	}
@@ -79,8 +81,7 @@ func (c *Command) setting(j *job, g given) (setting, error) {
 		}
 		return setting{c.Attr, text, true}, nil
 	case list:
-		words := strings.FieldsFunc(unquoted(g.Text), func(r rune) bool { return strings.ContainsRune(", \t", r) })
-		return setting{c.Attr, strings.Join(words, ","), true}, nil
+		return setting{c.Attr, strings.Join(words(unquoted(g.Text)), ","), true}, nil
 	case file:
 		dir, err := j.folder()
 		return setting{c.Attr, absolute(dir.Text, unquoted(g.Text)), true}, err

@@ -111,6 +111,7 @@ var transferCommands = []Command{
 	{Name: "file_remaps", Attr: "FileRemaps", kind: text, Fate: Kept},
 	{Name: "want_io_proxy", Attr: "WantIOProxy", kind: truthful, Fate: Kept},
 	{Name: "want_remote_io", Attr: "WantRemoteIO", kind: truthful, Fate: Kept},
+	{Name: "want_job_networking", Attr: "WantJobNetworking", kind: truthful, Fate: Waiting, Why: "a job has the network of its machine"},
 }
 
 var policyCommands = []Command{
@@ -129,6 +130,7 @@ var policyCommands = []Command{
 	{Name: "on_exit_hold_subcode", Attr: "OnExitHoldSubCode", kind: expr},
 	{Name: "on_exit_remove", Attr: "OnExitRemove"},
 	{Name: "on_exit_remove_reason", Attr: "OnExitRemoveReason", kind: expr, Fate: Kept},
+	{Name: "on_evict_checks", Attr: "TransformOnEvict"},
 	{Name: "max_retries", Attr: "JobMaxRetries"},
 	{Name: "retry_until"},
 	{Name: "success_exit_code", Attr: "JobSuccessExitCode"},
@@ -173,6 +175,7 @@ var accountCommands = []Command{
 	{Name: "unix_group", Attr: "UnixGroup"},
 	{Name: "project", Attr: "Project"},
 	{Name: "department", Attr: "Department"},
+	{Name: "project_name", Attr: "ProjectName", kind: text, Fate: Kept, Why: "shares go by project"},
 	{Name: "primary_unix_group", Attr: "PrimaryUnixGroup", kind: text, Fate: Waiting},
 	{Name: "run_as_owner", Attr: "RunAsOwner", kind: truthful, Fate: Kept},
 	{Name: "load_profile", Attr: "LoadProfile", kind: truthful, Fate: Kept},
@@ -191,6 +194,7 @@ var peopleCommands = []Command{
 	{Name: "job_machine_attrs_history_length", Attr: "JobMachineAttrsHistoryLength", kind: natural, Fate: Kept},
 	{Name: "ulog_execute_attrs", Attr: "ULogExecuteEventAttrs", kind: text},
 	{Name: "submit_event_notes", Attr: "SubmitEventNotes", kind: text, Fate: Kept},
+	{Name: "submit_event_notes_attrs", Attr: "SubmitEventNotesAttrs", kind: list, Fate: Kept},
 	{Name: "submit_event_user_notes", Attr: "SubmitEventUserNotes", kind: text, Fate: Kept},
 	{Name: "dagman_log", Attr: "DAGManNodesLog", kind: file, Fate: Kept},
 	{Name: "dagman_job_id", Attr: "DAGManJobId", kind: natural, Fate: Kept},

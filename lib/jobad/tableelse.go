@@ -18,6 +18,7 @@ var universeCommands = []Command{
 	{Name: "container_service_names", Attr: "ContainerServiceNames", kind: text, Fate: Kept},
 	{Name: "container_target_dir", Attr: "ContainerTargetDir", kind: text, Fate: Kept},
 	{Name: "container_image_source", Attr: "ContainerImageSource", kind: text, Fate: Kept},
+	{Name: "container_is_common", kind: truthful, Fate: Kept, Why: "the image is copied for each job"},
 	{Name: "transfer_container", Attr: "TransferContainer", kind: truthful, Fate: Kept},
 	{Name: "mount_under_scratch", Attr: "MountUnderScratch", kind: expr, Fate: Kept},
 	{Name: "remote_grid_resource", Attr: "Remote_GridResource", kind: text, Fate: Kept},
@@ -96,7 +97,8 @@ var otherCommands = []Command{
 	{Name: "starter_debug", Attr: "JobStarterDebug", kind: text, Fate: Kept},
 	{Name: "starter_log", Attr: "JobStarterLog", kind: file, Fate: Kept},
 	{Name: "rendezvousdir", Attr: "RendezvousDirectory", kind: text, Fate: Kept},
-	{Name: "allow_startup_script", Fate: Kept}, {Name: "want_ads", Fate: Kept}, {Name: "interactive_args", Fate: Kept},
+	{Name: "allow_startup_script", Fate: Kept}, {Name: "want_ads", Fate: Kept},
+	{Name: "interactive_executable", Fate: Kept}, {Name: "interactive_args", Fate: Kept},
 	{Name: "hook_keyword", Attr: "HookKeyword", kind: text, Fate: Kept},
 
 	{Name: "submit_warn_empty_matches"}, {Name: "submit_fail_empty_matches"},
