@@ -112,6 +112,8 @@ func withNames() []config.Key {
 func kind(k config.Key) string {
 	text := k.Kind.String()
 	switch k.Kind {
+	case config.Amount:
+		return "whole number of " + k.Unit + ", from " + number(k.Least) + " to " + number(k.Most) + ", or expression in a string"
 	case config.Real, config.Seconds, config.Integer, config.Time:
 		if k.Kind == config.Integer {
 			text += " of " + k.Unit
@@ -134,6 +136,9 @@ func initial(k config.Key) string {
 	case float64:
 		return number(v)
 	case string:
+		if k.Kind == config.Amount {
+			return v
+		}
 		if k.Kind == config.Expression && strings.Contains(v, " ") {
 			return strings.Join(strings.Fields(v), " ")
 		}

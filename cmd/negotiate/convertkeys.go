@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
+	"fairspool/lib/jobad"
 )
 
 // converted is what became of configuration files of HTCondor.
@@ -234,6 +235,11 @@ func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x co
 	}
 	if err != nil {
 		return line, err.Error()
+	}
+	if k.Kind == config.Amount {
+		if err := jobad.CheckDefaultRequest(k.Name, strings.TrimSpace(text)); err != nil {
+			return line, err.Error()
+		}
 	}
 	if _, err := config.Parse("", []byte(before+tomlKey(key)+" = "+value+"\n")); err != nil {
 		return line, reasonOf(err, key)

@@ -25,6 +25,8 @@ func tomlOf(kind config.Kind, text string) (string, error) {
 		return strconv.FormatBool(yes), nil
 	case config.Real, config.Seconds, config.Time, config.Integer:
 		return tomlNumber(kind, text)
+	case config.Amount:
+		return tomlAmount(text), nil
 	case config.Names:
 		return tomlList(condorconfig.List(text)), nil
 	case config.Expression:
@@ -60,6 +62,18 @@ func greatest(k config.Key, text string) (most string, beyond bool) {
 	value, ok := condorconfig.Constant(text)
 	n, number := value.Number()
 	return tomlFloat(k.Most), ok && number && k.Most > 1 && n > k.Most
+}
+
+// tomlAmount writes a whole number as one, all else as it stands: an expression of the job's
+// own, or a size.
+func tomlAmount(text string) string {
+	if n, err := tomlNumber(config.Integer, text); err == nil {
+		return n
+	}
+	if x, err := tomlExpression(text); err == nil {
+		return x
+	}
+	return tomlString(strings.Map(blank, text))
 }
 
 // tomlExpression writes an expression, with escapes for the backslashes in it.

@@ -279,6 +279,13 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		AppendRequirements: s.Config.AppendRequirements, AppendRank: s.Config.AppendRank,
 		Environ: os.Environ(), Exists: exists, Lenient: s.Has("dry-run"),
 	}
+	for _, d := range [...][2]string{
+		{"JOB_DEFAULT_REQUESTCPUS", o.RequestCpus}, {"JOB_DEFAULT_REQUESTMEMORY", o.RequestMemory}, {"JOB_DEFAULT_REQUESTDISK", o.RequestDisk},
+	} {
+		if err := jobad.CheckDefaultRequest(d[0], d[1]); err != nil {
+			return o, s.Config.Complain(d[0], err)
+		}
+	}
 	if s.Has("disable") {
 		o.Exists = nil
 	}

@@ -81,9 +81,9 @@ type Config struct {
 	BaseCgroup            string        // BASE_CGROUP; empty: jobs have none of their own
 	CheckpointCommand     []string      // CHECKPOINT_COMMAND; none: no transparent checkpoints
 
-	DefaultRequestCpus   int64         // JOB_DEFAULT_REQUESTCPUS
-	DefaultRequestMemory int64         // JOB_DEFAULT_REQUESTMEMORY, MB
-	DefaultRequestDisk   int64         // JOB_DEFAULT_REQUESTDISK, KB
+	DefaultRequestCpus   string        // JOB_DEFAULT_REQUESTCPUS, a number or an expression
+	DefaultRequestMemory string        // JOB_DEFAULT_REQUESTMEMORY, MB, or a size or an expression
+	DefaultRequestDisk   string        // JOB_DEFAULT_REQUESTDISK, KB, likewise
 	AppendRequirements   string        // APPEND_REQUIREMENTS, an expression; empty: none
 	AppendRank           string        // APPEND_RANK, an expression; empty: none
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT

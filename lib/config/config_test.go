@@ -53,7 +53,7 @@ func TestDefault(t *testing.T) {
 		{"NOBODY_SLOT_USER", c.NobodySlotUser, ""},
 		{"BASE_CGROUP", c.BaseCgroup, "fairspool"},
 		{"CHECKPOINT_COMMAND", strings.Join(c.CheckpointCommand, " "), "criu"},
-		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, int64(128)},
+		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, "128"},
 		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
 		{"NEGOTIATOR_PIE", c.Pie, "max-min"},
 		{"NEGOTIATOR_JOB_CONSTRAINT", c.JobConstraint, ""},
@@ -110,6 +110,8 @@ NEGOTIATOR_PRE_JOB_RANK = """
 ALLOW_NETWORK_SPOOL = true
 KILLING_TIMEOUT = 0.5
 JOB_DEFAULT_REQUESTCPUS = 2
+JOB_DEFAULT_REQUESTMEMORY = "ifThenElse(MemoryUsage =!= undefined, MemoryUsage, 2048)"
+JOB_DEFAULT_REQUESTDISK = "4096"
 NEGOTIATOR_PIE = "htcondor"
 NEGOTIATOR_IGNORE_USER_PRIORITIES = true
 USE_GLOBAL_JOB_PRIOS = true
@@ -158,7 +160,7 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 	want.PreJobRank = "-Memory"
 	want.AllowNetworkSpool = true
 	want.KillingTimeout = 500 * time.Millisecond
-	want.DefaultRequestCpus = 2
+	want.DefaultRequestCpus, want.DefaultRequestMemory, want.DefaultRequestDisk = "2", "ifThenElse(MemoryUsage =!= undefined, MemoryUsage, 2048)", "4096"
 	want.Pie, want.IgnoreUserPriorities, want.GlobalJobPrios, want.DepthFirst = "htcondor", true, true, true
 	want.JobConstraint, want.PoolSizeConstraint, want.AllJobsInCluster = "JobPrio >= 0", "Cpus > 1", false
 	want.Significant, want.AddSignificant = []string{"Owner", "_x1"}, []string{"A"}
@@ -207,7 +209,10 @@ var bad = []struct{ text, want string }{
 	{`UID_DOMAIN = "a@b"`, `f:1: UID_DOMAIN: "a@b": want a name`},
 	{`NICE_USER_ACCOUNTING_GROUP_NAME = ""`, `f:1: NICE_USER_ACCOUNTING_GROUP_NAME: want a name`},
 	{`SLOT_WEIGHT = ""`, `f:1: SLOT_WEIGHT: an empty expression`},
-	{`JOB_DEFAULT_REQUESTCPUS = 1.5`, `f:1: JOB_DEFAULT_REQUESTCPUS: 1.5: want a whole number`},
+	{`JOB_DEFAULT_REQUESTCPUS = 1.5`, `f:1: JOB_DEFAULT_REQUESTCPUS: 1.5: want a whole number, or expression in a string`},
+	{`JOB_DEFAULT_REQUESTMEMORY = " "`, `f:1: JOB_DEFAULT_REQUESTMEMORY: an empty expression`},
+	{`JOB_DEFAULT_REQUESTMEMORY = "2147483648"`, `f:1: JOB_DEFAULT_REQUESTMEMORY: 2147483648: want 0 to 2147483647`},
+	{`JOB_DEFAULT_REQUESTDISK = true`, `f:1: JOB_DEFAULT_REQUESTDISK: true: want a whole number, or expression in a string`},
 	{`JOB_DEFAULT_REQUESTCPUS = 0`, `f:1: JOB_DEFAULT_REQUESTCPUS: 0: want 1 to 2147483647`},
 	{`JOB_PRIORITY_POLICY = "fifo"`, `f:1: JOB_PRIORITY_POLICY: "fifo": want "condor", "maui", "sge"`},
 	{"\n\nALLOW_PSLOT_PREEMPTION = true", `f:3: ALLOW_PSLOT_PREEMPTION: not part of this version`},

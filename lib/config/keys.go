@@ -13,7 +13,8 @@ import (
 type Kind uint8
 
 // The kinds of keys. Seconds are a number, whole or not, and a Time is the same or
-// [DD:]HH:MM:SS in a string; an Expression is the text of a ClassAd expression;
+// [DD:]HH:MM:SS in a string; an Expression is the text of a ClassAd expression, and an
+// Amount is one or a whole number;
 // Names is an array of strings, and Words is the same or one string, of words with
 // blanks between.
 const (
@@ -26,18 +27,19 @@ const (
 	Names
 	Words
 	Time
+	Amount
 )
 
 var kindNames = [...]string{
 	Real: "number", Integer: "whole number", Seconds: "number of seconds", Boolean: "true or false",
 	String: "string", Expression: "expression in a string", Names: "array of strings",
 	Words: "array of strings, or a string of words",
-	Time:  "number of seconds or time in a string",
+	Time:  "number of seconds or time in a string", Amount: "whole number, or expression in a string",
 }
 
 // String returns the kind as messages and the manual page call it.
 func (k Kind) String() string {
-	if k < Real || k > Time {
+	if k < Real || k > Amount {
 		return "Kind(?)"
 	}
 	return kindNames[k]
@@ -59,7 +61,7 @@ type Key struct {
 	Name string
 	Kind Kind
 	// Default is the value without the key: a float64 for Real, Seconds and Time,
-	// an int64, a bool, a string, or a []string, as Kind says.
+	// an int64, a bool, a string, or a []string, as Kind says. An Amount is a string.
 	Default any
 	// Unit is the unit of a number, empty for a plain one.
 	Unit string
@@ -84,7 +86,7 @@ func (k Key) Range() string {
 	switch {
 	case len(k.Choices) > 0:
 		return `"` + strings.Join(k.Choices, `", "`) + `"`
-	case k.Kind != Real && k.Kind != Integer && k.Kind != Seconds && k.Kind != Time:
+	case k.Kind != Real && k.Kind != Integer && k.Kind != Seconds && k.Kind != Time && k.Kind != Amount:
 		return ""
 	}
 	return number(k.Least) + " to " + number(k.Most)
@@ -303,15 +305,15 @@ var Keys = []Key{
 	{Name: "CHECKPOINT_COMMAND", Kind: Words, Default: []string{"criu"}, check: commandWord,
 		Help: "The program, CRIU, that takes and restores checkpoints of jobs of the standard universe, and its first arguments. Empty: they have none.",
 		set:  func(c *Config, v any) { c.CheckpointCommand = slices.Clone(v.([]string)) }},
-	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Integer, Default: int64(1), Unit: "cores", Least: 1, Most: maxInteger,
-		Help: "The RequestCpus of a job that asks for none.",
-		set:  func(c *Config, v any) { c.DefaultRequestCpus = v.(int64) }},
-	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Integer, Default: int64(128), Unit: "MB", Least: 0, Most: maxInteger,
-		Help: "The RequestMemory of a job that asks for none.",
-		set:  func(c *Config, v any) { c.DefaultRequestMemory = v.(int64) }},
-	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Integer, Default: int64(1024), Unit: "KB", Least: 0, Most: maxInteger,
-		Help: "The RequestDisk of a job that asks for none.",
-		set:  func(c *Config, v any) { c.DefaultRequestDisk = v.(int64) }},
+	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Amount, Default: "1", Unit: "cores", Least: 1, Most: maxInteger,
+		Help: "The RequestCpus of a job that asks for none; an expression is the job's own.",
+		set:  func(c *Config, v any) { c.DefaultRequestCpus = v.(string) }},
+	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Amount, Default: "128", Unit: "MB", Least: 0, Most: maxInteger,
+		Help: "The RequestMemory of a job that asks for none; an expression is the job's own, and a size may have a suffix.",
+		set:  func(c *Config, v any) { c.DefaultRequestMemory = v.(string) }},
+	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Amount, Default: "1024", Unit: "KB", Least: 0, Most: maxInteger,
+		Help: "The RequestDisk of a job that asks for none; an expression is the job's own, and a size may have a suffix.",
+		set:  func(c *Config, v any) { c.DefaultRequestDisk = v.(string) }},
 	{Name: "APPEND_REQUIREMENTS", Kind: Expression, Default: "",
 		Help: "What every job's Requirements want besides what the job asks for. Empty: nothing.",
 		set:  func(c *Config, v any) { c.AppendRequirements = v.(string) }},

@@ -294,6 +294,8 @@ func (k Key) value(v any) (any, error) {
 		}
 	case Time:
 		return k.timeValue(v)
+	case Amount:
+		return k.amount(v)
 	case Names, Words:
 		if list, ok := v.([]any); ok {
 			return k.list(list)
@@ -303,6 +305,24 @@ func (k Key) value(v any) (any, error) {
 		}
 	}
 	return nil, k.mismatch(v)
+}
+
+// amount returns a number, or an expression as it stands, as text.
+func (k Key) amount(v any) (any, error) {
+	text, isText := v.(string)
+	n, isNumber := v.(int64)
+	switch x, err := strconv.ParseInt(text, 10, 64); {
+	case isText && err == nil:
+		n, isNumber = x, true
+	case isText && strings.TrimSpace(text) == "":
+		return nil, errors.New("an empty expression")
+	case isText:
+		return text, nil
+	case !isNumber:
+		return nil, k.mismatch(v)
+	}
+	_, err := k.number(n)
+	return strconv.FormatInt(n, 10), err
 }
 
 // wordsOf returns the words of a string, none as nil, as in a Default.

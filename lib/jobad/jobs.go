@@ -1,6 +1,7 @@
 package jobad
 
 import (
+	"cmp"
 	"strings"
 	"time"
 
@@ -25,9 +26,10 @@ type Options struct {
 	// held against them.
 	Groups *accountant.Groups `json:"-"`
 
-	// What a job asks for when its description does not say: processors,
-	// MB, KB. 0 means 1, 128 and 1024.
-	RequestCpus, RequestMemory, RequestDisk int64
+	// What a job asks for when its description does not say: processors, MB, KB, each
+	// what request_cpus, request_memory and request_disk may be (JOB_DEFAULT_REQUESTCPUS
+	// and so on). Empty means 1, 128 and 1024.
+	RequestCpus, RequestMemory, RequestDisk string
 
 	// Arch and OpSys are what slots have to be where a description does not say,
 	// FileSystemDomain is where the files are; empty: nothing is asked.
@@ -99,15 +101,9 @@ func withDefaults(o Options) Options {
 	if o.NiceGroup == "" {
 		o.NiceGroup = "nice-user"
 	}
-	if o.RequestCpus == 0 {
-		o.RequestCpus = 1
-	}
-	if o.RequestMemory == 0 {
-		o.RequestMemory = 128
-	}
-	if o.RequestDisk == 0 {
-		o.RequestDisk = 1024
-	}
+	o.RequestCpus = cmp.Or(o.RequestCpus, "1")
+	o.RequestMemory = cmp.Or(o.RequestMemory, "128")
+	o.RequestDisk = cmp.Or(o.RequestDisk, "1024")
 	return o
 }
 
@@ -129,6 +125,7 @@ func (j *Jobs) try() ([]submitfile.Warning, error) {
 				return err
 			}
 		}
+		one.doubtDefaults()
 		return nil
 	})
 	if _, jobs := j.description.Queues(); err == nil && jobs == 0 {

@@ -70,30 +70,92 @@ func (j *job) requests() ([]request, error) {
 func (j *job) cpus() (request, error) {
 	r := request{attr: pool.AttrRequestCpus, offer: pool.AttrCpus}
 	g, ok, err := j.asked("request_cpus", r.attr)
-	switch {
-	case err != nil:
-		return r, err
-	case !ok:
-		n := j.options.RequestCpus
-		j.setExpr(r.attr, strconv.FormatInt(n, 10))
-		r.clause = n > 1
-		return r, nil
-	case isUndefined(g.Text):
-		return r, nil
-	}
-	e, err := j.compile(g, g.Text)
 	if err != nil {
 		return r, err
 	}
-	n, isNumber := plainNumber(e)
+	if !ok {
+		g = given{Name: defaultCpus, Text: j.options.RequestCpus}
+	}
+	if isUndefined(g.Text) {
+		return r, nil
+	}
+	n, isNumber, err := j.processors(g)
+	if err != nil {
+		return r, err
+	}
+	if ok {
+		j.doubtAmount(g, r.offer)
+	}
+	j.setExpr(r.attr, g.Text)
+	r.clause, r.asked = !isNumber || n > 1, ok
+	return r, nil
+}
+
+// processors returns the number of a request for processors, if it is a plain one.
+func (j *job) processors(g given) (n float64, isNumber bool, err error) {
+	if n, err := strconv.Atoi(g.Text); err == nil && n >= 0 && n <= maxCpus { // as nearly always
+		return float64(n), true, nil
+	}
+	e, err := j.compile(g, g.Text)
+	if err != nil {
+		return 0, false, err
+	}
+	n, isNumber = plainNumber(e)
 	_, constant := e.Constant()
 	if BeyondInteger(g.Text) || isNumber && !(n >= 0 && n <= maxCpus && n == math.Trunc(n)) || constant && !isNumber {
-		return r, j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
+		err = j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), maxCpus)
 	}
-	j.doubtAmount(g, r.offer)
-	j.setExpr(r.attr, g.Text)
-	r.clause, r.asked = !isNumber || n > 1, true
-	return r, nil
+	return n, isNumber, err
+}
+
+// CheckDefaultRequest returns an error when a text is not what JOB_DEFAULT_REQUESTCPUS,
+// JOB_DEFAULT_REQUESTMEMORY or JOB_DEFAULT_REQUESTDISK may be.
+func CheckDefaultRequest(setting, text string) (err error) {
+	j := &job{Jobs: newJobs(nil, Options{})}
+	g := given{Name: setting, Text: text}
+	switch {
+	case isUndefined(text):
+	case setting == defaultCpus:
+		_, _, err = j.processors(g)
+	case setting == memoryRequest.setting:
+		_, _, err = j.size(g, text, memoryRequest.unit)
+	case setting == diskRequest.setting:
+		_, _, err = j.size(g, text, diskRequest.unit)
+	}
+	var bad *submitfile.Error
+	if errors.As(err, &bad) {
+		return errors.New(strings.TrimPrefix(bad.Msg, setting+": "))
+	}
+	return err
+}
+
+// defaultCpus is the setting for jobs that ask for no processors.
+const defaultCpus = "JOB_DEFAULT_REQUESTCPUS"
+
+// doubtDefaults warns of default requests that come to no number for the job, whose
+// attributes are all there.
+func (j *job) doubtDefaults() {
+	var ad *classad.Ad
+	for _, d := range [...]struct{ setting, command, attr, text string }{
+		{defaultCpus, "request_cpus", pool.AttrRequestCpus, j.options.RequestCpus},
+		{memoryRequest.setting, memoryRequest.command, memoryRequest.attr, j.options.RequestMemory},
+		{diskRequest.setting, diskRequest.command, diskRequest.attr, j.options.RequestDisk},
+	} {
+		_, size := parseSize(d.text, 1)
+		if _, asked, err := j.asked(d.command, d.attr); size || asked || err != nil || isUndefined(d.text) {
+			continue
+		}
+		if ad == nil {
+			ad = classad.New()
+			for _, s := range j.settings {
+				ad.Set(s.name, j.expr(s))
+			}
+		}
+		v := ad.Eval(&classad.Context{Now: j.options.Now}, d.attr, nil)
+		if n, isNumber := v.Number(); !isNumber || n < 0 {
+			j.caution(given{Name: d.setting}, "%s: is %s for a job that has not run: it asks for none", submitfile.Shorten(d.text), v)
+		}
+	}
 }
 
 // doubtAmount warns of an amount that is one word which the job has no attribute for. The

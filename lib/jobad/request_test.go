@@ -49,14 +49,45 @@ func TestRequests(t *testing.T) {
 }
 
 func TestDefaultRequests(t *testing.T) {
-	o := testOptions()
-	o.RequestCpus, o.RequestMemory, o.RequestDisk = 2, 4000, 7
-	for name, want := range map[string]string{
-		"RequestCpus": "2", "RequestMemory": "4000", "RequestDisk": "7",
-		"Requirements": "((TARGET.Disk >= RequestDisk) =!= false) && ((TARGET.Memory >= RequestMemory) =!= false) && ((TARGET.Cpus >= RequestCpus) =!= false)",
+	const disk, memory, cpus = "((TARGET.Disk >= RequestDisk) =!= false)", "((TARGET.Memory >= RequestMemory) =!= false)", "((TARGET.Cpus >= RequestCpus) =!= false)"
+	const used = "ifThenElse(MemoryUsage =!= UNDEFINED, MemoryUsage, 2048)"
+	for _, c := range []struct{ cpus, memory, disk, text, name, want string }{
+		{"2", "4000", "7", "", "RequestCpus", "2"}, {"2", "4000", "7", "", "RequestMemory", "4000"}, {"2", "4000", "7", "", "RequestDisk", "7"},
+		{"2", "4000", "7", "", "Requirements", disk + " && " + memory + " && " + cpus},
+		{"", used, "", "", "RequestMemory", "ifThenElse(MemoryUsage =!= undefined,MemoryUsage,2048)"}, {"", used, "0", "", "Requirements", memory},
+		{"", used, "", "request_memory = 1 GB", "RequestMemory", "1024"}, {"", used, "", "+RequestMemory = 7", "RequestMemory", "7"},
+		{"", used, "", "retry_request_memory_increase = RequestMemory * 2", "NextRequestMemory", "RequestMemory * 2"},
+		{"", "2 GB", "1G", "", "RequestMemory", "2048"}, {"", "2 GB", "1G", "", "RequestDisk", "1048576"}, {"", "0.5", "1.5", "", "RequestMemory", "1"},
+		{"", "1", "MAX({ 1024, (TransferInputSizeMB+1)*1.25 }) * 1024", "", "Requirements", disk},
+		{"RequestGPUs ?: 1", "1", "0", "", "RequestCpus", "RequestGPUs ?: 1"}, {"RequestGPUs ?: 1", "1", "0", "", "Requirements", cpus},
+		{"undefined", "undefined", "undefined", "", "RequestCpus", "-"}, {"undefined", "undefined", "undefined", "", "RequestMemory", "-"},
+		{"undefined", "undefined", "undefined", "", "Requirements", "true"},
 	} {
-		if got := attribute(t, "", name, o); got != want {
-			t.Errorf("%s of a job that asks for nothing = %s, want %s", name, got, want)
+		o := testOptions()
+		o.RequestCpus, o.RequestMemory, o.RequestDisk = c.cpus, c.memory, c.disk
+		if got := attribute(t, c.text, c.name, o); got != c.want {
+			t.Errorf("%s with %q and defaults %q, %q, %q = %s, want %s", c.name, c.text, c.cpus, c.memory, c.disk, got, c.want)
+		}
+	}
+}
+
+// What is said of a default request is said once for all jobs of a queue line.
+func TestDoubtfulDefaults(t *testing.T) {
+	for _, c := range []struct{ cpus, memory, disk, text, want string }{
+		{"", "ifThenElse(MemoryUsage =!= UNDEFINED, MemoryUsage, 2048)", "", "", ""}, {"", "(ImageSize + 1023) / 1024", "", "image_size = 1 MB", ""},
+		{"", "(ImageSize + 1023) / 1024", "", "", "JOB_DEFAULT_REQUESTMEMORY: (ImageSize + 1023) / 1024: is undefined for a job that has not run: it asks for none"},
+		{"", "(ImageSize + 1023) / 1024", "", "request_memory = 5", ""},
+		{"", "", `strcat("1", " GB")`, "", `JOB_DEFAULT_REQUESTDISK: strcat("1", " GB"): is "1 GB" for a job that has not run: it asks for none`},
+		{"0 - JobPrio", "", "", "priority = 3", "JOB_DEFAULT_REQUESTCPUS: 0 - JobPrio: is -3 for a job that has not run: it asks for none"},
+		{"", "lots", "", "", `JOB_DEFAULT_REQUESTMEMORY: "lots": want a size, as 512 MB or 1.5 GB, or an expression`},
+		{"", "1 GB, 2 GB", "", "", `JOB_DEFAULT_REQUESTMEMORY: 1 GB, 2 GB: expected an operator or the end of the expression, found "GB"`},
+		{"", "", "-1", "", "JOB_DEFAULT_REQUESTDISK: -1: want no negative number"}, {"many", "", "", "", "JOB_DEFAULT_REQUESTCPUS: many: is undefined for a job that has not run: it asks for none"},
+		{"2 +", "", "", "", "JOB_DEFAULT_REQUESTCPUS: 2 +: expected a value, a name or (, found the end of the text"},
+	} {
+		o := testOptions()
+		o.RequestCpus, o.RequestMemory, o.RequestDisk = c.cpus, c.memory, c.disk
+		if got := said(sleep+c.text+"\nqueue 3\n", o); got != c.want {
+			t.Errorf("with %q and defaults %q, %q, %q: said %s, want %s", c.text, c.cpus, c.memory, c.disk, got, c.want)
 		}
 	}
 }

@@ -18,6 +18,7 @@ const (
 // sized is a request that is a size.
 type sized struct {
 	command, attr, offer string
+	setting              string  // of what jobs ask for that do not say
 	retry, increase, max string  // the commands of what later attempts ask for
 	unit                 float64 // of the attribute, in bytes
 	least                float64 // a job that asks for no more fits everywhere
@@ -25,39 +26,39 @@ type sized struct {
 }
 
 var (
-	memoryRequest = &sized{"request_memory", pool.AttrRequestMemory, pool.AttrMemory,
+	memoryRequest = &sized{"request_memory", pool.AttrRequestMemory, pool.AttrMemory, "JOB_DEFAULT_REQUESTMEMORY",
 		"retry_request_memory", "retry_request_memory_increase", "retry_request_memory_max", megabyte, 1, "102"}
-	diskRequest = &sized{"request_disk", pool.AttrRequestDisk, pool.AttrDisk,
+	diskRequest = &sized{"request_disk", pool.AttrRequestDisk, pool.AttrDisk, "JOB_DEFAULT_REQUESTDISK",
 		"retry_request_disk", "retry_request_disk_increase", "retry_request_disk_max", kilobyte, 0, "104"}
 )
 
 // amount sets a request that is a size: a number of units, a number with K, M, G
 // or T (rounded up), or an expression. Of several with commas between, the first
 // holds, and the others are for when that was not enough.
-func (j *job) amount(s *sized, fallback int64) (request, error) {
+func (j *job) amount(s *sized, fallback string) (request, error) {
 	r := request{attr: s.attr, offer: s.offer, always: true}
 	g, ok, err := j.asked(s.command, s.attr)
 	if err != nil {
 		return r, err
 	}
-	if !ok {
-		r.clause = float64(fallback) > s.least
-		n := strconv.FormatInt(fallback, 10)
-		j.setExpr(s.attr, n)
-		return r, j.laterAmounts(s, given{}, n, nil)
+	text, later := fallback, []string(nil)
+	if ok {
+		sizes := topLevel(g.Text)
+		text, later = sizes[0], sizes[1:]
+	} else {
+		g = given{Name: s.setting, Text: fallback}
 	}
 	if isUndefined(g.Text) {
 		return r, j.laterAmounts(s, g, "", nil)
 	}
-	sizes := topLevel(g.Text)
-	first, isSize, err := j.size(g, sizes[0], s.unit)
+	first, isSize, err := j.size(g, text, s.unit)
 	if err != nil {
 		return r, err
 	}
 	n, _ := strconv.ParseFloat(first, 64)
 	j.setExpr(s.attr, first)
-	r.clause, r.asked = !isSize || n > s.least, true
-	return r, j.laterAmounts(s, g, first, sizes[1:])
+	r.clause, r.asked = !isSize || n > s.least, ok
+	return r, j.laterAmounts(s, g, first, later)
 }
 
 // size returns the text of an attribute in units of unit bytes, and whether it

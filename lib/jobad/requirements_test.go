@@ -28,7 +28,7 @@ func attribute(t *testing.T, text, name string, o Options) string {
 // bare are options in which a job asks for nothing that it does not name.
 func bare() Options {
 	o := testOptions()
-	o.RequestMemory, o.RequestDisk = 1, -1
+	o.RequestMemory, o.RequestDisk = "1", "0"
 	return o
 }
 

@@ -20,7 +20,7 @@ func (j *job) onEvict() error {
 		return err
 	}
 	checks, ok, err := j.command("on_evict_checks")
-	if err != nil {
+	if err != nil || !ok && len(named.transforms) == 0 {
 		return err
 	}
 	names := words(unquoted(checks.Text))
