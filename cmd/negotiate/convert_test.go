@@ -92,7 +92,7 @@ func TestConvertLines(t *testing.T) {
 		{"X =\nSLOT_WEIGHT = $(X)", "# SLOT_WEIGHT is empty: as if it were not set (f:2)\n# X"},
 		{"UID_DOMAIN = $(X)", "# UID_DOMAIN = $(X): as if it were not set (f:1)"},
 		{"NEGOTIATOR_USE_SLOT_WEIGHTS = $(X)", "# NEGOTIATOR_USE_SLOT_WEIGHTS = $(X): as if it were not set (f:1)"},
-		{"JOB_DEFAULT_REQUESTMEMORY = $(X)", "# JOB_DEFAULT_REQUESTMEMORY = $(X): as if it were not set (f:1)"},
+		{"JOB_DEFAULT_REQUESTMEMORY = $(X)", "# Set to nothing, which is not HTCondor's default but no request.\nJOB_DEFAULT_REQUESTMEMORY = \"undefined\" # f:1"},
 		{"GROUP_NAMES = $(X)", "# GROUP_NAMES = $(X): as if it were not set (f:1)"},
 		{"GROUP_NAMES = a\nGROUP_QUOTA_a = $(X)", "GROUP_NAMES = [\"a\"] # f:1\n# GROUP_QUOTA_a = $(X): as if it were not set (f:2)"},
 		{"X_LIMIT = $(Y)\nZ_LIMIT =", "# X_LIMIT = $(Y): as if it were not set (f:1)\n# Z_LIMIT is empty: as if it were not set (f:2)"},

@@ -54,6 +54,10 @@ var nothings = map[string]struct{ value, says string }{
 	"NEGOTIATOR_POST_JOB_RANK": {"0", "no expression at all"},
 	"CLAIM_WORKLIFE":           {"-1", "no end of a claim"},
 	"BASE_CGROUP":              {"", "no control groups"},
+
+	"JOB_DEFAULT_REQUESTCPUS":   {"undefined", "no request"},
+	"JOB_DEFAULT_REQUESTMEMORY": {"undefined", "no request"},
+	"JOB_DEFAULT_REQUESTDISK":   {"undefined", "no request"},
 }
 
 // emptied sets a key whose macro is set to nothing to what that means, if it is not the same
