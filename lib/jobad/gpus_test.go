@@ -37,6 +37,7 @@ func TestGPUMistakes(t *testing.T) {
 		{"require_gpus = Capability > 5", "a.sub:2: require_gpus: has no effect without request_gpus"},
 		{"require_boats = Sails > 5", "a.sub:2: require_boats: has no effect without request_boats"},
 		{"request_boats = 0\nrequire_boats = Sails > 5", ""}, {"require_boats = 5\nargs = $(require_boats)", ""},
+		{"require_ = 5", "a.sub:2: require_: unknown command, and no macro uses it"},
 		{"request_memory = 1\nrequire_memory = Fast", "a.sub:3: require_memory: has no effect: memory has no properties"},
 		{"request_boats = 1\nrequire_boats = Sails >", "a.sub:3: require_boats: Sails >: expected a value, a name or (, found the end of the text"},
 	} {

@@ -48,6 +48,7 @@ func TestErrors(t *testing.T) {
 		{sleep + "universe = docker\nqueue", "a.sub:2: universe: docker: wants docker_image, the image to run"},
 		{sleep + "universe = container\nqueue", "a.sub:2: universe: container: wants container_image, the image to run"},
 		{sleep + "universe = docker\ncontainer_image = x.sif\nqueue", "a.sub:3: container_image: the docker universe wants docker_image"},
+		{sleep + "container_image = \"\"\nqueue", "a.sub:2: container_image: an empty name: want the image to run"},
 		{sleep + "container_image = x.sif\nshould_transfer_files = NO\nqueue", "a.sub:2: container_image: excludes should_transfer_files = NO, by which no files are transferred"},
 		{sleep + "docker_image = a\ncontainer_image = b\nqueue", "a.sub:3: container_image: excludes docker_image"},
 		{sleep + "noop_job = true\nqueue", "a.sub:2: noop_job: true: there are no jobs that are not run: leave it out, or hold the job"},

@@ -278,16 +278,8 @@ func (j *job) named() (*named, error) {
 	}
 	n := &named{resources: []string{gpusRequest}}
 	for _, key := range j.Names() {
-		switch {
-		case strings.HasPrefix(key, requirePrefix) && byName[key] == nil:
-			n.properties = append(n.properties, key)
-		case strings.HasPrefix(key, transformPrefix):
-			n.transforms = append(n.transforms, key)
-		}
-		if !isRequest(key) {
-			continue
-		}
-		if right, mistaken := mistakenRequests[key]; mistaken {
+		switch right, mistaken := mistakenRequests[key]; {
+		case mistaken:
 			g, ok, err := j.command(key)
 			if err != nil {
 				return nil, err
@@ -295,9 +287,14 @@ func (j *job) named() (*named, error) {
 			if ok {
 				j.caution(g, "is no command and has no effect, did you mean %s?", right)
 			}
-			continue
+		case isRequest(key):
+			n.resources = append(n.resources, key)
+		case byName[key] != nil || !isCommand(key):
+		case strings.HasPrefix(key, requirePrefix):
+			n.properties = append(n.properties, key)
+		case strings.HasPrefix(key, transformPrefix):
+			n.transforms = append(n.transforms, key)
 		}
-		n.resources = append(n.resources, key)
 	}
 	for _, keys := range [...][]string{n.resources, n.properties, n.transforms} {
 		slices.Sort(keys)

@@ -239,6 +239,9 @@ func (j *job) imageInput(t *transfers) error {
 		return err
 	}
 	name := unquoted(g.Text)
+	if name == "" {
+		return j.refuse(g, "an empty name: want the image to run")
+	}
 	if t.image = imageOf(name, transfer); t.image.copied {
 		t.add(g, name)
 	}
