@@ -15,7 +15,11 @@ func (j *job) execution() error {
 	}
 	j.setString(pool.AttrIwd, dir.Text)
 	if j.overrides["cmd"] {
-		return nil
+		transfer, err := j.boolean("transfer_executable", true)
+		if err == nil && !transfer {
+			j.setExpr(pool.AttrTransferExecutable, "false")
+		}
+		return err
 	}
 	g, ok, err := j.command("executable")
 	if err != nil {

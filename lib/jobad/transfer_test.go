@@ -34,7 +34,7 @@ func TestTransfer(t *testing.T) {
 		{`transfer_output_remaps = "a = b; c = d"`, "TransferOutputRemaps", `"a = b; c = d"`}, {"transfer_output_remaps = a=b", "TransferOutputRemaps", `"a=b"`},
 
 		// the program and the standard files
-		{"transfer_executable = no", "TransferExecutable", "false"}, {"transfer_executable = True", "TransferExecutable", "-"}, {"", "TransferExecutable", "-"},
+		{"transfer_executable = no", "TransferExecutable", "false"}, {"transfer_executable = no\n+Cmd = \"/x\"", "TransferExecutable", "false"}, {"transfer_executable = True", "TransferExecutable", "-"}, {"", "TransferExecutable", "-"},
 		{"", "TransferIn", "false"}, {"", "StreamOut", "-"}, {"output = o", "StreamOut", "false"}, {"output = o", "TransferOut", "-"},
 		{"output = o\nstream_output = true", "StreamOut", "true"}, {"output = o\ntransfer_output = false", "TransferOut", "false"},
 		{"error = e\nstream_error = t\ntransfer_error = true", "StreamErr", "true"}, {"input = i", "StreamIn", "false"},

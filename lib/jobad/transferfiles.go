@@ -131,13 +131,6 @@ func (j *job) otherTransfer(t *transfers) error {
 			return err
 		}
 	}
-	yes, err := j.boolean("transfer_executable", true)
-	if err != nil {
-		return err
-	}
-	if !yes {
-		j.setExpr(pool.AttrTransferExecutable, "false")
-	}
 	return j.lacking()
 }
 
