@@ -187,6 +187,7 @@ var operations = []operation{
 		tx.DropFactory(99)
 		return nil
 	}},
+	{name: "archive", run: func(s *Spool) error { _, err := s.Archive("2026-01", "", false); return err }},
 	{name: "fold", same: true, run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }},
 	{name: "report a cycle", run: func(s *Spool) error {
 		_, err := s.SetReport([]byte(`{"Cycle": 1}`))
@@ -259,7 +260,12 @@ func held(dir string) (string, error) {
 		fmt.Fprintln(&b, bad, v.Backoffs())
 		for _, month := range []string{"2025-12", "2026-01"} {
 			ads, _ := os.ReadFile(filepath.Join(dir, "history", month+".ads"))
-			fmt.Fprintf(&b, "%s: %q\n", month, ads[:min(v.state().history[month].end, int64(len(ads)))])
+			known, ok := v.state().history[month]
+			if ok && known.end == 0 {
+				ads, err = os.ReadFile(filepath.Join(dir, archiveDir, month+".ads"))
+				fmt.Fprintf(&b, "archived, %v: %q\n", err, ads)
+			}
+			fmt.Fprintf(&b, "%s: %q\n", month, ads[:min(known.end, int64(len(ads)))])
 		}
 		report, err := s.Report()
 		fmt.Fprintf(&b, "%q\n", report)

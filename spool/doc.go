@@ -7,8 +7,7 @@
 // change survives a power cut. Writers exclude each other by flock; readers
 // take no lock and see the last complete transaction. Each transaction is a
 // named operation with plain arguments and says who did it, with which
-// program and when. Every byte that was written is checked when it is read;
-// History, which begins at the end, checks the form of what it reads instead.
+// program and when. Every byte that was written is checked when it is read.
 //
 // # Files
 //
@@ -30,6 +29,7 @@
 //	claims.d/        one lock file for each claim with a supervisor
 //	execute/         directories of jobs that transfer files; the starter's
 //	history/         ads of jobs that have left the queue, a file a month
+//	archive/         months of history and log that were moved away (Archive)
 //	samples/         RUP, usage and demand over time, thinned with age
 //	cycle.json       the report of the last negotiation cycle
 //	unfinished       while a spool is made from a dump: there is none yet
@@ -56,7 +56,7 @@
 //  3. Run the caller's function. Nothing is written but the ads of jobs that
 //     leave, to history/: until step 5 is done they lie behind the end that the
 //     journal has on record, count for nothing, and are cut off by whoever comes
-//     next.
+//     next. Nothing is added to a file that does not end with the recorded ad.
 //  4. Sync the history, if jobs leave, and the digests of new factories.
 //  5. Append the transaction to the journal and sync it. Now it is committed.
 //  6. Note the new end in lock. This need not reach the disk: step 2 finds
@@ -96,6 +96,15 @@
 // through all clusters for a few attributes has the other lines skipped (View.Only), and
 // who needs whole ads of all of them, and each once, reads them in pieces that nobody
 // keeps (View.Pieces).
+//
+// # Archiving a month, step by step
+//
+//  1. Take the flock on fold.lock, for a fold adds to the log. Copy the month's files,
+//     hold the copies to the recorded checksums, and sync them under their names.
+//  2. Under the writers' lock: commit that nothing of the files is on record any
+//     more, then remove them. A crash between the two leaves files that count for
+//     nothing; the next Archive removes them, the next writer to the month cuts them
+//     to what is recorded.
 //
 // # Damage
 //

@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -35,11 +36,32 @@ func (s *Spool) Dump(w io.Writer) (err error) {
 	for _, part := range []func() error{
 		d.heading, d.clusters, d.slots, d.rows, d.history, d.log, d.handWritten, d.report, d.last, d.flush,
 	} {
-		if err := part(); err != nil {
+		err := part()
+		if isDamage(err) && d.outdated() {
+			return errors.New("a month was archived meanwhile: run the command again")
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// outdated tells whether a month that is to be dumped has been archived since.
+func (d *dumping) outdated() bool {
+	now, ok := d.spool.recordedNow()
+	if !ok {
+		return false
+	}
+	less := func(then, now map[string]stretch) bool {
+		for month, known := range then {
+			if now[month].end < known.end {
+				return true
+			}
+		}
+		return false
+	}
+	return less(d.state.history, now.history) || less(d.state.log, now.log)
 }
 
 // dumping is a Dump at work.

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"maps"
 	"slices"
 )
@@ -24,11 +23,13 @@ func (d *dumping) history() error {
 			lines.clear()
 			return err
 		}
-		err := d.spool.eachLine("history/"+month+".ads", d.state.history[month], func(_ int, line []byte) error {
-			if len(line) == 0 {
+		err := d.spool.eachLine(historyFile(month), d.state.history[month], func(_ int, line []byte) error {
+			switch {
+			case len(line) == 0:
 				return end()
+			case !bytes.HasPrefix(line, []byte(footerHead)):
+				lines.add(line)
 			}
-			lines.add(line)
 			return nil
 		})
 		if err == nil {
@@ -43,7 +44,7 @@ func (d *dumping) history() error {
 
 func (d *dumping) log() error {
 	months := map[string][]Logged{}
-	for month := range d.state.base.log {
+	for month := range d.state.log {
 		months[month] = nil
 	}
 	for _, l := range d.journal {
@@ -51,7 +52,7 @@ func (d *dumping) log() error {
 		months[month] = append(months[month], l)
 	}
 	for _, month := range slices.Sorted(maps.Keys(months)) {
-		if known, ok := d.state.base.log[month]; ok {
+		if known, ok := d.state.log[month]; ok {
 			if err := d.logMonth(month, known); err != nil {
 				return err
 			}
@@ -68,7 +69,7 @@ func (d *dumping) log() error {
 // logMonth writes what a month's log holds.
 func (d *dumping) logMonth(month string, known stretch) error {
 	var l Logged
-	name := "log/" + month
+	name := logFile(month)
 	return d.spool.eachLine(name, known, func(n int, line []byte) (err error) {
 		if n%2 == 0 {
 			if l.Transaction, err = parseHeader(string(line)); err != nil {
@@ -96,14 +97,16 @@ func (d *dumping) transaction(l Logged) error {
 }
 
 // eachLine hands over the lines that count of a file that is only appended to,
-// from 0. Such a file may have been moved away, or made shorter.
+// from 0. The error says that the file is not as recorded; the lines before it may
+// be no better.
 func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte) error) error {
-	f, err := s.files.Open(s.path(name), readOnly, 0)
-	if errors.Is(err, fs.ErrNotExist) {
+	if known.end == 0 {
 		return nil
 	}
+	path := s.path(name)
+	f, err := s.files.Open(path, readOnly, 0)
 	if err != nil {
-		return err
+		return missing(path, err)
 	}
 	defer f.Close()
 	size, err := f.Size()
@@ -123,8 +126,11 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 			return err
 		}
 	}
-	if size >= known.end && in.sum != known.crc && s.version.Format >= format {
-		return &DamageError{s.path(name), 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", in.sum, known.crc)}
+	switch {
+	case size < known.end:
+		return shorter(path, size, known)
+	case in.sum != known.crc && s.version.Format >= format:
+		return &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", in.sum, known.crc)}
 	}
 	return nil
 }

@@ -1,9 +1,12 @@
 package spool
 
 import (
+	"bytes"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -18,73 +21,125 @@ const historyBuffer = 1 << 20
 // monthOf names the month whose history or log something of that time goes to.
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
-// month is the end of one month's history while a transaction adds to it. What
-// it writes lies behind the end that the journal has on record, and counts for
-// nothing until the transaction is committed with the new end.
-type month struct {
-	name     string // such as 2026-11
-	file     file
-	recorded int64  // the end on record
-	start    int64  // where this transaction began to write
-	end      int64  // behind what was written
-	crc      uint32 // of all up to end
-	buffer   []byte
+// A footer stands behind the lines of each ad of the history: the CRC-32C of the
+// file from its beginning up to the footer, and a blank line. A reader that comes
+// from the end knows from the journal what the checksum is there, and from each
+// footer what it is before the ad that follows: so it holds to a checksum all that
+// it reads, and nothing else. Readers of the long form take the footer for a
+// comment.
+const (
+	footerHead = "# checksum "
+	footerSize = len(footerHead) + len("00000000\n\n")
+)
+
+func appendFooter(b []byte, crc uint32) []byte {
+	return fmt.Appendf(b, "%s%08x\n\n", footerHead, crc)
 }
 
-// history opens the month of a time for a transaction. Bytes behind the end on
-// record are a dead writer's and are cut off first.
-func (tx *Tx) history(t time.Time) (*month, error) {
-	name := monthOf(t)
-	if i := slices.IndexFunc(tx.months, func(m *month) bool { return m.name == name }); i >= 0 {
-		return tx.months[i], nil
+// footerOf reads the footer that text ends with. It returns the checksum of the file
+// up to the footer, and behind it.
+func footerOf(text []byte) (before, behind uint32, ok bool) {
+	if len(text) < footerSize {
+		return 0, 0, false
 	}
-	s := tx.spool
-	f, err := s.files.Open(s.path("history/"+name+".ads"), readWrite|create, 0o600)
+	footer := text[len(text)-footerSize:]
+	n, err := strconv.ParseUint(string(footer[len(footerHead):footerSize-2]), 16, 32)
+	before = uint32(n)
+	if err != nil || !bytes.Equal(footer, appendFooter(make([]byte, 0, footerSize), before)) {
+		return 0, 0, false
+	}
+	return before, crc32.Update(before, castagnoli, footer), true
+}
+
+// month is the end of one month's history or log while a transaction or a fold adds
+// to it. What it writes lies behind the recorded end, and counts for nothing until
+// the new end is committed.
+type month struct {
+	name   string // such as 2026-11
+	file   file
+	known  stretch // what is recorded
+	end    int64   // behind what was written
+	crc    uint32  // of all up to end and the buffer
+	buffer []byte
+}
+
+// openMonth opens a file that is only appended to, to write behind its recorded end.
+// A file that is missing or shorter, or of which sound says that it does not check,
+// is damaged and left as it is. Bytes behind the end are a dead writer's and are cut
+// off, once settled has succeeded.
+func (s *Spool) openMonth(path, name string, known stretch, sound func(string, file, stretch) error, settled func() error) (*month, error) {
+	path = s.path(path)
+	flag := readWrite
+	if known.end == 0 {
+		flag |= create
+	}
+	f, err := s.files.Open(path, flag, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+		return nil, refusedMonth(name, missing(path, err))
 	}
-	known := tx.state().history[name]
-	m := &month{name: name, file: f, recorded: known.end}
-	tx.months = append(tx.months, m)
-	if err := m.open(known.crc, tx.settled); err != nil {
-		return nil, fmt.Errorf("history: %w", err)
+	m := &month{name: name, file: f, known: known, end: known.end, crc: known.crc}
+	size, err := f.Size()
+	switch {
+	case err != nil:
+	case size < known.end:
+		err = shorter(path, size, known)
+	default:
+		err = sound(path, f, known)
+	}
+	if err == nil && size > known.end {
+		if err = settled(); err == nil {
+			err = f.Truncate(known.end)
+		}
+	}
+	if err != nil {
+		f.Close()
+		return nil, refusedMonth(name, err)
 	}
 	return m, nil
 }
 
-// open gets ready to write behind the end on record. If the file is shorter,
-// somebody took old ads away, which is theirs to do, and what is left counts.
-func (m *month) open(crc uint32, settled func() error) error {
-	size, err := m.file.Size()
-	if err == nil && size > m.recorded {
-		// Their transaction may have been cut from the journal and not durably
-		// so: then a power cut would bring it back, without its ads.
-		if err = settled(); err == nil {
-			err = m.file.Truncate(m.recorded)
-		}
+// shorter says that a file that is only appended to lacks bytes that were recorded.
+func shorter(path string, size int64, known stretch) error {
+	return &DamageError{path, 1, fmt.Sprintf("%d bytes are there, recorded are %d", size, known.end)}
+}
+
+// refusedMonth adds to damage that keeps a writer from adding to a month what to do
+// about it.
+func refusedMonth(name string, err error) error {
+	var d *DamageError
+	if errors.As(err, &d) {
+		return &DamageError{d.File, d.Line, d.Why + ": restore the file from a copy, or set it aside with spool archive -damaged " + name}
 	}
-	if err != nil {
-		return err
+	return err
+}
+
+// put adds text to the buffer.
+func (m *month) put(text ...[]byte) {
+	begin := len(m.buffer)
+	for _, t := range text {
+		m.buffer = append(m.buffer, t...)
 	}
-	m.start, m.crc = min(size, m.recorded), crc
-	if m.start < m.recorded {
-		left, err := tail(m.file, 0)
-		if err != nil {
-			return err
-		}
-		m.crc = checksum(left)
+	m.crc = crc32.Update(m.crc, castagnoli, m.buffer[begin:])
+}
+
+// putAd adds the lines of an ad of the history, and its footer.
+func (m *month) putAd(lines ...[]byte) error {
+	m.put(lines...)
+	begin := len(m.buffer)
+	m.buffer = appendFooter(m.buffer, m.crc)
+	m.crc = crc32.Update(m.crc, castagnoli, m.buffer[begin:])
+	if len(m.buffer) < historyBuffer {
+		return nil
 	}
-	m.end = m.start
-	return nil
+	return m.flush()
 }
 
 // flush writes the buffer.
 func (m *month) flush() error {
 	if _, err := m.file.WriteAt(m.buffer, m.end); err != nil {
-		return fmt.Errorf("history: %w", err)
+		return err
 	}
 	m.end += int64(len(m.buffer))
-	m.crc = crc32.Update(m.crc, castagnoli, m.buffer)
 	m.buffer = m.buffer[:0]
 	return nil
 }
@@ -95,18 +150,55 @@ func (m *month) keep(s *Spool, dir string) error {
 	if err == nil {
 		err = m.file.Sync()
 	}
-	if err == nil && m.start == 0 { // perhaps a new name in the directory
+	if err == nil && m.known.end == 0 { // perhaps a new name in the directory
 		err = s.files.SyncDir(s.path(dir))
 	}
 	return err
 }
 
-// drop puts the file back to the end on record, as far as that succeeds. What
+// drop puts the file back to the recorded end, as far as that succeeds. What
 // stays behind it counts for nothing, and the next writer cuts it off.
 func (m *month) drop() {
-	if size, err := m.file.Size(); err == nil && size > m.recorded {
-		m.file.Truncate(m.recorded)
+	if size, err := m.file.Size(); err == nil && size > m.known.end {
+		m.file.Truncate(m.known.end)
 	}
+}
+
+// history opens the month of a time for a transaction.
+func (tx *Tx) history(t time.Time) (*month, error) {
+	name := monthOf(t)
+	if i := slices.IndexFunc(tx.months, func(m *month) bool { return m.name == name }); i >= 0 {
+		return tx.months[i], nil
+	}
+	// A dead writer's transaction may have been cut from the journal and not durably
+	// so: a power cut would bring it back without its ads, were they cut off first.
+	m, err := tx.spool.openMonth(historyFile(name), name, tx.state().history[name], endsWithFooter, tx.settled)
+	if err != nil {
+		return nil, err
+	}
+	tx.months = append(tx.months, m)
+	return m, nil
+}
+
+// historyFile returns the name of a month's history in the spool.
+func historyFile(month string) string { return "history/" + month + ".ads" }
+
+// endsWithFooter looks whether a month's history ends, where that is recorded, with
+// the ad of the recorded checksum. The ads before it were held to that when it was
+// written, and are by each reader.
+func endsWithFooter(path string, f file, known stretch) error {
+	if known.end == 0 {
+		return nil
+	}
+	at := max(known.end-int64(footerSize), 0)
+	b := make([]byte, known.end-at)
+	if n, err := f.ReadAt(b, at); n < len(b) {
+		return err
+	}
+	if _, behind, ok := footerOf(b); !ok || behind != known.crc {
+		return &DamageError{path, lineAt(f, at), "the last ad is not the one that was recorded"}
+	}
+	return nil
 }
 
 // Leave takes a job out of the queue at the time t and writes its ad, as it is
@@ -141,7 +233,7 @@ func (tx *Tx) LeaveRange(cluster, first, last int, t time.Time) {
 }
 
 // add writes the ads of a run's procs: a line for each attribute, sorted, and a
-// blank line. Expressions are written as in the journal, so that a value with a
+// footer. Expressions are written as in the journal, so that a value with a
 // line break in it stays one line. What the procs share is worked out once.
 func (m *month) add(r Run) error {
 	var before, after []byte // the lines before and behind that of ProcId
@@ -156,15 +248,11 @@ func (m *month) add(r Run) error {
 			after = appendHistory(after, name, e)
 		}
 	}
-	after = append(after, '\n')
+	var line []byte
 	for proc := r.First; proc <= r.Last; proc++ {
-		m.buffer = append(m.buffer, before...)
-		m.buffer = fmt.Appendf(m.buffer, "%s = %d\n", pool.AttrProcID, proc)
-		m.buffer = append(m.buffer, after...)
-		if len(m.buffer) >= historyBuffer {
-			if err := m.flush(); err != nil {
-				return err
-			}
+		line = fmt.Appendf(line[:0], "%s = %d\n", pool.AttrProcID, proc)
+		if err := m.putAd(before, line, after); err != nil {
+			return err
 		}
 	}
 	return nil

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"io"
 	"maps"
 	"slices"
 	"strings"
@@ -25,7 +25,7 @@ func (l Logged) append(b []byte) []byte {
 // writeLog adds the transactions that are folded to the log, by months of the
 // machine's clock, and returns how much of it counts then.
 func (f *fold) writeLog() (map[string]stretch, error) {
-	months := maps.Clone(f.state.base.log)
+	months := f.state.log
 	texts := map[string][]byte{}
 	for _, l := range f.headers {
 		month := monthOf(l.Machine)
@@ -34,31 +34,40 @@ func (f *fold) writeLog() (map[string]stretch, error) {
 	for _, month := range slices.Sorted(maps.Keys(texts)) {
 		after, err := f.spool.addLog(month, months[month], texts[month])
 		if err != nil {
-			return nil, fmt.Errorf("log: %w", err)
+			return nil, err
 		}
 		months[month] = after
 	}
 	return months, nil
 }
 
-// addLog appends to a month's log, durably.
+// addLog appends to a month's log, durably. A log that does not check is left as it
+// is.
 func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error) {
-	file, err := s.files.Open(s.path("log/"+name), readWrite|create, 0o600)
+	m, err := s.openMonth(logFile(name), name, known, sums, func() error { return nil })
 	if err != nil {
 		return known, err
 	}
-	defer file.Close()
-	m := &month{name: name, file: file, recorded: known.end, buffer: text}
-	if err := m.open(known.crc, func() error { return nil }); err != nil {
-		return known, err
-	}
+	defer m.file.Close()
+	m.put(text)
 	err = m.keep(s, "log")
 	return stretch{m.end, m.crc}, err
 }
 
+// logFile returns the name of a month's log in the spool.
+func logFile(month string) string { return "log/" + month }
+
+// sums looks whether a file has the recorded checksum.
+func sums(path string, f file, known stretch) error {
+	sum, err := sumTo(f, known.end)
+	if err == nil && sum != known.crc {
+		err = &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", sum, known.crc)}
+	}
+	return err
+}
+
 // Log goes through all transactions there are traces of, the oldest first: those
-// that were folded away, and those of the journal. Months of the log that were
-// moved away are passed over.
+// that were folded away, and those of the journal. Archived months are passed over.
 func (s *Spool) Log(each func(Logged) error) error {
 	var base pinned
 	var journal []Logged
@@ -70,7 +79,11 @@ func (s *Spool) Log(each func(Logged) error) error {
 	}
 	defer base.release()
 	for _, name := range slices.Sorted(maps.Keys(base.log)) {
-		if err := s.logMonth(name, base.log[name], each); err != nil {
+		text, err := s.logMonth(name, base.log[name])
+		if err == nil {
+			err = eachLogged(s.path(logFile(name)), text, each)
+		}
+		if err != nil {
 			return err
 		}
 	}
@@ -83,7 +96,7 @@ func (s *Spool) Log(each func(Logged) error) error {
 }
 
 // journalLog pins the generation in force and returns the transactions of its
-// journal.
+// journal. Months that these have archived are no longer in its log.
 func (s *Spool) journalLog() (pinned, []Logged, error) {
 	base, current, err := s.pinCurrent()
 	if err != nil {
@@ -97,6 +110,11 @@ func (s *Spool) journalLog() (pinned, []Logged, error) {
 			return &DamageError{s.journal(p.generation), line, err.Error()}
 		}
 		list = append(list, l)
+		for _, line := range (chunk{text: f.Body}).lines() {
+			if month, ok := bytes.CutPrefix(line, []byte("h log/")); ok {
+				delete(base.log, string(month))
+			}
+		}
 		return nil
 	}); err != nil {
 		base.release()
@@ -105,23 +123,49 @@ func (s *Spool) journalLog() (pinned, []Logged, error) {
 	return base, list, nil
 }
 
-// logMonth goes through a month of the log.
-func (s *Spool) logMonth(name string, known stretch, each func(Logged) error) error {
-	path := s.path("log/" + name)
-	b, err := contents(s.files, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if int64(len(b)) >= known.end {
-		if b = b[:known.end]; checksum(b) != known.crc {
-			return &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", checksum(b), known.crc)}
+// logMonth returns what a month of the log says, none of it if others have archived
+// the month by now.
+func (s *Spool) logMonth(name string, known stretch) ([]byte, error) {
+	text, err := s.logText(name, known)
+	if isDamage(err) {
+		if now, ok := s.recordedNow(); ok && now.log[name].end < known.end {
+			return nil, nil
 		}
 	}
-	for n := 1; len(b) > 0; n += 2 {
-		line, rest, _ := bytes.Cut(b, newline)
+	return text, err
+}
+
+func (s *Spool) logText(name string, known stretch) ([]byte, error) {
+	if known.end == 0 {
+		return nil, nil
+	}
+	path := s.path(logFile(name))
+	f, err := s.files.Open(path, readOnly, 0)
+	if err != nil {
+		return nil, missing(path, err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err == nil && size < known.end {
+		err = shorter(path, size, known)
+	}
+	if err != nil {
+		return nil, err
+	}
+	b := make([]byte, known.end)
+	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
+		return nil, err
+	}
+	if sum := checksum(b); sum != known.crc {
+		return nil, &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", sum, known.crc)}
+	}
+	return b, nil
+}
+
+// eachLogged goes through the transactions of a month's log.
+func eachLogged(path string, text []byte, each func(Logged) error) error {
+	for n := 1; len(text) > 0; n += 2 {
+		line, rest, _ := bytes.Cut(text, newline)
 		what, rest, _ := bytes.Cut(rest, newline)
 		h, err := parseHeader(string(line))
 		if err != nil {
@@ -130,7 +174,7 @@ func (s *Spool) logMonth(name string, known stretch, each func(Logged) error) er
 		if err := each(Logged{h, strings.TrimPrefix(string(what), "= ")}); err != nil {
 			return err
 		}
-		b = rest
+		text = rest
 	}
 	return nil
 }

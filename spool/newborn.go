@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -292,38 +293,47 @@ func putNew[K comparable, V any](t *table[K, V], k K, v V) error {
 	return nil
 }
 
-// left adds text with so many ads of jobs that left in a month.
-func (n *newborn) left(month string, ads int, text []byte) error {
-	n.n.Left += ads
-	return n.addTo("history", month, ".ads", text)
+// left adds the lines of the ad of a job that left in a month.
+func (n *newborn) left(month string, lines []byte) error {
+	n.n.Left++
+	m, err := n.month("history", month, historyFile(month))
+	if err != nil {
+		return err
+	}
+	return m.putAd(lines)
 }
 
 // logged adds a transaction to the log.
 func (n *newborn) logged(l Logged) error {
-	return n.addTo("log", monthOf(l.Machine), "", l.append(nil))
-}
-
-var aMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
-
-// addTo adds to a file that is only appended to.
-func (n *newborn) addTo(folder, name, suffix string, text []byte) error {
-	if !aMonth.MatchString(name) {
-		return fmt.Errorf("%q: not a month", name)
+	name := monthOf(l.Machine)
+	m, err := n.month("log", name, logFile(name))
+	if err != nil {
+		return err
 	}
-	m := n.months[folder+"/"+name]
-	if m == nil {
-		f, err := n.spool.files.Open(n.spool.path(folder+"/"+name+suffix), readWrite|create, 0o600)
-		if err != nil {
-			return err
-		}
-		m = &month{name: name, file: f}
-		n.months[folder+"/"+name] = m
-	}
-	m.buffer = append(m.buffer, text...)
+	m.put(l.append(nil))
 	if len(m.buffer) < historyBuffer {
 		return nil
 	}
 	return m.flush()
+}
+
+var aMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
+
+// month returns a file that is only appended to.
+func (n *newborn) month(folder, name, path string) (*month, error) {
+	if !aMonth.MatchString(name) {
+		return nil, fmt.Errorf("%q: not a month", name)
+	}
+	m := n.months[folder+"/"+name]
+	if m == nil {
+		f, err := n.spool.files.Open(n.spool.path(path), readWrite|create, 0o600)
+		if err != nil {
+			return nil, err
+		}
+		m = &month{name: name, file: f}
+		n.months[folder+"/"+name] = m
+	}
+	return m, nil
 }
 
 // handWritten adds a file of slots.d.
@@ -389,4 +399,30 @@ func (n *newborn) finish(v version, seq uint64, next int) error {
 		err = s.files.SyncDir(s.dir)
 	}
 	return err
+}
+
+// readBack reads all of the spool that was made, as commands will.
+func (n *newborn) readBack(o Options) error {
+	dir := n.spool.dir
+	var bad error
+	if _, err := Check(dir, o, func(f Finding) {
+		if f.Damaged && bad == nil {
+			bad = &DamageError{f.File, f.Line, f.What}
+		}
+	}); err != nil || bad != nil {
+		return cmp.Or(err, bad)
+	}
+	s, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	left := 0
+	if err := s.History(Left{}, func(*classad.Ad) bool { left++; return true }); err != nil {
+		return err
+	}
+	if left != n.n.Left {
+		return fmt.Errorf("%d ads of the history were written, and %d can be read", n.n.Left, left)
+	}
+	return s.Log(func(Logged) error { return nil })
 }

@@ -48,6 +48,10 @@ func TestPage(t *testing.T) {
 	if got, want := example("F [ "), (record{Kind: 'F', Factory: &made}).append(nil); !bytes.Equal(got, want) {
 		t.Errorf("the factory is\n%swant\n%s", got, want)
 	}
+	ad := example("ClusterId = 12")
+	if before, _, ok := footerOf(ad); !ok || before != checksum(ad[:len(ad)-footerSize]) {
+		t.Errorf("the ad of the history is\n%swant\n%s", ad, appendFooter(ad[:len(ad)-footerSize], checksum(ad[:len(ad)-footerSize])))
+	}
 	journal := example("T 42 ")
 	f, err := parseFrame(journal, 42)
 	if err != nil || f.Size != len(journal) {

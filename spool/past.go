@@ -1,8 +1,6 @@
 package spool
 
 import (
-	"errors"
-	"io/fs"
 	"maps"
 	"slices"
 	"time"
@@ -27,12 +25,9 @@ type Left struct {
 // History goes through the ads of the chosen jobs that have left the queue, as of
 // the last complete transaction: the last to leave first, until each returns
 // false. An ad is each's to keep and to change. What was chosen by cluster, owner
-// or time is found without reading the other ads, whatever their number. Months
-// that were moved away or packed are passed over. Bytes that cannot have been
-// written give a *DamageError.
-//
-// Only whole ads are looked at, and not the checksum of a month's file: that
-// would mean to read it all. Check does.
+// or time is found without reading the other ads, whatever their number. Archived
+// months are passed over. All that is read is held to its checksum: what is missing
+// or does not check gives a *DamageError, after the ads of those that left later.
 func (s *Spool) History(which Left, each func(ad *classad.Ad) (more bool)) error {
 	return s.View(func(v *View) error { return v.History(which, each) })
 }
@@ -45,7 +40,10 @@ func (v *View) History(which Left, each func(ad *classad.Ad) (more bool)) error 
 		if !which.Since.IsZero() && name < monthOf(which.Since) {
 			break
 		}
-		more, err := v.spool.pastMonth(name, months[name].end, c, each)
+		more, err := v.spool.pastMonth(name, months[name], func(b block) (bool, int, error) {
+			ad, lines, err := c.read(b.text)
+			return err == nil && (ad == nil || each(ad)), lines, err
+		})
 		if err != nil || !more {
 			return err
 		}
@@ -53,35 +51,68 @@ func (v *View) History(which Left, each func(ad *classad.Ad) (more bool)) error 
 	return nil
 }
 
-// pastMonth goes through a month's history, backwards from its recorded end.
-func (s *Spool) pastMonth(name string, end int64, c *choice, each func(*classad.Ad) bool) (more bool, err error) {
-	path := s.path("history/" + name + ".ads")
-	f, err := s.files.Open(path, readOnly, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		return true, nil // somebody moved or packed it, which is theirs to do
+// pastMonth goes through a month's history, backwards from its recorded end, until
+// each returns false. With an error each tells how many lines of the ad are good. If
+// what is recorded turns out to be gone before each was called, what is recorded by
+// then counts: others may have archived the month, or cut off what its writer never
+// acknowledged.
+func (s *Spool) pastMonth(name string, known stretch, each func(block) (more bool, good int, err error)) (more bool, err error) {
+	begun := false
+	more, err = s.backwards(name, known, func(b block) (bool, int, error) {
+		begun = true
+		return each(b)
+	})
+	if isDamage(err) && !begun {
+		if now, ok := s.recordedNow(); ok && now.history[name] != known && now.history[name].end <= known.end {
+			return s.backwards(name, now.history[name], each)
+		}
 	}
+	return more, err
+}
+
+func (s *Spool) backwards(name string, known stretch, each func(block) (bool, int, error)) (more bool, err error) {
+	if known.end == 0 {
+		return true, nil
+	}
+	path := s.path(historyFile(name))
+	f, err := s.files.Open(path, readOnly, 0)
 	if err != nil {
-		return false, err
+		return false, missing(path, err)
 	}
 	defer f.Close()
 	size, err := f.Size()
+	if err == nil && size < known.end {
+		err = shorter(path, size, known)
+	}
 	if err != nil {
 		return false, err
 	}
-	r := pastReader{file: f, name: path, end: min(size, end), shorter: size < end}
-	for {
-		blocks, err := r.before()
-		if err != nil || len(blocks) == 0 {
-			return true, err
-		}
-		for i := len(blocks) - 1; i >= 0; i-- {
-			ad, lines, err := c.read(blocks[i].text)
+	r := pastReader{file: f, name: path, end: known.end, crc: known.crc}
+	for r.end > 0 {
+		blocks, damage := r.before()
+		for _, b := range slices.Backward(blocks) {
+			more, good, err := each(b)
 			if err != nil {
-				return false, r.damaged(blocks[i].at, lines, err)
+				return false, &DamageError{path, lineAt(f, b.at) + good, err.Error()}
 			}
-			if ad != nil && !each(ad) {
+			if !more {
 				return false, nil
 			}
 		}
+		if damage != nil {
+			return false, damage
+		}
 	}
+	return true, nil
+}
+
+// recordedNow returns what is recorded by now of the files that are only appended
+// to, whatever this Spool has read so far.
+func (s *Spool) recordedNow() (*state, bool) {
+	d := dumping{spool: s}
+	if err := twice(d.read); err != nil {
+		return nil, false
+	}
+	d.state.base.release()
+	return d.state, true
 }

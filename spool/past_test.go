@@ -88,7 +88,7 @@ func someJob(t *rapid.T, month time.Time) (ad *classad.Ad, g gone) {
 
 // TestPast holds that the history gives what Leave wrote, the last first, and of a
 // choice the same as going through all of it; also when the journal was folded, a
-// dead writer left a torn tail, and months were moved away.
+// dead writer left a torn tail, and months were archived.
 func TestPast(t *testing.T) {
 	months := []time.Time{noon, noon.AddDate(0, 1, 0), noon.AddDate(0, 2, 0)}
 	rapid.Check(t, func(t *rapid.T) {
@@ -113,8 +113,12 @@ func TestPast(t *testing.T) {
 			}
 		}
 		tear(t, dir, model)
-		if away := monthOf(rapid.SampledFrom(append(months, time.Unix(0, 0))).Draw(t, "moved away")); os.Remove(filepath.Join(dir, "history", away+".ads")) == nil {
+		away := monthOf(rapid.SampledFrom(append(months, time.Unix(0, 0))).Draw(t, "archived"))
+		if _, err := s.Archive(away, "", false); err == nil {
 			model = slices.DeleteFunc(model, func(g gone) bool { return g.month == away })
+			if rapid.Bool().Draw(t, "one more") {
+				model = append(model, leaveSome(t, s, noon)...)
+			}
 		}
 		slices.Reverse(model)
 		slices.SortStableFunc(model, func(a, b gone) int { return strings.Compare(b.month, a.month) })
@@ -259,8 +263,8 @@ func TestPastOfAView(t *testing.T) {
 	}
 }
 
-// TestPastDamage holds that damage is named with file and line, and that what
-// somebody took away is none.
+// TestPastDamage holds that damage is named with file and line, that what left later is
+// shown, and nothing else.
 func TestPastDamage(t *testing.T) {
 	s := leftSpool(t, 2, 2)
 	name := s.path("history/" + monthOf(noon) + ".ads")
@@ -269,21 +273,27 @@ func TestPastDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.SplitAfter(string(good), "\n")
-	per := len(lines) / 4 // of each ad
+	per := len(lines) / 4 // of each ad, footer and blank line too
+	text := func(lines ...string) string { return strings.Join(lines, "") }
 	for _, c := range []struct {
-		text       string
+		name, text string
 		line, seen int // line 0: no damage
 	}{
-		{string(good), 0, 4},
-		{strings.Join(lines[:per], ""), 0, 1},
-		{strings.Join(lines[:per+3], ""), 0, 1},
-		{"", 0, 0},
-		{"Args", 0, 0},
-		{string(good[:len(good)-2]) + "xx", 4*per - 1, 0},
-		{strings.Repeat("x", len(good)-2) + "\n\n", 1, 0},
-		{strings.Repeat("x", len(good)), 1, 0},
-		{string(good[:len(good)-3]) + "\n\n\n", 4*per + 1, 0},
-		{strings.Replace(string(good), lines[per+2], "!"+lines[per+2][1:], 1), 3, 3}, // of the first ad
+		{"whole", string(good), 0, 4},
+		{"a tail that nobody acknowledged", string(good) + "Args = \"half", 0, 4},
+		{"an ad", text(lines[:per]...), 1, 0},
+		{"cut off in a line", text(lines[:per+3]...)[:len(text(lines[:per+3]...))-2], 1, 0},
+		{"empty", "", 1, 0},
+		{"a letter", "A", 1, 0},
+		{"no footer at the end", string(good[:len(good)-2]) + "xx", 3*per + 1, 0},
+		{"garbage with an end", strings.Repeat("x", len(good)-2) + "\n\n", 1, 0},
+		{"garbage", strings.Repeat("x", len(good)), 1, 0},
+		{"a blank line more", string(good[:len(good)-3]) + "\n\n\n", 4*per + 1, 0},
+		{"a line changed", strings.Replace(string(good), lines[per+2], "!"+lines[per+2][1:], 1), 1, 3},
+		{"a value changed", text(lines[:2*per]...) + strings.Replace(text(lines[2*per:]...), "JobStatus = 1", "JobStatus = 4", 1), 2*per + 1, 1},
+		{"a footer changed", text(lines[:2*per-2]...) + "# checksum 00000000\n" + text(lines[2*per-1:]...), 2*per + 1, 1},
+		{"two ads in the other order", text(lines[:per]...) + text(lines[2*per:3*per]...) + text(lines[per:2*per]...) + text(lines[3*per:]...), 3*per + 1, 0},
+		{"a line removed, and as much added", text(lines[:3*per]...) + "ZZ = \"" + strings.Repeat("x", len(lines[3*per])-8) + "\"\n" + text(lines[3*per+1:]...), 3*per + 1, 0},
 	} {
 		if err := os.WriteFile(name, []byte(c.text), 0o600); err != nil {
 			t.Fatal(err)
@@ -292,10 +302,13 @@ func TestPastDamage(t *testing.T) {
 		err := s.History(Left{}, func(*classad.Ad) bool { seen++; return true })
 		damage := &DamageError{}
 		if got := errors.As(err, &damage); got != (c.line > 0) || err != nil && !got || damage.Line != c.line || seen != c.seen {
-			t.Errorf("History of %.40q... (%d bytes) gave %d ads, %v, want %d and damage on line %d", c.text, len(c.text), seen, err, c.seen, c.line)
+			t.Errorf("%s: History gave %d ads, %v, want %d and damage on line %d", c.name, seen, err, c.seen, c.line)
 		}
 		if err != nil && damage.File != name {
-			t.Errorf("damage is in %s, want %s", damage.File, name)
+			t.Errorf("%s: damage is in %s, want %s", c.name, damage.File, name)
+		}
+		if report, sound := checkOf(t, s.Dir()); sound != (c.line == 0) || !sound && !strings.Contains(report, "damaged "+name) {
+			t.Errorf("%s: Check says %v\n%s", c.name, sound, report)
 		}
 	}
 }
@@ -334,41 +347,53 @@ func (f inMemory) ReadAt(b []byte, at int64) (int, error) {
 	return bytes.NewReader(f.text).ReadAt(b, at)
 }
 
-// FuzzPastReader holds that any bytes are ads, one behind the other, or damage.
+// FuzzPastReader holds that ads are read as they were written, in pieces of any size,
+// and that of a file of which a byte was changed only those behind it are.
 func FuzzPastReader(f *testing.F) {
-	for _, text := range []string{"", "A = 1\n\n", "A = 1\nB = 2\n\nA = 3\n\n", "\n\n", "\n\n\n", "A\n\n\n\nB\n\n", "x", "A = 1\n"} {
-		f.Add([]byte(text), false, 3)
-		f.Add([]byte(text), true, 1)
+	for _, text := range []string{"", "A = 1\n", "A = 1\nB = 2\n\x00A = 3\n", "\x00", "A\n\x00\x00B\n", "x", "# checksum 00000000\n\x00A = 1\n"} {
+		f.Add([]byte(text), 3, 0, byte(0))
+		f.Add([]byte(text), 1, 17, byte(2))
 	}
-	f.Fuzz(func(t *testing.T, text []byte, shorter bool, piece int) {
-		r := pastReader{file: inMemory{text: text}, name: "past", end: int64(len(text)), shorter: shorter}
-		var all []byte // of the ads, from the last
-		for {
+	f.Fuzz(func(t *testing.T, ads []byte, piece, at int, flip byte) {
+		var text []byte
+		var want []string
+		crc := uint32(0)
+		for ad := range bytes.SplitSeq(ads, []byte{0}) {
+			if bytes.Contains(ad, adEnd) || bytes.HasPrefix(ad, newline) || bytes.HasSuffix(ad, newline) || len(ad) == 0 {
+				continue // none of ours
+			}
+			begin := len(text)
+			text = append(append(text, ad...), '\n')
+			text = appendFooter(text, checksum(text))
+			crc, want = checksum(text), append(want, string(text[begin:len(text)-footerSize]))
+		}
+		if len(text) > 0 {
+			at = (at%len(text) + len(text)) % len(text)
+			text[at] ^= flip
+		}
+		r := pastReader{file: inMemory{text: text}, name: "past", end: int64(len(text)), crc: crc}
+		for r.end > 0 {
 			// Far smaller pieces than usual, so that there are several.
 			r.piece = max(piece&15, 1)
 			blocks, err := r.before()
+			for _, b := range slices.Backward(blocks) {
+				if got := string(b.text); got[0] != '\n' || got[1:] != want[len(want)-1] {
+					t.Fatalf("byte %d of %q, %#x: read %q, want %q", at, text, flip, got, want[len(want)-1])
+				}
+				want = want[:len(want)-1]
+			}
 			if err != nil {
+				if flip == 0 {
+					t.Fatal(err)
+				}
 				return
 			}
 			if len(blocks) == 0 {
-				break
-			}
-			for i := len(blocks) - 1; i >= 0; i-- {
-				if b := blocks[i]; b.text[0] != '\n' || !bytes.HasPrefix(text[b.at:], b.text[1:]) {
-					t.Fatalf("ad %q is not what stands at %d of %q", b.text, b.at, text)
-				}
-				all = slices.Concat(blocks[i].text[1:], newline, all)
+				t.Fatalf("nothing before %d of %q, and no error", r.end, text)
 			}
 		}
-		want := text
-		if shorter { // what is left counts
-			want = text[:0]
-			if i := bytes.LastIndex(text, adEnd); i >= 0 {
-				want = text[:i+len(adEnd)]
-			}
-		}
-		if !bytes.Equal(all, want) {
-			t.Fatalf("the ads of %q are %q, want %q", text, all, want)
+		if len(want) > 0 || flip != 0 && len(text) > 0 {
+			t.Fatalf("byte %d of %q, %#x: no damage, and %d ads are missing", at, text, flip, len(want))
 		}
 	})
 }

@@ -36,6 +36,7 @@ import (
 //	f 12                           it is gone
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
+//	h history/2026-11.ads          the file is archived: nothing of it counts any more
 //
 // In a segment the numbers of the transactions that last changed something are
 // not those of the lines' own transaction, and stand behind: N 12 0-999 42 and
@@ -102,6 +103,8 @@ func (r record) append(b []byte) []byte {
 		b = strconv.AppendQuote(b, r.Name)
 	case 'H':
 		b = fmt.Appendf(b, "%s %d %08x", r.Name, r.End, r.CRC)
+	case 'h':
+		b = append(b, r.Name...)
 	}
 	return append(b, '\n')
 }
@@ -223,6 +226,8 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		for r.Name = range months {
 			r.End, r.CRC = months[r.Name].end, months[r.Name].crc
 		}
+	case 'h':
+		r.Name = string(rest)
 	default:
 		err = r.row(string(rest))
 	}

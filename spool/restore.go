@@ -335,7 +335,7 @@ func (r *restoring) left(w *words) error {
 	if len(r.text) == 0 {
 		return errors.New("an ad of the history without attributes")
 	}
-	return r.to.left(month, 1, append(r.text, '\n'))
+	return r.to.left(month, r.text)
 }
 
 func (r *restoring) transaction(w *words) error {

@@ -23,7 +23,8 @@ type Salvaged struct {
 // Salvage writes what is whole in the spool dir, however damaged, into a new one
 // in the directory to, which is empty or not there yet. each is told what is
 // lost, or is taken though nothing proves it (Damaged), and how much of what is
-// taken. Nothing is written to dir, and no lock is waited for. The UID_DOMAIN is
+// taken. The new spool is read back, all of it, before Salvage returns. Nothing is
+// written to dir, and no lock is waited for. The UID_DOMAIN is
 // that of dir or, when its VERSION does not check, that of the Options. The error
 // says that nothing could be saved, and then there is no new spool.
 func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
@@ -43,7 +44,11 @@ func Salvage(dir, to string, o Options, each func(Finding)) (Salvaged, error) {
 	if err != nil {
 		return Salvaged{}, err
 	}
-	if err := v.save(); err != nil {
+	err = v.save()
+	if err == nil {
+		err = v.to.readBack(o)
+	}
+	if err != nil {
 		v.to.abandon()
 		return Salvaged{}, fmt.Errorf("spool %s: %w", to, err)
 	}

@@ -70,14 +70,8 @@ func holdings(t testing.TB, dir string) (list []string) {
 		for _, slot := range slots {
 			list = append(list, "slot "+slot.Name+" "+slot.Ad.Format(classad.StyleSpool))
 		}
-		for _, month := range []string{"2025-12", "2026-01"} {
-			ads, _ := os.ReadFile(filepath.Join(dir, "history", month+".ads"))
-			ads = ads[:min(v.state().history[month].end, int64(len(ads)))]
-			for ad := range strings.SplitSeq(string(ads), "\n\n") {
-				if ad != "" {
-					list = append(list, "left "+ad)
-				}
-			}
+		if err := v.History(Left{}, func(ad *classad.Ad) bool { list = append(list, "left "+asWritten(ad)); return true }); err != nil {
+			return err
 		}
 		list = append(list, fmt.Sprint("next ", v.next))
 		return nil
@@ -275,6 +269,21 @@ func excused(name, good, line, told string) bool {
 	return false
 }
 
+// alter replaces the first of some text in a file.
+func alter(t testing.TB, name, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(name)
+	if err == nil && !bytes.Contains(text, []byte(from)) {
+		err = fmt.Errorf("%q is not in %s", from, name)
+	}
+	if err == nil {
+		err = os.WriteFile(name, bytes.Replace(text, []byte(from), []byte(to), 1), 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 // TestSalvageWreck takes away files, alone and together.
 func TestSalvageWreck(t *testing.T) {
 	base := several(t)
@@ -309,7 +318,7 @@ func TestSalvageWreck(t *testing.T) {
 		{"no journal", gone("journal.*"), "all since the last fold is lost", "job claim slot left log next"},
 		{"no segment of jobs", gone("jobs/*"), "clusters from 1 to ", "job claim"},
 		{"no tables", gone("claims.*", "submitters.*", "backoffs.*", "tallies.*", "marks.*"), "the file is missing", "claim submitter backoff tally mark"},
-		{"no history", gone("history/*"), "not here: moved, or packed", "left"},
+		{"no history", gone("history/*"), "2026-01.ads:0: true: the file is missing: all in it is lost", "left"},
 		{"one slot twice", func(dir string) {
 			list, _ := filepath.Glob(filepath.Join(dir, "claims.*"))
 			text, err := os.ReadFile(list[0])
@@ -335,6 +344,26 @@ func TestSalvageWreck(t *testing.T) {
 			defer f.Close()
 			fmt.Fprint(f, "T 99 torn\n")
 		}, "false: 10 bytes of a transaction that was never completed", ""},
+		{"an attribute's name", func(dir string) {
+			alter(t, filepath.Join(dir, "history", "2026-01.ads"), "JobStatus = ", "JobStatu{ = ")
+		}, "history/2026-01.ads:1: true: the ad of a job that left is lost: ", "left"},
+		{"a value of the history", func(dir string) {
+			alter(t, filepath.Join(dir, "history", "2026-01.ads"), "JobStatus = 1", "JobStatus = 4")
+		}, "history/2026-01.ads:1: true: the ad of a job that left is taken as it reads, which nothing proves", "left"},
+		{"a footer of the history", func(dir string) {
+			alter(t, filepath.Join(dir, "history", "2026-01.ads"), "# checksum ", "# checksun ")
+		}, "history/2026-01.ads:1: true: the ad of a job that left is taken as it reads, which nothing proves", ""},
+		{"a history that is shorter", func(dir string) {
+			name := filepath.Join(dir, "history", "2026-01.ads")
+			text, err := os.ReadFile(name)
+			if err == nil {
+				err = os.Truncate(name, int64(len(text)-30))
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}, " bytes are there, recorded are ", "left"},
+		{"no log", gone("log/*"), ": true: the file is missing: all in it is lost", "log"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := copyDir(t, base)

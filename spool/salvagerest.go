@@ -5,13 +5,13 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"io/fs"
+	"hash/crc32"
+	"io"
 	"maps"
 	"slices"
 	"strings"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -110,61 +110,80 @@ func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) 
 	}
 }
 
-// proven tells whether a file that is only appended to is what was recorded,
-// and reports it if it is not.
-func (v *salvage) proven(name string, known stretch, recorded bool) (there, ok bool) {
+// there tells whether there is anything of a file that is only appended to, and how
+// much of what was recorded. It reports what is missing.
+func (v *salvage) there(name string, known stretch, recorded bool) (size int64, ok bool) {
 	path := v.s.path(name)
-	f, err := v.s.files.Open(path, readOnly, 0)
-	if errors.Is(err, fs.ErrNotExist) {
-		v.telling(path, "not here: moved, or packed")
-		return false, false
+	if known.end == 0 {
+		v.telling(path, "archived")
+		return 0, false
 	}
-	if v.failed(path, err, "it is lost") {
-		return false, false
+	f, err := v.s.files.Open(path, readOnly, 0)
+	if v.failed(path, err, "all in it is lost") {
+		return 0, false
 	}
 	defer f.Close()
-	size, err := f.Size()
-	if v.failed(path, err, "it is lost") {
-		return false, false
+	size, err = f.Size()
+	if v.failed(path, err, "all in it is lost") {
+		return 0, false
 	}
-	sum, err := sumTo(f, min(size, known.end))
 	switch {
-	case v.failed(path, err, "it is lost"):
-		return false, false
-	case v.version.Format < format:
-		return true, true // there was no checksum
+	case v.version.Format < format: // there were no checksums
 	case !recorded:
 		v.losing(path, 0, "nothing is left that says what of it counts: it is taken as far as it can be read")
 	case size < known.end:
-		v.telling(path, "shorter than on record: %d of %d bytes: somebody took some away, or its end is lost", size, known.end)
-	case sum != known.crc:
-		v.losing(path, 0, "its checksum is %08x, recorded is %08x: what can be read is taken, which nothing proves", sum, known.crc)
-	default:
-		return true, true
+		v.losing(path, 0, "%d bytes are there, recorded are %d: the rest is lost", size, known.end)
 	}
-	return true, false
+	return min(size, known.end), true
+}
+
+// eachLine reads the lines of what is left of a file that is only appended to. What
+// keeps it from reading on is reported.
+func (v *salvage) eachLine(name string, size int64, do func(n int, line []byte) error) (sum uint32, err error) {
+	path := v.s.path(name)
+	f, err := v.s.files.Open(path, readOnly, 0)
+	if v.failed(path, err, "all in it is lost") {
+		return 0, nil
+	}
+	defer f.Close()
+	in := newLineReader(io.NewSectionReader(f, 0, size))
+	for n := 0; ; n++ {
+		line, err := in.next()
+		if errors.Is(err, io.EOF) || v.failed(path, err, "the rest of it is lost") {
+			return in.sum, nil
+		}
+		if err := do(n, line); err != nil {
+			return in.sum, err
+		}
+	}
 }
 
 // history adds the ads of the jobs that left.
 func (v *salvage) history() error {
 	for _, month := range slices.Sorted(maps.Keys(v.state.history)) {
 		known := v.state.history[month]
-		name := "history/" + month + ".ads"
-		there, ok := v.proven(name, known, v.indexed || known != v.g.history[month])
-		if !there {
+		name := historyFile(month)
+		size, ok := v.there(name, known, v.recorded(v.g.history, month, known))
+		if !ok {
 			continue
 		}
-		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), proven: ok}
-		err := v.s.eachLine(name, known, m.line)
-		if err == nil || isDamage(err) { // which was told
-			err = m.end()
-			v.telling(m.path, "%d ads are taken", m.taken)
+		m := monthSalvage{salvage: v, month: month, path: v.s.path(name), reader: newChoice(Left{})}
+		_, err := v.eachLine(name, size, m.line)
+		if err == nil {
+			err = m.end(false)
 		}
 		if err != nil {
 			return err
 		}
+		v.telling(m.path, "%d ads are taken", m.taken)
 	}
 	return nil
+}
+
+// recorded tells whether it was recorded how much of a month counts, and not only
+// how much is there.
+func (v *salvage) recorded(found map[string]stretch, month string, known stretch) bool {
+	return v.indexed || known != found[month]
 }
 
 func isDamage(err error) bool {
@@ -176,52 +195,60 @@ func isDamage(err error) bool {
 type monthSalvage struct {
 	*salvage
 	month, path string
-	proven      bool
-	text        []byte // the ad
-	first       int    // where it begins
-	bad         error
-	taken       int // ads
+	reader      *choice // what reads the new file later
+	crc         uint32  // of the file up to the ad, as the footer before it says
+	text        []byte  // the ad: its lines, with the newline before the first
+	first       int     // where it begins
+	taken       int     // ads
 }
 
 func (m *monthSalvage) line(n int, line []byte) error {
-	if len(line) == 0 {
-		return m.end()
-	}
-	if len(m.text) == 0 {
-		m.first = n + 1
-	}
-	if m.bad == nil && !m.proven {
-		name, text, err := splitAttribute(line)
-		if err == nil {
-			_, err = classad.ParseExpr(string(text))
-		}
-		if err == nil && name == "" && len(text) == 0 {
-			err = errors.New("an attribute without a name")
-		}
-		m.bad = err
+	switch {
+	case len(line) == 0:
+		return m.end(m.version.Format < format)
+	case line[0] == footerHead[0]:
+		return m.footer(line)
+	case len(m.text) == 0:
+		m.first, m.text = n+1, append(m.text, '\n')
 	}
 	m.text = append(append(m.text, line...), '\n')
 	return nil
 }
 
-func (m *monthSalvage) end() (err error) {
-	switch {
-	case len(m.text) == 0:
-		return nil
-	case m.bad != nil:
-		m.losing(m.path, m.first, "the ad of a job that left is lost: %v", m.bad)
-	default:
-		m.taken++
-		err = m.to.left(m.month, 1, append(m.text, '\n'))
+// footer takes the ad that a footer follows. If the footer is damaged, the one behind
+// the next ad tells of both.
+func (m *monthSalvage) footer(line []byte) error {
+	sum := crc32.Update(m.crc, castagnoli, m.text[min(1, len(m.text)):])
+	recorded, behind, ok := footerOf(append(line, adEnd...))
+	if !ok {
+		_, behind, _ = footerOf(appendFooter(nil, sum))
 	}
-	m.text, m.bad = m.text[:0], nil
-	return err
+	m.crc = behind
+	return m.end(ok && sum == recorded)
+}
+
+// end takes an ad, unless the reader would refuse it.
+func (m *monthSalvage) end(proven bool) error {
+	if len(m.text) == 0 {
+		return nil
+	}
+	text := m.text
+	m.text = m.text[:0]
+	if _, _, err := m.reader.read(text); err != nil {
+		m.losing(m.path, m.first, "the ad of a job that left is lost: %v", err)
+		return nil
+	}
+	if !proven {
+		m.losing(m.path, m.first, "the ad of a job that left is taken as it reads, which nothing proves: look at it")
+	}
+	m.taken++
+	return m.to.left(m.month, text[1:])
 }
 
 // log adds who did what.
 func (v *salvage) log() error {
-	for _, month := range slices.Sorted(maps.Keys(v.g.log)) {
-		if err := v.logMonth(month, v.g.log[month]); err != nil {
+	for _, month := range slices.Sorted(maps.Keys(v.state.log)) {
+		if err := v.logMonth(month, v.state.log[month]); err != nil {
 			return err
 		}
 	}
@@ -234,14 +261,14 @@ func (v *salvage) log() error {
 }
 
 func (v *salvage) logMonth(month string, known stretch) error {
-	name := "log/" + month
-	there, _ := v.proven(name, known, v.indexed)
-	if !there {
+	name := logFile(month)
+	size, ok := v.there(name, known, v.indexed)
+	if !ok {
 		return nil
 	}
 	var l Logged
 	begun := false
-	err := v.s.eachLine(name, known, func(n int, line []byte) (err error) {
+	sum, err := v.eachLine(name, size, func(n int, line []byte) (err error) {
 		what, second := bytes.CutPrefix(line, []byte("= "))
 		switch {
 		case second && begun:
@@ -263,8 +290,8 @@ func (v *salvage) logMonth(month string, known stretch) error {
 		}
 		return nil
 	})
-	if isDamage(err) {
-		return nil
+	if err == nil && v.indexed && size == known.end && sum != known.crc {
+		v.losing(v.s.path(name), 0, "its checksum is %08x, recorded is %08x: what can be read is taken, which nothing proves", sum, known.crc)
 	}
 	return err
 }

@@ -76,10 +76,14 @@ func (s *Spool) Stat() (st Stat, err error) {
 		return st, err
 	}
 	for month, h := range s.state.history {
-		st.History[month] = h.end
+		if h.end > 0 { // else it is archived
+			st.History[month] = h.end
+		}
 	}
-	for month, l := range g.log {
-		st.Log[month] = l.end
+	for month, l := range s.state.log {
+		if l.end > 0 {
+			st.Log[month] = l.end
+		}
 	}
 	if st.Samples, err = s.samplesSize(); err != nil {
 		return st, err

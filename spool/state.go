@@ -27,12 +27,13 @@ type state struct {
 	tallies    *table[accountant.Key, accountant.Tally]
 	marks      *table[string, mark]
 	factories  *table[int, factory]
-	history    map[string]stretch
+	history    map[string]stretch // by month; an end of 0: archived
+	log        map[string]stretch // likewise, but for what the journal has
 	own        *worker
 }
 
 func newState(s *Spool, base pinned) *state {
-	st := &state{spool: s, base: base, own: newWorker(), history: maps.Clone(base.history)}
+	st := &state{spool: s, base: base, own: newWorker(), history: maps.Clone(base.history), log: maps.Clone(base.log)}
 	st.jobs = newBlocks(s, "jobs", clusterKeys, base.jobs, clusterOf)
 	st.slots = newBlocks(s, "slots", slotKeys, base.slots, slotOf)
 	st.claims = newTable(s.tableOf(base.generation, "claims"), claimKey, parseClaim)
@@ -99,6 +100,8 @@ func (s *state) note(c *chunk) (lines int, err error) {
 		err = s.noteMark(c, line)
 	case 'H':
 		err = s.noteMonth(string(rest))
+	case 'h':
+		err = s.archived(string(rest))
 	default:
 		err = fmt.Errorf("record of unknown kind %q", line[0])
 	}
@@ -202,6 +205,8 @@ func (s *state) apply(r record, seq uint64) error {
 		s.setMark(mark{r.Name, r.Text})
 	case 'H':
 		s.history[r.Name] = stretch{r.End, r.CRC}
+	case 'h':
+		return s.archived(r.Name)
 	default:
 		return fmt.Errorf("record of unknown kind %q", r.Kind)
 	}

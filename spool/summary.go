@@ -47,7 +47,7 @@ func summary(f frame) string {
 		{lines['U'], "submitter", " charged or changed"}, {lines['u'], "submitter", " deleted"},
 		{lines['S'], "slot", " advertised"}, {lines['s'], "slot", " withdrawn"}, {lines['B'], "slot", " left alone"},
 		{lines['W'], "tally", ""}, {lines['w'], "tally", " deleted"}, {lines['M'], "mark", ""},
-		{lines['F'], "factory", ""}, {lines['f'], "factory", " ended"},
+		{lines['F'], "factory", ""}, {lines['f'], "factory", " ended"}, {lines['h'], "file", " archived"},
 	} {
 		if w.n > 0 {
 			words = append(words, counted(w.n, w.what)+w.how)

@@ -21,6 +21,11 @@ var errNested = errors.New("the spool is in use by the caller: a View or an Upda
 // writes nothing. The Tx is fn's until it returns; inside fn the Spool itself
 // is not to be used.
 func (s *Spool) Update(fn func(*Tx) error) error {
+	return s.update(fn, func() {})
+}
+
+// update does as Update, and when all is committed calls then under the same lock.
+func (s *Spool) update(fn func(*Tx) error, then func()) error {
 	if s.inUse {
 		return errNested
 	}
@@ -36,8 +41,10 @@ func (s *Spool) Update(fn func(*Tx) error) error {
 		tx.end(err == nil || errors.Is(err, errUncertain))
 		if err != nil {
 			s.forget() // the state may have seen changes that are void now
+			return err
 		}
-		return err
+		then()
+		return nil
 	}))
 }
 

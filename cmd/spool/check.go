@@ -103,8 +103,8 @@ func place(f spool.Finding) string {
 // about that of the others.
 var mending = map[string]string{
 	"lock": "", "negotiate.lock": "", "fold.lock": "", "cycle.json": "", // the finding says it
-	"history": ": restore the file from a copy, or move it away: the queue is not concerned",
-	"log":     ": restore the file from a copy, or move it away: the queue is not concerned",
+	"history": ": the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged MONTH",
+	"log":     ": the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged MONTH",
 }
 
 // advice says what to do about damage, behind a colon.
@@ -144,7 +144,7 @@ var columns = []cmdline.Column{{Head: "Part"}, {Head: "Files", Right: true}, {He
 
 // summary returns a row for each kind of sound files, in the order in which
 // they were found. What is counted in them is added up; what is anything else,
-// such as that a file was moved away, keeps a row of its own.
+// such as that a month is archived, keeps a row of its own.
 func (r *report) summary(damaged map[string]bool) [][]string {
 	type line struct {
 		kind, what string

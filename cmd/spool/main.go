@@ -1,5 +1,5 @@
 // Command spool takes care of a spool: it checks, measures, folds and copies
-// it, saves what is whole of a damaged one, and tells who did what.
+// it, saves what is whole of a damaged one, archives months, and tells who did what.
 package main
 
 import "fairspool/cmd/internal/cmdline"
@@ -17,6 +17,7 @@ func command() cmdline.Command {
 			"restore [FILE]",
 			"stat [-json]",
 			"compact [-json | -q]",
+			"archive [-damaged] [-json] MONTH [DIR]",
 			"log [-since TIME] [-who USER] [-n NUMBER] [-json]",
 		},
 		About: `Takes care of the spool, which the other commands only use. The first word says what to do. Only restore and salvage make a spool; the others want one that is there.
@@ -31,10 +32,13 @@ stat says what the spool holds, and how large its parts are.
 
 compact folds the journal now, which negotiate does by itself when it has 8 MB. Others work on meanwhile.
 
+archive moves the history and the log of a MONTH that has passed, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are not missed. With -damaged it moves what of the month is damaged, so that the present one can go on.
+
 log tells who did what, one transaction a line, the oldest first.`,
 		Flags: []cmdline.Flag{
-			{Name: "json", Help: "check, stat, compact, log: show JSON, for programs"},
+			{Name: "json", Help: "check, stat, compact, archive, log: show JSON, for programs"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs a person"},
+			{Name: "damaged", Help: "archive: move what does not check, as it stands, also of the present month"},
 			{Name: "since", Args: []string{"TIME"}, Help: "log: from TIME on, Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
 			{Name: "who", Args: []string{"USER"}, Help: "log: what USER did, a name or a uid"},
 			{Name: "n", Args: []string{"NUMBER"}, Help: "log: the last NUMBER transactions of these"},
@@ -47,6 +51,7 @@ log tells who did what, one transaction a line, the oldest first.`,
 			{Does: "carry a spool over to the format of this version", Line: "spool dump | spool restore -spool /var/spool/fairspool.new"},
 			{Does: "how large the journal is", Line: "spool stat"},
 			{Does: "fold the journal before a backup", Line: "spool compact -q"},
+			{Does: "make room: move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
 			{Does: "what alice did since yesterday", Line: "spool log -who alice -since 1d"},
 			{Does: "the last ten changes, for a program", Line: "spool log -n 10 -json"},
 		},
@@ -57,6 +62,7 @@ log tells who did what, one transaction a line, the oldest first.`,
 			{Name: "restore", Run: restore},
 			{Name: "stat", Flags: []string{"json"}, Run: stat},
 			{Name: "compact", Flags: []string{"json", "q"}, Run: compact},
+			{Name: "archive", Flags: []string{"damaged", "json"}, Run: archive},
 			{Name: "log", Flags: []string{"since", "who", "n", "json"}, Run: showLog},
 		},
 	}
