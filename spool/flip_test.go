@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -56,9 +57,18 @@ const flips = 60
 // TestFlippedByte flips a byte at many places of every file that a spool writes,
 // one at a time, and holds that Check names the file; that whoever
 // reads gets an error or what was there before, never anything else; and that
-// no writer touches what is damaged.
+// no writer touches what is damaged. Samples go on behind it.
 func TestFlippedByte(t *testing.T) {
 	base := everything(t)
+	busy := newBusyPool(2)
+	sample := func(t *testing.T, dir string) {
+		t.Helper()
+		if err := sampleSpool(t, dir, disk{}).AddSamples(busy.cycle(sampleNow.Add(time.Duration(busy.n) * time.Minute))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sample(t, base)
+	sample(t, base)
 	whole := dumpOf(t, base)
 	if report, ok := checkOf(t, base); !ok || strings.Contains(report, "left over") {
 		t.Fatalf("the undamaged spool is not sound, or has leftovers:\n%s", report)
@@ -79,6 +89,12 @@ func TestFlippedByte(t *testing.T) {
 				bad := bytes.Clone(good)
 				bad[at] ^= 1 << (at % 7)
 				flipped(t, dir, name, at, bad, whole)
+				if strings.HasPrefix(name, samplesDir) { // the next cycle adds to it, and hides nothing
+					sample(t, dir)
+					if report, ok := checkOf(t, dir); ok || !strings.Contains(report, "damaged "+filepath.Join(dir, name)) {
+						t.Fatalf("byte %d of %s, and a cycle: sound %v:\n%s", at, name, ok, report)
+					}
+				}
 				if err := os.WriteFile(filepath.Join(dir, name), good, 0o600); err != nil {
 					t.Fatal(err)
 				}
@@ -197,6 +213,20 @@ func readAll(dir string) (text string, err error) {
 		return "", err
 	}
 	b.Write(report)
-	err = s.Log(func(l Logged) error { b.Write(l.append(nil)); return nil })
+	if err := s.Log(func(l Logged) error { b.Write(l.append(nil)); return nil }); err != nil {
+		return "", err
+	}
+	if err := s.History(Left{}, func(ad *classad.Ad) bool { b.WriteString(asWritten(ad)); return true }); err != nil {
+		return "", err
+	}
+	samples, damage, err := s.ReadSamples(Samples{Until: sampleNow.Add(time.Hour)})
+	if err == nil {
+		err = errors.Join(damage...)
+	}
+	if err == nil {
+		for _, x := range samples.Series() {
+			fmt.Fprintf(&b, "%+v\n", x)
+		}
+	}
 	return b.String(), err
 }

@@ -77,7 +77,7 @@ func (s *Spool) fill(due []*sampleFile, m history.Moment) error {
 	defer func() { names.file.Close() }()
 	for _, f := range due {
 		b := m.Block(f.last, names.Names)
-		f.text = b.Append(nil)
+		f.text = b.Append(f.text)
 	}
 	return names.keep(s)
 }
@@ -87,6 +87,7 @@ type sampleNames struct {
 	*history.Names
 	file file
 	end  int64
+	gap  []byte // a newline that damage has taken
 }
 
 // openNames reads the names and cuts off one that was never written to its end,
@@ -101,6 +102,7 @@ func (s *Spool) openNames() (n sampleNames, err error) {
 		var whole int
 		n.Names, whole, _ = history.ParseNames(text)
 		n.file, n.end = f, int64(whole)
+		n.gap = gap(text[:whole])
 		if whole < len(text) {
 			err = f.Truncate(n.end)
 		}
@@ -125,7 +127,7 @@ func (n *sampleNames) begin(s *Spool) (err error) {
 		if n.file, err = s.files.Open(name, readWrite|create, 0o600); err != nil {
 			return err
 		}
-		n.end = 0
+		n.end, n.gap = 0, nil
 	}
 	var id [4]byte
 	if _, err := rand.Read(id[:]); err != nil {
@@ -141,7 +143,7 @@ func (n *sampleNames) keep(s *Spool) error {
 	if len(text) == 0 {
 		return nil
 	}
-	if err := write(n.file, text, n.end); err != nil {
+	if err := write(n.file, append(n.gap, text...), n.end); err != nil {
 		return err
 	}
 	if n.end > 0 {
@@ -159,7 +161,16 @@ type sampleFile struct {
 	file file
 	last *history.Block // nil for none
 	end  int64
-	text []byte
+	text []byte // begins with a newline that damage has taken
+}
+
+// gap returns the newline that text, to which more is to be added, should end with and
+// does not.
+func gap(text []byte) []byte {
+	if len(text) == 0 || text[len(text)-1] == '\n' {
+		return nil
+	}
+	return []byte("\n")
 }
 
 // openSamples opens the tier's file for a moment, nil when it is not to have
@@ -170,6 +181,11 @@ func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, e
 		return nil, err
 	}
 	last, end, err := lastBlock(f)
+	var ends []byte // the last byte that counts
+	if err == nil && end > 0 {
+		ends = make([]byte, 1)
+		_, err = f.ReadAt(ends, end-1)
+	}
 	if err != nil {
 		f.Close()
 		return nil, err
@@ -177,11 +193,11 @@ func (s *Spool) openSamples(tier history.Tier, m history.Moment) (*sampleFile, e
 	if last != nil && !tier.Due(last.Time, m.Now) {
 		return nil, f.Close()
 	}
-	return &sampleFile{tier: tier, file: f, last: last, end: end}, nil
+	return &sampleFile{tier: tier, file: f, last: last, end: end, text: gap(ends)}, nil
 }
 
-// lastBlock returns the block with which a file ends, nil for none, and where
-// that is. What stands behind it a dead writer left: it is cut off.
+// lastBlock returns the last block of a file, nil for none, and where the next one
+// belongs. What a dead writer left is cut off, and what is damaged stays.
 func lastBlock(f file) (last *history.Block, end int64, err error) {
 	size, err := f.Size()
 	if err != nil || size == 0 {
@@ -208,7 +224,7 @@ func lastBlock(f file) (last *history.Block, end int64, err error) {
 		last = &c
 		return nil
 	})
-	if err == nil {
+	if err == nil && found.End < size {
 		err = f.Truncate(found.End)
 	}
 	return last, found.End, err

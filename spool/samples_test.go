@@ -95,7 +95,7 @@ func samplesSize(t testing.TB, s *Spool) (size int64) {
 
 func sampleSpool(t testing.TB, dir string, fsys files) *Spool {
 	t.Helper()
-	s, err := open(dir, Options{Program: "test", UIDDomain: "pool", Now: sampleNow}, fsys)
+	s, err := open(dir, Options{Program: "test", Now: sampleNow}, fsys)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -107,10 +107,11 @@ func (p *pass) begin(files []string) (first time.Time, ok bool) {
 		}
 		size, err := f.Size()
 		if err == nil {
-			history.Scan(whole(f, size), func(b *history.Block) error {
+			found, _ := history.Scan(whole(f, size), func(b *history.Block) error {
 				first, ok = b.Time, true
 				return history.ErrStop
 			})
+			p.tell(samplesDir+"/"+name, found.Damaged)
 		}
 		f.Close()
 		if ok {
@@ -189,10 +190,13 @@ func (p *pass) file(r *history.Reader, name string, until time.Time) error {
 	return err
 }
 
-// tell notes the damage in a file.
+// tell notes the damage in a file, each place once.
 func (p *pass) tell(name string, bad []history.Damage) {
 	for _, d := range bad {
-		p.damage = append(p.damage, &DamageError{p.s.path(name), d.Line, d.Why})
+		place := DamageError{p.s.path(name), d.Line, d.Why}
+		if !slices.ContainsFunc(p.damage, func(err error) bool { known, ok := err.(*DamageError); return ok && *known == place }) {
+			p.damage = append(p.damage, &place)
+		}
 	}
 }
 

@@ -45,13 +45,15 @@ type Block struct {
 
 // Format of a block:
 //
-//	@ 2026-11-21T08:00:00.012Z 86400 1000 5407c828 77c9e3f0 all
+//	@ 2026-11-21T08:00:00.012Z 86400 1000 5407c828 77c9e3f0 all 43 6f20c1d5
 //	12 3.25 4 123456.789 10 2000
 //	13 0.5 0 99.5
-//	= 2026-11-21T08:00:00.012Z 96 1a2b3c4d
+//	= 2026-11-21T08:00:00.012Z 115 1a2b3c4d
 //
-// The @ line has time, half-life in seconds, the usual factor, the settings and the
-// names; each line of a sample has id, RUP, weight in use, usage in weight seconds,
+// The @ line has time, half-life in seconds, the usual factor, the settings, the
+// names, the length in bytes of the samples' lines, and the CRC-32C of all before it:
+// so a block that was never written to its end differs from one that was changed.
+// Each line of a sample has id, RUP, weight in use, usage in weight seconds,
 // demand and factor: without the factor if it is the usual one, and without the
 // demand if that is 0 too. The = line has the time again, the length in bytes of
 // all before it and the CRC-32C of that.
@@ -80,10 +82,14 @@ func (b *Block) Append(to []byte) []byte {
 	if b.All {
 		to = append(to, " all"...)
 	}
-	to = append(to, '\n')
+	var samples []byte
 	for i := range b.Samples {
-		to = b.Samples[i].append(to, b.Factor)
+		samples = b.Samples[i].append(samples, b.Factor)
 	}
+	to = append(to, ' ')
+	to = strconv.AppendInt(to, int64(len(samples)), 10)
+	to = append(appendHex(append(to, ' '), crc32.Checksum(to[start:], castagnoli)), '\n')
+	to = append(to, samples...)
 	length, sum := len(to)-start, crc32.Checksum(to[start:], castagnoli)
 	to = append(to, "= "...)
 	to = b.Time.UTC().AppendFormat(to, timeLayout)

@@ -15,12 +15,12 @@ import (
 
 var begin = time.Date(2026, 11, 21, 8, 0, 0, 12e6, time.UTC)
 
-const written = `@ 2026-11-21T08:00:00.012Z 86400 1000 5407c828 77c9e3f0 all
+const written = `@ 2026-11-21T08:00:00.012Z 86400 1000 5407c828 77c9e3f0 all 101 22679eae
 12 3.25 4 123456.789 10 2000
 13 0.5 0 99.5
 14 1234567890.12 0.25 0.000001 0 1
 15 2e+20 1000000 0 2.5
-= 2026-11-21T08:00:00.012Z 161 01ced2d7
+= 2026-11-21T08:00:00.012Z 174 493882ed
 `
 
 func sampleBlock() Block {
@@ -49,10 +49,10 @@ func TestFormat(t *testing.T) {
 
 // TestExamples holds that the examples in spool(5) are true.
 func TestExamples(t *testing.T) {
-	const samples = `@ 2026-11-21T08:00:00.012Z 86400 1 5407c828 77c9e3f0 all
+	const samples = `@ 2026-11-21T08:00:00.012Z 86400 1 5407c828 77c9e3f0 all 43 1ea202c9
 12 3.25 4 123456.789 10 1000
 13 0.5 0 99.5
-= 2026-11-21T08:00:00.012Z 100 920768ba
+= 2026-11-21T08:00:00.012Z 112 0cd8469a
 `
 	got, s := scan(t, samples)
 	if len(got) != 1 || s.End != int64(len(samples)) || string(got[0].Append(nil)) != samples {
@@ -144,6 +144,33 @@ func TestTorn(t *testing.T) {
 	}
 }
 
+// TestDamageAtEnd flips every bit of the last block: none is taken for a block that was
+// never written to its end, and what follows later counts.
+func TestDamageAtEnd(t *testing.T) {
+	b := sampleBlock()
+	empty := b
+	empty.Samples = nil
+	for _, b := range []Block{b, empty} {
+		one := b.Append(nil)
+		for i := range one {
+			for bit := range 8 {
+				text := append(bytes.Clone(one), one...)
+				text[len(one)+i] ^= 1 << bit
+				got, s := scan(t, string(text))
+				if len(got) != 1 || len(s.Damaged) != 1 || s.Damaged[0].Line != 1+bytes.Count(one, newline) || s.End != int64(len(text)) {
+					t.Fatalf("bit %d of byte %d: %d blocks, %+v, want one, and damage behind it", bit, i, len(got), s)
+				}
+				if text[len(text)-1] != '\n' {
+					text = append(text, '\n')
+				}
+				if got, s := scan(t, string(append(text, one...))); len(got) != 2 || len(s.Damaged) == 0 {
+					t.Fatalf("bit %d of byte %d, and a block behind it: %d blocks, %+v", bit, i, len(got), s)
+				}
+			}
+		}
+	}
+}
+
 // TestDamage flips every bit of the second of four blocks: the others count, but
 // for the third when the two can no longer be told apart, the damage is told with
 // its line, and nothing is read that was not written.
@@ -227,7 +254,7 @@ func TestNames(t *testing.T) {
 			t.Fatalf("after %q the next number is %d, want %d", text[:cut], got.Number("new"), lines+1)
 		}
 	}
-	for i, c := range text[:len(text)-1] {
+	for i, c := range text {
 		altered := bytes.Clone(text)
 		altered[i] ^= 1
 		got, _, bad := ParseNames(altered)

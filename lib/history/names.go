@@ -32,8 +32,8 @@ func newNames(id uint32, room int) *Names {
 // shortestName is how many bytes the line of almost any name takes at least.
 const shortestName = 40
 
-// ParseNames reads names, and returns also how many bytes of the text are whole
-// lines: behind them is what was never written to its end. Lines that do not read
+// ParseNames reads names, and returns also how many bytes of the text count: behind
+// them is a line that was never written to its end. Lines that do not read
 // as they were written are damage; their numbers are not given to others. Without
 // any good line the answer is nil.
 func ParseNames(text []byte) (n *Names, whole int, bad []Damage) {
@@ -58,6 +58,13 @@ func ParseNames(text []byte) (n *Names, whole int, bad []Damage) {
 		n.ids[name] = id
 		n.last = max(n.last, id)
 	}
+	if rest := text[whole:]; len(rest) > 0 {
+		if _, _, _, ok := parseName(rest[:len(rest)-1]); ok { // its newline was changed
+			whole = len(text)
+			line++
+			bad = append(bad, Damage{line, errAltered.Error()})
+		}
+	}
 	if n != nil {
 		n.last = max(n.last, line)
 	}
@@ -65,18 +72,12 @@ func ParseNames(text []byte) (n *Names, whole int, bad []Damage) {
 }
 
 func parseName(line []byte) (id int, name string, of uint32, ok bool) {
+	line, ok = checked(line)
 	at := len(line) - len(" 00000000")
-	if at < 0 {
-		return
-	}
-	end := fields{line[at:]}
-	sum, ok := end.hex()
-	if !ok || sum != crc32.Checksum(line[:at], castagnoli) || at < len(" 00000000") {
+	if !ok || at < 0 {
 		return 0, "", 0, false
 	}
-	line = line[:at]
-	at -= len(" 00000000")
-	end = fields{line[at:]}
+	end := fields{line[at:]}
 	of, ok = end.hex()
 	number, quoted, cut := bytes.Cut(line[:at], []byte(" "))
 	id, err := strconv.Atoi(string(number))

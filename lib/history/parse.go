@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"errors"
+	"hash/crc32"
 	"math"
 	"strconv"
 	"time"
@@ -43,7 +44,7 @@ func parseEnd(line []byte) (e end, ok bool) {
 // samples.
 func (b *Block) parse(text []byte) error {
 	head, text, _ := bytes.Cut(text, newline)
-	if !b.parseHead(head) {
+	if length, ok := b.parseHead(head); !ok || len(text) != length {
 		return errAltered
 	}
 	b.Samples = b.Samples[:0]
@@ -64,14 +65,20 @@ func (b *Block) parse(text []byte) error {
 
 var newline = []byte("\n")
 
-func (b *Block) parseHead(line []byte) (ok bool) {
+// parseHead reads the first line of a block. length is that of the lines of samples, in
+// bytes.
+func (b *Block) parseHead(line []byte) (length int, ok bool) {
+	line, ok = checked(line)
+	if !ok {
+		return 0, false
+	}
 	rest, ok := bytes.CutPrefix(line, headLine)
 	if !ok || len(rest) < len(timeLayout) {
-		return false
+		return 0, false
 	}
 	var err error
 	if b.Time, err = time.Parse(timeLayout, string(rest[:len(timeLayout)])); err != nil {
-		return false
+		return 0, false
 	}
 	f := fields{rest[len(timeLayout):]}
 	h, ok1 := f.usage()
@@ -79,11 +86,24 @@ func (b *Block) parseHead(line []byte) (ok bool) {
 	settings, ok3 := f.hex()
 	names, ok4 := f.hex()
 	if !ok1 || !ok2 || !ok3 || !ok4 || h.Rest != 0 || h.Millis <= 0 || h.Millis > math.MaxInt64/int64(time.Millisecond) {
-		return false
+		return 0, false
 	}
 	b.HalfLife, b.Factor, b.Settings, b.Names = time.Duration(h.Millis)*time.Millisecond, factor, settings, names
-	b.All = string(f.rest) == " all"
-	return b.All || len(f.rest) == 0
+	f.rest, b.All = bytes.CutPrefix(f.rest, []byte(" all"))
+	n, ok := f.whole()
+	return int(n), ok && n <= maxBlock && len(f.rest) == 0
+}
+
+// checked cuts off the CRC-32C, and the blank before it, that a line ends with, and
+// tells whether it is right.
+func checked(line []byte) (text []byte, ok bool) {
+	at := len(line) - len(" 00000000")
+	if at < 0 {
+		return nil, false
+	}
+	end := fields{line[at:]}
+	sum, ok := end.hex()
+	return line[:at], ok && sum == crc32.Checksum(line[:at], castagnoli)
 }
 
 func parseSample(line []byte, usual float64) (s Sample, ok bool) {

@@ -3,6 +3,7 @@ package history
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"hash/crc32"
 	"io"
 )
@@ -22,8 +23,7 @@ var ErrStop = errors.New("stop")
 
 // Scanned is what a Scan came upon.
 type Scanned struct {
-	// End is the offset behind the last block that is whole: what stands behind
-	// it was never written to its end.
+	// End is the offset behind which a block was never written to its end.
 	End int64
 	// Lines is the number of lines before End.
 	Lines   int
@@ -32,7 +32,8 @@ type Scanned struct {
 
 // Scan reads the blocks of a file and calls each with those that are whole, in
 // order. The block is good until each returns. What is not whole is left out, and
-// damage if a whole block follows. It fails when reading or each fails.
+// damage unless the file ends with it and it is the beginning of a block. It fails
+// when reading or each fails.
 func Scan(from io.Reader, each func(*Block) error) (Scanned, error) {
 	s := scanner{from: from, buffer: make([]byte, 0, 1<<18)}
 	for {
@@ -40,7 +41,11 @@ func Scan(from io.Reader, each func(*Block) error) (Scanned, error) {
 		if err == nil {
 			err = s.take(text, each)
 		}
-		if err == io.EOF || err == ErrStop {
+		if err == io.EOF {
+			s.ending()
+			return s.Scanned, nil
+		}
+		if err == ErrStop {
 			return s.Scanned, nil
 		}
 		if err != nil {
@@ -141,6 +146,36 @@ func (s *scanner) take(text []byte, each func(*Block) error) error {
 	return each(&s.block)
 }
 
+// ending judges what stands behind the last block that is whole.
+func (s *scanner) ending() {
+	if len(s.bad) > 0 { // it has an end, so it was written to it
+		s.Damaged = append(s.Damaged, s.bad...)
+		s.End, s.Lines = s.offset, s.lines
+	}
+	if text := s.buffer[s.used:]; len(text) > 0 && !torn(text) {
+		s.Damaged = append(s.Damaged, Damage{s.lines + 1, errAltered.Error()})
+		s.pass(text)
+		s.End, s.Lines = s.offset, s.lines
+	}
+}
+
+// torn tells whether a text without a block's end is a block that was never written to
+// its end, and not one that was changed.
+func torn(text []byte) bool {
+	if trimmed := bytes.TrimRight(text, "\x00"); len(trimmed)+1 < len(text) {
+		text = trimmed // a power cut may leave the length without the bytes
+	}
+	head, _, whole := bytes.Cut(text, newline)
+	if !whole {
+		// A head whose newline was changed is whole without its last byte.
+		_, ok := checked(head[:max(len(head)-1, 0)])
+		return !ok
+	}
+	length, ok := new(Block).parseHead(head)
+	before := len(head) + 1 + length
+	return ok && len(text) < before+len("= ")+len(timeLayout)+len(fmt.Sprintf(" %d 00000000\n", before))
+}
+
 // begin returns where the block begins that ends with the last line of text,
 // which begins at last.
 func (e end) begin(text []byte, last int) (int, error) {
@@ -175,7 +210,7 @@ func LastBlock(text []byte) (b Block, need int, ok bool) {
 	start, err := e.begin(text, last)
 	if err == nil {
 		head, _, _ := bytes.Cut(text[start:last], newline)
-		ok = b.parseHead(head)
+		_, ok = b.parseHead(head)
 	}
 	return b, need, err == nil && ok
 }
