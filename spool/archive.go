@@ -189,29 +189,18 @@ func (a *archiving) target(file string, from file, known stretch) (to Archived, 
 // write makes a durable copy of a file, unless it is there.
 func (a *archiving) write(from file, to Archived) error {
 	fsys := a.spool.files
-	if there, err := fsys.Open(to.To, readOnly, 0); err == nil {
-		defer there.Close()
-		size, err := there.Size()
-		if err != nil {
-			return err
-		}
-		sum, err := sumTo(there, min(size, to.Bytes))
-		switch {
-		case err != nil:
-			return err
-		case size != to.Bytes || sum != to.CRC:
-			return fmt.Errorf("%s: another file is there: name another directory", to.To)
-		}
-		// Its name may not be durable yet.
-		return fsys.SyncDir(a.dir)
-	} else if !errors.Is(err, fs.ErrNotExist) {
+	there, err := a.there(from, to)
+	if err != nil {
 		return err
+	}
+	if there { // its name may not be durable yet
+		return fsys.SyncDir(a.dir)
 	}
 	if err := mkdirAll(fsys, a.dir); err != nil {
 		return err
 	}
 	temporary := to.To + ".new"
-	err := a.copyTo(temporary, from, to)
+	err = a.copyTo(temporary, from, to)
 	if err == nil {
 		err = fsys.Rename(temporary, to.To)
 	}
@@ -220,6 +209,33 @@ func (a *archiving) write(from file, to Archived) error {
 		return err
 	}
 	return fsys.SyncDir(a.dir)
+}
+
+// there tells whether the copy is there, whole. The beginning of one is replaced: a
+// month was added to after it was copied, and before that was recorded.
+func (a *archiving) there(from file, to Archived) (whole bool, err error) {
+	f, err := a.spool.files.Open(to.To, readOnly, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return false, err
+	}
+	least := min(size, to.Bytes)
+	sum, err := sumTo(f, least)
+	if err != nil {
+		return false, err
+	}
+	want, err := sumTo(from, least)
+	if err == nil && (size > to.Bytes || sum != want) {
+		err = fmt.Errorf("%s: another file is there: name another directory", to.To)
+	}
+	return size == to.Bytes, err
 }
 
 // copyTo writes the bytes of a file that are to be archived to a new one.

@@ -192,6 +192,11 @@ func TestArchive(t *testing.T) {
 		t.Fatal(err)
 	}
 	to := filepath.Join(t.TempDir(), "a", "b")
+	for _, err := range []error{os.MkdirAll(to, 0o700), os.WriteFile(filepath.Join(to, month+".ads"), []byte(kept[historyFile(month)][:99]), 0o600)} {
+		if err != nil { // an earlier copy, before jobs left once more
+			t.Fatal(err)
+		}
+	}
 	files, err := s.Archive(month, to, false)
 	if err != nil || len(files) != 2 {
 		t.Fatalf("Archive = %+v, %v", files, err)

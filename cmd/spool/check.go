@@ -99,17 +99,23 @@ func place(f spool.Finding) string {
 	return f.File
 }
 
+// setAside is what to do about a damaged month, whose name follows.
+const setAside = ": the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged "
+
 // mending are the kinds of files about whose damage there is less to do than
 // about that of the others.
 var mending = map[string]string{
 	"lock": "", "negotiate.lock": "", "fold.lock": "", "cycle.json": "", // the finding says it
-	"history": ": the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged MONTH",
-	"log":     ": the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged MONTH",
+	"samples": ": the other samples count", "history": setAside, "log": setAside,
 }
 
 // advice says what to do about damage, behind a colon.
 func (r *report) advice(f spool.Finding) string {
-	if text, ok := mending[r.kind(f)]; ok {
+	text, ok := mending[r.kind(f)]
+	if text == setAside {
+		text += strings.TrimSuffix(filepath.Base(f.File), ".ads")
+	}
+	if ok {
 		return text
 	}
 	return ": restore the spool from a copy, or save the rest with spool salvage NEWDIR"
