@@ -37,20 +37,37 @@ func AppendWithin(left *time.Duration, path string, events ...Event) error {
 	if len(events) == 0 {
 		return nil
 	}
-	if err := write(left, path, events); err != nil {
+	if err := write(left, path, Text(events...), false); err != nil {
 		return cause(path, err)
 	}
 	return nil
 }
 
-func write(left *time.Duration, path string, events []Event) error {
-	var b []byte
+// Text returns events as they stand in a log, one behind the other.
+func Text(events ...Event) (b []byte) {
 	for i, e := range events {
 		b = e.AppendTo(b)
 		if i == 0 {
 			b = slices.Grow(b, len(b)*len(events)) // most are as long as the first
 		}
 	}
+	return b
+}
+
+// AppendMissing appends those events of a text that the log does not have, as AppendWithin does
+// with all of them: for a process that finds what another was to append, which may have done
+// so. It looks for them behind the last event 001 of their job, as two attempts may end alike
+// in one second, and in the last 16 MB of the log. What is no regular file, or may not be read,
+// gets all of them.
+func AppendMissing(left *time.Duration, path string, text []byte) error {
+	if err := write(left, path, text, true); err != nil {
+		return cause(path, err)
+	}
+	return nil
+}
+
+// write appends events to a log: all of them, or only those that are missing there.
+func write(left *time.Duration, path string, b []byte, missing bool) error {
 	f, err := open(path)
 	if err != nil {
 		return err
@@ -59,7 +76,7 @@ func write(left *time.Duration, path string, events []Event) error {
 	switch {
 	case err != nil:
 	case info.Mode().IsRegular():
-		err = appendWhole(left, f, path, b)
+		err = appendWhole(left, f, path, b, missing)
 	default:
 		const least = time.Millisecond // a deadline that is over would keep it from trying
 		begun := time.Now()
@@ -87,10 +104,15 @@ func open(path string) (*os.File, error) {
 	return f, err
 }
 
-// appendWhole writes all of b behind a regular file, or nothing. The lock goes
-// with the file's descriptor.
-func appendWhole(left *time.Duration, f *os.File, path string, b []byte) error {
+// appendWhole writes all of b behind a regular file, or nothing; of events that are to be
+// there once, those that are missing. The lock goes with the file's descriptor.
+func appendWhole(left *time.Duration, f *os.File, path string, b []byte, missing bool) error {
 	locked := lock(f, left)
+	if missing {
+		if b = without(b, f, path); len(b) == 0 {
+			return nil
+		}
+	}
 	if locked {
 		if s := separator(f, path); s != nil {
 			b = append(s, b...)
@@ -151,6 +173,35 @@ func separator(f *os.File, path string) []byte {
 	return []byte("\n" + end)
 }
 
+// without returns those events of a text that the log does not have.
+func without(text []byte, f *os.File, path string) (missing []byte) {
+	const most = 16 << 20
+	const end = "\n...\n"
+	tail, _ := lastBytes(f, path, most)
+	there := map[string][]string{} // by job
+	for event := range strings.SplitAfterSeq(tail, end) {
+		number, job := numberAndJob(event)
+		if there[job] = append(there[job], event); number == executingNumber {
+			there[job] = nil
+		}
+	}
+	for event := range strings.SplitAfterSeq(string(text), end) {
+		if _, job := numberAndJob(event); !slices.Contains(there[job], event) {
+			missing = append(missing, event...)
+		}
+	}
+	return missing
+}
+
+const executingNumber = "001"
+
+// numberAndJob returns the first two words of an event.
+func numberAndJob(event string) (number, job string) {
+	number, rest, _ := strings.Cut(event, " ")
+	job, _, _ = strings.Cut(rest, " ")
+	return number, job
+}
+
 // lastBytes returns the last bytes of a log that is open for writing only.
 func lastBytes(f *os.File, path string, n int) (string, bool) {
 	reader, err := os.OpenFile(path, os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOCTTY, 0)
@@ -166,8 +217,8 @@ func lastBytes(f *os.File, path string, n int) (string, bool) {
 	if err != nil || !os.SameFile(mine, other) {
 		return "", false
 	}
-	b := make([]byte, n)
 	from := max(other.Size()-int64(n), 0)
+	b := make([]byte, min(other.Size(), int64(n)))
 	read, err := reader.ReadAt(b, from)
 	return string(b[:read]), err == nil || errors.Is(err, io.EOF)
 }

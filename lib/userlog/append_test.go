@@ -149,6 +149,42 @@ func TestAppendBehindTornEvent(t *testing.T) {
 	}
 }
 
+// Events that another process may have written are written where they are missing, and only
+// there.
+func TestAppendMissing(t *testing.T) {
+	event := func(cluster int, body Body) string {
+		return string(Event{Job: pool.JobID{Cluster: cluster}, At: at, Body: body}.AppendTo(nil))
+	}
+	begun, evicted, held, ended, other := event(7, Executing{Host: "node1"}), event(7, Evicted{}), event(7, Held{}), event(7, Terminated{}), event(8, Terminated{})
+	for _, c := range []struct {
+		name, log, text, want string
+	}{
+		{"none", "", ended, ended},
+		{"all", begun + ended, ended, begun + ended},
+		{"all, with others behind", begun + ended + other + event(7, Released{}), ended, begun + ended + other + event(7, Released{})},
+		{"those of another job", begun + other, ended, begun + other + ended},
+		{"the first", begun + evicted, evicted + held, begun + evicted + held},
+		{"torn", begun + ended[:20], ended, begun + ended[:20] + "\n...\n" + ended},
+		{"those of two jobs", begun, ended + other, begun + ended + other},
+		{"alike, of an earlier attempt", begun + evicted + begun, evicted, begun + evicted + begun + evicted},
+		{"before another job's attempt", evicted + event(8, Executing{Host: "node1"}), evicted, evicted + event(8, Executing{Host: "node1"})},
+	} {
+		path := filepath.Join(t.TempDir(), "job.log")
+		if err := os.WriteFile(path, []byte(c.log), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for range 2 {
+			left := Patience
+			if err := AppendMissing(&left, path, []byte(c.text)); err != nil {
+				t.Fatal(err)
+			}
+			if got, err := os.ReadFile(path); err != nil || string(got) != c.want {
+				t.Errorf("%s: log = %q, %v, want %q", c.name, got, err, c.want)
+			}
+		}
+	}
+}
+
 // A pipe that nobody reads, and one that is full, keep nobody waiting for long.
 func TestAppendToPipe(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe")
