@@ -26,7 +26,8 @@
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
-//	claims.d/        one lock file for each claim with a supervisor
+//	claims.d/        one lock file for each claim with a supervisor, with what the log of its
+//	                 job is still to be told; and such files of commands
 //	execute/         directories of jobs that transfer files; the starter's
 //	history/         ads of jobs that have left the queue, a file a month
 //	archive/         months of history and log that were moved away (Archive)

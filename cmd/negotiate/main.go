@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
@@ -109,6 +110,7 @@ func run(c *cmdline.Call) error {
 // prepare does what is done before a cycle with jobs that are in the queue, and with
 // those that are still to come: what they wait for may have come about long since.
 func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params) (did Policy, err error) {
+	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
 	if did, err = policy(c, s, p, nil); err != nil {
 		return did, err
 	}

@@ -69,12 +69,17 @@ func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, only map[int]b
 			note(&log, f)
 		}
 		tx.Op("job policy", did.words()...)
+		if err := log.Keep(s, c.Now); err != nil {
+			c.Warn("job log: %v", err)
+		}
 		return nil
 	})
-	if err == nil {
-		log.Write(c)
+	if err != nil {
+		log.Release()
+		return did, err
 	}
-	return did, err
+	log.Write(c)
+	return did, nil
 }
 
 // recollect asks the history how the first jobs of clusters ended that have been

@@ -171,6 +171,16 @@ func (l *claimLock) signed() time.Time {
 	return info.ModTime()
 }
 
+// leave does as remove, unless the file keeps events that the log of the job is still to be told:
+// then it frees the locks, and a pass looks after the file.
+func (l *claimLock) leave() {
+	if info, err := l.file.Stat(); err == nil && info.Size() == 0 {
+		l.remove()
+		return
+	}
+	l.close()
+}
+
 // remove removes the file and frees the locks. What is left of the job, if
 // anything, holds on to a file without a name, which harms nobody.
 func (l *claimLock) remove() {

@@ -6,10 +6,11 @@
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
 // (lost.go, leftover.go), then starts a supervisor for each claim that is
 // Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
-// (claimlock.go), commits Matched to Running, lets who ended an earlier attempt
-// tell the job's log so (predecessor.go), executes the job, and stays with
-// it (watch.go) until it has ended, nothing that it started is left (lib/family)
-// and that is committed (finish.go). For a job that transfers files it copies the
+// (claimlock.go), commits Matched to Running, waits until the job's event log has the
+// ends of earlier attempts, executes the job, and stays with it (watch.go) until it has
+// ended, nothing that it started is left (lib/family) and that is committed, and in the
+// event log (finish.go, epilogue.go; package joblog says how that survives a kill).
+// For a job that transfers files it copies the
 // inputs before and the output after that, and only then commits the end
 // (transfer.go). A job with a time of its own is not executed before that
 // (deferral.go). When a job has ended by itself the slot may go on with the next one of
@@ -49,7 +50,8 @@
 // left behind still holds it, kill that. Who has both may start the attempt, or
 // end its claim and remove the file. Both locks are the kernel's and go with
 // the processes that hold them, so that neither a crash nor a reboot leaves
-// anything behind but an empty file and the scratch directory. When the file was
+// anything behind but the file and the scratch directory. The file is empty until the
+// attempt ends; then it keeps what the job's log is to be told of that. When it was
 // last changed is its supervisor's last sign of life, by which an attempt is
 // charged that ended with the machine.
 //

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"time"
 
 	"fairspool/cmd/internal/joblog"
@@ -28,8 +29,8 @@ type end struct {
 // finish commits how an attempt ended, and then writes what became of the job to
 // the job's event log. Next, if not nil, takes the slot in the same transaction. Events that
 // cannot be written are no reason to doubt the first: complain is told of that, and of a clock
-// that was set.
-func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, nobody string, complain func(error), next *heir) error {
+// that was set. Claim is the file of the claim, on which this process has the record lock.
+func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *heir) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }
@@ -42,7 +43,14 @@ func finish(sp *spool.Spool, a attempt, e end, p accountant.Params, nobody strin
 		if ad, ok := tx.Job(a.Job); ok {
 			told.stays(ad)
 		}
-		return next.enter(tx, e.now.Clock)
+		if err := next.enter(tx, e.now.Clock); err != nil {
+			return err
+		}
+		if err := joblog.Keep(claim, told.log, told.events(a.Job)...); err != nil {
+			warn("log: %w", err)
+		}
+		reached(stepKept)
+		return nil
 	})
 	if err != nil {
 		return err

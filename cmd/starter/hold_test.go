@@ -228,9 +228,14 @@ func TestEvents(t *testing.T) {
 				c.before(p, id)
 			}
 			now := accountant.Reading{Now: matchedAt.Add(time.Hour)}
-			if err := finish(p.spool, attempt{id, 1}, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
+			lock, err := lockClaim(p.spool.ClaimLock(id.String() + ".1"))
+			if err != nil {
 				t.Fatal(err)
 			}
+			if err := finish(p.spool, attempt{id, 1}, lock.file, end{c.how, now.Now, now}, params, "", func(err error) { t.Error(err) }, nil); err != nil {
+				t.Fatal(err)
+			}
+			lock.remove()
 			if got := p.queued(id, "JobStatus"); got != c.state {
 				t.Errorf("the job: %s, want %s", got, c.state)
 			}

@@ -42,7 +42,6 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
 		return
 	}
-	defer lock.remove()
 	reached(stepAlone)
 	how := operation.Ending{Lost: supervisorDied, Died: true}
 	signed := lock.signed()
@@ -54,10 +53,12 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	}
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
-	err = finish(sp, attempt{claim.Job, claim.Attempt}, e, operation.Params(c.Config), c.Config.NobodySlotUser, complain, nil)
+	err = finish(sp, attempt{claim.Job, claim.Attempt}, lock.file, e, operation.Params(c.Config), c.Config.NobodySlotUser, complain, nil)
 	if errors.Is(err, operation.ErrGone) {
-		return // it ended after we looked
+		lock.leave() // it ended after we looked
+		return
 	}
+	defer lock.remove()
 	if err != nil {
 		c.Warn("job %s: %v", id, err)
 		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -71,9 +72,10 @@ func pass(c *cmdline.Call) error {
 
 func newReport() report { return report{Started: []string{}, Failed: []failure{}, Lost: []failure{}} }
 
-// around looks after the claims that have been started, and returns all of this machine's
-// as they are then.
+// around looks after the claims that have been started and after events of jobs that are still
+// to be written, and returns all claims of this machine as they are then.
 func (r *report) around(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
+	joblog.Finish(sp, c.Config.NobodySlotUser, c.Warn)
 	claims, err := claimsHere(c, sp)
 	if err != nil {
 		return nil, err

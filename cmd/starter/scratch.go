@@ -176,7 +176,7 @@ func (l leftBehind) sweep(sp *spool.Spool) {
 	for name := range l.attempts {
 		if lock, err := lockClaim(sp.ClaimLock(name)); err == nil {
 			removeScratch(l.folder, name) // what stays is for the next pass
-			lock.remove()
+			lock.leave()
 		}
 	}
 	for name := range l.kept {

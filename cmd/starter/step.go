@@ -18,6 +18,7 @@ const (
 	stepStored       step = "stored"       // the output is where it belongs, or kept
 	stepCheckpointed step = "checkpointed" // a checkpoint is kept
 	stepResuming     step = "resuming"     // and recorded
+	stepKept         step = "kept"         // what the event log is to be told of the end is kept, until it is
 	stepFinished     step = "finished"     // the end is recorded, and the slot's next attempt, if there is one
 	stepConcluded    step = "concluded"    // the event log has the end
 	stepTidied       step = "tidied"       // the scratch directory is gone

@@ -129,7 +129,7 @@ func TestKilledAfterEachStep(t *testing.T) {
 		{name: "before the files", at: stepPlacing, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
 		{name: "the scratch directory alone", at: stepPlacing, there: []string{one}, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
 		{name: "placed", at: stepPlaced, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
-		// What the event log was to be told next it is not told by anybody else.
+		// Of the beginning the event log is told by nobody else.
 		{name: "executed", at: stepExecuted, script: quickJob, starts: "2|1 2", counted: 2, events: "7 1 5"},
 		{name: "logged", at: stepLogged, there: []string{"../attempts/start.1.0.1"}, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "told to leave", at: stepTold, script: stubbornJob, told: true, starts: "1 2", counted: 2, events: "1 7 12 1 5"},
@@ -137,7 +137,8 @@ func TestKilledAfterEachStep(t *testing.T) {
 		{name: "ended", at: stepEnded, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "alone", at: stepAlone, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "stored", at: stepStored, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
-		{name: "finished", at: stepFinished, script: quickJob, starts: "1", counted: 1, events: "1"},
+		{name: "kept", at: stepKept, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
+		{name: "finished", at: stepFinished, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 		{name: "concluded", at: stepConcluded, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 		{name: "tidied", at: stepTidied, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 		{name: "unlocked", at: stepUnlocked, script: quickJob, starts: "1", counted: 1, events: "1 5"},
@@ -150,7 +151,8 @@ func TestKilledAfterEachStep(t *testing.T) {
 		{name: "checkpoints exchanged", at: stepResuming, there: []string{kept + ".new", kept + "/two"}, script: steadyJob, starts: "1 2", counted: 2, events: "1 3 7 1 5", resumed: "one two"},
 
 		{name: "rescuer alone", at: stepAlone, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
-		{name: "rescuer finished", at: stepFinished, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 1 5"},
+		{name: "rescuer kept", at: stepKept, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
+		{name: "rescuer finished", at: stepFinished, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "rescuer concluded", at: stepConcluded, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "rescuer tidied", at: stepTidied, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 	} {
@@ -256,7 +258,7 @@ func TestKilledBetweenJobs(t *testing.T) {
 		at     step
 		events string // of the first job
 	}{
-		{stepFinished, "1"}, {stepConcluded, "1 5"}, {stepTidied, "1 5"}, {stepUnlocked, "1 5"},
+		{stepFinished, "1 5"}, {stepConcluded, "1 5"}, {stepTidied, "1 5"}, {stepUnlocked, "1 5"},
 	} {
 		t.Run(string(c.at), func(t *testing.T) {
 			t.Parallel()

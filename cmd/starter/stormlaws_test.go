@@ -17,7 +17,7 @@ func (s *storm) laws() {
 	s.Helper()
 	s.settled()
 	ads := s.left()
-	unseen, untold, again, byKill := 0, 0, 0, 0 // attempts, events, jobs
+	unseen, untold, again, byKill := 0, 0, 0, 0 // attempts, beginnings in logs, jobs
 	committed := map[string]float64{}
 	for n := range s.kinds {
 		id := pool.JobID{Cluster: n + 1}
@@ -43,10 +43,10 @@ func (s *storm) laws() {
 	}
 	deaths += s.killed["reboot"] * stormSlots * 2 // each ends all that are there
 	if unseen > deaths || untold > deaths {
-		s.Errorf("%d attempts began no program, %d events are missing, want %d at most: so many were killed", unseen, untold, deaths)
+		s.Errorf("%d attempts began no program, of %d the beginning is missing in the logs, want %d at most: so many were killed", unseen, untold, deaths)
 	}
 	s.accounts(committed)
-	s.Logf("%d jobs, %d started more than once, %d ended by a kill; killed %v; %d starts were recorded and not executed, %d events are missing",
+	s.Logf("%d jobs, %d started more than once, %d ended by a kill; killed %v; %d starts were recorded and not executed, %d are missing in the logs",
 		len(s.kinds), again, byKill, s.killed, unseen, untold)
 	if total := s.killed["supervisor"] + s.killed["job"] + s.killed["negotiate"] + s.killed["pass"] + s.killed["watch"]; total < 20 || len(s.kinds) < 2*len(kindsOfJobs) {
 		s.Errorf("%d processes were killed, and %d jobs ran: too few to say anything", total, len(s.kinds))
@@ -92,9 +92,9 @@ func (s *storm) attempts(id pool.JobID, ad *classad.Ad) (unseen int) {
 	return counted - len(starts)
 }
 
-// eventsOf holds that the job's log tells of no more than there was, each attempt's end after its
-// beginning, unless it never had one. It returns how many events are missing: nobody tells the
-// log what a dead process was about to.
+// eventsOf holds that the job's log tells of no more than there was, and of each attempt's end
+// once, after its beginning, unless it never had one. It returns how many beginnings are missing:
+// of those nobody tells the log what a dead process was about to.
 func (s *storm) eventsOf(id pool.JobID, ad *classad.Ad, never int) (missing int) {
 	s.Helper()
 	const executing, checkpointed, evicted, terminated, lost, held = 1, 3, 4, 5, 7, 12
@@ -105,7 +105,7 @@ func (s *storm) eventsOf(id pool.JobID, ad *classad.Ad, never int) (missing int)
 		case e == checkpointed:
 		case e == executing:
 			if begun {
-				missing++ // the end of the one before
+				s.Errorf("job %v: events %v, want the end of each attempt before the next", id, events)
 			}
 			runs, begun = runs+1, true
 		case e == terminated && i < len(events)-1:
@@ -121,7 +121,7 @@ func (s *storm) eventsOf(id pool.JobID, ad *classad.Ad, never int) (missing int)
 		before = e
 	}
 	if begun || before != terminated {
-		missing++
+		s.Errorf("job %v: events %v, want the end of the job as the last", id, events)
 	}
 	if counted := int(number64(ad, pool.AttrNumJobStarts)); runs > counted {
 		s.Errorf("job %v: events %v, and its ad counts %d starts, want so many at most", id, events, counted)

@@ -52,8 +52,8 @@ func (s *supervisor) now() time.Time { return s.call.Later().Now }
 // live starts the job, waits for its end and commits that. The slot goes on with the
 // attempt next, which has begun; nil for none.
 func (s *supervisor) live(t task) (next *supervisor, nextTask task, err error) {
-	if t.log.Path != "" {
-		s.awaitWord()
+	if t.log.Path != "" && s.Number > 1 { // the log is told of the ends of earlier attempts first
+		joblog.Await(s.spool, s.config.NobodySlotUser, s.tell, s.Job, s.Number)
 	}
 	placed, how, ready := s.ready(t)
 	if ready {
@@ -221,7 +221,7 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
 		s.spool.At(e.at)
 		heir := s.heir(how, wait == firstRetry)
-		err := finish(s.spool, s.attempt, e, s.params, s.config.NobodySlotUser, s.log.add, heir)
+		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.add, heir)
 		if err == nil || errors.Is(err, operation.ErrGone) {
 			next, t = heir.taken()
 			return next, t, err

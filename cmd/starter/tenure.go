@@ -102,7 +102,11 @@ func (n *tenure) serve(s *supervisor) error {
 	reached(stepBegun)
 	for s != nil {
 		next, nextTask, e := s.live(t)
-		s.lock.remove()
+		if errors.Is(e, operation.ErrGone) {
+			s.lock.leave() // the end may be recorded though that failed
+		} else {
+			s.lock.remove()
+		}
 		reached(stepUnlocked)
 		s, t, err = next, nextTask, e
 	}

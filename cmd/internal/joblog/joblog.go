@@ -1,12 +1,17 @@
 // Package joblog tells the jobs' own event logs what a command did to them,
 // once that is committed.
 //
+// The events of a transaction that ends attempts or jobs are kept in the spool until they
+// are written (pending.go), so that another process writes them if this one is killed.
+//
 // It knows where a job's log is and how a command warns, and nothing of why
 // the event came about.
 package joblog
 
 import (
+	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -15,6 +20,7 @@ import (
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
+	"fairspool/spool"
 )
 
 // Log is a job's event log: where it is, and whose it is.
@@ -56,6 +62,9 @@ func (l Log) appendWithin(left *time.Duration, nobody string, events []userlog.E
 type Events struct {
 	logs []Log // in order of first use
 	of   map[Log][]userlog.Event
+	// kept is the file that keeps them until they are written; nil: none does.
+	kept  *os.File
+	spool *spool.Spool // nil for events of jobs that are new, or stay as they are
 }
 
 // Add notes an event of a job for the log that its ad names, if any.
@@ -153,10 +162,11 @@ func (v *Events) Write(c *cmdline.Call) {
 	if c.Config != nil {
 		nobody = c.Config.NobodySlotUser
 	}
+	v.date(c.Now)
+	if v.spool != nil {
+		finisher{v.spool, nobody, c.Warn}.await(v.before)
+	}
 	for _, log := range v.logs {
-		for i := range v.of[log] {
-			v.of[log][i].At = c.Now
-		}
 		err := log.appendWithin(&left, nobody, v.of[log])
 		if err == nil {
 			continue
@@ -168,4 +178,28 @@ func (v *Events) Write(c *cmdline.Call) {
 	if bad > most {
 		c.Warn("job log: %d more cannot be written either", bad-most)
 	}
+	v.drop()
+}
+
+// date dates the events with the time at.
+func (v *Events) date(at time.Time) {
+	for _, log := range v.logs {
+		for i := range v.of[log] {
+			v.of[log][i].At = at
+		}
+	}
+}
+
+// before reports whether other pending events are of a job of these, which are to stand
+// behind them.
+func (v *Events) before(p pendingFile) bool {
+	if v.kept != nil && p.path == v.kept.Name() {
+		return false
+	}
+	for _, log := range v.logs {
+		if slices.ContainsFunc(v.of[log], func(e userlog.Event) bool { return e.Job == p.Job }) {
+			return true
+		}
+	}
+	return false
 }

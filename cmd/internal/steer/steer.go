@@ -68,9 +68,13 @@ func (k Kind) Run(c *cmdline.Call) error {
 		for _, l := range jobs.Late {
 			a.late(tx, l)
 		}
+		if err := a.log.Keep(s, c.Now); err != nil {
+			c.Warn("job log: %v", err)
+		}
 		return nil
 	})
 	if err != nil {
+		a.log.Release()
 		return err
 	}
 	a.log.Write(c)

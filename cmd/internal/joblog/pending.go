@@ -1,0 +1,355 @@
+package joblog
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// Events of a transaction that ends an attempt, or takes jobs out of the queue that have none,
+// are kept in a file of the spool until the logs have them:
+//
+//  1. The transaction writes the events to the file, which its process has locked.
+//  2. The transaction is committed.
+//  3. The events are appended to the logs.
+//  4. The file is removed.
+//
+// The file stands in claims.d. For an attempt it is the file of its claim, on which whoever ends
+// the attempt has the record lock of fcntl(2) anyway; a command makes one with such a lock for
+// all the jobs that it takes out of the queue, named CLUSTER.PROC.0-NUMBER after the first.
+// Without the lock it belongs to a process that was killed. Then the spool tells whether the
+// transaction was committed, and the log whether it has the events (userlog.AppendMissing). So
+// each event is written once, whoever is killed.
+//
+// The file need not be durable: the logs are not, either.
+
+// Keep keeps in the file of a claim, on which the caller has the record lock, what the end of
+// the attempt brings to the log of its job: the last thing that the transaction does. It takes
+// the place of what an earlier one kept that was not committed, also without any events. The
+// time of the file's change, which is a sign of life, stays. An error says that the events are
+// lost if this process is killed.
+func Keep(claim *os.File, log Log, events ...userlog.Event) error {
+	info, err := claim.Stat()
+	none := log.Path == "" || len(events) == 0
+	if err == nil && none && info.Size() == 0 {
+		return nil
+	}
+	if err == nil && info.Size() > 0 {
+		err = claim.Truncate(0)
+	}
+	if err == nil && !none {
+		err = fill(claim, []batch{{log, userlog.Text(log.informed(events)...)}})
+	}
+	if err == nil {
+		signed := unix.NsecToTimeval(info.ModTime().UnixNano())
+		err = unix.Futimes(int(claim.Fd()), []unix.Timeval{signed, signed})
+	}
+	return unkept(err)
+}
+
+// Keep keeps the events, dated with the time at, until Write has written them or Release is
+// called: the last thing that a transaction does which takes jobs out of the queue. Errors
+// are those of the function Keep. Events of which none is a job's last are not kept.
+func (v *Events) Keep(sp *spool.Spool, at time.Time) error {
+	v.date(at)
+	v.spool = sp
+	first, ends := v.aborts(func(pool.JobID) bool { return true })
+	if !ends {
+		return nil
+	}
+	for _, p := range pendingFiles(sp) {
+		if p.Attempt > 0 {
+			continue
+		}
+		if _, same := v.aborts(func(id pool.JobID) bool { return id == p.Job }); same {
+			os.Remove(p.path) // what ended the same was not committed
+		}
+	}
+	f, err := create(sp.ClaimLock(pool.Claim{Job: first}.LockName()) + "-*")
+	if err != nil {
+		return unkept(err)
+	}
+	batches := make([]batch, len(v.logs))
+	for i, log := range v.logs {
+		batches[i] = batch{log, userlog.Text(log.informed(v.of[log])...)}
+	}
+	if err := fill(f, batches); err != nil {
+		os.Remove(f.Name())
+		f.Close()
+		return unkept(err)
+	}
+	v.kept = f
+	return nil
+}
+
+func unkept(err error) error {
+	if err != nil {
+		err = fmt.Errorf("%w: events are missing in the log if this process is killed before it writes them", err)
+	}
+	return err
+}
+
+// aborts returns the first of some jobs that leave the queue, false if none does.
+func (v *Events) aborts(which func(pool.JobID) bool) (id pool.JobID, ok bool) {
+	for _, log := range v.logs {
+		for _, e := range v.of[log] {
+			if _, aborted := e.Body.(userlog.Aborted); aborted && which(e.Job) {
+				return e.Job, true
+			}
+		}
+	}
+	return id, false
+}
+
+// Release leaves the events to others, as this process does not know whether the transaction
+// was committed.
+func (v *Events) Release() {
+	if v.kept != nil {
+		v.kept.Close()
+	}
+}
+
+// drop removes what kept the events, when they are written.
+func (v *Events) drop() {
+	if v.kept != nil {
+		os.Remove(v.kept.Name())
+		v.kept.Close()
+	}
+}
+
+// fill writes the events to an empty file: all of them or, where that fails, none.
+func fill(f *os.File, batches []batch) error {
+	_, err := f.WriteAt(textOf(batches), 0)
+	if err != nil {
+		f.Truncate(0)
+	}
+	return err
+}
+
+// create makes a locked file with a name like the pattern. Before it is locked others may take
+// it for that of a killed process, and remove it: then it is made again.
+func create(pattern string) (*os.File, error) {
+	for {
+		f, err := os.CreateTemp(filepath.Dir(pattern), filepath.Base(pattern))
+		if err != nil {
+			return nil, err
+		}
+		if locks(f) && isLinked(f) {
+			return f, nil
+		}
+		f.Close()
+	}
+}
+
+// locks takes the record lock of a file, and reports whether it could.
+func locks(f *os.File) bool {
+	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
+	return unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole) == nil
+}
+
+// isLinked reports whether an open file still has a name.
+func isLinked(f *os.File) bool {
+	var s unix.Stat_t
+	return unix.Fstat(int(f.Fd()), &s) == nil && s.Nlink > 0
+}
+
+// batch is the events of one log, as they are to stand there.
+type batch struct {
+	Log
+	text []byte
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+const endLine = "end "
+
+// textOf returns the file of batches: a line with the log's path and owner before the events
+// of each, and a checksum at the end.
+func textOf(batches []batch) (b []byte) {
+	for _, x := range batches {
+		b = strconv.AppendQuote(append(b, "log "...), x.Path)
+		b = append(strconv.AppendQuote(append(b, ' '), x.Owner), '\n')
+		b = append(b, x.text...)
+	}
+	b = append(b, endLine...)
+	return fmt.Appendf(b, "%08x\n", crc32.Checksum(b, castagnoli))
+}
+
+// batchesOf is the inverse of textOf; false for what is not whole.
+func batchesOf(text []byte) (batches []batch, ok bool) {
+	at := bytes.LastIndex(text, []byte("\n"+endLine)) + len("\n"+endLine)
+	if at < len("\n"+endLine) || string(text[at:]) != fmt.Sprintf("%08x\n", crc32.Checksum(text[:at], castagnoli)) {
+		return nil, false
+	}
+	const end = "\n...\n"
+	for rest := text[:at-len(endLine)]; len(rest) > 0; {
+		line, events, _ := bytes.Cut(rest, []byte("\n"))
+		var x batch
+		if _, err := fmt.Sscanf(string(line), "log %q %q", &x.Path, &x.Owner); err != nil {
+			return nil, false
+		}
+		size := len(events)
+		if next := bytes.Index(events, []byte(end+"log ")); next >= 0 {
+			size = next + len(end)
+		}
+		x.text, rest = events[:size], events[size:]
+		batches = append(batches, x)
+	}
+	return batches, true
+}
+
+// pendingFile is a file with events that are still to be written.
+type pendingFile struct {
+	pool.Claim // its Job and Attempt; 0: it is that of a command
+	path       string
+}
+
+// pendingFiles returns those of a spool.
+func pendingFiles(sp *spool.Spool) (list []pendingFile) {
+	folder := sp.ClaimLock("")
+	entries, _ := os.ReadDir(folder)
+	for _, e := range entries {
+		name, _, _ := strings.Cut(e.Name(), "-")
+		dot := max(strings.LastIndexByte(name, '.'), 0)
+		id, err := pool.ParseJobID(name[:dot])
+		attempt, bad := strconv.Atoi(strings.TrimPrefix(name[dot:], "."))
+		info, gone := e.Info()
+		if err == nil && bad == nil && gone == nil && (attempt == 0 || info.Size() > 0) { // most attempts have not ended
+			list = append(list, pendingFile{pool.Claim{Job: id, Attempt: attempt}, filepath.Join(folder, e.Name())})
+		}
+	}
+	return list
+}
+
+// tryFor is how long pending events are tried again that cannot be written.
+var tryFor = time.Hour
+
+// Finish writes the pending events of processes that were killed. The caller must not have the
+// lock on the file of any claim, as this would free it. Nobody is the NOBODY_SLOT_USER. Where a
+// log cannot be written they are left to a later call; those that are older than tryFor are
+// given up, of which warn is told.
+func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any)) {
+	f := finisher{sp, nobody, warn}
+	for _, p := range pendingFiles(sp) {
+		f.finish(p)
+	}
+}
+
+// Await waits until the pending events of the attempts of a job before one are written, of
+// processes that were killed by this one as Finish does: what is written next is to stand
+// behind them. A process that takes longer than those that append to a log are given at all is
+// not waited for.
+func Await(sp *spool.Spool, nobody string, warn func(format string, args ...any), id pool.JobID, before int) {
+	f := finisher{sp, nobody, warn}
+	f.await(func(p pendingFile) bool { return p.Job == id && p.Attempt < before })
+}
+
+// finisher writes the pending events of others.
+type finisher struct {
+	spool  *spool.Spool
+	nobody string
+	warn   func(format string, args ...any)
+}
+
+// await waits until some events are written.
+func (f finisher) await(which func(pendingFile) bool) {
+	for end := time.Now().Add(userlog.Patience); ; time.Sleep(5 * time.Millisecond) {
+		busy := false
+		for _, p := range pendingFiles(f.spool) {
+			busy = which(p) && !f.finish(p) || busy
+		}
+		if !busy || time.Now().After(end) {
+			return
+		}
+	}
+}
+
+// finish writes the events of a file if no other process has to, and reports false if one has.
+func (f finisher) finish(p pendingFile) bool {
+	file, err := os.OpenFile(p.path, os.O_RDWR, 0)
+	if err != nil {
+		return errors.Is(err, fs.ErrNotExist)
+	}
+	defer file.Close()
+	if !locks(file) {
+		return false
+	}
+	over, err := f.isOver(p)
+	if err != nil {
+		f.warn("%s: %v", p.path, err)
+		return false
+	}
+	if !isLinked(file) { // it was void, or another has finished it
+		return true
+	}
+	written := over && f.write(file)
+	switch {
+	case over && !written: // another may succeed later
+	case p.Attempt == 0:
+		os.Remove(p.path)
+	case over:
+		file.Truncate(0) // the rest of what the attempt has left is the starter's
+	}
+	return true
+}
+
+// isOver reports whether the transaction was committed: the attempt has ended, or the job
+// that had none is removed.
+func (f finisher) isOver(p pendingFile) (over bool, err error) {
+	err = f.spool.View(func(v *spool.View) error {
+		claim, claimed := v.Claim(p.Job)
+		if p.Attempt > 0 {
+			over = !claimed || claim.Attempt != p.Attempt
+			return nil
+		}
+		ad, there := v.Job(p.Job)
+		if over = !there; there && !claimed {
+			status, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+			over = pool.Status(status) == pool.Removed
+		}
+		return nil
+	})
+	return over, err
+}
+
+// write writes the events of a file to their logs, where they are missing. It reports false
+// if that is to be tried again.
+func (f finisher) write(file *os.File) bool {
+	text, err := io.ReadAll(file)
+	batches, whole := batchesOf(text)
+	if err != nil || !whole && len(text) > 0 {
+		f.warn("%s: it is not whole: some events may be missing in the logs of jobs", file.Name())
+	}
+	left := userlog.Patience
+	var bad []error
+	for _, b := range batches {
+		err := asuser.Do(b.Owner, f.nobody, func() error { return userlog.AppendMissing(&left, b.Path, b.text) })
+		if err != nil {
+			bad = append(bad, err)
+		}
+	}
+	var kept unix.Stat_t // its time of change is a sign of life, but not that of its status
+	if err := unix.Fstat(int(file.Fd()), &kept); len(bad) > 0 && err == nil && time.Since(time.Unix(kept.Ctim.Unix())) < tryFor {
+		return false
+	}
+	for _, err := range bad {
+		f.warn("job log: %v; all else is done", err)
+	}
+	return true
+}

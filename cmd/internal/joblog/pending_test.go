@@ -1,0 +1,368 @@
+package joblog
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+var at = time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+
+// pendingPool is a spool with job 1.0, which runs, and jobs 2.0 and 2.1, which are idle.
+type pendingPool struct {
+	*testing.T
+	*spool.Spool
+	dir      string
+	warnings []string
+}
+
+func newPendingPool(t *testing.T) *pendingPool {
+	dir := t.TempDir()
+	sp, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{Program: "test", UIDDomain: "example.org", Now: at})
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pendingPool{T: t, Spool: sp, dir: dir}
+	p.update(func(tx *spool.Tx) error {
+		tx.Op("submit")
+		running, idle := classad.New(), classad.New()
+		running.SetInt(pool.AttrJobStatus, int64(pool.Running))
+		idle.SetInt(pool.AttrJobStatus, int64(pool.Idle))
+		tx.AddCluster(running, []spool.NewRun{{Count: 1}})
+		tx.AddCluster(idle, []spool.NewRun{{Count: 2}})
+		tx.PutClaim(p.claim(1))
+		return nil
+	})
+	return p
+}
+
+// claim is that of an attempt of job 1.0.
+func (p *pendingPool) claim(attempt int) pool.Claim {
+	return pool.Claim{
+		Job: pool.JobID{Cluster: 1}, Attempt: attempt, Slot: "slot1@node1", Machine: "node1", Submitter: "alice@example.org",
+		State: pool.RunningClaim, Weight: accountant.One, MatchedAt: at, StartedAt: at, PID: 1,
+	}
+}
+
+func (p *pendingPool) update(fn func(tx *spool.Tx) error) {
+	p.Helper()
+	if err := p.Update(fn); err != nil {
+		p.Fatal(err)
+	}
+}
+
+func (p *pendingPool) log(name string) Log { return Log{Path: filepath.Join(p.dir, name)} }
+
+// finish has the pending events written, and returns how many files have some then.
+func (p *pendingPool) finish() (left int) {
+	Finish(p.Spool, "", func(format string, args ...any) { p.warnings = append(p.warnings, fmt.Sprintf(format, args...)) })
+	return len(pendingFiles(p.Spool))
+}
+
+// numbers returns the numbers of the events in a log.
+func (p *pendingPool) numbers(log string) (list []int) {
+	b, _ := os.ReadFile(filepath.Join(p.dir, log))
+	r := userlog.NewReader(strings.NewReader(string(b)), userlog.Options{})
+	for {
+		e, err := r.Next()
+		if err != nil {
+			return list
+		}
+		list = append(list, userlog.Number(e.Body))
+	}
+}
+
+func (p *pendingPool) event(body userlog.Body) userlog.Event {
+	return userlog.Event{Job: pool.JobID{Cluster: 1}, At: at, Body: body}
+}
+
+// end keeps the end of an attempt of job 1.0 and, unless it fails, commits it. It returns the
+// file of the claim.
+func (p *pendingPool) end(attempt int, fails bool, events ...userlog.Event) string {
+	p.Helper()
+	claim := p.claim(attempt)
+	f, err := os.OpenFile(p.ClaimLock(claim.LockName()), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		p.Fatal(err)
+	}
+	defer f.Close()
+	if err := os.Chtimes(f.Name(), at, at); err != nil {
+		p.Fatal(err)
+	}
+	err = p.Update(func(tx *spool.Tx) error {
+		tx.Op("finish")
+		tx.DropClaim(claim.Job)
+		if err := Keep(f, p.log("log"), events...); err != nil {
+			p.Error(err)
+		}
+		if fails {
+			return os.ErrInvalid
+		}
+		return nil
+	})
+	if (err != nil) != fails {
+		p.Fatal(err)
+	}
+	if info, err := f.Stat(); err != nil || !info.ModTime().Equal(at) {
+		p.Errorf("the file was changed at %v, %v, want the sign of life to stay", info.ModTime(), err)
+	}
+	return f.Name()
+}
+
+// A process is killed before, in the middle of or after the writing of an attempt's end: each
+// event is in the log once if the end was committed, and not at all if not.
+func TestFinish(t *testing.T) {
+	evicted, held := newPendingPool(t).event(userlog.Evicted{}), newPendingPool(t).event(userlog.Held{})
+	for _, c := range []struct {
+		name    string
+		fails   bool
+		written []userlog.Event // by the process itself
+		want    []int
+	}{
+		{"not committed", true, nil, nil},
+		{"committed", false, nil, []int{4, 12}},
+		{"the first written", false, []userlog.Event{evicted}, []int{4, 12}},
+		{"all written", false, []userlog.Event{evicted, held}, []int{4, 12}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newPendingPool(t)
+			claim := p.end(1, c.fails, evicted, held)
+			if err := p.log("log").Append("", c.written...); err != nil {
+				t.Fatal(err)
+			}
+			for range 2 {
+				if p.finish(); !slices.Equal(p.numbers("log"), c.want) || p.warnings != nil {
+					t.Errorf("events %v, warnings %q, want %v", p.numbers("log"), p.warnings, c.want)
+				}
+			}
+			if info, err := os.Stat(claim); err != nil || (info.Size() == 0) == c.fails {
+				t.Errorf("the file of the claim: %v, %v, want it there, and empty if the log has the end", info, err)
+			}
+		})
+	}
+}
+
+// Whoever ends an attempt whose end another did not commit makes that one's events void, also if
+// it has none itself.
+func TestKeep(t *testing.T) {
+	p := newPendingPool(t)
+	p.end(1, true, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
+	p.end(1, true, p.event(userlog.Terminated{}))
+	p.end(1, false)
+	if p.finish(); p.numbers("log") != nil {
+		t.Errorf("events %v, want none", p.numbers("log"))
+	}
+}
+
+// What another process has locked is left to that: it lives.
+func TestFinishLocked(t *testing.T) {
+	p := newPendingPool(t)
+	claim := p.end(1, false, p.event(userlog.Evicted{}))
+	other := exec.Command(os.Args[0])
+	other.Env = append(os.Environ(), holds+"="+claim)
+	in, err := other.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := other.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Start(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.ReadFull(out, make([]byte, 1)); err != nil {
+		t.Fatal(err)
+	}
+	if p.finish(); p.numbers("log") != nil {
+		t.Errorf("events %v, want none while another process has the lock", p.numbers("log"))
+	}
+	in.Close()
+	other.Wait()
+	if p.finish(); !slices.Equal(p.numbers("log"), []int{4}) {
+		t.Errorf("events %v, want 4", p.numbers("log"))
+	}
+}
+
+// holds names the file that this process locks until its input ends.
+const holds = "JOBLOG_TEST_HOLDS"
+
+func TestMain(m *testing.M) {
+	path := os.Getenv(holds)
+	if path == "" {
+		os.Exit(m.Run())
+	}
+	f, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil || !locks(f) {
+		os.Exit(1)
+	}
+	os.Stdout.WriteString("x")
+	io.Copy(io.Discard, os.Stdin)
+}
+
+// removed are the events of jobs 2.0 and 2.1, which have a log each, as they leave the queue.
+func (p *pendingPool) removed() (v Events) {
+	for proc, name := range []string{"log0", "log1"} {
+		ad := classad.New()
+		ad.SetString(pool.AttrUserLog, p.log(name).Path)
+		v.Add(pool.JobID{Cluster: 2, Proc: proc}, ad, userlog.Aborted{Reason: "why"})
+	}
+	return v
+}
+
+// remove takes the jobs of cluster 2 out of the queue, or has them stay there as removed ones,
+// and leaves the events to others. It fails after them, if it is to.
+func (p *pendingPool) remove(stay, fails bool) {
+	p.Helper()
+	v := p.removed()
+	err := p.Update(func(tx *spool.Tx) error {
+		tx.Op("remove")
+		if stay {
+			tx.SetRange(2, 0, 1, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Removed))))
+		} else {
+			tx.LeaveRange(2, 0, 1, at)
+		}
+		if err := v.Keep(p.Spool, at); err != nil {
+			p.Error(err)
+		}
+		if fails {
+			return os.ErrInvalid
+		}
+		return nil
+	})
+	if (err != nil) != fails {
+		p.Fatal(err)
+	}
+	v.Release()
+}
+
+// Jobs without an attempt leave the queue, and the command is killed.
+func TestFinishRemoved(t *testing.T) {
+	for name, stay := range map[string]bool{"gone": false, "staying": true} {
+		t.Run(name, func(t *testing.T) {
+			p := newPendingPool(t)
+			p.remove(stay, true)
+			if left := p.finish(); left != 0 || p.numbers("log0") != nil {
+				t.Errorf("not committed: events %v, %d files, want none", p.numbers("log0"), left)
+			}
+			p.remove(stay, true)
+			p.remove(stay, false)
+			if n := len(pendingFiles(p.Spool)); n != 1 {
+				t.Errorf("%d files, want one: the other was not committed", n)
+			}
+			for range 2 {
+				left := p.finish()
+				for _, log := range []string{"log0", "log1"} {
+					if got := p.numbers(log); left != 0 || !slices.Equal(got, []int{9}) || p.warnings != nil {
+						t.Errorf("%s: events %v, %d files, warnings %q, want 9", log, got, left, p.warnings)
+					}
+				}
+			}
+		})
+	}
+}
+
+// Events of which none is a job's last are not kept.
+func TestKeepNoEnd(t *testing.T) {
+	p := newPendingPool(t)
+	ad := classad.New()
+	ad.SetString(pool.AttrUserLog, p.log("log").Path)
+	var v Events
+	v.Add(pool.JobID{Cluster: 2}, ad, userlog.Held{})
+	if err := v.Keep(p.Spool, at); err != nil || len(pendingFiles(p.Spool)) > 0 {
+		t.Errorf("Keep = %v, %d files, want none", err, len(pendingFiles(p.Spool)))
+	}
+}
+
+// The end of the attempt before stands in the log when a command writes there that the job is
+// removed, whoever was to write that.
+func TestWriteBehindPending(t *testing.T) {
+	p := newPendingPool(t)
+	p.end(1, false, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
+	ad := classad.New()
+	ad.SetString(pool.AttrUserLog, p.log("log").Path)
+	var v Events
+	v.Add(pool.JobID{Cluster: 1}, ad, userlog.Aborted{})
+	if err := v.Keep(p.Spool, at); err != nil {
+		t.Fatal(err)
+	}
+	v.Write(&cmdline.Call{Name: "toy", Stderr: &bytes.Buffer{}, Now: at})
+	if got := p.numbers("log"); !slices.Equal(got, []int{4, 12, 9}) || len(pendingFiles(p.Spool)) > 0 {
+		t.Errorf("events %v, %d files, want 4 12 9", got, len(pendingFiles(p.Spool)))
+	}
+}
+
+// Events of a log that cannot be written are tried again for an hour, and then given up.
+func TestFinishUnwritable(t *testing.T) {
+	p := newPendingPool(t)
+	log := filepath.Join(p.dir, "log")
+	if err := os.Mkdir(log, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	p.end(1, false, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
+	if left := p.finish(); left != 1 || p.warnings != nil {
+		t.Errorf("%d files, warnings %q, want it tried again", left, p.warnings)
+	}
+	defer func(d time.Duration) { tryFor = d }(tryFor)
+	tryFor = 0
+	want := []string{"job log: " + log + ": is a directory; all else is done"}
+	if left := p.finish(); left != 0 || !slices.Equal(p.warnings, want) {
+		t.Errorf("%d files, warnings %q, want %q", left, p.warnings, want)
+	}
+}
+
+// What is not whole is told of, if it is of an end that was committed; an empty file is that of
+// a process that was killed before it wrote.
+func TestFinishTorn(t *testing.T) {
+	for size, warned := range map[int64]bool{0: false, 40: true} {
+		p := newPendingPool(t)
+		p.end(1, false, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
+		path := pendingFiles(p.Spool)[0].path
+		if err := os.Truncate(path, size); err != nil {
+			t.Fatal(err)
+		}
+		want := []string{path + ": it is not whole: some events may be missing in the logs of jobs"}
+		if !warned {
+			want = nil
+		}
+		if left := p.finish(); left != 0 || p.numbers("log") != nil || !slices.Equal(p.warnings, want) {
+			t.Errorf("%d bytes: %d files, warnings %q, want %q", size, left, p.warnings, want)
+		}
+	}
+}
+
+// What is kept reads back, whatever paths and texts there are.
+func TestBatches(t *testing.T) {
+	e := userlog.Event{At: at, Body: userlog.Aborted{Reason: "...\nlog \"x\" \"y\"\nend 00000000"}}
+	want := []batch{
+		{Log{Path: "/a b\n\"c\"\xff", Owner: "alice"}, userlog.Text(e, e)},
+		{Log{Path: "/d"}, userlog.Text(e)},
+	}
+	if got, ok := batchesOf(textOf(want)); !ok || !reflect.DeepEqual(got, want) {
+		t.Errorf("batchesOf = %q, %v, want %q", got, ok, want)
+	}
+	text := textOf(want)
+	for i := range text {
+		bad := slices.Clone(text)
+		if bad[i] ^= 4; i < len(text)-1 {
+			if _, ok := batchesOf(bad); ok {
+				t.Errorf("batchesOf with byte %d flipped is taken for good", i)
+			}
+		}
+	}
+}
