@@ -23,6 +23,7 @@ done
 echo "== crowds, killed writers and starters"
 go test ./cmd -run 'TestManyCommands|TestStoppedWriter|TestCycleBetween|TestFullFileSystem' -count 10 -timeout 120m
 FAIRSPOOL_KILLS=5000 go test ./cmd -run TestKilledWriters -count 1 -timeout 60m -v
+FAIRSPOOL_LOG_KILLS=2000 go test ./cmd -run TestKilledLogs -count 1 -timeout 60m -v
 go test ./cmd/starter -count 5 -timeout 60m
 FAIRSPOOL_STORM=${STORM:-5m} go test ./cmd/starter -run '^TestStorm$' -count 1 -timeout 60m -v
 
