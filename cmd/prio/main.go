@@ -23,7 +23,7 @@ func command() cmdline.Command {
 			"-system {N | +N | -N} " + selection.Synopsis,
 			"[-js N] [-ot N] [-dl TIME] [-P PROJECT] " + selection.Synopsis,
 			"-set ATTR=EXPR ... " + selection.Synopsis,
-			"{+N | -N | -p N | ...} {-a | -constraint EXPR}",
+			"{+N | -N | -p N | ...} " + selection.SynopsisAll,
 		},
 		About: `Sets or changes JobPrio, a 32-bit integer, 0 when a job begins; higher goes first. It decides only between jobs of one submitter, and never makes a running job leave. PreJobPrio1 and PreJobPrio2 count before it, PostJobPrio1 and PostJobPrio2 behind it. Any other attribute that may change later is set with -set.
 

@@ -19,7 +19,7 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qdel",
 		Brief:    "remove jobs from the queue",
-		Synopsis: []string{selection.Synopsis, "{-a | -constraint EXPR}"},
+		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
 		About: `Removes jobs. One that waits leaves the queue at once. One that runs is marked for removal: it is told to end, and leaves when it has.
 
 Of a cluster that keeps jobs back (max_materialize, max_idle) the others are not made any more.
@@ -33,6 +33,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "one job", Line: "qdel 12.0"},
 			{Does: "two clusters", Line: "qdel 12 13"},
 			{Does: "all jobs of a user", Line: "qdel alice"},
+			{Does: "the same as Grid Engine writes it, with another user's", Line: "qdel -u alice,bob"},
 			{Does: "those of a user's jobs that are held", Line: "qdel -constraint 'JobStatus == 5' alice"},
 		},
 		Run: run,

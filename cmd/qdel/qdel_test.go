@@ -36,6 +36,13 @@ func TestQdel(t *testing.T) {
 		{"2", "Job 2.0 removed\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
 		{"1.1 1.3", "Job 1.1 removed\nJob 1.3 removed\n", "1.0=running 1.2=idle 1.4=idle 2.0=idle 1.0:Running"},
 		{"alice", "Job 1.0 marked for removal\nJobs 1.1-4 removed\n", "1.0=removed 2.0=idle 1.0:Vacating"},
+		{"-u alice", "Job 1.0 marked for removal\nJobs 1.1-4 removed\n", "1.0=removed 2.0=idle 1.0:Vacating"},
+		{"-u carol,bob -u dave,alice 1.2-3 2", "Jobs 1.2-3 removed\nJob 2.0 removed\n", "1.0=running 1.1=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"-u bob 1 2", "Job 2.0 removed\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"-u bob 1", "0 job(s) removed.\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 2.0=idle 1.0:Running 1.1:Matched"},
+		{"-u alice -constraint ProcId>2", "Jobs 1.3-4 removed\n", "1.0=running 1.1=idle 1.2=idle 2.0=idle 1.0:Running 1.1:Matched"},
+		{"-u * 1.1 2", "Job 1.1 removed\nJob 2.0 removed\n", "1.0=running 1.2=idle 1.3=idle 1.4=idle 1.0:Running"},
+		{"-u bob,*", "Job 1.0 marked for removal\nJobs 1.1-4 removed\nJob 2.0 removed\n", "1.0=removed 1.0:Vacating"},
 		{"-a", "Job 1.0 marked for removal\nJobs 1.1-4 removed\nJob 2.0 removed\n", "1.0=removed 1.0:Vacating"},
 	} {
 		fill(t)
@@ -80,6 +87,8 @@ func TestQdelPromised(t *testing.T) {
 func TestQdelInPart(t *testing.T) {
 	for _, c := range []struct{ args, out, bad, left string }{
 		{"1.2-4 3", "Jobs 1.2-4 removed\n", "qdel: 3: not in the queue\n", "1.0=running 1.1=idle 2.0=idle 1.0:Running 1.1:Matched"},
+		{"-u bob,dave,12", "Job 2.0 removed\n", "qdel: dave: no jobs in the queue\nqdel: 12: no jobs in the queue\n",
+			"1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
 		{"2 1.9 dave", "Job 2.0 removed\n", "qdel: 1.9: not in the queue\nqdel: dave: no jobs in the queue\n",
 			"1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
 		{"-constraint ProcId>=3", "Jobs 1.3-4 removed\n", "", "1.0=running 1.1=idle 1.2=idle 2.0=idle 1.0:Running 1.1:Matched"},
@@ -105,6 +114,8 @@ func TestQdelLent(t *testing.T) {
 		{"bob", "1 1.2 alice", "", "qdel: 1: belongs to alice" + noBob + "qdel: 1.2: belongs to alice" + noBob + "qdel: alice: jobs of somebody else" + noBob, everything},
 		{"bob", "1.0-3 2", "Job 2.0 removed\n", "qdel: 1.0-3: belongs to alice" + noBob, "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
 		{"bob", "-a", "Job 2.0 removed\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"bob", "-u alice,bob", "Job 2.0 removed\n", "qdel: alice: jobs of somebody else" + noBob, "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
+		{"bob", "-u *", "Job 2.0 removed\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=idle 1.0:Running 1.1:Matched"},
 		{"carol", "-all", "0 job(s) removed.\n", "", everything},
 		{"root2", "1.2-4 2", "Jobs 1.2-4 removed\nJob 2.0 removed\n", "", "1.0=running 1.1=idle 1.0:Running 1.1:Matched"},
 	} {
@@ -133,6 +144,9 @@ func TestQdelRefuses(t *testing.T) {
 		{"-constraint (", 2, "qdel: -constraint: column 2: expected a value, a name or (, found the end of the text\n"},
 		{"", 2, "qdel: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
 		{"-a 1", 2, "qdel: -a: takes all jobs, and no arguments\n"},
+		{"-a -u alice", 2, "qdel: -a and -u: only one of them at a time\n"},
+		{"-u alice,", 2, "qdel: -u: \"alice,\": want names of users with commas between, or *\n"},
+		{"-u al*", 2, "qdel: -u: \"al*\": want names of users with commas between, or *\n"},
 		{"-reason a\nb 1", 2, "qdel: -reason: want one line\n"},
 		{"1.x", 2, "qdel: \"1.x\": invalid proc: want a whole number from 0 up\n"},
 	} {

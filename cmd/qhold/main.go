@@ -21,7 +21,7 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qhold",
 		Brief:    "hold jobs",
-		Synopsis: []string{selection.Synopsis, "{-a | -constraint EXPR}"},
+		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
 		About: `Holds jobs: they wait until qrls releases them, and no cycle matches them. One that is matched gives its slot back. One that runs is told to end, and is held from now on; what it has computed is lost, unless it keeps that itself.
 
 Of a cluster that keeps jobs back (max_materialize, max_idle), when it is named as a whole, the others are not made until it is released.

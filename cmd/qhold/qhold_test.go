@@ -46,6 +46,8 @@ func TestQhold(t *testing.T) {
 		{"3 -reason why", "Job 3.0 held\nJobs 3.1-8 held back\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=held 1.0:Running 1.1:Matched 3: held: why"},
 		{"3.0", "Job 3.0 held\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=held 1.0:Running 1.1:Matched"},
 		{"3.4", "", "qhold: 3.4: still to come: until then only its whole cluster can be named\n", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=idle 1.0:Running 1.1:Matched"},
+		{"-u bob", "Job 2.0 held\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=held 3.0=idle 1.0:Running 1.1:Matched"},
+		{"-u alice 2 3 -reason why", "Job 3.0 held\nJobs 3.1-8 held back\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=held 1.0:Running 1.1:Matched 3: held: why"},
 		{"-constraint JobStatus==2", "Job 1.0 held\n", "", "1.0=held 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=idle 1.0:Vacating 1.1:Matched"},
 		{"-constraint ProcId==4", "0 job(s) held.\n", "", "1.0=running 1.1=idle 1.2=idle 1.3=idle 1.4=removed 2.0=idle 3.0=idle 1.0:Running 1.1:Matched"},
 		{"-a -reason why", "Jobs 1.0-3 held\nJob 2.0 held\nJob 3.0 held\nJobs 3.1-8 held back\n", "", "1.0=held 1.1=held 1.2=held 1.3=held 1.4=removed 2.0=held 3.0=held 1.0:Vacating 3: held: why"},

@@ -19,7 +19,7 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qrls",
 		Brief:    "release held jobs",
-		Synopsis: []string{selection.Synopsis, "{-a | -constraint EXPR}"},
+		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
 		About: `Releases held jobs, whatever holds them: they are idle again, and the next cycle may match them. One that is still leaving its slot is idle when it has.
 
 Of a cluster that keeps jobs back (max_materialize, max_idle) and is held as a whole, the others are made again.

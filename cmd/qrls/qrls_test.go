@@ -73,6 +73,7 @@ func TestQrls(t *testing.T) {
 		{"-constraint HoldReasonCode==3", "Job 1.3 released\n", "", "1.0 1.1 3.0 4.0 3: held: why 4: no such item"},
 		{"bob alice", "Jobs 1.0-1 released\nJob 1.3 released\nJob 3.0 released\nJob 4.0 released\nJobs 3.1-8 will be made again\n",
 			"qrls: Job 2.0 not held to be released\n", "4: no such item"},
+		{"-u alice -u bob 1-2", "Jobs 1.0-1 released\nJob 1.3 released\n", "", "3.0 4.0 3: held: why 4: no such item"},
 		{"-a", "Jobs 1.0-1 released\nJob 1.3 released\nJob 3.0 released\nJob 4.0 released\nJobs 3.1-8 will be made again\n", "", "4: no such item"},
 	} {
 		fill(t)

@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"cmp"
 	"slices"
 
 	"fairspool/lib/classad"
@@ -29,20 +30,23 @@ func (n Names) Factories(v *spool.View, domain string, missing []string) (list [
 func (n Names) late(v *spool.View, domain string, missing []string) (list []Late, still []string) {
 	found := map[string]bool{}
 	for _, f := range v.Factories() {
-		word := n.wholly(f.Cluster, found)
-		for _, user := range [...]string{f.Owner, f.Owner + "@" + domain} {
-			if n.users[user] {
-				found[user] = true
-				if word == "" {
-					word = user
-				}
-			}
-		}
-		if word != "" {
+		whole, user := n.wholly(f.Cluster, found), n.byOwner(f, domain, found)
+		if word := cmp.Or(whole, user); word != "" {
 			list = append(list, Late{f, word})
 		}
 	}
 	return list, slices.DeleteFunc(missing, func(word string) bool { return found[word] })
+}
+
+// byOwner returns the word that names the owner of a factory, empty for none, and
+// notes it.
+func (n Names) byOwner(f spool.Factory, domain string, found map[string]bool) (word string) {
+	for _, user := range [...]string{f.Owner + "@" + domain, f.Owner} {
+		if n.users[user] {
+			found[user], word = true, user
+		}
+	}
+	return word
 }
 
 // ad is what a constraint is asked about jobs that are still to come: what their

@@ -3,6 +3,7 @@ package selection
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -11,14 +12,19 @@ import (
 	"fairspool/spool"
 )
 
-// Synopsis is how the commands that change jobs take their names.
-const Synopsis = "CLUSTER | CLUSTER.PROC | USER ..."
+// Synopsis is how the commands that change jobs take their names, and SynopsisAll how
+// they do without names.
+const (
+	Synopsis    = "CLUSTER | CLUSTER.PROC | USER ..."
+	SynopsisAll = "{-a | -u USER[,USER...] | -constraint EXPR}"
+)
 
 // Flags returns the options by which a command takes jobs, beside its arguments.
 // does is what it does with them: "remove".
 func Flags(does string) []cmdline.Flag {
 	return []cmdline.Flag{
 		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs of the queue, as far as they are yours to " + does},
+		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " only jobs of these users; without names, all of them; * is everybody"},
 		{Name: "constraint", Args: []string{"EXPR"}, Help: does + " only jobs for whose ads EXPR is true; without names, of all of them"},
 	}
 }
@@ -26,6 +32,7 @@ func Flags(does string) []cmdline.Flag {
 // Request is which jobs a command line asks to be changed, and who asks.
 type Request struct {
 	Names
+	of    *Names // only those of these users; nil: of anybody
 	text  string // of the constraint
 	where *Constraint
 	who   cmdline.Caller
@@ -36,14 +43,23 @@ type Request struct {
 // jobs, or to name some besides all of them.
 func Asked(c *cmdline.Call) (Request, error) {
 	q := Request{Names: All(), text: c.Value("constraint"), now: c.Now}
-	var err error
+	users, err := usersOf(c.Repeated("u"))
 	switch {
+	case err != nil:
+		return q, err
 	case c.Has("a") && len(c.Args) > 0:
 		return q, cmdline.Usagef("-a: takes all jobs, and no arguments")
+	case c.Has("a") && c.Has("u"):
+		return q, cmdline.Usagef("-a and -u: only one of them at a time")
 	case len(c.Args) > 0:
 		if q.Names, err = Parse(c.Args); err != nil {
 			return q, cmdline.Usagef("%v", err)
 		}
+		if !users.all {
+			q.of = &users
+		}
+	case c.Has("u"):
+		q.Names = users
 	case !c.Has("a") && !c.Has("constraint"):
 		return q, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user; or all with -a")
 	}
@@ -56,15 +72,41 @@ func Asked(c *cmdline.Call) (Request, error) {
 	return q, err
 }
 
+// everybody stands for all users.
+const everybody = "*"
+
+// usersOf returns the jobs of the users of -u, which may be given several times, with
+// commas between users: all jobs without it, or where everybody is among them.
+func usersOf(given [][]string) (Names, error) {
+	var users []string
+	for _, args := range given {
+		list := strings.Split(args[0], ",")
+		// An empty variable of a script must not stand for anybody.
+		if slices.Contains(list, "") || strings.ContainsAny(args[0], " \t") ||
+			slices.ContainsFunc(list, func(u string) bool { return u != everybody && strings.ContainsAny(u, "*?[") }) {
+			return All(), cmdline.Usagef("-u: %q: want names of users with commas between, or *", args[0])
+		}
+		users = append(users, list...)
+	}
+	if len(users) == 0 || slices.Contains(users, everybody) {
+		return All(), nil
+	}
+	return Users(users), nil
+}
+
 // Caller returns who asks.
 func (q Request) Caller() cmdline.Caller { return q.who }
 
 // Words returns what the journal tells of the request.
 func (q Request) Words() []string {
-	if q.where == nil {
-		return q.Names.Words()
+	words := slices.Clone(q.Names.Words())
+	if q.of != nil {
+		words = append(words, "-u", strings.Join(q.of.Words(), ","))
 	}
-	return append(slices.Clone(q.Names.Words()), "-constraint", q.text)
+	if q.where != nil {
+		words = append(words, "-constraint", q.text)
+	}
+	return words
 }
 
 // Chosen is what of a request can be done: the jobs, those that are still to come
@@ -87,6 +129,10 @@ func (q Request) In(v *spool.View, domain string) (Chosen, error) {
 	why, toCome := map[string]string{}, q.toCome(v)
 	for _, word := range missing {
 		why[word] = q.missed(word, toCome[word])
+	}
+	if q.of != nil {
+		spans = slices.DeleteFunc(spans, func(s Span) bool { return q.of.byUser(s.Run, map[string]bool{}) == "" })
+		late = slices.DeleteFunc(late, func(l Late) bool { return q.of.byOwner(l.Factory, domain, map[string]bool{}) == "" })
 	}
 	spans = slices.DeleteFunc(spans, func(s Span) bool {
 		owner, _ := s.Run.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
@@ -159,6 +205,6 @@ func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 	return nil
 }
 
-// Wide tells whether it asks for whatever fits among all jobs or those of a name, of
-// which there may be none: all are named, or a constraint narrows what is.
-func (q Request) Wide() bool { return q.all || q.where != nil }
+// Wide reports whether it asks for whatever fits among all jobs or those of a name, of
+// which there may be none: all are named, or -u or a constraint narrows what is.
+func (q Request) Wide() bool { return q.all || q.where != nil || q.of != nil }

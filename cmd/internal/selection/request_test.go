@@ -52,6 +52,11 @@ func late(t *testing.T, fn func(*spool.View)) {
 func asked(args string, who cmdline.Caller) (q Request, err error) {
 	q = Request{Names: All(), who: who, now: time.Unix(1795217646, 0)}
 	args, q.text, _ = strings.Cut(args, "? ")
+	args, of, _ := strings.Cut(args, "of ")
+	if of != "" {
+		users := Users(strings.Fields(of))
+		q.of = &users
+	}
 	if q.text != "" {
 		if q.where, err = ParseConstraint(q.text); err != nil {
 			return q, err
@@ -63,8 +68,8 @@ func asked(args string, who cmdline.Caller) (q Request, err error) {
 	return q, err
 }
 
-// TestRequest names jobs as words, then behind a question mark a constraint; nothing
-// is all.
+// TestRequest names jobs as words, then behind "of" the users of -u, then behind a
+// question mark a constraint; nothing is all.
 func TestRequest(t *testing.T) {
 	const noAlice = ": you are alice, and no administrator"
 	alice, admin := cmdline.Caller{Name: "alice"}, cmdline.Caller{Name: "carol", Admin: true}
@@ -84,6 +89,15 @@ func TestRequest(t *testing.T) {
 			{alice, "dave 3.5 3.10 4.0", "; dave: no jobs in the queue; 3.5: still to come: until then only its whole cluster can be named; 3.10: not in the queue; 4.0: not in the queue"},
 			{admin, "4 bob@pool", " late 4"},
 			{admin, "bob", "2.0-0 late 4"},
+
+			{admin, "1 2 3-4 of alice", "1.0-3 1.4-4 1.5-6 3.0-1 late 3"},
+			{admin, "1 2 3-4 of dave bob@pool", " late 4"},
+			{admin, "alice 2 9 of bob", "2.0-0; 9: not in the queue"},
+			{admin, "1.4-5 2 of alice ? Mark == 7", "1.4-4"},
+			{admin, "1 of dave", ""},
+			// What is not of these users is not asked for, whoever may change it.
+			{alice, "1.4 2 of alice", "1.4-4"},
+			{alice, "1.4 2 of bob", "; 2: belongs to bob" + noAlice},
 
 			{alice, "? ClusterId < 3", "1.0-3 1.4-4 1.5-6"},
 			{admin, "? ClusterId > 1", "2.0-0 3.0-1 5.0-0 late 3 4"},
