@@ -81,7 +81,7 @@ func waitUsage(c *cmdline.Call) (*time.Duration, error) {
 }
 
 // wanted are the jobs that the arguments name: clusters and jobs. None are all
-// that the log says were submitted.
+// that the log tells of.
 type wanted struct {
 	clusters map[int]bool
 	jobs     map[pool.JobID]bool
@@ -109,7 +109,7 @@ func wantedJobs(args []string) (wanted, error) {
 
 func (w wanted) all() bool { return len(w.clusters) == 0 && len(w.jobs) == 0 }
 
-// has tells whether a job is wanted.
+// has reports whether a job is wanted.
 func (w wanted) has(id pool.JobID) bool { return w.all() || w.clusters[id.Cluster] || w.jobs[id] }
 
 // vigil is the waiting for the jobs of a log.
@@ -118,7 +118,7 @@ type vigil struct {
 	log    *userlog.Follower
 	wanted wanted
 
-	known    map[pool.JobID]bool // wanted, and submitted
+	known    map[pool.JobID]bool // wanted, and in the log
 	clusters map[int]bool        // of these
 	ended    map[pool.JobID]waiting.Outcome
 	held     map[pool.JobID]string // and why
@@ -208,7 +208,7 @@ func (v *vigil) see(e userlog.Event) {
 	case userlog.ClusterRemoved:
 		delete(v.late, id.Cluster)
 	case userlog.Submitted:
-		v.known[id], v.clusters[id.Cluster] = true, true
+		v.alive(id)
 		delete(v.ended, id)
 		v.free(id)
 	case userlog.Held:
@@ -228,13 +228,9 @@ func (v *vigil) see(e userlog.Event) {
 	}
 }
 
-// alive notes that there is a job, if it was named: it has to end even where the log
-// does not say that it was submitted, as when that stands in one that was put away.
-func (v *vigil) alive(id pool.JobID) {
-	if !v.wanted.all() {
-		v.known[id], v.clusters[id.Cluster] = true, true
-	}
-}
+// alive notes that there is a job. It has to end even where the log does not say that it
+// was submitted, as when that stands in one that was put away.
+func (v *vigil) alive(id pool.JobID) { v.known[id], v.clusters[id.Cluster] = true, true }
 
 // free notes that a job is not held.
 func (v *vigil) free(id pool.JobID) {
@@ -244,13 +240,9 @@ func (v *vigil) free(id pool.JobID) {
 	}
 }
 
-// end notes how a job ended. One that was named counts also where the log does not
-// say that it was submitted.
+// end notes how a job ended. The first of several ends counts.
 func (v *vigil) end(o waiting.Outcome) {
-	if !v.known[o.Job] && v.wanted.all() {
-		return
-	}
-	v.known[o.Job], v.clusters[o.Job.Cluster] = true, true
+	v.alive(o.Job)
 	v.free(o.Job)
 	if _, before := v.ended[o.Job]; !before {
 		v.ended[o.Job] = o
