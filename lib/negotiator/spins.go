@@ -19,8 +19,9 @@ type Spin struct {
 	Group string `json:",omitempty"`
 	// Floor says that it is the round of those below their floors.
 	Floor bool `json:",omitempty"`
-	// Slots are all of the pool, with the pieces of partitionable ones, SlotsLeft those
-	// still looked at when the spin began: also claimed ones if preemption is considered.
+	// Slots are those that Config.PoolSizeConstraint counts, with the pieces of partitionable
+	// ones, SlotsLeft those of all that were still looked at when the spin began: also claimed
+	// ones if preemption is considered.
 	Slots, SlotsLeft int
 	// Weight is the weight that shares are parts of, the pool's or at most the group's
 	// limit, MinSlotWeight the least of any slot of the pool.

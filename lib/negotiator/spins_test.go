@@ -314,7 +314,14 @@ func TestSpinsLookAtPieces(t *testing.T) {
 	if got, want := told(plan), "1 carol 5.79 1= alice 2.89 3 bob 0.00 0=-\n2 alice 6.00 2="; got != want {
 		t.Errorf("spins are\n%s\nwant\n%s", got, want)
 	}
-	if got, want := []int{plan.Spins[0].Slots, plan.Spins[0].SlotsLeft}, []int{10, 10}; !slices.Equal(got, want) {
-		t.Errorf("Slots, SlotsLeft = %v, want %v", got, want)
+	// What NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT does not count is looked at all the same.
+	for constraint, want := range map[string][3]float64{"": {10, 10, 9}, "PartitionableSlot": {7, 10, 6}, "PartitionableSlot =!= true": {3, 10, 3}, "false": {0, 10, 0}} {
+		if cfg.PoolSizeConstraint = nil; constraint != "" {
+			cfg.PoolSizeConstraint = expr(t, constraint)
+		}
+		spin := Cycle(p, cfg, now).Spins[0]
+		if got := [3]float64{float64(spin.Slots), float64(spin.SlotsLeft), spin.Weight}; got != want {
+			t.Errorf("Slots, SlotsLeft and Weight with the constraint %q = %v, want %v", constraint, got, want)
+		}
 	}
 }

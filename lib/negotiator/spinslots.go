@@ -148,14 +148,17 @@ func (c *cycle) piecesOf(s *slot) int {
 	return len(names)
 }
 
-// lookedAt returns how many slots there are, pieces of partitionable ones among them, and
-// how many of these are looked at for matches: none that are claimed if preemption is not
-// considered, else all whose jobs have no time to retire left, or are to be looked at early.
+// lookedAt returns how many slots the size of the pool counts, pieces of partitionable ones
+// among them, and how many of all are looked at for matches: none that are claimed if
+// preemption is not considered, else all whose jobs have no time to retire left, or are to
+// be looked at early.
 func (c *cycle) lookedAt() (all, slots int) {
 	for i := range c.slots {
 		s := &c.slots[i]
 		pieces := c.piecesOf(s)
-		all += 1 + pieces
+		if s.counted {
+			all += 1 + pieces
+		}
 		if c.cfg.Preemption.Consider && !c.retires(s.ad) {
 			slots += pieces
 		}
