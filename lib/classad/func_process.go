@@ -234,6 +234,8 @@ func userHome(st *state, a []Value) Value {
 func userMap(st *state, a []Value) Value {
 	names, ok := st.mapped(a[0], a[1])
 	switch {
+	case a[0].kind == KindError || a[1].kind == KindError:
+		return Error()
 	case !ok && len(a) == 4:
 		return a[3]
 	case !ok:

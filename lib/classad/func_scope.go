@@ -35,20 +35,40 @@ func evalText(st *state, sc *scope, c *callCode) Value {
 	return st.runDeeper(e, sc, c.level)
 }
 
+// unparse is unparse(name): the text of the attribute of the own ad that is named as the
+// argument reads, empty where there is none. As in HTCondor TARGET.x is such a name, too.
 func unparse(st *state, sc *scope, c *callCode) Value {
-	r, ok := c.node.args[0].(*reference)
-	if !ok {
+	n := c.node.args[0]
+	switch n.(type) {
+	case *reference, *absolute, *selection:
+	default:
 		return Error()
 	}
-	if e := sc.ad.get(&r.attribute); e != nil {
-		left := maxBytes - st.bytes
-		if weigh(e.tree(), &left); left < 0 {
-			st.failed = true
-			return Error()
-		}
-		return st.charged(string(appendPretty(nil, e.tree(), 0)))
+	if !st.affords(n) {
+		return Error()
 	}
-	return str("")
+	text := string(appendNode(nil, n, StyleNew))
+	if !st.spend(len(text)) {
+		return Error()
+	}
+	name := newAttribute(text)
+	e := sc.ad.get(&name)
+	switch {
+	case e == nil:
+		return str("")
+	case !st.affords(e.tree()):
+		return Error()
+	}
+	return st.charged(string(appendPretty(nil, e.tree(), 0)))
+}
+
+// affords reports whether the text of a node may be made.
+func (st *state) affords(n node) bool {
+	left := (maxBytes - st.bytes) / 4 // a byte may be printed as four
+	if weigh(n, &left); left < 0 {
+		st.failed = true
+	}
+	return !st.failed
 }
 
 // unresolved lists the names that an attribute's expression takes from

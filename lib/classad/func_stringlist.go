@@ -164,7 +164,7 @@ func stringSubset(equal func(x, y string) bool) func(*state, []Value) Value {
 		case !isText:
 			return Error()
 		}
-		all := true
+		all := part == "" // as in HTCondor nothing but delimiters is no list at all
 		eachToken(part, set, func(token string) bool {
 			all = st.spend(len(list)) && hasToken(list, set, token, equal)
 			return all

@@ -2,6 +2,7 @@ package classad
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func makeAbsTime(st *state, a []Value) Value {
 	}
 	offset, hasOffset := int64(0), len(a) == 2
 	if hasOffset {
-		if a[1].kind != KindInteger && a[1].kind != KindReal {
+		if a[1].kind != KindInteger && a[1].kind != KindReal && a[1].kind != KindRelTime {
 			return Error()
 		}
 		if offset, _ = toInt(a[1]).Int(); offset == -1 || offset < -86400 || offset > 86400 {
@@ -141,13 +142,22 @@ func splitTime(st *state, a []Value) Value {
 		ad.SetInt("Seconds", int64(t.Second()))
 		ad.SetInt("Offset", int64(v.zone))
 	case KindRelTime:
-		whole := truncate(v.real())
+		x := math.Abs(v.real())
+		whole := truncate(x)
+		fields := [...]int64{whole / 86400, whole / 3600 % 24, whole / 60 % 60}
+		seconds := float64(whole%60) + x - float64(whole)
+		if v.real() < 0 { // as in HTCondor only the first field has the sign that is not 0
+			if i := slices.IndexFunc(fields[:], func(n int64) bool { return n != 0 }); i >= 0 {
+				fields[i] = -fields[i]
+			} else {
+				seconds = -seconds
+			}
+		}
 		ad.SetString("Type", "RelativeTime")
-		ad.SetInt("Days", whole/86400)
-		ad.SetInt("Hours", whole/3600%24)
-		ad.SetInt("Minutes", whole/60%60)
-		// The seconds are never negative: HTCondor leaves their sign off.
-		ad.SetReal("Seconds", math.Abs(float64(whole%60)+v.real()-float64(whole)))
+		ad.SetInt("Days", fields[0])
+		ad.SetInt("Hours", fields[1])
+		ad.SetInt("Minutes", fields[2])
+		ad.SetReal("Seconds", seconds)
 	default:
 		return Error()
 	}
@@ -291,9 +301,16 @@ func conversion(c byte, t time.Time) string {
 	case 'W':
 		return two((t.YearDay() + 6 - (weekday+6)%7) / 7)
 	case 'k':
-		return t.Format("15")
+		return blankPadded(t.Hour())
 	case 'l':
-		return t.Format("3")
+		return blankPadded((t.Hour()+11)%12 + 1)
 	}
 	return "%" + string(c)
+}
+
+func blankPadded(n int) string {
+	if n < 10 {
+		return " " + strconv.Itoa(n)
+	}
+	return strconv.Itoa(n)
 }

@@ -36,9 +36,7 @@ func (st *state) toText(v Value) Value {
 	case KindRelTime:
 		return st.charged(string(appendRelTime(nil, math.Trunc(v.real()))))
 	}
-	left := (maxBytes - st.bytes) / 4 // a byte may be printed as four
-	if weigh(&literal{v}, &left); left < 0 {
-		st.failed = true
+	if !st.affords(&literal{v}) {
 		return Error()
 	}
 	return st.charged(string(appendValue(nil, v, StyleNew)))

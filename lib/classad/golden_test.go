@@ -238,7 +238,8 @@ func (c roundtripCase) print() (old, new string) {
 		return bad, bad
 	}
 	for _, e := range orderedEntries(ad, StyleOld) {
-		old += e.name + " = " + e.expr.Format(StyleOld) + "\n"
+		// The printer behind the data quotes names, as HTCondor's commands and readers do not.
+		old += string(appendName(nil, e.name)) + " = " + e.expr.Format(StyleOld) + "\n"
 	}
 	if old == "" {
 		old = "\n" // that is how the printer behind the data shows an empty ad

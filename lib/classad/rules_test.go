@@ -115,6 +115,10 @@ func TestFunctions(t *testing.T) {
 		{`stringListsIntersect("a,b", "c,b")`, "true"}, {`stringListSubsetMatch("a,b", "b,c,a")`, "true"}, {`stringListAvg("1,2.0")`, "1.5"}, {`stringListMax("")`, "undefined"},
 		{`unparse(S)`, `"\"x\""`}, {`unresolved(S)`, `""`}, {`countMatches(a > 1, {[a = 1], [a = 2], 5})`, "1"}, {`evalInEachContext(a, {[a = 1], [b = 2]})`, "{ 1,undefined }"},
 		{`formatTime(0, "%j %U %W %V %u %w %C %s %% %Q")`, `"001 00 00 01 4 4 19 0 % %Q"`}, {`splitTime(relTime(93784)).Hours`, "2"}, {`getSeconds(relTime(-5))`, "-5"},
+		{`formatTime(0, "%k|%l")`, `" 1| 1"`}, {`formatTime(absTime(43200, 0), "%k|%l")`, `"12|12"`}, {`formatTime(absTime(46800, 0), "%k|%l")`, `"13| 1"`},
+		{`splitTime(relTime(-5.5)).Seconds`, "-5.5"}, {`splitTime(relTime(-3605)).Hours`, "-1"}, {`splitTime(relTime(-3605)).Seconds`, "5.0"}, {`absTime(0, relTime(-3600))`, `absTime("1969-12-31T23:00:00-01:00")`},
+		{`stringListISubsetMatch(",", "")`, "false"}, {`stringListSubsetMatch(", a", "a")`, "true"}, {`userMap("m", error, "p", "d")`, "error"}, {`userMap("m", "u", error, "d")`, `"d"`},
+		{`unparse(MY.S)`, `""`}, {`unparse(.S)`, `""`}, {`unparse([a = 1].a)`, `""`}, {`unparse((S))`, "error"},
 		{`bool("TRUE")`, "true"}, {`bool("x")`, "undefined"}, {`stricmp("a", "B")`, "-1"}, {`interval(-3700)`, `"-1:01:40"`}, {`version_in_range("1.5", "1.2", "1.10")`, "true"},
 		{`userHome("alice", "/d")`, `"/d"`}, {`mergeEnvironment("A=1 B=2", "A='x y'")`, `"A=x' 'y B=2"`},
 	})

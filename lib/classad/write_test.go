@@ -40,18 +40,23 @@ func written(t *testing.T, f Form, ads ...*Ad) string {
 }
 
 func TestWriter(t *testing.T) {
-	a, b := mustAd(t, `[ B = "x\\y"; a = TARGET.B is 1 ]`), mustAd(t, `[ C = 0.1 ]`)
+	a, b := mustAd(t, `[ B = "x\\y"; a = TARGET.B is 1 ]`), mustAd(t, `[ C = 0.1; 'x y' = 3; 'true' = 'e f' ]`)
 	b.Chain(mustAd(t, `[ d = { 1,undefined } ]`))
 	for _, c := range []struct {
 		form      Form
 		two, none string
 	}{
-		{FormLong, "a = TARGET.B =?= 1\nB = \"x\\y\"\n\nC = 0.1\nd = { 1,undefined }\n", ""},
-		{FormNew, "[ a = TARGET.B =?= 1; B = \"x\\\\y\" ]\n[ C = 0.1; d = { 1,undefined } ]\n", ""},
-		{FormJSON, "[\n{\"a\":\"\\/Expr(TARGET.B =?= 1)\\/\",\"B\":\"x\\\\y\"},\n{\"C\":0.1,\"d\":[1,null]}\n]\n", "[]\n"},
+		// The long form has no quotes around names, and its readers no need of them.
+		{FormLong, "a = TARGET.B =?= 1\nB = \"x\\y\"\n\nC = 0.1\nd = { 1,undefined }\ntrue = 'e f'\nx y = 3\n", ""},
+		{FormNew, "[ a = TARGET.B =?= 1; B = \"x\\\\y\" ]\n[ C = 0.1; d = { 1,undefined }; 'true' = 'e f'; 'x y' = 3 ]\n", ""},
+		{FormJSON, "[\n{\"a\":\"\\/Expr(TARGET.B =?= 1)\\/\",\"B\":\"x\\\\y\"},\n{\"C\":0.1,\"d\":[1,null],\"true\":\"\\/Expr('e f')\\/\",\"x y\":3}\n]\n", "[]\n"},
 	} {
-		if got := written(t, c.form, a, b); got != c.two {
+		got := written(t, c.form, a, b)
+		if got != c.two {
 			t.Errorf("Writer of %v = %q, want %q", c.form, got, c.two)
+		}
+		if ads, bad := readAll(t, NewReader(strings.NewReader(got), "")); len(ads) != 2 || len(bad) > 0 || !equalAds(b.Flat(), ads[1]) {
+			t.Errorf("what the Writer of %v made reads as %v, %v, want the ads again", c.form, ads, bad)
 		}
 		if got := written(t, c.form); got != c.none {
 			t.Errorf("Writer of no ads in %v = %q, want %q", c.form, got, c.none)
