@@ -128,7 +128,10 @@ func (s chosen) wants(r *row) bool {
 	if r.group && s.quotas && s.grouped { // a tree of quotas has no gaps
 		return true
 	}
-	return s.since.IsZero() || !r.last.IsZero() && !r.last.Before(s.since)
+	if r.last.IsZero() { // nothing was counted yet, perhaps of what is in use
+		return s.since.IsZero() || !r.group && (r.slots > 0 || r.inUse > 0)
+	}
+	return !r.last.Before(s.since)
 }
 
 // complain fails when somebody asked for by name is not known.

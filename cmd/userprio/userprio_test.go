@@ -3,6 +3,9 @@ package main
 import (
 	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -95,6 +98,42 @@ func marked(s string) string {
 		}
 	}
 	return strings.Join(lines, "\n")
+}
+
+// A submitter that has begun to use something, of which nothing is counted yet, is active.
+func TestActive(t *testing.T) {
+	at := time.Unix(cmdtest.Now, 0)
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		for _, r := range []accountant.Record{
+			{Name: "new@pool", ResourcesUsed: 1, InUse: 2 * accountant.One},
+			{Name: "light@pool", ResourcesUsed: 1},
+			{Name: "never@pool"},
+			{Name: "old@pool", Begin: at.Add(-96 * time.Hour), Last: at.Add(-48 * time.Hour)},
+		} {
+			r.Priority, r.At, r.HalfLife = 0.5, at, 24*time.Hour
+			tx.PutSubmitter(r)
+		}
+	})
+	file := filepath.Join(t.TempDir(), "ads")
+	const ads = "Name = \"new@pool\"\nWeightedResourcesUsed = 0.5\nLastUsageTime = 0\n\nName = \"never@pool\"\nLastUsageTime = 0\n\nName = \"light@pool\"\nResourcesUsed = 1\n"
+	if err := os.WriteFile(file, []byte(ads), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for args, want := range map[string]string{
+		"":                       "light@pool new@pool",
+		"-activefrom 11 20 2026": "light@pool new@pool",
+		"-activefrom 11 18 2026": "light@pool new@pool old@pool",
+		"-allusers":              "light@pool never@pool new@pool old@pool",
+		"-inputfile " + file:     "light@pool new@pool",
+		"-activefrom 11 20 2026 -inputfile " + file: "light@pool new@pool",
+	} {
+		status, out, bad := userprio(append(strings.Fields(args), "-af", "Name")...)
+		got := strings.Fields(out)
+		slices.Sort(got)
+		if status != 0 || bad != "" || strings.Join(got, " ") != want {
+			t.Errorf("userprio %s shows %s, %d, %q, want %s", args, got, status, bad, want)
+		}
+	}
 }
 
 func TestPrograms(t *testing.T) {
