@@ -394,7 +394,11 @@ func (c *checker) month(name string, known stretch, read func(stretch) error) {
 
 func (c *checker) report() {
 	b, err := c.s.Report()
-	if c.trouble("cycle.json", err) || b == nil {
+	switch {
+	case errors.Is(err, ErrOutdated): // the next cycle leaves another one
+		c.fine("cycle.json", "%v", ErrOutdated)
+		return
+	case c.trouble("cycle.json", err) || b == nil:
 		return
 	}
 	c.fine("cycle.json", "the last cycle's report")

@@ -206,6 +206,10 @@ func (s *Spool) handWrittenFiles() (names []string, err error) {
 
 func (d *dumping) report() error {
 	b, err := d.spool.Report()
+	if errors.Is(err, ErrOutdated) {
+		d.spool.warn("%v: it is left out", err)
+		return nil
+	}
 	if err == nil && b != nil && d.spool.version.Format < format && !sealed(b) { // before it had a checksum
 		if b, err = seal(b); err != nil {
 			return nil // it was written by nobody who knew how

@@ -4,12 +4,34 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"slices"
+	"strings"
 )
 
+// ErrOutdated says of cycle.json that it is missing, or another one than the last cycle
+// left: an older copy that somebody put back.
+var ErrOutdated = errors.New("not what the last negotiation cycle left")
+
 // Report returns what the last negotiation cycle left in cycle.json, nil when
-// there was none yet.
-func (s *Spool) Report() ([]byte, error) {
+// there was none yet. It fails with a *DamageError for a report that does not check, and
+// with ErrOutdated.
+func (s *Spool) Report() (b []byte, err error) {
+	for range ackReads { // a cycle may be at it just now
+		kept := s.reported()
+		if b, err = s.readReport(); err != nil || kept == nil || slices.Contains(kept, sumOf(b)) {
+			return b, err
+		}
+	}
+	if b == nil {
+		return nil, fmt.Errorf("%s: missing: %w", s.path("cycle.json"), ErrOutdated)
+	}
+	return nil, fmt.Errorf("%s: %w", s.path("cycle.json"), ErrOutdated)
+}
+
+// readReport returns what is in cycle.json, nil where there is none.
+func (s *Spool) readReport() ([]byte, error) {
 	b, err := contents(s.files, s.path("cycle.json"))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
@@ -23,7 +45,9 @@ func (s *Spool) Report() ([]byte, error) {
 // SetReport replaces cycle.json and returns what it holds then: the report, a
 // JSON object, with a last member Checksum, the CRC-32C of all that stands
 // before its value. A report that does not check is kept as
-// cycle.json.damaged.
+// cycle.json.damaged. It is for a negotiation cycle, inside Negotiating: the second line
+// of negotiate.lock keeps the checksum, by which Report knows the last one; while the file
+// is replaced, those of both.
 func (s *Spool) SetReport(b []byte) ([]byte, error) {
 	b, err := seal(b)
 	if err != nil {
@@ -32,12 +56,59 @@ func (s *Spool) SetReport(b []byte) ([]byte, error) {
 	name := s.path("cycle.json")
 	old, err := contents(s.files, name)
 	if err == nil && !sealed(old) {
-		err = s.files.Rename(name, name+".damaged")
+		old, err = nil, s.files.Rename(name, name+".damaged")
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	return b, replace(s.files, name, b)
+	if err := s.noteReport(sumOf(old), sumOf(b)); err != nil {
+		return nil, err
+	}
+	if err := replace(s.files, name, b); err != nil {
+		return nil, err
+	}
+	s.noteReport(sumOf(b), sumOf(b)) // if that fails the one before counts, too
+	return b, nil
+}
+
+const (
+	reportedWord = "reported"
+	noReport     = "none"
+)
+
+// noteReport keeps in negotiate.lock between which reports cycle.json is replaced, or that
+// it is one of them. Where no cycle has made the lock there is nothing to be kept.
+func (s *Spool) noteReport(before, after string) error {
+	f, err := s.files.Open(s.path("negotiate.lock"), readWrite, 0)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	if _, err := f.WriteAt([]byte(summed(reportedWord+" "+before+" "+after)), lineSize); err != nil || before == after {
+		return err
+	}
+	return f.Sync() // before what it speaks of is there
+}
+
+// reported returns the checksums that cycle.json may have; nil if that is not known.
+func (s *Spool) reported() []string {
+	f, err := s.files.Open(s.path("negotiate.lock"), readOnly, 0)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	b := make([]byte, lineSize)
+	if n, err := f.ReadAt(b, lineSize); err != nil && !errors.Is(err, io.EOF) || n < lineSize {
+		return nil
+	}
+	text, ok := checked(string(b))
+	if words := strings.Fields(text); ok && len(words) == 3 && words[0] == reportedWord {
+		return words[1:]
+	}
+	return nil
 }
 
 const (
@@ -56,7 +127,7 @@ func seal(b []byte) ([]byte, error) {
 	return append(fmt.Appendf(b, "%08x", checksum(b)), sealEnd...), nil
 }
 
-// sealed tells whether a report is what seal made.
+// sealed reports whether a report is what seal made.
 func sealed(b []byte) bool {
 	at := bytes.LastIndex(b, []byte(sealBegin))
 	if at < 0 {
@@ -64,4 +135,12 @@ func sealed(b []byte) bool {
 	}
 	at += len(sealBegin)
 	return string(b[at:]) == fmt.Sprintf("%08x%s", checksum(b[:at]), sealEnd)
+}
+
+// sumOf returns the checksum of a whole report, a word for none.
+func sumOf(b []byte) string {
+	if b == nil {
+		return noReport
+	}
+	return fmt.Sprintf("%08x", checksum(b))
 }

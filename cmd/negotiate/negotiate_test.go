@@ -163,6 +163,35 @@ func TestBrokenReport(t *testing.T) {
 	}
 }
 
+// Nor does one that is missing, or older than the last.
+func TestOutdatedReport(t *testing.T) {
+	fill(t, 1, 1)
+	negotiate()
+	old, err := os.ReadFile(reportFile())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		put func() error
+		bad string
+	}{
+		{func() error { return os.Remove(reportFile()) }, ": missing"},
+		{func() error { return os.WriteFile(reportFile(), old, 0o600) }, ""},
+	} {
+		negotiate()
+		if err := c.put(); err != nil {
+			t.Fatal(err)
+		}
+		want := "negotiate: " + reportFile() + c.bad + ": not what the last negotiation cycle left: cycles count from 1 again\n"
+		if status, out, bad := negotiate(); status != 0 || !strings.HasPrefix(out, "Cycle 1:") || bad != want {
+			t.Errorf("negotiate = %d, %q, %q, want Cycle 1 and %q", status, out, bad, want)
+		}
+		if _, out, bad := negotiate(); !strings.HasPrefix(out, "Cycle 2:") || bad != "" {
+			t.Errorf("the cycle after = %q, %q, want Cycle 2", out, bad)
+		}
+	}
+}
+
 func TestJSON(t *testing.T) {
 	fill(t, 1, 4)
 	want := `{

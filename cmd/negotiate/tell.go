@@ -74,7 +74,11 @@ type beginning struct {
 func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last beginning, err error) {
 	b, err := s.Report()
 	var damage *spool.DamageError
-	if err != nil && !errors.As(err, &damage) || b == nil {
+	switch {
+	case errors.Is(err, spool.ErrOutdated):
+		c.Warn("%v: cycles count from 1 again", err)
+		return last, nil
+	case err != nil && !errors.As(err, &damage) || err == nil && b == nil:
 		return last, err
 	}
 	if err == nil {

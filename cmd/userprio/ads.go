@@ -112,8 +112,12 @@ func setRow(ad *classad.Ad, r *row, at time.Time) *classad.Ad {
 	ad.SetReal("Priority", r.priority)
 	ad.SetReal("PriorityFactor", r.factor)
 	ad.SetInt("ResourcesUsed", r.slots)
-	ad.SetReal("SubmitterLimit", r.limit)
-	ad.SetReal("SubmitterShare", r.share)
+	limit, share := classad.Undefined(), classad.Undefined()
+	if r.dealt || r.group { // groups themselves get none
+		limit, share = classad.Real(r.limit), classad.Real(r.share)
+	}
+	ad.Set("SubmitterLimit", classad.Literal(limit))
+	ad.Set("SubmitterShare", classad.Literal(share))
 	ad.SetReal("WeightedAccumulatedUsage", r.usage)
 	ad.SetReal("WeightedResourcesUsed", r.inUse)
 	if !r.group {

@@ -88,6 +88,12 @@ type fields struct {
 
 func (f fields) has(name string) bool { return f.ad.Has(name + f.number) }
 
+// knows reports whether an attribute is a number.
+func (f fields) knows(name string) bool {
+	_, ok := f.ad.EvalNumber(&classad.Context{}, name+f.number)
+	return ok
+}
+
 func (f fields) real(name string) float64 {
 	x, ok := f.ad.EvalNumber(&classad.Context{}, name+f.number)
 	if !ok || math.IsNaN(x) {
@@ -124,7 +130,7 @@ func (f fields) row() row {
 		accumulated: f.real("AccumulatedUsage"), usage: f.real("WeightedAccumulatedUsage"), counted: f.counted(),
 		begin: f.moment("BeginUsageTime"), last: f.moment("LastUsageTime"),
 		floor: f.integer("Floor", 0), ceiling: f.integer("Ceiling", -1),
-		share: f.real("SubmitterShare"), limit: f.real("SubmitterLimit"),
+		dealt: f.knows("SubmitterLimit"), share: f.real("SubmitterShare"), limit: f.real("SubmitterLimit"),
 	}
 	r.group, _ = f.ad.EvalBool(&classad.Context{}, "IsAccountingGroup"+f.number)
 	switch {

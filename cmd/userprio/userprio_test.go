@@ -100,6 +100,65 @@ func marked(s string) string {
 	return strings.Join(lines, "\n")
 }
 
+// What the last cycle found is undefined before the first one, and with a word where its
+// report is damaged, missing, or an older one that was put back.
+func TestLastCycle(t *testing.T) {
+	fill(t)
+	file := filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "cycle.json")
+	report := func(limit int) string {
+		t.Helper()
+		s, err := spool.Open(filepath.Dir(file), spool.Options{Program: "test"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		var text []byte
+		if err := s.Negotiating(func() error {
+			text, err = s.SetReport(fmt.Appendf(nil, `{"Submitters": [{"Name": "bob@pool", "PieSlice": 2, "Limit": %d}]}`, limit))
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return string(text)
+	}
+	const unknown = ": shares, limits and quotas are not known until the next cycle\n"
+	damaged := "userprio: " + file + ":1: damaged: it does not read as it was written: nothing was changed; spool check and spool(5) help" + unknown
+	last := ": not what the last negotiation cycle left" + unknown
+	for i, c := range []struct {
+		what string
+		make func() (text string) // of the file; empty: none
+		want string
+		bad  string
+	}{
+		{"before the first cycle", func() string { return "" }, "undefined undefined", ""},
+		{"after a cycle", func() string { return report(7) }, "7.0 1.0", ""},
+		{"damaged", func() string { return strings.Replace(report(7), "7", "9", 1) }, "undefined undefined", damaged},
+		{"no report", func() string { return "nonsense" }, "undefined undefined", damaged},
+		{"after another cycle", func() string { return report(5) }, "5.0 1.0", ""},
+		{"missing", func() string { report(6); return "" }, "undefined undefined", "userprio: " + file + ": missing" + last},
+		{"an older copy", func() string { old := report(5); report(8); return old }, "undefined undefined", "userprio: " + file + last},
+		{"after one more", func() string { return report(5) }, "5.0 1.0", ""},
+	} {
+		text := c.make()
+		if err := os.Remove(file); err != nil && i > 0 {
+			t.Fatal(err)
+		}
+		if text != "" {
+			if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		status, out, bad := userprio("bob", "-af", "SubmitterLimit", "SubmitterShare")
+		if status != 0 || strings.TrimSpace(out) != c.want || bad != c.bad {
+			t.Errorf("%s: userprio -af = %d, %q, %q, want %q, %q", c.what, status, out, bad, c.want, c.bad)
+		}
+		limit, _, _ := strings.Cut(c.want, " ")
+		if _, out, _ := userprio("bob", "-long"); !strings.Contains(out, "SubmitterLimit = "+limit+"\n") {
+			t.Errorf("%s: userprio -long has\n%swant SubmitterLimit = %s", c.what, out, limit)
+		}
+	}
+}
+
 // A submitter that has begun to use something, of which nothing is counted yet, is active.
 func TestActive(t *testing.T) {
 	at := time.Unix(cmdtest.Now, 0)

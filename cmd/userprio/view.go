@@ -27,6 +27,7 @@ type row struct {
 	counted                     bool    // whether usage was ever counted
 	begin, last                 time.Time
 	floor, ceiling              int64   // ceiling below 0: none
+	dealt                       bool    // whether share and limit are known
 	share, limit                float64 // of the last cycle
 	part                        part
 }
@@ -73,7 +74,7 @@ func spoolView(c *cmdline.Call) (view, error) {
 	p := operation.Params(c.Config)
 	var last *lastCycle
 	if !p.Groups.None() || showsAds(c) {
-		last = readCycle(s)
+		last = readCycle(c, s)
 	}
 	return viewOf(records, c.Now, p, last), nil
 }
@@ -84,11 +85,18 @@ func showsAds(c *cmdline.Call) bool {
 }
 
 // readCycle returns what the last cycle found, nil without one. A report that
-// does not read is no reason not to show priorities.
-func readCycle(s *spool.Spool) *lastCycle {
+// does not read is no reason not to show priorities: what it would say is not known.
+func readCycle(c *cmdline.Call, s *spool.Spool) *lastCycle {
 	b, err := s.Report()
+	if err == nil && b == nil {
+		return nil
+	}
 	last := new(lastCycle)
-	if err != nil || b == nil || json.Unmarshal(b, last) != nil {
+	if err == nil {
+		err = json.Unmarshal(b, last)
+	}
+	if err != nil {
+		c.Warn("%v: shares, limits and quotas are not known until the next cycle", err)
 		return nil
 	}
 	return last
@@ -155,6 +163,7 @@ func (v *view) negotiated(last lastCycle) {
 	}
 	for i := range v.rows {
 		r := &v.rows[i]
+		r.dealt = true
 		if g, ok := groups[r.name]; ok && r.group {
 			r.part = part{
 				configured: true, config: r.part.config, negotiated: true,
