@@ -54,6 +54,36 @@ func TestClockWasSet(t *testing.T) {
 	}
 }
 
+// TestTimeFarAhead holds that a cycle far ahead of the machine's clock is refused where
+// cycles go by that, before anything is changed, and is not where none does.
+func TestTimeFarAhead(t *testing.T) {
+	fill(t, 1, 1)
+	t.Setenv("FAIRSPOOL_NOW", "")
+	negotiate("-q")
+	before := everyFile(t)
+	const said = "negotiate: -now 9999-12-31T23:59:59Z is more than a day ahead of the machine's clock: until then jobs would add nothing to usage; nothing was changed, and -force takes it all the same\n"
+	if status, out, bad := negotiate("-now", "253402300799"); status != 1 || out != "" || bad != said {
+		t.Errorf("negotiate -now = %d, %q, %q, want 1, %q", status, out, bad, said)
+	}
+	for name, text := range everyFile(t) {
+		if before[name] != text && !strings.HasSuffix(name, ".lock") {
+			t.Errorf("a cycle that was refused changed %s", name)
+		}
+	}
+	if status, _, bad := negotiate("-q", "-dry-run", "-now", "253402300799"); status != 0 {
+		t.Errorf("negotiate -dry-run -now = %d, %q, want it shown", status, bad)
+	}
+	if status, _, bad := negotiate("-q", "-force", "-now", "253402300799"); status != 0 || bad != "" {
+		t.Errorf("negotiate -force -now = %d, %q, want a cycle", status, bad)
+	}
+	fill(t, 1, 1)
+	for _, at := range []string{"253402300798", "253402300799"} {
+		if status, _, bad := negotiate("-q", "-now", at); status != 0 || bad != "" {
+			t.Errorf("negotiate -now %s of a spool that is played = %d, %q, want a cycle", at, status, bad)
+		}
+	}
+}
+
 // TestTimeBeforeTheLastEvent holds that a time that is given too early is said to
 // be.
 func TestTimeBeforeTheLastEvent(t *testing.T) {

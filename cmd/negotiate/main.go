@@ -39,6 +39,7 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Name: "convert-config", Args: []string{"FILE..."}, Help: "run no cycle: print the fairspool.toml that says what configuration files of HTCondor say"},
 			{Name: "json", Help: "print the report as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
+			cmdline.Force,
 		},
 		Examples: []cmdline.Example{
 			{Does: "a crontab's line", Line: "negotiate -q"},
@@ -74,6 +75,9 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	err = s.Negotiating(func() error {
+		if err := s.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) }); err != nil {
+			return err
+		}
 		did, err := prepare(c, s, cfg.Params)
 		if err != nil {
 			return err

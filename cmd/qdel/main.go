@@ -27,6 +27,7 @@ Of a cluster that keeps jobs back (max_materialize, max_idle) the others are not
 Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may remove them. What can be removed is; each name that cannot is told, and the exit status is 1.`,
 		Flags: slices.Concat(selection.Flags("remove"), []cmdline.Flag{
 			steer.Reason("keep TEXT with the jobs as their RemoveReason"),
+			cmdline.Force,
 		}),
 		SetUserID: true,
 		Examples: []cmdline.Example{

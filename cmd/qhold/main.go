@@ -29,6 +29,7 @@ Of a cluster that keeps jobs back (max_materialize, max_idle), when it is named 
 Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may hold them. What can be held is; each name that cannot is told, and the exit status is 1.`,
 		Flags: slices.Concat(selection.Flags("hold"), []cmdline.Flag{
 			steer.Reason("keep TEXT with the jobs as their HoldReason"),
+			cmdline.Force,
 			{Name: "subcode", Args: []string{"N"}, Help: "keep N with the jobs as their HoldReasonSubCode, for scripts; 0 without it"},
 		}),
 		SetUserID: true,

@@ -27,6 +27,7 @@ Of a cluster that keeps jobs back (max_materialize, max_idle) and is held as a w
 Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may release them. What can be released is; of several jobs with one name those that are not held are passed over. Each name of which none was released is told, and the exit status is 1.`,
 		Flags: slices.Concat(selection.Flags("release"), []cmdline.Flag{
 			steer.Reason("keep TEXT with the jobs as their ReleaseReason"),
+			cmdline.Force,
 		}),
 		SetUserID: true,
 		Examples: []cmdline.Example{

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/spool"
 )
 
@@ -41,7 +42,21 @@ func check(c *cmdline.Call, args []string) error {
 	if !sound {
 		return cmdline.ErrReported
 	}
-	return nil
+	return beyond(c)
+}
+
+// beyond tells of events of the accounts that are still to come.
+func beyond(c *cmdline.Call) error {
+	s, err := c.ExistingSpool(true)
+	if err != nil {
+		return err
+	}
+	return s.View(func(v *spool.View) error {
+		if words := operation.Beyond(v, c.Now); words != "" {
+			c.Warn("%s", words)
+		}
+		return nil
+	})
 }
 
 // report is what was found in a spool.

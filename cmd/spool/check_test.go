@@ -5,9 +5,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
 
@@ -59,6 +61,21 @@ journal      1  left over, or on its way: it does not count
 	}
 	if _, out, bad := show(healthy(), true, "-q"); out+bad != "" {
 		t.Errorf("check -q of a sound spool = %q, want nothing", out+bad)
+	}
+}
+
+// TestCheckBeyond holds that check tells of events that are still to come.
+func TestCheckBeyond(t *testing.T) {
+	for ahead, want := range map[time.Duration]string{
+		0:         "",
+		time.Hour: "spool: the last event is of 2026-11-21T00:34:06Z, which is still to come: until then jobs add nothing to usage\n",
+	} {
+		cmdtest.Spool(t, func(tx *spool.Tx) {
+			tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 0.5, HalfLife: time.Hour, At: time.Unix(cmdtest.Now, 0).Add(ahead)})
+		})
+		if status, out, bad := cmdtest.Run(command(), "check"); status != 0 || !strings.HasSuffix(out, " is sound.\n") || bad != want {
+			t.Errorf("check %v before the last event = %d, %q, %q, want it sound, and %q", ahead, status, out, bad, want)
+		}
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/spool"
 )
 
 func main() { cmdline.Main(command()) }
@@ -39,6 +41,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Name: "fast", Help: "-drain: jobs are killed at once"},
 			{Name: "reason", Args: []string{"TEXT"}, Help: "-drain: why, for slots and jobs to say"},
 			{Name: "cancel", Help: "-drain: let jobs come to this machine again"},
+			cmdline.Force,
 			{Name: "supervise", Args: []string{"CLUSTER.PROC.ATTEMPT"}, Help: "internal: supervise one attempt; a pass calls itself so"},
 		},
 		Examples: []cmdline.Example{
@@ -61,6 +64,13 @@ func run(c *cmdline.Call) error {
 		return supervise(c, c.Value("supervise"))
 	}
 	if err := fit(c); err != nil {
+		return err
+	}
+	sp, err := c.Spool()
+	if err == nil {
+		err = sp.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) })
+	}
+	if err != nil {
 		return err
 	}
 	switch {

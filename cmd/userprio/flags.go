@@ -56,6 +56,7 @@ var ownFlags = []cmdline.Flag{
 	{Name: "plot", Args: []string{"FILE"}, Help: "draw priority and usage over time into FILE.svg or FILE.png, or with - into the terminal"},
 	{Name: "log", Help: "show who changed what, and why"},
 	{Name: "reason", Args: []string{"TEXT"}, Help: "with a change: why, for the log"},
+	cmdline.Force,
 	{Name: "undo", Args: []string{"N"}, Help: "take back the change that has this number in the log"},
 	{Name: "export", Args: []string{"FILE"}, Help: "write the whole accounting state to FILE, or with - to standard output"},
 	{Name: "import", Args: []string{"FILE"}, Help: "replace the accounting state with what -export wrote into FILE, or with - with what comes on standard input"},

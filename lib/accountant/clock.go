@@ -49,6 +49,9 @@ func ParseClock(text string) (Clock, error) {
 type Reading struct {
 	Now   time.Time
 	Clock Clock
+	// Ahead is how far a time of the user's own is ahead of the machine's clock; 0 where
+	// the user says that it is meant so.
+	Ahead time.Duration
 }
 
 // By returns the same moment as another state of the same boot's clock has it.

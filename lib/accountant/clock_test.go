@@ -24,12 +24,12 @@ func TestClockReadsBack(t *testing.T) {
 
 func TestReadingBy(t *testing.T) {
 	noon := time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
-	r := Reading{noon, Clock{"a", time.Hour}}
+	r := Reading{Now: noon, Clock: Clock{"a", time.Hour}}
 	for _, c := range []struct {
 		now  Clock
 		want Reading
 	}{
-		{Clock{"a", 3 * time.Hour}, Reading{noon.Add(2 * time.Hour), Clock{"a", 3 * time.Hour}}},
+		{Clock{"a", 3 * time.Hour}, Reading{Now: noon.Add(2 * time.Hour), Clock: Clock{"a", 3 * time.Hour}}},
 		{Clock{"b", 3 * time.Hour}, r},
 		{Clock{}, r},
 	} {

@@ -37,6 +37,7 @@ type Call struct {
 	// simulated: Now is the user's own. up is the time since the boot then.
 	simulated bool
 	up        time.Duration
+	ahead     time.Duration // of the machine's clock
 	spool     *spool.Spool
 	around    Surroundings
 }
@@ -56,6 +57,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 		if err != nil {
 			return nil, Usagef("-now: %v", err)
 		}
+		call.ahead = t.Sub(call.Now)
 		call.Now, call.simulated = t, true
 	}
 	if x.IsSet("lock-wait") {

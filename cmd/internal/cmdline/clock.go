@@ -11,8 +11,19 @@ import (
 )
 
 // Reading returns Now and what there is to know of the machine's clock as of
-// then: nothing where Now is the user's own, by -now or FAIRSPOOL_NOW.
-func (c *Call) Reading() accountant.Reading { return c.reading(c.Now, c.up) }
+// then: where Now is the user's own, by -now or FAIRSPOOL_NOW, only how far it is ahead,
+// and with Force not even that.
+func (c *Call) Reading() accountant.Reading {
+	r := c.reading(c.Now, c.up)
+	if c.simulated && !c.Has(Force.Name) {
+		r.Ahead = max(0, c.ahead)
+	}
+	return r
+}
+
+// Force is the flag of the commands that record events of the accounts: they refuse a
+// time of the user's own that is far ahead of the machine's clock otherwise.
+var Force = Flag{Name: "force", Help: "take a -now that is more than a day ahead of the machine's clock, also where the accounts go by that"}
 
 // Later returns what the policy time is by now, and the clock as of then: what the
 // machine's clock says or, where the call's Now is the user's own, that and

@@ -57,4 +57,12 @@ func TestReadingOfTheUsersOwn(t *testing.T) {
 	if at.Clock.Known() || last.Clock.Known() {
 		t.Errorf("the clock is %v and %v, want nothing known", at.Clock, last.Clock)
 	}
+	if at.Ahead != 0 || last.Ahead != 0 {
+		t.Errorf("%v is %v and then %v ahead, want it to be behind", noon, at.Ahead, last.Ahead)
+	}
+	// What goes on from a time that was taken is not asked again how far ahead it is.
+	at, later, _, from, to = readings(t, "-now", "253402300799")
+	if want := at.Now.Sub(from); at.Ahead > want || at.Ahead < at.Now.Sub(to) || later.Ahead != 0 {
+		t.Errorf("%v is %v and then %v ahead, want %v and 0", at.Now, at.Ahead, later.Ahead, want)
+	}
 }

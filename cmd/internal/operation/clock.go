@@ -11,10 +11,35 @@ import (
 )
 
 // clockMark is the mark under which the spool keeps the clock that its times are
-// by. It is there only while all of them are by the machine's clock: times of the
-// user's own remove it, and a cycle, which looks at all records anyway, puts it
-// back when that has caught up with them.
+// by: only while all of them are by the machine's clock. Times of the user's own make it
+// ownTimes, and a cycle, which looks at all records anyway, puts the clock back when that
+// has caught up with them. A spool that has only ever seen times of the user's own has no
+// such mark.
 const clockMark = "clock"
+
+// ownTimes is the mark of a spool whose times were all by the machine's clock once.
+const ownTimes = "own"
+
+// isClock reports whether a mark is a clock.
+func isClock(mark string) bool {
+	c, err := accountant.ParseClock(mark)
+	return err == nil && c.Known()
+}
+
+// farAhead is how far ahead of the machine's clock a time of the user's own may be
+// without a word, in a spool whose times are or were by that clock.
+const farAhead = 24 * time.Hour
+
+// Refuse returns an error for a time of the user's own that is far ahead of the clock
+// that the spool's times are by: whatever happened later, by the clock, would have
+// happened before the last event, and add nothing to usage.
+func Refuse(v *spool.View, at accountant.Reading) error {
+	if at.Ahead <= farAhead || v.Mark(clockMark) == "" {
+		return nil
+	}
+	return fmt.Errorf("-now %s is more than a day ahead of the machine's clock: until then jobs would add nothing to usage; nothing was changed, and -force takes it all the same",
+		at.Now.UTC().Format(time.RFC3339))
+}
 
 // opSetClock names the transaction that tells past events by another clock. Behind
 // "--" stand the milliseconds of the Jump: By and, unless it is zero, Since 1970.
@@ -58,11 +83,15 @@ const tolerance = time.Second
 // Account runs fn in a transaction of the spool, as Update does, for events at
 // the time at. Where the machine's clock was set since the last of them, all past
 // events are first told by the clock as it is now, in a transaction of its own,
-// and warn is told in a line: what elapsed is what really elapsed.
+// and warn is told in a line: what elapsed is what really elapsed. It fails where Refuse
+// does.
 func Account(s *spool.Spool, at accountant.Reading, warn func(format string, args ...any), fn func(*spool.Tx) error) error {
 	for {
 		var found setting
 		err := s.Update(func(tx *spool.Tx) error {
+			if err := Refuse(&tx.View, at); err != nil {
+				return err
+			}
 			found = settingOf(&tx.View, at)
 			found.mark(tx)
 			if found.jump.By == 0 {
@@ -138,7 +167,11 @@ func (c *setting) otherBoot(v *spool.View, now time.Time) {
 
 // mark notes the clock, in the name of whatever else the transaction does.
 func (c setting) mark(tx *spool.Tx) {
-	if text := c.now.String(); text != c.was {
+	text := c.now.String()
+	if text == "" && c.was != "" {
+		text = ownTimes
+	}
+	if text != c.was {
 		tx.Op("note clock")
 		tx.PutMark(clockMark, text)
 	}
@@ -163,10 +196,9 @@ func (c setting) apply(tx *spool.Tx) {
 	c.putDrains(tx)
 }
 
-// noteClock puts a mark where there is none, of the clock by which the snapshot was
-// told.
+// noteClock puts the mark where it is no clock, of that by which the snapshot was told.
 func (s *Snapshot) noteClock(tx *spool.Tx) {
-	if s.mark != "" && tx.Mark(clockMark) == "" {
+	if s.mark != "" && !isClock(tx.Mark(clockMark)) {
 		tx.PutMark(clockMark, s.mark)
 	}
 }
@@ -209,7 +241,7 @@ func (c setting) backoffs(v *spool.View) []pool.Backoff {
 // may have been set since the last event.
 func (s *Snapshot) By(v *spool.View, at accountant.Reading) {
 	c := settingOf(v, at)
-	if c.now != at.Clock && c.was == "" && newest(v).Sub(at.Now) <= tolerance {
+	if c.now != at.Clock && !isClock(c.was) && newest(v).Sub(at.Now) <= tolerance {
 		s.mark = at.Clock.String()
 	}
 	if c.jump.By != 0 {
@@ -245,6 +277,15 @@ func Late(records []accountant.Record, now time.Time) string {
 		return ""
 	}
 	return fmt.Sprintf("now is %s before the last event; this counts as of then", span(last.Sub(now)))
+}
+
+// Beyond says in words that the last event was after now; nothing otherwise.
+func Beyond(v *spool.View, now time.Time) string {
+	last := newest(v)
+	if last.Sub(now) <= tolerance {
+		return ""
+	}
+	return fmt.Sprintf("the last event is of %s, which is still to come: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))
 }
 
 // newest returns when the last event was.

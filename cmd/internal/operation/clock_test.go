@@ -81,6 +81,41 @@ func (b bench) seq() (n uint64) {
 	return n
 }
 
+// TestRefuse holds that times of the user's own that are far ahead are refused in spools
+// whose times are or were by the machine's clock, and change nothing.
+func TestRefuse(t *testing.T) {
+	own := func(ahead time.Duration) accountant.Reading {
+		return accountant.Reading{Now: noon.Add(ahead), Ahead: ahead}
+	}
+	const refused = "-now 2026-01-08T12:00:00Z is more than a day ahead of the machine's clock: "
+	far, near, forced := own(6*24*hour), own(23*hour), accountant.Reading{Now: noon.Add(6 * 24 * hour)}
+	real := machine{boot: "b", booted: noon.Add(-hour)}.at(noon)
+	for _, c := range []struct {
+		name   string
+		before []accountant.Reading // of cycles
+		at     accountant.Reading
+		want   string
+	}{
+		{"a new spool", nil, far, ""},
+		{"one that is played", []accountant.Reading{own(0), own(2 * 24 * hour)}, far, ""},
+		{"by the clock", []accountant.Reading{real}, far, refused},
+		{"by the clock, then by a time that is near", []accountant.Reading{real, near}, far, refused},
+		{"a time that is near", []accountant.Reading{real}, near, ""},
+		{"forced", []accountant.Reading{real}, forced, ""},
+		{"the clock", []accountant.Reading{real}, real, ""},
+	} {
+		b := newBench(t)
+		for _, at := range c.before {
+			b.cycle(at)
+		}
+		before, ran := b.seq(), false
+		err := Account(b.s, c.at, func(string, ...any) {}, func(tx *spool.Tx) error { ran = true; return nil })
+		if ran != (c.want == "") || c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want) || b.seq() != before) {
+			t.Errorf("%s: Account = %v, ran %v, want %q", c.name, err, ran, c.want)
+		}
+	}
+}
+
 func nothing(*spool.Tx) error { return nil }
 
 const hour, year = time.Hour, 365 * 24 * time.Hour
@@ -273,15 +308,15 @@ func TestTimesOfTheUsersOwn(t *testing.T) {
 		t.Errorf("a cycle without news wrote transaction %d", b.seq())
 	}
 	b.charge(accountant.Reading{Now: noon.Add(year)})
-	if mark() != "" {
-		t.Errorf("the mark is %q, want none: there are times of the user's own", mark())
+	if mark() != ownTimes {
+		t.Errorf("the mark is %q, want %q: there are times of the user's own", mark(), ownTimes)
 	}
 	m.off = -hour
-	if said := b.cycle(m.at(noon.Add(hour))); len(said) != 0 || mark() != "" {
+	if said := b.cycle(m.at(noon.Add(hour))); len(said) != 0 || mark() != ownTimes {
 		t.Errorf("said %q, mark %q, want nothing", said, mark())
 	}
 	m.boot = "c"
-	if said := b.cycle(m.at(noon.Add(hour))); len(said) != 0 || mark() != "" {
+	if said := b.cycle(m.at(noon.Add(hour))); len(said) != 0 || mark() != ownTimes {
 		t.Errorf("said %q, mark %q after a boot, want nothing", said, mark())
 	}
 	b.view(func(v *spool.View) {
