@@ -444,3 +444,25 @@ type stubbornFile struct{ file }
 
 func (stubbornFile) Sync() error          { return syscall.EIO }
 func (stubbornFile) Truncate(int64) error { return syscall.EIO }
+
+// TestLeftLock makes a spool where nothing but the lock file of a removed one is:
+// what that acknowledges is not of the new spool.
+func TestLeftLock(t *testing.T) {
+	dir := fixture(t)
+	foldAll(t, dir)
+	if err := attempt(dir, disk{}, operations[0].do); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := os.ReadFile(filepath.Join(dir, "lock"))
+	if err != nil || len(lock) != 2*lineSize {
+		t.Fatalf("lock = %q, %v", lock, err)
+	}
+	dir = t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "lock"), lock, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := attempt(dir, disk{}, operations[0].do); err != nil {
+		t.Fatal(err)
+	}
+	dump(t, dir)
+}

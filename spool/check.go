@@ -167,6 +167,12 @@ func (c *checker) lockLine(name string, n int) bool {
 // journal put to its tables and segments.
 func (c *checker) generations(entries []os.DirEntry) {
 	base, current, err := c.s.pinCurrent()
+	if current != (ack{}) {
+		if older := c.s.superseded(current); older != nil {
+			base.release()
+			current, err = ack{}, older // it is as good as lost
+		}
+	}
 	switch known := current != (ack{}); {
 	case err == nil:
 		defer base.release()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -148,4 +149,66 @@ func TestLostIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	missing("Update", s.Update(add))
+}
+
+// TestOlderCurrent puts back the CURRENT of before a fold, with and without the
+// generation that it names. Nobody goes by it, as lock tells of a later one, and a
+// salvage takes what is in force.
+func TestOlderCurrent(t *testing.T) {
+	add := func(tx *Tx) error { tx.Op("x"); tx.AddCluster(jobAd("a"), []NewRun{{Count: 1}}); return nil }
+	for _, kept := range []bool{true, false} {
+		dir := fixture(t)
+		reader, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+		if err == nil && kept {
+			err = reader.View(func(*View) error { return nil }) // pins generation 1
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		current := filepath.Join(dir, "CURRENT")
+		old, err := os.ReadFile(current)
+		if err != nil {
+			t.Fatal(err)
+		}
+		foldAll(t, dir)
+		if err := attempt(dir, disk{}, add); err != nil {
+			t.Fatal(err)
+		}
+		want := holdings(t, dir)
+		if err := os.WriteFile(current, old, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "index.1")); (err == nil) != kept {
+			t.Fatalf("index.1: %v, want it there: %v", err, kept)
+		}
+		before := listing(t, dir)
+		s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, fold := s.Fold(0, nil)
+		for what, err := range map[string]error{
+			"View": s.View(func(*View) error { return nil }), "Update": s.Update(add), "Fold": fold,
+			"a reader's View": reader.View(func(*View) error { return nil }), "Log": s.Log(func(Logged) error { return nil }),
+		} {
+			const why = "it says generation 1, and lock acknowledges generation 2"
+			var d *DamageError
+			if !errors.As(err, &d) || (d.File != current || d.Why != why) && (kept || what != "Update" && what != "Fold") {
+				t.Errorf("kept %v: %s = %v, want %s: %s", kept, what, err, current, why)
+			}
+		}
+		if after := strings.ReplaceAll(listing(t, dir), "held", "free"); after != strings.ReplaceAll(before, "held", "free") {
+			t.Errorf("kept %v: the files were %s\nand are %s", kept, before, after)
+		}
+		list := findings(t, dir)
+		if got := matches(list, "!"); len(got) != 1 || !strings.HasPrefix(got[0], "!CURRENT: it says generation 1") {
+			t.Errorf("kept %v: Check finds %q, want CURRENT alone damaged", kept, list)
+		}
+		if got := strings.Join(list, "\n"); strings.Contains(got, leftOver) {
+			t.Errorf("kept %v: something is said not to count:\n%s", kept, got)
+		}
+		if _, told, holds, saved := salvaged(t, dir); saved.Lost != 1 || !slices.Equal(holds, want) {
+			t.Errorf("kept %v: saved, with %q: %q, want %q", kept, told, holds, want)
+		}
+	}
 }

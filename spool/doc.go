@@ -80,7 +80,8 @@
 //  4. Under the writers' lock: copy the rest, sync, replace CURRENT, and note
 //     the new end in lock. A crash in the middle leaves one generation or the
 //     other; a writer that finds the switch unacknowledged makes it durable
-//     before it commits anything.
+//     before it commits anything. So lock never names a later generation than
+//     CURRENT: if it does, CURRENT is damaged.
 //  5. Remove the generations that nobody uses, and digests of which none of the
 //     others speaks.
 //

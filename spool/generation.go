@@ -247,6 +247,9 @@ func (s *Spool) pinCurrent() (pinned, ack, error) {
 			return base, current, err
 		}
 		if again, e := s.current(); e == nil && again == current {
+			if err := s.superseded(current); err != nil {
+				return base, current, err
+			}
 			return base, current, &DamageError{s.indexFile(current.Generation), 1, "the file is missing"}
 		}
 	}

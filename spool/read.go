@@ -253,7 +253,8 @@ func (s *Spool) current() (ack, error) {
 
 // acknowledged returns how far the journal of the generation in force was
 // acknowledged. It is not sure when the lock file's line does not check: then
-// there may be more.
+// there may be more. The lock file tells of a generation only when CURRENT durably
+// names it, so a later one than CURRENT names then is damage.
 func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
 	f, err := s.files.Open(s.path("lock"), readOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -264,8 +265,25 @@ func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
 	}
 	defer f.Close()
 	a, state, err := s.readAck(f)
-	if err != nil || state != ackGood || a.Generation != current.Generation {
+	if err != nil || state != ackGood || a.Generation < current.Generation {
 		return current, state != ackBad, err
 	}
+	if a.Generation > current.Generation {
+		now, err := s.current() // a fold may have replaced it since
+		if err == nil && now.Generation < a.Generation {
+			why := fmt.Sprintf("it says generation %d, and lock acknowledges generation %d", now.Generation, a.Generation)
+			err = &DamageError{s.path("CURRENT"), 1, why}
+		}
+		return current, true, err
+	}
 	return a, true, nil
+}
+
+// superseded returns the damage if CURRENT is older than what lock tells, and nil
+// otherwise.
+func (s *Spool) superseded(current ack) error {
+	if _, _, err := s.acknowledged(current); isDamage(err) {
+		return err
+	}
+	return nil
 }

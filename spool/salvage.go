@@ -178,7 +178,7 @@ func (v *salvage) save() error {
 // basis finds the generation that the journal is put on.
 func (v *salvage) basis() {
 	s := v.s
-	current, err := s.current()
+	current, err := v.current()
 	damaged := v.failed(s.path("CURRENT"), err, "the newest index is taken instead")
 	if v.version.Format < format {
 		v.g, v.indexed, v.started = noGeneration(1), true, true
@@ -206,6 +206,15 @@ func (v *salvage) basis() {
 	}
 	v.losing(s.indexFile(number), 0, "no index is left: every segment and table there is counts, also such as were out of use")
 	v.g = v.scan(number)
+}
+
+// current returns what CURRENT says, unless it is damaged.
+func (v *salvage) current() (ack, error) {
+	current, err := v.s.current()
+	if err == nil {
+		err = v.s.superseded(current)
+	}
+	return current, err
 }
 
 // take makes a generation the basis.

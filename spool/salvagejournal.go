@@ -12,7 +12,7 @@ import (
 // one is in force, of all there are.
 func (v *salvage) replay() {
 	v.state = newState(v.s, pinned{generation: v.g})
-	current, err := v.s.current()
+	current, err := v.current()
 	if err == nil && current.Generation == v.g.number {
 		v.replayOne(current, true)
 		return

@@ -82,7 +82,7 @@ func (s *Spool) create() error {
 	if err := s.checkEmpty(); err != nil {
 		return err
 	}
-	return s.locked("lock", s.options.LockWait, func(file) error {
+	return s.locked("lock", s.options.LockWait, func(lock file) error {
 		v, err := s.readVersion()
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.version = v
@@ -96,6 +96,9 @@ func (s *Spool) create() error {
 			return err
 		}
 		if v, err = newVersion(s.options.UIDDomain); err != nil {
+			return err
+		}
+		if err := lock.Truncate(lineSize); err != nil { // it may be left of a spool that was removed
 			return err
 		}
 		return s.lay(noGeneration(1), v)
