@@ -40,6 +40,7 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 		for _, name := range []string{"lock", "negotiate.lock", "fold.lock"} {
 			c.lockFile(name)
 		}
+		c.folders()
 	}
 	c.generations(entries)
 	c.report()

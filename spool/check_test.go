@@ -343,3 +343,36 @@ func TestNewDirectory(t *testing.T) {
 		t.Errorf("Restore = %v, want a *DumpError of line 1", err)
 	}
 }
+
+// TestMissingFolder removes each folder of a spool: check mentions it, readers go on
+// with what is left, and the next writer makes it anew, with a word about that.
+func TestMissingFolder(t *testing.T) {
+	for _, name := range folders {
+		dir := filepath.Join(t.TempDir(), "spool")
+		if err := attempt(dir, disk{}, func(*Tx) error { return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(filepath.Join(dir, name)); err != nil {
+			t.Fatal(err)
+		}
+		want := name + ": missing: the next command that writes makes it anew"
+		if list := findings(t, dir); !slices.Equal(matches(list, name+":"), []string{want}) || len(matches(list, "!")) > 0 {
+			t.Errorf("%s: Check finds %q, want %q and no damage", name, list, want)
+		}
+		var said string
+		s, err := Open(dir, Options{Program: "test", UIDDomain: "x", Warn: func(m string) { said += m }})
+		if err == nil {
+			err = s.View(func(v *View) error { v.Jobs(); return nil })
+		}
+		if err == nil && said == "" {
+			err = s.Update(operations[0].do)
+		}
+		if want := filepath.Join(dir, name) + ": the folder was missing, and is made anew"; err != nil || said != want {
+			t.Errorf("%s: %v, with %q, want %q", name, err, said, want)
+		}
+		if list := findings(t, dir); strings.Contains(strings.Join(list, "\n"), "missing") {
+			t.Errorf("%s: after that Check finds %q", name, list)
+		}
+		s.Close()
+	}
+}

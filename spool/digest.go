@@ -39,11 +39,7 @@ func (s *Spool) keepDigests(tx *Tx) error {
 	if err := s.raise(); err != nil {
 		return err
 	}
-	dir := s.path("factories")
-	if err := s.files.Mkdir(dir, 0o700); err != nil {
-		return err
-	}
-	// Also if both were there: whoever made them may have died before this.
+	// Also if it was raised before: whoever did so may have died before this.
 	if err := s.files.SyncDir(s.dir); err != nil {
 		return err
 	}
@@ -60,7 +56,7 @@ func (s *Spool) keepDigests(tx *Tx) error {
 			return fmt.Errorf("%s: %w", digestName(cluster), err)
 		}
 	}
-	return s.files.SyncDir(dir)
+	return s.files.SyncDir(s.path("factories"))
 }
 
 // openDigest opens the digest of a factory for reading.

@@ -35,6 +35,10 @@
 //	cycle.json       the report of the last negotiation cycle
 //	unfinished       while a spool is made from a dump: there is none yet
 //
+// A folder is synced when it is made, and then its name, as every file is: a file
+// system without a journal loses the name of a folder that was not. A writer
+// makes a folder that is missing anew.
+//
 // # A transaction
 //
 //	T 42 2026-11-21T08:00:00.012Z 2026-11-21T08:00:00.012Z 1000 "alice" "prio" "set priority" "+5" "12"

@@ -26,6 +26,8 @@ func TestPowerCut(t *testing.T) {
 	}
 	sync := func(_ *faulty, f file) error { return f.Sync() }
 	syncDir := func(l *faulty, _ file) error { return l.SyncDir(l.root) }
+	folder := func(l *faulty, _ file) error { return l.Mkdir(filepath.Join(l.root, "d"), 0o700) }
+	syncFolder := func(l *faulty, _ file) error { return l.SyncDir(filepath.Join(l.root, "d")) }
 	remove := func(l *faulty, _ file) error { return l.Remove(filepath.Join(l.root, "a")) }
 	forget := func(l *faulty, f file) error {
 		l.arm(fault{at: 1, once: syscall.EIO, forgets: true})
@@ -43,8 +45,13 @@ func TestPowerCut(t *testing.T) {
 	}{
 		{"nothing", true, nil, "a=old"},
 		{"new", false, nil, " a="},
-		{"new and its name synced", false, []func(*faulty, file) error{syncDir}, "a="},
-		{"new and written", false, []func(*faulty, file) error{write("wxyz", 0), syncDir}, "a= a=\x00\x00\x00\x00 a=wx a=wxyz"},
+		{"new and its name synced", false, []func(*faulty, file) error{syncDir}, " a="},
+		{"new and written", false, []func(*faulty, file) error{write("wxyz", 0), syncDir}, " a= a=\x00\x00\x00\x00 a=wx a=wxyz"},
+		{"new, written and synced, and its name", false, []func(*faulty, file) error{write("wxyz", 0), sync, syncDir}, "a=wxyz"},
+		{"a folder", true, []func(*faulty, file) error{folder}, "a=old a=old,d/="},
+		{"a folder's name synced, but not itself", true, []func(*faulty, file) error{folder, syncDir}, "a=old a=old,d/="},
+		{"a folder synced, but not its name", true, []func(*faulty, file) error{folder, syncFolder}, "a=old a=old,d/="},
+		{"a folder and its name synced", true, []func(*faulty, file) error{folder, syncFolder, syncDir}, "a=old,d/="},
 		{"new and synced, but not its name", false, []func(*faulty, file) error{write("wxyz", 0), sync}, " a=wxyz"},
 		{"overwritten", true, []func(*faulty, file) error{write("new", 0)}, "a=new a=nld a=old"},
 		{"overwritten and synced", true, []func(*faulty, file) error{write("new", 0), sync}, "a=new"},

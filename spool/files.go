@@ -84,7 +84,7 @@ func mkdirAll(fsys files, name string) error {
 	if err := fsys.Mkdir(name, 0o700); err != nil {
 		return err
 	}
-	return fsys.SyncDir(parent)
+	return errors.Join(fsys.SyncDir(name), fsys.SyncDir(parent))
 }
 
 // replace gives the file name new contents, durably and at once: whoever

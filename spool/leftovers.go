@@ -1,6 +1,8 @@
 package spool
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -23,7 +25,7 @@ func (c *checker) leftovers(entries []os.DirEntry) {
 	}
 	for _, dir := range []string{"jobs", "slots"} {
 		in, err := os.ReadDir(c.s.path(dir))
-		if c.s.version.Format >= format && c.trouble(dir, err) {
+		if !errors.Is(err, fs.ErrNotExist) && c.trouble(dir, err) {
 			continue
 		}
 		for _, e := range in {
@@ -41,6 +43,16 @@ func (c *checker) leftovers(entries []os.DirEntry) {
 		in, _ := os.ReadDir(c.s.path(dir))
 		for _, e := range in {
 			c.fine(dir+"/"+e.Name(), "not looked at: %s", c.why)
+		}
+	}
+}
+
+// folders mentions the folders that are missing. What the spool says that was in
+// them is missing by itself.
+func (c *checker) folders() {
+	for _, name := range folders {
+		if _, err := os.Lstat(c.s.path(name)); errors.Is(err, fs.ErrNotExist) {
+			c.fine(name, "missing: the next command that writes makes it anew")
 		}
 	}
 }

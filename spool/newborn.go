@@ -380,11 +380,6 @@ func (n *newborn) finish(v version, seq uint64, next int) error {
 		months[m.name] = stretch{m.end, m.crc}
 	}
 	err = cmp.Or(err, n.close())
-	for _, name := range folders {
-		if err == nil {
-			err = s.files.SyncDir(s.path(name))
-		}
-	}
 	if err == nil {
 		v.Format = format
 		if len(n.state.factories.rows) > 0 {

@@ -77,6 +77,7 @@ type node struct {
 	synced  []byte               // what is durable
 	past    [][]byte             // what processes saw since, without data: the kernel may have written any of it
 	dirty   []span               // what the next sync has to write
+	stored  bool                 // it was synced since it was made; without a journal of the file system the names of one that was not are lost
 }
 
 // dirEntry is a name in a directory: what it leads to, and what it leads to
@@ -98,6 +99,7 @@ func (m image) durable() *node {
 		if strings.HasSuffix(name, "/") {
 			n = newDirectory()
 		}
+		n.stored = true
 		*root.entry(strings.TrimSuffix(name, "/")) = dirEntry{now: n, durable: n}
 	}
 	return root
@@ -117,6 +119,7 @@ func (n *node) entry(path string) *dirEntry {
 	}
 	if e.now == nil {
 		e.now = newDirectory()
+		e.now.stored = true
 		e.durable = e.now
 	}
 	return e.now.entry(rest)
@@ -154,7 +157,7 @@ func (n *node) sync() {
 			copy(synced[d.from:min(d.to, len(synced))], n.data[d.from:])
 		}
 	}
-	n.synced, n.dirty, n.past = synced, nil, nil
+	n.synced, n.dirty, n.past, n.stored = synced, nil, nil, true
 	if !bytes.Equal(n.synced, n.data) { // something was forgotten by a sync that failed
 		n.past = [][]byte{synced}
 	}
@@ -162,6 +165,7 @@ func (n *node) sync() {
 
 // syncNames makes the names in a directory durable.
 func (n *node) syncNames() {
+	n.stored = true
 	for _, e := range n.entries {
 		if e.moved != nil { // a rename is made durable on both sides
 			e.moved.durable = e.moved.now
@@ -200,17 +204,20 @@ func (n *node) remains() [][]byte {
 }
 
 // change is something that a power cut may take away, or leave: the contents
-// of a file, or what a name leads to.
+// of a file, what a name leads to, or a file or directory itself.
 type change struct {
 	path    string
 	entry   *dirEntry
 	node    *node
-	remains [][]byte // of the node
+	remains [][]byte // of the node; nil: the node itself
 }
 
 func (c change) String() string {
-	if c.entry != nil {
+	switch {
+	case c.entry != nil:
 		return "name " + c.path
+	case c.remains == nil:
+		return c.path + " itself"
 	}
 	return "bytes of " + c.path
 }
@@ -218,7 +225,7 @@ func (c change) String() string {
 // choices returns how many outcomes there are: 0 is that the change is lost,
 // the last that it is there.
 func (c change) choices() int {
-	if c.entry != nil {
+	if c.remains == nil {
 		return 2
 	}
 	return len(c.remains)
@@ -240,6 +247,9 @@ func (n *node) unsynced() []change {
 					continue
 				}
 				seen[n] = true
+				if !n.stored {
+					list = append(list, change{path: path + name, node: n})
+				}
 				if n.entries != nil {
 					walk(n, path+name+"/")
 				} else if r := n.remains(); len(r) > 1 {
@@ -262,11 +272,15 @@ type cut struct {
 func (n *node) after(changes []change, choice []int) cut {
 	var names []string
 	kept := map[*dirEntry]bool{}
+	lost := map[*node]bool{}
 	data := map[*node][]byte{}
 	for i, c := range changes {
-		if c.entry != nil {
+		switch {
+		case c.entry != nil:
 			kept[c.entry] = choice[i] > 0
-		} else {
+		case c.remains == nil:
+			lost[c.node] = choice[i] == 0
+		default:
 			data[c.node] = c.remains[choice[i]]
 		}
 		if choice[i] == 0 {
@@ -287,7 +301,7 @@ func (n *node) after(changes []change, choice []int) cut {
 				left = e.durable // what a rename has not taken to its new name is under the old one
 			}
 			switch {
-			case left == nil:
+			case left == nil || lost[left]:
 			case left.entries != nil:
 				m[path+name+"/"] = nil
 				walk(left, path+name+"/")

@@ -75,6 +75,9 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 		if err != nil {
 			return err
 		}
+		if err := s.refolder(); err != nil {
+			return err
+		}
 		journal, err := s.files.Open(s.journal(current.Generation), readWrite, 0)
 		if err != nil {
 			return missing(s.journal(current.Generation), err)

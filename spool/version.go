@@ -108,7 +108,7 @@ func (s *Spool) create() error {
 // lay makes the files of a spool that begins with a generation, VERSION last.
 func (s *Spool) lay(g *generation, v version) error {
 	for _, name := range folders {
-		if err := s.files.Mkdir(s.path(name), 0o700); err != nil {
+		if err := s.folder(name); err != nil {
 			return err
 		}
 	}
@@ -123,6 +123,34 @@ func (s *Spool) lay(g *generation, v version) error {
 	}
 	s.version = v
 	return replace(s.files, s.path("VERSION"), []byte(v.text()))
+}
+
+// folder makes a folder of the spool if need be, durably but for its name: a file
+// system without a journal loses the name of a directory that was not synced itself.
+func (s *Spool) folder(name string) error {
+	if err := s.files.Mkdir(s.path(name), 0o700); err != nil {
+		return err
+	}
+	return s.files.SyncDir(s.path(name))
+}
+
+// refolder makes the folders that were removed, or lost by a power cut.
+func (s *Spool) refolder() error {
+	made := false
+	for _, name := range folders {
+		if _, err := os.Lstat(s.path(name)); !errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err := s.folder(name); err != nil {
+			return err
+		}
+		s.warn("%s: the folder was missing, and is made anew", s.path(name))
+		made = true
+	}
+	if !made {
+		return nil
+	}
+	return s.files.SyncDir(s.dir)
 }
 
 // raise makes the spool one that may have factories.
