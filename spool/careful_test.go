@@ -270,11 +270,11 @@ func TestPhantomOfTheSameLength(t *testing.T) {
 func TestRemovedLock(t *testing.T) {
 	dir := fixture(t)
 	path := filepath.Join(dir, "lock")
-	l, err := acquire(path, 0)
+	l, err := acquire(disk{}, path, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close()
+	defer unlock(l)
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

@@ -208,11 +208,11 @@ func (c *checker) miss(number int) {
 // older checks a generation that is no longer in force, or when CURRENT is lost
 // may be.
 func (c *checker) older(number int, unsure bool) {
-	pin, moved := pinFile(c.s.indexFile(number))
+	pin, moved := c.s.pinFile(c.s.indexFile(number))
 	if moved != nil {
 		return // it goes just now
 	}
-	defer pin.Close()
+	defer unlock(pin)
 	g, err := c.s.readGeneration(number)
 	if c.trouble(filepath.Base(c.s.indexFile(number)), err) {
 		c.miss(number)

@@ -65,7 +65,8 @@
 //  4. Sync the history, if jobs leave, and the digests of new factories.
 //  5. Append the transaction to the journal and sync it. Now it is committed.
 //  6. Note the new end in lock. This need not reach the disk: step 2 finds
-//     out. Release the flock.
+//     out. Release the flock. That either fails is a warning: the transaction
+//     is committed, and the flock goes with the open file.
 //
 // A writer that fails before the end of step 5 cuts the journal back to where
 // it was.

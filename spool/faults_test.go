@@ -42,7 +42,7 @@ func (f fault) String() string {
 
 // step is a changing operation that was begun.
 type step struct {
-	op   string // open, write, truncate, sync, rename, remove, mkdir or syncdir
+	op   string // open, lock, unlock, write, truncate, sync, rename, remove, mkdir or syncdir
 	file string // relative to the layer's root
 	size int    // of a write
 }
@@ -51,8 +51,8 @@ func (s step) String() string { return s.op + " " + s.file }
 
 // faulty is a file layer over the real one that can go wrong at any of its
 // operations. It counts as steps those that change something: open for
-// writing, write, truncate, sync, rename, remove, mkdir and the sync of a
-// directory; and as reads the others. Beside the real files it keeps a tree of
+// writing, lock, unlock, write, truncate, sync, rename, remove, mkdir and the sync
+// of a directory; and as reads the others. Beside the real files it keeps a tree of
 // what is durable, so that it can tell what a power cut may leave. The real
 // files are not synced: it is the tree that counts.
 type faulty struct {
@@ -192,6 +192,35 @@ func (f *faulty) Open(name string, flag int, perm fs.FileMode) (file, error) {
 		return nil, err
 	}
 	return opened, nil
+}
+
+func (f *faulty) Lock(name string, flag int, shared bool) (held fileLock, err error) {
+	err = f.change("lock", name, func() (err error) {
+		held, err = disk{}.Lock(name, flag, shared)
+		return err
+	})
+	if err != nil && held != nil {
+		held.Unlock()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &faultyLock{held, f, name}, nil
+}
+
+// faultyLock is a lock of a faulty layer.
+type faultyLock struct {
+	fileLock
+	layer *faulty
+	name  string
+}
+
+func (l *faultyLock) Unlock() error {
+	err := l.layer.change("unlock", l.name, func() error { return nil })
+	if !errors.Is(err, syscall.EINTR) {
+		l.fileLock.Unlock()
+	}
+	return err
 }
 
 // node returns the file that a path leads to, nil for none. One that the tree

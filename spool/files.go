@@ -8,12 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
+	"syscall"
+
+	"github.com/gofrs/flock"
 )
 
-// files is the layer through which every open, write, sync, rename and
+// files is the layer through which every open, lock, write, sync, rename and
 // removal of the spool goes, so that a test can make any of them fail.
 type files interface {
 	Open(name string, flag int, perm fs.FileMode) (file, error)
+	// Lock opens a file and takes the flock on it; ErrLocked: it is held elsewhere.
+	Lock(name string, flag int, shared bool) (fileLock, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	Mkdir(name string, perm fs.FileMode) error
@@ -28,6 +34,13 @@ type file interface {
 	Truncate(size int64) error
 	Sync() error
 	Close() error
+}
+
+// fileLock is a flock that is held.
+type fileLock interface {
+	Stat() (fs.FileInfo, error)
+	// Unlock frees the lock, also if it fails, unless it was interrupted.
+	Unlock() error
 }
 
 // disk is the real layer.
@@ -49,6 +62,37 @@ func (disk) Open(name string, flag int, perm fs.FileMode) (file, error) {
 		return nil, err
 	}
 	return diskFile{f}, nil
+}
+
+func (disk) Lock(name string, flag int, shared bool) (fileLock, error) {
+	l := flock.New(name, flock.SetPermissions(0o600), flock.SetFlag(flag))
+	try := l.TryLock
+	if shared {
+		try = l.TryRLock
+	}
+	ok, err := try()
+	if err == nil && !ok {
+		err = ErrLocked
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &diskLock{l}, nil
+}
+
+type diskLock struct{ held *flock.Flock }
+
+func (l *diskLock) Stat() (fs.FileInfo, error) { return l.held.Stat() }
+
+func (l *diskLock) Unlock() error {
+	err := l.held.Unlock()
+	if err != nil && !errors.Is(err, syscall.EINTR) {
+		// The library keeps the file open, and with it the lock: collecting
+		// the garbage closes it.
+		l.held = nil
+		runtime.GC()
+	}
+	return err
 }
 
 func (disk) Rename(from, to string) error { return os.Rename(from, to) }

@@ -104,7 +104,10 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 		return done, err
 	}
 	done.Generation, done.Folded = f.next.number, f.upTo.End
-	return done, s.sweep(f.next.number)
+	if err := s.sweep(f.next.number); err != nil {
+		s.warn("the journal is folded, but what it replaces could not all be removed, which the next fold does: %v", err)
+	}
+	return done, nil
 }
 
 // takeBack removes what a fold has written that failed for the reason why:

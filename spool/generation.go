@@ -9,8 +9,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gofrs/flock"
 )
 
 // generation is what one fold of the journal left: which files hold the spool
@@ -163,12 +161,12 @@ var errMoved = errors.New("the generation is gone")
 // is removed; nobody ever waits for it.
 type pinned struct {
 	*generation
-	pin *flock.Flock
+	pin fileLock
 }
 
 func (p pinned) release() {
 	if p.pin != nil {
-		p.pin.Close()
+		unlock(p.pin)
 	}
 }
 
@@ -183,13 +181,13 @@ func (s *Spool) openGeneration(number int) (pinned, error) {
 		return pinned{generation: noGeneration(number)}, nil // before there were indexes
 	}
 	name := s.indexFile(number)
-	pin, err := pinFile(name)
+	pin, err := s.pinFile(name)
 	if err != nil {
 		return pinned{}, err
 	}
 	g, err := s.readGeneration(number)
 	if err != nil {
-		pin.Close()
+		unlock(pin)
 		return pinned{}, err
 	}
 	return pinned{g, pin}, nil
@@ -210,16 +208,16 @@ func (s *Spool) readGeneration(number int) (*generation, error) {
 
 // pinFile takes the shared lock on an index. Only the sweeping away of old
 // generations ever takes the other, and never waits for it.
-func pinFile(name string) (*flock.Flock, error) {
-	pin := flock.New(name, flock.SetFlag(readOnly))
-	ok, err := pin.TryRLock()
-	if err == nil && ok {
-		if ok, err = leadsTo(name, pin); ok {
+func (s *Spool) pinFile(name string) (fileLock, error) {
+	pin, err := lockFile(s.files, name, readOnly, true)
+	if err == nil {
+		var ours bool
+		if ours, err = leadsTo(name, pin); ours {
 			return pin, nil
 		}
+		unlock(pin)
 	}
-	pin.Close()
-	if err == nil || errors.Is(err, fs.ErrNotExist) {
+	if err == nil || errors.Is(err, ErrLocked) || errors.Is(err, fs.ErrNotExist) {
 		err = errMoved
 	}
 	return nil, err

@@ -1,7 +1,6 @@
 package spool
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -9,9 +8,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // ErrLocked says that somebody else held a lock of the spool for longer than
@@ -101,10 +99,11 @@ func (s *Spool) readAck(f file) (ack, ackState, error) {
 const ackReads = 3
 
 // locked runs fn with the flock on the named lock file held, waiting at most
-// wait for it. A wait of zero or less tries once.
-func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error) (err error) {
+// wait for it. A wait of zero or less tries once. What fn has done counts, also
+// when the lock cannot be freed: closing the file frees it.
+func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error) error {
 	path := filepath.Join(s.dir, name)
-	l, err := acquire(path, wait)
+	l, err := acquire(s.files, path, wait)
 	if errors.Is(err, ErrLocked) {
 		return fmt.Errorf("%w for more than %v: %s", ErrLocked, max(wait, 0), s.holder(path))
 	}
@@ -112,8 +111,8 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 		return err
 	}
 	defer func() {
-		if e := l.Close(); err == nil {
-			err = e
+		if err := unlock(l); err != nil {
+			s.warn("%s: unlocking failed: %v: what was done counts, and the lock is free once the file is closed", path, err)
 		}
 	}()
 	f, err := s.files.Open(path, readWrite, 0)
@@ -134,29 +133,51 @@ func writeHolder(f file, text string) error {
 	return err
 }
 
-// acquire takes the flock on the file at path, which it makes if need be. A
-// lock counts only if the path leads to the file that was locked: otherwise
-// somebody removed it meanwhile, and others may have locked another.
-func acquire(path string, wait time.Duration) (*flock.Flock, error) {
+// acquire takes the flock on the file at path, which it makes if need be, waiting at
+// most wait; ErrLocked: it is still held elsewhere then. A lock counts only if the
+// path leads to the file that was locked: otherwise somebody removed it meanwhile,
+// and others may have locked another.
+func acquire(fsys files, path string, wait time.Duration) (fileLock, error) {
 	for end := time.Now().Add(wait); ; {
-		l := flock.New(path, flock.SetPermissions(0o600), flock.SetFlag(os.O_CREATE|os.O_RDWR))
-		if err := try(l, time.Until(end)); err != nil {
-			l.Close()
+		l, err := lockFile(fsys, path, readWrite|create, false)
+		if left := time.Until(end); errors.Is(err, ErrLocked) && left > 0 {
+			time.Sleep(min(lockPoll, left))
+			continue
+		}
+		if err != nil {
 			return nil, err
 		}
 		ours, err := leadsTo(path, l)
 		if ours {
 			return l, nil
 		}
-		l.Close()
+		unlock(l)
 		if err != nil {
 			return nil, err
 		}
 	}
 }
 
+// lockFile takes the flock on a file without waiting, whatever signals come.
+func lockFile(fsys files, name string, flag int, shared bool) (l fileLock, err error) {
+	for {
+		if l, err = fsys.Lock(name, flag, shared); !errors.Is(err, syscall.EINTR) {
+			return l, err
+		}
+	}
+}
+
+// unlock frees a lock, whatever signals come. It is free also after an error.
+func unlock(l fileLock) error {
+	for {
+		if err := l.Unlock(); !errors.Is(err, syscall.EINTR) {
+			return err
+		}
+	}
+}
+
 // leadsTo tells whether path is the name of the locked file.
-func leadsTo(path string, l *flock.Flock) (bool, error) {
+func leadsTo(path string, l fileLock) (bool, error) {
 	locked, err := l.Stat()
 	if err != nil {
 		return false, err
@@ -166,24 +187,6 @@ func leadsTo(path string, l *flock.Flock) (bool, error) {
 		return false, nil
 	}
 	return err == nil && os.SameFile(locked, named), err
-}
-
-// try waits for a lock, at most wait long.
-func try(l *flock.Flock, wait time.Duration) error {
-	ok, err := l.TryLock()
-	if ok || err != nil {
-		return err
-	}
-	if wait <= 0 {
-		return ErrLocked
-	}
-	c, cancel := context.WithTimeout(context.Background(), wait)
-	defer cancel()
-	_, err = l.TryLockContext(c, lockPoll)
-	if errors.Is(err, context.DeadlineExceeded) {
-		return ErrLocked
-	}
-	return err
 }
 
 // unheld is the first line of a lock file that no fairspool program holds.

@@ -8,8 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/gofrs/flock"
 )
 
 // sweep removes the generations that are no longer in force, save those that
@@ -61,15 +59,17 @@ func (s *Spool) sweep(current int) error {
 // retire removes the index of a generation and its journal, unless somebody
 // has pinned it.
 func (s *Spool) retire(n int) (gone bool, err error) {
-	pin := flock.New(s.indexFile(n), flock.SetFlag(readOnly))
-	defer pin.Close()
-	ok, err := pin.TryLock()
+	pin, err := lockFile(s.files, s.indexFile(n), readOnly, false)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
-	if err != nil || !ok {
+	if errors.Is(err, ErrLocked) {
+		return false, nil
+	}
+	if err != nil {
 		return false, err
 	}
+	defer unlock(pin)
 	return true, s.files.Remove(s.indexFile(n))
 }
 
