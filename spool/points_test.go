@@ -395,9 +395,16 @@ func TestStoppedCreation(t *testing.T) {
 	t.Logf("%d steps, %d fault points, %d states", len(steps), p.points, p.states)
 }
 
-// made checks that a spool works whose making was disturbed.
+// made checks that a spool works whose making was disturbed, and that nobody calls
+// it damaged before.
 func (p *proof) made(layer *faulty, where string, o operation) {
 	p.t.Helper()
+	if Find(layer.spool()) == nil {
+		list := matches(findings(p.t, layer.spool()), "!")
+		if len(list) > len(matches(list, "!lock: ")) { // which may be torn, and is written anew
+			p.t.Fatalf("%s: Check finds %q", where, list)
+		}
+	}
 	if err := o.in(layer.spool(), layer); err != nil {
 		p.t.Fatalf("%s, then %s: %v", where, o.name, err)
 	}

@@ -226,6 +226,13 @@ func (s *Spool) checkUnused() error {
 	return nil
 }
 
+// begun reports whether what is there is a new spool without its VERSION, so that
+// whoever opens it goes on with making it.
+func (s *Spool) begun() bool {
+	_, err := os.Lstat(s.path("VERSION"))
+	return errors.Is(err, fs.ErrNotExist) && s.checkUnused() == nil && s.checkEmpty() == nil
+}
+
 // checkEmpty refuses a directory in which something else lives.
 func (s *Spool) checkEmpty() error {
 	entries, err := os.ReadDir(s.dir)
