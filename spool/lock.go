@@ -120,7 +120,14 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 		return err
 	}
 	defer f.Close()
-	if err := writeHolder(f, fmt.Sprintf("held by pid %d (%s) since %s", os.Getpid(), s.options.Program, time.Now().UTC().Format(time.RFC3339))); err != nil {
+	size, err := f.Size()
+	if err == nil {
+		err = writeHolder(f, fmt.Sprintf("held by pid %d (%s) since %s", os.Getpid(), s.options.Program, time.Now().UTC().Format(time.RFC3339)))
+	}
+	if err == nil && size == 0 {
+		err = f.Sync() // or a power cut may leave room without a text in it
+	}
+	if err != nil {
 		return err
 	}
 	defer writeHolder(f, unheld) // for whoever reads it; the flock itself is what counts

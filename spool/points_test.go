@@ -399,11 +399,15 @@ func TestStoppedCreation(t *testing.T) {
 // it damaged before.
 func (p *proof) made(layer *faulty, where string, o operation) {
 	p.t.Helper()
-	if Find(layer.spool()) == nil {
-		list := matches(findings(p.t, layer.spool()), "!")
-		if len(list) > len(matches(list, "!lock: ")) { // which may be torn, and is written anew
+	_, current := os.Stat(filepath.Join(layer.spool(), "CURRENT"))
+	_, version := os.Stat(filepath.Join(layer.spool(), "VERSION"))
+	switch err := Find(layer.spool()); {
+	case err == nil:
+		if list := matches(findings(p.t, layer.spool()), "!"); len(list) > len(matches(list, "!lock: ")) { // which may be torn, and is written anew
 			p.t.Fatalf("%s: Check finds %q", where, list)
 		}
+	case version == nil || current == nil && !errors.Is(err, errBegun):
+		p.t.Fatalf("%s: Find = %v", where, err)
 	}
 	if err := o.in(layer.spool(), layer); err != nil {
 		p.t.Fatalf("%s, then %s: %v", where, o.name, err)

@@ -118,8 +118,8 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 }
 
 // Find returns nil if there is a spool in a directory, in any condition. The
-// error says that there is none, or one that is not whole: it was being made, by
-// Restore or Salvage, and was not finished.
+// error says that there is none, or one that is not whole: it is being made, or its
+// maker was killed.
 func Find(dir string) error {
 	_, err := find(dir, "VERSION", "CURRENT")
 	return err
@@ -143,6 +143,9 @@ func find(dir string, signs ...string) ([]os.DirEntry, error) {
 		return journal || slices.Contains(signs, e.Name())
 	}) {
 		return nil, noSpool(dir)
+	}
+	if (&Spool{dir: dir}).begun() {
+		return nil, fmt.Errorf("spool %s: %w", dir, errBegun)
 	}
 	return entries, nil
 }

@@ -175,8 +175,10 @@ func (s *Spool) recover(w *writing, state ackState) (ack, error) {
 	}
 	// Nor is it known how much of it is durable, so all of it is taken up.
 	end, err := s.adopt(w, w.current)
-	if err == nil && state == ackBad {
-		s.acknowledge(w.lock, end) // before there can be a torn transaction too
+	if err == nil && state != ackGood {
+		// Durably, before there can be a torn transaction too.
+		s.acknowledge(w.lock, end)
+		err = w.lock.Sync()
 	}
 	return end, err
 }

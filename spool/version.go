@@ -226,6 +226,9 @@ func (s *Spool) checkUnused() error {
 	return nil
 }
 
+// errBegun says that a new spool has no VERSION yet.
+var errBegun = errors.New("there is no spool here yet: one is being made, or its maker was killed: the next submit finishes it")
+
 // begun reports whether what is there is a new spool without its VERSION, so that
 // whoever opens it goes on with making it.
 func (s *Spool) begun() bool {
