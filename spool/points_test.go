@@ -447,3 +447,43 @@ func TestPowerCutAfterFold(t *testing.T) {
 		}
 	}
 }
+
+// TestNewLock has the power fail while the second writer since the lock file was made
+// is stopped in the middle of its transaction: whatever is left of the lock file, what
+// was never completed is no damage.
+func TestNewLock(t *testing.T) {
+	t.Parallel()
+	p := newProof(t, 1)
+	delete(p.base, "spool/lock")
+	first, second := operations[0], operations[2]
+	layer := p.on(p.base, fault{})
+	defer layer.discard()
+	if err := first.in(layer.spool(), layer); err != nil {
+		t.Fatal(err)
+	}
+	left, err := readImage(layer.root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := p.on(left, fault{}) // to count its steps
+	defer again.discard()
+	if err := second.in(again.spool(), again); err != nil {
+		t.Fatal(err)
+	}
+	at := 1 + slices.IndexFunc(again.steps, func(s step) bool { return s.String() == "write spool/journal.1" })
+	layer.arm(fault{at: at, torn: 50})
+	if err := second.in(layer.spool(), layer); err == nil || layer.steps[at-1].String() != "write spool/journal.1" {
+		t.Fatalf("%v at %v", err, layer.steps)
+	}
+	changes := layer.tree.unsynced()
+	for i, c := range changes {
+		for k := range c.choices() {
+			choice := make([]int, len(changes))
+			for j, c := range changes {
+				choice[j] = c.choices() - 1
+			}
+			choice[i] = k
+			p.survives(layer.tree.after(changes, choice), "torn", [][]operation{{first}})
+		}
+	}
+}
