@@ -156,7 +156,8 @@ func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {
 		b, err := contents(c.s.files, c.s.path(name))
 		if err == nil && len(b) >= (n+1)*lineSize {
-			if _, ok := checked(string(b[n*lineSize : (n+1)*lineSize])); ok && n < 2 {
+			line := b[n*lineSize : (n+1)*lineSize]
+			if _, ok := checked(string(line)); (ok || empty(line)) && n < 2 {
 				return true
 			}
 		}

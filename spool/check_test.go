@@ -376,3 +376,31 @@ func TestMissingFolder(t *testing.T) {
 		s.Close()
 	}
 }
+
+// TestZeroLock holds that zeros, which a power cut leaves in a lock file that has grown,
+// say nothing: they are no damage, and neither is a torn transaction beside them.
+func TestZeroLock(t *testing.T) {
+	for _, from := range []int{0, lineSize} {
+		dir := fixture(t)
+		want := dump(t, dir)
+		lock, journal := filepath.Join(dir, "lock"), filepath.Join(dir, "journal.1")
+		text, err := os.ReadFile(lock)
+		if err != nil || len(text) != 2*lineSize {
+			t.Fatalf("lock = %q, %v", text, err)
+		}
+		clear(text[from:])
+		torn, err := os.OpenFile(journal, os.O_APPEND|os.O_WRONLY, 0)
+		if err == nil {
+			_, err = torn.WriteString("T 3 2026-")
+		}
+		if err = errors.Join(err, torn.Close(), os.WriteFile(lock, text, 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		if list := findings(t, dir); len(matches(list, "!")) > 0 {
+			t.Errorf("zeros from %d on: Check finds %q", from, list)
+		}
+		if got := dump(t, dir); got != want {
+			t.Errorf("zeros from %d on: the spool holds %s\nwant %s", from, got, want)
+		}
+	}
+}

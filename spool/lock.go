@@ -1,6 +1,7 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -52,6 +53,10 @@ func checked(line string) (text string, ok bool) {
 	return trimmed[:max(i, 0)], i >= 0 && summed(trimmed[:i]) == line
 }
 
+// empty reports whether nothing stands in a line of the lock file: a power cut may
+// leave zeros where a file has grown.
+func empty(line []byte) bool { return len(bytes.Trim(line, "\x00")) == 0 }
+
 // parseAck reads a line that begins with a word.
 func parseAck(word, line string) (a ack, ok bool) {
 	text, ok := checked(line)
@@ -81,7 +86,7 @@ func (s *Spool) readAck(f file) (ack, ackState, error) {
 		if err != nil && !errors.Is(err, io.EOF) {
 			return ack{}, ackNone, err
 		}
-		if n == 0 {
+		if empty(b[:n]) {
 			return ack{}, ackNone, nil
 		}
 		if a, ok := parseAck("acknowledged", string(b[:n])); ok {
