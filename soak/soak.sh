@@ -1,8 +1,9 @@
 #!/bin/sh
 # The long runs: randomised tests many times over, each fuzz target with many
-# inputs, and thousands of killed writers. SOAK is how many inputs each target
+# inputs, thousands of killed writers, and power cuts. SOAK is how many inputs each target
 # gets: a count and not a time, since go test -fuzz that ends by time may fail
-# without a finding (golang/go#75804). STORM is how long starters are killed (5m).
+# without a finding (golang/go#75804). STORM is how long starters are killed (5m),
+# CUTS how often the power is cut on each file system (200).
 set -eu
 cd "$(dirname "$0")/.."
 inputs=${SOAK:-500000}
@@ -26,6 +27,9 @@ FAIRSPOOL_KILLS=5000 go test ./cmd -run TestKilledWriters -count 1 -timeout 60m 
 FAIRSPOOL_LOG_KILLS=2000 go test ./cmd -run TestKilledLogs -count 1 -timeout 60m -v
 go test ./cmd/starter -count 5 -timeout 60m
 FAIRSPOOL_STORM=${STORM:-5m} go test ./cmd/starter -run '^TestStorm$' -count 1 -timeout 60m -v
+
+echo "== power cuts on ext4 and ext2"
+(cd soak/powercut && FAIRSPOOL_CUTS=${CUTS:-200} go test -count 1 -timeout 120m -v .)
 
 echo "== a virtual machine: criu, cgroups"
 sh soak/vm.sh
