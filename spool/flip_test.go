@@ -61,14 +61,14 @@ const flips = 60
 func TestFlippedByte(t *testing.T) {
 	base := everything(t)
 	busy := newBusyPool(2)
-	sample := func(t *testing.T, dir string) {
+	sample := func(t *testing.T, dir string, busy *busyPool) {
 		t.Helper()
 		if err := sampleSpool(t, dir, disk{}).AddSamples(busy.cycle(sampleNow.Add(time.Duration(busy.n) * time.Minute))); err != nil {
 			t.Fatal(err)
 		}
 	}
-	sample(t, base)
-	sample(t, base)
+	sample(t, base, busy)
+	sample(t, base, busy)
 	whole := dumpOf(t, base)
 	if report, ok := checkOf(t, base); !ok || strings.Contains(report, "left over") {
 		t.Fatalf("the undamaged spool is not sound, or has leftovers:\n%s", report)
@@ -80,7 +80,7 @@ func TestFlippedByte(t *testing.T) {
 		}
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			dir := copyDir(t, base)
+			dir, busy := copyDir(t, base), busy.clone()
 			good, err := os.ReadFile(path)
 			if err != nil || len(good) == 0 {
 				t.Fatalf("%s: %d bytes, %v", path, len(good), err)
@@ -90,7 +90,7 @@ func TestFlippedByte(t *testing.T) {
 				bad[at] ^= 1 << (at % 7)
 				flipped(t, dir, name, at, bad, whole)
 				if strings.HasPrefix(name, samplesDir) { // the next cycle adds to it, and hides nothing
-					sample(t, dir)
+					sample(t, dir, busy)
 					if report, ok := checkOf(t, dir); ok || !strings.Contains(report, "damaged "+filepath.Join(dir, name)) {
 						t.Fatalf("byte %d of %s, and a cycle: sound %v:\n%s", at, name, ok, report)
 					}

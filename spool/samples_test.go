@@ -4,8 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -34,6 +36,11 @@ func newBusyPool(n int) *busyPool {
 		b.records = append(b.records, accountant.Record{Name: fmt.Sprintf("user%03d@cluster.example.org", i)})
 	}
 	return b
+}
+
+// clone returns a pool of its own that goes on from here.
+func (b *busyPool) clone() *busyPool {
+	return &busyPool{slices.Clone(b.records), maps.Clone(b.demand), b.n}
 }
 
 // cycle lets every submitter begin or end a claim, at a time of its own shortly

@@ -279,10 +279,11 @@ func Late(records []accountant.Record, now time.Time) string {
 	return fmt.Sprintf("now is %s before the last event; this counts as of then", span(last.Sub(now)))
 }
 
-// Beyond says in words that the last event was after now; nothing otherwise.
+// Beyond says in words that the last event of a spool whose times are or were by the machine's
+// clock is after now; empty otherwise.
 func Beyond(v *spool.View, now time.Time) string {
 	last := newest(v)
-	if last.Sub(now) <= tolerance {
+	if v.Mark(clockMark) == "" || last.Sub(now) <= tolerance {
 		return ""
 	}
 	return fmt.Sprintf("the last event is of %s, which is still to come: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))

@@ -55,13 +55,12 @@ func TestEndingsCount(t *testing.T) {
 	}
 	// What was before is in the history.
 	past, r := 0, recollect(e)
-	for _, text := range strings.Split(strings.TrimSpace(b.history()), "\n\n") {
-		ad, err := classad.ParseAd("[" + strings.ReplaceAll(text, "\n", ";") + "]")
-		if err != nil {
-			t.Fatal(err)
-		}
+	if err := b.s.History(spool.Left{}, func(ad *classad.Ad) bool {
 		past++
 		r.add(ad)
+		return true
+	}); err != nil {
+		t.Fatal(err)
 	}
 	e.remember(r)
 	if past != 4 || e.Succeeded != 1 || e.Failed != 1 || e.Signalled != 1 || e.Removed != 1 || e.Unknown || e.Bad() == "" {
