@@ -60,8 +60,7 @@ func TestNames(t *testing.T) {
 			t.Errorf("isCommand(%q) = true, want false", name)
 		}
 	}
-	for _, name := range []string{"request_boats", "require_boats", "jobset.name", "ec2_tag_x", "transform_body_x",
-		"box_oauth_permissions", "box_oauth_permissions_home", "box_oauth_resource_2", "box_oauth_options_x"} {
+	for _, name := range []string{"request_boats", "require_boats", "jobset.name", "ec2_tag_x", "transform_body_x", "box_oauth_permissions"} {
 		if !isCommand(name) {
 			t.Errorf("isCommand(%q) = false, want true", name)
 		}

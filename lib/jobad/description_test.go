@@ -158,8 +158,6 @@ func TestAttributes(t *testing.T) {
 
 		// the rest
 		{"priority = -5", "JobPrio", "-5"}, {"prio = +5", "JobPrio", "5"}, {"prio = 10 * $(Process) - 3", "JobPrio", "-3"},
-		{"priority = 2.5", "JobPrio", "2"}, {"priority = -2.9", "JobPrio", "-2"}, {"priority = 0.5", "JobPrio", "0"}, {"priority = 7.0/2", "JobPrio", "3"},
-		{"priority = 2147483647.9", "JobPrio", "2147483647"}, {"priority = 1e3", "JobPrio", "1000"},
 		{"kill_sig = 3", "KillSig", `"SIGQUIT"`}, {"remove_kill_sig = sigint", "RemoveKillSig", `"SIGINT"`},
 		{"kill_sig_timeout = 20", "KillSigTimeout", "20"}, {"kill_sig_timeout = 0", "KillSigTimeout", "0"},
 		{"+Patience = 5\nkill_sig_timeout = Patience", "KillSigTimeout", "Patience"}, {"job_max_vacate_time = MY.Patience", "JobMaxVacateTime", "MY.Patience"},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/internal/golden"
 	"fairspool/lib/submitfile"
 )
 
@@ -62,6 +63,31 @@ func TestRealFiles(t *testing.T) {
 		}
 	}
 	t.Logf("%d of %d files agree, %d are refused", agree, len(files), len(realRefusals))
+}
+
+// TestGoldenSubmit holds what HTCondor 25.14 makes of lines of descriptions, and that each command
+// in them is known. The lines are from descriptions of other people and of HTCondor's own tests,
+// which were run through its condor_submit, with neighbors by the same rules.
+func TestGoldenSubmit(t *testing.T) {
+	type submitCase struct {
+		Defaults struct{ CPUs, Memory, Disk string } // JOB_DEFAULT_REQUEST...
+		Lines    string
+		Ad       map[string]string // "-": no such attribute
+	}
+	golden.Each(t, "condor", "submit.json", func(t *testing.T, _ string, cases *[]submitCase) {
+		for _, c := range *cases {
+			o := testOptions()
+			o.RequestCpus, o.RequestMemory, o.RequestDisk = c.Defaults.CPUs, c.Defaults.Memory, c.Defaults.Disk
+			if got := said(sleep+c.Lines+"\nqueue\n", o); strings.Contains(got, "unknown command") {
+				t.Errorf("read(%q) said %s, want commands that are known", c.Lines, got)
+			}
+			for name, want := range c.Ad {
+				if got := attribute(t, c.Lines, name, o); got != want {
+					t.Errorf("%s of %q with defaults %q = %s, want %s", name, c.Lines, c.Defaults, got, want)
+				}
+			}
+		}
+	})
 }
 
 func realOptions() Options {

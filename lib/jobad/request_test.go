@@ -54,13 +54,11 @@ func TestDefaultRequests(t *testing.T) {
 	for _, c := range []struct{ cpus, memory, disk, text, name, want string }{
 		{"2", "4000", "7", "", "RequestCpus", "2"}, {"2", "4000", "7", "", "RequestMemory", "4000"}, {"2", "4000", "7", "", "RequestDisk", "7"},
 		{"2", "4000", "7", "", "Requirements", disk + " && " + memory + " && " + cpus},
-		{"", used, "", "", "RequestMemory", "ifThenElse(MemoryUsage =!= undefined,MemoryUsage,2048)"}, {"", used, "0", "", "Requirements", memory},
-		{"", used, "", "request_memory = 1 GB", "RequestMemory", "1024"}, {"", used, "", "+RequestMemory = 7", "RequestMemory", "7"},
+		{"", used, "0", "", "Requirements", memory},
 		{"", used, "", "retry_request_memory_increase = RequestMemory * 2", "NextRequestMemory", "RequestMemory * 2"},
-		{"", "2 GB", "1G", "", "RequestMemory", "2048"}, {"", "2 GB", "1G", "", "RequestDisk", "1048576"}, {"", "0.5", "1.5", "", "RequestMemory", "1"},
+		{"", "0.5", "1.5", "", "RequestMemory", "1"},
 		{"", "1", "MAX({ 1024, (TransferInputSizeMB+1)*1.25 }) * 1024", "", "Requirements", disk},
-		{"RequestGPUs ?: 1", "1", "0", "", "RequestCpus", "RequestGPUs ?: 1"}, {"RequestGPUs ?: 1", "1", "0", "", "Requirements", cpus},
-		{"undefined", "undefined", "undefined", "", "RequestCpus", "-"}, {"undefined", "undefined", "undefined", "", "RequestMemory", "-"},
+		{"RequestGPUs ?: 1", "1", "0", "", "Requirements", cpus},
 		{"undefined", "undefined", "undefined", "", "Requirements", "true"},
 	} {
 		o := testOptions()

@@ -33,7 +33,7 @@ func TestLaterAmounts(t *testing.T) {
 		{"request_disk = 10MB\nretry_request_disk = 20MB", "TransformBody_RequestDisk", disk + `SET RequestDisk 20480"`},
 		{"request_disk = 10MB, 20MB, 80 m", "RetryRequestDisk", "{ 20480,81920 }"},
 		{"request_disk = 10MB, 20MB\nretry_request_memory = 2GB", "TransformOnEvict", `"RequestDisk,RequestMemory"`},
-		{bigger, "TransformOnEvict", `"Bigger"`}, {bigger, "TransformBody_Bigger", `"REQUIREMENTS VacateReasonCode == 34|SET Tries 1"`},
+		{bigger, "TransformBody_Bigger", `"REQUIREMENTS VacateReasonCode == 34|SET Tries 1"`},
 		{bigger + "\nretry_request_memory = 2GB", "TransformOnEvict", `"Bigger,RequestMemory"`},
 	} {
 		got := strings.ReplaceAll(attribute(t, c.text, c.name, testOptions()), transformSeparator, "|")

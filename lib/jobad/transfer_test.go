@@ -20,8 +20,6 @@ func TestTransfer(t *testing.T) {
 		{"WhenToTransferOutput = on_exit", "WhenToTransferOutput", `"ON_EXIT"`}, {"when_to_transfer_output = ONSUCCESS", "WhenToTransferOutput", `"ON_SUCCESS"`},
 		{"when_to_transfer_output = ON_EXIT_OR_EVICT", "ShouldTransferFiles", `"YES"`},
 		{"when_to_transfer_output = ON_EXIT_OR_EVICT", "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`},
-		{"should_transfer_files = yes\nwhen_to_transfer_output = never", "WhenToTransferOutput", `"ON_EXIT"`},
-		{"should_transfer_files = always\nwhen_to_transfer_output = none", "ShouldTransferFiles", `"YES"`},
 
 		// lists
 		{"transfer_input_files = a, b b ,c/,", "TransferInput", `"a,b b,c/"`}, {"transfer_input_files = \"\"", "TransferInput", "-"},
@@ -29,8 +27,6 @@ func TestTransfer(t *testing.T) {
 		{"transfer_output_files = x , y", "TransferOutput", `"x,y"`}, {`transfer_output_files = ""`, "TransferOutput", `""`},
 		{"transfer_output_files =", "TransferOutput", "-"}, {"", "TransferOutput", "-"},
 		{"transfer_input_files = a\npublic_input_files = b, c", "TransferInput", `"a,b,c"`}, {"public_input_files = b, c", "PublicInputFiles", `"b,c"`},
-		{"transfer_input_files = a\ntransfer_common_input = b, c", "TransferInput", `"a,b,c"`}, {"transfer_common_input = b, c", "CommonInputFiles", `"b,c"`},
-		{"transfer_common_input_files = b", "TransferInput", `"b"`}, {"common_input_files = b", "CommonInputFiles", `"b"`},
 		{`transfer_output_remaps = "a = b; c = d"`, "TransferOutputRemaps", `"a = b; c = d"`}, {"transfer_output_remaps = a=b", "TransferOutputRemaps", `"a=b"`},
 
 		// the program and the standard files
