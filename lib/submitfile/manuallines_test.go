@@ -55,9 +55,7 @@ func TestManualLines(t *testing.T) {
 		{"n=a1\na1=z\nx=$($(n))\n", "z"}, {"x=$(a:$(b:$(c:d)))\n", "d"}, {"x=$ENV(HOME)/$(y)\ny=k\n", "/home/alice/k"},
 		{"+Foo = \"bar\"\nx=$(My.Foo)\n", `"bar"`}, {"My.Foo = 1\nx=$(MY.foo)\n", "1"}, {"x=$(SUBMIT_FILE)\n", "a.sub"}, {"x=$(DOLLAR)(y)\n", "$(y)"},
 		{"x=$(YEAR)\n", "2023"}, {"x=$(Item)\n", ""}, {"Process = 7\nx=$(Process)\n", "0"}, {"Cluster=9\nx=$(Cluster)\n", "5"}, {"Item=9\nx=$(Item)\n", "9"},
-		{"ProcId = 7\nClusterId = 8\nx=$(ProcId)$(Process)$(ClusterId)$(Cluster) $(JobId)\n", "7085 8.7"},
-		{"Step=9\nx=$(Step)\n", "9"}, {"Node=9\nx=$(Node)\n", "9"}, {"x=$(Node)\n", ""}, {"x=$(Node:none)\n", "none"}, {"x=$(Node)\nuniverse = Parallel\n", "0"},
-		{"JobUniverse = $(u)\nu = 11\nx=$(Node)\n", "0"}, {"universe = vanilla\nx=$(Node)\n", ""}, {"ARCH=q\nx=$(ARCH)\n", "q"}, {"if false\nerror : stop\nendif\nx=1\n", "1"},
+		{"Step=9\nx=$(Step)\n", "9"}, {"Node=9\nx=$(Node)\n", "9"}, {"ARCH=q\nx=$(ARCH)\n", "q"}, {"if false\nerror : stop\nendif\nx=1\n", "1"},
 		{"warning : careful\nx=1\n", "1"},
 	} {
 		if got := manualWorld().worth(c[0] + "show = <$(x)>\nqueue"); got != "<"+c[1]+">" {
