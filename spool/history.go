@@ -2,6 +2,8 @@ package spool
 
 import (
 	"bytes"
+	"encoding/binary"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash/crc32"
@@ -33,7 +35,9 @@ const (
 )
 
 func appendFooter(b []byte, crc uint32) []byte {
-	return fmt.Appendf(b, "%s%08x\n\n", footerHead, crc)
+	var sum [4]byte
+	binary.BigEndian.PutUint32(sum[:], crc)
+	return append(hex.AppendEncode(append(b, footerHead...), sum[:]), adEnd...)
 }
 
 // footerOf reads the footer that text ends with. It returns the checksum of the file
