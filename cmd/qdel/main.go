@@ -34,7 +34,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			{Does: "one job", Line: "qdel 12.0"},
 			{Does: "two clusters", Line: "qdel 12 13"},
 			{Does: "all jobs of a user", Line: "qdel alice"},
-			{Does: "the same as Grid Engine writes it, with another user's", Line: "qdel -u alice,bob"},
+			{Does: "those of two users, as Grid Engine writes it", Line: "qdel -u alice,bob"},
 			{Does: "those of a user's jobs that are held", Line: "qdel -constraint 'JobStatus == 5' alice"},
 		},
 		Run: run,

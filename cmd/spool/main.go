@@ -9,7 +9,7 @@ func main() { cmdline.Main(command()) }
 func command() cmdline.Command {
 	return cmdline.Command{
 		Name:  "spool",
-		Brief: "check, measure, fold, copy and mend a spool",
+		Brief: "check, measure, fold, archive, copy and mend a spool",
 		Synopsis: []string{
 			"check [-json | -q]",
 			"salvage NEWDIR",
@@ -32,13 +32,13 @@ stat says what the spool holds, and how large its parts are.
 
 compact folds the journal now, which negotiate does by itself when it has 8 MB. Others work on meanwhile.
 
-archive moves the history and the log of a MONTH that has passed, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are not missed. With -damaged it moves what of the month is damaged, so that the present one can go on.
+archive moves the history and the log of a MONTH that has passed, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are archived. With -damaged it moves only the files that are damaged, also of the present month, which goes on in a new file.
 
 log tells who did what, one transaction a line, the oldest first.`,
 		Flags: []cmdline.Flag{
 			{Name: "json", Help: "check, stat, compact, archive, log: show JSON, for programs"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "check, compact: print nothing unless something needs a person"},
-			{Name: "damaged", Help: "archive: move what does not check, as it stands, also of the present month"},
+			{Name: "damaged", Help: "archive: move only files that do not check, as they stand, also of the present month"},
 			{Name: "since", Args: []string{"TIME"}, Help: "log: from TIME on, Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
 			{Name: "who", Args: []string{"USER"}, Help: "log: what USER did, a name or a uid"},
 			{Name: "n", Args: []string{"NUMBER"}, Help: "log: the last NUMBER transactions of these"},

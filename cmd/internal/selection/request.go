@@ -24,7 +24,7 @@ const (
 func Flags(does string) []cmdline.Flag {
 	return []cmdline.Flag{
 		{Name: "a", Aliases: []string{"all"}, Help: does + " all jobs of the queue, as far as they are yours to " + does},
-		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " only jobs of these users; without names, all of them; * is everybody"},
+		{Name: "u", Args: []string{"USER[,USER...]"}, Repeat: true, Help: does + " only jobs of these users; without names, all of them; * means all users"},
 		{Name: "constraint", Args: []string{"EXPR"}, Help: does + " only jobs for whose ads EXPR is true; without names, of all of them"},
 	}
 }
@@ -32,7 +32,7 @@ func Flags(does string) []cmdline.Flag {
 // Request is which jobs a command line asks to be changed, and who asks.
 type Request struct {
 	Names
-	of    *Names // only those of these users; nil: of anybody
+	of    *Names // only those of these users; nil: of all users
 	text  string // of the constraint
 	where *Constraint
 	who   cmdline.Caller
@@ -81,7 +81,7 @@ func usersOf(given [][]string) (Names, error) {
 	var users []string
 	for _, args := range given {
 		list := strings.Split(args[0], ",")
-		// An empty variable of a script must not stand for anybody.
+		// An empty variable of a script must not select jobs.
 		if slices.Contains(list, "") || strings.ContainsAny(args[0], " \t") ||
 			slices.ContainsFunc(list, func(u string) bool { return u != everybody && strings.ContainsAny(u, "*?[") }) {
 			return All(), cmdline.Usagef("-u: %q: want names of users with commas between, or *", args[0])
