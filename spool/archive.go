@@ -16,7 +16,7 @@ type Archived struct {
 	File    string // in the spool, such as history/2026-10.ads
 	To      string // where it is now; empty: it was missing
 	Bytes   int64
-	CRC     uint32 // CRC-32C of these
+	CRC     uint32 // CRC-32C of the bytes
 	Damaged bool   // it did not check, or was missing
 }
 
@@ -36,8 +36,8 @@ func (s *state) archived(file string) error {
 
 // Archive moves the history and the log of a month that has passed to a directory,
 // which it makes if need be, empty for the folder archive of the spool, and records
-// that they are not missed. They are held to their checksums first. With damaged it
-// moves instead what does not check, as it stands, also of the present month: to
+// that they are archived. They are held to their checksums first. With damaged it
+// moves instead what does not check, as it stands, also of the present month, to
 // names that end in .damaged. It returns what it has moved, nothing if all of that
 // was archived before.
 //
@@ -91,7 +91,7 @@ type archiving struct {
 // archiveDir is the folder of the spool that months are archived in by default.
 const archiveDir = "archive"
 
-// begin looks whether the month can be archived, and what there is of it.
+// begin checks that the month can be archived, and reads what is recorded of it.
 func (a *archiving) begin() (err error) {
 	s := a.spool
 	if !aMonth.MatchString(a.month) {
@@ -153,7 +153,7 @@ func (a *archiving) copy(file string, known stretch) error {
 	return a.write(from, to)
 }
 
-// target says what of a file is to be moved, and where to; nowhere if it is not.
+// target returns what of a file is to be moved, and where to: nowhere if it stays.
 // A file of which nothing is on record any more was left by an Archive that was
 // killed.
 func (a *archiving) target(file string, from file, known stretch) (to Archived, err error) {
@@ -211,8 +211,8 @@ func (a *archiving) write(from file, to Archived) error {
 	return fsys.SyncDir(a.dir)
 }
 
-// there tells whether the copy is there, whole. The beginning of one is replaced: a
-// month was added to after it was copied, and before that was recorded.
+// there reports whether the copy is there, whole. The beginning of one is replaced: it
+// was made by an Archive that did not record it, before the month had its last entries.
 func (a *archiving) there(from file, to Archived) (whole bool, err error) {
 	f, err := a.spool.files.Open(to.To, readOnly, 0)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -172,7 +172,7 @@ func (c *checker) generations(entries []os.DirEntry) {
 	if current != (ack{}) {
 		if older := c.s.superseded(current); older != nil {
 			base.release()
-			current, err = ack{}, older // it is as good as lost
+			current, err = ack{}, older // it counts as missing
 		}
 	}
 	switch known := current != (ack{}); {

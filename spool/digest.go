@@ -39,7 +39,7 @@ func (s *Spool) keepDigests(tx *Tx) error {
 	if err := s.raise(); err != nil {
 		return err
 	}
-	// Also if it was raised before: whoever did so may have died before this.
+	// Also if the spool was raised before: the process that did so may have died before this.
 	if err := s.files.SyncDir(s.dir); err != nil {
 		return err
 	}

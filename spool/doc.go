@@ -26,8 +26,8 @@
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
-//	claims.d/        one lock file for each claim with a supervisor, with what the log of its
-//	                 job is still to be told; and such files of commands
+//	claims.d/        one lock file for each claim with a supervisor; events that the logs of
+//	                 jobs do not have yet, in these files and in such of commands
 //	execute/         directories of jobs that transfer files; the starter's
 //	history/         ads of jobs that have left the queue, a file a month
 //	archive/         months of history and log that were moved away (Archive)
@@ -65,7 +65,7 @@
 //  4. Sync the history, if jobs leave, and the digests of new factories.
 //  5. Append the transaction to the journal and sync it. Now it is committed.
 //  6. Note the new end in lock. This need not reach the disk: step 2 finds
-//     out. Release the flock. That either fails is a warning: the transaction
+//     out. Release the flock. A failure of either is a warning: the transaction
 //     is committed, and the flock goes with the open file.
 //
 // A writer that fails before the end of step 5 cuts the journal back to where

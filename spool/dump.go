@@ -47,7 +47,7 @@ func (s *Spool) Dump(w io.Writer) (err error) {
 	return nil
 }
 
-// outdated tells whether a month that is to be dumped has been archived since.
+// outdated reports whether a month that is to be dumped has been archived since.
 func (d *dumping) outdated() bool {
 	now, ok := d.spool.recordedNow()
 	if !ok {

@@ -97,8 +97,8 @@ func (d *dumping) transaction(l Logged) error {
 }
 
 // eachLine hands over the lines that count of a file that is only appended to,
-// from 0. The error says that the file is not as recorded; the lines before it may
-// be no better.
+// from 0. A *DamageError says that the file is not as recorded: then the lines that were
+// handed over may not be either.
 func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte) error) error {
 	if known.end == 0 {
 		return nil

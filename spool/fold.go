@@ -105,7 +105,7 @@ func (s *Spool) fold(least int64, progress func(done, all int)) (done Folding, e
 	}
 	done.Generation, done.Folded = f.next.number, f.upTo.End
 	if err := s.sweep(f.next.number); err != nil {
-		s.warn("the journal is folded, but what it replaces could not all be removed, which the next fold does: %v", err)
+		s.warn("the journal is folded, but old files could not be removed: %v: the next fold removes them", err)
 	}
 	return done, nil
 }

@@ -24,11 +24,10 @@ const historyBuffer = 1 << 20
 func monthOf(t time.Time) string { return t.UTC().Format("2006-01") }
 
 // A footer stands behind the lines of each ad of the history: the CRC-32C of the
-// file from its beginning up to the footer, and a blank line. A reader that comes
-// from the end knows from the journal what the checksum is there, and from each
-// footer what it is before the ad that follows: so it holds to a checksum all that
-// it reads, and nothing else. Readers of the long form take the footer for a
-// comment.
+// file from its beginning up to the footer, and a blank line. A reader that begins
+// at the end knows from the journal what the checksum is there, and from each
+// footer what it is before the ad that follows: so it checks all that it reads
+// without reading the rest. Readers of the long form take the footer for a comment.
 const (
 	footerHead = "# checksum "
 	footerSize = len(footerHead) + len("00000000\n\n")
@@ -67,10 +66,10 @@ type month struct {
 	buffer []byte
 }
 
-// openMonth opens a file that is only appended to, to write behind its recorded end.
-// A file that is missing or shorter, or of which sound says that it does not check,
-// is damaged and left as it is. Bytes behind the end are a dead writer's and are cut
-// off, once settled has succeeded.
+// openMonth opens a file that is only appended to, to write behind its recorded
+// end. A file that is missing or shorter, or that sound refuses, is damaged and
+// left as it is. Bytes behind the end are a dead writer's and are cut off, once
+// settled has succeeded.
 func (s *Spool) openMonth(path, name string, known stretch, sound func(string, file, stretch) error, settled func() error) (*month, error) {
 	path = s.path(path)
 	flag := readWrite
@@ -187,9 +186,8 @@ func (tx *Tx) history(t time.Time) (*month, error) {
 // historyFile returns the name of a month's history in the spool.
 func historyFile(month string) string { return "history/" + month + ".ads" }
 
-// endsWithFooter looks whether a month's history ends, where that is recorded, with
-// the ad of the recorded checksum. The ads before it were held to that when it was
-// written, and are by each reader.
+// endsWithFooter returns an error unless a month's history ends, where that is
+// recorded, with the footer of the recorded checksum. Readers check the ads before it.
 func endsWithFooter(path string, f file, known stretch) error {
 	if known.end == 0 {
 		return nil

@@ -145,10 +145,10 @@ func writeHolder(f file, text string) error {
 	return err
 }
 
-// acquire takes the flock on the file at path, which it makes if need be, waiting at
-// most wait; ErrLocked: it is still held elsewhere then. A lock counts only if the
-// path leads to the file that was locked: otherwise somebody removed it meanwhile,
-// and others may have locked another.
+// acquire takes the flock on the file at path, which it makes if need be, waiting
+// at most wait; ErrLocked: it is still held elsewhere then. A lock counts only if
+// the path leads to the file that was locked: otherwise the file was removed
+// meanwhile, and others may have locked a new one.
 func acquire(fsys files, path string, wait time.Duration) (fileLock, error) {
 	for end := time.Now().Add(wait); ; {
 		l, err := lockFile(fsys, path, readWrite|create, false)

@@ -57,7 +57,7 @@ func (s *Spool) addLog(name string, known stretch, text []byte) (stretch, error)
 // logFile returns the name of a month's log in the spool.
 func logFile(month string) string { return "log/" + month }
 
-// sums looks whether a file has the recorded checksum.
+// sums returns an error unless a file has the recorded checksum.
 func sums(path string, f file, known stretch) error {
 	sum, err := sumTo(f, known.end)
 	if err == nil && sum != known.crc {
@@ -96,7 +96,7 @@ func (s *Spool) Log(each func(Logged) error) error {
 }
 
 // journalLog pins the generation in force and returns the transactions of its
-// journal. Months that these have archived are no longer in its log.
+// journal. Months that these have archived are removed from its log.
 func (s *Spool) journalLog() (pinned, []Logged, error) {
 	base, current, err := s.pinCurrent()
 	if err != nil {
@@ -123,8 +123,8 @@ func (s *Spool) journalLog() (pinned, []Logged, error) {
 	return base, list, nil
 }
 
-// logMonth returns what a month of the log says, none of it if others have archived
-// the month by now.
+// logMonth returns the text of a month of the log, none if others have archived the
+// month by now.
 func (s *Spool) logMonth(name string, known stretch) ([]byte, error) {
 	text, err := s.logText(name, known)
 	if isDamage(err) {

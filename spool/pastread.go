@@ -76,7 +76,7 @@ func (r *pastReader) begin(from int64) (int, bool) {
 func (r *pastReader) take(from int64, begin int) ([]block, error) {
 	known := uint32(0)
 	if begin > 0 {
-		_, known, _ = footerOf(r.buffer[1 : begin+1]) // if it is none, nothing checks
+		_, known, _ = footerOf(r.buffer[1 : begin+1]) // without a footer nothing checks
 	}
 	text := r.buffer[begin+1:]
 	if crc32.Update(known, castagnoli, text) != r.crc {
@@ -86,8 +86,8 @@ func (r *pastReader) take(from int64, begin int) ([]block, error) {
 	return r.split(from, begin), nil
 }
 
-// wholeOnes returns the last ads of the piece, up to the first one from behind that
-// does not check.
+// wholeOnes returns the ads of the piece behind the last one that does not check, and
+// the damage.
 func (r *pastReader) wholeOnes(from int64, begin int, known uint32) ([]block, error) {
 	blocks := r.split(from, begin)
 	for i := len(blocks) - 1; i >= 0; i-- {

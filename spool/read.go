@@ -279,8 +279,8 @@ func (s *Spool) acknowledged(current ack) (known ack, sure bool, err error) {
 	return a, true, nil
 }
 
-// superseded returns the damage if CURRENT is older than what lock tells, and nil
-// otherwise.
+// superseded returns the damage if CURRENT names an older generation than lock does,
+// and nil otherwise.
 func (s *Spool) superseded(current ack) error {
 	if _, _, err := s.acknowledged(current); isDamage(err) {
 		return err

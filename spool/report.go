@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// ErrOutdated says of cycle.json that it is missing, or another one than the last cycle
-// left: an older copy that somebody put back.
+// ErrOutdated means that cycle.json is missing, or is not the one that the last cycle
+// left, such as an older copy.
 var ErrOutdated = errors.New("not what the last negotiation cycle left")
 
 // Report returns what the last negotiation cycle left in cycle.json, nil when
@@ -30,7 +30,7 @@ func (s *Spool) Report() (b []byte, err error) {
 	return nil, fmt.Errorf("%s: %w", s.path("cycle.json"), ErrOutdated)
 }
 
-// readReport returns what is in cycle.json, nil where there is none.
+// readReport returns the content of cycle.json, nil without the file.
 func (s *Spool) readReport() ([]byte, error) {
 	b, err := contents(s.files, s.path("cycle.json"))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -45,9 +45,9 @@ func (s *Spool) readReport() ([]byte, error) {
 // SetReport replaces cycle.json and returns what it holds then: the report, a
 // JSON object, with a last member Checksum, the CRC-32C of all that stands
 // before its value. A report that does not check is kept as
-// cycle.json.damaged. It is for a negotiation cycle, inside Negotiating: the second line
-// of negotiate.lock keeps the checksum, by which Report knows the last one; while the file
-// is replaced, those of both.
+// cycle.json.damaged. SetReport is for a negotiation cycle, inside Negotiating: the second
+// line of negotiate.lock keeps the checksum, by which Report knows the last report. While
+// the file is replaced, it keeps the checksums of both.
 func (s *Spool) SetReport(b []byte) ([]byte, error) {
 	b, err := seal(b)
 	if err != nil {
@@ -67,7 +67,7 @@ func (s *Spool) SetReport(b []byte) ([]byte, error) {
 	if err := replace(s.files, name, b); err != nil {
 		return nil, err
 	}
-	s.noteReport(sumOf(b), sumOf(b)) // if that fails the one before counts, too
+	s.noteReport(sumOf(b), sumOf(b)) // if that fails, the old report counts, too
 	return b, nil
 }
 
@@ -76,8 +76,8 @@ const (
 	noReport     = "none"
 )
 
-// noteReport keeps in negotiate.lock between which reports cycle.json is replaced, or that
-// it is one of them. Where no cycle has made the lock there is nothing to be kept.
+// noteReport writes to negotiate.lock the checksums of the two reports that cycle.json may
+// be. It does nothing while no cycle has made the lock.
 func (s *Spool) noteReport(before, after string) error {
 	f, err := s.files.Open(s.path("negotiate.lock"), readWrite, 0)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,7 +137,7 @@ func sealed(b []byte) bool {
 	return string(b[at:]) == fmt.Sprintf("%08x%s", checksum(b[:at]), sealEnd)
 }
 
-// sumOf returns the checksum of a whole report, a word for none.
+// sumOf returns the checksum of a whole report, noReport for nil.
 func sumOf(b []byte) string {
 	if b == nil {
 		return noReport

@@ -110,8 +110,8 @@ func unprovenRows[K comparable, V any](v *salvage, path string, t *table[K, V]) 
 	}
 }
 
-// there tells whether there is anything of a file that is only appended to, and how
-// much of what was recorded. It reports what is missing.
+// there returns how many bytes are left of what was recorded of a file that is only
+// appended to; ok reports whether it can be read. It reports what is missing.
 func (v *salvage) there(name string, known stretch, recorded bool) (size int64, ok bool) {
 	path := v.s.path(name)
 	if known.end == 0 {
@@ -163,7 +163,7 @@ func (v *salvage) history() error {
 	for _, month := range slices.Sorted(maps.Keys(v.state.history)) {
 		known := v.state.history[month]
 		name := historyFile(month)
-		size, ok := v.there(name, known, v.recorded(v.g.history, month, known))
+		size, ok := v.there(name, known, v.indexed || known != v.g.history[month])
 		if !ok {
 			continue
 		}
@@ -180,12 +180,6 @@ func (v *salvage) history() error {
 	return nil
 }
 
-// recorded tells whether it was recorded how much of a month counts, and not only
-// how much is there.
-func (v *salvage) recorded(found map[string]stretch, month string, known stretch) bool {
-	return v.indexed || known != found[month]
-}
-
 func isDamage(err error) bool {
 	var d *DamageError
 	return errors.As(err, &d)
@@ -195,7 +189,7 @@ func isDamage(err error) bool {
 type monthSalvage struct {
 	*salvage
 	month, path string
-	reader      *choice // what reads the new file later
+	reader      *choice // reads an ad as History does
 	crc         uint32  // of the file up to the ad, as the footer before it says
 	text        []byte  // the ad: its lines, with the newline before the first
 	first       int     // where it begins

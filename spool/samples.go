@@ -161,7 +161,7 @@ type sampleFile struct {
 	file file
 	last *history.Block // nil for none
 	end  int64
-	text []byte // begins with a newline that damage has taken
+	text []byte // to be added; it begins with a newline that damage has taken
 }
 
 // gap returns the newline that text, to which more is to be added, should end with and

@@ -28,7 +28,7 @@ type state struct {
 	marks      *table[string, mark]
 	factories  *table[int, factory]
 	history    map[string]stretch // by month; an end of 0: archived
-	log        map[string]stretch // likewise, but for what the journal has
+	log        map[string]stretch // by month, what was folded; an end of 0: archived
 	own        *worker
 }
 

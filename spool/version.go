@@ -229,8 +229,8 @@ func (s *Spool) checkUnused() error {
 // errBegun says that a new spool has no VERSION yet.
 var errBegun = errors.New("there is no spool here yet: one is being made, or its maker was killed: the next submit finishes it")
 
-// begun reports whether what is there is a new spool without its VERSION, so that
-// whoever opens it goes on with making it.
+// begun reports whether the directory has a new spool without its VERSION, which the
+// next command that makes spools finishes.
 func (s *Spool) begun() bool {
 	_, err := os.Lstat(s.path("VERSION"))
 	return errors.Is(err, fs.ErrNotExist) && s.checkUnused() == nil && s.checkEmpty() == nil
