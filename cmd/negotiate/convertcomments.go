@@ -126,8 +126,8 @@ func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 	return ""
 }
 
-// asksNothing reports whether a macro is a key that this version does not serve, and whether it
-// asks for no more than there is without it, as a text, as a truth or as a number.
+// asksNothing reports whether a macro is a key that this version does not serve, and whether its
+// value, read as a text, a truth or a number, asks for nothing.
 func (v *conversion) asksNothing(m condorconfig.Macro) (known, nothing bool) {
 	x, err := v.Expand(m)
 	if err != nil {

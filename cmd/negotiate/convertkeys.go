@@ -157,14 +157,14 @@ func (v *conversion) first(names []string) (found condorconfig.Macro, ok bool) {
 	return found, ok
 }
 
-// isEmpty reports whether a macro is worth nothing: HTCondor asks only after all references
-// are put in, so that one to an undefined macro and nothing else is as no text at all.
+// isEmpty reports whether a macro expands to nothing. HTCondor tests the expanded text, so that
+// a value of only a reference to an undefined macro is empty.
 func (v *conversion) isEmpty(m condorconfig.Macro) bool {
 	x, err := v.Expand(m)
 	return err == nil && strings.TrimSpace(x.Text) == ""
 }
 
-// leaveUnset notes that a macro is worth nothing.
+// leaveUnset notes that a macro expands to nothing.
 func (v *conversion) leaveUnset(m condorconfig.Macro) {
 	v.reasons[strings.ToLower(m.Name)] = "as if it were not set"
 	if x, err := v.Expand(m); err == nil {
@@ -180,7 +180,7 @@ func (v *conversion) skipsAutoclusters(m condorconfig.Macro) bool {
 	return err == nil && ok && !yes && !v.isSet("SIGNIFICANT_ATTRIBUTES")
 }
 
-// isSet reports whether there is a macro of the name that is worth something.
+// isSet reports whether there is a macro of the name that expands to something.
 func (v *conversion) isSet(name string) bool {
 	m, ok := v.Lookup(name)
 	return ok && !v.isEmpty(m)
@@ -248,7 +248,7 @@ func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x co
 	return line, ""
 }
 
-// warnOfMissing warns of macros in the value of m that nobody defines.
+// warnOfMissing warns of undefined macros in the value of m.
 func (v *conversion) warnOfMissing(m condorconfig.Macro, x condorconfig.Expansion) {
 	for _, name := range x.Missing {
 		v.warn(m.Place, "%s: $(%s) is not defined: nothing was put in for it", m.Name, name)

@@ -57,7 +57,7 @@ func tomlFloat(n float64) string {
 
 // greatest returns the most that a key may be. beyond reports whether the text is a number
 // beyond it: HTCondor keeps any number, and one so large means without end or without bound.
-// A fraction above 1 means nothing.
+// A key of at most 1 is a fraction, for which a greater number has no meaning.
 func greatest(k config.Key, text string) (most string, beyond bool) {
 	value, ok := condorconfig.Constant(text)
 	n, number := value.Number()

@@ -45,7 +45,7 @@ func check(c *cmdline.Call, args []string) error {
 	return beyond(c)
 }
 
-// beyond tells of events of the accounts that are still to come.
+// beyond warns if the last event of the accounts is still to come.
 func beyond(c *cmdline.Call) error {
 	s, err := c.ExistingSpool(true)
 	if err != nil {

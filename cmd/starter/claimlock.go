@@ -171,7 +171,7 @@ func (l *claimLock) signed() time.Time {
 	return info.ModTime()
 }
 
-// leave does as remove, unless the file keeps events that the log of the job is still to be told:
+// leave does as remove, unless the file keeps events that the log of the job does not have yet:
 // then it frees the locks, and a pass looks after the file.
 func (l *claimLock) leave() {
 	if info, err := l.file.Stat(); err == nil && info.Size() == 0 {

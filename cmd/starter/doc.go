@@ -4,18 +4,18 @@
 // # How the parts work together
 //
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
-// (lost.go, leftover.go), then starts a supervisor for each claim that is
-// Matched (spawn.go). A supervisor (supervise.go) locks the claim's file
-// (claimlock.go), commits Matched to Running, waits until the job's event log has the
-// ends of earlier attempts, executes the job, and stays with it (watch.go) until it has
-// ended, nothing that it started is left (lib/family) and that is committed, and in the
-// event log (finish.go, epilogue.go; package joblog says how that survives a kill).
-// For a job that transfers files it copies the
-// inputs before and the output after that, and only then commits the end
-// (transfer.go). A job with a time of its own is not executed before that
-// (deferral.go). When a job has ended by itself the slot may go on with the next one of
-// its submitter, under the same supervisor: that one's claim is made, locked and begun in
-// the transaction that ends the first (tenure.go, heir.go).
+// (lost.go, leftover.go), then starts a supervisor for each claim that is Matched
+// (spawn.go). A supervisor (supervise.go) locks the claim's file (claimlock.go),
+// commits Matched to Running, waits until the job's event log has the ends of
+// earlier attempts, executes the job, and stays with it (watch.go) until it has
+// ended, nothing that it started is left (lib/family) and that is committed, and in
+// the event log (finish.go, epilogue.go; package joblog says how that survives a
+// kill). For a job that transfers files it copies the inputs before and the output
+// after that, and only then commits the end (transfer.go). A job with a time of its
+// own is not executed before that (deferral.go). When a job has ended by itself the
+// slot may go on with the next one of its submitter, under the same supervisor:
+// that one's claim is made, locked and begun in the transaction that ends the first
+// (tenure.go, heir.go).
 //
 // A job is made to end when its claim says so, which is Vacating then: it is held,
 // removed, preempted or drained (order.go). What the job's own ad limits or wants the
@@ -51,8 +51,8 @@
 // end its claim and remove the file. Both locks are the kernel's and go with
 // the processes that hold them, so that neither a crash nor a reboot leaves
 // anything behind but the file and the scratch directory. The file is empty until the
-// attempt ends; then it keeps what the job's log is to be told of that. When it was
-// last changed is its supervisor's last sign of life, by which an attempt is
+// attempt ends; then it keeps the events of the end until the job's log has them. When
+// it was last changed is its supervisor's last sign of life, by which an attempt is
 // charged that ended with the machine.
 //
 // Both locks cover the attempt's scratch directory, too, which has the same name:

@@ -49,7 +49,7 @@ func (h *heir) look(tx *spool.Tx, a attempt) {
 }
 
 // enter makes the next job's attempt run in the slot, when the one before has ended. It is
-// charged from now, by this clock, and not for the time that the spool was locked. The lock of
+// charged from now on, by the clock, and not for the time that the spool was locked. The lock of
 // its claim is taken before that is committed. Where nothing comes of it, nothing is changed.
 func (h *heir) enter(tx *spool.Tx, clock accountant.Clock) error {
 	if h == nil || h.ad == nil || h.isToEnd() {

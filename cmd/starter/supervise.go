@@ -37,8 +37,8 @@ type supervisor struct {
 	criu     *launch.Criu  // what makes transparent checkpoints of it; nil: nothing does
 	executed time.Time     // when the program was started last, in process time; zero: never
 	earlier  time.Duration // what programs took that have ended
-	// over is when the program ended, or the copying of its output, in process time; zero: it
-	// has not, or it left a checkpoint.
+	// over is when the program ended, or the copying of its output, with a monotonic reading;
+	// zero: it has not, or it left a checkpoint.
 	over time.Time
 	// ordered: the job had to leave before it was started.
 	ordered bool

@@ -111,9 +111,9 @@ func (g *Groups) breadthFirst() *Groups {
 	return sorted
 }
 
-// Bounds of a group's name and of an AccountingGroup, in characters. The manuals have 40, but
-// nothing in HTCondor holds anybody to it, and groups of several levels with a user behind them
-// are longer at real sites: beyond it there is a warning.
+// Bounds of a group's name and of an AccountingGroup, in characters. The manuals have 40, which
+// HTCondor does not enforce, and groups of several levels with a user behind them are longer at
+// real sites: a longer name gives a warning.
 const (
 	manualName = 40
 	maxName    = 256

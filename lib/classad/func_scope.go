@@ -35,8 +35,8 @@ func evalText(st *state, sc *scope, c *callCode) Value {
 	return st.runDeeper(e, sc, c.level)
 }
 
-// unparse is unparse(name): the text of the attribute of the own ad that is named as the
-// argument reads, empty where there is none. As in HTCondor TARGET.x is such a name, too.
+// unparse is unparse(name): the text of the own ad's attribute that has the argument's text for
+// its name, empty without such an attribute. As in HTCondor TARGET.x is such a name, too.
 func unparse(st *state, sc *scope, c *callCode) Value {
 	n := c.node.args[0]
 	switch n.(type) {

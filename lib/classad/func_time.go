@@ -146,7 +146,7 @@ func splitTime(st *state, a []Value) Value {
 		whole := truncate(x)
 		fields := [...]int64{whole / 86400, whole / 3600 % 24, whole / 60 % 60}
 		seconds := float64(whole%60) + x - float64(whole)
-		if v.real() < 0 { // as in HTCondor only the first field has the sign that is not 0
+		if v.real() < 0 { // as in HTCondor only the first field that is not 0 has the sign
 			if i := slices.IndexFunc(fields[:], func(n int64) bool { return n != 0 }); i >= 0 {
 				fields[i] = -fields[i]
 			} else {

@@ -44,8 +44,8 @@ func accountName(s string) error {
 	return userName(s)
 }
 
-// groupOfNobody refuses what cannot be a group that has no place in the tree.
-func groupOfNobody(s string) error {
+// niceGroupName refuses what cannot be the group of nice users, which is not in the tree.
+func niceGroupName(s string) error {
 	if s == "" {
 		return fmt.Errorf("want a name")
 	}

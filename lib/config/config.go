@@ -83,7 +83,7 @@ type Config struct {
 
 	DefaultRequestCpus   string        // JOB_DEFAULT_REQUESTCPUS, a number or an expression
 	DefaultRequestMemory string        // JOB_DEFAULT_REQUESTMEMORY, MB, or a size or an expression
-	DefaultRequestDisk   string        // JOB_DEFAULT_REQUESTDISK, KB, likewise
+	DefaultRequestDisk   string        // JOB_DEFAULT_REQUESTDISK, KB, or a size or an expression
 	AppendRequirements   string        // APPEND_REQUIREMENTS, an expression; empty: none
 	AppendRank           string        // APPEND_RANK, an expression; empty: none
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT

@@ -131,7 +131,7 @@ var Keys = []Key{
 	{Name: "NICE_USER_PRIO_FACTOR", Kind: Real, Default: 1e7, Least: 1, Most: maxFactor,
 		Help: "The priority factor of nice users.",
 		set:  func(c *Config, v any) { c.NicePrioFactor = v.(float64) }},
-	{Name: "NICE_USER_ACCOUNTING_GROUP_NAME", Kind: String, Default: "nice-user", check: groupOfNobody,
+	{Name: "NICE_USER_ACCOUNTING_GROUP_NAME", Kind: String, Default: "nice-user", check: niceGroupName,
 		Help: "The accounting group that the submit command nice_user puts a job into.",
 		set:  func(c *Config, v any) { c.NiceGroup = v.(string) }},
 	{Name: "REMOTE_PRIO_FACTOR", Kind: Real, Default: 1e4, Least: 1, Most: maxFactor,

@@ -62,8 +62,8 @@ func AsksNothing(key string, value any) (known, nothing bool) {
 	return known, known && err == nil
 }
 
-// asksNothing reports whether a value is no more than the one that asks for nothing, however
-// that is written.
+// asksNothing reports whether a value is empty or the one that asks for nothing, however that is
+// written.
 func asksNothing(nothing string, value any) bool {
 	text, ok := plainText(value)
 	if yes, is := value.(bool); is {
@@ -85,7 +85,7 @@ func asksNothing(nothing string, value any) bool {
 	return wrong == nil && also == nil && x == y
 }
 
-// truthWord returns what a word means where only true and false do; empty for any other.
+// truthWord returns true or false, as the word means; empty for any other word.
 func truthWord(word string) string {
 	switch strings.ToLower(word) {
 	case "true", "yes", "on", "1":

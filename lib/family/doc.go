@@ -17,12 +17,12 @@
 //   - A mark in the limits: the soft limit of file locks (RLIMIT_LOCKS), which Linux does
 //     not heed, is a number that follows from the family's name. Every process inherits it,
 //     whatever it closes, clears or leaves, and loses it only by setting that very limit.
-//     Anybody may read it of any process.
-//   - A mark in the environment, which a process inherits, and few clear. It holds where
-//     a hard limit keeps us from the other mark.
+//     Every user may read it of every process.
+//   - A mark in the environment, which a process inherits, and few clear. It holds where a
+//     hard limit forbids the mark in the limits.
 //
-// The marks are what is left of a family whose supervisor has died where there are no
-// cgroups; Survivors goes by these three.
+// When the supervisor has died, the cgroup and the marks are what the family is known by;
+// Survivors uses these three.
 //
 // Direct children in the caller's own session are left alone: those are programs
 // that it runs for itself, while a job has a session of its own.

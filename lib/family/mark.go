@@ -25,8 +25,8 @@ func (o Options) number() uint64 {
 }
 
 // setNumber gives the calling process the family's limit, for the next child to inherit, and
-// returns what puts its own back. Where the hard limit is lower, and not ours to raise, nothing
-// is changed.
+// returns the function that restores its own. It changes nothing where the hard limit is lower
+// and the process may not raise it.
 func (o Options) setNumber() (restore func()) {
 	var own unix.Rlimit
 	if err := unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own); err != nil {

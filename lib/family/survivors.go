@@ -10,11 +10,11 @@ import (
 )
 
 // Survivors ends what is left of a family whose supervisor is gone: what is in its
-// cgroup, what has one of its marks, and what descends from that. It returns how many processes
-// were sent SIGKILL. The error says how many are there still after so long.
+// cgroup, what has one of its marks, and what descends from that. It returns how many
+// processes were sent SIGKILL. The error says how many are there still after so long.
 //
-// Without a cgroup it does not find a process whose parents have all ended and which has
-// both cleared its environment and set its limit of file locks.
+// Without a cgroup it does not find a process that has cleared its environment, set its
+// limit of file locks, and outlived its ancestors.
 func Survivors(o Options, patience time.Duration) (killed int, err error) {
 	var cells []*cell
 	for _, dir := range findGroups(o) {

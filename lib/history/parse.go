@@ -94,8 +94,8 @@ func (b *Block) parseHead(line []byte) (length int, ok bool) {
 	return int(n), ok && n <= maxBlock && len(f.rest) == 0
 }
 
-// checked cuts off the CRC-32C, and the blank before it, that a line ends with, and
-// tells whether it is right.
+// checked cuts off the CRC-32C, and the blank before it, that a line ends with. ok
+// reports whether it is right.
 func checked(line []byte) (text []byte, ok bool) {
 	at := len(line) - len(" 00000000")
 	if at < 0 {

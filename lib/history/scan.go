@@ -159,8 +159,8 @@ func (s *scanner) ending() {
 	}
 }
 
-// torn tells whether a text without a block's end is a block that was never written to
-// its end, and not one that was changed.
+// torn reports whether a text without a block's end is a block that was never written
+// to its end, and not one that was changed.
 func torn(text []byte) bool {
 	if trimmed := bytes.TrimRight(text, "\x00"); len(trimmed)+1 < len(text) {
 		text = trimmed // a power cut may leave the length without the bytes

@@ -132,8 +132,8 @@ func CheckDefaultRequest(setting, text string) (err error) {
 // defaultCpus is the setting for jobs that ask for no processors.
 const defaultCpus = "JOB_DEFAULT_REQUESTCPUS"
 
-// doubtDefaults warns of default requests that come to no number for the job, whose
-// attributes are all there.
+// doubtDefaults warns of default requests that are no number for the job. The other
+// attributes of the job are set before.
 func (j *job) doubtDefaults() {
 	var ad *classad.Ad
 	for _, d := range [...]struct{ setting, command, attr, text string }{

@@ -33,13 +33,11 @@ type Cell interface {
 // Ended says how a job's own process ended and what it used, together with
 // those of its children that it waited for.
 type Ended struct {
-	Code   int  // exit code, 0 to 255; 0 when a signal ended it
-	Signal int  // the signal that ended it; 0 when it exited
-	Core   bool // it left a core file
-	// At is when it ended, as soon as the kernel tells that, with process time; Wall is how
-	// long it ran.
-	At   time.Time
-	Wall time.Duration
+	Code   int           // exit code, 0 to 255; 0 when a signal ended it
+	Signal int           // the signal that ended it; 0 when it exited
+	Core   bool          // it left a core file
+	At     time.Time     // when the kernel reported the end, with a monotonic reading
+	Wall   time.Duration // how long it ran
 	// UserCPU and SysCPU are the processor time.
 	UserCPU, SysCPU time.Duration
 	// MaxRSSKB is the largest resident set of one process, in KB. The kernel
@@ -129,7 +127,7 @@ func execError(path string, err error) *StartError {
 
 // live starts the job and stays with it, on one thread: the kernel kills the job when the
 // thread that started it dies. A thread that was bent to the job's nice value and processors
-// ends with this, and leaves it to another to see the job's end: it might see that late.
+// ends with this, and another thread waits for the job's end, as this one might see it late.
 func (p *Process) live(job Job, cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
 	// The job inherits the thread's mask, and that may be our caller's. It

@@ -37,7 +37,7 @@ type Call struct {
 	// simulated: Now is the user's own. up is the time since the boot then.
 	simulated bool
 	up        time.Duration
-	ahead     time.Duration // of the machine's clock
+	ahead     time.Duration // how far -now is ahead of the machine's clock
 	spool     *spool.Spool
 	around    Surroundings
 }

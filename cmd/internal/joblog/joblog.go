@@ -190,7 +190,7 @@ func (v *Events) date(at time.Time) {
 	}
 }
 
-// before reports whether other pending events are of a job of these, which are to stand
+// before reports whether a pending file has events of the same jobs: these are to stand
 // behind them.
 func (v *Events) before(p pendingFile) bool {
 	if v.kept != nil && p.path == v.kept.Name() {

@@ -30,20 +30,20 @@ import (
 //  3. The events are appended to the logs.
 //  4. The file is removed.
 //
-// The file stands in claims.d. For an attempt it is the file of its claim, on which whoever ends
-// the attempt has the record lock of fcntl(2) anyway; a command makes one with such a lock for
-// all the jobs that it takes out of the queue, named CLUSTER.PROC.0-NUMBER after the first.
-// Without the lock it belongs to a process that was killed. Then the spool tells whether the
-// transaction was committed, and the log whether it has the events (userlog.AppendMissing). So
-// each event is written once, whoever is killed.
+// The file stands in claims.d. For an attempt it is the file of its claim, on which the process
+// that ends the attempt has the record lock of fcntl(2) anyway; a command makes one with such a
+// lock for all the jobs that it takes out of the queue, named CLUSTER.PROC.0-NUMBER after the
+// first. Without the lock it belongs to a process that was killed. Then the spool shows whether
+// the transaction was committed, and the log whether it has the events (userlog.AppendMissing).
+// So each event is written once, whichever process is killed.
 //
 // The file need not be durable: the logs are not, either.
 
-// Keep keeps in the file of a claim, on which the caller has the record lock, what the end of
-// the attempt brings to the log of its job: the last thing that the transaction does. It takes
-// the place of what an earlier one kept that was not committed, also without any events. The
-// time of the file's change, which is a sign of life, stays. An error says that the events are
-// lost if this process is killed.
+// Keep keeps the events of an attempt's end for the log of its job in the file of the claim, on
+// which the caller has the record lock: the last thing that the transaction does. It replaces
+// what an earlier transaction kept that was not committed, also if there are no events. The
+// modification time of the file, which is a sign of life, stays. An error says that the events
+// are lost if this process is killed.
 func Keep(claim *os.File, log Log, events ...userlog.Event) error {
 	info, err := claim.Stat()
 	none := log.Path == "" || len(events) == 0
@@ -78,7 +78,7 @@ func (v *Events) Keep(sp *spool.Spool, at time.Time) error {
 			continue
 		}
 		if _, same := v.aborts(func(id pool.JobID) bool { return id == p.Job }); same {
-			os.Remove(p.path) // what ended the same was not committed
+			os.Remove(p.path) // of a transaction that was not committed: the job would be gone
 		}
 	}
 	f, err := create(sp.ClaimLock(pool.Claim{Job: first}.LockName()) + "-*")
@@ -237,13 +237,13 @@ func pendingFiles(sp *spool.Spool) (list []pendingFile) {
 	return list
 }
 
-// tryFor is how long pending events are tried again that cannot be written.
+// tryFor is for how long events that cannot be written are tried again.
 var tryFor = time.Hour
 
 // Finish writes the pending events of processes that were killed. The caller must not have the
-// lock on the file of any claim, as this would free it. Nobody is the NOBODY_SLOT_USER. Where a
-// log cannot be written they are left to a later call; those that are older than tryFor are
-// given up, of which warn is told.
+// lock on the file of any claim, as this would free it. The parameter nobody is the
+// NOBODY_SLOT_USER. Events for a log that cannot be written are left to a later call; once they
+// are older than tryFor, Finish gives them up with a warning.
 func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any)) {
 	f := finisher{sp, nobody, warn}
 	for _, p := range pendingFiles(sp) {
@@ -251,10 +251,9 @@ func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any
 	}
 }
 
-// Await waits until the pending events of the attempts of a job before one are written, of
-// processes that were killed by this one as Finish does: what is written next is to stand
-// behind them. A process that takes longer than those that append to a log are given at all is
-// not waited for.
+// Await waits until the pending events of a job's attempts with lower numbers than before are
+// written: what the caller writes next is to stand behind them. Those of processes that were
+// killed it writes itself, as Finish does. It waits at most userlog.Patience.
 func Await(sp *spool.Spool, nobody string, warn func(format string, args ...any), id pool.JobID, before int) {
 	f := finisher{sp, nobody, warn}
 	f.await(func(p pendingFile) bool { return p.Job == id && p.Attempt < before })
@@ -267,7 +266,8 @@ type finisher struct {
 	warn   func(format string, args ...any)
 }
 
-// await waits until some events are written.
+// await waits until the events of the files that which selects are written, at most
+// userlog.Patience.
 func (f finisher) await(which func(pendingFile) bool) {
 	for end := time.Now().Add(userlog.Patience); ; time.Sleep(5 * time.Millisecond) {
 		busy := false
@@ -280,7 +280,8 @@ func (f finisher) await(which func(pendingFile) bool) {
 	}
 }
 
-// finish writes the events of a file if no other process has to, and reports false if one has.
+// finish writes the events of a file unless another process still has its lock. It reports
+// false if the events are still to be waited for.
 func (f finisher) finish(p pendingFile) bool {
 	file, err := os.OpenFile(p.path, os.O_RDWR, 0)
 	if err != nil {
@@ -295,7 +296,7 @@ func (f finisher) finish(p pendingFile) bool {
 		f.warn("%s: %v", p.path, err)
 		return false
 	}
-	if !isLinked(file) { // it was void, or another has finished it
+	if !isLinked(file) { // another has finished it, or its transaction was not committed
 		return true
 	}
 	written := over && f.write(file)

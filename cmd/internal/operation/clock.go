@@ -31,8 +31,8 @@ func isClock(mark string) bool {
 const farAhead = 24 * time.Hour
 
 // Refuse returns an error for a time of the user's own that is far ahead of the clock
-// that the spool's times are by: whatever happened later, by the clock, would have
-// happened before the last event, and add nothing to usage.
+// that the spool's times are by: later events, by the clock, would come before the last
+// one, and add nothing to usage.
 func Refuse(v *spool.View, at accountant.Reading) error {
 	if at.Ahead <= farAhead || v.Mark(clockMark) == "" {
 		return nil
@@ -279,8 +279,8 @@ func Late(records []accountant.Record, now time.Time) string {
 	return fmt.Sprintf("now is %s before the last event; this counts as of then", span(last.Sub(now)))
 }
 
-// Beyond says in words that the last event of a spool whose times are or were by the machine's
-// clock is after now; empty otherwise.
+// Beyond returns a sentence if the last event is after now in a spool whose times are or were by
+// the machine's clock; empty otherwise.
 func Beyond(v *spool.View, now time.Time) string {
 	last := newest(v)
 	if v.Mark(clockMark) == "" || last.Sub(now) <= tolerance {
