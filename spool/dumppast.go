@@ -3,7 +3,6 @@ package spool
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"maps"
 	"slices"
@@ -130,7 +129,7 @@ func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte)
 	case size < known.end:
 		return shorter(path, size, known)
 	case in.sum != known.crc && s.version.Format >= format:
-		return &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", in.sum, known.crc)}
+		return otherSum(path, in.sum, known)
 	}
 	return nil
 }

@@ -61,9 +61,14 @@ func logFile(month string) string { return "log/" + month }
 func sums(path string, f file, known stretch) error {
 	sum, err := sumTo(f, known.end)
 	if err == nil && sum != known.crc {
-		err = &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", sum, known.crc)}
+		err = otherSum(path, sum, known)
 	}
 	return err
+}
+
+// otherSum says that a file that is only appended to has another checksum than was recorded.
+func otherSum(path string, sum uint32, known stretch) error {
+	return &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", sum, known.crc)}
 }
 
 // Log goes through all transactions there are traces of, the oldest first: those
@@ -157,7 +162,7 @@ func (s *Spool) logText(name string, known stretch) ([]byte, error) {
 		return nil, err
 	}
 	if sum := checksum(b); sum != known.crc {
-		return nil, &DamageError{path, 1, fmt.Sprintf("its checksum is %08x, recorded is %08x", sum, known.crc)}
+		return nil, otherSum(path, sum, known)
 	}
 	return b, nil
 }
