@@ -115,7 +115,7 @@ func place(f spool.Finding) string {
 }
 
 // setAside is what to do about a damaged month, whose name follows.
-const setAside = ": the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged "
+const setAside = ": restore the file from a copy, or set it aside with spool archive -damaged "
 
 // mending are the kinds of files about whose damage there is less to do than
 // about that of the others.

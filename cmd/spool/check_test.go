@@ -101,7 +101,7 @@ func TestCheckDamage(t *testing.T) {
 		_, out, bad := show(r, false, args...)
 		const want = `spool: /s/jobs/3-3.7:17: damaged: the first: restore the spool from a copy, or save the rest with spool salvage NEWDIR
 spool: /s/jobs/3-3.7:19: damaged: the second: restore the spool from a copy, or save the rest with spool salvage NEWDIR
-spool: /s/history/2026-11.ads: damaged: the sum: the queue is not concerned: restore the file from a copy, or set it aside with spool archive -damaged 2026-11
+spool: /s/history/2026-11.ads: damaged: the sum: restore the file from a copy, or set it aside with spool archive -damaged 2026-11
 spool: /s/lock:2: damaged: the next writer writes it anew
 spool: /s: 3 files damaged
 `

@@ -54,16 +54,15 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	e := end{how, ended(c.Reading(), signed), c.Reading()}
 	complain := func(err error) { c.Warn("job %s: %v", id, err) }
 	err = finish(sp, attempt{claim.Job, claim.Attempt}, lock.file, e, operation.Params(c.Config), c.Config.NobodySlotUser, complain, nil)
-	if errors.Is(err, operation.ErrGone) {
-		lock.leave() // it ended after we looked
+	if err != nil {
+		lock.leave() // the end may be recorded all the same, and the log lack it
+		if !errors.Is(err, operation.ErrGone) {
+			c.Warn("job %s: %v", id, err)
+			r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
+		}
 		return
 	}
 	defer lock.remove()
-	if err != nil {
-		c.Warn("job %s: %v", id, err)
-		r.fail(id, err.Error(), errors.Is(err, spool.ErrLocked))
-		return
-	}
 	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
 		c.Warn("job %s: %v", id, err)
 	}

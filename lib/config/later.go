@@ -76,7 +76,7 @@ func asksNothing(nothing string, value any) bool {
 	case text == "" || strings.EqualFold(text, nothing):
 		return true
 	case nothing == "0":
-		return strings.Trim(text, "0:.") == "" // also 0.0 and 00:00:00
+		return strings.Contains(text, "0") && strings.Trim(text, "0:.") == "" // also 0.0 and 00:00:00
 	case nothing == "false" || nothing == "true":
 		return truthWord(text) == nothing
 	}
