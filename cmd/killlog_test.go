@@ -129,7 +129,7 @@ func (f *logField) step() (err error) {
 			text += "requirements = false\nperiodic_remove = JobStatus == 1\n"
 		}
 		f.submitted++
-		_, err = f.do(fmt.Sprintf("%squeue %d\n", text, 1+f.IntN(2)), false, "submit", "-")
+		_, err = f.do(fmt.Sprintf("%squeue %d\n", text, 1+f.IntN(2)), kill, "submit", "-")
 	case n < 40:
 		_, err = f.do("", kill, "negotiate", "-q")
 	case n < 60:
