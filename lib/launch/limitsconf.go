@@ -35,7 +35,7 @@ type conf struct {
 	group   func(name string) (gid int, known bool)
 }
 
-// item is what a name of limits.conf stands for. There is none for "locks": Linux heeds no
+// item is what a name of limits.conf stands for. The name "locks" is left out: Linux heeds no
 // such limit since 2.4.25, and lib/family marks the job's processes with it.
 type item struct {
 	resource int
