@@ -22,8 +22,7 @@ import (
 
 // TestKilledLogs kills commands and supervisors with SIGKILL at random moments while jobs
 // with logs of their own come and go. In the end the log of each job has its end, once and as
-// its last event, and nobody who waits for it waits in vain. FAIRSPOOL_LOG_KILLS says how
-// many are killed.
+// its last event, and qstat -wait of the log ends. FAIRSPOOL_LOG_KILLS is the number of kills.
 func TestKilledLogs(t *testing.T) {
 	t.Parallel()
 	kills, spools := 50, 2
@@ -155,7 +154,7 @@ func (f *logField) killSupervisor() {
 }
 
 // logsHaveEnds holds that the log of each job that has left the queue has its end, once and as
-// the last of its events, and that nobody waits for it in vain.
+// the last of its events, and that qstat -wait of the log ends.
 func (f *logField) logsHaveEnds() {
 	a, err := f.do("", false, "qstat", "-history", "-af", "ClusterId", "ProcId", "JobStatus")
 	if err != nil || a.status != 0 {

@@ -101,6 +101,24 @@ func (s *Spool) openMonth(path, name string, known stretch, sound func(string, f
 	return m, nil
 }
 
+// openRecorded opens a file that is only appended to, to read what is recorded of it. A
+// file that is missing or shorter is damaged.
+func (s *Spool) openRecorded(path string, known stretch) (file, error) {
+	f, err := s.files.Open(path, readOnly, 0)
+	if err != nil {
+		return nil, missing(path, err)
+	}
+	size, err := f.Size()
+	if err == nil && size < known.end {
+		err = shorter(path, size, known)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
 // shorter says that a file that is only appended to lacks bytes that were recorded.
 func shorter(path string, size int64, known stretch) error {
 	return &DamageError{path, 1, fmt.Sprintf("%d bytes are there, recorded are %d", size, known.end)}

@@ -145,18 +145,11 @@ func (s *Spool) logText(name string, known stretch) ([]byte, error) {
 		return nil, nil
 	}
 	path := s.path(logFile(name))
-	f, err := s.files.Open(path, readOnly, 0)
-	if err != nil {
-		return nil, missing(path, err)
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err == nil && size < known.end {
-		err = shorter(path, size, known)
-	}
+	f, err := s.openRecorded(path, known)
 	if err != nil {
 		return nil, err
 	}
+	defer f.Close()
 	b := make([]byte, known.end)
 	if _, err := f.ReadAt(b, 0); err != nil && !errors.Is(err, io.EOF) {
 		return nil, err

@@ -75,18 +75,11 @@ func (s *Spool) backwards(name string, known stretch, each func(block) (bool, in
 		return true, nil
 	}
 	path := s.path(historyFile(name))
-	f, err := s.files.Open(path, readOnly, 0)
-	if err != nil {
-		return false, missing(path, err)
-	}
-	defer f.Close()
-	size, err := f.Size()
-	if err == nil && size < known.end {
-		err = shorter(path, size, known)
-	}
+	f, err := s.openRecorded(path, known)
 	if err != nil {
 		return false, err
 	}
+	defer f.Close()
 	r := pastReader{file: f, name: path, end: known.end, crc: known.crc}
 	for r.end > 0 {
 		blocks, damage := r.before()

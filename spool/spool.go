@@ -118,8 +118,8 @@ func inspect(dir string, o Options, signs ...string) (*Spool, []os.DirEntry, err
 }
 
 // Find returns nil if there is a spool in a directory, in any condition. The
-// error says that there is none, or one that is not whole: it is being made, or its
-// maker was killed.
+// error says that the directory has no spool, or an unfinished one: a process is
+// making it, or was killed while making it.
 func Find(dir string) error {
 	_, err := find(dir, "VERSION", "CURRENT")
 	return err

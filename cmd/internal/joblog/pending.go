@@ -73,13 +73,11 @@ func (v *Events) Keep(sp *spool.Spool, at time.Time) error {
 	if !ends {
 		return nil
 	}
-	for _, p := range pendingFiles(sp) {
-		if p.Attempt > 0 {
-			continue
-		}
-		if _, same := v.aborts(func(id pool.JobID) bool { return id == p.Job }); same {
-			os.Remove(p.path) // of a transaction that was not committed: the job would be gone
-		}
+	for _, p := range pendingFiles(sp, func(p pendingFile) bool {
+		_, same := v.aborts(func(id pool.JobID) bool { return id == p.Job })
+		return p.Attempt == 0 && same
+	}) {
+		os.Remove(p.path) // of a transaction that was not committed: the job would be gone
 	}
 	f, err := create(sp.ClaimLock(pool.Claim{Job: first}.LockName()) + "-*")
 	if err != nil {
@@ -220,8 +218,8 @@ type pendingFile struct {
 	path       string
 }
 
-// pendingFiles returns those of a spool.
-func pendingFiles(sp *spool.Spool) (list []pendingFile) {
+// pendingFiles returns those of a spool that are chosen; nil chooses all.
+func pendingFiles(sp *spool.Spool, which func(pendingFile) bool) (list []pendingFile) {
 	folder := sp.ClaimLock("")
 	entries, _ := os.ReadDir(folder)
 	for _, e := range entries {
@@ -229,9 +227,13 @@ func pendingFiles(sp *spool.Spool) (list []pendingFile) {
 		dot := max(strings.LastIndexByte(name, '.'), 0)
 		id, err := pool.ParseJobID(name[:dot])
 		attempt, bad := strconv.Atoi(strings.TrimPrefix(name[dot:], "."))
-		info, gone := e.Info()
-		if err == nil && bad == nil && gone == nil && (attempt == 0 || info.Size() > 0) { // most attempts have not ended
-			list = append(list, pendingFile{pool.Claim{Job: id, Attempt: attempt}, filepath.Join(folder, e.Name())})
+		p := pendingFile{pool.Claim{Job: id, Attempt: attempt}, filepath.Join(folder, e.Name())}
+		if err != nil || bad != nil || which != nil && !which(p) {
+			continue
+		}
+		info, err := e.Info()
+		if err == nil && (attempt == 0 || info.Size() > 0) { // most attempts have not ended
+			list = append(list, p)
 		}
 	}
 	return list
@@ -246,7 +248,7 @@ var tryFor = time.Hour
 // are older than tryFor, Finish gives them up with a warning.
 func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any)) {
 	f := finisher{sp, nobody, warn}
-	for _, p := range pendingFiles(sp) {
+	for _, p := range pendingFiles(sp, nil) {
 		f.finish(p)
 	}
 }
@@ -271,8 +273,8 @@ type finisher struct {
 func (f finisher) await(which func(pendingFile) bool) {
 	for end := time.Now().Add(userlog.Patience); ; time.Sleep(5 * time.Millisecond) {
 		busy := false
-		for _, p := range pendingFiles(f.spool) {
-			busy = which(p) && !f.finish(p) || busy
+		for _, p := range pendingFiles(f.spool, which) {
+			busy = !f.finish(p) || busy
 		}
 		if !busy || time.Now().After(end) {
 			return

@@ -71,7 +71,7 @@ func (p *pendingPool) log(name string) Log { return Log{Path: filepath.Join(p.di
 // finish has the pending events written, and returns how many files have some then.
 func (p *pendingPool) finish() (left int) {
 	Finish(p.Spool, "", func(format string, args ...any) { p.warnings = append(p.warnings, fmt.Sprintf(format, args...)) })
-	return len(pendingFiles(p.Spool))
+	return len(pendingFiles(p.Spool, nil))
 }
 
 // numbers returns the numbers of the events in a log.
@@ -262,7 +262,7 @@ func TestFinishRemoved(t *testing.T) {
 			}
 			p.remove(stay, true)
 			p.remove(stay, false)
-			if n := len(pendingFiles(p.Spool)); n != 1 {
+			if n := len(pendingFiles(p.Spool, nil)); n != 1 {
 				t.Errorf("%d files, want one: the other was not committed", n)
 			}
 			for range 2 {
@@ -284,8 +284,8 @@ func TestKeepNoEnd(t *testing.T) {
 	ad.SetString(pool.AttrUserLog, p.log("log").Path)
 	var v Events
 	v.Add(pool.JobID{Cluster: 2}, ad, userlog.Held{})
-	if err := v.Keep(p.Spool, at); err != nil || len(pendingFiles(p.Spool)) > 0 {
-		t.Errorf("Keep = %v, %d files, want none", err, len(pendingFiles(p.Spool)))
+	if err := v.Keep(p.Spool, at); err != nil || len(pendingFiles(p.Spool, nil)) > 0 {
+		t.Errorf("Keep = %v, %d files, want none", err, len(pendingFiles(p.Spool, nil)))
 	}
 }
 
@@ -302,8 +302,8 @@ func TestWriteBehindPending(t *testing.T) {
 		t.Fatal(err)
 	}
 	v.Write(&cmdline.Call{Name: "toy", Stderr: &bytes.Buffer{}, Now: at})
-	if got := p.numbers("log"); !slices.Equal(got, []int{4, 12, 9}) || len(pendingFiles(p.Spool)) > 0 {
-		t.Errorf("events %v, %d files, want 4 12 9", got, len(pendingFiles(p.Spool)))
+	if got := p.numbers("log"); !slices.Equal(got, []int{4, 12, 9}) || len(pendingFiles(p.Spool, nil)) > 0 {
+		t.Errorf("events %v, %d files, want 4 12 9", got, len(pendingFiles(p.Spool, nil)))
 	}
 }
 
@@ -332,7 +332,7 @@ func TestFinishTorn(t *testing.T) {
 	for size, warned := range map[int64]bool{0: false, 40: true} {
 		p := newPendingPool(t)
 		p.end(1, false, p.event(userlog.Evicted{}), p.event(userlog.Held{}))
-		path := pendingFiles(p.Spool)[0].path
+		path := pendingFiles(p.Spool, nil)[0].path
 		if err := os.Truncate(path, size); err != nil {
 			t.Fatal(err)
 		}
