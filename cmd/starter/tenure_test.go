@@ -8,13 +8,13 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/pool"
@@ -220,10 +220,18 @@ func TestTimesOfALateSupervisor(t *testing.T) {
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatalf("TryLock = %v, %v", ok, err)
 	}
+	opens, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(opens)
+	if _, err := unix.InotifyAddWatch(opens, lock.Path(), unix.IN_OPEN); err != nil {
+		t.Fatal(err)
+	}
 	p.write("on", "")
-	p.until("the supervisor waits for the lock", func() bool {
-		open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", first.PID))
-		return slices.ContainsFunc(open, func(fd string) bool { path, _ := os.Readlink(fd); return path == lock.Path() })
+	p.until("the supervisor opens the lock", func() bool {
+		n, _ := unix.Read(opens, make([]byte, 4096))
+		return n > 0
 	})
 	p.until("it waits", func() bool { return time.Since(ended) > 2*late })
 	unlocked := time.Now().Truncate(time.Millisecond)
