@@ -13,7 +13,7 @@ import (
 // printers are the commands that print what the spool has stored.
 var printers = []string{
 	"qstat", "qstat -f", "qstat -long", "qstat -j 3", "qstat -history -long", "slots list -long",
-	"userprio -all", "userprio -long", "userprio -history", "spool log -json", "spool stat", "spool dump",
+	"userprio -all", "userprio -long", "userprio -history", "spool log -json", "spool dump",
 }
 
 // TestFlippedSpool flips bytes of every file of a spool, one at a time. Each command that
