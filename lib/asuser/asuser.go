@@ -52,23 +52,23 @@ func (u User) Do(fn func() error) error {
 	if os.Geteuid() != 0 || u.UID == 0 {
 		return fn()
 	}
-	return u.do(fn)
+	return u.onThread(u.assume, fn)
 }
 
-// do runs fn on a thread that has the user's rights and ends with it: the runtime
-// throws away the thread of a goroutine that ends locked to it, and makes no other
+// onThread changes the ids of a thread by assume, runs fn on it, and lets the thread end: the
+// runtime throws away the thread of a goroutine that ends locked to it, and makes no other
 // from it. Only the process's first thread it keeps, by which the whole process would be
 // the user's for ps(1) and pkill(1): while that is locked, another one is found.
-func (u User) do(fn func() error) error {
+func (u User) onThread(assume, fn func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread()
 		if unix.Gettid() == os.Getpid() {
-			done <- u.do(fn)
+			done <- u.onThread(assume, fn)
 			runtime.UnlockOSThread()
 			return
 		}
-		if err := u.assume(); err != nil {
+		if err := assume(); err != nil {
 			done <- fmt.Errorf("rights of %s: %w", u.Name, err)
 			return
 		}

@@ -1,10 +1,6 @@
 package asuser
 
-import (
-	"fmt"
-	"os"
-	"runtime"
-)
+import "os"
 
 // DoToProcesses runs fn on a thread of its own that counts as one of the user's where
 // somebody's own processes are meant: it may set the limits of the user's processes
@@ -17,14 +13,6 @@ func (u User) DoToProcesses(fn func() error) error {
 	if os.Geteuid() != 0 || u.UID == 0 {
 		return fn()
 	}
-	done := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // for ever: the thread ends with the goroutine
-		if err := setIDs(uintptr(u.GID), uintptr(u.UID), same, same); err != nil {
-			done <- fmt.Errorf("rights of %s: %w", u.Name, err)
-			return
-		}
-		done <- fn()
-	}()
-	return <-done
+	assume := func() error { return setIDs(uintptr(u.GID), uintptr(u.UID), same, same) }
+	return u.onThread(assume, fn)
 }
