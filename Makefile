@@ -18,7 +18,7 @@ test:
 
 # Formatting, vet, staticcheck (pinned in lint.mod) and the manual pages.
 lint:
-	@files=$$(gofmt -l cmd lib soak spool man); test -z "$$files" || { echo "gofmt: $$files" >&2; exit 1; }
+	@files=$$(gofmt -l bench cmd internal lib man soak spool); test -z "$$files" || { echo "gofmt: $$files" >&2; exit 1; }
 	$(GO) vet ./...
 	$(GO) tool -modfile=lint.mod staticcheck ./...
 	@command -v mandoc >/dev/null || { echo "lint: mandoc is not installed: apt-get install mandoc" >&2; exit 1; }
