@@ -28,9 +28,17 @@ const (
 // TestPowerCuts lets real programs submit, change, match, run and remove jobs in a spool on
 // ext4 and ext2, and cuts the power at random moments: what was not flushed to the
 // device is gone. Each time the spool has to be sound and to hold all that was
-// acknowledged. FAIRSPOOL_CUTS says how many cuts there are on each file system,
-// FAIRSPOOL_SEED what they go by, FAIRSPOOL_BIN where the programs are.
+// acknowledged. FAIRSPOOL_SOAK says how long that goes on, FAIRSPOOL_SEED what it goes by,
+// FAIRSPOOL_COMMANDS where the programs are.
 func TestPowerCuts(t *testing.T) {
+	length, err := time.ParseDuration(os.Getenv("FAIRSPOOL_SOAK"))
+	if err != nil {
+		t.Skipf("SKIPPED: make soak runs it: FAIRSPOOL_SOAK: %v", err)
+	}
+	seed, err := strconv.ParseUint(os.Getenv("FAIRSPOOL_SEED"), 10, 64)
+	if err != nil {
+		t.Fatalf("FAIRSPOOL_SEED: %v", err)
+	}
 	for _, tool := range []string{"losetup", "mount", "umount", "mkfs.ext4", "mkfs.ext2", "e2fsck"} {
 		if _, err := exec.LookPath(tool); err != nil {
 			t.Skipf("SKIPPED: %v", err)
@@ -45,28 +53,14 @@ func TestPowerCuts(t *testing.T) {
 			if some {
 				name = kind + ", some of it is left"
 			}
-			t.Run(name, func(t *testing.T) { spools(t, kind, some) })
+			t.Run(name, func(t *testing.T) { spools(t, kind, some, length/4, seed) })
 		}
 	}
 }
 
-// number returns the number in the environment, or another.
-func number(t *testing.T, name string, otherwise int) int {
-	text := os.Getenv(name)
-	if text == "" {
-		return otherwise
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
-}
-
 // spools has a number of spools, one after the other, on a kind of file system.
-func spools(t *testing.T, kind string, some bool) {
-	cuts, seed := number(t, "FAIRSPOOL_CUTS", 24), number(t, "FAIRSPOOL_SEED", 1)
-	programs := os.Getenv("FAIRSPOOL_BIN")
+func spools(t *testing.T, kind string, some bool, length time.Duration, seed uint64) {
+	programs := os.Getenv("FAIRSPOOL_COMMANDS")
 	if programs == "" {
 		programs = "../../bin"
 	}
@@ -77,8 +71,10 @@ func spools(t *testing.T, kind string, some bool) {
 	if _, err := os.Stat(filepath.Join(programs, "submit")); err != nil {
 		t.Fatalf("the programs have to be built before: %v", err)
 	}
-	w := &world{T: t, kind: kind, some: some, programs: programs, dir: t.TempDir(), random: rand.New(rand.NewPCG(uint64(seed), 0))}
-	for n := range cuts {
+	w := &world{T: t, kind: kind, some: some, programs: programs, dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 0))}
+	cuts := 0
+	for begun := time.Now(); cuts == 0 || time.Since(begun) < length; cuts++ {
+		n := cuts
 		if n%cutsOfSpool == 0 {
 			w.format()
 		}
@@ -191,7 +187,7 @@ func (w *world) work(n int, cut func()) {
 			}
 		})
 	}
-	before := w.submissions()
+	before, answered := w.submissions(), w.answers()
 	seed := w.random.Uint64()
 	for i := range 2 {
 		r := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -205,12 +201,11 @@ func (w *world) work(n int, cut func()) {
 	if n%2 == 0 {
 		loop(func() { w.command(ctx, "", "spool", "compact") })
 	}
-	wait := time.Duration(w.random.Int64N(int64(time.Second)))
+	more := 1 + w.random.IntN(60)
 	if n%cutsOfSpool == 0 {
-		wait /= 20 // soon after the spool was made
+		more = 1 // soon after the spool was made
 	}
-	until(w.T, "a job was submitted", func() bool { return w.submissions() > before })
-	time.Sleep(wait)
+	until(w.T, "commands are acknowledged", func() bool { return w.submissions() > before && w.answers() >= answered+more })
 	w.mu.Lock()
 	w.off = true // what ends from now on may have flushed nothing
 	cut()
@@ -223,6 +218,12 @@ func (w *world) work(n int, cut func()) {
 // submissions returns how many were acknowledged.
 func (w *world) submissions() (n int) {
 	w.note(func() { n = len(w.told.clusters) })
+	return n
+}
+
+// answers returns how many commands were acknowledged.
+func (w *world) answers() (n int) {
+	w.note(func() { n = w.acknowledged })
 	return n
 }
 
@@ -399,9 +400,9 @@ func run(t *testing.T, name string, args ...string) {
 // until waits for a condition.
 func until(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !is(); time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(3 * time.Minute); !is(); time.Sleep(time.Millisecond) {
 		if time.Now().After(end) {
-			t.Fatalf("not within a minute: %s", what)
+			t.Fatalf("not within three minutes: %s", what)
 		}
 	}
 }
