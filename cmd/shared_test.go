@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // The users of a machine that TestShared makes up.
@@ -33,7 +35,7 @@ func newMachine(t *testing.T) machine {
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
 		t.Skipf("no mount namespace to be had here: %v: %s", err, out)
 	}
-	built, dir := binaries(t), t.TempDir()
+	built, dir := binaries(t), testenv.OnDisk(t) // which has set-user-ID programs
 	m := machine{t, filepath.Join(dir, "etc"), filepath.Join(dir, "spool"), filepath.Join(dir, "bin")}
 	for _, d := range []string{m.etc, filepath.Join(m.etc, "fairspool"), m.spools, filepath.Join(m.spools, "fairspool"), m.bin} {
 		m.must(os.Mkdir(d, 0o755))
