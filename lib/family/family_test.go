@@ -3,6 +3,7 @@ package family
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,20 +13,22 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // The test's own program is what the scripts start where a shell will not do, too.
 func TestMain(m *testing.M) {
 	switch os.Getenv("FAMILY_TEST") {
-	case "supervise": // NAME BASE SCRIPT: starts a family and waits to be killed
+	case "supervise": // NAME BASE SCRIPT: starts a family and waits to be killed, or for the end of the test
 		f := Open(Options{Name: os.Args[1], Base: os.Args[2]})
 		if _, err := begin(f, os.Args[3], os.Args[4:]...); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
 		}
-		time.Sleep(time.Minute)
+		io.Copy(io.Discard, os.Stdin)
 	default:
-		os.Exit(m.Run())
+		os.Exit(testenv.Run(m))
 	}
 }
 
@@ -64,7 +67,7 @@ func open(t *testing.T, base string) *try {
 		t.Skip("this machine gives us no cgroup")
 	}
 	t.Cleanup(func() {
-		f.Family.End(10 * time.Second)
+		f.Family.End(testenv.Longest)
 		if err := f.Close(); err != nil {
 			t.Errorf("Close: %v", err)
 		}
@@ -87,17 +90,8 @@ func (f *try) start(script string) *exec.Cmd {
 	if err != nil {
 		f.Fatal(err)
 	}
-	f.until("the job is ready", func() bool { _, err := os.Stat(f.dir + "/ready"); return err == nil })
+	testenv.Until(f, "the job is ready", func() bool { _, err := os.Stat(f.dir + "/ready"); return err == nil })
 	return c
-}
-
-func (f *try) until(what string, is func() bool) {
-	f.Helper()
-	for end := time.Now().Add(20 * time.Second); !is(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			f.Fatalf("after 20 s it is not so that %s", what)
-		}
-	}
 }
 
 // tokens returns the living processes with the test's token among their arguments.
@@ -115,7 +109,7 @@ func (f *try) tokens() []process {
 // sleepers waits until so many processes of the test are there.
 func (f *try) sleepers(n int) {
 	f.Helper()
-	f.until(fmt.Sprintf("%d processes are there", n), func() bool { return len(f.tokens()) >= n })
+	testenv.Until(f, fmt.Sprintf("%d processes are there", n), func() bool { return len(f.tokens()) >= n })
 }
 
 // None of these outlives End, with a cgroup or without.
@@ -148,7 +142,7 @@ func TestEnd(t *testing.T) {
 				}
 				job.Process.Kill()
 				job.Wait()
-				if err := f.Family.End(10 * time.Second); err != nil {
+				if err := f.Family.End(testenv.Longest); err != nil {
 					t.Errorf("End: %v", err)
 				}
 				if left := f.tokens(); len(left) > 0 {
@@ -173,7 +167,7 @@ func TestEndWithoutPatience(t *testing.T) {
 	if err := f.Family.End(0); err == nil || err.Error() != want {
 		t.Errorf("End(0) = %v, want %s", err, want)
 	}
-	f.until("the process is dead", func() bool { return len(f.tokens()) == 0 })
+	testenv.Until(f, "the process is dead", func() bool { return len(f.tokens()) == 0 })
 }
 
 // Programs that we run for ourselves are nobody's family: nobody else waits for
@@ -196,7 +190,7 @@ func TestOwnPrograms(t *testing.T) {
 			t.Fatalf("the job's own process: %v, want exit status 7", err)
 		}
 	}
-	if err := f.Family.End(10 * time.Second); err != nil {
+	if err := f.Family.End(testenv.Longest); err != nil {
 		t.Errorf("End: %v", err)
 	}
 	if n := f.Usage().Processes; n != 0 || len(f.tokens()) != 1 {
@@ -209,7 +203,7 @@ func TestOwnPrograms(t *testing.T) {
 // Orphans that end while the job runs do not stay as zombies.
 func TestReaping(t *testing.T) {
 	f := open(t, "")
-	job := f.start(`(sh -c 'echo $$ >orphan' &) ; while [ ! -s orphan ]; do sleep 0.01; done; >ready; $S`)
+	job := f.start(`mkfifo pipe; (sh -c 'echo $$ >pipe' &) ; read orphan <pipe; echo $orphan >orphan; >ready; $S`)
 	text, err := os.ReadFile(f.dir + "/orphan")
 	if err != nil {
 		t.Fatal(err)
@@ -218,7 +212,7 @@ func TestReaping(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f.until("the orphan is reaped", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
+	testenv.Until(f, "the orphan is reaped", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
 	job.Process.Kill()
 	job.Wait()
 }

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 func TestFindMount(t *testing.T) {
@@ -259,6 +261,9 @@ func TestOwnScope(t *testing.T) {
 	s := exec.Command(os.Args[0], "name", "base/sub", "cd "+f.dir+"; cat /proc/self/cgroup >group; >ready; "+"sleep "+f.token)
 	s.Env = append(os.Environ(), "FAMILY_TEST=supervise")
 	s.SysProcAttr = &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: fd}
+	if _, err := s.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -273,7 +278,7 @@ func TestOwnScope(t *testing.T) {
 	}
 	s.Process.Kill()
 	s.Wait()
-	if killed, err := Survivors(Options{Name: "name", Base: "base/sub"}, 10*time.Second); killed < 1 || err != nil {
+	if killed, err := Survivors(Options{Name: "name", Base: "base/sub"}, testenv.Longest); killed < 1 || err != nil {
 		t.Errorf("Survivors = %d, %v, want 1 at least", killed, err)
 	}
 	if _, err := os.Stat(scope + "/base/sub/name"); !os.IsNotExist(err) {

@@ -5,9 +5,10 @@ import (
 	"os"
 	"os/exec"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // orphaned starts a script under a supervisor that is then killed, and returns the
@@ -19,6 +20,9 @@ func orphaned(t *testing.T, base, script string, processes int) (*try, Options) 
 	s := exec.Command(os.Args[0], o.Name, base, "cd "+f.dir+"\n"+script, "S=sleep "+f.token)
 	s.Env = append(os.Environ(), "FAMILY_TEST=supervise")
 	s.Stderr = os.Stderr
+	if _, err := s.StdinPipe(); err != nil {
+		t.Fatal(err)
+	}
 	if err := s.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +53,7 @@ func TestSurvivors(t *testing.T) {
 			if err := other.Start(); err != nil {
 				t.Fatal(err)
 			}
-			killed, err := Survivors(o, 10*time.Second)
+			killed, err := Survivors(o, testenv.Longest)
 			if err != nil || killed < c.processes {
 				t.Errorf("Survivors = %d, %v, want %d at least", killed, err, c.processes)
 			}

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // What /proc says of this process lies between what the kernel says before and after.
@@ -48,12 +50,12 @@ func TestUsageTimes(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			f := open(t, kind.base)
-			job := f.start(`(` + burn + `); (sh -c '` + burn + `; echo >done' &); ` + burn + `; until [ -e done ]; do sleep 0.01; done; >ready; exec $S`)
+			job := f.start(`mkfifo done; (` + burn + `); (sh -c '` + burn + `; echo >done' &); ` + burn + `; read line <done; >ready; exec $S`)
 			f.sleepers(1)
 			first := f.Usage()
 			job.Process.Kill()
 			job.Wait()
-			if err := f.Family.End(10 * time.Second); err != nil {
+			if err := f.Family.End(testenv.Longest); err != nil {
 				t.Fatal(err)
 			}
 			last := f.Usage()
@@ -64,13 +66,14 @@ func TestUsageTimes(t *testing.T) {
 			if err := syscall.Getrusage(syscall.RUSAGE_CHILDREN, &u); err != nil {
 				t.Fatal(err)
 			}
-			want := time.Duration(u.Utime.Nano() - f.before.Utime.Nano())
+			want := time.Duration(u.Utime.Nano() + u.Stime.Nano() - f.before.Utime.Nano() - f.before.Stime.Nano())
+			const unit = 8 * tick // each of the eight numbers of two processes is cut
 			for _, x := range []struct {
 				when string
 				got  time.Duration
-			}{{"while it runs", first.User}, {"at the end", last.User}} {
-				if x.got < want*8/10-6*tick || x.got > want*12/10+6*tick {
-					t.Errorf("Usage %s = %v of user time, want about %v", x.when, x.got, want)
+			}{{"while it runs", first.User + first.System}, {"at the end", last.User + last.System}} {
+				if x.got < want-unit || x.got > want+unit {
+					t.Errorf("Usage %s = %v of processor time, want %v", x.when, x.got, want)
 				}
 			}
 			if err := f.Close(); err != nil {
@@ -86,9 +89,9 @@ func TestUsageTimes(t *testing.T) {
 // Memory that processes share counts for each of them, but near a limit only once.
 func TestUsageMemory(t *testing.T) {
 	const mb = 40
-	const idle = `(while :; do sleep 0.1; done) & `
+	const idle = `(read line <never) & `
 	f := open(t, "")
-	job := f.start(`x=$(head -c 40M /dev/zero | tr '\0' a); ` + idle + idle + `>ready; wait`)
+	job := f.start(`mkfifo never; x=$(head -c 40M /dev/zero | tr '\0' a); ` + idle + idle + `>ready; wait`)
 	plain := f.Usage()
 	if plain.Exact || plain.RSSKB < 3*mb<<10 || plain.Processes < 3 {
 		t.Errorf("Usage = %+v, want the resident sets of 3 processes with %d MB each", plain, mb)
@@ -101,7 +104,7 @@ func TestUsageMemory(t *testing.T) {
 	}
 	job.Process.Kill()
 	job.Wait()
-	if err := f.Family.End(10 * time.Second); err != nil {
+	if err := f.Family.End(testenv.Longest); err != nil {
 		t.Fatal(err)
 	}
 	if last := f.Usage(); last.RSSKB != 0 || last.PeakKB != u.PeakKB {
@@ -145,7 +148,7 @@ func TestUsageTransfers(t *testing.T) {
 	}
 	job.Process.Kill()
 	job.Wait()
-	if err := f.Family.End(10 * time.Second); err != nil {
+	if err := f.Family.End(testenv.Longest); err != nil {
 		t.Fatal(err)
 	}
 	if last := f.Usage(); last.WrittenBytes < u.WrittenBytes {
@@ -175,9 +178,7 @@ func BenchmarkUsage(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			for f.Usage().Processes < 5 {
-				time.Sleep(time.Millisecond)
-			}
+			testenv.Until(b, "the job has five processes", func() bool { return f.Usage().Processes >= 5 })
 			cpu := processorTime(b)
 			for b.Loop() {
 				f.Usage()
@@ -185,7 +186,7 @@ func BenchmarkUsage(b *testing.B) {
 			cpu()
 			job.Process.Kill()
 			job.Wait()
-			if err := f.End(10 * time.Second); err != nil {
+			if err := f.End(testenv.Longest); err != nil {
 				b.Error(err)
 			}
 			f.Close()
