@@ -12,6 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
+
+	"fairspool/internal/testenv"
 )
 
 // printed runs a script with a change to its job and returns what it prints.
@@ -63,7 +65,7 @@ func TestNiceIsTheJobsAlone(t *testing.T) {
 		})
 	}
 	all.Wait()
-	until(t, "no thread has a job's nice value", func() bool {
+	testenv.Until(t, "no thread has a job's nice value", func() bool {
 		threads, _ := filepath.Glob("/proc/self/task/*/stat")
 		for _, name := range threads {
 			if filepath.Base(filepath.Dir(name)) == strconv.Itoa(os.Getpid()) {
@@ -177,7 +179,7 @@ func TestMayLimit(t *testing.T) {
 		account Account
 		want    bool
 	}{{a, may}, {CurrentAccount(), true}} {
-		job := shellIn(givenTo(t, c.account, filepath.Join(folder, c.account.Name)), `exec sleep 60`)
+		job := shellIn(givenTo(t, c.account, filepath.Join(folder, c.account.Name)), `exec sleep 1000`)
 		job.Account = c.account
 		p := start(t, job, nil)
 		if got := mayLimit(p.PID()); got != c.want {
@@ -192,7 +194,7 @@ func TestMayLimit(t *testing.T) {
 func TestNoMoreProcesses(t *testing.T) {
 	a, folder := somebody(t)
 	a.UID = 61234 // who has no other processes
-	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `(sleep 60 & sleep 60 & sleep 60 & sleep 60 & echo five); exit 3`)
+	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `(sleep 1000 & sleep 1000 & sleep 1000 & sleep 1000 & echo five); exit 3`)
 	job.Account, job.Limits = a, []Rlimit{{unix.RLIMIT_NPROC, 3, 3}}
 	p := start(t, job, nil)
 	p.Wait()

@@ -8,15 +8,17 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // fakeCriu, as the first argument, makes the test binary a program that treats processes
@@ -68,7 +70,9 @@ func criuMain(args []string) (code int) {
 	os.WriteFile(filepath.Join(*images, *log), []byte(o.Says), 0o600)
 	if o.Hangs {
 		os.WriteFile(filepath.Join(folder, "hangs"), nil, 0o600)
-		time.Sleep(time.Hour) // select would be a deadlock
+		never := make(chan os.Signal, 1)
+		signal.Notify(never, unix.SIGUSR1)
+		<-never
 	}
 	switch {
 	case o.Code != 0:
@@ -202,12 +206,11 @@ func TestDumpFails(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
-			for ctx.Err() == nil {
-				if _, err := os.Stat(filepath.Join(folder, "hangs")); err == nil {
-					cancel()
-				}
-				time.Sleep(time.Millisecond)
-			}
+			testenv.Await(func() bool {
+				_, err := os.Stat(filepath.Join(folder, "hangs"))
+				return err == nil || ctx.Err() != nil
+			})
+			cancel()
 		}()
 		if err := c.Dump(ctx, p, filepath.Join(dir, "images")); !errors.Is(err, context.Canceled) {
 			t.Fatalf("Dump = %v, want %v", err, context.Canceled)
@@ -225,7 +228,7 @@ func TestDumpFails(t *testing.T) {
 func goesOn(t *testing.T, dir string) {
 	t.Helper()
 	before := lines(t, filepath.Join(dir, "out"))
-	until(t, "the job goes on", func() bool { return lines(t, filepath.Join(dir, "out")) > before+2 })
+	testenv.Until(t, "the job goes on", func() bool { return lines(t, filepath.Join(dir, "out")) > before+2 })
 	if left, _ := filepath.Glob(filepath.Join(dir, "images*")); len(left) > 0 {
 		t.Errorf("Dump left %q", left)
 	}
@@ -297,7 +300,7 @@ func TestRestoreIsCancelled(t *testing.T) {
 		_, err := c.Restore(ctx, Job{}, dir, nil)
 		done <- err
 	}()
-	until(t, "criu hangs", func() bool { _, err := os.Stat(filepath.Join(folder, "hangs")); return err == nil })
+	testenv.Until(t, "criu hangs", func() bool { _, err := os.Stat(filepath.Join(folder, "hangs")); return err == nil })
 	cancel()
 	if err := <-done; !errors.Is(err, context.Canceled) {
 		t.Errorf("Restore = %v, want %v", err, context.Canceled)
@@ -309,7 +312,7 @@ func TestRestoreIsCancelled(t *testing.T) {
 
 func TestTree(t *testing.T) {
 	dir := t.TempDir()
-	p := start(t, shellIn(dir, `sh -c 'sleep 60 & echo $! >child; wait' & wait`), nil)
+	p := start(t, shellIn(dir, `sh -c 'sleep 1000 & echo $! >child; wait' & wait`), nil)
 	child := number(t, filepath.Join(dir, "child"))
 	if got := p.Tree(); len(got) != 3 || got[0] != p.PID() || got[2] != child {
 		t.Errorf("Tree = %d, want %d, one more, and %d", got, p.PID(), child)

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // realCriu returns criu(8), or what FAIRSPOOL_CRIU says is one, if it can do with this
@@ -82,7 +84,7 @@ func dumped(t *testing.T, c *Criu, account Account) (p *Process, job Job, images
 	job.Account, job.Core = account, -1
 	images = filepath.Join(t.TempDir(), "images")
 	p = start(t, job, nil)
-	until(t, "the job has begun", func() bool { return lines(t, job.Out) > 3 })
+	testenv.Until(t, "the job has begun", func() bool { return lines(t, job.Out) > 3 })
 	begun := time.Now()
 	all := p.Tree()
 	if err := c.Dump(t.Context(), p, images); err != nil {
@@ -92,7 +94,7 @@ func dumped(t *testing.T, c *Criu, account Account) (p *Process, job Job, images
 	if e := p.Wait(); e.Signal != int(unix.SIGKILL) {
 		t.Errorf("after Dump the job ended as %+v, want SIGKILL", e)
 	}
-	until(t, "init has reaped the job's other processes", func() bool {
+	testenv.Until(t, "init has reaped the job's other processes", func() bool {
 		for _, pid := range all {
 			if _, err := os.Stat(fmt.Sprintf("/proc/%d", pid)); err == nil {
 				return false
@@ -110,10 +112,8 @@ func TestRealCriu(t *testing.T) {
 	eachAccount(t, func(t *testing.T, account Account) {
 		p, job, images := dumped(t, c, account)
 		at := lines(t, job.Out)
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
 		begun := time.Now()
-		again, err := c.Restore(ctx, job, images, nil)
+		again, err := c.Restore(t.Context(), job, images, nil)
 		if err != nil {
 			t.Fatalf("Restore = %v, want nil", err)
 		}
@@ -122,7 +122,7 @@ func TestRealCriu(t *testing.T) {
 		if again.PID() != p.PID() {
 			t.Errorf("restored as %d, want %d", again.PID(), p.PID())
 		}
-		until(t, "the job goes on", func() bool { return lines(t, job.Out) > at+3 })
+		testenv.Until(t, "the job goes on", func() bool { return lines(t, job.Out) > at+3 })
 		for i, line := range strings.Split(strings.TrimSpace(contents(t, job.Out)), "\n") {
 			if line != fmt.Sprint(i+1) {
 				t.Fatalf("line %d of the output is %q", i+1, line)
@@ -154,10 +154,10 @@ func TestRealCriuFollowsItsSupervisor(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer supervisor.Process.Kill()
-		until(t, "the job goes on", func() bool { return lines(t, job.Out) > at+3 })
+		testenv.Until(t, "the job goes on", func() bool { return lines(t, job.Out) > at+3 })
 		supervisor.Process.Kill()
 		supervisor.Wait()
-		until(t, "the job has gone", func() bool { return !alive(p.PID()) })
+		testenv.Until(t, "the job has gone", func() bool { return !alive(p.PID()) })
 		// Its child is nobody's to end here.
 		for _, pid := range inFolder(job.Dir) {
 			unix.Kill(pid, unix.SIGKILL)

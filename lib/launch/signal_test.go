@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // stopped tells whether a process stands still.
@@ -24,7 +26,7 @@ func stopped(pid int) bool {
 func TestSignalWakes(t *testing.T) {
 	dir := t.TempDir()
 	p := start(t, shellIn(dir, `trap 'exit 7' TERM; kill -STOP $$; while :; do sleep 0.01; done`), nil)
-	until(t, "the job has stopped itself", func() bool { return stopped(p.PID()) })
+	testenv.Until(t, "the job has stopped itself", func() bool { return stopped(p.PID()) })
 	if err := p.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
@@ -41,12 +43,12 @@ func TestSignalStops(t *testing.T) {
 			t.Fatal(err)
 		}
 		if sig == syscall.SIGSTOP { // SIGTSTP does nothing to who leads a session by itself
-			until(t, "the job has stopped", func() bool { return stopped(p.PID()) })
+			testenv.Until(t, "the job has stopped", func() bool { return stopped(p.PID()) })
 			if err := p.Signal(syscall.SIGCONT); err != nil {
 				t.Fatal(err)
 			}
 		}
-		until(t, "the job goes on", func() bool { return !stopped(p.PID()) })
+		testenv.Until(t, "the job goes on", func() bool { return !stopped(p.PID()) })
 		if err := p.Kill(); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +74,7 @@ func TestAdopted(t *testing.T) {
 	if p.PID() != cmd.Process.Pid {
 		t.Errorf("PID = %d, want %d", p.PID(), cmd.Process.Pid)
 	}
-	until(t, "the trap is set", func() bool {
+	testenv.Until(t, "the trap is set", func() bool {
 		status, _ := os.ReadFile("/proc/" + strconv.Itoa(p.PID()) + "/status")
 		return catches(string(status), syscall.SIGUSR1)
 	})
@@ -82,7 +84,7 @@ func TestAdopted(t *testing.T) {
 	if got := p.Wait(); got.Code != 5 || got.Signal != 0 || got.Wall <= 0 || got.MaxRSSKB <= 0 {
 		t.Errorf("Wait = %+v, want code 5", got)
 	}
-	until(t, "what it left running is gone", func() bool { return !alive(child) })
+	testenv.Until(t, "what it left running is gone", func() bool { return !alive(child) })
 	if err := p.Signal(syscall.SIGUSR1); !errors.Is(err, os.ErrProcessDone) {
 		t.Errorf("Signal after the end = %v, want %v", err, os.ErrProcessDone)
 	}

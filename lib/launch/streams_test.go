@@ -8,6 +8,10 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 func TestAppends(t *testing.T) {
@@ -90,10 +94,14 @@ func TestAppend(t *testing.T) {
 // What is appended to has its end for a position whoever else writes there.
 func TestAppendTogether(t *testing.T) {
 	dir := t.TempDir()
-	job := shellIn(dir, `echo one; until test -e more; do sleep 0.01; done; echo three`)
+	more := filepath.Join(dir, "more")
+	if err := unix.Mkfifo(more, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	job := shellIn(dir, `echo one; read line <more; echo three`)
 	job.AppendOut = true
 	p := start(t, job, nil)
-	until(t, "the job has written", func() bool { return strings.HasSuffix(contents(t, job.Out), "one\n") })
+	testenv.Until(t, "the job has written", func() bool { return strings.HasSuffix(contents(t, job.Out), "one\n") })
 	other, err := os.OpenFile(job.Out, os.O_WRONLY|os.O_APPEND, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -102,7 +110,7 @@ func TestAppendTogether(t *testing.T) {
 	if _, err := other.WriteString("two\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "more"), nil, 0o644); err != nil {
+	if err := os.WriteFile(more, nil, 0); err != nil {
 		t.Fatal(err)
 	}
 	p.Wait()

@@ -8,9 +8,10 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // TestInPlaceTogether has many put a directory and a link in the same places at
@@ -85,17 +86,9 @@ func TestSyncOfNamedPipe(t *testing.T) {
 	} {
 		done := make(chan error, 1)
 		go func() { done <- sync() }()
-		select {
-		case err := <-done:
-			if err != nil {
-				t.Errorf("sync %s = %v, want none", name, err)
-			}
-		case <-time.After(5 * time.Second):
-			t.Errorf("sync %s waits for somebody who writes to the pipe", name)
-			if f, err := os.OpenFile(pipe, os.O_RDWR, 0); err == nil {
-				<-done
-				f.Close()
-			}
+		testenv.Until(t, "sync "+name+" waits for nobody who writes to the pipe", func() bool { return len(done) > 0 })
+		if err := <-done; err != nil {
+			t.Errorf("sync %s = %v, want none", name, err)
 		}
 	}
 }
