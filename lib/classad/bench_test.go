@@ -23,17 +23,36 @@ func poolFile(tb testing.TB, name string) *os.File {
 	return f
 }
 
-func poolText(tb testing.TB) []byte {
+func poolReader(tb testing.TB) io.Reader {
 	tb.Helper()
 	z, err := gzip.NewReader(poolFile(tb, "slots.ads.gz"))
 	if err != nil {
 		tb.Fatal(err)
 	}
-	text, err := io.ReadAll(z)
+	return z
+}
+
+func poolText(tb testing.TB) []byte {
+	tb.Helper()
+	text, err := io.ReadAll(poolReader(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
 	return text
+}
+
+// firstOfPool reads the first n slots of the pool.
+func firstOfPool(tb testing.TB, n int) (slots []*Ad) {
+	tb.Helper()
+	r := NewReader(poolReader(tb), "slots.ads")
+	for range n {
+		ad, err := r.Next()
+		if err != nil {
+			tb.Fatal(err)
+		}
+		slots = append(slots, ad)
+	}
+	return slots
 }
 
 func readPool(tb testing.TB, text []byte, in *Interner) []*Ad {

@@ -8,11 +8,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // aLongTime is what nothing may take, however slow the machine: an evaluation
 // is bounded by its limits, and reading by the length of the text.
-const aLongTime = 30 * time.Second
+const aLongTime = testenv.Longest
 
 // fuzzAd makes an ad of whatever text.
 func fuzzAd(text string) *Ad {

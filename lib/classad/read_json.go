@@ -85,7 +85,7 @@ func (s *jsonStream) next() (*Ad, error) {
 	s.adLine = s.line
 	whole := false
 	if found {
-		s.limit = s.offset() + maxAdText
+		s.limit = s.offset() + int64(maxAdText)
 		ad, whole = s.outermost()
 		s.limit = 0
 	}

@@ -231,7 +231,7 @@ func TestReadersHoldLittle(t *testing.T) {
 }
 
 func TestReadersLimitTheSizeOfAds(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
+	long := limitAds(t)
 	j := streamText(newJSONStream(io.MultiReader(strings.NewReader(`{"A":"`), repeated(65, long), strings.NewReader("\"}\n{\"B\":1}")), "f"))
 	if !strings.HasSuffix(j, "an ad of more than 64 MB | [ B = 1 ]") {
 		t.Errorf("a JSON ad of 65 MB = %.200s, want the error that it is too long and the ad behind it", j)

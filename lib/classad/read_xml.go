@@ -78,7 +78,7 @@ func (s *xmlStream) start() int { return s.adLine }
 func (s *xmlStream) next() (*Ad, error) {
 	s.bad = nil
 	for s.end == nil {
-		s.window.limit = s.window.offset() + maxAdText
+		s.window.limit = s.window.offset() + int64(maxAdText)
 		t, ok := s.token()
 		if !ok {
 			s.adLine = s.line

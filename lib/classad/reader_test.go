@@ -223,8 +223,17 @@ func TestReaderDeliversWhatIsThere(t *testing.T) {
 	}
 }
 
+// limitAds makes the limit of an ad's text 64 times as long as the text that it returns,
+// and so less than it is.
+func limitAds(t *testing.T) (long string) {
+	long = strings.Repeat("x", 1<<16)
+	t.Cleanup(func(n int) func() { return func() { maxAdText = n } }(maxAdText))
+	maxAdText = 64 * len(long)
+	return long
+}
+
 func TestReaderLimitsTheSizeOfAds(t *testing.T) {
-	long := strings.Repeat("x", 1<<20)
+	long := limitAds(t)
 	line := func(name string) string { return name + " = \"" + long + "\"\n" }
 	for _, c := range []struct {
 		name   string
@@ -237,7 +246,7 @@ func TestReaderLimitsTheSizeOfAds(t *testing.T) {
 		{"continued lines", io.MultiReader(strings.NewReader("A = (\n"), repeated(4, " "+strings.Repeat(long, 17)+" &&\n"), strings.NewReader("\n")), "f:5:1: "},
 		{"a comment", io.MultiReader(strings.NewReader("#"), repeated(65, long), strings.NewReader("\n\n")), "f:1:1: "},
 		{"new form", io.MultiReader(strings.NewReader("[ A = \""), repeated(65, long), strings.NewReader("\" ]\n")), "f:1:1: "},
-		{"indented new form", io.MultiReader(repeated(64, strings.Repeat(" ", 1<<20)), strings.NewReader(" [")), "f:1:1: "},
+		{"indented new form", io.MultiReader(repeated(64, strings.Repeat(" ", len(long))), strings.NewReader(" [")), "f:1:1: "},
 	} {
 		last, want := "\nA = 1\n", c.errors
 		if strings.HasSuffix(c.name, "new form") {

@@ -10,7 +10,7 @@ import (
 // TestCopiesReadAlike keeps a copy that was given attributes, old ones and new,
 // where programs that have met the others look.
 func TestCopiesReadAlike(t *testing.T) {
-	slot := readPool(t, poolText(t), NewInterner())[0]
+	slot := firstOfPool(t, 1)[0]
 	rest := slot.Clone()
 	for _, name := range []string{"Cpus", "Memory", "Disk", "SlotWeight", "ChildCpus", "MY"} {
 		rest.SetInt(name, 1)

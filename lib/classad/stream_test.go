@@ -108,8 +108,7 @@ func TestAdsOfAStreamReadAsAlone(t *testing.T) {
 }
 
 func TestManyGoroutinesEvaluateAndReadTheSame(t *testing.T) {
-	slots, job := readPool(t, poolText(t), NewInterner()), poolJob(t)
-	slots = slots[:200]
+	slots, job := firstOfPool(t, 200), poolJob(t)
 	var stream strings.Builder
 	for i, slot := range slots {
 		text, _ := orderedText(slot.entries())
