@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 )
 
 // Every command reads the configuration. 5,000 credentials are a large site's.
@@ -42,14 +41,12 @@ func BenchmarkMauiTables(b *testing.B) {
 	}
 }
 
-// A line costs what it costs, however many there are: where each looked at the whole file,
-// this took a quarter of a minute.
+// Where each line looked at the whole file, this took a quarter of a minute.
 func TestManyCredentials(t *testing.T) {
 	for _, text := range [][]byte{mauiStrings, mauiTables} {
-		began := time.Now()
 		c, err := Parse("f", text)
-		if took := time.Since(began); err != nil || len(c.Maui.Credentials[0]) != benchCredentials || took > 4*time.Second {
-			t.Errorf("%d credentials: %d, %v, %v, want less than 4s", benchCredentials, len(c.Maui.Credentials[0]), err, took)
+		if err != nil || len(c.Maui.Credentials[0]) != benchCredentials {
+			t.Errorf("%d credentials: %d, %v", benchCredentials, len(c.Maui.Credentials[0]), err)
 		}
 		if got, want := c.Where("maui.USERCFG[user04999]"), fmt.Sprint("f:", strings.Count(string(text), "\n")); got != want {
 			t.Errorf("Where = %s, want %s", got, want)

@@ -226,7 +226,7 @@ func TestQconfFaults(t *testing.T) {
 // Files that are something else, or as large as they may be, take neither long nor much.
 func TestQconfHuge(t *testing.T) {
 	var users strings.Builder
-	const n = 8_000
+	const n = 2_000
 	for i := range n {
 		fmt.Fprintf(&users, "name u%d\noticket 0\nfshare %d\ndelete_time 0\ndefault_project NONE\n", i, i)
 	}

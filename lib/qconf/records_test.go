@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // written returns records and notes in one line, as the tables of tests have them.
@@ -119,11 +121,17 @@ func TestReadComplexes(t *testing.T) {
 	}
 }
 
-// Every attribute that is said once is there, however many there are, and is found in a time
-// that a bad algorithm does not keep.
-func TestManyAttributes(t *testing.T) {
+// Every attribute that is said once is there, however many there are.
+func TestManyAttributes(t *testing.T) { readManyAttributes(t, 20_000) }
+
+// TestSoakManyAttributes takes minutes where each attribute costs a look at all others.
+func TestSoakManyAttributes(t *testing.T) {
+	testenv.Soak(t)
+	readManyAttributes(t, 200_000)
+}
+
+func readManyAttributes(t *testing.T, n int) {
 	var b strings.Builder
-	const n = 200_000
 	for i := range n {
 		fmt.Fprintf(&b, "a%d %d\n", i, i)
 	}

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // drawn returns a tree as NAME=SHARES(children), with + before projects.
@@ -68,8 +70,14 @@ func TestReadTree(t *testing.T) {
 }
 
 // A chain of nodes, a root with as many children, and as many with one child that all want.
-func TestHugeTree(t *testing.T) {
-	const n = 100_000
+func TestHugeTree(t *testing.T) { readHugeTree(t, 20_000) }
+
+func TestSoakHugeTree(t *testing.T) {
+	testenv.Soak(t)
+	readHugeTree(t, 100_000)
+}
+
+func readHugeTree(t *testing.T, n int) {
 	var chain, star, shared strings.Builder
 	ids := make([]string, n)
 	for i := range n {

@@ -4,11 +4,21 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
-// TestBig holds that long descriptions take time in proportion to their length:
+func TestBig(t *testing.T) { readBig(t, 10_000) }
+
+// TestSoakBig holds that long descriptions take time in proportion to their length:
 // with work that grows faster these would take minutes.
-func TestBig(t *testing.T) {
+func TestSoakBig(t *testing.T) {
+	testenv.Soak(t)
+	readBig(t, 100_000)
+}
+
+// readBig reads descriptions with n pieces of a kind, and with more where they cost little.
+func readBig(t *testing.T, n int) {
 	lines := func(n int, format string) string {
 		var b strings.Builder
 		for i := range n {
@@ -20,26 +30,26 @@ func TestBig(t *testing.T) {
 		name, text string
 		jobs       int
 	}{
-		{"assignments", lines(100_000, "a%d = $(b)\n") + "queue", 1},
-		{"assignments of one name", lines(100_000, "a = %d\n") + "queue", 1},
-		{"continued lines", "a = " + strings.Repeat("x \\\n", 1<<18) + "\nqueue", 1},
-		{"comments in a continued line", "a = x \\\n" + strings.Repeat("# \\\n", 1<<18) + "\nqueue", 1},
-		{"queue lines", lines(100_000, "a = %d\nqueue\n"), 100_000},
-		{"queue lines with items", lines(100_000, "queue x in (%d)\n"), 100_000},
-		{"items on a line", "queue x in (" + lines(500_000, "%d ") + ")", 500_000},
-		{"items on lines", "queue x from (\n" + lines(500_000, "i%d\n") + ")", 500_000},
-		{"items from a file", "queue x, y from items", 500_000},
-		{"conditions", lines(100_000, "if defined x%d\na = 1\nendif\n") + "queue", 1},
-		{"nested conditions", strings.Repeat("if true\n", 100_000) + strings.Repeat("endif\n", 100_000) + "queue", 1},
+		{"assignments", lines(n, "a%d = $(b)\n") + "queue", 1},
+		{"assignments of one name", lines(n, "a = %d\n") + "queue", 1},
+		{"continued lines", "a = " + strings.Repeat("x \\\n", 2*n) + "\nqueue", 1},
+		{"comments in a continued line", "a = x \\\n" + strings.Repeat("# \\\n", 2*n) + "\nqueue", 1},
+		{"queue lines", lines(n, "a = %d\nqueue\n"), n},
+		{"queue lines with items", lines(n, "queue x in (%d)\n"), n},
+		{"items on a line", "queue x in (" + lines(5*n, "%d ") + ")", 5 * n},
+		{"items on lines", "queue x from (\n" + lines(5*n, "i%d\n") + ")", 5 * n},
+		{"items from a file", "queue x, y from items", 5 * n},
+		{"conditions", lines(n, "if defined x%d\na = 1\nendif\n") + "queue", 1},
+		{"nested conditions", strings.Repeat("if true\n", n) + strings.Repeat("endif\n", n) + "queue", 1},
 		{"includes", strings.Repeat("include : small\n", maxIncludes) + "queue", 1},
-		{"values of many lines", lines(50_000, "a @=e\nx%d\n@e\n") + "queue", 1},
-		{"nested references", "a = " + strings.Repeat("$(x", 200_000) + strings.Repeat(")", 200_000) + "\nqueue", 1},
-		{"nested functions", "a = " + strings.Repeat("$INT(", 150_000) + strings.Repeat(")", 150_000) + "\nqueue", 1},
-		{"self-references", lines(5_000, "a = $(a) %d\n") + "queue", 1},
-		{"parentheses", "queue " + strings.Repeat("(", 500_000) + strings.Repeat(")", 500_000) + " x in a", -1},
+		{"values of many lines", lines(n/2, "a @=e\nx%d\n@e\n") + "queue", 1},
+		{"nested references", "a = " + strings.Repeat("$(x", 2*n) + strings.Repeat(")", 2*n) + "\nqueue", 1},
+		{"nested functions", "a = " + strings.Repeat("$INT(", 3*n/2) + strings.Repeat(")", 3*n/2) + "\nqueue", 1},
+		{"self-references", lines(n/20, "a = $(a) %d\n") + "queue", 1},
+		{"parentheses", "queue " + strings.Repeat("(", 5*n) + strings.Repeat(")", 5*n) + " x in a", -1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := &outside{files: map[string]string{"/d/small": "a = 1\n", "/d/items": lines(500_000, "i%d, rest of it\n")}}
+			w := &outside{files: map[string]string{"/d/small": "a = 1\n", "/d/items": lines(5*n, "i%d, rest of it\n")}}
 			d, _, err := Parse(c.text, "a.sub", w.options())
 			if c.jobs < 0 {
 				if err == nil {
