@@ -136,28 +136,31 @@ func TestNextLaws(t *testing.T) {
 			})
 			line = append(line, part.Draw(t, f.Attr))
 		}
-		ad := cronAd(strings.Join(line, " "))
+		ad, table := cronAd(strings.Join(line, " ")), newCrontab(line)
 		c := &classad.Context{Now: now.Add(time.Duration(rapid.Int64Range(0, 4*365*86400).Draw(t, "later")) * time.Second)}
 		got, err := Next(c, ad)
 		if err != nil {
 			return // a date that never comes
 		}
-		if !matches(line, got) || got.Second() != 0 || !got.After(c.Now) {
+		if !table.matches(got) || got.Second() != 0 || !got.After(c.Now) {
 			t.Fatalf("Next of %q after %v = %v, want a time of these", line, c.Now, got)
 		}
 		first := c.Now.Truncate(time.Minute).Add(time.Minute)
 		for at := first; at.Before(got) && at.Before(first.Add(25*time.Hour)); at = at.Add(time.Minute) {
-			if matches(line, at) {
+			if table.matches(at) {
 				t.Fatalf("Next of %q after %v = %v, want %v", line, c.Now, got, at)
 			}
 		}
 	})
 }
 
-// matches tells by counting up the numbers whether a time is one of a line of crontab(5).
-func matches(line []string, at time.Time) bool {
-	in := func(i, n int) bool {
-		for _, item := range strings.Split(line[i], ",") {
+// crontab has the numbers that each field of a line of crontab(5) stands for.
+type crontab []map[int]bool
+
+func newCrontab(line []string) (c crontab) {
+	for i, field := range line {
+		c = append(c, map[int]bool{})
+		for _, item := range strings.Split(field, ",") {
 			from, to, step := fields[i].Least, fields[i].Most, 1
 			if _, err := fmt.Sscanf(item, "*/%d", &step); err != nil && item != "*" {
 				if k, _ := fmt.Sscanf(item, "%d-%d/%d", &from, &to, &step); k < 2 {
@@ -165,13 +168,16 @@ func matches(line []string, at time.Time) bool {
 				}
 			}
 			for m := from; m <= to; m += step {
-				if m == n {
-					return true
-				}
+				c[i][m] = true
 			}
 		}
-		return false
 	}
+	return c
+}
+
+// matches reports whether a time is one of a line.
+func (c crontab) matches(at time.Time) bool {
+	in := func(i, n int) bool { return c[i][n] }
 	whole := func(i int) bool {
 		for n := fields[i].Least; n <= fields[i].Most; n++ {
 			if !in(i, n) && !(i == weekdays && (n == 0 && in(i, 7) || n == 7)) {
