@@ -9,27 +9,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
-)
 
-// build compiles all commands into a folder of the test's and returns it with
-// the names of the commands.
-func build(t *testing.T) (dir string, commands []string) {
-	t.Helper()
-	dir = t.TempDir()
-	c := exec.Command("go", "build", "-o", dir, "./cmd/...")
-	c.Dir = ".."
-	if out, err := c.CombinedOutput(); err != nil {
-		t.Fatalf("go build: %v\n%s", err, out)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, e := range entries {
-		commands = append(commands, e.Name())
-	}
-	return dir, commands
-}
+	"fairspool/internal/testenv"
+)
 
 // surface is what a command says of itself with -help.
 type surface struct {
@@ -77,9 +59,17 @@ func help(t *testing.T, dir, command string) surface {
 	return s
 }
 
-// TestCommands holds the pages to the commands, which it builds.
+// TestCommands holds the pages to the commands.
 func TestCommands(t *testing.T) {
-	dir, commands := build(t)
+	dir := testenv.Commands(t)
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var commands []string
+	for _, e := range entries {
+		commands = append(commands, e.Name())
+	}
 	t.Run("Pages", func(t *testing.T) { testPages(t, dir, commands) })
 	t.Run("FirstSession", func(t *testing.T) { testFirstSession(t, dir) })
 	t.Run("BuiltIn", func(t *testing.T) { testBuiltIn(t, dir) })
