@@ -162,7 +162,7 @@ func (f *fixture) account(tx *spool.Tx) {
 // segments, which nobody ever writes to, are linked.
 func copied(b *testing.B, dir string) string {
 	b.Helper()
-	to, err := os.MkdirTemp(bin, "copy")
+	to, err := os.MkdirTemp(shared, "copy")
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -197,7 +197,7 @@ func filled(b *testing.B, name string) string {
 	if dir, ok := spools.dirs[name]; ok {
 		return dir
 	}
-	dir := filepath.Join(bin, "spool-"+name)
+	dir := filepath.Join(shared, "spool-"+name)
 	c := exec.Command(os.Args[0], "-test.run", "^$", "-test.bench", "^BenchmarkFill$", "-test.benchtime", "1x")
 	c.Env = append(os.Environ(), "FAIRSPOOL_FILL="+name+":"+dir)
 	if out, err := c.CombinedOutput(); err != nil {

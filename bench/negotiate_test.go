@@ -3,6 +3,8 @@ package bench
 import (
 	"os"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // fixtures are the pools that negotiation is measured on: slots and their
@@ -36,7 +38,7 @@ var ways = []struct {
 // BenchmarkNegotiate is a whole negotiate on each of the fixtures, with the most
 // memory that it had.
 func BenchmarkNegotiate(b *testing.B) {
-	build(b)
+	testenv.Commands(b)
 	for _, f := range fixtures {
 		for _, way := range ways {
 			b.Run(f.name+"/"+way.name, func(b *testing.B) {

@@ -8,11 +8,13 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/spool"
 )
 
-var bin string
+// shared is a folder for spools that several benchmarks read. It is on disk.
+var shared string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
 
@@ -23,25 +25,14 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	bin = dir
-	return m.Run()
-}
-
-// build makes the commands once, when the first benchmark needs them.
-func build(b *testing.B) {
-	b.Helper()
-	if _, err := os.Stat(filepath.Join(bin, "submit")); err == nil {
-		return
-	}
-	if out, err := exec.Command("go", "build", "-o", bin, "../cmd/...").CombinedOutput(); err != nil {
-		b.Fatalf("go build: %v\n%s", err, out)
-	}
+	shared = dir
+	return testenv.Run(m)
 }
 
 // command runs a command on a spool.
 func command(b *testing.B, dir, name string, args ...string) {
 	b.Helper()
-	c := exec.Command(filepath.Join(bin, name), append(args, "-spool", dir)...)
+	c := exec.Command(filepath.Join(testenv.Commands(b), name), append(args, "-spool", dir)...)
 	c.Env = append(os.Environ(), "FAIRSPOOL_CONFIG=", "FAIRSPOOL_NOW=1800000000")
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -53,7 +44,7 @@ func command(b *testing.B, dir, name string, args ...string) {
 // shapes (requests of different sizes), of 10 users.
 func fill(b *testing.B, clusters, procs, shapes int) string {
 	b.Helper()
-	dir := filepath.Join(b.TempDir(), "spool")
+	dir := filepath.Join(testenv.OnDisk(b), "spool")
 	s, err := spool.Open(dir, spool.Options{Program: "bench", UIDDomain: "example.org", LockWait: time.Minute})
 	if err != nil {
 		b.Fatal(err)
@@ -106,7 +97,7 @@ func submitFile(b *testing.B, queue string) string {
 // BenchmarkSubmit is one submit of one job, into an empty queue and into one
 // of 100,000 jobs (100 clusters of 1,000 equal procs; 10,000 clusters of 10).
 func BenchmarkSubmit(b *testing.B) {
-	build(b)
+	testenv.Commands(b)
 	file := submitFile(b, "queue")
 	for _, size := range []struct{ clusters, procs int }{{0, 0}, {100, 1000}, {10000, 10}} {
 		b.Run(fmt.Sprintf("queue=%dx%d", size.clusters, size.procs), func(b *testing.B) {
@@ -120,7 +111,7 @@ func BenchmarkSubmit(b *testing.B) {
 
 // BenchmarkShow is what people type all day, on a queue of 100,000 jobs.
 func BenchmarkShow(b *testing.B) {
-	build(b)
+	testenv.Commands(b)
 	dir := fill(b, 100, 1000, 20)
 	for _, args := range [][]string{{"qstat"}, {"qstat", "-u", "user1"}, {"userprio", "-all"}, {"prio", "+1", "5"}} {
 		b.Run(fmt.Sprint(args), func(b *testing.B) {

@@ -3,6 +3,8 @@ package bench
 import (
 	"fmt"
 	"testing"
+
+	"fairspool/internal/testenv"
 )
 
 // listings are queues of 100,000 jobs of which no two look alike, and pools for them.
@@ -14,7 +16,7 @@ var listings = []*fixture{
 // BenchmarkQstat is whole processes on these queues. The aims are 0.4 s for the totals,
 // 1.5 s for the table and 2 s for JSON.
 func BenchmarkQstat(b *testing.B) {
-	build(b)
+	testenv.Commands(b)
 	for _, f := range listings {
 		for _, args := range [][]string{
 			{"-g", "c"}, nil, {"-json"}, {"-long"}, {"-af", "ClusterId", "ProcId", "Owner", "JobStatus"}, {"-json", "-u", "user7"}, {"-xml"}, {"-f"}, {"-r"}, {"-s", "h"}, {"-w", "-pri", "-urg", "-ext"}, {"-constraint", "RequestMemory > 1"},

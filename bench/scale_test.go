@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/spool"
@@ -102,7 +103,7 @@ func resident(b *testing.B, dir, name string, args ...string) (mb float64) {
 // processor time that it took, which on a busy machine says more than the clock.
 func spent(b *testing.B, dir, name string, args ...string) (mb float64, processor time.Duration) {
 	b.Helper()
-	c := exec.Command(filepath.Join(bin, name), args...)
+	c := exec.Command(filepath.Join(testenv.Commands(b), name), args...)
 	c.Env = append(os.Environ(), "FAIRSPOOL_CONFIG=", "FAIRSPOOL_NOW=1800000000", "FAIRSPOOL_DIR="+dir)
 	c.Stderr = os.Stderr
 	if err := c.Run(); err != nil {
@@ -116,7 +117,7 @@ func spent(b *testing.B, dir, name string, args ...string) (mb float64, processo
 // thousand clusters, and of a hundred thousand clusters of one job with ads of
 // 3 KB.
 func BenchmarkScale(b *testing.B) {
-	build(b)
+	testenv.Commands(b)
 	one, many := submitFile(b, "queue"), submitFile(b, "queue 100000")
 	for _, s := range shapes {
 		last := fmt.Sprintf("%d.0", s.clusters)
@@ -147,14 +148,14 @@ func BenchmarkScale(b *testing.B) {
 		}
 	}
 	b.Run("empty/[submit one job]", func(b *testing.B) {
-		dir := filepath.Join(b.TempDir(), "spool")
+		dir := filepath.Join(testenv.OnDisk(b), "spool")
 		resident(b, dir, "submit", one)
 		for b.Loop() {
 			resident(b, dir, "submit", one)
 		}
 	})
 	b.Run("empty/[submit 100000 procs]", func(b *testing.B) {
-		dir := filepath.Join(b.TempDir(), "spool")
+		dir := filepath.Join(testenv.OnDisk(b), "spool")
 		for b.Loop() {
 			resident(b, dir, "submit", many)
 		}
@@ -197,7 +198,7 @@ func BenchmarkFold(b *testing.B) {
 // BenchmarkSync is the machine's: a line appended to a file and synced. It is in
 // every figure of a command that changes something.
 func BenchmarkSync(b *testing.B) {
-	f, err := os.Create(filepath.Join(b.TempDir(), "file"))
+	f, err := os.Create(filepath.Join(testenv.OnDisk(b), "file"))
 	if err != nil {
 		b.Fatal(err)
 	}

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // submissions are descriptions of very many procs, some with items in files that
@@ -30,8 +32,8 @@ var submissions = []struct{ name, commands, queue string }{
 // BenchmarkSubmitMany is one submit of very many procs into an empty queue, with
 // the most memory that it had and the least processor time that it took.
 func BenchmarkSubmitMany(b *testing.B) {
-	build(b)
-	dir := b.TempDir()
+	testenv.Commands(b)
+	dir := testenv.OnDisk(b)
 	b.Chdir(dir)
 	items(b)
 	for _, s := range submissions {

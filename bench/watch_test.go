@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -21,11 +22,11 @@ const watchFor = time.Minute
 // happens, and one where ten jobs change a second, each in a transaction. The aim is
 // 5 % of a processor.
 func BenchmarkWatch(b *testing.B) {
-	build(b)
+	testenv.Commands(b)
 	for _, changes := range []int{0, 10} {
 		for _, args := range [][]string{nil, {"-w"}, {"-g", "c"}} {
 			b.Run(fmt.Sprintf("changes=%d/%v", changes, args), func(b *testing.B) {
-				dir := filepath.Join(b.TempDir(), "spool")
+				dir := filepath.Join(testenv.OnDisk(b), "spool")
 				if err := os.CopyFS(dir, os.DirFS(listings[1].dir(b))); err != nil {
 					b.Fatal(err)
 				}
@@ -33,7 +34,7 @@ func BenchmarkWatch(b *testing.B) {
 					b.Fatal(err)
 				}
 				for b.Loop() {
-					c := exec.Command(filepath.Join(bin, "qstat"), append([]string{"-watch", "1", "-spool", dir}, args...)...)
+					c := exec.Command(filepath.Join(testenv.Commands(b), "qstat"), append([]string{"-watch", "1", "-spool", dir}, args...)...)
 					c.Env, c.Stderr = append(os.Environ(), "FAIRSPOOL_CONFIG="), os.Stderr
 					if err := c.Start(); err != nil {
 						b.Fatal(err)
@@ -55,7 +56,7 @@ func BenchmarkWatch(b *testing.B) {
 // change changes so many jobs a second, until then.
 func change(b *testing.B, dir string, perSecond int, until time.Time) {
 	if perSecond == 0 {
-		time.Sleep(time.Until(until))
+		<-time.After(time.Until(until))
 		return
 	}
 	s, err := spool.Open(dir, spool.Options{Program: "bench", LockWait: time.Minute})
