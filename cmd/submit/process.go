@@ -179,15 +179,33 @@ func (l *listener) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// lastWords is how long the rest of standard error is waited for when the command
-// has ended. What it has left behind may keep that open.
-const lastWords = 100 * time.Millisecond
-
-// last ends the listening and returns the last line.
+// last ends the listening, when the command has ended, and returns the last line. What the
+// command has left behind may keep its standard error open, and is not waited for: all that
+// the command itself wrote is in the pipe.
 func (l *listener) last() string {
-	l.from.SetReadDeadline(time.Now().Add(lastWords))
+	l.from.SetReadDeadline(time.Now())
 	<-l.done
+	l.drain()
 	l.from.Close()
 	text := bytes.TrimSpace(l.text)
 	return strings.TrimSpace(string(text[bytes.LastIndexByte(text, '\n')+1:]))
+}
+
+// drain reads what is in the pipe by now, and no more than a pipe holds: what the command
+// has left behind may go on writing.
+func (l *listener) drain() {
+	l.from.SetReadDeadline(time.Time{})
+	pipe, err := l.from.SyscallConn()
+	if err != nil {
+		return
+	}
+	b := make([]byte, 64<<10)
+	pipe.Read(func(fd uintptr) bool {
+		n, err := syscall.Read(int(fd), b)
+		for err == syscall.EINTR {
+			n, err = syscall.Read(int(fd), b)
+		}
+		l.Write(b[:max(0, n)])
+		return true
+	})
 }
