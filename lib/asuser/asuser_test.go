@@ -14,9 +14,10 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // other returns a user that is not root and exists on about every machine.
@@ -205,18 +206,13 @@ func awaitNoThread(t *testing.T, u User) {
 		b, err := os.ReadFile(path)
 		return err == nil && strings.Contains(string(b), uid)
 	}
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+	testenv.Until(t, fmt.Sprintf("no thread has the real id %d", u.UID), func() bool {
 		threads, err := filepath.Glob("/proc/self/task/*/status")
 		if err != nil || len(threads) == 0 {
 			t.Fatalf("threads of the process = %q, %v, want some", threads, err)
 		}
-		if !slices.ContainsFunc(threads, has) {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("after a minute a thread still has the real id %d", u.UID)
-		}
-	}
+		return !slices.ContainsFunc(threads, has)
+	})
 }
 
 // TestFirstThread: the thread that stands for the whole process is never the user's. Many
