@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/internal/testenv"
 )
 
 func TestAddresses(t *testing.T) {
@@ -137,24 +138,30 @@ func TestSendFails(t *testing.T) {
 
 // TestSendKillsAll holds that nothing of a program that hangs is left.
 func TestSendKillsAll(t *testing.T) {
-	fifo := filepath.Join(t.TempDir(), "pid")
-	path := program(t, "sleep 1000 &\necho $! >"+fifo+"\nwait")
-	if err := (mailProgram{words: []string{path}}).send([]string{"a"}, message{}, 300*time.Millisecond); err == nil {
+	file := filepath.Join(t.TempDir(), "pid")
+	path := program(t, "sleep 1000 &\necho $! >"+file+"\nwait")
+	var pid string
+	afterFunc = func(_ time.Duration, kill func()) *time.Timer {
+		return time.AfterFunc(0, func() {
+			testenv.Await(func() bool {
+				text, _ := os.ReadFile(file)
+				pid = strings.TrimSuffix(string(text), "\n")
+				return pid != string(text)
+			})
+			kill()
+		})
+	}
+	t.Cleanup(func() { afterFunc = time.AfterFunc })
+	if err := (mailProgram{words: []string{path}}).send([]string{"a"}, message{}, time.Minute); err == nil {
 		t.Fatal("send = nil, want that it takes too long")
 	}
-	pid, err := os.ReadFile(fifo)
-	if err != nil {
-		t.Fatal(err)
+	if pid == "" {
+		t.Fatal("the program never wrote the number of what it started")
 	}
-	for end := time.Now().Add(10 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(pid)) + "/stat")
-		if err != nil || strings.Contains(string(stat), ") Z ") {
-			return
-		}
-		if time.Now().After(end) {
-			t.Fatalf("process %s still runs: %s", pid, stat)
-		}
-	}
+	testenv.Until(t, "process "+pid+" has ended", func() bool {
+		stat, err := os.ReadFile("/proc/" + pid + "/stat")
+		return err != nil || strings.Contains(string(stat), ") Z ")
+	})
 }
 
 func TestSubjects(t *testing.T) {

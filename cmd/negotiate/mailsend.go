@@ -86,6 +86,9 @@ func plainWord(s string) bool {
 // mostSaid bounds what is kept of what a program says.
 const mostSaid = 4 << 10
 
+// afterFunc calls what kills a program once its time is over; tests say when that is.
+var afterFunc = time.AfterFunc
+
 // send runs the program, in a process group of its own, which is killed when it takes
 // too long. The error is one line.
 func (p mailProgram) send(to []string, m message, patience time.Duration) error {
@@ -108,7 +111,7 @@ func (p mailProgram) send(to []string, m message, patience time.Duration) error 
 	if err := run.Start(); err != nil {
 		return err
 	}
-	late := time.AfterFunc(patience, func() { syscall.Kill(-run.Process.Pid, syscall.SIGKILL) })
+	late := afterFunc(patience, func() { syscall.Kill(-run.Process.Pid, syscall.SIGKILL) })
 	err := run.Wait()
 	switch {
 	case errors.Is(err, exec.ErrWaitDelay): // it ended well, and what it left in the background goes on

