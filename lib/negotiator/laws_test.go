@@ -170,7 +170,7 @@ func TestNoLimitIsExceeded(t *testing.T) {
 			if m.Piece.Of != "" {
 				ad = pool.DynamicAd(ad, m.Slot, m.Piece.Takes)
 			}
-			if want := (&plainCycle{cfg: cfg, eval: eval}).weigh(ad); m.Weight != want {
+			if want := rulesOf(cfg).weigh(ad); m.Weight != want {
 				rt.Fatalf("match %+v: want a weight of %v of %v", m, want, ad)
 			}
 		}
@@ -271,7 +271,7 @@ func TestNothingIdle(t *testing.T) {
 		for _, m := range first.Matches {
 			usage[m.Submitter] += m.Weight.Float()
 		}
-		c := &plainCycle{cfg: cfg, eval: eval, now: now}
+		of := rulesOf(cfg)
 		for _, s := range q.Slots {
 			ad, busy := s.Ad, false
 			if pool.Partitionable(eval, s.Ad) {
@@ -287,7 +287,7 @@ func TestNothingIdle(t *testing.T) {
 			for _, r := range q.Reservations {
 				busy = busy || r.Slot == s.Name
 			}
-			if busy || state != "Unclaimed" || ad.Has("ClassAdLifetime") || ad.Has("ConcurrencyLimits") || !c.allows(cfg.SlotConstraint, s.Ad) {
+			if busy || state != "Unclaimed" || ad.Has("ClassAdLifetime") || ad.Has("ConcurrencyLimits") || !of.allows(cfg.SlotConstraint, s.Ad) {
 				continue
 			}
 			for _, r := range first.Rejections {
@@ -298,7 +298,7 @@ func TestNothingIdle(t *testing.T) {
 				capped := slices.ContainsFunc(p.Submitters, func(a accountant.Record) bool {
 					return a.Name == r.Submitter && a.Ceiling.Set && usage[a.Name]+64 > float64(a.Ceiling.Slots)
 				})
-				if !blocked && !capped && c.allows(cfg.JobConstraint, job) && classad.Match(eval, job, ad) && enough(eval, job, ad) {
+				if !blocked && !capped && of.allows(cfg.JobConstraint, job) && classad.Match(eval, job, ad) && enough(eval, job, ad) {
 					rt.Fatalf("%s of %s gets nothing (%s), but %s is idle: %v", r.Job, r.Submitter, r.Reason, s.Name, ad)
 				}
 			}

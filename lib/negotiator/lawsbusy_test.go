@@ -58,7 +58,7 @@ func busyPool(t *rapid.T, outer testing.TB, cfg Config, pieces bool, users []str
 	for i := range p.Submitters {
 		p.Submitters[i].Priority = oneOf(t, "rup", []float64{0.5, 1, 2, 3.7, 10, 1000})
 	}
-	b := &occupier{t: t, outer: outer, p: &p, names: names, eval: &classad.Context{Now: now}, weigh: (&plainCycle{cfg: cfg, eval: &classad.Context{Now: now}}).weigh}
+	b := &occupier{t: t, outer: outer, p: &p, names: names, rules: rulesOf(cfg)}
 	if evenly(t, 2, "one holder") == 0 {
 		b.names = names[len(names)-1:]
 	}
@@ -79,12 +79,11 @@ var busyJobs = []string{"", "", "", "JobPrio = 5", "JobPrio = -3", "RequestCpus 
 
 // occupier fills a pool.
 type occupier struct {
-	t        *rapid.T
-	outer    testing.TB
-	p        *Pool
-	names    []string
-	eval     *classad.Context
-	weigh    func(*classad.Ad) accountant.Weight
+	t     *rapid.T
+	outer testing.TB
+	p     *Pool
+	names []string
+	rules
 	clusters int
 }
 

@@ -17,9 +17,8 @@ import (
 // replay follows a plan match by match.
 type replay struct {
 	Pool
-	cfg   Config
+	rules
 	plan  *Plan
-	eval  *classad.Context
 	share map[string]Share
 	usage map[string]accountant.Weight // as the matches so far have it
 	gone  map[string]bool              // slots and pieces whose holders were preempted
@@ -27,7 +26,7 @@ type replay struct {
 }
 
 func newReplay(p Pool, cfg Config, plan *Plan) *replay {
-	r := &replay{Pool: p, cfg: cfg, plan: plan, eval: &classad.Context{Now: now}, share: map[string]Share{},
+	r := &replay{Pool: p, rules: rulesOf(cfg), plan: plan, share: map[string]Share{},
 		usage: map[string]accountant.Weight{}, gone: map[string]bool{}, group: map[string]Group{}}
 	for _, s := range plan.Submitters {
 		r.share[s.Name] = s
@@ -136,14 +135,6 @@ func (r *replay) candidate(m Match) *classad.Ad {
 		job.SetReal("SubmitterGroupResourcesInUse", r.inGroup(g.Name).Float())
 	}
 	return job
-}
-
-// number returns an attribute as a number, 0 where it is none.
-func (r *replay) number(ad *classad.Ad, name string, target *classad.Ad) float64 {
-	if x, ok := ad.Eval(r.eval, name, target).Number(); ok && x == x {
-		return x
-	}
-	return 0
 }
 
 // lawful returns what is wrong with a match that preempts.
@@ -279,7 +270,7 @@ func TestNoFreeSlotInsteadOfPreempting(t *testing.T) {
 			job := r.candidate(m)
 			r.step(m)
 			for _, s := range r.idle() {
-				if s.weight <= m.Weight && v.mayHave(m.Submitter, s.weight) && classad.Match(r.eval, job, s.ad) && !ranksAbove(r.ranks(job, slot), r.ranks(job, s.ad)) {
+				if s.weight <= m.Weight && v.mayHave(m.Submitter, s.weight) && classad.Match(r.eval, job, s.ad) && slices.Compare(r.ranks(job, slot), r.ranks(job, s.ad)) <= 0 {
 					rt.Fatalf("%s preempts on %s, with ranks of %v, but %s stays idle, with ranks of %v; matches %s\n%s", m.Job, m.Slot, r.ranks(job, slot), s.name, r.ranks(job, s.ad), ousted(plan), portrait(p, cfg))
 				}
 			}
@@ -287,34 +278,17 @@ func TestNoFreeSlotInsteadOfPreempting(t *testing.T) {
 	})
 }
 
-// idle returns the static slots that nobody has when all is done.
-func (r *replay) idle() (list []*plainSlot) {
-	c := &plainCycle{cfg: r.cfg, now: now, eval: r.eval, inUse: newUnitsInUse(r.cfg.Limits)}
-	c.lookAtSlots(r.Pool, slices.DeleteFunc(slices.Clone(r.Claims), c.overdue))
-	for _, s := range c.slots {
-		if s.free && !slices.ContainsFunc(r.plan.Matches, func(m Match) bool { return m.Slot == s.name }) {
-			list = append(list, s)
-		}
-	}
-	return list
+// idle returns the slots that nobody has when all is done.
+func (r *replay) idle() []freeSlot {
+	free, _ := r.look(r.Pool)
+	return slices.DeleteFunc(free, func(s freeSlot) bool {
+		return slices.ContainsFunc(r.plan.Matches, func(m Match) bool { return m.Slot == s.name })
+	})
 }
-
-// ranks are those by which a job prefers a slot, the first that differ count.
-func (r *replay) ranks(job, slot *classad.Ad) [3]float64 {
-	c := &plainCycle{cfg: r.cfg, eval: r.eval}
-	_, own, _ := classad.MatchRanks(r.eval, job, slot)
-	if own != own {
-		own = 0
-	}
-	at := &plainSlot{ad: slot}
-	return [3]float64{c.rank(r.cfg.PreJobRank, at, &plainJob{ad: job}), own, c.rank(r.cfg.PostJobRank, at, &plainJob{ad: job})}
-}
-
-func ranksAbove(a, b [3]float64) bool { return slices.Compare(a[:], b[:]) > 0 }
 
 // Preemption for a priority keeps to the shares of the whole pool: it takes nobody above
 // the fair share of it, nor the holder below, save that who has nothing may leave the
-// holder short of a part of a slot. The shares are found here by bisection, for
+// holder short of a part of a slot. The pie slices say so. The shares are found here by bisection, for
 // users who want no more than slots that are alike.
 func TestPreemptionKeepsShares(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
@@ -345,11 +319,16 @@ func TestPreemptionKeepsShares(t *testing.T) {
 					names, claimants = append(names, s.Name), append(claimants, Claimant{EUP: s.EffectivePriority, Demand: s.Usage + wants})
 				}
 			}
-			for i, part := range plainTargets(total, claimants) {
+			for i, part := range targetsByBisection(total, claimants) {
 				entitled[names[i]] = part
 				total -= part
 			}
 			total = max(0, total)
+		}
+		for name, least := range entitled {
+			if got := r.share[name].PieSlice; got < least-1e-6 {
+				rt.Fatalf("%s has a pie slice of %v, want at least %v, which it may preempt for\n%s", name, got, least, portrait(p, cfg))
+			}
 		}
 		for _, m := range plan.Matches {
 			nothing := r.usage[m.Submitter] == 0

@@ -24,7 +24,7 @@ type queued struct {
 // NEGOTIATOR_JOB_CONSTRAINT does not bar.
 func queuedJobs(p Pool, cfg Config, plan *Plan) queued {
 	q := queued{place: map[pool.JobID]int{}}
-	c := &plainCycle{cfg: cfg, eval: &classad.Context{Now: now}}
+	c := rulesOf(cfg)
 	claims := lasting(p, plan)
 	has := func(id pool.JobID) bool {
 		return slices.ContainsFunc(claims, func(cl pool.Claim) bool { return cl.Job == id })
@@ -94,12 +94,12 @@ func TestQueueIsKept(t *testing.T) {
 		cfg.Preemption.Consider = rapid.Bool().Draw(rt, "consider preemption")
 		plan := Cycle(p, cfg, now)
 		q := queuedJobs(p, cfg, plan)
-		inUse, usage := newUnitsInUse(cfg.Limits), map[string]accountant.Weight{}
+		c := rulesOf(cfg)
+		_, inUse := c.look(p)
+		usage := map[string]accountant.Weight{}
 		for _, s := range plan.Submitters {
 			usage[s.Name], _ = accountant.WeightOf(s.Usage)
 		}
-		c := &plainCycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, inUse: inUse}
-		c.lookAtSlots(p, lasting(p, plan))
 		lost, got := map[string]bool{}, map[pool.JobID]bool{}
 		for _, m := range plan.Matches {
 			inUse.add(m.Limits)

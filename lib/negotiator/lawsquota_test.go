@@ -140,12 +140,11 @@ func TestSurplusIsUsed(t *testing.T) {
 
 // mustUseSurplus fails when something is left free that a waiting job may have.
 func (v quotaView) mustUseSurplus(t *rapid.T) {
-	c := &plainCycle{cfg: v.cfg, eval: v.eval}
 	for _, s := range v.idle() {
 		for _, r := range v.plan.Rejections {
 			_, job := jobOf(v.Pool, r.Job)
 			capped := slices.ContainsFunc(v.Submitters, func(a accountant.Record) bool { return a.Name == r.Submitter && a.Ceiling.Set })
-			if !capped && !job.Has("ConcurrencyLimits") && c.allows(v.cfg.JobConstraint, job) && classad.Match(v.eval, job, s.ad) && v.mayHave(r.Submitter, s.weight) {
+			if !capped && !job.Has("ConcurrencyLimits") && v.allows(v.cfg.JobConstraint, job) && classad.Match(v.eval, job, s.ad) && v.mayHave(r.Submitter, s.weight) {
 				t.Fatalf("%s of %s gets nothing (%s), but %s is idle; matches %s\n%s", r.Job, r.Submitter, r.Reason, s.name, ousted(v.plan), portrait(v.Pool, v.cfg))
 			}
 		}

@@ -51,8 +51,8 @@ func equalPool(t *rapid.T, outer testing.TB, pieces int) Pool {
 	return p
 }
 
-// plainTargets is Targets by bisection.
-func plainTargets(total float64, claimants []Claimant) []float64 {
+// targetsByBisection is Targets by bisection.
+func targetsByBisection(total float64, claimants []Claimant) []float64 {
 	at := func(level float64) (all []float64, sum float64) {
 		for _, c := range claimants {
 			x := max(c.Usage, min(level/c.EUP, c.Usage+c.Demand))
@@ -112,7 +112,7 @@ func TestSharesAreIdeal(t *testing.T) {
 				total += s.Usage
 				free -= float64(s.Matched)
 			}
-			for i, ideal := range plainTargets(total, claimants) {
+			for i, ideal := range targetsByBisection(total, claimants) {
 				s := tier[i]
 				if got := s.Usage + float64(s.Matched); math.Abs(got-ideal) >= 1+1e-6 || math.Abs(s.PieSlice-ideal) > precision {
 					rt.Fatalf("%s has %v of %v and a pie slice of %v, want within one of %v; all: %+v", s.Name, got, total, s.PieSlice, ideal, plan.Submitters)

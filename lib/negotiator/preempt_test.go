@@ -31,6 +31,14 @@ func runs(cluster int, who string, from, to int, since time.Duration) []pool.Cla
 	return list
 }
 
+// charged returns claims that were made when slots weighed so much.
+func charged(claims []pool.Claim, slots accountant.Weight) []pool.Claim {
+	for i := range claims {
+		claims[i].Weight = slots * accountant.One
+	}
+	return claims
+}
+
 // ousted lists matches that preempt as job>slot(victim reason).
 func ousted(p *Plan) string {
 	var all []string
@@ -68,6 +76,8 @@ func TestPreemption(t *testing.T) {
 		{"up to the floor, which comes before the holder's share", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "carol@x", "")}, nil,
 			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority) 1.4>slot2(7.2 Priority)"},
 		{"not below the holder's floor", equal(t, 6, ""), runs(7, "dave@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
+		{"what the holder is charged for comes off its usage, not what the slot weighs", equal(t, 6, ""), charged(runs(7, "bob@x", 1, 6, hour), 2), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
 		{"not for a worse priority", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "bob@x", "")}, nil, ""},
 		{"no more than is wanted", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 1, "alice@x", "")}, nil, "1.0>slot6(7.6 Priority)"},

@@ -4,70 +4,20 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 
 	"pgregory.net/rapid"
 )
 
-// decisions returns what a plan decided as plainCycle tells it.
-func decisions(p *Plan) string {
-	var b strings.Builder
-	for _, m := range p.Matches {
-		fmt.Fprintln(&b, toldOf(m))
-	}
-	for _, s := range p.Submitters {
-		fmt.Fprintf(&b, "%s %.6f %.6f\n", s.Name, s.PieSlice, s.Limit)
-	}
-	return b.String()
-}
-
-// The cycle does what one does that remembers nothing.
-func TestCycleIsThePlainOne(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		p, cfg := lawPool(rt, t, false), lawConfig(rt, t)
-		want := plain(p, cfg, now).told()
-		if got := decisions(Cycle(p, cfg, now)); got != want {
-			rt.Fatalf("Cycle does\n%s\nwant\n%s", got, want)
-		}
-	})
-}
-
-// So does preemption. What an expression asks of what is in use is not remembered there,
-// since the cycle may look at it again less often; and all slots and claims weigh something,
-// since who is the worse for losing nothing is a matter of when one looks.
-func TestPreemptionIsThePlainOne(t *testing.T) {
-	rapid.Check(t, func(rt *rapid.T) {
-		cfg := busyConfig(rt, t)
-		for _, e := range []*classad.Expr{cfg.Preemption.Requirements, cfg.Preemption.Rank} {
-			if e != nil && strings.Contains(e.String(), "InUse") {
-				return
-			}
-		}
-		p := busyPool(rt, t, cfg, false, lawUsers)
-		if slices.ContainsFunc(p.Slots, func(s pool.Slot) bool {
-			return (&plainCycle{cfg: cfg, eval: &classad.Context{Now: now}}).weigh(s.Ad) == 0
-		}) {
-			return
-		}
-		for i := range p.Claims {
-			p.Claims[i].Weight = max(p.Claims[i].Weight, accountant.One/2)
-		}
-		want := plain(p, cfg, now).told()
-		if got := decisions(Cycle(p, cfg, now)); got != want {
-			rt.Fatalf("Cycle does\n%s\nwant\n%s\n%s", got, want, portrait(p, cfg))
-		}
-	})
-}
-
 // Pieces go as one would deal them out by hand: each job in turn gets the best slot
 // that has enough left. One submitter has the whole pool here, since what several
 // may expect of slots of any size is not told by simple rules.
-func TestPiecesAreThePlainOnes(t *testing.T) {
+func TestPiecesGoInTurn(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		p, cfg := lawPool(rt, t, true), lawConfig(rt, t)
 		cfg.UseSlotWeights, cfg.Reserve, cfg.SkipClusters, cfg.RemoveSignificant = false, Reserve{}, false, nil
@@ -81,7 +31,7 @@ func TestPiecesAreThePlainOnes(t *testing.T) {
 			p.Jobs[i].Submitter = "alice@x"
 		}
 		p.Submitters = nil
-		want := plainPieces(p, cfg)
+		want := piecesInTurn(p, cfg)
 		plan := Cycle(p, cfg, now)
 		if got := fmt.Sprintf("%+v", plan.Matches); got != want {
 			rt.Fatalf("Cycle matches\n%s\nwant\n%s", got, want)
@@ -89,76 +39,78 @@ func TestPiecesAreThePlainOnes(t *testing.T) {
 	})
 }
 
-// plainPieces returns the matches of a pool where one submitter has all jobs and no
+// piecesInTurn returns the matches of a pool where one submitter has all jobs and no
 // slots weigh or rank the same.
-func plainPieces(p Pool, cfg Config) string {
-	c := &plainCycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, inUse: newUnitsInUse(cfg.Limits)}
-	claims := slices.DeleteFunc(slices.Clone(p.Claims), c.overdue)
-	c.lookAtSlots(p, claims)
-	c.gather(p, claims)
-	names, begun := map[string]bool{}, map[string]bool{}
+func piecesInTurn(p Pool, cfg Config) string {
+	r := rulesOf(cfg)
+	free, inUse := r.look(p)
+	names, begun, claimed := map[string]bool{}, map[string]bool{}, map[pool.JobID]bool{}
 	pieces := map[string][]pool.Resources{}
+	gpus := false // what no slot has is nobody's resource
 	for _, s := range p.Slots {
 		names[s.Name] = true
+		_, has := s.Ad.EvalNumber(r.eval, "GPUs")
+		gpus = gpus || has && pool.Partitionable(r.eval, s.Ad) && r.allows(cfg.SlotConstraint, s.Ad)
 	}
-	for _, cl := range claims {
-		names[cl.Slot] = true
-		pieces[cl.Piece.Of] = append(pieces[cl.Piece.Of], cl.Piece.Takes)
-	}
-	matches := []Match{}
-	// What no slot has is nobody's resource.
-	gpus := slices.ContainsFunc(c.slots, func(s *plainSlot) bool {
-		_, ok := s.ad.EvalNumber(c.eval, "GPUs")
-		return ok && pool.Partitionable(c.eval, s.ad)
-	})
-	for _, j := range c.jobs {
-		if !gpus {
-			j.ad.Set("RequestGPUs", classad.Literal(classad.Undefined()))
+	for _, cl := range p.Claims {
+		if !r.overdue(cl) {
+			names[cl.Slot], claimed[cl.Job] = true, true
+			pieces[cl.Piece.Of] = append(pieces[cl.Piece.Of], cl.Piece.Takes)
 		}
-		limits, _ := j.ad.EvalString(c.eval, "ConcurrencyLimits")
+	}
+	jobs := procs(p.Jobs)
+	slices.SortFunc(jobs, func(a, b Job) int {
+		return jobprio.Condor{}.Compare(jobprio.JobOf(r.eval, a.First, a.Ad), jobprio.JobOf(r.eval, b.First, b.Ad))
+	})
+	matches := []Match{}
+	for _, j := range jobs {
+		if !gpus {
+			j.Ad.Set("RequestGPUs", classad.Literal(classad.Undefined()))
+		}
+		limits, _ := j.Ad.EvalString(r.eval, "ConcurrencyLimits")
 		demands := demandsOf(limits)
-		if _, blocked := c.inUse.blocked(demands); blocked || j.barred {
+		if _, blocked := inUse.blocked(demands); blocked || claimed[j.First] || !r.allows(cfg.JobConstraint, j.Ad) {
 			continue
 		}
-		var best *plainSlot
+		best := -1
 		var bestAd *classad.Ad
-		for _, s := range c.slots {
+		for i, s := range free {
 			ad := s.ad
-			if pool.Partitionable(c.eval, s.ad) {
-				ad = pool.Left(c.eval, s.ad, pieces[s.name])
+			if pool.Partitionable(r.eval, ad) {
+				ad = pool.Left(r.eval, ad, pieces[s.name])
 			}
-			if !s.free || !classad.Match(c.eval, j.ad, ad) || !enough(c.eval, j.ad, ad) {
+			if !classad.Match(r.eval, j.Ad, ad) || !enough(r.eval, j.Ad, ad) {
 				continue
 			}
-			now := &plainSlot{ad: ad}
-			first := best == nil || begun[s.name] && !begun[best.name]
-			if first || begun[s.name] == begun[best.name] && c.rank(cfg.PreJobRank, now, j) > c.rank(cfg.PreJobRank, &plainSlot{ad: bestAd}, j) {
-				best, bestAd = s, ad
+			first := best < 0 || begun[s.name] && !begun[free[best].name]
+			if first || begun[s.name] == begun[free[best].name] && r.rank(cfg.PreJobRank, ad, j.Ad) > r.rank(cfg.PreJobRank, bestAd, j.Ad) {
+				best, bestAd = i, ad
 			}
 		}
-		if best == nil {
+		if best < 0 {
 			continue
 		}
-		c.inUse.take(demands)
-		m := Match{Job: j.id, Submitter: j.user.name, Slot: best.name, Limits: demandText(demands), Weight: accountant.One, Reason: NoPreemption}
-		m.Rank = c.number(bestAd, "Rank", j.ad)
-		if pool.Partitionable(c.eval, best.ad) {
-			m.Piece = pool.Piece{Of: best.name, Takes: plainTakes(c.eval, j.ad, bestAd)}
-			pieces[best.name] = append(pieces[best.name], m.Piece.Takes)
+		inUse.take(demands)
+		s := free[best]
+		m := Match{Job: j.First, Submitter: j.Submitter, Slot: s.name, Limits: demandText(demands), Weight: accountant.One, Reason: NoPreemption}
+		m.Rank = r.number(bestAd, "Rank", j.Ad)
+		if pool.Partitionable(r.eval, s.ad) {
+			m.Piece = pool.Piece{Of: s.name, Takes: takenOf(r.eval, j.Ad, bestAd)}
+			pieces[s.name] = append(pieces[s.name], m.Piece.Takes)
 			for n := 1; names[m.Slot]; n++ {
-				m.Slot = pool.DynamicName(best.name, n)
+				m.Slot = pool.DynamicName(s.name, n)
 			}
-			names[m.Slot], begun[best.name] = true, cfg.DepthFirst
+			names[m.Slot], begun[s.name] = true, cfg.DepthFirst
 		} else {
-			best.free = false
+			free = slices.Delete(free, best, best+1)
 		}
 		matches = append(matches, m)
 	}
 	return fmt.Sprintf("%+v", matches)
 }
 
-// plainTakes returns what a job takes of a slot with this ad.
-func plainTakes(eval *classad.Context, job, slot *classad.Ad) pool.Resources {
+// takenOf returns what a job takes of a slot with this ad.
+func takenOf(eval *classad.Context, job, slot *classad.Ad) pool.Resources {
 	var takes []pool.Amount
 	for name, quantum := range map[string]float64{"Cpus": 1, "Memory": 128, "Disk": 1024, "GPUs": 0} {
 		want, ok := job.EvalNumber(eval, "Request"+name)
