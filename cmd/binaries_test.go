@@ -1,7 +1,10 @@
 package cmd
 
 import (
+	"flag"
 	"os"
+	"runtime"
+	"strconv"
 	"testing"
 
 	"fairspool/internal/testenv"
@@ -13,4 +16,15 @@ func binaries(t testing.TB) string {
 	return testenv.Commands(t)
 }
 
-func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
+// TestMain lets more tests run at once than the machine has processors: most of them wait
+// for processes.
+func TestMain(m *testing.M) {
+	const parallel = "test.parallel"
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == parallel })
+	if !given {
+		flag.Set(parallel, strconv.Itoa(4*runtime.GOMAXPROCS(0)))
+	}
+	os.Exit(testenv.Run(m))
+}
