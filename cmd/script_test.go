@@ -25,9 +25,14 @@ var update = flag.Bool("update", false, "write what the commands print into the 
 // a spool in $WORK/spool that the first command makes. Beside testscript's
 // commands it has `keep`, which remembers the spool, `same`, which fails when the
 // spool is no longer what it was, and what endings says; [root] is a condition.
+// Its jobs wait with what is in $WORK/await.sh.
 func TestScripts(t *testing.T) {
 	bin := binaries(t)
 	path := bin + string(filepath.ListSeparator) + cmdtest.Users(t)
+	await, err := os.ReadFile(filepath.Join("testdata", "await.sh"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 filepath.Join("testdata", "script"),
 		RequireExplicitExec: true,
@@ -41,9 +46,10 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(work, "state"))
 			e.Setenv("FAIRSPOOL_DIR", filepath.Join(work, "spool"))
 			e.Setenv("TZ", "UTC")
-			cmdtest.Share(t, work)
 			e.Defer(func() { killAll(work) })
-			return nil
+			err := os.WriteFile(filepath.Join(work, "await.sh"), await, 0o644)
+			cmdtest.Share(t, work)
+			return err
 		},
 		Cmds:      commands(),
 		Condition: condition,
