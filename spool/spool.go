@@ -4,12 +4,14 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -174,6 +176,20 @@ func (s *Spool) At(now time.Time) { s.options.Now = now }
 // ClaimLock returns the path of the file whose lock the supervisor of a claim
 // with this LockName holds.
 func (s *Spool) ClaimLock(name string) string { return filepath.Join(s.dir, "claims.d", name) }
+
+// LockClaim takes the record lock of fcntl(2) on the whole of a claim's file, which is open for
+// writing, and reports whether it could: false, nil says that another process has it.
+func LockClaim(f *os.File) (locked bool, err error) {
+	whole := syscall.Flock_t{Type: syscall.F_WRLCK, Whence: io.SeekStart}
+	switch err := syscall.FcntlFlock(f.Fd(), syscall.F_SETLK, &whole); err {
+	case nil:
+		return true, nil
+	case syscall.EAGAIN, syscall.EACCES:
+		return false, nil
+	default:
+		return false, fmt.Errorf("%s: fcntl: %w", f.Name(), err)
+	}
+}
 
 func (s *Spool) warn(format string, args ...any) {
 	if s.options.Warn != nil {

@@ -3,12 +3,13 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"os"
 	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/spool"
 )
 
 // errBusy says that somebody holds a lock on the file of a claim.
@@ -59,8 +60,11 @@ func takeCharge(path string) (*claimLock, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours := false
-		if err = recordLock(l.file); err == nil {
+		ours, err := spool.LockClaim(l.file)
+		if err == nil && !ours {
+			err = errBusy
+		}
+		if err == nil {
 			ours, err = l.isThere()
 		}
 		if ours {
@@ -94,19 +98,6 @@ func (l *claimLock) isThere() (bool, error) {
 		ours, err = leadsTo(l.path, l.reader)
 	}
 	return ours, err
-}
-
-// recordLock takes a lock of fcntl(2) on the whole file.
-func recordLock(f *os.File) error {
-	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
-	switch err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole); err {
-	case nil:
-		return nil
-	case unix.EAGAIN, unix.EACCES:
-		return errBusy
-	default:
-		return fmt.Errorf("%s: fcntl: %w", f.Name(), err)
-	}
 }
 
 // flock takes the flock; errBusy when a process of the attempt holds it.

@@ -148,17 +148,11 @@ func create(pattern string) (*os.File, error) {
 		if err != nil {
 			return nil, err
 		}
-		if locks(f) && isLinked(f) {
+		if locked, _ := spool.LockClaim(f); locked && isLinked(f) {
 			return f, nil
 		}
 		f.Close()
 	}
-}
-
-// locks takes the record lock of a file, and reports whether it could.
-func locks(f *os.File) bool {
-	whole := unix.Flock_t{Type: unix.F_WRLCK, Whence: io.SeekStart}
-	return unix.FcntlFlock(f.Fd(), unix.F_SETLK, &whole) == nil
 }
 
 // isLinked reports whether an open file still has a name.
@@ -290,7 +284,7 @@ func (f finisher) finish(p pendingFile) bool {
 		return errors.Is(err, fs.ErrNotExist)
 	}
 	defer file.Close()
-	if !locks(file) {
+	if locked, _ := spool.LockClaim(file); !locked {
 		return false
 	}
 	over, err := f.isOver(p)
