@@ -23,6 +23,9 @@ import (
 	"fairspool/spool"
 )
 
+// Patience is how long a process waits for others that write to the same log. Tests change it.
+var Patience = userlog.Patience
+
 // Log is a job's event log: where it is, and whose it is.
 type Log struct {
 	Path  string // empty: the job has none
@@ -46,7 +49,7 @@ func Of(ad *classad.Ad) Log {
 // its owner where the process is root, and of the user nobody (NOBODY_SLOT_USER) for an
 // owner whom the machine does not know. Without a log it does nothing.
 func (l Log) Append(nobody string, events ...userlog.Event) error {
-	left := userlog.Patience
+	left := Patience
 	return l.appendWithin(&left, nobody, events)
 }
 
@@ -157,8 +160,13 @@ func Path(ad *classad.Ad) string {
 // each. For the same reason those who keep logs locked have to share the patience
 // that one of them is given.
 func (v *Events) Write(c *cmdline.Call) {
+	left := Patience
+	v.writeWithin(&left, c)
+}
+
+func (v *Events) writeWithin(left *time.Duration, c *cmdline.Call) {
 	const most = 10 // warnings
-	bad, left, nobody := 0, userlog.Patience, ""
+	bad, nobody := 0, ""
 	if c.Config != nil {
 		nobody = c.Config.NobodySlotUser
 	}
@@ -167,7 +175,7 @@ func (v *Events) Write(c *cmdline.Call) {
 		finisher{v.spool, nobody, c.Warn}.await(v.before)
 	}
 	for _, log := range v.logs {
-		err := log.appendWithin(&left, nobody, v.of[log])
+		err := log.appendWithin(left, nobody, v.of[log])
 		if err == nil {
 			continue
 		}

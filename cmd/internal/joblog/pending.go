@@ -249,7 +249,7 @@ func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any
 
 // Await waits until the pending events of a job's attempts with lower numbers than before are
 // written: what the caller writes next is to stand behind them. Those of processes that were
-// killed it writes itself, as Finish does. It waits at most userlog.Patience.
+// killed it writes itself, as Finish does. It waits at most Patience.
 func Await(sp *spool.Spool, nobody string, warn func(format string, args ...any), id pool.JobID, before int) {
 	f := finisher{sp, nobody, warn}
 	f.await(func(p pendingFile) bool { return p.Job == id && p.Attempt < before })
@@ -263,9 +263,9 @@ type finisher struct {
 }
 
 // await waits until the events of the files that which selects are written, at most
-// userlog.Patience.
+// Patience.
 func (f finisher) await(which func(pendingFile) bool) {
-	for end := time.Now().Add(userlog.Patience); ; time.Sleep(5 * time.Millisecond) {
+	for end := time.Now().Add(Patience); ; time.Sleep(5 * time.Millisecond) {
 		busy := false
 		for _, p := range pendingFiles(f.spool, which) {
 			busy = !f.finish(p) || busy
@@ -333,7 +333,7 @@ func (f finisher) write(file *os.File) bool {
 	if err != nil || !whole && len(text) > 0 {
 		f.warn("%s: it is not whole: some events may be missing in the logs of jobs", file.Name())
 	}
-	left := userlog.Patience
+	left := Patience
 	var bad []error
 	for _, b := range batches {
 		err := asuser.Do(b.Owner, f.nobody, func() error { return userlog.AppendMissing(&left, b.Path, b.text) })

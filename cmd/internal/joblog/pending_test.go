@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -205,7 +206,7 @@ const holds = "JOBLOG_TEST_HOLDS"
 func TestMain(m *testing.M) {
 	path := os.Getenv(holds)
 	if path == "" {
-		os.Exit(m.Run())
+		os.Exit(testenv.Run(m))
 	}
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err == nil {
