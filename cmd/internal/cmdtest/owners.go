@@ -19,24 +19,34 @@ const OwnerID = 65534
 // and the PATH is theirs.
 func Users(t testing.TB) string {
 	t.Helper()
-	path := os.Getenv("PATH")
-	if os.Geteuid() != 0 {
-		return path
-	}
-	id, err := exec.LookPath("id")
+	path, err := UsersIn(t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir, nobody := t.TempDir(), strconv.Itoa(OwnerID)
+	return path
+}
+
+// UsersIn is Users with the programs by which they are found in a folder, for all tests of a
+// package.
+func UsersIn(dir string) (path string, err error) {
+	path = os.Getenv("PATH")
+	if os.Geteuid() != 0 {
+		return path, nil
+	}
+	id, err := exec.LookPath("id")
+	if err != nil {
+		return "", err
+	}
+	nobody := strconv.Itoa(OwnerID)
 	for name, script := range map[string]string{
 		"getent": `case "$1 $2" in *" stranger"*) exit 2 ;; "passwd "[a-z]*) echo "$2:x:` + nobody + `:` + nobody + `::/:/bin/sh" ;; *) exit 2 ;; esac`,
 		"id":     `case "$1" in -G) echo ` + nobody + ` ;; *) exec ` + id + ` "$@" ;; esac`,
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+script+"\n"), 0o755); err != nil {
-			t.Fatal(err)
+			return "", err
 		}
 	}
-	return dir + string(filepath.ListSeparator) + path
+	return dir + string(filepath.ListSeparator) + path, nil
 }
 
 // Share lets the jobs of these users get at a directory of the test, and write to what is in
