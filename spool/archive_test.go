@@ -305,17 +305,14 @@ func TestStoppedArchive(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	base, err := readImage(filepath.Dir(from))
-	if err != nil {
-		t.Fatal(err)
-	}
+	base := imageOf(t, from)
 	archive := func(dir string, layer files) error {
 		return operation{run: func(s *Spool) error { _, err := s.Archive("2026-01", "", false); return err }}.in(dir, layer)
 	}
 	for _, f := range []fault{{torn: 50}, {done: true, torn: 100}} {
 		for at, fired := 1, true; fired; at++ {
 			f.at = at
-			layer, err := newFaultyOn(filepath.Join(scratch(t), "root"), base, f)
+			layer, err := newFaultyOn(filepath.Join(t.TempDir(), "root"), base, f)
 			if err != nil {
 				t.Fatal(err)
 			}

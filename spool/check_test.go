@@ -326,7 +326,7 @@ func TestNewDirectory(t *testing.T) {
 		t.Error("Salvage made a directory above that of the new spool")
 	}
 	for at, want := range map[int]string{1: "cannot be made: permission denied", 3: "permission denied"} {
-		root := filepath.Join(scratch(t), "root")
+		root := filepath.Join(t.TempDir(), "root")
 		layer, err := newFaultyOn(root, image{}, fault{at: at, once: syscall.EACCES})
 		if err != nil {
 			t.Fatal(err)

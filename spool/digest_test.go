@@ -192,10 +192,7 @@ func TestStoppedDigestSweep(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "factories", "2"), []byte("of a dead writer"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if p.base, err = readImage(filepath.Dir(dir)); err != nil {
-		t.Fatal(err)
-	}
+	p.base = imageOf(t, dir)
 	p.everyPoint(operation{name: "fold", same: true, run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }})
 	foldAll(t, dir)
 	if files, _ := os.ReadDir(filepath.Join(dir, "factories")); len(files) > 0 {
@@ -211,10 +208,7 @@ func TestStoppedOverOrphan(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "factories", "2"), []byte("of a dead writer, and long: "+strings.Repeat("x", 100)), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	var err error
-	if p.base, err = readImage(filepath.Dir(dir)); err != nil {
-		t.Fatal(err)
-	}
+	p.base = imageOf(t, dir)
 	i := slices.IndexFunc(operations, func(o operation) bool { return o.name == "submit a factory" })
 	p.everyPoint(operations[i])
 }

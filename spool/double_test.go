@@ -68,7 +68,7 @@ func TestPowerCut(t *testing.T) {
 		if test.there {
 			m["a"] = []byte("old")
 		}
-		layer, err := newFaultyOn(filepath.Join(scratch(t), "root"), m, fault{})
+		layer, err := newFaultyOn(filepath.Join(t.TempDir(), "root"), m, fault{})
 		if err != nil {
 			t.Fatal(err)
 		}

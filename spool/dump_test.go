@@ -171,7 +171,7 @@ func TestDumpIsLongForm(t *testing.T) {
 
 // TestDumpRestoreLaw dumps and restores random spools.
 func TestDumpRestoreLaw(t *testing.T) {
-	place := scratch(t)
+	place := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		top, err := os.MkdirTemp(place, "spool")
 		if err != nil {
@@ -291,7 +291,7 @@ func TestStoppedRestore(t *testing.T) {
 	text := dumped(t, from)
 	o := Options{Program: "test", UIDDomain: "x"}
 	for at, fired := 1, true; fired; at++ {
-		root := filepath.Join(scratch(t), "root")
+		root := filepath.Join(t.TempDir(), "root")
 		layer, err := newFaultyOn(root, image{}, fault{at: at, torn: 50, once: syscall.ENOSPC})
 		if err != nil {
 			t.Fatal(err)
@@ -304,7 +304,7 @@ func TestStoppedRestore(t *testing.T) {
 	}
 	for _, powerCut := range []bool{false, true} {
 		for at, fired := 1, true; fired; at++ {
-			root := filepath.Join(scratch(t), "root")
+			root := filepath.Join(t.TempDir(), "root")
 			layer, err := newFaultyOn(root, image{}, fault{at: at, torn: 50})
 			if err != nil {
 				t.Fatal(err)

@@ -35,10 +35,10 @@ func TestLockFaults(t *testing.T) {
 					}
 					layer := p.on(p.base, fault{at: i + 1, once: once})
 					where := fmt.Sprintf("step %d (%s), %v", i+1, s, once)
-					if err := o.in(layer.spool(), layer); err != nil || !layer.fired {
+					if err := p.does(o, layer); err != nil || !layer.fired {
 						t.Errorf("%s: %v, fault came about: %v", where, err, layer.fired)
 					}
-					p.holds(layer.spool(), where, [][]operation{{o}})
+					p.holds(p.reads(layer.tree.present(), where), where, [][]operation{{o}})
 					layer.discard()
 				}
 			}

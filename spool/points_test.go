@@ -10,6 +10,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"testing/synctest"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -35,7 +36,9 @@ var nextCommands = []operation{
 	}},
 }
 
-// proof tries faults on copies of one spool.
+// proof tries faults on copies of one spool. Many faults leave equal bytes, so a proof
+// finds out once what comes of them: what a spool holds by its image, and what commands
+// make of it by its tree.
 type proof struct {
 	t      *testing.T
 	base   image
@@ -44,29 +47,20 @@ type proof struct {
 	random *rand.Rand
 	known  map[string]outcome // by the names of the operations
 
+	held       map[checksumOf]string
+	sequels    map[checksumOf]sequel
+	aftermaths map[checksumOf]aftermath
+
 	points, states int
 }
 
 // newProof begins a proof on the fixture. What is left to chance goes by seed.
 func newProof(t *testing.T, seed uint64) *proof {
 	t.Helper()
-	base, err := readImage(filepath.Dir(fixture(t)))
-	if err != nil {
-		t.Fatal(err)
+	return &proof{
+		t: t, base: imageOf(t, fixture(t)), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 0)), known: map[string]outcome{},
+		held: map[checksumOf]string{}, sequels: map[checksumOf]sequel{}, aftermaths: map[checksumOf]aftermath{},
 	}
-	return &proof{t: t, base: base, dir: scratch(t), random: rand.New(rand.NewPCG(seed, 0)), known: map[string]outcome{}}
-}
-
-// scratch returns a directory for many small spools, in memory if the machine
-// has such a place.
-func scratch(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "spool")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
 }
 
 // on makes the image anew and returns a layer with a fault for it.
@@ -78,6 +72,14 @@ func (p *proof) on(m image, f fault) *faulty {
 		p.t.Fatal(err)
 	}
 	return layer
+}
+
+// does lets a command do an operation on the spool of a layer. The clock begins at the same
+// time for each of them: equal operations on equal trees leave equal trees.
+func (p *proof) does(o operation, layer *faulty) (err error) {
+	p.t.Helper()
+	synctest.Test(p.t, func(*testing.T) { err = o.in(layer.spool(), layer) })
+	return err
 }
 
 // spool returns the spool's directory in a layer.
@@ -114,7 +116,7 @@ func (p *proof) steps(o operation) ([]step, int) {
 	p.t.Helper()
 	layer := p.on(p.base, fault{})
 	defer layer.discard()
-	if err := o.in(layer.spool(), layer); err != nil {
+	if err := p.does(o, layer); err != nil {
 		p.t.Fatalf("%s: %v", o.name, err)
 	}
 	return layer.steps, layer.reads
@@ -136,15 +138,28 @@ func answers(done [][]operation, o operation, err error, dead bool) [][]operatio
 	return may
 }
 
-// holds checks that the spool opens and holds what one of the lists of
-// operations leads to, and returns which.
-func (p *proof) holds(dir, where string, may [][]operation) []operation {
+// reads returns what a spool holds that is an image.
+func (p *proof) reads(m image, where string) string {
 	p.t.Helper()
-	p.states++
-	got, err := held(dir)
+	sum := m.sum()
+	if text, known := p.held[sum]; known {
+		return text
+	}
+	layer := p.on(m, fault{})
+	defer layer.discard()
+	text, err := held(layer.spool())
 	if err != nil {
 		p.t.Fatalf("%s: %v", where, err)
 	}
+	p.held[sum] = text
+	return text
+}
+
+// holds checks that what a spool holds is what one of the lists of operations
+// leads to, and returns which.
+func (p *proof) holds(got, where string, may [][]operation) []operation {
+	p.t.Helper()
+	p.states++
 	for _, operations := range may {
 		if p.after(operations...).holds == got {
 			return operations
@@ -191,61 +206,127 @@ func lasts(now []operation, may [][]operation) [][]operation {
 	return [][]operation{now}
 }
 
-// settles checks that a writer that has nothing to write leaves behind it a
-// spool of which no power cut takes anything. It is uncertain what one brings
-// back if the writer before could not cut back, or was stopped at that.
-func (p *proof) settles(layer *faulty, where string, may [][]operation, uncertain bool) {
-	p.t.Helper()
-	where += ", and a look"
-	if err := look.in(layer.spool(), layer); err != nil {
-		p.t.Fatalf("%s: %v", where, err)
-	}
-	now := p.holds(layer.spool(), where, may)
-	if !uncertain {
-		may = lasts(now, may)
-	}
-	for _, c := range layer.tree.cuts(p.random) {
-		p.survives(c, where, may)
-	}
-}
-
 // look is an Update that changes nothing.
 var look = operation{name: "look", do: func(*Tx) error { return nil }}
 
-// goesOn checks that the spool of a layer holds what it may and that the next
-// commands work on it, and survive a power cut.
-func (p *proof) goesOn(layer *faulty, where string, may [][]operation) {
+// remnant is what a spool holds after a power cut.
+type remnant struct{ cut, holds string }
+
+// sequel is what a spool holds, what it holds when the next commands have worked on it,
+// and what a power cut leaves of that.
+type sequel struct {
+	now, next string
+	last      remnant
+}
+
+// sequel lets the next commands work on the spool of a layer.
+func (p *proof) sequel(layer *faulty, where string) sequel {
 	p.t.Helper()
-	now := slices.Concat(p.holds(layer.spool(), where, may), nextCommands)
+	s := sequel{now: p.reads(layer.tree.present(), where)}
 	where += ", and the next commands"
 	for _, o := range nextCommands {
-		if err := o.in(layer.spool(), layer); err != nil {
+		if err := p.does(o, layer); err != nil {
 			p.t.Fatalf("%s: %s: %v", where, o.name, err)
 		}
 	}
-	p.holds(layer.spool(), where, [][]operation{now})
+	p.agrees(layer, where)
+	c := layer.tree.hardestCut()
+	s.next, s.last = p.reads(layer.tree.present(), where), remnant{c.name, p.reads(c.image, where+", power cut, "+c.name)}
+	return s
+}
+
+// restarted returns the sequel of what a power cut has left.
+func (p *proof) restarted(c cut, where string) sequel {
+	p.t.Helper()
+	sum := c.image.sum()
+	s, known := p.sequels[sum]
+	if !known {
+		layer := p.on(c.image, fault{})
+		defer layer.discard()
+		s = p.sequel(layer, where)
+		p.sequels[sum] = s
+	}
+	return s
+}
+
+// goesOn checks that a spool held what it may, that the next commands worked on it, and
+// that they survived a power cut.
+func (p *proof) goesOn(s sequel, where string, may [][]operation) {
+	p.t.Helper()
+	now := slices.Concat(p.holds(s.now, where, may), nextCommands)
+	where += ", and the next commands"
+	p.holds(s.next, where, [][]operation{now})
 	var later [][]operation
 	for _, operations := range may {
 		later = append(later, slices.Concat(operations, nextCommands))
 	}
-	p.survives(layer.tree.hardestCut(), where, lasts(now, later))
+	p.holds(s.last.holds, where+", power cut, "+s.last.cut, lasts(now, later))
+}
+
+// aftermath is what comes of a tree that a fault has left: by a power cut, by a writer
+// that has nothing to write and power cuts after it, and by the next commands.
+type aftermath struct {
+	cuts   []string
+	left   []sequel // after each of the cuts
+	looked string
+	lasts  []remnant
+	sequel
+}
+
+// aftermath lets others go on with the spool of a layer that a fault has left.
+func (p *proof) aftermath(layer *faulty, where string) aftermath {
+	p.t.Helper()
+	sum := layer.tree.sum()
+	a, known := p.aftermaths[sum]
+	if known {
+		return a
+	}
+	p.agrees(layer, where)
+	for _, c := range layer.tree.cuts(p.random)[1:] {
+		a.cuts, a.left = append(a.cuts, c.name), append(a.left, p.restarted(c, where+", power cut, "+c.name))
+	}
+	layer.revive()
+	if err := p.does(look, layer); err != nil {
+		p.t.Fatalf("%s, and a look: %v", where, err)
+	}
+	a.looked = p.reads(layer.tree.present(), where+", and a look")
+	for _, c := range layer.tree.cuts(p.random) {
+		a.lasts = append(a.lasts, remnant{c.name, p.reads(c.image, where+", and a look, power cut, "+c.name)})
+	}
+	a.sequel = p.sequel(layer, where)
+	p.aftermaths[sum] = a
+	return a
+}
+
+// settles checks that a writer that has nothing to write leaves behind it a
+// spool of which no power cut takes anything. It is uncertain what one brings
+// back if the writer before could not cut back, or was stopped at that.
+func (p *proof) settles(a aftermath, where string, may [][]operation, uncertain bool) {
+	p.t.Helper()
+	where += ", and a look"
+	now := p.holds(a.looked, where, may)
+	if !uncertain {
+		may = lasts(now, may)
+	}
+	for _, r := range a.lasts {
+		p.holds(r.holds, where+", power cut, "+r.cut, may)
+	}
 }
 
 // survives checks what is there after a power cut.
 func (p *proof) survives(c cut, where string, may [][]operation) {
 	p.t.Helper()
-	layer := p.on(c.image, fault{})
-	defer layer.discard()
-	p.holds(layer.spool(), where+", power cut, "+c.name, may)
+	where += ", power cut, " + c.name
+	p.holds(p.reads(c.image, where), where, may)
 }
 
 // point tries one fault at one step of an operation, and every different thing
-// that a power cut may leave then. It tells whether the fault came about.
+// that a power cut may leave then. It reports whether the fault came about.
 func (p *proof) point(o operation, f fault) bool {
 	p.t.Helper()
 	layer := p.on(p.base, f)
 	defer layer.discard()
-	err := o.in(layer.spool(), layer)
+	err := p.does(o, layer)
 	if !layer.fired || f.then != nil && !layer.dead {
 		return false
 	}
@@ -255,16 +336,19 @@ func (p *proof) point(o operation, f fault) bool {
 		where += fmt.Sprintf(" (%s), answer %v", layer.steps[f.at-1], err)
 	}
 	may := answers([][]operation{nil}, o, err, layer.dead)
-	cuts := layer.tree.cuts(p.random)
-	layer.revive()
-	p.settles(layer, where, may, errors.Is(err, errUncertain) || f.then != nil)
-	p.goesOn(layer, where, may)
-	for _, c := range cuts[1:] {
-		restarted := p.on(c.image, fault{})
-		p.goesOn(restarted, where+", power cut, "+c.name, may)
-		restarted.discard()
+	a := p.aftermath(layer, where)
+	p.settles(a, where, may, errors.Is(err, errUncertain) || f.then != nil)
+	p.goesOn(a.sequel, where, may)
+	for i, name := range a.cuts {
+		p.goesOn(a.left[i], where+", power cut, "+name, may)
 	}
 	return true
+}
+
+// log tells how much was tried.
+func (p *proof) log(steps int) {
+	p.t.Helper()
+	p.t.Logf("%d steps, %d fault points, %d states, %d of them distinct, %d trees", steps, p.points, p.states, len(p.held), len(p.aftermaths))
 }
 
 // TestStoppedWriter lets each operation of the table go wrong at each of its
@@ -310,7 +394,7 @@ func (p *proof) everyPoint(o operation) {
 		}
 	}
 	p.acknowledged(o)
-	p.t.Logf("%d steps, %d fault points, %d states", len(steps), p.points, p.states)
+	p.log(len(steps))
 }
 
 // acknowledged tries every power cut after an operation that nothing
@@ -319,7 +403,7 @@ func (p *proof) acknowledged(o operation) {
 	p.t.Helper()
 	layer := p.on(p.base, fault{})
 	defer layer.discard()
-	if err := o.in(layer.spool(), layer); err != nil {
+	if err := p.does(o, layer); err != nil {
 		p.t.Fatalf("%s: %v", o.name, err)
 	}
 	for _, c := range layer.tree.cuts(p.random) {
@@ -352,15 +436,15 @@ func (p *proof) unreadable(o operation, f fault) {
 	p.t.Helper()
 	layer := p.on(p.base, f)
 	defer layer.discard()
-	err := o.in(layer.spool(), layer)
+	err := p.does(o, layer)
 	var damage *DamageError
 	swept := o.same && err == nil // a fold is done before it removes what it replaces
 	if !layer.fired || !swept && !errors.Is(err, syscall.EIO) || errors.As(err, &damage) {
 		p.t.Fatalf("%s: %s: %v, want an I/O error", o.name, f, err)
 	}
 	p.points++
-	layer.revive()
-	p.goesOn(layer, fmt.Sprintf("%s: %s", o.name, f), [][]operation{nil})
+	where := fmt.Sprintf("%s: %s", o.name, f)
+	p.goesOn(p.aftermath(layer, where).sequel, where, [][]operation{nil})
 }
 
 // TestStoppedCreation lets the making of a spool go wrong at every step; the
@@ -375,7 +459,7 @@ func TestStoppedCreation(t *testing.T) {
 	for i, s := range steps {
 		for _, f := range faultsAt(i+1, s) {
 			layer := p.on(p.base, f)
-			err := make.in(layer.spool(), layer)
+			err := p.does(make, layer)
 			p.points++
 			cuts := layer.tree.cuts(p.random)
 			layer.revive()
@@ -392,7 +476,7 @@ func TestStoppedCreation(t *testing.T) {
 			layer.discard()
 		}
 	}
-	t.Logf("%d steps, %d fault points, %d states", len(steps), p.points, p.states)
+	p.log(len(steps))
 }
 
 // made checks that a spool works whose making was disturbed, and that nobody calls
@@ -409,7 +493,7 @@ func (p *proof) made(layer *faulty, where string, o operation) {
 	case version == nil || current == nil && !errors.Is(err, errBegun):
 		p.t.Fatalf("%s: Find = %v", where, err)
 	}
-	if err := o.in(layer.spool(), layer); err != nil {
+	if err := p.does(o, layer); err != nil {
 		p.t.Fatalf("%s, then %s: %v", where, o.name, err)
 	}
 	p.survives(layer.tree.hardestCut(), where, [][]operation{{o}})
@@ -423,11 +507,7 @@ func TestPowerCutAfterFold(t *testing.T) {
 	if err := attempt(dir, disk{}, operations[2].do); err != nil {
 		t.Fatal(err)
 	}
-	m, err := readImage(filepath.Dir(dir))
-	if err != nil {
-		t.Fatal(err)
-	}
-	layer, err := newFaultyOn(filepath.Join(scratch(t), "root"), m, fault{})
+	layer, err := newFaultyOn(filepath.Join(t.TempDir(), "root"), imageOf(t, dir), fault{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -438,7 +518,7 @@ func TestPowerCutAfterFold(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, c := range layer.tree.cuts(rand.New(rand.NewPCG(1, 1))) {
-		root := filepath.Join(scratch(t), "cut")
+		root := filepath.Join(t.TempDir(), "cut")
 		if err := c.image.write(root); err != nil {
 			t.Fatal(err)
 		}
@@ -458,21 +538,17 @@ func TestNewLock(t *testing.T) {
 	first, second := operations[0], operations[2]
 	layer := p.on(p.base, fault{})
 	defer layer.discard()
-	if err := first.in(layer.spool(), layer); err != nil {
+	if err := p.does(first, layer); err != nil {
 		t.Fatal(err)
 	}
-	left, err := readImage(layer.root)
-	if err != nil {
-		t.Fatal(err)
-	}
-	again := p.on(left, fault{}) // to count its steps
+	again := p.on(layer.tree.present(), fault{}) // to count its steps
 	defer again.discard()
-	if err := second.in(again.spool(), again); err != nil {
+	if err := p.does(second, again); err != nil {
 		t.Fatal(err)
 	}
 	at := 1 + slices.IndexFunc(again.steps, func(s step) bool { return s.String() == "write spool/journal.1" })
 	layer.arm(fault{at: at, torn: 50})
-	if err := second.in(layer.spool(), layer); err == nil || layer.steps[at-1].String() != "write spool/journal.1" {
+	if err := p.does(second, layer); err == nil || layer.steps[at-1].String() != "write spool/journal.1" {
 		t.Fatalf("%v at %v", err, layer.steps)
 	}
 	changes := layer.tree.unsynced()

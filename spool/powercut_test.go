@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"hash"
 	"io/fs"
 	"maps"
 	"math/rand/v2"
@@ -12,6 +13,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"testing"
 )
 
 // image is what stands on a disk: the contents of files by path. The path of
@@ -36,6 +38,16 @@ func readImage(root string) (image, error) {
 	return m, err
 }
 
+// imageOf reads the image in which a spool stands.
+func imageOf(t testing.TB, spool string) image {
+	t.Helper()
+	m, err := readImage(filepath.Dir(spool))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // write makes the image under root, where nothing is.
 func (m image) write(root string) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
@@ -56,17 +68,32 @@ func (m image) write(root string) error {
 	return nil
 }
 
-// sum tells images apart.
-func (m image) sum() [sha256.Size]byte {
-	h := sha256.New()
-	for _, name := range slices.Sorted(maps.Keys(m)) {
-		var length [8]byte
-		binary.LittleEndian.PutUint64(length[:], uint64(len(m[name])))
-		h.Write([]byte(name + "\x00"))
-		h.Write(length[:])
-		h.Write(m[name])
+// checksumOf tells images, or trees, apart.
+type checksumOf [sha256.Size]byte
+
+// summing makes such a checksum.
+type summing struct{ hash.Hash }
+
+func (s summing) numbers(list ...int) {
+	for _, n := range list {
+		s.Write(binary.LittleEndian.AppendUint64(nil, uint64(n)))
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+}
+
+func (s summing) bytes(b []byte) {
+	s.numbers(len(b))
+	s.Write(b)
+}
+
+func (s summing) sum() checksumOf { return checksumOf(s.Sum(nil)) }
+
+func (m image) sum() checksumOf {
+	h := summing{sha256.New()}
+	for _, name := range slices.Sorted(maps.Keys(m)) {
+		h.bytes([]byte(name))
+		h.bytes(m[name])
+	}
+	return h.sum()
 }
 
 // node is a file or a directory, whatever its names. Contents are never
@@ -262,6 +289,57 @@ func (n *node) unsynced() []change {
 	return list
 }
 
+// sum covers all of a tree that decides what processes see of it and what a power cut
+// leaves. Files, directories and names have numbers in the order in which they are met.
+func (n *node) sum() checksumOf {
+	h := summing{sha256.New()}
+	nodes, names := map[*node]int{nil: 0}, map[*dirEntry]int{nil: 0}
+	var walk func(n *node)
+	number := func(n *node) {
+		k, met := nodes[n]
+		if !met {
+			k = len(nodes)
+			nodes[n] = k
+		}
+		h.numbers(k)
+		if !met {
+			walk(n)
+		}
+	}
+	name := func(e *dirEntry) {
+		if _, met := names[e]; !met {
+			names[e] = len(names)
+		}
+		h.numbers(names[e])
+	}
+	walk = func(n *node) {
+		stored := 0
+		if n.stored {
+			stored = 1
+		}
+		h.numbers(stored, len(n.past), len(n.dirty), len(n.entries))
+		for _, b := range append([][]byte{n.data, n.synced}, n.past...) {
+			h.bytes(b)
+		}
+		for _, d := range n.dirty {
+			h.numbers(d.from, d.to)
+		}
+		for _, path := range slices.Sorted(maps.Keys(n.entries)) {
+			e := n.entries[path]
+			h.bytes([]byte(path))
+			name(e)
+			name(e.moved)
+			number(e.now)
+			number(e.durable)
+		}
+	}
+	number(n)
+	return h.sum()
+}
+
+// present returns what processes see.
+func (n *node) present() image { return n.after(nil, nil).image }
+
 // cut is what a power cut leaves.
 type cut struct {
 	name  string
@@ -333,7 +411,7 @@ func (n *node) cuts(r *rand.Rand) []cut {
 		all[i] = c.choices() - 1
 	}
 	var list []cut
-	seen := map[[sha256.Size]byte]bool{}
+	seen := map[checksumOf]bool{}
 	try := func(choice []int) {
 		c := n.after(changes, choice)
 		if sum := c.image.sum(); !seen[sum] {

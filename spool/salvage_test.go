@@ -400,7 +400,7 @@ func TestSalvageLaw(t *testing.T) {
 		t.Fatal(err)
 	}
 	names := slices.DeleteFunc(slices.Sorted(maps.Keys(base)), func(name string) bool { return strings.HasSuffix(name, "/") })
-	place := scratch(t)
+	place := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		top, err := os.MkdirTemp(place, "spool")
 		if err != nil {

@@ -8,16 +8,15 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
 // sequences is how many of them TestSequences plays, and recoveries how many
 // stopped writers TestStoppedRecovery has.
-const sequences, recoveries = 800, 64
-
-// shards is into how many parallel parts these are cut.
-const shards = 4
+const sequences, recoveries = 120, 16
 
 // TestSequences plays a few operations in a row, by commands that live for one
 // or for several of them. One or two of them go wrong at a random step, the
@@ -25,20 +24,24 @@ const shards = 4
 // operation that was acknowledged, in order, none that was refused, and perhaps
 // those of which nobody said either.
 func TestSequences(t *testing.T) {
-	inShards(t, sequences, (*proof).sequence)
+	t.Parallel()
+	p := newProof(t, 1)
+	for seed := range uint64(sequences) {
+		p.sequence(seed)
+	}
+	p.log(0)
 }
 
-// inShards plays so many seeds, in parallel.
-func inShards(t *testing.T, seeds int, play func(p *proof, seed uint64)) {
-	for shard := range shards {
-		t.Run(fmt.Sprint("shard", shard), func(t *testing.T) {
-			t.Parallel()
-			p := newProof(t, 1)
-			for seed := shard; seed < seeds; seed += shards {
-				play(p, uint64(seed))
-			}
-			t.Logf("%d fault points, %d states", p.points, p.states)
-		})
+// TestSoakSequences plays others, and stops others of the writers that come after a stopped one.
+func TestSoakSequences(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		p := newProof(t, seed)
+		for range 100 {
+			p.sequence(seed)
+			seed++
+		}
+		p.recoveries(seed)
 	}
 }
 
@@ -87,8 +90,8 @@ func (p *proof) sequence(seed uint64) {
 	}
 	where := strings.Join(story, "; ")
 	layer.revive()
-	p.holds(layer.spool(), where, may)
 	p.agrees(layer, where)
+	p.holds(p.reads(layer.tree.present(), where), where, may)
 	p.survives(layer.tree.randomCut(p.random), where, may)
 	p.survives(layer.tree.hardestCut(), where, may)
 }
@@ -101,7 +104,7 @@ func (p *proof) agrees(layer *faulty, where string) {
 	if err != nil {
 		p.t.Fatal(err)
 	}
-	left := layer.tree.cuts(p.random)[0].image
+	left := layer.tree.present()
 	maps.DeleteFunc(real, func(name string, b []byte) bool { // a lock file that nobody has opened
 		_, known := left[name]
 		return !known && strings.HasSuffix(name, ".lock") && len(b) == 0
@@ -158,10 +161,19 @@ var nextWriters = []operation{
 // TestStoppedRecovery stops the writer that comes after a stopped one, at each
 // of its steps.
 func TestStoppedRecovery(t *testing.T) {
-	inShards(t, recoveries, func(p *proof, seed uint64) {
-		for at := 1; p.recovery(seed, at); at++ {
-		}
-	})
+	t.Parallel()
+	p := newProof(t, 1)
+	for seed := range uint64(recoveries) {
+		p.recoveries(seed)
+	}
+	p.log(0)
+}
+
+// recoveries stops the writer that comes after a stopped one at each of its steps.
+func (p *proof) recoveries(seed uint64) {
+	p.t.Helper()
+	for at := 1; p.recovery(seed, at); at++ {
+	}
 }
 
 // recovery stops a writer somewhere and the next one at a step. It tells
@@ -173,7 +185,7 @@ func (p *proof) recovery(seed uint64, at int) bool {
 	defer layer.discard()
 	o := nextWriters[p.random.IntN(len(nextWriters))]
 	layer.arm(fault{name: "stop", at: at, torn: 50, done: p.random.IntN(2) == 0})
-	err := o.in(layer.spool(), layer)
+	err := p.does(o, layer)
 	if !layer.fired {
 		return false
 	}
@@ -183,11 +195,10 @@ func (p *proof) recovery(seed uint64, at int) bool {
 	c := layer.tree.randomCut(p.random)
 	hardest := layer.tree.hardestCut()
 	layer.revive()
-	p.goesOn(layer, where, may)
+	p.goesOn(p.sequel(layer, where), where, may)
 	for _, c := range []cut{c, hardest} {
-		restarted := p.on(c.image, fault{})
-		p.goesOn(restarted, where+"; power cut, "+c.name, may)
-		restarted.discard()
+		where := where + "; power cut, " + c.name
+		p.goesOn(p.restarted(c, where), where, may)
 	}
 	return true
 }
@@ -205,7 +216,7 @@ func (p *proof) stoppedWriter() (*faulty, [][]operation, string) {
 		f.then = &fault{name: "stop", at: 1 + p.random.IntN(3), torn: 50}
 	}
 	layer := p.on(p.base, f)
-	err := o.in(layer.spool(), layer)
+	err := p.does(o, layer)
 	may := answers([][]operation{nil}, o, err, layer.dead)
 	where := fmt.Sprintf("%s: %s (%s), answer %v", o.name, f, steps[at-1], err)
 	layer.revive()
@@ -238,7 +249,7 @@ func TestStoppedWhileFailing(t *testing.T) {
 					}
 				}
 			}
-			t.Logf("%d steps, %d fault points, %d states", len(steps), p.points, p.states)
+			p.log(len(steps))
 		})
 	}
 }
@@ -254,10 +265,10 @@ func TestCutBackUnsynced(t *testing.T) {
 	sync := slices.IndexFunc(steps, func(s step) bool { return s == step{op: "sync", file: "spool/journal.1"} })
 	for at := 1; ; at++ {
 		layer := p.on(p.base, fault{at: sync + 1, once: syscall.EIO, lasting: "sync"})
-		err := o.in(layer.spool(), layer)
+		err := p.does(o, layer)
 		may := answers([][]operation{nil}, o, err, layer.dead)
 		layer.arm(fault{name: "stop", at: at, done: true})
-		err = next.in(layer.spool(), layer)
+		err = p.does(next, layer)
 		if !layer.fired {
 			return
 		}
