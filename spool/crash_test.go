@@ -217,7 +217,7 @@ func preemption() []pool.Claim {
 // dump writes down all that a spool holds, history included.
 func dump(t testing.TB, dir string) string {
 	t.Helper()
-	text, err := held(dir)
+	text, err := held(dir, disk{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -225,8 +225,8 @@ func dump(t testing.TB, dir string) string {
 }
 
 // held returns all that a spool holds, as text.
-func held(dir string) (string, error) {
-	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
+func held(dir string, layer files) (string, error) {
+	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, layer)
 	if err != nil {
 		return "", fmt.Errorf("Open: %w", err)
 	}

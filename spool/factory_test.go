@@ -108,6 +108,8 @@ func TestFactoryRefusals(t *testing.T) {
 			tx.AddFactory(f, nil)
 		}
 	}
+	dir := factories(t)
+	before := dump(t, dir)
 	for _, c := range []struct {
 		name, want string
 		do         func(*Tx)
@@ -127,8 +129,6 @@ func TestFactoryRefusals(t *testing.T) {
 		{"nothing to add", "no procs", grow(1, 2)},
 		{"a proc below zero", "below zero", grow(2, -1, NewRun{Count: 1})},
 	} {
-		dir := factories(t)
-		before := dump(t, dir)
 		err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("try"); c.do(tx); return nil })
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want that it says %q", c.name, err, c.want)

@@ -62,7 +62,8 @@ type faulty struct {
 	dead     bool   // the process is
 	broken   string // the file on which operations of the kind f.lasting fail for good
 	steps    []step
-	read     int64 // bytes read
+	read     int64    // bytes read
+	locks    []string // what was locked
 
 	root string // the directory in which tree stands
 	tree *node
@@ -196,6 +197,7 @@ func (f *faulty) Open(name string, flag int, perm fs.FileMode) (file, error) {
 
 func (f *faulty) Lock(name string, flag int, shared bool) (held fileLock, err error) {
 	err = f.change("lock", name, func() (err error) {
+		f.locks = append(f.locks, f.relative(name))
 		held, err = disk{}.Lock(name, flag, shared)
 		return err
 	})

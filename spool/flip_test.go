@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io/fs"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -52,57 +54,97 @@ func everything(t testing.TB) string {
 }
 
 // flips is how many places of a larger file are tried.
-const flips = 60
+const flips = 20
+
+// withSamples is a spool of everything with samples of two cycles, what it holds, and the
+// names of its files.
+func withSamples(t testing.TB) (dir string, busy *busyPool, whole string, names []string) {
+	t.Helper()
+	dir, busy = everything(t), newBusyPool(2)
+	sample(t, dir, busy)
+	sample(t, dir, busy)
+	if report, ok := checkOf(t, dir); !ok || strings.Contains(report, leftOver) {
+		t.Fatalf("the undamaged spool is not sound, or has leftovers:\n%s", report)
+	}
+	for name := range imageOf(t, dir) {
+		if name, ok := strings.CutPrefix(name, filepath.Base(dir)+"/"); ok && name != "" && !strings.HasSuffix(name, "/") && !strings.HasPrefix(name, "slots.d") {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return dir, busy, dumpOf(t, dir), names
+}
+
+// sample adds the samples of the next cycle.
+func sample(t testing.TB, dir string, busy *busyPool) {
+	t.Helper()
+	s, err := open(dir, Options{Program: "test", Now: sampleNow}, disk{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	if err := s.AddSamples(busy.cycle(sampleNow.Add(time.Duration(busy.n) * time.Minute))); err != nil {
+		t.Fatal(err)
+	}
+}
 
 // TestFlippedByte flips a byte at many places of every file that a spool writes,
 // one at a time, and holds that Check names the file; that whoever
 // reads gets an error or what was there before, never anything else; and that
 // no writer touches what is damaged. Samples go on behind it.
 func TestFlippedByte(t *testing.T) {
-	base := everything(t)
-	busy := newBusyPool(2)
-	sample := func(t *testing.T, dir string, busy *busyPool) {
-		t.Helper()
-		if err := sampleSpool(t, dir, disk{}).AddSamples(busy.cycle(sampleNow.Add(time.Duration(busy.n) * time.Minute))); err != nil {
-			t.Fatal(err)
-		}
-	}
-	sample(t, base, busy)
-	sample(t, base, busy)
-	whole := dumpOf(t, base)
-	if report, ok := checkOf(t, base); !ok || strings.Contains(report, "left over") {
-		t.Fatalf("the undamaged spool is not sound, or has leftovers:\n%s", report)
-	}
-	err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
-		name, _ := filepath.Rel(base, path)
-		if err != nil || e.IsDir() || strings.HasPrefix(name, "slots.d") {
-			return err
-		}
+	base, busy, whole, names := withSamples(t)
+	for _, name := range names {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			dir, busy := copyDir(t, base), busy.clone()
-			good, err := os.ReadFile(path)
+			good, err := os.ReadFile(filepath.Join(base, name))
 			if err != nil || len(good) == 0 {
-				t.Fatalf("%s: %d bytes, %v", path, len(good), err)
+				t.Fatalf("%d bytes, %v", len(good), err)
 			}
 			for at := 0; at < len(good); at += 1 + len(good)/flips {
-				bad := bytes.Clone(good)
-				bad[at] ^= 1 << (at % 7)
-				flipped(t, dir, name, at, bad, whole)
-				if strings.HasPrefix(name, samplesDir) { // the next cycle adds to it, and hides nothing
-					sample(t, dir, busy)
-					if report, ok := checkOf(t, dir); ok || !strings.Contains(report, "damaged "+filepath.Join(dir, name)) {
-						t.Fatalf("byte %d of %s, and a cycle: sound %v:\n%s", at, name, ok, report)
-					}
-				}
-				if err := os.WriteFile(filepath.Join(dir, name), good, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				flip(t, dir, name, good, at, 1<<(at%7), busy, whole)
+			}
+			if name == namesFile { // one bad line of both names: the file is kept aside
+				flip(t, dir, name, good, bytes.IndexByte(good, '\n'), 1, busy, whole)
 			}
 		})
-		return nil
-	})
-	if err != nil {
+	}
+}
+
+// TestSoakFlippedByte flips bits of bytes at places by chance.
+func TestSoakFlippedByte(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	random := rand.New(rand.NewPCG(seed, 0))
+	base, busy, whole, names := withSamples(t)
+	files, root := imageOf(t, base), filepath.Join(t.TempDir(), "root")
+	for end := time.Now().Add(length); time.Now().Before(end); {
+		if err := files.write(root); err != nil {
+			t.Fatal(err)
+		}
+		name, top := names[random.IntN(len(names))], filepath.Base(base)
+		good := files[top+"/"+name]
+		flip(t, filepath.Join(root, top), name, good, random.IntN(len(good)), byte(1+random.IntN(255)), busy.clone(), whole)
+		if err := os.RemoveAll(root); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// flip flips bits of a byte of a file, which was good, looks at the spool, and mends it.
+func flip(t *testing.T, dir, name string, good []byte, at int, bits byte, busy *busyPool, whole string) {
+	t.Helper()
+	bad := bytes.Clone(good)
+	bad[at] ^= bits
+	flipped(t, dir, name, at, bad, whole)
+	if strings.HasPrefix(name, samplesDir) { // the next cycle adds to it, and hides nothing
+		sample(t, dir, busy)
+		aside, _ := os.ReadFile(filepath.Join(dir, name+".damaged")) // nothing of it was whole
+		if report, ok := checkOf(t, dir); !bytes.Equal(aside, bad) && (ok || !strings.Contains(report, "damaged "+filepath.Join(dir, name))) {
+			t.Fatalf("byte %d of %s, and a cycle: sound %v:\n%s", at, name, ok, report)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(dir, name), good, 0o600); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -39,7 +39,7 @@ func TestLockFaults(t *testing.T) {
 						t.Errorf("%s: %v, fault came about: %v", where, err, layer.fired)
 					}
 					p.holds(p.reads(layer.tree.present(), where), where, [][]operation{{o}})
-					layer.discard()
+					p.discard(layer)
 				}
 			}
 			if least := 2; locks < least && o.name != "report a cycle" {

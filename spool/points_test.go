@@ -1,8 +1,10 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -42,8 +44,7 @@ var nextCommands = []operation{
 type proof struct {
 	t      *testing.T
 	base   image
-	dir    string // where the copies stand
-	copies int
+	idle   []standing // copies that are no longer needed
 	random *rand.Rand
 	known  map[string]outcome // by the names of the operations
 
@@ -58,20 +59,42 @@ type proof struct {
 func newProof(t *testing.T, seed uint64) *proof {
 	t.Helper()
 	return &proof{
-		t: t, base: imageOf(t, fixture(t)), dir: t.TempDir(), random: rand.New(rand.NewPCG(seed, 0)), known: map[string]outcome{},
+		t: t, base: imageOf(t, fixture(t)), random: rand.New(rand.NewPCG(seed, 0)), known: map[string]outcome{},
 		held: map[checksumOf]string{}, sequels: map[checksumOf]sequel{}, aftermaths: map[checksumOf]aftermath{},
 	}
 }
 
-// on makes the image anew and returns a layer with a fault for it.
+// standing is an image and the directory in which it stands.
+type standing struct {
+	image
+	root string
+}
+
+// on makes the image anew and returns a layer with a fault for it. Of a copy that is no
+// longer needed it changes the files that differ.
 func (p *proof) on(m image, f fault) *faulty {
 	p.t.Helper()
-	p.copies++
-	layer, err := newFaultyOn(filepath.Join(p.dir, fmt.Sprint(p.copies)), m, f)
-	if err != nil {
+	if len(p.idle) == 0 {
+		p.idle = append(p.idle, standing{image{}, p.t.TempDir()})
+	}
+	last := len(p.idle) - 1
+	there := p.idle[last]
+	p.idle = p.idle[:last]
+	if err := m.replace(there.image, there.root); err != nil {
 		p.t.Fatal(err)
 	}
-	return layer
+	return &faulty{fault: f, root: there.root, tree: m.durable()}
+}
+
+// discard ends the use of a layer's copy.
+func (p *proof) discard(layer *faulty) {
+	m := layer.tree.present()
+	for _, name := range layer.locks {
+		if _, known := m[name]; !known { // the tree knows a lock file once it is opened
+			os.Remove(filepath.Join(layer.root, name))
+		}
+	}
+	p.idle = append(p.idle, standing{m, layer.root})
 }
 
 // does lets a command do an operation on the spool of a layer. The clock begins at the same
@@ -84,8 +107,6 @@ func (p *proof) does(o operation, layer *faulty) (err error) {
 
 // spool returns the spool's directory in a layer.
 func (f *faulty) spool() string { return filepath.Join(f.root, "spool") }
-
-func (f *faulty) discard() { os.RemoveAll(f.root) }
 
 // outcome is what comes of operations that nothing disturbs.
 type outcome struct {
@@ -101,12 +122,16 @@ func (p *proof) after(operations ...operation) outcome {
 		return known
 	}
 	layer := p.on(p.base, fault{})
-	defer layer.discard()
+	defer p.discard(layer)
 	var err error
 	for _, o := range operations {
-		err = o.in(layer.spool(), disk{})
+		err = o.in(layer.spool(), layer)
 	}
-	p.known[key] = outcome{dump(p.t, layer.spool()), err != nil}
+	text, e := held(layer.spool(), layer)
+	if e != nil {
+		p.t.Fatal(e)
+	}
+	p.known[key] = outcome{text, err != nil}
 	return p.known[key]
 }
 
@@ -115,7 +140,7 @@ func (p *proof) after(operations ...operation) outcome {
 func (p *proof) steps(o operation) ([]step, int) {
 	p.t.Helper()
 	layer := p.on(p.base, fault{})
-	defer layer.discard()
+	defer p.discard(layer)
 	if err := p.does(o, layer); err != nil {
 		p.t.Fatalf("%s: %v", o.name, err)
 	}
@@ -146,8 +171,8 @@ func (p *proof) reads(m image, where string) string {
 		return text
 	}
 	layer := p.on(m, fault{})
-	defer layer.discard()
-	text, err := held(layer.spool())
+	defer p.discard(layer)
+	text, err := held(layer.spool(), layer)
 	if err != nil {
 		p.t.Fatalf("%s: %v", where, err)
 	}
@@ -242,7 +267,7 @@ func (p *proof) restarted(c cut, where string) sequel {
 	s, known := p.sequels[sum]
 	if !known {
 		layer := p.on(c.image, fault{})
-		defer layer.discard()
+		defer p.discard(layer)
 		s = p.sequel(layer, where)
 		p.sequels[sum] = s
 	}
@@ -325,7 +350,7 @@ func (p *proof) survives(c cut, where string, may [][]operation) {
 func (p *proof) point(o operation, f fault) bool {
 	p.t.Helper()
 	layer := p.on(p.base, f)
-	defer layer.discard()
+	defer p.discard(layer)
 	err := p.does(o, layer)
 	if !layer.fired || f.then != nil && !layer.dead {
 		return false
@@ -385,8 +410,21 @@ func TestStoppedUnknownEnd(t *testing.T) {
 // everyPoint tries every fault at every step.
 func (p *proof) everyPoint(o operation) {
 	p.t.Helper()
+	p.pointsFrom(o, func(step) bool { return true })
+}
+
+// pointsFrom tries every fault at the first such step and at every later one.
+func (p *proof) pointsFrom(o operation, begins func(step) bool) {
+	p.t.Helper()
 	steps, _ := p.steps(o)
+	first := slices.IndexFunc(steps, begins)
+	if first < 0 {
+		p.t.Fatalf("%s: no such step in %v", o.name, steps)
+	}
 	for i, s := range steps {
+		if i < first {
+			continue
+		}
 		for _, f := range faultsAt(i+1, s) {
 			if !p.point(o, f) {
 				p.t.Fatalf("%s: %s did not come about", o.name, f)
@@ -402,7 +440,7 @@ func (p *proof) everyPoint(o operation) {
 func (p *proof) acknowledged(o operation) {
 	p.t.Helper()
 	layer := p.on(p.base, fault{})
-	defer layer.discard()
+	defer p.discard(layer)
 	if err := p.does(o, layer); err != nil {
 		p.t.Fatalf("%s: %v", o.name, err)
 	}
@@ -435,7 +473,7 @@ func TestUnreadable(t *testing.T) {
 func (p *proof) unreadable(o operation, f fault) {
 	p.t.Helper()
 	layer := p.on(p.base, f)
-	defer layer.discard()
+	defer p.discard(layer)
 	err := p.does(o, layer)
 	var damage *DamageError
 	swept := o.same && err == nil // a fold is done before it removes what it replaces
@@ -456,6 +494,7 @@ func TestStoppedCreation(t *testing.T) {
 	make := operation{name: "make", run: func(*Spool) error { return nil }}
 	submit := operations[0]
 	steps, _ := p.steps(make)
+	seen := map[checksumOf]bool{} // what power cuts have left
 	for i, s := range steps {
 		for _, f := range faultsAt(i+1, s) {
 			layer := p.on(p.base, f)
@@ -465,18 +504,35 @@ func TestStoppedCreation(t *testing.T) {
 			layer.revive()
 			for _, c := range cuts {
 				where := fmt.Sprintf("%s (%s), answer %v, power cut, %s", f, s, err, c.name)
-				restarted := p.on(c.image, fault{})
-				if _, e := os.Stat(filepath.Join(restarted.spool(), "VERSION")); err == nil && e != nil {
-					t.Fatalf("%s: it was said that the spool is made, but %v", where, e)
+				if _, there := c.image["spool/VERSION"]; err == nil && !there {
+					t.Fatalf("%s: it was said that the spool is made, but it has no VERSION", where)
 				}
+				p.states++
+				sum := withoutID(c.image).sum()
+				if seen[sum] {
+					continue
+				}
+				seen[sum] = true
+				restarted := p.on(c.image, fault{})
 				p.made(restarted, where, submit)
-				restarted.discard()
+				p.discard(restarted)
 			}
 			p.made(layer, fmt.Sprintf("%s (%s), answer %v", f, s, err), submit)
-			layer.discard()
+			p.discard(layer)
 		}
 	}
-	p.log(len(steps))
+	t.Logf("%d steps, %d fault points, %d states, %d of them distinct", len(steps), p.points, p.states, len(p.held))
+}
+
+// withoutID returns an image without the id that a new spool draws, and what follows it.
+func withoutID(m image) image {
+	m = maps.Clone(m)
+	for _, name := range []string{"spool/VERSION", "spool/VERSION.new"} {
+		if before, id, found := bytes.Cut(m[name], []byte("\nid ")); found {
+			m[name] = fmt.Append(slices.Clip(before), len(id))
+		}
+	}
+	return m
 }
 
 // made checks that a spool works whose making was disturbed, and that nobody calls
@@ -511,7 +567,6 @@ func TestPowerCutAfterFold(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer layer.discard()
 	name := filepath.Base(dir)
 	fold := operation{run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }}
 	if err := fold.in(filepath.Join(layer.root, name), layer); err != nil {
@@ -537,12 +592,12 @@ func TestNewLock(t *testing.T) {
 	delete(p.base, "spool/lock")
 	first, second := operations[0], operations[2]
 	layer := p.on(p.base, fault{})
-	defer layer.discard()
+	defer p.discard(layer)
 	if err := p.does(first, layer); err != nil {
 		t.Fatal(err)
 	}
 	again := p.on(layer.tree.present(), fault{}) // to count its steps
-	defer again.discard()
+	defer p.discard(again)
 	if err := p.does(second, again); err != nil {
 		t.Fatal(err)
 	}

@@ -53,12 +53,27 @@ func (m image) write(root string) error {
 	if err := os.MkdirAll(root, 0o700); err != nil {
 		return err
 	}
+	return m.replace(image{}, root)
+}
+
+// replace makes the image under root, where another one stands.
+func (m image) replace(old image, root string) error {
+	for _, name := range slices.Backward(slices.Sorted(maps.Keys(old))) { // a directory after what is in it
+		if _, stays := m[name]; !stays {
+			if err := os.Remove(filepath.Join(root, name)); err != nil {
+				return err
+			}
+		}
+	}
 	for _, name := range slices.Sorted(maps.Keys(m)) { // a directory before what is in it
 		path := filepath.Join(root, name)
+		b, there := old[name]
 		var err error
-		if strings.HasSuffix(name, "/") {
+		switch {
+		case there && bytes.Equal(b, m[name]):
+		case strings.HasSuffix(name, "/"):
 			err = os.Mkdir(path, 0o700)
-		} else {
+		default:
 			err = os.WriteFile(path, m[name], 0o600)
 		}
 		if err != nil {

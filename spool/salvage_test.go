@@ -188,7 +188,7 @@ func TestSalvageFlipped(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for at := 0; at < len(good); at += 1 + len(good)/12 {
+			for at := 0; at < len(good); at += 1 + len(good)/8 {
 				bad := bytes.Clone(good)
 				bad[at] ^= 1 << (at % 7)
 				if err := os.WriteFile(filepath.Join(dir, name), bad, 0o600); err != nil {

@@ -52,7 +52,7 @@ func (p *proof) sequence(seed uint64) {
 	story := []string{fmt.Sprintf("sequence %d", seed)}
 	may := [][]operation{nil}
 	layer := p.on(p.base, fault{})
-	defer func() { layer.discard() }()
+	defer func() { p.discard(layer) }()
 	chosen := p.random.Perm(len(operations))[:3+p.random.IntN(4)]
 	faults := p.random.Perm(len(chosen))[:1+p.random.IntN(2)]
 	var s *Spool // of a command that has not ended
@@ -81,7 +81,7 @@ func (p *proof) sequence(seed uint64) {
 		if cuts {
 			c := layer.tree.randomCut(p.random)
 			story = append(story, "power cut, "+c.name)
-			layer.discard()
+			p.discard(layer)
 			layer = p.on(c.image, fault{})
 		}
 	}
@@ -182,7 +182,7 @@ func (p *proof) recovery(seed uint64, at int) bool {
 	p.t.Helper()
 	p.random = rand.New(rand.NewPCG(seed, 1))
 	layer, may, where := p.stoppedWriter()
-	defer layer.discard()
+	defer p.discard(layer)
 	o := nextWriters[p.random.IntN(len(nextWriters))]
 	layer.arm(fault{name: "stop", at: at, torn: 50, done: p.random.IntN(2) == 0})
 	err := p.does(o, layer)
@@ -224,7 +224,7 @@ func (p *proof) stoppedWriter() (*faulty, [][]operation, string) {
 		return layer, may, where
 	}
 	c := layer.tree.randomCut(p.random)
-	layer.discard()
+	p.discard(layer)
 	return p.on(c.image, fault{}), may, where + "; power cut, " + c.name
 }
 
@@ -276,6 +276,6 @@ func TestCutBackUnsynced(t *testing.T) {
 		for _, c := range layer.tree.cuts(p.random) {
 			p.survives(c, fmt.Sprintf("%s (%s)", layer.fault, layer.steps[at-1]), may)
 		}
-		layer.discard()
+		p.discard(layer)
 	}
 }
