@@ -274,7 +274,7 @@ func TestRemovedLock(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer unlock(l)
+	defer l.Unlock()
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)
 	}

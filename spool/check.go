@@ -213,7 +213,7 @@ func (c *checker) older(number int, unsure bool) {
 	if moved != nil {
 		return // it goes just now
 	}
-	defer unlock(pin)
+	defer pin.Unlock()
 	g, err := c.s.readGeneration(number)
 	if c.trouble(filepath.Base(c.s.indexFile(number)), err) {
 		c.miss(number)

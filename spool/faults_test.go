@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"sync"
 	"syscall"
+	"time"
 )
 
 // errStopped is what every operation answers once the process is dead.
@@ -195,10 +196,10 @@ func (f *faulty) Open(name string, flag int, perm fs.FileMode) (file, error) {
 	return opened, nil
 }
 
-func (f *faulty) Lock(name string, flag int, shared bool) (held fileLock, err error) {
+func (f *faulty) Lock(name string, flag int, shared bool, wait time.Duration) (held fileLock, err error) {
 	err = f.change("lock", name, func() (err error) {
 		f.locks = append(f.locks, f.relative(name))
-		held, err = disk{}.Lock(name, flag, shared)
+		held, err = disk{}.Lock(name, flag, shared, wait)
 		return err
 	})
 	if err != nil && held != nil {
@@ -219,9 +220,7 @@ type faultyLock struct {
 
 func (l *faultyLock) Unlock() error {
 	err := l.layer.change("unlock", l.name, func() error { return nil })
-	if !errors.Is(err, syscall.EINTR) {
-		l.fileLock.Unlock()
-	}
+	l.fileLock.Unlock()
 	return err
 }
 

@@ -8,18 +8,18 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
-	"syscall"
+	"time"
 
-	"github.com/gofrs/flock"
+	"golang.org/x/sys/unix"
 )
 
 // files is the layer through which every open, lock, write, sync, rename and
 // removal of the spool goes, so that a test can make any of them fail.
 type files interface {
 	Open(name string, flag int, perm fs.FileMode) (file, error)
-	// Lock opens a file and takes the flock on it; ErrLocked: it is held elsewhere.
-	Lock(name string, flag int, shared bool) (fileLock, error)
+	// Lock opens a file and takes the flock on it, waiting at most wait; ErrLocked: it is
+	// still held elsewhere then.
+	Lock(name string, flag int, shared bool, wait time.Duration) (fileLock, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	Mkdir(name string, perm fs.FileMode) error
@@ -39,7 +39,7 @@ type file interface {
 // fileLock is a flock that is held.
 type fileLock interface {
 	Stat() (fs.FileInfo, error)
-	// Unlock frees the lock, also if it fails, unless it was interrupted.
+	// Unlock frees the lock, also if it fails.
 	Unlock() error
 }
 
@@ -64,35 +64,38 @@ func (disk) Open(name string, flag int, perm fs.FileMode) (file, error) {
 	return diskFile{f}, nil
 }
 
-func (disk) Lock(name string, flag int, shared bool) (fileLock, error) {
-	l := flock.New(name, flock.SetPermissions(0o600), flock.SetFlag(flag))
-	try := l.TryLock
-	if shared {
-		try = l.TryRLock
-	}
-	ok, err := try()
-	if err == nil && !ok {
-		err = ErrLocked
-	}
+func (disk) Lock(name string, flag int, shared bool, wait time.Duration) (fileLock, error) {
+	f, err := os.OpenFile(name, flag, 0o600)
 	if err != nil {
 		return nil, err
 	}
-	return &diskLock{l}, nil
+	how := unix.LOCK_EX | unix.LOCK_NB
+	if shared {
+		how = unix.LOCK_SH | unix.LOCK_NB
+	}
+	for end := time.Now().Add(wait); ; {
+		if err = unix.Flock(int(f.Fd()), how); err == nil {
+			return diskLock{f}, nil
+		}
+		left := time.Until(end)
+		if err == unix.EWOULDBLOCK && left > 0 {
+			time.Sleep(min(lockPoll, left))
+			continue
+		}
+		f.Close()
+		if err == unix.EWOULDBLOCK {
+			err = ErrLocked
+		}
+		return nil, err
+	}
 }
 
-type diskLock struct{ held *flock.Flock }
+type diskLock struct{ *os.File }
 
-func (l *diskLock) Stat() (fs.FileInfo, error) { return l.held.Stat() }
-
-func (l *diskLock) Unlock() error {
-	err := l.held.Unlock()
-	if err != nil && !errors.Is(err, syscall.EINTR) {
-		// The library keeps the file open, and with it the lock: collecting
-		// the garbage closes it.
-		l.held = nil
-		runtime.GC()
-	}
-	return err
+// Unlock frees the lock even where a child of this process, which has not yet begun its
+// program, has the file open too. Closing the file frees it where that fails.
+func (l diskLock) Unlock() error {
+	return errors.Join(unix.Flock(int(l.Fd()), unix.LOCK_UN), l.Close())
 }
 
 func (disk) Rename(from, to string) error { return os.Rename(from, to) }

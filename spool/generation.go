@@ -166,7 +166,7 @@ type pinned struct {
 
 func (p pinned) release() {
 	if p.pin != nil {
-		unlock(p.pin)
+		p.pin.Unlock()
 	}
 }
 
@@ -187,7 +187,7 @@ func (s *Spool) openGeneration(number int) (pinned, error) {
 	}
 	g, err := s.readGeneration(number)
 	if err != nil {
-		unlock(pin)
+		pin.Unlock()
 		return pinned{}, err
 	}
 	return pinned{g, pin}, nil
@@ -209,13 +209,13 @@ func (s *Spool) readGeneration(number int) (*generation, error) {
 // pinFile takes the shared lock on an index. Only the sweeping away of old
 // generations ever takes the other, and never waits for it.
 func (s *Spool) pinFile(name string) (fileLock, error) {
-	pin, err := lockFile(s.files, name, readOnly, true)
+	pin, err := lockFile(s.files, name, readOnly, true, 0)
 	if err == nil {
 		var ours bool
 		if ours, err = leadsTo(name, pin); ours {
 			return pin, nil
 		}
-		unlock(pin)
+		pin.Unlock()
 	}
 	if err == nil || errors.Is(err, ErrLocked) || errors.Is(err, fs.ErrNotExist) {
 		err = errMoved

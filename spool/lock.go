@@ -116,8 +116,8 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 		return err
 	}
 	defer func() {
-		if err := unlock(l); err != nil {
-			s.warn("%s: unlocking failed: %v: what was done counts, and the lock is free once the file is closed", path, err)
+		if err := l.Unlock(); err != nil {
+			s.warn("%s: unlocking failed: %v: what was done counts, and the lock is free: its file is closed", path, err)
 		}
 	}()
 	f, err := s.files.Open(path, readWrite, 0)
@@ -151,11 +151,7 @@ func writeHolder(f file, text string) error {
 // meanwhile, and others may have locked a new one.
 func acquire(fsys files, path string, wait time.Duration) (fileLock, error) {
 	for end := time.Now().Add(wait); ; {
-		l, err := lockFile(fsys, path, readWrite|create, false)
-		if left := time.Until(end); errors.Is(err, ErrLocked) && left > 0 {
-			time.Sleep(min(lockPoll, left))
-			continue
-		}
+		l, err := lockFile(fsys, path, readWrite|create, false, time.Until(end))
 		if err != nil {
 			return nil, err
 		}
@@ -163,27 +159,18 @@ func acquire(fsys files, path string, wait time.Duration) (fileLock, error) {
 		if ours {
 			return l, nil
 		}
-		unlock(l)
+		l.Unlock()
 		if err != nil {
 			return nil, err
 		}
 	}
 }
 
-// lockFile takes the flock on a file without waiting, whatever signals come.
-func lockFile(fsys files, name string, flag int, shared bool) (l fileLock, err error) {
-	for {
-		if l, err = fsys.Lock(name, flag, shared); !errors.Is(err, syscall.EINTR) {
+// lockFile takes the flock on a file, waiting at most wait, whatever signals come.
+func lockFile(fsys files, name string, flag int, shared bool, wait time.Duration) (l fileLock, err error) {
+	for end := time.Now().Add(wait); ; {
+		if l, err = fsys.Lock(name, flag, shared, time.Until(end)); !errors.Is(err, syscall.EINTR) {
 			return l, err
-		}
-	}
-}
-
-// unlock frees a lock, whatever signals come. It is free also after an error.
-func unlock(l fileLock) error {
-	for {
-		if err := l.Unlock(); !errors.Is(err, syscall.EINTR) {
-			return err
 		}
 	}
 }

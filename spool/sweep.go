@@ -59,7 +59,7 @@ func (s *Spool) sweep(current int) error {
 // retire removes the index of a generation and its journal, unless somebody
 // has pinned it.
 func (s *Spool) retire(n int) (gone bool, err error) {
-	pin, err := lockFile(s.files, s.indexFile(n), readOnly, false)
+	pin, err := lockFile(s.files, s.indexFile(n), readWrite, false, 0)
 	if errors.Is(err, fs.ErrNotExist) {
 		return true, nil
 	}
@@ -69,7 +69,7 @@ func (s *Spool) retire(n int) (gone bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer unlock(pin)
+	defer pin.Unlock()
 	return true, s.files.Remove(s.indexFile(n))
 }
 
