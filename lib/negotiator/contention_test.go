@@ -54,6 +54,29 @@ func TestEquallyRankedSlotsByContention(t *testing.T) {
 	}
 }
 
+// Of slots of which as much is expected to be taken, those come first that fewer submitters can
+// use, then those that fewer kinds of jobs can use, then the first by name. Jobs beyond a
+// submitter's share are expected to take nothing.
+func TestOrderOfContention(t *testing.T) {
+	const special, plain = "Requirements = TARGET.HasG", "Requirements = !TARGET.HasG"
+	slots := []pool.Slot{aSlot(t, "a1", "HasG = true"), aSlot(t, "b1", "HasG = false"), aSlot(t, "b2", "HasG = false")}
+	for _, c := range []struct {
+		name  string
+		slots []pool.Slot
+		jobs  []Job
+		want  string
+	}{
+		{"submitters", slots[:2], []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 1, "alice@x", plain), aJob(t, 3, 1, "none@x", special)}, "1.0>b1 1.1>a1"},
+		{"kinds of jobs", slots[:2], []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 1, "alice@x", special)}, "1.0>b1 1.1>a1"},
+		{"shares", slots, []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 1, "alice@x", special), aJob(t, 3, 1, "alice@x", plain)}, "1.0>a1 1.1>b1 1.2>b2"},
+	} {
+		p := Pool{Slots: c.slots, Jobs: c.jobs, Submitters: []accountant.Record{record("alice@x", 1), bounded("none@x", 1, 0, 0)}}
+		if got := pairs(Cycle(p, defaults(t), now)); got != c.want {
+			t.Errorf("%s: Cycle matches %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
 // Ranks are above shares in the choice of slots, and who loses by it is told
 // so.
 func TestRanksAreAboveContention(t *testing.T) {

@@ -2,7 +2,9 @@ package negotiator
 
 import (
 	"maps"
+	"math"
 	"testing"
+	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/pool"
@@ -149,6 +151,45 @@ func TestConcurrencyLimits(t *testing.T) {
 		plan := Cycle(Pool{Slots: equal(t, 9, ""), Claims: c.claims, Jobs: []Job{aJob(t, 1, 5, "alice@x", "ConcurrencyLimits = "+c.text)}}, cfg, now)
 		if got := len(plan.Matches); got != c.want || rejected(plan) != 5-c.want || plan.Rejections[0].Reason[:len(c.reason)] != c.reason {
 			t.Errorf("ConcurrencyLimits = %s: %d matches, rejections %q, want %d, and %q", c.text, got, reasons(plan), c.want, c.reason)
+		}
+	}
+}
+
+// Where not all of the pool is shared, targets are computed again when they are met: what is
+// left goes to whoever is the furthest below its share of everything. Nor do pie slices count
+// more than is shared, or what a submitter's own jobs have.
+func TestBeyondThePoolsSize(t *testing.T) {
+	slots := append(equal(t, 3, ""), aSlot(t, "slot4", "HasG = true"), aSlot(t, "slot5", "HasG = true"))
+	heavy := append(equal(t, 4, ""), aSlot(t, "slot5", "SlotWeight = 3"))
+	held := charged(runs(9, "alice@x", 5, 5, 2*time.Hour), 3)
+	for _, c := range []struct {
+		name, size string
+		slots      []pool.Slot
+		claims     []pool.Claim
+		jobs       []Job
+		eups       [2]float64 // alice's and bob's
+		want       string
+		slices     [2]float64
+	}{
+		{"who has enough waits", "HasG =!= true", slots, append(runs(8, "alice@x", 1, 2, 0), runs(9, "alice@x", 4, 4, 0)...),
+			[]Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 3, 2, "bob@x", "")}, [2]float64{1, 1}, "3.0>slot3 3.1>slot5", [2]float64{3, 1.5}},
+		{"by the share of everything", "HasG =!= true", slots[1:], nil, []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 4, 2, "bob@x", "")},
+			[2]float64{2, 1}, "4.0>slot2 4.1>slot3 1.0>slot4 1.1>slot5", [2]float64{2.0 / 3, 4.0 / 3}},
+		{"a slice of what is shared", "HasG =!= true", slots[1:], runs(9, "alice@x", 5, 5, 2*time.Hour), []Job{aJob(t, 1, 3, "alice@x", "")},
+			[2]float64{1, 1}, "1.0>slot2 1.1>slot3 1.2>slot4", [2]float64{2, 0}},
+		{"its own is not there twice", "true", heavy, held, []Job{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "bob@x", "")},
+			[2]float64{1, 5}, "1.0>slot1 2.0>slot2", [2]float64{4, 1}},
+	} {
+		cfg := defaults(t)
+		cfg.PoolSizeConstraint, cfg.Preemption = expr(t, c.size), Preemption{Consider: true, Requirements: expr(t, "true")}
+		plan := Cycle(Pool{Slots: c.slots, Claims: c.claims, Jobs: c.jobs, Submitters: []accountant.Record{record("alice@x", c.eups[0]), record("bob@x", c.eups[1])}}, cfg, now)
+		if got := pairs(plan); got != c.want {
+			t.Errorf("%s: Cycle matches %s, want %s", c.name, got, c.want)
+		}
+		for i, who := range []string{"alice@x", "bob@x"} {
+			if got := share(plan, who).PieSlice; math.Abs(got-c.slices[i]) > 1e-6 {
+				t.Errorf("%s: pie slice of %s = %v, want %v", c.name, who, got, c.slices[i])
+			}
 		}
 	}
 }
