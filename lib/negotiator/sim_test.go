@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 )
 
@@ -60,33 +61,46 @@ func TestFixedPoint(t *testing.T) {
 	}
 }
 
-// TestSharesOverDays plays pools in which everybody has always more jobs, and is
-// preempted after an hour at the earliest. After some days everybody holds what its factor
-// is worth, within two slots, and almost nobody is preempted any more.
+// TestSharesOverDays plays some of the pools that TestSoakSharesOverDays draws.
 func TestSharesOverDays(t *testing.T) {
-	for seed := range uint64(16) {
+	for _, seed := range []uint64{0, 1, 2, 6} {
 		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) {
 			t.Parallel()
-			s, length, every := randomSimulation(t, seed)
-			s.play(t, every, now.Add(length))
-			late := now.Add(length / 2)
-			for name, want := range s.fixedPoint() {
-				if got := s.mean(name, late); math.Abs(got-want) > 2 {
-					t.Errorf("%s holds %.2f of %d slots, want %.2f within 2", name, got, len(s.slots), want)
-				}
-				if least := s.least(name, late); want >= 2 && least < 1 {
-					t.Errorf("%s holds %v slots at times, want 1 at least of %.2f", name, least, want)
-				}
-			}
-			s.checkOustings(t)
-			// What somebody holds is rounded, its RUP goes to what is held, and its share with that.
-			// It takes many half-lives until that is worth another slot.
-			most := len(s.users) * (1 + int(length/2/(12*s.cfg.Params.HalfLife)))
-			if got := s.oustings(late); len(got) > most {
-				t.Errorf("in the second half of %v, with a half-life of %v, %d preemptions, want %d at most: %v",
-					length, s.cfg.Params.HalfLife, len(got), most, got)
-			}
+			playDays(t, seed)
 		})
+	}
+}
+
+// TestSoakSharesOverDays plays pools for so long.
+func TestSoakSharesOverDays(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	for end := time.Now().Add(length); time.Now().Before(end) && !t.Failed(); seed++ {
+		t.Run(fmt.Sprintf("seed %d", seed), func(t *testing.T) { playDays(t, seed) })
+	}
+}
+
+// playDays plays a pool in which everybody has always more jobs, and is preempted after an
+// hour at the earliest. After some days everybody holds what its factor is worth, within two
+// slots, and almost nobody is preempted any more.
+func playDays(t *testing.T, seed uint64) {
+	s, length, every := randomSimulation(t, seed)
+	s.play(t, every, now.Add(length))
+	late := now.Add(length / 2)
+	for name, want := range s.fixedPoint() {
+		if got := s.mean(name, late); math.Abs(got-want) > 2 {
+			t.Errorf("%s holds %.2f of %d slots, want %.2f within 2", name, got, len(s.slots), want)
+		}
+		if least := s.least(name, late); want >= 2 && least < 1 {
+			t.Errorf("%s holds %v slots at times, want 1 at least of %.2f", name, least, want)
+		}
+	}
+	s.checkOustings(t)
+	// What somebody holds is rounded, its RUP goes to what is held, and its share with that.
+	// It takes many half-lives until that is worth another slot.
+	most := len(s.users) * (1 + int(length/2/(12*s.cfg.Params.HalfLife)))
+	if got := s.oustings(late); len(got) > most {
+		t.Errorf("in the second half of %v, with a half-life of %v, %d preemptions, want %d at most: %v",
+			length, s.cfg.Params.HalfLife, len(got), most, got)
 	}
 }
 
