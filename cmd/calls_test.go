@@ -14,25 +14,22 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
-
-// patience is how long a command may take that has to wait for nobody. No
-// command of these tests comes near it, unless it hangs.
-const patience = 90 * time.Second
 
 // ground is a spool of its own, in which the built commands are run.
 type ground struct {
 	*testing.T
 	bin, dir, spool string
-	path            string // PATH, by which the owners of jobs are known
+	path            string   // PATH, by which the owners of jobs are known
+	env             []string // more of the environment of commands
 }
 
 func newGround(t *testing.T) *ground {
-	g := &ground{T: t, bin: binaries(t), dir: t.TempDir(), path: cmdtest.Users(t)}
+	g := &ground{T: t, bin: testenv.Commands(t), dir: t.TempDir(), path: cmdtest.Users(t)}
 	g.spool = filepath.Join(g.dir, "spool")
 	cmdtest.Share(t, g.dir)
 	// A starter that nobody waits for would go on with the next job behind the model's back.
@@ -49,7 +46,8 @@ func (g *ground) command(c context.Context, args ...string) *exec.Cmd {
 		"HOME=" + g.dir, "PATH=" + g.path, "FAIRSPOOL_DIR=" + g.spool,
 		"FAIRSPOOL_CONFIG=" + filepath.Join(g.dir, "fairspool.toml"), "FAIRSPOOL_NOW=1900000000",
 	}
-	p.WaitDelay = patience
+	p.Env = append(p.Env, g.env...)
+	p.WaitDelay = testenv.Longest
 	return p
 }
 
@@ -66,11 +64,12 @@ type process struct {
 	cancel   context.CancelFunc
 }
 
-func (g *ground) start(stdin string, args ...string) (*process, error) {
-	c, cancel := context.WithTimeout(context.Background(), 4*patience)
+// process returns a process that is still to be started, and is killed if it hangs.
+func (g *ground) process(stdin string, args ...string) *process {
+	c, cancel := context.WithTimeout(context.Background(), testenv.Longest)
 	p := &process{Cmd: g.command(c, args...), cancel: cancel}
 	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(stdin), &p.out, &p.bad
-	return p, p.Start()
+	return p
 }
 
 func (p *process) answer() answer {
@@ -84,8 +83,8 @@ func (p *process) answer() answer {
 }
 
 func (g *ground) run(stdin string, args ...string) answer {
-	p, err := g.start(stdin, args...)
-	if err != nil {
+	p := g.process(stdin, args...)
+	if err := p.Start(); err != nil {
 		return answer{-2, "", err.Error()}
 	}
 	return p.answer()
@@ -193,25 +192,13 @@ var writers = []struct {
 	}},
 	{"prio", 6, func(w *words) call {
 		n, adjust := w.IntN(9)-4, w.IntN(3) > 0
-		args := []string{"prio", "-p", strconv.Itoa(n)}
-		if adjust {
-			args = []string{"prio", fmt.Sprintf("%+d", n)}
-		}
 		names := []string{w.job()}
 		if w.IntN(2) == 0 {
 			names = []string{"1.0", "2.0"}
 		}
-		done := []step{prioritised(n, adjust, names)}
-		return call{args: append(args, names...), did: silent(done), no: []step{missing(names)}, might: done}
+		return prioritise(n, adjust, names)
 	}},
-	{"qdel", 3, func(w *words) call {
-		names := []string{w.other()}
-		return call{args: append([]string{"qdel"}, names...), no: []step{missing(names)}, might: []step{removed(names, nil)},
-			did: func(out string) ([]step, error) {
-				answers, err := outcomesOf(out)
-				return []step{removed(names, answers)}, err
-			}}
-	}},
+	{"qdel", 3, func(w *words) call { return remove(w.other()) }},
 	{"qhold", 3, func(w *words) call { return steer("qhold", w.steered(), (*model).hold) }},
 	{"qrls", 3, func(w *words) call { return steer("qrls", w.steered(), (*model).release) }},
 	{"slots advertise", 4, func(w *words) call {
@@ -225,27 +212,25 @@ var writers = []struct {
 		if w.IntN(4) == 0 {
 			names = []string{divided}
 		}
-		done := []step{withdrawn(names, false)}
-		return call{args: append([]string{"slots", "withdraw"}, names...), no: []step{withdrawn(names, true)}, might: done,
-			did: says(fmt.Sprintf("%d slot(s) withdrawn.\n", len(names)), done)}
+		return withdraw(names)
 	}},
 	{"userprio", 4, func(w *words) call {
 		flag := []string{"-setprio", "-setfactor", "-setceiling", "-setfloor", "-resetusage", "-delete"}[w.IntN(6)]
 		return edit(flag, fmt.Sprintf("fair%d@pool", w.IntN(2)), float64(1+w.IntN(50)))
 	}},
-	{"negotiate", 4, func(w *words) call {
-		return call{args: []string{"negotiate", "-json"}, busy: true, did: func(out string) ([]step, error) {
-			pairs, err := matches(out)
-			return []step{matched(pairs)}, err
-		}}
-	}},
-	{"starter", 3, func(w *words) call {
-		return call{args: []string{"starter", "-json", "-wait"}, did: started}
-	}},
-	{"spool compact", 1, func(*words) call {
-		return call{args: []string{"spool", "compact"}, busy: true, did: anything}
-	}},
+	{"negotiate", 4, func(*words) call { return negotiation }},
+	{"starter", 3, func(*words) call { return pass }},
+	{"spool compact", 1, func(*words) call { return compaction }},
 }
+
+var (
+	negotiation = call{args: []string{"negotiate", "-json"}, busy: true, did: func(out string) ([]step, error) {
+		pairs, err := matches(out)
+		return []step{matched(pairs)}, err
+	}}
+	pass       = call{args: []string{"starter", "-json", "-wait"}, did: started}
+	compaction = call{args: []string{"spool", "compact"}, busy: true, did: anything}
+)
 
 // readers are the commands that only look.
 var readers = []struct {
@@ -268,12 +253,10 @@ var readers = []struct {
 // anything is what a command says that does not change what the pool holds.
 func anything(string) ([]step, error) { return nil, nil }
 
-func silent(done []step) func(string) ([]step, error) { return says("", done) }
-
-func says(want string, done []step) func(string) ([]step, error) {
+func silent(done []step) func(string) ([]step, error) {
 	return func(out string) ([]step, error) {
-		if out != want {
-			return nil, fmt.Errorf("said %q, want %q", out, want)
+		if out != "" {
+			return nil, fmt.Errorf("said %q, want nothing", out)
 		}
 		return done, nil
 	}
@@ -309,11 +292,11 @@ func submitEach(n int, each job) call {
 	if each.licensed {
 		text += "concurrency_limits = licence\n"
 	}
-	return call{args: []string{"submit", "-owner", each.owner, "-"}, stdin: fmt.Sprintf("%squeue %d\n", text, n),
+	return call{args: []string{"submit", "-json", "-owner", each.owner, "-"}, stdin: fmt.Sprintf("%squeue %d\n", text, n),
 		might: []step{submitted(0, n, each)},
 		did: func(out string) ([]step, error) {
 			jobs, cluster := clusterOf(out)
-			if want := fmt.Sprintf("%d job(s) submitted to cluster %d.\n", n, cluster); jobs != n || out != want {
+			if jobs != n {
 				return nil, fmt.Errorf("submit of %d jobs said %q", n, out)
 			}
 			return []step{submitted(cluster, n, each)}, nil
@@ -323,8 +306,37 @@ func submitEach(n int, each job) call {
 // clusterOf returns the number of jobs and the cluster of which submit tells;
 // 0 when out is not what submit says.
 func clusterOf(out string) (jobs, cluster int) {
-	fmt.Sscanf(out, "%d job(s) submitted to cluster %d.\n", &jobs, &cluster)
-	return jobs, cluster
+	var report struct{ ClusterId, Jobs int }
+	if json.Unmarshal([]byte(out), &report) != nil {
+		return 0, 0
+	}
+	return report.Jobs, report.ClusterId
+}
+
+// prioritise is a call that sets the priority of the named jobs to n, or adds n.
+func prioritise(n int, adjust bool, names []string) call {
+	args := []string{"prio", "-p", strconv.Itoa(n)}
+	if adjust {
+		args = []string{"prio", fmt.Sprintf("%+d", n)}
+	}
+	done := []step{prioritised(n, adjust, names)}
+	return call{args: append(args, names...), did: silent(done), no: []step{missing(names)}, might: done}
+}
+
+// remove is a call that takes jobs out of the queue.
+func remove(names ...string) call {
+	return call{args: append([]string{"qdel"}, names...), no: []step{missing(names)}, might: []step{removed(names, nil)},
+		did: func(out string) ([]step, error) {
+			answers, err := outcomesOf(out)
+			return []step{removed(names, answers)}, err
+		}}
+}
+
+// withdraw is a call that withdraws slots.
+func withdraw(names []string) call {
+	done := []step{withdrawn(names, false)}
+	return call{args: append([]string{"slots", "withdraw"}, names...), no: []step{withdrawn(names, true)}, might: done,
+		did: func(string) ([]step, error) { return done, nil }}
 }
 
 func advertise(names []string, s slot) call {
@@ -341,7 +353,7 @@ func advertise(names []string, s slot) call {
 	}
 	done := []step{advertised(names, s)}
 	return call{args: []string{"slots", "advertise", "-"}, stdin: ads.String(), might: done,
-		did: says(fmt.Sprintf("%d slot(s) advertised.\n", len(names)), done)}
+		did: func(string) ([]step, error) { return done, nil }}
 }
 
 func edit(flag, name string, x float64) call {

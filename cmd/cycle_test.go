@@ -4,12 +4,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
-	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 )
 
 // TestCycleBetween stops negotiate when it has computed its plan and waits to
@@ -30,12 +26,7 @@ func TestCycleBetween(t *testing.T) {
 		t.Parallel()
 		g, m := begin(t)
 		p := g.between()
-		if err := p.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
-		if a := p.answer(); a.status != -1 || a.out != "" {
-			t.Fatalf("negotiate that was killed = %+v", a)
-		}
+		p.kill(g)
 		m = look(g, m)
 		if _, err := os.Stat(filepath.Join(g.spool, "cycle.json")); err == nil {
 			t.Errorf("a report was left of a cycle that changed nothing")
@@ -49,16 +40,14 @@ func TestCycleBetween(t *testing.T) {
 		p := g.between()
 		for _, args := range []string{"", "-q"} {
 			a := g.run("", strings.Fields("negotiate "+args)...)
-			want := fmt.Sprintf("negotiate: another cycle is running: %s, held by pid %d (negotiate) since ", filepath.Join(g.spool, "negotiate.lock"), p.Process.Pid)
-			if args == "-q" {
-				want = ""
-			}
-			if a.status != 75 || a.out != "" || !strings.HasPrefix(a.bad, want) || strings.Count(a.bad, "\n") != strings.Count(want, "held") {
-				t.Errorf("a second negotiate %s = %+v, want 75 and %q", args, a, want)
+			holder := fmt.Sprintf("%s, held by pid %d (negotiate) since ", filepath.Join(g.spool, "negotiate.lock"), p.Process.Pid)
+			said := args == "" && strings.Contains(a.bad, holder) && strings.Count(a.bad, "\n") == 1 || args == "-q" && a.bad == ""
+			if a.status != 75 || a.out != "" || !said {
+				t.Errorf("a second negotiate %s = %+v, want 75 and %q", args, a, holder)
 			}
 		}
 		m = g.sure(look(g, m), readers[3].call)
-		p.Process.Signal(syscall.SIGCONT)
+		p.resume()
 		steps, err := cycle(t, 3).steps(p.answer())
 		if err != nil {
 			t.Fatal(err)
@@ -76,9 +65,9 @@ func TestCycleBetween(t *testing.T) {
 		lost string // what nobody may have been matched with
 		want int
 	}{
-		"prio":      {call: call{args: []string{"prio", "+1", "3.1"}, did: silent([]step{prioritised(1, true, []string{"3.1"})})}, lost: "3.1", want: 2},
-		"qdel":      {call: call{args: []string{"qdel", "3.0"}, did: says("Job 3.0 removed\n", []step{removed([]string{"3.0"}, nil)})}, lost: "3.0", want: 2},
-		"withdraw":  {call: call{args: []string{"slots", "withdraw", slotName(1)}, did: says("1 slot(s) withdrawn.\n", []step{withdrawn([]string{slotName(1)}, false)})}, lost: slotName(1), want: 2},
+		"prio":      {call: prioritise(1, true, []string{"3.1"}), lost: "3.1", want: 2},
+		"qdel":      {call: remove("3.0"), lost: "3.0", want: 2},
+		"withdraw":  {call: withdraw([]string{slotName(1)}), lost: slotName(1), want: 2},
 		"closed":    {call: advertise([]string{slotName(2)}, slot{1, false, 0, false}), lost: slotName(2), want: 2},
 		"changed":   {call: advertise([]string{slotName(0)}, slot{2, true, 0, false}), lost: slotName(0), want: 2},
 		"unrelated": {call: edit("-setfactor", "fair@pool", 7), want: 3},
@@ -88,7 +77,7 @@ func TestCycleBetween(t *testing.T) {
 			g, m := begin(t)
 			p := g.between()
 			m = g.sure(m, change.call)
-			p.Process.Signal(syscall.SIGCONT)
+			p.resume()
 			a := p.answer()
 			steps, err := cycle(t, change.want).steps(a)
 			if err != nil {
@@ -123,44 +112,5 @@ func (g *ground) between() *process {
 	g.Helper()
 	release := g.lock()
 	defer release()
-	p, err := g.start("", "negotiate", "-json")
-	if err != nil {
-		g.Fatal(err)
-	}
-	g.Cleanup(func() { p.Process.Kill() })
-	until(g.T, "negotiate waits for the lock", func() bool { return g.waits(p.Process.Pid) })
-	p.Process.Signal(syscall.SIGSTOP)
-	until(g.T, "negotiate has stopped", func() bool { return processState(p.Process.Pid) == "T" })
-	return p
-}
-
-// lock takes the lock of the writers, as flock(1) does, until release is called.
-func (g *ground) lock() (release func()) {
-	g.Helper()
-	f, err := os.OpenFile(filepath.Join(g.spool, "lock"), os.O_RDWR, 0)
-	if err != nil {
-		g.Fatal(err)
-	}
-	if err := unix.Flock(int(f.Fd()), unix.LOCK_EX); err != nil {
-		g.Fatal(err)
-	}
-	return func() { f.Close() }
-}
-
-// waits tells whether a process has the file of the lock open for writing, as
-// readers never have.
-func (g *ground) waits(pid int) bool {
-	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
-	for _, link := range links {
-		if to, err := os.Readlink(link); err != nil || to != filepath.Join(g.spool, "lock") {
-			continue
-		}
-		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, filepath.Base(link)))
-		_, rest, _ := strings.Cut(string(info), "flags:\t")
-		text, _, _ := strings.Cut(rest, "\n")
-		if flags, err := strconv.ParseUint(text, 8, 64); err == nil && flags&unix.O_ACCMODE == unix.O_RDWR {
-			return true
-		}
-	}
-	return false
+	return g.haltAtLock(negotiation)
 }

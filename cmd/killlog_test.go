@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -16,25 +15,85 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 )
 
-// TestKilledLogs kills commands and supervisors with SIGKILL at random moments while jobs
-// with logs of their own come and go. In the end the log of each job has its end, once and as
-// its last event, and qstat -wait of the log ends. FAIRSPOOL_LOG_KILLS is the number of kills.
+// TestKilledLogs kills commands and supervisors that have changed the spool and are about to
+// write that to the log of a job. In the end the log of each job has its end, once and as its
+// last event, and qstat -wait of the log ends.
 func TestKilledLogs(t *testing.T) {
 	t.Parallel()
-	kills, spools := 50, 2
-	if n, err := strconv.Atoi(os.Getenv("FAIRSPOOL_LOG_KILLS")); err == nil {
-		kills = n
+	f := newLogField(t)
+	defer killAll(f.dir)
+	const never = "requirements = false\n"
+	submit := func(text string) (cluster int) {
+		f.submitted++
+		f.done(f.jobs(text, 1), "submit", "-")
+		return f.submitted
 	}
+	command := func(stdin string, args ...string) func() (kill func()) {
+		return func() func() {
+			p := f.begin(call{args: args, stdin: stdin}, nil)
+			return func() { p.Process.Kill(); p.answer() }
+		}
+	}
+
+	cluster := submit("")
+	f.done("", "negotiate", "-q")
+	f.killAtLog(cluster, func() func() { // event 001
+		p := f.begin(call{args: []string{"starter", "-q"}}, nil)
+		return func() { f.killSupervisors(); p.answer() }
+	})
+	f.done("", "starter", "-q", "-wait")
+
+	cluster = submit(fmt.Sprintf("arguments = \"-c 'until [ -e %s/go ]; do sleep 0.01; done'\"\n", f.dir))
+	f.done("", "negotiate", "-q")
+	f.done("", "starter", "-q")
+	executed := func() bool {
+		return slices.ContainsFunc(f.eventsIn(cluster)[pool.JobID{Cluster: cluster}], func(n int) bool { return n == 1 })
+	}
+	testenv.Until(t, "the job's log says that it runs", executed)
+	f.killAtLog(cluster, func() func() { // event 005
+		write(t, filepath.Join(f.dir, "go"), "")
+		return f.killSupervisors
+	})
+
+	f.submitted++
+	f.killAtLog(f.submitted, command(f.jobs("", 1), "submit", "-"))
+	cluster = submit(never)
+	f.killAtLog(cluster, command("", "qdel", strconv.Itoa(cluster)))
+	cluster = submit(never + "periodic_remove = JobStatus == 1\n")
+	f.killAtLog(cluster, command("", "negotiate", "-q"))
+	cluster = submit("")
+	f.killAtLog(cluster, command("", "qhold", strconv.Itoa(cluster)))
+	if err := f.runOut(); err != nil {
+		t.Fatal(err)
+	}
+	if jobs := f.logsHaveEnds(); jobs != f.submitted {
+		t.Errorf("%d jobs have left the queue, want %d", jobs, f.submitted)
+	}
+}
+
+// TestSoakKilledLogs kills commands and supervisors with SIGKILL at random moments while jobs
+// with logs of their own come and go. The logs end as TestKilledLogs says.
+func TestSoakKilledLogs(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	end := time.Now().Add(length)
 	var all sync.WaitGroup
-	for i := range spools {
-		f := &logField{ground: newGround(t), Rand: rand.New(rand.NewPCG(2, uint64(i))), life: map[string]time.Duration{}, killed: map[string]int{}}
+	for i := range 2 {
+		f := newLogField(t)
+		f.Rand = rand.New(rand.NewPCG(seed, uint64(i)))
 		all.Go(func() {
 			defer killAll(f.dir)
-			if err := f.killSome(kills / spools); err != nil {
+			for time.Now().Before(end) {
+				if err := f.step(); err != nil {
+					t.Errorf("spool %d: %v", i, err)
+					return
+				}
+			}
+			if err := f.runOut(); err != nil {
 				t.Errorf("spool %d: %v", i, err)
 				return
 			}
@@ -55,10 +114,7 @@ type logField struct {
 
 // do runs a command by the clock, which is killed at some moment of its usual life.
 func (f *logField) do(stdin string, kill bool, args ...string) (answer, error) {
-	c, cancel := context.WithTimeout(context.Background(), patience)
-	p := &process{Cmd: f.command(c, args...), cancel: cancel}
-	p.Env = append(p.Env, "FAIRSPOOL_NOW=")
-	p.Stdin, p.Stdout, p.Stderr = strings.NewReader(stdin), &p.out, &p.bad
+	p := f.process(stdin, args...)
 	if err := p.Start(); err != nil {
 		return answer{}, err
 	}
@@ -76,39 +132,64 @@ func (f *logField) do(stdin string, kill bool, args ...string) (answer, error) {
 	return a, nil
 }
 
-// killSome has jobs come and go until so many processes were killed, and then lets all run out.
-func (f *logField) killSome(kills int) error {
+// newLogField returns a spool with slots, and a folder for logs.
+func newLogField(t *testing.T) *logField {
+	f := &logField{ground: newGround(t), life: map[string]time.Duration{}, killed: map[string]int{}}
+	f.env = []string{"FAIRSPOOL_NOW="} // the machine's clock
 	if err := os.Mkdir(filepath.Join(f.dir, "logs"), 0o777); err != nil {
-		return err
+		t.Fatal(err)
 	}
-	names := []string{slotName(0), slotName(1), slotName(2), slotName(3)}
-	ads := advertise(names, slot{1, true, 0, false})
-	if _, err := f.do(ads.stdin, false, ads.args...); err != nil {
-		return err
+	ads := advertise([]string{slotName(0), slotName(1), slotName(2), slotName(3)}, slot{1, true, 0, false})
+	f.done(ads.stdin, ads.args...)
+	return f
+}
+
+// done runs a command that has to succeed.
+func (f *logField) done(stdin string, args ...string) {
+	f.Helper()
+	if a, err := f.do(stdin, false, args...); err != nil || a.status != 0 {
+		f.Fatalf("%v = %+v, %v", args, a, err)
 	}
-	for total := 0; total < kills; {
-		total = 0
-		for _, n := range f.killed {
-			total += n
-		}
-		if err := f.step(); err != nil {
-			return err
-		}
+}
+
+// jobs describes so many jobs with a log.
+func (f *logField) jobs(text string, n int) string {
+	return fmt.Sprintf("executable = /bin/sh\nlog = %s/logs/$(Cluster)\n%squeue %d\n", f.dir, text, n)
+}
+
+// killAtLog begins something whose event for the log of a cluster waits for the log's lock, and
+// kills it there.
+func (f *logField) killAtLog(cluster int, begin func() (kill func())) {
+	f.Helper()
+	log, err := os.OpenFile(f.logOf(cluster), os.O_RDONLY|os.O_CREATE, 0o666)
+	if err != nil {
+		f.Fatal(err)
 	}
-	for end := time.Now().Add(patience); ; {
+	defer log.Close()
+	if err := unix.Flock(int(log.Fd()), unix.LOCK_EX); err != nil {
+		f.Fatal(err)
+	}
+	opened := testenv.Opened(f, log.Name())
+	kill := begin()
+	opened()
+	kill()
+}
+
+// runOut lets all jobs run to their end.
+func (f *logField) runOut() (err error) {
+	var a answer
+	if !testenv.Await(func() bool {
 		for _, args := range [][]string{{"qrls", "-a"}, {"negotiate", "-q"}, {"starter", "-q", "-wait"}} {
-			if _, err := f.do("", false, args...); err != nil {
-				return err
+			if _, err = f.do("", false, args...); err != nil {
+				return true
 			}
 		}
-		a, err := f.do("", false, "qstat", "-af", "ClusterId")
-		if err != nil || a.out == "" && a.status == 0 && !f.pending() {
-			return err
-		}
-		if time.Now().After(end) {
-			return fmt.Errorf("jobs, or events for logs, are left: %+v", a)
-		}
+		a, err = f.do("", false, "qstat", "-af", "ClusterId")
+		return err != nil || a.out == "" && a.status == 0 && !f.pending()
+	}) {
+		return fmt.Errorf("jobs, or events for logs, are left: %+v", a)
 	}
+	return err
 }
 
 // pending reports whether attempts, or events, are still to be looked after.
@@ -123,12 +204,12 @@ func (f *logField) step() (err error) {
 	kill := f.IntN(2) == 0
 	switch n := f.IntN(100); {
 	case n < 20:
-		text := fmt.Sprintf("executable = /bin/sleep\narguments = 0.0%d\nlog = %s/logs/$(Cluster)\n", 1+f.IntN(9), f.dir)
+		text := fmt.Sprintf("arguments = \"-c 'sleep 0.0%d'\"\n", 1+f.IntN(9))
 		if f.IntN(4) == 0 { // it waits until a cycle removes it
 			text += "requirements = false\nperiodic_remove = JobStatus == 1\n"
 		}
 		f.submitted++
-		_, err = f.do(fmt.Sprintf("%squeue %d\n", text, 1+f.IntN(2)), kill, "submit", "-")
+		_, err = f.do(f.jobs(text, 1+f.IntN(2)), kill, "submit", "-")
 	case n < 40:
 		_, err = f.do("", kill, "negotiate", "-q")
 	case n < 60:
@@ -145,24 +226,41 @@ func (f *logField) step() (err error) {
 	return err
 }
 
+// supervisors returns the spool's supervisors.
+func (f *logField) supervisors() []remnant {
+	return slices.DeleteFunc(processesOf(f.dir), func(r remnant) bool { return !strings.Contains(string(r.command), "\x00-supervise\x00") })
+}
+
+// killSupervisors kills them, and waits until they have gone.
+func (f *logField) killSupervisors() {
+	testenv.Until(f, "no supervisor is left", func() bool {
+		all := f.supervisors()
+		for _, s := range all {
+			unix.Kill(s.id, unix.SIGKILL)
+		}
+		return len(all) == 0
+	})
+}
+
 // killSupervisor kills one of the spool's supervisors, if there is one.
 func (f *logField) killSupervisor() {
-	all := slices.DeleteFunc(processesOf(f.dir), func(r remnant) bool { return !strings.Contains(string(r.command), "\x00-supervise\x00") })
+	all := f.supervisors()
 	if len(all) > 0 && unix.Kill(all[f.IntN(len(all))].id, unix.SIGKILL) == nil {
 		f.killed["supervisor"]++
 	}
 }
 
 // logsHaveEnds holds that the log of each job that has left the queue has its end, once and as
-// the last of its events, and that qstat -wait of the log ends.
-func (f *logField) logsHaveEnds() {
+// the last of its events, and that qstat -wait of the log ends. It returns how many jobs have
+// left the queue.
+func (f *logField) logsHaveEnds() (jobs int) {
 	a, err := f.do("", false, "qstat", "-history", "-af", "ClusterId", "ProcId", "JobStatus")
 	if err != nil || a.status != 0 {
 		f.Errorf("qstat -history = %+v, %v", a, err)
-		return
+		return 0
 	}
 	ends := map[pool.Status]int{pool.Completed: 5, pool.Removed: 9}
-	jobs, byStatus, logs := 0, map[pool.Status]int{}, map[int]map[pool.JobID][]int{}
+	byStatus, logs := map[pool.Status]int{}, map[int]map[pool.JobID][]int{}
 	for line := range strings.Lines(a.out) {
 		var id pool.JobID
 		var status pool.Status
@@ -184,11 +282,12 @@ func (f *logField) logsHaveEnds() {
 		}
 	}
 	for cluster := range logs {
-		if a, err := f.do("", false, "qstat", "-wait", f.logOf(cluster), "-timeout", "10"); err != nil || strings.Contains(a.bad, "timed out") {
+		if a, err := f.do("", false, "qstat", "-wait", f.logOf(cluster), "-json", "-timeout", "0"); err != nil || strings.Contains(a.out, `"TimedOut"`) || a.out == "" {
 			f.Errorf("qstat -wait of the log of cluster %d = %+v, %v, want that all have ended", cluster, a, err)
 		}
 	}
 	f.Logf("%d jobs with %d logs, %d completed, %d removed; killed %v", jobs, len(logs), byStatus[pool.Completed], byStatus[pool.Removed], f.killed)
+	return jobs
 }
 
 func (f *logField) logOf(cluster int) string {

@@ -10,14 +10,76 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
+
+	"fairspool/internal/testenv"
 )
 
-// TestManyCommands runs processes of every command at once. What each was told
+// TestManyCommands has processes of every command meet at the lock of the writers, some of them
+// twice, with others that look meanwhile and a pass that runs jobs. What each was told
 // must be explained by some order of the commands, one at a time: so no update
 // is lost, no reader sees half of one or goes back, nothing is given out
 // twice, and whatever was refused did nothing.
 func TestManyCommands(t *testing.T) {
-	const workers, calls = 8, 75
+	t.Parallel()
+	g := newGround(t)
+	s := newStory(g.sure(g.prepare(), negotiation))
+	var calls []call
+	for _, change := range changes {
+		calls = append(calls, change.call(0))
+		if change.name != "negotiate" && change.name != "spool compact" { // a second one gives up at once
+			calls = append(calls, change.call(0))
+		}
+	}
+	passed := false
+	for round := range slices.Chunk(calls, 4) {
+		release := g.lock()
+		var all sync.WaitGroup
+		var halted []*process
+		for teller, c := range round {
+			start := s.now()
+			p := g.haltAtLock(c)
+			halted = append(halted, p)
+			all.Go(func() { s.add(teller, c, p.answer(), start, s.now()) })
+		}
+		release()
+		for _, p := range halted {
+			p.resume()
+		}
+		if !passed { // more jobs that run meanwhile make the search for an order long
+			passed = true
+			all.Go(func() { s.tell(g, len(round), pass) })
+		}
+		for _, r := range readers {
+			s.tell(g, len(round)+1, r.call)
+		}
+		all.Wait()
+	}
+	s.tell(g, 0, pass)
+	s.ends(g)
+}
+
+// ends reads everything and holds that the story is true.
+func (s *story) ends(g *ground) {
+	g.Helper()
+	for _, r := range readers {
+		s.tell(g, 0, r.call)
+	}
+	s.check(g.T)
+	g.historyIsWhole(s.put)
+}
+
+// TestSoakManyCommands runs processes of every command at once, which call what they draw. The
+// answers are held to what TestManyCommands says.
+func TestSoakManyCommands(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	for begun := time.Now(); time.Since(begun) < length && !t.Failed(); seed++ {
+		manyCommands(t, seed)
+	}
+}
+
+func manyCommands(t *testing.T, seed uint64) {
+	const workers, calls = 8, 40
 	g := newGround(t)
 	s := newStory(g.furnish())
 	var mu sync.Mutex
@@ -25,7 +87,7 @@ func TestManyCommands(t *testing.T) {
 	var all sync.WaitGroup
 	for teller := range workers {
 		all.Go(func() {
-			w := &words{Rand: rand.New(rand.NewPCG(7, uint64(teller))), last: 1}
+			w := &words{Rand: rand.New(rand.NewPCG(seed, uint64(teller))), last: 1}
 			for range calls {
 				mu.Lock()
 				w.clusters = slices.Clone(clusters[max(0, len(clusters)-5):])
@@ -47,11 +109,7 @@ func TestManyCommands(t *testing.T) {
 		})
 	}
 	all.Wait()
-	for _, r := range readers {
-		s.tell(g, 0, r.call)
-	}
-	s.check(t)
-	g.historyIsWhole(s.put)
+	s.ends(g)
 }
 
 // anyCall chooses a call of any command; one in three only looks.

@@ -11,6 +11,7 @@ import (
 
 	"github.com/anishathalye/porcupine"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -81,7 +82,7 @@ func (s *story) check(t *testing.T) {
 	start := time.Now()
 	s.first.readOutcomes(t)
 	s.narrow()
-	result, info := porcupine.CheckOperationsVerbose(machine, s.told, 2*patience)
+	result, info := porcupine.CheckOperationsVerbose(machine, s.told, testenv.Longest)
 	if result != porcupine.Ok {
 		t.Errorf("%d steps of %v: %v: %s", len(s.told), s.tally, result, s.explain(info))
 	}

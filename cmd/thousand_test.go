@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 )
 
 // BenchmarkThousandJobs runs a thousand jobs of a second each, of two users, on 50 slots
@@ -18,7 +19,7 @@ import (
 // the jobs too, for each job.
 func BenchmarkThousandJobs(b *testing.B) {
 	const slots, jobs = 50, 1000
-	bin, dir := binaries(b), b.TempDir()
+	bin, dir := testenv.Commands(b), b.TempDir()
 	cmdtest.Share(b, dir)
 	write(b, filepath.Join(dir, "fairspool.toml"), "NETWORK_HOSTNAME = \"node1\"\n")
 	write(b, filepath.Join(dir, "job.sub"), "executable = /bin/sleep\narguments = 1\ninitialdir = /tmp\nqueue 500\n")
@@ -50,9 +51,11 @@ func BenchmarkThousandJobs(b *testing.B) {
 		begun := time.Now()
 		run("negotiate", "-q")
 		before := cpu
-		for run("qstat") != "" {
-			time.Sleep(50 * time.Millisecond)
+		running := func() bool {
+			claims, err := os.ReadDir(filepath.Join(dir, "spool"+strings.Repeat("x", n), "claims.d"))
+			return err != nil || len(claims) > 0
 		}
+		testenv.Until(b, "all jobs have ended", func() bool { return !running() && run("qstat") == "" })
 		cpu = before // looking is no part of it
 		took += time.Since(begun)
 		if err := watch.Process.Signal(syscall.SIGTERM); err != nil {
