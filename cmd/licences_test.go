@@ -10,6 +10,7 @@ import (
 // TestLicences holds that every module that is linked into a program is in the
 // list of licences, and no other.
 func TestLicences(t *testing.T) {
+	t.Parallel()
 	text, err := os.ReadFile("../docs/licences.md")
 	if err != nil {
 		t.Fatal(err)

@@ -8,7 +8,10 @@ import (
 
 var mauiPage = page{file: "../docs/maui.md", examples: "../docs/examples/maui", test: "cmd/maui_test.go"}
 
-func TestMauiPage(t *testing.T) { mauiPage.testSessions(t) }
+func TestMauiPage(t *testing.T) {
+	t.Parallel()
+	mauiPage.testSessions(t)
+}
 
 func TestMauiPageEquations(t *testing.T) { mauiPage.testEquations(t, 34) }
 

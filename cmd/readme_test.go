@@ -15,6 +15,7 @@ import (
 // TestReadme runs the session in README.md and compares every line; -update
 // writes what the commands print into it.
 func TestReadme(t *testing.T) {
+	t.Parallel()
 	const file = "../README.md"
 	text, err := os.ReadFile(file)
 	if err != nil {

@@ -8,7 +8,10 @@ import (
 
 var sgePage = page{file: "../docs/sge.md", examples: "../docs/examples/sge", test: "cmd/sge_test.go"}
 
-func TestSGEPage(t *testing.T) { sgePage.testSessions(t) }
+func TestSGEPage(t *testing.T) {
+	t.Parallel()
+	sgePage.testSessions(t)
+}
 
 func TestSGEPageEquations(t *testing.T) { sgePage.testEquations(t, 60) }
 

@@ -101,6 +101,7 @@ func (m machine) expect(what string, a answer, status int, out, bad string) {
 // TestShared is several users with the account of one spool: each may steer their
 // own jobs, administrators all, and nobody may have another spool meant.
 func TestShared(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	m.expect("alice: submit", m.sudo("alice", alice, "submit", "/etc/job.sub"), 0, "2 job(s) submitted to cluster 1.\n", "")
 	m.expect("bob: submit", m.sudo("bob", bob, "submit", "/etc/job.sub"), 0, "2 job(s) submitted to cluster 2.\n", "")
@@ -142,6 +143,7 @@ func TestShared(t *testing.T) {
 // read the description and run its commands, and those of the owner write the log of root's
 // submit.
 func TestOwner(t *testing.T) {
+	t.Parallel()
 	m := newMachine(t)
 	logs := filepath.Join(m.spools, "log")
 	m.must(os.Mkdir(logs, 0o755))
