@@ -80,9 +80,9 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// fake makes a folder that looks like a tree of cgroups to those who have no eye for
+// cgroupFiles makes a folder that looks like a tree of cgroups to those who have no eye for
 // file systems.
-func fake(t *testing.T, files map[string]string) string {
+func cgroupFiles(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
@@ -107,7 +107,7 @@ func content(t *testing.T, path string) string {
 }
 
 func TestPlaces(t *testing.T) {
-	dir := fake(t, map[string]string{
+	dir := cgroupFiles(t, map[string]string{
 		"alone.scope/cgroup.procs":      "17\n",
 		"alone.scope/leaf/cgroup.procs": "",
 		"cron.service/cgroup.procs":     "1\n17\n",
@@ -130,7 +130,7 @@ func TestPlaces(t *testing.T) {
 
 // A place that we leave hands its controllers down, and what is below it, too.
 func TestPrepare(t *testing.T) {
-	dir := fake(t, map[string]string{
+	dir := cgroupFiles(t, map[string]string{
 		"cgroup.procs": "17\n", "cgroup.subtree_control": "", "supervisor/cgroup.procs": "",
 		"a/cgroup.subtree_control": "", "a/b/cgroup.subtree_control": "", "a/b/cgroup.procs": "",
 	})
@@ -167,7 +167,7 @@ func TestLimit(t *testing.T) {
 		{"too much to count", all, Options{MemoryMB: 1 << 50}, "   ", false},
 		{"no controller", nil, Options{MemoryMB: 512}, "", false},
 	} {
-		cell := &cell{dir: fake(t, c.files)}
+		cell := &cell{dir: cgroupFiles(t, c.files)}
 		if got := cell.limit(c.o); got != c.kept {
 			t.Errorf("%s: limit = %v, want %v", c.name, got, c.kept)
 		}
@@ -212,7 +212,7 @@ func TestOutOfMemory(t *testing.T) {
 		files := map[string]string{"memory.events": c.events, "memory.peak": "4096000\n", "cgroup.procs": "",
 			"memory.stat": "anon 1024000\nfile 999\nshmem 2048\n", "cpu.stat": "usage_usec 9\nuser_usec 5000000\nsystem_usec 2000000\n",
 			"io.stat": "8:0 rbytes=10 wbytes=200 rios=1\n8:16 rbytes=5 wbytes=1 rios=2\n"}
-		f := &Family{adopts: true, cell: &cell{dir: fake(t, files), limited: true}}
+		f := &Family{adopts: true, cell: &cell{dir: cgroupFiles(t, files), limited: true}}
 		if got := f.OutOfMemory(); got != c.want {
 			t.Errorf("%s: OutOfMemory = %v, want %v", c.name, got, c.want)
 		}
@@ -227,7 +227,7 @@ func TestOutOfMemory(t *testing.T) {
 }
 
 func TestGroupsBelow(t *testing.T) {
-	dir := fake(t, map[string]string{"x.slice/fairspool/n/f": "", "fairspool/n/f": "", "fairspool/nn/f": "", "other/n/f": ""})
+	dir := cgroupFiles(t, map[string]string{"x.slice/fairspool/n/f": "", "fairspool/n/f": "", "fairspool/nn/f": "", "other/n/f": ""})
 	want := []string{dir + "/fairspool/n", dir + "/x.slice/fairspool/n"}
 	if got := groupsBelow(dir, "fairspool/n"); !slices.Equal(got, want) {
 		t.Errorf("groupsBelow = %q, want %q", got, want)

@@ -17,9 +17,9 @@ import (
 	"fairspool/internal/testenv"
 )
 
-// somebody returns an account that is not root's, and a folder of root's through which
+// otherAccount returns an account that is not root's, and a folder of root's through which
 // it gets to what is its own.
-func somebody(t *testing.T) (a Account, folder string) {
+func otherAccount(t *testing.T) (a Account, folder string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can run a job as somebody else")
@@ -133,7 +133,7 @@ func TestAccountOfNobodyKnows(t *testing.T) {
 }
 
 func TestRunsAsItsOwner(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `id -u; id -g; id -G; grep ^CapEff /proc/self/status; cat secret; touch made`)
 	job.Account = a
 	if err := os.WriteFile(filepath.Join(job.Dir, "secret"), []byte("secret\n"), 0o600); err != nil {
@@ -155,7 +155,7 @@ func TestRunsAsItsOwner(t *testing.T) {
 
 // What the owner may not do, root does not do for it.
 func TestStartForbidden(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	own := givenTo(t, a, filepath.Join(folder, "own"))
 	roots := filepath.Join(folder, "roots")
 	if err := os.Mkdir(roots, 0o700); err != nil {
@@ -209,7 +209,7 @@ func TestStartForbidden(t *testing.T) {
 // benchOf is a bench for the jobs of an account.
 func benchOf(t *testing.T) (b bench, a Account) {
 	t.Helper()
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	b = bench{t, filepath.Join(folder, "iwd"), filepath.Join(folder, "execute")}
 	givenTo(t, a, b.iwd)
 	if err := os.Mkdir(b.execute, 0o711); err != nil {
@@ -299,7 +299,7 @@ func TestStoreForbiddenToItsOwner(t *testing.T) {
 
 // A scratch directory that its owner cannot get at holds the job.
 func TestPlaceOutOfReach(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	if err := os.Chmod(folder, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -315,7 +315,7 @@ func TestPlaceOutOfReach(t *testing.T) {
 // While root removes a user's tree the user swaps a directory in it for a link to a
 // folder of root's, all the time: nothing there is lost.
 func TestRemoveTreeOfAnother(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	victim := filepath.Join(folder, "victim")
 	if err := os.Mkdir(victim, 0o755); err != nil {
 		t.Fatal(err)
@@ -365,7 +365,7 @@ func TestRemoveTreeOfAnother(t *testing.T) {
 
 // A tree of another user that is deeper than files may be open at once.
 func TestRemoveDeepTreeOfAnother(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	tree := givenTo(t, a, filepath.Join(folder, "tree"))
 	err := a.as(func() error {
 		dir, err := os.OpenRoot(tree)

@@ -149,7 +149,7 @@ func TestLimits(t *testing.T) {
 // A job of another user has hard limits above ours, if the machine gives it such and
 // lets root do so; in a container it may not.
 func TestLimitsOfAnother(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	var before unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_SIGPENDING, &before); err != nil {
 		t.Fatal(err)
@@ -169,7 +169,7 @@ func TestLimitsOfAnother(t *testing.T) {
 // With CAP_SYS_RESOURCE root sets the limits of others as root, and nobody's signals reach it
 // meanwhile; without it those of its own processes are all that it may set.
 func TestMayLimit(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	header, have := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}, [2]unix.CapUserData{}
 	if err := unix.Capget(&header, &have[0]); err != nil {
 		t.Fatal(err)
@@ -192,7 +192,7 @@ func TestMayLimit(t *testing.T) {
 
 // A program that may not fork more is stopped by the limit of its user, not of root.
 func TestNoMoreProcesses(t *testing.T) {
-	a, folder := somebody(t)
+	a, folder := otherAccount(t)
 	a.UID = 61234 // who has no other processes
 	job := shellIn(givenTo(t, a, filepath.Join(folder, "iwd")), `(sleep 1000 & sleep 1000 & sleep 1000 & sleep 1000 & echo five); exit 3`)
 	job.Account, job.Limits = a, []Rlimit{{unix.RLIMIT_NPROC, 3, 3}}

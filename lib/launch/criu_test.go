@@ -90,8 +90,8 @@ func criuMain(args []string) (code int) {
 	return o.Code
 }
 
-// newFake returns the fake program and what it leaves behind.
-func newFake(t *testing.T, verb string, o orders) (c *Criu, folder string) {
+// newFakeCriu returns the fake program and what it leaves behind.
+func newFakeCriu(t *testing.T, verb string, o orders) (c *Criu, folder string) {
 	t.Helper()
 	folder = t.TempDir()
 	text, err := json.Marshal(o)
@@ -105,13 +105,13 @@ func newFake(t *testing.T, verb string, o orders) (c *Criu, folder string) {
 }
 
 func TestUsable(t *testing.T) {
-	if c, _ := newFake(t, "check", orders{}); c.Usable(t.Context()) != nil {
+	if c, _ := newFakeCriu(t, "check", orders{}); c.Usable(t.Context()) != nil {
 		t.Errorf("Usable = %v, want nil", c.Usable(t.Context()))
 	}
-	refuses, _ := newFake(t, "check", orders{Code: 1, Says: "Error (criu/util.c:642): exited, status=1\n" +
+	refuses, _ := newFakeCriu(t, "check", orders{Code: 1, Says: "Error (criu/util.c:642): exited, status=1\n" +
 		"Error (criu/vdso.c:381): vdso: Unexpected rt vDSO area bounds\nError (criu/crtools.c:260): Could not initialize\n"})
-	silent, _ := newFake(t, "check", orders{Code: 2})
-	older, _ := newFake(t, "check", orders{Code: 1, Says: "criu: unrecognized option '--unprivileged'\n\nUsage:\n  criu check\n\nTry -h|--help for more info\n"})
+	silent, _ := newFakeCriu(t, "check", orders{Code: 2})
+	older, _ := newFakeCriu(t, "check", orders{Code: 1, Says: "criu: unrecognized option '--unprivileged'\n\nUsage:\n  criu check\n\nTry -h|--help for more info\n"})
 	name := filepath.Base(os.Args[0])
 	for _, c := range []struct {
 		criu *Criu
@@ -155,7 +155,7 @@ func TestDump(t *testing.T) {
 		t.Fatal(err)
 	}
 	p := start(t, shellIn(dir, counting), nil)
-	c, folder := newFake(t, "dump", orders{})
+	c, folder := newFakeCriu(t, "dump", orders{})
 	if err := c.Dump(t.Context(), p, images); err != nil {
 		t.Fatalf("Dump = %v, want nil", err)
 	}
@@ -183,7 +183,7 @@ func TestDumpFails(t *testing.T) {
 	t.Run("refused", func(t *testing.T) {
 		dir := t.TempDir()
 		p := start(t, shellIn(dir, counting), nil)
-		c, _ := newFake(t, "dump", orders{Code: 1, Says: "(00.1) Error (criu/sk-inet.c:200): Connected TCP socket\n"})
+		c, _ := newFakeCriu(t, "dump", orders{Code: 1, Says: "(00.1) Error (criu/sk-inet.c:200): Connected TCP socket\n"})
 		err := c.Dump(t.Context(), p, filepath.Join(dir, "images"))
 		if err == nil || !strings.HasSuffix(err.Error(), " dump: Connected TCP socket") {
 			t.Errorf("Dump = %v, want why", err)
@@ -193,7 +193,7 @@ func TestDumpFails(t *testing.T) {
 	t.Run("no place", func(t *testing.T) {
 		dir := t.TempDir()
 		p := start(t, shellIn(dir, counting), nil)
-		c, _ := newFake(t, "dump", orders{})
+		c, _ := newFakeCriu(t, "dump", orders{})
 		if err := c.Dump(t.Context(), p, filepath.Join(dir, "none", "images")); !errors.Is(err, unix.ENOENT) {
 			t.Errorf("Dump = %v, want %v", err, unix.ENOENT)
 		}
@@ -202,7 +202,7 @@ func TestDumpFails(t *testing.T) {
 	t.Run("too late", func(t *testing.T) {
 		dir := t.TempDir()
 		p := start(t, shellIn(dir, counting), nil)
-		c, folder := newFake(t, "dump", orders{Hangs: true})
+		c, folder := newFakeCriu(t, "dump", orders{Hangs: true})
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
 		go func() {
@@ -248,7 +248,7 @@ func imagesIn(t *testing.T, pid int) (dir string) {
 }
 
 func TestRestore(t *testing.T) {
-	c, folder := newFake(t, "restore", orders{Leaves: []string{"/bin/sh", "-c", "read line; exit 7"}})
+	c, folder := newFakeCriu(t, "restore", orders{Leaves: []string{"/bin/sh", "-c", "read line; exit 7"}})
 	dir := imagesIn(t, 4)
 	p, err := c.Restore(t.Context(), Job{Mark: "_MARK=of the family"}, dir, nil)
 	if err != nil {
@@ -269,7 +269,7 @@ func TestRestore(t *testing.T) {
 }
 
 func TestRestoreFails(t *testing.T) {
-	c, _ := newFake(t, "restore", orders{Code: 1, Says: "(00.03) Error (criu/cr-restore.c:1237): Can't fork for 29767: File exists\n(00.03) Error (criu/cr-restore.c:2331): Restoring FAILED.\n"})
+	c, _ := newFakeCriu(t, "restore", orders{Code: 1, Says: "(00.03) Error (criu/cr-restore.c:1237): Can't fork for 29767: File exists\n(00.03) Error (criu/cr-restore.c:2331): Restoring FAILED.\n"})
 	dir := imagesIn(t, 4)
 	_, err := c.Restore(t.Context(), Job{}, dir, nil)
 	if err == nil || !strings.HasSuffix(err.Error(), " restore: Can't fork for 29767: File exists") {
@@ -291,7 +291,7 @@ func TestRestoreFails(t *testing.T) {
 
 // When the attempt is over before its job is restored the images are for the next one.
 func TestRestoreIsCancelled(t *testing.T) {
-	c, folder := newFake(t, "restore", orders{Hangs: true})
+	c, folder := newFakeCriu(t, "restore", orders{Hangs: true})
 	dir := imagesIn(t, 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
