@@ -12,6 +12,7 @@ import (
 )
 
 func TestLowestFree(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		usable, taken []int
 		n             int
@@ -36,6 +37,7 @@ func TestLowestFree(t *testing.T) {
 
 // What other jobs are bound to counts where they run, on the same machine.
 func TestProcessorsFor(t *testing.T) {
+	t.Parallel()
 	here := processorsHere()
 	if len(here) == 0 {
 		t.Fatal("processorsHere = none, want some")
@@ -65,6 +67,7 @@ func TestProcessorsFor(t *testing.T) {
 		{"no number", `"x"`, func(c *pool.Claim) { c.Machine = "node2" }, "[]"},
 	} {
 		t.Run(c.what, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			slot, err := classad.ParseAd(`[Cpus = ` + c.cpus + `]`)
 			if err != nil {
@@ -89,6 +92,7 @@ func TestProcessorsFor(t *testing.T) {
 // Jobs that run at the same time have processors of their own for as long as they run; one
 // for which none is left may run on all.
 func TestAffinity(t *testing.T) {
+	t.Parallel()
 	here := processorsHere()
 	const most = 4 // jobs with one of their own
 	jobs := min(len(here)+1, most)
@@ -97,7 +101,7 @@ func TestAffinity(t *testing.T) {
 	var ids []pool.JobID
 	for n := 1; n <= jobs; n++ {
 		p.cores(n, 1)
-		ids = append(ids, p.match(`grep ^Cpus_allowed_list: /proc/self/status; until [ -e go ]; do sleep 0.01; done`, "Out", fmt.Sprintf(`"out.%d"`, n)))
+		ids = append(ids, p.match(`grep ^Cpus_allowed_list: /proc/self/status; `+awaitGo, "Out", fmt.Sprintf(`"out.%d"`, n)))
 	}
 	p.starter(0, fmt.Sprintf("%d job(s) started.\n", jobs), "")
 	var got, want []string
@@ -120,7 +124,7 @@ func TestAffinity(t *testing.T) {
 	if !slices.Equal(got, want) {
 		t.Errorf("the jobs are bound to %v, want %v", got, want)
 	}
-	p.write("go", "")
+	p.open()
 	p.noClaims()
 	if got := p.history(ids[0], "CpuAffinity"); got != "CpuAffinity=undefined" {
 		t.Errorf("after its end the job's ad has %s, want none", got)
@@ -151,6 +155,7 @@ func (p *testPool) affinity(name string) string {
 
 // What the event log calls the scratch directory is what the job is told.
 func TestScratchIsTheSameEverywhere(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.match(`echo "$TMPDIR $_CONDOR_SCRATCH_DIR $A"`, "Environment", `"A=$$(CondorScratchDir)"`)
 	p.starter(0, started, "", "-wait")

@@ -132,9 +132,11 @@ func (p *testPool) settled() {
 
 // relatives returns the processes that have the mark of a job of the spool.
 func (p *testPool) relatives() (pids []int) {
-	mark := []byte("_FAIRSPOOL_FAMILY=" + familyPrefix(p.spool))
-	return processesWith("environ", mark)
+	return processesWith("environ", []byte(p.mark()))
 }
+
+// mark begins what each process of a job of the spool has in its environment.
+func (p *testPool) mark() string { return "_FAIRSPOOL_FAMILY=" + familyPrefix(p.spool) }
 
 // processesWith returns the processes that are alive with a file in /proc that has a text.
 func processesWith(file string, text []byte) (pids []int) {
@@ -154,6 +156,7 @@ func processesWith(file string, text []byte) (pids []int) {
 // TestRecording holds that the laws could be broken: two processes of one attempt at the same
 // time are an overlap, and an attempt that begins twice is noticed.
 func TestRecording(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	script := p.recorded(`over`)
 	run := func(attempt string) {
@@ -167,13 +170,13 @@ func TestRecording(t *testing.T) {
 	if got, want := p.read("attempts/TWICE"), "1.0 1\n"; got != want {
 		t.Errorf("TWICE = %q, want %q", got, want)
 	}
-	other := p.script(p.recorded(`echo >HERE/there; while [ ! -e HERE/go ]; do sleep 0.01; done; over`), "_CONDOR_SCRATCH_DIR=x/1.0.2", "FAIRSPOOL_JOB=1.0")
+	other := p.script(p.recorded(`echo >HERE/there; `+awaitGo+`; over`), "_CONDOR_SCRATCH_DIR=x/1.0.2", "FAIRSPOOL_JOB=1.0")
 	if err := other.Start(); err != nil {
 		t.Fatal(err)
 	}
 	p.until("the second is there", func() bool { return p.read("there") != "" })
 	run("3")
-	p.write("go", "")
+	p.open()
 	other.Wait()
 	if got, want := p.read("attempts/OVERLAP"), "1.0 3\n"; got != want {
 		t.Errorf("OVERLAP = %q, want %q", got, want)

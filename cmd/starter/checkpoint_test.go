@@ -16,6 +16,7 @@ import (
 // What goes on to its end is ended by a limit of the job's policy, and not by expressions
 // that are to be looked at meanwhile.
 func TestToEnd(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name  string
 		limit string // AllowedJobDuration
@@ -26,6 +27,7 @@ func TestToEnd(t *testing.T) {
 		{"a limit that is over", "60", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			id := p.match(`exit 0`)
 			s := &supervisor{attempt: attempt{id, 1}, tenure: &tenure{spool: p.spool}, log: &trouble{dir: p.spool.Dir(), attempt: attempt{id, 1}}}
@@ -56,6 +58,7 @@ func TestToEnd(t *testing.T) {
 
 // Images are made of a job that is a whole tree, be it with members that wait to be reaped.
 func TestWithin(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name            string
 		tree, processes []int
@@ -77,8 +80,8 @@ func TestWithin(t *testing.T) {
 func slowRestore(t *testing.T, conf string) (p *testPool, id pool.JobID, images string) {
 	t.Helper()
 	p = newPool(t)
-	criu := p.write("criu", "#!/bin/sh\n[ $1 = restore ] || exit 0\necho $$ >"+p.dir+"/restoring\nexec sleep 1000\n")
-	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nCHECKPOINT_COMMAND = [\""+criu+"\"]\n"+conf)
+	criu := p.write("criu", p.here("[ $1 = restore ] || exit 0\necho $$ >HERE/restoring\nexec "+linger+"\n"))
+	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nCHECKPOINT_COMMAND = [\"/bin/sh\", \""+criu+"\"]\n"+conf)
 	id = p.match(forever, mine()...)
 	images = filepath.Join(p.spool.Dir(), "execute", id.String()+imagesName)
 	err := os.MkdirAll(images, 0o700)
@@ -94,6 +97,7 @@ func slowRestore(t *testing.T, conf string) (p *testPool, id pool.JobID, images 
 // A job that has to leave while its processes are made again does so at once, and its images
 // are there for the next time.
 func TestHeldWhileRestored(t *testing.T) {
+	t.Parallel()
 	p, id, images := slowRestore(t, "")
 	pass := p.command("-q")
 	if err := pass.Start(); err != nil {
@@ -116,7 +120,8 @@ func TestHeldWhileRestored(t *testing.T) {
 // A job whose processes cannot be made again in time begins anew, and there is nothing from
 // which they could be made later.
 func TestRestoreTakesTooLong(t *testing.T) {
-	p, id, images := slowRestore(t, "MACHINE_MAX_VACATE_TIME = 1\n")
+	t.Parallel()
+	p, id, images := slowRestore(t, "MACHINE_MAX_VACATE_TIME = 0.1\n")
 	p.running(id)
 	p.pid("main")
 	if _, err := os.Stat(images); err == nil {

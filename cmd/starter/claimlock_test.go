@@ -11,6 +11,7 @@ import (
 
 // A job holds the lock of its claim, and cannot write to that file in the spool.
 func TestJobCannotWriteToItsLock(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exec 2>&1; echo x >&3 && echo written; flock -n 3 && echo held; flock -u 3; flock -n 3 && wc -c <&3`)
 	p.starter(0, started, "", "-wait")
@@ -24,6 +25,7 @@ func TestJobCannotWriteToItsLock(t *testing.T) {
 
 // Where a file that is open for reading takes no flock, as on NFS, the other one does.
 func TestFlockForWriting(t *testing.T) {
+	t.Parallel()
 	path := filepath.Join(t.TempDir(), "lock")
 	l, err := takeCharge(path)
 	if err != nil {

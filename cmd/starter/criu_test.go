@@ -24,8 +24,9 @@ func criuCommand(t *testing.T) []string {
 	return command
 }
 
-// counting is a job that prints the numbers from 1 to 30.
-const counting = `n=0; while [ $n -lt 30 ]; do n=$((n+1)); echo $n; sleep 0.05; done`
+// counting is a job that prints the numbers from 1 to 30, those above 10 when there is a file.
+// It waits without another process or a pipe, for the sake of criu.
+const counting = `n=0; while [ $n -lt 30 ]; do n=$((n+1)); echo $n; until [ $n != 10 ] || [ -e on ]; do :; done; done`
 
 // mine are the attributes of a job of the standard universe that has our rights: criu can
 // do more with those.
@@ -36,6 +37,7 @@ func mine() []string {
 // A job of the standard universe that has to leave goes on where it was, whoever it is told
 // by, and does not know.
 func TestTransparentCheckpoint(t *testing.T) {
+	t.Parallel()
 	command := criuCommand(t)
 	p := newPool(t)
 	p.write("config.toml", fmt.Sprintf("NETWORK_HOSTNAME = \"node1\"\nCHECKPOINT_COMMAND = [\"%s\"]\n", strings.Join(command, `", "`)))
@@ -52,6 +54,7 @@ func TestTransparentCheckpoint(t *testing.T) {
 	if _, err := os.Stat(images); err != nil {
 		t.Errorf("images of the job: %v", err)
 	}
+	p.write("on", "")
 	p.release(id)
 	p.rematch()
 	p.starter(0, "1 job(s) started.\n", "", "-wait")
@@ -70,9 +73,10 @@ func TestTransparentCheckpoint(t *testing.T) {
 
 // Where the machine cannot do that, such a job is told to leave like any other.
 func TestNoTransparentCheckpoint(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nCHECKPOINT_COMMAND = [\"/bin/false\"]\n")
-	id := p.match(`trap "echo told >told; exit 3" TERM; echo $$ >main; while :; do sleep 0.01; done`, mine()...)
+	id := p.match(`trap "echo told >told; exit 3" TERM; echo $$ >main; `+heed, mine()...)
 	p.running(id)
 	p.pid("main")
 	p.hold(id)

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -28,9 +28,7 @@ func dallyAsTold() {
 			return
 		}
 		os.WriteFile(words[1], []byte("\n"), 0o600)
-		for !allThere(words[2:]) {
-			time.Sleep(time.Millisecond)
-		}
+		testenv.Await(func() bool { return allThere(words[2:]) })
 	}
 }
 
@@ -38,6 +36,7 @@ func dallyAsTold() {
 // event log, when the next attempt could have ended long ago: the log has all in order. A pass
 // that does not go on at all keeps the job from nothing.
 func TestLateWord(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		stays  bool // until the job has ended
@@ -46,20 +45,23 @@ func TestLateWord(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			p := newPool(t)
-			id := p.match(p.recorded(`[ $a = 1 ] && { echo >>HERE/first; sleep 1000; }; over`))
+			id := p.match(p.recorded(`[ $a = 1 ] && { echo >>HERE/first; ` + linger + `; }; over`))
 			claim := p.running(id)
 			p.until("the job is there", func() bool { return p.read("first") != "" })
 			syscall.Kill(claim.PID, syscall.SIGKILL)
 			p.until("the supervisor is dead", func() bool { return !alive(claim.PID) })
 
 			late := p.command("-q")
-			late.Env = append(late.Env, fmt.Sprintf("%s=%s %s %s", dallies, stepFinished, filepath.Join(p.dir, "dallies"), filepath.Join(p.dir, "go")))
+			late.Env = append(late.Env, fmt.Sprintf("%s=%s %s %s", dallies, stepFinished, filepath.Join(p.dir, "dallies"), filepath.Join(p.dir, "on")))
 			if err := late.Start(); err != nil {
 				t.Fatal(err)
 			}
 			p.until("the end is recorded, and not in the log", func() bool { return p.read("dallies") != "" })
 			p.rematch()
 			next := p.command("-q", "-wait")
+			if c.stays {
+				next.Env = append(next.Env, patient+"=0")
+			}
 			if err := next.Start(); err != nil {
 				t.Fatal(err)
 			}
@@ -69,9 +71,9 @@ func TestLateWord(t *testing.T) {
 				}
 			} else {
 				p.until("the next attempt has begun", func() bool { return !slices.ContainsFunc(p.claims(), isMatched) })
-				time.Sleep(200 * time.Millisecond) // enough for all of it
+				testenv.Opened(t, p.spool.ClaimLock("1.0.1"))() // its supervisor waits for the late word
 			}
-			p.write("go", "")
+			p.write("on", "")
 			if err := late.Wait(); err != nil {
 				t.Error(err)
 			}

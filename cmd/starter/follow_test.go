@@ -11,20 +11,23 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // What systemd is told: that it is ready, how many jobs run, that it reads its
 // configuration, and that it ends.
 func TestNotify(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	p.match(`while [ ! -e go ]; do sleep 0.01; done`)
+	p.match(awaitGo)
 	path := filepath.Join(t.TempDir(), "notify")
 	listen, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: path, Net: "unixgram"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer listen.Close()
-	listen.SetReadDeadline(time.Now().Add(30 * time.Second))
+	listen.SetReadDeadline(time.Now().Add(testenv.Longest))
 	c := p.command("-watch", "-q")
 	c.Env = append(c.Env, "NOTIFY_SOCKET="+path)
 	var bad bytes.Buffer
@@ -53,7 +56,7 @@ func TestNotify(t *testing.T) {
 		t.Errorf("with RELOADING=1 systemd hears %q, want the time too", told)
 	}
 	hear("READY=1")
-	p.write("go", "")
+	p.open()
 	hear("STATUS=0 job(s) on node1")
 	c.Process.Signal(unix.SIGTERM)
 	hear("STOPPING=1")
@@ -65,6 +68,7 @@ func TestNotify(t *testing.T) {
 
 // A watch that has lost its spool ends.
 func TestWatchWithoutSpool(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	c := p.command("-watch")
 	var bad bytes.Buffer
@@ -89,6 +93,7 @@ func TestWatchWithoutSpool(t *testing.T) {
 // TestStirs holds that what is written to a directory is noticed, and that a watch looks
 // more often where that cannot be.
 func TestStirs(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	stir, often := stirs(dir)
 	if often != calm {
@@ -100,7 +105,7 @@ func TestStirs(t *testing.T) {
 		}
 		select {
 		case <-stir:
-		case <-time.After(20 * time.Second):
+		case <-time.After(testenv.Longest):
 			t.Fatal("nothing stirs when a file is written")
 		}
 	}

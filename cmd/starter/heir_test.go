@@ -11,8 +11,10 @@ import (
 // A job that runs once more may have its own slot again, at once; of the standard universe
 // under the name that it had.
 func TestOwnSuccessor(t *testing.T) {
+	t.Parallel()
 	for _, universe := range []pool.Universe{pool.Vanilla, pool.Standard} {
 		t.Run(strconv.Itoa(int(universe)), func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			p.slot(1)
 			cluster := p.queueOf(2, `echo x >>starts; exit 0`, "JobUniverse", strconv.Itoa(int(universe)), "OnExitRemove", "ProcId == 0 || NumShadowStarts == 3")

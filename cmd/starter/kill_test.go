@@ -12,26 +12,35 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
+// leastKills is how many kills a test of make soak waits for, however short it is.
+const leastKills = 20
+
+// aMoment is what jobs of make soak do while others are killed: it decides no verdict.
+const aMoment = `sleep 0.1`
+
 // Passes and supervisors are killed at any moment; all the same every job is
 // run to its end, no two attempts of one overlap, and nothing is left behind.
-func TestKilledAtAnyMoment(t *testing.T) {
-	const atOnce, kills = 4, 60
+func TestSoakKilled(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	t.Parallel()
+	const atOnce = 4
 	p := newPool(t)
-	random := rand.New(rand.NewPCG(1, 2))
+	random := rand.New(rand.NewPCG(seed, 2))
 	jobs, killed := 0, 0
-	for killed < kills {
+	for end := time.Now().Add(length); killed < leastKills || time.Now().Before(end); {
 		for n := len(p.queue()); n < atOnce; n++ {
 			// The second lock tells attempts that overlap: all processes of an
 			// attempt hold it until they have gone.
 			p.match(`exec 9>guard.$FAIRSPOOL_JOB
 flock -n 9 || echo $FAIRSPOOL_JOB >>overlaps
-sleep 0.15
+` + aMoment + `
 echo >>end.$FAIRSPOOL_JOB`)
 			jobs++
 		}

@@ -12,11 +12,12 @@ import (
 
 // daemon is a script that leaves the job's process group and lets go of the
 // claim's lock, and goes on when the daemon is there.
-const daemon = `setsid sh -c 'exec 3>&-; echo $$ >daemon; exec sleep 1000' &
-until [ -s daemon ]; do sleep 0.01; done; `
+const daemon = `mkfifo up; setsid sh -c 'exec 3>&-; echo $$ >daemon; echo >up; exec ` + linger + `' &
+read x <up; `
 
 // What a job leaves behind does not outlive its attempt, however it hides.
 func TestDaemonsEndWithTheJob(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(daemon + `exit 4`)
 	p.starter(0, started, "", "-wait")
@@ -32,8 +33,9 @@ func TestDaemonsEndWithTheJob(t *testing.T) {
 }
 
 func TestDaemonsEndWithAnEviction(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	id := p.match(daemon + `while :; do sleep 0.01; done`)
+	id := p.match(daemon + hang)
 	c := p.running(id)
 	pid := p.pid("daemon")
 	if err := syscall.Kill(c.PID, syscall.SIGTERM); err != nil {
@@ -48,15 +50,17 @@ func TestDaemonsEndWithAnEviction(t *testing.T) {
 // What a job leaves behind whose supervisor has died is ended by the next pass, even if it
 // let go of the claim's lock.
 func TestDaemonsEndWithTheLost(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ name, conf, script string }{
 		{"by its mark", `BASE_CGROUP = ""`, daemon},
 		{"by its limit", `BASE_CGROUP = ""`, strings.Replace(daemon, "setsid sh", "setsid env -i sh", 1)},
 		{"by its cgroup", `BASE_CGROUP = "fairspool-test"`, strings.Replace(daemon, "setsid sh", "setsid env -i sh", 1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\n"+c.conf+"\n")
-			id := p.match(c.script + `echo >there; while :; do sleep 0.01; done`)
+			id := p.match(c.script + `echo >there; ` + hang)
 			claim := p.running(id)
 			p.until("the job is there", func() bool { return p.read("there") != "" })
 			pid := p.pid("daemon")
@@ -86,12 +90,13 @@ func TestDaemonsEndWithTheLost(t *testing.T) {
 
 // Orphans that end while the job runs do not stay as zombies.
 func TestOrphansAreReaped(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	id := p.match(`sh -c 'sh -c "echo \$\$ >orphan; sleep 0.1" & exit' ; while [ ! -e go ]; do sleep 0.01; done`)
+	id := p.match(`mkfifo adopted; sh -c 'sh -c "echo \$\$ >orphan; read x <adopted" & exit' ; echo >adopted; ` + awaitGo)
 	p.running(id)
 	pid := p.pid("orphan")
 	p.until("the orphan is reaped", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
-	p.write("go", "")
+	p.open()
 	p.noClaims()
 	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=0"; got != want {
 		t.Errorf("the job's ad: %s, want %s", got, want)
@@ -101,9 +106,10 @@ func TestOrphansAreReaped(t *testing.T) {
 // KILLING_TIMEOUT bounds how long a pass waits for what a dead supervisor's
 // job has left; the next pass finds it gone.
 func TestKillingTimeout(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nKILLING_TIMEOUT = 0\n")
-	id := p.match(`setsid sleep 1000 & echo $! >child; echo $$ >main; wait`)
+	id := p.match(`setsid ` + linger + ` & echo $! >child; echo $$ >main; wait`)
 	c := p.running(id)
 	main, child := p.pid("main"), p.pid("child")
 	if err := syscall.Kill(c.PID, syscall.SIGKILL); err != nil {
@@ -119,6 +125,7 @@ func TestKillingTimeout(t *testing.T) {
 // A job has its standard files and the lock open and nothing else, and heeds
 // all signals, whatever starter was called with.
 func TestWhatJobsInherit(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`echo $$ >main
 for n in 0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do if [ -e /proc/$$/fd/$n ]; then echo $n; fi; done
@@ -156,8 +163,9 @@ readlink /proc/$$/fd/3 >lock`)
 
 // A supervisor, too, keeps nothing of its caller's open.
 func TestCallersLockIsFree(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	p.match(`while [ ! -e go ]; do sleep 0.01; done`)
+	p.match(awaitGo)
 	c := p.command()
 	f, err := os.Create(filepath.Join(p.dir, "cron.lock"))
 	if err != nil {
@@ -179,6 +187,6 @@ func TestCallersLockIsFree(t *testing.T) {
 	if err := syscall.Flock(int(again.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
 		t.Errorf("flock of the caller's lock while the job runs: %v, want it free", err)
 	}
-	p.write("go", "")
+	p.open()
 	p.noClaims()
 }

@@ -27,6 +27,7 @@ const whoIs = `echo $(id -u) $(id -g) $USER; touch made "$TMPDIR/x" || echo no`
 
 // A job of root's starter has its owner's rights, and so has what it leaves.
 func TestRunsAsItsOwner(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		owner    string
 		uid      int
@@ -37,6 +38,7 @@ func TestRunsAsItsOwner(t *testing.T) {
 		{"root", 0, nil},
 	} {
 		t.Run(fmt.Sprintf("%s%d", c.owner, len(c.transfer)), func(t *testing.T) {
+			t.Parallel()
 			p := rootsPool(t)
 			id := p.match(whoIs, append(c.transfer, "Owner", `"`+c.owner+`"`)...)
 			p.starter(0, started, "", "-wait")
@@ -69,6 +71,7 @@ func ownerOf(t *testing.T, path string) int {
 // A job of somebody whom the machine does not know runs as the account that is there for
 // such, and never as root.
 func TestRunsAsNobody(t *testing.T) {
+	t.Parallel()
 	const unknown = `owner "stranger": this machine knows no such user, and NOBODY_SLOT_USER names none to run its jobs`
 	for _, c := range []struct{ nobody, held string }{
 		{"", unknown},
@@ -77,6 +80,7 @@ func TestRunsAsNobody(t *testing.T) {
 		{"stranger", `NOBODY_SLOT_USER: this machine knows no user "stranger"`},
 	} {
 		t.Run(c.nobody, func(t *testing.T) {
+			t.Parallel()
 			p := rootsPool(t)
 			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nNOBODY_SLOT_USER = \""+c.nobody+"\"\n")
 			id := p.match(whoIs, "Owner", `"stranger"`)
@@ -119,15 +123,16 @@ func TestOwnerCannotBeLookedUp(t *testing.T) {
 // Users get through a spool of root's to their own scratch directories, and see or open
 // nothing else in it.
 func TestSpoolIsClosed(t *testing.T) {
+	t.Parallel()
 	p := rootsPool(t)
 	execute := filepath.Join(p.spool.Dir(), "execute")
 	if err := os.Mkdir(execute, 0o700); err != nil { // as it was in older releases
 		t.Fatal(err)
 	}
-	p.match(`: >go; until [ -e seen ]; do sleep 0.01; done`)
+	p.match(`: >there; ` + awaitGo)
 	p.match(`exit 1`, "Cmd", `"/no/such"`)
 	p.starter(1, started, "starter: job 2.0: executable /no/such: no such file or directory\n")
-	p.until("the job runs", func() bool { _, err := os.Stat(filepath.Join(p.dir, "go")); return err == nil })
+	p.until("the job runs", func() bool { _, err := os.Stat(filepath.Join(p.dir, "there")); return err == nil })
 	seen := 0
 	err := filepath.WalkDir(p.spool.Dir(), func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -152,7 +157,7 @@ func TestSpoolIsClosed(t *testing.T) {
 	if err != nil || seen < 15 {
 		t.Errorf("looked at %d files of the spool, %v, want 15 at least", seen, err)
 	}
-	p.write("seen", "")
+	p.open()
 	p.noClaims()
 	sound, err := spool.Check(p.spool.Dir(), spool.Options{}, func(spool.Finding) {})
 	if !sound || err != nil {
@@ -162,6 +167,7 @@ func TestSpoolIsClosed(t *testing.T) {
 
 // A spool may be reached by a link; EXECUTE elsewhere is as its administrator made it.
 func TestFolderLetsThrough(t *testing.T) {
+	t.Parallel()
 	p := rootsPool(t)
 	link, elsewhere := filepath.Join(p.dir, "link"), filepath.Join(p.dir, "elsewhere")
 	if err := os.Symlink(p.spool.Dir(), link); err != nil {

@@ -17,11 +17,12 @@ import (
 )
 
 // forever is a job that leaves when it is told to.
-const forever = `echo $$ >main; while :; do sleep 0.01; done`
+const forever = `echo $$ >main; ` + hang
 
 // TestPolicy holds that a running job's own policy is carried out while nothing else
 // looks at the queue.
 func TestPolicy(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name     string
 		interval string // PERIODIC_EXPR_INTERVAL
@@ -41,6 +42,7 @@ func TestPolicy(t *testing.T) {
 		{"periodic remove", "0.05", []string{"PeriodicRemove", "JobStatus == 2"}, "gone", []string{"009 (001", "PeriodicRemove"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = "+c.interval+"\n")
 			id := p.match(forever, c.pairs...)
@@ -59,11 +61,13 @@ func TestPolicy(t *testing.T) {
 
 // What is set while the job runs counts at once, whether it had a policy before or not.
 func TestPolicySetLater(t *testing.T) {
+	t.Parallel()
 	for name, c := range map[string]struct{ attr, expr, want string }{
 		"a limit":       {"AllowedExecuteDuration", "0", "JobStatus=5 HoldReasonCode=47"},
 		"an expression": {"PeriodicHold", "JobStatus == 2", "JobStatus=5 HoldReasonCode=3"},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t) // expressions are looked at once a minute
 			id := p.match(forever)
 			p.starter(0, started, "")
@@ -139,6 +143,7 @@ func TestAlarm(t *testing.T) {
 // Output that is still being copied when the job's time is over is kept, and the job
 // held.
 func TestLimitDuringCopyBack(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exit 0`, "ClusterId", "1", "ProcId", "0", "TransferOutput", `"big"`)
 	var job launch.Job
@@ -157,7 +162,10 @@ func TestLimitDuringCopyBack(t *testing.T) {
 	}
 	placed, err := job.Transfer.Place(context.Background())
 	if err == nil {
-		err = os.WriteFile(filepath.Join(job.Dir, "big"), make([]byte, 256<<20), 0o644)
+		big := filepath.Join(job.Dir, "big") // more than is copied at a time
+		if err = os.WriteFile(big, nil, 0o644); err == nil {
+			err = os.Truncate(big, 256<<20)
+		}
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -198,26 +206,26 @@ func adOf(t *testing.T, pairs ...string) *classad.Ad {
 }
 
 func TestDeferral(t *testing.T) {
+	t.Parallel()
 	now := matchedAt.Add(time.Minute).Unix() // of the passes
 	at := func(seconds int64) string { return classad.Int(now + seconds).String() }
 
 	t.Run("ahead", func(t *testing.T) {
+		t.Parallel()
 		p := newPool(t)
-		id := p.match(`echo in`, "DeferralTime", at(2))
+		id := p.match(`echo in`, "DeferralTime", at(1))
 		before := time.Now()
 		p.starter(0, started, "")
-		if got := p.read("out"); got != "" || p.state(id) != pool.RunningClaim {
-			t.Errorf("after the pass, output = %q, claim %v, want nothing yet, and a running claim", got, p.state(id))
-		}
 		p.noClaims()
-		if took := time.Since(before); took < 1900*time.Millisecond {
-			t.Errorf("the job ended after %v, want 2s and more", took)
+		if took := time.Since(before); took < time.Second {
+			t.Errorf("the job ended after %v, want 1s and more", took)
 		}
 		if got, want := p.read("out")+p.history(id, "JobStatus", "NumJobStarts"), "in\nJobStatus=4 NumJobStarts=1"; got != want {
 			t.Errorf("output and ad: %q, want %q", got, want)
 		}
 	})
 	t.Run("waited for", func(t *testing.T) {
+		t.Parallel()
 		p := newPool(t)
 		id := p.match(`exit 0`, "DeferralTime", at(1))
 		p.starter(0, started, "", "-wait")
@@ -226,6 +234,7 @@ func TestDeferral(t *testing.T) {
 		}
 	})
 	t.Run("within the window", func(t *testing.T) {
+		t.Parallel()
 		p := newPool(t)
 		id := p.match(`exit 0`, "DeferralTime", at(-10), "DeferralWindow", "1000")
 		p.starter(0, started, "", "-wait")
@@ -234,6 +243,7 @@ func TestDeferral(t *testing.T) {
 		}
 	})
 	t.Run("missed", func(t *testing.T) {
+		t.Parallel()
 		p := newPool(t)
 		id := p.match(`echo in`, "DeferralTime", at(-60), "DeferralWindow", "30", "TransferInput", `"nothing"`)
 		out, _ := p.command("-q").CombinedOutput()
@@ -259,10 +269,14 @@ func TestDeferral(t *testing.T) {
 		"wanted by nobody else": {func(p *testPool, id pool.JobID) {}, []string{"PeriodicRemove", "JobStatus == 2"}, "gone"},
 	} {
 		t.Run(name+" while it waits", func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
-			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = 0.5\n")
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = 0.05\n")
 			id := p.match(`echo in`, append(c.pairs, "DeferralTime", at(100000))...)
 			p.starter(0, started, "")
+			if c.pairs == nil && p.state(id) != pool.RunningClaim {
+				t.Errorf("after the pass the claim is %v, want it running", p.state(id))
+			}
 			c.do(p, id)
 			p.nothingLeft()
 			if got := p.queued(id, "JobStatus", "HoldReasonCode", "NumJobStarts"); got != c.want {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -12,7 +13,11 @@ import (
 	"testing"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -24,8 +29,9 @@ import (
 const isStarter = "STARTER_TEST_IS_STARTER"
 
 func TestMain(m *testing.M) {
+	goneLooks, lookEvery, measureEvery = 2, 10*time.Millisecond, 50*time.Millisecond
 	if os.Getenv(isStarter) != "" {
-		goneLooks = 2
+		joblog.Patience = patienceAsTold()
 		dieAsTold()
 		stopAsTold()
 		countAsTold()
@@ -33,9 +39,44 @@ func TestMain(m *testing.M) {
 		main()
 		return
 	}
-	status := m.Run()
-	removeBuilt()
-	os.Exit(status)
+	os.Exit(runTests(m))
+}
+
+// runTests runs the tests, in whose processes alice is known. They mostly wait for other processes:
+// more of them run at a time than there are processors.
+func runTests(m *testing.M) (status int) {
+	dir, err := os.MkdirTemp("", "starter")
+	if err == nil {
+		defer os.RemoveAll(dir)
+		var path string
+		if path, err = cmdtest.UsersIn(dir); err == nil {
+			err = os.Setenv("PATH", path)
+		}
+	}
+	flag.Parse()
+	chosen := false
+	flag.Visit(func(f *flag.Flag) { chosen = chosen || f.Name == "test.parallel" })
+	if err == nil && !chosen {
+		err = flag.Set("test.parallel", "8")
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	os.Unsetenv("FAIRSPOOL_NOW") // tests of the machine's clock read it
+	return testenv.Run(m)
+}
+
+// patient names how long a starter waits for others that write a job's log.
+const patient = "STARTER_TEST_PATIENT"
+
+// patienceAsTold is by default what no test waits for in vain.
+func patienceAsTold() time.Duration {
+	d, err := time.ParseDuration(os.Getenv(patient))
+	if err != nil {
+		return testenv.Longest
+	}
+	return d
 }
 
 // The policy time that the tests' jobs were matched at.
@@ -49,7 +90,8 @@ const submitter = "alice@example.org"
 type testPool struct {
 	*testing.T
 	dir, config string
-	path        string // PATH, by which alice is known
+	path        string // PATH
+	gate        *os.File
 	spool       *spool.Spool
 }
 
@@ -57,11 +99,12 @@ type testPool struct {
 func newPool(t *testing.T) *testPool {
 	t.Helper()
 	dir := t.TempDir()
-	p := &testPool{T: t, dir: dir, config: filepath.Join(dir, "config.toml"), path: cmdtest.Users(t)}
+	p := &testPool{T: t, dir: dir, config: filepath.Join(dir, "config.toml"), path: os.Getenv("PATH")}
 	cmdtest.Share(t, dir)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\n")
+	p.pipes()
 	sp, err := spool.Open(filepath.Join(dir, "spool"), spool.Options{
-		Program: "test", UIDDomain: "example.org", LockWait: 20 * time.Second, Now: matchedAt,
+		Program: "test", UIDDomain: "example.org", LockWait: testenv.Longest, Now: matchedAt,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -77,6 +120,56 @@ func (p *testPool) end() {
 		if c.PID > 0 {
 			syscall.Kill(c.PID, syscall.SIGKILL)
 		}
+	}
+	if p.Failed() {
+		for _, pid := range p.relatives() {
+			syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
+}
+
+// What jobs wait with, in shell.
+const (
+	// awaitGo waits until the test calls open or letGo.
+	awaitGo = `until read x <HERE/go; do :; done`
+	// hang never ends by itself.
+	hang = `while :; do read x <>HERE/never; done`
+	// heed does as hang, and a shell that traps a signal does so at once: it may come just
+	// before read waits, but not just before wait does.
+	heed = `setsid ` + linger + ` & while :; do wait; done`
+	// linger is a program that never ends by itself, for processes beside the shell.
+	linger = `tail -f /dev/null`
+)
+
+// pipes makes the pipes from which jobs read that wait.
+func (p *testPool) pipes() {
+	p.Helper()
+	for _, name := range []string{"go", "never"} {
+		path := filepath.Join(p.dir, name)
+		if err := unix.Mkfifo(path, 0o600); err != nil {
+			p.Fatal(err)
+		}
+		cmdtest.Share(p, path)
+	}
+	var err error
+	if p.gate, err = os.OpenFile(filepath.Join(p.dir, "go"), os.O_RDWR, 0); err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { p.gate.Close() })
+}
+
+// open has all jobs go on that wait with awaitGo, now or later.
+func (p *testPool) open() {
+	p.Helper()
+	const most = 4096 // bytes that any pipe holds
+	p.letGo(most)
+}
+
+// letGo has so many jobs go on that wait with awaitGo, now or later.
+func (p *testPool) letGo(n int) {
+	p.Helper()
+	if _, err := p.gate.WriteString(strings.Repeat("\n", n)); err != nil {
+		p.Fatal(err)
 	}
 }
 
@@ -128,7 +221,7 @@ func (p *testPool) job(script string, pairs ...string) *classad.Ad {
 	ad := classad.New()
 	for name, value := range map[string]string{
 		"Owner": "alice", "Iwd": p.dir, "Cmd": "/bin/sh", "Out": "out", "Err": "err", "UserLog": "log",
-		"Arguments": "-c '" + strings.ReplaceAll(script, "'", "''") + "'",
+		"Arguments": "-c '" + strings.ReplaceAll(p.here(script), "'", "''") + "'",
 	} {
 		ad.SetString(name, value)
 	}
@@ -142,6 +235,9 @@ func (p *testPool) job(script string, pairs ...string) *classad.Ad {
 	}
 	return ad
 }
+
+// here returns a script with the folder of the pool where it says HERE.
+func (p *testPool) here(script string) string { return strings.ReplaceAll(script, "HERE", p.dir) }
 
 // command returns a starter that works on the pool.
 func (p *testPool) command(args ...string) *exec.Cmd {
@@ -224,10 +320,8 @@ func attributes(ad *classad.Ad, names []string) string {
 // until waits for something that other processes bring about.
 func (p *testPool) until(what string, done func() bool) {
 	p.Helper()
-	for end := time.Now().Add(20 * time.Second); !done(); time.Sleep(2 * time.Millisecond) {
-		if time.Now().After(end) {
-			p.Fatalf("waited in vain: %s; starter.log: %s", what, p.read("spool/starter.log"))
-		}
+	if !testenv.Await(done) {
+		p.Fatalf("waited in vain: %s; starter.log: %s", what, p.read("spool/starter.log"))
 	}
 }
 

@@ -79,9 +79,10 @@ func (p *testPool) state(id pool.JobID) pool.ClaimState {
 // TestPreempted follows a slot from a job that is told to leave to the one that it is
 // promised to.
 func TestPreempted(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.advertise(1, "Unclaimed", "")
-	old := p.match(`trap "echo leaving; echo >told; while [ ! -e go ]; do sleep 0.01; done; exit 0" USR1; echo $$ >main; while :; do sleep 0.01; done`,
+	old := p.match(`trap "echo leaving; echo >told; `+awaitGo+`; exit 0" USR1; echo $$ >main; `+heed,
 		"KillSig", `"SIGUSR1"`, "RemoveKillSig", `"SIGHUP"`)
 	p.running(old)
 	p.pid("main")
@@ -91,7 +92,7 @@ func TestPreempted(t *testing.T) {
 	if got := p.state(next); got != pool.Promised {
 		t.Errorf("while the slot is vacated the claim is %v, want Promised", got)
 	}
-	p.write("go", "")
+	p.open()
 	p.until("the promise is kept", func() bool { return p.state(next) == pool.Matched })
 	const want = `JobStatus=1 VacateReason="preempted for job 2.0 of bob@example.org: the slot's Rank prefers it" NumJobStarts=1`
 	if got := p.queued(old, "JobStatus", "VacateReason", "NumJobStarts"); got != want {
@@ -114,9 +115,10 @@ func TestPreempted(t *testing.T) {
 // A pass that finds the supervisor of a preempted job dead starts the job that its
 // slot was promised to.
 func TestPreemptedSupervisorKilled(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.advertise(1, "Unclaimed", "")
-	old := p.match(`trap "echo >told" TERM; echo $$ >main; while :; do sleep 0.01; done`)
+	old := p.match(`trap "echo >told" TERM; echo $$ >main; ` + heed)
 	c := p.running(old)
 	main := p.pid("main")
 	next := p.preempt(1, old, `echo in`)
@@ -141,6 +143,7 @@ func TestPreemptedSupervisorKilled(t *testing.T) {
 
 // A pass sees that a slot which somebody held by its own words came free.
 func TestPromisedFromOutside(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.advertise(1, "Claimed", "carol@elsewhere")
 	next := p.preempt(1, pool.JobID{}, `echo in`)

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/pool"
@@ -30,11 +32,14 @@ func (p player) Processes() []int { return descendants(p.supervisor) }
 func (p player) FD() (int, bool) { return p.dir, p.dir > 0 }
 
 // sleepers is a job of three processes in two sessions.
-const sleepers = `setsid sh -c 'sleep 60 & setsid sh -c "echo ready; exec sleep 60" & wait' & wait`
+const sleepers = `setsid sh -c '` + linger + ` & setsid sh -c "echo ready; exec ` + linger + `" & wait' & wait`
 
 // play starts a supervisor whose job has started what it needs when it says so.
 func play(t *testing.T, script string) player {
 	t.Helper()
+	ordinary(t)
+	runtime.LockOSThread() // Pdeathsig is of the thread that starts the process
+	t.Cleanup(runtime.UnlockOSThread)
 	c := exec.Command("/bin/sh", "-c", script)
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	out, err := c.StdoutPipe()
@@ -86,6 +91,14 @@ type stage struct {
 
 func newStage(t *testing.T) *stage { return &stage{testPool: newPool(t), clock: 1000} }
 
+// ordinary skips a test of nice values where processes do not begin with 0.
+func ordinary(t *testing.T) {
+	t.Helper()
+	if raw, err := unix.Getpriority(unix.PRIO_PROCESS, 0); err != nil || raw != 20 {
+		t.Skipf("the nice value of this process is %d (%v), and it takes 0 to tell what others are given", 20-raw, err)
+	}
+}
+
 // run has another job run, with attributes of its ad.
 func (s *stage) run(pairs ...string) {
 	s.Helper()
@@ -117,7 +130,7 @@ func (s *stage) reprioritizer(id pool.JobID, job relatives) *reprioritizer {
 // opened opens the spool anew: a supervisor has one of its own.
 func (s *stage) opened() *spool.Spool {
 	s.Helper()
-	sp, err := spool.Open(s.spool.Dir(), spool.Options{Program: "test", LockWait: 20 * time.Second, Now: matchedAt})
+	sp, err := spool.Open(s.spool.Dir(), spool.Options{Program: "test", LockWait: testenv.Longest, Now: matchedAt})
 	if err != nil {
 		s.Fatal(err)
 	}
@@ -136,13 +149,8 @@ func (s *stage) apply() {
 
 // settled has a supervisor apply until it is done.
 func (s *stage) settled(r *reprioritizer) {
-	end := time.Now().Add(20 * time.Second)
-	for wait := r.adjust(); wait > 0; wait = r.adjust() {
-		if time.Now().After(end) {
-			s.Errorf("adjust = %v after 20 s, want 0", wait)
-			return
-		}
-		time.Sleep(time.Millisecond)
+	if !testenv.Await(func() bool { return r.adjust() == 0 }) {
+		s.Errorf("adjust = %v for %v, want 0", r.adjust(), testenv.Longest)
 	}
 }
 
@@ -173,6 +181,7 @@ func (s *stage) set(job int, name, expr string) {
 // What Grid Engine did with these tickets, done to real processes: all of a job's, in
 // whatever session.
 func TestReprioritize(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	for _, tickets := range []string{"500000", "300000.9", "100000 + 50000"} {
 		s.run("Tickets", tickets, "OverrideTickets", "7")
@@ -201,6 +210,7 @@ func TestReprioritize(t *testing.T) {
 // One supervisor reads the queue, and the others what it has written: they agree even
 // where they would see something else.
 func TestReprioritizeAgrees(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.run("Tickets", "600000")
 	s.run("Tickets", "400000")
@@ -212,6 +222,7 @@ func TestReprioritizeAgrees(t *testing.T) {
 
 // What keeps a delivery from being read does no harm.
 func TestReprioritizeAnew(t *testing.T) {
+	t.Parallel()
 	for name, left := range map[string]string{
 		"damaged":     `{"At": 1000, "Jobs": {"1.0.1"`,
 		"empty":       "",
@@ -221,6 +232,7 @@ func TestReprioritizeAnew(t *testing.T) {
 		"of no jobs":  `{"At": 999}`,
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			s := newStage(t)
 			s.run("Tickets", "600000")
 			s.run("Tickets", "400000")
@@ -236,6 +248,7 @@ func TestReprioritizeAnew(t *testing.T) {
 
 // Without tickets nobody is touched, nor is what does not run here.
 func TestReprioritizeNobody(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.run()
 	s.run("Tickets", "undefined", "OverrideTickets", `"many"`)
@@ -274,6 +287,7 @@ func TestReprioritizeNobody(t *testing.T) {
 
 // While another makes the delivery nobody waits for it.
 func TestReprioritizeBusy(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.run("Tickets", "1")
 	r := s.each[0]
@@ -298,6 +312,7 @@ func TestReprioritizeBusy(t *testing.T) {
 
 // Nothing is written where there is no spool any more, and what cannot be done is told.
 func TestReprioritizeTrouble(t *testing.T) {
+	t.Parallel()
 	s := newStage(t)
 	s.run("Tickets", "1")
 	r := s.each[0]
@@ -328,6 +343,7 @@ func TestReprioritizeTrouble(t *testing.T) {
 
 // By default nothing is ever due; else it is at the multiples of the interval.
 func TestReprioritizeNext(t *testing.T) {
+	t.Parallel()
 	if r := (&reprioritizer{}); r.next() != nil {
 		t.Error("with the interval 0 something becomes due")
 	}
@@ -340,7 +356,7 @@ func TestReprioritizeNext(t *testing.T) {
 		began := r.begun()
 		select {
 		case <-r.next():
-		case <-time.After(20 * time.Second):
+		case <-time.After(testenv.Longest):
 			t.Fatal("nothing becomes due in an interval of 20 ms")
 		}
 		if now := r.begun(); now <= began {
@@ -355,6 +371,7 @@ func TestReprioritizeNext(t *testing.T) {
 }
 
 func TestTicketsAndSlots(t *testing.T) {
+	t.Parallel()
 	c := &classad.Context{Now: matchedAt}
 	for _, x := range []struct {
 		pairs   []string

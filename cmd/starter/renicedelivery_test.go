@@ -12,6 +12,7 @@ import (
 
 // TestDeliveryNext plays deliveries one after the other.
 func TestDeliveryNext(t *testing.T) {
+	t.Parallel()
 	job := func(name string, tickets float64, live, reaped float64) load {
 		return load{runner{name, 1, tickets, 1}, live, reaped}
 	}
@@ -53,7 +54,8 @@ func (d delivery) text() string {
 // What a job has used is what its processes have, and those that its supervisor has
 // reaped; a job without a supervisor is none.
 func TestMeasured(t *testing.T) {
-	p := play(t, `sh -c 'i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done'; (i=0; while [ $i -lt 300000 ]; do i=$((i+1)); done; echo ready; sleep 60) & wait`)
+	t.Parallel()
+	p := play(t, `sh -c 'i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done'; (i=0; while [ $i -lt 150000 ]; do i=$((i+1)); done; echo ready; `+linger+`) & wait`)
 	loads := measured([]runner{{name: "1.0.1", pid: p.supervisor}, {name: "2.0.1", pid: math.MaxInt32}, {name: "3.0.1"}})
 	if len(loads) != 1 || loads[0].name != "1.0.1" || !(loads[0].live > 0.02) || !(loads[0].reaped > 0.02) {
 		t.Errorf("measured = %+v, want one job, of which some hundredths of a second are the processes' and some its dead children's", loads)

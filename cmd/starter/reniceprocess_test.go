@@ -11,9 +11,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // unprivileged takes from the test's thread the rights of root that matter here, until
@@ -39,22 +40,20 @@ func unprivileged(t *testing.T) {
 }
 
 // settle sets a job's nice values, as soon as the kernel lets us set its autogroups.
-func (p player) settle(t *testing.T, want int) settle {
+func (p player) settle(t *testing.T, want int) (s settle) {
 	t.Helper()
-	for end := time.Now().Add(20 * time.Second); ; time.Sleep(10 * time.Millisecond) {
-		s := settle{want: want}
-		if s.all(p); !s.again {
-			return s
-		}
-		if time.Now().After(end) {
-			t.Fatalf("the kernel has not let us set autogroups to %d for 20 s", want)
-		}
-	}
+	testenv.Until(t, "the kernel lets us set autogroups", func() bool {
+		s = settle{want: want}
+		s.all(p)
+		return !s.again
+	})
+	return s
 }
 
 // An ordinary user may give threads larger values only, and sessions what they like
 // from 0 on: there the value is as it should be, and nothing is told.
 func TestSettleUnprivileged(t *testing.T) {
+	t.Parallel()
 	p := play(t, sleepers)
 	unprivileged(t)
 	for _, c := range []struct {
@@ -92,7 +91,8 @@ func message(err error) string {
 
 // Without sessions of its own what a thread has cannot be made good.
 func TestSettleThreads(t *testing.T) {
-	p := play(t, "sleep 60 & echo ready; wait")
+	t.Parallel()
+	p := play(t, linger+" & echo ready; wait")
 	pid := p.Processes()[0]
 	unprivileged(t)
 	for _, c := range []struct {
@@ -115,7 +115,8 @@ func TestSettleThreads(t *testing.T) {
 
 // A limit may allow an ordinary user what lies between.
 func TestSettleLimit(t *testing.T) {
-	p := play(t, "sleep 60 & echo ready; wait")
+	t.Parallel()
+	p := play(t, linger+" & echo ready; wait")
 	pid := p.Processes()[0]
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_NICE, &unix.Rlimit{Cur: 17, Max: 17}, &limit); err != nil {
@@ -133,6 +134,7 @@ func TestSettleLimit(t *testing.T) {
 
 // All threads of a process get the value. The process is this test itself.
 func TestSettleAllThreads(t *testing.T) {
+	t.Parallel()
 	const many = "STARTER_TEST_THREADS"
 	if os.Getenv(many) != "" {
 		for range 4 {
@@ -144,6 +146,7 @@ func TestSettleAllThreads(t *testing.T) {
 		io.Copy(io.Discard, os.Stdin)
 		return
 	}
+	ordinary(t)
 	c := exec.Command(os.Args[0], "-test.run=^TestSettleAllThreads$")
 	c.Env = append(os.Environ(), many+"=1")
 	in, err := c.StdinPipe()
@@ -156,30 +159,24 @@ func TestSettleAllThreads(t *testing.T) {
 	defer c.Wait()
 	defer in.Close()
 	tasks := func() []string { list, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*", c.Process.Pid)); return list }
-	for end := time.Now().Add(20 * time.Second); len(tasks()) < 6; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("it has %d threads after 20 s, want 6", len(tasks()))
-		}
-	}
+	testenv.Until(t, "it has 6 threads", func() bool { return len(tasks()) >= 6 })
 	// One that is being made while we look has what its maker had before; the next look finds it.
-	var got []int
-	for end := time.Now().Add(20 * time.Second); len(got) == 0 || slices.Min(got) != 4 || slices.Max(got) != 4; time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("its threads have the nice values %v after 20 s, want 4 each", got)
-		}
+	testenv.Until(t, "all threads have the nice value 4", func() bool {
 		s := settle{want: 4}
 		s.process(c.Process.Pid)
-		got = nil
+		var got []int
 		for _, task := range tasks() {
 			tid, _ := strconv.Atoi(filepath.Base(task))
 			raw, _ := unix.Getpriority(unix.PRIO_PROCESS, tid)
 			got = append(got, 20-raw)
 		}
-	}
+		return len(got) > 0 && slices.Min(got) == 4 && slices.Max(got) == 4
+	})
 }
 
 // A job's own control group gets the weight, where the controller is in force.
 func TestSettleWeigh(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
 	if err != nil {

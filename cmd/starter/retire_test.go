@@ -11,6 +11,7 @@ import (
 // A job that has to leave and is let run on for its retirement time is not above its own
 // limits for that.
 func TestPolicyWhileRetiring(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name        string
 		attr, expr  string // at first

@@ -31,12 +31,14 @@ func onSmallDisk(t *testing.T) bool {
 		if err := unix.Mount("none", dir, "tmpfs", 0, "size=4m,mode=1777"); err != nil {
 			t.Skipf("no small file system could be mounted: %v", err)
 		}
-		t.Setenv("TMPDIR", dir)
+		if err := os.Setenv("TMPDIR", dir); err != nil { // this process has no other test
+			t.Fatal(err)
+		}
 		return true
 	}
 	dir := t.TempDir()
 	cmdtest.Share(t, dir)
-	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "120s")
+	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "10m")
 	c.Env = append(os.Environ(), smallDisk+"="+dir)
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
@@ -88,7 +90,7 @@ func (p *testPool) says(text string) {
 	p.until("starter.log has "+text, func() bool { return strings.Contains(p.read("spool/starter.log"), text) })
 }
 
-const waits = `echo $$ >HERE/main; until [ -e HERE/go ]; do sleep 0.01; done; `
+const waits = `echo $$ >HERE/main; ` + awaitGo + `; `
 
 // waiting starts a job that waits for go, and returns its process when it is there.
 func (p *testPool) waiting(script string, pairs ...string) (pool.JobID, pool.Claim) {
@@ -103,13 +105,14 @@ func (p *testPool) waiting(script string, pairs ...string) (pool.JobID, pool.Cla
 // TestNoRoomForTheEnd has a job end while the disk of the spool is full: its supervisor goes
 // on trying, and records the end when there is room again.
 func TestNoRoomForTheEnd(t *testing.T) {
+	t.Parallel()
 	if !onSmallDisk(t) {
 		return
 	}
 	p := newPool(t)
 	id, c := p.waiting(waits + `exit 4`)
 	release := p.full()
-	p.write("go", "")
+	p.open()
 	p.says("its end (exit code 4) is not recorded yet")
 	if got, want := p.queued(id, "JobStatus"), "JobStatus=2"; got != want || !alive(c.PID) {
 		t.Errorf("while there is no room the job: %s, its supervisor alive %v, want %s and alive", got, alive(c.PID), want)
@@ -127,6 +130,7 @@ func TestNoRoomForTheEnd(t *testing.T) {
 // TestNoRoomForAReport has the disk of the spool full while a job's usage is reported: what
 // could not be is in a later report.
 func TestNoRoomForAReport(t *testing.T) {
+	t.Parallel()
 	if !onSmallDisk(t) {
 		return
 	}
@@ -141,7 +145,7 @@ func TestNoRoomForAReport(t *testing.T) {
 	if !alive(c.PID) {
 		t.Error("the supervisor is gone, want it to stay with its job")
 	}
-	p.write("go", "")
+	p.open()
 	p.settled()
 	if got, want := p.history(id, "JobStatus", "NumJobStarts"), "JobStatus=4 NumJobStarts=1"; got != want {
 		t.Errorf("the job: %s, want %s", got, want)
@@ -160,6 +164,7 @@ func TestNoRoomForAReport(t *testing.T) {
 // TestNoRoomForACheckpoint has a job write a checkpoint for which there is no room: it is
 // held, what it has written is kept, and when it is released it goes on from that.
 func TestNoRoomForACheckpoint(t *testing.T) {
+	t.Parallel()
 	if !onSmallDisk(t) {
 		return
 	}
@@ -168,7 +173,7 @@ func TestNoRoomForACheckpoint(t *testing.T) {
 	id, _ := p.waiting(`[ -e one ] && { wc -c <one >HERE/resumed; over; }; head -c 300000 /dev/zero >one; `+waits+`exit 85`,
 		"ShouldTransferFiles", `"YES"`, "TransferOutput", `""`, "CheckpointExitCode", "85", "Environment", `"CHECKPOINTS=1"`)
 	release := p.full()
-	p.write("go", "")
+	p.open()
 	p.until("what the job wrote is kept", func() bool { return len(p.read("spool/execute/1.0.kept/one")) == size })
 	release()
 	p.until("the job is held", func() bool { return p.queued(id, "JobStatus") == "JobStatus=5" })

@@ -7,7 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
+
+	"fairspool/internal/testenv"
 )
 
 // fakeSystemd makes a machine that systemd runs, by its looks, whose systemd-run is a
@@ -79,9 +80,9 @@ func TestSpawnInScope(t *testing.T) {
 				t.Fatal("scope = none, want one")
 			}
 			t.Setenv("PATH", p.path)
-			id := p.match(`sleep 0.1; exit 3`)
+			id := p.match(`exit 3`)
 			as := p.command("-supervise", "1.0.1")
-			a := unit.spawn("name-1.0.1", as.Path, as.Args[1:], 20*time.Second)
+			a := unit.spawn("name-1.0.1", as.Path, as.Args[1:], testenv.Longest)
 			if !a.running {
 				t.Fatalf("spawn = %+v, want a supervisor that runs", a)
 			}
@@ -95,7 +96,7 @@ func TestSpawnInScope(t *testing.T) {
 				t.Errorf("systemd-run was called with %q, want one call to try and %q", calls, want)
 			}
 			// What has nothing to do is not tried again.
-			if a := unit.spawn("name-1.0.1", as.Path, as.Args[1:], 20*time.Second); a.running || len(a.lines) > 0 && a.spoke {
+			if a := unit.spawn("name-1.0.1", as.Path, as.Args[1:], testenv.Longest); a.running || len(a.lines) > 0 && a.spoke {
 				t.Errorf("spawn of an attempt that is over = %+v, want no word", a)
 			}
 		})
@@ -115,7 +116,7 @@ func TestSpawnOnce(t *testing.T) {
 	} {
 		file := filepath.Join(dir, "times")
 		os.Remove(file)
-		a := unit.spawn("x", "/bin/sh", []string{"-c", "echo x >>" + file + "; " + c.script}, 20*time.Second)
+		a := unit.spawn("x", "/bin/sh", []string{"-c", "echo x >>" + file + "; " + c.script}, testenv.Longest)
 		out, err := exec.Command("wc", "-l", file).Output()
 		if err != nil {
 			t.Fatal(err)

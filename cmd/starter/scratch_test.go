@@ -10,6 +10,7 @@ import (
 // TestFolderIsOurs holds that nothing is made or removed in a folder that somebody
 // else may have put in place of ours.
 func TestFolderIsOurs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what, want string
 		put        func(folder, elsewhere string) error

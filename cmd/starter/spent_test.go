@@ -9,6 +9,7 @@ import (
 )
 
 func TestSpentOver(t *testing.T) {
+	t.Parallel()
 	u := spent{wall: 10 * time.Second, user: 2 * time.Second, sys: time.Second / 2, rssKB: 1025}
 	names := []string{"RemoteWallClockTime", "RemoteUserCpu", "RemoteSysCpu", "ResidentSetSize", "MemoryUsage", "Owner"}
 	for _, c := range []struct {
@@ -34,6 +35,7 @@ func TestSpentOver(t *testing.T) {
 
 // A limit that is over while the spool is locked is seen to when it is not any more.
 func TestLimitWhileLocked(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(forever, "AllowedExecuteDuration", "1")
 	p.starter(0, started, "", "-lock-wait", "0")
@@ -62,16 +64,17 @@ func TestLimitWhileLocked(t *testing.T) {
 // A job that the kernel has stopped for its limit while the spool is locked is held when it is
 // not any more.
 func TestStoppedWhileLocked(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nSTARTD_ENFORCE_DISK_LIMITS = true\n")
-	id := p.match(`echo $$ >main; while [ ! -e go ]; do sleep 0.01; done; exec head -c 2000000 /dev/zero >"$_CONDOR_SCRATCH_DIR/file"`, "RequestDisk", "1000")
+	id := p.match(`echo $$ >main; `+awaitGo+`; exec head -c 2000000 /dev/zero >"$_CONDOR_SCRATCH_DIR/file"`, "RequestDisk", "1000")
 	p.starter(0, started, "", "-lock-wait", "0")
 	p.pid("main")
 	lock := flock.New(p.dir + "/spool/lock")
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatalf("TryLock = %v, %v", ok, err)
 	}
-	p.write("go", "")
+	p.open()
 	p.until("the supervisor complains of the end", func() bool {
 		return strings.Contains(p.read("spool/starter.log"), "is not recorded yet: the spool is locked")
 	})

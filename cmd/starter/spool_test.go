@@ -13,15 +13,16 @@ import (
 
 // The end of a job is recorded even when the spool was locked at that time.
 func TestEndWhileLocked(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	id := p.match(`echo $$ >main; while [ ! -e go ]; do sleep 0.01; done; exit 4`)
+	id := p.match(`echo $$ >main; ` + awaitGo + `; exit 4`)
 	p.starter(0, started, "", "-lock-wait", "0")
 	main := p.pid("main")
 	lock := flock.New(p.dir + "/spool/lock")
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatalf("TryLock = %v, %v", ok, err)
 	}
-	p.write("go", "")
+	p.open()
 	p.until("the job has ended", func() bool { return !alive(main) })
 	p.until("the supervisor complains", func() bool {
 		return strings.Contains(p.read("spool/starter.log"), "job 1.0, attempt 1: its end (exit code 4) is not recorded yet")
@@ -37,6 +38,7 @@ func TestEndWhileLocked(t *testing.T) {
 
 // A supervisor that cannot begin its attempt leaves the match to the next pass.
 func TestLockedAtTheStart(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exit 0`)
 	lock := flock.New(p.dir + "/spool/lock")
@@ -60,13 +62,14 @@ func TestLockedAtTheStart(t *testing.T) {
 // No end can be recorded when the spool was renamed or removed: the supervisor ends its job,
 // whatever the job does, and itself.
 func TestSpoolIsGone(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		pairs        []string
 		goes         bool // the job ends by itself when the spool is gone
 	}{
-		{name: "the job runs", script: `echo $$ >main; while :; do sleep 0.01; done`},
-		{name: "the job ends", script: `echo $$ >main; while [ ! -e go ]; do sleep 0.01; done`, goes: true},
+		{name: "the job runs", script: `echo $$ >main; ` + hang},
+		{name: "the job ends", script: `echo $$ >main; ` + awaitGo, goes: true},
 		{name: "the job waits for its time", script: `exit 0`, pairs: []string{"DeferralTime", fmt.Sprint(matchedAt.Add(time.Hour).Unix())}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -81,7 +84,7 @@ func TestSpoolIsGone(t *testing.T) {
 				t.Fatal(err)
 			}
 			if c.goes {
-				p.write("go", "")
+				p.open()
 			}
 			p.until("the supervisor has ended", func() bool { return !alive(claim.PID) })
 			if main != 0 && alive(main) {
@@ -98,6 +101,7 @@ func TestSpoolIsGone(t *testing.T) {
 
 // A spool that is gone counts as that when some looks in a row have found it so.
 func TestGone(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	s := &supervisor{tenure: &tenure{spool: p.spool}}
 	var err error
@@ -138,8 +142,9 @@ func TestGone(t *testing.T) {
 // A spool that is removed while jobs run may keep what a process of ours was
 // just making. No supervisor waits for the rest to come back, or adds to it.
 func TestSpoolIsHalfRemoved(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	c := p.running(p.match(`while [ ! -e go ]; do sleep 0.01; done`))
+	c := p.running(p.match(awaitGo))
 	p.until("the supervisor has let go of the pass, and has its log", func() bool {
 		_, err := os.Stat(filepath.Join(p.spool.Dir(), "starter.log"))
 		return err == nil
@@ -151,7 +156,7 @@ func TestSpoolIsHalfRemoved(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("spool/lock", "")
-	p.write("go", "")
+	p.open()
 	p.until("the supervisor has ended", func() bool { return !alive(c.PID) })
 	if left, err := os.ReadDir(p.spool.Dir()); err != nil || len(left) != 1 {
 		t.Errorf("the spool's directory = %v, %v, want the lock alone", left, err)
@@ -169,13 +174,15 @@ func TestSpoolIsHalfRemoved(t *testing.T) {
 // Without the file of its claim a supervisor keeps nobody from starting the
 // job again. So it ends the job, and leaves the claim to others.
 func TestLockIsGone(t *testing.T) {
+	t.Parallel()
 	for name, tamper := range map[string]func(path string) error{
 		"removed":  os.Remove,
 		"replaced": func(path string) error { os.Remove(path); return os.WriteFile(path, nil, 0o600) },
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
-			id := p.match(`echo $$ >main; while :; do sleep 0.01; done`)
+			id := p.match(`echo $$ >main; ` + hang)
 			c := p.running(id)
 			main := p.pid("main")
 			path := p.spool.ClaimLock("1.0.1")

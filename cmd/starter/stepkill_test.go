@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -13,13 +15,15 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
 // dies names the step at which a starter kills itself, the file that it makes then, so that
-// it is the only one, and what else has to be there before, separated by blanks.
+// it is the only one, the step at which it does so at the latest, and what else has to be there
+// before that, separated by blanks.
 const dies = "STARTER_TEST_DIES"
 
 // dieAsTold has this process kill itself when it has reached a step, if the environment
@@ -29,33 +33,34 @@ func dieAsTold() {
 	if len(words) == 0 {
 		return
 	}
+	at, mark, latest, there := words[0], words[1], words[2], words[3:]
 	armed := false
 	reached = func(s step) {
 		switch {
-		case armed && allThere(words[2:]):
-			die(words[1]) // who looks for that did not get to it in time
-		case string(s) != words[0]:
-		case len(words) == 2:
-			die(words[1])
+		case armed && string(s) == latest:
+			die(mark, true) // the look for what has to be there came too late
+		case armed || string(s) != at:
+		case len(there) == 0:
+			die(mark, false)
 		default:
 			armed = true
+			runtime.GOMAXPROCS(2) // the look is not to wait for what it looks at
 			go func() {
-				for !allThere(words[2:]) {
-					time.Sleep(20 * time.Microsecond)
+				for look := time.Tick(20 * time.Microsecond); !allThere(there); <-look {
 				}
-				die(words[1])
+				die(mark, false)
 			}()
 		}
 	}
 }
 
-// die ends the process, if it is the first that wants to.
-func die(mark string) {
+// die ends the process, if it is the first that wants to, and says whether that is late.
+func die(mark string, late bool) {
 	f, err := os.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {
 		return
 	}
-	fmt.Fprintln(f, os.Getpid())
+	fmt.Fprintln(f, os.Getpid(), late)
 	syscall.Kill(os.Getpid(), syscall.SIGKILL)
 	select {}
 }
@@ -69,9 +74,10 @@ func allThere(paths []string) bool {
 	return true
 }
 
-// dying is starter with what makes it, or its supervisor, die.
-func (p *testPool) dying(at step, there []string, args ...string) *exec.Cmd {
-	words := []string{string(at), filepath.Join(p.dir, "died")}
+// dying is starter with what makes it, or its supervisor, die at a step or, when other files are
+// there, up to a later one.
+func (p *testPool) dying(at, latest step, there []string, args ...string) *exec.Cmd {
+	words := []string{string(at), filepath.Join(p.dir, "died"), string(cmp.Or(latest, at))}
 	for _, path := range there {
 		words = append(words, filepath.Join(p.spool.Dir(), path))
 	}
@@ -80,11 +86,12 @@ func (p *testPool) dying(at step, there []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// died waits until the process has died that was told to.
-func (p *testPool) died() {
+// died waits until the process has died that was told to, and returns whether it did so late.
+func (p *testPool) died() (late bool) {
 	p.Helper()
 	pid := p.pid("died")
 	p.until("it is dead", func() bool { return !alive(pid) })
+	return strings.HasSuffix(p.read("died"), "true\n")
 }
 
 // script returns a process that runs a job's script, without any starter.
@@ -95,9 +102,9 @@ func (p *testPool) script(script string, env ...string) *exec.Cmd {
 }
 
 const (
-	quickJob = `[ -s HERE/data ] && cat data >result; [ $a = 1 ] && { echo >>HERE/first; until [ -e HERE/go ]; do sleep 0.01; done; }; over`
+	quickJob = `[ -s HERE/data ] && cat data >result; [ $a = 1 ] && { echo >>HERE/first; ` + awaitGo + `; }; over`
 	// stubbornJob does not leave for the asking.
-	stubbornJob = `[ $a = 1 ] && { trap "" TERM; setsid sleep 1000 & echo >>HERE/first; while :; do sleep 0.01; done; }; over`
+	stubbornJob = `[ $a = 1 ] && { trap "" TERM; setsid ` + linger + ` & echo >>HERE/first; ` + hang + `; }; over`
 	// steadyJob writes two checkpoints of many files, each the others' successor.
 	steadyJob = `[ -e two ] && { echo two >>HERE/resumed; over; }
 mkdir -p files; n=0; while [ $n -lt 500 ]; do echo $a >files/$n; n=$((n+1)); done
@@ -109,33 +116,36 @@ mkdir -p files; n=0; while [ $n -lt 500 ]; do echo $a >files/$n; n=$((n+1)); don
 // killed when it has done what the row says. One pass repairs that; then the job runs to its
 // end, as if nothing had been.
 func TestKilledAfterEachStep(t *testing.T) {
+	t.Parallel()
 	one := "execute/1.0.1/"
 	kept := "execute/1.0.kept"
 	for _, c := range []struct {
 		name    string
 		at      step
 		there   []string // what has to be there, too
+		latest  step     // at which it is killed if that was there for too short a time
 		script  string
 		told    bool   // the first attempt is held, and then released
 		rescuer bool   // a pass dies, after a supervisor that ran the job
 		starts  string // which attempts began the program; "|" stands between what may be
 		counted int    // NumJobStarts
-		events  string
-		resumed string
+		events  string // "|" stands before those of one that was killed at the latest step
+		resumed string // as events
 	}{
 		{name: "locked", at: stepLocked, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 		// The program was never executed, which nobody but the dead one could know.
 		{name: "begun", at: stepBegun, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
 		{name: "before the files", at: stepPlacing, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
-		{name: "the scratch directory alone", at: stepPlacing, there: []string{one}, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
+		{name: "the scratch directory alone", at: stepPlacing, there: []string{one}, latest: stepPlaced, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
 		{name: "placed", at: stepPlaced, script: quickJob, starts: "2", counted: 2, events: "7 1 5"},
 		// Of the beginning the event log is told by nobody else.
 		{name: "executed", at: stepExecuted, script: quickJob, starts: "2|1 2", counted: 2, events: "7 1 5"},
-		{name: "logged", at: stepLogged, there: []string{"../attempts/start.1.0.1"}, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
+		{name: "logged", at: stepLogged, there: []string{"../attempts/start.1.0.1"}, latest: stepEnded, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "told to leave", at: stepTold, script: stubbornJob, told: true, starts: "1 2", counted: 2, events: "1 7 12 1 5"},
 		{name: "killed its job", at: stepKilled, script: stubbornJob, told: true, starts: "1 2", counted: 2, events: "1 7 12 1 5"},
 		{name: "ended", at: stepEnded, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "alone", at: stepAlone, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
+		{name: "storing", at: stepAlone, there: []string{"../.fairspool-*"}, latest: stepStored, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "stored", at: stepStored, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "kept", at: stepKept, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "finished", at: stepFinished, script: quickJob, starts: "1", counted: 1, events: "1 5"},
@@ -144,11 +154,11 @@ func TestKilledAfterEachStep(t *testing.T) {
 		{name: "unlocked", at: stepUnlocked, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 
 		{name: "before the checkpoint", at: stepAlone, script: steadyJob, starts: "1 2", counted: 2, events: "1 7 1 3 3 5", resumed: "one two"},
-		{name: "in the checkpoint", at: stepAlone, there: []string{kept + ".new/files/1*"}, script: steadyJob, starts: "1 2", counted: 2, events: "1 7 1 3 3 5", resumed: "one two"},
+		{name: "in the checkpoint", at: stepAlone, there: []string{kept + ".new/files/1*"}, latest: stepCheckpointed, script: steadyJob, starts: "1 2", counted: 2, events: "1 7 1 3 3 5|1 7 1 3 5", resumed: "one two"},
 		{name: "checkpointed", at: stepCheckpointed, script: steadyJob, starts: "1 2", counted: 2, events: "1 7 1 3 5", resumed: "one two"},
 		{name: "resuming", at: stepResuming, script: steadyJob, starts: "1 2", counted: 2, events: "1 3 7 1 3 5", resumed: "one two"},
-		{name: "in the second checkpoint", at: stepResuming, there: []string{kept + ".new/files/1*"}, script: steadyJob, starts: "1 2", counted: 2, events: "1 3 7 1 3 5", resumed: "one one two"},
-		{name: "checkpoints exchanged", at: stepResuming, there: []string{kept + ".new", kept + "/two"}, script: steadyJob, starts: "1 2", counted: 2, events: "1 3 7 1 5", resumed: "one two"},
+		{name: "in the second checkpoint", at: stepResuming, there: []string{kept + ".new/files/1*"}, latest: stepCheckpointed, script: steadyJob, starts: "1 2", counted: 2, events: "1 3 7 1 3 5|1 3 7 1 5", resumed: "one one two|one two"},
+		{name: "checkpoints exchanged", at: stepResuming, there: []string{kept + ".new", kept + "/two"}, latest: stepCheckpointed, script: steadyJob, starts: "1 2", counted: 2, events: "1 3 7 1 5", resumed: "one two"},
 
 		{name: "rescuer alone", at: stepAlone, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "rescuer kept", at: stepKept, rescuer: true, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
@@ -178,18 +188,19 @@ func TestKilledAfterEachStep(t *testing.T) {
 				p.until("the job is there", func() bool { return p.read("first") != "" })
 				syscall.Kill(claim.PID, syscall.SIGKILL)
 				p.until("the supervisor is dead", func() bool { return !alive(claim.PID) })
-				p.dying(c.at, c.there, "-q").Run()
+				p.dying(c.at, c.latest, c.there, "-q").Run()
 			default:
-				p.dying(c.at, c.there, "-q").Run()
+				p.dying(c.at, c.latest, c.there, "-q").Run()
 				if c.told {
 					p.until("the job is there", func() bool { return p.read("first") != "" })
-				}
-				if c.told {
 					p.hold(id)
 				}
 			}
-			p.write("go", "")
-			p.died()
+			p.open()
+			late := p.died()
+			if info, err := os.Stat(filepath.Join(p.dir, "result")); err == nil && info.Size() != int64(len(p.read("data"))) {
+				t.Errorf("the output has %d bytes when its copying was interrupted, want none or all", info.Size())
+			}
 			p.repaired(id)
 			if c.told {
 				p.release(id)
@@ -204,11 +215,11 @@ func TestKilledAfterEachStep(t *testing.T) {
 			if got := spaced(p.starts(id)); !slices.Contains(strings.Split(c.starts, "|"), got) {
 				t.Errorf("the program was started by attempts %s, want %s", got, c.starts)
 			}
-			if got := spaced(p.events(id, "log")); got != c.events {
-				t.Errorf("events %s, want %s", got, c.events)
+			if got, want := spaced(p.events(id, "log")), choose(c.events, late); got != want {
+				t.Errorf("events %s, want %s", got, want)
 			}
-			if got := strings.Join(strings.Fields(p.read("resumed")), " "); got != c.resumed {
-				t.Errorf("it went on from %q, want %q", got, c.resumed)
+			if got, want := strings.Join(strings.Fields(p.read("resumed")), " "), choose(c.resumed, late); got != want {
+				t.Errorf("it went on from %q, want %q", got, want)
 			}
 			if c.script == quickJob && p.read("result") != p.read("data") {
 				t.Errorf("the output has %d bytes, want the %d of the input", len(p.read("result")), len(p.read("data")))
@@ -217,43 +228,51 @@ func TestKilledAfterEachStep(t *testing.T) {
 	}
 }
 
+// choose returns what a text has before "|" or, late, behind it.
+func choose(text string, late bool) string {
+	soon, other, differ := strings.Cut(text, "|")
+	if late && differ {
+		return other
+	}
+	return soon
+}
+
 // repaired runs a pass and holds that no attempt is left whose supervisor is gone.
 func (p *testPool) repaired(id pool.JobID) {
 	p.Helper()
+	lost := p.orphaned()
 	if out, err := p.command("-q").CombinedOutput(); err != nil {
 		p.Errorf("starter: %v: %s", err, out)
 	}
-	for _, c := range p.claims() {
-		if c.State != pool.RunningClaim || !alive(c.PID) {
-			p.Errorf("after a pass the claim of job %v is %+v, want it in a supervisor's hands", id, c)
+	for _, c := range lost {
+		if c.State == pool.Matched {
+			continue // it is begun now
+		}
+		if left := processesWith("environ", []byte(p.mark()+c.LockName()+"\x00")); len(left) > 0 {
+			p.Errorf("after a pass processes %v are left of attempt %s, which is over", left, c.LockName())
 		}
 	}
-	own := p.relatives()
-	for _, c := range p.claims() {
-		own = withoutDescendants(own, c.PID)
-	}
-	if len(own) > 0 {
-		p.Errorf("after a pass processes %v are left of an attempt that is over", own)
+	if left := p.orphaned(); len(left) > 0 {
+		p.Errorf("after a pass the claims of job %v are %+v, want them in a supervisor's hands", id, left)
 	}
 }
 
-// withoutDescendants leaves out processes whose supervisor lives.
-func withoutDescendants(pids []int, supervisor int) (others []int) {
-	below := map[int]bool{}
-	for _, pid := range descendants(supervisor) {
-		below[pid] = true
-	}
-	for _, pid := range pids {
-		if !below[pid] && alive(pid) {
-			others = append(others, pid)
+// orphaned returns the claims that are not in the hands of a living supervisor.
+func (p *testPool) orphaned() []pool.Claim {
+	p.Helper()
+	return slices.DeleteFunc(p.claims(), func(c pool.Claim) bool {
+		if c.State == pool.RunningClaim && alive(c.PID) {
+			return true
 		}
-	}
-	return others
+		// A supervisor may have ended its attempt, and then itself, since the claims were read.
+		return !slices.ContainsFunc(p.claims(), func(again pool.Claim) bool { return again.LockName() == c.LockName() })
+	})
 }
 
 // TestKilledBetweenJobs has a supervisor killed when the end of its job is recorded, and
 // with it that the next one has the slot.
 func TestKilledBetweenJobs(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		at     step
 		events string // of the first job
@@ -267,7 +286,7 @@ func TestKilledBetweenJobs(t *testing.T) {
 			first := p.submit(p.job(p.recorded(`over`), "Requirements", "true", "UserLog", `"log1"`))
 			second := p.submit(p.job(p.recorded(`over`), "Requirements", "true", "UserLog", `"log2"`))
 			p.cycle()
-			p.dying(c.at, nil, "-q").Run()
+			p.dying(c.at, "", nil, "-q").Run()
 			p.died()
 			if got, want := p.queued(second, "JobStatus"), "JobStatus=2"; got != want {
 				t.Fatalf("the second job: %s, want %s: the slot goes on with it", got, want)
@@ -314,39 +333,10 @@ func (p *testPool) slot(n int) {
 	})
 }
 
-var (
-	builtOnce sync.Once
-	builtIn   string
-	buildErr  error
-)
-
-// negotiate returns the path of negotiate, built once.
-func negotiate(t *testing.T) string {
-	t.Helper()
-	builtOnce.Do(func() {
-		if builtIn, buildErr = os.MkdirTemp("", "fairspool-starter"); buildErr != nil {
-			return
-		}
-		if out, err := exec.Command("go", "build", "-o", builtIn+"/", "fairspool/cmd/negotiate").CombinedOutput(); err != nil {
-			buildErr = fmt.Errorf("go build: %w\n%s", err, out)
-		}
-	})
-	if buildErr != nil {
-		t.Fatal(buildErr)
-	}
-	return filepath.Join(builtIn, "negotiate")
-}
-
-func removeBuilt() {
-	if builtIn != "" {
-		os.RemoveAll(builtIn)
-	}
-}
-
 // negotiator returns a cycle that works on the pool.
 func (p *testPool) negotiator() *exec.Cmd {
 	p.Helper()
-	c := exec.Command(negotiate(p.T), "-spool", p.spool.Dir(), "-config", p.config, "-q")
+	c := exec.Command(filepath.Join(testenv.Commands(p), "negotiate"), "-spool", p.spool.Dir(), "-config", p.config, "-q")
 	c.Env = append(os.Environ(), "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
 	return c
 }
@@ -361,19 +351,25 @@ func (p *testPool) cycle() {
 // TestTwoForOneClaim starts several supervisors for one claim: only one of them runs the
 // job.
 func TestTwoForOneClaim(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	const rounds, atOnce = 5, 4
+	const rounds, atOnce = 3, 4
 	for range rounds {
-		id := p.match(p.recorded(`sleep 0.05; over`))
-		var all sync.WaitGroup
+		id := p.match(p.recorded(awaitGo + `; over`))
+		ended := make(chan struct{}, atOnce)
 		for range atOnce {
-			all.Go(func() {
+			go func() {
 				if out, err := p.command("-supervise", id.String()+".1").CombinedOutput(); err != nil {
 					t.Errorf("starter -supervise: %v: %s", err, out)
 				}
-			})
+				ended <- struct{}{}
+			}()
 		}
-		all.Wait()
+		for range atOnce - 1 {
+			<-ended
+		}
+		p.letGo(1)
+		<-ended
 		p.until("the job has ended", func() bool { return len(p.queue()) == 0 })
 		if got, want := p.history(id, "JobStatus", "NumJobStarts"), "JobStatus=4 NumJobStarts=1"; got != want || len(p.left()[id.Cluster]) != 1 {
 			t.Errorf("the job, %d times: %s, want %s once", len(p.left()[id.Cluster]), got, want)
@@ -384,16 +380,17 @@ func TestTwoForOneClaim(t *testing.T) {
 
 // TestPassesBesideAWatch has passes and a watch start the same matches: each job runs once.
 func TestPassesBesideAWatch(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	watch := p.command("-watch", "-q")
 	if err := watch.Start(); err != nil {
 		t.Fatal(err)
 	}
 	defer func() { watch.Process.Kill(); watch.Wait() }()
-	const rounds, jobs, passes = 6, 3, 2
+	const rounds, jobs, passes = 3, 3, 2
 	for range rounds {
 		for range jobs {
-			p.match(p.recorded(`sleep 0.02; over`))
+			p.match(p.recorded(`over`))
 		}
 		var all sync.WaitGroup
 		for range passes {

@@ -15,30 +15,23 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-// TestStorm has jobs of every kind run on a few slots while passes, the watch, supervisors,
+// TestSoakStorm has jobs of every kind run on a few slots while passes, the watch, supervisors,
 // cycles and the jobs' own processes are killed at random moments, jobs are held and released,
 // and the machine seems to be booted now and then. When all has been let run out the laws
 // hold that stormlaws_test.go has.
-//
-// FAIRSPOOL_STORM says how long the storm lasts, FAIRSPOOL_SEED which one it is.
-func TestStorm(t *testing.T) {
-	length, seed := 16*time.Second, uint64(time.Now().UnixNano())
-	if d, err := time.ParseDuration(os.Getenv("FAIRSPOOL_STORM")); err == nil {
-		length = d
-	}
-	if n, err := strconv.ParseUint(os.Getenv("FAIRSPOOL_SEED"), 10, 64); err == nil {
-		seed = n
-	}
-	t.Logf("FAIRSPOOL_SEED=%d", seed)
+func TestSoakStorm(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	t.Parallel()
 	s := newStorm(t, seed)
 	const often = 100 * time.Millisecond // looks at the queue cost
-	fed := time.Time{}
-	for end := time.Now().Add(length); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+	fed, end := time.Time{}, time.Now().Add(length)
+	for tick := time.Tick(5 * time.Millisecond); time.Now().Before(end) || !s.enough(); <-tick {
 		if time.Since(fed) > often {
 			fed = time.Now()
 			s.feed()
@@ -98,7 +91,7 @@ STARTER_UPDATE_INTERVAL = 0.1
 	}
 	byTheClock := func(c *exec.Cmd) *exec.Cmd { c.Env = append(c.Env, "FAIRSPOOL_NOW="); return c }
 	pass := func() *exec.Cmd { return byTheClock(p.command("-q")) }
-	negotiate(t) // is built before anything begins
+	testenv.Commands(t) // they are built before anything begins
 	s.helpers = []*helper{
 		{name: "watch", command: func() *exec.Cmd { return byTheClock(p.command("-watch", "-q")) }, rest: 100},
 		{name: "pass", command: pass, rest: 300},
@@ -114,17 +107,17 @@ var kindsOfJobs = []struct {
 	name, script string
 	pairs        []string
 }{
-	{"plain", `sleep 0.1; over`, nil},
-	{"forking", `sleep 20 & (sleep 20; sleep 20) & sleep 0.1; over`, nil},
-	{"daemon", `setsid sh -c "exec 3>&-; sleep 20" & sleep 0.1; over`, nil},
-	{"transfer", `cat data >result || kill -9 $$; sleep 0.05; over`, []string{"TransferInput", `"data"`}}, // no output is missed of one that was killed early
+	{"plain", aMoment + `; over`, nil},
+	{"forking", linger + ` & (` + linger + `; ` + linger + `) & ` + aMoment + `; over`, nil},
+	{"daemon", `setsid sh -c "exec 3>&-; exec ` + linger + `" & ` + aMoment + `; over`, nil},
+	{"transfer", `cat data >result || kill -9 $$; ` + aMoment + `; over`, []string{"TransferInput", `"data"`}}, // no output is missed of one that was killed early
 	{
-		"checkpointing", `[ -e two ] && over; sleep 0.05; [ -e one ] && { >two; exit 85; }; >one; exit 85`,
+		"checkpointing", `[ -e two ] && over; ` + aMoment + `; [ -e one ] && { >two; exit 85; }; >one; exit 85`,
 		[]string{"ShouldTransferFiles", `"YES"`, "TransferOutput", `""`, "CheckpointExitCode", "85", "Environment", `"CHECKPOINTS=1"`},
 	},
-	{"standard", `sleep 0.1; over`, []string{"JobUniverse", "1"}},
-	{"slow", `trap "sleep 0.1; exit 1" TERM; sleep 0.1; over`, nil},
-	{"stubborn", `trap "" TERM; sleep 0.15; over`, []string{"JobMaxVacateTime", "0.1"}},
+	{"standard", aMoment + `; over`, []string{"JobUniverse", "1"}},
+	{"slow", `trap "` + aMoment + `; exit 1" TERM; ` + aMoment + `; over`, nil},
+	{"stubborn", `trap "" TERM; ` + aMoment + `; ` + aMoment + `; over`, []string{"JobMaxVacateTime", "0.1"}},
 }
 
 // feed sees to it that jobs wait.
@@ -308,8 +301,6 @@ func (s *storm) killJob() {
 	}
 }
 
-func (s *storm) mark() string { return "_FAIRSPOOL_FAMILY=" + familyPrefix(s.spool) }
-
 // jobOf returns the job to which a process belongs.
 func (s *storm) jobOf(pid int) (id pool.JobID) {
 	b, _ := os.ReadFile(fmt.Sprintf("/proc/%d/environ", pid))
@@ -350,30 +341,30 @@ func (s *storm) endAll() {
 
 // endEvery kills processes until two looks in a row find none.
 func (s *storm) endEvery(find func() []int) {
-	for none, end := 0, time.Now().Add(20*time.Second); none < 2; none++ {
+	none := 0
+	if !testenv.Await(func() bool {
+		none++
 		for _, pid := range find() {
 			s.send(pid, unix.SIGKILL)
-			none = -1
+			none = 0
 		}
-		if time.Now().After(end) {
-			s.Error("processes of the pool do not die")
-			return
-		}
+		return none == 2
+	}) {
+		s.Error("processes of the pool do not die")
 	}
 }
 
 // calm lets everything run out.
 func (s *storm) calm() {
 	s.Helper()
-	const patience = 60 * time.Second
-	for end := time.Now().Add(patience); len(s.queue()) > 0; time.Sleep(10 * time.Millisecond) {
+	if !testenv.Await(func() bool {
 		s.attend()
 		for _, id := range s.queue() {
 			s.releaseNow(id)
 		}
-		if time.Now().After(end) {
-			s.Fatalf("%d jobs are left after %v: %v; starter.log: %s", len(s.queue()), patience, s.claims(), s.read("spool/starter.log"))
-		}
+		return len(s.queue()) == 0
+	}) {
+		s.Fatalf("%d jobs are left after %v: %v; starter.log: %s", len(s.queue()), testenv.Longest, s.claims(), s.read("spool/starter.log"))
 	}
 	for _, h := range s.helpers {
 		if h.process != nil {

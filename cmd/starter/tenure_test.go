@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/gofrs/flock"
-	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -103,7 +103,8 @@ func (p *testPool) queueOf(n int, script string, pairs ...string) (cluster int) 
 
 // TestTenureOfManyJobs has one supervisor run many short jobs: it does not grow with them.
 func TestTenureOfManyJobs(t *testing.T) {
-	const jobs, warm = 300, 50
+	t.Parallel()
+	const jobs, warm = 150, 30
 	p := newPool(t)
 	p.slot(1)
 	p.queueOf(jobs, `exit 0`, "UserLog", `""`, "PeriodicHold", "JobStatus == 7", "AllowedExecuteDuration", "600")
@@ -133,7 +134,7 @@ func TestTenureOfManyJobs(t *testing.T) {
 	last := all[len(all)-1]
 	t.Logf("after %d jobs at most %+v, after %d %+v", warm, most, jobs, last)
 	// A goroutine may not have ended yet, and Go makes threads as it likes.
-	if last.goroutines > most.goroutines+3 || last.threads > most.threads+8 || last.files > most.files+2 || last.children > 1 || last.heapKB > most.heapKB+2048 {
+	if last.goroutines > most.goroutines+3 || last.threads > most.threads+8 || last.files > most.files+2 || last.children > 1 || last.heapKB > most.heapKB+1024 {
 		t.Errorf("after %d jobs the supervisor has %+v, want no more than after %d, %+v", jobs, last, warm, most)
 	}
 	if text := p.read("spool/starter.log"); text != "" {
@@ -156,6 +157,7 @@ func (p *testPool) noCgroups() {
 // What the tenure knows of a signal to the supervisor it knows also when the job of that
 // moment, which had ended by itself, did not have to be told.
 func TestIsToEnd(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	s := &supervisor{tenure: &tenure{spool: p.spool, call: &cmdline.Call{}, stop: make(chan os.Signal, 1)}, log: &trouble{dir: p.spool.Dir()}}
 	if s.isToEnd() {
@@ -173,8 +175,10 @@ func TestIsToEnd(t *testing.T) {
 
 // A supervisor that is told to end when its job has ended does not go on with another.
 func TestStoppedBetweenJobs(t *testing.T) {
+	t.Parallel()
 	for _, at := range []step{stepEnded, stepAlone, stepStored} {
 		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			p.slot(1)
 			cluster := p.queueOf(2, `exit 0`)
@@ -199,10 +203,11 @@ func TestStoppedBetweenJobs(t *testing.T) {
 // finds the spool locked: usage counts to the end of the job, and that of the next one from
 // when it could begin.
 func TestTimesOfALateSupervisor(t *testing.T) {
+	t.Parallel()
 	const late = 50 * time.Millisecond
 	p := newPool(t)
 	p.slot(1)
-	p.queueOf(2, `[ $FAIRSPOOL_JOB = 1.1 ] && echo >there; until [ -e $FAIRSPOOL_JOB ]; do sleep 0.01; done`, "UserLog", `""`)
+	p.queueOf(2, `[ $FAIRSPOOL_JOB = 1.1 ] && echo >there; `+awaitGo, "UserLog", `""`)
 	cycle, c := p.negotiator(), p.command("-q")
 	cycle.Env = append(cycle.Env, "FAIRSPOOL_NOW=") // the machine's clock, which the test can read
 	c.Env = append(c.Env, "FAIRSPOOL_NOW=", fmt.Sprintf("%s=%s %s %s", dallies, stepEnded, filepath.Join(p.dir, "ended"), filepath.Join(p.dir, "on")))
@@ -212,7 +217,7 @@ func TestTimesOfALateSupervisor(t *testing.T) {
 		}
 	}
 	first := p.claims()[0]
-	p.write("1.0", "")
+	p.letGo(1)
 	p.until("the first job has ended", func() bool { return p.read("ended") != "" })
 	ended := time.Now()
 	p.until("the supervisor is late", func() bool { return time.Since(ended) > late })
@@ -220,19 +225,9 @@ func TestTimesOfALateSupervisor(t *testing.T) {
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatalf("TryLock = %v, %v", ok, err)
 	}
-	opens, err := unix.InotifyInit1(unix.IN_NONBLOCK | unix.IN_CLOEXEC)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer unix.Close(opens)
-	if _, err := unix.InotifyAddWatch(opens, lock.Path(), unix.IN_OPEN); err != nil {
-		t.Fatal(err)
-	}
+	wait := testenv.Opened(t, lock.Path())
 	p.write("on", "")
-	p.until("the supervisor opens the lock", func() bool {
-		n, _ := unix.Read(opens, make([]byte, 4096))
-		return n > 0
-	})
+	wait()
 	p.until("it waits", func() bool { return time.Since(ended) > 2*late })
 	unlocked := time.Now().Truncate(time.Millisecond)
 	if err := lock.Unlock(); err != nil {
@@ -253,6 +248,6 @@ func TestTimesOfALateSupervisor(t *testing.T) {
 	if next := p.claims()[0]; next.Job.Proc != 1 || next.MatchedAt.Before(unlocked) {
 		t.Errorf("job %v is charged from %v before the spool was unlocked on, want job 1.1 from then on at most", next.Job, unlocked.Sub(next.MatchedAt))
 	}
-	p.write("1.1", "")
+	p.letGo(1)
 	p.nothingLeft()
 }

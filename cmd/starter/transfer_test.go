@@ -27,6 +27,7 @@ func (p *testPool) nothingLeft() {
 func (p *testPool) in(text string) string { return strings.ReplaceAll(text, "DIR", p.dir) }
 
 func TestTransfer(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.write("data", "some data\n")
 	id := p.match(`cat data; pwd; echo "$_CONDOR_SCRATCH_DIR $TMPDIR"; echo result >result; mkdir ro; echo x >ro/x; chmod 500 ro`,
@@ -55,6 +56,7 @@ func (p *testPool) scratchIn(execute string) string {
 }
 
 func TestTransferElsewhere(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	execute := filepath.Join(p.dir, "scratch")
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nEXECUTE = \""+execute+"\"\n")
@@ -79,6 +81,7 @@ func TestTransferElsewhere(t *testing.T) {
 // Two spools that share EXECUTE are told apart, and one that is reached through a
 // link is the same.
 func TestScratchFolder(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if err := os.Symlink("one", filepath.Join(dir, "link")); err != nil {
 		t.Fatal(err)
@@ -101,6 +104,7 @@ func TestScratchFolder(t *testing.T) {
 }
 
 func TestTransferFails(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, script string
 		pairs        []string
@@ -119,6 +123,7 @@ func TestTransferFails(t *testing.T) {
 		{"container", `exit 0`, []string{"WantContainer", "true"}, true, "WantContainer: this machine runs no jobs of the container universe", "6", "0", "0"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			id := p.match(c.script, c.pairs...)
 			want := p.in(c.want)
@@ -153,6 +158,7 @@ func TestTransferFails(t *testing.T) {
 const kept = "; what it left is in DIR/spool/execute/1.0.kept until the job leaves the queue"
 
 func TestOutputOfFailure(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`echo n >new; exit 3`, "ShouldTransferFiles", `"YES"`, "WhenToTransferOutput", `"ON_SUCCESS"`)
 	p.starter(0, started, "", "-wait")
@@ -164,13 +170,15 @@ func TestOutputOfFailure(t *testing.T) {
 
 // A job that is made to go leaves nothing, or what it has for its next attempt.
 func TestTransferEvicted(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct{ when, want string }{
 		{"ON_EXIT", "in,3"}, {"ON_EXIT_OR_EVICT", "in,1,2,3"},
 	} {
 		t.Run(c.when, func(t *testing.T) {
+			t.Parallel()
 			p := newPool(t)
 			p.write("state", "in")
-			id := p.match(p.in(`printf ",$(cat DIR/n)" >>state; test $(cat DIR/n) = 3 && exit 0; echo $$ >DIR/pid; sleep 1000`),
+			id := p.match(p.in(`printf ",$(cat DIR/n)" >>state; test $(cat DIR/n) = 3 && exit 0; echo $$ >DIR/pid; `+linger),
 				"TransferInput", `"state"`, "WhenToTransferOutput", `"`+c.when+`"`)
 			for _, n := range []string{"1", "2"} {
 				os.Remove(filepath.Join(p.dir, "pid"))
@@ -198,8 +206,9 @@ func TestTransferEvicted(t *testing.T) {
 
 // A job that is removed leaves nothing behind.
 func TestTransferRemoved(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	id := p.match(p.in(`echo n >new; echo $$ >DIR/pid; sleep 1000`), "TransferOutput", `"new"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
+	id := p.match(p.in(`echo n >new; echo $$ >DIR/pid; `+linger), "TransferOutput", `"new"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
 	p.running(id)
 	p.pid("pid")
 	p.remove(id)
@@ -211,8 +220,9 @@ func TestTransferRemoved(t *testing.T) {
 
 // What a supervisor that was killed has left is removed; the job runs again.
 func TestTransferSupervisorKilled(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	id := p.match(p.in(`echo n >new; mkdir ro; echo x >ro/x; chmod 500 ro; echo $$ >DIR/pid; test -e DIR/go || sleep 1000`),
+	id := p.match(p.in(`echo n >new; mkdir ro; echo x >ro/x; chmod 500 ro; echo $$ >DIR/pid; `+awaitGo),
 		"TransferOutput", `"new"`, "WhenToTransferOutput", `"ON_EXIT_OR_EVICT"`)
 	claim := p.running(id)
 	p.pid("pid")
@@ -223,7 +233,7 @@ func TestTransferSupervisorKilled(t *testing.T) {
 	p.until("the supervisor is gone", func() bool { return !alive(claim.PID) })
 	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
 	p.nothingLeft()
-	p.write("go", "")
+	p.open()
 	p.rematch()
 	p.starter(0, started, "", "-wait")
 	if got, want := p.history(id, "JobStatus", "NumJobStarts"), "JobStatus=4 NumJobStarts=2"; got != want || p.read("new") != "n\n" {
@@ -234,6 +244,7 @@ func TestTransferSupervisorKilled(t *testing.T) {
 
 // A pass removes what nobody needs any more, and nothing else.
 func TestLeftBehind(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exit 0`)
 	for _, name := range []string{"1.0.7", "1.0.kept", "9.0.1", "9.0.kept", "other", "9.0.1.x", "x.kept"} {
@@ -261,6 +272,7 @@ func TestLeftBehind(t *testing.T) {
 }
 
 func TestSlotIsExpanded(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	slot, err := classad.ParseAd(`[Name = "slot1@node1"; Machine = "node1"; Memory = 1024; Cpus = 4; OpSys = "LINUX"; PartitionableSlot = true]`)
 	if err != nil {

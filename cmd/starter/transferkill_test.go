@@ -12,22 +12,25 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
 // Whatever is killed while jobs transfer files, every output is there as a whole in
 // the end, none ever in part, and no scratch directory is left.
-func TestTransferKilledAtAnyMoment(t *testing.T) {
-	const atOnce, kills = 3, 25
+func TestSoakTransferKilled(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	t.Parallel()
+	const atOnce = 3
 	p := newPool(t)
-	random := rand.New(rand.NewPCG(3, 4))
+	random := rand.New(rand.NewPCG(seed, 3))
 	whole := strings.Repeat("0123456789abcdef", 1<<16)
 	p.write("data", whole)
 	jobs, killed := 0, 0
-	for killed < kills {
+	for end := time.Now().Add(length); killed < leastKills || time.Now().Before(end); {
 		for n := len(p.queue()); n < atOnce; n++ {
-			p.match(`cat data >result; mkdir ro; echo x >ro/x; chmod 500 ro; sleep 0.02`, "TransferInput", `"data"`,
+			p.match(`cat data >result; mkdir ro; echo x >ro/x; chmod 500 ro; `+aMoment, "TransferInput", `"data"`,
 				"TransferOutput", `"result"`, "TransferOutputRemaps", fmt.Sprintf(`"result = result.%d"`, jobs))
 			jobs++
 		}
@@ -67,6 +70,7 @@ func (p *testPool) complete(jobs, size int) (there int) {
 
 // A job that is removed while its inputs are copied does not start.
 func TestRemovedDuringCopy(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exit 0`)
 	p.update(func(tx *spool.Tx) error { return operation.Begin(tx, id, 1, matchedAt, os.Getpid(), params) })

@@ -17,6 +17,7 @@ import (
 // TestUpdates follows a job that runs: its ad and its log say what it uses, and when its
 // supervisor dies, that stays.
 func TestUpdates(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nSTARTER_INITIAL_UPDATE_INTERVAL = 0.2\nSTARTER_UPDATE_INTERVAL = 0.3\n")
 	id := p.match(`echo $$ >main; while :; do :; done`)
@@ -57,6 +58,7 @@ func TestUpdates(t *testing.T) {
 }
 
 func TestNoUpdates(t *testing.T) {
+	t.Parallel()
 	u := newUpdates(&config.Config{InitialUpdateInterval: time.Nanosecond})
 	if u.next() != nil {
 		t.Error("next with STARTER_UPDATE_INTERVAL 0 fires some time, want never")
@@ -67,8 +69,8 @@ func TestNoUpdates(t *testing.T) {
 // An update that cannot be committed is complained of, and the next one tells what it
 // would have told.
 func TestUpdateFails(t *testing.T) {
+	t.Parallel()
 	p := newPool(t)
-	t.Setenv("PATH", p.path) // this process writes the log
 	id := p.match(`exit 0`)
 	n := &tenure{
 		call: &cmdline.Call{Now: matchedAt}, config: &config.Config{UpdateInterval: time.Hour, InitialUpdateInterval: time.Hour},

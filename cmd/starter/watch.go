@@ -15,16 +15,16 @@ import (
 )
 
 // lookEvery is how often a supervisor looks whether the spool tells its job
-// to leave.
-const lookEvery = 500 * time.Millisecond
+// to leave. Tests look more often.
+var lookEvery = 500 * time.Millisecond
 
 // signEvery is how often a supervisor leaves a sign of life: so much of an attempt
 // that ends with the machine is not charged.
 const signEvery = 30 * time.Second
 
 // measureEvery is how often the processes of a job are measured: the peak of their memory
-// is what is found then.
-const measureEvery = time.Second
+// is what is found then. Tests measure more often.
+var measureEvery = time.Second
 
 // forgetAfter is how long a supervisor keeps in memory what it has read of the queue. A
 // machine may have many supervisors, and jobs that take hours; those that take a moment
