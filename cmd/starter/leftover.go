@@ -61,30 +61,19 @@ func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
 	})
 }
 
-// lockOfLost takes both locks on the file of a claim whose supervisor is gone, when what is
-// left of the job has been killed, and holds the flock no more. That has the patience to
-// go. errBusy: the supervisor lives.
-func lockOfLost(path string, o family.Options, patience time.Duration) (*claimLock, error) {
-	lock, err := takeCharge(path)
-	if err != nil {
-		return nil, err
-	}
+// killLeft kills what is left of a job whose supervisor is gone, and takes the flock on the file of
+// its claim, too, when that holds it no more. It has the patience to go.
+func killLeft(lock *claimLock, o family.Options, patience time.Duration) error {
 	if _, err := family.Survivors(o, patience); err != nil {
-		lock.close()
-		return nil, fmt.Errorf("%s, and %w", supervisorDied, err)
+		return fmt.Errorf("%s, and %w", supervisorDied, err)
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
 		err := lock.flock()
-		if err == nil {
-			return lock, nil
-		}
 		if !errors.Is(err, errBusy) {
-			lock.close()
-			return nil, err
+			return err
 		}
-		if killed := family.EndHolders(path); time.Now().After(end) {
-			lock.close()
-			return nil, fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", supervisorDied, killed, patience)
+		if killed := family.EndHolders(lock.path); time.Now().After(end) {
+			return fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", supervisorDied, killed, patience)
 		}
 	}
 }

@@ -23,19 +23,23 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	path := sp.ClaimLock(claim.LockName())
 	_, err := os.Stat(path)
 	unsigned := errors.Is(err, os.ErrNotExist) // the next line makes the file
-	var of family.Options
-	if err = sp.View(func(v *spool.View) error {
-		ad, _ := v.Job(claim.Job)
-		of = familyOf(c.Config, sp, claim, ad)
-		return nil
-	}); err != nil {
-		c.Warn("job %s: %v", id, err)
-		r.fail(id, err.Error(), false)
-		return
-	}
-	lock, err := lockOfLost(path, of, c.Config.KillingTimeout)
+	lock, err := takeCharge(path)
 	if errors.Is(err, errBusy) {
 		return // it lives
+	}
+	if err == nil {
+		var of family.Options
+		var over bool
+		if of, over, err = familyOfLost(c, sp, claim); over {
+			lock.leave() // another pass has ended it: its job's next attempt may have the same name
+			return
+		}
+		if err == nil {
+			err = killLeft(lock, of, c.Config.KillingTimeout)
+		}
+		if err != nil {
+			lock.close()
+		}
 	}
 	if err != nil {
 		c.Warn("job %s: %v", id, err)
@@ -69,6 +73,20 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 	reached(stepTidied)
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)
 	r.Lost = append(r.Lost, failure{id, supervisorDied})
+}
+
+// familyOfLost returns what keeps the processes of an attempt together whose supervisor is gone,
+// and whether it has ended since the claim was read. The caller has the record lock of the claim,
+// so that nobody else ends it from now on.
+func familyOfLost(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) (of family.Options, over bool, err error) {
+	err = sp.View(func(v *spool.View) error {
+		now, there := v.Claim(claim.Job)
+		over = !there || now.Attempt != claim.Attempt
+		ad, _ := v.Job(claim.Job)
+		of = familyOf(c.Config, sp, claim, ad)
+		return nil
+	})
+	return of, over, err
 }
 
 // ended returns when an attempt ended whose supervisor is found gone, and gave its

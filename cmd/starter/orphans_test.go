@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -8,6 +9,10 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/internal/testenv"
+	"fairspool/lib/config"
 )
 
 // daemon is a script that leaves the job's process group and lets go of the
@@ -188,5 +193,32 @@ func TestCallersLockIsFree(t *testing.T) {
 		t.Errorf("flock of the caller's lock while the job runs: %v, want it free", err)
 	}
 	p.open()
+	p.noClaims()
+}
+
+// A pass that comes late to an attempt, which another pass has ended, leaves the job's next
+// attempt alone, also in the standard universe, where both are known by the same name.
+func TestLateToTheLost(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	id := p.match(`echo $$ >main; `+hang, "JobUniverse", "1")
+	lost := p.running(id)
+	p.pid("main")
+	if err := syscall.Kill(lost.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the supervisor is dead", func() bool { return !alive(lost.PID) })
+	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	p.write("main", "")
+	p.rematch()
+	p.running(id)
+	main := p.pid("main")
+	var bad bytes.Buffer
+	r := newReport()
+	r.lookAfter(&cmdline.Call{Name: "starter", Config: &config.Config{KillingTimeout: testenv.Longest}, Stderr: &bad, Now: matchedAt}, p.spool, lost)
+	if !alive(main) || len(r.Lost)+len(r.Failed) > 0 || bad.Len() > 0 {
+		t.Errorf("the next attempt's job is alive: %v, the report is %+v, the complaint %q, want it alive and nothing said", alive(main), r, bad.String())
+	}
+	p.remove(id)
 	p.noClaims()
 }
