@@ -160,3 +160,24 @@ func (p *testPool) killDuringPass(random *rand.Rand, within int) (killed int) {
 	pass.Wait() // what it says depends on what was hit
 	return killed
 }
+
+// A pass that is killed before its supervisor answers does the job no harm.
+func TestPassKilled(t *testing.T) {
+	t.Parallel()
+	p := newPool(t)
+	id := p.match(`exit 4`)
+	pass := p.command("-q")
+	pass.Env = append(pass.Env, fmt.Sprintf("%s=%s %s %s", dallies, stepLogged, filepath.Join(p.dir, "dallies"), filepath.Join(p.dir, "on")))
+	if err := pass.Start(); err != nil {
+		t.Fatal(err)
+	}
+	p.until("the supervisor is about to answer", func() bool { return p.read("dallies") != "" })
+	pass.Process.Kill()
+	pass.Wait()
+	p.write("on", "")
+	p.noClaims()
+	if got, want := p.history(id, "JobStatus", "ExitCode", "NumJobStarts"), "JobStatus=4 ExitCode=4 NumJobStarts=1"; got != want {
+		t.Errorf("the job: %s, want %s", got, want)
+	}
+	p.nothingLeft()
+}

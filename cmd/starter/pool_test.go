@@ -161,7 +161,7 @@ func (p *testPool) pipes() {
 // open has all jobs go on that wait with awaitGo, now or later.
 func (p *testPool) open() {
 	p.Helper()
-	const most = 4096 // bytes that any pipe holds
+	const most = 64 // readings of a test, which any pipe holds
 	p.letGo(most)
 }
 
