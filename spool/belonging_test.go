@@ -13,6 +13,7 @@ import (
 // whatever says whose they are, and that others are left alone once the index
 // knows them.
 func TestBelonging(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t) // cluster 1 is carol's
 	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {

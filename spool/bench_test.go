@@ -161,3 +161,21 @@ func BenchmarkSubmitUnequal(b *testing.B) {
 func perProc(b *testing.B) {
 	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/unequalProcs, "ns/proc")
 }
+
+// BenchmarkManyLeave lets unequal procs of a long cluster leave, one by one.
+func BenchmarkManyLeave(b *testing.B) {
+	for b.Loop() {
+		s := newState(&Spool{}, pinned{generation: noGeneration(1)})
+		for _, kind := range []byte("NL") {
+			for p := range unequalProcs {
+				if err := s.apply(record{Kind: kind, Cluster: 1, First: p, Last: p}, 1); err != nil {
+					b.Fatal(err)
+				}
+			}
+		}
+		if left, err := s.len(); left != 0 || err != nil {
+			b.Fatalf("%d procs are left, %v", left, err)
+		}
+	}
+	perProc(b)
+}

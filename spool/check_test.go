@@ -3,7 +3,7 @@ package spool
 import (
 	"bytes"
 	"errors"
-	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -57,6 +57,7 @@ func matches(list []string, begin string) (some []string) {
 // that it would name are not called left over, and that the damage is told
 // once.
 func TestCheckBlind(t *testing.T) {
+	t.Parallel()
 	base := everything(t)
 	for _, c := range []struct{ name, damage, why string }{
 		{"the index", "!index.2: ", "not looked at: the index that would name it is damaged"},
@@ -111,6 +112,7 @@ func TestCheckBlind(t *testing.T) {
 // TestCheckNewer holds that a spool of a later format is no damaged one, and
 // that neither Check nor Salvage has a say about it.
 func TestCheckNewer(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{
 		"fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n",
 		string(appendEnd([]byte("fairspool spool\nformat 99\nUID_DOMAIN x\nid 1\n"))),
@@ -135,6 +137,7 @@ func TestCheckNewer(t *testing.T) {
 
 // TestCheckLeftOver holds that what no index names is said not to count.
 func TestCheckLeftOver(t *testing.T) {
+	t.Parallel()
 	dir := everything(t)
 	names := []string{"claims.1", "jobs/1-1.1", "jobs/note", "slots/0.7", "journal.0", "CURRENT.new"}
 	for _, name := range names {
@@ -153,6 +156,7 @@ func TestCheckLeftOver(t *testing.T) {
 // TestCheckTorn holds that bytes behind the last transaction are told and are
 // no damage.
 func TestCheckTorn(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	f, err := os.OpenFile(filepath.Join(dir, "journal.1"), os.O_APPEND|os.O_WRONLY, 0)
 	if err != nil {
@@ -172,6 +176,7 @@ func TestCheckTorn(t *testing.T) {
 // TestCheckOlder holds that a generation that somebody reads has one line, and
 // that its files are not counted with those in force, but looked at.
 func TestCheckOlder(t *testing.T) {
+	t.Parallel()
 	dir := everything(t)
 	before := findings(t, dir)
 	reader, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
@@ -211,6 +216,7 @@ func TestCheckOlder(t *testing.T) {
 // TestCheckStrangeLock holds that a lock file full of something else is told
 // of once, and that no raw byte of it gets out.
 func TestCheckStrangeLock(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	strange := bytes.Repeat([]byte("\xff\x1b"), 10*lineSize)
 	for _, name := range []string{"lock", "CURRENT"} {
@@ -242,6 +248,7 @@ func TestCheckStrangeLock(t *testing.T) {
 // TestUnfinished holds that what a killed Restore or Salvage left is said to be
 // that, whatever is asked of it, and that nothing is taken from it.
 func TestUnfinished(t *testing.T) {
+	t.Parallel()
 	from := fixture(t)
 	o := Options{Program: "test", UIDDomain: "x"}
 	for _, begun := range []bool{false, true} {
@@ -270,9 +277,8 @@ func TestUnfinished(t *testing.T) {
 			"Restore":      func() error { _, err := Restore(dir, strings.NewReader(""), o, nil); return err },
 			"Find":         func() error { return Find(dir) },
 		} {
-			want := fmt.Sprintf("spool %s: %v", dir, errUnfinished)
-			if err := do(); err == nil || err.Error() != want {
-				t.Errorf("%s = %v, want %s", name, err, want)
+			if err := do(); !errors.Is(err, errUnfinished) {
+				t.Errorf("%s = %v, want %v", name, err, errUnfinished)
 			}
 		}
 		if after := fingerprint(t, dir); after != before {
@@ -295,16 +301,23 @@ func TestUnfinished(t *testing.T) {
 // TestNewDirectory holds that a new spool's directory is made, but none above
 // it, and that it goes again when nothing comes of it.
 func TestNewDirectory(t *testing.T) {
+	t.Parallel()
 	top := t.TempDir()
 	o := Options{Program: "test", UIDDomain: "x"}
 	from := fixture(t)
+	isMissing := func(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+	isNoDump := func(err error) bool {
+		var wrong *DumpError
+		return errors.As(err, &wrong) && wrong.Line == 1
+	}
 	for _, c := range []struct {
-		dir, want string
-		left      bool
+		dir  string
+		want func(error) bool
+		left bool
 	}{
-		{"no/such", "/no: no such file or directory", false},
-		{"new", "this is no dump", false},
-		{"there", "this is no dump", true},
+		{"no/such", isMissing, false},
+		{"new", isNoDump, false},
+		{"there", isNoDump, true},
 	} {
 		dir := filepath.Join(top, c.dir)
 		if c.left {
@@ -312,8 +325,8 @@ func TestNewDirectory(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if _, err := Restore(dir, strings.NewReader("A = 1\n\n"), o, nil); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("Restore(%s) = %v, want …%s…", c.dir, err, c.want)
+		if _, err := Restore(dir, strings.NewReader("A = 1\n\n"), o, nil); !c.want(err) {
+			t.Errorf("Restore(%s) = %v", c.dir, err)
 		}
 		if _, err := os.Lstat(dir); (err == nil) != c.left {
 			t.Errorf("after a failed Restore %s is there: %v", c.dir, err == nil)
@@ -325,28 +338,25 @@ func TestNewDirectory(t *testing.T) {
 	if _, err := os.Lstat(filepath.Join(top, "no")); err == nil {
 		t.Error("Salvage made a directory above that of the new spool")
 	}
-	for at, want := range map[int]string{1: "cannot be made: permission denied", 3: "permission denied"} {
+	for _, at := range []int{1, 3} {
 		root := filepath.Join(t.TempDir(), "root")
 		layer, err := newFaultyOn(root, image{}, fault{at: at, once: syscall.EACCES})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := restore(filepath.Join(root, "spool"), strings.NewReader(""), o, nil, layer); err == nil || !strings.HasSuffix(err.Error(), "/spool: "+want) && at == 1 || !strings.HasSuffix(err.Error(), want) {
-			t.Errorf("Restore with operation %d forbidden = %v, want %s", at, err, want)
+		if _, err := restore(filepath.Join(root, "spool"), strings.NewReader(""), o, nil, layer); !errors.Is(err, syscall.EACCES) {
+			t.Errorf("Restore with operation %d forbidden = %v, want %v", at, err, syscall.EACCES)
 		}
 		if _, err := os.Lstat(filepath.Join(root, "spool")); err == nil {
 			t.Errorf("Restore with operation %d forbidden left its directory", at)
 		}
-	}
-	var wrong *DumpError
-	if _, err := Restore(filepath.Join(top, "new"), strings.NewReader("A = 1\n\n"), o, nil); !errors.As(err, &wrong) || wrong.Line != 1 {
-		t.Errorf("Restore = %v, want a *DumpError of line 1", err)
 	}
 }
 
 // TestMissingFolder removes each folder of a spool: check mentions it, readers go on
 // with what is left, and the next writer makes it anew, with a word about that.
 func TestMissingFolder(t *testing.T) {
+	t.Parallel()
 	for _, name := range folders {
 		dir := filepath.Join(t.TempDir(), "spool")
 		if err := attempt(dir, disk{}, func(*Tx) error { return nil }); err != nil {
@@ -380,6 +390,7 @@ func TestMissingFolder(t *testing.T) {
 // TestZeroLock holds that zeros, which a power cut leaves in a lock file that has grown,
 // say nothing: they are no damage, and neither is a torn transaction beside them.
 func TestZeroLock(t *testing.T) {
+	t.Parallel()
 	for _, from := range []int{0, lineSize} {
 		dir := fixture(t)
 		want := dump(t, dir)

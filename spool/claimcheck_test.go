@@ -10,6 +10,7 @@ import (
 // TestCheckClaims holds that claims that cannot be so together are damage, and that a
 // promise beside the claim that it waits for is none.
 func TestCheckClaims(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		what   string
 		change func(claims []pool.Claim)

@@ -18,6 +18,7 @@ import (
 // TestDigestOffset holds that a digest can be read from any place, as a reader of
 // the whole text would have it.
 func TestDigestOffset(t *testing.T) {
+	t.Parallel()
 	viewed(t, factories(t), func(v *View) error {
 		d, err := v.Digest(1)
 		if err != nil {
@@ -51,6 +52,7 @@ func TestDigestOffset(t *testing.T) {
 // TestDigestDamage holds that damage to a digest is met by whoever reads that
 // block, is found by a check, and makes salvage leave out that factory.
 func TestDigestDamage(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name   string
 		damage func(file string) error
@@ -108,6 +110,7 @@ func TestDigestDamage(t *testing.T) {
 // TestDigestDumped holds that a dump carries digests, and that one whose digest is
 // not that of its factory is refused.
 func TestDigestDumped(t *testing.T) {
+	t.Parallel()
 	text := dumped(t, factories(t))
 	to := filepath.Join(t.TempDir(), "to")
 	if made, err := Restore(to, strings.NewReader(text), Options{UIDDomain: "x"}, nil); err != nil || made.Factories != 1 {
@@ -138,6 +141,7 @@ func TestDigestDumped(t *testing.T) {
 // fold, unless somebody reads a generation that speaks of it, and with it what a
 // dead writer left; and that nothing else goes.
 func TestDigestSweep(t *testing.T) {
+	t.Parallel()
 	dir := factories(t)
 	foldAll(t, dir)
 	for _, name := range []string{"7", "2", "note", "08"} { // of dead writers, and of others
@@ -185,6 +189,7 @@ func TestDigestSweep(t *testing.T) {
 // first removal of one on, and holds that one that nothing disturbs removes them all. Up to
 // there it is the fold of TestStoppedWriter.
 func TestStoppedDigestSweep(t *testing.T) {
+	t.Parallel()
 	p := newProof(t, 1)
 	dir := fixture(t)
 	if err := attempt(dir, disk{}, func(tx *Tx) error { tx.Op("remove"); tx.DropFactory(1); return nil }); err != nil {
@@ -205,6 +210,7 @@ func TestStoppedDigestSweep(t *testing.T) {
 // TestStoppedOverOrphan does the same for the submission of a factory whose digest
 // gets the name of one that a dead writer left.
 func TestStoppedOverOrphan(t *testing.T) {
+	t.Parallel()
 	p := newProof(t, 1)
 	dir := fixture(t)
 	if err := os.WriteFile(filepath.Join(dir, "factories", "2"), []byte("of a dead writer, and long: "+strings.Repeat("x", 100)), 0o600); err != nil {
@@ -218,6 +224,7 @@ func TestStoppedOverOrphan(t *testing.T) {
 // TestDigestsAmongWriters lets writers add and drop factories while others fold:
 // the digest of every factory that is there reads, and no other stays.
 func TestDigestsAmongWriters(t *testing.T) {
+	t.Parallel()
 	dir := factories(t)
 	const writers, rounds = 4, 10
 	var all sync.WaitGroup

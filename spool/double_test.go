@@ -15,6 +15,7 @@ import (
 // TestPowerCut holds that the double loses what was not synced, and that only:
 // what may be left of the file a, or of the file b that it becomes.
 func TestPowerCut(t *testing.T) {
+	t.Parallel()
 	rename := func(l *faulty, _ file) error {
 		return l.Rename(filepath.Join(l.root, "a"), filepath.Join(l.root, "b"))
 	}

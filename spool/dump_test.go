@@ -90,6 +90,7 @@ func assorted(t testing.TB) string {
 // the dumped one, dumps as it did, is sound and takes commands; and that
 // folding changes no byte of a dump.
 func TestDumpRestore(t *testing.T) {
+	t.Parallel()
 	dir := assorted(t)
 	text := dumped(t, dir)
 	if again := dumped(t, dir); again != text {
@@ -126,6 +127,7 @@ func TestDumpRestore(t *testing.T) {
 // TestDumpIsLongForm holds that every reader of the long form gets the ads
 // that the spool holds, as far as the long form can hold them.
 func TestDumpIsLongForm(t *testing.T) {
+	t.Parallel()
 	dir := assorted(t)
 	in := classad.NewReader(strings.NewReader(dumped(t, dir)), "dump")
 	in.SetForm(classad.FormLong)
@@ -171,6 +173,7 @@ func TestDumpIsLongForm(t *testing.T) {
 
 // TestDumpRestoreLaw dumps and restores random spools.
 func TestDumpRestoreLaw(t *testing.T) {
+	t.Parallel()
 	place := t.TempDir()
 	rapid.Check(t, func(t *rapid.T) {
 		top, err := os.MkdirTemp(place, "spool")
@@ -234,6 +237,7 @@ func TestDumpRestoreLaw(t *testing.T) {
 // TestRestoreRefuses holds that nothing that is no whole dump becomes a spool,
 // that the error names the line, and that what was made is removed.
 func TestRestoreRefuses(t *testing.T) {
+	t.Parallel()
 	text := dumped(t, assorted(t))
 	change := func(from, to string) string {
 		if strings.Count(text, from) == 0 {
@@ -286,6 +290,7 @@ func TestRestoreRefuses(t *testing.T) {
 // TestStoppedRestore stops a Restore at every step, with and without the loss
 // of what was not synced: there is the whole spool then, or none that opens.
 func TestStoppedRestore(t *testing.T) {
+	t.Parallel()
 	from := fixture(t)
 	foldAll(t, from)
 	text := dumped(t, from)
@@ -393,6 +398,7 @@ func older(t testing.TB) (plain, dir string) {
 
 // TestCarryOver holds that a dump is the way over a change of the format.
 func TestCarryOver(t *testing.T) {
+	t.Parallel()
 	plain, from := older(t)
 	if _, err := Open(from, Options{Program: "test"}); err == nil || !strings.Contains(err.Error(), "spool dump | spool restore") {
 		t.Fatalf("Open of the older format = %v, want the way over", err)

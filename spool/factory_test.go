@@ -48,6 +48,7 @@ func viewed(t testing.TB, dir string, fn func(v *View) error) {
 // TestFactory holds that a factory and its digest read as they were given, in
 // their own transaction and later, and that changes of it last.
 func TestFactory(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	want := Factory{Cluster: 1, Owner: "alice", Next: 1, Jobs: 9, MaxMaterialize: 5, MaxIdle: 3, Offset: 4, Paused: "a \"b\"\n"}
 	same := func(v *View) error {
@@ -99,6 +100,7 @@ func TestFactory(t *testing.T) {
 
 // TestFactoryRefusals holds that what cannot be is refused and changes nothing.
 func TestFactoryRefusals(t *testing.T) {
+	t.Parallel()
 	grow := func(cluster, first int, runs ...NewRun) func(*Tx) {
 		return func(tx *Tx) { tx.Grow(cluster, jobAd("alice"), first, runs) }
 	}
@@ -146,6 +148,7 @@ func TestFactoryRefusals(t *testing.T) {
 // same to a reader who saw it happen and to those who come later, wherever the
 // journal was folded in between; and that the index says of it what is right.
 func TestGrow(t *testing.T) {
+	t.Parallel()
 	steps := []func(*Tx){
 		func(tx *Tx) {
 			tx.AddCluster(jobAd("alice"), []NewRun{{Count: 3}})
@@ -218,6 +221,7 @@ func grown(v *View, want string) error {
 // format of before, also without a folder for digests, and gets the new one with
 // its first factory.
 func TestSpoolWithoutFactories(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	submit := func(tx *Tx) error { tx.Op("submit"); tx.AddCluster(jobAd("alice"), []NewRun{{Count: 1}}); return nil }
 	formatIs := func(want int) {

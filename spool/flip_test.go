@@ -93,6 +93,7 @@ func sample(t testing.TB, dir string, busy *busyPool) {
 // reads gets an error or what was there before, never anything else; and that
 // no writer touches what is damaged. Samples go on behind it.
 func TestFlippedByte(t *testing.T) {
+	t.Parallel()
 	base, busy, whole, names := withSamples(t)
 	for _, name := range names {
 		t.Run(name, func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 
 // TestUnquoteFirst holds that the short way reads the same as the long one.
 func TestUnquoteFirst(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		alphabet := rapid.SampledFrom([]string{`"`, `\`, "a", " ", "é", "\xff", "\n", "\x00", `\x41`, "`", "'"})
 		s := rapid.SampledFrom([]string{`"`, "", "x"}).Draw(t, "begin")

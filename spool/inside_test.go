@@ -7,6 +7,7 @@ import (
 )
 
 func TestInside(t *testing.T) {
+	t.Parallel()
 	top := t.TempDir()
 	dir := filepath.Join(top, "s")
 	for _, name := range []string{dir, filepath.Join(dir, "jobs"), dir + ".new"} {

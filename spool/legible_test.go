@@ -3,6 +3,7 @@ package spool
 import "testing"
 
 func TestLegible(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		"":                         "",
 		"its checksum is 07f20806": "its checksum is 07f20806",

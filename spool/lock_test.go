@@ -17,6 +17,7 @@ import (
 // TestLockFaults lets each lock of each operation be interrupted, and each unlock be
 // interrupted or fail: the operation is done all the same.
 func TestLockFaults(t *testing.T) {
+	t.Parallel()
 	for _, o := range operations {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()

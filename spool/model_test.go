@@ -14,6 +14,7 @@ import (
 // TestModel plays random changes against a map of jobs, and holds that the
 // runs in the spool, the same read anew, and the map agree, also when the journal is folded now and then.
 func TestModel(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "spool")
 		if err != nil {

@@ -76,6 +76,7 @@ func told(clusters []*Cluster, names []string) string {
 // TestOnlyLaw holds that a view of a few attributes says of them what the whole one does,
 // and that the pieces are all of the queue, whatever stands in segments or in the journal.
 func TestOnlyLaw(t *testing.T) {
+	t.Parallel()
 	names := []string{"X", "Xylem", "odd name", "ClusterId"}
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := t.TempDir()
@@ -140,6 +141,7 @@ func TestOnlyLaw(t *testing.T) {
 
 // Damage of a block is found by whoever reads few of its attributes, or only a piece.
 func TestOnlyFindsDamage(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // TestPage holds that the examples of spool(5) are true: who writes a reader
 // from the page tries it on them.
 func TestPage(t *testing.T) {
+	t.Parallel()
 	page, err := os.ReadFile("../man/spool.5")
 	if err != nil {
 		t.Fatal(err)

@@ -90,6 +90,7 @@ func someJob(t *rapid.T, month time.Time) (ad *classad.Ad, g gone) {
 // choice the same as going through all of it; also when the journal was folded, a
 // dead writer left a torn tail, and months were archived.
 func TestPast(t *testing.T) {
+	t.Parallel()
 	months := []time.Time{noon, noon.AddDate(0, 1, 0), noon.AddDate(0, 2, 0)}
 	rapid.Check(t, func(t *rapid.T) {
 		dir, err := os.MkdirTemp("", "spool")
@@ -221,6 +222,7 @@ func leftSpool(tb testing.TB, clusters, procs int) *Spool {
 }
 
 func TestPastStops(t *testing.T) {
+	t.Parallel()
 	s := leftSpool(t, 3, 2)
 	n := 0
 	if err := s.History(Left{}, func(*classad.Ad) bool { n++; return n < 3 }); err != nil || n != 3 {
@@ -231,6 +233,7 @@ func TestPastStops(t *testing.T) {
 // TestPastOfAView holds that a View shows the history of its transaction, whatever
 // others commit and fold meanwhile.
 func TestPastOfAView(t *testing.T) {
+	t.Parallel()
 	s := leftSpool(t, 2, 2)
 	other, err := Open(s.Dir(), Options{UIDDomain: "x"})
 	if err != nil {
@@ -266,6 +269,7 @@ func TestPastOfAView(t *testing.T) {
 // TestPastDamage holds that damage is named with file and line, that what left later is
 // shown, and nothing else.
 func TestPastDamage(t *testing.T) {
+	t.Parallel()
 	s := leftSpool(t, 2, 2)
 	name := s.path("history/" + monthOf(noon) + ".ads")
 	good, err := os.ReadFile(name)

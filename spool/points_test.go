@@ -382,6 +382,7 @@ func (p *proof) log(steps int) {
 // operation whole or not at all, whole if it was acknowledged, not at all if it
 // was refused, and the next commands work and last.
 func TestStoppedWriter(t *testing.T) {
+	t.Parallel()
 	for _, o := range operations {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
@@ -397,6 +398,7 @@ func TestStoppedWriter(t *testing.T) {
 // TestStoppedUnknownEnd does the same on a spool whose lock file does not tell
 // how far the journal was acknowledged, as after a power cut.
 func TestStoppedUnknownEnd(t *testing.T) {
+	t.Parallel()
 	for _, o := range []operation{operations[0], operations[4]} {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
@@ -452,6 +454,7 @@ func (p *proof) acknowledged(o operation) {
 // TestUnreadable lets each read of each operation fail, once and from then on:
 // the operation is refused with that error, and nothing is changed.
 func TestUnreadable(t *testing.T) {
+	t.Parallel()
 	for _, o := range operations {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()
@@ -558,6 +561,7 @@ func (p *proof) made(layer *faulty, where string, o operation) {
 // TestPowerCutAfterFold holds that a power cut brings no index back whose files a
 // fold has swept away: a check would take it for damage.
 func TestPowerCutAfterFold(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	foldAll(t, dir)
 	if err := attempt(dir, disk{}, operations[2].do); err != nil {

@@ -18,6 +18,7 @@ import (
 // given one by one or as ads, and whether or not the transaction has read the
 // queue; and that each value reads back.
 func TestNewRunsLaw(t *testing.T) {
+	t.Parallel()
 	s, err := Open(filepath.Join(t.TempDir(), "spool"), Options{Program: "test", UIDDomain: "x"})
 	if err != nil {
 		t.Fatal(err)
@@ -95,6 +96,7 @@ func bodyOf(t *rapid.T, s *Spool, runs []NewRun, values []classad.Value, read bo
 // TestNewRunsTooMany holds that procs beyond what a number of one can be are
 // refused.
 func TestNewRunsTooMany(t *testing.T) {
+	t.Parallel()
 	for _, read := range []bool{false, true} {
 		err := attempt(filepath.Join(t.TempDir(), "spool"), disk{}, func(tx *Tx) error {
 			if read {
@@ -113,6 +115,7 @@ func TestNewRunsTooMany(t *testing.T) {
 // TestStateAfterCommit holds that a handle that read the queue in the middle of a
 // transaction has what the transaction wrote before, once it is committed.
 func TestStateAfterCommit(t *testing.T) {
+	t.Parallel()
 	s, err := Open(filepath.Join(t.TempDir(), "spool"), Options{Program: "test", UIDDomain: "x"})
 	if err != nil {
 		t.Fatal(err)

@@ -111,6 +111,7 @@ func TestRefusals(t *testing.T) {
 // TestWithoutLockFile holds that a copy of a spool without its lock file reads,
 // and can be written.
 func TestWithoutLockFile(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	want := dump(t, dir)
 	if err := os.Remove(filepath.Join(dir, "lock")); err != nil {

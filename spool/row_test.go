@@ -13,6 +13,7 @@ import (
 // TestRowKeys holds that the key of a row is found without parsing it, and is the
 // one that parsing finds, whatever its text.
 func TestRowKeys(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		name := string(rapid.SliceOf(rapid.ByteRange(1, 255)).Draw(t, "name"))
 		id := pool.JobID{Cluster: rapid.IntRange(1, 1<<31-1).Draw(t, "cluster"), Proc: rapid.IntRange(0, 1<<31-1).Draw(t, "proc")}

@@ -143,6 +143,7 @@ func sameBits(a, b any) bool {
 // TestRowsLaw holds that rows read back to the bit, whatever is in them, from a
 // line without a newline in it.
 func TestRowsLaw(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		read := func(r record) record {
 			line := r.append(nil)
@@ -181,6 +182,7 @@ func TestRowsLaw(t *testing.T) {
 // TestRowsAsBefore holds that rows without what was added later read as they
 // did, and that what is not set is not written.
 func TestRowsAsBefore(t *testing.T) {
+	t.Parallel()
 	for _, line := range []string{
 		`U [ Name = "alice@x"; Priority = 0.5; At = 1000; HalfLife = 3600000000000; ResourcesUsed = 1; InUse = 1000; SlotMillis = 5; WeightedMillis = 6; Begin = 1; Last = 2 ]`,
 		`K [ Job = "1.0"; Attempt = 1; Slot = "s"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1 ]`,
@@ -215,6 +217,7 @@ func TestRowsAsBefore(t *testing.T) {
 
 // TestBadPieces holds that a claim whose piece is none is no claim.
 func TestBadPieces(t *testing.T) {
+	t.Parallel()
 	const head = `K [ Job = "1.0"; Attempt = 1; Slot = "slot1_1@m"; Machine = "m"; Submitter = "a@x"; State = "Matched"; Weight = 1000; MatchedAt = 1; `
 	for tail, want := range map[string]string{
 		`Takes = "Cpus=1" ]`:                          "Takes: without Of",
@@ -237,6 +240,7 @@ func TestBadPieces(t *testing.T) {
 }
 
 func TestParseSubmitterRow(t *testing.T) {
+	t.Parallel()
 	for text, want := range map[string]string{
 		``:                              "",
 		`[ ]`:                           "Name: missing",
@@ -253,6 +257,7 @@ func TestParseSubmitterRow(t *testing.T) {
 }
 
 func TestParseWindows(t *testing.T) {
+	t.Parallel()
 	for _, text := range []string{" ", "1", "1 2 3", "1 2 3 4 5", "1 2 3 4,", "1 2 3 4, ", "1 2 3 4,5 6 7 8", "1 2 3 x", "1 2  3", "9223372036854775808 0 0 0"} {
 		if got, err := parseWindows(text); err == nil {
 			t.Errorf("parseWindows(%q) = %v, want an error", text, got)
@@ -270,6 +275,7 @@ func TestParseWindows(t *testing.T) {
 
 // What a claim's row is written as at once is what its ad would be written as.
 func TestAppendClaim(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		c, seq := drawClaim(t), rapid.Uint64Range(0, math.MaxInt64).Draw(t, "seq")
 		ad := claimAd(c)

@@ -23,6 +23,7 @@ func asAd(kind byte, text string) (record, error) {
 // What is read the short way is what the ad says, and what is not plain is told
 // from what is.
 func TestPlainRows(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		text  string
 		plain bool
@@ -65,6 +66,7 @@ func TestPlainRows(t *testing.T) {
 }
 
 func TestPlainIsWhatTheAdSays(t *testing.T) {
+	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
 		value := rapid.SampledFrom([]string{"1", "-1", "0.5", "-0.0", "12345678901234567", "1.0E-7", `"a"`, `"a; B = 1"`, `"\\"`, "true", "1.", ".5", "0x1F", "01", "--1", "- 1", "1 "})
 		name := rapid.SampledFrom([]string{"Name", "At", "InUse", "Priority", "Floor", "name", "X", "Kind", "Windows", "Cpus"})

@@ -8,6 +8,7 @@ import (
 
 // What tells procs apart is found wherever an expression hides it.
 func TestTellsApart(t *testing.T) {
+	t.Parallel()
 	ad, err := classad.ParseAd(`[ClusterId = 1; ProcId = 0; Same = ClusterId; Own = ProcId; Hidden = eval("Own"); Chance = random(); L = {1, procid}; Clock = time()]`)
 	if err != nil {
 		t.Fatal(err)

@@ -148,6 +148,7 @@ func fingerprint(t testing.TB, dir string) string {
 // TestSalvageSound holds that of a sound spool everything is saved, and that
 // the old one is not touched.
 func TestSalvageSound(t *testing.T) {
+	t.Parallel()
 	dir := several(t)
 	before := fingerprint(t, dir)
 	to, told, holds, s := salvaged(t, dir)
@@ -174,6 +175,7 @@ func TestSalvageSound(t *testing.T) {
 // TestSalvageFlipped flips bytes of every file. Salvage succeeds, tells of
 // damage, saves all things but those it names, and makes none up.
 func TestSalvageFlipped(t *testing.T) {
+	t.Parallel()
 	base := several(t)
 	whole := holdings(t, base)
 	err := filepath.WalkDir(base, func(path string, e fs.DirEntry, err error) error {
@@ -286,6 +288,7 @@ func alter(t testing.TB, name, from, to string) {
 
 // TestSalvageWreck takes away files, alone and together.
 func TestSalvageWreck(t *testing.T) {
+	t.Parallel()
 	base := several(t)
 	whole := holdings(t, base)
 	gone := func(names ...string) func(string) {
@@ -395,6 +398,7 @@ func TestSalvageWreck(t *testing.T) {
 // left, Salvage makes a sound spool of it that takes commands, or says that it
 // cannot.
 func TestSalvageLaw(t *testing.T) {
+	t.Parallel()
 	base, err := readImage(several(t))
 	if err != nil {
 		t.Fatal(err)
@@ -467,6 +471,7 @@ func damage(t *rapid.T, b []byte) []byte {
 // TestSalvageUnknown holds that Salvage asks for a UID_DOMAIN that is lost, and
 // refuses what was never a spool.
 func TestSalvageUnknown(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	if err := os.Remove(filepath.Join(dir, "VERSION")); err != nil {
 		t.Fatal(err)
@@ -484,6 +489,7 @@ func TestSalvageUnknown(t *testing.T) {
 
 // TestSalvageOlder holds that a spool of the format before is salvaged too.
 func TestSalvageOlder(t *testing.T) {
+	t.Parallel()
 	plain, dir := older(t)
 	_, told, holds, s := salvaged(t, dir)
 	if want := holdings(t, plain); s.Lost != 0 || !slices.Equal(holds, want) {

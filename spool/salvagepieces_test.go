@@ -51,6 +51,7 @@ func onlySegment(t *testing.T, dir, folder string) (name string, b []byte) {
 // blocks before the cut are saved as they were, the last one excepted; that each
 // is told as taken unproven or as lost; and that none is made up.
 func TestSalvageCutSegment(t *testing.T) {
+	t.Parallel()
 	dir, whole := segmented(t)
 	for _, folder := range []string{"jobs", "slots"} {
 		name, good := onlySegment(t, dir, folder)
@@ -109,6 +110,7 @@ func cutSalvaged(t *testing.T, dir string, whole []string, what string) (taken, 
 // TestSalvagePieces damages a segment whose index is gone in ways of which one
 // can see that a block is not what it was.
 func TestSalvagePieces(t *testing.T) {
+	t.Parallel()
 	dir, whole := segmented(t)
 	name, good := onlySegment(t, dir, "jobs")
 	blocks := good[:bytes.Index(good, []byte("\nI "))+1]
@@ -168,6 +170,7 @@ func TestSalvagePieces(t *testing.T) {
 // TestSalvageLostWords holds that a lost transaction is told without saying its
 // number twice.
 func TestSalvageLostWords(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		first, last uint64
 		why, want   string

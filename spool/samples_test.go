@@ -138,6 +138,7 @@ func BenchmarkFiveYears(b *testing.B) {
 // TestYear holds that a year takes little room, and that what is read of it is as dense
 // as its tiers are.
 func TestYear(t *testing.T) {
+	t.Parallel()
 	s := sampleSpool(t, t.TempDir(), disk{})
 	b := newBusyPool(3)
 	years(t, s, b, 1)
@@ -198,6 +199,7 @@ func readSamples(t testing.TB, s *Spool, until time.Time) (points map[string]int
 // TestOnceABucket holds that each tier gets one block a bucket, whatever the
 // clock does.
 func TestOnceABucket(t *testing.T) {
+	t.Parallel()
 	s := sampleSpool(t, t.TempDir(), disk{})
 	b := newBusyPool(1)
 	for _, after := range []time.Duration{0, 20 * time.Second, 59 * time.Second, time.Minute, time.Minute, -time.Hour, 61 * time.Second, 10 * time.Minute} {
@@ -216,6 +218,7 @@ func TestOnceABucket(t *testing.T) {
 // TestNothingDue holds that a cycle in the minute of the last one does not even
 // look at the names.
 func TestNothingDue(t *testing.T) {
+	t.Parallel()
 	s := sampleSpool(t, t.TempDir(), disk{})
 	b := newBusyPool(1)
 	if err := s.AddSamples(b.cycle(sampleNow)); err != nil {
@@ -262,6 +265,7 @@ func BenchmarkAddSamples(b *testing.B) {
 // TestClockJumps holds that a cycle years ahead or behind costs few samples, and
 // that the others go on behind them.
 func TestClockJumps(t *testing.T) {
+	t.Parallel()
 	s := sampleSpool(t, t.TempDir(), disk{})
 	b := newBusyPool(1)
 	now := sampleNow
@@ -301,6 +305,7 @@ func TestClockJumps(t *testing.T) {
 // TestTornSamples cuts a file of samples, and that of names, at every byte: no
 // reader calls it damage, and the next cycle goes on behind what is whole.
 func TestTornSamples(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	s := sampleSpool(t, dir, disk{})
 	b := newBusyPool(2)
@@ -345,6 +350,7 @@ func TestTornSamples(t *testing.T) {
 // TestDamagedSamples holds that damage is told by file and line, and that the
 // rest counts.
 func TestDamagedSamples(t *testing.T) {
+	t.Parallel()
 	s := sampleSpool(t, t.TempDir(), disk{})
 	b := newBusyPool(2)
 	for i := range 5 {
@@ -363,7 +369,8 @@ func TestDamagedSamples(t *testing.T) {
 		t.Fatal(err)
 	}
 	points, damage := readSamples(t, s, sampleNow.Add(time.Hour))
-	if points["user000@cluster.example.org"] != 4 || len(damage) != 1 || !strings.HasPrefix(damage[0].Error(), name+":5: ") {
+	var d *DamageError
+	if points["user000@cluster.example.org"] != 4 || len(damage) != 1 || !errors.As(damage[0], &d) || d.File != name || d.Line != 5 {
 		t.Errorf("read %v points, %v, want 4 of each and damage at %s:5", points, damage, name)
 	}
 	var told []Finding
@@ -390,6 +397,7 @@ func TestDamagedSamples(t *testing.T) {
 // TestSamplesFail makes each step of a cycle's samples go wrong: the cycle is
 // told, and the next one succeeds and leaves no damage.
 func TestSamplesFail(t *testing.T) {
+	t.Parallel()
 	for _, kind := range []fault{{name: "killed", torn: 50}, {name: "full", once: syscall.ENOSPC, torn: 50}, {name: "EIO", once: syscall.EIO, done: true}} {
 		for at := 1; ; at++ {
 			fsys := newFaulty()

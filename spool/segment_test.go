@@ -9,6 +9,7 @@ import (
 // TestIndexOfLargeBlocks holds that a reader takes every block that a fold
 // writes, however large, and none that goes beyond the segment.
 func TestIndexOfLargeBlocks(t *testing.T) {
+	t.Parallel()
 	for _, test := range []struct {
 		sizes []int64
 		at    int64 // of the index

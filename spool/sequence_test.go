@@ -231,6 +231,7 @@ func (p *proof) stoppedWriter() (*faulty, [][]operation, string) {
 // TestStoppedWhileFailing stops a writer at each step that it takes after
 // something else has failed, which is when it takes things back.
 func TestStoppedWhileFailing(t *testing.T) {
+	t.Parallel()
 	for _, o := range []operation{operations[0], operations[5]} {
 		t.Run(o.name, func(t *testing.T) {
 			t.Parallel()

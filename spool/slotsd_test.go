@@ -11,6 +11,7 @@ import (
 // TestHandWrittenSlots holds that bad ads in slots.d cost nothing but
 // themselves, each with file and line.
 func TestHandWrittenSlots(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	write := func(name, text string) {
 		if err := os.WriteFile(filepath.Join(dir, "slots.d", name), []byte(text), 0o600); err != nil {

@@ -20,6 +20,7 @@ func userKey(name string) accountant.Key {
 // TestTallies holds what View and Tx say of tallies and marks: in the
 // transaction that changes them, in the next, and when they were folded.
 func TestTallies(t *testing.T) {
+	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "spool")
 	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {
@@ -100,6 +101,7 @@ func TestTallies(t *testing.T) {
 // TestTalliesOnce holds that a transaction writes each tally once, in the order
 // of the keys, however often and in whatever order it was put.
 func TestTalliesOnce(t *testing.T) {
+	t.Parallel()
 	var texts []string
 	for _, names := range []string{"c a b a", "b a a c c"} {
 		dir := filepath.Join(t.TempDir(), "spool")
@@ -135,6 +137,7 @@ func TestTalliesOnce(t *testing.T) {
 // TestTallyReadsItsTable holds that a look at a tally or a mark opens none of
 // the other tables.
 func TestTallyReadsItsTable(t *testing.T) {
+	t.Parallel()
 	dir := everything(t)
 	foldAll(t, dir)
 	for table, look := range map[string]func(*View){
@@ -167,6 +170,7 @@ func TestTallyReadsItsTable(t *testing.T) {
 
 // TestSummaryOfTallies holds what is said of a transaction.
 func TestSummaryOfTallies(t *testing.T) {
+	t.Parallel()
 	for body, want := range map[string]string{
 		"W [ Kind = \"user\"; Name = \"a\" ]\n": "1 tally",
 		"W [ Kind = \"user\"; Name = \"a\" ]\nW [ Kind = \"user\"; Name = \"b\" ]\nw \"a\" \"b\"\nM \"a\" \"b\"\n": "2 tallies, 1 tally deleted, 1 mark",
@@ -181,6 +185,7 @@ func TestSummaryOfTallies(t *testing.T) {
 // TestLongArguments holds that a transaction may have more than a megabyte
 // of arguments, few or many, and that whoever reads the spool gets them whole.
 func TestLongArguments(t *testing.T) {
+	t.Parallel()
 	line := SubmitterRow(accountant.Record{Name: "alice\n\"@x", Priority: 0.1})
 	many := slices.Repeat([]string{line}, 5<<18/len(line))
 	for name, args := range map[string][]string{"many": append([]string{"alice@x", "--"}, many...), "one": {"--", strings.Join(many, "\n")}} {

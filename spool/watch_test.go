@@ -12,6 +12,7 @@ import (
 // TestWatch holds that a watch sees what a view sees, whatever happens to its
 // claim and to others, and reads only what is new.
 func TestWatch(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	writer, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 // whatever happens to these, to others and to slots, also when the journal is folded; and
 // that it reads only what is new.
 func TestWatchMachine(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	writer, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {
@@ -121,6 +122,7 @@ func equalClaims(a, b []pool.Claim) bool {
 
 // Two of a process or of several cannot watch over one machine.
 func TestWatching(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	first, err := Open(dir, Options{Program: "first", UIDDomain: "x"})
 	if err != nil {

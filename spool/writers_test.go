@@ -4,13 +4,13 @@ import (
 	"fmt"
 	"sync"
 	"testing"
-	"time"
 )
 
 // TestManyWriters lets writers with handles of their own go at one spool, and
 // a reader look on: nothing is lost, nothing is there twice, no cluster id is
 // given twice, and the reader sees each transaction whole.
 func TestManyWriters(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	const writers, rounds = 8, 12
 	var all sync.WaitGroup
@@ -19,7 +19,7 @@ func TestManyWriters(t *testing.T) {
 		all.Add(1)
 		go func() {
 			defer all.Done()
-			s, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: time.Minute})
+			s, err := Open(dir, Options{Program: "test", UIDDomain: "x", LockWait: longWait})
 			if err != nil {
 				t.Error(err)
 				return
@@ -89,6 +89,7 @@ func TestManyWriters(t *testing.T) {
 // TestSubmitReadsNoJob holds that what a submit reads does not depend on how
 // much is in the queue.
 func TestSubmitReadsNoJob(t *testing.T) {
+	t.Parallel()
 	dir := fixture(t)
 	s, err := Open(dir, Options{Program: "test", UIDDomain: "x"})
 	if err != nil {
