@@ -254,7 +254,6 @@ func (p *proof) sequel(layer *faulty, where string) sequel {
 			p.t.Fatalf("%s: %s: %v", where, o.name, err)
 		}
 	}
-	p.agrees(layer, where)
 	c := layer.tree.hardestCut()
 	s.next, s.last = p.reads(layer.tree.present(), where), remnant{c.name, p.reads(c.image, where+", power cut, "+c.name)}
 	return s

@@ -16,7 +16,7 @@ import (
 
 // sequences is how many of them TestSequences plays, and recoveries how many
 // stopped writers TestStoppedRecovery has.
-const sequences, recoveries = 120, 16
+const sequences, recoveries = 100, 16
 
 // TestSequences plays a few operations in a row, by commands that live for one
 // or for several of them. One or two of them go wrong at a random step, the
