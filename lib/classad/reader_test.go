@@ -242,6 +242,7 @@ func TestReaderLimitsTheSizeOfAds(t *testing.T) {
 	}{
 		{"a long line", io.MultiReader(strings.NewReader("A = \""), repeated(65, long), strings.NewReader("\"\nB = 1\n\n\n")), "f:1:1: "},
 		{"many lines", io.MultiReader(strings.NewReader("B = 1\n"), repeated(70, line("A")), strings.NewReader("\n")), "f:65:1: "},
+		{"many short lines", io.MultiReader(repeated(140, line("A")[:len(long)/2]+"\"\n"), strings.NewReader("\n")), "f:128:1: "},
 		{"a bad line before", io.MultiReader(strings.NewReader("B\n"), repeated(70, line("A")), strings.NewReader("\n")), "f:1:1: expected Name = expression, found no ="},
 		{"continued lines", io.MultiReader(strings.NewReader("A = (\n"), repeated(4, " "+strings.Repeat(long, 17)+" &&\n"), strings.NewReader("\n")), "f:5:1: "},
 		{"a comment", io.MultiReader(strings.NewReader("#"), repeated(65, long), strings.NewReader("\n\n")), "f:1:1: "},
