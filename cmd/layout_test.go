@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -96,4 +97,46 @@ func TestNoClock(t *testing.T) {
 
 func pure(name string) bool {
 	return strings.HasPrefix(name, "lib/") && !slices.Contains(worldly, name)
+}
+
+// eachTestFile calls f with each file of tests in the repository, by its path there.
+func eachTestFile(t *testing.T, f func(path, text string)) {
+	t.Helper()
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		f(strings.TrimPrefix(path, "../"), string(text))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestLawsDrawTheSame holds that laws run by testenv.Run, which sets their seed.
+func TestLawsDrawTheSame(t *testing.T) {
+	laws, run := map[string]bool{}, map[string]bool{}
+	eachTestFile(t, func(path, text string) {
+		dir := filepath.Dir(path)
+		laws[dir] = laws[dir] || strings.Contains(text, `"pgregory.net/rapid"`)
+		run[dir] = run[dir] || strings.Contains(text, "testenv.Run(m)")
+	})
+	for dir, is := range laws {
+		if is && !run[dir] {
+			t.Errorf("%s: its laws draw something else each time: a TestMain has to call testenv.Run", dir)
+		}
+	}
+}
+
+// TestNoSleep holds that tests wait for conditions alone, by testenv.Until and testenv.Await.
+// Those of power cuts are a module of their own, and have the same wait for themselves.
+func TestNoSleep(t *testing.T) {
+	const sleep = "time." + "Sleep("
+	eachTestFile(t, func(path, text string) {
+		if strings.Contains(text, sleep) && filepath.Dir(path) != "soak/powercut" {
+			t.Errorf("%s sleeps, instead of waiting for a condition", path)
+		}
+	})
 }
