@@ -2,12 +2,14 @@ package cmd
 
 import (
 	"crypto/sha256"
-	"flag"
+	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"os"
+	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -16,28 +18,37 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 )
 
-var update = flag.Bool("update", false, "write what the commands print into the scripts")
-
 // TestScripts runs the stories in testdata/script over the commands as they
 // are built and installed: real processes, exit statuses and locks.
 //
 // A script finds a folder of its own, an empty environment save for PATH, and
 // a spool in $WORK/spool that the first command makes. Beside testscript's
 // commands it has `keep`, which remembers the spool, `same`, which fails when the
-// spool is no longer what it was, and what endings says; [root] is a condition.
-// Its jobs wait with what is in $WORK/await.sh.
+// spool is no longer what it was, what endings says, and two that compare a call of
+// a command with its entry in testdata/messages/COMMAND.txt:
+//
+//	says [STATUS] COMMAND...     exits with 0 or the status, and prints what the page has
+//	refuses [STATUS] COMMAND...  exits with 1 or the status, and prints nothing to standard
+//	                             output, and to standard error what the page has
+//
+// [root] is a condition. Jobs wait with what is in $WORK/await.sh.
 func TestScripts(t *testing.T) {
 	bin := binaries(t)
+	dir := filepath.Join("testdata", "script")
+	said := cmdtest.ReadMessages(t, filepath.Join("testdata", "messages"), func(script string) bool {
+		_, err := os.Stat(filepath.Join(dir, script+".txtar"))
+		return err == nil
+	})
 	path := bin + string(filepath.ListSeparator) + cmdtest.Users(t)
 	await, err := os.ReadFile(filepath.Join("testdata", "await.sh"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	testscript.Run(t, testscript.Params{
-		Dir:                 filepath.Join("testdata", "script"),
+		Dir:                 dir,
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
-		UpdateScripts:       *update,
+		UpdateScripts:       cmdtest.Updating(),
 		Setup: func(e *testscript.Env) error {
 			work := e.WorkDir
 			e.Setenv("PATH", path)
@@ -46,8 +57,14 @@ func TestScripts(t *testing.T) {
 			e.Setenv("XDG_STATE_HOME", filepath.Join(work, "state"))
 			e.Setenv("FAIRSPOOL_DIR", filepath.Join(work, "spool"))
 			e.Setenv("TZ", "UTC")
+			script := strings.TrimPrefix(filepath.Base(work), "script-")
+			partial, err := leavesOut(filepath.Join(dir, script+".txtar"))
+			if err != nil {
+				return err
+			}
+			e.Values[calls{}] = said.Test(e.T().(testing.TB), script, partial, map[string]string{"$WORK": work})
 			e.Defer(func() { killAll(work) })
-			err := os.WriteFile(filepath.Join(work, "await.sh"), await, 0o644)
+			err = os.WriteFile(filepath.Join(work, "await.sh"), await, 0o644)
 			cmdtest.Share(t, work)
 			return err
 		},
@@ -60,7 +77,62 @@ func TestScripts(t *testing.T) {
 func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	all := maps.Clone(endings)
 	all["keep"], all["same"] = keep, same
+	all["says"], all["refuses"] = prints, refuses
 	return all
+}
+
+// calls is the key of a script's calls.
+type calls struct{}
+
+// prints fails unless a command exits with 0, or the status given, and prints what its page has.
+func prints(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: says [STATUS] COMMAND [ARGS...]")
+	}
+	compare(ts, 0, args)
+}
+
+// refuses fails unless a command exits with 1, or the status given, and prints what its page
+// has to standard error, and nothing to standard output.
+func refuses(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: refuses [STATUS] COMMAND [ARGS...]")
+	}
+	compare(ts, 1, args)
+	if ts.ReadFile("stdout") != "" {
+		ts.Fatalf("standard output is not empty")
+	}
+}
+
+// compare runs a command, and compares its exit status with the one before its name or else
+// with want, and what it prints with its page.
+func compare(ts *testscript.TestScript, want int, args []string) {
+	if len(args) > 0 {
+		if n, err := strconv.Atoi(args[0]); err == nil {
+			want, args = n, args[1:]
+		}
+	}
+	if len(args) == 0 {
+		ts.Fatalf("which command?")
+	}
+	status := 0
+	if err := ts.Exec(args[0], args[1:]...); err != nil {
+		exit := new(exec.ExitError)
+		if !errors.As(err, &exit) {
+			ts.Fatalf("%v", err)
+		}
+		status = exit.ExitCode()
+	}
+	if status != want {
+		ts.Fatalf("exit status %d, want %d", status, want)
+	}
+	ts.Check(ts.Value(calls{}).(*cmdtest.Calls).Printed(args[0], args[1:], status, ts.ReadFile("stdout"), ts.ReadFile("stderr")))
+}
+
+// leavesOut reports whether a script leaves out lines because the test is not root's.
+func leavesOut(script string) (bool, error) {
+	text, err := os.ReadFile(script)
+	return os.Geteuid() != 0 && strings.Contains(string(text), "root] "), err
 }
 
 // condition tells whether a condition is met that testscript does not know: [root].
