@@ -97,40 +97,36 @@ func TestPrioRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args   string
 		status int
-		bad    string
 	}{
-		{"+5 9", 1, "prio: couldn't set new priority for 9: not in the queue\n"},
-		{"-set X=1 9", 1, "prio: couldn't change 9: not in the queue\n"},
-		{"-2147483646 2", 1, "prio: couldn't set new priority for 2.0: -3 - 2147483646 is outside of 32 bits\n"},
-		{"-set AfterAny=99 2", 1, "prio: couldn't change 2.0: AfterAny: there is no cluster 99\n"},
-		{"-set AfterAny=3 2", 1, "prio: couldn't change 2.0: AfterAny: cluster 3 was submitted after them: they can only wait for one from before\n"},
-		{"+1 -constraint JobPrio 2", 1, "prio: -constraint: want true or false, got -3 for job 2.0\n"},
-		{"+1 -constraint 3", 1, "prio: -constraint: want true or false, got 3\n"},
-		{"+1 -constraint 3=", 2, "prio: -constraint: column 2: expected an operator or the end of the expression, found \"=\"\n"},
-		{"-5 29 +3", 2, "prio: -5 and +3: only one of them at a time\n"},
-		{"-2147483648 -a -p 1", 2, "prio: -p and -2147483648: only one of them at a time\n"},
-		{"+5 -p 3 1", 2, "prio: -p and +5: only one of them at a time\n"},
-		{"+5 -3 1", 2, "prio: +5 and -3: only one of them at a time\n"},
-		{"+2147483648 1", 2, "prio: \"+2147483648\": want a whole number from -2147483648 to 2147483647\n"},
-		{"+5x 1", 2, "prio: \"+5x\": want a whole number from -2147483648 to 2147483647\n"},
-		{"-p 1.5 1", 2, "prio: \"1.5\": want a whole number from -2147483648 to 2147483647\n"},
-		{"-post1 2147483648 1", 2, "prio: \"2147483648\": want a whole number from -2147483648 to 2147483647\n"},
-		{"-set JobPrio=1 +3 1", 2, "prio: JobPrio: changed twice\n"},
-		{"-set JobPrio=99999999999999999999 1", 2, "prio: -set JobPrio: too large for an integer: want -9223372036854775808 to 9223372036854775807\n"},
-		{"-set X=-9223372036854775809 1", 2, "prio: -set X: too large for an integer: want -9223372036854775808 to 9223372036854775807\n"},
-		{"-set X 1", 2, "prio: -set \"X\": want an attribute and an expression, like RequestMemory=4096\n"},
-		{"-set X=1+ 1", 2, "prio: -set X: column 3: expected a value, a name or (, found the end of the text\n"},
-		{"-set ClusterId=1 1", 1, "prio: -set ClusterId: says which job it is, and whose: it cannot be changed\n"},
-		{"1", 2, "prio: want a new priority, -p N, or an adjustment, +N or -N\n"},
-		{"+5", 2, "prio: which jobs? name a cluster, a job like 12.0, or a user; or all with -a\n"},
-		{"+5 -a 1", 2, "prio: -a: takes all jobs, and no arguments\n"},
-		{"+5 1.-1", 2, "prio: \"1.-1\": invalid proc: want a whole number from 0 up\n"},
-		{"+5 1.0.0", 2, "prio: \"1.0.0\": invalid proc: want a whole number from 0 up\n"},
+		{"+5 9", 1},
+		{"-set X=1 9", 1},
+		{"-2147483646 2", 1},
+		{"-set AfterAny=99 2", 1},
+		{"-set AfterAny=3 2", 1},
+		{"+1 -constraint JobPrio 2", 1},
+		{"+1 -constraint 3", 1},
+		{"+1 -constraint 3=", 2},
+		{"-5 29 +3", 2},
+		{"-2147483648 -a -p 1", 2},
+		{"+5 -p 3 1", 2},
+		{"+5 -3 1", 2},
+		{"+2147483648 1", 2},
+		{"+5x 1", 2},
+		{"-p 1.5 1", 2},
+		{"-post1 2147483648 1", 2},
+		{"-set JobPrio=1 +3 1", 2},
+		{"-set JobPrio=99999999999999999999 1", 2},
+		{"-set X=-9223372036854775809 1", 2},
+		{"-set X 1", 2},
+		{"-set X=1+ 1", 2},
+		{"-set ClusterId=1 1", 1},
+		{"1", 2},
+		{"+5", 2},
+		{"+5 -a 1", 2},
+		{"+5 1.-1", 2},
+		{"+5 1.0.0", 2},
 	} {
-		status, out, bad := prio(strings.Fields(c.args)...)
-		if status != c.status || out != "" || bad != c.bad {
-			t.Errorf("prio %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
-		}
+		cmdtest.Refuses(t, command(), c.status, strings.Fields(c.args)...)
 		if got := priorities(t); got != before {
 			t.Errorf("after prio %s: %s, want %s", c.args, got, before)
 		}

@@ -174,14 +174,8 @@ func TestRankedJSON(t *testing.T) {
 func TestRankedRefuses(t *testing.T) {
 	someRanked(t)
 	underSGE(t, "")
-	for args, want := range map[string]string{
-		"-pri -json -xml": "qstat: -json and -xml: only one of them at a time\n",
-		"-ext -json -r":   "qstat: -json and -r: only one of them at a time\n",
-		"-ext -json -g c": "qstat: -g c: only -g d has a meaning where nothing but priorities is shown\n",
-	} {
-		if status, out, bad := qstat(strings.Fields(args)...); status != 2 || out != "" || bad != want {
-			t.Errorf("qstat %s = %d, %q, %q, want 2, %q", args, status, out, bad, want)
-		}
+	for _, args := range []string{"-pri -json -xml", "-ext -json -r", "-ext -json -g c"} {
+		cmdtest.Refuses(t, command(), 2, strings.Fields(args)...)
 	}
 }
 

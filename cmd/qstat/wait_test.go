@@ -56,61 +56,52 @@ func TestWait(t *testing.T) {
 		events []any
 		args   string
 		status int
-		out    string
-		bad    string // LOG stands for the log's name
+		json   string
 	}{
-		{"one good", []any{"12.0", submitted, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
-		{"two good", []any{"12.0", submitted, "12.1", submitted, "12.1", good, "12.0", good}, "", 0, "2 jobs have ended, and all returned 0.\n", ""},
-		{"its own status", []any{"12.0", submitted, "12.0", three}, "", 3, "", "qstat: 12.0 returned 3\n"},
-		{"a signal", []any{"12.0", submitted, "12.0", killed}, "", 137, "", "qstat: 12.0 was killed by signal 9\n"},
-		{"removed", []any{"12.0", submitted, "12.0", removed}, "", 1, "", "qstat: 12.0 was removed: by alice\n"},
-		{"the first by id", []any{"12.1", submitted, "12.0", submitted, "2.0", submitted, "12.1", three, "12.0", killed, "2.0", good}, "", 137, "",
-			"qstat: 12.0 was killed by signal 9\nqstat: 12.1 returned 3\n"},
-		{"removed after its end", []any{"12.0", submitted, "12.0", killed, "12.0", removed}, "", 137, "", "qstat: 12.0 was killed by signal 9\n"},
-		{"nothing but removals", []any{"5.0", removed, "12.1", userlog.Aborted{}}, " -timeout 9", 1, "", "qstat: 5.0 was removed: by alice\nqstat: 12.1 was removed\n"},
-		{"nothing but a good end", []any{"5.0", good}, " -timeout 9", 0, "5.0 has ended and returned 0.\n", ""},
-		{"an end of a job whose submission is in another log", []any{"5.0", removed, "12.0", submitted, "12.0", good}, "", 1, "", "qstat: 5.0 was removed: by alice\n"},
-		{"which is asked for", []any{"5.0", removed, "12.0", submitted, "12.0", good}, " 5.0", 1, "", "qstat: 5.0 was removed: by alice\n"},
-		{"which is not asked for", []any{"5.0", removed, "12.0", submitted, "12.0", good}, " 12", 0, "12.0 has ended and returned 0.\n", ""},
-		{"a start of a job whose submission is in another log", []any{"5.0", userlog.Executing{Host: "h"}, "12.0", submitted, "12.0", good}, " -timeout 0", 1, "",
-			"qstat: timed out: 5.0 has not ended\n"},
-		{"a job of several", []any{"12.0", submitted, "12.1", submitted, "12.1", three}, " 12.1", 3, "", "qstat: 12.1 returned 3\n"},
-		{"a cluster of several", []any{"12.0", submitted, "13.0", submitted, "13.1", submitted, "13.0", good, "13.1", good}, " 13", 0, "2 jobs have ended, and all returned 0.\n", ""},
-		{"a cluster whose submission is in another log", []any{"12.0", userlog.Executing{Host: "h"}, "12.1", userlog.Released{}, "12.2", userlog.Evicted{}, "12.0", good}, " 12 -timeout 0", 1, "",
-			"qstat: timed out: 12.1 and 1 more have not ended\n"},
-		{"runs again", []any{"12.0", submitted, "12.0", userlog.Evicted{Requeued: &userlog.Exit{ReturnValue: 1}}, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
-		{"held and released", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "x"}, "12.0", userlog.Released{}, "12.0", good}, "", 0, "12.0 has ended and returned 0.\n", ""},
-		{"an end that cannot be read", []any{"12.0", submitted, "12.0", userlog.Unknown{Number: 5, Lines: []string{"over"}}}, "", 1, "", "qstat: 12.0 has ended, nobody knows how\n"},
-		{"a late cluster", []any{"12.-1", userlog.ClusterSubmitted{Host: "h"}, "12.0", submitted, "12.0", good, "12.-1", userlog.ClusterRemoved{}}, "", 0, "12.0 has ended and returned 0.\n", ""},
+		{"one good", []any{"12.0", submitted, "12.0", good}, "", 0, ""},
+		{"two good", []any{"12.0", submitted, "12.1", submitted, "12.1", good, "12.0", good}, "", 0, ""},
+		{"its own status", []any{"12.0", submitted, "12.0", three}, "", 3, ""},
+		{"a signal", []any{"12.0", submitted, "12.0", killed}, "", 137, ""},
+		{"removed", []any{"12.0", submitted, "12.0", removed}, "", 1, ""},
+		{"the first by id", []any{"12.1", submitted, "12.0", submitted, "2.0", submitted, "12.1", three, "12.0", killed, "2.0", good}, "", 137, ""},
+		{"removed after its end", []any{"12.0", submitted, "12.0", killed, "12.0", removed}, "", 137, ""},
+		{"nothing but removals", []any{"5.0", removed, "12.1", userlog.Aborted{}}, " -timeout 9", 1, ""},
+		{"nothing but a good end", []any{"5.0", good}, " -timeout 9", 0, ""},
+		{"an end of a job whose submission is in another log", []any{"5.0", removed, "12.0", submitted, "12.0", good}, "", 1, ""},
+		{"which is asked for", []any{"5.0", removed, "12.0", submitted, "12.0", good}, " 5.0", 1, ""},
+		{"which is not asked for", []any{"5.0", removed, "12.0", submitted, "12.0", good}, " 12", 0, ""},
+		{"a start of a job whose submission is in another log", []any{"5.0", userlog.Executing{Host: "h"}, "12.0", submitted, "12.0", good}, " -timeout 0", 1, ""},
+		{"a job of several", []any{"12.0", submitted, "12.1", submitted, "12.1", three}, " 12.1", 3, ""},
+		{"a cluster of several", []any{"12.0", submitted, "13.0", submitted, "13.1", submitted, "13.0", good, "13.1", good}, " 13", 0, ""},
+		{"a cluster whose submission is in another log", []any{"12.0", userlog.Executing{Host: "h"}, "12.1", userlog.Released{}, "12.2", userlog.Evicted{}, "12.0", good}, " 12 -timeout 0", 1, ""},
+		{"runs again", []any{"12.0", submitted, "12.0", userlog.Evicted{Requeued: &userlog.Exit{ReturnValue: 1}}, "12.0", good}, "", 0, ""},
+		{"held and released", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "x"}, "12.0", userlog.Released{}, "12.0", good}, "", 0, ""},
+		{"an end that cannot be read", []any{"12.0", submitted, "12.0", userlog.Unknown{Number: 5, Lines: []string{"over"}}}, "", 1, ""},
+		{"a late cluster", []any{"12.-1", userlog.ClusterSubmitted{Host: "h"}, "12.0", submitted, "12.0", good, "12.-1", userlog.ClusterRemoved{}}, "", 0, ""},
 
-		{"not ended", []any{"12.0", submitted}, " -timeout 0", 1, "", "qstat: timed out: 12.0 has not ended\n"},
-		{"several not ended", []any{"12.0", submitted, "12.1", submitted, "12.2", submitted, "12.0", good}, " -timeout 0.01", 1, "", "qstat: timed out: 12.1 and 1 more have not ended\n"},
-		{"more to come", []any{"12.-1", userlog.ClusterSubmitted{Host: "h"}, "12.0", submitted, "12.0", good}, " -timeout 0", 1, "",
-			"qstat: timed out: not all jobs that are waited for have been submitted\n"},
-		{"none", nil, " -timeout 0", 1, "", "qstat: timed out: LOG tells of no such job\n"},
-		{"another cluster", []any{"12.0", submitted, "12.0", good}, " 12 13 -timeout 0", 1, "", "qstat: timed out: not all jobs that are waited for have been submitted\n"},
-		{"held", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "by bob"}}, " -timeout 0", 1, "", "qstat: 12.0 is held (by bob); still waiting\nqstat: timed out: 12.0 has not ended\n"},
+		{"not ended", []any{"12.0", submitted}, " -timeout 0", 1, ""},
+		{"several not ended", []any{"12.0", submitted, "12.1", submitted, "12.2", submitted, "12.0", good}, " -timeout 0.01", 1, ""},
+		{"more to come", []any{"12.-1", userlog.ClusterSubmitted{Host: "h"}, "12.0", submitted, "12.0", good}, " -timeout 0", 1, ""},
+		{"none", nil, " -timeout 0", 1, ""},
+		{"another cluster", []any{"12.0", submitted, "12.0", good}, " 12 13 -timeout 0", 1, ""},
+		{"held", []any{"12.0", submitted, "12.0", userlog.Held{Reason: "by bob"}}, " -timeout 0", 1, ""},
 
 		{"json", []any{"12.0", submitted, "12.1", submitted, "12.0", good, "12.1", killed}, " -json", 137,
-			`{ "Jobs": 2, "Ended": 2, "ExitStatus": 137, "Outcomes": [ { "ClusterId": 12, "ProcId": 0, "ReturnValue": 0 }, { "ClusterId": 12, "ProcId": 1, "Signal": 9 } ] }`, ""},
-		{"json in time", []any{"12.0", submitted}, " -json -timeout 0", 1, `{ "Jobs": 1, "Ended": 0, "TimedOut": true, "ExitStatus": 1, "Outcomes": [] }`, "qstat: timed out: 12.0 has not ended\n"},
+			`{ "Jobs": 2, "Ended": 2, "ExitStatus": 137, "Outcomes": [ { "ClusterId": 12, "ProcId": 0, "ReturnValue": 0 }, { "ClusterId": 12, "ProcId": 1, "Signal": 9 } ] }`},
+		{"json in time", []any{"12.0", submitted}, " -json -timeout 0", 1, `{ "Jobs": 1, "Ended": 0, "TimedOut": true, "ExitStatus": 1, "Outcomes": [] }`},
 
-		{"no job's name", nil, " alice", 2, "", "qstat: \"alice\": invalid cluster: want a whole number from 1 up\n"},
-		{"no time", nil, " -timeout soon", 2, "", "qstat: -timeout soon: want a number of seconds, 0 or more\n"},
-		{"no display", nil, " -u alice", 2, "", "qstat: -u: has no meaning with -wait\n"},
+		{"no job's name", nil, " alice", 2, ""},
+		{"no time", nil, " -timeout soon", 2, ""},
+		{"no display", nil, " -u alice", 2, ""},
 	} {
 		path := logOf(t, c.events...)
 		status, out, bad := qstat(strings.Fields("-wait " + path + c.args)...)
-		if strings.HasPrefix(c.out, "{") {
-			out = strings.Join(strings.Fields(out), " ")
+		if json := strings.Join(strings.Fields(out), " "); status != c.status || c.json != "" && json != c.json {
+			t.Errorf("%s: qstat = %d, %q, %q, want %d, %q", c.name, status, out, bad, c.status, c.json)
 		}
-		if want := strings.ReplaceAll(c.bad, "LOG", path); status != c.status || out != c.out || bad != want {
-			t.Errorf("%s: qstat = %d, %q, %q, want %d, %q, %q", c.name, status, out, bad, c.status, c.out, want)
-		}
+		cmdtest.Printed(t, fmt.Sprintf("qstat -wait LOG%s (%s)", c.args, c.name), status, out, bad)
 	}
-	if status, _, bad := qstat("-timeout", "3"); status != 2 || bad != "qstat: -timeout: only with -wait\n" {
-		t.Errorf("qstat -timeout = %d, %q, want it refused", status, bad)
-	}
+	cmdtest.Refuses(t, command(), 2, "-timeout", "3")
 }
 
 // The log may come later, and the ends of its jobs one by one.

@@ -138,11 +138,8 @@ func TestLeases(t *testing.T) {
 	fill(t)
 	must(t, "-setfloor alice@pool 2")
 	must(t, "-setfloor alice@pool 9 -duration 60")
-	if status, _, bad := userprio("-setfloor", "alice@pool", "3", "-duration", "60"); status != 1 ||
-		bad != "userprio: alice@pool: its floor is leased already, until 2026-11-20 23:35:06: end that first, with -cancelfloorlease\n" {
-		t.Errorf("a second lease = %d, %q, want 1", status, bad)
-	}
-	must(t, "-setfloor alice@pool 5") // for good
+	cmdtest.Refuses(t, command(), 1, "-setfloor", "alice@pool", "3", "-duration", "60") // a second lease
+	must(t, "-setfloor alice@pool 5")                                                   // for good
 	if r, _ := record(t, "alice@pool"); r.Floor != 5 || r.FloorLease != (accountant.Lease{}) {
 		t.Errorf("-setfloor over a lease: %d, %v, want 5 without a lease", r.Floor, r.FloorLease)
 	}
@@ -154,9 +151,7 @@ func TestLeases(t *testing.T) {
 	// One that is over is none, and its value is back.
 	must(t, "-setfloor alice@pool 9 -duration 60")
 	later := fmt.Sprint(cmdtest.Now + 60)
-	if status, _, bad := userprio("-now", later, "-cancelfloorlease", "alice@pool"); status != 1 || bad != "userprio: alice@pool: no floor lease is in effect\n" {
-		t.Errorf("-cancelfloorlease of one that is over = %d, %q, want 1", status, bad)
-	}
+	cmdtest.Refuses(t, command(), 1, "-now", later, "-cancelfloorlease", "alice@pool")
 	must(t, "-now "+later+" -setfloor alice@pool 7 -duration 60")
 	if r, _ := record(t, "alice@pool"); r.Floor != 7 || r.FloorLease.Before != 5 {
 		t.Errorf("a lease after one: %d, %v, want 7, and 5 before", r.Floor, r.FloorLease)
@@ -184,15 +179,8 @@ func TestDelete(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		status int
-		bad    string
-	}{
-		{"dave", 2, `userprio: -delete: "dave": want the full name of a submitter, user@uid.domain`},
-		{"dave@elsewhere", 1, `userprio: dave@elsewhere: no such submitter`},
-		{"dave@pool@pool", 1, `userprio: dave@pool@pool: no such submitter`},
-	} {
-		if status, _, bad := userprio("-delete", c.name); status != c.status || !strings.HasPrefix(bad, c.bad) {
-			t.Errorf("-delete %s = %d, %q, want %d, %q", c.name, status, bad, c.status, c.bad)
-		}
+	}{{"dave", 2}, {"dave@elsewhere", 1}, {"dave@pool@pool", 1}} {
+		cmdtest.Refuses(t, command(), c.status, "-delete", c.name)
 	}
 }
 
@@ -237,56 +225,52 @@ func TestRefusesEdits(t *testing.T) {
 	for _, c := range []struct {
 		args   string
 		status int
-		bad    string
 	}{
-		{"-setprio alice 5", 2, `-setprio: "alice": want the full name of a submitter, user@uid.domain`},
-		{"-setprio a@b@c 5", 2, `-setprio: "a@b@c": want the full name of a submitter, with one @`},
-		{"-setfactor a@b@c 5", 2, `-setfactor: "a@b@c": want the full name of a submitter, with one @`},
-		{"-setprio @pool 5", 2, `-setprio: "@pool": want the full name`},
-		{"-setprio alice@pool abc", 2, `-setprio: "abc": not a number`},
-		{"-setprio alice@pool 0x10", 2, `-setprio: "0x10": not a number`},
-		{"-setprio alice@pool nan", 2, `-setprio: "nan": not a number`},
-		{"-setprio alice@pool 1e999", 2, `-setprio: "1e999": not a number`},
-		{"-setprio alice@pool 0.4", 2, `-setprio: 0.4: want a number from 0.5 to 1e+100`},
-		{"-setprio alice@pool -3", 2, `-setprio: -3: want a number from 0.5 to`},
-		{"-setfactor alice@pool 0.99", 2, `-setfactor: 0.99: want a number from 1 to`},
-		{"-setfactor alice@pool 5x", 2, `-setfactor: "5x": not a number`},
-		{"-setfactor alice@pool", 2, `-setfactor: wants FACTOR`},
-		{"-setaccum alice@pool -1", 2, `-setaccum: -1: want a number from 0 to 9e+15`},
-		{"-setaccum alice@pool 1e16", 2, `-setaccum: 1e16: want a number from 0 to 9e+15`},
-		{"-setbegin alice@pool -1", 2, `-setbegin: -1: want a whole number from 0 to 253402300799`},
-		{"-setlast alice@pool 1.5", 2, `-setlast: 1.5: want a whole number from 0 to 253402300799`},
-		{"-setlast alice@pool 253402300800", 2, `-setlast: 253402300800: want a whole number`},
-		{"-setceiling alice@pool -2", 2, `-setceiling: -2: want a whole number from -1 to 1000000000000`},
-		{"-setceiling alice@pool 2.5", 2, `-setceiling: 2.5: want a whole number`},
-		{"-setfloor alice@pool -1", 2, `-setfloor: -1: want a whole number from 0 to 1000000000000`},
-		{"-setfloor alice@pool 3 -duration 0", 2, `-duration: 0: want a whole number from 1 to`},
-		{"-setfloor alice@pool 3 -duration 1h", 2, `-duration: "1h": not a number`},
-		{"-setprio alice@pool 3 -duration 60", 2, `-duration: only with -setfactor, -setceiling or -setfloor`},
-		{"-cancelfloorlease alice@pool", 1, `alice@pool: no floor lease is in effect`},
-		{"-cancelceilinglease dave@pool", 1, `dave@pool: no such submitter`},
-		{"-delete alise@pool", 1, `alise@pool: no such submitter; did you mean alice@pool?`},
-		{"-delete a@b@c", 1, `a@b@c: no such submitter`},
-		{"-resetusage zebra@zoo", 1, `zebra@zoo: no such submitter`},
-		{"-resetusage group_a", 2, `-resetusage: "group_a": want the full name`},
-		{"-delete alice@pool bob@pool", 2, `-delete: one argument too many: bob@pool`},
-		{"-delete alice@pool -all", 2, `-delete and -all: only one of them at a time`},
-		{"-setprio alice@pool 5 -setfactor alice@pool 5", 2, `-setprio and -setfactor: only one`},
-		{"-setfactor alice@pool 5 -setceiling alice@pool 5", 2, `-setfactor and -setceiling: only one`},
-		{"-resetall alice@pool", 2, `-resetall: one argument too many: alice@pool`},
-		{"-log -reason x", 2, `-log and -reason: only one of them at a time`},
-		{"-undo x", 2, `-undo: "x": want the number of an edit`},
-		{"-undo 1", 1, `1: no edit has this number: see userprio -log`},
-		{"-undo 7", 1, `7: no edit has this number: see userprio -log`},
-		{"-export " + os.Getenv("FAIRSPOOL_DIR") + "/x", 2, `-export: ` + os.Getenv("FAIRSPOOL_DIR") + `/x lies in the spool`},
-		{"-export /no/such/place", 1, `/no/such/place: not written: no such file or directory`},
-		{"-export /dev/null", 1, `/dev/null: not written: it is there, and no regular file`},
-		{"-import /no/such/place", 1, `/no/such/place: no such file or directory`},
+		{"-setprio alice 5", 2},
+		{"-setprio a@b@c 5", 2},
+		{"-setfactor a@b@c 5", 2},
+		{"-setprio @pool 5", 2},
+		{"-setprio alice@pool abc", 2},
+		{"-setprio alice@pool 0x10", 2},
+		{"-setprio alice@pool nan", 2},
+		{"-setprio alice@pool 1e999", 2},
+		{"-setprio alice@pool 0.4", 2},
+		{"-setprio alice@pool -3", 2},
+		{"-setfactor alice@pool 0.99", 2},
+		{"-setfactor alice@pool 5x", 2},
+		{"-setfactor alice@pool", 2},
+		{"-setaccum alice@pool -1", 2},
+		{"-setaccum alice@pool 1e16", 2},
+		{"-setbegin alice@pool -1", 2},
+		{"-setlast alice@pool 1.5", 2},
+		{"-setlast alice@pool 253402300800", 2},
+		{"-setceiling alice@pool -2", 2},
+		{"-setceiling alice@pool 2.5", 2},
+		{"-setfloor alice@pool -1", 2},
+		{"-setfloor alice@pool 3 -duration 0", 2},
+		{"-setfloor alice@pool 3 -duration 1h", 2},
+		{"-setprio alice@pool 3 -duration 60", 2},
+		{"-cancelfloorlease alice@pool", 1},
+		{"-cancelceilinglease dave@pool", 1},
+		{"-delete alise@pool", 1},
+		{"-delete a@b@c", 1},
+		{"-resetusage zebra@zoo", 1},
+		{"-resetusage group_a", 2},
+		{"-delete alice@pool bob@pool", 2},
+		{"-delete alice@pool -all", 2},
+		{"-setprio alice@pool 5 -setfactor alice@pool 5", 2},
+		{"-setfactor alice@pool 5 -setceiling alice@pool 5", 2},
+		{"-resetall alice@pool", 2},
+		{"-log -reason x", 2},
+		{"-undo x", 2},
+		{"-undo 1", 1},
+		{"-undo 7", 1},
+		{"-export " + os.Getenv("FAIRSPOOL_DIR") + "/x", 2},
+		{"-export /no/such/place", 1},
+		{"-export /dev/null", 1},
+		{"-import /no/such/place", 1},
 	} {
-		status, out, bad := userprio(strings.Fields(c.args)...)
-		if status != c.status || out != "" || !strings.HasPrefix(bad, "userprio: "+c.bad) || strings.Count(bad, "\n") != 1 {
-			t.Errorf("userprio %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
-		}
+		cmdtest.Refuses(t, command(), c.status, strings.Fields(c.args)...)
 	}
 	for _, why := range []string{"", " ", "two\nlines", "\x1b[2J"} {
 		if status, _, bad := userprio("-setprio", "alice@pool", "5", "-reason", why); status != 2 || !strings.Contains(bad, "-reason: ") {

@@ -227,18 +227,14 @@ func TestUnknownNames(t *testing.T) {
 	fill(t)
 	// Whoever is not known is told of, without a table of nobody.
 	for _, c := range []struct {
-		args, bad string
-		lines     int
-	}{
-		{"dave", "userprio: dave: no such submitter\n", 0},
-		{"bab zebra", "userprio: bab: no such submitter; did you mean bob?\nuserprio: zebra: no such submitter\n", 0},
-		{"bob dave", "userprio: dave: no such submitter\n", 7},
-		{"dave -json", "userprio: dave: no such submitter\n", 4},
-	} {
+		args  string
+		lines int
+	}{{"dave", 0}, {"bab zebra", 0}, {"bob dave", 7}, {"dave -json", 4}} {
 		status, out, bad := userprio(strings.Fields(c.args)...)
-		if status != 1 || bad != c.bad || strings.Count(out, "\n") != c.lines {
-			t.Errorf("userprio %s = %d, %q, %q, want 1, %d lines, %q", c.args, status, out, bad, c.lines, c.bad)
+		if status != 1 || strings.Count(out, "\n") != c.lines {
+			t.Errorf("userprio %s = %d, %q, %q, want 1, %d lines", c.args, status, out, bad, c.lines)
 		}
+		cmdtest.Printed(t, "userprio "+c.args, status, "", bad)
 	}
 }
 
@@ -247,21 +243,17 @@ func TestRefuses(t *testing.T) {
 	for _, c := range []struct {
 		args   string
 		status int
-		bad    string
 	}{
-		{"-json -classic", 2, `userprio: -json and -classic: only one`},
-		{"-flat -hier", 2, `userprio: -flat and -hierarchical: only one`},
-		{"-legacy", 2, `userprio: -legacy: only with -long`},
-		{"-long -legacy -modular", 2, `userprio: -legacy and -modular: only one`},
-		{"-constraint 1+", 2, `userprio: -constraint: 1+: `},
-		{"-inputfile /no/such", 1, `userprio: -inputfile: /no/such: no such file`},
-		{"-json -long", 2, `userprio: -long and -json: only one`},
-		{"-activefrom 2 30 2026", 2, `userprio: -activefrom: 2 30 2026: no such day`},
-		{"-activefrom 2 x 2026", 2, `userprio: -activefrom: "x": not a number`},
+		{"-json -classic", 2},
+		{"-flat -hier", 2},
+		{"-legacy", 2},
+		{"-long -legacy -modular", 2},
+		{"-constraint 1+", 2},
+		{"-inputfile /no/such", 1},
+		{"-json -long", 2},
+		{"-activefrom 2 30 2026", 2},
+		{"-activefrom 2 x 2026", 2},
 	} {
-		status, out, bad := userprio(strings.Fields(c.args)...)
-		if status != c.status || out != "" || !strings.HasPrefix(bad, c.bad) || strings.Count(bad, "\n") != 1 {
-			t.Errorf("userprio %s = %d, %q, %q, want %d, %q", c.args, status, out, bad, c.status, c.bad)
-		}
+		cmdtest.Refuses(t, command(), c.status, strings.Fields(c.args)...)
 	}
 }
