@@ -53,9 +53,8 @@ func (g *ground) prepare() *model {
 // caller has.
 func (g *ground) haltAtLock(c call) *process {
 	g.Helper()
-	asked := testenv.Refused(g, filepath.Join(g.spool, "lock"))
 	p := g.begin(c, nil)
-	asked()
+	testenv.UntilWaiting(g, p.Process.Pid, filepath.Join(g.spool, "lock"))
 	g.halt(p)
 	return p
 }

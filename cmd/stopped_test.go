@@ -40,11 +40,10 @@ func TestStoppedWriter(t *testing.T) {
 		if i == 0 {
 			g.givesUp(pass, "starter", holder)
 		}
-		asked := testenv.Refused(t, filepath.Join(g.spool, "lock"))
 		start, second := s.now(), next.call(0)
 		waits := g.begin(second, nil)
 		all.Go(func() { s.add(2, second, waits.answer(), start, s.now()) })
-		asked()
+		testenv.UntilWaiting(t, waits.Process.Pid, filepath.Join(g.spool, "lock"))
 		held.resume()
 		all.Wait()
 	}
