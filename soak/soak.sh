@@ -52,7 +52,7 @@ begin "laws" 30
 round=0
 draws=300
 while [ "$(left)" -gt 0 ]; do
-  for package in $(packages '"pgregory.net/rapid"'); do
+  for package in $(packages '^[[:space:]]+"pgregory.net/rapid"$'); do
     [ "$(left)" -gt 0 ] || break
     echo "-- $package, seed $((seed + round)), $draws draws"
     go test "$package" -count 1 -timeout 0 -rapid.checks $draws -rapid.seed $((seed + round))
