@@ -38,6 +38,9 @@ left() { echo $((end - $(date +%s))); }
 # packages PATTERN: those whose tests have it.
 packages() { grep -rlE --include='*_test.go' --exclude-dir=powercut "$1" . | xargs -n 1 dirname | sort -u; }
 
+# turned: the lines of standard input, sorted, from another one on for each seed.
+turned() { sort -u | awk -v n="$seed" '{ line[NR] = $0 } END { for (i = 0; i < NR; i++) print line[(i + n) % NR + 1] }'; }
+
 begin "kills and storms of processes" 45
 tests=$(grep -rhoE --include='*_test.go' '^func TestSoak\w+' . | wc -l)
 for package in $(packages '^func TestSoak'); do
@@ -52,7 +55,7 @@ begin "laws" 30
 round=0
 draws=300
 while [ "$(left)" -gt 0 ]; do
-  for package in $(packages '^[[:space:]]+"pgregory.net/rapid"$'); do
+  for package in $(packages '^[[:space:]]+"pgregory.net/rapid"$' | turned); do
     [ "$(left)" -gt 0 ] || break
     echo "-- $package, seed $((seed + round)), $draws draws"
     go test "$package" -count 1 -timeout 0 -rapid.checks $draws -rapid.seed $((seed + round))
@@ -64,16 +67,15 @@ begin "power cuts on ext4 and ext2" 15
 (cd soak/powercut && FAIRSPOOL_SOAK=$(left)s go test -count 1 -timeout 0 -v .)
 
 # Inputs are counted, for go test -fuzz that ends by time may fail without a finding
-# (golang/go#75804). The seed here says only with which target it begins.
+# (golang/go#75804).
 if [ -z "${SEED:-}" ]; then
   begin "fuzz targets" 10
   targets=$(packages '^func Fuzz' | while read -r package; do
     sed -nE "s|^func (Fuzz[A-Za-z0-9_]*)\(.*|$package \1|p" "$package"/*_test.go
-  done)
-  first=$((seed % $(echo "$targets" | wc -l) + 1))
+  done | turned)
   inputs=20000
   while [ "$(left)" -gt 0 ]; do
-    { echo "$targets" | sed -n "$first,\$p"; echo "$targets" | sed "$first,\$d"; } | while read -r package target; do
+    echo "$targets" | while read -r package target; do
       [ "$(left)" -gt 0 ] || break
       echo "-- $package $target, $inputs inputs"
       go test "$package" -run '^$' -fuzz "^$target\$" -fuzztime "${inputs}x" </dev/null || exit 1
