@@ -586,6 +586,40 @@ func TestPowerCutAfterFold(t *testing.T) {
 	}
 }
 
+// meanwhile does something once, before a folder is first synced.
+type meanwhile struct {
+	*faulty
+	do func()
+}
+
+func (m *meanwhile) SyncDir(name string) error {
+	if do := m.do; do != nil {
+		m.do = nil
+		do()
+	}
+	return m.faulty.SyncDir(name)
+}
+
+// TestPowerCutAfterCommitDuringFold holds that no power cut after a fold takes what another
+// writer was told is committed while the fold went on: it is copied to the new journal.
+func TestPowerCutAfterCommitDuringFold(t *testing.T) {
+	t.Parallel()
+	p := newProof(t, 1)
+	layer := p.on(p.base, fault{})
+	submit, fold := operations[0], operation{run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }}
+	among := &meanwhile{layer, func() {
+		if err := submit.in(layer.spool(), layer); err != nil {
+			t.Error(err)
+		}
+	}}
+	if err := fold.in(layer.spool(), among); err != nil || among.do != nil {
+		t.Fatalf("fold = %v, want none, and a commit meanwhile", err)
+	}
+	for _, c := range layer.tree.cuts(p.random) {
+		p.survives(c, "committed while a fold went on", [][]operation{{submit}})
+	}
+}
+
 // TestNewLock has the power fail while the second writer since the lock file was made
 // is stopped in the middle of its transaction: whatever is left of the lock file, what
 // was never completed is no damage.
