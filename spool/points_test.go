@@ -655,3 +655,25 @@ func TestNewLock(t *testing.T) {
 		}
 	}
 }
+
+// TestNewLockLasts holds that no power cut after the first cycle or fold of a spool leaves a lock
+// file that a check complains of: room without a text in it.
+func TestNewLockLasts(t *testing.T) {
+	t.Parallel()
+	p := newProof(t, 1)
+	for _, o := range operations {
+		if o.name != "fold" && o.name != "report a cycle" {
+			continue
+		}
+		layer := p.on(p.base, fault{})
+		if err := o.in(layer.spool(), layer); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range layer.tree.cuts(p.random) {
+			left := p.on(c.image, fault{})
+			if list := matches(findings(t, left.spool()), "!"); len(list) > 0 {
+				t.Errorf("%s, power cut, %s: Check finds %q", o.name, c.name, list)
+			}
+		}
+	}
+}
