@@ -468,6 +468,25 @@ func damage(t *rapid.T, b []byte) []byte {
 	return b
 }
 
+// TestSalvageUnreadableRow makes the first row of a table unreadable: it alone is lost.
+func TestSalvageUnreadableRow(t *testing.T) {
+	t.Parallel()
+	dir := several(t)
+	tallies := func(holds []string) []string {
+		return slices.DeleteFunc(slices.Clone(holds), func(line string) bool { return !strings.HasPrefix(line, "tally ") })
+	}
+	whole := tallies(holdings(t, dir))
+	files, err := filepath.Glob(filepath.Join(dir, "tallies.*"))
+	if err != nil || len(files) != 1 || len(whole) < 3 {
+		t.Fatalf("tables of tallies: %q, %v, with %q", files, err, whole)
+	}
+	alter(t, files[0], `Kind = "`, `Kind = `)
+	_, _, holds, s := salvaged(t, dir)
+	if got := tallies(holds); !slices.Equal(got, whole[1:]) {
+		t.Errorf("%q are left (%+v), want %q", got, s, whole[1:])
+	}
+}
+
 // TestSalvageUnknown holds that Salvage asks for a UID_DOMAIN that is lost, and
 // refuses what was never a spool.
 func TestSalvageUnknown(t *testing.T) {
