@@ -4,8 +4,6 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
-	"slices"
-	"strings"
 	"testing"
 	"time"
 
@@ -24,16 +22,6 @@ func underMaui(t *testing.T, parameters string) {
 		t.Fatal(err)
 	}
 	t.Setenv("FAIRSPOOL_CONFIG", file)
-}
-
-// idsOf returns the first column of a table, and prior.
-func idsOf(table string) (ids []string) {
-	for _, line := range strings.Split(table, "\n") {
-		if f := strings.Fields(line); len(f) > 6 && f[0] != "job-ID" {
-			ids = append(ids, f[0]+" "+f[1])
-		}
-	}
-	return ids
 }
 
 func TestHierarchyOrder(t *testing.T) {
@@ -57,21 +45,21 @@ func TestHierarchyOrder(t *testing.T) {
 		tx.Set(pool.JobID{Cluster: 2}, pool.AttrEligibleSince, classad.Literal(classad.Int(now-7200)))
 	})
 	underMaui(t, "PROCWEIGHT = 100\nUSERWEIGHT = 1\n\"USERCFG[carol]\" = \"PRIORITY=5000\"\n")
-	want := []string{"10.0 140",
+	const want = "10.0 140, " +
 		// Each proc of 5 asks for more than the one before it.
-		"5.2 360", "5.1 260", "2.0 220", "1 160", "5.0 160", "8.0 160", "7.0 160",
-		"9.0 100",  // considered from now on
-		"3.0 5160", // a nice user
-		"4.0 160", "6.0 0"}
-	_, out, bad := qstat()
-	if got := idsOf(out); !slices.Equal(got, want) || bad != "" {
-		t.Errorf("qstat = %q, %q, want %q", got, bad, want)
+		"5.2 360, 5.1 260, 2.0 220, 1.0-2:1 160, 5.0 160, 8.0 160, 7.0 160, " +
+		"9.0 100, " + // considered from now on
+		"3.0 5160, " + // a nice user
+		"4.0 160, 6.0 0"
+	if got := priors(t, ""); got != want {
+		t.Errorf("qstat lists %s, want %s", got, want)
 	}
 	// What is shown does not change where it stands.
-	if _, out, _ := qstat("-urg", "5.1"); !strings.Contains(out, "    5.1     260       2 ") {
-		t.Errorf("qstat -urg 5.1 = %s", out)
+	if got := lines(t, "-urg 5.1"); len(got) != 1 || got[0].Place != 2 {
+		t.Errorf("qstat -urg 5.1 lists %+v, want it at place 2", got)
 	}
-	_, out, _ = qstat("-pri", "-json")
+	displays(t, "", "-urg", "-ext", "-pri", "-f")
+	_, out, _ := qstat("-pri", "-json")
 	var list []Prioritized
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		t.Fatal(err)

@@ -2,9 +2,11 @@ package main
 
 import (
 	"encoding/json"
+	"encoding/xml"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -56,37 +58,80 @@ func fill(t *testing.T) {
 
 func qstat(args ...string) (status int, out, bad string) { return cmdtest.Run(command(), args...) }
 
-const header = "job-ID  prior   name       user         state submit/start at     queue                          slots ja-task-ID \n" +
-	"-----------------------------------------------------------------------------------------------------------------\n"
+// displays compares displays with the page testdata/messages/qstat.txt, widths of columns and
+// all.
+func displays(t *testing.T, calls ...string) {
+	t.Helper()
+	for _, args := range calls {
+		status, out, bad := qstat(strings.Fields(args)...)
+		if status != 0 || bad != "" {
+			t.Errorf("qstat %s = %d, %q", args, status, bad)
+		}
+		cmdtest.Displayed(t, "qstat "+args, status, out, bad)
+	}
+}
+
+// listedJobs is a line of the list.
+type listedJobs struct {
+	Cluster int    `xml:"JB_job_number"`
+	Tasks   string `xml:"tasks"`
+	State   string `xml:"state"`
+	Prior   string `xml:"JAT_prio"`
+	Place   int    `xml:"JobPlace"`
+	Slot    string `xml:"queue_name"`
+}
+
+// id returns the job, or the jobs with their cluster, as in 1.3-499:1.
+func (j listedJobs) id() string { return fmt.Sprintf("%d.%s", j.Cluster, j.Tasks) }
+
+// lines returns the lines of the list in order, as -xml has them.
+func lines(t *testing.T, args string) []listedJobs {
+	t.Helper()
+	status, out, bad := qstat(append(strings.Fields(args), "-xml")...)
+	var x struct {
+		Placed []listedJobs `xml:"queue_info>job_list"`
+		Others []listedJobs `xml:"job_info>job_list"`
+	}
+	if err := xml.Unmarshal([]byte(out), &x); err != nil || status != 0 || bad != "" {
+		t.Fatalf("qstat %s -xml = %d, %q, %v\n%s", args, status, bad, err, out)
+	}
+	return append(x.Placed, x.Others...)
+}
+
+// ids returns the jobs of a list with their states.
+func ids(t *testing.T, args string) string {
+	t.Helper()
+	var ids []string
+	for _, j := range lines(t, args) {
+		ids = append(ids, j.id()+" "+j.State)
+	}
+	return strings.Join(ids, ", ")
+}
 
 func TestTable(t *testing.T) {
 	fill(t)
 	const (
-		dr  = "    1.2       0 sleep      alice        dr    11/20/2026 23:33:36 slot2@node                         1 2\n"
-		tr  = "    1.0       0 sleep      alice        t     11/20/2026 23:33:06 slot3@node                         1 0\n"
-		r   = "    1.1       0 sleep      alice        r     11/20/2026 23:33:36 slot10@node                        1 1\n"
-		bob = "    2.0       0 sleep      bob          qw    11/20/2026 22:34:06                                    4 0\n"
-		c5  = "    5.0       0 a name too carol        qw    11/20/2026 22:34:06                                    1 0\n"
-		a7  = "  1.500       7 sleep      alice        qw    11/20/2026 22:34:06                                    1 500\n"
-		a3  = "      3       5 sleep      alice        qw    11/20/2026 22:34:06                                    1 0-1:1\n"
-		a1  = "      1       0 sleep      alice        qw    11/20/2026 22:34:06                                    1 3-499:1,501-999:1\n"
-		c4  = "    4.0       0 sleep      carol        hqw   11/20/2026 22:34:06                                    1 0\n"
+		placed = "1.2 dr, 1.0 t, 1.1 r, "
+		others = "2.0 qw, 5.0 qw, 1.500 qw, 3.0-1:1 qw, 1.3-499:1,501-999:1 qw, 4.0 hqw"
 	)
 	for _, c := range []struct{ args, want string }{
-		{"", header + dr + tr + r + bob + c5 + a7 + a3 + a1 + c4},
-		{"-u *", header + dr + tr + r + bob + c5 + a7 + a3 + a1 + c4},
-		{"-u bob,carol", header + bob + c5 + c4},
-		{"carol", header + c5 + c4},
-		{"3", header + a3},
-		{"2 1.500 1.1", header + r + bob + a7},
-		{"-u alice 2 3", header + a3},
+		{"", placed + others},
+		{"-u *", placed + others},
+		{"-u bob,carol", "2.0 qw, 5.0 qw, 4.0 hqw"},
+		{"carol", "5.0 qw, 4.0 hqw"},
+		{"3", "3.0-1:1 qw"},
+		{"2 1.500 1.1", "1.1 r, 2.0 qw, 1.500 qw"},
+		{"-u alice 2 3", "3.0-1:1 qw"},
 		{"-u dave", ""},
 		{"dave", ""},
 	} {
-		status, out, bad := qstat(strings.Fields(c.args)...)
-		if status != 0 || bad != "" || out != c.want {
-			t.Errorf("qstat %s = %d, %q\n%swant\n%s", c.args, status, bad, out, c.want)
+		if got := ids(t, c.args); got != c.want {
+			t.Errorf("qstat %s lists %s, want %s", c.args, got, c.want)
 		}
+	}
+	displays(t, "", "2 1.500 1.1")
+	if status, out, bad := qstat("dave"); status != 0 || out+bad != "" {
+		t.Errorf("qstat dave = %d, %q, %q, want nothing", status, out, bad)
 	}
 }
 
@@ -97,12 +142,19 @@ func TestExpressionPriority(t *testing.T) {
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		tx.AddCluster(job(t, "erin", "JobPrio = ProcId / 2"), []spool.NewRun{{Count: 4}})
 	})
-	want := header +
-		"      6       1 sleep      erin         qw    11/20/2026 22:34:06                                    1 2-3:1\n" +
-		"      6       0 sleep      erin         qw    11/20/2026 22:34:06                                    1 0-1:1\n"
-	if _, out, _ := qstat("6"); out != want {
-		t.Errorf("qstat 6:\n%swant\n%s", out, want)
+	if got, want := priors(t, "6"), "6.2-3:1 1, 6.0-1:1 0"; got != want {
+		t.Errorf("qstat 6 lists %s, want %s", got, want)
 	}
+}
+
+// priors returns the jobs of a list with what prior has.
+func priors(t *testing.T, args string) string {
+	t.Helper()
+	var priors []string
+	for _, j := range lines(t, args) {
+		priors = append(priors, j.id()+" "+j.Prior)
+	}
+	return strings.Join(priors, ", ")
 }
 
 func TestTableRefuses(t *testing.T) {
@@ -159,30 +211,7 @@ func reported(t *testing.T, report string) {
 func TestDetails(t *testing.T) {
 	fill(t)
 	reported(t, `{"Cycle":1,"Time":1795217646,"Rejections":[{"Job":"3.0","Count":2,"Jobs":["3.0-1"],"Reason":"no match found"}]}`)
-	_, out, _ := qstat("-j", "3")
-	want := `==============================================================
-job_number:                 3
-job-array tasks:            0-1:1
-state:                      qw
-submission_time:            11/20/2026 22:34:06
-owner:                      alice
-submitter:                  alice@pool
-job_name:                   sleep
-script_file:                /bin/sleep
-job_args:                   300
-priority:                   5
-hard resource_list:         cpus=1
-scheduling info:            no match found
-`
-	if out != want {
-		t.Errorf("qstat -j 3:\n%swant\n%s", out, want)
-	}
-	_, out, _ = qstat("-j", "1.1")
-	for _, line := range []string{"state:                      r\n", "start_time:                 11/20/2026 23:33:36\n", "queue:                      slot10@node\n"} {
-		if !strings.Contains(out, line) {
-			t.Errorf("qstat -j 1.1 lacks %q:\n%s", line, out)
-		}
-	}
+	displays(t, "-j 3", "-j 1.1")
 }
 
 // The reason of a job is what the report says of exactly this job: a
@@ -190,58 +219,39 @@ scheduling info:            no match found
 // shapes.
 func TestSchedulingInfo(t *testing.T) {
 	fill(t)
-	info := func(job string) string {
-		_, out, _ := qstat("-j", job)
-		var list []string
-		for _, part := range strings.Split(out, "scheduling info:            ")[1:] {
-			part, _, _ = strings.Cut(part, "====")
-			list = append(list, strings.TrimSuffix(part, "\n"))
-		}
-		return strings.Join(list, "|")
-	}
-	if got, want := info("2"), "no negotiation cycle has been run yet"; got != want {
-		t.Errorf("before the first cycle: %q, want %q", got, want)
-	}
-	const after = "submitted after the last negotiation cycle, which was at 11/20/2026 21:20:46"
-	const unseen = "not among the jobs that the last negotiation cycle, at 11/20/2026 23:34:06, left without a slot"
+	cmdtest.Printed(t, "qstat -j 2 (before the first cycle)", 0, info("2"), "")
 	report := `{"Cycle":4,"Time":%d,"Rejections":[
 		{"Job":"3.0","Count":400,"Jobs":["1.3-499","3.0"],"Reason":"small"},
 		{"Job":"2.0","Count":2,"Jobs":["2.0","5.0"],"Reason":"several clusters"},
 		{"Job":"1.501","Count":300,"Jobs":["1.501-700","1.801-900"],"Reason":"shape A"},
 		{"Job":"1.701","Count":100,"Jobs":["1.701-800"],"Reason":"shape B"}]}`
 	for _, c := range []struct {
-		time      int
-		job, want string
+		when string
+		time int
+		jobs []string
 	}{
-		{now, "2.0", "several clusters"},
-		{now, "5.0", "several clusters"},
-		{now, "1.3", "small"},
-		{now, "1.500", unseen},
-		{now, "3", "3.0: small\n                            3.1: " + unseen},
-		{now, "3.1", unseen},
-		{now, "1.700", "shape A"},
-		{now, "1.701", "shape B"},
-		{now, "1.901", unseen},
-		{now, "1", "small|" + unseen + "|1.501-700: shape A\n                            1.701-800: shape B\n" +
-			"                            1.801-900: shape A\n                            1.901-999: " + unseen},
-		{now - 8000, "3.1", after},
-		{now - 8000, "2", "several clusters"},
+		{"after a cycle", now, []string{"2.0", "5.0", "1.3", "1.500", "3", "3.1", "1.700", "1.701", "1.901", "1"}},
+		{"submitted after a cycle", now - 8000, []string{"3.1", "2"}},
 	} {
 		reported(t, fmt.Sprintf(report, c.time))
-		if got := info(c.job); got != c.want {
-			t.Errorf("scheduling info of %s =\n%s\nwant\n%s", c.job, got, c.want)
+		for _, job := range c.jobs {
+			cmdtest.Printed(t, fmt.Sprintf("qstat -j %s (%s)", job, c.when), 0, info(job), "")
 		}
 	}
 	reported(t, `{"Cycle":4,"Time":5,"Rejections":[{"Job":"2.0","Count":1,"Reason":"x"}]}`)
-	if got, want := info("2"), "the report of the last negotiation cycle is an older version's and does not name the jobs"; got != want {
-		t.Errorf("with an older report: %q, want %q", got, want)
-	}
+	cmdtest.Printed(t, "qstat -j 2 (with an older version's report)", 0, info("2"), "")
 	if err := os.WriteFile(filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "cycle.json"), []byte(`{"Cycle":`), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := info("2"), "the report of the last negotiation cycle does not read: "; !strings.HasPrefix(got, want) {
-		t.Errorf("with a broken report: %q, want %q", got, want)
-	}
+	cmdtest.Printed(t, "qstat -j 2 (with a report that is cut short)", 0, info("2"), "")
+}
+
+var schedulingInfo = regexp.MustCompile(`(?m)^scheduling info:.*\n( .*\n)*`)
+
+// info returns why jobs wait, as their sheets have it.
+func info(job string) string {
+	_, out, _ := qstat("-j", job)
+	return strings.Join(schedulingInfo.FindAllString(out, -1), "")
 }
 
 func TestPrograms(t *testing.T) {

@@ -58,42 +58,27 @@ func someRanked(t *testing.T) {
 	})
 }
 
-// rankedLines returns the job, prior and the procs of each line.
-func rankedLines(t *testing.T, args ...string) (list []string) {
-	t.Helper()
-	status, out, bad := qstat(args...)
-	if status != 0 || bad != "" {
-		t.Fatalf("qstat %q = %d, %q", args, status, bad)
-	}
-	for i, line := range strings.Split(strings.TrimSpace(out), "\n") {
-		if f := strings.Fields(line); i > 1 {
-			list = append(list, f[0]+" "+f[1]+" "+f[len(f)-1])
-		}
-	}
-	return list
-}
-
 func TestRankedOrder(t *testing.T) {
 	someRanked(t)
 	underSGE(t, functionalUsers)
 	// 7.0 has all tickets of those that run: 1200. 2.0 gets 200/300 of them, and 1.0 50/300.
-	const rest = "5.0 0.00000 0;6.0 0.00000 0"
-	want := "7.0 0.56000 0;8.0 0.00000 0;2 0.55667 0-1:1;1 0.55167 0-3:1;3.0 0.50117 0;4.0 0.55000 0;" + rest
-	if got := strings.Join(rankedLines(t), ";"); got != want {
-		t.Errorf("qstat =\n%s\nwant\n%s", got, want)
+	want := "7.0 0.56000, 8.0 0.00000, 2.0-1:1 0.55667, 1.0-3:1 0.55167, 3.0 0.50117, 4.0 0.55000, 5.0 0.00000, 6.0 0.00000"
+	if got := priors(t, ""); got != want {
+		t.Errorf("qstat lists %s, want %s", got, want)
 	}
-	single := rankedLines(t, "-g", "d", "-s", "p")
+	single := lines(t, "-g d -s p")
 	var places []string
 	for _, line := range single {
-		places = append(places, strings.Fields(line)[0])
+		places = append(places, line.id())
 	}
 	if want := []string{"2.0", "2.1", "1.0", "1.1", "1.2", "1.3", "3.0", "4.0", "5.0"}; !slices.Equal(places, want) {
-		t.Errorf("qstat -g d = %q, want %q", places, want)
+		t.Errorf("qstat -g d lists %q, want %q", places, want)
 	}
 	// What is shown does not change what the numbers are.
-	if got := rankedLines(t, "1.2"); len(got) != 1 || got[0] != single[4] {
-		t.Errorf("qstat 1.2 = %q, want %q", got, single[4])
+	if got := lines(t, "1.2"); len(got) != 1 || got[0] != single[4] {
+		t.Errorf("qstat 1.2 lists %+v, want %+v", got, single[4])
 	}
+	displays(t, "", "-pri", "-urg", "-ext", "-f", "-r")
 }
 
 // Without report_pjob_tickets lists show nothing of jobs that wait, nor their order; -j explains
@@ -101,18 +86,16 @@ func TestRankedOrder(t *testing.T) {
 func TestRankedUnreported(t *testing.T) {
 	someRanked(t)
 	underSGE(t, functionalUsers+"report_pjob_tickets = false\n")
-	want := "2 0.00000 0-1:1;1 0.00000 0-3:1;3.0 0.00000 0;4.0 0.00000 0;5.0 0.00000 0"
-	if got := strings.Join(rankedLines(t, "-s", "p"), ";"); got != want {
-		t.Errorf("qstat =\n%s\nwant\n%s", got, want)
+	want := "2.0-1:1 0.00000, 1.0-3:1 0.00000, 3.0 0.00000, 4.0 0.00000, 5.0 0.00000"
+	if got := priors(t, "-s p"); got != want {
+		t.Errorf("qstat lists %s, want %s", got, want)
 	}
 	for _, x := range rankedJSON(t, "-ext", "-json", "-s", "p") {
 		if x.Place != 0 || x.Priority != 0 || x.RankedNumbers != (RankedNumbers{}) {
 			t.Errorf("-json shows %+v", x)
 		}
 	}
-	if _, out, _ := qstat("-j", "2"); !strings.Contains(out, "npprior = (ppri + 1024) / 2048") {
-		t.Errorf("-j explains nothing:\n%s", out)
-	}
+	displays(t, "-j 2")
 	_, out, _ := qstat("-j", "2", "-json")
 	var whole []struct{ Priority Ranked }
 	if err := json.Unmarshal([]byte(out), &whole); err != nil || len(whole) != 1 {
@@ -200,18 +183,13 @@ func TestRankedLater(t *testing.T) {
 		tx.AddCluster(job(t, "bob", ""), []spool.NewRun{{Count: 1}})
 	})
 	underSGE(t, functionalUsers)
-	if got := strings.Join(rankedLines(t), ";"); got != "2.0 0.56000 0;1 0.00000 0-1:1" {
-		t.Errorf("qstat shows %s", got)
+	if got, want := priors(t, ""), "2.0 0.56000, 1.0-1:1 0.00000"; got != want {
+		t.Errorf("qstat lists %s, want %s", got, want)
 	}
 	if got := rankedJSON(t, "-pri", "-json", "1"); len(got) != 1 || got[0].Count != 2 || got[0].Place != 0 || got[0].Priority != 0 || got[0].RankedNumbers != (RankedNumbers{}) {
 		t.Errorf("qstat -pri -json 1 has %+v", got)
 	}
-	if status, out, bad := qstat("-j", "1"); status != 0 || bad != "" || strings.Contains(out, "dispatch_priority") || !strings.Contains(out, "jobshare") {
-		t.Errorf("qstat -j 1 = %d, %q, %q", status, out, bad)
-	}
-	if status, out, bad := qstat("-j", "1.0", "-json"); status != 0 || bad != "" || strings.Contains(out, "Course") || strings.Contains(out, "Place") {
-		t.Errorf("qstat -j 1.0 -json = %d, %q, %q", status, out, bad)
-	}
+	displays(t, "-j 1", "-j 1.0 -json")
 }
 
 // TestRankedLaterOrder: jobs that are to start later stand among the held ones, by submission, as
@@ -223,8 +201,8 @@ func TestRankedLaterOrder(t *testing.T) {
 		}
 	})
 	underSGE(t, functionalUsers)
-	if got, want := strings.Join(rankedLines(t), ";"), "5.0 0.56000 0;4.0 0.00000 0;1.0 0.00000 0;2.0 0.00000 0;3.0 0.00000 0"; got != want {
-		t.Errorf("qstat shows %s, want %s", got, want)
+	if got, want := priors(t, ""), "5.0 0.56000, 4.0 0.00000, 1.0 0.00000, 2.0 0.00000, 3.0 0.00000"; got != want {
+		t.Errorf("qstat lists %s, want %s", got, want)
 	}
 }
 
@@ -235,12 +213,7 @@ func TestRequestedTwice(t *testing.T) {
 		tx.AddCluster(job(t, "alice", "RequestL = 2"), []spool.NewRun{{Count: 1}})
 	})
 	underSGE(t, "complexes.lic.type = \"INT\"\ncomplexes.lic.shortcut = \"l\"\ncomplexes.lic.urgency = 500\n")
-	_, out, _ := qstat("-r")
-	for _, line := range []string{" l=2 (0.000000)\n", " lic=3 (1500.000000)\n", " l=2 (1000.000000)\n"} {
-		if strings.Count(out, line) != 1 {
-			t.Errorf("qstat -r has not once %q:\n%s", line, out)
-		}
-	}
+	displays(t, "-r")
 }
 
 // TestGatherUrgency: procs that ask for something else are not one line, even where no column
@@ -252,13 +225,8 @@ func TestGatherUrgency(t *testing.T) {
 	})
 	underSGE(t, "complexes.lic.type = \"INT\"\ncomplexes.lic.urgency = 500\n")
 	for _, flag := range []string{"-pri", "-urg", "-ext", ""} {
-		got := rankedLines(t, strings.Fields(flag)...)
-		for i, line := range got {
-			f := strings.Fields(line)
-			got[i] = f[0] + " " + f[2]
-		}
-		if want := "1 2-3:1;2 0-1:1;1 0-1:1;2 2-3:1"; strings.Join(got, ";") != want {
-			t.Errorf("qstat %s shows %s, want %s", flag, strings.Join(got, ";"), want)
+		if got, want := ids(t, flag), "1.2-3:1 qw, 2.0-1:1 qw, 1.0-1:1 qw, 2.2-3:1 qw"; got != want {
+			t.Errorf("qstat %s lists %s, want %s", flag, got, want)
 		}
 	}
 }
@@ -267,20 +235,7 @@ func TestGatherUrgency(t *testing.T) {
 func TestRankedSheet(t *testing.T) {
 	someRanked(t)
 	underSGE(t, functionalUsers)
-	for _, c := range []struct{ job, has, hasNot string }{
-		{"1", "of 1.0, which is the first of these jobs; the others' tickets differ", ""},
-		{"1.2", "dispatch_priority:          prio = ", "of 1.2, which"},
-		{"7", "dispatch_priority:          prio = ", "of 7.0, which"},
-		{"8", "parallel environment:       default range: 2-8, 2 assumed\n", "dispatch_priority"},
-		{"5", "jobshare:                   0\n", "dispatch_priority"},
-		{"3", "\npriority:                   -100\n", "override_tickets"},
-		{"6", "override_tickets:           7\n", "dispatch_priority"},
-	} {
-		_, out, bad := qstat("-j", c.job)
-		if bad != "" || !strings.Contains(out, c.has) || c.hasNot != "" && strings.Contains(out, c.hasNot) {
-			t.Errorf("qstat -j %s = %s\n%s\nwant %q and not %q in it", c.job, bad, out, c.has, c.hasNot)
-		}
-	}
+	displays(t, "-j 1", "-j 1.2", "-j 7", "-j 8", "-j 5", "-j 3", "-j 6")
 	_, out, _ := qstat("-j", "1.2", "-json")
 	var list []struct {
 		Priority Ranked

@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -118,10 +117,10 @@ func TestWaitForLogThatGrows(t *testing.T) {
 		appendTo(t, path, "12.1", three)
 	}()
 	status, bad := waitTelling(told, "-wait", path)
-	want := fmt.Sprintf("qstat: %s: there is no such file yet; waiting for it\nqstat: 12.0 is held (x); still waiting\nqstat: 12.1 returned 3\n", path)
-	if status != 3 || bad != want {
-		t.Errorf("qstat = %d, %q, want 3, %q", status, bad, want)
+	if status != 3 {
+		t.Errorf("qstat -wait = %d, want the 3 of 12.1", status)
 	}
+	cmdtest.Printed(t, "qstat -wait LOG", status, "", bad)
 }
 
 // While nothing happens to them, waiting for many held jobs costs next to nothing.
@@ -138,27 +137,30 @@ func TestWaitForHeldJobsCost(t *testing.T) {
 	all, _ := wantedJobs(nil)
 	v := newVigil(path, all, 2026)
 	defer v.log.Close()
-	look := func() []string {
+	look := func() int {
 		far, err := v.look()
 		if err != nil {
 			t.Fatal(err)
 		}
-		return far.News
+		if len(far.News) > 0 {
+			cmdtest.Printed(t, "qstat -wait LOG", 0, "", strings.Join(far.News, "\n")+"\n")
+		}
+		return len(far.News)
 	}
-	if got, want := look(), []string{"12.0 and 999 more are held (x); still waiting"}; !slices.Equal(got, want) {
-		t.Errorf("the first look tells %q, want %q", got, want)
+	if got := look(); got != 1 {
+		t.Errorf("the first look has %d messages, want 1", got)
 	}
 	const most = 20
 	if got := testing.AllocsPerRun(5, func() { look() }); got > most {
 		t.Errorf("a look at nothing new takes %v allocations, want %v at most", got, most)
 	}
 	appendTo(t, path, "12.7", userlog.Released{}, "12.8", userlog.Held{Reason: "x"})
-	if got := look(); len(got) > 0 {
-		t.Errorf("a look after a release tells %q, want nothing", got)
+	if got := look(); got > 0 {
+		t.Errorf("a look after a release has %d messages, want none", got)
 	}
 	appendTo(t, path, "12.7", userlog.Held{Reason: "y"})
-	if got, want := look(), []string{"12.7 is held (y); still waiting"}; !slices.Equal(got, want) {
-		t.Errorf("a look after another hold tells %q, want %q", got, want)
+	if got := look(); got != 1 {
+		t.Errorf("a look after another hold has %d messages, want 1", got)
 	}
 }
 
@@ -191,7 +193,8 @@ func TestWaitLent(t *testing.T) {
 	}
 	var bad strings.Builder
 	status := lent.Execute(command(), []string{"-wait", path}, strings.NewReader(""), io.Discard, &bad)
-	if want := "qstat: -wait: not with an account that is lent to you: call qstat as yourself\n"; status != 2 || bad.String() != want {
-		t.Errorf("qstat = %d, %q, want 2, %q", status, bad.String(), want)
+	if status != 2 {
+		t.Errorf("qstat -wait = %d, want 2", status)
 	}
+	cmdtest.Printed(t, "qstat -wait LOG", status, "", bad.String())
 }

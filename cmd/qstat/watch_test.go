@@ -214,15 +214,7 @@ func TestScreen(t *testing.T) {
 
 func TestWatchRefuses(t *testing.T) {
 	fill(t)
-	for _, c := range []struct{ args, bad string }{
-		{"-watch 0", "qstat: -watch: \"0\": want a number of seconds from 0.1 to 86400\n"},
-		{"-watch soon", "qstat: -watch: \"soon\": want a number of seconds from 0.1 to 86400\n"},
-		{"-watch NaN", "qstat: -watch: \"NaN\": want a number of seconds from 0.1 to 86400\n"},
-		{"-watch 1 -limit 3", "qstat: -limit: has a meaning with -history only\n"},
-	} {
-		status, out, bad := qstat(strings.Fields(c.args)...)
-		if status != 2 || out != "" || bad != c.bad {
-			t.Errorf("qstat %s = %d, %q, %q, want 2, %q", c.args, status, out, bad, c.bad)
-		}
+	for _, args := range []string{"-watch 0", "-watch soon", "-watch NaN", "-watch 1 -limit 3"} {
+		cmdtest.Refuses(t, command(), 2, strings.Fields(args)...)
 	}
 }
