@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/platform"
 )
 
 var update = flag.Bool("update", false, "write the golden pages of tests anew")
@@ -219,6 +220,7 @@ var differs = sync.OnceValue(func() (list []*regexp.Regexp) {
 		host = regexp.QuoteMeta(h)
 	}
 	for _, text := range []string{
+		`\b(X86_64|INTEL|` + regexp.QuoteMeta(platform.Arch()) + `)\b`,
 		`(@|UID_DOMAIN )` + host + `\b`,
 		`(owner:|by user) +` + name + `\b`,
 		`\b` + name + `@`,
@@ -238,10 +240,10 @@ var differs = sync.OnceValue(func() (list []*regexp.Regexp) {
 	return list
 })
 
-// same are what stands for what differs finds: hosts and users; processes, times, checksums
+// same are what stands for what differs finds: processors; hosts and users; processes, times, checksums
 // and sizes; months of the clock and lines of files that name users; nothing where jobs really ran
 // for some minutes while the policy's clock stood.
-var same = []string{"${1}HOST", "$1 USER", "USER@", `"USER"`, "pid N", "$1 TIME", "$1 TIME", "$1 SUM", "SIZE", "$1 N", "${1}MONTH", "$1:N", ""}
+var same = []string{"ARCH", "${1}HOST", "$1 USER", "USER@", `"USER"`, "pid N", "$1 TIME", "$1 TIME", "$1 SUM", "SIZE", "$1 N", "${1}MONTH", "$1:N", ""}
 
 var gap = regexp.MustCompile(`(\S)  +`)
 
