@@ -133,7 +133,7 @@ func (c *Calls) Printed(command string, args []string, status int, out, bad stri
 }
 
 func (c *Calls) compare(command, call string, status int, out, bad string) error {
-	call = c.normal(call)
+	call = strings.ReplaceAll(c.normal(call), "\n", `\n`)
 	e := message{c.test, call, text(status, c.normal(out), c.normal(bad))}
 	for n := 2; slices.ContainsFunc(c.printed[command], e.is); n++ {
 		e.call = fmt.Sprintf("%s #%d", call, n)
@@ -309,14 +309,23 @@ func isTest(name string) bool {
 	})
 }
 
-// Refuses runs a command that is to end with this exit status, to print nothing to standard
-// output, and to standard error what its page has.
-func Refuses(t testing.TB, c cmdline.Command, status int, args ...string) {
+// Says runs a command that is to end with this exit status, and to print what its page has.
+// It returns what the command prints to standard output.
+func Says(t testing.TB, c cmdline.Command, status int, args ...string) string {
 	t.Helper()
 	got, out, bad := Run(c, args...)
 	call := strings.Join(quoted(append([]string{c.Name}, args...)), " ")
-	if got != status || out != "" {
-		t.Errorf("%s = %d, %q, want %d and nothing", call, got, out, status)
+	if got != status {
+		t.Errorf("%s = %d, %q, %q, want %d", call, got, out, bad, status)
 	}
 	Printed(t, call, got, out, bad)
+	return out
+}
+
+// Refuses runs a command as Says does that is to print nothing to standard output.
+func Refuses(t testing.TB, c cmdline.Command, status int, args ...string) {
+	t.Helper()
+	if out := Says(t, c, status, args...); out != "" {
+		t.Errorf("%s %q prints %q, want nothing", c.Name, args, out)
+	}
 }
