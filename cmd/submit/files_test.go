@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 )
 
@@ -14,23 +16,15 @@ func TestExists(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	for _, c := range []struct {
-		path string
-		dir  bool
-		want string
-	}{
-		{dir, true, ""}, {file, false, ""},
-		{dir, false, "is a folder"}, {file, true, "not a folder"},
-		{dir + "/none", false, "no such file"}, {dir + "/none", true, "no such folder"},
-		{file + "/x", false, "not a directory"},
-	} {
-		got := ""
-		if err := exists(c.path, c.dir); err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("exists(%q, %v) = %q, want %q", c.path, c.dir, got, c.want)
-		}
+	if err := errors.Join(exists(dir, true), exists(file, false)); err != nil {
+		t.Error(err)
+	}
+	refusal(t, "submit (a folder as a file)", exists(dir, false))
+	refusal(t, "submit (a file as a folder)", exists(file, true))
+	refusal(t, "submit (no such file)", exists(dir+"/none", false))
+	refusal(t, "submit (no such folder)", exists(dir+"/none", true))
+	if err := exists(file+"/x", false); !errors.Is(err, syscall.ENOTDIR) {
+		t.Errorf("exists(%s/x) = %v, want %v", file, err, syscall.ENOTDIR)
 	}
 }
 

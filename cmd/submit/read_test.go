@@ -13,26 +13,26 @@ func TestArguments(t *testing.T) {
 		{"a.sub", "[] a.sub"}, {"-", "[] -"}, {"", "[] -"}, {"./a=b.sub", "[] ./a=b.sub"}, {"dir/a=b", "[] dir/a=b"},
 		{"N=3 a.sub", `["N = 3"] a.sub`}, {"N=3 M=a=b", `["N = 3" "M = a=b"] -`}, {"+Foo=1 MY.Bar=2 a", `["+Foo = 1" "MY.Bar = 2"] a`},
 		{"N= a", `["N = "] a`}, {"P=/x/y a", `["P = /x/y"] a`},
-		{"a-b=3 a.sub", "a-b=3: want NAME=VALUE; a file of this name is written ./a-b=3"},
-		{"=3 a.sub", "=3: want NAME=VALUE; a file of this name is written ./=3"},
-		{"a.sub N=3", "N=3: stands before the description's file"},
-		{"a.sub b.sub", "b.sub: one submit description at a time"},
-		{"N=3\nqueue a.sub", "N=3 queue: want one line"},
 	} {
-		args := strings.Split(c.args, " ")
-		if c.args == "" {
-			args = nil
-		}
-		s := &submission{Call: &cmdline.Call{Args: args, Stdin: strings.NewReader("")}}
-		define, file, err := s.arguments()
-		got := fmt.Sprintf("%q %s", define, file)
-		if err != nil {
-			got = err.Error()
-		}
-		if got != c.want {
-			t.Errorf("arguments(%q) = %s, want %s", c.args, got, c.want)
+		define, file, err := arguments(c.args)
+		if got := fmt.Sprintf("%q %s", define, file); got != c.want || err != nil {
+			t.Errorf("arguments(%q) = %s, %v, want %s", c.args, got, err, c.want)
 		}
 	}
+	for _, args := range []string{"a-b=3 a.sub", "=3 a.sub", "a.sub N=3", "a.sub b.sub", "N=3\nqueue a.sub"} {
+		_, _, err := arguments(args)
+		refusal(t, "submit "+args, err)
+	}
+}
+
+// arguments reads the arguments of a command line.
+func arguments(line string) (define []string, file string, err error) {
+	var args []string
+	if line != "" {
+		args = strings.Split(line, " ")
+	}
+	s := &submission{Call: &cmdline.Call{Args: args, Stdin: strings.NewReader("")}}
+	return s.arguments()
 }
 
 func TestQueueLine(t *testing.T) {
@@ -51,18 +51,12 @@ func TestQueueLine(t *testing.T) {
 }
 
 func TestCheckKey(t *testing.T) {
-	for key, want := range map[string]string{
-		"nightly": "", "a b/ü $x": "", strings.Repeat("k", 256): "",
-		"": "-unique: the key is empty", " ": "-unique: the key is empty",
-		"a\nb":                   `-unique "a b": has control characters`,
-		strings.Repeat("k", 257): "-unique " + strings.Repeat("k", 57) + "...: 257 bytes, at most 256",
-	} {
-		got := ""
+	for _, key := range []string{"nightly", "a b/ü $x", strings.Repeat("k", 256)} {
 		if err := checkKey(key); err != nil {
-			got = err.Error()
+			t.Errorf("checkKey(%q) = %v, want nil", key, err)
 		}
-		if got != want {
-			t.Errorf("checkKey(%q) = %q, want %q", key, got, want)
-		}
+	}
+	for _, key := range []string{"", " ", "a\nb", strings.Repeat("k", 257)} {
+		refusal(t, fmt.Sprintf("submit -unique %.20q", key), checkKey(key))
 	}
 }
