@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -96,38 +98,27 @@ func TestNews(t *testing.T) {
 }
 
 func TestOfferOf(t *testing.T) {
-	for _, c := range []struct{ ad, want string }{
-		{`[Name = "a"; Cpus = 0; SlotWeight = 0.5]`, ""}, {`[Machine = "a"]`, ""},
-		{`[Name = "a"; Cpus = -1 * 2; SlotWeight = Cpus - 5]`, ""},
-		{`[Name = "a"; Cpus = -1]`, "Cpus: -1: want a number from 0 to 1000000"},
-		{`[Name = "a"; Cpus = "x"]`, `Cpus: "x": want a number from 0 to 1000000`},
-		{`[Name = "a"; SlotWeight = true]`, "SlotWeight: true: want a number from 0 to 1000000"},
-		{`[Name = "a"; SlotWeight = undefined]`, "SlotWeight: undefined: want a number from 0 to 1000000"},
-		{`[Name = "a"; slotweight = 1000001]`, "SlotWeight: 1000001: want a number from 0 to 1000000"},
-		{`[Cpus = 1]`, "slot ad without Name and Machine"},
+	for _, text := range []string{`[Name = "a"; Cpus = 0; SlotWeight = 0.5]`, `[Machine = "a"]`, `[Name = "a"; Cpus = -1 * 2; SlotWeight = Cpus - 5]`} {
+		if _, err := offerOf(ad(t, text)); err != nil {
+			t.Errorf("offerOf(%s) = %v, want nil", text, err)
+		}
+	}
+	for _, text := range []string{
+		`[Name = "a"; Cpus = -1]`, `[Name = "a"; Cpus = "x"]`, `[Name = "a"; SlotWeight = true]`, `[Name = "a"; SlotWeight = undefined]`,
+		`[Name = "a"; slotweight = 1000001]`, `[Cpus = 1]`,
 	} {
-		got := ""
-		if _, err := offerOf(ad(t, c.ad)); err != nil {
-			got = err.Error()
+		_, err := offerOf(ad(t, text))
+		if err == nil {
+			t.Errorf("offerOf(%s): no error", text)
+			continue
 		}
-		if got != c.want {
-			t.Errorf("offerOf(%s) = %q, want %q", c.ad, got, c.want)
-		}
+		cmdtest.Printed(t, "slots advertise ("+text+")", 0, "", err.Error()+"\n")
 	}
 }
 
 func TestSurplus(t *testing.T) {
-	for _, c := range []struct {
-		left []int
-		want string
-	}{
-		{[]int{3}, "slot 3 of this machine stays advertised: withdraw it with slots withdraw slot3@a"},
-		{[]int{2, 3}, "slots 2 to 3 of this machine stay advertised: withdraw them with slots withdraw slot2@a slot3@a"},
-		{[]int{2, 3, 4, 7, 9, 10}, "slots 2 to 4, 7, 9 to 10 of this machine stay advertised: withdraw them with slots withdraw slot2@a ... slot10@a"},
-	} {
-		if got := surplus(c.left, "a"); got != c.want {
-			t.Errorf("surplus(%v) = %q, want %q", c.left, got, c.want)
-		}
+	for _, left := range [][]int{{3}, {2, 3}, {2, 3, 4, 7, 9, 10}} {
+		cmdtest.Printed(t, fmt.Sprint("slots (", left, " stay)"), 0, "", surplus(left, "a")+"\n")
 	}
 }
 
