@@ -259,6 +259,9 @@ func (c *Calls) normal(text string) string {
 	return text
 }
 
+// tested is the folder of the package that is tested: tests begin there, and may leave it.
+var tested, _ = os.Getwd()
+
 // messages are the pages of the package that is tested.
 var messages struct {
 	sync.Mutex
@@ -280,7 +283,7 @@ func Displayed(t testing.TB, call string, status int, out, bad string) {
 	messages.Lock()
 	defer messages.Unlock()
 	if messages.pages == nil {
-		messages.pages = ReadMessages(t, filepath.Join("testdata", "messages"), isTest)
+		messages.pages = ReadMessages(t, filepath.Join(tested, "testdata", "messages"), isTest)
 		messages.calls = map[testing.TB]*Calls{}
 	}
 	c := messages.calls[t]
@@ -302,7 +305,7 @@ func Displayed(t testing.TB, call string, status int, out, bad string) {
 // isTest reports whether the package that is tested has a test of that name.
 func isTest(name string) bool {
 	name, _, _ = strings.Cut(name, "/")
-	files, err := filepath.Glob("*_test.go")
+	files, err := filepath.Glob(filepath.Join(tested, "*_test.go"))
 	return err == nil && slices.ContainsFunc(files, func(file string) bool {
 		text, err := os.ReadFile(file)
 		return err == nil && strings.Contains(string(text), "\nfunc "+name+"(")
