@@ -103,7 +103,7 @@ func TestAffinity(t *testing.T) {
 		p.cores(n, 1)
 		ids = append(ids, p.match(`grep ^Cpus_allowed_list: /proc/self/status; `+awaitGo, "Out", fmt.Sprintf(`"out.%d"`, n)))
 	}
-	p.starter(0, fmt.Sprintf("%d job(s) started.\n", jobs), "")
+	p.starter(0, jobs)
 	var got, want []string
 	for n, id := range ids {
 		saw := p.affinity(fmt.Sprintf("out.%d", n+1))
@@ -158,7 +158,7 @@ func TestScratchIsTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	p.match(`echo "$TMPDIR $_CONDOR_SCRATCH_DIR $A"`, "Environment", `"A=$$(CondorScratchDir)"`)
-	p.starter(0, started, "", "-wait")
+	p.starter(0, 1, "-wait")
 	fields := strings.Fields(p.read("out"))
 	if len(fields) != 3 || fields[0] != fields[1] || fields[1] != fields[2] {
 		t.Fatalf("the job was told %q, want one directory three times", fields)

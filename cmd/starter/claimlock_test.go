@@ -14,7 +14,7 @@ func TestJobCannotWriteToItsLock(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	id := p.match(`exec 2>&1; echo x >&3 && echo written; flock -n 3 && echo held; flock -u 3; flock -n 3 && wc -c <&3`)
-	p.starter(0, started, "", "-wait")
+	p.starter(0, 1, "-wait")
 	if got, want := p.history(id, "ExitCode"), "ExitCode=0"; got != want {
 		t.Errorf("the job's ad: %s, want %s", got, want)
 	}

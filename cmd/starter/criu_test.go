@@ -57,7 +57,7 @@ func TestTransparentCheckpoint(t *testing.T) {
 	p.write("on", "")
 	p.release(id)
 	p.rematch()
-	p.starter(0, "1 job(s) started.\n", "", "-wait")
+	p.starter(0, 1, "-wait")
 	want := ""
 	for n := range 30 {
 		want += fmt.Sprintln(n + 1)

@@ -19,7 +19,7 @@ func TestOwnSuccessor(t *testing.T) {
 			p.slot(1)
 			cluster := p.queueOf(2, `echo x >>starts; exit 0`, "JobUniverse", strconv.Itoa(int(universe)), "OnExitRemove", "ProcId == 0 || NumShadowStarts == 3")
 			p.cycle()
-			p.starter(0, "", "", "-q", "-wait")
+			p.starter(0, 0, "-q", "-wait")
 			if got, want := strings.Count(p.read("starts"), "x"), 4; got != want {
 				t.Errorf("%d starts, want %d", got, want)
 			}

@@ -68,7 +68,7 @@ echo >>end.$FAIRSPOOL_JOB`)
 	if got := strings.Count(p.read("spool/history/2026-11.ads"), "ClusterId = "); got != jobs {
 		t.Errorf("%d jobs have left the queue %d times, want once each", jobs, got)
 	}
-	p.starter(0, "", "", "-q") // removes the files of attempts that were killed late
+	p.starter(0, 0, "-q") // removes the files of attempts that were killed late
 	p.noClaims()
 	p.until("no process is left", func() bool { return len(p.processes()) == 0 })
 }

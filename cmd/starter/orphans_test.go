@@ -25,7 +25,7 @@ func TestDaemonsEndWithTheJob(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	id := p.match(daemon + `exit 4`)
-	p.starter(0, started, "", "-wait")
+	p.starter(0, 1, "-wait")
 	if pid := p.pid("daemon"); alive(pid) {
 		t.Errorf("daemon %d is alive after the job, want it dead", pid)
 	}
@@ -84,7 +84,7 @@ func TestDaemonsEndWithTheLost(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.until("the supervisor is dead", func() bool { return !alive(claim.PID) })
-			p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+			p.starter(0, 0)
 			if alive(pid) {
 				t.Errorf("daemon %d is alive when the job may be matched again, want it dead", pid)
 			}
@@ -121,9 +121,9 @@ func TestKillingTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("supervisor and job are dead", func() bool { return !alive(c.PID) && !alive(main) })
-	p.starter(1, "0 job(s) started.\n", "starter: job 1.0: its supervisor died, and 1 processes that the job left behind are still there 0s after SIGKILL\n")
+	p.starter(1, 0)
 	p.until("the child is dead", func() bool { return !alive(child) })
-	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	p.starter(0, 0)
 	p.noClaims()
 }
 
@@ -147,8 +147,8 @@ readlink /proc/$$/fd/3 >lock`)
 		defer f.Close()
 		sh.ExtraFiles = append(sh.ExtraFiles, f)
 	}
-	if out, err := sh.CombinedOutput(); err != nil || string(out) != started {
-		t.Fatalf("starter = %q, %v, want %q", out, err, started)
+	if out, err := sh.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "1 ") {
+		t.Fatalf("starter = %q, %v, want 1 job started", out, err)
 	}
 	files, mask, _ := strings.Cut(p.read("out"), "SigIgn: ")
 	if want := "0\n1\n2\n3\n"; files != want {
@@ -180,8 +180,8 @@ func TestCallersLockIsFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.ExtraFiles = []*os.File{f}
-	if out, err := c.CombinedOutput(); err != nil || string(out) != started {
-		t.Fatalf("starter = %q, %v, want %q", out, err, started)
+	if out, err := c.CombinedOutput(); err != nil || !strings.HasPrefix(string(out), "1 ") {
+		t.Fatalf("starter = %q, %v, want 1 job started", out, err)
 	}
 	f.Close()
 	again, err := os.Open(f.Name())
@@ -208,7 +208,7 @@ func TestLateToTheLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.until("the supervisor is dead", func() bool { return !alive(lost.PID) })
-	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	p.starter(0, 0)
 	p.write("main", "")
 	p.rematch()
 	p.running(id)

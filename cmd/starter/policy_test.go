@@ -46,7 +46,7 @@ func TestPolicy(t *testing.T) {
 			p := newPool(t)
 			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = "+c.interval+"\n")
 			id := p.match(forever, c.pairs...)
-			p.starter(0, started, "")
+			p.starter(0, 1)
 			p.noClaims()
 			if got := p.queued(id, "JobStatus", "HoldReasonCode", "HoldReasonSubCode"); got != c.want {
 				t.Errorf("the job: %s, want %s", got, c.want)
@@ -70,7 +70,7 @@ func TestPolicySetLater(t *testing.T) {
 			t.Parallel()
 			p := newPool(t) // expressions are looked at once a minute
 			id := p.match(forever)
-			p.starter(0, started, "")
+			p.starter(0, 1)
 			p.pid("main")
 			e, err := classad.ParseExpr(c.expr)
 			if err != nil {
@@ -215,7 +215,7 @@ func TestDeferral(t *testing.T) {
 		p := newPool(t)
 		id := p.match(`echo in`, "DeferralTime", at(1))
 		before := time.Now()
-		p.starter(0, started, "")
+		p.starter(0, 1)
 		p.noClaims()
 		if took := time.Since(before); took < time.Second {
 			t.Errorf("the job ended after %v, want 1s and more", took)
@@ -228,7 +228,7 @@ func TestDeferral(t *testing.T) {
 		t.Parallel()
 		p := newPool(t)
 		id := p.match(`exit 0`, "DeferralTime", at(1))
-		p.starter(0, started, "", "-wait")
+		p.starter(0, 1, "-wait")
 		if got, want := p.history(id, "JobStatus"), "JobStatus=4"; got != want {
 			t.Errorf("after the pass that waits: %s, want %s", got, want)
 		}
@@ -237,7 +237,7 @@ func TestDeferral(t *testing.T) {
 		t.Parallel()
 		p := newPool(t)
 		id := p.match(`exit 0`, "DeferralTime", at(-10), "DeferralWindow", "1000")
-		p.starter(0, started, "", "-wait")
+		p.starter(0, 1, "-wait")
 		if got, want := p.history(id, "JobStatus"), "JobStatus=4"; got != want {
 			t.Errorf("the job: %s, want %s", got, want)
 		}
@@ -273,7 +273,7 @@ func TestDeferral(t *testing.T) {
 			p := newPool(t)
 			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nPERIODIC_EXPR_INTERVAL = 0.05\n")
 			id := p.match(`echo in`, append(c.pairs, "DeferralTime", at(100000))...)
-			p.starter(0, started, "")
+			p.starter(0, 1)
 			if c.pairs == nil && p.state(id) != pool.RunningClaim {
 				t.Errorf("after the pass the claim is %v, want it running", p.state(id))
 			}

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -20,6 +21,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -246,8 +248,9 @@ func (p *testPool) command(args ...string) *exec.Cmd {
 	return c
 }
 
-// starter runs a pass and checks its exit status, its output and its messages.
-func (p *testPool) starter(status int, stdout, stderr string, args ...string) {
+// starter runs a pass and checks its exit status, how many jobs it says that it started, 0
+// where it is silent, and its messages by the golden page. It returns its output.
+func (p *testPool) starter(status, jobs int, args ...string) string {
 	p.Helper()
 	c := p.command(args...)
 	var out, bad bytes.Buffer
@@ -256,12 +259,34 @@ func (p *testPool) starter(status int, stdout, stderr string, args ...string) {
 	if got := c.ProcessState.ExitCode(); got != status {
 		p.Errorf("starter %s: exit status %d, want %d", strings.Join(args, " "), got, status)
 	}
-	if out.String() != stdout {
-		p.Errorf("starter %s prints %q, want %q", strings.Join(args, " "), out.String(), stdout)
+	said, _, _ := strings.Cut(out.String(), " ")
+	if n, err := strconv.Atoi(said); n != jobs || err != nil && strings.HasSuffix(out.String(), ".\n") {
+		p.Errorf("starter %s prints %q, want %d jobs started", strings.Join(args, " "), out.String(), jobs)
 	}
-	if bad.String() != stderr {
-		p.Errorf("starter %s complains %q, want %q", strings.Join(args, " "), bad.String(), stderr)
+	if bad.Len() > 0 {
+		p.printed(strings.TrimSpace("starter "+strings.Join(args, " ")), c.ProcessState.ExitCode(), bad.String())
 	}
+	return out.String()
+}
+
+// printed compares what starter says with the golden page. The scratch folder's name follows
+// from the spool's.
+func (p *testPool) printed(call string, status int, text string) {
+	p.Helper()
+	scratch := filepath.Base(scratchFolder(&config.Config{Execute: "/"}, p.spool))
+	cmdtest.Printed(p.T, call, status, "", strings.NewReplacer(p.dir, "$DIR", scratch, "spool-N").Replace(text))
+}
+
+// reason returns a reason of a job in the queue, HoldReason or another, which the golden page
+// has.
+func (p *testPool) reason(id pool.JobID, name string) string {
+	p.Helper()
+	text, err := strconv.Unquote(strings.TrimPrefix(p.queued(id, name), name+"="))
+	if err != nil {
+		p.Errorf("the job's ad: %s, want a string", p.queued(id, name))
+	}
+	p.printed(fmt.Sprintf("starter (%s of %v)", name, id), 0, text+"\n")
+	return text
 }
 
 func (p *testPool) claims() (claims []pool.Claim) {

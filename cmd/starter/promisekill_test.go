@@ -55,7 +55,7 @@ echo >>end.$FAIRSPOOL_JOB`))
 		}
 	}
 	t.Logf("%d processes killed, %d times a slot was taken for another of %d jobs", killed, preempted, jobs)
-	p.starter(0, "", "", "-q") // removes the files of attempts that were killed late
+	p.starter(0, 0, "-q") // removes the files of attempts that were killed late
 	p.noClaims()
 }
 

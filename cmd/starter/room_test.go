@@ -182,7 +182,7 @@ func TestNoRoomForACheckpoint(t *testing.T) {
 	}
 	p.release(id)
 	p.rematch()
-	p.starter(0, started, "", "-wait")
+	p.starter(0, 1, "-wait")
 	p.settled()
 	if got, want := p.history(id, "JobStatus", "ExitCode", "NumJobStarts")+" "+p.read("resumed"), fmt.Sprintf("JobStatus=4 ExitCode=0 NumJobStarts=2 %d\n", size); got != want {
 		t.Errorf("the job, and how much it went on from: %s, want %s", got, want)

@@ -38,7 +38,7 @@ func TestLimitWhileLocked(t *testing.T) {
 	t.Parallel()
 	p := newPool(t)
 	id := p.match(forever, "AllowedExecuteDuration", "1")
-	p.starter(0, started, "", "-lock-wait", "0")
+	p.starter(0, 1, "-lock-wait", "0")
 	lock := flock.New(p.dir + "/spool/lock")
 	if ok, err := lock.TryLock(); !ok || err != nil {
 		t.Fatalf("TryLock = %v, %v", ok, err)
@@ -68,7 +68,7 @@ func TestStoppedWhileLocked(t *testing.T) {
 	p := newPool(t)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nSTARTD_ENFORCE_DISK_LIMITS = true\n")
 	id := p.match(`echo $$ >main; `+awaitGo+`; exec head -c 2000000 /dev/zero >"$_CONDOR_SCRATCH_DIR/file"`, "RequestDisk", "1000")
-	p.starter(0, started, "", "-lock-wait", "0")
+	p.starter(0, 1, "-lock-wait", "0")
 	p.pid("main")
 	lock := flock.New(p.dir + "/spool/lock")
 	if ok, err := lock.TryLock(); !ok || err != nil {

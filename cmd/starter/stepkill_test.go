@@ -206,7 +206,7 @@ func TestKilledAfterEachStep(t *testing.T) {
 				p.release(id)
 			}
 			p.rematch()
-			p.starter(0, "", "", "-q", "-wait")
+			p.starter(0, 0, "-q", "-wait")
 			p.settled()
 			want := fmt.Sprintf("JobStatus=4 ExitCode=0 NumJobStarts=%d", c.counted)
 			if got := p.history(id, "JobStatus", "ExitCode", "NumJobStarts"); got != want || len(p.left()[id.Cluster]) != 1 {
@@ -293,7 +293,7 @@ func TestKilledBetweenJobs(t *testing.T) {
 			}
 			p.repaired(second)
 			p.cycle()
-			p.starter(0, "", "", "-q", "-wait")
+			p.starter(0, 0, "-q", "-wait")
 			p.settled()
 			for id, want := range map[pool.JobID]string{first: "1 | " + c.events, second: "2 | 7 1 5"} {
 				const ok = "JobStatus=4 ExitCode=0"

@@ -47,7 +47,7 @@ func TestSoakTransferKilled(t *testing.T) {
 			t.Errorf("job %d.0: %s, want %s", n+1, got, want)
 		}
 	}
-	p.starter(0, "", "", "-q") // removes what attempts left that were killed late
+	p.starter(0, 0, "-q") // removes what attempts left that were killed late
 	p.nothingLeft()
 	hidden, _ := filepath.Glob(filepath.Join(p.dir, ".fairspool-*"))
 	t.Logf("%d processes killed, %d jobs, %d copies without a place", killed, jobs, len(hidden))

@@ -49,7 +49,7 @@ func TestUpdates(t *testing.T) {
 	if n := strings.Count(p.read("log"), "\n006 "); n > 2 {
 		t.Errorf("%d events 006 of a job that does not grow", n)
 	}
-	p.starter(0, "0 job(s) started.\n", "starter: job 1.0: its supervisor died on slot1@node1; the claim was ended\n")
+	p.starter(0, 0)
 	const rounded = 1e-5 // sums of seconds that are rounded to the millionth
 	same := func(name string) bool { return math.Abs(number(name)-wall) < rounded }
 	if !same("RemoteWallClockTime") || !same("WastedTime") || !same("LastRemoteWallClockTime") {
