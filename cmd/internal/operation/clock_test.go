@@ -87,22 +87,21 @@ func TestRefuse(t *testing.T) {
 	own := func(ahead time.Duration) accountant.Reading {
 		return accountant.Reading{Now: noon.Add(ahead), Ahead: ahead}
 	}
-	const refused = "-now 2026-01-08T12:00:00Z is more than a day ahead of the machine's clock: "
 	far, near, forced := own(6*24*hour), own(23*hour), accountant.Reading{Now: noon.Add(6 * 24 * hour)}
 	real := machine{boot: "b", booted: noon.Add(-hour)}.at(noon)
 	for _, c := range []struct {
 		name   string
 		before []accountant.Reading // of cycles
 		at     accountant.Reading
-		want   string
+		runs   bool
 	}{
-		{"a new spool", nil, far, ""},
-		{"one that is played", []accountant.Reading{own(0), own(2 * 24 * hour)}, far, ""},
-		{"by the clock", []accountant.Reading{real}, far, refused},
-		{"by the clock, then by a time that is near", []accountant.Reading{real, near}, far, refused},
-		{"a time that is near", []accountant.Reading{real}, near, ""},
-		{"forced", []accountant.Reading{real}, forced, ""},
-		{"the clock", []accountant.Reading{real}, real, ""},
+		{"a new spool", nil, far, true},
+		{"one that is played", []accountant.Reading{own(0), own(2 * 24 * hour)}, far, true},
+		{"by the clock", []accountant.Reading{real}, far, false},
+		{"by the clock, then by a time that is near", []accountant.Reading{real, near}, far, false},
+		{"a time that is near", []accountant.Reading{real}, near, true},
+		{"forced", []accountant.Reading{real}, forced, true},
+		{"the clock", []accountant.Reading{real}, real, true},
 	} {
 		b := newBench(t)
 		for _, at := range c.before {
@@ -110,8 +109,8 @@ func TestRefuse(t *testing.T) {
 		}
 		before, ran := b.seq(), false
 		err := Account(b.s, c.at, func(string, ...any) {}, func(tx *spool.Tx) error { ran = true; return nil })
-		if ran != (c.want == "") || c.want == "" && err != nil || c.want != "" && (err == nil || !strings.HasPrefix(err.Error(), c.want) || b.seq() != before) {
-			t.Errorf("%s: Account = %v, ran %v, want %q", c.name, err, ran, c.want)
+		if ran != c.runs || (err == nil) != c.runs || !c.runs && b.seq() != before {
+			t.Errorf("%s: Account = %v, ran %v, want %v", c.name, err, ran, c.runs)
 		}
 	}
 }
