@@ -128,7 +128,7 @@ func TestGroupOf(t *testing.T) {
 func TestGroupFactor(t *testing.T) {
 	p := plain
 	p.LocalDomain = "d"
-	p.Groups = tree(t, Group{Name: "phys", Factor: 7}, Group{Name: "phys.hep"}, Group{Name: "nice-user", Factor: 3})
+	p.Groups = tree(t, Group{Name: "phys", Factor: 7}, Group{Name: "phys.hep"}, Group{Name: "nice-user", Factor: 3}, Group{Name: "chem", Factor: 1})
 	for _, c := range []struct {
 		name   string
 		factor float64
@@ -137,6 +137,7 @@ func TestGroupFactor(t *testing.T) {
 		{"phys.alice@d", 7, FactorGroup},
 		{"phys.alice@elsewhere", 7, FactorGroup},
 		{"phys", 7, FactorGroup},
+		{"chem.alice@elsewhere", 1, FactorGroup},
 		{"phys.hep.alice@d", 1, FactorDefault},
 		{"phys.hep.alice@elsewhere", 1e4, FactorRemote},
 		{"nice-user.alice@d", 1e7, FactorNice},

@@ -84,6 +84,8 @@ func TestPreemption(t *testing.T) {
 		{"not its own", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
 		{"nice users at any time", equal(t, 2, ""), append(runs(7, "nice-user.bob@x", 1, 1, time.Minute), runs(8, "bob@x", 2, 2, time.Minute)...), []Job{aJob(t, 1, 9, "alice@x", "")},
 			func(cfg *Config) { cfg.Preemption.Requirements = expr(t, "MY.NiceUser == True") }, "1.0>slot1(7.1 Priority)"},
+		{"as long as the holder has more than four", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")},
+			func(cfg *Config) { cfg.Preemption.Requirements = expr(t, "RemoteUserResourcesInUse > 4") }, "1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority)"},
 		{"not considered", equal(t, 3, ""), runs(7, "bob@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, func(cfg *Config) { cfg.Preemption.Consider = false }, ""},
 		{"the slot ranks the job lower", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)`), runs(7, "bob@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
 		{"the slot ranks the job higher", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, 1, 0)`), runs(7, "alice@x", 1, 3, time.Minute), []Job{aJob(t, 1, 9, "bob@x", "")}, nil,
