@@ -36,6 +36,8 @@ func TestAllocate(t *testing.T) {
 		{"a group without quota has what others leave", 10, QuotaRules{}, false,
 			[]Group{accepting(static("a", 4)), accepting(Group{Name: "b"}), accepting(Group{Name: "c"})}, []float64{0, 6, 9, 9}, "0 6+2 2+2 2+2"},
 		{"surplus by quota", 12, QuotaRules{}, false, []Group{accepting(static("a", 2)), accepting(static("b", 4)), static("c", 6)}, []float64{0, 9, 9, 3}, "0 3+1 6+2 3"},
+		{"and by that of all below", 12, QuotaRules{}, false,
+			[]Group{accepting(static("a", 4)), accepting(static("a.x", 2)), accepting(static("b", 2)), static("c", 6)}, []float64{0, 9, 9, 0, 9}, "0 4+2 4+2 0 4+2"},
 		{"whole slots are dealt out", 10, QuotaRules{}, true,
 			[]Group{accepting(dynamic("a", 0.25)), accepting(dynamic("b", 0.25)), accepting(dynamic("c", 0.5))}, []float64{0, 9, 9, 9}, "0 2 2 6+1"},
 		{"what is cut off as well", 10.5, QuotaRules{}, true, thirds, []float64{0, 9, 9, 9}, "0 4+0.5 3 3"},
