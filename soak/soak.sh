@@ -46,7 +46,8 @@ tests=$(grep -rhoE --include='*_test.go' '^func TestSoak\w+' . | wc -l)
 for package in $(packages '^func TestSoak'); do
   for test in $(sed -nE 's/^func (TestSoak[A-Za-z0-9_]*)\(.*/\1/p' "$package"/*_test.go); do
     echo "-- $package $test"
-    FAIRSPOOL_SOAK=$(($(left) / tests))s go test "$package" -run "^$test\$" -count 1 -timeout 0
+    share=$(($(left) / tests))
+    FAIRSPOOL_SOAK=$((share > 2 ? share : 2))s go test "$package" -run "^$test\$" -count 1 -timeout 0
     tests=$((tests - 1))
   done
 done
