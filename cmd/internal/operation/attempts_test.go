@@ -109,6 +109,24 @@ func TestAttempts(t *testing.T) {
 		"ExitBySignal=true", "ExitSignal=9", "BytesSent=7.0", "BytesRecvd=5.0", "JobCurrentStartExecutingDate="+unix(100)[:len(unix(100))-1]+"1")
 }
 
+// What the attempt of a removed job took is wasted, also when the job came to its end.
+func TestRemovedAttemptIsWasted(t *testing.T) {
+	b := newBench(t)
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("x")
+		tx.Set(first, "LeaveJobInQueue", classad.Literal(classad.Bool(true)))
+		return nil
+	})
+	n := b.start(noon)
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("remove")
+		_, err := Remove(tx, first, "gone", noon.Add(time.Minute), params)
+		return err
+	})
+	b.endFirst(n, noon.Add(2*time.Minute), Ending{Wall: 2 * time.Minute})
+	b.says("removed", "JobStatus=3", "RemoteWallClockTime=120.0", "CommittedTime=none", "WastedTime=120.0")
+}
+
 // Who has nothing to say of a claim reports nothing.
 func TestReportGone(t *testing.T) {
 	b := newBench(t)

@@ -79,6 +79,7 @@ func TestPolicies(t *testing.T) {
 		{"removal of what hangs on others", []string{"JobStatus = 5", "HoldReasonCode = 1000", "PeriodicRelease = true", "PeriodicRemove = true"}, "remove 2.0-3"},
 		{"vacate without a claim", []string{"JobStatus = 2", "PeriodicVacate = true"}, ""},
 		{"present run", []string{"JobStatus = 2", fmt.Sprintf("JobCurrentStartDate = %d", noon.Unix()-100), "RemoteWallClockTime = 3.5", "PeriodicHold = RemoteWallClockTime == 3703.5"}, "hold 2.0-3"},
+		{"present run, partly reported", []string{"JobStatus = 2", fmt.Sprintf("JobCurrentStartDate = %d", noon.Unix()-100), "RemoteWallClockTime = 63.5", "WallClockCheckpoint = 60.0", "PeriodicHold = RemoteWallClockTime == 3703.5"}, "hold 2.0-3"},
 		{"past run", []string{"JobStatus = 1", fmt.Sprintf("JobCurrentStartDate = %d", noon.Unix()-100), "RemoteWallClockTime = 3.5", "PeriodicHold = RemoteWallClockTime == 3.5"}, "hold 2.0-3"},
 		{"ended", []string{"JobStatus = 4", "LeaveJobInQueue = false"}, "go 2.0-3"},
 		{"ended, kept", []string{"JobStatus = 4", "LeaveJobInQueue = ProcId == 1"}, "go 2.0, go 2.2-3"},
