@@ -152,15 +152,24 @@ func TestTransferFails(t *testing.T) {
 	}
 }
 
+// With ON_SUCCESS nothing comes back of a job that fails, or that a signal ends.
 func TestOutputOfFailure(t *testing.T) {
 	t.Parallel()
-	p := newPool(t)
-	id := p.match(`echo n >new; exit 3`, "ShouldTransferFiles", `"YES"`, "WhenToTransferOutput", `"ON_SUCCESS"`)
-	p.starter(0, 1, "-wait")
-	if got, want := p.history(id, "JobStatus", "ExitCode"), "JobStatus=4 ExitCode=3"; got != want || p.read("new") != "" {
-		t.Errorf("the job's ad: %s, output %q, want %s and none", got, p.read("new"), want)
+	for script, want := range map[string]string{
+		`echo n >new; exit 3`:     "JobStatus=4 ExitBySignal=false ExitCode=3 ExitSignal=undefined",
+		`echo n >new; kill -9 $$`: "JobStatus=4 ExitBySignal=true ExitCode=undefined ExitSignal=9",
+	} {
+		t.Run(script, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t)
+			id := p.match(script, "ShouldTransferFiles", `"YES"`, "WhenToTransferOutput", `"ON_SUCCESS"`)
+			p.starter(0, 1, "-wait")
+			if got := p.history(id, "JobStatus", "ExitBySignal", "ExitCode", "ExitSignal"); got != want || p.read("new") != "" {
+				t.Errorf("the job's ad: %s, output %q, want %s and none", got, p.read("new"), want)
+			}
+			p.nothingLeft()
+		})
 	}
-	p.nothingLeft()
 }
 
 // A job that is made to go leaves nothing, or what it has for its next attempt.
