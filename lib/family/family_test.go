@@ -112,6 +112,20 @@ func (f *try) sleepers(n int) {
 	testenv.Until(f, fmt.Sprintf("%d processes are there", n), func() bool { return len(f.tokens()) >= n })
 }
 
+// pidIn reads the process id that a job wrote to a file.
+func (f *try) pidIn(name string) int {
+	f.Helper()
+	text, err := os.ReadFile(filepath.Join(f.dir, name))
+	if err != nil {
+		f.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+	if err != nil {
+		f.Fatal(err)
+	}
+	return pid
+}
+
 // None of these outlives End, with a cgroup or without.
 func TestEnd(t *testing.T) {
 	for _, c := range []struct {
@@ -204,14 +218,7 @@ func TestOwnPrograms(t *testing.T) {
 func TestReaping(t *testing.T) {
 	f := open(t, "")
 	job := f.start(`mkfifo pipe; (sh -c 'echo $$ >pipe' &) ; read orphan <pipe; echo $orphan >orphan; >ready; $S`)
-	text, err := os.ReadFile(f.dir + "/orphan")
-	if err != nil {
-		t.Fatal(err)
-	}
-	pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	pid := f.pidIn("orphan")
 	testenv.Until(f, "the orphan is reaped", func() bool { return syscall.Kill(pid, 0) == syscall.ESRCH })
 	job.Process.Kill()
 	job.Wait()

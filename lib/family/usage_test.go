@@ -50,8 +50,10 @@ func TestUsageTimes(t *testing.T) {
 	for _, kind := range kinds {
 		t.Run(kind.name, func(t *testing.T) {
 			f := open(t, kind.base)
-			job := f.start(`mkfifo done; (` + burn + `); (sh -c '` + burn + `; echo >done' &); ` + burn + `; read line <done; >ready; exec $S`)
+			job := f.start(`mkfifo done; (` + burn + `); (sh -c 'echo $$ >orphan; ` + burn + `; echo >done' &); ` + burn + `; read line <done; >ready; exec $S`)
 			f.sleepers(1)
+			orphan := f.pidIn("orphan")
+			testenv.Until(t, "the orphan is reaped, which makes its time count", func() bool { return syscall.Kill(orphan, 0) == syscall.ESRCH })
 			first := f.Usage()
 			job.Process.Kill()
 			job.Wait()
