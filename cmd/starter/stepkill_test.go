@@ -54,7 +54,8 @@ func dieAsTold() {
 	}
 }
 
-// die ends the process, if it is the first that wants to, and says whether that is late.
+// die ends the process with SIGKILL, unless another has made the file mark before, and writes
+// its id and late into that file.
 func die(mark string, late bool) {
 	f, err := os.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, os.ErrExist) {

@@ -36,7 +36,7 @@ func Opened(t testing.TB, path string) (wait func()) {
 	}
 }
 
-// UntilWaiting waits until a process waits for the lock of a spool's file, which somebody else
+// UntilWaiting waits until a process waits for the lock on a file of a spool, which another process
 // has: it has the file open for writing, as readers never have.
 func UntilWaiting(t testing.TB, pid int, path string) {
 	t.Helper()

@@ -40,7 +40,7 @@ func (r rules) allows(e *classad.Expr, ad *classad.Ad) bool {
 	return e == nil || e.Eval(r.eval, ad, nil).True()
 }
 
-// number returns an attribute as a number, 0 where it is none.
+// number returns an attribute as a number; 0 stands for every value that is no number.
 func (r rules) number(ad *classad.Ad, name string, target *classad.Ad) float64 {
 	if x, ok := ad.Eval(r.eval, name, target).Number(); ok && x == x {
 		return x

@@ -95,7 +95,7 @@ func playDays(t *testing.T, seed uint64) {
 		}
 	}
 	s.checkOustings(t)
-	// What somebody holds is rounded, its RUP goes to what is held, and its share with that.
+	// Holdings are rounded to whole slots; the RUP follows the holdings, and the share the RUP.
 	// It takes many half-lives until that is worth another slot.
 	most := len(s.users) * (1 + int(length/2/(12*s.cfg.Params.HalfLife)))
 	if got := s.oustings(late); len(got) > most {
