@@ -3,6 +3,8 @@
 GO       ?= go
 PREFIX   ?= /usr/local
 DESTDIR  ?=
+# Before the names of programs and pages: PROGRAM_PREFIX=fs- leaves Grid Engine's qstat alone.
+PROGRAM_PREFIX ?=
 COMMANDS  = classad negotiate prio qdel qhold qrls qstat slots spool starter submit userprio
 MAN       = $(wildcard man/*.[1-9])
 
@@ -11,7 +13,7 @@ MAN       = $(wildcard man/*.[1-9])
 all: build
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
 
 # Scripts run the commands of bin, of which go's cache of test results knows nothing: -count 1.
 test: build
@@ -38,10 +40,13 @@ soak: build
 
 install: build
 	install -d $(DESTDIR)$(PREFIX)/bin
-	for c in $(COMMANDS); do install -m 755 bin/$$c $(DESTDIR)$(PREFIX)/bin/ || exit 1; done
+	for c in $(COMMANDS); do \
+	  install -m 755 bin/$$c $(DESTDIR)$(PREFIX)/bin/$(PROGRAM_PREFIX)$$c || exit 1; \
+	done
 	for m in $(MAN); do \
-	  d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
-	  install -d $$d && install -m 644 $$m $$d/ || exit 1; \
+	  n=$${m##*/}; d=$(DESTDIR)$(PREFIX)/share/man/man$${m##*.}; \
+	  case " $(COMMANDS) " in *" $${n%.*} "*) n=$(PROGRAM_PREFIX)$$n;; esac; \
+	  install -d $$d && install -m 644 $$m $$d/$$n || exit 1; \
 	done
 
 clean:
