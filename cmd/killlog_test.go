@@ -48,7 +48,11 @@ func TestKilledLogs(t *testing.T) {
 	})
 	f.done("", "starter", "-q", "-wait")
 
-	cluster = submit(fmt.Sprintf("arguments = \"-c 'until [ -e %s/go ]; do sleep 0.01; done'\"\n", f.dir))
+	gate := filepath.Join(f.dir, "gate") // the job waits for a writer to open it
+	if err := unix.Mkfifo(gate, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	cluster = submit(fmt.Sprintf("arguments = \"-c ': <%s'\"\n", gate))
 	f.done("", "negotiate", "-q")
 	f.done("", "starter", "-q")
 	executed := func() bool {
@@ -56,7 +60,7 @@ func TestKilledLogs(t *testing.T) {
 	}
 	testenv.Until(t, "the job's log says that it runs", executed)
 	f.killAtLog(cluster, func() func() { // event 005
-		write(t, filepath.Join(f.dir, "go"), "")
+		write(t, gate, "")
 		return f.killSupervisors
 	})
 
