@@ -18,6 +18,7 @@ var layout = map[string][]string{
 	"lib/classad/internal/lazydfa": nil,
 	"lib/internal/golden":          nil,
 	"lib/nearest":                  nil,
+	"lib/plural":                   nil,
 	"lib/condorconfig":             {"lib/classad", "lib/macro"},
 	"lib/config":                   {"lib/accountant", "lib/maui", "lib/mauicfg", "lib/nearest", "lib/qconf", "lib/sge"},
 	"lib/history":                  {"lib/accountant"},
@@ -32,13 +33,13 @@ var layout = map[string][]string{
 	"lib/macro":                    {"lib/classad", "lib/nearest"},
 	"lib/maui":                     {"lib/accountant", "lib/classad", "lib/jobprio", "lib/pool", "lib/radix"},
 	"lib/mauicfg":                  nil,
-	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/jobprio", "lib/pool"},
+	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/jobprio", "lib/plural", "lib/pool"},
 	"lib/qconf":                    nil,
 	"lib/radix":                    nil,
 	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/jobprio", "lib/nearest", "lib/pool", "lib/radix"},
 	"lib/submitfile":               {"lib/classad", "lib/jobargs", "lib/macro"},
 	"lib/userlog":                  {"lib/pool"},
-	"spool":                        {"lib/accountant", "lib/classad", "lib/history", "lib/pool"},
+	"spool":                        {"lib/accountant", "lib/classad", "lib/history", "lib/plural", "lib/pool"},
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock; that of

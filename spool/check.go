@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -255,9 +256,9 @@ func (c *checker) inForce(base pinned, current ack) {
 	c.factories(st, p.next, sound)
 	torn := ""
 	if n := c.torn(p); n > 0 {
-		torn = fmt.Sprintf(", and %s of one that was never completed", counted(n, "byte"))
+		torn = fmt.Sprintf(", and %s of one that was never completed", plural.Count(n, "byte"))
 	}
-	c.fine(filepath.Base(c.s.journal(base.number)), "%s%s", counted(count, "transaction"), torn)
+	c.fine(filepath.Base(c.s.journal(base.number)), "%s%s", plural.Count(count, "transaction"), torn)
 	for _, month := range slices.Sorted(maps.Keys(st.history)) {
 		c.month(historyFile(month), st.history[month], func(known stretch) error {
 			if c.s.version.Format < format { // before there were checksums
@@ -334,7 +335,7 @@ func (c *checker) files(g *generation) (sound bool) {
 	c.sound = true
 	name := filepath.Base(c.s.indexFile(g.number))
 	if c.s.version.Format >= format {
-		c.fine(name, "%s, %s", counted(len(g.jobs)+len(g.slots), "segment"), counted(len(g.tables), "table"))
+		c.fine(name, "%s, %s", plural.Count(len(g.jobs)+len(g.slots), "segment"), plural.Count(len(g.tables), "table"))
 	}
 	checkSegments(c, newBlocks(c.s, "jobs", clusterKeys, g.jobs, clusterOf), "cluster")
 	checkSegments(c, newBlocks(c.s, "slots", slotKeys, g.slots, slotOf), "slot")
@@ -344,7 +345,7 @@ func (c *checker) files(g *generation) (sound bool) {
 			continue
 		}
 		if _, err := c.s.tableOf(g, table)(); !c.trouble(t.name, err) {
-			c.fine(t.name, "%s", counted(t.rows, "row"))
+			c.fine(t.name, "%s", plural.Count(t.rows, "row"))
 		}
 	}
 	g.name(c.named)
@@ -380,7 +381,7 @@ func checkSegments[K int | string, V any](c *checker, b *blocks[K, V], what stri
 		}
 		from.Close()
 		b.open[i] = nil // its index is no longer needed
-		c.fine(name, "%s", counted(f.blocks, what))
+		c.fine(name, "%s", plural.Count(f.blocks, what))
 	}
 }
 
@@ -396,7 +397,7 @@ func (c *checker) month(name string, known stretch, read func(stretch) error) {
 		return
 	}
 	if !c.trouble(name, read(known)) {
-		c.fine(name, "%s", counted(int(known.end), "byte"))
+		c.fine(name, "%s", plural.Count(int(known.end), "byte"))
 	}
 }
 

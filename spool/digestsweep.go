@@ -9,6 +9,8 @@ import (
 	"os"
 	"slices"
 	"strconv"
+
+	"fairspool/lib/plural"
 )
 
 // digestFiles returns the clusters for which there is a digest's file, ascending.
@@ -120,7 +122,7 @@ func (c *checker) factories(st *state, next int, sound bool) {
 		}
 		err := c.s.eachDigestBlock(rows[cluster], func([]byte) error { return nil })
 		if !c.trouble(name, err) {
-			c.fine(name, "%s", counted(int(rows[cluster].bytes), "byte"))
+			c.fine(name, "%s", plural.Count(int(rows[cluster].bytes), "byte"))
 		}
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"fairspool/lib/plural"
 )
 
 // factories writes the factories, by cluster, and behind each its digest, a block
@@ -54,7 +56,7 @@ func (v *salvage) factories() error {
 		if err != nil {
 			return err
 		}
-		v.telling(path, "%s", counted(int(f.bytes), "byte"))
+		v.telling(path, "%s", plural.Count(int(f.bytes), "byte"))
 	}
 	return nil
 }

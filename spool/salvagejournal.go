@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"fairspool/lib/plural"
 )
 
 // replay takes the transactions of the journal, or when it is not certain which
@@ -73,7 +75,7 @@ func (v *salvage) replayOne(current ack, inForce bool) {
 	if inForce {
 		v.tail(path, line, b, current)
 	}
-	v.telling(path, "%d transactions are taken", taken)
+	v.telling(path, "%s taken", plural.Pick(taken, "1 transaction is", "%d transactions are"))
 }
 
 // between reports what does not check before a transaction that does, which

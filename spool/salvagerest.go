@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -68,7 +69,7 @@ func salvageRows[K comparable, V any](v *salvage, name string, t *table[K, V]) m
 			t.load = nil
 		} else {
 			t.load = func() (chunk, error) { return file, nil }
-			v.telling(file.file, "%d rows are taken", v.g.tables[name].rows)
+			v.telling(file.file, "%s taken", plural.Pick(v.g.tables[name].rows, "1 row is", "%d rows are"))
 		}
 	}
 	for k, c := range t.texts { // the journal's are proven, and parse
@@ -175,7 +176,7 @@ func (v *salvage) history() error {
 		if err != nil {
 			return err
 		}
-		v.telling(m.path, "%d ads are taken", m.taken)
+		v.telling(m.path, "%s taken", plural.Pick(m.taken, "1 ad is", "%d ads are"))
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 
 	"fairspool/lib/history"
+	"fairspool/lib/plural"
 )
 
 // samples checks the files of samples and the names.
@@ -15,7 +16,7 @@ func (c *checker) samples() {
 	if err == nil {
 		n, _, bad := history.ParseNames(text)
 		if c.altered(namesFile, bad) && n != nil {
-			c.fine(namesFile, "%s", counted(n.Len(), "name"))
+			c.fine(namesFile, "%s", plural.Count(n.Len(), "name"))
 		}
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		c.trouble(namesFile, err)
@@ -51,9 +52,9 @@ func (c *checker) sampleFile(name string) {
 	}
 	torn := ""
 	if found.End < size {
-		torn = fmt.Sprintf(", and %s of one that was never completed", counted(int(size-found.End), "byte"))
+		torn = fmt.Sprintf(", and %s of one that was never completed", plural.Count(int(size-found.End), "byte"))
 	}
-	c.fine(name, "samples of %s%s", counted(blocks, "moment"), torn)
+	c.fine(name, "samples of %s%s", plural.Count(blocks, "moment"), torn)
 }
 
 // altered reports damage and tells whether there was none.

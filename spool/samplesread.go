@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/lib/history"
+	"fairspool/lib/plural"
 )
 
 // Samples says which samples are wanted.
@@ -185,7 +186,7 @@ func (p *pass) file(r *history.Reader, name string, until time.Time) error {
 	})
 	p.tell(name, found.Damaged)
 	if nameless > 0 {
-		p.damage = append(p.damage, fmt.Errorf("%s: %s of names that %s does not have", p.s.path(name), counted(nameless, "sample"), namesFile))
+		p.damage = append(p.damage, fmt.Errorf("%s: %s of names that %s does not have", p.s.path(name), plural.Count(nameless, "sample"), namesFile))
 	}
 	return err
 }

@@ -3,6 +3,8 @@ package spool
 import (
 	"fmt"
 	"strings"
+
+	"fairspool/lib/plural"
 )
 
 // summary says in a few words what a transaction changed.
@@ -30,13 +32,13 @@ func summary(f frame) string {
 	}
 	var words []string
 	if jobs['N'] > 0 {
-		words = append(words, clusters(first, last)+" of "+counted(jobs['N'], "job"))
+		words = append(words, clusters(first, last)+" of "+plural.Count(jobs['N'], "job"))
 	}
 	if jobs['N'] == 0 && jobs['L'] == 0 && lines['A']+lines['D'] > 0 {
-		words = append(words, counted(lines['A']+lines['D'], "change")+" of jobs")
+		words = append(words, plural.Count(lines['A']+lines['D'], "change")+" of jobs")
 	}
 	if lines['S'] == 0 && lines['G']+lines['g'] > 0 {
-		words = append(words, counted(lines['G']+lines['g'], "change")+" of slots")
+		words = append(words, plural.Count(lines['G']+lines['g'], "change")+" of slots")
 	}
 	for _, w := range []struct {
 		n    int
@@ -50,7 +52,7 @@ func summary(f frame) string {
 		{lines['F'], "factory", ""}, {lines['f'], "factory", " ended"}, {lines['h'], "file", " archived"},
 	} {
 		if w.n > 0 {
-			words = append(words, counted(w.n, w.what)+w.how)
+			words = append(words, plural.Count(w.n, w.what)+w.how)
 		}
 	}
 	return strings.Join(words, ", ")
@@ -64,11 +66,3 @@ func clusters(first, last int) string {
 }
 
 // counted says how many there are of something.
-func counted(n int, what string) string {
-	if stem, ok := strings.CutSuffix(what, "y"); ok && n != 1 {
-		what = stem + "ies"
-	} else if n != 1 {
-		what += "s"
-	}
-	return fmt.Sprintf("%d %s", n, what)
-}

@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 )
 
 // checked is what check says of a file.
@@ -80,7 +81,7 @@ func showChecked(c *cmdline.Call, all []checked) error {
 		if k.unread {
 			continue
 		}
-		text := fmt.Sprintf("%s: %s", called(k.File), plural(k.Ads, "ad"))
+		text := fmt.Sprintf("%s: %s", called(k.File), plural.Count(k.Ads, "ad"))
 		if n := len(k.Errors); n > 0 {
 			text += fmt.Sprintf(", and %d bad", n)
 		}

@@ -8,6 +8,7 @@ import (
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 )
 
 // pairing is what came of one slot and the job.
@@ -191,7 +192,7 @@ func (m *matching) show(files []string) error {
 }
 
 func (m *matching) total() string {
-	return fmt.Sprintf("%d of %d slots match.", m.count, m.slots)
+	return fmt.Sprintf("%d of %s.", m.count, plural.Pick(m.slots, "1 slot matches", "%d slots match"))
 }
 
 // summary writes how many slots match, and what keeps the others from it.

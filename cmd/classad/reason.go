@@ -6,6 +6,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"fairspool/lib/plural"
 )
 
 // reason is what refusals of many slots have in common: who refuses, and by
@@ -164,7 +166,7 @@ func (rs *reasons) show(w io.Writer) error {
 	b.WriteString("\nWhat keeps slots from matching, and how many. \"Only\" counts those that nothing\nelse keeps from it.\n\n  Slots    Only\n")
 	for i, k := range list {
 		if i == shownReasons {
-			fmt.Fprintf(&b, "\nAnd %s, each for at most %s.\n", plural(len(list)-i, "other reason"), plural(k.Slots, "slot"))
+			fmt.Fprintf(&b, "\nAnd %s, each for at most %s.\n", plural.Count(len(list)-i, "other reason"), plural.Count(k.Slots, "slot"))
 			break
 		}
 		k.show(&b)
@@ -233,7 +235,7 @@ func either(values []often, all int) string {
 	var texts []string
 	for i, v := range values {
 		if i == shownValues {
-			return strings.Join(texts, ", ") + " or " + plural(all-i, "other value")
+			return strings.Join(texts, ", ") + " or " + plural.Count(all-i, "other value")
 		}
 		texts = append(texts, short(v.Value, valueBytes))
 	}

@@ -53,10 +53,3 @@ func short(text string, most int) string {
 	}
 	return visible(text[:most]) + "..."
 }
-
-func plural(n int, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return fmt.Sprintf("%d %ss", n, what)
-}

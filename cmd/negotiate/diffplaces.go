@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 )
 
 // QueuePlace is where a job stands in the one queue: its place among the jobs that the cycle
@@ -71,7 +72,7 @@ func (d Difference) tellPlaces(c *cmdline.Call) {
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(c.Stdout, "\n%d %s would have another place in the queue:\n", jobs, plural(jobs, "job"))
+	fmt.Fprintf(c.Stdout, "\n%d %s would have another place in the queue:\n", jobs, plural.Noun(jobs, "job"))
 	for _, l := range lines {
 		fmt.Fprintf(c.Stdout, "  %s\n", l)
 	}

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 )
 
 // epoch is the time of reports whose time nobody sees.
@@ -26,11 +27,11 @@ func tellDifference(c *cmdline.Call, d dry) error {
 	now, then := len(d.plan.Matches), len(d.after.Matches)
 	leave := ""
 	if now, then := preempted(d.plan), preempted(d.after); now+then > 0 {
-		leave = fmt.Sprintf(", %s %s preempted", turn(now, then), plural(then, "job"))
+		leave = fmt.Sprintf(", %s %s preempted", turn(now, then), plural.Noun(then, "job"))
 	}
 	fmt.Fprintf(c.Stdout, "\nCycle %d: %s %s would be matched%s, %s of %s %s free.\n", d.number,
-		turn(now, then), plural(then, "job"), leave, turn(d.plan.Candidates, d.after.Candidates),
-		turn(d.plan.Slots, d.after.Slots), plural(d.after.Slots, "slot"))
+		turn(now, then), plural.Noun(then, "job"), leave, turn(d.plan.Candidates, d.after.Candidates),
+		turn(d.plan.Slots, d.after.Slots), plural.Noun(d.after.Slots, "slot"))
 	if both.Difference.none() {
 		same := "shares, matches and reasons"
 		if d.plan.Policy != "" && d.after.Policy != "" {
@@ -60,17 +61,17 @@ func (d Difference) tell(c *cmdline.Call) error {
 	}); err != nil {
 		return err
 	}
-	showLines(c, plural(len(d.Gained), "job")+" would be matched that would not now", matchLines(d.Gained))
-	showLines(c, plural(len(d.Lost), "job")+" would not be matched that would now", matchLines(d.Lost))
+	showLines(c, plural.Noun(len(d.Gained), "job")+" would be matched that would not now", matchLines(d.Gained))
+	showLines(c, plural.Noun(len(d.Lost), "job")+" would not be matched that would now", matchLines(d.Lost))
 	var moved []string
 	for _, m := range d.Moved {
 		moved = append(moved, fmt.Sprintf("%s of %s: %s -> %s", m.Job, m.Submitter, m.Now, m.WhatIf))
 	}
-	showLines(c, plural(len(moved), "job")+" would be matched with another slot", moved)
-	showLines(c, plural(len(d.Preempted), "job")+" would be preempted that would not now", evictedLines(d.Preempted))
-	showLines(c, plural(len(d.Spared), "job")+" would not be preempted that would now", evictedLines(d.Spared))
-	showLines(c, plural(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
-	showLines(c, plural(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
+	showLines(c, plural.Noun(len(moved), "job")+" would be matched with another slot", moved)
+	showLines(c, plural.Noun(len(d.Preempted), "job")+" would be preempted that would not now", evictedLines(d.Preempted))
+	showLines(c, plural.Noun(len(d.Spared), "job")+" would not be preempted that would now", evictedLines(d.Spared))
+	showLines(c, plural.Noun(len(d.Reserved), "slot")+" would be reserved that would not now", reservedLines(d.Reserved))
+	showLines(c, plural.Noun(len(d.Released), "slot")+" would not be reserved that would now", reservedLines(d.Released))
 	d.tellPlaces(c)
 	d.tellReasons(c)
 	return nil

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 )
 
 // show prints the explanation for people.
@@ -70,15 +71,12 @@ func (s State) words() string {
 func (s Standing) words() string {
 	if s.Policy != "" {
 		return fmt.Sprintf("Jobs go by the one queue of the policy %s, whoever has submitted them: %d of %d idle %s of %s matched.",
-			s.Policy, s.Matched, s.Idle, plural(s.Idle, "job"), s.Name)
+			s.Policy, s.Matched, s.Idle, plural.Noun(s.Idle, "job"), s.Name)
 	}
 	ahead := "no submitter is"
-	switch n := s.Place - 1; {
-	case n == 1:
-		ahead = "1 submitter is"
-	case n > 1:
-		ahead = fmt.Sprintf("%d submitters are", n)
+	if s.Place > 1 {
+		ahead = plural.Pick(s.Place-1, "1 submitter is", "%d submitters are")
 	}
 	return fmt.Sprintf("Of %d %s, %s ahead of %s, whose EUP is %.2f (lower is better): pie slice %.2f, limit %.2f, %d of %d idle %s matched.",
-		s.Of, plural(s.Of, "submitter"), ahead, s.Name, s.EffectivePriority, s.PieSlice, s.Limit, s.Matched, s.Idle, plural(s.Idle, "job"))
+		s.Of, plural.Noun(s.Of, "submitter"), ahead, s.Name, s.EffectivePriority, s.PieSlice, s.Limit, s.Matched, s.Idle, plural.Noun(s.Idle, "job"))
 }

@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/plural"
 )
 
 // message is what somebody is told of a cluster.
@@ -34,7 +35,7 @@ func write(m operation.Owed) message {
 	b.line("Owner", m.Owner)
 	switch m.About {
 	case operation.TellHeld:
-		subject += fmt.Sprintf("%d %s held", m.Held, counted(m.Held, "job was", "jobs were"))
+		subject += fmt.Sprintf("%d %s held", m.Held, plural.Pick(m.Held, "job was", "jobs were"))
 		b.line("Jobs held", fmt.Sprint(m.Held))
 		b.sum(m.Endings)
 		b.list("The first of them", []string{m.FirstHeld})
@@ -64,8 +65,8 @@ func how(e operation.Endings) string {
 	case e.Succeeded == all:
 		return fmt.Sprintf("all %d jobs succeeded", all)
 	}
-	of, failed := fmt.Sprintf("of %d %s", all, plural(all, "job")), e.Failed+e.Signalled
-	removed := counted(e.Removed, "was removed", "were removed")
+	of, failed := fmt.Sprintf("of %d %s", all, plural.Noun(all, "job")), e.Failed+e.Signalled
+	removed := plural.Pick(e.Removed, "was removed", "were removed")
 	switch {
 	case e.Removed == 0:
 		return fmt.Sprintf("%d %s failed", failed, of)

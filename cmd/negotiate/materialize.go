@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/steer"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -69,10 +70,10 @@ func notYetMade(c *cmdline.Call, v *spool.View) {
 		names = append(names, fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Next+room[i]-1)))
 	}
 	if more := len(names) - mostNames; more > 0 {
-		names = append(names[:mostNames], fmt.Sprintf("%d %s more", more, plural(more, "cluster")))
+		names = append(names[:mostNames], fmt.Sprintf("%d %s more", more, plural.Noun(more, "cluster")))
 	}
 	c.Warn("%d %s still to come would appear first, and %s left out here: %s",
-		all, counted(all, "job that is", "jobs that are"), counted(all, "is", "are"), strings.Join(names, ", "))
+		all, plural.Pick(all, "job that is", "jobs that are"), plural.Pick(all, "is", "are"), strings.Join(names, ", "))
 }
 
 // through returns procs as in 3-7.
@@ -92,10 +93,10 @@ func absent(v *spool.View, x *explained) error {
 	}
 	name := fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Jobs-1))
 	if why, held := steer.HeldBack(f); held {
-		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, counted(f.Jobs-f.Next, "is", "are"), why)
+		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"), why)
 	}
 	if f.Paused != "" {
 		return fmt.Errorf("%s: not in the queue, as %s cannot be made: %s", x.written, name, f.Paused)
 	}
-	return fmt.Errorf("%s: not in the queue yet: %s %s still to come", x.written, name, counted(f.Jobs-f.Next, "is", "are"))
+	return fmt.Errorf("%s: not in the queue yet: %s %s still to come", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"))
 }

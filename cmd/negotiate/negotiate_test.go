@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -315,8 +316,8 @@ func TestOneCycleAtATime(t *testing.T) {
 
 func TestPlural(t *testing.T) {
 	for n, want := range map[int]string{0: "jobs", 1: "job", 2: "jobs"} {
-		if got := plural(n, "job"); got != want {
-			t.Errorf("plural(%d, job) = %s, want %s", n, got, want)
+		if got := plural.Noun(n, "job"); got != want {
+			t.Errorf("plural.Noun(%d, job) = %s, want %s", n, got, want)
 		}
 	}
 }

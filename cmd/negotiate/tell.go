@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -56,7 +57,7 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 	if line := did.line(); line != "" {
 		fmt.Fprintln(c.Stdout, line)
 	}
-	if err := showPreempted(c, plan, counted(preempted(plan), "is", "are")); err != nil {
+	if err := showPreempted(c, plan, plural.Pick(preempted(plan), "is", "are")); err != nil {
 		return err
 	}
 	showReserved(c, plan)
@@ -134,10 +135,10 @@ var queueColumns = []cmdline.Column{
 func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, would string) {
 	leave := ""
 	if n := preempted(plan); n > 0 {
-		leave = fmt.Sprintf(", %d %s %spreempted", n, plural(n, "job"), would)
+		leave = fmt.Sprintf(", %d %s %spreempted", n, plural.Noun(n, "job"), would)
 	}
 	fmt.Fprintf(c.Stdout, "Cycle %d: %d %s %smatched%s, %d of %d %s free.\n",
-		r.Cycle, len(r.Matches), plural(len(r.Matches), "job"), would, leave, plan.Candidates, r.Slots, plural(r.Slots, "slot"))
+		r.Cycle, len(r.Matches), plural.Noun(len(r.Matches), "job"), would, leave, plan.Candidates, r.Slots, plural.Noun(r.Slots, "slot"))
 	if len(r.Submitters) == 0 {
 		fmt.Fprintln(c.Stdout, "No job is waiting, and no slot is in use.")
 	}
@@ -242,13 +243,4 @@ func priority(x *float64) string {
 		return "-"
 	}
 	return negotiator.PriorityText(*x)
-}
-
-func plural(n int, noun string) string { return counted(n, noun, noun+"s") }
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -38,7 +39,7 @@ func tellDry(c *cmdline.Call, d dry) error {
 		return err
 	}
 	given := givenUp(d.plan)
-	showLines(c, plural(len(given), "claim")+" would be given up, as no starter came in time", given)
+	showLines(c, plural.Noun(len(given), "claim")+" would be given up, as no starter came in time", given)
 	showReservations(c, d.world.pool.Reservations, d.plan, c.Config.ReserveTime)
 	return show(c, report, d.plan)
 }
@@ -101,7 +102,7 @@ func showMatches(c *cmdline.Call, plan *negotiator.Plan, w *world) error {
 		for _, m := range lines[mostRows:] {
 			rest += len(m.slots)
 		}
-		fmt.Fprintf(c.Stdout, "and %d more lines like these, of %d %s: -json has them all\n", n, rest, plural(rest, "job"))
+		fmt.Fprintf(c.Stdout, "and %d more lines like these, of %d %s: -json has them all\n", n, rest, plural.Noun(rest, "job"))
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 )
 
 var preemptColumns = []cmdline.Column{
@@ -37,7 +38,7 @@ func showPreempted(c *cmdline.Call, plan *negotiator.Plan, verb string) error {
 	if n := all - len(rows); n > 0 {
 		fmt.Fprintf(c.Stdout, "and %d more: -json has them all\n", n)
 	}
-	fmt.Fprintf(c.Stdout, "%d %s %s preempted; work lost, in slot weight times the time they ran: %s.\n", all, plural(all, "job"), verb, work(lost))
+	fmt.Fprintf(c.Stdout, "%d %s %s preempted; work lost, in slot weight times the time they ran: %s.\n", all, plural.Noun(all, "job"), verb, work(lost))
 	return nil
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -20,20 +21,20 @@ func showReserved(c *cmdline.Call, plan *negotiator.Plan) {
 			held = append(held, kept(r))
 		}
 	}
-	showLines(c, plural(len(held), "slot")+counted(len(held), " is", " are")+" reserved", held)
+	showLines(c, plural.Noun(len(held), "slot")+plural.Pick(len(held), " is", " are")+" reserved", held)
 	showGivenUp(c, over)
 }
 
 // showGivenUp prints the reservations that lasted too long.
 func showGivenUp(c *cmdline.Call, over []string) {
-	showLines(c, plural(len(over), "reservation")+counted(len(over), " is", " are")+" given up, after RESERVE_MAX_TIME", over)
+	showLines(c, plural.Noun(len(over), "reservation")+plural.Pick(len(over), " is", " are")+" given up, after RESERVE_MAX_TIME", over)
 }
 
 // showReservations prints what a dry run makes of the reservations before it.
 func showReservations(c *cmdline.Call, before []pool.Reservation, plan *negotiator.Plan, most time.Duration) {
 	begin, end, over := reservations(before, plan.Reservations, func(r pool.Reservation) bool { return c.Now.Sub(time.Unix(r.Since, 0)) >= most })
-	showLines(c, plural(len(begin), "slot")+" would be reserved", begin)
-	showLines(c, plural(len(end), "slot")+" would be reserved no longer", end)
+	showLines(c, plural.Noun(len(begin), "slot")+" would be reserved", begin)
+	showLines(c, plural.Noun(len(end), "slot")+" would be reserved no longer", end)
 	showGivenUp(c, over)
 }
 

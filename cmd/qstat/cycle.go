@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -134,10 +135,10 @@ func (c cycle) details(v verdict) []string {
 	switch {
 	case x.Ahead > 0 && a.OneQueue:
 		lines = append(lines, fmt.Sprintf("%d %s of others before it in the queue %s for such slots",
-			x.Ahead, choose(x.Ahead, "job", "jobs"), choose(x.Ahead, "waits", "wait")))
+			x.Ahead, plural.Pick(x.Ahead, "job", "jobs"), plural.Pick(x.Ahead, "waits", "wait")))
 	case x.Ahead > 0:
 		lines = append(lines, fmt.Sprintf("%d with a better EUP %s such slots or %s for them",
-			x.Ahead, choose(x.Ahead, "has", "have"), choose(x.Ahead, "waits", "wait")))
+			x.Ahead, plural.Pick(x.Ahead, "has", "have"), plural.Pick(x.Ahead, "waits", "wait")))
 	}
 	if a.PreemptionFor != "" && a.PreemptionFor != x.Submitter {
 		// Which the cycle works out for the first to ask only.
@@ -148,13 +149,6 @@ func (c cycle) details(v verdict) []string {
 		lines[i] = "  " + lines[i]
 	}
 	return lines
-}
-
-func choose(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }
 
 // verdicts divides procs by what the cycle said of them. Neighbours of which

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 )
 
 // Grid Engine's headings of jobs that wait whatever the slots do.
@@ -115,7 +116,7 @@ func (o *overview) append(b []byte, last cycle) []byte {
 			b = append(append(append(b, '\t'), p.String()...), '\n')
 		}
 		if rest := countProcs(list[len(named):]); rest > 0 {
-			b = fmt.Appendf(b, "\tand %d %s more\n", rest, choose(rest, "job", "jobs"))
+			b = fmt.Appendf(b, "\tand %d %s more\n", rest, plural.Pick(rest, "job", "jobs"))
 		}
 	}
 	return b

@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -71,7 +72,7 @@ func warnOfKept(c *cmdline.Call, factories []spool.Factory) {
 	if len(list) > most {
 		list = append(list[:most], "...")
 	}
-	c.Warn("%d %s still to come %s left out here: %s", jobs, choose(jobs, "job that is", "jobs that are"), choose(jobs, "is", "are"), strings.Join(list, ", "))
+	c.Warn("%d %s still to come %s left out here: %s", jobs, plural.Pick(jobs, "job that is", "jobs that are"), plural.Pick(jobs, "is", "are"), strings.Join(list, ", "))
 }
 
 func comingOf(f spool.Factory) negotiator.Procs {

@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -191,7 +192,7 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%d slot(s) advertised.\n", len(offers))
+	_, err = fmt.Fprintf(c.Stdout, "%s advertised.\n", plural.Count(len(offers), "slot"))
 	return err
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -42,7 +43,7 @@ func withdraw(c *cmdline.Call, names []string) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.Stdout, "%d slot(s) withdrawn.\n", count)
+	_, err = fmt.Fprintf(c.Stdout, "%s withdrawn.\n", plural.Count(count, "slot"))
 	return err
 }
 

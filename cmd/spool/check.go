@@ -10,6 +10,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -91,7 +92,7 @@ func (r *report) print(c *cmdline.Call, sound bool) error {
 			c.Warn("%s: damaged: %s%s", place(f), f.What, r.advice(f))
 		}
 	}
-	c.Warn("%s: %s damaged", r.dir, counted(len(damaged), "files"))
+	c.Warn("%s: %s damaged", r.dir, plural.Count(len(damaged), "file"))
 	return nil
 }
 
@@ -199,8 +200,8 @@ func (r *report) summary(damaged map[string]bool) [][]string {
 // list is a text that says counts and nothing else: "2 segments, 1 tables".
 var list = regexp.MustCompile(`^[0-9]{1,15} [a-z]+(, [0-9]{1,15} [a-z]+)*$`)
 
-// counts parts a list of counts into the words, joined by commas, and the
-// numbers. Any other text has no numbers.
+// counts parts a list of counts into the words, in the singular and joined by commas,
+// and the numbers. Any other text has no numbers.
 func counts(what string) (words string, numbers []int) {
 	if !list.MatchString(what) {
 		return what, nil
@@ -212,10 +213,7 @@ func counts(what string) (words string, numbers []int) {
 		if err != nil {
 			return what, nil
 		}
-		if !strings.HasSuffix(name, "s") { // one of them
-			name += "s"
-		}
-		names, numbers = append(names, name), append(numbers, n)
+		names, numbers = append(names, strings.TrimSuffix(name, "s")), append(numbers, n)
 	}
 	return strings.Join(names, ","), numbers
 }
@@ -227,11 +225,11 @@ func added(words string, numbers []int) string {
 	}
 	var items []string
 	for i, name := range strings.Split(words, ",") {
-		if name == "bytes" {
+		if name == "byte" {
 			items = append(items, size(int64(numbers[i])))
 			continue
 		}
-		items = append(items, counted(numbers[i], name))
+		items = append(items, plural.Count(numbers[i], name))
 	}
 	return strings.Join(items, ", ")
 }

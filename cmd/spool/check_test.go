@@ -143,11 +143,11 @@ func TestCounts(t *testing.T) {
 		numbers     []int
 		double      string // the text for two such files
 	}{
-		{"12 clusters", "clusters", []int{12}, "24 clusters"},
-		{"1 cluster", "clusters", []int{1}, "2 clusters"},
+		{"12 clusters", "cluster", []int{12}, "24 clusters"},
+		{"1 cluster", "cluster", []int{1}, "2 clusters"},
 		{"1 transaction, and 3 bytes of one that was never completed", "1 transaction, and 3 bytes of one that was never completed", nil, "1 transaction, and 3 bytes of one that was never completed"},
-		{"2 segments, 1 table", "segments,tables", []int{2, 1}, "4 segments, 2 tables"},
-		{"700 bytes", "bytes", []int{700}, "1.4 KB"},
+		{"2 segments, 1 table", "segment,table", []int{2, 1}, "4 segments, 2 tables"},
+		{"700 bytes", "byte", []int{700}, "1.4 KB"},
 		{"format 2, UID_DOMAIN x", "format 2, UID_DOMAIN x", nil, "format 2, UID_DOMAIN x"},
 		{"generation 3", "generation 3", nil, "generation 3"},
 		{"", "", nil, ""},

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -56,7 +57,7 @@ func tellFolding(f spool.Folding) string {
 		return fmt.Sprintf("The journal is empty: generation %d stays.", f.Generation)
 	}
 	return fmt.Sprintf("%s of journal folded into generation %d: %s written (%s), %d kept as they were.\nWriters had to wait %s; the whole took %s.",
-		size(f.Folded), f.Generation, counted(f.Written, "segments"), size(f.Bytes), f.Kept, span(f.Locked), span(f.Took))
+		size(f.Folded), f.Generation, plural.Count(f.Written, "segment"), size(f.Bytes), f.Kept, span(f.Locked), span(f.Took))
 }
 
 // span returns a duration in seconds, or in milliseconds where it is short.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -49,7 +50,7 @@ func salvage(c *cmdline.Call, args []string) error {
 	if saved.Lost == 1 {
 		are = "is"
 	}
-	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, counted(saved.Lost, "places"), are)
+	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), are)
 	return nil
 }
 
@@ -65,11 +66,11 @@ func directory(c *cmdline.Call) (string, error) {
 // contents words what a new spool holds.
 func contents(clusters, jobs, slots, claims, submitters, factories, left int) string {
 	parts := []string{
-		counted(jobs, "jobs") + " in " + counted(clusters, "clusters"), counted(slots, "slots"), counted(claims, "claims"),
-		counted(submitters, "submitters"), counted(left, "jobs") + " of the history",
+		plural.Count(jobs, "job") + " in " + plural.Count(clusters, "cluster"), plural.Count(slots, "slot"), plural.Count(claims, "claim"),
+		plural.Count(submitters, "submitter"), plural.Count(left, "job") + " of the history",
 	}
 	if factories > 0 { // most pools have none
-		parts = append(parts, counted(factories, "factories"))
+		parts = append(parts, plural.Count(factories, "factory"))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -43,7 +44,7 @@ func statLines(dir string, st spool.Stat) [][2]string {
 		{"Transactions", fmt.Sprintf("%d, %d of them in the journal", st.Seq, st.Transactions)},
 		{"Journal", fmt.Sprintf("%s; negotiate folds it at %s", size(st.Journal), size(spool.JournalSize))},
 		{"Segments", fmt.Sprintf("%d, %s; tables %s", st.Segments, size(st.SegmentBytes), size(st.TableBytes))},
-		{"Jobs", fmt.Sprintf("%d in %s; the next cluster is %d", st.Jobs, counted(st.Clusters, "clusters"), st.Next)},
+		{"Jobs", fmt.Sprintf("%d in %s; the next cluster is %d", st.Jobs, plural.Count(st.Clusters, "cluster"), st.Next)},
 		{"Slots", fmt.Sprintf("%d advertised, %d left alone for a while", st.Slots, st.Backoffs)},
 		{"Claims", fmt.Sprint(st.Claims)},
 		{"Submitters", fmt.Sprint(st.Submitters)},
@@ -55,7 +56,7 @@ func statLines(dir string, st spool.Stat) [][2]string {
 	}
 	if len(st.Older) > 0 {
 		numbers := strings.Trim(fmt.Sprint(st.Older), "[]")
-		lines = append(lines, [2]string{"Kept", counted(len(st.Older), "old generations") + " (" + numbers + "), as long as somebody reads them"})
+		lines = append(lines, [2]string{"Kept", plural.Count(len(st.Older), "old generation") + " (" + numbers + "), as long as somebody reads them"})
 	}
 	return lines
 }
@@ -81,7 +82,7 @@ func months(files map[string]int64) string {
 	if len(names) == 1 {
 		return fmt.Sprintf("%s, of %s", size(total), names[0])
 	}
-	return fmt.Sprintf("%s, %s from %s to %s", size(total), counted(len(names), "months"), names[0], names[len(names)-1])
+	return fmt.Sprintf("%s, %s from %s to %s", size(total), plural.Count(len(names), "month"), names[0], names[len(names)-1])
 }
 
 // samples sums up the tiers.

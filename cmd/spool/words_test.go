@@ -20,20 +20,6 @@ func TestSize(t *testing.T) {
 	}
 }
 
-func TestCounted(t *testing.T) {
-	for _, c := range []struct {
-		n            int
-		things, want string
-	}{
-		{0, "jobs", "0 jobs"}, {1, "jobs", "1 job"}, {2, "jobs", "2 jobs"}, {1, "entries", "1 entry"}, {3, "entries", "3 entries"},
-		{1, "old generations", "1 old generation"},
-	} {
-		if got := counted(c.n, c.things); got != c.want {
-			t.Errorf("counted(%d, %q) = %q, want %q", c.n, c.things, got, c.want)
-		}
-	}
-}
-
 func TestSpan(t *testing.T) {
 	for _, c := range []struct {
 		d    time.Duration

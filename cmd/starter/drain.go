@@ -12,6 +12,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -165,7 +166,7 @@ func (f *follower) drain(stopped bool) error {
 	if _, err := f.claims.Look(); err != nil {
 		f.complain(err)
 	}
-	text := fmt.Sprintf("%s is drained: %d match(es) given up, %d job(s) have to leave.\n", f.host, len(l.GivenUp), len(l.Staying()))
+	text := fmt.Sprintf("%s is drained: %s given up, %s.\n", f.host, plural.Count(len(l.GivenUp), "match"), plural.Pick(len(l.Staying()), "1 job has to leave", "%d jobs have to leave"))
 	return f.say(drained{c.Now.Unix(), f.host, d.Haste.String(), d.Reason, jobsOf(l.GivenUp), jobsOf(l.Staying())}, text)
 }
 
@@ -220,7 +221,7 @@ func (l *departure) staying(f *follower) (claims []pool.Claim) {
 // anybody who could make it leave.
 func (l *departure) look(f *follower) error {
 	staying := l.staying(f)
-	l.progress.Count(len(staying), "job(s) left")
+	l.progress.Count(len(staying), plural.Noun(len(staying), "job")+" left")
 	if len(staying) == 0 {
 		return l.end(f)
 	}
@@ -230,7 +231,7 @@ func (l *departure) look(f *follower) error {
 		}
 	}
 	l.progress.End()
-	f.call.Warn("%s is drained, but %d job(s) did not leave it", f.host, len(staying))
+	f.call.Warn("%s is drained, but %s did not leave it", f.host, plural.Count(len(staying), "job"))
 	return cmdline.ErrReported
 }
 
@@ -238,7 +239,7 @@ func (l *departure) look(f *follower) error {
 func (l *departure) end(f *follower) error {
 	l.progress.End()
 	if l.told > 0 {
-		if err := f.say(emptied{f.call.Again().Now.Unix(), f.host, l.told}, fmt.Sprintf("%d job(s) have left %s.\n", l.told, f.host)); err != nil {
+		if err := f.say(emptied{f.call.Again().Now.Unix(), f.host, l.told}, fmt.Sprintf("%s left %s.\n", plural.Pick(l.told, "1 job has", "%d jobs have"), f.host)); err != nil {
 			return err
 		}
 	}
@@ -248,6 +249,6 @@ func (l *departure) end(f *follower) error {
 // interrupted ends the wait for a signal.
 func (l *departure) interrupted(f *follower) error {
 	l.progress.End()
-	f.call.Warn("%s stays drained; %d job(s) have not left yet", f.host, len(l.staying(f)))
+	f.call.Warn("%s stays drained; %s not left yet", f.host, plural.Pick(len(l.staying(f)), "1 job has", "%d jobs have"))
 	return cmdline.ErrReported
 }

@@ -49,7 +49,7 @@ func TestNotify(t *testing.T) {
 		}
 	}
 	hear("READY=1")
-	hear("STATUS=1 job(s) on node1")
+	hear("STATUS=1 job on node1")
 	c.Process.Signal(unix.SIGHUP)
 	hear("RELOADING=1")
 	if !slices.ContainsFunc(told, func(s string) bool { return strings.HasPrefix(s, "MONOTONIC_USEC=") }) {
@@ -57,7 +57,7 @@ func TestNotify(t *testing.T) {
 	}
 	hear("READY=1")
 	p.open()
-	hear("STATUS=0 job(s) on node1")
+	hear("STATUS=0 jobs on node1")
 	c.Process.Signal(unix.SIGTERM)
 	hear("STOPPING=1")
 	if err := c.Wait(); err != nil || bad.Len() > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -20,7 +21,7 @@ func (f *follower) tell(r report) error {
 	}
 	text := ""
 	if len(r.Started) > 0 {
-		text = fmt.Sprintf("%d job(s) started.\n", len(r.Started))
+		text = plural.Count(len(r.Started), "job") + " started.\n"
 	}
 	return f.say(struct {
 		Time int64
@@ -67,7 +68,7 @@ func (f *follower) tellJobs() {
 			n++
 		}
 	}
-	notify(fmt.Sprintf("STATUS=%d job(s) on %s", n, f.host))
+	notify(fmt.Sprintf("STATUS=%s on %s", plural.Count(n, "job"), f.host))
 }
 
 // notify tells systemd how the service is, as sd_notify(3) does; without systemd it

@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -149,7 +150,7 @@ func (r *report) print(c *cmdline.Call, sp *spool.Spool) error {
 			return err
 		}
 	case !c.Has("q"):
-		fmt.Fprintf(c.Stdout, "%d job(s) started.\n", len(r.Started))
+		fmt.Fprintf(c.Stdout, "%s started.\n", plural.Count(len(r.Started), "job"))
 		if err := tellClosed(c, sp); err != nil {
 			return err
 		}

@@ -12,6 +12,7 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 )
 
 func main() { cmdline.Main(command()) }
@@ -103,11 +104,8 @@ func (s *submission) warn(format string, args ...any) {
 
 // strict is an error when there were warnings, with -strict.
 func (s *submission) strict() error {
-	switch {
-	case !s.Has("strict") || s.warnings == 0:
+	if !s.Has("strict") || s.warnings == 0 {
 		return nil
-	case s.warnings == 1:
-		return fmt.Errorf("-strict: a warning: nothing is submitted")
 	}
-	return fmt.Errorf("-strict: %d warnings: nothing is submitted", s.warnings)
+	return fmt.Errorf("-strict: %s: nothing is submitted", plural.Count(s.warnings, "warning"))
 }

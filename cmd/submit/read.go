@@ -16,6 +16,7 @@ import (
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/jobad"
 	"fairspool/lib/macro"
+	"fairspool/lib/plural"
 	"fairspool/lib/submitfile"
 )
 
@@ -67,7 +68,7 @@ func (s *submission) checkNumber(d *submitfile.Description) error {
 	}
 	most, _ := strconv.Atoi(s.Value("maxjobs"))
 	if _, jobs := d.Queues(); jobs > most {
-		return fmt.Errorf("%s: asks for %d jobs, more than -maxjobs %d: nothing is submitted", d.File(), jobs, most)
+		return fmt.Errorf("%s: asks for %s, more than -maxjobs %d: nothing is submitted", d.File(), plural.Count(jobs, "job"), most)
 	}
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/steer"
 	"fairspool/cmd/internal/waiting"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -44,7 +45,7 @@ func (s *submission) wait(k cluster) error {
 	if err := waiting.Finish(s.Call, outcomes); err != nil || w.never == 0 {
 		return err
 	}
-	return fmt.Errorf("%d job(s) never came: %s", w.never, w.why)
+	return fmt.Errorf("%s never came: %s", plural.Count(w.never, "job"), w.why)
 }
 
 // vigil is the waiting for a cluster of the spool.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"slices"
 
@@ -11,6 +10,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -64,8 +64,6 @@ func queued(c *cmdline.Call) (map[string]int, error) {
 
 // unseen says what is to be done for one whom no cycle has seen.
 func (f future) unseen() string {
-	if f.waiting == 1 {
-		return "1 job waits, and no cycle has looked at it yet: run negotiate"
-	}
-	return fmt.Sprintf("%d jobs wait, and no cycle has looked at them yet: run negotiate", f.waiting)
+	return plural.Pick(f.waiting, "1 job waits, and no cycle has looked at it yet: run negotiate",
+		"%d jobs wait, and no cycle has looked at them yet: run negotiate")
 }

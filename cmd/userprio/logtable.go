@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
+	"fairspool/lib/plural"
 )
 
 // told is an edit with those of its changes that are shown.
@@ -55,7 +56,7 @@ func (l told) lines() [][]string {
 		for _, x := range l.changes {
 			names[x.name] = true
 		}
-		return [][]string{{fmt.Sprintf("%d records", len(names)), "", "", ""}}
+		return [][]string{{plural.Count(len(names), "record"), "", "", ""}}
 	}
 	if len(l.changes) == 0 {
 		return [][]string{{"", "", "", ""}}

@@ -13,6 +13,7 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 )
 
 // importState replaces the accounting state. What is in use stays charged.
@@ -46,7 +47,7 @@ func importState(c *cmdline.Call) error {
 	if ahead {
 		c.Warn("%s: has figures of a time after now, which count as of now", file)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %d record(s) and %d tallies, %d changed.\n", len(state.records), len(state.tallies), changed)
+	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %s and %s, %d changed.\n", plural.Count(len(state.records), "record"), plural.Count(len(state.tallies), "tally"), changed)
 	return err
 }
 

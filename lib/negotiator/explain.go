@@ -5,6 +5,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"fairspool/lib/plural"
 )
 
 // Lines tells people how far the slots are from taking a job: the steps, the
@@ -14,7 +16,7 @@ func (a Analysis) Lines() []string {
 	for _, s := range a.Steps {
 		total += s.Slots
 	}
-	lines := []string{counted(total, "1 slot:", "%d slots:")}
+	lines := []string{plural.Pick(total, "1 slot:", "%d slots:")}
 	width := len(fmt.Sprint(total))
 	for _, s := range a.Steps {
 		lines = append(lines, fmt.Sprintf("  %*d  %s", width, s.Slots, s.text()))
@@ -85,7 +87,7 @@ func joined(some []string) string {
 func list(some []string, more int) string {
 	text := strings.Join(some, ", ")
 	if more > 0 {
-		text += counted(more, ", and another", ", and %d others")
+		text += plural.Pick(more, ", and another", ", and %d others")
 	}
 	return text
 }
@@ -97,16 +99,16 @@ func (s Step) text() string {
 		if s.Text == "" {
 			return "the job has no Requirements"
 		}
-		return counted(s.Slots, "does", "do") + " not meet the job's " + s.Text
+		return plural.Pick(s.Slots, "does", "do") + " not meet the job's " + s.Text
 	case CauseSlotRequirements:
 		if s.Text == "" {
-			return counted(s.Slots, "has", "have") + " no Requirements"
+			return plural.Pick(s.Slots, "has", "have") + " no Requirements"
 		}
-		return counted(s.Slots, "refuses the job by its ", "refuse the job by their ") + s.Text
+		return plural.Pick(s.Slots, "refuses the job by its ", "refuse the job by their ") + s.Text
 	case CauseTooWide, CauseTooSmall:
-		what := counted(s.Slots, "has", "have") + " too little left"
+		what := plural.Pick(s.Slots, "has", "have") + " too little left"
 		if s.Cause == CauseTooWide {
-			what = counted(s.Slots, "is", "are") + " not large enough"
+			what = plural.Pick(s.Slots, "is", "are") + " not large enough"
 		}
 		if s.Text == "" {
 			return what
@@ -114,7 +116,7 @@ func (s Step) text() string {
 		return what + ": " + s.Text
 	}
 	if text, ok := stepTexts[s.Cause]; ok {
-		return counted(s.Slots, text.one, text.many)
+		return plural.Pick(s.Slots, text.one, text.many)
 	}
 	return string(s.Cause)
 }
@@ -179,7 +181,7 @@ func (a Analysis) inOrder() []string {
 			what = append(what, fmt.Sprintf("has %d", x.Slots))
 		}
 		if x.Waiting > 0 {
-			what = append(what, counted(x.Waiting, "1 job waits", "%d jobs wait"))
+			what = append(what, plural.Pick(x.Waiting, "1 job waits", "%d jobs wait"))
 		}
 		if x.Place > 0 {
 			what[len(what)-1] += fmt.Sprintf(" from place %d on", x.Place)
@@ -257,14 +259,14 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 		return "NEGOTIATE_ALL_JOBS_IN_CLUSTER = true, or the jobs of its cluster before it out of the way"
 	case CauseOthers:
 		if a.OneQueue && x.Ahead > 0 {
-			return fmt.Sprintf("the same for %s before it in the queue", counted(x.Ahead, "1 job of others", "%d jobs of others"))
+			return fmt.Sprintf("the same for %s before it in the queue", plural.Pick(x.Ahead, "1 job of others", "%d jobs of others"))
 		}
 		if a.OneQueue {
 			return "the same for the jobs of other groups that wait for it, whose quotas may go first"
 		}
 		return "the same for the jobs of others that wait for it"
 	case CauseOwnJobs:
-		return fmt.Sprintf("the same for %s of %s that %s first", counted(x.OwnJobs, "1 job", "%d jobs"), x.Submitter, counted(x.OwnJobs, "goes", "go"))
+		return fmt.Sprintf("the same for %s of %s that %s first", plural.Pick(x.OwnJobs, "1 job", "%d jobs"), x.Submitter, plural.Pick(x.OwnJobs, "goes", "go"))
 	}
 	return ""
 }

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -123,7 +124,7 @@ func (c *cycle) groupKeys(quotas []accountant.Quota, used []float64, given []acc
 	if warn && bad > 0 {
 		more := ""
 		if bad > 1 {
-			more = counted(bad-1, ", nor for 1 group more", ", nor for %d groups more")
+			more = plural.Pick(bad-1, ", nor for 1 group more", ", nor for %d groups more")
 		}
 		c.warn("GROUP_SORT_EXPR is no number for group %s%s: last in the order of groups", c.cfg.Params.Groups.List[first].Name, more)
 	}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -24,7 +25,7 @@ func (d *diagnosis) notPreempted(s *submitter, k *autocluster) string {
 	}
 	slices.SortStableFunc(all, func(a, b Protected) int { return cmp.Compare(b.Slots, a.Slots) })
 	if len(all) == 1 {
-		return "; " + counted(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].text()
+		return "; " + plural.Pick(all[0].Slots, "it is not preempted, as ", "none is preempted, as ") + all[0].text()
 	}
 	var parts []string
 	for _, p := range all {

@@ -1,6 +1,10 @@
 package negotiator
 
-import "fmt"
+import (
+	"fmt"
+
+	"fairspool/lib/plural"
+)
 
 // Protected is a number of claimed slots that match jobs of an autocluster, or pieces of
 // partitionable ones that are large enough, and why they were not preempted for
@@ -82,7 +86,7 @@ func (p Protected) text() string {
 	if !known {
 		return string(p.Why)
 	}
-	return counted(p.Slots, text.one, text.many)
+	return plural.Pick(p.Slots, text.one, text.many)
 }
 
 // protectionLines tells people of protections, as Analysis.Lines does, and from whose jobs.
@@ -95,7 +99,7 @@ func protectionLines(list []Protected, whose string) (lines []string) {
 		return nil
 	}
 	width := len(fmt.Sprint(all))
-	head := counted(all, "1 claimed slot that matches, and why it is not preempted", "%d claimed slots that match, and why they are not preempted")
+	head := plural.Pick(all, "1 claimed slot that matches, and why it is not preempted", "%d claimed slots that match, and why they are not preempted")
 	if whose != "" {
 		head += " for " + whose
 	}

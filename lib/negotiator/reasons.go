@@ -3,10 +3,10 @@ package negotiator
 import (
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -71,7 +71,7 @@ func (d *diagnosis) quotaToo(s *submitter, w waiter, r *Rejection) string {
 // stillThere tells of the slots that match.
 func (d *diagnosis) stillThere(r *Rejection) string {
 	if left := slotsAt(d.c.plan.Autoclusters[r.Autocluster].Steps, Left); len(r.Also) == 0 || r.Cause == CauseQuota && left > 0 {
-		return counted(left, "1 matching slot is", "%d matching slots are") + " left"
+		return plural.Pick(left, "1 matching slot is", "%d matching slots are") + " left"
 	}
 	return "the other matching slots are taken"
 }
@@ -157,10 +157,10 @@ func (d *diagnosis) others(s *submitter, k *autocluster) string {
 	}
 	by, what := first.name, fmt.Sprintf("%d of them", sum)
 	if who > 1 {
-		by += counted(who-1, " and another", " and %d others")
+		by += plural.Pick(who-1, " and another", " and %d others")
 	}
 	if n := matching(d.c.plan.Autoclusters[d.index[k]].Steps); sum == n {
-		what = counted(n, "it", "them")
+		what = plural.Pick(n, "it", "them")
 	}
 	return fmt.Sprintf("; %s took %s %s", by, what, how)
 }
@@ -188,27 +188,27 @@ func (d *diagnosis) unmatched(s *submitter, k *autocluster, a *Analysis) string 
 	case a.Nearest == nil:
 		return "the pool has no slots"
 	case slots == 0:
-		return "NEGOTIATOR_SLOT_CONSTRAINT leaves out " + counted(len(d.c.excluded), "the only slot", "all %d slots") + a.Nearest.near(len(d.c.excluded))
+		return "NEGOTIATOR_SLOT_CONSTRAINT leaves out " + plural.Pick(len(d.c.excluded), "the only slot", "all %d slots") + a.Nearest.near(len(d.c.excluded))
 	case slices.Contains(a.Nearest.Causes, CauseSlotConstraint):
 		return fmt.Sprintf("%s would take the job, but NEGOTIATOR_SLOT_CONSTRAINT leaves it out", a.Nearest.Slot)
 	case meet == 0 && !k.ad.Has(pool.AttrRequirements):
 		return "the job has no Requirements"
 	case meet == 0:
-		return counted(slots, "the only slot does not meet", "none of %d slots meets") + " the job's Requirements" + a.Nearest.near(slots)
+		return plural.Pick(slots, "the only slot does not meet", "none of %d slots meets") + " the job's Requirements" + a.Nearest.near(slots)
 	case accept == 0 && slotsAt(a.Steps, CauseTooWide) > 0:
-		return counted(slots, "the only slot is not", "no slot is") + " as large as the job requests" + a.Nearest.near(slots)
+		return plural.Pick(slots, "the only slot is not", "no slot is") + " as large as the job requests" + a.Nearest.near(slots)
 	case accept == 0:
-		return fmt.Sprintf("%d of %s %s the job's Requirements, %s%s", meet, counted(slots, "1 slot", "%d slots"), counted(meet, "meets", "meet"),
+		return fmt.Sprintf("%d of %s %s the job's Requirements, %s%s", meet, plural.Pick(slots, "1 slot", "%d slots"), plural.Pick(meet, "meets", "meet"),
 			refusal(a.Steps, meet), a.Nearest.near(slots))
 	}
 	before, taken := slotsAt(a.Steps, CauseClaimed), slotsAt(a.Steps, CauseClaimed, CauseTaken)
 	switch {
 	case taken == accept:
-		return fmt.Sprintf("%s taken (%d before this cycle)%s", counted(taken, "the only matching slot is", "all %d matching slots are"), before, d.notPreempted(s, k))
+		return fmt.Sprintf("%s taken (%d before this cycle)%s", plural.Pick(taken, "the only matching slot is", "all %d matching slots are"), before, d.notPreempted(s, k))
 	case slotsAt(a.Steps, CauseTooSmall) == accept:
-		return fmt.Sprintf("%s%s%s", counted(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.near(slots), d.notPreempted(s, k))
+		return fmt.Sprintf("%s%s%s", plural.Pick(accept, "the only matching slot has too little left", "all %d matching slots have too little left"), a.Nearest.near(slots), d.notPreempted(s, k))
 	}
-	return counted(accept, "the only matching slot is ", "none of %d matching slots is free: ") + whereabouts(a.Steps)
+	return plural.Pick(accept, "the only matching slot is ", "none of %d matching slots is free: ") + whereabouts(a.Steps)
 }
 
 // near tells of the slot what it fails or lacks; slots are those of the pool.
@@ -234,7 +234,7 @@ func (n *Nearest) shortfall() string {
 	}
 	text := n.Fails[0].text()
 	if more := len(n.Fails) - 1; more > 0 && text != "" {
-		text += counted(more, ", and a clause more", ", and %d clauses more")
+		text += plural.Pick(more, ", and a clause more", ", and %d clauses more")
 	}
 	return text
 }
@@ -263,11 +263,11 @@ func refusal(steps []Step, meet int) string {
 	}
 	switch mute {
 	case 0:
-		return counted(meet, "but does not accept the job", "none of these accepts the job")
+		return plural.Pick(meet, "but does not accept the job", "none of these accepts the job")
 	case meet:
-		return counted(meet, "but its ad has no Requirements", "but their ads have no Requirements")
+		return plural.Pick(meet, "but its ad has no Requirements", "but their ads have no Requirements")
 	}
-	return fmt.Sprintf("none of these accepts the job: %s no Requirements", counted(mute, "the ad of 1 has", "the ads of %d have"))
+	return fmt.Sprintf("none of these accepts the job: %s no Requirements", plural.Pick(mute, "the ad of 1 has", "the ads of %d have"))
 }
 
 // whereabouts lists what the slots are that match but are not free, without a number
@@ -295,12 +295,4 @@ func whereabouts(steps []Step) string {
 		}
 	}
 	return strings.Join(parts, ", ")
-}
-
-// counted returns one for 1, else many with n in the place of %d.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return strings.Replace(many, "%d", strconv.Itoa(n), 1)
 }

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -242,12 +243,12 @@ func (c *cycle) warnOfWeights() {
 	for _, f := range c.faulty.own {
 		more := ""
 		if f.count > 1 {
-			more = counted(f.count-1, ", and so is 1 slot more", ", and so are %d slots more")
+			more = plural.Pick(f.count-1, ", and so is 1 slot more", ", and so are %d slots more")
 		}
 		c.warn("slot %s: %s; counted as 1%s", f.first, f.what, more)
 	}
 	if f := c.faulty.policy; f.count > 0 {
-		c.warn("%s; %s counted as 1", f.what, counted(f.count, "1 slot", "%d slots"))
+		c.warn("%s; %s counted as 1", f.what, plural.Pick(f.count, "1 slot", "%d slots"))
 	}
 }
 

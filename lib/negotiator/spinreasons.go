@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 )
 
 // underCeiling says whether a submitter's ceiling allows it one more slot of a weight.
@@ -99,7 +100,7 @@ func (d *diagnosis) servedOnce(k *autocluster) string {
 	if n == 0 {
 		return ""
 	}
-	return counted(n, "; 1 partitionable slot served one job, and serves no more in a cycle", "; %d partitionable slots served one job each, and serve no more in a cycle")
+	return plural.Pick(n, "; 1 partitionable slot served one job, and serves no more in a cycle", "; %d partitionable slots served one job each, and serve no more in a cycle")
 }
 
 // inWordsOf begins a reason with what HTCondor says.

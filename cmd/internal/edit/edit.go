@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 )
 
 // Kind is one kind of change to a submitter's record.
@@ -166,7 +167,7 @@ func (ch Change) Words() []string {
 		words = append(words, ch.given.text)
 	}
 	if ch.given.span > 0 {
-		words = append(words, fmt.Sprintf("for %d seconds", ch.given.span/time.Second))
+		words = append(words, "for "+plural.Count(int(ch.given.span/time.Second), "second"))
 	}
 	return words
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 )
 
 // lease is how one of the settings that may be on time is kept.
@@ -48,7 +49,7 @@ func setting(op string, takes *quantity, l *lease, format string, show func(Give
 			if v.span == 0 {
 				return wasSet(format, show)(name, v)
 			}
-			return fmt.Sprintf("Set %s lease on %s to "+l.form+" for %d seconds", l.word, name, l.show(v), v.span/time.Second)
+			return fmt.Sprintf("Set %s lease on %s to "+l.form+" for %s", l.word, name, l.show(v), plural.Count(int(v.span/time.Second), "second"))
 		},
 	}
 }

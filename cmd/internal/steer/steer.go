@@ -212,7 +212,7 @@ func (a *answer) tell(c *cmdline.Call) error {
 		say(text)
 	}
 	if !bad && len(a.lines)+len(a.after) == 0 {
-		say("0 job(s) " + a.Done + ".")
+		say("0 jobs " + a.Done + ".")
 	}
 	if err == nil && bad {
 		err = cmdline.ErrReported

@@ -1,0 +1,34 @@
+// Package plural words numbers of things, as every message does: "1 job", "2 jobs".
+package plural
+
+import (
+	"strconv"
+	"strings"
+)
+
+// Count returns a number and its noun: "1 job", "2 jobs". The noun is given in the
+// singular.
+func Count(n int, noun string) string { return strconv.Itoa(n) + " " + Noun(n, noun) }
+
+// Noun returns a noun, given in the singular, in the form that n of the thing have:
+// "job", "jobs"; "entry", "entries"; "match", "matches".
+func Noun(n int, noun string) string {
+	stem, isY := strings.CutSuffix(noun, "y")
+	switch {
+	case n == 1:
+		return noun
+	case isY && !strings.HasSuffix(stem, "a") && !strings.HasSuffix(stem, "e"):
+		return stem + "ies"
+	case strings.HasSuffix(noun, "ch"), strings.HasSuffix(noun, "s"):
+		return noun + "es"
+	}
+	return noun + "s"
+}
+
+// Pick returns one for 1, else many with n in the place of its %d, if it has one.
+func Pick(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return strings.Replace(many, "%d", strconv.Itoa(n), 1)
+}
