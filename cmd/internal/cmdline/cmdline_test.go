@@ -93,8 +93,8 @@ func TestHelpAndVersion(t *testing.T) {
 	alone(t)
 	t.Setenv("FAIRSPOOL_CONFIG", "/nowhere/at/all")
 	status, out, bad := execute(nil, "x", "-help")
-	if status != 0 || bad != "" {
-		t.Errorf("-help = %d, %q, want 0", status, bad)
+	if _, short, _ := execute(nil, "-h"); status != 0 || bad != "" || short != out {
+		t.Errorf("-help = %d, %q, want 0, and -h the same", status, bad)
 	}
 	for _, want := range []string{
 		"toy - try flags\n", "usage: toy [options] [ARG...]\n", "A command for tests.\n",

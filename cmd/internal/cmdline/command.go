@@ -74,7 +74,7 @@ var common = []Flag{
 	{Name: "spool", Args: []string{"DIR"}, Help: "use the spool in DIR (also FAIRSPOOL_DIR)"},
 	{Name: "now", Args: []string{"TIME"}, Help: "act as of TIME, Unix seconds or RFC 3339 (also FAIRSPOOL_NOW)"},
 	{Name: "lock-wait", Args: []string{"SECONDS"}, Help: "wait so long at most for a locked spool (default 60)"},
-	{Name: "help", Help: "show this help and exit"},
+	{Name: "help", Aliases: []string{"h"}, Help: "show this help and exit"},
 	{Name: "version", Help: "show the version and exit"},
 }
 

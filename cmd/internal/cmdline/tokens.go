@@ -169,7 +169,7 @@ func (c Command) guess(name string) string {
 	if hint := nearest.Hint(name, names); hint != "" {
 		return strings.Replace(hint, "did you mean ", "did you mean -", 1)
 	}
-	if name == "h" || name == "?" {
+	if name == "?" {
 		return "; did you mean -help?"
 	}
 	return "; see " + c.Name + " -help"

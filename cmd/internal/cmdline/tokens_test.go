@@ -96,7 +96,7 @@ func TestFlags(t *testing.T) {
 		{"--del a", `2 toy: unknown flag --del; did you mean -delete?`},
 		{"-de a", `2 toy: unknown flag -de; did you mean -delete?`},
 		{"-conf x", `2 toy: unknown flag -conf; did you mean -config?`},
-		{"-h", `2 toy: unknown flag -h; did you mean -help?`},
+		{"-?", `2 toy: unknown flag -?; did you mean -help?`},
 		{"-d 5", `2 toy: -duration: not part of this version`},
 		{"-remote x", `2 toy: -remote: there is but one pool`},
 		{"-setprio alice", `2 toy: -setprio: wants RUP`},
