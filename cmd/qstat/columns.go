@@ -17,6 +17,7 @@ type options struct {
 	single              bool // -g d: no two procs share a line
 	master              bool // -g t
 	slotless            bool // -f: the slot stands above its jobs
+	brief               bool // the columns are the brief layout's
 	oneQueue            bool // all jobs stand in one queue, whatever their submitters' EUPs
 	sge                 bool // the columns are those of the policy "sge"
 	xml                 bool
@@ -30,12 +31,18 @@ type columns struct {
 }
 
 // more tells whether columns show more than what every listing has.
-func (o options) more() bool { return o.pri || o.urg || o.ext || o.wide || o.requests }
+func (o options) more() bool {
+	return o.pri || o.urg || o.ext || o.wide || o.requests || o.brief
+}
 
 // columnsOf reads -pri, -urg, -ext, -w, -r and -g d and t.
 func columnsOf(c *cmdline.Call, form string) (columns, error) {
 	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f",
 		oneQueue: operation.OneQueue(c.Config), sge: c.Config.JobPriorityPolicy == "sge", xml: c.Has("xml")}
+	var err error
+	if o.brief, err = isBrief(c, form); err != nil {
+		return columns{}, err
+	}
 	if form == ownForm && o.sge {
 		o.pri, o.urg, o.ext = true, true, true // what is shown is all of it
 	}
@@ -45,6 +52,9 @@ func columnsOf(c *cmdline.Call, form string) (columns, error) {
 	}
 	if o.wide && c.Has("xml") {
 		return columns{}, cmdline.Usagef("-w and -xml: only one of them at a time, and in XML names are never cut")
+	}
+	if o.brief {
+		return columns{o, briefColumns, func() int { width, _ := c.Screen(); return width }}, nil
 	}
 	return columns{o, columnsWith(o), lineOf(c)}, nil
 }
@@ -72,6 +82,7 @@ type column struct {
 	// width if that is 0.
 	text  func(*row) string
 	least int
+	part  int // of a terminal's line it gets one of so many parts at most, or least; 0: any
 	// number appends the cell of one of numbers or times, empty for nothing known.
 	number func(b []byte, r *row) []byte
 	// element is the XML element that holds the cell; where that does not depend on the

@@ -133,6 +133,9 @@ func (d display) reads(h *hierarchy) []string {
 	case d.form == "c" || d.form == "long" || d.form == "json" || d.form == "af":
 		return totalsNames
 	}
+	if d.brief {
+		return append(names, briefNames...)
+	}
 	return append(names, listedNames...)
 }
 
@@ -142,7 +145,7 @@ func (d display) tellsKept() bool {
 	c := d.call
 	switch d.form {
 	case "", "f", "j", ownForm:
-		return !c.Has("json") && !c.Has("xml") && d.filter.none()
+		return !d.brief && !c.Has("json") && !c.Has("xml") && d.filter.none()
 	}
 	return false
 }
@@ -171,6 +174,11 @@ func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) er
 		return err
 	case d.form == ownForm:
 		return q.hierarchy.print(d, q, rows)
+	case d.brief:
+		if !d.filter.none() {
+			kept = nil
+		}
+		return d.briefList(q, rows, kept)
 	case c.Has("xml"):
 		return d.xml(q, rows)
 	case d.form == "f":

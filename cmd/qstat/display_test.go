@@ -169,7 +169,7 @@ func TestFitted(t *testing.T) {
 		{80, 7, 7, 8, 10},
 		{20, 6, 6, 8, 10},
 	} {
-		list, tasks := fitted(columnsWith(options{}), rows, c.line)
+		list, tasks := fitted(columnsWith(options{}), rows, c.line, leastTasks(rows))
 		got := map[string]int{}
 		sum := 0
 		for _, k := range list {

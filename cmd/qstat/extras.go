@@ -19,6 +19,7 @@ type extras struct {
 	project, department      string
 	used                     used
 	asked                    asked
+	brief                    briefly
 	jobShare, override       float64 // JobShare and OverrideTickets, under the policy "sge"
 	urgency                  urgency
 }
@@ -50,6 +51,10 @@ func (m *maker) extend(r *row) {
 	}
 	if m.urg {
 		r.deadline = m.int(deadlineName)
+	}
+	if m.options.brief {
+		m.inBrief(r)
+		return
 	}
 	if m.urg || m.wide {
 		r.waited = m.waited(r)

@@ -198,7 +198,7 @@ func (t *table) slotRules() (slot, block int) {
 	case t.sge && !t.wide:
 		slot, block = slot+t.count(0, 0, slotRuleOfExt), block+t.count(0, 0, blockRuleOfExt)
 	default:
-		wider := max(len(t.heading())-1-usualWidth, 0)
+		wider := max(len(t.heading()+tasksHead)-usualWidth, 0)
 		slot, block = slot+wider, block+wider
 	}
 	return min(slot, t.most()), min(block, t.most())

@@ -127,6 +127,7 @@ func merge(rows []*row) []*row {
 			out = append(out, r)
 			continue
 		}
+		out[k].share(r)
 		last := &out[k].ranges[len(out[k].ranges)-1]
 		if next := r.ranges[0]; last.last+1 == next.first {
 			last.last = next.last
@@ -154,6 +155,7 @@ func gather(rows []*row) []*row {
 		if parts[r.cluster] > 1 {
 			k := look{r.cells, r.extras}
 			if line := lines[k]; line != nil {
+				line.share(r)
 				line.ranges = append(line.ranges, r.ranges...)
 				continue
 			}

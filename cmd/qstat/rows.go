@@ -45,11 +45,15 @@ type row struct {
 	owner  string      // as the ad has it
 	group  string      // the accounting group
 	who    *account    // who is charged
-	ad     *classad.Ad // of the first proc; nil in tables where nothing needed it
-	place  int         // of the first proc in the queue of all jobs; 0: it has none
-	why    string      // the policy leaves the jobs out of that queue
-	aside  bool        // they wait and take no part: they stand among the held ones
-	ranked *ranked     // what the policy "sge" says of the first proc; nil under others
+	// command is what was typed, in the brief layout; of several that differ, what they begin
+	// with (commands).
+	command  string
+	commands bool
+	ad       *classad.Ad // of the first proc; nil in tables where nothing needed it
+	place    int         // of the first proc in the queue of all jobs; 0: it has none
+	why      string      // the policy leaves the jobs out of that queue
+	aside    bool        // they wait and take no part: they stand among the held ones
+	ranked   *ranked     // what the policy "sge" says of the first proc; nil under others
 }
 
 type span struct{ first, last int }

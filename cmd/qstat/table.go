@@ -22,7 +22,7 @@ func (c columns) list(w io.Writer, rows []*row) error {
 		return nil
 	}
 	t := c.table(w, rows)
-	heading := t.heading()
+	heading := t.heading() + tasksHead + " "
 	t.line(heading[:min(len(heading), t.most())])
 	rule := len(heading) - 1
 	if c.sge {
@@ -52,7 +52,7 @@ func (c columns) table(w io.Writer, rows []*row) *table {
 	case c.wide:
 		t.width, t.shown = 0, widened(c.shown, rows)
 	case t.width > 0:
-		t.shown, t.tasks = fitted(c.shown, rows, t.width)
+		t.shown, t.tasks = fitted(c.shown, rows, t.width, leastTasks(rows))
 	}
 	return t
 }
@@ -78,7 +78,7 @@ func (t *table) flush() error {
 
 func (t *table) line(s string) { t.b = append(append(t.b, s...), '\n') }
 
-// heading returns the heading, with a blank behind each column.
+// heading returns the headings of the columns, with a blank behind each.
 func (t *table) heading() string {
 	var b []byte
 	for _, c := range t.shown {
@@ -89,7 +89,7 @@ func (t *table) heading() string {
 		}
 		b = append(b, ' ')
 	}
-	return string(append(b, tasksHead+" "...))
+	return string(b)
 }
 
 // rows writes a line for each row, and below it what the job asks for if that is

@@ -49,17 +49,20 @@ func widened(list []column, rows []*row) []column {
 }
 
 // fitted returns the columns as wide as their cells need, or as a line of so many
-// characters allows, and how many of these are left for the procs. The widest column of
-// texts has to give way first. Where even the least is too much, the terminal breaks the
-// lines.
-func fitted(list []column, rows []*row, line int) (_ []column, tasks int) {
+// characters allows, and how many of these are left behind them, which are the least that is
+// asked for or more. The widest column of texts has to give way first. Where even the least is
+// too much, the terminal breaks the lines.
+func fitted(list []column, rows []*row, line, least int) (_ []column, behind int) {
 	list = slices.Clone(list)
 	left := line
 	for i, n := range needs(list, rows) {
+		if part := list[i].part; part > 0 {
+			n = min(n, max(line/part, list[i].least))
+		}
 		list[i].width = n
 		left -= n + 1
 	}
-	for least := leastTasks(rows); left < least; left++ {
+	for ; left < least; left++ {
 		widest := -1
 		for i, c := range list {
 			if c.least > 0 && c.width > c.least && (widest < 0 || c.width >= list[widest].width) {

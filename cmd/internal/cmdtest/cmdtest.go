@@ -28,6 +28,7 @@ func Spool(t *testing.T, fill func(*spool.Tx)) {
 	t.Setenv("FAIRSPOOL_DIR", t.TempDir())
 	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
 	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(Now))
+	t.Setenv("FAIRSPOOL_QSTAT", "")
 	if fill != nil {
 		Update(t, fill)
 	}
