@@ -84,9 +84,6 @@ func (tx *Tx) check(start int) {
 // needsState tells which changes refer to what is there already.
 func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == 'L' }
 
-// NextCluster returns the id that the next AddCluster will give.
-func (tx *Tx) NextCluster() int { return tx.next }
-
 // AddCluster puts a cluster into the queue and returns its id. Procs count
 // from 0 through the runs in their order. There must be at least one proc.
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {

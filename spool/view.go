@@ -37,6 +37,10 @@ func (v *View) state() *state {
 // is the new spool.
 func (v *View) Seq() uint64 { return v.seq }
 
+// NextCluster returns the id that the next AddCluster will give: all clusters that were ever
+// submitted have lower ones.
+func (v *View) NextCluster() int { return v.next }
+
 // Len returns the number of jobs in the queue.
 func (v *View) Len() int {
 	n, err := v.state().len()

@@ -12,7 +12,7 @@ type Waiting struct {
 	// Reason is why the last cycle matched none of them, and Help what would let the
 	// first run. Of one that is promised a slot, Reason says who has to leave that; of one
 	// that has to leave, why; of held ones, by what; of those that are still to come, what
-	// keeps them back. Empty if they do not wait.
+	// keeps them back; of those that have left the queue, how they ended. Empty if they do not wait.
 	Reason string `json:",omitempty"`
 	Help   string `json:",omitempty"`
 	// Rejection and Analysis are the report's, of a job that may be of another
@@ -34,6 +34,10 @@ func (q queue) waiting(spans []selection.Span) []Waiting {
 				continue
 			}
 			d := sheet{queue: q, row: r, context: q.context()}
+			if q.past {
+				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: ending(d.context, r.ad)})
+				continue
+			}
 			if why := d.held(); why != "" {
 				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: why})
 				continue

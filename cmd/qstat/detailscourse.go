@@ -153,6 +153,8 @@ func (d *sheet) release() (list []string) {
 		}
 	case d.state == "hqw":
 		list = append(list, "waits for the end of other jobs: "+d.expected())
+	case d.past:
+		list = append(list, "has left the queue")
 	case d.state == "z":
 		list = append(list, "has ended, and stays in the queue as long as leave_in_queue is true: qdel "+argumentHere)
 	}

@@ -24,6 +24,11 @@ func (d *sheet) identity() {
 		d.line("start_time", clock(d.at))
 		d.line("queue", d.slot)
 	}
+	if d.past {
+		d.line("start_time", d.since(pool.AttrCurrentStartDate))
+		d.line("end_time", d.since(pool.AttrEnteredStatus))
+		d.line("ending", ending(d.context, d.ad))
+	}
 	d.line("owner", d.value(pool.AttrOwner))
 	d.line("submitter", d.submitter(d.ad))
 	d.line("account", d.value(pool.AttrAccountingGroup))

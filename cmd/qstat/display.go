@@ -76,9 +76,14 @@ func (d display) view(q queue) error {
 		missing = nil // users without jobs
 	}
 	ids, users := apart(missing)
+	var left []selection.Span
+	if d.form == "j" {
+		if left, ids, err = q.ended(ids); err != nil {
+			return err
+		}
+	}
 	if len(ids) > 0 {
-		// Grid Engine's words, on one line.
-		c.Warn("following jobs do not exist: %s", strings.Join(ids, ", "))
+		d.warnOfMissing(q, ids)
 		err = cmdline.ErrReported
 	}
 	if d.form == "j" && len(users) > 0 {
@@ -92,7 +97,7 @@ func (d display) view(q queue) error {
 	spans, e := d.choose(q, spans)
 	if e == nil {
 		q.hierarchy.rank(q)
-		e = d.write(q, spans, kept)
+		e = d.write(q, spans, left, kept)
 	}
 	switch {
 	case e != nil:
@@ -150,19 +155,22 @@ func (d display) tellsKept() bool {
 	return false
 }
 
-func (d display) write(q queue, spans []selection.Span, kept []spool.Factory) error {
+func (d display) write(q queue, spans, left []selection.Span, kept []spool.Factory) error {
 	c := q.call
 	switch d.form {
 	case "j":
 		switch {
 		case c.Has("json"):
-			return c.JSON(q.explained(append(q.waiting(spans), toCome(kept)...)))
+			return c.JSON(q.explained(slices.Concat(q.waiting(spans), toCome(kept), q.history().waiting(left))))
 		case c.Has("xml"):
-			return q.detailsXML(c.Stdout, spans)
+			return q.detailsXML(c.Stdout, append(spans, left...))
 		case c.Value("j") == "":
 			return q.overview(c.Stdout, spans)
 		}
-		return q.details(c.Stdout, spans)
+		if err := q.details(c.Stdout, spans); err != nil {
+			return err
+		}
+		return q.history().details(c.Stdout, left)
 	case "long", "json", "af":
 		return q.printAds(d.form, spans)
 	case "c":

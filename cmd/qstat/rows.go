@@ -25,6 +25,7 @@ type queue struct {
 	whole *spool.View // whose jobs have all their attributes; nil: those of view do
 	every bool        // what is shown is all jobs of whole, which are not chosen one by one
 
+	past      bool       // the jobs have left the queue
 	hierarchy *hierarchy // nil: submitters go by EUP
 }
 
