@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -21,8 +22,8 @@ import (
 )
 
 // watchFlags are those of -watch.
-var watchFlags = []cmdline.Flag{{Name: "watch", Args: []string{"SECONDS"},
-	Help: "show it again and again, as often as that at most: whenever something has changed, and where times are shown that run. On a terminal it is drawn anew, elsewhere one follows the other behind a line with the time. Drawing a long queue takes less than a twentieth of one processor's time: then it is drawn less often"}}
+var watchFlags = []cmdline.Flag{{Name: "watch", Args: []string{"[SECONDS]"},
+	Help: "show it again and again, every 2 seconds or as often as that at most, until q or ^C: whenever something has changed, and where times are shown that run. On a terminal it is drawn anew, elsewhere one follows the other behind a line with the time. Drawing a long queue takes less than a twentieth of one processor's time: then it is drawn less often"}}
 
 // shows is what can be drawn again and again on the same opened spool.
 type shows interface {
@@ -30,6 +31,7 @@ type shows interface {
 }
 
 const (
+	usualWatch            = "2"
 	leastWatch, mostWatch = 0.1, 86400 // seconds
 	// share is how much of the time may be spent on drawing: one of so many parts.
 	share = 30
@@ -44,7 +46,7 @@ func watch(c *cmdline.Call) error {
 	if err := only(c, "-watch", "wait"); err != nil {
 		return err
 	}
-	every, err := strconv.ParseFloat(c.Value("watch"), 64)
+	every, err := strconv.ParseFloat(cmp.Or(c.Value("watch"), usualWatch), 64)
 	if err != nil || !(every >= leastWatch && every <= mostWatch) {
 		return cmdline.Usagef("-watch: %q: want a number of seconds from %v to %v", c.Value("watch"), leastWatch, mostWatch)
 	}
@@ -58,23 +60,28 @@ func watch(c *cmdline.Call) error {
 		return err
 	}
 	c.Stderr = &drawn // what it complains of belongs to the display
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, sys.SIGTERM)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
 	defer stop()
 	sized := make(chan os.Signal, 1)
 	signal.Notify(sized, sys.SIGWINCH)
 	defer signal.Stop(sized)
 	closed := closing(os.Stdout)
+	screen := screenOf(c)
+	if k := keysOf(c); screen != nil && k != nil {
+		screen.head += ", q ends it"
+		defer k.listen(stop)()
+	}
 	w := watching{
 		call: c, spool: s, shows: d, drawn: &drawn, every: time.Duration(every * float64(time.Second)),
-		runs: runs(c), screen: screenOf(c), cpu: processorTime,
+		runs: runs(c, d), screen: screen, cpu: processorTime,
 		pause: func(ctx context.Context, d time.Duration) bool { return pause(ctx, d, sized, closed) },
 	}
 	return w.loop(ctx)
 }
 
 // runs tells whether the display shows times that run, or priorities that grow with them.
-func runs(c *cmdline.Call) bool {
-	if operation.OneQueue(c.Config) {
+func runs(c *cmdline.Call, d shows) bool {
+	if list, ok := d.(display); ok && list.brief || operation.OneQueue(c.Config) {
 		return true
 	}
 	for _, flag := range [...]string{"w", "urg", "ext", "af", "constraint", "s", "f"} {

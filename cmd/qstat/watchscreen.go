@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -34,7 +35,7 @@ func screenOf(c *cmdline.Call) *screen {
 	if !c.Terminal() {
 		return nil
 	}
-	return &screen{size: c.Screen, head: fmt.Sprintf("every %ss", c.Value("watch"))}
+	return &screen{size: c.Screen, head: fmt.Sprintf("every %ss", cmp.Or(c.Value("watch"), usualWatch))}
 }
 
 // draw shows a display.
