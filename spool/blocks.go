@@ -202,6 +202,34 @@ func (b *blocks[K, V]) countAll(w *worker) (int, error) {
 	return b.count(w, func(f segmentFile[K]) int { return f.blocks }, func(*entry[K]) int { return 1 }, func(*V) int { return 1 })
 }
 
+// names returns the keys of all things, in any order, and makes none. Of a thing of which the
+// journal speaks, gone reports whether its last line takes it away.
+func (b *blocks[K, V]) names(gone func(line []byte) bool) (list []K, err error) {
+	for i := range b.base {
+		g, err := b.index(i)
+		if err != nil {
+			return nil, err
+		}
+		for _, e := range g.entries {
+			_, spoken := b.pending[e.key]
+			if _, made := b.made[e.key]; !spoken && !made {
+				list = append(list, e.key)
+			}
+		}
+	}
+	for k, parts := range b.pending {
+		if text := parts[len(parts)-1].text; !gone(text[bytes.LastIndexByte(text[:len(text)-1], '\n')+1:]) {
+			list = append(list, k)
+		}
+	}
+	for k, v := range b.made {
+		if v != nil {
+			list = append(list, k)
+		}
+	}
+	return list, nil
+}
+
 // present returns what was made and is there, in order.
 func (b *blocks[K, V]) present() []*V {
 	list := make([]*V, 0, len(b.made))

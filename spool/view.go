@@ -199,6 +199,22 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 	return slots, bad
 }
 
+// SlotNames returns the names of all slots, advertised or written by hand, sorted. It reads no
+// advertised ads.
+func (v *View) SlotNames() []string {
+	names, err := v.state().slots.names(func(line []byte) bool { return line[0] == 's' })
+	must(err)
+	hand, _ := v.spool.handWritten()
+	for _, s := range hand {
+		names = append(names, s.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Journal returns how many bytes the journal has.
+func (v *View) Journal() int64 { return v.spool.at.off }
+
 // SlotsNamed returns what Slots does of the slots with these names, and reads no
 // advertised ones but those.
 func (v *View) SlotsNamed(names []string) []pool.Slot {

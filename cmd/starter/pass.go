@@ -123,6 +123,7 @@ func claimsHere(c *cmdline.Call, sp *spool.Spool) ([]pool.Claim, error) {
 	if err != nil {
 		return nil, err
 	}
+	sp.NoteServed(host) // what cannot be noted is only asked for by negotiate -health
 	left := findLeftBehind(c.Config, sp)
 	var here []pool.Claim
 	err = sp.View(func(v *spool.View) error {

@@ -66,6 +66,7 @@ type Config struct {
 	ReserveTime     time.Duration // RESERVE_MAX_TIME
 
 	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
+	HealthTimeout        time.Duration // HEALTH_TIMEOUT
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
 	PeriodicInterval     time.Duration // PERIODIC_EXPR_INTERVAL; 0: the supervisor never looks

@@ -233,6 +233,32 @@ func pendingFiles(sp *spool.Spool, which func(pendingFile) bool) (list []pending
 	return list
 }
 
+// Pending is a file with events that the logs of jobs may lack.
+type Pending struct {
+	Logs  []string  // the logs; none if the file does not read
+	Since time.Time // when it was written last, by the machine's clock
+}
+
+// Unwritten returns the files with events that no process is about to write: a later call of
+// Finish does, or gives them up. It takes no lock.
+func Unwritten(sp *spool.Spool) (list []Pending) {
+	for _, p := range pendingFiles(sp, nil) {
+		locked, err := sp.ClaimLocked(filepath.Base(p.path))
+		text, bad := os.ReadFile(p.path)
+		info, gone := os.Stat(p.path)
+		if locked || err != nil || bad != nil || gone != nil {
+			continue
+		}
+		x := Pending{Since: info.ModTime()}
+		batches, _ := batchesOf(text)
+		for _, b := range batches {
+			x.Logs = append(x.Logs, b.Path)
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
 // tryFor is for how long events that cannot be written are tried again.
 var tryFor = time.Hour
 

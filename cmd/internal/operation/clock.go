@@ -289,6 +289,10 @@ func Beyond(v *spool.View, now time.Time) string {
 	return fmt.Sprintf("the last event is of %s, which is still to come: until then jobs add nothing to usage", last.UTC().Format(time.RFC3339))
 }
 
+// ClockSet says in words how the clock that at was read from was set since the last event; nothing
+// if it was not, or that cannot be told.
+func ClockSet(v *spool.View, at accountant.Reading) string { return settingOf(v, at).words }
+
 // newest returns when the last event was.
 func newest(v *spool.View) time.Time { return LastEvent(v, time.Unix(1<<40, 0)) }
 

@@ -1,0 +1,112 @@
+package health
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// Of looks at the spool that a command line names, and does not make one. Damage is a finding; the
+// error says that nothing can be told.
+func Of(c *cmdline.Call) ([]Finding, error) {
+	s, err := c.ExistingSpool(false)
+	var f Facts
+	if err == nil {
+		f, err = Gather(c, s)
+	}
+	if err == nil {
+		f.Died, err = died(s, f.Host)
+	}
+	var found []Finding
+	if err == nil {
+		err = s.View(func(v *spool.View) (err error) { found, err = Look(v, f); return err })
+	}
+	if damage := new(spool.DamageError); errors.As(err, &damage) {
+		return []Finding{{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
+			Remedy: "spool check says what else is damaged, and spool(5) what to do"}}, nil
+	}
+	return found, err
+}
+
+// Gather returns the facts of a spool, but for Died.
+func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
+	f = Facts{
+		At: c.Reading(), Clock: time.Now(), Served: s.ServedAt, Events: joblog.Unwritten(s),
+		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.RequestClaimTimeout,
+	}
+	if f.Host, err = c.Hostname(); err != nil {
+		return f, err
+	}
+	if f.Disk, err = diskOf(s.Dir()); err != nil {
+		return f, err
+	}
+	if f.Holders, err = s.Holders(); err != nil {
+		return f, err
+	}
+	report, err := s.Report()
+	if err == nil && report != nil {
+		f.Cycled, err = timeOf(report)
+	}
+	f.Report = err
+	return f, nil
+}
+
+// diskOf returns what the file system of a folder has for its owner.
+func diskOf(dir string) (Disk, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return Disk{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	block := uint64(st.Bsize)
+	return Disk{Size: st.Blocks * block, Free: st.Bavail * block, Files: st.Files, FreeFiles: st.Ffree}, nil
+}
+
+// timeOf returns when the cycle of a report was. It stands in front, and the rest may have megabytes.
+func timeOf(report []byte) (time.Time, error) {
+	d := json.NewDecoder(bytes.NewReader(report))
+	for {
+		t, err := d.Token()
+		if err != nil {
+			return time.Time{}, fmt.Errorf("cycle.json: it has no Time: %w", err)
+		}
+		if t != "Time" {
+			continue
+		}
+		var seconds int64
+		err = d.Decode(&seconds)
+		return time.Unix(seconds, 0), err
+	}
+}
+
+// died returns the claims on a machine that have no supervisor, by their LockName. A supervisor
+// that has just ended had one: what a later view still shows as such a claim has none.
+func died(s *spool.Spool, host string) (map[string]bool, error) {
+	var here []pool.Claim
+	err := s.View(func(v *spool.View) error {
+		for _, c := range v.Claims() {
+			if supervised(c) && strings.EqualFold(c.Machine, host) {
+				here = append(here, c)
+			}
+		}
+		return nil
+	})
+	all := map[string]bool{}
+	for _, c := range here {
+		locked, e := s.ClaimLocked(c.LockName())
+		if e != nil {
+			return nil, e
+		}
+		all[c.LockName()] = !locked
+	}
+	return all, err
+}

@@ -1,0 +1,196 @@
+package health
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// untaken is the matches with slots of a machine that no starter takes up.
+type untaken struct {
+	matches int
+	oldest  time.Time
+	job     pool.JobID // of the oldest
+	resting int        // slots that cycles leave alone for that
+}
+
+// machines reports machines whose starters do not come by: by their slots, and by matches that
+// wait.
+func (l *look) machines() error {
+	late := l.untaken()
+	of := l.slotsByMachine(l.view.SlotNames())
+	here := false
+	var silent []string
+	for m := range of {
+		switch {
+		case strings.EqualFold(m, l.Host):
+			here = true
+		case l.Clock.Sub(l.Served(m)) > l.Patience:
+			silent = append(silent, m)
+		}
+	}
+	slices.SortFunc(silent, pool.CompareNames)
+	switch {
+	case len(of) == 0:
+		return l.noSlots()
+	case len(silent) > 0:
+		l.noStarter(silent, of, late, len(silent) == len(of) && !here)
+	}
+	l.notTaken(silent, late)
+	return nil
+}
+
+func (l *look) noSlots() error {
+	w, err := l.waiting()
+	if err == nil && w.id != (pool.JobID{}) {
+		l.add(Finding{Code: NoSlots, Severity: Critical, Stops: true,
+			What: "the pool has no slots", Remedy: "slots detect makes this machine's"})
+	}
+	return err
+}
+
+// noStarter reports the slots of machines where no starter runs.
+func (l *look) noStarter(silent []string, of map[string]int, late map[string]*untaken, all bool) {
+	f := Finding{Code: NoStarter, Severity: Warning, Machines: silent}
+	slots, waits := 0, untaken{}
+	last := time.Time{}
+	for _, m := range silent {
+		slots += of[m]
+		if u := late[m]; u != nil {
+			waits.add(*u)
+		}
+		if t := l.Served(m); t.After(last) {
+			last = t
+		}
+	}
+	seen := "where no starter has run yet"
+	if !last.IsZero() {
+		seen = "where no starter has run for " + age(l.Clock.Sub(last))
+	}
+	if words := waits.words(l); words != "" {
+		seen += ", and " + words
+		f.Stops = true
+	}
+	f.What = fmt.Sprintf("%s of %s, %s", slotsAre(slots), names(silent), seen)
+	f.Remedy = "run starter there, from cron or with -watch, or take the slots back with slots withdraw"
+	if all {
+		f.Code, f.Severity = OtherMachine, Critical
+		f.What = fmt.Sprintf("no slot is of this machine, %s: %s of %s, %s", l.Host, slotsAre(slots), names(silent), seen)
+		f.Remedy = "run starter there; or, if that is this machine under an earlier name, slots withdraw -all and slots detect, or the old name as NETWORK_HOSTNAME in fairspool.toml"
+	}
+	l.add(f)
+}
+
+// notTaken reports matches on machines that have not been reported.
+func (l *look) notTaken(silent []string, late map[string]*untaken) {
+	f := Finding{Code: MatchNotTaken, Severity: Critical, Stops: true}
+	all := untaken{}
+	for m, u := range late {
+		if !slices.ContainsFunc(silent, func(s string) bool { return strings.EqualFold(s, m) }) {
+			f.Machines = append(f.Machines, m)
+			all.add(*u)
+		}
+	}
+	if len(f.Machines) == 0 {
+		return
+	}
+	slices.SortFunc(f.Machines, pool.CompareNames)
+	if l.running() {
+		f.Severity = Warning
+	}
+	f.What = fmt.Sprintf("on %s no starter takes up what is matched: %s", names(f.Machines), all.words(l))
+	f.Remedy = "run starter there, which says what is in the way, and see that cron or systemd runs it: starter(8) has the lines"
+	l.add(f)
+}
+
+// untaken returns what no starter took up in time, by machine.
+func (l *look) untaken() map[string]*untaken {
+	late := map[string]*untaken{}
+	at := func(machine string) *untaken {
+		if late[machine] == nil {
+			late[machine] = new(untaken)
+		}
+		return late[machine]
+	}
+	timeout := l.ClaimTimeout
+	if timeout <= 0 { // for ever
+		timeout = l.Patience
+	}
+	for _, c := range l.claims {
+		if c.State == pool.Matched && l.At.Now.Sub(c.MatchedAt) > timeout {
+			at(c.Machine).add(untaken{matches: 1, oldest: c.MatchedAt, job: c.Job})
+		}
+	}
+	var resting []string
+	for _, b := range l.view.Backoffs() {
+		if b.Failures > 1 && b.Until.After(l.At.Now) {
+			resting = append(resting, b.Slot)
+		}
+	}
+	for m, n := range l.slotsByMachine(resting) {
+		at(m).resting += n
+	}
+	return late
+}
+
+func (u *untaken) add(o untaken) {
+	if u.matches == 0 || o.matches > 0 && o.oldest.Before(u.oldest) {
+		u.oldest, u.job = o.oldest, o.job
+	}
+	u.matches += o.matches
+	u.resting += o.resting
+}
+
+// words says what was not taken up; empty: nothing.
+func (u untaken) words(l *look) string {
+	var words []string
+	if u.matches > 0 {
+		words = append(words, fmt.Sprintf("%s there for %s, such as job %v", counted(u.matches, "match waits", "matches wait"), age(l.At.Now.Sub(u.oldest)), u.job))
+	}
+	if u.resting > 0 {
+		words = append(words, counted(u.resting, "slot is", "slots are")+" left alone after matches that came to nothing")
+	}
+	return strings.Join(words, ", and ")
+}
+
+// mostRead is how many slots are read for their machines. Of more, each that has an @ in its name is
+// of the machine that stands behind it.
+const mostRead = 250
+
+// slotsByMachine counts slots by their Machine. Slots whose names have the same text behind the @
+// are of one machine: that of the first.
+func (l *look) slotsByMachine(slots []string) map[string]int {
+	by := map[string][]string{}
+	for _, s := range slots {
+		_, host, _ := strings.Cut(s, "@")
+		if host == "" {
+			host = s
+		}
+		by[host] = append(by[host], s)
+	}
+	var read []string
+	for host, some := range by {
+		if !strings.EqualFold(host, l.Host) && len(read) < mostRead {
+			read = append(read, some[0])
+		}
+	}
+	of := map[string]string{}
+	for _, s := range l.view.SlotsNamed(read) {
+		if m, ok := s.Ad.EvalString(&classad.Context{}, pool.AttrMachine); ok && m != "" {
+			of[s.Name] = m
+		}
+	}
+	count := map[string]int{}
+	for host, some := range by {
+		m := of[some[0]]
+		if m == "" {
+			m = host
+		}
+		count[m] += len(some)
+	}
+	return count
+}

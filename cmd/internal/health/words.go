@@ -1,0 +1,76 @@
+package health
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/lib/pool"
+)
+
+func number(n int) string { return strconv.Itoa(n) }
+
+// counted says how many there are of something.
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return number(n) + " " + many
+}
+
+func slotsAre(n int) string { return counted(n, "slot is", "slots are") }
+
+// mostNamed is how many machines or jobs a finding names.
+const mostNamed = 3
+
+// list names the first few of many.
+func list(all []string, noun string) string {
+	if len(all) > mostNamed+1 {
+		all = append(all[:mostNamed:mostNamed], counted(len(all)-mostNamed, "more "+noun, "more "+noun+"s"))
+	}
+	if len(all) == 1 {
+		return all[0]
+	}
+	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+}
+
+func names(machines []string) string { return list(machines, "machine") }
+
+func jobs(claims []pool.Claim) string {
+	var all []string
+	for _, c := range claims {
+		all = append(all, c.Job.String())
+	}
+	if len(all) == 1 {
+		return "job " + all[0]
+	}
+	return "jobs " + list(all, "job")
+}
+
+// age words how long something has been, in the largest unit of which there are two.
+func age(d time.Duration) string {
+	for _, u := range []struct {
+		of   time.Duration
+		noun string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if d >= 2*u.of {
+			return counted(int(d/u.of), u.noun, u.noun+"s")
+		}
+	}
+	return counted(max(0, int(d/time.Second)), "second", "seconds")
+}
+
+// megabytes words an amount of bytes.
+func megabytes(n uint64) string {
+	if n < 10<<30 {
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d GB", n>>30)
+}
+
+// legible returns an error without the advice that ours give.
+func legible(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ": nothing was changed; ")
+	return text
+}
