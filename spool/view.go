@@ -199,12 +199,15 @@ func (v *View) Slots() ([]pool.Slot, []error) {
 	return slots, bad
 }
 
-// SlotNames returns the names of all slots, advertised or written by hand, sorted. It reads no
-// advertised ads.
+// SlotNames returns the names of all slots, advertised or written by hand, in any order. It reads
+// no advertised ads.
 func (v *View) SlotNames() []string {
 	names, err := v.state().slots.names(func(line []byte) bool { return line[0] == 's' })
 	must(err)
 	hand, _ := v.spool.handWritten()
+	if len(hand) == 0 {
+		return names
+	}
 	for _, s := range hand {
 		names = append(names, s.Name)
 	}

@@ -50,12 +50,21 @@ func (s *Spool) NoteServed(machine string) error {
 	return f.Close()
 }
 
-// ServedAt returns when a starter has last looked after a machine, by the machine's clock; zero
-// if none ever has.
-func (s *Spool) ServedAt(machine string) time.Time {
-	info, err := os.Stat(s.path(watchFile(machine)))
+// Served returns when starters have last looked after machines, by the machine's clock and the
+// machines' names in lower case.
+func (s *Spool) Served() (map[string]time.Time, error) {
+	entries, err := os.ReadDir(s.dir)
 	if err != nil {
-		return time.Time{}
+		return nil, err
 	}
-	return info.ModTime()
+	at := map[string]time.Time{}
+	for _, e := range entries {
+		name, is := strings.CutPrefix(e.Name(), "watch.")
+		name, ends := strings.CutSuffix(name, ".lock")
+		machine, bad := url.PathUnescape(name)
+		if info, err := e.Info(); is && ends && bad == nil && err == nil {
+			at[machine] = info.ModTime()
+		}
+	}
+	return at, nil
 }

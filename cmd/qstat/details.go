@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/cmd/internal/health"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
@@ -17,11 +18,11 @@ import (
 // same is said share that.
 func (q queue) details(w io.Writer, spans []selection.Span) error {
 	claims := q.claims(spans)
-	last, fits := q.report(), q.fitting()
+	last, fits, amiss := q.report(), q.fitting(), q.amiss()
 	p := pile{w: w}
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
-			d := sheet{queue: q, row: r, context: q.context()}
+			d := sheet{queue: q, row: r, context: q.context(), pool: amiss}
 			d.all(last, fits)
 			if err := p.add(&d); err != nil {
 				return err
@@ -50,6 +51,7 @@ type sheet struct {
 	queue
 	*row
 	context *classad.Context
+	pool    []health.Finding // what is amiss in it
 	text    []byte
 	named   []naming // where in the text the jobs are named
 }
@@ -75,7 +77,7 @@ func (d *sheet) lines(last cycle, fits *fitting) []string {
 	if moving := d.moving(d.row); moving != "" {
 		why = append(why, moving)
 	}
-	why = append(why, d.release()...)
+	why = append(append(why, d.release()...), d.stuck()...)
 	if d.state != "qw" {
 		return append(why, d.could(last, fits)...)
 	}

@@ -81,5 +81,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	return d.show(c.Stdout, c.Now)
+	err = d.show(c.Stdout, c.Now)
+	warnOfPool(c)
+	return err
 }

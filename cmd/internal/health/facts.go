@@ -20,16 +20,9 @@ import (
 // error says that nothing can be told.
 func Of(c *cmdline.Call) ([]Finding, error) {
 	s, err := c.ExistingSpool(false)
-	var f Facts
-	if err == nil {
-		f, err = Gather(c, s)
-	}
-	if err == nil {
-		f.Died, err = died(s, f.Host)
-	}
 	var found []Finding
 	if err == nil {
-		err = s.View(func(v *spool.View) (err error) { found, err = Look(v, f); return err })
+		found, err = In(c, s)
 	}
 	if damage := new(spool.DamageError); errors.As(err, &damage) {
 		return []Finding{{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
@@ -38,16 +31,31 @@ func Of(c *cmdline.Call) ([]Finding, error) {
 	return found, err
 }
 
+// In looks at a spool that is open. The error may be a *spool.DamageError.
+func In(c *cmdline.Call, s *spool.Spool) (found []Finding, err error) {
+	f, err := Gather(c, s)
+	if err == nil {
+		f.Died, err = died(s, f.Host)
+	}
+	if err == nil {
+		err = s.View(func(v *spool.View) (err error) { found, err = Look(v, f); return err })
+	}
+	return found, err
+}
+
 // Gather returns the facts of a spool, but for Died.
 func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	f = Facts{
-		At: c.Reading(), Clock: time.Now(), Served: s.ServedAt, Events: joblog.Unwritten(s),
+		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
 		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.RequestClaimTimeout,
 	}
 	if f.Host, err = c.Hostname(); err != nil {
 		return f, err
 	}
 	if f.Disk, err = diskOf(s.Dir()); err != nil {
+		return f, err
+	}
+	if f.Served, err = s.Served(); err != nil {
 		return f, err
 	}
 	if f.Holders, err = s.Holders(); err != nil {

@@ -105,8 +105,8 @@ type Facts struct {
 	Disk    Disk
 	Holders []spool.Holder
 	Events  []joblog.Pending
-	// Served returns when a starter has last looked after a machine; zero: never.
-	Served func(machine string) time.Time
+	// Served is when starters have last looked after machines, by their names in lower case.
+	Served map[string]time.Time
 	// Died are the claims on this machine without a supervisor, by their LockName.
 	Died map[string]bool
 }

@@ -3,6 +3,7 @@ package health
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -29,7 +30,7 @@ func (l *look) machines() error {
 		switch {
 		case strings.EqualFold(m, l.Host):
 			here = true
-		case l.Clock.Sub(l.Served(m)) > l.Patience:
+		case l.Clock.Sub(l.Served[strings.ToLower(m)]) > l.Patience:
 			silent = append(silent, m)
 		}
 	}
@@ -63,7 +64,7 @@ func (l *look) noStarter(silent []string, of map[string]int, late map[string]*un
 		if u := late[m]; u != nil {
 			waits.add(*u)
 		}
-		if t := l.Served(m); t.After(last) {
+		if t := l.Served[strings.ToLower(m)]; t.After(last) {
 			last = t
 		}
 	}
@@ -80,7 +81,7 @@ func (l *look) noStarter(silent []string, of map[string]int, late map[string]*un
 	if all {
 		f.Code, f.Severity = OtherMachine, Critical
 		f.What = fmt.Sprintf("no slot is of this machine, %s: %s of %s, %s", l.Host, slotsAre(slots), names(silent), seen)
-		f.Remedy = "run starter there; or, if that is this machine under an earlier name, slots withdraw -all and slots detect, or the old name as NETWORK_HOSTNAME in fairspool.toml"
+		f.Remedy = "if this machine had the name before, set NETWORK_HOSTNAME = " + strconv.Quote(silent[0]) + "; otherwise run starter there, or slots withdraw -all and slots detect"
 	}
 	l.add(f)
 }
@@ -159,7 +160,7 @@ func (u untaken) words(l *look) string {
 
 // mostRead is how many slots are read for their machines. Of more, each that has an @ in its name is
 // of the machine that stands behind it.
-const mostRead = 250
+const mostRead = 50
 
 // slotsByMachine counts slots by their Machine. Slots whose names have the same text behind the @
 // are of one machine: that of the first.
