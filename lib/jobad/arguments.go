@@ -5,10 +5,15 @@ import (
 
 	"fairspool/lib/jobargs"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // arguments sets Args or Arguments, after the syntax that the user chose.
 func (j *job) arguments() error {
+	if words := j.options.Command; len(words) > 0 {
+		j.setString(pool.AttrArguments, jobargs.FormatLiteral(submitfile.Texts(words[1:])))
+		return nil
+	}
 	line, ok, err := j.shell()
 	if err != nil {
 		return err

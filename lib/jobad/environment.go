@@ -34,7 +34,8 @@ func (j *job) environment() error {
 	case err != nil:
 		return err
 	case copied:
-		own, isNew = jobargs.MergeEnv(got, own), true
+		j.setString(pool.AttrEnvironment, withCopied(own, got))
+		return nil
 	case !ok:
 		return nil
 	}
@@ -44,6 +45,23 @@ func (j *job) environment() error {
 	}
 	j.setString(pool.AttrEnvironment, jobargs.FormatEnvV2(own))
 	return nil
+}
+
+// withCopied returns an environment in which the user's own assignments go over what was
+// copied. In what was copied $$() is text, as in the functions that shells export.
+func withCopied(own, copied []string) string {
+	if len(own) == 0 {
+		return jobargs.FormatLiteral(jobargs.MergeEnv(nil, copied))
+	}
+	var all []string
+	for _, a := range jobargs.MergeEnv(copied, own) {
+		format := jobargs.FormatLiteral
+		if slices.Contains(own, a) {
+			format = jobargs.FormatV2
+		}
+		all = append(all, format([]string{a}))
+	}
+	return strings.Join(all, " ")
 }
 
 // getenv returns what is to be copied of the submitter's environment: all of it, or

@@ -39,6 +39,10 @@ type Options struct {
 	// job's own (APPEND_REQUIREMENTS, APPEND_RANK); empty means none.
 	AppendRequirements, AppendRank string
 
+	// Command is what the jobs run: a program's absolute path and its arguments, word by
+	// word, with nothing expanded. nil: the description says it. It must not say it, too.
+	Command []submitfile.Exact `json:",omitempty"`
+
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
 	// Settled are attributes that all jobs have to have in common where some appear as others

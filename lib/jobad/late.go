@@ -152,9 +152,7 @@ func Materialize(digest io.ReadSeeker, cluster, first, n int, offset int64, at t
 		return Cluster{}, 0, err
 	}
 	f.Options.Dir = string(f.Dir)
-	for _, v := range f.Environ {
-		f.Options.Environ = append(f.Options.Environ, string(v))
-	}
+	f.Options.Environ = submitfile.Texts(f.Environ)
 	jobs := newJobs(d, f.Options)
 	jobs.late, jobs.deadlines, jobs.appears = f.Late, f.Deadlines, at
 	c, err = jobs.expand(cluster, first, n)

@@ -1,6 +1,7 @@
 package jobad
 
 import (
+	"cmp"
 	"path"
 	"strings"
 
@@ -14,6 +15,9 @@ func (j *job) execution() error {
 		return err
 	}
 	j.setString(pool.AttrIwd, dir.Text)
+	if len(j.options.Command) > 0 {
+		return j.commandLine()
+	}
 	if j.overrides["cmd"] {
 		transfer, err := j.boolean("transfer_executable", true)
 		if err == nil && !transfer {
@@ -46,9 +50,34 @@ func (j *job) execution() error {
 	return nil
 }
 
+// commandLine sets the executable of Options.Command, beside which a description may not say
+// what is run.
+func (j *job) commandLine() error {
+	for _, c := range []struct{ command, attr string }{
+		{"executable", pool.AttrCmd}, {"arguments", pool.AttrArgs}, {"arguments2", pool.AttrArguments}, {"shell", ""},
+	} {
+		g, ok, err := j.asked(c.command, c.attr)
+		if err != nil {
+			return err
+		}
+		if ok {
+			return j.refuse(g, "the command line says what is run")
+		}
+	}
+	java, err := j.inJava()
+	if err != nil {
+		return err
+	}
+	if java {
+		g, _, err := j.command("universe")
+		return cmp.Or(err, j.refuse(g, "java: wants a description that names the class, not a command line"))
+	}
+	return j.program(given{Name: "command", Text: string(j.options.Command[0])})
+}
+
 // shell returns the line for /bin/sh that stands for executable and arguments.
 func (j *job) shell() (g given, ok bool, err error) {
-	if _, named, err := j.command("executable"); named || err != nil || j.overrides["cmd"] {
+	if _, named, err := j.command("executable"); named || err != nil || j.overrides["cmd"] || len(j.options.Command) > 0 {
 		return given{}, false, err
 	}
 	return j.command("shell")

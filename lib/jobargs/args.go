@@ -75,6 +75,12 @@ func FormatV2(args []string) string {
 	return b.String()
 }
 
+// FormatLiteral is FormatV2 for words in which $$() is text: the starter, which
+// puts what the slot has in its place, does not find the reference.
+func FormatLiteral(args []string) string {
+	return strings.ReplaceAll(FormatV2(args), "$$(", "$'$'(")
+}
+
 func appendV2(b *strings.Builder, word string) {
 	if word == "" {
 		b.WriteString("''")

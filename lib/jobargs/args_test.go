@@ -2,7 +2,10 @@ package jobargs
 
 import (
 	"slices"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 )
 
 var v2Table = []struct {
@@ -61,6 +64,23 @@ func TestV1(t *testing.T) {
 	if got, want := ParseV1(" a 'b c'\t\"d\" "), []string{"a", "'b", "c'", `"d"`}; !slices.Equal(got, want) {
 		t.Errorf("ParseV1 = %q, want %q", got, want)
 	}
+}
+
+// TestFormatLiteral is a law: whatever the words are, they are read again, and no reference
+// to the slot is among them.
+func TestFormatLiteral(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		piece := rapid.OneOf(rapid.SampledFrom([]string{"$", "(", "$$(", "$$(Name)", "'", " ", "\n", "\"", "\\", "\xff", ""}), rapid.String())
+		word := rapid.Map(rapid.SliceOfN(piece, 0, 6), func(list []string) string { return strings.Join(list, "") })
+		words := rapid.SliceOf(word).Draw(r, "words")
+		text := FormatLiteral(words)
+		if got, err := ParseV2(text); err != nil || !slices.Equal(got, words) {
+			r.Errorf("ParseV2(%q) = %q, %v, want %q", text, got, err, words)
+		}
+		if strings.Contains(text, "$$(") {
+			r.Errorf("FormatLiteral(%q) = %q, which has a reference", words, text)
+		}
+	})
 }
 
 // FuzzV2 checks that whatever parses is said again by FormatV2.

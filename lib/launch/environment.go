@@ -33,9 +33,11 @@ func (j Job) environment(ad *classad.Ad, p Place) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	asked = slices.Clone(asked)
-	for i := range asked {
-		asked[i] = j.inScratch(asked[i])
+	if refersToSlot(ad, pool.AttrEnvironment, pool.AttrEnv) {
+		asked = slices.Clone(asked)
+		for i := range asked {
+			asked[i] = j.inScratch(asked[i])
+		}
 	}
 	ours, err := j.known(ad, p)
 	if err != nil {
@@ -132,6 +134,15 @@ func ordinals(names string) string {
 // scratchReference stands for the scratch directory in arguments and environment, whose
 // path is not known before.
 const scratchReference = "CondorScratchDir"
+
+// refersToSlot reports whether one of the attributes has a $$() as it stands. A word that has
+// one only when it is read, as jobargs.FormatLiteral writes it, means the text.
+func refersToSlot(ad *classad.Ad, names ...string) bool {
+	return slices.ContainsFunc(names, func(name string) bool {
+		text, ok := constant(ad, name)
+		return !ok && ad.Has(name) || strings.Contains(text, "$$(")
+	})
+}
 
 // inScratch puts the scratch directory in where a text refers to it.
 func (j Job) inScratch(text string) string {

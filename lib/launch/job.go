@@ -90,8 +90,10 @@ func FromAd(ad *classad.Ad, p Place, account Account) (Job, error) {
 	if job.Args, err = jobargs.FromAd(ad); err != nil {
 		return Job{}, err
 	}
-	for i := range job.Args {
-		job.Args[i] = job.inScratch(job.Args[i])
+	if refersToSlot(ad, pool.AttrArguments, pool.AttrArgs) {
+		for i := range job.Args {
+			job.Args[i] = job.inScratch(job.Args[i])
+		}
 	}
 	job.Env, err = job.environment(ad, p)
 	return job, err

@@ -49,6 +49,15 @@ func (e *Exact) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// Texts is the inverse of Exactly.
+func Texts(list []Exact) []string {
+	var out []string
+	for _, e := range list {
+		out = append(out, string(e))
+	}
+	return out
+}
+
 // Exactly returns texts as those that are kept exactly.
 func Exactly(texts []string) []Exact {
 	var out []Exact

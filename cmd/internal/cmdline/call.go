@@ -20,6 +20,9 @@ import (
 type Call struct {
 	Name string   // the command's
 	Args []string // without flags
+	// CommandLine are the words behind `--`, for a command with
+	// Command.CommandLine; nil without `--`.
+	CommandLine []string
 	// Stdout is buffered until the command has ended; Stderr is not.
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

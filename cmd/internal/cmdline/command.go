@@ -22,6 +22,9 @@ type Command struct {
 	// Number, if not empty, is the flag that takes a sign followed by digits:
 	// with "adjust", +5 means -adjust +5 and -5 means -adjust -5.
 	Number string
+	// CommandLine says that a command line of the user's own may stand behind
+	// `--`, apart from the arguments; else `--` ends the flags.
+	CommandLine bool
 	// WithoutSpool is for commands that need neither a spool nor a
 	// configuration: they do not have the common flags about these, and read
 	// nothing of the kind.

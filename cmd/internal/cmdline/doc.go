@@ -11,7 +11,8 @@
 //
 // Flags look as in the manuals of HTCondor and Grid Engine: one dash or two,
 // before, between or behind the arguments, some with several arguments of
-// their own, some that may be abbreviated. `--` ends them. A tokenizer of our
+// their own, some that may be abbreviated. `--` ends them; for a command with
+// CommandLine it begins a command line of the user's own. A tokenizer of our
 // own (tokens.go) brings them into the one form that urfave/cli takes. A
 // command that needs no spool says so, and then has no flags for one.
 //

@@ -56,7 +56,7 @@ func Cause(err error) error {
 }
 
 func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
-	flags, args, err := c.tokens(args)
+	flags, args, behind, err := c.tokens(args)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, std
 			app.Flags = append(app.Flags, shared(f))
 		}
 	}
-	app.Action = func(x *cli.Context) error { return s.act(c, x) }
+	app.Action = func(x *cli.Context) error { return s.act(c, x, behind) }
 	return app.Run(line)
 }
 
@@ -135,7 +135,7 @@ func shared(f Flag) cli.Flag {
 }
 
 // act is the command behind its parsed flags.
-func (s Surroundings) act(c Command, x *cli.Context) error {
+func (s Surroundings) act(c Command, x *cli.Context, behind []string) error {
 	if err := s.allow(c, x.IsSet); err != nil {
 		return err
 	}
@@ -143,6 +143,7 @@ func (s Surroundings) act(c Command, x *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	call.CommandLine = behind
 	err = c.perform(call)
 	if e := call.close(); err == nil {
 		err = e

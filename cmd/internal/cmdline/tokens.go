@@ -49,7 +49,7 @@ type Parsed struct {
 // Parse reads words as Execute reads the command line, and runs nothing: the flags
 // and other arguments in their order. It fails for what Execute would refuse.
 func (c Command) Parse(words []string) (flags []Parsed, args []string, err error) {
-	found, args, err := c.tokens(words)
+	found, args, line, err := c.tokens(words)
 	if err == nil {
 		err = c.once(found)
 	}
@@ -59,17 +59,20 @@ func (c Command) Parse(words []string) (flags []Parsed, args []string, err error
 	for _, o := range found {
 		flags = append(flags, Parsed{o.flag.Name, o.args})
 	}
-	return flags, args, nil
+	return flags, append(args, line...), nil
 }
 
-// tokens splits a command line, without the program's name, into flags and
-// arguments.
-func (c Command) tokens(line []string) (flags []occurrence, args []string, err error) {
+// tokens splits a command line, without the program's name, into flags,
+// arguments and, for a command with CommandLine, the words behind `--`; these
+// are nil without it.
+func (c Command) tokens(line []string) (flags []occurrence, args, behind []string, err error) {
 	for i := 0; i < len(line); {
 		word := line[i]
 		switch {
+		case word == "--" && c.CommandLine:
+			return flags, args, append([]string{}, line[i+1:]...), nil
 		case word == "--":
-			return flags, append(args, line[i+1:]...), nil
+			return flags, append(args, line[i+1:]...), nil, nil
 		case c.Number != "" && signed(word):
 			f, _ := c.find(c.Number, true)
 			flags = append(flags, occurrence{flag: f, args: []string{word}})
@@ -80,13 +83,13 @@ func (c Command) tokens(line []string) (flags []occurrence, args []string, err e
 		default:
 			o, n, err := c.flag(line[i:])
 			if err != nil {
-				return nil, nil, err
+				return nil, nil, nil, err
 			}
 			flags = append(flags, o)
 			i += n
 		}
 	}
-	return flags, args, nil
+	return flags, args, nil, nil
 }
 
 // signed tells whether word is a sign followed by a digit.

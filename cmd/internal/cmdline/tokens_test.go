@@ -3,6 +3,8 @@ package cmdline
 import (
 	"bytes"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 	"testing"
 
@@ -141,13 +143,39 @@ func TestArgumentsAreKept(t *testing.T) {
 	})
 }
 
+// TestCommandLine holds that the words behind -- are a command with CommandLine's as they are,
+// and another's arguments.
+func TestCommandLine(t *testing.T) {
+	t.Setenv("FAIRSPOOL_CONFIG", "/dev/null")
+	for _, c := range []struct{ words, args, behind []string }{
+		{[]string{"a"}, []string{"a"}, nil},
+		{[]string{"a", "--"}, []string{"a"}, []string{}},
+		{[]string{"a", "-all", "--", "-all", "--", "", "-help", "\xff"}, []string{"a"}, []string{"-all", "--", "", "-help", "\xff"}},
+		{[]string{"-af", "A", "--", "b"}, nil, []string{"b"}},
+		{[]string{"--", "-u"}, nil, []string{"-u"}},
+	} {
+		var got *Call
+		command := toy(func(c *Call) error { got = c; return nil })
+		command.CommandLine = true
+		status := Execute(command, c.words, nil, io.Discard, io.Discard)
+		if status != 0 || !slices.Equal(got.Args, c.args) || !slices.Equal(got.CommandLine, c.behind) || (got.CommandLine == nil) != (c.behind == nil) {
+			t.Errorf("%q = %q, %q, status %d, want %q, %q", c.words, got.Args, got.CommandLine, status, c.args, c.behind)
+		}
+		command.CommandLine = false
+		status = Execute(command, c.words, nil, io.Discard, io.Discard)
+		if all := slices.Concat(c.args, c.behind); status != 0 || !slices.Equal(got.Args, all) || got.CommandLine != nil {
+			t.Errorf("%q = %q, %q, status %d, want %q", c.words, got.Args, got.CommandLine, status, all)
+		}
+	}
+}
+
 func FuzzTokens(f *testing.F) {
 	for _, s := range []string{"-s a 4", "-af:lh A -- B", "+5 -5", "-u=", "--", "-", "-:", "-=", "--=x"} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, line string) {
 		words := strings.Split(line, " ")
-		flags, args, err := toy(nil).tokens(words)
+		flags, args, _, err := toy(nil).tokens(words)
 		if err != nil {
 			if strings.Contains(oneLine(err.Error()), "\n") {
 				t.Errorf("tokens(%q) = %v, want one line", line, err)
