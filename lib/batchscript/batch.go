@@ -1,0 +1,409 @@
+package batchscript
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/jobargs"
+	"fairspool/lib/submitfile"
+)
+
+// batch is a script that is being read.
+type batch struct {
+	Options
+	file     string
+	system   *system
+	warnings []submitfile.Warning
+	script   Script
+
+	number map[string]given // amounts, by what they are of; they are put together in finish
+	tasks  int              // how many the job has, on one slot
+	cores  int              // of each
+	name   given            // of the job; no text: it has the script's
+	array  array
+	limit  int // of jobs of an array that run at a time; 0: none
+
+	streams  [len(streamNames)]given // where the standard files are; no text: not said
+	together bool                    // error goes where output goes
+
+	env     []string // NAME=VALUE, texts of the submit language
+	all     bool     // the job gets all of the submitter's environment
+	chosen  []string // or these variables of it
+	envAt   submitfile.Place
+	ok, any []string // clusters that have to end first
+	after   submitfile.Place
+}
+
+// The standard files, and the commands that name them.
+const (
+	input = iota
+	output
+	failure
+)
+
+var streamNames = [...]string{"input", "output", "error"}
+
+func (b *batch) warn(at submitfile.Place, format string, args ...any) {
+	at.Col = 0
+	b.warnings = append(b.warnings, submitfile.Warning{Place: at, Msg: fmt.Sprintf(format, args...)})
+}
+
+// refuse is the error of something that the system would not take either, or that cannot be
+// left out.
+func refuse(at submitfile.Place, format string, args ...any) error {
+	return &submitfile.Error{Place: at, Msg: fmt.Sprintf(format, args...)}
+}
+
+func (g given) refuse(format string, args ...any) error {
+	return refuse(g.at, "%s: %s", g.name, fmt.Sprintf(format, args...))
+}
+
+// wants refuses an argument.
+func (g given) wants(what string) error {
+	return g.refuse("%q: want %s", submitfile.Shorten(g.text), what)
+}
+
+// set gives a command a text of the submit language; the last one counts.
+func (b *batch) set(at submitfile.Place, name, text string) {
+	line := submitfile.Line{Name: name, Text: text, Line: at.Line, Col: max(at.Col, 1)}
+	if i := slices.IndexFunc(b.script.Lines, func(l submitfile.Line) bool { return l.Name == name }); i >= 0 {
+		b.script.Lines[i] = line
+		return
+	}
+	b.script.Lines = append(b.script.Lines, line)
+}
+
+// sets is an option whose argument, as it stands, is the value of a command.
+func sets(command string) func(*batch, given) error {
+	return func(b *batch, g given) error {
+		if g.text == "" {
+			return g.wants("a text that is not empty")
+		}
+		b.set(g.at, command, submitfile.Literal(g.text))
+		return nil
+	}
+}
+
+// means is an option that stands for a value of a command.
+func means(command, value string) func(*batch, given) error {
+	return func(b *batch, g given) error {
+		b.set(g.at, command, value)
+		return nil
+	}
+}
+
+// keeps is an option that is an amount of something.
+func keeps(what string) func(*batch, given) error {
+	return func(b *batch, g given) error {
+		if _, err := whole(g); err != nil {
+			return err
+		}
+		b.number[what] = g
+		return nil
+	}
+}
+
+// whole reads a whole number from 0 up.
+func whole(g given) (int, error) {
+	n, err := strconv.ParseInt(g.text, 10, 32)
+	if err != nil || n < 0 {
+		return 0, g.wants("a whole number")
+	}
+	return int(n), nil
+}
+
+// amount returns a number that was kept; otherwise stands for one that was not.
+func (b *batch) amount(what string, otherwise int) (n int, g given, ok bool) {
+	g, ok = b.number[what]
+	if !ok {
+		return otherwise, g, false
+	}
+	n, _ = strconv.Atoi(g.text)
+	return n, g, true
+}
+
+func (b *batch) setName(g given) error {
+	if g.text == "" || strings.ContainsAny(g.text, "\n\r") {
+		return g.wants("a name")
+	}
+	b.name = g
+	return nil
+}
+
+// prioritize is a priority.
+func prioritize(b *batch, g given) error {
+	n, err := strconv.ParseInt(g.text, 10, 32)
+	if err != nil {
+		return g.wants("a whole number")
+	}
+	b.set(g.at, "priority", strconv.FormatInt(n, 10))
+	return nil
+}
+
+// charge names the account: an accounting group where there is one of the name.
+func charge(b *batch, g given) error {
+	if b.IsGroup != nil && b.IsGroup(g.text) {
+		return sets("accounting_group")(b, g)
+	}
+	return sets("account")(b, g)
+}
+
+// runBy is a shell that takes the place of the first line's.
+func runBy(b *batch, g given) error {
+	for one := range strings.SplitSeq(g.text, ",") {
+		name, _, onHost := strings.Cut(one, "@")
+		if onHost {
+			continue
+		}
+		if !strings.HasPrefix(name, "/") {
+			return g.wants("the absolute path of a shell")
+		}
+		b.script.Interpreter, b.script.InterpreterAt = []string{name}, g.at
+	}
+	return nil
+}
+
+// mailLetters is when mail is sent, by letters.
+func mailLetters(b *batch, g given) error {
+	of := map[rune]string{'a': "error", 'b': "start", 'e': "complete", 'n': "never"}
+	value := ""
+	for _, c := range strings.ToLower(strings.ReplaceAll(g.text, ",", "")) {
+		switch {
+		case c == 's':
+			b.warn(g.at, "%s: s: a job is not suspended, passed over", g.name)
+			continue
+		case of[c] == "":
+			return g.wants("letters of a, b, e and n")
+		}
+		value = mailBoth(value, of[c])
+	}
+	if value != "" {
+		b.set(g.at, "notification", value)
+	}
+	return nil
+}
+
+// mailBoth is when mail is sent that is wanted at two times: the end of a job is told of
+// whether it failed or not.
+func mailBoth(one, other string) string {
+	switch {
+	case one == "" || one == "never" || one == other:
+		return other
+	case other == "never":
+		return one
+	case one != "start" && other != "start" && one != "always" && other != "always":
+		return "complete"
+	}
+	return "always"
+}
+
+// hold keeps the job from starting until qrls.
+func hold(b *batch, g given) error {
+	if g.text != "" && strings.Trim(g.text, "uson") != "" {
+		return g.wants("letters of u, s, o and n")
+	}
+	if g.text == "n" {
+		return nil
+	}
+	return means("hold", "true")(b, g)
+}
+
+// depend adds clusters that have to end first: numbers, each perhaps with a part of the array
+// or the server behind it.
+func (b *batch) depend(g given, ids []string, success bool) error {
+	b.after = g.at
+	for _, id := range ids {
+		digits := len(id) - len(strings.TrimLeft(id, "0123456789"))
+		number, rest := id[:digits], id[digits:]
+		if _, err := strconv.ParseInt(number, 10, 31); err != nil || rest != "" && !strings.ContainsAny(rest[:1], "._[+") {
+			return g.refuse("%s: want the number of a cluster: what submit prints", submitfile.Shorten(id))
+		}
+		if rest != "" && (rest[0] == '_' || rest[0] == '+' || rest[0] == '[' && rest[1:] != "]" && !strings.HasPrefix(rest, "[].") ||
+			rest[0] == '.' && rest != "." && strings.Trim(rest[1:], "0123456789") == "") {
+			b.warn(g.at, "%s: %s: the job waits for all jobs of cluster %s", g.name, submitfile.Shorten(id), number)
+		}
+		to := &b.any
+		if success {
+			to = &b.ok
+		}
+		if !slices.Contains(*to, number) {
+			*to = append(*to, number)
+		}
+	}
+	return nil
+}
+
+// finish puts together what several directives say.
+func (b *batch) finish() error {
+	b.settle()
+	if len(b.ok) > 0 {
+		b.set(b.after, "after_ok", strings.Join(b.ok, ","))
+	}
+	if len(b.any) > 0 {
+		b.set(b.after, "after_any", strings.Join(b.any, ","))
+	}
+	if err := b.needs(); err != nil {
+		return err
+	}
+	if err := b.files(); err != nil {
+		return err
+	}
+	if b.array.count > 0 {
+		b.set(b.array.at, "MY."+IndexAttr, b.array.attribute())
+		b.script.Queue = b.array.queue()
+	}
+	if b.limit > 0 && b.array.count > b.limit {
+		b.set(b.array.at, "max_materialize", strconv.Itoa(b.limit))
+	}
+	b.environment()
+	return nil
+}
+
+// IndexAttr is the attribute that a job of an array has its index in.
+const IndexAttr = "ArrayIndex"
+
+// settle gives the job its name.
+func (b *batch) settle() {
+	if b.name.text == "" {
+		b.name.text = b.Name
+	}
+	b.set(b.name.at, "batch_name", submitfile.Literal(b.name.text))
+}
+
+// needs sets the cores and the memory: those of one slot, on which all tasks are.
+func (b *batch) needs() error {
+	nodes, nodesAt, _ := b.amount("nodes", 1)
+	perNode, _, isPerNode := b.amount("tasks of a node", 1)
+	tasks, tasksAt, isTasks := b.amount("tasks", max(nodes, 1)*max(perNode, 1))
+	cpus, cpusAt, isCpus := b.amount("cores of a task", 1)
+	if nodes > 1 {
+		b.warn(nodesAt.at, "%s: %d nodes: the job runs on one slot of one machine", nodesAt.name, nodes)
+	}
+	if isPerNode && !isTasks {
+		tasksAt = b.number["tasks of a node"]
+	}
+	all := int64(max(tasks, 1)) * int64(max(cpus, 1))
+	b.tasks, b.cores = max(tasks, 1), max(cpus, 1)
+	const most = 1_000_000
+	if all > most {
+		at := cpusAt
+		if !isCpus {
+			at = tasksAt
+		}
+		return at.refuse("%d cores: want %d at most", all, most)
+	}
+	if tasks > 1 && b.is(ofSlurm) {
+		b.warn(tasksAt.at, "%s: %d tasks: the script is started once, on a slot with %d cores", tasksAt.name, tasks, all)
+	}
+	if isCpus || isTasks || isPerNode || nodes > 1 {
+		at := cpusAt.at
+		if !isCpus {
+			at = tasksAt.at
+		}
+		if at.Line == 0 {
+			at = nodesAt.at
+		}
+		b.set(at, "request_cpus", strconv.FormatInt(all, 10))
+	}
+	gpus := 0
+	for _, of := range [...]struct {
+		what  string
+		times int
+	}{{"gpus", 1}, {"gpus of a node", max(nodes, 1)}, {"gpus of a task", max(tasks, 1)}} {
+		if n, g, ok := b.amount(of.what, 0); ok {
+			if int64(n)*int64(of.times) > most {
+				return g.refuse("want %d GPUs at most", most)
+			}
+			gpus = n * of.times
+			b.set(g.at, "request_gpus", strconv.Itoa(gpus))
+		}
+	}
+	memory := int64(0)
+	for _, of := range [...]struct {
+		what  string
+		times int64
+	}{{"memory", 1}, {"memory of a node", int64(max(nodes, 1))}, {"memory of a core", all}, {"memory of a task", int64(max(tasks, 1))}, {"memory of a GPU", int64(gpus)}} {
+		n, g, ok := b.amount(of.what, 0)
+		if !ok || n == 0 || of.times == 0 {
+			continue
+		}
+		if int64(n)*of.times > math.MaxInt32 {
+			return g.refuse("%d MB in all: want %d at most", int64(n)*of.times, math.MaxInt32)
+		}
+		if memory < int64(n)*of.times {
+			memory = int64(n) * of.times
+			b.set(g.at, "request_memory", strconv.FormatInt(memory, 10))
+		}
+	}
+	return nil
+}
+
+// environment sets what of the submitter's environment the job gets, and the variables in which
+// scripts of the system look for what they are.
+func (b *batch) environment() {
+	switch {
+	case b.all:
+		b.set(b.envAt, "getenv", "true")
+	case len(b.chosen) > 0:
+		b.set(b.envAt, "getenv", strings.Join(b.chosen, ","))
+	}
+	own := b.env
+	if b.system != nil {
+		own = jobargs.MergeEnv(own, b.system.environ(b))
+	}
+	if len(own) > 0 {
+		b.set(b.envAt, "environment", Quoted(own))
+	}
+}
+
+// Quoted returns words as arguments or environment of a description have them: in the new
+// syntax. They are texts of the submit language.
+func Quoted(words []string) string {
+	return `"` + strings.ReplaceAll(jobargs.FormatV2(words), `"`, `""`) + `"`
+}
+
+// late is an expression that is worked out when the job starts. It has no blanks in it, nor has
+// its value: neither would be put in quotes then.
+func late(expr string) string { return "$$([" + expr + "])" }
+
+// The values of variables that say what a job is.
+var (
+	clusterText = late("ClusterId")
+	procText    = late(`strcat(ClusterId,".",ProcId)`)
+	cpusText    = late("RequestCpus")
+	indexText   = late(IndexAttr)
+)
+
+// export adds variables: NAME=VALUE, or NAME for the submitter's.
+func (b *batch) export(g given, one string) error {
+	name, value, ok := strings.Cut(one, "=")
+	switch {
+	case name == "" || strings.ContainsAny(name, " \t\"'$"):
+		return g.refuse("%q: want NAME or NAME=VALUE", submitfile.Shorten(one))
+	case ok:
+		b.env = append(b.env, name+"="+submitfile.Literal(value))
+		return nil
+	}
+	b.chosen = append(b.chosen, name)
+	return nil
+}
+
+// commas parts a list at its commas, but for those in quotes.
+func commas(text string) (list []string) {
+	quote, from := byte(0), 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; {
+		case c == quote:
+			quote = 0
+		case quote == 0 && (c == '\'' || c == '"'):
+			quote = c
+		case quote == 0 && c == ',':
+			list = append(list, text[from:i])
+			from = i + 1
+		}
+	}
+	return append(list, text[from:])
+}

@@ -1,0 +1,319 @@
+package batchscript
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var now = time.Date(2026, time.November, 22, 15, 30, 0, 0, time.UTC)
+
+func options() Options {
+	return Options{
+		Name: "job.sh", Dir: "/home/u/in $x", Now: now,
+		IsFolder: func(path string) bool { return path == "logs" },
+		IsGroup:  func(name string) bool { return name == "physics" },
+		LookupEnv: func(name string) (string, bool) {
+			value, ok := map[string]string{"HOME": "/home/u", "USER": "u"}[name]
+			return value, ok
+		},
+	}
+}
+
+// said returns what a script means, a line each, but for the variables that tell the script
+// what it is, and the warnings.
+func said(text string) string {
+	s, warnings, err := Read(text, "job.sh", options())
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	var lines []string
+	for _, l := range s.Lines {
+		switch {
+		case l.Name == "environment":
+		case l.Name == "batch_name" && l.Text == "job.sh":
+		default:
+			lines = append(lines, fmt.Sprintf("%d: %s = %s", l.Line, l.Name, l.Text))
+		}
+	}
+	slices.SortStableFunc(lines, func(a, b string) int { return strings.Compare(a[:1], b[:1]) })
+	if s.Queue != "" {
+		lines = append(lines, "queue "+s.Queue)
+	}
+	if s.Interpreter != nil {
+		lines = append(lines, fmt.Sprintf("by %q", s.Interpreter))
+	}
+	if s.Arguments != nil {
+		lines = append(lines, fmt.Sprintf("arguments %q", s.Arguments))
+	}
+	for _, w := range warnings {
+		lines = append(lines, w.String())
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestIs(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want bool
+	}{
+		{"#!/bin/sh\n", true},
+		{"#! /usr/bin/env python3\nimport this\n", true},
+		{"#!", true},
+		{"#!/usr/bin/env condor_submit\nexecutable = x\nqueue\n", false},
+		{"#!/usr/bin/env -S A=1 submit -terse\nexecutable = x\nqueue\n", false},
+		{"#!/usr/local/bin/submit\nexecutable = x\nqueue\n", false},
+		{"#!/usr/local/bin/fs-submit\n", false},
+		{"#!/bin/sh\ncondor_submit <<E\nexecutable = x\nqueue\nE\n", true},
+		{"#SBATCH -n 1\nsrun x\n", true},
+		{"\n# a comment\n\n#PBS -N x\necho\n", true},
+		{"#$ -cwd\necho\n", true},
+		{"#$-cwd\necho\n", true},
+		{"#SBATCH\n#PBS-N x\n#$HOME is ours\necho\n", false},
+		{"# notes\n#SBATCH --mem=4G\nexecutable = x\nqueue\n", false},
+		{"#PBS -q long\nexecutable=x\n", false},
+		{"#$ -N x\nshell = echo\nqueue 3\n", false},
+		{"echo\n#SBATCH -n 1\n", false},
+		{"executable = x\nqueue\n", false},
+		{" #!/bin/sh\n", false},
+		{"", false},
+	} {
+		if got := Is(c.text); got != c.want {
+			t.Errorf("Is(%q) = %v, want %v", c.text, got, c.want)
+		}
+	}
+}
+
+// What each directive means: below a line of dashes stands what the script says.
+func TestDirectives(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"no directives", "#!/bin/bash -e -x\necho\n", `
+0: getenv = true
+by ["/bin/bash" "-e -x"]`},
+		{"slurm", `#!/bin/bash
+#SBATCH -J two\ words --output=o/%x.%j.out # a comment
+#SBATCH -e 'e $HOME.%4A'
+#SBATCH --cpus-per-t=2 --mem 1500K
+#SBATCH --time=1-2:30
+
+#SBATCH -D /tmp/$x -A physics --nice
+#SBATCH --mail-type=BEGIN,END --mail-user=u@example.org
+echo
+#SBATCH -n 3
+`, `
+0: getenv = true
+2: batch_name = two words
+2: output = o/two words.$(Cluster).out
+3: error = e $(DOLLAR)HOME.$INT($(Cluster),%04d)
+4: request_cpus = 2
+4: request_memory = 2
+5: wall_time = 95400
+7: initialdir = /tmp/$(DOLLAR)x
+7: accounting_group = physics
+7: priority = -100
+8: notification = always
+8: notify_user = u@example.org
+by ["/bin/bash"]
+job.sh:10: #SBATCH: stands behind the first command, passed over`},
+		{"slurm's tasks and arrays", `#!/bin/sh
+#SBATCH -n4 -c 2 --mem-per-cpu=1G --gres=gpu:a100:2,fs:1
+#SBATCH --array=1-9:2%3 -o %A_%3a.%j
+#SBATCH -d afterok:12:13,afterany:14_2 -A other
+#SBATCH -p long --nodelst=a --exclusive
+#SBATCH --begin=now+2hours --open-mode append --hold
+#SBATCH --export=PATH,A=1
+#PBS -N no
+`, `
+2: request_cpus = 8
+2: request_gpus = 2
+2: request_memory = 8192
+3: output = $(Cluster)_$INT($(Process) * 2 + 1,%03d).$(Cluster).$(Process)
+3: error = $(Cluster)_$INT($(Process) * 2 + 1,%03d).$(Cluster).$(Process)
+3: MY.ArrayIndex = ProcId * 2 + 1
+3: max_materialize = 3
+4: account = other
+4: after_ok = 12,13
+4: after_any = 14
+6: deferral_time = 1795368600
+6: deferral_window = 315360000
+6: deferral_prep_time = 0
+6: append_files = *
+6: hold = true
+7: getenv = PATH
+queue 5
+by ["/bin/sh"]
+job.sh:2: --gres gpu:a100:2: a100: any GPU will do, whatever its type
+job.sh:2: --gres: fs:1: only GPUs are asked for this way, passed over
+job.sh:2: -n: 4 tasks: the script is started once, on a slot with 8 cores
+job.sh:4: -d: 14_2: the job waits for all jobs of cluster 14
+job.sh:5: -p: there is one queue for all jobs, passed over
+job.sh:5: --nodelst: no option of sbatch, passed over; did you mean --nodelist?
+job.sh:5: --exclusive: the pool chooses the slot: requirements in a submit description choose among them, passed over
+job.sh:8: #PBS: passed over: the script's #SBATCH lines count`},
+		{"a list of indices", "#SBATCH -a 3,1-2,2 -o %a\n", `
+0: getenv = true
+1: output = $(ArrayIndex)
+1: error = $(ArrayIndex)
+1: MY.ArrayIndex = $(ArrayIndex)
+queue ArrayIndex in (1, 2, 3)`},
+		{"grid engine", `#!/bin/csh
+#$ -N run -cwd -j y -o logs
+#$ -pe smp 4 -l h_rt=1:30:00,h_vmem=2G,mem_free=1G,arch=lx
+#$ -t 2-10:4 -tc 2 -hold_jid 12,13
+echo
+#$ -S /bin/bash -V -p -5 -m bea -M u@example.org -P atlas
+#$ -q all.q -nosuch 1 2 -r n -h
+`, `
+2: batch_name = run
+2: output = logs/run.o$(Cluster).$INT($(Process) * 4 + 2)
+2: error = logs/run.o$(Cluster).$INT($(Process) * 4 + 2)
+3: wall_time = 5400
+3: request_cpus = 4
+3: request_memory = 8192
+4: after_any = 12,13
+4: MY.ArrayIndex = ProcId * 4 + 2
+4: max_materialize = 2
+6: priority = -5
+6: notification = always
+6: notify_user = u@example.org
+6: project = atlas
+6: getenv = true
+7: hold = true
+queue 3
+by ["/bin/bash"]
+job.sh:3: -l arch: means nothing here, passed over
+job.sh:7: -q: there is one queue for all jobs, passed over
+job.sh:7: -nosuch: no option of qsub, passed over
+job.sh:7: -r: a job that has to leave its slot always runs again, passed over`},
+		{"grid engine's paths", "#$ -o host:$HOME/$JOB_NAME.$JOB_ID.$TASK_ID -e $nosuch/ -wd /tmp -j n\n", `
+1: initialdir = /tmp
+1: output = /home/u/job.sh.$(Cluster).undefined
+1: error = $(DOLLAR)nosuch/job.sh.e$(Cluster)`},
+		{"pbs", `#!/bin/bash
+#PBS -Nrun -joe -o out.$PBS_JOBID
+#PBS -l nodes=1:ppn=4,walltime=10:00,mem=4gb
+#PBS -J 0-3 -q long -W depend=afterok:12.server:13
+#PBS -v "A=x y",B -F "one 'two words'"
+`, `
+2: batch_name = run
+2: output = out.$(Cluster).$(Process)
+2: error = out.$(Cluster).$(Process)
+3: wall_time = 600
+3: request_cpus = 4
+3: request_memory = 4096
+4: after_ok = 12,13
+4: MY.ArrayIndex = ProcId
+5: getenv = B
+queue 4
+by ["/bin/bash"]
+arguments ["one" "two words"]
+job.sh:4: -q: there is one queue for all jobs, passed over`},
+		{"pbs's chunks", "#PBS -l select=2:ncpus=4:ngpus=1:mem=2gb:host=a\n#PBS -l place=scatter\n", `
+1: request_cpus = 8
+1: request_gpus = 2
+1: request_memory = 4096
+job.sh:1: -l select host: means nothing here, passed over
+job.sh:1: -l select: 2 nodes: the job runs on one slot of one machine
+job.sh:2: -l place: means nothing here, passed over`},
+		{"error joins an output that is not named", "#$ -j y\n", "\n0: error = $(output)"},
+	} {
+		if got := "\n" + said(c.text); got != c.want {
+			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestErrors(t *testing.T) {
+	for text, want := range map[string]string{
+		"#SBATCH -c many":                    `job.sh:1: -c: "many": want a whole number`,
+		"#SBATCH -c":                         "job.sh:1: -c: wants an argument",
+		"#SBATCH -t 1:2:3:4":                 `job.sh:1: -t: "1:2:3:4": want a time such as 90 (minutes), 1:30:00 or 2-12 (days and hours)`,
+		"#SBATCH --mem=lots":                 `job.sh:1: --mem: "lots": want a size such as 512M or 4G`,
+		"#SBATCH --mem=1e9G":                 `job.sh:1: --mem: "1e9G": want a size such as 512M or 4G`,
+		"#SBATCH -a 5-1":                     `job.sh:1: -a: "5-1": want indices such as 1-10, 0-20:5 or 1,3,7`,
+		"#SBATCH -a 1-3%0":                   `job.sh:1: -a: "1-3%0": want a number of jobs from 1 up behind %`,
+		"#SBATCH -a 0-99999999":              "job.sh:1: -a: 100000000 jobs: want 10000000 at most",
+		"#SBATCH -a 0-99999,200000-299999":   "job.sh:1: -a: more than 100000 jobs in several ranges: write one range",
+		"#SBATCH -n 30000 -c 30000":          "job.sh:1: -c: 900000000 cores: want 1000000 at most",
+		"#SBATCH -d afternotok:12":           "job.sh:1: -d: afternotok:12: a job can wait for the end of others (afterany) or for their success (afterok)",
+		"#SBATCH -d afterok:12?afterok:13":   "job.sh:1: -d: afterok:12?afterok:13: a job waits for all that it names, not for one of them",
+		"#SBATCH --hold=yes":                 "job.sh:1: --hold: takes no argument",
+		"#SBATCH -J 'x":                      "job.sh:1: a quote ' that nothing closes",
+		"#SBATCH hetjob":                     "job.sh:1: hetjob: jobs of several parts are not run",
+		"#$ -hold_jid first":                 "job.sh:1: -hold_jid: first: want the number of a cluster: what submit prints",
+		"#$ -t 0-3":                          "job.sh:1: -t: 0-3: the first index of an array is 1",
+		"#$ -pe smp":                         "job.sh:1: -pe: wants two arguments",
+		"#PBS -W depend=beforeok:1":          "job.sh:1: -W depend: beforeok:1: a job can wait for the end of others (afterany) or for their success (afterok)",
+		"#!/bin/sh\r\n#SBATCH -n 1\r\n":      "job.sh:1: the lines end as those of Windows: no interpreter would be found: dos2unix the script",
+		"#!/bin/sh\n\x00":                    "job.sh: a NUL byte: neither a script nor a submit description: for a program, submit -- COMMAND",
+		"#SBATCH --begin=sometime":           `job.sh:1: --begin: "sometime": want a time such as 16:00, now+1hour, tomorrow or 2026-11-22T16:00`,
+		"#SBATCH --mem-per-cpu=2000T -n 100": `job.sh:1: --mem-per-cpu: 209715200000 MB in all: want 2147483647 at most`,
+	} {
+		if got := said(text); got != "error: "+want {
+			t.Errorf("%q: %s\nwant error: %s", text, got, want)
+		}
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for _, c := range []struct {
+		read func(string) (int64, bool)
+		text string
+		want int64 // -1: not one
+	}{
+		{slurmTime, "90", 5400}, {slurmTime, "1:30", 90}, {slurmTime, "1:00:05", 3605}, {slurmTime, "2-12", 216000},
+		{slurmTime, "1-0:30", 88200}, {slurmTime, "1-1:1:1", 90061}, {slurmTime, "UNLIMITED", 0}, {slurmTime, "", -1}, {slurmTime, "-5", -1}, {slurmTime, "1-", -1},
+		{slurmTime, "9999999-0", -1}, {clockTime, "3600", 3600}, {clockTime, "1:00:00", 3600}, {clockTime, "2:0:0:1", 172801}, {clockTime, "1.5", 1}, {clockTime, "x", -1},
+	} {
+		got, ok := c.read(c.text)
+		if !ok {
+			got = -1
+		}
+		if got != c.want {
+			t.Errorf("%q: %d seconds, want %d", c.text, got, c.want)
+		}
+	}
+	for _, c := range []struct {
+		read func(string, time.Time) (time.Time, error)
+		text string
+		want string // empty: not one
+	}{
+		{slurmBegin, "16:00", "2026-11-22T16:00:00"}, {slurmBegin, "15:00", "2026-11-23T15:00:00"}, {slurmBegin, "3:45pm", "2026-11-22T15:45:00"},
+		{slurmBegin, "now+90", "2026-11-22T15:31:30"}, {slurmBegin, "now+2days", "2026-11-24T15:30:00"}, {slurmBegin, "tomorrow", "2026-11-23T00:00:00"},
+		{slurmBegin, "2026-12-01T08:15", "2026-12-01T08:15:00"}, {slurmBegin, "2027-01-02", "2027-01-02T00:00:00"}, {slurmBegin, "01/05", "2027-01-05T00:00:00"},
+		{slurmBegin, "noon", "2026-11-23T12:00:00"}, {slurmBegin, "now-5", ""}, {slurmBegin, "2026-13-01", ""},
+		{qsubTime, "1600", "2026-11-22T16:00:00"}, {qsubTime, "0100", "2026-11-23T01:00:00"}, {qsubTime, "050100", "2026-12-05T01:00:00"},
+		{qsubTime, "202702030405.06", "2027-02-03T04:05:06"}, {qsubTime, "2703040506", "2027-03-04T05:06:00"}, {qsubTime, "02300000", ""}, {qsubTime, "160", ""},
+	} {
+		at, err := c.read(c.text, now)
+		got := at.Format("2006-01-02T15:04:05")
+		if err != nil {
+			got = ""
+		}
+		if got != c.want {
+			t.Errorf("%q: %s, want %q", c.text, got, c.want)
+		}
+	}
+}
+
+func TestSizes(t *testing.T) {
+	for _, c := range []struct {
+		read func(string) (int, bool)
+		text string
+		want int
+	}{
+		{slurmSize, "100", 100}, {slurmSize, "4G", 4096}, {slurmSize, "4gb", 4096}, {slurmSize, "1k", 1}, {slurmSize, "1.5T", 1572864}, {slurmSize, "-1", -1}, {slurmSize, "0x10", -1},
+		{gridSize, "1G", 1024}, {gridSize, "1g", 954}, {gridSize, "1048576", 1}, {gridSize, "NaN", -1},
+		{pbsSize, "4gb", 4096}, {pbsSize, "500MB", 500}, {pbsSize, "1mw", 8}, {pbsSize, "1048577b", 2}, {pbsSize, "", -1}, {pbsSize, "infG", -1},
+	} {
+		got, ok := c.read(c.text)
+		if !ok {
+			got = -1
+		}
+		if got != c.want {
+			t.Errorf("%q: %d MB, want %d", c.text, got, c.want)
+		}
+	}
+}
