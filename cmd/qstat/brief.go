@@ -16,6 +16,7 @@ import (
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -393,8 +394,8 @@ func total(q queue, rows []*row, kept []spool.Factory) string {
 	var words []string
 	for _, s := range briefStates {
 		if n := counts[s.one]; n > 0 {
-			words = append(words, fmt.Sprintf("%d %s", n, choose(n, s.one, s.several)))
+			words = append(words, fmt.Sprintf("%d %s", n, plural.Pick(n, s.one, s.several)))
 		}
 	}
-	return fmt.Sprintf("%d %s: %s", all, choose(all, "job", "jobs"), strings.Join(words, ", "))
+	return fmt.Sprintf("%s: %s", plural.Count(all, "job"), strings.Join(words, ", "))
 }
