@@ -14,6 +14,7 @@ import (
 // has the picture. Whoever adds an arrow adds it here, and thinks about it.
 var layout = map[string][]string{
 	"lib/accountant":               nil,
+	"lib/batchscript":              {"lib/jobargs", "lib/nearest", "lib/submitfile"},
 	"lib/classad":                  {"lib/classad/internal/lazydfa"},
 	"lib/classad/internal/lazydfa": nil,
 	"lib/internal/golden":          nil,

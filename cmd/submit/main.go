@@ -28,6 +28,7 @@ NAME=VALUE stands before the first line of the description. A FILE with = in its
 
 What is wrong with a description is shown with file, line and place, and nothing is submitted.`,
 		Flags: flags,
+		Ends:  isScript,
 		Examples: []cmdline.Example{
 			{Does: "submit the jobs of a description", Line: "submit analysis.sub"},
 			{Does: "submit one job for each file, with more memory", Line: `submit -a 'request_memory = 4G' one.sub -queue input matching '*.dat'`},

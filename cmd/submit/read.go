@@ -14,6 +14,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/platform"
+	"fairspool/lib/batchscript"
 	"fairspool/lib/jobad"
 	"fairspool/lib/macro"
 	"fairspool/lib/plural"
@@ -23,7 +24,7 @@ import (
 // read reads and checks the description that the arguments name, and prints
 // its warnings.
 func (s *submission) read() (*jobad.Jobs, error) {
-	define, file, err := s.arguments()
+	define, file, words, err := s.arguments()
 	if err != nil {
 		return nil, err
 	}
@@ -42,8 +43,7 @@ func (s *submission) read() (*jobad.Jobs, error) {
 	if name != standardInput {
 		language.Stdin = func() (string, error) { return readAll(s.Stdin) }
 	}
-	d, warnings, err := submitfile.Parse(text, name, language)
-	s.warnOf(warnings)
+	d, err := s.description(given{text, name, file, words}, language)
 	if err != nil {
 		return nil, err
 	}
@@ -53,6 +53,29 @@ func (s *submission) read() (*jobad.Jobs, error) {
 	jobs, warnings, err := jobad.New(d, surroundings)
 	s.warnOf(warnings)
 	return jobs, err
+}
+
+// given is what a description is made of.
+type given struct {
+	text, name string   // and what it is called in messages
+	file       string   // as it was named; - is standard input
+	words      []string // the arguments behind it
+}
+
+// description returns what a text asks for: a submit description, or a batch script.
+func (s *submission) description(of given, language submitfile.Options) (*submitfile.Description, error) {
+	if batchscript.Is(of.text) {
+		return s.script(of, language)
+	}
+	if len(of.words) > 0 {
+		if isDefinition(of.words[0]) {
+			return nil, cmdline.Usagef("%s: stands before the description's file", of.words[0])
+		}
+		return nil, cmdline.Usagef("%s: one submit description at a time", of.words[0])
+	}
+	d, warnings, err := submitfile.Parse(of.text, of.name, language)
+	s.warnOf(warnings)
+	return d, err
 }
 
 func (s *submission) warnOf(warnings []submitfile.Warning) {
@@ -73,17 +96,17 @@ func (s *submission) checkNumber(d *submitfile.Description) error {
 	return nil
 }
 
-// arguments parts the definitions from the description's file; no file is
-// standard input.
-func (s *submission) arguments() (define []string, file string, err error) {
+// arguments parts the definitions from the description's file and what stands behind it;
+// no file is standard input.
+func (s *submission) arguments() (define []string, file string, words []string, err error) {
 	rest := s.Args
 	for ; len(rest) > 0 && isDefinition(rest[0]); rest = rest[1:] {
 		name, value, _ := strings.Cut(rest[0], "=")
 		if !macro.IsName(strings.TrimPrefix(strings.TrimSpace(name), "+")) {
-			return nil, "", cmdline.Usagef("%s: want NAME=VALUE; a file of this name is written ./%s", rest[0], rest[0])
+			return nil, "", nil, cmdline.Usagef("%s: want NAME=VALUE; a file of this name is written ./%s", rest[0], rest[0])
 		}
 		if err := oneLine(rest[0]); err != nil {
-			return nil, "", err
+			return nil, "", nil, err
 		}
 		define = append(define, strings.TrimSpace(name)+" = "+value)
 	}
@@ -91,18 +114,14 @@ func (s *submission) arguments() (define []string, file string, err error) {
 		rest = append([]string{s.Value("file")}, rest...)
 	}
 	switch {
-	case len(rest) > 1 && isDefinition(rest[1]):
-		return nil, "", cmdline.Usagef("%s: stands before the description's file", rest[1])
-	case len(rest) > 1:
-		return nil, "", cmdline.Usagef("%s: one submit description at a time", rest[1])
-	case len(rest) == 1 && rest[0] == "":
-		return nil, "", cmdline.Usagef("the submit description's name is empty")
-	case len(rest) == 1:
-		return define, rest[0], nil
+	case len(rest) > 0 && rest[0] == "":
+		return nil, "", nil, cmdline.Usagef("the submit description's name is empty")
+	case len(rest) > 0:
+		return define, rest[0], rest[1:], nil
 	case isTerminal(s.Stdin):
-		return nil, "", cmdline.Usagef("which submit description? name a file, or - for standard input")
+		return nil, "", nil, cmdline.Usagef("which submit description? name a file, or - for standard input")
 	}
-	return define, "-", nil
+	return define, "-", nil, nil
 }
 
 // isDefinition tells NAME=VALUE from a file, which has a slash before any =.

@@ -25,6 +25,9 @@ type Command struct {
 	// CommandLine says that a command line of the user's own may stand behind
 	// `--`, apart from the arguments; else `--` ends the flags.
 	CommandLine bool
+	// Ends reports whether all words behind an argument are arguments, too, however
+	// they look; nil: -- alone ends the flags.
+	Ends func(arg string) bool
 	// WithoutSpool is for commands that need neither a spool nor a
 	// configuration: they do not have the common flags about these, and read
 	// nothing of the kind.

@@ -80,6 +80,9 @@ func (c Command) tokens(line []string) (flags []occurrence, args, behind []strin
 		case len(word) < 2 || word[0] != '-':
 			args = append(args, word)
 			i++
+			if c.Ends != nil && c.Ends(word) {
+				return flags, append(args, line[i:]...), nil, nil
+			}
 		default:
 			o, n, err := c.flag(line[i:])
 			if err != nil {
