@@ -92,8 +92,8 @@ func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
 	if d.after, err = d.world.cycle(); err != nil {
 		return err
 	}
-	known := slices.Concat(now.config.Warnings, d.plan.Warnings)
-	for _, w := range slices.Concat(d.world.config.Warnings, d.after.Warnings) {
+	known := slices.Concat(now.Config.Warnings, d.plan.Warnings)
+	for _, w := range slices.Concat(d.world.Config.Warnings, d.after.Warnings) {
 		if !slices.Contains(known, w) {
 			c.Warn("after the changes: %s", w)
 		}

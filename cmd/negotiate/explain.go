@@ -200,7 +200,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 		}
 	}
 	if len(e.States)+len(waiting) == 0 {
-		return e, absent(w.queue, x)
+		return e, absent(w.Queue, x)
 	}
 	return e, nil
 }
@@ -208,7 +208,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 // states notes what jobs are that take no part in the cycle, and returns those that do.
 func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []negotiator.Procs {
 	var waiting []negotiator.Procs
-	for _, j := range w.pool.Jobs {
+	for _, j := range w.Pool.Jobs {
 		waiting = append(waiting, x.within([]negotiator.Procs{{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}})...)
 	}
 	var held []negotiator.Procs
@@ -235,16 +235,16 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 		}
 		e.States = append(e.States, s)
 	}
-	if cluster, ok := w.queue.Cluster(x.id.Cluster); ok {
+	if cluster, ok := w.Queue.Cluster(x.id.Cluster); ok {
 		for _, run := range cluster.Runs {
-			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.now}, pool.AttrJobStatus)
+			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.Now}, pool.AttrJobStatus)
 			jobs := without(x.within([]negotiator.Procs{{Cluster: cluster.ID, First: run.First, Last: run.Last}}), held)
 			why := ""
 			switch pool.Status(status) {
 			case pool.Held:
-				why, _ = run.Ad.EvalString(&classad.Context{Now: w.now}, pool.AttrHoldReason)
+				why, _ = run.Ad.EvalString(&classad.Context{Now: w.Now}, pool.AttrHoldReason)
 			case pool.Idle:
-				why = operation.WaitsFor(w.queue, cluster.ID, run.Ad)
+				why = operation.WaitsFor(w.Queue, cluster.ID, run.Ad)
 			}
 			if len(jobs) == 0 || pool.Status(status) == pool.Idle && why == "" {
 				continue

@@ -71,7 +71,7 @@ func run(c *cmdline.Call) error {
 	if dry {
 		return look(c)
 	}
-	cfg, err := settings(c.Config)
+	cfg, err := operation.CycleConfig(c.Config)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func tellDry(c *cmdline.Call, d dry) error {
 	}
 	given := givenUp(d.plan)
 	showLines(c, plural.Noun(len(given), "claim")+" would be given up, as no starter came in time", given)
-	showReservations(c, d.world.pool.Reservations, d.plan, c.Config.ReserveTime)
+	showReservations(c, d.world.Pool.Reservations, d.plan, c.Config.ReserveTime)
 	return show(c, report, d.plan)
 }
 
@@ -148,13 +148,13 @@ func (w *world) takes(matches []negotiator.Match) func(negotiator.Match) string 
 			whole[m.Slot] = ""
 		}
 	}
-	for _, s := range w.pool.Slots {
+	for _, s := range w.Pool.Slots {
 		if _, ok := whole[s.Name]; !ok {
 			continue
 		}
 		var amounts []pool.Amount
 		for _, name := range []string{pool.AttrCpus, pool.AttrMemory} {
-			if x, ok := s.Ad.EvalNumber(&classad.Context{Now: w.now}, name); ok {
+			if x, ok := s.Ad.EvalNumber(&classad.Context{Now: w.Now}, name); ok {
 				amounts = append(amounts, pool.Amount{Name: name, Of: x})
 			}
 		}

@@ -18,6 +18,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/trial"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -282,7 +283,7 @@ func TestWhatIfRefuses(t *testing.T) {
 // What is added like a slot or a job has nothing of what became of that.
 func TestWhatIfAddsNewOnes(t *testing.T) {
 	s := begun(t)
-	w := &world{config: config.Default(), now: time.Unix(later, 0), domain: "pool", next: 9, firstNew: 9}
+	w := &world{World: &trial.World{Config: config.Default(), Now: time.Unix(later, 0), Domain: "pool"}, next: 9, firstNew: 9}
 	slot := w.unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
 		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`))
 	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
@@ -290,12 +291,12 @@ func TestWhatIfAddsNewOnes(t *testing.T) {
 	}
 	like := func() negotiator.Job {
 		if err := s.View(func(v *spool.View) error {
-			w.queue = v
+			w.Queue = v
 			return w.submit(3, pool.JobID{Cluster: 1}, "1.0")
 		}); err != nil {
 			t.Fatal(err)
 		}
-		return w.pool.Jobs[len(w.pool.Jobs)-1]
+		return w.Pool.Jobs[len(w.Pool.Jobs)-1]
 	}
 	want := []string{"ClusterId", "EnteredCurrentStatus", "JobStatus", "Owner", "ProcId", "QDate", "RequestCpus", "Requirements"}
 	job := like() // which runs
@@ -414,13 +415,13 @@ func TestLookRespells(t *testing.T) {
 // A table of many matches stays short.
 func TestManyMatches(t *testing.T) {
 	var plan negotiator.Plan
-	w := &world{now: time.Unix(now, 0)}
+	w := &world{World: &trial.World{Now: time.Unix(now, 0)}}
 	for i := range 60 {
 		user := fmt.Sprintf("user%02d@pool", i)
 		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
 		for k := range 200 {
 			name := fmt.Sprintf("slot%d@node%d", k, i)
-			w.pool.Slots = append(w.pool.Slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
+			w.Pool.Slots = append(w.Pool.Slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
 			plan.Matches = append(plan.Matches, negotiator.Match{
 				Job: pool.JobID{Cluster: i + 1, Proc: 199 - k}, Submitter: user, Slot: name, Weight: 2 * accountant.One,
 			})

@@ -43,11 +43,11 @@ func readUserprio(words []string) (func(*world) error, error) {
 
 // edit makes an edit of userprio.
 func (w *world) edit(flag cmdline.Parsed, duration []string) error {
-	ch, err := edit.Read(flag.Name, flag.Args, duration, w.config.Groups)
+	ch, err := edit.Read(flag.Name, flag.Args, duration, w.Config.Groups)
 	if err != nil {
 		return err
 	}
-	changed, err := ch.Make(w, w.now, operation.Params(&w.config))
+	changed, err := ch.Make(w, w.Now, operation.Params(&w.Config))
 	for _, x := range changed {
 		if x.After.There {
 			w.PutSubmitter(x.After.Record)
@@ -74,19 +74,19 @@ func readConfig(words []string) (func(*world) error, error) {
 // configure changes the configuration. Jobs and records follow groups that are
 // other ones then.
 func (w *world) configure(with []string) error {
-	changed, err := w.config.With(with)
+	changed, err := w.Config.With(with)
 	if err != nil {
 		return err
 	}
-	if _, err := settings(&changed); err != nil {
+	if _, err := operation.CycleConfig(&changed); err != nil {
 		return err
 	}
-	w.config = changed
-	for _, list := range [][]negotiator.Job{w.pool.Jobs, w.pool.Held} {
+	w.Config = changed
+	for _, list := range [][]negotiator.Job{w.Pool.Jobs, w.Pool.Held} {
 		for i, j := range list {
 			list[i].Submitter = w.submitter(j.Ad)
 		}
 	}
-	operation.Respell(w, w.now, operation.Params(&w.config))
+	operation.Respell(w, w.Now, operation.Params(&w.Config))
 	return nil
 }

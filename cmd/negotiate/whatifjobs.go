@@ -40,7 +40,7 @@ func (w *world) remove(names selection.Names) error {
 	}
 	for _, c := range w.Claims() {
 		if spans.have(c.Job) {
-			w.end(c)
+			w.End(c)
 		}
 	}
 	return nil
@@ -79,7 +79,7 @@ func readPrio(words []string) (func(*world) error, error) {
 
 // setSystem sets the system priorities of jobs.
 func (w *world) setSystem(names selection.Names, s operation.SystemPriority) error {
-	n, err := s.Kept(&w.config)
+	n, err := s.Kept(&w.Config)
 	if err != nil {
 		return err
 	}
@@ -114,7 +114,7 @@ func (w *world) prioritise(names selection.Names, n int64, adjust bool) error {
 			if adjust {
 				to += old
 			}
-			if least, most := operation.PriorityBounds(&w.config); to < least || to > most {
+			if least, most := operation.PriorityBounds(&w.Config); to < least || to > most {
 				err = fmt.Errorf("%v: priority %d is outside of %d to %d", jobs[i].First, to, least, most)
 			}
 			jobs[i].Ad = jobs[i].Ad.Clone()
@@ -192,7 +192,7 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 		like = pool.JobID{Cluster: list[0].Cluster, Proc: list[0].First}
 	} else if like.Proc < 0 {
 		like.Proc = 0
-		if cluster, ok := w.queue.Cluster(like.Cluster); ok && len(cluster.Runs) > 0 {
+		if cluster, ok := w.Queue.Cluster(like.Cluster); ok && len(cluster.Runs) > 0 {
 			like.Proc = cluster.Runs[0].First
 		}
 	}
@@ -209,9 +209,9 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 	ad.SetInt(pool.AttrClusterID, int64(w.next))
 	ad.SetInt(pool.AttrProcID, 0)
 	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
-	ad.SetInt(pool.AttrQDate, w.now.Unix())
-	ad.SetInt(pool.AttrEnteredStatus, w.now.Unix())
-	w.pool.Jobs = append(w.pool.Jobs, negotiator.Job{
+	ad.SetInt(pool.AttrQDate, w.Now.Unix())
+	ad.SetInt(pool.AttrEnteredStatus, w.Now.Unix())
+	w.Pool.Jobs = append(w.Pool.Jobs, negotiator.Job{
 		First: pool.JobID{Cluster: w.next}, Count: n, Submitter: w.submitter(ad), Ad: ad,
 	})
 	w.next++
@@ -220,12 +220,12 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 
 // job returns the ad of a job of the queue, or of one that a change added.
 func (w *world) job(id pool.JobID) (*classad.Ad, bool) {
-	for _, j := range w.pool.Jobs {
+	for _, j := range w.Pool.Jobs {
 		if id.Cluster >= w.firstNew && j.First.Cluster == id.Cluster && j.First.Proc <= id.Proc && id.Proc < j.First.Proc+j.Count {
 			return j.Ad, true
 		}
 	}
-	return w.queue.Job(id)
+	return w.Queue.Job(id)
 }
 
 // named returns the jobs that have these names, as the changes so far left them.
@@ -236,7 +236,7 @@ func (w *world) named(names selection.Names) (spans, error) {
 		if err != nil {
 			return nil, err
 		}
-		list, _ := one.In(w.queue)
+		list, _ := one.In(w.Queue)
 		var jobs []negotiator.Procs
 		for _, x := range list {
 			jobs = append(jobs, negotiator.Procs{Cluster: x.Cluster, First: x.First, Last: x.Last})
@@ -258,7 +258,7 @@ func (w *world) named(names selection.Names) (spans, error) {
 // added returns the jobs of a cluster, job or user that changes added.
 func (w *world) added(name string) (list []negotiator.Procs) {
 	id, whole, err := readJob(name)
-	for _, j := range w.pool.Jobs {
+	for _, j := range w.Pool.Jobs {
 		p := negotiator.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
 		if p.Cluster < w.firstNew {
 			continue
@@ -289,8 +289,8 @@ func (s spans) have(id pool.JobID) bool {
 
 // eachOf replaces the idle and held jobs in spans by what becomes of them.
 func (w *world) eachOf(s spans, become func(negotiator.Job) []negotiator.Job) {
-	w.pool.Jobs = s.replaced(w.pool.Jobs, become)
-	w.pool.Held = s.replaced(w.pool.Held, become)
+	w.Pool.Jobs = s.replaced(w.Pool.Jobs, become)
+	w.Pool.Held = s.replaced(w.Pool.Held, become)
 }
 
 // replaced returns jobs with those in spans replaced by what becomes of them.

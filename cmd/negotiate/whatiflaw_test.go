@@ -19,14 +19,14 @@ import (
 	"fairspool/spool"
 )
 
-// trial is a change as -what-if has it, and how it is made for good.
-type trial struct {
+// tried is a change as -what-if has it, and how it is made for good.
+type tried struct {
 	text string
 	do   func(*spool.Tx) error
 }
 
 // aTrial draws a change. There are system priorities only where that is said.
-func aTrial(t *rapid.T, system bool) trial {
+func aTrial(t *rapid.T, system bool) tried {
 	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
 	at := time.Unix(later, 0)
 	who := rapid.SampledFrom([]string{"alice@pool", "bob@pool", "carol@pool"}).Draw(t, "who")
@@ -54,10 +54,10 @@ func aTrial(t *rapid.T, system bool) trial {
 		if len(e) > 2 {
 			text, duration = text+" -duration "+e[2], e[2:]
 		}
-		return trial{text, func(tx *spool.Tx) error { return doEdit(tx, e[0], args, duration, at, p) }}
+		return tried{text, func(tx *spool.Tx) error { return doEdit(tx, e[0], args, duration, at, p) }}
 	case 1:
 		n := rapid.IntRange(-3, 9).Draw(t, "prio")
-		return trial{fmt.Sprintf("prio -p %d %v", n, id), func(tx *spool.Tx) error {
+		return tried{fmt.Sprintf("prio -p %d %v", n, id), func(tx *spool.Tx) error {
 			if _, ok := tx.Job(id); !ok {
 				return fmt.Errorf("no job %v", id)
 			}
@@ -66,7 +66,7 @@ func aTrial(t *rapid.T, system bool) trial {
 		}}
 	case 5:
 		n := rapid.SampledFrom([]string{"0", "3", "7", "+40", "-90"}).Draw(t, "system")
-		return trial{fmt.Sprintf("prio -system %s %v", n, id), func(tx *spool.Tx) error {
+		return tried{fmt.Sprintf("prio -system %s %v", n, id), func(tx *spool.Tx) error {
 			if _, ok := tx.Job(id); !ok || !system {
 				return fmt.Errorf("no job %v, or no system priorities", id)
 			}
@@ -78,7 +78,7 @@ func aTrial(t *rapid.T, system bool) trial {
 		a := rapid.SampledFrom([][2]string{
 			{"Requirements", "false"}, {"Memory", "8"}, {"Rank", "7.5"}, {"SlotWeight", "3"}, {"Cpus", "4"}, {"PartitionableSlot", "true"}, {"State", `"Owner"`},
 		}).Draw(t, "attribute")
-		return trial{fmt.Sprintf("slots set %s '%s=%s'", slot, a[0], a[1]), func(tx *spool.Tx) error {
+		return tried{fmt.Sprintf("slots set %s '%s=%s'", slot, a[0], a[1]), func(tx *spool.Tx) error {
 			s, ok := tx.Advertised(slot)
 			if !ok {
 				return fmt.Errorf("no slot %s", slot)
@@ -89,7 +89,7 @@ func aTrial(t *rapid.T, system bool) trial {
 			return nil
 		}}
 	case 3:
-		return trial{"slots withdraw " + slot, func(tx *spool.Tx) error {
+		return tried{"slots withdraw " + slot, func(tx *spool.Tx) error {
 			if _, ok := tx.Advertised(slot); !ok {
 				return fmt.Errorf("no slot %s", slot)
 			}
@@ -102,7 +102,7 @@ func aTrial(t *rapid.T, system bool) trial {
 			return nil
 		}}
 	}
-	return trial{fmt.Sprintf("qdel %v", id), func(tx *spool.Tx) error {
+	return tried{fmt.Sprintf("qdel %v", id), func(tx *spool.Tx) error {
 		c, claimed := tx.Claim(id)
 		if _, err := operation.Remove(tx, id, "", at, p); err != nil {
 			return err
@@ -157,7 +157,7 @@ func TestWhatIfLaw(t *testing.T) {
 		config := rapid.SampledFrom([]string{"/dev/null", maui, sge}).Draw(rt, "config")
 		t.Setenv("FAIRSPOOL_CONFIG", config)
 		var args []string
-		var trials []trial
+		var trials []tried
 		for range rapid.IntRange(1, 4).Draw(rt, "changes") {
 			c := aTrial(rt, config == maui)
 			trials = append(trials, c)

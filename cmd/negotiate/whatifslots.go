@@ -65,6 +65,22 @@ func isName(text string) bool {
 	return text != ""
 }
 
+// slot returns the place of a slot's ad.
+func (w *world) slot(name string) (int, bool) {
+	i := slices.IndexFunc(w.Pool.Slots, func(s pool.Slot) bool { return s.Name == name })
+	return i, i >= 0
+}
+
+// slotNames returns all names of slots' ads.
+func (w *world) slotNames() []string {
+	names := make([]string, len(w.Pool.Slots))
+	for i, s := range w.Pool.Slots {
+		names[i] = s.Name
+	}
+	slices.SortFunc(names, strings.Compare)
+	return names
+}
+
 // like returns the place of the slot called name, or an error with the one that was
 // probably meant.
 func (w *world) like(name string) (int, error) {
@@ -83,9 +99,9 @@ func (w *world) addSlots(n int, name string) error {
 	if err != nil {
 		return err
 	}
-	ad := w.unclaimed(w.pool.Slots[i].Ad)
+	ad := w.unclaimed(w.Pool.Slots[i].Ad)
 	taken := map[string]bool{}
-	for _, s := range w.pool.Slots {
+	for _, s := range w.Pool.Slots {
 		taken[s.Name] = true
 	}
 	for k := 1; n > 0; k++ {
@@ -95,7 +111,7 @@ func (w *world) addSlots(n int, name string) error {
 		}
 		one := ad.Clone()
 		one.SetString(pool.AttrName, fresh)
-		w.pool.Slots = append(w.pool.Slots, pool.Slot{Name: fresh, Ad: one})
+		w.Pool.Slots = append(w.Pool.Slots, pool.Slot{Name: fresh, Ad: one})
 		n--
 	}
 	return nil
@@ -121,7 +137,7 @@ func (w *world) unclaimed(ad *classad.Ad) *classad.Ad {
 		ad.SetString(pool.AttrActivity, "Idle")
 	}
 	if ad.Has(pool.AttrLastHeardFrom) {
-		ad.SetInt(pool.AttrLastHeardFrom, w.now.Unix())
+		ad.SetInt(pool.AttrLastHeardFrom, w.Now.Unix())
 	}
 	return ad
 }
@@ -141,7 +157,7 @@ func (w *world) withdraw(names []string) error {
 		if job, ok := claimed[name]; ok {
 			return fmt.Errorf("%s: claimed for job %v: remove that first, with -what-if 'qdel %v'", name, job, job)
 		}
-		w.pool.Slots = slices.Delete(w.pool.Slots, i, i+1)
+		w.Pool.Slots = slices.Delete(w.Pool.Slots, i, i+1)
 	}
 	return nil
 }
@@ -153,13 +169,13 @@ func (w *world) setSlot(name string, settings []attribute) error {
 	if err != nil {
 		return err
 	}
-	ad := w.pool.Slots[i].Ad.Clone()
+	ad := w.Pool.Slots[i].Ad.Clone()
 	for _, a := range settings {
 		if _, constant := a.to.Constant(); !constant && isName(a.to.String()) && !ad.Has(a.to.String()) {
 			return fmt.Errorf("%s: the slot has no attribute %s; a text has quotes of its own: '%s=\"%s\"'", a.name, a.to, a.name, a.to)
 		}
 		ad.Set(a.name, a.to)
 	}
-	w.pool.Slots[i].Ad = ad
+	w.Pool.Slots[i].Ad = ad
 	return nil
 }

@@ -158,10 +158,7 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 		return 0, false
 	}
 	n = j.int(pool.AttrNumJobMatches) + 1
-	c := pool.Claim{
-		Job: m.Job, Attempt: int(n), Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
-		State: pool.Matched, Weight: m.Weight, By: matchedBy(j.ad, m, p), Limits: m.Limits, Rank: m.Rank,
-	}
+	c := ClaimOf(m, j.ad, int(n), p)
 	if m.Preempts != nil {
 		c.State = pool.Promised
 		preempt(tx, m, now, p)
@@ -170,6 +167,15 @@ func claimFor(tx *spool.Tx, m negotiator.Match, seen Snapshot, now time.Time, p 
 	c.MatchedAt = chargeOf(c).Begin(tx, now, p)
 	tx.PutClaim(c)
 	return n, true
+}
+
+// ClaimOf returns the claim of a match, which is an attempt of the job with this ad. It has
+// no Machine and no MatchedAt so far.
+func ClaimOf(m negotiator.Match, ad *classad.Ad, attempt int, p accountant.Params) pool.Claim {
+	return pool.Claim{
+		Job: m.Job, Attempt: attempt, Slot: m.Slot, Piece: m.Piece, Submitter: m.Submitter,
+		State: pool.Matched, Weight: m.Weight, By: matchedBy(ad, m, p), Limits: m.Limits, Rank: m.Rank,
+	}
 }
 
 // matchedBy returns what the job of a match is charged by.

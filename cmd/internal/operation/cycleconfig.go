@@ -1,19 +1,18 @@
-package main
+package operation
 
 import (
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 )
 
-// settings compiles what the configuration says of a cycle, but for a policy with one
-// queue, which needs a look at the pool (operation.Queue). An expression that is none
+// CycleConfig compiles what the configuration says of a cycle, but for a policy with one
+// queue, which needs a look at the pool (Queue). An expression that is none
 // is an error that names its key and where that was set.
-func settings(cfg *config.Config) (negotiator.Config, error) {
+func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 	n := negotiator.Config{
-		Params: operation.Params(cfg), UseSlotWeights: cfg.UseSlotWeights,
+		Params: Params(cfg), UseSlotWeights: cfg.UseSlotWeights,
 		RequestClaimTimeout: cfg.RequestClaimTimeout, VacateTimeout: cfg.MachineMaxVacateTime + cfg.KillingTimeout,
 		IgnoreUserPriorities: cfg.IgnoreUserPriorities, GlobalJobPrios: cfg.GlobalJobPrios,
 		Preemption: preemption(cfg), Quotas: quotas(cfg),
@@ -25,7 +24,7 @@ func settings(cfg *config.Config) (negotiator.Config, error) {
 		n.Pie = negotiator.Spins
 	}
 	var err error
-	if !operation.OneQueue(cfg) {
+	if !OneQueue(cfg) {
 		if n.JobOrder, err = jobprio.Named(cfg.JobPriorityPolicy); err != nil {
 			return n, cfg.Complain("JOB_PRIORITY_POLICY", err)
 		}

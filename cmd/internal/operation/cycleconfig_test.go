@@ -1,4 +1,4 @@
-package main
+package operation
 
 import (
 	"fmt"
@@ -21,8 +21,8 @@ func configured(t *testing.T, text string) *config.Config {
 	return &c
 }
 
-func TestSettings(t *testing.T) {
-	n, err := settings(configured(t, ""))
+func TestCycleConfig(t *testing.T) {
+	n, err := CycleConfig(configured(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,7 +30,7 @@ func TestSettings(t *testing.T) {
 		n.DepthFirst || n.IgnoreUserPriorities || n.GlobalJobPrios || n.VacateTimeout != 630*time.Second || n.Reserve != (negotiator.Reserve{Fraction: 0.1, Time: 24 * time.Hour}) {
 		t.Errorf("settings of no file = %+v, want the defaults", n)
 	}
-	n, err = settings(configured(t, `NEGOTIATOR_PIE = "htcondor"
+	n, err = CycleConfig(configured(t, `NEGOTIATOR_PIE = "htcondor"
 NEGOTIATOR_IGNORE_USER_PRIORITIES = true
 USE_GLOBAL_JOB_PRIOS = true
 NEGOTIATOR_DEPTH_FIRST = true
@@ -57,17 +57,17 @@ RESERVE_MAX_TIME = 60
 	}
 }
 
-// TestSettingsOfOneQueue holds that a policy with one queue has no order of its own for each
+// TestCycleConfigOfOneQueue holds that a policy with one queue has no order of its own for each
 // submitter, and that any other has.
-func TestSettingsOfOneQueue(t *testing.T) {
+func TestCycleConfigOfOneQueue(t *testing.T) {
 	for text, order := range map[string]bool{"": true, `JOB_PRIORITY_POLICY = "condor"`: true, `JOB_PRIORITY_POLICY = "maui"`: false, `JOB_PRIORITY_POLICY = "sge"`: false} {
-		if n, err := settings(configured(t, text)); err != nil || (n.JobOrder != nil) != order || n.Queue != nil {
+		if n, err := CycleConfig(configured(t, text)); err != nil || (n.JobOrder != nil) != order || n.Queue != nil {
 			t.Errorf("settings of %s: order %v, queue %v, %v; want an order: %v, and no queue yet", text, n.JobOrder, n.Queue, err, order)
 		}
 	}
 }
 
-func TestSettingsOfPreemption(t *testing.T) {
+func TestCycleConfigOfPreemption(t *testing.T) {
 	for _, c := range []struct {
 		text, requirements, rank string
 		want                     negotiator.Preemption // without the expressions
@@ -82,7 +82,7 @@ func TestSettingsOfPreemption(t *testing.T) {
 		{"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION = true\nPREEMPTION_RANK = 'B'\nNEGOTIATOR_MATCHLIST_CACHING = false\nPREEMPTION_REQUIREMENTS_STABLE = false",
 			"*", "B", negotiator.Preemption{Consider: true, Early: true, RankStable: true}, 630 * time.Second},
 	} {
-		n, err := settings(configured(t, c.text))
+		n, err := CycleConfig(configured(t, c.text))
 		if err != nil {
 			t.Errorf("settings of %q: %v", c.text, err)
 			continue
@@ -102,7 +102,7 @@ func TestSettingsOfPreemption(t *testing.T) {
 	}
 }
 
-func TestSettingsOfQuotas(t *testing.T) {
+func TestCycleConfigOfQuotas(t *testing.T) {
 	for _, c := range []struct {
 		text, sort string
 		want       negotiator.Quotas // without the expression
@@ -113,7 +113,7 @@ func TestSettingsOfQuotas(t *testing.T) {
 		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA = false\nGROUP_QUOTA_ROUND_ROBIN_RATE = 2.5\nNEGOTIATOR_USE_WEIGHTED_DEMAND = false",
 			"", negotiator.Quotas{Oversubscribe: true, Rounds: 3, RoundRobinRate: 2.5}},
 	} {
-		n, err := settings(configured(t, c.text))
+		n, err := CycleConfig(configured(t, c.text))
 		if err != nil {
 			t.Errorf("settings of %q: %v", c.text, err)
 			continue
@@ -145,7 +145,7 @@ func says(t *testing.T, e *classad.Expr, text string) bool {
 // What is free goes before what has to be preempted, however much larger it is, unless
 // the ranks that the slots themselves have are worlds apart; the smallest free one first.
 func TestDefaultRankPrefersFreeSlots(t *testing.T) {
-	n, err := settings(configured(t, ""))
+	n, err := CycleConfig(configured(t, ""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,17 +178,17 @@ func TestDefaultRankPrefersFreeSlots(t *testing.T) {
 	}
 }
 
-func TestSettingsRefuse(t *testing.T) {
+func TestCycleConfigRefuse(t *testing.T) {
 	for _, name := range []string{"NEGOTIATOR_PRE_JOB_RANK", "PREEMPTION_REQUIREMENTS", "PREEMPTION_RANK", "GROUP_SORT_EXPR", "NEGOTIATOR_JOB_CONSTRAINT", "NEGOTIATOR_SLOT_CONSTRAINT", "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"} {
 		c := configured(t, "\n"+name+` = "Cpus +"`)
-		if _, err := settings(c); err == nil || !strings.HasPrefix(err.Error(), "f:2: "+name+": ") {
+		if _, err := CycleConfig(c); err == nil || !strings.HasPrefix(err.Error(), "f:2: "+name+": ") {
 			t.Errorf("settings with a bad %s = %v, want f:2: %s: ...", name, err, name)
 		}
 		with, err := c.With([]string{name + "=Cpus -"})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := settings(&with); err == nil || !strings.HasPrefix(err.Error(), "config "+name+": ") {
+		if _, err := CycleConfig(&with); err == nil || !strings.HasPrefix(err.Error(), "config "+name+": ") {
 			t.Errorf("settings with a bad %s asked for = %v, want config %s: ...", name, err, name)
 		}
 	}
@@ -210,7 +210,7 @@ func TestLimitNames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if n, err := settings(&with); err != nil || !reflect.DeepEqual(n.Limits, limits) {
+		if n, err := CycleConfig(&with); err != nil || !reflect.DeepEqual(n.Limits, limits) {
 			t.Errorf("limits with one of %q = %+v, %v, want %+v", name, n.Limits, err, limits)
 		}
 	}
