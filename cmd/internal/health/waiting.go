@@ -42,7 +42,7 @@ func (l *look) waiting() (w waiting, err error) {
 	}
 	l.waits = &w
 	from, to := time.Time{}, l.At.Now.Add(-l.Patience)
-	if l.Cycled.After(to) {
+	if !l.Cycled.Before(to) {
 		return w, nil
 	}
 	if l.OnChange && !l.running() {
