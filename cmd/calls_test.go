@@ -44,7 +44,7 @@ func (g *ground) command(c context.Context, args ...string) *exec.Cmd {
 	p.Dir = g.dir
 	p.Env = []string{
 		"HOME=" + g.dir, "PATH=" + g.path, "FAIRSPOOL_DIR=" + g.spool,
-		"FAIRSPOOL_CONFIG=" + filepath.Join(g.dir, "fairspool.toml"), "FAIRSPOOL_NOW=1900000000",
+		"FAIRSPOOL_CONFIG=" + filepath.Join(g.dir, "fairspool.toml"), "FAIRSPOOL_NOW=1900000000", "FAIRSPOOL_CYCLE_ON_CHANGE=false",
 	}
 	p.Env = append(p.Env, g.env...)
 	p.WaitDelay = testenv.Longest

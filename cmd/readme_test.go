@@ -66,7 +66,7 @@ func playIn(t *testing.T, dir, session string, variables ...string) string {
 		}
 		c := exec.Command("sh", "-c", command)
 		c.Dir = dir
-		c.Env = append([]string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_DIR=" + filepath.Join(dir, "spool")}, variables...)
+		c.Env = append([]string{"PATH=" + path, "HOME=" + dir, "TZ=UTC", "FAIRSPOOL_CYCLE_ON_CHANGE=false", "FAIRSPOOL_DIR=" + filepath.Join(dir, "spool")}, variables...)
 		out, err := c.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", command, err, out)

@@ -76,7 +76,7 @@ func (m machine) run(uid int, environment []string, args ...string) answer {
 exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
 	line := append([]string{"-m", "sh", "-c", script, "sh", m.etc, m.spools, m.bin, args[0], fmt.Sprint(uid)}, args[1:]...)
 	p := exec.Command("unshare", line...)
-	p.Dir, p.Env = "/", append(environment, "PATH="+os.Getenv("PATH"))
+	p.Dir, p.Env = "/", append(environment, "PATH="+os.Getenv("PATH"), "FAIRSPOOL_CYCLE_ON_CHANGE=false")
 	var out, bad bytes.Buffer
 	p.Stdout, p.Stderr = &out, &bad
 	if err := p.Run(); p.ProcessState == nil {

@@ -10,7 +10,7 @@ PATH=$(cd "$(dirname "$0")/.." && pwd)/bin:$PATH
 scratch=$(mktemp -d /var/tmp/fairspool-systemd.XXXXXX)
 caller=fairspool-test-$$.service
 trap 'systemctl stop $caller 2>/dev/null || true; rm -rf "$scratch"' EXIT
-export FAIRSPOOL_DIR=$scratch/spool FAIRSPOOL_CONFIG=$scratch/fairspool.toml
+export FAIRSPOOL_CYCLE_ON_CHANGE=false FAIRSPOOL_DIR=$scratch/spool FAIRSPOOL_CONFIG=$scratch/fairspool.toml
 cd "$scratch"
 cat >fairspool.toml <<'TOML'
 UID_DOMAIN = "example.org"
@@ -54,7 +54,8 @@ echo "== a supervisor survives the service that started it"
 printf 'executable = stay.sh\nrequest_memory = 100\nqueue\n' | submit -
 negotiate -q
 systemd-run --quiet --unit="$caller" --property=RemainAfterExit=yes --property=Type=oneshot \
-  --setenv=FAIRSPOOL_DIR="$FAIRSPOOL_DIR" --setenv=FAIRSPOOL_CONFIG="$FAIRSPOOL_CONFIG" "$(command -v starter)" -q
+  --setenv=FAIRSPOOL_DIR="$FAIRSPOOL_DIR" --setenv=FAIRSPOOL_CONFIG="$FAIRSPOOL_CONFIG" \
+  --setenv=FAIRSPOOL_CYCLE_ON_CHANGE=false "$(command -v starter)" -q
 until_true test -s main
 main=$(cat main)
 case $(group "$main") in

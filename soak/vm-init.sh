@@ -67,7 +67,7 @@ pool() {
   chmod 755 /tmp/pool
   chown alice /tmp/pool/iwd
   printf 'UID_DOMAIN = "example.org"\n%s\n' "$1" >/tmp/pool/fairspool.toml
-  export FAIRSPOOL_DIR=/tmp/pool/spool FAIRSPOOL_CONFIG=/tmp/pool/fairspool.toml
+  export FAIRSPOOL_CYCLE_ON_CHANGE=false FAIRSPOOL_DIR=/tmp/pool/spool FAIRSPOOL_CONFIG=/tmp/pool/fairspool.toml
   slots detect
 }
 # is WANT ATTRIBUTE...: what the only job's ad says.

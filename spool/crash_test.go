@@ -190,7 +190,7 @@ var operations = []operation{
 	{name: "archive", run: func(s *Spool) error { _, err := s.Archive("2026-01", "", false); return err }},
 	{name: "fold", same: true, run: func(s *Spool) error { _, err := s.Fold(1, nil); return err }},
 	{name: "report a cycle", run: func(s *Spool) error {
-		return s.Negotiating(func() error {
+		return s.Negotiating(0, func() error {
 			_, err := s.SetReport([]byte(`{"Cycle": 1}`))
 			return err
 		})

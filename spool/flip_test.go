@@ -38,7 +38,7 @@ func everything(t testing.TB) string {
 	for _, err := range []error{
 		func() error { _, err := s.Fold(1, nil); return err }(),
 		func() error { _, err := s.SetReport([]byte("{\n  \"Cycle\": 1\n}\n")); return err }(),
-		s.Negotiating(func() error { return nil }),
+		s.Negotiating(0, func() error { return nil }),
 		s.Update(operations[0].do),
 		s.Update(func(tx *Tx) error {
 			tx.Op("remove", "1.10")

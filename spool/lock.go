@@ -213,11 +213,11 @@ type busy string
 func (b busy) Error() string        { return string(b) }
 func (b busy) Is(target error) bool { return target == ErrLocked }
 
-// Negotiating runs fn while no other negotiation cycle runs on this spool,
-// and fails with ErrNegotiating, which is an ErrLocked, when one is going on.
-func (s *Spool) Negotiating(fn func() error) error {
+// Negotiating runs fn while no other negotiation cycle runs on this spool, and fails with
+// ErrNegotiating, which is an ErrLocked, if another one is still running after wait.
+func (s *Spool) Negotiating(wait time.Duration, fn func() error) error {
 	began := false
-	err := s.locked("negotiate.lock", 0, func(file) error {
+	err := s.locked("negotiate.lock", wait, func(file) error {
 		began = true
 		return fn()
 	})

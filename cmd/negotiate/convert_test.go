@@ -83,7 +83,7 @@ func TestConvertLines(t *testing.T) {
 		{"PERIODIC_CHECKPOINT = True", "# PERIODIC_CHECKPOINT = True: no clock asks for checkpoints, and no server keeps them: see starter(8) (f:1)"},
 		{"CGROUP_POLLING_INTERVAL = 5", "# CGROUP_POLLING_INTERVAL = 5: starter finds a job's processes itself; CGROUP_MEMORY_LIMIT_POLICY and BASE_CGROUP are the keys for that (f:1)"},
 		{"X = 1\nY = $(X)\nNEGOTIATOR_INTERVAL = $(Y)",
-			"# NEGOTIATOR_INTERVAL = 1: cron says how often, once a minute at most, as with the line * * * * * negotiate -q (f:3)\n# X, Y"},
+			"NEGOTIATOR_INTERVAL = 1 # f:3"},
 		{"SLOT_WEIGHT = $(W)\nW @=e\nCpus +\n\tMemory\n@e", `SLOT_WEIGHT = "Cpus +  Memory" # f:1`},
 		{"SLOT_WEIGHT = a\x00\x01b", "# SLOT_WEIGHT = a b: not an expression: "},
 	} {
@@ -144,22 +144,6 @@ func TestGroupTree(t *testing.T) {
 		names, left := groupTree(strings.Fields(c.list))
 		if got, why := strings.Join(names, " "), strings.Join(left, "; "); got != c.want || why != c.left {
 			t.Errorf("groupTree(%s) = %s, %s, want %s, %s", c.list, got, why, c.want, c.left)
-		}
-	}
-}
-
-func TestCrontab(t *testing.T) {
-	for _, c := range []struct{ interval, want string }{
-		{"20", "once a minute at most, as with the line * * * * * negotiate -q"},
-		{"60", "often, as with the line * * * * * negotiate -q"},
-		{"5*60", "*/5 * * * * negotiate -q"},
-		{"3600", "0 * * * * negotiate -q"},
-		{"7200", "0 */2 * * * negotiate -q"},
-		{"1e9", "0 */23 * * * negotiate -q"},
-		{"x", "* * * * * negotiate -q"},
-	} {
-		if got := crontab(c.interval); !strings.HasSuffix(got, c.want) {
-			t.Errorf("crontab(%s) = %s, want %s", c.interval, got, c.want)
 		}
 	}
 }

@@ -99,9 +99,6 @@ func (v *conversion) shadowed(m condorconfig.Macro) string {
 // meaningless returns why a macro has no meaning here.
 func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 	name := v.Plain(m.Name)
-	if strings.EqualFold(name, "NEGOTIATOR_INTERVAL") {
-		return crontab(value)
-	}
 	if slices.ContainsFunc(v.daemons(), func(d string) bool { return strings.EqualFold(d, name) }) {
 		return noDaemons
 	}

@@ -132,24 +132,3 @@ func condorDefault(name string) (text string, ok bool) {
 	text = textOf(config.Keys[i])
 	return text, text != ""
 }
-
-// crontab says what runs a cycle as often as NEGOTIATOR_INTERVAL.
-func crontab(interval string) string {
-	value, _ := condorconfig.Constant(interval)
-	seconds, _ := value.Number()
-	minutes := int(min(max(seconds, 60), 86400) / 60)
-	line := fmt.Sprintf("*/%d * * * *", minutes)
-	switch {
-	case minutes == 1:
-		line = "* * * * *"
-	case minutes >= 120:
-		line = fmt.Sprintf("0 */%d * * *", min(minutes/60, 23))
-	case minutes >= 60:
-		line = "0 * * * *"
-	}
-	least := ""
-	if seconds < 60 {
-		least = ", once a minute at most"
-	}
-	return "cron says how often" + least + ", as with the line " + line + " negotiate -q"
-}

@@ -3,9 +3,11 @@ package main
 
 import (
 	"errors"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
@@ -42,6 +44,7 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Name: "json", Help: "print the report as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
 			cmdline.Force,
+			{Name: onchange.Flag, Help: "internal: make a cycle and a pass of starter; a command that has changed the queue calls negotiate so"},
 		},
 		Examples: []cmdline.Example{
 			{Does: "a crontab's line", Line: "negotiate -q"},
@@ -56,7 +59,7 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 	}
 }
 
-// run is the whole cycle: read, decide, write, tell.
+// run does what the command line asks for: a cycle, if nothing else.
 func run(c *cmdline.Call) error {
 	if c.Has("convert-config") {
 		return convert(c)
@@ -68,9 +71,24 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	if dry {
+	switch {
+	case dry:
 		return look(c)
+	case c.Has(onchange.Flag):
+		return drive(c)
+	case c.Has("q"):
+		err = cycle(c, 0)
+		if errors.Is(err, spool.ErrNegotiating) {
+			return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
+		}
+		return err
 	}
+	return cycle(c, c.LockWait())
+}
+
+// cycle is the whole cycle: read, decide, write, tell. It waits no longer than wait for another
+// one that runs.
+func cycle(c *cmdline.Call, wait time.Duration) error {
 	cfg, err := operation.CycleConfig(c.Config)
 	if err != nil {
 		return err
@@ -80,7 +98,8 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	err = s.Negotiating(func() error {
+	matched := false
+	err = s.Negotiating(wait, func() error {
 		if err := s.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) }); err != nil {
 			return err
 		}
@@ -99,6 +118,7 @@ func run(c *cmdline.Call) error {
 		}
 		if err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
+			matched = len(plan.Matches) > 0
 			return nil
 		}); err != nil {
 			return err
@@ -108,8 +128,8 @@ func run(c *cmdline.Call) error {
 		mail(c, s)
 		return err
 	})
-	if c.Has("q") && errors.Is(err, spool.ErrNegotiating) {
-		return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
+	if matched && !c.Has(onchange.Flag) {
+		c.Changed() // for the pass
 	}
 	if err == nil {
 		fold(c, s, cfg.Params)

@@ -297,7 +297,7 @@ func TestFaultySlotWeight(t *testing.T) {
 // Of two cycles at a time the second gives up, and changes nothing.
 func TestOneCycleAtATime(t *testing.T) {
 	s := fill(t, 1, 1)
-	if err := s.Negotiating(func() error {
+	if err := s.Negotiating(0, func() error {
 		status, out, bad := negotiate("-lock-wait", "0")
 		if status != 75 || out != "" || strings.Count(bad, "\n") != 1 {
 			t.Errorf("a second cycle = %d, %q, %q, want 75 and one line", status, out, bad)

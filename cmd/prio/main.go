@@ -91,6 +91,7 @@ func run(c *cmdline.Call) error {
 		c.Warn("%s", line)
 	}
 	log.Write(c)
+	c.Changed()
 	if len(bad) > 0 {
 		return cmdline.ErrReported
 	}

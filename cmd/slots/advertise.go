@@ -192,6 +192,7 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 	if err != nil {
 		return err
 	}
+	c.Changed()
 	_, err = fmt.Fprintf(c.Stdout, "%s advertised.\n", plural.Count(len(offers), "slot"))
 	return err
 }

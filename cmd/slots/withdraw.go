@@ -43,6 +43,7 @@ func withdraw(c *cmdline.Call, names []string) error {
 	if err != nil {
 		return err
 	}
+	c.Changed()
 	_, err = fmt.Fprintf(c.Stdout, "%s withdrawn.\n", plural.Count(count, "slot"))
 	return err
 }

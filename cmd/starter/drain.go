@@ -63,6 +63,7 @@ func cancelDrain(c *cmdline.Call, sp *spool.Spool, host string) error {
 	if err != nil {
 		return err
 	}
+	c.Changed()
 	if c.Has("json") {
 		return c.JSON(reopened{host, was})
 	}
@@ -158,6 +159,7 @@ func (f *follower) drain(stopped bool) error {
 	if err != nil {
 		return err
 	}
+	c.Changed() // the matches that were given up may be made elsewhere
 	f.starts = false
 	f.leaving = &departure{claims: map[string]bool{}, told: len(l.Staying()), progress: c.Progress("draining " + f.host)}
 	for _, claim := range l.Staying() {

@@ -19,8 +19,9 @@ type heir struct {
 	ad          *classad.Ad // of its job
 	tickets     int64       // that its job has until it ends; below 0: none
 
-	next *supervisor // nil: none; has the lock of its claim
-	task task
+	waited bool        // other jobs wait for the end of the cluster, or its owner to be told of it
+	next   *supervisor // nil: none; has the lock of its claim
+	task   task
 }
 
 // heir returns who takes the slot after a job that ended so; nil for nobody. Only a job
@@ -66,7 +67,7 @@ func (h *heir) enter(tx *spool.Tx, clock accountant.Clock) error {
 		h.complain(err)
 		return nil
 	}
-	h.next = next
+	h.next, h.waited = next, operation.Awaited(&tx.View, h.ended.Job.Cluster)
 	operation.Succeed(tx, claim, h.tickets, now, h.params)
 	if h.task, err = next.enter(tx, now); err == nil {
 		tx.Op("finish, start", h.ended.Job.String(), claim.Job.String())

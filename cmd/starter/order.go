@@ -75,18 +75,19 @@ func (s *supervisor) awaitSpool() error {
 // nothing has changed that costs next to nothing.
 func (s *supervisor) says(followed *spool.Watch) (why operation.Reason, leaves bool) {
 	if err := s.gone(); err != nil {
-		s.log.add(fmt.Errorf("%w: ending the job", err))
+		s.log.Add(fmt.Errorf("%w: ending the job", err))
 		return operation.Reason{Text: err.Error()}, true
 	}
 	if s.missing > 0 {
 		return why, false
 	}
+	s.complain(s.seeToCycles())
 	claim, ok, err := followed.Claim()
 	switch {
 	case err != nil:
-		s.log.add(err)
+		s.log.Add(err)
 	case !ok || claim.Attempt != s.Number:
-		s.log.add(errors.New("its claim is gone: ending the job"))
+		s.log.Add(errors.New("its claim is gone: ending the job"))
 		return operation.Reason{Text: "its claim is gone"}, true
 	case claim.State == pool.Vacating:
 		return operation.Reason{Text: claim.VacateReason, Code: claim.VacateCode, Subcode: claim.VacateSubcode}, true

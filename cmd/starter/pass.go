@@ -58,6 +58,9 @@ func pass(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	if len(r.Lost) > 0 {
+		c.Changed()
+	}
 	err = r.print(c, sp)
 	sp.Close() // a pass that waits keeps nothing from being swept away
 	if c.Has("wait") {

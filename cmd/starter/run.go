@@ -30,7 +30,7 @@ func (s *supervisor) run(t task, placed launch.Placed) (how operation.Ending, st
 			return failedToStart(err), false
 		}
 	}
-	logEvents(t.log, s.config.NobodySlotUser, s.log.add, userlog.Event{Job: s.Job, At: s.now().Local(), Body: t.executing})
+	logEvents(t.log, s.config.NobodySlotUser, s.log.Add, userlog.Event{Job: s.Job, At: s.now().Local(), Body: t.executing})
 	reached(stepLogged)
 	s.answer()
 	s.updates = newUpdates(s.config)

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/classad"
 	"fairspool/lib/family"
 	"fairspool/lib/jobpolicy"
@@ -26,7 +27,7 @@ import (
 type supervisor struct {
 	*tenure
 	attempt
-	log    *trouble
+	log    *trouble.Log
 	lock   *claimLock
 	policy policy // the job's own
 	limits limits // what is enforced
@@ -73,7 +74,7 @@ func (s *supervisor) live(t task) (next *supervisor, nextTask task, err error) {
 		return nil, task{}, err
 	}
 	if err = errors.New(how.Lost + how.StartFailed); s.told {
-		s.log.add(err)
+		s.log.Add(err)
 		err = nil
 	}
 	return nil, task{}, err
@@ -221,13 +222,15 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
 		s.spool.At(e.at)
 		heir := s.heir(how, wait == firstRetry)
-		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.add, heir)
+		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, heir)
 		if err == nil || errors.Is(err, operation.ErrGone) {
-			next, t = heir.taken()
+			if next, t = heir.taken(); next != nil && heir.waited {
+				s.complain(s.note())
+			}
 			return next, t, err
 		}
 		heir.release()
-		s.log.add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
+		s.log.Add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
 		time.Sleep(wait)
 	}
 }

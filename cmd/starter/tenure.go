@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/trouble"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -38,9 +41,12 @@ type tenure struct {
 	// accounts are those of the owners whose jobs it runs: whoever looks them up may have
 	// to ask another machine.
 	accounts map[string]launch.Account
-	missing  int  // looks in a row that found the spool gone
-	told     bool // the pass knows that the first job is under way
-	ends     bool // the supervisor was told to end, and has told its job
+	// cycles sees to it that there is a cycle now and then, and that no change is left behind
+	// whose driver was killed; nil: changes start no cycles.
+	cycles  *onchange.Watch
+	missing int  // looks in a row that found the spool gone
+	told    bool // the pass knows that the first job is under way
+	ends    bool // the supervisor was told to end, and has told its job
 }
 
 // isToEnd tells whether the supervisor was told to end: there is no job after this one.
@@ -66,6 +72,12 @@ func supervise(c *cmdline.Call, name string) error {
 	if n.retirement, err = classad.ParseExpr(cmp.Or(c.Config.MaxJobRetirementTime, "0")); err != nil {
 		return c.Config.Complain("MAXJOBRETIREMENTTIME", err)
 	}
+	if p, on, err := c.OnChange(); err != nil {
+		return err
+	} else if on {
+		p.Beside = true
+		n.cycles = &onchange.Watch{Pool: p, Interval: c.Config.CycleInterval}
+	}
 	s := n.supervisor(a)
 	s.prepare()
 	s.lock, err = lockClaim(sp.ClaimLock(name))
@@ -86,7 +98,14 @@ func supervise(c *cmdline.Call, name string) error {
 // supervisor returns that of an attempt in the tenure.
 func (n *tenure) supervisor(a attempt) *supervisor {
 	return &supervisor{
-		tenure: n, attempt: a, log: &trouble{dir: n.spool.Dir(), attempt: a}, policy: policy{every: n.config.PeriodicInterval},
+		tenure: n, attempt: a, log: n.logOf(a), policy: policy{every: n.config.PeriodicInterval},
+	}
+}
+
+// logOf is where the supervisor of an attempt tells what goes wrong: starter.log in the spool.
+func (n *tenure) logOf(a attempt) *trouble.Log {
+	return &trouble.Log{
+		Path: filepath.Join(n.spool.Dir(), "starter.log"), About: fmt.Sprintf("job %v, attempt %d", a.Job, a.Number),
 	}
 }
 
@@ -110,6 +129,7 @@ func (n *tenure) serve(s *supervisor) error {
 		reached(stepUnlocked)
 		s, t, err = next, nextTask, e
 	}
+	n.call.Changed() // the slot has no successor
 	return err
 }
 
@@ -148,7 +168,30 @@ func (s *supervisor) answer() {
 	s.told = true
 	fmt.Fprintln(s.call.Stdout, running)
 	s.call.Flush() // a pass that has gone away does not matter
-	s.log.detach()
+	s.log.Detach()
+	s.call.Stderr = s.log
+}
+
+// seeToCycles starts a driver where there is none and has to be one, beside this process: its
+// children are taken for the job's. Else it costs next to nothing.
+func (n *tenure) seeToCycles() error {
+	if n.cycles == nil {
+		return nil
+	}
+	driver, err := n.cycles.Look()
+	if driver != nil {
+		driver.Process.Release() // it is our parent's child
+	}
+	return err
+}
+
+// note notes that the queue was changed, and leaves it to others, or to the next look, to start
+// a driver.
+func (n *tenure) note() error {
+	if n.cycles == nil {
+		return nil
+	}
+	return n.cycles.Note()
 }
 
 // prepare makes the process fit to be a supervisor: signals that would end it

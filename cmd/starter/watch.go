@@ -177,9 +177,9 @@ func (w *watching) enforce(u family.Usage) {
 
 func (s *supervisor) complain(err error) {
 	if err != nil {
-		s.log.add(err)
+		s.log.Add(err)
 	}
 }
 
 // tell tells of something that is no error.
-func (s *supervisor) tell(format string, args ...any) { s.log.add(fmt.Errorf(format, args...)) }
+func (s *supervisor) tell(format string, args ...any) { s.log.Add(fmt.Errorf(format, args...)) }

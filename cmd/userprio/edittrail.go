@@ -53,6 +53,7 @@ func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
 	if err != nil {
 		return err
 	}
+	c.Changed()
 	if late := operation.Late(t.was, c.Now); late != "" {
 		c.Warn("%s", late)
 	}

@@ -113,7 +113,7 @@ func TestLastCycle(t *testing.T) {
 		}
 		defer s.Close()
 		var text []byte
-		if err := s.Negotiating(func() error {
+		if err := s.Negotiating(0, func() error {
 			text, err = s.SetReport(fmt.Appendf(nil, `{"Submitters": [{"Name": "bob@pool", "PieSlice": 2, "Limit": %d}]}`, limit))
 			return err
 		}); err != nil {

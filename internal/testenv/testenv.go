@@ -27,8 +27,9 @@ var disk = os.TempDir()
 // Run runs a package's tests, as m.Run does, with all temporary folders in memory: their
 // spools sync at every change, which is waited for where a disk is under them. A machine
 // without enough such memory, or that runs no programs there, has them where they always are.
-// Laws draw what they drew the last time, unless -rapid.seed says otherwise. TestMain passes
-// the status that Run returns to os.Exit.
+// Laws draw what they drew the last time, unless -rapid.seed says otherwise. Commands start no
+// cycles by themselves: a test that is about that says so. TestMain passes the status that Run
+// returns to os.Exit.
 func Run(m *testing.M) (status int) {
 	flag.Parse()
 	if seed := flag.Lookup("rapid.seed"); seed != nil && seed.Value.String() == "0" {
@@ -40,6 +41,7 @@ func Run(m *testing.M) (status int) {
 		defer os.RemoveAll(dir)
 		os.Setenv("TMPDIR", dir)
 	}
+	os.Setenv("FAIRSPOOL_CYCLE_ON_CHANGE", "false")
 	defer removeCommands()
 	return m.Run()
 }

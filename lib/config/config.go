@@ -65,6 +65,9 @@ type Config struct {
 	ReserveFraction float64       // RESERVE_POOL_FRACTION
 	ReserveTime     time.Duration // RESERVE_MAX_TIME
 
+	CycleOnChange        bool          // CYCLE_ON_CHANGE
+	CycleInterval        time.Duration // NEGOTIATOR_INTERVAL
+	CycleMinInterval     time.Duration // NEGOTIATOR_MIN_INTERVAL
 	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
 	HealthTimeout        time.Duration // HEALTH_TIMEOUT
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME

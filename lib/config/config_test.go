@@ -279,7 +279,7 @@ var bad = []struct{ text, want string }{
 	{"PRIORITY_HALFLIFE = 5\nPRIORITY_HALFLIFE = 6", `f:2: `},
 	{"A = 1\nB = \n", `f:2: `},
 	{"A = \xff", `f:1: `},
-	{"NEGOTIATOR_INTERVAL = 5\nzebra = 3", `f:1: NEGOTIATOR_INTERVAL: `},
+	{"NEGOTIATOR_TIMEOUT = 5\nzebra = 3", `f:1: NEGOTIATOR_TIMEOUT: `},
 }
 
 func TestParseRefuses(t *testing.T) {

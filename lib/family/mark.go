@@ -24,6 +24,16 @@ func (o Options) number() uint64 {
 	return 1<<62 | binary.BigEndian.Uint64(sum[:])>>2
 }
 
+// Inside reports whether the calling process is one of a job's: it has a mark of some family.
+func Inside() bool {
+	if os.Getenv(markName) != "" {
+		return true
+	}
+	var own unix.Rlimit
+	err := unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own)
+	return err == nil && own.Cur>>62 == 1
+}
+
 // setNumber gives the calling process the family's limit, for the next child to inherit, and
 // returns the function that restores its own. It changes nothing where the hard limit is lower
 // and the process may not raise it.

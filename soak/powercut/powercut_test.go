@@ -239,7 +239,7 @@ Disk = 1000000
 // the power was cut.
 func (w *world) command(ctx context.Context, input, name string, args ...string) (out string, ok bool) {
 	c := exec.CommandContext(ctx, filepath.Join(w.programs, name), args...)
-	c.Env = append(os.Environ(), "FAIRSPOOL_DIR="+w.spool(), w.token())
+	c.Env = append(os.Environ(), "FAIRSPOOL_CYCLE_ON_CHANGE=false", "FAIRSPOOL_DIR="+w.spool(), w.token())
 	c.Dir = w.programs // nothing between fork and exec waits for the device
 	c.Stdin = strings.NewReader(input)
 	var stdout, stderr bytes.Buffer
@@ -301,7 +301,7 @@ func (w *world) check(n int) {
 	ctx := context.Background()
 	look := func(args ...string) (string, string, error) {
 		c := exec.CommandContext(ctx, filepath.Join(w.programs, "spool"), args...)
-		c.Env = append(os.Environ(), "FAIRSPOOL_DIR="+w.spool(), w.token())
+		c.Env = append(os.Environ(), "FAIRSPOOL_CYCLE_ON_CHANGE=false", "FAIRSPOOL_DIR="+w.spool(), w.token())
 		var stdout, stderr bytes.Buffer
 		c.Stdout, c.Stderr = &stdout, &stderr
 		err := c.Run()

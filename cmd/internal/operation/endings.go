@@ -362,3 +362,10 @@ func Ended(v *spool.View, cluster int) bool {
 	}
 	return true
 }
+
+// Awaited reports whether a cluster has ended that is watched: other jobs may wait for that, or
+// its owner to be told.
+func Awaited(v *spool.View, cluster int) bool {
+	_, watched := EndingsOf(v, cluster)
+	return watched && Ended(v, cluster)
+}

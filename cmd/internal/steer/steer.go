@@ -78,6 +78,7 @@ func (k Kind) Run(c *cmdline.Call) error {
 		return err
 	}
 	a.log.Write(c)
+	c.Changed()
 	return a.tell(c)
 }
 
