@@ -5,6 +5,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/health"
+	"fairspool/spool"
 )
 
 // state is what -health prints with -json.
@@ -50,4 +51,20 @@ func tellHealth(c *cmdline.Call) error {
 		return err
 	}
 	return cmdline.ExitStatus(int(worst))
+}
+
+// warnOfMachines warns on a terminal, after a cycle, of slots whose machines have no starter.
+func warnOfMachines(c *cmdline.Call, s *spool.Spool) {
+	if c.Has("json") || c.Has("q") || !c.Terminal() || c.Flush() != nil {
+		return
+	}
+	found, err := health.In(c, s)
+	if err != nil {
+		return // the cycle is done; the next command that reads what is damaged says so
+	}
+	for _, f := range found {
+		if f.Code == health.OtherMachine || f.Code == health.NoStarter {
+			c.Warn("warning: %s", f.Line())
+		}
+	}
 }

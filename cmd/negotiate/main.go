@@ -133,6 +133,7 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 	}
 	if err == nil {
 		fold(c, s, cfg.Params)
+		warnOfMachines(c, s)
 	}
 	return err
 }

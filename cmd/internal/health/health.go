@@ -8,6 +8,7 @@ package health
 
 import (
 	"cmp"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -180,7 +182,7 @@ func (l *look) events() {
 		return
 	}
 	oldest := slices.MinFunc(late, func(a, b joblog.Pending) int { return a.Since.Compare(b.Since) })
-	what := "events of " + counted(len(late), "ended attempt", "ended attempts") + " have not been in the event log for " + age(l.Clock.Sub(oldest.Since))
+	what := "events of " + plural.Count(len(late), "ended attempt") + " have not been in the event log for " + age(l.Clock.Sub(oldest.Since))
 	if len(oldest.Logs) > 0 {
 		what += ", such as " + oldest.Logs[0]
 	}
@@ -200,15 +202,14 @@ func (l *look) locks() error {
 			continue
 		}
 		f := Finding{Code: LockHeld, Severity: Critical, Stops: true}
-		who := cmp.Or(h.Program, "another program")
-		f.What = who + ", process " + number(h.PID) + ", has had " + h.Lock
+		f.What = fmt.Sprintf("%s, process %d, has had %s", cmp.Or(h.Program, "another program"), h.PID, h.Lock)
 		if !h.Since.IsZero() {
 			f.What += " for " + age(held)
 		}
-		f.Remedy = "see what it waits for, and end it with kill " + number(h.PID)
+		f.Remedy = fmt.Sprintf("see what it waits for, and end it with kill %d", h.PID)
 		if h.Stopped {
 			f.What += ", and is stopped"
-			f.Remedy = "let it go on with kill -CONT " + number(h.PID) + ", or end it with kill -KILL " + number(h.PID)
+			f.Remedy = fmt.Sprintf("let it go on with kill -CONT %d, or end it with kill -KILL %d", h.PID, h.PID)
 		}
 		if h.Lock == "fold.lock" {
 			f.Severity, f.Stops = Warning, false
@@ -250,7 +251,7 @@ func (l *look) disk() error {
 		left = append(left, megabytes(d.Free)+" of "+megabytes(d.Size))
 	}
 	if files > OK {
-		left = append(left, number(int(d.FreeFiles))+" of "+counted(int(d.Files), "inode", "inodes"))
+		left = append(left, fmt.Sprintf("%d of %s", d.FreeFiles, plural.Count(int(d.Files), "inode")))
 	}
 	l.add(Finding{Code: DiskFull, Severity: worst, Stops: worst == Critical,
 		What:   "the disk of the spool has only " + strings.Join(left, " and ") + " left",

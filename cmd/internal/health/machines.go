@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -76,11 +77,11 @@ func (l *look) noStarter(silent []string, of map[string]int, late map[string]*un
 		seen += ", and " + words
 		f.Stops = true
 	}
-	f.What = fmt.Sprintf("%s of %s, %s", slotsAre(slots), names(silent), seen)
+	f.What = fmt.Sprintf("%s of %s, %s", plural.Pick(slots, "1 slot is", "%d slots are"), names(silent), seen)
 	f.Remedy = "run starter there, from cron or with -watch, or take the slots back with slots withdraw"
 	if all {
 		f.Code, f.Severity = OtherMachine, Critical
-		f.What = fmt.Sprintf("no slot is of this machine, %s: %s of %s, %s", l.Host, slotsAre(slots), names(silent), seen)
+		f.What = fmt.Sprintf("no slot is of this machine, %s: %s of %s, %s", l.Host, plural.Pick(slots, "1 slot is", "%d slots are"), names(silent), seen)
 		f.Remedy = "if this machine had the name before, set NETWORK_HOSTNAME = " + strconv.Quote(silent[0]) + "; otherwise run starter there, or slots withdraw -all and slots detect"
 	}
 	l.add(f)
@@ -150,10 +151,10 @@ func (u *untaken) add(o untaken) {
 func (u untaken) words(l *look) string {
 	var words []string
 	if u.matches > 0 {
-		words = append(words, fmt.Sprintf("%s there for %s, such as job %v", counted(u.matches, "match waits", "matches wait"), age(l.At.Now.Sub(u.oldest)), u.job))
+		words = append(words, fmt.Sprintf("%s there for %s, such as job %v", plural.Pick(u.matches, "1 match waits", "%d matches wait"), age(l.At.Now.Sub(u.oldest)), u.job))
 	}
 	if u.resting > 0 {
-		words = append(words, counted(u.resting, "slot is", "slots are")+" left alone after matches that came to nothing")
+		words = append(words, plural.Pick(u.resting, "1 slot is", "%d slots are")+" left alone after matches that came to nothing")
 	}
 	return strings.Join(words, ", and ")
 }

@@ -2,24 +2,12 @@ package health
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
-
-func number(n int) string { return strconv.Itoa(n) }
-
-// counted says how many there are of something.
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return number(n) + " " + many
-}
-
-func slotsAre(n int) string { return counted(n, "slot is", "slots are") }
 
 // mostNamed is how many machines or jobs a finding names.
 const mostNamed = 3
@@ -27,7 +15,7 @@ const mostNamed = 3
 // list names the first few of many.
 func list(all []string, noun string) string {
 	if len(all) > mostNamed+1 {
-		all = append(all[:mostNamed:mostNamed], counted(len(all)-mostNamed, "more "+noun, "more "+noun+"s"))
+		all = append(all[:mostNamed:mostNamed], plural.Count(len(all)-mostNamed, "more "+noun))
 	}
 	if len(all) == 1 {
 		return all[0]
@@ -55,10 +43,10 @@ func age(d time.Duration) string {
 		noun string
 	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
 		if d >= 2*u.of {
-			return counted(int(d/u.of), u.noun, u.noun+"s")
+			return plural.Count(int(d/u.of), u.noun)
 		}
 	}
-	return counted(max(0, int(d/time.Second)), "second", "seconds")
+	return plural.Count(max(0, int(d/time.Second)), "second")
 }
 
 // megabytes words an amount of bytes.
