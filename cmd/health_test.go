@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/cmd/internal/health"
 	"fairspool/internal/testenv"
 )
 
@@ -36,5 +37,19 @@ func TestHealthOfFullDisk(t *testing.T) {
 	if !errors.As(err, &exit) || exit.ExitCode() != 2 || strings.Count(out, "\n") != 1 ||
 		!strings.HasPrefix(out, "CRITICAL - the disk of the spool has only 3 MB of 4 MB left: ") {
 		t.Errorf("negotiate -health = %v, %q, want 2 and the disk alone", err, out)
+	}
+}
+
+// TestHealthOnPage holds that negotiate(8) says what each finding means.
+func TestHealthOnPage(t *testing.T) {
+	t.Parallel()
+	page, err := os.ReadFile("../man/negotiate.8")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, code := range health.Codes {
+		if !strings.Contains(string(page), "\n.It Li "+string(code)+"\n") {
+			t.Errorf("negotiate(8) lacks %s", code)
+		}
 	}
 }

@@ -43,9 +43,9 @@ func (s Severity) MarshalText() ([]byte, error) { return []byte(s.String()), nil
 // Code names a kind of finding, for programs.
 type Code string
 
-// The codes, in the order in which findings of one severity are told.
+// The codes. Of an Unreadable spool nothing can be told; that of a Damage ends the look.
 const (
-	Unreadable      Code = "Unreadable" // the spool could not be opened or read
+	Unreadable      Code = "Unreadable"
 	Damage          Code = "Damage"
 	LockHeld        Code = "LockHeld"
 	DiskFull        Code = "DiskFull"
@@ -61,6 +61,12 @@ const (
 	ReportUnread    Code = "ReportUnreadable"
 	EventsUnwritten Code = "EventsUnwritten"
 )
+
+// Codes are all of them.
+var Codes = []Code{
+	Unreadable, Damage, LockHeld, DiskFull, NoCycle, NoSlots, OtherMachine, NoStarter, MatchNotTaken, SupervisorDied,
+	ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten,
+}
 
 // Finding is one thing that is amiss.
 type Finding struct {
