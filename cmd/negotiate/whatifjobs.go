@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
+	"fairspool/cmd/internal/trial"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -39,7 +40,7 @@ func (w *world) remove(names selection.Names) error {
 		w.gone = append(w.gone, list...)
 	}
 	for _, c := range w.Claims() {
-		if spans.have(c.Job) {
+		if spans.Has(c.Job) {
 			w.End(c)
 		}
 	}
@@ -229,8 +230,8 @@ func (w *world) job(id pool.JobID) (*classad.Ad, bool) {
 }
 
 // named returns the jobs that have these names, as the changes so far left them.
-func (w *world) named(names selection.Names) (spans, error) {
-	s := spans{}
+func (w *world) named(names selection.Names) (trial.Spans, error) {
+	s := trial.Spans{}
 	for _, word := range names.Words() {
 		one, err := selection.Parse([]string{word})
 		if err != nil {
@@ -275,63 +276,17 @@ func (w *world) added(name string) (list []negotiator.Procs) {
 	return list
 }
 
-// spans are jobs by cluster, ascending.
-type spans map[int][]negotiator.Procs
-
-func (s spans) have(id pool.JobID) bool {
-	for _, one := range s[id.Cluster] {
-		if one.First <= id.Proc && id.Proc <= one.Last {
-			return true
-		}
-	}
-	return false
-}
-
 // eachOf replaces the idle and held jobs in spans by what becomes of them.
-func (w *world) eachOf(s spans, become func(negotiator.Job) []negotiator.Job) {
-	w.Pool.Jobs = s.replaced(w.Pool.Jobs, become)
-	w.Pool.Held = s.replaced(w.Pool.Held, become)
-}
-
-// replaced returns jobs with those in spans replaced by what becomes of them.
-func (s spans) replaced(list []negotiator.Job, become func(negotiator.Job) []negotiator.Job) []negotiator.Job {
-	var jobs []negotiator.Job
-	for _, j := range list {
-		next, end := j.First.Proc, j.First.Proc+j.Count
-		for _, one := range s[j.First.Cluster] {
-			from, to := max(one.First, next), min(one.Last+1, end)
-			if from >= to {
-				continue
-			}
-			if next < from {
-				jobs = append(jobs, part(j, next, from))
-			}
-			jobs = append(jobs, become(part(j, from, to))...)
-			next = to
-		}
-		if next < end {
-			jobs = append(jobs, part(j, next, end))
-		}
-	}
-	return jobs
-}
-
-// part returns the procs of a run from the one to before the other.
-func part(j negotiator.Job, from, to int) negotiator.Job {
-	if from != j.First.Proc {
-		j.First.Proc = from
-		j.Ad = j.Ad.Clone()
-		j.Ad.SetInt(pool.AttrProcID, int64(from))
-	}
-	j.Count = to - from
-	return j
+func (w *world) eachOf(s trial.Spans, become func(negotiator.Job) []negotiator.Job) {
+	w.Pool.Jobs = s.Replaced(w.Pool.Jobs, become)
+	w.Pool.Held = s.Replaced(w.Pool.Held, become)
 }
 
 // apart returns the procs of a run one by one.
 func apart(j negotiator.Job) []negotiator.Job {
 	jobs := make([]negotiator.Job, j.Count)
 	for i := range jobs {
-		jobs[i] = part(j, j.First.Proc+i, j.First.Proc+i+1)
+		jobs[i] = trial.Part(j, j.First.Proc+i, j.First.Proc+i+1)
 	}
 	return jobs
 }

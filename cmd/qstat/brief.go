@@ -36,9 +36,9 @@ func isBrief(c *cmdline.Call, form string) (bool, error) {
 	if _, err := c.One("brief", "sge"); err != nil {
 		return false, err
 	}
-	others := []string{"j", "long", "json", "af", "f", "xml", "r", "pri", "urg", "ext"}
+	others := []string{"j", "start", "long", "json", "af", "f", "xml", "r", "pri", "urg", "ext"}
 	if c.Has("sge") {
-		return false, only(c, "-sge", "long", "json", "af")
+		return false, only(c, "-sge", "long", "json", "af", "start")
 	}
 	if c.Has("brief") {
 		if err := only(c, "-brief", others...); err != nil {

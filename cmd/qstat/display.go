@@ -15,7 +15,7 @@ import (
 // on the spool that was opened the first time.
 type display struct {
 	call  *cmdline.Call
-	form  string // "" for the list, or j, long, json, af, f, or c of -g
+	form  string // "" for the list, or j, start, long, json, af, f, or c of -g
 	names selection.Names
 	filter
 	columns
@@ -103,7 +103,7 @@ func (d display) view(q queue) error {
 	case e != nil:
 	case d.tellsKept():
 		e = tellKept(c.Stdout, kept)
-	case d.form == "long" || d.form == "json" || d.form == "af" || d.form == ownForm:
+	case d.form == "start" || d.form == "long" || d.form == "json" || d.form == "af" || d.form == ownForm:
 		warnOfKept(c, kept)
 	}
 	if e != nil {
@@ -133,7 +133,7 @@ func (d display) ranks() bool {
 func (d display) reads(h *hierarchy) []string {
 	names, ok := h.reads()
 	switch {
-	case d.call.Has("watch") || d.constraint != nil || d.form == "j" || d.requests || !ok:
+	case d.call.Has("watch") || d.constraint != nil || d.form == "j" || d.form == "start" || d.requests || !ok:
 		return nil
 	case d.form == "c" || d.form == "long" || d.form == "json" || d.form == "af":
 		return totalsNames
@@ -171,6 +171,8 @@ func (d display) write(q queue, spans, left []selection.Span, kept []spool.Facto
 			return err
 		}
 		return q.history().details(c.Stdout, left)
+	case "start":
+		return q.forecast(spans)
 	case "long", "json", "af":
 		return q.printAds(d.form, spans)
 	case "c":
@@ -223,8 +225,8 @@ func formOf(c *cmdline.Call) (string, error) {
 	if own, err := ownFormOf(c); own {
 		return ownForm, err
 	}
-	form, err := c.One("j", "long", "af", "f")
-	if err == nil && !(form == "j") {
+	form, err := c.One("j", "start", "long", "af", "f")
+	if err == nil && form != "j" && form != "start" {
 		form, err = c.One("j", "long", "json", "af", "f")
 	}
 	if err != nil {
@@ -243,6 +245,8 @@ func formOf(c *cmdline.Call) (string, error) {
 		}
 	}
 	switch {
+	case form == "start":
+		err = only(c, "-start", "xml", "r", "g", "pri", "urg", "ext", "w")
 	case form == "j":
 		err = only(c, "-j", "f", "r", "g", "s", "q", "constraint", "pri", "urg", "ext", "w")
 		if err == nil && c.Has("json") && c.Has("xml") {

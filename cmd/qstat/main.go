@@ -38,7 +38,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "w", Aliases: []string{"wide"}, Help: "show full names, and how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
 			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits; without ID why all jobs wait that do, by the reason"},
-		}, slices.Concat(adprint.Flags, layoutFlags, waitFlags, pastFlags, watchFlags, refused())...),
+		}, slices.Concat(adprint.Flags, layoutFlags, []cmdline.Flag{startFlag}, waitFlags, pastFlags, watchFlags, refused())...),
 		Examples: []cmdline.Example{
 			{Does: "the whole queue", Line: "qstat"},
 			{Does: "one user's jobs", Line: "qstat -u alice"},

@@ -42,7 +42,7 @@ type past struct {
 // pastOf reads the command line. Errors are about its usage.
 func pastOf(c *cmdline.Call) (past, error) {
 	p := past{call: c, line: lineOf(c)}
-	if err := only(c, "-history", "j", "f", "ne", "r", "g", "s", "q", "pri", "urg", "ext", "xml", "wait", "brief", "sge"); err != nil {
+	if err := only(c, "-history", "j", "f", "ne", "r", "g", "s", "q", "pri", "urg", "ext", "xml", "wait", "brief", "sge", "start"); err != nil {
 		return p, err
 	}
 	var err error

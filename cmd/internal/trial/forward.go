@@ -1,0 +1,386 @@
+package trial
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+)
+
+// Start says when jobs start at the latest.
+type Start struct {
+	negotiator.Procs
+	At      time.Time // zero: it is not known
+	Unknown string    // why it is not
+}
+
+// Bounds end a play of cycles that would take too long.
+type Bounds struct {
+	Cycles int // to be played at most
+	// Enough is asked after each cycle, of which so many have been played by then, and reports
+	// whether to play no more.
+	Enough func(cycles int) bool
+}
+
+// Forward plays the cycles to come: one now, and one whenever a job on a slot has reached its
+// limit or a time has come that jobs or slots wait for. It returns the starts of the jobs
+// that wait, for a slot or for the end of others, by job. It takes it that no jobs are
+// submitted, held or released, that those which run end when their limits are reached, and not
+// before, and give their slots back at once, and that each match is taken up at once.
+//
+// The world has to have been made of a snapshot with held jobs, and is used up.
+func (w *World) Forward(b Bounds) ([]Start, error) {
+	p := w.play()
+	for n := 1; ; n++ {
+		plan, err := w.Cycle(nil, false)
+		if err != nil {
+			return nil, err
+		}
+		p.apply(plan)
+		next := p.next(plan)
+		switch {
+		case len(w.Pool.Jobs)+len(p.dependents) == 0, next.IsZero():
+			return p.result(plan, ""), nil
+		case n == b.Cycles, b.Enough(n):
+			why := fmt.Sprintf("later than %s, up to which %s played", w.Now.Local().Format(time.DateTime), plural.Pick(n, "1 cycle was", "%d cycles were"))
+			return p.result(plan, why), nil
+		}
+		p.advance(next)
+	}
+}
+
+// play is the course of the cycles to come.
+type play struct {
+	*World
+	params     accountant.Params
+	context    *classad.Context
+	on         map[pool.JobID]*onSlot
+	dependents []negotiator.Job // that wait for the end of others
+	left       map[int]int      // jobs that have not ended, by cluster
+	begun      map[pool.JobID]time.Time
+}
+
+// onSlot is a job with a claim.
+type onSlot struct {
+	ad   *classad.Ad
+	ends time.Time // by its limit; zero: it has none
+}
+
+// play begins: jobs that were matched run, and those that are told to leave have left.
+func (w *World) play() *play {
+	w.own()
+	p := &play{World: w, params: operation.Params(&w.Config), context: &classad.Context{Now: w.Now}, on: map[pool.JobID]*onSlot{}, left: map[int]int{}, begun: map[pool.JobID]time.Time{}}
+	for _, c := range w.Queue.Clusters() {
+		for _, r := range c.Runs {
+			if n, _ := r.Ad.EvalInt(p.context, pool.AttrJobStatus); n != int64(pool.Completed) && n != int64(pool.Removed) {
+				p.left[c.ID] += r.Count()
+			}
+		}
+	}
+	for _, f := range w.Queue.Factories() {
+		p.left[f.Cluster] += f.Jobs - f.Next
+	}
+	held := w.Pool.Held
+	w.Pool.Held = nil
+	for _, j := range held {
+		if status, _ := j.Ad.EvalInt(p.context, pool.AttrJobStatus); pool.Status(status) == pool.Held {
+			w.Pool.Held = append(w.Pool.Held, j)
+		} else {
+			p.dependents = append(p.dependents, j)
+		}
+	}
+	for _, c := range w.Claims() {
+		if c.State == pool.Vacating {
+			p.leave(c)
+		}
+	}
+	matched := Spans{}
+	for _, c := range w.Claims() {
+		ad, ok := w.Queue.Job(c.Job)
+		if !ok || c.State == pool.Promised { // by a slot that is held from outside
+			continue
+		}
+		if c.State == pool.Matched {
+			c.State, c.StartedAt = pool.RunningClaim, w.Now
+			w.PutClaim(c)
+			matched[c.Job.Cluster] = append(matched[c.Job.Cluster], single(c.Job))
+		}
+		p.on[c.Job] = &onSlot{ad, p.end(c, ad)}
+	}
+	p.takeOut(matched)
+	p.release()
+	return p
+}
+
+// leave lets a job go that has to leave its slot. One that is promised the slot has it then.
+func (p *play) leave(c pool.Claim) {
+	p.End(c)
+	if next, ok := p.claims[c.PromisedTo]; ok && next.State == pool.Matched {
+		p.started(next.Job, p.Now)
+	}
+}
+
+// end returns when a job on a slot has reached its limit, zero if it has none.
+func (p *play) end(c pool.Claim, ad *classad.Ad) time.Time {
+	var end time.Time
+	for _, l := range jobpolicy.Limits(p.context, ad) {
+		from := c.StartedAt
+		if n, ok := ad.EvalInt(p.context, pool.AttrExecutingDate); ok && l.Executing && n > from.Unix() {
+			from = time.Unix(n, 0)
+		}
+		if t := from.Add(l.For); end.IsZero() || t.Before(end) {
+			end = t
+		}
+	}
+	return end
+}
+
+// started notes the start of a job, unless it is one of a job that was preempted.
+func (p *play) started(id pool.JobID, at time.Time) {
+	if _, again := p.begun[id]; !again {
+		p.begun[id] = at
+	}
+}
+
+func single(id pool.JobID) negotiator.Procs {
+	return negotiator.Procs{Cluster: id.Cluster, First: id.Proc, Last: id.Proc}
+}
+
+// takeOut takes jobs out of the idle ones.
+func (p *play) takeOut(jobs Spans) {
+	p.Pool.Jobs = jobs.Replaced(p.Pool.Jobs, func(negotiator.Job) []negotiator.Job { return nil })
+}
+
+// apply does at once what a plan decides.
+func (p *play) apply(plan *negotiator.Plan) {
+	p.Pool.Reservations = nil
+	for _, r := range plan.Reservations {
+		p.Pool.Reservations = append(p.Pool.Reservations, r.Reservation)
+	}
+	p.Pool.Backoffs = slices.DeleteFunc(p.Pool.Backoffs, func(old pool.Backoff) bool {
+		return slices.ContainsFunc(plan.Backoffs, func(b pool.Backoff) bool { return b.Slot == old.Slot })
+	})
+	p.Pool.Backoffs = append(p.Pool.Backoffs, plan.Backoffs...)
+	for _, c := range plan.GiveUp {
+		p.End(c)
+	}
+	machines := map[string]string{}
+	for _, s := range p.Pool.Slots {
+		machines[s.Name], _ = s.Ad.EvalString(p.context, pool.AttrMachine)
+	}
+	runs := map[int][]negotiator.Job{} // by cluster
+	for _, j := range p.Pool.Jobs {
+		runs[j.First.Cluster] = append(runs[j.First.Cluster], j)
+	}
+	matched := Spans{}
+	for _, m := range plan.Matches {
+		i := slices.IndexFunc(runs[m.Job.Cluster], func(j negotiator.Job) bool {
+			return j.First.Proc <= m.Job.Proc && m.Job.Proc < j.First.Proc+j.Count
+		})
+		if i < 0 {
+			continue // it was given up in this cycle, and is not idle in the queue
+		}
+		job := Part(runs[m.Job.Cluster][i], m.Job.Proc, m.Job.Proc+1)
+		if m.Preempts != nil {
+			p.preempt(m.Preempts.Job)
+		}
+		n, _ := job.Ad.EvalInt(p.context, pool.AttrNumJobMatches)
+		c := operation.ClaimOf(m, job.Ad, int(n)+1, p.params)
+		c.Machine = machines[c.SlotAd()]
+		charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
+		c.State, c.MatchedAt, c.StartedAt = pool.RunningClaim, charge.Begin(p, p.Now, p.params), p.Now
+		if n, ok := job.Ad.EvalInt(p.context, jobpolicy.AttrDeferralTime); ok && n > p.Now.Unix() {
+			c.StartedAt = time.Unix(n, 0)
+		}
+		p.PutClaim(c)
+		p.on[m.Job] = &onSlot{job.Ad, p.end(c, job.Ad)}
+		p.Pool.Running = append(p.Pool.Running, jobprio.Running{
+			Run: jobprio.Run{First: m.Job, Count: 1, Submitter: m.Submitter, Ad: job.Ad}, Started: c.StartedAt,
+		})
+		matched[m.Job.Cluster] = append(matched[m.Job.Cluster], single(m.Job))
+		p.started(m.Job, c.StartedAt)
+	}
+	for cluster, jobs := range matched {
+		matched[cluster] = negotiator.JoinProcs(jobs)
+	}
+	p.takeOut(matched)
+}
+
+// preempt ends the claim of a job for another, so that it waits again.
+func (p *play) preempt(id pool.JobID) {
+	c, ok := p.claims[id]
+	if !ok {
+		return // a claim from outside
+	}
+	ad := p.on[id].ad.Clone()
+	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
+	p.off(c)
+	p.Pool.Jobs = append(p.Pool.Jobs, negotiator.Job{First: id, Count: 1, Submitter: c.Submitter, Ad: ad})
+}
+
+// off ends a claim.
+func (p *play) off(c pool.Claim) {
+	p.End(c)
+	delete(p.on, c.Job)
+	p.Pool.Running = slices.DeleteFunc(p.Pool.Running, func(r jobprio.Running) bool { return r.First == c.Job })
+}
+
+// next returns when something changes: a job reaches its limit, or a time comes that jobs or
+// slots wait for; zero: never.
+func (p *play) next(plan *negotiator.Plan) (next time.Time) {
+	note := func(t time.Time) {
+		if t.After(p.Now) && (next.IsZero() || t.Before(next)) {
+			next = t
+		}
+	}
+	for _, j := range p.on {
+		note(j.ends)
+	}
+	for _, b := range p.Pool.Backoffs {
+		note(b.Until)
+	}
+	for _, j := range p.Pool.Jobs {
+		if n, ok := j.Ad.EvalInt(p.context, jobpolicy.AttrDeferralTime); ok {
+			note(time.Unix(n, 0))
+		}
+	}
+	return next
+}
+
+// advance goes on to a time, by which jobs have ended.
+func (p *play) advance(t time.Time) {
+	p.Now = t
+	p.context = &classad.Context{Now: t}
+	for _, c := range p.Claims() {
+		if j := p.on[c.Job]; j != nil && !j.ends.IsZero() && !j.ends.After(t) {
+			p.off(c)
+			p.left[c.Job.Cluster]--
+		}
+	}
+	p.release()
+}
+
+// release lets jobs wait for slots that have waited for the end of others.
+func (p *play) release() {
+	p.dependents = slices.DeleteFunc(p.dependents, func(j negotiator.Job) bool {
+		if len(p.unended(j)) > 0 {
+			return false
+		}
+		j.Ad = j.Ad.Clone()
+		j.Ad.Set(jobpolicy.AttrDependenciesMet, classad.Literal(classad.Bool(true)))
+		p.Pool.Jobs = append(p.Pool.Jobs, j)
+		return true
+	})
+}
+
+// unended returns the clusters that jobs wait for.
+func (p *play) unended(j negotiator.Job) []int {
+	ok, either := jobpolicy.After(j.Ad)
+	return slices.DeleteFunc(slices.Concat(ok, either), func(id int) bool { return p.left[id] == 0 })
+}
+
+// result returns all starts, by job. Late says why those are not known that come later than
+// what was played.
+func (p *play) result(plan *negotiator.Plan, late string) []Start {
+	var list []Start
+	for id, at := range p.begun {
+		list = append(list, Start{Procs: single(id), At: at})
+	}
+	unknown := func(jobs negotiator.Procs, why string) {
+		for proc := jobs.First; proc <= jobs.Last; proc++ {
+			id := pool.JobID{Cluster: jobs.Cluster, Proc: proc}
+			if _, began := p.begun[id]; !began {
+				list = append(list, Start{Procs: single(id), Unknown: why})
+			}
+		}
+	}
+	for _, c := range p.Claims() {
+		if c.State == pool.Promised {
+			unknown(single(c.Job), "its slot is held from outside of the pool")
+		}
+	}
+	for _, j := range p.dependents {
+		unknown(procsOf(j), cmp.Or(late, p.obstacle(j)))
+	}
+	endless := p.endless()
+	for _, x := range plan.Rejections {
+		why := cmp.Or(late, x.Reason)
+		if late == "" && len(endless) > 0 && !slices.ContainsFunc(append([]negotiator.Cause{x.Cause}, x.Also...), lasts) {
+			why = plural.Pick(len(endless), "a job without a time limit has a slot: ", "%d jobs without a time limit have slots: ") + some(endless)
+		}
+		for _, jobs := range x.Jobs {
+			unknown(jobs, why)
+		}
+	}
+	return joined(list)
+}
+
+func procsOf(j negotiator.Job) negotiator.Procs {
+	return negotiator.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
+}
+
+// lasts reports whether a cause stays though jobs leave their slots.
+func lasts(c negotiator.Cause) bool {
+	switch c {
+	case negotiator.CauseNoSlots, negotiator.CauseRequirements, negotiator.CauseSlotRequirements, negotiator.CauseTooWide,
+		negotiator.CauseSlotConstraint, negotiator.CauseBusy, negotiator.CauseDrained, negotiator.CauseBlocked, negotiator.CauseJobConstraint:
+		return true
+	}
+	return false
+}
+
+// endless returns the jobs on slots that have no limit.
+func (p *play) endless() (list []string) {
+	for _, id := range slices.SortedFunc(maps.Keys(p.on), pool.JobID.Compare) {
+		if p.on[id].ends.IsZero() {
+			list = append(list, id.String())
+		}
+	}
+	return list
+}
+
+// obstacle says which clusters jobs wait for whose ends are not known.
+func (p *play) obstacle(j negotiator.Job) string {
+	var list []string
+	for _, id := range p.unended(j) {
+		list = append(list, strconv.Itoa(id))
+	}
+	return plural.Pick(len(list), "waits for a cluster whose end is not known: ", "waits for %d clusters whose ends are not known: ") + some(list)
+}
+
+// some names a few of a list.
+func some(list []string) string {
+	const most = 3
+	if len(list) > most {
+		list = append(list[:most:most], "...")
+	}
+	return strings.Join(list, ", ")
+}
+
+// joined returns starts of single jobs by job, neighbours of which the same is said together.
+func joined(list []Start) (all []Start) {
+	slices.SortFunc(list, func(a, b Start) int { return a.Compare(b.Procs) })
+	for _, s := range list {
+		if k := len(all) - 1; k >= 0 {
+			last := &all[k]
+			if last.Cluster == s.Cluster && last.Last+1 == s.First && last.At.Equal(s.At) && last.Unknown == s.Unknown {
+				last.Last = s.Last
+				continue
+			}
+		}
+		all = append(all, s)
+	}
+	return all
+}
