@@ -103,8 +103,8 @@ func (m machine) expect(what string, a answer, status int, out, bad string) {
 func TestShared(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
-	m.expect("alice: submit", m.sudo("alice", alice, "submit", "/etc/job.sub"), 0, "2 job(s) submitted to cluster 1.\n", "")
-	m.expect("bob: submit", m.sudo("bob", bob, "submit", "/etc/job.sub"), 0, "2 job(s) submitted to cluster 2.\n", "")
+	m.expect("alice: submit", m.sudo("alice", alice, "submit", "/etc/job.sub"), 0, "2 jobs submitted to cluster 1.\n", "")
+	m.expect("bob: submit", m.sudo("bob", bob, "submit", "/etc/job.sub"), 0, "2 jobs submitted to cluster 2.\n", "")
 	m.expect("owners", m.sudo("bob", bob, "qstat", "-af", "ClusterId", "Owner"), 0, "1 alice\n1 alice\n2 bob\n2 bob\n", "")
 
 	dump := func() string { return m.run(fair, nil, "spool", "dump").out }
@@ -153,11 +153,11 @@ func TestOwner(t *testing.T) {
 	write(t, filepath.Join(m.etc, "root.sub"), text)
 	m.must(os.Chmod(filepath.Join(m.etc, "all.sub"), 0o644))
 	m.must(os.Chmod(filepath.Join(m.etc, "root.sub"), 0o600))
-	const first, second = "1 job(s) submitted to cluster 1.\n", "1 job(s) submitted to cluster 2.\n"
+	const first, second = "1 job submitted to cluster 1.\n", "1 job submitted to cluster 2.\n"
 
 	m.expect("fair: -owner alice", m.run(fair, nil, "submit", "-owner", "alice", "/etc/all.sub"), 0, first, "")
 	m.expect("bob: -owner bob", m.sudo("bob", bob, "submit", "-owner", "bob", "/etc/all.sub"), 0, second, "")
-	m.expect("admin: -owner carol", m.sudo("admin", admin, "submit", "-owner", "carol", "/etc/all.sub"), 0, "1 job(s) submitted to cluster 3.\n", "")
+	m.expect("admin: -owner carol", m.sudo("admin", admin, "submit", "-owner", "carol", "/etc/all.sub"), 0, "1 job submitted to cluster 3.\n", "")
 	m.expect("owners", m.run(fair, nil, "qstat", "-af", "Owner"), 0, "alice\nbob\ncarol\n", "")
 	if a := m.sudo("bob", bob, "submit", "-owner", "alice", "-dry-run", "-", "/etc/all.sub"); a.status != 0 || !strings.Contains(a.out, "Owner = \"alice\"\n") {
 		t.Errorf("bob: -owner alice -dry-run = %d, %q, %q, want ads of alice's", a.status, a.out, a.bad)

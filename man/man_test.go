@@ -237,7 +237,7 @@ func testFirstSession(t *testing.T, bin string) {
 	if err != nil {
 		t.Fatalf("the first session = %v\n%s", err, out)
 	}
-	for _, want := range []string{"2 job(s) submitted to cluster 1.\n", "\nhello from job 0\n", "Number of users: 1"} {
+	for _, want := range []string{"2 jobs submitted to cluster 1.\n", "\nhello from job 0\n", "Number of users: 1"} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("the first session lacks %q:\n%s", want, out)
 		}

@@ -1,4 +1,5 @@
-// Submit puts the jobs of a submit description into the queue.
+// Submit puts the jobs of a submit description into the queue, or a job that runs
+// the command line behind --.
 //
 // The description is read and checked as a whole before the spool is touched:
 // its includes and items are read and its commands run then, too. Its jobs
@@ -19,10 +20,13 @@ func main() { cmdline.Main(command()) }
 
 func command() cmdline.Command {
 	return cmdline.Command{
-		Name:     "submit",
-		Brief:    "put jobs into the queue",
-		Synopsis: []string{"[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
-		About: `Reads a submit description, from standard input for - or without FILE when that is no terminal, and puts its jobs into the queue, all of them or none. The jobs of a description are one cluster; its number is printed.
+		Name:        "submit",
+		Brief:       "put jobs into the queue",
+		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
+		CommandLine: true,
+		About: `Behind --, puts a job into the queue that runs a command in this folder and with this environment, its words as they are. What it prints goes to NAME.CLUSTER.PROC.out and .err here, as echo.12.0.out.
+
+Otherwise reads a submit description, from standard input for - or without FILE when that is no terminal, and puts its jobs into the queue, all of them or none. The jobs of a description are one cluster; its number is printed.
 
 NAME=VALUE stands before the first line of the description. A FILE with = in its name is written with a slash before that: ./a=b.sub.
 
@@ -30,6 +34,9 @@ What is wrong with a description is shown with file, line and place, and nothing
 		Flags: flags,
 		Ends:  isScript,
 		Examples: []cmdline.Example{
+			{Does: "run a command", Line: "submit -- echo hello"},
+			{Does: "run a line of the shell, with 4 processors and for 2 hours at most", Line: "submit -cpus 4 -memory 8G -time 2h -name fit -- sh -c 'fit *.dat | sort >result'"},
+			{Does: "run a command when all jobs of cluster 12 have succeeded", Line: "submit -after 12 -- ./collect results/"},
 			{Does: "submit the jobs of a description", Line: "submit analysis.sub"},
 			{Does: "submit one job for each file, with more memory", Line: `submit -a 'request_memory = 4G' one.sub -queue input matching '*.dat'`},
 			{Does: "submit five jobs without a file", Line: `printf 'executable = /bin/sleep\narguments = 60\nqueue 5\n' | submit -`},
@@ -45,6 +52,7 @@ type submission struct {
 	*cmdline.Call
 	owner    string // whose jobs they are
 	warnings int    // so many were printed
+	kept     bool   // the jobs keep their output: see Options.KeepOutput
 }
 
 func run(c *cmdline.Call) error {

@@ -57,7 +57,11 @@ func (s *submission) operation() []string {
 			words = append(words, "-"+flag, s.Value(flag))
 		}
 	}
-	return append(words, s.Args...)
+	words = append(words, s.Args...)
+	if s.CommandLine != nil {
+		words = append(words, s.CommandLine[0])
+	}
+	return words
 }
 
 // logSubmitted writes event 000 of every job to its log, all events of a log

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -21,8 +22,8 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// read reads and checks the description that the arguments name, and prints
-// its warnings.
+// read reads and checks the description that the arguments name, or the command line in its
+// place, and prints its warnings.
 func (s *submission) read() (*jobad.Jobs, error) {
 	define, file, words, err := s.arguments()
 	if err != nil {
@@ -36,18 +37,26 @@ func (s *submission) read() (*jobad.Jobs, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, name, err := s.input(file)
+	text, name := "", commandLine
+	if s.CommandLine == nil {
+		text, name, err = s.input(file)
+	} else {
+		err = s.runCommandLine(&language, &surroundings)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if name != standardInput {
 		language.Stdin = func() (string, error) { return readAll(s.Stdin) }
 	}
-	d, err := s.description(given{text, name, file, words}, language)
+	d, err := s.description(given{text, name, file, words}, language, &surroundings)
 	if err != nil {
 		return nil, err
 	}
 	if err := s.checkNumber(d); err != nil {
+		return nil, err
+	}
+	if err := s.tellReplaced(d); err != nil {
 		return nil, err
 	}
 	jobs, warnings, err := jobad.New(d, surroundings)
@@ -63,15 +72,19 @@ type given struct {
 }
 
 // description returns what a text asks for: a submit description, or a batch script.
-func (s *submission) description(of given, language submitfile.Options) (*submitfile.Description, error) {
+func (s *submission) description(of given, language submitfile.Options, o *jobad.Options) (*submitfile.Description, error) {
 	if batchscript.Is(of.text) {
-		return s.script(of, language)
+		return s.script(of, language, o)
 	}
 	if len(of.words) > 0 {
 		if isDefinition(of.words[0]) {
 			return nil, cmdline.Usagef("%s: stands before the description's file", of.words[0])
 		}
-		return nil, cmdline.Usagef("%s: one submit description at a time", of.words[0])
+		hint := ""
+		if _, err := exec.LookPath(of.file); err == nil {
+			hint = "; a command stands behind --: submit -- " + submitfile.Shorten(strings.Join(append([]string{of.file}, of.words...), " "))
+		}
+		return nil, cmdline.Usagef("%s: one submit description at a time%s", of.words[0], hint)
 	}
 	d, warnings, err := submitfile.Parse(of.text, of.name, language)
 	s.warnOf(warnings)
@@ -114,6 +127,8 @@ func (s *submission) arguments() (define []string, file string, words []string, 
 		rest = append([]string{s.Value("file")}, rest...)
 	}
 	switch {
+	case s.CommandLine != nil:
+		return define, "", nil, s.checkCommandLine(rest)
 	case len(rest) > 0 && rest[0] == "":
 		return nil, "", nil, cmdline.Usagef("the submit description's name is empty")
 	case len(rest) > 0:
@@ -213,13 +228,6 @@ func (s *submission) language(define []string) (submitfile.Options, error) {
 			return o, err
 		}
 	}
-	if s.Has("batch-name") {
-		// As in condor_submit it outranks what the description says.
-		if err := oneLine(s.Value("batch-name")); err != nil {
-			return o, err
-		}
-		o.Append = append(o.Append, "MY.JobBatchName = "+quoted(s.Value("batch-name")))
-	}
 	if s.Has("unique") {
 		o.Append = append(o.Append, keyLine(s.Value("unique")))
 	}
@@ -237,7 +245,9 @@ func (s *submission) language(define []string) (submitfile.Options, error) {
 			o.Queue, o.HasQueue = words, true
 		}
 	}
-	return o, nil
+	lines, err := s.requested()
+	o.Append = append(o.Append, lines...)
+	return o, err
 }
 
 // queueLine tells whether a line is a queue line, and returns its words.
@@ -297,7 +307,7 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		RequestDisk:   s.Config.DefaultRequestDisk,
 		Arch:          platform.Arch(), OpSys: platform.OpSys, FileSystemDomain: host,
 		AppendRequirements: s.Config.AppendRequirements, AppendRank: s.Config.AppendRank,
-		Environ: os.Environ(), Exists: exists, Lenient: s.Has("dry-run"),
+		Environ: environ(), Exists: exists, Lenient: s.Has("dry-run"),
 	}
 	for _, d := range [...][2]string{
 		{"JOB_DEFAULT_REQUESTCPUS", o.RequestCpus}, {"JOB_DEFAULT_REQUESTMEMORY", o.RequestMemory}, {"JOB_DEFAULT_REQUESTDISK", o.RequestDisk},

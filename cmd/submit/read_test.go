@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/jobad"
 	"fairspool/lib/submitfile"
 )
 
@@ -26,7 +27,7 @@ func TestArguments(t *testing.T) {
 	}
 	for _, args := range []string{"a.sub N=3", "a.sub b.sub"} {
 		_, words, _ := arguments(args)
-		_, err := (&submission{}).description(given{text: "queue", words: words[1:]}, submitfile.Options{})
+		_, err := (&submission{}).description(given{text: "queue", words: words[1:]}, submitfile.Options{}, &jobad.Options{})
 		refusal(t, "submit "+args, err)
 	}
 }

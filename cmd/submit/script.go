@@ -3,9 +3,9 @@ package main
 import (
 	"os"
 	"path/filepath"
-	"strings"
 
 	"fairspool/lib/batchscript"
+	"fairspool/lib/jobad"
 	"fairspool/lib/submitfile"
 )
 
@@ -23,7 +23,7 @@ func isScript(arg string) bool {
 }
 
 // script returns the description that a batch script stands for.
-func (s *submission) script(of given, language submitfile.Options) (*submitfile.Description, error) {
+func (s *submission) script(of given, language submitfile.Options, o *jobad.Options) (*submitfile.Description, error) {
 	if of.file == "-" {
 		return nil, &submitfile.Error{Place: submitfile.Place{File: of.name}, Msg: "is a batch script, which has to be a file: submit FILE"}
 	}
@@ -36,7 +36,13 @@ func (s *submission) script(of given, language submitfile.Options) (*submitfile.
 	if err != nil {
 		return nil, err
 	}
-	lines := append(kept(script.Lines), commandOf(of, language.Dir, script)...)
+	for _, l := range script.Lines {
+		if l.Name == "batch_name" {
+			name = l.Text
+		}
+	}
+	s.keepOutput(o, name)
+	lines := append(script.Lines, commandOf(of, language.Dir, script)...)
 	d, warnings, err := submitfile.Make(of.text, of.name, lines, script.Queue, language)
 	s.warnOf(warnings)
 	return d, err
@@ -68,22 +74,6 @@ func commandOf(of given, dir string, script batchscript.Script) []submitfile.Lin
 		{Name: "executable", Text: words[0], Line: at.Line, Col: at.Col},
 		{Name: "arguments", Text: batchscript.Quoted(words[1:])},
 	}
-}
-
-// kept names output and error of a script that does not name them after the job: what a batch
-// system keeps is not thrown away here.
-func kept(lines []submitfile.Line) []submitfile.Line {
-	said := map[string]string{}
-	for _, l := range lines {
-		said[l.Name] = l.Text
-	}
-	name := strings.ReplaceAll(said["batch_name"], "/", "_")
-	for command, end := range map[string]string{"output": ".out", "error": ".err"} {
-		if said[command] == "" {
-			lines = append(lines, submitfile.Line{Name: command, Text: name + ".$(Cluster).$(Process)" + end})
-		}
-	}
-	return lines
 }
 
 func isFolder(path string) bool {

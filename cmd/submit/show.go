@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -35,8 +36,10 @@ func (s *submission) tell(k cluster) error {
 	case k.id == 0:
 	case s.Has("terse"):
 		s.printRange(k.id, 0, k.all-1)
+	case s.kept:
+		s.tellKept(k)
 	default:
-		fmt.Fprintf(s.Stdout, "%d job(s) submitted to cluster %d.\n", k.all, k.id)
+		fmt.Fprintf(s.Stdout, "%s submitted to cluster %d.\n", plural.Count(k.all, "job"), k.id)
 	}
 	return nil
 }
@@ -93,7 +96,7 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 	}); err != nil {
 		return fmt.Errorf("-dry-run %s: %w", to, cmdline.Cause(err))
 	}
-	fmt.Fprintf(s.Stdout, "%d job(s) written to %s, nothing is submitted.\n", k.all, to)
+	fmt.Fprintf(s.Stdout, "%s written to %s, nothing is submitted.\n", plural.Count(k.all, "job"), to)
 	return nil
 }
 

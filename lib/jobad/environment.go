@@ -68,8 +68,13 @@ func withCopied(own, copied []string) string {
 // the names of a list. asked tells whether anything may be.
 func (j *job) getenv() (env []string, asked bool, err error) {
 	g, ok, err := j.command("getenv")
-	if !ok || err != nil {
+	switch {
+	case err != nil:
 		return nil, false, err
+	case !ok && j.options.Getenv:
+		return j.options.Environ, true, nil
+	case !ok:
+		return nil, false, nil
 	}
 	if all, plain := truth(unquoted(g.Text)); plain {
 		if !all {

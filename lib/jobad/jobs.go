@@ -43,6 +43,16 @@ type Options struct {
 	// word, with nothing expanded. nil: the description says it. It must not say it, too.
 	Command []submitfile.Exact `json:",omitempty"`
 
+	// Getenv says that jobs whose description does not say (getenv) have all of Environ.
+	Getenv bool `json:",omitempty"`
+	// KeepOutput is the name of jobs whose output is kept where the description names no file
+	// for it: in NAME.CLUSTER.PROC.out and .err in the working directory. Empty: it is not kept.
+	KeepOutput string `json:",omitempty"`
+	// Writable returns an error when no file can be made in a folder, an absolute path, for
+	// such output. The error's text is what follows the path in the message. nil means that
+	// nothing is checked.
+	Writable func(dir string) error `json:"-"`
+
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
 	// Settled are attributes that all jobs have to have in common where some appear as others
@@ -62,7 +72,7 @@ type Jobs struct {
 	description *submitfile.Description
 	options     Options
 	exprs       *classad.Interner
-	checked     map[question]error // answers of Options.Exists
+	checked     map[question]error // answers of Options.Exists and Writable
 	late        Late
 	deadlines   map[string]int64 // local times of jobs that are kept back, in Unix seconds
 	appears     time.Time        // when jobs that were kept back do; zero: they are there from the beginning
@@ -73,8 +83,8 @@ type Jobs struct {
 }
 
 type question struct {
-	path string
-	dir  bool
+	path       string
+	dir, write bool
 }
 
 // New checks a description: its names, and the first job of every queue line.

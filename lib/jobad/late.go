@@ -108,7 +108,7 @@ func (j *Jobs) Digest() (digest []byte, first int64, err error) {
 		return nil, 0, err
 	}
 	f := frozenOptions{Options: j.options, Dir: submitfile.Exact(j.options.Dir), Late: j.late, Deadlines: j.deadlines, Description: head}
-	if slices.ContainsFunc(namesOf("getenv"), j.description.Sets) {
+	if j.options.Getenv || slices.ContainsFunc(namesOf("getenv"), j.description.Sets) {
 		f.Environ = submitfile.Exactly(j.options.Environ)
 	}
 	if digest, err = json.Marshal(f); err != nil {

@@ -2,6 +2,7 @@ package jobad
 
 import (
 	"cmp"
+	"fmt"
 	"path"
 	"strings"
 
@@ -61,7 +62,7 @@ func (j *job) commandLine() error {
 			return err
 		}
 		if ok {
-			return j.refuse(g, "the command line says what is run")
+			return j.refuse(g, "has no place beside a command behind --")
 		}
 	}
 	java, err := j.inJava()
@@ -70,7 +71,7 @@ func (j *job) commandLine() error {
 	}
 	if java {
 		g, _, err := j.command("universe")
-		return cmp.Or(err, j.refuse(g, "java: wants a description that names the class, not a command line"))
+		return cmp.Or(err, j.refuse(g, "java: wants a description that names the class, not a command behind --"))
 	}
 	return j.program(given{Name: "command", Text: string(j.options.Command[0])})
 }
@@ -185,12 +186,7 @@ func (j *job) exists(g given, dir bool) error {
 	if unchecked {
 		return nil
 	}
-	q := question{g.Text, dir}
-	bad, known := j.checked[q]
-	if !known {
-		bad = j.options.Exists(g.Text, dir)
-		j.checked[q] = bad
-	}
+	bad := j.answer(g.Text, dir)
 	switch {
 	case bad == nil:
 		return nil
@@ -207,24 +203,60 @@ func (j *job) exists(g given, dir bool) error {
 	return j.refuse(g, "%s: %w", g.Text, bad)
 }
 
+// askOnce returns the answer to a question, which is asked the first time.
+func (j *Jobs) askOnce(q question, ask func() error) error {
+	bad, known := j.checked[q]
+	if !known {
+		bad = ask()
+		j.checked[q] = bad
+	}
+	return bad
+}
+
 // standardFiles are the parts that set standard input, output and error. Their
 // paths are the starter's to join with Iwd.
 var standardFiles = []part{
-	standardFile("input", pool.AttrIn), standardFile("output", pool.AttrOut), standardFile("error", pool.AttrErr),
+	standardFile("input", pool.AttrIn, ""), standardFile("output", pool.AttrOut, ".out"), standardFile("error", pool.AttrErr, ".err"),
 }
 
-func standardFile(command, attr string) part {
+// standardFile is the part of one of them; kept ends the names of Options.KeepOutput, if these
+// are for the file.
+func standardFile(command, attr, kept string) part {
 	return func(j *job) error {
 		g, ok, err := j.command(command)
 		if err != nil {
 			return err
 		}
-		if !ok {
+		switch {
+		case !ok && kept != "" && j.options.KeepOutput != "":
+			g.Text, err = j.keptOutput(command, kept)
+		case !ok:
 			g.Text = "/dev/null"
 		}
 		j.setString(attr, unquotedPath(g.Text))
-		return nil
+		return err
 	}
+}
+
+// keptOutput returns the file of Options.KeepOutput that a command does not name.
+func (j *job) keptOutput(command, end string) (string, error) {
+	cluster, proc := j.ID()
+	file := fmt.Sprintf("%s.%d.%d%s", j.options.KeepOutput, cluster, proc, end)
+	if j.options.Writable == nil {
+		return file, nil
+	}
+	dir, err := j.folder()
+	if err != nil {
+		return "", err
+	}
+	bad := j.askOnce(question{path: dir.Text, write: true}, func() error { return j.options.Writable(dir.Text) })
+	switch g := (given{Name: command}); {
+	case bad != nil && j.options.Lenient:
+		j.caution(g, "%s: no file can be made there: %v: with this, jobs would not be submitted", dir.Text, bad)
+	case bad != nil:
+		return "", j.refuse(g, "%s: no file can be made there: %w; submit from another folder, or name a file (/dev/null keeps nothing)", dir.Text, bad)
+	}
+	return file, nil
 }
 
 // eventLog sets the path of the event log, which is made absolute.

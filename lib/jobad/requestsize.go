@@ -142,6 +142,13 @@ func parseSize(text string, unit float64) (units float64, ok bool) {
 	return math.Ceil(n * scale / unit), true
 }
 
+// IsSize reports whether a text is a size as request_memory and request_disk take it: a number,
+// alone or with K, M, G or T.
+func IsSize(text string) bool {
+	n, ok := parseSize(text, 1)
+	return ok && n <= math.MaxInt64/2
+}
+
 // topLevel splits a text at the commas that stand in no parentheses and in no
 // quotes.
 func topLevel(text string) []string {

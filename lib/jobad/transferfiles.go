@@ -202,11 +202,5 @@ func (j *job) missing(path string) error {
 
 // answer is that of Options.Exists, which is asked once.
 func (j *job) answer(path string, dir bool) error {
-	q := question{path, dir}
-	err, known := j.checked[q]
-	if !known {
-		err = j.options.Exists(path, dir)
-		j.checked[q] = err
-	}
-	return err
+	return j.askOnce(question{path: path, dir: dir}, func() error { return j.options.Exists(path, dir) })
 }

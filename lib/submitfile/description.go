@@ -163,6 +163,17 @@ func (d *Description) Assignments() []Assignment {
 	return out
 }
 
+// Variables returns the names, in lower case, of the variables of the queue lines.
+func (d *Description) Variables() []string {
+	var out []string
+	for _, s := range d.statements {
+		if s.queue != nil {
+			out = append(out, s.queue.keys...)
+		}
+	}
+	return out
+}
+
 // File returns the name that the description goes by in messages.
 func (d *Description) File() string { return d.file }
 

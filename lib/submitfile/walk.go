@@ -114,6 +114,12 @@ func (j *Job) First() int { return j.first }
 // Proc returns the number of the proc.
 func (j *Job) Proc() int { return j.proc }
 
+// ID returns the numbers of the cluster and the proc, as a look-up of $(JobId) that Varies is told of.
+func (j *Job) ID() (cluster, proc int) {
+	j.varied = true
+	return j.cluster, j.proc
+}
+
 // Line returns the place of the queue line.
 func (j *Job) Line() Place {
 	p := j.queue.at.place(0)
