@@ -58,7 +58,7 @@ func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Optio
 // a file for it. name is what they are called without -name.
 func (s *submission) keepOutput(o *jobad.Options, name string) {
 	s.kept = true
-	o.KeepOutput = fileName(cmp.Or(s.Value("batch-name"), name))
+	o.KeepOutput = fileName(cmp.Or(strings.TrimSpace(s.Value("batch-name")), name))
 	if !s.Has("disable") && !s.Has("owner") { // the rights are those of another user
 		o.Writable = writable
 	}
@@ -77,7 +77,7 @@ func lookUp(name, dir string) (string, error) {
 	case strings.Contains(name, "/"):
 		return "", fmt.Errorf("%s: %w", name, notExecutable(err))
 	}
-	hint := ""
+	hint := "; give its path"
 	if st, err := os.Stat(name); err == nil && st.Mode().IsRegular() {
 		hint = "; the file here is submitted as a description by submit " + name
 		if st.Mode()&0o111 != 0 {

@@ -25,9 +25,9 @@ var requests = [...]struct {
 	{"gpus", "request_gpus", func(text string) (string, error) { return text, whole(text, 0) }},
 	{"time", "wall_time", wallTime},
 	{"after", "after_ok", clusters},
-	{"output", "output", file},
-	{"error", "error", file},
-	{"batch-name", "batch_name", func(text string) (string, error) { return text, nil }},
+	{"output", "output", plain},
+	{"error", "error", plain},
+	{"batch-name", "batch_name", plain},
 }
 
 // requested returns the lines that stand before each queue line for the flags.
@@ -37,7 +37,10 @@ func (s *submission) requested() ([]string, error) {
 		if !s.Has(r.flag) {
 			continue
 		}
-		text := s.Value(r.flag)
+		text := strings.TrimSpace(s.Value(r.flag))
+		if text == "" {
+			return nil, cmdline.Usagef("-%s: wants a word, and this one is empty", r.flag)
+		}
 		value, err := r.value(text)
 		if err != nil {
 			return nil, cmdline.Usagef("-%s %s: %v", r.flag, submitfile.Shorten(text), err)
@@ -124,12 +127,7 @@ func clusters(text string) (string, error) {
 	return text, nil
 }
 
-func file(text string) (string, error) {
-	if strings.TrimSpace(text) == "" {
-		return "", errors.New("want a file's name; /dev/null keeps nothing")
-	}
-	return text, nil
-}
+func plain(text string) (string, error) { return text, nil }
 
 // times are the ways to write a time: days, hours, minutes and seconds, as 1h30m or 1:30:00.
 var times = [...]*regexp.Regexp{

@@ -89,6 +89,13 @@ func TestExpandLeavesScratch(t *testing.T) {
 	if !slices.Contains(job.Env, "A=/a b") || !slices.Contains(job.Env, "B=slot1") {
 		t.Errorf("environment = %q, want A=/a b and B=slot1", job.Env)
 	}
+	literal := jobAd(t, "Cmd", `"/bin/true"`, "Iwd", `"/"`, "Arguments", `"$'$'(CondorScratchDir)"`, "Environment", `"A=$'$'(CondorScratchDir)"`)
+	if job, err = FromAd(literal, Place{Scratch: "/a b", SlotAd: slot}, alice); err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Equal(job.Args, []string{"$$(CondorScratchDir)"}) || !slices.Contains(job.Env, "A=$$(CondorScratchDir)") {
+		t.Errorf("with quotes in the reference arguments = %q, environment = %q, want the text", job.Args, job.Env)
+	}
 	ad.SetString("Out", "$$(CondorScratchDir)/out")
 	if _, _, err := Expand(ad, slot); err == nil || err.Error() != "Out: cannot expand $$(CondorScratchDir): the slot has no such attribute" {
 		t.Errorf("Expand of an output in the scratch directory = %v, want an error", err)

@@ -1,0 +1,132 @@
+package jobad
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/submitfile"
+)
+
+// TestKeptOutput holds which files jobs have that keep their output, and which environment.
+func TestKeptOutput(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"queue", "run.12.0.out run.12.0.err HOME=/home/alice LANG=C"},
+		{"queue 2", "run.12.0.out run.12.0.err HOME=/home/alice LANG=C, run.12.1.out run.12.1.err HOME=/home/alice LANG=C"},
+		{"output = o.$(Process)\nqueue", "o.0 run.12.0.err HOME=/home/alice LANG=C"},
+		{"stdout = /dev/null\nstderr = e\nqueue", "/dev/null e HOME=/home/alice LANG=C"},
+		{"output =\nqueue", "run.12.0.out run.12.0.err HOME=/home/alice LANG=C"},
+		{"getenv = LANG\nqueue", "run.12.0.out run.12.0.err LANG=C"},
+		{"get_env = false\nqueue", "run.12.0.out run.12.0.err undefined"},
+		{"environment = \"LANG=$$(Name) A=1\"\nqueue", "run.12.0.out run.12.0.err HOME=/home/alice LANG=$$(Name) A=1"},
+	} {
+		o := testOptions()
+		o.KeepOutput, o.Getenv = "run", true
+		if got := filesOf(t, sleep+c.text+"\n", o); got != c.want {
+			t.Errorf("%q has %s, want %s", c.text, got, c.want)
+		}
+	}
+	if got, want := filesOf(t, sleep+"queue\n", testOptions()), "/dev/null /dev/null undefined"; got != want {
+		t.Errorf("jobs that keep nothing have %s, want %s", got, want)
+	}
+}
+
+// filesOf returns Out, Err and Environment of a description's jobs.
+func filesOf(t *testing.T, text string, o Options) string {
+	t.Helper()
+	d, _, err := read(text, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cluster, err := d.Expand(12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var jobs []string
+	for _, r := range cluster.Runs {
+		ad, values := r.Ad().Chain(cluster.Ad), []string(nil)
+		for _, name := range []string{"Out", "Err", "Environment"} {
+			v := ad.Eval(&classad.Context{}, name, nil)
+			text, ok := v.Text()
+			if !ok {
+				text = v.String()
+			}
+			values = append(values, text)
+		}
+		for range r.Count {
+			jobs = append(jobs, strings.Join(values, " "))
+		}
+	}
+	return strings.Join(jobs, ", ")
+}
+
+// TestUnwritable holds that jobs which keep their output are refused in a folder where no file
+// can be made, which is looked at once.
+func TestUnwritable(t *testing.T) {
+	for _, c := range []struct {
+		text    string
+		lenient bool
+		asked   string // folders
+		refused bool
+		warned  int
+	}{
+		{"queue 5", false, "[/home/alice]", true, 0},
+		{"queue 5", true, "[/home/alice]", false, 2},
+		{"initialdir = /tmp\nqueue", false, "[/tmp]", false, 0},
+		{"initialdir = /tmp\nqueue 5", false, "[/tmp]", false, 0},
+		{"output = a\nerror = b\nqueue", false, "[]", false, 0},
+	} {
+		var asked []string
+		o := testOptions()
+		o.KeepOutput, o.Lenient = "run", c.lenient
+		o.Writable = func(dir string) error {
+			asked = append(asked, dir)
+			if dir == "/tmp" {
+				return nil
+			}
+			return errors.New("read-only")
+		}
+		d, warnings, err := read(sleep+c.text+"\n", o)
+		if err == nil {
+			_, err = d.Expand(12)
+		}
+		if (err != nil) != c.refused || len(warnings) != c.warned || fmt.Sprint(asked) != c.asked {
+			t.Errorf("%q, lenient %v: %v, %d warnings, asked of %v, want refused %v, %d, %s", c.text, c.lenient, err, len(warnings), asked, c.refused, c.warned, c.asked)
+		}
+	}
+}
+
+// TestCommandAlone holds that nothing else says what jobs run beside a command line.
+func TestCommandAlone(t *testing.T) {
+	o := testOptions()
+	o.Command = submitfile.Exactly([]string{"/bin/echo", "a"})
+	for _, text := range []string{"executable = x", "arguments = x", "args = x", "arguments2 = \"x\"", "shell = x", "+Cmd = \"x\"", "+Args = \"x\"", "MY.Arguments = \"x\"", "universe = java"} {
+		if _, _, err := read(text+"\nqueue\n", o); err == nil {
+			t.Errorf("%q beside a command line is no error", text)
+		}
+	}
+	d, _, err := read("queue\n", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := d.Expand(12)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e, _ := c.Ad.Lookup("Arguments"); e.String() != `"a"` {
+		t.Errorf("Arguments = %s, want \"a\"", e)
+	}
+}
+
+func TestIsSize(t *testing.T) {
+	for text, want := range map[string]bool{
+		"1": true, "4G": true, "500M": true, "1.5 GB": true, "2 TiB": true, "100k": true, "0": true,
+		"": false, "G": false, "4X": false, "-1": false, "lots": false, "1 + 1": false, "1e3": false, "99999999999999999999T": false,
+	} {
+		if got := IsSize(text); got != want {
+			t.Errorf("IsSize(%q) = %v, want %v", text, got, want)
+		}
+	}
+}
