@@ -29,7 +29,7 @@ func (s *submission) script(of given, language submitfile.Options, o *jobad.Opti
 	}
 	name := filepath.Base(of.file)
 	script, warnings, err := batchscript.Read(of.text, of.name, batchscript.Options{
-		Name: name, Dir: language.Dir, Now: s.Now, IsFolder: isFolder, LookupEnv: os.LookupEnv,
+		Name: name, JobName: s.Value("batch-name"), Dir: language.Dir, Now: s.Now, IsFolder: isFolder, LookupEnv: os.LookupEnv,
 		IsGroup: func(name string) bool { _, ok := s.Config.Groups.Find(name); return ok },
 	})
 	s.warnOf(warnings)

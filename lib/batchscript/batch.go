@@ -267,7 +267,10 @@ const IndexAttr = "ArrayIndex"
 
 // settle gives the job its name.
 func (b *batch) settle() {
-	if b.name.text == "" {
+	switch {
+	case b.JobName != "":
+		b.name = given{text: b.JobName}
+	case b.name.text == "":
 		b.name.text = b.Name
 	}
 	b.set(b.name.at, "batch_name", submitfile.Literal(b.name.text))
@@ -276,37 +279,31 @@ func (b *batch) settle() {
 // needs sets the cores and the memory: those of one slot, on which all tasks are.
 func (b *batch) needs() error {
 	nodes, nodesAt, _ := b.amount("nodes", 1)
-	perNode, _, isPerNode := b.amount("tasks of a node", 1)
+	perNode, perNodeAt, isPerNode := b.amount("tasks of a node", 1)
 	tasks, tasksAt, isTasks := b.amount("tasks", max(nodes, 1)*max(perNode, 1))
 	cpus, cpusAt, isCpus := b.amount("cores of a task", 1)
 	if nodes > 1 {
 		b.warn(nodesAt.at, "%s: %d nodes: the job runs on one slot of one machine", nodesAt.name, nodes)
 	}
-	if isPerNode && !isTasks {
-		tasksAt = b.number["tasks of a node"]
+	if !isTasks {
+		if tasksAt = nodesAt; isPerNode {
+			tasksAt = perNodeAt
+		}
 	}
 	all := int64(max(tasks, 1)) * int64(max(cpus, 1))
 	b.tasks, b.cores = max(tasks, 1), max(cpus, 1)
+	if !isCpus {
+		cpusAt = tasksAt
+	}
 	const most = 1_000_000
-	if all > most {
-		at := cpusAt
-		if !isCpus {
-			at = tasksAt
-		}
-		return at.refuse("%d cores: want %d at most", all, most)
+	if float64(tasks)*float64(cpus) > most { // all may have overflowed
+		return cpusAt.refuse("%.0f cores: want %d at most", float64(tasks)*float64(cpus), most)
 	}
 	if tasks > 1 && b.is(ofSlurm) {
 		b.warn(tasksAt.at, "%s: %d tasks: the script is started once, on a slot with %d cores", tasksAt.name, tasks, all)
 	}
-	if isCpus || isTasks || isPerNode || nodes > 1 {
-		at := cpusAt.at
-		if !isCpus {
-			at = tasksAt.at
-		}
-		if at.Line == 0 {
-			at = nodesAt.at
-		}
-		b.set(at, "request_cpus", strconv.FormatInt(all, 10))
+	if cpusAt.at.Line > 0 {
+		b.set(cpusAt.at, "request_cpus", strconv.FormatInt(all, 10))
 	}
 	gpus := 0
 	for _, of := range [...]struct {

@@ -29,7 +29,9 @@ func (b *batch) files() error {
 	g := b.streams[output]
 	switch {
 	case b.together && g.text == "":
-		b.set(g.at, streamNames[failure], "$("+streamNames[output]+")")
+		for _, which := range []int{output, failure} {
+			b.set(g.at, streamNames[which], submitfile.Literal(strings.ReplaceAll(b.name.text, "/", "_"))+".$(Cluster).$(Process).out")
+		}
 	case b.together, b.is(ofSlurm) && g.text != "" && b.streams[failure].text == "":
 		b.set(g.at, streamNames[failure], b.pattern(g, output))
 	}

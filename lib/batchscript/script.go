@@ -15,8 +15,10 @@ import (
 // Options is what a script's meaning depends on beside its text.
 type Options struct {
 	Name string // of the script, without folders: the job's name unless a directive gives one
-	Dir  string // the absolute path of the folder of submission
-	Now  time.Time
+	// JobName is the job's name, whatever directives say; empty: they say it.
+	JobName string
+	Dir     string // the absolute path of the folder of submission
+	Now     time.Time
 	// IsFolder reports whether a path, from Dir, is a folder; nil: none is.
 	IsFolder func(path string) bool
 	// IsGroup reports whether there is an accounting group of a name; nil: there is none.

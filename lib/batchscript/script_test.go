@@ -217,7 +217,10 @@ job.sh:4: -q: there is one queue for all jobs, passed over`},
 job.sh:1: -l select host: means nothing here, passed over
 job.sh:1: -l select: 2 nodes: the job runs on one slot of one machine
 job.sh:2: -l place: means nothing here, passed over`},
-		{"error joins an output that is not named", "#$ -j y\n", "\n0: error = $(output)"},
+		{"error joins an output that is not named", "#$ -j y -N a/b\n", `
+0: output = a_b.$(Cluster).$(Process).out
+0: error = a_b.$(Cluster).$(Process).out
+1: batch_name = a/b`},
 	} {
 		if got := "\n" + said(c.text); got != c.want {
 			t.Errorf("%s: %s\nwant %s", c.name, got, c.want)
@@ -227,29 +230,30 @@ job.sh:2: -l place: means nothing here, passed over`},
 
 func TestErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"#SBATCH -c many":                    `job.sh:1: -c: "many": want a whole number`,
-		"#SBATCH -c":                         "job.sh:1: -c: wants an argument",
-		"#SBATCH -t 1:2:3:4":                 `job.sh:1: -t: "1:2:3:4": want a time such as 90 (minutes), 1:30:00 or 2-12 (days and hours)`,
-		"#SBATCH --mem=lots":                 `job.sh:1: --mem: "lots": want a size such as 512M or 4G`,
-		"#SBATCH --mem=1e9G":                 `job.sh:1: --mem: "1e9G": want a size such as 512M or 4G`,
-		"#SBATCH -a 5-1":                     `job.sh:1: -a: "5-1": want indices such as 1-10, 0-20:5 or 1,3,7`,
-		"#SBATCH -a 1-3%0":                   `job.sh:1: -a: "1-3%0": want a number of jobs from 1 up behind %`,
-		"#SBATCH -a 0-99999999":              "job.sh:1: -a: 100000000 jobs: want 10000000 at most",
-		"#SBATCH -a 0-99999,200000-299999":   "job.sh:1: -a: more than 100000 jobs in several ranges: write one range",
-		"#SBATCH -n 30000 -c 30000":          "job.sh:1: -c: 900000000 cores: want 1000000 at most",
-		"#SBATCH -d afternotok:12":           "job.sh:1: -d: afternotok:12: a job can wait for the end of others (afterany) or for their success (afterok)",
-		"#SBATCH -d afterok:12?afterok:13":   "job.sh:1: -d: afterok:12?afterok:13: a job waits for all that it names, not for one of them",
-		"#SBATCH --hold=yes":                 "job.sh:1: --hold: takes no argument",
-		"#SBATCH -J 'x":                      "job.sh:1: a quote ' that nothing closes",
-		"#SBATCH hetjob":                     "job.sh:1: hetjob: jobs of several parts are not run",
-		"#$ -hold_jid first":                 "job.sh:1: -hold_jid: first: want the number of a cluster: what submit prints",
-		"#$ -t 0-3":                          "job.sh:1: -t: 0-3: the first index of an array is 1",
-		"#$ -pe smp":                         "job.sh:1: -pe: wants two arguments",
-		"#PBS -W depend=beforeok:1":          "job.sh:1: -W depend: beforeok:1: a job can wait for the end of others (afterany) or for their success (afterok)",
-		"#!/bin/sh\r\n#SBATCH -n 1\r\n":      "job.sh:1: the lines end as those of Windows: no interpreter would be found: dos2unix the script",
-		"#!/bin/sh\n\x00":                    "job.sh: a NUL byte: neither a script nor a submit description: for a program, submit -- COMMAND",
-		"#SBATCH --begin=sometime":           `job.sh:1: --begin: "sometime": want a time such as 16:00, now+1hour, tomorrow or 2026-11-22T16:00`,
-		"#SBATCH --mem-per-cpu=2000T -n 100": `job.sh:1: --mem-per-cpu: 209715200000 MB in all: want 2147483647 at most`,
+		"#SBATCH -c many":                         `job.sh:1: -c: "many": want a whole number`,
+		"#SBATCH -c":                              "job.sh:1: -c: wants an argument",
+		"#SBATCH -t 1:2:3:4":                      `job.sh:1: -t: "1:2:3:4": want a time such as 90 (minutes), 1:30:00 or 2-12 (days and hours)`,
+		"#SBATCH --mem=lots":                      `job.sh:1: --mem: "lots": want a size such as 512M or 4G`,
+		"#SBATCH --mem=1e9G":                      `job.sh:1: --mem: "1e9G": want a size such as 512M or 4G`,
+		"#SBATCH -a 5-1":                          `job.sh:1: -a: "5-1": want indices such as 1-10, 0-20:5 or 1,3,7`,
+		"#SBATCH -a 1-3%0":                        `job.sh:1: -a: "1-3%0": want a number of jobs from 1 up behind %`,
+		"#SBATCH -a 0-99999999":                   "job.sh:1: -a: 100000000 jobs: want 10000000 at most",
+		"#SBATCH -a 0-99999,200000-299999":        "job.sh:1: -a: more than 100000 jobs in several ranges: write one range",
+		"#SBATCH -n 30000 -c 30000":               "job.sh:1: -c: 900000000 cores: want 1000000 at most",
+		"#PBS -l nodes=2000000000:ppn=2000000000": "job.sh:1: -l nodes ppn: 4000000000000000000 cores: want 1000000 at most",
+		"#SBATCH -d afternotok:12":                "job.sh:1: -d: afternotok:12: a job can wait for the end of others (afterany) or for their success (afterok)",
+		"#SBATCH -d afterok:12?afterok:13":        "job.sh:1: -d: afterok:12?afterok:13: a job waits for all that it names, not for one of them",
+		"#SBATCH --hold=yes":                      "job.sh:1: --hold: takes no argument",
+		"#SBATCH -J 'x":                           "job.sh:1: a quote ' that nothing closes",
+		"#SBATCH hetjob":                          "job.sh:1: hetjob: jobs of several parts are not run",
+		"#$ -hold_jid first":                      "job.sh:1: -hold_jid: first: want the number of a cluster: what submit prints",
+		"#$ -t 0-3":                               "job.sh:1: -t: 0-3: the first index of an array is 1",
+		"#$ -pe smp":                              "job.sh:1: -pe: wants two arguments",
+		"#PBS -W depend=beforeok:1":               "job.sh:1: -W depend: beforeok:1: a job can wait for the end of others (afterany) or for their success (afterok)",
+		"#!/bin/sh\r\n#SBATCH -n 1\r\n":           "job.sh:1: the lines end as those of Windows: no interpreter would be found: dos2unix the script",
+		"#!/bin/sh\n\x00":                         "job.sh: a NUL byte: neither a script nor a submit description: for a program, submit -- COMMAND",
+		"#SBATCH --begin=sometime":                `job.sh:1: --begin: "sometime": want a time such as 16:00, now+1hour, tomorrow or 2026-11-22T16:00`,
+		"#SBATCH --mem-per-cpu=2000T -n 100":      `job.sh:1: --mem-per-cpu: 209715200000 MB in all: want 2147483647 at most`,
 	} {
 		if got := said(text); got != "error: "+want {
 			t.Errorf("%q: %s\nwant error: %s", text, got, want)
