@@ -12,6 +12,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -53,6 +54,12 @@ func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 		return f, err
 	}
 	if f.Disk, err = diskOf(s.Dir()); err != nil {
+		return f, err
+	}
+	if _, f.OnChange, err = c.OnChange(); err == nil && f.OnChange {
+		f.Trouble, f.Troubled, err = onchange.Trouble(s.Dir())
+	}
+	if err != nil {
 		return f, err
 	}
 	if f.Served, err = s.Served(); err != nil {

@@ -8,6 +8,7 @@ package health
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -50,6 +51,7 @@ const (
 	LockHeld        Code = "LockHeld"
 	DiskFull        Code = "DiskFull"
 	NoCycle         Code = "NoCycle"
+	CycleFailed     Code = "CycleFailed" // one that a change started, or its pass of starter
 	NoSlots         Code = "NoSlots"
 	OtherMachine    Code = "OtherMachine" // all slots are of machines without a starter
 	NoStarter       Code = "NoStarter"    // some slots are
@@ -64,8 +66,8 @@ const (
 
 // Codes are all of them.
 var Codes = []Code{
-	Unreadable, Damage, LockHeld, DiskFull, NoCycle, NoSlots, OtherMachine, NoStarter, MatchNotTaken, SupervisorDied,
-	ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten,
+	Unreadable, Damage, LockHeld, DiskFull, NoCycle, CycleFailed, NoSlots, OtherMachine, NoStarter, MatchNotTaken,
+	SupervisorDied, ClockAhead, ClockSet, JournalLong, ReportUnread, EventsUnwritten,
 }
 
 // Finding is one thing that is amiss.
@@ -107,6 +109,9 @@ type Facts struct {
 	// OnChange says that cycles follow changes of the pool, so that an unchanged one needs
 	// none.
 	OnChange bool
+	// Trouble is what went wrong with the last such cycle, and Troubled when; empty: nothing.
+	Trouble  string
+	Troubled time.Time
 
 	Cycled  time.Time // policy time of the last cycle; zero: none is known
 	Report  error     // why cycle.json does not read; nil: it does, or is not there
@@ -127,7 +132,7 @@ type Disk struct{ Size, Free, Files, FreeFiles uint64 }
 // leaves the function that was given the view.
 func Look(v *spool.View, f Facts) ([]Finding, error) {
 	l := look{Facts: f, view: v, claims: v.Claims()}
-	for _, step := range []func() error{l.locks, l.disk, l.cycle, l.machines, l.supervisors, l.clock, l.spool} {
+	for _, step := range []func() error{l.locks, l.disk, l.cycle, l.failed, l.machines, l.supervisors, l.clock, l.spool} {
 		if err := step(); err != nil {
 			return nil, err
 		}
@@ -170,7 +175,11 @@ func (l *look) spool() error {
 			Remedy: "run spool compact, which says what is in the way"})
 	}
 	if l.Report != nil {
-		l.add(Finding{Code: ReportUnread, Severity: Warning, What: legible(l.Report), Remedy: "the next cycle replaces it: run negotiate"})
+		f := Finding{Code: ReportUnread, Severity: Warning, What: legible(l.Report), Remedy: "make it a file that can be read, or remove it"}
+		if errors.As(l.Report, new(*spool.DamageError)) || errors.Is(l.Report, spool.ErrOutdated) {
+			f.Remedy = "the next cycle replaces it: run negotiate"
+		}
+		l.add(f)
 	}
 	l.events()
 	return nil

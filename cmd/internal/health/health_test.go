@@ -120,6 +120,15 @@ func TestLook(t *testing.T) {
 			job(tx, 2, pool.Idle, time.Hour)
 			claim(tx, job(tx, 1, pool.Running, time.Hour), 0, "here", pool.RunningClaim, time.Hour)
 		}, func(f *Facts) { f.Cycled, f.OnChange = at.Add(-50*minutes), true }, "CRITICAL NoCycle stops"},
+		{"a cycle failed that a change started", here, func(f *Facts) {
+			f.Trouble, f.Troubled = "negotiate: no", at.Add(-2*minutes)
+			f.Cycled = at.Add(-time.Hour)
+		}, "WARNING CycleFailed"},
+		{"and a later one did not", here, func(f *Facts) { f.Trouble, f.Troubled = "negotiate: no", at.Add(-2*minutes) }, ""},
+		{"one at work complains", here, func(f *Facts) {
+			f.Trouble, f.Troubled = "negotiate: no", at.Add(-time.Second)
+			f.Cycled = at.Add(-time.Hour)
+		}, ""},
 		{"no slots", func(tx *spool.Tx) { job(tx, 1, pool.Idle, time.Hour) },
 			func(f *Facts) { f.Cycled = at.Add(-time.Hour) }, "CRITICAL NoCycle stops, CRITICAL NoSlots stops"},
 		{"no slots and no jobs", func(tx *spool.Tx) { job(tx, 1, pool.Held, time.Hour) }, nil, ""},

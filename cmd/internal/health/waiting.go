@@ -34,6 +34,18 @@ func (l *look) cycle() error {
 	return nil
 }
 
+// failed reports a cycle that a change started and that failed, or its pass. One that is at work
+// may have complained, too, but not for long.
+func (l *look) failed() error {
+	ago := l.Clock.Sub(l.Troubled)
+	if l.Trouble != "" && ago > longestWait && l.Troubled.After(l.Cycled) {
+		l.add(Finding{Code: CycleFailed, Severity: Warning,
+			What:   fmt.Sprintf("what a change started failed %s ago: %s", age(ago), l.Trouble),
+			Remedy: "run negotiate and starter, which say whether it still does; negotiate.log in the spool has more"})
+	}
+	return nil
+}
+
 // waiting returns an idle job without a claim that has waited for longer than the Patience and for
 // which a cycle should have been. It stops at the first.
 func (l *look) waiting() (w waiting, err error) {
