@@ -409,6 +409,10 @@ func Cycle(p Pool, cfg Config, now time.Time) *Plan {
 	return c.plan
 }
 
+// Deal does what Cycle does but to say why, which is half of the work: the plan has no
+// Submitters, Groups, Rejections, Standings, Autoclusters, Explained and no Succession.
+func Deal(p Pool, cfg Config, now time.Time) *Plan { return dealOut(p, cfg, now).plan }
+
 // dealOut does all of a cycle but to say why.
 func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	if cfg.JobOrder == nil {

@@ -44,18 +44,18 @@ type Bounds struct {
 func (w *World) Forward(b Bounds) ([]Start, error) {
 	p := w.play()
 	for n := 1; ; n++ {
-		plan, err := w.Cycle(nil, false)
+		pool, cfg, err := w.snapshot()
 		if err != nil {
 			return nil, err
 		}
-		p.apply(plan)
-		next := p.next(plan)
+		p.apply(negotiator.Deal(pool, cfg, w.Now))
+		next := p.next()
 		switch {
 		case len(w.Pool.Jobs)+len(p.dependents) == 0, next.IsZero():
-			return p.result(plan, ""), nil
+			return p.result("")
 		case n == b.Cycles, b.Enough(n):
-			why := fmt.Sprintf("later than %s, up to which %s played", w.Now.Local().Format(time.DateTime), plural.Pick(n, "1 cycle was", "%d cycles were"))
-			return p.result(plan, why), nil
+			return p.result(fmt.Sprintf("later than %s, up to which %s played",
+				w.Now.Local().Format(time.DateTime), plural.Pick(n, "1 cycle was", "%d cycles were")))
 		}
 		p.advance(next)
 	}
@@ -239,7 +239,7 @@ func (p *play) off(c pool.Claim) {
 
 // next returns when something changes: a job reaches its limit, or a time comes that jobs or
 // slots wait for; zero: never.
-func (p *play) next(plan *negotiator.Plan) (next time.Time) {
+func (p *play) next() (next time.Time) {
 	note := func(t time.Time) {
 		if t.After(p.Now) && (next.IsZero() || t.Before(next)) {
 			next = t
@@ -293,7 +293,11 @@ func (p *play) unended(j negotiator.Job) []int {
 
 // result returns all starts, by job. Late says why those are not known that come later than
 // what was played.
-func (p *play) result(plan *negotiator.Plan, late string) []Start {
+func (p *play) result(late string) ([]Start, error) {
+	plan, err := p.Cycle(nil, false) // which says why there are no more matches
+	if err != nil {
+		return nil, err
+	}
 	var list []Start
 	for id, at := range p.begun {
 		list = append(list, Start{Procs: single(id), At: at})
@@ -324,7 +328,7 @@ func (p *play) result(plan *negotiator.Plan, late string) []Start {
 			unknown(jobs, why)
 		}
 	}
-	return joined(list)
+	return joined(list), nil
 }
 
 func procsOf(j negotiator.Job) negotiator.Procs {

@@ -74,18 +74,26 @@ func (w *World) ownTallies() {
 // Cycle runs the cycle on the world. It explains the jobs that are asked about, and says where
 // all stand if that is wanted.
 func (w *World) Cycle(asked []negotiator.Procs, standings bool) (*negotiator.Plan, error) {
-	cfg, err := operation.CycleConfig(&w.Config)
+	p, cfg, err := w.snapshot()
 	if err != nil {
 		return nil, err
 	}
-	p := w.Pool
+	cfg.Explain, cfg.Standings = asked, standings
+	return negotiator.Cycle(p, cfg, w.Now), nil
+}
+
+// snapshot returns what a cycle takes.
+func (w *World) snapshot() (p negotiator.Pool, cfg negotiator.Config, err error) {
+	if cfg, err = operation.CycleConfig(&w.Config); err != nil {
+		return p, cfg, err
+	}
+	p = w.Pool
 	p.Submitters, p.Claims = w.Submitters(), w.Claims()
 	p.Held, p.Running = w.beside()
 	cfg.Queue = operation.Queue(&w.Config, operation.Sources{
 		Slots: func() []pool.Slot { return w.Pool.Slots }, Claims: w.Claims, Tallies: w.Tallies, Now: w.Now,
 	})
-	cfg.Explain, cfg.Standings = asked, standings
-	return negotiator.Cycle(p, cfg, w.Now), nil
+	return p, cfg, nil
 }
 
 // beside returns the jobs that the configuration makes the cycle look at besides the idle
