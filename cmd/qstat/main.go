@@ -13,10 +13,12 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qstat",
 		Brief:    "show the queue",
-		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
-		About: `Shows the jobs in the queue in the layout of Grid Engine: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones, and last those that have ended and were left in the queue. All users' jobs are shown, not only the caller's as in Grid Engine.
+		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-start [-json] [CLUSTER | CLUSTER.PROC | USER ...]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
+		About: `Shows the jobs in the queue: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones, and last those that have ended and were left in the queue. All users' jobs are shown, not only the caller's as in Grid Engine.
 
-job-ID is what commands call the job, such as 12.0; waiting procs that look alike share a line, which has the cluster there, and the procs as ja-task-ID. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
+A terminal gets the brief list: job, owner, state, for how long, slot or the reason to wait or to be held, and the command; and in the last line how many jobs are in which state. Elsewhere, and with -sge, it is the layout of Grid Engine.
+
+There job-ID is what commands call the job, such as 12.0; waiting procs that look alike share a line, which has the cluster there, and the procs as ja-task-ID. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
 
 With JOB_PRIORITY_POLICY = "maui" all jobs stand in one queue, whoever their submitters are: prior is the start priority, and behind the waiting jobs are those that the policy leaves out. With "sge" it is Grid Engine's number, and procs of a cluster that look alike stand at the place of the first, whose numbers the line has.
 
@@ -35,16 +37,18 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all that priorities come from, and below the jobs that it leaves out; with sge the normalised urgency, POSIX priority and tickets, and the POSIX priority"},
 			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited; with the policy maui the job's place in the queue; with sge its urgency and the contributions to that"},
 			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP; with the policy maui the job's place in the queue; with sge the job's tickets"},
-			{Name: "w", Aliases: []string{"wide"}, Help: "show full names, and how long each job waited (D+HH:MM:SS)"},
+			{Name: "w", Aliases: []string{"wide"}, Help: "cut nothing; in the layout of Grid Engine, also show how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
-			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits; without ID why all jobs wait that do, by the reason"},
+			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits, or how it ended; without ID why all jobs wait that do, by the reason"},
 		}, slices.Concat(adprint.Flags, layoutFlags, []cmdline.Flag{startFlag}, waitFlags, pastFlags, watchFlags, refused())...),
 		Examples: []cmdline.Example{
 			{Does: "the whole queue", Line: "qstat"},
 			{Does: "one user's jobs", Line: "qstat -u alice"},
 			{Does: "what is held", Line: "qstat -s h"},
 			{Does: "how full the pool is", Line: "qstat -g c"},
-			{Does: "why a job waits", Line: "qstat -j 12.0"},
+			{Does: "why a job waits, or how it ended", Line: "qstat -j 12.0"},
+			{Does: "when the jobs of alice start at the latest", Line: "qstat -start alice"},
+			{Does: "the brief list, until q is typed", Line: "qstat -watch"},
 			{Does: "what priorities come from", Line: "qstat -pri"},
 			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
 		},
