@@ -9,6 +9,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -33,6 +34,9 @@ type follower struct {
 	host   string
 	claims *spool.MachineWatch
 	starts bool // what is matched; else it only waits until the machine is empty
+	// cycles sees to it that there is a cycle now and then, and after each change; nil: that is
+	// left to others.
+	cycles *onchange.Watch
 	// tried are the matches that were taken up since the last pass, by the names of their
 	// locks: what could not be started is tried again by the next.
 	tried    map[string]bool
@@ -122,10 +126,34 @@ func (f *follower) look() error {
 	if changed {
 		f.tellJobs()
 	}
+	f.seeToCycles()
 	if f.starts {
 		f.startMatched()
 	}
 	return nil
+}
+
+// seeToCycles starts a driver where there is none and has to be one.
+func (f *follower) seeToCycles() {
+	if f.cycles == nil {
+		return
+	}
+	driver, err := f.cycles.Look()
+	if err != nil {
+		f.complain(err)
+	}
+	if driver != nil {
+		go driver.Wait()
+	}
+}
+
+// followCycles has the watch see to cycles from now on, as the configuration says.
+func (f *follower) followCycles() error {
+	p, on, err := f.call.OnChange()
+	if f.cycles = nil; on {
+		f.cycles = &onchange.Watch{Pool: p, Interval: f.call.Config.CycleInterval}
+	}
+	return err
 }
 
 // restAfterTrouble is how long a watch leaves a spool alone that it could not read.
@@ -262,6 +290,9 @@ func (f *follower) reload() error {
 		return nil
 	}
 	f.call = again
+	if err := f.followCycles(); err != nil {
+		f.complain(err)
+	}
 	return f.say(reloaded{f.call.Again().Now.Unix(), true}, "configuration read again.\n")
 }
 

@@ -36,6 +36,9 @@ func watchOver(c *cmdline.Call, sp *spool.Spool, host string, signals <-chan os.
 		return err
 	}
 	f.starts = true
+	if err := f.followCycles(); err != nil {
+		return err
+	}
 	if err := f.tellClosed(); err != nil {
 		return err
 	}
