@@ -233,3 +233,14 @@ func (v *View) SlotsNamed(names []string) []pool.Slot {
 	slices.SortFunc(slots, func(a, b pool.Slot) int { return pool.CompareNames(a.Name, b.Name) })
 	return slices.CompactFunc(slots, func(a, b pool.Slot) bool { return a.Name == b.Name })
 }
+
+// SlotSources reports whether the pool has slots that were advertised, and whether
+// slots.d has a file, be it without a slot.
+func (v *View) SlotSources() (advertised, byHand bool) {
+	s := v.state()
+	n, err := s.slots.countAll(s.own)
+	must(err)
+	files, err := v.spool.handWrittenFiles()
+	must(err)
+	return n > 0, len(files) > 0
+}

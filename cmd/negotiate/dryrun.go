@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/negotiator"
 	"fairspool/spool"
@@ -49,6 +50,9 @@ func look(c *cmdline.Call) error {
 		}
 		policyFirst(c, v, c.Now)
 		notYetMade(c, v)
+		if err := machine.ForeseeServing(c, s, v); err != nil {
+			return err
+		}
 		switch {
 		case job != nil:
 			return job.tell(c, d)

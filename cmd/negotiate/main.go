@@ -7,6 +7,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
@@ -101,6 +102,9 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 	matched := false
 	err = s.Negotiating(wait, func() error {
 		if err := s.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) }); err != nil {
+			return err
+		}
+		if err := machine.Serve(c, s); err != nil {
 			return err
 		}
 		did, err := prepare(c, s, cfg.Params)

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/cmd/internal/machine"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -62,9 +63,9 @@ func TestAmountOf(t *testing.T) {
 
 // TestDivide checks what of a job a partitionable slot takes.
 func TestDivide(t *testing.T) {
-	m := machine{name: "a", cpus: 4, memoryMB: 1000, diskKB: 2000, arch: "X86_64"}
-	slot := m.slot(1, 1)
-	if err := m.divide(slot, []pool.Amount{{Name: "GPUs", Of: 2}, {Name: "Share", Of: 0.5}}); err != nil {
+	m := machine.Machine{Name: "a", Cpus: 4, MemoryMB: 1000, DiskKB: 2000, Arch: "X86_64"}
+	slot := m.Slot(1, 1)
+	if err := m.Divide(slot, []pool.Amount{{Name: "GPUs", Of: 2}, {Name: "Share", Of: 0.5}}); err != nil {
 		t.Fatal(err)
 	}
 	for name, want := range map[string]float64{
@@ -95,7 +96,7 @@ func TestDivide(t *testing.T) {
 		t.Error("a job without requests matches a slot without a core")
 	}
 	for _, name := range []string{"Cpus", "memory", "Name", "SlotID"} {
-		if err := m.divide(m.slot(1, 1), []pool.Amount{{Name: name, Of: 1}}); err == nil {
+		if err := m.Divide(m.Slot(1, 1), []pool.Amount{{Name: name, Of: 1}}); err == nil {
 			t.Errorf("divide by %s: no error", name)
 		}
 	}

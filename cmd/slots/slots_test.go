@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
@@ -124,10 +125,10 @@ func TestSurplus(t *testing.T) {
 
 // TestDetectedSlots checks that slots share a machine and no more.
 func TestDetectedSlots(t *testing.T) {
-	m := machine{name: "a", cpus: 4, memoryMB: 1001, diskKB: 999, arch: "X86_64", system: platform.System{Name: "Debian", Long: "Debian GNU/Linux 12 (bookworm)", Major: 12}}
+	m := machine.Machine{Name: "a", Cpus: 4, MemoryMB: 1001, DiskKB: 999, Arch: "X86_64", System: platform.System{Name: "Debian", Long: "Debian GNU/Linux 12 (bookworm)", Major: 12}}
 	var memory, disk int64
 	for n := 1; n <= 3; n++ {
-		slot := m.slot(n, 3)
+		slot := m.Slot(n, 3)
 		memory += int64(must(t, slot, pool.AttrMemory))
 		disk += int64(must(t, slot, pool.AttrDisk))
 		if must(t, slot, "SlotID") != float64(n) || must(t, slot, "TotalSlots") != 3 || must(t, slot, pool.AttrCpus) != 1 {

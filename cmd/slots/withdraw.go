@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -36,6 +37,9 @@ func withdraw(c *cmdline.Call, names []string) error {
 		for _, name := range names {
 			tx.DropSlot(name)
 			tx.DropBackoff(name)
+		}
+		if len(names) > 0 {
+			operation.NoteGiven(tx)
 		}
 		count = len(names)
 		return nil

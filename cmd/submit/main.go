@@ -78,6 +78,7 @@ func run(c *cmdline.Call) error {
 		s.warnOfPlaces(k)
 	}
 	s.logSubmitted(k)
+	s.serve(k)
 	c.Changed()
 	if err := s.tell(k); err != nil || !c.Has("wait") {
 		return err

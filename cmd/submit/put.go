@@ -2,6 +2,7 @@ package main
 
 import (
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/jobad"
 	"fairspool/spool"
@@ -47,6 +48,38 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		return s.strict()
 	})
 	return k, err
+}
+
+// serve makes this machine a slot for the first jobs of a pool that was never given one.
+// Later jobs do not look for slots, which would read the spool: a cycle does that.
+func (s *submission) serve(k cluster) {
+	if k.id != 1 {
+		return
+	}
+	sp, err := s.Spool()
+	if err == nil {
+		err = machine.Serve(s.Call, sp)
+	}
+	if err == nil {
+		err = s.warnOfNoSlots(sp)
+	}
+	if err != nil {
+		s.Warn("warning: the jobs are in the queue, but this machine could not be made a slot: %v", err)
+	}
+}
+
+// warnOfNoSlots tells an administrator that the machine's own pool has no slots yet, which
+// Serve does not change.
+func (s *submission) warnOfNoSlots(sp *spool.Spool) error {
+	if who, err := s.Caller(); err != nil || !who.Admin || s.OwnTime() || s.Private(sp.Dir()) {
+		return err
+	}
+	return sp.View(func(v *spool.View) error {
+		if !operation.EverGiven(v) {
+			s.Warn("warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one")
+		}
+		return nil
+	})
 }
 
 // operation is what the journal tells of the command line.

@@ -26,6 +26,7 @@ type Config struct {
 	Execute           string   // EXECUTE; empty: the folder execute of the spool
 	AllowNetworkSpool bool     // ALLOW_NETWORK_SPOOL
 	Administrators    []string // ADMINISTRATORS
+	DetectSlots       bool     // DETECT_SLOTS
 	Hostname          string   // NETWORK_HOSTNAME; empty: the host's name
 
 	PreJobRank        string // NEGOTIATOR_PRE_JOB_RANK, an expression

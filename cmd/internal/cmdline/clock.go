@@ -21,6 +21,9 @@ func (c *Call) Reading() accountant.Reading {
 	return r
 }
 
+// OwnTime reports whether Now is the user's own, by -now or FAIRSPOOL_NOW.
+func (c *Call) OwnTime() bool { return c.simulated }
+
 // Force is the flag of the commands that record events of the accounts: they refuse a
 // time of the user's own that is far ahead of the machine's clock otherwise.
 var Force = Flag{Name: "force", Help: "take a -now that is more than a day ahead of the machine's clock, also where the accounts go by that"}

@@ -69,6 +69,13 @@ func (c *Call) SpoolDir() (string, error) {
 	return filepath.Join(state, "fairspool"), nil
 }
 
+// Private reports whether the spool in an absolute directory is the caller's own and not
+// the machine's, which an administrator sees to.
+func (c *Call) Private(dir string) bool {
+	around := c.surroundings()
+	return dir != around.Spool && !around.lent()
+}
+
 // usable tells whether the caller may write to the directory, or make it
 // where there is none.
 func usable(dir string) bool {

@@ -1,0 +1,177 @@
+// Package machine finds out what this machine is, and makes its slots of that.
+package machine
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/platform"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// Machine is what its slots are made of.
+type Machine struct {
+	Name     string
+	Cpus     int
+	MemoryMB int64
+	DiskKB   int64 // free on the spool's file system
+	Arch     string
+	System   platform.System
+	// UIDDomain is UID_DOMAIN; empty if it is not configured.
+	UIDDomain string
+}
+
+// This returns what the machine of the process is, by the configuration and the place of the
+// call's spool.
+func This(c *cmdline.Call) (Machine, error) {
+	m := Machine{Cpus: runtime.NumCPU(), Arch: platform.Arch(), UIDDomain: c.Config.UIDDomain}
+	var err error
+	if m.Name, err = c.Hostname(); err != nil {
+		return m, err
+	}
+	info, err := os.ReadFile("/proc/meminfo")
+	if err != nil {
+		return m, fmt.Errorf("/proc/meminfo: %w", cmdline.Cause(err))
+	}
+	kb, ok := memTotal(string(info))
+	if !ok {
+		return m, fmt.Errorf("/proc/meminfo: no MemTotal")
+	}
+	m.MemoryMB = kb / 1024
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return m, err
+	}
+	if m.DiskKB, err = freeKB(dir); err != nil {
+		return m, err
+	}
+	m.System = platform.Here()
+	return m, nil
+}
+
+// freeKB returns what is free on the file system of a folder, which need not
+// be there yet.
+func freeKB(dir string) (int64, error) {
+	var st unix.Statfs_t
+	err := unix.Statfs(dir, &st)
+	for err == unix.ENOENT && dir != filepath.Dir(dir) {
+		dir = filepath.Dir(dir)
+		err = unix.Statfs(dir, &st)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", dir, err)
+	}
+	return int64(st.Bavail) * st.Bsize / 1024, nil
+}
+
+// memTotal returns the KB of memory that /proc/meminfo tells of.
+func memTotal(meminfo string) (int64, bool) {
+	for line := range strings.Lines(meminfo) {
+		f := strings.Fields(line)
+		if len(f) >= 2 && f[0] == "MemTotal:" {
+			n, err := strconv.ParseInt(f[1], 10, 64)
+			return n, err == nil
+		}
+	}
+	return 0, false
+}
+
+// Slot makes the ad of the n-th of count slots.
+func (m Machine) Slot(n, count int) *classad.Ad {
+	ad := classad.New()
+	ad.SetString(pool.AttrMyType, "Machine")
+	ad.SetString(pool.AttrName, SlotName(n, m.Name))
+	ad.SetString(pool.AttrMachine, m.Name)
+	ad.SetInt(pool.AttrSlotID, int64(n))
+	ad.SetInt("TotalSlots", int64(count))
+	ad.SetString(pool.AttrSlotType, "Static")
+	ad.SetInt(pool.AttrCpus, 1)
+	ad.SetInt(pool.AttrMemory, m.MemoryMB/int64(count))
+	ad.SetInt(pool.AttrDisk, m.DiskKB/int64(count))
+	ad.SetInt("DetectedCpus", int64(m.Cpus))
+	ad.SetInt("DetectedMemory", m.MemoryMB)
+	ad.SetString("Arch", m.Arch)
+	ad.SetString("OpSys", platform.OpSys)
+	describe(ad, m.System)
+	ad.SetBool(pool.AttrHasFileTransfer, true)
+	ad.SetString(pool.AttrFileSystemDomain, m.Name)
+	if m.UIDDomain != "" {
+		ad.SetString("UidDomain", m.UIDDomain)
+	}
+	ad.SetString(pool.AttrState, "Unclaimed")
+	ad.SetString(pool.AttrActivity, "Idle")
+	ad.SetBool("Start", true)
+	ad.Set(pool.AttrRequirements, start)
+	ad.SetReal(pool.AttrRank, 0)
+	ad.SetReal("CurrentRank", 0)
+	return ad
+}
+
+// start is the Requirements of our slots: what the machine's owner says.
+var start = expression("START")
+
+// expression compiles a constant text.
+func expression(text string) *classad.Expr {
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		panic(err)
+	}
+	return e
+}
+
+// SlotName returns the name of the n-th slot of a machine.
+func SlotName(n int, host string) string { return fmt.Sprintf("slot%d@%s", n, host) }
+
+// Divide turns the ad of a slot that has all of the machine into that of a
+// partitionable slot, with the resources that were given.
+func (m Machine) Divide(ad *classad.Ad, resources []pool.Amount) error {
+	for _, r := range resources {
+		if ad.Has(r.Name) {
+			return cmdline.Usagef("-resource %s: is no resource of its own, slot ads have it already", r.Name)
+		}
+	}
+	ad.SetBool(pool.AttrPartitionable, true)
+	ad.SetString(pool.AttrSlotType, "Partitionable")
+	ad.SetInt(pool.AttrCpus, int64(m.Cpus))
+	names := []string{pool.AttrCpus, pool.AttrMemory, pool.AttrDisk}
+	for _, r := range resources {
+		if r.Of == math.Trunc(r.Of) {
+			ad.SetInt(r.Name, int64(r.Of))
+		} else {
+			ad.SetReal(r.Name, r.Of)
+		}
+		names = append(names, r.Name)
+	}
+	for _, name := range names {
+		amount, _ := ad.Lookup(name)
+		ad.Set(pool.TotalPrefix+name, amount)
+	}
+	ad.SetString(pool.AttrMachineResources, strings.Join(names, " "))
+	ad.Set(pool.AttrRequirements, within(names))
+	return nil
+}
+
+// within is the Requirements of a partitionable slot: what the machine's owner
+// says, and that what is left is enough. A job that does not say how many cores it
+// wants gets one; of anything else, nothing.
+func within(names []string) *classad.Expr {
+	var b strings.Builder
+	b.WriteString("START")
+	for _, name := range names {
+		unsaid := "0"
+		if name == pool.AttrCpus {
+			unsaid = "1"
+		}
+		b.WriteString(" && (TARGET.Request" + name + " ?: " + unsaid + ") <= MY." + name)
+	}
+	return expression(b.String())
+}
