@@ -361,7 +361,7 @@ func edit(flag, name string, x float64) call {
 	c := call{args: []string{"userprio", flag, name}, no: []step{edited(flag, name, x, true)}, might: done,
 		did: func(string) ([]step, error) { return done, nil }}
 	if strings.HasPrefix(flag, "-set") {
-		c.args = append(c.args, fmt.Sprint(x))
+		c.args = append(c.args, fmt.Sprint(x), "-create")
 	}
 	return c
 }

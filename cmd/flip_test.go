@@ -45,7 +45,7 @@ func TestFlippedSpool(t *testing.T) {
 	for _, step := range []struct{ now, line string }{
 		{"2026-11-20T10:00:00Z", "submit job.sub"}, {"2026-11-20T10:00:00Z", "submit job.sub"},
 		{"2026-11-20T10:00:00Z", "slots advertise one.ads"}, {"2026-11-20T10:00:00Z", "qdel 1"}, {"2026-11-20T10:00:00Z", "negotiate -q"},
-		{"2026-11-20T10:00:00Z", "userprio -setfactor bob@pool 3"}, {"2026-11-20T10:00:00Z", "spool compact -q"},
+		{"2026-11-20T10:00:00Z", "userprio -setfactor bob@pool 3 -create"}, {"2026-11-20T10:00:00Z", "spool compact -q"},
 		{now, "submit job.sub"}, {now, "qdel 2.1"}, {now, "negotiate -q"},
 	} {
 		if _, bad, err := run(base, step.now, step.line); err != nil {

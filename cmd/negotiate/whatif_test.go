@@ -74,11 +74,11 @@ func reportOf(t *testing.T, member string, args ...string) any {
 
 // doEdit changes an account for good, as userprio does.
 func doEdit(tx *spool.Tx, flag string, args, duration []string, at time.Time, p accountant.Params) error {
-	ch, err := edit.Read(flag, args, duration, nil)
+	ch, err := edit.Read(flag, args, duration, edit.Creates(flag), nil)
 	if err != nil {
 		return err
 	}
-	changed, err := ch.Make(&tx.View, at, p)
+	changed, err := ch.Make(&tx.View, edit.Pool{}, at, p)
 	for _, x := range changed {
 		if x.After.There {
 			tx.PutSubmitter(x.After.Record)

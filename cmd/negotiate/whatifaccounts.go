@@ -1,6 +1,7 @@
 package main
 
 import (
+	"maps"
 	"slices"
 	"strings"
 
@@ -12,7 +13,7 @@ import (
 
 // readUserprio reads an edit of userprio: `-setfactor alice@example.org 2`.
 func readUserprio(words []string) (func(*world) error, error) {
-	line := cmdline.Command{Name: "userprio", Flags: edit.Flags}
+	line := cmdline.Command{Name: "userprio", Flags: append(slices.Clone(edit.Flags), edit.Create)}
 	flags, args, err := line.Parse(words)
 	if err != nil {
 		return nil, err
@@ -20,6 +21,11 @@ func readUserprio(words []string) (func(*world) error, error) {
 	var duration []string
 	if i := slices.IndexFunc(flags, func(f cmdline.Parsed) bool { return f.Name == "duration" }); i >= 0 {
 		duration = flags[i].Args
+		flags = slices.Delete(flags, i, i+1)
+	}
+	create := false
+	if i := slices.IndexFunc(flags, func(f cmdline.Parsed) bool { return f.Name == edit.Create.Name }); i >= 0 {
+		create = true
 		flags = slices.Delete(flags, i, i+1)
 	}
 	switch {
@@ -35,19 +41,19 @@ func readUserprio(words []string) (func(*world) error, error) {
 		return nil, cmdline.Usagef("-duration: only with -setfactor, -setceiling or -setfloor")
 	}
 	flag := flags[0]
-	if _, err := edit.Read(flag.Name, flag.Args, duration, nil); err != nil {
+	if _, err := edit.Read(flag.Name, flag.Args, duration, create, nil); err != nil {
 		return nil, err
 	}
-	return func(w *world) error { return w.edit(flag, duration) }, nil
+	return func(w *world) error { return w.edit(flag, duration, create) }, nil
 }
 
 // edit makes an edit of userprio.
-func (w *world) edit(flag cmdline.Parsed, duration []string) error {
-	ch, err := edit.Read(flag.Name, flag.Args, duration, w.Config.Groups)
+func (w *world) edit(flag cmdline.Parsed, duration []string, create bool) error {
+	ch, err := edit.Read(flag.Name, flag.Args, duration, create, w.Config.Groups)
 	if err != nil {
 		return err
 	}
-	changed, err := ch.Make(w, w.Now, operation.Params(&w.Config))
+	changed, err := ch.Make(w, edit.Pool{Domain: w.Domain, Queued: w.queued}, w.Now, operation.Params(&w.Config))
 	for _, x := range changed {
 		if x.After.There {
 			w.PutSubmitter(x.After.Record)
@@ -56,6 +62,18 @@ func (w *world) edit(flag cmdline.Parsed, duration []string) error {
 		}
 	}
 	return err
+}
+
+// queued returns the submitters of the jobs in the queue, and of those of earlier changes.
+func (w *world) queued() []string {
+	names := slices.Collect(maps.Keys(operation.IdleJobs(w.Queue, w.Domain, w.Config.Groups)))
+	for _, list := range [][]negotiator.Job{w.Pool.Jobs, w.Pool.Held} {
+		for _, j := range list {
+			names = append(names, j.Submitter)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // readConfig reads settings: `GROUP_QUOTA_physics=30`.

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -53,6 +54,9 @@ func aTrial(t *rapid.T, system bool) tried {
 		}
 		if len(e) > 2 {
 			text, duration = text+" -duration "+e[2], e[2:]
+		}
+		if edit.Creates(e[0]) {
+			text += " -create"
 		}
 		return tried{text, func(tx *spool.Tx) error { return doEdit(tx, e[0], args, duration, at, p) }}
 	case 1:

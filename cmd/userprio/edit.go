@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
@@ -23,7 +25,10 @@ func change(c *cmdline.Call, flag string) error {
 		return err
 	}
 	err = edited(c, s, func(t *trail) error {
-		changed, err := ch.Make(&t.tx.View, c.Now, operation.Params(c.Config))
+		of := edit.Pool{Domain: s.Domain(), Queued: func() []string {
+			return slices.Sorted(maps.Keys(operation.IdleJobs(&t.tx.View, s.Domain(), c.Config.Groups)))
+		}}
+		changed, err := ch.Make(&t.tx.View, of, c.Now, operation.Params(c.Config))
 		if err != nil {
 			return err
 		}
@@ -46,8 +51,11 @@ func readEdit(c *cmdline.Call, flag string) (edit.Change, error) {
 	if edit.Leasable(flag) {
 		also = append(also, "duration")
 	}
+	if edit.Creates(flag) {
+		also = append(also, edit.Create.Name)
+	}
 	if err := alone(c, flag, also...); err != nil {
 		return edit.Change{}, err
 	}
-	return edit.Read(flag, c.Values(flag), c.Values("duration"), c.Config.Groups)
+	return edit.Read(flag, c.Values(flag), c.Values("duration"), c.Has(edit.Create.Name), c.Config.Groups)
 }

@@ -62,13 +62,13 @@ func TestRecordedEdits(t *testing.T) {
 		{"-setbegin alice@pool 1794353646", "The Begin Usage Time of alice@pool was set to 1794353646"},
 		{"-setlast alice@pool 1795214046", "The Last Usage Time of alice@pool was set to 1795214046"},
 		{"-setprio bob@pool 20.5", "The priority of bob@pool was set to 20.500000"},
-		{"-setprio carol@pool 0.5", "The priority of carol@pool was set to 0.500000"},
+		{"-setprio carol@pool 0.5 -create", "The priority of carol@pool was set to 0.500000"},
 		{"-setaccum carol@pool 0", "The Accumulated Usage of carol@pool was set to 0.000000"},
-		{"-setprio group_b.grace@pool 33.3333", "The priority of group_b.grace@pool was set to 33.333300"},
+		{"-setprio group_b.grace@pool 33.3333 -create", "The priority of group_b.grace@pool was set to 33.333300"},
 		{"-setaccum group_b.grace@pool 123456789", "The Accumulated Usage of group_b.grace@pool was set to 123456789.000000"},
 		{"-setceiling alice@pool 7", "The ceiling of alice@pool was set to 7"},
 		{"-setfloor bob@pool 2", "The floor of bob@pool was set to 2"},
-		{"-setfactor tmp@pool 12 -duration 600", "Set priority-factor lease on tmp@pool to 12.000000 for 600 seconds"},
+		{"-setfactor tmp@pool 12 -duration 600 -create", "Set priority-factor lease on tmp@pool to 12.000000 for 600 seconds"},
 		{"-setceiling tmp@pool -1 -duration 60", "Set ceiling lease on tmp@pool to -1 for 60 seconds"},
 		{"-setfloor tmp@pool 3 -d 60", "Set floor lease on tmp@pool to 3 for 60 seconds"},
 		{"-cancelfactorlease tmp@pool", "Cancelled priority-factor lease for tmp@pool"},
@@ -117,8 +117,8 @@ func TestEdits(t *testing.T) {
 			r.Slots, r.Weighted, r.Begin = accountant.Usage{}, accountant.Usage{}, now
 			return r
 		}},
-		{"-setprio erin@pool 3", func(accountant.Record) accountant.Record { r := fresh; r.Name, r.Priority = "erin@pool", 3; return r }},
-		{"-setfloor erin@pool 3", func(accountant.Record) accountant.Record { r := fresh; r.Name, r.Floor = "erin@pool", 3; return r }},
+		{"-setprio erin@pool 3 -create", func(accountant.Record) accountant.Record { r := fresh; r.Name, r.Priority = "erin@pool", 3; return r }},
+		{"-setfloor erin@pool 3 -create", func(accountant.Record) accountant.Record { r := fresh; r.Name, r.Floor = "erin@pool", 3; return r }},
 		{"-delete bob@pool", func(accountant.Record) accountant.Record {
 			r := fresh
 			r.Name, r.ResourcesUsed, r.InUse = "bob@pool", 1, 2*accountant.One
@@ -209,8 +209,8 @@ func TestDeleteLeavesNoTrace(t *testing.T) {
 			userprio(strings.Fields(args)...) // a second lease is refused
 		}
 		must(t, "-delete alice@pool")
-		must(t, "-setprio alice@pool 3")
-		must(t, "-setprio fresh@pool 3")
+		must(t, "-setprio alice@pool 3 -create")
+		must(t, "-setprio fresh@pool 3 -create")
 		got, _ := record(t, "alice@pool")
 		want, _ := record(t, "fresh@pool")
 		if want.Name = got.Name; spool.SubmitterRow(got) != spool.SubmitterRow(want) {

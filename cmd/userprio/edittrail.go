@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
@@ -122,6 +123,8 @@ func alone(c *cmdline.Call, flag string, also ...string) error {
 		case f.Name == flag || !c.Has(f.Name) || slices.Contains(also, f.Name):
 		case f.Name == "duration":
 			return cmdline.Usagef("-duration: only with -setfactor, -setceiling or -setfloor")
+		case f.Name == edit.Create.Name:
+			return cmdline.Usagef("-create: only with an edit that sets something")
 		default:
 			return cmdline.Usagef("-%s and -%s: only one of them at a time", flag, f.Name)
 		}

@@ -55,6 +55,7 @@ var ownFlags = []cmdline.Flag{
 	{Name: "csv", Help: "with -history: comma-separated values"},
 	{Name: "plot", Args: []string{"FILE"}, Help: "draw priority and usage over time into FILE.svg or FILE.png, or with - into the terminal"},
 	{Name: "log", Help: "show who changed what, and why"},
+	edit.Create,
 	{Name: "reason", Args: []string{"TEXT"}, Help: "with a change: why, for the log"},
 	cmdline.Force,
 	{Name: "undo", Args: []string{"N"}, Help: "take back the change that has this number in the log"},

@@ -9,9 +9,7 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
 	"fairspool/lib/plural"
-	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -23,8 +21,12 @@ func sought(c *cmdline.Call, name string, records []accountant.Record) (r accoun
 	if !errors.Is(err, errNobody) {
 		return r, 0, err
 	}
-	idle, err := queued(c)
+	s, err := c.Spool()
 	if err != nil {
+		return r, 0, err
+	}
+	var idle map[string]int
+	if err := s.View(func(v *spool.View) error { idle = operation.IdleJobs(v, s.Domain(), c.Config.Groups); return nil }); err != nil {
 		return r, 0, err
 	}
 	fresh := make([]accountant.Record, 0, len(idle))
@@ -36,30 +38,6 @@ func sought(c *cmdline.Call, name string, records []accountant.Record) (r accoun
 		err = edit.Unknown(name, slices.Concat(records, fresh))
 	}
 	return r, idle[r.Name], err
-}
-
-// queued returns the number of idle jobs of each submitter in the queue. It goes
-// through all of it.
-func queued(c *cmdline.Call) (map[string]int, error) {
-	s, err := c.Spool()
-	if err != nil {
-		return nil, err
-	}
-	idle := map[string]int{}
-	err = s.View(func(v *spool.View) error {
-		for _, cluster := range v.Clusters() {
-			for _, run := range cluster.Runs {
-				status, _ := run.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-				waiting := 0
-				if pool.Status(status) == pool.Idle {
-					waiting = run.Count()
-				}
-				idle[operation.Submitter(run.Ad, s.Domain(), c.Config.Groups)] += waiting
-			}
-		}
-		return nil
-	})
-	return idle, err
 }
 
 // unseen says what is to be done for one whom no cycle has seen.

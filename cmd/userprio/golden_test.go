@@ -182,7 +182,11 @@ func editOf(s *goldenStep) string {
 func (g *golden) edit(i int, s *goldenStep) {
 	g.all++
 	g.Setenv("FAIRSPOOL_NOW", fmt.Sprint(s.Time))
-	status, out, bad := cmdtest.Run(command(), s.Args...)
+	args := s.Args
+	if edit.Creates(editOf(s)) {
+		args = append(slices.Clone(args), "-create") // HTCondor takes any name
+	}
+	status, out, bad := cmdtest.Run(command(), args...)
 	switch {
 	case status == s.Exit && out == s.Stdout && s.Exit == 0:
 	case status != 0 && s.Exit != 0 && out == s.Stdout:

@@ -49,7 +49,7 @@ var madeAt = regexp.MustCompile(`made at [-0-9]+ [0-9:]+`)
 
 func TestLogJSON(t *testing.T) {
 	fill(t)
-	must(t, "-setfactor carol@pool 4 -duration 60")
+	must(t, "-setfactor carol@pool 4 -duration 60 -create")
 	must(t, "-setlast carol@pool 5")
 	must(t, "-undo 3")
 	var got []struct {

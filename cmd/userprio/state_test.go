@@ -142,7 +142,7 @@ func TestImportWhileUsed(t *testing.T) {
 	cmdtest.Printed(t, "userprio -export "+file, 0, must(t, "-export "+file), "")
 	before := recordsText(t)
 	must(t, "-resetall")
-	must(t, "-setfloor dave@pool 3")
+	must(t, "-setfloor dave@pool 3 -create")
 	must(t, "-delete alice@pool")
 	tally(250, 3)
 	changed := recordsText(t)

@@ -225,7 +225,7 @@ func TestUndoChangesThePast(t *testing.T) {
 		args string
 		want bool
 	}{
-		{"-setprio alice@pool 5", false}, {"-setfactor new@pool 5", false}, {"-undo 2", true}, {"-delete new@pool", true}, {"-resetall", false},
+		{"-setprio alice@pool 5", false}, {"-setfactor new@pool 5 -create", false}, {"-undo 2", true}, {"-delete new@pool", true}, {"-resetall", false},
 	} {
 		before := past()
 		if status, _, bad := userprio(strings.Fields(c.args)...); status != 0 {

@@ -15,7 +15,7 @@ import (
 type Kind struct {
 	Op      string    // as the spool's log names it
 	takes   *quantity // what is given beside the name; nil: nothing
-	creates bool      // whether an unknown name is as good as a known one
+	creates bool      // whether it may make a record
 	// apply returns the record, which is as of now, with the change made.
 	apply func(r accountant.Record, v Given) (accountant.Record, error)
 	done  func(name string, v Given) string
@@ -126,16 +126,30 @@ type Change struct {
 	Kind
 	flag, name string
 	given      Given
+	create     bool // also of a submitter that the pool does not know
+}
+
+// Pool is what an edit asks about submitters without a record.
+type Pool struct {
+	Domain string          // that submitters' names have in it
+	Queued func() []string // the submitters of the jobs in the queue
 }
 
 // Leasable tells whether what the flag sets may be set on time, with -duration.
 func Leasable(flag string) bool { return leasable[flag] != nil }
 
+// Creates reports whether the edit may make a record, with -create also of a submitter
+// that the pool does not know.
+func Creates(flag string) bool { return kinds[flag].creates }
+
 // Read reads what was given to one of Flags but -duration: its arguments, and those
-// of -duration, none without it. The name is spelled as the groups have it. It fails
-// as a wrong use of the flag.
-func Read(flag string, args, duration []string, groups *accountant.Groups) (Change, error) {
-	ch := Change{Kind: kinds[flag], flag: flag}
+// of -duration, none without it; create tells whether -create was. The name is spelled as
+// the groups have it. It fails as a wrong use of the flag.
+func Read(flag string, args, duration []string, create bool, groups *accountant.Groups) (Change, error) {
+	ch := Change{Kind: kinds[flag], flag: flag, create: create}
+	if create && !ch.creates {
+		return ch, cmdline.Usagef("-create: only with an edit that sets something")
+	}
 	if flag == "resetall" {
 		return ch, nil
 	}
@@ -186,9 +200,9 @@ type Records interface {
 type Altered struct{ Before, After accountant.Entry }
 
 // Make returns what the change at now makes of the records.
-func (ch Change) Make(in Records, now time.Time, p accountant.Params) ([]Altered, error) {
+func (ch Change) Make(in Records, of Pool, now time.Time, p accountant.Params) ([]Altered, error) {
 	ch.given.now, ch.given.p = now, p
-	before, err := ch.find(in)
+	before, err := ch.find(in, of)
 	if err != nil {
 		return nil, err
 	}
@@ -207,8 +221,8 @@ func (ch Change) Make(in Records, now time.Time, p accountant.Params) ([]Altered
 }
 
 // find returns the records that are to be changed. A group's, whose name has no @, can
-// only be deleted.
-func (ch Change) find(in Records) ([]accountant.Entry, error) {
+// only be deleted. A record is made of a submitter with jobs, and with create of any.
+func (ch Change) find(in Records, of Pool) ([]accountant.Entry, error) {
 	if ch.flag == "resetall" {
 		var all []accountant.Entry
 		for _, r := range in.Submitters() {
@@ -218,12 +232,21 @@ func (ch Change) find(in Records) ([]accountant.Entry, error) {
 	}
 	r, known := in.Submitter(ch.name)
 	switch {
-	case known || ch.creates:
+	case known || ch.create:
 		return []accountant.Entry{{Record: r, There: known}}, nil
 	case !strings.Contains(ch.name, "@"):
 		return nil, cmdline.Usagef("-%s: %v", ch.flag, errFullName(ch.name))
+	case !ch.creates:
+		return nil, Unknown(ch.name, in.Submitters())
 	}
-	return nil, Unknown(ch.name, in.Submitters())
+	all := in.Submitters()
+	for _, name := range of.Queued() {
+		if name == ch.name {
+			return []accountant.Entry{{Record: r}}, nil
+		}
+		all = append(all, accountant.Record{Name: name})
+	}
+	return nil, stranger(ch.name, of.Domain, all)
 }
 
 // Holding tells whether anything is charged to the record.

@@ -2,6 +2,10 @@ package edit
 
 import "fairspool/cmd/internal/cmdline"
 
+// Create is the flag with which an edit makes a record of a submitter that the pool does
+// not know.
+var Create = cmdline.Flag{Name: "create", Help: "with an edit that sets something: also of a submitter without record and jobs"}
+
 // Flags are userprio's flags of edits, and -duration, in the order in which HTCondor's
 // tool tries abbreviations.
 var Flags = []cmdline.Flag{

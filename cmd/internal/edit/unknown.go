@@ -2,6 +2,7 @@ package edit
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"fairspool/lib/accountant"
@@ -36,6 +37,24 @@ func Unknown(name string, records []accountant.Record) error {
 		return fmt.Errorf("%s: no such submitter", name)
 	}
 	return fmt.Errorf("%s: no such submitter; did you mean %s?", name, hint)
+}
+
+// stranger returns what Unknown does, with what to do if the name is right. Of a name in
+// another domain than the pool's, the same user in the pool's is meant.
+func stranger(name, domain string, records []accountant.Record) error {
+	user, _ := Apart(name)
+	here := user + "@" + domain
+	if here != name && slices.ContainsFunc(records, func(r accountant.Record) bool { return r.Name == here }) {
+		return fmt.Errorf("%s: no such submitter; did you mean %s? -create makes a new one", name, here)
+	}
+	err := Unknown(name, records)
+	if strings.HasSuffix(err.Error(), "?") {
+		return fmt.Errorf("%w -create makes a new one", err)
+	}
+	if here != name {
+		return fmt.Errorf("%w, and names of the pool end in @%s; -create makes a new one", err, domain)
+	}
+	return fmt.Errorf("%w; -create makes a new one", err)
 }
 
 // memberCalled returns the first member of a group whose name without that of the

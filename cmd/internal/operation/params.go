@@ -110,3 +110,20 @@ func (j job) setStatus(s pool.Status, t time.Time) {
 	j.set(pool.AttrJobStatus, classad.Int(int64(s)))
 	j.setTime(pool.AttrEnteredStatus, t)
 }
+
+// IdleJobs returns the number of idle jobs of each submitter with jobs in the queue. It goes
+// through all of it.
+func IdleJobs(v *spool.View, domain string, groups *accountant.Groups) map[string]int {
+	idle := map[string]int{}
+	for _, cluster := range v.Clusters() {
+		for _, run := range cluster.Runs {
+			status, _ := run.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+			waiting := 0
+			if pool.Status(status) == pool.Idle {
+				waiting = run.Count()
+			}
+			idle[Submitter(run.Ad, domain, groups)] += waiting
+		}
+	}
+	return idle
+}
