@@ -46,12 +46,21 @@ func (o operation) on(s *Spool) error {
 
 // in does the operation as a command would: it opens the spool in dir first.
 func (o operation) in(dir string, layer files) error {
-	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, layer)
+	s, err := open(dir, testOptions(dir), layer)
 	if err != nil {
 		return err
 	}
 	defer s.Close()
 	return o.on(s)
+}
+
+// testOptions makes a new spool one of the domain x, and opens one that was renamed.
+func testOptions(dir string) Options {
+	o := Options{Program: "test"}
+	if _, err := os.Stat(filepath.Join(dir, "VERSION")); err != nil {
+		o.UIDDomain = "x"
+	}
+	return o
 }
 
 // operations is the table of what writers do. A new operation of a command
@@ -195,6 +204,18 @@ var operations = []operation{
 			return err
 		})
 	}},
+	{name: "rename domain", run: func(s *Spool) error {
+		return s.RenameDomain("y", func(tx *Tx) error {
+			tx.Op("rename domain", "x", "y")
+			tx.SetCommon(1, "User", classad.Literal(classad.String("alice@y")))
+			for _, r := range tx.Submitters() {
+				tx.DropSubmitter(r.Name)
+				r.Name = strings.TrimSuffix(r.Name, "@x") + "@y"
+				tx.PutSubmitter(r)
+			}
+			return nil
+		})
+	}},
 }
 
 // preemption returns a claim that is Vacating, and two that are Promised: one waits for
@@ -226,12 +247,13 @@ func dump(t testing.TB, dir string) string {
 
 // held returns all that a spool holds, as text.
 func held(dir string, layer files) (string, error) {
-	s, err := open(dir, Options{Program: "test", UIDDomain: "x"}, layer)
+	s, err := open(dir, testOptions(dir), layer)
 	if err != nil {
 		return "", fmt.Errorf("Open: %w", err)
 	}
 	defer s.Close()
 	var b strings.Builder
+	fmt.Fprintln(&b, s.Domain())
 	err = s.View(func(v *View) error {
 		for id, ad := range v.Jobs() {
 			fmt.Fprintln(&b, id, ad.Flat().Format(classad.StyleSpool))

@@ -32,6 +32,9 @@ func (s *Spool) Dump(w io.Writer) (err error) {
 	if err := twice(d.read); err != nil {
 		return err
 	}
+	if d.domain, err = d.domainThen(); err != nil {
+		return err
+	}
 	defer d.state.base.release()
 	for _, part := range []func() error{
 		d.heading, d.clusters, d.slots, d.rows, d.history, d.log, d.handWritten, d.report, d.last, d.flush,
@@ -73,6 +76,16 @@ type dumping struct {
 	journal []Logged // who did what, as the journal has it
 	lines   [][]byte
 	n       amounts
+	domain  string // as of that transaction
+}
+
+// domainThen returns the domain as of the transaction up to which was read.
+func (d *dumping) domainThen() (string, error) {
+	v, err := d.spool.readVersion()
+	if err == nil && v.Renaming == "" && v.Domain != d.spool.domain {
+		err = errors.New("the domain was renamed meanwhile: run the command again")
+	}
+	return v.domainAt(d.at.seq), err
 }
 
 // amounts is how much a spool holds.
@@ -106,7 +119,7 @@ func (d *dumping) read() error {
 func (d *dumping) heading() error {
 	d.begin("Spool")
 	d.number("DumpFormat", dumpFormat)
-	d.text("UIDDomain", d.spool.version.Domain)
+	d.text("UIDDomain", d.domain)
 	d.text("SpoolId", d.spool.version.ID)
 	d.number("Seq", int64(d.at.seq))
 	d.number("NextCluster", int64(d.at.next))

@@ -127,6 +127,14 @@ func seal(b []byte) ([]byte, error) {
 	return append(fmt.Appendf(b, "%08x", checksum(b)), sealEnd...), nil
 }
 
+// Unsealed returns a report that Report returned as it was before SetReport.
+func Unsealed(b []byte) string {
+	if at := bytes.LastIndex(b, []byte(sealBegin)); at >= 0 {
+		b = append(bytes.Clone(b[:at]), "\n}\n"...)
+	}
+	return string(b)
+}
+
 // sealed reports whether a report is what seal made.
 func sealed(b []byte) bool {
 	at := bytes.LastIndex(b, []byte(sealBegin))

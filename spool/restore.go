@@ -89,7 +89,7 @@ func (r *restoring) all(domain string) error {
 			err = r.ad()
 		}
 		if err == nil && r.in.ads == 1 && domain != "" && domain != r.version.Domain {
-			err = fmt.Errorf("its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", r.version.Domain, domain)
+			err = fmt.Errorf("its UID_DOMAIN is %s, the configuration says %s: take that line out, and rename the new spool's afterwards: spool rename-domain %s %s", r.version.Domain, domain, r.version.Domain, domain)
 		}
 		switch {
 		case isFile(err): // it says which

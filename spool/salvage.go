@@ -137,7 +137,7 @@ func (v *salvage) identify() (err error) {
 	}
 	v.s.version = v.version
 	if domain := v.s.options.UIDDomain; domain != "" && domain != v.version.Domain {
-		return fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", v.s.dir, v.version.Domain, domain)
+		return errOtherDomain(v.s.dir, v.version.Domain, domain)
 	}
 	return nil
 }
@@ -172,6 +172,7 @@ func (v *salvage) save() error {
 			return err
 		}
 	}
+	v.version.Domain, v.version.Renaming = v.version.domainAt(v.seq), ""
 	return v.to.finish(v.version, v.seq, max(v.next, v.to.lastCluster()+1, v.to.lastFactory()+1))
 }
 

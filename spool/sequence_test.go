@@ -63,7 +63,7 @@ func (p *proof) sequence(seed uint64) {
 			layer.arm(p.randomFault())
 		}
 		if s == nil {
-			s, _ = open(layer.spool(), Options{Program: "test", UIDDomain: "x"}, layer)
+			s, _ = open(layer.spool(), testOptions(layer.spool()), layer)
 		}
 		err := errStopped
 		if s != nil {

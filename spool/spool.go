@@ -43,6 +43,9 @@ type Spool struct {
 	options Options
 	files   files
 	version version
+	seen    os.FileInfo // of the VERSION that version was read from; nil: unknown
+	domain  string      // in force; see rename.go
+	follows bool        // FollowDomain
 	user    string
 
 	state *state   // what was read so far, nil for nothing
@@ -60,9 +63,12 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.seen, _ = os.Stat(s.path("VERSION")) // first: what is read is that or newer
 	s.version, err = s.readVersion()
 	if errors.Is(err, fs.ErrNotExist) {
 		err = s.create()
+	} else if err == nil {
+		s.domain, err = s.domainOf(s.version)
 	}
 	var damage *DamageError // which names the file itself
 	if err != nil && !errors.As(err, &damage) {
@@ -71,8 +77,8 @@ func open(dir string, o Options, fsys files) (*Spool, error) {
 	if err != nil {
 		return nil, err
 	}
-	if o.UIDDomain != "" && o.UIDDomain != s.version.Domain {
-		return nil, fmt.Errorf("spool %s: its UID_DOMAIN is %s, the configuration says %s: submitters would get new names", s.dir, s.version.Domain, o.UIDDomain)
+	if o.UIDDomain != "" && o.UIDDomain != s.domain {
+		return nil, errOtherDomain(s.dir, s.domain, o.UIDDomain)
 	}
 	return s, nil
 }
@@ -164,7 +170,7 @@ func (s *Spool) Dir() string { return s.dir }
 
 // Domain returns the spool's UID_DOMAIN, which stands behind the @ of its
 // submitters.
-func (s *Spool) Domain() string { return s.version.Domain }
+func (s *Spool) Domain() string { return s.domain }
 
 // ID returns the name by which the spool differs from all others.
 func (s *Spool) ID() string { return s.version.ID }

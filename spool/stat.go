@@ -43,7 +43,7 @@ func (s *Spool) Stat() (st Stat, err error) {
 	}
 	g := s.state.base.generation
 	st = Stat{
-		Format: s.version.Format, Domain: s.version.Domain, ID: s.version.ID, Generation: s.at.generation,
+		Format: s.version.Format, Domain: s.domain, ID: s.version.ID, Generation: s.at.generation,
 		Seq: s.at.seq, Next: s.at.next, Journal: s.at.off, Transactions: int(s.at.seq - g.base.Seq),
 		Segments: len(g.jobs) + len(g.slots), History: map[string]int64{}, Log: map[string]int64{},
 	}

@@ -118,6 +118,15 @@ func (tx *Tx) SetRange(cluster, first, last int, name string, e *classad.Expr) {
 	tx.put(record{Kind: kind, Cluster: cluster, First: first, Last: last, Name: name, Expr: e})
 }
 
+// SetCommon sets an attribute that all procs of a cluster share, which has to be in the queue.
+func (tx *Tx) SetCommon(cluster int, name string, e *classad.Expr) {
+	if _, ok := tx.Cluster(cluster); !ok {
+		tx.fail(fmt.Errorf("cluster %d: not in the queue", cluster))
+		return
+	}
+	tx.put(record{Kind: 'C', Cluster: cluster, Name: name, Expr: e})
+}
+
 // PutClaim adds a claim or changes it as a whole.
 func (tx *Tx) PutClaim(c pool.Claim) { tx.put(record{Kind: 'K', Claim: c}) }
 

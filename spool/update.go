@@ -87,6 +87,9 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 		if w.end, err = s.mend(w); err != nil {
 			return err
 		}
+		if err := s.settleDomain(w); err != nil {
+			return err
+		}
 		return fn(w)
 	})
 }

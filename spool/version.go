@@ -27,10 +27,17 @@ const factoryFormat = 3
 type version struct {
 	Format     int
 	Domain, ID string
+	// Renaming is the domain that transaction Since makes of Domain, empty for none; see
+	// rename.go.
+	Renaming string
+	Since    uint64
 }
 
 func (v version) text() string {
 	b := fmt.Appendf(nil, "fairspool spool\nformat %d\nUID_DOMAIN %s\nid %s\n", v.Format, v.Domain, v.ID)
+	if v.Renaming != "" {
+		b = fmt.Appendf(b, "renaming %s %d\n", v.Renaming, v.Since)
+	}
 	if v.Format < format {
 		return string(b) // before it had a checksum
 	}
@@ -50,6 +57,10 @@ func (s *Spool) readVersion() (version, error) {
 	v := version{Domain: values["UID_DOMAIN"], ID: values["id"]}
 	if v.Format, err = strconv.Atoi(values["format"]); err != nil || values["fairspool"] != "spool" || v.Domain == "" {
 		return version{}, &DamageError{s.path("VERSION"), 1, "it is not the VERSION of a spool"}
+	}
+	if to, since, ok := strings.Cut(values["renaming"], " "); ok {
+		v.Renaming = to
+		v.Since, _ = strconv.ParseUint(since, 10, 64) // a number that is none does not read back
 	}
 	if v.Format > factoryFormat {
 		return version{}, fmt.Errorf("VERSION: format %d is newer than %d, which is what this program knows: use a newer fairspool", v.Format, factoryFormat)
@@ -86,6 +97,9 @@ func (s *Spool) create() error {
 		v, err := s.readVersion()
 		if !errors.Is(err, fs.ErrNotExist) {
 			s.version = v
+			if err == nil {
+				s.domain, err = s.domainOf(v)
+			}
 			return err
 		}
 		if err := s.checkUnused(); err != nil {
@@ -121,8 +135,8 @@ func (s *Spool) lay(g *generation, v version) error {
 	if err := replace(s.files, s.path("CURRENT"), []byte(g.base.line("current"))); err != nil {
 		return err
 	}
-	s.version = v
-	return replace(s.files, s.path("VERSION"), []byte(v.text()))
+	s.domain = v.Domain
+	return s.putVersion(v)
 }
 
 // folder makes a folder of the spool if need be, durably but for its name: a file
@@ -158,11 +172,11 @@ func (s *Spool) raise() error {
 	if s.version.Format >= factoryFormat {
 		return nil
 	}
-	v := s.version
+	before, v := s.version, s.version
 	v.Format = factoryFormat
-	err := replace(s.files, s.path("VERSION"), []byte(v.text()))
-	if err == nil {
-		s.version = v
+	err := s.putVersion(v)
+	if err != nil {
+		s.version = before
 	}
 	return err
 }
@@ -175,8 +189,8 @@ func newVersion(domain string) (version, error) {
 		}
 		domain = host
 	}
-	if strings.ContainsAny(domain, " \t\n@") {
-		return version{}, fmt.Errorf("UID_DOMAIN %q: a domain has neither blanks nor @", domain)
+	if err := checkDomain(domain); err != nil {
+		return version{}, err
 	}
 	id := make([]byte, 8)
 	if _, err := rand.Read(id); err != nil {

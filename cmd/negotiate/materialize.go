@@ -27,7 +27,7 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 	}
 	var made []operation.Made
 	if err := s.Update(func(tx *spool.Tx) error {
-		made = operation.Materialize(tx, c.Now, c.Warn)
+		made = operation.Materialize(tx, s.Domain(), c.Now, c.Warn)
 		var clusters []string
 		for _, m := range made {
 			clusters = append(clusters, strconv.Itoa(m.ID))

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/spool"
 )
 
@@ -158,7 +159,9 @@ const machines = "--"
 func line(l spool.Logged) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%7d  %s  %-8s  %-9s  %s", l.Seq, l.Machine.Local().Format(shownTime), word(l.User), word(l.Program), done(l))
-	if l.What != "" {
+	if d, ok := operation.RenamingOf(l.Transaction); ok {
+		b.WriteString(": submitters end in @" + d.To + " from here on")
+	} else if l.What != "" {
 		b.WriteString(": " + l.What)
 	}
 	if l.Policy.Sub(l.Machine).Abs() >= played {

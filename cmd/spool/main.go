@@ -18,6 +18,7 @@ func command() cmdline.Command {
 			"stat [-json]",
 			"compact [-json | -q]",
 			"archive [-damaged] [-json] MONTH [DIR]",
+			"rename-domain OLD NEW",
 			"log [-since TIME] [-who USER] [-n NUMBER] [-json]",
 		},
 		About: `Takes care of the spool, which the other commands only use. The first word says what to do. Only restore and salvage make a spool; the others want one that is there.
@@ -33,6 +34,8 @@ stat says what the spool holds, and how large its parts are.
 compact folds the journal now, which negotiate does by itself when it has 8 MB. Others work on meanwhile.
 
 archive moves the history and the log of a MONTH that has passed, such as 2026-10, to DIR, or to the folder archive of the spool, and records that they are archived. With -damaged it moves only the files that are damaged, also of the present month, which goes on in a new file.
+
+rename-domain makes NEW the UID_DOMAIN of the spool, which is OLD, in one transaction: the submitters' names in accounts, jobs, claims and samples end in @NEW then. It works whatever UID_DOMAIN the configuration says. To undo it, rename NEW to OLD.
 
 log tells who did what, one transaction a line, the oldest first.`,
 		Flags: []cmdline.Flag{
@@ -52,6 +55,7 @@ log tells who did what, one transaction a line, the oldest first.`,
 			{Does: "how large the journal is", Line: "spool stat"},
 			{Does: "fold the journal before a backup", Line: "spool compact -q"},
 			{Does: "make room: move the month of October to another disk", Line: "spool archive 2026-10 /backup/pool"},
+			{Does: "give the pool the domain example.org instead of the machine's name", Line: "spool rename-domain vm example.org"},
 			{Does: "what alice did since yesterday", Line: "spool log -who alice -since 1d"},
 			{Does: "the last ten changes, for a program", Line: "spool log -n 10 -json"},
 		},
@@ -63,6 +67,7 @@ log tells who did what, one transaction a line, the oldest first.`,
 			{Name: "stat", Flags: []string{"json"}, Run: stat},
 			{Name: "compact", Flags: []string{"json", "q"}, Run: compact},
 			{Name: "archive", Flags: []string{"damaged", "json"}, Run: archive},
+			{Name: "rename-domain", Run: renameDomain},
 			{Name: "log", Flags: []string{"since", "who", "n", "json"}, Run: showLog},
 		},
 	}

@@ -53,6 +53,9 @@ func here(c *cmdline.Call) (*spool.Spool, string, error) {
 		return nil, "", err
 	}
 	sp, err := c.Spool()
+	if err == nil {
+		sp.FollowDomain()
+	}
 	return sp, host, err
 }
 

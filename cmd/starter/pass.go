@@ -49,6 +49,7 @@ func pass(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	sp.FollowDomain()
 	r := newReport()
 	claims, err := r.around(c, sp)
 	if err != nil {

@@ -64,6 +64,7 @@ func supervise(c *cmdline.Call, name string) error {
 	if err != nil {
 		return err
 	}
+	sp.FollowDomain()
 	n := &tenure{
 		call: c, config: c.Config, spool: sp, params: operation.Params(c.Config), stop: make(chan os.Signal, 1),
 		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,

@@ -121,7 +121,7 @@ func nextOf(tx *spool.Tx, f spool.Factory, now time.Time) (*classad.Ad, error) {
 		return nil, err
 	}
 	defer digest.Close()
-	c, _, err := jobad.Materialize(digest, f.Cluster, f.Next, 1, f.Offset, now)
+	c, _, err := jobad.Materialize(digest, "", f.Cluster, f.Next, 1, f.Offset, now)
 	if err != nil || len(c.Runs) == 0 {
 		return c.Ad, err
 	}

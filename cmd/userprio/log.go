@@ -40,6 +40,11 @@ func readLog(s *spool.Spool) (list []*logged, err error) {
 		if j := operation.JumpOf(l.Transaction); j.By != 0 {
 			all = append(all, j)
 		}
+		if d, ok := operation.RenamingOf(l.Transaction); ok {
+			for _, before := range list {
+				before.rename(d)
+			}
+		}
 		if is[l.Op] {
 			one := loggedOf(l)
 			one.moved = all // those before it, until all are known
@@ -60,6 +65,18 @@ func readLog(s *spool.Spool) (list []*logged, err error) {
 		}
 	}
 	return list, err
+}
+
+// rename makes the edit speak of submitters by the names that they got later.
+func (l *logged) rename(d operation.Renaming) {
+	if len(l.words) > 0 {
+		l.words = append([]string{d.Name(l.words[0])}, l.words[1:]...)
+	}
+	rows := make([]string, len(l.rows))
+	for i, row := range l.rows {
+		rows[i] = d.Text(row)
+	}
+	l.rows = rows
 }
 
 func loggedOf(t spool.Logged) *logged {

@@ -168,7 +168,7 @@ var Keys = []Key{
 		Help: "Whether what groups ask for counts by slot weight. If false, each job counts 1. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
 		set:  func(c *Config, v any) { c.WeightedDemand = v.(bool) }},
 	{Name: "UID_DOMAIN", Kind: String, Default: "", check: domainName,
-		Help: "The domain behind the @ of a submitter's name. It is fixed when the spool is made. Empty: the name of that host.",
+		Help: "The domain behind the @ of a submitter's name. It is fixed when the spool is made; spool rename-domain changes it. Empty: the name of that host.",
 		set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},
 	{Name: "SPOOL", Kind: String, Default: "", check: absolutePath,
 		Help: "The spool directory. Empty: see fairspool(7).",

@@ -108,12 +108,7 @@ func (n *Names) Number(name string) int {
 	}
 	n.last++
 	n.ids[name], n.list[n.last] = n.last, name
-	start := len(n.unsaid)
-	b := strconv.AppendInt(n.unsaid, int64(n.last), 10)
-	b = strconv.AppendQuote(append(b, ' '), name)
-	b = appendHex(append(b, ' '), n.ID)
-	sum := crc32.Checksum(b[start:], castagnoli)
-	n.unsaid = append(appendHex(append(b, ' '), sum), '\n')
+	n.unsaid = appendName(n.unsaid, n.last, name, n.ID)
 	return n.last
 }
 
@@ -121,3 +116,27 @@ func (n *Names) Number(name string) int {
 // were read, nil for none. They have to be durable before any sample with these
 // numbers is written: else a number might be given twice.
 func (n *Names) New() []byte { return n.unsaid }
+
+// RenameNames returns the text of names with other ones for the same numbers, and whether any
+// changed. Lines that do not read as they were written stay.
+func RenameNames(text []byte, rename func(name string) string) (renamed []byte, changed bool) {
+	for line := range bytes.Lines(text) {
+		id, name, of, ok := parseName(bytes.TrimSuffix(line, []byte("\n")))
+		if to := rename(name); ok && to != name {
+			renamed, changed = appendName(renamed, id, to, of), true
+		} else {
+			renamed = append(renamed, line...)
+		}
+	}
+	return renamed, changed
+}
+
+// appendName appends the line of a name.
+func appendName(b []byte, id int, name string, of uint32) []byte {
+	start := len(b)
+	b = strconv.AppendInt(b, int64(id), 10)
+	b = strconv.AppendQuote(append(b, ' '), name)
+	b = appendHex(append(b, ' '), of)
+	sum := crc32.Checksum(b[start:], castagnoli)
+	return append(appendHex(append(b, ' '), sum), '\n')
+}

@@ -30,7 +30,7 @@ func TestUnixGroup(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		later, _, err := Materialize(bytes.NewReader(digest), 1, 1, 1, first, time.Unix(1700000600, 0))
+		later, _, err := Materialize(bytes.NewReader(digest), "example.org", 1, 1, 1, first, time.Unix(1700000600, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -101,7 +101,7 @@ func TestLateDeadline(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	late, _, err := Materialize(bytes.NewReader(digest), 7, 1, 1, offset, o.Now.UTC())
+	late, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, 1, 1, offset, o.Now.UTC())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -29,7 +29,7 @@ func FuzzMaterialize(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, digest []byte, first, n int, offset int64) {
 		n = min(n, 1000)
-		c, _, err := Materialize(bytes.NewReader(digest), 7, first, n, offset, time.Unix(1700000600, 0))
+		c, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, first, n, offset, time.Unix(1700000600, 0))
 		if err == nil && (c.Jobs() > n || c.First != first) {
 			t.Errorf("Materialize of %d procs from %d on = %d from %d on", n, first, c.Jobs(), c.First)
 		}
@@ -67,7 +67,7 @@ func TestMaterializeOddNumbers(t *testing.T) {
 		}
 		text := append(append(odd, '\n'), items...)
 		first, n := number.Draw(t, "first"), min(number.Draw(t, "n"), 1000)
-		c, _, err := Materialize(bytes.NewReader(text), 7, first, n, int64(len(odd)+1), time.Unix(1700000600, 0))
+		c, _, err := Materialize(bytes.NewReader(text), "example.org", 7, first, n, int64(len(odd)+1), time.Unix(1700000600, 0))
 		if err == nil && c.Jobs() > n {
 			t.Fatalf("Materialize of %d procs = %d", n, c.Jobs())
 		}

@@ -133,8 +133,8 @@ const maxHead = 64 << 20
 
 // Materialize makes the procs from first to first+n-1 of a digest as those of a
 // cluster, that appear at a time. The item of proc first begins at offset; next
-// is the offset of the item behind them.
-func Materialize(digest io.ReadSeeker, cluster, first, n int, offset int64, at time.Time) (c Cluster, next int64, err error) {
+// is the offset of the item behind them. The domain is the pool's as of now.
+func Materialize(digest io.ReadSeeker, domain string, cluster, first, n int, offset int64, at time.Time) (c Cluster, next int64, err error) {
 	in := bufio.NewReaderSize(io.LimitReader(digest, maxHead), 1<<16)
 	line, err := in.ReadBytes('\n')
 	if err != nil {
@@ -151,7 +151,7 @@ func Materialize(digest io.ReadSeeker, cluster, first, n int, offset int64, at t
 	if err != nil {
 		return Cluster{}, 0, err
 	}
-	f.Options.Dir = string(f.Dir)
+	f.Options.Dir, f.Options.Domain = string(f.Dir), domain
 	f.Options.Environ = submitfile.Texts(f.Environ)
 	jobs := newJobs(d, f.Options)
 	jobs.late, jobs.deadlines, jobs.appears = f.Late, f.Deadlines, at

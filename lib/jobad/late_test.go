@@ -66,7 +66,7 @@ func TestMaterialize(t *testing.T) {
 		got := flat(c)
 		for len(got) < kept.Count() {
 			n := min(rapid.IntRange(1, 5).Draw(t, "room"), kept.Count()-len(got))
-			more, next, err := Materialize(bytes.NewReader(digest), 7, len(got), n, offset, at)
+			more, next, err := Materialize(bytes.NewReader(digest), "example.org", 7, len(got), n, offset, at)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -148,7 +148,7 @@ func TestMaterializeDamaged(t *testing.T) {
 		{"too many", digest, 3, 2, offset, "no procs 3 to 4"},
 		{"nothing", digest, 3, 0, offset, "no procs 3 to 2"},
 	} {
-		_, _, err := Materialize(bytes.NewReader(c.digest), 7, c.first, c.n, c.offset, time.Unix(1, 0))
+		_, _, err := Materialize(bytes.NewReader(c.digest), "example.org", 7, c.first, c.n, c.offset, time.Unix(1, 0))
 		if err == nil || !strings.Contains(err.Error(), c.wantInErr) {
 			t.Errorf("Materialize of a digest that is %s = %v, want %q", c.name, err, c.wantInErr)
 		}
@@ -168,7 +168,7 @@ func TestMaterializeBytes(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	next, _, err := Materialize(bytes.NewReader(digest), 7, 1, 1, offset, time.Unix(1700000600, 0))
+	next, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, 1, 1, offset, time.Unix(1700000600, 0))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,7 +127,7 @@ func TestLateCron(t *testing.T) {
 		t.Fatal(err)
 	}
 	appears := o.Now.Add(90 * time.Minute)
-	late, _, err := Materialize(bytes.NewReader(digest), 7, 1, 1, offset, appears)
+	late, _, err := Materialize(bytes.NewReader(digest), "example.org", 7, 1, 1, offset, appears)
 	if err != nil {
 		t.Fatal(err)
 	}

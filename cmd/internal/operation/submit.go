@@ -136,15 +136,15 @@ func ForNow(err error) bool {
 	return errors.As(err, &number)
 }
 
-// Materialize makes the procs that there is room for, at the time at. A factory
+// Materialize makes the procs that there is room for, at the time at and in the pool's domain. A factory
 // that cannot make its next ones is paused with the reason, unless that is ForNow,
 // and warn is told. One that has made its last is done with. The caller names the
 // transaction.
-func Materialize(tx *spool.Tx, at time.Time, warn func(format string, args ...any)) []Made {
+func Materialize(tx *spool.Tx, domain string, at time.Time, warn func(format string, args ...any)) []Made {
 	list, room := Wanting(&tx.View)
 	var made []Made
 	for i, f := range list {
-		c, next, err := materialize(tx, f, room[i], at)
+		c, next, err := materialize(tx, f, domain, room[i], at)
 		if err != nil && ForNow(err) {
 			warn("cluster %d: its next jobs cannot be made in this cycle: %v", f.Cluster, err)
 			continue
@@ -176,13 +176,13 @@ func wait(c jobad.Cluster) bool {
 	})
 }
 
-func materialize(tx *spool.Tx, f spool.Factory, n int, at time.Time) (c jobad.Cluster, next int64, err error) {
+func materialize(tx *spool.Tx, f spool.Factory, domain string, n int, at time.Time) (c jobad.Cluster, next int64, err error) {
 	digest, err := tx.Digest(f.Cluster)
 	if err != nil {
 		return c, 0, err
 	}
 	defer digest.Close()
-	c, next, err = jobad.Materialize(digest, f.Cluster, f.Next, n, f.Offset, at)
+	c, next, err = jobad.Materialize(digest, domain, f.Cluster, f.Next, n, f.Offset, at)
 	if err == nil && c.Jobs() != n {
 		err = fmt.Errorf("%d jobs where %d were to be", c.Jobs(), n)
 	}

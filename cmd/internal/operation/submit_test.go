@@ -39,7 +39,7 @@ func (b bench) materialize() (procs int, warned string) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("materialize")
-		for _, m := range Materialize(tx, noon, func(format string, args ...any) { warned += fmt.Sprintf(format, args...) }) {
+		for _, m := range Materialize(tx, "example.org", noon, func(format string, args ...any) { warned += fmt.Sprintf(format, args...) }) {
 			procs += m.Jobs()
 		}
 		return nil
