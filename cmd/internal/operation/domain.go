@@ -2,6 +2,7 @@ package operation
 
 import (
 	"fmt"
+	"regexp"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -33,9 +34,11 @@ func (d Renaming) Name(submitter string) string {
 	return submitter
 }
 
-// Text renames the submitters in a text in which names end with a quote, as in JSON.
+// Text renames the submitters that a text has between other words, such as a record in one
+// line or a report in JSON.
 func (d Renaming) Text(text string) string {
-	return strings.ReplaceAll(text, "@"+d.From+`"`, "@"+d.To+`"`)
+	name := regexp.MustCompile("@" + regexp.QuoteMeta(d.From) + `(\.?(?:[^\w.-]|$))`)
+	return name.ReplaceAllString(text, "@"+strings.ReplaceAll(d.To, "$", "$$")+"${1}")
 }
 
 // Do renames the submitters of records, jobs, claims, slots and marks. It is for
