@@ -98,6 +98,37 @@ func (m machine) expect(what string, a answer, status int, out, bad string) {
 	}
 }
 
+// TestOthersPool holds that no command makes a second pool where the machine has one that
+// the caller cannot use, and says how to get in.
+func TestOthersPool(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	home, kept := "/var/spool/home", filepath.Join(m.spools, "home")
+	m.must(os.Mkdir(kept, 0o777))
+	m.must(os.Chmod(kept, 0o777))
+	const own = "or choose a pool of your own with -spool DIR or FAIRSPOOL_DIR\n"
+	state := []string{"HOME=" + home, "XDG_STATE_HOME=" + home}
+	m.expect("bob: no pool yet", m.run(bob, state, "submit", "/etc/job.sub"), 1, "",
+		"submit: /var/spool/fairspool, the place of this machine's pool, has no pool, and you may not make one there: ask for one, "+own)
+	m.expect("fair: submit", m.run(fair, nil, "submit", "-terse", "/etc/job.sub"), 0, "1.0 - 1.1\n",
+		"submit: warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one\n")
+	for _, args := range [][]string{
+		{"submit", "/etc/job.sub"}, {"qstat"}, {"qdel", "1"}, {"qhold", "1"}, {"qrls", "1"}, {"prio", "+1", "1"}, {"userprio"}, {"spool", "stat"},
+	} {
+		m.expect("bob: "+args[0], m.run(bob, state, args...), 1, "",
+			args[0]+": /var/spool/fairspool, this machine's pool, belongs to fair, and you are bob: use it by sudo -u fair "+args[0]+" ..., "+own)
+	}
+	if left, err := os.ReadDir(kept); len(left) > 0 || err != nil {
+		t.Errorf("commands that were refused left %v, %v", left, err)
+	}
+	m.expect("bob: -spool", m.run(bob, state, "submit", "-terse", "-now", "2026-11-20T10:00:00Z", "-spool", filepath.Join(home, "pool"), "/etc/job.sub"), 0, "1.0 - 1.1\n", "")
+	m.expect("bob: FAIRSPOOL_DIR", m.run(bob, append(state, "FAIRSPOOL_DIR="+filepath.Join(home, "pool")), "qstat", "-af", "ClusterId"), 0, "1\n1\n", "")
+	m.must(os.Chown(filepath.Join(m.spools, "fairspool"), 0, 0))
+	m.must(os.Chmod(filepath.Join(m.spools, "fairspool"), 0o700))
+	m.expect("bob: submit to root's", m.run(bob, state, "submit", "/etc/job.sub"), 1, "",
+		"submit: /var/spool/fairspool, this machine's pool, belongs to root, and you are bob: use it by sudo submit -owner bob ..., "+own)
+}
+
 // TestShared is several users with the account of one spool: each may steer their
 // own jobs, administrators all, and nobody may have another spool meant.
 func TestShared(t *testing.T) {

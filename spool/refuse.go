@@ -28,7 +28,7 @@ func checkOwner(dir string) error {
 	if !ok || int(stat.Uid) == os.Geteuid() {
 		return nil
 	}
-	return fmt.Errorf("spool %s: belongs to %s and serves that user only, you are %s: give another directory with -spool", dir, userName(int(stat.Uid)), userName(os.Geteuid()))
+	return fmt.Errorf("spool %s: belongs to %s and serves that user only, you are %s: use it by sudo -u that user, or choose a pool of your own with -spool DIR or FAIRSPOOL_DIR", dir, userName(int(stat.Uid)), userName(os.Geteuid()))
 }
 
 func userName(uid int) string {
