@@ -87,6 +87,14 @@ func lookUp(name, dir string) (string, error) {
 	return "", fmt.Errorf("%s: no such command in PATH%s", submitfile.Shorten(name), hint)
 }
 
+// asCommand is what to do instead where the arguments are a command and no description.
+func asCommand(file string, words []string) string {
+	if _, err := exec.LookPath(file); err != nil {
+		return ""
+	}
+	return "; a command stands behind --: submit -- " + submitfile.Shorten(strings.Join(append([]string{file}, words...), " "))
+}
+
 func notExecutable(err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):

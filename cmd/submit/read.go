@@ -1,10 +1,11 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -39,7 +40,9 @@ func (s *submission) read() (*jobad.Jobs, error) {
 	}
 	text, name := "", commandLine
 	if s.CommandLine == nil {
-		text, name, err = s.input(file)
+		if text, name, err = s.input(file); errors.Is(err, fs.ErrNotExist) {
+			err = fmt.Errorf("%w%s", err, asCommand(file, words))
+		}
 	} else {
 		err = s.runCommandLine(&language, &surroundings)
 	}
@@ -80,11 +83,7 @@ func (s *submission) description(of given, language submitfile.Options, o *jobad
 		if isDefinition(of.words[0]) {
 			return nil, cmdline.Usagef("%s: stands before the description's file", of.words[0])
 		}
-		hint := ""
-		if _, err := exec.LookPath(of.file); err == nil {
-			hint = "; a command stands behind --: submit -- " + submitfile.Shorten(strings.Join(append([]string{of.file}, of.words...), " "))
-		}
-		return nil, cmdline.Usagef("%s: one submit description at a time%s", of.words[0], hint)
+		return nil, cmdline.Usagef("%s: one submit description at a time%s", of.words[0], asCommand(of.file, of.words))
 	}
 	d, warnings, err := submitfile.Parse(of.text, of.name, language)
 	s.warnOf(warnings)
