@@ -258,8 +258,8 @@ func (tx *Tx) LeaveRange(cluster, first, last int, t time.Time) {
 func (m *month) add(r Run) error {
 	var before, after []byte // the lines before and behind that of ProcId
 	for _, name := range r.Proc(r.First).Names() {
-		if strings.EqualFold(name, pool.AttrProcID) {
-			continue
+		if strings.EqualFold(name, pool.AttrProcID) || strings.EqualFold(name, pool.AttrBatchScript) {
+			continue // a script of a thousand jobs would be there a thousand times
 		}
 		e, _ := r.Ad.Lookup(name)
 		if strings.ToLower(name) < strings.ToLower(pool.AttrProcID) {

@@ -146,7 +146,11 @@ func (r *reader) command() string {
 	path := r.text(cmdName)
 	program := filepath.Base(path)
 	words, _ := jobargs.FromAd(r.span.Run.Ad) // none of an ad that does not read
-	line := program
+	line, name := program, r.text(batchName)
+	if i := slices.Index(words, pool.BatchScriptPath); i >= 0 {
+		// Of a batch script its interpreter says nothing: it goes by the name of the job.
+		program, line, words = name, name, words[i+1:]
+	}
 	if path == "/bin/sh" && len(words) == 2 && words[0] == "-c" {
 		line = words[1]
 	} else {
@@ -154,7 +158,7 @@ func (r *reader) command() string {
 			line += " " + quoted(w)
 		}
 	}
-	if name := r.text(batchName); name != "" && name != program {
+	if name != "" && name != program {
 		line = name + ": " + line
 	}
 	return printable(line)

@@ -1,11 +1,15 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"fairspool/lib/batchscript"
 	"fairspool/lib/jobad"
+	"fairspool/lib/jobargs"
+	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
 
@@ -24,10 +28,10 @@ func isScript(arg string) bool {
 
 // script returns the description that a batch script stands for.
 func (s *submission) script(of given, language submitfile.Options, o *jobad.Options) (*submitfile.Description, error) {
-	if of.file == "-" {
-		return nil, &submitfile.Error{Place: submitfile.Place{File: of.name}, Msg: "is a batch script, which has to be a file: submit FILE"}
-	}
 	name := filepath.Base(of.file)
+	if of.file == "-" {
+		name = "STDIN" // as qsub has it
+	}
 	script, warnings, err := batchscript.Read(of.text, of.name, batchscript.Options{
 		Name: name, JobName: s.Value("batch-name"), Dir: language.Dir, Now: s.Now, IsFolder: isFolder, LookupEnv: os.LookupEnv,
 		IsGroup: func(name string) bool { _, ok := s.Config.Groups.Find(name); return ok },
@@ -36,44 +40,41 @@ func (s *submission) script(of given, language submitfile.Options, o *jobad.Opti
 	if err != nil {
 		return nil, err
 	}
-	for _, l := range script.Lines {
-		if l.Name == "batch_name" {
-			name = l.Text
-		}
+	if len(of.text) > maxScript {
+		return nil, fmt.Errorf("%s: larger than %d KB, too large to be kept with the job: write a script that runs it", of.name, maxScript>>10)
 	}
-	s.keepOutput(o, name)
-	lines := append(script.Lines, commandOf(of, language.Dir, script)...)
+	s.keepOutput(o, script.Name)
+	lines := append(script.Lines, commandOf(of, script)...)
 	d, warnings, err := submitfile.Make(of.text, of.name, lines, script.Queue, language)
 	s.warnOf(warnings)
 	return d, err
 }
 
-// commandOf returns what runs a script: the script itself where the system can do that, else its
-// interpreter, /bin/sh without one. Arguments of the command line take the place of those of
-// directives.
-func commandOf(of given, dir string, script batchscript.Script) []submitfile.Line {
-	path := of.file
-	if !filepath.IsAbs(path) {
-		path = filepath.Join(dir, path)
-	}
-	words := of.words
-	if len(words) == 0 {
-		words = script.Arguments
-	}
-	words = append([]string{path}, words...)
-	by := script.Interpreter
+// maxScript bounds a script, whose text is kept with the job, in bytes.
+const maxScript = 512 << 10
+
+// commandOf returns what runs a script: its interpreter, /bin/sh without one. The job has a copy
+// of the script as it is now, so that it may be changed for the next job. Arguments of the
+// command line take the place of those of directives.
+func commandOf(of given, script batchscript.Script) []submitfile.Line {
+	by, words := script.Interpreter, of.words
 	if len(by) == 0 {
 		by = []string{"/bin/sh"}
 	}
-	words = append(by[:len(by):len(by)], words...)
-	for i, w := range words {
-		words[i] = submitfile.Literal(w)
+	if len(words) == 0 {
+		words = script.Arguments
 	}
 	at := script.InterpreterAt
 	return []submitfile.Line{
-		{Name: "executable", Text: words[0], Line: at.Line, Col: at.Col},
-		{Name: "arguments", Text: batchscript.Quoted(words[1:])},
+		{Name: "executable", Text: submitfile.Literal(by[0]), Line: at.Line, Col: at.Col},
+		{Name: "arguments", Text: `"` + literal(by[1:]) + " " + pool.BatchScriptPath + " " + literal(words) + `"`},
+		{Name: "MY." + pool.AttrBatchScript, Text: submitfile.Literal(quoted(of.text))},
 	}
+}
+
+// literal returns words as a part of quoted arguments, in which nothing is expanded.
+func literal(words []string) string {
+	return strings.ReplaceAll(submitfile.Literal(jobargs.FormatLiteral(words)), `"`, `""`)
 }
 
 func isFolder(path string) bool {

@@ -273,6 +273,7 @@ func (b *batch) settle() {
 	case b.name.text == "":
 		b.name.text = b.Name
 	}
+	b.script.Name = b.name.text
 	b.set(b.name.at, "batch_name", submitfile.Literal(b.name.text))
 }
 
@@ -352,14 +353,8 @@ func (b *batch) environment() {
 		own = jobargs.MergeEnv(own, b.system.environ(b))
 	}
 	if len(own) > 0 {
-		b.set(b.envAt, "environment", Quoted(own))
+		b.set(b.envAt, "environment", `"`+strings.ReplaceAll(jobargs.FormatEnvV2(own), `"`, `""`)+`"`)
 	}
-}
-
-// Quoted returns words as arguments or environment of a description have them: in the new
-// syntax. They are texts of the submit language.
-func Quoted(words []string) string {
-	return `"` + strings.ReplaceAll(jobargs.FormatV2(words), `"`, `""`) + `"`
 }
 
 // late is an expression that is worked out when the job starts. It has no blanks in it, nor has

@@ -129,7 +129,11 @@ func (b *batch) long(w word, rest []word) (n int, err error) {
 			found = append(found, o)
 		}
 	}
-	if len(found) != 1 {
+	if len(found) > 1 {
+		b.warn(w.at, "--%s: is short for several options of %s, such as --%s, passed over", submitfile.Shorten(name), b.system.name, found[0].long)
+		return 0, nil
+	}
+	if len(found) == 0 {
 		if hasValue {
 			rest = nil
 		}

@@ -29,6 +29,7 @@ type Options struct {
 
 // Script is what a batch script asks for.
 type Script struct {
+	Name string // of the job
 	// Interpreter is what its first line, or -S, has the script run by: a path, and perhaps one
 	// argument. Empty: nothing is said.
 	Interpreter []string

@@ -2,6 +2,8 @@ package batchscript
 
 import (
 	"fmt"
+	"os"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -318,6 +320,36 @@ func TestSizes(t *testing.T) {
 		}
 		if got != c.want {
 			t.Errorf("%q: %d MB, want %d", c.text, got, c.want)
+		}
+	}
+}
+
+// TestPage holds that submit(1) names all options with a meaning.
+func TestPage(t *testing.T) {
+	text, err := os.ReadFile("../../man/submit.1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), ".Sh BATCH SCRIPTS")
+	section, _, _ = strings.Cut(section, "In names of files,")
+	section = strings.ReplaceAll(section, `\-`, "-")
+	for _, s := range systems {
+		for _, o := range s.options {
+			if o.do == nil {
+				continue
+			}
+			var names []string
+			if o.long != "" {
+				names = append(names, map[bool]string{true: "-", false: "--"}[s.exact]+o.long)
+			}
+			if o.short != 0 {
+				names = append(names, "-"+string(o.short))
+			}
+			for _, name := range names {
+				if !regexp.MustCompile(`[ ,]` + regexp.QuoteMeta(name) + `([ ,.=]|$)`).MatchString(section) {
+					t.Errorf("submit(1) lacks %s of %s", name, s.prefix)
+				}
+			}
 		}
 	}
 }

@@ -27,6 +27,9 @@
 //	BATCH_SYSTEM         HTCondor: whose names all of these are
 //	FAIRSPOOL_JOB        the job's id, for example 12.0
 //
+// The text of BatchScript, if the ad has one, is a file in the scratch directory, to which the
+// arguments refer.
+//
 // It inherits the umask, and which signals are ignored, from whoever calls
 // Start. It leads a session and a process group of its own; signals go to the
 // whole group, and what is left of the group when the job's own process has

@@ -61,6 +61,9 @@ func Expand(ad, slot *classad.Ad) (*classad.Ad, []Found, error) {
 			out = ad.Clone()
 		}
 		out.SetString(name, x.out.String())
+		if strings.EqualFold(name, pool.AttrBatchScript) {
+			continue // nobody wants to see all of it twice
+		}
 		x.found = append(x.found, Found{matchExpPrefix + name, classad.Literal(classad.String(x.out.String()))})
 	}
 	return out, x.found, nil

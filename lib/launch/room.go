@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // The files in which a job finds its own ad and that of its slot.
@@ -17,12 +18,16 @@ const (
 	machineNote = ".machine.ad"
 )
 
-// notes are what these files hold.
-type notes struct{ job, machine []byte }
+// notes are what these files hold, and that of pool.BatchScriptName; nil: there is no such
+// script.
+type notes struct{ job, machine, script []byte }
 
 // notesOf returns the ads in the long form. What is not there is empty.
 func notesOf(ad, slot *classad.Ad) (n notes) {
 	n.job = ad.AppendLong(nil)
+	if script, ok := constant(ad, pool.AttrBatchScript); ok {
+		n.script = []byte(script)
+	}
 	if slot != nil {
 		n.machine = slot.AppendLong(nil)
 	}
@@ -31,7 +36,9 @@ func notesOf(ad, slot *classad.Ad) (n notes) {
 
 // isNote tells whether a file at the top of a scratch directory is one that was put
 // there for the job to look at, and is not its output.
-func isNote(name string) bool { return name == jobNote || name == machineNote }
+func isNote(name string) bool {
+	return name == jobNote || name == machineNote || name == pool.BatchScriptName
+}
 
 func (j Job) inNotes(name string) string { return filepath.Join(j.Scratch, name) }
 
@@ -90,7 +97,10 @@ func makeFor(a Account, path string) error {
 
 // write leaves the notes. It has to be called with the rights of the account.
 func (r room) write() error {
-	for name, text := range map[string][]byte{jobNote: r.notes.job, machineNote: r.notes.machine} {
+	for name, text := range map[string][]byte{jobNote: r.notes.job, machineNote: r.notes.machine, pool.BatchScriptName: r.notes.script} {
+		if name == pool.BatchScriptName && text == nil {
+			continue
+		}
 		if err := leave(filepath.Join(r.path, name), text); err != nil {
 			return r.failed(err)
 		}

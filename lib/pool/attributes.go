@@ -132,6 +132,7 @@ const (
 	AttrShouldTransfer        = "ShouldTransferFiles"
 	AttrWhenToTransferOutput  = "WhenToTransferOutput"
 	AttrTransferExecutable    = "TransferExecutable"
+	AttrBatchScript           = "BatchScript" // the text of the batch script that the job runs
 	AttrTransferInput         = "TransferInput"
 	AttrTransferOutput        = "TransferOutput"
 	AttrTransferOutputRemaps  = "TransferOutputRemaps"
@@ -190,4 +191,11 @@ const (
 	AttrSuccessCkptSignal      = "SuccessCheckpointExitSignal"   // and by which
 	AttrNumCkpts               = "NumCkpts"
 	AttrLastCkptTime           = "LastCkptTime"
+)
+
+// BatchScriptName is the name of the file in the scratch directory of a job that holds its
+// AttrBatchScript, and BatchScriptPath the file in the job's arguments.
+const (
+	BatchScriptName = ".job.script"
+	BatchScriptPath = "$$(CondorScratchDir)/" + BatchScriptName
 )
