@@ -22,9 +22,11 @@ func command() cmdline.Command {
 	return cmdline.Command{
 		Name:        "submit",
 		Brief:       "put jobs into the queue",
-		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
+		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] SCRIPT [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
 		CommandLine: true,
 		About: `Behind --, puts a job into the queue that runs a command in this folder and with this environment, its words as they are. What it prints goes to NAME.CLUSTER.PROC.out and .err here, as echo.12.0.out.
+
+SCRIPT is a file with a #! line, or with lines of #SBATCH, #$ or #PBS at its head, which are heeded as far as they have a meaning here. Words behind it are its arguments; a copy of it is run, and its output is kept likewise.
 
 Otherwise reads a submit description, from standard input for - or without FILE when that is no terminal, and puts its jobs into the queue, all of them or none. The jobs of a description are one cluster; its number is printed.
 
@@ -37,6 +39,7 @@ What is wrong with a description is shown with file, line and place, and nothing
 			{Does: "run a command", Line: "submit -- echo hello"},
 			{Does: "run a line of the shell, with 4 processors and for 2 hours at most", Line: "submit -cpus 4 -memory 8G -time 2h -name fit -- sh -c 'fit *.dat | sort >result'"},
 			{Does: "run a command when all jobs of cluster 12 have succeeded", Line: "submit -after 12 -- ./collect results/"},
+			{Does: "run a batch script with two arguments", Line: "submit -memory 4G job.sh input.dat -v"},
 			{Does: "submit the jobs of a description", Line: "submit analysis.sub"},
 			{Does: "submit one job for each file, with more memory", Line: `submit -a 'request_memory = 4G' one.sub -queue input matching '*.dat'`},
 			{Does: "submit five jobs without a file", Line: `printf 'executable = /bin/sleep\narguments = 60\nqueue 5\n' | submit -`},
