@@ -363,8 +363,10 @@ func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
 	if len(rows) == 0 && len(q.call.Args) > 0 {
 		return nil // that they do not exist is said elsewhere
 	}
-	_, err := fmt.Fprintln(t.w, total(q, rows, kept))
-	return err
+	for _, text := range wrapped(total(q, rows, kept), d.line()) {
+		t.line(text)
+	}
+	return t.flush()
 }
 
 // shortened returns the name of jobs padded to so many places. One that has to be cut ends in
@@ -374,6 +376,18 @@ func shortened(id string, width int) string {
 		id = id[:width-len(cut)] + cut
 	}
 	return string(pad([]byte(id), width-len(id)+1))
+}
+
+// wrapped returns a text with commas in lines of so many characters at most.
+func wrapped(text string, width int) (lines []string) {
+	for len(text) > width {
+		i := strings.LastIndex(text[:width], ", ")
+		if i < 0 {
+			break
+		}
+		lines, text = append(lines, text[:i+1]), text[i+2:]
+	}
+	return append(lines, text)
 }
 
 // total returns the last line: how many jobs are shown, in which states, or that there are
