@@ -50,7 +50,7 @@ func (l *look) noSlots() error {
 	w, err := l.waiting()
 	if err == nil && w.id != (pool.JobID{}) {
 		l.add(Finding{Code: NoSlots, Severity: Critical, Stops: true,
-			What: "the pool has no slots", Remedy: "slots detect makes this machine's"})
+			What: "the pool has no slots", Remedy: "run slots detect, which adds those of this machine"})
 	}
 	return err
 }
