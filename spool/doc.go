@@ -16,7 +16,8 @@
 //	                 acknowledged end of the journal
 //	negotiate.lock   flocked for a whole negotiation cycle
 //	fold.lock        flocked while the journal is folded
-//	watch.HOST.lock  flocked while a process watches over that machine
+//	watch.HOST.lock  flocked while a process watches over that machine; modified when a
+//	                 starter last did
 //	CURRENT          the generation in force
 //	index.N          what generation N consists of: the files below
 //	jobs/            segments: clusters with their procs, by ranges
