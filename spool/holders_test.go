@@ -45,7 +45,7 @@ func TestHolders(t *testing.T) {
 	defer s.Close()
 	before := time.Now().Add(-time.Second)
 	var during []Holder
-	err = s.Negotiating(func() (err error) { during, err = s.Holders(); return err })
+	err = s.Negotiating(0, func() (err error) { during, err = s.Holders(); return err })
 	if err != nil || len(during) != 1 || during[0].Lock != "negotiate.lock" || during[0].PID != os.Getpid() ||
 		during[0].Program != "test" || during[0].Since.Before(before) || during[0].Stopped {
 		t.Errorf("Holders during a cycle = %+v, %v, want this process with negotiate.lock", during, err)
