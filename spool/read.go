@@ -83,6 +83,17 @@ func (s *Spool) View(fn func(*View) error) (err error) {
 	return fn(&View{spool: s, loaded: s.state, seq: s.at.seq, next: s.at.next})
 }
 
+// NextCluster returns the number that the next cluster gets, unless another process adds one
+// before. It takes no lock and reads no transaction.
+func (s *Spool) NextCluster() (int, error) {
+	current, err := s.current()
+	if err != nil {
+		return 0, err
+	}
+	known, _, err := s.acknowledged(current)
+	return known.Next, err
+}
+
 // abandon is what a look at something damaged throws, so that no caller ever
 // takes it for something that is not there. It does not leave the package.
 type abandon struct{ err error }

@@ -21,14 +21,14 @@ func briefKinds(t *testing.T) {
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		for _, more := range []string{
 			`Cmd = "/bin/sh"; Arguments = "-c 'echo ''hi there''; hostname'"; JobStatus = 5; HoldReasonCode = 15; HoldReason = "submitted on hold at user's request"`, // 15
-			fmt.Sprintf(`JobStatus = 5; HoldReasonCode = 1; HoldReason = "waits for 世界 and for more data than fits"; EnteredCurrentStatus = %d`, now-3*86400),          // 16
-			`JobStatus = 5; HoldReasonCode = 3; HoldReason = "The job attribute PeriodicHold expression 'NumJobStarts > 3' evaluated to TRUE"`,                       // 17
-			`JobStatus = 5; HoldReasonCode = 1001; HoldReason = "The job exceeded wall time limit of 1:00"`,                                                          // 18
-			`JobStatus = 5; HoldReasonCode = 1000; HoldReason = "cluster 2 failed"`,                                                                                  // 19
-			`JobBatchName = "sweep\x1b[2J"; Arguments = "--seed '' 'a b' it''s"`,                                                                                     // 20
-			`JobStatus = 4; LeaveJobInQueue = true; ExitBySignal = true; ExitSignal = 9`,                                                                             // 21
-			`JobStatus = 3; LeaveJobInQueue = true; RemoveReason = "via qdel"`,                                                                                       // 22
-			`JobStatus = 2; Cmd = "/home/frieda/a-program-with-a-long-name"; Arguments = "and arguments that are longer than any line of a terminal is, or nearly"`,  // 23
+			fmt.Sprintf(`JobStatus = 5; HoldReasonCode = 1; HoldReason = "waits for 世界 and for more data than fits"; EnteredCurrentStatus = %d`, now-3*86400),         // 16
+			`JobStatus = 5; HoldReasonCode = 3; HoldReason = "The job attribute PeriodicHold expression 'NumJobStarts > 3' evaluated to TRUE"`,                        // 17
+			`JobStatus = 5; HoldReasonCode = 1001; HoldReason = "The job exceeded wall time limit of 1:00"`,                                                           // 18
+			`JobStatus = 5; HoldReasonCode = 1000; HoldReason = "cluster 2 failed"`,                                                                                   // 19
+			`JobBatchName = "sweep\x1b[2J"; Arguments = "--seed '' 'a b' it''s"`,                                                                                      // 20
+			`JobStatus = 4; LeaveJobInQueue = true; ExitBySignal = true; ExitSignal = 9`,                                                                              // 21
+			`JobStatus = 3; LeaveJobInQueue = true; RemoveReason = "via qdel"`,                                                                                        // 22
+			`JobStatus = 2; Cmd = "/home/frieda/a-program-with-a-long-name"; Arguments = "and arguments that are longer than any line of a terminal is, or nearly"`,   // 23
 			`JobStatus = 7`, // 24
 			``,              // 25
 			``,              // 26

@@ -37,8 +37,8 @@ func TestEnded(t *testing.T) {
 		old := func(status int, more string) string {
 			return fmt.Sprintf("JobStatus = %d; EnteredCurrentStatus = %d; QDate = %d; %s", status, now-3*month, now-4*month, more)
 		}
-		tx.AddCluster(job(t, "bob", old(3, `RemoveReason = "via qdel (by user bob)"`)), []spool.NewRun{{Count: 2}})      // 2
-		tx.AddCluster(job(t, "bob", old(4, `ExitBySignal = true; ExitSignal = 9`)), []spool.NewRun{{Count: 1}})          // 3
+		tx.AddCluster(job(t, "bob", old(3, `RemoveReason = "via qdel (by user bob)"`)), []spool.NewRun{{Count: 2}}) // 2
+		tx.AddCluster(job(t, "bob", old(4, `ExitBySignal = true; ExitSignal = 9`)), []spool.NewRun{{Count: 1}})     // 3
 		tx.LeaveRange(2, 0, 0, time.Unix(now-4*month, 0))
 		tx.LeaveRange(2, 1, 1, time.Unix(now-3*month, 0))
 		tx.LeaveRange(3, 0, 0, time.Unix(now-3*month, 0))

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -34,7 +35,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 		return err
 	}
 	n := 0
-	if err := s.Negotiating(func() error {
+	if err := s.Negotiating(c.LockWait(), func() error {
 		if s.Domain() != d.From {
 			return fmt.Errorf("spool %s: its UID_DOMAIN is %s, not %s", s.Dir(), s.Domain(), d.From)
 		}
@@ -61,7 +62,7 @@ func renameDomain(c *cmdline.Call, args []string) error {
 	if local := c.Config.LocalDomain; local == d.From {
 		c.Warn("warning: the configuration says ACCOUNTANT_LOCAL_DOMAIN = %q: the pool's submitters count as remote now", local)
 	}
-	_, err = fmt.Fprintf(c.Stdout, "UID_DOMAIN is %s now, and was %s: %s renamed.\n", d.To, d.From, counted(n, "submitters"))
+	_, err = fmt.Fprintf(c.Stdout, "UID_DOMAIN is %s now, and was %s: %s renamed.\n", d.To, d.From, plural.Count(n, "submitter"))
 	return err
 }
 

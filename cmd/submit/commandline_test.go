@@ -68,7 +68,7 @@ func TestCommandLineWords(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		late, _, err := jobad.Materialize(bytes.NewReader(digest), 12, 1, 1, offset, time.Unix(0, 0))
+		late, _, err := jobad.Materialize(bytes.NewReader(digest), "example.org", 12, 1, 1, offset, time.Unix(0, 0))
 		if err != nil {
 			t.Fatal(err)
 		}

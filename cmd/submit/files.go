@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/cmd/internal/cmdline"
 )
 
@@ -130,20 +132,20 @@ func components(path string) []string {
 	return strings.FieldsFunc(path, func(r rune) bool { return r == '/' })
 }
 
-// exists says in a few words what is wrong with a path.
+// exists returns a *fault that says in a few words what is wrong with a path, nil for nothing.
 func exists(path string, dir bool) error {
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist) && dir:
-		return errors.New("no such folder")
+		return &fault{"no such folder", unix.ENOENT}
 	case errors.Is(err, fs.ErrNotExist):
-		return errors.New("no such file")
+		return &fault{"no such file", unix.ENOENT}
 	case err != nil:
-		return cmdline.Cause(err)
+		return newFault(err)
 	case dir && !st.IsDir():
-		return errors.New("not a folder")
+		return &fault{"not a folder", unix.ENOTDIR}
 	case !dir && st.IsDir():
-		return errors.New("is a folder")
+		return &fault{"is a folder", unix.EISDIR}
 	}
 	return nil
 }

@@ -82,7 +82,7 @@ func TestFoldersIn(t *testing.T) {
 	for range fewTargets + 1 { // so that it is looked at and listed
 		var got []string
 		for _, name := range []string{"file", "folder", "none", "to-file", "to-folder"} {
-			if f.has(name) {
+			if f.keeps(name) != nil {
 				got = append(got, name)
 			}
 		}

@@ -24,6 +24,7 @@ var flags = []cmdline.Flag{
 	{Name: "verbose", Min: 1, Help: "show the ads of the submitted jobs"},
 	{Name: "json", Help: "print the cluster and the number of jobs as JSON; with -dry-run, write the ads as an array"},
 	{Name: "strict", Help: "take warnings for errors: submit nothing if there are any"},
+	{Name: "force", Help: "submit on hold what is refused otherwise, as its files are missing or no slot can run it; the reason is the hold reason"},
 	{Name: "disable", Min: 1, Help: "do not look whether files and folders are there"},
 	{Name: "maxjobs", Args: []string{"N"}, Min: 3, Help: "submit nothing if the description asks for more than N jobs"},
 	{Name: "unique", Args: []string{"KEY"},

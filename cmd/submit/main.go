@@ -77,9 +77,6 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return s.tellOf(err)
 	}
-	if !c.Has("strict") { // else they were looked at before
-		s.warnOfPlaces(k)
-	}
 	s.logSubmitted(k)
 	s.serve(k)
 	c.Changed()
@@ -113,7 +110,7 @@ func (s *submission) checkFlags() error {
 // warn prints a warning and counts it.
 func (s *submission) warn(format string, args ...any) {
 	s.warnings++
-	s.Warn(format, args...)
+	s.Warn("warning: "+format, args...)
 }
 
 // strict is an error when there were warnings, with -strict.

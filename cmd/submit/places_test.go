@@ -13,7 +13,7 @@ import (
 	"fairspool/lib/submitfile"
 )
 
-// lookAt looks at all places of a description's jobs as warnOfPlaces does.
+// lookAt looks at all places of a description's jobs as submission.look does.
 func lookAt(t *testing.T, text, dir string) func() []string {
 	t.Helper()
 	d, _, err := submitfile.Parse(text, "a.sub", submitfile.Options{Dir: dir})
@@ -29,12 +29,12 @@ func lookAt(t *testing.T, text, dir string) func() []string {
 		t.Fatal(err)
 	}
 	return func() (wrong []string) {
-		l := newLooking(cluster{id: 1, all: c.Jobs(), Cluster: c})
+		l := newLooking(cluster{id: 1, all: c.Jobs(), Cluster: c}, ofOwner)
 		for _, r := range c.Runs {
 			l.at(r)
 			for i := range places {
-				if place, err := l.new(i); err != nil {
-					wrong = append(wrong, place+": "+err.Error())
+				if p := l.new(i); p != nil {
+					wrong = append(wrong, p.path+": "+p.why)
 				}
 			}
 		}
@@ -57,7 +57,7 @@ func TestWrongPlaces(t *testing.T) {
 		{"output = none/a", "DIR/none"},
 		{"initialdir = ./out/../out/\noutput = none/a", "DIR/out/none"},
 		{"initialdir = out/\noutput = a", ""},
-		{"initialdir = none/\noutput = a", "DIR/none"},
+		{"initialdir = none/\noutput = a", "DIR/none/"},
 		{"input = none", "DIR/none"},
 		{"executable = script", "DIR/script"},
 	} {

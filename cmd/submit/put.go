@@ -28,10 +28,17 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		}
 	}
 	d.SetDomain(sp.Domain())
-	p := s.Progress("making jobs")
-	defer p.End()
-	d.Progress = p.Step
-	k := cluster{all: d.Count()}
+	k, err := s.expand(d, sp)
+	if err != nil {
+		return k, err
+	}
+	doomed, err := s.doubt(d, k, sp)
+	if err == nil {
+		err = s.strict()
+	}
+	if err != nil {
+		return k, err
+	}
 	err = sp.Update(func(tx *spool.Tx) (err error) {
 		tx.Op("submit", s.operation()...)
 		if err := s.lookForKey(tx); err != nil {
@@ -40,12 +47,10 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		if k.id, k.Cluster, err = operation.Submit(tx, d, s.owner); err != nil {
 			return err
 		}
-		if err := s.permit(d, k.Cluster); err != nil || !s.Has("strict") {
+		if err := s.permit(d, k.Cluster); err != nil {
 			return err
 		}
-		p.End()
-		s.warnOfPlaces(k)
-		return s.strict()
+		return s.hold(tx, k, doomed)
 	})
 	return k, err
 }
@@ -80,6 +85,69 @@ func (s *submission) warnOfNoSlots(sp *spool.Spool) error {
 		}
 		return nil
 	})
+}
+
+// expand makes the jobs with the number that they will have, unless another process submits
+// before them. To make them and to look at their files takes its time, which the spool is not
+// locked for.
+func (s *submission) expand(d *jobad.Jobs, sp *spool.Spool) (cluster, error) {
+	p := s.Progress("making jobs")
+	defer p.End()
+	d.Progress = p.Step
+	k := cluster{all: d.Count()}
+	number, err := sp.NextCluster()
+	if err == nil {
+		k.Cluster, err = d.First(number)
+	}
+	return k, err
+}
+
+// doubt prints warnings of what is doubtful in jobs. What is doomed is an error, or with -force
+// returned.
+func (s *submission) doubt(d *jobad.Jobs, k cluster, sp *spool.Spool) ([]trouble, error) {
+	doomed, err := s.look(d, k)
+	if err == nil {
+		var more []trouble
+		more, err = s.lookAtSlots(d, k, sp)
+		doomed = append(more, doomed...)
+	}
+	if why := d.Doomed(); why != nil {
+		doomed = append([]trouble{{0, k.Jobs(), why.Error(), operation.HeldAtSubmit, 0}}, doomed...)
+	}
+	if err != nil {
+		err = &forcible{err}
+	}
+	return doomed, err
+}
+
+// forcible is a refusal that -force turns into a hold.
+type forcible struct{ error }
+
+func (f *forcible) Error() string { return f.error.Error() + " (-force submits it on hold)" }
+
+func (f *forcible) Unwrap() error { return f.error }
+
+// hold holds procs of a new cluster. Of several troubles of a proc the first is the reason.
+func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
+	if !s.Has("force") || len(doomed) == 0 {
+		return nil
+	}
+	params := operation.Params(s.Config)
+	first := 0 // proc of the run
+	for _, r := range k.Runs {
+		for _, t := range doomed {
+			if first < t.first || first >= t.first+t.count {
+				continue
+			}
+			why := operation.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
+			if _, err := operation.Hold(tx, operation.Span{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
+				return err
+			}
+			break
+		}
+		first += r.Count
+	}
+	return nil
 }
 
 // operation is what the journal tells of the command line.

@@ -77,7 +77,9 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 		return err
 	}
 	k := cluster{1, jobs.Jobs(), jobs}
-	s.warnOfPlaces(k)
+	if _, err := s.look(d, k); err != nil {
+		return err
+	}
 	if err := s.strict(); err != nil {
 		return err
 	}

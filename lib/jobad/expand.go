@@ -98,12 +98,24 @@ func (j *Jobs) Expand(cluster int) (Cluster, error) {
 
 // expand makes at most so many procs from first on.
 func (j *Jobs) expand(cluster, first, most int) (Cluster, error) {
+	if e := j.last; e != nil && e.cluster == cluster && e.first == first && e.most == most && e.domain == j.options.Domain {
+		return e.made, nil
+	}
 	_, all := j.description.Queues()
 	x := expansion{Jobs: j, first: first, end: min(all, first+most)}
 	if err := j.description.Walk(cluster, nil, x.queue); err != nil {
 		return Cluster{}, err
 	}
-	return x.cluster(), nil
+	j.last = &expanded{cluster, first, most, j.options.Domain, x.cluster()}
+	return j.last.made, nil
+}
+
+// expanded is what expand made last: a caller that looks at a cluster before it has the lock
+// makes it once.
+type expanded struct {
+	cluster, first, most int
+	domain               string
+	made                 Cluster
 }
 
 // expansion is the work of expand.

@@ -62,20 +62,23 @@ type Options struct {
 	// set, no folder. The error's text is what follows the path in the
 	// message. nil means that nothing is checked.
 	Exists func(path string, dir bool) error `json:"-"`
-	// Lenient makes a warning of a path that is not there, for those who want to
-	// see the ads before all is in its place.
+	// Lenient makes a warning of what jobs are refused for, for callers who want to see the
+	// ads before all is in its place, or who submit such jobs on hold.
 	Lenient bool `json:"-"`
 }
 
 // Jobs are the jobs that a description asks for, checked.
 type Jobs struct {
-	description *submitfile.Description
-	options     Options
-	exprs       *classad.Interner
-	checked     map[question]error // answers of Options.Exists and Writable
-	late        Late
-	deadlines   map[string]int64 // local times of jobs that are kept back, in Unix seconds
-	appears     time.Time        // when jobs that were kept back do; zero: they are there from the beginning
+	description   *submitfile.Description
+	options       Options
+	exprs         *classad.Interner
+	checked       map[question]error // answers of Options.Exists and Writable
+	last          *expanded
+	doomed        error // see Doomed
+	skips, doubts bool  // see FileChecks
+	late          Late
+	deadlines     map[string]int64 // local times of jobs that are kept back, in Unix seconds
+	appears       time.Time        // when jobs that were kept back do; zero: they are there from the beginning
 
 	// Progress, if it is not nil, is told now and then how many procs of how many
 	// Expand has made.
@@ -125,8 +128,11 @@ func withDefaults(o Options) Options {
 // warnings that this finds.
 func (j *Jobs) try() ([]submitfile.Warning, error) {
 	seen := map[string]bool{} // the same is said once, where it is met first
-	var out []submitfile.Warning
+	var out, undefined []submitfile.Warning
 	warn := func(w submitfile.Warning) {
+		if w.Undefined != "" {
+			undefined = append(undefined, w)
+		}
 		if !seen[w.Msg] {
 			seen[w.Msg] = true
 			out = append(out, w)
@@ -140,7 +146,10 @@ func (j *Jobs) try() ([]submitfile.Warning, error) {
 			}
 		}
 		one.doubtDefaults()
-		return nil
+		if err := one.fileChecks(); err != nil {
+			return err
+		}
+		return one.undefinedInShell(undefined)
 	})
 	if _, jobs := j.description.Queues(); err == nil && jobs == 0 {
 		warn(submitfile.Warning{Place: submitfile.Place{File: j.description.File()}, Msg: "all queue lines ask for 0 jobs"})
@@ -156,6 +165,14 @@ func (j *Jobs) job(p *submitfile.Job, warn func(submitfile.Warning)) *job {
 	}
 	return one
 }
+
+// Doomed returns what is certainly wrong with the jobs and was let pass, as Options.Lenient asks;
+// nil: nothing is. What Options.Exists finds is not part of it.
+func (j *Jobs) Doomed() error { return j.doomed }
+
+// FileChecks returns what the description asks for by skip_filechecks: not to look whether files
+// and folders are there, or to warn only.
+func (j *Jobs) FileChecks() (skip, warn bool) { return j.skips, j.doubts }
 
 // Count returns how many jobs the description asks for.
 func (j *Jobs) Count() int {

@@ -162,6 +162,16 @@ func Materialize(digest io.ReadSeeker, domain string, cluster, first, n int, off
 // errLate says that a description has no jobs to keep back.
 var errLate = errors.New("no jobs are kept back")
 
+// First makes the procs that are there from the beginning, for a caller that looks at them:
+// those of Begin, or of Expand where none are kept back.
+func (j *Jobs) First(cluster int) (Cluster, error) {
+	late, ok := j.Late()
+	if _, all := j.description.Queues(); ok && late.Room(0, 0) < all {
+		return j.expand(cluster, 0, late.Room(0, 0))
+	}
+	return j.Expand(cluster)
+}
+
 // Begin makes the procs that are there from the beginning, and what makes the
 // others: the digest, and where in it the item of the next proc begins. No digest:
 // all procs are there.

@@ -143,6 +143,17 @@ func likeRequest(key string) string {
 	return requestPrefix + meant
 }
 
+// meantFor says, behind "not given", which name of the description is likely to be meant for
+// a command, or what to do instead.
+func (j *Jobs) meantFor(command, instead string) string {
+	for _, a := range j.description.Assignments() {
+		if near, ok := nearest.Name(a.Name, suggestions); ok && near == command && !isCommand(strings.ToLower(a.Name)) {
+			return fmt.Sprintf("; did you mean %s by %s in line %d?", command, a.Name, a.Place().Line)
+		}
+	}
+	return ": " + instead
+}
+
 // unknown words the warning of a name that is no command, and tells whether it
 // is near to one.
 func unknown(name string) (warning string, near bool) {

@@ -6,7 +6,9 @@ import (
 	"path"
 	"strings"
 
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 )
 
 // execution sets what is run and where.
@@ -43,7 +45,7 @@ func (j *job) execution() error {
 		return err
 	}
 	if !u.contained() {
-		return refuseAt(j.Line(), "executable", "not given: name the program that is to be run")
+		return refuseAt(j.Line(), "executable", "not given%s", j.meantFor("executable", "name the program that is to be run"))
 	}
 	// The image knows what to run.
 	j.setString(pool.AttrCmd, "")
@@ -82,6 +84,31 @@ func (j *job) shell() (g given, ok bool, err error) {
 		return given{}, false, err
 	}
 	return j.command("shell")
+}
+
+// undefinedInShell refuses a shell line with macros that are not defined: they are empty, and
+// were nearly always meant for the shell, as in $(date).
+func (j *job) undefinedInShell(undefined []submitfile.Warning) error {
+	if len(undefined) == 0 {
+		return nil
+	}
+	g, ok, err := j.shell()
+	if !ok || err != nil {
+		return err
+	}
+	at := g.Place(0)
+	for _, w := range undefined {
+		if w.File != at.File || w.Line != at.Line {
+			continue
+		}
+		name := submitfile.Shorten(w.Undefined)
+		refusal := j.refuse(g, "$(%s): no macro has this name; write $(DOLLAR)(%s) for the shell's own $(%s)", name, name, name)
+		if !j.options.Lenient {
+			return refusal
+		}
+		j.doomed = cmp.Or(j.doomed, refusal)
+	}
+	return nil
 }
 
 // program is what a description says of the executable.
@@ -196,6 +223,12 @@ func (j *job) exists(g given, dir bool) error {
 	case told && !plain:
 		return j.refuse(skip, "%q: want true, false or warn", skip.Text)
 	}
+	if waits, err := j.startsLater(); err != nil {
+		return err
+	} else if waits {
+		j.caution(g, "%s: %v: the job is held if it is so when it starts", g.Text, bad)
+		return nil
+	}
 	if j.options.Lenient {
 		j.caution(g, "%s: %v: with this, jobs would not be submitted", g.Text, bad)
 		return nil
@@ -211,6 +244,26 @@ func (j *Jobs) askOnce(q question, ask func() error) error {
 		j.checked[q] = bad
 	}
 	return bad
+}
+
+// fileChecks notes skip_filechecks for FileChecks.
+func (j *job) fileChecks() error {
+	g, _, err := j.command("skip_filechecks")
+	skip, _ := truth(g.Text)
+	j.skips = j.skips || skip
+	j.doubts = j.doubts || strings.EqualFold(g.Text, "warn")
+	return err
+}
+
+// startsLater reports whether a file that is missing at submission may well be there when the
+// job starts: the job waits for others, which may make it, or until it is released.
+func (j *job) startsLater() (bool, error) {
+	for _, c := range [...]struct{ command, attr string }{{"after_ok", jobpolicy.AttrAfterOk}, {"after_any", jobpolicy.AttrAfterAny}} {
+		if _, ok, err := j.asked(c.command, c.attr); ok || err != nil {
+			return ok, err
+		}
+	}
+	return j.boolean("hold", false)
 }
 
 // standardFiles are the parts that set standard input, output and error. Their

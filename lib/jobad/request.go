@@ -214,6 +214,9 @@ func (j *job) otherRequests() ([]request, error) {
 			continue
 		}
 		r, err := j.otherRequest(g, key)
+		if meant := likeRequest(key); err != nil && meant != "" {
+			return nil, j.refuse(g, "no such command; did you mean %s?", meant)
+		}
 		if err != nil {
 			return nil, err
 		}

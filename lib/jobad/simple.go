@@ -3,6 +3,7 @@ package jobad
 import (
 	"errors"
 	"math"
+	"regexp"
 	"strconv"
 	"strings"
 
@@ -92,6 +93,9 @@ func (c *Command) setting(j *job, g given) (setting, error) {
 		n, err := j.integer(g, c.kind == natural)
 		return setting{c.Attr, strconv.FormatInt(n, 10), false}, err
 	case seconds:
+		if n, ok := Span(g.Text); ok {
+			return setting{c.Attr, strconv.FormatInt(n, 10), false}, nil
+		}
 		return setting{c.Attr, g.Text, false}, j.checkSeconds(g)
 	default:
 		_, err := j.compile(g, g.Text)
@@ -131,6 +135,30 @@ func (j *job) checkSeconds(g given) error {
 		return j.refuse(g, "%s: want seconds, a whole number from 0 up", submitfile.Shorten(g.Text))
 	}
 	return nil
+}
+
+// spans are the ways to write a span of time besides seconds: 2h, 1h30m, 2d; and 1:30:00 or
+// 2-12:00:00, with days before the hyphen.
+var spans = [...]*regexp.Regexp{
+	regexp.MustCompile(`^(?:([0-9]{1,5})d)?(?:([0-9]{1,7})h)?(?:([0-9]{1,9})m)?(?:([0-9]{1,10})s)?$`),
+	regexp.MustCompile(`^(?:([0-9]{1,5})-)?([0-9]{1,7}):([0-5][0-9]):([0-5][0-9])$`),
+}
+
+// Span returns the seconds of a span of time that is written as 2h, 90m, 1h30m, 2d, 1:30:00 or
+// 2-12:00:00.
+func Span(text string) (seconds int64, ok bool) {
+	for _, way := range spans {
+		m := way.FindStringSubmatch(text)
+		if m == nil || text == "" {
+			continue
+		}
+		for i, unit := range [...]int64{86400, 3600, 60, 1} {
+			n, _ := strconv.ParseInt(m[1+i], 10, 64) // digits, or nothing
+			seconds += n * unit
+		}
+		return seconds, true
+	}
+	return 0, false
 }
 
 // seconds sets an attribute to a number of seconds, if its command is given.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fairspool/lib/pool"
-	"fairspool/lib/submitfile"
 )
 
 // transferDoubts warns of what is accepted and cannot be done here.
@@ -164,15 +163,9 @@ func (j *job) flag(command, attr string) error {
 	return nil
 }
 
-// inputsThere warns of inputs that are not there, each once. By the time that the
-// job starts they may be; if not, it is held.
+// inputsThere refuses inputs that are not there, as exists does.
 func (j *job) inputsThere(t *transfers) error {
 	if j.options.Exists == nil || j.warn == nil || t.should == transferNo {
-		return nil
-	}
-	if skip, ok, err := j.command("skip_filechecks"); err != nil {
-		return err
-	} else if yes, isTruth := truth(skip.Text); ok && isTruth && yes {
 		return nil
 	}
 	dir, err := j.folder()
@@ -183,21 +176,16 @@ func (j *job) inputsThere(t *transfers) error {
 		if !isLocal(name) || strings.Contains(name, "$$(") {
 			continue
 		}
-		path := absolute(dir.Text, strings.TrimPrefix(name, "file://"))
-		if why := j.missing(path); why != nil {
-			j.caution(t.at(i), "%s: %v: the job is held if it is so when it starts", submitfile.Shorten(path), why)
+		g := t.at(i)
+		g.Text = absolute(dir.Text, strings.TrimPrefix(name, "file://"))
+		if j.answer(g.Text, true) == nil {
+			continue
+		}
+		if err := j.exists(g, false); err != nil {
+			return err
 		}
 	}
 	return nil
-}
-
-// missing says why there is neither a file nor a directory of this name.
-func (j *job) missing(path string) error {
-	err := j.answer(path, false)
-	if err != nil && j.answer(path, true) == nil {
-		return nil
-	}
-	return err
 }
 
 // answer is that of Options.Exists, which is asked once.

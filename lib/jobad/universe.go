@@ -171,9 +171,8 @@ func (j *job) images(u universe) error {
 	case !hasDocker && !hasImage:
 		return j.refuse(g, "container: wants container_image, the image to run")
 	}
-	named, capability := docker, "HasDocker"
+	named := docker
 	if u.container {
-		capability = "HasContainer"
 		j.setExpr(pool.AttrWantContainer, "true")
 	} else {
 		j.setExpr(pool.AttrWantDocker, "true")
@@ -193,7 +192,6 @@ func (j *job) images(u universe) error {
 		wanted, _ := imageAttributes(named.Text, hasDocker)
 		j.setExpr(wanted, "true")
 	}
-	j.caution(named, "waits until a slot says %s", capability)
 	return nil
 }
 

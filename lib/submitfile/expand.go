@@ -103,7 +103,7 @@ func (s *scope) expand(text string, t template, at origin) (string, error) {
 		if !p.Ref {
 			s.out = append(s.out, p.Text...)
 			if p.doubt != "" {
-				s.caution(at, p.doubt)
+				s.caution(at, Warning{Msg: p.doubt})
 			}
 			continue
 		}
@@ -183,7 +183,7 @@ func (s *scope) nameOf(p *part, at origin) (name, key string, ok bool, err error
 // noName returns a reference whose name, put together, is none, as the text
 // that it then is.
 func (s *scope) noName(p *part, name string, at origin) (string, error) {
-	s.caution(at, fmt.Sprintf("$%s(%s): not a name, taken as it stands", p.Function, Shorten(name)))
+	s.caution(at, Warning{Msg: fmt.Sprintf("$%s(%s): not a name, taken as it stands", p.Function, Shorten(name))})
 	if p.hasDefault {
 		fallback, err := s.expand(p.defaultText, s.template(p.defaultText), at)
 		if err != nil {
@@ -213,7 +213,7 @@ func (s *scope) macro(p *part, name, key string, at origin) (string, error) {
 	if err != nil || found && (text != "" || !p.hasDefault) {
 		return text, err
 	}
-	return s.missing(p, found, at, "$("+Shorten(name)+"): not defined, taken as empty")
+	return s.missing(p, found, at, Warning{Msg: "$(" + Shorten(name) + "): not defined, taken as empty", Undefined: name})
 }
 
 // named returns what a name is worth: an item of the queue line, a macro of
@@ -265,7 +265,7 @@ func (s *scope) inside(v *variable, key, name string) (string, error) {
 	return text, s.placed(err, v)
 }
 
-func (s *scope) missing(p *part, defined bool, at origin, warning string) (string, error) {
+func (s *scope) missing(p *part, defined bool, at origin, warning Warning) (string, error) {
 	if p.hasDefault {
 		return s.expand(p.defaultText, s.template(p.defaultText), at)
 	}
@@ -275,11 +275,11 @@ func (s *scope) missing(p *part, defined bool, at origin, warning string) (strin
 	return "", nil
 }
 
-func (s *scope) caution(at origin, warning string) {
+func (s *scope) caution(at origin, warning Warning) {
 	if s.warn != nil {
-		p := at.place(0)
-		p.Col = 0
-		s.warn(Warning{p, warning})
+		warning.Place = at.place(0)
+		warning.Col = 0
+		s.warn(warning)
 	}
 }
 
@@ -291,7 +291,7 @@ func (s *scope) environment(p *part, name string, at origin) (string, error) {
 			return v, nil
 		}
 	}
-	return s.missing(p, false, at, "$ENV("+Shorten(name)+"): not set in the environment, taken as empty")
+	return s.missing(p, false, at, Warning{Msg: "$ENV(" + Shorten(name) + "): not set in the environment, taken as empty"})
 }
 
 // ofSlot leaves $$() to the starter, which knows the slot. What stands within

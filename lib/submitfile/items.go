@@ -76,10 +76,10 @@ func (f *source) foreach(q *queue, l logical, keyword, tail string) error {
 	}
 	q.items.first, q.items.step, q.items.n = e.slice.of(len(q.items.lines))
 	if q.items.n == 0 && before == len(f.warnings) {
-		f.note(Warning{l.place(0), q.label() + ": no items, so no jobs"})
+		f.note(Warning{Place: l.place(0), Msg: q.label() + ": no items, so no jobs"})
 	}
 	if blank {
-		f.note(Warning{l.place(0), q.label() + ": blank lines among the items are left out; HTCondor makes jobs of them"})
+		f.note(Warning{Place: l.place(0), Msg: q.label() + ": blank lines among the items are left out; HTCondor makes jobs of them"})
 	}
 	return nil
 }

@@ -138,7 +138,7 @@ func (f *source) caution(wanted bool, l logical, format string, texts ...string)
 		short = append(short, Shorten(text))
 	}
 	if wanted {
-		f.note(Warning{l.place(0), fmt.Sprintf(format, short...)})
+		f.note(Warning{Place: l.place(0), Msg: fmt.Sprintf(format, short...)})
 	}
 }
 

@@ -97,7 +97,8 @@ func (e *Error) Unwrap() error { return e.Err }
 // Warning is something in a description that may be a mistake.
 type Warning struct {
 	Place
-	Msg string
+	Msg       string
+	Undefined string // the name of a macro that stands there and is not defined; empty: it is about something else
 }
 
 // String returns "file:line: msg".

@@ -221,7 +221,7 @@ func TestLines(t *testing.T) {
 		return nil
 	})
 	for want, p := range map[string]Place{"": {}, "3: ": {Line: 3}, "f: ": {File: "f"}, "f:3: ": {File: "f", Line: 3}} {
-		if got := (Warning{p, "m"}).String(); got != want+"m" {
+		if got := (Warning{Place: p, Msg: "m"}).String(); got != want+"m" {
 			t.Errorf("Warning at %+v = %q, want %q", p, got, want+"m")
 		}
 	}

@@ -205,7 +205,7 @@ func (f *source) say(keyword string, l logical) error {
 	if keyword == "error" {
 		return l.errorf("the description says: %s", Shorten(text))
 	}
-	f.note(Warning{l.place(0), "the description says: " + Shorten(text)})
+	f.note(Warning{Place: l.place(0), Msg: "the description says: " + Shorten(text)})
 	return nil
 }
 
