@@ -56,6 +56,7 @@ type submission struct {
 	owner    string // whose jobs they are
 	warnings int    // so many were printed
 	kept     bool   // the jobs keep their output: see Options.KeepOutput
+	held     []heldProcs
 }
 
 func run(c *cmdline.Call) error {

@@ -5,6 +5,8 @@ import (
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/jobad"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
 	"fairspool/spool"
 )
 
@@ -127,6 +129,13 @@ func (f *forcible) Error() string { return f.error.Error() + " (-force submits i
 
 func (f *forcible) Unwrap() error { return f.error }
 
+// heldProcs are the procs of a run that -force has put on hold.
+type heldProcs struct {
+	first int
+	run   jobad.Run
+	why   operation.Reason
+}
+
 // hold holds procs of a new cluster. Of several troubles of a proc the first is the reason.
 func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 	if !s.Has("force") || len(doomed) == 0 {
@@ -143,6 +152,7 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 			if _, err := operation.Hold(tx, operation.Span{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
 				return err
 			}
+			s.held = append(s.held, heldProcs{first, r, why})
 			break
 		}
 		first += r.Count
@@ -165,7 +175,7 @@ func (s *submission) operation() []string {
 	return words
 }
 
-// logSubmitted writes event 000 of every job to its log, all events of a log
+// logSubmitted writes event 000 of every job to its log, and event 012 of those on hold, all events of a log
 // at once. The jobs are in the queue by now, so what goes wrong is a warning.
 func (s *submission) logSubmitted(k cluster) {
 	if k.id == 0 {
@@ -178,5 +188,11 @@ func (s *submission) logSubmitted(k cluster) {
 	}
 	var log joblog.Events
 	log.Submitted(k.id, k.Cluster, host)
+	for _, h := range s.held {
+		ad := k.adOf(h.run)
+		for p := range h.run.Count {
+			log.Add(pool.JobID{Cluster: k.id, Proc: h.first + p}, ad, userlog.Held{Reason: h.why.Text, Code: h.why.Code, Subcode: h.why.Subcode})
+		}
+	}
 	log.Write(s.Call)
 }

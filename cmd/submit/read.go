@@ -62,6 +62,7 @@ func (s *submission) read() (*jobad.Jobs, error) {
 	if err := s.tellReplaced(d); err != nil {
 		return nil, err
 	}
+	s.tellOverridden(d)
 	jobs, warnings, err := jobad.New(d, surroundings)
 	s.warnOf(warnings)
 	return jobs, err
@@ -93,6 +94,25 @@ func (s *submission) description(of given, language submitfile.Options, o *jobad
 func (s *submission) warnOf(warnings []submitfile.Warning) {
 	for _, w := range warnings {
 		s.warn("%v", w)
+	}
+}
+
+// tellOverridden warns of NAME=VALUE of the command line that the description sets to something else
+// behind it.
+func (s *submission) tellOverridden(d *submitfile.Description) {
+	defined := map[string]string{} // by name in lower case
+	for _, a := range d.Assignments() {
+		key := strings.ToLower(a.Name)
+		value, was := defined[key]
+		switch {
+		case a.Defined:
+			defined[key] = a.Text
+		case was && !a.Appended && a.Text != value:
+			at := submitfile.Place{File: a.Place().File, Line: a.Place().Line}
+			line := fmt.Sprintf("%s=%s", a.Name, submitfile.Shorten(value))
+			s.warn("%v", submitfile.Warning{Place: at, Msg: fmt.Sprintf("%s: goes before %s of the command line; -a '%s' goes before both", a.Name, line, line)})
+			delete(defined, key) // once
+		}
 	}
 }
 

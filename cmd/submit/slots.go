@@ -157,12 +157,16 @@ const mostExpressions = 100
 
 // unknown warns of a name, once.
 func (l *demands) unknown(command, attr string, proc int, what, name string, known []string) {
-	if key := command + " " + name; !l.told[key] {
-		l.told[key] = true
-		if len(l.slots) > 0 {
-			known = slices.Concat(known, l.slots[0].Ad.Names())
-		}
-		l.warn("%v", l.jobs.RefuseCommand(command, attr, proc, fmt.Errorf("%s%s", what, nearest.Hint(name, known))))
+	key := command + " " + name
+	if l.told[key] {
+		return
+	}
+	l.told[key] = true
+	if len(l.slots) > 0 {
+		known = slices.Concat(known, l.slots[0].Ad.Names())
+	}
+	if hint := nearest.Hint(name, known); hint != "" || len(l.slots) > 0 || !l.read { // a pool without slots may get such ones
+		l.warn("%v", l.jobs.RefuseCommand(command, attr, proc, fmt.Errorf("%s%s", what, hint)))
 	}
 }
 

@@ -96,7 +96,11 @@ func (c *Command) setting(j *job, g given) (setting, error) {
 		if n, ok := Span(g.Text); ok {
 			return setting{c.Attr, strconv.FormatInt(n, 10), false}, nil
 		}
-		return setting{c.Attr, g.Text, false}, j.checkSeconds(g)
+		err := j.checkSeconds(g)
+		if err != nil && strings.ContainsAny(g.Text[:1], "0123456789") {
+			err = j.refuse(g, "%s: want a time, as 2:00:00, 90m, 2d or a number of seconds", submitfile.Shorten(g.Text))
+		}
+		return setting{c.Attr, g.Text, false}, err
 	default:
 		_, err := j.compile(g, g.Text)
 		return setting{c.Attr, g.Text, false}, err
