@@ -59,9 +59,6 @@ func (s *submission) runCommandLine(language *submitfile.Options, o *jobad.Optio
 func (s *submission) keepOutput(o *jobad.Options, name string) {
 	s.kept = true
 	o.KeepOutput = fileName(cmp.Or(strings.TrimSpace(s.Value("batch-name")), name))
-	if !s.Has("disable") && !s.Has("owner") { // the rights are those of another user
-		o.Writable = writable
-	}
 }
 
 // lookUp returns the path of a command as a shell finds it: one with a slash is taken from dir,
@@ -105,11 +102,6 @@ func notExecutable(err error) error {
 		return errors.New("is a folder")
 	}
 	return cmdline.Cause(errors.Unwrap(err))
-}
-
-// writable returns an error when no file can be made in a folder.
-func writable(dir string) error {
-	return unix.Faccessat(unix.AT_FDCWD, dir, unix.W_OK|unix.X_OK, unix.AT_EACCESS)
 }
 
 // maxFileName is how many bytes of a job's name the name of its output has.

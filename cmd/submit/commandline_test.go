@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,7 +10,6 @@ import (
 	"testing"
 	"time"
 
-	"golang.org/x/sys/unix"
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/cmdtest"
@@ -121,31 +119,6 @@ func TestLookUp(t *testing.T) {
 	if got, err := lookUp("run", dir); got != dir+"/run" || err != nil {
 		t.Errorf("lookUp(run) in the current folder, which is in PATH, = %s, %v", got, err)
 	}
-}
-
-func TestWritable(t *testing.T) {
-	dir := t.TempDir()
-	if err := writable(dir); err != nil {
-		t.Errorf("writable(%s) = %v", dir, err)
-	}
-	if err := writable(dir + "/none"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("writable(%s/none) = %v, want %v", dir, err, fs.ErrNotExist)
-	}
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
-	if err := writable(dir); os.Geteuid() != 0 && !errors.Is(err, fs.ErrPermission) {
-		t.Errorf("writable(%s), which is not, = %v, want %v", dir, err, fs.ErrPermission)
-	}
-	d, _, err := submitfile.Parse("", commandLine, submitfile.Options{HasQueue: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, _, err = jobad.New(d, jobad.Options{
-		Owner: "alice", Domain: "example.org", Dir: "/data", Command: submitfile.Exactly([]string{"/bin/echo"}), KeepOutput: "echo",
-		Writable: func(string) error { return unix.EACCES },
-	})
-	refusal(t, "submit -- echo (where no file can be made)", err)
 }
 
 func TestWallTime(t *testing.T) {

@@ -326,7 +326,7 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		RequestDisk:   s.Config.DefaultRequestDisk,
 		Arch:          platform.Arch(), OpSys: platform.OpSys, FileSystemDomain: host,
 		AppendRequirements: s.Config.AppendRequirements, AppendRank: s.Config.AppendRank,
-		Environ: environ(), Exists: exists, Lenient: s.Has("dry-run") || s.Has("force"),
+		Environ: environ(), Lenient: s.Has("dry-run") || s.Has("force"),
 	}
 	for _, d := range [...][2]string{
 		{"JOB_DEFAULT_REQUESTCPUS", o.RequestCpus}, {"JOB_DEFAULT_REQUESTMEMORY", o.RequestMemory}, {"JOB_DEFAULT_REQUESTDISK", o.RequestDisk},
@@ -334,9 +334,6 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		if err := jobad.CheckDefaultRequest(d[0], d[1]); err != nil {
 			return o, s.Config.Complain(d[0], err)
 		}
-	}
-	if s.Has("disable") || s.Has("force") { // look does, for jobs that are submitted on hold
-		o.Exists = nil
 	}
 	if operation.IsSGE(s.Config) {
 		o.Settled = operation.SGERuled(&s.Config.SGE)

@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -95,7 +94,7 @@ func (s *submission) tellReplacedBy(flag string, c jobad.Command, d *submitfile.
 		case key == attribute && flag != "batch-name":
 			return &submitfile.Error{Place: at, Msg: fmt.Sprintf("+%s: goes before -%s %s: leave one of them out", c.Attr, flag, submitfile.Shorten(value))}
 		case !a.Appended && a.Text != value && (slices.Contains(names, key) || key == attribute):
-			s.Warn("%v", submitfile.Warning{Place: at, Msg: fmt.Sprintf("%s = %s: -%s %s counts instead", a.Name, submitfile.Shorten(a.Text), flag, submitfile.Shorten(value))})
+			s.warn("%v", submitfile.Warning{Place: at, Msg: fmt.Sprintf("%s = %s: -%s %s counts instead", a.Name, submitfile.Shorten(a.Text), flag, submitfile.Shorten(value))})
 			return nil
 		}
 	}
@@ -129,29 +128,17 @@ func clusters(text string) (string, error) {
 
 func plain(text string) (string, error) { return text, nil }
 
-// times are the ways to write a time: days, hours, minutes and seconds, as 1h30m or 1:30:00.
-var times = [...]*regexp.Regexp{
-	regexp.MustCompile(`^(?:([0-9]+)d)?(?:([0-9]+)h)?(?:([0-9]+)m)?(?:([0-9]+)s?)?$`),
-	regexp.MustCompile(`^()([0-9]+):([0-5][0-9]):([0-5][0-9])$`),
-}
-
 // longest is a hundred years, in seconds.
 const longest = 100 * 365 * 86400
 
 // wallTime reads a time as 2h, 90m, 1h30m, 2d, 1:30:00 or in seconds, and returns the seconds.
 func wallTime(text string) (string, error) {
-	for _, way := range times {
-		m := way.FindStringSubmatch(text)
-		n := 0.0
-		for i, seconds := range [...]float64{86400, 3600, 60, 1} {
-			if m != nil && m[1+i] != "" {
-				x, _ := strconv.ParseFloat(m[1+i], 64) // they are digits
-				n += x * seconds
-			}
-		}
-		if n >= 1 && n <= longest {
-			return strconv.Itoa(int(n)), nil
-		}
+	n, ok := jobad.Span(text)
+	if !ok {
+		n, _ = strconv.ParseInt(text, 10, 64)
 	}
-	return "", errors.New("want a time, as 2h, 90m, 1h30m, 2d, 1:30:00 or a number of seconds")
+	if n < 1 || n > longest {
+		return "", errors.New("want a time, as 2h, 90m, 1h30m, 2d, 1:30:00 or a number of seconds")
+	}
+	return strconv.FormatInt(n, 10), nil
 }

@@ -1,8 +1,6 @@
 package jobad
 
 import (
-	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -60,42 +58,6 @@ func filesOf(t *testing.T, text string, o Options) string {
 		}
 	}
 	return strings.Join(jobs, ", ")
-}
-
-// TestUnwritable holds that jobs which keep their output are refused in a folder where no file
-// can be made, which is looked at once.
-func TestUnwritable(t *testing.T) {
-	for _, c := range []struct {
-		text    string
-		lenient bool
-		asked   string // folders
-		refused bool
-		warned  int
-	}{
-		{"queue 5", false, "[/home/alice]", true, 0},
-		{"queue 5", true, "[/home/alice]", false, 2},
-		{"initialdir = /tmp\nqueue", false, "[/tmp]", false, 0},
-		{"initialdir = /tmp\nqueue 5", false, "[/tmp]", false, 0},
-		{"output = a\nerror = b\nqueue", false, "[]", false, 0},
-	} {
-		var asked []string
-		o := testOptions()
-		o.KeepOutput, o.Lenient = "run", c.lenient
-		o.Writable = func(dir string) error {
-			asked = append(asked, dir)
-			if dir == "/tmp" {
-				return nil
-			}
-			return errors.New("read-only")
-		}
-		d, warnings, err := read(sleep+c.text+"\n", o)
-		if err == nil {
-			_, err = d.Expand(12)
-		}
-		if (err != nil) != c.refused || len(warnings) != c.warned || fmt.Sprint(asked) != c.asked {
-			t.Errorf("%q, lenient %v: %v, %d warnings, asked of %v, want refused %v, %d, %s", c.text, c.lenient, err, len(warnings), asked, c.refused, c.warned, c.asked)
-		}
-	}
 }
 
 // TestCommandAlone holds that nothing else says what jobs run beside a command line.

@@ -1,7 +1,6 @@
 package jobad
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -251,59 +250,5 @@ func TestDomain(t *testing.T) {
 	}
 	if user, _ := c.Ad.EvalString(&classad.Context{}, "User"); user != "alice@cluster.example.org" {
 		t.Errorf("User = %q, want alice@cluster.example.org", user)
-	}
-}
-
-func TestExists(t *testing.T) {
-	o := testOptions()
-	var asked []string
-	o.Exists = func(path string, dir bool) error {
-		asked = append(asked, fmt.Sprint(path, " ", dir))
-		if path == "/none" || path == "/home/alice/x2" {
-			return errors.New("no such file")
-		}
-		return nil
-	}
-	check := func(text string) (*Jobs, error) {
-		d, _, err := read(text, o)
-		return d, err
-	}
-	if _, err := check("executable = /none\nqueue"); err == nil || err.Error() != "a.sub:1: executable: /none: no such file" {
-		t.Errorf("Parse with a missing executable = %v", err)
-	}
-	if _, err := check("executable = /x\ninitialdir = /none\nqueue"); err == nil || err.Error() != "a.sub:2: initialdir: /none: no such file" {
-		t.Errorf("Parse with a missing initialdir = %v", err)
-	}
-	lenient := o
-	lenient.Lenient = true
-	_, warnings, err := read("executable = /none\nqueue", lenient)
-	if want := "a.sub:1: executable: /none: no such file: with this, jobs would not be submitted"; err != nil || len(warnings) != 1 || warnings[0].String() != want {
-		t.Errorf("lenient with a missing executable = %v, %v, want %s", warnings, err, want)
-	}
-	d, err := check("executable = x$(Process)\nqueue 3")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Expand(1); err == nil || err.Error() != "a.sub:1: executable: /home/alice/x2: no such file" {
-		t.Errorf("Expand with a missing executable = %v", err)
-	}
-	for _, text := range []string{
-		"executable = x2\ntransfer_executable = false\nqueue", "executable = /none/$$(Arch)\nqueue",
-		"executable = /none\nskip_filechecks = true\nqueue", "executable = /none\ndocker_image = x\nqueue",
-		"initialdir = /none\nexecutable = /x\nskip_filechecks = warn\nqueue",
-	} {
-		if _, err := check(text); err != nil {
-			t.Errorf("Parse(%q) = %v, want no error", text, err)
-		}
-	}
-	asked = nil
-	if d, err = check("executable = x\ninitialdir = /d\nqueue 50\nqueue 50"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := d.Expand(1); err != nil {
-		t.Fatal(err)
-	}
-	if want := []string{"/d true", "/home/alice/x false"}; !slices.Equal(asked, want) {
-		t.Errorf("Exists was asked %q, want %q", asked, want)
 	}
 }

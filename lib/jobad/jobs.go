@@ -48,20 +48,12 @@ type Options struct {
 	// KeepOutput is the name of jobs whose output is kept where the description names no file
 	// for it: in NAME.CLUSTER.PROC.out and .err in the working directory. Empty: it is not kept.
 	KeepOutput string `json:",omitempty"`
-	// Writable returns an error when no file can be made in a folder, an absolute path, for
-	// such output. The error's text is what follows the path in the message. nil means that
-	// nothing is checked.
-	Writable func(dir string) error `json:"-"`
 
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
 	// Settled are attributes that all jobs have to have in common where some appear as others
 	// finish (max_materialize), for somebody who looks at those that are there first.
 	Settled []string `json:"-"`
-	// Exists returns an error when path, absolute, is no file, or with dir
-	// set, no folder. The error's text is what follows the path in the
-	// message. nil means that nothing is checked.
-	Exists func(path string, dir bool) error `json:"-"`
 	// Lenient makes a warning of what jobs are refused for, for callers who want to see the
 	// ads before all is in its place, or who submit such jobs on hold.
 	Lenient bool `json:"-"`
@@ -72,7 +64,6 @@ type Jobs struct {
 	description   *submitfile.Description
 	options       Options
 	exprs         *classad.Interner
-	checked       map[question]error // answers of Options.Exists and Writable
 	last          *expanded
 	doomed        error // see Doomed
 	skips, doubts bool  // see FileChecks
@@ -83,11 +74,6 @@ type Jobs struct {
 	// Progress, if it is not nil, is told now and then how many procs of how many
 	// Expand has made.
 	Progress func(done, all int)
-}
-
-type question struct {
-	path       string
-	dir, write bool
 }
 
 // New checks a description: its names, and the first job of every queue line.
@@ -107,7 +93,7 @@ func New(d *submitfile.Description, o Options) (*Jobs, []submitfile.Warning, err
 }
 
 func newJobs(d *submitfile.Description, o Options) *Jobs {
-	return &Jobs{description: d, options: withDefaults(o), exprs: classad.NewInterner(), checked: map[question]error{}}
+	return &Jobs{description: d, options: withDefaults(o), exprs: classad.NewInterner()}
 }
 
 // SetDomain replaces Options.Domain, for callers that learn the pool's domain
@@ -167,7 +153,7 @@ func (j *Jobs) job(p *submitfile.Job, warn func(submitfile.Warning)) *job {
 }
 
 // Doomed returns what is certainly wrong with the jobs and was let pass, as Options.Lenient asks;
-// nil: nothing is. What Options.Exists finds is not part of it.
+// nil: nothing is.
 func (j *Jobs) Doomed() error { return j.doomed }
 
 // FileChecks returns what the description asks for by skip_filechecks: not to look whether files

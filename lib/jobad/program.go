@@ -6,7 +6,6 @@ import (
 	"path"
 	"strings"
 
-	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
@@ -160,11 +159,7 @@ func (j *job) program(g given) error {
 	if java || !p.transfer {
 		j.setExpr(pool.AttrTransferExecutable, "false")
 	}
-	g.Text = p.path
-	if !p.transfer || strings.Contains(g.Text, "$$") {
-		return nil // it is elsewhere, or the slot has a say in it
-	}
-	return j.exists(g, false)
+	return nil
 }
 
 // unquotedPath leaves out the double quotes around a path, which HTCondor takes
@@ -183,7 +178,7 @@ func (j *job) folder() (given, error) {
 		return given{Text: j.options.Dir}, err
 	}
 	g.Text = absolute(j.options.Dir, unquotedPath(g.Text))
-	return g, j.exists(g, true)
+	return g, nil
 }
 
 // absolute joins without cleaning: users find their own spelling again. Only of
@@ -199,71 +194,16 @@ func absolute(dir, name string) string {
 	return name
 }
 
-// exists refuses a path that is not there, unless the description leaves that
-// unchecked (skip_filechecks, which may also ask for a warning), or Options do.
-func (j *job) exists(g given, dir bool) error {
-	if j.options.Exists == nil {
-		return nil
-	}
-	skip, told, err := j.command("skip_filechecks")
-	if err != nil {
-		return err
-	}
-	unchecked, plain := truth(skip.Text)
-	if unchecked {
-		return nil
-	}
-	bad := j.answer(g.Text, dir)
-	switch {
-	case bad == nil:
-		return nil
-	case told && strings.EqualFold(skip.Text, "warn"):
-		j.caution(g, "%s: %v", g.Text, bad)
-		return nil
-	case told && !plain:
-		return j.refuse(skip, "%q: want true, false or warn", skip.Text)
-	}
-	if waits, err := j.startsLater(); err != nil {
-		return err
-	} else if waits {
-		j.caution(g, "%s: %v: the job is held if it is so when it starts", g.Text, bad)
-		return nil
-	}
-	if j.options.Lenient {
-		j.caution(g, "%s: %v: with this, jobs would not be submitted", g.Text, bad)
-		return nil
-	}
-	return j.refuse(g, "%s: %w", g.Text, bad)
-}
-
-// askOnce returns the answer to a question, which is asked the first time.
-func (j *Jobs) askOnce(q question, ask func() error) error {
-	bad, known := j.checked[q]
-	if !known {
-		bad = ask()
-		j.checked[q] = bad
-	}
-	return bad
-}
-
 // fileChecks notes skip_filechecks for FileChecks.
 func (j *job) fileChecks() error {
-	g, _, err := j.command("skip_filechecks")
-	skip, _ := truth(g.Text)
-	j.skips = j.skips || skip
-	j.doubts = j.doubts || strings.EqualFold(g.Text, "warn")
-	return err
-}
-
-// startsLater reports whether a file that is missing at submission may well be there when the
-// job starts: the job waits for others, which may make it, or until it is released.
-func (j *job) startsLater() (bool, error) {
-	for _, c := range [...]struct{ command, attr string }{{"after_ok", jobpolicy.AttrAfterOk}, {"after_any", jobpolicy.AttrAfterAny}} {
-		if _, ok, err := j.asked(c.command, c.attr); ok || err != nil {
-			return ok, err
-		}
+	g, told, err := j.command("skip_filechecks")
+	skip, plain := truth(g.Text)
+	warn := strings.EqualFold(g.Text, "warn")
+	if told && !plain && !warn {
+		return j.refuse(g, "%q: want true, false or warn", submitfile.Shorten(g.Text))
 	}
-	return j.boolean("hold", false)
+	j.skips, j.doubts = j.skips || skip, j.doubts || warn
+	return err
 }
 
 // standardFiles are the parts that set standard input, output and error. Their
@@ -282,7 +222,7 @@ func standardFile(command, attr, kept string) part {
 		}
 		switch {
 		case !ok && kept != "" && j.options.KeepOutput != "":
-			g.Text, err = j.keptOutput(command, kept)
+			g.Text = j.keptOutput(kept)
 		case !ok:
 			g.Text = "/dev/null"
 		}
@@ -292,24 +232,9 @@ func standardFile(command, attr, kept string) part {
 }
 
 // keptOutput returns the file of Options.KeepOutput that a command does not name.
-func (j *job) keptOutput(command, end string) (string, error) {
+func (j *job) keptOutput(end string) string {
 	cluster, proc := j.ID()
-	file := fmt.Sprintf("%s.%d.%d%s", j.options.KeepOutput, cluster, proc, end)
-	if j.options.Writable == nil {
-		return file, nil
-	}
-	dir, err := j.folder()
-	if err != nil {
-		return "", err
-	}
-	bad := j.askOnce(question{path: dir.Text, write: true}, func() error { return j.options.Writable(dir.Text) })
-	switch g := (given{Name: command}); {
-	case bad != nil && j.options.Lenient:
-		j.caution(g, "%s: no file can be made there: %v: with this, jobs would not be submitted", dir.Text, bad)
-	case bad != nil:
-		return "", j.refuse(g, "%s: no file can be made there: %w; submit from another folder, or name a file (/dev/null keeps nothing)", dir.Text, bad)
-	}
-	return file, nil
+	return fmt.Sprintf("%s.%d.%d%s", j.options.KeepOutput, cluster, proc, end)
 }
 
 // eventLog sets the path of the event log, which is made absolute.

@@ -94,7 +94,7 @@ func (j *job) transfer() error {
 			return err
 		}
 	}
-	return j.inputsThere(t)
+	return nil
 }
 
 // setFileLists sets the names of what is copied, with commas and no blanks

@@ -1,8 +1,6 @@
 package jobad
 
 import (
-	"errors"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -92,36 +90,6 @@ func TestTransferMistakes(t *testing.T) {
 		if got := said(sleep+c.text+"\nqueue\n", bare()); got != c.want {
 			t.Errorf("read(%q) said %s, want %s", c.text, got, c.want)
 		}
-	}
-}
-
-func TestInputsThere(t *testing.T) {
-	o := bare()
-	var asked []string
-	o.Exists = func(path string, dir bool) error {
-		asked = append(asked, path)
-		if strings.HasPrefix(path, "/home/alice/none") || dir == (path != "/home/alice/run" && !strings.HasSuffix(path, "dir")) {
-			return errors.New("no such file")
-		}
-		return nil
-	}
-	o.Lenient = true
-	got := said(sleep+"initialdir = run\ntransfer_input_files = ../none, /home/alice/none1, dir, x, http://a, $$(OpSys).dat, file:///home/alice/none2\nqueue 3\nqueue", o)
-	want := []string{
-		"a.sub:3: transfer_input_files: fairspool's starter copies files of this machine only: the job waits for a slot whose HasFileTransferPluginMethods has http",
-		"a.sub:3: transfer_input_files: /home/alice/none1: no such file: with this, jobs would not be submitted",
-		"a.sub:3: transfer_input_files: /home/alice/none2: no such file: with this, jobs would not be submitted",
-	}
-	if !slices.Equal(strings.Split(got, "\n"), want) {
-		t.Errorf("warnings of missing inputs = %s, want %s", got, strings.Join(want, "\n"))
-	}
-	for _, path := range []string{"/home/alice/none1", "/home/alice/run/x"} {
-		if n := len(slices.DeleteFunc(slices.Clone(asked), func(p string) bool { return p != path })); n < 1 || n > 2 {
-			t.Errorf("Exists was asked %d times for %s, want once for a file and once for a folder", n, path)
-		}
-	}
-	if got := said(sleep+"skip_filechecks = true\ntransfer_input_files = none\nqueue", o); got != "" {
-		t.Errorf("warnings with skip_filechecks = %s, want none", got)
 	}
 }
 

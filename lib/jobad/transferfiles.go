@@ -162,33 +162,3 @@ func (j *job) flag(command, attr string) error {
 	j.setBool(attr, yes)
 	return nil
 }
-
-// inputsThere refuses inputs that are not there, as exists does.
-func (j *job) inputsThere(t *transfers) error {
-	if j.options.Exists == nil || j.warn == nil || t.should == transferNo {
-		return nil
-	}
-	dir, err := j.folder()
-	if err != nil {
-		return err
-	}
-	for i, name := range t.inputs {
-		if !isLocal(name) || strings.Contains(name, "$$(") {
-			continue
-		}
-		g := t.at(i)
-		g.Text = absolute(dir.Text, strings.TrimPrefix(name, "file://"))
-		if j.answer(g.Text, true) == nil {
-			continue
-		}
-		if err := j.exists(g, false); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// answer is that of Options.Exists, which is asked once.
-func (j *job) answer(path string, dir bool) error {
-	return j.askOnce(question{path: path, dir: dir}, func() error { return j.options.Exists(path, dir) })
-}
