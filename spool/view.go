@@ -71,6 +71,25 @@ func (v *View) Belonging(users []string) []*Cluster {
 	return list
 }
 
+// Owners returns the Owners of the jobs in the queue, each once and in no order. Of most
+// clusters it reads the index only, which is without the few whose jobs have several owners.
+func (v *View) Owners() []string {
+	names := map[string]bool{}
+	list, err := v.state().jobs.some(newWorker, func(e *entry[int]) bool {
+		if name, err := strconv.Unquote(e.owner); err == nil {
+			names[name] = true
+		}
+		return false
+	})
+	must(err)
+	for _, c := range list {
+		if name, ok := c.Ad.EvalString(&classad.Context{}, pool.AttrOwner); ok {
+			names[name] = true
+		}
+	}
+	return slices.Collect(maps.Keys(names))
+}
+
 // Cluster returns one cluster.
 func (v *View) Cluster(id int) (*Cluster, bool) {
 	s := v.state()

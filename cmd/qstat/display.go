@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/nearest"
 	"fairspool/spool"
 )
 
@@ -72,6 +73,10 @@ func (d display) view(q queue) error {
 		spans, missing = d.names.In(q.view)
 	}
 	kept, missing := d.names.Factories(q.view, q.spool.Domain(), missing)
+	if len(kept) == 0 && len(spans) == 0 && d.form != "j" && !c.Has("watch") {
+		_, users := apart(missing)
+		warnOfUsers(q, users)
+	}
 	if len(c.Args) == 0 && d.form != "j" {
 		missing = nil // users without jobs
 	}
@@ -312,6 +317,17 @@ func apart(missing []string) (ids, users []string) {
 		}
 	}
 	return ids, users
+}
+
+// warnOfUsers tells of users without jobs, each with the nearest one that has some.
+func warnOfUsers(q queue, users []string) {
+	if len(users) == 0 {
+		return
+	}
+	owners := q.view.Owners()
+	for _, u := range users {
+		q.call.Warn("warning: %s has no job in the queue%s", u, nearest.Hint(u, owners))
+	}
 }
 
 // everybody stands for all users.

@@ -52,10 +52,16 @@ func (f filter) choose(q queue, spans []selection.Span) ([]selection.Span, error
 	if f.states != everyState || f.slots != nil {
 		spans = f.standing(q, spans)
 	}
-	if f.constraint != nil {
-		return f.constraint.Of(spans, q.call.Now)
+	if f.constraint == nil {
+		return spans, nil
 	}
-	return spans, nil
+	chosen, err := f.constraint.Of(spans, q.call.Now)
+	if err == nil && len(chosen) == 0 {
+		if doubt := f.constraint.Doubt(spans); doubt != "" {
+			q.call.Warn("warning: -constraint: %s", doubt)
+		}
+	}
+	return chosen, err
 }
 
 // standing returns the jobs in the states and on the slots that are wanted.

@@ -2,15 +2,23 @@ package selection
 
 import (
 	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/nearest"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
 // Constraint is an expression that says of each job whether it is meant.
-type Constraint struct{ expr *classad.Expr }
+type Constraint struct {
+	text string
+	expr *classad.Expr
+}
 
 // ParseConstraint reads an expression.
 func ParseConstraint(text string) (*Constraint, error) {
@@ -18,7 +26,7 @@ func ParseConstraint(text string) (*Constraint, error) {
 	if err != nil {
 		return nil, fmt.Errorf("-constraint: %w", err)
 	}
-	return &Constraint{e}, nil
+	return &Constraint{text, e}, nil
 }
 
 // check refuses an expression that looks at no ad and is no boolean: it would be
@@ -91,6 +99,36 @@ func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool,
 func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error) {
 	c := &classad.Context{Now: now, Seed: job ^ uint64(now.UnixNano())}
 	return truth(k.expr.Eval(c, ad, nil))
+}
+
+// Doubt returns what is likely to be wrong with a constraint that is true for none of the spans,
+// empty if nothing is: a name that none of the jobs has. A text without quotes reads as a name.
+func (k *Constraint) Doubt(spans []Span) string {
+	own, external := classad.References(k.expr, classad.New())
+	for _, name := range slices.Concat(own, external) {
+		if len(spans) == 0 || slices.ContainsFunc(spans, func(s Span) bool { return s.Run.Ad.Has(name) }) || knownLater(name) {
+			continue
+		}
+		if meant, ok := nearest.Name(name, slices.Concat(spans[0].Run.Ad.Names(), laterNames)); ok {
+			return fmt.Sprintf("no job has %s; did you mean %s?", name, meant)
+		}
+		quoted := regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllLiteralString(k.text, strconv.Quote(name))
+		return fmt.Sprintf("no job has %s; a text stands in double quotes: -constraint '%s'", name, quoted)
+	}
+	return ""
+}
+
+// laterNames are attributes that jobs get with time, which no job may have now.
+var laterNames = []string{
+	pool.AttrHoldReason, pool.AttrHoldReasonCode, pool.AttrHoldReasonSubCode, pool.AttrReleaseReason, pool.AttrLastHoldReason, pool.AttrRemoveReason,
+	pool.AttrRemoteHost, pool.AttrLastRemoteHost, pool.AttrJobStartDate, "JobCurrentStartDate", pool.AttrNumJobStarts, pool.AttrNumJobMatches,
+	pool.AttrExitCode, pool.AttrExitBySignal, pool.AttrExitSignal, pool.AttrCompletionDate, "RemoteWallClockTime", pool.AttrMemoryUsage,
+	pool.AttrLastMatchTime, pool.AttrVacateReason, pool.AttrLastVacateTime, pool.AttrNumHolds, pool.AttrClusterID, pool.AttrProcID, pool.AttrJobBatchName,
+	pool.AttrAccountingGroup, pool.AttrLastJobStatus, "EnteredCurrentStatus", "CurrentTime",
+}
+
+func knownLater(name string) bool {
+	return slices.ContainsFunc(laterNames, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 func truth(v classad.Value) (bool, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"regexp"
 	"strconv"
 	"strings"
 	"unicode"
@@ -74,6 +75,9 @@ func (n *Names) add(arg string) error {
 	case first < '0' || first > '9':
 		return fmt.Errorf("%q: neither a cluster, a job like 12.0, nor a user", arg)
 	}
+	if m := otherIDs.FindStringSubmatch(arg); m != nil {
+		return fmt.Errorf("%q: no job; did you mean %s.%s?", arg, m[1], m[2])
+	}
 	cluster, rest, dotted := strings.Cut(arg, ".")
 	if !dotted {
 		return n.addClusters(arg)
@@ -98,6 +102,9 @@ func (n *Names) add(arg string) error {
 	n.procs[id.Cluster].add(p)
 	return nil
 }
+
+// otherIDs are jobs of a cluster as they are written elsewhere: 12_0, 12[0], or by mistake.
+var otherIDs = regexp.MustCompile(`^([0-9]{1,9})[,_:\[]([0-9]{1,9})\]?$`)
 
 // addClusters reads 12 or 12-15.
 func (n *Names) addClusters(arg string) error {

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -115,6 +116,7 @@ type Chosen struct {
 	Spans   []Span
 	Late    []Late
 	Refused []Refusal // in the order of the words
+	Doubt   string    // what is likely to be wrong with a constraint that is true for no job; may be empty
 }
 
 // Refusal is a word that names no job, or jobs of somebody else.
@@ -128,7 +130,7 @@ func (q Request) In(v *spool.View, domain string) (Chosen, error) {
 	late, missing := q.late(v, domain, missing)
 	why, toCome := map[string]string{}, q.toCome(v)
 	for _, word := range missing {
-		why[word] = q.missed(word, toCome[word])
+		why[word] = q.missed(v, word, toCome[word])
 	}
 	if q.of != nil {
 		spans = slices.DeleteFunc(spans, func(s Span) bool { return q.of.byUser(s.Run, map[string]bool{}) == "" })
@@ -173,10 +175,12 @@ func (q Request) denied(owner, word string) string {
 }
 
 // missed says why a word names nothing.
-func (q Request) missed(word string, toCome bool) string {
+func (q Request) missed(v *spool.View, word string, toCome bool) string {
 	switch {
+	case q.users[word] && (word == "all" || word == "ALL"):
+		return "no jobs in the queue; -a means all jobs"
 	case q.users[word]:
-		return "no jobs in the queue"
+		return "no jobs in the queue" + nearest.Hint(word, v.Owners())
 	case toCome:
 		return "still to come: until then only its whole cluster can be named"
 	}
@@ -188,8 +192,12 @@ func (q Request) narrow(v *spool.View, ch *Chosen) (err error) {
 	if q.where == nil {
 		return nil
 	}
-	if ch.Spans, err = q.where.Of(ch.Spans, q.now); err != nil {
+	all := ch.Spans
+	if ch.Spans, err = q.where.Of(all, q.now); err != nil {
 		return err
+	}
+	if len(ch.Spans) == 0 {
+		ch.Doubt = q.where.Doubt(all)
 	}
 	var late []Late
 	for _, l := range ch.Late {

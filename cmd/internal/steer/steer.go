@@ -60,6 +60,9 @@ func (k Kind) Run(c *cmdline.Call) error {
 			return err
 		}
 		a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, of: map[string]*outcome{}}
+		if jobs.Doubt != "" {
+			c.Warn("warning: -constraint: %s", jobs.Doubt)
+		}
 		for _, span := range jobs.Spans {
 			if err := a.do(tx, span); err != nil {
 				return err
