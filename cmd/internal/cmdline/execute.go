@@ -145,7 +145,9 @@ func (s Surroundings) act(c Command, x *cli.Context, behind []string) error {
 	}
 	call.CommandLine = behind
 	err = c.perform(call)
-	call.revive()
+	if !c.WithoutSpool {
+		call.revive()
+	}
 	if e := call.close(); err == nil {
 		err = e
 	}

@@ -67,11 +67,27 @@ func opened(f *os.File) (file, error) {
 // set. The caller sets one: so none is lost when two do this at a time.
 func (f file) mend() error {
 	text, err := f.text()
-	if err != nil || strings.HasSuffix(text, f.own) && len(text) == len(unset)+len(f.own) {
+	if err != nil || f.sound(text) {
 		return err
 	}
 	_, err = f.WriteAt([]byte(unset+f.own), 0)
+	if err == nil {
+		err = f.Truncate(int64(len(unset) + len(f.own)))
+	}
 	return err
+}
+
+// sound reports whether a text is one of the file's own.
+func (f file) sound(text string) bool {
+	if rest, ok := strings.CutSuffix(text, f.own); !ok || len(rest) != len(set) {
+		return false
+	}
+	for i := range set {
+		if text[i] != set[i] && text[i] != unset[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // text returns what the file holds, as far as it is read.
@@ -99,7 +115,7 @@ func (f file) put(flag int, on bool) error {
 // spool is not to start its jobs.
 func (f file) flags() (w, m bool, err error) {
 	text, err := f.text()
-	if err != nil || !strings.HasSuffix(text, f.own) {
+	if err != nil || !f.sound(text) {
 		return false, false, err
 	}
 	return text[waits] == set[waits], text[making] == set[making], nil

@@ -79,11 +79,22 @@ func (p Pool) Note() error {
 	return err
 }
 
-// Revive starts a driver if a change waits, or a cycle for one was not completed, and no driver
-// is at work.
-func (p Pool) Revive() (driver *exec.Cmd, err error) {
-	return p.startIf(func(waits, making bool) bool { return waits || making })
+// Left reports whether the spool in dir has a change that waits, or one whose cycle was not
+// completed; if a driver is at work, it may be the driver's.
+func Left(dir string) bool {
+	f, err := open(dir, false)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	w, m, err := f.flags()
+	return err == nil && left(w, m)
 }
+
+func left(waits, making bool) bool { return waits || making }
+
+// Revive starts a driver if Left reports so and no driver is at work.
+func (p Pool) Revive() (driver *exec.Cmd, err error) { return p.startIf(left) }
 
 // startIf starts a driver if the flags are as wanted. A spool without the file has neither flag.
 func (p Pool) startIf(wanted func(waits, making bool) bool) (driver *exec.Cmd, err error) {

@@ -1,0 +1,252 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
+)
+
+// dies names the step at which a driver kills itself, and behind a blank the file that it makes
+// then, so that it is the only one.
+const dies = "NEGOTIATE_TEST_DIES"
+
+// dieAsTold has this process kill itself when it has reached a step, if the environment says so.
+func dieAsTold() {
+	at, mark, told := strings.Cut(os.Getenv(dies), " ")
+	if !told {
+		return
+	}
+	reached = func(s step) {
+		if string(s) != at {
+			return
+		}
+		f, err := os.OpenFile(mark, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return
+		}
+		fmt.Fprintln(f, os.Getpid())
+		syscall.Kill(os.Getpid(), syscall.SIGKILL)
+		select {}
+	}
+}
+
+// drivenPool is a pool that drives itself, with programs of its own: negotiate is this test.
+type drivenPool struct {
+	*testing.T
+	dir string
+}
+
+// programs makes a folder with the commands that a driven pool needs.
+func programs(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, self, filepath.Join(dir, "negotiate"))
+	for _, name := range []string{"submit", "starter", "qstat", "slots"} {
+		copyFile(t, filepath.Join(testenv.Commands(t), name), filepath.Join(dir, name))
+	}
+	return dir
+}
+
+// copyFile copies a program. A link would not do: a program looks for the others beside the file
+// that it is.
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = os.WriteFile(to, text, 0o755)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// newDrivenPool makes a pool of two slots of this machine, with a configuration. Its files are to
+// be named by HERE in shell commands.
+func newDrivenPool(t *testing.T, bin, config string) *drivenPool {
+	t.Helper()
+	p := &drivenPool{t, t.TempDir()}
+	t.Cleanup(p.end)
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	t.Setenv("HERE", p.dir)
+	t.Setenv("FAIRSPOOL_DIR", p.path("spool"))
+	t.Setenv("FAIRSPOOL_CONFIG", p.path("config"))
+	p.write("config", "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\nNEGOTIATOR_MIN_INTERVAL = 0\n"+config)
+	p.write("slots.ads", slot("a")+"\n"+slot("b"))
+	p.run("FAIRSPOOL_CYCLE_ON_CHANGE=false", "slots", "advertise", p.path("slots.ads"))
+	for _, pipe := range []string{"go", "on"} {
+		if err := unix.Mkfifo(p.path(pipe), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+// slot returns the ad of a slot of this machine, which takes any job.
+func slot(name string) string {
+	return fmt.Sprintf("Name = \"%s@node1\"\nMachine = \"node1\"\nMemory = 1024\nRequirements = true\n", name)
+}
+
+func (p *drivenPool) path(name string) string { return filepath.Join(p.dir, name) }
+
+func (p *drivenPool) write(name, text string) {
+	p.Helper()
+	if err := os.WriteFile(p.path(name), []byte(text), 0o600); err != nil {
+		p.Fatal(err)
+	}
+}
+
+// run runs a command that is to succeed, with a variable.
+func (p *drivenPool) run(variable string, args ...string) {
+	p.Helper()
+	c := exec.Command(args[0], args[1:]...)
+	c.Env = append(os.Environ(), variable)
+	if out, err := c.CombinedOutput(); err != nil {
+		p.Fatalf("%v: %v\n%s", args, err, out)
+	}
+}
+
+// on is the variable by which changes start cycles.
+const on = "FAIRSPOOL_CYCLE_ON_CHANGE=true"
+
+// submit submits a job that runs a shell command.
+func (p *drivenPool) submit(command string) {
+	p.Helper()
+	p.run(on, "submit", "shell="+strings.ReplaceAll(command, "HERE", p.dir), "-queue", "1")
+}
+
+// submitDying submits a job whose driver dies at a step, and waits until it is dead.
+func (p *drivenPool) submitDying(at step, command string) {
+	p.Helper()
+	os.Setenv(dies, string(at)+" "+p.path("died"))
+	p.submit(command)
+	os.Unsetenv(dies)
+	testenv.Until(p, "a driver is "+string(at), func() bool {
+		text, _ := os.ReadFile(p.path("died"))
+		pid, err := strconv.Atoi(strings.TrimSpace(string(text)))
+		return err == nil && unix.Kill(pid, 0) != nil
+	})
+}
+
+func (p *drivenPool) has(name, text string) {
+	p.Helper()
+	testenv.Until(p, name+" is "+strconv.Quote(text), func() bool {
+		b, _ := os.ReadFile(p.path(name))
+		return string(b) == text
+	})
+}
+
+// processes returns the command lines of processes that have to do with the pool.
+func (p *drivenPool) processes() (list []string) {
+	names, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, name := range names {
+		line, _ := os.ReadFile(name)
+		if bytes.Contains(line, []byte(p.dir)) {
+			list = append(list, name+" "+string(bytes.ReplaceAll(line, []byte{0}, []byte(" "))))
+		}
+	}
+	return list
+}
+
+// over waits until no process of the pool is left, and holds that no change is then.
+func (p *drivenPool) over() {
+	p.Helper()
+	// A list of processes is old when it has been read: one may have left another behind.
+	none := func() bool { return len(p.processes()) == 0 }
+	testenv.Until(p, "no process is left", func() bool { return none() && none() && none() })
+	text, err := os.ReadFile(p.path("spool/change.lock"))
+	if err != nil || !strings.HasPrefix(string(text), "-- ") {
+		p.Errorf("change.lock has %q, %v, when all is over", text, err)
+	}
+	if log, _ := os.ReadFile(p.path("spool/negotiate.log")); len(log) > 0 {
+		p.Errorf("negotiate.log has %s", log)
+	}
+}
+
+// end ends what a failed test has left.
+func (p *drivenPool) end() {
+	testenv.Await(func() bool {
+		left := p.processes()
+		for _, line := range left {
+			name, _, _ := strings.Cut(strings.TrimPrefix(line, "/proc/"), "/")
+			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
+				syscall.Kill(pid, syscall.SIGKILL)
+			}
+		}
+		return len(left) == 0
+	})
+}
+
+// steps are all of a driver.
+var steps = []step{stepTaken, stepRested, stepBegun, stepCycled, stepPassed, stepDone, stepReleased}
+
+// TestDriverKilledAfterEachStep holds that the next command, which changes nothing, has the job run
+// whose driver was killed, and once.
+func TestDriverKilledAfterEachStep(t *testing.T) {
+	bin := programs(t)
+	for _, at := range steps {
+		t.Run(string(at), func(t *testing.T) {
+			p := newDrivenPool(t, bin, "")
+			p.submitDying(at, "echo ran >>HERE/out")
+			p.run(on, "qstat")
+			p.has("out", "ran\n")
+			p.over()
+			p.has("out", "ran\n")
+		})
+	}
+}
+
+// TestDriverKilledWhileJobsRun holds that a supervisor sees to a change whose driver was killed, and
+// that what it starts is not taken for its job's.
+func TestDriverKilledWhileJobsRun(t *testing.T) {
+	bin := programs(t)
+	for _, at := range steps {
+		t.Run(string(at), func(t *testing.T) {
+			p := newDrivenPool(t, bin, "NEGOTIATOR_INTERVAL = 1\n")
+			p.submit("echo begins >>HERE/first; read word <HERE/go; echo ends >>HERE/first")
+			p.has("first", "begins\n")
+			p.submitDying(at, "echo begins >>HERE/second; read word <HERE/on; echo ends >>HERE/second")
+			p.has("second", "begins\n")
+			p.write("go", "go\n")
+			p.has("first", "begins\nends\n")
+			testenv.Until(t, "the first job has left", func() bool {
+				_, err := os.Stat(p.path("spool/claims.d/1.0.1"))
+				return os.IsNotExist(err)
+			})
+			p.write("on", "go\n")
+			p.has("second", "begins\nends\n")
+			p.over()
+		})
+	}
+}
+
+// TestChangesOfJobs holds that what a job submits is run while it runs, and outlives it.
+func TestChangesOfJobs(t *testing.T) {
+	p := newDrivenPool(t, programs(t), "")
+	p.write("inner", "shell = echo begins >>"+p.dir+"/second; read word <"+p.path("on")+"; echo ends >>"+p.dir+"/second\nqueue\n")
+	p.submit("PATH=" + os.Getenv("PATH") + " FAIRSPOOL_DIR=HERE/spool FAIRSPOOL_CONFIG=HERE/config submit HERE/inner >HERE/said 2>&1; read word <HERE/go; echo ends >>HERE/first")
+	p.has("said", "1 job(s) submitted to cluster 2.\n")
+	p.has("second", "begins\n")
+	p.write("go", "go\n")
+	p.has("first", "ends\n")
+	testenv.Until(t, "the first job has left", func() bool {
+		_, err := os.Stat(p.path("spool/claims.d/1.0.1"))
+		return os.IsNotExist(err)
+	})
+	p.write("on", "go\n")
+	p.has("second", "begins\nends\n")
+	p.over()
+}
