@@ -1,6 +1,7 @@
 package cmd
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -79,6 +80,7 @@ func commands() map[string]func(*testscript.TestScript, bool, []string) {
 	all := maps.Clone(endings)
 	all["keep"], all["same"] = keep, same
 	all["says"], all["refuses"] = prints, refuses
+	all["mistake"] = mistake
 	return all
 }
 
@@ -90,7 +92,7 @@ func prints(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: says [STATUS] COMMAND [ARGS...]")
 	}
-	compare(ts, 0, args)
+	compareOn(ts, "", 0, args)
 }
 
 // refuses fails unless a command exits with 1, or the status given, and prints what its page
@@ -99,15 +101,42 @@ func refuses(ts *testscript.TestScript, neg bool, args []string) {
 	if neg {
 		ts.Fatalf("usage: refuses [STATUS] COMMAND [ARGS...]")
 	}
-	compare(ts, 1, args)
+	compareOn(ts, "", 1, args)
 	if ts.ReadFile("stdout") != "" {
 		ts.Fatalf("standard output is not empty")
 	}
 }
 
-// compare runs a command, and compares its exit status with the one before its name or else
-// with want, and what it prints with its page.
-func compare(ts *testscript.TestScript, want int, args []string) {
+// mistake fails unless a command exits with 1, or the status given, changes nothing in the spool,
+// prints nothing to standard output and one line to standard error, behind which a place in a
+// description may be shown, and the line is that of the page of mistakes. With the status 0 it is
+// a command that goes on with a warning.
+func mistake(ts *testscript.TestScript, neg bool, args []string) {
+	if neg {
+		ts.Fatalf("usage: mistake [STATUS] COMMAND [ARGS...]")
+	}
+	warns := len(args) > 0 && args[0] == "0"
+	if !warns {
+		keep(ts, false, nil)
+	}
+	compareOn(ts, "mistakes", 1, args)
+	bad := strings.Split(strings.TrimSuffix(ts.ReadFile("stderr"), "\n"), "\n")
+	switch {
+	case !warns && ts.ReadFile("stdout") != "":
+		ts.Fatalf("standard output is not empty")
+	case bad[0] == "" || len(bad) > 1 && !(len(bad) == 3 && strings.HasPrefix(bad[1], "    ")):
+		ts.Fatalf("standard error has %q, want one line", bad)
+	case warns && !strings.Contains(bad[0], ": warning: "):
+		ts.Fatalf("standard error has %q, want a warning", bad[0])
+	}
+	if !warns {
+		same(ts, false, nil)
+	}
+}
+
+// compareOn runs a command, and compares its exit status with the one before its name or else
+// with want, and what it prints with a page; empty: the command's.
+func compareOn(ts *testscript.TestScript, page string, want int, args []string) {
 	if len(args) > 0 {
 		if n, err := strconv.Atoi(args[0]); err == nil {
 			want, args = n, args[1:]
@@ -127,7 +156,7 @@ func compare(ts *testscript.TestScript, want int, args []string) {
 	if status != want {
 		ts.Fatalf("exit status %d, want %d", status, want)
 	}
-	ts.Check(ts.Value(calls{}).(*cmdtest.Calls).Printed(args[0], args[1:], status, ts.ReadFile("stdout"), ts.ReadFile("stderr")))
+	ts.Check(ts.Value(calls{}).(*cmdtest.Calls).PrintedOn(cmp.Or(page, args[0]), args, status, ts.ReadFile("stdout"), ts.ReadFile("stderr")))
 }
 
 // leavesOut reports whether a script leaves out lines because the test is not root's.

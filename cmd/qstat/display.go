@@ -73,7 +73,7 @@ func (d display) view(q queue) error {
 		spans, missing = d.names.In(q.view)
 	}
 	kept, missing := d.names.Factories(q.view, q.spool.Domain(), missing)
-	if len(kept) == 0 && len(spans) == 0 && d.form != "j" && !c.Has("watch") {
+	if len(kept) == 0 && len(spans) == 0 && d.form != "j" && forPeople(c) {
 		_, users := apart(missing)
 		warnOfUsers(q, users)
 	}
@@ -317,6 +317,11 @@ func apart(missing []string) (ids, users []string) {
 		}
 	}
 	return ids, users
+}
+
+// forPeople reports whether a person reads what is shown, once.
+func forPeople(c *cmdline.Call) bool {
+	return !slices.ContainsFunc([]string{"watch", "xml", "json", "af", "long"}, c.Has)
 }
 
 // warnOfUsers tells of users without jobs, each with the nearest one that has some.

@@ -56,7 +56,7 @@ func (f filter) choose(q queue, spans []selection.Span) ([]selection.Span, error
 		return spans, nil
 	}
 	chosen, err := f.constraint.Of(spans, q.call.Now)
-	if err == nil && len(chosen) == 0 {
+	if err == nil && len(chosen) == 0 && forPeople(q.call) {
 		if doubt := f.constraint.Doubt(spans); doubt != "" {
 			q.call.Warn("warning: -constraint: %s", doubt)
 		}

@@ -130,8 +130,18 @@ func TestTable(t *testing.T) {
 		}
 	}
 	displays(t, "", "2 1.500 1.1")
-	if status, out, bad := qstat("dave"); status != 0 || out+bad != "" {
-		t.Errorf("qstat dave = %d, %q, %q, want nothing", status, out, bad)
+	for _, c := range []struct{ args, want string }{
+		{"dave", "qstat: warning: dave has no job in the queue\n"},
+		{"-u carl", "qstat: warning: carl has no job in the queue; did you mean carol?\n"},
+		{"-u carl,bob", ""},
+		{"-json -u carl", ""},
+		{"-constraint Owner==carol", "qstat: warning: -constraint: no job has carol; a text stands in double quotes: -constraint 'Owner==\"carol\"'\n"},
+		{"-constraint JobSatus==2", "qstat: warning: -constraint: no job has JobSatus; did you mean JobStatus?\n"},
+		{"-constraint JobStatus==77", ""},
+	} {
+		if status, _, bad := qstat(strings.Fields(c.args)...); status != 0 || bad != c.want {
+			t.Errorf("qstat %s = %d, %q, want %q", c.args, status, bad, c.want)
+		}
 	}
 }
 

@@ -126,10 +126,9 @@ func (m *Messages) Test(t testing.TB, test string, partial bool, folders map[str
 	return c
 }
 
-// Printed compares what a call of a command printed with the page's entry.
-func (c *Calls) Printed(command string, args []string, status int, out, bad string) error {
-	call := strings.Join(quoted(append([]string{command}, args...)), " ")
-	return c.compare(command, call, status, narrow(out), narrow(bad))
+// PrintedOn compares what a call, a command and its arguments, printed with its entry on a page.
+func (c *Calls) PrintedOn(page string, call []string, status int, out, bad string) error {
+	return c.compare(page, strings.Join(quoted(call), " "), status, narrow(out), narrow(bad))
 }
 
 func (c *Calls) compare(command, call string, status int, out, bad string) error {

@@ -112,6 +112,9 @@ func (k *Constraint) Doubt(spans []Span) string {
 		if meant, ok := nearest.Name(name, slices.Concat(spans[0].Run.Ad.Names(), laterNames)); ok {
 			return fmt.Sprintf("no job has %s; did you mean %s?", name, meant)
 		}
+		if strings.EqualFold(strings.TrimSpace(k.text), name) {
+			return "no job has " + name
+		}
 		quoted := regexp.MustCompile(`\b`+regexp.QuoteMeta(name)+`\b`).ReplaceAllLiteralString(k.text, strconv.Quote(name))
 		return fmt.Sprintf("no job has %s; a text stands in double quotes: -constraint '%s'", name, quoted)
 	}
