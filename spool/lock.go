@@ -219,6 +219,9 @@ func (s *Spool) Negotiating(wait time.Duration, fn func() error) error {
 	began := false
 	err := s.locked("negotiate.lock", wait, func(file) error {
 		began = true
+		if err := s.refreshDomain(); err != nil {
+			return err
+		}
 		return fn()
 	})
 	if !began && errors.Is(err, ErrLocked) {

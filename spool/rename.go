@@ -108,14 +108,13 @@ func (s *Spool) finishDomain(names []byte) error {
 // a renaming or takes it back whose process died. It fails if the domain is not the one by
 // which the process has worked so far, unless that follows.
 func (s *Spool) settleDomain(w *writing) error {
-	info, err := os.Stat(s.path("VERSION"))
-	if err != nil || s.version.Renaming == "" && s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) {
-		return nil // a VERSION that is missing is for those who open the spool
+	if info := s.replaced(); info != nil {
+		v, err := s.readVersion()
+		if err != nil {
+			return err
+		}
+		s.version, s.seen = v, info
 	}
-	if s.version, err = s.readVersion(); err != nil {
-		return err
-	}
-	s.seen = info
 	was := s.domain
 	switch {
 	case s.version.Renaming == "":
@@ -145,6 +144,30 @@ func (s *Spool) settleDomain(w *writing) error {
 		return fmt.Errorf("spool %s: its UID_DOMAIN was renamed from %s to %s just now: nothing was changed, run the command again", s.dir, was, s.domain)
 	}
 	return nil
+}
+
+// replaced returns VERSION as a file if it may have been replaced since it was read; nil if not,
+// and if it is missing, which is for those who open the spool.
+func (s *Spool) replaced() os.FileInfo {
+	info, err := os.Stat(s.path("VERSION"))
+	if err != nil || s.seen != nil && os.SameFile(info, s.seen) && info.ModTime().Equal(s.seen.ModTime()) {
+		return nil
+	}
+	return info
+}
+
+// refreshDomain reads VERSION again for a process that has just got the lock under which the
+// domain stays: it may have been renamed while the process waited.
+func (s *Spool) refreshDomain() (err error) {
+	info := s.replaced()
+	if info == nil {
+		return nil
+	}
+	if s.version, err = s.readVersion(); err == nil {
+		s.seen = info
+		s.domain, err = s.domainOf(s.version)
+	}
+	return err
 }
 
 // FollowDomain is for a process that lives long and uses no domain but Domain, in each

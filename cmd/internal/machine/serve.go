@@ -7,6 +7,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -78,10 +79,7 @@ func (m Machine) Whole(c *cmdline.Call) (*classad.Ad, error) {
 
 // size says what the machine has: "2 cpus, 24 GiB memory".
 func (m Machine) size() string {
-	cpus := "1 cpu"
-	if m.Cpus != 1 {
-		cpus = fmt.Sprintf("%d cpus", m.Cpus)
-	}
+	cpus := plural.Count(m.Cpus, "cpu")
 	if m.MemoryMB < 1024 {
 		return fmt.Sprintf("%s, %d MiB memory", cpus, m.MemoryMB)
 	}
