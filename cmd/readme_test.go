@@ -1,7 +1,6 @@
 package cmd
 
 import (
-	"flag"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,32 +11,57 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 )
 
-// TestReadme runs the session in README.md and compares every line; -update
-// writes what the commands print into it.
+// console is a session in a page.
+var console = regexp.MustCompile("(?s)```console\n(.*?)```")
+
+// TestReadme runs the session in README.md as a new user without configuration, and compares
+// every line but for the machine's name and size; -update writes what the commands print into it.
 func TestReadme(t *testing.T) {
 	t.Parallel()
-	const file = "../README.md"
+	host, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	size := regexp.MustCompile(`\d+ cpus?, [\d.]+ GiB`)
+	comparePage(t, "../README.md", func(session string) string {
+		u := newNewUser(t)
+		var b strings.Builder
+		for line := range strings.Lines(session) {
+			if command, ok := strings.CutPrefix(line, "$ "); ok {
+				b.WriteString(line + size.ReplaceAllString(strings.ReplaceAll(u.run(command), host, "node1"), "8 cpus, 31.2 GiB"))
+			}
+		}
+		return b.String()
+	})
+}
+
+// TestTour runs the session in docs/tour.md, likewise, at a time of its own.
+func TestTour(t *testing.T) {
+	t.Parallel()
+	comparePage(t, "../docs/tour.md", func(session string) string { return play(t, session) })
+}
+
+// comparePage compares a page's session with what it prints when it is played.
+func comparePage(t *testing.T, file string, play func(session string) string) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)
 	}
-	block := regexp.MustCompile("(?s)```console\n(.*?)```")
-	session := block.FindSubmatch(text)
+	session := console.FindSubmatch(text)
 	if session == nil {
-		t.Fatal("README.md has no session")
+		t.Fatalf("%s has no session", file)
 	}
-	got := play(t, string(session[1]))
-	if got == string(session[1]) {
-		return
-	}
-	if flag.Lookup("update").Value.String() == "true" {
-		text = block.ReplaceAllLiteral(text, []byte("```console\n"+got+"```"))
+	got := play(string(session[1]))
+	switch {
+	case got == string(session[1]):
+	case cmdtest.Updating():
+		text = console.ReplaceAllLiteral(text, []byte("```console\n"+got+"```"))
 		if err := os.WriteFile(file, text, 0o644); err != nil {
 			t.Fatal(err)
 		}
-		return
+	default:
+		t.Errorf("the session of %s prints\n%s\nnot\n%s", file, got, session[1])
 	}
-	t.Errorf("README.md's session prints\n%s\nnot\n%s", got, session[1])
 }
 
 // play runs a session in a folder of its own, with the files that it shows, and
