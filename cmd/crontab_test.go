@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
 
 	"fairspool/internal/testenv"
@@ -24,17 +23,18 @@ func TestCrontab(t *testing.T) {
 	}
 	u := newNewUser(t)
 	u.run("mkdir -p .config/fairspool && echo 'CYCLE_ON_CHANGE = false' >.config/fairspool/fairspool.toml")
-	u.run("submit -output first -- echo first")
-	u.run("submit -output second -after 1 -- echo second")
+	u.run("submit -name first -output first -- echo first")
+	u.run("submit -name second -output second -after 1 -- echo second")
 	for _, name := range []string{"first", "second"} {
 		cron := u.command(string(line[1]), "LOGNAME=nobody", "SHELL=/bin/sh", "PATH=/usr/bin:/bin")
 		if out, err := cron.CombinedOutput(); err != nil || len(out) > 0 {
 			t.Fatalf("%s prints %q, %v, want nothing: cron would send mail", line[1], out, err)
 		}
-		testenv.Until(t, "the job has written to "+name, func() bool {
-			wrote, _ := os.ReadFile(filepath.Join(u.home, name))
-			return strings.TrimSpace(string(wrote)) == name
+		testenv.Until(t, "the job "+name+" has left the queue", func() bool {
+			return u.run("qstat -constraint 'JobBatchName == \""+name+"\"' -af ProcId") == ""
 		})
-		u.run("qstat -wait " + map[string]string{"first": "1", "second": "2"}[name])
+		if wrote, err := os.ReadFile(filepath.Join(u.home, name)); err != nil || string(wrote) != name+"\n" {
+			t.Errorf("the job wrote %q, %v, want its name", wrote, err)
+		}
 	}
 }
