@@ -60,6 +60,7 @@ func (s *Spool) RenameDomain(to string, fn func(*Tx) error) error {
 func (s *Spool) commitDomain(tx *Tx, w *writing, to string) error {
 	if len(tx.body) == 0 {
 		tx.PutMark(renamedMark, to) // so that there is a transaction
+		tx.PutMark(renamedMark, "")
 		if tx.err != nil {
 			return tx.err
 		}
@@ -79,7 +80,7 @@ func (s *Spool) commitDomain(tx *Tx, w *writing, to string) error {
 	return err
 }
 
-// renamedMark is what the renaming of an empty spool changes.
+// renamedMark is what the renaming of an empty spool changes, for no longer than its transaction.
 const renamedMark = "domain"
 
 // putVersion replaces VERSION, durably.
