@@ -80,11 +80,11 @@ func TestBrief(t *testing.T) {
 // TestBriefEmpty holds what is said where there are no jobs to show.
 func TestBriefEmpty(t *testing.T) {
 	cmdtest.Spool(t, func(*spool.Tx) {})
-	displays(t, "-brief", "-brief -u nobody")
+	displays(t, "-brief")
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		tx.AddCluster(job(t, "alice", ""), []spool.NewRun{{Count: 1}})
 	})
-	displays(t, "-brief", "-brief -u nobody", "-brief -s z")
+	displays(t, "-brief", "-brief -s z")
 }
 
 // TestLayout holds which layout options and FAIRSPOOL_QSTAT choose where standard output is no
