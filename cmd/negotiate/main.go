@@ -161,7 +161,7 @@ func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params) (did Policy, 
 // asked tells whether only a look was asked for, which changes nothing.
 func asked(c *cmdline.Call) (look bool, err error) {
 	if len(c.Args) > 0 {
-		return false, cmdline.Usagef("%s: unexpected argument", c.Args[0])
+		return false, cmdline.Usagef("%s: takes no argument; see negotiate -help", c.Args[0])
 	}
 	for _, pair := range [][]string{{"json", "q"}, {"what-if", "q"}, {"explain", "q"}} {
 		if _, err := c.One(pair...); err != nil {

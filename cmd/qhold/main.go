@@ -31,7 +31,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			steer.Reason("keep TEXT with the jobs as their HoldReason"),
 			cmdline.Force,
 			{Name: "subcode", Args: []string{"N"}, Help: "keep N with the jobs as their HoldReasonSubCode, for scripts; 0 without it"},
-		}),
+		}, selection.Elsewhere),
 		SetUserID: true,
 		Examples: []cmdline.Example{
 			{Does: "a cluster, with the reason", Line: "qhold -reason 'waits for the new data' 12"},

@@ -23,7 +23,7 @@ func filterOf(c *cmdline.Call) (f filter, err error) {
 	if c.Has("s") {
 		var ok bool
 		if f.states, ok = parseStates(c.Value("s")); !ok {
-			return f, cmdline.Usagef("-s %s: want letters of p, r, s, z, hu, ho, hs, hd, hj, ha, h and a", c.Value("s"))
+			return f, cmdline.Usagef("-s %s: want p for waiting, r for running or h for held jobs, or letters of s, z, hu, ho, hs, hd, hj, ha and a", c.Value("s"))
 		}
 	}
 	if c.Has("q") {

@@ -40,7 +40,7 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 			{Name: "w", Aliases: []string{"wide"}, Help: "cut nothing; in the layout of Grid Engine, also show how long each job waited (D+HH:MM:SS)"},
 			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
 			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits, or how it ended; without ID why all jobs wait that do, by the reason"},
-		}, slices.Concat(adprint.Flags, layoutFlags, []cmdline.Flag{startFlag}, waitFlags, pastFlags, watchFlags, refused())...),
+		}, slices.Concat(adprint.Flags, layoutFlags, []cmdline.Flag{startFlag}, waitFlags, pastFlags, watchFlags, elsewhere)...),
 		Examples: []cmdline.Example{
 			{Does: "the whole queue", Line: "qstat"},
 			{Does: "one user's jobs", Line: "qstat -u alice"},
@@ -56,23 +56,26 @@ For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end
 	}
 }
 
-// refused are Grid Engine's options that have no meaning here, and why.
-func refused() []cmdline.Flag {
-	var list []cmdline.Flag
-	for _, f := range [...]struct{ name, why string }{
-		{"explain", "slots have no alarm and error states; slots list -long shows what a slot says"},
-		{"F", "what a slot offers is shown by slots list -long"},
-		{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
-		{"ncb", "no job is bound to cores"},
-		{"pe", "no slot belongs to a parallel environment"},
-		{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
-		{"t", "a job has one task; -g d shows each proc"},
-		{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},
-	} {
-		list = append(list, cmdline.Flag{Name: f.name, Refused: true, Why: f.why})
-	}
-	return list
-}
+// elsewhere are options of Grid Engine's qstat, condor_q and squeue that have no meaning here, or
+// another name.
+var elsewhere = cmdline.Elsewhere(
+	[2]string{"explain", "slots have no alarm and error states; slots list -long shows what a slot says"},
+	[2]string{"F", "what a slot offers is shown by slots list -long"},
+	[2]string{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
+	[2]string{"ncb", "no job is bound to cores"},
+	[2]string{"pe", "no slot belongs to a parallel environment"},
+	[2]string{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
+	[2]string{"t", "a job has one task; -g d shows each proc"},
+	[2]string{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},
+
+	[2]string{"x", "jobs that have ended are shown by -history"}, [2]string{"a", "all jobs are shown without it"}, [2]string{"allusers", "all jobs are shown without it"},
+	[2]string{"run", "running jobs are shown by -s r"}, [2]string{"hold", "held jobs are shown by -s h, their reasons by -j JOB"}, [2]string{"held", "held jobs are shown by -s h, their reasons by -j JOB"},
+	[2]string{"analyze", "why a job waits is shown by -j JOB"}, [2]string{"better-analyze", "why a job waits is shown by -j JOB"},
+	[2]string{"format", "attributes are chosen by -af ATTR..."}, [2]string{"o", "attributes are chosen by -af ATTR..."},
+	[2]string{"n", "the slot of a job is shown without it; -af RemoteHost shows it alone"}, [2]string{"i", "waiting jobs are shown by -s p"},
+	[2]string{"submitter", "users are chosen by -u USER"}, [2]string{"user", "users are chosen by -u USER"}, [2]string{"states", "states are chosen by -s: p waiting, r running, h held"},
+	[2]string{"nobatch", "each job has its line without it"}, [2]string{"batch", "-g d shows each proc"}, [2]string{"global", "there is one queue, the spool's: see -spool"}, [2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
+)
 
 func run(c *cmdline.Call) error {
 	if c.Has("wait") || c.Has("timeout") {

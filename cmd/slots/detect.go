@@ -17,7 +17,7 @@ import (
 // memory and disk equally, or all of it as one partitionable slot.
 func detect(c *cmdline.Call, args []string) error {
 	if len(args) > 0 {
-		return cmdline.Usagef("detect: %s: takes no names", args[0])
+		return cmdline.Usagef("detect: %s: takes no names; -count N makes N slots", args[0])
 	}
 	m, err := machine.This(c)
 	if err != nil {

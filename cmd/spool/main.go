@@ -76,7 +76,7 @@ log tells who did what, one transaction a line, the oldest first.`,
 // noMore refuses arguments beyond those that an action takes.
 func noMore(action string, args []string) error {
 	if len(args) > 0 {
-		return cmdline.Usagef("%s: %s: unexpected argument", action, args[0])
+		return cmdline.Usagef("%s: %s: takes no argument; -spool DIR names another spool", action, args[0])
 	}
 	return nil
 }

@@ -86,6 +86,9 @@ func lookUp(name, dir string) (string, error) {
 
 // asCommand is what to do instead where the arguments are a command and no description.
 func asCommand(file string, words []string) string {
+	if len(words) > 0 && words[0] == "queue" {
+		return fmt.Sprintf("; a queue line stands behind -queue: submit %s -queue %s", file, strings.Join(words[1:], " "))
+	}
 	if _, err := exec.LookPath(file); err != nil {
 		return ""
 	}

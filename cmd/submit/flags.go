@@ -1,10 +1,14 @@
 package main
 
-import "fairspool/cmd/internal/cmdline"
+import (
+	"slices"
+
+	"fairspool/cmd/internal/cmdline"
+)
 
 // flags are those of condor_submit that have a meaning here, with their
 // abbreviations, and our own.
-var flags = []cmdline.Flag{
+var flags = slices.Concat([]cmdline.Flag{
 	{Name: "append", Args: []string{"LINE"}, Min: 1, Repeat: true,
 		Help: "put LINE before every queue line of the description; a queue line is as with -queue"},
 	{Name: "queue", Args: []string{"ARGS..."}, Min: 1,
@@ -32,21 +36,40 @@ var flags = []cmdline.Flag{
 	{Name: "wait", Help: "wait until all the jobs have ended, and exit with their status: that of the first that did not return 0, 128 and the number of the signal for one that was killed"},
 	{Name: "owner", Args: []string{"NAME"}, Help: "submit for NAME instead of yourself; for administrators"},
 	{Name: "single-cluster", Min: 3, Help: "do nothing: the jobs of a description are always one cluster"},
+}, elsewhere)
 
-	refused("unused", "names that nothing refers to are always told of; leave them out of the description"),
-	refused("remote", onePool, "SCHEDD"),
-	refused("pool", onePool, "HOST"),
-	refused("address", onePool, "ADDRESS"),
-	refused("interactive", "jobs run without a terminal: run your shell by ssh or srun"),
-	refused("factory", "give max_materialize or max_idle in the description instead"),
-	refused("digest", "give max_materialize or max_idle in the description instead", "FILE"),
-	refused("dump", "write the job ads with -dry-run FILE instead", "FILE"),
-	refused("stm", "there is no sandbox to be moved", "METHOD"),
-}
+// elsewhere are flags of condor_submit, sbatch and qsub that have no meaning here, or another name.
+var elsewhere = cmdline.Elsewhere(
+	[2]string{"unused", "names that nothing refers to are always reported; leave them out of the description"},
+	[2]string{"remote", onePool}, [2]string{"pool", onePool}, [2]string{"address", onePool},
+	[2]string{"interactive", "jobs run without a terminal: run your shell by ssh or srun"},
+	[2]string{"factory", "give max_materialize or max_idle in the description instead"},
+	[2]string{"digest", "give max_materialize or max_idle in the description instead"},
+	[2]string{"dump", "write the job ads with -dry-run FILE instead"},
+	[2]string{"stm", "there is no sandbox to be moved"},
 
-const onePool = "there is one queue, the spool's: see -spool"
+	[2]string{"J", "name jobs with -name NAME"}, [2]string{"job-name", "name jobs with -name NAME"}, [2]string{"N", "name jobs with -name NAME"},
+	[2]string{"c", "ask for processors with -cpus N"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
+	[2]string{"n", "a job is one process: ask for its processors with -cpus N"}, [2]string{"ntasks", "a job is one process: ask for its processors with -cpus N"},
+	[2]string{"nodes", "a job runs on one machine: ask for its processors with -cpus N"},
+	[2]string{"pe", "a job runs on one machine: ask for its processors with -cpus N"},
+	[2]string{"l", "ask with -cpus N, -memory SIZE, -gpus N and -time TIME"},
+	[2]string{"mem", "ask for memory with -memory SIZE"}, [2]string{"gres", "ask for GPUs with -gpus N"},
+	[2]string{"t", "say how long a job runs with -time TIME; several jobs are made with -queue N"},
+	[2]string{"array", "make several jobs with -queue N; each has its number as $(Process)"},
+	[2]string{"o", "name the file with -output FILE"}, [2]string{"e", "name the file with -error FILE"},
+	[2]string{"p", onePool}, [2]string{"partition", onePool},
+	[2]string{"A", groupCommand}, [2]string{"account", groupCommand}, [2]string{"P", groupCommand},
+	[2]string{"D", "jobs run in the current folder; -a 'initialdir = DIR' is another one"},
+	[2]string{"chdir", "jobs run in the current folder; -a 'initialdir = DIR' is another one"},
+	[2]string{"cwd", "leave it out: jobs run in the current folder"}, [2]string{"V", "leave it out: the job of a command line has your environment; for others, -a 'getenv = true'"},
+	[2]string{"dependency", "wait for other jobs with -after CLUSTER"}, [2]string{"hold_jid", "wait for other jobs with -after CLUSTER"}, [2]string{"W", "wait for other jobs with -after CLUSTER, for the end of these with -wait"},
+	[2]string{"H", "submit on hold with -a 'hold = true'"}, [2]string{"h_rt", "say how long a job runs with -time TIME"},
+	[2]string{"sync", "wait for the end of the jobs with -wait"}, [2]string{"wrap", "run a line of the shell with submit -- sh -c 'LINE'"},
+	[2]string{"mail-type", "ask for mail with -a 'notification = always'"}, [2]string{"m", "ask for mail with -a 'notification = always'"}, [2]string{"M", "name the address with -a 'notify_user = ADDRESS'"},
+)
 
-// refused is a flag of condor_submit that has no meaning here.
-func refused(name, why string, args ...string) cmdline.Flag {
-	return cmdline.Flag{Name: name, Args: args, Refused: true, Why: why}
-}
+const (
+	onePool      = "there is one queue, the spool's: see -spool"
+	groupCommand = "charge a group with -a 'accounting_group = GROUP'"
+)

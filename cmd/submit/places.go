@@ -313,8 +313,8 @@ func folderThere(path string, by rights) error {
 func program(path string, by rights) error {
 	if err := exists(path, false); err != nil {
 		var f *fault
-		if inPath, e := exec.LookPath(filepath.Base(path)); e == nil && inPath != path && errors.As(err, &f) && f.errno == unix.ENOENT {
-			return &fault{f.why + "; did you mean " + inPath + "?", f.errno}
+		if errors.As(err, &f) && f.errno == unix.ENOENT {
+			return &fault{f.why + meantProgram(path), f.errno}
 		}
 		return err
 	}
@@ -324,6 +324,22 @@ func program(path string, by rights) error {
 	default:
 		return may(path, unix.X_OK, "execute", by)
 	}
+}
+
+// meantProgram proposes what may be meant by a program that is missing.
+func meantProgram(path string) string {
+	words := strings.Fields(path)
+	switch inPath, err := exec.LookPath(filepath.Base(path)); {
+	case err == nil && inPath != path:
+		return "; did you mean " + inPath + "?"
+	case strings.Contains(path, "#"):
+		return "; a comment has to have a line of its own"
+	case strings.Contains(path, "/~/") || strings.Contains(path, "/$HOME"):
+		return "; the home folder is $ENV(HOME)"
+	case len(words) > 1 && exists(words[0], false) == nil:
+		return "; what stands behind " + words[0] + " belongs into arguments"
+	}
+	return ""
 }
 
 // source looks at a file that is to be read.

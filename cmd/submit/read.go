@@ -150,6 +150,8 @@ func (s *submission) arguments() (define []string, file string, words []string, 
 		return define, "", nil, s.checkCommandLine(rest)
 	case len(rest) > 0 && rest[0] == "":
 		return nil, "", nil, cmdline.Usagef("the submit description's name is empty")
+	case len(rest) > 1 && rest[1] == "=":
+		return nil, "", nil, cmdline.Usagef("%s =: NAME=VALUE has no blanks around the =", rest[0])
 	case len(rest) > 0:
 		return define, rest[0], rest[1:], nil
 	case isTerminal(s.Stdin):

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -129,7 +130,7 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 		}
 		for _, name := range looks.Own {
 			if !ad.Has(name) && !has(jobNames, name) {
-				l.unknown(x.command, x.attr, proc, "the job has no "+spelled(text, name), name, jobNames)
+				l.unknown(x.command, x.attr, proc, "the job has no ", text, name, jobNames)
 			}
 		}
 		for _, name := range slices.Concat(looks.Other, looks.Either) {
@@ -144,7 +145,7 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 				if request := "Request" + spelled(text, name); ad.Has(request) { // the clause is that of request_NAME
 					command, attr = "request_"+name, request
 				}
-				l.unknown(command, attr, proc, "no slot has "+spelled(text, name), name, slotNames)
+				l.unknown(command, attr, proc, "no slot has ", text, name, slotNames)
 			}
 		}
 	}
@@ -155,8 +156,8 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 // have the same one.
 const mostExpressions = 100
 
-// unknown warns of a name, once.
-func (l *demands) unknown(command, attr string, proc int, what, name string, known []string) {
+// unknown warns of a name in the text of an expression, once.
+func (l *demands) unknown(command, attr string, proc int, what, text, name string, known []string) {
 	key := command + " " + name
 	if l.told[key] {
 		return
@@ -165,8 +166,12 @@ func (l *demands) unknown(command, attr string, proc int, what, name string, kno
 	if len(l.slots) > 0 {
 		known = slices.Concat(known, l.slots[0].Ad.Names())
 	}
-	if hint := nearest.Hint(name, known); hint != "" || len(l.slots) > 0 || !l.read { // a pool without slots may get such ones
-		l.warn("%v", l.jobs.RefuseCommand(command, attr, proc, fmt.Errorf("%s%s", what, hint)))
+	hint := nearest.Hint(name, known)
+	if hint == "" && regexp.MustCompile(`(?i)[=!]=?\s*`+regexp.QuoteMeta(name)+`\b`).MatchString(text) {
+		hint = "; a text stands in double quotes"
+	}
+	if hint != "" || len(l.slots) > 0 || !l.read { // a pool without slots may get such ones
+		l.warn("%v", l.jobs.RefuseCommand(command, attr, proc, fmt.Errorf("%s%s%s", what, spelled(text, name), hint)))
 	}
 }
 

@@ -58,6 +58,11 @@ func selection(c *cmdline.Call) (chosen, error) {
 		}
 		s.since = day
 	}
+	if len(s.users) == 2 {
+		if _, err := strconv.ParseFloat(s.users[1], 64); err == nil {
+			return s, cmdline.Usagef("%s is no submitter: -setfactor %s %s sets a factor, -setprio a priority", s.users[1], s.users[0], s.users[1])
+		}
+	}
 	return s, nil
 }
 

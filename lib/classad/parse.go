@@ -137,7 +137,11 @@ func (p *parser) expected(what string) tree {
 	if p.tok.kind == tokBad {
 		return p.fail(p.tok.pos, p.tok.text)
 	}
-	return p.fail(p.tok.pos, "expected "+what+", found "+p.found())
+	found := p.found()
+	if found == `"="` {
+		found += "; equality is =="
+	}
+	return p.fail(p.tok.pos, "expected "+what+", found "+found)
 }
 
 func (p *parser) found() string {

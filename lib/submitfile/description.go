@@ -110,7 +110,7 @@ func (r *reader) all(text string) error {
 	case r.hasQueue:
 		return nil
 	}
-	return &Error{Place{File: r.Description.file}, "no queue line, so no jobs", nil}
+	return &Error{Place{File: r.Description.file}, "no queue line, so no jobs: end it with the line queue, or queue N", nil}
 }
 
 // commandLine is the file's name for what the command line gives.

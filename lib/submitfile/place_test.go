@@ -111,7 +111,7 @@ a.sub:2: $INT(b): b: want a constant expression
     queue x in (
     ^`},
 		{"the description", "show = a", `
-a.sub: no queue line, so no jobs
+a.sub: no queue line, so no jobs: end it with the line queue, or queue N
 `},
 	} {
 		if got := reported(c.text, w.options()); got != strings.TrimPrefix(c.want, "\n") {

@@ -60,8 +60,8 @@ func TestQueueCounts(t *testing.T) {
 		{"show = a\nqueue -99999999999999999999", "a.sub:2: queue -99999999999999999999: a negative number of jobs"},
 		{"show = a\nqueue 10000000\nqueue", "a.sub:3: queue: more than 10000000 jobs in one cluster"},
 		{"show = a\nqueue 6000000 in (a b)", "a.sub:2: queue 6000000 in (a b): more than 10000000 jobs in one cluster"},
-		{"show = a", "a.sub: no queue line, so no jobs"},
-		{"", "a.sub: no queue line, so no jobs"},
+		{"show = a", "a.sub: no queue line, so no jobs: end it with the line queue, or queue N"},
+		{"", "a.sub: no queue line, so no jobs: end it with the line queue, or queue N"},
 	})
 }
 

@@ -67,6 +67,16 @@ type Flag struct {
 	Why     string
 }
 
+// Elsewhere returns refused flags: those of other batch systems' commands, each by its name and
+// what to do instead.
+func Elsewhere(flags ...[2]string) []Flag {
+	list := make([]Flag, len(flags))
+	for i, f := range flags {
+		list[i] = Flag{Name: f[0], Refused: true, Why: f[1]}
+	}
+	return list
+}
+
 // Example is one line of the examples in -help.
 type Example struct {
 	Does string // what the line does, as a phrase

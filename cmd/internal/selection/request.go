@@ -30,6 +30,14 @@ func Flags(does string) []cmdline.Flag {
 	}
 }
 
+// Elsewhere are options of other batch systems' commands that change jobs.
+var Elsewhere = cmdline.Elsewhere(
+	[2]string{"f", "an administrator's -force lets go of jobs whose machine is gone"}, [2]string{"forcex", "an administrator's -force lets go of jobs whose machine is gone"},
+	[2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
+	[2]string{"t", "procs are named behind a dot: 12.0 or 12.0-9"}, [2]string{"s", "jobs of a state are named by -constraint, such as JobStatus == 1"}, [2]string{"state", "jobs of a state are named by -constraint, such as JobStatus == 1"},
+	[2]string{"user", "users are named by -u USER"}, [2]string{"9", "the job is ended in any case: leave it out"}, [2]string{"KILL", "the job is ended in any case: leave it out"}, [2]string{"signal", "the job is ended in any case: leave it out"},
+)
+
 // Request is which jobs a command line asks to be changed, and who asks.
 type Request struct {
 	Names
