@@ -78,7 +78,7 @@ func mayGo(tx *spool.Tx, names []string) error {
 			if of := parts[name]; of != "" {
 				return fmt.Errorf("%s: is a part of %s, and ends with its job", name, of)
 			}
-			return fmt.Errorf("%s: no such slot", name)
+			return fmt.Errorf("%s: no such slot; slots list shows them", name)
 		}
 		switch jobs := claimed[name]; {
 		case len(jobs) == 1:

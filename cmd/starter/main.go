@@ -57,7 +57,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 
 func run(c *cmdline.Call) error {
 	if len(c.Args) > 0 {
-		return cmdline.Usagef("%s: takes no arguments", c.Args[0])
+		return cmdline.Usagef("%s: takes no arguments; see starter -help", c.Args[0])
 	}
 	handNothingOn()
 	if c.Has("supervise") {

@@ -49,7 +49,7 @@ var elsewhere = cmdline.Elsewhere(
 	[2]string{"stm", "there is no sandbox to be moved"},
 
 	[2]string{"J", "name jobs with -name NAME"}, [2]string{"job-name", "name jobs with -name NAME"}, [2]string{"N", "name jobs with -name NAME"},
-	[2]string{"c", "ask for processors with -cpus N"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
+	[2]string{"c", "ask for processors with -cpus N; the words of a command stand behind --"}, [2]string{"cpus-per-task", "ask for processors with -cpus N"},
 	[2]string{"n", "a job is one process: ask for its processors with -cpus N"}, [2]string{"ntasks", "a job is one process: ask for its processors with -cpus N"},
 	[2]string{"nodes", "a job runs on one machine: ask for its processors with -cpus N"},
 	[2]string{"pe", "a job runs on one machine: ask for its processors with -cpus N"},

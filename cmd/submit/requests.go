@@ -121,7 +121,7 @@ func memory(text string) (string, error) {
 
 func clusters(text string) (string, error) {
 	if _, err := jobpolicy.ParseClusters(text); err != nil {
-		return "", fmt.Errorf("want at most %d numbers of clusters, as in 12 or 12,13", jobpolicy.MaxClusters)
+		return "", fmt.Errorf("want numbers of clusters, as 12 or 12,13, %d at most", jobpolicy.MaxClusters)
 	}
 	return text, nil
 }

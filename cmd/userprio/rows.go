@@ -32,6 +32,11 @@ type chosen struct {
 }
 
 func selection(c *cmdline.Call) (chosen, error) {
+	if len(c.Args) == 2 {
+		if _, err := strconv.ParseFloat(c.Args[1], 64); err == nil {
+			return chosen{}, cmdline.Usagef("%s is no submitter: -setfactor %s %s sets a factor, -setprio a priority", c.Args[1], c.Args[0], c.Args[1])
+		}
+	}
 	s := chosen{
 		users: c.Args, columns: columnsOf(c), context: &classad.Context{Now: c.Now}, quotas: c.Has("quotas") || c.Has("surplus"),
 		rollup: c.Has("grouprollup"), groupsFirst: c.Has("grouporder"), grouped: c.Has("hierarchical"),
@@ -57,11 +62,6 @@ func selection(c *cmdline.Call) (chosen, error) {
 			return s, err
 		}
 		s.since = day
-	}
-	if len(s.users) == 2 {
-		if _, err := strconv.ParseFloat(s.users[1], 64); err == nil {
-			return s, cmdline.Usagef("%s is no submitter: -setfactor %s %s sets a factor, -setprio a priority", s.users[1], s.users[0], s.users[1])
-		}
 	}
 	return s, nil
 }

@@ -138,7 +138,7 @@ func (p *parser) expected(what string) tree {
 		return p.fail(p.tok.pos, p.tok.text)
 	}
 	found := p.found()
-	if found == `"="` {
+	if found == `"="` && strings.HasPrefix(what, "an operator") {
 		found += "; equality is =="
 	}
 	return p.fail(p.tok.pos, "expected "+what+", found "+found)

@@ -289,7 +289,7 @@ func TestErrorsSayWhatWasExpected(t *testing.T) {
 		{"a == = 1", `column 6: expected a value, a name or (, found "="`},
 		{"(a", "column 3: expected an operator or ), found the end of the text"},
 		{"1K", `column 2: expected an operator or the end of the expression, found "K"`},
-		{"a = 1", `column 3: expected an operator or the end of the expression, found "="`},
+		{"a = 1", `column 3: expected an operator or the end of the expression, found "="; equality is ==`},
 		{"f(1,)", `column 5: expected a value, a name or (, found ")"`},
 		{`"abc`, "column 1: a string without its closing quote"},
 		{"a =? b", "column 3: =? (is =?= meant?)"},

@@ -12,7 +12,7 @@ import (
 func TestErrors(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		// the grammar
-		{"", "a.sub: no queue line, so no jobs"},
+		{"", "a.sub: no queue line, so no jobs: end it with the line queue, or queue N"},
 		{"hello\nqueue", `a.sub:1: "hello": want NAME = value, or queue`},
 		{"= 3\nqueue", `a.sub:1: "": not a name`},
 		{"+1x = 3\nqueue", `a.sub:1: +1x: "1x" is no name of an attribute`},

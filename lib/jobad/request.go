@@ -98,6 +98,9 @@ func (j *job) processors(g given) (n float64, isNumber bool, err error) {
 	}
 	e, err := j.compile(g, g.Text)
 	if err != nil {
+		if isMeasure(g.Text) {
+			err = j.refuse(g, "%s: want a number of processors, without a word behind it", submitfile.Shorten(g.Text))
+		}
 		return 0, false, err
 	}
 	n, isNumber = plainNumber(e)

@@ -50,7 +50,7 @@ func TestBranches(t *testing.T) {
 		{"a-b = 1\nqueue", `a.sub:1: "a-b = 1": want NAME = value, or queue; a name has letters, digits, underscores, dots and slashes`},
 		{"-Foo = 1\nqueue", `a.sub:1: "-Foo = 1": want NAME = value, or queue; a name has letters, digits, underscores, dots and slashes`},
 		{"a += 1\nqueue", `a.sub:1: "a += 1": want NAME = value, or queue; there is no +=: want a = $(a) ...`},
-		{"a : 1\nqueue", `a.sub:1: "a : 1": want NAME = value, or queue; want a = value`},
+		{"a : 1\nqueue", `a.sub:1: "a : 1": want NAME = value, or queue; did you mean a = VALUE?`},
 		{"= 1\nqueue", `a.sub:1: "": not a name`},
 		{"+ = 1\nqueue", `a.sub:1: "MY.": not a name`},
 		{"a = \x00\nqueue", "a.sub:1: a NUL byte: not a text file"},

@@ -122,7 +122,7 @@ func meant(text string) string {
 		return "; a name has letters, digits, underscores, dots and slashes"
 	}
 	if word, rest, two := strings.Cut(text, ":"); two && macro.IsName(strings.TrimSpace(word)) && strings.TrimSpace(rest) != "" {
-		return fmt.Sprintf("; want %s = value", strings.TrimSpace(word))
+		return fmt.Sprintf("; did you mean %s = VALUE?", strings.TrimSpace(word))
 	}
 	return ""
 }
