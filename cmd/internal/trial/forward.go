@@ -120,7 +120,7 @@ func (w *World) play() *play {
 		p.on[c.Job] = &onSlot{ad, p.end(c, ad)}
 	}
 	p.takeOut(matched)
-	p.release()
+	p.advance(w.Now)
 	return p
 }
 
