@@ -84,7 +84,7 @@ func TestBriefEmpty(t *testing.T) {
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		tx.AddCluster(job(t, "alice", ""), []spool.NewRun{{Count: 1}})
 	})
-	displays(t, "-brief", "-brief -s z")
+	displays(t, "-brief", "-brief -s z", "-brief -q node9")
 }
 
 // TestLayout holds which layout options and FAIRSPOOL_QSTAT choose where standard output is no

@@ -117,6 +117,6 @@ func TestStartBounded(t *testing.T) {
 // TestStartShown holds the display: which jobs, in which order.
 func TestStartShown(t *testing.T) {
 	starting(t, "WallTimeLimit = 660", "5:WallTimeLimit = 3600", "2:", "1:JobStatus = 5", "1:Requirements = false")
-	displays(t, "-start", "-start 2.3-4 3", "-start -json 2.0 5", "-start -s r", "-start -u bob")
+	displays(t, "-start", "-start 2.3-4 3", "-start -json 2.0 5", "-start -s r", "-start 1")
 	cmdtest.Refuses(t, command(), 2, "-start", "-xml")
 }
