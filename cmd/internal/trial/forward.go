@@ -220,13 +220,14 @@ func (p *play) apply(plan *negotiator.Plan) {
 
 // preempt ends the claim of a job for another, so that it waits again.
 func (p *play) preempt(id pool.JobID) {
-	c, ok := p.claims[id]
-	if !ok {
+	c, j := p.claims[id], p.on[id]
+	if j == nil {
 		return // a claim from outside
 	}
-	ad := p.on[id].ad.Clone()
+	ad := j.ad.Clone()
 	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
 	p.off(c)
+	p.Pool.Running = slices.DeleteFunc(p.Pool.Running, func(r jobprio.Running) bool { return r.First == id })
 	p.Pool.Jobs = append(p.Pool.Jobs, negotiator.Job{First: id, Count: 1, Submitter: c.Submitter, Ad: ad})
 }
 
@@ -234,7 +235,6 @@ func (p *play) preempt(id pool.JobID) {
 func (p *play) off(c pool.Claim) {
 	p.End(c)
 	delete(p.on, c.Job)
-	p.Pool.Running = slices.DeleteFunc(p.Pool.Running, func(r jobprio.Running) bool { return r.First == c.Job })
 }
 
 // next returns when something changes: a job reaches its limit, or a time comes that jobs or
