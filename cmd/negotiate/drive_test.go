@@ -255,7 +255,7 @@ func TestChangesOfJobs(t *testing.T) {
 	p := newDrivenPool(t, programs(t), "")
 	p.write("inner", "shell = echo begins >>"+p.dir+"/second; read word <"+p.path("on")+"; echo ends >>"+p.dir+"/second\nqueue\n")
 	p.submit("PATH=" + os.Getenv("PATH") + " FAIRSPOOL_DIR=HERE/spool FAIRSPOOL_CONFIG=HERE/config submit HERE/inner >HERE/said 2>&1; read word <HERE/go; echo ends >>HERE/first")
-	p.has("said", "1 job(s) submitted to cluster 2.\n")
+	p.has("said", "1 job submitted to cluster 2.\n")
 	p.has("second", "begins\n")
 	p.write("go", "go\n")
 	p.has("first", "ends\n")
