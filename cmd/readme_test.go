@@ -68,7 +68,6 @@ func comparePage(t *testing.T, file string, play func(session string) string) {
 // returns it as it turned out.
 func play(t *testing.T, session string) string {
 	dir := t.TempDir()
-	cmdtest.Share(t, dir)
 	write(t, filepath.Join(dir, "fairspool.toml"), "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\n")
 	// The session shows the file; here is what it shows.
 	if _, shown, ok := strings.Cut(session, "$ cat square.sub\n"); ok {
@@ -81,6 +80,7 @@ func play(t *testing.T, session string) string {
 // playIn runs each line of a session that begins with "$ " in a folder, with a spool below
 // it and some variables, and returns the session as it turned out.
 func playIn(t *testing.T, dir, session string, variables ...string) string {
+	cmdtest.Share(t, dir)
 	path := binaries(t) + string(filepath.ListSeparator) + cmdtest.Users(t)
 	var b strings.Builder
 	for _, line := range strings.Split(session, "\n") {

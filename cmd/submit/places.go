@@ -81,11 +81,11 @@ func (s *submission) look(d *jobad.Jobs, k cluster) (doomed []trouble, refusal e
 	if s.Has("disable") || skip {
 		return nil, nil
 	}
-	err := asuser.Do(s.owner, s.Config.NobodySlotUser, func() error {
+	err := asuser.Do(s.owner, "", func() error {
 		doomed, refusal = s.lookAt(d, k, ofOwner, warn)
 		return nil
 	})
-	if err != nil { // this machine does not know the owner
+	if err != nil { // this machine does not know the owner; one that runs the jobs may
 		doomed, refusal = s.lookAt(d, k, ofOthers, warn)
 	}
 	return doomed, refusal
