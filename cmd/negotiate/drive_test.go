@@ -128,7 +128,8 @@ func (p *drivenPool) submit(command string) {
 	p.run(on, "submit", "shell="+strings.ReplaceAll(command, "HERE", p.dir), "-queue", "1")
 }
 
-// submitDying submits a job whose driver dies at a step, and waits until it is dead.
+// submitDying submits a job whose driver dies at a step, and waits until it is dead and the
+// kernel has freed its lock, which takes a moment longer.
 func (p *drivenPool) submitDying(at step, command string) {
 	p.Helper()
 	p.none("driver is at work", "-on-change") // which would make the cycle instead
@@ -136,13 +137,20 @@ func (p *drivenPool) submitDying(at step, command string) {
 	p.submit(command)
 	os.Unsetenv(dies)
 	testenv.Until(p, "a driver is "+string(at), func() bool {
-		text, err := os.ReadFile(p.path("died"))
-		if err != nil || len(text) == 0 {
-			return false
-		}
-		stat, err := os.ReadFile("/proc/" + strings.TrimSpace(string(text)) + "/stat")
-		return err != nil || bytes.Contains(stat, []byte(") Z ")) // its files are closed
+		text, _ := os.ReadFile(p.path("died"))
+		return len(text) > 0 && !p.locked()
 	})
+}
+
+// locked reports whether a process has the lock of drivers, as the kernel lists it: to try would be
+// to have it.
+func (p *drivenPool) locked() bool {
+	info, err := os.Stat(p.path("spool/change.lock"))
+	list, e := os.ReadFile("/proc/locks")
+	if err != nil || e != nil {
+		p.Fatal(err, e)
+	}
+	return bytes.Contains(list, fmt.Appendf(nil, ":%d ", info.Sys().(*syscall.Stat_t).Ino))
 }
 
 func (p *drivenPool) has(name, text string) {
