@@ -15,6 +15,8 @@
 //	lock             flocked by writers, never removed; who holds it and the
 //	                 acknowledged end of the journal
 //	negotiate.lock   flocked for a whole negotiation cycle
+//	change.lock      flocked by the process that makes a cycle for a change; whether a change
+//	                 waits for one: the commands' alone
 //	fold.lock        flocked while the journal is folded
 //	watch.HOST.lock  flocked while a process watches over that machine; modified when a
 //	                 starter last did
