@@ -46,7 +46,7 @@ func newMachine(t *testing.T) machine {
 		passwd += fmt.Sprintf("%s:x:%d:%d::/:/bin/sh\n", name, uid, uid)
 	}
 	write(t, filepath.Join(m.etc, "passwd"), passwd)
-	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nADMINISTRATORS = [\"admin\"]\n")
+	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nADMINISTRATORS = [\"admin\"]\nDETECT_SLOTS = false\n")
 	write(t, filepath.Join(m.etc, "job.sub"), "executable = /bin/true\nqueue 2\n")
 	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool"} {
 		text, err := os.ReadFile(filepath.Join(built, name))
@@ -186,7 +186,7 @@ func TestOwner(t *testing.T) {
 	m.must(os.Chmod(filepath.Join(m.etc, "root.sub"), 0o600))
 	const first, second = "1 job submitted to cluster 1.\n", "1 job submitted to cluster 2.\n"
 
-	m.expect("fair: -owner alice", m.run(fair, nil, "submit", "-owner", "alice", "/etc/all.sub"), 0, first, "")
+	m.expect("fair: -owner alice", m.run(fair, nil, "submit", "-owner", "alice", "/etc/all.sub"), 0, first, "submit: warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one\n")
 	m.expect("bob: -owner bob", m.sudo("bob", bob, "submit", "-owner", "bob", "/etc/all.sub"), 0, second, "")
 	m.expect("admin: -owner carol", m.sudo("admin", admin, "submit", "-owner", "carol", "/etc/all.sub"), 0, "1 job submitted to cluster 3.\n", "")
 	m.expect("owners", m.run(fair, nil, "qstat", "-af", "Owner"), 0, "alice\nbob\ncarol\n", "")
