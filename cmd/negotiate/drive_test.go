@@ -3,13 +3,16 @@ package main
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -196,9 +199,6 @@ func (p *drivenPool) over() {
 		return err == nil && strings.HasPrefix(string(text), "-- ")
 	})
 	p.none("process is left", "")
-	if log, _ := os.ReadFile(p.path("spool/negotiate.log")); len(log) > 0 {
-		p.Errorf("negotiate.log has %s", log)
-	}
 }
 
 // end ends what a failed test has left.
@@ -206,10 +206,7 @@ func (p *drivenPool) end() {
 	testenv.Await(func() bool {
 		left := p.processes()
 		for _, line := range left {
-			name, _, _ := strings.Cut(strings.TrimPrefix(line, "/proc/"), "/")
-			if pid, err := strconv.Atoi(name); err == nil && pid != os.Getpid() {
-				syscall.Kill(pid, syscall.SIGKILL)
-			}
+			kill(line)
 		}
 		return len(left) == 0
 	})
@@ -274,4 +271,70 @@ func TestChangesOfJobs(t *testing.T) {
 	p.write("on", "go\n")
 	p.has("second", "begins\nends\n")
 	p.over()
+}
+
+// TestDriversKilled kills drivers and their passes at moments that are drawn while jobs are
+// submitted.
+func TestDriversKilled(t *testing.T) { killDrivers(t, 12, 1) }
+
+func TestSoakDriversKilled(t *testing.T) {
+	length, seed := testenv.Soak(t)
+	for end := time.Now().Add(length); time.Now().Before(end); seed++ {
+		killDrivers(t, 1000, seed)
+	}
+}
+
+// killDrivers submits jobs until so many drivers and passes were killed, while a job runs. Then
+// each job is run, without another command, and once.
+func killDrivers(t *testing.T, kills int, seed uint64) {
+	p := newDrivenPool(t, programs(t), "NEGOTIATOR_INTERVAL = 1\n")
+	p.submit("echo begins >>HERE/first; read word <HERE/go")
+	p.has("first", "begins\n")
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		draw := rand.New(rand.NewPCG(seed, 0))
+		for begun := time.Now(); kills > 0 && time.Since(begun) < 20*testenv.Longest; {
+			for _, line := range p.processes() {
+				driver := strings.Contains(line, "-on-change")
+				pass := strings.Contains(line, "/starter ") && strings.HasSuffix(line, " -q ")
+				if (driver || pass) && draw.IntN(4) == 0 && kill(line) {
+					kills--
+				}
+			}
+		}
+	}()
+	jobs := 0
+	for running := true; running; jobs++ {
+		p.submit(fmt.Sprintf("echo %d >>HERE/out", jobs))
+		select {
+		case <-done:
+			running = false
+		default:
+		}
+	}
+	if kills > 0 {
+		t.Fatalf("%d kills were left to do when %d jobs had been submitted", kills, jobs)
+	}
+	testenv.Until(t, fmt.Sprintf("%d jobs have run", jobs), func() bool { return len(p.ran()) >= jobs })
+	p.write("go", "go\n")
+	p.over()
+	ran := p.ran()
+	slices.Sort(ran)
+	if n := len(slices.Compact(slices.Clone(ran))); n != jobs || len(ran) != jobs {
+		t.Errorf("%d jobs ran %d times, want %d jobs, once each", n, len(ran), jobs)
+	}
+}
+
+// ran returns what the jobs of killDrivers have written.
+func (p *drivenPool) ran() []string {
+	text, _ := os.ReadFile(p.path("out"))
+	return strings.Fields(string(text))
+}
+
+// kill kills a process of a list of processes, and reports whether it was there.
+func kill(line string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(line, "/proc/"), "/")
+	pid, err := strconv.Atoi(name)
+	return err == nil && pid != os.Getpid() && syscall.Kill(pid, syscall.SIGKILL) == nil
 }
