@@ -162,6 +162,13 @@ func noSpool(dir string) error {
 	return fmt.Errorf("spool %s: there is no spool here: name one with -spool or FAIRSPOOL_DIR", dir)
 }
 
+// Gone reports whether the spool in a directory was removed, be it not wholly yet: no directory
+// without VERSION is a spool. What is written there would only keep it from being removed.
+func Gone(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, "VERSION"))
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 // Close ends the use of the spool.
 func (s *Spool) Close() error { s.forget(); return nil }
 

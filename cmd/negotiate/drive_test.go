@@ -298,7 +298,7 @@ func killDrivers(t *testing.T, kills int, seed uint64) {
 			for _, line := range p.processes() {
 				driver := strings.Contains(line, "-on-change")
 				pass := strings.Contains(line, "/starter ") && strings.HasSuffix(line, " -q ")
-				if (driver || pass) && draw.IntN(4) == 0 && kill(line) {
+				if (driver || pass) && draw.IntN(2) == 0 && kill(line) {
 					kills--
 				}
 			}

@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/launch"
+	"fairspool/spool"
 )
 
 // checkTime bounds how long the program that makes transparent checkpoints may take to
@@ -109,7 +110,7 @@ func (s *supervisor) checkpoint(t *launch.Transfer, how *operation.Ending, order
 	if order == nil {
 		order = s.look(at.followed)
 	}
-	if order != nil && (order.reason == launch.Removed || s.lock.gone() || spoolIsGone(s.spool.Dir())) {
+	if order != nil && (order.reason == launch.Removed || s.lock.gone() || spool.Gone(s.spool.Dir())) {
 		order.ends(how) // nobody goes on from it
 		return false
 	}

@@ -115,7 +115,7 @@ func (f *follower) look() error {
 	}
 	changed, err := f.claims.Look()
 	if err != nil {
-		if spoolIsGone(f.spool.Dir()) {
+		if spool.Gone(f.spool.Dir()) {
 			return errSpoolGone
 		}
 		f.complain(err)

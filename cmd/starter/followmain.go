@@ -20,7 +20,7 @@ func follow(c *cmdline.Call) error {
 		return err
 	}
 	err = sp.Watching(host, func() error { return watchOver(c, sp, host, signals) })
-	if err != nil && spoolIsGone(sp.Dir()) {
+	if err != nil && spool.Gone(sp.Dir()) {
 		return errSpoolGone // whatever was missing of it first
 	}
 	return err

@@ -50,7 +50,7 @@ func (s *supervisor) gone() error {
 	switch {
 	case s.lock.gone():
 		return errLockGone
-	case !spoolIsGone(s.spool.Dir()):
+	case !spool.Gone(s.spool.Dir()):
 		s.missing = 0
 	case s.missing == goneLooks:
 		return errSpoolGone

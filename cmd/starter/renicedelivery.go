@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
+	"fairspool/spool"
 )
 
 // delivery is what was found out for all jobs of a machine at one moment.
@@ -31,7 +32,7 @@ type delivered struct {
 // The file is written in its place, as it is its own lock. One that is damaged by a
 // crash, or left over from before the machine was started anew, counts as none.
 func (r *reprioritizer) delivered() (d delivery, err error) {
-	if spoolIsGone(r.spool.Dir()) {
+	if spool.Gone(r.spool.Dir()) {
 		return d, nil
 	}
 	if err := makeFolder(r.folder); err != nil {

@@ -51,7 +51,7 @@ func makeFolder(folder string) error {
 	if err != nil || os.Geteuid() != 0 {
 		return err
 	}
-	if parent := filepath.Dir(folder); !spoolIsGone(parent) {
+	if parent := filepath.Dir(folder); !spool.Gone(parent) {
 		err = letThrough(parent, 0)
 	}
 	return errors.Join(err, letThrough(folder, unix.O_NOFOLLOW))

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -233,14 +232,6 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		s.log.Add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
 		time.Sleep(wait)
 	}
-}
-
-// spoolIsGone tells whether the spool was removed, be it not wholly yet: no
-// directory without VERSION is a spool. What we write there now would only
-// keep it from being removed.
-func spoolIsGone(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "VERSION"))
-	return errors.Is(err, os.ErrNotExist)
 }
 
 // describe says in a few words how an attempt ended.

@@ -117,7 +117,7 @@ func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operat
 		if t.Wanted(launch.Ended{Code: how.Code, Signal: how.Signal}) {
 			s.copyBack(t, placed, how)
 		}
-	case how.Lost != "" && t.When == launch.OnExitOrEvict && !s.lock.gone() && !spoolIsGone(s.spool.Dir()):
+	case how.Lost != "" && t.When == launch.OnExitOrEvict && !s.lock.gone() && !spool.Gone(s.spool.Dir()):
 		s.complain(t.Keep())
 	}
 }
@@ -216,7 +216,7 @@ func (s *supervisor) outputFailed(t *launch.Transfer, how *operation.Ending, err
 // has left the queue.
 func (s *supervisor) cleanUp() {
 	s.complain(removeScratch(s.folder, filepath.Base(s.scratch())))
-	if spoolIsGone(s.spool.Dir()) {
+	if spool.Gone(s.spool.Dir()) {
 		return
 	}
 	s.complain(s.spool.View(func(v *spool.View) error {

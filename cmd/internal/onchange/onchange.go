@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/spool"
 )
 
 // Flag is the option of negotiate and starter under which a driver runs them.
@@ -59,8 +61,12 @@ func there(program string) bool { return unix.Access(program, unix.X_OK) == nil 
 func (p Pool) Program(command string) string { return filepath.Join(p.Programs, p.Prefix+command) }
 
 // Changed notes that the queue was changed, and starts a driver unless one is at work. The driver
-// is nil if none was started; otherwise the caller may Wait for it, if it lives on.
+// is nil if none was started; otherwise the caller may Wait for it, if it lives on. In a spool that
+// was removed nothing is made anew.
 func (p Pool) Changed() (driver *exec.Cmd, err error) {
+	if spool.Gone(p.Dir) {
+		return nil, nil
+	}
 	f, err := open(p.Dir, true)
 	if err != nil {
 		return nil, err
@@ -184,6 +190,9 @@ const settled = 100 * time.Millisecond
 
 // lookAtCycle is Look when the last cycle may be long ago.
 func (w *Watch) lookAtCycle(now time.Time) (*exec.Cmd, error) {
+	if spool.Gone(w.Dir) {
+		return nil, nil
+	}
 	first := w.due.IsZero()
 	ago := now.Sub(lastCycle(w.Dir))
 	if ago >= 0 && ago < w.Interval { // else it is due, or of a clock that was set

@@ -27,6 +27,7 @@ func newPool(t *testing.T, script string) testPool {
 	t.Helper()
 	dir := t.TempDir()
 	p := testPool{t, Pool{Dir: dir, Programs: dir, Prefix: "my-", Env: []string{"PATH=" + os.Getenv("PATH")}}}
+	p.write("VERSION", "")
 	p.write("my-negotiate", "#!/bin/sh\ncd "+dir+"\necho \"$@\" >>drivers\n"+script)
 	return p
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/spool"
 )
 
 // Log is such a file, as one process writes to it. It is not for several goroutines at once.
@@ -40,7 +42,7 @@ func (l *Log) Add(err error) {
 		return
 	}
 	l.last = err.Error()
-	if gone(filepath.Dir(l.Path)) {
+	if spool.Gone(filepath.Dir(l.Path)) {
 		return
 	}
 	f, e := l.open()
@@ -90,12 +92,6 @@ func (l *Log) Write(text []byte) (int, error) {
 		l.Add(errors.New(string(line)))
 		l.rest = rest
 	}
-}
-
-// gone reports whether the spool was removed, be it not wholly yet.
-func gone(dir string) bool {
-	_, err := os.Stat(filepath.Join(dir, "VERSION"))
-	return os.IsNotExist(err)
 }
 
 // Detach makes standard output lead nowhere and standard error, on which the Go runtime would
