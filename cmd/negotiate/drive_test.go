@@ -176,7 +176,13 @@ func (p *drivenPool) none(what, text string) {
 		}
 		return true
 	}
-	testenv.Until(p, "no "+what, func() bool { return none() && none() && none() })
+	lists := 0
+	testenv.Until(p, "no "+what, func() bool {
+		if lists++; !none() {
+			lists = 0
+		}
+		return lists == 3
+	})
 }
 
 // processes returns the command lines of processes that have to do with the pool.
