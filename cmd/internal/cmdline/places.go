@@ -112,11 +112,12 @@ func (s Surroundings) called(uid int) string {
 	return name
 }
 
-// Private reports whether the spool in an absolute directory is the caller's own and not
-// the machine's, which an administrator sees to.
+// Private reports whether the spool in an absolute directory is the caller's own: not one that
+// an account keeps for a machine's users, whose administrator sees to it. Root's own is private
+// wherever it is.
 func (c *Call) Private(dir string) bool {
 	around := c.surroundings()
-	return dir != around.Spool && !around.lent()
+	return (dir != around.Spool || around.Effective == 0) && !around.lent()
 }
 
 // usable tells whether the caller may write to the directory, or make it

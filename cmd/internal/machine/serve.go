@@ -14,9 +14,8 @@ import (
 
 // Serve makes this machine the slot of a pool that was never given one: one
 // partitionable slot, as `slots detect -partitionable` makes it. It says so on standard
-// error. Nothing happens where DETECT_SLOTS is false, in the machine's own spool, whose
-// administrator gives it slots, and at a time of the user's own, which is for trying
-// things out.
+// error. Nothing happens where DETECT_SLOTS is false, in a spool that is not private
+// (cmdline.Call.Private), and at a time of the user's own, which is for trying things out.
 func Serve(c *cmdline.Call, s *spool.Spool) error {
 	if !serves(c, s) {
 		return nil
