@@ -42,8 +42,8 @@ run slots advertise "$scratch/pool.ads"
 run slots list | head -n 8
 
 say "Three users; bob's priority factor is 2, carol's is 4 (lower is better)"
-run userprio -setfactor bob@example.org 2
-run userprio -setfactor carol@example.org 4
+run userprio -create -setfactor bob@example.org 2
+run userprio -create -setfactor carol@example.org 4
 for user in alice bob carol; do
   (echo "results = $results"; cat "$here/$user.sub") | submit -owner $user -
 done
