@@ -48,7 +48,7 @@ func newMachine(t *testing.T) machine {
 	write(t, filepath.Join(m.etc, "passwd"), passwd)
 	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nADMINISTRATORS = [\"admin\"]\nDETECT_SLOTS = false\n")
 	write(t, filepath.Join(m.etc, "job.sub"), "executable = /bin/true\nqueue 2\n")
-	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool"} {
+	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool", "slots", "negotiate", "starter"} {
 		text, err := os.ReadFile(filepath.Join(built, name))
 		m.must(err)
 		m.must(os.WriteFile(filepath.Join(m.bin, name), text, 0o755))
@@ -76,7 +76,7 @@ func (m machine) run(uid int, environment []string, args ...string) answer {
 exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
 	line := append([]string{"-m", "sh", "-c", script, "sh", m.etc, m.spools, m.bin, args[0], fmt.Sprint(uid)}, args[1:]...)
 	p := exec.Command("unshare", line...)
-	p.Dir, p.Env = "/", append(environment, "PATH="+os.Getenv("PATH"), "FAIRSPOOL_CYCLE_ON_CHANGE=false")
+	p.Dir, p.Env = "/", append([]string{"PATH=" + os.Getenv("PATH"), "FAIRSPOOL_CYCLE_ON_CHANGE=false"}, environment...)
 	var out, bad bytes.Buffer
 	p.Stdout, p.Stderr = &out, &bad
 	if err := p.Run(); p.ProcessState == nil {
@@ -168,6 +168,44 @@ func TestShared(t *testing.T) {
 			t.Errorf("the log names nobody %s:\n%s", who, log)
 		}
 	}
+}
+
+// TestLentAccountDrives holds that a command of a user to whom the account is lent starts a cycle,
+// and that nothing of that user reaches the cycle and the jobs' supervisors.
+func TestLentAccountDrives(t *testing.T) {
+	t.Parallel()
+	m := newMachine(t)
+	logs := filepath.Join(m.spools, "log")
+	m.must(os.Mkdir(logs, 0o755))
+	m.must(os.Chmod(logs, 0o777))
+	write(t, filepath.Join(m.etc, "slot.ads"), "Name = \"slot1@node1\"\nMachine = \"node1\"\nMemory = 1024\nRequirements = true\n")
+	const job = `tr "\0" "\n" </proc/$PPID/environ >/var/spool/log/some; mv /var/spool/log/some /var/spool/log/all`
+	write(t, filepath.Join(m.etc, "drive.sub"), "shell = "+job+"\nqueue\n")
+	for _, name := range []string{"slot.ads", "drive.sub"} {
+		m.must(os.Chmod(filepath.Join(m.etc, name), 0o644))
+	}
+	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nDETECT_SLOTS = false\n")
+	m.expect("fair: slots", m.run(fair, nil, "slots", "advertise", "/etc/slot.ads"), 0, "1 slot advertised.\n", "")
+	m.expect("bob: submit", m.run(fair, []string{
+		"FAIRSPOOL_CYCLE_ON_CHANGE=", "SUDO_UID=1502", "SUDO_USER=bob", "HOME=/home/bob", "GODEBUG=madvdontneed=1",
+	}, "submit", "/etc/drive.sub"), 0, "1 job submitted to cluster 1.\n", "")
+	var env []byte
+	testenv.Until(t, "the job has run", func() (ran bool) {
+		var err error
+		env, err = os.ReadFile(filepath.Join(logs, "all"))
+		return err == nil
+	})
+	const want = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin\nHOME=/\nUSER=fair\nLOGNAME=fair\nPWD=/\n"
+	if string(env) != want {
+		t.Errorf("the environment of the supervisor is\n%swant\n%s", env, want)
+	}
+	log := m.run(fair, nil, "spool", "log").out
+	for _, line := range strings.Split(log, "\n") {
+		if f := strings.Fields(line); len(f) > 4 && f[4] != "submit" && f[3] != "fair" {
+			t.Errorf("the log has a transaction of the cycle that is not its owner's: %s", line)
+		}
+	}
+	testenv.Until(t, "the job has left", func() bool { return m.run(fair, nil, "qstat", "-af", "ClusterId").out == "" })
 }
 
 // TestOwner holds submit to the rights that submit(1) has for -owner: those of submit itself
