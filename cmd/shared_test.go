@@ -184,7 +184,7 @@ func TestLentAccountDrives(t *testing.T) {
 	for _, name := range []string{"slot.ads", "drive.sub"} {
 		m.must(os.Chmod(filepath.Join(m.etc, name), 0o644))
 	}
-	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nDETECT_SLOTS = false\n")
+	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nNEGOTIATOR_MIN_INTERVAL = 0\nDETECT_SLOTS = false\n")
 	m.expect("fair: slots", m.run(fair, nil, "slots", "advertise", "/etc/slot.ads"), 0, "1 slot advertised.\n", "")
 	m.expect("bob: submit", m.run(fair, []string{
 		"FAIRSPOOL_CYCLE_ON_CHANGE=", "SUDO_UID=1502", "SUDO_USER=bob", "HOME=/home/bob", "GODEBUG=madvdontneed=1",
@@ -205,7 +205,10 @@ func TestLentAccountDrives(t *testing.T) {
 			t.Errorf("the log has a transaction of the cycle that is not its owner's: %s", line)
 		}
 	}
-	testenv.Until(t, "the job has left", func() bool { return m.run(fair, nil, "qstat", "-af", "ClusterId").out == "" })
+	testenv.Until(t, "the job has left, and no change waits", func() bool {
+		flags, err := os.ReadFile(filepath.Join(m.spools, "fairspool", "change.lock"))
+		return err == nil && strings.HasPrefix(string(flags), "-- ") && m.run(fair, nil, "qstat", "-af", "ClusterId").out == ""
+	})
 }
 
 // TestOwner holds submit to the rights that submit(1) has for -owner: those of submit itself
