@@ -100,7 +100,7 @@ func played(t *testing.T, b trial.Bounds) string {
 	return strings.Join(words, ", ")
 }
 
-// A play is bounded by cycles, and by whoever has seen enough; what comes later is not known.
+// A play ends after a number of cycles, or when its caller has seen enough; later starts are unknown.
 func TestStartBounded(t *testing.T) {
 	starting(t, "WallTimeLimit = 6000", "5:WallTimeLimit = 100")
 	const want = "2.0 0s, 2.1 1m40s, 2.2-4 unknown: later than 2026-11-20 23:35:46, up to which 2 cycles were played"

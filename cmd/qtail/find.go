@@ -260,7 +260,7 @@ func (f *file) wrong(err error) error {
 	return fmt.Errorf("%v: %w", f.job, named(f.path, err))
 }
 
-// belongsTo says whose the first thing on the way to a path is that may not be read; nothing
+// belongsTo names the owner of the first folder or file on the way to a path that may not be read; nothing
 // where that is not known.
 func belongsTo(path string) string {
 	for dir := path; ; dir = filepath.Dir(dir) {

@@ -142,7 +142,7 @@ func (t *trail) watch() {
 	if err != nil {
 		return
 	}
-	// The file that is open, whatever has its path, and whoever may go there.
+	// The file that is open, whatever file has its path by now.
 	if _, err := unix.InotifyAddWatch(fd, fmt.Sprintf("/proc/self/fd/%d", t.in.Fd()), unix.IN_MODIFY); err != nil {
 		unix.Close(fd)
 		return

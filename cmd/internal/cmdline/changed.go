@@ -74,7 +74,7 @@ func (c *Call) cycleOnChange() (bool, error) {
 }
 
 // withoutLockWait leaves out of common flags how long this command may wait for a locked spool:
-// nobody waits for a driver.
+// no process waits for a driver.
 func withoutLockWait(common []string) (args []string) {
 	for i := 0; i+1 < len(common); i += 2 {
 		if common[i] != "-lock-wait" {

@@ -35,8 +35,8 @@ func (l *Log) open() (*os.File, error) {
 	return os.OpenFile(l.Path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 }
 
-// Add tells of err. The same trouble in a row is told once. If telling is impossible there is
-// nobody left to tell; in a spool that is gone nothing is made anew.
+// Add appends err to the log. It leaves out an error that equals the one before. An error that
+// cannot be written is lost; in a spool that was removed Add makes no file.
 func (l *Log) Add(err error) {
 	if err.Error() == l.last {
 		return
@@ -95,7 +95,7 @@ func (l *Log) Write(text []byte) (int, error) {
 }
 
 // Detach makes standard output lead nowhere and standard error, on which the Go runtime would
-// speak its last words, to the log: nobody listens to this process from now on.
+// speak its last words, to the log: no process reads its output from now on.
 func (l *Log) Detach() {
 	null, err := os.OpenFile(os.DevNull, os.O_RDWR, 0)
 	if err != nil {
