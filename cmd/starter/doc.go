@@ -28,6 +28,10 @@
 // asks for is a limit where the configuration says so (limits.go, holding.go): a job that
 // takes more is held. It may be bound to processors of its own (affinity.go).
 //
+// A supervisor that leaves its slot without a successor starts a cycle, and while it stays it sees
+// to it, with all others, that there is one each NEGOTIATOR_INTERVAL and that no change is left
+// behind (tenure.go, package onchange).
+//
 // With -watch a starter stays, and starts what is matched as soon as the journal says so
 // (follow*.go); its passes, and the starting, are those of cron. With -drain it marks the
 // machine as drained, and waits until its jobs have left (drain.go). Where systemd runs the
