@@ -22,7 +22,8 @@ const (
 // AddSamples notes what there is to remember of a moment for the tiers whose
 // turn it is, and removes what is too old. It is for a negotiation cycle, inside
 // Negotiating: there is one writer. Samples are no part of a transaction's
-// promise: a power cut may take the last few, and only new names are synced.
+// promise: a power cut may take the last few. New names are synced, and the first
+// samples in each block of the file system.
 func (s *Spool) AddSamples(m history.Moment) error {
 	if err := s.addSamples(m); err != nil {
 		return fmt.Errorf("%s: %w", samplesDir, err)
@@ -230,10 +231,19 @@ func lastBlock(f file) (last *history.Block, end int64, err error) {
 	return last, found.End, err
 }
 
+// blockSize is that of a file system's blocks, in bytes, or a multiple of it.
+const blockSize = 4096
+
 // keep appends the block. One that does not fit is taken back, as far as that
-// succeeds.
-func (f *sampleFile) keep() error {
-	_, err := f.file.WriteAt(f.text, f.end)
+// succeeds. Text that reaches into a new block of the file system is synced: on ext2, a
+// power cut might otherwise leave the size without the text, and in its place lines of a
+// file that was removed.
+func (f *sampleFile) keep() (err error) {
+	if f.end%blockSize == 0 || f.end/blockSize != (f.end+int64(len(f.text)))/blockSize {
+		err = write(f.file, f.text, f.end)
+	} else {
+		_, err = f.file.WriteAt(f.text, f.end)
+	}
 	if err != nil {
 		f.file.Truncate(f.end)
 	}
