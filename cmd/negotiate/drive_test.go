@@ -164,6 +164,15 @@ func (p *drivenPool) has(name, text string) {
 	})
 }
 
+// firstLeaves waits until the first job has left its slot.
+func (p *drivenPool) firstLeaves() {
+	p.Helper()
+	testenv.Until(p, "the first job has left", func() bool {
+		_, err := os.Stat(p.path("spool/claims.d/1.0.1"))
+		return os.IsNotExist(err)
+	})
+}
+
 // none waits until no process of the pool has a text in its command line. A list of processes is
 // old when it has been read, and one may have left another behind: so it takes several.
 func (p *drivenPool) none(what, text string) {
@@ -250,10 +259,7 @@ func TestDriverKilledWhileJobsRun(t *testing.T) {
 			p.has("second", "begins\n")
 			p.write("go", "go\n")
 			p.has("first", "begins\nends\n")
-			testenv.Until(t, "the first job has left", func() bool {
-				_, err := os.Stat(p.path("spool/claims.d/1.0.1"))
-				return os.IsNotExist(err)
-			})
+			p.firstLeaves()
 			p.write("on", "go\n")
 			p.has("second", "begins\nends\n")
 			p.over()
@@ -270,10 +276,7 @@ func TestChangesOfJobs(t *testing.T) {
 	p.has("second", "begins\n")
 	p.write("go", "go\n")
 	p.has("first", "ends\n")
-	testenv.Until(t, "the first job has left", func() bool {
-		_, err := os.Stat(p.path("spool/claims.d/1.0.1"))
-		return os.IsNotExist(err)
-	})
+	p.firstLeaves()
 	p.write("on", "go\n")
 	p.has("second", "begins\nends\n")
 	p.over()

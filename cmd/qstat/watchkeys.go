@@ -18,7 +18,7 @@ type keys struct {
 	was *sys.Termios // the terminal as it was found
 }
 
-// keysOf returns the keys of the terminal that standard input is, nil if it is none.
+// keysOf returns the keys of the terminal that standard input is, and nil if standard input is no terminal.
 func keysOf(c *cmdline.Call) *keys {
 	f, ok := c.Stdin.(*os.File)
 	if !ok {

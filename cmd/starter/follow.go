@@ -133,7 +133,7 @@ func (f *follower) look() error {
 	return nil
 }
 
-// seeToCycles starts a driver where there is none and has to be one.
+// seeToCycles starts a driver if the pool needs one and has none.
 func (f *follower) seeToCycles() {
 	if f.cycles == nil {
 		return

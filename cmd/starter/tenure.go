@@ -173,7 +173,7 @@ func (s *supervisor) answer() {
 	s.call.Stderr = s.log
 }
 
-// seeToCycles starts a driver where there is none and has to be one, beside this process: its
+// seeToCycles starts a driver if the pool needs one and has none, beside this process: its
 // children are taken for the job's. Else it costs next to nothing.
 func (n *tenure) seeToCycles() error {
 	if n.cycles == nil {

@@ -18,7 +18,7 @@ type option struct {
 	why string
 }
 
-// arg says whether an option has an argument.
+// arg reports whether an option has an argument.
 type arg byte
 
 const (

@@ -19,7 +19,7 @@ const cycleOnChange = "FAIRSPOOL_CYCLE_ON_CHANGE"
 // committed, unless CYCLE_ON_CHANGE is off. A cycle that cannot be started is warned of.
 func (c *Call) Changed() { c.starting(onchange.Pool.Changed) }
 
-// revive starts a cycle that another command has left to be started. If there is none, that costs
+// revive starts a cycle that another command has left to be started. Without one, that costs
 // next to nothing.
 func (c *Call) revive() {
 	if dir, err := c.SpoolDir(); err == nil && onchange.Left(dir) {

@@ -143,7 +143,7 @@ func Leasable(flag string) bool { return leasable[flag] != nil }
 func Creates(flag string) bool { return kinds[flag].creates }
 
 // Read reads what was given to one of Flags but -duration: its arguments, and those
-// of -duration, none without it; create tells whether -create was. The name is spelled as
+// of -duration, none without it; create reports whether -create was. The name is spelled as
 // the groups have it. It fails as a wrong use of the flag.
 func Read(flag string, args, duration []string, create bool, groups *accountant.Groups) (Change, error) {
 	ch := Change{Kind: kinds[flag], flag: flag, create: create}
