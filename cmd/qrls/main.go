@@ -1,55 +1,9 @@
-// Command qrls releases held jobs.
+// Qrls: release held jobs.
 package main
 
 import (
-	"slices"
-
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
-	"fairspool/cmd/internal/selection"
-	"fairspool/cmd/internal/steer"
-	"fairspool/lib/pool"
-	"fairspool/lib/userlog"
-	"fairspool/spool"
+	"fairspool/cmd/internal/qrls"
 )
 
-func main() { cmdline.Main(command()) }
-
-func command() cmdline.Command {
-	return cmdline.Command{
-		Name:     "qrls",
-		Brief:    "release held jobs",
-		Synopsis: []string{selection.Synopsis, selection.SynopsisAll},
-		About: `Releases held jobs, whatever holds them: they are idle again, and the next cycle may match them. One that is still leaving its slot is idle when it has.
-
-Of a cluster that keeps jobs back (max_materialize, max_idle) and is held as a whole, the others are made again.
-
-Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may release them. What can be released is; of several jobs with one name those that are not held are passed over. Each name of which none was released is told, and the exit status is 1.`,
-		Flags: slices.Concat(selection.Flags("release"), []cmdline.Flag{
-			steer.Reason("keep TEXT with the jobs as their ReleaseReason"),
-			cmdline.Force,
-		}, selection.Elsewhere),
-		SetUserID: true,
-		Examples: []cmdline.Example{
-			{Does: "a cluster", Line: "qrls 12"},
-			{Does: "one job, with the reason", Line: "qrls -reason 'the disk has room again' 12.3"},
-			{Does: "all jobs that their own policy holds", Line: "qrls -constraint 'HoldReasonCode == 3'"},
-		},
-		Run: run,
-	}
-}
-
-func run(c *cmdline.Call) error {
-	return steer.Kind{
-		Op: "release", Done: "released",
-		Do: func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error) {
-			return operation.Release(tx, s, why, c.Now)
-		},
-		Says:    map[operation.Outcome]string{operation.ReleasedNow: "released"},
-		Refused: map[operation.Outcome]string{operation.NotHeld: "not held to be released"},
-		Event: func(_ operation.Outcome, _ pool.Status, why string) userlog.Body {
-			return userlog.Released{Reason: why}
-		},
-		Late: func(tx *spool.Tx, f spool.Factory, _ string) (string, bool) { return steer.LetGo(tx, f) },
-	}.Run(c)
-}
+func main() { cmdline.Main(qrls.Command()) }

@@ -1,0 +1,315 @@
+package negotiate
+
+import (
+	"slices"
+	"strconv"
+
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+)
+
+// Comparison is what -what-if prints with -json.
+type Comparison struct {
+	Now, WhatIf negotiator.Report
+	Difference  Difference
+}
+
+// Difference is what the changes make different. Its lists hold nothing that is the
+// same, and have a fixed order.
+type Difference struct {
+	Submitters []ChangedSubmitter // in the order of negotiation after the changes
+	Groups     []ChangedGroup     // in the order of their tree
+	// Gained and Lost are the jobs that are matched only after, or only before the
+	// changes; Moved those that are matched with another slot. By job.
+	Gained, Lost []negotiator.ReportedMatch
+	Moved        []Moved
+	// Preempted are the jobs that have to go only after, Spared only before the changes, in
+	// the order of the cycle.
+	Preempted, Spared []Evicted
+	// Reserved are slots kept only after, Released only before the changes. By slot.
+	Reserved, Released []negotiator.ReportedReservation
+	Rejections         []ChangedReason // by job
+	// Places are jobs that wait before and after, with one queue of all jobs in both, and have
+	// another place in it: in the order after the changes.
+	Places []ChangedPlace
+
+	before, after string // the policies with one queue
+}
+
+// Figures are a submitter's, as in a Report.
+type Figures struct {
+	EffectivePriority, PieSlice, Limit float64
+	Idle, Matched                      int
+}
+
+func figuresOf(s negotiator.Share) Figures {
+	return Figures{negotiator.Micro(s.EffectivePriority), negotiator.Micro(s.PieSlice), negotiator.Micro(s.Limit), s.Idle, s.Matched}
+}
+
+// ChangedSubmitter has nil for figures where the submitter takes no part.
+type ChangedSubmitter struct {
+	Name        string
+	Now, WhatIf *Figures
+}
+
+// Quotas are a group's, as in a Report, and Demand what its idle jobs asked for.
+type Quotas struct{ ConfigQuota, EffectiveQuota, SubtreeQuota, Used, Surplus, Demand float64 }
+
+func quotasOf(g negotiator.Group) Quotas {
+	return Quotas{negotiator.Micro(g.ConfigQuota), negotiator.Micro(g.EffectiveQuota), negotiator.Micro(g.SubtreeQuota),
+		negotiator.Micro(g.Used), negotiator.Micro(g.Surplus), negotiator.Micro(g.Requested - g.Usage)}
+}
+
+// cells are the quotas in a row of a table.
+func (q Quotas) cells() []string {
+	return []string{strconv.FormatFloat(q.ConfigQuota, 'g', 4, 64), number(q.EffectiveQuota), number(q.SubtreeQuota), number(q.Used), number(q.Surplus), number(q.Demand)}
+}
+
+// ChangedGroup has nil for quotas where there is no such group.
+type ChangedGroup struct {
+	Name        string
+	Now, WhatIf *Quotas
+}
+
+// Evicted is a job that has to go for another, by the rule Reason, with the work that is
+// lost in slot weight times seconds. A job from outside may have no name.
+type Evicted struct {
+	Job                          string `json:",omitempty"`
+	Submitter, Slot, For, Reason string
+	WorkLost                     float64
+}
+
+// Moved is a job that is matched with another slot.
+type Moved struct{ Job, Submitter, Now, WhatIf string }
+
+// ChangedReason is why jobs of one submitter are not matched, empty where they are,
+// or are not there.
+type ChangedReason struct {
+	Jobs        []negotiator.Procs
+	Submitter   string
+	Now, WhatIf string
+}
+
+// none tells whether nothing is different.
+func (d Difference) none() bool {
+	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections)+len(d.Places) == 0
+}
+
+// compare returns what is different in b.
+func compare(a, b *negotiator.Plan) Difference {
+	d := Difference{
+		Submitters: compareSubmitters(a.Submitters, b.Submitters), Groups: compareGroups(a.Groups, b.Groups),
+		Rejections: compareReasons(a.Rejections, b.Rejections), Places: comparePlaces(a, b), before: a.Policy, after: b.Policy,
+	}
+	d.matches(a.Matches, b.Matches)
+	d.Preempted, d.Spared = onlyEvicted(b.Matches, a.Matches), onlyEvicted(a.Matches, b.Matches)
+	d.Reserved, d.Released = onlyKept(b.Reservations, a.Reservations), onlyKept(a.Reservations, b.Reservations)
+	return d
+}
+
+// onlyEvicted returns the jobs that have to go by one list of matches, and not by another.
+func onlyEvicted(of, but []negotiator.Match) []Evicted {
+	type victim struct{ slot, job, submitter string }
+	by := func(m negotiator.Match) victim { return victim{m.Slot, m.Preempts.Name(), m.Preempts.Submitter} }
+	spared := map[victim]bool{}
+	for _, m := range but {
+		if m.Preempts != nil {
+			spared[by(m)] = true
+		}
+	}
+	list := []Evicted{}
+	for _, m := range of {
+		if m.Preempts != nil && !spared[by(m)] {
+			r := m.Report()
+			list = append(list, Evicted{r.Preempts, r.PreemptedSubmitter, r.Slot, r.Job, r.Reason, r.WorkLost})
+		}
+	}
+	return list
+}
+
+// onlyKept returns the reservations in force of one plan that the other does not have.
+func onlyKept(of, but []negotiator.Reserved) []negotiator.ReportedReservation {
+	list := []negotiator.ReportedReservation{}
+	for _, r := range of {
+		if !r.GivenUp && !slices.ContainsFunc(but, func(o negotiator.Reserved) bool { return !o.GivenUp && o.Slot == r.Slot && o.Job == r.Job }) {
+			list = append(list, r.Report())
+		}
+	}
+	return list
+}
+
+func compareSubmitters(a, b []negotiator.Share) []ChangedSubmitter {
+	return compareNamed(a, b,
+		func(s negotiator.Share) (string, Figures) {
+			return s.Name, figuresOf(s)
+		},
+		func(name string, now, then *Figures) ChangedSubmitter { return ChangedSubmitter{name, now, then} })
+}
+
+func compareGroups(a, b []negotiator.Group) []ChangedGroup {
+	if !bounded(a) && !bounded(b) {
+		return []ChangedGroup{}
+	}
+	return compareNamed(a, b,
+		func(g negotiator.Group) (string, Quotas) { return g.Name, quotasOf(g) },
+		func(name string, now, then *Quotas) ChangedGroup { return ChangedGroup{name, now, then} })
+}
+
+// compareNamed returns those of a and b whose figures differ, in the order of b,
+// then those that are in a alone.
+func compareNamed[T any, F comparable, C any](a, b []T, of func(T) (string, F), changed func(name string, now, then *F) C) []C {
+	list := []C{}
+	before := map[string]*F{}
+	for _, x := range a {
+		name, f := of(x)
+		before[name] = &f
+	}
+	for _, x := range b {
+		name, f := of(x)
+		if was := before[name]; was == nil || *was != f {
+			list = append(list, changed(name, was, &f))
+		}
+		delete(before, name)
+	}
+	for _, x := range a {
+		if name, f := of(x); before[name] != nil {
+			list = append(list, changed(name, &f, nil))
+		}
+	}
+	return list
+}
+
+// matches compares the matches.
+func (d *Difference) matches(a, b []negotiator.Match) {
+	d.Gained, d.Lost, d.Moved = []negotiator.ReportedMatch{}, []negotiator.ReportedMatch{}, []Moved{}
+	before := make(map[pool.JobID]negotiator.Match, len(a))
+	for _, m := range byJob(a) {
+		before[m.Job] = m
+	}
+	after := make(map[pool.JobID]bool, len(b))
+	for _, m := range byJob(b) {
+		after[m.Job] = true
+		was, ok := before[m.Job]
+		switch {
+		case !ok:
+			d.Gained = append(d.Gained, reported(m, d.after))
+		case was.Slot != m.Slot:
+			d.Moved = append(d.Moved, Moved{m.Job.String(), m.Submitter, was.Slot, m.Slot})
+		}
+	}
+	for _, m := range byJob(a) {
+		if !after[m.Job] {
+			d.Lost = append(d.Lost, reported(m, d.before))
+		}
+	}
+}
+
+func byJob(list []negotiator.Match) []negotiator.Match {
+	return slices.SortedFunc(slices.Values(list), func(a, b negotiator.Match) int { return a.Job.Compare(b.Job) })
+}
+
+// reported returns a match of a cycle under a policy as reports have it.
+func reported(m negotiator.Match, policy string) negotiator.ReportedMatch {
+	return (&negotiator.Plan{Policy: policy, Matches: []negotiator.Match{m}}).Report(0, epoch).Matches[0]
+}
+
+// stretch is consecutive procs that were not matched for one reason, or that stand in the
+// queue one behind the other.
+type stretch struct {
+	negotiator.Procs
+	submitter, reason string
+	QueuePlace        // of the first
+}
+
+// from returns what is left of a stretch from a proc of it on.
+func (s stretch) from(proc int) stretch {
+	if s.Place > 0 {
+		s.Place += proc - s.First
+	}
+	s.First = proc
+	return s
+}
+
+func stretches(list []negotiator.Rejection) []stretch {
+	var all []stretch
+	for _, x := range list {
+		for _, p := range x.Jobs {
+			all = append(all, stretch{Procs: p, submitter: x.Submitter, reason: x.Reason})
+		}
+	}
+	slices.SortFunc(all, func(a, b stretch) int { return a.Compare(b.Procs) })
+	return all
+}
+
+// compareReasons returns the jobs whose reasons differ; those that are alike in all
+// else are one.
+func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
+	list := []ChangedReason{}
+	type key struct{ submitter, now, then string }
+	at := map[key]int{}
+	add := func(p negotiator.Procs, k key) {
+		i, ok := at[k]
+		if !ok {
+			i = len(list)
+			at[k] = i
+			list = append(list, ChangedReason{Submitter: k.submitter, Now: k.now, WhatIf: k.then})
+		}
+		list[i].Jobs = append(list[i].Jobs, p)
+	}
+	overlay(stretches(a), stretches(b), func(p negotiator.Procs, now, then *stretch) {
+		switch {
+		case now == nil:
+			add(p, key{then.submitter, "", then.reason})
+		case then == nil:
+			add(p, key{now.submitter, now.reason, ""})
+		case now.reason != then.reason:
+			add(p, key{then.submitter, now.reason, then.reason})
+		}
+	})
+	for i := range list {
+		list[i].Jobs = negotiator.JoinProcs(list[i].Jobs)
+	}
+	return list
+}
+
+// overlay calls fn for procs, ascending, with the stretches of a and b that they are
+// part of, nil for none. Each list is in ascending order.
+func overlay(a, b []stretch, fn func(p negotiator.Procs, in, on *stretch)) {
+	alone := func(s *stretch, before *stretch) negotiator.Procs { // of s what stands before the other
+		p := s.Procs
+		if before != nil && before.Cluster == p.Cluster && before.First <= p.Last {
+			p.Last = before.First - 1
+		}
+		return p
+	}
+	rest := func(list []stretch, p negotiator.Procs) []stretch { // without what was up to p
+		if list[0] = list[0].from(p.Last + 1); list[0].First > list[0].Last {
+			return list[1:]
+		}
+		return list
+	}
+	head := func(list []stretch) *stretch {
+		if len(list) == 0 {
+			return nil
+		}
+		return &list[0]
+	}
+	for len(a) > 0 || len(b) > 0 {
+		x, y := head(a), head(b)
+		switch {
+		case y == nil || x != nil && x.Compare(y.Procs) < 0:
+			p := alone(x, y)
+			fn(p, x, nil)
+			a = rest(a, p)
+		case x == nil || y.Compare(x.Procs) < 0:
+			p := alone(y, x)
+			fn(p, nil, y)
+			b = rest(b, p)
+		default:
+			p := x.Procs
+			p.Last = min(x.Last, y.Last)
+			fn(p, x, y)
+			a, b = rest(a, p), rest(b, p)
+		}
+	}
+}

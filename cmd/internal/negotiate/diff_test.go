@@ -1,0 +1,191 @@
+package negotiate
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/lib/accountant"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+)
+
+func TestCompare(t *testing.T) {
+	match := func(cluster, proc int, slot string) negotiator.Match {
+		return negotiator.Match{Job: pool.JobID{Cluster: cluster, Proc: proc}, Submitter: "alice@pool", Slot: slot, Reason: negotiator.NoPreemption}
+	}
+	no := func(reason string, jobs ...negotiator.Procs) negotiator.Rejection {
+		return negotiator.Rejection{Jobs: jobs, Submitter: "alice@pool", Reason: reason}
+	}
+	kept := func(slot string, r negotiator.Reserved) negotiator.Reserved {
+		r.Reservation = pool.Reservation{Slot: slot, Job: pool.JobID{Cluster: 3}, Submitter: "alice@pool"}
+		return r
+	}
+	a := &negotiator.Plan{
+		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s7", negotiator.Reserved{}), kept("s8", negotiator.Reserved{GivenUp: true})},
+		Submitters:   []negotiator.Share{{Name: "alice@pool", PieSlice: 2, Matched: 3}, {Name: "bob@pool"}, {Name: "carol@pool"}},
+		Groups:       []negotiator.Group{{Name: "physics", ConfigQuota: 2, EffectiveQuota: 2, Used: 1, Usage: 1, Requested: 4}, {Name: "chem"}},
+		Matches:      []negotiator.Match{match(2, 0, "s3"), match(1, 1, "s2"), match(1, 0, "s1")},
+		Rejections:   []negotiator.Rejection{no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 9}), no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4})},
+	}
+	b := &negotiator.Plan{
+		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s8", negotiator.Reserved{Lacks: "Cpus 1 of 8"})},
+		Submitters:   []negotiator.Share{{Name: "dave@pool"}, {Name: "carol@pool"}, {Name: "alice@pool", PieSlice: 2 + 1e-12, Matched: 4}},
+		Groups:       []negotiator.Group{{Name: "physics", ConfigQuota: 3, EffectiveQuota: 3, Used: 4, Surplus: 1, Usage: 1, Requested: 4}, {Name: "chem"}},
+		Matches:      []negotiator.Match{match(1, 0, "s1"), match(1, 1, "s4"), match(1, 4, "s5"), match(1, 5, "s6")},
+		Rejections: []negotiator.Rejection{
+			no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 3}), no("limit", negotiator.Procs{Cluster: 1, First: 6, Last: 9}, negotiator.Procs{Cluster: 2, First: 0, Last: 0}),
+			no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4}),
+		},
+	}
+	want := Difference{
+		Submitters: []ChangedSubmitter{
+			{"dave@pool", nil, &Figures{}},
+			{"alice@pool", &Figures{PieSlice: 2, Matched: 3}, &Figures{PieSlice: 2, Matched: 4}},
+			{"bob@pool", &Figures{}, nil},
+		},
+		Groups: []ChangedGroup{{"physics", &Quotas{ConfigQuota: 2, EffectiveQuota: 2, Used: 1, Demand: 3}, &Quotas{ConfigQuota: 3, EffectiveQuota: 3, Used: 4, Surplus: 1, Demand: 3}}},
+		Gained: []negotiator.ReportedMatch{
+			{Job: "1.4", Submitter: "alice@pool", Slot: "s5", Reason: "NoPreemption"}, {Job: "1.5", Submitter: "alice@pool", Slot: "s6", Reason: "NoPreemption"},
+		},
+		Lost:      []negotiator.ReportedMatch{{Job: "2.0", Submitter: "alice@pool", Slot: "s3", Reason: "NoPreemption"}},
+		Moved:     []Moved{{"1.1", "alice@pool", "s2", "s4"}},
+		Preempted: []Evicted{}, Spared: []Evicted{},
+		Reserved: []negotiator.ReportedReservation{{Slot: "s8", Job: "3.0", Submitter: "alice@pool", Lacks: "Cpus 1 of 8"}},
+		Released: []negotiator.ReportedReservation{{Slot: "s7", Job: "3.0", Submitter: "alice@pool"}},
+		Rejections: []ChangedReason{
+			{[]negotiator.Procs{{Cluster: 1, First: 4, Last: 5}}, "alice@pool", "full", ""},
+			{[]negotiator.Procs{{Cluster: 1, First: 6, Last: 9}}, "alice@pool", "full", "limit"},
+			{[]negotiator.Procs{{Cluster: 2, First: 0, Last: 0}}, "alice@pool", "", "limit"},
+		},
+		Places: []ChangedPlace{},
+	}
+	if got := compare(a, b); !reflect.DeepEqual(got, want) {
+		t.Errorf("compare = %+v\nwant %+v", got, want)
+	}
+	if got := compare(a, a); !got.none() {
+		t.Errorf("compare with itself = %+v, want nothing", got)
+	}
+}
+
+// The reasons of each proc are what they are when looked at one by one.
+func TestCompareReasons(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		reasons := func(label string) map[pool.JobID]string {
+			return rapid.MapOf(
+				rapid.Custom(func(t *rapid.T) pool.JobID {
+					return pool.JobID{Cluster: rapid.IntRange(1, 2).Draw(t, "cluster"), Proc: rapid.IntRange(0, 7).Draw(t, "proc")}
+				}), rapid.SampledFrom([]string{"x", "y"})).Draw(t, label)
+		}
+		listed := func(of map[pool.JobID]string) (list []negotiator.Rejection) {
+			for _, why := range []string{"x", "y"} {
+				r := negotiator.Rejection{Reason: why}
+				for id, is := range of {
+					if is == why {
+						r.Jobs = append(r.Jobs, procOf(id))
+					}
+				}
+				r.Jobs = negotiator.JoinProcs(r.Jobs)
+				list = append(list, r)
+			}
+			return list
+		}
+		now, then := reasons("now"), reasons("then")
+		got, want := map[pool.JobID]string{}, map[pool.JobID]string{}
+		for _, x := range compareReasons(listed(now), listed(then)) {
+			for _, p := range x.Jobs {
+				for proc := p.First; proc <= p.Last; proc++ {
+					got[pool.JobID{Cluster: p.Cluster, Proc: proc}] += x.Now + ">" + x.WhatIf
+				}
+			}
+		}
+		for cluster := 1; cluster <= 2; cluster++ {
+			for proc := range 8 {
+				if id := (pool.JobID{Cluster: cluster, Proc: proc}); now[id] != then[id] {
+					want[id] = now[id] + ">" + then[id]
+				}
+			}
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Fatalf("compareReasons = %v, want %v", got, want)
+		}
+	})
+}
+
+func TestReservations(t *testing.T) {
+	r := func(slot string, cluster int) pool.Reservation {
+		return pool.Reservation{Slot: slot, Job: pool.JobID{Cluster: cluster}, Submitter: "alice@pool"}
+	}
+	old := func(r pool.Reservation) bool { return r.Slot == "s5" || r.Slot == "s6" }
+	begin, end, over := reservations([]pool.Reservation{r("s10", 1), r("s2", 1), r("s1", 1), r("s5", 2), r("s6", 3)},
+		[]negotiator.Reserved{{Reservation: r("s1", 1)}, {Reservation: r("s2", 4), Lacks: "Cpus 5 of 8"}, {Reservation: r("s5", 2), GivenUp: true}}, old)
+	for _, c := range []struct{ got, want []string }{
+		{begin, []string{"s2 for 4.0 of alice@pool: it has Cpus 5 of 8 requested"}},
+		{end, []string{"s2 for 1.0 of alice@pool", "s10 for 1.0 of alice@pool"}},
+		{over, []string{"s5 for 2.0 of alice@pool"}},
+	} {
+		if !slices.Equal(c.got, c.want) {
+			t.Errorf("reservations = %q, want %q", c.got, c.want)
+		}
+	}
+}
+
+func TestNamesText(t *testing.T) {
+	for n, want := range map[int]string{0: "", 1: "s0", 2: "s0, s1", 3: "s0, s1 and 1 more", 9: "s0, s1 and 7 more"} {
+		var names []string
+		for i := range n {
+			names = append(names, fmt.Sprintf("s%d", i))
+		}
+		if got := namesText(names); got != want {
+			t.Errorf("namesText(%q) = %q, want %q", names, got, want)
+		}
+	}
+	list := []negotiator.Procs{{Cluster: 1, First: 0, Last: 4}, {Cluster: 2, First: 7, Last: 7}, {Cluster: 3, First: 0, Last: 9}, {Cluster: 3, First: 11, Last: 11}}
+	if got, want := procsText(list), "1.0-4, 2.7 and 11 more"; got != want {
+		t.Errorf("procsText(%v) = %q, want %q", list, got, want)
+	}
+}
+
+// A job that has to go for another one, or another slot, is the same.
+func TestCompareEvicted(t *testing.T) {
+	evicts := func(job, slot int, victim pool.JobID, outside string) negotiator.Match {
+		return negotiator.Match{Job: pool.JobID{Cluster: 1, Proc: job}, Submitter: "alice@pool", Slot: fmt.Sprintf("s%d", slot), Reason: negotiator.PriorityPreemption,
+			Preempts: &negotiator.Preempted{Job: victim, Outside: outside, Submitter: "bob@pool", Weight: accountant.One, Ran: time.Hour}}
+	}
+	a := []negotiator.Match{evicts(0, 1, pool.JobID{Cluster: 7}, ""), evicts(1, 2, pool.JobID{Cluster: 7, Proc: 1}, "")}
+	b := []negotiator.Match{evicts(5, 1, pool.JobID{Cluster: 7}, ""), evicts(0, 3, pool.JobID{}, "9.9"), {Job: pool.JobID{Cluster: 1, Proc: 1}, Slot: "s2"}}
+	d := compare(&negotiator.Plan{Matches: a}, &negotiator.Plan{Matches: b})
+	if want := []Evicted{{"9.9", "bob@pool", "s3", "1.0", "Priority", 3600}}; !slices.Equal(d.Preempted, want) {
+		t.Errorf("compare: Preempted = %+v, want %+v", d.Preempted, want)
+	}
+	if want := []Evicted{{"7.1", "bob@pool", "s2", "1.1", "Priority", 3600}}; !slices.Equal(d.Spared, want) {
+		t.Errorf("compare: Spared = %+v, want %+v", d.Spared, want)
+	}
+}
+
+func TestWork(t *testing.T) {
+	for seconds, want := range map[float64]string{0: "0+00:00:00", 59.6: "0+00:01:00", 93784: "1+02:03:04", 1e300: "11574074074+01:46:40"} {
+		if got := work(seconds); got != want {
+			t.Errorf("work(%v) = %s, want %s", seconds, got, want)
+		}
+	}
+}
+
+func TestInTreeOrder(t *testing.T) {
+	var list []negotiator.Group
+	for _, name := range []string{"<none>", "b", "a", "a.x", "b.y", "a.z", "A.x.q.r"} {
+		list = append(list, negotiator.Group{Name: name})
+	}
+	var got []string
+	for _, p := range inTreeOrder(list) {
+		got = append(got, strings.Repeat(" ", p.depth)+list[p.at].Name)
+	}
+	if want := "<none>,b, b.y,a, a.x,  A.x.q.r, a.z"; strings.Join(got, ",") != want {
+		t.Errorf("inTreeOrder = %s, want %s", strings.Join(got, ","), want)
+	}
+}

@@ -1,0 +1,276 @@
+package negotiate
+
+import (
+	"fmt"
+	"slices"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+)
+
+// explained is a cluster or a job that -explain asks about.
+type explained struct {
+	written string
+	id      pool.JobID
+	whole   bool // all of the cluster
+}
+
+// askedFor returns what -explain asks about, nil without it.
+func askedFor(c *cmdline.Call) (*explained, error) {
+	if !c.Has("explain") {
+		return nil, nil
+	}
+	x := &explained{written: c.Value("explain")}
+	var err error
+	if x.id, x.whole, err = readJob(x.written); err != nil {
+		return nil, cmdline.Usagef("-explain: %v", err)
+	}
+	return x, nil
+}
+
+// Explanation is what -explain prints with -json.
+type Explanation struct {
+	Job string // the cluster or job, as it was written
+	// States are the jobs by what they are now, idle ones without a claim left out;
+	// Matches and Rejections what the cycle decides about those. Idle are those of
+	// them that it says nothing of.
+	States     []State
+	Matches    []negotiator.ReportedMatch
+	Rejections []Refusal
+	Idle       []negotiator.Procs
+	// Analyses are those of jobs that would be matched.
+	Analyses []Chosen
+	// Reservations are those that would be made for the jobs, or go on or end.
+	Reservations []negotiator.ReportedReservation `json:",omitempty"`
+	// Submitters are those of whom there are such jobs.
+	Submitters []Standing
+
+	leaves []string // by match: who has to go, and why
+}
+
+// State is a state of jobs that take no part in the cycle.
+type State struct {
+	Jobs  []negotiator.Procs
+	State string // of a job, or of its claim
+	// Slot is where a claim is, Since the Unix time of it, and Reason why a job is
+	// held, what it waits for, or why it has to leave its slot.
+	Slot   string `json:",omitempty"`
+	Since  int64  `json:",omitempty"`
+	Reason string `json:",omitempty"`
+	// For is the job that a running one would have to go for, Rule why.
+	For  string `json:",omitempty"`
+	Rule string `json:",omitempty"`
+
+	leaves string // the same for people
+}
+
+// leaving returns the matches that running jobs would have to go for, by these jobs.
+func leaving(plan *negotiator.Plan) map[pool.JobID]negotiator.Match {
+	by := map[pool.JobID]negotiator.Match{}
+	for _, m := range plan.Matches {
+		if m.Preempts != nil {
+			by[m.Preempts.Job] = m
+		}
+	}
+	return by
+}
+
+// Refusal is why jobs are not matched.
+type Refusal struct {
+	Jobs      []negotiator.Procs
+	Submitter string
+	Cause     negotiator.Cause
+	Also      []negotiator.Cause `json:",omitempty"`
+	Reason    string
+	// Groups are those whose quotas leave no room.
+	Groups []negotiator.FullGroup `json:",omitempty"`
+	// Place and Priority are those of the rejection in the one queue of all.
+	Place    int      `json:",omitempty"`
+	Priority *float64 `json:",omitempty"`
+	// Help is what would let the first of them run.
+	Help string
+	// Analysis is how far the slots of the pool are from taking one of them.
+	Analysis *negotiator.Analysis `json:",omitempty"`
+
+	standing string // in the queue
+}
+
+// Chosen is jobs of one autocluster that would be matched, and how the slots of the
+// pool stand to them.
+type Chosen struct {
+	Jobs     []negotiator.Procs
+	Analysis *negotiator.Analysis
+	refused  bool // others of the autocluster are not, and it is printed with these
+}
+
+// Standing is where a submitter stands in the order of negotiation, of which Of are
+// all, and what the cycle has for it.
+type Standing struct {
+	Name      string
+	Place, Of int // from 1; 0 under a Policy
+	// Policy is the one that puts all jobs into one queue, whoever has submitted them.
+	Policy string `json:",omitempty"`
+	Figures
+}
+
+// has tells whether a job is asked about.
+func (x *explained) has(id pool.JobID) bool {
+	return id == x.id || x.whole && id.Cluster == x.id.Cluster
+}
+
+// within returns those of some procs that are asked about.
+func (x *explained) within(list []negotiator.Procs) []negotiator.Procs {
+	var some []negotiator.Procs
+	for _, p := range list {
+		switch {
+		case p.Cluster != x.id.Cluster:
+		case x.whole:
+			some = append(some, p)
+		case p.First <= x.id.Proc && x.id.Proc <= p.Last:
+			some = append(some, procOf(x.id))
+		}
+	}
+	return some
+}
+
+// tell prints all about the jobs.
+func (x *explained) tell(c *cmdline.Call, d dry) error {
+	plan := d.plan
+	if d.after != nil {
+		plan = d.after
+	}
+	e, err := x.explain(d.world, plan)
+	if err != nil {
+		return err
+	}
+	if c.Has("json") {
+		return c.JSON(e)
+	}
+	e.show(c)
+	return nil
+}
+
+// explain gathers what there is to say of the jobs.
+func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error) {
+	e := Explanation{
+		Job: x.written, States: []State{}, Matches: []negotiator.ReportedMatch{}, Rejections: []Refusal{},
+		Idle: []negotiator.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
+	}
+	waiting := e.states(x, w, plan)
+	eups := eupsOf(plan)
+	whose := map[string]bool{}
+	var settled []negotiator.Procs
+	for _, m := range byJob(plan.Matches) {
+		if x.has(m.Job) {
+			e.Matches = append(e.Matches, reported(m, plan.Policy))
+			e.leaves = append(e.leaves, "")
+			if m.Preempts != nil {
+				e.leaves[len(e.leaves)-1] = sentence(m, eups)
+			}
+			settled = append(settled, procOf(m.Job))
+			whose[m.Submitter] = true
+		}
+	}
+	matched, refused := len(settled), map[int]bool{}
+	for _, r := range plan.Rejections {
+		if jobs := x.within(r.Jobs); len(jobs) > 0 {
+			e.Rejections = append(e.Rejections, refusal(jobs, r, plan))
+			settled = append(settled, jobs...)
+			whose[r.Submitter] = true
+			refused[r.Autocluster] = true
+		}
+	}
+	e.Analyses = chosen(plan, settled[:matched], refused)
+	for _, r := range plan.Reservations {
+		if x.has(r.Job) {
+			e.Reservations = append(e.Reservations, r.Report())
+		}
+	}
+	e.Idle = append(e.Idle, without(waiting, settled)...)
+	for i, s := range plan.Submitters {
+		if whose[s.Name] {
+			at := Standing{Name: s.Name, Place: i + 1, Of: len(plan.Submitters), Figures: figuresOf(s)}
+			if plan.Policy != "" {
+				at.Place, at.Of, at.Policy = 0, 0, plan.Policy
+			}
+			e.Submitters = append(e.Submitters, at)
+		}
+	}
+	if len(e.States)+len(waiting) == 0 {
+		return e, absent(w.Queue, x)
+	}
+	return e, nil
+}
+
+// states notes what jobs are that take no part in the cycle, and returns those that do.
+func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []negotiator.Procs {
+	var waiting []negotiator.Procs
+	for _, j := range w.Pool.Jobs {
+		waiting = append(waiting, x.within([]negotiator.Procs{{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}})...)
+	}
+	var held []negotiator.Procs
+	leaves, eups := leaving(plan), eupsOf(plan)
+	for _, cl := range w.Claims() {
+		if !x.has(cl.Job) || slices.ContainsFunc(plan.GiveUp, func(g pool.Claim) bool { return g.Job == cl.Job }) {
+			continue
+		}
+		since := cl.MatchedAt
+		switch cl.State {
+		case pool.RunningClaim:
+			since = cl.StartedAt
+		case pool.Vacating:
+			since = cl.VacateSince
+		}
+		held = append(held, procOf(cl.Job))
+		s := State{Jobs: held[len(held)-1:], State: cl.State.String(), Slot: cl.Slot, Since: since.Unix()}
+		if m, ok := leaves[cl.Job]; ok && cl.State == pool.RunningClaim {
+			s.For, s.Rule = m.Job.String(), m.Reason
+			s.leaves = fmt.Sprintf(" It would have to go for %v of %s: %s", m.Job, m.Submitter, because(m, eups))
+		}
+		if cl.State == pool.Vacating && cl.VacateReason != "" {
+			s.Reason, s.leaves = cl.VacateReason, ": "+cl.VacateReason
+		}
+		e.States = append(e.States, s)
+	}
+	if cluster, ok := w.Queue.Cluster(x.id.Cluster); ok {
+		for _, run := range cluster.Runs {
+			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.Now}, pool.AttrJobStatus)
+			jobs := without(x.within([]negotiator.Procs{{Cluster: cluster.ID, First: run.First, Last: run.Last}}), held)
+			why := ""
+			switch pool.Status(status) {
+			case pool.Held:
+				why, _ = run.Ad.EvalString(&classad.Context{Now: w.Now}, pool.AttrHoldReason)
+			case pool.Idle:
+				why = operation.WaitsFor(w.Queue, cluster.ID, run.Ad)
+			}
+			if len(jobs) == 0 || pool.Status(status) == pool.Idle && why == "" {
+				continue
+			}
+			e.States = append(e.States, State{Jobs: jobs, State: pool.Status(status).String(), Reason: why})
+		}
+	}
+	return without(waiting, held)
+}
+
+// without returns list less other, ascending.
+func without(list, other []negotiator.Procs) []negotiator.Procs {
+	var rest []negotiator.Procs
+	overlay(plain(list), plain(other), func(p negotiator.Procs, in, on *stretch) {
+		if in != nil && on == nil {
+			rest = append(rest, p)
+		}
+	})
+	return rest
+}
+
+// plain returns procs as stretches without reasons.
+func plain(list []negotiator.Procs) []stretch {
+	var all []stretch
+	for _, p := range negotiator.JoinProcs(list) {
+		all = append(all, stretch{Procs: p})
+	}
+	return all
+}

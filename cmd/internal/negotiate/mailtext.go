@@ -1,0 +1,131 @@
+package negotiate
+
+import (
+	"fmt"
+	"mime"
+	"strings"
+	"time"
+	"unicode"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/plural"
+)
+
+// message is what somebody is told of a cluster.
+type message struct{ subject, body string }
+
+// full returns the message with its header.
+func (m message) full(to []string) string {
+	return "To: " + strings.Join(to, ", ") + "\nSubject: " + mime.QEncoding.Encode("utf-8", m.subject) +
+		"\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\nAuto-Submitted: auto-generated\n\n" + m.body
+}
+
+// mostName bounds the name of a cluster in a subject.
+const mostName = 60
+
+// write words a message.
+func write(m operation.Owed) message {
+	name := ""
+	if m.Name != "" {
+		name = " (" + shortened(oneLine(m.Name)) + ")"
+	}
+	var b text
+	subject := fmt.Sprintf("[fairspool] cluster %d%s: ", m.Cluster, name)
+	b.line("Cluster", fmt.Sprintf("%d%s", m.Cluster, name))
+	b.line("Owner", m.Owner)
+	switch m.About {
+	case operation.TellHeld:
+		subject += fmt.Sprintf("%d %s held", m.Held, plural.Pick(m.Held, "job was", "jobs were"))
+		b.line("Jobs held", fmt.Sprint(m.Held))
+		b.sum(m.Endings)
+		b.list("The first of them", []string{m.FirstHeld})
+		b.end(fmt.Sprintf("Why: qstat -j %d. Once that is put right, qrls %d lets them run.", m.Cluster, m.Cluster))
+	case operation.TellStart:
+		subject += "the first job was started"
+		b.sum(m.Endings)
+		b.end(fmt.Sprintf("More: qstat %d.", m.Cluster))
+	default:
+		subject += how(m.Endings)
+		b.sum(m.Endings)
+		b.list("The first that did not succeed", m.Troubles)
+		if len(m.Shown) > 1 {
+			b.list("Of "+oneLine(m.Shown[0])+", the last to end", m.Shown[1:])
+		}
+		b.end(fmt.Sprintf("More: qstat -history %d.", m.Cluster))
+	}
+	return message{subject, b.String()}
+}
+
+// how says how the jobs of a cluster ended.
+func how(e operation.Endings) string {
+	all := e.Jobs()
+	switch {
+	case e.Succeeded == all && all == 1:
+		return "the job succeeded"
+	case e.Succeeded == all:
+		return fmt.Sprintf("all %d jobs succeeded", all)
+	}
+	of, failed := fmt.Sprintf("of %d %s", all, plural.Noun(all, "job")), e.Failed+e.Signalled
+	removed := plural.Pick(e.Removed, "was removed", "were removed")
+	switch {
+	case e.Removed == 0:
+		return fmt.Sprintf("%d %s failed", failed, of)
+	case failed == 0:
+		return fmt.Sprintf("%d %s %s", e.Removed, of, removed)
+	}
+	return fmt.Sprintf("%d %s failed, %d %s", failed, of, e.Removed, removed)
+}
+
+// text is the body of a message. No line begins with what a mail program could take
+// for an order, a tilde or a dot.
+type text struct{ strings.Builder }
+
+func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, oneLine(value)) }
+
+// sum sums up how jobs have ended.
+func (b *text) sum(e operation.Endings) {
+	if e.Jobs() > 0 {
+		b.line("Ended", fmt.Sprintf("%d: %d with success, %d with another exit code, %d by a signal, %d removed",
+			e.Jobs(), e.Succeeded, e.Failed, e.Signalled, e.Removed))
+	}
+	for _, x := range [...]struct {
+		head string
+		at   int64
+	}{{"Submitted", e.Submitted}, {"First start", e.First}, {"Last end", e.Last}} {
+		if x.at > 0 {
+			b.line(x.head, moment(time.Unix(x.at, 0)))
+		}
+	}
+	if e.Jobs() > 0 {
+		b.line("Wall time", work(e.Wall))
+		b.line("CPU time", work(e.CPU))
+	}
+}
+
+func (b *text) list(head string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(b, "\n%s:\n", head)
+	}
+	for _, l := range lines {
+		fmt.Fprintf(b, "  %s\n", oneLine(l))
+	}
+}
+
+func (b *text) end(line string) { fmt.Fprintf(b, "\n%s\n", line) }
+
+// oneLine returns a text without what would end a line or steer a terminal.
+func oneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(s, "\uFFFD"))
+}
+
+func shortened(s string) string {
+	if r := []rune(s); len(r) > mostName {
+		return string(r[:mostName-3]) + "..."
+	}
+	return s
+}

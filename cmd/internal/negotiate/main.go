@@ -1,0 +1,233 @@
+// Package negotiate is the command that runs one negotiation cycle.
+package negotiate
+
+import (
+	"errors"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/machine"
+	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name: "negotiate", Brief: "match idle jobs with slots, once",
+		Synopsis: []string{
+			"[-json | -q] [options]",
+			"-dry-run [-json | -q] [options]",
+			"-what-if CHANGE ... [-json] [options]",
+			"-explain JOB [-what-if CHANGE ...] [-json] [options]",
+			"-health [-json | -q] [options]",
+			"-convert-config FILE ... [-q] [options]",
+		},
+		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui" or "sge", there are no shares: all jobs stand in one queue by Maui's priority, see maui(7), or by Grid Engine's, see sge(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
+
+Before all that it does with jobs what their own expressions want (periodic_hold and the like), looks whether those that wait for others still have to, and makes the jobs for which clusters with max_materialize or max_idle have room. After it, whoever wanted to be told of the end of jobs is sent mail.
+
+The report says what each submitter was entitled to and got, and why jobs were not matched. It is also left in the spool as cycle.json.
+
+With -dry-run, -what-if or -explain nothing is changed: the same cycle is computed as of now, and what it would do is told, with the jobs that are there. A CHANGE is written like ` + examplesOfChanges() + ".",
+		Flags: []cmdline.Flag{
+			{Name: "dry-run", Help: "say what would change and who would get what, and change nothing"},
+			{Name: "what-if", Args: []string{"CHANGE"}, Repeat: true, Help: "change nothing, and say what would be different after CHANGE, or after several, made in this order"},
+			{Name: "explain", Args: []string{"JOB"}, Help: "change nothing, and say all about a cluster or a job: what it would be matched with, or why not"},
+			{Name: "health", Help: "change nothing, and say what keeps the pool from running jobs or soon will, and what to do; exit with 0 (nothing), 1 (warning), 2 (critical) or 3 (unknown), as monitoring plug-ins do"},
+			{Name: "convert-config", Args: []string{"FILE..."}, Help: "run no cycle: print the fairspool.toml that says what configuration files of HTCondor say"},
+			{Name: "json", Help: "print the report as JSON"},
+			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
+			cmdline.Force,
+			{Name: onchange.Flag, Help: "internal: make a cycle and a pass of starter; a command that has changed the queue calls negotiate so"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "a crontab's line", Line: "negotiate -q"},
+			{Does: "who would get what", Line: "negotiate -dry-run"},
+			{Does: "why is my job not starting", Line: "negotiate -explain 12.0"},
+			{Does: "what would alice lose with twice the factor", Line: "negotiate -what-if 'userprio -setfactor alice@example.org 2'"},
+			{Does: "what would ten more slots bring", Line: "negotiate -what-if 'slots add 10 like slot1@node1'"},
+			{Does: "is the pool well", Line: "negotiate -health"},
+			{Does: "move from HTCondor", Line: "negotiate -convert-config /etc/condor/condor_config > fairspool.toml"},
+		},
+		Run: run,
+	}
+}
+
+// run does what the command line asks for: a cycle, if nothing else.
+func run(c *cmdline.Call) error {
+	if c.Has("convert-config") {
+		return convert(c)
+	}
+	if c.Has("health") {
+		return tellHealth(c)
+	}
+	dry, err := asked(c)
+	if err != nil {
+		return err
+	}
+	switch {
+	case dry:
+		return look(c)
+	case c.Has(onchange.Flag):
+		return drive(c)
+	case c.Has("q"):
+		err = cycle(c, 0)
+		if errors.Is(err, spool.ErrNegotiating) {
+			return errors.Join(cmdline.ErrReported, err) // cron's next cycle will come
+		}
+		return err
+	}
+	return cycle(c, c.LockWait())
+}
+
+// cycle is the whole cycle: read, decide, write, tell. It waits no longer than wait for another
+// one that runs.
+func cycle(c *cmdline.Call, wait time.Duration) error {
+	cfg, err := operation.CycleConfig(c.Config)
+	if err != nil {
+		return err
+	}
+	warnOfConfig(c)
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	matched := false
+	err = s.Negotiating(wait, func() error {
+		if err := s.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) }); err != nil {
+			return err
+		}
+		if err := machine.Serve(c, s); err != nil {
+			return err
+		}
+		did, err := prepare(c, s, cfg.Params)
+		if err != nil {
+			return err
+		}
+		plan, seen, err := decide(c, s, cfg)
+		if err == nil && seen.Misspelt(cfg.Params.Groups) {
+			if err = respell(c, s, cfg.Params); err == nil {
+				plan, seen, err = decide(c, s, cfg)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		if err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
+			matched = len(plan.Matches) > 0
+			return nil
+		}); err != nil {
+			return err
+		}
+		sample(c, s, plan, cfg.Params)
+		err = tell(c, s, plan, did)
+		mail(c, s)
+		return err
+	})
+	if matched && !c.Has(onchange.Flag) {
+		c.Changed() // for the pass
+	}
+	if err == nil {
+		fold(c, s, cfg.Params)
+		warnOfMachines(c, s)
+	}
+	return err
+}
+
+// prepare does what is done before a cycle with jobs that are in the queue, and with
+// those that are still to come: what they wait for may have come about long since.
+func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params) (did Policy, err error) {
+	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
+	if did, err = policy(c, s, p, nil); err != nil {
+		return did, err
+	}
+	waiting, err := materialize(c, s)
+	if err != nil || len(waiting) == 0 {
+		return did, err
+	}
+	more, err := policy(c, s, p, waiting)
+	did.merge(more)
+	return did, err
+}
+
+// asked tells whether only a look was asked for, which changes nothing.
+func asked(c *cmdline.Call) (look bool, err error) {
+	if len(c.Args) > 0 {
+		return false, cmdline.Usagef("%s: takes no argument; see negotiate -help", c.Args[0])
+	}
+	for _, pair := range [][]string{{"json", "q"}, {"what-if", "q"}, {"explain", "q"}} {
+		if _, err := c.One(pair...); err != nil {
+			return false, err
+		}
+	}
+	return c.Has("dry-run") || c.Has("what-if") || c.Has("explain"), nil
+}
+
+// respell follows a configuration that spells the names of groups otherwise than
+// before.
+func respell(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
+	return operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		tx.Op("respell groups")
+		operation.Respell(tx, c.Now, p)
+		return nil
+	})
+}
+
+// fold keeps the journal short, and the tallies to those that count: both are
+// done seldom, since both look at everything. The cycle is done by then, whatever
+// comes of it.
+func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
+	done, err := s.Fold(spool.JournalSize, nil)
+	if err == nil && done.Folded > 0 {
+		err = s.Update(func(tx *spool.Tx) error { operation.Prune(tx, c.Now, p); return nil })
+	}
+	if err != nil && !errors.Is(err, spool.ErrLocked) {
+		c.Warn("the cycle is done, but the journal could not be folded: %v", err)
+	}
+}
+
+// decide computes the cycle's plan on a snapshot of the spool.
+func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
+	domain := s.Domain()
+	err = s.View(func(v *spool.View) error {
+		seen = see(c, v, domain, cfg.Params, operation.BesideOf(c.Config))
+		cfg.Queue = operation.Queue(c.Config, operation.Sources{
+			Slots:   func() []pool.Slot { return seen.Pool.Slots },
+			Claims:  func() []pool.Claim { return seen.Pool.Claims },
+			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
+			Now:     c.Now, Delivered: operation.Delivered(v),
+		})
+		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
+		return nil
+	})
+	return plan, seen, err
+}
+
+// warnOfConfig tells what is amiss in the configuration and no error.
+func warnOfConfig(c *cmdline.Call) {
+	if c.Has("q") {
+		return
+	}
+	for _, w := range c.Config.Warnings {
+		c.Warn("%s", w)
+	}
+}
+
+// see takes a snapshot as of now, and warns of what is amiss in it.
+func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside operation.Beside) operation.Snapshot {
+	seen := operation.TakeSnapshot(v, domain, p.Groups, beside)
+	seen.By(v, c.Reading())
+	for _, bad := range seen.Bad {
+		c.Warn("%v", bad)
+	}
+	if late := operation.Late(seen.Pool.Submitters, c.Now); late != "" {
+		c.Warn("%s", late)
+	}
+	return seen
+}

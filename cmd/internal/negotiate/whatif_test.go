@@ -1,0 +1,440 @@
+package negotiate
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/trial"
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// later is the time of a second cycle, in which matches of the first still hold.
+const later = now + 60
+
+// begun fills a spool and runs a cycle, after which 1.0 runs and the other matches
+// wait.
+func begun(t *testing.T) *spool.Spool {
+	t.Helper()
+	zone := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = zone })
+	s := fill(t, 3, 4, 4)
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		return operation.Begin(tx, pool.JobID{Cluster: 1}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1})
+	})
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(later))
+	return s
+}
+
+func update(t *testing.T, s *spool.Spool, fn func(*spool.Tx) error) {
+	t.Helper()
+	if err := s.Update(func(tx *spool.Tx) error { tx.Op("test"); return fn(tx) }); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// reportOf returns what negotiate prints with -json, or a member of it.
+func reportOf(t *testing.T, member string, args ...string) any {
+	t.Helper()
+	status, out, bad := negotiate(append(args, "-json")...)
+	if status != 0 || bad != "" {
+		t.Fatalf("negotiate %q = %d, %s", args, status, bad)
+	}
+	var all any
+	if err := json.Unmarshal([]byte(out), &all); err != nil {
+		t.Fatal(err)
+	}
+	if member != "" {
+		all = all.(map[string]any)[member]
+	}
+	return all
+}
+
+// doEdit changes an account for good, as userprio does.
+func doEdit(tx *spool.Tx, flag string, args, duration []string, at time.Time, p accountant.Params) error {
+	ch, err := edit.Read(flag, args, duration, edit.Creates(flag), nil)
+	if err != nil {
+		return err
+	}
+	changed, err := ch.Make(&tx.View, edit.Pool{}, at, p)
+	for _, x := range changed {
+		if x.After.There {
+			tx.PutSubmitter(x.After.Record)
+		} else {
+			tx.DropSubmitter(x.Before.Name)
+		}
+	}
+	return err
+}
+
+// TestWhatIfIsTheRealThing holds that a cycle after a change is what -what-if said.
+func TestWhatIfIsTheRealThing(t *testing.T) {
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+	at := time.Unix(later, 0)
+	edited := func(flag string, args ...string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error { return doEdit(tx, flag, args, nil, at, p) }
+	}
+	set := func(cluster, first, last int, name, text string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error {
+			e, err := classad.ParseExpr(text)
+			tx.SetRange(cluster, first, last, name, e)
+			return err
+		}
+	}
+	slot := func(from, to, attribute string) func(*spool.Tx) error {
+		return func(tx *spool.Tx) error {
+			s, _ := tx.Advertised(from)
+			one := s.Ad.Clone()
+			one.SetString(pool.AttrName, to)
+			if attribute != "" {
+				one.SetBool(attribute, false)
+			}
+			tx.PutSlot(to, one)
+			return nil
+		}
+	}
+	for _, c := range []struct {
+		what string
+		do   []func(*spool.Tx) error
+		same bool // nothing is different
+	}{
+		{"userprio -setfactor alice@pool 4", []func(*spool.Tx) error{edited("setfactor", "alice@pool", "4")}, false},
+		{"userprio -setp bob@pool 100", []func(*spool.Tx) error{edited("setprio", "bob@pool", "100")}, false},
+		{"userprio -setceil alice@pool 0", []func(*spool.Tx) error{edited("setceiling", "alice@pool", "0")}, false}, // another thing is in the way
+		{"userprio -setfloor bob@pool 3", []func(*spool.Tx) error{edited("setfloor", "bob@pool", "3")}, false},
+		{"userprio -del bob@pool", []func(*spool.Tx) error{edited("delete", "bob@pool")}, false},
+		{"userprio -resetall", []func(*spool.Tx) error{edited("resetall")}, true},
+		{"userprio -setaccum alice@pool 7", []func(*spool.Tx) error{edited("setaccum", "alice@pool", "7")}, true},
+		{"prio +5 1.3", []func(*spool.Tx) error{set(1, 3, 3, pool.AttrJobPrio, "5")}, false}, // another one is the first without a slot
+		{"slots add 1 like slot1@node|userprio -setceil bob@pool 0", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), edited("setceiling", "bob@pool", "0")}, false},
+		{"slots add 1 like slot1@node|userprio -setfloor alice@pool 3", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), edited("setfloor", "alice@pool", "3")}, false},
+		{"slots add 1 like slot1@node|prio +5 2.3", []func(*spool.Tx) error{slot("slot1@node", "what-if1-slot1@node", ""), set(2, 3, 3, pool.AttrJobPrio, "5")}, false},
+		{"slots add 2 like slot2@node", []func(*spool.Tx) error{slot("slot2@node", "what-if1-slot2@node", ""), slot("slot2@node", "what-if2-slot2@node", "")}, false},
+		{"slots set slot1@node Requirements=false", []func(*spool.Tx) error{slot("slot1@node", "slot1@node", pool.AttrRequirements)}, false},
+		{"submit 1 like 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
+			tx.AddCluster(ad(t, fmt.Sprintf(`[Owner = "alice"; JobStatus = 1; QDate = %d; RequestCpus = 1; Requirements = true]`, later)), []spool.NewRun{{Count: 1}})
+			return nil
+		}}, false},
+		{"qdel 2.0", []func(*spool.Tx) error{func(tx *spool.Tx) error {
+			_, err := operation.Remove(tx, pool.JobID{Cluster: 2}, "", at, p)
+			return err
+		}}, false},
+		{"qdel 2.0|slots withdraw slot2@node", []func(*spool.Tx) error{
+			func(tx *spool.Tx) error {
+				_, err := operation.Remove(tx, pool.JobID{Cluster: 2}, "", at, p)
+				tx.DropSlot("slot2@node")
+				return err
+			},
+		}, false},
+		{"qdel 1.0", []func(*spool.Tx) error{func(tx *spool.Tx) error { // which runs, and ends then
+			id := pool.JobID{Cluster: 1}
+			if _, err := operation.Remove(tx, id, "", at, p); err != nil {
+				return err
+			}
+			return operation.Finish(tx, id, 1, at, operation.Ending{}, p)
+		}}, false},
+	} {
+		s := begun(t)
+		var args []string
+		for _, what := range strings.Split(c.what, "|") {
+			args = append(args, "-what-if", what)
+		}
+		if same := reportOf(t, "Now", args...); !reflect.DeepEqual(same, reportOf(t, "", "-dry-run")) {
+			t.Errorf("%s: Now = %v, want what a dry run prints", c.what, same)
+		}
+		got := reportOf(t, "WhatIf", args...)
+		if same := reflect.DeepEqual(got, reportOf(t, "", "-dry-run")); same != c.same {
+			t.Errorf("%s: the same as without = %v, want %v", c.what, same, c.same)
+		}
+		for _, do := range c.do {
+			update(t, s, do)
+		}
+		if want := reportOf(t, "", "-dry-run"); !reflect.DeepEqual(got, want) {
+			t.Errorf("-what-if %q = %v\nwant what is so afterwards\n%v", c.what, got, want)
+		}
+	}
+}
+
+// A job whose reservation was given up gets no other for the time being, also when the
+// slot is gone by then.
+func TestWhatIfWithdrawsReservedSlot(t *testing.T) {
+	s := fill(t, 0, 8)
+	update(t, s, func(tx *spool.Tx) error {
+		for i, requirements := range []string{"true", "true", "false"} {
+			name := fmt.Sprintf("slot%d@node", i+1)
+			tx.PutSlot(name, ad(t, fmt.Sprintf(`[Name = %q; Machine = "node"; PartitionableSlot = true; Cpus = 4; Requirements = %s]`, name, requirements)))
+		}
+		return nil
+	})
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		tx.AddCluster(ad(t, `[Owner = "bob"; JobStatus = 1; RequestCpus = 4; Requirements = true]`), []spool.NewRun{{Count: 1}})
+		tx.PutMark("reservations", fmt.Sprintf("\"slot3@node\" 2.0 \"bob@pool\" %d\n", now-100_000))
+		return nil
+	})
+	got := reportOf(t, "WhatIf", "-what-if", "slots withdraw slot3@node")
+	update(t, s, func(tx *spool.Tx) error { tx.DropSlot("slot3@node"); return nil })
+	want := reportOf(t, "", "-dry-run")
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("after slots withdraw slot3@node: %v\nwant what is so afterwards\n%v", got, want)
+	}
+	if list, _ := want.(map[string]any)["Reservations"].([]any); len(list) != 1 || list[0].(map[string]any)["GivenUp"] != true {
+		t.Errorf("Reservations = %v, want the one that was given up", list)
+	}
+}
+
+// TestWhatIfConfigured holds that -what-if 'config ...' does as the file with it.
+func TestWhatIfConfigured(t *testing.T) {
+	for _, setting := range []string{
+		`SLOT_WEIGHT = "2"`, `GROUP_NAMES = ["physics"]`, `DEFAULT_PRIO_FACTOR = 7`, `REQUEST_CLAIM_TIMEOUT = 10`, `NEGOTIATOR_USE_SLOT_WEIGHTS = false`,
+	} {
+		begun(t)
+		got := reportOf(t, "WhatIf", "-what-if", "config '"+setting+"'")
+		file := filepath.Join(t.TempDir(), "fairspool.toml")
+		if err := os.WriteFile(file, []byte(setting), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if want := reportOf(t, "", "-dry-run", "-config", file); !reflect.DeepEqual(got, want) {
+			t.Errorf("-what-if 'config %s' = %v\nwant\n%v", setting, got, want)
+		}
+	}
+}
+
+func TestWhatIfRefuses(t *testing.T) {
+	begun(t)
+	for _, c := range []struct {
+		what   string
+		status int
+	}{
+		{"", 2},
+		{"usrprio -setfactor a@b 2", 2},
+		{"frobnicate", 2},
+		{"userprio", 2},
+		{"userprio -setfactor alice 2", 2},
+		{"userprio -setfactor alice@pool 0", 2},
+		{"userprio -setfactor alice@pool", 2},
+		{"userprio -setfactor alice@pool 2 3", 2},
+		{"userprio -setfactor alice@pool 2 -setprio bob@pool 2", 2},
+		{"userprio -setprio alice@pool 2 -duration 5", 2},
+		{"userprio -delete alise@pool", 1},
+		{"userprio -help", 2},
+		{"config", 2},
+		{"config SLOT_WEIGHT", 2},
+		{"config SLOT_WIEGHT=2", 1},
+		{"config SLOT_WEIGHT=1+", 1},
+		{"slots", 2},
+		{"slots add 2 like slot7@nodes", 1},
+		{"slots add -1 like slot1@node", 2},
+		{"slots withdraw slot1@node", 1},
+		{"slots set slot1@node Name=5", 2},
+		{"slots set slot1@node Cpus=(", 2},
+		{"slots set slot1@node 'My Cpus=2'", 2},
+		{"slots set slot1@node 2=2", 2},
+		{`slots set slot1@node State="Owner"`, 1},
+		{"submit 5 as 1", 2},
+		{"submit 5 like 9", 1},
+		{"submit 5 like x", 2},
+		{"prio 5 1", 2},
+		{"prio -system high 1", 2},
+		{"prio -system 5 1", 1},
+		{"prio +5", 2},
+		{"prio +2147483648 1", 2},
+		{"prio +5 1.9", 1},
+		{"qdel", 2},
+		{"qdel 1.x", 2},
+		{"qdel carol", 1},
+		{"qdel 'carol", 2},
+	} {
+		cmdtest.Refuses(t, Command(), c.status, "-what-if", c.what)
+	}
+	for args, want := range map[string]string{
+		"-q -what-if x": "what-if and -q", "-q -explain 1": "explain and -q", "-explain x": `-explain: "x": want a cluster`, "-explain 9": "9: not in the queue",
+	} {
+		if status, out, bad := negotiate(strings.Fields(args)...); status == 0 || out != "" || !strings.Contains(bad, want) {
+			t.Errorf("negotiate %s = %d, %q, %q, want %q", args, status, out, bad, want)
+		}
+	}
+}
+
+// What is added like a slot or a job has nothing of what became of that.
+func TestWhatIfAddsNewOnes(t *testing.T) {
+	s := begun(t)
+	w := &world{World: &trial.World{Config: config.Default(), Now: time.Unix(later, 0), Domain: "pool"}, next: 9, firstNew: 9}
+	slot := w.unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
+		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`))
+	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
+		t.Errorf("unclaimed = %s, want %s", got, want)
+	}
+	like := func() negotiator.Job {
+		if err := s.View(func(v *spool.View) error {
+			w.Queue = v
+			return w.submit(3, pool.JobID{Cluster: 1}, "1.0")
+		}); err != nil {
+			t.Fatal(err)
+		}
+		return w.Pool.Jobs[len(w.Pool.Jobs)-1]
+	}
+	want := []string{"ClusterId", "EnteredCurrentStatus", "JobStatus", "Owner", "ProcId", "QDate", "RequestCpus", "Requirements"}
+	job := like() // which runs
+	names := slices.Sorted(slices.Values(job.Ad.Names()))
+	status, _ := job.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
+	if !slices.Equal(names, want) || pool.Status(status) != pool.Idle || job.Count != 3 || job.Submitter != "alice@pool" {
+		t.Errorf("submit 3 like 1.0 adds %d jobs of %s in state %v with %q, want 3 idle ones of alice@pool with %q", job.Count, job.Submitter, pool.Status(status), names, want)
+	}
+	update(t, s, leadALife)
+	want = append(want, "DiskUsage", "ImageSize")
+	if names := slices.Sorted(slices.Values(like().Ad.Names())); !slices.Equal(names, slices.Sorted(slices.Values(want))) {
+		t.Errorf("submit 3 like 1.0, which has run and was held, adds jobs with %q, want them with %q", names, want)
+	}
+}
+
+// leadALife has 1.0, which runs, leave a checkpoint, give its slot back, and be held and
+// released and held once more.
+func leadALife(tx *spool.Tx) error {
+	p, id, at := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}, pool.JobID{Cluster: 1}, time.Unix(later, 0)
+	used := operation.Progress{Wall: time.Minute, UserCPU: time.Second, SysCPU: time.Second, PeakKB: 5, DiskKB: 7}
+	if err := operation.Checkpointed(tx, id, 1, used, operation.Progress{}, at, p); err != nil {
+		return err
+	}
+	how := operation.Ending{Lost: "a test", VacateCode: operation.VacatedByUser, Wall: 2 * time.Minute, Reported: used, Sent: 1, Received: 2}
+	if err := operation.Finish(tx, id, 1, at, how, p); err != nil {
+		return err
+	}
+	only := operation.Span{Cluster: 1}
+	for range 2 {
+		if _, err := operation.Release(tx, only, "enough", at); err != nil {
+			return err
+		}
+		if _, err := operation.Hold(tx, only, operation.Reason{Text: "a test", Code: 3, Subcode: 4}, at, p); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// A change sees what those before it made.
+func TestWhatIfInOrder(t *testing.T) {
+	begun(t)
+	got := reportOf(t, "WhatIf", "-what-if", "slots add 1 like slot1@node", "-what-if", "slots withdraw what-if1-slot1@node")
+	want := reportOf(t, "", "-dry-run")
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("a slot that came and went makes %v, want %v", got, want)
+	}
+	submitted := reportOf(t, "WhatIf", "-what-if", "submit 1 like 1.0", "-what-if", "prio -p 7 3")
+	if same := reportOf(t, "WhatIf", "-what-if", "submit 3 like 1.0", "-what-if", "qdel 3.1", "-what-if", "qdel 3.2", "-what-if", "prio +7 3.0"); !reflect.DeepEqual(submitted, same) {
+		t.Errorf("three jobs that came, two of which went, make %v, want %v", same, submitted)
+	}
+	if got := reportOf(t, "WhatIf", "-what-if", "submit 1 like 1.0", "-what-if", "submit 1 like 3", "-what-if", "qdel 3 4.0"); !reflect.DeepEqual(got, want) {
+		t.Errorf("jobs that came and went make %v, want %v", got, want)
+	}
+	for _, second := range []string{"prio -p 5 2.1", "qdel 2.1", "qdel 3"} {
+		if status, _, bad := negotiate("-what-if", "qdel 2.1", "-what-if", second); status != 1 || !strings.Contains(bad, ": not in the queue") {
+			t.Errorf("qdel 2.1, then %s = %d, %s; want that it is not in the queue", second, status, bad)
+		}
+	}
+	if status, _, bad := negotiate("-what-if", "slots withdraw what-if1-slot1@node", "-what-if", "slots add 1 like slot1@node"); status != 1 {
+		t.Errorf("a slot that is not there yet was withdrawn: %d, %s", status, bad)
+	}
+}
+
+func TestSplit(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{"", `[]`}, {" a  b\t", `["a" "b"]`}, {`'a b' c`, `["a b" "c"]`}, {`a"b c"'d e'f`, `["ab cd ef"]`},
+		{`''`, `[""]`}, {`"" x`, `["" "x"]`}, {`a\ b`, `["a b"]`}, {`"a\"b\\c\d"`, `["a\"b\\c\\d"]`}, {`'a\'`, `["a\\"]`}, {`\`, `["\\"]`},
+	} {
+		got, err := split(c.text)
+		if err != nil || fmt.Sprintf("%q", got) != c.want {
+			t.Errorf("split(%q) = %q, %v, want %s", c.text, got, err, c.want)
+		}
+	}
+	for _, text := range []string{`'`, `a "b`, `"\"`} {
+		if got, err := split(text); err == nil {
+			t.Errorf("split(%q) = %q, want an error", text, got)
+		}
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		words := rapid.SliceOf(rapid.String()).Draw(t, "words")
+		var text []string
+		for _, w := range words {
+			text = append(text, "'"+strings.ReplaceAll(w, "'", `'\''`)+"'")
+		}
+		if got, err := split(strings.Join(text, " ")); err != nil || !slices.Equal(got, words) {
+			t.Fatalf("split(%q) = %q, %v, want %q", text, got, err, words)
+		}
+	})
+}
+
+// A look sees groups' names as the configuration spells them, as a cycle does, which
+// changes the records first.
+func TestLookRespells(t *testing.T) {
+	s := fill(t, 2, 3, 3)
+	update(t, s, func(tx *spool.Tx) error {
+		tx.SetRange(1, 0, 2, pool.AttrAccountingGroup, classad.Literal(classad.String("PHYSICS.alice")))
+		tx.PutSubmitter(accountant.Record{Name: "PHYSICS.alice@pool", Priority: 40, At: time.Unix(now, 0), HalfLife: 24 * time.Hour})
+		return nil
+	})
+	file := filepath.Join(t.TempDir(), "fairspool.toml")
+	if err := os.WriteFile(file, []byte(`GROUP_NAMES = ["physics"]`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	dry := reportOf(t, "Submitters", "-dry-run", "-config", file)
+	what := reportOf(t, "WhatIf", "-what-if", `config 'GROUP_NAMES=["physics"]'`).(map[string]any)["Submitters"]
+	real := reportOf(t, "Submitters", "-config", file)
+	if !reflect.DeepEqual(dry, real) || !reflect.DeepEqual(what, real) {
+		t.Errorf("submitters of a dry run = %v\nof -what-if = %v\nof the cycle = %v", dry, what, real)
+	}
+	if text := fmt.Sprint(real); !strings.Contains(text, "EffectivePriority:40") || !strings.Contains(text, "physics.alice@pool") {
+		t.Errorf("submitters = %s, want physics.alice with the record of PHYSICS.alice", text)
+	}
+}
+
+// A table of many matches stays short.
+func TestManyMatches(t *testing.T) {
+	var plan negotiator.Plan
+	w := &world{World: &trial.World{Now: time.Unix(now, 0)}}
+	for i := range 60 {
+		user := fmt.Sprintf("user%02d@pool", i)
+		plan.Submitters = append(plan.Submitters, negotiator.Share{Name: user})
+		for k := range 200 {
+			name := fmt.Sprintf("slot%d@node%d", k, i)
+			w.Pool.Slots = append(w.Pool.Slots, pool.Slot{Name: name, Ad: ad(t, `[Cpus = 2; Memory = 64]`)})
+			plan.Matches = append(plan.Matches, negotiator.Match{
+				Job: pool.JobID{Cluster: i + 1, Proc: 199 - k}, Submitter: user, Slot: name, Weight: 2 * accountant.One,
+			})
+		}
+	}
+	slices.Reverse(plan.Matches)
+	var out bytes.Buffer
+	if err := showMatches(&cmdline.Call{Stdout: &out}, &plan, w); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
+	if len(lines) != 52 || strings.Join(strings.Fields(lines[1]), " ") != "user00@pool 200 400.00 Cpus=2 Memory=64 1.0-199 slot0@node0, slot1@node0 and 198 more" ||
+		lines[51] != "and 10 more lines like these, of 2000 jobs: -json has them all" {
+		t.Errorf("%d lines of 60 submitters' matches:\n%s", len(lines), out.String())
+	}
+}

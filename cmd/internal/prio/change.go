@@ -1,0 +1,246 @@
+package prio
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/config"
+	"fairspool/lib/jobad"
+	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// change is what becomes of one attribute.
+type change struct {
+	attr string
+	expr *classad.Expr // nil: an adjustment
+	add  int64
+	text string // as the journal has it
+	// priority says that it was asked for as one, by -p, a sign or -system.
+	priority bool
+}
+
+// changes are what becomes of a job, each of another attribute.
+type changes []change
+
+// levels are the options for the priorities that count before and behind JobPrio.
+var levels = []struct{ flag, attr, where string }{
+	{"pre1", pool.AttrPreJobPrio1, "which counts before all others"},
+	{"pre2", pool.AttrPreJobPrio2, "which counts next, before JobPrio"},
+	{"post1", pool.AttrPostJobPrio1, "which counts behind JobPrio"},
+	{"post2", pool.AttrPostJobPrio2, "which counts behind that"},
+}
+
+func levelFlags() (flags []cmdline.Flag) {
+	for _, l := range levels {
+		flags = append(flags, cmdline.Flag{Name: l.flag, Args: []string{"N"}, Help: "set " + l.attr + " to N, " + l.where})
+	}
+	return flags
+}
+
+// changesOf reads what a caller wants changed.
+func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
+	flag, err := c.One("p", "adjust")
+	if err != nil {
+		return nil, err
+	}
+	var list changes
+	if flag != "" {
+		ch, err := priority(c, flag)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ch)
+	}
+	for _, l := range levels {
+		if !c.Has(l.flag) {
+			continue
+		}
+		ch, err := number(l.attr, c.Value(l.flag), math.MinInt32, math.MaxInt32)
+		if err != nil {
+			return nil, err
+		}
+		ch.text = "-" + l.flag + " " + ch.text
+		list = append(list, ch)
+	}
+	if c.Has("system") {
+		ch, err := systemChange(c, who)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ch)
+	}
+	more, err := gridEngineChanges(c, who)
+	if err != nil {
+		return nil, err
+	}
+	list = append(list, more...)
+	if c.Has("set") && c.SetUserID() {
+		return nil, errors.New("-set: not by a set-user-ID program: attributes may name files and programs; call it by sudo -u instead")
+	}
+	for _, words := range c.Repeated("set") {
+		ch, err := assignment(c.Config, words[0], who)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, ch)
+	}
+	if len(list) == 0 {
+		return nil, cmdline.Usagef("want a new priority, -p N, or an adjustment, +N or -N")
+	}
+	return list, list.once()
+}
+
+// once refuses two changes of one attribute.
+func (list changes) once() error {
+	seen := map[string]bool{}
+	for _, ch := range list {
+		name := strings.ToLower(ch.attr)
+		if seen[name] {
+			return cmdline.Usagef("%s: changed twice", ch.attr)
+		}
+		seen[name] = true
+	}
+	return nil
+}
+
+// priority reads -p N, or +N and -N.
+func priority(c *cmdline.Call, flag string) (change, error) {
+	least, most := operation.PriorityBounds(c.Config)
+	if flag == "adjust" { // the sum is what counts
+		least, most = math.MinInt32, math.MaxInt32
+	}
+	ch, err := number(pool.AttrJobPrio, c.Value(flag), least, most)
+	if ch.priority = true; flag == "adjust" {
+		ch.expr, ch.text = nil, fmt.Sprintf("%+d", ch.add)
+	}
+	return ch, err
+}
+
+func number(attr, text string, least, most int64) (change, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < least || n > most {
+		return change{}, cmdline.Usagef("%q: want a whole number from %d to %d", text, least, most)
+	}
+	return change{attr: attr, expr: classad.Literal(classad.Int(n)), add: n, text: strconv.FormatInt(n, 10)}, nil
+}
+
+// assignment reads ATTR=EXPR.
+func assignment(cfg *config.Config, text string, who cmdline.Caller) (change, error) {
+	name, value, ok := strings.Cut(text, "=")
+	if name = strings.TrimSpace(name); !ok || name == "" {
+		return change{}, cmdline.Usagef("-set %q: want an attribute and an expression, like RequestMemory=4096", text)
+	}
+	value = strings.TrimSpace(value)
+	e, err := classad.ParseExpr(value)
+	if err == nil && jobad.BeyondInteger(value) {
+		err = fmt.Errorf("too large for an integer: want %d to %d", math.MinInt64, math.MaxInt64)
+	}
+	if err != nil {
+		return change{}, cmdline.Usagef("-set %s: %v", name, err)
+	}
+	if err := checkEdit(cfg, name, e, who); err != nil {
+		return change{}, fmt.Errorf("-set %w", err)
+	}
+	return change{attr: name, expr: e, text: "-set " + name + "=" + e.Format(classad.StyleSpool)}, nil
+}
+
+// checkEdit refuses what no job may have, with the range of the policy.
+func checkEdit(cfg *config.Config, name string, e *classad.Expr, who cmdline.Caller) error {
+	err := jobad.CheckEdit(name, e, who.Admin)
+	if err == nil || !operation.IsSGE(cfg) || !strings.EqualFold(name, pool.AttrJobPrio) {
+		return err
+	}
+	least, most := operation.PriorityBounds(cfg)
+	return fmt.Errorf("%s: %s: want a whole number from %d to %d", name, submitfile.Shorten(e.String()), least, most)
+}
+
+// words returns the changes as the journal has them.
+func (list changes) words() (words []string) {
+	for _, ch := range list {
+		words = append(words, ch.text)
+	}
+	return words
+}
+
+// apply makes the changes for the jobs of a span: for all at once where they share
+// a constant priority, as most do. What could not be done is told, by line.
+func (list changes) apply(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
+	if e, ok := span.Run.Ad.Lookup(pool.AttrJobPrio); ok && list.adjust() {
+		if _, constant := e.Constant(); !constant {
+			for p := span.First; p <= span.Last; p++ {
+				one := span
+				one.First, one.Last = p, p
+				bad = append(bad, list.alike(tx, one, log, r)...)
+			}
+			return bad
+		}
+	}
+	return list.alike(tx, span, log, r)
+}
+
+func (list changes) adjust() bool { return len(list) > 0 && list[0].expr == nil }
+
+// alike makes the changes for jobs that have one priority.
+func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
+	ad := span.Run.Proc(span.First)
+	made := make([]*classad.Expr, len(list))
+	for i, ch := range list {
+		if why := ch.waitsInVain(tx, span.Cluster); why != "" {
+			return []string{list.couldNot(nameOf(span)) + why}
+		}
+		if made[i] = ch.expr; made[i] != nil {
+			continue
+		}
+		// What is not an integer counts as 0, as it does in the order of jobs.
+		old, _ := ad.EvalInt(&classad.Context{}, ch.attr)
+		if why := r.outside(old, ch); why != "" {
+			return []string{list.couldNot(nameOf(span)) + why}
+		}
+		made[i] = classad.Literal(classad.Int(old + ch.add))
+	}
+	if err := r.permit(list, made, span); err != nil {
+		return []string{list.couldNot(nameOf(span)) + list.worded(err)}
+	}
+	list.log(span, ad, made, log) // with what was before
+	for i, ch := range list {
+		tx.SetRange(span.Cluster, span.First, span.Last, ch.attr, made[i])
+		ch.watch(tx, span)
+	}
+	return nil
+}
+
+// nameOf names the jobs of a span as arguments do.
+func nameOf(s selection.Span) string {
+	return operation.Span{Cluster: s.Cluster, First: s.First, Last: s.Last}.String()
+}
+
+// log notes an event for each job and change.
+func (list changes) log(span selection.Span, ad *classad.Ad, made []*classad.Expr, log *joblog.Events) {
+	if !ad.Has(pool.AttrUserLog) {
+		return
+	}
+	var events []userlog.AttributeChanged
+	for i, ch := range list {
+		from := ""
+		if before, ok := ad.Lookup(ch.attr); ok {
+			from = before.String()
+		}
+		events = append(events, userlog.AttributeChanged{Name: ch.attr, From: from, To: made[i].String()})
+	}
+	for p := span.First; p <= span.Last; p++ {
+		for _, e := range events {
+			log.Add(pool.JobID{Cluster: span.Cluster, Proc: p}, span.Run.Proc(p), e)
+		}
+	}
+}

@@ -1,0 +1,123 @@
+// Package prio is the command that changes the priorities of jobs, and other attributes of theirs.
+package prio
+
+import (
+	"fmt"
+	"slices"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/selection"
+	"fairspool/spool"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:  "prio",
+		Brief: "change the priorities of jobs",
+		Synopsis: []string{
+			"{+N | -N | -p N} " + selection.Synopsis,
+			"[-pre1 N] [-pre2 N] [-post1 N] [-post2 N] " + selection.Synopsis,
+			"-system {N | +N | -N} " + selection.Synopsis,
+			"[-js N] [-ot N] [-dl TIME] [-P PROJECT] " + selection.Synopsis,
+			"-set ATTR=EXPR ... " + selection.Synopsis,
+			"{+N | -N | -p N | ...} " + selection.SynopsisAll,
+		},
+		About: `Sets or changes JobPrio, a 32-bit integer, 0 when a job begins; higher goes first. It decides only between jobs of one submitter, and never makes a running job leave. PreJobPrio1 and PreJobPrio2 count before it, PostJobPrio1 and PostJobPrio2 behind it. Any other attribute that may change later is set with -set.
+
+Where JOB_PRIORITY_POLICY is "maui", all jobs stand in one queue by Maui's priority, which JobPrio does not enter: it decides between jobs of one submitter whose priorities are equal, the levels beside it not at all. Administrators put jobs ahead of all others with -system, as setspri does.
+
+Where it is "sge", all jobs stand in one queue by Grid Engine's priority, of which JobPrio, -1023 to 1024, is a part: it moves jobs past those of others. Owners may only lower it, administrators raise it, too. The levels beside it do not count. The other parts are set with -js, -ot, -dl and -P, as with qalter.
+
+Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or by user. Only their owner and administrators may change them. What can be changed is; each name that cannot is told, and the exit status is 1. On success prio prints nothing.`,
+		Flags: slices.Concat([]cmdline.Flag{
+			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
+			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
+		}, levelFlags(), []cmdline.Flag{
+			{Name: "system", Args: []string{"N"}, Help: "set the system priority: 1 to 1000 is above every other priority, 0 takes it back; +N and -N are added to the job's own instead; for administrators"},
+		}, gridEngineFlags, []cmdline.Flag{
+			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
+		}, selection.Flags("change")),
+		Number:    "adjust",
+		SetUserID: true,
+		Examples: []cmdline.Example{
+			{Does: "move a cluster ahead", Line: "prio +5 12"},
+			{Does: "put one job behind", Line: "prio -p -10 12.3"},
+			{Does: "all jobs of a user", Line: "prio -p 0 alice"},
+			{Does: "these ten before all others of theirs", Line: "prio -pre1 1 12.0-9"},
+			{Does: "the next of all, where JOB_PRIORITY_POLICY is maui", Line: "prio -system 1000 12.3"},
+			{Does: "as if it had waited an hour longer, at Maui's default weights", Line: "prio -system +60 12"},
+			{Does: "give a job a deadline, and more tickets, where JOB_PRIORITY_POLICY is sge", Line: "prio -dl '2026-11-22 15:30' -ot 100 12.3"},
+			{Does: "ask for more memory", Line: "prio -set RequestMemory=4096 12"},
+		},
+		Run: run,
+	}
+}
+
+func run(c *cmdline.Call) error {
+	q, err := selection.Asked(c)
+	if err != nil {
+		return err
+	}
+	ch, err := changesOf(c, q.Caller())
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	allowed := newRights(c.Config, q.Caller())
+	var log joblog.Events
+	var bad []string
+	err = s.Update(func(tx *spool.Tx) error {
+		tx.Op("set priority", append(ch.words(), q.Words()...)...)
+		jobs, err := q.In(&tx.View, s.Domain())
+		if err != nil {
+			return err
+		}
+		log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
+		for _, span := range jobs.Spans {
+			bad = append(bad, ch.apply(tx, span, &log, allowed)...)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, line := range bad {
+		c.Warn("%s", line)
+	}
+	log.Write(c)
+	c.Changed()
+	if len(bad) > 0 {
+		return cmdline.ErrReported
+	}
+	return nil
+}
+
+// refused words, as condor_prio begins it, which names could not be served. wide says
+// that a name may well have no jobs.
+func (ch changes) refused(jobs selection.Chosen, wide bool) (lines []string) {
+	for _, r := range jobs.Refused {
+		lines = append(lines, ch.couldNot(r.Word)+r.Why)
+	}
+	here := map[string]bool{}
+	for _, s := range jobs.Spans {
+		here[s.Word] = true
+	}
+	for _, l := range jobs.Late {
+		if !here[l.Word] && !wide {
+			lines = append(lines, ch.couldNot(l.Word)+"still to come, with what their description says")
+			here[l.Word] = true
+		}
+	}
+	return lines
+}
+
+func (ch changes) couldNot(what string) string {
+	if len(ch) == 1 && ch[0].priority {
+		return fmt.Sprintf("couldn't set new priority for %s: ", what)
+	}
+	return fmt.Sprintf("couldn't change %s: ", what)
+}

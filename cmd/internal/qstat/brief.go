@@ -1,0 +1,419 @@
+package qstat
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/jobargs"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// layoutFlags choose between the brief layout and Grid Engine's.
+var layoutFlags = []cmdline.Flag{
+	{Name: "brief", Help: "show a line for people: job, owner, state, how long, slot or reason, command. A terminal shows this unless another option chooses a layout; FAIRSPOOL_QSTAT=brief chooses it everywhere"},
+	{Name: "sge", Help: "show Grid Engine's layout, as a pipe or a file gets it (also FAIRSPOOL_QSTAT=sge)"},
+}
+
+// layoutVariable names the layout of displays whose options choose none.
+const layoutVariable = "FAIRSPOOL_QSTAT"
+
+// isBrief reports whether a display in this form has the brief layout. Errors are about its
+// usage.
+func isBrief(c *cmdline.Call, form string) (bool, error) {
+	if _, err := c.One("brief", "sge"); err != nil {
+		return false, err
+	}
+	others := []string{"j", "start", "long", "json", "af", "f", "xml", "r", "pri", "urg", "ext"}
+	if c.Has("sge") {
+		return false, only(c, "-sge", "long", "json", "af", "start")
+	}
+	if c.Has("brief") {
+		if err := only(c, "-brief", others...); err != nil {
+			return false, err
+		}
+	}
+	chosen := form != "" || slices.ContainsFunc(others, c.Has)
+	for _, g := range c.Repeated("g") {
+		if g[0] != "d" && c.Has("brief") {
+			return false, cmdline.Usagef("-brief and -g %s: only one of them at a time", g[0])
+		}
+		chosen = chosen || g[0] != "d"
+	}
+	switch layout := os.Getenv(layoutVariable); {
+	case layout != "" && layout != "brief" && layout != "sge":
+		return false, cmdline.Usagef("%s: %q: want brief or sge", layoutVariable, layout)
+	case c.Has("brief"):
+		return true, nil
+	case chosen || layout == "sge":
+		return false, nil
+	default:
+		return layout == "brief" || c.Terminal(), nil
+	}
+}
+
+// briefly is what the brief layout shows of jobs, and what has to be equal to share a line.
+type briefly struct {
+	state string // in a word
+	since string // for how long
+	where string // the slot, or the reason in short
+}
+
+// briefStates are the states of the brief layout, in the order of the last line, and what that
+// calls several jobs.
+var briefStates = [...]struct{ one, several string }{
+	{"runs", "run"}, {"suspended", "suspended"}, {"starts", "start"}, {"leaves", "leave"}, {"waits", "wait"}, {"held", "held"},
+	{"ended", "ended"}, {"removed", "removed"},
+}
+
+// inBrief fills in what the brief layout shows, but for what the last cycle's report says.
+func (m *maker) inBrief(r *row) {
+	status := pool.Status(m.int(statusName))
+	now, since := m.context.Now, unix(cmp.Or(m.int(enteredName), r.key.QDate))
+	b := &r.brief
+	switch {
+	case r.claim != nil:
+		b.where = printable(r.slot)
+		switch since = r.at; {
+		case r.claim.State == pool.Vacating, status == pool.Removed, status == pool.Held:
+			b.state = "leaves"
+		case r.claim.State == pool.Promised:
+			b.state, since = "waits", unix(r.key.QDate)
+		case r.claim.State == pool.Matched:
+			b.state = "starts"
+		case status == pool.Suspended:
+			b.state = "suspended"
+		default:
+			b.state = "runs"
+		}
+	case status == pool.Removed:
+		b.state = "removed"
+	case status == pool.Completed:
+		b.state, b.where = "ended", ending(m.context, m.proc())
+	case status == pool.Held:
+		b.state, b.where = "held", m.heldFor()
+	case r.state == "hqw":
+		ok, either := jobpolicy.After(m.proc())
+		b.state, b.where = "waits", "after "+numbers(append(ok, either...))
+	default:
+		b.state = "waits"
+		if later := unix(m.int(deferralName)); later.After(now) {
+			b.where = "until " + soon(later, now)
+		}
+	}
+	b.since = string(appendBriefly(nil, now.Sub(since)))
+	r.at = time.Time{} // is not shown
+	r.command = m.command()
+}
+
+// heldFor returns in short why a job is held.
+func (r *reader) heldFor() string {
+	const attribute = "The job attribute "
+	why := printable(r.text(holdName))
+	switch code := r.int(codeName); {
+	case code == jobpolicy.ByUser && strings.HasPrefix(why, "via "):
+		if _, by, ok := strings.Cut(why, "(by user "); ok {
+			return "by " + strings.TrimSuffix(by, ")")
+		}
+	case code == operation.HeldAtSubmit:
+		return "since submission"
+	case code == jobpolicy.ByPolicy && strings.HasPrefix(why, attribute):
+		name, _, _ := strings.Cut(why[len(attribute):], " ")
+		return "by its " + name
+	case code == jobpolicy.JobDuration, code == jobpolicy.ExecuteDuration, code == jobpolicy.WallTime:
+		return "over its time limit"
+	case code == jobpolicy.DependencyFailed:
+		return "other jobs failed"
+	}
+	return why
+}
+
+// command returns the name that the job was given, if any, and what was typed: its program
+// with the arguments, or its line for the shell.
+func (r *reader) command() string {
+	path := r.text(cmdName)
+	program := filepath.Base(path)
+	words, _ := jobargs.FromAd(r.span.Run.Ad) // none of an ad that does not read
+	line, name := program, r.text(batchName)
+	if i := slices.Index(words, pool.BatchScriptPath); i >= 0 {
+		// Of a batch script its interpreter says nothing: it goes by the name of the job.
+		program, line, words = name, name, words[i+1:]
+	}
+	if path == "/bin/sh" && len(words) == 2 && words[0] == "-c" {
+		line = words[1]
+	} else {
+		for _, w := range words {
+			line += " " + quoted(w)
+		}
+	}
+	if name != "" && name != program {
+		line = name + ": " + line
+	}
+	return printable(line)
+}
+
+// quoted returns a word as it is typed to a shell.
+func quoted(w string) string {
+	if w != "" && !strings.ContainsAny(w, " \t\n\"'\\$`*?[]{}()<>|&;#~!") {
+		return w
+	}
+	return "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+}
+
+// share takes up the command of another row that is to stand on this line: what both begin
+// with is shown.
+func (r *row) share(o *row) {
+	if r.command == o.command {
+		return
+	}
+	n := 0
+	for n < len(r.command) && n < len(o.command) && r.command[n] == o.command[n] {
+		n++
+	}
+	r.command, r.commands = r.command[:strings.LastIndexByte(r.command[:n], ' ')+1], true
+}
+
+// appendBriefly appends a length of time: 0:07, 12:30, 3h12m, 2d4h, 120d.
+func appendBriefly(b []byte, d time.Duration) []byte {
+	const day = 24 * time.Hour
+	switch d = max(d, 0); {
+	case d < time.Hour:
+		return fmt.Appendf(b, "%d:%02d", d/time.Minute, d/time.Second%60)
+	case d < day:
+		return fmt.Appendf(b, "%dh%02dm", d/time.Hour, d/time.Minute%60)
+	case d < 100*day:
+		return fmt.Appendf(b, "%dd%dh", d/day, d/time.Hour%24)
+	}
+	return fmt.Appendf(b, "%dd", d/day)
+}
+
+// soon returns a point in time to come: the time of day if it is within a day, else the day.
+func soon(t, now time.Time) string {
+	if t.Sub(now) < 24*time.Hour {
+		return t.Local().Format("15:04")
+	}
+	return t.Local().Format("2006-01-02")
+}
+
+// reasoned returns the rows with the reasons of waiting jobs that the last cycle's report
+// and the claims have. A row of jobs with several reasons is divided.
+func (q queue) reasoned(rows []*row) (list []*row) {
+	last := sync.OnceValue(q.report)
+	for _, r := range rows {
+		switch {
+		case r.claim != nil && r.claim.State == pool.Promised:
+			r.brief.where = q.promisedBy(r)
+		case r.state == "qw" && r.brief.where == "":
+			list = append(list, last().divided(r)...)
+			continue
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// promisedBy says in short which job leaves the slot that is promised to another.
+func (q queue) promisedBy(r *row) string {
+	all := q.view.Claims()
+	if i := slices.IndexFunc(all, func(c pool.Claim) bool { return c.Promises(*r.claim) }); i >= 0 {
+		return fmt.Sprintf("%v leaves first", all[i].Job)
+	}
+	return "holder leaves first"
+}
+
+// divided returns a row for each reason in short that the cycle has for the jobs of a row.
+func (c cycle) divided(r *row) (list []*row) {
+	parts := map[string]*row{}
+	if c.unknown != "" {
+		r.brief.where = unseen
+		return []*row{r}
+	}
+	for _, v := range c.ofRow(r) {
+		where := unseen
+		if v.at > 0 {
+			where = inShort(&c.report.Rejections[v.at-1])
+		}
+		part := parts[where]
+		if part == nil {
+			copied := *r
+			part = &copied
+			part.brief.where, part.ranges = where, nil
+			parts[where], list = part, append(list, part)
+		}
+		part.ranges = joined(part.ranges, []span{{v.First, v.Last}})
+	}
+	return list
+}
+
+// unseen is the reason of a job that no cycle has looked at.
+const unseen = "next cycle"
+
+// inShort returns the reason of a rejection in a few words, and the whole one for a cause that
+// is not known.
+func inShort(x *negotiator.ReportedRejection) string {
+	if x.Cause == negotiator.CauseConcurrencyLimit && len(x.Limits) > 0 {
+		return "limit " + printable(x.Limits[0])
+	}
+	if text, ok := causesInShort[x.Cause]; ok {
+		return text
+	}
+	return printable(x.Reason)
+}
+
+var causesInShort = map[negotiator.Cause]string{
+	negotiator.CauseNoSlots:          "no slots",
+	negotiator.CauseRequirements:     "no slot matches",
+	negotiator.CauseSlotRequirements: "no slot takes it",
+	negotiator.CauseTooWide:          "too large",
+	negotiator.CauseTooSmall:         "slots too full",
+	negotiator.CauseTaken:            "slots taken",
+	negotiator.CauseClaimed:          "slots taken",
+	negotiator.CauseReserved:         "slot is reserved",
+	negotiator.CauseResting:          "slot rests",
+	negotiator.CauseSlotConstraint:   "slots left out",
+	negotiator.CauseBusy:             "slots busy",
+	negotiator.CauseDrained:          "slots drained",
+	negotiator.CauseBlocked:          "left out by policy",
+	negotiator.CauseThrottle:         "limit of policy",
+	negotiator.CauseJobConstraint:    "barred",
+	negotiator.CauseCeiling:          "ceiling reached",
+	negotiator.CauseQuota:            "quota of group",
+	negotiator.CauseShare:            "share used up",
+	negotiator.CauseSkipped:          "cluster skipped",
+	negotiator.CauseOthers:           "others go first",
+	negotiator.CauseOwnJobs:          "own jobs first",
+}
+
+// briefColumns are those of the brief layout before the command, which gets what they leave of
+// a line.
+var briefColumns = []column{
+	{head: "job", least: 8, part: 5, text: briefID},
+	{head: "owner", least: 5, part: 6, text: func(r *row) string { return r.user }},
+	{head: "state", text: func(r *row) string { return r.brief.state }},
+	{head: "time", number: func(b []byte, r *row) []byte { return append(b, r.brief.since...) }},
+	{head: "slot or reason", least: 14, part: 3, text: func(r *row) string { return r.brief.where }},
+}
+
+// leastCommand is how many places of a line the command gets at least, if it needs them.
+const leastCommand = 12
+
+// briefID names the jobs of a row as commands do: 12.0, 12.0-99, 12.3,5-9.
+func briefID(r *row) string {
+	list := strings.Split(tasks(r.ranges), ",")
+	for i, s := range list {
+		list[i] = strings.TrimSuffix(s, ":1")
+	}
+	return fmt.Sprintf("%d.%s", r.cluster, strings.Join(list, ","))
+}
+
+// briefList writes the brief layout: the jobs, which are still to come, and how many there are
+// in which state.
+func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
+	rows = q.reasoned(rows)
+	t := table{columns: d.columns, w: q.call.Stdout}
+	line := d.line()
+	most := 0
+	for _, r := range rows {
+		if r.commands {
+			r.command += cut
+		}
+		most = max(most, breadth(r.command))
+	}
+	if d.wide {
+		t.shown, line = widened(briefColumns, rows), math.MaxInt
+	} else {
+		t.shown, line = fitted(briefColumns, rows, line, min(most, leastCommand))
+	}
+	if len(rows) > 0 {
+		t.line(t.heading() + "command")
+	}
+	for _, r := range rows {
+		for i := range t.shown {
+			c := &t.shown[i]
+			if c.head == "job" {
+				t.b = append(t.b, shortened(c.text(r), c.width)...)
+				continue
+			}
+			t.cell(c, r)
+		}
+		command, _ := within(r.command, line)
+		t.line(command)
+		if len(t.b) >= full && t.flush() != nil {
+			break
+		}
+	}
+	if err := t.flush(); err != nil {
+		return err
+	}
+	if err := tellKept(t.w, kept); err != nil {
+		return err
+	}
+	if len(rows) == 0 && len(q.call.Args) > 0 {
+		return nil // that they do not exist is said elsewhere
+	}
+	for _, text := range wrapped(total(q, rows, kept), d.line()) {
+		t.line(text)
+	}
+	return t.flush()
+}
+
+// shortened returns the name of jobs padded to so many places. One that has to be cut ends in
+// three dots.
+func shortened(id string, width int) string {
+	if len(id) > width {
+		id = id[:width-len(cut)] + cut
+	}
+	return string(pad([]byte(id), width-len(id)+1))
+}
+
+// wrapped returns a text with commas in lines of so many characters at most.
+func wrapped(text string, width int) (lines []string) {
+	for len(text) > width {
+		i := strings.LastIndex(text[:width], ", ")
+		if i < 0 {
+			break
+		}
+		lines, text = append(lines, text[:i+1]), text[i+2:]
+	}
+	return append(lines, text)
+}
+
+// total returns the last line: how many jobs are shown, in which states, or that there are
+// none.
+func total(q queue, rows []*row, kept []spool.Factory) string {
+	counts, all := map[string]int{}, 0
+	for _, r := range rows {
+		for _, s := range r.ranges {
+			counts[r.brief.state] += s.last - s.first + 1
+			all += s.last - s.first + 1
+		}
+	}
+	if all == 0 {
+		switch n := q.view.Len(); {
+		case n > 0:
+			return fmt.Sprintf("0 jobs shown of %d in the queue", n)
+		case len(kept) > 0:
+			return "0 jobs in the queue so far"
+		}
+		return "The queue is empty."
+	}
+	var words []string
+	for _, s := range briefStates {
+		if n := counts[s.one]; n > 0 {
+			words = append(words, fmt.Sprintf("%d %s", n, plural.Pick(n, s.one, s.several)))
+		}
+	}
+	return fmt.Sprintf("%s: %s", plural.Count(all, "job"), strings.Join(words, ", "))
+}

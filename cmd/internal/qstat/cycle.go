@@ -1,0 +1,192 @@
+package qstat
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+)
+
+// cycle is what the report of the last negotiation cycle says of jobs that
+// were not matched.
+type cycle struct {
+	unknown string    // why there is nothing to be known
+	at      time.Time // of the cycle
+	said    []verdict // by ascending job
+	report  negotiator.Report
+}
+
+// verdict is why procs were not matched.
+type verdict struct {
+	negotiator.Procs
+	why
+}
+
+// why is what is said of procs.
+type why struct {
+	reason string
+	at     int // the index of the rejection in the report, counted from 1; 0: none
+}
+
+// report reads the last cycle's report. One that does not read is no reason
+// not to show a job.
+func (q queue) report() cycle {
+	b, err := q.spool.Report()
+	if err == nil && b == nil {
+		return cycle{unknown: "no negotiation cycle has been run yet"}
+	}
+	var r negotiator.Report
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return cycle{unknown: fmt.Sprintf("the report of the last negotiation cycle does not read: %v", err)}
+	}
+	c := cycle{at: unix(r.Time), report: r}
+	for i, x := range r.Rejections {
+		if len(x.Jobs) == 0 {
+			return cycle{unknown: "the report of the last negotiation cycle is an older version's and does not name the jobs"}
+		}
+		for _, p := range x.Jobs {
+			c.said = append(c.said, verdict{p, why{x.Reason, i + 1}})
+		}
+	}
+	slices.SortFunc(c.said, func(a, b verdict) int { return a.Compare(b.Procs) })
+	return c
+}
+
+// scheduling returns why the last cycle did not match the jobs of a row: one
+// reason, or a line for each with its procs, and behind each how far the slots were
+// from taking one of the jobs, and what would help. Lines of that begin with blanks.
+func (c cycle) scheduling(r *row) []string {
+	if c.unknown != "" {
+		return []string{c.unknown}
+	}
+	var lines []string
+	all := c.ofRow(r)
+	for i, v := range all {
+		if len(all) == 1 {
+			lines = append(lines, v.reason)
+		} else {
+			lines = append(lines, fmt.Sprintf("%v: %s", v.Procs, v.reason))
+		}
+		if !slices.ContainsFunc(all[:i], func(o verdict) bool { return o.at == v.at }) {
+			lines = append(lines, c.details(v)...)
+		}
+	}
+	for _, v := range c.reservations(r) {
+		lines = append(lines, "  "+v.Line())
+	}
+	return lines
+}
+
+// reservations returns those that the cycle left for the jobs of a row.
+func (c cycle) reservations(r *row) (some []negotiator.ReportedReservation) {
+	for _, v := range c.report.Reservations {
+		id, err := pool.ParseJobID(v.Job)
+		in := func(s span) bool { return s.first <= id.Proc && id.Proc <= s.last }
+		if err == nil && id.Cluster == r.cluster && slices.ContainsFunc(r.ranges, in) {
+			some = append(some, v)
+		}
+	}
+	return some
+}
+
+// ofRow returns what the cycle said of the jobs of a row.
+func (c cycle) ofRow(r *row) (all []verdict) {
+	for _, s := range r.ranges {
+		all = append(all, c.verdicts(negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, unix(r.key.QDate))...)
+	}
+	return all
+}
+
+// rejection returns a verdict's rejection and its analysis, nil for what the report
+// does not have, such as one of an older version.
+func (c cycle) rejection(v verdict) (*negotiator.ReportedRejection, *negotiator.Analysis) {
+	if v.at == 0 {
+		return nil, nil
+	}
+	x := &c.report.Rejections[v.at-1]
+	if x.Cause == "" || x.Autocluster < 0 || x.Autocluster >= len(c.report.Autoclusters) {
+		return nil, nil
+	}
+	return x, &c.report.Autoclusters[x.Autocluster]
+}
+
+// details says how far the slots were from taking the jobs, and what would help.
+func (c cycle) details(v verdict) []string {
+	x, a := c.rejection(v)
+	if x == nil {
+		return nil
+	}
+	var lines []string
+	if standing := x.Standing(); standing != "" {
+		lines = append(lines, standing)
+	}
+	lines = append(lines, a.Lines()...)
+	if help := x.Help(*a); help != "" {
+		lines = append(lines, "what would help: "+help)
+	}
+	switch {
+	case x.Ahead > 0 && a.OneQueue:
+		lines = append(lines, fmt.Sprintf("%d %s of others before it in the queue %s for such slots",
+			x.Ahead, plural.Pick(x.Ahead, "job", "jobs"), plural.Pick(x.Ahead, "waits", "wait")))
+	case x.Ahead > 0:
+		lines = append(lines, fmt.Sprintf("%d with a better EUP %s such slots or %s for them",
+			x.Ahead, plural.Pick(x.Ahead, "has", "have"), plural.Pick(x.Ahead, "waits", "wait")))
+	}
+	if a.PreemptionFor != "" && a.PreemptionFor != x.Submitter {
+		// Which the cycle works out for the first to ask only.
+		job := pool.JobID{Cluster: v.Cluster, Proc: v.First}
+		lines = append(lines, fmt.Sprintf("why none is preempted for %s: negotiate -explain %v", x.Submitter, job))
+	}
+	for i := range lines {
+		lines[i] = "  " + lines[i]
+	}
+	return lines
+}
+
+// verdicts divides procs by what the cycle said of them. Neighbours of which
+// it said the same stay together.
+func (c cycle) verdicts(of negotiator.Procs, submitted time.Time) (all []verdict) {
+	add := func(first, last int, w why) {
+		if k := len(all) - 1; k >= 0 && all[k].why == w {
+			all[k].Last = last
+			return
+		}
+		all = append(all, verdict{negotiator.Procs{Cluster: of.Cluster, First: first, Last: last}, w})
+	}
+	// From the first that does not end before these procs.
+	i, _ := slices.BinarySearchFunc(c.said, of, func(v verdict, of negotiator.Procs) int {
+		return cmp.Or(cmp.Compare(v.Cluster, of.Cluster), cmp.Compare(v.Last, of.First))
+	})
+	next := of.First
+	for ; i < len(c.said) && c.said[i].Cluster == of.Cluster && c.said[i].First <= of.Last; i++ {
+		v := c.said[i]
+		if v.Last < next {
+			continue // no cycle writes a job twice, but somebody's hand may
+		}
+		if v.First > next {
+			add(next, v.First-1, why{reason: c.silence(submitted)})
+		}
+		add(max(v.First, next), min(v.Last, of.Last), v.why)
+		next = v.Last + 1
+	}
+	if next <= of.Last {
+		add(next, of.Last, why{reason: c.silence(submitted)})
+	}
+	return all
+}
+
+// silence tells why the report says nothing of a job.
+func (c cycle) silence(submitted time.Time) string {
+	if submitted.After(c.at) {
+		return fmt.Sprintf("submitted after the last negotiation cycle, which was at %s", clock(c.at))
+	}
+	return fmt.Sprintf("not among the jobs that the last negotiation cycle, at %s, left without a slot", clock(c.at))
+}

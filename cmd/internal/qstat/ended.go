@@ -1,0 +1,141 @@
+package qstat
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// ended returns those of the named jobs that have left the queue, ascending, with the ads of
+// the history, and the names for which there are none.
+func (q queue) ended(words []string) (spans []selection.Span, missing []string, err error) {
+	for _, word := range words {
+		found, err := q.endedOf(word)
+		if err != nil {
+			return spans, missing, err
+		}
+		if len(found) == 0 {
+			missing = append(missing, word)
+		}
+		spans = append(spans, found...)
+	}
+	order := func(a, b selection.Span) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
+	}
+	slices.SortStableFunc(spans, order)
+	return slices.CompactFunc(spans, func(a, b selection.Span) bool { return order(a, b) == 0 }), missing, nil
+}
+
+// endedOf looks for the jobs of one name from the end of the history back. One job is all that
+// the name of a job stands for, and no job of a cluster left before the cluster was submitted.
+func (q queue) endedOf(word string) (spans []selection.Span, err error) {
+	names, err := selection.Parse([]string{word})
+	if err != nil {
+		return nil, err
+	}
+	which, named := names.Past()
+	if !q.submitted(which.Clusters) {
+		return nil, nil
+	}
+	_, notOne := pool.ParseJobID(word)
+	_, notCluster := pool.ParseCluster(word)
+	look := func(enough func() bool) error {
+		spans = nil
+		return q.view.History(which, func(ad *classad.Ad) bool {
+			if named(ad) {
+				id := idOf(ad)
+				spans = append(spans, selection.Span{
+					Cluster: id.Cluster, First: id.Proc, Last: id.Proc,
+					Run: spool.Run{First: id.Proc, Last: id.Proc, Ad: ad},
+				})
+			}
+			return !enough()
+		})
+	}
+	one := func() bool { return len(spans) > 0 }
+	switch {
+	case notOne == nil:
+		err = look(one)
+	case notCluster == nil:
+		if err = look(one); err == nil && one() {
+			if n, ok := spans[0].Run.Ad.EvalInt(&classad.Context{}, pool.AttrQDate); ok {
+				which.Since = time.Unix(n, 0)
+			}
+			err = look(func() bool { return false })
+		}
+	default:
+		err = look(func() bool { return false })
+	}
+	return spans, err
+}
+
+// submitted reports whether any of the clusters has been submitted so far; nil stands for any
+// clusters.
+func (q queue) submitted(clusters map[int]bool) bool {
+	for id := range clusters {
+		if id < q.view.NextCluster() {
+			return true
+		}
+	}
+	return clusters == nil
+}
+
+// warnOfMissing says which named jobs there are not. Where the history was looked into, it says
+// which there have been, and which there must have been.
+func (d display) warnOfMissing(q queue, ids []string) {
+	var gone []string
+	if d.form == "j" {
+		gone, ids = q.gone(ids)
+	}
+	last := q.view.NextCluster() - 1
+	so := ""
+	switch {
+	case d.form != "j":
+	case last == 0:
+		so = "; no jobs have been submitted so far"
+	case last == 1:
+		so = "; cluster 1 is all that has been submitted so far"
+	default:
+		so = fmt.Sprintf("; clusters 1 to %d have been submitted so far", last)
+	}
+	if len(ids) > 0 {
+		// Grid Engine's words, on one line.
+		q.call.Warn("following jobs do not exist: %s%s", strings.Join(ids, ", "), so)
+	}
+	if len(gone) > 0 {
+		q.call.Warn("%s: neither in the queue nor in the history; spool archive moves months of the history away", strings.Join(gone, ", "))
+	}
+}
+
+// gone divides names of which no job is in the queue or the history into those whose clusters
+// are there no more, though they were submitted, and the others.
+func (q queue) gone(ids []string) (gone, others []string) {
+	for _, word := range ids {
+		cluster, _, _ := strings.Cut(word, ".")
+		id, err := pool.ParseCluster(cluster)
+		_, here := q.view.Cluster(id)
+		_, comes := q.view.Factory(id)
+		if err == nil && id < q.view.NextCluster() && !here && !comes {
+			if known, err := q.endedOf(cluster); err == nil && len(known) == 0 {
+				gone = append(gone, word)
+				continue
+			}
+		}
+		others = append(others, word)
+	}
+	return gone, others
+}
+
+// history returns the queue as sheets of jobs that have left it need it: they stand in no
+// order.
+func (q queue) history() queue {
+	q.hierarchy, q.past = nil, true
+	return q
+}

@@ -1,0 +1,176 @@
+package qstat
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
+	"fairspool/lib/pool"
+)
+
+// extras is what of jobs only some columns show. It stays empty without these.
+type extras struct {
+	pre1, pre2, post1, post2 int64
+	deadline                 int64 // Unix seconds; 0: none
+	waited                   time.Duration
+	project, department      string
+	used                     used
+	asked                    asked
+	brief                    briefly
+	jobShare, override       float64 // JobShare and OverrideTickets, under the policy "sge"
+	urgency                  urgency
+}
+
+// urgency is what the urgency of procs that were submitted together comes from, under the
+// policy "sge". Those that differ in it do not look alike whichever columns there are, as all
+// of these depend on it.
+type urgency struct {
+	requests float64
+	deadline int64 // Unix seconds; 0: none
+}
+
+// used is what a job has used so far. Below 0 is not known.
+type used struct{ cpu, mem, io float64 } // seconds of processor time, GiB now, GiB in all
+
+// asked is what -r shows. Hard is a line for each request.
+type asked struct {
+	hard, soft   string
+	after, unmet string // the clusters that it waits for, and those of them in the queue
+	// Under the policy "sge": what each line of hard adds to the urgency, and the parallel
+	// environment and the slots that are wanted, empty for none.
+	adds, pe, wanted string
+}
+
+// extend fills in what the columns show besides the usual.
+func (m *maker) extend(r *row) {
+	if m.pri {
+		r.pre1, r.pre2, r.post1, r.post2 = r.key.PreJobPrio1, r.key.PreJobPrio2, r.key.PostJobPrio1, r.key.PostJobPrio2
+	}
+	if m.urg {
+		r.deadline = m.int(deadlineName)
+	}
+	if m.options.brief {
+		m.inBrief(r)
+		return
+	}
+	if m.urg || m.wide {
+		r.waited = m.waited(r)
+	}
+	if m.ext {
+		r.project, r.department = printable(m.text(projectName)), printable(m.text(departName))
+		if r.claim != nil || r.state == "z" {
+			r.used = m.used()
+		}
+	}
+	if m.requests {
+		r.asked = m.asked()
+	}
+}
+
+// waited returns how long a job waited for its start, or has waited for it so far.
+func (m *maker) waited(r *row) time.Duration {
+	end := m.context.Now
+	switch {
+	case r.claim != nil && !r.claim.StartedAt.IsZero():
+		end = r.claim.StartedAt
+	case r.state == "z":
+		if end = unix(m.int(beganName)); end.Unix() == 0 {
+			end = unix(m.int(enteredName))
+		}
+	}
+	return max(end.Sub(unix(r.key.QDate)), 0).Truncate(time.Second)
+}
+
+func (r *reader) used() used {
+	amount := func(names ...*classad.Name) float64 {
+		sum, known := 0.0, false
+		for _, n := range names {
+			if v := r.value(n); v.Kind() == classad.KindInteger || v.Kind() == classad.KindReal {
+				x, _ := v.Number()
+				sum, known = sum+x, true
+			}
+		}
+		if !known || math.IsNaN(sum) || math.IsInf(sum, 0) {
+			return -1
+		}
+		return sum
+	}
+	const kib, gib = 1 << 10, 1 << 30
+	u := used{amount(userCPUName, sysCPUName), amount(residentName), amount(bytesInName, bytesOutName)}
+	if u.mem >= 0 {
+		u.mem *= kib / float64(gib)
+	}
+	if u.io >= 0 {
+		u.io /= gib
+	}
+	return u
+}
+
+// asked returns the values of all attributes whose names begin with Request, and what
+// else a job asks for.
+func (r *reader) asked() (a asked) {
+	var hard strings.Builder
+	ad := r.span.Run.Ad
+	for _, name := range r.requestNames() {
+		v := ad.Eval(r.context, name, nil)
+		if e, ok := ad.Lookup(name); ok {
+			if _, constant := e.Constant(); !constant {
+				v, r.varies = e.Eval(r.context, r.proc(), nil), true
+			}
+		}
+		if v.Kind() == classad.KindUndefined {
+			continue
+		}
+		text, isText := v.Text()
+		if !isText {
+			text = v.String()
+		}
+		hard.WriteString(strings.ToLower(name[len(requestPrefix):]) + "=" + printable(text) + "\n")
+	}
+	a.hard = strings.TrimSuffix(hard.String(), "\n")
+	if e, ok := ad.Lookup(pool.AttrRank); ok {
+		if v, constant := e.Constant(); !constant || v.True() {
+			a.soft = "rank=" + printable(e.String())
+		}
+	}
+	if r.has(afterOkName) || r.has(afterAnyName) {
+		succeed, end := jobpolicy.After(r.proc())
+		a.after = numbers(append(succeed, end...))
+		if r.waits() {
+			a.unmet = a.after
+		}
+	}
+	return a
+}
+
+const requestPrefix = "Request"
+
+// requestNames returns the names of attributes that say what is asked of a slot, sorted without
+// regard to case. Those of a cluster's ad are looked for once.
+func (r *reader) requestNames() []string {
+	own, cluster := r.span.Run.Ad, r.span.Run.Ad.Parent()
+	if cluster == nil {
+		return requestsAmong(own.OwnNames())
+	}
+	if r.cluster != cluster {
+		r.cluster, r.shared = cluster, requestsAmong(cluster.Names())
+	}
+	names := requestsAmong(own.OwnNames())
+	if len(names) == 0 {
+		return r.shared
+	}
+	names = append(names, r.shared...)
+	fold := func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) }
+	slices.SortStableFunc(names, fold)
+	return slices.CompactFunc(names, strings.EqualFold)
+}
+
+func requestsAmong(names []string) []string {
+	return slices.DeleteFunc(names, func(name string) bool {
+		n := len(requestPrefix)
+		return len(name) <= n || !strings.EqualFold(name[:n], requestPrefix) || !pool.ResourceName(name[n:])
+	})
+}

@@ -1,0 +1,263 @@
+package qstat
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// instance is a slot as Grid Engine shows a queue on a host. Amounts are cores.
+type instance struct {
+	name, machine         string
+	kind                  string // S static, P partitionable, D dynamic
+	reserved, used, total float64
+	loaded                bool    // load is known
+	load                  float64 // of the machine
+	arch, states          string
+	jobs                  []*row
+	parts                 []*instance // the dynamic slots of a partitionable one
+}
+
+// instances returns the slots that -q asks for with the jobs on them, by name: behind each
+// partitionable one its dynamic slots. A slot of a claim that nobody advertises any more is
+// among them, in state o.
+func (d display) instances(q queue, placed []*row) []*instance {
+	list := d.advertised(q)
+	byName := map[string]*instance{}
+	for _, s := range list {
+		byName[s.name] = s
+	}
+	for _, c := range q.view.Claims() {
+		if !d.onSlot(&c) {
+			continue
+		}
+		s, ok := byName[c.SlotAd()]
+		if !ok {
+			s = &instance{name: c.SlotAd(), machine: c.Machine, kind: "S", arch: unknown, states: "o"}
+			byName[s.name], list = s, append(list, s)
+		}
+		s.claimed(c, byName)
+	}
+	for _, r := range placed {
+		if s := byName[r.slot]; s != nil {
+			s.jobs = append(s.jobs, r)
+		}
+	}
+	slices.SortFunc(list, func(a, b *instance) int { return pool.CompareNames(a.name, b.name) })
+	var flat []*instance
+	for _, s := range list {
+		slices.SortFunc(s.parts, func(a, b *instance) int { return pool.CompareNames(a.name, b.name) })
+		flat = append(append(flat, s), s.parts...)
+	}
+	if d.call.Has("ne") {
+		flat = slices.DeleteFunc(flat, func(s *instance) bool {
+			return len(s.jobs) == 0 && !slices.ContainsFunc(s.parts, func(p *instance) bool { return len(p.jobs) > 0 })
+		})
+	}
+	return flat
+}
+
+// claimed counts a claim on the slot, which may be on a part of it.
+func (s *instance) claimed(c pool.Claim, byName map[string]*instance) {
+	cores := s.total
+	if c.Piece.Of != "" {
+		cores = c.Piece.Takes.Of(pool.AttrCpus)
+		part, ok := byName[c.Slot]
+		if !ok {
+			part = &instance{name: c.Slot, machine: s.machine, kind: "D", total: cores, loaded: s.loaded, load: s.load, arch: s.arch, states: s.states}
+			byName[c.Slot], s.parts = part, append(s.parts, part)
+		}
+		part.count(c, cores)
+	}
+	s.count(c, cores)
+}
+
+// count counts cores as used, or as reserved for a job that waits for them.
+func (s *instance) count(c pool.Claim, cores float64) {
+	if c.State == pool.Promised {
+		s.reserved += cores
+		return
+	}
+	s.used += cores
+}
+
+const unknown = "-NA-"
+
+// advertised returns the slots of the pool that -q asks for, as if nobody had them.
+func (d display) advertised(q queue) (list []*instance) {
+	slots, bad := operation.Slots(q.view)
+	for _, err := range bad {
+		q.call.Warn("%v", err)
+	}
+	ctx := q.context()
+	left := map[string]bool{}
+	for _, b := range q.view.Backoffs() {
+		left[b.Slot] = q.call.Now.Before(b.Until)
+	}
+	for _, slot := range slots {
+		machine, _ := slot.Ad.EvalString(ctx, pool.AttrMachine)
+		if !d.takes(slot.Name, machine) {
+			continue
+		}
+		s := &instance{name: slot.Name, machine: cmp.Or(machine, slot.Name), kind: "S"}
+		s.read(ctx, slot.Ad)
+		if left[slot.Name] {
+			s.states += "D"
+		}
+		list = append(list, s)
+	}
+	keep(q, list)
+	return list
+}
+
+// keep counts what is kept of partitionable slots for wide jobs.
+func keep(q queue, list []*instance) {
+	kept := map[string]float64{}
+	reservations, _ := operation.Reservations(q.view) // negotiate tells of bad ones
+	for _, r := range reservations {
+		if ad, ok := q.view.Job(r.Job); ok {
+			n, _ := ad.EvalNumber(q.context(), pool.AttrRequestCpus)
+			kept[r.Slot] += n
+		}
+	}
+	for _, s := range list {
+		s.reserved += kept[s.name]
+	}
+}
+
+// read reads what a slot says of itself.
+func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
+	if pool.Partitionable(ctx, ad) {
+		s.kind = "P"
+	}
+	s.total = 1
+	if n, ok := ad.EvalNumber(ctx, pool.AttrCpus); ok && n >= 0 && !math.IsInf(n, 0) {
+		s.total = n
+	}
+	s.load, s.loaded = ad.EvalNumber(ctx, "LoadAvg")
+	arch, _ := ad.EvalString(ctx, "Arch")
+	system, _ := ad.EvalString(ctx, "OpSys")
+	s.arch = cmp.Or(strings.Trim(printable(arch)+"/"+printable(system), "/"), unknown)
+	s.states = slotStates(ctx, ad)
+}
+
+// slotStates returns Grid Engine's letters for a slot that takes no jobs: d its owner
+// keeps it, u nobody has heard from it for longer than its ad is good.
+func slotStates(ctx *classad.Context, ad *classad.Ad) (letters string) {
+	switch state, _ := ad.EvalString(ctx, pool.AttrState); state {
+	case "Owner", "Drained":
+		letters += "d"
+	}
+	life, limited := ad.EvalInt(ctx, pool.AttrAdLifetime)
+	heard, known := ad.EvalInt(ctx, pool.AttrLastHeardFrom)
+	if limited && life > 0 && known && heard+life < ctx.Now.Unix() {
+		letters += "u"
+	}
+	return letters
+}
+
+// amount writes cores, which may be parts of one.
+func amount(x float64) string { return strconv.FormatFloat(math.Round(x*100)/100, 'f', -1, 64) }
+
+const (
+	slotRule   = 81 // of a list of the usual width
+	blockRule  = 76
+	usualWidth = 82
+)
+
+// bySlot writes the slots with their jobs, then the others, as Grid Engine's -f does.
+func (d display) bySlot(q queue, rows []*row) error {
+	n := 0
+	for n < len(rows) && rows[n].claim != nil {
+		n++
+	}
+	t := d.table(q.call.Stdout, rows)
+	slot, block := t.slotRules()
+	t.instances(d.instances(q, rows[:n]), slot)
+	ended := len(rows)
+	for ended > n && rows[ended-1].state == "z" {
+		ended--
+	}
+	t.block("PENDING", rows[n:ended], block)
+	t.block("FINISHED", rows[ended:], block)
+	return t.flush()
+}
+
+// slotRules returns the lengths of the rules above slots, and of those around headings of
+// jobs without one.
+func (t *table) slotRules() (slot, block int) {
+	slot, block = slotRule, blockRule
+	switch {
+	case t.width > 0: // all of it fits, or is cut
+	case t.sge && !t.wide:
+		slot, block = slot+t.count(0, 0, slotRuleOfExt), block+t.count(0, 0, blockRuleOfExt)
+	default:
+		wider := max(len(t.heading()+tasksHead)-usualWidth, 0)
+		slot, block = slot+wider, block+wider
+	}
+	return min(slot, t.most()), min(block, t.most())
+}
+
+func (t *table) instances(list []*instance, rule int) {
+	name, arch := t.slotWidths(list)
+	line := func(texts ...string) {
+		for i, width := range [...]int{name, 5, 14, 8, arch} {
+			s := texts[i]
+			if i == 0 || i == 4 { // the others are never cut
+				s, _ = within(s, width)
+			}
+			t.b = append(pad(append(t.b, s...), width-breadth(s)), ' ')
+		}
+		t.line(texts[5])
+	}
+	if len(list) > 0 {
+		line("queuename", "qtype", "resv/used/tot.", "load_avg", "arch", "states")
+	}
+	for _, s := range list {
+		t.line(strings.Repeat("-", rule))
+		load := unknown
+		if s.loaded {
+			load = strconv.FormatFloat(s.load, 'f', 2, 64)
+		}
+		line(printable(s.name), s.kind, amount(s.reserved)+"/"+amount(s.used)+"/"+amount(s.total), load, s.arch, s.states)
+		t.rows(s.jobs)
+	}
+}
+
+// slotWidths returns how wide the names of slots and their architectures are: all of them
+// with -w, and on a terminal as wide as they need to be, or as a line allows.
+func (t *table) slotWidths(list []*instance) (name, arch int) {
+	const usualName, usualArch, others = 30, 13, 5 + 14 + 8 + 6 + 5
+	if t.width == 0 && !t.wide {
+		return usualName, usualArch
+	}
+	name, arch = len("queuename"), len("arch")
+	for _, s := range list {
+		name, arch = max(name, breadth(printable(s.name))), max(arch, breadth(s.arch))
+	}
+	if t.wide {
+		return max(name, usualName), max(arch, usualArch)
+	}
+	for name+arch+others > t.width && name > len("queuename") {
+		name--
+	}
+	return name, arch
+}
+
+// block writes the jobs that have no slot, under a heading.
+func (t *table) block(kind string, rows []*row, rule int) {
+	if len(rows) == 0 {
+		return
+	}
+	t.line("\n" + strings.Repeat("#", rule))
+	heading := strings.Repeat(" - "+kind+" JOBS", 5)
+	t.line(heading[:min(len(heading), t.most())])
+	t.line(strings.Repeat("#", rule))
+	t.rows(rows)
+}

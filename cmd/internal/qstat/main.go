@@ -1,0 +1,92 @@
+package qstat
+
+import (
+	"slices"
+
+	"fairspool/cmd/internal/adprint"
+	"fairspool/cmd/internal/cmdline"
+)
+
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name:     "qstat",
+		Brief:    "show the queue",
+		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-start [-json] [CLUSTER | CLUSTER.PROC | USER ...]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
+		About: `Shows the jobs in the queue: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones, and last those that have ended and were left in the queue. All users' jobs are shown, not only the caller's as in Grid Engine.
+
+A terminal gets the brief list: job, owner, state, for how long, slot or the reason to wait or to be held, and the command; and in the last line how many jobs are in which state. Elsewhere, and with -sge, it is the layout of Grid Engine.
+
+There job-ID is what commands call the job, such as 12.0; waiting procs that look alike share a line, which has the cluster there, and the procs as ja-task-ID. prior is JobPrio: higher goes first, among the jobs of one submitter. The states are r running, Rr running again, s suspended, t matched and about to start, qw waiting, hqw held or waiting for other jobs, Eqw held since it could not be run, dr removed but still ending, hr held but still ending, z ended. The time is that of the start where there is one, else of the submission.
+
+With JOB_PRIORITY_POLICY = "maui" all jobs stand in one queue, whoever their submitters are: prior is the start priority, and behind the waiting jobs are those that the policy leaves out. With "sge" it is Grid Engine's number, and procs of a cluster that look alike stand at the place of the first, whose numbers the line has.
+
+Columns are as wide as Grid Engine's, or on a terminal as wide as they need to be and the terminal allows.
+
+For a cluster that keeps jobs back (max_materialize, max_idle) a line at the end says which are still to come.`,
+		Flags: append([]cmdline.Flag{
+			{Name: "u", Args: []string{"USER[,USER...]"}, Help: "show jobs of these users only; * is everybody"},
+			{Name: "s", Args: []string{"STATES"}, Help: "show jobs in these states only, letters behind each other: p pending, r running, s suspended, z ended; hu held by a user, ho by an administrator, hs by a policy, hj for other jobs, ha for a time to come, h all of these; a is prs"},
+			{Name: "q", Args: []string{"SLOT[,SLOT...]"}, Help: "show jobs on these slots or machines only; * and ? stand for any text and any character"},
+			{Name: "constraint", Args: []string{"EXPR"}, Help: "show jobs only for which the expression is true"},
+			{Name: "f", Help: "show the slots with their jobs, then the pending jobs"},
+			{Name: "ne", Help: "with -f, leave out slots without jobs"},
+			{Name: "r", Help: "show below each job what it asks for"},
+			{Name: "g", Args: []string{"c|d|t"}, Repeat: true, Help: "c shows how full the machines are, and how many jobs there are; d shows each proc on a line of its own; t says MASTER of jobs with a slot"},
+			{Name: "pri", Help: "show the five numbers that order the jobs of a submitter; with the policy maui, in the layout of its diagnose -p, all that priorities come from, and below the jobs that it leaves out; with sge the normalised urgency, POSIX priority and tickets, and the POSIX priority"},
+			{Name: "urg", Help: "show the submitter's EUP and place in the order, the job's Deadline and how long it waited; with the policy maui the job's place in the queue; with sge its urgency and the contributions to that"},
+			{Name: "ext", Help: "show project, department, usage and the submitter's RUP and EUP; with the policy maui the job's place in the queue; with sge the job's tickets"},
+			{Name: "w", Aliases: []string{"wide"}, Help: "cut nothing; in the layout of Grid Engine, also show how long each job waited (D+HH:MM:SS)"},
+			{Name: "xml", Help: "show XML, as Grid Engine's programs read it"},
+			{Name: "j", Args: []string{"[ID[,ID...]]"}, Help: "show all that matters about a cluster or a job like 12.0, and why it waits, or how it ended; without ID why all jobs wait that do, by the reason"},
+		}, slices.Concat(adprint.Flags, layoutFlags, []cmdline.Flag{startFlag}, waitFlags, pastFlags, watchFlags, elsewhere)...),
+		Examples: []cmdline.Example{
+			{Does: "the whole queue", Line: "qstat"},
+			{Does: "one user's jobs", Line: "qstat -u alice"},
+			{Does: "what is held", Line: "qstat -s h"},
+			{Does: "how full the pool is", Line: "qstat -g c"},
+			{Does: "why a job waits, or how it ended", Line: "qstat -j 12.0"},
+			{Does: "when the jobs of alice start at the latest", Line: "qstat -start alice"},
+			{Does: "the brief list, until q is typed", Line: "qstat -watch"},
+			{Does: "what priorities come from", Line: "qstat -pri"},
+			{Does: "ids and priorities for a script", Line: "qstat -af ClusterId ProcId JobPrio"},
+		},
+		Run: run,
+	}
+}
+
+// elsewhere are options of Grid Engine's qstat, condor_q and squeue that have no meaning here, or
+// another name.
+var elsewhere = cmdline.Elsewhere(
+	[2]string{"explain", "slots have no alarm and error states; slots list -long shows what a slot says"},
+	[2]string{"F", "what a slot offers is shown by slots list -long"},
+	[2]string{"l", "jobs are chosen by -constraint, such as RequestMemory > 1024"},
+	[2]string{"ncb", "no job is bound to cores"},
+	[2]string{"pe", "no slot belongs to a parallel environment"},
+	[2]string{"qs", "slots are chosen by name (-q), or by what they say with slots list"},
+	[2]string{"t", "a job has one task; -g d shows each proc"},
+	[2]string{"U", "slots have no lists of users; a slot's Requirements say whose jobs it takes"},
+
+	[2]string{"x", "jobs that have ended are shown by -history"}, [2]string{"a", "all jobs are shown without it"}, [2]string{"allusers", "all jobs are shown without it"},
+	[2]string{"run", "running jobs are shown by -s r"}, [2]string{"hold", "held jobs are shown by -s h, their reasons by -j JOB"}, [2]string{"held", "held jobs are shown by -s h, their reasons by -j JOB"},
+	[2]string{"analyze", "why a job waits is shown by -j JOB"}, [2]string{"better-analyze", "why a job waits is shown by -j JOB"},
+	[2]string{"format", "attributes are chosen by -af ATTR..."}, [2]string{"o", "attributes are chosen by -af ATTR..."},
+	[2]string{"n", "the slot of a job is shown without it; -af RemoteHost shows it alone"}, [2]string{"i", "waiting jobs are shown by -s p"},
+	[2]string{"submitter", "users are chosen by -u USER"}, [2]string{"user", "users are chosen by -u USER"}, [2]string{"states", "states are chosen by -s: p waiting, r running, h held"},
+	[2]string{"nobatch", "each job has its line without it"}, [2]string{"batch", "-g d shows each proc"}, [2]string{"global", "there is one queue, the spool's: see -spool"}, [2]string{"name", "there is one queue, the spool's: see -spool"}, [2]string{"pool", "there is one queue, the spool's: see -spool"},
+)
+
+func run(c *cmdline.Call) error {
+	if c.Has("wait") || c.Has("timeout") {
+		return waitForLog(c)
+	}
+	if c.Has("watch") {
+		return watch(c)
+	}
+	d, err := shownBy(c)
+	if err != nil {
+		return err
+	}
+	err = d.show(c.Stdout, c.Now)
+	warnOfPool(c)
+	return err
+}

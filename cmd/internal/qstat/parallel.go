@@ -1,0 +1,242 @@
+package qstat
+
+import (
+	"bytes"
+	"cmp"
+	"io"
+	"iter"
+	"runtime"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"fairspool/cmd/internal/adprint"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+)
+
+// ads goes through the ads of all jobs, by ascending id. The ad of a run is one
+// of its procs after the other.
+func ads(spans []selection.Span) iter.Seq[*classad.Ad] {
+	return func(yield func(*classad.Ad) bool) {
+		for _, s := range spans {
+			ad := s.Run.Proc(s.First)
+			for p := s.First; p <= s.Last; p++ {
+				ad.SetInt(pool.AttrProcID, int64(p))
+				if !yield(ad) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// printAds writes whole ads, a part of the jobs by each processor. What -af writes may
+// have columns that grow from line to line, so it is written in one go.
+func (q queue) printAds(form string, spans []selection.Span) error {
+	c := q.call
+	if form != "af" && (q.every || manyJobs(spans)) && !c.Terminal() {
+		return q.printParts(form, spans)
+	}
+	var bad error
+	err := adprint.Print(c, form, func(yield func(*classad.Ad) bool) {
+		for some, err := range q.wholly(spans) {
+			if bad = err; err != nil {
+				return
+			}
+			for ad := range ads(some) {
+				if !yield(ad) {
+					return
+				}
+			}
+		}
+	})
+	if bad != nil {
+		return bad
+	}
+	return err
+}
+
+// manyJobs tells whether there are more jobs than one portion.
+func manyJobs(spans []selection.Span) bool {
+	n := 0
+	for i := 0; i < len(spans) && n <= portion; i++ {
+		n += spans[i].Last - spans[i].First + 1
+	}
+	return n > portion
+}
+
+// printParts writes ads in portions.
+func (q queue) printParts(form string, spans []selection.Span) (err error) {
+	p := newPress(q.call, form)
+	defer func() { err = p.end(err) }()
+	for some, err := range q.wholly(spans) {
+		if err != nil {
+			return err
+		}
+		for parts := range slices.Chunk(portions(some, portion), 4*runtime.GOMAXPROCS(0)) {
+			if err := p.print(parts); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// press prints parts of a list on all processors, and writes them in their order: some
+// while the next are printed.
+type press struct {
+	call  *cmdline.Call
+	form  string
+	free  chan sheets // two at most
+	ready chan sheets // to be written
+	begun bool
+}
+
+// sheets are what parts were printed on, and what went wrong with writing so far.
+type sheets struct {
+	texts []*bytes.Buffer
+	err   error
+}
+
+func newPress(c *cmdline.Call, form string) *press {
+	p := &press{call: c, form: form, free: make(chan sheets, 2), ready: make(chan sheets, 2)}
+	p.free <- sheets{}
+	p.free <- sheets{}
+	go p.write()
+	return p
+}
+
+// write writes what is ready until there is no more to come, nothing after an error.
+func (p *press) write() {
+	var err error
+	first := true
+	for s := range p.ready {
+		for _, text := range s.texts {
+			b := text.Bytes()
+			if p.form == "json" {
+				b = linked(b, first)
+			}
+			if first = false; err == nil {
+				_, err = p.call.Stdout.Write(b)
+			}
+			text.Reset()
+		}
+		p.free <- sheets{s.texts, err}
+	}
+}
+
+// print prints parts, each by itself.
+func (p *press) print(parts [][]selection.Span) error {
+	s := <-p.free
+	for len(s.texts) < len(parts) {
+		s.texts = append(s.texts, new(bytes.Buffer))
+	}
+	s.texts = s.texts[:len(parts)]
+	bad := make([]error, len(parts))
+	if s.err == nil {
+		each(len(parts), func(_, i int) {
+			own := *p.call
+			own.Stdout = s.texts[i]
+			bad[i] = adprint.Print(&own, p.form, ads(parts[i]))
+		})
+	}
+	if s.err = cmp.Or(s.err, cmp.Or(bad...)); s.err != nil {
+		p.free <- s
+		return s.err
+	}
+	p.ready <- s
+	p.begun = true
+	return nil
+}
+
+// end waits until all is written, and ends the list; not after an error, so that nobody
+// takes half of it for all. It returns the first error.
+func (p *press) end(bad error) error {
+	close(p.ready)
+	err := cmp.Or(bad, (<-p.free).err, (<-p.free).err)
+	if err != nil || p.form != "json" {
+		return err
+	}
+	end := listEnd
+	if !p.begun {
+		end = "[]\n"
+	}
+	_, err = p.call.Stdout.Write([]byte(end))
+	return err
+}
+
+// portion is how many jobs are printed together.
+const portion = 500
+
+// listEnd is what a list that is not empty ends with in JSON.
+const listEnd = "\n]\n"
+
+// jsonList writes a list of objects, some at a time: object makes one of each element.
+func jsonList[T any](c *cmdline.Call, list []T, object func(T) any) error {
+	if len(list) == 0 {
+		return c.JSON([]any{})
+	}
+	var near bytes.Buffer
+	own := *c
+	own.Stdout = &near
+	first := true
+	for some := range slices.Chunk(list, portion) {
+		objects := make([]any, len(some))
+		for i, x := range some {
+			objects[i] = object(x)
+		}
+		near.Reset()
+		if err := own.JSON(objects); err != nil {
+			return err
+		}
+		if _, err := c.Stdout.Write(linked(near.Bytes(), first)); err != nil {
+			return err
+		}
+		first = false
+	}
+	_, err := io.WriteString(c.Stdout, listEnd)
+	return err
+}
+
+// linked makes of a list's text what goes on with the list that came before.
+func linked(list []byte, first bool) []byte {
+	list = bytes.TrimSuffix(list, []byte(listEnd))
+	if !first {
+		list[0] = ',' // instead of the bracket
+	}
+	return list
+}
+
+// each does something n times, on all processors, which are counted from 0 on.
+func each(n int, do func(processor, i int)) {
+	var next atomic.Int64
+	var wait sync.WaitGroup
+	for processor := range min(runtime.GOMAXPROCS(0), n) {
+		wait.Go(func() {
+			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
+				do(processor, i)
+			}
+		})
+	}
+	wait.Wait()
+}
+
+// portions cuts spans into parts of so many jobs.
+func portions(spans []selection.Span, jobs int) (parts [][]selection.Span) {
+	room := 0
+	for _, s := range spans {
+		for last := s.Last; s.First <= last; s.First, s.Last = s.Last+1, last {
+			if room == 0 {
+				parts, room = append(parts, nil), jobs
+			}
+			s.Last = min(last, s.First+room-1)
+			room -= s.Last - s.First + 1
+			k := len(parts) - 1
+			parts[k] = append(parts[k], s)
+		}
+	}
+	return parts
+}

@@ -1,0 +1,235 @@
+package qstat
+
+import (
+	"fmt"
+	"io"
+	"iter"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"fairspool/cmd/internal/adprint"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// pastFlags are those of -history.
+var pastFlags = []cmdline.Flag{
+	{Name: "history", Help: "show the jobs that have left the queue, the last one first: when they began and ended, how they ended, how long they ran and how long they waited for their first start (D+HH:MM:SS)"},
+	{Name: "limit", Args: []string{"N"}, Help: "with -history, show N jobs at most"},
+	{Name: "since", Args: []string{"TIME"}, Help: "with -history, show jobs that ended at TIME or later: Unix seconds, RFC 3339, a day, or so long ago, such as 90m, 2h or 1d"},
+}
+
+// past is what a command line asks to be shown of the jobs that have left the
+// queue.
+type past struct {
+	call  *cmdline.Call
+	form  string // "" for the table, or long, json, af
+	limit int    // 0: none
+	line  func() int
+	which spool.Left
+	// named and chosen tell whether a job is wanted.
+	named      func(*classad.Ad) bool
+	users      map[string]bool // nil: any
+	constraint *selection.Constraint
+}
+
+// pastOf reads the command line. Errors are about its usage.
+func pastOf(c *cmdline.Call) (past, error) {
+	p := past{call: c, line: lineOf(c)}
+	if err := only(c, "-history", "j", "f", "ne", "r", "g", "s", "q", "pri", "urg", "ext", "xml", "wait", "brief", "sge", "start"); err != nil {
+		return p, err
+	}
+	var err error
+	if p.form, err = c.One("long", "json", "af"); err != nil {
+		return p, err
+	}
+	if c.Has("limit") {
+		n, err := strconv.ParseUint(c.Value("limit"), 10, 31)
+		if err != nil || n == 0 {
+			return p, cmdline.Usagef("-limit: %q: want a whole number from 1 up", c.Value("limit"))
+		}
+		p.limit = int(n)
+	}
+	names, err := named(c, "")
+	if err != nil {
+		return p, err
+	}
+	p.which, p.named = names.Past()
+	if users := strings.Split(c.Value("u"), ","); c.Has("u") && len(c.Args) > 0 && !slices.Contains(users, everybody) {
+		p.users = map[string]bool{}
+		for _, u := range users {
+			p.users[u] = true
+		}
+	}
+	if c.Has("since") {
+		if p.which.Since, err = cmdline.ParseSince(c.Value("since"), c.Now); err != nil {
+			return p, cmdline.Usagef("-since: %v", err)
+		}
+	}
+	if c.Has("constraint") {
+		if p.constraint, err = selection.ParseConstraint(c.Value("constraint")); err != nil {
+			return p, cmdline.Usagef("%v", err)
+		}
+	}
+	return p, nil
+}
+
+// show writes what is asked for as of now.
+func (p past) show(w io.Writer, now time.Time) error {
+	c := *p.call
+	c.Stdout, c.Now = w, now
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	p.call = &c
+	var failed error
+	ads := p.ads(s, &failed)
+	if p.form == "" {
+		err = pastTable(&c, p.line(), ads)
+	} else {
+		err = adprint.Print(&c, p.form, ads)
+	}
+	if failed != nil {
+		return failed
+	}
+	return err
+}
+
+// ads goes through the ads that are wanted, the last job first, and notes what
+// goes wrong.
+func (p past) ads(s *spool.Spool, failed *error) iter.Seq[*classad.Ad] {
+	return func(yield func(*classad.Ad) bool) {
+		shown := 0
+		err := s.History(p.which, func(ad *classad.Ad) bool {
+			yes, err := p.wants(ad)
+			if !yes || err != nil {
+				*failed = err
+				return err == nil
+			}
+			shown++
+			return yield(ad) && shown != p.limit
+		})
+		if *failed == nil {
+			*failed = err
+		}
+	}
+}
+
+// wants tells whether a job is wanted.
+func (p past) wants(ad *classad.Ad) (bool, error) {
+	if !p.named(ad) || p.users != nil && !ofUser(ad, p.users) {
+		return false, nil
+	}
+	if p.constraint == nil {
+		return true, nil
+	}
+	id := idOf(ad)
+	kept, err := p.constraint.Of([]selection.Span{{
+		Cluster: id.Cluster, First: id.Proc, Last: id.Proc,
+		Run: spool.Run{First: id.Proc, Last: id.Proc, Ad: ad},
+	}}, p.call.Now)
+	return len(kept) > 0, err
+}
+
+// ofUser tells whether a job is one of the users'.
+func ofUser(ad *classad.Ad, users map[string]bool) bool {
+	for _, attr := range [2]string{pool.AttrOwner, pool.AttrUser} {
+		if user, ok := ad.EvalString(&classad.Context{}, attr); ok && users[user] {
+			return true
+		}
+	}
+	return false
+}
+
+// idOf returns the id that an ad gives.
+func idOf(ad *classad.Ad) pool.JobID {
+	number := func(name string) int {
+		if n, ok := ad.EvalInt(&classad.Context{}, name); ok {
+			return int(n)
+		}
+		return 0
+	}
+	return pool.JobID{Cluster: number(pool.AttrClusterID), Proc: number(pool.AttrProcID)}
+}
+
+// life is the course of a job that has ended.
+type life struct {
+	id                        pool.JobID
+	name, user, how           string
+	submitted, started, ended time.Time     // started is that of the last attempt; zero: it did not start
+	ran                       time.Duration // in all attempts
+	waited                    time.Duration // for the first start, or in vain
+}
+
+// lifeOf reads it from the job's ad.
+func lifeOf(c *classad.Context, ad *classad.Ad) life {
+	at := func(name string) time.Time {
+		if n, ok := ad.EvalInt(c, name); ok && n > 0 {
+			return unix(n)
+		}
+		return time.Time{}
+	}
+	owner, _ := ad.EvalString(c, pool.AttrOwner)
+	l := life{
+		id: idOf(ad), name: jobName(c, ad), user: owner, how: ending(c, ad), submitted: at(pool.AttrQDate),
+		started: at(pool.AttrCurrentStartDate), ended: at(pool.AttrEnteredStatus),
+	}
+	if wall, ok := ad.EvalNumber(c, pool.AttrWallClock); ok {
+		l.ran = seconds(wall)
+	}
+	served := l.ended
+	if first := at(pool.AttrJobStartDate); !first.IsZero() {
+		served = first
+	}
+	if !served.IsZero() && !l.submitted.IsZero() {
+		l.waited = max(served.Sub(l.submitted), 0)
+	}
+	return l
+}
+
+// seconds returns a length of time, bounded as the type is.
+func seconds(n float64) time.Duration {
+	const most = float64(1<<63-1) / float64(time.Second)
+	if !(n > 0) {
+		return 0
+	}
+	if n >= most {
+		return 1<<63 - 1
+	}
+	return time.Duration(n * float64(time.Second))
+}
+
+// ending says how a job ended.
+func ending(c *classad.Context, ad *classad.Ad) string {
+	status, _ := ad.EvalInt(c, pool.AttrJobStatus)
+	if pool.Status(status) == pool.Removed {
+		if why, ok := ad.EvalString(c, pool.AttrRemoveReason); ok && why != "" {
+			return "removed: " + why
+		}
+		return "removed"
+	}
+	if by, ok := ad.EvalBool(c, pool.AttrExitBySignal); ok && by {
+		n, _ := ad.EvalInt(c, pool.AttrExitSignal)
+		return fmt.Sprintf("signal %d", n)
+	}
+	if n, ok := ad.EvalInt(c, pool.AttrExitCode); ok {
+		return fmt.Sprintf("exit %d", n)
+	}
+	return ""
+}
+
+// jobName returns a job's name: what its user called it, else its program.
+func jobName(c *classad.Context, ad *classad.Ad) string {
+	if name, ok := ad.EvalString(c, pool.AttrJobBatchName); ok && name != "" {
+		return name
+	}
+	cmd, _ := ad.EvalString(c, pool.AttrCmd)
+	return filepath.Base(cmd)
+}

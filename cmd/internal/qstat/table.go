@@ -1,0 +1,268 @@
+package qstat
+
+import (
+	"bytes"
+	"io"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/jedib0t/go-pretty/v6/text"
+)
+
+const (
+	tasksHead = "ja-task-ID"
+	blanks    = "                                                                "
+)
+
+// list writes Grid Engine's table; nothing at all without a job.
+func (c columns) list(w io.Writer, rows []*row) error {
+	if len(rows) == 0 {
+		return nil
+	}
+	t := c.table(w, rows)
+	heading := t.heading() + tasksHead + " "
+	t.line(heading[:min(len(heading), t.most())])
+	rule := len(heading) - 1
+	if c.sge {
+		rule = t.sgeRule(rule)
+	}
+	t.line(strings.Repeat("-", min(rule, t.most())))
+	t.rows(rows)
+	return t.flush()
+}
+
+// table is what lines are written to.
+type table struct {
+	columns
+	width int // of a line of the terminal; 0: there is none
+	tasks int // how many places the procs of a row may take there
+	w     io.Writer
+	b     []byte
+	near  []byte // a cell in the making
+	err   error
+}
+
+// table returns a table for rows, which decide how wide columns are where that is not
+// fixed.
+func (c columns) table(w io.Writer, rows []*row) *table {
+	t := &table{columns: c, w: w}
+	switch t.width = c.line(); {
+	case c.wide:
+		t.width, t.shown = 0, widened(c.shown, rows)
+	case t.width > 0:
+		t.shown, t.tasks = fitted(c.shown, rows, t.width, leastTasks(rows))
+	}
+	return t
+}
+
+// most returns how long a heading may be.
+func (t *table) most() int {
+	if t.width > 0 {
+		return t.width
+	}
+	return math.MaxInt
+}
+
+// full is when what has been written so far is handed on.
+const full = 64 << 10
+
+func (t *table) flush() error {
+	if t.err == nil && len(t.b) > 0 {
+		_, t.err = t.w.Write(t.b)
+	}
+	t.b = t.b[:0]
+	return t.err
+}
+
+func (t *table) line(s string) { t.b = append(append(t.b, s...), '\n') }
+
+// heading returns the headings of the columns, with a blank behind each.
+func (t *table) heading() string {
+	var b []byte
+	for _, c := range t.shown {
+		if c.right {
+			b = append(pad(b, c.width-len(c.head)), c.head...)
+		} else {
+			b = pad(append(b, c.head...), c.width-len(c.head))
+		}
+		b = append(b, ' ')
+	}
+	return string(b)
+}
+
+// rows writes a line for each row, and below it what the job asks for if that is
+// wanted.
+func (t *table) rows(rows []*row) {
+	for _, r := range rows {
+		for i := range t.shown {
+			t.cell(&t.shown[i], r)
+		}
+		start := len(t.b)
+		t.b = appendTasks(t.b, r.ranges)
+		if t.width > 0 && len(t.b)-start > t.tasks {
+			t.b = append(t.b[:start+max(t.tasks-len(cut), 0)], cut...)
+		}
+		t.b = append(t.b, '\n')
+		if t.requests {
+			t.b = appendRequests(t.b, r)
+		}
+		if len(t.b) >= full && t.flush() != nil {
+			return
+		}
+	}
+}
+
+// cut stands for what there is no room for.
+const cut = "..."
+
+// cell appends a cell and a blank.
+func (t *table) cell(c *column, r *row) {
+	if c.text != nil {
+		t.b = append(appendText(t.b, c.text(r), c.width), ' ')
+		return
+	}
+	t.near = c.number(t.near[:0], r)
+	if !c.left() {
+		t.b = pad(t.b, c.width-len(t.near))
+		t.b = append(append(t.b, t.near...), ' ')
+		return
+	}
+	t.b = append(pad(append(t.b, t.near...), c.width-len(t.near)), ' ')
+}
+
+// left tells whether numbers of a column stand at its left: usage and share, as in Grid Engine.
+func (c *column) left() bool {
+	return c.head == "cpu" || c.head == "mem" || c.head == "io" || c.head == "share"
+}
+
+// appendText appends a text that is cut and padded to so many places.
+func appendText(b []byte, s string, width int) []byte {
+	if plain(s) {
+		s = s[:min(len(s), width)]
+		return pad(append(b, s...), width-len(s))
+	}
+	s, left := within(s, width)
+	return pad(append(b, s...), left)
+}
+
+// within cuts a text to so many places of a terminal, where a character may take two of
+// them or none, and returns how many are left.
+func within(s string, width int) (_ string, left int) {
+	for i, r := range s {
+		n := text.RuneWidth(r)
+		if n > width {
+			return s[:i], width
+		}
+		width -= n
+	}
+	return s, width
+}
+
+// breadth returns how many places a text takes.
+func breadth(s string) int {
+	if plain(s) {
+		return len(s)
+	}
+	_, left := within(s, math.MaxInt)
+	return math.MaxInt - left
+}
+
+// plain tells whether each byte is a character.
+func plain(s string) bool {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+func pad(b []byte, n int) []byte {
+	for ; n > len(blanks); n -= len(blanks) {
+		b = append(b, blanks...)
+	}
+	if n > 0 {
+		b = append(b, blanks[:n]...)
+	}
+	return b
+}
+
+// tasks writes procs as Grid Engine writes the tasks of an array: "3",
+// "0-9:1", "0-4:1,7", "1-9:2".
+func tasks(ranges []span) string { return string(appendTasks(nil, ranges)) }
+
+func appendTasks(b []byte, ranges []span) []byte {
+	for i := 0; i < len(ranges); {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		first, last, step := ranges[i].first, ranges[i].last, 1
+		n := evenly(ranges[i:])
+		if n > 1 {
+			last, step = ranges[i+n-1].last, ranges[i+1].first-first
+		}
+		i += n
+		b = strconv.AppendInt(b, int64(first), 10)
+		if first != last {
+			b = strconv.AppendInt(append(b, '-'), int64(last), 10)
+			b = strconv.AppendInt(append(b, ':'), int64(step), 10)
+		}
+	}
+	return b
+}
+
+// evenly returns how many of the first ranges are single procs that are equally far
+// apart, 1 if these are not three at least.
+func evenly(ranges []span) int {
+	n := 0
+	for n < len(ranges) && ranges[n].first == ranges[n].last &&
+		(n < 2 || ranges[n].first-ranges[n-1].first == ranges[1].first-ranges[0].first) {
+		n++
+	}
+	if n < 3 {
+		return 1
+	}
+	return n
+}
+
+// appendRequests appends what a job asks for, as Grid Engine's -r does.
+func appendRequests(b []byte, r *row) []byte {
+	line := func(key, value string) {
+		b = append(b, "       "...)
+		b = append(pad(append(b, key...), 18-len(key)), value...)
+		b = append(b, '\n')
+	}
+	line("Full jobname:", r.name)
+	if r.slot != "" {
+		line("Master Queue:", r.slot)
+	}
+	if pe := r.asked.pe; pe != "" {
+		line("Requested PE:", pe+" "+r.asked.wanted)
+		if r.slot != "" {
+			line("Granted PE:", pe+" "+strconv.FormatInt(r.slots, 10))
+		}
+	}
+	line("Hard Resources:", strings.ReplaceAll(r.asked.withAdds(), "\n", "\n"+blanks[:25]))
+	line("Soft Resources:", r.asked.soft)
+	if r.asked.after != "" {
+		b = append(append(append(b, "       Predecessor Jobs (request): "...), r.asked.after...), '\n')
+	}
+	if r.asked.unmet != "" {
+		b = append(append(append(b, "       Predecessor Jobs: "...), r.asked.unmet...), '\n')
+	}
+	return b
+}
+
+// numbers writes clusters as a list.
+func numbers(list []int) string {
+	var b bytes.Buffer
+	for i, n := range list {
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(strconv.Itoa(n))
+	}
+	return b.String()
+}

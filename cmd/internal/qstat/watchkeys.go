@@ -1,0 +1,106 @@
+package qstat
+
+import (
+	"errors"
+	"os"
+	"os/signal"
+
+	sys "golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+)
+
+// keys reads single keys from the terminal that is standard input. While it does, the terminal
+// neither waits for the end of a line nor shows what is typed; ^C and ^Z mean what they always
+// do.
+type keys struct {
+	fd  int
+	was *sys.Termios // the terminal as it was found
+}
+
+// keysOf returns the keys of the terminal that standard input is, and nil if standard input is no terminal.
+func keysOf(c *cmdline.Call) *keys {
+	f, ok := c.Stdin.(*os.File)
+	if !ok {
+		return nil
+	}
+	was, err := sys.IoctlGetTermios(int(f.Fd()), sys.TCGETS)
+	if err != nil {
+		return nil
+	}
+	return &keys{int(f.Fd()), was}
+}
+
+// listen calls quit once q is typed. The returned function puts the terminal back to what it
+// was, which ^Z does too until the process goes on in the foreground.
+func (k *keys) listen(quit func()) (end func()) {
+	k.enter()
+	jobControl := make(chan os.Signal, 1)
+	signal.Notify(jobControl, sys.SIGTSTP, sys.SIGCONT)
+	go func() {
+		for s := range jobControl {
+			if s == sys.SIGTSTP {
+				k.leave()
+				sys.Kill(sys.Getpid(), sys.SIGSTOP)
+			}
+			k.enter()
+		}
+	}()
+	go func() {
+		if k.typed() {
+			quit()
+		}
+	}()
+	return func() {
+		signal.Stop(jobControl)
+		k.leave()
+	}
+}
+
+// foreground reports whether the process may use the terminal: in the background that would
+// stop it.
+func (k *keys) foreground() bool {
+	group, err := sys.IoctlGetInt(k.fd, sys.TIOCGPGRP)
+	return err == nil && group == sys.Getpgrp()
+}
+
+func (k *keys) enter() {
+	mode := *k.was
+	mode.Lflag &^= sys.ICANON | sys.ECHO
+	mode.Cc[sys.VMIN], mode.Cc[sys.VTIME] = 1, 0
+	k.set(&mode)
+}
+
+func (k *keys) leave() { k.set(k.was) }
+
+// set changes the terminal. Where that fails, -watch goes on without keys.
+func (k *keys) set(mode *sys.Termios) {
+	if k.foreground() {
+		sys.IoctlSetTermios(k.fd, sys.TCSETS, mode)
+	}
+}
+
+// typed waits until q is typed. It returns false when nothing will be any more.
+func (k *keys) typed() bool {
+	const backgroundWait = 500 // milliseconds
+	for {
+		fds := []sys.PollFd{{Fd: int32(k.fd), Events: sys.POLLIN}}
+		n, err := sys.Poll(fds, -1)
+		switch {
+		case errors.Is(err, sys.EINTR), n == 0:
+			continue
+		case err != nil || fds[0].Revents&sys.POLLIN == 0:
+			return false
+		case !k.foreground(): // what is typed is for another process
+			sys.Poll(nil, backgroundWait)
+			continue
+		}
+		var key [1]byte
+		if n, err := sys.Read(k.fd, key[:]); err != nil && !errors.Is(err, sys.EINTR) || n == 0 {
+			return false
+		}
+		if key[0] == 'q' || key[0] == 'Q' {
+			return true
+		}
+	}
+}

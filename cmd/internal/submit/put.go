@@ -1,0 +1,198 @@
+package submit
+
+import (
+	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/machine"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/jobad"
+	"fairspool/lib/pool"
+	"fairspool/lib/userlog"
+	"fairspool/spool"
+)
+
+// cluster is a description's jobs, in the queue or on the way to it: those that
+// are there from the beginning.
+type cluster struct {
+	id  int // 0: there were no jobs to submit
+	all int // jobs, with those that appear later
+	jobad.Cluster
+}
+
+// put makes the description's jobs a cluster of the queue.
+func (s *submission) put(d *jobad.Jobs) (cluster, error) {
+	sp, err := s.Spool()
+	if err != nil {
+		return cluster{}, err
+	}
+	if s.Has("owner") {
+		if err := mayActForOthers(s.Call); err != nil {
+			return cluster{}, err
+		}
+	}
+	d.SetDomain(sp.Domain())
+	k, err := s.expand(d, sp)
+	if err != nil {
+		return k, err
+	}
+	doomed, err := s.doubt(d, k, sp)
+	if err == nil {
+		err = s.strict()
+	}
+	if err != nil {
+		return k, err
+	}
+	err = sp.Update(func(tx *spool.Tx) (err error) {
+		tx.Op("submit", s.operation()...)
+		if err := s.lookForKey(tx); err != nil {
+			return err
+		}
+		if k.id, k.Cluster, err = operation.Submit(tx, d, s.owner); err != nil {
+			return err
+		}
+		if err := s.permit(d, k.Cluster); err != nil {
+			return err
+		}
+		return s.hold(tx, k, doomed)
+	})
+	return k, err
+}
+
+// serve makes this machine a slot for the first jobs of a pool that was never given one.
+// Later jobs do not look for slots, which would read the spool: a cycle does that.
+func (s *submission) serve(k cluster) {
+	if k.id != 1 {
+		return
+	}
+	sp, err := s.Spool()
+	if err == nil {
+		err = machine.Serve(s.Call, sp)
+	}
+	if err == nil {
+		err = s.warnOfNoSlots(sp)
+	}
+	if err != nil {
+		s.Warn("warning: the jobs are in the queue, but this machine could not be made a slot: %v", err)
+	}
+}
+
+// warnOfNoSlots tells an administrator that the machine's own pool has no slots yet, which
+// Serve does not change.
+func (s *submission) warnOfNoSlots(sp *spool.Spool) error {
+	if who, err := s.Caller(); err != nil || !who.Admin || s.OwnTime() || s.Private(sp.Dir()) {
+		return err
+	}
+	return sp.View(func(v *spool.View) error {
+		if !operation.EverGiven(v) {
+			s.Warn("warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one")
+		}
+		return nil
+	})
+}
+
+// expand makes the jobs with the number that they will have, unless another process submits
+// before them. To make them and to look at their files takes its time, which the spool is not
+// locked for.
+func (s *submission) expand(d *jobad.Jobs, sp *spool.Spool) (cluster, error) {
+	p := s.Progress("making jobs")
+	defer p.End()
+	d.Progress = p.Step
+	k := cluster{all: d.Count()}
+	number, err := sp.NextCluster()
+	if err == nil {
+		k.Cluster, err = d.First(number)
+	}
+	return k, err
+}
+
+// doubt prints warnings of what is doubtful in jobs. What is doomed is an error, or with -force
+// returned.
+func (s *submission) doubt(d *jobad.Jobs, k cluster, sp *spool.Spool) ([]trouble, error) {
+	doomed, err := s.look(d, k)
+	if err == nil {
+		var more []trouble
+		more, err = s.lookAtSlots(d, k, sp)
+		doomed = append(more, doomed...)
+	}
+	if why := d.Doomed(); why != nil {
+		doomed = append([]trouble{{0, k.Jobs(), why.Error(), operation.HeldAtSubmit, 0}}, doomed...)
+	}
+	if err != nil {
+		err = &forcible{err}
+	}
+	return doomed, err
+}
+
+// forcible is a refusal that -force turns into a hold.
+type forcible struct{ error }
+
+func (f *forcible) Error() string { return f.error.Error() + " (-force submits it on hold)" }
+
+func (f *forcible) Unwrap() error { return f.error }
+
+// heldProcs are the procs of a run that -force has put on hold.
+type heldProcs struct {
+	first int
+	run   jobad.Run
+	why   operation.Reason
+}
+
+// hold holds procs of a new cluster. Of several troubles of a proc the first is the reason.
+func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
+	if !s.Has("force") || len(doomed) == 0 {
+		return nil
+	}
+	params := operation.Params(s.Config)
+	first := 0 // proc of the run
+	for _, r := range k.Runs {
+		for _, t := range doomed {
+			if first < t.first || first >= t.first+t.count {
+				continue
+			}
+			why := operation.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
+			if _, err := operation.Hold(tx, operation.Span{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
+				return err
+			}
+			s.held = append(s.held, heldProcs{first, r, why})
+			break
+		}
+		first += r.Count
+	}
+	return nil
+}
+
+// operation is what the journal tells of the command line.
+func (s *submission) operation() []string {
+	var words []string
+	for _, flag := range []string{"owner", "unique", "file"} {
+		if s.Has(flag) {
+			words = append(words, "-"+flag, s.Value(flag))
+		}
+	}
+	words = append(words, s.Args...)
+	if s.CommandLine != nil {
+		words = append(words, s.CommandLine[0])
+	}
+	return words
+}
+
+// logSubmitted writes event 000 of every job to its log, and event 012 of those on hold, all events of a log
+// at once. The jobs are in the queue by now, so what goes wrong is a warning.
+func (s *submission) logSubmitted(k cluster) {
+	if k.id == 0 {
+		return
+	}
+	host, err := s.Hostname()
+	if err != nil {
+		s.warn("%v", err)
+		return
+	}
+	var log joblog.Events
+	log.Submitted(k.id, k.Cluster, host)
+	for _, h := range s.held {
+		ad := k.adOf(h.run)
+		for p := range h.run.Count {
+			log.Add(pool.JobID{Cluster: k.id, Proc: h.first + p}, ad, userlog.Held{Reason: h.why.Text, Code: h.why.Code, Subcode: h.why.Subcode})
+		}
+	}
+	log.Write(s.Call)
+}

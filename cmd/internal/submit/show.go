@@ -1,0 +1,142 @@
+package submit
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"iter"
+	"os"
+
+	"fairspool/cmd/internal/adprint"
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+)
+
+// told is what -json prints.
+type told struct {
+	ClusterID int `json:"ClusterId,omitempty"`
+	Jobs      int
+	Exists    bool `json:",omitempty"` // it was there already (-unique)
+}
+
+// tell says which jobs are in the queue now.
+func (s *submission) tell(k cluster) error {
+	if s.Has("verbose") {
+		if err := adprint.Print(s.Call, "long", k.ads()); err != nil {
+			return err
+		}
+	}
+	switch {
+	case s.Has("json"):
+		return s.JSON(told{ClusterID: k.id, Jobs: k.all})
+	case k.id == 0:
+	case s.Has("terse"):
+		s.printRange(k.id, 0, k.all-1)
+	case s.kept:
+		s.tellKept(k)
+	default:
+		fmt.Fprintf(s.Stdout, "%s submitted to cluster %d.\n", plural.Count(k.all, "job"), k.id)
+	}
+	return nil
+}
+
+func (s *submission) printRange(cluster, first, last int) {
+	fmt.Fprintf(s.Stdout, "%v - %v\n", pool.JobID{Cluster: cluster, Proc: first}, pool.JobID{Cluster: cluster, Proc: last})
+}
+
+// tellOf tells programs which jobs keep these from being submitted, and returns
+// the error.
+func (s *submission) tellOf(err error) error {
+	var e *existsError
+	switch {
+	case !errors.As(err, &e):
+	case s.Has("json"):
+		if err := s.JSON(told{ClusterID: e.cluster, Exists: true}); err != nil {
+			return err
+		}
+	case s.Has("terse"):
+		s.printRange(e.cluster, e.first, e.last)
+	}
+	return err
+}
+
+// dryRun writes the ads that submit would put into the queue of a new spool.
+func (s *submission) dryRun(d *jobad.Jobs) error {
+	p := s.Progress("making jobs")
+	d.Progress = p.Step
+	jobs, err := d.Expand(1)
+	p.End()
+	if err != nil {
+		return err
+	}
+	if err := s.permit(d, jobs); err != nil {
+		return err
+	}
+	k := cluster{1, jobs.Jobs(), jobs}
+	if _, err := s.look(d, k); err != nil {
+		return err
+	}
+	if err := s.strict(); err != nil {
+		return err
+	}
+	form := "long"
+	if s.Has("json") {
+		form = "json"
+	}
+	to := s.Value("dry-run")
+	if to == "-" || to == "/dev/stdout" {
+		return adprint.Print(s.Call, form, k.ads())
+	}
+	if err := writeTo(to, func(w io.Writer) error {
+		call := *s.Call
+		call.Stdout = w
+		return adprint.Print(&call, form, k.ads())
+	}); err != nil {
+		return fmt.Errorf("-dry-run %s: %w", to, cmdline.Cause(err))
+	}
+	fmt.Fprintf(s.Stdout, "%s written to %s, nothing is submitted.\n", plural.Count(k.all, "job"), to)
+	return nil
+}
+
+// writeTo writes a file as a whole or not at all. Into a device or a pipe, such as
+// /dev/null, it writes what there is.
+func writeTo(name string, write func(io.Writer) error) error {
+	info, err := os.Stat(name)
+	if err != nil || info.Mode()&(fs.ModeDevice|fs.ModeNamedPipe) == 0 {
+		_, err := cmdline.Replace(name, 0o644, write)
+		return err
+	}
+	f, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(f), f.Close())
+}
+
+// ads yields the complete ads of the cluster's jobs. The same ad comes again for
+// the procs of a run.
+func (k cluster) ads() iter.Seq[*classad.Ad] {
+	return func(yield func(*classad.Ad) bool) {
+		proc := 0
+		for _, r := range k.Runs {
+			ad := k.adOf(r)
+			ad.SetInt(pool.AttrClusterID, int64(k.id))
+			for range r.Count {
+				ad.SetInt(pool.AttrProcID, int64(proc))
+				if !yield(ad) {
+					return
+				}
+				proc++
+			}
+		}
+	}
+}
+
+// adOf returns what the procs of a run share.
+func (k cluster) adOf(r jobad.Run) *classad.Ad {
+	return r.Ad().Chain(k.Ad)
+}

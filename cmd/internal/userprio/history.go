@@ -1,0 +1,287 @@
+package userprio
+
+import (
+	"bytes"
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/history"
+	"fairspool/spool"
+)
+
+// How many points of each series are enough: to read, and to draw.
+const (
+	rowsShown   = 48
+	pointsDrawn = 1000
+)
+
+// How far back -history and -plot go when nobody says.
+const (
+	dayBack  = 24 * time.Hour
+	weekBack = 7 * dayBack
+)
+
+// showHistory is -history.
+func showHistory(c *cmdline.Call) error {
+	form, err := c.One("csv", "json")
+	if err != nil {
+		return err
+	}
+	list, err := series(c, c.Args)
+	if err != nil {
+		return err
+	}
+	switch form {
+	case "csv":
+		err = historyCSV(c, list)
+	case "json":
+		err = historyJSON(c.Stdout, list)
+	default:
+		err = historyTable(c, list)
+	}
+	if err == nil {
+		_, err = strangers(c, c.Args, list)
+	}
+	return err
+}
+
+// series returns the history of the users given, by name, each ascending in time
+// and ending with the present; without users that of everybody who used or asked
+// for anything since -since, for -plot also of those whose EUP changed. Damage is
+// told as a warning, and so is that there is nothing; then the answer has no
+// series. For -plot, which has nothing to draw then, that is the error.
+func series(c *cmdline.Call, users []string) ([]history.Series, error) {
+	want := spool.Samples{Until: c.Now}
+	if len(users) > 0 {
+		want.Wanted = func(name string) bool {
+			return slices.ContainsFunc(users, func(u string) bool { return edit.Named(name, u) })
+		}
+	}
+	back := dayBack
+	switch {
+	case c.Has("plot"):
+		want.Points, back = pointsDrawn, weekBack
+	case !c.Has("csv") && !c.Has("json"):
+		want.Points = rowsShown
+	}
+	want.Since = c.Now.Add(-back)
+	if c.Has("since") {
+		var err error
+		if want.Since, err = since(c.Value("since"), c.Now); err != nil {
+			return nil, cmdline.Usagef("-since: %v", err)
+		}
+	}
+	list, err := read(c, want)
+	if err != nil {
+		return nil, err
+	}
+	if len(users) == 0 {
+		list = slices.DeleteFunc(list, func(s history.Series) bool { return idle(s) && !(c.Has("plot") && moved(s)) })
+	}
+	return list, nil
+}
+
+// read reads the samples, and lets the present follow.
+func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
+	s, err := c.Spool()
+	if err != nil {
+		return nil, err
+	}
+	r, damage, err := s.ReadSamples(want)
+	if err != nil {
+		return nil, err
+	}
+	for _, d := range damage {
+		c.Warn("%v", d)
+	}
+	if r.Empty() {
+		err := fmt.Errorf("there are no samples up to %s: each cycle of negotiate takes one, once a minute at most", c.Now.Format(time.RFC3339))
+		if c.Has("plot") {
+			return nil, err
+		}
+		c.Warn("%v", err)
+		return nil, nil
+	}
+	var records []accountant.Record
+	if err := s.View(func(v *spool.View) error { records = operation.Submitters(v, c.Reading()); return nil }); err != nil {
+		return nil, err
+	}
+	r.Present(history.Moment{Now: c.Now, Records: records, Params: operation.Params(c.Config)})
+	return r.Series(), nil
+}
+
+// idle tells whether somebody neither used nor asked for anything.
+func idle(s history.Series) bool {
+	return !slices.ContainsFunc(s.Points, func(p history.Point) bool { return p.InUse > 0 || p.Demand > 0 })
+}
+
+// moved tells whether an EUP changed so that it is seen: by a hundredth.
+func moved(s history.Series) bool {
+	if len(s.Points) == 0 {
+		return false
+	}
+	least, most := s.Points[0].Effective, s.Points[0].Effective
+	for _, p := range s.Points {
+		least, most = min(least, p.Effective), max(most, p.Effective)
+	}
+	return most > least*1.01
+}
+
+// strangers fails when somebody asked for by name is not known. Who was sampled
+// only before -since is no stranger: that is told, and how many they are returned.
+func strangers(c *cmdline.Call, users []string, list []history.Series) (former int, err error) {
+	known := make([]accountant.Record, len(list))
+	for i, s := range list {
+		known[i].Name = s.Name
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return 0, err
+	}
+	if err := s.View(func(v *spool.View) error { known = append(known, v.Submitters()...); return nil }); err != nil {
+		return 0, err
+	}
+	missing := slices.DeleteFunc(slices.Clone(users), func(u string) bool {
+		return slices.ContainsFunc(known, func(r accountant.Record) bool { return edit.Named(r.Name, u) })
+	})
+	if len(missing) == 0 {
+		return 0, nil
+	}
+	ever, err := everSampled(s, c.Now)
+	if err != nil {
+		return 0, err
+	}
+	var never []string
+	for _, u := range missing {
+		i := slices.IndexFunc(ever, func(r accountant.Record) bool { return edit.Named(r.Name, u) })
+		if i < 0 {
+			never = append(never, u)
+			continue
+		}
+		former++
+		c.Warn("%s: nothing in that time; -since TIME goes further back", ever[i].Name)
+	}
+	return former, chosen{users: never}.complain(c, append(known, ever...))
+}
+
+// everSampled returns all names of which there are samples up to now, as records
+// with nothing else. Damage has been told before.
+func everSampled(s *spool.Spool, now time.Time) (names []accountant.Record, err error) {
+	_, _, err = s.ReadSamples(spool.Samples{Until: now, Wanted: func(name string) bool {
+		names = append(names, accountant.Record{Name: name})
+		return false
+	}})
+	return names, err
+}
+
+// ago is a duration with a unit of its own, as people give one.
+var ago = regexp.MustCompile(`^([0-9]{1,9})([mhdwy])$`)
+
+var units = map[string]time.Duration{"m": time.Minute, "h": time.Hour, "d": dayBack, "w": weekBack, "y": 365 * dayBack}
+
+// since reads a time, or how long before now it was.
+func since(text string, now time.Time) (time.Time, error) {
+	if m := ago.FindStringSubmatch(text); m != nil {
+		n, _ := strconv.ParseInt(m[1], 10, 64)
+		unit := int64(units[m[2]] / time.Second)
+		return time.Unix(max(now.Unix()-n*unit, 0), int64(now.Nanosecond())), nil
+	}
+	t, err := cmdline.ParseTime(text)
+	if err != nil {
+		return t, fmt.Errorf("%q: want a time, as Unix seconds or like 2026-11-21T08:00:00Z, or a duration like 90m, 36h, 7d, 4w or 5y", text)
+	}
+	if t.After(now) {
+		return t, fmt.Errorf("%s is not over yet", text)
+	}
+	return t, nil
+}
+
+var historyColumns = []cmdline.Column{
+	{Head: "Name"}, {Head: "Time"}, {Head: "EUP (lower is better)", Right: true}, {Head: "RUP", Right: true},
+	{Head: "In Use", Right: true}, {Head: "Usage (hours)", Right: true}, {Head: "Demand", Right: true},
+}
+
+func historyTable(c *cmdline.Call, list []history.Series) error {
+	var rows [][]string
+	for _, s := range list {
+		for _, p := range s.Points {
+			rows = append(rows, []string{
+				s.Name, p.Time.In(c.Now.Location()).Format("2006-01-02 15:04"), fixed(p.Effective), fixed(p.Priority),
+				fixed(p.InUse), fixed(p.Usage / 3600), fixed(p.Demand),
+			})
+		}
+	}
+	return c.Table(historyColumns, rows)
+}
+
+func fixed(x float64) string { return strconv.FormatFloat(x, 'f', 2, 64) }
+
+// instant is a point as programs read it: the names are those of userprio -long.
+type instant struct {
+	Time                                            time.Time
+	EffectivePriority, RealPriority                 float64
+	WeightedResourcesUsed, WeightedAccumulatedUsage float64
+	Demand                                          float64
+}
+
+type course struct {
+	Name   string
+	Points []instant
+}
+
+// historyJSON writes what Call.JSON would, but one series at a time: the text of
+// all of them may be much larger than they are.
+func historyJSON(w io.Writer, list []history.Series) error {
+	var text bytes.Buffer
+	e := json.NewEncoder(&text)
+	e.SetEscapeHTML(false)
+	e.SetIndent("  ", "  ")
+	open, end := "[\n  ", "[]\n"
+	for _, s := range list {
+		one := course{s.Name, make([]instant, len(s.Points))}
+		for j, p := range s.Points {
+			one.Points[j] = instant{p.Time.UTC(), p.Effective, p.Priority, p.InUse, p.Usage, p.Demand}
+		}
+		text.Reset()
+		text.WriteString(open)
+		if err := e.Encode(one); err != nil {
+			return err
+		}
+		text.Truncate(text.Len() - 1) // a newline
+		if _, err := text.WriteTo(w); err != nil {
+			return err
+		}
+		open, end = ",\n  ", "\n]\n"
+	}
+	_, err := io.WriteString(w, end)
+	return err
+}
+
+func historyCSV(c *cmdline.Call, list []history.Series) error {
+	w := csv.NewWriter(c.Stdout)
+	w.Write([]string{"Name", "Time", "EffectivePriority", "RealPriority", "WeightedResourcesUsed", "WeightedAccumulatedUsage", "Demand"})
+	for _, s := range list {
+		for _, p := range s.Points {
+			line := []string{s.Name, p.Time.UTC().Format(rfc3339Millis)}
+			for _, x := range []float64{p.Effective, p.Priority, p.InUse, p.Usage, p.Demand} {
+				line = append(line, strconv.FormatFloat(x, 'g', -1, 64))
+			}
+			w.Write(line)
+		}
+	}
+	w.Flush()
+	return w.Error()
+}
+
+// rfc3339Millis is RFC 3339 with three decimals, so that times sort as texts.
+const rfc3339Millis = "2006-01-02T15:04:05.000Z07:00"

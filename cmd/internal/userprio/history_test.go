@@ -1,0 +1,232 @@
+package userprio
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/lib/history"
+	"fairspool/spool"
+)
+
+// samples makes a spool in which alice held four slots from three hours to one
+// hour ago, bob only wanted some, and carol did nothing. A cycle ran every
+// minute.
+func samples(t *testing.T) {
+	t.Helper()
+	cmdtest.Spool(t, nil)
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	end := time.Unix(cmdtest.Now, 0)
+	start := end.Add(-4 * time.Hour)
+	records := []accountant.Record{{Name: "alice@pool"}, {Name: "bob@pool"}, {Name: "carol@pool"}}
+	for i := range records {
+		records[i] = records[i].Settle(start, p)
+	}
+	for now := start; now.Before(end); now = now.Add(time.Minute) {
+		switch end.Sub(now) {
+		case 3 * time.Hour:
+			records[0] = records[0].Start(now, 4*accountant.One, p)
+		case time.Hour:
+			records[0] = records[0].End(now, 4*accountant.One, p)
+		}
+		if err := s.AddSamples(history.Moment{Now: now, Records: records, Demand: map[string]float64{"bob@pool": 7}, Params: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for _, r := range records {
+			tx.PutSubmitter(r)
+		}
+	})
+}
+
+func TestHistoryTable(t *testing.T) {
+	samples(t)
+	status, out, bad := userprio("-history", "alice")
+	lines := strings.Split(strings.TrimSpace(out), "\n")
+	if status != 0 || bad != "" || len(lines) < 20 || len(lines) > rowsShown+1 {
+		t.Fatalf("userprio -history alice = %d, %s, %d lines:\n%s", status, bad, len(lines), out)
+	}
+	const head = "Name        Time              EUP (lower is better)   RUP  In Use  Usage (hours)  Demand"
+	if lines[0] != head {
+		t.Errorf("the heading is\n%s\nwant\n%s", lines[0], head)
+	}
+	const last = "alice@pool  2026-11-20 23:34                   0.68  0.68    0.00           8.00    0.00"
+	if got := lines[len(lines)-1]; got != last {
+		t.Errorf("the last line is\n%s\nwant\n%s", got, last)
+	}
+	status, out, _ = userprio("-history")
+	if status != 0 || !strings.Contains(out, "alice@pool") || !strings.Contains(out, "bob@pool") || strings.Contains(out, "carol") {
+		t.Errorf("userprio -history = %d\n%s\nwant alice and bob, but not carol, who did nothing", status, out)
+	}
+}
+
+func TestHistoryCSV(t *testing.T) {
+	samples(t)
+	status, out, bad := userprio("-history", "-csv", "-since", "90m", "alice@pool")
+	rows, err := csv.NewReader(strings.NewReader(out)).ReadAll()
+	if status != 0 || bad != "" || err != nil || len(rows) < 10 {
+		t.Fatalf("userprio -history -csv = %d, %s, %v\n%s", status, bad, err, out)
+	}
+	const head = "Name,Time,EffectivePriority,RealPriority,WeightedResourcesUsed,WeightedAccumulatedUsage,Demand"
+	if got := strings.Join(rows[0], ","); got != head {
+		t.Errorf("the heading is %s, want %s", got, head)
+	}
+	if got := rows[1][:2]; got[0] != "alice@pool" || got[1] != "2026-11-20T22:04:06.000Z" {
+		t.Errorf("the first row is %v, want alice@pool 90 minutes ago", rows[1])
+	}
+	if got := rows[len(rows)-1]; got[1] != "2026-11-20T23:34:06.000Z" || got[5] != "28800" {
+		t.Errorf("the last row is %v, want the present, with 8 hours used", got)
+	}
+}
+
+func TestHistoryJSON(t *testing.T) {
+	samples(t)
+	status, out, bad := userprio("-history", "-json", "bob")
+	var list []struct {
+		Name   string
+		Points []map[string]any
+	}
+	if err := json.Unmarshal([]byte(out), &list); status != 0 || bad != "" || err != nil || len(list) != 1 {
+		t.Fatalf("userprio -history -json bob = %d, %s, %v\n%s", status, bad, err, out)
+	}
+	first := list[0].Points[0]
+	if list[0].Name != "bob@pool" || first["Time"] != "2026-11-20T19:34:06Z" || first["Demand"] != 7.0 || first["RealPriority"] != 0.5 || first["EffectivePriority"] != 0.5 {
+		t.Errorf("the first point of %s is %v, want bob's demand of 7", list[0].Name, first)
+	}
+	if n := len(list[0].Points); n != 241 {
+		t.Errorf("%d points, want one a minute and the present: 241", n)
+	}
+}
+
+// TestHistoryJSONForm holds that what is written series by series looks like any
+// other JSON of these commands.
+func TestHistoryJSONForm(t *testing.T) {
+	for n := range 3 {
+		var list []history.Series
+		courses := []course{}
+		for i := range n {
+			s := history.Series{Name: fmt.Sprintf("a<b&%d@pool", i)}
+			one := course{s.Name, []instant{}}
+			for j := range i {
+				p := history.Point{Time: time.Unix(int64(j), 5e6).UTC(), Priority: 0.5, Effective: 500, InUse: 1, Usage: 1e21, Demand: 3}
+				s.Points = append(s.Points, p)
+				one.Points = append(one.Points, instant{p.Time, p.Effective, p.Priority, p.InUse, p.Usage, p.Demand})
+			}
+			list, courses = append(list, s), append(courses, one)
+		}
+		var got strings.Builder
+		if err := historyJSON(&got, list); err != nil {
+			t.Fatal(err)
+		}
+		if want, err := cmdline.JSON(courses); err != nil || got.String() != string(want) {
+			t.Errorf("historyJSON of %d series writes\n%s, want\n%s%v", n, got.String(), want, err)
+		}
+	}
+}
+
+func TestHistoryRefuses(t *testing.T) {
+	samples(t)
+	for _, c := range []struct {
+		args   []string
+		status int
+	}{
+		{[]string{"-history", "alcie"}, 1},
+		{[]string{"-history", "-csv", "-json"}, 2},
+		{[]string{"-history", "-since", "yesterday"}, 2},
+		{[]string{"-history", "-since", "5x"}, 2},
+		{[]string{"-history", "-since", fmt.Sprint(cmdtest.Now + 60)}, 2},
+	} {
+		cmdtest.Refuses(t, Command(), c.status, c.args...)
+	}
+}
+
+func TestHistoryOfNothing(t *testing.T) {
+	cmdtest.Spool(t, func(*spool.Tx) {})
+	for form, want := range map[string]string{"": "", "-json": "[]\n", "-csv": "Name,Time,EffectivePriority,RealPriority,WeightedResourcesUsed,WeightedAccumulatedUsage,Demand\n"} {
+		args := []string{"-history"}
+		if form != "" {
+			args = append(args, form)
+		}
+		status, out, bad := userprio(args...)
+		if status != 0 || out != want || strings.Count(bad, "\n") != 1 || !strings.Contains(bad, "no samples") {
+			t.Errorf("userprio %v = %d, %q, %q, want 0, %q and a line that says why", args, status, out, bad, want)
+		}
+	}
+}
+
+// TestHistoryDamaged holds that damage is told by file and line, and the rest
+// shown.
+func TestHistoryDamaged(t *testing.T) {
+	samples(t)
+	files, err := filepath.Glob(filepath.Join(os.Getenv("FAIRSPOOL_DIR"), "samples", "minute-*"))
+	if err != nil || len(files) != 1 {
+		t.Fatal(files, err)
+	}
+	text, err := os.ReadFile(files[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.SplitAfter(string(text), "\n")
+	lines[100] = lines[100][1:]
+	if err := os.WriteFile(files[0], []byte(strings.Join(lines, "")), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	status, out, bad := userprio("-history", "-csv", "bob")
+	if status != 0 || strings.Count(out, "\n") < 230 || !strings.Contains(bad, files[0]+":") || strings.Count(bad, "\n") != 1 {
+		t.Errorf("userprio -history = %d, %s, %d lines, want one warning about %s", status, bad, strings.Count(out, "\n"), files[0])
+	}
+}
+
+func TestSince(t *testing.T) {
+	now := time.Unix(cmdtest.Now, 0)
+	for text, want := range map[string]time.Duration{
+		"90m": 90 * time.Minute, "36h": 36 * time.Hour, "7d": 7 * 24 * time.Hour, "4w": 28 * 24 * time.Hour, "5y": 5 * 365 * 24 * time.Hour,
+		"0m": 0, "1795217646": 0, "2026-11-20T23:34:00Z": 6 * time.Second,
+	} {
+		if got, err := since(text, now); err != nil || !got.Equal(now.Add(-want)) {
+			t.Errorf("since(%s) = %v, %v, want %v", text, got, err, now.Add(-want))
+		}
+	}
+	if got, err := since("999999999y", now); err != nil || got.Unix() != 0 {
+		t.Errorf("since(999999999y) = %v, %v, want 1970", got, err)
+	}
+	for _, text := range []string{"", "5", "-5d", "1.5d", "d", "99999999999d", "7 d", "NaN"} {
+		if got, err := since(text, now); err == nil && text != "5" {
+			t.Errorf("since(%q) = %v, want an error", text, got)
+		}
+	}
+}
+
+// TestHistoryOfTheDeleted holds that who was sampled long ago is no stranger.
+func TestHistoryOfTheDeleted(t *testing.T) {
+	samples(t)
+	cmdtest.Update(t, func(tx *spool.Tx) { tx.DropSubmitter("alice@pool") })
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(cmdtest.Now+10*86400))
+	status, out, bad := userprio("-history", "alice")
+	if status != 0 {
+		t.Errorf("userprio -history of the deleted = %d, want 0", status)
+	}
+	cmdtest.Printed(t, "userprio -history alice", status, out, bad)
+	if status, out, bad := userprio("-history", "-since", "900d", "alice@pool"); status != 0 || bad != "" || !strings.Contains(out, "alice@pool") {
+		t.Errorf("userprio -history -since 900d = %d, %q, %q", status, out, bad)
+	}
+	if status, out, bad = userprio("-history", "alcie", "alice@pool"); status != 1 {
+		t.Errorf("userprio -history of one unknown and one deleted = %d, want 1", status)
+	}
+	cmdtest.Printed(t, "userprio -history alcie alice@pool", status, out, bad)
+	cmdtest.Refuses(t, Command(), 1, "-plot", "-", "alice")
+}

@@ -1,0 +1,112 @@
+package userprio
+
+import (
+	"encoding/json"
+	"fmt"
+	"os/user"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/lib/accountant"
+	"fairspool/spool"
+)
+
+// oneBlank returns what a table says, with single blanks between its words.
+func oneBlank(s string) string {
+	var lines []string
+	for line := range strings.Lines(s) {
+		lines = append(lines, strings.Join(strings.Fields(line), " "))
+	}
+	return strings.Join(lines, "\n")
+}
+
+func TestLog(t *testing.T) {
+	fill(t) // transaction 1
+	userprio("-setfactor", "alice@pool", "4", "-reason", "a \"talk\" -- soon")
+	must(t, "-setceiling bob@pool 3 -duration 60")
+	must(t, "-undo 2")
+	must(t, "-delete alice@pool")
+	printsLog(t, "-log")
+	printsLog(t, "-log bob")
+	printsLog(t, "-log nobody")
+}
+
+// printsLog compares a log with the golden page, but for its user and the clock's time.
+func printsLog(t *testing.T, args string) {
+	t.Helper()
+	me, err := user.Current()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := strings.ReplaceAll(oneBlank(must(t, args)), fmt.Sprintf("%s (%s)", me.Username, me.Uid), "USER (UID)")
+	cmdtest.Printed(t, "userprio "+args, 0, madeAt.ReplaceAllString(out, "made at TIME"), "")
+}
+
+var madeAt = regexp.MustCompile(`made at [-0-9]+ [0-9:]+`)
+
+func TestLogJSON(t *testing.T) {
+	fill(t)
+	must(t, "-setfactor carol@pool 4 -duration 60 -create")
+	must(t, "-setlast carol@pool 5")
+	must(t, "-undo 3")
+	var got []struct {
+		Number, Undoes, UndoneBy uint64
+		Time, MachineTime        float64
+		User, Program, Operation string
+		Uid                      *int
+		Arguments                []string
+		Reason                   string
+		Changes                  []map[string]any
+	}
+	if err := json.Unmarshal([]byte(must(t, "-log -json")), &got); err != nil || len(got) != 3 {
+		t.Fatalf("-log -json = %v, %v", got, err)
+	}
+	for i, want := range []string{
+		"2 0 0 1795217646 set priority factor[carol@pool 4 for 60 seconds] [map[Attribute:PriorityFactor Name:carol@pool New:4 NewLeaseUntil:1.795217706e+09 Old:<nil>]]",
+		"3 0 4 1795217646 set last usage time[carol@pool 5] [map[Attribute:LastUsageTime Name:carol@pool New:5 Old:<nil>]]",
+		"4 3 0 1795217646 undo edit[3] [map[Attribute:LastUsageTime Name:carol@pool New:<nil> Old:5]]",
+	} {
+		e := got[i]
+		if text := fmt.Sprint(e.Number, e.Undoes, e.UndoneBy, int(e.Time), " ", e.Operation, e.Arguments, " ", e.Changes); oneBlank(text) != oneBlank(want) {
+			t.Errorf("edit %d = %s, want %s", i, text, want)
+		}
+		if e.Uid == nil || e.Program != "userprio" || e.MachineTime < 1.7e9 {
+			t.Errorf("edit %d: who and when = %v, %q, %v", i, e.Uid, e.Program, e.MachineTime)
+		}
+	}
+	cmdtest.Spool(t, nil)
+	if out := must(t, "-log -json"); out != "[]\n" {
+		t.Errorf("-log -json of a new spool = %q", out)
+	}
+}
+
+// The log names thousands by their number, and one of them in full.
+func TestLogOfMany(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		for i := range 100 {
+			tx.PutSubmitter(accountant.Record{Name: fmt.Sprintf("u%d@pool", i), Priority: 1, At: time.Unix(cmdtest.Now, 0), HalfLife: time.Hour,
+				Slots: accountant.Usage{Millis: 3}})
+		}
+		tx.PutSubmitter(accountant.Record{Name: "group_a", Priority: 1, At: time.Unix(cmdtest.Now, 0), HalfLife: time.Hour})
+	})
+	must(t, "-resetall")
+	printsLog(t, "-log")
+	printsLog(t, "-log u7@pool")
+	must(t, "-undo 2")
+	if r, _ := record(t, "u42@pool"); r.Slots.Millis != 3 || !r.Begin.IsZero() {
+		t.Errorf("after -undo of -resetall: %v", r)
+	}
+}
+
+// An edit of an earlier version did not keep what was there before.
+func TestLogOfOld(t *testing.T) {
+	cmdtest.Spool(t, func(tx *spool.Tx) {
+		tx.Op("set user priority", "alice@pool", "7")
+		tx.PutSubmitter(accountant.Record{Name: "alice@pool", Priority: 7, At: time.Unix(cmdtest.Now, 0), HalfLife: time.Hour})
+	})
+	printsLog(t, "-log alice")
+	cmdtest.Refuses(t, Command(), 1, "-undo", "1")
+}

@@ -1,0 +1,153 @@
+package userprio
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/plural"
+)
+
+// importState replaces the accounting state. What is in use stays charged.
+func importState(c *cmdline.Call) error {
+	why, err := reason(c)
+	if err != nil {
+		return err
+	}
+	file := c.Value("import")
+	text, err := readState(c, file)
+	if err != nil {
+		return err
+	}
+	state, err := parseState(text)
+	if err != nil {
+		return fmt.Errorf("%s:%w", file, err)
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	changed, ahead := 0, false
+	if err := edited(c, s, func(t *trail) error {
+		ahead = t.replace(state, c.Now.Truncate(time.Millisecond), operation.Params(c.Config))
+		t.name(opImport, []string{"from " + file}, why)
+		changed = len(t.rows) / 2
+		return nil
+	}); err != nil {
+		return err
+	}
+	if ahead {
+		c.Warn("%s: has figures of a time after now, which count as of now", file)
+	}
+	_, err = fmt.Fprintf(c.Stdout, "The accounting state was imported: %s and %s, %d changed.\n", plural.Count(len(state.records), "record"), plural.Count(len(state.tallies), "tally"), changed)
+	return err
+}
+
+// replace puts what was exported in the place of all there is, and tells whether
+// any of it was of a time after now: see countsFrom.
+func (t *trail) replace(by *state, now time.Time, p accountant.Params) (ahead bool) {
+	names := map[string]bool{}
+	for _, r := range t.tx.Submitters() {
+		names[r.Name] = true
+	}
+	for name := range by.records {
+		names[name] = true
+	}
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		r, there := t.tx.Submitter(name)
+		before := accountant.Entry{Record: r, There: there}
+		after := accountant.Entry{}
+		if after.Record, after.There = by.records[name]; !after.There {
+			after.Record = accountant.Record{Name: name}
+		}
+		at := countsFrom(after.At, now, r.At)
+		ahead = ahead || !at.Equal(after.At)
+		if after.At = at; edit.Holding(r) {
+			after = accountant.Entry{Record: after.Settle(now, p), There: true}
+			after.ResourcesUsed, after.InUse, after.Subtree = r.ResourcesUsed, r.InUse, r.Subtree
+			after.OutsideSlots, after.Outside = r.OutsideSlots, r.Outside
+		}
+		if !after.Same(before) {
+			t.change(before, after)
+		}
+	}
+	return t.replaceTallies(by, now, p) || ahead
+}
+
+// countsFrom returns when figures of the time at count from that are imported now, in
+// the place of others whose last event was at was. Nothing is charged before the
+// last event, so one of a time to come would lose all use until then: it counts as
+// of now, or of was where that is to come, too.
+func countsFrom(at, now, was time.Time) time.Time {
+	if was.After(now) {
+		now = was
+	}
+	if at.After(now) {
+		return now
+	}
+	return at
+}
+
+func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) (ahead bool) {
+	keys := map[accountant.Key]bool{}
+	for _, y := range t.tx.Tallies() {
+		keys[y.Key] = true
+	}
+	for key := range by.tallies {
+		keys[key] = true
+	}
+	for _, key := range slices.SortedFunc(maps.Keys(keys), accountant.Key.Compare) {
+		y, there := t.tx.Tally(key)
+		before := accountant.TallyEntry{Tally: y, There: there}
+		after := accountant.TallyEntry{}
+		if after.Tally, after.There = by.tallies[key]; !after.There {
+			after.Tally = accountant.Tally{Key: key}
+		}
+		at := countsFrom(after.At, now, y.At)
+		ahead = ahead || !at.Equal(after.At)
+		after.At = at
+		if after.Cpus, after.PE = 0, 0; y.InUse() {
+			after = accountant.TallyEntry{Tally: after.AsOf(now, p), There: true}
+			after.Cpus, after.PE = y.Cpus, y.PE
+		}
+		if !after.Same(before) {
+			t.changeTally(before, after)
+		}
+	}
+	return ahead
+}
+
+// maxState is how large a file may be that is imported: it is read as a whole.
+const maxState = 1 << 30
+
+func readState(c *cmdline.Call, file string) ([]byte, error) {
+	from := c.Stdin
+	switch file {
+	case "":
+		return nil, cmdline.Usagef("-import: the name of the file is empty")
+	case "-":
+	default:
+		f, err := os.Open(file)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+		}
+		defer f.Close()
+		from = f
+	}
+	text, err := io.ReadAll(io.LimitReader(from, maxState+1))
+	if err == nil && len(text) > maxState {
+		err = errors.New("too large for an accounting state")
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+	}
+	return text, nil
+}

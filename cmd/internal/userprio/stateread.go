@@ -1,0 +1,172 @@
+package userprio
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"time"
+	"unicode/utf8"
+
+	"fairspool/cmd/internal/edit"
+	"fairspool/lib/accountant"
+)
+
+// state is an exported state, by names.
+type state struct {
+	records map[string]accountant.Record
+	tallies map[accountant.Key]accountant.Tally
+}
+
+// parseState reads an exported state. Whatever -export would not have written is
+// an error, `line: what: why`.
+func parseState(text []byte) (*state, error) {
+	in, err := newStateReader(text)
+	if err == nil {
+		err = in.whole(in.state)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%d: %w", in.line(err), err)
+	}
+	return &in.read, nil
+}
+
+// stateReader reads the JSON piece by piece, so that it knows the place of what
+// is wrong and what is there twice.
+type stateReader struct {
+	text []byte
+	dec  *json.Decoder
+	read state
+}
+
+func newStateReader(text []byte) (*stateReader, error) {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.UseNumber()
+	in := &stateReader{text, d, state{map[string]accountant.Record{}, map[accountant.Key]accountant.Tally{}}}
+	if !utf8.Valid(text) {
+		return in, errors.New("no UTF-8")
+	}
+	return in, nil
+}
+
+// whole reads one value, and sees that nothing comes behind.
+func (in *stateReader) whole(read func() error) error {
+	if err := read(); err != nil {
+		return err
+	}
+	if _, err := in.dec.Token(); err != io.EOF {
+		return errors.New("something behind the end")
+	}
+	return nil
+}
+
+// line returns the line that was read last.
+func (in *stateReader) line(err error) int {
+	at := in.dec.InputOffset()
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) {
+		at = syntax.Offset
+	}
+	return 1 + bytes.Count(in.text[:min(at, int64(len(in.text)))], []byte("\n"))
+}
+
+func (in *stateReader) state() error {
+	format := int64(0)
+	list := func(element func() error) func() error {
+		return func() error {
+			if format != stateFormat {
+				return wrong("Format", "want %d, before all else", stateFormat)
+			}
+			return in.array(element)
+		}
+	}
+	return in.object(members{
+		"Format":     in.int(&format, stateFormat, stateFormat),
+		"Submitters": list(func() error { return in.record(false) }),
+		"Groups":     list(func() error { return in.record(true) }),
+		"Tallies":    list(in.tally),
+	}, "Format", "Submitters", "Groups", "Tallies")
+}
+
+// record reads one record.
+func (in *stateReader) record(group bool) error {
+	var r accountant.Record
+	var at, halfLife, begin, last, used, inUse, subtree int64
+	ceiling := int64(-1)
+	if err := in.object(members{
+		"Name":           in.string(&r.Name),
+		"Priority":       in.real(&r.Priority, accountant.MinPriority, edit.MaxPriority),
+		"At":             in.int(&at, 0, edit.MaxTime*1000),
+		"HalfLifeNanos":  in.int(&halfLife, 0, math.MaxInt64),
+		"PriorityFactor": in.real(&r.Factor, 1, edit.MaxPriority),
+		"FactorLease":    in.lease(&r.FactorLease, 0, edit.MaxPriority, false),
+		"Ceiling":        in.int(&ceiling, 0, edit.MaxLimit),
+		"CeilingLease":   in.lease(&r.CeilingLease, -1, edit.MaxLimit, true),
+		"Floor":          in.int(&r.Floor, 0, edit.MaxLimit),
+		"FloorLease":     in.lease(&r.FloorLease, 0, edit.MaxLimit, true),
+		"ResourcesUsed":  in.int(&used, 0, math.MaxInt64),
+		"InUse":          in.int(&inUse, 0, math.MaxInt64),
+		"Subtree":        in.int(&subtree, 0, math.MaxInt64),
+		"SlotMillis":     in.int(&r.Slots.Millis, 0, math.MaxInt64),
+		"SlotRest":       in.int(&r.Slots.Rest, 0, int64(accountant.One)-1),
+		"WeightedMillis": in.int(&r.Weighted.Millis, 0, math.MaxInt64),
+		"WeightedRest":   in.int(&r.Weighted.Rest, 0, int64(accountant.One)-1),
+		"Begin":          in.int(&begin, 0, edit.MaxTime*1000),
+		"Last":           in.int(&last, 0, edit.MaxTime*1000),
+	}, "Name", "Priority", "At", "HalfLifeNanos", "SlotMillis", "WeightedMillis"); err != nil {
+		return err
+	}
+	if err := in.named(r, group); err != nil {
+		return err
+	}
+	if at != 0 && halfLife == 0 {
+		return fmt.Errorf("%s: HalfLifeNanos: want a number above 0", r.Name)
+	}
+	r.At, r.Begin, r.Last = fromMillis(at), fromMillis(begin), fromMillis(last)
+	r.HalfLife, r.Ceiling = time.Duration(halfLife), accountant.LimitOf(ceiling)
+	in.read.records[r.Name] = r
+	return nil
+}
+
+// named checks the name of a record.
+func (in *stateReader) named(r accountant.Record, group bool) error {
+	if err := edit.RecordName(r.Name); err != nil {
+		return wrong("Name", "%w", err)
+	}
+	if _, twice := in.read.records[r.Name]; twice {
+		return wrong("Name", "%s is there twice", r.Name)
+	}
+	if r.IsGroup() != group {
+		return wrong("Name", "%s: submitters have an @, groups do not", r.Name)
+	}
+	return nil
+}
+
+func fromMillis(millis int64) time.Time {
+	if millis == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(millis).UTC()
+}
+
+// lease reads a lease, whose value may be whole numbers only.
+func (in *stateReader) lease(to *accountant.Lease, least, most float64, whole bool) func() error {
+	return func() error {
+		var until, n int64
+		before := in.real(&to.Before, least, most)
+		if whole {
+			before = in.int(&n, int64(least), int64(most))
+		}
+		err := in.object(members{"Until": in.int(&until, 1, edit.MaxTime*1000), "Before": before}, "Until", "Before")
+		if whole {
+			to.Before = float64(n)
+		}
+		if err == nil && !whole && to.Before != 0 && to.Before < 1 {
+			err = wrong("Before", "want 0 or a number from 1 to %g", most)
+		}
+		to.Until = fromMillis(until)
+		return err
+	}
+}

@@ -1,0 +1,301 @@
+package userprio
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
+	"fairspool/spool"
+)
+
+// standing is what there is to say of a submitter or group, as -json writes it.
+// Priorities and weights are numbers as in the table, times Unix seconds, 0 for
+// never; durations are seconds.
+type standing struct {
+	Name             string
+	EUP, RUP, Factor float64
+	FactorFrom       source
+	// InUse is the weight in use, which the RUP tends to: for a group that of
+	// its members, and Subtree also of the groups below.
+	InUse, Subtree, TendsTo float64
+	HalfLife                float64
+	Usage                   float64 // weight seconds
+	Begin, Last             int64
+	Ceiling, Floor          int64
+	Rank                    *rank    `json:",omitempty"` // of submitters
+	Cycle                   *outcome `json:",omitempty"` // what the last cycle made of it
+	NoCycle                 string   `json:",omitempty"` // why there is none
+	Group                   *group   `json:",omitempty"` // where there are groups
+	// Policy is the one that puts all jobs into one queue, where EUPs decide nothing; empty:
+	// the order is by EUP.
+	Policy string `json:",omitempty"`
+	// Tree says that what was used counts by the share tree of [sge].
+	Tree bool `json:",omitempty"`
+	// Best is the best EUP that lasts, Lease the EUP when the lease on the factor
+	// ends. Waiting is the number of idle jobs of who has no record yet.
+	Best    arrival
+	Lease   *arrival `json:",omitempty"`
+	Waiting int      `json:",omitempty"`
+
+	record accountant.Record
+	future future
+}
+
+// source is where a factor comes from.
+type source struct {
+	Key   string // of the configuration; empty when set by hand
+	Where string // file and line of the key, empty for its default
+	Until int64  // when a lease ends
+	Then  float64
+	// By and At are who set it and when, if the log knows.
+	By string
+	At int64
+
+	kind accountant.FactorFrom
+}
+
+// rank is the place among those who use or wait for something. Who does neither
+// has the place that it would have.
+type rank struct {
+	Active               bool
+	Place, Of            int
+	Nice                 bool    // served after all others
+	Share, ShareInTheEnd float64 // of the pool, by EUP, 0 to 1; 0 under a Policy
+}
+
+// outcome is what the last negotiation cycle knew of a submitter.
+type outcome struct {
+	At                         int64
+	PieSlice, SlicePart, Limit float64 // SlicePart of all slices, 0 to 1
+	Idle, Matched              int
+	Took                       bool // whether it took part
+	Reasons                    []negotiator.ReportedRejection
+
+	oneQueue bool // there were no slices
+}
+
+// group is the accounting group that a submitter belongs to or that is asked about.
+type group struct {
+	Name                string
+	Quota, SubtreeQuota float64 // as of the last cycle, -1 if it did not say
+	InUse, Subtree      float64
+	Surplus             string // "no", "regroup" or "byquota"
+}
+
+// why says where a submitter stands, and why.
+func why(c *cmdline.Call) error {
+	records, err := everybody(c)
+	if err != nil {
+		return err
+	}
+	r, waiting, err := sought(c, c.Value("why"), records)
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(records, r) {
+		records = append(records, r)
+	}
+	w, err := stands(c, r, waiting, records)
+	if err != nil {
+		return err
+	}
+	if c.Has("json") {
+		return c.JSON(w)
+	}
+	return w.tell(c)
+}
+
+// stands gathers what there is to say. Waiting jobs are those of who has no record.
+func stands(c *cmdline.Call, r accountant.Record, waiting int, records []accountant.Record) (*standing, error) {
+	p := operation.Params(c.Config)
+	f := future{c.Now, p, r, waiting}
+	w := &standing{
+		Name: r.Name, EUP: f.eup(c.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
+		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
+		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: f.best(), Lease: f.lease(), Waiting: waiting, record: r, future: f,
+	}
+	if operation.OneQueue(c.Config) {
+		w.Policy = c.Config.JobPriorityPolicy
+		w.Tree = w.Policy == "sge" && c.Config.SGE.Tree != nil && c.Config.SGE.TicketsShare > 0
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return nil, err
+	}
+	if err := w.source(c, s, p); err != nil {
+		return nil, err
+	}
+	report, silent := lastReport(s)
+	w.NoCycle = silent
+	w.group(p, records, report)
+	if r.IsGroup() {
+		return w, nil
+	}
+	w.rank(c.Now, p, records, report)
+	if silent != "" {
+		return w, nil
+	}
+	return w, w.outcome(s, p.Groups, report)
+}
+
+// lastReport returns the last cycle's report, or why there is none.
+func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
+	b, err := s.Report()
+	if err == nil && b == nil {
+		return r, "no negotiation cycle has been run yet"
+	}
+	if err == nil {
+		err = json.Unmarshal(b, &r)
+	}
+	if err != nil {
+		return negotiator.Report{}, fmt.Sprintf("its report does not read: %v", err)
+	}
+	return r, ""
+}
+
+// source finds out where the factor comes from.
+func (w *standing) source(c *cmdline.Call, s *spool.Spool, p accountant.Params) error {
+	from := &w.FactorFrom
+	w.Factor, from.kind = w.record.FactorIn(c.Now, p)
+	switch from.kind {
+	case accountant.FactorNice:
+		from.Key = "NICE_USER_PRIO_FACTOR"
+	case accountant.FactorGroup:
+		const prefix = "GROUP_PRIO_FACTOR_"
+		name := p.Groups.NameOf(w.Name)
+		from.Key, from.Where = prefix+name, c.Config.WhereGroup(prefix, name)
+		return nil
+	case accountant.FactorRemote:
+		from.Key = "REMOTE_PRIO_FACTOR"
+	case accountant.FactorDefault:
+		from.Key = "DEFAULT_PRIO_FACTOR"
+	default:
+		if lease := w.record.FactorLease; !lease.Until.IsZero() {
+			from.Until = lease.Until.Unix()
+			after := w.record
+			after.Factor, after.FactorLease = lease.Before, accountant.Lease{}
+			from.Then, _ = after.FactorIn(c.Now, p)
+		}
+		return w.editor(s)
+	}
+	from.Where = c.Config.Where(from.Key)
+	return nil
+}
+
+// editor finds out who set the factor by hand: who set it last, if to that
+// number. An import or undo may have changed it since.
+func (w *standing) editor(s *spool.Spool) error {
+	return s.Log(func(l spool.Logged) error {
+		if l.Op != edit.OpSetFactor || len(l.Args) < 2 || l.Args[0] != w.Name {
+			return nil
+		}
+		w.FactorFrom.By, w.FactorFrom.At = "", 0
+		if x, err := strconv.ParseFloat(l.Args[1], 64); err == nil && x == w.Factor {
+			w.FactorFrom.By, w.FactorFrom.At = l.User, l.Policy.Unix()
+		}
+		return nil
+	})
+}
+
+// rank finds the place among the active, by EUP, nice users last.
+func (w *standing) rank(now time.Time, p accountant.Params, records []accountant.Record, report negotiator.Report) {
+	waits := map[string]bool{}
+	for _, s := range report.Submitters {
+		waits[s.Name] = s.Idle > s.Matched
+	}
+	waits[w.Name] = waits[w.Name] || w.Waiting > 0
+	w.Rank = &rank{Nice: p.Nice(w.Name)}
+	var active, peers []accountant.Record
+	for _, r := range records {
+		busy := !r.IsGroup() && (r.ResourcesUsed > 0 || waits[r.Name])
+		if r.Name == w.Name {
+			w.Rank.Active = busy
+			busy = true
+		}
+		if !busy {
+			continue
+		}
+		active = append(active, r)
+		if p.Nice(r.Name) == w.Rank.Nice {
+			peers = append(peers, r)
+		}
+	}
+	w.Rank.Of = len(active)
+	slices.SortFunc(active, func(a, b accountant.Record) int {
+		if nice := p.Nice(a.Name); nice != p.Nice(b.Name) {
+			if nice {
+				return 1
+			}
+			return -1
+		}
+		return cmp.Or(cmp.Compare(a.Effective(now, p), b.Effective(now, p)), cmp.Compare(a.Name, b.Name))
+	})
+	w.Rank.Place = 1 + slices.IndexFunc(active, func(r accountant.Record) bool { return r.Name == w.Name })
+	if w.Policy != "" {
+		return
+	}
+	for _, x := range accountant.Portions(peers, now, p) {
+		if x.Name == w.Name {
+			w.Rank.Share, w.Rank.ShareInTheEnd = x.Now, x.InTheEnd
+		}
+	}
+}
+
+// outcome finds what the last cycle made of the submitter, and the reasons that it
+// gave for jobs that are still there.
+func (w *standing) outcome(s *spool.Spool, groups *accountant.Groups, report negotiator.Report) error {
+	w.Cycle = &outcome{At: report.Time, Reasons: []negotiator.ReportedRejection{}, oneQueue: report.Policy != ""}
+	all := 0.0
+	for _, x := range report.Submitters {
+		all += x.PieSlice
+		if x.Name == w.Name {
+			w.Cycle.Took = true
+			w.Cycle.PieSlice, w.Cycle.Limit, w.Cycle.Idle, w.Cycle.Matched = x.PieSlice, x.Limit, x.Idle, x.Matched
+		}
+	}
+	if all > 0 {
+		w.Cycle.SlicePart = w.Cycle.PieSlice / all
+	}
+	return s.View(func(v *spool.View) error {
+		for _, x := range report.Rejections {
+			id, err := pool.ParseJobID(x.Job)
+			if err != nil {
+				continue // somebody's hand was in the report
+			}
+			if ad, ok := v.Job(id); ok && operation.Submitter(ad, s.Domain(), groups) == w.Name {
+				w.Cycle.Reasons = append(w.Cycle.Reasons, x)
+			}
+		}
+		return nil
+	})
+}
+
+// group finds the group and what it uses. There is none where none is configured,
+// and nobody's tells nothing.
+func (w *standing) group(p accountant.Params, records []accountant.Record, report negotiator.Report) {
+	name := p.Groups.NameOf(w.Name)
+	if p.Groups.None() || name == accountant.RootGroup && !w.record.IsGroup() {
+		return
+	}
+	g := &group{Name: name, Quota: -1, SubtreeQuota: -1}
+	for _, r := range records {
+		if r.Name == name {
+			g.InUse, g.Subtree = r.InUse.Float(), r.Subtree.Float()
+		}
+	}
+	for _, x := range report.Groups {
+		if x.Name == name {
+			g.Quota, g.SubtreeQuota, g.Surplus = x.EffectiveQuota, x.SubtreeQuota, x.SurplusPolicy
+		}
+	}
+	w.Group = g
+}
