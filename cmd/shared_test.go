@@ -16,8 +16,7 @@ import (
 // The users of a machine that TestShared makes up.
 const fair, alice, bob, admin = 1500, 1501, 1502, 1503
 
-// machine is a machine with users of its own, a spool that belongs to fair, and
-// sudo: a mount namespace for each command, over files of the test.
+// machine is a machine with users of its own, and a spool that belongs to fair: a mount namespace for each command, over files of the test.
 type machine struct {
 	*testing.T
 	etc, spools, bin string
@@ -35,7 +34,7 @@ func newMachine(t *testing.T) machine {
 	if out, err := exec.Command("unshare", "-m", "true").CombinedOutput(); err != nil {
 		t.Skipf("no mount namespace to be had here: %v: %s", err, out)
 	}
-	built, dir := binaries(t), testenv.OnDisk(t) // which has set-user-ID programs
+	built, dir := binaries(t), testenv.OnDisk(t)
 	m := machine{t, filepath.Join(dir, "etc"), filepath.Join(dir, "spool"), filepath.Join(dir, "bin")}
 	for _, d := range []string{m.etc, filepath.Join(m.etc, "fairspool"), m.spools, filepath.Join(m.spools, "fairspool"), m.bin} {
 		m.must(os.Mkdir(d, 0o755))
@@ -48,7 +47,7 @@ func newMachine(t *testing.T) machine {
 	write(t, filepath.Join(m.etc, "passwd"), passwd)
 	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nADMINISTRATORS = [\"admin\"]\nDETECT_SLOTS = false\n")
 	write(t, filepath.Join(m.etc, "job.sub"), "executable = /bin/true\nqueue 2\n")
-	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool", "slots", "negotiate", "starter"} {
+	for _, name := range []string{"submit", "qstat", "qdel", "qhold", "qrls", "prio", "userprio", "spool", "slots", "negotiate", "starter", "serve"} {
 		text, err := os.ReadFile(filepath.Join(built, name))
 		m.must(err)
 		m.must(os.WriteFile(filepath.Join(m.bin, name), text, 0o755))
@@ -72,11 +71,7 @@ func (m machine) must(err error) {
 // run runs a command with a real uid, and an environment.
 func (m machine) run(uid int, environment []string, args ...string) answer {
 	m.Helper()
-	const script = `mount --bind "$1" /etc && mount --bind "$2" /var/spool && mount --bind "$3" /mnt && name=/mnt/$4 id=$5 && shift 5 &&
-exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
-	line := append([]string{"-m", "sh", "-c", script, "sh", m.etc, m.spools, m.bin, args[0], fmt.Sprint(uid)}, args[1:]...)
-	p := exec.Command("unshare", line...)
-	p.Dir, p.Env = "/", append([]string{"PATH=" + os.Getenv("PATH"), "FAIRSPOOL_CYCLE_ON_CHANGE=false"}, environment...)
+	p := m.command(uid, environment, args...)
 	var out, bad bytes.Buffer
 	p.Stdout, p.Stderr = &out, &bad
 	if err := p.Run(); p.ProcessState == nil {
@@ -85,10 +80,14 @@ exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
 	return answer{p.ProcessState.ExitCode(), out.String(), bad.String()}
 }
 
-// sudo runs a command as a user does who calls it by sudo -u fair.
-func (m machine) sudo(name string, uid int, args ...string) answer {
-	m.Helper()
-	return m.run(fair, []string{fmt.Sprintf("SUDO_UID=%d", uid), "SUDO_USER=" + name}, args...)
+// command returns the process that run runs.
+func (m machine) command(uid int, environment []string, args ...string) *exec.Cmd {
+	const script = `mount --bind "$1" /etc && mount --bind "$2" /var/spool && mount --bind "$3" /mnt && name=/mnt/$4 id=$5 && shift 5 &&
+exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
+	line := append([]string{"-m", "sh", "-c", script, "sh", m.etc, m.spools, m.bin, args[0], fmt.Sprint(uid)}, args[1:]...)
+	p := exec.Command("unshare", line...)
+	p.Dir, p.Env = "/", append([]string{"PATH=" + os.Getenv("PATH"), "FAIRSPOOL_CYCLE_ON_CHANGE=false"}, environment...)
+	return p
 }
 
 func (m machine) expect(what string, a answer, status int, out, bad string) {
@@ -116,7 +115,7 @@ func TestOthersPool(t *testing.T) {
 		{"submit", "/etc/job.sub"}, {"qstat"}, {"qdel", "1"}, {"qhold", "1"}, {"qrls", "1"}, {"prio", "+1", "1"}, {"userprio"}, {"spool", "stat"},
 	} {
 		m.expect("bob: "+args[0], m.run(bob, state, args...), 1, "",
-			args[0]+": /var/spool/fairspool, this machine's pool, belongs to fair, and you are bob: use it by sudo -u fair "+args[0]+" ..., "+own)
+			args[0]+": /var/spool/fairspool, this machine's pool, belongs to fair and has no door for other users: its administrator makes one with fairspool-setup, "+own)
 	}
 	if left, err := os.ReadDir(kept); len(left) > 0 || err != nil {
 		t.Errorf("commands that were refused left %v, %v", left, err)
@@ -126,53 +125,12 @@ func TestOthersPool(t *testing.T) {
 	m.must(os.Chown(filepath.Join(m.spools, "fairspool"), 0, 0))
 	m.must(os.Chmod(filepath.Join(m.spools, "fairspool"), 0o700))
 	m.expect("bob: submit to root's", m.run(bob, state, "submit", "/etc/job.sub"), 1, "",
-		"submit: /var/spool/fairspool, this machine's pool, belongs to root, and you are bob: use it by sudo submit -owner bob ..., "+own)
+		"submit: /var/spool/fairspool, this machine's pool, belongs to root and has no door for other users: its administrator makes one with fairspool-setup, "+own)
 }
 
-// TestShared is several users with the account of one spool: each may steer their
-// own jobs, administrators all, and nobody may have another spool meant.
-func TestShared(t *testing.T) {
-	t.Parallel()
-	m := newMachine(t)
-	m.expect("alice: submit", m.sudo("alice", alice, "submit", "/etc/job.sub"), 0, "2 jobs submitted to cluster 1.\n", "")
-	m.expect("bob: submit", m.sudo("bob", bob, "submit", "/etc/job.sub"), 0, "2 jobs submitted to cluster 2.\n", "")
-	m.expect("owners", m.sudo("bob", bob, "qstat", "-af", "ClusterId", "Owner"), 0, "1 alice\n1 alice\n2 bob\n2 bob\n", "")
-
-	dump := func() string { return m.run(fair, nil, "spool", "dump").out }
-	before := dump()
-	const isBob = "you are bob, and no administrator\n"
-	m.expect("bob: qdel 1", m.sudo("bob", bob, "qdel", "1"), 1, "", "qdel: 1: belongs to alice: "+isBob)
-	m.expect("bob: qhold 1.0 alice", m.sudo("bob", bob, "qhold", "1.0", "alice"), 1, "",
-		"qhold: 1.0: belongs to alice: "+isBob+"qhold: alice: jobs of somebody else: "+isBob)
-	m.expect("bob: prio", m.sudo("bob", bob, "prio", "+5", "1.1"), 1, "", "prio: couldn't set new priority for 1.1: belongs to alice: "+isBob)
-	m.expect("bob: submit -owner", m.sudo("bob", bob, "submit", "-owner", "alice", "/etc/job.sub"), 1, "", "submit: -owner alice: only administrators may submit for somebody else\n")
-	m.expect("bob: userprio", m.sudo("bob", bob, "userprio", "-setfactor", "bob@pool", "1"), 1, "", "userprio: you are bob: only administrators may change accounts\n")
-	const ofSudo = ": not with an account that is lent to you by sudo; in a shell of its own, unset SUDO_UID\n"
-	m.expect("bob: -spool", m.sudo("bob", bob, "qstat", "-spool", "/tmp"), 2, "", "qstat: -spool"+ofSudo)
-	a := m.run(fair, []string{"SUDO_UID=1502", "SUDO_USER=bob", "FAIRSPOOL_CONFIG=/dev/null"}, "qdel", "-a")
-	m.expect("bob: FAIRSPOOL_CONFIG", a, 2, "", "qdel: FAIRSPOOL_CONFIG"+ofSudo)
-	if after := dump(); after != before || before == "" {
-		t.Errorf("what was refused has changed the spool from\n%s\nto\n%s", before, after)
-	}
-
-	m.expect("bob: prio -a", m.sudo("bob", bob, "prio", "+5", "-a"), 0, "", "")
-	m.expect("priorities", m.run(fair, nil, "qstat", "-af", "ClusterId", "JobPrio"), 0, "1 0\n1 0\n2 5\n2 5\n", "")
-	m.expect("admin: qhold", m.sudo("admin", admin, "qhold", "1", "2.1"), 0, "Jobs 1.0-1 held\nJob 2.1 held\n", "")
-	m.expect("admin: userprio", m.sudo("admin", admin, "userprio", "-setfactor", "bob@pool", "2"), 0, "The priority factor of bob@pool was set to 2.000000\n", "")
-	m.expect("alice: qrls", m.sudo("alice", alice, "qrls", "-a"), 0, "Jobs 1.0-1 released\n", "")
-	m.expect("fair: qrls", m.run(fair, nil, "qrls", "2"), 0, "Job 2.1 released\n", "")
-	m.setUserID(t)
-	log := m.run(fair, nil, "spool", "log").out
-	for _, who := range []string{"alice", "bob", "admin", "fair"} {
-		if !strings.Contains(log, " "+who+" ") {
-			t.Errorf("the log names nobody %s:\n%s", who, log)
-		}
-	}
-}
-
-// TestLentAccountDrives holds that a command of a user to whom the account is lent starts a cycle,
+// TestDoorDrives holds that a command through the door starts a cycle,
 // and that nothing of that user reaches the cycle and the jobs' supervisors.
-func TestLentAccountDrives(t *testing.T) {
+func TestDoorDrives(t *testing.T) {
 	t.Parallel()
 	m := newMachine(t)
 	logs := filepath.Join(m.spools, "log")
@@ -186,9 +144,8 @@ func TestLentAccountDrives(t *testing.T) {
 	}
 	write(t, filepath.Join(m.etc, "fairspool", "fairspool.toml"), "UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nNEGOTIATOR_MIN_INTERVAL = 0\nDETECT_SLOTS = false\n")
 	m.expect("fair: slots", m.run(fair, nil, "slots", "advertise", "/etc/slot.ads"), 0, "1 slot advertised.\n", "")
-	m.expect("bob: submit", m.run(fair, []string{
-		"FAIRSPOOL_CYCLE_ON_CHANGE=", "SUDO_UID=1502", "SUDO_USER=bob", "HOME=/home/bob", "GODEBUG=madvdontneed=1",
-	}, "submit", "/etc/drive.sub"), 0, "1 job submitted to cluster 1.\n", "")
+	m.open("FAIRSPOOL_CYCLE_ON_CHANGE=")
+	m.expect("bob: submit", m.run(bob, []string{"HOME=/home/bob", "GODEBUG=madvdontneed=1"}, "submit", "/etc/drive.sub"), 0, "1 job submitted to cluster 1.\n", "")
 	var env []byte
 	testenv.Until(t, "the job has run", func() (ran bool) {
 		var err error
@@ -227,46 +184,28 @@ func TestOwner(t *testing.T) {
 	m.must(os.Chmod(filepath.Join(m.etc, "root.sub"), 0o600))
 	const first, second = "1 job submitted to cluster 1.\n", "1 job submitted to cluster 2.\n"
 
-	m.expect("fair: -owner alice", m.run(fair, nil, "submit", "-owner", "alice", "/etc/all.sub"), 0, first, "submit: warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one\n")
-	m.expect("bob: -owner bob", m.sudo("bob", bob, "submit", "-owner", "bob", "/etc/all.sub"), 0, second, "")
-	m.expect("admin: -owner carol", m.sudo("admin", admin, "submit", "-owner", "carol", "/etc/all.sub"), 0, "1 job submitted to cluster 3.\n", "")
+	m.open()
+	const noSlots = "submit: warning: the pool has no slots, so no job starts: slots detect -partitionable makes this machine one\n"
+	m.expect("fair: -owner alice", m.run(fair, nil, "submit", "-owner", "alice", "/etc/all.sub"), 0, first, noSlots)
+	m.expect("bob: -owner bob", m.run(bob, nil, "submit", "-owner", "bob", "/etc/all.sub"), 0, second, "")
+	m.expect("admin: -owner carol", m.run(admin, nil, "submit", "-owner", "carol", "/etc/all.sub"), 0, "1 job submitted to cluster 3.\n", "")
 	m.expect("owners", m.run(fair, nil, "qstat", "-af", "Owner"), 0, "alice\nbob\ncarol\n", "")
-	if a := m.sudo("bob", bob, "submit", "-owner", "alice", "-dry-run", "-", "/etc/all.sub"); a.status != 0 || !strings.Contains(a.out, "Owner = \"alice\"\n") {
+	if a := m.run(bob, nil, "submit", "-owner", "alice", "-dry-run", "-", "/etc/all.sub"); a.status != 0 || !strings.Contains(a.out, "Owner = \"alice\"\n") {
 		t.Errorf("bob: -owner alice -dry-run = %d, %q, %q, want ads of alice's", a.status, a.out, a.bad)
 	}
 	m.expect("fair: root.sub", m.run(fair, nil, "submit", "-owner", "alice", "/etc/root.sub"), 1, "", "submit: /etc/root.sub: permission denied\n")
 
-	root := func(owner string) answer {
-		return m.run(0, nil, "submit", "-spool", "/var/spool/root", "-owner", owner, "/etc/root.sub")
+	root := func(owner, file string) answer {
+		return m.run(0, nil, "submit", "-spool", "/var/spool/root", "-owner", owner, "/etc/"+file)
 	}
-	m.expect("root: -owner alice", root("alice"), 0, first, "")
-	m.expect("root: -owner carol", root("carol"), 0, second, "submit: job log: rights of carol: this machine knows no such user; all else is done\n")
-	for name, uid := range map[string]int{"1500.1": fair, "1500.2": fair, "1500.3": fair, "0.1": alice} {
+	m.expect("root: -owner alice", root("alice", "all.sub"), 0, first, noSlots)
+	m.expect("root: -owner alice root.sub", root("alice", "root.sub"), 1, "", "submit: /etc/root.sub: permission denied\n")
+	m.expect("root: -owner carol", root("carol", "root.sub"), 0, second, "submit: job log: rights of carol: this machine knows no such user; all else is done\n")
+	for name, uid := range map[string]int{"1501.1": alice} {
 		about, err := os.Stat(filepath.Join(logs, name))
 		m.must(err)
 		if got := int(about.Sys().(*syscall.Stat_t).Uid); got != uid {
 			t.Errorf("log %s belongs to %d, want %d", name, got, uid)
 		}
 	}
-}
-
-// setUserID is the same with programs that are set-user-ID.
-func (m machine) setUserID(t *testing.T) {
-	for _, name := range []string{"qdel", "submit", "prio"} {
-		path := filepath.Join(m.bin, name)
-		m.must(os.Chown(path, fair, fair))
-		m.must(os.Chmod(path, 0o4755|os.ModeSetuid))
-	}
-	if out, _ := exec.Command("findmnt", "-no", "OPTIONS", "-T", m.bin).Output(); strings.Contains(string(out), "nosuid") {
-		t.Log("not tried: the temporary folder's file system has no set-user-ID programs")
-		return
-	}
-	// A name in the environment is the caller's own word.
-	lies := []string{"SUDO_UID=1503", "SUDO_USER=admin", "USER=admin"}
-	m.expect("alice: qdel", m.run(alice, lies, "qdel", "1.0", "2"), 1, "Job 1.0 removed\n", "qdel: 2: belongs to bob: you are alice, and no administrator\n")
-	m.expect("alice: prio", m.run(alice, lies, "prio", "-p", "3", "1.1"), 0, "", "")
-	m.expect("alice: prio -set", m.run(alice, lies, "prio", "-set", `UserLog="/etc/passwd"`, "1.1"), 1, "",
-		"prio: -set: not by a set-user-ID program: attributes may name files and programs; call it by sudo -u instead\n")
-	m.expect("alice: submit", m.run(alice, nil, "submit", "/etc/job.sub"), 1, "", "submit: set-user-ID: it would open files with another user's rights: call it by sudo -u instead\n")
-	m.expect("admin: qdel", m.run(admin, nil, "qdel", "2"), 0, "Jobs 2.0-1 removed\n", "")
 }

@@ -13,8 +13,9 @@ func main() { cmdline.Main(command()) }
 
 func command() cmdline.Command {
 	return cmdline.Command{
-		Name:  "starter",
-		Brief: "run matched jobs on this machine",
+		Name:   "starter",
+		AsRoot: true,
+		Brief:  "run matched jobs on this machine",
 		Synopsis: []string{
 			"[-json | -q] [-wait] [options]",
 			"-watch [-drain [-quick | -fast]] [-json | -q] [options]",

@@ -16,6 +16,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"syscall"
 
 	"golang.org/x/sys/unix"
 )
@@ -102,4 +103,16 @@ func setIDs(realGroup, realUser, group, user uintptr) error {
 		return os.NewSyscallError("setresuid", e)
 	}
 	return nil
+}
+
+// Become gives the whole process the user's ids, real, effective and saved, and its groups: it has
+// been root before, and never is again. For a process that is not root it fails.
+func (u User) Become() error {
+	if err := syscall.Setgroups(u.Groups); err != nil {
+		return os.NewSyscallError("setgroups", err)
+	}
+	if err := syscall.Setresgid(u.GID, u.GID, u.GID); err != nil {
+		return os.NewSyscallError("setresgid", err)
+	}
+	return os.NewSyscallError("setresuid", syscall.Setresuid(u.UID, u.UID, u.UID))
 }

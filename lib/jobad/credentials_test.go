@@ -22,7 +22,7 @@ func TestUnixGroup(t *testing.T) {
 		if err != nil {
 			t.Fatalf("read(%q) = %v", c.line, err)
 		}
-		digest, first, err := jobs.Digest()
+		digest, first, err := jobs.Digest(false)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -20,7 +20,7 @@ func FuzzMaterialize(f *testing.F) {
 		if err != nil {
 			f.Fatal(err)
 		}
-		digest, first, err := jobs.Digest()
+		digest, first, err := jobs.Digest(false)
 		if err != nil {
 			f.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestMaterializeOddNumbers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	digest, _, err := jobs.Digest()
+	digest, _, err := jobs.Digest(false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestMaterializeOddNumbers(t *testing.T) {
 		if err := json.Unmarshal(line, &head); err != nil {
 			t.Fatal(err)
 		}
-		queue := head["Description"].(map[string]any)["Queue"].(map[string]any)
+		queue := head["Description"].(map[string]any)["Queues"].([]any)[0].(map[string]any)
 		number := rapid.SampledFrom([]int{math.MinInt, -1, 0, 1, 2, 3, 5, 1 << 31, 1 << 32, 1 << 62, math.MaxInt})
 		for _, name := range []string{"Count", "N", "First", "Step"} {
 			if rapid.Bool().Draw(t, name+" odd") {

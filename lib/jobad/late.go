@@ -8,8 +8,10 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"path"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"fairspool/lib/submitfile"
@@ -100,10 +102,10 @@ type frozenOptions struct {
 
 // Digest returns the jobs as a text from which Materialize makes some of them,
 // any time later: all that they need of the surroundings is in it, the
-// environment too where they ask for it. The jobs are those of one queue line.
-// first is where the item of proc 0 begins.
-func (j *Jobs) Digest() (digest []byte, first int64, err error) {
-	head, items, err := j.description.Freeze(j.options.Environ)
+// environment too where they ask for it, and ReadDigest all of them. Materialize wants jobs of one queue line.
+// With sources, messages show the description's lines. first is where the item of proc 0 begins.
+func (j *Jobs) Digest(sources bool) (digest []byte, first int64, err error) {
+	head, items, err := j.description.Freeze(j.options.Environ, sources)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -159,6 +161,30 @@ func Materialize(digest io.ReadSeeker, domain string, cluster, first, n int, off
 	return c, offset + passed, err
 }
 
+// ReadDigest returns the jobs of a digest that somebody else has made, checked as New checks a
+// description. Of the surroundings only the folder, the environment, the command line and the
+// name of kept output are the digest's; all else is in o.
+func ReadDigest(digest []byte, o Options) (*Jobs, error) {
+	head, items, _ := bytes.Cut(digest, []byte("\n"))
+	if len(head) >= maxHead {
+		return nil, fmt.Errorf("the digest's first line: %d bytes, at most %d", len(head), maxHead-1)
+	}
+	var f frozenOptions
+	if err := json.Unmarshal(head, &f); err != nil {
+		return nil, fmt.Errorf("the digest's first line: %w", err)
+	}
+	if o.Dir = string(f.Dir); !path.IsAbs(o.Dir) || strings.ContainsRune(o.Dir, 0) {
+		return nil, fmt.Errorf("the jobs' folder: %q: want an absolute path", submitfile.Shorten(o.Dir))
+	}
+	d, err := submitfile.ThawAll(f.Description, bytes.NewReader(items))
+	if err != nil {
+		return nil, err
+	}
+	o.Environ, o.Command, o.Getenv, o.KeepOutput = submitfile.Texts(f.Environ), f.Options.Command, f.Options.Getenv, f.Options.KeepOutput
+	jobs, _, err := New(d, o)
+	return jobs, err
+}
+
 // errLate says that a description has no jobs to keep back.
 var errLate = errors.New("no jobs are kept back")
 
@@ -186,7 +212,7 @@ func (j *Jobs) Begin(cluster int) (c Cluster, digest []byte, offset int64, err e
 		c, err = j.Expand(cluster)
 		return c, nil, 0, err
 	}
-	if digest, offset, err = j.Digest(); err != nil {
+	if digest, offset, err = j.Digest(false); err != nil {
 		return Cluster{}, nil, 0, err
 	}
 	if c, err = j.expand(cluster, 0, n); err != nil {

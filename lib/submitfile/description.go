@@ -198,6 +198,9 @@ type origin struct {
 	line   int
 	offset int
 	item   *itemAt // the item that it is; nil: it is none
+	// Of a thawed description, the line of the file and the column, from 1; empty and 0: not known.
+	source string
+	col    int
 }
 
 // itemAt is a field of an item.
@@ -216,6 +219,9 @@ func (o origin) place(n int) Place {
 	if o.lines != nil {
 		p.Line, p.Col = macro.Place(o.text, o.pieces, o.offset+n)
 		p.Source = o.lines.Source(p.Line)
+	}
+	if o.source != "" {
+		p.Source, p.Col = o.source, o.col+o.offset+n
 	}
 	return p
 }

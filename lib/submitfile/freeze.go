@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// frozen is a description with one queue line, without its items, as it is kept
-// for later: all that it needs of the outside is in it.
+// frozen is a description without the items of its queue lines, as it is kept for later or
+// sent: all that it needs of the outside is in it.
 type frozen struct {
 	File        Exact
 	Dir         Exact
@@ -19,15 +19,18 @@ type frozen struct {
 	Environ     []Exact          `json:",omitempty"` // what $ENV() may ask for, as NAME=value
 	Seed        uint64
 	Assignments []frozenAssignment
-	Queue       frozenQueue
+	Queues      []frozenQueue
 }
 
 type frozenAssignment struct {
 	Name, Text, File Exact
 	Line             int
+	Source           Exact `json:",omitempty"` // the line as it was written
+	Col              int   `json:",omitempty"`
 }
 
 type frozenQueue struct {
+	After       int // so many of the assignments stand before the queue line
 	Text, File  Exact
 	Line, Count int
 	Vars        []string `json:",omitempty"`
@@ -36,43 +39,44 @@ type frozenQueue struct {
 	N           int // items
 }
 
-// ErrQueues says that a description has more than one queue line.
-var ErrQueues = errors.New("want one queue line")
+// errQueues says that a description has no queue line, or several where one is wanted.
+var errQueues = errors.New("want one queue line")
 
-// Freeze returns the description as text that Thaw makes one of again: the head,
-// one line of JSON without its end, and the items of its queue line, of which
+// Freeze returns the description as text that Thaw and ThawAll make one of again: the head,
+// one line of JSON without its end, and the items of its queue lines, of which
 // none has an end of line in it. environ is what $ENV() may ask for, as
-// NAME=value. The error is ErrQueues.
-func (d *Description) Freeze(environ []string) (head []byte, items []string, err error) {
+// NAME=value. With sources, messages about what comes of it show the lines of the file. A
+// description without a queue line is an error.
+func (d *Description) Freeze(environ []string, sources bool) (head []byte, items []string, err error) {
 	f := frozen{File: Exact(d.file), Dir: Exact(d.options.Dir), Predefined: map[string]Exact{}, Seed: d.options.Seed}
 	for name, value := range d.options.Predefined {
 		f.Predefined[name] = Exact(value)
 	}
-	var q *queue
 	for _, s := range d.statements {
-		switch {
-		case q != nil && s.queue != nil:
-			return nil, nil, ErrQueues
-		case s.queue != nil:
-			q = s.queue
-		case q == nil:
+		if s.queue == nil {
 			at := s.at.place(0)
-			f.Assignments = append(f.Assignments, frozenAssignment{Exact(s.Name), Exact(s.Text), Exact(at.File), at.Line})
+			a := frozenAssignment{Name: Exact(s.Name), Text: Exact(s.Text), File: Exact(at.File), Line: at.Line}
+			if sources {
+				a.Source, a.Col = Exact(at.Source), at.Col
+			}
+			f.Assignments = append(f.Assignments, a)
+			continue
+		}
+		q := s.queue
+		it, at := q.items, q.at.place(0)
+		n := it.len()
+		f.Queues = append(f.Queues, frozenQueue{len(f.Assignments), Exact(q.text), Exact(at.File), at.Line, q.count, q.vars, it.given, it.first, it.step, n})
+		for i := range n {
+			if _, text := it.line(i); it.given {
+				items = append(items, strings.ReplaceAll(text, "\n", " "))
+			}
 		}
 	}
-	if q == nil {
-		return nil, nil, ErrQueues
+	if len(f.Queues) == 0 {
+		return nil, nil, errQueues
 	}
 	if d.asksEnvironment() {
 		f.Environ = Exactly(environ)
-	}
-	it := q.items
-	at := q.at.place(0)
-	f.Queue = frozenQueue{Exact(q.text), Exact(at.File), at.Line, q.count, q.vars, it.given, it.first, it.step, it.len()}
-	for i := range f.Queue.N {
-		if _, text := it.line(i); it.given {
-			items = append(items, strings.ReplaceAll(text, "\n", " "))
-		}
 	}
 	head, err = json.Marshal(f)
 	return head, items, err
@@ -97,48 +101,113 @@ func (d *Description) asksEnvironment() bool {
 	return false
 }
 
-// Thaw returns the description that Freeze made a head of, good for the procs from
-// first to first+n-1: rest begins with the item of the first. It returns how
+// Thaw returns the description with one queue line that Freeze made a head of, good for the procs
+// from first to first+n-1: rest begins with the item of the first. It returns how
 // many bytes of rest stand before the item of the proc behind them.
 func Thaw(head []byte, rest io.Reader, first, n int) (d *Description, passed int64, err error) {
-	var f frozen
-	if err := json.Unmarshal(head, &f); err != nil {
-		return nil, 0, fmt.Errorf("not a frozen description: %w", err)
+	d, queues, err := thaw(head)
+	if err != nil {
+		return nil, 0, err
 	}
-	fq := f.Queue
-	switch {
-	case fq.Count < 1 || fq.N < 1 || fq.N > 1 && !fq.Given || fq.Count > MaxJobs/fq.N:
-		return nil, 0, errors.New("not a frozen description: no number of jobs that there can be")
-	case first < 0 || n < 1 || first > fq.Count*fq.N-n:
+	if len(queues) != 1 {
+		return nil, 0, errNotFrozen(errQueues.Error())
+	}
+	fq := queues[0]
+	if err := fq.check(); err != nil {
+		return nil, 0, err
+	}
+	if first < 0 || n < 1 || first > fq.Count*fq.N-n {
 		return nil, 0, fmt.Errorf("no procs %d to %d", first, first+n-1)
 	}
-	d = &Description{file: string(f.File), texts: map[string]template{}}
+	if fq.After < 0 || fq.After > len(d.statements) {
+		return nil, 0, errNotFrozen("a queue line out of order")
+	}
+	d.statements = d.statements[:fq.After] // what stands behind it says nothing of its jobs
+	q := fq.queue(first / fq.Count)
+	if fq.Given {
+		last := (first + n - 1) / fq.Count
+		q.items.lines, passed, err = readItems(bufio.NewReaderSize(rest, 1<<16), last-q.items.window+1, (first+n)%fq.Count == 0)
+	}
+	d.statements = append(d.statements, statement{queue: q})
+	return d, passed, err
+}
+
+// ThawAll returns the description that Freeze made a head of, with all its queue lines and their
+// items, with which rest begins.
+func ThawAll(head []byte, rest io.Reader) (*Description, error) {
+	d, queues, err := thaw(head)
+	if err != nil {
+		return nil, err
+	}
+	assignments := d.statements
+	d.statements = nil
+	in, done := bufio.NewReaderSize(rest, 1<<16), 0
+	for _, fq := range queues {
+		if fq.N == 0 || fq.Count == 0 { // a queue line that asks for no job
+			continue
+		}
+		if err := fq.check(); err != nil {
+			return nil, err
+		}
+		if fq.After < done || fq.After > len(assignments) {
+			return nil, errNotFrozen("a queue line out of order")
+		}
+		d.statements = append(d.statements, assignments[done:fq.After]...)
+		done = fq.After
+		q := fq.queue(0)
+		if fq.Given {
+			if q.items.lines, _, err = readItems(in, fq.N, true); err != nil {
+				return nil, err
+			}
+		}
+		d.statements = append(d.statements, statement{queue: q})
+	}
+	return d, nil
+}
+
+// errNotFrozen says why a text was not made by Freeze.
+func errNotFrozen(why string) error { return errors.New("not a frozen description: " + why) }
+
+// thaw returns the description with its assignments, and what is known of its queue lines.
+func thaw(head []byte) (*Description, []frozenQueue, error) {
+	var f frozen
+	if err := json.Unmarshal(head, &f); err != nil {
+		return nil, nil, fmt.Errorf("not a frozen description: %w", err)
+	}
+	d := &Description{file: string(f.File), texts: map[string]template{}}
 	d.options = Options{Dir: string(f.Dir), Predefined: map[string]string{}, Seed: f.Seed, LookupEnv: lookupIn(f.Environ)}
 	for name, value := range f.Predefined {
 		d.options.Predefined[name] = string(value)
 	}
 	for _, a := range f.Assignments {
 		d.statements = append(d.statements, statement{Assignment: Assignment{
-			Name: string(a.Name), Text: string(a.Text), at: origin{file: string(a.File), line: a.Line},
+			Name: string(a.Name), Text: string(a.Text), at: origin{file: string(a.File), line: a.Line, source: string(a.Source), col: a.Col},
 		}})
 	}
+	return d, f.Queues, nil
+}
+
+// check refuses numbers that no queue line has.
+func (fq *frozenQueue) check() error {
+	if fq.Count < 1 || fq.N < 1 || fq.N > 1 && !fq.Given || fq.Count > MaxJobs/fq.N {
+		return errNotFrozen("no number of jobs that there can be")
+	}
+	return nil
+}
+
+// queue returns the queue line, whose items are to come from the item window on.
+func (fq *frozenQueue) queue(window int) *queue {
 	q := &queue{at: origin{file: string(fq.File), line: fq.Line}, text: string(fq.Text), count: fq.Count, vars: fq.Vars}
 	for _, v := range fq.Vars {
 		q.keys = append(q.keys, strings.ToLower(v))
 	}
-	q.items = items{given: fq.Given, first: fq.First, step: fq.Step, n: fq.N, thawed: true, window: first / fq.Count}
-	if fq.Given {
-		last := (first + n - 1) / fq.Count
-		q.items.lines, passed, err = readItems(rest, last-q.items.window+1, (first+n)%fq.Count == 0)
-	}
-	d.statements = append(d.statements, statement{queue: q})
-	return d, passed, err
+	q.items = items{given: fq.Given, first: fq.First, step: fq.Step, n: fq.N, thawed: true, window: window}
+	return q
 }
 
 // readItems reads n lines. It returns how many bytes stand before the last of
 // them, or behind it when that is done with.
-func readItems(r io.Reader, n int, done bool) (lines []string, passed int64, err error) {
-	in := bufio.NewReaderSize(r, 1<<16)
+func readItems(in *bufio.Reader, n int, done bool) (lines []string, passed int64, err error) {
 	for i := range n {
 		line, err := in.ReadString('\n')
 		if err != nil {

@@ -178,9 +178,6 @@ func (v Value) Place(offset int) Place {
 	if !v.same {
 		offset = 0
 	}
-	if v.at.lines == nil && v.at.item == nil {
-		return Place{File: v.at.file, Line: v.at.line}
-	}
 	return v.at.place(offset)
 }
 

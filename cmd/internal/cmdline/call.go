@@ -43,6 +43,8 @@ type Call struct {
 	ahead     time.Duration // how far -now is ahead of the machine's clock
 	spool     *spool.Spool
 	around    Surroundings
+	typedArgs []string // see Typed
+	inherited bool     // the connection to serve is one of DoorVariable
 }
 
 func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
@@ -52,6 +54,20 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 		handOn: toHandOn(x), around: s,
 	}
 	call.Now, call.up = readClocks()
+	if s.Session != nil {
+		call.dir = s.Spool
+	}
+	if s.Session != nil && s.Session.Peer.UID != s.UID {
+		for _, name := range ofThePool {
+			if x.IsSet(name) {
+				return nil, Usagef("-%s: not in the pool of another account", name)
+			}
+		}
+		call.handOn = map[string]string{}
+		if s.Config != systemConfig {
+			call.handOn["config"] = s.Config
+		}
+	}
 	if x.IsSet("spool") && call.dir == "" {
 		return nil, Usagef("-spool: wants a directory, and this one has no name")
 	}
@@ -73,7 +89,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 	cfg := config.Default()
 	if !c.WithoutSpool {
 		var err error
-		if cfg, err = s.loadConfig(value(x, "config")); err != nil {
+		if cfg, err = s.loadConfig(call.handOn["config"]); err != nil {
 			return nil, err
 		}
 	}

@@ -42,12 +42,15 @@ func (c *Call) starting(start func(onchange.Pool) (*exec.Cmd, error)) {
 // OnChange returns the pool whose cycles changes start, and false if they start none: because
 // CYCLE_ON_CHANGE is off, the call's time is the user's own, or the other programs are not found.
 func (c *Call) OnChange() (p onchange.Pool, ok bool, err error) {
-	around := c.surroundings()
 	on, err := c.cycleOnChange()
 	if err != nil || !on || c.simulated {
 		return p, false, err
 	}
-	if p.Programs, p.Prefix, ok = onchange.Siblings(c.Name); !ok {
+	program := c.Name
+	if c.ThroughDoor() && c.surroundings().Program != "" {
+		program = c.surroundings().Program
+	}
+	if p.Programs, p.Prefix, ok = onchange.Siblings(program); !ok {
 		return p, false, nil
 	}
 	common, err := c.Common()
@@ -55,8 +58,8 @@ func (c *Call) OnChange() (p onchange.Pool, ok bool, err error) {
 		return p, false, err
 	}
 	p.Dir, p.Args = common[1], withoutLockWait(common)
-	p.Notes = around.setUserID() || family.Inside()
-	p.Env, err = environmentOfOwner(around.lent())
+	p.Notes = family.Inside()
+	p.Env, err = environmentOfOwner(c.ThroughDoor())
 	return p, err == nil, err
 }
 
@@ -84,14 +87,14 @@ func withoutLockWait(common []string) (args []string) {
 	return args
 }
 
-// ownersPath is where programs are looked for on behalf of an owner whose account is lent.
+// ownersPath is where programs are looked for that act for the spool's account alone.
 const ownersPath = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 // environmentOfOwner returns the environment of what acts for the spool's owner alone: this
-// process's without what sudo says of its caller and without the variables behind common flags,
-// which are given as flags. Of a caller to whom the account is lent nothing is taken over.
-func environmentOfOwner(lent bool) (env []string, err error) {
-	if lent {
+// process's without the variables behind common flags, which are given as flags. Of a caller through
+// the door nothing is taken over.
+func environmentOfOwner(throughDoor bool) (env []string, err error) {
+	if throughDoor {
 		u, err := user.LookupId(strconv.Itoa(os.Geteuid()))
 		if err != nil {
 			return nil, err
@@ -100,7 +103,7 @@ func environmentOfOwner(lent bool) (env []string, err error) {
 	}
 	for _, entry := range os.Environ() {
 		name, _, _ := strings.Cut(entry, "=")
-		if !strings.HasPrefix(name, "SUDO_") && !isCommon(name) {
+		if !isCommon(name) {
 			env = append(env, entry)
 		}
 	}

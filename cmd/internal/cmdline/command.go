@@ -32,9 +32,19 @@ type Command struct {
 	// configuration: they do not have the common flags about these, and read
 	// nothing of the kind.
 	WithoutSpool bool
-	// SetUserID says that the program may be installed with the set-user-ID bit: then
-	// it opens no file that its caller names.
-	SetUserID bool
+	// Served says that serve runs the command for users of other accounts: then it reads and
+	// writes files that the command line names by Call.ReadFile and Call.Replace alone, and heeds
+	// Call.Caller.
+	Served bool
+	// AsRoot says that the command keeps root's rights in a spool of another account; others take
+	// that account's.
+	AsRoot bool
+	// Here reports whether a call needs no spool, and thus no serve, as it reads the caller's files alone;
+	// nil: all need the spool.
+	Here func(*Call) bool
+	// Before does what is the caller's to do, with the caller's rights, before serve runs the
+	// command. It returns what answers the questions that the command asks by Call.Ask; nil: none.
+	Before func(*Call) (answer func(question []byte) (any, error), err error)
 	// Run does the work. What it returns is printed as `name: error`.
 	Run func(*Call) error
 	// Actions, if there are any, do it instead: that which the first argument

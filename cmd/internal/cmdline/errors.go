@@ -27,6 +27,9 @@ const ExitLocked = 75
 // Joined with spool.ErrLocked it keeps that error's exit status.
 var ErrReported = errors.New("reported already")
 
+// ErrDone is an error of Command.Before: the command is done, and serve is not needed.
+var ErrDone = errors.New("done already")
+
 type usageError struct{ msg string }
 
 func (e *usageError) Error() string { return e.msg }

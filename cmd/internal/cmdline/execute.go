@@ -56,6 +56,7 @@ func Cause(err error) error {
 }
 
 func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) error {
+	typed := args
 	flags, args, behind, err := c.tokens(args)
 	if err != nil {
 		return err
@@ -91,7 +92,7 @@ func (s Surroundings) run(c Command, args []string, stdin io.Reader, stdout, std
 			app.Flags = append(app.Flags, shared(f))
 		}
 	}
-	app.Action = func(x *cli.Context) error { return s.act(c, x, behind) }
+	app.Action = func(x *cli.Context) error { return s.act(c, x, behind, typed) }
 	return app.Run(line)
 }
 
@@ -135,15 +136,22 @@ func shared(f Flag) cli.Flag {
 }
 
 // act is the command behind its parsed flags.
-func (s Surroundings) act(c Command, x *cli.Context, behind []string) error {
-	if err := s.allow(c, x.IsSet); err != nil {
-		return err
-	}
+func (s Surroundings) act(c Command, x *cli.Context, behind, typed []string) error {
 	call, err := newCall(s, c, x)
 	if err != nil {
 		return err
 	}
-	call.CommandLine = behind
+	call.CommandLine, call.typedArgs = behind, typed
+	if !c.WithoutSpool && (c.Here == nil || !c.Here(call)) {
+		if dial, is := call.closed(); is {
+			return call.handOver(c, dial)
+		}
+		if !c.AsRoot {
+			if err := call.leaveRoot(); err != nil {
+				return err
+			}
+		}
+	}
 	err = c.perform(call)
 	if !c.WithoutSpool {
 		call.revive()

@@ -19,18 +19,17 @@ func (c *Call) SpoolOptions() spool.Options {
 		LockWait:     c.lockWait,
 		AllowNetwork: c.Config.AllowNetworkSpool,
 		Now:          c.Now,
-		User:         c.borrower(),
+		User:         c.doorUser(),
 		Warn:         func(message string) { c.Warn("%s", message) },
 	}
 }
 
-// borrower returns who the spool's account is lent to, empty for its owner.
-func (c *Call) borrower() string {
-	if _, lent, err := c.surroundings().caller(); err != nil || !lent {
-		return ""
+// doorUser returns the login name of a caller through the door, empty without.
+func (c *Call) doorUser() string {
+	if s := c.surroundings().Session; s != nil {
+		return s.Peer.Name
 	}
-	who, _ := c.Caller()
-	return who.Name
+	return ""
 }
 
 // ExistingSpool does as Spool, but fails where no spool is instead of making

@@ -75,6 +75,11 @@ func (c *Call) Screen() (width, height int) {
 			width, height = int(size.Col), int(size.Row)
 		}
 	}
+	if t := callersOf(c.Stdout); t != nil {
+		if w, h, _ := t.Terminal(); w > 0 && h > 0 {
+			width, height = w, h
+		}
+	}
 	for name, side := range map[string]*int{"COLUMNS": &width, "LINES": &height} {
 		if n, err := strconv.ParseUint(os.Getenv(name), 10, 16); err == nil && n > 0 {
 			*side = int(n)
@@ -87,8 +92,26 @@ func (c *Call) Screen() (width, height int) {
 // terminal and NO_COLOR is not set.
 func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }
 
-// terminal tells whether w leads to a terminal.
+// callers is a stream of a caller's through the door: it knows of the terminal there.
+type callers interface {
+	Terminal() (width, height int, is bool)
+}
+
+// callersOf returns the stream of a caller that w leads to; nil: it leads to none.
+func callersOf(w io.Writer) callers {
+	if o, ok := w.(*output); ok {
+		w = o.to
+	}
+	t, _ := w.(callers)
+	return t
+}
+
+// terminal reports whether w leads to a terminal.
 func terminal(w io.Writer) bool {
+	if t := callersOf(w); t != nil {
+		_, _, is := t.Terminal()
+		return is
+	}
 	f := fileOf(w)
 	if f == nil {
 		return false

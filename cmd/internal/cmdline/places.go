@@ -11,6 +11,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/door"
+	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 )
 
@@ -22,14 +24,13 @@ const (
 )
 
 // loadConfig reads the configuration: the named file, which has to be there,
-// else the machine's, else the user's own, else the defaults. Who is lent an account
-// has none of their own there.
+// else the machine's, else the user's own, else the defaults.
 func (s Surroundings) loadConfig(named string) (config.Config, error) {
 	if named != "" {
 		return load(named)
 	}
 	places := []string{s.Config}
-	if dir, err := os.UserConfigDir(); err == nil && !s.lent() {
+	if dir, err := os.UserConfigDir(); err == nil {
 		places = append(places, filepath.Join(dir, "fairspool", "fairspool.toml"))
 	}
 	for _, path := range places {
@@ -58,10 +59,10 @@ func (c *Call) SpoolDir() (string, error) {
 		return c.dir, nil
 	case c.Config.Spool != "":
 		return c.Config.Spool, nil
-	case usable(around.Spool) || around.lent():
+	case usable(around.Spool) || isSocket(filepath.Join(around.Spool, door.SocketName)):
 		return around.Spool, nil
 	}
-	if err := around.closed(c.Name); err != nil {
+	if err := around.closed(); err != nil {
 		return "", err
 	}
 	state := os.Getenv("XDG_STATE_HOME")
@@ -76,8 +77,8 @@ func (c *Call) SpoolDir() (string, error) {
 }
 
 // closed returns an error if the machine's spool is there, which the caller may not write to,
-// with how the command is let in.
-func (s Surroundings) closed(command string) error {
+// with what to do.
+func (s Surroundings) closed() error {
 	info, err := os.Stat(s.Spool)
 	if err != nil {
 		return nil
@@ -88,19 +89,10 @@ func (s Surroundings) closed(command string) error {
 	switch {
 	case !ok || !info.IsDir() || errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("%s, the place of this machine's pool, has no pool, and you may not make one there: ask for one, %s", s.Spool, own)
-	case int(stat.Uid) == s.Effective:
+	case int(stat.Uid) == s.UID:
 		return fmt.Errorf("%s, this machine's pool, belongs to you, but you may not write to it: chmod u+rwx it, %s", s.Spool, own)
-	case stat.Uid == 0 && command == "submit":
-		return s.belongs(0, "sudo submit -owner "+s.called(s.Effective)+" ...", own)
-	case stat.Uid == 0:
-		return s.belongs(0, "sudo "+command+" ...", own)
 	}
-	return s.belongs(int(stat.Uid), "sudo -u "+s.called(int(stat.Uid))+" "+command+" ...", own)
-}
-
-// belongs says to which account the machine's pool belongs, how to use it, and what else to do.
-func (s Surroundings) belongs(uid int, use, own string) error {
-	return fmt.Errorf("%s, this machine's pool, belongs to %s, and you are %s: use it by %s, %s", s.Spool, s.called(uid), s.called(s.Effective), use, own)
+	return fmt.Errorf("%s, this machine's pool, belongs to %s and has no door for other users: its administrator makes one with fairspool-setup, %s", s.Spool, s.called(int(stat.Uid)), own)
 }
 
 // called returns the login name of a uid, or the number as sudo takes it.
@@ -117,7 +109,7 @@ func (s Surroundings) called(uid int) string {
 // wherever it is.
 func (c *Call) Private(dir string) bool {
 	around := c.surroundings()
-	return (dir != around.Spool || around.Effective == 0) && !around.lent()
+	return (dir != around.Spool || around.UID == 0) && around.Session == nil
 }
 
 // usable tells whether the caller may write to the directory, or make it
@@ -128,4 +120,36 @@ func usable(dir string) bool {
 		err = unix.Access(filepath.Dir(dir), unix.W_OK|unix.X_OK)
 	}
 	return err == nil
+}
+
+// leaveRoot gives up root's rights for good where the spool belongs to another account, for those of
+// that account, so that no file in the spool becomes root's.
+func (c *Call) leaveRoot() error {
+	around := c.surroundings()
+	if around.UID != 0 {
+		return nil
+	}
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return nil // which is said when the spool is to be opened
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil
+	}
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok || stat.Uid == 0 {
+		return nil
+	}
+	u, known, err := asuser.LookUpID(int(stat.Uid))
+	if err == nil && !known {
+		err = fmt.Errorf("uid %d has no login name on this machine", stat.Uid)
+	}
+	if err == nil {
+		err = u.Become()
+	}
+	if err != nil {
+		return fmt.Errorf("spool %s: rights of its account: %w", dir, err)
+	}
+	return nil
 }

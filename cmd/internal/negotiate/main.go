@@ -3,6 +3,9 @@ package negotiate
 
 import (
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -18,7 +21,9 @@ import (
 
 func Command() cmdline.Command {
 	return cmdline.Command{
-		Name: "negotiate", Brief: "match idle jobs with slots, once",
+		Name:   "negotiate",
+		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("convert-config") },
+		Brief: "match idle jobs with slots, once",
 		Synopsis: []string{
 			"[-json | -q] [options]",
 			"-dry-run [-json | -q] [options]",
@@ -70,9 +75,17 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	who, err := c.Caller()
+	if err != nil {
+		return err
+	}
 	switch {
+	case dry && !who.Admin && slices.ContainsFunc(c.Repeated("what-if"), isConfig):
+		return fmt.Errorf("-what-if config: you are %s: only administrators may try settings, which may name files", who.Name)
 	case dry:
 		return look(c)
+	case !who.Admin:
+		return fmt.Errorf("you are %s: only administrators may run a cycle; -dry-run shows what it would do", who.Name)
 	case c.Has(onchange.Flag):
 		return drive(c)
 	case c.Has("q"):
@@ -83,6 +96,12 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	return cycle(c, c.LockWait())
+}
+
+// isConfig reports whether a -what-if is about the configuration.
+func isConfig(change []string) bool {
+	words := strings.Fields(change[0])
+	return len(words) > 0 && words[0] == "config"
 }
 
 // cycle is the whole cycle: read, decide, write, tell. It waits no longer than wait for another

@@ -38,8 +38,8 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 		}, gridEngineFlags, []cmdline.Flag{
 			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
 		}, selection.Flags("change")),
-		Number:    "adjust",
-		SetUserID: true,
+		Number: "adjust",
+		Served: true,
 		Examples: []cmdline.Example{
 			{Does: "move a cluster ahead", Line: "prio +5 12"},
 			{Does: "put one job behind", Line: "prio -p -10 12.3"},

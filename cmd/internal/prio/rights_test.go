@@ -94,7 +94,7 @@ func TestRights(t *testing.T) {
 		if status, _, bad := prio("-p", "-5", "1.0"); status != 0 {
 			t.Fatalf("prio -p -5 = %d, %q", status, bad)
 		}
-		status, out, bad := cmdtest.RunLent(t, c.user, gridEngine, Command(), strings.Fields(c.args)...)
+		status, out, bad := cmdtest.RunFor(t, c.user, gridEngine, Command(), strings.Fields(c.args)...)
 		if status != c.status || out != "" {
 			t.Errorf("prio %s by %s = %d, %q, %q, want %d", c.args, c.user, status, out, bad, c.status)
 		}
@@ -111,7 +111,7 @@ func TestGridEngineFlags(t *testing.T) {
 	for _, policy := range []string{"condor", "maui"} {
 		config := "JOB_PRIORITY_POLICY = \"" + policy + "\"\n"
 		fill(t)
-		status, _, bad := cmdtest.RunLent(t, "alice", config, Command(), strings.Fields("-js 7 -dl 1800000000 -P none.such -p 5000 1.0")...)
+		status, _, bad := cmdtest.RunFor(t, "alice", config, Command(), strings.Fields("-js 7 -dl 1800000000 -P none.such -p 5000 1.0")...)
 		if status != 0 || bad != "" {
 			t.Errorf("prio by alice under %s = %d, %q", policy, status, bad)
 		}
@@ -120,14 +120,14 @@ func TestGridEngineFlags(t *testing.T) {
 				t.Errorf("%s under %s = %s, want %s", attr, policy, got, want)
 			}
 		}
-		status, out, bad := cmdtest.RunLent(t, "alice", config, Command(), "-ot", "5", "1.0")
+		status, out, bad := cmdtest.RunFor(t, "alice", config, Command(), "-ot", "5", "1.0")
 		if status != 1 {
 			t.Errorf("prio -ot by alice under %s = %d, want 1", policy, status)
 		}
 		cmdtest.Printed(t, "prio -ot 5 1.0 (under "+policy+")", status, out, bad)
 	}
 	fill(t)
-	status, out, bad := cmdtest.RunLent(t, "alice", gridEngine, Command(), "-system", "5", "1")
+	status, out, bad := cmdtest.RunFor(t, "alice", gridEngine, Command(), "-system", "5", "1")
 	if status != 1 {
 		t.Errorf("prio -system under sge = %d, want 1", status)
 	}

@@ -87,7 +87,7 @@ func TestSystemRefuses(t *testing.T) {
 		{maui + "ADMINISTRATORS = [\"alice\"]\n", "-set BypassCount=-9 1", 1},
 		{maui + "ADMINISTRATORS = [\"alice\"]\n", "-system 5 -set BypassCount=9 1", 0},
 	} {
-		status, out, bad := cmdtest.RunLent(t, "alice", c.config, Command(), strings.Fields(c.args)...)
+		status, out, bad := cmdtest.RunFor(t, "alice", c.config, Command(), strings.Fields(c.args)...)
 		if status != c.status || out != "" {
 			t.Errorf("prio %s by alice = %d, %q, %q, want %d", c.args, status, out, bad, c.status)
 		}

@@ -117,7 +117,7 @@ func TestQdelLent(t *testing.T) {
 		{"root2", "1.2-4 2", 0, "1.0=running 1.1=idle 1.0:Running 1.1:Matched"},
 	} {
 		fill(t)
-		status, out, bad := cmdtest.RunLent(t, c.user, "ADMINISTRATORS = [\"root2\"]\n", Command(), strings.Fields(c.args)...)
+		status, out, bad := cmdtest.RunFor(t, c.user, "ADMINISTRATORS = [\"root2\"]\n", Command(), strings.Fields(c.args)...)
 		if status != c.status {
 			t.Errorf("%s: qdel %s = %d, %q, %q, want %d", c.user, c.args, status, out, bad, c.status)
 		}

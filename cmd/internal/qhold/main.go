@@ -30,7 +30,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			cmdline.Force,
 			{Name: "subcode", Args: []string{"N"}, Help: "keep N with the jobs as their HoldReasonSubCode, for scripts; 0 without it"},
 		}, selection.Elsewhere),
-		SetUserID: true,
+		Served: true,
 		Examples: []cmdline.Example{
 			{Does: "a cluster, with the reason", Line: "qhold -reason 'waits for the new data' 12"},
 			{Does: "the last of its jobs", Line: "qhold 12.90-99"},

@@ -110,7 +110,7 @@ func TestQholdRefuses(t *testing.T) {
 // By default the reason says who did it.
 func TestQholdLent(t *testing.T) {
 	fill(t)
-	status, out, bad := cmdtest.RunLent(t, "bob", "", Command(), "1.2", "2", "3")
+	status, out, bad := cmdtest.RunFor(t, "bob", "", Command(), "1.2", "2", "3")
 	if status != 1 {
 		t.Errorf("bob: qhold 1.2 2 3 = %d, %q, %q, want 1", status, out, bad)
 	}

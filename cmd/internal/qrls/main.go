@@ -27,7 +27,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 			steer.Reason("keep TEXT with the jobs as their ReleaseReason"),
 			cmdline.Force,
 		}, selection.Elsewhere),
-		SetUserID: true,
+		Served: true,
 		Examples: []cmdline.Example{
 			{Does: "a cluster", Line: "qrls 12"},
 			{Does: "one job, with the reason", Line: "qrls -reason 'the disk has room again' 12.3"},

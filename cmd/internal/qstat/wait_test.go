@@ -180,21 +180,3 @@ func waitTelling(told chan<- string, args ...string) (status int, bad string) {
 	status = cmdline.Execute(Command(), args, strings.NewReader(""), io.Discard, l)
 	return status, l.text.String()
 }
-
-// With an account that is lent to somebody it would read logs that they may not.
-func TestWaitLent(t *testing.T) {
-	path := logOf(t, "12.0", submitted, "12.0", good)
-	for _, v := range []string{"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW"} {
-		t.Setenv(v, "")
-	}
-	lent := cmdline.Surroundings{
-		Real: 1000, Effective: 1000, SudoUID: "1001", SudoUser: "alice",
-		UserName: func(int) (string, error) { return "alice", nil },
-	}
-	var bad strings.Builder
-	status := lent.Execute(Command(), []string{"-wait", path}, strings.NewReader(""), io.Discard, &bad)
-	if status != 2 {
-		t.Errorf("qstat -wait = %d, want 2", status)
-	}
-	cmdtest.Printed(t, "qstat -wait LOG", status, "", bad.String())
-}

@@ -228,7 +228,7 @@ func (f *file) open() (*os.File, error) {
 		return nil, err
 	}
 	if !who.May(f.owner) {
-		return nil, fmt.Errorf("%v: belongs to %s: you are %s, and no administrator", f.job, f.owner, who.Name)
+		return nil, f.refuse(who)
 	}
 	var in *os.File
 	err = asuser.Do(f.owner, f.call.Config.NobodySlotUser, func() (err error) {
@@ -247,6 +247,11 @@ func (f *file) open() (*os.File, error) {
 		return nil, fmt.Errorf("%v: its %s is not kept: %s is no file", f.job, f.what, f.path)
 	}
 	return in, nil
+}
+
+// refuse says that the job is another user's.
+func (f *file) refuse(who cmdline.Caller) error {
+	return fmt.Errorf("%v: belongs to %s: you are %s, and no administrator", f.job, f.owner, who.Name)
 }
 
 // wrong says why the file cannot be opened.

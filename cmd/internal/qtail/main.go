@@ -20,6 +20,7 @@ const lines = 10
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:     "qtail",
+		Served:   true,
 		Brief:    "show the last lines of what a job has written",
 		Synopsis: []string{"[-f] [-e] [-n N] CLUSTER | CLUSTER.PROC"},
 		About: `Shows the last ten lines of a job's output, while it runs and when it has ended.
@@ -35,18 +36,18 @@ A cluster with one job stands for that job.`,
 			{Does: "what it writes, until it has ended", Line: "qtail -f 12"},
 			{Does: "all that a job of an array has written to standard error", Line: "qtail -e -n 1000000 12.3"},
 		},
-		Run: run,
+		Before: before,
+		Run:    run,
 	}
 }
 
 func run(c *cmdline.Call) error {
-	n := lines
-	if c.Has("n") {
-		m, err := strconv.ParseUint(c.Value("n"), 10, 31)
-		if err != nil {
-			return cmdline.Usagef("-n: %q: want a whole number of lines", c.Value("n"))
-		}
-		n = int(m)
+	n, err := count(c)
+	if err != nil {
+		return err
+	}
+	if c.ThroughDoor() {
+		return serve(c)
 	}
 	f, err := find(c)
 	if err != nil {
@@ -55,12 +56,29 @@ func run(c *cmdline.Call) error {
 	if c.Has("f") {
 		return f.follow(n)
 	}
+	return f.show(n)
+}
+
+// count returns how many lines -n asks for.
+func count(c *cmdline.Call) (int, error) {
+	if !c.Has("n") {
+		return lines, nil
+	}
+	n, err := strconv.ParseUint(c.Value("n"), 10, 31)
+	if err != nil {
+		return 0, cmdline.Usagef("-n: %q: want a whole number of lines", c.Value("n"))
+	}
+	return int(n), nil
+}
+
+// show writes the last n lines of the file.
+func (f *file) show(n int) error {
 	in, err := f.open()
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	_, err = last(c.Stdout, in, n)
+	_, err = last(f.call.Stdout, in, n)
 	return named(f.path, err)
 }
 

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"time"
 
@@ -94,12 +93,11 @@ func readOffers(c *cmdline.Call, file string) ([]offer, error) {
 // read returns the text of a file, or of standard input for -, and what to
 // call it.
 func read(c *cmdline.Call, file string) (text []byte, name string, err error) {
-	if file == "-" {
-		text, err = io.ReadAll(c.Stdin)
-		return text, "standard input", err
+	if name = file; file == "-" {
+		name = "standard input"
 	}
-	text, err = os.ReadFile(file)
-	return text, file, err
+	text, err = c.ReadFile(file)
+	return text, name, err
 }
 
 // offerOf names a slot ad: its Name, else its Machine, which becomes the Name.

@@ -3,14 +3,17 @@
 package slots
 
 import (
+	"fmt"
+
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 )
 
 func Command() cmdline.Command {
 	return cmdline.Command{
-		Name:  "slots",
-		Brief: "advertise, list and withdraw slots",
+		Name:   "slots",
+		Served: true,
+		Brief:  "advertise, list and withdraw slots",
 		Synopsis: []string{
 			"advertise FILE...|-",
 			"list [-long | -json | -af ATTR...] [NAME...]",
@@ -42,10 +45,24 @@ detect advertises this machine's processors as slots, or all of it as one partit
 			{Does: "take a machine's slots back", Line: "slots withdraw slot1@node7 slot2@node7"},
 		},
 		Actions: []cmdline.Action{
-			{Name: "advertise", Run: advertise},
+			{Name: "advertise", Run: byAdministrator(advertise)},
 			{Name: "list", Flags: []string{"long", "json", "af"}, Run: list},
-			{Name: "withdraw", Flags: []string{"all"}, Run: withdraw},
-			{Name: "detect", Flags: []string{"count", "partitionable", "resource", "dry-run"}, Run: detect},
+			{Name: "withdraw", Flags: []string{"all"}, Run: byAdministrator(withdraw)},
+			{Name: "detect", Flags: []string{"count", "partitionable", "resource", "dry-run"}, Run: byAdministrator(detect)},
 		},
+	}
+}
+
+// byAdministrator refuses an action to callers who are no administrators.
+func byAdministrator(act func(*cmdline.Call, []string) error) func(*cmdline.Call, []string) error {
+	return func(c *cmdline.Call, args []string) error {
+		who, err := c.Caller()
+		if err == nil && !who.Admin {
+			err = fmt.Errorf("you are %s: only administrators may change the pool's slots", who.Name)
+		}
+		if err != nil {
+			return err
+		}
+		return act(c, args)
 	}
 }

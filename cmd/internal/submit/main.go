@@ -13,12 +13,16 @@ import (
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/jobad"
 	"fairspool/lib/plural"
 )
 
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:        "submit",
+		Served:      true,
+		Here:        func(c *cmdline.Call) bool { return c.Has("dry-run") },
+		Before:      before,
 		Brief:       "put jobs into the queue",
 		Synopsis:    []string{"[options] [NAME=VALUE ...] -- CMD [ARG ...]", "[options] [NAME=VALUE ...] SCRIPT [ARG ...]", "[options] [NAME=VALUE ...] [FILE|-] [-queue ARGS...]"},
 		CommandLine: true,
@@ -55,11 +59,18 @@ type submission struct {
 	warnings int    // so many were printed
 	kept     bool   // the jobs keep their output: see Options.KeepOutput
 	held     []heldProcs
+	looked   *offer // in serve, what the caller's end has sent; nil elsewhere
 }
 
 func run(c *cmdline.Call) error {
 	s := &submission{Call: c}
 	if err := s.checkFlags(); err != nil {
+		return err
+	}
+	if c.ThroughDoor() {
+		return s.submit(nil)
+	}
+	if done, err := asOwner(c, true); done || err != nil {
 		return err
 	}
 	jobs, err := s.read()
@@ -72,14 +83,20 @@ func run(c *cmdline.Call) error {
 	if c.Has("dry-run") {
 		return s.dryRun(jobs)
 	}
+	return s.submit(jobs)
+}
+
+// submit puts jobs into the queue, and does what is to be done then. In serve, jobs is nil: they are
+// asked for.
+func (s *submission) submit(jobs *jobad.Jobs) error {
 	k, err := s.put(jobs)
 	if err != nil {
 		return s.tellOf(err)
 	}
 	s.logSubmitted(k)
 	s.serve(k)
-	c.Changed()
-	if err := s.tell(k); err != nil || !c.Has("wait") {
+	s.Changed()
+	if err := s.tell(k); err != nil || !s.Has("wait") {
 		return err
 	}
 	return s.wait(k)

@@ -29,7 +29,14 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 			return cluster{}, err
 		}
 	}
-	d.SetDomain(sp.Domain())
+	if d == nil {
+		d, err = s.receive(sp)
+	} else {
+		d.SetDomain(sp.Domain())
+	}
+	if err != nil {
+		return cluster{}, err
+	}
 	k, err := s.expand(d, sp)
 	if err != nil {
 		return k, err
@@ -107,7 +114,13 @@ func (s *submission) expand(d *jobad.Jobs, sp *spool.Spool) (cluster, error) {
 // doubt prints warnings of what is doubtful in jobs. What is doomed is an error, or with -force
 // returned.
 func (s *submission) doubt(d *jobad.Jobs, k cluster, sp *spool.Spool) ([]trouble, error) {
-	doomed, err := s.look(d, k)
+	var doomed []trouble
+	var err error
+	if s.looked != nil {
+		doomed = s.looked.troubles(k.Jobs())
+	} else {
+		doomed, err = s.look(d, k)
+	}
 	if err == nil {
 		var more []trouble
 		more, err = s.lookAtSlots(d, k, sp)

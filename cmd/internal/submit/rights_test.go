@@ -46,7 +46,7 @@ func submitAs(t *testing.T, user, config, lines, attr string, args ...string) (g
 		t.Fatal(err)
 	}
 	t.Chdir(filepath.Dir(file))
-	status, out, bad := cmdtest.RunLent(t, user, config, Command(), append(args, "a.sub")...)
+	status, out, bad := cmdtest.RunFor(t, user, config, Command(), append(args, "a.sub")...)
 	got = "-"
 	cmdtest.View(t, func(v *spool.View) {
 		for _, ad := range v.Jobs() {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
 	"strconv"
 	"time"
 
@@ -17,15 +16,12 @@ import (
 
 // fileView reads the ads of -inputfile.
 func fileView(c *cmdline.Call) (view, error) {
-	name, in := c.Value("inputfile"), c.Stdin
-	if name != "-" {
-		f, err := os.Open(name)
-		if err != nil {
-			return view{}, fmt.Errorf("-inputfile: %s: %w", name, cmdline.Cause(err))
-		}
-		defer f.Close()
-		in = f
+	name := c.Value("inputfile")
+	in, err := c.Open(name)
+	if err != nil {
+		return view{}, fmt.Errorf("-inputfile: %s: %w", name, cmdline.Cause(err))
 	}
+	defer in.Close()
 	ads := classad.NewReader(in, name)
 	v, err := readView(ads, c.Now)
 	if errors.Is(err, errNameless) {

@@ -11,8 +11,9 @@ import (
 
 func Command() cmdline.Command {
 	return cmdline.Command{
-		Name:  "userprio",
-		Brief: "show and change user priorities",
+		Name:   "userprio",
+		Served: true,
+		Brief:  "show and change user priorities",
 		Synopsis: []string{
 			"[options] [USER...]",
 			"-setprio USER RUP | -setfactor USER FACTOR | -resetusage USER | -delete USER | ...",

@@ -34,7 +34,7 @@ func plot(c *cmdline.Call) error {
 	if file == "-" {
 		return undrawn(picture.Terminal(c.Stdout, screen(c)))
 	}
-	_, err = cmdline.Replace(file, 0o666, func(w io.Writer) error { return undrawn(picture.Draw(w, format)) })
+	_, err = c.Replace(file, 0o666, func(w io.Writer) error { return undrawn(picture.Draw(w, format)) })
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, cmdline.Cause(err))
 	}

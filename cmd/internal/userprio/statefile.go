@@ -19,7 +19,7 @@ func writeState(c *cmdline.Call, s *spool.Spool, file string, text []byte) error
 	case spool.Inside(file, s.Dir()):
 		return cmdline.Usagef("-export: %s lies in the spool: give a file outside of it", file)
 	}
-	_, err := cmdline.Replace(file, 0o600, func(w io.Writer) error { _, err := w.Write(text); return err })
+	_, err := c.Replace(file, 0o600, func(w io.Writer) error { _, err := w.Write(text); return err })
 	if err != nil {
 		return fmt.Errorf("%s: not written: %w", file, cmdline.Cause(err))
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"time"
 
@@ -129,19 +128,14 @@ func (t *trail) replaceTallies(by *state, now time.Time, p accountant.Params) (a
 const maxState = 1 << 30
 
 func readState(c *cmdline.Call, file string) ([]byte, error) {
-	from := c.Stdin
-	switch file {
-	case "":
+	if file == "" {
 		return nil, cmdline.Usagef("-import: the name of the file is empty")
-	case "-":
-	default:
-		f, err := os.Open(file)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", file, cmdline.Cause(err))
-		}
-		defer f.Close()
-		from = f
 	}
+	from, err := c.Open(file)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", file, cmdline.Cause(err))
+	}
+	defer from.Close()
 	text, err := io.ReadAll(io.LimitReader(from, maxState+1))
 	if err == nil && len(text) > maxState {
 		err = errors.New("too large for an accounting state")

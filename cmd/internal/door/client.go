@@ -1,0 +1,206 @@
+package door
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Caller is what a command does at the caller's end.
+type Caller struct {
+	Stdout, Stderr io.Writer
+	// ReadFile returns the contents of a file that the command line names, - for standard input.
+	ReadFile func(name string) ([]byte, error)
+	// WriteFile writes such a file, and returns how many bytes it has.
+	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
+	// Answer answers a question of the command's own; nil: it has none.
+	Answer func(question []byte) (answer any, err error)
+}
+
+// ErrCut says that serve ended before the command did.
+var ErrCut = errors.New("the connection to serve ended before the answer: what was asked may be done or not; qstat and spool log tell")
+
+// connecting is how long a caller waits to be let in.
+const connecting = 10 * time.Second
+
+// Dial connects with the door of the spool in a directory.
+func Dial(path string) (*net.UnixConn, error) {
+	c, err := (&net.Dialer{Timeout: connecting}).Dial("unix", path)
+	if err != nil {
+		return nil, err
+	}
+	return c.(*net.UnixConn), nil
+}
+
+// Call has a command run over a connection, which it closes, and returns the command's exit
+// status. An interrupt is handed on to the command.
+func (c Caller) Call(conn *net.UnixConn, r Request) (status int, err error) {
+	defer conn.Close()
+	l := &line{Caller: c, conn: conn, request: r, in: bufio.NewReaderSize(conn, MaxFrame)}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return 0, err
+	}
+	if len(text) > MaxFrame {
+		return 0, fmt.Errorf("%d bytes of arguments, at most %d: the door takes no more", len(text), MaxFrame)
+	}
+	if err := l.send(appendFrame(nil, kindRequest, text)); err != nil && !errors.Is(err, unix.EPIPE) {
+		return 0, err
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
+	defer signal.Stop(signals)
+	go func() {
+		for s := range signals {
+			l.send(appendFrame(nil, kindSignal, strconv.AppendInt(nil, int64(s.(unix.Signal)), 10)))
+		}
+	}()
+	return l.heed()
+}
+
+// line is a connection at the caller's end.
+type line struct {
+	Caller
+	conn    *net.UnixConn
+	request Request
+	in      *bufio.Reader
+}
+
+// send sends whole frames. Go's connections write one call's bytes in one piece.
+func (l *line) send(b []byte) error {
+	_, err := l.conn.Write(b)
+	return err
+}
+
+// heed does what serve says until the command has ended.
+func (l *line) heed() (status int, err error) {
+	for {
+		kind, payload, err := readFrame(l.in)
+		if err != nil {
+			return 0, ErrCut
+		}
+		switch kind {
+		case kindOut:
+			_, err = l.Stdout.Write(payload)
+		case kindErr:
+			_, err = l.Stderr.Write(payload)
+		case kindRead:
+			err = l.sendFile(string(payload))
+		case kindWrite:
+			err = l.writeFile(string(payload))
+		case kindAsk:
+			err = l.answer(payload)
+		case kindStatus:
+			return strconv.Atoi(string(payload))
+		default:
+			return 0, fmt.Errorf("serve sent a frame %q, which this version of fairspool does not know", kind)
+		}
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
+// named refuses a file that does not stand on the command line.
+func (l *line) named(name string) error {
+	if name == "-" {
+		return nil
+	}
+	for _, a := range l.request.Args {
+		_, value, _ := strings.Cut(a, "=")
+		if a == name || value == name {
+			return nil
+		}
+	}
+	return fmt.Errorf("serve asks for %s, which the command line does not name: it gets nothing", name)
+}
+
+// sendFile sends the contents of a file. What takes long says so, lest serve give up.
+func (l *line) sendFile(name string) error {
+	if err := l.named(name); err != nil {
+		return err
+	}
+	var text []byte
+	var err error
+	l.busy(func() { text, err = l.ReadFile(name) })
+	if err != nil {
+		return l.send(appendFrame(nil, kindFailed, []byte(err.Error())))
+	}
+	return l.send(appendAll(nil, kindContents, text))
+}
+
+// busy does what may take long, and tells serve meanwhile that it is at work.
+func (l *line) busy(work func()) {
+	tick := time.NewTicker(Patience / 6)
+	done, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-tick.C:
+				l.send(appendFrame(nil, kindBusy, nil))
+			case <-done:
+				return
+			}
+		}
+	}()
+	work()
+	tick.Stop()
+	close(done)
+	<-ended
+}
+
+func (l *line) writeFile(head string) error {
+	octal, name, _ := strings.Cut(head, " ")
+	mode, err := strconv.ParseUint(octal, 8, 9)
+	if err == nil {
+		err = l.named(name)
+	}
+	if err != nil {
+		return err
+	}
+	var text []byte
+	for {
+		kind, payload, err := readFrame(l.in)
+		if err != nil || kind != kindContents {
+			return ErrCut
+		}
+		if len(payload) == 0 {
+			break
+		}
+		text = append(text, payload...)
+	}
+	n, err := l.WriteFile(name, fs.FileMode(mode), text)
+	if err != nil {
+		return l.send(appendFrame(nil, kindFailed, []byte(err.Error())))
+	}
+	return l.send(appendFrame(nil, kindWritten, strconv.AppendInt(nil, n, 10)))
+}
+
+func (l *line) answer(question []byte) error {
+	if l.Answer == nil {
+		return errors.New("serve asks what this command does not answer: install the same fairspool for both")
+	}
+	var answer any
+	var err error
+	l.busy(func() { answer, err = l.Answer(question) })
+	if err != nil {
+		return err
+	}
+	text, err := json.Marshal(answer)
+	if err != nil {
+		return err
+	}
+	return l.send(appendAll(nil, kindAnswer, text))
+}

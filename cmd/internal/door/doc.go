@@ -1,0 +1,40 @@
+// Package door is how a command of one account is run by a process of another: the
+// protocol between a caller's command and serve, over a Unix socket in the spool.
+//
+// The caller's command connects and sends one Request: the command's name, its arguments
+// and what the caller's terminal looks like. serve runs the same command in its own process,
+// for the user whom the kernel names as the socket's peer (SO_PEERCRED, SO_PEERGROUPS), and
+// sends back what it prints and its exit status. Files that the command line names are the
+// caller's: serve asks for their contents, and for files to be written, and the caller's
+// command answers only for names that stand on its own command line. A command may ask a
+// question of its own kind (Session.Ask), as submit does for the jobs.
+//
+// # Frames
+//
+// A frame is a letter, the length of its payload as four bytes, most significant first, and the
+// payload, of at most MaxFrame bytes. What is longer is several frames, which an empty one of the
+// same letter ends. From the caller:
+//
+//	q	Request, JSON: the first frame, and only the first
+//	d	contents of a file that serve asked for; an empty one ends it
+//	f	why such a file cannot be read or written: text
+//	y	a file was written: its size as a decimal number
+//	a	the answer to a question
+//	p	nothing: the caller is at work on what it was asked for
+//	i	a signal for the command, SIGINT or SIGTERM: its number as a decimal number
+//
+// From serve:
+//
+//	o e	standard output and error
+//	r	name of a file that it wants to read
+//	w	a file to be written: mode as an octal number, a blank and its name; its contents follow as d
+//	?	a question, JSON
+//	x	the exit status as a decimal number: the last frame
+//
+// # Limits
+//
+// serve believes nothing: a frame of another letter or too long, a second Request, an answer
+// that it did not ask for end the connection. It gives up a caller that takes or says nothing for
+// Patience, and ends as soon as the caller has gone. What the command prints is queued (at most
+// maxQueued bytes), so that the command waits for the caller in no place where it has a lock.
+package door

@@ -1,0 +1,338 @@
+package door
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Patience is how long serve waits for a caller to say or take something.
+const Patience = 30 * time.Second
+
+// FirstWord is how long serve gives a caller for its request, which is sent at once.
+const FirstWord = 10 * time.Second
+
+// maxQueued bounds what is queued for a caller, in bytes; a command that prints more waits
+// for the caller. Only lists are that long, which are printed without a lock.
+const maxQueued = 64 << 20
+
+// MaxContents bounds a file that a caller sends, in bytes.
+const MaxContents = 256 << 20
+
+// Session is one caller's request at serve's end.
+type Session struct {
+	Peer    Peer
+	Request Request
+
+	conn *net.UnixConn
+	gone func()        // is called when the caller has gone or was given up
+	dead chan struct{} // closed then
+
+	mu      sync.Mutex
+	queued  []byte
+	changed *sync.Cond // of queued and of idle
+	idle    bool       // the writer has written all that was queued
+	over    bool       // the exit status is queued
+	open    *question  // nil: the caller is asked nothing
+}
+
+// question is what the caller is asked now.
+type question struct {
+	answers chan frame
+	over    chan struct{} // closed when no further answer is wanted
+}
+
+type frame struct {
+	kind    byte
+	payload []byte
+}
+
+// Begin reads the request of a caller, which has the time within for it; 0: any. It tells a caller that it refuses why, and returns that as an
+// error, too. From then on gone is called when the caller has gone or does not heed the limits; it
+// ends the process.
+func Begin(c *net.UnixConn, within time.Duration, gone func()) (*Session, error) {
+	s := &Session{conn: c, gone: gone, dead: make(chan struct{}), idle: true}
+	s.changed = sync.NewCond(&s.mu)
+	in := bufio.NewReader(c)
+	if err := s.begin(in, within); err != nil {
+		c.SetWriteDeadline(time.Now().Add(FirstWord))
+		c.Write(appendFrame(appendFrame(nil, kindErr, []byte("fairspool: "+err.Error()+"\n")), kindStatus, []byte("1")))
+		return nil, err
+	}
+	go s.write()
+	go s.read(in)
+	return s, nil
+}
+
+func (s *Session) begin(in *bufio.Reader, within time.Duration) (err error) {
+	if s.Peer, err = peerOf(s.conn); err != nil {
+		return fmt.Errorf("who calls: %w", err)
+	}
+	if within > 0 {
+		s.conn.SetReadDeadline(time.Now().Add(within))
+	}
+	kind, text, err := readFrame(in)
+	switch {
+	case err != nil:
+		return fmt.Errorf("the request: %w", err)
+	case kind != kindRequest:
+		return fmt.Errorf("the request: a frame %q", kind)
+	}
+	s.Request, err = parseRequest(text)
+	s.conn.SetReadDeadline(time.Time{})
+	return err
+}
+
+// read takes what the caller says until it has gone.
+func (s *Session) read(in *bufio.Reader) {
+	for {
+		kind, payload, err := readFrame(in)
+		if err != nil {
+			if !s.isOver() {
+				s.giveUp()
+			}
+			return
+		}
+		switch kind {
+		case kindSignal:
+			if n, err := strconv.Atoi(string(payload)); err == nil && (n == int(unix.SIGINT) || n == int(unix.SIGTERM)) {
+				unix.Kill(os.Getpid(), unix.Signal(n))
+				continue
+			}
+			s.giveUp()
+			return
+		case kindContents, kindFailed, kindWritten, kindAnswer, kindBusy:
+			if !s.deliver(frame{kind, payload}) {
+				s.giveUp()
+				return
+			}
+		default:
+			s.giveUp()
+			return
+		}
+	}
+}
+
+// giveUp ends the session without an answer.
+func (s *Session) giveUp() {
+	s.mu.Lock()
+	select {
+	case <-s.dead:
+	default:
+		close(s.dead)
+	}
+	s.mu.Unlock()
+	s.gone()
+}
+
+// deliver hands a frame to the question that is open; false: there is none.
+func (s *Session) deliver(f frame) bool {
+	s.mu.Lock()
+	q := s.open
+	s.mu.Unlock()
+	if q == nil {
+		return false
+	}
+	select {
+	case q.answers <- f:
+		return true
+	case <-q.over:
+		return false
+	}
+}
+
+// write sends what is queued.
+func (s *Session) write() {
+	for {
+		s.mu.Lock()
+		for len(s.queued) == 0 {
+			s.idle = true
+			s.changed.Broadcast()
+			s.changed.Wait()
+		}
+		s.idle = false
+		b := s.queued
+		s.queued = nil
+		s.changed.Broadcast()
+		s.mu.Unlock()
+		for len(b) > 0 {
+			s.conn.SetWriteDeadline(time.Now().Add(Patience))
+			n, err := s.conn.Write(b[:min(len(b), MaxFrame)])
+			if err != nil {
+				s.giveUp()
+				return
+			}
+			b = b[n:]
+		}
+	}
+}
+
+// queue queues frames for the caller.
+func (s *Session) queue(add func(b []byte) []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queued) > maxQueued {
+		s.changed.Wait()
+	}
+	s.queued = add(s.queued)
+	s.changed.Broadcast()
+}
+
+// flush waits until the caller has taken all that was queued.
+func (s *Session) flush() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for len(s.queued) > 0 || !s.idle {
+		s.changed.Wait()
+	}
+}
+
+// isOver reports whether the exit status is on its way: then the caller may go.
+func (s *Session) isOver() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.over
+}
+
+// End sends the exit status. The caller has taken all by then.
+func (s *Session) End(status int) {
+	s.queue(func(b []byte) []byte {
+		s.over = true
+		return appendFrame(b, kindStatus, strconv.AppendInt(nil, int64(status), 10))
+	})
+	s.flush()
+}
+
+// Stdout and Stderr return what the caller's standard output and error are to the command.
+func (s *Session) Stdout() io.Writer { return stream{s, kindOut, s.Request.OutTerminal} }
+
+// Stderr does as Stdout.
+func (s *Session) Stderr() io.Writer { return stream{s, kindErr, s.Request.ErrTerminal} }
+
+// stream is one of the caller's.
+type stream struct {
+	session  *Session
+	kind     byte
+	terminal bool
+}
+
+// Write queues text for the caller. It never fails: a caller that takes nothing is given up.
+func (t stream) Write(text []byte) (int, error) {
+	t.session.queue(func(b []byte) []byte {
+		for rest := text; len(rest) > 0; {
+			n := min(len(rest), MaxFrame)
+			b = appendFrame(b, t.kind, rest[:n])
+			rest = rest[n:]
+		}
+		return b
+	})
+	return len(text), nil
+}
+
+// Terminal reports whether the stream is a terminal at the caller's end, and how wide and high it is.
+func (t stream) Terminal() (width, height int, is bool) {
+	r := t.session.Request
+	return r.Width, r.Height, t.terminal
+}
+
+// asking sends frames, and calls take with what the caller answers until that reports that it has all.
+func (s *Session) asking(add func(b []byte) []byte, take func(frame) (done bool, err error)) error {
+	q := &question{make(chan frame), make(chan struct{})}
+	s.mu.Lock()
+	s.open = q
+	s.mu.Unlock()
+	defer func() {
+		s.mu.Lock()
+		s.open = nil
+		s.mu.Unlock()
+		close(q.over)
+	}()
+	s.queue(add)
+	for {
+		select {
+		case f := <-q.answers:
+			if f.kind == kindBusy {
+				continue
+			}
+			if done, err := take(f); done || err != nil {
+				return err
+			}
+		case <-time.After(Patience):
+			s.giveUp()
+			return errors.New("the caller does not answer")
+		case <-s.dead:
+			return errors.New("the caller has gone")
+		}
+	}
+}
+
+// errOutOfTurn says that the caller has answered what was not asked.
+var errOutOfTurn = errors.New("the caller's answer is of another kind than the question")
+
+// contents gathers what frames of one letter bring.
+func (s *Session) contents(kind byte, add func(b []byte) []byte) (text []byte, err error) {
+	err = s.asking(add, func(f frame) (bool, error) {
+		switch {
+		case f.kind == kindFailed:
+			return true, errors.New(strings.ToValidUTF8(string(f.payload), "?"))
+		case f.kind != kind:
+			return true, errOutOfTurn
+		case len(text)+len(f.payload) > MaxContents:
+			return true, fmt.Errorf("longer than %d MB", MaxContents>>20)
+		}
+		text = append(text, f.payload...)
+		return len(f.payload) == 0, nil
+	})
+	return text, err
+}
+
+// ReadFile returns the contents of a file that the caller's command line names; - is its standard input.
+func (s *Session) ReadFile(name string) ([]byte, error) {
+	return s.contents(kindContents, func(b []byte) []byte { return appendFrame(b, kindRead, []byte(name)) })
+}
+
+// WriteFile has the caller write a file that its command line names, as a whole or not at all. It
+// returns how many bytes the file has.
+func (s *Session) WriteFile(name string, mode fs.FileMode, text []byte) (n int64, err error) {
+	err = s.asking(func(b []byte) []byte {
+		b = appendFrame(b, kindWrite, fmt.Appendf(nil, "%o %s", mode.Perm(), name))
+		return appendAll(b, kindContents, text)
+	}, func(f frame) (bool, error) {
+		switch f.kind {
+		case kindFailed:
+			return true, errors.New(strings.ToValidUTF8(string(f.payload), "?"))
+		case kindWritten:
+			n, err = strconv.ParseInt(string(f.payload), 10, 64)
+			return true, err
+		}
+		return true, errOutOfTurn
+	})
+	return n, err
+}
+
+// Ask asks the caller's command a question, and reads its answer, both as JSON.
+func (s *Session) Ask(question, answer any) error {
+	text, err := json.Marshal(question)
+	if err != nil {
+		return err
+	}
+	text, err = s.contents(kindAnswer, func(b []byte) []byte { return appendFrame(b, kindAsk, text) })
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(text, answer); err != nil {
+		return fmt.Errorf("the caller's answer: %w", err)
+	}
+	return nil
+}

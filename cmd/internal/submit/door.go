@@ -1,0 +1,210 @@
+package submit
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
+	"fairspool/lib/asuser"
+	"fairspool/lib/jobad"
+	"fairspool/spool"
+)
+
+// wanted is what serve asks of the caller's end: the jobs, for the cluster that they will be unless another
+// process submits before them.
+type wanted struct {
+	Cluster int
+	Domain  string
+}
+
+// offer is the answer.
+type offer struct {
+	Digest []byte   // of jobad.Jobs
+	Doomed []doomed // what the caller's end has found of files and folders, with -force
+	Kept   bool     // the jobs keep their output
+}
+
+// doomed is a trouble on its way.
+type doomed struct {
+	First, Count  int
+	Why           string
+	Code, Subcode int
+}
+
+// before reads the description with the caller's rights, and answers serve with its jobs.
+func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
+	s := &submission{Call: c}
+	if err := s.checkFlags(); err != nil {
+		return nil, err
+	}
+	switch done, err := asOwner(c, false); {
+	case err != nil:
+		return nil, err
+	case done:
+		return nil, cmdline.ErrDone
+	}
+	jobs, err := s.read()
+	if err == nil {
+		err = s.strict()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return func(question []byte) (any, error) {
+		var w wanted
+		if err := json.Unmarshal(question, &w); err != nil {
+			return nil, err
+		}
+		return s.offer(jobs, w)
+	}, nil
+}
+
+// offer makes the jobs and looks at their files, as they will be in the pool.
+func (s *submission) offer(d *jobad.Jobs, w wanted) (o offer, err error) {
+	d.SetDomain(w.Domain)
+	k := cluster{all: d.Count()}
+	if k.Cluster, err = d.First(w.Cluster); err != nil {
+		return o, err
+	}
+	list, err := s.look(d, k)
+	if err != nil {
+		return o, &forcible{err}
+	}
+	if err := s.strict(); err != nil {
+		return o, err
+	}
+	for _, t := range list {
+		o.Doomed = append(o.Doomed, doomed{t.first, t.count, t.why, t.code, t.subcode})
+	}
+	o.Kept = s.kept
+	if k.all > 0 {
+		o.Digest, _, err = d.Digest(true)
+	}
+	return o, err
+}
+
+// receive asks the caller's end for the jobs, and checks them as if they were a description's: of
+// what surrounds them only the folder, the environment and the command line are the caller's word.
+func (s *submission) receive(sp *spool.Spool) (*jobad.Jobs, error) {
+	n, err := sp.NextCluster()
+	if err != nil {
+		return nil, err
+	}
+	s.looked = &offer{}
+	if err := s.Ask(wanted{n, sp.Domain()}, s.looked); err != nil {
+		return nil, err
+	}
+	s.kept = s.looked.Kept
+	o, err := s.surroundings("")
+	if err != nil {
+		return nil, err
+	}
+	o.Domain = sp.Domain()
+	if len(s.looked.Digest) == 0 {
+		return nil, errors.New("the description asks for no jobs: nothing is submitted")
+	}
+	return jobad.ReadDigest(s.looked.Digest, o)
+}
+
+// troubles returns what the caller's end has found, as far as it is about some of so many jobs. It
+// only puts the caller's own jobs on hold.
+func (o *offer) troubles(jobs int) (list []trouble) {
+	for _, t := range o.Doomed {
+		if t.First < 0 || t.Count < 1 || t.First > jobs-t.Count || len(t.Why) > maxWhy {
+			continue
+		}
+		list = append(list, trouble{t.First, t.Count, t.Why, t.Code, t.Subcode})
+	}
+	return list
+}
+
+// maxWhy bounds the reason of a trouble, in bytes.
+const maxWhy = 4096
+
+// asOwner has root's submit -owner USER done by a process of that user, which reads the
+// description, runs its commands and looks at files. Then it returns the command's end. With serve it
+// does for that process what serve does, as the spool is root's own; else the process goes through
+// the door. done is false if the caller is not root, or the machine knows no such user.
+func asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
+	if os.Geteuid() != 0 || !c.Has("owner") || c.Has("dry-run") {
+		return false, nil
+	}
+	u, known, err := asuser.LookUp(c.Value("owner"))
+	if err != nil || !known || u.UID == 0 {
+		return false, err
+	}
+	p := exec.Command("/proc/self/exe", c.Typed()...)
+	p.Args[0] = os.Args[0]
+	p.Stdin, p.Stdout, p.Stderr = os.Stdin, os.Stdout, os.Stderr
+	groups := make([]uint32, len(u.Groups))
+	for i, g := range u.Groups {
+		groups[i] = uint32(g)
+	}
+	// A session of its own has no terminal, into which the user could type for root.
+	p.SysProcAttr = &syscall.SysProcAttr{
+		Credential: &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID), Groups: groups}, Setsid: true,
+	}
+	if !serve {
+		return true, ended(p.Run())
+	}
+	ours, theirs, err := pair()
+	if err != nil {
+		return false, err
+	}
+	p.ExtraFiles = []*os.File{theirs}
+	p.Env = append(os.Environ(), cmdline.DoorVariable+"=3")
+	err = p.Start()
+	theirs.Close()
+	if err != nil {
+		return false, err
+	}
+	session, err := door.Begin(ours, 0, func() {
+		p.Wait()
+		os.Exit(max(p.ProcessState.ExitCode(), 1))
+	})
+	switch {
+	case err == nil:
+		err = c.Serve(Command(), session)
+	case errors.Is(err, io.EOF): // the process has ended without a request, and said why
+		err = nil
+	}
+	if err != nil {
+		p.Process.Kill()
+		p.Wait()
+		return true, err
+	}
+	return true, ended(p.Wait())
+}
+
+// ended returns how a process has ended as the command's end.
+func ended(err error) error {
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return cmdline.ExitStatus(max(exit.ExitCode(), 1))
+	}
+	return err
+}
+
+// pair returns the two ends of a connection.
+func pair() (ours *net.UnixConn, theirs *os.File, err error) {
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return nil, nil, os.NewSyscallError("socketpair", err)
+	}
+	f := os.NewFile(uintptr(fds[0]), "socketpair")
+	defer f.Close()
+	c, err := net.FileConn(f)
+	if err != nil {
+		unix.Close(fds[1])
+		return nil, nil, err
+	}
+	return c.(*net.UnixConn), os.NewFile(uintptr(fds[1]), "socketpair"), nil
+}

@@ -1,0 +1,119 @@
+// Serve: run commands for users of other accounts.
+//
+// serve is the door of a pool: it answers one caller on its standard input, a connection to the
+// socket in the spool, by running the command that the caller asks for as that caller's. It is
+// started for each connection by systemd, by an inetd, or by starter -watch -door, with the
+// spool's account. Standard input may also be the listening socket: then serve takes one
+// connection from it, and says so on descriptor 3.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
+	"fairspool/cmd/internal/negotiate"
+	"fairspool/cmd/internal/prio"
+	"fairspool/cmd/internal/qdel"
+	"fairspool/cmd/internal/qhold"
+	"fairspool/cmd/internal/qrls"
+	"fairspool/cmd/internal/qstat"
+	"fairspool/cmd/internal/qtail"
+	"fairspool/cmd/internal/slots"
+	"fairspool/cmd/internal/submit"
+	"fairspool/cmd/internal/userprio"
+)
+
+func main() { cmdline.Main(command()) }
+
+func command() cmdline.Command {
+	return cmdline.Command{
+		Name:     "serve",
+		Brief:    "run commands for users of other accounts",
+		Synopsis: []string{"[-config FILE] [-spool DIR]"},
+		About: `Answers one caller on standard input, a connection to the socket "door" in the spool: runs the command that the caller asks for, as the caller's, whom the kernel names, and sends back what it prints. It runs as the account that has the spool.
+
+It is started for each connection by systemd (fairspool.socket), by an inetd, or by starter -watch -door. People do not call it: their commands do, when the pool is another account's.`,
+		Examples: []cmdline.Example{
+			{Does: "the door of an account's pool, without systemd", Line: "starter -watch -door"},
+			{Does: "a line of inetd.conf", Line: "/var/spool/fairspool/door stream unix nowait fairspool /usr/bin/serve serve"},
+		},
+		Run: run,
+	}
+}
+
+// commands are those that callers may ask for.
+func commands() []cmdline.Command {
+	return []cmdline.Command{
+		submit.Command(), qstat.Command(), qdel.Command(), qhold.Command(), qrls.Command(), qtail.Command(),
+		prio.Command(), userprio.Command(), slots.Command(), negotiate.Command(),
+	}
+}
+
+func run(c *cmdline.Call) error {
+	if len(c.Args) > 0 {
+		return cmdline.Usagef("%s: serve takes no arguments", c.Args[0])
+	}
+	dir, err := c.ExistingDir()
+	if err != nil {
+		return err
+	}
+	conn, err := caller(dir)
+	if err != nil {
+		return err
+	}
+	session, err := door.Begin(conn, door.FirstWord, func() { os.Exit(1) })
+	switch {
+	case errors.Is(err, io.EOF): // the caller has thought better of it
+		return nil
+	case err != nil:
+		return err
+	}
+	s := cmdline.Here()
+	s.Spool, s.Program = dir, c.Name
+	common, err := c.Common()
+	if err != nil {
+		return err
+	}
+	for i := 0; i+1 < len(common); i += 2 {
+		if common[i] == "-config" {
+			s.Config = common[i+1]
+		}
+	}
+	for _, name := range []string{"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW"} {
+		os.Unsetenv(name) // serve has heeded them
+	}
+	s.Serve(commands(), session)
+	return nil
+}
+
+// caller returns the connection that standard input is, or the next one to the socket that it is.
+func caller(dir string) (*net.UnixConn, error) {
+	listening, err := unix.GetsockoptInt(0, unix.SOL_SOCKET, unix.SO_ACCEPTCONN)
+	if err != nil {
+		return nil, errors.New("standard input is no connection: systemd, inetd or starter -watch -door start serve; see serve(8)")
+	}
+	f := os.NewFile(0, "standard input")
+	if listening == 1 {
+		l, err := net.FileListener(f)
+		if err != nil {
+			return nil, err
+		}
+		return door.Next(l, dir)
+	}
+	c, err := net.FileConn(f)
+	if err != nil {
+		return nil, err
+	}
+	conn, ok := c.(*net.UnixConn)
+	if !ok {
+		return nil, fmt.Errorf("standard input is no Unix socket: serve asks the kernel who calls")
+	}
+	return conn, door.Admit(conn, dir)
+}
