@@ -271,6 +271,7 @@ func (a *archiving) copyTo(name string, from file, to Archived) (err error) {
 // commit records that the files are archived, and removes them.
 func (a *archiving) commit() error {
 	return a.spool.update(func(tx *Tx) error {
+		tx.UseReserve() // for what is removed then
 		tx.Op("archive", a.month, a.dir)
 		now := map[string]stretch{}
 		a.recorded(tx.state(), now)

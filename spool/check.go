@@ -46,6 +46,7 @@ func Check(dir string, o Options, each func(Finding)) (sound bool, err error) {
 	c.generations(entries)
 	c.report()
 	c.samples()
+	c.reserve()
 	c.leftovers(entries)
 	return c.sound, nil
 }
@@ -62,6 +63,13 @@ type checker struct {
 	lost  bool // the generation in force is not known
 
 	digestless string // why the digests were not looked at
+}
+
+// reserve tells of the room that is kept for when the disk is full, if there is any.
+func (c *checker) reserve() {
+	if held, size := c.s.reserved(); size > 0 {
+		c.fine(reserveName, "room for %d of %d KB", held>>10, ReserveSize>>10)
+	}
 }
 
 func (c *checker) fine(name, format string, args ...any) {

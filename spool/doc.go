@@ -36,6 +36,7 @@
 //	archive/         months of history and log that were moved away (Archive)
 //	samples/         RUP, usage and demand over time, thinned with age
 //	cycle.json       the report of the last negotiation cycle
+//	reserve          room on the disk that is given up when it is full, see Tx.UseReserve
 //	unfinished       while a spool is made from a dump: there is none yet
 //
 // A folder is synced when it is made, and then its name, as every file is: a file
@@ -73,6 +74,15 @@
 //
 // A writer that fails before the end of step 5 cuts the journal back to where
 // it was.
+//
+// # A full disk
+//
+// The file reserve keeps room on the disk. A write that finds the disk full, or its owner's quota
+// used up, in a transaction that called UseReserve or in a fold, cuts 256 KB off that file and is
+// tried again, until there is room or the file is empty. Before the writers' lock is freed what was
+// not used is taken back, and what is missing from the file is added as soon as a quarter
+// of what the disk has left, with the file, is more than the file has. Nothing in the file counts, and it is
+// never synced: what a power cut takes of it the next writer adds.
 //
 // # Folding, step by step
 //

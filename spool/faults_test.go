@@ -357,6 +357,16 @@ func (f *faultyFile) Truncate(size int64) error {
 	})
 }
 
+func (f *faultyFile) Allocate(size int64) error {
+	return f.layer.change("allocate", f.name, func() error {
+		err := f.file.Allocate(size)
+		if err == nil {
+			f.node.resize(max(int(size), len(f.node.data)))
+		}
+		return err
+	})
+}
+
 func (f *faultyFile) Sync() error {
 	f.layer.mu.Lock()
 	defer f.layer.mu.Unlock()

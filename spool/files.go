@@ -32,6 +32,9 @@ type file interface {
 	io.WriterAt
 	Size() (int64, error)
 	Truncate(size int64) error
+	// Allocate makes the file at least so large, with room on the disk for all of it; EOPNOTSUPP: the
+	// file system cannot.
+	Allocate(size int64) error
 	Sync() error
 	Close() error
 }
@@ -55,6 +58,8 @@ func (f diskFile) Size() (int64, error) {
 	}
 	return info.Size(), nil
 }
+
+func (f diskFile) Allocate(size int64) error { return unix.Fallocate(int(f.Fd()), 0, 0, size) }
 
 func (disk) Open(name string, flag int, perm fs.FileMode) (file, error) {
 	f, err := os.OpenFile(name, flag, perm)

@@ -43,6 +43,7 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 		return done, err
 	}
 	s.forget() // the fold has a state of its own
+	s.mayUse = true
 	working := false
 	err = s.locked("fold.lock", 0, func(file) (err error) {
 		working = true
@@ -50,11 +51,12 @@ func (s *Spool) Fold(least int64, progress func(done, all int)) (done Folding, e
 		done, err = s.fold(max(least, 1), progress)
 		return err
 	})
+	err = s.unchanged(err)
 	if !working && errors.Is(err, ErrLocked) {
 		return done, fmt.Errorf("%w: %s", ErrFolding, s.holder(s.path("fold.lock")))
 	}
 	done.Took = time.Since(began)
-	return done, unchanged(err)
+	return done, err
 }
 
 // shorter tells, without any lock, whether the journal has fewer bytes.

@@ -34,7 +34,7 @@ func (s *Spool) RenameDomain(to string, fn func(*Tx) error) error {
 	}
 	s.inUse = true
 	defer func() { s.inUse = false }()
-	return unchanged(s.writing(func(w *writing) (err error) {
+	return s.unchanged(s.writing(func(w *writing) (err error) {
 		tx := s.begin(w)
 		tx.settled = w.journal.Sync
 		var names []byte

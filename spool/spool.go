@@ -33,6 +33,8 @@ type Options struct {
 	Now time.Time
 	// User is who is said to have made the changes; empty: the effective user.
 	User string
+	// Reserve is how many bytes the file reserve keeps room for, such as ReserveSize; zero: none.
+	Reserve int64
 	// Warn is told of torn tails that were cut off; nil drops it.
 	Warn func(message string)
 }
@@ -51,6 +53,9 @@ type Spool struct {
 	state *state   // what was read so far, nil for nothing
 	at    position // up to where
 	inUse bool     // inside View or Update
+
+	mayUse bool  // the reserve
+	gaveUp int64 // bytes of the reserve, since it was filled last
 }
 
 // Open opens the spool in a directory, and makes it there, with mode 0700,
@@ -101,7 +106,11 @@ func settle(dir string, o Options, fsys files) (*Spool, error) {
 			return nil, err
 		}
 	}
-	return &Spool{dir: dir, options: o, files: fsys, user: cmp.Or(o.User, loginName())}, nil
+	s := &Spool{dir: dir, options: o, files: fsys, user: cmp.Or(o.User, loginName())}
+	if o.Reserve > 0 {
+		s.files = reserving{fsys, s}
+	}
+	return s, nil
 }
 
 // inspect returns a spool in any condition, for those who only look, and what is

@@ -31,9 +31,10 @@ func (s *Spool) update(fn func(*Tx) error, then func()) error {
 	}
 	s.inUse = true
 	defer func() { s.inUse = false }()
-	return unchanged(s.writing(func(w *writing) (err error) {
+	return s.unchanged(s.writing(func(w *writing) (err error) {
 		tx := s.begin(w)
 		tx.settled = w.journal.Sync
+		s.mayUse = false
 		err = tx.run(fn)
 		if err == nil {
 			err = s.commit(tx, w)
@@ -49,13 +50,22 @@ func (s *Spool) update(fn func(*Tx) error, then func()) error {
 }
 
 // unchanged adds to an error of the system, such as a full disk, that nothing was
-// changed, unless that is not certain.
-func unchanged(err error) error {
+// changed, unless that is not certain, and what to do about a full disk. From then on nothing
+// may have the reserve.
+func (s *Spool) unchanged(err error) error {
+	used := s.mayUse
+	s.mayUse = false
 	var system syscall.Errno
 	if !errors.As(err, &system) || errors.Is(err, errUncertain) {
 		return err
 	}
-	return fmt.Errorf("%w: nothing was changed", err)
+	switch {
+	case !IsFull(err) || s.options.Reserve == 0:
+		return fmt.Errorf("%w: nothing was changed", err)
+	case used:
+		return fmt.Errorf("%w, and the reserve does not do: nothing was changed: make room on the disk, or change fewer jobs at once", err)
+	}
+	return fmt.Errorf("%w: nothing was changed: make room on the disk; qdel and qhold work all the same", err)
 }
 
 // writing is what holds while the writers' lock is held.
@@ -65,12 +75,16 @@ type writing struct {
 	current       ack // what CURRENT says
 }
 
-// writing runs fn under the writers' lock, with the journal mended.
+// writing runs fn under the writers' lock, with the journal mended. A file system that never
+// writes in place needs room for the lock file, too, which may be the reserve's; the caller says
+// whether fn may have that.
 func (s *Spool) writing(fn func(w *writing) error) error {
 	if s.version.Format < format {
 		return fmt.Errorf("spool %s: format %d can only be looked at", s.dir, s.version.Format)
 	}
+	s.mayUse = true
 	return s.locked("lock", s.options.LockWait, func(lock file) error {
+		defer s.keepReserve()
 		current, err := s.current()
 		if err != nil {
 			return err

@@ -151,6 +151,7 @@ func (s *supervisor) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (er
 		return nil
 	}
 	tx.Op("policy", v.Action.String(), s.Job.String())
+	tx.UseReserve()
 	switch v.Action {
 	case jobpolicy.Hold:
 		span := operation.Span{Cluster: s.Job.Cluster, First: s.Job.Proc, Last: s.Job.Proc}

@@ -20,6 +20,7 @@ func (c *Call) SpoolOptions() spool.Options {
 		AllowNetwork: c.Config.AllowNetworkSpool,
 		Now:          c.Now,
 		User:         c.doorUser(),
+		Reserve:      spool.ReserveSize,
 		Warn:         func(message string) { c.Warn("%s", message) },
 	}
 }

@@ -99,6 +99,7 @@ func Account(s *spool.Spool, at accountant.Reading, warn func(format string, arg
 			}
 			found.apply(tx)
 			tx.Op(opSetClock, jumpArgs(found.jump)...)
+			tx.UseReserve() // what comes next may be an end
 			return nil
 		})
 		if err != nil || found.jump.By == 0 {

@@ -156,6 +156,7 @@ func (l Leavers) Staying() []pool.Claim { return slices.Concat(l.Told, l.Leaving
 // that are still at it.
 func Drain(tx *spool.Tx, d Drained, now time.Time, p accountant.Params) (l Leavers) {
 	tx.Op("drain", d.Machine)
+	tx.UseReserve()
 	tx.PutMark(drainedMark+machineKey(d.Machine), d.format())
 	for _, c := range tx.Claims() {
 		if machineKey(c.Machine) != machineKey(d.Machine) {

@@ -96,6 +96,7 @@ func (how Ending) counts() bool {
 // somebody else has ended it.
 func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, p accountant.Params) error {
 	tx.Op("finish", id.String())
+	tx.UseReserve()
 	c, j, err := running(tx, id, attempt)
 	if err != nil {
 		return err

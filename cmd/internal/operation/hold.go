@@ -30,6 +30,7 @@ const (
 // may and says how much it asks for then only leaves its slot; see Finish. The caller
 // names the transaction.
 func Hold(tx *spool.Tx, s Span, why Reason, now time.Time, p accountant.Params) ([]Done, error) {
+	tx.UseReserve()
 	return each(tx, s, func(x steered) Outcome {
 		switch x.status() {
 		case pool.Held:

@@ -24,6 +24,7 @@ func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant
 // supervisor ends it. One that has ended, or was removed, and only stays because of
 // LeaveJobInQueue leaves. The caller names the transaction.
 func RemoveAll(tx *spool.Tx, s Span, why string, now time.Time, p accountant.Params) ([]Done, error) {
+	tx.UseReserve()
 	return each(tx, s, func(x steered) Outcome { return x.remove(why, now, p) })
 }
 
@@ -48,6 +49,7 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 // for the reason why. Who waits for their cluster is told of them as of removed ones.
 // The caller names the transaction.
 func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
+	tx.UseReserve()
 	tx.DropFactory(f.Cluster)
 	if e, ok := EndingsOf(&tx.View, f.Cluster); ok && f.Next < f.Jobs {
 		e.neverMade(Span{f.Cluster, f.Next, f.Jobs - 1}, why)
