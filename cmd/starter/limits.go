@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strconv"
 
 	"golang.org/x/sys/unix"
@@ -31,6 +33,7 @@ const (
 type limits struct {
 	memoryMB int64    // 0: any
 	mayUseKB int64    // of disk; 0: any
+	strict   bool     // that is what the job asked for, and no file may be larger either
 	soft     bool     // more memory is a fault only while the machine runs short of it
 	memoryBy string   // what keeps the memory limit, as family.By has it
 	disk     *holding // what the scratch directory holds; nil before it is known where
@@ -39,16 +42,38 @@ type limits struct {
 
 // limitsOf returns what is enforced of what a job asks for. What its slot has is the most: a
 // request that is more by now, or is no number above 0, is worth no more than that, lest a job
-// takes what others were given. slot may be nil, and say nothing of it.
-func limitsOf(cfg *config.Config, ad, slot *classad.Ad) limits {
+// takes what others were given. slot may be nil, and say nothing of it. Scratch directories, which
+// lie in folder, have a limit in any case, lest one of them fills the disk.
+func limitsOf(cfg *config.Config, ad, slot *classad.Ad, folder string) limits {
 	l := limits{meminfo: "/proc/meminfo"}
 	if cfg.MemoryLimitPolicy == "hard" || cfg.MemoryLimitPolicy == "soft" {
 		l.memoryMB, l.soft = allowed(ad, pool.AttrRequestMemory, slot, pool.AttrMemory), cfg.MemoryLimitPolicy == "soft"
 	}
-	if cfg.EnforceDiskLimits {
-		l.mayUseKB = allowed(ad, pool.AttrRequestDisk, slot, pool.AttrDisk)
+	asked := allowed(ad, pool.AttrRequestDisk, slot, pool.AttrDisk)
+	if l.strict = cfg.EnforceDiskLimits && asked > 0; l.strict {
+		l.mayUseKB = asked
+	} else if least := scratchLimit(cfg.ScratchLimit, folder); least > 0 {
+		l.mayUseKB = max(least, asked)
 	}
 	return l
+}
+
+// scratchLimit returns how many KB a scratch directory in a folder may hold whatever its job asked
+// for, by SCRATCH_LIMIT in MB; 0: any. By default what is free when the job begins is shared by as
+// many jobs as the machine has cores and one more, so that all of them together leave something.
+func scratchLimit(mb int64, folder string) int64 {
+	if mb != 0 {
+		return max(mb, 0) << 10
+	}
+	var st unix.Statfs_t
+	err := unix.Statfs(folder, &st)
+	if err != nil { // it is made when it is needed first
+		err = unix.Statfs(filepath.Dir(folder), &st)
+	}
+	if err != nil {
+		return 0
+	}
+	return max(int64(st.Bavail)*st.Bsize>>10/int64(runtime.NumCPU()+1), 1)
 }
 
 // allowed returns how much of something a job may take: what it asks for, but no more than
@@ -99,10 +124,10 @@ func (l *limits) record(tx *spool.Tx, id pool.JobID) {
 	}
 }
 
-// diskBy tells what keeps the disk limit. A limit for each file (setrlimit(2)) stops the
+// diskBy tells what keeps the disk limit that the job asked for. A limit for each file (setrlimit(2)) stops the
 // worst at once, and the watch finds the rest.
 func (l *limits) diskBy() string {
-	if l.mayUseKB == 0 {
+	if !l.strict {
 		return ""
 	}
 	return family.ByWatch
@@ -110,7 +135,7 @@ func (l *limits) diskBy() string {
 
 // rlimits are what the job's processes are started under for the sake of the limits.
 func (l *limits) rlimits() []launch.Rlimit {
-	if l.mayUseKB == 0 {
+	if !l.strict {
 		return nil
 	}
 	bytes := uint64(l.mayUseKB) << 10
@@ -126,7 +151,7 @@ func (l *limits) over(u family.Usage) (v jobpolicy.Verdict, over bool) {
 	}
 	if l.mayUseKB > 0 && l.disk != nil {
 		if kb := l.disk.look(); kb > l.mayUseKB {
-			return exceeded("disk", "request_disk", kb, l.mayUseKB, "KB", tooMuchDisk), true
+			return l.diskExceeded(kb), true
 		}
 	}
 	return v, false
@@ -138,7 +163,7 @@ func (l *limits) stopped(e launch.Ended, u family.Usage, outOfMemory bool) (v jo
 	switch {
 	case outOfMemory && l.memoryMB > 0:
 		return l.memoryExceeded(max(u.PeakKB, l.memoryMB<<10)), true
-	case e.Signal == int(unix.SIGXFSZ) && l.mayUseKB > 0:
+	case e.Signal == int(unix.SIGXFSZ) && l.strict:
 		reason := fmt.Sprintf("disk usage exceeded request_disk: a file was to be larger than %d KB", l.mayUseKB)
 		return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: outOfResources, Subcode: tooMuchDisk}, true
 	}
@@ -147,6 +172,15 @@ func (l *limits) stopped(e launch.Ended, u family.Usage, outOfMemory bool) (v jo
 
 func (l *limits) memoryExceeded(kb int64) jobpolicy.Verdict {
 	return exceeded("memory", "request_memory", (kb+1023)/1024, l.memoryMB, "MB", tooMuchMemory)
+}
+
+func (l *limits) diskExceeded(kb int64) jobpolicy.Verdict {
+	if l.strict {
+		return exceeded("disk", "request_disk", kb, l.mayUseKB, "KB", tooMuchDisk)
+	}
+	v := exceeded("disk", "SCRATCH_LIMIT", kb, l.mayUseKB, "KB", tooMuchDisk)
+	v.Reason += "; request_disk asks for more"
+	return v
 }
 
 // exceeded holds a job that has used more than it asked for.

@@ -4,6 +4,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -36,7 +37,7 @@ func TestLimitsOf(t *testing.T) {
 		{"hard", true, []string{"RequestMemory", "-1", "RequestDisk", `"x"`}, 0, 0, false},
 		{"hard", true, []string{"RequestMemory", "1e300", "RequestDisk", "0"}, 0, 0, false},
 	} {
-		l := limitsOf(&config.Config{MemoryLimitPolicy: c.policy, EnforceDiskLimits: c.disk}, adOf(t, c.pairs...), nil)
+		l := limitsOf(&config.Config{MemoryLimitPolicy: c.policy, EnforceDiskLimits: c.disk, ScratchLimit: -1}, adOf(t, c.pairs...), nil, "")
 		if l.memoryMB != c.memory || l.mayUseKB != c.may || l.soft != c.soft {
 			t.Errorf("limitsOf(%s, %v, %v) = %d MB, %d KB, soft %v, want %d, %d, %v", c.policy, c.disk, c.pairs, l.memoryMB, l.mayUseKB, l.soft, c.memory, c.may, c.soft)
 		}
@@ -47,7 +48,7 @@ func TestLimitsOf(t *testing.T) {
 // none, is limited by the slot.
 func TestLimitsOfSlot(t *testing.T) {
 	t.Parallel()
-	cfg := &config.Config{MemoryLimitPolicy: "hard", EnforceDiskLimits: true}
+	cfg := &config.Config{MemoryLimitPolicy: "hard", EnforceDiskLimits: true, ScratchLimit: -1}
 	for _, c := range []struct {
 		memory, disk, has string
 		wantMB, wantKB    int64
@@ -59,9 +60,49 @@ func TestLimitsOfSlot(t *testing.T) {
 		{"100", "0", "-5", 100, 0},
 	} {
 		ad := adOf(t, "JobStatus", "2", "NumJobStarts", "1", "RequestMemory", c.memory, "RequestDisk", c.disk)
-		l := limitsOf(cfg, ad, adOf(t, "Memory", c.has, "Disk", c.has))
+		l := limitsOf(cfg, ad, adOf(t, "Memory", c.has, "Disk", c.has), "")
 		if l.memoryMB != c.wantMB || l.mayUseKB != c.wantKB {
 			t.Errorf("limitsOf(%s, %s) in a slot with %s = %d MB, %d KB, want %d, %d", c.memory, c.disk, c.has, l.memoryMB, l.mayUseKB, c.wantMB, c.wantKB)
+		}
+	}
+}
+
+// TestScratchLimit holds that a scratch directory has a limit by default, which is no limit for other
+// files and of which a job may ask for more, and that what the job asks for is the limit where that is
+// enforced.
+func TestScratchLimit(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		mb        int64
+		enforce   bool
+		asks, has string
+		want      int64
+		strict    bool
+	}{
+		{100, false, "1024", "undefined", 100 << 10, false},
+		{100, false, "300 * 1024", "undefined", 300 << 10, false},
+		{100, false, "300 * 1024", "200 * 1024", 200 << 10, false}, // a slot is divided by what it has
+		{100, false, "undefined", "undefined", 100 << 10, false},
+		{-1, false, "1024", "undefined", 0, false},
+		{100, true, "1024", "undefined", 1024, true},
+		{-1, true, "1024", "undefined", 1024, true},
+		{100, true, "0", "undefined", 100 << 10, false},
+	} {
+		cfg := &config.Config{EnforceDiskLimits: c.enforce, ScratchLimit: c.mb}
+		l := limitsOf(cfg, adOf(t, "RequestDisk", c.asks), adOf(t, "Disk", c.has), "")
+		if l.mayUseKB != c.want || l.strict != c.strict || len(l.rlimits()) > 0 != c.strict || l.diskBy() != "" != c.strict {
+			t.Errorf("limitsOf(%+v) = %d KB, strict %v", c, l.mayUseKB, l.strict)
+		}
+	}
+	var st unix.Statfs_t
+	dir := t.TempDir()
+	if err := unix.Statfs(dir, &st); err != nil {
+		t.Fatal(err)
+	}
+	free := int64(st.Bavail) * st.Bsize >> 10
+	for _, folder := range []string{dir, dir + "/execute"} {
+		if kb := scratchLimit(0, folder); kb < 1 || kb > 2*free/int64(1+runtime.NumCPU()) {
+			t.Errorf("of %d KB on %s a job may have %d, want a share", free, folder, kb)
 		}
 	}
 }
@@ -94,8 +135,9 @@ func TestOver(t *testing.T) {
 		{"soft, and enough", limits{memoryMB: 10, memoryBy: family.ByWatch, soft: true, meminfo: rich}, 11 << 10, jobpolicy.Verdict{}},
 		{"soft, and short", limits{memoryMB: 10, memoryBy: family.ByWatch, soft: true, meminfo: poor}, 11 << 10, memory},
 		{"soft, and nobody knows", limits{memoryMB: 10, memoryBy: family.ByWatch, soft: true, meminfo: dir}, 11 << 10, jobpolicy.Verdict{}},
-		{"as much disk", limits{mayUseKB: 7, disk: &holding{kb: 7, next: later}}, 0, jobpolicy.Verdict{}},
-		{"more disk", limits{mayUseKB: 7, disk: &holding{kb: 8, next: later}}, 0, disk},
+		{"as much disk", limits{strict: true, mayUseKB: 7, disk: &holding{kb: 7, next: later}}, 0, jobpolicy.Verdict{}},
+		{"more disk", limits{strict: true, mayUseKB: 7, disk: &holding{kb: 8, next: later}}, 0, disk},
+		{"more scratch", limits{mayUseKB: 7, disk: &holding{kb: 8, next: later}}, 0, disk},
 		{"more disk that it may have", limits{disk: &holding{kb: 8, next: later}}, 0, jobpolicy.Verdict{}},
 	} {
 		got, over := c.l.over(family.Usage{RSSKB: c.rss})
@@ -129,8 +171,8 @@ func TestStopped(t *testing.T) {
 		{"killed", limits{memoryMB: 10, mayUseKB: 7}, launch.Ended{Signal: 9}, false, 0, ""},
 		{"killed for its memory", limits{memoryMB: 10}, launch.Ended{Signal: 9}, true, 102, "10 10"},
 		{"a part of it was", limits{memoryMB: 10}, launch.Ended{Code: 1}, true, 102, "10 10"},
-		{"a file too large", limits{mayUseKB: 7}, xfsz, false, 104, "7"},
-		{"its own limit", limits{}, xfsz, false, 0, ""},
+		{"a file too large", limits{mayUseKB: 7, strict: true}, xfsz, false, 104, "7"},
+		{"its own limit", limits{mayUseKB: 7}, xfsz, false, 0, ""},
 	} {
 		got, over := c.l.stopped(c.e, family.Usage{PeakKB: 9 << 10}, c.oom)
 		if got.Subcode != c.subcode || numbers(got.Reason) != c.numbers || over != (c.subcode != 0) || over && (got.Action != jobpolicy.Hold || got.Code != 34) {

@@ -47,6 +47,11 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		return
 	}
 	reached(stepAlone)
+	// First: the disk may be full of it, and the end need room.
+	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
+		c.Warn("job %s: %v", id, err)
+	}
+	reached(stepTidied)
 	how := operation.Ending{Lost: supervisorDied, Died: true}
 	signed := lock.signed()
 	if booted := c.Reading().Clock.Booted(); claim.StartedAt.Before(booted) && (unsigned || signed.Before(booted)) {
@@ -67,10 +72,6 @@ func (r *report) lookAfter(c *cmdline.Call, sp *spool.Spool, claim pool.Claim) {
 		return
 	}
 	defer lock.remove()
-	if err := removeScratch(scratchFolder(c.Config, sp), claim.LockName()); err != nil {
-		c.Warn("job %s: %v", id, err)
-	}
-	reached(stepTidied)
 	c.Warn("job %s: %s on %s; the claim was ended", id, supervisorDied, claim.Slot)
 	r.Lost = append(r.Lost, failure{id, supervisorDied})
 }

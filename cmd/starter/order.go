@@ -26,7 +26,7 @@ type leave struct {
 // ends says of the end of an attempt that it came of the order. Nothing is said of that
 // when the job was removed.
 func (l *leave) ends(how *operation.Ending) {
-	how.Lost, how.VacateCode = l.why.Text, l.why.Code
+	how.Lost, how.VacateCode, how.VacateSubcode = l.why.Text, l.why.Code, l.why.Subcode
 }
 
 var (

@@ -18,10 +18,10 @@ const (
 	stepStored       step = "stored"       // the output is where it belongs, or kept
 	stepCheckpointed step = "checkpointed" // a checkpoint is kept
 	stepResuming     step = "resuming"     // and recorded
+	stepTidied       step = "tidied"       // the scratch directory is gone
 	stepKept         step = "kept"         // what the event log is to be told of the end is kept, until it is
 	stepFinished     step = "finished"     // the end is recorded, and the slot's next attempt, if there is one
 	stepConcluded    step = "concluded"    // the event log has the end
-	stepTidied       step = "tidied"       // the scratch directory is gone
 	stepUnlocked     step = "unlocked"     // the lock file, too
 )
 

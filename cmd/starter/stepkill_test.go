@@ -148,10 +148,10 @@ func TestKilledAfterEachStep(t *testing.T) {
 		{name: "alone", at: stepAlone, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "storing", at: stepAlone, there: []string{"../.fairspool-*"}, latest: stepStored, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "stored", at: stepStored, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
+		{name: "tidied", at: stepTidied, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "kept", at: stepKept, script: quickJob, starts: "1 2", counted: 2, events: "1 7 1 5"},
 		{name: "finished", at: stepFinished, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 		{name: "concluded", at: stepConcluded, script: quickJob, starts: "1", counted: 1, events: "1 5"},
-		{name: "tidied", at: stepTidied, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 		{name: "unlocked", at: stepUnlocked, script: quickJob, starts: "1", counted: 1, events: "1 5"},
 
 		{name: "before the checkpoint", at: stepAlone, script: steadyJob, starts: "1 2", counted: 2, events: "1 7 1 3 3 5", resumed: "one two"},
@@ -278,7 +278,7 @@ func TestKilledBetweenJobs(t *testing.T) {
 		at     step
 		events string // of the first job
 	}{
-		{stepFinished, "1 5"}, {stepConcluded, "1 5"}, {stepTidied, "1 5"}, {stepUnlocked, "1 5"},
+		{stepFinished, "1 5"}, {stepConcluded, "1 5"}, {stepUnlocked, "1 5"},
 	} {
 		t.Run(string(c.at), func(t *testing.T) {
 			t.Parallel()

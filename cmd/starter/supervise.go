@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"time"
@@ -61,14 +62,15 @@ func (s *supervisor) live(t task) (next *supervisor, nextTask task, err error) {
 	}
 	// The next attempt's family is opened with its beginning, and may have the same name.
 	s.complain(s.family.Close())
+	s.tidy(t) // first: the disk may be full of it, and the end need room
 	if ready {
 		next, nextTask, err = s.finish(how)
-		s.tidy(t)
+		s.forgetKept(t)
 		return next, nextTask, err
 	}
 	how.NotStarted = true
 	_, _, err = s.finish(how)
-	s.tidy(t)
+	s.forgetKept(t)
 	if err != nil || s.ordered {
 		return nil, task{}, err
 	}
@@ -79,11 +81,11 @@ func (s *supervisor) live(t task) (next *supervisor, nextTask task, err error) {
 	return nil, task{}, err
 }
 
-// tidy cleans up behind a job that had a scratch directory. When the lock is gone
-// the directory may be that of another attempt by now.
+// tidy removes the scratch directory of the attempt: what is still needed of it was stored. When the
+// lock is gone the directory may be that of another attempt by now.
 func (s *supervisor) tidy(t task) {
 	if t.job.Scratch != "" && !s.lock.gone() {
-		s.cleanUp()
+		s.complain(removeScratch(s.folder, filepath.Base(s.scratch())))
 	}
 	reached(stepTidied)
 }
@@ -136,7 +138,7 @@ func (s *supervisor) enter(tx *spool.Tx, now time.Time) (t task, err error) {
 	ad, _ := tx.Job(s.Job)
 	s.policy.begin(ad, now)
 	if s.family == nil {
-		s.limits = limitsOf(s.config, ad, operation.SlotOf(&tx.View, claim))
+		s.limits = limitsOf(s.config, ad, operation.SlotOf(&tx.View, claim), s.folder)
 		s.family = s.limits.open(familyOf(s.config, s.spool, claim, ad), s.scratch())
 	}
 	s.limits.record(tx, s.Job)

@@ -117,6 +117,8 @@ func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operat
 		if t.Wanted(launch.Ended{Code: how.Code, Signal: how.Signal}) {
 			s.copyBack(t, placed, how)
 		}
+	case how.VacateCode == outOfResources && how.VacateSubcode == tooMuchDisk:
+		// The disk is to have room again, and the next attempt would begin with too much.
 	case how.Lost != "" && t.When == launch.OnExitOrEvict && !s.lock.gone() && !spool.Gone(s.spool.Dir()):
 		s.complain(t.Keep())
 	}
@@ -212,11 +214,9 @@ func (s *supervisor) outputFailed(t *launch.Transfer, how *operation.Ending, err
 	how.OutputFailed += "; what it left is in " + t.Kept + " until the job leaves the queue"
 }
 
-// cleanUp removes the scratch directory of the attempt, and what was kept if the job
-// has left the queue.
-func (s *supervisor) cleanUp() {
-	s.complain(removeScratch(s.folder, filepath.Base(s.scratch())))
-	if spool.Gone(s.spool.Dir()) {
+// forgetKept removes what was kept of a job that has left the queue.
+func (s *supervisor) forgetKept(t task) {
+	if t.job.Scratch == "" || s.lock.gone() || spool.Gone(s.spool.Dir()) {
 		return
 	}
 	s.complain(s.spool.View(func(v *spool.View) error {

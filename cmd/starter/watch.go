@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"syscall"
 	"time"
 
 	"fairspool/cmd/internal/operation"
@@ -169,10 +170,19 @@ func (w *watching) enforce(u family.Usage) {
 	if w.kill != nil {
 		return
 	}
-	if v, over := w.limits.over(u); over {
-		w.complain(w.carryOut(func(*classad.Ad) jobpolicy.Verdict { return v }))
-		w.lookAtSpool()
+	v, over := w.limits.over(u)
+	if !over {
+		return
 	}
+	err := w.carryOut(func(*classad.Ad) jobpolicy.Verdict { return v })
+	w.complain(err)
+	if spool.IsFull(err) && v.Subcode == tooMuchDisk {
+		// Only its end makes room for recording that.
+		why := operation.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}
+		w.obey(&leave{why: why, reason: launch.Held, sig: syscall.SIGKILL})
+		return
+	}
+	w.lookAtSpool()
 }
 
 func (s *supervisor) complain(err error) {
