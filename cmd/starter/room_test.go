@@ -102,15 +102,52 @@ func (p *testPool) waiting(script string, pairs ...string) (pool.JobID, pool.Cla
 	return id, c
 }
 
-// TestNoRoomForTheEnd has a job end while the disk of the spool is full: its supervisor goes
-// on trying, and records the end when there is room again.
+// scratchElsewhere puts scratch directories on another disk than the small one.
+func (p *testPool) scratchElsewhere() {
+	p.Helper()
+	dir, err := os.MkdirTemp(filepath.Dir(os.Getenv(smallDisk)), "execute")
+	if err != nil {
+		p.Fatal(err)
+	}
+	p.Cleanup(func() { os.RemoveAll(dir) })
+	if err := os.Chmod(dir, 0o711); err != nil {
+		p.Fatal(err)
+	}
+	p.write("config.toml", fmt.Sprintf("NETWORK_HOSTNAME = \"node1\"\nEXECUTE = %q\n", dir))
+}
+
+// TestReserveForTheEnd has a job end while the disk of the spool is full: its end is recorded all the
+// same, and so is the removal of another job.
+func TestReserveForTheEnd(t *testing.T) {
+	t.Parallel()
+	if !onSmallDisk(t) {
+		return
+	}
+	p := newPool(t)
+	p.scratchElsewhere()
+	id, _ := p.waiting(waits + `exit 4`)
+	release := p.full()
+	defer release()
+	p.open()
+	p.settled()
+	if got, want := p.history(id, "JobStatus", "ExitCode", "NumJobStarts"), "JobStatus=4 ExitCode=4 NumJobStarts=1"; got != want {
+		t.Errorf("the job: %s, want %s", got, want)
+	}
+}
+
+// TestNoRoomForTheEnd has a job end while the disk of the spool is full, and its reserve is gone: its
+// supervisor goes on trying, and records the end when there is room again.
 func TestNoRoomForTheEnd(t *testing.T) {
 	t.Parallel()
 	if !onSmallDisk(t) {
 		return
 	}
 	p := newPool(t)
+	p.scratchElsewhere()
 	id, c := p.waiting(waits + `exit 4`)
+	if err := os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), 0); err != nil {
+		t.Fatal(err)
+	}
 	release := p.full()
 	p.open()
 	p.says("its end (exit code 4) is not recorded yet")
