@@ -52,16 +52,16 @@ func limitsOf(cfg *config.Config, ad, slot *classad.Ad, folder string) limits {
 	asked := allowed(ad, pool.AttrRequestDisk, slot, pool.AttrDisk)
 	if l.strict = cfg.EnforceDiskLimits && asked > 0; l.strict {
 		l.mayUseKB = asked
-	} else if least := scratchLimit(cfg.ScratchLimit, folder); least > 0 {
+	} else if least := maxScratch(cfg.MaxScratchSize, folder); least > 0 {
 		l.mayUseKB = max(least, asked)
 	}
 	return l
 }
 
-// scratchLimit returns how many KB a scratch directory in a folder may hold whatever its job asked
-// for, by SCRATCH_LIMIT in MB; 0: any. By default what is free when the job begins is shared by as
+// maxScratch returns how many KB a scratch directory in a folder may hold whatever its job asked
+// for, by MAX_SCRATCH_SIZE in MB; 0: any. By default what is free when the job begins is shared by as
 // many jobs as the machine has cores and one more, so that all of them together leave something.
-func scratchLimit(mb int64, folder string) int64 {
+func maxScratch(mb int64, folder string) int64 {
 	if mb != 0 {
 		return max(mb, 0) << 10
 	}
@@ -178,7 +178,7 @@ func (l *limits) diskExceeded(kb int64) jobpolicy.Verdict {
 	if l.strict {
 		return exceeded("disk", "request_disk", kb, l.mayUseKB, "KB", tooMuchDisk)
 	}
-	v := exceeded("disk", "SCRATCH_LIMIT", kb, l.mayUseKB, "KB", tooMuchDisk)
+	v := exceeded("disk", "MAX_SCRATCH_SIZE", kb, l.mayUseKB, "KB", tooMuchDisk)
 	v.Reason += "; request_disk asks for more"
 	return v
 }

@@ -37,7 +37,7 @@ func TestLimitsOf(t *testing.T) {
 		{"hard", true, []string{"RequestMemory", "-1", "RequestDisk", `"x"`}, 0, 0, false},
 		{"hard", true, []string{"RequestMemory", "1e300", "RequestDisk", "0"}, 0, 0, false},
 	} {
-		l := limitsOf(&config.Config{MemoryLimitPolicy: c.policy, EnforceDiskLimits: c.disk, ScratchLimit: -1}, adOf(t, c.pairs...), nil, "")
+		l := limitsOf(&config.Config{MemoryLimitPolicy: c.policy, EnforceDiskLimits: c.disk, MaxScratchSize: -1}, adOf(t, c.pairs...), nil, "")
 		if l.memoryMB != c.memory || l.mayUseKB != c.may || l.soft != c.soft {
 			t.Errorf("limitsOf(%s, %v, %v) = %d MB, %d KB, soft %v, want %d, %d, %v", c.policy, c.disk, c.pairs, l.memoryMB, l.mayUseKB, l.soft, c.memory, c.may, c.soft)
 		}
@@ -48,7 +48,7 @@ func TestLimitsOf(t *testing.T) {
 // none, is limited by the slot.
 func TestLimitsOfSlot(t *testing.T) {
 	t.Parallel()
-	cfg := &config.Config{MemoryLimitPolicy: "hard", EnforceDiskLimits: true, ScratchLimit: -1}
+	cfg := &config.Config{MemoryLimitPolicy: "hard", EnforceDiskLimits: true, MaxScratchSize: -1}
 	for _, c := range []struct {
 		memory, disk, has string
 		wantMB, wantKB    int64
@@ -67,10 +67,10 @@ func TestLimitsOfSlot(t *testing.T) {
 	}
 }
 
-// TestScratchLimit holds that a scratch directory has a limit by default, which is no limit for other
+// TestMaxScratchSize holds that a scratch directory has a limit by default, which is no limit for other
 // files and of which a job may ask for more, and that what the job asks for is the limit where that is
 // enforced.
-func TestScratchLimit(t *testing.T) {
+func TestMaxScratchSize(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		mb        int64
@@ -88,7 +88,7 @@ func TestScratchLimit(t *testing.T) {
 		{-1, true, "1024", "undefined", 1024, true},
 		{100, true, "0", "undefined", 100 << 10, false},
 	} {
-		cfg := &config.Config{EnforceDiskLimits: c.enforce, ScratchLimit: c.mb}
+		cfg := &config.Config{EnforceDiskLimits: c.enforce, MaxScratchSize: c.mb}
 		l := limitsOf(cfg, adOf(t, "RequestDisk", c.asks), adOf(t, "Disk", c.has), "")
 		if l.mayUseKB != c.want || l.strict != c.strict || len(l.rlimits()) > 0 != c.strict || l.diskBy() != "" != c.strict {
 			t.Errorf("limitsOf(%+v) = %d KB, strict %v", c, l.mayUseKB, l.strict)
@@ -101,7 +101,7 @@ func TestScratchLimit(t *testing.T) {
 	}
 	free := int64(st.Bavail) * st.Bsize >> 10
 	for _, folder := range []string{dir, dir + "/execute"} {
-		if kb := scratchLimit(0, folder); kb < 1 || kb > 2*free/int64(1+runtime.NumCPU()) {
+		if kb := maxScratch(0, folder); kb < 1 || kb > 2*free/int64(1+runtime.NumCPU()) {
 			t.Errorf("of %d KB on %s a job may have %d, want a share", free, folder, kb)
 		}
 	}

@@ -81,7 +81,7 @@ type Config struct {
 	MaxJobRetirementTime  string        // MAXJOBRETIREMENTTIME, an expression
 	MemoryLimitPolicy     string        // CGROUP_MEMORY_LIMIT_POLICY
 	EnforceDiskLimits     bool          // STARTD_ENFORCE_DISK_LIMITS
-	ScratchLimit          int64         // SCRATCH_LIMIT, in MB; 0: a share of what is free; below: none
+	MaxScratchSize        int64         // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
 	AssignCPUAffinity     bool          // ASSIGN_CPU_AFFINITY
 	NobodySlotUser        string        // NOBODY_SLOT_USER; empty: nobody runs jobs of unknown owners
 	BaseCgroup            string        // BASE_CGROUP; empty: jobs have none of their own
