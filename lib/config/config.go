@@ -25,7 +25,7 @@ type Config struct {
 	Spool             string   // SPOOL; empty: the command's own default
 	Execute           string   // EXECUTE; empty: the folder execute of the spool
 	AllowNetworkSpool bool     // ALLOW_NETWORK_SPOOL
-	Administrators    []string // ADMINISTRATORS
+	Administrators    []string // ADMINISTRATORS: users, and Unix groups with an @ before them; see Administers
 	DetectSlots       bool     // DETECT_SLOTS
 	Hostname          string   // NETWORK_HOSTNAME; empty: the host's name
 
@@ -94,6 +94,13 @@ type Config struct {
 	AppendRank           string        // APPEND_RANK, an expression; empty: none
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
 
+	// Bounds of what an owner may have in the queue.
+	MaxJobsPerOwner       int           // MAX_JOBS_PER_OWNER
+	MaxJobsPerSubmission  int           // MAX_JOBS_PER_SUBMISSION
+	MaxClustersPerOwner   int           // MAX_CLUSTERS_PER_OWNER
+	MaxSpoolBytesPerOwner int64         // MAX_SPOOL_BYTES_PER_OWNER
+	Requirements          []Requirement // SUBMIT_REQUIREMENT_NAMES and the keys of RequirementKeys, in the order of the names
+
 	NotifyCommand []string      // NOTIFY_COMMAND; none: the machine's mail command
 	NotifyTimeout time.Duration // NOTIFY_COMMAND_TIMEOUT
 	EmailDomain   string        // EMAIL_DOMAIN; empty: mail goes to users of this machine
@@ -133,6 +140,9 @@ type Config struct {
 	acceptSurplus bool     // GROUP_ACCEPT_SURPLUS
 	autoregroup   bool     // GROUP_AUTOREGROUP
 	ofGroups      []*groupSettings
+
+	requirementNames []string // SUBMIT_REQUIREMENT_NAMES
+	ofRequirements   []setting
 
 	said  []setting         // what With begins with
 	where map[string]origin // where each key was set

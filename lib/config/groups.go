@@ -45,6 +45,7 @@ type groupSettings struct {
 	static, dynamic  *float64
 	factor           float64
 	surplus, regroup *bool
+	members          *[]string // of [groups.NAME]
 }
 
 // groupKey returns which of GroupKeys a key is, and the group's name.
@@ -166,11 +167,17 @@ func (c *Config) settingsOf(group string) *groupSettings {
 
 // setOfGroup stores the checked value of a key of a group's.
 func (c *Config) setOfGroup(k GroupKey, key, group string, v any) {
+	s := c.groupSettingsOf(group, key)
+	s.keys[k.Name] = key
+	k.setGroup(s, v)
+}
+
+// groupSettingsOf returns what is said of a group, of which a key speaks.
+func (c *Config) groupSettingsOf(group, key string) *groupSettings {
 	s := c.settingsOf(group)
 	if s == nil {
 		s = &groupSettings{name: group, key: key, keys: map[string]string{}}
 		c.ofGroups = append(c.ofGroups, s)
 	}
-	s.keys[k.Name] = key
-	k.setGroup(s, v)
+	return s
 }

@@ -97,6 +97,8 @@ const (
 	maxSeconds = 1e9
 	// maxFactor keeps every product with a priority within the range of numbers.
 	maxFactor = 1e100
+	// maxSpoolBytes is as far as floating point counts.
+	maxSpoolBytes = 1 << 53
 	// maxInteger is the largest integer that a 32-bit reader of ads takes.
 	maxInteger = math.MaxInt32
 )
@@ -179,8 +181,8 @@ var Keys = []Key{
 	{Name: "ALLOW_NETWORK_SPOOL", Kind: Boolean, Default: false,
 		Help: "Whether the spool may lie on a network file system, where locks may not hold.",
 		set:  func(c *Config, v any) { c.AllowNetworkSpool = v.(bool) }},
-	{Name: "ADMINISTRATORS", Kind: Names, Default: []string(nil), check: userName,
-		Help: "Users who may change accounting and submit for others, beside root and the spool's owner.",
+	{Name: "ADMINISTRATORS", Kind: Names, Default: []string(nil), check: memberName,
+		Help: "Users, and Unix groups with an @ before them, who may change accounting and submit for others, beside root and the spool's owner.",
 		set:  func(c *Config, v any) { c.Administrators = v.([]string) }},
 	{Name: "NETWORK_HOSTNAME", Kind: String, Default: "", check: domainName,
 		Help: "The name of this machine in slot ads. Empty: its host name.",
@@ -338,6 +340,21 @@ var Keys = []Key{
 	{Name: "APPEND_RANK", Kind: Expression, Default: "",
 		Help: "What is added to every job's Rank. Empty: nothing.",
 		set:  func(c *Config, v any) { c.AppendRank = v.(string) }},
+	{Name: "MAX_JOBS_PER_OWNER", Kind: Integer, Default: int64(20_000_000), Unit: "jobs", Least: 1, Most: maxInteger,
+		Help: "How many jobs an owner may have in the queue. Jobs that are still to come wait until there is room.",
+		set:  func(c *Config, v any) { c.MaxJobsPerOwner = int(v.(int64)) }},
+	{Name: "MAX_JOBS_PER_SUBMISSION", Kind: Integer, Default: int64(10_000_000), Unit: "jobs", Least: 1, Most: maxInteger,
+		Help: "How many jobs one submission may put into the queue. Jobs that are still to come do not count.",
+		set:  func(c *Config, v any) { c.MaxJobsPerSubmission = int(v.(int64)) }},
+	{Name: "MAX_CLUSTERS_PER_OWNER", Kind: Integer, Default: int64(1_000_000), Unit: "clusters", Least: 1, Most: maxInteger,
+		Help: "How many clusters an owner may have in the queue.",
+		set:  func(c *Config, v any) { c.MaxClustersPerOwner = int(v.(int64)) }},
+	{Name: "MAX_SPOOL_BYTES_PER_OWNER", Kind: Integer, Default: int64(8 << 30), Unit: "bytes", Least: 1, Most: maxSpoolBytes,
+		Help: "How many bytes an owner's jobs may take in the spool, as they were submitted: the lines of their ads, and what jobs that are still to come are made from.",
+		set:  func(c *Config, v any) { c.MaxSpoolBytesPerOwner = v.(int64) }},
+	{Name: requirementNames, Kind: Names, Default: []string(nil), check: requirementName,
+		Help: "The names of what jobs have to meet to be taken into the queue, in the order in which submit looks at them. Each has a key SUBMIT_REQUIREMENT_ with the name behind it.",
+		set:  func(c *Config, v any) { c.requirementNames = v.([]string) }},
 	{Name: "SUBMIT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 86400,
 		Help: "How long a command may run whose output a submit description includes or takes items from; then it is killed.",
 		set:  func(c *Config, v any) { c.SubmitCommandTimeout = seconds(v) }},

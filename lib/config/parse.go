@@ -51,6 +51,9 @@ func build(said []setting) (Config, error) {
 	if err := c.groups(); err != nil {
 		return Config{}, err
 	}
+	if err := c.requirements(); err != nil {
+		return Config{}, err
+	}
 	c.shipComplexes()
 	if err := c.growTree(); err != nil {
 		return Config{}, err
@@ -132,6 +135,10 @@ func (c *Config) takeNamed(s setting) error {
 			k.setLimit(c, of, v.(float64))
 		}
 		return err
+	}
+	if _, _, ok := requirementKey(s.name, nil); ok {
+		c.ofRequirements = append(c.ofRequirements, s)
+		return nil
 	}
 	if table := tableOf(s.name); table != "" {
 		return fmt.Errorf("belongs into table [%s]", table)
@@ -229,6 +236,10 @@ func (r *reader) inside(table string, p toml.Primitive) []setting {
 		all, inner := value.(map[string]any)
 		if inner && table == "sge" && slices.Contains(sgeTables, name) {
 			said = append(said, r.records(name, keys[name], all)...)
+			continue
+		}
+		if inner && table == groupTable {
+			said = append(said, r.groupMembers(name, keys[name])...)
 			continue
 		}
 		if _, kind := credentialKind(name); kind && inner && table == "maui" {

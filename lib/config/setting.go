@@ -107,6 +107,9 @@ func (s setting) identity() string {
 	if k, group, ok := groupKey(s.name); ok && s.table == "" {
 		return k.Name + " " + strings.ToLower(group)
 	}
+	if s.table == groupTable {
+		return strings.ToLower(s.key())
+	}
 	return current(s.key())
 }
 

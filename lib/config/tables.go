@@ -20,8 +20,9 @@ type policyTable struct {
 // policyTables are the tables by name.
 func policyTables() map[string]policyTable {
 	return map[string]policyTable{
-		"maui": {MauiKeys, laterMaui, (*Config).takeMaui},
-		"sge":  {SGEKeys, laterSGE, (*Config).takeSGE},
+		groupTable: {named: (*Config).takeGroup},
+		"maui":     {MauiKeys, laterMaui, (*Config).takeMaui},
+		"sge":      {SGEKeys, laterSGE, (*Config).takeSGE},
 	}
 }
 

@@ -28,15 +28,14 @@ const (
 // Why macros have no meaning here that control in HTCondor what users do: nothing takes their
 // place here.
 const (
-	noControl           = "a control that is dropped: "
-	droppedRequirements = noControl + "submit takes jobs that HTCondor would refuse"
-	droppedTransforms   = noControl + "jobs stay as submit makes them"
-	droppedPolicies     = noControl + "only a job's own expressions hold, release, remove or vacate it"
-	droppedLimits       = noControl + "there is no such limit"
-	droppedAttributes   = noControl + "prio(1) has a list of its own of what users may not set"
-	partOfRequirement   = "part of what SUBMIT_REQUIREMENT_NAMES names, which is dropped"
-	partOfTransform     = "part of what JOB_TRANSFORM_NAMES names, which is dropped"
-	partOfPolicy        = "part of an expression SYSTEM_PERIODIC_..., which is dropped"
+	noControl         = "a control that is dropped: "
+	droppedTransforms = noControl + "jobs stay as submit makes them"
+	droppedPolicies   = noControl + "only a job's own expressions hold, release, remove or vacate it"
+	droppedLimits     = noControl + "there is no such limit"
+	droppedAttributes = noControl + "prio(1) has a list of its own of what users may not set"
+	noRequirement     = "SUBMIT_REQUIREMENT_NAMES does not name it"
+	partOfTransform   = "part of what JOB_TRANSFORM_NAMES names, which is dropped"
+	partOfPolicy      = "part of an expression SYSTEM_PERIODIC_..., which is dropped"
 )
 
 // families says by patterns of names, in capitals, why macros have no meaning here.
@@ -69,10 +68,10 @@ var families = []struct{ patterns, why string }{
 	{"PERIODIC_CHECKPOINT CKPT_* *CKPT*", noCkpt},
 	{"NUM_CPUS MEMORY NUM_SLOTS* SLOT_TYPE_* SLOT1_* MAX_NUM_CPUS MAX_SLOT_TYPES COUNT_HYPERTHREAD_CPUS RESERVED_* STARTD_ATTRS STARTD_EXPRS STARTD_JOB_EXPRS STARTD_JOB_ATTRS STARTD_SLOT_ATTRS STARTD_CRON_* STARTD_* MUST_MODIFY_REQUEST_EXPRS MODIFY_REQUEST_EXPR_* CONSUMPTION* NUM_CLAIMS MACHINE_RESOURCE_* RUNBENCHMARKS BENCHMARKS_* SLOT*_USER VIRTUAL_MACHINE_* NUM_VIRTUAL_* CONSOLE_DEVICES DETECTED_*", slotShape},
 	{"SLOTWEIGHT", "SLOT_WEIGHT is the macro that counts; SlotWeight is an attribute of slot ads"},
-	{"SUBMIT_REQUIREMENT_NAMES", droppedRequirements}, {"SUBMIT_REQUIREMENT_*", partOfRequirement},
+	{"SUBMIT_REQUIREMENT_NAMES MAX_JOBS_PER_OWNER MAX_JOBS_PER_SUBMISSION", ""}, {"SUBMIT_REQUIREMENT_*", noRequirement},
 	{"JOB_TRANSFORM_NAMES", droppedTransforms}, {"JOB_TRANSFORM_*", partOfTransform},
 	{"SYSTEM_PERIODIC_HOLD SYSTEM_PERIODIC_RELEASE SYSTEM_PERIODIC_REMOVE SYSTEM_PERIODIC_VACATE", droppedPolicies}, {"SYSTEM_PERIODIC_*", partOfPolicy},
-	{"MAX_JOBS_PER_OWNER MAX_JOBS_PER_SUBMISSION MAX_JOBS_SUBMITTED MAX_JOBS_RUNNING SUBMIT_MAX_PROCS_IN_CLUSTER SUBMIT_ALLOW_GETENV", droppedLimits},
+	{"MAX_JOBS_SUBMITTED MAX_JOBS_RUNNING SUBMIT_MAX_PROCS_IN_CLUSTER SUBMIT_ALLOW_GETENV", droppedLimits},
 	{"IMMUTABLE_JOB_ATTRS PROTECTED_JOB_ATTRS SECURE_JOB_ATTRS", droppedAttributes},
 	{"SUBMIT_EXPRS SUBMIT_ATTRS SYSTEM_SUBMIT_ATTRS APPEND_* DEFAULT_RANK* DEFAULT_UNIVERSE JOB_DEFAULT_NOTIFICATION SUBMIT_* SYSTEM_JOB_MACHINE_ATTRS JOB_REQUIREMENTS* WARN_ON_UNUSED_SUBMIT_FILE_MACROS", submitSide},
 	{"MAX_PENDING_* JOB_START_* JOB_STOP_*", jobStarts},

@@ -86,6 +86,57 @@ func (v *conversion) groupKeys() error {
 	return nil
 }
 
+// requirements takes over SUBMIT_REQUIREMENT_NAMES, and what each of the names has to say. All of
+// it or none is taken: without its expression a name means nothing.
+func (v *conversion) requirements(names condorconfig.Macro) error {
+	x, err := v.Expand(names)
+	if err != nil {
+		return err
+	}
+	type part struct {
+		tomlLine
+		m condorconfig.Macro
+		x condorconfig.Expansion
+	}
+	var parts []part
+	list := condorconfig.List(x.Text)
+	text := "SUBMIT_REQUIREMENT_NAMES = " + tomlList(list) + "\n"
+	for _, name := range list {
+		for _, k := range slices.Backward(config.RequirementKeys) {
+			key := "SUBMIT_REQUIREMENT_" + name + k.Name
+			m, ok := v.first([]string{key})
+			if !ok {
+				continue
+			}
+			x, err := v.Expand(m)
+			if err != nil {
+				return err
+			}
+			value, err := tomlOf(k.Kind, x.Text)
+			if len(x.Unknown) > 0 {
+				err = fmt.Errorf("depends on %s, which only HTCondor knows; write the value", strings.Join(x.Unknown, ", "))
+			}
+			if err != nil {
+				v.refuse(config.Key{}, m, err.Error())
+				v.refuse(config.Key{}, names, key+": "+err.Error())
+				return nil
+			}
+			line := tomlLine{key: key, value: value, from: m.Place.String()}
+			text += line.key + " = " + line.value + "\n"
+			parts = append(parts, part{line, m, x})
+		}
+	}
+	if _, err := config.Parse("", []byte(text)); err != nil {
+		v.refuse(config.Key{}, names, reasonOf(err, "SUBMIT_REQUIREMENT_NAMES"))
+		return nil
+	}
+	v.add(tomlLine{key: "SUBMIT_REQUIREMENT_NAMES", value: tomlList(list), from: names.Place.String()}, names, x)
+	for _, p := range parts {
+		v.add(p.tomlLine, p.m, p.x)
+	}
+	return nil
+}
+
 // withParents returns the group and those it is in.
 func withParents(group string) []string {
 	names := []string{group}
