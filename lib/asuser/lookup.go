@@ -131,26 +131,42 @@ func GroupID(name string) (gid int, known bool) {
 	if !isName(name) {
 		return 0, false
 	}
-	text, _ := os.ReadFile(groupFile)
-	if gid, known = groupNamed(text, name); known {
-		return gid, true
-	}
-	text, err := ask("getent", "group", name)
-	if err != nil {
-		return 0, false
-	}
-	return groupNamed(text, name)
+	_, gid, known = findGroup(name, func(n string, _ int) bool { return n == name })
+	return gid, known
 }
 
-func groupNamed(text []byte, name string) (gid int, known bool) {
+// GroupName returns the name of the group with that id; false for one that is not known, also
+// because nobody could be asked.
+func GroupName(gid int) (name string, known bool) {
+	name, _, known = findGroup(strconv.Itoa(gid), func(_ string, id int) bool { return id == gid })
+	return name, known
+}
+
+// findGroup returns the group that is meant by key.
+func findGroup(key string, meant func(name string, gid int) bool) (name string, gid int, known bool) {
+	text, _ := os.ReadFile(groupFile)
+	if name, gid, known = groupIn(text, meant); known {
+		return name, gid, true
+	}
+	text, err := ask("getent", "group", key)
+	if err != nil {
+		return "", 0, false
+	}
+	return groupIn(text, meant)
+}
+
+// groupIn returns the first group in the text of a group(5) file that is meant.
+func groupIn(text []byte, meant func(name string, gid int) bool) (name string, gid int, known bool) {
 	for line := range bytes.Lines(text) {
-		if f := strings.Split(string(line), ":"); len(f) >= 3 && f[0] == name {
-			if gid, ok := number(f[2]); ok {
-				return gid, true
-			}
+		f := strings.Split(string(line), ":")
+		if len(f) < 3 || !isName(f[0]) {
+			continue
+		}
+		if gid, ok := number(f[2]); ok && meant(f[0], gid) {
+			return f[0], gid, true
 		}
 	}
-	return 0, false
+	return "", 0, false
 }
 
 // number reads an id. The highest is that of nobody at all.

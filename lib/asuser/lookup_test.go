@@ -97,8 +97,8 @@ func TestGroups(t *testing.T) {
 		t.Errorf("groupsIn = %v, want %v", got, want)
 	}
 	for name, want := range map[string]int{"staff": 50, "many": 60, "odd": -1, "wide": -1, "none": -1} {
-		if got, known := groupNamed(text, name); known != (want >= 0) || known && got != want {
-			t.Errorf("groupNamed(%s) = %d, %v, want %d", name, got, known, want)
+		if _, got, known := groupIn(text, func(n string, _ int) bool { return n == name }); known != (want >= 0) || known && got != want {
+			t.Errorf("groupIn(%s) = %d, %v, want %d", name, got, known, want)
 		}
 	}
 	answers(t, map[string]string{"getent": `test "$*" = "group far" && echo far:x:70: || exit 2`})

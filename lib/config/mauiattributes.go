@@ -30,6 +30,7 @@ const (
 	wantTime  = "seconds, HH:MM:SS or DD:HH:MM:SS"
 	wantLimit = "a number, or SOFT,HARD"
 	wantName  = "a name"
+	wantList  = "names, with & or ^ behind them or nothing"
 )
 
 // MauiAttributes is every attribute, in the order of the manual page.
@@ -51,8 +52,18 @@ var MauiAttributes = append([]MauiAttribute{
 			return note, ok
 		}},
 	{Name: "FSTARGET", Wants: "a number, with +, -, ^ or % behind it or nothing", Help: "Which percentage of the pool it should have used.", take: takeFSTarget},
-	{Name: "QDEF", Wants: wantName, Help: "The QOS of jobs that ask for none.", take: takeQDef},
-	{Name: "QLIST", Wants: "names, with & or ^ behind them or nothing", Help: "Which QOS its jobs may ask for.", take: takeQList},
+	{Name: "QDEF", Wants: wantName, Help: "The QOS of jobs that ask for none.",
+		take: first(func(c *maui.Credential) *string { return &c.QDef })},
+	{Name: "QLIST", Wants: wantList, Help: "Which QOS its jobs may ask for.",
+		take: list(func(c *maui.Credential) (*[]string, *byte) { return &c.QList, &c.QListMode })},
+	{Name: "ADEF", Only: []maui.Kind{maui.User, maui.Group}, Wants: wantName, Help: "The account of jobs that name none.",
+		take: first(func(c *maui.Credential) *string { return &c.Accounts.Default })},
+	{Name: "ALIST", Only: []maui.Kind{maui.User, maui.Group}, Wants: wantList, Help: "Which accounts its jobs may name.",
+		take: list(func(c *maui.Credential) (*[]string, *byte) { return &c.Accounts.Names, &c.Accounts.Mode })},
+	{Name: "CDEF", Only: []maui.Kind{maui.User, maui.Group, maui.Account}, Wants: wantName, Help: "The class of jobs that name none.",
+		take: first(func(c *maui.Credential) *string { return &c.Classes.Default })},
+	{Name: "CLIST", Only: []maui.Kind{maui.User, maui.Group, maui.Account}, Wants: wantList, Help: "Which classes its jobs may name.",
+		take: list(func(c *maui.Credential) (*[]string, *byte) { return &c.Classes.Names, &c.Classes.Mode })},
 	{Name: "DEFAULT.WCLIMIT", Only: []maui.Kind{maui.Class}, Wants: wantTime, Help: "The time limit of jobs that name none.",
 		take: duration(func(c *maui.Credential, d time.Duration) { c.WCLimit = d })},
 }, mauiLimits()...)
@@ -80,7 +91,7 @@ func mauiLimits() []MauiAttribute {
 
 // laterAttributes are attributes that Maui knows and this version does not serve.
 var laterAttributes = laterNames(`PLIST=[ALL] PDEF FLAGS JOBFLAGS QFLAGS MAXJOBPERUSER=0 MAXNODEPERUSER=0 MAXPROCPERUSER=0
-	MAX.WCLIMIT=-1 CLASSWEIGHT=0 FSCAP=0 ALIST ADEF CLIST CDEF HOSTLIST EMAILADDRESS OVERRUN=0`)
+	MAX.WCLIMIT=-1 CLASSWEIGHT=0 FSCAP=0 HOSTLIST EMAILADDRESS OVERRUN=0`)
 
 // whole makes take of an attribute that is a whole number, as C reads it.
 func whole(set func(*maui.Credential, int64)) func(*maui.Credential, string, bool) (string, bool) {
@@ -187,26 +198,33 @@ func takeFSTarget(c *maui.Credential, value string, _ bool) (note string, ok boo
 	return note, true
 }
 
-func takeQDef(c *maui.Credential, value string, _ bool) (note string, ok bool) {
-	names := mauicfg.List(value)
-	if len(names) == 0 {
-		return fmt.Sprintf("%q: want a name", value), false
+// first makes take of an attribute that is the name of a default.
+func first(of func(*maui.Credential) *string) func(*maui.Credential, string, bool) (string, bool) {
+	return func(c *maui.Credential, value string, _ bool) (note string, ok bool) {
+		names := mauicfg.List(value)
+		if len(names) == 0 {
+			return fmt.Sprintf("%q: want a name", value), false
+		}
+		if *of(c) = names[0]; len(names) > 1 {
+			note = fmt.Sprintf("%q: the first of them counts", value)
+		}
+		return note, true
 	}
-	if c.QDef = names[0]; len(names) > 1 {
-		note = fmt.Sprintf("%q: the first of them counts", value)
-	}
-	return note, true
 }
 
-func takeQList(c *maui.Credential, value string, _ bool) (note string, ok bool) {
-	list, mode := value, byte(0)
-	if end := value[max(len(value)-1, 0):]; end == "&" || end == "^" {
-		list, mode = value[:len(value)-1], end[0]
+// list makes take of an attribute that is a list of names.
+func list(of func(*maui.Credential) (*[]string, *byte)) func(*maui.Credential, string, bool) (string, bool) {
+	return func(c *maui.Credential, value string, _ bool) (note string, ok bool) {
+		text, mode := value, byte(0)
+		if end := value[max(len(value)-1, 0):]; end == "&" || end == "^" {
+			text, mode = value[:len(value)-1], end[0]
+		}
+		names := mauicfg.List(text)
+		if len(names) == 0 {
+			return fmt.Sprintf("%q: want names", value), false
+		}
+		to, of := of(c)
+		*to, *of = names, mode
+		return "", true
 	}
-	names := mauicfg.List(list)
-	if len(names) == 0 {
-		return fmt.Sprintf("%q: want names", value), false
-	}
-	c.QList, c.QListMode = names, mode
-	return "", true
 }

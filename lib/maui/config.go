@@ -75,10 +75,20 @@ type Credential struct {
 	// QListMode is what stands behind QLIST: 0, '&' (nothing that this list does not have)
 	// or '^' (nothing but this list).
 	QListMode byte
+	Accounts  List // of a user or group: ADEF, ALIST
+	Classes   List // of a user, group or account: CDEF, CLIST
 
 	Limits    [Limits]Bound // MAXJOB and the like: of what runs
 	IdleLimit [Limits]Bound // MAXIJOB and the like: of what waits and is considered
 	WCLimit   time.Duration // of a class, DEFAULT.WCLIMIT: the limit of jobs that name none; 0: none
+}
+
+// List is which accounts or classes a credential gives its jobs: ALIST or CLIST, with what
+// stands behind it as of a QLIST, and ADEF or CDEF.
+type List struct {
+	Names   []string
+	Mode    byte
+	Default string // empty: none
 }
 
 // FSMode says which way a fair share target counts.

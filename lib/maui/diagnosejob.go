@@ -133,7 +133,7 @@ func (e equation) qos() []string {
 // it is called: by user, group, account and class, each one's own before the DEFAULT of its
 // kind; nothing if there is none.
 func (e equation) giver(is func(Credential) bool) (string, Credential) {
-	for _, k := range givers {
+	for _, k := range givers[QOS] {
 		for _, name := range [...]string{e.job.names().of(k), DefaultName} {
 			if c := e.config.Credentials[k][name]; is(c) {
 				return credentialName(k, name), c

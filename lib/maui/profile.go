@@ -126,7 +126,7 @@ func (c *Config) target(n names, of func(Credential) float64) float64 {
 	if t := of(c.Credentials[QOS][n.qos]); t > 0 || c.Compatible {
 		return max(bounded(t), 0)
 	}
-	for _, k := range givers {
+	for _, k := range givers[QOS] {
 		for _, name := range [...]string{n.of(k), DefaultName} {
 			if t := of(c.Credentials[k][name]); t > 0 {
 				return bounded(t)

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -13,24 +12,6 @@ import (
 	"fairspool/lib/sge"
 	"fairspool/lib/submitfile"
 )
-
-// SGERights are what Grid Engine lets people ask for their jobs (qsub(1), qalter(1)): who may
-// raise a priority or set a deadline, and which projects, departments and parallel
-// environments there are for whom. They are the same for new jobs and for those in the queue.
-type SGERights struct {
-	Config *sge.Config
-	Owner  string // whose the job is
-	Admin  bool   // whether who asks is an administrator
-	// InGroup tells whether the owner belongs to a Unix group. The error is that this
-	// cannot be told.
-	InGroup func(group string) (bool, error)
-}
-
-// SGERightsOf returns the rights for the jobs of an owner; false where the policy is another
-// one, which asks for none.
-func SGERightsOf(cfg *config.Config, owner string, admin bool) (SGERights, bool) {
-	return SGERights{&cfg.SGE, owner, admin, groupsOf(owner)}, IsSGE(cfg)
-}
 
 // IsSGE tells whether JOB_PRIORITY_POLICY is Grid Engine's.
 func IsSGE(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "sge" }
@@ -43,41 +24,18 @@ func PriorityBounds(cfg *config.Config) (least, most int64) {
 	return math.MinInt32, math.MaxInt32
 }
 
-// SGERefusal is why an attribute of a job cannot be what is asked for.
-type SGERefusal struct {
-	Attr string
-	Why  error // without the attribute's name
-}
-
-func (r *SGERefusal) Error() string { return r.Attr + ": " + r.Why.Error() }
-
-func (r *SGERefusal) Unwrap() error { return r.Why }
-
-// sgeRule returns why an attribute of a job cannot be what it is after a change, or missing.
-type sgeRule func(r SGERights, before, after *classad.Ad) error
-
-var sgeRules = []struct {
-	attr  string
-	with  string // another attribute on which the rule looks; empty: none
-	allow sgeRule
-}{
-	{pool.AttrJobPrio, "", SGERights.priority},
-	{sge.AttrDeadline, "", SGERights.deadline},
-	{sge.AttrJobShare, "", SGERights.jobShare},
-	{pool.AttrProject, "", SGERights.project},
-	{sge.AttrDepartment, "", SGERights.department},
-	{pool.AttrUnixGroup, "", SGERights.unixGroup},
-	{sge.AttrParallelSlots, "", SGERights.slots},
-	{sge.AttrParallelEnvironment, sge.AttrParallelSlots, SGERights.environment},
-}
-
-// SGERuled returns the attributes that there are rules for.
-func SGERuled(c *sge.Config) []string {
-	var attrs []string
-	for _, rule := range sgeRules {
-		attrs = append(attrs, rule.attr)
-	}
-	return append(attrs, slotsRequests(c)...)
+// sgeRules are those of qsub(1) and qalter(1): who may raise a priority or set a deadline, and
+// which projects, departments and parallel environments there are for whom. They are the same
+// for new jobs and for those in the queue.
+var sgeRules = []rule{
+	{pool.AttrJobPrio, nil, Rights.priority},
+	{sge.AttrDeadline, nil, Rights.deadline},
+	{sge.AttrJobShare, nil, Rights.jobShare},
+	{pool.AttrProject, nil, Rights.project},
+	{sge.AttrDepartment, nil, Rights.department},
+	{pool.AttrUnixGroup, nil, Rights.unixGroup},
+	{sge.AttrParallelSlots, nil, Rights.slots},
+	{sge.AttrParallelEnvironment, []string{sge.AttrParallelSlots}, Rights.environment},
 }
 
 // slotsRequests are the requests for slots, by name and shortcut.
@@ -91,57 +49,31 @@ func slotsRequests(c *sge.Config) []string {
 	return list
 }
 
-// Submit returns why a job with such an ad cannot be submitted: a *SGERefusal, or an error
-// that keeps this from being told.
-func (r SGERights) Submit(ad *classad.Ad) error { return r.Change(classad.New(), ad, nil) }
-
-// Change returns why some attributes of a job cannot become what they are in another ad; nil
-// for all attributes that there are rules for. The error is as that of Submit.
-func (r SGERights) Change(before, after *classad.Ad, attrs []string) error {
-	meant := func(attr string) bool {
-		isIt := func(a string) bool { return strings.EqualFold(a, attr) }
-		return attrs == nil || slices.ContainsFunc(attrs, isIt)
-	}
-	for _, rule := range sgeRules {
-		if !meant(rule.attr) && !meant(rule.with) {
-			continue
-		}
-		if err := rule.allow(r, before, after); err != nil {
-			return &SGERefusal{rule.attr, err}
-		}
-	}
-	asked := func(attr string) bool { return after.Has(attr) && meant(attr) }
-	for _, attr := range slotsRequests(r.Config) {
+// slotsAsked refuses requests for slots, as resources are requested.
+func (r Rights) slotsAsked(after *classad.Ad, asked func(attr string) bool) error {
+	for _, attr := range slotsRequests(&r.Config.SGE) {
 		if asked(attr) && !isUndefined(after, attr) {
-			return &SGERefusal{attr, errors.New("slots cannot be requested like that: use parallel_slots")}
-		}
-	}
-	return r.requests(after, asked)
-}
-
-// requests refuses amounts that a complex does not have by its type. Of what is no constant
-// nobody can tell before the queue is ranked.
-func (r SGERights) requests(after *classad.Ad, asked func(attr string) bool) error {
-	for i, x := range r.Config.Complexes {
-		for _, attr := range requestsFor(x) {
-			v, constant := constantOf(after, attr)
-			if !asked(attr) || !constant || v.Kind() == classad.KindUndefined {
-				continue
-			}
-			if want := r.Config.Wants(i, attr, v); want != "" {
-				return &SGERefusal{attr, fmt.Errorf("%s: the complex %s wants %s", written(after, attr), x.Name, want)}
-			}
+			return &Refusal{attr, errors.New("slots cannot be requested like that: use parallel_slots")}
 		}
 	}
 	return nil
 }
 
-// SGERequests returns the attributes that are requests for complexes.
-func SGERequests(c *sge.Config) (attrs []string) {
-	for _, x := range c.Complexes {
-		attrs = append(attrs, requestsFor(x)...)
+// requests refuses amounts that a complex does not have by its type. Of what is no constant
+// nobody can tell before the queue is ranked.
+func (r Rights) requests(after *classad.Ad, asked func(attr string) bool) error {
+	for i, x := range r.Config.SGE.Complexes {
+		for _, attr := range requestsFor(x) {
+			v, constant := constantOf(after, attr)
+			if !asked(attr) || !constant || v.Kind() == classad.KindUndefined {
+				continue
+			}
+			if want := r.Config.SGE.Wants(i, attr, v); want != "" {
+				return &Refusal{attr, fmt.Errorf("%s: the complex %s wants %s", written(after, attr), x.Name, want)}
+			}
+		}
 	}
-	return attrs
+	return nil
 }
 
 // requestsFor are the requests for a complex, by name and shortcut.

@@ -23,9 +23,25 @@ var rightsConfig = sge.Config{
 	Usersets:    map[string]sge.Userset{"deadlineusers": {Entries: []string{"@hpc"}}, "staff": {Entries: []string{"carol", "@hpc"}}, "guests": {Entries: []string{"bob"}}},
 }
 
-// inHPC is what alice and carol know of Unix groups: carol is in hpc.
-func inHPC(owner string) func(string) (bool, error) {
-	return func(group string) (bool, error) { return owner == "carol" && group == "hpc", nil }
+// sgeRights are the rights for jobs of an owner in that pool; carol is in the Unix group hpc.
+func sgeRights(owner string, admin bool) Rights {
+	return RightsOf(&config.Config{JobPriorityPolicy: "sge", SGE: rightsConfig}, owner, admin, owner, func(user string) (groups []string, err error) {
+		if user == "carol" {
+			groups = []string{"hpc"}
+		}
+		return groups, nil
+	})
+}
+
+// submitted returns the ad of a job of an owner as submit makes it.
+func submitted(t *testing.T, owner, text string) *classad.Ad {
+	t.Helper()
+	ad := parsedAd(t, text)
+	ad.SetString("Owner", owner)
+	if owner == "carol" && !ad.Has("UnixGroup") {
+		ad.SetString("UnixGroup", "hpc")
+	}
+	return ad
 }
 
 func parsedAd(t *testing.T, text string) *classad.Ad {
@@ -91,11 +107,11 @@ func TestSGERights(t *testing.T) {
 			c.admin = c.want
 		}
 		for _, admin := range []bool{false, true} {
-			r, want, got := SGERights{&rightsConfig, c.owner, admin, inHPC(c.owner)}, c.want, ""
+			r, want, got := sgeRights(c.owner, admin), c.want, ""
 			if admin {
 				want = c.admin
 			}
-			if err := r.Submit(parsedAd(t, c.ad)); err != nil {
+			if err := r.Submit(submitted(t, c.owner, c.ad)); err != nil {
 				got = err.Error()
 			}
 			if got != want {
@@ -107,7 +123,7 @@ func TestSGERights(t *testing.T) {
 
 // TestSGEChanges: only what changes is looked at, and what it goes with.
 func TestSGEChanges(t *testing.T) {
-	r := SGERights{&rightsConfig, "alice", false, inHPC("alice")}
+	r := sgeRights("alice", false)
 	for _, c := range []struct {
 		before, after string
 		attrs         []string
@@ -136,7 +152,7 @@ func TestSGEChanges(t *testing.T) {
 // TestSGEDefaultProject: who takes a job's project back puts it into the owner's default one;
 // other changes of a job that is there already have nothing to do with that.
 func TestSGEDefaultProject(t *testing.T) {
-	r := SGERights{&rightsConfig, "erin", true, inHPC("erin")}
+	r := sgeRights("erin", true)
 	const want = `Project: "pb", the default project of erin: erin has no access to this project, which is for staff, none: name another one`
 	if err := r.Change(parsedAd(t, `Project = "pa"`), parsedAd(t, "Project = undefined"), []string{"Project"}); err == nil || err.Error() != want {
 		t.Errorf("Change to no project by an administrator = %v, want %s", err, want)
@@ -150,24 +166,31 @@ func TestSGEDefaultProject(t *testing.T) {
 // one, and nothing refused to who stands in the list by name.
 func TestSGERightsUntold(t *testing.T) {
 	gone := errors.New("no answer")
-	r := SGERights{&rightsConfig, "bob", false, func(string) (bool, error) { return false, gone }}
+	r := sgeRights("bob", false)
+	r.Groups = func() ([]string, error) { return nil, gone }
 	for ad, untold := range map[string]bool{"Deadline = 5": true, `Project = "pc"`: true, `Project = "pa"`: false, `UnixGroup = "hpc"`: true, `Department = "d1"`: false, "JobPrio = -1": false} {
-		err := r.Submit(parsedAd(t, ad))
+		err := r.Submit(submitted(t, "bob", ad))
 		if errors.Is(err, gone) != untold {
 			t.Errorf("Submit(%s) without groups = %v, want it to fail: %v", ad, err, untold)
 		}
 	}
 }
 
-// TestSGERightsOf: no other policy asks for rights.
-func TestSGERightsOf(t *testing.T) {
-	for policy, want := range map[string]bool{"sge": true, "maui": false, "condor": false} {
-		if _, ok := SGERightsOf(&config.Config{JobPriorityPolicy: policy}, "alice", false); ok != want {
-			t.Errorf("rights under %s: %v, want %v", policy, ok, want)
+// TestRuled holds which attributes have rules, and which jobs that come late have in common.
+func TestRuled(t *testing.T) {
+	for policy, want := range map[string][2]string{
+		"condor": {"Owner AccountingGroup", "AccountingGroup"},
+		"maui":   {"Owner AccountingGroup UnixGroup AcctGroup Class QOS", "UnixGroup AcctGroup Class QOS AccountingGroup"},
+		"sge": {"Owner AccountingGroup JobPrio Deadline JobShare Project Department UnixGroup ParallelSlots ParallelEnvironment RequestSlots RequestS" +
+			" RequestSlots RequestS RequestLic RequestL RequestFlag RequestWall RequestSite RequestIdle",
+			"JobPrio Deadline JobShare Project Department UnixGroup ParallelSlots ParallelEnvironment RequestSlots RequestS AccountingGroup"},
+	} {
+		cfg := &config.Config{JobPriorityPolicy: policy, SGE: rightsConfig}
+		if got := strings.Join(Ruled(cfg), " "); got != want[0] {
+			t.Errorf("ruled under %s: %s, want %s", policy, got, want[0])
 		}
-	}
-	ruled := strings.Join(SGERuled(&rightsConfig), " ")
-	if !strings.Contains(ruled, "JobPrio") || !strings.HasSuffix(ruled, "RequestSlots RequestS") {
-		t.Errorf("ruled attributes = %s", ruled)
+		if got := strings.Join(Settled(cfg, false), " "); got != want[1] {
+			t.Errorf("settled under %s: %s, want %s", policy, got, want[1])
+		}
 	}
 }

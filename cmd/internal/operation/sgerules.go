@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
@@ -17,7 +18,7 @@ import (
 
 // priority: everybody may lower one, and only administrators raise it, also back to what it
 // was. Before a job is submitted it is 0.
-func (r SGERights) priority(before, after *classad.Ad) error {
+func (r Rights) priority(before, after *classad.Ad) error {
 	n, err := wholeIn(after, pool.AttrJobPrio, sge.LeastPOSIX, sge.MostPOSIX, 0)
 	if err != nil || r.Admin {
 		return err
@@ -31,40 +32,40 @@ func (r SGERights) priority(before, after *classad.Ad) error {
 }
 
 // deadline: users of the userset deadlineusers may set one.
-func (r SGERights) deadline(_, after *classad.Ad) error {
+func (r Rights) deadline(_, after *classad.Ad) error {
 	n, err := wholeIn(after, sge.AttrDeadline, 0, jobad.LastDeadline, 0)
 	if err != nil || n == 0 || r.Admin {
 		return err
 	}
-	in, err := r.isListed(r.Config.Usersets[sge.DeadlineUsers].Entries)
+	in, err := r.isListed(r.Config.SGE.Usersets[sge.DeadlineUsers].Entries)
 	if err == nil && !in {
 		err = fmt.Errorf("only administrators and the users of the userset %s may set one, and %s is none of them", sge.DeadlineUsers, r.Owner)
 	}
 	return err
 }
 
-func (r SGERights) jobShare(_, after *classad.Ad) error {
+func (r Rights) jobShare(_, after *classad.Ad) error {
 	_, err := wholeIn(after, sge.AttrJobShare, 0, sge.MostShares, 0)
 	return err
 }
 
 // project: it is there, and the owner has access to it. A job that names none is in its
 // owner's default project, of which Grid Engine asks the same.
-func (r SGERights) project(_, after *classad.Ad) error {
+func (r Rights) project(_, after *classad.Ad) error {
 	name, err := nameIn(after, pool.AttrProject)
 	if err != nil {
 		return err
 	}
 	given := ""
 	if name == "" {
-		if name = r.Config.Users[r.Owner].DefaultProject; name == "" {
+		if name = r.Config.SGE.Users[r.Owner].DefaultProject; name == "" {
 			return nil
 		}
 		given = ", the default project of " + r.Owner
 	}
-	p, ok := r.Config.Projects[name]
+	p, ok := r.Config.SGE.Projects[name]
 	if !ok {
-		return fmt.Errorf("%q%s: there is no such project%s", name, given, meant(name, r.Config.Projects, "[sge.projects."+name+"]"))
+		return fmt.Errorf("%q%s: there is no such project%s", name, given, meant(name, r.Config.SGE.Projects, "[sge.projects."+name+"]"))
 	}
 	in, err := r.isInOneOf(p.ACL)
 	if err == nil && len(p.ACL) > 0 && !in {
@@ -78,13 +79,13 @@ func (r SGERights) project(_, after *classad.Ad) error {
 }
 
 // department: it is there, and the owner's.
-func (r SGERights) department(_, after *classad.Ad) error {
+func (r Rights) department(_, after *classad.Ad) error {
 	name, err := nameIn(after, sge.AttrDepartment)
 	if err != nil || name == "" {
 		return err
 	}
-	if _, ok := r.Config.Departments[name]; !ok && name != sge.DefaultDepartment {
-		return fmt.Errorf("%q: there is no such department%s", name, meant(name, r.Config.Departments, "[sge.departments."+name+"]"))
+	if _, ok := r.Config.SGE.Departments[name]; !ok && name != sge.DefaultDepartment {
+		return fmt.Errorf("%q: there is no such department%s", name, meant(name, r.Config.SGE.Departments, "[sge.departments."+name+"]"))
 	}
 	if r.Admin {
 		return nil
@@ -98,10 +99,10 @@ func (r SGERights) department(_, after *classad.Ad) error {
 
 // departments are those that list the owner, in the order of their names; without any, that
 // of all others.
-func (r SGERights) departments() ([]string, error) {
+func (r Rights) departments() ([]string, error) {
 	var own []string
-	for _, name := range slices.Sorted(maps.Keys(r.Config.Departments)) {
-		in, err := r.isListed(r.Config.Departments[name].Entries)
+	for _, name := range slices.Sorted(maps.Keys(r.Config.SGE.Departments)) {
+		in, err := r.isListed(r.Config.SGE.Departments[name].Entries)
 		if err != nil {
 			return nil, err
 		}
@@ -115,21 +116,8 @@ func (r SGERights) departments() ([]string, error) {
 	return own, nil
 }
 
-// unixGroup: the owner belongs to it, as departments may list it.
-func (r SGERights) unixGroup(_, after *classad.Ad) error {
-	name, err := nameIn(after, pool.AttrUnixGroup)
-	if err != nil || name == "" || r.Admin {
-		return err
-	}
-	in, err := r.InGroup(name)
-	if err == nil && !in {
-		err = fmt.Errorf("%q: %s does not belong to this Unix group: leave it out, or ask an administrator", name, r.Owner)
-	}
-	return err
-}
-
 // slots: what is wanted of a parallel environment can be told.
-func (r SGERights) slots(_, after *classad.Ad) error {
+func (r Rights) slots(_, after *classad.Ad) error {
 	wanted, err := wantedSlots(after)
 	if err == nil && wanted != "" {
 		_, err = sge.SlotsText(wanted)
@@ -138,7 +126,7 @@ func (r SGERights) slots(_, after *classad.Ad) error {
 }
 
 // environment: the parallel environment is there, and which one is meant does not matter.
-func (r SGERights) environment(_, after *classad.Ad) error {
+func (r Rights) environment(_, after *classad.Ad) error {
 	name, err := nameIn(after, sge.AttrParallelEnvironment)
 	if err != nil || name == "" {
 		return err
@@ -150,10 +138,10 @@ func (r SGERights) environment(_, after *classad.Ad) error {
 	if wanted == "" {
 		wanted = "1"
 	}
-	if _, _, err := r.Config.Slots(name, wanted); err != nil {
+	if _, _, err := r.Config.SGE.Slots(name, wanted); err != nil {
 		return err
 	}
-	return r.Config.Ambiguous(name, wanted)
+	return r.Config.SGE.Ambiguous(name, wanted)
 }
 
 // wantedSlots returns the slots that a job wants as they stand; empty: it does not say.
@@ -172,9 +160,9 @@ func wantedSlots(ad *classad.Ad) (string, error) {
 }
 
 // isInOneOf tells whether the owner is in one of some usersets.
-func (r SGERights) isInOneOf(sets []string) (bool, error) {
+func (r Rights) isInOneOf(sets []string) (bool, error) {
 	for _, set := range sets {
-		if in, err := r.isListed(r.Config.Usersets[set].Entries); in || err != nil {
+		if in, err := r.isListed(r.Config.SGE.Usersets[set].Entries); in || err != nil {
 			return in, err
 		}
 	}
@@ -182,20 +170,15 @@ func (r SGERights) isInOneOf(sets []string) (bool, error) {
 }
 
 // isListed tells whether the owner is listed, by name or by a @group.
-func (r SGERights) isListed(entries []string) (bool, error) {
-	if slices.Contains(entries, r.Owner) {
+func (r Rights) isListed(entries []string) (bool, error) {
+	if config.Lists(entries, r.Owner, nil) {
 		return true, nil
 	}
-	for _, e := range entries {
-		group, isGroup := strings.CutPrefix(e, "@")
-		if !isGroup {
-			continue
-		}
-		if in, err := r.InGroup(group); in || err != nil {
-			return in, err
-		}
+	if !config.NamesGroups(entries) {
+		return false, nil
 	}
-	return false, nil
+	groups, err := r.Groups()
+	return config.Lists(entries, r.Owner, groups), err
 }
 
 // meant returns the name that was probably meant for an unknown one, or how there could be

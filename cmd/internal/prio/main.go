@@ -67,7 +67,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	allowed := newRights(c.Config, q.Caller())
+	allowed := newRights(c, q.Caller())
 	var log joblog.Events
 	var bad []string
 	err = s.Update(func(tx *spool.Tx) error {

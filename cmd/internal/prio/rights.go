@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
@@ -13,15 +15,16 @@ import (
 	"fairspool/lib/pool"
 )
 
-// rights are what the caller may change jobs to: by their owners, as each has other projects.
+// rights are what the caller may change jobs to: by their owners, as each has other groups.
 type rights struct {
+	*cmdline.Call
 	cfg *config.Config
 	who cmdline.Caller
-	of  map[string]operation.SGERights
+	of  map[string]operation.Rights
 }
 
-func newRights(cfg *config.Config, who cmdline.Caller) *rights {
-	return &rights{cfg, who, map[string]operation.SGERights{}}
+func newRights(c *cmdline.Call, who cmdline.Caller) *rights {
+	return &rights{c, c.Config, who, map[string]operation.Rights{}}
 }
 
 // outside tells why an adjustment of a priority leaves the range; empty if it does not.
@@ -40,27 +43,34 @@ func (r *rights) outside(old int64, ch change) string {
 
 // permit returns why jobs may not become what the changes make of them.
 func (r *rights) permit(list changes, made []*classad.Expr, span selection.Span) error {
-	if !operation.IsSGE(r.cfg) {
+	attrs := make([]string, len(list))
+	for i, ch := range list {
+		attrs[i] = ch.attr
+	}
+	if !slices.ContainsFunc(attrs, r.ruled) {
 		return nil
 	}
 	before, after := span.Run.Proc(span.First), span.Run.Proc(span.First)
 	owner, _ := before.EvalString(&classad.Context{}, pool.AttrOwner)
 	of, ok := r.of[owner]
 	if !ok {
-		of, _ = operation.SGERightsOf(r.cfg, owner, r.who.Admin)
+		of = operation.RightsOf(r.cfg, r.who.Name, r.who.Admin, owner, r.GroupsOf)
 		r.of[owner] = of
 	}
-	var attrs []string
 	for i, ch := range list {
 		after.Set(ch.attr, made[i])
-		attrs = append(attrs, ch.attr)
 	}
 	return of.Change(before, after, attrs)
 }
 
+// ruled reports whether there are rules for an attribute.
+func (r *rights) ruled(attr string) bool {
+	return slices.ContainsFunc(operation.Ruled(r.cfg), func(a string) bool { return strings.EqualFold(a, attr) })
+}
+
 // worded says why changes are refused: without the attribute where there is but one.
 func (list changes) worded(err error) string {
-	var refusal *operation.SGERefusal
+	var refusal *operation.Refusal
 	if len(list) == 1 && list[0].priority && errors.As(err, &refusal) {
 		return refusal.Why.Error()
 	}

@@ -337,10 +337,9 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 			return o, s.Config.Complain(d[0], err)
 		}
 	}
-	if operation.IsSGE(s.Config) {
-		o.Settled = operation.SGERuled(&s.Config.SGE)
-	}
-	return o, nil
+	who, err := s.Caller()
+	o.Settled = operation.Settled(s.Config, who.Admin)
+	return o, err
 }
 
 // watch shows on a terminal how long a command has been waited for.
