@@ -44,14 +44,30 @@ func (j *job) credential(command, attr string) error {
 		return err
 	}
 	if !ok {
-		if group := j.options.Group; attr == pool.AttrUnixGroup && credentialError(group) == nil {
-			j.setString(attr, group)
-		}
-		return nil
+		return j.usual(attr)
 	}
 	name := unquoted(g.Text)
 	if err := credentialError(name); err != nil {
 		return j.refuse(g, "%w", err)
+	}
+	j.setString(attr, name)
+	return nil
+}
+
+// usual sets the name of a job that gives none. An accounting group is its account, too.
+func (j *job) usual(attr string) error {
+	name := map[string]string{pool.AttrUnixGroup: j.options.Group, pool.AttrAcctGroup: j.options.Account, pool.AttrClass: j.options.Class}[attr]
+	if credentialError(name) != nil {
+		return nil
+	}
+	if attr == pool.AttrAcctGroup {
+		_, grouped, err := j.command("accounting_group")
+		if err != nil {
+			return err
+		}
+		if nice, err := j.boolean("nice_user", false); err != nil || nice || grouped {
+			return err
+		}
 	}
 	j.setString(attr, name)
 	return nil

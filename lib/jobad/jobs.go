@@ -12,11 +12,13 @@ import (
 
 // Options is what the surroundings add to a description.
 type Options struct {
-	Owner  string    // login name of the submitter
-	Group  string    `json:",omitempty"` // UnixGroup of jobs that name none; what is no such name is none
-	Domain string    // UID_DOMAIN: User becomes Owner@Domain
-	Dir    string    // absolute path against which relative paths are taken
-	Now    time.Time // QDate, and the time zone of local times
+	Owner string // login name of the submitter
+	Group string `json:",omitempty"` // UnixGroup of jobs that name none; what is no such name is none
+	// Account and Class are AcctGroup and Class of jobs that name none, and are in no accounting group; likewise.
+	Account, Class string    `json:",omitempty"`
+	Domain         string    // UID_DOMAIN: User becomes Owner@Domain
+	Dir            string    // absolute path against which relative paths are taken
+	Now            time.Time // QDate, and the time zone of local times
 
 	// NiceGroup is the accounting group of nice_user jobs
 	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".

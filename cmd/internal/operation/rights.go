@@ -66,12 +66,15 @@ var (
 	}
 )
 
+// IsMaui tells whether JOB_PRIORITY_POLICY is Maui's.
+func IsMaui(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "maui" }
+
 // rulesOf returns the rules of a configuration.
 func rulesOf(cfg *config.Config) []rule {
 	switch {
 	case IsSGE(cfg):
 		return slices.Concat(ownRules, sgeRules)
-	case cfg.JobPriorityPolicy == "maui":
+	case IsMaui(cfg):
 		return slices.Concat(ownRules, mauiRules)
 	}
 	return ownRules
@@ -102,7 +105,7 @@ func Settled(cfg *config.Config, admin bool) []string {
 			attrs = append(attrs, rule.attr)
 		}
 		attrs = append(attrs, slotsRequests(&cfg.SGE)...)
-	case cfg.JobPriorityPolicy == "maui" && !admin:
+	case IsMaui(cfg) && !admin:
 		for _, rule := range mauiRules {
 			attrs = append(attrs, rule.attr)
 		}
@@ -231,11 +234,17 @@ func (r Rights) unixGroup(_, after *classad.Ad) error {
 // account, class and qos: the owner has it, by the lists of Maui's credentials.
 
 func (r Rights) account(_, after *classad.Ad) error {
-	err := r.mauiName(maui.Account, pool.AttrAcctGroup, after)
-	if name, _ := nameIn(after, pool.AttrAcctGroup); err == nil && !r.Admin && name != "" {
-		err = r.isMember(name)
+	name, err := nameIn(after, pool.AttrAcctGroup)
+	_, _, restricted := r.Config.MembersOf(name)
+	switch {
+	case r.Admin:
+		return nil
+	case err == nil && strings.EqualFold(name, r.Config.NiceGroup):
+		return nil
+	case err == nil && restricted: // which goes for the account of a group, too
+		return r.isMember(name)
 	}
-	return err
+	return r.mauiName(maui.Account, pool.AttrAcctGroup, after)
 }
 
 func (r Rights) class(_, after *classad.Ad) error {

@@ -19,6 +19,7 @@ import (
 	"fairspool/lib/batchscript"
 	"fairspool/lib/jobad"
 	"fairspool/lib/macro"
+	"fairspool/lib/maui"
 	"fairspool/lib/plural"
 	"fairspool/lib/submitfile"
 )
@@ -336,6 +337,12 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 		if err := jobad.CheckDefaultRequest(d[0], d[1]); err != nil {
 			return o, s.Config.Complain(d[0], err)
 		}
+	}
+	if operation.IsMaui(s.Config) {
+		n := maui.Names{User: owner, Group: o.Group}
+		o.Account = s.Config.Maui.DefaultOf(maui.Account, n)
+		n.Account = o.Account
+		o.Class = s.Config.Maui.DefaultOf(maui.Class, n)
 	}
 	who, err := s.Caller()
 	o.Settled = operation.Settled(s.Config, who.Admin)
