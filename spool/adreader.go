@@ -78,6 +78,11 @@ func (w *words) value(name string) []byte {
 	return nil
 }
 
+// next reports whether the next line is that of a name.
+func (w *words) next(name string) bool {
+	return w.err == nil && len(w.lines) > 0 && bytes.HasPrefix(w.lines[0], []byte(name+" = "))
+}
+
 func (w *words) fail(name string, err error) {
 	if w.err == nil && err != nil {
 		w.err = fmt.Errorf("%s: %w", name, err)

@@ -321,6 +321,7 @@ func (c *checker) contents(st *state) {
 			return
 		}
 	}
+	c.checkOwners(clusters, st)
 	var inOrder []pool.Claim
 	for _, id := range slices.SortedFunc(maps.Keys(claims), pool.JobID.Compare) {
 		inOrder = append(inOrder, claims[id])

@@ -64,6 +64,13 @@ func (m *clusterMaking) begin(id int) error {
 }
 
 func (m *clusterMaking) line(line []byte, seq uint64) error {
+	if line[0] == 'Y' { // which has nothing to do with its ads
+		r, err := parseRecord(line, m.expressions)
+		if err == nil {
+			err = m.apply(r, seq)
+		}
+		return err
+	}
 	if m.Ad == nil {
 		if rest, ok := bytes.CutPrefix(line, m.head); ok {
 			if !m.wanted.take(rest) {
@@ -126,6 +133,9 @@ func clusterBlock(b []byte, c *Cluster) []byte {
 			continue // every cluster has it from the start
 		}
 		b = record{Kind: 'C', Cluster: c.ID, Name: name, Expr: e}.append(b)
+	}
+	if c.owner != "" {
+		b = record{Kind: 'Y', Cluster: c.ID, Name: c.owner, End: c.bytes}.append(b)
 	}
 	for _, run := range c.Runs {
 		b = record{Kind: 'N', Cluster: c.ID, First: run.First, Last: run.Last, Seq: run.Seq}.append(b)

@@ -22,8 +22,12 @@ func (d *dumping) cluster(id int, text []byte) error {
 		switch {
 		case err != nil:
 			return err
-		case r.Cluster != id || r.Kind == 'C' && run.Kind != 0 || r.Kind == 'A' && (r.First != run.First || r.Last != run.Last):
+		case r.Cluster != id || (r.Kind == 'C' || r.Kind == 'Y') && run.Kind != 0 || r.Kind == 'A' && (r.First != run.First || r.Last != run.Last):
 			return fmt.Errorf("%.80q: not expected here", line)
+		case r.Kind == 'Y':
+			d.text("Owner", r.Name)
+			d.number("Bytes", r.End)
+			continue
 		case r.Kind == 'N':
 			if err := d.attributes(d.lines); err != nil {
 				return err
@@ -57,6 +61,8 @@ func (r *record) job(line []byte) (rest []byte, err error) {
 		r.Cluster, rest, err = number(line[2:], ' ')
 	case 'A':
 		rest, err = r.procs(line[2:])
+	case 'Y':
+		err = r.parseCharge(line[2:])
 	case 'N':
 		if rest, err = r.procs(line[2:]); err == nil {
 			r.Seq, err = sequence(rest, 0)

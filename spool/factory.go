@@ -102,6 +102,7 @@ func (tx *Tx) AddFactory(f Factory, digest []byte) {
 	}
 	tx.digests[f.Cluster] = digest
 	tx.put(record{Kind: 'F', Factory: &row})
+	tx.charge(f.Owner, Owner{Bytes: row.bytes})
 }
 
 // PutFactory changes a factory that is there, as a whole but for its digest.
@@ -119,6 +120,10 @@ func (tx *Tx) PutFactory(f Factory) {
 	if row.Factory == f {
 		return
 	}
+	if row.Owner != f.Owner {
+		tx.charge(row.Owner, Owner{Bytes: -row.bytes})
+		tx.charge(f.Owner, Owner{Bytes: row.bytes})
+	}
 	row.Factory = f
 	tx.put(record{Kind: 'F', Factory: &row})
 }
@@ -127,6 +132,9 @@ func (tx *Tx) PutFactory(f Factory) {
 // in the queue stay. The file of its digest goes with the next fold, after which
 // nobody reads it any more.
 func (tx *Tx) DropFactory(cluster int) {
+	row, _, err := tx.state().factories.get(cluster)
+	must(err)
+	tx.charge(row.Owner, Owner{Bytes: -row.bytes})
 	delete(tx.digests, cluster)
 	tx.put(record{Kind: 'f', Cluster: cluster})
 }

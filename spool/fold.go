@@ -234,6 +234,9 @@ func (f *fold) writeTables(g *generation) error {
 		writeTable(s, g, old, "factories", st.factories, cmp.Compare[int], func(b []byte, f factory) []byte {
 			return record{Kind: 'F', Factory: &f}.append(b)
 		}),
+		writeTable(s, g, old, "owners", st.owners, strings.Compare, func(b []byte, o Owner) []byte {
+			return record{Kind: 'O', Owner: &o}.append(b)
+		}),
 	)
 }
 

@@ -25,7 +25,7 @@ type generation struct {
 }
 
 // tableNames are the small tables.
-var tableNames = []string{"claims", "submitters", "backoffs", "tallies", "marks", "factories"}
+var tableNames = []string{"claims", "submitters", "backoffs", "tallies", "marks", "factories", "owners"}
 
 // tableFile is the file of a small table.
 type tableFile struct {

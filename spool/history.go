@@ -249,7 +249,13 @@ func (tx *Tx) LeaveRange(cluster, first, last int, t time.Time) {
 			return
 		}
 	}
+	owner, before := c.Charged()
 	tx.put(record{Kind: 'L', Cluster: cluster, First: first, Last: last})
+	by := Owner{Jobs: first - last - 1, Bytes: c.bytes - before}
+	if c.procs == 0 {
+		by.Clusters = -1
+	}
+	tx.charge(owner, by)
 }
 
 // add writes the ads of a run's procs: a line for each attribute, sorted, and a

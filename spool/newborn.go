@@ -166,15 +166,16 @@ func (n *newborn) close() (err error) {
 
 // cluster adds a cluster; they come by ascending id.
 func (n *newborn) cluster(c *Cluster) error {
-	return n.clusterBlock(clusterEntry(c), len(c.Runs), clusterBlock(nil, c))
+	return n.clusterBlock(c, clusterBlock(nil, c))
 }
 
 // clusterBlock adds a cluster whose lines are known.
-func (n *newborn) clusterBlock(e entry[int], runs int, text []byte) error {
+func (n *newborn) clusterBlock(c *Cluster, text []byte) error {
+	e := clusterEntry(c)
 	switch {
 	case e.key < 1 || e.key > math.MaxInt32:
 		return fmt.Errorf("cluster %d: not a cluster's number", e.key)
-	case runs == 0:
+	case len(c.Runs) == 0:
 		return fmt.Errorf("cluster %d: no procs", e.key)
 	case e.key <= n.lastCluster():
 		return fmt.Errorf("cluster %d: it comes after %d", e.key, n.lastCluster())
@@ -183,7 +184,17 @@ func (n *newborn) clusterBlock(e entry[int], runs int, text []byte) error {
 	}
 	n.n.Clusters++
 	n.n.Jobs += e.jobs
+	n.charge(c.owner, Owner{Clusters: 1, Jobs: e.jobs, Bytes: c.bytes})
 	return n.jobs.add(e, text)
+}
+
+// charge counts for an owner what was added.
+func (n *newborn) charge(owner string, by Owner) {
+	if owner != "" {
+		o := n.state.owners.rows[owner]
+		o.Name = owner
+		n.state.owners.put(owner, o.plus(by))
+	}
 }
 
 // lastCluster returns the id of the cluster that was added last, 0 without one.
@@ -246,6 +257,7 @@ func (n *newborn) factory(f factory) error {
 		return err
 	}
 	n.digesting = &f
+	n.charge(f.Owner, Owner{Bytes: f.bytes})
 	return writeNew(n.spool.files, name, nil)
 }
 

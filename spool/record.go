@@ -16,6 +16,7 @@ import (
 //
 //	C 12 Cmd = "/bin/sleep"        an attribute of cluster 12's common ad
 //	N 12 0-999                     procs 0 to 999 are new in cluster 12
+//	Y 12 4711 "alice"              alice is charged 4711 bytes more for cluster 12
 //	A 12 3-5 JobPrio = 5           an attribute of procs 3 to 5
 //	D 12 3-5 JobPrio               procs 3 to 5 lose it
 //	L 12 3-5                       procs 3 to 5 leave the queue
@@ -34,6 +35,8 @@ import (
 //	M "clock" "some text"          a mark; with an empty text it is gone
 //	F [ Cluster = 12; ... ]        a factory, whole
 //	f 12                           it is gone
+//	O [ Name = "alice"; ... ]      what an owner has in the queue, whole
+//	o "alice"                      nothing any more
 //	H 2026-11 4711 5407c828        history/2026-11.ads ends at byte 4711, and
 //	                               its CRC-32C up to there
 //	h history/2026-11.ads          the file is archived: nothing of it counts any more
@@ -56,8 +59,9 @@ type record struct {
 	Backoff     pool.Backoff
 	Tally       *accountant.Tally // W, w
 	Factory     *factory          // F
+	Owner       *Owner            // O
 	Text        string            // M
-	End         int64
+	End         int64             // H; of Y, bytes
 	CRC         uint32
 	Seq         uint64 // in a segment or table; 0 in the journal
 }
@@ -91,6 +95,10 @@ func (r record) append(b []byte) []byte {
 		b = appendRow(b, factoryAd(*r.Factory), factoryKeyName)
 	case 'f':
 		b = strconv.AppendInt(b, int64(r.Cluster), 10)
+	case 'Y':
+		b = r.appendCharge(b)
+	case 'O':
+		b = appendRow(b, ownerAd(*r.Owner), ownerKeyName)
 	case 'M':
 		b = appendTwo(b, r.Name, r.Text)
 	case 'G':
@@ -99,7 +107,7 @@ func (r record) append(b []byte) []byte {
 		b = appendName(append(strconv.AppendQuote(b, r.Slot), ' '), r.Name)
 	case 'S', 's':
 		b = r.appendSeq(strconv.AppendQuote(b, r.Slot))
-	case 'u', 'b':
+	case 'u', 'b', 'o':
 		b = strconv.AppendQuote(b, r.Name)
 	case 'H':
 		b = fmt.Appendf(b, "%s %d %08x", r.Name, r.End, r.CRC)
@@ -211,7 +219,9 @@ func parseRecord(line []byte, expressions *classad.Interner) (r record, err erro
 		}
 	case 's':
 		_, err = r.slot(rest)
-	case 'u', 'b':
+	case 'Y':
+		err = r.parseCharge(rest)
+	case 'u', 'b', 'o':
 		r.Name, err = strconv.Unquote(string(rest))
 	case 'w':
 		r.Tally = &accountant.Tally{}
@@ -268,6 +278,10 @@ func (r *record) take(from *row) (err error) {
 		var f factory
 		f, err = factoryOf(from)
 		r.Factory = &f
+	case 'O':
+		var o Owner
+		o, err = ownerOf(from)
+		r.Owner = &o
 	default:
 		err = fmt.Errorf("record of unknown kind %q", r.Kind)
 	}

@@ -202,7 +202,15 @@ func (r *restoring) beginCluster(w *words) error {
 	r.cluster = int(w.number("Cluster", 1, math.MaxInt32))
 	r.text = r.text[:0]
 	r.prefix = fmt.Appendf(r.prefix[:0], "C %d ", r.cluster)
-	return r.attributes(w)
+	var charge []byte
+	if w.next("Owner") {
+		y := record{Kind: 'Y', Cluster: r.cluster, Name: w.text("Owner")}
+		y.End = w.number("Bytes", 0, math.MaxInt64)
+		charge = y.append(nil)
+	}
+	err := r.attributes(w)
+	r.text = append(r.text, charge...)
+	return err
 }
 
 func (r *restoring) procs(w *words) error {
@@ -233,7 +241,7 @@ func (r *restoring) endCluster() error {
 		err = fmt.Errorf("cluster %d: no procs", id)
 	}
 	if err == nil {
-		err = r.to.clusterBlock(clusterEntry(c), len(c.Runs), r.text)
+		err = r.to.clusterBlock(c, r.text)
 	}
 	return r.about(fmt.Sprintf("the cluster of line %d", r.line), err)
 }

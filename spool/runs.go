@@ -15,6 +15,10 @@ type Cluster struct {
 	ID   int
 	Ad   *classad.Ad
 	Runs []Run // ascending, not overlapping
+
+	procs int    // in Runs
+	owner string // for whom the cluster is counted, empty for nobody, and with how many bytes
+	bytes int64
 }
 
 // Run is a row of procs that read alike. Ad holds what they do not share with
@@ -67,13 +71,7 @@ var ofAny = func() *classad.Ad {
 }()
 
 // jobs returns the number of the cluster's procs.
-func (c *Cluster) jobs() int {
-	n := 0
-	for _, r := range c.Runs {
-		n += r.Count()
-	}
-	return n
-}
+func (c *Cluster) jobs() int { return c.procs }
 
 // run returns the run that holds proc.
 func (c *Cluster) run(proc int) (int, bool) {
@@ -121,6 +119,9 @@ func (c *Cluster) apply(r record, seq uint64) error {
 		return nil
 	case 'N':
 		return c.add(r, seq, classad.New())
+	case 'Y':
+		c.owner, c.bytes = r.Name, c.bytes+r.End
+		return nil
 	}
 	from, to, err := c.span(r.First, r.Last)
 	if err != nil {
@@ -128,6 +129,9 @@ func (c *Cluster) apply(r record, seq uint64) error {
 	}
 	if r.Kind == 'L' {
 		c.Runs = without(c.Runs, from, to)
+		gone := r.Last - r.First + 1
+		c.bytes -= part(c.bytes, gone, c.procs)
+		c.procs -= gone
 		return nil
 	}
 	for i := from; i < to; i++ {
@@ -144,6 +148,7 @@ func (c *Cluster) add(r record, seq uint64, ad *classad.Ad) error {
 	if r.Seq != 0 {
 		seq = r.Seq
 	}
+	c.procs += r.Last - r.First + 1
 	c.Runs = append(c.Runs, Run{First: r.First, Last: r.Last, Ad: ad.Chain(c.Ad), Seq: seq, own: true})
 	return nil
 }

@@ -66,7 +66,7 @@ type wreck[K cmp.Ordered, V any] struct {
 }
 
 func (v *salvage) clusters() error {
-	w := wreck[int, Cluster]{salvage: v, from: v.state.jobs, what: "cluster", kinds: "CNA", begin: "CN", mend: mendCluster}
+	w := wreck[int, Cluster]{salvage: v, from: v.state.jobs, what: "cluster", kinds: "CNAY", begin: "CN", mend: mendCluster}
 	w.add = func(c *Cluster) error {
 		for _, id := range v.claimed[c.ID] {
 			_, v.present[id] = c.run(id.Proc)

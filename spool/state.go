@@ -27,6 +27,7 @@ type state struct {
 	tallies    *table[accountant.Key, accountant.Tally]
 	marks      *table[string, mark]
 	factories  *table[int, factory]
+	owners     *table[string, Owner]
 	history    map[string]stretch // by month; an end of 0: archived
 	log        map[string]stretch // by month, what was folded; an end of 0: archived
 	own        *worker
@@ -42,6 +43,7 @@ func newState(s *Spool, base pinned) *state {
 	st.tallies = newTable(s.tableOf(base.generation, "tallies"), tallyKey, parseTally)
 	st.marks = newTable(s.tableOf(base.generation, "marks"), markKey, parseMark)
 	st.factories = newTable(s.tableOf(base.generation, "factories"), factoryKey, parseFactory)
+	st.owners = newTable(s.tableOf(base.generation, "owners"), ownerKey, parseOwner)
 	return st
 }
 
@@ -68,8 +70,8 @@ func (s *state) note(c *chunk) (lines int, err error) {
 		return 0, c.damaged(0, errors.New("not a record"))
 	}
 	switch line[0] {
-	case 'C', 'N', 'A', 'D', 'L':
-		return noteBlock(s, s.jobs, c, "CNADL")
+	case 'C', 'N', 'A', 'D', 'L', 'Y':
+		return noteBlock(s, s.jobs, c, "CNADLY")
 	case 'S', 'G', 'g', 's':
 		return noteBlock(s, s.slots, c, "SGgs")
 	}
@@ -96,6 +98,10 @@ func (s *state) note(c *chunk) (lines int, err error) {
 		err = noteRow(s.factories, c, line)
 	case 'f':
 		err = noteGone(s.factories, rest, goneFactory)
+	case 'O':
+		err = noteRow(s.owners, c, line)
+	case 'o':
+		err = noteGone(s.owners, rest, unquote)
 	case 'M':
 		err = s.noteMark(c, line)
 	case 'H':
@@ -176,7 +182,7 @@ func noteGone[K comparable, V any](t *table[K, V], b []byte, parse func([]byte) 
 // apply makes one record's change.
 func (s *state) apply(r record, seq uint64) error {
 	switch r.Kind {
-	case 'C', 'N', 'A', 'D', 'L':
+	case 'C', 'N', 'A', 'D', 'L', 'Y':
 		return s.applyJobs(r, seq)
 	case 'S', 'G', 'g', 's':
 		return s.applySlot(r, seq)
@@ -201,6 +207,10 @@ func (s *state) apply(r record, seq uint64) error {
 		s.factories.put(r.Factory.Cluster, *r.Factory)
 	case 'f':
 		s.factories.drop(r.Cluster)
+	case 'O':
+		s.owners.put(r.Owner.Name, *r.Owner)
+	case 'o':
+		s.owners.drop(r.Name)
 	case 'M':
 		s.setMark(mark{r.Name, r.Text})
 	case 'H':

@@ -87,10 +87,11 @@ func needsState(kind byte) bool { return kind == 'A' || kind == 'D' || kind == '
 // AddCluster puts a cluster into the queue and returns its id. Procs count
 // from 0 through the runs in their order. There must be at least one proc.
 func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
-	id := tx.next
+	id, from := tx.next, len(tx.body)
 	tx.next++
 	tx.addAd(id, ad)
 	tx.addProcs(id, 0, runs)
+	tx.chargeCluster(id, chargedTo(ad), from, runs, true)
 	return id
 }
 
@@ -149,7 +150,7 @@ func (tx *Tx) DropSubmitter(name string) {
 	tx.put(record{Kind: 'u', Name: name})
 }
 
-// settle notes the submitters' records and the tallies that changed.
+// settle notes the submitters' records, the tallies and the owners' counts that changed.
 func (tx *Tx) settle() {
 	for _, name := range slices.Sorted(maps.Keys(tx.charged)) {
 		r, _ := tx.Submitter(name)
@@ -161,6 +162,7 @@ func (tx *Tx) settle() {
 		tx.put(record{Kind: 'W', Tally: &y})
 	}
 	tx.tallied = nil
+	tx.settleOwners()
 }
 
 // PutSlot adds a slot's ad or changes it; only attributes that read otherwise
@@ -206,8 +208,13 @@ func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 		tx.fail(fmt.Errorf("cluster %d: proc %d is below zero", cluster, first))
 		return
 	}
-	if _, ok := tx.Cluster(cluster); !ok {
+	c, ok := tx.Cluster(cluster)
+	owner, from := chargedTo(ad), len(tx.body)
+	if ok {
+		owner, _ = c.Charged()
+	} else {
 		tx.addAd(cluster, ad)
 	}
 	tx.addProcs(cluster, first, runs)
+	tx.chargeCluster(cluster, owner, from, runs, !ok)
 }

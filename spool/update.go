@@ -113,6 +113,7 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 func (s *Spool) begin(w *writing) *Tx {
 	tx := &Tx{View: View{spool: s, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
 	tx.first = tx.next
+	tx.ownerOf = func(name string) (Owner, error) { return s.ownerThen(w, name) }
 	tx.load = func() *state {
 		must(s.refreshTo(w.end))
 		must(s.state.take(tx.body, tx.seq, "the transaction", 1))

@@ -22,6 +22,9 @@ type View struct {
 	seq    uint64
 	next   int
 
+	counts  map[string]Owner                 // of owners, as a transaction has changed them
+	ownerOf func(name string) (Owner, error) // in a transaction that has not read the state
+
 	digests map[int][]byte // of the factories that a transaction adds, by cluster
 }
 

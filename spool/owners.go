@@ -1,0 +1,319 @@
+package spool
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/plural"
+	"fairspool/lib/pool"
+)
+
+// Owner is what an owner has in the queue. It is counted in the transactions that put jobs in
+// and take them out, so that nobody has to look through the queue for it: each writes the rows
+// that it changes (O), and each cluster keeps whose it is and how many bytes it was written with
+// (Y).
+type Owner struct {
+	Name     string
+	Clusters int
+	Jobs     int
+	// Bytes is how many the owner's clusters and the digests of factories were written with. Of
+	// those of a cluster each job takes an equal part with it when it leaves. What changes jobs
+	// does not count.
+	Bytes int64
+}
+
+func (o Owner) String() string {
+	return fmt.Sprintf("%s in %s of %s", plural.Count(o.Jobs, "job"), plural.Count(o.Clusters, "cluster"), plural.Count(int(o.Bytes), "byte"))
+}
+
+// plus returns the sum of two counts, under the name of the first.
+func (o Owner) plus(by Owner) Owner {
+	o.Clusters += by.Clusters
+	o.Jobs += by.Jobs
+	o.Bytes += by.Bytes
+	return o
+}
+
+// none reports whether the owner has nothing in the queue.
+func (o Owner) none() bool { return o == Owner{Name: o.Name} }
+
+// Owner returns what an owner has in the queue. In a transaction it costs a look at the end of the
+// journal, as far back as the owner last had a row in it.
+func (v *View) Owner(name string) Owner {
+	if o, ok := v.counts[name]; ok {
+		return o
+	}
+	var o Owner
+	var err error
+	if v.loaded == nil && v.ownerOf != nil {
+		o, err = v.ownerOf(name)
+	} else {
+		o, _, err = v.state().owners.get(name)
+	}
+	must(err)
+	o.Name = name
+	return o
+}
+
+// Charged returns whose the cluster is counted for, empty for nobody, and with how many bytes.
+func (c *Cluster) Charged() (owner string, bytes int64) { return c.owner, c.bytes }
+
+// charge counts what is added for an owner. The rows are written at the end of the transaction.
+func (tx *Tx) charge(owner string, by Owner) {
+	if owner == "" || tx.err != nil {
+		return
+	}
+	if tx.counts == nil {
+		tx.counts = map[string]Owner{}
+	}
+	tx.counts[owner] = tx.Owner(owner).plus(by)
+}
+
+// chargeCluster counts what stands in the body from a byte on: procs of a cluster, which is new or
+// not.
+func (tx *Tx) chargeCluster(cluster int, owner string, from int, runs []NewRun, isNew bool) {
+	if owner == "" || tx.err != nil {
+		return
+	}
+	by := Owner{Bytes: int64(len(tx.body) - from)}
+	for _, r := range runs {
+		by.Jobs += max(r.Count, 0)
+	}
+	if isNew {
+		by.Clusters = 1
+	}
+	tx.put(record{Kind: 'Y', Cluster: cluster, Name: owner, End: by.Bytes})
+	tx.charge(owner, by)
+}
+
+// chargedTo returns for whom a cluster with such an ad is counted: the Owner, where that is a
+// constant.
+func chargedTo(ad *classad.Ad) string {
+	e, ok := ad.Lookup(pool.AttrOwner)
+	if !ok {
+		return ""
+	}
+	v, _ := e.Constant()
+	owner, _ := v.Text()
+	return owner
+}
+
+// settleOwners notes the rows that changed.
+func (tx *Tx) settleOwners() {
+	for _, name := range slices.Sorted(maps.Keys(tx.counts)) {
+		o := tx.counts[name]
+		kind := byte('O')
+		if o.none() {
+			kind = 'o'
+		}
+		tx.put(record{Kind: kind, Name: name, Owner: &o})
+	}
+}
+
+// part returns the bytes of so many of a cluster's procs.
+func part(whole int64, procs, of int) int64 {
+	if procs >= of {
+		return whole
+	}
+	high, low := bits.Mul64(uint64(whole), uint64(procs))
+	n, _ := bits.Div64(high, low, uint64(of))
+	return int64(n)
+}
+
+// counted counts what clusters and factories are charged with, by owner.
+func counted(clusters []*Cluster, factories map[int]factory) map[string]Owner {
+	owners := map[string]Owner{}
+	add := func(name string, by Owner) {
+		if name != "" {
+			owners[name] = Owner{Name: name}.plus(owners[name]).plus(by)
+		}
+	}
+	for _, c := range clusters {
+		add(c.owner, Owner{Clusters: 1, Jobs: c.jobs(), Bytes: c.bytes})
+	}
+	for _, f := range factories {
+		add(f.Owner, Owner{Bytes: f.bytes})
+	}
+	return owners
+}
+
+// checkOwners holds the counts to what there is.
+func (c *checker) checkOwners(clusters []*Cluster, st *state) {
+	factories, err := st.factories.all()
+	if err != nil {
+		return // it is told where digests are looked at
+	}
+	owners, err := st.owners.all()
+	if c.trouble("CURRENT", err) {
+		return
+	}
+	there := counted(clusters, factories)
+	names := slices.Concat(slices.Collect(maps.Keys(there)), slices.Collect(maps.Keys(owners)))
+	slices.Sort(names)
+	for _, name := range slices.Compact(names) {
+		is, says := there[name], owners[name]
+		if is.Name = name; says.Name == "" {
+			says.Name = name
+		}
+		if is != says {
+			c.damaged(strings.TrimPrefix(c.s.journal(st.base.number), c.s.dir+"/"), 0, "%s has %v, and is on record with %v", name, is, says)
+		}
+	}
+}
+
+const ownerKeyName = "Name"
+
+func ownerAd(o Owner) *classad.Ad {
+	ad := classad.New()
+	ad.SetString(ownerKeyName, o.Name)
+	setInt(ad, "Clusters", int64(o.Clusters))
+	setInt(ad, "Jobs", int64(o.Jobs))
+	setInt(ad, "Bytes", o.Bytes)
+	return ad
+}
+
+func ownerOf(r *row) (Owner, error) {
+	o := Owner{Name: r.text(ownerKeyName), Clusters: int(r.int("Clusters")), Jobs: int(r.int("Jobs")), Bytes: r.int("Bytes")}
+	return o, r.err
+}
+
+func ownerKey(line []byte) (string, error) {
+	if text, ok := keyOf(line, ownerKeyName); ok {
+		return text, nil
+	}
+	o, err := parseOwner(line, 0)
+	return o.Name, err
+}
+
+func parseOwner(line []byte, _ uint64) (Owner, error) {
+	r, err := rowRecord(line, 'O')
+	if err != nil {
+		return Owner{}, err
+	}
+	return *r.Owner, nil
+}
+
+// parseCharge reads what a Y line says of a cluster: how many bytes it was written with,
+// beside those that it has, and for whom.
+func (r *record) parseCharge(b []byte) (err error) {
+	var rest []byte
+	var n int
+	if r.Cluster, rest, err = number(b, ' '); err != nil {
+		return err
+	}
+	if n, rest, err = number(rest, ' '); err != nil {
+		return err
+	}
+	r.End = int64(n)
+	r.Name, err = strconv.Unquote(string(rest))
+	return err
+}
+
+func (r record) appendCharge(b []byte) []byte {
+	b = strconv.AppendInt(append(strconv.AppendInt(b, int64(r.Cluster), 10), ' '), r.End, 10)
+	return strconv.AppendQuote(append(b, ' '), r.Name)
+}
+
+// ownerThen returns what the journal's end, or else the generation, says of an owner, without a
+// look at anything else: the journal is read backwards, transaction by transaction.
+func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
+	back := backwards{spool: s, w: w, at: w.end.End, seq: w.end.Seq}
+	own := append(strconv.AppendQuote([]byte("O [ "+ownerKeyName+" = "), name), ';')
+	only := append(strconv.AppendQuote([]byte("O [ "+ownerKeyName+" = "), name), ' ')
+	gone := append(strconv.AppendQuote([]byte("o "), name), '\n')
+	for {
+		f, err := back.next()
+		if err != nil || f.Size == 0 {
+			return s.ownerInTable(w, name, err)
+		}
+		for _, lead := range [][]byte{own, only, gone} {
+			at := bytes.LastIndex(f.Body, append(newline[:1:1], lead...)) + 1
+			if at == 0 && !bytes.HasPrefix(f.Body, lead) {
+				continue
+			}
+			if lead[0] == 'o' {
+				return Owner{}, nil
+			}
+			return parseOwner(f.Body[at:at+lineEnd(f.Body[at:])], 0)
+		}
+	}
+}
+
+// ownerInTable returns what the table of the generation says, unless there was an error.
+func (s *Spool) ownerInTable(w *writing, name string, err error) (Owner, error) {
+	if err != nil {
+		return Owner{}, err
+	}
+	g, err := s.readGeneration(w.current.Generation)
+	if err != nil {
+		return Owner{}, missing(s.indexFile(w.current.Generation), err)
+	}
+	o, _, err := newTable(s.tableOf(g, "owners"), ownerKey, parseOwner).get(name)
+	return o, err
+}
+
+// backwards reads the transactions of the journal from its acknowledged end, the last one first.
+type backwards struct {
+	spool  *Spool
+	w      *writing
+	at     int64 // where the transactions that were not read yet end
+	seq    uint64
+	buffer []byte // what stands before at, as far as it was read
+}
+
+// backBlock is how many bytes are read at a time.
+const backBlock = 256 << 10
+
+// next returns the transaction before those that were read, one of size 0 at the beginning. It is
+// checked as every reader does.
+func (b *backwards) next() (frame, error) {
+	if b.at == 0 {
+		return frame{}, nil
+	}
+	if err := b.fill(min(endRoom, b.at)); err != nil {
+		return frame{}, err
+	}
+	end := bytes.LastIndexByte(b.buffer[:max(len(b.buffer)-1, 0)], '\n') + 1
+	var seq uint64
+	var size int64
+	if n, _ := fmt.Sscanf(string(b.buffer[end:]), "E %d %d ", &seq, &size); n != 2 || seq != b.seq || size < 0 || size+int64(len(b.buffer)-end) > b.at {
+		return frame{}, b.spool.explain(b.w.current, fmt.Errorf("transaction %d does not end as was acknowledged", b.seq))
+	}
+	size += int64(len(b.buffer) - end)
+	if err := b.fill(size); err != nil {
+		return frame{}, err
+	}
+	start := len(b.buffer) - int(size)
+	f, err := parseFrame(b.buffer[start:], seq)
+	if err == nil && f.Size != int(size) {
+		err = fmt.Errorf("transaction %d has another length", seq)
+	}
+	if err != nil {
+		return frame{}, b.spool.explain(b.w.current, err)
+	}
+	b.buffer = b.buffer[:start]
+	b.at -= size
+	b.seq--
+	return f, nil
+}
+
+// fill makes the buffer have so many bytes before at.
+func (b *backwards) fill(n int64) error {
+	if int64(len(b.buffer)) >= n {
+		return nil
+	}
+	from := max(b.at-max(n, backBlock), 0)
+	b.buffer = make([]byte, b.at-from)
+	got, err := b.w.journal.ReadAt(b.buffer, from)
+	if int64(got) == b.at-from {
+		return nil
+	}
+	return fmt.Errorf("journal: %w", cmp.Or(err, errIncomplete))
+}
