@@ -266,10 +266,14 @@ type backwards struct {
 	at     int64 // where the transactions that were not read yet end
 	seq    uint64
 	buffer []byte // what stands before at, as far as it was read
+	block  int64  // how many bytes are read the next time
 }
 
-// backBlock is how many bytes are read at a time.
-const backBlock = 256 << 10
+// Bounds of how many bytes are read at a time: each time twice as many.
+const (
+	firstBack = 512
+	mostBack  = 256 << 10
+)
 
 // next returns the transaction before those that were read, one of size 0 at the beginning. It is
 // checked as every reader does.
@@ -309,7 +313,8 @@ func (b *backwards) fill(n int64) error {
 	if int64(len(b.buffer)) >= n {
 		return nil
 	}
-	from := max(b.at-max(n, backBlock), 0)
+	b.block = min(max(2*b.block, firstBack), mostBack)
+	from := max(b.at-max(n, b.block), 0)
 	b.buffer = make([]byte, b.at-from)
 	got, err := b.w.journal.ReadAt(b.buffer, from)
 	if int64(got) == b.at-from {

@@ -334,7 +334,7 @@ func TestSalvageWreck(t *testing.T) {
 		}, "the claim of job 1.2 on slot slot0@host is lost: slot slot0@host is claimed by job 1.0 and job 1.2", "claim"},
 		{"half of the journal", func(dir string) {
 			list, _ := filepath.Glob(filepath.Join(dir, "journal.*"))
-			if err := os.Truncate(list[0], 700); err != nil {
+			if err := os.Truncate(list[0], 900); err != nil {
 				t.Fatal(err)
 			}
 		}, " is lost: ", "job slot left log"},

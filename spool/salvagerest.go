@@ -55,6 +55,10 @@ func (v *salvage) rows() error {
 	for _, m := range salvageRows[string, mark](v, "marks", v.state.marks) {
 		list = append(list, v.to.mark(m))
 	}
+	if load := v.state.owners.load; load != nil {
+		_, err := load()
+		v.failed(v.s.path(v.g.tables["owners"].name), err, "what owners have in the queue is counted anew")
+	}
 	return cmp.Or(list...)
 }
 
