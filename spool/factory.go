@@ -20,6 +20,7 @@ type Factory struct {
 	Jobs                    int    // procs in all
 	MaxMaterialize, MaxIdle int    // at most so many procs in the queue, so many of them idle; 0: no bound
 	Offset                  int64  // what the maker wants to remember: where in the digest the items of Next begin
+	Charged                 string // what the maker wants to remember of whom its jobs are charged to
 	Paused                  string // why no more procs are made; empty: they are
 }
 

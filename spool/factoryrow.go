@@ -21,6 +21,7 @@ func factoryAd(f factory) *classad.Ad {
 	setInt(ad, "MaxMaterialize", int64(f.MaxMaterialize))
 	setInt(ad, "MaxIdle", int64(f.MaxIdle))
 	setInt(ad, "Offset", f.Offset)
+	setText(ad, "Charged", f.Charged)
 	setText(ad, "Paused", f.Paused)
 	setInt(ad, "Bytes", f.bytes)
 	setText(ad, "Checksums", sumsText(f.sums))
@@ -32,7 +33,7 @@ func factoryOf(r *row) (factory, error) {
 		Factory: Factory{
 			Cluster: int(r.int(factoryKeyName)), Owner: r.optional("Owner"), Next: int(r.int("Next")), Jobs: int(r.int("Jobs")),
 			MaxMaterialize: int(r.int("MaxMaterialize")), MaxIdle: int(r.int("MaxIdle")),
-			Offset: r.int("Offset"), Paused: r.optional("Paused"),
+			Offset: r.int("Offset"), Charged: r.optional("Charged"), Paused: r.optional("Paused"),
 		},
 		bytes: r.int("Bytes"),
 	}

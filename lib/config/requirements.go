@@ -16,6 +16,9 @@ type Requirement struct {
 	Warning bool   // SUBMIT_REQUIREMENT_<Name>_IS_WARNING: a job that does not meet it is taken with a warning
 }
 
+// Key returns the key of the requirement's expression.
+func (r Requirement) Key() string { return requirementPrefix + r.Name }
+
 // requirementPrefix begins the keys of requirements, and the key with their names.
 const (
 	requirementPrefix = "SUBMIT_REQUIREMENT_"

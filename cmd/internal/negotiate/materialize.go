@@ -19,7 +19,7 @@ import (
 func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err error) {
 	some := false
 	if err := s.View(func(v *spool.View) error {
-		list, _ := operation.Wanting(v)
+		list, _ := operation.Wanting(v, c.Config)
 		some = len(list) > 0
 		return nil
 	}); err != nil || !some {
@@ -27,7 +27,7 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 	}
 	var made []operation.Made
 	if err := s.Update(func(tx *spool.Tx) error {
-		made = operation.Materialize(tx, s.Domain(), c.Now, c.Warn)
+		made = operation.Materialize(tx, c.Config, s.Domain(), c.Now, c.Warn)
 		var clusters []string
 		for _, m := range made {
 			clusters = append(clusters, strconv.Itoa(m.ID))
@@ -59,7 +59,7 @@ func materialize(c *cmdline.Call, s *spool.Spool) (waiting map[int]bool, err err
 // notYetMade tells whoever only looks how many jobs a cycle would make first. They are
 // no part of what is computed, since nothing is written.
 func notYetMade(c *cmdline.Call, v *spool.View) {
-	list, room := operation.Wanting(v)
+	list, room := operation.Wanting(v, c.Config)
 	if len(list) == 0 || c.Has("q") {
 		return
 	}

@@ -10,10 +10,11 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/jobad"
 	"fairspool/lib/maui"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
+	"fairspool/lib/submitfile"
 )
 
 // Rights are what an owner's jobs may be charged to and ask for: whom they are accounted as,
@@ -283,20 +284,83 @@ func (r Rights) mauiName(kind maui.Kind, attr string, after *classad.Ad) error {
 	return nil
 }
 
-// ChargedTo returns what a job is charged to, whatever the policy, as a text that is equal for
-// jobs that are charged alike.
-func ChargedTo(ad *classad.Ad) string {
-	var b []byte
-	for _, attr := range charged {
-		if e, ok := ad.Lookup(attr); ok {
-			b = append(append(append(b, attr...), '='), e.Format(classad.StyleSpool)...)
-			b = append(b, ';')
+// Permit returns why jobs cannot be submitted: what is wrong with which place of the description,
+// or what keeps this from being told. The jobs are looked at by their ads, whatever has set an
+// attribute, and by runs; those that appear later are as these (Settled).
+func (r Rights) Permit(d *jobad.Jobs, c jobad.Cluster) error {
+	ruled := Ruled(r.Config)
+	plain := false // whether jobs that have nothing of this but what all share were looked at
+	first := 0     // proc of the run
+	for _, run := range c.Runs {
+		ad, proc := c.Ad, first
+		first += run.Count
+		if run.Has(ruled...) {
+			ad = run.Ad().Chain(c.Ad)
+		} else if plain {
+			continue
+		} else {
+			plain = true
+		}
+		if err := located(d, proc, r.Submit(ad)); err != nil {
+			return err
 		}
 	}
-	return string(b)
+	return nil
 }
 
-// charged are the attributes that say what a job is charged to.
-var charged = []string{pool.AttrOwner, pool.AttrAccountingGroup, pool.AttrUnixGroup, pool.AttrAcctGroup, pool.AttrClass, pool.AttrQOS, pool.AttrProject, sge.AttrDepartment}
+// located returns a refusal of a proc with the place in the description that is refused.
+func located(d *jobad.Jobs, proc int, err error) error {
+	var refusal *Refusal
+	if errors.As(err, &refusal) {
+		return d.Refuse(refusal.Attr, proc, refusal.Why)
+	}
+	return err
+}
 
-var errOtherNames = errors.New("the jobs that are still to come would be charged to other names than those that were submitted with them")
+// settledNames returns what jobs that appear later have to have in common with those of a cluster
+// that are there, as the text of an ad; empty where an administrator submits them.
+func (r Rights) settledNames(c jobad.Cluster) string {
+	if r.Admin {
+		return ""
+	}
+	ad := c.Runs[0].Ad().Chain(c.Ad)
+	names := classad.New()
+	for _, attr := range append(Settled(r.Config, false), pool.AttrOwner) {
+		names.Set(attr, valueOf(ad, attr))
+	}
+	return names.String()
+}
+
+// sameNames returns an error where jobs that appear now differ in what settledNames had of those
+// before them.
+func sameNames(settled string, c jobad.Cluster) error {
+	if settled == "" {
+		return nil
+	}
+	names, err := classad.ParseAd(settled)
+	if err != nil {
+		return err
+	}
+	attrs := names.OwnNames()
+	for i, run := range c.Runs {
+		if i > 0 && !run.Has(attrs...) {
+			continue
+		}
+		ad := run.Ad().Chain(c.Ad)
+		for _, attr := range attrs {
+			want, is := valueOf(names, attr).Format(classad.StyleSpool), valueOf(ad, attr).Format(classad.StyleSpool)
+			if want != is {
+				return fmt.Errorf("%s: %s, where the jobs submitted with them have %s", attr, submitfile.Shorten(is), submitfile.Shorten(want))
+			}
+		}
+	}
+	return nil
+}
+
+// valueOf returns an attribute's expression; undefined without it.
+func valueOf(ad *classad.Ad, attr string) *classad.Expr {
+	if e, ok := ad.Lookup(attr); ok {
+		return e
+	}
+	return classad.Literal(classad.Undefined())
+}

@@ -186,20 +186,3 @@ func TestUntoldGroups(t *testing.T) {
 		}
 	}
 }
-
-func TestChargedTo(t *testing.T) {
-	for _, c := range []struct {
-		a, b string
-		same bool
-	}{
-		{`Owner = "a"; JobPrio = 5`, `JobPrio = 6; owner = "a"`, true},
-		{`Owner = "a"`, `Owner = "b"`, false},
-		{`Owner = "a"`, `Owner = "a"; AccountingGroup = "g.a"`, false},
-		{`Owner = "a"; Class = "x"`, `Owner = "a"; QOS = "x"`, false},
-		{`Owner = "a"; Department = "x"`, `Owner = "a"; Department = "y"`, false},
-	} {
-		if got := ChargedTo(parsedAd(t, c.a)) == ChargedTo(parsedAd(t, c.b)); got != c.same {
-			t.Errorf("%s and %s are charged alike: %v, want %v", c.a, c.b, got, c.same)
-		}
-	}
-}

@@ -8,17 +8,20 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
-// Submit puts a description's jobs into the queue as a new cluster of an owner, and
-// returns its number and the procs that are there now: all, or with max_materialize
+// Submit puts a description's jobs into the queue as a new cluster of the owner whose rights are
+// given, and returns its number and the procs that are there now: all, or with max_materialize
 // or max_idle the first ones, and a factory for the others. No job: the number is 0,
-// and nothing was done. The caller names the transaction.
-func Submit(tx *spool.Tx, jobs *jobad.Jobs, owner string) (id int, c jobad.Cluster, err error) {
+// and nothing was done. The error may be that the owner has no right to what a job says, or that
+// there would be more of the owner's in the queue than the configuration allows. The caller names
+// the transaction.
+func Submit(tx *spool.Tx, jobs *jobad.Jobs, r Rights) (id int, c jobad.Cluster, err error) {
 	late, kept := jobs.Late()
 	var digest []byte
 	var offset int64
@@ -30,12 +33,19 @@ func Submit(tx *spool.Tx, jobs *jobad.Jobs, owner string) (id int, c jobad.Clust
 	if err != nil || len(c.Runs) == 0 {
 		return 0, c, err
 	}
+	if err := r.Permit(jobs, c); err != nil {
+		return 0, c, err
+	}
+	had := tx.Owner(r.Owner)
 	id = tx.AddCluster(c.Ad, newRuns(c))
 	if digest != nil {
 		tx.AddFactory(spool.Factory{
-			Cluster: id, Owner: owner, Next: c.Jobs(), Jobs: jobs.Count(), Offset: offset,
-			MaxMaterialize: late.MaxMaterialize, MaxIdle: late.MaxIdle,
+			Cluster: id, Owner: r.Owner, Next: c.Jobs(), Jobs: jobs.Count(), Offset: offset,
+			MaxMaterialize: late.MaxMaterialize, MaxIdle: late.MaxIdle, Charged: r.settledNames(c),
 		}, digest)
+	}
+	if err := withinLimits(r.Config, r.Owner, had, tx.Owner(r.Owner)); err != nil {
+		return 0, c, err
 	}
 	return id, c, watchFor(tx, id, c, WatchNew)
 }
@@ -94,16 +104,22 @@ type Made struct {
 const mostMade = 100_000
 
 // Wanting returns the factories that have room for procs, and for how many: in their
-// order, and mostMade in all. A paused factory makes none.
-func Wanting(v *spool.View) (list []spool.Factory, room []int) {
+// order, and mostMade in all. A paused factory makes none, and neither does one of an owner who
+// has as much in the queue as the configuration allows.
+func Wanting(v *spool.View, cfg *config.Config) (list []spool.Factory, room []int) {
 	left := mostMade
+	more := map[string]int{} // jobs for which owners have room
 	for _, f := range v.Factories() {
 		if f.Paused != "" || left == 0 {
 			continue
 		}
 		queued, waiting := present(v, f.Cluster)
 		n := jobad.Late{MaxMaterialize: f.MaxMaterialize, MaxIdle: f.MaxIdle}.Room(queued, waiting)
-		if n = min(n, f.Jobs-f.Next, left); n > 0 {
+		if _, ok := more[f.Owner]; !ok {
+			more[f.Owner] = roomOf(cfg, v.Owner(f.Owner))
+		}
+		if n = min(n, f.Jobs-f.Next, left, more[f.Owner]); n > 0 {
+			more[f.Owner] -= n
 			list, room = append(list, f), append(room, n)
 			left -= n
 		}
@@ -140,8 +156,8 @@ func ForNow(err error) bool {
 // that cannot make its next ones is paused with the reason, unless that is ForNow,
 // and warn is told. One that has made its last is done with. The caller names the
 // transaction.
-func Materialize(tx *spool.Tx, domain string, at time.Time, warn func(format string, args ...any)) []Made {
-	list, room := Wanting(&tx.View)
+func Materialize(tx *spool.Tx, cfg *config.Config, domain string, at time.Time, warn func(format string, args ...any)) []Made {
+	list, room := Wanting(&tx.View, cfg)
 	var made []Made
 	for i, f := range list {
 		c, next, err := materialize(tx, f, domain, room[i], at)
@@ -185,6 +201,9 @@ func materialize(tx *spool.Tx, f spool.Factory, domain string, n int, at time.Ti
 	c, next, err = jobad.Materialize(digest, domain, f.Cluster, f.Next, n, f.Offset, at)
 	if err == nil && c.Jobs() != n {
 		err = fmt.Errorf("%d jobs where %d were to be", c.Jobs(), n)
+	}
+	if err == nil {
+		err = sameNames(f.Charged, c)
 	}
 	return c, next, err
 }

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
@@ -27,10 +28,17 @@ func (b bench) late(commands string) (cluster int, digest string) {
 	}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("submit")
-		cluster, _, err = Submit(tx, jobs, "alice")
+		cluster, _, err = Submit(tx, jobs, anyRights("alice"))
 		return err
 	})
 	return cluster, filepath.Join(b.dir, "factories", fmt.Sprint(cluster))
+}
+
+// anyRights are those that an administrator has for the jobs of an owner, where nothing is
+// configured.
+func anyRights(owner string) Rights {
+	cfg := config.Default()
+	return RightsOf(&cfg, owner, true, owner, func(string) ([]string, error) { return nil, nil })
 }
 
 // materialize makes what there is room for, and returns how many procs that are
@@ -39,7 +47,7 @@ func (b bench) materialize() (procs int, warned string) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("materialize")
-		for _, m := range Materialize(tx, "example.org", noon, func(format string, args ...any) { warned += fmt.Sprintf(format, args...) }) {
+		for _, m := range Materialize(tx, anyRights("alice").Config, "example.org", noon, func(format string, args ...any) { warned += fmt.Sprintf(format, args...) }) {
 			procs += m.Jobs()
 		}
 		return nil

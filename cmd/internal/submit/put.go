@@ -41,6 +41,10 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 	if err != nil {
 		return k, err
 	}
+	rights, err := s.permit(d, k.Cluster)
+	if err != nil {
+		return k, err
+	}
 	doomed, err := s.doubt(d, k, sp)
 	if err == nil {
 		err = s.strict()
@@ -53,10 +57,7 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 		if err := s.lookForKey(tx); err != nil {
 			return err
 		}
-		if k.id, k.Cluster, err = operation.Submit(tx, d, s.owner); err != nil {
-			return err
-		}
-		if err := s.permit(d, k.Cluster); err != nil {
+		if k.id, k.Cluster, err = operation.Submit(tx, d, rights); err != nil {
 			return err
 		}
 		return s.hold(tx, k, doomed)

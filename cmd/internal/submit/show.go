@@ -73,7 +73,7 @@ func (s *submission) dryRun(d *jobad.Jobs) error {
 	if err != nil {
 		return err
 	}
-	if err := s.permit(d, jobs); err != nil {
+	if _, err := s.permit(d, jobs); err != nil {
 		return err
 	}
 	k := cluster{1, jobs.Jobs(), jobs}
