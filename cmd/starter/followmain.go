@@ -42,6 +42,13 @@ func watchOver(c *cmdline.Call, sp *spool.Spool, host string, signals <-chan os.
 	if err := f.tellClosed(); err != nil {
 		return err
 	}
+	if c.Has("door") {
+		shut, err := openDoor(c, sp.Dir())
+		if err != nil {
+			return err
+		}
+		defer shut()
+	}
 	notify("READY=1")
 	return left(f.loop(signals, passEvery))
 }

@@ -18,7 +18,7 @@ func command() cmdline.Command {
 		Brief:  "run matched jobs on this machine",
 		Synopsis: []string{
 			"[-json | -q] [-wait] [options]",
-			"-watch [-drain [-quick | -fast]] [-json | -q] [options]",
+			"-watch [-door] [-drain [-quick | -fast]] [-json | -q] [options]",
 			"-drain [-graceful | -quick | -fast] [-reason TEXT] [-json | -q] [options]",
 			"-drain -cancel [-json | -q] [options]",
 		},
@@ -36,6 +36,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Name: "json", Help: "report as JSON; with -watch, one object a line"},
 			{Name: "wait", Help: "wait until the jobs that this pass started have ended"},
 			{Name: "watch", Help: "stay, and start what is matched at once"},
+			{Name: "door", Help: "-watch: let users of other accounts use the pool, by serve"},
 			{Name: "drain", Help: "drain this machine and wait until its jobs have left; with -watch, when that is told to end"},
 			{Name: "graceful", Help: "-drain: jobs have their retirement time, and then the time to vacate"},
 			{Name: "quick", Help: "-drain: jobs have the time to vacate only"},
@@ -49,6 +50,7 @@ Supervisors tell of trouble in starter.log in the spool.`,
 			{Does: "start what was matched, from cron", Line: "starter -q"},
 			{Does: "start it and wait until all of it has ended", Line: "starter -wait"},
 			{Does: "stay, as a service", Line: "starter -watch"},
+			{Does: "stay, and let all users of the machine use the pool", Line: "starter -watch -door"},
 			{Does: "empty the machine for an upgrade", Line: "starter -drain -reason 'new kernel'"},
 			{Does: "open it again", Line: "starter -drain -cancel"},
 		},
@@ -97,6 +99,9 @@ func fit(c *cmdline.Call) error {
 		if c.Has(flag) && !c.Has("drain") {
 			return cmdline.Usagef("-%s: has a meaning with -drain only", flag)
 		}
+	}
+	if c.Has("door") && !c.Has("watch") {
+		return cmdline.Usagef("-door: has a meaning with -watch only")
 	}
 	if strings.ContainsFunc(c.Value("reason"), unicode.IsControl) {
 		return cmdline.Usagef("-reason: want one line, without control characters")

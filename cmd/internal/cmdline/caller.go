@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"os"
 	"os/user"
-	"slices"
 	"strconv"
 
 	"fairspool/cmd/internal/door"
@@ -27,7 +26,7 @@ func (c *Call) Caller() (Caller, error) {
 	s := c.surroundings()
 	if s.Session != nil {
 		p := s.Session.Peer
-		admin := p.UID == 0 || p.UID == s.UID || slices.Contains(c.Config.Administrators, p.Name)
+		admin := p.UID == 0 || p.UID == s.UID || c.Config.Administers(p.Name, p.Groups)
 		return Caller{Name: p.Name, Admin: admin}, nil
 	}
 	name, err := s.UserName(s.UID)

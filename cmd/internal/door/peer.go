@@ -3,8 +3,7 @@ package door
 import (
 	"fmt"
 	"net"
-	"os/user"
-	"strconv"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -49,8 +48,8 @@ func peerOf(c *net.UnixConn) (p Peer, err error) {
 		return p, err
 	}
 	for _, n := range numbers {
-		if g, err := user.LookupGroupId(strconv.Itoa(n)); err == nil {
-			p.Groups = append(p.Groups, g.Name)
+		if name, ok := asuser.GroupName(n); ok && !slices.Contains(p.Groups, name) {
+			p.Groups = append(p.Groups, name)
 		}
 	}
 	return p, nil
