@@ -13,6 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/internal/testenv"
 	"fairspool/lib/pool"
 )
 
@@ -22,13 +23,16 @@ const smallDisk = "STARTER_TEST_SMALL_DISK"
 
 // onSmallDisk runs a test once more, in a process whose mounts nobody else sees, and which
 // go with it. There it returns true, and temporary directories are on a tmpfs of 4 MB.
-func onSmallDisk(t *testing.T) bool {
+func onSmallDisk(t *testing.T) bool { t.Helper(); return onDiskOf(t, "4m") }
+
+// onDiskOf is onSmallDisk with a tmpfs of another size.
+func onDiskOf(t *testing.T, size string) bool {
 	t.Helper()
 	if dir := os.Getenv(smallDisk); dir != "" {
 		if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 			t.Skipf("mounts are not private: %v", err)
 		}
-		if err := unix.Mount("none", dir, "tmpfs", 0, "size=4m,mode=1777"); err != nil {
+		if err := unix.Mount("none", dir, "tmpfs", 0, "size="+size+",mode=1777"); err != nil {
 			t.Skipf("no small file system could be mounted: %v", err)
 		}
 		if err := os.Setenv("TMPDIR", dir); err != nil { // this process has no other test
@@ -39,7 +43,7 @@ func onSmallDisk(t *testing.T) bool {
 	dir := t.TempDir()
 	cmdtest.Share(t, dir)
 	c := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$", "-test.v", "-test.timeout", "10m")
-	c.Env = append(os.Environ(), smallDisk+"="+dir)
+	c.Env = append(os.Environ(), smallDisk+"="+dir, testenv.CommandsBuilt+"="+testenv.Commands(t))
 	c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNS}
 	if uid, gid := os.Geteuid(), os.Getegid(); uid != 0 {
 		c.SysProcAttr = &syscall.SysProcAttr{

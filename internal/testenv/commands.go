@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// commandsBuilt names a folder with the commands as the code now stands, which make test
+// CommandsBuilt names a folder with the commands as the code now stands, which make test
 // builds for the tests of all packages.
-const commandsBuilt = "FAIRSPOOL_COMMANDS"
+const CommandsBuilt = "FAIRSPOOL_COMMANDS"
 
 var built struct {
 	once sync.Once
@@ -24,7 +24,7 @@ var built struct {
 func Commands(t testing.TB) string {
 	t.Helper()
 	built.once.Do(func() {
-		if built.dir = os.Getenv(commandsBuilt); built.dir == "" {
+		if built.dir = os.Getenv(CommandsBuilt); built.dir == "" {
 			built.dir, built.err = build()
 			built.own = true
 		}
