@@ -88,6 +88,9 @@ func (c *Config) takeGroup(s setting) (ok bool, err error) {
 	if _, isTable := s.value.(map[string]any); isTable {
 		return true, fmt.Errorf("a table: a group's name with a dot needs quotes, as in [groups.\"%s.%s\"]", group, name)
 	}
+	if belongsAtTop(groupTable, name) {
+		return true, fmt.Errorf("stands in table [groups.%s]; move it above the first table", group)
+	}
 	if name != MemberKey.Name {
 		return true, unknownKey(nearest.Hint(name, []string{MemberKey.Name}) + "; a group's table has " + MemberKey.Name)
 	}

@@ -70,6 +70,7 @@ func TestMembersRefused(t *testing.T) {
 		{"GROUP_NAMES = ['a']\n[groups.a]\nmembers = ['@']", `f:3: groups.a.members: an empty name, or a Unix group's with an @ before it`},
 		{"GROUP_NAMES = ['a']\n[groups]\na = ['x']", `f:3: groups.a: an array: want a table, as in [groups.a] with members = ["alice", "@staff"]`},
 		{"GROUP_NAMES = ['a']\n[groups.a]\nmembers = ['x']\n[groups.A]\nmembers = ['y']", "f:5: groups.A.members: a.members is the same (f:3): case does not count"},
+		{"GROUP_NAMES = ['a']\n[groups.a]\nSPOOL = '/x'", "f:3: groups.a.SPOOL: stands in table [groups.a]; move it above the first table"},
 		{"groups = 5", "f:1: groups: 5: want a table of keys"},
 	} {
 		if _, err := Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {

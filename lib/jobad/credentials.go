@@ -54,23 +54,48 @@ func (j *job) credential(command, attr string) error {
 	return nil
 }
 
-// usual sets the name of a job that gives none. An accounting group is its account, too.
-func (j *job) usual(attr string) error {
-	name := map[string]string{pool.AttrUnixGroup: j.options.Group, pool.AttrAcctGroup: j.options.Account, pool.AttrClass: j.options.Class}[attr]
-	if credentialError(name) != nil {
-		return nil
-	}
-	if attr == pool.AttrAcctGroup {
-		_, grouped, err := j.command("accounting_group")
-		if err != nil {
-			return err
+// usual sets the name of a job that gives none.
+func (j *job) usual(attr string) (err error) {
+	name := ""
+	switch attr {
+	case pool.AttrUnixGroup:
+		name = j.options.Group
+	case pool.AttrAcctGroup:
+		if name, err = j.accountName(); name != j.options.Account {
+			return err // the accounting group has set it
 		}
-		if nice, err := j.boolean("nice_user", false); err != nil || nice || grouped {
-			return err
+	case pool.AttrClass:
+		if len(j.options.Classes) > 0 {
+			name, err = j.class()
 		}
 	}
-	j.setString(attr, name)
-	return nil
+	if err == nil && credentialError(name) == nil {
+		j.setString(attr, name)
+	}
+	return err
+}
+
+// accountName returns the account that the job names, or is in as one of an accounting group, or
+// has for want of both.
+func (j *job) accountName() (string, error) {
+	for _, command := range []string{"account", "accounting_group"} {
+		if g, ok, err := j.command(command); ok || err != nil {
+			return unquoted(g.Text), err
+		}
+	}
+	if nice, err := j.boolean("nice_user", false); nice || err != nil {
+		return j.options.NiceGroup, err
+	}
+	return j.options.Account, nil
+}
+
+// class returns the class of a job that names none.
+func (j *job) class() (string, error) {
+	account, err := j.accountName()
+	if name, ok := j.options.Classes[account]; ok {
+		return name, err
+	}
+	return j.options.Classes[""], err
 }
 
 // credentialError returns why a text is no such name.

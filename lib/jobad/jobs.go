@@ -14,11 +14,13 @@ import (
 type Options struct {
 	Owner string // login name of the submitter
 	Group string `json:",omitempty"` // UnixGroup of jobs that name none; what is no such name is none
-	// Account and Class are AcctGroup and Class of jobs that name none, and are in no accounting group; likewise.
-	Account, Class string    `json:",omitempty"`
-	Domain         string    // UID_DOMAIN: User becomes Owner@Domain
-	Dir            string    // absolute path against which relative paths are taken
-	Now            time.Time // QDate, and the time zone of local times
+	// Account is AcctGroup of jobs that name none and are in no accounting group, Classes the Class
+	// of jobs that name none, by their account; that of other accounts stands under "".
+	Account string            `json:",omitempty"`
+	Classes map[string]string `json:",omitempty"`
+	Domain  string            // UID_DOMAIN: User becomes Owner@Domain
+	Dir     string            // absolute path against which relative paths are taken
+	Now     time.Time         // QDate, and the time zone of local times
 
 	// NiceGroup is the accounting group of nice_user jobs
 	// (NICE_USER_ACCOUNTING_GROUP_NAME); empty means "nice-user".
@@ -53,7 +55,7 @@ type Options struct {
 
 	// Environ is what getenv copies, as NAME=value.
 	Environ []string
-	// Settled are attributes that all jobs have to have in common where some appear as others
+	// Settled are attributes, or commands, that all jobs have to have in common where some appear as others
 	// finish (max_materialize), for somebody who looks at those that are there first.
 	Settled []string `json:"-"`
 	// Lenient makes a warning of what jobs are refused for, for callers who want to see the

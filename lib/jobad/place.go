@@ -48,6 +48,11 @@ func (j *Jobs) refuseFor(command, attr, called string, proc int, why error) erro
 
 // commandOf returns the name of the command that gives an attribute.
 func commandOf(attr string) string {
+	for _, c := range credentials {
+		if strings.EqualFold(c.attr, attr) {
+			return c.command
+		}
+	}
 	key := strings.ToLower(attr)
 	if name, isRequest := strings.CutPrefix(key, "request"); byName[key] == nil && isRequest {
 		key = requestPrefix + name

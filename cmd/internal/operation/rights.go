@@ -96,7 +96,7 @@ func Ruled(cfg *config.Config) []string {
 	return attrs
 }
 
-// Settled returns the attributes that jobs of the caller's have to have in common where some
+// Settled returns the attributes, or the commands that enter one, that jobs of the caller's have to have in common where some
 // appear as others finish.
 func Settled(cfg *config.Config, admin bool) []string {
 	var attrs []string
@@ -112,7 +112,7 @@ func Settled(cfg *config.Config, admin bool) []string {
 		}
 	}
 	if !admin {
-		attrs = append(attrs, pool.AttrAccountingGroup)
+		attrs = append(attrs, pool.AttrAccountingGroup, "accounting_group_user", "nice_user")
 	}
 	return attrs
 }
@@ -279,7 +279,7 @@ func (r Rights) mauiName(kind maui.Kind, attr string, after *classad.Ad) error {
 		return err
 	}
 	if !r.Config.Maui.MayHave(kind, n) {
-		return fmt.Errorf("%q: %s has no access to it: leave it out, or ask an administrator for a %s with it", name, r.Owner, mauiLists[kind])
+		return fmt.Errorf("%q: %s has no access to it: leave it out, or ask an administrator to put it into %s", name, r.Owner, mauiLists[kind])
 	}
 	return nil
 }
@@ -311,8 +311,12 @@ func (r Rights) Permit(d *jobad.Jobs, c jobad.Cluster) error {
 // located returns a refusal of a proc with the place in the description that is refused.
 func located(d *jobad.Jobs, proc int, err error) error {
 	var refusal *Refusal
-	if errors.As(err, &refusal) {
-		return d.Refuse(refusal.Attr, proc, refusal.Why)
+	if !errors.As(err, &refusal) {
+		return err
+	}
+	err = d.Refuse(refusal.Attr, proc, refusal.Why)
+	if placed := (*submitfile.Error)(nil); refusal.Attr == pool.AttrAccountingGroup && !errors.As(err, &placed) {
+		return d.RefuseCommand("accounting_group_user", refusal.Attr, proc, refusal.Why) // the other command that gives it
 	}
 	return err
 }
@@ -326,7 +330,9 @@ func (r Rights) settledNames(c jobad.Cluster) string {
 	ad := c.Runs[0].Ad().Chain(c.Ad)
 	names := classad.New()
 	for _, attr := range append(Settled(r.Config, false), pool.AttrOwner) {
-		names.Set(attr, valueOf(ad, attr))
+		if !strings.Contains(attr, "_") { // which no command is without
+			names.Set(attr, valueOf(ad, attr))
+		}
 	}
 	return names.String()
 }

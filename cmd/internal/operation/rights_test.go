@@ -124,7 +124,7 @@ members = ["alice"]
 `
 	const open = "JOB_PRIORITY_POLICY = \"maui\"\n"
 	no := func(attr, name, owner, list string) string {
-		return attr + `: "` + name + `": ` + owner + " has no access to it: leave it out, or ask an administrator for a " + list + " with it"
+		return attr + `: "` + name + `": ` + owner + " has no access to it: leave it out, or ask an administrator to put it into " + list
 	}
 	for _, c := range []struct{ config, owner, ad, want string }{
 		{open, "bob", `UnixGroup = "users"`, ""},

@@ -179,11 +179,11 @@ func TestSGERightsUntold(t *testing.T) {
 // TestRuled holds which attributes have rules, and which jobs that come late have in common.
 func TestRuled(t *testing.T) {
 	for policy, want := range map[string][2]string{
-		"condor": {"Owner AccountingGroup", "AccountingGroup"},
-		"maui":   {"Owner AccountingGroup UnixGroup AcctGroup Class QOS", "UnixGroup AcctGroup Class QOS AccountingGroup"},
+		"condor": {"Owner AccountingGroup", "AccountingGroup accounting_group_user nice_user"},
+		"maui":   {"Owner AccountingGroup UnixGroup AcctGroup Class QOS", "UnixGroup AcctGroup Class QOS AccountingGroup accounting_group_user nice_user"},
 		"sge": {"Owner AccountingGroup JobPrio Deadline JobShare Project Department UnixGroup ParallelSlots ParallelEnvironment RequestSlots RequestS" +
 			" RequestSlots RequestS RequestLic RequestL RequestFlag RequestWall RequestSite RequestIdle",
-			"JobPrio Deadline JobShare Project Department UnixGroup ParallelSlots ParallelEnvironment RequestSlots RequestS AccountingGroup"},
+			"JobPrio Deadline JobShare Project Department UnixGroup ParallelSlots ParallelEnvironment RequestSlots RequestS AccountingGroup accounting_group_user nice_user"},
 	} {
 		cfg := &config.Config{JobPriorityPolicy: policy, SGE: rightsConfig}
 		if got := strings.Join(Ruled(cfg), " "); got != want[0] {

@@ -133,3 +133,45 @@ func TestGridEngineFlags(t *testing.T) {
 	}
 	cmdtest.Printed(t, "prio -system 5 1 (under sge)", status, out, bad)
 }
+
+// TestNames holds that what is charged for a job in the queue stays with its owner, or in a group
+// that is open to the owner.
+func TestNames(t *testing.T) {
+	const groups = `ADMINISTRATORS = ["carol"]
+GROUP_NAMES = ["physics", "chem"]
+[groups.physics]
+members = ["bob"]
+`
+	const maui = "JOB_PRIORITY_POLICY = \"maui\"\n" + groups + `[maui]
+"USERCFG[alice]" = "ALIST=gold"
+`
+	one := pool.JobID{Cluster: 1}
+	for _, c := range []struct {
+		config, user, set string
+		status            int
+		want              string
+	}{
+		{groups, "alice", `AccountingGroup="bob"`, 1, "undefined"}, {groups, "alice", `accountinggroup="inv1.alice"`, 1, "undefined"},
+		{groups, "alice", `AccountingGroup="physics.alice"`, 1, "undefined"}, {groups, "alice", `AccountingGroup="chem.alice"`, 0, `"chem.alice"`},
+		{groups, "alice", `AccountingGroup="alice"`, 0, `"alice"`}, {groups, "alice", "AccountingGroup=undefined", 0, "undefined"},
+		{groups, "alice", `AccountingGroup=strcat("b","ob")`, 1, "undefined"}, {groups, "alice", "AccountingGroup=Args", 1, "undefined"},
+		{groups, "carol", `AccountingGroup="bob"`, 0, `"bob"`},
+		{groups, "alice", `Owner="bob"`, 1, `"alice"`}, {groups, "carol", `Owner="bob"`, 1, `"alice"`},
+		{groups, "alice", `AcctGroup="gold"`, 0, `"gold"`},
+		{maui, "alice", `AcctGroup="gold"`, 0, `"gold"`}, {maui, "alice", `AcctGroup="iron"`, 1, "undefined"}, {maui, "alice", `UnixGroup="staffers"`, 1, "undefined"},
+		{maui, "alice", `QOS="high"`, 1, "undefined"}, {maui, "alice", `Class="any"`, 0, `"any"`}, {maui, "carol", `UnixGroup="staffers"`, 0, `"staffers"`},
+		{maui, "alice", `AccountingGroup="bob"`, 1, "undefined"},
+	} {
+		fill(t)
+		attr, _, _ := strings.Cut(c.set, "=")
+		status, out, bad := cmdtest.RunLent(t, c.user, c.config, Command(), "-set", c.set, "1.0")
+		if got := valueOf(t, one, attr); status != c.status || got != c.want {
+			t.Errorf("prio -set %s by %s = %d, %q, %s %s, want %d and %s", c.set, c.user, status, bad, attr, got, c.status, c.want)
+		}
+		policy := "condor"
+		if c.config == maui {
+			policy = "maui"
+		}
+		cmdtest.Printed(t, fmt.Sprintf("prio -set %s 1.0 (by %s under %s)", c.set, c.user, policy), status, out, bad)
+	}
+}

@@ -341,8 +341,11 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 	if operation.IsMaui(s.Config) {
 		n := maui.Names{User: owner, Group: o.Group}
 		o.Account = s.Config.Maui.DefaultOf(maui.Account, n)
-		n.Account = o.Account
-		o.Class = s.Config.Maui.DefaultOf(maui.Class, n)
+		o.Classes = map[string]string{"": s.Config.Maui.DefaultOf(maui.Class, n)}
+		for account := range s.Config.Maui.Credentials[maui.Account] {
+			n.Account = account
+			o.Classes[account] = s.Config.Maui.DefaultOf(maui.Class, n)
+		}
 	}
 	who, err := s.Caller()
 	o.Settled = operation.Settled(s.Config, who.Admin)

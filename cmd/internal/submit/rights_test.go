@@ -112,3 +112,70 @@ func TestRightsElsewhere(t *testing.T) {
 		}
 	}
 }
+
+// groups is a pool with accounting groups under a policy.
+func groups(policy string) string {
+	return `JOB_PRIORITY_POLICY = "` + policy + `"
+UID_DOMAIN = "pool"
+ADMINISTRATORS = ["carol"]
+GROUP_NAMES = ["physics", "physics.hep", "chem"]
+[groups.physics]
+members = ["alice"]
+`
+}
+
+// TestNames holds that jobs are charged to their owner, or in a group that is open to the owner,
+// however a description says otherwise.
+func TestNames(t *testing.T) {
+	for _, c := range []struct {
+		user, lines, got string
+		args             []string
+	}{
+		{"bob", "", "undefined", nil},
+		{"bob", "accounting_group_user = alice", "-", nil}, {"bob", "accounting_group_user = bob", `"bob"`, nil},
+		{"bob", "accounting_group = inv1", "-", nil}, {"bob", "accounting_group = chem", `"chem.bob"`, nil},
+		{"bob", "accounting_group = chem\naccounting_group_user = alice", "-", nil},
+		{"bob", "accounting_group = physics", "-", nil}, {"bob", "accounting_group = physics.hep", "-", nil},
+		{"alice", "accounting_group = physics.hep", `"physics.hep.alice"`, nil},
+		{"bob", `+AccountingGroup = "alice"`, "-", nil}, {"bob", `MY.AccountingGroup = "inv2.bob"`, "-", nil},
+		{"bob", `+accountinggroup = "chem.bob"`, `"chem.bob"`, nil},
+		{"bob", "+AccountingGroup = Other", "-", nil},
+		{"bob", "", "-", []string{"-a", "accounting_group_user = alice"}}, {"bob", "", "-", []string{"+AccountingGroup=\"alice\""}},
+		{"bob", "", "-", []string{"-owner", "alice"}},
+		{"bob", "accounting_group_user = $CHOICE(Process,bob,alice)", "-", nil},
+		{"bob", "accounting_group_user = $CHOICE(Process,bob,alice)\nmax_materialize = 1", "-", nil},
+		{"bob", "nice_user = true", `"nice-user.bob"`, nil},
+		{"carol", "accounting_group_user = alice", `"alice"`, nil}, {"carol", "accounting_group = inv1", `"inv1.carol"`, nil},
+		{"carol", "accounting_group = physics", `"physics.bob"`, []string{"-owner", "bob"}},
+	} {
+		if got := submitAs(t, c.user, groups("condor"), c.lines, "AccountingGroup", c.args...); got != c.got {
+			t.Errorf("submit %q %q by %s: AccountingGroup %s, want %s", c.args, c.lines, c.user, got, c.got)
+		}
+	}
+}
+
+// TestMauiNames holds that under Maui's policy account, class and QOS are those of their owner,
+// the default ones without a line.
+func TestMauiNames(t *testing.T) {
+	maui := groups("maui") + `[maui]
+"USERCFG[alice]" = "ALIST=gold,silver ADEF=silver QLIST=high"
+"USERCFG[bob]" = "CDEF=batch CLIST=batch,long"
+"ACCOUNTCFG[silver]" = "CDEF=slow"
+`
+	for _, c := range []struct{ user, lines, attr, got string }{
+		{"alice", "", "AcctGroup", `"silver"`}, {"alice", "class = slow", "Class", `"slow"`}, {"alice", "", "Class", `"slow"`},
+		{"alice", "account = gold", "AcctGroup", `"gold"`}, {"alice", "account = iron", "AcctGroup", "-"},
+		{"alice", "+AcctGroup = undefined", "AcctGroup", "-"}, {"alice", "accounting_group = physics", "AcctGroup", `"physics"`},
+		{"bob", "account = gold", "AcctGroup", "-"}, {"bob", "account = physics", "AcctGroup", "-"}, {"bob", "account = iron", "AcctGroup", `"iron"`},
+		{"bob", "", "Class", `"batch"`}, {"bob", "class = long", "Class", `"long"`}, {"bob", "class = slow", "Class", "-"},
+		{"bob", "qos = high", "QOS", "-"}, {"alice", "qos = high", "QOS", `"high"`},
+		{"bob", "unix_group = staffers", "UnixGroup", "-"}, {"bob", "+UnixGroup = \"staffers\"", "UnixGroup", "-"},
+		{"bob", "account = $CHOICE(Process,iron,tin)\nmax_idle = 1", "AcctGroup", "-"},
+		{"bob", "class = $CHOICE(Process,batch,long)\nmax_idle = 1", "Class", "-"},
+		{"carol", "unix_group = staffers\naccount = gold\nclass = slow", "AcctGroup", `"gold"`},
+	} {
+		if got := submitAs(t, c.user, maui, c.lines, c.attr); got != c.got {
+			t.Errorf("submit %q by %s: %s %s, want %s", c.lines, c.user, c.attr, got, c.got)
+		}
+	}
+}
