@@ -70,6 +70,7 @@ func Explain(c *Context, my, target *Ad, name string) []Clause {
 	}
 	x := &explanation{st: newState(c, my, target)}
 	x.attribute(&a, e)
+	x.st.charge()
 	return x.clauses // the state is not reused: values may refer to it
 }
 

@@ -72,6 +72,7 @@ func (st *state) attribute(c *cell, in *scope, name *attribute, level int) Value
 		st.makeRoom()
 	}
 	st.active[n] = activity{e, in, name}
+	st.steps += n / 4 // circular has looked at so many
 	if st.known != nil && (in == &st.my || in == &st.target) {
 		if e = st.known.instead(e, in == &st.target); e.constant() {
 			return e.lit

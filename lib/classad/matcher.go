@@ -33,7 +33,8 @@ func NewMatcher(c *Context, ad *Ad) *Matcher {
 
 // reset makes the scratch memory anew.
 func (m *Matcher) reset() {
-	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c, steps: m.c.spent()}
+	st := &state{now: m.c.Now, seed: m.c.Seed, strict: m.c.Strict, look: &m.c}
+	st.allow(&m.c)
 	st.my.ad, st.my.other = m.ad, &st.target
 	st.my.plain = m.ad != nil && !m.c.Strict && !m.ad.shadowsScopes()
 	st.my.table = m.ad.table()
@@ -44,6 +45,13 @@ func (m *Matcher) reset() {
 // Ended reports whether a limit of an evaluation ended one so far: whoever has many
 // questions left may not want to wait for the same again and again.
 func (m *Matcher) Ended() bool { return m.ended }
+
+// Charge takes the steps of the questions to come from another budget, as Context.Budget
+// says.
+func (m *Matcher) Charge(b *Budget) {
+	m.c.Budget = b
+	m.st.allow(&m.c)
+}
 
 // Match is Match with the Matcher's ad on the left.
 func (m *Matcher) Match(other *Ad) bool {
@@ -121,12 +129,14 @@ func (m *Matcher) begin(other *Ad) bool {
 
 func (m *Matcher) end() {
 	st := m.st
+	st.charge()
 	if st.failed {
 		m.ended = true
 		m.reset()
 		return
 	}
-	st.randoms, st.base, st.steps, st.bytes, st.busy = 0, 0, m.c.spent(), 0, 0
+	st.randoms, st.base, st.busy = 0, 0, 0
+	st.allow(&m.c)
 	st.args = st.args[:0]
 }
 

@@ -27,7 +27,7 @@ func References(e *Expr, ad *Ad) (own, external []string) {
 // references is References for the ad of a scope, which may have an opposite
 // one: what TARGET has is not external then.
 func (st *state) references(e *Expr, sc *scope) (own, external []string, ok bool) {
-	w := &walk{st: st, root: sc, own: map[string]string{}, external: map[string]string{}}
+	w := &walk{st: st, root: sc, own: map[string]string{}, external: map[string]string{}, walked: map[string]bool{}}
 	w.node(e.tree(), sc)
 	if w.failed || st.failed {
 		return nil, nil, false
@@ -55,8 +55,12 @@ type walk struct {
 	own, external map[string]string
 	failed        bool
 	seen          []activity
-	steps, depth  int
+	walked        map[string]bool // attributes of root that were followed to their ends, by folded name
+	depth         int
 }
+
+// visitCost is what it takes to look at a node, in steps.
+const visitCost = 4
 
 func note(names map[string]string, name string) {
 	key := fold(name)
@@ -81,10 +85,12 @@ func attributeOf(text string) string {
 }
 
 func (w *walk) node(n node, sc *scope) {
-	w.steps++
 	w.depth++
 	defer func() { w.depth-- }()
-	if w.steps > maxSteps/10 || w.depth > 2*maxHeight {
+	if w.st.steps += visitCost + len(w.seen)/4; w.st.steps > maxSteps {
+		w.st.failed = true
+	}
+	if w.st.failed || w.depth > 2*maxHeight {
 		w.failed = true
 	}
 	if w.failed {
@@ -163,6 +169,9 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 	}
 	if in == w.root {
 		note(w.own, a.name)
+		if w.walked[fold(a.name)] {
+			return // a circle through it would have been met
+		}
 	}
 	for i := range w.seen {
 		if s := &w.seen[i]; s.in.same(in) && a.means(s.name.name) {
@@ -177,6 +186,9 @@ func (w *walk) found(a *attribute, n node, in *scope, e *Expr) {
 	w.seen = append(w.seen, activity{e, in, a})
 	w.node(e.tree(), in)
 	w.seen = w.seen[:len(w.seen)-1]
+	if in == w.root {
+		w.walked[fold(a.name)] = true
+	}
 }
 
 // selection follows base.name, by what the base evaluates to.

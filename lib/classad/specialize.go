@@ -66,7 +66,8 @@ func newSpecializer(c *Context, my, target *Ad) *specializer {
 		st: newState(c, nil, nil), clock: c != nil, ads: [2]*Ad{my, target},
 		found: map[meaning]*finding{}, texts: map[string]*Expr{},
 	}
-	s.st.bytes = maxBytes - foldingBytes
+	s.st.bytes = max(s.st.bytes, maxBytes-foldingBytes)
+	s.st.from.bytes = s.st.bytes
 	return s
 }
 

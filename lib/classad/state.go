@@ -21,22 +21,36 @@ type Context struct {
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
 	// MaxSteps bounds the operators, references and calls of one evaluation, which is
-	// ERROR beyond; 0, and more than that, is 10,000,000.
+	// ERROR beyond; 0, and more than that, is 10,000,000. Text that is made or searched is
+	// bounded in proportion, see Budget.
 	MaxSteps int
+	// Budget is what evaluations take their steps from, nil for no bound on all of them
+	// together.
+	Budget *Budget
 }
 
-// spent is what an evaluation counts as its steps before it begins.
-func (c *Context) spent() int {
-	if c == nil || c.MaxSteps <= 0 {
-		return 0
+// most is how many steps an evaluation may take.
+func (c *Context) most() int {
+	if c == nil {
+		return maxSteps
 	}
-	return max(0, maxSteps-c.MaxSteps)
+	most := maxSteps
+	if c.MaxSteps > 0 {
+		most = min(most, c.MaxSteps)
+	}
+	if c.Budget != nil {
+		most = min(most, max(c.Budget.left, 0))
+	}
+	return most
 }
 
 const (
 	maxDepth = 400        // operators, references and calls inside each other in one evaluation
 	maxSteps = 10_000_000 // operators, references and calls in one evaluation
 	maxBytes = 1 << 28    // text made or searched in one evaluation
+
+	stepBytes  = 8       // bytes of text made or searched that cost as much as a step
+	leastBytes = 1 << 20 // what an evaluation may make and search, however few its steps
 
 	compileCost = 256 // bytes that compiling one byte of a pattern counts for
 )
@@ -87,6 +101,7 @@ type state struct {
 	base    int // how deep the expression that runs stands inside others
 	steps   int
 	bytes   int
+	from    struct{ steps, bytes int } // where steps and bytes began
 	failed  bool     // a limit was exceeded: the whole evaluation is ERROR
 	look    *Context // nil: there is nothing to look up
 	my      scope
@@ -112,8 +127,9 @@ var states = sync.Pool{New: func() any { return new(state) }}
 func newState(c *Context, my, target *Ad) *state {
 	st := states.Get().(*state)
 	if c != nil {
-		st.now, st.seed, st.strict, st.look, st.steps = c.Now, c.Seed, c.Strict, c, c.spent()
+		st.now, st.seed, st.strict, st.look = c.Now, c.Seed, c.Strict, c
 	}
+	st.allow(c)
 	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.shadowsScopes()
 	st.my.other = nil
 	if target != nil {
@@ -129,18 +145,37 @@ func (st *state) done(v Value) Value {
 		v = Error()
 	}
 	if v.kind == KindList || v.kind == KindClassAd {
+		st.charge()
 		return v // it may refer to the state's scopes: keep them
 	}
 	st.release()
 	return v
 }
 
+// allow begins to count the steps of an evaluation.
+func (st *state) allow(c *Context) {
+	st.steps, st.bytes = 0, 0
+	if most := c.most(); most < maxSteps {
+		st.steps = maxSteps - most
+		st.bytes = max(0, maxBytes-max(leastBytes, stepBytes*most))
+	}
+	st.from.steps, st.from.bytes = st.steps, st.bytes
+}
+
+// charge takes the steps of an evaluation from the budget.
+func (st *state) charge() {
+	if st.look != nil && st.look.Budget != nil {
+		st.look.Budget.left -= st.steps - st.from.steps + (st.bytes-st.from.bytes)/stepBytes
+	}
+}
+
 func (st *state) release() {
+	st.charge()
 	if st.failed || cap(st.args) > 256 {
 		return
 	}
 	st.now, st.seed, st.randoms, st.strict, st.look = time.Time{}, 0, 0, false, nil
-	st.base, st.steps, st.bytes = 0, 0, 0
+	st.base = 0
 	st.my.ad, st.target.ad = nil, nil
 	st.busy, st.args = 0, st.args[:0]
 	states.Put(st)

@@ -185,6 +185,7 @@ func (v Value) List(c *Context) (items []Value, ok bool) {
 	for i := range v.size() {
 		items = append(items, st.item(v, i))
 	}
+	st.charge()
 	return items, true // st is not reused: the values may refer to it
 }
 

@@ -1,0 +1,23 @@
+package classad
+
+// Budget is a number of steps that several evaluations share (Context.Budget): operators,
+// references and calls, and one more for every 8 bytes of text made or searched. A step takes
+// some nanoseconds. An evaluation within the budget has the value that it has without; one for
+// which too little is left is ERROR, and what it took until then counts. Steps are counted, and
+// no time: the same evaluations in the same order take the same.
+//
+// A Budget is for one goroutine at a time.
+type Budget struct{ left int }
+
+// NewBudget returns a budget of so many steps.
+func NewBudget(steps int) *Budget { return &Budget{steps} }
+
+// Left returns how many steps are left, 0 of a budget that is spent.
+func (b *Budget) Left() int { return max(b.left, 0) }
+
+// Spent reports whether an evaluation needed more than there was. Its value, and those of
+// later ones, are ERROR for no reason of their own. It is false for nil.
+func (b *Budget) Spent() bool { return b != nil && b.left < 0 }
+
+// Take takes steps that were counted elsewhere.
+func (b *Budget) Take(steps int) { b.left -= steps }
