@@ -129,6 +129,7 @@ func (st *state) resolve(a *attribute, sc *scope, fall bool, level int) Value {
 	root := sc
 	for root.up != nil {
 		root = root.up
+		st.steps += lookCost
 		if e := root.ad.cell(a); e != nil {
 			return st.attribute(e, root, a, level)
 		}

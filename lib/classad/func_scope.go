@@ -35,6 +35,8 @@ func evalText(st *state, sc *scope, c *callCode) Value {
 	return st.runDeeper(e, sc, c.level)
 }
 
+const printCost = 4 // bytes that printing a byte of an expression counts for
+
 // unparse is unparse(name): the text of the own ad's attribute that has the argument's text for
 // its name, empty without such an attribute. As in HTCondor TARGET.x is such a name, too.
 func unparse(st *state, sc *scope, c *callCode) Value {
@@ -59,7 +61,11 @@ func unparse(st *state, sc *scope, c *callCode) Value {
 	case !st.affords(e.tree()):
 		return Error()
 	}
-	return st.charged(string(appendPretty(nil, e.tree(), 0)))
+	text = string(appendPretty(nil, e.tree(), 0))
+	if !st.spend(printCost * len(text)) {
+		return Error()
+	}
+	return String(text)
 }
 
 // affords reports whether the text of a node may be made.
@@ -117,6 +123,7 @@ func inEach(st *state, sc *scope, c *callCode, f func(Value)) (bad Value, ok boo
 	e := st.meaning(&c.args[0], sc)
 	for i := range list.size() {
 		item := list.scope().items[i]
+		st.steps += lookCost
 		v := st.runDeeper(item, list.scope().up, c.level)
 		switch v.kind {
 		case KindClassAd:
@@ -157,15 +164,26 @@ func (st *state) meaning(o *operand, sc *scope) *Expr {
 	default:
 		return nil
 	}
-	e, _ := find(name, sc)
+	return st.sought(name, sc)
+}
+
+// sought returns the expression of a name in a scope or the ads around it, or nil.
+func (st *state) sought(name *attribute, sc *scope) *Expr {
+	e, in := find(name, sc)
+	for ; sc != nil && sc != in; sc = sc.up {
+		st.steps += lookCost
+	}
 	return e
 }
+
+// lookCost is what it takes to look a name up in an ad around the one in which an expression
+// stands, in steps.
+const lookCost = 4
 
 // selected returns the expression that base.name stands for, or nil.
 func (st *state) selected(c *selectCode, sc *scope) *Expr {
 	if base := c.base.value(st, sc); base.kind == KindClassAd {
-		e, _ := find(&c.name, base.scope())
-		return e
+		return st.sought(&c.name, base.scope())
 	}
 	return nil
 }

@@ -95,22 +95,48 @@ func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
 	return st.done(st.named(name, &st.my, -1))
 }
 
+// readSteps is what an attribute may take of which a program wants nothing but the number or
+// the text: most are constants.
+const readSteps = 20_000
+
+// read is Eval of an attribute without a TARGET, which is ERROR beyond readSteps, or the
+// MaxSteps of c.
+func (a *Ad) read(c *Context, name string) Value {
+	e := a.cellNamed(name)
+	if e == nil {
+		return Undefined()
+	}
+	if e.kind != kindProgram {
+		return e.Value
+	}
+	limited := Context{}
+	if c != nil {
+		limited = *c
+	}
+	if limited.MaxSteps == 0 {
+		limited.MaxSteps = readSteps
+	}
+	st := newState(&limited, a, nil)
+	return st.done(st.named(name, &st.my, -1))
+}
+
 // EvalInt returns the value of an attribute that is an integer, without a
-// TARGET; ok is false when it is missing or something else.
-func (a *Ad) EvalInt(c *Context, name string) (n int64, ok bool) { return a.Eval(c, name, nil).Int() }
+// TARGET; ok is false when it is missing or something else, or takes more than 20,000 steps
+// where c has no MaxSteps. So do the next three.
+func (a *Ad) EvalInt(c *Context, name string) (n int64, ok bool) { return a.read(c, name).Int() }
 
 // EvalString returns the text of an attribute that is a string, without a
 // TARGET; ok is false when it is missing or something else.
 func (a *Ad) EvalString(c *Context, name string) (s string, ok bool) {
-	return a.Eval(c, name, nil).Text()
+	return a.read(c, name).Text()
 }
 
 // EvalNumber returns an attribute that is a number or a boolean (0 or 1),
 // without a TARGET; ok is false when it is missing or something else.
 func (a *Ad) EvalNumber(c *Context, name string) (x float64, ok bool) {
-	return a.Eval(c, name, nil).Number()
+	return a.read(c, name).Number()
 }
 
 // EvalBool returns an attribute that is a boolean, or whether a number is not
 // zero, without a TARGET; ok is false when it is missing or something else.
-func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.Eval(c, name, nil).Bool() }
+func (a *Ad) EvalBool(c *Context, name string) (b, ok bool) { return a.read(c, name).Bool() }

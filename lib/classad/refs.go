@@ -60,7 +60,7 @@ type walk struct {
 }
 
 // visitCost is what it takes to look at a node, in steps.
-const visitCost = 4
+const visitCost = 8
 
 func note(names map[string]string, name string) {
 	key := fold(name)

@@ -185,6 +185,7 @@ func (st *state) release() {
 func (st *state) spend(n int) bool {
 	st.bytes += n
 	if st.bytes > maxBytes {
+		st.bytes = maxBytes + stepBytes // the work is not done
 		st.failed = true
 	}
 	return !st.failed
