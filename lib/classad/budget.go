@@ -21,3 +21,46 @@ func (b *Budget) Spent() bool { return b != nil && b.left < 0 }
 
 // Take takes steps that were counted elsewhere.
 func (b *Budget) Take(steps int) { b.left -= steps }
+
+// Budgets are budgets of the same number of steps for several owners, each made when it is
+// first asked for. They are for one goroutine at a time.
+type Budgets struct {
+	steps int
+	of    map[string]*Budget
+}
+
+// NewBudgets returns budgets of so many steps, or nil, which bound nothing, for 0.
+func NewBudgets(steps int) *Budgets {
+	if steps <= 0 {
+		return nil
+	}
+	return &Budgets{steps, map[string]*Budget{}}
+}
+
+// Of returns the budget of an owner; nil of nil.
+func (b *Budgets) Of(owner string) *Budget {
+	if b == nil {
+		return nil
+	}
+	one := b.of[owner]
+	if one == nil {
+		one = NewBudget(b.steps)
+		b.of[owner] = one
+	}
+	return one
+}
+
+// Whole reports whether nothing was taken of an owner's budget yet.
+func (b *Budgets) Whole(owner string) bool { return b != nil && b.Of(owner).left == b.steps }
+
+// Taken returns what owners have taken of their budgets.
+func (b *Budgets) Taken() map[string]int {
+	if b == nil {
+		return nil
+	}
+	taken := make(map[string]int, len(b.of))
+	for owner, one := range b.of {
+		taken[owner] = b.steps - one.left
+	}
+	return taken
+}

@@ -97,7 +97,7 @@ func (a *Ad) Eval(c *Context, name string, target *Ad) Value {
 
 // readSteps is what an attribute may take of which a program wants nothing but the number or
 // the text: most are constants.
-const readSteps = 20_000
+const readSteps = 5_000
 
 // read is Eval of an attribute without a TARGET, which is ERROR beyond readSteps, or the
 // MaxSteps of c.
@@ -121,7 +121,7 @@ func (a *Ad) read(c *Context, name string) Value {
 }
 
 // EvalInt returns the value of an attribute that is an integer, without a
-// TARGET; ok is false when it is missing or something else, or takes more than 20,000 steps
+// TARGET; ok is false when it is missing or something else, or takes more than 5,000 steps
 // where c has no MaxSteps. So do the next three.
 func (a *Ad) EvalInt(c *Context, name string) (n int64, ok bool) { return a.read(c, name).Int() }
 

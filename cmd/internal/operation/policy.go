@@ -1,6 +1,8 @@
 package operation
 
 import (
+	"cmp"
+	"maps"
 	"slices"
 	"time"
 
@@ -45,6 +47,19 @@ type Outlook struct {
 	// Unknown are the clusters of whose jobs the history has to be asked, see Recollect,
 	// and Unneeded the watched ones whose endings nobody needs any more; both ascending.
 	Unknown, Unneeded []int
+	// PutOff are the owners whose expressions took more steps than there were, by name, with
+	// the jobs of theirs that were not looked at for that.
+	PutOff []PutOff
+
+	seq uint64 // the transaction that was looked at last
+}
+
+// PutOff is jobs of an owner that were not judged, since the owner's budget was spent: the
+// first of them, with which the next look begins, and how many there are.
+type PutOff struct {
+	Owner string
+	First pool.JobID
+	Jobs  int
 }
 
 // Policies looks at all jobs of the queue, as of the time now: their periodic
@@ -54,13 +69,29 @@ type Outlook struct {
 // What the expressions of equal procs look up that all of them have in common is
 // evaluated for one of them. Of a job that runs, RemoteWallClockTime has the present
 // run with it, as HTCondor's shadow has it.
-func Policies(v *spool.View, now time.Time) Outlook {
+//
+// The expressions of an owner take their steps from that owner's budget. The jobs for which
+// nothing is left are put off; the look at the jobs of an owner who is in from begins with
+// that job, and ends with those before it.
+func Policies(v *spool.View, now time.Time, budgets *classad.Budgets, from map[string]pool.JobID) Outlook {
 	j := newJudge(v, now)
+	j.budgets, j.from = budgets, from
 	for _, c := range v.Clusters() {
 		j.cluster(c)
 	}
+	j.from = nil
+	for _, u := range j.later {
+		j.jobs(u)
+	}
+	slices.SortStableFunc(j.due, func(a, b Due) int {
+		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
+	})
 	unknown, unneeded := j.watched()
-	return Outlook{j.due, unknown, unneeded}
+	o := Outlook{Due: j.due, Unknown: unknown, Unneeded: unneeded, seq: v.Seq()}
+	for _, owner := range slices.Sorted(maps.Keys(j.putOff)) {
+		o.PutOff = append(o.PutOff, *j.putOff[owner])
+	}
+	return o
 }
 
 // judge finds out what is due.
@@ -70,10 +101,23 @@ type judge struct {
 	past    map[int]ending // what is known of clusters that others wait for
 	waiters map[int]bool   // clusters that some job waits for
 	due     []Due
+
+	budgets *classad.Budgets
+	from    map[string]pool.JobID // with which job the look at an owner's begins
+	later   []unit                // those before
+	putOff  map[string]*PutOff
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
-	return &judge{v: v, c: &classad.Context{Now: now}, past: map[int]ending{}, waiters: map[int]bool{}}
+	return &judge{v: v, c: &classad.Context{Now: now, MaxSteps: jobpolicy.MaxSteps}, past: map[int]ending{}, waiters: map[int]bool{}, putOff: map[string]*PutOff{}}
+}
+
+// unit is procs of a run that are judged by the ad of the first.
+type unit struct {
+	Span
+	run    spool.Run
+	owner  string
+	status pool.Status
 }
 
 func (j *judge) cluster(c *spool.Cluster) {
@@ -88,13 +132,20 @@ func (j *judge) cluster(c *spool.Cluster) {
 		switch {
 		case !over && !waits && jobpolicy.Never(r.Ad) && !jobpolicy.IsCron(r.Ad):
 		case r.First == r.Last || alike(r):
-			j.jobs(Span{c.ID, r.First, r.Last}, r.Proc(r.First), status)
+			j.jobs(unit{Span{c.ID, r.First, r.Last}, r, ownerOf(r.Ad), status})
 		default:
+			owner := ownerOf(r.Ad)
 			for p := r.First; p <= r.Last; p++ {
-				j.jobs(Span{c.ID, p, p}, r.Proc(p), status)
+				j.jobs(unit{Span{c.ID, p, p}, r, owner, status})
 			}
 		}
 	}
+}
+
+// ownerOf returns the name of an ad's Owner.
+func ownerOf(ad *classad.Ad) string {
+	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	return owner
 }
 
 // note notes which clusters a job waits for. That only those can end that were
@@ -123,8 +174,35 @@ func alike(r spool.Run) bool {
 	return true
 }
 
-// jobs judges jobs by the ad of the first, a copy.
-func (j *judge) jobs(s Span, ad *classad.Ad, status pool.Status) {
+// jobs judges jobs now, or later, or puts them off. An owner's first are judged in any case,
+// so that those of one who has too little for a single job are not put off for ever.
+func (j *judge) jobs(u unit) {
+	if (pool.JobID{Cluster: u.Cluster, Proc: u.Last}).Compare(j.from[u.owner]) < 0 {
+		j.later = append(j.later, u)
+		return
+	}
+	budget, first := j.budgets.Of(u.owner), j.budgets.Whole(u.owner)
+	if !budget.Spent() {
+		due := slices.Clone(j.due[max(len(j.due)-1, 0):])
+		before := len(j.due) - len(due)
+		j.c.Budget = budget
+		j.judge(u.Span, u.run.Proc(u.First), u.status)
+		if !budget.Spent() || first {
+			return
+		}
+		j.due = append(j.due[:before], due...) // what it says is for want of steps
+	}
+	id := pool.JobID{Cluster: u.Cluster, Proc: u.First}
+	p := j.putOff[u.owner]
+	if p == nil {
+		p = &PutOff{Owner: u.owner, First: id}
+		j.putOff[u.owner] = p
+	}
+	p.Jobs += u.Last - u.First + 1
+}
+
+// judge judges jobs by the ad of the first, a copy.
+func (j *judge) judge(s Span, ad *classad.Ad, status pool.Status) {
 	switch status {
 	case pool.Removed:
 		j.ended(s, ad)
@@ -140,7 +218,7 @@ func (j *judge) jobs(s Span, ad *classad.Ad, status pool.Status) {
 	what := measures[v.Action]
 	switch {
 	case what == VacateThem:
-		j.only(s, Due{s, what, Reason{v.Reason, v.Code, v.Subcode}}, func(c pool.Claim, ok bool) bool { return ok && c.State == pool.RunningClaim })
+		j.only(s, Due{s, what, Reason{v.Reason, v.Code, v.Subcode}}, isRunning)
 	case what != 0:
 		j.add(Due{s, what, Reason{v.Reason, v.Code, v.Subcode}})
 	case status == pool.Completed:
@@ -158,8 +236,12 @@ func (j *judge) plan(s Span, ad *classad.Ad) {
 		j.add(Due{s, HoldThem, Reason{Text: err.Error(), Code: jobpolicy.CronSettings}})
 		return
 	}
-	j.only(s, Due{s, PlanThem, Reason{}}, func(_ pool.Claim, ok bool) bool { return !ok })
+	j.only(s, Due{s, PlanThem, Reason{}}, unclaimed)
 }
+
+func unclaimed(_ pool.Claim, ok bool) bool { return !ok }
+
+func isRunning(c pool.Claim, ok bool) bool { return ok && c.State == pool.RunningClaim }
 
 // inRun adds the present run, of which a part was reported already, to what a job used.
 func inRun(ad *classad.Ad, now time.Time) {
@@ -173,7 +255,7 @@ func inRun(ad *classad.Ad, now time.Time) {
 // ended judges jobs that LeaveJobInQueue keeps in the queue.
 func (j *judge) ended(s Span, ad *classad.Ad) {
 	if !jobpolicy.Stays(j.c, ad) {
-		j.only(s, Due{s, LetThemGo, Reason{}}, func(_ pool.Claim, ok bool) bool { return !ok })
+		j.only(s, Due{s, LetThemGo, Reason{}}, unclaimed)
 	}
 }
 
@@ -212,20 +294,14 @@ type Followed struct {
 	Ad      *classad.Ad // of the first of the jobs, for what no measure changes
 }
 
-// Follow takes the measures that are due at the time now with the jobs of the
-// clusters that are named in due. What is due is found out anew, as somebody may
-// have changed the jobs since. The ads it returns may be read until the
-// transaction ends. The caller names the transaction.
-func Follow(tx *spool.Tx, due []Due, now time.Time, p accountant.Params) (all []Followed, err error) {
-	j := newJudge(&tx.View, now)
-	for i, d := range due {
-		c, ok := tx.Cluster(d.Cluster)
-		if !ok || i > 0 && due[i-1].Cluster == d.Cluster {
-			continue
-		}
-		j.due = nil
-		j.cluster(c)
-		for _, d := range j.due {
+// Follow takes the measures that are due at the time now. No expression is evaluated for
+// that: jobs that somebody has changed since they were looked at are left as they are, for the
+// next look. The ads it returns may be read until the transaction ends. The caller names the
+// transaction.
+func (o Outlook) Follow(tx *spool.Tx, now time.Time, p accountant.Params) (all []Followed, err error) {
+	for _, d := range o.Due {
+		for _, s := range o.unchanged(tx, d) {
+			d.Span = s
 			done, err := follow(tx, d, now, p)
 			if err != nil {
 				return nil, err
@@ -234,6 +310,39 @@ func Follow(tx *spool.Tx, due []Due, now time.Time, p accountant.Params) (all []
 		}
 	}
 	return all, nil
+}
+
+// unchanged returns those of the jobs that are as they were when they were judged.
+func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []Span) {
+	c, ok := tx.Cluster(d.Cluster)
+	if !ok {
+		return nil
+	}
+	for _, r := range c.Runs {
+		s := Span{d.Cluster, max(r.First, d.First), min(r.Last, d.Last)}
+		if s.First > s.Last || r.Seq > o.seq {
+			continue
+		}
+		claims := unclaimed
+		switch d.What {
+		case VacateThem:
+			claims = isRunning
+		case LetThemGo, PlanThem:
+		default:
+			list = append(list, s)
+			continue
+		}
+		for proc := s.First; proc <= s.Last; proc++ {
+			switch k := len(list) - 1; {
+			case !claims(tx.Claim(pool.JobID{Cluster: d.Cluster, Proc: proc})):
+			case proc > s.First && k >= 0 && list[k].Last == proc-1:
+				list[k].Last = proc
+			default:
+				list = append(list, Span{d.Cluster, proc, proc})
+			}
+		}
+	}
+	return list
 }
 
 func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Followed, err error) {

@@ -13,7 +13,7 @@ import (
 
 func (b bench) policies(now time.Time) (o Outlook) {
 	b.t.Helper()
-	b.view(func(v *spool.View) { o = Policies(v, now) })
+	b.view(func(v *spool.View) { o = Policies(v, now, nil, nil) })
 	return o
 }
 
@@ -27,11 +27,11 @@ func dueText(list []Due) string {
 	return strings.Join(parts, ", ")
 }
 
-func (b bench) follow(due []Due, now time.Time) (text string) {
+func (b bench) follow(o Outlook, now time.Time) (text string) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("follow")
-		done, err := Follow(tx, due, now, params)
+		done, err := o.Follow(tx, now, params)
 		var list []Due
 		for _, f := range done {
 			list = append(list, f.Due)
@@ -95,10 +95,10 @@ func TestPolicies(t *testing.T) {
 			if got := dueText(o.Due); got != c.want {
 				t.Fatalf("Policies = %s, want %s", got, c.want)
 			}
-			if got := b.follow(o.Due, later); got != c.want {
+			if got := b.follow(o, later); got != c.want {
 				t.Errorf("Follow = %s, want %s", got, c.want)
 			}
-			if got := b.follow(o.Due, later); got != "" {
+			if got := b.follow(o, later); got != "" {
 				t.Errorf("the second Follow = %s, want nothing", got)
 			}
 			if got := b.states(); got != before {
@@ -112,7 +112,7 @@ func TestPolicies(t *testing.T) {
 func TestFollowLooksAgain(t *testing.T) {
 	b := newBench(t)
 	b.with(3, "PeriodicHold = Bad =?= true", "Bad = true")
-	due := b.policies(noon).Due
+	due := b.policies(noon)
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("set")
 		tx.SetRange(2, 1, 1, "Bad", classad.Literal(classad.Bool(false)))
@@ -133,8 +133,8 @@ func TestFollowVacates(t *testing.T) {
 	b.negotiate(noon, nil)
 	b.update(func(tx *spool.Tx) error { return Begin(tx, first, 1, noon, 1, params) })
 	b.set("PeriodicVacate", "true")
-	due := b.policies(noon).Due
-	if got := dueText(due); got != "vacate 1.0" {
+	due := b.policies(noon)
+	if got := dueText(due.Due); got != "vacate 1.0" {
 		t.Fatalf("Policies = %s, want vacate 1.0", got)
 	}
 	if got, again := b.follow(due, noon), b.follow(due, noon); got != "vacate 1.0" || again != "" {

@@ -69,7 +69,7 @@ func TestDependencies(t *testing.T) {
 					t.Errorf("WaitsFor = %q, want %q", got, c.waits)
 				}
 			})
-			b.follow(o.Due, noon)
+			b.follow(o, noon)
 			if o := b.policies(noon); len(o.Due) > 0 {
 				t.Errorf("afterwards is due: %s", dueText(o.Due))
 			}
@@ -94,7 +94,7 @@ func releasedAllTheSame(t *testing.T, again bool) {
 		tx.LeaveRange(1, 0, 3, noon)
 		return nil
 	})
-	b.follow(b.policies(noon).Due, noon)
+	b.follow(b.policies(noon), noon)
 	if got := b.attribute(id, pool.AttrJobStatus); got != "5" {
 		t.Fatalf("JobStatus = %s, want 5", got)
 	}
@@ -109,7 +109,7 @@ func releasedAllTheSame(t *testing.T, again bool) {
 		}
 		return err
 	})
-	if got := b.follow(b.policies(noon).Due, noon); got != "run 2.0" {
+	if got := b.follow(b.policies(noon), noon); got != "run 2.0" {
 		t.Errorf("Follow = %s, want run 2.0", got)
 	}
 }
@@ -129,7 +129,7 @@ func TestReleasedForOthers(t *testing.T) {
 		})
 	}
 	bad(1)
-	b.follow(b.policies(noon).Due, noon)
+	b.follow(b.policies(noon), noon)
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("edit")
 		tx.SetRange(id.Cluster, 0, 0, "AfterOk", classad.Literal(classad.String("2")))
@@ -138,7 +138,7 @@ func TestReleasedForOthers(t *testing.T) {
 		return err
 	})
 	bad(2)
-	if got := b.follow(b.policies(noon).Due, noon); got != "hold 3.0" {
+	if got := b.follow(b.policies(noon), noon); got != "hold 3.0" {
 		t.Errorf("Follow = %s, want hold 3.0", got)
 	}
 }

@@ -75,18 +75,18 @@ func TestPoliciesLaw(t *testing.T) {
 			}
 			return nil
 		})
-		var due []Due
+		var due Outlook
 		var want map[pool.JobID]Measure
 		look := func() {
-			b.view(func(v *spool.View) { due, want = Policies(v, noon).Due, expected(v, noon) })
+			b.view(func(v *spool.View) { due, want = Policies(v, noon, nil, nil), expected(v, noon) })
 		}
 		look()
-		if got := byJob(due); fmt.Sprint(got) != fmt.Sprint(want) {
+		if got := byJob(due.Due); fmt.Sprint(got) != fmt.Sprint(want) {
 			r.Fatalf("Policies = %v, want %v", got, want)
 		}
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("follow")
-			done, err := Follow(tx, due, noon, params)
+			done, err := due.Follow(tx, noon, params)
 			var list []Due
 			for _, f := range done {
 				list = append(list, f.Due)
