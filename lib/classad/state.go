@@ -102,8 +102,8 @@ type state struct {
 	steps   int
 	bytes   int
 	from    struct{ steps, bytes int } // where steps and bytes began
-	failed  bool     // a limit was exceeded: the whole evaluation is ERROR
-	look    *Context // nil: there is nothing to look up
+	failed  bool                       // a limit was exceeded: the whole evaluation is ERROR
+	look    *Context                   // nil: there is nothing to look up
 	my      scope
 	target  scope
 	active  []activity

@@ -10,7 +10,7 @@ import (
 // analyse returns the analysis of an autocluster.
 func (d *diagnosis) analyse(k *autocluster) Analysis {
 	a := Analysis{Steps: d.steps(k)}
-	if id, ok := jobID(d.c.eval, k.ad); ok {
+	if id, ok := jobID(d.c.billed(k), k.ad); ok {
 		a.Job = id
 	}
 	n := d.nearest(k)
@@ -47,7 +47,7 @@ const mostFails = 8
 
 // fails lists the clauses of one ad's Requirements that are not true with the other.
 func (d *diagnosis) fails(of string, my, target *classad.Ad) (list []Failing) {
-	for _, c := range classad.Explain(d.c.eval, my, target, pool.AttrRequirements) {
+	for _, c := range classad.Explain(&d.c.bill, my, target, pool.AttrRequirements) {
 		if !c.Fails() || len(list) == mostFails {
 			continue
 		}
@@ -74,7 +74,7 @@ func (d *diagnosis) values(e *classad.Expr, my, target *classad.Ad) string {
 	say := func(names []string, of, other *classad.Ad) {
 		for _, name := range names {
 			if len(list) < mostValues {
-				list = append(list, name+" is "+clip(of.Eval(d.c.eval, name, other).String(), mostValue))
+				list = append(list, name+" is "+clip(of.Eval(&d.c.bill, name, other).String(), mostValue))
 			}
 		}
 	}

@@ -13,8 +13,13 @@ import (
 type autocluster struct {
 	number  int
 	ad      *classad.Ad
-	endless bool     // its Requirements go beyond all bounds: no slot is asked any more
-	barred  bool     // NEGOTIATOR_JOB_CONSTRAINT is not true
+	endless bool // its Requirements go beyond all bounds: no slot is asked any more
+	barred  bool // NEGOTIATOR_JOB_CONSTRAINT is not true, or it is put off
+	putOff  bool // its owners have too few steps for its Requirements
+	short   bool // the same, or they had too few to choose slots, when all is dealt out
+	unread  bool // what it asks for, for want of steps
+	payers  []payment
+	paying  int      // which of them pays
 	explain bool     // Config.Explain has jobs of it
 	request *request // of a partitionable slot; nil: there is none
 	limits  []demand // concurrency limits
@@ -94,7 +99,16 @@ func (k *autocluster) verdict(c *cycle, g *group) verdict {
 		if c.asking != k {
 			c.asking, c.matcher = k, classad.NewMatcher(c.eval, k.ad)
 		}
-		*v = k.judge(c.matcher, g)
+		for was := -1; was != k.paying; {
+			was = k.paying
+			c.matcher.Charge(c.billed(k).Budget)
+			if now := k.judge(c.matcher, g); !c.cut() {
+				*v = now
+				return now
+			}
+			k.endless = false
+		}
+		return 0 // without steps it takes no slot
 	}
 	return *v
 }
@@ -130,6 +144,9 @@ func (c *cycle) peek(k *autocluster, room float64) outcome {
 		top := &k.lanes[0]
 		best := top.lane.best(c, k.order)
 		switch {
+		case best == nil && c.cut():
+			k.lanes, k.aside, k.loaded = nil, nil, false // another owner may ask again
+			return nothing
 		case best == nil:
 			k.lanes.pop()
 		case best.key != top.key:
@@ -209,6 +226,7 @@ type pick struct {
 // choose returns the class with the best slot left whose weight is at most room, and
 // its place in the order of preference.
 func (c *cycle) choose(k *autocluster, room float64) (*class, rankKey, outcome) {
+	c.billed(k)
 	if k.idle == 1 && !k.loaded && k.order.users == 1 {
 		return c.best(k, room)
 	}
@@ -278,7 +296,10 @@ func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
 			if first != nil && !key.before(&top) {
 				continue // no Rank of the job would make it the best
 			}
-			if key.rank = k.order.rank(c, x); first == nil || key.before(&top) {
+			if key.rank = k.order.rank(c, x); c.cut() {
+				return nil, rankKey{}, nothing
+			}
+			if first == nil || key.before(&top) {
 				first, top = x, key
 			}
 		}

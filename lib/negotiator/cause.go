@@ -39,6 +39,9 @@ const (
 	// CauseJobConstraint: NEGOTIATOR_JOB_CONSTRAINT is not true for the job. Config.Queue was
 	// not asked about it then.
 	CauseJobConstraint Cause = "JobConstraint"
+	// CauseSteps: the expressions of its owner's jobs took all the steps that there are
+	// (Config.Steps), and what else is in the way was not looked at.
+	CauseSteps Cause = "Steps"
 	// CauseConcurrencyLimit: a concurrency limit is reached; see Rejection.Limits.
 	CauseConcurrencyLimit Cause = "ConcurrencyLimit"
 	// CauseCeiling: the submitter's ceiling is reached.
@@ -68,6 +71,9 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		if is {
 			causes = append(causes, cause)
 		}
+	}
+	if k.short || n == nil && k.poor() {
+		return []Cause{CauseSteps}
 	}
 	r.Limits = c.limitsReached(k)
 	add(CauseJobConstraint, k.barred)

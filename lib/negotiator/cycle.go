@@ -32,6 +32,11 @@ type Pool struct {
 	// Config.Queue reckons with besides the idle ones. Not asked for without one.
 	Held    []Job
 	Running []jobprio.Running
+	// Taken are the steps that owners' expressions have taken before the cycle, of those that
+	// Config.Steps allows them; PutOff are the jobs with which the turn of each owner begins
+	// whose jobs were put off in the last cycle.
+	Taken  map[string]int
+	PutOff map[string]pool.JobID
 }
 
 // Job is a run of idle jobs that differ in nothing but ProcId: Count procs of
@@ -117,6 +122,9 @@ type Config struct {
 	Explain []Procs
 	// Standings says that the plan has its Standings.
 	Standings bool
+	// Steps is MAX_STEPS_PER_OWNER: how many steps (classad.Budget) the expressions of one
+	// owner's jobs may take, and those of slots that ask about these; 0: any number.
+	Steps int
 }
 
 // Preemption says when jobs have to give their slots to others.
@@ -233,6 +241,8 @@ type Plan struct {
 	Tickets []Tickets
 	// Spins are the rounds of the division, with Pie Spins only.
 	Spins []Spin
+	// PutOff are the owners whose steps were not enough for all of their jobs, by name.
+	PutOff []PutOff
 	// Warnings are what a person should look at, such as an ad that could not
 	// be used as it stands. They never stop a cycle.
 	Warnings []string
@@ -337,7 +347,12 @@ type cycle struct {
 	cfg  Config
 	now  time.Time
 	eval *classad.Context
+	bill classad.Context // the same for what is asked about jobs, see billed
 	plan *Plan
+
+	payers map[string]*payer     // by owner
+	taken  map[string]int        // before the cycle, by owner
+	begins map[string]pool.JobID // with which job owners' turns begin
 
 	slots     []slot            // by name in natural order
 	total     accountant.Weight // of all slots
@@ -423,6 +438,7 @@ func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	}
 	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now, MaxSteps: maxSteps}, plan: &Plan{},
 		requests: map[pool.Resources]int{}, pieces: map[piece]accountant.Weight{}, named: map[string]bool{}, spent: map[pool.JobID]bool{}}
+	c.bill, c.payers, c.taken, c.begins = *c.eval, map[string]*payer{}, p.Taken, p.PutOff
 	lasting := c.giveUp(p.Claims, p.Backoffs)
 	c.one = c.newOneQueue(p)
 	c.inUse = newUnitsInUse(cfg.Limits)
@@ -434,5 +450,6 @@ func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	c.shape(jobs, waiting)
 	c.fill()
 	c.settleQueue()
+	c.plan.PutOff = c.putOffs()
 	return c
 }

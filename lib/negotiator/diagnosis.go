@@ -391,7 +391,7 @@ func (d *diagnosis) takers(slot string) iter.Seq[*Match] {
 // is doing.
 func (d *diagnosis) accepts(k *autocluster, n *nearest) bool {
 	if n.stand == nil {
-		return classad.Match(d.c.eval, k.ad, n.ad)
+		return classad.Match(d.c.billed(k), k.ad, n.ad)
 	}
 	return k.verdict(d.c, n.stand.group) == accepts
 }

@@ -241,6 +241,8 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 		return fmt.Sprintf("a state of %s in which it takes jobs", slot)
 	case CauseDrained:
 		return fmt.Sprintf("the machine of %s opened again (starter -drain -cancel)", slot)
+	case CauseSteps:
+		return "expressions of its owner's jobs that take fewer steps to evaluate, or a larger MAX_STEPS_PER_OWNER"
 	case CauseJobConstraint:
 		return "a NEGOTIATOR_JOB_CONSTRAINT that is true for the job"
 	case CauseBlocked:

@@ -289,6 +289,7 @@ func (c *cycle) withinCeiling(s *submitter, q *queue) bool {
 // match gives a submitter's next job the slot that was taken for it.
 func (c *cycle) match(s *submitter, q *queue, p pick) {
 	m := Match{Submitter: s.name, Slot: c.slots[p.slot].name, Weight: p.weight, Limits: demandText(q.cluster.limits), Reason: NoPreemption}
+	c.billed(q.cluster)
 	m.Rank = c.slotRank(c.slots[p.slot].ad, q.cluster.ad)
 	switch r := p.preempts; {
 	case r != nil:

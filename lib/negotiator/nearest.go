@@ -59,9 +59,10 @@ func (d *diagnosis) nearest(k *autocluster) *nearest {
 	if n, known := d.known[k]; known {
 		return n
 	}
-	if k.endless {
+	if k.endless || k.short || k.poor() {
 		return nil
 	}
+	d.c.billed(k)
 	n := d.find(k)
 	switch {
 	case n == nil:
@@ -195,7 +196,7 @@ func (d *diagnosis) excluded(k *autocluster) *nearest {
 		}
 		state, _ := s.Ad.EvalString(c.eval, pool.AttrState)
 		idle := state == "" || strings.EqualFold(state, "Unclaimed")
-		if idle && len(c.ours[s.Name]) == 0 && !c.until[s.Name].After(c.now) && classad.Match(c.eval, k.ad, s.Ad) {
+		if idle && len(c.ours[s.Name]) == 0 && !c.until[s.Name].After(c.now) && classad.Match(c.billed(k), k.ad, s.Ad) {
 			return &nearest{name: s.Name, ad: s.Ad}
 		}
 	}
@@ -205,7 +206,7 @@ func (d *diagnosis) excluded(k *autocluster) *nearest {
 // failing counts the clauses of one ad's Requirements that are not true with the
 // other.
 func (d *diagnosis) failing(my, target *classad.Ad) (fails int) {
-	for _, c := range classad.Explain(d.c.eval, my, target, pool.AttrRequirements) {
+	for _, c := range classad.Explain(&d.c.bill, my, target, pool.AttrRequirements) {
 		if c.Fails() {
 			fails++
 		}

@@ -158,7 +158,7 @@ func (f *filing) add(runs []Job, place int, key queueKey) {
 			f.queues[key] = q
 			key.submitter.queues = append(key.submitter.queues, q)
 		}
-		q.runs = append(q.runs, run{first: j.First, count: j.Count, order: place, kin: f.kinOf(j)})
+		q.runs = append(q.runs, run{first: j.First, count: j.Count, order: place, kin: f.kinOf(j), payer: f.c.payerOf(j)})
 		q.left += j.Count
 		if q.kept == "" {
 			q.cluster.idle += j.Count

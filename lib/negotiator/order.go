@@ -13,6 +13,8 @@ type order struct {
 	liked []liking // by the classes' likes
 	lanes map[*group]*lane
 	users int // autoclusters with jobs left
+
+	endless bool // the Rank goes beyond all bounds
 }
 
 // column is what NEGOTIATOR_PRE_JOB_RANK and NEGOTIATOR_POST_JOB_RANK make of
@@ -27,14 +29,19 @@ type preferred struct {
 	pre, post float64
 }
 
-// of returns the ranks of a class.
+// of returns the ranks of a class. Where the steps of who pays are spent (cut), they are
+// nothing to go by, and not kept: others may ask for the same.
 func (col *column) of(c *cycle, k *class) preferred {
 	if k.number >= len(col.known) {
 		col.known = append(col.known, make([]preferred, len(c.classes)-len(col.known))...)
 	}
 	p := &col.known[k.number]
 	if !p.known {
-		*p = preferred{true, rankOr(c.eval, c.cfg.PreJobRank, k.ad, col.job), rankOr(c.eval, c.cfg.PostJobRank, k.ad, col.job)}
+		of := preferred{true, rankOr(&c.bill, c.cfg.PreJobRank, k.ad, col.job), rankOr(&c.bill, c.cfg.PostJobRank, k.ad, col.job)}
+		if c.cut() {
+			return of
+		}
+		*p = of
 	}
 	return *p
 }
@@ -113,7 +120,11 @@ func (l *lane) best(c *cycle, o *order) *ranked {
 		k := l.group.arrivals[l.seen]
 		if len(k.free) > 0 {
 			p := o.ranks.of(c, k)
-			l.heap.push(ranked{k, rankKey{k.begun, p.pre, o.rank(c, k), p.post, l.group.bundle.place, k.free[0]}})
+			key := rankKey{k.begun, p.pre, o.rank(c, k), p.post, l.group.bundle.place, k.free[0]}
+			if c.cut() {
+				return nil
+			}
+			l.heap.push(ranked{k, key})
 		}
 	}
 	for len(l.heap) > 0 {
@@ -132,20 +143,26 @@ func (l *lane) best(c *cycle, o *order) *ranked {
 	return nil
 }
 
-// rank is the job's own Rank of a class, 0 for what is no number.
+// rank is the job's own Rank of a class, 0 for what is no number, as of does.
 func (o *order) rank(c *cycle, k *class) float64 {
 	if k.likes >= len(o.liked) {
 		o.liked = append(o.liked, make([]liking, len(c.shapes.likes)-len(o.liked))...)
 	}
 	l := &o.liked[k.likes]
 	if !l.known {
-		*l = liking{known: true}
-		if !o.asks.Ended() { // what goes beyond all bounds once is not tried again
-			l.rank = o.asks.Rank(k.ad)
+		of := liking{known: true}
+		if !o.endless { // what goes beyond all bounds once is not tried again
+			o.asks.Charge(c.bill.Budget)
+			of.rank = o.asks.Rank(k.ad)
+			if c.cut() {
+				return 0
+			}
+			o.endless = o.asks.Ended()
 		}
-		if math.IsNaN(l.rank) {
-			l.rank = 0
+		if math.IsNaN(of.rank) {
+			of.rank = 0
 		}
+		*l = of
 	}
 	return l.rank
 }

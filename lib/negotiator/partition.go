@@ -126,7 +126,7 @@ func (c *cycle) amountIn(ad *classad.Ad, name string) (x float64, ok bool) {
 func (c *cycle) requestOf(job *classad.Ad) *request {
 	q := &request{ask: make(amounts, len(c.resources)), take: make(amounts, len(c.resources))}
 	for i, r := range c.resources {
-		x, ok := job.EvalNumber(c.eval, r.request.String())
+		x, ok := job.EvalNumber(&c.bill, r.request.String())
 		switch {
 		case ok && x > 0 && !math.IsInf(x, 0):
 			q.ask[i] = x

@@ -71,6 +71,7 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 	if len(c.tenants) == 0 {
 		return nil
 	}
+	c.billed(q.cluster)
 	if q.prospects.turn != c.turns || s.usage < q.prospects.used { // who preempts its own may use less then
 		q.prospects = prospects{turn: c.turns, used: s.usage, heap: c.emptyHeap(q)}
 		c.findProspects(s, q, priority)

@@ -18,6 +18,8 @@ func (d *diagnosis) reason(s *submitter, w waiter, r *Rejection, others string) 
 
 func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) string {
 	switch r.Cause {
+	case CauseSteps:
+		return fmt.Sprintf("put off to the next cycle: the expressions of %s's jobs took all of the %d steps of this one (MAX_STEPS_PER_OWNER)", w.runs[0].payer.owner, d.c.cfg.Steps)
 	case CauseJobConstraint:
 		return "no match found: NEGOTIATOR_JOB_CONSTRAINT is not true for the job"
 	case CauseBlocked:

@@ -61,7 +61,7 @@ type Rejection struct {
 	Groups []FullGroup
 	// Reason begins with "no match found", "submitter limit exceeded", "submitter
 	// ceiling reached", "group quota reached", "concurrency limit NAME reached", "limit of the
-	// policy reached" or "blocked" and goes on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
+	// policy reached", "put off to the next cycle" or "blocked" and goes on with the numbers. With Pie Spins it begins with the Reason of the last SpinRejection, which
 	// may also be "PREEMPTION_REQUIREMENTS == False", and then says what is the case.
 	Reason string
 }
@@ -84,6 +84,8 @@ type Report struct {
 	// Autoclusters are the shapes of the jobs in Rejections, and of Plan.Explained.
 	Autoclusters []Analysis
 	Reservations []ReportedReservation `json:",omitempty"`
+	// PutOff are the owners whose steps were not enough for all of their jobs.
+	PutOff []ReportedPutOff `json:",omitempty"`
 	// Spins are the plan's, as they are: their digits are what they are for.
 	Spins []Spin `json:",omitempty"`
 }
@@ -142,6 +144,12 @@ type ReportedRejection struct {
 	Reason      string
 }
 
+// ReportedPutOff is a PutOff in a Report.
+type ReportedPutOff struct {
+	Owner, First string
+	Jobs         int
+}
+
 // ReportedReservation is a Reserved in a Report, weights in slot weight.
 type ReportedReservation struct {
 	Slot, Job, Submitter string
@@ -178,6 +186,9 @@ func (p *Plan) Report(number int, now time.Time) Report {
 		if p.Policy != "" {
 			r.Rejections[i].Priority = finite(x.Priority)
 		}
+	}
+	for _, x := range p.PutOff {
+		r.PutOff = append(r.PutOff, ReportedPutOff{x.Owner, x.First.String(), x.Jobs})
 	}
 	for _, x := range p.Reservations {
 		r.Reservations = append(r.Reservations, x.Report())

@@ -290,8 +290,11 @@ func (c *cycle) rankOn(slot, job *classad.Ad) float64 {
 	if !ok {
 		return 0
 	}
-	if e != nil {
-		v = slot.Eval(c.eval, pool.AttrRank, job)
+	switch {
+	case e != nil && job != nil:
+		v = slot.Eval(&c.bill, pool.AttrRank, job)
+	case e != nil:
+		v = slot.Eval(c.eval, pool.AttrRank, nil)
 	}
 	x, isNumber := v.Number()
 	switch {

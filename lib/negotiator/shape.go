@@ -1,7 +1,6 @@
 package negotiator
 
 import (
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -73,7 +72,7 @@ func (c *cycle) queueUp(waiting map[string][]Job, lex *lexicon, sig *significanc
 		if single {
 			runs = procs(runs)
 		}
-		s.queue(c.inOrder(runs), a.of, kinOf, c.jobPrioOf)
+		s.queue(c.inOrder(runs), a.of, c.payerOf, kinOf, c.jobPrioOf)
 		c.regroup(s, a, asked)
 	}
 }
@@ -130,19 +129,32 @@ func (a *autoclusters) of(j Job) *autocluster {
 	if k == nil {
 		c, key := a.c, string(a.key)
 		k = &autocluster{number: len(c.clusters), ad: j.Ad, order: a.order(j.Ad), supplied: -1, heldAt: -1}
-		k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(c.eval, j.Ad, nil).True()
-		if text, ok := j.Ad.EvalString(c.eval, pool.AttrConcurrencyLimits); ok {
-			k.limits = demandsOf(text)
-		}
-		if c.resources != nil {
-			k.request = c.requestOf(j.Ad)
-		}
+		c.note(k, j)
 		k.order.users++
 		a.known[key] = k
 		c.clusters = append(c.clusters, k)
 	}
+	a.c.payerOf(j).paysFor(k, j.First)
+	if k.unread {
+		a.c.note(k, j)
+	}
 	a.c.explain(j, k)
 	return k
+}
+
+// note notes what jobs of k ask for, and whether they are to be had at all, as a job of them
+// says. Where its owner's steps are spent, another job is to say it again.
+func (c *cycle) note(k *autocluster, j Job) {
+	eval := c.billedFor(j)
+	k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(eval, j.Ad, nil).True()
+	k.limits, k.request = nil, nil
+	if text, ok := j.Ad.EvalString(eval, pool.AttrConcurrencyLimits); ok {
+		k.limits = demandsOf(text)
+	}
+	if c.resources != nil {
+		k.request = c.requestOf(j.Ad)
+	}
+	k.unread = c.cut()
 }
 
 // order returns how jobs with such an ad prefer the slots.
@@ -200,24 +212,4 @@ func containsFold(list []string, name string) bool {
 		}
 	}
 	return false
-}
-
-// matchAll matches every autocluster with every group, on all processors: each
-// pair is one evaluation, and none looks at another's outcome.
-func (c *cycle) matchAll() {
-	workers := min(runtime.GOMAXPROCS(0), len(c.clusters))
-	var done sync.WaitGroup
-	for w := range workers {
-		done.Go(func() {
-			for i := w; i < len(c.clusters); i += workers {
-				k := c.clusters[i]
-				asks := classad.NewMatcher(c.eval, k.ad)
-				k.verdicts = make([]verdict, len(c.groups))
-				for _, g := range c.groups {
-					k.verdicts[g.number] = k.judge(asks, g)
-				}
-			}
-		})
-	}
-	done.Wait()
 }

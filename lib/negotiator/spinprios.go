@@ -13,7 +13,7 @@ func (c *cycle) jobPrioOf(j Job) int {
 	if c.cfg.Pie != Spins || !c.cfg.GlobalJobPrios {
 		return 0
 	}
-	n, _ := j.Ad.EvalInt(c.eval, pool.AttrJobPrio)
+	n, _ := j.Ad.EvalInt(c.billedFor(j), pool.AttrJobPrio)
 	return int(min(max(n, math.MinInt32), math.MaxInt32))
 }
 

@@ -162,7 +162,7 @@ func (n *spinNegotiation) blockedBy(k *autocluster) (string, bool) {
 	if _, blocked := n.inUse.blocked(k.limits); !blocked {
 		return "", false
 	}
-	text, _ := k.ad.EvalString(n.eval, pool.AttrConcurrencyLimits)
+	text, _ := k.ad.EvalString(n.billed(k), pool.AttrConcurrencyLimits)
 	for _, one := range strings.FieldsFunc(text, isBetweenDemands) {
 		for _, d := range demandsOf(one) {
 			i := slices.IndexFunc(k.limits, func(o demand) bool { return o.name == d.name })
@@ -219,7 +219,7 @@ func (n *spinNegotiation) roomFor(k *autocluster, g *group) int {
 		if !ok {
 			has = 1
 		}
-		asks, ok := k.ad.EvalInt(n.eval, request)
+		asks, ok := k.ad.EvalInt(n.billed(k), request)
 		if !ok {
 			asks = 1
 		}

@@ -118,6 +118,9 @@ type tally struct {
 // steps returns the funnel of an autocluster.
 func (d *diagnosis) steps(k *autocluster) []Step {
 	c := d.c
+	if k.short {
+		return nil
+	}
 	own := clausesOf(k.ad)
 	t := tally{own: make([]int, len(own)), theirs: map[int]int{}, small: make([]int, len(c.resources)+1),
 		wide: make([]int, len(c.resources)+1), by: map[Cause]int{}}

@@ -71,6 +71,7 @@ type run struct {
 	order int // the run's place among all of the submitter, or with a Config.Queue of everybody
 	kin   int // the number of what it is passed over with; 0: nothing
 	prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
+	payer *payer
 }
 
 // gather makes submitters, nice users last, sorted by EUP, then name, and returns
@@ -143,7 +144,7 @@ func (c *cycle) asks(job *classad.Ad) float64 {
 	if !c.cfg.UseSlotWeights {
 		return 1
 	}
-	cpus, ok := job.EvalNumber(c.eval, pool.AttrRequestCpus)
+	cpus, ok := job.EvalNumber(&c.bill, pool.AttrRequestCpus)
 	if !ok || !(cpus >= 1) || math.IsInf(cpus, 0) {
 		return 1
 	}
@@ -152,7 +153,8 @@ func (c *cycle) asks(job *classad.Ad) float64 {
 
 // asksOf returns the weight that the jobs of a run ask for.
 func (c *cycle) asksOf(j Job) (sum float64) {
-	if !c.cfg.UseSlotWeights || !asksByProc(j.Ad) {
+	c.billedFor(j)
+	if !c.cfg.UseSlotWeights || j.Count == 1 || !asksByProc(j.Ad) {
 		return float64(j.Count) * c.asks(j.Ad)
 	}
 	for i := range j.Count {
@@ -201,7 +203,7 @@ func (c *cycle) tiers() [][]*submitter {
 func (c *cycle) inOrder(runs []Job) []Job {
 	views := make([]jobprio.Job, len(runs))
 	for i, r := range runs {
-		views[i] = jobprio.JobOf(c.eval, r.First, r.Ad)
+		views[i] = jobprio.JobOf(c.billedFor(r), r.First, r.Ad)
 	}
 	ordered := make([]Job, len(runs))
 	for i, score := range c.cfg.JobOrder.Rank(views, c.now) {
@@ -211,7 +213,7 @@ func (c *cycle) inOrder(runs []Job) []Job {
 }
 
 // queue fills the submitter's queues with runs in job-priority order.
-func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf, prioOf func(Job) int) {
+func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, payerOf func(Job) *payer, kinOf, prioOf func(Job) int) {
 	at := map[*autocluster]*queue{}
 	for i, r := range runs {
 		k := clusterOf(r)
@@ -221,7 +223,7 @@ func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, kinOf, p
 			at[k] = q
 			s.queues = append(s.queues, q)
 		}
-		q.runs = append(q.runs, run{r.First, r.Count, i, kinOf(r), prioOf(r)})
+		q.runs = append(q.runs, run{r.First, r.Count, i, kinOf(r), prioOf(r), payerOf(r)})
 		q.left += r.Count
 		k.idle += r.Count
 	}

@@ -13,8 +13,12 @@ func (c *cycle) prefers(k *autocluster, t *tenants) bool {
 	}
 	a := &k.preferred[t.alike]
 	if *a == unknown {
+		better := t.rankOf(c, k.ad) > t.current
+		if c.cut() {
+			return false
+		}
 		*a = no
-		if t.rankOf(c, k.ad) > t.current {
+		if better {
 			*a = yes
 		}
 	}
@@ -55,7 +59,11 @@ type answers []answer
 
 func (a answers) of(c *cycle, s *submitter, k *autocluster, t *tenants) answer {
 	if a[t.alike] == unknown {
-		a[t.alike] = c.ask(s, k, t)
+		is := c.ask(s, k, t)
+		if c.cut() {
+			return refused // others of whose jobs k is may have steps left
+		}
+		a[t.alike] = is
 	}
 	return a[t.alike]
 }
@@ -89,17 +97,17 @@ func (c *cycle) presentRank(s *submitter, k *autocluster, t *tenants) float64 {
 	if c.fickleRank {
 		slot, job = c.atPresent(s, k, t)
 	}
-	return rankOr(c.eval, c.cfg.Preemption.Rank, slot, job)
+	return rankOr(&c.bill, c.cfg.Preemption.Rank, slot, job)
 }
 
 // permits says whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use
 // changes in the course of a cycle.
 func (c *cycle) permits(s *submitter, k *autocluster, t *tenants) bool {
 	if !c.fickle {
-		return c.cfg.Preemption.Requirements.Eval(c.eval, t.ad, k.ad).True()
+		return c.cfg.Preemption.Requirements.Eval(&c.bill, t.ad, k.ad).True()
 	}
 	slot, job := c.atPresent(s, k, t)
-	return c.cfg.Preemption.Requirements.Eval(c.eval, slot, job).True()
+	return c.cfg.Preemption.Requirements.Eval(&c.bill, slot, job).True()
 }
 
 // present is what a holder and a submitter use at a time, as ads that are chained to those

@@ -288,6 +288,7 @@ var causesInShort = map[negotiator.Cause]string{
 	negotiator.CauseBlocked:          "left out by policy",
 	negotiator.CauseThrottle:         "limit of policy",
 	negotiator.CauseJobConstraint:    "barred",
+	negotiator.CauseSteps:            "put off: too many steps",
 	negotiator.CauseCeiling:          "ceiling reached",
 	negotiator.CauseQuota:            "quota of group",
 	negotiator.CauseShare:            "share used up",
