@@ -69,6 +69,7 @@ type Config struct {
 	CycleOnChange        bool          // CYCLE_ON_CHANGE
 	CycleInterval        time.Duration // NEGOTIATOR_INTERVAL
 	CycleMinInterval     time.Duration // NEGOTIATOR_MIN_INTERVAL
+	MaxStepsPerOwner     int           // MAX_STEPS_PER_OWNER; 0: any number
 	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
 	HealthTimeout        time.Duration // HEALTH_TIMEOUT
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME

@@ -124,14 +124,15 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 		if err := machine.Serve(c, s); err != nil {
 			return err
 		}
-		did, err := prepare(c, s, cfg.Params)
+		var of spending
+		did, err := prepare(c, s, cfg.Params, &of)
 		if err != nil {
 			return err
 		}
-		plan, seen, err := decide(c, s, cfg)
+		plan, seen, err := decide(c, s, cfg, of)
 		if err == nil && seen.Misspelt(cfg.Params.Groups) {
 			if err = respell(c, s, cfg.Params); err == nil {
-				plan, seen, err = decide(c, s, cfg)
+				plan, seen, err = decide(c, s, cfg, of)
 			}
 		}
 		if err != nil {
@@ -139,6 +140,7 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 		}
 		if err := operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 			plan.Matches = operation.Match(tx, plan, seen, c.Now, cfg.Params)
+			operation.KeepPutOff(tx, of.putOff, plan.PutOff)
 			matched = len(plan.Matches) > 0
 			return nil
 		}); err != nil {
@@ -161,17 +163,18 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 
 // prepare does what is done before a cycle with jobs that are in the queue, and with
 // those that are still to come: what they wait for may have come about long since.
-func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params) (did Policy, err error) {
+func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending) (did Policy, err error) {
 	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
-	if did, err = policy(c, s, p, nil); err != nil {
+	if did, err = policy(c, s, p, of, nil); err != nil {
 		return did, err
 	}
 	waiting, err := materialize(c, s)
-	if err != nil || len(waiting) == 0 {
-		return did, err
+	if err == nil && len(waiting) > 0 {
+		var more Policy
+		more, err = policy(c, s, p, of, waiting)
+		did.merge(more)
 	}
-	more, err := policy(c, s, p, waiting)
-	did.merge(more)
+	of.report(&did)
 	return did, err
 }
 
@@ -212,7 +215,7 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 }
 
 // decide computes the cycle's plan on a snapshot of the spool.
-func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
+func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
 	domain := s.Domain()
 	err = s.View(func(v *spool.View) error {
 		seen = see(c, v, domain, cfg.Params, operation.BesideOf(c.Config))
@@ -222,6 +225,7 @@ func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config) (plan *negot
 			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
 			Now:     c.Now, Delivered: operation.Delivered(v),
 		})
+		seen.Pool.Taken = of.budgets.Taken()
 		plan = negotiator.Cycle(seen.Pool, cfg, c.Now)
 		return nil
 	})
@@ -242,6 +246,7 @@ func warnOfConfig(c *cmdline.Call) {
 func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside operation.Beside) operation.Snapshot {
 	seen := operation.TakeSnapshot(v, domain, p.Groups, beside)
 	seen.By(v, c.Reading())
+	seen.Pool.PutOff = operation.PutOffsOf(v).Match
 	for _, bad := range seen.Bad {
 		c.Warn("%v", bad)
 	}

@@ -12,6 +12,8 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -26,19 +28,38 @@ type Policy struct {
 	Vacated  int `json:",omitempty"` // they have to leave their slots, to run again
 	Left     int `json:",omitempty"` // they had ended, and left the queue
 	Met      int `json:",omitempty"` // they wait for no others any more
+	// PutOff are the owners whose jobs' expressions took more steps than there were, with the
+	// jobs that were not looked at for that.
+	PutOff []negotiator.ReportedPutOff `json:",omitempty"`
+}
+
+// spending is what the expressions of owners may take in a cycle, and what they took.
+type spending struct {
+	most    int // MAX_STEPS_PER_OWNER
+	budgets *classad.Budgets
+	from    map[string]pool.JobID // with which job the look at an owner's begins
+	putOff  []operation.PutOff    // by policies
+}
+
+// look returns how to look at policies: with half of what owners have in a cycle, as much as
+// is left of it.
+func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) operation.Look {
+	if s.most = c.Config.MaxStepsPerOwner; s.budgets == nil || only == nil {
+		s.budgets = classad.NewBudgets((s.most + 1) / 2)
+		s.from = operation.PutOffsOf(v).Policy
+	}
+	return operation.Look{Budgets: s.budgets, From: s.from, Only: only}
 }
 
 // policy does with the jobs what their own expressions want, and looks whether those
 // that wait for others still have to, so that the cycle sees them as they are then.
 // Where nothing is due, nothing is written. Only the jobs of some clusters count, unless
 // only is nil.
-func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, only map[int]bool) (did Policy, err error) {
+func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did Policy, err error) {
 	var found operation.Outlook
 	survey := func() error {
 		return s.View(func(v *spool.View) error {
-			if found = operation.Policies(v, c.Now); only != nil {
-				found.Due = slices.DeleteFunc(found.Due, func(d operation.Due) bool { return !only[d.Cluster] })
-			}
+			found = operation.Policies(v, c.Now, of.look(c, v, only))
 			return nil
 		})
 	}
@@ -53,12 +74,13 @@ func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, only map[int]b
 			return did, err
 		}
 	}
+	of.note(found.PutOff)
 	if len(found.Due)+len(found.Unneeded) == 0 {
 		return did, nil
 	}
 	var log joblog.Events
 	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
-		done, err := operation.Follow(tx, found.Due, c.Now, p)
+		done, err := found.Follow(tx, c.Now, p)
 		if err != nil {
 			return err
 		}
@@ -80,6 +102,19 @@ func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, only map[int]b
 	}
 	log.Write(c)
 	return did, nil
+}
+
+// note notes what a look put off. The first look at an owner's jobs that did tells where the
+// next cycle begins.
+func (s *spending) note(list []operation.PutOff) {
+	for _, p := range list {
+		i := slices.IndexFunc(s.putOff, func(o operation.PutOff) bool { return o.Owner == p.Owner })
+		if i < 0 {
+			s.putOff = append(s.putOff, p)
+		} else {
+			s.putOff[i].Jobs += p.Jobs
+		}
+	}
 }
 
 // recollect asks the history how the first jobs of clusters ended that have been
@@ -187,10 +222,31 @@ func (d Policy) words() (parts []string) {
 
 // line says in a sentence what was done, empty for nothing.
 func (d Policy) line() string {
-	if d == (Policy{}) {
+	if len(d.words()) == 0 {
 		return ""
 	}
 	return "Jobs by their own policy: " + strings.Join(d.words(), ", ") + "."
+}
+
+// report notes in what was done what was put off.
+func (s *spending) report(did *Policy) {
+	for _, p := range s.putOff {
+		did.PutOff = append(did.PutOff, negotiator.ReportedPutOff{Owner: p.Owner, First: p.First.String(), Jobs: p.Jobs})
+	}
+}
+
+// tellPutOff prints of each owner whose expressions took more steps than there were which of
+// its jobs the next cycle looks at.
+func tellPutOff(c *cmdline.Call, r negotiator.Report, did Policy) {
+	for _, x := range []struct {
+		list []negotiator.ReportedPutOff
+		what string
+	}{{did.PutOff, "the policies of %s"}, {r.PutOff, "%s"}} {
+		for _, p := range x.list {
+			fmt.Fprintf(c.Stdout, "Put off to the next cycle: "+x.what+", from %s on: the expressions of %s's jobs took all of their steps (MAX_STEPS_PER_OWNER = %d).\n",
+				fmt.Sprintf("%d %s", p.Jobs, plural.Noun(p.Jobs, "job")), p.First, p.Owner, c.Config.MaxStepsPerOwner)
+		}
+	}
 }
 
 // policyFirst tells whoever only looks what a cycle would do with jobs first that
@@ -201,12 +257,12 @@ func policyFirst(c *cmdline.Call, v *spool.View, now time.Time) {
 		return
 	}
 	var d Policy
-	for _, x := range operation.Policies(v, now).Due {
+	for _, x := range operation.Policies(v, now, new(spending).look(c, v, nil)).Due {
 		if x.What != operation.LetThemGo {
 			d.add(x)
 		}
 	}
-	if d != (Policy{}) {
+	if len(d.words()) > 0 {
 		c.Warn("jobs would first be, by their own policy: %s; here they count as they are", strings.Join(d.words(), ", "))
 	}
 }

@@ -28,7 +28,7 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 	}
 	report := plan.Report(last.Cycle+1, c.Now)
 	all := told{Report: report}
-	if did != (Policy{}) {
+	if len(did.words())+len(did.PutOff) > 0 {
 		all.Policy = &did
 	}
 	text, err := cmdline.JSON(all)
@@ -57,6 +57,7 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 	if line := did.line(); line != "" {
 		fmt.Fprintln(c.Stdout, line)
 	}
+	tellPutOff(c, report, did)
 	if err := showPreempted(c, plan, plural.Pick(preempted(plan), "is", "are")); err != nil {
 		return err
 	}

@@ -18,6 +18,7 @@ func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 		Preemption: preemption(cfg), Quotas: quotas(cfg),
 		DepthFirst: cfg.DepthFirst, SkipClusters: !cfg.AllJobsInCluster,
 		Significant: cfg.Significant, AddSignificant: cfg.AddSignificant, RemoveSignificant: cfg.RemoveSignificant,
+		Steps:   cfg.MaxStepsPerOwner,
 		Reserve: negotiator.Reserve{Fraction: cfg.ReserveFraction, Time: cfg.ReserveTime},
 	}
 	if cfg.Pie == "htcondor" {

@@ -71,15 +71,14 @@ type PutOff struct {
 // run with it, as HTCondor's shadow has it.
 //
 // The expressions of an owner take their steps from that owner's budget. The jobs for which
-// nothing is left are put off; the look at the jobs of an owner who is in from begins with
-// that job, and ends with those before it.
-func Policies(v *spool.View, now time.Time, budgets *classad.Budgets, from map[string]pool.JobID) Outlook {
+// nothing is left are put off.
+func Policies(v *spool.View, now time.Time, look Look) Outlook {
 	j := newJudge(v, now)
-	j.budgets, j.from = budgets, from
+	j.Look = look
 	for _, c := range v.Clusters() {
 		j.cluster(c)
 	}
-	j.from = nil
+	j.From = nil
 	for _, u := range j.later {
 		j.jobs(u)
 	}
@@ -102,10 +101,16 @@ type judge struct {
 	waiters map[int]bool   // clusters that some job waits for
 	due     []Due
 
-	budgets *classad.Budgets
-	from    map[string]pool.JobID // with which job the look at an owner's begins
-	later   []unit                // those before
-	putOff  map[string]*PutOff
+	Look
+	later  []unit // before Look.From
+	putOff map[string]*PutOff
+}
+
+// Look is what Policies may take, and of which jobs. The zero Look is of all, without bounds.
+type Look struct {
+	Budgets *classad.Budgets
+	From    map[string]pool.JobID // with which job the look at an owner's begins; those before come last
+	Only    map[int]bool          // clusters whose jobs are looked at; nil: all
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
@@ -130,6 +135,7 @@ func (j *judge) cluster(c *spool.Cluster) {
 			j.note(c.ID, r.Ad)
 		}
 		switch {
+		case j.Only != nil && !j.Only[c.ID]:
 		case !over && !waits && jobpolicy.Never(r.Ad) && !jobpolicy.IsCron(r.Ad):
 		case r.First == r.Last || alike(r):
 			j.jobs(unit{Span{c.ID, r.First, r.Last}, r, ownerOf(r.Ad), status})
@@ -177,11 +183,11 @@ func alike(r spool.Run) bool {
 // jobs judges jobs now, or later, or puts them off. An owner's first are judged in any case,
 // so that those of one who has too little for a single job are not put off for ever.
 func (j *judge) jobs(u unit) {
-	if (pool.JobID{Cluster: u.Cluster, Proc: u.Last}).Compare(j.from[u.owner]) < 0 {
+	if (pool.JobID{Cluster: u.Cluster, Proc: u.Last}).Compare(j.From[u.owner]) < 0 {
 		j.later = append(j.later, u)
 		return
 	}
-	budget, first := j.budgets.Of(u.owner), j.budgets.Whole(u.owner)
+	budget, first := j.Budgets.Of(u.owner), j.Budgets.Whole(u.owner)
 	if !budget.Spent() {
 		due := slices.Clone(j.due[max(len(j.due)-1, 0):])
 		before := len(j.due) - len(due)

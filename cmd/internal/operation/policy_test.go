@@ -13,7 +13,7 @@ import (
 
 func (b bench) policies(now time.Time) (o Outlook) {
 	b.t.Helper()
-	b.view(func(v *spool.View) { o = Policies(v, now, nil, nil) })
+	b.view(func(v *spool.View) { o = Policies(v, now, Look{}) })
 	return o
 }
 

@@ -35,7 +35,7 @@ func BenchmarkPolicies(b *testing.B) {
 	if err := s.View(func(v *spool.View) error {
 		v.Clusters() // which a cycle reads anyway
 		for b.Loop() {
-			if o := Policies(v, noon, nil, nil); len(o.Due) > 0 {
+			if o := Policies(v, noon, Look{}); len(o.Due) > 0 {
 				b.Fatalf("Policies = %v, want nothing due", o)
 			}
 		}

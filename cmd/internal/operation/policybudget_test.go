@@ -34,7 +34,7 @@ func TestPoliciesKeepToTheBudget(t *testing.T) {
 		looks++
 		budgets := classad.NewBudgets(steps)
 		var o Outlook
-		b.view(func(v *spool.View) { o = Policies(v, noon, budgets, from) })
+		b.view(func(v *spool.View) { o = Policies(v, noon, Look{Budgets: budgets, From: from}) })
 		if took := budgets.Taken()["bob"]; took > steps+jobpolicy.MaxSteps {
 			t.Fatalf("look %d took %d steps, want %d at most", looks, took, steps)
 		}
@@ -68,7 +68,7 @@ func TestTooSmallABudget(t *testing.T) {
 	from := map[string]pool.JobID{}
 	for range jobs {
 		var o Outlook
-		b.view(func(v *spool.View) { o = Policies(v, noon, classad.NewBudgets(1), from) })
+		b.view(func(v *spool.View) { o = Policies(v, noon, Look{Budgets: classad.NewBudgets(1), From: from}) })
 		if len(o.PutOff) != 1 || o.PutOff[0].Jobs != jobs-1 {
 			t.Fatalf("PutOff = %v, want %d jobs of alice", o.PutOff, jobs-1)
 		}
@@ -87,7 +87,7 @@ func TestPoliciesWithinTheBudget(t *testing.T) {
 	var with, without Outlook
 	from := map[string]pool.JobID{"alice": {Cluster: 2, Proc: 2}}
 	b.view(func(v *spool.View) {
-		without, with = Policies(v, noon, nil, nil), Policies(v, noon, classad.NewBudgets(10_000), from)
+		without, with = Policies(v, noon, Look{}), Policies(v, noon, Look{Budgets: classad.NewBudgets(10_000), From: from})
 	})
 	if got, want := dueText(with.Due), dueText(without.Due); got != want || len(with.PutOff) > 0 {
 		t.Errorf("Policies with a budget = %s (%v put off), want %s", got, with.PutOff, want)

@@ -78,7 +78,7 @@ func TestPoliciesLaw(t *testing.T) {
 		var due Outlook
 		var want map[pool.JobID]Measure
 		look := func() {
-			b.view(func(v *spool.View) { due, want = Policies(v, noon, nil, nil), expected(v, noon) })
+			b.view(func(v *spool.View) { due, want = Policies(v, noon, Look{}), expected(v, noon) })
 		}
 		look()
 		if got := byJob(due.Due); fmt.Sprint(got) != fmt.Sprint(want) {
