@@ -73,6 +73,7 @@ func (p *payer) paysFor(k *autocluster, first pool.JobID) {
 // billed returns the context for expressions that jobs of k are asked about: the first owner
 // pays that has something left.
 func (c *cycle) billed(k *autocluster) *classad.Context {
+	c.bill.MaxSteps = c.eval.MaxSteps
 	for k.paying+1 < len(k.payers) && k.payers[k.paying].budget.Spent() {
 		k.paying++
 	}
@@ -80,8 +81,13 @@ func (c *cycle) billed(k *autocluster) *classad.Context {
 	return &c.bill
 }
 
-// billedFor returns the context for the expressions of a job.
+// mostAsked is how far what a job asks for may go, such as RequestCpus: all jobs are asked
+// before any is matched.
+const mostAsked = 5_000
+
+// billedFor returns the context for what a job asks for.
 func (c *cycle) billedFor(j Job) *classad.Context {
+	c.bill.MaxSteps = mostAsked
 	c.bill.Budget = c.payerOf(j).budget
 	return &c.bill
 }

@@ -172,10 +172,13 @@ func show(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan) error {
 	if err := showGroups(c, r.Groups); err != nil {
 		return err
 	}
-	if len(plan.Rejections) > 0 {
+	told := slices.DeleteFunc(slices.Clone(r.Rejections), func(x negotiator.ReportedRejection) bool {
+		return x.Cause == negotiator.CauseSteps // tellPutOff has said so of all
+	})
+	if len(told) > 0 {
 		fmt.Fprintln(c.Stdout)
 	}
-	for _, x := range r.Rejections {
+	for _, x := range told {
 		standing := ""
 		switch {
 		case x.Place > 0:
