@@ -70,17 +70,19 @@ func run(c *cmdline.Call) error {
 	allowed := newRights(c, q.Caller())
 	var log joblog.Events
 	var bad []string
-	err = s.Update(func(tx *spool.Tx) error {
-		tx.Op("set priority", append(ch.words(), q.Words()...)...)
-		jobs, err := q.In(&tx.View, s.Domain())
-		if err != nil {
-			return err
-		}
-		log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
-		for _, span := range jobs.Spans {
-			bad = append(bad, ch.apply(tx, span, &log, allowed)...)
-		}
-		return nil
+	err = q.Update(s, func(in func(*spool.Tx) (selection.Chosen, error)) error {
+		return s.Update(func(tx *spool.Tx) error {
+			tx.Op("set priority", append(ch.words(), q.Words()...)...)
+			jobs, err := in(tx)
+			if err != nil {
+				return err
+			}
+			log, bad = joblog.Events{}, ch.refused(jobs, q.Wide())
+			for _, span := range jobs.Spans {
+				bad = append(bad, ch.apply(tx, span, &log, allowed)...)
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		return err

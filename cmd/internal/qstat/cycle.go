@@ -19,6 +19,7 @@ type cycle struct {
 	at      time.Time // of the cycle
 	said    []verdict // by ascending job
 	report  negotiator.Report
+	putOff  []negotiator.ReportedPutOff // owners of whose jobs' policies some were put off
 }
 
 // verdict is why procs were not matched.
@@ -40,14 +41,17 @@ func (q queue) report() cycle {
 	if err == nil && b == nil {
 		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
-	var r negotiator.Report
+	var r struct {
+		negotiator.Report
+		Policy struct{ PutOff []negotiator.ReportedPutOff }
+	}
 	if err == nil {
 		err = json.Unmarshal(b, &r)
 	}
 	if err != nil {
 		return cycle{unknown: fmt.Sprintf("the report of the last negotiation cycle does not read: %v", err)}
 	}
-	c := cycle{at: unix(r.Time), report: r}
+	c := cycle{at: unix(r.Time), report: r.Report, putOff: r.Policy.PutOff}
 	for i, x := range r.Rejections {
 		if len(x.Jobs) == 0 {
 			return cycle{unknown: "the report of the last negotiation cycle is an older version's and does not name the jobs"}
@@ -77,6 +81,12 @@ func (c cycle) scheduling(r *row) []string {
 		}
 		if !slices.ContainsFunc(all[:i], func(o verdict) bool { return o.at == v.at }) {
 			lines = append(lines, c.details(v)...)
+		}
+	}
+	for _, p := range c.putOff {
+		if p.Owner == r.user {
+			lines = append(lines, fmt.Sprintf("the policies of %d %s of %s, from %s on, were put off to the next cycle: their expressions took all of the steps that they have (MAX_STEPS_PER_OWNER)",
+				p.Jobs, plural.Noun(p.Jobs, "job"), p.Owner, p.First))
 		}
 	}
 	for _, v := range c.reservations(r) {
@@ -128,7 +138,9 @@ func (c cycle) details(v verdict) []string {
 	if standing := x.Standing(); standing != "" {
 		lines = append(lines, standing)
 	}
-	lines = append(lines, a.Lines()...)
+	if x.Cause != negotiator.CauseSteps { // which was before any slot was looked at
+		lines = append(lines, a.Lines()...)
+	}
 	if help := x.Help(*a); help != "" {
 		lines = append(lines, "what would help: "+help)
 	}

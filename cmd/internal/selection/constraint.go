@@ -1,7 +1,9 @@
 package selection
 
 import (
+	"cmp"
 	"fmt"
+	"math"
 	"regexp"
 	"slices"
 	"strconv"
@@ -9,6 +11,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -16,18 +19,26 @@ import (
 
 // Constraint is an expression that says of each job whether it is meant.
 type Constraint struct {
-	text string
-	expr *classad.Expr
+	text   string
+	expr   *classad.Expr
+	steps  int
+	budget *classad.Budget // of steps, for all jobs
 }
 
-// ParseConstraint reads an expression.
-func ParseConstraint(text string) (*Constraint, error) {
+// ParseConstraint reads an expression that may take so many steps (classad.Budget) for all of
+// the jobs that it is asked about; 0: any number.
+func ParseConstraint(text string, steps int) (*Constraint, error) {
 	e, err := classad.ParseExpr(text)
 	if err != nil {
 		return nil, fmt.Errorf("-constraint: %w", err)
 	}
-	return &Constraint{text, e}, nil
+	k := &Constraint{text: text, expr: e, steps: steps}
+	k.begin()
+	return k, nil
 }
+
+// begin gives the expression all of its steps.
+func (k *Constraint) begin() { k.budget = classad.NewBudget(cmp.Or(k.steps, math.MaxInt)) }
 
 // check refuses an expression that looks at no ad and is no boolean: it would be
 // none for any job, and is none when there is no job to ask.
@@ -38,7 +49,7 @@ func (k *Constraint) check() error {
 	if own == nil && external == nil || len(own)+len(external) > 0 || clock || chance {
 		return nil
 	}
-	_, err := truth(k.expr.Eval(&classad.Context{}, ad, nil))
+	_, err := k.ask(ad, 0, time.Time{})
 	return err
 }
 
@@ -47,6 +58,7 @@ func (k *Constraint) check() error {
 // unless the expression can tell them apart. A job for which it is neither a
 // boolean nor undefined is an error.
 func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
+	k.begin()
 	if err := k.check(); err != nil {
 		return nil, err
 	}
@@ -97,8 +109,16 @@ func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool,
 
 // ask evaluates the expression for an ad. Chance differs between jobs and times.
 func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error) {
-	c := &classad.Context{Now: now, Seed: job ^ uint64(now.UnixNano())}
-	return truth(k.expr.Eval(c, ad, nil))
+	c := &classad.Context{Now: now, Seed: job ^ uint64(now.UnixNano()), MaxSteps: jobpolicy.MaxSteps, Budget: k.budget}
+	before := k.budget.Left()
+	v := k.expr.Eval(c, ad, nil)
+	switch {
+	case k.budget.Spent():
+		return false, fmt.Errorf("-constraint: takes more than the %d steps that there are for all jobs (MAX_STEPS_PER_OWNER): make it simpler, or name fewer jobs", k.steps)
+	case v.Kind() == classad.KindError && before-k.budget.Left() > c.MaxSteps:
+		return false, fmt.Errorf("-constraint: takes more than %d steps: make it simpler, or name other jobs", c.MaxSteps)
+	}
+	return truth(v)
 }
 
 // Doubt returns what is likely to be wrong with a constraint that is true for none of the spans,

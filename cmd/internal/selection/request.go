@@ -1,6 +1,7 @@
 package selection
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -44,6 +45,7 @@ type Request struct {
 	of    *Names // only those of these users; nil: of all users
 	text  string // of the constraint
 	where *Constraint
+	said  *answers // of the constraint, once asked
 	who   cmdline.Caller
 	now   time.Time
 }
@@ -73,7 +75,7 @@ func Asked(c *cmdline.Call) (Request, error) {
 		return q, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user; or all with -a")
 	}
 	if c.Has("constraint") {
-		if q.where, err = ParseConstraint(q.text); err != nil {
+		if q.where, err = ParseConstraint(q.text, c.Config.MaxStepsPerOwner); err != nil {
 			return q, cmdline.Usagef("%v", err)
 		}
 	}
@@ -130,10 +132,96 @@ type Chosen struct {
 // Refusal is a word that names no job, or jobs of somebody else.
 type Refusal struct{ Word, Why string }
 
-// In returns the jobs of the queue that the caller asks for and may change. Who is
-// no administrator means only their own jobs where all are named. domain is that of
-// the pool's users. A constraint that is no boolean is an error.
-func (q Request) In(v *spool.View, domain string) (Chosen, error) {
+// answers are for which jobs a constraint is true, of those of the queue as of one transaction.
+type answers struct {
+	seq   uint64
+	spans map[int][]Span // by cluster
+	late  map[int]bool   // clusters of jobs that are still to come; false: it is not true
+	doubt string
+}
+
+// mostTries is how often a constraint is asked anew because jobs have changed meanwhile.
+const mostTries = 10
+
+// Update does it, in an update of the spool, with what In returns there. No expression is
+// evaluated in the transaction, which keeps all others from the queue: the constraint is asked before, and
+// once more if jobs that it was asked about have changed in between. A constraint that is no
+// boolean is an error.
+func (q *Request) Update(s *spool.Spool, do func(in func(*spool.Tx) (Chosen, error)) error) error {
+	in := func(tx *spool.Tx) (Chosen, error) { return q.in(&tx.View, s.Domain()) }
+	if q.where == nil {
+		return do(in)
+	}
+	for range mostTries {
+		if err := s.View(func(v *spool.View) error { return q.ask(v, s.Domain()) }); err != nil {
+			return err
+		}
+		if err := do(in); !errors.Is(err, errChanged) {
+			return err
+		}
+	}
+	return errChanged
+}
+
+var errChanged = errors.New("-constraint: jobs change faster than it is evaluated: nothing was done; try again")
+
+// ask asks the constraint about all jobs that are named.
+func (q *Request) ask(v *spool.View, domain string) error {
+	ch := q.choose(v, domain)
+	all := ch.Spans
+	if err := q.narrow(v, &ch); err != nil {
+		return err
+	}
+	q.said = &answers{seq: v.Seq(), spans: map[int][]Span{}, late: map[int]bool{}, doubt: ch.Doubt}
+	for _, s := range all {
+		q.said.spans[s.Cluster] = nil // asked about
+	}
+	for _, s := range ch.Spans {
+		q.said.spans[s.Cluster] = append(q.said.spans[s.Cluster], s)
+	}
+	for _, l := range q.choose(v, domain).Late {
+		q.said.late[l.Cluster] = slices.ContainsFunc(ch.Late, func(o Late) bool { return o.Cluster == l.Cluster })
+	}
+	return nil
+}
+
+// in is choose, narrowed by what the constraint said. errChanged: it was not asked about all
+// of these jobs as they are now.
+func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
+	ch := q.choose(v, domain)
+	if q.where == nil {
+		return ch, nil
+	}
+	var kept []Span
+	for _, s := range ch.Spans {
+		yes, asked := q.said.spans[s.Cluster]
+		if !asked || s.Run.Seq > q.said.seq {
+			return ch, errChanged
+		}
+		for _, y := range yes {
+			if part := (Span{s.Cluster, max(s.First, y.First), min(s.Last, y.Last), s.Run, s.Word}); part.First <= part.Last {
+				kept = append(kept, part)
+			}
+		}
+	}
+	var late []Late
+	for _, l := range ch.Late {
+		yes, asked := q.said.late[l.Cluster]
+		if !asked {
+			return ch, errChanged
+		}
+		if yes {
+			late = append(late, l)
+		}
+	}
+	ch.Spans, ch.Late, ch.Doubt = kept, late, q.said.doubt
+	return ch, nil
+}
+
+// choose returns the jobs of the queue that the caller asks for and may change, whatever the
+// constraint says of them. Who is no administrator means only their own jobs where all are
+// named. domain is that of the pool's users.
+func (q Request) choose(v *spool.View, domain string) Chosen {
 	spans, missing := q.Names.In(v)
 	late, missing := q.late(v, domain, missing)
 	why, toCome := map[string]string{}, q.toCome(v)
@@ -168,7 +256,7 @@ func (q Request) In(v *spool.View, domain string) (Chosen, error) {
 			delete(why, word)
 		}
 	}
-	return ch, q.narrow(v, &ch)
+	return ch
 }
 
 // denied says why the caller may not change jobs of an owner.

@@ -58,7 +58,7 @@ func asked(args string, who cmdline.Caller) (q Request, err error) {
 		q.of = &users
 	}
 	if q.text != "" {
-		if q.where, err = ParseConstraint(q.text); err != nil {
+		if q.where, err = ParseConstraint(q.text, 0); err != nil {
 			return q, err
 		}
 	}
@@ -159,7 +159,7 @@ func told(ch Chosen) string {
 func TestChance(t *testing.T) {
 	late(t, func(v *spool.View) {
 		all, _ := All().In(v)
-		k, err := ParseConstraint("random(2) == 0")
+		k, err := ParseConstraint("random(2) == 0", 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -188,4 +188,14 @@ func TestStretches(t *testing.T) {
 	if got := fmt.Sprint(list); got != want {
 		t.Errorf("lines = %s, want %s", got, want)
 	}
+}
+
+// In returns what is chosen of a view.
+func (q Request) In(v *spool.View, domain string) (Chosen, error) {
+	if q.where != nil {
+		if err := q.ask(v, domain); err != nil {
+			return Chosen{}, err
+		}
+	}
+	return q.in(v, domain)
 }

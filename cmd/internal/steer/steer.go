@@ -53,28 +53,30 @@ func (k Kind) Run(c *cmdline.Call) error {
 		return err
 	}
 	var a answer
-	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
-		tx.Op(k.Op, q.Words()...)
-		jobs, err := q.In(&tx.View, s.Domain())
-		if err != nil {
-			return err
-		}
-		a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, of: map[string]*outcome{}}
-		if jobs.Doubt != "" {
-			c.Warn("warning: -constraint: %s", jobs.Doubt)
-		}
-		for _, span := range jobs.Spans {
-			if err := a.do(tx, span); err != nil {
+	err = q.Update(s, func(in func(*spool.Tx) (selection.Chosen, error)) error {
+		return operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+			tx.Op(k.Op, q.Words()...)
+			jobs, err := in(tx)
+			if err != nil {
 				return err
 			}
-		}
-		for _, l := range jobs.Late {
-			a.late(tx, l)
-		}
-		if err := a.log.Keep(s, c.Now); err != nil {
-			c.Warn("job log: %v", err)
-		}
-		return nil
+			a = answer{Kind: k, Request: q, why: why, refused: jobs.Refused, of: map[string]*outcome{}}
+			if jobs.Doubt != "" {
+				c.Warn("warning: -constraint: %s", jobs.Doubt)
+			}
+			for _, span := range jobs.Spans {
+				if err := a.do(tx, span); err != nil {
+					return err
+				}
+			}
+			for _, l := range jobs.Late {
+				a.late(tx, l)
+			}
+			if err := a.log.Keep(s, c.Now); err != nil {
+				c.Warn("job log: %v", err)
+			}
+			return nil
+		})
 	})
 	if err != nil {
 		a.log.Release()
