@@ -149,7 +149,7 @@ func (in *input) named(c *cmdline.Call, flag string) (*classad.Ad, error) {
 
 // world is what expressions see besides the ads.
 func world(c *cmdline.Call) (*classad.Context, error) {
-	w := &classad.Context{Now: c.Now}
+	w := &classad.Context{Now: c.Now, MaxSteps: 10_000_000} // who tries an expression can wait
 	if c.Has("seed") {
 		n, err := strconv.ParseUint(c.Value("seed"), 10, 64)
 		if err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"time"
 
 	"fairspool/cmd/internal/operation"
@@ -23,6 +24,7 @@ type policy struct {
 	began    time.Time
 	executed time.Time // zero: the program is not there yet, or no more
 	next     time.Time // when to look at the expressions; zero: never
+	endless  bool      // the last look took more steps than there are
 }
 
 // begin takes the policy from the ad of a job that has just been started.
@@ -94,22 +96,31 @@ func (p *policy) over() jobpolicy.Verdict {
 
 // ask returns what the ad, as it is now, wants done with the job.
 func (p *policy) ask(ad *classad.Ad, now time.Time, used spent) jobpolicy.Verdict {
-	c := &classad.Context{Now: now}
+	c := &classad.Context{Now: now, Budget: classad.NewBudget(lookSteps)}
 	p.limits = jobpolicy.Limits(c, ad)
 	p.plan(ad)
 	v := p.over()
 	if v.Action == jobpolicy.Stay && !p.next.IsZero() {
 		v = jobpolicy.Periodic(c, used.over(ad))
+		if p.endless = c.Budget.Spent(); p.endless {
+			return jobpolicy.Verdict{} // what it says is for want of steps
+		}
 	}
 	return v
 }
 
+// lookSteps is what all expressions of one look at the job's policy may take together.
+const lookSteps = 5 * classad.UsualSteps
+
 // judge does what the job's policy wants, and returns the order that follows, nil
 // for none. The alarm is set anew.
 func (s *supervisor) judge(at *attention) *leave {
-	used := s.spent()
+	used, before := s.spent(), s.policy.endless
 	err := s.carryOut(func(ad *classad.Ad) jobpolicy.Verdict { return s.policy.ask(ad, s.now(), used) })
 	s.complain(err)
+	if s.policy.endless && !before {
+		s.tell("the job's periodic expressions take more than %d steps: nothing is done for them", lookSteps)
+	}
 	at.due = s.policy.alarm(lookEvery)
 	if err != nil {
 		at.due = time.After(lookEvery)
@@ -119,12 +130,27 @@ func (s *supervisor) judge(at *attention) *leave {
 
 // carryOut asks what is to be done with the job as its ad is now, and commits that: the
 // claim is Vacating then. One that is that already, and let run on, may still be held or
-// removed. A look at the queue that leads to nothing is forgotten, as a machine may have
-// many supervisors.
-func (s *supervisor) carryOut(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
+// removed. No expression is evaluated in the transaction: a job that was changed meanwhile is
+// judged again. A look at the queue that leads to nothing is forgotten, as a
+// machine may have many supervisors.
+func (s *supervisor) carryOut(ask func(ad *classad.Ad) jobpolicy.Verdict) (err error) {
+	for range mostJudged {
+		if err = s.judgeOnce(ask); !errors.Is(err, errJobChanged) {
+			break
+		}
+	}
+	return err
+}
+
+// mostJudged is how often a job is judged that is changed all the time.
+const mostJudged = 10
+
+func (s *supervisor) judgeOnce(ask func(ad *classad.Ad) jobpolicy.Verdict) error {
 	now := s.call.Later()
 	var v jobpolicy.Verdict
+	var seq uint64
 	err := s.spool.View(func(view *spool.View) error {
+		seq = view.Seq()
 		if ad, ok := view.Job(s.Job); ok {
 			v = ask(ad)
 		}
@@ -141,9 +167,15 @@ func (s *supervisor) carryOut(ask func(ad *classad.Ad) jobpolicy.Verdict) error 
 		if !ok || !there || claim.Attempt != s.Number || statusOf(ad) != pool.Running {
 			return nil // somebody else was first: claim and ad say what they want
 		}
-		return s.enact(tx, ask(ad), now.Now)
+		if r, _ := tx.Run(s.Job); r.Seq > seq {
+			return errJobChanged
+		}
+		return s.enact(tx, v, now.Now)
 	})
 }
+
+// errJobChanged says that the job's ad is not the one any more that was judged.
+var errJobChanged = errors.New("the job was changed while its policy was looked at")
 
 // enact does with the job what a verdict says.
 func (s *supervisor) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (err error) {

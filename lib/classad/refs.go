@@ -17,6 +17,7 @@ import (
 // an ad.
 func References(e *Expr, ad *Ad) (own, external []string) {
 	st := newState(nil, ad, nil)
+	st.steps, st.from.steps = 0, 0 // each attribute is followed once
 	own, external, ok := st.references(e.orUndefined(), &st.my)
 	if ok {
 		st.release()

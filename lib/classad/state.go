@@ -1,6 +1,7 @@
 package classad
 
 import (
+	"cmp"
 	"sync"
 	"time"
 )
@@ -21,7 +22,8 @@ type Context struct {
 	UserMap  func(mapName, user string) (names string, ok bool)
 	UserHome func(user string) (directory string, ok bool)
 	// MaxSteps bounds the operators, references and calls of one evaluation, which is
-	// ERROR beyond; 0, and more than that, is 10,000,000. Text that is made or searched is
+	// ERROR beyond, up to 10,000,000; 0 is 200,000, a thousand times what a long expression
+	// takes, and some milliseconds. Text that is made or searched is
 	// bounded in proportion, see Budget.
 	MaxSteps int
 	// Budget is what evaluations take their steps from, nil for no bound on all of them
@@ -32,17 +34,17 @@ type Context struct {
 // most is how many steps an evaluation may take.
 func (c *Context) most() int {
 	if c == nil {
-		return maxSteps
+		return UsualSteps
 	}
-	most := maxSteps
-	if c.MaxSteps > 0 {
-		most = min(most, c.MaxSteps)
-	}
+	most := min(cmp.Or(c.MaxSteps, UsualSteps), maxSteps)
 	if c.Budget != nil {
 		most = min(most, max(c.Budget.left, 0))
 	}
 	return most
 }
+
+// UsualSteps is how many steps an evaluation may take where Context.MaxSteps does not say.
+const UsualSteps = 200_000
 
 const (
 	maxDepth = 400        // operators, references and calls inside each other in one evaluation

@@ -34,10 +34,6 @@ func PeriodicAttributes() []string {
 	return names
 }
 
-// MaxSteps is how far an expression of a job may go (classad.Context.MaxSteps): a thousand
-// times what a long one takes, and some milliseconds. One that goes further is an error.
-const MaxSteps = 200_000
-
 // attrTimer is the time from which a job is removed, in Unix seconds.
 const attrTimer = "TimerRemove"
 

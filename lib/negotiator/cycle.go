@@ -408,10 +408,6 @@ type cycle struct {
 	moves    int // matches made, and slots set free
 }
 
-// maxSteps is how far an expression may go: a hundred times what a long one takes, and
-// some milliseconds.
-const maxSteps = 200_000
-
 // Cycle runs one negotiation cycle over the pool as of now (policy time) and
 // returns what is to be done. It follows the manual's ordered list, section
 // "Negotiation": all slots, all submitters, sorted by EUP; then each takes
@@ -436,7 +432,7 @@ func dealOut(p Pool, cfg Config, now time.Time) *cycle {
 	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = MaxMin, false, nil
 	}
-	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now, MaxSteps: maxSteps}, plan: &Plan{},
+	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, plan: &Plan{},
 		requests: map[pool.Resources]int{}, pieces: map[piece]accountant.Weight{}, named: map[string]bool{}, spent: map[pool.JobID]bool{}}
 	c.bill, c.payers, c.taken, c.begins = *c.eval, map[string]*payer{}, p.Taken, p.PutOff
 	lasting := c.giveUp(p.Claims, p.Backoffs)

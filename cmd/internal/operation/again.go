@@ -69,7 +69,7 @@ func (j job) transform(why Reason, at time.Time) (more bool, err error) {
 	if !ad.Has(attrTransformOnEvict) {
 		return false, nil
 	}
-	c := &classad.Context{Now: at}
+	c := locked(at)
 	set, _, err := jobad.Evicted(c, ad, why.Code, why.Subcode)
 	if err != nil {
 		return false, err

@@ -235,7 +235,7 @@ const (
 
 // show notes the attributes of a job that its owner wants to see.
 func (e *Endings) show(of Span, ad *classad.Ad) {
-	c := &classad.Context{}
+	c := &classad.Context{MaxSteps: lockedSteps}
 	text, _ := ad.EvalString(c, "EmailAttributes")
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 	if len(names) == 0 || e.Notification == NotifyNever {

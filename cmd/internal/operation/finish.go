@@ -129,7 +129,7 @@ func (j job) settle(how Ending, at time.Time) {
 	if x.status() == pool.Held {
 		x.endHold()
 	}
-	v := jobpolicy.OnExit(&classad.Context{Now: at}, x.ad)
+	v := jobpolicy.OnExit(locked(at), x.ad)
 	switch {
 	case how.OutputFailed != "":
 		j.holdUnlessMore(how.reason(how.OutputFailed), at)

@@ -118,7 +118,7 @@ func Vacate(tx *spool.Tx, id pool.JobID, why Reason, now time.Time, p accountant
 // nextTime sets when a job is to be executed next that has times in the manner
 // of cron(8). One whose times cannot be read is held.
 func (x steered) nextTime(now time.Time) {
-	at, err := jobpolicy.Next(&classad.Context{Now: now}, x.ad)
+	at, err := jobpolicy.Next(locked(now), x.ad)
 	switch {
 	case err != nil:
 		x.hold(Reason{Text: err.Error(), Code: jobpolicy.CronSettings}, now)

@@ -20,7 +20,7 @@ func leave(tx *spool.Tx, s Span, at time.Time) (left int) {
 		tx.LeaveRange(s.Cluster, s.First, s.Last, at)
 		return s.Last - s.First + 1
 	}
-	c := &classad.Context{Now: at}
+	c := locked(at)
 	for p := s.First; p <= s.Last; p++ {
 		id := pool.JobID{Cluster: s.Cluster, Proc: p}
 		if ad, ok := tx.Job(id); ok && !jobpolicy.Stays(c, ad) {

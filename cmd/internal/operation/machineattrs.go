@@ -63,7 +63,7 @@ func (j job) machineAttrs(slot *classad.Ad) {
 // machineAttr sets an attribute of the slot of k attempts ago.
 func (j job) machineAttr(slot *classad.Ad, name string, k int) {
 	if k == 0 {
-		j.set(machineAttr+name+"0", slot.Eval(&classad.Context{}, name, j.ad))
+		j.set(machineAttr+name+"0", slot.Eval(&classad.Context{MaxSteps: lockedSteps}, name, j.ad))
 		return
 	}
 	if e, ok := j.ad.Lookup(machineAttr + name + strconv.Itoa(k-1)); ok {

@@ -114,7 +114,7 @@ type Look struct {
 }
 
 func newJudge(v *spool.View, now time.Time) *judge {
-	return &judge{v: v, c: &classad.Context{Now: now, MaxSteps: jobpolicy.MaxSteps}, past: map[int]ending{}, waiters: map[int]bool{}, putOff: map[string]*PutOff{}}
+	return &judge{v: v, c: &classad.Context{Now: now}, past: map[int]ending{}, waiters: map[int]bool{}, putOff: map[string]*PutOff{}}
 }
 
 // unit is procs of a run that are judged by the ad of the first.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -25,7 +24,7 @@ func doubling() (attrs []string) {
 // turn in one look or another.
 func TestPoliciesKeepToTheBudget(t *testing.T) {
 	b := newBench(t)
-	const jobs, steps = 100, 3 * jobpolicy.MaxSteps
+	const jobs, steps = 100, 3 * classad.UsualSteps
 	b.with(2, "PeriodicHold = true") // cluster 2, of alice
 	bob := b.with(jobs, append(doubling(), `Owner = "bob"`, "PeriodicHold = MY.A60 > 0 && ProcId >= 0", fmt.Sprintf("PeriodicRemove = ProcId == %d", jobs-1))...)
 	var from map[string]pool.JobID
@@ -35,7 +34,7 @@ func TestPoliciesKeepToTheBudget(t *testing.T) {
 		budgets := classad.NewBudgets(steps)
 		var o Outlook
 		b.view(func(v *spool.View) { o = Policies(v, noon, Look{Budgets: budgets, From: from}) })
-		if took := budgets.Taken()["bob"]; took > steps+jobpolicy.MaxSteps {
+		if took := budgets.Taken()["bob"]; took > steps+classad.UsualSteps {
 			t.Fatalf("look %d took %d steps, want %d at most", looks, took, steps)
 		}
 		if looks == 1 {

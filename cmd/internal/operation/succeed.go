@@ -45,27 +45,31 @@ func successionOf(v *spool.View) (u negotiator.Succession, err error) {
 // nothing against it and that matches the slot as it is. ok is false when there is none, or
 // when somebody waits who has less than their share, has a job that the slot would take,
 // and the submitter has its own; under a policy with one queue of all jobs, when one that the
-// slot would take goes before it there. The claim, matched at no time and charged for nothing so
+// slot would take goes before it there. So it is when the expressions that are to be
+// looked at take too many steps, and the next cycle decides. The claim, matched at no time and charged for nothing so
 // far, is for Succeed.
 func Successor(v *spool.View, ended pool.Claim, ad *classad.Ad, domain string, now time.Time, p accountant.Params) (next pool.Claim, ok bool, err error) {
 	u, err := successionOf(v)
 	if err != nil || ended.State != pool.RunningClaim || len(u.Queues) == 0 {
 		return next, false, err
 	}
-	s := succeeding{View: v, eval: &classad.Context{Now: now}, ended: ended, ad: ad, domain: domain, params: p}
+	eval := locked(now)
+	eval.Budget = classad.NewBudget(mostLocked)
+	s := succeeding{View: v, eval: eval, ended: ended, ad: ad, domain: domain, params: p}
 	if s.slot = SlotOf(v, ended); s.slot == nil || s.taken() || s.reserved() || s.yields(u) {
 		return next, false, nil
 	}
 	if u.OneQueue {
 		next, ok = s.inOrder(u)
-		return next, ok, nil
+		return next, ok && !eval.Budget.Spent(), nil
 	}
 	for _, q := range u.Queues {
 		if q.Submitter != ended.Submitter {
 			continue
 		}
 		if id, ad, ok := s.first(q.Jobs, u.Telling); ok {
-			return s.claim(id, ad), true, nil
+			next = s.claim(id, ad)
+			return next, !eval.Budget.Spent(), nil
 		}
 	}
 	return next, false, nil

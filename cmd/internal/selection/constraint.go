@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/jobpolicy"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -109,14 +108,14 @@ func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool,
 
 // ask evaluates the expression for an ad. Chance differs between jobs and times.
 func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error) {
-	c := &classad.Context{Now: now, Seed: job ^ uint64(now.UnixNano()), MaxSteps: jobpolicy.MaxSteps, Budget: k.budget}
+	c := &classad.Context{Now: now, Seed: job ^ uint64(now.UnixNano()), Budget: k.budget}
 	before := k.budget.Left()
 	v := k.expr.Eval(c, ad, nil)
 	switch {
 	case k.budget.Spent():
 		return false, fmt.Errorf("-constraint: takes more than the %d steps that there are for all jobs (MAX_STEPS_PER_OWNER): make it simpler, or name fewer jobs", k.steps)
-	case v.Kind() == classad.KindError && before-k.budget.Left() > c.MaxSteps:
-		return false, fmt.Errorf("-constraint: takes more than %d steps: make it simpler, or name other jobs", c.MaxSteps)
+	case v.Kind() == classad.KindError && before-k.budget.Left() > classad.UsualSteps:
+		return false, fmt.Errorf("-constraint: takes more than %d steps: make it simpler, or name other jobs", classad.UsualSteps)
 	}
 	return truth(v)
 }
