@@ -29,8 +29,9 @@
 //	journal.N        transactions since generation N, append-only
 //	log/             who did what, of the transactions that were folded, a file a month
 //	slots.d/*.ads    slot ads written by hand, long form
-//	claims.d/        one lock file for each claim with a supervisor; events that the logs of
-//	                 jobs do not have yet, in these files and in such of commands
+//	claims.d/        one lock file and one pipe for each claim with a supervisor; events that
+//	                 the logs of jobs do not have yet, in these files and in such of commands
+//	starter.root     says that root's starter runs the jobs of this account's spool
 //	execute/         directories of jobs that transfer files; the starter's
 //	history/         ads of jobs that have left the queue, a file a month
 //	archive/         months of history and log that were moved away (Archive)
@@ -57,7 +58,8 @@
 //
 // # Writing, step by step
 //
-//  1. Take the flock on lock. It is the kernel's: it goes with its holder.
+//  1. Take the flock on lock. It is the kernel's: it goes with its holder. Signals of a terminal
+//     that would stop or end the process wait until it is free again.
 //  2. Read the acknowledged end of the journal from lock and look at what
 //     stands there. Whole transactions behind it were written by somebody who
 //     died before saying so: they count. Bytes behind these that do not check

@@ -108,13 +108,14 @@ const ackReads = 3
 // when the lock cannot be freed: closing the file frees it.
 func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error) error {
 	path := filepath.Join(s.dir, name)
-	l, err := acquire(s.files, path, wait)
+	l, release, err := s.acquire(name, wait)
 	if errors.Is(err, ErrLocked) {
 		return fmt.Errorf("%w for more than %v: %s", ErrLocked, max(wait, 0), s.holder(path))
 	}
 	if err != nil {
 		return err
 	}
+	defer release()
 	defer func() {
 		if err := l.Unlock(); err != nil {
 			s.warn("%s: unlocking failed: %v: what was done counts, and the lock is free: its file is closed", path, err)
@@ -137,6 +138,22 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 	}
 	defer writeHolder(f, unheld) // for whoever reads it; the flock itself is what counts
 	return fn(f)
+}
+
+// acquire does as the function acquire, and postpones signals from before it has the lock until
+// release is called. They may come while it waits.
+func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release func(), err error) {
+	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
+	for end := time.Now().Add(wait); ; time.Sleep(min(lockPoll, time.Until(end))) {
+		release = postpone(signals)
+		if l, err = acquire(s.files, path, 0); err == nil {
+			return l, release, nil
+		}
+		release()
+		if !errors.Is(err, ErrLocked) || time.Until(end) <= 0 {
+			return nil, nil, err
+		}
+	}
 }
 
 // writeHolder writes the first line of a lock file.

@@ -35,6 +35,9 @@ type Options struct {
 	User string
 	// Reserve is how many bytes the file reserve keeps room for, such as ReserveSize; zero: none.
 	Reserve int64
+	// OwnSignals: the process itself catches the signals that end it, so that they are not to be
+	// postponed while it has the lock of writers. Those by which a terminal stops it are in any case.
+	OwnSignals bool
 	// Warn is told of torn tails that were cut off; nil drops it.
 	Warn func(message string)
 }

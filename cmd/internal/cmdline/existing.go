@@ -21,6 +21,7 @@ func (c *Call) SpoolOptions() spool.Options {
 		Now:          c.Now,
 		User:         c.doorUser(),
 		Reserve:      spool.ReserveSize,
+		OwnSignals:   c.Name == "starter",
 		Warn:         func(message string) { c.Warn("%s", message) },
 	}
 }
