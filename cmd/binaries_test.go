@@ -2,11 +2,13 @@ package cmd
 
 import (
 	"flag"
+	"fmt"
 	"os"
 	"runtime"
 	"strconv"
 	"testing"
 
+	"fairspool/cmd/internal/cmdtest"
 	"fairspool/internal/testenv"
 )
 
@@ -26,5 +28,12 @@ func TestMain(m *testing.M) {
 	if !given {
 		flag.Set(parallel, strconv.Itoa(4*runtime.GOMAXPROCS(0)))
 	}
-	os.Exit(testenv.Run(m))
+	done, err := cmdtest.UsersOfMachine()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	status := testenv.Run(m)
+	done()
+	os.Exit(status)
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
@@ -24,12 +25,13 @@ import (
 type ground struct {
 	*testing.T
 	bin, dir, spool string
-	path            string   // PATH, by which the owners of jobs are known
+	path            string   // PATH
 	env             []string // more of the environment of commands
 }
 
 func newGround(t *testing.T) *ground {
-	g := &ground{T: t, bin: testenv.Commands(t), dir: t.TempDir(), path: cmdtest.Users(t)}
+	cmdtest.NeedUsers(t)
+	g := &ground{T: t, bin: testenv.Commands(t), dir: t.TempDir(), path: os.Getenv("PATH")}
 	g.spool = filepath.Join(g.dir, "spool")
 	cmdtest.Share(t, g.dir)
 	// A starter that nobody waits for would go on with the next job behind the model's back.

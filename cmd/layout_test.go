@@ -27,7 +27,7 @@ var layout = map[string][]string{
 	"lib/jobargs":                  {"lib/classad", "lib/pool"},
 	"lib/pool":                     {"lib/accountant", "lib/classad"},
 	"lib/asuser":                   nil,
-	"lib/family":                   nil,
+	"lib/family":                   {"lib/asuser"},
 	"lib/jobpolicy":                {"lib/classad", "lib/pool"},
 	"lib/jobprio":                  {"lib/classad", "lib/pool"},
 	"lib/launch":                   {"lib/asuser", "lib/classad", "lib/jobargs", "lib/pool"},

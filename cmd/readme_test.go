@@ -81,7 +81,8 @@ func play(t *testing.T, session string) string {
 // it and some variables, and returns the session as it turned out.
 func playIn(t *testing.T, dir, session string, variables ...string) string {
 	cmdtest.Share(t, dir)
-	path := binaries(t) + string(filepath.ListSeparator) + cmdtest.Users(t)
+	cmdtest.NeedUsers(t)
+	path := binaries(t) + string(filepath.ListSeparator) + os.Getenv("PATH")
 	var b strings.Builder
 	for _, line := range strings.Split(session, "\n") {
 		command, ok := strings.CutPrefix(line, "$ ")

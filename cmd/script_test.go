@@ -40,7 +40,8 @@ func TestScripts(t *testing.T) {
 		_, err := os.Stat(filepath.Join(dir, script+".txtar"))
 		return err == nil
 	})
-	path := bin + string(filepath.ListSeparator) + cmdtest.Users(t)
+	cmdtest.NeedUsers(t)
+	path := bin + string(filepath.ListSeparator) + os.Getenv("PATH")
 	await, err := os.ReadFile(filepath.Join("testdata", "await.sh"))
 	if err != nil {
 		t.Fatal(err)

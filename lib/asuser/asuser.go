@@ -1,12 +1,19 @@
-// Package asuser does things to files with the rights of a user, for a process
-// that runs as root, and knows who the users of this machine are.
+// Package asuser does things with the rights of a user, for a process that runs as root, and
+// knows who the users of this machine are.
 //
 // A user says where the log of a job is to be written, and root would write it
 // anywhere. Linux knows the rights of each thread: the user's are taken on in a
 // thread of its own, which is thrown away afterwards, so that nothing else ever
 // runs with them and root's come back whatever happens.
 //
-// It is not for processes to be started, which would be half root's again.
+// A process of root's that serves another account (Serve) is the other way round: all of it runs
+// with the account's effective ids, and threads of their own have root's rights (Root) or a user's
+// (Do). So what the process does not do as somebody else on purpose, it does with the rights of the
+// account. The real and the saved ids stay root's on every thread: nobody but root can send
+// the process signals, or trace it.
+//
+// Threads are not for processes to be started as a user, which would be half root's again: Start
+// starts one that is the account's alone, and exec.Cmd's Credential one that is a user's.
 //
 // Users are looked up in /etc/passwd and /etc/group, and those that are not there
 // by getent(1) and id(1): a static program cannot ask LDAP and its like itself.
@@ -28,9 +35,10 @@ import (
 // returns, or an error about the user when it could not become that: for somebody who is
 // not known nothing is done as root.
 //
-// Where the process is not root, the user is root, or name is empty, fn is just run.
+// Where the process is not root's, or name is empty, fn is just run; so it is for root as
+// the user, unless the process serves an account.
 func Do(name, standIn string, fn func() error) error {
-	if os.Geteuid() != 0 || name == "" {
+	if !Privileged() || name == "" {
 		return fn()
 	}
 	u, known, err := LookUp(name)
@@ -48,10 +56,16 @@ func Do(name, standIn string, fn func() error) error {
 }
 
 // Do runs fn with the rights to files of a user, as the function Do does. Only the
-// ids of the user count, and its name for the error.
+// ids of the user count, and its name for the error. A process that serves an account does
+// nothing for users whom Refusal refuses, but for the account itself.
 func (u User) Do(fn func() error) error {
-	if os.Geteuid() != 0 || u.UID == 0 {
+	s := serving.Load()
+	switch {
+	case !Privileged(), s == nil && u.UID == 0, s != nil && u.UID == s.account.UID:
 		return fn()
+	}
+	if why := Refusal(u); why != "" {
+		return fmt.Errorf("rights of %s: %s", u.Name, why)
 	}
 	return u.onThread(u.assume, fn)
 }
@@ -85,6 +99,9 @@ func (u User) onThread(assume, fn func() error) error {
 // user can neither signal nor trace it. These are the system's own calls: those of
 // package syscall would change all threads.
 func (u User) assume() error {
+	if err := BecomeRoot(); err != nil {
+		return err
+	}
 	if err := unix.Setgroups(u.Groups); err != nil {
 		return os.NewSyscallError("setgroups", err)
 	}

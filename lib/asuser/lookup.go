@@ -176,24 +176,39 @@ func number(text string) (int, bool) {
 }
 
 // ask runs a command that knows users and returns what it writes; nothing when it
-// knows none such, or is not there itself.
+// knows none such, or is not there itself. It has nothing of this process's environment, and no
+// file but its output. In a process that serves an account it has the account's rights alone.
 func ask(command string, args ...string) ([]byte, error) {
+	path, there := Find(command)
+	if !there {
+		return nil, nil
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, command, args...)
+	cmd := exec.CommandContext(ctx, path, args...)
+	cmd.Dir, cmd.Env = "/", []string{"PATH=" + Path, "LC_ALL=C"}
 	cmd.WaitDelay = time.Second // what it has started may keep its output open
-	out, err := cmd.Output()
+	out, err := output(cmd)
 	var exit *exec.ExitError
 	const noSuchKey = 2 // of getent
 	switch {
 	case err == nil:
 		return out, nil
-	case errors.Is(err, exec.ErrNotFound):
-		return nil, nil
 	case ctx.Err() != nil:
 		return nil, fmt.Errorf("%s %s: no answer within %v", command, strings.Join(args, " "), patience)
 	case command == "getent" && errors.As(err, &exit) && exit.ExitCode() == noSuchKey:
 		return nil, nil
 	}
 	return nil, fmt.Errorf("%s %s: %w", command, strings.Join(args, " "), err)
+}
+
+// output runs a command to its end, and returns what it writes.
+func output(c *exec.Cmd) ([]byte, error) {
+	var b bytes.Buffer
+	c.Stdout = &b
+	err := Start(c)
+	if err == nil {
+		err = c.Wait()
+	}
+	return b.Bytes(), err
 }

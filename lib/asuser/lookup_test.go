@@ -17,7 +17,14 @@ func answers(t *testing.T, scripts map[string]string) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	lookIn(t, append([]string{dir}, Folders...)...)
+}
+
+// lookIn has programs looked for in other folders.
+func lookIn(t *testing.T, folders ...string) {
+	before := Folders
+	t.Cleanup(func() { Folders = before })
+	Folders = folders
 }
 
 func TestLookUpRoot(t *testing.T) {
@@ -82,7 +89,7 @@ func TestLookUpFails(t *testing.T) {
 }
 
 func TestWithoutGetent(t *testing.T) {
-	t.Setenv("PATH", t.TempDir())
+	lookIn(t, t.TempDir())
 	if u, known, err := LookUp("nobody knows me"); known || err != nil {
 		t.Errorf("LookUp = %+v, %v, %v, want it unknown", u, known, err)
 	}

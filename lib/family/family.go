@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 )
 
 // What keeps a memory limit.
@@ -52,11 +54,15 @@ type Family struct {
 // process. It never fails: where the machine has no cgroup for us it does without.
 func Open(o Options) *Family {
 	f := &Family{options: o}
+	asuser.Root(f.open)
+	return f
+}
+
+func (f *Family) open() {
 	f.adopts = unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == nil
 	f.session, _ = unix.Getsid(0)
-	f.cell = openCell(o)
+	f.cell = openCell(f.options)
 	unix.Getrusage(unix.RUSAGE_CHILDREN, &f.before)
-	return f
 }
 
 // FD returns the open directory of the family's cgroup, for clone3(2) to start the
@@ -90,9 +96,10 @@ func (f *Family) By() string {
 func (f *Family) Begin(start func() (pid int, err error)) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	restore := f.options.setNumber()
+	restore := func() {}
+	asuser.Root(func() { restore = f.options.setNumber() })
 	pid, err := start()
-	restore()
+	asuser.Root(restore)
 	if err != nil {
 		return err
 	}
@@ -106,9 +113,11 @@ func (f *Family) Begin(start func() (pid int, err error)) error {
 
 // Processes returns the ids of the processes of the family that are alive, in no order.
 func (f *Family) Processes() (pids []int) {
-	for _, p := range f.members() {
-		pids = append(pids, p.pid)
-	}
+	asuser.Root(func() {
+		for _, p := range f.members() {
+			pids = append(pids, p.pid)
+		}
+	})
 	return pids
 }
 
@@ -122,14 +131,21 @@ func (f *Family) OutOfMemory() bool { return f.cell != nil && f.cell.outOfMemory
 // their own code, or of another user.
 func (f *Family) End(patience time.Duration) error {
 	if f.cell != nil {
-		f.cell.kill()
+		asuser.Root(func() { f.cell.kill() })
 	}
 	return f.Clear(patience)
 }
 
 // Clear does as End does, for a family in which another program is to be started: where a
 // cgroup as such was killed, kernels from Linux 6.14 on kill what is started in it, too.
-func (f *Family) Clear(patience time.Duration) error {
+func (f *Family) Clear(patience time.Duration) (err error) {
+	if e := asuser.Root(func() { err = f.clear(patience) }); e != nil {
+		return e
+	}
+	return err
+}
+
+func (f *Family) clear(patience time.Duration) error {
 	find := func() []process { f.reap(); return f.members() }
 	if f.childless() && (f.cell == nil || !f.cell.populated()) {
 		return nil
@@ -146,7 +162,7 @@ func leftError(left int, patience time.Duration) error {
 
 // Close gives up the family, after End: its cgroup is removed, nothing is reaped any
 // more, and Usage stays what it was. The error says why a cgroup is still there.
-func (f *Family) Close() error {
+func (f *Family) Close() (err error) {
 	f.Usage()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -159,7 +175,10 @@ func (f *Family) Close() error {
 		return nil
 	}
 	f.removed = true
-	return f.cell.remove()
+	if e := asuser.Root(func() { err = f.cell.remove() }); e != nil {
+		return e
+	}
+	return err
 }
 
 // childrenReadable tells whether the kernel lists the children of processes.

@@ -12,6 +12,8 @@ import (
 	"unsafe"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 )
 
 // leaf is where a process goes that makes way for cgroups below its own.
@@ -210,7 +212,7 @@ func Sweep(text string, keep func(name string) bool) {
 		entries, _ := os.ReadDir(dir)
 		for _, e := range entries {
 			if e.IsDir() && !keep(e.Name()) {
-				unix.Rmdir(filepath.Join(dir, e.Name())) // the kernel keeps what is in use
+				asuser.Root(func() { unix.Rmdir(filepath.Join(dir, e.Name())) }) // the kernel keeps what is in use
 			}
 		}
 	}

@@ -1,12 +1,14 @@
 package family
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
+
+	"fairspool/lib/asuser"
 )
 
 // Survivors ends what is left of a family whose supervisor is gone: what is in its
@@ -16,6 +18,13 @@ import (
 // Without a cgroup it does not find a process that has cleared its environment, set its
 // limit of file locks, and outlived its ancestors.
 func Survivors(o Options, patience time.Duration) (killed int, err error) {
+	if e := asuser.Root(func() { killed, err = endSurvivors(o, patience) }); e != nil {
+		return 0, e
+	}
+	return killed, err
+}
+
+func endSurvivors(o Options, patience time.Duration) (killed int, err error) {
 	var cells []*cell
 	for _, dir := range findGroups(o) {
 		c := &cell{dir: dir, fd: -1}
@@ -51,35 +60,62 @@ func survivors(o Options, cells []*cell) []process {
 	return living(list)
 }
 
-// EndHolders sends SIGKILL to all processes that hold the flock on a file, as /proc
-// tells, and returns how many there were. A process that has the file open without that
-// lock is left alone, and so are we.
+// EndHolders sends SIGKILL to all processes that have a pipe open for reading, and returns how many
+// there were. A process that has it open for writing only is left alone, and so are we; and in a
+// process that serves an account, whoever is none of its users: a job may have handed the pipe to
+// another process.
 func EndHolders(path string) (killed int) {
-	file, err := os.Stat(path)
+	pipe, err := os.Stat(path)
 	if err != nil {
 		return 0
 	}
-	for pid, p := range allProcesses() {
-		if pid != os.Getpid() && holds(pid, file) && p.signal(syscall.SIGKILL) == nil {
-			killed++
+	asuser.Root(func() {
+		for pid, p := range allProcesses() {
+			if pid != os.Getpid() && holds(pid, pipe) && asuser.Refusal(asuser.User{UID: realUser(pid)}) == "" && p.signal(syscall.SIGKILL) == nil {
+				killed++
+			}
 		}
-	}
+	})
 	return killed
 }
 
-// holds tells whether a process holds the flock on a file.
-func holds(pid int, file os.FileInfo) bool {
+// holds reports whether a process has a pipe open for reading.
+func holds(pid int, pipe os.FileInfo) bool {
 	dir := "/proc/" + strconv.Itoa(pid)
 	links, _ := filepath.Glob(dir + "/fd/*")
 	for _, link := range links {
 		info, err := os.Stat(link)
-		if err != nil || !os.SameFile(info, file) {
+		if err != nil || !os.SameFile(info, pipe) {
 			continue
 		}
 		about, err := os.ReadFile(filepath.Join(dir, "fdinfo", filepath.Base(link)))
-		if err == nil && bytes.Contains(about, []byte("FLOCK")) {
+		if err == nil && flagsOf(string(about))&syscall.O_ACCMODE != syscall.O_WRONLY {
 			return true
 		}
 	}
 	return false
+}
+
+// flagsOf returns the flags with which a file was opened, by its fdinfo (proc(5)).
+func flagsOf(about string) int64 {
+	n, _ := strconv.ParseInt(field(about, "flags:"), 8, 64)
+	return n
+}
+
+// realUser returns the real uid of a process; 0 if it has ended.
+func realUser(pid int) int {
+	status, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/status")
+	uid, _ := strconv.Atoi(field(string(status), "Uid:"))
+	return uid
+}
+
+// field returns the first word behind a name in a text of /proc.
+func field(text, name string) string {
+	for line := range strings.Lines(text) {
+		if rest, is := strings.CutPrefix(line, name); is {
+			word, _, _ := strings.Cut(strings.TrimSpace(rest), "\t")
+			return word
+		}
+	}
+	return ""
 }

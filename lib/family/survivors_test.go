@@ -72,45 +72,40 @@ func TestSurvivors(t *testing.T) {
 	}
 }
 
-// Who holds the flock is killed, who only has the file open is not.
+// TestEndHolders: what reads from the pipe is killed, what only writes to it is not.
 func TestEndHolders(t *testing.T) {
 	f := open(t, "")
-	path := f.dir + "/lock"
-	file, err := os.Create(path)
-	if err != nil {
+	path := f.dir + "/pipe"
+	if err := unix.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := unix.Flock(int(file.Fd()), unix.LOCK_EX); err != nil {
-		t.Fatal(err)
+	start := func(flag int) *exec.Cmd {
+		end, err := os.OpenFile(path, flag|unix.O_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer end.Close()
+		c := exec.Command("sleep", f.token)
+		c.ExtraFiles = []*os.File{end}
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		return c
 	}
-	holder := exec.Command("sleep", f.token)
-	holder.ExtraFiles = []*os.File{file}
-	if err := holder.Start(); err != nil {
-		t.Fatal(err)
-	}
-	again, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer again.Close()
-	reader := exec.Command("sleep", f.token)
-	reader.ExtraFiles = []*os.File{again}
-	if err := reader.Start(); err != nil {
-		t.Fatal(err)
-	}
-	file.Close()
+	reader := start(os.O_RDONLY)
+	writer := start(os.O_WRONLY)
 	if killed := EndHolders(path); killed != 1 {
 		t.Errorf("EndHolders = %d, want 1", killed)
 	}
-	if err := holder.Wait(); fmt.Sprint(err) != "signal: killed" {
-		t.Errorf("the holder ended: %v, want by SIGKILL", err)
+	if err := reader.Wait(); fmt.Sprint(err) != "signal: killed" {
+		t.Errorf("what reads ended: %v, want by SIGKILL", err)
 	}
-	if p, ok := readProcess(reader.Process.Pid); !ok || !p.alive() {
-		t.Error("the process that had the file open is dead, want it alive")
+	if p, ok := readProcess(writer.Process.Pid); !ok || !p.alive() {
+		t.Error("what only writes is dead, want it alive")
 	}
 	if killed := EndHolders(path + "0"); killed != 0 {
 		t.Errorf("EndHolders of no file = %d, want 0", killed)
 	}
-	reader.Process.Kill()
-	reader.Wait()
+	writer.Process.Kill()
+	writer.Wait()
 }

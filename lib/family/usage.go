@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 )
 
 // Usage is what a family has used since Open.
@@ -27,9 +29,14 @@ type Usage struct {
 func (f *Family) Usage() Usage {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.removed {
-		return f.last
+	if !f.removed {
+		asuser.Root(f.measure)
 	}
+	return f.last
+}
+
+// measure measures the family for Usage.
+func (f *Family) measure() {
 	// What ends between these two looks is in neither, until the next time. The other
 	// way round it would be in both, for good.
 	ended := f.waited()
@@ -49,7 +56,6 @@ func (f *Family) Usage() Usage {
 	u.User, u.System = max(u.User, f.last.User), max(u.System, f.last.System)
 	u.ReadBytes, u.WrittenBytes = max(u.ReadBytes, f.last.ReadBytes), max(u.WrittenBytes, f.last.WrittenBytes)
 	f.last = u
-	return u
 }
 
 // counted adds the memory that the kernel counts for a cgroup, so that nobody has to look

@@ -20,18 +20,18 @@ type Account struct {
 	priority int      // the nice value that goes with them
 }
 
-// Other tells whether a job of this account has other rights than we have: only
+// Other reports whether a job of this account has other rights than this process: only
 // root can give it such.
-func (a Account) Other() bool { return os.Geteuid() == 0 && a.UID != 0 }
+func (a Account) Other() bool { return asuser.Privileged() && a.UID != 0 }
 
 func (a Account) user() asuser.User {
 	return asuser.User{Name: a.Name, UID: a.UID, GID: a.GID, Groups: a.Groups}
 }
 
-// as runs fn with the account's rights to files. It must do its work itself, for
+// As runs fn with the account's rights to files. It must do its work itself, for
 // goroutines that it starts would not have them. When the rights cannot be had the
 // error is a *StartError.
-func (a Account) as(fn func() error) error {
+func (a Account) As(fn func() error) error {
 	if !a.Other() {
 		return fn()
 	}
@@ -61,10 +61,11 @@ func CurrentAccount() Account {
 // AccountOf returns the account that a job of an owner runs as. Of root that is the
 // owner's, with the limits of limits.conf(5), and for an owner whom the machine does not
 // know that of the user nobody (NOBODY_SLOT_USER), if one is named; root's it is for root's
-// own jobs alone. Others can run jobs only as themselves. The error is a *StartError, which
-// is Passing when a user could not be looked up just now.
+// own jobs alone. Others can run jobs only as themselves. A root who serves the account that the
+// spool belongs to runs no job of that account, of root's, or of other system accounts. The error is
+// a *StartError, which is Passing when a user could not be looked up just now.
 func AccountOf(owner, nobody string) (Account, error) {
-	if os.Geteuid() != 0 {
+	if !asuser.Privileged() {
 		return CurrentAccount(), nil
 	}
 	u, known, err := asuser.LookUp(owner)
@@ -77,6 +78,9 @@ func AccountOf(owner, nobody string) (Account, error) {
 		if u, err = standIn(nobody); err != nil {
 			return Account{}, err
 		}
+	}
+	if why := asuser.Refusal(u); why != "" {
+		return Account{}, refuse("owner %s: %s", u.Name, why)
 	}
 	return accountOf(u), nil
 }

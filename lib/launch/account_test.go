@@ -15,6 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/internal/testenv"
+	"fairspool/lib/asuser"
 )
 
 // otherAccount returns an account that is not root's, and a folder of root's through which
@@ -107,7 +108,7 @@ func TestAccountOfNobody(t *testing.T) {
 	}
 }
 
-// users puts a getent(1) before the machine's, and an id(1) by which all are of group 0.
+// users makes others of getent(1), and of id(1), by which all are of group 0.
 func users(t *testing.T, script string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -116,7 +117,9 @@ func users(t *testing.T, script string) {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+	before := asuser.Folders
+	t.Cleanup(func() { asuser.Folders = before })
+	asuser.Folders = append([]string{dir}, before...)
 }
 
 // A directory of users that fails is no reason to hold the job, and none to run it.
@@ -237,7 +240,7 @@ func TestTransferAsItsOwner(t *testing.T) {
 				t.Errorf("in the scratch directory %q belongs to %d, want %d", name, got, a.UID)
 			}
 		}
-		a.as(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
+		a.As(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
 		if err := tr.Keep(); err != nil {
 			t.Fatalf("Keep: %v", err)
 		}
@@ -277,7 +280,7 @@ func TestStoreForbiddenToItsOwner(t *testing.T) {
 	} {
 		tr := b.transferAs(a, "ShouldTransferFiles", `"YES"`, "TransferOutputRemaps", `"`+c.remap+`"`)
 		placed := b.place(tr)
-		a.as(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
+		a.As(func() error { b.write(tr.Scratch, "out", "O", 0o644); return nil })
 		if err := tr.Store(context.Background(), placed); err == nil || err.Error() != c.want {
 			t.Errorf("%s: Store = %v, want %s", c.name, err, c.want)
 		}
@@ -285,7 +288,7 @@ func TestStoreForbiddenToItsOwner(t *testing.T) {
 	// A secret is not given away either.
 	tr := b.transferAs(a, "TransferOutput", `"out"`)
 	placed := b.place(tr)
-	a.as(func() error { return os.Symlink(secret, filepath.Join(tr.Scratch, "out")) })
+	a.As(func() error { return os.Symlink(secret, filepath.Join(tr.Scratch, "out")) })
 	if err := tr.Store(context.Background(), placed); err == nil {
 		t.Errorf("Store of a link to a file of root's = %v, want an error", err)
 	}
@@ -329,7 +332,7 @@ func TestRemoveTreeOfAnother(t *testing.T) {
 	for range 20 {
 		tree := givenTo(t, a, filepath.Join(folder, "tree"))
 		dir, link := filepath.Join(tree, "d"), filepath.Join(tree, "l")
-		err := a.as(func() error {
+		err := a.As(func() error {
 			var errs []error
 			for i := range 10 {
 				below := filepath.Join(dir, fmt.Sprint(i))
@@ -367,7 +370,7 @@ func TestRemoveTreeOfAnother(t *testing.T) {
 func TestRemoveDeepTreeOfAnother(t *testing.T) {
 	a, folder := otherAccount(t)
 	tree := givenTo(t, a, filepath.Join(folder, "tree"))
-	err := a.as(func() error {
+	err := a.As(func() error {
 		dir, err := os.OpenRoot(tree)
 		for range 600 {
 			if err != nil {

@@ -119,7 +119,7 @@ func (t *Transfer) checkpoint(ctx context.Context, made string) error {
 	if err != nil {
 		return failed(ctx, "checkpoint", parcel{name: made}, HoldCheckpoint, err)
 	}
-	if err = t.account.as(func() error { return t.copyState(ctx, made) }); err != nil {
+	if err = t.account.As(func() error { return t.copyState(ctx, made) }); err != nil {
 		return err
 	}
 	if err = supplant(made, t.Kept); err != nil {

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"fairspool/lib/asuser"
 )
 
 // criuCall is one run of the program.
@@ -38,7 +40,7 @@ func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) 
 		args = append(args, "--unprivileged")
 	}
 	cmd := exec.CommandContext(ctx, lookUp(c.command[0]), args...)
-	cmd.Env = []string{"PATH=" + strings.Join(systemFolders, ":")}
+	cmd.Env = []string{"PATH=" + asuser.Path}
 	if call.mark != "" {
 		cmd.Env = append(cmd.Env, call.mark)
 	}
@@ -61,19 +63,17 @@ func (c *Criu) run(ctx context.Context, call criuCall) (said string, err error) 
 
 var errNoCommand = errors.New("CHECKPOINT_COMMAND is empty")
 
-// systemFolders are where the programs of the system are. The PATH of cron has not all of
-// them.
-var systemFolders = []string{"/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/sbin", "/bin"}
-
-// lookUp returns the path of a program that PATH may not lead to.
+// lookUp returns the path of a program: that of the system for root, whatever its PATH is; for
+// others also where PATH, as that of cron, does not lead there.
 func lookUp(name string) string {
-	if _, err := exec.LookPath(name); err == nil || strings.Contains(name, "/") {
+	if strings.Contains(name, "/") {
 		return name
 	}
-	for _, folder := range systemFolders {
-		if path, err := exec.LookPath(filepath.Join(folder, name)); err == nil {
-			return path
-		}
+	if _, err := exec.LookPath(name); err == nil && !asuser.Privileged() {
+		return name
+	}
+	if path, ok := asuser.Find(name); ok {
+		return path
 	}
 	return name
 }

@@ -44,6 +44,9 @@
 // a folder of root's that others get through but do not see into. All others run jobs as
 // themselves.
 //
+// In a process that serves an account (asuser.Serve) root's part falls to threads with root's
+// rights, and no job has the rights of root, of the account, or of other system accounts.
+//
 // Limits, nice value and processors are those of the process and the thread that fork
 // the job, and for that moment these have the job's: fork says how, and what that means.
 //
@@ -78,11 +81,11 @@
 //
 // # Why no two attempts overlap
 //
-// Whoever supervises a job holds the flock on the claim's file, and hands the
-// open file to Start. The job inherits it as its file descriptor 3, and so does
-// every process that it makes. An flock belongs to the open file and not to a
-// process: it is free only when the last of them has gone. So who can take the
-// lock knows that no process of that attempt is alive, whatever has become of
+// Whoever supervises a job has the pipe of its claim open for reading, and hands
+// that to Start. The job inherits it as its file descriptor 3, and so does
+// every process that it makes. While any of them has it open, the pipe can be opened
+// for writing without waiting. So the process that cannot do that
+// knows that no process of that attempt is alive, whatever has become of
 // the supervisor. A job that closes descriptors which it did not open (as
 // daemons do) gives this up for the process that did so, and so does one that is started
 // without it, to be dumped some day; lib/family knows them by other signs.
@@ -90,7 +93,7 @@
 // A job does not outlive its supervisor by much: the kernel sends SIGKILL to
 // its first process when the thread that started it dies (prctl(2),
 // PR_SET_PDEATHSIG), which is why Start keeps that thread to itself. What that
-// process has started is not reached by this; it still holds the lock, and is
+// process has started is not reached by this; it still has the pipe open, and is
 // found by it.
 //
 // The package knows ads, files and processes; of spools, claims and policy it

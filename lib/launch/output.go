@@ -18,8 +18,10 @@ import (
 // or were changed. One that cannot be copied keeps no other from it; the error,
 // a *StartError, tells of the first.
 func (t *Transfer) Store(ctx context.Context, placed Placed) error {
-	t.open()
-	return t.account.as(func() error { return t.storeAll(ctx, placed) })
+	return t.account.As(func() error {
+		t.open()
+		return t.storeAll(ctx, placed)
+	})
 }
 
 func (t *Transfer) storeAll(ctx context.Context, placed Placed) error {

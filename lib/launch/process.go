@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/asuser"
 	"fairspool/lib/jobargs"
 )
 
@@ -50,7 +51,7 @@ type Ended struct {
 }
 
 // Start runs the job. held, when not nil, is inherited by the job and all its
-// processes as file descriptor 3: the open lock file of the claim (see the
+// processes as file descriptor 3: the open pipe of the claim (see the
 // package comment).
 //
 // in, when not nil, is what the job is put into before its first instruction.
@@ -59,7 +60,7 @@ type Ended struct {
 // have been made.
 func Start(job Job, held *os.File, in Cell) (*Process, error) {
 	var files standard
-	err := job.Account.as(func() (err error) {
+	err := job.Account.As(func() (err error) {
 		files, err = job.standard()
 		return err
 	})
@@ -69,7 +70,11 @@ func Start(job Job, held *os.File, in Cell) (*Process, error) {
 	defer files.close()
 	p := &Process{done: make(chan struct{})}
 	started := make(chan error)
-	go p.live(job, job.command(files, held, in), started)
+	go func() {
+		if err := asuser.Root(func() { p.live(job, job.command(files, held, in), started) }); err != nil {
+			started <- err
+		}
+	}()
 	if err := <-started; err != nil {
 		return nil, execError(job.Cmd, err)
 	}
@@ -100,11 +105,8 @@ func (j Job) command(files standard, held *os.File, in Cell) *exec.Cmd {
 	if in != nil {
 		cmd.SysProcAttr.CgroupFD, cmd.SysProcAttr.UseCgroupFD = in.FD()
 	}
-	if a := j.Account; a.Other() {
-		cmd.SysProcAttr.Credential = &syscall.Credential{Uid: uint32(a.UID), Gid: uint32(a.GID)}
-		for _, gid := range a.Groups {
-			cmd.SysProcAttr.Credential.Groups = append(cmd.SysProcAttr.Credential.Groups, uint32(gid))
-		}
+	if j.Account.Other() {
+		cmd.SysProcAttr.Credential = j.Account.user().Credential()
 	}
 	return cmd
 }
@@ -126,7 +128,7 @@ func execError(path string, err error) *StartError {
 }
 
 // live starts the job and stays with it, on one thread: the kernel kills the job when the
-// thread that started it dies. A thread that was bent to the job's nice value and processors
+// thread that started it dies, if that has the rights to. A thread that was bent to the job's nice value and processors
 // ends with this, and another thread waits for the job's end, as this one might see it late.
 func (p *Process) live(job Job, cmd *exec.Cmd, started chan<- error) {
 	runtime.LockOSThread()
@@ -169,7 +171,7 @@ func (p *Process) attend(begun time.Time) {
 	// The number of the process names its group too, and stays taken until
 	// the process is reaped: kill the rest of the group before that.
 	p.mu.Lock()
-	unix.Kill(-p.pid, unix.SIGKILL)
+	p.send(unix.SIGKILL)
 	p.gone = true
 	var status unix.WaitStatus
 	var usage unix.Rusage
@@ -235,14 +237,22 @@ func (p *Process) Signal(sig syscall.Signal) error {
 	if p.gone {
 		return os.ErrProcessDone
 	}
-	if err := unix.Kill(-p.pid, sig); err != nil {
+	if err := p.send(sig); err != nil {
 		return err
 	}
 	switch sig {
 	case unix.SIGSTOP, unix.SIGTSTP, unix.SIGKILL, unix.SIGCONT:
 		return nil
 	}
-	return unix.Kill(-p.pid, unix.SIGCONT)
+	return p.send(unix.SIGCONT)
+}
+
+// send sends a signal to all processes of the job's group.
+func (p *Process) send(sig syscall.Signal) (err error) {
+	if e := asuser.Root(func() { err = unix.Kill(-p.pid, sig) }); e != nil {
+		return e
+	}
+	return err
 }
 
 // Kill ends all processes of the job's group at once. Errors are as for

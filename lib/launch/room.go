@@ -8,6 +8,9 @@ import (
 	"os"
 	"path/filepath"
 
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -67,7 +70,7 @@ func (j Job) Place(ctx context.Context) (Placed, error) {
 	if _, err := r.make(); err != nil {
 		return Placed{}, err
 	}
-	return Placed{}, r.account.as(r.write)
+	return Placed{}, r.account.As(r.write)
 }
 
 // make makes the directory, empty.
@@ -86,11 +89,26 @@ func (r room) make() (fs.FileInfo, error) {
 	return info, nil
 }
 
-// makeFor makes a directory that belongs to an account, in a folder of ours.
+// makeFor makes a directory that belongs to an account, in a folder of ours. Root gives away what it
+// has open and is ours, whatever the path may lead to by then.
 func makeFor(a Account, path string) error {
-	err := os.Mkdir(path, 0o700)
-	if err == nil && a.Other() {
-		err = os.Lchown(path, a.UID, a.GID)
+	if err := os.Mkdir(path, 0o700); err != nil || !a.Other() {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW, 0)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	var about unix.Stat_t
+	if err = unix.Fstat(int(f.Fd()), &about); err == nil && int(about.Uid) != os.Geteuid() {
+		err = fs.ErrPermission
+	}
+	if err != nil {
+		return err
+	}
+	if e := asuser.Root(func() { err = f.Chown(a.UID, a.GID) }); e != nil {
+		return e
 	}
 	return err
 }

@@ -33,7 +33,7 @@ func (t *Transfer) Place(ctx context.Context) (placed Placed, err error) {
 	if err != nil {
 		return placed, err
 	}
-	err = t.account.as(func() error {
+	err = t.account.As(func() error {
 		placed, err = t.fill(ctx, own)
 		return err
 	})
@@ -120,7 +120,7 @@ func (t *Transfer) open() { os.Chmod(t.Scratch, 0o700) }
 // Keep keeps what is in the scratch directory, which is gone with that, for the
 // next attempt, in the place of what an earlier one had left.
 func (t *Transfer) Keep() error {
-	t.open()
+	t.account.As(func() error { t.open(); return nil })
 	if err := supplant(t.Scratch, t.Kept); err != nil {
 		return fmt.Errorf("%s: %w", t.Kept, cause(err))
 	}
@@ -131,13 +131,35 @@ func (t *Transfer) Keep() error {
 // its owner may not write. It is no error when nothing is there. The folder that it is
 // in must be ours. What is in it may be of another user, who may even be at work there:
 // root follows no link in it, and where paths are gone by that is done with that user's
-// rights.
+// rights. A process that serves an account does all of it with that user's rights, but for the
+// directory itself.
 func RemoveTree(path string) error {
 	owner, isOther := otherOwner(path)
 	if !isOther {
 		return removeTree(path)
 	}
+	if _, serves := asuser.Served(); serves {
+		failed := owner.Do(func() error { return empty(path) })
+		err := os.Remove(path)
+		switch {
+		case err == nil, errors.Is(err, fs.ErrNotExist):
+			return nil
+		case failed != nil:
+			return failed
+		}
+		return err
+	}
 	return removeTreeAs(path, func(fn func()) { owner.Do(func() error { fn(); return nil }) })
+}
+
+// empty removes all that is in a directory.
+func empty(path string) error {
+	os.Chmod(path, 0o700)
+	entries, err := os.ReadDir(path)
+	for _, e := range entries {
+		err = errors.Join(err, removeTree(filepath.Join(path, e.Name())))
+	}
+	return err
 }
 
 // removeTree does what RemoveTree does with the rights that there are.
@@ -171,7 +193,7 @@ func removeTreeAs(path string, as func(func())) error {
 
 // otherOwner returns whose a path is, if it is not ours and we can act for that user.
 func otherOwner(path string) (owner asuser.User, yes bool) {
-	if os.Geteuid() != 0 {
+	if !asuser.Privileged() {
 		return owner, false
 	}
 	info, err := os.Lstat(path)
@@ -179,7 +201,7 @@ func otherOwner(path string) (owner asuser.User, yes bool) {
 		return owner, false
 	}
 	about, ok := info.Sys().(*syscall.Stat_t)
-	if !ok || about.Uid == 0 {
+	if !ok || int(about.Uid) == os.Geteuid() {
 		return owner, false
 	}
 	return asuser.User{Name: "its owner", UID: int(about.Uid), GID: int(about.Gid), Groups: []int{int(about.Gid)}}, true

@@ -18,7 +18,7 @@ import (
 func fill(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	t.Setenv("PATH", cmdtest.Users(t)) // whose log it is
+	cmdtest.Users(t) // whose log it is
 	cmdtest.Share(t, dir)
 	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.AddCluster(cmdtest.Ad(t, fmt.Sprintf(`[Owner = "alice"; JobPrio = 0; Iwd = %q; UserLog = "job.log"]`, dir)), []spool.NewRun{{Count: 5}})

@@ -19,7 +19,7 @@ import (
 func fill(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	t.Setenv("PATH", cmdtest.Users(t)) // whose log it is
+	cmdtest.Users(t) // whose log it is
 	cmdtest.Share(t, dir)
 	cmdtest.Spool(t, func(tx *spool.Tx) {
 		tx.AddCluster(cmdtest.Ad(t, fmt.Sprintf(`[Owner = "alice"; JobStatus = 5; HoldReason = "why"; HoldReasonCode = 1; Iwd = %q; UserLog = "job.log"]`, dir)), []spool.NewRun{{Count: 5}})
