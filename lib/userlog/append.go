@@ -66,6 +66,14 @@ func AppendMissing(left *time.Duration, path string, text []byte) error {
 	return nil
 }
 
+// AppendText appends events in the form that Text returns, as AppendWithin does.
+func AppendText(left *time.Duration, path string, text []byte) error {
+	if err := write(left, path, text, false); err != nil {
+		return cause(path, err)
+	}
+	return nil
+}
+
 // write appends events to a log: all of them, or only those that are missing there.
 func write(left *time.Duration, path string, b []byte, missing bool) error {
 	f, err := open(path)

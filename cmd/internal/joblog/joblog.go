@@ -158,7 +158,8 @@ func Path(ad *classad.Ad) string {
 // the command's time. What they tell of has happened already, so that a log
 // that cannot be written is a warning, and many are a few: jobs may have a log
 // each. For the same reason those who keep logs locked have to share the patience
-// that one of them is given.
+// that one of them is given. Where root's starter runs the jobs as their owners, the spool's
+// account leaves the events to that (owed.go).
 func (v *Events) Write(c *cmdline.Call) {
 	left := Patience
 	v.writeWithin(&left, c)
@@ -171,6 +172,14 @@ func (v *Events) writeWithin(left *time.Duration, c *cmdline.Call) {
 		nobody = c.Config.NobodySlotUser
 	}
 	v.date(c.Now)
+	if c.Config != nil {
+		if dir, err := c.SpoolDir(); err == nil && owes(dir) {
+			if err := v.owe(dir); err != nil {
+				c.Warn("job log: %v; all else is done", err)
+			}
+			return
+		}
+	}
 	if v.spool != nil {
 		finisher{v.spool, nobody, c.Warn}.await(v.before)
 	}

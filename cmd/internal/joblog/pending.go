@@ -83,17 +83,22 @@ func (v *Events) Keep(sp *spool.Spool, at time.Time) error {
 	if err != nil {
 		return unkept(err)
 	}
-	batches := make([]batch, len(v.logs))
-	for i, log := range v.logs {
-		batches[i] = batch{log, userlog.Text(log.informed(v.of[log])...)}
-	}
-	if err := fill(f, batches); err != nil {
+	if err := fill(f, v.batches()); err != nil {
 		os.Remove(f.Name())
 		f.Close()
 		return unkept(err)
 	}
 	v.kept = f
 	return nil
+}
+
+// batches returns the events by log.
+func (v *Events) batches() []batch {
+	list := make([]batch, len(v.logs))
+	for i, log := range v.logs {
+		list[i] = batch{log, userlog.Text(log.informed(v.of[log])...)}
+	}
+	return list
 }
 
 func unkept(err error) error {
@@ -239,8 +244,8 @@ type Pending struct {
 	Since time.Time // when it was written last, by the machine's clock
 }
 
-// Unwritten returns the files with events that no process is about to write: a later call of
-// Finish does, or gives them up. It takes no lock.
+// Unwritten returns the files with events that no process is about to write, and with those that are
+// owed: a later call of Finish writes them, or gives them up. It takes no lock.
 func Unwritten(sp *spool.Spool) (list []Pending) {
 	for _, p := range pendingFiles(sp, nil) {
 		locked, err := sp.ClaimLocked(filepath.Base(p.path))
@@ -249,24 +254,40 @@ func Unwritten(sp *spool.Spool) (list []Pending) {
 		if locked || err != nil || bad != nil || gone != nil {
 			continue
 		}
-		x := Pending{Since: info.ModTime()}
-		batches, _ := batchesOf(text)
-		for _, b := range batches {
-			x.Logs = append(x.Logs, b.Path)
+		list = append(list, Pending{logsOf(text), info.ModTime()})
+	}
+	for _, path := range Owed(sp) {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			continue // it was delivered meanwhile
 		}
-		list = append(list, x)
+		list = append(list, Pending{logsOf(text), owedAt(path)})
 	}
 	return list
+}
+
+// logsOf returns the logs that the text of a file is for.
+func logsOf(text []byte) (paths []string) {
+	batches, _ := batchesOf(text)
+	for _, b := range batches {
+		paths = append(paths, b.Path)
+	}
+	return paths
 }
 
 // tryFor is for how long events that cannot be written are tried again.
 var tryFor = time.Hour
 
-// Finish writes the pending events of processes that were killed. The caller must not have the
+// Finish writes what is owed to logs, as Deliver does, and the pending events of processes that were
+// killed, unless this process leaves that to root's starter. The caller must not have the
 // lock on the file of any claim, as this would free it. The parameter nobody is the
 // NOBODY_SLOT_USER. Events for a log that cannot be written are left to a later call; once they
 // are older than tryFor, Finish gives them up with a warning.
 func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any)) {
+	if owes(sp.Dir()) {
+		return
+	}
+	Deliver(sp, nobody, warn)
 	f := finisher{sp, nobody, warn}
 	for _, p := range pendingFiles(sp, nil) {
 		f.finish(p)
@@ -277,6 +298,7 @@ func Finish(sp *spool.Spool, nobody string, warn func(format string, args ...any
 // written: what the caller writes next is to stand behind them. Those of processes that were
 // killed it writes itself, as Finish does. It waits at most Patience.
 func Await(sp *spool.Spool, nobody string, warn func(format string, args ...any), id pool.JobID, before int) {
+	Deliver(sp, nobody, warn)
 	f := finisher{sp, nobody, warn}
 	f.await(func(p pendingFile) bool { return p.Job == id && p.Attempt < before })
 }
