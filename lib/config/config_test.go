@@ -51,6 +51,7 @@ func TestDefault(t *testing.T) {
 		{"STARTD_ENFORCE_DISK_LIMITS", c.EnforceDiskLimits, false},
 		{"ASSIGN_CPU_AFFINITY", c.AssignCPUAffinity, false},
 		{"NOBODY_SLOT_USER", c.NobodySlotUser, ""},
+		{"MIN_UID", c.MinUID, 1000},
 		{"BASE_CGROUP", c.BaseCgroup, "fairspool"},
 		{"CHECKPOINT_COMMAND", strings.Join(c.CheckpointCommand, " "), "criu"},
 		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, "128"},
