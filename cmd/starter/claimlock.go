@@ -9,39 +9,45 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/spool"
 )
 
 // errBusy says that somebody holds a lock on the file of a claim.
 var errBusy = errors.New("the claim is in other hands")
 
-// claimLock is the file of a claim with one or both of the locks on it (see
-// doc.go). A process must not open the file once more: closing that would
-// free the record lock.
+// claimLock is the file of a claim with the record lock on it, and the pipe by which the processes
+// of the attempt are known (see doc.go). A process must not open the file once more: closing that
+// would free the record lock.
 type claimLock struct {
 	path string
 	file *os.File // has the record lock, for which it is open for writing
-	// reader has the flock, and is what the job inherits, which may be another user's and a
-	// hostile one's: it is open for reading only, lest that fills the spool or forges signs
-	// of life.
-	reader *os.File
-	held   *os.File // what has the flock: reader, or file where that does not do
+	// pipe is the reading end, which the job inherits, who may be another user and a hostile
+	// one: there is nothing that it could free, fill or forge by it. nil: it was not opened.
+	pipe *os.File
 }
 
-// close frees both locks.
+// pipeName ends the name of a claim's pipe, which stands beside its file.
+const pipeName = ".pipe"
+
+func (l *claimLock) pipePath() string { return l.path + pipeName }
+
+// close frees the lock, and lets go of the pipe.
 func (l *claimLock) close() {
 	l.file.Close()
-	l.reader.Close()
+	if l.pipe != nil {
+		l.pipe.Close()
+	}
 }
 
-// lockClaim takes both locks on a claim's file. It never waits: when one of
-// them is held by others it fails with errBusy.
+// lockClaim takes the record lock on a claim's file, and opens its pipe. It never waits: when others
+// are in charge, or a process of the attempt is alive, it fails with errBusy.
 func lockClaim(path string) (*claimLock, error) {
 	l, err := takeCharge(path)
 	if err != nil {
 		return nil, err
 	}
-	if err := l.flock(); err != nil {
+	if err := l.openPipe(); err != nil {
 		l.close()
 		return nil, err
 	}
@@ -79,40 +85,60 @@ func takeCharge(path string) (*claimLock, error) {
 
 // openLock opens a claim's file, without any lock.
 func openLock(path string) (*claimLock, error) {
-	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE|unix.O_NOFOLLOW, 0o600)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
 	}
-	reader, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE, 0o600)
+	return &claimLock{path: path, file: f}, nil
+}
+
+// isThere reports whether the path still leads to what is open.
+func (l *claimLock) isThere() (bool, error) { return leadsTo(l.path, l.file) }
+
+// openPipe opens the pipe, which is made if it is missing; errBusy when a process of the attempt is
+// alive. The caller is in charge.
+func (l *claimLock) openPipe() error {
+	alive, err := l.isAlive()
+	if err == nil && alive {
+		return errBusy
+	}
+	if err == nil {
+		err = unix.Mkfifo(l.pipePath(), 0o600)
+	}
+	if errors.Is(err, unix.EEXIST) {
+		err = nil
+	}
+	if err == nil {
+		l.pipe, err = os.OpenFile(l.pipePath(), os.O_RDONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW, 0)
+	}
 	if err != nil {
-		f.Close()
-		return nil, fmt.Errorf("%s: %w", path, errors.Unwrap(err))
+		return fmt.Errorf("%s: %w", l.pipePath(), cmdline.Cause(err))
 	}
-	return &claimLock{path, f, reader, reader}, nil
+	return nil
 }
 
-// isThere tells whether the path still leads to what is open.
-func (l *claimLock) isThere() (bool, error) {
-	ours, err := leadsTo(l.path, l.file)
-	if ours && err == nil {
-		ours, err = leadsTo(l.path, l.reader)
-	}
-	return ours, err
-}
-
-// flock takes the flock; errBusy when a process of the attempt holds it.
-func (l *claimLock) flock() error {
+// isAlive reports whether a process of the attempt is alive: it has the pipe open for reading, for
+// otherwise nobody may open it for writing only. A file that is no pipe is removed.
+func (l *claimLock) isAlive() (bool, error) {
 	for {
-		switch err := unix.Flock(int(l.held.Fd()), unix.LOCK_EX|unix.LOCK_NB); {
-		case err == nil:
-			return nil
-		case err == unix.EINTR:
-		case err == unix.EBADF && l.held == l.reader: // NFS wants it open for writing
-			l.held = l.file
-		case err == unix.EWOULDBLOCK:
-			return errBusy
+		fd, err := unix.Open(l.pipePath(), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+		switch err {
+		case nil:
+		case unix.EINTR:
+			continue
+		case unix.ENXIO, unix.ENOENT:
+			return false, nil
 		default:
-			return fmt.Errorf("%s: flock: %w", l.path, err)
+			return false, err
+		}
+		var about unix.Stat_t
+		err = unix.Fstat(fd, &about)
+		unix.Close(fd)
+		if err != nil || about.Mode&unix.S_IFMT == unix.S_IFIFO {
+			return err == nil, err
+		}
+		if err := os.Remove(l.pipePath()); err != nil {
+			return false, err
 		}
 	}
 }
@@ -163,20 +189,23 @@ func (l *claimLock) signed() time.Time {
 }
 
 // leave does as remove, unless the file keeps events that the log of the job does not have yet:
-// then it frees the locks, and a pass looks after the file.
+// then it stays, without its pipe, and a pass looks after it.
 func (l *claimLock) leave() {
-	if info, err := l.file.Stat(); err == nil && info.Size() == 0 {
-		l.remove()
-		return
-	}
-	l.close()
+	info, err := l.file.Stat()
+	l.end(err == nil && info.Size() == 0)
 }
 
-// remove removes the file and frees the locks. What is left of the job, if
-// anything, holds on to a file without a name, which harms nobody.
-func (l *claimLock) remove() {
+// remove removes the file and the pipe, and frees the lock. What is left of the job, if
+// anything, holds on to a pipe without a name, which harms nobody.
+func (l *claimLock) remove() { l.end(true) }
+
+// end removes the pipe, and the file if that is wanted, and frees the lock.
+func (l *claimLock) end(file bool) {
 	if ours, err := leadsTo(l.path, l.file); ours && err == nil {
-		os.Remove(l.path)
+		os.Remove(l.pipePath())
+		if file {
+			os.Remove(l.path)
+		}
 	}
 	l.close()
 }

@@ -7,46 +7,95 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/pool"
 )
 
-// A job holds the lock of its claim, and cannot write to that file in the spool.
-func TestJobCannotWriteToItsLock(t *testing.T) {
+// unlocks does all that a program can do to file 3 to have it forgotten, and then goes on beside the
+// job with no mark of it in its environment and its limits.
+const unlocks = `exec 2>&1; flock -u 3; echo x >&3 && echo written; echo y >/proc/self/fd/3 && echo written; truncate -s 9 /proc/self/fd/3 && echo truncated
+ulimit -x unlimited; setsid env -i sh -c 'echo $$ >HERE/left.new; mv HERE/left.new HERE/left; exec tail -f /dev/null' &
+until [ -s HERE/left ]; do :; done; `
+
+// TestJobCannotFreeItsClaim holds that a job has nothing by which it could seem to have ended: what it
+// does to the file that it inherits has no effect, and what is left of it when its supervisor
+// was killed is found, whatever else it has shed. What has that file closed is found by its marks.
+func TestJobCannotFreeItsClaim(t *testing.T) {
 	t.Parallel()
-	p := newPool(t)
-	id := p.match(`exec 2>&1; echo x >&3 && echo written; flock -n 3 && echo held; flock -u 3; flock -n 3 && wc -c <&3`)
-	p.starter(0, 1, "-wait")
-	if got, want := p.history(id, "ExitCode"), "ExitCode=0"; got != want {
-		t.Errorf("the job's ad: %s, want %s", got, want)
-	}
-	if got, want := p.read("out"), "held\n0\n"; !strings.HasSuffix(got, want) || strings.Contains(got, "written") {
-		t.Errorf("the job says %q, want that it could not write, and %q", got, want)
+	for name, shed := range map[string]string{
+		"keeps the file":   unlocks,
+		"closes the file":  strings.Replace(strings.Replace(unlocks, "env -i ", "", 1), "ulimit -x unlimited; setsid", "exec 3<&-; setsid", 1),
+		"keeps its limits": strings.Replace(unlocks, "ulimit -x unlimited; setsid", "exec 3<&-; setsid", 1),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := newPool(t)
+			p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\nBASE_CGROUP = \"\"\n")
+			p.match(shed + hang)
+			p.starter(0, 1)
+			left := p.pid("left")
+			p.kill(p.claims()[0].PID)
+			if !alive(left) {
+				t.Fatal("what the job has left beside it ended with the supervisor, and shows nothing")
+			}
+			lock := p.spool.ClaimLock(p.claims()[0].LockName())
+			l, err := takeCharge(lock)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, err := l.isAlive()
+			l.close()
+			if want := name == "keeps the file"; there != want || err != nil {
+				t.Errorf("by the pipe the job is alive: %v, %v, want %v", there, err, want)
+			}
+			p.starter(0, 0)
+			if alive(left) {
+				t.Errorf("process %d of the job is alive after the pass that ended its claim", left)
+			}
+			if got := p.read("out"); strings.Contains(got, "written") || strings.Contains(got, "truncated") {
+				t.Errorf("the job says %q, want that it could neither write nor truncate", got)
+			}
+			p.noClaims()
+		})
 	}
 }
 
-// Where a file that is open for reading takes no flock, as on NFS, the other one does.
-func TestFlockForWriting(t *testing.T) {
+// kill kills a process, and waits until it has gone.
+func (p *testPool) kill(pid int) {
+	p.Helper()
+	if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+		p.Fatal(err)
+	}
+	p.until("the process has gone", func() bool { return !alive(pid) })
+}
+
+// TestPipeOfClaim holds that an attempt is alive as long as any process can read from its pipe, and that
+// what stands in the place of the pipe is no pipe.
+func TestPipeOfClaim(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "lock")
-	l, err := takeCharge(path)
+	path := filepath.Join(t.TempDir(), pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1}.LockName())
+	if err := os.WriteFile(path+pipeName, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l, err := lockClaim(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer l.remove()
-	stands, err := os.OpenFile(path, unix.O_PATH, 0) // takes none either
+	other, err := unix.Dup(int(l.pipe.Fd())) // as a job has it
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer stands.Close()
-	l.reader, l.held = stands, stands
-	if err := l.flock(); err != nil || l.held != l.file {
-		t.Fatalf("flock = %v, want none, and of the file that is open for writing", err)
+	l.pipe.Close()
+	l.pipe = nil
+	if there, err := l.isAlive(); !there || err != nil {
+		t.Errorf("isAlive = %v, %v, want true while the other one is open", there, err)
 	}
-	other, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
+	if err := l.openPipe(); err != errBusy {
+		t.Errorf("openPipe = %v, want errBusy", err)
 	}
-	defer other.Close()
-	if err := unix.Flock(int(other.Fd()), unix.LOCK_EX|unix.LOCK_NB); err != unix.EWOULDBLOCK {
-		t.Errorf("flock of another one = %v, want it taken", err)
+	unix.Close(other)
+	if there, err := l.isAlive(); there || err != nil {
+		t.Errorf("isAlive = %v, %v, want false when all are closed", there, err)
 	}
 }

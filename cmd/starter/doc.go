@@ -38,27 +38,40 @@
 // machine a supervisor has a scope of its own (scope.go), lest it end with whoever called
 // the pass.
 //
-// The claim's file, claims.d/CLUSTER.PROC.ATTEMPT in the spool, carries two
-// locks that answer two questions:
+// Two files of a claim, claims.d/CLUSTER.PROC.ATTEMPT in the spool and the same with .pipe,
+// answer two questions:
 //
-//   - A record lock of fcntl(2): is anybody in charge of this attempt? It
-//     belongs to the process that took it, its supervisor, and nobody inherits
-//     it.
-//   - The flock: is any process of this attempt alive? It belongs to the open
-//     file, which the job's processes inherit from the supervisor.
+//   - The record lock of fcntl(2) on the first: is anybody in charge of this attempt? It
+//     belongs to the process that took it, its supervisor, and nobody inherits it.
+//   - The second is a named pipe: is any process of this attempt alive? The supervisor has it
+//     open for reading, and the job's processes inherit that as file descriptor 3. As long as
+//     one of them has it open, the pipe can be opened for writing without waiting, and
+//     otherwise it cannot.
+//
+// A lock on an open file that a job inherits would not do: any process of the job could free it for
+// all. By the pipe a process can do nothing but close it, which counts for that process alone.
 //
 // A job that may be dumped does not inherit it, for it could not be restored: what
 // is left of that is known by its family alone, as what is left of others is besides.
 //
-// Who has the first may take the second or, when only what a dead supervisor
-// left behind still holds it, kill that. Who has both may start the attempt, or
-// end its claim and remove the file. Both locks are the kernel's and go with
+// A process that has the lock may open the pipe if it can be told that no process has it open;
+// when only what a dead supervisor left behind has, it may kill that. Then it may start the attempt, or
+// end its claim and remove the files. Lock and open file are the kernel's and go with
 // the processes that hold them, so that neither a crash nor a reboot leaves
-// anything behind but the file and the scratch directory. The file is empty until the
+// anything behind but the files and the scratch directory. The first file is empty until the
 // attempt ends; then it keeps the events of the end until the job's log has them. When
 // it was last changed is its supervisor's last sign of life, by which an attempt is
 // charged that ended with the machine.
 //
-// Both locks cover the attempt's scratch directory, too, which has the same name:
-// who has them may remove it (scratch.go).
+// Both cover the attempt's scratch directory, too, which has the same name: the process that has the
+// lock, while no process of the attempt is alive, may remove it (scratch.go).
+//
+// # Root, and the account of a spool
+//
+// Root's starter serves the account that the spool belongs to (account.go, package asuser): all of
+// it, supervisors too, runs with the account's effective ids, so that whatever it does in the spool
+// it does as the account. Threads of their own have root's rights for a job's process and
+// cgroup, what /proc says of it, its signals, and for giving it its scratch directory; and the
+// owner's rights for the owner's files. Cycles are started as the account alone. What processes
+// of the account owe to the logs of jobs root's starter delivers (package joblog).
 package main

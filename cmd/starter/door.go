@@ -10,6 +10,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/lib/asuser"
 )
 
 // openDoor lets users of other accounts use the spool: it keeps processes of serve, with the rights of the
@@ -46,7 +47,7 @@ func openDoor(c *cmdline.Call, dir string) (shut func(), err error) {
 		door.Keep(ctx, socket, func(socket, taken *os.File) (*exec.Cmd, error) {
 			p := exec.Command(program, common...)
 			p.Dir, p.Stdin, p.ExtraFiles, p.Stderr = "/", socket, []*os.File{taken}, os.Stderr
-			return p, p.Start()
+			return p, asuser.Start(p)
 		}, func(err error) { c.Warn("serve: %v", err) })
 	}()
 	return func() {

@@ -56,12 +56,17 @@ func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Para
 		return err
 	}
 	reached(stepFinished)
-	logEvents(told.log, nobody, complain, told.events(a.Job)...)
+	logEvents(sp, told.log, nobody, complain, told.events(a.Job)...)
 	reached(stepConcluded)
 	return nil
 }
 
-func logEvents(log joblog.Log, nobody string, complain func(error), events ...userlog.Event) {
+// logEvents writes events to the log of a job, behind those that others owe to it.
+func logEvents(sp *spool.Spool, log joblog.Log, nobody string, complain func(error), events ...userlog.Event) {
+	if log.Path == "" || len(events) == 0 {
+		return
+	}
+	joblog.Deliver(sp, nobody, func(format string, args ...any) { complain(fmt.Errorf(format, args...)) })
 	if err := log.Append(nobody, events...); err != nil {
 		complain(fmt.Errorf("log: %w", err))
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"os/exec"
 	"time"
@@ -9,7 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/lib/asuser"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -41,6 +44,7 @@ type follower struct {
 	// locks: what could not be started is tried again by the next.
 	tried    map[string]bool
 	batches  int             // of supervisors that are on their way
+	owed     string          // the last file with events that are owed to logs, as of the last look
 	passing  bool            // a pass is under way
 	once     bool            // and another is to follow
 	stuck    map[string]bool // jobs that the last pass could not look after
@@ -127,10 +131,22 @@ func (f *follower) look() error {
 		f.tellJobs()
 	}
 	f.seeToCycles()
+	f.deliver()
 	if f.starts {
 		f.startMatched()
 	}
 	return nil
+}
+
+// deliver has what is owed to the logs of jobs delivered, beside the loop, as a log may be locked. What
+// cannot be delivered is tried again by the next pass.
+func (f *follower) deliver() {
+	owed := joblog.Owed(f.spool)
+	if len(owed) == 0 || owed[len(owed)-1] <= f.owed {
+		return
+	}
+	f.owed = owed[len(owed)-1]
+	go joblog.Deliver(f.spool, f.call.Config.NobodySlotUser, f.call.Warn)
 }
 
 // seeToCycles starts a driver if the pool needs one and has none.
@@ -323,6 +339,14 @@ func (f *follower) reloaded() (*cmdline.Call, error) {
 	defer sp.Close()
 	if sp.Dir() != f.spool.Dir() {
 		return nil, errors.New("SPOOL is " + sp.Dir() + " now: that takes a restart")
+	}
+	if account, serves := asuser.Served(); serves {
+		if err := isRoots(again); err != nil {
+			return nil, err
+		}
+		if err := asuser.Serve(account, again.Config.MinUID); err != nil {
+			return nil, fmt.Errorf("MIN_UID: %w", err)
+		}
 	}
 	return again, nil
 }

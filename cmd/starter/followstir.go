@@ -2,6 +2,7 @@ package main
 
 import (
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -17,8 +18,9 @@ const (
 	breath = 20 * time.Millisecond
 )
 
-// stirs returns what receives when something is written to a directory, by inotify(7), and
-// how often to look there all the same. Waiting for that costs nothing.
+// stirs returns what receives when something is written to the directory of a spool, or events are
+// owed to the logs of its jobs, by inotify(7), and how often to look there all the same. Waiting for
+// that costs nothing.
 func stirs(dir string) (<-chan struct{}, time.Duration) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {
@@ -30,6 +32,7 @@ func stirs(dir string) (<-chan struct{}, time.Duration) {
 		events.Close()
 		return nil, blind
 	}
+	unix.InotifyAddWatch(fd, filepath.Join(dir, "claims.d"), unix.IN_MOVED_TO) // a pass delivers them, too
 	stir := make(chan struct{}, 1)
 	go func() {
 		for b := make([]byte, 64<<10); ; time.Sleep(breath) {

@@ -84,7 +84,7 @@ func (p *fullPool) free() uint64 {
 func (p *fullPool) run(input, name string, args ...string) (out string, status int) {
 	p.Helper()
 	c := exec.Command(filepath.Join(testenv.Commands(p), name), append([]string{"-spool", p.spool.Dir(), "-config", p.config}, args...)...)
-	c.Env = append(os.Environ(), "PATH="+p.path, "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
+	c.Env = append(os.Environ(), "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
 	c.Stdin = strings.NewReader(input)
 	b, _ := c.CombinedOutput()
 	return string(b), c.ProcessState.ExitCode()

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 )
 
 const (
@@ -85,14 +87,24 @@ func (h *holding) take(f finding) {
 
 // heldKB returns how much disk a directory takes with all that is in it, in KB: what is
 // allocated, each file once however many names it has. It follows no link, and what goes while
-// it looks does not count.
+// it looks does not count. Root finds what is hidden in directories that their owner has closed.
 func heldKB(dir string) int64 {
-	fd, err := unix.Open(dir, unix.O_RDONLY|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
+	top, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return 0
 	}
+	defer unix.Close(top)
+	var about unix.Stat_t
+	if err := unix.Fstat(top, &about); err != nil || asuser.Refusal(asuser.User{UID: int(about.Uid)}) != "" {
+		return 0 // it is no job's
+	}
 	w := walk{linked: map[inode]bool{}}
-	w.directory(fd, 0)
+	asuser.Root(func() {
+		fd, err := unix.Openat(top, ".", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+		if err == nil {
+			w.directory(fd, 0)
+		}
+	})
 	return w.blocks / 2 // of 512 bytes
 }
 

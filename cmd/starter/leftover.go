@@ -61,18 +61,18 @@ func sweepCgroups(cfg *config.Config, sp *spool.Spool) {
 	})
 }
 
-// killLeft kills what is left of a job whose supervisor is gone, and takes the flock on the file of
-// its claim, too, when that holds it no more. It has the patience to go.
+// killLeft kills what is left of a job whose supervisor is gone, until none of it has the claim's pipe
+// open any more. It has the patience to go.
 func killLeft(lock *claimLock, o family.Options, patience time.Duration) error {
 	if _, err := family.Survivors(o, patience); err != nil {
 		return fmt.Errorf("%s, and %w", supervisorDied, err)
 	}
 	for end := time.Now().Add(patience); ; time.Sleep(5 * time.Millisecond) {
-		err := lock.flock()
-		if !errors.Is(err, errBusy) {
+		alive, err := lock.isAlive()
+		if err != nil || !alive {
 			return err
 		}
-		if killed := family.EndHolders(lock.path); time.Now().After(end) {
+		if killed := family.EndHolders(lock.pipePath()); time.Now().After(end) {
 			return fmt.Errorf("%s, and %d processes of the job are still there %v after SIGKILL", supervisorDied, killed, patience)
 		}
 	}

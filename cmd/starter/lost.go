@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"os"
+	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -117,8 +118,9 @@ func lockFiles(sp *spool.Spool) map[string]bool {
 	entries, _ := os.ReadDir(sp.ClaimLock(""))
 	names := map[string]bool{}
 	for _, e := range entries {
-		if _, err := parseAttempt(e.Name()); err == nil {
-			names[e.Name()] = true
+		name := strings.TrimSuffix(e.Name(), pipeName)
+		if _, err := parseAttempt(name); err == nil {
+			names[name] = true
 		}
 	}
 	return names

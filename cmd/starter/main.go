@@ -59,10 +59,13 @@ Supervisors tell of trouble in starter.log in the spool.`,
 }
 
 func run(c *cmdline.Call) error {
+	handNothingOn()
+	if err := serveAccount(c); err != nil {
+		return err
+	}
 	if len(c.Args) > 0 {
 		return cmdline.Usagef("%s: takes no arguments; see starter -help", c.Args[0])
 	}
-	handNothingOn()
 	if c.Has("supervise") {
 		return supervise(c, c.Value("supervise"))
 	}
@@ -70,6 +73,9 @@ func run(c *cmdline.Call) error {
 		return err
 	}
 	sp, err := c.Spool()
+	if err == nil {
+		err = noteRoot(sp)
+	}
 	if err == nil {
 		err = sp.View(func(v *spool.View) error { return operation.Refuse(v, c.Reading()) })
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
@@ -137,9 +138,10 @@ func (s *supervisor) order(why operation.Reason) *leave {
 	return order
 }
 
-// catches tells whether the job's own process has a function for a signal.
-func (s *supervisor) catches(sig syscall.Signal) bool {
-	return s.process != nil && launch.Handles(s.process.PID(), sig)
+// catches reports whether the job's own process has a function for a signal.
+func (s *supervisor) catches(sig syscall.Signal) (yes bool) {
+	asuser.Root(func() { yes = s.process != nil && launch.Handles(s.process.PID(), sig) })
+	return yes
 }
 
 // leaving returns why a job has to leave, as its state tells and the code of its claim.

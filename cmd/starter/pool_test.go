@@ -30,6 +30,9 @@ import (
 // supervisors inherit that.
 const isStarter = "STARTER_TEST_IS_STARTER"
 
+// users names the folder with the programs by which a starter looks up users.
+const users = "STARTER_TEST_USERS"
+
 func TestMain(m *testing.M) {
 	goneLooks, lookEvery, measureEvery = 2, 10*time.Millisecond, 50*time.Millisecond
 	if os.Getenv(isStarter) != "" {
@@ -38,6 +41,7 @@ func TestMain(m *testing.M) {
 		stopAsTold()
 		countAsTold()
 		dallyAsTold()
+		cmdtest.LookIn(os.Getenv(users))
 		main()
 		return
 	}
@@ -50,9 +54,9 @@ func runTests(m *testing.M) (status int) {
 	dir, err := os.MkdirTemp("", "starter")
 	if err == nil {
 		defer os.RemoveAll(dir)
-		var path string
-		if path, err = cmdtest.UsersIn(dir); err == nil {
-			err = os.Setenv("PATH", path)
+		if err = cmdtest.UsersIn(dir); err == nil {
+			cmdtest.LookIn(dir)
+			err = os.Setenv(users, dir)
 		}
 	}
 	flag.Parse()
@@ -92,7 +96,6 @@ const submitter = "alice@example.org"
 type testPool struct {
 	*testing.T
 	dir, config string
-	path        string // PATH
 	gate        *os.File
 	spool       *spool.Spool
 }
@@ -101,7 +104,7 @@ type testPool struct {
 func newPool(t *testing.T) *testPool {
 	t.Helper()
 	dir := t.TempDir()
-	p := &testPool{T: t, dir: dir, config: filepath.Join(dir, "config.toml"), path: os.Getenv("PATH")}
+	p := &testPool{T: t, dir: dir, config: filepath.Join(dir, "config.toml")}
 	cmdtest.Share(t, dir)
 	p.write("config.toml", "NETWORK_HOSTNAME = \"node1\"\n")
 	p.pipes()
@@ -244,7 +247,7 @@ func (p *testPool) here(script string) string { return strings.ReplaceAll(script
 // command returns a starter that works on the pool.
 func (p *testPool) command(args ...string) *exec.Cmd {
 	c := exec.Command(os.Args[0], append([]string{"-spool", p.spool.Dir(), "-config", p.config}, args...)...)
-	c.Env = append(os.Environ(), isStarter+"=1", "PATH="+p.path, "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
+	c.Env = append(os.Environ(), isStarter+"=1", "FAIRSPOOL_NOW="+matchedAt.Add(time.Minute).Format(time.RFC3339))
 	return c
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/asuser"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/pool"
@@ -123,7 +124,9 @@ func (r *reprioritizer) adjust() (retry time.Duration) {
 		return 0 // begun after the delivery, or nobody has tickets
 	}
 	s := settle{want: min(*job.Nice, 19)} // Linux has no 20
-	s.all(r.job)
+	if err := asuser.Root(func() { s.all(r.job) }); err != nil {
+		s.failed = err
+	}
 	if s.failed != nil && !r.told {
 		r.told = true
 		r.tell(fmt.Errorf("its run-time priority: %w", s.failed))

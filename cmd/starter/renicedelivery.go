@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/spool"
@@ -70,7 +71,11 @@ func (r *reprioritizer) deliver(f *os.File, d delivery, now float64) (delivery, 
 	if err != nil {
 		return d, err
 	}
-	d = d.next(now, measured(jobs), tickets, r.RunTime)
+	var loads []load
+	if err := asuser.Root(func() { loads = measured(jobs) }); err != nil {
+		return d, err
+	}
+	d = d.next(now, loads, tickets, r.RunTime)
 	text, err := json.Marshal(d)
 	if err != nil {
 		return d, err

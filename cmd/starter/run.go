@@ -30,7 +30,7 @@ func (s *supervisor) run(t task, placed launch.Placed) (how operation.Ending, st
 			return failedToStart(err), false
 		}
 	}
-	logEvents(t.log, s.config.NobodySlotUser, s.log.Add, userlog.Event{Job: s.Job, At: s.now().Local(), Body: t.executing})
+	logEvents(s.spool, t.log, s.config.NobodySlotUser, s.log.Add, userlog.Event{Job: s.Job, At: s.now().Local(), Body: t.executing})
 	reached(stepLogged)
 	s.answer()
 	s.updates = newUpdates(s.config)
@@ -97,9 +97,9 @@ func (s *supervisor) executes() {
 func (s *supervisor) start(job launch.Job) error {
 	job.Mark = s.family.Mark()
 	job.Limits = slices.Concat(job.Limits, s.limits.rlimits())
-	held := s.lock.held
+	held := s.lock.pipe
 	if s.criu != nil {
-		held = nil // criu cannot make a lock again: the job's family alone tells who is left
+		held = nil // criu cannot restore the pipe: the job's family alone tells who is left
 	}
 	err := s.family.Begin(func() (pid int, err error) {
 		if s.process, err = launch.Start(job, held, s.family); err != nil {
@@ -125,7 +125,7 @@ func (s *supervisor) ending(job launch.Job, e launch.Ended) operation.Ending {
 		Reported: s.updates.reported,
 	}
 	if e.Core {
-		how.Core = coreOf(job.Dir, s.process.PID())
+		s.complain(job.Account.As(func() error { how.Core = coreOf(job.Dir, s.process.PID()); return nil }))
 	}
 	return how
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -10,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairspool/lib/asuser"
 )
 
 // scope is how a supervisor gets a transient unit of systemd's of its own. What runs in
@@ -31,6 +34,9 @@ type systemd struct {
 // systemdHere is that of this machine and process.
 func systemdHere() systemd {
 	s := systemd{run: "/run", linger: "/var/lib/systemd/linger", uid: os.Geteuid()}
+	if asuser.Privileged() {
+		s.uid = 0
+	}
 	if u, err := user.LookupId(strconv.Itoa(s.uid)); err == nil {
 		s.name = u.Username
 	}
@@ -44,8 +50,8 @@ func (m systemd) scope() *scope {
 	if _, err := os.Stat(filepath.Join(m.run, "systemd/system")); err != nil {
 		return nil
 	}
-	program, err := exec.LookPath("systemd-run")
-	if err != nil {
+	program, there := asuser.Find("systemd-run")
+	if !there {
 		return nil
 	}
 	s := &scope{words: []string{program}}
@@ -63,7 +69,9 @@ func (m systemd) scope() *scope {
 	const patience = 5 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if s.command(ctx, fmt.Sprintf("probe-%d", os.Getpid()), "true", nil).Run() != nil {
+	err := errors.ErrUnsupported
+	asuser.Root(func() { err = s.command(ctx, fmt.Sprintf("probe-%d", os.Getpid()), "true", nil).Run() })
+	if err != nil {
 		return nil
 	}
 	return s

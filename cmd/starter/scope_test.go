@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/internal/testenv"
+	"fairspool/lib/asuser"
 )
 
 // fakeSystemd makes a machine that systemd runs, by its looks, whose systemd-run is a
@@ -26,7 +27,10 @@ func fakeSystemd(t *testing.T, dir, script string) systemd {
 			t.Fatal(err)
 		}
 	}
-	t.Setenv("PATH", dir+"/bin:/usr/bin:/bin")
+	t.Setenv("PATH", "/usr/bin:/bin")
+	before := asuser.Folders
+	t.Cleanup(func() { asuser.Folders = before })
+	asuser.Folders = []string{dir + "/bin", "/usr/bin", "/bin"}
 	return systemd{run: dir + "/run", linger: dir + "/linger", uid: 0, name: "root"}
 }
 
@@ -79,7 +83,6 @@ func TestSpawnInScope(t *testing.T) {
 			if unit == nil {
 				t.Fatal("scope = none, want one")
 			}
-			t.Setenv("PATH", p.path)
 			id := p.match(`exit 3`)
 			as := p.command("-supervise", "1.0.1")
 			a := unit.spawn("name-1.0.1", as.Path, as.Args[1:], testenv.Longest)

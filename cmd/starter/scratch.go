@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 	"fairspool/lib/launch"
 	"fairspool/lib/pool"
@@ -48,7 +49,7 @@ func makeFolder(folder string) error {
 	if errors.Is(err, fs.ErrExist) {
 		err = ownFolder(folder)
 	}
-	if err != nil || os.Geteuid() != 0 {
+	if err != nil || !asuser.Privileged() {
 		return err
 	}
 	if parent := filepath.Dir(folder); !spool.Gone(parent) {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/asuser"
 	"fairspool/lib/pool"
 )
 
@@ -104,7 +105,9 @@ func spawn(s *exec.Cmd, wait time.Duration) answer {
 	s.Dir = "/" // no file system is kept busy for a supervisor's sake
 	s.Stdout, s.Stderr = write, write
 	s.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	err = s.Start()
+	if e := asuser.Root(func() { err = s.Start() }); e != nil {
+		err = e
+	}
 	write.Close()
 	if err != nil {
 		return answer{lines: []string{"its supervisor: " + err.Error()}}

@@ -96,7 +96,7 @@ func (u *updates) commit(s *supervisor, p operation.Progress, tell telling, even
 		u.sizeKB = u.reported.PeakKB
 		add(size)
 	}
-	logEvents(log, s.config.NobodySlotUser, s.complain, events...)
+	logEvents(s.spool, log, s.config.NobodySlotUser, s.complain, events...)
 	return nil
 }
 

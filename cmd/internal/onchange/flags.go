@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -34,8 +35,11 @@ type file struct {
 }
 
 // open opens the file of the spool in dir. It is made there if make is true; otherwise a missing
-// file is fs.ErrNotExist.
+// file is fs.ErrNotExist, and so is that of another user's spool, of which root would start a cycle.
 func open(dir string, make bool) (file, error) {
+	if !isOurs(dir) {
+		return file{}, fs.ErrNotExist
+	}
 	flag := os.O_RDWR
 	if make {
 		flag |= os.O_CREATE
@@ -52,6 +56,12 @@ func open(dir string, make bool) (file, error) {
 		f.Close()
 	}
 	return opened, err
+}
+
+// isOurs reports whether a spool belongs to this process's effective user.
+func isOurs(dir string) bool {
+	var s unix.Stat_t
+	return unix.Stat(dir, &s) == nil && int(s.Uid) == os.Geteuid()
 }
 
 // opened returns a file that is open.

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/asuser"
 	"fairspool/spool"
 )
 
@@ -155,7 +156,7 @@ func (p Pool) driver(f file) (*exec.Cmd, error) {
 	}
 	defer log.Close()
 	c.Stderr = log
-	return c, c.Start()
+	return c, asuser.Start(c)
 }
 
 // Watch sees to it that no change is left behind, and that there is a cycle now and then, in a
