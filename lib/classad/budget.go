@@ -19,6 +19,9 @@ func (b *Budget) Left() int { return max(b.left, 0) }
 // later ones, are ERROR for no reason of their own. It is false for nil.
 func (b *Budget) Spent() bool { return b != nil && b.left < 0 }
 
+// Over returns by how many steps more was taken than there was.
+func (b *Budget) Over() int { return max(-b.left, 0) }
+
 // Take takes steps that were counted elsewhere.
 func (b *Budget) Take(steps int) { b.left -= steps }
 
