@@ -225,6 +225,9 @@ func (p *fullPool) works() {
 	for n := range 2 {
 		p.pass()
 		if n == 0 {
+			if p.other != (pool.JobID{}) && p.queued(p.other, "JobStatus") == "JobStatus=5" { // there was no room for its output
+				p.release(p.other)
+			}
 			id = p.submit(p.job(p.recorded(`over`), "Requirements", "true"))
 		}
 	}
@@ -240,22 +243,33 @@ func (p *fullPool) works() {
 	}
 }
 
-// TestHogIsHeld has a job fill the disk that does not leave for the asking: it is held for that without
-// anybody's help, what it wrote is gone, and the pool goes on.
+// TestHogIsHeld has a job fill the disk: it is held for that without anybody's help, also where the
+// reserve is gone and there is no room for recording that before it has ended. What it wrote is gone, and
+// the pool goes on.
 func TestHogIsHeld(t *testing.T) {
 	t.Parallel()
 	if !onDiskOf(t, "48m") {
 		return
 	}
-	for _, noReserve := range []bool{false, true} {
-		t.Run(fmt.Sprintf("without reserve %v", noReserve), func(t *testing.T) {
-			p := newFullPool(t, "")
-			if noReserve {
-				if err := os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), 0); err != nil {
+	for _, reserve := range []int64{spool.ReserveSize, 0} {
+		t.Run(fmt.Sprintf("reserve of %d", reserve), func(t *testing.T) {
+			p := newFullPool(t, "MAX_SCRATCH_SIZE = 1\n")
+			if err := os.Truncate(filepath.Join(p.spool.Dir(), "reserve"), reserve); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := p.fill.WriteString("\n"); err != nil {
+				t.Fatal(err)
+			}
+			for n := 0; len(p.claims()) > 0 && n < 1000; n++ { // until the journal's page is full, too
+				err := p.spool.Update(func(tx *spool.Tx) error {
+					tx.Op("mark")
+					tx.PutMark("test", fmt.Sprint(n))
+					return nil
+				})
+				if err != nil && !spool.IsFull(err) {
 					t.Fatal(err)
 				}
 			}
-			p.fills()
 			p.until("the hog is held", func() bool { return p.queued(p.hog, "JobStatus") == "JobStatus=5" })
 			p.until("it has left its slot", func() bool { return len(p.claims()) == 0 })
 			if got, want := p.queued(p.hog, "HoldReasonCode", "HoldReasonSubCode", "NumJobStarts"), "HoldReasonCode=34 HoldReasonSubCode=104 NumJobStarts=1"; got != want {
