@@ -33,23 +33,25 @@ func TestFullFileSystem(t *testing.T) {
 	for _, row := range []struct {
 		name  string
 		call  call
-		fails int // so often at least
+		fails int  // so often at least
+		bare  bool // the spool's reserve is used up
 	}{
-		{"submit", widened(submit(3, "bob", false), "environment = X="+wide+"\n"), 5},
-		{"prio", call{args: append([]string{"prio", "+1"}, jobs...), did: silent([]step{prioritised(1, true, jobs)})}, 1},
-		{"qdel", call{args: append([]string{"qdel"}, jobs[:40]...), did: func(string) ([]step, error) { return []step{removed(jobs[:40], nil)}, nil }}, 8},
-		{"slots advertise", widened(advertise([]string{slotName(0)}, slot{7, true, 0, false}), fmt.Sprintf("Wide = %q\n", wide)), 5},
-		{"slots withdraw", call{args: append([]string{"slots", "withdraw"}, slots...), did: func(string) ([]step, error) { return []step{withdrawn(slots, false)}, nil }}, 2},
-		{"negotiate", cycle(t, 250), 5},
+		{"submit", widened(submit(3, "bob", false), "environment = X="+wide+"\n"), 5, false},
+		{"prio", call{args: append([]string{"prio", "+1"}, jobs...), did: silent([]step{prioritised(1, true, jobs)})}, 1, false},
+		{"qdel", call{args: append([]string{"qdel"}, jobs[:40]...), did: func(string) ([]step, error) { return []step{removed(jobs[:40], nil)}, nil }}, 8, true},
+		{"qdel with the reserve", call{args: append([]string{"qdel"}, jobs[40:80]...), did: func(string) ([]step, error) { return []step{removed(jobs[40:80], nil)}, nil }}, 0, false},
+		{"slots advertise", widened(advertise([]string{slotName(0)}, slot{7, true, 0, false}), fmt.Sprintf("Wide = %q\n", wide)), 5, false},
+		{"slots withdraw", call{args: append([]string{"slots", "withdraw"}, slots...), did: func(string) ([]step, error) { return []step{withdrawn(slots, false)}, nil }}, 2, false},
+		{"negotiate", cycle(t, 250), 5, false},
 	} {
 		t.Run(strings.ReplaceAll(row.name, " ", "_"), func(t *testing.T) {
 			g := newGround(t)
 			g.spool = disk.folder(t)
 			m := g.sure(g.sure(g.furnish(), large), advertise(slots, slot{1, true, 0, false}))
 			m = g.sure(m, advertise([]string{slotName(0), slotName(1), slotName(2), slotName(3)}, slot{1, false, 0, false}))
-			failures := g.untilThereIsSpace(disk, m, row.call)
-			if failures < row.fails {
-				t.Errorf("%s failed %d times before it had space enough, want %d at least", row.name, failures, row.fails)
+			failures := g.untilThereIsSpace(disk, m, row.call, row.bare)
+			if failures < row.fails || row.fails == 0 && failures > 0 {
+				t.Errorf("%s failed %d times before it had space enough, want %d at least, and 0 for 0", row.name, failures, row.fails)
 			}
 			t.Logf("%s failed with space for less than %d pages", row.name, failures)
 		})
@@ -115,10 +117,13 @@ func withoutWarnings(bad string) string {
 }
 
 // untilThereIsSpace calls with ever more space, holds that the spool stays m
-// until the call succeeds, and returns how often it failed.
-func (g *ground) untilThereIsSpace(disk *smallDisk, m *model, c call) int {
+// until the call succeeds, and returns how often it failed. With bare the spool has no reserve.
+func (g *ground) untilThereIsSpace(disk *smallDisk, m *model, c call, bare bool) int {
 	g.Helper()
 	for pages := range 200 {
+		if bare {
+			os.Remove(filepath.Join(g.spool, "reserve"))
+		}
 		release := disk.fill(g.T, pages)
 		a := g.run(c.stdin, c.args...)
 		if a.status != 0 {
