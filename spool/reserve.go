@@ -123,7 +123,7 @@ func (s *Spool) keepReserve() {
 	was := s.gaveUp
 	s.gaveUp = 0
 	held, size := s.reserved()
-	if held >= s.options.Reserve {
+	if held >= s.options.Reserve || Gone(s.dir) {
 		return
 	}
 	room, err := available(s.dir)
