@@ -55,12 +55,12 @@ func (c Caller) Call(conn *net.UnixConn, r Request) (status int, err error) {
 	if len(text) > MaxFrame {
 		return 0, fmt.Errorf("%d bytes of arguments, at most %d: the door takes no more", len(text), MaxFrame)
 	}
-	if err := l.send(appendFrame(nil, kindRequest, text)); err != nil && !errors.Is(err, unix.EPIPE) {
-		return 0, err
-	}
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
 	defer signal.Stop(signals)
+	if err := l.send(appendFrame(nil, kindRequest, text)); err != nil && !errors.Is(err, unix.EPIPE) {
+		return 0, err
+	}
 	go func() {
 		for s := range signals {
 			l.send(appendFrame(nil, kindSignal, strconv.AppendInt(nil, int64(s.(unix.Signal)), 10)))

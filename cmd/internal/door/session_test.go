@@ -1,0 +1,365 @@
+package door
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"os"
+	"os/signal"
+	"os/user"
+	"reflect"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// pair returns a connection's two ends.
+func pair(t *testing.T) (ours, theirs *net.UnixConn) {
+	t.Helper()
+	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ends [2]*net.UnixConn
+	for i, fd := range fds {
+		f := os.NewFile(uintptr(fd), "socketpair")
+		c, err := net.FileConn(f)
+		f.Close()
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { c.Close() })
+		ends[i] = c.(*net.UnixConn)
+	}
+	return ends[0], ends[1]
+}
+
+// files are a caller's.
+type files map[string]string
+
+func (f files) read(name string) ([]byte, error) {
+	if text, ok := f[name]; ok {
+		return []byte(text), nil
+	}
+	return nil, fs.ErrNotExist
+}
+
+func (f files) write(name string, mode fs.FileMode, text []byte) (int64, error) {
+	if mode != 0o640 {
+		return 0, fs.ErrPermission
+	}
+	f[name] = string(text)
+	return int64(len(text)), nil
+}
+
+// called is what has come of a call.
+type called struct {
+	status   int
+	err      error
+	out, bad string
+}
+
+// call has a request served by a function, and returns what the caller gets.
+func call(t *testing.T, c Caller, r Request, serve func(*Session)) called {
+	t.Helper()
+	ours, theirs := pair(t)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s, err := Begin(ours, 0, func() {})
+		if err == nil {
+			serve(s)
+		}
+		ours.Close()
+	}()
+	var out, bad bytes.Buffer
+	c.Stdout, c.Stderr = &out, &bad
+	status, err := c.Call(theirs, r)
+	<-done
+	return called{status, err, out.String(), bad.String()}
+}
+
+// TestSession is a command that prints, reads and writes files of the caller, and asks.
+func TestSession(t *testing.T) {
+	long := strings.Repeat("0123456789", MaxFrame/4)
+	of := files{"a": "text of a", "b": long, "-": "input"}
+	caller := Caller{ReadFile: of.read, WriteFile: of.write,
+		Answer: func(question []byte) (any, error) { return "of " + string(question), nil }}
+	r := Request{Version: Version, Command: "test", Args: []string{"a", "-f", "b", "-to=c", "none", "d"},
+		Environment: []string{"TZ=UTC"}, Width: 80, Height: 24, OutTerminal: true}
+	got := call(t, caller, r, func(s *Session) {
+		if !reflect.DeepEqual(s.Request, r) {
+			t.Errorf("the request is %+v, want %+v", s.Request, r)
+		}
+		me, err := user.Current()
+		if err != nil || s.Peer.UID != os.Getuid() || s.Peer.Name != me.Username {
+			t.Errorf("the caller is %+v, want %+v, %v", s.Peer, me, err)
+		}
+		for _, c := range []struct {
+			stream any
+			is     bool
+		}{{s.Stdout(), true}, {s.Stderr(), false}} {
+			terminal := c.stream.(interface{ Terminal() (int, int, bool) })
+			if w, h, is := terminal.Terminal(); w != 80 || h != 24 || is != c.is {
+				t.Errorf("a terminal of %d, %d, %t, want 80, 24, %t", w, h, is, c.is)
+			}
+		}
+		for name, want := range of {
+			if text, err := s.ReadFile(name); string(text) != want || err != nil {
+				t.Errorf("%s is read as %d bytes, %v, want %d", name, len(text), err, len(want))
+			}
+		}
+		if text, err := s.ReadFile("none"); err == nil || !strings.Contains(err.Error(), fs.ErrNotExist.Error()) {
+			t.Errorf("no file is read as %q, %v", text, err)
+		}
+		if n, err := s.WriteFile("c", 0o640, []byte(long)); n != int64(len(long)) || err != nil {
+			t.Errorf("a file is written as %d bytes, %v, want %d", n, err, len(long))
+		}
+		if n, err := s.WriteFile("d", 0o600, nil); n != 0 || err == nil || err.Error() != fs.ErrPermission.Error() {
+			t.Errorf("what may not be written: %d bytes, %v", n, err)
+		}
+		var answer string
+		if err := s.Ask(7, &answer); answer != "of 7" || err != nil {
+			t.Errorf("the answer is %q, %v", answer, err)
+		}
+		var number int
+		if err := s.Ask(7, &number); err == nil {
+			t.Errorf("an answer of another kind is taken for %d", number)
+		}
+		if err := s.Ask(func() {}, &answer); err == nil {
+			t.Error("what is no JSON is asked")
+		}
+		io.WriteString(s.Stdout(), long)
+		io.WriteString(s.Stderr(), "warning")
+		s.End(3)
+	})
+	if (got != called{3, nil, long, "warning"}) {
+		t.Errorf("status %d, %v, %d bytes, %q", got.status, got.err, len(got.out), got.bad)
+	}
+	if of["c"] != long {
+		t.Errorf("c has %d bytes, want %d", len(of["c"]), len(long))
+	}
+}
+
+// TestCallersFilesAreSafe holds that a serve which asks for what the command line does not name
+// gets nothing, and that the caller ends with an error.
+func TestCallersFilesAreSafe(t *testing.T) {
+	caller := Caller{ReadFile: files{"secret": "x"}.read, WriteFile: func(name string, _ fs.FileMode, _ []byte) (int64, error) {
+		t.Errorf("%s is written", name)
+		return 0, nil
+	}}
+	r := Request{Version: Version, Args: []string{"a", "-f=b", "secrets"}}
+	for name, serve := range map[string]func(*Session){
+		"reads":  func(s *Session) { s.ReadFile("secret") },
+		"writes": func(s *Session) { s.WriteFile("secret", 0o600, []byte("y")) },
+		"writes a set-user-ID program": func(s *Session) {
+			s.asking(func(b []byte) []byte { return appendFrame(b, kindWrite, []byte("4755 a")) }, nil)
+		},
+		"names no mode": func(s *Session) {
+			s.asking(func(b []byte) []byte { return appendFrame(b, kindWrite, []byte("a")) }, nil)
+		},
+		"asks what is not answered": func(s *Session) { s.Ask(1, nil) },
+	} {
+		if got := call(t, caller, r, serve); got.err == nil || errors.Is(got.err, ErrCut) || got.out+got.bad != "" {
+			t.Errorf("serve %s: %+v, want an error", name, got)
+		}
+	}
+}
+
+// TestAnswerFails holds that a caller ends with the error of its own end.
+func TestAnswerFails(t *testing.T) {
+	fault := errors.New("fault")
+	r := Request{Version: Version}
+	ask := func(s *Session) { s.Ask(1, nil) }
+	got := call(t, Caller{Answer: func([]byte) (any, error) { return nil, fault }}, r, ask)
+	if got.err != fault {
+		t.Errorf("%+v, want %v", got, fault)
+	}
+	got = call(t, Caller{Answer: func([]byte) (any, error) { return func() {}, nil }}, r, ask)
+	if got.err == nil {
+		t.Errorf("an answer that is no JSON: %+v", got)
+	}
+}
+
+// TestStrangeServe holds that a caller takes nothing for an answer but a whole one.
+func TestStrangeServe(t *testing.T) {
+	status := appendFrame(nil, kindStatus, []byte("0"))
+	for name, c := range map[string]struct {
+		says []byte
+		cut  bool // the error is ErrCut
+	}{
+		"nothing":                {nil, true},
+		"a part of a frame":      {status[:len(status)-1], true},
+		"text and no status":     {appendFrame(nil, kindOut, []byte("text")), true},
+		"a file without an end":  {appendFrame(appendFrame(nil, kindWrite, []byte("600 a")), kindContents, []byte("x")), true},
+		"a file of other frames": {appendFrame(appendFrame(nil, kindWrite, []byte("600 a")), kindOut, nil), true},
+		"a status of no number":  {appendFrame(nil, kindStatus, []byte("all right")), false},
+		"a letter to come":       {appendFrame(nil, '!', nil), false},
+		"a caller's letter":      {appendFrame(nil, kindRequest, nil), false},
+	} {
+		ours, theirs := pair(t)
+		ours.Write(c.says)
+		ours.CloseWrite()
+		got, err := Caller{Stdout: io.Discard, Stderr: io.Discard}.Call(theirs, Request{Args: []string{"a"}})
+		if err == nil || errors.Is(err, ErrCut) != c.cut {
+			t.Errorf("serve says %s: %d, %v", name, got, err)
+		}
+	}
+}
+
+// TestLongCommandLine holds that it is refused before anything is sent.
+func TestLongCommandLine(t *testing.T) {
+	ours, theirs := pair(t)
+	if _, err := (Caller{}).Call(theirs, Request{Args: []string{strings.Repeat("x", MaxFrame)}}); err == nil {
+		t.Error("a request of more than a frame is sent")
+	}
+	if n, err := ours.Read(make([]byte, 1)); n != 0 || err != io.EOF {
+		t.Errorf("%d bytes were sent, %v", n, err)
+	}
+}
+
+// TestFirstFrames holds that a caller which does not begin with a request is told why, and that no
+// session begins.
+func TestFirstFrames(t *testing.T) {
+	for name, says := range map[string][]byte{
+		"nothing":          nil,
+		"half a frame":     []byte("q\x00"),
+		"a long frame":     []byte("q\xff\xff\xff\xff"),
+		"a signal":         appendFrame(nil, kindSignal, []byte("2")),
+		"no request":       appendFrame(nil, kindRequest, []byte("qstat")),
+		"another's letter": appendFrame(nil, kindOut, nil),
+	} {
+		ours, theirs := pair(t)
+		theirs.Write(says)
+		theirs.CloseWrite()
+		s, err := Begin(ours, 0, func() { t.Errorf("%s: gone", name) })
+		if s != nil || err == nil {
+			t.Errorf("%s: a session begins", name)
+		}
+		ours.Close()
+		r := bufio.NewReader(theirs)
+		kind, text, err := readFrame(r)
+		if kind != kindErr || !strings.HasPrefix(string(text), "fairspool: ") || err != nil {
+			t.Errorf("%s: the caller is told %q %q, %v", name, kind, text, err)
+		}
+		if kind, text, err := readFrame(r); kind != kindStatus || string(text) != "1" || err != nil {
+			t.Errorf("%s: the caller is told %q %q, %v, want status 1", name, kind, text, err)
+		}
+	}
+	ours, _ := pair(t)
+	if _, err := Begin(ours, time.Millisecond, nil); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("a caller that says nothing: %v", err)
+	}
+}
+
+// begun returns a session with a caller whose frames the test writes, and a channel that is closed
+// when the caller is given up.
+func begun(t *testing.T) (*Session, *net.UnixConn, <-chan struct{}) {
+	t.Helper()
+	ours, theirs := pair(t)
+	theirs.Write(appendFrame(nil, kindRequest, []byte(`{"Version":1}`)))
+	gone := make(chan struct{})
+	s, err := Begin(ours, 0, sync.OnceFunc(func() { close(gone) }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, theirs, gone
+}
+
+// TestStrangeCaller holds that a caller which says what it was not asked for is given up, and what a
+// command that asks it gets.
+func TestStrangeCaller(t *testing.T) {
+	for name, says := range map[string][]byte{
+		"nothing more":          nil,
+		"half a frame":          []byte("d\x00"),
+		"a second request":      appendFrame(nil, kindRequest, []byte(`{"Version":1}`)),
+		"serve's letter":        appendFrame(nil, kindStatus, []byte("0")),
+		"no letter":             appendFrame(nil, 0, nil),
+		"contents":              appendAll(nil, kindContents, []byte("text")),
+		"a failure":             appendFrame(nil, kindFailed, []byte("no such file")),
+		"an answer":             appendAll(nil, kindAnswer, []byte("1")),
+		"a size":                appendFrame(nil, kindWritten, []byte("1")),
+		"that it is at work":    appendFrame(nil, kindBusy, nil),
+		"SIGKILL":               appendFrame(nil, kindSignal, []byte("9")),
+		"a signal of no number": appendFrame(nil, kindSignal, []byte("TERM")),
+	} {
+		s, theirs, gone := begun(t)
+		theirs.Write(says)
+		theirs.CloseWrite()
+		<-gone
+		if _, err := s.ReadFile("a"); err == nil {
+			t.Errorf("a caller that says %s is asked on", name)
+		}
+	}
+}
+
+// TestOutOfTurn holds that an answer is of its question's kind.
+func TestOutOfTurn(t *testing.T) {
+	read := func(s *Session) error { _, err := s.ReadFile("a"); return err }
+	write := func(s *Session) error { _, err := s.WriteFile("a", 0o600, nil); return err }
+	ask := func(s *Session) error { return s.Ask(1, new(int)) }
+	contents, answer, written := appendAll(nil, kindContents, []byte("2")), appendAll(nil, kindAnswer, []byte("2")), appendFrame(nil, kindWritten, []byte("2"))
+	for _, c := range []struct {
+		name string
+		do   func(*Session) error
+		says []byte
+		good bool
+		is   error // nil: any
+	}{
+		{"contents", read, contents, true, nil},
+		{"contents, after a while", read, append(appendFrame(nil, kindBusy, nil), contents...), true, nil},
+		{"an answer for contents", read, answer, false, errOutOfTurn},
+		{"a size for contents", read, written, false, errOutOfTurn},
+		{"a size", write, written, true, nil},
+		{"contents for a size", write, contents, false, errOutOfTurn},
+		{"a size of no number", write, appendFrame(nil, kindWritten, []byte("all")), false, nil},
+		{"an answer", ask, answer, true, nil},
+		{"contents for an answer", ask, contents, false, errOutOfTurn},
+		{"an answer of no JSON", ask, appendAll(nil, kindAnswer, []byte("{")), false, nil},
+		{"a failure that is no text", read, appendFrame(nil, kindFailed, []byte("a\xff")), false, nil},
+	} {
+		s, theirs, _ := begun(t)
+		go func() {
+			readFrame(bufio.NewReader(theirs)) // the question
+			theirs.Write(c.says)
+		}()
+		if err := c.do(s); (err == nil) != c.good || c.is != nil && err != c.is {
+			t.Errorf("%s: %v, want it taken: %t", c.name, err, c.good)
+		}
+	}
+}
+
+// TestSignals holds that the caller's interrupts reach the command, and that both of them alone do.
+func TestSignals(t *testing.T) {
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGTERM)
+	defer signal.Stop(signals)
+	_, theirs, _ := begun(t)
+	theirs.Write(appendFrame(nil, kindSignal, []byte("15")))
+	<-signals
+
+	ours, theirs := pair(t)
+	done := make(chan called)
+	go func() {
+		status, err := Caller{Stdout: io.Discard, Stderr: io.Discard}.Call(theirs, Request{})
+		done <- called{status: status, err: err}
+	}()
+	r := bufio.NewReader(ours)
+	if kind, _, err := readFrame(r); kind != kindRequest || err != nil {
+		t.Fatalf("a call begins with %q, %v", kind, err)
+	}
+	unix.Kill(os.Getpid(), unix.SIGTERM)
+	if kind, text, err := readFrame(r); kind != kindSignal || string(text) != "15" || err != nil {
+		t.Errorf("a caller that is ended sends %q %q, %v, want signal 15", kind, text, err)
+	}
+	ours.Write(appendFrame(nil, kindStatus, []byte("143")))
+	if got := <-done; got.status != 143 || got.err != nil {
+		t.Errorf("the caller ends with %+v", got)
+	}
+}
