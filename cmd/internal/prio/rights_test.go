@@ -164,7 +164,7 @@ members = ["bob"]
 	} {
 		fill(t)
 		attr, _, _ := strings.Cut(c.set, "=")
-		status, out, bad := cmdtest.RunLent(t, c.user, c.config, Command(), "-set", c.set, "1.0")
+		status, out, bad := cmdtest.RunFor(t, c.user, c.config, Command(), "-set", c.set, "1.0")
 		if got := valueOf(t, one, attr); status != c.status || got != c.want {
 			t.Errorf("prio -set %s by %s = %d, %q, %s %s, want %d and %s", c.set, c.user, status, bad, attr, got, c.status, c.want)
 		}
