@@ -100,7 +100,10 @@ func (k *Constraint) parts(s Span, now time.Time) (kept []Span, err error) {
 
 func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool, error) {
 	yes, err := k.ask(r.Proc(proc), uint64(cluster)<<32|uint64(proc), now)
-	if err != nil {
+	switch {
+	case k.budget.Spent():
+		return false, err // which is about all jobs
+	case err != nil:
 		return false, fmt.Errorf("%w for job %d.%d", err, cluster, proc)
 	}
 	return yes, nil
@@ -115,7 +118,7 @@ func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error
 	case k.budget.Spent():
 		return false, fmt.Errorf("-constraint: takes more than the %d steps that there are for all jobs (MAX_STEPS_PER_OWNER): make it simpler, or name fewer jobs", k.steps)
 	case v.Kind() == classad.KindError && before-k.budget.Left() > classad.UsualSteps:
-		return false, fmt.Errorf("-constraint: takes more than %d steps: make it simpler, or name other jobs", classad.UsualSteps)
+		return false, fmt.Errorf("-constraint: takes more than %d steps", classad.UsualSteps)
 	}
 	return truth(v)
 }

@@ -199,3 +199,30 @@ func (q Request) In(v *spool.View, domain string) (Chosen, error) {
 	}
 	return q.in(v, domain)
 }
+
+// TestConstraintHasSteps holds that a constraint has a number of steps for all jobs, anew at
+// each look, and that one for which they are too few is an error that says so.
+func TestConstraintHasSteps(t *testing.T) {
+	late(t, func(v *spool.View) {
+		all, _ := All().In(v)
+		const text = "ProcId >= 0 && ClusterId > 0 && QDate =!= 7"
+		for _, c := range []struct {
+			steps int
+			want  string
+		}{{0, ""}, {10_000, ""}, {20, "more than the 20 steps"}} {
+			k, err := ParseConstraint(text, c.steps)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range 3 {
+				kept, err := k.Of(all, time.Unix(5, 0))
+				if c.want == "" && (err != nil || shown(kept, nil) != shown(all, nil)) {
+					t.Errorf("with %d steps: %s, %v, want %s", c.steps, shown(kept, nil), err, shown(all, nil))
+				}
+				if c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+					t.Errorf("with %d steps: %v, want an error with %q", c.steps, err, c.want)
+				}
+			}
+		}
+	})
+}
