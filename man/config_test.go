@@ -105,6 +105,11 @@ func withNames() []config.Key {
 	for _, k := range config.LimitKeys {
 		keys = append(keys, k.Key)
 	}
+	for _, k := range config.RequirementKeys {
+		k.Name = "SUBMIT_REQUIREMENT_NAME" + k.Name
+		keys = append(keys, k.Key)
+	}
+	keys = append(keys, config.MemberKey)
 	return keys
 }
 

@@ -97,8 +97,8 @@ const (
 	maxSeconds = 1e9
 	// maxFactor keeps every product with a priority within the range of numbers.
 	maxFactor = 1e100
-	// maxSpoolBytes is as far as floating point counts.
-	maxSpoolBytes = 1 << 53
+	// maxSpoolBytes is more than any disk has.
+	maxSpoolBytes = 1e15
 	// maxInteger is the largest integer that a 32-bit reader of ads takes.
 	maxInteger = math.MaxInt32
 )
