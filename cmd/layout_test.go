@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,6 +21,7 @@ var layout = map[string][]string{
 	"lib/internal/golden":          nil,
 	"lib/nearest":                  nil,
 	"lib/plural":                   nil,
+	"lib/clean":                    nil,
 	"lib/condorconfig":             {"lib/classad", "lib/macro"},
 	"lib/config":                   {"lib/accountant", "lib/maui", "lib/mauicfg", "lib/nearest", "lib/qconf", "lib/sge"},
 	"lib/history":                  {"lib/accountant"},
@@ -99,6 +101,45 @@ func TestNoClock(t *testing.T) {
 
 func pure(name string) bool {
 	return strings.HasPrefix(name, "lib/") && !slices.Contains(worldly, name)
+}
+
+// TestOneWayOut holds that commands print by package cmdline alone, which cleans what they print: the
+// exceptions are told with what they print as it is.
+func TestOneWayOut(t *testing.T) {
+	may := map[string]string{
+		"cmd/internal/qstat/watchscreen.go": "moves of the cursor, between lines that are clean",
+		"cmd/internal/qstat/watch.go":       "what was cleaned when it was drawn; the descriptor alone",
+		"cmd/internal/userprio/plot.go":     "a chart's colours; its names are clean",
+		"cmd/internal/qtail/main.go":        "the bytes of the user's own job",
+		"cmd/internal/qtail/follow.go":      "the bytes of the user's own job",
+		"cmd/internal/submit/door.go":       "the streams of a program that is submit",
+		"cmd/starter/door.go":               "the streams of a program that is serve",
+	}
+	used := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Dir(path) == "internal/cmdline" {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		for _, out := range []string{"os.Stdout", "os.Stderr", "cmdline.Raw(", "fmt.Print"} {
+			if path = filepath.Join("cmd", path); regexp.MustCompile(`[^\w.]` + regexp.QuoteMeta(out)).Match(text) {
+				used[path] = true
+				if may[path] == "" {
+					t.Errorf("%s has %s: what a command prints is to be cleaned", path, out)
+				}
+			}
+			path = strings.TrimPrefix(path, "cmd/")
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path := range may {
+		if !used[path] {
+			t.Errorf("%s is an exception no more", path)
+		}
+	}
 }
 
 // eachTestFile calls f with each file of tests in the repository, by its path there.

@@ -27,7 +27,7 @@ func convert(c *cmdline.Call, files []string) error {
 	if len(files) == 0 {
 		files = []string{"-"}
 	}
-	out := classad.NewWriter(c.Stdout, to)
+	out := classad.NewWriter(c.Data(), to)
 	failed := writeAll(c, in, files, out)
 	// What was written before a failure is whole all the same.
 	if err := out.Close(); err != nil {

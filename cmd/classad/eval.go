@@ -45,7 +45,7 @@ func eval(c *cmdline.Call, texts []string) error {
 		return c.JSON(results)
 	}
 	for _, r := range results {
-		if _, err := fmt.Fprintln(c.Stdout, oneLine(r.Text)); err != nil {
+		if _, err := fmt.Fprintln(c.Data(), oneLine(r.Text)); err != nil {
 			return err
 		}
 	}

@@ -51,7 +51,7 @@ func records(c *cmdline.Call, w *classad.Context) error {
 			quoted, _ := json.Marshal(text) // a string: has no error
 			text = string(quoted)
 		}
-		if _, err := fmt.Fprintln(c.Stdout, oneLine(text)); err != nil {
+		if _, err := fmt.Fprintln(c.Data(), oneLine(text)); err != nil {
 			return err
 		}
 		// Whoever writes records one by one and waits for each answer gets it.

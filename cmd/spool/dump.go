@@ -20,7 +20,7 @@ func dump(c *cmdline.Call, args []string) error {
 		return err
 	}
 	if file == "" {
-		return s.Dump(c.Stdout)
+		return s.Dump(c.Data())
 	}
 	if spool.Inside(file, s.Dir()) {
 		return cmdline.Usagef("dump: %s lies in the spool: give a file outside of it", file)

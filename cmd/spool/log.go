@@ -29,6 +29,9 @@ func showLog(c *cmdline.Call, args []string) error {
 		return err
 	}
 	out := writer{to: c.Stdout, json: c.Has("json")}
+	if out.json {
+		out.to = c.Data()
+	}
 	if err := s.Log(chosen.last(out.write)); err != nil {
 		return err
 	}

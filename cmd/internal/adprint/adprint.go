@@ -30,13 +30,9 @@ const letters = "jlhVr,tng"
 // Print writes the ads one at a time in the form of a flag: "long", "json", "af"
 // or "autoformat", whose expressions and letters are those of the command line. What ads
 // are chained to has to stay as it is until the last is written; an ad itself
-// may be changed and come again. On a terminal ? stands for characters that could
-// steer it.
+// may be changed and come again. It writes to Call.Data.
 func Print(c *cmdline.Call, form string, ads iter.Seq[*classad.Ad]) error {
-	w := c.Stdout
-	if c.Terminal() {
-		w = harmless{w}
-	}
+	w := c.Data()
 	switch form {
 	case "long":
 		return long(w, ads)

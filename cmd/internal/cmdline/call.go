@@ -205,7 +205,7 @@ func (c *Call) Warn(format string, args ...any) {
 
 // JSON writes v to standard output: indented by two blanks, no character
 // escaped for the sake of HTML, with a newline at the end.
-func (c *Call) JSON(v any) error { return encode(c.Stdout, v) }
+func (c *Call) JSON(v any) error { return encode(c.Data(), v) }
 
 // JSON returns what Call.JSON writes, for files that hold the same.
 func JSON(v any) ([]byte, error) {

@@ -1,7 +1,6 @@
 package cmdline
 
 import (
-	"bufio"
 	"errors"
 	"fmt"
 	"io"
@@ -36,12 +35,13 @@ func Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer
 
 // Execute does as the function of that name, in these surroundings.
 func (s Surroundings) Execute(c Command, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	out := &output{buffer: bufio.NewWriterSize(stdout, outputBuffer), to: stdout}
-	err := s.run(c, args, stdin, out, stderr)
-	status := report(stderr, c.Name, err)
+	out, bad := standardOutput(stdout), &output{to: stderr}
+	err := s.run(c, args, stdin, out, bad)
+	status := report(bad, c.Name, err)
 	if e := out.flush(); e != nil && status == exitDone {
-		status = report(stderr, c.Name, e)
+		status = report(bad, c.Name, e)
 	}
+	bad.flush()
 	return status
 }
 

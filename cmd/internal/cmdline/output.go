@@ -7,40 +7,133 @@ import (
 	"os"
 	"strconv"
 	"strings"
-	"unicode"
+	"sync"
+	"unicode/utf8"
 
 	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/sys/unix"
+
+	"fairspool/lib/clean"
 )
 
 // outputBuffer is how many bytes of standard output are written at a time:
 // listings have many.
 const outputBuffer = 64 << 10
 
-// output is standard output: buffered, and keeping the first error, so that
-// a full disk is noticed even where nobody looks at each write.
+// output is the only way out: what is written to it is cleaned of what could steer a terminal (package
+// clean), as texts of jobs and slots may come from anybody; see Raw for the exceptions. Standard
+// output is buffered. It keeps the first error, so that a full disk is noticed even where
+// no caller looks at each write.
 type output struct {
-	buffer *bufio.Writer
 	to     io.Writer
-	err    error
+	buffer *bufio.Writer // nil: nothing is buffered
+
+	mu   sync.Mutex
+	part []byte // of a character that is not whole yet
+	err  error
 }
 
+// standardOutput returns the output for a command's good news.
+func standardOutput(to io.Writer) *output {
+	return &output{to: to, buffer: bufio.NewWriterSize(to, outputBuffer)}
+}
+
+// Cleaned returns a writer that cleans what a command prints to w.
+func Cleaned(w io.Writer) io.Writer { return &output{to: w} }
+
 func (o *output) Write(p []byte) (int, error) {
-	if o.err != nil {
-		return 0, o.err
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	whole := p
+	if len(o.part) > 0 {
+		whole = append(o.part, p...)
 	}
-	n, err := o.buffer.Write(p)
-	o.err = lost(err)
-	return n, o.err
+	n := beginning(whole)
+	if err := o.put(clean.Lines(whole[:n])); err != nil {
+		return 0, err
+	}
+	o.part = append([]byte(nil), whole[n:]...)
+	return len(p), nil
+}
+
+// beginning returns how long a text is without a character at its end that is not whole.
+func beginning(text []byte) int {
+	for n := len(text) - 1; n >= 0 && n > len(text)-utf8.UTFMax; n-- {
+		if utf8.RuneStart(text[n]) {
+			if !utf8.FullRune(text[n:]) {
+				return n
+			}
+			break
+		}
+	}
+	return len(text)
+}
+
+// put writes as it is.
+func (o *output) put(p []byte) error {
+	switch {
+	case o.err != nil:
+	case o.buffer != nil:
+		_, err := o.buffer.Write(p)
+		o.err = lost(err)
+	default:
+		_, o.err = o.to.Write(p)
+	}
+	return o.err
 }
 
 // flush writes what is left and returns the first error of all writes.
 func (o *output) flush() error {
-	if o.err == nil {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.put(clean.Lines(o.part))
+	o.part = nil
+	if o.err == nil && o.buffer != nil {
 		o.err = lost(o.buffer.Flush())
 	}
 	return o.err
+}
+
+// raw is an output that does not clean.
+type raw struct{ *output }
+
+func (r raw) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err := r.put(p); err != nil {
+		return 0, err
+	}
+	return len(p), nil
+}
+
+// Raw returns what writes to the same place as w, and cleans nothing. It is for sequences of
+// our own that steer a terminal, and for bytes that the caller asks for as they are.
+func Raw(w io.Writer) io.Writer {
+	if o, ok := w.(*output); ok {
+		return raw{o}
+	}
+	return w
+}
+
+// Data returns standard output for what programs read, such as ads: it is cleaned on a
+// terminal, and written as it is elsewhere.
+func (c *Call) Data() io.Writer {
+	if c.Terminal() {
+		return c.Stdout
+	}
+	return Raw(c.Stdout)
+}
+
+// under returns what an output writes to; w, if it is none.
+func under(w io.Writer) io.Writer {
+	switch o := w.(type) {
+	case *output:
+		return o.to
+	case raw:
+		return o.to
+	}
+	return w
 }
 
 // lost words the error of a write to standard output, which is the last thing
@@ -99,10 +192,7 @@ type callers interface {
 
 // callersOf returns the stream of a caller that w leads to; nil: it leads to none.
 func callersOf(w io.Writer) callers {
-	if o, ok := w.(*output); ok {
-		w = o.to
-	}
-	t, _ := w.(callers)
+	t, _ := under(w).(callers)
 	return t
 }
 
@@ -122,10 +212,7 @@ func terminal(w io.Writer) bool {
 
 // fileOf returns the file that w leads to, nil for none.
 func fileOf(w io.Writer) *os.File {
-	if o, ok := w.(*output); ok {
-		w = o.to
-	}
-	f, _ := w.(*os.File)
+	f, _ := under(w).(*os.File)
 	return f
 }
 
@@ -136,14 +223,13 @@ type Column struct {
 }
 
 // Table writes rows to standard output under a heading, columns two blanks
-// apart and as wide as they need to be, with ? for characters that could steer a
-// terminal: slots' ads may come from anybody. Without rows it writes nothing.
+// apart and as wide as they need to be, each row on one line. Without rows it writes nothing.
 func (c *Call) Table(columns []Column, rows [][]string) error {
 	if len(rows) == 0 {
 		return nil
 	}
 	t := table.NewWriter()
-	t.SetStyle(plain(coloured(c.Stdout)))
+	t.SetStyle(plain())
 	head := make(table.Row, len(columns))
 	configs := make([]table.ColumnConfig, len(columns))
 	for i, col := range columns {
@@ -158,11 +244,19 @@ func (c *Call) Table(columns []Column, rows [][]string) error {
 	for _, r := range rows {
 		row := make(table.Row, len(r))
 		for i, cell := range r {
-			row[i] = strings.Map(harmless, cell)
+			row[i] = clean.Line(cell)
 		}
 		t.AppendRow(row)
 	}
-	for _, line := range strings.Split(t.Render(), "\n") {
+	heading, lines, _ := strings.Cut(t.Render(), "\n")
+	if coloured(c.Stdout) {
+		const bold, usual = "\x1b[1m", "\x1b[0m"
+		io.WriteString(Raw(c.Stdout), bold)
+		io.WriteString(c.Stdout, heading)
+		io.WriteString(Raw(c.Stdout), usual)
+		heading = ""
+	}
+	for _, line := range strings.Split(heading+"\n"+lines, "\n") {
 		if _, err := io.WriteString(c.Stdout, strings.TrimRight(line, " ")+"\n"); err != nil {
 			return err
 		}
@@ -170,22 +264,12 @@ func (c *Call) Table(columns []Column, rows [][]string) error {
 	return nil
 }
 
-func harmless(r rune) rune {
-	if unicode.IsControl(r) {
-		return '?'
-	}
-	return r
-}
-
-// plain is a table without lines, its heading bold where colours may be.
-func plain(colours bool) table.Style {
+// plain is a table without lines.
+func plain() table.Style {
 	s := table.StyleDefault
 	s.Name = "plain"
 	s.Options = table.OptionsNoBordersAndSeparators
 	s.Box.PaddingLeft, s.Box.PaddingRight = "", "  "
 	s.Format.Header = text.FormatDefault
-	if colours {
-		s.Color.Header = text.Colors{text.Bold}
-	}
 	return s
 }

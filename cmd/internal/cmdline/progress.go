@@ -20,6 +20,8 @@ type Progress struct {
 const (
 	progressAfter = 300 * time.Millisecond // work that takes so long is long
 	progressEvery = 100 * time.Millisecond
+
+	restOfLine = "\x1b[K" // clears it
 )
 
 // Progress begins to show the progress of what is done, such as "folding".
@@ -45,7 +47,7 @@ func (p *Progress) Count(done int, things string) {
 // End takes the line away.
 func (p *Progress) End() {
 	if p.shown {
-		io.WriteString(p.to, "\r\x1b[K")
+		io.WriteString(Raw(p.to), "\r"+restOfLine)
 	}
 	p.to, p.shown = nil, false
 }
@@ -56,5 +58,7 @@ func (p *Progress) show(far func() string) {
 	}
 	p.next = p.clock().Add(progressEvery)
 	p.shown = true
-	fmt.Fprintf(p.to, "\r%s: %s\x1b[K", p.what, far())
+	io.WriteString(Raw(p.to), "\r")
+	fmt.Fprintf(p.to, "%s: %s", p.what, far())
+	io.WriteString(Raw(p.to), restOfLine)
 }

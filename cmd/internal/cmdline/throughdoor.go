@@ -100,7 +100,8 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 			return Usagef("-%s: not in the pool of another account", name)
 		}
 	}
-	caller := door.Caller{Stdout: c.Stdout, Stderr: c.Stderr, ReadFile: c.sendFile, WriteFile: c.writeFile}
+	// As serve sends it, which has buffered and cleaned it.
+	caller := door.Caller{Stdout: under(c.Stdout), Stderr: under(c.Stderr), ReadFile: c.sendFile, WriteFile: c.writeFile}
 	if command.Before != nil {
 		answer, err := command.Before(c)
 		if errors.Is(err, ErrDone) {
@@ -122,9 +123,6 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
 			r.Width, r.Height = int(size.Col), int(size.Row)
 		}
-	}
-	if o, ok := c.Stdout.(*output); ok {
-		caller.Stdout = o.to // as serve sends it: it has buffered already
 	}
 	conn, err := dial()
 	if err != nil {

@@ -36,7 +36,7 @@ func convert(c *cmdline.Call) error {
 			c.Warn("%s", w)
 		}
 	}
-	_, err = io.WriteString(c.Stdout, done.text)
+	_, err = io.WriteString(c.Data(), done.text)
 	return err
 }
 

@@ -48,7 +48,7 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 	}
 	switch {
 	case c.Has("json"):
-		_, err := c.Stdout.Write(text)
+		_, err := c.Data().Write(text)
 		return err
 	case c.Has("q"):
 		return nil

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/clean"
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/negotiator"
@@ -85,7 +86,7 @@ func (m *maker) inBrief(r *row) {
 	b := &r.brief
 	switch {
 	case r.claim != nil:
-		b.where = printable(r.slot)
+		b.where = clean.Line(r.slot)
 		switch since = r.at; {
 		case r.claim.State == pool.Vacating, status == pool.Removed, status == pool.Held:
 			b.state = "leaves"
@@ -121,7 +122,7 @@ func (m *maker) inBrief(r *row) {
 // heldFor returns in short why a job is held.
 func (r *reader) heldFor() string {
 	const attribute = "The job attribute "
-	why := printable(r.text(holdName))
+	why := clean.Line(r.text(holdName))
 	switch code := r.int(codeName); {
 	case code == jobpolicy.ByUser && strings.HasPrefix(why, "via "):
 		if _, by, ok := strings.Cut(why, "(by user "); ok {
@@ -161,7 +162,7 @@ func (r *reader) command() string {
 	if name != "" && name != program {
 		line = name + ": " + line
 	}
-	return printable(line)
+	return clean.Line(line)
 }
 
 // quoted returns a word as it is typed to a shell.
@@ -264,12 +265,12 @@ const unseen = "next cycle"
 // is not known.
 func inShort(x *negotiator.ReportedRejection) string {
 	if x.Cause == negotiator.CauseConcurrencyLimit && len(x.Limits) > 0 {
-		return "limit " + printable(x.Limits[0])
+		return "limit " + clean.Line(x.Limits[0])
 	}
 	if text, ok := causesInShort[x.Cause]; ok {
 		return text
 	}
-	return printable(x.Reason)
+	return clean.Line(x.Reason)
 }
 
 var causesInShort = map[negotiator.Cause]string{

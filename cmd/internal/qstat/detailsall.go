@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/clean"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 )
@@ -103,14 +104,14 @@ func (o *overview) append(b []byte, last cycle) []byte {
 	if what == "" {
 		what = "as of the negotiation cycle at " + clock(last.at)
 	}
-	b = fmt.Appendf(b, "%-27s %s\n", "scheduling info:", printable(what))
+	b = fmt.Appendf(b, "%-27s %s\n", "scheduling info:", clean.Line(what))
 	slices.SortStableFunc(o.reasons, func(a, b string) int { return o.count(b) - o.count(a) })
 	for _, heading := range slices.Concat(o.reasons, waitingHeadings) {
 		list := o.groups[heading]
 		if len(list) == 0 {
 			continue
 		}
-		b = fmt.Appendf(b, "\n%s\n", printable(heading))
+		b = fmt.Appendf(b, "\n%s\n", clean.Line(heading))
 		named := list[:min(len(list), mostNamed)]
 		for _, p := range named {
 			b = append(append(append(b, '\t'), p.String()...), '\n')

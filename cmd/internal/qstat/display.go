@@ -168,7 +168,7 @@ func (d display) write(q queue, spans, left []selection.Span, kept []spool.Facto
 		case c.Has("json"):
 			return c.JSON(q.explained(slices.Concat(q.waiting(spans), toCome(kept), q.history().waiting(left))))
 		case c.Has("xml"):
-			return q.detailsXML(c.Stdout, append(spans, left...))
+			return q.detailsXML(c.Data(), append(spans, left...))
 		case c.Value("j") == "":
 			return q.overview(c.Stdout, spans)
 		}

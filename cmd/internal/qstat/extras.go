@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 )
@@ -60,7 +61,7 @@ func (m *maker) extend(r *row) {
 		r.waited = m.waited(r)
 	}
 	if m.ext {
-		r.project, r.department = printable(m.text(projectName)), printable(m.text(departName))
+		r.project, r.department = clean.Line(m.text(projectName)), clean.Line(m.text(departName))
 		if r.claim != nil || r.state == "z" {
 			r.used = m.used()
 		}
@@ -128,12 +129,12 @@ func (r *reader) asked() (a asked) {
 		if !isText {
 			text = v.String()
 		}
-		hard.WriteString(strings.ToLower(name[len(requestPrefix):]) + "=" + printable(text) + "\n")
+		hard.WriteString(strings.ToLower(name[len(requestPrefix):]) + "=" + clean.Line(text) + "\n")
 	}
 	a.hard = strings.TrimSuffix(hard.String(), "\n")
 	if e, ok := ad.Lookup(pool.AttrRank); ok {
 		if v, constant := e.Constant(); !constant || v.True() {
-			a.soft = "rank=" + printable(e.String())
+			a.soft = "rank=" + clean.Line(e.String())
 		}
 	}
 	if r.has(afterOkName) || r.has(afterAnyName) {

@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/pool"
 )
 
@@ -143,7 +144,7 @@ func (s *instance) read(ctx *classad.Context, ad *classad.Ad) {
 	s.load, s.loaded = ad.EvalNumber(ctx, "LoadAvg")
 	arch, _ := ad.EvalString(ctx, "Arch")
 	system, _ := ad.EvalString(ctx, "OpSys")
-	s.arch = cmp.Or(strings.Trim(printable(arch)+"/"+printable(system), "/"), unknown)
+	s.arch = cmp.Or(strings.Trim(clean.Line(arch)+"/"+clean.Line(system), "/"), unknown)
 	s.states = slotStates(ctx, ad)
 }
 
@@ -225,7 +226,7 @@ func (t *table) instances(list []*instance, rule int) {
 		if s.loaded {
 			load = strconv.FormatFloat(s.load, 'f', 2, 64)
 		}
-		line(printable(s.name), s.kind, amount(s.reserved)+"/"+amount(s.used)+"/"+amount(s.total), load, s.arch, s.states)
+		line(clean.Line(s.name), s.kind, amount(s.reserved)+"/"+amount(s.used)+"/"+amount(s.total), load, s.arch, s.states)
 		t.rows(s.jobs)
 	}
 }
@@ -239,7 +240,7 @@ func (t *table) slotWidths(list []*instance) (name, arch int) {
 	}
 	name, arch = len("queuename"), len("arch")
 	for _, s := range list {
-		name, arch = max(name, breadth(printable(s.name))), max(arch, breadth(s.arch))
+		name, arch = max(name, breadth(clean.Line(s.name))), max(arch, breadth(s.arch))
 	}
 	if t.wide {
 		return max(name, usualName), max(arch, usualArch)

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/steer"
+	"fairspool/lib/clean"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/spool"
@@ -43,10 +44,10 @@ func kept(f spool.Factory) string {
 		jobs = fmt.Sprintf("job %d is still to come", f.Next)
 	}
 	if why, held := steer.HeldBack(f); held {
-		return fmt.Sprintf("%s, held back: %s; qrls %d releases them", jobs, printable(why), f.Cluster)
+		return fmt.Sprintf("%s, held back: %s; qrls %d releases them", jobs, clean.Line(why), f.Cluster)
 	}
 	if f.Paused != "" {
-		return fmt.Sprintf("%s, and will not: %s; qdel %d gives them up", jobs, printable(f.Paused), f.Cluster)
+		return fmt.Sprintf("%s, and will not: %s; qdel %d gives them up", jobs, clean.Line(f.Paused), f.Cluster)
 	}
 	var bounds []string
 	if f.MaxMaterialize > 0 {

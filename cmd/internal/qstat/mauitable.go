@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"fairspool/lib/clean"
 	"fairspool/lib/maui"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -46,7 +47,7 @@ func (p *mauiRanking) print(d display, q queue, rows []*row) error {
 		if j.System != 0 {
 			star = "*"
 		}
-		t.b = fmt.Appendf(t.b, "%-20s %10s%s  %s\n", l, strconv.FormatFloat(x.Raw, 'f', 0, 64), star, printable(l.blocked))
+		t.b = fmt.Appendf(t.b, "%-20s %10s%s  %s\n", l, strconv.FormatFloat(x.Raw, 'f', 0, 64), star, clean.Line(l.blocked))
 		if len(t.b) >= full && t.flush() != nil {
 			return t.err
 		}

@@ -120,7 +120,7 @@ func (p *press) write() {
 				b = linked(b, first)
 			}
 			if first = false; err == nil {
-				_, err = p.call.Stdout.Write(b)
+				_, err = p.call.Data().Write(b)
 			}
 			text.Reset()
 		}
@@ -164,7 +164,7 @@ func (p *press) end(bad error) error {
 	if !p.begun {
 		end = "[]\n"
 	}
-	_, err = p.call.Stdout.Write([]byte(end))
+	_, err = p.call.Data().Write([]byte(end))
 	return err
 }
 
@@ -192,12 +192,12 @@ func jsonList[T any](c *cmdline.Call, list []T, object func(T) any) error {
 		if err := own.JSON(objects); err != nil {
 			return err
 		}
-		if _, err := c.Stdout.Write(linked(near.Bytes(), first)); err != nil {
+		if _, err := c.Data().Write(linked(near.Bytes(), first)); err != nil {
 			return err
 		}
 		first = false
 	}
-	_, err := io.WriteString(c.Stdout, listEnd)
+	_, err := io.WriteString(c.Data(), listEnd)
 	return err
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 )
 
 const (
@@ -38,9 +39,9 @@ type pastRow struct {
 func pastRowOf(ctx *classad.Context, ad *classad.Ad) pastRow {
 	l := lifeOf(ctx, ad)
 	return pastRow{[...]string{
-		fmt.Sprint(l.id), printable(l.name), printable(l.user), moment(l.submitted), moment(l.started), moment(l.ended),
+		fmt.Sprint(l.id), clean.Line(l.name), clean.Line(l.user), moment(l.submitted), moment(l.started), moment(l.ended),
 		dayTime(l.ran), dayTime(l.waited),
-	}, printable(l.how)}
+	}, clean.Line(l.how)}
 }
 
 // pastTable writes a line for each job, as they come; nothing at all without a job.

@@ -5,6 +5,8 @@ import (
 	"io"
 	"slices"
 	"strings"
+
+	"fairspool/lib/clean"
 )
 
 // What a line of a sheet ends with where the jobs are to be named.
@@ -23,13 +25,13 @@ type naming struct {
 // name the jobs.
 func (d *sheet) filled(value string) string {
 	head, what, _ := strings.Cut(value, "\x00")
-	head = printable(head)
+	head = clean.Line(head)
 	if here := "\x00" + what; here == tasksHere || here == argumentHere {
 		const key = 28 // the places of the key before it
 		d.named = append(d.named, naming{len(d.text) + key + len(head), here})
 		return head
 	}
-	return printable(value)
+	return clean.Line(value)
 }
 
 // pile is sheets of jobs of one cluster, of which equal ones are put together.

@@ -289,19 +289,6 @@ func TestPrograms(t *testing.T) {
 	}
 }
 
-func TestPrintable(t *testing.T) {
-	for _, c := range []struct{ text, want string }{
-		{"a\n\x1b[1mb é", "a??[1mb é"},
-		{"a\u202eb\u2066c\u200f", "a?b?c?"},
-		{"a\u2028b\u2029", "a?b?"},
-		{"é世\u0301", "é世\u0301"},
-	} {
-		if got := printable(c.text); got != c.want {
-			t.Errorf("printable(%q) = %q, want %q", c.text, got, c.want)
-		}
-	}
-}
-
 // A character of two places takes two of a column's, on the terminal and elsewhere.
 func TestPlaces(t *testing.T) {
 	for _, c := range []struct {

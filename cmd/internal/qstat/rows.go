@@ -6,12 +6,12 @@ import (
 	"strings"
 	"sync"
 	"time"
-	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -219,7 +219,7 @@ func (m *maker) row(claim *pool.Claim) *row {
 	r.key = m.job()
 	r.owner, r.group = m.text(ownerName), m.text(groupName)
 	r.cells = cells{
-		cluster: m.span.Cluster, prior: r.key.JobPrio, name: printable(m.name()), user: printable(r.owner),
+		cluster: m.span.Cluster, prior: r.key.JobPrio, name: clean.Line(m.name()), user: clean.Line(r.owner),
 		state: stand.state(), at: unix(r.key.QDate), slots: 1,
 	}
 	if n, ok := m.value(cpusName).Int(); ok {
@@ -253,24 +253,6 @@ func (r *reader) name() string {
 		return name
 	}
 	return filepath.Base(r.text(cmdName))
-}
-
-// printable keeps what a job says of itself on its line of the terminal, and the rest of
-// that line as it is: what turns the direction of writing is shown as ? too.
-func printable(s string) string {
-	for i := range len(s) {
-		if c := s[i]; c < ' ' || c >= 0x7f {
-			return strings.Map(seen, s)
-		}
-	}
-	return s
-}
-
-func seen(r rune) rune {
-	if unicode.IsControl(r) || unicode.In(r, unicode.Bidi_Control, unicode.Zl, unicode.Zp) {
-		return '?'
-	}
-	return r
 }
 
 // unended returns those of a list of clusters that have jobs in the queue.

@@ -6,6 +6,7 @@ import (
 	"sort"
 
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/clean"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
@@ -71,13 +72,13 @@ func (p *sgeRanking) fill(m *maker, r *row, in *stretch) {
 		r.deadline = j.Deadline
 	}
 	if m.ext {
-		r.project, r.department = printable(j.Project), printable(j.Department)
+		r.project, r.department = clean.Line(j.Project), clean.Line(j.Department)
 		r.jobShare, r.override = j.JobShare, j.OverrideTickets
 	}
 	if m.requests {
 		r.asked.adds = p.contributions(r.asked.hard, j)
 		if name, wanted := p.environment(m.reader); wanted != "" {
-			r.asked.pe, r.asked.wanted = printable(name), printable(wanted)
+			r.asked.pe, r.asked.wanted = clean.Line(name), clean.Line(wanted)
 		}
 	}
 }

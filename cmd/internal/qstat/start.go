@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/trial"
+	"fairspool/lib/clean"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
@@ -109,7 +110,7 @@ func (q queue) tellForecast(w io.Writer, list []Forecast) error {
 	rows := make([][4]string, 0, len(list)+1)
 	rows = append(rows, [4]string{"job", "start at the latest", "in", "why it is not known"})
 	for _, f := range list {
-		r := [4]string{f.Jobs.String(), "unknown", "", printable(f.Unknown)}
+		r := [4]string{f.Jobs.String(), "unknown", "", clean.Line(f.Unknown)}
 		if f.Unknown == "" {
 			at := unix(f.Start)
 			r[1], r[2] = clock(at), string(appendBriefly(nil, at.Sub(q.call.Now)))

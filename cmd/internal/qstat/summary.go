@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/clean"
 	"fairspool/lib/pool"
 )
 
@@ -124,7 +125,7 @@ func (r *reader) count(sums map[string]tally, s selection.Span, claim *pool.Clai
 func (d display) summary(q queue, spans []selection.Span) error {
 	list, sums := machines(d.instances(q, nil)), q.count(spans)
 	if d.call.Has("xml") {
-		return summaryXML(q.call.Stdout, list)
+		return summaryXML(q.call.Data(), list)
 	}
 	if err := d.writeMachines(q.call.Stdout, list); err != nil {
 		return err
@@ -151,7 +152,7 @@ func (c columns) writeMachines(w io.Writer, list []machine) error {
 		if m.measured > 0 {
 			load = strconv.FormatFloat(m.load/m.measured, 'f', 2, 64)
 		}
-		b = appendText(b, printable(m.name), name)
+		b = appendText(b, clean.Line(m.name), name)
 		b = fmt.Appendf(b, " %7s %6s %6s %6s %6s %6s %6s", load,
 			amount(m.used), amount(m.reserved), amount(m.avail), amount(m.total), amount(m.resting), amount(m.broken))
 		b = append(b, end[min(1, len(end)-1):]...)
@@ -175,7 +176,7 @@ func (c columns) machineWidth(list []machine) (name int, end string) {
 	}
 	name = len(machineHeading)
 	for _, m := range list {
-		name = max(name, breadth(printable(m.name)))
+		name = max(name, breadth(clean.Line(m.name)))
 	}
 	if c.wide {
 		return max(name, usual), "  \n"

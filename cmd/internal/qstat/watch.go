@@ -59,7 +59,7 @@ func watch(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	c.Stderr = &drawn // what it complains of belongs to the display
+	c.Stderr = cmdline.Cleaned(&drawn) // what it complains of belongs to the display
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
 	defer stop()
 	sized := make(chan os.Signal, 1)
@@ -169,7 +169,7 @@ func (w *watching) look() error {
 		return w.screen.tick(w.call, now)
 	}
 	w.drawn.Reset()
-	if err := w.shows.show(w.drawn, now); err != nil && !errors.Is(err, cmdline.ErrReported) {
+	if err := w.shows.show(cmdline.Cleaned(w.drawn), now); err != nil && !errors.Is(err, cmdline.ErrReported) {
 		return err
 	}
 	if err := w.write(now); err != nil {
@@ -228,7 +228,7 @@ func (w *watching) write(now time.Time) error {
 	if _, err := fmt.Fprintf(w.call.Stdout, "%s %s\n", strings.Repeat("-", 20), clock(now)); err != nil {
 		return err
 	}
-	if _, err := w.call.Stdout.Write(w.drawn.Bytes()); err != nil {
+	if _, err := cmdline.Raw(w.call.Stdout).Write(w.drawn.Bytes()); err != nil {
 		return err
 	}
 	return w.call.Flush()

@@ -13,6 +13,7 @@ import (
 	sys "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/clean"
 )
 
 // What a terminal understands.
@@ -73,7 +74,7 @@ func (s *screen) first(now time.Time, width int) string {
 }
 
 func (s *screen) write(c *cmdline.Call, b []byte) error {
-	if _, err := c.Stdout.Write(b); err != nil {
+	if _, err := cmdline.Raw(c.Stdout).Write(b); err != nil {
 		return err
 	}
 	return c.Flush()
@@ -81,7 +82,7 @@ func (s *screen) write(c *cmdline.Call, b []byte) error {
 
 // fit cuts a line to the width, and keeps what it says from steering the terminal.
 func fit(line string, width int) string {
-	line = printable(strings.ReplaceAll(line, "\t", " "))
+	line = clean.Line(strings.ReplaceAll(line, "\t", " "))
 	if len(line) <= width || utf8.RuneCountInString(line)*2 <= width {
 		return line
 	}

@@ -18,7 +18,7 @@ const (
 
 // xml writes the list, or with -f the slots, as Grid Engine's -xml does.
 func (d display) xml(q queue, rows []*row) error {
-	x := xmlWriter{columns: d.columns, w: q.call.Stdout}
+	x := xmlWriter{columns: d.columns, w: q.call.Data()}
 	placed := rows
 	for i, r := range rows {
 		if r.claim == nil {

@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
 	"fairspool/spool"
 )
@@ -104,7 +105,7 @@ func (t *trail) show() error {
 		t.in = in
 		t.watch()
 		if t.lines >= 0 {
-			t.end, err = last(t.call.Stdout, in, t.lines)
+			t.end, err = last(cmdline.Raw(t.call.Stdout), in, t.lines)
 			return named(t.path, err)
 		}
 		t.end = 0
@@ -120,7 +121,7 @@ func (t *trail) more() error {
 		t.end = 0
 	}
 	if err == nil && now != t.end {
-		t.end, err = copyFrom(t.call.Stdout, t.in, t.end)
+		t.end, err = copyFrom(cmdline.Raw(t.call.Stdout), t.in, t.end)
 	}
 	return named(t.path, err)
 }

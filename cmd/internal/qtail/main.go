@@ -78,7 +78,7 @@ func (f *file) show(n int) error {
 		return err
 	}
 	defer in.Close()
-	_, err = last(f.call.Stdout, in, n)
+	_, err = last(cmdline.Raw(f.call.Stdout), in, n)
 	return named(f.path, err)
 }
 

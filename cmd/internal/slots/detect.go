@@ -53,7 +53,7 @@ func detect(c *cmdline.Call, args []string) error {
 			ads[i] = o.ad
 			stamp(o.ad, c.Now)
 		}
-		return adprint.Long(c.Stdout, ads)
+		return adprint.Long(c.Data(), ads)
 	}
 	if err := put(c, offers, []string{"detect"}); err != nil {
 		return err

@@ -44,9 +44,9 @@ func list(c *cmdline.Call, names []string) error {
 	case c.Has("json"):
 		return adprint.Print(c, "json", slices.Values(ads))
 	case c.Has("long"):
-		return adprint.Long(c.Stdout, ads)
+		return adprint.Long(c.Data(), ads)
 	case c.Has("af"):
-		return adprint.Auto(c.Stdout, &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
+		return adprint.Auto(c.Data(), &classad.Context{Now: c.Now}, c.Letters("af"), c.Values("af"), ads)
 	}
 	return c.Table(columns, rows(ads))
 }

@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"fairspool/lib/clean"
 	"fairspool/spool"
 )
 
@@ -50,7 +51,7 @@ func (l *Log) Add(err error) {
 		return
 	}
 	defer f.Close()
-	line := strings.ReplaceAll(l.last, "\n", `\n`)
+	line := clean.Line(strings.ReplaceAll(l.last, "\n", `\n`))
 	if l.About != "" {
 		line = l.About + ": " + line
 	}

@@ -31,7 +31,7 @@ func display(c *cmdline.Call, s chosen, v view) error {
 		return adprint.Print(c, form, slices.Values([]*classad.Ad{t.numbered()}))
 	case form == "json":
 		t.byPriority()
-		return adprint.Object(c.Stdout, []adprint.Member{
+		return adprint.Object(c.Data(), []adprint.Member{
 			{Name: "Submitters", Ads: t.ads(func(r *row) bool { return !r.group })},
 			{Name: "Groups", Ads: t.ads(func(r *row) bool { return r.group })},
 		})

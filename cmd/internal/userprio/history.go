@@ -268,7 +268,7 @@ func historyJSON(w io.Writer, list []history.Series) error {
 }
 
 func historyCSV(c *cmdline.Call, list []history.Series) error {
-	w := csv.NewWriter(c.Stdout)
+	w := csv.NewWriter(c.Data())
 	w.Write([]string{"Name", "Time", "EffectivePriority", "RealPriority", "WeightedResourcesUsed", "WeightedAccumulatedUsage", "Demand"})
 	for _, s := range list {
 		for _, p := range s.Points {

@@ -32,7 +32,7 @@ func plot(c *cmdline.Call) error {
 	}
 	picture := chart.Chart{Title: plotTitle(c), Series: list, Zone: c.Now.Location()}
 	if file == "-" {
-		return undrawn(picture.Terminal(c.Stdout, screen(c)))
+		return undrawn(picture.Terminal(cmdline.Raw(c.Stdout), screen(c)))
 	}
 	_, err = c.Replace(file, 0o666, func(w io.Writer) error { return undrawn(picture.Draw(w, format)) })
 	if err != nil {

@@ -14,7 +14,7 @@ func writeState(c *cmdline.Call, s *spool.Spool, file string, text []byte) error
 	case file == "":
 		return cmdline.Usagef("-export: the name of the file is empty")
 	case file == "-":
-		_, err := c.Stdout.Write(text)
+		_, err := c.Data().Write(text)
 		return err
 	case spool.Inside(file, s.Dir()):
 		return cmdline.Usagef("-export: %s lies in the spool: give a file outside of it", file)
