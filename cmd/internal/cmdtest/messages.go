@@ -38,9 +38,9 @@ type Messages struct {
 // message is an entry of a page.
 type message struct{ test, call, text string }
 
-// ReadMessages reads the pages in a folder. The test fails when a page has entries of tests
+// readMessages reads the pages in a folder. The test fails when a page has entries of tests
 // that are not known; with -update they go.
-func ReadMessages(t testing.TB, dir string, known func(test string) bool) *Messages {
+func readMessages(t testing.TB, dir string, known func(test string) bool) *Messages {
 	t.Helper()
 	m := &Messages{dir: dir, pages: map[string][]message{}}
 	files, err := filepath.Glob(m.file("*"))
@@ -279,15 +279,12 @@ func Printed(t testing.TB, call string, status int, out, bad string) {
 // Displayed is Printed for a display whose columns have to be as wide as the page's.
 func Displayed(t testing.TB, call string, status int, out, bad string) {
 	t.Helper()
+	said := pages(t)
 	messages.Lock()
 	defer messages.Unlock()
-	if messages.pages == nil {
-		messages.pages = ReadMessages(t, filepath.Join(tested, "testdata", "messages"), isTest)
-		messages.calls = map[testing.TB]*Calls{}
-	}
 	c := messages.calls[t]
 	if c == nil {
-		c = messages.pages.Test(t, t.Name(), false, nil)
+		c = said.Test(t, t.Name(), false, nil)
 		messages.calls[t] = c
 	}
 	if status == 0 && out+bad == "" {
@@ -301,8 +298,23 @@ func Displayed(t testing.TB, call string, status int, out, bad string) {
 	}
 }
 
-// isTest reports whether the package that is tested has a test of that name.
+// pages returns the pages of the package that is tested.
+func pages(t testing.TB) *Messages {
+	t.Helper()
+	messages.Lock()
+	defer messages.Unlock()
+	if messages.pages == nil {
+		messages.pages = readMessages(t, filepath.Join(tested, "testdata", "messages"), isTest)
+		messages.calls = map[testing.TB]*Calls{}
+	}
+	return messages.pages
+}
+
+// isTest reports whether the package that is tested has a story or a test of that name.
 func isTest(name string) bool {
+	if _, err := os.Stat(filepath.Join(tested, "testdata", "script", name+".txtar")); err == nil {
+		return true
+	}
 	name, _, _ = strings.Cut(name, "/")
 	files, err := filepath.Glob(filepath.Join(tested, "*_test.go"))
 	return err == nil && slices.ContainsFunc(files, func(file string) bool {
