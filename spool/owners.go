@@ -225,23 +225,30 @@ func (r record) appendCharge(b []byte) []byte {
 // look at anything else: the journal is read backwards, transaction by transaction.
 func (s *Spool) ownerThen(w *writing, name string) (Owner, error) {
 	back := backwards{spool: s, w: w, at: w.end.End, seq: w.end.Seq}
-	own := append(strconv.AppendQuote([]byte("O [ "+ownerKeyName+" = "), name), ';')
-	only := append(strconv.AppendQuote([]byte("O [ "+ownerKeyName+" = "), name), ' ')
-	gone := append(strconv.AppendQuote([]byte("o "), name), '\n')
+	var quoted []byte // what a row of the owner has in it; empty: it may be written in several ways
+	if plainly([]byte(name)) {
+		quoted = strconv.AppendQuote(nil, name)
+	}
 	for {
 		f, err := back.next()
 		if err != nil || f.Size == 0 {
 			return s.ownerInTable(w, name, err)
 		}
-		for _, lead := range [][]byte{own, only, gone} {
-			at := bytes.LastIndex(f.Body, append(newline[:1:1], lead...)) + 1
-			if at == 0 && !bytes.HasPrefix(f.Body, lead) {
-				continue
+		if !bytes.Contains(f.Body, quoted) {
+			continue
+		}
+		for _, line := range (chunk{text: f.Body}).lines() {
+			switch line[0] {
+			case 'O':
+				if key, err := ownerKey(line); err != nil || key == name {
+					o, also := parseOwner(line, 0)
+					return o, cmp.Or(err, also)
+				}
+			case 'o':
+				if key, err := unquote(line[2:]); err != nil || key == name {
+					return Owner{}, err
+				}
 			}
-			if lead[0] == 'o' {
-				return Owner{}, nil
-			}
-			return parseOwner(f.Body[at:at+lineEnd(f.Body[at:])], 0)
 		}
 	}
 }
@@ -285,9 +292,11 @@ func (b *backwards) next() (frame, error) {
 		return frame{}, err
 	}
 	end := bytes.LastIndexByte(b.buffer[:max(len(b.buffer)-1, 0)], '\n') + 1
-	var seq uint64
-	var size int64
-	if n, _ := fmt.Sscanf(string(b.buffer[end:]), "E %d %d ", &seq, &size); n != 2 || seq != b.seq || size < 0 || size+int64(len(b.buffer)-end) > b.at {
+	last, _ := bytes.CutPrefix(b.buffer[end:], []byte("E "))
+	seq, rest, err := number(last, ' ')
+	length, _, also := number(rest, ' ')
+	size := int64(length)
+	if err != nil || also != nil || uint64(seq) != b.seq || size+int64(len(b.buffer)-end) > b.at {
 		return frame{}, b.spool.explain(b.w.current, fmt.Errorf("transaction %d does not end as was acknowledged", b.seq))
 	}
 	size += int64(len(b.buffer) - end)
@@ -295,7 +304,7 @@ func (b *backwards) next() (frame, error) {
 		return frame{}, err
 	}
 	start := len(b.buffer) - int(size)
-	f, err := parseFrame(b.buffer[start:], seq)
+	f, err := parseFrame(b.buffer[start:], b.seq)
 	if err == nil && f.Size != int(size) {
 		err = fmt.Errorf("transaction %d has another length", seq)
 	}

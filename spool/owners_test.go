@@ -54,7 +54,7 @@ func TestOwnersLaw(test *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		owner := rapid.SampledFrom([]string{"alice", "bob", `o"dd`, "carol"})
+		owner := rapid.SampledFrom([]string{"alice", "bob", `o"dd`, "carol", "\x01\u00e9"})
 		submit := func(t *rapid.T, tx *Tx, name string) int {
 			count := 0
 			var runs []NewRun
