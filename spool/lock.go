@@ -141,9 +141,11 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 }
 
 // acquire does as the function acquire, and postpones signals from before it has the lock until
-// release is called. They may come while it waits.
+// release is called. They may come while it waits; the file stays open meanwhile, by which /proc
+// shows what the process waits for.
 func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release func(), err error) {
 	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
+	var waits *os.File
 	for end := time.Now().Add(wait); ; time.Sleep(min(lockPoll, time.Until(end))) {
 		release = postpone(signals)
 		if l, err = acquire(s.files, path, 0); err == nil {
@@ -152,6 +154,11 @@ func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release fu
 		release()
 		if !errors.Is(err, ErrLocked) || time.Until(end) <= 0 {
 			return nil, nil, err
+		}
+		if waits == nil {
+			if waits, err = os.Open(path); err == nil {
+				defer waits.Close()
+			}
 		}
 	}
 }
