@@ -36,6 +36,7 @@ func newGround(t *testing.T) *ground {
 	cmdtest.Share(t, g.dir)
 	// A starter that nobody waits for would go on with the next job behind the model's back.
 	write(t, filepath.Join(g.dir, "fairspool.toml"), fmt.Sprintf("UID_DOMAIN = \"pool\"\nNETWORK_HOSTNAME = \"node1\"\nCLAIM_WORKLIFE = 0\nLICENCE_LIMIT = %d\nPREEMPTION_REQUIREMENTS = \"true\"\n", licences))
+	cmdtest.Share(t, filepath.Join(g.dir, "fairspool.toml")) // submit -owner reads it as the owner
 	return g
 }
 

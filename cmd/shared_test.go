@@ -82,7 +82,7 @@ func (m machine) run(uid int, environment []string, args ...string) answer {
 
 // command returns the process that run runs.
 func (m machine) command(uid int, environment []string, args ...string) *exec.Cmd {
-	const script = `mount --bind "$1" /etc && mount --bind "$2" /var/spool && mount --bind "$3" /mnt && name=/mnt/$4 id=$5 && shift 5 &&
+	const script = `umount "$(command -v getent)" "$(command -v id)" 2>/dev/null; mount --bind "$1" /etc && mount --bind "$2" /var/spool && mount --bind "$3" /mnt && name=/mnt/$4 id=$5 && shift 5 &&
 exec setpriv --reuid=$id --regid=$id --clear-groups -- "$name" "$@"`
 	line := append([]string{"-m", "sh", "-c", script, "sh", m.etc, m.spools, m.bin, args[0], fmt.Sprint(uid)}, args[1:]...)
 	p := exec.Command("unshare", line...)

@@ -55,7 +55,7 @@ case "$1 $2" in
 esac
 `,
 		"id": `#!/bin/sh
-case "$1" in -G) echo ` + nobody + ` ;; *) exec ` + filepath.Join(dir, "real", "id") + ` "$@" ;; esac
+case "$1 $2" in "-G "[a-z]*) echo ` + nobody + ` ;; *) exec ` + filepath.Join(dir, "real", "id") + ` "$@" ;; esac
 `,
 		"real/id": string(id),
 	} {
