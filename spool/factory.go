@@ -44,13 +44,16 @@ func (v *View) Factories() []Factory {
 	for i, r := range rows {
 		list[i] = r.Factory
 	}
-	return list
+	return v.unlisted(list)
 }
 
 // Factory returns the factory of a cluster.
 func (v *View) Factory(cluster int) (Factory, bool) {
 	r, ok, err := v.state().factories.get(cluster)
 	must(err)
+	if ok && v.listed && v.sees(r.Owner) == Unlisted {
+		return Factory{}, false
+	}
 	return r.Factory, ok
 }
 

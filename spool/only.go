@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // Only returns a view of the same transaction that is cheap to go through for a few
@@ -21,6 +22,9 @@ func (v *View) Only(attributes []string) *View {
 	if s.jobs.listed {
 		return v
 	}
+	if v.hides() {
+		attributes = append([]string{pool.AttrOwner}, attributes...)
+	}
 	wanted := newWanted(attributes)
 	b := *s.jobs
 	b.pending, b.made = maps.Clone(b.pending), maps.Clone(b.made)
@@ -32,7 +36,7 @@ func (v *View) Only(attributes []string) *View {
 		return c, err
 	}
 	s.jobs = &b
-	return &View{spool: v.spool, loaded: &s, seq: v.seq, next: v.next}
+	return &View{spool: v.spool, loaded: &s, seq: v.seq, next: v.next, writes: v.writes, listed: v.listed}
 }
 
 // wanted is the attributes that are asked for; nil stands for all.

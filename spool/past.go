@@ -42,6 +42,9 @@ func (v *View) History(which Left, each func(ad *classad.Ad) (more bool)) error 
 		}
 		more, err := v.spool.pastMonth(name, months[name], func(b block) (bool, int, error) {
 			ad, lines, err := c.read(b.text)
+			if err == nil && ad != nil {
+				ad = v.shownPast(ad)
+			}
 			return err == nil && (ad == nil || each(ad)), lines, err
 		})
 		if err != nil || !more {

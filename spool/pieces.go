@@ -9,6 +9,7 @@ import (
 // nothing: the clusters of a piece are made when it is read, and the view does not
 // remember them.
 type Pieces struct {
+	view *View
 	jobs *blocks[int, Cluster]
 	list []queuePiece
 }
@@ -40,7 +41,7 @@ func (v *View) Pieces() *Pieces {
 	for k := range b.made {
 		at(k).made = append(at(k).made, k)
 	}
-	p := &Pieces{jobs: b}
+	p := &Pieces{view: v, jobs: b}
 	for i := range before {
 		p.list = append(p.list, before[i].cut()...)
 		if i < len(within) {
@@ -109,5 +110,5 @@ func (r *PieceReader) Read(i int, wanted func(cluster int) bool) ([]*Cluster, er
 		h.add(k, b.made[k], nil)
 	}
 	slices.SortFunc(h.values, func(a, b *Cluster) int { return cmp.Compare(a.ID, b.ID) })
-	return h.values, nil
+	return r.pieces.view.shownOf(h.values), nil
 }

@@ -33,6 +33,8 @@ type Options struct {
 	Now time.Time
 	// User is who is said to have made the changes; empty: the effective user.
 	User string
+	// Sight says what a View may show of jobs of an owner; nil: all. It binds no transaction.
+	Sight func(owner string) Sight
 	// Reserve is how many bytes the file reserve keeps room for, such as ReserveSize; zero: none.
 	Reserve int64
 	// OwnSignals: the process itself catches the signals that end it, so that they are not to be

@@ -111,7 +111,7 @@ func (s *Spool) writing(fn func(w *writing) error) error {
 // begin returns a transaction that follows the journal's end. It reads the
 // state when something asks for it.
 func (s *Spool) begin(w *writing) *Tx {
-	tx := &Tx{View: View{spool: s, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
+	tx := &Tx{View: View{spool: s, writes: true, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
 	tx.first = tx.next
 	tx.ownerOf = func(name string) (Owner, error) { return s.ownerThen(w, name) }
 	tx.load = func() *state {

@@ -25,6 +25,9 @@ type View struct {
 	counts  map[string]Owner                 // of owners, as a transaction has changed them
 	ownerOf func(name string) (Owner, error) // in a transaction that has not read the state
 
+	writes bool // a transaction's: it sees all
+	listed bool // see Listed
+
 	digests map[int][]byte // of the factories that a transaction adds, by cluster
 }
 
@@ -46,6 +49,15 @@ func (v *View) NextCluster() int { return v.next }
 
 // Len returns the number of jobs in the queue.
 func (v *View) Len() int {
+	if v.listed && v.hides() {
+		n := 0
+		for _, c := range v.Clusters() {
+			for _, r := range c.Runs {
+				n += r.Count()
+			}
+		}
+		return n
+	}
 	n, err := v.state().len()
 	must(err)
 	return n
@@ -55,7 +67,7 @@ func (v *View) Len() int {
 func (v *View) Clusters() []*Cluster {
 	list, err := v.state().jobs.all(newWorker)
 	must(err)
-	return list
+	return v.shownOf(list)
 }
 
 // Belonging returns, by ascending id, the clusters that may have jobs of one of
@@ -71,7 +83,7 @@ func (v *View) Belonging(users []string) []*Cluster {
 	}
 	list, err := v.state().jobs.some(newWorker, func(e *entry[int]) bool { return wanted[e.owner] || wanted[e.user] })
 	must(err)
-	return list
+	return v.shownOf(list)
 }
 
 // Owners returns the Owners of the jobs in the queue, each once and in no order. Of most
@@ -90,6 +102,7 @@ func (v *View) Owners() []string {
 			names[name] = true
 		}
 	}
+	maps.DeleteFunc(names, func(name string, _ bool) bool { return v.listed && v.sees(name) == Unlisted })
 	return slices.Collect(maps.Keys(names))
 }
 
@@ -98,6 +111,7 @@ func (v *View) Cluster(id int) (*Cluster, bool) {
 	s := v.state()
 	c, err := s.jobs.get(s.own, id)
 	must(err)
+	c = v.shown(c)
 	return c, c != nil
 }
 

@@ -26,6 +26,8 @@ type Config struct {
 	Execute           string   // EXECUTE; empty: the folder execute of the spool
 	AllowNetworkSpool bool     // ALLOW_NETWORK_SPOOL
 	Administrators    []string // ADMINISTRATORS: users, and Unix groups with an @ before them; see Administers
+	QueueVisible      string   // QUEUE_VISIBLE
+	DetailsVisible    string   // JOB_DETAILS_VISIBLE
 	DetectSlots       bool     // DETECT_SLOTS
 	Hostname          string   // NETWORK_HOSTNAME; empty: the host's name
 

@@ -44,6 +44,7 @@ type Call struct {
 	spool     *spool.Spool
 	around    Surroundings
 	typedArgs []string // see Typed
+	atEnd     []func() // see AtEnd
 	inherited bool     // the connection to serve is one of DoorVariable
 }
 

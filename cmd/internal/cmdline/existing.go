@@ -20,10 +20,43 @@ func (c *Call) SpoolOptions() spool.Options {
 		AllowNetwork: c.Config.AllowNetworkSpool,
 		Now:          c.Now,
 		User:         c.doorUser(),
+		Sight:        c.sight(),
 		Reserve:      spool.ReserveSize,
 		OwnSignals:   c.Name == "starter",
 		Warn:         func(message string) { c.Warn("%s", message) },
 	}
+}
+
+// sight returns what the caller may see of jobs of an owner, nil for all.
+func (c *Call) sight() func(owner string) spool.Sight {
+	if !c.ThroughDoor() {
+		return nil
+	}
+	who, err := c.Caller()
+	if err == nil && who.Admin {
+		return nil
+	}
+	others := spool.Whole
+	switch {
+	case c.Config.QueueVisible == "own":
+		others = spool.Unlisted
+	case c.Config.DetailsVisible == "own":
+		others = spool.Outline
+	default:
+		return nil
+	}
+	return func(owner string) spool.Sight {
+		if who.May(owner) {
+			return spool.Whole
+		}
+		return others
+	}
+}
+
+// OwnJobsOnly reports whether the caller may have no jobs listed but their own.
+func (c *Call) OwnJobsOnly() bool {
+	see := c.sight()
+	return see != nil && see("") == spool.Unlisted
 }
 
 // doorUser returns the login name of a caller through the door, empty without.

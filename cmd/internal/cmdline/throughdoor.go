@@ -102,6 +102,11 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 	}
 	// As serve sends it, which has buffered and cleaned it.
 	caller := door.Caller{Stdout: under(c.Stdout), Stderr: under(c.Stderr), ReadFile: c.sendFile, WriteFile: c.writeFile}
+	defer func() {
+		for _, end := range c.atEnd {
+			end()
+		}
+	}()
 	if command.Before != nil {
 		answer, err := command.Before(c)
 		if errors.Is(err, ErrDone) {
@@ -119,6 +124,9 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		}
 	}
 	r.OutTerminal, r.ErrTerminal = terminal(c.Stdout), terminal(c.Stderr)
+	if f, ok := c.Stdin.(*os.File); ok {
+		r.InTerminal = terminal(f)
+	}
 	if f := fileOf(c.Stdout); f != nil {
 		if size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err == nil {
 			r.Width, r.Height = int(size.Col), int(size.Row)
@@ -133,6 +141,15 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		return err
 	}
 	return ExitStatus(status)
+}
+
+// AtEnd has a function called at the caller's end when the command has ended in serve, however it ends.
+func (c *Call) AtEnd(end func()) { c.atEnd = append(c.atEnd, end) }
+
+// KeysRead reports whether the caller's end reads keys from a terminal.
+func (c *Call) KeysRead() bool {
+	s := c.surroundings().Session
+	return s != nil && s.Request.InTerminal
 }
 
 // asAccount says how a command is run as the account that has the spool.

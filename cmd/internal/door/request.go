@@ -25,6 +25,8 @@ type Request struct {
 	Width, Height int
 	// OutTerminal and ErrTerminal report whether standard output and error are terminals.
 	OutTerminal, ErrTerminal bool
+	// InTerminal reports whether standard input is one: the caller's end reads its keys.
+	InTerminal bool
 }
 
 // Variables are those of the environment that a command heeds for a caller.

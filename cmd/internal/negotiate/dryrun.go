@@ -1,6 +1,8 @@
 package negotiate
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
@@ -31,6 +33,9 @@ func look(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	if c.OwnJobsOnly() && (job == nil || len(changes) > 0) {
+		return errors.New("shows what becomes of all users' jobs, and QUEUE_VISIBLE = \"own\": see your own with negotiate -explain JOB or qstat -start, or ask an administrator")
+	}
 	s, err := c.ExistingSpool(true)
 	if err != nil {
 		return err
@@ -45,6 +50,9 @@ func look(c *cmdline.Call) error {
 	}
 	domain := s.Domain()
 	return s.View(func(v *spool.View) error {
+		if job != nil && c.OwnJobsOnly() && !job.listed(v.Listed()) {
+			return fmt.Errorf("%s: not in the queue", job.written)
+		}
 		if err := d.compute(c, v, domain); err != nil {
 			return err
 		}

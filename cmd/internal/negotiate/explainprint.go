@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"fairspool/lib/negotiator"
+	"fairspool/spool"
 )
 
 // procs returns the jobs that are asked about.
@@ -16,6 +17,17 @@ func (x *explained) procs() []negotiator.Procs {
 		return []negotiator.Procs{{Cluster: x.id.Cluster, First: 0, Last: math.MaxInt}}
 	}
 	return []negotiator.Procs{procOf(x.id)}
+}
+
+// listed reports whether the queue of a view has one of the jobs.
+func (x *explained) listed(v *spool.View) bool {
+	if !x.whole {
+		_, ok := v.Run(x.id)
+		return ok
+	}
+	_, ok := v.Cluster(x.id.Cluster)
+	_, late := v.Factory(x.id.Cluster)
+	return ok || late
 }
 
 // chosen returns the analyses of jobs that would be matched, by autocluster; refused

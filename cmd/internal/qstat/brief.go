@@ -145,6 +145,9 @@ func (r *reader) heldFor() string {
 // with the arguments, or its line for the shell.
 func (r *reader) command() string {
 	path := r.text(cmdName)
+	if path == "" {
+		return clean.Line(r.name()) // another user's
+	}
 	program := filepath.Base(path)
 	words, _ := jobargs.FromAd(r.span.Run.Ad) // none of an ad that does not read
 	line, name := program, r.text(batchName)

@@ -49,7 +49,7 @@ func (d display) show(w io.Writer, now time.Time) error {
 		return err
 	}
 	d.call = &c
-	return s.View(func(v *spool.View) error { return d.view(queue{call: &c, spool: s, view: v}) })
+	return s.View(func(v *spool.View) error { return d.view(queue{call: &c, spool: s, view: v.Listed()}) })
 }
 
 // view writes the display of a view of the spool.

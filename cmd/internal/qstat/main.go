@@ -12,6 +12,7 @@ func Command() cmdline.Command {
 		Name:     "qstat",
 		Served:   true,
 		Here:     func(c *cmdline.Call) bool { return c.Has("wait") || c.Has("timeout") },
+		Before:   before,
 		Brief:    "show the queue",
 		Synopsis: []string{"[options] [CLUSTER | CLUSTER.PROC | USER ...]", "-f [-ne] [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-g c [options]", "-j [ID[,ID...]] [-json | -xml]", "-start [-json] [CLUSTER | CLUSTER.PROC | USER ...]", "-history [options] [CLUSTER | CLUSTER.PROC | USER ...]", "-wait LOG [-timeout SECONDS] [-json] [CLUSTER | CLUSTER.PROC ...]"},
 		About: `Shows the jobs in the queue: first those with a slot, by slot, then the waiting ones in the order in which they would be served, the held ones, and last those that have ended and were left in the queue. All users' jobs are shown, not only the caller's as in Grid Engine.

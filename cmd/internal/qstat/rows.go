@@ -252,7 +252,10 @@ func (r *reader) name() string {
 	if name := r.text(batchName); name != "" {
 		return name
 	}
-	return filepath.Base(r.text(cmdName))
+	if path := r.text(cmdName); path != "" {
+		return filepath.Base(path)
+	}
+	return "-" // another user's
 }
 
 // unended returns those of a list of clusters that have jobs in the queue.

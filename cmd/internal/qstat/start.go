@@ -35,10 +35,11 @@ type Forecast struct {
 // forecast writes when the waiting jobs among those in spans start at the latest.
 func (q queue) forecast(spans []selection.Span) error {
 	c := q.call
-	seen := operation.TakeSnapshot(q.view, q.spool.Domain(), c.Config.Groups, operation.Beside{Running: true, Held: true})
-	seen.By(q.view, c.Reading())
+	all := q.view.Everyone()
+	seen := operation.TakeSnapshot(all, q.spool.Domain(), c.Config.Groups, operation.Beside{Running: true, Held: true})
+	seen.By(all, c.Reading())
 	began, progress := time.Now(), c.Progress("playing cycles")
-	starts, err := trial.New(c, q.view, seen, q.spool.Domain()).Forward(trial.Bounds{Cycles: mostCycles, Enough: func(n int) bool {
+	starts, err := trial.New(c, all, seen, q.spool.Domain()).Forward(trial.Bounds{Cycles: mostCycles, Enough: func(n int) bool {
 		progress.Count(n, "cycles")
 		return time.Since(began) > mostPlayed
 	}})

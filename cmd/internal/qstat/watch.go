@@ -67,9 +67,13 @@ func watch(c *cmdline.Call) error {
 	defer signal.Stop(sized)
 	closed := closing(os.Stdout)
 	screen := screenOf(c)
-	if k := keysOf(c); screen != nil && k != nil {
-		screen.head += ", q ends it"
+	switch k := keysOf(c); {
+	case screen == nil:
+	case k != nil:
+		screen.head += endingKey
 		defer k.listen(stop)()
+	case c.KeysRead():
+		screen.head += endingKey
 	}
 	w := watching{
 		call: c, spool: s, shows: d, drawn: &drawn, every: time.Duration(every * float64(time.Second)),

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"time"
 
 	sys "golang.org/x/sys/unix"
 
@@ -29,6 +30,51 @@ func keysOf(c *cmdline.Call) *keys {
 		return nil
 	}
 	return &keys{int(f.Fd()), was}
+}
+
+// endingKey says which key ends -watch.
+const endingKey = ", q ends it"
+
+// before reads the keys of -watch that runs in serve: q interrupts it.
+func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
+	k := keysOf(c)
+	if !c.Has("watch") || !c.Terminal() || k == nil {
+		return nil, nil
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, sys.SIGINT, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
+	ended := make(chan struct{})
+	interrupt := func() {
+		// Again, as what hands it on to serve may not listen yet.
+		const again = 100 * time.Millisecond
+		for {
+			sys.Kill(sys.Getpid(), sys.SIGINT)
+			select {
+			case <-ended:
+				return
+			case <-time.After(again):
+			}
+		}
+	}
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s == sys.SIGHUP || s == sys.SIGQUIT {
+					go interrupt()
+				}
+			case <-ended:
+				return
+			}
+		}
+	}()
+	end := k.listen(interrupt)
+	c.AtEnd(func() {
+		close(ended)
+		end()
+		signal.Stop(signals)
+	})
+	return nil, nil
 }
 
 // listen calls quit once q is typed. The returned function puts the terminal back to what it

@@ -72,7 +72,7 @@ func find(c *cmdline.Call) (*file, error) {
 	}
 	ad := (*classad.Ad)(nil)
 	err = f.spool.View(func(v *spool.View) (err error) {
-		ad, err = f.choose(v, whole)
+		ad, err = f.choose(v.Listed(), whole)
 		return err
 	})
 	if err != nil {

@@ -48,12 +48,14 @@ type Request struct {
 	said  *answers // of the constraint, once asked
 	who   cmdline.Caller
 	now   time.Time
+	// ownOnly: jobs of others are to the caller as if they were not there.
+	ownOnly bool
 }
 
 // Asked reads the arguments of a command with Flags. It is a usage error to name no
 // jobs, or to name some besides all of them.
 func Asked(c *cmdline.Call) (Request, error) {
-	q := Request{Names: All(), text: c.Value("constraint"), now: c.Now}
+	q := Request{Names: All(), text: c.Value("constraint"), now: c.Now, ownOnly: c.OwnJobsOnly()}
 	users, err := usersOf(c.Repeated("u"))
 	switch {
 	case err != nil:
@@ -262,6 +264,10 @@ func (q Request) choose(v *spool.View, domain string) Chosen {
 // denied says why the caller may not change jobs of an owner.
 func (q Request) denied(owner, word string) string {
 	switch {
+	case q.ownOnly && q.users[word]:
+		return "no jobs in the queue"
+	case q.ownOnly:
+		return "not in the queue"
 	case owner == "":
 		return "it has no Owner: only administrators may change it"
 	case q.users[word]:
@@ -276,11 +282,19 @@ func (q Request) missed(v *spool.View, word string, toCome bool) string {
 	case q.users[word] && (word == "all" || word == "ALL"):
 		return "no jobs in the queue; -a means all jobs"
 	case q.users[word]:
-		return "no jobs in the queue" + nearest.Hint(word, v.Owners())
+		return "no jobs in the queue" + q.hint(v, word)
 	case toCome:
 		return "still to come: until then only its whole cluster can be named"
 	}
 	return "not in the queue"
+}
+
+// hint names the owner of jobs that a word may mean.
+func (q Request) hint(v *spool.View, word string) string {
+	if q.ownOnly {
+		return ""
+	}
+	return nearest.Hint(word, v.Owners())
 }
 
 // narrow leaves what the constraint is true for.
