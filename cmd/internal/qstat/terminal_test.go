@@ -110,8 +110,32 @@ func TestTerminalLayout(t *testing.T) {
 }
 
 // TestWatchKeys holds that -watch on a terminal needs no number, reads single keys, and ends
-// with q and with signals, the terminal as it was.
+// with q and with signals, the terminal as it was: also where serve draws the display.
 func TestWatchKeys(t *testing.T) {
+	t.Run("private", func(t *testing.T) { watchKeys(t, false) })
+	t.Run("door", func(t *testing.T) { watchKeys(t, true) })
+}
+
+// served has a new serve answer the command that p is going to be.
+func served(t *testing.T, p *exec.Cmd) {
+	t.Helper()
+	fds, err := sys.Socketpair(sys.AF_UNIX, sys.SOCK_STREAM|sys.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ours, theirs := os.NewFile(uintptr(fds[0]), "serve"), os.NewFile(uintptr(fds[1]), "caller")
+	defer ours.Close()
+	t.Cleanup(func() { theirs.Close() })
+	s := exec.Command(filepath.Join(testenv.Commands(t), "serve"))
+	s.Stdin, s.Stderr = ours, os.Stderr
+	if err := s.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { s.Wait() })
+	p.ExtraFiles, p.Env = []*os.File{theirs}, append(os.Environ(), cmdline.DoorVariable+"=3")
+}
+
+func watchKeys(t *testing.T, door bool) {
 	cmdtest.Spool(t, func(tx *spool.Tx) { tx.AddCluster(job(t, "alice", ""), []spool.NewRun{{Count: 1}}) })
 	program := filepath.Join(testenv.Commands(t), "qstat")
 	for _, c := range []struct {
@@ -128,8 +152,14 @@ func TestWatchKeys(t *testing.T) {
 		p := exec.Command(program, "-watch")
 		p.Stdin, p.Stdout, p.Stderr = m.tty, m.tty, m.tty
 		p.SysProcAttr = &sys.SysProcAttr{Setsid: true, Setctty: true}
+		if door {
+			served(t, p)
+		}
 		if err := p.Start(); err != nil {
 			t.Fatal(err)
+		}
+		for _, f := range p.ExtraFiles {
+			f.Close()
 		}
 		testenv.Until(t, "the queue is shown", func() bool { return strings.Contains(m.shown(), "1 job: 1 waits") })
 		during := m.mode(t)
