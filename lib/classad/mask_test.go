@@ -11,10 +11,10 @@ func TestMask(t *testing.T) {
 	for range 2 {
 		shared := m.Of(parent, nil)
 		for _, c := range []struct{ text, want string }{
-			{`[B = 1; env = "x"; C = 2]`, "B = 1\nC = 2\nOwner = \"alice\"\nA = Iwd\n"},
-			{`[B = 1]`, "B = 1\nOwner = \"alice\"\nA = Iwd\n"},
-			{`[Env = 1]`, "Owner = \"alice\"\nA = Iwd\n"},
-			{`[]`, "Owner = \"alice\"\nA = Iwd\n"},
+			{`[B = 1; env = "x"; C = 2]`, `[ A = Iwd; B = 1; C = 2; Owner = "alice" ]`},
+			{`[B = 1]`, `[ A = Iwd; B = 1; Owner = "alice" ]`},
+			{`[Env = 1]`, `[ A = Iwd; Owner = "alice" ]`},
+			{`[]`, `[ A = Iwd; Owner = "alice" ]`},
 		} {
 			ad, err := ParseAd(c.text)
 			if err != nil {

@@ -1,6 +1,7 @@
 package qstat
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -37,7 +38,7 @@ func TestVisible(t *testing.T) {
 				continue // of which nothing is said but that
 			}
 			only := words
-			if !strings.HasPrefix(args, "-j") && c.lists {
+			if c.lists && !slices.Contains(words, "-j") {
 				only = append(words[:len(words):len(words)], "-u", "alice")
 				if strings.HasPrefix(args, "-af") {
 					only = append([]string{"-u", "alice"}, words...)
