@@ -143,7 +143,7 @@ func (s Surroundings) act(c Command, x *cli.Context, behind, typed []string) err
 	}
 	call.CommandLine, call.typedArgs = behind, typed
 	if !c.WithoutSpool && (c.Here == nil || !c.Here(call)) {
-		if dial, is := call.closed(); is {
+		if dial, is := call.closed(); is && !(c.AsRoot && s.UID == 0) {
 			return call.handOver(c, dial)
 		}
 		if !c.AsRoot {
