@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -70,10 +71,12 @@ func (s Stories) Run(t *testing.T) {
 			e.Setenv("TZ", "UTC")
 			e.Setenv("FAIRSPOOL_CYCLE_ON_CHANGE", "false") // scripts make cycles by hand
 			script := strings.TrimPrefix(filepath.Base(work), "script-")
-			partial, err := leavesOut(filepath.Join(dir, script+".txtar"))
+			source, err := os.ReadFile(filepath.Join(dir, script+".txtar"))
 			if err != nil {
 				return err
 			}
+			partial := os.Geteuid() != 0 && strings.Contains(string(source), "root] ")
+			e.Values[names{}] = variables(string(source))
 			e.Values[calls{}] = said.Test(e.T().(testing.TB), script, partial, map[string]string{"$WORK": work})
 			if s.End != nil {
 				e.Defer(func() { s.End(work) })
@@ -198,6 +201,30 @@ func (s Stories) call(ts *testscript.TestScript, args []string) (status int, out
 	return status, ts.ReadFile("stdout"), ts.ReadFile("stderr")
 }
 
+// surroundings are the variables that commands in the test's own process take from every script.
+var surroundings = []string{
+	"PATH", "HOME", "TZ", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
+	"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW", "FAIRSPOOL_CYCLE_ON_CHANGE",
+}
+
+// names is the key of further variables, which a script sets.
+type names struct{}
+
+var (
+	setting  = regexp.MustCompile(`(?m)^env .*`)
+	variable = regexp.MustCompile(`(\w+)=`)
+)
+
+// variables returns the names of those that a script sets.
+func variables(script string) (list []string) {
+	for _, line := range setting.FindAllString(script, -1) {
+		for _, m := range variable.FindAllStringSubmatch(line, -1) {
+			list = append(list, m[1])
+		}
+	}
+	return list
+}
+
 // process guards what a process has one of, and a script has its own of.
 var process sync.Mutex
 
@@ -205,12 +232,17 @@ var process sync.Mutex
 func here(ts *testscript.TestScript, c cmdline.Command, args []string) (status int, out, bad string) {
 	process.Lock()
 	defer process.Unlock()
-	for _, name := range []string{
-		"PATH", "HOME", "TZ", "XDG_CONFIG_HOME", "XDG_STATE_HOME",
-		"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW", "FAIRSPOOL_CYCLE_ON_CHANGE",
-	} {
-		defer os.Setenv(name, os.Getenv(name))
-		os.Setenv(name, ts.Getenv(name))
+	for _, name := range append(ts.Value(names{}).([]string), surroundings...) {
+		if before, ok := os.LookupEnv(name); ok {
+			defer os.Setenv(name, before)
+		} else {
+			defer os.Unsetenv(name)
+		}
+		if value := ts.Getenv(name); value != "" {
+			os.Setenv(name, value)
+		} else {
+			os.Unsetenv(name)
+		}
 	}
 	zone, before := time.UTC, time.Local
 	if name := ts.Getenv("TZ"); name != "" {
@@ -243,12 +275,6 @@ func (in *input) Read(p []byte) (int, error) {
 		in.text = strings.NewReader(in.ts.ReadFile("stdout"))
 	}
 	return in.text.Read(p)
-}
-
-// leavesOut reports whether a script leaves out lines because the test is not root's.
-func leavesOut(script string) (bool, error) {
-	text, err := os.ReadFile(script)
-	return os.Geteuid() != 0 && strings.Contains(string(text), "root] "), err
 }
 
 // condition tells whether a condition is met that testscript does not know: [root].

@@ -1,0 +1,25 @@
+package submit
+
+import (
+	"testing"
+
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/negotiate"
+	"fairspool/cmd/internal/prio"
+	"fairspool/cmd/internal/qdel"
+	"fairspool/cmd/internal/qhold"
+	"fairspool/cmd/internal/qrls"
+	"fairspool/cmd/internal/qstat"
+	"fairspool/cmd/internal/slots"
+	"fairspool/cmd/internal/userprio"
+)
+
+// TestStories runs the stories in testdata/script.
+func TestStories(t *testing.T) {
+	cmdtest.NeedUsers(t)
+	cmdtest.Stories{Here: []cmdline.Command{
+		Command(), negotiate.Command(), prio.Command(), qdel.Command(), qhold.Command(), qrls.Command(),
+		qstat.Command(), slots.Command(), userprio.Command(),
+	}}.Run(t)
+}
