@@ -17,7 +17,6 @@ import (
 
 // TestStories runs the stories in testdata/script.
 func TestStories(t *testing.T) {
-	cmdtest.NeedUsers(t)
 	cmdtest.Stories{Here: []cmdline.Command{
 		Command(), negotiate.Command(), prio.Command(), qdel.Command(), qhold.Command(), qrls.Command(),
 		qstat.Command(), slots.Command(), userprio.Command(),
