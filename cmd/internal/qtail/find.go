@@ -78,6 +78,16 @@ func find(c *cmdline.Call) (*file, error) {
 	if err != nil {
 		return nil, err
 	}
+	f.owner, _ = ad.EvalString(&classad.Context{}, pool.AttrOwner)
+	if c.ThroughDoor() { // else it shows when the file is opened
+		who, err := c.Caller()
+		if err == nil && !who.May(f.owner) {
+			err = f.refuse(who)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
 	return f, f.read(ad)
 }
 
