@@ -37,9 +37,9 @@ func TestPolicy(t *testing.T) {
 			"JobStatus=5 HoldReasonCode=3 HoldReasonSubCode=9", []string{"012 (001", "The job attribute PeriodicHold expression 'RemoteWallClockTime > 1000.2' evaluated to TRUE"}},
 		{"periodic hold by processor time", "0.05", []string{"PeriodicHold", "RemoteUserCpu + RemoteSysCpu > 0"}, "JobStatus=5 HoldReasonCode=3 HoldReasonSubCode=0", nil},
 		{"periodic hold by memory", "0.05", []string{"PeriodicHold", "MemoryUsage >= 1 && ResidentSetSize > 100"}, "JobStatus=5 HoldReasonCode=3 HoldReasonSubCode=0", nil},
-		{"periodic vacate", "0.05", []string{"PeriodicVacate", "NumJobStarts == 1"}, "JobStatus=1 HoldReasonCode=undefined HoldReasonSubCode=undefined",
+		{"periodic vacate", "0.05", []string{"PeriodicVacate", "NumJobStarts == 1 && RemoteWallClockTime > 0"}, "JobStatus=1 HoldReasonCode=undefined HoldReasonSubCode=undefined",
 			[]string{"004 (001", "PeriodicVacate"}},
-		{"periodic remove", "0.05", []string{"PeriodicRemove", "JobStatus == 2"}, "gone", []string{"009 (001", "PeriodicRemove"}},
+		{"periodic remove", "0.05", []string{"PeriodicRemove", "JobStatus == 2 && RemoteWallClockTime > 0"}, "gone", []string{"009 (001", "PeriodicRemove"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -266,7 +266,7 @@ func TestDeferral(t *testing.T) {
 		"held and released":     {func(p *testPool, id pool.JobID) { p.hold(id); p.release(id) }, nil, "JobStatus=1 HoldReasonCode=undefined NumJobStarts=0"},
 		"too long in its slot":  {func(p *testPool, id pool.JobID) {}, []string{"AllowedJobDuration", "1"}, "JobStatus=5 HoldReasonCode=46 NumJobStarts=0"},
 		"its files have to go":  {func(p *testPool, id pool.JobID) { p.hold(id) }, []string{"ShouldTransferFiles", `"YES"`}, "JobStatus=5 HoldReasonCode=1 NumJobStarts=0"},
-		"wanted by nobody else": {func(p *testPool, id pool.JobID) {}, []string{"PeriodicRemove", "JobStatus == 2"}, "gone"},
+		"wanted by nobody else": {func(p *testPool, id pool.JobID) {}, []string{"PeriodicRemove", "JobStatus == 2 && RemoteWallClockTime > 0"}, "gone"},
 	} {
 		t.Run(name+" while it waits", func(t *testing.T) {
 			t.Parallel()
