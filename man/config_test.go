@@ -120,7 +120,7 @@ func kind(k config.Key) string {
 	case config.Amount:
 		return "whole number of " + k.Unit + ", from " + number(k.Least) + " to " + number(k.Most) + ", or expression in a string"
 	case config.Real, config.Seconds, config.Integer, config.Time:
-		if k.Kind == config.Integer {
+		if k.Unit != "" && k.Kind == config.Integer {
 			text += " of " + k.Unit
 		}
 		if strings.HasPrefix(k.Range(), "at least ") {

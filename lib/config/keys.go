@@ -328,7 +328,7 @@ var Keys = []Key{
 	{Name: "NOBODY_SLOT_USER", Kind: String, Default: "", check: accountName,
 		Help: "The account that runs the jobs of owners whom the machine does not know, where starter is root's. Empty: such jobs are held.",
 		set:  func(c *Config, v any) { c.NobodySlotUser = v.(string) }},
-	{Name: "MIN_UID", Kind: Integer, Default: int64(1000), Unit: "uid", Least: 1, Most: 1 << 31,
+	{Name: "MIN_UID", Kind: Integer, Default: int64(1000), Least: 1, Most: 1 << 31,
 		Help: "The lowest uid of users whose jobs root's starter runs from a spool of another account, which has a lower one.",
 		set:  func(c *Config, v any) { c.MinUID = int(v.(int64)) }},
 	{Name: "BASE_CGROUP", Kind: String, Default: "fairspool", check: cgroupPath,
