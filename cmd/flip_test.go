@@ -64,7 +64,7 @@ func TestFlippedSpool(t *testing.T) {
 		t.Fatalf("the undamaged spool: %s", bad)
 	}
 	if err := filepath.WalkDir(filepath.Join(base, "spool"), func(path string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
+		if err != nil || e.IsDir() || e.Name() == "reserve" { // which only takes room
 			return err
 		}
 		good, err := os.ReadFile(path)

@@ -21,7 +21,11 @@ func TestLicences(t *testing.T) {
 			listed[strings.TrimPrefix(cells[0], "| ")] = true
 		}
 	}
-	out, err := exec.Command("go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}", "./...").Output()
+	programs, err := exec.Command("go", "list", "-f", `{{if eq .Name "main"}}{{.ImportPath}}{{end}}`, "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.Command("go", append([]string{"list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}}"}, strings.Fields(string(programs))...)...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
