@@ -426,3 +426,39 @@ func (b bench) preemptBy(proc int) {
 		b.t.Fatalf("%d matches, want the one that preempts", n)
 	}
 }
+
+// TestHandOverToPromised holds that the slot of a claim that ends goes to the claim that waits for it, and to
+// no other one that the promised job has by then.
+func TestHandOverToPromised(t *testing.T) {
+	ended := pool.Claim{Job: first, Attempt: 1, Slot: "slot1@here", Submitter: "alice@example.org", State: pool.Vacating, PromisedTo: bobs}
+	for _, c := range []struct {
+		name  string
+		claim pool.Claim
+		want  pool.ClaimState
+	}{
+		{"waits for it", pool.Claim{State: pool.Promised, Slot: "slot1@here"}, pool.Matched},
+		{"is promised another slot", pool.Claim{State: pool.Promised, Slot: "slot2@here"}, pool.Promised},
+		{"is promised a part of it", pool.Claim{State: pool.Promised, Slot: "slot1@here", Piece: pool.Piece{Of: "slot1@here"}}, pool.Promised},
+		{"runs on another slot", pool.Claim{State: pool.RunningClaim, Slot: "slot2@here"}, pool.RunningClaim},
+		{"leaves the slot itself", pool.Claim{State: pool.Vacating, Slot: "slot1@here"}, pool.Vacating},
+	} {
+		b := newContended(t)
+		c.claim.Job, c.claim.Attempt, c.claim.Submitter, c.claim.MatchedAt = bobs, 1, "bob@example.org", noon
+		b.update(func(tx *spool.Tx) error {
+			tx.Op("test")
+			tx.PutClaim(c.claim)
+			handOver(tx, ended, anHour)
+			return nil
+		})
+		b.view(func(v *spool.View) {
+			got, ok := v.Claim(bobs)
+			since := noon
+			if c.want == pool.Matched {
+				since = anHour
+			}
+			if !ok || got.State != c.want || !got.MatchedAt.Equal(since) {
+				t.Errorf("a job that %s: %v since %v, want %v since %v", c.name, got.State, got.MatchedAt, c.want, since)
+			}
+		})
+	}
+}
