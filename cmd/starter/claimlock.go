@@ -66,13 +66,7 @@ func takeCharge(path string) (*claimLock, error) {
 		if err != nil {
 			return nil, err
 		}
-		ours, err := spool.LockClaim(l.file)
-		if err == nil && !ours {
-			err = errBusy
-		}
-		if err == nil {
-			ours, err = l.isThere()
-		}
+		ours, err := l.lock()
 		if ours {
 			return l, nil
 		}
@@ -81,6 +75,19 @@ func takeCharge(path string) (*claimLock, error) {
 			return nil, err
 		}
 	}
+}
+
+// lock takes the record lock on an open file, and reports whether the path still leads to that;
+// errBusy when another process is in charge.
+func (l *claimLock) lock() (ours bool, err error) {
+	locked, err := spool.LockClaim(l.file)
+	if err == nil && !locked {
+		err = errBusy
+	}
+	if err != nil {
+		return false, err
+	}
+	return l.isThere()
 }
 
 // openLock opens a claim's file, without any lock.

@@ -99,3 +99,36 @@ func TestPipeOfClaim(t *testing.T) {
 		t.Errorf("isAlive = %v, %v, want false when all are closed", there, err)
 	}
 }
+
+// TestLockOfRemovedFile holds that a process which opened a claim's file before the one in charge removed it is
+// not in charge by its lock: two would be.
+func TestLockOfRemovedFile(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), pool.Claim{Job: pool.JobID{Cluster: 1}, Attempt: 1}.LockName())
+	for _, c := range []struct {
+		name   string
+		change func() error
+		ours   bool
+	}{
+		{"there", func() error { return nil }, true},
+		{"removed", func() error { return os.Remove(path) }, false},
+		{"another one", func() error {
+			if err := os.WriteFile(path+".new", nil, 0o600); err != nil {
+				return err
+			}
+			return os.Rename(path+".new", path)
+		}, false},
+	} {
+		l, err := openLock(path)
+		if err == nil {
+			err = c.change()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ours, err := l.lock(); ours != c.ours || err != nil {
+			t.Errorf("the file is %s: in charge: %t, %v, want %t", c.name, ours, err, c.ours)
+		}
+		l.close()
+	}
+}
