@@ -202,7 +202,7 @@ func (c *Call) sendFile(name string) ([]byte, error) {
 	if err == nil && len(text) > door.MaxContents {
 		err = fmt.Errorf("longer than %d MB", door.MaxContents>>20)
 	}
-	return text, err
+	return text, Cause(err)
 }
 
 // Replace does as the function Replace, for a file that the command line names. In serve it is
