@@ -7,6 +7,7 @@ import (
 	"net"
 	"os"
 	"os/exec"
+	"runtime"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -144,14 +145,11 @@ func asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
 	p := exec.Command("/proc/self/exe", c.Typed()...)
 	p.Args[0] = os.Args[0]
 	p.Stdin, p.Stdout, p.Stderr = os.Stdin, os.Stdout, os.Stderr
-	groups := make([]uint32, len(u.Groups))
-	for i, g := range u.Groups {
-		groups[i] = uint32(g)
-	}
-	// A session of its own has no terminal, into which the user could type for root.
-	p.SysProcAttr = &syscall.SysProcAttr{
-		Credential: &syscall.Credential{Uid: uint32(u.UID), Gid: uint32(u.GID), Groups: groups}, Setsid: true,
-	}
+	// A session of its own has no terminal, into which the user could type for root. The process
+	// dies with this one, that is with the thread that made it.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	p.SysProcAttr = &syscall.SysProcAttr{Credential: u.Credential(), Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if !serve {
 		return true, ended(p.Run())
 	}
