@@ -146,13 +146,14 @@ func (s *Spool) locked(name string, wait time.Duration, fn func(lock file) error
 func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release func(), err error) {
 	path, signals := filepath.Join(s.dir, name), s.options.postponed(name)
 	var waits *os.File
-	for end := time.Now().Add(wait); ; time.Sleep(min(lockPoll, time.Until(end))) {
+	for end := time.Now().Add(wait); ; time.Sleep(min(lockPoll, max(0, time.Until(end)))) {
+		late := time.Until(end) <= 0 // a process that was stopped tries once more
 		release = postpone(signals)
 		if l, err = acquire(s.files, path, 0); err == nil {
 			return l, release, nil
 		}
 		release()
-		if !errors.Is(err, ErrLocked) || time.Until(end) <= 0 {
+		if !errors.Is(err, ErrLocked) || late {
 			return nil, nil, err
 		}
 		if waits == nil {
