@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"os/signal"
 	"strings"
 	"syscall"
 	"testing"
@@ -29,6 +30,9 @@ func TestTerminalSignals(t *testing.T) {
 	for _, sig := range []syscall.Signal{unix.SIGTSTP, unix.SIGTTIN, unix.SIGTTOU, unix.SIGINT, unix.SIGQUIT} {
 		t.Run(sig.String(), func(t *testing.T) {
 			t.Parallel()
+			if signal.Ignored(sig) {
+				t.Skipf("%v is ignored here, as in what a shell runs in the background", sig)
+			}
 			dir := fixture(t)
 			c := exec.Command(os.Args[0], "-test.run=^TestTerminalSignals$")
 			c.Env = append(os.Environ(), holder+"="+dir)
