@@ -219,6 +219,103 @@ job.sh:4: -q: there is one queue for all jobs, passed over`},
 job.sh:1: -l select host: means nothing here, passed over
 job.sh:1: -l select: 2 nodes: the job runs on one slot of one machine
 job.sh:2: -l place: means nothing here, passed over`},
+		{"slurm's devices", `#SBATCH -G 1 --tmp=4G -L matlab:2,comsol@server
+#SBATCH --open-mode=truncate --nice=-7 --mem 0 -t 0
+`, `
+0: getenv = true
+1: request_disk = 4096M
+1: concurrency_limits = matlab:2,comsol
+1: request_gpus = 1
+2: priority = 7
+job.sh:2: --mem: 0 is all memory of a node, which no job asks for, passed over`},
+		{"slurm's GPUs of a node", "#SBATCH --gpus-per-node=a100:2 --nodes=2-4 --mem-per-gpu=1G --gres=none\n", `
+0: getenv = true
+1: request_cpus = 2
+1: request_gpus = 4
+1: request_memory = 4096
+job.sh:1: --gpus-per-node: a100: any GPU will do, whatever its type
+job.sh:1: --nodes: 2 nodes: the job runs on one slot of one machine
+job.sh:1: --nodes: 2 tasks: the script is started once, on a slot with 2 cores`},
+		{"slurm's GPUs of a task", "#SBATCH -n 3 --gpus-per-task=2 --exclude=a\n", `
+0: getenv = true
+1: request_cpus = 3
+1: request_gpus = 6
+job.sh:1: --exclude: the pool chooses the slot: requirements in a submit description choose among them, passed over
+job.sh:1: -n: 3 tasks: the script is started once, on a slot with 3 cores`},
+		{"one GPU of a type", "#SBATCH --gres=gpu:a100,gpu\n", `
+0: getenv = true
+1: request_gpus = 1
+job.sh:1: --gres gpu:a100: a100: any GPU will do, whatever its type`},
+		{"slurm's names of files", "#SBATCH -J x -o %x%%%4a-%u-%N-%3t-%s-%q-%J-%7 -e 'a\\%x'\n#SBATCH -i %", `
+0: getenv = true
+1: batch_name = x
+1: output = x%4294967294-u-$$(Machine)-$INT(0,%03d)-batch-%q-$(Cluster)-%7
+1: error = a%x
+2: input = %
+job.sh:1: -o: %q: stands for nothing here, kept as it is`},
+		{"slurm's jobs of another array, and the last word counts", "#SBATCH -d afterok:1 --mail-type=NONE,FAIL,QUEUE\n#SBATCH -d aftercorr:2,,afterany:3 -J a -J b --export=NONE\n", `
+1: notification = error
+2: batch_name = b
+2: after_ok = 2
+2: after_any = 3
+job.sh:1: --mail-type: QUEUE: want NONE, BEGIN, END, FAIL or ALL, passed over
+job.sh:2: -d: aftercorr: each job waits for all jobs of the other array`},
+		{"slurm's words that are none", "#SBATCH now --no=1 --nosuch=x y -Z z\n", `
+0: getenv = true
+job.sh:1: now: no option, passed over
+job.sh:1: --no: is short for several options of sbatch, such as --nodes, passed over
+job.sh:1: --nosuch: no option of sbatch, passed over
+job.sh:1: y: no option, passed over
+job.sh:1: -Z: no option of sbatch, passed over`},
+		{"mail at two times", "#$ -m a\n#$ -m e,s\n#$ -m ae\n", `
+3: notification = complete
+job.sh:2: -m: s: a job is not suspended, passed over`},
+		{"no mail", "#$ -m n\n", `
+1: notification = never`},
+		{"mail never, and else", "#$ -m an\n", `
+1: notification = error`},
+		{"grid engine's ranges and dates", "#$ -pe smp 2-8 -a 1600 -hold_jid_ad 5.1 -b y\n#$ -l gpu=2,h_vmem=1G,h_rt=INFINITY -S /bin/csh,/bin/ksh@host\n", `
+1: deferral_time = 1795363200
+1: deferral_window = 315360000
+1: deferral_prep_time = 0
+1: after_any = 5
+1: request_cpus = 2
+2: request_gpus = 4
+2: request_memory = 2048
+by ["/bin/csh"]
+job.sh:1: -pe: 2-8: the job asks for 2
+job.sh:1: -hold_jid_ad: each job waits for all jobs of the other array
+job.sh:1: -hold_jid_ad: 5.1: the job waits for all jobs of cluster 5
+job.sh:1: -b: the file is a script, passed over`},
+		{"grid engine's least slots", "#$ -pe smp -8\n#$ -l h_vmem=3G,mem_free=1G,,\n", `
+1: request_cpus = 1
+2: request_memory = 3072
+job.sh:1: -pe: -8: the job asks for 1`},
+		{"grid engine's places", "#$ -t 1-2 -o ${SGE_O_WORKDIR}/$HOSTNAME -e $HOME^array_index^/^x\n", `
+1: output = /home/u/in $(DOLLAR)x/$$(Machine)
+1: error = /home/u$INT($(Process) + 1)/^x
+1: MY.ArrayIndex = ProcId + 1
+queue 2`},
+		{"pbs's dates, joins and holds", "#PBS -a 0100 -j n -h -W group_list=physics@host,other\n#PBS -W umask=022 -W depend=afterany:7 -p 5\n", `
+1: deferral_time = 1795395600
+1: deferral_window = 315360000
+1: deferral_prep_time = 0
+1: hold = true
+1: unix_group = physics
+2: priority = 5
+2: after_any = 7
+job.sh:2: -W umask: means nothing here, passed over`},
+		{"pbs's sizes", "#PBS -l ncpus=2,pmem=1gb,file=2gb,vmem=1gb,mem=4gb\n", `
+1: request_disk = 2048M
+1: request_cpus = 2
+1: request_memory = 4096`},
+		{"pbs's memory, the lesser behind the greater", "#PBS -l mem=4gb,vmem=1gb,,\n", `
+1: request_memory = 4096`},
+		{"pbs's nodes of a name", "#PBS -l nodes=fast+2:ppn=4\n#PBS -l select=1:mpiprocs=2:vmem=1gb\n", `
+2: request_cpus = 1
+2: request_memory = 1024
+job.sh:1: -l nodes: chunks of several kinds: the first counts, the job runs on one slot
+job.sh:1: -l nodes: fast: the pool chooses the slot, passed over`},
 		{"error joins an output that is not named", "#$ -j y -N a/b\n", `
 0: output = a_b.$(Cluster).$(Process).out
 0: error = a_b.$(Cluster).$(Process).out
@@ -255,6 +352,33 @@ func TestErrors(t *testing.T) {
 		"#!/bin/sh\r\n#SBATCH -n 1\r\n":           "job.sh:1: the lines end as those of Windows: no interpreter would be found: dos2unix the script",
 		"#!/bin/sh\n\x00":                         "job.sh: a NUL byte: neither a script nor a submit description: for a program, submit -- COMMAND",
 		"#SBATCH --begin=sometime":                `job.sh:1: --begin: "sometime": want a time such as 16:00, now+1hour, tomorrow or 2026-11-22T16:00`,
+		"#SBATCH --tmp=lots":                      `job.sh:1: --tmp: "lots": want a size such as 512M or 4G`,
+		"#SBATCH --open-mode=anew":                `job.sh:1: --open-mode: "anew": want append or truncate`,
+		"#SBATCH --nice=very":                     `job.sh:1: --nice: "very": want a whole number`,
+		"#SBATCH --nice=-2147483648":              `job.sh:1: --nice: "-2147483648": want a whole number`,
+		"#SBATCH --priority=TOP":                  `job.sh:1: --priority: "TOP": want a whole number`,
+		"#SBATCH --gpus=2000000":                  "job.sh:1: --gpus: want 1000000 GPUs at most",
+		"#SBATCH --export=A=1,=2":                 `job.sh:1: --export: "=2": want NAME or NAME=VALUE`,
+		"#SBATCH -J ''":                           `job.sh:1: -J: "": want a name`,
+		"#SBATCH -D ''":                           `job.sh:1: -D: "": want a text that is not empty`,
+		"#SBATCH -o ''":                           `job.sh:1: -o: "": want a file`,
+		"#SBATCH --begin=2026-12-01Tnoon":         `job.sh:1: --begin: "2026-12-01Tnoon": want a time such as 16:00, now+1hour, tomorrow or 2026-11-22T16:00`,
+		"#$ -S bash":                              `job.sh:1: -S: "bash": want the absolute path of a shell`,
+		"#$ -m x":                                 `job.sh:1: -m: "x": want letters of a, b, e and n`,
+		"#$ -j maybe":                             `job.sh:1: -j: "maybe": want y or n`,
+		"#$ -b maybe":                             `job.sh:1: -b: "maybe": want y or n`,
+		"#$ -pe smp none":                         `job.sh:1: -pe: "none": want a number of slots, or a range`,
+		"#$ -pe smp 0":                            `job.sh:1: -pe: "0": want a number of slots, or a range`,
+		"#$ -pe smp 2-x":                          `job.sh:1: -pe: "2-x": want a number of slots, or a range`,
+		"#$ -l h_rt=long":                         `job.sh:1: -l h_rt: "long": want a time such as 5400 (seconds) or 1:30:00`,
+		"#$ -l gpu=all:all":                       `job.sh:1: -l gpu: "all": want a whole number`,
+		"#$ -v A=1,'b c'":                         `job.sh:1: -v: "b c": want NAME or NAME=VALUE`,
+		"#PBS -j both":                            `job.sh:1: -j: "both": want oe, eo or n`,
+		"#PBS -l nodes=1:ppn=all":                 `job.sh:1: -l nodes ppn: "all": want a whole number`,
+		"#PBS -l file=big":                        `job.sh:1: -l file: "big": want a size such as 4gb`,
+		"#PBS -l select=99999999999":              `job.sh:1: -l select: "99999999999": want a whole number`,
+		"#PBS -a noon":                            `job.sh:1: -a: "noon": want a time as [[[[CC]YY]MM]DD]hhmm[.SS]`,
+		"#PBS -F \"'x\"":                          `job.sh:1: -F: "'x": want arguments whose quotes are closed`,
 		"#SBATCH --mem-per-cpu=2000T -n 100":      `job.sh:1: --mem-per-cpu: 209715200000 MB in all: want 2147483647 at most`,
 	} {
 		if got := said(text); got != "error: "+want {
