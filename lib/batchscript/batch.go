@@ -87,14 +87,6 @@ func sets(command string) func(*batch, given) error {
 	}
 }
 
-// means is an option that stands for a value of a command.
-func means(command, value string) func(*batch, given) error {
-	return func(b *batch, g given) error {
-		b.set(g.at, command, value)
-		return nil
-	}
-}
-
 // keeps is an option that is an amount of something.
 func keeps(what string) func(*batch, given) error {
 	return func(b *batch, g given) error {
@@ -202,13 +194,8 @@ func mailBoth(one, other string) string {
 
 // hold keeps the job from starting until qrls.
 func hold(b *batch, g given) error {
-	if g.text != "" && strings.Trim(g.text, "uson") != "" {
-		return g.wants("letters of u, s, o and n")
-	}
-	if g.text == "n" {
-		return nil
-	}
-	return means("hold", "true")(b, g)
+	b.set(g.at, "hold", "true")
+	return nil
 }
 
 // depend adds clusters that have to end first: numbers, each perhaps with a part of the array
@@ -248,9 +235,7 @@ func (b *batch) finish() error {
 	if err := b.needs(); err != nil {
 		return err
 	}
-	if err := b.files(); err != nil {
-		return err
-	}
+	b.files()
 	if b.array.count > 0 {
 		b.set(b.array.at, "MY."+IndexAttr, b.array.attribute())
 		b.script.Queue = b.array.queue()

@@ -20,7 +20,7 @@ func stream(which int) func(*batch, given) error {
 
 // files sets the standard files that directives name. Error goes where output goes if that is
 // asked for, and in Slurm also if only output is named.
-func (b *batch) files() error {
+func (b *batch) files() {
 	for i, g := range b.streams {
 		if g.text != "" && (i != failure || !b.together) {
 			b.set(g.at, streamNames[i], b.pattern(g, i))
@@ -35,7 +35,6 @@ func (b *batch) files() error {
 	case b.together, b.is(ofSlurm) && g.text != "" && b.streams[failure].text == "":
 		b.set(g.at, streamNames[failure], b.pattern(g, output))
 	}
-	return nil
 }
 
 // pattern returns the path of a standard file in the submit language.

@@ -220,7 +220,7 @@ job.sh:1: -l select host: means nothing here, passed over
 job.sh:1: -l select: 2 nodes: the job runs on one slot of one machine
 job.sh:2: -l place: means nothing here, passed over`},
 		{"slurm's devices", `#SBATCH -G 1 --tmp=4G -L matlab:2,comsol@server
-#SBATCH --open-mode=truncate --nice=-7 --mem 0 -t 0
+#SBATCH --open-mode=truncate --nice=-7 --mem 0 -t 0 --begin=today
 `, `
 0: getenv = true
 1: request_disk = 4096M
@@ -357,6 +357,7 @@ func TestErrors(t *testing.T) {
 		"#SBATCH --nice=very":                     `job.sh:1: --nice: "very": want a whole number`,
 		"#SBATCH --nice=-2147483648":              `job.sh:1: --nice: "-2147483648": want a whole number`,
 		"#SBATCH --priority=TOP":                  `job.sh:1: --priority: "TOP": want a whole number`,
+		"#SBATCH --gres=gpu:a100:many":            `job.sh:1: --gres gpu:a100:many: "many": want a whole number`,
 		"#SBATCH --gpus=2000000":                  "job.sh:1: --gpus: want 1000000 GPUs at most",
 		"#SBATCH --export=A=1,=2":                 `job.sh:1: --export: "=2": want NAME or NAME=VALUE`,
 		"#SBATCH -J ''":                           `job.sh:1: -J: "": want a name`,
