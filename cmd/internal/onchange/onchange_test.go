@@ -216,3 +216,76 @@ func TestFlagsOfFile(t *testing.T) {
 		}
 	}
 }
+
+// TestTrouble holds which line is reported, and that none is when no change waits and no cycle for one failed.
+func TestTrouble(t *testing.T) {
+	dated := time.Date(2026, time.November, 20, 10, 0, 0, 0, time.UTC)
+	written := dated.Add(time.Hour)
+	long := strings.Repeat("x", 5<<10)
+	for _, c := range []struct {
+		name, flags, log, line string
+		at                     time.Time
+	}{
+		{"nothing waits", "--", "2026-11-20T10:00:00Z the disk is full\n", "", time.Time{}},
+		{"a change waits", "w-", "2026-11-20T09:00:00Z a\n2026-11-20T10:00:00Z the disk is full\n", "the disk is full", dated},
+		{"a cycle was not completed", "-m", "2026-11-20T10:00:00Z the disk is full\n", "the disk is full", dated},
+		{"the runtime's last words", "wm", "2026-11-20T10:00:00Z a\nfatal error: out of memory\n\n", "fatal error: out of memory", written},
+		{"a line that is cut", "w-", "2026-11-20T10:00:00Z the di", "the di", dated},
+		{"a long log", "w-", long + "\n2026-11-20T10:00:00Z b\n", "b", dated},
+		{"an empty log", "w-", "", "", written},
+	} {
+		p := newPool(t, "")
+		if err := p.Note(); err != nil {
+			t.Fatal(err)
+		}
+		f, err := open(p.Dir, false)
+		if err == nil {
+			_, err = f.WriteAt([]byte(c.flags), 0)
+			f.Close()
+		}
+		p.write(logName, c.log)
+		if err == nil {
+			err = os.Chtimes(LogPath(p.Dir), written, written)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if line, at, err := Trouble(p.Dir); line != c.line || !at.Equal(c.at) || err != nil {
+			t.Errorf("%s: %q at %v, %v, want %q at %v", c.name, line, at, err, c.line, c.at)
+		}
+		if got, want := Left(p.Dir), c.flags != "--"; got != want {
+			t.Errorf("%s: Left = %t, want %t", c.name, got, want)
+		}
+	}
+	p := newPool(t, "")
+	if line, _, err := Trouble(p.Dir); line != "" || err != nil || Left(p.Dir) {
+		t.Errorf("a spool without the file: %q, %v", line, err)
+	}
+	if err := p.Note(); err != nil {
+		t.Fatal(err)
+	}
+	if line, at, err := Trouble(p.Dir); line != "" || !at.IsZero() || err != nil {
+		t.Errorf("without a log: %q at %v, %v", line, at, err)
+	}
+	p.write(fileName, "wm")
+	if Left(p.Dir) {
+		t.Error("a copy of the file has a change that waits")
+	}
+}
+
+// TestGoneSpool holds that nothing is made in a spool that was removed.
+func TestGoneSpool(t *testing.T) {
+	p := newPool(t, "")
+	if err := os.Remove(filepath.Join(p.Dir, "VERSION")); err != nil {
+		t.Fatal(err)
+	}
+	w := Watch{Pool: p.Pool, Interval: time.Hour}
+	changed, err := p.Changed()
+	looked, err2 := w.Look()
+	if changed != nil || looked != nil || err != nil || err2 != nil || p.drivers() > 0 {
+		t.Errorf("Changed() = %v, %v; Look() = %v, %v", changed, err, looked, err2)
+	}
+	if _, err := os.Stat(filepath.Join(p.Dir, fileName)); err == nil {
+		t.Errorf("%s is made", fileName)
+	}
+}
