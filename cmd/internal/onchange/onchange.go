@@ -51,7 +51,9 @@ func Siblings(command string) (folder, prefix string, ok bool) {
 	if err != nil {
 		return "", "", false
 	}
-	prefix, ok = strings.CutSuffix(filepath.Base(self), command)
+	if prefix, ok = strings.CutSuffix(filepath.Base(self), command); !ok {
+		prefix = ""
+	}
 	p := Pool{Programs: filepath.Dir(self), Prefix: prefix}
 	return p.Programs, prefix, ok && there(p.Program("negotiate")) && there(p.Program("starter"))
 }
