@@ -12,8 +12,9 @@ const rootFile = "starter.root"
 
 const rootText = "The jobs of this spool are run by root's starter, as their owners: see starter(8).\n"
 
-// NoteRoot notes that root's starter runs the jobs of the spool, whose account is another. From then
-// on starters of the account run none of them.
+// NoteRoot notes that root's starter runs the jobs of the spool, whose account is another, as their
+// owners. From then on starters of the account run none of them. serve calls it before it takes a
+// job from another user, and root's starter when it first runs.
 func (s *Spool) NoteRoot() error {
 	if RunByRoot(s.dir) {
 		return nil

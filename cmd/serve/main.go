@@ -28,6 +28,7 @@ import (
 	"fairspool/cmd/internal/slots"
 	"fairspool/cmd/internal/submit"
 	"fairspool/cmd/internal/userprio"
+	"fairspool/spool"
 )
 
 func main() { cmdline.Main(command()) }
@@ -64,6 +65,10 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
+	// Before any user's job comes in: with the account's rights a user's job could do all that the account may.
+	if err := leaveToRoot(c, dir); err != nil {
+		return err
+	}
 	conn, err := caller(dir)
 	if err != nil {
 		return err
@@ -91,6 +96,18 @@ func run(c *cmdline.Call) error {
 	}
 	s.Serve(commands(), session)
 	return nil
+}
+
+// leaveToRoot sees to it that the account runs no jobs of the spool, which root's starter does.
+func leaveToRoot(c *cmdline.Call, dir string) error {
+	if spool.RunByRoot(dir) {
+		return nil
+	}
+	sp, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	return sp.NoteRoot()
 }
 
 // caller returns the connection that standard input is, or the next one to the socket that it is.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -109,5 +110,24 @@ func TestThroughDoor(t *testing.T) {
 		if want := "of.the.machine " + s.Spool; status == 0 && seen != want {
 			t.Errorf("toy %s uses %q, want %q", c.args, seen, want)
 		}
+	}
+}
+
+// TestEnvironmentOfOwner holds that nothing of a caller through the door reaches cycles and jobs.
+func TestEnvironmentOfOwner(t *testing.T) {
+	t.Setenv("TZ", "Asia/Tokyo")
+	t.Setenv("COLUMNS", "100")
+	env, err := environmentOfOwner(true)
+	if err != nil {
+		t.Skipf("this process's user has no name: %v", err)
+	}
+	for _, entry := range env {
+		name, _, _ := strings.Cut(entry, "=")
+		if !slices.Contains([]string{"PATH", "HOME", "USER", "LOGNAME"}, name) {
+			t.Errorf("the environment has %s", entry)
+		}
+	}
+	if !slices.Contains(env, "PATH="+ownersPath) {
+		t.Errorf("environment = %q, want the PATH %s", env, ownersPath)
 	}
 }

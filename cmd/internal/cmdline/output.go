@@ -125,7 +125,7 @@ func (c *Call) Data() io.Writer {
 	return Raw(c.Stdout)
 }
 
-// under returns what an output writes to; w, if it is none.
+// under returns the writer below an output, and any other writer itself.
 func under(w io.Writer) io.Writer {
 	switch o := w.(type) {
 	case *output:

@@ -277,7 +277,7 @@ func (in *input) Read(p []byte) (int, error) {
 	return in.text.Read(p)
 }
 
-// condition tells whether a condition is met that testscript does not know: [root].
+// condition reports whether a condition of our own, [root], is met.
 func condition(name string) (bool, error) {
 	if name != "root" {
 		return false, fmt.Errorf("unknown condition %q", name)

@@ -126,7 +126,7 @@ func (l *line) named(name string) error {
 	return fmt.Errorf("serve asks for %s, which the command line does not name: it gets nothing", name)
 }
 
-// sendFile sends the contents of a file. What takes long says so, lest serve give up.
+// sendFile sends the contents of a file. While it reads, it tells serve that it is at work.
 func (l *line) sendFile(name string) error {
 	if err := l.named(name); err != nil {
 		return err

@@ -21,7 +21,7 @@ type Request struct {
 	Args    []string // without the name
 	// Environment has those of Variables that the caller has, as NAME=value.
 	Environment []string
-	// Width and Height are the caller's terminal's, in characters; 0: there is none.
+	// Width and Height are the size of the caller's terminal in characters, 0 without a terminal.
 	Width, Height int
 	// OutTerminal and ErrTerminal report whether standard output and error are terminals.
 	OutTerminal, ErrTerminal bool

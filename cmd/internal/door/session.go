@@ -136,7 +136,7 @@ func (s *Session) giveUp() {
 	s.gone()
 }
 
-// deliver hands a frame to the question that is open; false: there is none.
+// deliver hands a frame to the open question, and reports whether a question was open.
 func (s *Session) deliver(f frame) bool {
 	s.mu.Lock()
 	q := s.open

@@ -178,7 +178,7 @@ func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending)
 	return did, err
 }
 
-// asked tells whether only a look was asked for, which changes nothing.
+// asked reports whether the command line asks only for a look, which changes nothing.
 func asked(c *cmdline.Call) (look bool, err error) {
 	if len(c.Args) > 0 {
 		return false, cmdline.Usagef("%s: takes no argument; see negotiate -help", c.Args[0])

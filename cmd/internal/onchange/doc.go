@@ -40,8 +40,7 @@
 //
 // # Who does not start a driver
 //
-// A set-user-ID program, as its caller's limits and signals would be those of everybody's jobs,
-// and a process of a job, as what it starts ends with the job, only set w. With a time of the
+// A process of a job, as what it starts ends with the job, only sets w. With a time of the
 // user's own, with CYCLE_ON_CHANGE = false, or where the sibling programs negotiate and starter
 // are not found, nothing is done at all.
 package onchange

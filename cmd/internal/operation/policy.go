@@ -301,7 +301,7 @@ type Followed struct {
 }
 
 // Follow takes the measures that are due at the time now. No expression is evaluated for
-// that: jobs that somebody has changed since they were looked at are left as they are, for the
+// that: jobs that were changed since they were looked at are left as they are, for the
 // next look. The ads it returns may be read until the transaction ends. The caller names the
 // transaction.
 func (o Outlook) Follow(tx *spool.Tx, now time.Time, p accountant.Params) (all []Followed, err error) {

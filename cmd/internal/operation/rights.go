@@ -67,7 +67,7 @@ var (
 	}
 )
 
-// IsMaui tells whether JOB_PRIORITY_POLICY is Maui's.
+// IsMaui reports whether JOB_PRIORITY_POLICY is Maui's.
 func IsMaui(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "maui" }
 
 // rulesOf returns the rules of a configuration.

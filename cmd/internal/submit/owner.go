@@ -89,7 +89,7 @@ func shorten(name string) string {
 	return name
 }
 
-// mayActForOthers lets administrators submit for somebody else.
+// mayActForOthers returns an error unless the caller may submit for the user of -owner.
 func mayActForOthers(c *cmdline.Call) error {
 	who, err := c.Caller()
 	if err != nil || who.May(c.Value("owner")) {
