@@ -157,7 +157,7 @@ func (s *Spool) acquire(name string, wait time.Duration) (l fileLock, release fu
 			return nil, nil, err
 		}
 		if waits == nil {
-			if waits, err = os.Open(path); err == nil {
+			if waits, err = os.OpenFile(path, os.O_RDWR, 0); err == nil { // as a writer of it
 				defer waits.Close()
 			}
 		}
