@@ -38,10 +38,10 @@ func TestCycleBetween(t *testing.T) {
 		t.Parallel()
 		g, m := begin(t)
 		p := g.between()
-		for _, args := range []string{"", "-q"} {
+		for _, args := range []string{"-lock-wait 0", "-q"} {
 			a := g.run("", strings.Fields("negotiate "+args)...)
 			holder := fmt.Sprintf("%s, held by pid %d (negotiate) since ", filepath.Join(g.spool, "negotiate.lock"), p.Process.Pid)
-			said := args == "" && strings.Contains(a.bad, holder) && strings.Count(a.bad, "\n") == 1 || args == "-q" && a.bad == ""
+			said := args != "-q" && strings.Contains(a.bad, holder) && strings.Count(a.bad, "\n") == 1 || args == "-q" && a.bad == ""
 			if a.status != 75 || a.out != "" || !said {
 				t.Errorf("a second negotiate %s = %+v, want 75 and %q", args, a, holder)
 			}
