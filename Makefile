@@ -1,6 +1,8 @@
 # fairspool: make demo, make test. Needs Go, git and make; lint needs mandoc too.
 
 GO       ?= go
+# Of all that is built: with the same ones, tests need not compile it again.
+FLAGS     = -trimpath -ldflags '-s -w'
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 # Before the names of programs and pages: PROGRAM_PREFIX=fs- leaves Grid Engine's qstat alone.
@@ -13,11 +15,11 @@ MAN       = $(wildcard man/*.[1-9])
 all: build
 
 build:
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o bin/ ./cmd/...
+	CGO_ENABLED=0 $(GO) build $(FLAGS) -o bin/ ./cmd/...
 
 # Scripts run the commands of bin, of which go's cache of test results knows nothing: -count 1.
 test: build
-	FAIRSPOOL_COMMANDS=$(CURDIR)/bin $(GO) test -count 1 -timeout 30m ./...
+	CGO_ENABLED=0 FAIRSPOOL_COMMANDS=$(CURDIR)/bin $(GO) test $(FLAGS) -count 1 -timeout 30m ./...
 
 # Formatting, vet, staticcheck (pinned in lint.mod) and the manual pages.
 lint:

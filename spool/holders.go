@@ -28,7 +28,8 @@ type Holder struct {
 
 // Holders returns the processes that have the locks for which others wait: those of writers, of
 // negotiation cycles and of folds. It touches no lock, and knows of processes of this machine
-// only.
+// only. One may be missed while other processes of the machine free locks: the kernel's table is
+// read in pieces.
 func (s *Spool) Holders() (list []Holder, err error) {
 	table, err := os.Open("/proc/locks")
 	if err != nil {
@@ -50,6 +51,7 @@ func (s *Spool) Holders() (list []Holder, err error) {
 		pid, inode, ok := flocked(lines.Text())
 		if info := files[inode]; ok && info != nil && hasOpen(pid, info) {
 			list = append(list, s.heldBy(info.Name(), pid))
+			delete(files, inode) // a line may come twice when others take locks meanwhile
 		}
 	}
 	return list, nil

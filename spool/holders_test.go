@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/internal/testenv"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -45,7 +46,10 @@ func TestHolders(t *testing.T) {
 	defer s.Close()
 	before := time.Now().Add(-time.Second)
 	var during []Holder
-	err = s.Negotiating(0, func() (err error) { during, err = s.Holders(); return err })
+	err = s.Negotiating(0, func() (err error) {
+		testenv.Until(t, "the holder is seen", func() bool { during, err = s.Holders(); return err != nil || len(during) > 0 })
+		return err
+	})
 	if err != nil || len(during) != 1 || during[0].Lock != "negotiate.lock" || during[0].PID != os.Getpid() ||
 		during[0].Program != "test" || during[0].Since.Before(before) || during[0].Stopped {
 		t.Errorf("Holders during a cycle = %+v, %v, want this process with negotiate.lock", during, err)
