@@ -1,8 +1,9 @@
 # fairspool: make demo, make test. Needs Go, git and make; lint needs mandoc too.
 
 GO       ?= go
-# Of all that is built: with the same ones, tests need not compile it again.
-FLAGS     = -trimpath -ldflags '-s -w'
+# Of all that is built: with the same ones, tests need not compile it again. The tag leaves out what
+# the command line's library makes pages with, which each start of a program would pay for.
+FLAGS     = -trimpath -tags urfave_cli_no_docs -ldflags '-s -w'
 PREFIX   ?= /usr/local
 DESTDIR  ?=
 # Before the names of programs and pages: PROGRAM_PREFIX=fs- leaves Grid Engine's qstat alone.

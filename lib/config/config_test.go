@@ -69,8 +69,8 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-func isLater(keys laterKeys, name string) bool {
-	_, is := keys[name]
+func isLater(keys func() laterKeys, name string) bool {
+	_, is := keys()[name]
 	return is
 }
 
@@ -391,7 +391,7 @@ func TestWords(t *testing.T) {
 // TestAsksNothing holds that keys that are not served are taken at the value that asks for
 // nothing, and refused at any other.
 func TestAsksNothing(t *testing.T) {
-	for key, nothing := range later {
+	for key, nothing := range later() {
 		for _, x := range []struct {
 			value string
 			taken bool

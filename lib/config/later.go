@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // laterKeys are names of keys that the manuals have and this version does not serve, each with
@@ -11,14 +12,17 @@ import (
 // name, so that nobody believes a setting to be in force that is not.
 type laterKeys map[string]string
 
-// laterNames reads the keys of a list, as NAME or NAME=VALUE with blanks between.
-func laterNames(list string) laterKeys {
-	keys := laterKeys{}
-	for _, word := range strings.Fields(list) {
-		name, value, _ := strings.Cut(word, "=")
-		keys[name] = value
-	}
-	return keys
+// laterNames returns what reads the keys of a list when they are first asked for, as NAME or
+// NAME=VALUE with blanks between.
+func laterNames(list string) func() laterKeys {
+	return sync.OnceValue(func() laterKeys {
+		keys := laterKeys{}
+		for _, word := range strings.Fields(list) {
+			name, value, _ := strings.Cut(word, "=")
+			keys[name] = value
+		}
+		return keys
+	})
 }
 
 // later are the keys at the top of the file.
@@ -58,7 +62,7 @@ func (l laterKeys) take(name string, value any) (ok bool, err error) {
 // AsksNothing reports whether a key at the top of the file is one that the manuals have and this
 // version does not serve, and whether the value asks for nothing, so that the key is taken.
 func AsksNothing(key string, value any) (known, nothing bool) {
-	known, err := later.take(key, value)
+	known, err := later().take(key, value)
 	return known, known && err == nil
 }
 

@@ -102,8 +102,8 @@ func (r *mauiReader) upper(l mauicfg.Line) {
 
 // unserved tells of a parameter that does not count.
 func (r *mauiReader) unserved(l mauicfg.Line) {
-	_, skipped := skippedMaui[l.Name]
-	isLater, err := laterMaui.take(l.Name, l.Value)
+	_, skipped := skippedMaui()[l.Name]
+	isLater, err := laterMaui().take(l.Name, l.Value)
 	switch {
 	case skipped:
 		if !slices.Contains(r.skipped, l.Name) {
@@ -116,10 +116,10 @@ func (r *mauiReader) unserved(l mauicfg.Line) {
 	case err != nil:
 		r.warn(l.Written, err.Error())
 	case isLater:
-	case l.Name != strings.ToUpper(l.Name) && slices.Contains(mauiNames, strings.ToUpper(l.Name)):
+	case l.Name != strings.ToUpper(l.Name) && slices.Contains(mauiNames(), strings.ToUpper(l.Name)):
 		r.warn(l.Written, "not read; Maui 3.3.1 knows upper case only")
 	default:
-		r.warn(l.Written, "unknown parameter"+r.hint(l.Name, mauiNames))
+		r.warn(l.Written, "unknown parameter"+r.hint(l.Name, mauiNames()))
 	}
 }
 
@@ -179,7 +179,7 @@ func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Att
 		}
 		hint = "Maui 3.3.1 knows upper case only"
 	}
-	if later, err := laterAttributes.take(upper, a.Value); later && err == nil {
+	if later, err := laterAttributes().take(upper, a.Value); later && err == nil {
 		return ""
 	}
 	known, ok := attributeOf(kind, upper, r.compatible)
@@ -204,7 +204,7 @@ func unknownAttribute(kind maui.Kind, name string, compatible bool, hint func(st
 			return "counts for " + credentialKinds[a.only(compatible)[0]] + " only"
 		}
 	}
-	if _, later := laterAttributes[name]; later {
+	if _, later := laterAttributes()[name]; later {
 		return errNotServed.Error()
 	}
 	return "unknown attribute" + hint(name, attributesOf(kind, compatible))

@@ -3,6 +3,7 @@ package config
 import (
 	"maps"
 	"slices"
+	"sync"
 )
 
 // mauiAliases are names that Maui's manual and real files have for parameters which Maui
@@ -84,9 +85,12 @@ var laterMaui = withSkipped(laterNames(`
 	QOSFEATURES=[ANY] QOSFLAGS QOSNAME USECPUTIME=false USEJOBREGEX=false USELOCALMACHINEPRIORITY=false
 	USEMACHINESPEED=false USEMACHINESPEEDFORFS=false`))
 
-func withSkipped(keys laterKeys) laterKeys {
-	maps.Copy(keys, skippedMaui)
-	return keys
+func withSkipped(keys func() laterKeys) func() laterKeys {
+	return sync.OnceValue(func() laterKeys {
+		all := maps.Clone(keys())
+		maps.Copy(all, skippedMaui())
+		return all
+	})
 }
 
 // mauiKey returns the key of [maui] with the name.
@@ -98,5 +102,7 @@ func mauiKey(name string) (Key, bool) {
 	return MauiKeys[i], true
 }
 
-// mauiNames are all names that a line of a maui.cfg may begin with, those that are served first.
-var mauiNames = slices.Concat(namesOf(MauiKeys[1:]), credentialKinds, slices.Sorted(maps.Keys(laterMaui)))
+// mauiNames returns all names that a line of a maui.cfg may begin with, those that are served first.
+func mauiNames() []string {
+	return slices.Concat(namesOf(MauiKeys[1:]), credentialKinds, slices.Sorted(maps.Keys(laterMaui())))
+}

@@ -95,7 +95,7 @@ func (c *Config) takeMaui(s setting) (ok bool, err error) {
 // takeAttribute sets what an attribute says. What Maui would read in a way of its own is
 // refused.
 func (c *Config) takeAttribute(s setting, credential *maui.Credential, kind maui.Kind, a mauicfg.Attribute) error {
-	if later, err := laterAttributes.take(a.Name, a.Value); later && err == nil {
+	if later, err := laterAttributes().take(a.Name, a.Value); later && err == nil {
 		return nil
 	}
 	known, ok := attributeOf(kind, a.Name, false)

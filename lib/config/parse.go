@@ -104,7 +104,7 @@ func (c *Config) take(s setting) error {
 	if isTable {
 		return fmt.Errorf("%s: want a table of keys", shown(s.value))
 	}
-	if ok, err := later.take(s.name, s.value); ok {
+	if ok, err := later().take(s.name, s.value); ok {
 		return err
 	}
 	if i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == current(s.name) }); i >= 0 {

@@ -11,7 +11,7 @@ import (
 // under their own names.
 type policyTable struct {
 	keys  []Key
-	later laterKeys
+	later func() laterKeys
 	// named sets what a key says that has somebody's name in it, if it is one; nil: there
 	// are none.
 	named func(*Config, setting) (bool, error)
@@ -20,7 +20,7 @@ type policyTable struct {
 // policyTables are the tables by name.
 func policyTables() map[string]policyTable {
 	return map[string]policyTable{
-		groupTable: {named: (*Config).takeGroup},
+		groupTable: {later: laterNames(""), named: (*Config).takeGroup},
 		"maui":     {MauiKeys, laterMaui, (*Config).takeMaui},
 		"sge":      {SGEKeys, laterSGE, (*Config).takeSGE},
 	}
@@ -47,7 +47,7 @@ func (t policyTable) take(c *Config, s setting) error {
 		}
 		return t.keys[i].take(c, s)
 	}
-	if ok, err := t.later.take(s.name, s.value); ok {
+	if ok, err := t.later().take(s.name, s.value); ok {
 		return err
 	}
 	if t.named != nil {

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobargs"
@@ -19,9 +20,9 @@ type check func(v classad.Value) error
 
 // checks are what the constants of attributes are held to, by the attribute's name in
 // lower case.
-var checks = func() map[string]check {
+var checks = sync.OnceValue(func() map[string]check {
 	m := map[string]check{}
-	for _, c := range table {
+	for _, c := range table() {
 		if by := kindChecks[c.kind]; by != nil && c.Attr != "" {
 			m[strings.ToLower(c.Attr)] = by
 		}
@@ -57,7 +58,7 @@ var checks = func() map[string]check {
 		m[strings.ToLower(f.Attr)] = texts(f.Check)
 	}
 	return m
-}()
+})
 
 // kindChecks are those of the commands that set one attribute.
 var kindChecks = map[kind]check{

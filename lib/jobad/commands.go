@@ -3,6 +3,7 @@ package jobad
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Fate is what becomes of a submit command.
@@ -50,10 +51,10 @@ const (
 )
 
 // Commands returns all submit commands by subject: what submit(5) tells of them.
-func Commands() []Command { return slices.Clone(table) }
+func Commands() []Command { return slices.Clone(table()) }
 
 // table has all commands, with all of their names.
-var table = func() []Command {
+var table = sync.OnceValue(func() []Command {
 	all := slices.Concat(programCommands, requestCommands, transferCommands, policyCommands,
 		accountCommands, peopleCommands, universeCommands, otherCommands)
 	taken := map[string]bool{}
@@ -73,7 +74,7 @@ var table = func() []Command {
 		c.names = append([]string{c.Name}, c.Also...)
 	}
 	return all
-}()
+})
 
 // ambiguous are names that would be those of two commands (transfer_output is a
 // truth, and TransferOutput the attribute of transfer_output_files), and attributes
@@ -81,35 +82,35 @@ var table = func() []Command {
 var ambiguous = map[string]bool{"transferinput": true, "transferoutput": true, "in": true, "out": true, "err": true}
 
 // byName finds a command by any of its names.
-var byName = func() map[string]*Command {
+var byName = sync.OnceValue(func() map[string]*Command {
 	m := map[string]*Command{}
-	for i := range table {
-		m[table[i].Name] = &table[i]
-		for _, n := range table[i].Also {
-			m[n] = &table[i]
+	all := table()
+	for i := range all {
+		for _, n := range all[i].names {
+			m[n] = &all[i]
 		}
 	}
 	return m
-}()
+})
 
 // namesOf returns all names of a command, the one that counts first before all.
 func namesOf(command string) []string {
-	if c := byName[command]; c != nil {
+	if c := byName()[command]; c != nil {
 		return c.names
 	}
 	return []string{command}
 }
 
 // suggestions are the names that a warning may propose.
-var suggestions = func() []string {
+var suggestions = sync.OnceValue(func() []string {
 	var out []string
-	for _, c := range table {
+	for _, c := range table() {
 		if c.Fate != Refused {
 			out = append(out, c.Name)
 		}
 	}
 	return out
-}()
+})
 
 // requestPrefix begins the commands that ask for a resource by name.
 const requestPrefix = "request_"
@@ -132,7 +133,7 @@ var families = struct{ beginnings, ends, oauth []string }{
 
 // isCommand reports whether a name, in lower case, is a submit command's.
 func isCommand(key string) bool {
-	if byName[key] != nil || isRequest(key) {
+	if byName()[key] != nil || isRequest(key) {
 		return true
 	}
 	return slices.ContainsFunc(families.beginnings, func(b string) bool { return len(key) > len(b) && strings.HasPrefix(key, b) }) ||
@@ -146,5 +147,5 @@ func isCommand(key string) bool {
 // isRequest tells whether a name, in lower case, asks for a resource that has no
 // command of its own.
 func isRequest(key string) bool {
-	return len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && byName[key] == nil
+	return len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && byName()[key] == nil
 }

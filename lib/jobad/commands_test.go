@@ -35,7 +35,7 @@ func TestActedOn(t *testing.T) {
 		"kill_sig_timeout", "job_max_vacate_time", "want_graceful_removal", "max_job_retirement_time", "checkpoint_exit_code",
 		"transfer_checkpoint_files", "job_machine_attrs", "ulog_execute_attrs", "retry_request_memory",
 	} {
-		if c := byName[name]; c == nil || c.Fate != Served {
+		if c := byName()[name]; c == nil || c.Fate != Served {
 			t.Errorf("%s: %+v, want one that is served", name, c)
 		}
 	}
@@ -50,7 +50,7 @@ func TestNames(t *testing.T) {
 		{"core_size", "coresize"}, {"materialize_max_idle", "max_idle"}, {"jobprio", "priority"}, {"nodecount", "machine_count"},
 		{"maxretries", "max_retries"}, {"userlogusexml", "log_xml"}, {"dockeroverrideentrypoint", "docker_override_entrypoint"},
 	} {
-		if got := byName[c.name]; got == nil || got.Name != c.command {
+		if got := byName()[c.name]; got == nil || got.Name != c.command {
 			t.Errorf("command of %q = %+v, want %s", c.name, got, c.command)
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"fairspool/lib/jobpolicy"
@@ -25,7 +26,7 @@ var credentials = []struct{ command, attr string }{
 
 // ownParts are the commands that HTCondor does not know and that are worked out by
 // a part of their own.
-var ownParts = func() []part {
+var ownParts = sync.OnceValue(func() []part {
 	out := []part{
 		orMacro("parallel_slots", (*job).parallelSlots),
 		orMacro("deadline", (*job).deadline), orMacro("job_share", (*job).jobShare), orMacro("override_tickets", (*job).overrideTickets),
@@ -36,7 +37,7 @@ var ownParts = func() []part {
 		out = append(out, orMacro(c.command, func(j *job) error { return j.credential(c.command, c.attr) }))
 	}
 	return out
-}()
+})
 
 func (j *job) credential(command, attr string) error {
 	g, ok, err := j.command(command)

@@ -48,7 +48,7 @@ func checkValue(key string, e *classad.Expr) error {
 		return fixed.check(e)
 	}
 	v, constant := e.Constant()
-	c, known := checks[key]
+	c, known := checks()[key]
 	switch {
 	case !known && strings.HasPrefix(key, "request"):
 		c = checkRequest

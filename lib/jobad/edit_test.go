@@ -143,7 +143,7 @@ func TestCheckedAttributes(t *testing.T) {
 	for _, c := range Commands() {
 		known[strings.ToLower(c.Attr)] = true
 	}
-	for name := range checks {
+	for name := range checks() {
 		if !known[name] {
 			t.Errorf("a check of %s, which no command sets", name)
 		}
@@ -156,7 +156,7 @@ func TestCheckedAttributes(t *testing.T) {
 }
 
 func FuzzCheckEdit(f *testing.F) {
-	for name := range checks {
+	for name := range checks() {
 		f.Add(name, "1")
 	}
 	f.Add("JobPrio", "-1")

@@ -151,7 +151,7 @@ func (x *expansion) queue(p *submitfile.Job) error {
 	b := &batch{}
 	var varying []part
 	var least []setting // of the varying parts, for the first proc
-	for _, work := range parts {
+	for _, work := range parts() {
 		j.Varies()
 		if err := j.do(work); err != nil {
 			return err

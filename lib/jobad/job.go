@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/submitfile"
@@ -37,12 +38,14 @@ type job struct {
 // anew for every proc when it has asked for something that varies.
 type part func(*job) error
 
-var parts = slices.Concat([]part{
-	(*job).fixed, (*job).counters, (*job).placement, (*job).execution, (*job).arguments, (*job).environment, (*job).eventLog,
-	(*job).transfer, (*job).standardTransfer, (*job).checkpoint, (*job).matching, (*job).concurrency, (*job).imageSize, (*job).java,
-	(*job).status, (*job).priority, (*job).periodic, (*job).retries, (*job).deferral, (*job).ending, (*job).lease, (*job).noop, (*job).exitRequirements,
-	(*job).accounting, (*job).notification, (*job).lateness,
-}, standardFiles, simpleParts, ownParts, []part{(*job).customAttributes})
+var parts = sync.OnceValue(func() []part {
+	return slices.Concat([]part{
+		(*job).fixed, (*job).counters, (*job).placement, (*job).execution, (*job).arguments, (*job).environment, (*job).eventLog,
+		(*job).transfer, (*job).standardTransfer, (*job).checkpoint, (*job).matching, (*job).concurrency, (*job).imageSize, (*job).java,
+		(*job).status, (*job).priority, (*job).periodic, (*job).retries, (*job).deferral, (*job).ending, (*job).lease, (*job).noop, (*job).exitRequirements,
+		(*job).accounting, (*job).notification, (*job).lateness,
+	}, standardFiles, simpleParts(), ownParts(), []part{(*job).customAttributes})
+})
 
 // do works out a part.
 func (j *job) do(work part) error {
@@ -115,7 +118,7 @@ func (j *job) know(command string) (*known, error) {
 		}
 	}
 	if j.commands == nil {
-		j.commands = make(map[string]*known, len(table)) // nearly all are asked for
+		j.commands = make(map[string]*known, len(table())) // nearly all are asked for
 	}
 	j.commands[command] = k
 	return k, nil

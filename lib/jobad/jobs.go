@@ -130,7 +130,7 @@ func (j *Jobs) try() ([]submitfile.Warning, error) {
 	}
 	err := j.description.Walk(1, warn, func(p *submitfile.Job) error {
 		one := j.job(p, warn)
-		for _, work := range parts {
+		for _, work := range parts() {
 			if err := one.do(work); err != nil {
 				return err
 			}

@@ -98,7 +98,7 @@ func doubt(a submitfile.Assignment, used submitfile.Uses, set map[string]bool, l
 // ownSetter says who sets an attribute that no description may: submit, or who does that when
 // the job is in the queue, if there is a command that is refused for it.
 func ownSetter(attr string) string {
-	for _, c := range table {
+	for _, c := range table() {
 		if c.Fate == Refused && strings.EqualFold(c.Attr, attr) {
 			return c.Why
 		}
@@ -109,7 +109,7 @@ func ownSetter(attr string) string {
 // outranked returns the other name of the same command that has a value and
 // counts before key.
 func outranked(key string, set map[string]bool) string {
-	if c := byName[key]; c != nil {
+	if c := byName()[key]; c != nil {
 		for _, n := range c.names {
 			if n == key {
 				break
@@ -147,7 +147,7 @@ func likeRequest(key string) string {
 // a command, or what to do instead.
 func (j *Jobs) meantFor(command, instead string) string {
 	for _, a := range j.description.Assignments() {
-		if near, ok := nearest.Name(a.Name, suggestions); ok && near == command && !isCommand(strings.ToLower(a.Name)) {
+		if near, ok := nearest.Name(a.Name, suggestions()); ok && near == command && !isCommand(strings.ToLower(a.Name)) {
 			return fmt.Sprintf("; did you mean %s by %s in line %d?", command, a.Name, a.Place().Line)
 		}
 	}
@@ -157,7 +157,7 @@ func (j *Jobs) meantFor(command, instead string) string {
 // unknown words the warning of a name that is no command, and tells whether it
 // is near to one.
 func unknown(name string) (warning string, near bool) {
-	if command, ok := nearest.Name(name, suggestions); ok {
+	if command, ok := nearest.Name(name, suggestions()); ok {
 		return fmt.Sprintf("%s: unknown command, did you mean %s?", name, command), true
 	}
 	return name + ": unknown command, and no macro uses it", false

@@ -54,7 +54,7 @@ func commandOf(attr string) string {
 		}
 	}
 	key := strings.ToLower(attr)
-	if name, isRequest := strings.CutPrefix(key, "request"); byName[key] == nil && isRequest {
+	if name, isRequest := strings.CutPrefix(key, "request"); byName()[key] == nil && isRequest {
 		key = requestPrefix + name
 	}
 	return key

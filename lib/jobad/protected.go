@@ -3,6 +3,7 @@ package jobad
 import (
 	"errors"
 	"strings"
+	"sync"
 )
 
 // protection is who may change an attribute of a job in the queue that no description may
@@ -25,7 +26,7 @@ var (
 )
 
 // protected are these attributes, in lower case.
-var protected = func() map[string]protection {
+var protected = sync.OnceValue(func() map[string]protection {
 	m := map[string]protection{}
 	for names, p := range map[string]protection{
 		`jobstatus lastjobstatus enteredcurrentstatus holdreason holdreasoncode holdreasonsubcode lastholdreason
@@ -57,16 +58,16 @@ var protected = func() map[string]protection {
 		}
 	}
 	return m
-}()
+})
 
 func isProtected(attr string) bool {
-	_, ok := protected[strings.ToLower(attr)]
+	_, ok := protected()[strings.ToLower(attr)]
 	return ok
 }
 
 // refusal returns why an attribute may not be changed.
 func refusal(attr string, admin bool) error {
-	p, ok := protected[strings.ToLower(attr)]
+	p, ok := protected()[strings.ToLower(attr)]
 	if !ok || admin && p.admin {
 		return nil
 	}

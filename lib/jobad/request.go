@@ -295,7 +295,7 @@ func (j *job) named() (*named, error) {
 			}
 		case isRequest(key):
 			n.resources = append(n.resources, key)
-		case byName[key] != nil || !isCommand(key):
+		case byName()[key] != nil || !isCommand(key):
 		case strings.HasPrefix(key, requirePrefix):
 			n.properties = append(n.properties, key)
 		case strings.HasPrefix(key, transformPrefix):

@@ -6,6 +6,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/submitfile"
@@ -13,10 +14,11 @@ import (
 
 // simpleParts are the parts of commands that set one attribute each, or none: each
 // command is a part, so that one that varies does not take the others along.
-var simpleParts = func() []part {
+var simpleParts = sync.OnceValue(func() []part {
 	var out []part
-	for i := range table {
-		c := &table[i]
+	all := table()
+	for i := range all {
+		c := &all[i]
 		switch {
 		case ours[c.Name] && c.kind != elsewhere:
 			out = append(out, orMacro(c.Name, c.work))
@@ -25,7 +27,7 @@ var simpleParts = func() []part {
 		}
 	}
 	return out
-}()
+})
 
 // work says what is to be said of a command, and sets its attribute when no other
 // part does.

@@ -19,11 +19,12 @@ const (
 
 // Bounds of both.
 const (
-	mostMachineAttrs = 100
-	mostAttemptsKept = 20
+	mostMachineAttrs  = 100
+	mostAttributeName = 100 // bytes
+	mostAttemptsKept  = 20
 )
 
-var attributeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]{0,99}$`)
+var attributeName = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 
 // SlotOf returns the ad of the slot that a claim has, of a part of one that of the dynamic
 // slot; nil when it is not advertised any more.
@@ -51,7 +52,7 @@ func (j job) machineAttrs(slot *classad.Ad) {
 		kept = int(min(max(j.int(attrMachineAttrsKept), 0), mostAttemptsKept))
 	}
 	for _, name := range names[:min(len(names), mostMachineAttrs)] {
-		if !attributeName.MatchString(name) {
+		if len(name) > mostAttributeName || !attributeName.MatchString(name) {
 			continue
 		}
 		for k := kept - 1; k >= 0; k-- {
