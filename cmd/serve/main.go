@@ -3,8 +3,8 @@
 // serve is the door of a pool: it answers one caller on its standard input, a connection to the
 // socket in the spool, by running the command that the caller asks for as that caller's. It is
 // started for each connection by systemd, by an inetd, or by starter -watch -door, with the
-// spool's account. Standard input may also be the listening socket: then serve takes one
-// connection from it, and says so on descriptor 3.
+// spool's account. Standard input may also be the listening socket: then serve takes one caller
+// after the other from it, and says so on descriptor 3.
 package main
 
 import (
@@ -69,17 +69,6 @@ func run(c *cmdline.Call) error {
 	if err := leaveToRoot(c, dir); err != nil {
 		return err
 	}
-	conn, err := caller(dir)
-	if err != nil {
-		return err
-	}
-	session, err := door.Begin(conn, door.FirstWord, func() { os.Exit(1) })
-	switch {
-	case errors.Is(err, io.EOF): // the caller has thought better of it
-		return nil
-	case err != nil:
-		return err
-	}
 	s := cmdline.Here()
 	s.Spool, s.Program = dir, c.Name
 	common, err := c.Common()
@@ -93,6 +82,27 @@ func run(c *cmdline.Call) error {
 	}
 	for _, name := range []string{"FAIRSPOOL_DIR", "FAIRSPOOL_CONFIG", "FAIRSPOOL_NOW"} {
 		os.Unsetenv(name) // serve has heeded them
+	}
+	next, err := callers(dir)
+	for err == nil {
+		var conn *net.UnixConn
+		var place io.Closer
+		if conn, place, err = next(); err == nil {
+			err = answer(s, conn)
+			place.Close()
+		}
+	}
+	if errors.Is(err, io.EOF) { // no caller more, or one that has thought better of it
+		return nil
+	}
+	return err
+}
+
+// answer runs what a caller asks for. A caller that goes away ends the process.
+func answer(s cmdline.Surroundings, conn *net.UnixConn) error {
+	session, err := door.Begin(conn, door.FirstWord, func() { os.Exit(1) })
+	if err != nil {
+		return err
 	}
 	s.Serve(commands(), session)
 	return nil
@@ -110,19 +120,20 @@ func leaveToRoot(c *cmdline.Call, dir string) error {
 	return sp.NoteRoot()
 }
 
-// caller returns the connection that standard input is, or the next one to the socket that it is.
-func caller(dir string) (*net.UnixConn, error) {
+// callers returns what returns one caller after the other, with its place: of those that come to the
+// socket that standard input is, or the connection that it is.
+func callers(dir string) (next func() (*net.UnixConn, io.Closer, error), err error) {
 	listening, err := unix.GetsockoptInt(0, unix.SOL_SOCKET, unix.SO_ACCEPTCONN)
 	if err != nil {
 		return nil, errors.New("standard input is no connection: systemd, inetd or starter -watch -door start serve; see serve(8)")
 	}
 	f := os.NewFile(0, "standard input")
 	if listening == 1 {
-		l, err := net.FileListener(f)
+		all, err := door.CallersAt(f, dir)
 		if err != nil {
 			return nil, err
 		}
-		return door.Next(l, dir)
+		return all.Next, nil
 	}
 	c, err := net.FileConn(f)
 	if err != nil {
@@ -132,5 +143,13 @@ func caller(dir string) (*net.UnixConn, error) {
 	if !ok {
 		return nil, fmt.Errorf("standard input is no Unix socket: serve asks the kernel who calls")
 	}
-	return conn, door.Admit(conn, dir)
+	return func() (*net.UnixConn, io.Closer, error) {
+		if conn == nil {
+			return nil, nil, io.EOF
+		}
+		c := conn
+		conn = nil
+		place, err := door.Admit(c, dir)
+		return c, place, err
+	}, nil
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -49,9 +50,10 @@ type Call struct {
 }
 
 func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
+	set := x.LocalFlagNames() // once: what is asked for by name costs a search of all flags
 	call := &Call{
 		Name: c.Name, Args: x.Args().Slice(), Stdin: x.App.Reader, Stdout: x.App.Writer, Stderr: x.App.ErrWriter,
-		flags: given(c, x), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
+		flags: given(c, x, set), number: c.Number, dir: value(x, "spool"), lockWait: defaultLockWait,
 		handOn: toHandOn(x), around: s,
 	}
 	call.Now, call.up = readClocks()
@@ -60,7 +62,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 	}
 	if s.Session != nil && s.Session.Peer.UID != s.UID {
 		for _, name := range ofThePool {
-			if x.IsSet(name) {
+			if slices.Contains(set, name) {
 				return nil, Usagef("-%s: not in the pool of another account", name)
 			}
 		}
@@ -69,10 +71,10 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 			call.handOn["config"] = s.Config
 		}
 	}
-	if x.IsSet("spool") && call.dir == "" {
+	if slices.Contains(set, "spool") && call.dir == "" {
 		return nil, Usagef("-spool: wants a directory, and this one has no name")
 	}
-	if x.IsSet("now") {
+	if slices.Contains(set, "now") {
 		t, err := ParseTime(value(x, "now"))
 		if err != nil {
 			return nil, Usagef("-now: %v", err)
@@ -80,7 +82,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 		call.ahead = t.Sub(call.Now)
 		call.Now, call.simulated = t, true
 	}
-	if x.IsSet("lock-wait") {
+	if slices.Contains(set, "lock-wait") {
 		d, err := parseSeconds(value(x, "lock-wait"))
 		if err != nil {
 			return nil, Usagef("-lock-wait: %v", err)

@@ -3,6 +3,8 @@ package cmdline
 import (
 	"slices"
 	"strings"
+
+	"fairspool/cmd/internal/door"
 )
 
 // Command describes one command of fairspool.
@@ -42,9 +44,10 @@ type Command struct {
 	// Here reports whether a call needs no spool, and thus no serve, as it reads the caller's files alone;
 	// nil: all need the spool.
 	Here func(*Call) bool
-	// Before does what is the caller's to do, with the caller's rights, before serve runs the
-	// command. It returns what answers the questions that the command asks by Call.Ask; nil: none.
-	Before func(*Call) (answer func(question []byte) (any, error), err error)
+	// Before does what is the caller's to do, with the caller's rights, before serve is asked to run
+	// the command. It returns what makes ready, while serve makes ready, too, what answers the
+	// questions that the command asks by Call.Ask; nil: none.
+	Before func(*Call) (ready func() (door.Answer, error), err error)
 	// Run does the work. What it returns is printed as `name: error`.
 	Run func(*Call) error
 	// Actions, if there are any, do it instead: that which the first argument

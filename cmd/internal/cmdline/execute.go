@@ -162,12 +162,12 @@ func (s Surroundings) act(c Command, x *cli.Context, behind, typed []string) err
 	return err
 }
 
-// given returns those of the command's own flags that were given.
-func given(c Command, x *cli.Context) map[string][]occurrence {
+// given returns those of the command's own flags that were given, which are among the names set.
+func given(c Command, x *cli.Context, set []string) map[string][]occurrence {
 	all := map[string][]occurrence{}
 	for _, f := range c.Flags {
 		switch {
-		case f.Refused || !x.IsSet(f.Name):
+		case f.Refused || !slices.Contains(set, f.Name):
 		case len(f.Args) == 0:
 			all[f.Name] = []occurrence{{flag: f}}
 		default:

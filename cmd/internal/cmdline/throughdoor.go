@@ -108,14 +108,14 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 		}
 	}()
 	if command.Before != nil {
-		answer, err := command.Before(c)
+		ready, err := command.Before(c)
 		if errors.Is(err, ErrDone) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		caller.Answer = answer
+		caller.Ready = ready
 	}
 	r := door.Request{Version: door.Version, Command: command.Name, Args: c.typedArgs}
 	for _, name := range door.Variables {
@@ -262,6 +262,7 @@ func (s Surroundings) Serve(commands []Command, session *door.Session) {
 	r := session.Request
 	for _, c := range commands {
 		if c.Name == r.Command && c.Served {
+			defer func(zone *time.Location) { time.Local = zone }(time.Local)
 			setEnvironment(r.Environment)
 			session.End(s.Execute(c, r.Args, &callersInput{session: session}, session.Stdout(), session.Stderr()))
 			return

@@ -173,7 +173,7 @@ func TestBefore(t *testing.T) {
 		bad    string
 	}{{ErrDone, 0, ""}, {errors.New("fault"), 1, "copying: fault\n"}} {
 		ended := false
-		asked.Before = func(c2 *Call) (func([]byte) (any, error), error) {
+		asked.Before = func(c2 *Call) (func() (door.Answer, error), error) {
 			c2.AtEnd(func() { ended = true })
 			return nil, c.err
 		}
@@ -200,7 +200,7 @@ func TestNobodyAnswers(t *testing.T) {
 	}
 	// One that is removed between the look and the call.
 	gone := copying()
-	gone.Before = func(*Call) (func([]byte) (any, error), error) { return nil, os.Remove(path) }
+	gone.Before = func(*Call) (func() (door.Answer, error), error) { return nil, os.Remove(path) }
 	if status, _, bad := p.call(gone, "", "x"); status != 1 || bad != "copying: "+path+": no such file or directory\n" {
 		t.Errorf("a door that is gone: status %d, %q", status, bad)
 	}

@@ -24,9 +24,13 @@ type Caller struct {
 	ReadFile func(name string) ([]byte, error)
 	// WriteFile writes such a file, and returns how many bytes it has.
 	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
-	// Answer answers a question of the command's own; nil: it has none.
-	Answer func(question []byte) (answer any, err error)
+	// Ready makes ready what answers questions of the command's own, while serve makes ready, too;
+	// nil: there is none.
+	Ready func() (Answer, error)
 }
+
+// Answer answers a question that serve asks.
+type Answer func(question []byte) (answer any, err error)
 
 // ErrCut says that serve ended before the command did.
 var ErrCut = errors.New("the connection to serve ended before the answer: what was asked may be done or not; qstat and spool log tell")
@@ -55,12 +59,18 @@ func (c Caller) Call(conn *net.UnixConn, r Request) (status int, err error) {
 	if len(text) > MaxFrame {
 		return 0, fmt.Errorf("%d bytes of arguments, at most %d: the door takes no more", len(text), MaxFrame)
 	}
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
-	defer signal.Stop(signals)
 	if err := l.send(appendFrame(nil, kindRequest, text)); err != nil && !errors.Is(err, unix.EPIPE) {
 		return 0, err
 	}
+	if c.Ready != nil {
+		l.busy(func() { l.reply, err = c.Ready() })
+		if err != nil {
+			return 0, err
+		}
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
+	defer signal.Stop(signals)
 	go func() {
 		for s := range signals {
 			l.send(appendFrame(nil, kindSignal, strconv.AppendInt(nil, int64(s.(unix.Signal)), 10)))
@@ -75,6 +85,7 @@ type line struct {
 	conn    *net.UnixConn
 	request Request
 	in      *bufio.Reader
+	reply   Answer // nil: to nothing
 }
 
 // send sends whole frames. Go's connections write one call's bytes in one piece.
@@ -189,12 +200,12 @@ func (l *line) writeFile(head string) error {
 }
 
 func (l *line) answer(question []byte) error {
-	if l.Answer == nil {
+	if l.reply == nil {
 		return errors.New("serve asks what this command does not answer: install the same fairspool for both")
 	}
 	var answer any
 	var err error
-	l.busy(func() { answer, err = l.Answer(question) })
+	l.busy(func() { answer, err = l.reply(question) })
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@
 //	f	why such a file cannot be read or written: text
 //	y	a file was written: its size as a decimal number
 //	a	the answer to a question
-//	p	nothing: the caller is at work on what it was asked for
+//	p	nothing: the caller is at work on what it was asked for, or is about to be
 //	i	a signal for the command, SIGINT or SIGTERM: its number as a decimal number
 //
 // From serve:

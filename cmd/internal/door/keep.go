@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Spare is how many processes wait for a caller, and most how many there are at a time.
+// Spare is how many processes wait for callers where none is served, and most how many there are at a time.
 const (
 	Spare = 4
 	most  = 256
@@ -37,74 +37,85 @@ func Listen(dir string) (*net.UnixListener, error) {
 
 // Keep keeps Spare processes of serve waiting at a listening socket until ctx is over, and returns when
 // the last of all has ended. start makes one, with the socket as its standard input and
-// taken as its descriptor 3, to which it writes a byte when it has a caller. tell is called with the error of a process that
+// note as its descriptor 3, where it says that it has a caller, or waits for another one. tell is called with the error of a process that
 // could not be started or ended without having had a caller; then there is a pause.
-func Keep(ctx context.Context, socket *os.File, start func(socket, taken *os.File) (*exec.Cmd, error), tell func(error)) {
+func Keep(ctx context.Context, socket *os.File, start func(socket, note *os.File) (*exec.Cmd, error), tell func(error)) {
 	const pause = time.Second
-	ended := make(chan struct{}) // one for each process that has ended
-	free := make(chan error)     // one for each process that no longer waits for a caller; an error: it had none
-	waiting, running := 0, 0
+	events := make(chan event)
+	idle, running := 0, 0
 	over := ctx.Done()
 	for {
-		for over != nil && waiting < Spare && running < most {
-			waiting, running = waiting+1, running+1
-			go one(ctx, socket, start, free, ended)
+		// While callers are served, few need be there for the next ones: starting takes what serving needs.
+		for over != nil && (idle < Spare/2 || idle < Spare && idle == running) && running < most {
+			idle, running = idle+1, running+1
+			go one(ctx, socket, start, events)
 		}
 		if over == nil && running == 0 {
 			return
 		}
 		select {
-		case err := <-free:
-			waiting--
-			if err != nil && over != nil {
-				tell(err)
+		case e := <-events:
+			idle, running = idle+e.idle, running+e.running
+			if e.err != nil && over != nil {
+				tell(e.err)
 				select {
 				case <-time.After(pause):
 				case <-over:
 				}
 			}
-		case <-ended:
-			running--
 		case <-over:
 			over = nil
 		}
 	}
 }
 
+// event is what has become of a process.
+type event struct {
+	idle, running int   // by how many there are more
+	err           error // it had no caller
+}
+
 // errNoCaller says that a process has ended well without having had a caller.
 var errNoCaller = errors.New("serve ended before it had a caller")
 
 // one starts a process, and tells of it.
-func one(ctx context.Context, socket *os.File, start func(socket, taken *os.File) (*exec.Cmd, error), free chan<- error, ended chan<- struct{}) {
-	err := func() error {
-		r, w, err := os.Pipe()
-		if err != nil {
-			return err
-		}
-		defer r.Close()
-		p, err := start(socket, w)
-		w.Close()
-		if err != nil {
-			return err
-		}
-		stop := context.AfterFunc(ctx, func() { p.Process.Kill() })
-		n, _ := r.Read(make([]byte, 1))
-		stop()
-		if n == 1 {
-			free <- nil
-			p.Wait()
-		} else {
-			err := p.Wait()
-			if err == nil {
-				err = errNoCaller
-			}
-			free <- err
-		}
-		ended <- struct{}{}
-		return nil
-	}()
+func one(ctx context.Context, socket *os.File, start func(socket, note *os.File) (*exec.Cmd, error), events chan<- event) {
+	r, w, err := os.Pipe()
 	if err != nil {
-		free <- err
-		ended <- struct{}{}
+		events <- event{-1, -1, err}
+		return
 	}
+	defer r.Close()
+	p, err := start(socket, w)
+	w.Close()
+	if err != nil {
+		events <- event{-1, -1, err}
+		return
+	}
+	had, idle := false, 1
+	stop := context.AfterFunc(ctx, func() { p.Process.Kill() }) // unless it has a caller
+	for note := []byte{0}; ; {
+		if n, _ := r.Read(note); n == 0 {
+			break
+		}
+		switch {
+		case note[0] == taken && idle == 1:
+			stop()
+			had, idle = true, 0
+			events <- event{idle: -1}
+		case note[0] == waiting && idle == 0:
+			idle = 1
+			events <- event{idle: 1}
+			stop = context.AfterFunc(ctx, func() { p.Process.Kill() })
+		}
+	}
+	stop()
+	err = p.Wait()
+	switch {
+	case had:
+		err = nil
+	case err == nil:
+		err = errNoCaller
+	}
+	events <- event{-idle, -1, err}
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -48,16 +48,17 @@ func TestListen(t *testing.T) {
 // not let in, and that a place which becomes free is taken.
 func TestAdmit(t *testing.T) {
 	dir := t.TempDir()
-	var places []*os.File
+	var places []io.Closer
 	for n := range MaxCallers {
 		ours, _ := pair(t)
-		if err := Admit(ours, dir); err != nil {
+		place, err := Admit(ours, dir)
+		if err != nil {
 			t.Fatalf("connection %d: %v", n+1, err)
 		}
-		places = append(places, admitted)
+		places = append(places, place)
 	}
 	ours, theirs := pair(t)
-	if err := Admit(ours, dir); err != errTooMany {
+	if _, err := Admit(ours, dir); err != errTooMany {
 		t.Errorf("one connection too many: %v", err)
 	}
 	r := bufio.NewReader(theirs)
@@ -68,37 +69,68 @@ func TestAdmit(t *testing.T) {
 		t.Errorf("the caller is told %q %q, %v, want status 75", kind, text, err)
 	}
 	places[7].Close()
-	if err := Admit(ours, dir); err != nil {
-		t.Errorf("a place is free: %v", err)
+	place, err := Admit(ours, dir)
+	if err != nil {
+		t.Fatalf("a place is free: %v", err)
 	}
-	for _, f := range append(places, admitted) {
+	for _, f := range append(places, place) {
 		f.Close()
 	}
-	if err := Admit(ours, filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
+	if _, err := Admit(ours, filepath.Join(dir, "none")); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("a spool that is not there: %v", err)
 	}
 	ours.Close()
-	if err := Admit(ours, dir); !errors.Is(err, net.ErrClosed) {
+	if _, err := Admit(ours, dir); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a connection that is closed: %v", err)
 	}
 }
 
-// TestNext holds that only a Unix socket tells who calls.
-func TestNext(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+// TestCallers holds that only a Unix socket tells who calls, that a process has mostCallers of them,
+// and that one that is not let in does not count.
+func TestCallers(t *testing.T) {
+	far, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Skip(err)
 	}
-	c, err := net.Dial("tcp", l.Addr().String())
+	defer far.Close()
+	file, err := far.(*net.TCPListener).File()
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
-	if _, err := Next(l, t.TempDir()); err == nil {
-		t.Error("a caller of the network is let in")
+	defer file.Close()
+	if _, err := CallersAt(file, t.TempDir()); err != errNetwork {
+		t.Errorf("a socket of the network: %v, want %v", err, errNetwork)
 	}
+	dir := t.TempDir()
+	l, err := Listen(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	c := &Callers{l: l, dir: dir}
+	calls := func() *net.UnixConn {
+		conn, err := net.DialUnix("unix", nil, l.Addr().(*net.UnixAddr))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { conn.Close() })
+		return conn
+	}
+	for n := range mostCallers {
+		calls()
+		conn, place, err := c.Next()
+		if err != nil {
+			t.Fatalf("caller %d: %v", n+1, err)
+		}
+		conn.Close()
+		place.Close()
+	}
+	if _, _, err := c.Next(); err != io.EOF {
+		t.Errorf("one caller more: %v, want the end", err)
+	}
+	c.had = 0
 	l.Close()
-	if _, err := Next(l, t.TempDir()); !errors.Is(err, net.ErrClosed) {
+	if _, _, err := c.Next(); !errors.Is(err, net.ErrClosed) {
 		t.Errorf("a socket that is closed: %v", err)
 	}
 }
@@ -141,38 +173,54 @@ func (k keeper) names(pattern string) []string {
 	return names
 }
 
-// TestKeep holds that Spare processes wait at a time, that each that has a caller is replaced, and
-// that at the end the waiting ones are killed and the others are waited for.
+// TestKeep holds that Spare processes wait at a time, that those that have callers are replaced when few
+// wait, that one which waits again counts, and that at the end the waiting ones are killed and the
+// others are waited for.
 func TestKeep(t *testing.T) {
-	k := keep(t, `mkfifo $dir/go.$$ $dir/end.$$; read x <$dir/go.$$; printf t >&3; exec 3>&-; mv $dir/go.$$ $dir/took.$$; read x <$dir/end.$$; mv $dir/end.$$ $dir/done.$$`)
-	testenv.Until(t, "Spare processes wait", func() bool { return len(k.names("end.*")) == Spare })
-	first := k.names("go.*")
-	slices.Sort(first)
-	for _, fifo := range first[:2] {
+	k := keep(t, `mkfifo $dir/go.$$
+while read x <$dir/go.$$; do
+	mkfifo $dir/end.$$; printf t >&3; read x <$dir/end.$$; rm $dir/end.$$; echo >>$dir/had.$$; printf w >&3
+done`)
+	gos := func() []string { return k.names("go.*") }
+	say := func(fifo string) {
 		if err := os.WriteFile(fifo, []byte("x\n"), 0); err != nil {
 			t.Fatal(err)
 		}
 	}
-	testenv.Until(t, "two processes more wait", func() bool { return len(k.names("end.*")) == Spare+2 && len(k.names("took.*")) == 2 })
+	has := func(n int) {
+		t.Helper()
+		testenv.Until(t, fmt.Sprintf("%d have callers", n), func() bool { return len(k.names("end.*")) == n })
+	}
+	ends := func(fifo string) string { return strings.Replace(fifo, "go.", "end.", 1) }
+	testenv.Until(t, "Spare processes wait", func() bool { return len(gos()) == Spare })
+	first := gos()
+	for n, fifo := range first[:Spare/2+1] { // the last of these leaves too few
+		say(fifo)
+		has(n + 1)
+	}
+	testenv.Until(t, "another process waits", func() bool { return len(gos()) == Spare+1 })
+	say(ends(first[0]))
+	has(Spare / 2)
+	testenv.Until(t, "its caller has gone", func() bool { return len(k.names("had.*")) == 1 })
+	say(first[0])
+	has(Spare/2 + 1)
 	select {
 	case err := <-k.wrong:
 		t.Errorf("told of %v", err)
 	default:
 	}
 	k.close()
-	for _, fifo := range first[:2] {
+	for _, fifo := range first[:Spare/2+1] {
 		select {
 		case <-k.over:
 			t.Error("Keep returns while a process has a caller")
 		default:
 		}
-		if err := os.WriteFile(strings.Replace(fifo, "go.", "end.", 1), []byte("x\n"), 0); err != nil {
-			t.Fatal(err)
-		}
+		say(ends(fifo))
 	}
 	<-k.over
-	if n := len(k.names("done.*")); n != 2 {
-		t.Errorf("%d processes ended after their callers, want 2", n)
+	if n := len(gos()); n != Spare+1 {
+		t.Errorf("%d processes were started, want %d", n, Spare+1)
 	}
 }
 

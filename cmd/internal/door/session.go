@@ -36,15 +36,17 @@ type Session struct {
 	Request Request
 
 	conn *net.UnixConn
-	gone func()        // is called when the caller has gone or was given up
-	dead chan struct{} // closed then
+	gone func()         // is called when the caller has gone or was given up
+	dead chan struct{}  // closed then
+	ends sync.WaitGroup // what reads and what writes
 
 	mu      sync.Mutex
 	queued  []byte
 	changed *sync.Cond // of queued and of idle
 	idle    bool       // the writer has written all that was queued
 	over    bool       // the exit status is queued
-	open    *question  // nil: the caller is asked nothing
+	closed  bool
+	open    *question // nil: the caller is asked nothing
 }
 
 // question is what the caller is asked now.
@@ -70,8 +72,8 @@ func Begin(c *net.UnixConn, within time.Duration, gone func()) (*Session, error)
 		c.Write(appendFrame(appendFrame(nil, kindErr, []byte("fairspool: "+err.Error()+"\n")), kindStatus, []byte("1")))
 		return nil, err
 	}
-	go s.write()
-	go s.read(in)
+	s.ends.Go(s.write)
+	s.ends.Go(func() { s.read(in) })
 	return s, nil
 }
 
@@ -94,34 +96,33 @@ func (s *Session) begin(in *bufio.Reader, within time.Duration) (err error) {
 	return err
 }
 
-// read takes what the caller says until it has gone.
+// read takes what the caller says until it has gone, or all is said.
 func (s *Session) read(in *bufio.Reader) {
 	for {
 		kind, payload, err := readFrame(in)
-		if err != nil {
-			if !s.isOver() {
-				s.giveUp()
-			}
+		if s.isOver() {
 			return
 		}
-		switch kind {
-		case kindSignal:
-			if n, err := strconv.Atoi(string(payload)); err == nil && (n == int(unix.SIGINT) || n == int(unix.SIGTERM)) {
-				unix.Kill(os.Getpid(), unix.Signal(n))
-				continue
-			}
-			s.giveUp()
-			return
-		case kindContents, kindFailed, kindWritten, kindAnswer, kindBusy:
-			if !s.deliver(frame{kind, payload}) {
-				s.giveUp()
-				return
-			}
-		default:
+		if err != nil || !s.heed(kind, payload) {
 			s.giveUp()
 			return
 		}
 	}
+}
+
+// heed takes what the caller says, and reports whether it may say that now.
+func (s *Session) heed(kind byte, payload []byte) bool {
+	switch kind {
+	case kindSignal:
+		n, err := strconv.Atoi(string(payload))
+		return err == nil && (n == int(unix.SIGINT) || n == int(unix.SIGTERM)) && unix.Kill(os.Getpid(), unix.Signal(n)) == nil
+	case kindBusy: // before it is asked, too
+		s.deliver(frame{kind, payload})
+		return true
+	case kindContents, kindFailed, kindWritten, kindAnswer:
+		return s.deliver(frame{kind, payload})
+	}
+	return false
 }
 
 // giveUp ends the session without an answer.
@@ -159,6 +160,10 @@ func (s *Session) write() {
 		for len(s.queued) == 0 {
 			s.idle = true
 			s.changed.Broadcast()
+			if s.closed {
+				s.mu.Unlock()
+				return
+			}
 			s.changed.Wait()
 		}
 		s.idle = false
@@ -205,13 +210,19 @@ func (s *Session) isOver() bool {
 	return s.over
 }
 
-// End sends the exit status. The caller has taken all by then.
+// End sends the exit status, and closes the connection when the caller has taken all.
 func (s *Session) End(status int) {
 	s.queue(func(b []byte) []byte {
 		s.over = true
 		return appendFrame(b, kindStatus, strconv.AppendInt(nil, int64(status), 10))
 	})
 	s.flush()
+	s.mu.Lock()
+	s.closed = true
+	s.changed.Broadcast()
+	s.mu.Unlock()
+	s.conn.Close()
+	s.ends.Wait()
 }
 
 // Stdout and Stderr return what the caller's standard output and error are to the command.

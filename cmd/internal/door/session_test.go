@@ -90,7 +90,7 @@ func TestSession(t *testing.T) {
 	long := strings.Repeat("0123456789", MaxFrame/4)
 	of := files{"a": "text of a", "b": long, "-": "input"}
 	caller := Caller{ReadFile: of.read, WriteFile: of.write,
-		Answer: func(question []byte) (any, error) { return "of " + string(question), nil }}
+		Ready: answering(func(question []byte) (any, error) { return "of " + string(question), nil })}
 	r := Request{Version: Version, Command: "test", Args: []string{"a", "-f", "b", "-to=c", "none", "d"},
 		Environment: []string{"TZ=UTC"}, Width: 80, Height: 24, OutTerminal: true}
 	got := call(t, caller, r, func(s *Session) {
@@ -172,16 +172,25 @@ func TestCallersFilesAreSafe(t *testing.T) {
 	}
 }
 
+// answering is ready at once.
+func answering(a Answer) func() (Answer, error) {
+	return func() (Answer, error) { return a, nil }
+}
+
 // TestAnswerFails holds that a caller ends with the error of its own end.
 func TestAnswerFails(t *testing.T) {
 	fault := errors.New("fault")
 	r := Request{Version: Version}
 	ask := func(s *Session) { s.Ask(1, nil) }
-	got := call(t, Caller{Answer: func([]byte) (any, error) { return nil, fault }}, r, ask)
+	got := call(t, Caller{Ready: answering(func([]byte) (any, error) { return nil, fault })}, r, ask)
 	if got.err != fault {
 		t.Errorf("%+v, want %v", got, fault)
 	}
-	got = call(t, Caller{Answer: func([]byte) (any, error) { return func() {}, nil }}, r, ask)
+	got = call(t, Caller{Ready: func() (Answer, error) { return nil, fault }}, r, ask)
+	if got.err != fault {
+		t.Errorf("a caller that cannot make ready: %+v, want %v", got, fault)
+	}
+	got = call(t, Caller{Ready: answering(func([]byte) (any, error) { return func() {}, nil })}, r, ask)
 	if got.err == nil {
 		t.Errorf("an answer that is no JSON: %+v", got)
 	}

@@ -9,6 +9,7 @@ import (
 	sys "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
 )
 
 // keys reads single keys from the terminal that is standard input. While it does, the terminal
@@ -36,7 +37,7 @@ func keysOf(c *cmdline.Call) *keys {
 const endingKey = ", q ends it"
 
 // before reads the keys of -watch that runs in serve: q interrupts it.
-func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
+func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	k := keysOf(c)
 	if !c.Has("watch") || !c.Terminal() || k == nil {
 		return nil, nil

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
 	"fairspool/lib/pool"
 )
 
@@ -35,14 +36,14 @@ func serve(c *cmdline.Call) error {
 }
 
 // before reads and shows the file with the caller's rights, of which serve tells.
-func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
+func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	n, err := count(c)
 	if err != nil {
 		return nil, err
 	}
 	f := &file{call: c}
 	t := &trail{file: f, lines: n, notify: -1}
-	return func(question []byte) (any, error) {
+	answer := func(question []byte) (any, error) {
 		var s state
 		if err := json.Unmarshal(question, &s); err != nil {
 			return nil, fmt.Errorf("what serve says of the job: %w", err)
@@ -59,5 +60,6 @@ func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
 			return nil, err
 		}
 		return more{!over && !t.pause()}, nil
-	}, nil
+	}
+	return func() (door.Answer, error) { return answer, nil }, nil
 }

@@ -40,8 +40,8 @@ type doomed struct {
 	Code, Subcode int
 }
 
-// before reads the description with the caller's rights, and answers serve with its jobs.
-func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
+// before returns what reads the description with the caller's rights, and answers serve with its jobs.
+func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	s := &submission{Call: c}
 	if err := s.checkFlags(); err != nil {
 		return nil, err
@@ -52,19 +52,21 @@ func before(c *cmdline.Call) (func(question []byte) (any, error), error) {
 	case done:
 		return nil, cmdline.ErrDone
 	}
-	jobs, err := s.read()
-	if err == nil {
-		err = s.strict()
-	}
-	if err != nil {
-		return nil, err
-	}
-	return func(question []byte) (any, error) {
-		var w wanted
-		if err := json.Unmarshal(question, &w); err != nil {
+	return func() (door.Answer, error) {
+		jobs, err := s.read()
+		if err == nil {
+			err = s.strict()
+		}
+		if err != nil {
 			return nil, err
 		}
-		return s.offer(jobs, w)
+		return func(question []byte) (any, error) {
+			var w wanted
+			if err := json.Unmarshal(question, &w); err != nil {
+				return nil, err
+			}
+			return s.offer(jobs, w)
+		}, nil
 	}, nil
 }
 
