@@ -29,7 +29,7 @@ func (m machine) open(environment ...string) {
 		defer close(over)
 		door.Keep(ctx, socket, func(socket, taken *os.File) (*exec.Cmd, error) {
 			p := m.command(fair, environment, "serve")
-			p.Stdin, p.ExtraFiles, p.Stderr = socket, []*os.File{taken}, os.Stderr
+			p.Stdin, p.ExtraFiles, p.Stderr = socket, []*os.File{taken}, m.serveSays
 			return p, p.Start()
 		}, func(err error) { m.Errorf("serve: %v", err) })
 	}()

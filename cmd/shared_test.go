@@ -3,6 +3,7 @@ package cmd
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +21,7 @@ const fair, alice, bob, admin = 1500, 1501, 1502, 1503
 type machine struct {
 	*testing.T
 	etc, spools, bin string
+	serveSays        io.Writer // standard error of serve
 }
 
 func newMachine(t *testing.T) machine {
@@ -35,7 +37,7 @@ func newMachine(t *testing.T) machine {
 		t.Skipf("no mount namespace to be had here: %v: %s", err, out)
 	}
 	built, dir := binaries(t), testenv.OnDisk(t)
-	m := machine{t, filepath.Join(dir, "etc"), filepath.Join(dir, "spool"), filepath.Join(dir, "bin")}
+	m := machine{t, filepath.Join(dir, "etc"), filepath.Join(dir, "spool"), filepath.Join(dir, "bin"), os.Stderr}
 	for _, d := range []string{m.etc, filepath.Join(m.etc, "fairspool"), m.spools, filepath.Join(m.spools, "fairspool"), m.bin} {
 		m.must(os.Mkdir(d, 0o755))
 	}
