@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,6 +28,10 @@ const FirstWord = 10 * time.Second
 // for the caller. Only lists are that long, which are printed without a lock.
 const maxQueued = 64 << 20
 
+// pieceSize is how many bytes are queued in one piece, about: growing one to what a long list takes would
+// copy it again and again.
+const pieceSize = 512 << 10
+
 // MaxContents bounds a file that a caller sends, in bytes.
 const MaxContents = 256 << 20
 
@@ -41,7 +46,9 @@ type Session struct {
 	ends sync.WaitGroup // what reads and what writes
 
 	mu      sync.Mutex
-	queued  []byte
+	queued  [][]byte   // of about pieceSize bytes each, but for the last
+	size    int        // of queued, in bytes
+	spare   [][]byte   // pieces that were written, for further ones
 	changed *sync.Cond // of queued and of idle
 	idle    bool       // the writer has written all that was queued
 	over    bool       // the exit status is queued
@@ -155,42 +162,70 @@ func (s *Session) deliver(f frame) bool {
 
 // write sends what is queued.
 func (s *Session) write() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for {
-		s.mu.Lock()
 		for len(s.queued) == 0 {
 			s.idle = true
 			s.changed.Broadcast()
 			if s.closed {
-				s.mu.Unlock()
 				return
 			}
 			s.changed.Wait()
 		}
 		s.idle = false
-		b := s.queued
-		s.queued = nil
+		piece := s.queued[0]
+		s.queued, s.size = s.queued[1:], s.size-len(piece)
 		s.changed.Broadcast()
 		s.mu.Unlock()
-		for len(b) > 0 {
-			s.conn.SetWriteDeadline(time.Now().Add(Patience))
-			n, err := s.conn.Write(b[:min(len(b), MaxFrame)])
-			if err != nil {
-				s.giveUp()
-				return
-			}
-			b = b[n:]
+		err := s.send(piece)
+		s.mu.Lock()
+		if err != nil {
+			s.mu.Unlock()
+			s.giveUp()
+			s.mu.Lock()
+			return
+		}
+		if cap(piece) >= pieceSize && cap(piece) < 2*pieceSize {
+			s.spare = append(s.spare, piece[:0])
 		}
 	}
+}
+
+// send writes to the caller, which takes some of it within Patience each time.
+func (s *Session) send(b []byte) error {
+	for len(b) > 0 {
+		s.conn.SetWriteDeadline(time.Now().Add(Patience))
+		n, err := s.conn.Write(b[:min(len(b), MaxFrame)])
+		if err != nil {
+			return err
+		}
+		b = b[n:]
+	}
+	return nil
 }
 
 // queue queues frames for the caller.
 func (s *Session) queue(add func(b []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queued) > maxQueued {
+	for s.size > maxQueued {
 		s.changed.Wait()
 	}
-	s.queued = add(s.queued)
+	last := len(s.queued) - 1
+	switch {
+	case last >= 0 && len(s.queued[last]) < pieceSize:
+	case last < 0: // of most calls it is the only one, and short
+		s.queued, last = append(s.queued, nil), 0
+	case len(s.spare) > 0:
+		n := len(s.spare) - 1
+		s.queued, s.spare, last = append(s.queued, s.spare[n]), s.spare[:n], last+1
+	default:
+		s.queued, last = append(s.queued, make([]byte, 0, pieceSize+MaxFrame+headSize)), last+1
+	}
+	was := len(s.queued[last])
+	s.queued[last] = add(s.queued[last])
+	s.size += len(s.queued[last]) - was
 	s.changed.Broadcast()
 }
 
@@ -240,14 +275,9 @@ type stream struct {
 
 // Write queues text for the caller. It never fails: a caller that takes nothing is given up.
 func (t stream) Write(text []byte) (int, error) {
-	t.session.queue(func(b []byte) []byte {
-		for rest := text; len(rest) > 0; {
-			n := min(len(rest), MaxFrame)
-			b = appendFrame(b, t.kind, rest[:n])
-			rest = rest[n:]
-		}
-		return b
-	})
+	for part := range slices.Chunk(text, MaxFrame) {
+		t.session.queue(func(b []byte) []byte { return appendFrame(b, t.kind, part) })
+	}
 	return len(text), nil
 }
 
