@@ -33,7 +33,10 @@ func RunFor(t *testing.T, user, config string, c cmdline.Command, args ...string
 		defer os.Setenv(v, was)
 	}
 	ours, theirs := pair(t)
+	served := make(chan struct{})
 	go func() {
+		defer close(served)
+		defer ours.Close()
 		session, err := door.Begin(ours, 0, func() {})
 		if err == nil {
 			session.Peer = door.Peer{UID: 1000, Name: user}
@@ -45,6 +48,11 @@ func RunFor(t *testing.T, user, config string, c cmdline.Command, args ...string
 	caller := s
 	caller.UID, caller.UserName = 1000, func(int) (string, error) { return user, nil }
 	status = caller.Execute(c, args, strings.NewReader(""), &o, &b)
+	if os.Getenv(cmdline.DoorVariable) != "" { // it was not needed
+		os.Unsetenv(cmdline.DoorVariable)
+		unix.Close(theirs)
+	}
+	<-served
 	return status, o.String(), b.String()
 }
 

@@ -52,6 +52,7 @@ type Session struct {
 	changed *sync.Cond // of queued and of idle
 	idle    bool       // the writer has written all that was queued
 	over    bool       // the exit status is queued
+	given   bool       // the caller is given up
 	closed  bool
 	open    *question // nil: the caller is asked nothing
 }
@@ -135,10 +136,10 @@ func (s *Session) heed(kind byte, payload []byte) bool {
 // giveUp ends the session without an answer.
 func (s *Session) giveUp() {
 	s.mu.Lock()
-	select {
-	case <-s.dead:
-	default:
+	if !s.given {
+		s.given = true
 		close(s.dead)
+		s.changed.Broadcast()
 	}
 	s.mu.Unlock()
 	s.gone()
@@ -168,7 +169,7 @@ func (s *Session) write() {
 		for len(s.queued) == 0 {
 			s.idle = true
 			s.changed.Broadcast()
-			if s.closed {
+			if s.closed || s.given {
 				return
 			}
 			s.changed.Wait()
@@ -209,7 +210,7 @@ func (s *Session) send(b []byte) error {
 func (s *Session) queue(add func(b []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.size > maxQueued {
+	for s.size > maxQueued && !s.given {
 		s.changed.Wait()
 	}
 	last := len(s.queued) - 1
@@ -233,7 +234,7 @@ func (s *Session) queue(add func(b []byte) []byte) {
 func (s *Session) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for len(s.queued) > 0 || !s.idle {
+	for (len(s.queued) > 0 || !s.idle) && !s.given {
 		s.changed.Wait()
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
+	"sync"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -166,8 +167,9 @@ func asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
 	if err != nil {
 		return false, err
 	}
+	wait := sync.OnceValue(p.Wait)
 	session, err := door.Begin(ours, 0, func() {
-		p.Wait()
+		wait()
 		os.Exit(max(p.ProcessState.ExitCode(), 1))
 	})
 	switch {
@@ -178,10 +180,10 @@ func asOwner(c *cmdline.Call, serve bool) (done bool, err error) {
 	}
 	if err != nil {
 		p.Process.Kill()
-		p.Wait()
+		wait()
 		return true, err
 	}
-	return true, ended(p.Wait())
+	return true, ended(wait())
 }
 
 // ended returns how a process has ended as the command's end.
