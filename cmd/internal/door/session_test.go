@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"fairspool/internal/testenv"
 )
 
 // pair returns a connection's two ends.
@@ -348,8 +350,7 @@ func TestOutOfTurn(t *testing.T) {
 // TestSignals holds that the caller's interrupts reach the command, and that both of them alone do.
 func TestSignals(t *testing.T) {
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGTERM)
-	defer signal.Stop(signals)
+	signal.Notify(signals, unix.SIGTERM) // for good: one of those that are sent may come late
 	_, theirs, _ := begun(t)
 	theirs.Write(appendFrame(nil, kindSignal, []byte("15")))
 	<-signals
@@ -364,9 +365,23 @@ func TestSignals(t *testing.T) {
 	if kind, _, err := readFrame(r); kind != kindRequest || err != nil {
 		t.Fatalf("a call begins with %q, %v", kind, err)
 	}
-	unix.Kill(os.Getpid(), unix.SIGTERM)
-	if kind, text, err := readFrame(r); kind != kindSignal || string(text) != "15" || err != nil {
-		t.Errorf("a caller that is ended sends %q %q, %v, want signal 15", kind, text, err)
+	said := make(chan called, 1)
+	go func() {
+		kind, text, err := readFrame(r)
+		said <- called{status: int(kind), out: string(text), err: err}
+	}()
+	var got called
+	testenv.Until(t, "the caller hands on that it is ended", func() bool {
+		unix.Kill(os.Getpid(), unix.SIGTERM) // again, as it may not listen yet
+		select {
+		case got = <-said:
+			return true
+		default:
+			return false
+		}
+	})
+	if got.status != kindSignal || got.out != "15" || got.err != nil {
+		t.Errorf("a caller that is ended sends %q %q, %v, want signal 15", got.status, got.out, got.err)
 	}
 	ours.Write(appendFrame(nil, kindStatus, []byte("143")))
 	if got := <-done; got.status != 143 || got.err != nil {
