@@ -48,10 +48,8 @@ func RunFor(t *testing.T, user, config string, c cmdline.Command, args ...string
 	caller := s
 	caller.UID, caller.UserName = 1000, func(int) (string, error) { return user, nil }
 	status = caller.Execute(c, args, strings.NewReader(""), &o, &b)
-	if os.Getenv(cmdline.DoorVariable) != "" { // it was not needed
-		os.Unsetenv(cmdline.DoorVariable)
-		unix.Close(theirs)
-	}
+	os.Unsetenv(cmdline.DoorVariable)
+	ours.CloseRead() // the caller says no more, and may not even have come to the door
 	<-served
 	return status, o.String(), b.String()
 }
