@@ -52,8 +52,13 @@ func TestJobCannotFreeItsClaim(t *testing.T) {
 			if alive(left) {
 				t.Errorf("process %d of the job is alive after the pass that ended its claim", left)
 			}
-			if got := p.read("out"); strings.Contains(got, "written") || strings.Contains(got, "truncated") {
-				t.Errorf("the job says %q, want that it could neither write nor truncate", got)
+			got := p.read("out")
+			if strings.Contains(got, "truncated") {
+				t.Errorf("the job says %q, want that it could not truncate", got)
+			}
+			// By /proc it opens the pipe anew if that is of its own account, as where no root starts it: which frees nothing.
+			if os.Geteuid() == 0 && strings.Contains(got, "written") {
+				t.Errorf("the job says %q, want that it could not write", got)
 			}
 			p.noClaims()
 		})

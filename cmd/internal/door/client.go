@@ -24,8 +24,8 @@ type Caller struct {
 	ReadFile func(name string) ([]byte, error)
 	// WriteFile writes such a file, and returns how many bytes it has.
 	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
-	// Ready makes ready what answers questions of the command's own, while serve makes ready, too;
-	// nil: there is none.
+	// Ready makes ready what answers questions of the command's own, while serve makes ready, too. A
+	// command without questions has nil.
 	Ready func() (Answer, error)
 }
 

@@ -35,10 +35,11 @@ func Listen(dir string) (*net.UnixListener, error) {
 	return l, nil
 }
 
-// Keep keeps Spare processes of serve waiting at a listening socket until ctx is over, and returns when
-// the last of all has ended. start makes one, with the socket as its standard input and
-// note as its descriptor 3, where it says that it has a caller, or waits for another one. tell is called with the error of a process that
-// could not be started or ended without having had a caller; then there is a pause.
+// Keep keeps processes of serve waiting at a listening socket until ctx is over, and returns when the
+// last of all has ended: Spare while no caller is served, half of that at least while some are. start makes
+// one, with the socket as its standard input and note as its descriptor 3, where it says that it has a
+// caller, or waits for another one. tell is called with the error of a process that could not be started
+// or ended without having had a caller; then Keep pauses.
 func Keep(ctx context.Context, socket *os.File, start func(socket, note *os.File) (*exec.Cmd, error), tell func(error)) {
 	const pause = time.Second
 	events := make(chan event)

@@ -52,7 +52,6 @@ type Session struct {
 	changed *sync.Cond // of queued and of idle
 	idle    bool       // the writer has written all that was queued
 	over    bool       // the exit status is queued
-	given   bool       // the caller is given up
 	closed  bool
 	open    *question // nil: the caller is asked nothing
 }
@@ -136,13 +135,22 @@ func (s *Session) heed(kind byte, payload []byte) bool {
 // giveUp ends the session without an answer.
 func (s *Session) giveUp() {
 	s.mu.Lock()
-	if !s.given {
-		s.given = true
+	if !s.givenUp() {
 		close(s.dead)
 		s.changed.Broadcast()
 	}
 	s.mu.Unlock()
 	s.gone()
+}
+
+// givenUp reports whether the caller was given up.
+func (s *Session) givenUp() bool {
+	select {
+	case <-s.dead:
+		return true
+	default:
+		return false
+	}
 }
 
 // deliver hands a frame to the open question, and reports whether a question was open.
@@ -169,7 +177,7 @@ func (s *Session) write() {
 		for len(s.queued) == 0 {
 			s.idle = true
 			s.changed.Broadcast()
-			if s.closed || s.given {
+			if s.closed || s.givenUp() {
 				return
 			}
 			s.changed.Wait()
@@ -210,7 +218,7 @@ func (s *Session) send(b []byte) error {
 func (s *Session) queue(add func(b []byte) []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for s.size > maxQueued && !s.given {
+	for s.size > maxQueued && !s.givenUp() {
 		s.changed.Wait()
 	}
 	last := len(s.queued) - 1
@@ -234,7 +242,7 @@ func (s *Session) queue(add func(b []byte) []byte) {
 func (s *Session) flush() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for (len(s.queued) > 0 || !s.idle) && !s.given {
+	for (len(s.queued) > 0 || !s.idle) && !s.givenUp() {
 		s.changed.Wait()
 	}
 }
