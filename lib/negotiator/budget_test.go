@@ -110,7 +110,7 @@ var hostileTexts = map[string]struct {
 // TestHostileJobsKeepToTheSteps holds that one owner's expressions take no more than there
 // is, and nothing from others; and that all jobs have their turn in one cycle or another.
 func TestHostileJobsKeepToTheSteps(t *testing.T) {
-	const jobs, steps = 100, 2_000_000
+	const jobs, steps = 40, 2_000_000
 	for name, h := range hostileTexts {
 		t.Run(name, func(t *testing.T) {
 			p := hostile(t, jobs, h.levels, h.text)

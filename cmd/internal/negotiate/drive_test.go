@@ -46,7 +46,8 @@ func dieAsTold() {
 // drivenPool is a pool that drives itself, with programs of its own: negotiate is this test.
 type drivenPool struct {
 	*testing.T
-	dir string
+	dir, bin    string
+	environment []string // of its programs
 }
 
 // programs makes a folder with the commands that a driven pool needs.
@@ -81,15 +82,13 @@ func copyFile(t *testing.T, from, to string) {
 // be named by HERE in shell commands.
 func newDrivenPool(t *testing.T, bin, config string) *drivenPool {
 	t.Helper()
-	p := &drivenPool{t, t.TempDir()}
+	p := &drivenPool{T: t, dir: t.TempDir(), bin: bin}
 	t.Cleanup(p.end)
-	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	t.Setenv("HERE", p.dir)
-	t.Setenv("FAIRSPOOL_DIR", p.path("spool"))
-	t.Setenv("FAIRSPOOL_CONFIG", p.path("config"))
+	p.environment = append(os.Environ(), "PATH="+bin+":"+os.Getenv("PATH"), "HERE="+p.dir,
+		"FAIRSPOOL_DIR="+p.path("spool"), "FAIRSPOOL_CONFIG="+p.path("config"))
 	p.write("config", "UID_DOMAIN = \"example.org\"\nNETWORK_HOSTNAME = \"node1\"\nNEGOTIATOR_MIN_INTERVAL = 0\n"+config)
 	p.write("slots.ads", slot("a")+"\n"+slot("b"))
-	p.run("FAIRSPOOL_CYCLE_ON_CHANGE=false", "slots", "advertise", p.path("slots.ads"))
+	p.run([]string{"FAIRSPOOL_CYCLE_ON_CHANGE=false"}, "slots", "advertise", p.path("slots.ads"))
 	for _, pipe := range []string{"go", "on"} {
 		if err := unix.Mkfifo(p.path(pipe), 0o600); err != nil {
 			t.Fatal(err)
@@ -112,23 +111,23 @@ func (p *drivenPool) write(name, text string) {
 	}
 }
 
-// run runs a command that is to succeed, with a variable.
-func (p *drivenPool) run(variable string, args ...string) {
+// run runs a program that is to succeed, with further variables.
+func (p *drivenPool) run(variables []string, args ...string) {
 	p.Helper()
-	c := exec.Command(args[0], args[1:]...)
-	c.Env = append(os.Environ(), variable)
+	c := exec.Command(filepath.Join(p.bin, args[0]), args[1:]...)
+	c.Env = slices.Concat(p.environment, variables)
 	if out, err := c.CombinedOutput(); err != nil {
 		p.Fatalf("%v: %v\n%s", args, err, out)
 	}
 }
 
 // on is the variable by which changes start cycles.
-const on = "FAIRSPOOL_CYCLE_ON_CHANGE=true"
+var on = []string{"FAIRSPOOL_CYCLE_ON_CHANGE=true"}
 
-// submit submits a job that runs a shell command.
-func (p *drivenPool) submit(command string) {
+// submit submits a job that runs a shell command, with further variables.
+func (p *drivenPool) submit(command string, variables ...string) {
 	p.Helper()
-	p.run(on, "submit", "shell="+strings.ReplaceAll(command, "HERE", p.dir), "-queue", "1")
+	p.run(slices.Concat(on, variables), "submit", "shell="+strings.ReplaceAll(command, "HERE", p.dir), "-queue", "1")
 }
 
 // submitDying submits a job whose driver dies at a step, and waits until it is dead and the
@@ -136,9 +135,7 @@ func (p *drivenPool) submit(command string) {
 func (p *drivenPool) submitDying(at step, command string) {
 	p.Helper()
 	p.none("driver is at work", "-on-change") // which would make the cycle instead
-	os.Setenv(dies, string(at)+" "+p.path("died"))
-	p.submit(command)
-	os.Unsetenv(dies)
+	p.submit(command, dies+"="+string(at)+" "+p.path("died"))
 	testenv.Until(p, "a driver is "+string(at), func() bool {
 		text, _ := os.ReadFile(p.path("died"))
 		return len(text) > 0 && !p.locked()
@@ -234,8 +231,10 @@ var steps = []step{stepTaken, stepRested, stepBegun, stepCycled, stepPassed, ste
 // whose driver was killed, and once.
 func TestDriverKilledAfterEachStep(t *testing.T) {
 	bin := programs(t)
+	t.Parallel()
 	for _, at := range steps {
 		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
 			p := newDrivenPool(t, bin, "")
 			p.submitDying(at, "echo ran >>HERE/out")
 			p.run(on, "qstat")
@@ -250,8 +249,10 @@ func TestDriverKilledAfterEachStep(t *testing.T) {
 // that what it starts is not taken for its job's.
 func TestDriverKilledWhileJobsRun(t *testing.T) {
 	bin := programs(t)
+	t.Parallel()
 	for _, at := range steps {
 		t.Run(string(at), func(t *testing.T) {
+			t.Parallel()
 			p := newDrivenPool(t, bin, "NEGOTIATOR_INTERVAL = 1\n")
 			p.submit("echo begins >>HERE/first; read word <HERE/go; echo ends >>HERE/first")
 			p.has("first", "begins\n")
@@ -269,9 +270,11 @@ func TestDriverKilledWhileJobsRun(t *testing.T) {
 
 // TestChangesOfJobs holds that what a job submits is run while it runs, and outlives it.
 func TestChangesOfJobs(t *testing.T) {
-	p := newDrivenPool(t, programs(t), "")
+	bin := programs(t) // before others fork, which would have its files open for writing
+	t.Parallel()
+	p := newDrivenPool(t, bin, "")
 	p.write("inner", "shell = echo begins >>"+p.dir+"/second; read word <"+p.path("on")+"; echo ends >>"+p.dir+"/second\nqueue\n")
-	p.submit("PATH=" + os.Getenv("PATH") + " FAIRSPOOL_DIR=HERE/spool FAIRSPOOL_CONFIG=HERE/config submit HERE/inner >HERE/said 2>&1; read word <HERE/go; echo ends >>HERE/first")
+	p.submit("PATH=" + p.bin + ":" + os.Getenv("PATH") + " FAIRSPOOL_DIR=HERE/spool FAIRSPOOL_CONFIG=HERE/config submit HERE/inner >HERE/said 2>&1; read word <HERE/go; echo ends >>HERE/first")
 	p.has("said", "1 job submitted to cluster 2.\n")
 	p.has("second", "begins\n")
 	p.write("go", "go\n")
@@ -284,19 +287,23 @@ func TestChangesOfJobs(t *testing.T) {
 
 // TestDriversKilled kills drivers and their passes at moments that are drawn while jobs are
 // submitted.
-func TestDriversKilled(t *testing.T) { killDrivers(t, 12, 1) }
+func TestDriversKilled(t *testing.T) {
+	bin := programs(t)
+	t.Parallel()
+	killDrivers(t, bin, 12, 1)
+}
 
 func TestSoakDriversKilled(t *testing.T) {
 	length, seed := testenv.Soak(t)
 	for end := time.Now().Add(length); time.Now().Before(end); seed++ {
-		killDrivers(t, 1000, seed)
+		killDrivers(t, programs(t), 1000, seed)
 	}
 }
 
 // killDrivers submits jobs until so many drivers and passes were killed, while a job runs. Then
 // each job is run, without another command, and once.
-func killDrivers(t *testing.T, kills int, seed uint64) {
-	p := newDrivenPool(t, programs(t), "NEGOTIATOR_INTERVAL = 1\n")
+func killDrivers(t *testing.T, bin string, kills int, seed uint64) {
+	p := newDrivenPool(t, bin, "NEGOTIATOR_INTERVAL = 1\n")
 	p.submit("echo begins >>HERE/first; read word <HERE/go")
 	p.has("first", "begins\n")
 	done := make(chan struct{})
