@@ -91,11 +91,14 @@ func (m machine) offer(description string, forge func(digest string) string) str
 	return framed('a', string(text)) + framed('a', "")
 }
 
-// said is what a caller sends: at once, and to the first question.
+// nothingDoomed is the answer to the second question of submit.
+var nothingDoomed = framed('a', "null") + framed('a', "")
+
+// said is what a caller sends: at once, and to the first question and the next one.
 type said struct {
-	first, answer string
-	cut           bool // nothing comes after first
-	open          bool // the caller waits for what comes of its answer
+	first, answer, then string
+	cut                 bool // nothing comes after first
+	open                bool // the caller waits for what comes of its answers
 }
 
 // hostile returns what may come from a user whom nothing stops from writing to the socket.
@@ -153,7 +156,7 @@ func (m machine) hostile() (list []said) {
 			}
 			return strings.Replace(digest, old, text, 1)
 		})
-		list = append(list, said{first: submit, answer: offer, open: true})
+		list = append(list, said{first: submit, answer: offer, then: nothingDoomed, open: true})
 	}
 	for attr, value := range map[string]string{
 		"Owner": `\"alice\"`, "User": `\"alice@pool\"`, "ClusterId": "1", "ProcId": "7", "JobStatus": "2", "QDate": "0", "NumJobStarts": "-1",
@@ -176,7 +179,14 @@ func (m machine) hostile() (list []said) {
 		forged(old, text)
 	}
 	for _, digest := range []string{"", "{}", "\n", strings.Repeat("{", 1<<20), strings.Repeat("x", 32<<20), "null", "[]\n[]"} {
-		list = append(list, said{first: submit, answer: m.offer(jobs, func(string) string { return digest }), open: true})
+		list = append(list, said{first: submit, answer: m.offer(jobs, func(string) string { return digest }), then: nothingDoomed, open: true})
+	}
+	for _, answer := range []string{
+		framed('a', "{}") + framed('a', ""), framed('a', `[{"First":-1,"Count":1000000000,"Why":"x"},{"Count":2,"Why":"\u001b[2J"}]`) + framed('a', ""),
+		framed('a', ""), framed('d', ""), framed('f', "no"), honest,
+	} {
+		offer := m.offer(jobs, func(digest string) string { return digest })
+		list = append(list, said{first: submit, answer: offer, then: answer, open: true}, said{first: submit, answer: offer + answer, open: true}, said{first: submit, answer: offer, then: answer})
 	}
 	for _, answer := range []string{
 		framed('a', "{}") + framed('a', ""), framed('a', `{"Digest":7}`) + framed('a', ""), framed('a', "{") + framed('a', ""), framed('a', ""),
@@ -221,7 +231,7 @@ func (m machine) says(what said) (back string) {
 		back += string(text)
 		if strings.IndexByte("?rw", head[0]) >= 0 && !what.cut {
 			send(what.answer, what.open)
-			what = said{cut: true}
+			what = said{first: what.first, answer: what.then, cut: what.then == "", open: what.open}
 		}
 	}
 }
@@ -283,7 +293,7 @@ func TestHostileCallers(t *testing.T) {
 	}
 	honest()
 	offer := m.offer("executable = /bin/true\nqueue\n", func(digest string) string { return digest })
-	if back := m.says(said{first: request("submit", "-"), answer: offer, open: true}); !strings.Contains(back, "1 job submitted to cluster ") {
+	if back := m.says(said{first: request("submit", "-"), answer: offer, then: nothingDoomed, open: true}); !strings.Contains(back, "1 job submitted to cluster ") {
 		t.Errorf("an offer that is not forged is answered by %q", back)
 	}
 	m.run(bob, nil, "qdel", "-a")

@@ -132,11 +132,7 @@ func (c *Call) handOver(command Command, dial func() (*net.UnixConn, error)) err
 			r.Width, r.Height = int(size.Col), int(size.Row)
 		}
 	}
-	conn, err := dial()
-	if err != nil {
-		return err
-	}
-	status, err := caller.Call(conn, r)
+	status, err := caller.Call(dial, r)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ type Caller struct {
 	ReadFile func(name string) ([]byte, error)
 	// WriteFile writes such a file, and returns how many bytes it has.
 	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
-	// Ready makes ready what answers questions of the command's own, while serve makes ready, too. A
-	// command without questions has nil.
+	// Ready makes ready what answers questions of the command's own, while the connection is made and serve
+	// makes ready, too. A command without questions has nil.
 	Ready func() (Answer, error)
 }
 
@@ -47,11 +47,9 @@ func Dial(path string) (*net.UnixConn, error) {
 	return c.(*net.UnixConn), nil
 }
 
-// Call has a command run over a connection, which it closes, and returns the command's exit
+// Call has a command run over the connection that dial makes, and returns the command's exit
 // status. An interrupt is handed on to the command.
-func (c Caller) Call(conn *net.UnixConn, r Request) (status int, err error) {
-	defer conn.Close()
-	l := &line{Caller: c, conn: conn, request: r, in: bufio.NewReaderSize(conn, MaxFrame)}
+func (c Caller) Call(dial func() (*net.UnixConn, error), r Request) (status int, err error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return 0, err
@@ -59,24 +57,40 @@ func (c Caller) Call(conn *net.UnixConn, r Request) (status int, err error) {
 	if len(text) > MaxFrame {
 		return 0, fmt.Errorf("%d bytes of arguments, at most %d: the door takes no more", len(text), MaxFrame)
 	}
+	l := &line{Caller: c, request: r}
+	ready := make(chan error, 1)
+	go func() { ready <- l.makeReady() }()
+	if l.conn, err = dial(); err != nil {
+		return 0, err
+	}
+	defer l.conn.Close()
+	l.in = bufio.NewReaderSize(l.conn, MaxFrame)
 	if err := l.send(appendFrame(nil, kindRequest, text)); err != nil && !errors.Is(err, unix.EPIPE) {
 		return 0, err
 	}
-	if c.Ready != nil {
-		l.busy(func() { l.reply, err = c.Ready() })
-		if err != nil {
-			return 0, err
-		}
+	l.busy(func() { err = <-ready })
+	if err != nil {
+		return 0, err
 	}
 	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
-	defer signal.Stop(signals)
-	go func() {
-		for s := range signals {
-			l.send(appendFrame(nil, kindSignal, strconv.AppendInt(nil, int64(s.(unix.Signal)), 10)))
-		}
+	later := time.AfterFunc(short, func() { l.handOn(signals) })
+	defer func() {
+		later.Stop()
+		signal.Stop(signals)
 	}()
 	return l.heed()
+}
+
+// short is how long a command may take whose interrupt is not handed on: it ends the caller, and that ends
+// the command. To listen for signals takes a thread, which most commands would wait for.
+const short = 20 * time.Millisecond
+
+// handOn hands interrupts on to the command from now on.
+func (l *line) handOn(signals chan os.Signal) {
+	signal.Notify(signals, unix.SIGINT, unix.SIGTERM)
+	for s := range signals {
+		l.send(appendFrame(nil, kindSignal, strconv.AppendInt(nil, int64(s.(unix.Signal)), 10)))
+	}
 }
 
 // line is a connection at the caller's end.
@@ -86,6 +100,14 @@ type line struct {
 	request Request
 	in      *bufio.Reader
 	reply   Answer // nil: to nothing
+}
+
+// makeReady makes ready what answers questions.
+func (l *line) makeReady() (err error) {
+	if l.Ready != nil {
+		l.reply, err = l.Ready()
+	}
+	return err
 }
 
 // send sends whole frames. Go's connections write one call's bytes in one piece.

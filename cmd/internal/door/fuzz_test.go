@@ -59,6 +59,6 @@ func FuzzCaller(f *testing.F) {
 			ReadFile:  func(string) ([]byte, error) { return []byte("in"), nil },
 			WriteFile: func(string, fs.FileMode, []byte) (int64, error) { return 0, nil },
 		}
-		c.Call(caller, Request{Version: Version, Command: "toy", Args: []string{"in"}})
+		c.Call(on(caller), Request{Version: Version, Command: "toy", Args: []string{"in"}})
 	})
 }

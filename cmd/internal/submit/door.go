@@ -20,21 +20,20 @@ import (
 	"fairspool/spool"
 )
 
-// wanted is what serve asks of the caller's end: the jobs, for the cluster that they will be unless another
-// process submits before them.
+// wanted is what serve asks of the caller's end: at first, as the zero value, for the jobs; then what is wrong
+// with their files if they become that cluster in that pool.
 type wanted struct {
 	Cluster int
 	Domain  string
 }
 
-// offer is the answer.
+// offer is the first answer.
 type offer struct {
-	Digest []byte   // of jobad.Jobs
-	Doomed []doomed // what the caller's end has found of files and folders, with -force
-	Kept   bool     // the jobs keep their output
+	Digest []byte // of jobad.Jobs; empty: the description asks for no jobs
+	Kept   bool   // the jobs keep their output
 }
 
-// doomed is a trouble on its way.
+// doomed is a trouble that the second answer tells of. It only puts the caller's own jobs on hold.
 type doomed struct {
 	First, Count  int
 	Why           string
@@ -66,62 +65,73 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 			if err := json.Unmarshal(question, &w); err != nil {
 				return nil, err
 			}
-			return s.offer(jobs, w)
+			if w.Cluster == 0 {
+				return s.offer(jobs)
+			}
+			return s.lookFor(jobs, w)
 		}, nil
 	}, nil
 }
 
-// offer makes the jobs and looks at their files, as they will be in the pool.
-func (s *submission) offer(d *jobad.Jobs, w wanted) (o offer, err error) {
-	d.SetDomain(w.Domain)
-	k := cluster{all: d.Count()}
-	if k.Cluster, err = d.First(w.Cluster); err != nil {
-		return o, err
-	}
-	list, err := s.look(d, k)
-	if err != nil {
-		return o, &forcible{err}
-	}
-	if err := s.strict(); err != nil {
-		return o, err
-	}
-	for _, t := range list {
-		o.Doomed = append(o.Doomed, doomed{t.first, t.count, t.why, t.code, t.subcode})
-	}
+func (s *submission) offer(d *jobad.Jobs) (o offer, err error) {
 	o.Kept = s.kept
-	if k.all > 0 {
+	if d.Count() > 0 {
 		o.Digest, _, err = d.Digest(true)
 	}
 	return o, err
 }
 
+// lookFor makes the jobs as they will be in the pool, and returns what is doomed of their files.
+func (s *submission) lookFor(d *jobad.Jobs, w wanted) (list []doomed, err error) {
+	d.SetDomain(w.Domain)
+	k := cluster{all: d.Count()}
+	if k.Cluster, err = d.First(w.Cluster); err != nil {
+		return nil, err
+	}
+	troubles, err := s.look(d, k)
+	if err != nil {
+		return nil, &forcible{err}
+	}
+	for _, t := range troubles {
+		list = append(list, doomed{t.first, t.count, t.why, t.code, t.subcode})
+	}
+	return list, s.strict()
+}
+
 // receive asks the caller's end for the jobs, and checks them as if they were a description's: of
-// what surrounds them only the folder, the environment and the command line are the caller's word.
+// what surrounds them only the folder, the environment and the command line are the caller's word. What is
+// wrong with their files the caller's end finds out meanwhile.
 func (s *submission) receive(sp *spool.Spool) (*jobad.Jobs, error) {
+	var answer offer
+	if err := s.Ask(wanted{}, &answer); err != nil {
+		return nil, err
+	}
+	s.kept = answer.Kept
+	if len(answer.Digest) == 0 {
+		return nil, errors.New("the description asks for no jobs: nothing is submitted")
+	}
 	n, err := sp.NextCluster()
 	if err != nil {
 		return nil, err
 	}
-	s.looked = &offer{}
-	if err := s.Ask(wanted{n, sp.Domain()}, s.looked); err != nil {
-		return nil, err
-	}
-	s.kept = s.looked.Kept
+	var list []doomed
+	looked := make(chan error, 1)
+	go func() { looked <- s.Ask(wanted{n, sp.Domain()}, &list) }()
+	s.looked = sync.OnceValues(func() ([]doomed, error) {
+		err := <-looked
+		return list, err
+	})
 	o, err := s.surroundings("")
 	if err != nil {
 		return nil, err
 	}
 	o.Domain = sp.Domain()
-	if len(s.looked.Digest) == 0 {
-		return nil, errors.New("the description asks for no jobs: nothing is submitted")
-	}
-	return jobad.ReadDigest(s.looked.Digest, o)
+	return jobad.ReadDigest(answer.Digest, o)
 }
 
-// troubles returns what the caller's end has found, as far as it is about some of so many jobs. It
-// only puts the caller's own jobs on hold.
-func (o *offer) troubles(jobs int) (list []trouble) {
-	for _, t := range o.Doomed {
+// troubles returns those that are about some of so many jobs.
+func troubles(of []doomed, jobs int) (list []trouble) {
+	for _, t := range of {
 		if t.First < 0 || t.Count < 1 || t.First > jobs-t.Count || len(t.Why) > maxWhy {
 			continue
 		}

@@ -59,7 +59,8 @@ type submission struct {
 	warnings int    // so many were printed
 	kept     bool   // the jobs keep their output: see Options.KeepOutput
 	held     []heldProcs
-	looked   *offer // in serve, what the caller's end has sent; nil elsewhere
+	// looked waits for what the caller's end finds of the jobs' files; nil unless in serve
+	looked func() ([]doomed, error)
 }
 
 func run(c *cmdline.Call) error {

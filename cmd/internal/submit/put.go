@@ -31,6 +31,9 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 	}
 	if d == nil {
 		d, err = s.receive(sp)
+		if s.looked != nil {
+			defer s.looked() // or serve would end with the next caller's call
+		}
 	} else {
 		d.SetDomain(sp.Domain())
 	}
@@ -118,7 +121,11 @@ func (s *submission) doubt(d *jobad.Jobs, k cluster, sp *spool.Spool) ([]trouble
 	var doomed []trouble
 	var err error
 	if s.looked != nil {
-		doomed = s.looked.troubles(k.Jobs())
+		found, err := s.looked()
+		if err != nil {
+			return nil, err
+		}
+		doomed = troubles(found, k.Jobs())
 	} else {
 		doomed, err = s.look(d, k)
 	}
