@@ -3,6 +3,7 @@ package accountant
 import (
 	"fmt"
 	"math"
+	"slices"
 	"time"
 )
 
@@ -147,4 +148,145 @@ func remaining(after Record, current Entry, t time.Time) float64 {
 		return left * decay(1, 0, t.Sub(change), current.HalfLife)
 	}
 	return left * decay(1, 0, max(t.Sub(change), 0), after.HalfLife)
+}
+
+// Attribute is what an edit can change, by its name in a submitter's ad.
+type Attribute string
+
+// The attributes, in the order in which Changed returns them.
+const (
+	AttrPriority                 Attribute = "Priority" // the RUP
+	AttrPriorityFactor           Attribute = "PriorityFactor"
+	AttrCeiling                  Attribute = "Ceiling"
+	AttrFloor                    Attribute = "Floor"
+	AttrAccumulatedUsage         Attribute = "AccumulatedUsage"
+	AttrWeightedAccumulatedUsage Attribute = "WeightedAccumulatedUsage"
+	AttrBeginUsageTime           Attribute = "BeginUsageTime"
+	AttrLastUsageTime            Attribute = "LastUsageTime"
+)
+
+// setting is one that stays as it is until somebody changes it, or its lease
+// ends.
+type setting struct {
+	attribute Attribute
+	same      func(a, b Record) bool
+	copy      func(to *Record, from Record)
+}
+
+var settings = [...]setting{
+	{AttrPriorityFactor,
+		func(a, b Record) bool { return a.Factor == b.Factor && a.FactorLease.same(b.FactorLease) },
+		func(to *Record, from Record) { to.Factor, to.FactorLease = from.Factor, from.FactorLease }},
+	{AttrCeiling,
+		func(a, b Record) bool { return a.Ceiling == b.Ceiling && a.CeilingLease.same(b.CeilingLease) },
+		func(to *Record, from Record) { to.Ceiling, to.CeilingLease = from.Ceiling, from.CeilingLease }},
+	{AttrFloor,
+		func(a, b Record) bool { return a.Floor == b.Floor && a.FloorLease.same(b.FloorLease) },
+		func(to *Record, from Record) { to.Floor, to.FloorLease = from.Floor, from.FloorLease }},
+}
+
+func (l Lease) same(o Lease) bool { return l.Before == o.Before && l.Until.Equal(o.Until) }
+
+// nearly is by how much of it a RUP may differ from itself reckoned in other
+// steps.
+const nearly = 1e-9
+
+// Changed returns what the edit itself changed: time that passed since the
+// record's last event changed nothing of it. A setting counts with its lease. The
+// records are those before and after the edit, both as of it.
+func (e Edit) Changed(p Params) (what []Attribute, before, after Record) {
+	before, after = e.asOf(e.At, p)
+	if math.Abs(before.Priority-after.Priority) > nearly*before.Priority {
+		what = append(what, AttrPriority)
+	}
+	for _, s := range settings {
+		if !s.same(before, after) {
+			what = append(what, s.attribute)
+		}
+	}
+	for _, x := range []struct {
+		attribute Attribute
+		same      bool
+	}{
+		{AttrAccumulatedUsage, before.Slots == after.Slots},
+		{AttrWeightedAccumulatedUsage, before.Weighted == after.Weighted},
+		{AttrBeginUsageTime, before.Begin.Equal(after.Begin)},
+		{AttrLastUsageTime, before.Last.Equal(after.Last)},
+	} {
+		if !x.same {
+			what = append(what, x.attribute)
+		}
+	}
+	return what, before, after
+}
+
+// TallyEntry is what a Book holds under a key. What is not There has nothing
+// but its Key.
+type TallyEntry struct {
+	Tally
+	There bool
+}
+
+// TallyEdit is what a person's change did to one tally at At, in policy time.
+type TallyEdit struct {
+	At            time.Time
+	Before, After TallyEntry
+}
+
+// Same tells whether two entries are the same, with all that they hold.
+func (n TallyEntry) Same(o TallyEntry) bool {
+	return n.There == o.There && (!n.There || n.Key == o.Key && n.At.Equal(o.At) && n.Cpus == o.Cpus && n.PE == o.PE && n.Interval == o.Interval &&
+		slices.Equal(n.Windows, o.Windows) && n.Decayed == o.Decayed && n.LongTerm == o.LongTerm)
+}
+
+// Undo returns what has to be in the place of current, at t, for the edit to be
+// taken back. If nothing was counted since, what was there before comes back
+// exactly; otherwise the difference that the edit made goes, as far as it is left
+// by now, and nothing falls below zero. Processors in use stay.
+func (e TallyEdit) Undo(current TallyEntry, t time.Time, p Params) TallyEntry {
+	if current.Same(e.After) {
+		return e.Before
+	}
+	then := func(y Tally) Tally {
+		y = y.AsOf(e.At, p)
+		y.Cpus, y.PE = 0, 0
+		return y.AsOf(t, p)
+	}
+	before, after := then(e.Before.Tally), then(e.After.Tally)
+	y := current.AsOf(t, p)
+	windows := make([]Window, max(len(y.Windows), len(before.Windows)))
+	for i := range windows {
+		windows[i] = y.window(i).shifted(after.window(i), before.window(i))
+	}
+	for len(windows) > 0 && windows[len(windows)-1] == (Window{}) {
+		windows = windows[:len(windows)-1]
+	}
+	y.Windows = windows
+	y.Decayed = y.Decayed.shifted(after.Decayed, before.Decayed)
+	y.LongTerm = y.LongTerm.shifted(after.LongTerm, before.LongTerm)
+	if !y.InUse() && len(y.Windows) == 0 && y.Decayed == (Recent{}) && y.LongTerm == (Recent{}) {
+		return TallyEntry{Tally: Tally{Key: y.Key}}
+	}
+	return TallyEntry{y, true}
+}
+
+// window returns the i-th window, an empty one where nothing is kept.
+func (y Tally) window(i int) Window {
+	if i >= len(y.Windows) {
+		return Window{}
+	}
+	return y.Windows[i]
+}
+
+func (w Window) shifted(from, to Window) Window {
+	return Window{
+		Dedicated:  w.Dedicated.shifted(from.Dedicated, to.Dedicated),
+		Equivalent: w.Equivalent.shifted(from.Equivalent, to.Equivalent),
+		Utilized:   w.Utilized.shifted(from.Utilized, to.Utilized),
+	}
+}
+
+func (r Recent) shifted(from, to Recent) Recent {
+	shift := func(x, from, to float64) float64 { return max(x-from+to, 0) }
+	return Recent{shift(r.CPU, from.CPU, to.CPU), shift(r.Memory, from.Memory, to.Memory), shift(r.IO, from.IO, to.IO)}
 }

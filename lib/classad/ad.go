@@ -357,3 +357,10 @@ func (a *Ad) Flat() *Ad {
 // String returns the ad on one line, as Format(StyleOld) does, so that fmt prints
 // what an ad says.
 func (a *Ad) String() string { return a.Format(StyleOld) }
+
+// SameNames tells whether two ads are known to have attributes of the same names
+// in the same places, as ads that one Reader read mostly have. False means that it
+// is not known.
+func (a *Ad) SameNames(b *Ad) bool {
+	return a != nil && b != nil && a.shape != nil && a.shape == b.shape && a.parent == nil && b.parent == nil
+}

@@ -1,6 +1,9 @@
 package classad
 
-import "slices"
+import (
+	"slices"
+	"sync/atomic"
+)
 
 // Clauses returns the terms of a conjunction in order: a, b and c of
 // a && (b && c). An expression that is no conjunction is its own single
@@ -135,4 +138,333 @@ func (x *explanation) named(clause *Expr) (*attribute, *Expr) {
 		return nil, nil
 	}
 	return a, e
+}
+
+// conjunction is an expression made ready to be asked for the first of its
+// Clauses that is not true.
+type conjunction struct {
+	clauses []conjunct
+	terms   []term
+	height  int                    // the most operators, references and calls inside each other
+	size    int                    // how many there are
+	deep    atomic.Pointer[[]term] // the terms for where the limit of depth is near
+}
+
+// conjunct is a clause and how many operators stand around it.
+type conjunct struct {
+	node  node
+	level int
+}
+
+// conjunction returns the expression's conjunction, made at first use.
+func (e *Expr) conjunction() *conjunction {
+	p := e.program()
+	if j := p.conjunction.Load(); j != nil {
+		return j
+	}
+	j := newConjunction(e.tree(), nil)
+	p.conjunction.Store(j)
+	return j
+}
+
+// specialConjunction is conjunction with everything worked out that Specialize
+// works out. Its terms are quick: it is for one goroutine at a time.
+func (e *Expr) specialConjunction(c *Context, my, target *Ad) *conjunction {
+	s := newSpecializer(c, my, target)
+	j := newConjunction(e.tree(), s)
+	s.st.release()
+	return j
+}
+
+// newConjunction makes the conjunction of a tree, specialised by s unless that
+// is nil.
+func newConjunction(tree node, s *specializer) *conjunction {
+	var c compiler
+	clauses := c.conjuncts(nil, tree, 0)
+	if s != nil {
+		for i := range clauses {
+			at := &clauses[i]
+			at.node = s.node(at.node, position{level: at.level, logical: true})
+		}
+	}
+	terms := c.clauses(clauses)
+	if s != nil {
+		for i := range terms {
+			terms[i].quicken(s.ads[0])
+		}
+	}
+	return &conjunction{clauses: clauses, terms: terms, height: c.height, size: c.size}
+}
+
+// counting returns the terms for where the limit of depth is near.
+func (j *conjunction) counting() []term {
+	if terms := j.deep.Load(); terms != nil {
+		return *terms
+	}
+	c := compiler{counting: true}
+	terms := c.clauses(j.clauses)
+	j.deep.Store(&terms)
+	return terms
+}
+
+// conjuncts is conjuncts with levels. It counts the operators between them.
+func (c *compiler) conjuncts(out []conjunct, n node, level int) []conjunct {
+	n = bared(n)
+	b, ok := n.(*binary)
+	if !ok || b.op != opAnd {
+		return append(out, conjunct{n, level})
+	}
+	c.size++
+	c.height = max(c.height, level+1)
+	return c.conjuncts(c.conjuncts(out, b.l, level+1), b.r, level+1)
+}
+
+// clauses compiles clauses up to the first that is true in no match.
+func (c *compiler) clauses(clauses []conjunct) []term {
+	var out []term
+	for i, clause := range clauses {
+		if c.counting {
+			out = append(out, term{operand: c.counted(clause), clause: i})
+			continue
+		}
+		for _, o := range c.terms(nil, clause.node, opAnd, clause.level) {
+			if o.constant() && o.v.True() {
+				continue
+			}
+			out = append(out, term{operand: o, clause: i})
+			if o.constant() {
+				return out
+			}
+		}
+	}
+	return out
+}
+
+// counted compiles a clause of a conjunction that goes too deep. A constant is
+// not counted itself, but the operator that it belongs to is.
+func (c *compiler) counted(clause conjunct) operand {
+	o := c.operand(clause.node, clause.level)
+	if o.constant() {
+		return coded(&countedCode{o, max(clause.level-1, 0)})
+	}
+	return o
+}
+
+// falls returns the first clause of the Requirements of one side that is not
+// true, or -1; 0 without Requirements.
+func (st *state) falls(sc *scope) int {
+	found := sc.ad.want(requirements)
+	if found == nil {
+		return 0
+	}
+	return st.fallen(found, sc, &wanted[requirements], -1)
+}
+
+// fallen is attribute for those who only ask which clause of its conjunction is
+// the first that is not true; -1 when all are.
+func (st *state) fallen(found *cell, in *scope, name *attribute, level int) int {
+	if found.kind != kindProgram {
+		if found.True() {
+			return -1
+		}
+		return 0
+	}
+	e := found.program()
+	n := st.busy
+	if st.circular(e, in, name) {
+		return 0
+	}
+	if n == len(st.active) {
+		st.makeRoom()
+	}
+	st.active[n] = activity{e, in, name}
+	j := st.conjunction(e, in)
+	base := st.base
+	st.busy, st.base = n+1, base+level+1
+	at := j.fallen(st, in)
+	st.busy, st.base = n, base
+	return at
+}
+
+func (st *state) conjunction(e *Expr, sc *scope) *conjunction {
+	if st.known != nil {
+		return st.known.conjunction(e, sc == &st.target)
+	}
+	return e.conjunction()
+}
+
+// fallen evaluates the terms up to the first that is not true. In a conjunction
+// that is not true nothing behind that one can make it so.
+func (j *conjunction) fallen(st *state, sc *scope) int {
+	if st.steps += j.size; st.steps > maxSteps {
+		st.failed = true
+	}
+	if st.failed {
+		return 0
+	}
+	terms := j.terms
+	if st.base+j.height > maxDepth {
+		terms = j.counting()
+	}
+	for i := range terms {
+		t := &terms[i]
+		if !t.holds(st, sc) || st.failed {
+			return t.clause
+		}
+	}
+	return -1
+}
+
+// term is what has to be true: a clause of a conjunction, or one of several
+// terms of a clause that became a conjunction when it was specialised. A clause
+// that is true in any match has none.
+//
+// Most are an attribute or the comparison of one with a constant. Those of a
+// Matcher are quick: they remember for themselves where the attribute is, and
+// hand no values on.
+type term struct {
+	table  *place // of the shape met last, which is frozen
+	at     int    // where the attribute is in that, or -1
+	v      Value  // the constant
+	op     op     // with the attribute on the left
+	quick  quick
+	theirs bool // the attribute is the opposite ad's
+	clause int
+	level  int // how many operators stand around the attribute
+	name   *attribute
+	operand
+}
+
+// quick says how a term is evaluated.
+type quick uint8
+
+const (
+	slow         quick = iota
+	quickName          // it is an attribute
+	quickCompare       // it is an attribute against a constant
+)
+
+// quicken makes a term quick if it can be. my is the ad that the expression
+// belongs to, nil if that is not known.
+func (t *term) quicken(my *Ad) {
+	name := t.code
+	if c, ok := name.(*againstCode); ok {
+		t.quick, t.v, t.op, name = quickCompare, c.v, c.op, c.name.code
+	} else {
+		t.quick = quickName
+	}
+	t.at = -1
+	switch c := name.(type) {
+	case *sideCode:
+		t.name, t.level, t.theirs = &c.finder.attribute, c.level, c.theirs
+	case *bareCode:
+		t.name, t.level, t.theirs = &c.mine.attribute, c.level, my != nil && my.cell(&c.mine.attribute) == nil
+	default:
+		t.quick = slow
+	}
+}
+
+// holds reports whether a term is true. Quick ones are only for matches of
+// ads in which names mean what they always mean.
+func (t *term) holds(st *state, sc *scope) bool {
+	if t.quick == slow {
+		return t.value(st, sc).True()
+	}
+	in := sc
+	if t.theirs {
+		in = sc.other
+	}
+	at := t.at
+	if t.table != in.table {
+		at = t.locate(in)
+	}
+	if at < 0 {
+		return t.value(st, sc).True()
+	}
+	found := in.ad.at(at)
+	if t.quick == quickName {
+		return st.fallen(found, in, t.name, t.level) < 0
+	}
+	switch {
+	case found.kind == KindInteger && t.v.kind == KindInteger:
+		return orders(t.op, int64(found.bits), int64(t.v.bits))
+	case found.kind == KindString && t.v.kind == KindString:
+		return st.spend(int(min(found.bits, t.v.bits))) && orderedTexts(t.op, found.text(), t.v.text()).True()
+	}
+	return t.value(st, sc).True()
+}
+
+// locate looks the attribute up in the own names of an ad.
+func (t *term) locate(in *scope) int {
+	s := in.ad.shape
+	if s == nil {
+		return -1
+	}
+	at := s.find(t.name)
+	if at >= len(s.names) {
+		at = -1
+	}
+	if !s.frozen.Load() {
+		s.frozen.Store(true)
+	}
+	t.table, t.at = in.table, at
+	return at
+}
+
+// againstCode is the comparison of an attribute with a constant, which most of
+// Requirements is made of: compareCode without handing values on.
+type againstCode struct {
+	op    op // with the attribute on the left
+	v     Value
+	name  operand   // the attribute
+	side  *sideCode // the attribute, or nil
+	bare  *bareCode // the attribute, or nil
+	right bool      // the attribute stands on the right
+}
+
+// against compiles a comparison that is one of an attribute with a constant.
+func against(o op, l, r operand) (code, bool) {
+	c, name := &againstCode{op: o, v: r.v}, l
+	if l.constant() {
+		c.op, c.v, c.right, name = mirrored[o], l.v, true, r
+	}
+	if c.v.kind < KindBoolean {
+		return nil, false
+	}
+	c.name = name
+	switch name := name.code.(type) {
+	case *sideCode:
+		c.side = name
+	case *bareCode:
+		c.bare = name
+	default:
+		return nil, false
+	}
+	return c, true
+}
+
+// mirrored are the comparisons with their sides changed.
+var mirrored = [...]op{opEq: opEq, opNe: opNe, opLt: opGt, opLe: opGe, opGt: opLt, opGe: opLe}
+
+func (c *againstCode) eval(st *state, sc *scope) Value {
+	var x Value
+	if c.side != nil {
+		x = c.side.eval(st, sc)
+	} else {
+		x = c.bare.eval(st, sc)
+	}
+	switch {
+	case x.kind == KindInteger && c.v.kind == KindInteger:
+		return Bool(orders(c.op, int64(x.bits), int64(c.v.bits)))
+	case x.kind == KindString && c.v.kind == KindString:
+		if !st.spend(int(min(x.bits, c.v.bits))) {
+			return Error()
+		}
+		return orderedTexts(c.op, x.text(), c.v.text())
+	case x.kind <= KindError:
+		return x
+	case c.right:
+		return compare(mirrored[c.op], c.v, x)
+	}
+	return compare(c.op, x, c.v)
 }

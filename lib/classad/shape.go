@@ -2,6 +2,7 @@ package classad
 
 import (
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -183,4 +184,158 @@ func (s *shape) include(more *shape) {
 // in the same spelling.
 func (s *shape) sameNames(t *shape) bool {
 	return slices.Equal(s.names, t.names) && (s.more == nil) == (t.more == nil) && (s.more == nil || s.more.sameNames(t.more))
+}
+
+// layout says at which places a Reader puts the attributes of ads that read
+// alike.
+type layout struct {
+	names  []string // by lines
+	usual  []bool   // by lines: usualName
+	places []int    // by lines
+	shape  *shape
+}
+
+// customary are the attributes that Requirements, Rank and START usually ask
+// about. They stand together in memory, the more usual ones first.
+var customary = customaryNames("Requirements", "Start", "IsValidCheckpointPlatform", "WithinResourceLimits",
+	"Cpus", "Memory", "Disk", "Arch", "OpSys", "OpSysMajorVer", "HasFileTransfer", "FileSystemDomain", "Machine", "Rank",
+	"KFlops", "GPUs", "OpSysAndVer", "State", "Activity", "HasSingularity", "HasDocker",
+	"KeyboardIdle", "LoadAvg", "Name", "Mips", "UidDomain", "TotalMemory", "TotalCpus", "SlotWeight",
+	"EnteredCurrentState", "Owner", "RequestCpus", "RequestMemory", "RequestDisk")
+
+func customaryNames(names ...string) []attribute {
+	out := make([]attribute, len(names))
+	for i, name := range names {
+		out[i] = newAttribute(name)
+	}
+	return out
+}
+
+// newLayout makes the layout for ads whose lines have the names of a shape in
+// that order.
+func newLayout(lines *shape) *layout {
+	n := lines.len()
+	l := &layout{names: make([]string, n), usual: make([]bool, n), places: make([]int, n)}
+	order := make([]int, 0, n)
+	first := make([]bool, n)
+	for i := range customary {
+		if at := lines.find(&customary[i]); at >= 0 {
+			order, first[at] = append(order, at), true
+		}
+	}
+	for at, is := range first {
+		if !is {
+			order = append(order, at)
+		}
+	}
+	for place, line := range order {
+		l.names[line], l.places[line] = lines.at(line).name, place
+		l.usual[line] = usualName(l.names[line])
+	}
+	l.shape = lines.pick(order)
+	l.shape.frozen.Store(true)
+	return l
+}
+
+// roomyAd is an ad with its front.
+type roomyAd struct {
+	ad    Ad
+	front front
+}
+
+// adsAtOnce is for how many ads there is one piece of memory. It stays as long
+// as one of them does.
+const adsAtOnce = 16
+
+// open returns an ad with room for the attributes.
+func (l *layout) open(room *[]roomyAd) *Ad {
+	n := len(l.places)
+	if n < frontSize {
+		return &Ad{cells: make([]cell, n)}
+	}
+	if len(*room) == 0 {
+		*room = make([]roomyAd, adsAtOnce)
+	}
+	r := &(*room)[0]
+	*room = (*room)[1:]
+	r.ad.front, r.ad.cells = &r.front, make([]cell, n-frontSize)
+	return &r.ad
+}
+
+// Mask makes ads without some attributes. Ads whose attributes have the same names keep sharing
+// these. It may be used by several goroutines.
+type Mask struct {
+	hidden []attribute
+
+	mu    sync.Mutex
+	picks map[*shape]*pick // nil: nothing is hidden
+}
+
+// pick is what a mask leaves of ads of one shape.
+type pick struct {
+	shape *shape
+	kept  []int // their places in the original
+}
+
+// mostPicks bounds what a mask remembers, in shapes.
+const mostPicks = 1000
+
+// NewMask returns a mask that leaves out the attributes of these names.
+func NewMask(names []string) *Mask {
+	m := &Mask{picks: map[*shape]*pick{}}
+	for _, name := range names {
+		m.hidden = append(m.hidden, NewName(name).finder.attribute)
+	}
+	return m
+}
+
+// Of returns the ad without the hidden ones of its own attributes, chained to parent: the ad itself if
+// that is its parent and nothing is hidden.
+func (m *Mask) Of(a, parent *Ad) *Ad {
+	var p *pick
+	if a.shape != nil {
+		p = m.pick(a.shape)
+	}
+	if p == nil {
+		if a.parent == parent {
+			return a
+		}
+		return a.Clone().Chain(parent)
+	}
+	masked := &Ad{shape: p.shape, cells: make([]cell, len(p.kept)), parent: parent}
+	for k, i := range p.kept {
+		masked.cells[k] = *a.at(i)
+	}
+	return masked
+}
+
+func (m *Mask) pick(s *shape) *pick {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if p, known := m.picks[s]; known {
+		return p
+	}
+	s.frozen.Store(true) // or its names could change
+	gone := map[int]bool{}
+	for i := range m.hidden {
+		if at := s.find(&m.hidden[i]); at >= 0 {
+			gone[at] = true
+		}
+	}
+	var p *pick
+	if len(gone) > 0 {
+		p = &pick{}
+		for i := range s.len() {
+			if !gone[i] {
+				p.kept = append(p.kept, i)
+			}
+		}
+		p.shape = s.pick(p.kept)
+		p.shape.frozen.Store(true)
+	}
+	if len(m.picks) >= mostPicks {
+		clear(m.picks)
+	}
+	m.picks[s] = p
+	return p
 }

@@ -3,8 +3,10 @@ package condorconfig
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
+	"fairspool/lib/classad"
 	"fairspool/lib/macro"
 )
 
@@ -208,4 +210,165 @@ func noteName(list *[]string, name string) {
 	if !slices.ContainsFunc(*list, func(s string) bool { return strings.EqualFold(s, name) }) {
 		*list = append(*list, name)
 	}
+}
+
+// call returns what a macro function is worth. What cannot be told stays as it is
+// written, with what could be put in: values that depend on chance or on the
+// environment of a daemon, and expressions that are not constant.
+func (e *expander) call(p macro.Part) (string, error) {
+	body, err := e.text(p.Body)
+	if err != nil {
+		return "", err
+	}
+	args := macro.Arguments(body)
+	text, ok := "", false
+	switch p.Function {
+	case "INT", "REAL", "STRING", "EVAL":
+		text, ok, err = e.formatted(p.Function, body)
+	case "CHOICE":
+		text, ok, err = e.choice(args)
+	case "SUBSTR":
+		text, ok, err = e.substring(args)
+	case "ENV", "RANDOM_CHOICE", "RANDOM_INTEGER":
+	case "DIRNAME":
+		text, err = e.item(args[0])
+		text, ok = macro.Dirname(text), true
+	case "BASENAME":
+		text, err = e.item(args[0])
+		text, ok = macro.Basename(text, strings.Join(args[1:], ",")), true
+	default:
+		text, ok, err = e.filename(p.Function[1:], body)
+	}
+	if ok || err != nil {
+		return text, err
+	}
+	whole := "$" + p.Function + "(" + body + ")"
+	noteName(&e.found.Unknown, whole)
+	return whole, nil
+}
+
+// item returns the value of the macro that an argument names, or the argument itself.
+func (e *expander) item(arg string) (string, error) {
+	arg = strings.TrimSpace(arg)
+	if isName(arg) {
+		if m, ok := e.Lookup(arg); ok {
+			return e.macro(m)
+		}
+	}
+	return arg, nil
+}
+
+// formatted is $INT, $REAL, $STRING and $EVAL of a constant expression.
+func (e *expander) formatted(function, body string) (text string, ok bool, err error) {
+	item, format := strings.TrimSpace(body), ""
+	if function != "EVAL" {
+		item, format, _ = macro.CutFormat(body)
+	}
+	value, err := e.item(item)
+	if err != nil {
+		return "", false, err
+	}
+	if _, ok := Constant(value); !ok {
+		return "", false, nil
+	}
+	text, wrong := macro.Format(function, value, format)
+	if function == "REAL" && format == "" {
+		text = strings.TrimSpace(text) // a value begins with no blanks
+	}
+	return text, wrong == nil, nil
+}
+
+// choice is $CHOICE(index, list) or $CHOICE(index, item, ...).
+func (e *expander) choice(args []string) (text string, ok bool, err error) {
+	index, items, err := e.numbers(args[0])
+	if err != nil || !items || len(args) < 2 {
+		return "", false, err
+	}
+	list := args[1:]
+	if len(list) == 1 {
+		text, err = e.item(list[0])
+		if err != nil {
+			return "", false, err
+		}
+		list = macro.Items(text)
+	}
+	text, wrong := macro.Choice(index, list)
+	return text, wrong == nil, nil
+}
+
+// substring is $SUBSTR(name, start) or $SUBSTR(name, start, length).
+func (e *expander) substring(args []string) (text string, ok bool, err error) {
+	if len(args) < 2 || len(args) > 3 {
+		return "", false, nil
+	}
+	if text, err = e.item(args[0]); err != nil {
+		return "", false, err
+	}
+	start, ok, err := e.numbers(args[1])
+	if !ok || err != nil {
+		return "", false, err
+	}
+	if len(args) == 2 {
+		return macro.Substring(text, start, 0, false), true, nil
+	}
+	length, ok, err := e.numbers(args[2])
+	return macro.Substring(text, start, length, true), ok, err
+}
+
+// numbers returns what an argument is worth that is a whole number.
+func (e *expander) numbers(arg string) (n int, ok bool, err error) {
+	text, err := e.item(arg)
+	if err != nil {
+		return 0, false, err
+	}
+	if n, err := strconv.Atoi(text); err == nil {
+		return min(max(n, -maxText), maxText), true, nil
+	}
+	v, _ := Constant(text)
+	i, ok := v.Int()
+	return int(min(max(i, -maxText), maxText)), ok, nil
+}
+
+// filename is $F with its letters.
+func (e *expander) filename(letters, arg string) (text string, ok bool, err error) {
+	if strings.Contains(letters, "f") {
+		return "", false, nil // relative to a directory that is the daemon's
+	}
+	name, err := e.item(arg)
+	return macro.Filename(letters, name, ""), true, err
+}
+
+// List takes a list apart, whose items are parted by commas or blanks.
+func List(text string) []string { return macro.List(text) }
+
+// Constant returns the value of an expression that refers to no attribute, and
+// depends neither on the time nor on chance. ok is false for any other, and for one
+// whose value is undefined or error.
+func Constant(text string) (v classad.Value, ok bool) { return macro.Constant(text) }
+
+// Expression parses an expression as configurations write it. In a string, a backslash
+// stands for itself, save before a quote; asNew is the same text for readers to whom it
+// begins an escape, on one line.
+func Expression(text string) (e *classad.Expr, asNew string, err error) {
+	return macro.Expression(text)
+}
+
+// Truth returns what a text means as a boolean: one of the words of HTCondor, in any
+// case, or a constant that is a boolean or a number.
+func Truth(text string) (yes, ok bool) {
+	switch strings.ToLower(strings.TrimSpace(text)) {
+	case "true", "t", "yes", "y", "1":
+		return true, true
+	case "false", "f", "no", "n", "0":
+		return false, true
+	}
+	v, ok := Constant(text)
+	if !ok {
+		return false, false
+	}
+	if b, ok := v.Bool(); ok {
+		return b, true
+	}
+	n, ok := v.Number()
+	return n != 0, ok
 }

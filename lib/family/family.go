@@ -1,10 +1,17 @@
 package family
 
 import (
+	"bytes"
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"os"
+	"slices"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -190,4 +197,231 @@ func childrenReadable() bool {
 // plain tells whether a name can be that of a cgroup, and the value of a mark.
 func plain(name string) bool {
 	return name != "" && len(name) <= 200 && name[0] != '.' && !strings.ContainsAny(name, "/\n\x00")
+}
+
+// members returns the processes of the family that are alive, parents before their
+// children.
+func (f *Family) members() []process {
+	list := map[int]process{}
+	for _, p := range f.descendants() {
+		list[p.pid] = p
+	}
+	if f.cell != nil {
+		for _, pid := range f.cell.pids() {
+			if p, ok := readProcess(pid); ok {
+				list[pid] = p
+			}
+		}
+	}
+	if !f.adopts {
+		for _, p := range marked(f.options) {
+			list[p.pid] = p
+		}
+	}
+	return living(list)
+}
+
+// living returns the processes that are alive, but for ourselves, in the order in which they
+// were started.
+func living(list map[int]process) (all []process) {
+	for pid, p := range list {
+		if p.alive() && pid != os.Getpid() {
+			all = append(all, p)
+		}
+	}
+	slices.SortFunc(all, func(a, b process) int {
+		return cmp.Or(cmp.Compare(a.start, b.start), cmp.Compare(a.pid, b.pid))
+	})
+	return all
+}
+
+// descendants returns the processes that descend from us, without those of our own
+// session and theirs.
+func (f *Family) descendants() (list []process) {
+	var todo []int
+	for _, pid := range children("self") {
+		if f.adopted(pid) {
+			todo = append(todo, pid)
+		}
+	}
+	if len(todo) == 0 && !childrenReadable() {
+		return f.descendantsOfAll()
+	}
+	for len(todo) > 0 && len(list) < mostProcesses {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if p, ok := readProcess(pid); ok {
+			list = append(list, p)
+			todo = append(todo, childrenOf(p)...)
+		}
+	}
+	return list
+}
+
+// descendantsOfAll is descendants for a kernel that does not list children.
+func (f *Family) descendantsOfAll() []process {
+	all := allProcesses()
+	first := map[int]bool{}
+	for pid, p := range all {
+		if p.parent == os.Getpid() && f.adopted(pid) {
+			first[pid] = true
+		}
+	}
+	return withDescendants(all, first)
+}
+
+// withDescendants returns the first of all processes, and what descends from them.
+func withDescendants(all map[int]process, first map[int]bool) (list []process) {
+	byParent := map[int][]int{}
+	for pid, p := range all {
+		byParent[p.parent] = append(byParent[p.parent], pid)
+	}
+	var todo []int
+	for pid := range first {
+		todo = append(todo, pid)
+	}
+	seen := map[int]bool{}
+	for len(todo) > 0 {
+		pid := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		if p, ok := all[pid]; ok && !seen[pid] {
+			seen[pid] = true
+			list = append(list, p)
+			todo = append(todo, byParent[pid]...)
+		}
+	}
+	return list
+}
+
+// markName is the environment variable by which the processes of a family are known.
+const markName = "_FAIRSPOOL_FAMILY"
+
+// mark returns the family's entry of the environment.
+func (o Options) mark() string { return markName + "=" + o.Name }
+
+// number returns the family's soft limit of file locks (RLIMIT_LOCKS, getrlimit(2)), a number
+// from 2^62 to 2^63 that follows from its name. Linux heeds no such limit since 2.4.25, so that
+// programs neither need nor change it.
+func (o Options) number() uint64 {
+	sum := sha256.Sum256([]byte(o.Name))
+	return 1<<62 | binary.BigEndian.Uint64(sum[:])>>2
+}
+
+// Inside reports whether the calling process is one of a job's: it has a mark of some family.
+func Inside() bool {
+	if os.Getenv(markName) != "" {
+		return true
+	}
+	var own unix.Rlimit
+	err := unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own)
+	return err == nil && own.Cur>>62 == 1
+}
+
+// setNumber gives the calling process the family's limit, for the next child to inherit, and
+// returns the function that restores its own. It changes nothing where the hard limit is lower
+// and the process may not raise it.
+func (o Options) setNumber() (restore func()) {
+	var own unix.Rlimit
+	if err := unix.Prlimit(0, unix.RLIMIT_LOCKS, nil, &own); err != nil {
+		return func() {}
+	}
+	n := o.number()
+	if err := unix.Prlimit(0, unix.RLIMIT_LOCKS, &unix.Rlimit{Cur: n, Max: max(n, own.Max)}, nil); err != nil {
+		return func() {}
+	}
+	return func() { unix.Prlimit(0, unix.RLIMIT_LOCKS, &own, nil) }
+}
+
+// marked returns the processes of the machine that have one of the family's marks, and what
+// descends from them. The limit is seen of all processes; the environment of those that we may
+// read, which are all for root, else those of our own user.
+func marked(o Options) []process {
+	all := allProcesses()
+	entry, number := []byte(o.mark()), strconv.FormatUint(o.number(), 10)
+	first := map[int]bool{}
+	for pid, p := range all {
+		if pid != os.Getpid() && p.alive() && (softLocks(pid) == number || hasEntry(environ(pid), entry)) {
+			first[pid] = true
+		}
+	}
+	return withDescendants(all, first)
+}
+
+// softLocks returns a process's soft limit of file locks as /proc words it (proc(5),
+// /proc/PID/limits); empty when it cannot be read.
+func softLocks(pid int) string {
+	var space [4096]byte
+	b, _ := readInto("/proc/"+strconv.Itoa(pid)+"/limits", space[:])
+	_, line, _ := bytes.Cut(b, []byte("Max file locks"))
+	fields := bytes.Fields(line[:min(len(line), 64)])
+	if len(fields) == 0 {
+		return ""
+	}
+	return string(fields[0])
+}
+
+// environ returns the environment that a process was given, nothing if we may not
+// see it.
+func environ(pid int) []byte {
+	b, _ := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/environ")
+	return b
+}
+
+// hasEntry reports whether an environment, as /proc has it, holds an entry.
+func hasEntry(env, entry []byte) bool {
+	for e := range bytes.SplitSeq(env, []byte{0}) {
+		if bytes.Equal(e, entry) {
+			return true
+		}
+	}
+	return false
+}
+
+// end ends the processes that find finds, until it finds none. It returns how many were
+// sent SIGKILL, and how many are there still after so long.
+func end(find func() []process, patience time.Duration) (killed, left int) {
+	begun := time.Now()
+	stop(find, begun.Add(patience/2))
+	sent := map[identity]bool{}
+	const longest = 20 * time.Millisecond
+	for none, wait := 0, time.Millisecond/2; ; wait = min(2*wait, longest) {
+		all := find()
+		if none++; len(all) > 0 {
+			none = 0
+		}
+		if none == 2 {
+			return len(sent), 0
+		}
+		for _, p := range all {
+			if p.signal(syscall.SIGKILL) == nil {
+				sent[p.identity()] = true
+			}
+		}
+		if none == 0 {
+			if time.Since(begun) >= patience {
+				return len(sent), len(all)
+			}
+			time.Sleep(wait)
+		}
+	}
+}
+
+// stop stops processes until find finds none that was not stopped, but not after so
+// late: then none of them starts another.
+func stop(find func() []process, late time.Time) {
+	sent := map[identity]bool{}
+	for {
+		fresh := 0
+		for _, p := range find() {
+			if id := p.identity(); !sent[id] {
+				sent[id] = true
+				if p.signal(syscall.SIGSTOP) == nil {
+					fresh++
+				}
+			}
+		}
+		if fresh == 0 || time.Now().After(late) {
+			return
+		}
+	}
 }

@@ -1,7 +1,10 @@
 package history
 
 import (
+	"bytes"
+	"errors"
 	"hash/crc32"
+	"math"
 	"strconv"
 	"time"
 
@@ -153,4 +156,247 @@ func appendHex(to []byte, n uint32) []byte {
 		to = append(to, "0123456789abcdef"[n>>shift&15])
 	}
 	return to
+}
+
+var (
+	errAltered = errors.New("it does not read as it was written")
+	errEnd     = errors.New("its last line does not read as it was written")
+)
+
+// end is what the last line of a block says.
+type end struct {
+	time   []byte
+	length int
+	sum    uint32
+}
+
+// parseEnd reads a block's last line, without its line break.
+func parseEnd(line []byte) (e end, ok bool) {
+	rest, ok := bytes.CutPrefix(line, []byte("= "))
+	if !ok || len(rest) < len(timeLayout) {
+		return e, false
+	}
+	e.time = rest[:len(timeLayout)]
+	f := fields{rest[len(timeLayout):]}
+	n, ok := f.whole()
+	if !ok || n > math.MaxInt32 {
+		return e, false
+	}
+	e.length = int(n)
+	e.sum, ok = f.hex()
+	return e, ok && len(f.rest) == 0
+}
+
+// parse reads a block but for its last line, and keeps the room for its
+// samples.
+func (b *Block) parse(text []byte) error {
+	head, text, _ := bytes.Cut(text, newline)
+	if length, ok := b.parseHead(head); !ok || len(text) != length {
+		return errAltered
+	}
+	b.Samples = b.Samples[:0]
+	for len(text) > 0 {
+		i := bytes.IndexByte(text, '\n')
+		if i < 0 {
+			return errAltered
+		}
+		s, ok := parseSample(text[:i], b.Factor)
+		if !ok {
+			return errAltered
+		}
+		b.Samples = append(b.Samples, s)
+		text = text[i+1:]
+	}
+	return nil
+}
+
+var newline = []byte("\n")
+
+// parseHead reads the first line of a block. length is that of the lines of samples, in
+// bytes.
+func (b *Block) parseHead(line []byte) (length int, ok bool) {
+	line, ok = checked(line)
+	if !ok {
+		return 0, false
+	}
+	rest, ok := bytes.CutPrefix(line, headLine)
+	if !ok || len(rest) < len(timeLayout) {
+		return 0, false
+	}
+	var err error
+	if b.Time, err = time.Parse(timeLayout, string(rest[:len(timeLayout)])); err != nil {
+		return 0, false
+	}
+	f := fields{rest[len(timeLayout):]}
+	h, ok1 := f.usage()
+	factor, ok2 := f.decimal()
+	settings, ok3 := f.hex()
+	names, ok4 := f.hex()
+	if !ok1 || !ok2 || !ok3 || !ok4 || h.Rest != 0 || h.Millis <= 0 || h.Millis > math.MaxInt64/int64(time.Millisecond) {
+		return 0, false
+	}
+	b.HalfLife, b.Factor, b.Settings, b.Names = time.Duration(h.Millis)*time.Millisecond, factor, settings, names
+	f.rest, b.All = bytes.CutPrefix(f.rest, []byte(" all"))
+	n, ok := f.whole()
+	return int(n), ok && n <= maxBlock && len(f.rest) == 0
+}
+
+// checked cuts off the CRC-32C, and the blank before it, that a line ends with. ok
+// reports whether it is right.
+func checked(line []byte) (text []byte, ok bool) {
+	at := len(line) - len(" 00000000")
+	if at < 0 {
+		return nil, false
+	}
+	end := fields{line[at:]}
+	sum, ok := end.hex()
+	return line[:at], ok && sum == crc32.Checksum(line[:at], castagnoli)
+}
+
+func parseSample(line []byte, usual float64) (s Sample, ok bool) {
+	id := 0
+	for len(line) > 0 && line[0] != ' ' {
+		d := line[0] - '0'
+		if d > 9 || id > maxID {
+			return s, false
+		}
+		id = id*10 + int(d)
+		line = line[1:]
+	}
+	f := fields{line}
+	s.ID, s.Factor = id, usual
+	s.Priority, ok = f.decimal()
+	if !ok {
+		return s, false
+	}
+	w, ok1 := f.usage()
+	s.Usage, ok = f.usage()
+	if !ok || !ok1 || w.Rest != 0 || id == 0 || id > maxID {
+		return s, false
+	}
+	s.InUse = accountant.Weight(w.Millis)
+	if len(f.rest) > 0 {
+		if s.Demand, ok = f.decimal(); !ok {
+			return s, false
+		}
+	}
+	if len(f.rest) > 0 {
+		if s.Factor, ok = f.decimal(); !ok {
+			return s, false
+		}
+	}
+	return s, len(f.rest) == 0
+}
+
+// fields are the rest of a line: blanks, each with a field behind it.
+type fields struct{ rest []byte }
+
+// next takes one field.
+func (f *fields) next() (text []byte, ok bool) {
+	if len(f.rest) < 2 || f.rest[0] != ' ' {
+		return nil, false
+	}
+	n := 1
+	for n < len(f.rest) && f.rest[n] != ' ' {
+		n++
+	}
+	text, f.rest = f.rest[1:n], f.rest[n:]
+	return text, len(text) > 0
+}
+
+func (f *fields) hex() (n uint32, ok bool) {
+	text, ok := f.next()
+	if !ok || len(text) != 8 {
+		return 0, false
+	}
+	for _, c := range text {
+		switch {
+		case c-'0' <= 9:
+			n = n<<4 | uint32(c-'0')
+		case c-'a' <= 5:
+			n = n<<4 | uint32(c-'a'+10)
+		default:
+			return 0, false
+		}
+	}
+	return n, true
+}
+
+func (f *fields) whole() (n int64, ok bool) {
+	u, ok := f.usage()
+	return u.Millis / 1000, ok && u.Millis%1000 == 0 && u.Rest == 0
+}
+
+// decimal takes a finite number from 0 up. Those of up to 15 digits without
+// exponent, which is nearly all, are exact in a mantissa and a power of ten, so
+// that one division rounds them correctly.
+func (f *fields) decimal() (x float64, ok bool) {
+	text, ok := f.next()
+	if !ok {
+		return 0, false
+	}
+	mantissa, point := uint64(0), -1
+	for i, c := range text {
+		switch {
+		case c-'0' <= 9:
+			mantissa = mantissa*10 + uint64(c-'0')
+		case c == '.' && point < 0 && i > 0:
+			point = i
+		case c == '.':
+			return 0, false
+		default:
+			return slowly(text)
+		}
+	}
+	switch {
+	case len(text) > 15:
+		return slowly(text)
+	case point < 0:
+		return float64(mantissa), true
+	}
+	return float64(mantissa) / tens[len(text)-1-point], true
+}
+
+var tens = [...]float64{1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15}
+
+func slowly(text []byte) (x float64, ok bool) {
+	if text[0]-'0' > 9 || len(bytes.Trim(text, "0123456789.e+-")) > 0 {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(string(text), 64)
+	return x, err == nil && x >= 0
+}
+
+// usage takes weight seconds with up to six decimals, or anything else in
+// thousandths.
+func (f *fields) usage() (u accountant.Usage, ok bool) {
+	text, ok := f.next()
+	if !ok {
+		return u, false
+	}
+	whole, decimals := int64(0), -1
+	var part int64
+	for i, c := range text {
+		switch {
+		case c-'0' <= 9 && decimals < 0:
+			if whole > (math.MaxInt64/1000-9)/10 {
+				return u, false
+			}
+			whole = whole*10 + int64(c-'0')
+		case c-'0' <= 9 && decimals < 6:
+			part = part*10 + int64(c-'0')
+			decimals++
+		case c == '.' && decimals < 0 && i > 0:
+			decimals = 0
+		default:
+			return u, false
+		}
+	}
+	if decimals == 0 {
+		return u, false
+	}
+	for n := max(decimals, 0); n < 6; n++ {
+		part *= 10
+	}
+	return accountant.Usage{Millis: whole*1000 + part/1000, Rest: part % 1000}, true
 }

@@ -4,6 +4,9 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"unicode"
+
+	"fairspool/lib/classad"
 )
 
 // Condition is what stands behind if or elif.
@@ -138,4 +141,128 @@ func shorten(text string) string {
 		}
 	}
 	return string(out)
+}
+
+// Misplaced says that a statement of a condition stands where it has no if, or behind
+// its else. It is one line, such as "elif without if".
+type Misplaced string
+
+func (m Misplaced) Error() string { return string(m) }
+
+// Branches are the conditions of a text that are open. The zero Branches has none.
+type Branches struct{ open []branch }
+
+// branch is one if that is not closed yet.
+type branch struct {
+	line   int
+	active bool // the statements that follow count
+	done   bool // some branch was taken
+	last   bool // else has been
+}
+
+// Taken tells whether statements count now.
+func (b *Branches) Taken() bool { return len(b.open) == 0 || b.open[len(b.open)-1].active }
+
+// Open returns the line of the innermost if that no endif has closed.
+func (b *Branches) Open() (line int, open bool) {
+	if len(b.open) == 0 {
+		return 0, false
+	}
+	return b.open[len(b.open)-1].line, true
+}
+
+// If opens a condition, whose if stands in the line. holds is asked only where
+// statements count; the error is its.
+func (b *Branches) If(line int, holds func() (bool, error)) error {
+	yes, err := b.Taken(), error(nil)
+	if yes {
+		yes, err = holds()
+	}
+	b.open = append(b.open, branch{line: line, active: yes, done: yes})
+	return err
+}
+
+// Elif ends a branch and begins the next. holds is asked only if no branch before was
+// taken, and statements around count. The error is its, or Misplaced; an elif behind
+// else is not taken.
+func (b *Branches) Elif(holds func() (bool, error)) error { return b.next("elif", holds) }
+
+// Else begins the last branch. The error is Misplaced; a second else is not taken.
+func (b *Branches) Else() error {
+	return b.next("else", func() (bool, error) { return true, nil })
+}
+
+func (b *Branches) next(word string, holds func() (bool, error)) error {
+	n := len(b.open) - 1
+	if n < 0 {
+		return Misplaced(word + " without if")
+	}
+	now := &b.open[n]
+	after := now.last
+	now.active, now.last = false, after || word == "else"
+	if after {
+		return Misplaced(word + " after else")
+	}
+	if now.done || n > 0 && !b.open[n-1].active {
+		return nil
+	}
+	yes, err := holds()
+	now.active, now.done = yes, yes
+	return err
+}
+
+// Endif closes the innermost condition. The error is Misplaced.
+func (b *Branches) Endif() error {
+	if len(b.open) == 0 {
+		return Misplaced("endif without if")
+	}
+	b.open = b.open[:len(b.open)-1]
+	return nil
+}
+
+// maxSteps bounds the evaluation of a constant.
+const maxSteps = 100_000
+
+// Constant returns the value of an expression that refers to no attribute, and depends
+// neither on the time nor on chance. ok is false for any other, and for one whose value
+// is undefined or error.
+func Constant(text string) (v classad.Value, ok bool) {
+	e, _, err := Expression(text)
+	if err != nil || varies(e) {
+		return v, false
+	}
+	own, others := classad.References(e, nil)
+	if len(own)+len(others) > 0 {
+		return v, false
+	}
+	v = worth(e)
+	return v, v.Kind() != classad.KindUndefined && v.Kind() != classad.KindError
+}
+
+func varies(e *classad.Expr) bool {
+	clock, chance := classad.Varies(e, nil, nil)
+	return clock || chance
+}
+
+func worth(e *classad.Expr) classad.Value {
+	return e.Eval(&classad.Context{MaxSteps: maxSteps}, nil, nil)
+}
+
+// Expression parses an expression as these files write it. In a string, a backslash
+// stands for itself, save before a quote; asNew is the same text for readers to whom it
+// begins an escape, on one line.
+func Expression(text string) (e *classad.Expr, asNew string, err error) {
+	var b strings.Builder
+	for i, r := range text {
+		switch {
+		case r == '\\' && !strings.HasPrefix(text[i+1:], `"`):
+			b.WriteString(`\\`)
+		case unicode.IsControl(r):
+			b.WriteByte(' ')
+		default:
+			b.WriteRune(r)
+		}
+	}
+	e, err = classad.ParseExpr(b.String())
+	return e, b.String(), err
 }

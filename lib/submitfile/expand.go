@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"fairspool/lib/macro"
@@ -302,4 +303,201 @@ func (s *scope) ofSlot(p *part, at origin) (string, error) {
 	}
 	body, err := s.expand(p.Body, s.template(p.Body), at)
 	return "$$(" + body + ")", err
+}
+
+// builtin tells whether the language itself gives a name, in lower case, a
+// value.
+func builtin(key string) bool {
+	switch key {
+	case "cluster", "clusterid", "dollar":
+		return true
+	}
+	return ofEachProc(key)
+}
+
+// ofEachProc tells whether a name's value is another one for every proc.
+func ofEachProc(key string) bool {
+	switch key {
+	case "process", "procid", "jobid", "step", "item", "itemindex", "row", "node":
+		return true
+	}
+	return false
+}
+
+// Settled reports whether a description's own value for a name has no effect,
+// since the language gives it another for every job. HTCondor's submit replaces
+// these and leaves ClusterId and ProcId alone.
+func Settled(key string) bool {
+	switch key {
+	case "cluster", "process", "dollar":
+		return true
+	}
+	return false
+}
+
+// ofProc returns the value of a name that is the language's own. A variable of the
+// queue line outranks it, except for DOLLAR.
+func (s *scope) ofProc(name, key string) (text string, ok bool, err error) {
+	if len(key) > len("itemindex") || !builtin(key) {
+		return "", false, nil
+	}
+	if key == "dollar" {
+		return "$", true, nil
+	}
+	if s.owns(key) {
+		return "", false, nil
+	}
+	if s.proc == nil {
+		return "", true, fmt.Errorf("$(%s): has no value yet where conditions, includes and queue lines are read", name)
+	}
+	switch key {
+	case "cluster", "clusterid":
+		return strconv.Itoa(s.proc.cluster), true, nil
+	case "node":
+		ok, err := s.parallel()
+		return "0", ok, err // a job has one node
+	case "item":
+		return "", true, nil // see item
+	case "jobid":
+		return s.jobID()
+	}
+	s.varied = true
+	switch key {
+	case "process", "procid":
+		return strconv.Itoa(s.proc.proc), true, nil
+	case "step":
+		return strconv.Itoa(s.proc.step), true, nil
+	default: // itemindex, row
+		return strconv.Itoa(s.proc.row), true, nil
+	}
+}
+
+// jobID returns $(ClusterId).$(ProcId), which the description may have changed.
+func (s *scope) jobID() (text string, ok bool, err error) {
+	cluster, _, err := s.named("ClusterId", "clusterid")
+	if err != nil {
+		return "", true, err
+	}
+	proc, _, err := s.named("ProcId", "procid")
+	return cluster + "." + proc, true, err
+}
+
+// parallel reports whether the universe is the parallel one. The jobs of others have no
+// node.
+func (s *scope) parallel() (bool, error) {
+	for _, name := range []string{"universe", "jobuniverse"} {
+		text, ok, err := s.named(name, name)
+		if err != nil {
+			return false, err
+		}
+		if text = strings.Trim(strings.TrimSpace(text), `"`); ok && text != "" {
+			return strings.EqualFold(text, "parallel") || text == "11", nil
+		}
+	}
+	return false, nil
+}
+
+// owns reports whether the description gives a name of the language a value of
+// its own.
+func (s *scope) owns(key string) bool {
+	if s.proc != nil && slices.Contains(s.proc.queue.keys, key) {
+		return true
+	}
+	_, own := s.vars[key]
+	return own && !Settled(key)
+}
+
+// maxFolded bounds the bytes of all values that refer to themselves: each
+// assignment keeps its own, and a thousand lines of A = $(A) more grow as the
+// square.
+const maxFolded = 128 << 20
+
+// withItself puts the earlier value of a name in place of its references to
+// itself, as the language wants it: A = $(A) more. A macro function that asks
+// for the name, as in A = $Fn(A), is given the earlier value too.
+func (r *reader) withItself(a Assignment, key string) (out string, folded bool, err error) {
+	if !strings.Contains(a.Text, "$") {
+		return a.Text, false, tooLong(len(a.Text))
+	}
+	earlier, defined := r.earlier(key)
+	out, fits := macro.Replace(a.Text, maxText, func(p macro.Part) (text string, ok bool) {
+		if p.Function == "" {
+			text, ok = itself(p, key, earlier, defined)
+		} else if defined && err == nil {
+			text, ok, err = r.callOfItself(p, key, earlier, a.at)
+		}
+		folded = folded || ok
+		return text, ok
+	})
+	if err == nil && !fits {
+		err = tooLong(maxText + 1)
+	}
+	if folded {
+		if r.folded += len(out); r.folded > maxFolded && err == nil {
+			err = fmt.Errorf("values that refer to themselves take more than %d bytes in all", maxFolded)
+		}
+	}
+	return out, folded, err
+}
+
+func tooLong(n int) error {
+	if n > maxText {
+		return fmt.Errorf("longer than %d bytes", maxText)
+	}
+	return nil
+}
+
+// earlier returns what a name is worth before the line under way.
+func (r *reader) earlier(key string) (text string, ok bool) {
+	if v, ok := r.vars[key]; ok {
+		return v.text, true
+	}
+	text, ok = r.options.Predefined[strings.ToUpper(key)]
+	return text, ok
+}
+
+// itself returns what stands for a reference if it is one to key.
+func itself(p macro.Part, key, earlier string, defined bool) (text string, ok bool) {
+	// No further into the body than its name: it may be nested deeply.
+	if len(p.Body) < len(key) || !strings.EqualFold(p.Body[:len(key)], key) {
+		return "", false
+	}
+	fallback, hasDefault := strings.CutPrefix(p.Body[len(key):], ":")
+	if !hasDefault && fallback != "" {
+		return "", false
+	}
+	if defined {
+		return earlier, true
+	}
+	return fallback, true
+}
+
+// callOfItself returns what stands for a macro function if an argument of it is the
+// plain name key: its result where the earlier value has no macros, else the
+// function with that value for the name.
+func (r *reader) callOfItself(p macro.Part, key, earlier string, at origin) (text string, ok bool, err error) {
+	if p.Function == "ENV" || p.Function == "$" || strings.Contains(p.Body, "$") {
+		return "", false, nil
+	}
+	args := macro.Arguments(p.Body)
+	is := func(arg string) bool { return strings.EqualFold(arg, key) }
+	if !slices.ContainsFunc(args, is) {
+		return "", false, nil
+	}
+	if p.Function == "RANDOM_CHOICE" {
+		if len(args) > 1 {
+			return "", false, nil // items, not the name of a list
+		}
+		return "$RANDOM_CHOICE(" + strings.Join(macro.Items(earlier), ",") + ")", true, nil
+	}
+	if !strings.Contains(earlier, "$") && p.Function != "RANDOM_INTEGER" {
+		text, err := r.value(p.Text, at)
+		return strings.ReplaceAll(text, "$", "$(DOLLAR)"), err == nil, err
+	}
+	for i, arg := range args {
+		if is(arg) {
+			args[i] = earlier
+		}
+	}
+	return "$" + p.Function + "(" + strings.Join(args, ",") + ")", true, nil
 }
