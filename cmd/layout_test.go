@@ -113,7 +113,7 @@ func TestOneWayOut(t *testing.T) {
 		"cmd/internal/qtail/main.go":        "the bytes of the user's own job",
 		"cmd/internal/qtail/follow.go":      "the bytes of the user's own job",
 		"cmd/internal/submit/door.go":       "the streams of a program that is submit",
-		"cmd/starter/door.go":               "the streams of a program that is serve",
+		"cmd/starter/main.go":               "the streams of a program that is serve",
 	}
 	used := map[string]bool{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

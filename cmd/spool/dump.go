@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -80,4 +83,69 @@ func restore(c *cmdline.Call, args []string) error {
 	_, err = fmt.Fprintf(c.Stdout, "Restored into %s, UID_DOMAIN %s: %s.\n", dir, made.Domain,
 		contents(made.Clusters, made.Jobs, made.Slots, made.Claims, made.Submitters, made.Factories, made.Left))
 	return err
+}
+
+// salvage saves what is whole. That something was lost is told and is no
+// failure: the new spool is there.
+func salvage(c *cmdline.Call, args []string) error {
+	if len(args) != 1 || args[0] == "" {
+		return cmdline.Usagef("salvage: want one new directory for what is whole")
+	}
+	dir, err := directory(c)
+	if err != nil {
+		return err
+	}
+	to, err := filepath.Abs(args[0])
+	if err != nil {
+		return err
+	}
+	if spool.Inside(to, dir) {
+		return cmdline.Usagef("salvage: %s lies in the spool, which is not to be touched", args[0])
+	}
+	saved, err := spool.Salvage(dir, to, c.SpoolOptions(), func(f spool.Finding) {
+		if f.Damaged {
+			c.Warn("%s: %s", place(f), f.What)
+		}
+	})
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(c.Stdout, "Saved into %s: %s.\n", to,
+		contents(saved.Clusters, saved.Jobs, saved.Slots, saved.Claims, saved.Submitters, saved.Factories, saved.Left)); err != nil {
+		return err
+	}
+	if saved.Lost == 0 {
+		_, err = fmt.Fprintln(c.Stdout, "Nothing is lost.")
+		return err
+	}
+	if err := c.Flush(); err != nil {
+		return err
+	}
+	are := "are"
+	if saved.Lost == 1 {
+		are = "is"
+	}
+	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), are)
+	return nil
+}
+
+// directory returns the directory of the spool, absolute, whatever is there.
+func directory(c *cmdline.Call) (string, error) {
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return "", err
+	}
+	return filepath.Abs(dir)
+}
+
+// contents words what a new spool holds.
+func contents(clusters, jobs, slots, claims, submitters, factories, left int) string {
+	parts := []string{
+		plural.Count(jobs, "job") + " in " + plural.Count(clusters, "cluster"), plural.Count(slots, "slot"), plural.Count(claims, "claim"),
+		plural.Count(submitters, "submitter"), plural.Count(left, "job") + " of the history",
+	}
+	if factories > 0 { // most pools have none
+		parts = append(parts, plural.Count(factories, "factory"))
+	}
+	return strings.Join(parts, ", ")
 }

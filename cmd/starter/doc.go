@@ -4,28 +4,28 @@
 // # How the parts work together
 //
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
-// (lost.go, leftover.go), then starts a supervisor for each claim that is Matched
+// (lost.go), then starts a supervisor for each claim that is Matched
 // (spawn.go). A supervisor (supervise.go) locks the claim's file (claimlock.go),
 // commits Matched to Running, waits until the job's event log has the ends of
 // earlier attempts, executes the job, and stays with it (watch.go) until it has
 // ended, nothing that it started is left (lib/family) and that is committed, and in
-// the event log (finish.go, epilogue.go; package joblog says how that survives a
+// the event log (finish.go; package joblog says how that survives a
 // kill). For a job that transfers files it copies the inputs before and the output
 // after that, and only then commits the end (transfer.go). A job with a time of its
-// own is not executed before that (deferral.go). When a job has ended by itself the
+// own is not executed before that (policy.go). When a job has ended by itself the
 // slot may go on with the next one of its submitter, under the same supervisor:
 // that one's claim is made, locked and begun in the transaction that ends the first
-// (tenure.go, heir.go).
+// (tenure.go).
 //
 // A job is made to end when its claim says so, which is Vacating then: it is held,
 // removed, preempted or drained (order.go). What the job's own ad limits or wants the
 // supervisor itself commits, in the same way, and then follows its claim like any other
-// (policy.go, spent.go). A job that ends with its checkpoint code goes on in its slot, and
+// (policy.go). A job that ends with its checkpoint code goes on in its slot, and
 // one of the standard universe is dumped, where the machine can do that (checkpoint.go).
 //
-// While the job runs its supervisor tells the spool what it has used (update.go), and sets
-// its nice value as the tickets of all jobs on the machine have it (renice*.go). What a job
-// asks for is a limit where the configuration says so (limits.go, holding.go): a job that
+// While the job runs its supervisor tells the spool what it has used (watch.go), and sets
+// its nice value as the tickets of all jobs on the machine have it (renice.go). What a job
+// asks for is a limit where the configuration says so (limits.go): a job that
 // takes more is held. It may be bound to processors of its own (affinity.go).
 //
 // A supervisor that leaves its slot without a successor starts a cycle, and while it stays it sees
@@ -33,9 +33,9 @@
 // behind (tenure.go, package onchange).
 //
 // With -watch a starter stays, and starts what is matched as soon as the journal says so
-// (follow*.go); its passes, and the starting, are those of cron. With -drain it marks the
+// (follow.go); its passes, and the starting, are those of cron. With -drain it marks the
 // machine as drained, and waits until its jobs have left (drain.go). Where systemd runs the
-// machine a supervisor has a scope of its own (scope.go), lest it end with whoever called
+// machine a supervisor has a scope of its own (spawn.go), lest it end with whoever called
 // the pass.
 //
 // Two files of a claim, claims.d/CLUSTER.PROC.ATTEMPT in the spool and the same with .pipe,

@@ -8,6 +8,8 @@ import (
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/lib/userlog"
 	"fairspool/spool"
@@ -70,4 +72,131 @@ func logEvents(sp *spool.Spool, log joblog.Log, nobody string, complain func(err
 	if err := log.Append(nobody, events...); err != nil {
 		complain(fmt.Errorf("log: %w", err))
 	}
+}
+
+// epilogue is what the event log of a job is told of the end of an attempt.
+type epilogue struct {
+	end
+	log    joblog.Log
+	was    pool.Status // of the job while the attempt ended
+	told   bool        // the job was told to leave
+	bodies []userlog.Body
+	table  []string // of resources, behind a Terminated
+}
+
+// epilogueOf returns what the log is told of a job that leaves the queue with the end of
+// its attempt, which is still to be recorded.
+func epilogueOf(tx *spool.Tx, id pool.JobID, e end) epilogue {
+	l := epilogue{end: e}
+	ad, ok := tx.Job(id)
+	if !ok {
+		return l
+	}
+	claim, _ := tx.Claim(id)
+	l.log, l.was, l.told = joblog.Of(ad), statusOf(ad), claim.State == pool.Vacating
+	if l.log.Path == "" {
+		return l
+	}
+	if l.was == pool.Removed {
+		why, _ := ad.EvalString(&classad.Context{}, pool.AttrRemoveReason)
+		l.bodies = append(l.left(operation.Reason{Text: why}), userlog.Aborted{Reason: why})
+		return l
+	}
+	l.bodies = []userlog.Body{l.terminated(ad)}
+	l.table = userlog.ResourceTable(resourcesOf(ad, operation.SlotOf(&tx.View, claim), e.how))
+	return l
+}
+
+// terminated is the event of a job that has ended by itself; the ad has what is recorded
+// already.
+func (l *epilogue) terminated(ad *classad.Ad) userlog.Terminated {
+	c, how := &classad.Context{}, l.how
+	more := how.Unreported()
+	seconds := func(name string) time.Duration {
+		x, _ := ad.EvalNumber(c, name)
+		return time.Duration(x * float64(time.Second))
+	}
+	number := func(name string) int64 { x, _ := ad.EvalNumber(c, name); return int64(x) }
+	return userlog.Terminated{
+		ReturnValue: how.Code, Signal: how.Signal, Core: how.Core, Run: l.usage(),
+		Total:      userlog.Usage{User: seconds(pool.AttrUserCPU) + more.UserCPU, System: seconds(pool.AttrSysCPU) + more.SysCPU},
+		Bytes:      l.bytes(),
+		TotalBytes: userlog.Bytes{Sent: number(pool.AttrBytesSent) + how.Sent, Received: number(pool.AttrBytesRecvd) + how.Received},
+	}
+}
+
+// stays tells the log instead of a job that is still in the queue after its attempt has
+// ended: held, idle, or only because of LeaveJobInQueue, when nothing is different.
+func (l *epilogue) stays(ad *classad.Ad) {
+	c := &classad.Context{Now: l.at}
+	l.log = joblog.Of(ad) // it may show attributes that are others now
+	switch status := statusOf(ad); {
+	case l.log.Path == "" || status == pool.Removed || status == pool.Completed:
+		return
+	case status == pool.Held && l.was != pool.Held:
+		l.bodies = []userlog.Body{joblog.Held(ad)}
+	case status == pool.Held:
+		l.bodies = append(l.left(vacated(ad)), joblog.Held(ad))
+	case l.how.Lost == "":
+		l.bodies = []userlog.Body{l.requeued(c, ad)}
+	default:
+		l.bodies = l.left(vacated(ad))
+	}
+	l.table = nil
+}
+
+// vacated returns why the ad says that the job had to leave its slot.
+func vacated(ad *classad.Ad) operation.Reason {
+	c := &classad.Context{}
+	text, _ := ad.EvalString(c, pool.AttrVacateReason)
+	code, _ := ad.EvalInt(c, pool.AttrVacateReasonCode)
+	subcode, _ := ad.EvalInt(c, pool.AttrVacateReasonSub)
+	return operation.Reason{Text: text, Code: int(code), Subcode: int(subcode)}
+}
+
+// requeued is the event of a job that has ended by itself, and runs once more.
+func (l *epilogue) requeued(c *classad.Context, ad *classad.Ad) userlog.Evicted {
+	exit := &userlog.Exit{ReturnValue: l.how.Code, Signal: l.how.Signal, Core: l.how.Core}
+	v := userlog.Evicted{Run: l.usage(), Bytes: l.bytes(), Requeued: exit}
+	if verdict := jobpolicy.OnExit(c, ad); verdict.Action == jobpolicy.Again {
+		v.Reason = verdict.Reason
+	}
+	return v
+}
+
+// left is the event of a job that left its slot before it had ended: none of one that
+// was told to before it was executed.
+func (l *epilogue) left(why operation.Reason) []userlog.Body {
+	how := l.how
+	switch notStarted := how.NotStarted || how.StartFailed != ""; {
+	case how.Died:
+		return []userlog.Body{userlog.ShadowException{Message: how.Lost, Bytes: l.bytes()}}
+	case notStarted && how.Lost != "" && !l.told:
+		return []userlog.Body{userlog.ShadowException{Message: why.Text, Bytes: l.bytes()}}
+	case notStarted:
+		return nil
+	}
+	return []userlog.Body{userlog.Evicted{
+		Code: why.Code, Subcode: why.Subcode, Checkpointed: how.Checkpointed, Run: l.usage(), Bytes: l.bytes(), Reason: why.Text,
+	}}
+}
+
+func (l *epilogue) usage() userlog.Usage {
+	p := l.how.Total()
+	return userlog.Usage{User: p.UserCPU, System: p.SysCPU}
+}
+
+func (l *epilogue) bytes() userlog.Bytes {
+	return userlog.Bytes{Sent: l.how.Sent, Received: l.how.Received}
+}
+
+// events are those of a job, dated with the end.
+func (l *epilogue) events(id pool.JobID) (list []userlog.Event) {
+	for _, body := range l.bodies {
+		list = append(list, userlog.Event{Job: id, At: l.at.Local(), Body: body})
+	}
+	if len(list) > 0 {
+		list[len(list)-1].More = l.table
+	}
+	return list
 }

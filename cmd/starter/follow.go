@@ -1,10 +1,16 @@
 package main
 
 import (
+	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,7 +18,9 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/asuser"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -349,4 +357,202 @@ func (f *follower) reloaded() (*cmdline.Call, error) {
 		}
 	}
 	return again, nil
+}
+
+// follow is starter -watch.
+func follow(c *cmdline.Call) error {
+	signals := make(chan os.Signal, 4) // from now on, as its first pass may take a while
+	signal.Notify(signals, unix.SIGTERM, unix.SIGINT, unix.SIGHUP)
+	sp, host, err := here(c)
+	if err != nil {
+		return err
+	}
+	err = sp.Watching(host, func() error { return watchOver(c, sp, host, signals) })
+	if err != nil && spool.Gone(sp.Dir()) {
+		return errSpoolGone // whatever was missing of it first
+	}
+	return err
+}
+
+// watchOver starts what is matched on this machine until a signal ends it.
+func watchOver(c *cmdline.Call, sp *spool.Spool, host string, signals <-chan os.Signal) error {
+	if err := reopenStopped(c, sp, host); err != nil {
+		return err
+	}
+	f, err := newFollower(c, sp, host)
+	if err != nil {
+		return err
+	}
+	f.starts = true
+	if err := f.followCycles(); err != nil {
+		return err
+	}
+	if err := f.tellClosed(); err != nil {
+		return err
+	}
+	if c.Has("door") {
+		shut, err := openDoor(c, sp.Dir())
+		if err != nil {
+			return err
+		}
+		defer shut()
+	}
+	notify("READY=1")
+	return left(f.loop(signals, passEvery))
+}
+
+// here returns the spool and the name of this machine.
+func here(c *cmdline.Call) (*spool.Spool, string, error) {
+	host, err := c.Hostname()
+	if err != nil {
+		return nil, "", err
+	}
+	sp, err := c.Spool()
+	if err == nil {
+		sp.FollowDomain()
+	}
+	return sp, host, err
+}
+
+// reopenStopped opens a machine that the stop of another watch has drained. One that
+// somebody has drained stays so.
+func reopenStopped(c *cmdline.Call, sp *spool.Spool, host string) error {
+	stopped := func(v *spool.View) bool { d, _ := operation.DrainOf(v, host); return d.Stopped }
+	is := false
+	if err := sp.View(func(v *spool.View) error { is = stopped(v); return nil }); err != nil || !is {
+		return err
+	}
+	return operation.Account(sp, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		if stopped(&tx.View) {
+			operation.Reopen(tx, host)
+		}
+		return nil
+	})
+}
+
+const (
+	// calm is how often a watch looks at a spool though nothing stirs there.
+	calm = time.Second
+	// blind is how often it does where the system does not say when something stirs.
+	blind = 100 * time.Millisecond
+	// breath is how long it waits before it asks again what stirs: what is written in one
+	// go is one stir.
+	breath = 20 * time.Millisecond
+)
+
+// stirs returns what receives when something is written to the directory of a spool, or events are
+// owed to the logs of its jobs, by inotify(7), and how often to look there all the same. Waiting for
+// that costs nothing.
+func stirs(dir string) (<-chan struct{}, time.Duration) {
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err != nil {
+		return nil, blind
+	}
+	events := os.NewFile(uintptr(fd), "inotify")
+	const mask = unix.IN_MODIFY | unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_DELETE_SELF | unix.IN_MOVE_SELF
+	if _, err := unix.InotifyAddWatch(fd, dir, mask); err != nil {
+		events.Close()
+		return nil, blind
+	}
+	unix.InotifyAddWatch(fd, filepath.Join(dir, "claims.d"), unix.IN_MOVED_TO) // a pass delivers them, too
+	stir := make(chan struct{}, 1)
+	go func() {
+		for b := make([]byte, 64<<10); ; time.Sleep(breath) {
+			if _, err := events.Read(b); err != nil {
+				return
+			}
+			select {
+			case stir <- struct{}{}:
+			default: // it has not looked yet since the last one
+			}
+		}
+	}()
+	return stir, calm
+}
+
+// tell prints what was done, nothing for nothing. Bad news has been told already.
+func (f *follower) tell(r report) error {
+	if len(r.Started)+len(r.Failed)+len(r.Lost) == 0 {
+		return nil
+	}
+	text := ""
+	if len(r.Started) > 0 {
+		text = plural.Count(len(r.Started), "job") + " started.\n"
+	}
+	return f.say(struct {
+		Time int64
+		report
+	}{f.call.Again().Now.Unix(), r}, text)
+}
+
+// tellClosed says, when the watch begins, that the machine is drained and stays so.
+func (f *follower) tellClosed() error {
+	if f.call.Has("json") || f.call.Has("q") {
+		return nil
+	}
+	words, err := closed(f.spool, f.host)
+	if err != nil || words == "" {
+		return err
+	}
+	return f.say(nil, words)
+}
+
+// say prints a line: v with -json, else the text, unless it has to be quiet.
+func (f *follower) say(v any, text string) error {
+	if f.call.Has("json") {
+		var b bytes.Buffer
+		e := json.NewEncoder(&b)
+		e.SetEscapeHTML(false)
+		if err := e.Encode(v); err != nil {
+			return err
+		}
+		text = b.String()
+	} else if f.call.Has("q") {
+		return nil
+	}
+	if _, err := f.call.Stdout.Write([]byte(text)); err != nil {
+		return err
+	}
+	return f.call.Flush()
+}
+
+// tellJobs tells systemd how many jobs run, for its status.
+func (f *follower) tellJobs() {
+	n := 0
+	for _, c := range f.claims.Claims() {
+		if c.State == pool.RunningClaim || c.State == pool.Vacating {
+			n++
+		}
+	}
+	notify(fmt.Sprintf("STATUS=%s on %s", plural.Count(n, "job"), f.host))
+}
+
+// notify tells systemd how the service is, as sd_notify(3) does; without systemd it
+// does nothing.
+func notify(states ...string) {
+	if notifySocket == "" {
+		return
+	}
+	c, err := net.Dial("unixgram", notifySocket)
+	if err != nil {
+		return // nobody listens
+	}
+	defer c.Close()
+	c.Write([]byte(strings.Join(states, "\n")))
+}
+
+// notifySocket is where systemd listens. Supervisors do not inherit it: they speak for
+// themselves.
+var notifySocket = takeNotifySocket()
+
+func takeNotifySocket() string {
+	defer os.Unsetenv("NOTIFY_SOCKET")
+	return os.Getenv("NOTIFY_SOCKET")
+}
+
+// monotonic is what has to be said with RELOADING=1.
+func monotonic() string {
+	var t unix.Timespec
+	unix.ClockGettime(unix.CLOCK_MONOTONIC, &t)
+	return fmt.Sprintf("MONOTONIC_USEC=%d", t.Nano()/1000)
 }

@@ -1,11 +1,24 @@
 package main
 
 import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"strconv"
 	"strings"
+	"syscall"
 	"unicode"
 
+	"golang.org/x/sys/unix"
+
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/asuser"
 	"fairspool/spool"
 )
 
@@ -113,4 +126,150 @@ func fit(c *cmdline.Call) error {
 		return cmdline.Usagef("-reason: want one line, without control characters")
 	}
 	return nil
+}
+
+// serveAccount makes root's starter act with the rights of the account that the spool belongs to,
+// if that is not root: what it does in the spool is done with these, and root's are taken back only
+// for what a job's process and its owner's files need (package asuser). It fails if root is not to
+// do that for this account. For others than root it fails if root's starter runs the jobs of
+// the spool.
+func serveAccount(c *cmdline.Call) error {
+	dir, err := c.SpoolDir()
+	if err != nil {
+		return err
+	}
+	if !asuser.Privileged() {
+		if spool.RunByRoot(dir) {
+			return fmt.Errorf("spool %s: root's starter runs its jobs, as their owners: run this as root", dir)
+		}
+		return nil
+	}
+	uid, err := ownerOf(dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("spool %s: %w", dir, cmdline.Cause(err))
+	}
+	if uid == 0 {
+		return nil
+	}
+	account, known, err := asuser.LookUpID(uid)
+	if err == nil && !known {
+		err = errors.New("this machine knows no such user")
+	}
+	if err != nil {
+		return fmt.Errorf("spool %s: belongs to uid %d: %w", dir, uid, err)
+	}
+	if uid >= c.Config.MinUID {
+		return fmt.Errorf("spool %s: belongs to %s (uid %d), who could run jobs as any user if root ran them: root does so only for its own spool and for that of a system account, with a uid below MIN_UID = %d", dir, account.Name, uid, c.Config.MinUID)
+	}
+	if err := isRoots(c); err != nil {
+		return err
+	}
+	return asuser.Serve(account, c.Config.MinUID)
+}
+
+// isRoots is an error if others than root may write to the configuration, which says for whom root
+// acts, and what it runs.
+func isRoots(c *cmdline.Call) error {
+	args, err := c.Common()
+	if err != nil {
+		return err
+	}
+	path := cmdline.Here().Config
+	for i := 0; i+1 < len(args); i += 2 {
+		if args[i] == "-config" {
+			path = args[i+1]
+		}
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("configuration %s: %w", path, cmdline.Cause(err))
+	}
+	if about, ok := info.Sys().(*syscall.Stat_t); !ok || about.Uid != 0 || info.Mode().Perm()&0o022 != 0 {
+		return fmt.Errorf("configuration %s: others than root may write to it, and root acts on it: chown root and chmod 644 it", path)
+	}
+	return nil
+}
+
+// ownerOf returns the uid that a file belongs to.
+func ownerOf(path string) (uid int, err error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, err
+	}
+	about, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return 0, errors.ErrUnsupported
+	}
+	return int(about.Uid), nil
+}
+
+// noteRoot notes in the spool that root's starter runs its jobs, if this is one.
+func noteRoot(sp *spool.Spool) error {
+	if _, serves := asuser.Served(); !serves {
+		return nil
+	}
+	return sp.NoteRoot()
+}
+
+// openDoor lets users of other accounts use the spool: it keeps processes of serve, with the rights of the
+// spool's account, waiting at the socket in the spool. shut ends that; callers that are served have
+// their answers first. It is called while this process alone watches over the machine.
+func openDoor(c *cmdline.Call, dir string) (shut func(), err error) {
+	folder, prefix, ok := onchange.Siblings(c.Name)
+	if !ok {
+		return nil, errors.New("-door: serve does not stand beside starter: install all programs of fairspool in one folder")
+	}
+	program := onchange.Pool{Programs: folder, Prefix: prefix}.Program("serve")
+	common, err := c.Common()
+	if err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(dir); err == nil && info.Mode().Perm()&0o001 == 0 {
+		if err := os.Chmod(dir, 0o711); err != nil { // to pass through to the socket, and no more
+			return nil, fmt.Errorf("-door: %w", err)
+		}
+	}
+	l, err := door.Listen(dir)
+	if err != nil {
+		return nil, err
+	}
+	socket, err := l.File()
+	if err != nil {
+		l.Close()
+		return nil, err
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	over := make(chan struct{})
+	go func() {
+		defer close(over)
+		door.Keep(ctx, socket, func(socket, taken *os.File) (*exec.Cmd, error) {
+			p := exec.Command(program, common...)
+			p.Dir, p.Stdin, p.ExtraFiles, p.Stderr = "/", socket, []*os.File{taken}, os.Stderr
+			return p, asuser.Start(p)
+		}, func(err error) { c.Warn("serve: %v", err) })
+	}()
+	return func() {
+		cancel()
+		l.Close() // which removes the socket
+		socket.Close()
+		<-over
+	}, nil
+}
+
+// handNothingOn keeps files that our caller left open, such as the lock of a
+// flock(1) in a crontab, from the processes that we start, which would keep
+// them open for as long as a job runs.
+func handNothingOn() {
+	files, _ := os.ReadDir("/proc/self/fd")
+	for _, f := range files {
+		if fd, err := strconv.Atoi(f.Name()); err == nil && fd > 2 {
+			unix.CloseOnExec(fd)
+		}
+	}
 }

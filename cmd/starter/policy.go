@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"time"
 
@@ -194,4 +195,99 @@ func (s *supervisor) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (er
 		operation.Vacate(tx, s.Job, operation.Reason{Text: v.Reason, Code: operation.VacatedByJobPolicy}, now, s.params)
 	}
 	return err
+}
+
+// awaitTime waits until the policy time at which the job is to be executed; the pass
+// need not wait for that. Done is false when the job cannot be started: it had to leave
+// meanwhile, or placing its files took until it was too late. How is the end of the
+// attempt then.
+func (s *supervisor) awaitTime(at time.Time) (how operation.Ending, done bool) {
+	if s.now().Before(at) {
+		s.answer()
+		order, _ := s.during(func(ctx context.Context) error { s.sleepUntil(ctx, at); return nil })
+		if order != nil {
+			return s.leaves(order), false
+		}
+		return how, true
+	}
+	missed, err := s.missed()
+	switch {
+	case err != nil:
+		return operation.Ending{Lost: brief(err)}, false
+	case missed.Action != jobpolicy.Stay:
+		return tooLate(missed), false
+	}
+	return how, true
+}
+
+// sleepUntil returns at a policy time, or when the context ends. The clock may be set
+// meanwhile.
+func (s *supervisor) sleepUntil(ctx context.Context, at time.Time) {
+	for {
+		left := at.Sub(s.now())
+		if left <= 0 {
+			return
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-time.After(min(left, lookEvery)):
+		}
+	}
+}
+
+// missed returns what is to be done when it is too late for the job's time.
+func (s *supervisor) missed() (v jobpolicy.Verdict, err error) {
+	now := s.now()
+	err = s.spool.View(func(view *spool.View) error {
+		if ad, ok := view.Job(s.Job); ok {
+			_, v = jobpolicy.Deferral(&classad.Context{Now: now}, ad)
+		}
+		return nil
+	})
+	return v, err
+}
+
+// tooLate returns the end of an attempt whose job was not executed because of a
+// verdict on its time.
+func tooLate(v jobpolicy.Verdict) operation.Ending {
+	return operation.Ending{StartFailed: v.Reason, HoldCode: v.Code, HoldSubcode: v.Subcode}
+}
+
+// spent is what an attempt has used so far.
+type spent struct {
+	wall, user, sys time.Duration
+	rssKB           int64 // resident set: what was measured at most
+}
+
+// over returns the ad of the job as it reads with what the attempt has used so far:
+// RemoteWallClockTime, RemoteUserCpu and RemoteSysCpu are those of all attempts.
+func (u spent) over(ad *classad.Ad) *classad.Ad {
+	c := &classad.Context{}
+	now := classad.New().Chain(ad)
+	for _, x := range []struct {
+		name string
+		more time.Duration
+	}{{pool.AttrWallClock, u.wall}, {pool.AttrUserCPU, u.user}, {pool.AttrSysCPU, u.sys}} {
+		before, _ := ad.EvalNumber(c, x.name)
+		now.SetReal(x.name, before+x.more.Seconds())
+	}
+	if u.rssKB > 0 {
+		now.SetInt(pool.AttrResidentSetSize, u.rssKB)
+		if !ad.Has(pool.AttrMemoryUsage) {
+			now.SetInt(pool.AttrMemoryUsage, (u.rssKB+1023)/1024)
+		}
+	}
+	return now
+}
+
+// spent returns what the attempt has used, beyond what the ad says of it already.
+func (s *supervisor) spent() spent {
+	p := s.progress()
+	u := spent{wall: p.Wall, user: p.UserCPU, sys: p.SysCPU, rssKB: p.PeakKB}
+	if s.updates != nil {
+		told := s.updates.reported
+		u.wall, u.user, u.sys = u.wall-told.Wall, u.user-told.UserCPU, u.sys-told.SysCPU
+	}
+	return u
 }

@@ -1,8 +1,24 @@
 package chart
 
 import (
+	"bytes"
 	"errors"
+	"fmt"
+	"image/color"
+	"io"
+	"slices"
+	"strings"
 	"time"
+
+	stdfont "golang.org/x/image/font"
+	"golang.org/x/image/font/sfnt"
+	"gonum.org/v1/plot"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+	"gonum.org/v1/plot/vg/vgimg"
+	"gonum.org/v1/plot/vg/vgsvg"
 
 	"fairspool/lib/history"
 )
@@ -102,4 +118,213 @@ func (s span) shown() span {
 		return span{s.from - 1800, s.to + 1800}
 	}
 	return s
+}
+
+const (
+	// width and height are a picture's, in points: 1000 by 800 pixels, of
+	// which there are 96 to an inch.
+	width, height = 750, 600
+	dpi           = 96
+	// margin is left free around and between what is drawn.
+	margin = 9
+	// drawn is how many lines a picture shows at most.
+	drawn = 12
+)
+
+// Formats are the formats of pictures, which are the extensions of the files
+// without the dot.
+func Formats() []string { return []string{"svg", "png"} }
+
+// Draw writes a picture in one of the Formats. It returns ErrNothing, and has
+// written nothing, if there is no point to draw.
+func (c Chart) Draw(w io.Writer, format string) error {
+	lines, rest := pick(c.Series, drawn)
+	if len(lines) == 0 {
+		return ErrNothing
+	}
+	switch format {
+	case "svg":
+		canvas := vgsvg.New(width, height)
+		c.paint(draw.New(canvas), lines, rest)
+		return writeSVG(w, canvas)
+	case "png":
+		for i := range lines {
+			lines[i].name = known(lines[i].name, nameStyle())
+		}
+		canvas := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dpi))
+		c.paint(draw.New(canvas), lines, rest)
+		_, err := vgimg.PngCanvas{Canvas: canvas}.WriteTo(w)
+		return err
+	}
+	return fmt.Errorf("%q: pictures are svg or png", format)
+}
+
+// writeSVG names typefaces of the same measure behind the one that the texts
+// were measured with: it is not everywhere.
+func writeSVG(w io.Writer, canvas *vgsvg.Canvas) error {
+	var b bytes.Buffer
+	if _, err := canvas.WriteTo(&b); err != nil {
+		return err
+	}
+	fonts := "font-family:" + family + ";"
+	_, err := w.Write(bytes.ReplaceAll(b.Bytes(), []byte(fonts), []byte("font-family:"+family+",Arial,Helvetica,sans-serif;")))
+	return err
+}
+
+// paint draws the title at the top, the legend at the bottom and the panels
+// between them.
+func (c Chart) paint(canvas draw.Canvas, lines []line, rest left) {
+	canvas.SetColor(color.White)
+	canvas.Fill(canvas.Rectangle.Path())
+	canvas = draw.Crop(canvas, margin, -margin, margin, -margin)
+
+	covered := together(lines)
+	title := writing(12, true, color.Black, draw.XLeft, draw.YTop)
+	canvas.FillText(title, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, printable(c.Title))
+	canvas.Max.Y -= title.Height("X") + 3
+	under := writing(9, false, grey, draw.XLeft, draw.YTop)
+	canvas.FillText(under, vg.Point{X: canvas.Min.X, Y: canvas.Max.Y}, covered.words(c.Zone))
+	canvas.Max.Y -= under.Height("X") + margin
+
+	canvas.Min.Y += legend(canvas, lines, rest) + margin
+	c.panels(canvas, lines, covered.shown())
+}
+
+// panels draws the quantities, one above the other.
+func (c Chart) panels(canvas draw.Canvas, lines []line, shown span) {
+	shows := []quantity{priority(), inUse()}
+	if slices.ContainsFunc(lines, line.wanted) {
+		shows = append(shows, demand())
+	}
+	panels := make([]*panel, len(shows))
+	shares := 0.0
+	for i, q := range shows {
+		panels[i] = newPanel(q, lines, shown, c.Zone, i == len(shows)-1)
+		shares += q.share
+	}
+	// The lowest has the labels of the time axis besides.
+	free := canvas.Max.Y - canvas.Min.Y - margin*vg.Length(len(panels)-1) - panels[len(panels)-1].footer
+	top := canvas.Max.Y
+	for _, p := range panels {
+		p.canvas = canvas
+		p.canvas.Max.Y = top
+		p.canvas.Min.Y = top - free*vg.Length(p.share/shares) - p.footer
+		top = p.canvas.Min.Y - margin
+	}
+	align(panels)
+	for _, p := range panels {
+		p.plot.Draw(p.canvas)
+	}
+}
+
+// colours is the palette of Okabe and Ito, which people with any kind of
+// colour vision can tell apart, without its yellow, which white paper swallows.
+func colours() []color.Color {
+	return []color.Color{
+		color.NRGBA{0x00, 0x72, 0xb2, 0xff}, // blue
+		color.NRGBA{0xd5, 0x5e, 0x00, 0xff}, // vermilion
+		color.NRGBA{0x00, 0x9e, 0x73, 0xff}, // bluish green
+		color.NRGBA{0xcc, 0x79, 0xa7, 0xff}, // reddish purple
+		color.NRGBA{0xe6, 0x9f, 0x00, 0xff}, // orange
+		color.NRGBA{0x56, 0xb4, 0xe9, 0xff}, // sky blue
+		color.NRGBA{0x00, 0x00, 0x00, 0xff},
+	}
+}
+
+// shapes are of another number than the colours, so that no two lines have
+// both in common.
+func shapes() []draw.GlyphDrawer {
+	return []draw.GlyphDrawer{
+		draw.CircleGlyph{}, draw.BoxGlyph{}, draw.PyramidGlyph{}, draw.RingGlyph{},
+		draw.CrossGlyph{}, draw.SquareGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{},
+	}
+}
+
+var (
+	grey  = color.NRGBA{0x59, 0x59, 0x59, 0xff}
+	faint = color.NRGBA{0xe0, 0xe0, 0xe0, 0xff}
+)
+
+// strokeOf returns how the line of this rank is drawn.
+func strokeOf(rank int, group bool) draw.LineStyle {
+	s := draw.LineStyle{Color: colours()[rank%len(colours())], Width: vg.Points(1.1)}
+	if group {
+		s.Dashes = []vg.Length{vg.Points(6), vg.Points(2.5)}
+	}
+	return s
+}
+
+// pale returns the colour of the band along a line.
+func pale(c color.Color) color.Color {
+	n := color.NRGBAModel.Convert(c).(color.NRGBA)
+	n.A = 0x30
+	return n
+}
+
+// markOf returns the marks upon the line of this rank.
+func markOf(rank int) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: colours()[rank%len(colours())], Radius: vg.Points(2.8), Shape: shapes()[rank%len(shapes())]}
+}
+
+// family is the typeface, as SVG names it.
+const family = "Liberation Sans"
+
+// writing returns a text style of the size, in points.
+func writing(size float64, bold bool, c color.Color, x text.XAlignment, y text.YAlignment) text.Style {
+	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: vg.Points(size)}
+	if bold {
+		f.Weight = stdfont.WeightBold
+	}
+	return text.Style{Color: c, Font: f, XAlign: x, YAlign: y, Handler: plot.DefaultTextHandler}
+}
+
+// known replaces the characters that the typeface has no glyph for, which
+// would leave no trace in a picture of pixels.
+func known(name string, style text.Style) string {
+	face := style.Handler.Cache().Lookup(style.Font, style.Font.Size).Face
+	var b sfnt.Buffer
+	return strings.Map(func(r rune) rune {
+		if glyph, err := face.GlyphIndex(&b, r); err != nil || glyph == 0 {
+			return '?'
+		}
+		return r
+	}, name)
+}
+
+const (
+	// sample is how long the piece of line is that stands before a name.
+	sample = 26
+	// columns is how many columns of names there are at most.
+	columns = 4
+	// lineSkip is from one line of the legend to the next.
+	lineSkip = 14
+)
+
+func nameStyle() text.Style { return writing(9, false, color.Black, draw.XLeft, draw.YCenter) }
+
+// legend draws names and samples of the lines at the bottom, in columns, down
+// each column by rank, and returns the height that it has taken.
+func legend(c draw.Canvas, lines []line, rest left) vg.Length {
+	name := nameStyle()
+	widest := vg.Length(0)
+	for _, l := range lines {
+		widest = max(widest, name.Width(l.name))
+	}
+	each := sample + 6 + widest + 2*margin
+	across := min(columns, max(1, int((c.Max.X-c.Min.X+2*margin)/each)), len(lines))
+	down := (len(lines) + across - 1) / across
+	rows := down
+	if rest.lines > 0 {
+		rows++
+		note := writing(9, false, grey, draw.XLeft, draw.YCenter)
+		c.FillText(note, vg.Point{X: c.Min.X, Y: c.Min.Y + lineSkip/2}, others(rest, drawn))
+	}
+	top := c.Min.Y + lineSkip*vg.Length(rows)
+	for i, l := range lines {
+		x, y := c.Min.X+each*vg.Length(i/down), top-lineSkip*(vg.Length(i%down)+0.5)
+		c.StrokeLine2(strokeOf(i, l.group), x, y, x+sample, y)
+		c.DrawGlyphNoClip(markOf(i), vg.Point{X: x + sample/2, Y: y})
+		c.FillText(name, vg.Point{X: x + sample + 6, Y: y}, l.name)
+	}
+	return lineSkip * vg.Length(rows)
 }

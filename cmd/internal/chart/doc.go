@@ -10,8 +10,7 @@
 // many points is drawn as their mean over time; up to three lines have a pale
 // band from the lowest to the highest besides.
 //
-// pick.go chooses the lines, thin.go their points; scale.go and times.go place
-// the ticks; picture.go, panel.go, legend.go and style.go draw with gonum/plot;
-// terminal.go draws with characters. Nothing here reads a clock or a file, and
-// the same input gives the same bytes.
+// pick.go chooses the lines and their points; scale.go places the ticks; chart.go and
+// panel.go draw with gonum/plot; terminal.go draws with characters. Nothing here reads a
+// clock or a file, and the same input gives the same bytes.
 package chart

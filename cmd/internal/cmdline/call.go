@@ -5,7 +5,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +15,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"fairspool/lib/asuser"
 	"fairspool/lib/config"
 	"fairspool/spool"
 )
@@ -246,4 +249,107 @@ func parseSeconds(text string) (time.Duration, error) {
 		return 0, fmt.Errorf("%q: want a number of seconds from 0 to %d", text, maxLockWait)
 	}
 	return time.Duration(f * float64(time.Second)), nil
+}
+
+// Common returns the common flags under which another process of ours acts as
+// this one does, wherever it is started: on the same spool and configuration,
+// at the same policy time, with the same patience. They are as given on the
+// command line or by the environment; a policy time that is the clock's own is
+// not among them.
+func (c *Call) Common() ([]string, error) {
+	dir, err := c.SpoolDir()
+	if err == nil {
+		dir, err = filepath.Abs(dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	args := []string{"-spool", dir}
+	for _, name := range []string{"config", "now", "lock-wait"} {
+		text := c.handOn[name]
+		if text == "" {
+			continue
+		}
+		if name == "config" {
+			if text, err = filepath.Abs(text); err != nil {
+				return nil, err
+			}
+		}
+		args = append(args, "-"+name, text)
+	}
+	return args, nil
+}
+
+// toHandOn keeps the texts of the common flags that Common returns.
+func toHandOn(x *cli.Context) map[string]string {
+	texts := map[string]string{}
+	for _, name := range []string{"config", "now", "lock-wait"} {
+		texts[name] = value(x, name)
+	}
+	return texts
+}
+
+// Again returns the call as it would be if it were made now: for a command that stays
+// for long. The opened spool is the same, and goes on recording events under the time of
+// before (spool.Spool.At).
+func (c *Call) Again() *Call {
+	again := *c
+	now := c.Later()
+	if !c.simulated {
+		again.Now, again.up = readClocks()
+		return &again
+	}
+	again.Now, again.up = now.Now, sinceBoot()
+	again.handOn = maps.Clone(c.handOn)
+	again.handOn["now"] = now.Now.Format(time.RFC3339Nano)
+	return &again
+}
+
+// Reload returns the call with the configuration as it is by now. An error leaves all as
+// it was.
+func (c *Call) Reload() (*Call, error) {
+	cfg, err := c.surroundings().loadConfig(c.handOn["config"])
+	if err != nil {
+		return nil, err
+	}
+	again := *c
+	again.Config = &cfg
+	return &again, nil
+}
+
+// Anew returns the call without the spool that it has opened, which stays the other's:
+// for what is done beside it in the same process. Whoever asks it for its Spool closes
+// that.
+func (c *Call) Anew() *Call {
+	again := *c
+	again.spool = nil
+	return &again
+}
+
+// optional tells whether the flag may stand without its argument, whose name is in
+// brackets then. It is empty without.
+func (f Flag) optional() bool { return len(f.Args) == 1 && strings.HasPrefix(f.Args[0], "[") }
+
+// Terminal tells whether standard output is a terminal.
+func (c *Call) Terminal() bool { return terminal(c.Stdout) }
+
+// GroupsOf returns the names of a user's Unix groups by the machine's user database, the primary
+// one first; none for a user whom the machine does not know. Groups without a name are left out. The
+// groups of a caller through the door are those that the kernel names. The error is that the
+// database cannot be asked.
+func (c *Call) GroupsOf(user string) ([]string, error) {
+	if s := c.surroundings().Session; s != nil && s.Peer.Name == user {
+		return s.Peer.Groups, nil
+	}
+	u, known, err := asuser.LookUp(user)
+	if err != nil || !known {
+		return nil, err
+	}
+	var names []string
+	for _, gid := range u.Groups {
+		if name, ok := asuser.GroupName(gid); ok {
+			names = append(names, name)
+		}
+	}
+	return names, nil
 }

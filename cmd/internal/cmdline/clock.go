@@ -1,7 +1,9 @@
 package cmdline
 
 import (
+	"fmt"
 	"os"
+	"strconv"
 	"strings"
 	"time"
 
@@ -97,4 +99,83 @@ func bootName() string {
 		return ""
 	}
 	return name
+}
+
+// maxTime is the last second of the year 9999.
+const maxTime = 253402300799
+
+// ParseTime reads a point in time: Unix seconds, whole or with up to nine
+// decimals, or RFC 3339 ("2026-11-21T08:00:00Z"). It lies between 1970 and
+// 9999 and is returned in the local time zone.
+func ParseTime(text string) (time.Time, error) {
+	t, ok := unixTime(text)
+	if !ok {
+		var err error
+		if t, err = time.Parse(time.RFC3339Nano, text); err != nil {
+			return time.Time{}, fmt.Errorf("%q: want Unix seconds or a time like 2026-11-21T08:00:00Z", text)
+		}
+	}
+	if t.Unix() < 0 || t.Unix() > maxTime {
+		return time.Time{}, fmt.Errorf("%q: want a time between 1970 and 9999", text)
+	}
+	return t.Local(), nil
+}
+
+// unixTime reads seconds since 1970 without going through a float, which
+// would blur the milliseconds.
+func unixTime(text string) (time.Time, bool) {
+	whole, part, dot := strings.Cut(text, ".")
+	seconds, err := strconv.ParseUint(whole, 10, 63)
+	if err != nil || dot && part == "" || len(part) > 9 {
+		return time.Time{}, false
+	}
+	nanos := uint64(0)
+	if dot {
+		if nanos, err = strconv.ParseUint(part+strings.Repeat("0", 9-len(part)), 10, 63); err != nil {
+			return time.Time{}, false
+		}
+	}
+	if seconds > maxTime {
+		seconds = maxTime + 1
+	}
+	return time.Unix(int64(seconds), int64(nanos)), true
+}
+
+// lengths are the letters that a length of time may end in.
+var lengths = map[byte]time.Duration{
+	's': time.Second, 'm': time.Minute, 'h': time.Hour, 'd': 24 * time.Hour, 'w': 7 * 24 * time.Hour,
+}
+
+// longest is how long ago a point in time may be when it is told by a length.
+const longest = 100 * 365 * 24 * time.Hour
+
+// ParseSince reads a point in time as ParseTime does, a day, which begins at
+// midnight by now's time zone, or a length of time before now: a number and one
+// letter of s, m, h, d and w.
+func ParseSince(text string, now time.Time) (time.Time, error) {
+	if t, ok := before(text, now); ok {
+		return t, nil
+	}
+	if day, err := time.ParseInLocation(time.DateOnly, text, now.Location()); err == nil && day.Unix() >= 0 {
+		return day, nil
+	}
+	t, err := ParseTime(text)
+	if err != nil {
+		return t, fmt.Errorf("%w, a day like 2026-11-21, or so long ago, like 90m, 2h or 1d", err)
+	}
+	return t, nil
+}
+
+// before reads a length of time.
+func before(text string, now time.Time) (time.Time, bool) {
+	n := len(text) - 1
+	if n < 1 {
+		return now, false
+	}
+	unit, ok := lengths[text[n]]
+	f, err := strconv.ParseFloat(text[:n], 64)
+	if !ok || err != nil || !(f >= 0 && f*float64(unit) <= float64(longest)) {
+		return now, false
+	}
+	return now.Add(-time.Duration(f * float64(unit))), true
 }

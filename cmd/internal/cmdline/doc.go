@@ -13,7 +13,7 @@
 // before, between or behind the arguments, some with several arguments of
 // their own, some that may be abbreviated. `--` ends them; for a command with
 // CommandLine it begins a command line of the user's own. A tokenizer of our
-// own (tokens.go) brings them into the one form that urfave/cli takes. A
+// own (execute.go) brings them into the one form that urfave/cli takes. A
 // command that needs no spool says so, and then has no flags for one.
 //
 // A command that does several things has actions, which the first argument
