@@ -57,16 +57,20 @@ func postpone(signals []os.Signal) (release func()) {
 	postponing.Unlock()
 	go collect(coming, over, came)
 	return func() {
+		close(over)
+		all := <-came // before what the signals do is restored: collect may change that
 		postponing.Lock()
 		signal.Stop(coming)
+		for len(coming) > 0 {
+			all = with(all, <-coming)
+		}
 		if postponing.locks--; postponing.locks == 0 {
 			for sig, a := range postponing.before {
 				a.restore(sig)
 			}
 		}
 		postponing.Unlock()
-		close(over)
-		for _, sig := range <-came {
+		for _, sig := range all {
 			syscall.Kill(os.Getpid(), sig.(syscall.Signal))
 		}
 	}
@@ -75,26 +79,26 @@ func postpone(signals []os.Signal) (release func()) {
 // collect sends all signals that come until it is over.
 func collect(coming <-chan os.Signal, over <-chan struct{}, came chan<- []os.Signal) {
 	var all []os.Signal
-	take := func(sig os.Signal) {
-		if !slices.Contains(all, sig) {
-			all = append(all, sig)
-		}
-		if sig == syscall.SIGTTIN || sig == syscall.SIGTTOU {
-			signal.Ignore(sig) // or the kernel has the use of the terminal tried again for ever
-		}
-	}
 	for {
 		select {
 		case sig := <-coming:
-			take(sig)
-		case <-over:
-			for len(coming) > 0 {
-				take(<-coming)
+			all = with(all, sig)
+			if sig == syscall.SIGTTIN || sig == syscall.SIGTTOU {
+				signal.Ignore(sig) // or the kernel has the use of the terminal tried again for ever
 			}
+		case <-over:
 			came <- all
 			return
 		}
 	}
+}
+
+// with adds a signal to a list of different ones.
+func with(all []os.Signal, sig os.Signal) []os.Signal {
+	if slices.Contains(all, sig) {
+		return all
+	}
+	return append(all, sig)
 }
 
 // action is what the kernel does at a signal: its struct sigaction, which begins with the handler.

@@ -58,12 +58,10 @@ func TestTerminalSignals(t *testing.T) {
 				t.Errorf("the transaction of a process that got %v is not committed: %s", sig, log)
 			}
 			var status unix.WaitStatus
-			for {
-				_, err := unix.Wait4(c.Process.Pid, &status, unix.WUNTRACED, nil)
-				if err != unix.EINTR {
-					break
-				}
-			}
+			testenv.Until(t, "the signal is heeded", func() bool {
+				pid, _ := unix.Wait4(c.Process.Pid, &status, unix.WUNTRACED|unix.WNOHANG, nil)
+				return pid == c.Process.Pid
+			})
 			stops := sig != unix.SIGINT && sig != unix.SIGQUIT
 			if stops && (!status.Stopped() || status.StopSignal() != sig) {
 				t.Errorf("afterwards the process has the status %#x, want it stopped by %v", status, sig)
