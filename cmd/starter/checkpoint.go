@@ -105,7 +105,7 @@ func within(tree, processes []int) bool {
 // counts; goesOn says that the program is to run again, in the same slot and directory:
 // what it has reached is safe.
 func (s *supervisor) checkpoint(t *launch.Transfer, how *operation.Ending, order *leave) (goesOn bool) {
-	at := s.attention()
+	at := s.watchSpool()
 	defer at.end()
 	if order == nil {
 		order = s.look(at.followed)
@@ -143,7 +143,7 @@ func (s *supervisor) checkpoint(t *launch.Transfer, how *operation.Ending, order
 
 // keepCheckpoint copies the job's checkpoint to where its next attempt finds it. A job that
 // works on its files in their places has it there.
-func (s *supervisor) keepCheckpoint(at attention, t *launch.Transfer) (over jobpolicy.Verdict, gone bool, err error) {
+func (s *supervisor) keepCheckpoint(at spoolWatch, t *launch.Transfer) (over jobpolicy.Verdict, gone bool, err error) {
 	if t == nil {
 		return over, false, nil
 	}

@@ -40,7 +40,7 @@ func TestToEnd(t *testing.T) {
 			s.policy.began = time.Now().Add(-10 * time.Minute)
 			s.policy.next = time.Now().Add(-time.Second) // expressions have been due for a while
 			s.policy.limits = jobpolicy.Limits(&classad.Context{}, adOf(t, "AllowedJobDuration", c.limit))
-			at := s.attention()
+			at := s.watchSpool()
 			defer at.end()
 			over, gone, err := s.toEnd(at, func(ctx context.Context) error {
 				select {

@@ -32,7 +32,7 @@ type end struct {
 // the job's event log. Next, if not nil, takes the slot in the same transaction. Events that
 // cannot be written are no reason to doubt the first: complain is told of that, and of a clock
 // that was set. Claim is the file of the claim, on which this process has the record lock.
-func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *heir) error {
+func finish(sp *spool.Spool, a attempt, claim *os.File, e end, p accountant.Params, nobody string, complain func(error), next *successor) error {
 	var told epilogue
 	e.how.Recorded = e.now.Now
 	warn := func(format string, args ...any) { complain(fmt.Errorf(format, args...)) }

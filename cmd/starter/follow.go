@@ -99,7 +99,7 @@ func (f *follower) loop(signals <-chan os.Signal, every time.Duration) error {
 		case d := <-f.done:
 			err = f.take(d)
 		case pid := <-f.ended:
-			err = f.bury(pid)
+			err = f.supervisorEnded(pid)
 		case sig := <-signals:
 			if sig == unix.SIGHUP {
 				err = f.reload()
@@ -265,8 +265,8 @@ func (f *follower) take(d done) error {
 	return f.tell(d.report)
 }
 
-// bury makes a pass when a supervisor has ended and left its claim behind.
-func (f *follower) bury(pid int) error {
+// supervisorEnded makes a pass when a supervisor has ended and left its claim behind.
+func (f *follower) supervisorEnded(pid int) error {
 	if err := f.look(); err != nil {
 		return err
 	}

@@ -115,7 +115,7 @@ const lookSteps = 5 * classad.UsualSteps
 
 // judge does what the job's policy wants, and returns the order that follows, nil
 // for none. The alarm is set anew.
-func (s *supervisor) judge(at *attention) *leave {
+func (s *supervisor) judge(at *spoolWatch) *leave {
 	used, before := s.spent(), s.policy.endless
 	err := s.carryOut(func(ad *classad.Ad) jobpolicy.Verdict { return s.policy.ask(ad, s.now(), used) })
 	s.complain(err)

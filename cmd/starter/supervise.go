@@ -223,15 +223,15 @@ func (s *supervisor) finish(how operation.Ending) (next *supervisor, t task, err
 		now := s.call.Later()
 		e := end{how, last.By(now.Clock).Now, now} // the clock may be set while it waits
 		s.spool.At(e.at)
-		heir := s.heir(how, wait == firstRetry)
-		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, heir)
+		after := s.successor(how, wait == firstRetry)
+		err := finish(s.spool, s.attempt, s.lock.file, e, s.params, s.config.NobodySlotUser, s.log.Add, after)
 		if err == nil || errors.Is(err, operation.ErrGone) {
-			if next, t = heir.taken(); next != nil && heir.waited {
+			if next, t = after.taken(); next != nil && after.waited {
 				s.complain(s.note())
 			}
 			return next, t, err
 		}
-		heir.release()
+		after.release()
 		s.log.Add(fmt.Errorf("its end (%s) is not recorded yet: %w", describe(how), err))
 		time.Sleep(wait)
 	}

@@ -223,10 +223,10 @@ func parseAttempt(name string) (attempt, error) {
 	return attempt{id, int(n)}, nil
 }
 
-// heir is who takes the slot of an attempt in the transaction that ends it: the
-// submitter's next job of the same autocluster, if there is one. The nil heir takes
+// successor is the attempt that takes the slot of another one in the transaction that ends
+// it: of the submitter's next job of the same autocluster, if there is one. A nil successor takes
 // nothing.
-type heir struct {
+type successor struct {
 	*supervisor             // of the attempt that ends
 	ended       pool.Claim  // the zero Claim: there is nothing to take
 	ad          *classad.Ad // of its job
@@ -237,73 +237,73 @@ type heir struct {
 	task   task
 }
 
-// heir returns who takes the slot after a job that ended so; nil for nobody. Only a job
+// successor returns what may take the slot after a job that ended so, nil if nothing may. Only a job
 // that ended by itself leaves its slot to another of its submitter, and only until
 // CLAIM_WORKLIFE is over, or the supervisor is told to end.
-func (s *supervisor) heir(how operation.Ending, wanted bool) *heir {
+func (s *supervisor) successor(how operation.Ending, wanted bool) *successor {
 	over := time.Since(s.since) >= s.config.ClaimWorklife
 	if !wanted || over || how.Lost != "" || how.StartFailed != "" || how.OutputFailed != "" || how.NotStarted {
 		return nil
 	}
-	return &heir{supervisor: s}
+	return &successor{supervisor: s}
 }
 
 // look takes note of the claim before it ends.
-func (h *heir) look(tx *spool.Tx, a attempt) {
-	if h == nil {
+func (n *successor) look(tx *spool.Tx, a attempt) {
+	if n == nil {
 		return
 	}
-	h.release() // of a transaction that was not committed
-	h.ended = pool.Claim{}
+	n.release() // of a transaction that was not committed
+	n.ended = pool.Claim{}
 	if claim, ok := tx.Claim(a.Job); ok && claim.Attempt == a.Number {
-		h.ended = claim
-		h.ad, _ = tx.Job(a.Job)
-		h.tickets = operation.TicketsOf(h.ad)
+		n.ended = claim
+		n.ad, _ = tx.Job(a.Job)
+		n.tickets = operation.TicketsOf(n.ad)
 	}
 }
 
 // enter makes the next job's attempt run in the slot, when the one before has ended. It is
 // charged from now on, by the clock, and not for the time that the spool was locked. The lock of
 // its claim is taken before that is committed. Where nothing comes of it, nothing is changed.
-func (h *heir) enter(tx *spool.Tx, clock accountant.Clock) error {
-	if h == nil || h.ad == nil || h.isToEnd() {
+func (n *successor) enter(tx *spool.Tx, clock accountant.Clock) error {
+	if n == nil || n.ad == nil || n.isToEnd() {
 		return nil
 	}
-	now := h.call.Later().By(clock).Now
-	claim, found, err := operation.Successor(&tx.View, h.ended, h.ad, h.spool.Domain(), now, h.params)
+	now := n.call.Later().By(clock).Now
+	claim, found, err := operation.Successor(&tx.View, n.ended, n.ad, n.spool.Domain(), now, n.params)
 	if err != nil || !found {
-		h.complain(err)
+		n.complain(err)
 		return nil
 	}
-	next := h.tenure.supervisor(attempt{claim.Job, claim.Attempt})
-	if next.lock, err = lockClaim(h.spool.ClaimLock(claim.LockName())); err != nil {
-		h.complain(err)
+	next := n.tenure.supervisor(attempt{claim.Job, claim.Attempt})
+	if next.lock, err = lockClaim(n.spool.ClaimLock(claim.LockName())); err != nil {
+		n.complain(err)
 		return nil
 	}
-	h.next, h.waited = next, operation.Awaited(&tx.View, h.ended.Job.Cluster)
-	operation.Succeed(tx, claim, h.tickets, now, h.params)
-	if h.task, err = next.enter(tx, now); err == nil {
-		tx.Op("finish, start", h.ended.Job.String(), claim.Job.String())
+	n.next, n.waited = next, operation.Awaited(&tx.View, n.ended.Job.Cluster)
+	operation.Succeed(tx, claim, n.tickets, now, n.params)
+	if n.task, err = next.enter(tx, now); err == nil {
+		tx.Op("finish, start", n.ended.Job.String(), claim.Job.String())
 	}
 	return err
 }
 
 // taken returns the attempt that has begun, once that is committed.
-func (h *heir) taken() (*supervisor, task) {
-	if h == nil || h.next == nil {
+func (n *successor) taken() (*supervisor, task) {
+	if n == nil || n.next == nil {
 		return nil, task{}
 	}
-	return h.next, h.task
+	return n.next, n.task
 }
 
 // release lets go of an attempt whose beginning was not committed.
-func (h *heir) release() {
-	if h == nil || h.next == nil {
+func (n *successor) release() {
+	if n == nil || n.next == nil {
 		return
 	}
-	if h.next.family != nil {
-		h.next.family.Close()
+	if n.next.family != nil {
+		n.next.family.Close()
 	}
-	h.next.lock.remove()
-	h.next = nil
+	n.next.lock.remove()
+	n.next = nil
 }

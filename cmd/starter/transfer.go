@@ -63,7 +63,7 @@ func (s *supervisor) during(do func(context.Context) error) (order *leave, err e
 // life, and tells the pass that the job is under way when it takes long. When the job has
 // to leave meanwhile it cancels that and returns the order.
 func (s *supervisor) attend(result <-chan error, cancel func()) (order *leave, err error) {
-	at := s.attention()
+	at := s.watchSpool()
 	defer at.end()
 	late := time.NewTimer(patience)
 	defer late.Stop()
@@ -130,7 +130,7 @@ func (s *supervisor) store(t *launch.Transfer, placed launch.Placed, how *operat
 // copied; its other expressions are asked when all of that has ended.
 func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *operation.Ending) {
 	s.policy.ended()
-	at := s.attention()
+	at := s.watchSpool()
 	defer at.end()
 	switch over, gone, err := s.toEnd(at, func(ctx context.Context) error { return t.Store(ctx, placed) }); {
 	case err == nil || gone:
@@ -145,7 +145,7 @@ func (s *supervisor) copyBack(t *launch.Transfer, placed launch.Placed, how *ope
 // toEnd does something that goes on until its end also when the job has to leave, but not
 // when it is removed, and is gone then, nor when a limit of its policy is over. Its
 // expressions have to wait.
-func (s *supervisor) toEnd(at attention, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
+func (s *supervisor) toEnd(at spoolWatch, do func(context.Context) error) (over jobpolicy.Verdict, gone bool, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	result := make(chan error, 1)

@@ -37,25 +37,25 @@ var measureEvery = time.Second
 // are many, and each of them would have it read all of the queue again.
 const forgetAfter = 10 * time.Second
 
-// attention is what a supervisor gives the spool while something goes on: it looks
+// spoolWatch is what a supervisor does about the spool while something goes on: it looks
 // whether the job is to leave, leaves signs of life, and does what the job's own
 // policy wants when that is due.
-type attention struct {
+type spoolWatch struct {
 	followed   *spool.Watch
 	look, sign *time.Ticker
 	due        <-chan time.Time // nil: the job's policy wants nothing
 	forget     *time.Ticker
 }
 
-func (s *supervisor) attention() attention {
+func (s *supervisor) watchSpool() spoolWatch {
 	followed, err := s.spool.Watch(s.Job, s.policy.known, s.policy.followed()...)
 	s.complain(err) // the first look tries again
-	return attention{
+	return spoolWatch{
 		followed, time.NewTicker(lookEvery), time.NewTicker(signEvery), s.policy.alarm(0), time.NewTicker(forgetAfter),
 	}
 }
 
-func (a attention) end() {
+func (a spoolWatch) end() {
 	a.look.Stop()
 	a.sign.Stop()
 	a.forget.Stop()
@@ -64,7 +64,7 @@ func (a attention) end() {
 // watching is what a supervisor does while the job's program runs.
 type watching struct {
 	*supervisor
-	at     attention
+	at     spoolWatch
 	order  *leave           // nil: the job does not have to leave
 	retire <-chan time.Time // when it is told so
 	kill   <-chan time.Time // when it is killed; nil: it was not told yet
@@ -80,7 +80,7 @@ func (w *watching) told() bool { return w.kill != nil }
 func (s *supervisor) watch(order *leave) (*watching, launch.Ended) {
 	ended := make(chan launch.Ended, 1)
 	go func() { ended <- s.process.Wait() }()
-	w := &watching{supervisor: s, at: s.attention()}
+	w := &watching{supervisor: s, at: s.watchSpool()}
 	defer w.at.end()
 	priority := s.reprioritizer(s.family)
 	measure := time.NewTicker(measureEvery)

@@ -183,9 +183,9 @@ func removeTreeAs(path string, as func(func())) error {
 	})
 	err := os.RemoveAll(path)
 	for n := 0; errors.Is(err, unix.EMFILE) || errors.Is(err, unix.ENAMETOOLONG); n++ {
-		hoisted := false
-		as(func() { hoisted = hoist(path, n) })
-		if !hoisted {
+		moved := false
+		as(func() { moved = moveUp(path, n) })
+		if !moved {
 			break
 		}
 		err = os.RemoveAll(path)
@@ -209,9 +209,9 @@ func otherOwner(path string) (owner asuser.User, yes bool) {
 	return asuser.User{Name: "its owner", UID: int(about.Uid), GID: int(about.Gid), Groups: []int{int(about.Gid)}}, true
 }
 
-// hoist moves a directory from deep below another one up into it, for removing holds
+// moveUp moves a directory from deep below another one up into it, for removing holds
 // a file open for each level. ok is false when there is nothing that deep.
-func hoist(path string, n int) (ok bool) {
+func moveUp(path string, n int) (ok bool) {
 	const least, most = 8, 200 // levels
 	at, level := path, 0
 	for ; level < most && len(at) < unix.PathMax/2; level++ {

@@ -30,7 +30,7 @@ func (s *submission) wait(k cluster) error {
 	if err != nil {
 		return err
 	}
-	w := vigil{submission: s, cluster: k, spool: sp}
+	w := clusterWait{submission: s, cluster: k, spool: sp}
 	switch err := waiting.Until(s.Call, waiting.Pace{Every: spoolEvery}, w.look); {
 	case errors.Is(err, waiting.ErrInterrupted):
 		s.Warn("interrupted: the jobs stay in the queue; qdel %d removes them", k.id)
@@ -48,8 +48,8 @@ func (s *submission) wait(k cluster) error {
 	return fmt.Errorf("%s never came: %s", plural.Count(w.never, "job"), w.why)
 }
 
-// vigil is the waiting for a cluster of the spool.
-type vigil struct {
+// clusterWait is the waiting for a cluster of the spool.
+type clusterWait struct {
 	*submission
 	cluster cluster
 	spool   *spool.Spool
@@ -63,7 +63,7 @@ type vigil struct {
 }
 
 // look counts the jobs of the cluster that have not ended.
-func (w *vigil) look() (waiting.Far, error) {
+func (w *clusterWait) look() (waiting.Far, error) {
 	err := w.spool.View(func(v *spool.View) error {
 		if v.Seq() == w.last {
 			w.far.News = nil
@@ -75,7 +75,7 @@ func (w *vigil) look() (waiting.Far, error) {
 	return w.far, err
 }
 
-func (w *vigil) count(v *spool.View) error {
+func (w *clusterWait) count(v *spool.View) error {
 	w.left = nil
 	open, held := 0, map[pool.JobID]string{}
 	w.never = 0
@@ -97,7 +97,7 @@ func (w *vigil) count(v *spool.View) error {
 
 // countRun returns how many procs of a run have not ended, and notes those that
 // are held.
-func (w *vigil) countRun(v *spool.View, r spool.Run, held map[pool.JobID]string) (open int) {
+func (w *clusterWait) countRun(v *spool.View, r spool.Run, held map[pool.JobID]string) (open int) {
 	c, ad := &classad.Context{}, r.Proc(r.First)
 	status, _ := ad.EvalInt(c, pool.AttrJobStatus)
 	for proc := r.First; proc <= r.Last; proc++ {
@@ -120,7 +120,7 @@ func (w *vigil) countRun(v *spool.View, r spool.Run, held map[pool.JobID]string)
 
 // outcomes returns how all jobs of the cluster ended, by proc. Of a cluster whose
 // jobs appear late those that never did have none.
-func (w *vigil) outcomes() ([]waiting.Outcome, error) {
+func (w *clusterWait) outcomes() ([]waiting.Outcome, error) {
 	of := map[int]waiting.Outcome{}
 	for _, o := range w.left {
 		of[o.Job.Proc] = o

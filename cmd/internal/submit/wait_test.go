@@ -19,7 +19,7 @@ import (
 
 // waitFor returns the waiting for a cluster of so many procs, of which some are
 // there from the beginning.
-func waitFor(t *testing.T, id, all, first int) *vigil {
+func waitFor(t *testing.T, id, all, first int) *clusterWait {
 	t.Helper()
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
 	if err != nil {
@@ -27,7 +27,7 @@ func waitFor(t *testing.T, id, all, first int) *vigil {
 	}
 	t.Cleanup(func() { s.Close() })
 	k := cluster{id: id, all: all, Cluster: jobad.Cluster{Ad: classad.New(), Runs: []jobad.Run{{Count: first}}}}
-	return &vigil{submission: &submission{Call: &cmdline.Call{Name: "submit", Now: time.Unix(cmdtest.Now, 0)}}, cluster: k, spool: s}
+	return &clusterWait{submission: &submission{Call: &cmdline.Call{Name: "submit", Now: time.Unix(cmdtest.Now, 0)}}, cluster: k, spool: s}
 }
 
 func TestOutcomesOfSpool(t *testing.T) {
