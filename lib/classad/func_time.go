@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairspool/lib/elapsed"
 )
 
 // fromWall returns the moment at which the clocks of a zone show what UTC
@@ -433,27 +435,11 @@ func interval(_ *state, a []Value) Value {
 	if n == math.MinInt64 {
 		n++
 	}
-	var b []byte
+	sign := ""
 	if n < 0 {
-		b, n = append(b, '-'), -n
+		sign, n = "-", -n
 	}
-	switch {
-	case n >= 86400:
-		b = append(strconv.AppendInt(b, n/86400, 10), '+')
-		b = append(appendPadded(b, n/3600%24), ':')
-		b = append(appendPadded(b, n/60%60), ':')
-		b = appendPadded(b, n%60)
-	case n >= 3600:
-		b = append(strconv.AppendInt(b, n/3600, 10), ':')
-		b = append(appendPadded(b, n/60%60), ':')
-		b = appendPadded(b, n%60)
-	case n >= 60:
-		b = append(strconv.AppendInt(b, n/60, 10), ':')
-		b = appendPadded(b, n%60)
-	default:
-		b = strconv.AppendInt(b, n, 10)
-	}
-	return str(string(b))
+	return str(sign + elapsed.Short(n, 1))
 }
 
 // layouts are the conversions of C's strftime that package time knows; those

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/elapsed"
 )
 
 // Field is one of the five parts of a time in the manner of cron(8).
@@ -220,7 +221,7 @@ func Deferral(c *classad.Context, ad *classad.Ad) (at time.Time, missed Verdict)
 	}
 	at = time.Unix(n, 0).In(c.Now.Location())
 	if late := c.Now.Unix() - n; late > window(c, ad) {
-		reason := fmt.Sprintf("The job missed its execution time, %s, by %s", at.Format(time.DateTime), clock(late))
+		reason := fmt.Sprintf("The job missed its execution time, %s, by %s", at.Format(time.DateTime), elapsed.Short(late, 2))
 		return at, Verdict{Action: Hold, Reason: reason, Code: MissedTime}
 	}
 	return at, Verdict{}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/elapsed"
 	"fairspool/lib/pool"
 )
 
@@ -179,7 +180,7 @@ func Limits(c *classad.Context, ad *classad.Ad) (list []Limit) {
 			continue
 		}
 		n = max(n, 0)
-		reason := fmt.Sprintf("The job exceeded %s of %s", x.what, clock(n))
+		reason := fmt.Sprintf("The job exceeded %s of %s", x.what, elapsed.Short(n, 2))
 		list = append(list, Limit{
 			For: time.Duration(n) * time.Second, Executing: x.executing,
 			Verdict: Verdict{Action: Hold, Reason: reason, Code: x.code},
@@ -187,16 +188,4 @@ func Limits(c *classad.Context, ad *classad.Ad) (list []Limit) {
 	}
 	slices.SortStableFunc(list, func(a, b Limit) int { return cmp.Compare(a.For, b.For) })
 	return list
-}
-
-// clock writes seconds as HTCondor does: 5:03, 2:00:00, 1+02:00:00.
-func clock(seconds int64) string {
-	days, hours, minutes := seconds/86400, seconds/3600%24, seconds/60%60
-	switch {
-	case days > 0:
-		return fmt.Sprintf("%d+%02d:%02d:%02d", days, hours, minutes, seconds%60)
-	case hours > 0:
-		return fmt.Sprintf("%d:%02d:%02d", hours, minutes, seconds%60)
-	}
-	return fmt.Sprintf("%d:%02d", minutes, seconds%60)
 }

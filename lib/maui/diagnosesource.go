@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/elapsed"
 )
 
 // source says where the number of a term comes from, for Equation.
@@ -27,14 +28,14 @@ func (e equation) service(s Sub) string {
 		if e.job.Stopped && e.config.UseSystemQueueTime {
 			return "minutes of queue time; it is not eligible, and its clock stands"
 		}
-		return "minutes of queue time, " + clockTime(e.Waited)
+		return "minutes of queue time, " + elapsed.Days(whole(e.Waited))
 	case XFactor:
-		limit := float64(e.config.WCLimit(e.job))
-		by := clockTime(limit)
-		if least := e.config.XFMinWCLimit.Seconds(); least > limit {
-			by = clockTime(least) + " of XFMINWCLIMIT"
+		limit := e.config.WCLimit(e.job)
+		by := elapsed.Days(limit)
+		if least := e.config.XFMinWCLimit.Seconds(); least > float64(limit) {
+			by = elapsed.Days(whole(least)) + " of XFMINWCLIMIT"
 		}
-		return fmt.Sprintf("queue time %s and limit %s, by %s", clockTime(e.Waited), clockTime(limit), by)
+		return fmt.Sprintf("queue time %s and limit %s, by %s", elapsed.Days(whole(e.Waited)), elapsed.Days(limit), by)
 	case SPViolation:
 		return "1 for a job beyond a soft limit"
 	}
@@ -129,7 +130,7 @@ func (e equation) share(k Kind) string {
 // request says what a job asks for.
 func (e equation) request(s Sub) string {
 	j := e.job
-	limit := fmt.Sprintf("limit %s", clockTime(float64(e.config.WCLimit(j))))
+	limit := fmt.Sprintf("limit %s", elapsed.Days(e.config.WCLimit(j)))
 	tasks := ""
 	if j.Tasks != 1 {
 		tasks = fmt.Sprintf("%d tasks of ", j.Tasks)
@@ -154,10 +155,4 @@ func (e equation) request(s Sub) string {
 		return "processor equivalents"
 	}
 	return "seconds, " + limit
-}
-
-// clockTime writes seconds as D+HH:MM:SS.
-func clockTime(seconds float64) string {
-	s := whole(seconds)
-	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
 }

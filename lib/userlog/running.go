@@ -6,6 +6,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairspool/lib/elapsed"
 )
 
 // FileTransfer is event 040: a step of moving the job's files.
@@ -140,21 +142,13 @@ type Usage struct {
 }
 
 func (u Usage) appendTo(b []byte, of string) []byte {
-	b = appendDuration(append(b, "\t\tUsr "...), u.User)
-	b = appendDuration(append(b, ", Sys "...), u.System)
+	b = elapsed.AppendDays(append(b, "\t\tUsr "...), whole(u.User), ' ')
+	b = elapsed.AppendDays(append(b, ", Sys "...), whole(u.System), ' ')
 	return append(append(append(b, "  -  "...), of...), " Usage\n"...)
 }
 
-func appendDuration(b []byte, d time.Duration) []byte {
-	s := int64(max(d, 0) / time.Second)
-	b = strconv.AppendInt(b, s/86400, 10)
-	b = appendTwo(append(b, ' '), s/3600%24)
-	b = appendTwo(append(b, ':'), s/60%60)
-	return appendTwo(append(b, ':'), s%60)
-}
-
-// appendTwo appends a number of two digits.
-func appendTwo(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+// whole returns the whole seconds of a duration, 0 for a negative one.
+func whole(d time.Duration) int64 { return int64(max(d, 0) / time.Second) }
 
 // usage takes a line of processor time.
 func (l *lines) usage(of string) (u Usage, ok bool) {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/elapsed"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 )
@@ -104,6 +105,5 @@ func nameOr(name, none string) string {
 
 // work words seconds, or slot weight times seconds, as D+HH:MM:SS.
 func work(seconds float64) string {
-	s := int64(math.Max(math.Min(math.Round(seconds), 1e15), 0))
-	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s%86400/3600, s%3600/60, s%60)
+	return elapsed.Days(int64(math.Max(math.Min(math.Round(seconds), 1e15), 0)))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/elapsed"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -331,12 +332,7 @@ func oldestMatch(v *spool.View) (first time.Time) {
 
 // span words a length of time of a second and more: 1:00:00, 3652+01:00:00.
 func span(d time.Duration) string {
-	s := int64(d.Round(time.Second) / time.Second)
-	day := int64(24 * 60 * 60)
-	if s >= day {
-		return fmt.Sprintf("%d+%02d:%02d:%02d", s/day, s%day/3600, s%3600/60, s%60)
-	}
-	return fmt.Sprintf("%d:%02d:%02d", s/3600, s%3600/60, s%60)
+	return elapsed.Short(int64(d.Round(time.Second)/time.Second), 3)
 }
 
 func signedSpan(d time.Duration) string {

@@ -7,6 +7,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/elapsed"
 	"fairspool/lib/pool"
 )
 
@@ -132,7 +133,7 @@ func startColumn(when func(options) bool) column {
 }
 
 func waitedColumn(when func(options) bool) column {
-	return column{head: "waited", width: 11, right: true, when: when, number: func(b []byte, r *row) []byte { return appendDays(b, r.waited, '+') },
+	return column{head: "waited", width: 11, right: true, when: when, number: func(b []byte, r *row) []byte { return elapsed.AppendDays(b, int64(r.waited/time.Second), '+') },
 		xml: func(b []byte, r *row) []byte { return wholeElement(b, "waited", int64(r.waited/time.Second)) }}
 }
 
@@ -197,7 +198,7 @@ func cpu(b []byte, r *row) []byte {
 	case r.used.cpu < 0:
 		return append(b, "NA"...)
 	}
-	return appendDays(b, time.Duration(min(r.used.cpu, 1e9))*time.Second, ':')
+	return elapsed.AppendDays(b, int64(min(r.used.cpu, 1e9)), ':')
 }
 
 func usage(of func(used) float64) func([]byte, *row) []byte {
@@ -221,16 +222,3 @@ func appendClock(b []byte, t time.Time) []byte {
 }
 
 func unix(seconds int64) time.Time { return time.Unix(seconds, 0) }
-
-// appendDays writes a duration as days, and behind them hours, minutes and seconds.
-func appendDays(b []byte, d time.Duration, behind byte) []byte {
-	s := int64(d / time.Second)
-	b = append(strconv.AppendInt(b, s/86400, 10), behind)
-	for i, n := range [...]int64{s / 3600 % 24, s / 60 % 60, s % 60} {
-		if i > 0 {
-			b = append(b, ':')
-		}
-		b = append(b, byte('0'+n/10), byte('0'+n%10))
-	}
-	return b
-}

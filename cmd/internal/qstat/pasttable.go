@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
+	"fairspool/lib/elapsed"
 )
 
 const (
@@ -155,4 +156,4 @@ func moment(t time.Time) string {
 }
 
 // dayTime writes a length of time as D+HH:MM:SS.
-func dayTime(d time.Duration) string { return string(appendDays(nil, d, '+')) }
+func dayTime(d time.Duration) string { return elapsed.Days(int64(d / time.Second)) }

@@ -13,6 +13,7 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/elapsed"
 	"fairspool/spool"
 )
 
@@ -336,7 +337,7 @@ func date24(t time.Time) string {
 
 // long writes a duration as days+hours:minutes:seconds, rounded up like date24.
 func long(d time.Duration) string {
-	return daysAndClock(int64((d + time.Second - 1) / time.Second))
+	return elapsed.Days(int64((d + time.Second - 1) / time.Second))
 }
 
 // figure writes a priority with two decimals, a very large one in powers of ten.

@@ -13,6 +13,7 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/elapsed"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -122,12 +123,7 @@ func listResources(w io.Writer, list []resource, now time.Time) error {
 
 // held writes a duration as HTCondor does, the days three wide.
 func held(d time.Duration) string {
-	return fmt.Sprintf("%12s", daysAndClock(max(int64(d/time.Second), 0)))
-}
-
-// daysAndClock writes seconds as days+hours:minutes:seconds.
-func daysAndClock(s int64) string {
-	return fmt.Sprintf("%d+%02d:%02d:%02d", s/86400, s/3600%24, s/60%60, s%60)
+	return fmt.Sprintf("%12s", elapsed.Days(max(int64(d/time.Second), 0)))
 }
 
 // numberedResources returns the list as the one ad of HTCondor's -long.
