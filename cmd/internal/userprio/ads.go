@@ -41,7 +41,7 @@ func display(c *cmdline.Call, s chosen, v view) error {
 	case len(t.picked) == 0 && len(s.users) > 0:
 		return nil // a table of nobody tells nothing; complain does
 	case form == "classic":
-		return classicOf(s.columns).print(c.Stdout, t)
+		return t.printClassic(c.Stdout)
 	}
 	return t.print(c.Stdout)
 }
@@ -49,7 +49,7 @@ func display(c *cmdline.Call, s chosen, v view) error {
 // byPriority brings the rows that were picked into the order of ads: groups as
 // they came, then users, the best EUP first.
 func (t *table) byPriority() {
-	t.columns |= colPriority
+	t.orderBy = columnOf(attrEUP)
 	t.shown = t.picked
 	t.groupsBefore()
 }
@@ -99,45 +99,10 @@ func (t *table) numbered() *classad.Ad {
 func adOf(r *row, at time.Time) *classad.Ad { return setRow(classad.New(), r, at) }
 
 func setRow(ad *classad.Ad, r *row, at time.Time) *classad.Ad {
-	ad.SetString("AccountingGroup", r.in)
-	ad.SetReal("AccumulatedUsage", r.accumulated)
-	ad.SetInt("BeginUsageTime", seconds(r.begin))
-	ad.SetInt("Ceiling", r.ceiling)
-	ad.SetReal("EffectivePriority", r.effective)
-	ad.SetInt("Floor", r.floor)
-	ad.SetBool("IsAccountingGroup", r.group)
+	for i := range every {
+		every[i].set(ad, r)
+	}
 	ad.SetInt("LastUpdate", seconds(at))
-	ad.SetInt("LastUsageTime", seconds(r.last))
-	ad.SetString("Name", r.name)
-	ad.SetReal("Priority", r.priority)
-	ad.SetReal("PriorityFactor", r.factor)
-	ad.SetInt("ResourcesUsed", r.slots)
-	limit, share := classad.Undefined(), classad.Undefined()
-	if r.dealt || r.group { // groups themselves get none
-		limit, share = classad.Real(r.limit), classad.Real(r.share)
-	}
-	ad.Set("SubmitterLimit", classad.Literal(limit))
-	ad.Set("SubmitterShare", classad.Literal(share))
-	ad.SetReal("WeightedAccumulatedUsage", r.usage)
-	ad.SetReal("WeightedResourcesUsed", r.inUse)
-	if !r.group {
-		return ad
-	}
-	ad.SetReal("HierWeightedResourcesUsed", r.within)
-	if r.part.configured {
-		ad.SetReal("ConfigQuota", r.part.config)
-	}
-	if r.part.negotiated {
-		ad.SetReal("EffectiveQuota", r.part.effective)
-		ad.SetReal("GroupSortKey", r.part.sortKey)
-		ad.SetReal("Requested", r.part.requested)
-		ad.SetReal("SubtreeQuota", r.part.subtree)
-		ad.SetString("SurplusPolicy", r.part.surplus)
-	}
-	if r.part.divided {
-		ad.SetReal("Demand", r.part.demand)
-		ad.SetReal("SurplusUsed", r.part.taken)
-	}
 	return ad
 }
 

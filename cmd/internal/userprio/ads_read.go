@@ -50,7 +50,7 @@ func readView(ads *classad.Reader, now time.Time) (view, error) {
 		if err != nil {
 			return v, err
 		}
-		f := fields{ad: ad}
+		f := fields{ad: ad, context: &classad.Context{}}
 		if at := f.moment("LastUpdate"); at.After(v.at) {
 			v.at = at.In(now.Location())
 		}
@@ -62,7 +62,7 @@ func readView(ads *classad.Reader, now time.Time) (view, error) {
 			return v, errNameless
 		}
 		for i := 1; ; i++ {
-			f.number = strconv.Itoa(i)
+			f.behind = strconv.Itoa(i)
 			if !f.has("Name") {
 				break
 			}
@@ -76,69 +76,48 @@ func readView(ads *classad.Reader, now time.Time) (view, error) {
 	return v, nil
 }
 
-// fields reads an ad's attributes, all of whose names end with number.
+// fields reads an ad's attributes, behind all of whose names stands the same number or nothing.
 type fields struct {
-	ad     *classad.Ad
-	number string
+	ad      *classad.Ad
+	context *classad.Context
+	behind  string
 }
 
-func (f fields) has(name string) bool { return f.ad.Has(name + f.number) }
+func (f fields) has(name string) bool { return f.ad.Has(name + f.behind) }
 
-// knows reports whether an attribute is a number.
-func (f fields) knows(name string) bool {
-	_, ok := f.ad.EvalNumber(&classad.Context{}, name+f.number)
-	return ok
-}
-
-func (f fields) real(name string) float64 {
-	x, ok := f.ad.EvalNumber(&classad.Context{}, name+f.number)
-	if !ok || math.IsNaN(x) {
-		return 0
+func (f fields) number(name string) (x float64, ok bool) {
+	if x, ok = f.ad.EvalNumber(f.context, name+f.behind); !ok || math.IsNaN(x) {
+		return 0, false
 	}
-	return x
-}
-
-func (f fields) text(name string) string {
-	s, _ := f.ad.EvalString(&classad.Context{}, name+f.number)
-	return s
-}
-
-func (f fields) integer(name string, missing int64) int64 {
-	if n, ok := f.ad.EvalInt(&classad.Context{}, name+f.number); ok {
-		return n
-	}
-	return missing
+	return x, true
 }
 
 // moment returns a time in Unix seconds; 0 and less mean never.
 func (f fields) moment(name string) time.Time {
-	if x := f.real(name); x >= 1 && x <= edit.MaxTime {
+	if x, _ := f.number(name); x >= 1 && x <= edit.MaxTime {
 		return time.Unix(int64(x), 0)
 	}
 	return time.Time{}
 }
 
 func (f fields) row() row {
-	r := row{
-		name: f.text("Name"), in: f.text("AccountingGroup"),
-		effective: f.real("Priority"), factor: f.real("PriorityFactor"),
-		slots: f.integer("ResourcesUsed", 0), inUse: f.real("WeightedResourcesUsed"), within: f.real("HierWeightedResourcesUsed"),
-		accumulated: f.real("AccumulatedUsage"), usage: f.real("WeightedAccumulatedUsage"), counted: f.counted(),
-		begin: f.moment("BeginUsageTime"), last: f.moment("LastUsageTime"),
-		floor: f.integer("Floor", 0), ceiling: f.integer("Ceiling", -1),
-		dealt: f.knows("SubmitterLimit"), share: f.real("SubmitterShare"), limit: f.real("SubmitterLimit"),
+	r := row{ceiling: -1}
+	for i := range every {
+		every[i].read(f, &r)
 	}
-	r.group, _ = f.ad.EvalBool(&classad.Context{}, "IsAccountingGroup"+f.number)
-	switch {
-	case f.has("EffectivePriority"):
-		r.priority, r.effective = r.effective, f.real("EffectivePriority")
-	case r.factor > 0:
-		r.priority = r.effective / r.factor
+	if f.has(attrEUP) { // our ads always have the usage
+		r.counted = !r.begin.IsZero()
+	} else {
+		r.counted = f.has(attrUsage)
+		r.effective, r.priority = r.priority, 0
+		if r.factor > 0 {
+			r.priority = r.effective / r.factor
+		}
 	}
 	if !f.has("WeightedResourcesUsed") {
 		r.inUse = float64(r.slots)
 	}
-	if !f.has("WeightedAccumulatedUsage") {
+	if !f.has(attrUsage) {
 		r.usage = r.accumulated
 	}
 	if r.in == "" {
@@ -146,24 +125,7 @@ func (f fields) row() row {
 	}
 	if r.group {
 		r.in = r.name // in the collector's ads it is the group above
-		r.part = f.part()
+		r.dealt = true
 	}
 	return r
-}
-
-// counted tells whether usage was ever counted: our ads always have the usage.
-func (f fields) counted() bool {
-	if f.has("EffectivePriority") {
-		return f.real("BeginUsageTime") > 0
-	}
-	return f.has("WeightedAccumulatedUsage")
-}
-
-func (f fields) part() part {
-	return part{
-		configured: f.has("ConfigQuota"), config: f.real("ConfigQuota"),
-		negotiated: f.has("EffectiveQuota"), effective: f.real("EffectiveQuota"), subtree: f.real("SubtreeQuota"),
-		surplus: f.text("SurplusPolicy"), sortKey: f.real("GroupSortKey"), requested: f.real("Requested"),
-		taken: f.real("SurplusUsed"), demand: f.real("Demand"), divided: f.has("SurplusUsed"),
-	}
 }

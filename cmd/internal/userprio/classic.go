@@ -3,83 +3,77 @@ package userprio
 import (
 	"fmt"
 	"io"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
 
-// classic is a listing of HTCondor's first manuals.
+// classic is a column of the listings of HTCondor's first manuals: in which of them it stands,
+// its width, and its heading on three lines.
 type classic struct {
-	columns []classicColumn
-	footer  string
-}
-
-// classicColumn is one column, its heading on three lines.
-type classicColumn struct {
+	in    string // options, parted by blanks
 	width int
 	heads [3]string
-	cell  func(t *table, r *row) string
 }
 
-var (
-	classicEUP  = classicColumn{14, [3]string{"Effective", "Priority ", "---------"}, func(_ *table, r *row) string { return fmt.Sprintf("%14.2f", r.effective) }}
-	classicUsed = classicColumn{12, [3]string{"Accumulated ", "Usage (hrs) ", "----------- "}, func(_ *table, r *row) string { return fmt.Sprintf("%12.2f", r.accumulated/3600) }}
-	classicFrom = classicColumn{16, [3]string{"Usage     ", "Start Time   ", "----------------"}, func(t *table, r *row) string { return t.classicTime(r.begin) }}
-	classicLast = classicColumn{16, [3]string{"Last     ", "Usage Time   ", "----------------"}, func(t *table, r *row) string { return t.classicTime(r.last) }}
-
-	classicDefault = classic{[]classicColumn{classicEUP}, "Number of users shown:"}
-	classicUsage   = classic{[]classicColumn{classicUsed, classicFrom, classicLast}, "Number of users:"}
-	classicAll     = classic{[]classicColumn{
-		classicEUP,
-		{8, [3]string{"Real  ", "Priority", "--------"}, func(_ *table, r *row) string { return fmt.Sprintf("%8.2f", r.priority) }},
-		{12, [3]string{"Priority  ", "Factor   ", "------------"}, func(_ *table, r *row) string { return fmt.Sprintf("%12.2f", r.factor) }},
-		{4, [3]string{"Res ", "Used", "----"}, func(_ *table, r *row) string { return fmt.Sprintf("%4d", r.slots) }},
-		classicUsed, classicFrom, classicLast,
-	}, "Number of users:"}
-)
-
-// classicOf returns the listing for the columns that were asked for.
-func classicOf(set columns) classic {
+// classicColumns returns the columns of the listing for those that were asked for.
+func (t *table) classicColumns() (list []*column, footer string) {
+	listing, footer := "most", "Number of users shown:"
 	switch {
-	case set&colReal != 0 && set&colUsage != 0:
-		return classicAll
-	case set&colUsage != 0 && set&colPriority == 0:
-		return classicUsage
+	case t.has(attrReal) && t.has(attrUsage):
+		listing, footer = "all", "Number of users:"
+	case t.has(attrUsage) && !t.has(attrEUP):
+		listing, footer = "usage", "Number of users:"
 	}
-	return classicDefault
-}
-
-// print writes users only, by EUP, or by usage where priority is not shown.
-func (l classic) print(w io.Writer, t *table) error {
-	t.shown = nil
-	for _, r := range t.picked {
-		if !r.group {
-			t.shown = append(t.shown, r)
+	for i := range every {
+		if c := every[i].classic; c != nil && slices.Contains(strings.Fields(c.in), listing) {
+			list = append(list, &every[i])
 		}
 	}
-	if t.columns&colUsage == 0 {
-		t.columns |= colPriority
+	return list, footer
+}
+
+// printClassic writes users only, by EUP, or by usage where priority is not shown.
+func (t *table) printClassic(w io.Writer) error {
+	t.shown = slices.DeleteFunc(slices.Clone(t.picked), func(r *row) bool { return r.group })
+	if !t.by(attrUsage) {
+		t.orderBy = columnOf(attrEUP)
 	}
 	t.groupsFirst, t.hierarchical = false, false
 	t.arrange()
+	columns, footer := t.classicColumns()
 	var b strings.Builder
-	line := func(name string, cell func(classicColumn) string) {
+	line := func(name string, cell func(*column) string) {
 		fmt.Fprintf(&b, "%-30s", name)
-		for _, c := range l.columns {
-			fmt.Fprintf(&b, " %*s", c.width, cell(c))
+		for _, c := range columns {
+			fmt.Fprintf(&b, " %*s", c.classic.width, cell(c))
 		}
 		b.WriteByte('\n')
 	}
 	rule := strings.Repeat("-", 30)
 	for i, name := range []string{"", "User Name", rule} {
-		line(name, func(c classicColumn) string { return c.heads[i] })
+		line(name, func(c *column) string { return c.classic.heads[i] })
 	}
 	for _, r := range t.shown {
-		line(classicName(r.name), func(c classicColumn) string { return c.cell(t, r) })
+		line(classicName(r.name), func(c *column) string { return t.classicCell(c, r) })
 	}
-	line(rule, func(c classicColumn) string { return c.heads[2] })
-	line(fmt.Sprintf("%s %-13d", l.footer, len(t.shown)), func(classicColumn) string { return "" })
+	line(rule, func(c *column) string { return c.classic.heads[2] })
+	line(fmt.Sprintf("%s %-13d", footer, len(t.shown)), func(*column) string { return "" })
 	_, err := io.WriteString(w, b.String())
 	return err
+}
+
+func (t *table) classicCell(c *column, r *row) string {
+	switch p := c.field(r).(type) {
+	case *float64:
+		return fixed(c.shown(*p))
+	case *int64:
+		return strconv.FormatInt(*p, 10)
+	case *time.Time:
+		return t.classicTime(*p)
+	}
+	return ""
 }
 
 // classicName cuts names that are longer than their column.

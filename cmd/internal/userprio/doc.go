@@ -4,8 +4,9 @@
 //
 // main.go finds out what is asked for. What shows submitters picks rows (rows.go)
 // of a view, which is of the spool (view.go) or of a file of ads (ads_read.go), and
-// writes them as a table (table.go, table_cells.go, groups.go), in the layout of the
-// first manuals (classic.go) or as ads (ads.go). Besides these there are the slots
+// writes them as a table (table.go, groups.go), in the layout of the first manuals
+// (classic.go) or as ads (ads.go): each figure is a row of one table of columns
+// (columns.go), which all of these go by. Besides these there are the slots
 // charged to somebody (reslist.go).
 //
 // A change (edit.go; what changes there are: package edit) goes with what was before

@@ -12,7 +12,7 @@ import (
 // tries abbreviations, the first that fits winning; ours, behind them, have to be
 // spelled in full.
 func flags() []cmdline.Flag {
-	return slices.Concat(edit.Flags, adprint.Flags, displayFlags, ownFlags)
+	return slices.Concat(edit.Flags, adprint.Flags, displayFlags, columnOptions(), ownFlags)
 }
 
 var displayFlags = []cmdline.Flag{
@@ -26,12 +26,8 @@ var displayFlags = []cmdline.Flag{
 	{Name: "grouprollup", Min: 1, Help: "show groups with the sums of their subgroups"},
 	{Name: "grouporder", Min: 1, Help: "show groups first, then users"},
 	{Name: "quotas", Min: 1, Help: "show the groups' quotas, and with -hierarchical what they use and want"},
-	{Name: "surplus", Min: 1, Help: "show whether groups use surplus"},
-	{Name: "sortkey", Min: 2, Help: "show what groups are ordered by"},
 	{Name: "all", Min: 1, Help: "show every column"},
 	{Name: "most", Min: 2, Help: "show the default columns"},
-	{Name: "groupid", Min: 1, Help: "show the groups' numbers"},
-	{Name: "order", Min: 1, Help: "show the groups' order"},
 	{Name: "activefrom", Args: []string{"MONTH", "DAY", "YEAR"}, Min: 1, Help: "show who used anything since that day"},
 	{Name: "allusers", Min: 1, Help: "show everybody, used or not"},
 	{Name: "usage", Min: 2, Help: "show what is in use, accumulated usage and when it began and last was"},

@@ -42,10 +42,10 @@ func (v *view) rollUp() {
 			r.priority, r.effective = 0, 0
 		}
 	}
-	for _, r := range own {
-		for _, above := range above(r.name) {
-			if i, ok := places[above]; ok {
-				v.rows[i].add(r)
+	for i := range own {
+		for _, above := range above(own[i].name) {
+			if k, ok := places[above]; ok {
+				v.rows[k].add(&own[i])
 			}
 		}
 	}
@@ -86,11 +86,13 @@ func below(name, group string) bool {
 	return len(name) > len(group) && name[len(group)] == '.' && strings.EqualFold(name[:len(group)], group)
 }
 
-func (r *row) add(other row) {
-	r.slots += other.slots
-	r.inUse += other.inUse
-	r.accumulated += other.accumulated
-	r.usage += other.usage
+// add adds another row's sums and times of use.
+func (r *row) add(other *row) {
+	for i := range every {
+		if every[i].sum {
+			every[i].add(r, other)
+		}
+	}
 	if r.begin.IsZero() || !other.begin.IsZero() && other.begin.Before(r.begin) {
 		r.begin = other.begin
 	}
@@ -99,16 +101,13 @@ func (r *row) add(other row) {
 	}
 }
 
-// flatOrder compares two rows of one list: by EUP where that is shown, else by
-// usage where that is, else by name; groups before users, and in their own order.
+// flatOrder compares two rows of one list: by the first column that has a direction, else by
+// name; groups before users, and in their own order.
 func (t *table) flatOrder(a, b *row) int {
 	by := 0
-	switch {
-	case t.columns&colPriority != 0:
-		by = cmp.Compare(a.effective, b.effective)
-	case t.columns&colUsage != 0:
-		by = cmp.Compare(a.usage, b.usage)
-	default:
+	if t.orderBy != nil {
+		by = t.orderBy.compare(a, b)
+	} else {
 		by = strings.Compare(a.name, b.name)
 	}
 	if by != 0 || !a.group && !b.group {
@@ -134,7 +133,7 @@ func (t *table) order(r *row) float64 {
 
 // arrange brings the rows into order: groups each before its users, or one list.
 func (t *table) arrange() {
-	if t.columns&colGroupUse != 0 {
+	if t.tree {
 		t.inTreeOrder()
 		return
 	}
@@ -186,19 +185,19 @@ func (t *table) groupsBefore() {
 	})
 }
 
-// groupKeys returns what groups are ordered by: their sort keys where priority
-// is shown, their usage where only that is, else their numbers. A group of which the
+// groupKeys returns what groups are ordered by: their sort keys where rows go by EUP, their
+// usage where they go by that, else their numbers. A group of which the
 // last cycle knows nothing, or that has no row, is late.
 func (t *table) groupKeys() map[string]float64 {
 	keys := map[string]float64{}
 	for name, number := range t.numbers {
 		switch {
-		case t.columns&colPriority != 0:
+		case t.by(attrEUP):
 			keys[name] = negotiator.SortLate
 			if name == accountant.RootGroup {
 				keys[name] = negotiator.SortLast
 			}
-		case t.columns&colUsage == 0:
+		case !t.by(attrUsage):
 			keys[name] = float64(number)
 		}
 	}
@@ -206,9 +205,9 @@ func (t *table) groupKeys() map[string]float64 {
 		r := &t.rows[i]
 		switch {
 		case !r.group:
-		case t.columns&colPriority != 0 && r.part.negotiated:
+		case t.by(attrEUP) && r.part.negotiated:
 			keys[r.name] = r.part.sortKey
-		case t.columns&colPriority == 0 && t.columns&colUsage != 0:
+		case t.by(attrUsage):
 			keys[r.name] = r.usage
 		}
 	}

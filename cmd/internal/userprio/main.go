@@ -77,7 +77,7 @@ func (a action) fits(c *cmdline.Call, asked string) error {
 
 // says tells whether a flag means something without any action.
 func says(flag string) bool {
-	list := slices.Concat(adprint.Flags, displayFlags)
+	list := slices.Concat(adprint.Flags, displayFlags, columnOptions())
 	return flag == "classic" || slices.ContainsFunc(list, func(f cmdline.Flag) bool { return f.Name == flag })
 }
 

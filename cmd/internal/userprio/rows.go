@@ -22,7 +22,7 @@ type chosen struct {
 	users      []string
 	constraint *classad.Expr
 	context    *classad.Context
-	columns    columns
+	columns    []*column
 	// quotas are shown even where nobody is in a group.
 	quotas bool
 	// flat is one list, groupsFirst one that begins with the groups, grouped

@@ -8,67 +8,21 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/accountant"
 )
-
-// columns is a set of groups of columns.
-type columns uint16
-
-const (
-	colGroupID     columns = 1 << iota // the group's number
-	colOrder                           // its place in the order
-	colSortKey                         // what it is ordered by
-	colOwnQuotas                       // effective and subtree quota
-	colConfigQuota                     // the quota as configured
-	colSurplus                         // whether it uses surplus
-	colRequested                       // what it uses and wants
-	colPriority                        // effective priority and factor
-	colReal                            // real priority
-	colUsage                           // in use, total
-	colTimes                           // start and last
-	colSince                           // time since last usage
-	colLimits                          // floor and ceiling
-	colGroupUse                        // what groups use of their quotas, and want
-)
-
-const (
-	// colQuotas are of interest where there are groups.
-	colQuotas = colOwnQuotas | colConfigQuota | colSurplus | colRequested
-	colMost   = colConfigQuota | colSurplus | colRequested | colPriority | colUsage | colSince | colLimits
-)
-
-// columnsOf returns the columns that the flags ask for.
-func columnsOf(c *cmdline.Call) columns {
-	var set columns
-	for _, f := range []struct {
-		flag string
-		adds columns
-	}{
-		{"all", colMost | colQuotas | colReal | colTimes}, {"most", colMost}, {"priority", colPriority | colReal}, {"usage", colUsage | colTimes},
-		{"quotas", colQuotas}, {"surplus", colSurplus}, {"sortkey", colSortKey}, {"groupid", colGroupID}, {"order", colOrder},
-	} {
-		if c.Has(f.flag) {
-			set |= f.adds
-		}
-	}
-	if set == 0 {
-		return colMost
-	}
-	return set
-}
 
 // table is a table in the making.
 type table struct {
 	chosen
 	view
-	columns      columns
+	orderBy      *column            // nil: rows go by name
 	numbers      map[string]int     // of groups
 	keys         map[string]float64 // what groups are ordered by
 	picked       []*row             // with those that only count
 	shown        []*row             // in order
 	hierarchical bool               // users stand under their groups
 	usersHidden  bool
+	tree         bool // groups stand each below the one that it is in
 	scratch      []byte
 }
 
@@ -76,28 +30,40 @@ type table struct {
 // and nothing that is shown is in one, and no rows where only priorities are
 // shown, which mean little for groups.
 func newTable(s chosen, v view) *table {
-	t := &table{chosen: s, view: v, columns: s.columns, numbers: v.numbers(), picked: s.pick(v)}
+	t := &table{chosen: s, view: v, numbers: v.numbers(), picked: s.pick(v)}
 	groups := slices.ContainsFunc(t.picked, func(r *row) bool { return r.in != accountant.RootGroup })
 	if !groups && !s.quotas {
-		t.columns &^= colQuotas
+		t.columns = slices.DeleteFunc(slices.Clone(t.columns), func(c *column) bool { return c.quota })
 	}
-	if t.columns == colPriority|colReal && !s.grouped {
+	all := func(has func(*column) bool) bool {
+		return len(t.columns) > 0 && !slices.ContainsFunc(t.columns, func(c *column) bool { return !has(c) })
+	}
+	if all(func(c *column) bool { return slices.Contains(strings.Fields(c.on), "priority") }) && !s.grouped {
 		groups = false
 	}
-	t.usersHidden = t.columns != 0 && t.columns&^colQuotas == 0
-	if t.columns == colQuotas && t.grouped {
-		// HTCondor shows nothing else with -hierarchical here than without.
-		t.columns |= colGroupUse
-	}
+	t.usersHidden = all(func(c *column) bool { return c.quota })
+	// HTCondor shows nothing else with -quotas -hierarchical than without.
+	t.tree = t.usersHidden && t.grouped && t.has("Requested")
 	t.hierarchical = groups && !s.flat
 	for _, r := range t.picked {
 		if r.group && groups || !r.group && !t.usersHidden {
 			t.shown = append(t.shown, r)
 		}
 	}
+	if i := slices.IndexFunc(t.columns, func(c *column) bool { return c.direction != 0 }); i >= 0 {
+		t.orderBy = t.columns[i]
+	}
 	t.keys = t.groupKeys()
 	t.arrange()
 	return t
+}
+
+// by reports whether rows go by an attribute.
+func (t *table) by(attr string) bool { return t.orderBy != nil && t.orderBy.attr == attr }
+
+// has reports whether the column of an attribute was asked for.
+func (t *table) has(attr string) bool {
+	return slices.ContainsFunc(t.columns, func(c *column) bool { return c.attr == attr })
 }
 
 // print writes the table in HTCondor's layout, trailing blanks included.
@@ -136,7 +102,7 @@ func (t *table) print(w io.Writer) error {
 	line(below, func(b []byte, c *column) []byte { return append(b, centred(c.below, c.width)...) })
 	rule()
 	for _, r := range t.shown {
-		line(t.printed(r), func(b []byte, c *column) []byte { return c.cell(t, b, r) })
+		line(t.printed(r), func(b []byte, c *column) []byte { return c.append(t, b, r) })
 		if len(b) > 1<<15 {
 			if _, err := w.Write(b); err != nil {
 				return err
@@ -145,11 +111,17 @@ func (t *table) print(w io.Writer) error {
 		}
 	}
 	rule()
+	total := row{last: t.since, counted: true, part: part{negotiated: true, surplus: t.policy}}
 	line(footer(users), func(b []byte, c *column) []byte {
-		if c.total == nil {
+		if !c.total {
 			return b
 		}
-		return c.total(t, b)
+		for _, r := range t.picked {
+			if c.sum && !r.group {
+				c.add(&total, r)
+			}
+		}
+		return c.figure(t, b, &total)
 	})
 	_, err := w.Write(b)
 	return err
@@ -185,7 +157,7 @@ const indent = "  "
 // printed returns a row's name as it is shown: under its group without the
 // group's.
 func (t *table) printed(r *row) string {
-	if t.columns&colGroupUse != 0 && r.group {
+	if t.tree && r.group {
 		return strings.Repeat(indent, strings.Count(r.name, ".")) + r.name
 	}
 	if !t.hierarchical || r.group {
@@ -211,22 +183,20 @@ func (t *table) headings() (above, below string) {
 }
 
 // visible returns the columns to show.
-func (t *table) visible() []*column {
-	var shown []*column
+func (t *table) visible() (list []*column) {
 	for i := range every {
 		c := &every[i]
-		if t.columns&c.of == 0 || c.optional && t.blank(c) {
-			continue
+		if (c.tree && t.tree || slices.Contains(t.columns, c)) && !(c.optional && t.blank(c)) {
+			list = append(list, c)
 		}
-		shown = append(shown, c)
 	}
-	return shown
+	return list
 }
 
 // blank tells whether there are rows, and nothing in their cells.
 func (t *table) blank(c *column) bool {
 	return len(t.shown) > 0 && !slices.ContainsFunc(t.shown, func(r *row) bool {
-		t.scratch = c.cell(t, t.scratch[:0], r)
+		t.scratch = c.append(t, t.scratch[:0], r)
 		return len(t.scratch) > 0
 	})
 }

@@ -27,7 +27,7 @@ type row struct {
 	counted                     bool    // whether usage was ever counted
 	begin, last                 time.Time
 	floor, ceiling              int64   // ceiling below 0: none
-	dealt                       bool    // whether share and limit are known
+	dealt                       bool    // whether share and limit are known, as groups' are: they have none
 	share, limit                float64 // of the last cycle
 	part                        part
 }
@@ -117,7 +117,7 @@ func viewOf(records []accountant.Record, now time.Time, p accountant.Params, las
 			r := groups[g.Name]
 			r.Name = g.Name
 			one := rowOf(r, now, p)
-			one.in, one.group = g.Name, true
+			one.in, one.group, one.dealt = g.Name, true, true
 			one.part = part{configured: true, config: g.Quota}
 			v.rows = append(v.rows, one)
 		}
