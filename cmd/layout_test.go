@@ -23,7 +23,7 @@ var layout = map[string][]string{
 	"lib/plural":                   nil,
 	"lib/clean":                    nil,
 	"lib/condorconfig":             {"lib/classad", "lib/macro"},
-	"lib/config":                   {"lib/accountant", "lib/maui", "lib/mauicfg", "lib/nearest", "lib/qconf", "lib/sge"},
+	"lib/config":                   {"lib/accountant", "lib/classad", "lib/maui", "lib/mauicfg", "lib/nearest", "lib/negotiator", "lib/qconf", "lib/sge"},
 	"lib/history":                  {"lib/accountant"},
 	"lib/jobad":                    {"lib/accountant", "lib/classad", "lib/jobargs", "lib/jobpolicy", "lib/macro", "lib/nearest", "lib/pool", "lib/sge", "lib/submitfile"},
 	"lib/jobargs":                  {"lib/classad", "lib/pool"},

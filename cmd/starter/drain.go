@@ -152,7 +152,7 @@ func (f *follower) drain(stopped bool) error {
 	f.spool.At(c.Now)
 	err = operation.Account(f.spool, c.Reading(), c.Warn, func(tx *spool.Tx) error {
 		d = over(tx, d, c)
-		l = operation.Drain(tx, d, c.Now, operation.Params(c.Config))
+		l = operation.Drain(tx, d, c.Now, c.Config.Params)
 		return nil
 	})
 	f.spool.Close()

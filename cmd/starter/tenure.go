@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -66,12 +65,12 @@ func supervise(c *cmdline.Call, name string) error {
 	}
 	sp.FollowDomain()
 	n := &tenure{
-		call: c, config: c.Config, spool: sp, params: operation.Params(c.Config), stop: make(chan os.Signal, 1),
+		call: c, config: c.Config, spool: sp, params: c.Config.Params, stop: make(chan os.Signal, 1),
 		vacate: c.Config.MachineMaxVacateTime, kill: c.Config.KillingTimeout,
 		folder: scratchFolder(c.Config, sp), since: time.Now(), accounts: map[string]launch.Account{},
 	}
-	if n.retirement, err = classad.ParseExpr(cmp.Or(c.Config.MaxJobRetirementTime, "0")); err != nil {
-		return c.Config.Complain("MAXJOBRETIREMENTTIME", err)
+	if n.retirement, err = c.Config.Expr("MAXJOBRETIREMENTTIME"); err != nil {
+		return err
 	}
 	if p, on, err := c.OnChange(); err != nil {
 		return err

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/maui"
+	"fairspool/lib/negotiator"
 	"fairspool/lib/sge"
 )
 
@@ -14,13 +16,14 @@ import (
 // table Keys has each field's unit, range and meaning under the key that the
 // comment names.
 type Config struct {
-	HalfLife          time.Duration // PRIORITY_HALFLIFE
-	DefaultPrioFactor float64       // DEFAULT_PRIO_FACTOR
-	NicePrioFactor    float64       // NICE_USER_PRIO_FACTOR
-	NiceGroup         string        // NICE_USER_ACCOUNTING_GROUP_NAME
-	RemotePrioFactor  float64       // REMOTE_PRIO_FACTOR
-	LocalDomain       string        // ACCOUNTANT_LOCAL_DOMAIN; empty: everybody is local
-	UIDDomain         string        // UID_DOMAIN; empty: the host's name when the spool is made
+	// Params are the settings of accounts: PRIORITY_HALFLIFE and the other keys of priorities,
+	// GROUP_NAMES with what belongs to it, and what the tables [maui] and [sge] say of usage.
+	accountant.Params
+	// Cycle has the settings of a cycle, without Params, expressions, Limits and the policy:
+	// see the keys NEGOTIATOR_ and others of Keys.
+	Cycle negotiator.Config
+
+	UIDDomain string // UID_DOMAIN; empty: the host's name when the spool is made
 
 	Spool             string   // SPOOL; empty: the command's own default
 	Execute           string   // EXECUTE; empty: the folder execute of the spool
@@ -31,48 +34,16 @@ type Config struct {
 	DetectSlots       bool     // DETECT_SLOTS
 	Hostname          string   // NETWORK_HOSTNAME; empty: the host's name
 
-	PreJobRank        string // NEGOTIATOR_PRE_JOB_RANK, an expression
-	PostJobRank       string // NEGOTIATOR_POST_JOB_RANK, an expression
-	SlotWeight        string // SLOT_WEIGHT, an expression
-	UseSlotWeights    bool   // NEGOTIATOR_USE_SLOT_WEIGHTS
 	JobPriorityPolicy string // JOB_PRIORITY_POLICY
-
-	PreemptionRequirements  string // PREEMPTION_REQUIREMENTS, an expression; empty: nobody is preempted for a user's priority
-	PreemptionRank          string // PREEMPTION_RANK, an expression; empty: no preference
-	ConsiderPreemption      bool   // NEGOTIATOR_CONSIDER_PREEMPTION
-	ConsiderEarlyPreemption bool   // NEGOTIATOR_CONSIDER_EARLY_PREEMPTION
-	MatchlistCaching        bool   // NEGOTIATOR_MATCHLIST_CACHING
-	RequirementsStable      bool   // PREEMPTION_REQUIREMENTS_STABLE
-	RankStable              bool   // PREEMPTION_RANK_STABLE
-
-	Pie                  string // NEGOTIATOR_PIE
-	IgnoreUserPriorities bool   // NEGOTIATOR_IGNORE_USER_PRIORITIES
-	GlobalJobPrios       bool   // USE_GLOBAL_JOB_PRIOS
-	DepthFirst           bool   // NEGOTIATOR_DEPTH_FIRST
-
-	// Expressions; empty: no constraint.
-	JobConstraint      string // NEGOTIATOR_JOB_CONSTRAINT
-	SlotConstraint     string // NEGOTIATOR_SLOT_CONSTRAINT
-	PoolSizeConstraint string // NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT
-
-	AllJobsInCluster  bool     // NEGOTIATE_ALL_JOBS_IN_CLUSTER
-	Significant       []string // SIGNIFICANT_ATTRIBUTES
-	AddSignificant    []string // ADD_SIGNIFICANT_ATTRIBUTES
-	RemoveSignificant []string // REMOVE_SIGNIFICANT_ATTRIBUTES
 
 	// Concurrency limits, in units: CONCURRENCY_LIMIT_DEFAULT, and the keys of
 	// LimitKeys by the lower-case name of the set or of what is limited.
 	Limit                   float64
 	LimitOfSet, LimitOfName map[string]float64
 
-	ReserveFraction float64       // RESERVE_POOL_FRACTION
-	ReserveTime     time.Duration // RESERVE_MAX_TIME
-
 	CycleOnChange        bool          // CYCLE_ON_CHANGE
 	CycleInterval        time.Duration // NEGOTIATOR_INTERVAL
 	CycleMinInterval     time.Duration // NEGOTIATOR_MIN_INTERVAL
-	MaxStepsPerOwner     int           // MAX_STEPS_PER_OWNER; 0: any number
-	RequestClaimTimeout  time.Duration // REQUEST_CLAIM_TIMEOUT
 	HealthTimeout        time.Duration // HEALTH_TIMEOUT
 	MachineMaxVacateTime time.Duration // MACHINE_MAX_VACATE_TIME
 	KillingTimeout       time.Duration // KILLING_TIMEOUT
@@ -81,7 +52,6 @@ type Config struct {
 	InitialUpdateInterval time.Duration // STARTER_INITIAL_UPDATE_INTERVAL
 	UpdateInterval        time.Duration // STARTER_UPDATE_INTERVAL; 0: never while a job runs
 	ClaimWorklife         time.Duration // CLAIM_WORKLIFE; 0: a claim is for one job
-	MaxJobRetirementTime  string        // MAXJOBRETIREMENTTIME, an expression
 	MemoryLimitPolicy     string        // CGROUP_MEMORY_LIMIT_POLICY
 	EnforceDiskLimits     bool          // STARTD_ENFORCE_DISK_LIMITS
 	MaxScratchSize        int64         // MAX_SCRATCH_SIZE, in MB; 0: a share of what is free; below: none
@@ -109,21 +79,9 @@ type Config struct {
 	NotifyTimeout time.Duration // NOTIFY_COMMAND_TIMEOUT
 	EmailDomain   string        // EMAIL_DOMAIN; empty: mail goes to users of this machine
 
-	// Groups is the tree of accounting groups, nil without any: GROUP_NAMES and
-	// the keys of GroupKeys.
-	Groups *accountant.Groups
-
-	GroupSort           string  // GROUP_SORT_EXPR, an expression; empty: the smallest part of the quota in use first
-	OversubscribeQuotas bool    // NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION
-	StrictQuotas        bool    // NEGOTIATOR_STRICT_ENFORCE_QUOTA
-	AllocationRounds    int     // GROUP_QUOTA_MAX_ALLOCATION_ROUNDS
-	RoundRobinRate      float64 // GROUP_QUOTA_ROUND_ROBIN_RATE, slot weight
-	WeightedDemand      bool    // NEGOTIATOR_USE_WEIGHTED_DEMAND
-
-	Maui     maui.Config            // the table [maui] and its maui_cfg: MauiKeys and MauiAttributes
-	MauiFile string                 // maui.maui_cfg, as it stands there; empty: none
-	SGE      sge.Config             // the table [sge] and saved output of qconf: SGEKeys
-	Decay    accountant.DecayParams // of the table [sge]: halftime and the lists of usage
+	Maui     maui.Config // the table [maui] and its maui_cfg: MauiKeys and MauiAttributes
+	MauiFile string      // maui.maui_cfg, as it stands there; empty: none
+	SGE      sge.Config  // the table [sge] and saved output of qconf: SGEKeys
 
 	// Warnings tell what of a maui.cfg or of saved output of qconf was left out or may be meant
 	// otherwise, and which settings of Maui's and Grid Engine's have no effect: lines such as
@@ -148,17 +106,21 @@ type Config struct {
 	requirementNames []string // SUBMIT_REQUIREMENT_NAMES
 	ofRequirements   []setting
 
-	said  []setting         // what With begins with
-	where map[string]origin // where each key was set
+	said   []setting         // what With begins with
+	where  map[string]origin // where each key was set
+	values map[string]any    // what each key was set to, in the type of its Default
 }
 
 // Default returns the configuration of an empty file.
 func Default() Config {
 	c := Config{Maui: maui.Default()}
 	for _, k := range slices.Concat(Keys, MauiKeys, SGEKeys) {
-		k.set(&c, k.Default)
+		if k.set != nil {
+			k.set(&c, k.Default)
+		}
 	}
 	c.shipComplexes()
+	c.Windows = c.Maui.Windows
 	return c
 }
 
@@ -175,6 +137,29 @@ func (c *Config) WhereGroup(prefix, group string) string {
 		return c.where[s.keys[prefix]].String()
 	}
 	return ""
+}
+
+// Expr compiles the Expression that a key of Keys is set to; nil if that is empty. The error
+// is Complain's.
+func (c *Config) Expr(key string) (*classad.Expr, error) {
+	text := c.text(key)
+	if text == "" {
+		return nil, nil
+	}
+	e, err := classad.ParseExpr(text)
+	if err != nil {
+		return nil, c.Complain(key, err)
+	}
+	return e, nil
+}
+
+// text returns what an Expression of Keys is set to, or its default.
+func (c *Config) text(key string) string {
+	if v, ok := c.values[key]; ok {
+		return v.(string)
+	}
+	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == key })
+	return Keys[i].Default.(string)
 }
 
 // Complain returns err as the fault of the key: "file:line: NAME: err", "config

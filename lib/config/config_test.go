@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/lib/negotiator"
 )
 
 func TestDefault(t *testing.T) {
@@ -21,32 +23,32 @@ func TestDefault(t *testing.T) {
 		got, want any
 	}{
 		{"PRIORITY_HALFLIFE", c.HalfLife, 24 * time.Hour},
-		{"DEFAULT_PRIO_FACTOR", c.DefaultPrioFactor, 1.0},
-		{"NICE_USER_PRIO_FACTOR", c.NicePrioFactor, 1e7},
+		{"DEFAULT_PRIO_FACTOR", c.DefaultFactor, 1.0},
+		{"NICE_USER_PRIO_FACTOR", c.NiceFactor, 1e7},
 		{"NICE_USER_ACCOUNTING_GROUP_NAME", c.NiceGroup, "nice-user"},
-		{"REMOTE_PRIO_FACTOR", c.RemotePrioFactor, 1e4},
-		{"NEGOTIATOR_USE_SLOT_WEIGHTS", c.UseSlotWeights, true},
-		{"SLOT_WEIGHT", c.SlotWeight, "Cpus"},
-		{"REQUEST_CLAIM_TIMEOUT", c.RequestClaimTimeout, 2 * time.Minute},
-		{"PREEMPTION_REQUIREMENTS", c.PreemptionRequirements, "(time() - EnteredCurrentState) > 3600"},
-		{"NEGOTIATOR_CONSIDER_PREEMPTION", c.ConsiderPreemption, true},
-		{"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", c.ConsiderEarlyPreemption, false},
-		{"NEGOTIATOR_MATCHLIST_CACHING", c.MatchlistCaching, true},
-		{"PREEMPTION_REQUIREMENTS_STABLE", c.RequirementsStable, true},
-		{"PREEMPTION_RANK_STABLE", c.RankStable, true},
-		{"GROUP_SORT_EXPR", c.GroupSort, ""},
-		{"NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", c.OversubscribeQuotas, true},
-		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", c.StrictQuotas, true},
-		{"GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", c.AllocationRounds, 3},
-		{"GROUP_QUOTA_ROUND_ROBIN_RATE", c.RoundRobinRate, 1e100},
-		{"NEGOTIATOR_USE_WEIGHTED_DEMAND", c.WeightedDemand, true},
+		{"REMOTE_PRIO_FACTOR", c.RemoteFactor, 1e4},
+		{"NEGOTIATOR_USE_SLOT_WEIGHTS", c.Cycle.UseSlotWeights, true},
+		{"SLOT_WEIGHT", c.text("SLOT_WEIGHT"), "Cpus"},
+		{"REQUEST_CLAIM_TIMEOUT", c.Cycle.RequestClaimTimeout, 2 * time.Minute},
+		{"PREEMPTION_REQUIREMENTS", c.text("PREEMPTION_REQUIREMENTS"), "(time() - EnteredCurrentState) > 3600"},
+		{"NEGOTIATOR_CONSIDER_PREEMPTION", c.Cycle.Preemption.Consider, true},
+		{"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", c.Cycle.Preemption.Early, false},
+		{"NEGOTIATOR_MATCHLIST_CACHING", c.Cycle.Preemption.Cached, true},
+		{"PREEMPTION_REQUIREMENTS_STABLE", c.Cycle.Preemption.RequirementsStable, true},
+		{"PREEMPTION_RANK_STABLE", c.Cycle.Preemption.RankStable, true},
+		{"GROUP_SORT_EXPR", c.text("GROUP_SORT_EXPR"), ""},
+		{"NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", c.Cycle.Quotas.Oversubscribe, true},
+		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", c.Cycle.Quotas.Strict, true},
+		{"GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", c.Cycle.Quotas.Rounds, 3},
+		{"GROUP_QUOTA_ROUND_ROBIN_RATE", c.Cycle.Quotas.RoundRobinRate, 1e100},
+		{"NEGOTIATOR_USE_WEIGHTED_DEMAND", c.Cycle.Quotas.WeightedDemand, true},
 		{"MACHINE_MAX_VACATE_TIME", c.MachineMaxVacateTime, 10 * time.Minute},
 		{"KILLING_TIMEOUT", c.KillingTimeout, 30 * time.Second},
 		{"PERIODIC_EXPR_INTERVAL", c.PeriodicInterval, time.Minute},
 		{"STARTER_INITIAL_UPDATE_INTERVAL", c.InitialUpdateInterval, 8 * time.Second},
 		{"STARTER_UPDATE_INTERVAL", c.UpdateInterval, 5 * time.Minute},
 		{"CLAIM_WORKLIFE", c.ClaimWorklife, 20 * time.Minute},
-		{"MAXJOBRETIREMENTTIME", c.MaxJobRetirementTime, "0"},
+		{"MAXJOBRETIREMENTTIME", c.text("MAXJOBRETIREMENTTIME"), "0"},
 		{"CGROUP_MEMORY_LIMIT_POLICY", c.MemoryLimitPolicy, "none"},
 		{"STARTD_ENFORCE_DISK_LIMITS", c.EnforceDiskLimits, false},
 		{"ASSIGN_CPU_AFFINITY", c.AssignCPUAffinity, false},
@@ -56,12 +58,12 @@ func TestDefault(t *testing.T) {
 		{"CHECKPOINT_COMMAND", strings.Join(c.CheckpointCommand, " "), "criu"},
 		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, "128"},
 		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
-		{"NEGOTIATOR_PIE", c.Pie, "max-min"},
-		{"NEGOTIATOR_JOB_CONSTRAINT", c.JobConstraint, ""},
-		{"NEGOTIATE_ALL_JOBS_IN_CLUSTER", c.AllJobsInCluster, true},
+		{"NEGOTIATOR_PIE", c.Cycle.Pie, negotiator.MaxMin},
+		{"NEGOTIATOR_JOB_CONSTRAINT", c.text("NEGOTIATOR_JOB_CONSTRAINT"), ""},
+		{"NEGOTIATE_ALL_JOBS_IN_CLUSTER", c.Cycle.SkipClusters, false},
 		{"CONCURRENCY_LIMIT_DEFAULT", c.Limit, 2308032.0},
-		{"RESERVE_POOL_FRACTION", c.ReserveFraction, 0.1},
-		{"RESERVE_MAX_TIME", c.ReserveTime, 24 * time.Hour},
+		{"RESERVE_POOL_FRACTION", c.Cycle.Reserve.Fraction, 0.1},
+		{"RESERVE_MAX_TIME", c.Cycle.Reserve.Time, 24 * time.Hour},
 	} {
 		if k.got != k.want {
 			t.Errorf("default of %s = %v, want %v", k.name, k.got, k.want)
@@ -78,7 +80,7 @@ func isLater(keys func() laterKeys, name string) bool {
 func TestKeysHoldTheirDefaults(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Keys {
-		if seen[k.Name] || k.Help == "" || k.set == nil || isLater(later, k.Name) {
+		if seen[k.Name] || k.Help == "" || k.set == nil && k.Kind != Expression || isLater(later, k.Name) {
 			t.Errorf("key %s: twice in the table, without help, without field, or refused", k.Name)
 		}
 		seen[k.Name] = true
@@ -155,24 +157,20 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 	}
 	want := Default()
 	want.HalfLife = time.Hour
-	want.DefaultPrioFactor = 1000
+	want.DefaultFactor = 1000
 	want.Administrators = []string{"alice", "bob"}
 	want.Spool = "/srv/pool"
-	want.PreJobRank = "-Memory"
 	want.AllowNetworkSpool = true
 	want.KillingTimeout = 500 * time.Millisecond
 	want.DefaultRequestCpus, want.DefaultRequestMemory, want.DefaultRequestDisk = "2", "ifThenElse(MemoryUsage =!= undefined, MemoryUsage, 2048)", "4096"
-	want.Pie, want.IgnoreUserPriorities, want.GlobalJobPrios, want.DepthFirst = "htcondor", true, true, true
-	want.JobConstraint, want.PoolSizeConstraint, want.AllJobsInCluster = "JobPrio >= 0", "Cpus > 1", false
-	want.Significant, want.AddSignificant = []string{"Owner", "_x1"}, []string{"A"}
-	want.ReserveFraction, want.ReserveTime = 0, time.Minute
-	want.PreemptionRequirements, want.PreemptionRank = "", "-TotalJobRunTime"
-	want.ConsiderPreemption, want.ConsiderEarlyPreemption = false, true
-	want.MatchlistCaching, want.RequirementsStable, want.RankStable = false, false, false
-	want.GroupSort, want.OversubscribeQuotas, want.StrictQuotas = "GroupQuota", false, false
-	want.AllocationRounds, want.RoundRobinRate, want.WeightedDemand = 100, 1.5, false
+	n := &want.Cycle
+	n.Pie, n.IgnoreUserPriorities, n.GlobalJobPrios, n.DepthFirst, n.SkipClusters = negotiator.Spins, true, true, true, true
+	n.Significant, n.AddSignificant = []string{"Owner", "_x1"}, []string{"A"}
+	n.Reserve = negotiator.Reserve{Time: time.Minute}
+	n.Preemption = negotiator.Preemption{Early: true}
+	n.Quotas = negotiator.Quotas{Rounds: 100, RoundRobinRate: 1.5}
 	want.InitialUpdateInterval, want.UpdateInterval, want.ClaimWorklife = 0, 250*time.Millisecond, 0
-	want.MaxJobRetirementTime, want.MemoryLimitPolicy = "3600 * (TARGET.JobUniverse == 5)", "hard"
+	want.MemoryLimitPolicy = "hard"
 	want.EnforceDiskLimits, want.AssignCPUAffinity, want.BaseCgroup = true, true, "system.slice/pool"
 	want.NobodySlotUser = "nobody"
 	want.CheckpointCommand = []string{"/opt/criu", "--config", "/etc/criu.conf"}
@@ -184,7 +182,16 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 	if got := c.Complain("NEGOTIATOR_PRE_JOB_RANK", errors.New("bad")).Error(); got != "f:8: NEGOTIATOR_PRE_JOB_RANK: bad" {
 		t.Errorf("Complain = %q", got)
 	}
-	c.where, c.said = nil, nil
+	for key, text := range map[string]string{
+		"NEGOTIATOR_PRE_JOB_RANK": "-Memory", "NEGOTIATOR_JOB_CONSTRAINT": "JobPrio >= 0", "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT": "Cpus > 1",
+		"PREEMPTION_REQUIREMENTS": "", "PREEMPTION_RANK": "-TotalJobRunTime", "GROUP_SORT_EXPR": "GroupQuota",
+		"MAXJOBRETIREMENTTIME": "3600 * (TARGET.JobUniverse == 5)", "SLOT_WEIGHT": "Cpus",
+	} {
+		if got := c.text(key); got != text {
+			t.Errorf("%s = %q, want %q", key, got, text)
+		}
+	}
+	c.where, c.values, c.said = nil, nil, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("Parse = %+v, want %+v", c, want)
 	}
@@ -300,13 +307,13 @@ func TestOlderNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	const key = "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
-	if got := c.Where(key); c.PoolSizeConstraint != "Cpus > 1" || got != "f:2" {
-		t.Errorf("%s = %q by %q, want Cpus > 1 by f:2", key, c.PoolSizeConstraint, got)
+	if got := c.Where(key); c.text(key) != "Cpus > 1" || got != "f:2" {
+		t.Errorf("%s = %q by %q, want Cpus > 1 by f:2", key, c.text(key), got)
 	}
 	for _, name := range []string{key, "GROUP_DYNAMIC_MACH_CONSTRAINT"} {
 		with, err := c.With([]string{name + "=A"})
-		if err != nil || with.PoolSizeConstraint != "A" || with.Where(key) != "config" {
-			t.Errorf("With(%s=A) = %q by %q, %v, want A by config", name, with.PoolSizeConstraint, with.Where(key), err)
+		if err != nil || with.text(key) != "A" || with.Where(key) != "config" {
+			t.Errorf("With(%s=A) = %q by %q, %v, want A by config", name, with.text(key), with.Where(key), err)
 		}
 	}
 }
@@ -345,8 +352,8 @@ func FuzzParse(f *testing.F) {
 			}
 			return
 		}
-		if c.HalfLife <= 0 || !(c.DefaultPrioFactor >= 1) || math.IsInf(c.NicePrioFactor, 0) || c.NiceGroup == "" ||
-			c.AllocationRounds < 1 || c.AllocationRounds > 100 || !(c.RoundRobinRate >= 1) || math.IsInf(c.RoundRobinRate, 0) {
+		if c.HalfLife <= 0 || !(c.DefaultFactor >= 1) || math.IsInf(c.NiceFactor, 0) || c.NiceGroup == "" ||
+			c.Cycle.Quotas.Rounds < 1 || c.Cycle.Quotas.Rounds > 100 || !(c.Cycle.Quotas.RoundRobinRate >= 1) || math.IsInf(c.Cycle.Quotas.RoundRobinRate, 0) {
 			t.Errorf("Parse(%q) = %+v, out of range", text, c)
 		}
 	})

@@ -16,7 +16,7 @@ import (
 // "file:line: NAME: why". Where Maui reads a value in another way than somebody may think,
 // a warning tells that, too.
 func ParseMaui(file string, text []byte, compatible bool) (maui.Config, []string) {
-	r := mauiReader{foreign: foreign{file: file}, config: Config{Maui: maui.Default()}, compatible: compatible, said: map[string]origin{}}
+	r := mauiReader{foreign: foreign{file: file}, config: emptyMaui(), compatible: compatible}
 	r.read(string(text))
 	return r.config.Maui, r.warnings
 }
@@ -28,8 +28,12 @@ type mauiReader struct {
 	compatible bool
 	// decided says that compatible is not the file's to change.
 	decided bool
-	said    map[string]origin // for Config.where
-	skipped []string          // of skippedMaui, in the order of the file
+	skipped []string // of skippedMaui, in the order of the file
+}
+
+// emptyMaui returns the configuration that a maui.cfg is read into.
+func emptyMaui() Config {
+	return Config{Maui: maui.Default(), where: map[string]origin{}, values: map[string]any{}}
 }
 
 func (r *mauiReader) read(text string) {
@@ -142,8 +146,8 @@ func (r *mauiReader) set(k Key, text string) {
 	v, note, ok := k.mauiValue(text, r.compatible)
 	r.warn(k.Name, note)
 	if ok {
-		k.set(&r.config, v)
-		r.said["maui."+k.Name] = r.from()
+		k.put(&r.config, "maui."+k.Name, v)
+		r.config.where["maui."+k.Name] = r.from()
 	}
 }
 
@@ -166,7 +170,7 @@ func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
 		r.warn(name, r.attribute(&credential, kind, a))
 	}
 	r.config.putCredential(kind, l.Index, credential)
-	r.said["maui."+name] = r.from()
+	r.config.where["maui."+name] = r.from()
 }
 
 // attribute sets what an attribute says, and returns what is wrong with it.
@@ -221,6 +225,7 @@ func (c *Config) putCredential(kind maui.Kind, name string, v maui.Credential) {
 // tell adds what was read to the configuration.
 func (r *mauiReader) tell(c *Config) {
 	c.Maui = r.config.Maui
-	maps.Copy(c.where, r.said)
+	maps.Copy(c.where, r.config.where)
+	maps.Copy(c.values, r.config.values)
 	c.Warnings = append(c.Warnings, r.warnings...)
 }

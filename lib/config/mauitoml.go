@@ -24,8 +24,8 @@ func (c *Config) readMaui(s setting) error {
 	if err != nil {
 		return err
 	}
-	r := mauiReader{foreign: foreign{file: path}, config: Config{Maui: maui.Default()}, compatible: c.Maui.Compatible,
-		decided: c.where["maui."+mauiCompatibility].file != "", said: map[string]origin{}}
+	r := mauiReader{foreign: foreign{file: path}, config: emptyMaui(), compatible: c.Maui.Compatible,
+		decided: c.where["maui."+mauiCompatibility].file != ""}
 	r.read(text)
 	r.tell(c)
 	return nil

@@ -33,7 +33,7 @@ func Parse(file string, text []byte) (Config, error) {
 func build(said []setting) (Config, error) {
 	c := Default()
 	c.said, c.SGE.Complexes = said, nil
-	c.where = make(map[string]origin, len(said))
+	c.where, c.values = make(map[string]origin, len(said)), map[string]any{}
 	first := make(map[string]setting, len(said))
 	for _, s := range filesFirst(said) {
 		if old, twice := first[s.identity()]; twice && old.name != s.name {
@@ -58,6 +58,7 @@ func build(said []setting) (Config, error) {
 	if err := c.growTree(); err != nil {
 		return Config{}, err
 	}
+	c.Windows, c.DefaultProjects = c.Maui.Windows, defaultProjects(&c.SGE)
 	c.warnOfInert()
 	c.warnOfSGE()
 	c.warnOfProjectNodes()
@@ -150,9 +151,17 @@ func (c *Config) takeNamed(s setting) error {
 func (k Key) take(c *Config, s setting) error {
 	v, err := k.checked(s)
 	if err == nil {
-		k.set(c, v)
+		k.put(c, current(s.key()), v)
 	}
 	return err
+}
+
+// put sets the key, which is named with its table, to a checked value.
+func (k Key) put(c *Config, key string, v any) {
+	if k.set != nil {
+		k.set(c, v)
+	}
+	c.values[key] = v
 }
 
 var errNotServed = errors.New("not part of this version")

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"fairspool/lib/negotiator"
 )
 
 const pool = `PRIORITY_HALFLIFE = 3600
@@ -30,7 +32,7 @@ func TestWith(t *testing.T) {
 		{"PRIORITY_HALFLIFE=60", func(c Config) any { return c.HalfLife }, time.Minute},
 		{"PRIORITY_HALFLIFE=60|PRIORITY_HALFLIFE = 120", func(c Config) any { return c.HalfLife }, 2 * time.Minute},
 		{"PRIORITY_HALFLIFE=60|KILLING_TIMEOUT=1", func(c Config) any { return fmt.Sprint(c.HalfLife, c.KillingTimeout) }, "1m0s 1s"},
-		{"DEFAULT_PRIO_FACTOR=1e3", func(c Config) any { return c.DefaultPrioFactor }, 1000.0},
+		{"DEFAULT_PRIO_FACTOR=1e3", func(c Config) any { return c.DefaultFactor }, 1000.0},
 		{"GROUP_QUOTA_physics=30", func(c Config) any { return c.Groups.List[1].Quota }, 30.0},
 		{"GROUP_QUOTA_PHYSICS=30", func(c Config) any { return c.Groups.List[1].Quota }, 30.0},
 		{"GROUP_QUOTA_physics.hep=7", func(c Config) any { return c.Groups.List[2].Quota }, 7.0},
@@ -47,18 +49,18 @@ func TestWith(t *testing.T) {
 		{"sge.usage_weight_list=cpu=1,mem=2", func(c Config) any { return c.Decay.Memory.Weight }, 2.0},
 		{"maui.FSINTERVAL=12:00:00", func(c Config) any { return c.Maui.Windows.Interval }, 12 * time.Hour},
 		{"maui.FSINTERVAL=90", func(c Config) any { return c.Maui.Windows.Interval }, 90 * time.Second},
-		{"SLOT_WEIGHT=Memory / 1024", func(c Config) any { return c.SlotWeight }, "Memory / 1024"},
-		{"SLOT_WEIGHT='Memory'", func(c Config) any { return c.SlotWeight }, "Memory"},
-		{"SLOT_WEIGHT=1", func(c Config) any { return c.SlotWeight }, "1"},
-		{"NEGOTIATOR_JOB_CONSTRAINT=true", func(c Config) any { return c.JobConstraint }, "true"},
-		{"NEGOTIATOR_JOB_CONSTRAINT=Owner == \"bob\"", func(c Config) any { return c.JobConstraint }, `Owner == "bob"`},
-		{"NEGOTIATOR_JOB_CONSTRAINT=", func(c Config) any { return c.JobConstraint }, ""},
-		{"PREEMPTION_REQUIREMENTS=False", func(c Config) any { return c.PreemptionRequirements }, "False"},
-		{"PREEMPTION_REQUIREMENTS=", func(c Config) any { return c.PreemptionRequirements }, ""},
-		{"PREEMPTION_RANK=1", func(c Config) any { return c.PreemptionRank }, "1"},
-		{"GROUP_QUOTA_ROUND_ROBIN_RATE=5", func(c Config) any { return c.RoundRobinRate }, 5.0},
-		{"NEGOTIATOR_PIE=htcondor", func(c Config) any { return c.Pie }, "htcondor"},
-		{`SIGNIFICANT_ATTRIBUTES=["A"]`, func(c Config) any { return fmt.Sprint(c.Significant) }, "[A]"},
+		{"SLOT_WEIGHT=Memory / 1024", func(c Config) any { return c.text("SLOT_WEIGHT") }, "Memory / 1024"},
+		{"SLOT_WEIGHT='Memory'", func(c Config) any { return c.text("SLOT_WEIGHT") }, "Memory"},
+		{"SLOT_WEIGHT=1", func(c Config) any { return c.text("SLOT_WEIGHT") }, "1"},
+		{"NEGOTIATOR_JOB_CONSTRAINT=true", func(c Config) any { return c.text("NEGOTIATOR_JOB_CONSTRAINT") }, "true"},
+		{"NEGOTIATOR_JOB_CONSTRAINT=Owner == \"bob\"", func(c Config) any { return c.text("NEGOTIATOR_JOB_CONSTRAINT") }, `Owner == "bob"`},
+		{"NEGOTIATOR_JOB_CONSTRAINT=", func(c Config) any { return c.text("NEGOTIATOR_JOB_CONSTRAINT") }, ""},
+		{"PREEMPTION_REQUIREMENTS=False", func(c Config) any { return c.text("PREEMPTION_REQUIREMENTS") }, "False"},
+		{"PREEMPTION_REQUIREMENTS=", func(c Config) any { return c.text("PREEMPTION_REQUIREMENTS") }, ""},
+		{"PREEMPTION_RANK=1", func(c Config) any { return c.text("PREEMPTION_RANK") }, "1"},
+		{"GROUP_QUOTA_ROUND_ROBIN_RATE=5", func(c Config) any { return c.Cycle.Quotas.RoundRobinRate }, 5.0},
+		{"NEGOTIATOR_PIE=htcondor", func(c Config) any { return c.Cycle.Pie }, negotiator.Spins},
+		{`SIGNIFICANT_ATTRIBUTES=["A"]`, func(c Config) any { return fmt.Sprint(c.Cycle.Significant) }, "[A]"},
 	} {
 		var settings []string
 		if x.settings != "" {
@@ -137,7 +139,10 @@ func TestWithDefaults(t *testing.T) {
 				value = strings.Join(list, " ")
 			}
 			c, err := Default().With([]string{table + k.Name + "=" + value})
-			c.said, c.where = nil, nil
+			if got := c.values[table+k.Name]; !reflect.DeepEqual(got, k.Default) {
+				t.Errorf("With(%s=%s) sets %v, want %v", table+k.Name, value, got, k.Default)
+			}
+			c.said, c.where, c.values = nil, nil, nil
 			if err != nil || !reflect.DeepEqual(c, want) {
 				t.Errorf("With(%s=%s) = %+v, %v, want the default", table+k.Name, value, c, err)
 			}

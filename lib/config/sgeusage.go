@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/sge"
 )
 
 // usageNames are the kinds of usage that are measured.
@@ -124,4 +125,15 @@ func (c *Config) setHalfLives(list string) {
 		u := c.usageParams(e.name)
 		u.Own, u.HalfLife = true, time.Duration(e.number)*time.Minute
 	}
+}
+
+// defaultProjects returns the default projects of those users who have one.
+func defaultProjects(c *sge.Config) map[string]string {
+	var of map[string]string
+	for user, record := range c.Users {
+		if record.DefaultProject != "" {
+			of = noted(of, user, record.DefaultProject)
+		}
+	}
+	return of
 }

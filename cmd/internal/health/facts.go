@@ -48,7 +48,7 @@ func In(c *cmdline.Call, s *spool.Spool) (found []Finding, err error) {
 func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
 	f = Facts{
 		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
-		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.RequestClaimTimeout,
+		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.Cycle.RequestClaimTimeout,
 	}
 	if f.Host, err = c.Hostname(); err != nil {
 		return f, err

@@ -152,9 +152,9 @@ func TestGroupTree(t *testing.T) {
 func TestTomlString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		c, err := config.Parse("f", []byte("NEGOTIATOR_JOB_CONSTRAINT = "+tomlString(text)))
-		if err != nil || c.JobConstraint != text {
-			t.Errorf("tomlString(%q) = %s, which is %q, %v", text, tomlString(text), c.JobConstraint, err)
+		c, err := config.Parse("f", []byte("APPEND_RANK = "+tomlString(text)))
+		if err != nil || c.AppendRank != text {
+			t.Errorf("tomlString(%q) = %s, which is %q, %v", text, tomlString(text), c.AppendRank, err)
 		}
 	})
 }

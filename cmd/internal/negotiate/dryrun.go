@@ -77,7 +77,7 @@ func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
 	if len(d.changes) > 0 {
 		beside = operation.Beside{Running: true, Held: true} // a change may make them count
 	}
-	seen := see(c, v, domain, operation.Params(c.Config), beside)
+	seen := see(c, v, domain, c.Config.Params, beside)
 	now := newWorld(c, v, seen, domain)
 	d.world = now
 	if len(d.changes) > 0 {

@@ -44,7 +44,7 @@ type spending struct {
 // look returns how to look at policies: with half of what owners have in a cycle, as much as
 // is left of it.
 func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) operation.Look {
-	if s.most = c.Config.MaxStepsPerOwner; s.budgets == nil || only == nil {
+	if s.most = c.Config.Cycle.Steps; s.budgets == nil || only == nil {
 		s.budgets = classad.NewBudgets((s.most + 1) / 2)
 		s.from = operation.PutOffsOf(v).Policy
 	}
@@ -244,7 +244,7 @@ func tellPutOff(c *cmdline.Call, r negotiator.Report, did Policy) {
 	}{{did.PutOff, "the policies of %s"}, {r.PutOff, "%s"}} {
 		for _, p := range x.list {
 			fmt.Fprintf(c.Stdout, "Put off to the next cycle: "+x.what+", from %s on: the expressions of %s's jobs took all of their steps (MAX_STEPS_PER_OWNER = %d).\n",
-				fmt.Sprintf("%d %s", p.Jobs, plural.Noun(p.Jobs, "job")), p.First, p.Owner, c.Config.MaxStepsPerOwner)
+				fmt.Sprintf("%d %s", p.Jobs, plural.Noun(p.Jobs, "job")), p.First, p.Owner, c.Config.Cycle.Steps)
 		}
 	}
 }

@@ -40,7 +40,7 @@ func tellDry(c *cmdline.Call, d dry) error {
 	}
 	given := givenUp(d.plan)
 	showLines(c, plural.Noun(len(given), "claim")+" would be given up, as no starter came in time", given)
-	showReservations(c, d.world.Pool.Reservations, d.plan, c.Config.ReserveTime)
+	showReservations(c, d.world.Pool.Reservations, d.plan, c.Config.Cycle.Reserve.Time)
 	return show(c, report, d.plan)
 }
 

@@ -53,7 +53,7 @@ func (w *world) edit(flag cmdline.Parsed, duration []string, create bool) error 
 	if err != nil {
 		return err
 	}
-	changed, err := ch.Make(w, edit.Pool{Domain: w.Domain, Queued: w.queued}, w.Now, operation.Params(&w.Config))
+	changed, err := ch.Make(w, edit.Pool{Domain: w.Domain, Queued: w.queued}, w.Now, w.Config.Params)
 	for _, x := range changed {
 		if x.After.There {
 			w.PutSubmitter(x.After.Record)
@@ -105,6 +105,6 @@ func (w *world) configure(with []string) error {
 			list[i].Submitter = w.submitter(j.Ad)
 		}
 	}
-	operation.Respell(w, w.Now, operation.Params(&w.Config))
+	operation.Respell(w, w.Now, w.Config.Params)
 	return nil
 }

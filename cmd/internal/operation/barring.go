@@ -15,13 +15,8 @@ type Barring struct{ constraint *classad.Expr }
 
 // BarringOf compiles the configured expression; one that is none is an error.
 func BarringOf(cfg *config.Config) (b Barring, err error) {
-	if cfg.JobConstraint == "" {
-		return b, nil
-	}
-	if b.constraint, err = classad.ParseExpr(cfg.JobConstraint); err != nil {
-		return b, cfg.Complain("NEGOTIATOR_JOB_CONSTRAINT", err)
-	}
-	return b, nil
+	b.constraint, err = cfg.Expr("NEGOTIATOR_JOB_CONSTRAINT")
+	return b, err
 }
 
 // Bars tells whether a proc of a run is barred.

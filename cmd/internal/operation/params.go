@@ -6,39 +6,9 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
 	"fairspool/spool"
 )
-
-// Params returns what the configuration says of priorities.
-func Params(cfg *config.Config) accountant.Params {
-	return accountant.Params{
-		HalfLife:      cfg.HalfLife,
-		DefaultFactor: cfg.DefaultPrioFactor,
-		NiceFactor:    cfg.NicePrioFactor,
-		NiceGroup:     cfg.NiceGroup,
-		RemoteFactor:  cfg.RemotePrioFactor,
-		LocalDomain:   cfg.LocalDomain,
-		Groups:        cfg.Groups,
-		Windows:       cfg.Maui.Windows,
-		Decay:         cfg.Decay,
-
-		DefaultProjects: defaultProjects(&cfg.SGE),
-	}
-}
-
-// defaultProjects returns the default projects of those users who have one.
-func defaultProjects(c *sge.Config) map[string]string {
-	of := map[string]string{}
-	for user, record := range c.Users {
-		if record.DefaultProject != "" {
-			of[user] = record.DefaultProject
-		}
-	}
-	return of
-}
 
 // Submitter returns the name under which a job is accounted: its accounting
 // group, spelled as configured, or its owner, at the domain of the spool.

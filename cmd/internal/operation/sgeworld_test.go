@@ -94,9 +94,7 @@ func TestSGESources(t *testing.T) {
 
 // TestDefaultProject: a job without a project counts for its user's default one.
 func TestDefaultProject(t *testing.T) {
-	cfg := config.Default()
-	cfg.SGE.Users = map[string]sge.Object{"alice": {DefaultProject: "pa"}, "bob": {FShare: 3}}
-	p := Params(&cfg)
+	p := configured(t, "[sge.users]\nalice.default_project = 'pa'\nbob.fshare = 3\n").Params
 	for text, want := range map[string]string{`Owner = "alice"`: "pa", `Owner = "alice"; Project = "pb"`: "pb", `Owner = "bob"`: "", ``: ""} {
 		ad, err := classad.ParseAd("[" + text + "]")
 		if err != nil {

@@ -40,7 +40,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 }
 
 func run(c *cmdline.Call) error {
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	return steer.Kind{
 		Op: "remove", Done: "removed",
 		Do: func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error) {

@@ -45,7 +45,7 @@ func run(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	return steer.Kind{
 		Op: "hold", Done: "held",
 		Do: func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error) {

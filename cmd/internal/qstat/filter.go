@@ -35,7 +35,7 @@ func filterOf(c *cmdline.Call) (f filter, err error) {
 		}
 	}
 	if c.Has("constraint") {
-		if f.constraint, err = selection.ParseConstraint(c.Value("constraint"), c.Config.MaxStepsPerOwner); err != nil {
+		if f.constraint, err = selection.ParseConstraint(c.Value("constraint"), c.Config.Cycle.Steps); err != nil {
 			return f, cmdline.Usagef("%v", err)
 		}
 	}

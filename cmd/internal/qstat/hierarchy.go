@@ -114,7 +114,7 @@ func (h *hierarchy) rank(q queue) {
 		b.names = append(b.names, classad.NewName(name))
 	}
 	w := b.waiting(v)
-	h.take(w, operation.Params(c.Config).Nice)
+	h.take(w, c.Config.Params.Nice)
 }
 
 // take puts jobs in order. Nice users go behind all others, as in a cycle.

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strings"
 
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
@@ -27,7 +26,7 @@ type order struct {
 }
 
 func (q queue) order() *order {
-	return &order{queue: q, params: operation.Params(q.call.Config), known: map[[2]string]*account{}, named: map[string]*account{}}
+	return &order{queue: q, params: q.call.Config.Params, known: map[[2]string]*account{}, named: map[string]*account{}}
 }
 
 // account returns the submitter of an owner's jobs in an accounting group.

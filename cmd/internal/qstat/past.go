@@ -73,7 +73,7 @@ func pastOf(c *cmdline.Call) (past, error) {
 		}
 	}
 	if c.Has("constraint") {
-		if p.constraint, err = selection.ParseConstraint(c.Value("constraint"), c.Config.MaxStepsPerOwner); err != nil {
+		if p.constraint, err = selection.ParseConstraint(c.Value("constraint"), c.Config.Cycle.Steps); err != nil {
 			return p, cmdline.Usagef("%v", err)
 		}
 	}

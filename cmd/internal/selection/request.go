@@ -77,7 +77,7 @@ func Asked(c *cmdline.Call) (Request, error) {
 		return q, cmdline.Usagef("which jobs? name a cluster, a job like 12.0, or a user; or all with -a")
 	}
 	if c.Has("constraint") {
-		if q.where, err = ParseConstraint(q.text, c.Config.MaxStepsPerOwner); err != nil {
+		if q.where, err = ParseConstraint(q.text, c.Config.Cycle.Steps); err != nil {
 			return q, cmdline.Usagef("%v", err)
 		}
 	}

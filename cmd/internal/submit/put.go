@@ -162,7 +162,7 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 	if !s.Has("force") || len(doomed) == 0 {
 		return nil
 	}
-	params := operation.Params(s.Config)
+	params := s.Config.Params
 	first := 0 // proc of the run
 	for _, r := range k.Runs {
 		for _, t := range doomed {

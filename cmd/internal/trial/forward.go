@@ -81,7 +81,7 @@ type onSlot struct {
 // play begins: jobs that were matched run, and those that are told to leave have left.
 func (w *World) play() *play {
 	w.own()
-	p := &play{World: w, params: operation.Params(&w.Config), context: &classad.Context{Now: w.Now}, on: map[pool.JobID]*onSlot{}, left: map[int]int{}, begun: map[pool.JobID]time.Time{}}
+	p := &play{World: w, params: w.Config.Params, context: &classad.Context{Now: w.Now}, on: map[pool.JobID]*onSlot{}, left: map[int]int{}, begun: map[pool.JobID]time.Time{}}
 	for _, c := range w.Queue.Clusters() {
 		for _, r := range c.Runs {
 			if n, _ := r.Ad.EvalInt(p.context, pool.AttrJobStatus); n != int64(pool.Completed) && n != int64(pool.Removed) {

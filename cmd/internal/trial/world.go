@@ -40,7 +40,7 @@ func New(c *cmdline.Call, v *spool.View, seen operation.Snapshot, domain string)
 	w.Pool.Slots = slices.Clone(seen.Pool.Slots)
 	w.Pool.Jobs, w.Pool.Held, w.Pool.Running = slices.Clone(seen.Pool.Jobs), slices.Clone(seen.Pool.Held), slices.Clone(seen.Pool.Running)
 	if seen.Misspelt(w.Config.Groups) {
-		operation.Respell(w, w.Now, operation.Params(&w.Config))
+		operation.Respell(w, w.Now, w.Config.Params)
 	}
 	return w
 }
@@ -171,7 +171,7 @@ func (w *World) PutClaim(c pool.Claim) {
 func (w *World) End(c pool.Claim) {
 	w.own()
 	charge := accountant.Charge{Submitter: c.Submitter, Weight: c.Weight, By: c.By}
-	switch p := operation.Params(&w.Config); c.State {
+	switch p := w.Config.Params; c.State {
 	case pool.Matched, pool.Promised:
 		charge.GiveBack(w, c.ChargedFrom(), w.Now, p)
 	case pool.RunningClaim:

@@ -28,7 +28,7 @@ func change(c *cmdline.Call, flag string) error {
 		of := edit.Pool{Domain: s.Domain(), Queued: func() []string {
 			return slices.Sorted(maps.Keys(operation.IdleJobs(&t.tx.View, s.Domain(), c.Config.Groups)))
 		}}
-		changed, err := ch.Make(&t.tx.View, of, c.Now, operation.Params(c.Config))
+		changed, err := ch.Make(&t.tx.View, of, c.Now, c.Config.Params)
 		if err != nil {
 			return err
 		}

@@ -50,7 +50,7 @@ func forecast(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	f := future{now: c.Now, p: operation.Params(c.Config), of: r, waiting: waiting}
+	f := future{now: c.Now, p: c.Config.Params, of: r, waiting: waiting}
 	switch asked {
 	case "until":
 		return f.until(c, eup)
@@ -83,7 +83,7 @@ func everybody(c *cmdline.Call) ([]accountant.Record, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	var records []accountant.Record
 	err = s.View(func(v *spool.View) error {
 		for _, r := range operation.Submitters(v, c.Reading()) {

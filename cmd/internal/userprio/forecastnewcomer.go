@@ -31,7 +31,7 @@ func sought(c *cmdline.Call, name string, records []accountant.Record) (r accoun
 	}
 	fresh := make([]accountant.Record, 0, len(idle))
 	for _, n := range slices.Sorted(maps.Keys(idle)) {
-		fresh = append(fresh, accountant.Record{Name: n}.Settle(c.Now, operation.Params(c.Config)))
+		fresh = append(fresh, accountant.Record{Name: n}.Settle(c.Now, c.Config.Params))
 	}
 	r, err = called(name, fresh)
 	if errors.Is(err, errNobody) {

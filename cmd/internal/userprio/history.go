@@ -116,7 +116,7 @@ func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
 	if err := s.View(func(v *spool.View) error { records = operation.Submitters(v, c.Reading()); return nil }); err != nil {
 		return nil, err
 	}
-	r.Present(history.Moment{Now: c.Now, Records: records, Params: operation.Params(c.Config)})
+	r.Present(history.Moment{Now: c.Now, Records: records, Params: c.Config.Params})
 	return r.Series(), nil
 }
 

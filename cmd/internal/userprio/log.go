@@ -150,7 +150,7 @@ func showLog(c *cmdline.Call) error {
 	wanted := func(name string) bool {
 		return len(c.Args) == 0 || slices.ContainsFunc(c.Args, func(u string) bool { return edit.Named(name, u) })
 	}
-	shown, p := []told{}, operation.Params(c.Config)
+	shown, p := []told{}, c.Config.Params
 	for _, l := range list {
 		changes, err := l.changes(p, wanted)
 		if err != nil {

@@ -57,7 +57,7 @@ func exportState(c *cmdline.Call) error {
 		return err
 	}
 	state := stateJSON{Format: stateFormat, Submitters: []recordJSON{}, Groups: []recordJSON{}, Tallies: []tallyJSON{}}
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	if err := s.View(func(v *spool.View) error {
 		for _, r := range operation.Submitters(v, c.Reading()) {
 			if r.IsGroup() {

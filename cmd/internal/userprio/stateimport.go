@@ -10,7 +10,6 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/plural"
 )
@@ -36,7 +35,7 @@ func importState(c *cmdline.Call) error {
 	}
 	changed, ahead := 0, false
 	if err := edited(c, s, func(t *trail) error {
-		ahead = t.replace(state, c.Now.Truncate(time.Millisecond), operation.Params(c.Config))
+		ahead = t.replace(state, c.Now.Truncate(time.Millisecond), c.Config.Params)
 		t.name(opImport, []string{"from " + file}, why)
 		changed = len(t.rows) / 2
 		return nil

@@ -15,7 +15,7 @@ const untallied = "nothing is tallied under this name"
 // tallies returns what is tallied for one of the other policies, Maui's windowed
 // or Grid Engine's, as of now.
 func tallies(c *cmdline.Call, windowed bool) ([]accountant.Tally, accountant.Params, error) {
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	s, err := c.Spool()
 	if err != nil {
 		return nil, p, err

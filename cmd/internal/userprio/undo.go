@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/spool"
 )
@@ -31,7 +30,7 @@ func undo(c *cmdline.Call) error {
 	}
 	for range mostTries {
 		var u undoing
-		if u, err = undoingOf(s, number, operation.Params(c.Config)); err != nil {
+		if u, err = undoingOf(s, number, c.Config.Params); err != nil {
 			return err
 		}
 		err = edited(c, s, func(t *trail) error { return u.make(t, c.Now, why) })

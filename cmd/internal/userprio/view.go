@@ -71,7 +71,7 @@ func spoolView(c *cmdline.Call) (view, error) {
 	if err := s.View(func(v *spool.View) error { records = operation.Submitters(v, c.Reading()); return nil }); err != nil {
 		return view{}, err
 	}
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	var last *lastCycle
 	if !p.Groups.None() || showsAds(c) {
 		last = readCycle(c, s)

@@ -116,7 +116,7 @@ func why(c *cmdline.Call) error {
 
 // stands gathers what there is to say. Waiting jobs are those of who has no record.
 func stands(c *cmdline.Call, r accountant.Record, waiting int, records []accountant.Record) (*standing, error) {
-	p := operation.Params(c.Config)
+	p := c.Config.Params
 	f := future{c.Now, p, r, waiting}
 	w := &standing{
 		Name: r.Name, EUP: f.eup(c.Now), RUP: r.Priority, InUse: r.InUse.Float(), Subtree: r.Subtree.Float(), TendsTo: f.limit(),
