@@ -68,7 +68,7 @@ func fields(of reflect.Type, names map[string]bool) map[string]bool {
 	case reflect.Slice, reflect.Pointer:
 		return fields(of.Elem(), names)
 	case reflect.Struct:
-		if of == reflect.TypeFor[negotiator.Procs]() {
+		if of == reflect.TypeFor[pool.Procs]() {
 			return names // a text
 		}
 		for i := range of.NumField() {

@@ -104,19 +104,19 @@ const (
 // Explained is jobs that Config.Explain asks about, and the index of their Analysis
 // in the plan.
 type Explained struct {
-	Jobs        Procs
+	Jobs        pool.Procs
 	Autocluster int
 }
 
 // explainedRun is what Explained is made from.
 type explainedRun struct {
-	jobs    Procs
+	jobs    pool.Procs
 	cluster *autocluster
 }
 
 // asksAbout tells whether Config.Explain asks about any job of some runs.
 func (c *cycle) asksAbout(runs []run) bool {
-	return slices.ContainsFunc(c.cfg.Explain, func(p Procs) bool {
+	return slices.ContainsFunc(c.cfg.Explain, func(p pool.Procs) bool {
 		return slices.ContainsFunc(runs, func(r run) bool {
 			return r.first.Cluster == p.Cluster && r.first.Proc <= p.Last && p.First < r.first.Proc+r.count
 		})
@@ -129,7 +129,7 @@ func (c *cycle) explain(j Job, k *autocluster) {
 		first, last := max(p.First, j.First.Proc), min(p.Last, j.First.Proc+j.Count-1)
 		if p.Cluster == j.First.Cluster && first <= last {
 			k.explain = true
-			c.explained = append(c.explained, explainedRun{Procs{p.Cluster, first, last}, k})
+			c.explained = append(c.explained, explainedRun{pool.Procs{Cluster: p.Cluster, First: first, Last: last}, k})
 		}
 	}
 }

@@ -14,15 +14,15 @@ func TestExplained(t *testing.T) {
 	p := Pool{Slots: equal(t, 4, ""), Jobs: []Job{
 		aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 2, "bob@x", "Requirements = TARGET.Memory > 99999"), aJob(t, 3, 1, "carol@x", "")}}
 	for _, c := range []struct {
-		asked []Procs
+		asked []pool.Procs
 		want  string
 		found int // analyses: that of cluster 2, which is rejected, is always there
 	}{
 		{nil, "[]", 1},
-		{[]Procs{{1, 1, 1}}, "[{1.1 1}]", 2},
-		{[]Procs{{1, 2, math.MaxInt}, {3, 0, 0}}, "[{1.2 1} {3.0 1}]", 2},
-		{[]Procs{{2, 0, math.MaxInt}}, "[{2.0-1 0}]", 1},
-		{[]Procs{{1, 3, 9}, {4, 0, 0}}, "[]", 1},
+		{[]pool.Procs{{Cluster: 1, First: 1, Last: 1}}, "[{1.1 1}]", 2},
+		{[]pool.Procs{{Cluster: 1, First: 2, Last: math.MaxInt}, {Cluster: 3, First: 0, Last: 0}}, "[{1.2 1} {3.0 1}]", 2},
+		{[]pool.Procs{{Cluster: 2, First: 0, Last: math.MaxInt}}, "[{2.0-1 0}]", 1},
+		{[]pool.Procs{{Cluster: 1, First: 3, Last: 9}, {Cluster: 4, First: 0, Last: 0}}, "[]", 1},
 	} {
 		cfg := defaults(t)
 		cfg.Explain = c.asked

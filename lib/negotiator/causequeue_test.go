@@ -132,7 +132,7 @@ func (w *world) withoutOwnCluster(plan *Plan, r Rejection) {
 	for _, o := range plan.Rejections {
 		if o.Submitter == r.Submitter && (o.Place < r.Place || r.Place == 0) {
 			w.keepIdle(func(j Job) bool {
-				return j.First == r.Job || j.First.Cluster != r.Job.Cluster || !slices.ContainsFunc(o.Jobs, func(p Procs) bool {
+				return j.First == r.Job || j.First.Cluster != r.Job.Cluster || !slices.ContainsFunc(o.Jobs, func(p pool.Procs) bool {
 					return p.Cluster == j.First.Cluster && p.First <= j.First.Proc && j.First.Proc <= p.Last
 				})
 			})

@@ -119,7 +119,7 @@ type Config struct {
 	Reserve Reserve
 	// Explain are jobs that the plan has the analysis of, whether they are matched
 	// or not, and with nothing left out for the sake of speed.
-	Explain []Procs
+	Explain []pool.Procs
 	// Standings says that the plan has its Standings.
 	Standings bool
 	// Steps is MAX_STEPS_PER_OWNER: how many steps (classad.Budget) the expressions of one
@@ -266,7 +266,7 @@ type Reserved struct {
 
 // Clock says since when procs are considered (Unix seconds), 0: they are not.
 type Clock struct {
-	Procs
+	pool.Procs
 	Since int64
 }
 
@@ -279,7 +279,7 @@ type Tickets struct {
 // Passed says that jobs behind these procs in the queue were matched while they stayed
 // idle: so many as Times, the last of Plan.Passing.
 type Passed struct {
-	Procs
+	pool.Procs
 	Times int
 }
 

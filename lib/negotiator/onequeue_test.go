@@ -158,7 +158,7 @@ func TestPassed(t *testing.T) {
 	cfg.Queue = byPrio{}
 	p := Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestCpus = 2"), aJob(t, 2, 1, "bob@x", "JobPrio = 8"),
 		aJob(t, 3, 1, "carol@x", "JobPrio = 7; RequestCpus = 3"), aJob(t, 4, 3, "bob@x", "JobPrio = 6"), aJob(t, 5, 1, "bob@x", "JobPrio = -1")}}
-	want := []Passed{{Procs{1, 0, 1}, 3}, {Procs{3, 0, 0}, 2}}
+	want := []Passed{{pool.Procs{Cluster: 1, First: 0, Last: 1}, 3}, {pool.Procs{Cluster: 3, First: 0, Last: 0}, 2}}
 	if got := Cycle(p, cfg, now).Passed; !slices.Equal(got, want) {
 		t.Errorf("Passed = %+v, want %+v", got, want)
 	}

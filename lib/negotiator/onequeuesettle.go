@@ -31,10 +31,10 @@ func (c *cycle) settleQueue() {
 		}
 		if r := runs[k.Run]; k.Count > 0 {
 			first := r.First.Proc + k.From
-			c.plan.Clocks = append(c.plan.Clocks, Clock{Procs{r.First.Cluster, first, first + k.Count - 1}, k.Since})
+			c.plan.Clocks = append(c.plan.Clocks, Clock{pool.Procs{Cluster: r.First.Cluster, First: first, Last: first + k.Count - 1}, k.Since})
 		}
 	}
-	c.plan.Clocks = joinEqual(c.plan.Clocks, func(k *Clock) *Procs { return &k.Procs }, func(a, b *Clock) bool { return a.Since == b.Since })
+	c.plan.Clocks = joinEqual(c.plan.Clocks, func(k *Clock) *pool.Procs { return &k.Procs }, func(a, b *Clock) bool { return a.Since == b.Since })
 	if o.CountPassed {
 		c.countPassed()
 	}
@@ -73,11 +73,11 @@ func (c *cycle) countPassed() {
 				if behind == 0 {
 					break
 				}
-				c.plan.Passed = append(c.plan.Passed, Passed{Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}, behind})
+				c.plan.Passed = append(c.plan.Passed, Passed{pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}, behind})
 			}
 		}
 	}
-	c.plan.Passed = joinEqual(c.plan.Passed, func(x *Passed) *Procs { return &x.Procs }, func(a, b *Passed) bool { return a.Times == b.Times })
+	c.plan.Passed = joinEqual(c.plan.Passed, func(x *Passed) *pool.Procs { return &x.Procs }, func(a, b *Passed) bool { return a.Times == b.Times })
 }
 
 // matchedInOrder returns the jobs that were matched in the order of the queue.
@@ -96,16 +96,12 @@ func (c *cycle) matchedInOrder() []pool.JobID {
 
 // joinEqual puts what is said of procs into ascending order, neighbours of whom the same is said
 // in one piece.
-func joinEqual[T any](list []T, of func(*T) *Procs, same func(a, b *T) bool) []T {
+func joinEqual[T any](list []T, of func(*T) *pool.Procs, same func(a, b *T) bool) []T {
 	slices.SortFunc(list, func(a, b T) int { return of(&a).Compare(*of(&b)) })
 	n := 0
 	for i := range list {
-		if n > 0 {
-			last, next := of(&list[n-1]), of(&list[i])
-			if last.Cluster == next.Cluster && last.Last+1 == next.First && same(&list[n-1], &list[i]) {
-				last.Last = next.Last
-				continue
-			}
+		if n > 0 && same(&list[n-1], &list[i]) && of(&list[n-1]).Extend(*of(&list[i])) {
+			continue
 		}
 		list[n] = list[i]
 		n++

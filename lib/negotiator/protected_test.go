@@ -88,9 +88,9 @@ func TestProtectionsOfWhomIsAskedAbout(t *testing.T) {
 	p := Pool{Slots: equal(t, 2, ""), Claims: runs(7, "bob@x", 1, 2, time.Minute), Submitters: []accountant.Record{record("alice@x", 10), record("bob@x", 20)},
 		Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "bob@x", "")}}
 	for _, c := range []struct {
-		explain []Procs
+		explain []pool.Procs
 		want    string
-	}{{nil, "alice@x [{PreemptionRequirements 2}]"}, {[]Procs{{2, 1, 1}}, "bob@x [{OwnJob 2}]"}, {[]Procs{{1, 0, 9}}, "alice@x [{PreemptionRequirements 2}]"}} {
+	}{{nil, "alice@x [{PreemptionRequirements 2}]"}, {[]pool.Procs{{Cluster: 2, First: 1, Last: 1}}, "bob@x [{OwnJob 2}]"}, {[]pool.Procs{{Cluster: 1, First: 0, Last: 9}}, "alice@x [{PreemptionRequirements 2}]"}} {
 		cfg := preempting(t)
 		cfg.Explain = c.explain
 		plan := Cycle(p, cfg, now)

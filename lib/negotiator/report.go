@@ -34,7 +34,7 @@ type Share struct {
 type Rejection struct {
 	Job       pool.JobID // the first of them to be served
 	Count     int
-	Jobs      []Procs // all of them, ascending
+	Jobs      []pool.Procs // all of them, ascending
 	Submitter string
 	// Autocluster is the index of their Analysis in the plan.
 	Autocluster int
@@ -130,9 +130,9 @@ type ReportedMatch struct {
 type ReportedRejection struct {
 	Job         string
 	Count       int
-	Jobs        []Procs // as texts like "7.0" and "1.2-3"
-	Submitter   string  `json:",omitempty"`
-	Autocluster int     // index in the report
+	Jobs        []pool.Procs // as texts like "7.0" and "1.2-3"
+	Submitter   string       `json:",omitempty"`
+	Autocluster int          // index in the report
 	Cause       Cause
 	Also        []Cause     `json:",omitempty"`
 	Limits      []string    `json:",omitempty"`
@@ -279,7 +279,7 @@ func (p *Plan) inQueueOrder() {
 
 // reject returns why what is left of a queue got no slot.
 func (d *diagnosis) reject(s *submitter, w waiter) Rejection {
-	r := Rejection{Job: w.runs[0].first, Count: w.jobs, Jobs: procsOf(w.runs), Submitter: s.name, Autocluster: d.index[w.cluster]}
+	r := Rejection{Job: w.runs[0].first, Count: w.jobs, Jobs: pool.JoinProcs(procsOf(w.runs)), Submitter: s.name, Autocluster: d.index[w.cluster]}
 	if d.precedence == nil {
 		r.Ahead = d.aheadOf(s, w.cluster)
 	} else {

@@ -2,6 +2,7 @@ package negotiator
 
 import (
 	"cmp"
+	"fairspool/lib/pool"
 	"math"
 	"slices"
 )
@@ -11,7 +12,7 @@ import (
 // Place and Priority, which is the same for all of them, are as in a Rejection; without a
 // place none of them has one.
 type Standing struct {
-	Procs
+	pool.Procs
 	Submitter string
 	Place     int
 	Priority  float64
@@ -23,7 +24,7 @@ func (d *diagnosis) standings() (list []Standing) {
 		for _, w := range d.queues[s] {
 			for _, r := range w.runs {
 				at, priority := d.precedence.standing(r)
-				list = append(list, Standing{Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}, s.name, at, priority})
+				list = append(list, Standing{pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}, s.name, at, priority})
 			}
 		}
 	}

@@ -32,7 +32,7 @@ func TestStandings(t *testing.T) {
 				if _, twice := at[id]; twice {
 					rt.Fatalf("%v stands twice in %v", id, plan.Standings)
 				}
-				at[id] = Standing{Procs{x.Cluster, proc, proc}, x.Submitter, x.Place, x.Priority}
+				at[id] = Standing{pool.Procs{Cluster: x.Cluster, First: proc, Last: proc}, x.Submitter, x.Place, x.Priority}
 				order, placed := q.place[id]
 				if placed != (x.Place > 0) {
 					rt.Fatalf("%v: the policy places %v: %v", x, id, placed)

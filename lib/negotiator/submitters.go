@@ -74,6 +74,15 @@ type run struct {
 	payer *payer
 }
 
+// procsOf returns the procs of runs, in their order.
+func procsOf(runs []run) []pool.Procs {
+	list := make([]pool.Procs, len(runs))
+	for i, r := range runs {
+		list[i] = pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}
+	}
+	return list
+}
+
 // gather makes submitters, nice users last, sorted by EUP, then name, and returns
 // the jobs of each.
 func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim) map[string][]Job {

@@ -38,7 +38,7 @@ type Succession struct {
 // are served.
 type Successors struct {
 	Submitter string
-	Jobs      []Procs
+	Jobs      []pool.Procs
 	// In one queue of all, Places are where each of Jobs begins in it, from 1; and More is the
 	// place from which on there are others than Jobs, 0 for none.
 	Places []int `json:",omitempty"`
@@ -108,11 +108,10 @@ func (c *cycle) succession() (u Succession) {
 
 // stretches returns what is left of a queue, at most so many pieces of it. Procs that
 // follow each other are one, however they were told of.
-func stretches(q *queue, most int) (list []Procs) {
+func stretches(q *queue, most int) (list []pool.Procs) {
 	for _, r := range waiterOf(q).runs {
-		p := Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}
-		if n := len(list); n > 0 && list[n-1].Cluster == p.Cluster && list[n-1].Last+1 == p.First {
-			list[n-1].Last = p.Last
+		p := pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}
+		if n := len(list); n > 0 && list[n-1].Extend(p) {
 			continue
 		}
 		if len(list) == most {

@@ -97,8 +97,8 @@ func (h *heirs) bequeath(u *Succession, most int) (n int) {
 		for at < len(u.Queues) && (u.Queues[at].QOS != place.QOS || u.Queues[at].PE != place.PE) {
 			at++
 		}
-		turn, p := h.turn(r), Procs{r.first.Cluster, r.first.Proc, r.first.Proc + r.count - 1}
-		if at < len(u.Queues) && ends[at-begin] == turn && u.Queues[at].extend(p) {
+		turn, p := h.turn(r), pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}
+		if at < len(u.Queues) && ends[at-begin] == turn && u.Queues[at].Jobs[len(u.Queues[at].Jobs)-1].Extend(p) {
 			ends[at-begin] += r.count
 			continue
 		}
@@ -119,14 +119,4 @@ func (h *heirs) bequeath(u *Succession, most int) (n int) {
 		n++
 	}
 	return n
-}
-
-// extend makes the last stretch longer by procs that follow it; false: they do not.
-func (q *Successors) extend(by Procs) bool {
-	last := &q.Jobs[len(q.Jobs)-1]
-	if last.Cluster != by.Cluster || last.Last+1 != by.First {
-		return false
-	}
-	last.Last = by.Last
-	return true
 }

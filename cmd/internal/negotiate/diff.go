@@ -85,7 +85,7 @@ type Moved struct{ Job, Submitter, Now, WhatIf string }
 // ChangedReason is why jobs of one submitter are not matched, empty where they are,
 // or are not there.
 type ChangedReason struct {
-	Jobs        []negotiator.Procs
+	Jobs        []pool.Procs
 	Submitter   string
 	Now, WhatIf string
 }
@@ -216,7 +216,7 @@ func reported(m negotiator.Match, policy string) negotiator.ReportedMatch {
 // stretch is consecutive procs that were not matched for one reason, or that stand in the
 // queue one behind the other.
 type stretch struct {
-	negotiator.Procs
+	pool.Procs
 	submitter, reason string
 	QueuePlace        // of the first
 }
@@ -247,7 +247,7 @@ func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
 	list := []ChangedReason{}
 	type key struct{ submitter, now, then string }
 	at := map[key]int{}
-	add := func(p negotiator.Procs, k key) {
+	add := func(p pool.Procs, k key) {
 		i, ok := at[k]
 		if !ok {
 			i = len(list)
@@ -256,7 +256,7 @@ func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
 		}
 		list[i].Jobs = append(list[i].Jobs, p)
 	}
-	overlay(stretches(a), stretches(b), func(p negotiator.Procs, now, then *stretch) {
+	overlay(stretches(a), stretches(b), func(p pool.Procs, now, then *stretch) {
 		switch {
 		case now == nil:
 			add(p, key{then.submitter, "", then.reason})
@@ -267,22 +267,22 @@ func compareReasons(a, b []negotiator.Rejection) []ChangedReason {
 		}
 	})
 	for i := range list {
-		list[i].Jobs = negotiator.JoinProcs(list[i].Jobs)
+		list[i].Jobs = pool.JoinProcs(list[i].Jobs)
 	}
 	return list
 }
 
 // overlay calls fn for procs, ascending, with the stretches of a and b that they are
 // part of, nil for none. Each list is in ascending order.
-func overlay(a, b []stretch, fn func(p negotiator.Procs, in, on *stretch)) {
-	alone := func(s *stretch, before *stretch) negotiator.Procs { // of s what stands before the other
+func overlay(a, b []stretch, fn func(p pool.Procs, in, on *stretch)) {
+	alone := func(s *stretch, before *stretch) pool.Procs { // of s what stands before the other
 		p := s.Procs
 		if before != nil && before.Cluster == p.Cluster && before.First <= p.Last {
 			p.Last = before.First - 1
 		}
 		return p
 	}
-	rest := func(list []stretch, p negotiator.Procs) []stretch { // without what was up to p
+	rest := func(list []stretch, p pool.Procs) []stretch { // without what was up to p
 		if list[0] = list[0].from(p.Last + 1); list[0].First > list[0].Last {
 			return list[1:]
 		}

@@ -19,7 +19,7 @@ func TestCompare(t *testing.T) {
 	match := func(cluster, proc int, slot string) negotiator.Match {
 		return negotiator.Match{Job: pool.JobID{Cluster: cluster, Proc: proc}, Submitter: "alice@pool", Slot: slot, Reason: negotiator.NoPreemption}
 	}
-	no := func(reason string, jobs ...negotiator.Procs) negotiator.Rejection {
+	no := func(reason string, jobs ...pool.Procs) negotiator.Rejection {
 		return negotiator.Rejection{Jobs: jobs, Submitter: "alice@pool", Reason: reason}
 	}
 	kept := func(slot string, r negotiator.Reserved) negotiator.Reserved {
@@ -31,7 +31,7 @@ func TestCompare(t *testing.T) {
 		Submitters:   []negotiator.Share{{Name: "alice@pool", PieSlice: 2, Matched: 3}, {Name: "bob@pool"}, {Name: "carol@pool"}},
 		Groups:       []negotiator.Group{{Name: "physics", ConfigQuota: 2, EffectiveQuota: 2, Used: 1, Usage: 1, Requested: 4}, {Name: "chem"}},
 		Matches:      []negotiator.Match{match(2, 0, "s3"), match(1, 1, "s2"), match(1, 0, "s1")},
-		Rejections:   []negotiator.Rejection{no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 9}), no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4})},
+		Rejections:   []negotiator.Rejection{no("full", pool.Procs{Cluster: 1, First: 2, Last: 9}), no("none", pool.Procs{Cluster: 3, First: 0, Last: 4})},
 	}
 	b := &negotiator.Plan{
 		Reservations: []negotiator.Reserved{kept("s6", negotiator.Reserved{}), kept("s8", negotiator.Reserved{Lacks: "Cpus 1 of 8"})},
@@ -39,8 +39,8 @@ func TestCompare(t *testing.T) {
 		Groups:       []negotiator.Group{{Name: "physics", ConfigQuota: 3, EffectiveQuota: 3, Used: 4, Surplus: 1, Usage: 1, Requested: 4}, {Name: "chem"}},
 		Matches:      []negotiator.Match{match(1, 0, "s1"), match(1, 1, "s4"), match(1, 4, "s5"), match(1, 5, "s6")},
 		Rejections: []negotiator.Rejection{
-			no("full", negotiator.Procs{Cluster: 1, First: 2, Last: 3}), no("limit", negotiator.Procs{Cluster: 1, First: 6, Last: 9}, negotiator.Procs{Cluster: 2, First: 0, Last: 0}),
-			no("none", negotiator.Procs{Cluster: 3, First: 0, Last: 4}),
+			no("full", pool.Procs{Cluster: 1, First: 2, Last: 3}), no("limit", pool.Procs{Cluster: 1, First: 6, Last: 9}, pool.Procs{Cluster: 2, First: 0, Last: 0}),
+			no("none", pool.Procs{Cluster: 3, First: 0, Last: 4}),
 		},
 	}
 	want := Difference{
@@ -59,9 +59,9 @@ func TestCompare(t *testing.T) {
 		Reserved: []negotiator.ReportedReservation{{Slot: "s8", Job: "3.0", Submitter: "alice@pool", Lacks: "Cpus 1 of 8"}},
 		Released: []negotiator.ReportedReservation{{Slot: "s7", Job: "3.0", Submitter: "alice@pool"}},
 		Rejections: []ChangedReason{
-			{[]negotiator.Procs{{Cluster: 1, First: 4, Last: 5}}, "alice@pool", "full", ""},
-			{[]negotiator.Procs{{Cluster: 1, First: 6, Last: 9}}, "alice@pool", "full", "limit"},
-			{[]negotiator.Procs{{Cluster: 2, First: 0, Last: 0}}, "alice@pool", "", "limit"},
+			{[]pool.Procs{{Cluster: 1, First: 4, Last: 5}}, "alice@pool", "full", ""},
+			{[]pool.Procs{{Cluster: 1, First: 6, Last: 9}}, "alice@pool", "full", "limit"},
+			{[]pool.Procs{{Cluster: 2, First: 0, Last: 0}}, "alice@pool", "", "limit"},
 		},
 		Places: []ChangedPlace{},
 	}
@@ -87,10 +87,10 @@ func TestCompareReasons(t *testing.T) {
 				r := negotiator.Rejection{Reason: why}
 				for id, is := range of {
 					if is == why {
-						r.Jobs = append(r.Jobs, procOf(id))
+						r.Jobs = append(r.Jobs, pool.Only(id))
 					}
 				}
-				r.Jobs = negotiator.JoinProcs(r.Jobs)
+				r.Jobs = pool.JoinProcs(r.Jobs)
 				list = append(list, r)
 			}
 			return list
@@ -145,7 +145,7 @@ func TestNamesText(t *testing.T) {
 			t.Errorf("namesText(%q) = %q, want %q", names, got, want)
 		}
 	}
-	list := []negotiator.Procs{{Cluster: 1, First: 0, Last: 4}, {Cluster: 2, First: 7, Last: 7}, {Cluster: 3, First: 0, Last: 9}, {Cluster: 3, First: 11, Last: 11}}
+	list := []pool.Procs{{Cluster: 1, First: 0, Last: 4}, {Cluster: 2, First: 7, Last: 7}, {Cluster: 3, First: 0, Last: 9}, {Cluster: 3, First: 11, Last: 11}}
 	if got, want := procsText(list), "1.0-4, 2.7 and 11 more"; got != want {
 		t.Errorf("procsText(%v) = %q, want %q", list, got, want)
 	}

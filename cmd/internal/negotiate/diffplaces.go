@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
+	"fairspool/lib/pool"
 )
 
 // QueuePlace is where a job stands in the one queue: its place among the jobs that the cycle
@@ -21,7 +22,7 @@ type QueuePlace struct {
 // ChangedPlace is where consecutive procs stand: the first of them, with each of the others
 // right behind the one before.
 type ChangedPlace struct {
-	Jobs        negotiator.Procs
+	Jobs        pool.Procs
 	Submitter   string
 	Now, WhatIf QueuePlace
 }
@@ -34,7 +35,7 @@ func comparePlaces(a, b *negotiator.Plan) []ChangedPlace {
 	if a.Policy == "" || b.Policy == "" {
 		return list
 	}
-	overlay(standing(a.Standings), standing(b.Standings), func(p negotiator.Procs, now, then *stretch) {
+	overlay(standing(a.Standings), standing(b.Standings), func(p pool.Procs, now, then *stretch) {
 		if now != nil && then != nil && now.Place != then.Place {
 			list = append(list, ChangedPlace{p, then.submitter, now.QueuePlace, then.QueuePlace})
 		}

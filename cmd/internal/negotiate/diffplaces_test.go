@@ -42,7 +42,7 @@ func TestComparePlaces(t *testing.T) {
 						continue
 					}
 				}
-				p.Standings = append(p.Standings, negotiator.Standing{Procs: procOf(id), Submitter: "alice@pool", Place: of[id], Priority: 0.5})
+				p.Standings = append(p.Standings, negotiator.Standing{Procs: pool.Only(id), Submitter: "alice@pool", Place: of[id], Priority: 0.5})
 			}
 			return p, of
 		}
@@ -87,9 +87,9 @@ func TestTellPlaces(t *testing.T) {
 	half, third := 0.5, 1.0/3
 	var out bytes.Buffer
 	Difference{Places: []ChangedPlace{
-		{negotiator.Procs{Cluster: 2}, "carol@pool", QueuePlace{2, &third}, QueuePlace{1, &half}},
-		{negotiator.Procs{Cluster: 1, First: 2, Last: 5}, "bob@pool", QueuePlace{3, &half}, QueuePlace{12, &third}},
-		{negotiator.Procs{Cluster: 3, First: 0, Last: 1}, "bob@pool", QueuePlace{1, nil}, QueuePlace{0, nil}},
+		{pool.Procs{Cluster: 2}, "carol@pool", QueuePlace{2, &third}, QueuePlace{1, &half}},
+		{pool.Procs{Cluster: 1, First: 2, Last: 5}, "bob@pool", QueuePlace{3, &half}, QueuePlace{12, &third}},
+		{pool.Procs{Cluster: 3, First: 0, Last: 1}, "bob@pool", QueuePlace{1, nil}, QueuePlace{0, nil}},
 	}}.tellPlaces(&cmdline.Call{Stdout: &out})
 	want := `
 7 jobs would have another place in the queue:
@@ -100,7 +100,7 @@ func TestTellPlaces(t *testing.T) {
 	if out.String() != want {
 		t.Errorf("tellPlaces prints%s\nwant%s", out.String(), want)
 	}
-	lines := Difference{Places: slices.Repeat([]ChangedPlace{{negotiator.Procs{Cluster: 2, First: 0, Last: 1}, "carol@pool", QueuePlace{2, nil}, QueuePlace{1, nil}}}, mostLines+2)}
+	lines := Difference{Places: slices.Repeat([]ChangedPlace{{pool.Procs{Cluster: 2, First: 0, Last: 1}, "carol@pool", QueuePlace{2, nil}, QueuePlace{1, nil}}}, mostLines+2)}
 	out.Reset()
 	lines.tellPlaces(&cmdline.Call{Stdout: &out})
 	if got := out.String(); strings.Count(got, "carol") != mostLines || !strings.HasSuffix(got, "  and 4 more\n") {

@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/machine"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -18,8 +19,8 @@ type dry struct {
 	world   *world // after the changes
 	plan    *negotiator.Plan
 	changes []change
-	after   *negotiator.Plan   // nil without changes
-	asked   []negotiator.Procs // that -explain asks about
+	after   *negotiator.Plan // nil without changes
+	asked   []pool.Procs     // that -explain asks about
 }
 
 // look computes the cycle as of now, and again after the changes of -what-if, and

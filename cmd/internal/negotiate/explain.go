@@ -40,7 +40,7 @@ type Explanation struct {
 	States     []State
 	Matches    []negotiator.ReportedMatch
 	Rejections []Refusal
-	Idle       []negotiator.Procs
+	Idle       []pool.Procs
 	// Analyses are those of jobs that would be matched.
 	Analyses []Chosen
 	// Reservations are those that would be made for the jobs, or go on or end.
@@ -53,7 +53,7 @@ type Explanation struct {
 
 // State is a state of jobs that take no part in the cycle.
 type State struct {
-	Jobs  []negotiator.Procs
+	Jobs  []pool.Procs
 	State string // of a job, or of its claim
 	// Slot is where a claim is, Since the Unix time of it, and Reason why a job is
 	// held, what it waits for, or why it has to leave its slot.
@@ -80,7 +80,7 @@ func leaving(plan *negotiator.Plan) map[pool.JobID]negotiator.Match {
 
 // Refusal is why jobs are not matched.
 type Refusal struct {
-	Jobs      []negotiator.Procs
+	Jobs      []pool.Procs
 	Submitter string
 	Cause     negotiator.Cause
 	Also      []negotiator.Cause `json:",omitempty"`
@@ -101,7 +101,7 @@ type Refusal struct {
 // Chosen is jobs of one autocluster that would be matched, and how the slots of the
 // pool stand to them.
 type Chosen struct {
-	Jobs     []negotiator.Procs
+	Jobs     []pool.Procs
 	Analysis *negotiator.Analysis
 	refused  bool // others of the autocluster are not, and it is printed with these
 }
@@ -122,15 +122,14 @@ func (x *explained) has(id pool.JobID) bool {
 }
 
 // within returns those of some procs that are asked about.
-func (x *explained) within(list []negotiator.Procs) []negotiator.Procs {
-	var some []negotiator.Procs
+func (x *explained) within(list []pool.Procs) []pool.Procs {
+	var some []pool.Procs
 	for _, p := range list {
 		switch {
-		case p.Cluster != x.id.Cluster:
-		case x.whole:
+		case x.whole && p.Cluster == x.id.Cluster:
 			some = append(some, p)
-		case p.First <= x.id.Proc && x.id.Proc <= p.Last:
-			some = append(some, procOf(x.id))
+		case !x.whole && p.Has(x.id):
+			some = append(some, pool.Only(x.id))
 		}
 	}
 	return some
@@ -157,12 +156,12 @@ func (x *explained) tell(c *cmdline.Call, d dry) error {
 func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error) {
 	e := Explanation{
 		Job: x.written, States: []State{}, Matches: []negotiator.ReportedMatch{}, Rejections: []Refusal{},
-		Idle: []negotiator.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
+		Idle: []pool.Procs{}, Analyses: []Chosen{}, Submitters: []Standing{},
 	}
 	waiting := e.states(x, w, plan)
 	eups := eupsOf(plan)
 	whose := map[string]bool{}
-	var settled []negotiator.Procs
+	var settled []pool.Procs
 	for _, m := range byJob(plan.Matches) {
 		if x.has(m.Job) {
 			e.Matches = append(e.Matches, reported(m, plan.Policy))
@@ -170,7 +169,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 			if m.Preempts != nil {
 				e.leaves[len(e.leaves)-1] = sentence(m, eups)
 			}
-			settled = append(settled, procOf(m.Job))
+			settled = append(settled, pool.Only(m.Job))
 			whose[m.Submitter] = true
 		}
 	}
@@ -206,12 +205,12 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 }
 
 // states notes what jobs are that take no part in the cycle, and returns those that do.
-func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []negotiator.Procs {
-	var waiting []negotiator.Procs
+func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []pool.Procs {
+	var waiting []pool.Procs
 	for _, j := range w.Pool.Jobs {
-		waiting = append(waiting, x.within([]negotiator.Procs{{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}})...)
+		waiting = append(waiting, x.within([]pool.Procs{{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}})...)
 	}
-	var held []negotiator.Procs
+	var held []pool.Procs
 	leaves, eups := leaving(plan), eupsOf(plan)
 	for _, cl := range w.Claims() {
 		if !x.has(cl.Job) || slices.ContainsFunc(plan.GiveUp, func(g pool.Claim) bool { return g.Job == cl.Job }) {
@@ -224,7 +223,7 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 		case pool.Vacating:
 			since = cl.VacateSince
 		}
-		held = append(held, procOf(cl.Job))
+		held = append(held, pool.Only(cl.Job))
 		s := State{Jobs: held[len(held)-1:], State: cl.State.String(), Slot: cl.Slot, Since: since.Unix()}
 		if m, ok := leaves[cl.Job]; ok && cl.State == pool.RunningClaim {
 			s.For, s.Rule = m.Job.String(), m.Reason
@@ -238,7 +237,7 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 	if cluster, ok := w.Queue.Cluster(x.id.Cluster); ok {
 		for _, run := range cluster.Runs {
 			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.Now}, pool.AttrJobStatus)
-			jobs := without(x.within([]negotiator.Procs{{Cluster: cluster.ID, First: run.First, Last: run.Last}}), held)
+			jobs := without(x.within([]pool.Procs{{Cluster: cluster.ID, First: run.First, Last: run.Last}}), held)
 			why := ""
 			switch pool.Status(status) {
 			case pool.Held:
@@ -256,9 +255,9 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []ne
 }
 
 // without returns list less other, ascending.
-func without(list, other []negotiator.Procs) []negotiator.Procs {
-	var rest []negotiator.Procs
-	overlay(plain(list), plain(other), func(p negotiator.Procs, in, on *stretch) {
+func without(list, other []pool.Procs) []pool.Procs {
+	var rest []pool.Procs
+	overlay(plain(list), plain(other), func(p pool.Procs, in, on *stretch) {
 		if in != nil && on == nil {
 			rest = append(rest, p)
 		}
@@ -267,9 +266,9 @@ func without(list, other []negotiator.Procs) []negotiator.Procs {
 }
 
 // plain returns procs as stretches without reasons.
-func plain(list []negotiator.Procs) []stretch {
+func plain(list []pool.Procs) []stretch {
 	var all []stretch
-	for _, p := range negotiator.JoinProcs(list) {
+	for _, p := range pool.JoinProcs(list) {
 		all = append(all, stretch{Procs: p})
 	}
 	return all

@@ -8,15 +8,16 @@ import (
 	"slices"
 
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
 // procs returns the jobs that are asked about.
-func (x *explained) procs() []negotiator.Procs {
+func (x *explained) procs() []pool.Procs {
 	if x.whole {
-		return []negotiator.Procs{{Cluster: x.id.Cluster, First: 0, Last: math.MaxInt}}
+		return []pool.Procs{{Cluster: x.id.Cluster, First: 0, Last: math.MaxInt}}
 	}
-	return []negotiator.Procs{procOf(x.id)}
+	return []pool.Procs{pool.Only(x.id)}
 }
 
 // listed reports whether the queue of a view has one of the jobs.
@@ -32,11 +33,11 @@ func (x *explained) listed(v *spool.View) bool {
 
 // chosen returns the analyses of jobs that would be matched, by autocluster; refused
 // are the autoclusters of the jobs that would not.
-func chosen(plan *negotiator.Plan, matched []negotiator.Procs, refused map[int]bool) []Chosen {
+func chosen(plan *negotiator.Plan, matched []pool.Procs, refused map[int]bool) []Chosen {
 	byJob := slices.SortedFunc(slices.Values(plan.Explained), func(a, b negotiator.Explained) int { return a.Jobs.Compare(b.Jobs) })
 	of := map[int]*Chosen{}
 	for _, m := range matched {
-		i, found := slices.BinarySearchFunc(byJob, m, func(x negotiator.Explained, m negotiator.Procs) int { return x.Jobs.Compare(m) })
+		i, found := slices.BinarySearchFunc(byJob, m, func(x negotiator.Explained, m pool.Procs) int { return x.Jobs.Compare(m) })
 		if !found {
 			i--
 		}
@@ -51,7 +52,7 @@ func chosen(plan *negotiator.Plan, matched []negotiator.Procs, refused map[int]b
 	}
 	list := []Chosen{}
 	for _, k := range slices.Sorted(maps.Keys(of)) {
-		of[k].Jobs = negotiator.JoinProcs(of[k].Jobs)
+		of[k].Jobs = pool.JoinProcs(of[k].Jobs)
 		list = append(list, *of[k])
 	}
 	return list
@@ -71,7 +72,7 @@ func (x Chosen) explain(w io.Writer) {
 }
 
 // refusal returns why some of the jobs of a rejection are not matched.
-func refusal(jobs []negotiator.Procs, r negotiator.Rejection, plan *negotiator.Plan) Refusal {
+func refusal(jobs []pool.Procs, r negotiator.Rejection, plan *negotiator.Plan) Refusal {
 	a := plan.Autoclusters[r.Autocluster]
 	x := (&negotiator.Plan{Policy: plan.Policy, Rejections: []negotiator.Rejection{r}}).Report(0, epoch).Rejections[0]
 	return Refusal{Jobs: jobs, Submitter: r.Submitter, Cause: r.Cause, Also: r.Also, Reason: r.Reason, Groups: r.Groups,

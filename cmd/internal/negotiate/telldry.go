@@ -73,7 +73,7 @@ func givenUp(plan *negotiator.Plan) []string {
 type matched struct {
 	submitter, takes string
 	weight           accountant.Weight
-	jobs             []negotiator.Procs
+	jobs             []pool.Procs
 	slots            []string
 }
 
@@ -123,7 +123,7 @@ func groupMatches(plan *negotiator.Plan, w *world) []*matched {
 		line := by[k]
 		line.weight += m.Weight
 		line.slots = append(line.slots, m.Slot)
-		line.jobs = append(line.jobs, procOf(m.Job))
+		line.jobs = append(line.jobs, pool.Only(m.Job))
 	}
 	order := map[string]int{}
 	for i, s := range plan.Submitters {
@@ -131,7 +131,7 @@ func groupMatches(plan *negotiator.Plan, w *world) []*matched {
 	}
 	for _, line := range lines {
 		slices.SortFunc(line.slots, pool.CompareNames)
-		line.jobs = negotiator.JoinProcs(line.jobs)
+		line.jobs = pool.JoinProcs(line.jobs)
 	}
 	slices.SortStableFunc(lines, func(a, b *matched) int {
 		return cmp.Or(cmp.Compare(order[a.submitter], order[b.submitter]), cmp.Compare(len(b.slots), len(a.slots)), strings.Compare(a.takes, b.takes))

@@ -5,20 +5,14 @@ import (
 	"strings"
 	"time"
 
-	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
 
 // moment is a time as reports for people have it: in the local time zone.
 func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
 
-// procOf returns a job as procs.
-func procOf(id pool.JobID) negotiator.Procs {
-	return negotiator.Procs{Cluster: id.Cluster, First: id.Proc, Last: id.Proc}
-}
-
 // procsText lists the first of some procs, and how many jobs there are besides.
-func procsText(list []negotiator.Procs) string {
+func procsText(list []pool.Procs) string {
 	var words []string
 	rest := 0
 	for i, p := range list {
@@ -26,7 +20,7 @@ func procsText(list []negotiator.Procs) string {
 			words = append(words, p.String())
 			continue
 		}
-		rest += p.Last - p.First + 1
+		rest += p.Count()
 	}
 	return strings.Join(words, ", ") + andMore(rest)
 }

@@ -1,7 +1,6 @@
 package negotiate
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"regexp"
@@ -238,9 +237,9 @@ func (w *world) named(names selection.Names) (trial.Spans, error) {
 			return nil, err
 		}
 		list, _ := one.In(w.Queue)
-		var jobs []negotiator.Procs
+		var jobs []pool.Procs
 		for _, x := range list {
-			jobs = append(jobs, negotiator.Procs{Cluster: x.Cluster, First: x.First, Last: x.Last})
+			jobs = append(jobs, pool.Procs{Cluster: x.Cluster, First: x.First, Last: x.Last})
 		}
 		jobs = without(append(jobs, w.added(word)...), w.gone)
 		if len(jobs) == 0 {
@@ -251,16 +250,16 @@ func (w *world) named(names selection.Names) (trial.Spans, error) {
 		}
 	}
 	for _, list := range s {
-		slices.SortFunc(list, func(a, b negotiator.Procs) int { return cmp.Compare(a.First, b.First) })
+		slices.SortFunc(list, pool.Procs.Compare)
 	}
 	return s, nil
 }
 
 // added returns the jobs of a cluster, job or user that changes added.
-func (w *world) added(name string) (list []negotiator.Procs) {
+func (w *world) added(name string) (list []pool.Procs) {
 	id, whole, err := readJob(name)
 	for _, j := range w.Pool.Jobs {
-		p := negotiator.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
+		p := pool.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
 		if p.Cluster < w.firstNew {
 			continue
 		}
@@ -269,8 +268,8 @@ func (w *world) added(name string) (list []negotiator.Procs) {
 		switch {
 		case err != nil && (name == owner || name == user), err == nil && whole && p.Cluster == id.Cluster:
 			list = append(list, p)
-		case err == nil && p.Cluster == id.Cluster && p.First <= id.Proc && id.Proc <= p.Last:
-			list = append(list, procOf(id))
+		case err == nil && p.Has(id):
+			list = append(list, pool.Only(id))
 		}
 	}
 	return list

@@ -6,19 +6,20 @@ import (
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
 // world is what the changes of -what-if are tried on.
 type world struct {
 	*trial.World
-	asked    []negotiator.Procs // that the plan has the analysis of
-	compared bool               // the plan tells where all jobs stand
-	next     int                // the next cluster
+	asked    []pool.Procs // that the plan has the analysis of
+	compared bool         // the plan tells where all jobs stand
+	next     int          // the next cluster
 	// Clusters from firstNew on are those that changes added; gone are jobs that they
 	// removed.
 	firstNew int
-	gone     []negotiator.Procs
+	gone     []pool.Procs
 }
 
 func newWorld(c *cmdline.Call, v *spool.View, seen operation.Snapshot, domain string) *world {

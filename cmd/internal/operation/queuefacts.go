@@ -12,7 +12,7 @@ import (
 
 // queueFact is an attribute that a policy with one queue keeps in equal procs.
 type queueFact struct {
-	negotiator.Procs
+	pool.Procs
 	name string
 	is   int64
 	// passed says that is, the BypassCount so far, grows by so many of the plan's matches as
@@ -27,18 +27,17 @@ func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact 
 	var facts []queueFact
 	note := func(f queueFact) {
 		if n := len(facts); n > 0 {
-			if last := &facts[n-1]; last.name == f.name && last.is == f.is && last.passed == f.passed && last.Cluster == f.Cluster && last.Last+1 == f.First {
-				last.Last = f.Last
+			if last := &facts[n-1]; last.name == f.name && last.is == f.is && last.passed == f.passed && last.Extend(f.Procs) {
 				return
 			}
 		}
 		facts = append(facts, f)
 	}
 	for _, k := range plan.Clocks {
-		eachUnchanged(tx, k.Procs, seen, func(p negotiator.Procs, _ *classad.Ad) { note(queueFact{p, pool.AttrEligibleSince, k.Since, 0}) })
+		eachUnchanged(tx, k.Procs, seen, func(p pool.Procs, _ *classad.Ad) { note(queueFact{p, pool.AttrEligibleSince, k.Since, 0}) })
 	}
 	for _, k := range plan.Passed {
-		eachUnchanged(tx, k.Procs, seen, func(p negotiator.Procs, ad *classad.Ad) {
+		eachUnchanged(tx, k.Procs, seen, func(p pool.Procs, ad *classad.Ad) {
 			before, _ := ad.EvalInt(&classad.Context{}, pool.AttrBypassCount)
 			note(queueFact{p, pool.AttrBypassCount, max(before, 0), k.Times})
 		})
@@ -47,7 +46,7 @@ func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact 
 }
 
 // eachUnchanged calls do for those of some procs that are as the cycle saw them, run by run.
-func eachUnchanged(tx *spool.Tx, p negotiator.Procs, seen Snapshot, do func(negotiator.Procs, *classad.Ad)) {
+func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs, *classad.Ad)) {
 	cluster, ok := tx.Cluster(p.Cluster)
 	if !ok {
 		return
@@ -58,7 +57,7 @@ func eachUnchanged(tx *spool.Tx, p negotiator.Procs, seen Snapshot, do func(nego
 			return
 		}
 		if run.Seq <= seen.seq {
-			do(negotiator.Procs{Cluster: p.Cluster, First: max(run.First, p.First), Last: min(run.Last, p.Last)}, run.Ad)
+			do(pool.Procs{Cluster: p.Cluster, First: max(run.First, p.First), Last: min(run.Last, p.Last)}, run.Ad)
 		}
 	}
 }

@@ -40,10 +40,10 @@ func TestQueueFacts(t *testing.T) {
 	b.setOf(pool.JobID{Cluster: 1, Proc: 1}, pool.AttrBypassCount, "4")
 	plan := &negotiator.Plan{
 		Clocks: []negotiator.Clock{
-			{Procs: negotiator.Procs{Cluster: 1, First: 0, Last: 2}, Since: 1000}, {Procs: negotiator.Procs{Cluster: 1, First: 3, Last: 3}},
-			{Procs: negotiator.Procs{Cluster: 9, First: 0, Last: 3}, Since: 7},
+			{Procs: pool.Procs{Cluster: 1, First: 0, Last: 2}, Since: 1000}, {Procs: pool.Procs{Cluster: 1, First: 3, Last: 3}},
+			{Procs: pool.Procs{Cluster: 9, First: 0, Last: 3}, Since: 7},
 		},
-		Passed:  []negotiator.Passed{{Procs: negotiator.Procs{Cluster: 1, First: 0, Last: 3}, Times: 2}},
+		Passed:  []negotiator.Passed{{Procs: pool.Procs{Cluster: 1, First: 0, Last: 3}, Times: 2}},
 		Matches: []negotiator.Match{{Job: first, Submitter: "alice@example.org", Slot: "slot1@here", Weight: accountant.One, QOS: "HIGH", PE: 2.5}},
 	}
 	seen := b.snapshot()
@@ -84,8 +84,8 @@ func TestPassedByNobody(t *testing.T) {
 	}
 	plan := &negotiator.Plan{
 		Matches: []negotiator.Match{match(3, "slot1@here"), match(2, "slot2@here")},
-		Passed: []negotiator.Passed{{Procs: negotiator.Procs{Cluster: 1, First: 0, Last: 0}, Times: 2},
-			{Procs: negotiator.Procs{Cluster: 1, First: 1, Last: 1}, Times: 1}},
+		Passed: []negotiator.Passed{{Procs: pool.Procs{Cluster: 1, First: 0, Last: 0}, Times: 2},
+			{Procs: pool.Procs{Cluster: 1, First: 1, Last: 1}, Times: 1}},
 		Passing: []pool.JobID{proc(2), proc(3)},
 	}
 	seen := b.snapshot()
@@ -118,7 +118,7 @@ func TestQueueFactsLaw(t *testing.T) {
 		changed := touch("after")
 		plan := &negotiator.Plan{}
 		for proc := 0; proc < 4; {
-			p := negotiator.Procs{Cluster: 1, First: proc, Last: rapid.IntRange(proc, 3).Draw(rt, "last")}
+			p := pool.Procs{Cluster: 1, First: proc, Last: rapid.IntRange(proc, 3).Draw(rt, "last")}
 			times := rapid.IntRange(1, 2).Draw(rt, "times")
 			plan.Passed = append(plan.Passed, negotiator.Passed{Procs: p, Times: times})
 			for ; proc <= p.Last; proc++ {

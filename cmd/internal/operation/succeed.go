@@ -148,7 +148,7 @@ func (s *succeeding) inUse(name string) float64 {
 
 // first returns the first of some jobs that can have the slot, if they are of the
 // autocluster of the job that ends.
-func (s *succeeding) first(jobs []negotiator.Procs, telling []string) (id pool.JobID, ad *classad.Ad, ok bool) {
+func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, ad *classad.Ad, ok bool) {
 	alike := false
 	for _, p := range jobs {
 		cluster, there := s.Cluster(p.Cluster)

@@ -282,7 +282,7 @@ func TestSuccessionMark(t *testing.T) {
 	b := newBench(t)
 	u := negotiator.Succession{
 		Telling: []string{"requirements"},
-		Queues:  []negotiator.Successors{{Submitter: "alice@x", Jobs: []negotiator.Procs{{Cluster: 1, First: 2, Last: 9}}}},
+		Queues:  []negotiator.Successors{{Submitter: "alice@x", Jobs: []pool.Procs{{Cluster: 1, First: 2, Last: 9}}}},
 		Shares:  []negotiator.Entitled{{Submitter: "alice@x", Weight: 1.5}},
 		Waiting: []negotiator.Waiting{{Submitter: "bob@x", Jobs: []pool.JobID{{Cluster: 3, Proc: 4}}}},
 	}

@@ -23,7 +23,7 @@ func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool)
 			if heir != nil && q.Places[n] > place {
 				break
 			}
-			if id, found, ok := s.first([]negotiator.Procs{stretch}, u.Telling); ok {
+			if id, found, ok := s.first([]pool.Procs{stretch}, u.Telling); ok {
 				heir, job, ad, place = q, id, found, q.Places[n]
 				break
 			}
@@ -63,7 +63,7 @@ func (s *succeeding) goesFirst(q, heir *negotiator.Successors, place int) bool {
 }
 
 // anyIdle returns the ad of one of some procs that waits for a slot.
-func (s *succeeding) anyIdle(p negotiator.Procs) (*classad.Ad, bool) {
+func (s *succeeding) anyIdle(p pool.Procs) (*classad.Ad, bool) {
 	cluster, there := s.Cluster(p.Cluster)
 	if !there {
 		return nil, false

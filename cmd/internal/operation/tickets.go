@@ -65,7 +65,7 @@ func deliver(tx *spool.Tx, list []negotiator.Tickets, made []negotiator.Match, n
 // keepTickets notes in jobs the tickets which their run-time priority is to follow; procs of a
 // cluster that follow each other and have as many at once.
 func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
-	var row negotiator.Procs
+	var row pool.Procs
 	var has int64
 	write := func() {
 		if row.Cluster > 0 {
@@ -74,12 +74,11 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	}
 	for _, t := range list {
 		n := whole(t)
-		if t.Job == (pool.JobID{Cluster: row.Cluster, Proc: row.Last + 1}) && n == has {
-			row.Last++
+		if n == has && row.Extend(pool.Only(t.Job)) {
 			continue
 		}
 		write()
-		row, has = negotiator.Procs{Cluster: t.Job.Cluster, First: t.Job.Proc, Last: t.Job.Proc}, n
+		row, has = pool.Only(t.Job), n
 	}
 	write()
 }

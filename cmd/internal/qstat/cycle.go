@@ -24,7 +24,7 @@ type cycle struct {
 
 // verdict is why procs were not matched.
 type verdict struct {
-	negotiator.Procs
+	pool.Procs
 	why
 }
 
@@ -110,7 +110,7 @@ func (c cycle) reservations(r *row) (some []negotiator.ReportedReservation) {
 // ofRow returns what the cycle said of the jobs of a row.
 func (c cycle) ofRow(r *row) (all []verdict) {
 	for _, s := range r.ranges {
-		all = append(all, c.verdicts(negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, unix(r.key.QDate))...)
+		all = append(all, c.verdicts(pool.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, unix(r.key.QDate))...)
 	}
 	return all
 }
@@ -165,16 +165,16 @@ func (c cycle) details(v verdict) []string {
 
 // verdicts divides procs by what the cycle said of them. Neighbours of which
 // it said the same stay together.
-func (c cycle) verdicts(of negotiator.Procs, submitted time.Time) (all []verdict) {
+func (c cycle) verdicts(of pool.Procs, submitted time.Time) (all []verdict) {
 	add := func(first, last int, w why) {
 		if k := len(all) - 1; k >= 0 && all[k].why == w {
 			all[k].Last = last
 			return
 		}
-		all = append(all, verdict{negotiator.Procs{Cluster: of.Cluster, First: first, Last: last}, w})
+		all = append(all, verdict{pool.Procs{Cluster: of.Cluster, First: first, Last: last}, w})
 	}
 	// From the first that does not end before these procs.
-	i, _ := slices.BinarySearchFunc(c.said, of, func(v verdict, of negotiator.Procs) int {
+	i, _ := slices.BinarySearchFunc(c.said, of, func(v verdict, of pool.Procs) int {
 		return cmp.Or(cmp.Compare(v.Cluster, of.Cluster), cmp.Compare(v.Last, of.First))
 	})
 	next := of.First

@@ -3,11 +3,12 @@ package qstat
 import (
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/pool"
 )
 
 // Waiting is what -j prints with -json of jobs that are in one state.
 type Waiting struct {
-	Jobs  []negotiator.Procs
+	Jobs  []pool.Procs
 	State string // as in the table, such as qw; empty for jobs that are still to come
 	// Reason is why the last cycle matched none of them, and Help what would let the
 	// first run. Of one that is promised a slot, Reason says who has to leave that; of one
@@ -48,9 +49,9 @@ func (q queue) waiting(spans []selection.Span) []Waiting {
 	return list
 }
 
-func (r *row) jobs() (jobs []negotiator.Procs) {
+func (r *row) jobs() (jobs []pool.Procs) {
 	for _, s := range r.ranges {
-		jobs = append(jobs, negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last})
+		jobs = append(jobs, pool.Procs{Cluster: r.cluster, First: s.first, Last: s.last})
 	}
 	return jobs
 }
@@ -64,7 +65,7 @@ func (c cycle) waiting(r *row) (list []Waiting) {
 		return []Waiting{{Jobs: jobs, State: r.state, Reason: c.unknown}}
 	}
 	for _, v := range c.ofRow(r) {
-		w := Waiting{Jobs: []negotiator.Procs{v.Procs}, State: r.state, Reason: v.reason, Reservations: c.reservations(r)}
+		w := Waiting{Jobs: []pool.Procs{v.Procs}, State: r.state, Reason: v.reason, Reservations: c.reservations(r)}
 		if w.Rejection, w.Analysis = c.rejection(v); w.Rejection != nil {
 			w.Help = w.Rejection.Help(*w.Analysis)
 		}

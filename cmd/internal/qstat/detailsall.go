@@ -8,8 +8,8 @@ import (
 
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/clean"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
+	"fairspool/lib/pool"
 )
 
 // Grid Engine's headings of jobs that wait whatever the slots do.
@@ -29,17 +29,16 @@ var waitingHeadings = []string{inError, onHold, notYet, dependency}
 
 // overview is why the jobs of a queue wait, grouped.
 type overview struct {
-	groups  map[string][]negotiator.Procs // by heading
-	reasons []string                      // the headings that come from the cycle
+	groups  map[string][]pool.Procs // by heading
+	reasons []string                // the headings that come from the cycle
 }
 
-func (o *overview) add(heading string, p negotiator.Procs) {
+func (o *overview) add(heading string, p pool.Procs) {
 	if o.groups[heading] == nil && !slices.Contains(waitingHeadings, heading) {
 		o.reasons = append(o.reasons, heading)
 	}
 	list := o.groups[heading]
-	if k := len(list) - 1; k >= 0 && list[k].Cluster == p.Cluster && list[k].Last+1 == p.First {
-		list[k].Last = p.Last
+	if k := len(list) - 1; k >= 0 && list[k].Extend(p) {
 		return
 	}
 	o.groups[heading] = append(list, p)
@@ -49,7 +48,7 @@ func (o *overview) add(heading string, p negotiator.Procs) {
 // last cycle, and below each reason the jobs.
 func (q queue) overview(w io.Writer, spans []selection.Span) error {
 	last := q.report()
-	o := overview{groups: map[string][]negotiator.Procs{}}
+	o := overview{groups: map[string][]pool.Procs{}}
 	r, claims := q.reader(), claimsOf(q.view.Claims())
 	for _, s := range spans {
 		for part, claim := range claims.parts(s) {
@@ -73,13 +72,13 @@ func (o *overview) explain(r *reader, part selection.Span, last cycle) {
 		if !r.varies {
 			part.Last = end
 		}
-		o.sort(negotiator.Procs{Cluster: part.Cluster, First: part.First, Last: part.Last}, state, h, submitted, last)
+		o.sort(pool.Procs{Cluster: part.Cluster, First: part.First, Last: part.Last}, state, h, submitted, last)
 		part.First = part.Last + 1
 	}
 }
 
 // sort adds jobs in a state, held in these ways.
-func (o *overview) sort(jobs negotiator.Procs, state string, h holds, submitted time.Time, last cycle) {
+func (o *overview) sort(jobs pool.Procs, state string, h holds, submitted time.Time, last cycle) {
 	switch {
 	case state == "Eqw":
 		o.add(inError, jobs)
@@ -125,9 +124,9 @@ func (o *overview) append(b []byte, last cycle) []byte {
 
 func (o *overview) count(heading string) int { return countProcs(o.groups[heading]) }
 
-func countProcs(list []negotiator.Procs) (n int) {
+func countProcs(list []pool.Procs) (n int) {
 	for _, p := range list {
-		n += p.Last - p.First + 1
+		n += p.Count()
 	}
 	return n
 }

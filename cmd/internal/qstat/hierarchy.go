@@ -11,7 +11,6 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/maui"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
 	"fairspool/spool"
@@ -75,7 +74,7 @@ func hierarchyOf(q queue) (*hierarchy, error) {
 
 // stretch is procs that follow each other in the queue, or are left out of it together.
 type stretch struct {
-	negotiator.Procs
+	pool.Procs
 	number int    // in the policy's list
 	place  int    // the first's: how many jobs stand before it, and one; 0: they are left out
 	why    string // they are left out
@@ -141,7 +140,7 @@ func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 func (h *hierarchy) add(idle []jobprio.Run, p listed, number, place int) {
 	run := idle[p.Run].First
 	first := run.Proc + p.From
-	procs := negotiator.Procs{Cluster: run.Cluster, First: first, Last: first + p.Count - 1}
+	procs := pool.Procs{Cluster: run.Cluster, First: first, Last: first + p.Count - 1}
 	h.stretches = append(h.stretches, stretch{procs, number, place, p.why})
 }
 

@@ -9,8 +9,8 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/clean"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -76,15 +76,15 @@ func warnOfKept(c *cmdline.Call, factories []spool.Factory) {
 	c.Warn("%d %s still to come %s left out here: %s", jobs, plural.Pick(jobs, "job that is", "jobs that are"), plural.Pick(jobs, "is", "are"), strings.Join(list, ", "))
 }
 
-func comingOf(f spool.Factory) negotiator.Procs {
-	return negotiator.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}
+func comingOf(f spool.Factory) pool.Procs {
+	return pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}
 }
 
 // toCome returns what -j prints with -json of jobs that are still to come: they
 // have no state yet, and the reason is what keeps them back.
 func toCome(factories []spool.Factory) (list []Waiting) {
 	for _, f := range factories {
-		list = append(list, Waiting{Jobs: []negotiator.Procs{comingOf(f)}, Reason: kept(f)})
+		list = append(list, Waiting{Jobs: []pool.Procs{comingOf(f)}, Reason: kept(f)})
 	}
 	return list
 }

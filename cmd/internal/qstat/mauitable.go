@@ -7,7 +7,6 @@ import (
 
 	"fairspool/lib/clean"
 	"fairspool/lib/maui"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
 
@@ -57,7 +56,7 @@ func (p *mauiRanking) print(d display, q queue, rows []*row) error {
 
 // listing is jobs that share a line of -pri: procs that follow each other and are equal.
 type listing struct {
-	negotiator.Procs
+	pool.Procs
 	owner   string
 	place   int    // the first's, 0: it has none
 	blocked string // why they are not in the queue; empty: they are
@@ -82,7 +81,7 @@ func (p *mauiRanking) listings(q queue, rows []*row, single bool) (all []*listin
 			blocked = cmp.Or(r.why, q.notQueued(r))
 		}
 		for i, s := range r.ranges {
-			l := &listing{negotiator.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, r.owner, r.place, blocked}
+			l := &listing{pool.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, r.owner, r.place, blocked}
 			for _, before := range r.ranges[:i] {
 				l.place += before.last - before.first + 1
 			}

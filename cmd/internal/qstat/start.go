@@ -12,7 +12,6 @@ import (
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/clean"
-	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
 
@@ -27,7 +26,7 @@ const (
 
 // Forecast is what -start prints with -json of jobs that start at the same time.
 type Forecast struct {
-	Jobs    negotiator.Procs
+	Jobs    pool.Procs
 	Start   int64  `json:",omitempty"` // Unix seconds
 	Unknown string `json:",omitempty"` // why Start is not known
 }
@@ -67,13 +66,13 @@ func (q queue) waits(spans []selection.Span) trial.Spans {
 					part.Last = part.First
 				}
 				if idle {
-					waiting[part.Cluster] = append(waiting[part.Cluster], negotiator.Procs{Cluster: part.Cluster, First: part.First, Last: part.Last})
+					waiting[part.Cluster] = append(waiting[part.Cluster], pool.Procs{Cluster: part.Cluster, First: part.First, Last: part.Last})
 				}
 			}
 		}
 	}
 	for cluster, jobs := range waiting {
-		waiting[cluster] = negotiator.JoinProcs(jobs)
+		waiting[cluster] = pool.JoinProcs(jobs)
 	}
 	return waiting
 }
@@ -84,8 +83,8 @@ func forecasts(starts []trial.Start, waiting trial.Spans) []Forecast {
 	list := []Forecast{}
 	for _, s := range starts {
 		for _, w := range waiting[s.Cluster] {
-			jobs := negotiator.Procs{Cluster: s.Cluster, First: max(s.First, w.First), Last: min(s.Last, w.Last)}
-			if jobs.First > jobs.Last {
+			jobs, ok := s.Intersect(w)
+			if !ok {
 				continue
 			}
 			f := Forecast{Jobs: jobs, Unknown: s.Unknown}

@@ -21,7 +21,7 @@ import (
 
 // Start says when jobs start at the latest.
 type Start struct {
-	negotiator.Procs
+	pool.Procs
 	At      time.Time // zero: it is not known
 	Unknown string    // why it is not
 }
@@ -115,7 +115,7 @@ func (w *World) play() *play {
 		if c.State == pool.Matched {
 			c.State, c.StartedAt = pool.RunningClaim, w.Now
 			w.PutClaim(c)
-			matched[c.Job.Cluster] = append(matched[c.Job.Cluster], single(c.Job))
+			matched[c.Job.Cluster] = append(matched[c.Job.Cluster], pool.Only(c.Job))
 		}
 		p.on[c.Job] = &onSlot{ad, p.end(c, ad)}
 	}
@@ -152,10 +152,6 @@ func (p *play) started(id pool.JobID, at time.Time) {
 	if _, again := p.begun[id]; !again {
 		p.begun[id] = at
 	}
-}
-
-func single(id pool.JobID) negotiator.Procs {
-	return negotiator.Procs{Cluster: id.Cluster, First: id.Proc, Last: id.Proc}
 }
 
 // takeOut takes jobs out of the idle ones.
@@ -209,11 +205,11 @@ func (p *play) apply(plan *negotiator.Plan) {
 		p.Pool.Running = append(p.Pool.Running, jobprio.Running{
 			Run: jobprio.Run{First: m.Job, Count: 1, Submitter: m.Submitter, Ad: job.Ad}, Started: c.StartedAt,
 		})
-		matched[m.Job.Cluster] = append(matched[m.Job.Cluster], single(m.Job))
+		matched[m.Job.Cluster] = append(matched[m.Job.Cluster], pool.Only(m.Job))
 		p.started(m.Job, c.StartedAt)
 	}
 	for cluster, jobs := range matched {
-		matched[cluster] = negotiator.JoinProcs(jobs)
+		matched[cluster] = pool.JoinProcs(jobs)
 	}
 	p.takeOut(matched)
 }
@@ -300,19 +296,19 @@ func (p *play) result(late string) ([]Start, error) {
 	}
 	var list []Start
 	for id, at := range p.begun {
-		list = append(list, Start{Procs: single(id), At: at})
+		list = append(list, Start{Procs: pool.Only(id), At: at})
 	}
-	unknown := func(jobs negotiator.Procs, why string) {
+	unknown := func(jobs pool.Procs, why string) {
 		for proc := jobs.First; proc <= jobs.Last; proc++ {
 			id := pool.JobID{Cluster: jobs.Cluster, Proc: proc}
 			if _, began := p.begun[id]; !began {
-				list = append(list, Start{Procs: single(id), Unknown: why})
+				list = append(list, Start{Procs: pool.Only(id), Unknown: why})
 			}
 		}
 	}
 	for _, c := range p.Claims() {
 		if c.State == pool.Promised {
-			unknown(single(c.Job), "its slot is held from outside of the pool")
+			unknown(pool.Only(c.Job), "its slot is held from outside of the pool")
 		}
 	}
 	for _, j := range p.dependents {
@@ -331,8 +327,8 @@ func (p *play) result(late string) ([]Start, error) {
 	return joined(list), nil
 }
 
-func procsOf(j negotiator.Job) negotiator.Procs {
-	return negotiator.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
+func procsOf(j negotiator.Job) pool.Procs {
+	return pool.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
 }
 
 // lasts reports whether a cause stays though jobs leave their slots.

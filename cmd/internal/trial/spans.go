@@ -1,21 +1,18 @@
 package trial
 
 import (
+	"slices"
+
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
 
 // Spans are jobs by cluster, ascending.
-type Spans map[int][]negotiator.Procs
+type Spans map[int][]pool.Procs
 
 // Has reports whether a job is among them.
 func (s Spans) Has(id pool.JobID) bool {
-	for _, one := range s[id.Cluster] {
-		if one.First <= id.Proc && id.Proc <= one.Last {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(s[id.Cluster], func(p pool.Procs) bool { return p.Has(id) })
 }
 
 // Replaced returns jobs with those in spans replaced by what becomes of them.

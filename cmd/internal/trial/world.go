@@ -73,7 +73,7 @@ func (w *World) ownTallies() {
 
 // Cycle runs the cycle on the world. It explains the jobs that are asked about, and says where
 // all stand if that is wanted.
-func (w *World) Cycle(asked []negotiator.Procs, standings bool) (*negotiator.Plan, error) {
+func (w *World) Cycle(asked []pool.Procs, standings bool) (*negotiator.Plan, error) {
 	p, cfg, err := w.snapshot()
 	if err != nil {
 		return nil, err
