@@ -12,16 +12,11 @@ import (
 	"fairspool/spool"
 )
 
-// only returns the span of one job.
-func only(id pool.JobID) operation.Span {
-	return operation.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc}
-}
-
 func (p *testPool) hold(id pool.JobID) {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("hold", id.String())
-		_, err := operation.Hold(tx, only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt.Add(time.Minute), params)
+		_, err := operation.Hold(tx, pool.Only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt.Add(time.Minute), params)
 		return err
 	})
 }
@@ -30,7 +25,7 @@ func (p *testPool) release(id pool.JobID) {
 	p.Helper()
 	p.update(func(tx *spool.Tx) error {
 		tx.Op("release", id.String())
-		_, err := operation.Release(tx, only(id), "released by alice", matchedAt.Add(time.Minute))
+		_, err := operation.Release(tx, pool.Only(id), "released by alice", matchedAt.Add(time.Minute))
 		return err
 	})
 }

@@ -105,7 +105,7 @@ func (p *testPool) holdIfThere(id pool.JobID) (held bool) {
 			return nil
 		}
 		tx.Op("hold", id.String())
-		_, err := operation.Hold(tx, only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt, params)
+		_, err := operation.Hold(tx, pool.Only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, matchedAt, params)
 		return err
 	})
 	return held

@@ -187,8 +187,7 @@ func (s *supervisor) enact(tx *spool.Tx, v jobpolicy.Verdict, now time.Time) (er
 	tx.UseReserve()
 	switch v.Action {
 	case jobpolicy.Hold:
-		span := operation.Span{Cluster: s.Job.Cluster, First: s.Job.Proc, Last: s.Job.Proc}
-		_, err = operation.Hold(tx, span, operation.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, now, s.params)
+		_, err = operation.Hold(tx, pool.Only(s.Job), operation.Reason{Text: v.Reason, Code: v.Code, Subcode: v.Subcode}, now, s.params)
 	case jobpolicy.Remove:
 		_, err = operation.Remove(tx, s.Job, v.Reason, now, s.params)
 	case jobpolicy.Vacate:

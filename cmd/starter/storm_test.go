@@ -189,7 +189,7 @@ func (s *storm) holdNow(id pool.JobID) {
 			return nil
 		}
 		tx.Op("hold", id.String())
-		_, err := operation.Hold(tx, only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, now, params)
+		_, err := operation.Hold(tx, pool.Only(id), operation.Reason{Text: "held by alice", Code: operation.HeldByUser}, now, params)
 		return err
 	})
 }
@@ -208,7 +208,7 @@ func (s *storm) releaseNow(id pool.JobID) {
 			s.Errorf("job %v, %s: %s, want it held by alice alone", id, s.kinds[id.Cluster-1], why)
 		}
 		tx.Op("release", id.String())
-		_, err := operation.Release(tx, only(id), "released by alice", now)
+		_, err := operation.Release(tx, pool.Only(id), "released by alice", now)
 		return err
 	})
 }

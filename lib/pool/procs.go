@@ -3,6 +3,7 @@ package pool
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,6 +22,17 @@ func (p Procs) FirstJob() JobID { return JobID{p.Cluster, p.First} }
 
 // Count returns the number of procs, at least 1.
 func (p Procs) Count() int { return p.Last - p.First + 1 }
+
+// Jobs returns the ids of the jobs, ascending.
+func (p Procs) Jobs() iter.Seq[JobID] {
+	return func(yield func(JobID) bool) {
+		for proc := p.First; proc <= p.Last; proc++ {
+			if !yield(JobID{p.Cluster, proc}) {
+				return
+			}
+		}
+	}
+}
 
 // Has reports whether a job is among the procs.
 func (p Procs) Has(id JobID) bool {

@@ -90,8 +90,7 @@ func TestProcsLaw(t *testing.T) {
 			if back, err := ParseProcs(one.String()); back != one || err != nil {
 				t.Errorf("ParseProcs(%v) = %v, %v", one, back, err)
 			}
-			for proc := one.First; proc <= one.Last; proc++ {
-				id := JobID{one.Cluster, proc}
+			for id := range one.Jobs() {
 				if in := slices.Contains(p.Minus(q), one); !p.Has(id) || in == q.Has(id) {
 					t.Errorf("%v of %v and %v: in the difference: %v", id, p, q, in)
 				}

@@ -170,14 +170,14 @@ func note(log *joblog.Events, f operation.Followed) {
 	if joblog.Path(f.Ad) == "" {
 		return
 	}
-	for p := f.First; p <= f.Last; p++ {
-		log.Add(pool.JobID{Cluster: f.Cluster, Proc: p}, f.Ad, body)
+	for id := range f.Jobs() {
+		log.Add(id, f.Ad, body)
 	}
 }
 
 // add counts jobs.
 func (d *Policy) add(x operation.Due) {
-	n := x.Last - x.First + 1
+	n := x.Count()
 	switch x.What {
 	case operation.HoldThem:
 		d.Held += n

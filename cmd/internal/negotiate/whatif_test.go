@@ -324,7 +324,7 @@ func leadALife(tx *spool.Tx) error {
 	if err := operation.Finish(tx, id, 1, at, how, p); err != nil {
 		return err
 	}
-	only := operation.Span{Cluster: 1}
+	only := pool.Procs{Cluster: 1}
 	for range 2 {
 		if _, err := operation.Release(tx, only, "enough", at); err != nil {
 			return err

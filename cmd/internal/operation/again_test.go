@@ -54,7 +54,7 @@ func (b bench) takesTooMuch(at time.Time, subcode int, peakKB int64) pool.Status
 	why := Reason{"too much", jobad.OutOfResources, subcode}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("policy")
-		_, err := Hold(tx, Span{1, 0, 0}, why, at, params)
+		_, err := Hold(tx, pool.Procs{Cluster: 1, First: 0, Last: 0}, why, at, params)
 		return err
 	})
 	b.update(func(tx *spool.Tx) error {
@@ -118,7 +118,7 @@ func TestAsksForMoreTells(t *testing.T) {
 	var done []Done
 	b.update(func(tx *spool.Tx) (err error) {
 		tx.Op("policy")
-		done, err = Hold(tx, Span{1, 0, 0}, why, noon, params)
+		done, err = Hold(tx, pool.Procs{Cluster: 1, First: 0, Last: 0}, why, noon, params)
 		return err
 	})
 	c := b.claim(first)

@@ -145,17 +145,11 @@ func WatchNew(tx *spool.Tx, cluster int) {
 func (e *Endings) describe(c *spool.Cluster) {
 	var seen []string
 	for _, r := range c.Runs {
-		seen = append(seen, spanText(r.First, r.Last))
+		_, procs, _ := strings.Cut(pool.Procs{Cluster: c.ID, First: r.First, Last: r.Last}.String(), ".")
+		seen = append(seen, procs)
 		e.of(r.Proc(r.First))
 	}
 	e.Seen = strings.Join(seen, ",")
-}
-
-func spanText(first, last int) string {
-	if first == last {
-		return strconv.Itoa(first)
-	}
-	return strconv.Itoa(first) + "-" + strconv.Itoa(last)
 }
 
 // of notes whose jobs they are and who wants to be told.
@@ -196,12 +190,11 @@ func wider(a, b int) int {
 
 // trouble notes jobs that did not succeed, with those just before them that ended
 // alike.
-func (e *Endings) trouble(of Span, how string) {
+func (e *Endings) trouble(of pool.Procs, how string) {
 	if k := len(e.Troubles) - 1; k >= 0 {
 		name, before, _ := strings.Cut(e.Troubles[k], " ")
-		_, procs, _ := strings.Cut(name, ".")
-		if s, ok := spanOf(of.Cluster, procs); ok && before == how && s.Last == of.First-1 {
-			e.Troubles[k] = Span{of.Cluster, s.First, of.Last}.String() + " " + how
+		if s, err := pool.ParseProcs(name); err == nil && before == how && s.Extend(of) {
+			e.Troubles[k] = s.String() + " " + how
 			return
 		}
 	}
@@ -211,7 +204,7 @@ func (e *Endings) trouble(of Span, how string) {
 }
 
 // ended counts a job that has ended by itself.
-func (e *Endings) ended(of Span, ad *classad.Ad) {
+func (e *Endings) ended(of pool.Procs, ad *classad.Ad) {
 	c := &classad.Context{}
 	bySignal, _ := ad.EvalBool(c, pool.AttrExitBySignal)
 	switch {
@@ -234,7 +227,7 @@ const (
 )
 
 // show notes the attributes of a job that its owner wants to see.
-func (e *Endings) show(of Span, ad *classad.Ad) {
+func (e *Endings) show(of pool.Procs, ad *classad.Ad) {
 	c := &classad.Context{MaxSteps: lockedSteps}
 	text, _ := ad.EvalString(c, "EmailAttributes")
 	names := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
@@ -249,24 +242,24 @@ func (e *Endings) show(of Span, ad *classad.Ad) {
 }
 
 // removed counts jobs that were removed.
-func (e *Endings) removed(of Span, ad *classad.Ad, why string) {
-	e.Removed += of.Last - of.First + 1
+func (e *Endings) removed(of pool.Procs, ad *classad.Ad, why string) {
+	e.Removed += of.Count()
 	e.trouble(of, "removed: "+why)
 	e.used(of, ad)
 }
 
 // neverMade counts jobs that were removed before they were made.
-func (e *Endings) neverMade(of Span, why string) {
-	e.Removed += of.Last - of.First + 1
+func (e *Endings) neverMade(of pool.Procs, why string) {
+	e.Removed += of.Count()
 	e.trouble(of, "removed: "+why)
 }
 
 // used adds what jobs used that are alike, and when.
-func (e *Endings) used(of Span, ad *classad.Ad) {
-	e.show(Span{of.Cluster, of.Last, of.Last}, ad)
+func (e *Endings) used(of pool.Procs, ad *classad.Ad) {
+	e.show(pool.Procs{Cluster: of.Cluster, First: of.Last, Last: of.Last}, ad)
 	c := &classad.Context{}
 	number := func(name string) float64 { x, _ := ad.EvalNumber(c, name); return x }
-	n := float64(of.Last - of.First + 1)
+	n := float64(of.Count())
 	e.Wall = finite(e.Wall + n*number(pool.AttrWallClock))
 	e.CPU = finite(e.CPU + n*(number(pool.AttrUserCPU)+number(pool.AttrSysCPU)))
 	if first, ok := ad.EvalInt(c, pool.AttrJobStartDate); ok && (e.First == 0 || first < e.First) {
@@ -289,7 +282,7 @@ func finite(x float64) float64 {
 }
 
 // count changes what is known of a cluster, if it is watched.
-func count(tx *spool.Tx, s Span, ad *classad.Ad, change func(*Endings)) {
+func count(tx *spool.Tx, s pool.Procs, ad *classad.Ad, change func(*Endings)) {
 	e, ok := EndingsOf(&tx.View, s.Cluster)
 	if !ok {
 		return
@@ -300,19 +293,19 @@ func count(tx *spool.Tx, s Span, ad *classad.Ad, change func(*Endings)) {
 }
 
 // countEnded counts a job that has ended by itself, with its ad as it is then.
-func countEnded(tx *spool.Tx, s Span, ad *classad.Ad) {
+func countEnded(tx *spool.Tx, s pool.Procs, ad *classad.Ad) {
 	count(tx, s, ad, func(e *Endings) { e.ended(s, ad) })
 }
 
 // countRemoved counts jobs that were removed.
-func countRemoved(tx *spool.Tx, s Span, ad *classad.Ad, why string) {
+func countRemoved(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
 	count(tx, s, ad, func(e *Endings) { e.removed(s, ad, why) })
 }
 
 // countHeld counts jobs that were held and did not ask for it.
-func countHeld(tx *spool.Tx, s Span, ad *classad.Ad, why string) {
+func countHeld(tx *spool.Tx, s pool.Procs, ad *classad.Ad, why string) {
 	count(tx, s, ad, func(e *Endings) {
-		e.Held += s.Last - s.First + 1
+		e.Held += s.Count()
 		if e.FirstHeld == "" {
 			e.FirstHeld = fmt.Sprintf("%v held: %s", s, why)
 		}

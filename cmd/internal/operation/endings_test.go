@@ -98,7 +98,7 @@ func TestEndlessUsage(t *testing.T) {
 		})
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("remove")
-			_, err := RemoveAll(tx, Span{1, 0, 3}, "by alice", noon, params)
+			_, err := RemoveAll(tx, pool.Procs{Cluster: 1, First: 0, Last: 3}, "by alice", noon, params)
 			return err
 		})
 		if e, ok := b.watched(); !ok || e.Removed != 4 {

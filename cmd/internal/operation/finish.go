@@ -108,7 +108,7 @@ func Finish(tx *spool.Tx, id pool.JobID, attempt int, at time.Time, how Ending, 
 	j.ended(c, how, at)
 	switch {
 	case j.status() == pool.Removed:
-		leave(tx, only(id), at)
+		leave(tx, pool.Only(id), at)
 	case j.status() == pool.Held && (how.Lost != "" || how.StartFailed != ""):
 		j.staysHeld(how.vacateReason(c), at)
 	case how.StartFailed != "":
@@ -141,15 +141,15 @@ func (j job) settle(how Ending, at time.Time) {
 	default:
 		j.setTime(pool.AttrCompletionDate, at)
 		j.setStatus(pool.Completed, at)
-		countEnded(j.tx, only(j.id), x.ad)
-		leave(j.tx, only(j.id), at)
+		countEnded(j.tx, pool.Only(j.id), x.ad)
+		leave(j.tx, pool.Only(j.id), at)
 	}
 }
 
 // steered returns the job as it is now for the operations on several.
 func (j job) steered() steered {
 	ad, _ := j.tx.Job(j.id)
-	return steered{tx: j.tx, Span: only(j.id), ad: ad}
+	return steered{tx: j.tx, Procs: pool.Only(j.id), ad: ad}
 }
 
 // reason is why a job is held after its attempt.

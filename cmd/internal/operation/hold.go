@@ -29,7 +29,7 @@ const (
 // leave its slot already stays held when it has. One that runs, has taken more than it
 // may and says how much it asks for then only leaves its slot; see Finish. The caller
 // names the transaction.
-func Hold(tx *spool.Tx, s Span, why Reason, now time.Time, p accountant.Params) ([]Done, error) {
+func Hold(tx *spool.Tx, s pool.Procs, why Reason, now time.Time, p accountant.Params) ([]Done, error) {
 	tx.UseReserve()
 	return each(tx, s, func(x steered) Outcome {
 		switch x.status() {
@@ -58,7 +58,7 @@ func (x steered) hold(why Reason, now time.Time) {
 	x.set(pool.AttrNumHolds, classad.Int(x.int(pool.AttrNumHolds)+1))
 	if why.Code != HeldByUser && why.Code != HeldAtSubmit {
 		x.set(pool.AttrNumSystemHolds, classad.Int(x.int(pool.AttrNumSystemHolds)+1))
-		countHeld(x.tx, x.Span, x.ad, why.Text)
+		countHeld(x.tx, x.Procs, x.ad, why.Text)
 	}
 	x.unset(pool.AttrReleaseReason)
 	x.move(x.status(), pool.Held, now)
@@ -73,7 +73,7 @@ var lastHold = [...][2]string{
 
 // Release makes held jobs idle again, for the reason why. One that is still
 // leaving its slot is idle when it has. The caller names the transaction.
-func Release(tx *spool.Tx, s Span, why string, now time.Time) ([]Done, error) {
+func Release(tx *spool.Tx, s pool.Procs, why string, now time.Time) ([]Done, error) {
 	return each(tx, s, func(x steered) Outcome {
 		if x.status() != pool.Held {
 			return NotHeld
@@ -111,7 +111,7 @@ func Vacate(tx *spool.Tx, id pool.JobID, why Reason, now time.Time, p accountant
 	if !ok || c.State != pool.RunningClaim {
 		return false
 	}
-	steered{tx: tx, Span: only(id), claim: c, claimed: true}.leaveSlot(why, now, p)
+	steered{tx: tx, Procs: pool.Only(id), claim: c, claimed: true}.leaveSlot(why, now, p)
 	return true
 }
 

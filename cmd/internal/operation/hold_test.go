@@ -20,7 +20,7 @@ var byAlice = Reason{"by alice", HeldByUser, 0}
 func shown(all []Done) string {
 	var list []string
 	for _, d := range all {
-		list = append(list, fmt.Sprintf("%v %d", d.Span, d.Outcome))
+		list = append(list, fmt.Sprintf("%v %d", d.Procs, d.Outcome))
 	}
 	return strings.Join(list, ", ")
 }
@@ -30,7 +30,7 @@ func (b bench) hold(from, to int, at time.Time) (text string) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("hold")
-		done, err := Hold(tx, Span{1, from, to}, byAlice, at, params)
+		done, err := Hold(tx, pool.Procs{Cluster: 1, First: from, Last: to}, byAlice, at, params)
 		text = shown(done)
 		return err
 	})
@@ -41,7 +41,7 @@ func (b bench) free(from, to int, at time.Time) (text string) {
 	b.t.Helper()
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("release")
-		done, err := Release(tx, Span{1, from, to}, "enough", at)
+		done, err := Release(tx, pool.Procs{Cluster: 1, First: from, Last: to}, "enough", at)
 		text = shown(done)
 		return err
 	})
@@ -186,7 +186,7 @@ func TestLeaveInQueue(t *testing.T) {
 	remove := func() (text string) {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("remove")
-			done, err := RemoveAll(tx, Span{1, 0, 0}, "by alice", noon, params)
+			done, err := RemoveAll(tx, pool.Procs{Cluster: 1, First: 0, Last: 0}, "by alice", noon, params)
 			text = shown(done)
 			return err
 		})

@@ -11,18 +11,17 @@ import (
 
 // leave takes jobs out of the queue that have ended or were removed, at the
 // time at, save those that LeaveJobInQueue keeps there. It returns how many left.
-func leave(tx *spool.Tx, s Span, at time.Time) (left int) {
-	ad, ok := tx.Job(pool.JobID{Cluster: s.Cluster, Proc: s.First})
+func leave(tx *spool.Tx, s pool.Procs, at time.Time) (left int) {
+	ad, ok := tx.Job(s.FirstJob())
 	if !ok {
 		return 0
 	}
 	if !mayStay(ad) {
 		tx.LeaveRange(s.Cluster, s.First, s.Last, at)
-		return s.Last - s.First + 1
+		return s.Count()
 	}
 	c := locked(at)
-	for p := s.First; p <= s.Last; p++ {
-		id := pool.JobID{Cluster: s.Cluster, Proc: p}
+	for id := range s.Jobs() {
 		if ad, ok := tx.Job(id); ok && !jobpolicy.Stays(c, ad) {
 			tx.Leave(id, at)
 			left++

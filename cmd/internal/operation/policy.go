@@ -35,7 +35,7 @@ var measures = map[jobpolicy.Action]Measure{
 
 // Due is jobs with which something is to be done, and why.
 type Due struct {
-	Span
+	pool.Procs
 	What Measure
 	Why  Reason // without a Text for LetThemGo, LetThemRun and PlanThem
 }
@@ -119,7 +119,7 @@ func newJudge(v *spool.View, now time.Time) *judge {
 
 // unit is procs of a run that are judged by the ad of the first.
 type unit struct {
-	Span
+	pool.Procs
 	run    spool.Run
 	owner  string
 	status pool.Status
@@ -134,15 +134,16 @@ func (j *judge) cluster(c *spool.Cluster) {
 		if waits && !over {
 			j.note(c.ID, r.Ad)
 		}
+		all := pool.Procs{Cluster: c.ID, First: r.First, Last: r.Last}
 		switch {
 		case j.Only != nil && !j.Only[c.ID]:
 		case !over && !waits && jobpolicy.Never(r.Ad) && !jobpolicy.IsCron(r.Ad):
 		case r.First == r.Last || alike(r):
-			j.jobs(unit{Span{c.ID, r.First, r.Last}, r, ownerOf(r.Ad), status})
+			j.jobs(unit{all, r, ownerOf(r.Ad), status})
 		default:
 			owner := ownerOf(r.Ad)
-			for p := r.First; p <= r.Last; p++ {
-				j.jobs(unit{Span{c.ID, p, p}, r, owner, status})
+			for id := range all.Jobs() {
+				j.jobs(unit{pool.Only(id), r, owner, status})
 			}
 		}
 	}
@@ -192,7 +193,7 @@ func (j *judge) jobs(u unit) {
 		due := slices.Clone(j.due[max(len(j.due)-1, 0):])
 		before := len(j.due) - len(due)
 		j.c.Budget = budget
-		j.judge(u.Span, u.run.Proc(u.First), u.status)
+		j.judge(u.Procs, u.run.Proc(u.First), u.status)
 		if !budget.Spent() || first {
 			return
 		}
@@ -208,7 +209,7 @@ func (j *judge) jobs(u unit) {
 }
 
 // judge judges jobs by the ad of the first, a copy.
-func (j *judge) judge(s Span, ad *classad.Ad, status pool.Status) {
+func (j *judge) judge(s pool.Procs, ad *classad.Ad, status pool.Status) {
 	switch status {
 	case pool.Removed:
 		j.ended(s, ad)
@@ -237,7 +238,7 @@ func (j *judge) judge(s Span, ad *classad.Ad, status pool.Status) {
 }
 
 // plan judges idle jobs whose time in the manner of cron(8) is over.
-func (j *judge) plan(s Span, ad *classad.Ad) {
+func (j *judge) plan(s pool.Procs, ad *classad.Ad) {
 	if _, err := jobpolicy.Next(j.c, ad); err != nil {
 		j.add(Due{s, HoldThem, Reason{Text: err.Error(), Code: jobpolicy.CronSettings}})
 		return
@@ -259,17 +260,17 @@ func inRun(ad *classad.Ad, now time.Time) {
 }
 
 // ended judges jobs that LeaveJobInQueue keeps in the queue.
-func (j *judge) ended(s Span, ad *classad.Ad) {
+func (j *judge) ended(s pool.Procs, ad *classad.Ad) {
 	if !jobpolicy.Stays(j.c, ad) {
 		j.only(s, Due{s, LetThemGo, Reason{}}, unclaimed)
 	}
 }
 
 // only adds a measure for those of the jobs whose claim, if there is one, will do.
-func (j *judge) only(s Span, d Due, will func(c pool.Claim, ok bool) bool) {
-	for p := s.First; p <= s.Last; p++ {
-		if will(j.v.Claim(pool.JobID{Cluster: s.Cluster, Proc: p})) {
-			d.Span = Span{s.Cluster, p, p}
+func (j *judge) only(s pool.Procs, d Due, will func(c pool.Claim, ok bool) bool) {
+	for id := range s.Jobs() {
+		if will(j.v.Claim(id)) {
+			d.Procs = pool.Only(id)
 			j.add(d)
 		}
 	}
@@ -280,17 +281,17 @@ func (j *judge) only(s Span, d Due, will func(c pool.Claim, ok bool) bool) {
 func (j *judge) add(d Due) {
 	if k := len(j.due) - 1; k >= 0 {
 		last := &j.due[k]
-		if last.Cluster == d.Cluster && last.Last == d.First-1 && last.What == d.What && last.Why == d.Why && j.oneRun(last.First, d) {
-			last.Last = d.Last
+		if all := last.Procs; last.What == d.What && last.Why == d.Why && all.Extend(d.Procs) && j.oneRun(all) {
+			last.Procs = all
 			return
 		}
 	}
 	j.due = append(j.due, d)
 }
 
-func (j *judge) oneRun(first int, d Due) bool {
-	r, ok := j.v.Run(pool.JobID{Cluster: d.Cluster, Proc: first})
-	return ok && d.Last <= r.Last
+func (j *judge) oneRun(p pool.Procs) bool {
+	r, ok := j.v.Run(p.FirstJob())
+	return ok && p.Last <= r.Last
 }
 
 // Followed is a measure that was taken.
@@ -307,7 +308,7 @@ type Followed struct {
 func (o Outlook) Follow(tx *spool.Tx, now time.Time, p accountant.Params) (all []Followed, err error) {
 	for _, d := range o.Due {
 		for _, s := range o.unchanged(tx, d) {
-			d.Span = s
+			d.Procs = s
 			done, err := follow(tx, d, now, p)
 			if err != nil {
 				return nil, err
@@ -319,14 +320,14 @@ func (o Outlook) Follow(tx *spool.Tx, now time.Time, p accountant.Params) (all [
 }
 
 // unchanged returns those of the jobs that are as they were when they were judged.
-func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []Span) {
+func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []pool.Procs) {
 	c, ok := tx.Cluster(d.Cluster)
 	if !ok {
 		return nil
 	}
 	for _, r := range c.Runs {
-		s := Span{d.Cluster, max(r.First, d.First), min(r.Last, d.Last)}
-		if s.First > s.Last || r.Seq > o.seq {
+		s, ok := d.Intersect(pool.Procs{Cluster: c.ID, First: r.First, Last: r.Last})
+		if !ok || r.Seq > o.seq {
 			continue
 		}
 		claims := unclaimed
@@ -338,13 +339,10 @@ func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []Span) {
 			list = append(list, s)
 			continue
 		}
-		for proc := s.First; proc <= s.Last; proc++ {
-			switch k := len(list) - 1; {
-			case !claims(tx.Claim(pool.JobID{Cluster: d.Cluster, Proc: proc})):
-			case proc > s.First && k >= 0 && list[k].Last == proc-1:
-				list[k].Last = proc
-			default:
-				list = append(list, Span{d.Cluster, proc, proc})
+		for id := range s.Jobs() {
+			one, k := pool.Only(id), len(list)-1
+			if claims(tx.Claim(id)) && (id == s.FirstJob() || k < 0 || !list[k].Extend(one)) {
+				list = append(list, one)
 			}
 		}
 	}
@@ -352,28 +350,28 @@ func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []Span) {
 }
 
 func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Followed, err error) {
-	ad, _ := tx.Job(pool.JobID{Cluster: d.Cluster, Proc: d.First})
-	done := []Done{{Span: d.Span}}
+	ad, _ := tx.Job(d.FirstJob())
+	done := []Done{{Procs: d.Procs}}
 	switch d.What {
 	case HoldThem:
-		done, err = Hold(tx, d.Span, d.Why, now, p)
+		done, err = Hold(tx, d.Procs, d.Why, now, p)
 	case ReleaseThem:
-		done, err = Release(tx, d.Span, d.Why.Text, now)
+		done, err = Release(tx, d.Procs, d.Why.Text, now)
 	case RemoveThem:
-		done, err = RemoveAll(tx, d.Span, d.Why.Text, now, p)
+		done, err = RemoveAll(tx, d.Procs, d.Why.Text, now, p)
 	case VacateThem:
-		for proc := d.First; proc <= d.Last; proc++ {
-			Vacate(tx, pool.JobID{Cluster: d.Cluster, Proc: proc}, Reason{Text: d.Why.Text, Code: VacatedByJobPolicy}, now, p)
+		for id := range d.Jobs() {
+			Vacate(tx, id, Reason{Text: d.Why.Text, Code: VacatedByJobPolicy}, now, p)
 		}
 	case LetThemGo:
 		tx.LeaveRange(d.Cluster, d.First, d.Last, now)
 	case PlanThem:
-		steered{tx: tx, Span: d.Span, ad: ad}.nextTime(now)
+		steered{tx: tx, Procs: d.Procs, ad: ad}.nextTime(now)
 	case LetThemRun:
 		tx.SetRange(d.Cluster, d.First, d.Last, jobpolicy.AttrDependenciesMet, classad.Literal(classad.Bool(true)))
 	}
 	for _, x := range done {
-		all = append(all, Followed{Due{x.Span, d.What, d.Why}, x.Outcome, ad})
+		all = append(all, Followed{Due{x.Procs, d.What, d.Why}, x.Outcome, ad})
 	}
 	return all, err
 }

@@ -22,7 +22,7 @@ func dueText(list []Due) string {
 	names := map[Measure]string{HoldThem: "hold", ReleaseThem: "release", RemoveThem: "remove", VacateThem: "vacate", LetThemGo: "go", LetThemRun: "run"}
 	var parts []string
 	for _, d := range list {
-		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %v", names[d.What], d.Span)))
+		parts = append(parts, strings.TrimSpace(fmt.Sprintf("%s %v", names[d.What], d.Procs)))
 	}
 	return strings.Join(parts, ", ")
 }

@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -38,7 +39,7 @@ func (j *judge) of(cluster int) ending {
 
 // dependent judges jobs that wait for others. Of those that were waived it is enough
 // that they end.
-func (j *judge) dependent(s Span, ad *classad.Ad) {
+func (j *judge) dependent(s pool.Procs, ad *classad.Ad) {
 	ok, any := jobpolicy.After(ad)
 	if waived := jobpolicy.Waived(ad); len(waived) > 0 {
 		need := func(of int) bool { return !slices.Contains(waived, of) }
@@ -84,7 +85,7 @@ func (x steered) waive() {
 }
 
 // vain holds jobs that wait for what cannot come about.
-func (j *judge) vain(s Span, name, why string) {
+func (j *judge) vain(s pool.Procs, name, why string) {
 	command := map[string]string{jobpolicy.AttrAfterOk: "after_ok", jobpolicy.AttrAfterAny: "after_any"}[name]
 	j.add(Due{s, HoldThem, Reason{command + ": " + why, jobpolicy.DependencyFailed, 0}})
 }

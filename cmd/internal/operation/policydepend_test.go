@@ -100,12 +100,12 @@ func releasedAllTheSame(t *testing.T, again bool) {
 	}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("release")
-		_, err := Release(tx, only(id), "by alice", noon)
+		_, err := Release(tx, pool.Only(id), "by alice", noon)
 		if again && err == nil {
-			_, err = Hold(tx, only(id), Reason{"by alice", HeldByUser, 0}, noon, params)
+			_, err = Hold(tx, pool.Only(id), Reason{"by alice", HeldByUser, 0}, noon, params)
 		}
 		if again && err == nil {
-			_, err = Release(tx, only(id), "by alice", noon)
+			_, err = Release(tx, pool.Only(id), "by alice", noon)
 		}
 		return err
 	})
@@ -134,7 +134,7 @@ func TestReleasedForOthers(t *testing.T) {
 		tx.Op("edit")
 		tx.SetRange(id.Cluster, 0, 0, "AfterOk", classad.Literal(classad.String("2")))
 		Watch(tx, 2)
-		_, err := Release(tx, only(id), "by alice", noon)
+		_, err := Release(tx, pool.Only(id), "by alice", noon)
 		return err
 	})
 	bad(2)

@@ -1,9 +1,9 @@
 package operation
 
 import (
+	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -79,7 +79,7 @@ func (r *Recollection) add(ad *classad.Ad) {
 	r.next = max(r.next, proc+1)
 	troubles, shown := r.past.Troubles, r.past.Shown
 	r.past.Troubles, r.past.Shown = nil, nil
-	of := Span{r.of.Cluster, proc, proc}
+	of := pool.Only(pool.JobID{Cluster: r.of.Cluster, Proc: proc})
 	if status, _ := ad.EvalInt(c, pool.AttrJobStatus); pool.Status(status) == pool.Removed {
 		why, _ := ad.EvalString(c, pool.AttrRemoveReason)
 		r.past.removed(of, ad, why)
@@ -142,7 +142,7 @@ func (e *Endings) remember(r *Recollection) {
 func (e *Endings) missing(r *Recollection) int {
 	next, seen := r.next, 0
 	for _, s := range e.seen() {
-		seen += s.Last - s.First + 1
+		seen += s.Count()
 		next = max(next, s.Last+1)
 	}
 	if e.From >= 0 {
@@ -152,24 +152,13 @@ func (e *Endings) missing(r *Recollection) int {
 }
 
 // seen returns the procs that were in the queue when the watch began.
-func (e *Endings) seen() (list []Span) {
+func (e *Endings) seen() (list []pool.Procs) {
 	for _, text := range strings.Split(e.Seen, ",") {
-		if s, ok := spanOf(e.Cluster, text); ok {
+		if s, err := pool.ParseProcs(fmt.Sprintf("%d.%s", e.Cluster, text)); err == nil {
 			list = append(list, s)
 		}
 	}
 	return list
-}
-
-// spanOf reads procs like 3 or 3-7.
-func spanOf(cluster int, text string) (s Span, ok bool) {
-	from, to, isRange := strings.Cut(text, "-")
-	first, err := strconv.Atoi(from)
-	last := first
-	if isRange && err == nil {
-		last, err = strconv.Atoi(to)
-	}
-	return Span{cluster, first, last}, err == nil
 }
 
 // saw tells whether a proc was in the queue when the watch began, or was made

@@ -11,7 +11,7 @@ import (
 
 // Remove takes a job out of the queue for the reason why, as RemoveAll does.
 func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant.Params) (Outcome, error) {
-	done, err := RemoveAll(tx, only(id), why, now, p)
+	done, err := RemoveAll(tx, pool.Only(id), why, now, p)
 	if err != nil {
 		return 0, err
 	}
@@ -23,7 +23,7 @@ func Remove(tx *spool.Tx, id pool.JobID, why string, now time.Time, p accountant
 // back; the claim of a running one turns to Vacating, which ends the charge, and its
 // supervisor ends it. One that has ended, or was removed, and only stays because of
 // LeaveJobInQueue leaves. The caller names the transaction.
-func RemoveAll(tx *spool.Tx, s Span, why string, now time.Time, p accountant.Params) ([]Done, error) {
+func RemoveAll(tx *spool.Tx, s pool.Procs, why string, now time.Time, p accountant.Params) ([]Done, error) {
 	tx.UseReserve()
 	return each(tx, s, func(x steered) Outcome { return x.remove(why, now, p) })
 }
@@ -41,7 +41,7 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	if !x.leaveSlot(Reason{}, now, p) {
 		return Marked
 	}
-	leave(x.tx, x.Span, now)
+	leave(x.tx, x.Procs, now)
 	return RemovedNow
 }
 
@@ -52,7 +52,7 @@ func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 	tx.UseReserve()
 	tx.DropFactory(f.Cluster)
 	if e, ok := EndingsOf(&tx.View, f.Cluster); ok && f.Next < f.Jobs {
-		e.neverMade(Span{f.Cluster, f.Next, f.Jobs - 1}, why)
+		e.neverMade(pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}, why)
 		PutEndings(tx, e)
 	}
 }
@@ -84,7 +84,7 @@ func (x steered) leaveSlot(why Reason, now time.Time, p accountant.Params) (gone
 func (x steered) removing(before pool.Status, why string, now time.Time) {
 	x.set(pool.AttrRemoveReason, classad.String(why))
 	x.move(before, pool.Removed, now)
-	countRemoved(x.tx, x.Span, x.ad, why)
+	countRemoved(x.tx, x.Procs, x.ad, why)
 }
 
 // move moves the jobs from one state to another.

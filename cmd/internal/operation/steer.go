@@ -8,21 +8,6 @@ import (
 	"fairspool/spool"
 )
 
-// Span is procs of one cluster that stand in one run of equal procs: First to
-// Last.
-type Span struct{ Cluster, First, Last int }
-
-// String returns the span as people name it: 12.4, or 12.0-3.
-func (s Span) String() string {
-	if s.First == s.Last {
-		return fmt.Sprintf("%d.%d", s.Cluster, s.First)
-	}
-	return fmt.Sprintf("%d.%d-%d", s.Cluster, s.First, s.Last)
-}
-
-// only returns the span of one job.
-func only(id pool.JobID) Span { return Span{id.Cluster, id.Proc, id.Proc} }
-
 // Outcome is what an operation did with jobs.
 type Outcome int
 
@@ -41,7 +26,7 @@ const (
 
 // Done is what became of procs.
 type Done struct {
-	Span
+	pool.Procs
 	Outcome
 }
 
@@ -49,7 +34,7 @@ type Done struct {
 // claims, or one with a claim.
 type steered struct {
 	tx *spool.Tx
-	Span
+	pool.Procs
 	ad      *classad.Ad // of the first; what counts for the operations is the same for all
 	claim   pool.Claim
 	claimed bool
@@ -72,35 +57,36 @@ func (s steered) unset(name string) {
 
 // each hands the jobs of a span to do: those without claims in stretches, each
 // of the others by itself.
-func each(tx *spool.Tx, s Span, do func(steered) Outcome) (all []Done, err error) {
+func each(tx *spool.Tx, s pool.Procs, do func(steered) Outcome) (all []Done, err error) {
 	add := func(x steered) error {
-		ad, ok := tx.Job(pool.JobID{Cluster: x.Cluster, Proc: x.First})
+		ad, ok := tx.Job(x.FirstJob())
 		if !ok {
-			return fmt.Errorf("job %d.%d: not in the queue", x.Cluster, x.First)
+			return fmt.Errorf("job %v: not in the queue", x.FirstJob())
 		}
 		x.tx, x.ad = tx, ad
-		all = append(all, Done{x.Span, do(x)})
+		all = append(all, Done{x.Procs, do(x)})
 		return nil
 	}
-	first := s.First
-	for p := s.First; p <= s.Last; p++ {
-		claim, ok := tx.Claim(pool.JobID{Cluster: s.Cluster, Proc: p})
+	rest := s
+	for id := range s.Jobs() {
+		claim, ok := tx.Claim(id)
 		if !ok {
 			continue
 		}
-		if first < p {
-			err = add(steered{Span: Span{s.Cluster, first, p - 1}})
+		if before := rest; before.First < id.Proc {
+			before.Last = id.Proc - 1
+			err = add(steered{Procs: before})
 		}
 		if err == nil {
-			err = add(steered{Span: Span{s.Cluster, p, p}, claim: claim, claimed: true})
+			err = add(steered{Procs: pool.Only(id), claim: claim, claimed: true})
 		}
 		if err != nil {
 			return all, err
 		}
-		first = p + 1
+		rest.First = id.Proc + 1
 	}
-	if first <= s.Last {
-		err = add(steered{Span: Span{s.Cluster, first, s.Last}})
+	if rest.First <= rest.Last {
+		err = add(steered{Procs: rest})
 	}
 	return all, err
 }

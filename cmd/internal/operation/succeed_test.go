@@ -93,14 +93,14 @@ func TestSuccessor(t *testing.T) {
 		{"the next is held", nil, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("hold")
-				_, err := Hold(tx, Span{1, 2, 2}, Reason{Text: "x", Code: 1}, noon, params)
+				_, err := Hold(tx, pool.Procs{Cluster: 1, First: 2, Last: 2}, Reason{Text: "x", Code: 1}, noon, params)
 				return err
 			})
 		}, pool.JobID{Cluster: 1, Proc: 3}},
 		{"the next is removed", nil, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("remove")
-				_, err := RemoveAll(tx, Span{1, 2, 2}, "x", noon, params)
+				_, err := RemoveAll(tx, pool.Procs{Cluster: 1, First: 2, Last: 2}, "x", noon, params)
 				return err
 			})
 		}, pool.JobID{Cluster: 1, Proc: 3}},
@@ -139,7 +139,7 @@ func TestSuccessor(t *testing.T) {
 		{"who waited is gone", func(b bench) { b.submit("bob", 1, "") }, func(b bench) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("remove")
-				_, err := RemoveAll(tx, Span{2, 0, 0}, "x", noon, params)
+				_, err := RemoveAll(tx, pool.Procs{Cluster: 2, First: 0, Last: 0}, "x", noon, params)
 				return err
 			})
 		}, pool.JobID{Cluster: 1, Proc: 2}},

@@ -87,7 +87,7 @@ func TestSuccessorInQueue(t *testing.T) {
 		{"the older one is gone", func(b *inQueue) { b.submit("bob", 1, ""); b.since(other, before) }, func(b *inQueue) {
 			b.update(func(tx *spool.Tx) error {
 				tx.Op("remove")
-				_, err := RemoveAll(tx, Span{2, 0, 0}, "x", noon, params)
+				_, err := RemoveAll(tx, pool.Procs{Cluster: 2, First: 0, Last: 0}, "x", noon, params)
 				return err
 			})
 		}, next},

@@ -218,7 +218,7 @@ func TestTicketsOfUnclaimed(t *testing.T) {
 		},
 		"held": func(tx *spool.Tx) error {
 			tx.Op("hold")
-			_, err := Hold(tx, only(first), Reason{Text: "why not"}, noon.Add(time.Minute), params)
+			_, err := Hold(tx, pool.Only(first), Reason{Text: "why not"}, noon.Add(time.Minute), params)
 			return err
 		},
 	} {

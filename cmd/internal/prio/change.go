@@ -218,7 +218,7 @@ func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events,
 
 // nameOf names the jobs of a span as arguments do.
 func nameOf(s selection.Span) string {
-	return operation.Span{Cluster: s.Cluster, First: s.First, Last: s.Last}.String()
+	return pool.Procs{Cluster: s.Cluster, First: s.First, Last: s.Last}.String()
 }
 
 // log notes an event for each job and change.

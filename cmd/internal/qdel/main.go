@@ -43,7 +43,7 @@ func run(c *cmdline.Call) error {
 	p := c.Config.Params
 	return steer.Kind{
 		Op: "remove", Done: "removed",
-		Do: func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error) {
+		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error) {
 			return operation.RemoveAll(tx, s, why, c.Now, p)
 		},
 		Says: map[operation.Outcome]string{

@@ -48,7 +48,7 @@ func run(c *cmdline.Call) error {
 	p := c.Config.Params
 	return steer.Kind{
 		Op: "hold", Done: "held",
-		Do: func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error) {
+		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error) {
 			return operation.Hold(tx, s, operation.Reason{Text: why, Code: operation.HeldByUser, Subcode: subcode}, c.Now, p)
 		},
 		Says: map[operation.Outcome]string{

@@ -40,7 +40,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 func run(c *cmdline.Call) error {
 	return steer.Kind{
 		Op: "release", Done: "released",
-		Do: func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error) {
+		Do: func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error) {
 			return operation.Release(tx, s, why, c.Now)
 		},
 		Says:    map[operation.Outcome]string{operation.ReleasedNow: "released"},

@@ -19,7 +19,7 @@ type Kind struct {
 	Op   string // as the journal names it: "hold"
 	Done string // what it says when there was nothing to do: "held"
 	// Do does it with the jobs of a span, for the reason why.
-	Do func(tx *spool.Tx, s operation.Span, why string) ([]operation.Done, error)
+	Do func(tx *spool.Tx, s pool.Procs, why string) ([]operation.Done, error)
 	// Says is what is said of each outcome. A Refused one is said on standard error,
 	// if nothing else came of the name.
 	Says    map[operation.Outcome]string
@@ -137,7 +137,7 @@ func (a *answer) named(word string) *outcome {
 func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 	ad := span.Run.Proc(span.First)
 	before, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	all, err := a.Do(tx, operation.Span{Cluster: span.Cluster, First: span.First, Last: span.Last}, a.why)
+	all, err := a.Do(tx, pool.Procs{Cluster: span.Cluster, First: span.First, Last: span.Last}, a.why)
 	if err != nil {
 		return err
 	}
@@ -158,15 +158,15 @@ func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 			o.done = true
 		}
 		a.lines.Add(line)
-		if _, leaving := tx.Claim(pool.JobID{Cluster: d.Cluster, Proc: d.First}); leaving || !ad.Has(pool.AttrUserLog) {
+		if _, leaving := tx.Claim(d.FirstJob()); leaving || !ad.Has(pool.AttrUserLog) {
 			continue
 		}
 		body := a.Event(d.Outcome, pool.Status(before), a.why)
 		if body == nil {
 			continue
 		}
-		for p := d.First; p <= d.Last; p++ {
-			a.log.Add(pool.JobID{Cluster: d.Cluster, Proc: p}, span.Run.Proc(p), body)
+		for id := range d.Jobs() {
+			a.log.Add(id, span.Run.Proc(id.Proc), body)
 		}
 	}
 	return nil

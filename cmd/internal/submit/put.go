@@ -170,7 +170,7 @@ func (s *submission) hold(tx *spool.Tx, k cluster, doomed []trouble) error {
 				continue
 			}
 			why := operation.Reason{Text: t.why, Code: t.code, Subcode: t.subcode}
-			if _, err := operation.Hold(tx, operation.Span{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
+			if _, err := operation.Hold(tx, pool.Procs{Cluster: k.id, First: first, Last: first + r.Count - 1}, why, s.Now, params); err != nil {
 				return err
 			}
 			s.held = append(s.held, heldProcs{first, r, why})

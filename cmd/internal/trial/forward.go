@@ -299,8 +299,7 @@ func (p *play) result(late string) ([]Start, error) {
 		list = append(list, Start{Procs: pool.Only(id), At: at})
 	}
 	unknown := func(jobs pool.Procs, why string) {
-		for proc := jobs.First; proc <= jobs.Last; proc++ {
-			id := pool.JobID{Cluster: jobs.Cluster, Proc: proc}
+		for id := range jobs.Jobs() {
 			if _, began := p.begun[id]; !began {
 				list = append(list, Start{Procs: pool.Only(id), Unknown: why})
 			}
