@@ -133,7 +133,7 @@ func (f *fixture) occupy(tx *spool.Tx, from, to int) error {
 			return err
 		}
 		cluster := tx.AddCluster(ad, []spool.NewRun{{Count: procs}})
-		tx.SetRange(cluster, 0, procs-1, pool.AttrJobStatus, status)
+		tx.SetRange(pool.Procs{Cluster: cluster, First: 0, Last: procs - 1}, pool.AttrJobStatus, status)
 		for n := range procs {
 			began := time.Unix(int64(1799999000-(i+n)*7907%86400), 0)
 			c := pool.Claim{Job: pool.JobID{Cluster: cluster, Proc: n}, Attempt: 1, Slot: slots[i+n].Name, Submitter: f.jobs.owner(who) + "@example.org",

@@ -13,6 +13,7 @@ import (
 	"fairspool/internal/testenv"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -178,7 +179,7 @@ func BenchmarkFold(b *testing.B) {
 				if err := sp.Update(func(tx *spool.Tx) error {
 					tx.Op("set priority")
 					for id := 1; id <= 1000; id++ {
-						tx.SetRange(id, 0, 0, "JobPrio", classad.Literal(classad.Int(int64(b.N))))
+						tx.SetRange(pool.Procs{Cluster: id, First: 0, Last: 0}, "JobPrio", classad.Literal(classad.Int(int64(b.N))))
 					}
 					return nil
 				}); err != nil {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // filled is a spool with so many clusters of so many equal procs.
@@ -79,7 +80,7 @@ func BenchmarkSet(b *testing.B) {
 	for b.Loop() {
 		if err := s.Update(func(tx *Tx) error {
 			tx.Op("set")
-			tx.SetRange(7, 500, 500, "JobPrio", classad.Literal(classad.Int(3)))
+			tx.SetRange(pool.Procs{Cluster: 7, First: 500, Last: 500}, "JobPrio", classad.Literal(classad.Int(3)))
 			return nil
 		}); err != nil {
 			b.Fatal(err)
@@ -168,7 +169,7 @@ func BenchmarkManyLeave(b *testing.B) {
 		s := newState(&Spool{}, pinned{generation: noGeneration(1)})
 		for _, kind := range []byte("NL") {
 			for p := range unequalProcs {
-				if err := s.apply(record{Kind: kind, Cluster: 1, First: p, Last: p}, 1); err != nil {
+				if err := s.apply(record{Kind: kind, Procs: pool.Procs{Cluster: 1, First: p, Last: p}}, 1); err != nil {
 					b.Fatal(err)
 				}
 			}

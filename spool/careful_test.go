@@ -107,7 +107,7 @@ func TestOnlyReadable(t *testing.T) {
 	t.Parallel()
 	one := classad.Literal(classad.Int(1))
 	for name, do := range map[string]func(*Tx){
-		"procs the wrong way round": func(tx *Tx) { tx.SetRange(1, 5, 3, "A", one) },
+		"procs the wrong way round": func(tx *Tx) { tx.SetRange(pool.Procs{Cluster: 1, First: 5, Last: 3}, "A", one) },
 		"a claim without a state":   func(tx *Tx) { tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}}) },
 		"a claim of a part of nothing": func(tx *Tx) {
 			tx.PutClaim(pool.Claim{Job: pool.JobID{Cluster: 1}, State: pool.Matched, Piece: pool.Piece{Takes: "Cpus=1"}})
@@ -381,7 +381,7 @@ func TestLeaveRange(t *testing.T) {
 	together, singly := copyDir(t, base), copyDir(t, base)
 	if err := attempt(together, disk{}, func(tx *Tx) error {
 		change(tx)
-		tx.LeaveRange(1, 2, 8, noon)
+		tx.LeaveRange(pool.Procs{Cluster: 1, First: 2, Last: 8}, noon)
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -400,7 +400,7 @@ func TestLeaveRange(t *testing.T) {
 	}
 	if err := attempt(base, disk{}, func(tx *Tx) error {
 		tx.Op("remove")
-		tx.LeaveRange(1, 5, 50, noon)
+		tx.LeaveRange(pool.Procs{Cluster: 1, First: 5, Last: 50}, noon)
 		return nil
 	}); err == nil {
 		t.Error("procs that are not there left")

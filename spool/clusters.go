@@ -132,16 +132,16 @@ func clusterBlock(b []byte, c *Cluster) []byte {
 		if v, _ := e.Constant(); name == pool.AttrClusterID && v.String() == strconv.Itoa(c.ID) {
 			continue // every cluster has it from the start
 		}
-		b = record{Kind: 'C', Cluster: c.ID, Name: name, Expr: e}.append(b)
+		b = record{Kind: 'C', Procs: pool.Procs{Cluster: c.ID}, Name: name, Expr: e}.append(b)
 	}
 	if c.owner != "" {
-		b = record{Kind: 'Y', Cluster: c.ID, Name: c.owner, End: c.bytes}.append(b)
+		b = record{Kind: 'Y', Procs: pool.Procs{Cluster: c.ID}, Name: c.owner, End: c.bytes}.append(b)
 	}
 	for _, run := range c.Runs {
-		b = record{Kind: 'N', Cluster: c.ID, First: run.First, Last: run.Last, Seq: run.Seq}.append(b)
+		b = record{Kind: 'N', Procs: run.Procs, Seq: run.Seq}.append(b)
 		for _, name := range run.Ad.OwnNames() {
 			e, _ := run.Ad.Lookup(name)
-			b = record{Kind: 'A', Cluster: c.ID, First: run.First, Last: run.Last, Name: name, Expr: e}.append(b)
+			b = record{Kind: 'A', Procs: run.Procs, Name: name, Expr: e}.append(b)
 		}
 	}
 	return b

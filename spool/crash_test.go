@@ -84,7 +84,7 @@ var operations = []operation{
 	}},
 	{name: "set priority", do: func(tx *Tx) error {
 		tx.Op("set priority", "1", "+5")
-		tx.SetRange(1, 0, 9, "JobPrio", classad.Literal(classad.Int(5)))
+		tx.SetRange(pool.Procs{Cluster: 1, First: 0, Last: 9}, "JobPrio", classad.Literal(classad.Int(5)))
 		tx.Set(pool.JobID{Cluster: 1, Proc: 3}, "JobPrio", classad.Literal(classad.Int(-7)))
 		return nil
 	}},
@@ -186,7 +186,7 @@ var operations = []operation{
 		f.Next, f.Offset, f.Paused = f.Next+3, 4, "the disk\nis full"
 		tx.PutFactory(f)
 		again := tx.AddCluster(jobAd("alice"), []NewRun{{Count: 2}})
-		tx.LeaveRange(again, 0, 1, noon)
+		tx.LeaveRange(pool.Procs{Cluster: again, First: 0, Last: 1}, noon)
 		tx.Grow(again, jobAd("bob"), 2, []NewRun{{Count: 1}})
 		return nil
 	}},

@@ -22,7 +22,7 @@ func (d *dumping) cluster(id int, text []byte) error {
 		switch {
 		case err != nil:
 			return err
-		case r.Cluster != id || (r.Kind == 'C' || r.Kind == 'Y') && run.Kind != 0 || r.Kind == 'A' && (r.First != run.First || r.Last != run.Last):
+		case r.Cluster != id || (r.Kind == 'C' || r.Kind == 'Y') && run.Kind != 0 || r.Kind == 'A' && r.Procs != run.Procs:
 			return fmt.Errorf("%.80q: not expected here", line)
 		case r.Kind == 'Y':
 			d.text("Owner", r.Name)
@@ -42,7 +42,7 @@ func (d *dumping) cluster(id int, text []byte) error {
 }
 
 func (d *dumping) procs(r record) {
-	d.n.Jobs += r.Last - r.First + 1
+	d.n.Jobs += r.Count()
 	d.begin("Procs")
 	d.number("Cluster", int64(r.Cluster))
 	d.number("First", int64(r.First))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fairspool/lib/pool"
 	"fmt"
 	"io"
 	"math"
@@ -140,7 +141,7 @@ func (tx *Tx) DropFactory(cluster int) {
 	must(err)
 	tx.charge(row.Owner, Owner{Bytes: -row.bytes})
 	delete(tx.digests, cluster)
-	tx.put(record{Kind: 'f', Cluster: cluster})
+	tx.put(record{Kind: 'f', Procs: pool.Procs{Cluster: cluster}})
 }
 
 // checkFactories holds that the clusters of new factories have been made.

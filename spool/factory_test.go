@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // wholeDigest is a digest of three blocks, the last of them short.
@@ -159,7 +160,7 @@ func TestGrow(t *testing.T) {
 			one.SetInt("JobPrio", 3)
 			tx.Grow(1, jobAd("nobody"), 3, []NewRun{{Count: 2, Ad: one}, {Count: 1}})
 		},
-		func(tx *Tx) { tx.LeaveRange(1, 0, 5, noon) },
+		func(tx *Tx) { tx.LeaveRange(pool.Procs{Cluster: 1, First: 0, Last: 5}, noon) },
 		func(tx *Tx) {
 			ad := classad.New()
 			ad.SetString("Owner", "bob")

@@ -148,7 +148,7 @@ func TestFoldTouchesLittle(t *testing.T) {
 		for id := 1; id <= 601; id++ {
 			if id != 400 {
 				c, _ := tx.Cluster(id)
-				tx.LeaveRange(id, 0, c.Runs[len(c.Runs)-1].Last, noon)
+				tx.LeaveRange(pool.Procs{Cluster: id, First: 0, Last: c.Runs[len(c.Runs)-1].Last}, noon)
 			}
 		}
 	})

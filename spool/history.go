@@ -223,17 +223,16 @@ func endsWithFooter(path string, f file, known stretch) error {
 
 // Leave takes a job out of the queue at the time t and writes its ad, as it is
 // now, to the history of t's month.
-func (tx *Tx) Leave(id pool.JobID, t time.Time) { tx.LeaveRange(id.Cluster, id.Proc, id.Proc, t) }
+func (tx *Tx) Leave(id pool.JobID, t time.Time) { tx.LeaveRange(pool.Only(id), t) }
 
-// LeaveRange does as Leave for the procs first to last, all of which must be in
-// the queue.
-func (tx *Tx) LeaveRange(cluster, first, last int, t time.Time) {
-	c, ok := tx.Cluster(cluster)
+// LeaveRange does as Leave for some procs, all of which must be in the queue.
+func (tx *Tx) LeaveRange(p pool.Procs, t time.Time) {
+	c, ok := tx.Cluster(p.Cluster)
 	if !ok {
-		tx.fail(fmt.Errorf("cluster %d: not in the queue", cluster))
+		tx.fail(fmt.Errorf("cluster %d: not in the queue", p.Cluster))
 		return
 	}
-	from, to, err := c.span(first, last)
+	from, to, err := c.cutOut(p)
 	if err != nil {
 		tx.fail(err)
 		return
@@ -250,8 +249,8 @@ func (tx *Tx) LeaveRange(cluster, first, last int, t time.Time) {
 		}
 	}
 	owner, before := c.Charged()
-	tx.put(record{Kind: 'L', Cluster: cluster, First: first, Last: last})
-	by := Owner{Jobs: first - last - 1, Bytes: c.bytes - before}
+	tx.put(record{Kind: 'L', Procs: p})
+	by := Owner{Jobs: -p.Count(), Bytes: c.bytes - before}
 	if c.procs == 0 {
 		by.Clusters = -1
 	}

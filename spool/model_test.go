@@ -95,7 +95,7 @@ func play(t *rapid.T, tx *Tx, model map[pool.JobID]map[string]string) {
 			last++
 		}
 		n := rapid.Int64Range(0, 9).Draw(t, "value")
-		tx.SetRange(id.Cluster, id.Proc, last, name, classad.Literal(classad.Int(n)))
+		tx.SetRange(pool.Procs{Cluster: id.Cluster, First: id.Proc, Last: last}, name, classad.Literal(classad.Int(n)))
 		for p := id.Proc; p <= last; p++ {
 			model[pool.JobID{Cluster: id.Cluster, Proc: p}][name] = fmt.Sprint(n)
 		}

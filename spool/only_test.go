@@ -47,9 +47,9 @@ func changeQueue(t *rapid.T, tx *Tx) {
 				tx.Set(pool.JobID{Cluster: c.ID, Proc: r.Last}, name, classad.Literal(classad.Int(7)))
 			}
 		case 1:
-			tx.SetRange(c.ID, r.First, r.Last, "X", nil)
+			tx.SetRange(r.Procs, "X", nil)
 		case 2:
-			tx.LeaveRange(c.ID, r.First, r.Last, noon)
+			tx.LeaveRange(r.Procs, noon)
 		}
 	}
 }

@@ -89,7 +89,7 @@ func (tx *Tx) chargeCluster(cluster int, owner string, from int, runs []NewRun, 
 	if isNew {
 		by.Clusters = 1
 	}
-	tx.put(record{Kind: 'Y', Cluster: cluster, Name: owner, End: by.Bytes})
+	tx.put(record{Kind: 'Y', Procs: pool.Procs{Cluster: cluster}, Name: owner, End: by.Bytes})
 	tx.charge(owner, by)
 }
 

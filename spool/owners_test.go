@@ -138,7 +138,7 @@ func TestOwnersLaw(test *testing.T) {
 						first := rapid.IntRange(r.First, r.Last).Draw(t, "first")
 						last := rapid.IntRange(first, r.Last).Draw(t, "last")
 						jobs[name] -= last - first + 1
-						tx.LeaveRange(c.ID, first, last, noon)
+						tx.LeaveRange(pool.Procs{Cluster: c.ID, First: first, Last: last}, noon)
 					case "set":
 						tx.Set(pool.JobID{Cluster: c.ID, Proc: r.First}, "Args", classad.Literal(classad.String(rapid.String().Draw(t, "args"))))
 					case "grow":
@@ -147,7 +147,7 @@ func TestOwnersLaw(test *testing.T) {
 						if rapid.Bool().Draw(t, "all leave first") {
 							jobs[name] -= c.jobs()
 							for len(c.Runs) > 0 {
-								tx.LeaveRange(c.ID, c.Runs[0].First, c.Runs[0].Last, noon)
+								tx.LeaveRange(c.Runs[0].Procs, noon)
 							}
 						}
 						tx.Grow(c.ID, ad, 1000*int(tx.Seq()), []NewRun{{Count: count}})

@@ -153,7 +153,7 @@ func leaveSome(t *rapid.T, s *Spool, month time.Time) (all []gone) {
 				g.text = asWritten(job)
 				all = append(all, g)
 			}
-			tx.LeaveRange(id, first, last, month)
+			tx.LeaveRange(pool.Procs{Cluster: id, First: first, Last: last}, month)
 		}
 		return nil
 	}); err != nil {
@@ -212,7 +212,7 @@ func leftSpool(tb testing.TB, clusters, procs int) *Spool {
 				ad.SetString(fmt.Sprint("Attribute", n), fmt.Sprint("value ", n*i%100))
 			}
 			id := tx.AddCluster(ad, []NewRun{{Count: procs}})
-			tx.LeaveRange(id, 0, procs-1, noon)
+			tx.LeaveRange(pool.Procs{Cluster: id, First: 0, Last: procs - 1}, noon)
 		}
 		return nil
 	}); err != nil {
@@ -244,7 +244,7 @@ func TestPastOfAView(t *testing.T) {
 	if err := s.View(func(v *View) error {
 		if err := other.Update(func(tx *Tx) error {
 			tx.Op("leave")
-			tx.LeaveRange(tx.AddCluster(jobAd("bob"), []NewRun{{Count: 3}}), 0, 2, noon)
+			tx.LeaveRange(pool.Procs{Cluster: tx.AddCluster(jobAd("bob"), []NewRun{{Count: 3}}), First: 0, Last: 2}, noon)
 			return nil
 		}); err != nil {
 			return err

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // NewRun is a row of new procs that read alike: Attrs, and besides those Ad, which
@@ -40,7 +41,7 @@ func (tx *Tx) addProcs(cluster, first int, runs []NewRun) {
 		}
 		last := proc + r.Count - 1
 		tx.makeRoom(start, i, len(runs))
-		tx.addRun(record{Kind: 'N', Cluster: cluster, First: proc, Last: last}, r)
+		tx.addRun(record{Kind: 'N', Procs: pool.Procs{Cluster: cluster, First: proc, Last: last}}, r)
 		proc = last + 1
 	}
 	if proc == first {

@@ -48,22 +48,21 @@ import (
 // Expressions are written in one line with the escapes of new-form ads and
 // with reals that read back exactly.
 type record struct {
-	Kind        byte
-	Cluster     int
-	First, Last int // procs
-	Slot        string
-	Name        string
-	Expr        *classad.Expr
-	Claim       pool.Claim
-	Submitter   accountant.Record
-	Backoff     pool.Backoff
-	Tally       *accountant.Tally // W, w
-	Factory     *factory          // F
-	Owner       *Owner            // O
-	Text        string            // M
-	End         int64             // H; of Y, bytes
-	CRC         uint32
-	Seq         uint64 // in a segment or table; 0 in the journal
+	Kind       byte
+	pool.Procs // of C, Y and f the cluster alone
+	Slot       string
+	Name       string
+	Expr       *classad.Expr
+	Claim      pool.Claim
+	Submitter  accountant.Record
+	Backoff    pool.Backoff
+	Tally      *accountant.Tally // W, w
+	Factory    *factory          // F
+	Owner      *Owner            // O
+	Text       string            // M
+	End        int64             // H; of Y, bytes
+	CRC        uint32
+	Seq        uint64 // in a segment or table; 0 in the journal
 }
 
 // append writes the record as a line.

@@ -89,7 +89,7 @@ func TestRefusals(t *testing.T) {
 			"no such job": func(tx *Tx) error { tx.Op("x"); tx.Set(pool.JobID{Cluster: 1, Proc: 99}, "A", nil); return nil },
 			"partly there": func(tx *Tx) error {
 				tx.Op("x")
-				tx.SetRange(1, 5, 50, "A", classad.Literal(classad.Int(1)))
+				tx.SetRange(pool.Procs{Cluster: 1, First: 5, Last: 50}, "A", classad.Literal(classad.Int(1)))
 				return nil
 			},
 			"no procs": func(tx *Tx) error { tx.Op("x"); tx.AddCluster(classad.New(), nil); return nil },

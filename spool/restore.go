@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"fairspool/lib/pool"
 	"fmt"
 	"io"
 	"math"
@@ -204,7 +205,7 @@ func (r *restoring) beginCluster(w *words) error {
 	r.prefix = fmt.Appendf(r.prefix[:0], "C %d ", r.cluster)
 	var charge []byte
 	if w.next("Owner") {
-		y := record{Kind: 'Y', Cluster: r.cluster, Name: w.text("Owner")}
+		y := record{Kind: 'Y', Procs: pool.Procs{Cluster: r.cluster}, Name: w.text("Owner")}
 		y.End = w.number("Bytes", 0, math.MaxInt64)
 		charge = y.append(nil)
 	}
@@ -214,7 +215,7 @@ func (r *restoring) beginCluster(w *words) error {
 }
 
 func (r *restoring) procs(w *words) error {
-	run := record{Kind: 'N', Cluster: int(w.number("Cluster", 1, math.MaxInt32))}
+	run := record{Kind: 'N', Procs: pool.Procs{Cluster: int(w.number("Cluster", 1, math.MaxInt32))}}
 	run.First = int(w.number("First", 0, math.MaxInt32))
 	run.Last = int(w.number("Last", int64(run.First), math.MaxInt32))
 	run.Seq = uint64(w.number("Seq", 0, math.MaxInt64))
@@ -225,7 +226,7 @@ func (r *restoring) procs(w *words) error {
 		return fmt.Errorf("cluster %d: larger than %d bytes", r.cluster, math.MaxInt32)
 	}
 	r.text = run.append(r.text)
-	r.prefix = append(record{Kind: 'A', Cluster: run.Cluster, First: run.First, Last: run.Last}.appendProcs(append(r.prefix[:0], "A "...)), ' ')
+	r.prefix = append(record{Kind: 'A', Procs: run.Procs}.appendProcs(append(r.prefix[:0], "A "...)), ' ')
 	return r.attributes(w)
 }
 

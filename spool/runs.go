@@ -25,14 +25,11 @@ type Cluster struct {
 // the rest of the cluster, chained to the cluster's ad; ProcId is not in it
 // (see Run.Proc).
 type Run struct {
-	First, Last int
-	Ad          *classad.Ad
-	Seq         uint64 // the transaction that last changed one of the procs
-	own         bool   // Ad belongs to this run alone and may be changed
+	pool.Procs
+	Ad  *classad.Ad
+	Seq uint64 // the transaction that last changed one of the procs
+	own bool   // Ad belongs to this run alone and may be changed
 }
-
-// Count returns the number of procs in the run.
-func (r Run) Count() int { return r.Last - r.First + 1 }
 
 // Proc returns the ad of one proc of the run.
 func (r Run) Proc(proc int) *classad.Ad {
@@ -79,21 +76,21 @@ func (c *Cluster) run(proc int) (int, bool) {
 	return i, i < len(c.Runs) && c.Runs[i].First <= proc
 }
 
-// span makes runs begin at first and end at last, and returns which runs,
+// cutOut makes runs begin and end where the procs do, and returns which runs,
 // from up to but not including to, hold exactly these procs. All of them have
 // to be there.
-func (c *Cluster) span(first, last int) (from, to int, err error) {
-	from, ok := c.run(first)
+func (c *Cluster) cutOut(p pool.Procs) (from, to int, err error) {
+	from, ok := c.run(p.First)
 	if ok {
-		from = c.cut(from, first)
-		for to, at := from, first; to < len(c.Runs) && c.Runs[to].First == at; to++ {
-			if at = c.Runs[to].Last + 1; at > last {
-				c.cut(to, last+1)
+		from = c.cut(from, p.First)
+		for to, at := from, p.First; to < len(c.Runs) && c.Runs[to].First == at; to++ {
+			if at = c.Runs[to].Last + 1; at > p.Last {
+				c.cut(to, p.Last+1)
 				return from, to + 1, nil
 			}
 		}
 	}
-	return 0, 0, fmt.Errorf("procs %d-%d of cluster %d: not all in the queue", first, last, c.ID)
+	return 0, 0, fmt.Errorf("procs %d-%d of cluster %d: not all in the queue", p.First, p.Last, c.ID)
 }
 
 // cut splits run i so that a run begins at proc, and returns that run's
@@ -123,15 +120,14 @@ func (c *Cluster) apply(r record, seq uint64) error {
 		c.owner, c.bytes = r.Name, c.bytes+r.End
 		return nil
 	}
-	from, to, err := c.span(r.First, r.Last)
+	from, to, err := c.cutOut(r.Procs)
 	if err != nil {
 		return err
 	}
 	if r.Kind == 'L' {
 		c.Runs = without(c.Runs, from, to)
-		gone := r.Last - r.First + 1
-		c.bytes -= part(c.bytes, gone, c.procs)
-		c.procs -= gone
+		c.bytes -= part(c.bytes, r.Count(), c.procs)
+		c.procs -= r.Count()
 		return nil
 	}
 	for i := from; i < to; i++ {
@@ -148,8 +144,8 @@ func (c *Cluster) add(r record, seq uint64, ad *classad.Ad) error {
 	if r.Seq != 0 {
 		seq = r.Seq
 	}
-	c.procs += r.Last - r.First + 1
-	c.Runs = append(c.Runs, Run{First: r.First, Last: r.Last, Ad: ad.Chain(c.Ad), Seq: seq, own: true})
+	c.procs += r.Count()
+	c.Runs = append(c.Runs, Run{Procs: r.Procs, Ad: ad.Chain(c.Ad), Seq: seq, own: true})
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
 // What tells procs apart is found wherever an expression hides it.
@@ -22,10 +23,10 @@ func TestTellsApart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := (Run{First: 2, Last: 3, Ad: ad}).TellsApart(e); got != want {
+		if got := (Run{Procs: pool.Procs{Cluster: 1, First: 2, Last: 3}, Ad: ad}).TellsApart(e); got != want {
 			t.Errorf("TellsApart(%s) = %v, want %v", text, got, want)
 		}
-		if (Run{First: 2, Last: 2, Ad: ad}).TellsApart(e) {
+		if (Run{Procs: pool.Procs{Cluster: 1, First: 2, Last: 2}, Ad: ad}).TellsApart(e) {
 			t.Errorf("TellsApart(%s) of one proc = true, want false", text)
 		}
 	}

@@ -111,7 +111,7 @@ func several(t testing.TB) string {
 	}
 	if err := attempt(dir, disk{}, func(tx *Tx) error {
 		tx.Op("set priority", "+1", "2")
-		tx.SetRange(2, 0, 3, "JobPrio", classad.Literal(classad.Int(1)))
+		tx.SetRange(pool.Procs{Cluster: 2, First: 0, Last: 3}, "JobPrio", classad.Literal(classad.Int(1)))
 		tx.Leave(pool.JobID{Cluster: 1, Proc: 8}, noon)
 		return nil
 	}); err != nil {

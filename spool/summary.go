@@ -23,7 +23,7 @@ func summary(f frame) string {
 		if _, err := r.procs(line[2:]); err != nil {
 			continue
 		}
-		jobs[line[0]] += r.Last - r.First + 1
+		jobs[line[0]] += r.Count()
 		if line[0] == 'N' {
 			if last = r.Cluster; first == 0 {
 				first = last

@@ -99,24 +99,23 @@ func (tx *Tx) AddCluster(ad *classad.Ad, runs []NewRun) int {
 func (tx *Tx) addAd(cluster int, ad *classad.Ad) {
 	for _, name := range ad.OwnNames() {
 		e, _ := ad.Lookup(name)
-		tx.put(record{Kind: 'C', Cluster: cluster, Name: name, Expr: e})
+		tx.put(record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}, Name: name, Expr: e})
 	}
 }
 
 // Set sets one attribute of a job. A nil expression removes what the job has
 // of its own, so that its cluster's value shows again.
 func (tx *Tx) Set(id pool.JobID, name string, e *classad.Expr) {
-	tx.SetRange(id.Cluster, id.Proc, id.Proc, name, e)
+	tx.SetRange(pool.Only(id), name, e)
 }
 
-// SetRange does as Set for the procs first to last, all of which must be in
-// the queue.
-func (tx *Tx) SetRange(cluster, first, last int, name string, e *classad.Expr) {
+// SetRange does as Set for some procs, all of which must be in the queue.
+func (tx *Tx) SetRange(p pool.Procs, name string, e *classad.Expr) {
 	kind := byte('A')
 	if e == nil {
 		kind = 'D'
 	}
-	tx.put(record{Kind: kind, Cluster: cluster, First: first, Last: last, Name: name, Expr: e})
+	tx.put(record{Kind: kind, Procs: p, Name: name, Expr: e})
 }
 
 // SetCommon sets an attribute that all procs of a cluster share, which has to be in the queue.
@@ -125,7 +124,7 @@ func (tx *Tx) SetCommon(cluster int, name string, e *classad.Expr) {
 		tx.fail(fmt.Errorf("cluster %d: not in the queue", cluster))
 		return
 	}
-	tx.put(record{Kind: 'C', Cluster: cluster, Name: name, Expr: e})
+	tx.put(record{Kind: 'C', Procs: pool.Procs{Cluster: cluster}, Name: name, Expr: e})
 }
 
 // PutClaim adds a claim or changes it as a whole.

@@ -142,8 +142,8 @@ func (v *View) Jobs() iter.Seq2[pool.JobID, *classad.Ad] {
 	return func(yield func(pool.JobID, *classad.Ad) bool) {
 		for _, c := range v.Clusters() {
 			for _, r := range c.Runs {
-				for p := r.First; p <= r.Last; p++ {
-					if !yield(pool.JobID{Cluster: c.ID, Proc: p}, r.Proc(p)) {
+				for id := range r.Jobs() {
+					if !yield(id, r.Proc(id.Proc)) {
 						return
 					}
 				}

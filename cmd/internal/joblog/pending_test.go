@@ -237,9 +237,9 @@ func (p *pendingPool) remove(stay, fails bool) {
 	err := p.Update(func(tx *spool.Tx) error {
 		tx.Op("remove")
 		if stay {
-			tx.SetRange(2, 0, 1, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Removed))))
+			tx.SetRange(pool.Procs{Cluster: 2, First: 0, Last: 1}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Removed))))
 		} else {
-			tx.LeaveRange(2, 0, 1, at)
+			tx.LeaveRange(pool.Procs{Cluster: 2, First: 0, Last: 1}, at)
 		}
 		if err := v.Keep(p.Spool, at); err != nil {
 			p.Error(err)

@@ -237,7 +237,7 @@ func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []po
 	if cluster, ok := w.Queue.Cluster(x.id.Cluster); ok {
 		for _, run := range cluster.Runs {
 			status, _ := run.Ad.EvalInt(&classad.Context{Now: w.Now}, pool.AttrJobStatus)
-			jobs := without(x.within([]pool.Procs{{Cluster: cluster.ID, First: run.First, Last: run.Last}}), held)
+			jobs := without(x.within([]pool.Procs{run.Procs}), held)
 			why := ""
 			switch pool.Status(status) {
 			case pool.Held:

@@ -22,9 +22,9 @@ func queueOfAll(t *testing.T) *spool.Spool {
 	update(t, s, func(tx *spool.Tx) error {
 		tx.DropClaim(pool.JobID{Cluster: 2})
 		tx.AddCluster(ad(t, `[Owner = "alice"; JobStatus = 1; RequestCpus = 1; Requirements = TARGET.Cpus > 8]`), []spool.NewRun{{Count: 6}})
-		tx.SetRange(3, 3, 4, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Held))))
-		tx.SetRange(3, 3, 4, pool.AttrHoldReason, classad.Literal(classad.String("no such program")))
-		tx.SetRange(3, 5, 5, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Removed))))
+		tx.SetRange(pool.Procs{Cluster: 3, First: 3, Last: 4}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Held))))
+		tx.SetRange(pool.Procs{Cluster: 3, First: 3, Last: 4}, pool.AttrHoldReason, classad.Literal(classad.String("no such program")))
+		tx.SetRange(pool.Procs{Cluster: 3, First: 5, Last: 5}, pool.AttrJobStatus, classad.Literal(classad.Int(int64(pool.Removed))))
 		return nil
 	})
 	return s

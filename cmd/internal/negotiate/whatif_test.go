@@ -99,7 +99,7 @@ func TestWhatIfIsTheRealThing(t *testing.T) {
 	set := func(cluster, first, last int, name, text string) func(*spool.Tx) error {
 		return func(tx *spool.Tx) error {
 			e, err := classad.ParseExpr(text)
-			tx.SetRange(cluster, first, last, name, e)
+			tx.SetRange(pool.Procs{Cluster: cluster, First: first, Last: last}, name, e)
 			return err
 		}
 	}
@@ -393,7 +393,7 @@ func TestSplit(t *testing.T) {
 func TestLookRespells(t *testing.T) {
 	s := fill(t, 2, 3, 3)
 	update(t, s, func(tx *spool.Tx) error {
-		tx.SetRange(1, 0, 2, pool.AttrAccountingGroup, classad.Literal(classad.String("PHYSICS.alice")))
+		tx.SetRange(pool.Procs{Cluster: 1, First: 0, Last: 2}, pool.AttrAccountingGroup, classad.Literal(classad.String("PHYSICS.alice")))
 		tx.PutSubmitter(accountant.Record{Name: "PHYSICS.alice@pool", Priority: 40, At: time.Unix(now, 0), HalfLife: 24 * time.Hour})
 		return nil
 	})

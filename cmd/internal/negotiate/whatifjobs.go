@@ -239,7 +239,7 @@ func (w *world) named(names selection.Names) (trial.Spans, error) {
 		list, _ := one.In(w.Queue)
 		var jobs []pool.Procs
 		for _, x := range list {
-			jobs = append(jobs, pool.Procs{Cluster: x.Cluster, First: x.First, Last: x.Last})
+			jobs = append(jobs, x.Procs)
 		}
 		jobs = without(append(jobs, w.added(word)...), w.gone)
 		if len(jobs) == 0 {

@@ -65,7 +65,7 @@ func aTrial(t *rapid.T, system bool) tried {
 			if _, ok := tx.Job(id); !ok {
 				return fmt.Errorf("no job %v", id)
 			}
-			tx.SetRange(id.Cluster, id.Proc, id.Proc, pool.AttrJobPrio, expr(fmt.Sprint(n)))
+			tx.SetRange(pool.Only(id), pool.AttrJobPrio, expr(fmt.Sprint(n)))
 			return nil
 		}}
 	case 5:
@@ -75,7 +75,7 @@ func aTrial(t *rapid.T, system bool) tried {
 				return fmt.Errorf("no job %v, or no system priorities", id)
 			}
 			kept := map[string]string{"+40": "2000000040", "-90": "1999999910"}
-			tx.SetRange(id.Cluster, id.Proc, id.Proc, pool.AttrSystemPriority, expr(cmp.Or(kept[n], n)))
+			tx.SetRange(pool.Only(id), pool.AttrSystemPriority, expr(cmp.Or(kept[n], n)))
 			return nil
 		}}
 	case 2:

@@ -84,7 +84,7 @@ func (d Renaming) cluster(tx *spool.Tx, c *spool.Cluster) {
 	}
 	for _, run := range c.Runs {
 		if e := d.attribute(run.Ad, pool.AttrUser); e != nil {
-			tx.SetRange(c.ID, run.First, run.Last, pool.AttrUser, e)
+			tx.SetRange(run.Procs, pool.AttrUser, e)
 		}
 	}
 }

@@ -145,7 +145,7 @@ func WatchNew(tx *spool.Tx, cluster int) {
 func (e *Endings) describe(c *spool.Cluster) {
 	var seen []string
 	for _, r := range c.Runs {
-		_, procs, _ := strings.Cut(pool.Procs{Cluster: c.ID, First: r.First, Last: r.Last}.String(), ".")
+		_, procs, _ := strings.Cut(r.Procs.String(), ".")
 		seen = append(seen, procs)
 		e.of(r.Proc(r.First))
 	}
@@ -344,8 +344,8 @@ func Ended(v *spool.View, cluster int) bool {
 		switch (job{ad: r.Ad}).status() {
 		case pool.Completed:
 		case pool.Removed:
-			for p := r.First; p <= r.Last; p++ {
-				if _, runs := v.Claim(pool.JobID{Cluster: cluster, Proc: p}); runs {
+			for id := range r.Jobs() {
+				if _, runs := v.Claim(id); runs {
 					return false
 				}
 			}

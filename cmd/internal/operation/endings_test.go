@@ -92,7 +92,7 @@ func TestEndlessUsage(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				tx.SetRange(1, 0, 3, name, e)
+				tx.SetRange(pool.Procs{Cluster: 1, First: 0, Last: 3}, name, e)
 			}
 			return nil
 		})
@@ -116,7 +116,7 @@ func TestEnded(t *testing.T) {
 	}
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("set")
-		tx.SetRange(1, 0, 3, pool.AttrLeaveJobInQueue, classad.Literal(classad.Bool(true)))
+		tx.SetRange(pool.Procs{Cluster: 1, First: 0, Last: 3}, pool.AttrLeaveJobInQueue, classad.Literal(classad.Bool(true)))
 		return nil
 	})
 	b.negotiate(noon, nil)
@@ -145,7 +145,7 @@ func TestWaitingJobs(t *testing.T) {
 	b := newBench(t)
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("set")
-		tx.SetRange(1, 0, 2, "AfterOk", classad.Literal(classad.String("1")))
+		tx.SetRange(pool.Procs{Cluster: 1, First: 0, Last: 2}, "AfterOk", classad.Literal(classad.String("1")))
 		return nil
 	})
 	if got := b.negotiate(noon, nil); len(got) != 1 || got[0].Job.Proc != 3 {

@@ -97,8 +97,8 @@ func Release(tx *spool.Tx, s pool.Procs, why string, now time.Time) ([]Done, err
 func (x steered) endHold() {
 	for _, a := range lastHold {
 		if e, ok := x.ad.Lookup(a[0]); ok {
-			x.tx.SetRange(x.Cluster, x.First, x.Last, a[1], e)
-			x.tx.SetRange(x.Cluster, x.First, x.Last, a[0], nil)
+			x.tx.SetRange(x.Procs, a[1], e)
+			x.tx.SetRange(x.Procs, a[0], nil)
 		}
 	}
 }

@@ -17,7 +17,7 @@ func leave(tx *spool.Tx, s pool.Procs, at time.Time) (left int) {
 		return 0
 	}
 	if !mayStay(ad) {
-		tx.LeaveRange(s.Cluster, s.First, s.Last, at)
+		tx.LeaveRange(s, at)
 		return s.Count()
 	}
 	c := locked(at)

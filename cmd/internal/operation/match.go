@@ -135,7 +135,7 @@ func countMatches(tx *spool.Tx, list []attempt, now time.Time) {
 			n++
 		}
 		set := func(name string, v int64) {
-			tx.SetRange(first.job.Cluster, first.job.Proc, first.job.Proc+n-1, name, classad.Literal(classad.Int(v)))
+			tx.SetRange(pool.Procs{Cluster: first.job.Cluster, First: first.job.Proc, Last: first.job.Proc + n - 1}, name, classad.Literal(classad.Int(v)))
 		}
 		set(pool.AttrNumJobMatches, first.n)
 		set(pool.AttrLastMatchTime, now.Unix())

@@ -134,15 +134,14 @@ func (j *judge) cluster(c *spool.Cluster) {
 		if waits && !over {
 			j.note(c.ID, r.Ad)
 		}
-		all := pool.Procs{Cluster: c.ID, First: r.First, Last: r.Last}
 		switch {
 		case j.Only != nil && !j.Only[c.ID]:
 		case !over && !waits && jobpolicy.Never(r.Ad) && !jobpolicy.IsCron(r.Ad):
 		case r.First == r.Last || alike(r):
-			j.jobs(unit{all, r, ownerOf(r.Ad), status})
+			j.jobs(unit{r.Procs, r, ownerOf(r.Ad), status})
 		default:
 			owner := ownerOf(r.Ad)
-			for id := range all.Jobs() {
+			for id := range r.Jobs() {
 				j.jobs(unit{pool.Only(id), r, owner, status})
 			}
 		}
@@ -326,7 +325,7 @@ func (o Outlook) unchanged(tx *spool.Tx, d Due) (list []pool.Procs) {
 		return nil
 	}
 	for _, r := range c.Runs {
-		s, ok := d.Intersect(pool.Procs{Cluster: c.ID, First: r.First, Last: r.Last})
+		s, ok := d.Intersect(r.Procs)
 		if !ok || r.Seq > o.seq {
 			continue
 		}
@@ -364,11 +363,11 @@ func follow(tx *spool.Tx, d Due, now time.Time, p accountant.Params) (all []Foll
 			Vacate(tx, id, Reason{Text: d.Why.Text, Code: VacatedByJobPolicy}, now, p)
 		}
 	case LetThemGo:
-		tx.LeaveRange(d.Cluster, d.First, d.Last, now)
+		tx.LeaveRange(d.Procs, now)
 	case PlanThem:
 		steered{tx: tx, Procs: d.Procs, ad: ad}.nextTime(now)
 	case LetThemRun:
-		tx.SetRange(d.Cluster, d.First, d.Last, jobpolicy.AttrDependenciesMet, classad.Literal(classad.Bool(true)))
+		tx.SetRange(d.Procs, jobpolicy.AttrDependenciesMet, classad.Literal(classad.Bool(true)))
 	}
 	for _, x := range done {
 		all = append(all, Followed{Due{x.Procs, d.What, d.Why}, x.Outcome, ad})

@@ -115,8 +115,8 @@ func TestFollowLooksAgain(t *testing.T) {
 	due := b.policies(noon)
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("set")
-		tx.SetRange(2, 1, 1, "Bad", classad.Literal(classad.Bool(false)))
-		tx.LeaveRange(2, 2, 2, noon)
+		tx.SetRange(pool.Procs{Cluster: 2, First: 1, Last: 1}, "Bad", classad.Literal(classad.Bool(false)))
+		tx.LeaveRange(pool.Procs{Cluster: 2, First: 2, Last: 2}, noon)
 		return nil
 	})
 	if got := b.follow(due, noon); got != "hold 2.0" {

@@ -46,7 +46,7 @@ func TestDependencies(t *testing.T) {
 				tx.Op("test")
 				PutEndings(tx, c.of)
 				if c.left {
-					tx.LeaveRange(1, 0, 3, noon)
+					tx.LeaveRange(pool.Procs{Cluster: 1, First: 0, Last: 3}, noon)
 				}
 				return nil
 			})
@@ -91,7 +91,7 @@ func releasedAllTheSame(t *testing.T, again bool) {
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("test")
 		PutEndings(tx, Endings{Cluster: 1, Failed: 4, Troubles: []string{"1.0-3 ended with exit code 1"}})
-		tx.LeaveRange(1, 0, 3, noon)
+		tx.LeaveRange(pool.Procs{Cluster: 1, First: 0, Last: 3}, noon)
 		return nil
 	})
 	b.follow(b.policies(noon), noon)
@@ -132,7 +132,7 @@ func TestReleasedForOthers(t *testing.T) {
 	b.follow(b.policies(noon), noon)
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("edit")
-		tx.SetRange(id.Cluster, 0, 0, "AfterOk", classad.Literal(classad.String("2")))
+		tx.SetRange(pool.Procs{Cluster: id.Cluster, First: 0, Last: 0}, "AfterOk", classad.Literal(classad.String("2")))
 		Watch(tx, 2)
 		_, err := Release(tx, pool.Only(id), "by alice", noon)
 		return err
@@ -194,7 +194,12 @@ func TestRememberLater(t *testing.T) {
 	b.watch(Watch)
 	var list Recollections
 	b.view(func(v *spool.View) { list = Recollect(v, []int{1}) })
-	b.update(func(tx *spool.Tx) error { tx.Op("test"); DropEndings(tx, 1); tx.LeaveRange(1, 0, 0, noon); return nil })
+	b.update(func(tx *spool.Tx) error {
+		tx.Op("test")
+		DropEndings(tx, 1)
+		tx.LeaveRange(pool.Procs{Cluster: 1, First: 0, Last: 0}, noon)
+		return nil
+	})
 	b.update(func(tx *spool.Tx) error { tx.Op("test"); Remember(tx, list); return nil })
 	if e, ok := b.watched(); !ok || !e.Unknown {
 		t.Errorf("the endings are %+v, %v, want them still unknown", e, ok)
@@ -235,7 +240,7 @@ func TestMailOwed(t *testing.T) {
 				tx.Op("test")
 				PutEndings(tx, c.of)
 				if c.left {
-					tx.LeaveRange(1, 0, 3, noon)
+					tx.LeaveRange(pool.Procs{Cluster: 1, First: 0, Last: 3}, noon)
 				}
 				return nil
 			})
@@ -269,7 +274,7 @@ func TestNotTold(t *testing.T) {
 	b.update(func(tx *spool.Tx) error {
 		tx.Op("test")
 		PutEndings(tx, Endings{Cluster: 1, Notification: NotifyAlways, Succeeded: 4})
-		tx.LeaveRange(1, 0, 3, noon)
+		tx.LeaveRange(pool.Procs{Cluster: 1, First: 0, Last: 3}, noon)
 		return nil
 	})
 	tries, last := 0, noon

@@ -56,8 +56,8 @@ func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs
 		if run.First > p.Last {
 			return
 		}
-		if run.Seq <= seen.seq {
-			do(pool.Procs{Cluster: p.Cluster, First: max(run.First, p.First), Last: min(run.Last, p.Last)}, run.Ad)
+		if both, _ := run.Intersect(p); run.Seq <= seen.seq {
+			do(both, run.Ad)
 		}
 	}
 }
@@ -86,6 +86,6 @@ func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made 
 			}
 			is = min(is, math.MaxInt64-more) + more
 		}
-		tx.SetRange(f.Cluster, f.First, f.Last, f.name, classad.Literal(classad.Int(is)))
+		tx.SetRange(f.Procs, f.name, classad.Literal(classad.Int(is)))
 	}
 }

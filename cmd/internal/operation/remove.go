@@ -33,7 +33,7 @@ func (x steered) remove(why string, now time.Time, p accountant.Params) Outcome 
 	case x.claimed && before == pool.Removed:
 		return Already
 	case before == pool.Removed || before == pool.Completed:
-		x.tx.LeaveRange(x.Cluster, x.First, x.Last, now)
+		x.tx.LeaveRange(x.Procs, now)
 		return RemovedNow
 	default:
 		x.removing(before, why, now)

@@ -45,13 +45,13 @@ func (s steered) status() pool.Status { return job{ad: s.ad}.status() }
 func (s steered) int(name string) int64 { return job{ad: s.ad}.int(name) }
 
 func (s steered) set(name string, v classad.Value) {
-	s.tx.SetRange(s.Cluster, s.First, s.Last, name, classad.Literal(v))
+	s.tx.SetRange(s.Procs, name, classad.Literal(v))
 }
 
 // unset takes an attribute away, which costs nothing when it is not there.
 func (s steered) unset(name string) {
 	if s.ad.Has(name) {
-		s.tx.SetRange(s.Cluster, s.First, s.Last, name, nil)
+		s.tx.SetRange(s.Procs, name, nil)
 	}
 }
 

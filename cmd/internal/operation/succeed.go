@@ -156,14 +156,15 @@ func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, 
 			continue
 		}
 		for _, run := range cluster.Runs {
-			if run.Last < p.First || p.Last < run.First || !isIdle(s.eval, run.Ad) {
+			both, ok := run.Intersect(p)
+			if !ok || !isIdle(s.eval, run.Ad) {
 				continue
 			}
-			for proc := max(run.First, p.First); proc <= min(run.Last, p.Last); proc++ {
-				id, ad := pool.JobID{Cluster: p.Cluster, Proc: proc}, run.Proc(proc)
+			for id := range both.Jobs() {
 				if _, claimed := s.Claim(id); claimed {
 					continue
 				}
+				ad := run.Proc(id.Proc)
 				if alike = alike || sameIn(telling, s.ad, ad); !alike {
 					return id, nil, false
 				}

@@ -69,12 +69,13 @@ func (s *succeeding) anyIdle(p pool.Procs) (*classad.Ad, bool) {
 		return nil, false
 	}
 	for _, run := range cluster.Runs {
-		if run.Last < p.First || p.Last < run.First || !isIdle(s.eval, run.Ad) {
+		both, ok := run.Intersect(p)
+		if !ok || !isIdle(s.eval, run.Ad) {
 			continue
 		}
-		for proc := max(run.First, p.First); proc <= min(run.Last, p.Last); proc++ {
-			if _, claimed := s.Claim(pool.JobID{Cluster: p.Cluster, Proc: proc}); !claimed {
-				return run.Proc(proc), true
+		for id := range both.Jobs() {
+			if _, claimed := s.Claim(id); !claimed {
+				return run.Proc(id.Proc), true
 			}
 		}
 	}

@@ -69,7 +69,7 @@ func keepTickets(tx *spool.Tx, list []negotiator.Tickets) {
 	var has int64
 	write := func() {
 		if row.Cluster > 0 {
-			tx.SetRange(row.Cluster, row.First, row.Last, pool.AttrTickets, classad.Literal(classad.Int(has)))
+			tx.SetRange(row, pool.AttrTickets, classad.Literal(classad.Int(has)))
 		}
 	}
 	for _, t := range list {

@@ -174,9 +174,9 @@ func (list changes) words() (words []string) {
 func (list changes) apply(tx *spool.Tx, span selection.Span, log *joblog.Events, r *rights) (bad []string) {
 	if e, ok := span.Run.Ad.Lookup(pool.AttrJobPrio); ok && list.adjust() {
 		if _, constant := e.Constant(); !constant {
-			for p := span.First; p <= span.Last; p++ {
+			for id := range span.Jobs() {
 				one := span
-				one.First, one.Last = p, p
+				one.Procs = pool.Only(id)
 				bad = append(bad, list.alike(tx, one, log, r)...)
 			}
 			return bad
@@ -210,7 +210,7 @@ func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events,
 	}
 	list.log(span, ad, made, log) // with what was before
 	for i, ch := range list {
-		tx.SetRange(span.Cluster, span.First, span.Last, ch.attr, made[i])
+		tx.SetRange(span.Procs, ch.attr, made[i])
 		ch.watch(tx, span)
 	}
 	return nil
@@ -218,7 +218,7 @@ func (list changes) alike(tx *spool.Tx, span selection.Span, log *joblog.Events,
 
 // nameOf names the jobs of a span as arguments do.
 func nameOf(s selection.Span) string {
-	return pool.Procs{Cluster: s.Cluster, First: s.First, Last: s.Last}.String()
+	return s.Procs.String()
 }
 
 // log notes an event for each job and change.
@@ -234,9 +234,9 @@ func (list changes) log(span selection.Span, ad *classad.Ad, made []*classad.Exp
 		}
 		events = append(events, userlog.AttributeChanged{Name: ch.attr, From: from, To: made[i].String()})
 	}
-	for p := span.First; p <= span.Last; p++ {
+	for id := range span.Jobs() {
 		for _, e := range events {
-			log.Add(pool.JobID{Cluster: span.Cluster, Proc: p}, span.Run.Proc(p), e)
+			log.Add(id, span.Run.Proc(id.Proc), e)
 		}
 	}
 }

@@ -56,6 +56,6 @@ func (ch change) watch(tx *spool.Tx, span selection.Span) {
 		operation.Watch(tx, of)
 	}
 	if span.Run.Ad.Has(jobpolicy.AttrDependenciesMet) { // of the clusters before
-		tx.SetRange(span.Cluster, span.First, span.Last, jobpolicy.AttrDependenciesMet, nil)
+		tx.SetRange(span.Procs, jobpolicy.AttrDependenciesMet, nil)
 	}
 }

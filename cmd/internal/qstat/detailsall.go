@@ -72,7 +72,7 @@ func (o *overview) explain(r *reader, part selection.Span, last cycle) {
 		if !r.varies {
 			part.Last = end
 		}
-		o.sort(pool.Procs{Cluster: part.Cluster, First: part.First, Last: part.Last}, state, h, submitted, last)
+		o.sort(part.Procs, state, h, submitted, last)
 		part.First = part.Last + 1
 	}
 }

@@ -1,7 +1,6 @@
 package qstat
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -26,9 +25,7 @@ func (q queue) ended(words []string) (spans []selection.Span, missing []string, 
 		}
 		spans = append(spans, found...)
 	}
-	order := func(a, b selection.Span) int {
-		return cmp.Or(cmp.Compare(a.Cluster, b.Cluster), cmp.Compare(a.First, b.First))
-	}
+	order := func(a, b selection.Span) int { return a.Compare(b.Procs) }
 	slices.SortStableFunc(spans, order)
 	return slices.CompactFunc(spans, func(a, b selection.Span) bool { return order(a, b) == 0 }), missing, nil
 }
@@ -51,10 +48,8 @@ func (q queue) endedOf(word string) (spans []selection.Span, err error) {
 		return q.view.History(which, func(ad *classad.Ad) bool {
 			if named(ad) {
 				id := idOf(ad)
-				spans = append(spans, selection.Span{
-					Cluster: id.Cluster, First: id.Proc, Last: id.Proc,
-					Run: spool.Run{First: id.Proc, Last: id.Proc, Ad: ad},
-				})
+				one := pool.Only(id)
+				spans = append(spans, selection.Span{Procs: one, Run: spool.Run{Procs: one, Ad: ad}})
 			}
 			return !enough()
 		})

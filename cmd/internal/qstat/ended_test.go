@@ -39,9 +39,9 @@ func TestEnded(t *testing.T) {
 		}
 		tx.AddCluster(job(t, "bob", old(3, `RemoveReason = "via qdel (by user bob)"`)), []spool.NewRun{{Count: 2}}) // 2
 		tx.AddCluster(job(t, "bob", old(4, `ExitBySignal = true; ExitSignal = 9`)), []spool.NewRun{{Count: 1}})     // 3
-		tx.LeaveRange(2, 0, 0, time.Unix(now-4*month, 0))
-		tx.LeaveRange(2, 1, 1, time.Unix(now-3*month, 0))
-		tx.LeaveRange(3, 0, 0, time.Unix(now-3*month, 0))
+		tx.LeaveRange(pool.Procs{Cluster: 2, First: 0, Last: 0}, time.Unix(now-4*month, 0))
+		tx.LeaveRange(pool.Procs{Cluster: 2, First: 1, Last: 1}, time.Unix(now-3*month, 0))
+		tx.LeaveRange(pool.Procs{Cluster: 3, First: 0, Last: 0}, time.Unix(now-3*month, 0))
 	})
 	displays(t, "-j 2", "-j 3.0,1.1", "-j 2-3 -json")
 	refuses("2.5", "4,3.1")

@@ -97,8 +97,7 @@ func (f filter) inState(list []selection.Span, r *reader, part selection.Span, c
 
 // join adds a part, to the last one where it is what follows in its run.
 func join(list []selection.Span, part selection.Span) []selection.Span {
-	if k := len(list) - 1; k >= 0 && list[k].Cluster == part.Cluster && list[k].Run.First == part.Run.First && list[k].Last+1 == part.First {
-		list[k].Last = part.Last
+	if k := len(list) - 1; k >= 0 && list[k].Run.Procs == part.Run.Procs && list[k].Extend(part.Procs) {
 		return list
 	}
 	return append(list, part)

@@ -80,13 +80,9 @@ type stretch struct {
 	why    string // they are left out
 }
 
-// before tells whether the procs are all before a job, and has whether it is among them.
+// before tells whether the procs are all before a job.
 func (s *stretch) before(id pool.JobID) bool {
 	return s.Cluster < id.Cluster || s.Cluster == id.Cluster && s.Last < id.Proc
-}
-
-func (s *stretch) has(id pool.JobID) bool {
-	return s.Cluster == id.Cluster && s.First <= id.Proc && id.Proc <= s.Last
 }
 
 // reads returns the attributes of jobs that the queue is made from; ok is false where these
@@ -146,7 +142,7 @@ func (h *hierarchy) add(idle []jobprio.Run, p listed, number, place int) {
 
 // at returns the stretch that a job stands in, nil for a job that does not wait.
 func (h *hierarchy) at(id pool.JobID) *stretch {
-	if s := h.from(id); s != nil && s.has(id) {
+	if s := h.from(id); s != nil && s.Has(id) {
 		return s
 	}
 	return nil
@@ -167,11 +163,11 @@ func (h *hierarchy) from(id pool.JobID) *stretch {
 // span returns the stretch that the first of some procs without a claim stands in, nil for
 // none, and the last of them that may share its row.
 func (h *hierarchy) span(s selection.Span) (in *stretch, last int) {
-	id := pool.JobID{Cluster: s.Cluster, Proc: s.First}
+	id := s.FirstJob()
 	switch in = h.from(id); {
 	case in == nil || in.Cluster != s.Cluster:
 		return nil, s.Last
-	case in.has(id):
+	case in.Has(id):
 		return in, min(h.last(in), s.Last)
 	}
 	return nil, min(in.First-1, s.Last)
@@ -222,7 +218,7 @@ func (b *besides) waiting(v *spool.View) (w jobprio.Waiting) {
 	list := claimsOf(v.Claims())
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
-			s := selection.Span{Cluster: cluster.ID, First: run.First, Last: run.Last, Run: run}
+			s := selection.Span{Procs: run.Procs, Run: run}
 			for part, claim := range list.parts(s) {
 				b.add(&w, part, claim)
 			}

@@ -60,7 +60,7 @@ func (p *mauiRanking) priority(q queue, id pool.JobID, claim *pool.Claim) (*maui
 	if !ok {
 		return &maui.Job{ID: id}, maui.Priority{} // it is one of the view's
 	}
-	s := selection.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc, Run: run}
+	s := selection.Span{Procs: pool.Only(id), Run: run}
 	j := maui.JobOf(p.context, runOf(s, q.submitter(run.Ad)))
 	if claim != nil {
 		j.Since += p.ran(claim)

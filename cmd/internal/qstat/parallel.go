@@ -63,7 +63,7 @@ func (q queue) printAds(form string, spans []selection.Span) error {
 func manyJobs(spans []selection.Span) bool {
 	n := 0
 	for i := 0; i < len(spans) && n <= portion; i++ {
-		n += spans[i].Last - spans[i].First + 1
+		n += spans[i].Count()
 	}
 	return n > portion
 }
@@ -233,7 +233,7 @@ func portions(spans []selection.Span, jobs int) (parts [][]selection.Span) {
 				parts, room = append(parts, nil), jobs
 			}
 			s.Last = min(last, s.First+room-1)
-			room -= s.Last - s.First + 1
+			room -= s.Count()
 			k := len(parts) - 1
 			parts[k] = append(parts[k], s)
 		}

@@ -130,11 +130,8 @@ func (p past) wants(ad *classad.Ad) (bool, error) {
 	if p.constraint == nil {
 		return true, nil
 	}
-	id := idOf(ad)
-	kept, err := p.constraint.Of([]selection.Span{{
-		Cluster: id.Cluster, First: id.Proc, Last: id.Proc,
-		Run: spool.Run{First: id.Proc, Last: id.Proc, Ad: ad},
-	}}, p.call.Now)
+	one := pool.Only(idOf(ad))
+	kept, err := p.constraint.Of([]selection.Span{{Procs: one, Run: spool.Run{Procs: one, Ad: ad}}}, p.call.Now)
 	return len(kept) > 0, err
 }
 

@@ -99,7 +99,7 @@ func (p *sgeRanking) object(q queue, id pool.JobID, claim *pool.Claim, of func(q
 		return x
 	}
 	read := q.reader()
-	read.of(selection.Span{Cluster: id.Cluster, First: id.Proc, Last: id.Proc, Run: run})
+	read.of(selection.Span{Procs: pool.Only(id), Run: run})
 	var in *stretch
 	if claim == nil {
 		in = q.hierarchy.at(id)

@@ -32,7 +32,7 @@ func (p *sgeRanking) parallel(d *sheet) string {
 		return ""
 	}
 	r := d.reader()
-	r.of(selection.Span{Cluster: d.cluster, First: d.key.ID.Proc, Last: d.key.ID.Proc, Run: run})
+	r.of(selection.Span{Procs: pool.Only(d.key.ID), Run: run})
 	name, wanted := p.environment(r)
 	if wanted == "" {
 		return ""

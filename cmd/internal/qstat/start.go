@@ -66,7 +66,7 @@ func (q queue) waits(spans []selection.Span) trial.Spans {
 					part.Last = part.First
 				}
 				if idle {
-					waiting[part.Cluster] = append(waiting[part.Cluster], pool.Procs{Cluster: part.Cluster, First: part.First, Last: part.Last})
+					waiting[part.Cluster] = append(waiting[part.Cluster], part.Procs)
 				}
 			}
 		}

@@ -85,7 +85,7 @@ func (p *piece) read(r *spool.PieceReader) {
 	case p.every:
 		for _, c := range clusters {
 			for _, run := range c.Runs {
-				p.spans = append(p.spans, selection.Span{Cluster: c.ID, First: run.First, Last: run.Last, Run: run})
+				p.spans = append(p.spans, selection.Span{Procs: run.Procs, Run: run})
 			}
 		}
 	default:
@@ -107,7 +107,7 @@ func (p *piece) take(clusters []*spool.Cluster) error {
 			clusters = clusters[1:]
 		}
 		if len(clusters) == 0 || clusters[0].ID != s.Cluster || !whole(s, clusters[0].Runs) {
-			return fmt.Errorf("job %d.%d: not in the queue any more", s.Cluster, s.First)
+			return fmt.Errorf("job %v: not in the queue any more", s.FirstJob())
 		}
 	}
 	return nil

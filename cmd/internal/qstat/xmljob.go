@@ -112,9 +112,9 @@ func (r *row) int(ctx *classad.Context, name string) int64 {
 // listsXML appends what stands in lists: requests, arguments, paths.
 func (q queue) listsXML(b []byte, r *row, text func(string) string) []byte {
 	read := q.reader()
-	first := r.ranges[0].first
-	if run, ok := q.view.Run(pool.JobID{Cluster: r.cluster, Proc: first}); ok {
-		read.of(selection.Span{Cluster: r.cluster, First: first, Last: first, Run: run})
+	first := pool.JobID{Cluster: r.cluster, Proc: r.ranges[0].first}
+	if run, ok := q.view.Run(first); ok {
+		read.of(selection.Span{Procs: pool.Only(first), Run: run})
 		b = append(b, inElement+"<JB_hard_resource_list>\n"...)
 		for line := range strings.SplitSeq(read.asked().hard, "\n") {
 			key, value, ok := strings.Cut(line, "=")

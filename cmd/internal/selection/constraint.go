@@ -64,7 +64,7 @@ func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
 	var kept []Span
 	for _, s := range spans {
 		if s.First == s.Last || !s.Run.TellsApart(k.expr) {
-			yes, err := k.holds(s.Cluster, s.First, s.Run, now)
+			yes, err := k.holds(s.FirstJob(), s.Run, now)
 			if err != nil {
 				return nil, err
 			}
@@ -84,27 +84,25 @@ func (k *Constraint) Of(spans []Span, now time.Time) ([]Span, error) {
 
 // parts asks of each job of a span.
 func (k *Constraint) parts(s Span, now time.Time) (kept []Span, err error) {
-	for p := s.First; p <= s.Last; p++ {
-		yes, err := k.holds(s.Cluster, p, s.Run, now)
-		switch i := len(kept) - 1; {
-		case err != nil:
+	for id := range s.Jobs() {
+		yes, err := k.holds(id, s.Run, now)
+		if err != nil {
 			return nil, err
-		case yes && i >= 0 && kept[i].Last == p-1:
-			kept[i].Last = p
-		case yes:
-			kept = append(kept, Span{s.Cluster, p, p, s.Run, s.Word})
+		}
+		if i := len(kept) - 1; yes && (i < 0 || !kept[i].Extend(pool.Only(id))) {
+			kept = append(kept, Span{pool.Only(id), s.Run, s.Word})
 		}
 	}
 	return kept, nil
 }
 
-func (k *Constraint) holds(cluster, proc int, r spool.Run, now time.Time) (bool, error) {
-	yes, err := k.ask(r.Proc(proc), uint64(cluster)<<32|uint64(proc), now)
+func (k *Constraint) holds(id pool.JobID, r spool.Run, now time.Time) (bool, error) {
+	yes, err := k.ask(r.Proc(id.Proc), uint64(id.Cluster)<<32|uint64(id.Proc), now)
 	switch {
 	case k.budget.Spent():
 		return false, err // which is about all jobs
 	case err != nil:
-		return false, fmt.Errorf("%w for job %d.%d", err, cluster, proc)
+		return false, fmt.Errorf("%w for job %v", err, id)
 	}
 	return yes, nil
 }

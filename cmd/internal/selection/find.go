@@ -11,12 +11,12 @@ import (
 	"fairspool/spool"
 )
 
-// Span is jobs that stand in one run of equal procs: First to Last of
-// Cluster. Word is a name that they were chosen by; see Naming for all of them.
+// Span is procs of one run of equal ones. Word is a name that they were chosen by; see
+// Naming for all of them.
 type Span struct {
-	Cluster, First, Last int
-	Run                  spool.Run
-	Word                 string
+	pool.Procs
+	Run  spool.Run
+	Word string
 }
 
 // In returns the named jobs of the queue, each once, in ascending order, and
@@ -34,45 +34,43 @@ func (n Names) In(v *spool.View) (spans []Span, missing []string) {
 		for _, r := range c.Runs {
 			user := n.byUser(r, found)
 			if word := cmp.Or(whole, user); word != "" {
-				spans = append(spans, Span{c.ID, r.First, r.Last, r, word})
+				spans = append(spans, Span{r.Procs, r, word})
 				continue
 			}
-			spans = append(spans, among(c.ID, r, pieces(r, rows, stepped))...)
+			spans = append(spans, among(r, pieces(r.Procs, rows, stepped))...)
 		}
 	}
 	return spans, n.missing(found)
 }
 
 // among returns the jobs of a run that are in one of the rows, which are sorted.
-func among(cluster int, r spool.Run, rows []procs) (spans []Span) {
+func among(r spool.Run, rows []row) (spans []Span) {
 	next := r.First
 	for _, p := range rows {
-		first := max(p.first, next)
-		if first > p.last {
+		if p.First = max(p.First, next); p.First > p.Last {
 			continue
 		}
-		next = p.last + 1
-		if k := len(spans) - 1; k >= 0 && spans[k].Last == first-1 {
-			spans[k].Last = p.last // next to each other, they have one owner
-			continue
+		next = p.Last + 1
+		if k := len(spans) - 1; k >= 0 && spans[k].Extend(p.Procs) {
+			continue // next to each other, they have one owner
 		}
-		spans = append(spans, Span{cluster, first, p.last, r, p.word})
+		spans = append(spans, Span{p.Procs, r, p.word})
 	}
 	return spans
 }
 
 // sorted returns the procs in rows, ascending and none of them twice, and those in
 // steps.
-func sorted(list []procs) (rows, stepped []procs) {
+func sorted(list []row) (rows, stepped []row) {
 	list = slices.Clone(list)
-	slices.SortStableFunc(list, func(a, b procs) int { return cmp.Compare(a.first, b.first) })
+	slices.SortStableFunc(list, func(a, b row) int { return a.Compare(b.Procs) })
 	next := 0
 	for _, p := range list {
 		if p.step > 1 {
 			stepped = append(stepped, p)
-		} else if p = p.clip(next, p.last); !p.empty() {
+		} else if p = p.clip(pool.Procs{Cluster: p.Cluster, First: next, Last: p.Last}); !p.empty() {
 			rows = append(rows, p)
-			next = p.last + 1
+			next = p.Last + 1
 		}
 	}
 	return rows, stepped
@@ -80,24 +78,24 @@ func sorted(list []procs) (rows, stepped []procs) {
 
 // pieces returns the rows that meet a run, and each stepped proc in it as a row of
 // its own, sorted.
-func pieces(r spool.Run, rows, stepped []procs) (list []procs) {
-	i := sort.Search(len(rows), func(i int) bool { return rows[i].last >= r.First })
-	for ; i < len(rows) && rows[i].first <= r.Last; i++ {
-		list = append(list, rows[i].clip(r.First, r.Last))
+func pieces(r pool.Procs, rows, stepped []row) (list []row) {
+	i := sort.Search(len(rows), func(i int) bool { return rows[i].Last >= r.First })
+	for ; i < len(rows) && rows[i].First <= r.Last; i++ {
+		list = append(list, rows[i].clip(r))
 	}
 	if len(stepped) == 0 {
 		return list
 	}
 	named := map[int]bool{} // however many name it, a proc is held once
 	for _, p := range stepped {
-		for p = p.clip(r.First, r.Last); !p.empty(); p.first += p.step {
-			if !named[p.first] {
-				named[p.first] = true
-				list = append(list, procs{p.first, p.first, 1, p.word})
+		for p = p.clip(r); !p.empty(); p.First += p.step {
+			if !named[p.First] {
+				named[p.First] = true
+				list = append(list, row{pool.Only(p.FirstJob()), 1, p.word})
 			}
 		}
 	}
-	slices.SortStableFunc(list, func(a, b procs) int { return cmp.Compare(a.first, b.first) })
+	slices.SortStableFunc(list, func(a, b row) int { return a.Compare(b.Procs) })
 	return list
 }
 
@@ -108,7 +106,7 @@ func (n Names) Naming(s Span) (words []string) {
 	if n.wholly(s.Cluster, found) == allWord {
 		return []string{allWord}
 	}
-	n.procs[s.Cluster].meet(s.First, s.Last, func(p procs) { found[p.word] = true })
+	n.procs[s.Cluster].meet(s.Procs, func(p row) { found[p.word] = true })
 	return slices.Collect(maps.Keys(found))
 }
 
@@ -192,10 +190,10 @@ func (n Names) byUser(r spool.Run, found map[string]bool) (word string) {
 }
 
 // anyOf tells whether one of the procs is in the queue.
-func anyOf(c *spool.Cluster, p procs) bool {
-	i := sort.Search(len(c.Runs), func(i int) bool { return c.Runs[i].Last >= p.first })
-	for ; i < len(c.Runs) && c.Runs[i].First <= p.last; i++ {
-		if !p.clip(c.Runs[i].First, c.Runs[i].Last).empty() {
+func anyOf(c *spool.Cluster, p row) bool {
+	i := sort.Search(len(c.Runs), func(i int) bool { return c.Runs[i].Last >= p.First })
+	for ; i < len(c.Runs) && c.Runs[i].First <= p.Last; i++ {
+		if !p.clip(c.Runs[i].Procs).empty() {
 			return true
 		}
 	}
@@ -215,9 +213,9 @@ func (n Names) missing(found map[string]bool) []string {
 	for _, c := range n.ranges {
 		ids = append(ids, id{pool.JobID{Cluster: c.first, Proc: -1}, c.word})
 	}
-	for cluster, list := range n.procs {
+	for _, list := range n.procs {
 		for _, p := range list.all() {
-			ids = append(ids, id{pool.JobID{Cluster: cluster, Proc: p.first}, p.word})
+			ids = append(ids, id{p.FirstJob(), p.word})
 		}
 	}
 	slices.SortFunc(ids, func(a, b id) int { return cmp.Or(a.Compare(b.JobID), cmp.Compare(a.word, b.word)) })

@@ -87,14 +87,14 @@ func (n *Names) add(arg string) error {
 	}
 	from, to, ranged := strings.Cut(rest, "-")
 	id, err := pool.ParseJobID(cluster + "." + from)
-	p := procs{id.Proc, id.Proc, 1, arg}
+	p := row{pool.Only(id), 1, arg}
 	switch {
 	case !ranged && err != nil && strings.Contains(rest, ":"):
 		return fmt.Errorf("%q: want a first and a last proc before the colon, like 12.0-9:2", arg)
 	case !ranged && err != nil:
 		return err // which names the argument
 	case err == nil && ranged:
-		p, err = parseProcs(p, to)
+		p, err = parseRow(p, to)
 	}
 	if err != nil {
 		return fmt.Errorf("%q: %w", arg, withoutName(err))
@@ -131,14 +131,14 @@ func (n *Names) addClusters(arg string) error {
 	return nil
 }
 
-// parseProcs reads what follows the first proc and a dash: 9 or 9:2.
-func parseProcs(p procs, text string) (procs, error) {
+// parseRow reads what follows the first proc and a dash: 9 or 9:2.
+func parseRow(p row, text string) (row, error) {
 	to, by, stepped := strings.Cut(text, ":")
 	last, err := pool.ParseJobID("1." + to)
 	if err != nil {
 		return p, err
 	}
-	if p.last = last.Proc; p.last < p.first {
+	if p.Last = last.Proc; p.Last < p.First {
 		return p, errors.New("the last proc comes before the first")
 	}
 	if stepped {

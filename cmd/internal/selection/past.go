@@ -56,8 +56,8 @@ func (n Names) inPast(ad *classad.Ad) bool {
 		}
 		return -1
 	}
-	cluster, proc := number(pool.AttrClusterID), number(pool.AttrProcID)
-	is := n.clusters[cluster] != "" || slices.ContainsFunc(n.ranges, func(c clusters) bool { return c.has(cluster) })
-	n.procs[cluster].meet(proc, proc, func(procs) { is = true })
+	id := pool.JobID{Cluster: number(pool.AttrClusterID), Proc: number(pool.AttrProcID)}
+	is := n.clusters[id.Cluster] != "" || slices.ContainsFunc(n.ranges, func(c clusters) bool { return c.has(id.Cluster) })
+	n.procs[id.Cluster].meet(pool.Only(id), func(row) { is = true })
 	return is
 }

@@ -201,8 +201,8 @@ func (q *Request) in(v *spool.View, domain string) (Chosen, error) {
 			return ch, errChanged
 		}
 		for _, y := range yes {
-			if part := (Span{s.Cluster, max(s.First, y.First), min(s.Last, y.Last), s.Run, s.Word}); part.First <= part.Last {
-				kept = append(kept, part)
+			if part, ok := s.Intersect(y.Procs); ok {
+				kept = append(kept, Span{part, s.Run, s.Word})
 			}
 		}
 	}

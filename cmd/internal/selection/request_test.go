@@ -179,10 +179,15 @@ func TestChance(t *testing.T) {
 	})
 }
 
-func TestStretches(t *testing.T) {
-	var list Stretches
-	for _, s := range []Stretch{{1, 0, 3, "held"}, {1, 4, 4, "held"}, {1, 5, 5, "removed"}, {1, 7, 7, "removed"}, {2, 8, 8, "removed"}} {
-		list.Add(s)
+func TestLines(t *testing.T) {
+	var list Lines
+	for _, s := range []string{"1.0-3 held", "1.4 held", "1.5 removed", "1.7 removed", "2.8 removed"} {
+		jobs, what, _ := strings.Cut(s, " ")
+		p, err := pool.ParseProcs(jobs)
+		if err != nil {
+			t.Fatal(err)
+		}
+		list.Add(Line{p, what})
 	}
 	const want = "[Jobs 1.0-4 held Job 1.5 removed Job 1.7 removed Job 2.8 removed]"
 	if got := fmt.Sprint(list); got != want {

@@ -1,40 +1,42 @@
 package selection
 
 import (
-	"cmp"
+	"fairspool/lib/pool"
 	"slices"
 )
 
-// procs are some of one cluster: each step-th from first to last.
-type procs struct {
-	first, last, step int
-	word              string
+// row is procs that a word names: each step-th of them.
+type row struct {
+	pool.Procs
+	step int
+	word string
 }
 
-// clip returns those from first to last, of which there may be none.
-func (p procs) clip(first, last int) procs {
-	if behind := first - p.first; behind > 0 {
-		p.first += (behind + p.step - 1) / p.step * p.step
+// clip returns the row's procs that are among others of its cluster; empty reports that
+// there are none.
+func (p row) clip(q pool.Procs) row {
+	if behind := q.First - p.First; behind > 0 {
+		p.First += (behind + p.step - 1) / p.step * p.step
 	}
-	p.last = min(p.last, last)
+	p.Last = min(p.Last, q.Last)
 	return p
 }
 
-func (p procs) empty() bool { return p.first > p.last }
+func (p row) empty() bool { return p.First > p.Last }
 
 // rows are what is named of a cluster's procs. Scripts name them by the ten
-// thousand, so those that meet a span are found without a look at all.
+// thousand, so those that meet some procs are found without a look at all.
 type rows struct {
-	list []procs // by their first, once arranged
-	// most is a tree over the list: of any stretch of it that is halved again and
+	list []row // by their first, once arranged
+	// most is a tree over the list: of any part of it that is halved again and
 	// again, the last proc of all its rows stands where its middle is.
 	most []int
 }
 
-func (r *rows) add(p procs) { r.list = append(r.list, p) }
+func (r *rows) add(p row) { r.list = append(r.list, p) }
 
 // all returns the rows, of which there may be none.
-func (r *rows) all() []procs {
+func (r *rows) all() []row {
 	if r == nil {
 		return nil
 	}
@@ -43,7 +45,7 @@ func (r *rows) all() []procs {
 
 // arrange makes them ready to be met.
 func (r *rows) arrange() {
-	slices.SortStableFunc(r.list, func(a, b procs) int { return cmp.Compare(a.first, b.first) })
+	slices.SortStableFunc(r.list, func(a, b row) int { return a.Compare(b.Procs) })
 	r.most = make([]int, len(r.list))
 	r.grow(0, len(r.list))
 }
@@ -54,27 +56,27 @@ func (r *rows) grow(lo, hi int) (last int) {
 		return -1
 	}
 	mid := (lo + hi) / 2
-	r.most[mid] = max(r.list[mid].last, r.grow(lo, mid), r.grow(mid+1, hi))
+	r.most[mid] = max(r.list[mid].Last, r.grow(lo, mid), r.grow(mid+1, hi))
 	return r.most[mid]
 }
 
-// meet hands on the rows that have a proc from first to last.
-func (r *rows) meet(first, last int, each func(procs)) {
+// meet hands on the rows that have one of some procs of their cluster.
+func (r *rows) meet(q pool.Procs, each func(row)) {
 	if r != nil {
-		r.meetIn(0, len(r.list), first, last, each)
+		r.meetIn(0, len(r.list), q, each)
 	}
 }
 
-func (r *rows) meetIn(lo, hi, first, last int, each func(procs)) {
+func (r *rows) meetIn(lo, hi int, q pool.Procs, each func(row)) {
 	mid := (lo + hi) / 2
-	if lo == hi || r.most[mid] < first {
+	if lo == hi || r.most[mid] < q.First {
 		return
 	}
-	r.meetIn(lo, mid, first, last, each)
-	if p := r.list[mid]; p.first <= last {
-		if !p.clip(first, last).empty() {
+	r.meetIn(lo, mid, q, each)
+	if p := r.list[mid]; p.First <= q.Last {
+		if !p.clip(q).empty() {
 			each(p)
 		}
-		r.meetIn(mid+1, hi, first, last, each)
+		r.meetIn(mid+1, hi, q, each)
 	}
 }

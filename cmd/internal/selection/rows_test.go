@@ -1,13 +1,12 @@
 package selection
 
 import (
+	"fairspool/lib/pool"
 	"fmt"
 	"slices"
 	"testing"
 
 	"pgregory.net/rapid"
-
-	"fairspool/spool"
 )
 
 // Of any rows those are met that have a proc in the span, each once.
@@ -17,13 +16,13 @@ func TestRowsMeet(t *testing.T) {
 		proc := rapid.IntRange(0, 40)
 		for i := range rapid.IntRange(0, 20).Draw(r, "rows") {
 			first := proc.Draw(r, "first")
-			named.add(procs{first, first + rapid.IntRange(0, 12).Draw(r, "more"), rapid.IntRange(1, 9).Draw(r, "step"), fmt.Sprint(i)})
+			named.add(row{pool.Procs{Cluster: 1, First: first, Last: first + rapid.IntRange(0, 12).Draw(r, "more")}, rapid.IntRange(1, 9).Draw(r, "step"), fmt.Sprint(i)})
 		}
 		first := proc.Draw(r, "span")
 		last := first + rapid.IntRange(0, 12).Draw(r, "width")
 		var want []string
 		for _, p := range named.all() {
-			for n := p.first; n <= p.last; n += p.step {
+			for n := p.First; n <= p.Last; n += p.step {
 				if n >= first && n <= last {
 					want = append(want, p.word)
 					break
@@ -32,7 +31,7 @@ func TestRowsMeet(t *testing.T) {
 		}
 		named.arrange()
 		var got []string
-		named.meet(first, last, func(p procs) { got = append(got, p.word) })
+		named.meet(pool.Procs{Cluster: 1, First: first, Last: last}, func(p row) { got = append(got, p.word) })
 		slices.Sort(got)
 		slices.Sort(want)
 		if !slices.Equal(got, want) {
@@ -43,13 +42,13 @@ func TestRowsMeet(t *testing.T) {
 
 // What many name in steps is held once.
 func TestPiecesOnce(t *testing.T) {
-	var stepped []procs
+	var stepped []row
 	for i := range 100 {
-		stepped = append(stepped, procs{i % 2 * 3, 9, 3, fmt.Sprint(i)})
+		stepped = append(stepped, row{pool.Procs{Cluster: 1, First: i % 2 * 3, Last: 9}, 3, fmt.Sprint(i)})
 	}
 	var got []int
-	for _, p := range pieces(spool.Run{First: 2, Last: 7}, nil, stepped) {
-		got = append(got, p.first)
+	for _, p := range pieces(pool.Procs{Cluster: 1, First: 2, Last: 7}, nil, stepped) {
+		got = append(got, p.First)
 	}
 	if want := []int{3, 6}; !slices.Equal(got, want) {
 		t.Errorf("pieces of 2-7 = %v, want %v", got, want)
@@ -71,11 +70,11 @@ func BenchmarkNaming(b *testing.B) {
 			}
 			b.ResetTimer()
 			for i := range b.N {
-				p := 2 * (i % n)
+				id := pool.JobID{Cluster: 1, Proc: 2 * (i % n)}
 				var got int
-				names.procs[1].meet(p, p, func(procs) { got++ })
+				names.procs[1].meet(pool.Only(id), func(row) { got++ })
 				if got != 1 {
-					b.Fatalf("job 1.%d has %d names, want 1", p, got)
+					b.Fatalf("job %v has %d names, want 1", id, got)
 				}
 			}
 		})

@@ -104,7 +104,7 @@ type answer struct {
 	Kind
 	selection.Request
 	why     string
-	lines   selection.Stretches
+	lines   selection.Lines
 	after   []string // of jobs that are still to come
 	refused []selection.Refusal
 	of      map[string]*outcome
@@ -114,8 +114,8 @@ type answer struct {
 // outcome is what became of the jobs of one name.
 type outcome struct {
 	done  bool
-	lines selection.Stretches // of those that were refused
-	late  []string            // the same of those that are still to come
+	lines selection.Lines // of those that were refused
+	late  []string        // the same of those that are still to come
 }
 
 // refused returns the lines of those that were refused.
@@ -137,7 +137,7 @@ func (a *answer) named(word string) *outcome {
 func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 	ad := span.Run.Proc(span.First)
 	before, _ := ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	all, err := a.Do(tx, pool.Procs{Cluster: span.Cluster, First: span.First, Last: span.Last}, a.why)
+	all, err := a.Do(tx, span.Procs, a.why)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 		named = append(named, a.named(word))
 	}
 	for _, d := range all {
-		line := selection.Stretch{Cluster: d.Cluster, First: d.First, Last: d.Last, What: a.Says[d.Outcome]}
+		line := selection.Line{Procs: d.Procs, What: a.Says[d.Outcome]}
 		if line.What == "" {
 			line.What = a.Refused[d.Outcome]
 			for _, o := range named {
@@ -176,7 +176,7 @@ func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 func (a *answer) late(tx *spool.Tx, l selection.Late) {
 	o := a.named(l.Word)
 	text, done := a.Late(tx, l.Factory, a.why)
-	text = selection.ProcsOf(l.Cluster, l.Next, l.Jobs-1) + " " + text
+	text = selection.Named(pool.Procs{Cluster: l.Cluster, First: l.Next, Last: l.Jobs - 1}) + " " + text
 	if done {
 		o.done = true
 		a.after = append(a.after, text)

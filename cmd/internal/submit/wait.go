@@ -100,18 +100,17 @@ func (w *clusterWait) count(v *spool.View) error {
 func (w *clusterWait) countRun(v *spool.View, r spool.Run, held map[pool.JobID]string) (open int) {
 	c, ad := &classad.Context{}, r.Proc(r.First)
 	status, _ := ad.EvalInt(c, pool.AttrJobStatus)
-	for proc := r.First; proc <= r.Last; proc++ {
-		id := pool.JobID{Cluster: w.cluster.id, Proc: proc}
+	for id := range r.Jobs() {
 		switch pool.Status(status) {
 		case pool.Removed, pool.Completed:
 			if _, ends := v.Claim(id); !ends { // left in the queue on purpose
-				w.left = append(w.left, outcomeOf(r.Proc(proc), id))
+				w.left = append(w.left, outcomeOf(r.Proc(id.Proc), id))
 				continue
 			}
 		case pool.Held:
 			held[id], _ = ad.EvalString(c, pool.AttrHoldReason)
 		default:
-			return r.Last - r.First + 1
+			return r.Count()
 		}
 		open++
 	}

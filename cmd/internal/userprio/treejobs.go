@@ -33,7 +33,7 @@ func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barri
 		})
 	}
 	w.Idle = slices.DeleteFunc(w.Idle, func(r jobprio.Run) bool {
-		return barring.Bars(c, spool.Run{First: r.First.Proc, Last: r.First.Proc + r.Count - 1, Ad: r.Ad}, r.First.Proc)
+		return barring.Bars(c, spool.Run{Procs: pool.Procs{Cluster: r.First.Cluster, First: r.First.Proc, Last: r.First.Proc + r.Count - 1}, Ad: r.Ad}, r.First.Proc)
 	})
 	return w
 }
@@ -43,7 +43,7 @@ func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barri
 func appendUnclaimed(list []jobprio.Run, j negotiator.Job, claimed []int, apart func(spool.Run) bool) []jobprio.Run {
 	at := j.First.Proc
 	end := at + j.Count
-	alone := apart(spool.Run{First: at, Last: end - 1, Ad: j.Ad})
+	alone := apart(spool.Run{Procs: pool.Procs{Cluster: j.First.Cluster, First: at, Last: end - 1}, Ad: j.Ad})
 	from, _ := slices.BinarySearch(claimed, at)
 	for _, proc := range claimed[from:] {
 		if proc >= end {
@@ -70,7 +70,7 @@ func appendRun(list []jobprio.Run, j negotiator.Job, from, end int, alone bool) 
 		step = 1
 	}
 	for ; from < end; from += step {
-		ad := spool.Run{First: from, Last: end - 1, Ad: j.Ad}.Proc(from)
+		ad := spool.Run{Ad: j.Ad}.Proc(from)
 		list = append(list, jobprio.Run{First: pool.JobID{Cluster: j.First.Cluster, Proc: from}, Count: step, Submitter: j.Submitter, Ad: ad})
 	}
 	return list
