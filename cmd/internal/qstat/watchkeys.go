@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
+	"sync"
 	"time"
 
 	sys "golang.org/x/sys/unix"
@@ -45,24 +46,30 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, sys.SIGINT, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
 	ended := make(chan struct{})
-	interrupt := func() {
-		// Again, as what hands it on to serve may not listen yet.
-		const again = 100 * time.Millisecond
+	// What hands signals on to serve may not listen yet: so it is sent one until all has ended.
+	const again = 100 * time.Millisecond
+	interrupt := sync.OnceFunc(func() {
 		for {
-			sys.Kill(sys.Getpid(), sys.SIGINT)
 			select {
 			case <-ended:
 				return
+			default:
+			}
+			sys.Kill(sys.Getpid(), sys.SIGINT)
+			select {
+			case <-ended:
 			case <-time.After(again):
 			}
 		}
-	}
+	})
 	go func() {
 		for {
 			select {
 			case s := <-signals:
 				if s == sys.SIGHUP || s == sys.SIGQUIT {
 					go interrupt()
+				} else {
+					time.AfterFunc(again, interrupt)
 				}
 			case <-ended:
 				return
