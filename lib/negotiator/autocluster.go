@@ -5,6 +5,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/heap"
 	"fairspool/lib/pool"
 )
 
@@ -37,7 +38,7 @@ type autocluster struct {
 
 	// lanes is a heap of the lanes of the groups that can be used, each where it
 	// was when it was last looked at.
-	lanes  heap[laneEntry, *laneEntry]
+	lanes  heap.Heap[laneEntry, *laneEntry]
 	loaded bool // the groups that were there at first are in lanes
 	seen   int  // how many of the cycle's events are
 	sorted int  // the cycle's round of contention that lanes are in order of
@@ -51,7 +52,7 @@ type laneEntry struct {
 	key  rankKey
 }
 
-func (a *laneEntry) before(b *laneEntry) bool { return a.key.before(&b.key) }
+func (a *laneEntry) Before(b *laneEntry) bool { return a.key.before(&b.key) }
 
 // verdict is what comes of matching an autocluster with a group: accepts, or where
 // the slots fall.
@@ -148,12 +149,12 @@ func (c *cycle) peek(k *autocluster, room float64) outcome {
 			k.lanes, k.aside, k.loaded = nil, nil, false // another owner may ask again
 			return nothing
 		case best == nil:
-			k.lanes.pop()
+			k.lanes.Pop()
 		case best.key != top.key:
 			top.key = best.key
-			k.lanes.down(0)
+			k.lanes.Fix()
 		case !fits(k.cost(c, top.lane.group), room):
-			k.aside = append(k.aside, k.lanes.pop())
+			k.aside = append(k.aside, k.lanes.Pop())
 		default:
 			return found
 		}
@@ -176,14 +177,14 @@ func (c *cycle) catchUp(k *autocluster) {
 				}
 			}
 		}
-		k.lanes.heapify()
+		k.lanes.Heapify()
 	}
 	if k.sorted != c.round {
 		k.sorted = c.round
 		for i := range k.lanes {
 			k.lanes[i].key.place = k.lanes[i].lane.group.bundle.place
 		}
-		k.lanes.heapify()
+		k.lanes.Heapify()
 	}
 	for ; k.seen < len(c.events); k.seen++ {
 		g := c.events[k.seen]
@@ -192,7 +193,7 @@ func (c *cycle) catchUp(k *autocluster) {
 		}
 		l := k.order.laneOf(g)
 		if best := l.best(c, k.order); best != nil {
-			k.lanes.push(laneEntry{l, best.key})
+			k.lanes.Push(laneEntry{l, best.key})
 		}
 	}
 }
@@ -208,7 +209,7 @@ func (c *cycle) enter(k *autocluster, g *group) {
 // restore puts the lanes back that were set aside.
 func (k *autocluster) restore() {
 	for _, e := range k.aside {
-		k.lanes.push(e)
+		k.lanes.Push(e)
 	}
 	k.aside = k.aside[:0]
 }
@@ -243,7 +244,7 @@ func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
 		return pick{}, how
 	}
 	g := class.group
-	p := pick{slot: class.free.pop(), group: g, weight: k.weight(c, g)}
+	p := pick{slot: int(class.free.Pop()), group: g, weight: k.weight(c, g)}
 	g.free--
 	if g.left == nil {
 		g.bundle.left--
@@ -292,7 +293,7 @@ func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
 				continue
 			}
 			p := k.order.ranks.of(c, x)
-			key := rankKey{x.begun, p.pre, math.Inf(1), p.post, g.bundle.place, x.free[0]}
+			key := rankKey{x.begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.free[0])}
 			if first != nil && !key.before(&top) {
 				continue // no Rank of the job would make it the best
 			}

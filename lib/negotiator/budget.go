@@ -270,7 +270,7 @@ func (c *cycle) leaveOut() {
 	}
 	for _, s := range c.submitters {
 		s.line = slices.DeleteFunc(s.line, func(p place) bool { return !p.offered() })
-		s.line.heapify()
+		s.line.Heapify()
 	}
 }
 

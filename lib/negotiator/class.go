@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/heap"
 	"fairspool/lib/pool"
 )
 
@@ -44,9 +45,9 @@ type class struct {
 	number int
 	group  *group
 	ad     *classad.Ad
-	likes  int     // the same for classes that no job's own Rank can tell apart
-	begun  bool    // partitionable slots that the cycle began to divide, where these go first
-	free   numbers // candidates left, as indices of slots, the first in front
+	likes  int                              // the same for classes that no job's own Rank can tell apart
+	begun  bool                             // partitionable slots that the cycle began to divide, where these go first
+	free   heap.Heap[slotIndex, *slotIndex] // candidates left, as indices of slots, the first in front
 	after  map[int]*class
 }
 
@@ -123,7 +124,7 @@ func (c *cycle) settle(i int, k *class) {
 	if len(k.free) == 0 {
 		k.group.arrivals = append(k.group.arrivals, k)
 	}
-	k.free = append(k.free, i)
+	k.free = append(k.free, slotIndex(i))
 	k.group.free++
 }
 
@@ -249,40 +250,7 @@ func appendFlag(key []byte, yes bool) []byte {
 
 var requirementsName = classad.NewName(pool.AttrRequirements)
 
-// numbers is a heap of slots' indices, the least in front. Ascending ones are
-// a heap as they stand.
-type numbers []int
+// slotIndex is the index of a slot in the cycle's list.
+type slotIndex int
 
-func (l *numbers) push(n int) {
-	*l = append(*l, n)
-	for i := len(*l) - 1; i > 0; {
-		parent := (i - 1) / 2
-		if (*l)[parent] <= (*l)[i] {
-			return
-		}
-		(*l)[i], (*l)[parent] = (*l)[parent], (*l)[i]
-		i = parent
-	}
-}
-
-func (l *numbers) pop() int {
-	h := *l
-	least, last := h[0], len(h)-1
-	h[0] = h[last]
-	h = h[:last]
-	*l = h
-	for i := 0; ; {
-		child := 2*i + 1
-		if child >= last {
-			return least
-		}
-		if child+1 < last && h[child+1] < h[child] {
-			child++
-		}
-		if h[i] <= h[child] {
-			return least
-		}
-		h[i], h[child] = h[child], h[i]
-		i = child
-	}
-}
+func (i *slotIndex) Before(j *slotIndex) bool { return *i < *j }

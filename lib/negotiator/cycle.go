@@ -5,6 +5,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
@@ -374,17 +375,17 @@ type cycle struct {
 	inUse      *unitsInUse           // of concurrency limits
 	played     bool                  // shares are found by playing the division through
 
-	tenants    []*tenants                  // what runs jobs that may be preempted
-	kinds      int                         // of tenants that jobs can tell apart (tenants.alike)
-	choosy     [][]*tenants                // those whose slots may prefer other jobs, by tenants.alike
-	looked     []*queue                    // that have prospects in this turn
-	spare      []heap[prospect, *prospect] // room for those of the turns to come
-	fleeting   answers                     // where answers depend on what is in use
-	present    present                     // what is in use, for expressions that ask
-	fickle     bool                        // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
-	fickleRank bool                        // PREEMPTION_RANK does
-	last       bool                        // who can take no free slot by now will take none
-	parts      bool                        // who has nothing may leave a holder short of a part of a slot
+	tenants    []*tenants                       // what runs jobs that may be preempted
+	kinds      int                              // of tenants that jobs can tell apart (tenants.alike)
+	choosy     [][]*tenants                     // those whose slots may prefer other jobs, by tenants.alike
+	looked     []*queue                         // that have prospects in this turn
+	spare      []heap.Heap[prospect, *prospect] // room for those of the turns to come
+	fleeting   answers                          // where answers depend on what is in use
+	present    present                          // what is in use, for expressions that ask
+	fickle     bool                             // PREEMPTION_REQUIREMENTS looks at numbers that change during the cycle
+	fickleRank bool                             // PREEMPTION_RANK does
+	last       bool                             // who can take no free slot by now will take none
+	parts      bool                             // who has nothing may leave a holder short of a part of a slot
 
 	ours     map[string][]*pool.Claim // by the slot's ad
 	until    map[string]time.Time     // slots that rest

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/heap"
 	"fairspool/lib/pool"
 )
 
@@ -161,7 +162,7 @@ func (c *cycle) roundUp(p *sharers) bool {
 	line := furthestBelow(p.members)
 	any := false
 	for len(line) > 0 {
-		next := line.pop()
+		next := line.Pop()
 		if any && next.gap <= 0 {
 			return true
 		}
@@ -176,12 +177,12 @@ func (c *cycle) roundUp(p *sharers) bool {
 }
 
 // furthestBelow lines up submitters by how far they are below their targets.
-func furthestBelow(members []*submitter) heap[below, *below] {
-	line := make(heap[below, *below], len(members))
+func furthestBelow(members []*submitter) heap.Heap[below, *below] {
+	line := make(heap.Heap[below, *below], len(members))
 	for i, s := range members {
 		line[i] = below{s, i, math.Round((s.target - s.usage.Float()) / slack)}
 	}
-	line.heapify()
+	line.Heapify()
 	return line
 }
 
@@ -198,7 +199,7 @@ type below struct {
 	gap    float64
 }
 
-func (a *below) before(b *below) bool {
+func (a *below) Before(b *below) bool {
 	if a.gap != b.gap {
 		return a.gap > b.gap
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/heap"
 )
 
 // outlook is what the shares are computed from: how much of the free slots
@@ -73,7 +74,7 @@ func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]acco
 	for _, b := range c.bundles {
 		b.refill()
 	}
-	var line heap[seat, *seat]
+	var line heap.Heap[seat, *seat]
 	got := make([]accountant.Weight, len(tier))
 	for i, s := range tier {
 		if o.wants[i] > 0 {
@@ -82,7 +83,7 @@ func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]acco
 			line = append(line, c.newSeat(i, s, kept[s]))
 		}
 	}
-	line.heapify()
+	line.Heapify()
 	dealt := 0
 	ended := map[int]int{} // by submitter: how many slots were dealt before its end
 	for len(line) > 0 {
@@ -90,7 +91,7 @@ func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]acco
 		w, ok := seat.draw(c, dealt)
 		if !ok {
 			ended[seat.number] = seat.end
-			line.pop()
+			line.Pop()
 			continue
 		}
 		dealt++
@@ -98,7 +99,7 @@ func (c *cycle) forecast(tier []*submitter, o *outlook, kept map[*submitter]acco
 		o.usable += w
 		seat.usage += w
 		seat.advance(w)
-		line.down(0)
+		line.Fix()
 	}
 	for i, at := range ended {
 		if at < dealt {
@@ -120,7 +121,7 @@ type seat struct {
 	end    int // how many slots were dealt when the last that its jobs could use was gone
 }
 
-func (a *seat) before(b *seat) bool {
+func (a *seat) Before(b *seat) bool {
 	if a.behind != b.behind {
 		return a.behind < b.behind
 	}

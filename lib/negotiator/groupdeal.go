@@ -132,7 +132,7 @@ func (u *groupUse) below(p *sharers) float64 {
 // roundUpOne gives one slot to the submitter of a party that is furthest below its target.
 func (c *cycle) roundUpOne(p *sharers) bool {
 	for line := furthestBelow(p.members); len(line) > 0; {
-		if next := line.pop(); c.turn(p, next.submitter, math.Inf(1), 1) > 0 {
+		if next := line.Pop(); c.turn(p, next.submitter, math.Inf(1), 1) > 0 {
 			return true
 		}
 	}

@@ -1,6 +1,10 @@
 package negotiator
 
-import "math"
+import (
+	"math"
+
+	"fairspool/lib/heap"
+)
 
 // room returns how much more weight the submitter's ceiling lets it use.
 func (s *submitter) room() float64 {
@@ -15,19 +19,19 @@ func (s *submitter) room() float64 {
 // its share, until each has its floor or can use nothing that is left. A slot that is
 // heavier than what is missing is given all the same.
 func (c *cycle) raise() {
-	var line heap[needy, *needy]
+	var line heap.Heap[needy, *needy]
 	for i, s := range c.submitters {
 		if s.short() {
 			line = append(line, needy{s, i})
 		}
 	}
-	line.heapify()
+	line.Heapify()
 	all := everybody(c.submitters)
 	for len(line) > 0 {
 		if s := line[0].submitter; s.short() && c.turn(all, s, math.Inf(1), 1) > 0 {
-			line.down(0)
+			line.Fix()
 		} else {
-			line.pop()
+			line.Pop()
 		}
 	}
 }
@@ -41,7 +45,7 @@ type needy struct {
 	number int
 }
 
-func (a *needy) before(b *needy) bool {
+func (a *needy) Before(b *needy) bool {
 	if x, y := a.stake(), b.stake(); x != y {
 		return x < y
 	}

@@ -1,6 +1,10 @@
 package negotiator
 
-import "math"
+import (
+	"math"
+
+	"fairspool/lib/heap"
+)
 
 // fillInOrder matches jobs and slots by the one queue of all: always the first job that may
 // still get something has the best slot for it, and those for which nothing is found are
@@ -104,7 +108,7 @@ type ahead struct {
 	place int
 }
 
-func (a *ahead) before(b *ahead) bool { return a.place < b.place }
+func (a *ahead) Before(b *ahead) bool { return a.place < b.place }
 
 // pass goes once through the queue, as far as it is the members' of parties, each of whom is
 // in one of them. It says whether anybody got a slot. It ends early when one is there that
@@ -113,7 +117,7 @@ func (a *ahead) before(b *ahead) bool { return a.place < b.place }
 func (c *cycle) pass(parties []*sharers) bool {
 	before := c.moves
 	c.newTurn()
-	var line heap[ahead, *ahead]
+	var line heap.Heap[ahead, *ahead]
 	for _, p := range parties {
 		for _, s := range p.members {
 			s.comeBack(len(c.events))
@@ -122,15 +126,15 @@ func (c *cycle) pass(parties []*sharers) bool {
 			}
 		}
 	}
-	line.heapify()
+	line.Heapify()
 	for again := false; len(line) > 0 && !again; {
 		first := &line[0]
 		switch q := first.next(); {
 		case q == nil:
-			line.pop()
+			line.Pop()
 		case q.runs[0].order != first.place:
 			first.place = q.runs[0].order
-			line.down(0)
+			line.Fix()
 		default:
 			again = c.serveNext(first.party, first.submitter, q)
 			if c.one.listed > mostListed && len(c.looked) > 1 {

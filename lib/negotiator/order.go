@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/heap"
 )
 
 // order is how jobs that rank alike prefer the slots.
@@ -91,7 +92,7 @@ func (a *rankKey) before(b *rankKey) bool {
 type lane struct {
 	group *group
 	seen  int // how many of the group's arrivals are in the heap
-	heap  heap[ranked, *ranked]
+	heap  heap.Heap[ranked, *ranked]
 	one   [1]ranked
 }
 
@@ -101,7 +102,7 @@ type ranked struct {
 	key   rankKey
 }
 
-func (a *ranked) before(b *ranked) bool { return a.key.before(&b.key) }
+func (a *ranked) Before(b *ranked) bool { return a.key.before(&b.key) }
 
 // laneOf returns the lane of a group.
 func (o *order) laneOf(g *group) *lane {
@@ -120,21 +121,21 @@ func (l *lane) best(c *cycle, o *order) *ranked {
 		k := l.group.arrivals[l.seen]
 		if len(k.free) > 0 {
 			p := o.ranks.of(c, k)
-			key := rankKey{k.begun, p.pre, o.rank(c, k), p.post, l.group.bundle.place, k.free[0]}
+			key := rankKey{k.begun, p.pre, o.rank(c, k), p.post, l.group.bundle.place, int(k.free[0])}
 			if c.cut() {
 				return nil
 			}
-			l.heap.push(ranked{k, key})
+			l.heap.Push(ranked{k, key})
 		}
 	}
 	for len(l.heap) > 0 {
 		top := &l.heap[0]
 		switch {
 		case len(top.class.free) == 0:
-			l.heap.pop()
-		case top.key.first != top.class.free[0]:
-			top.key.first = top.class.free[0]
-			l.heap.down(0)
+			l.heap.Pop()
+		case top.key.first != int(top.class.free[0]):
+			top.key.first = int(top.class.free[0])
+			l.heap.Fix()
 		default:
 			top.key.place = l.group.bundle.place
 			return top

@@ -248,7 +248,7 @@ func (c *cycle) divide(at int, from *class, q *request) pool.Resources {
 func (c *cycle) arrive(at int, k *class) {
 	g := k.group
 	c.slots[at].now = g
-	k.free.push(at)
+	k.free.Push(slotIndex(at))
 	g.free++
 	g.arrivals = append(g.arrivals, k)
 	g.event = len(c.events)

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/heap"
 )
 
 // prospect is tenants of whom one may have to go for the first job of a queue.
@@ -25,7 +26,7 @@ type preemptKey struct {
 	slot            int
 }
 
-func (a *prospect) before(b *prospect) bool {
+func (a *prospect) Before(b *prospect) bool {
 	switch {
 	case a.pre != b.pre:
 		return a.pre > b.pre
@@ -59,7 +60,7 @@ func (a *preemptKey) beats(free *rankKey) bool {
 type prospects struct {
 	turn int
 	used accountant.Weight // by the submitter, when they were listed
-	heap heap[prospect, *prospect]
+	heap heap.Heap[prospect, *prospect]
 	// refused says that PREEMPTION_REQUIREMENTS kept some slot from the jobs.
 	refused bool
 }
@@ -84,9 +85,9 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 		p := &(*h)[0]
 		switch {
 		case len(p.slots) == 0 || !may(p):
-			h.pop()
+			h.Pop()
 		case c.refresh(p, q.cluster):
-			h.down(0)
+			h.Fix()
 		default:
 			return p
 		}
@@ -96,7 +97,7 @@ func (c *cycle) prospect(s *submitter, q *queue, priority bool, may func(*prospe
 
 // emptyHeap returns one for a queue's prospects. Those of earlier turns are used again:
 // they may be large, and queues many.
-func (c *cycle) emptyHeap(q *queue) (empty heap[prospect, *prospect]) {
+func (c *cycle) emptyHeap(q *queue) (empty heap.Heap[prospect, *prospect]) {
 	if len(c.looked) > 0 && c.looked[0].prospects.turn != c.turns {
 		for _, o := range c.looked {
 			c.spare = append(c.spare, o.prospects.heap[:0])
@@ -150,7 +151,7 @@ func (c *cycle) findProspects(s *submitter, q *queue, priority bool) {
 			}
 		}
 	}
-	list.heapify()
+	list.Heapify()
 }
 
 // findIn lists which tenants of an estate the jobs of a queue may preempt for priority.

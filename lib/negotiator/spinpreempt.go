@@ -22,7 +22,7 @@ func (n *spinNegotiation) best(q *queue, over bool) (pick, outcome) {
 			return n.preempt(p), found
 		case p != nil:
 			n.list.how = tooHeavy
-			q.prospects.heap.pop()
+			q.prospects.heap.Pop()
 		case over:
 			return pick{}, nothing
 		default:

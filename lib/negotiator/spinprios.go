@@ -91,9 +91,9 @@ func (s *submitter) leave(q *queue, n int) {
 			continue
 		}
 		if q.runs = q.runs[1:]; q.left > 0 {
-			s.line.down(0)
+			s.line.Fix()
 		} else {
-			s.line.pop()
+			s.line.Pop()
 		}
 	}
 }
@@ -114,5 +114,5 @@ func (s *submitter) lineUp() {
 			s.line = append(s.line, place{q})
 		}
 	}
-	s.line.heapify()
+	s.line.Heapify()
 }

@@ -8,6 +8,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
@@ -22,17 +23,17 @@ type submitter struct {
 	demand        float64           // the weight that idle jobs ask for
 	ceiling       accountant.Limit
 	floor         int64
-	group         int                 // its accounting group, in the order of the tree
-	place         int                 // among the submitters when the cycle began
-	spent         bool                // spins: nothing is left of the share
-	queues        []*queue            // by their first job in job-priority order
-	line          heap[place, *place] // those with jobs left that may get a slot in this turn
-	asked         []place             // those that may not
-	barren        []place             // those for which nothing was left
-	since         int                 // how many of the cycle's events there were when barren began
-	bound         bool                // groups kept it from something since it was let look again
-	awaits        bool                // it left a running slot for a better free one since then
-	kins          map[int]int         // clusters that are passed over, and behind which run
+	group         int                      // its accounting group, in the order of the tree
+	place         int                      // among the submitters when the cycle began
+	spent         bool                     // spins: nothing is left of the share
+	queues        []*queue                 // by their first job in job-priority order
+	line          heap.Heap[place, *place] // those with jobs left that may get a slot in this turn
+	asked         []place                  // those that may not
+	barren        []place                  // those for which nothing was left
+	since         int                      // how many of the cycle's events there were when barren began
+	bound         bool                     // groups kept it from something since it was let look again
+	awaits        bool                     // it left a running slot for a better free one since then
+	kins          map[int]int              // clusters that are passed over, and behind which run
 
 	estates  []*estate                    // what runs its jobs, as far as they may be preempted
 	runs     map[*group]accountant.Weight // the weight of the slots in estates, by group
@@ -241,14 +242,14 @@ func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, payerOf 
 			s.line = append(s.line, place{q})
 		}
 	}
-	s.line.heapify()
+	s.line.Heapify()
 }
 
 // place is a queue in the line of a submitter's queues, of which the first is the
 // one whose first job is.
 type place struct{ *queue }
 
-func (a *place) before(b *place) bool { return a.runs[0].order < b.runs[0].order }
+func (a *place) Before(b *place) bool { return a.runs[0].order < b.runs[0].order }
 
 // next returns the queue whose first job is the first that may still get a
 // slot in this turn; nil when there is none.
@@ -263,9 +264,9 @@ func (s *submitter) next() *queue {
 		}
 		switch {
 		case q.left == 0:
-			s.line.pop()
+			s.line.Pop()
 		case q.left != before:
-			s.line.down(0)
+			s.line.Fix()
 		default:
 			return q
 		}
@@ -284,23 +285,23 @@ func (s *submitter) pop(q *queue) pool.JobID {
 		return id
 	}
 	if q.runs = q.runs[1:]; q.left > 0 {
-		s.line.down(0)
+		s.line.Fix()
 	} else {
-		s.line.pop()
+		s.line.Pop()
 	}
 	return id
 }
 
 // wait leaves the queue that next returned alone for the rest of the turn.
 func (s *submitter) wait(q *queue) {
-	s.line.pop()
+	s.line.Pop()
 	s.asked = append(s.asked, place{q})
 }
 
 // giveUpOn leaves the queue that next returned alone until a slot has come back, since
 // nothing is left for it.
 func (s *submitter) giveUpOn(q *queue, events int) {
-	s.line.pop()
+	s.line.Pop()
 	if len(s.barren) == 0 {
 		s.since = events
 	}
@@ -313,7 +314,7 @@ func (s *submitter) comeBack(events int) {
 		return
 	}
 	for _, p := range s.barren {
-		s.line.push(p)
+		s.line.Push(p)
 	}
 	s.barren = s.barren[:0]
 }
@@ -360,14 +361,14 @@ func (s *submitter) lookAgain() {
 			s.line = append(s.line, place{q})
 		}
 	}
-	s.line.heapify()
+	s.line.Heapify()
 }
 
 // ready ends a turn: what waited may be asked again in the next.
 func (s *submitter) ready() {
 	for _, p := range s.asked {
 		p.cluster.restore()
-		s.line.push(p)
+		s.line.Push(p)
 	}
 	s.asked = s.asked[:0]
 }

@@ -3,6 +3,8 @@ package sge
 import (
 	"cmp"
 	"slices"
+
+	"fairspool/lib/heap"
 )
 
 // contest is how members that wait get tickets as if they were started one after the other:
@@ -18,12 +20,13 @@ type contest struct {
 	// submission says that among equals the first that was submitted goes first, and not the
 	// first by ID.
 	submission bool
-	trial      func(*party) float64 // what the next of a party would get
-	heap       []*contender         // the one that seems to be first is in front
+	trial      func(*party) float64             // what the next of a party would get
+	heap       heap.Heap[contender, *contender] // the one that seems to be first is in front
 }
 
 // contender is members of which each would get the same. Only the first of them competes.
 type contender struct {
+	contest *contest
 	party   *party  // of one of them
 	members []int32 // those that have not gone; the first by precedence is in front
 	sorted  bool    // and so are the others
@@ -32,19 +35,18 @@ type contender struct {
 }
 
 // begin has contenders compete.
-func (c *contest) begin(all []*contender) {
+func (c *contest) begin(all []contender) {
 	c.heap = all
 	inParts(partsOf(len(all), 1), func(_, from, to int) {
-		for _, one := range all[from:to] {
-			c.lead(one)
+		for i := from; i < to; i++ {
+			c.lead(&all[i])
 		}
 	})
-	for _, one := range all {
-		c.reckon(one)
+	for i := range all {
+		all[i].contest = c
+		c.reckon(&all[i])
 	}
-	for i := len(all)/2 - 1; i >= 0; i-- {
-		c.down(i)
-	}
+	c.heap.Heapify()
 }
 
 // lead brings the first of a contender's members to the front. The others are sorted when
@@ -82,12 +84,12 @@ func (c *contest) compare(a, b int32) int {
 // next returns the contender that goes next, or nil after all.
 func (c *contest) next() *contender {
 	for len(c.heap) > 0 {
-		top := c.heap[0]
+		top := &c.heap[0]
 		value := top.value
 		if c.reckon(top); top.value == value {
 			return top
 		}
-		c.down(0)
+		c.heap.Fix()
 	}
 	return nil
 }
@@ -108,49 +110,30 @@ func (c *contest) appraise(one *contender) {
 
 // goes takes away the first of the contender in front. The next one would get no more.
 func (c *contest) goes() {
-	top := c.heap[0]
+	top := &c.heap[0]
 	if !top.sorted {
 		slices.SortFunc(top.members, c.precedence)
 		top.sorted = true
 	}
-	if top.members = top.members[1:]; len(top.members) > 0 {
-		c.appraise(top)
-	} else {
-		last := len(c.heap) - 1
-		c.heap[0] = c.heap[last]
-		c.heap = c.heap[:last]
+	if top.members = top.members[1:]; len(top.members) == 0 {
+		c.heap.Pop()
+		return
 	}
-	c.down(0)
+	c.appraise(top)
+	c.heap.Fix()
 }
 
-// down moves a contender, which may compete with less than before, to its place in the heap.
-func (c *contest) down(i int) {
-	for {
-		child := 2*i + 1
-		if child >= len(c.heap) {
-			return
-		}
-		if child+1 < len(c.heap) && c.precedes(c.heap[child+1], c.heap[child]) {
-			child++
-		}
-		if !c.precedes(c.heap[child], c.heap[i]) {
-			return
-		}
-		c.heap[i], c.heap[child] = c.heap[child], c.heap[i]
-		i = child
-	}
-}
-
-func (c *contest) precedes(a, b *contender) bool {
+// Before reports whether a contender seems to go before another of its contest.
+func (a *contender) Before(b *contender) bool {
 	if a.value != b.value {
 		return a.value > b.value
 	}
-	return c.compare(a.members[0], b.members[0]) < 0
+	return a.contest.compare(a.members[0], b.members[0]) < 0
 }
 
 // contenders returns the members that wait by what of tells of their parties: those of equal
 // numbers are one contender, and those of negative ones none. There are n of them.
-func (p *pass) contenders(of []int32, n int) []*contender {
+func (p *pass) contenders(of []int32, n int) []contender {
 	ends := make([]int, n+1)
 	waiting := p.crowd.of[p.running:]
 	for _, party := range waiting {
@@ -161,9 +144,8 @@ func (p *pass) contenders(of []int32, n int) []*contender {
 		ends[i] += ends[i-1]
 	}
 	room := make([]int32, ends[n])
-	all, list := make([]contender, n), make([]*contender, n)
+	all := make([]contender, n)
 	for i := range all {
-		list[i] = &all[i]
 		all[i].members = room[ends[i]:ends[i]:ends[i+1]]
 	}
 	for i, party := range waiting {
@@ -173,5 +155,5 @@ func (p *pass) contenders(of []int32, n int) []*contender {
 			one.members = append(one.members, int32(p.running+i))
 		}
 	}
-	return slices.DeleteFunc(list, func(one *contender) bool { return len(one.members) == 0 })
+	return slices.DeleteFunc(all, func(one contender) bool { return len(one.members) == 0 })
 }

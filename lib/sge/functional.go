@@ -94,8 +94,8 @@ func (p *pass) functionalPending(f *functional, before []float64) {
 		}
 		if round == p.config.MaxFunctional {
 			p.trace.lastTurn(f)
-			for _, one := range c.heap {
-				c.reckon(one)
+			for i := range c.heap {
+				c.reckon(&c.heap[i])
 			}
 		}
 		member := top.members[0]
