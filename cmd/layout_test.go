@@ -36,15 +36,16 @@ var layout = map[string][]string{
 	"lib/jobprio":                  {"lib/classad", "lib/pool"},
 	"lib/launch":                   {"lib/asuser", "lib/classad", "lib/jobargs", "lib/pool"},
 	"lib/macro":                    {"lib/classad", "lib/nearest"},
-	"lib/maui":                     {"lib/accountant", "lib/classad", "lib/elapsed", "lib/jobprio", "lib/pool", "lib/radix"},
+	"lib/maui":                     {"lib/accountant", "lib/classad", "lib/elapsed", "lib/jobprio", "lib/parallel", "lib/pool", "lib/radix"},
 	"lib/mauicfg":                  nil,
-	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/plural", "lib/pool"},
+	"lib/negotiator":               {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/parallel", "lib/plural", "lib/pool"},
+	"lib/parallel":                 nil,
 	"lib/qconf":                    nil,
 	"lib/radix":                    nil,
-	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/nearest", "lib/pool", "lib/radix"},
+	"lib/sge":                      {"lib/accountant", "lib/classad", "lib/heap", "lib/jobprio", "lib/nearest", "lib/parallel", "lib/pool", "lib/radix"},
 	"lib/submitfile":               {"lib/classad", "lib/jobargs", "lib/macro"},
 	"lib/userlog":                  {"lib/elapsed", "lib/pool"},
-	"spool":                        {"lib/accountant", "lib/classad", "lib/history", "lib/plural", "lib/pool"},
+	"spool":                        {"lib/accountant", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool"},
 }
 
 // worldly are the packages in lib whose job is files, processes or the clock; that of

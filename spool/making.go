@@ -2,12 +2,10 @@ package spool
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/parallel"
 )
 
 // worker is what one goroutine needs to make things from lines: ads share
@@ -53,17 +51,13 @@ const freshShare = 256
 func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool) error {
 	shares := b.shares()
 	got := make([]harvest[K, V], len(shares))
-	var next atomic.Int64
-	var all sync.WaitGroup
-	for range min(runtime.GOMAXPROCS(0), len(shares)) {
-		w := hire()
-		all.Go(func() {
-			for i := int(next.Add(1)) - 1; i < len(shares); i = int(next.Add(1)) - 1 {
-				got[i].err = b.makeShare(w, shares[i], wanted, &got[i])
-			}
-		})
+	workers := make([]*worker, parallel.Workers(len(shares)))
+	for i := range workers {
+		workers[i] = hire()
 	}
-	all.Wait()
+	parallel.Each(len(shares), func(worker, i int) {
+		got[i].err = b.makeShare(workers[worker], shares[i], wanted, &got[i])
+	})
 	for _, h := range got {
 		if h.err != nil {
 			return h.err

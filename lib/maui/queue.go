@@ -3,6 +3,7 @@ package maui
 import (
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/parallel"
 )
 
 // Queue is Maui's policy as a negotiation cycle asks for it.
@@ -116,7 +117,7 @@ func (c *Config) countsService(s Sub) bool {
 // look finds the facts of jobs.
 func (q *Queue) look(runs []jobprio.Run) []*Queued {
 	all, queued, jobs := make([]*Queued, len(runs)), make([]Queued, len(runs)), make([]Job, len(runs))
-	inParts(len(runs), func(from, to int) {
+	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
 		c := &classad.Context{Now: q.world.Now}
 		for i := from; i < to; i++ {
 			jobs[i] = JobOf(c, runs[i])

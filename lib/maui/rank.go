@@ -1,13 +1,10 @@
 package maui
 
-import (
-	"runtime"
-	"sync"
-)
+import "fairspool/lib/parallel"
 
 // profiles finds what the jobs, of which the facts are known, have in common with others.
 func (r *Reckoner) profiles(all []*Queued) {
-	inParts(len(all), func(from, to int) {
+	parallel.Parts(parallel.Bounds(len(all), manyRuns), func(_, from, to int) {
 		known := map[names]*profile{}
 		var own *profile
 		var last names
@@ -26,7 +23,7 @@ func (r *Reckoner) profiles(all []*Queued) {
 
 // starts reckons the start priorities of jobs that have profiles.
 func (r *Reckoner) starts(all []*Queued) {
-	inParts(len(all), func(from, to int) {
+	parallel.Parts(parallel.Bounds(len(all), manyRuns), func(_, from, to int) {
 		for _, s := range all[from:to] {
 			s.Start = r.start(s.common, s.Job)
 		}
@@ -35,13 +32,3 @@ func (r *Reckoner) starts(all []*Queued) {
 
 // manyRuns are worth another processor.
 const manyRuns = 1000
-
-// inParts has n things done, parted among processors.
-func inParts(n int, do func(from, to int)) {
-	parts := min(runtime.GOMAXPROCS(0), 1+n/manyRuns)
-	var done sync.WaitGroup
-	for p := range parts {
-		done.Go(func() { do(p*n/parts, (p+1)*n/parts) })
-	}
-	done.Wait()
-}

@@ -2,11 +2,10 @@ package negotiator
 
 import (
 	"cmp"
-	"runtime"
 	"slices"
-	"sync"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 )
 
@@ -177,16 +176,7 @@ func (c *cycle) matchSome(all []*payer) bool {
 		}
 		p.mine = p.mine[n:]
 	}
-	workers := min(runtime.GOMAXPROCS(0), len(list))
-	var done sync.WaitGroup
-	for w := range workers {
-		done.Go(func() {
-			for i := w; i < len(list); i += workers {
-				c.judgeAll(list[i])
-			}
-		})
-	}
-	done.Wait()
+	parallel.Each(len(list), func(_, i int) { c.judgeAll(list[i]) })
 	for _, t := range list {
 		c.settleTrial(t)
 	}

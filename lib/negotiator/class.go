@@ -2,13 +2,12 @@ package negotiator
 
 import (
 	"encoding/binary"
-	"runtime"
 	"slices"
-	"sync"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 )
 
@@ -84,14 +83,12 @@ type shapes struct {
 // on all processors: each part of them is divided for itself, and then one slot of
 // each class of a part tells which class of all that is.
 func (c *cycle) classify() {
-	parts := make([]part, min(runtime.GOMAXPROCS(0), 1+len(c.slots)/manySlots))
-	var done sync.WaitGroup
-	for w := range parts {
-		p := &parts[w]
-		p.from, p.to = w*len(c.slots)/len(parts), (w+1)*len(c.slots)/len(parts)
-		done.Go(func() { p.classify(c.slots, c.shapes.alone()) })
-	}
-	done.Wait()
+	bounds := parallel.Bounds(len(c.slots), manySlots)
+	parts := make([]part, len(bounds)-1)
+	parallel.Parts(bounds, func(i, from, to int) {
+		parts[i].from, parts[i].to = from, to
+		parts[i].classify(c.slots, c.shapes.alone())
+	})
 	for _, p := range parts {
 		classes := make([]*class, len(p.kinds))
 		for i, k := range p.kinds {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/lib/heap"
+	"fairspool/lib/parallel"
 )
 
 // contest is how members that wait get tickets as if they were started one after the other:
@@ -37,7 +38,7 @@ type contender struct {
 // begin has contenders compete.
 func (c *contest) begin(all []contender) {
 	c.heap = all
-	inParts(partsOf(len(all), 1), func(_, from, to int) {
+	parallel.Parts(parallel.Bounds(len(all), 1), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			c.lead(&all[i])
 		}

@@ -1,5 +1,7 @@
 package sge
 
+import "fairspool/lib/parallel"
+
 // object is a user, a project or a department of somebody, and what it is entitled to.
 type object struct{ fshare, oticket float64 }
 
@@ -28,6 +30,9 @@ type crowd struct {
 	of      []int32 // the party of each member
 }
 
+// manyJobs are worth another processor.
+const manyJobs = 4096
+
 // facts are those of a job that make its party.
 type facts struct {
 	user, project, department string
@@ -42,9 +47,9 @@ func factsOf(j *Job) facts {
 // find those of some members each, and then these are put together.
 func crowdOf(c *Config, members []member) *crowd {
 	w := &crowd{objects: []object{nobody: {}}, of: make([]int32, len(members))}
-	parts := partsOf(len(members), manyJobs)
+	parts := parallel.Bounds(len(members), manyJobs)
 	found := make([][]facts, len(parts)-1)
-	inParts(parts, func(part, from, to int) { found[part] = meet(members[from:to], w.of[from:to]) })
+	parallel.Parts(parts, func(part, from, to int) { found[part] = meet(members[from:to], w.of[from:to]) })
 	known := map[facts]int32{}
 	objects := map[[2]string]int32{}
 	for part, some := range found {

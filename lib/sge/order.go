@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"fairspool/lib/parallel"
 	"fairspool/lib/radix"
 )
 
@@ -29,7 +30,7 @@ func (r *Ranking) Places() []Place {
 // line returns all procs that wait in the order of their IDs. Those of a job that follow each
 // other and have the same priority are in one place.
 func (r *Ranking) line() []Place {
-	bounds := partsOf(len(r.order), manyJobs)
+	bounds := parallel.Bounds(len(r.order), manyJobs)
 	for part := 1; part < len(bounds)-1; part++ { // a cluster is in one part
 		at := max(bounds[part], bounds[part-1])
 		for at > 0 && at < len(r.order) && r.cluster(at) == r.cluster(at-1) {
@@ -38,7 +39,7 @@ func (r *Ranking) line() []Place {
 		bounds[part] = at
 	}
 	found := make([][]Place, len(bounds)-1)
-	inParts(bounds, func(part, from, to int) { found[part] = r.places(r.order[from:to]) })
+	parallel.Parts(bounds, func(part, from, to int) { found[part] = r.places(r.order[from:to]) })
 	return slices.Concat(found...)
 }
 

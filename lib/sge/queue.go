@@ -5,6 +5,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 )
 
@@ -153,7 +154,7 @@ func (l *Listing) tickets(n int, spare bool) []float64 {
 // look finds the facts of jobs.
 func (q *Queue) look(runs []jobprio.Run) []Job {
 	jobs := make([]Job, len(runs))
-	inParts(partsOf(len(runs), manyRuns), func(_, from, to int) {
+	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
 		c, own := &classad.Context{Now: q.world.Now}, q.reader.own()
 		for i := from; i < to; i++ {
 			jobs[i] = own.job(c, runs[i])
@@ -164,7 +165,7 @@ func (q *Queue) look(runs []jobprio.Run) []Job {
 
 // leaveOut takes the procs out of jobs that take no part yet.
 func (q *Queue) leaveOut(jobs []Job, runs []jobprio.Run) {
-	inParts(partsOf(len(runs), manyRuns), func(_, from, to int) {
+	parallel.Parts(parallel.Bounds(len(runs), manyRuns), func(_, from, to int) {
 		c := &classad.Context{Now: q.world.Now}
 		for i := from; i < to; i++ {
 			if isLater(c, runs[i].Ad) {

@@ -3,6 +3,8 @@ package sge
 import (
 	"math"
 	"strings"
+
+	"fairspool/lib/parallel"
 )
 
 // urgent is the urgency policy (Seed): how urgent each job is, and how urgent the least and
@@ -50,7 +52,7 @@ func urgencies(c *Config, now int64, pending, running []Job) *urgent {
 // all returns the urgency of each job.
 func (u *urgent) all(jobs []Job) []float64 {
 	list := make([]float64, len(jobs))
-	inParts(partsOf(len(jobs), manyJobs), func(_, from, to int) {
+	parallel.Parts(parallel.Bounds(len(jobs), manyJobs), func(_, from, to int) {
 		for i := from; i < to; i++ {
 			_, _, _, list[i] = u.of(&jobs[i])
 		}

@@ -7,13 +7,12 @@ import (
 	"iter"
 	"runtime"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 )
 
@@ -137,7 +136,7 @@ func (p *press) print(parts [][]selection.Span) error {
 	s.texts = s.texts[:len(parts)]
 	bad := make([]error, len(parts))
 	if s.err == nil {
-		each(len(parts), func(_, i int) {
+		parallel.Each(len(parts), func(_, i int) {
 			own := *p.call
 			own.Stdout = s.texts[i]
 			bad[i] = adprint.Print(&own, p.form, ads(parts[i]))
@@ -208,20 +207,6 @@ func linked(list []byte, first bool) []byte {
 		list[0] = ',' // instead of the bracket
 	}
 	return list
-}
-
-// each does something n times, on all processors, which are counted from 0 on.
-func each(n int, do func(processor, i int)) {
-	var next atomic.Int64
-	var wait sync.WaitGroup
-	for processor := range min(runtime.GOMAXPROCS(0), n) {
-		wait.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				do(processor, i)
-			}
-		})
-	}
-	wait.Wait()
 }
 
 // portions cuts spans into parts of so many jobs.

@@ -2,9 +2,8 @@ package qstat
 
 import (
 	"path/filepath"
-	"runtime"
+	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -13,6 +12,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -92,40 +92,18 @@ func (q queue) rowsWith(c columns, spans []selection.Span) ([]*row, error) {
 // processors.
 func (q queue) read(c columns, spans []selection.Span) []*row {
 	claims := claimsOf(q.view.Claims())
-	parts := divide(spans, runtime.GOMAXPROCS(0))
-	made := make([][]*row, len(parts))
-	var wait sync.WaitGroup
-	for i, part := range parts {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			m := maker{reader: q.reader(), columns: c, from: q}
-			for _, s := range part {
-				for p, claim := range claims.parts(s) {
-					m.rows(p, claim)
-				}
+	bounds := parallel.Bounds(len(spans), 1)
+	made := make([][]*row, len(bounds)-1)
+	parallel.Parts(bounds, func(part, from, to int) {
+		m := maker{reader: q.reader(), columns: c, from: q}
+		for _, s := range spans[from:to] {
+			for p, claim := range claims.parts(s) {
+				m.rows(p, claim)
 			}
-			made[i] = m.made
-		}()
-	}
-	wait.Wait()
-	var rows []*row
-	for _, m := range made {
-		rows = append(rows, m...)
-	}
-	return rows
-}
-
-// divide cuts a list into parts of about as many elements.
-func divide[T any](list []T, parts int) (all [][]T) {
-	for n := parts; n > 0; n-- {
-		k := (len(list) + n - 1) / n
-		if k > 0 {
-			all = append(all, list[:k])
 		}
-		list = list[k:]
-	}
-	return all
+		made[part] = m.made
+	})
+	return slices.Concat(made...)
 }
 
 // split makes a row of each job with a claim, and one of each stretch of jobs

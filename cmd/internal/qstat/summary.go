@@ -3,14 +3,13 @@ package qstat
 import (
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/clean"
+	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 )
 
@@ -76,23 +75,17 @@ var shownStates = [...]string{"r", "Rr", "s", "Rs", "t", "Rt", "dr", "dt", "hr",
 // count counts jobs by state. It makes no rows, and all processors take part.
 func (q queue) count(spans []selection.Span) map[string]tally {
 	claims := claimsOf(q.view.Claims())
-	parts := divide(spans, runtime.GOMAXPROCS(0))
-	counted := make([]map[string]tally, len(parts))
-	var wait sync.WaitGroup
-	for i, part := range parts {
-		wait.Add(1)
-		go func() {
-			defer wait.Done()
-			r, sums := q.reader(), map[string]tally{}
-			for _, s := range part {
-				for p, claim := range claims.parts(s) {
-					r.count(sums, p, claim)
-				}
+	bounds := parallel.Bounds(len(spans), 1)
+	counted := make([]map[string]tally, len(bounds)-1)
+	parallel.Parts(bounds, func(part, from, to int) {
+		r, sums := q.reader(), map[string]tally{}
+		for _, s := range spans[from:to] {
+			for p, claim := range claims.parts(s) {
+				r.count(sums, p, claim)
 			}
-			counted[i] = sums
-		}()
-	}
-	wait.Wait()
+		}
+		counted[part] = sums
+	})
 	all := map[string]tally{}
 	for _, sums := range counted {
 		for state, n := range sums {

@@ -8,6 +8,7 @@ import (
 	"sort"
 
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/parallel"
 	"fairspool/spool"
 )
 
@@ -30,7 +31,7 @@ func (q queue) wholly(spans []selection.Span) iter.Seq2[[]selection.Span, error]
 			list = allPieces(pieces)
 		}
 		for some := range slices.Chunk(list, 2*len(readers)) {
-			each(len(some), func(processor, i int) { some[i].read(readers[processor]) })
+			parallel.Each(len(some), func(worker, i int) { some[i].read(readers[worker]) })
 			var all []selection.Span
 			for _, p := range some {
 				if p.err != nil {
