@@ -1,8 +1,6 @@
 package health
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -13,6 +11,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
 	"fairspool/cmd/internal/onchange"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -86,21 +85,16 @@ func diskOf(dir string) (Disk, error) {
 	return Disk{Size: st.Blocks * block, Free: st.Bavail * block, Files: st.Files, FreeFiles: st.Ffree}, nil
 }
 
-// timeOf returns when the cycle of a report was. It stands in front, and the rest may have megabytes.
+// timeOf returns when the cycle of a report was.
 func timeOf(report []byte) (time.Time, error) {
-	d := json.NewDecoder(bytes.NewReader(report))
-	for {
-		t, err := d.Token()
-		if err != nil {
-			return time.Time{}, fmt.Errorf("cycle.json: it has no Time: %w", err)
-		}
-		if t != "Time" {
-			continue
-		}
-		var seconds int64
-		err = d.Decode(&seconds)
-		return time.Unix(seconds, 0), err
+	head, err := operation.HeadOf(report)
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("cycle.json: %w", err)
+	case head.Time == 0:
+		return time.Time{}, errors.New("cycle.json: it has no Time")
 	}
+	return time.Unix(head.Time, 0), nil
 }
 
 // died returns the claims on a machine that have no supervisor, by their LockName. A supervisor

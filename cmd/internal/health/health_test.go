@@ -274,7 +274,7 @@ func TestList(t *testing.T) {
 func TestTimeOf(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]int64{
-		`{"Cycle": 3, "Time": 1800000000, "Submitters": [`: 1800000000,
+		`{"Cycle": 3, "Time": 1800000000, "Submitters": []}`: 1800000000,
 		`{"Cycle": 3}`: 0, `[]`: 0, `{"Time": "now"}`: 0, ``: 0,
 	} {
 		got, err := timeOf([]byte(text))

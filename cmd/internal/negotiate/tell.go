@@ -1,13 +1,12 @@
 package negotiate
 
 import (
-	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/spool"
@@ -65,15 +64,9 @@ func tell(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, did Policy) er
 	return show(c, report, plan)
 }
 
-// beginning is how a report begins.
-type beginning struct {
-	Cycle    int
-	Warnings []string
-}
-
 // lastCycle returns how the last report begins, nothing if there is none. A report that
 // does not read is no reason not to negotiate; but says what becomes of it.
-func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last beginning, err error) {
+func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last operation.ReportHead, err error) {
 	b, err := s.Report()
 	var damage *spool.DamageError
 	switch {
@@ -84,39 +77,13 @@ func lastCycle(c *cmdline.Call, s *spool.Spool, but string) (last beginning, err
 		return last, err
 	}
 	if err == nil {
-		last, err = beginningOf(b)
+		last, err = operation.HeadOf(b)
 	}
 	if err != nil {
 		c.Warn("%v: %s", err, but)
-		return beginning{}, nil
+		return operation.ReportHead{}, nil
 	}
 	return last, nil
-}
-
-// beginningOf reads the beginning of a report. It may have megabytes, and what is looked
-// for stands in front.
-func beginningOf(report []byte) (b beginning, err error) {
-	if !json.Valid(report) {
-		return b, json.Unmarshal(report, &b)
-	}
-	d := json.NewDecoder(bytes.NewReader(report))
-	if begin, _ := d.Token(); begin != json.Delim('{') {
-		return b, json.Unmarshal(report, &b)
-	}
-	for d.More() && err == nil {
-		var to any = new(json.RawMessage)
-		switch key, _ := d.Token(); key {
-		case "Cycle":
-			to = &b.Cycle
-		case "Warnings":
-			to = &b.Warnings
-		case "Time", "Slots":
-		default:
-			return b, nil
-		}
-		err = d.Decode(to)
-	}
-	return b, err
 }
 
 var columns = []cmdline.Column{

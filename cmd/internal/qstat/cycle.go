@@ -2,11 +2,11 @@ package qstat
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
 
+	"fairspool/cmd/internal/operation"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -37,19 +37,16 @@ type why struct {
 // report reads the last cycle's report. One that does not read is no reason
 // not to show a job.
 func (q queue) report() cycle {
-	b, err := q.spool.Report()
-	if err == nil && b == nil {
-		return cycle{unknown: "no negotiation cycle has been run yet"}
-	}
 	var r struct {
 		negotiator.Report
 		Policy struct{ PutOff []negotiator.ReportedPutOff }
 	}
-	if err == nil {
-		err = json.Unmarshal(b, &r)
-	}
-	if err != nil {
+	found, err := operation.ReadReport(q.spool, &r)
+	switch {
+	case err != nil:
 		return cycle{unknown: fmt.Sprintf("the report of the last negotiation cycle does not read: %v", err)}
+	case !found:
+		return cycle{unknown: "no negotiation cycle has been run yet"}
 	}
 	c := cycle{at: unix(r.Time), report: r.Report, putOff: r.Policy.PutOff}
 	for i, x := range r.Rejections {

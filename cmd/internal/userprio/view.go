@@ -1,7 +1,6 @@
 package userprio
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -87,16 +86,12 @@ func showsAds(c *cmdline.Call) bool {
 // readCycle returns what the last cycle found, nil without one. A report that
 // does not read is no reason not to show priorities: what it would say is not known.
 func readCycle(c *cmdline.Call, s *spool.Spool) *lastCycle {
-	b, err := s.Report()
-	if err == nil && b == nil {
-		return nil
-	}
 	last := new(lastCycle)
-	if err == nil {
-		err = json.Unmarshal(b, last)
-	}
+	found, err := operation.ReadReport(s, last)
 	if err != nil {
 		c.Warn("%v: shares, limits and quotas are not known until the next cycle", err)
+	}
+	if err != nil || !found {
 		return nil
 	}
 	return last

@@ -2,7 +2,6 @@ package userprio
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strconv"
@@ -149,15 +148,12 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 
 // lastReport returns the last cycle's report, or why there is none.
 func lastReport(s *spool.Spool) (r negotiator.Report, silent string) {
-	b, err := s.Report()
-	if err == nil && b == nil {
-		return r, "no negotiation cycle has been run yet"
-	}
-	if err == nil {
-		err = json.Unmarshal(b, &r)
-	}
-	if err != nil {
+	found, err := operation.ReadReport(s, &r)
+	switch {
+	case err != nil:
 		return negotiator.Report{}, fmt.Sprintf("its report does not read: %v", err)
+	case !found:
+		return r, "no negotiation cycle has been run yet"
 	}
 	return r, ""
 }
