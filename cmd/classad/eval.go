@@ -9,6 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 )
 
 // strictFlag chooses the language without what HTCondor's daemons add to it.
@@ -45,7 +46,7 @@ func eval(c *cmdline.Call, texts []string) error {
 		return c.JSON(results)
 	}
 	for _, r := range results {
-		if _, err := fmt.Fprintln(c.Data(), oneLine(r.Text)); err != nil {
+		if _, err := fmt.Fprintln(c.Data(), clean.Escaped(r.Text)); err != nil {
 			return err
 		}
 	}

@@ -13,6 +13,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/nearest"
 )
 
@@ -202,7 +203,7 @@ func records(c *cmdline.Call, w *classad.Context) error {
 			quoted, _ := json.Marshal(text) // a string: has no error
 			text = string(quoted)
 		}
-		if _, err := fmt.Fprintln(c.Data(), oneLine(text)); err != nil {
+		if _, err := fmt.Fprintln(c.Data(), clean.Escaped(text)); err != nil {
 			return err
 		}
 		// Whoever writes records one by one and waits for each answer gets it.

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/lib/clean"
 )
 
 func main() { cmdline.Main(command()) }
@@ -73,12 +74,6 @@ An expression that begins with a minus has to stand behind --.`,
 	}
 }
 
-var lineBreaks = strings.NewReplacer("\n", `\n`, "\r", `\r`)
-
-// oneLine keeps a value on its line: strings are printed as they are, and may
-// have line breaks.
-func oneLine(text string) string { return lineBreaks.Replace(text) }
-
 // visible is text from an ad as people are shown it: on one line, and without
 // characters that a terminal would act on.
 func visible(text string) string {
@@ -92,7 +87,7 @@ func visible(text string) string {
 		case r == utf8.RuneError && n == 1:
 			fmt.Fprintf(&b, `\x%02x`, text[0])
 		case r == '\n' || r == '\r':
-			b.WriteString(oneLine(text[:n]))
+			b.WriteString(clean.Escaped(text[:n]))
 		case unicode.IsControl(r):
 			fmt.Fprintf(&b, `\x%02x`, r)
 		default:

@@ -1,10 +1,12 @@
 // Package clean takes out of a text what could steer the terminal that shows it: control
 // characters, characters that turn the direction of writing, and bytes that are no UTF-8, which a
-// terminal may take for control characters. A ? stands for each.
+// terminal may take for control characters. A ? stands for each. For messages it also keeps quoted
+// texts on one line.
 package clean
 
 import (
 	"encoding/binary"
+	"strings"
 	"unicode"
 	"unicode/utf8"
 )
@@ -15,6 +17,32 @@ func Line(text string) string {
 		if c := text[i]; c < ' ' || c >= 0x7f {
 			return string(replaced([]byte(text[:i]), []byte(text[i:]), ofLine))
 		}
+	}
+	return text
+}
+
+// Escaped returns a text with \n and \r in the place of what breaks its line.
+func Escaped(text string) string { return escape.Replace(text) }
+
+var escape = strings.NewReplacer("\n", `\n`, "\r", `\r`)
+
+// Blanked returns a text on one line, with a blank for each control character and separator of
+// lines, and U+FFFD for bytes that are no UTF-8. It is for texts of files that are quoted.
+func Blanked(text string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.In(r, unicode.Zl, unicode.Zp) {
+			return ' '
+		}
+		return r
+	}, strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// Shortened returns the first most characters of what Blanked returns, with dots for what is left
+// out.
+func Shortened(text string, most int) string {
+	text = Blanked(text)
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "..."
 	}
 	return text
 }

@@ -36,6 +36,26 @@ func TestLines(t *testing.T) {
 	}
 }
 
+func TestQuoted(t *testing.T) {
+	for _, c := range []struct{ text, escaped, blanked, shortened string }{
+		{"plain é", "plain é", "plain é", "plai..."},
+		{"a\r\n\tb", `a\r\n` + "\tb", "a   b", "a   ..."},
+		{"a\x1b\u2028", "a\x1b\u2028", "a  ", "a  "},
+		{"\xff\xffa\x00", "\xff\xffa\x00", "\ufffda ", "\ufffda "},
+		{"", "", "", ""},
+	} {
+		if got := Escaped(c.text); got != c.escaped {
+			t.Errorf("Escaped(%q) = %q, want %q", c.text, got, c.escaped)
+		}
+		if got := Blanked(c.text); got != c.blanked {
+			t.Errorf("Blanked(%q) = %q, want %q", c.text, got, c.blanked)
+		}
+		if got := Shortened(c.text, 4); got != c.shortened {
+			t.Errorf("Shortened(%q, 4) = %q, want %q", c.text, got, c.shortened)
+		}
+	}
+}
+
 // Each byte is looked at, wherever it stands among others.
 func TestEveryByte(t *testing.T) {
 	for b := range 256 {

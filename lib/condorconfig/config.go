@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairspool/lib/clean"
 	"fairspool/lib/macro"
 )
 
@@ -30,7 +31,7 @@ type Place struct {
 }
 
 // String returns "file:line" on one line.
-func (p Place) String() string { return fmt.Sprintf("%s:%d", oneLine(p.File), p.Line) }
+func (p Place) String() string { return fmt.Sprintf("%s:%d", clean.Blanked(p.File), p.Line) }
 
 // Macro is a macro as it was set last.
 type Macro struct {
@@ -111,11 +112,11 @@ func (c *Config) set(m Macro) {
 }
 
 func (c *Config) note(at Place, format string, args ...any) {
-	c.Notes = append(c.Notes, Note{Place: at, Text: oneLine(fmt.Sprintf(format, args...))})
+	c.Notes = append(c.Notes, Note{Place: at, Text: clean.Blanked(fmt.Sprintf(format, args...))})
 }
 
 func (c *Config) warn(at Place, format string, args ...any) {
-	c.Notes = append(c.Notes, Note{Place: at, Text: oneLine(fmt.Sprintf(format, args...)), Warning: true})
+	c.Notes = append(c.Notes, Note{Place: at, Text: clean.Blanked(fmt.Sprintf(format, args...)), Warning: true})
 }
 
 // putInItself replaces the macro's references to itself by what it was worth before:

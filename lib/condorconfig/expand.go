@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/macro"
 )
 
@@ -102,7 +103,7 @@ func (e *expander) fault(format string, args ...any) error {
 	if e.of != "" {
 		of = shorten(e.of) + ": "
 	}
-	return fmt.Errorf("%s: %s%s", e.at, of, oneLine(fmt.Sprintf(format, args...)))
+	return fmt.Errorf("%s: %s%s", e.at, of, clean.Blanked(fmt.Sprintf(format, args...)))
 }
 
 func (e *expander) text(text string) (string, error) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"fairspool/lib/clean"
 	"fairspool/lib/macro"
 )
 
@@ -242,25 +243,8 @@ func (r *reader) open(path string, ifExists bool, at Place) error {
 	return r.file(Source{Name: path, Text: text})
 }
 
-// oneLine returns a text with a blank for each control character.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
-
 // shorten returns the beginning of a text on one line, for messages.
-func shorten(s string) string {
-	const most = 80
-	s = oneLine(s)
-	if r := []rune(s); len(r) > most {
-		return string(r[:most]) + "..."
-	}
-	return s
-}
+func shorten(s string) string { return clean.Shortened(s, 80) }
 
 // version is the release of HTCondor that `if version` is asked against: one that is
 // newer than any file, as the files are to be read as their newest form.

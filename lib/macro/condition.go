@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 )
 
 // Condition is what stands behind if or elif.
@@ -129,19 +130,7 @@ func against(have [3]int, text string) (c int, ok bool) {
 }
 
 // shorten returns the beginning of a text on one line, for messages.
-func shorten(text string) string {
-	const most = 60
-	out := []rune(strings.ToValidUTF8(text, "\uFFFD"))
-	if len(out) > most {
-		out = append(out[:most], '.', '.', '.')
-	}
-	for i, r := range out {
-		if r < ' ' || r >= 0x7f && r < 0xa0 {
-			out[i] = ' '
-		}
-	}
-	return string(out)
-}
+func shorten(text string) string { return clean.Shortened(text, 60) }
 
 // Misplaced says that a statement of a condition stands where it has no if, or behind
 // its else. It is one line, such as "elif without if".

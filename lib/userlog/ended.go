@@ -431,7 +431,7 @@ const cannotReach, rescheduling = "Can not reconnect to ", ", rescheduling job"
 
 func (r ReconnectFailed) appendTo(b []byte) []byte {
 	b = appendText(b, "Job reconnection failed\n    ", r.Reason, "")
-	return fmt.Appendf(b, "    %s%s%s\n", cannotReach, oneLine(r.Slot), rescheduling)
+	return fmt.Appendf(b, "    %s%s%s\n", cannotReach, OneLine(r.Slot), rescheduling)
 }
 
 func readReconnectFailed(head string, l *lines) Body {

@@ -58,7 +58,7 @@ func (e Event) AppendTo(b []byte) []byte {
 // appendLines appends what stands behind the time.
 func (e Event) appendLines(b []byte) []byte {
 	if len(e.AsRead) > 0 {
-		b = append(append(b, oneLine(e.AsRead[0])...), '\n')
+		b = append(append(b, OneLine(e.AsRead[0])...), '\n')
 		return appendLines(b, "", e.AsRead[1:])
 	}
 	return appendLines(e.Body.appendTo(b), "", e.More)

@@ -7,8 +7,8 @@ import (
 	"unicode/utf8"
 )
 
-// oneLine keeps text from ending its line, and so from forging an event.
-func oneLine(text string) string {
+// OneLine keeps text from ending its line, and so from forging an event.
+func OneLine(text string) string {
 	if !strings.ContainsAny(text, "\r\n") {
 		return text
 	}
@@ -19,7 +19,7 @@ func oneLine(text string) string {
 // event, or begin another, is moved in.
 func appendLines(b []byte, indent string, lines []string) []byte {
 	for _, line := range lines {
-		line = oneLine(line)
+		line = OneLine(line)
 		b = append(b, indent...)
 		if indent == "" && (isEnd(line) || isHeader(line)) {
 			b = append(b, '\t')
@@ -155,7 +155,7 @@ func digits(text string) int {
 
 // appendText appends a line with one text in it.
 func appendText(b []byte, before, text, behind string) []byte {
-	return append(append(append(append(b, before...), oneLine(text)...), behind...), '\n')
+	return append(append(append(append(b, before...), OneLine(text)...), behind...), '\n')
 }
 
 // appendCount appends a text and a number. A log of many jobs is read by writing

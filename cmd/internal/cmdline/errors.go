@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 
+	"fairspool/lib/clean"
 	"fairspool/spool"
 )
 
@@ -79,9 +80,7 @@ func excerpt(err error) string {
 }
 
 // oneLine keeps a message on one line whatever it quotes.
-func oneLine(s string) string {
-	return strings.NewReplacer("\n", `\n`, "\r", `\r`).Replace(strings.TrimRight(s, "\n"))
-}
+func oneLine(s string) string { return clean.Escaped(strings.TrimRight(s, "\n")) }
 
 // exitError ends a command with an exit status that is not the command's own.
 type exitError struct{ status int }

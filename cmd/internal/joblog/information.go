@@ -23,7 +23,7 @@ func shown(ad *classad.Ad) string {
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }) {
 		if ad.Has(name) {
 			value := ad.Eval(c, name, nil).String()
-			lines = append(lines, name+" = "+strings.NewReplacer("\n", " ", "\r", " ").Replace(value))
+			lines = append(lines, name+" = "+userlog.OneLine(value))
 		}
 	}
 	return strings.Join(lines, "\n")

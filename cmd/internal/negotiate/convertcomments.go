@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/clean"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
 	"fairspool/lib/nearest"
@@ -204,7 +205,7 @@ func shown(value string) string {
 
 // cut returns the first so many characters of a value, which may have several lines.
 func cut(value string, most int) string {
-	value = strings.TrimLeft(strings.Join(strings.Fields(strings.Map(blank, strings.ToValidUTF8(value, "\uFFFD"))), " "), ", ")
+	value = strings.TrimLeft(strings.Join(strings.Fields(clean.Blanked(value)), " "), ", ")
 	if r := []rune(value); len(r) > most {
 		return string(r[:most]) + " ..."
 	}

@@ -1,6 +1,10 @@
 package negotiate
 
-import "strings"
+import (
+	"strings"
+
+	"fairspool/lib/clean"
+)
 
 // print returns the whole file: lines first, then what was not taken over.
 func (v *conversion) print() (string, error) {
@@ -63,7 +67,7 @@ func (p *tomlText) blank() { p.WriteByte('\n') }
 
 // comment writes a line of comment, whatever is in the text.
 func (p *tomlText) comment(text string) {
-	p.WriteString(strings.TrimRight("# "+strings.Map(blank, strings.ToValidUTF8(text, "\uFFFD")), " ") + "\n")
+	p.WriteString(strings.TrimRight("# "+clean.Blanked(text), " ") + "\n")
 }
 
 // line writes a key with where it came from behind it, or above it when the value has

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode"
 
+	"fairspool/lib/clean"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
 )
@@ -73,7 +74,7 @@ func tomlAmount(text string) string {
 	if x, err := tomlExpression(text); err == nil {
 		return x
 	}
-	return tomlString(strings.Map(blank, text))
+	return tomlString(clean.Blanked(text))
 }
 
 // tomlExpression writes an expression, with escapes for the backslashes in it.
@@ -83,13 +84,6 @@ func tomlExpression(text string) (string, error) {
 		return "", fmt.Errorf("not an expression: %w", err)
 	}
 	return tomlString(text), nil
-}
-
-func blank(r rune) rune {
-	if unicode.IsControl(r) {
-		return ' '
-	}
-	return r
 }
 
 func tomlList(items []string) string {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"fairspool/lib/clean"
 )
 
 // mailProgram is a program that sends messages.
@@ -139,5 +141,5 @@ func (l *lastBytes) Write(p []byte) (int, error) {
 // line returns the last line that is not empty.
 func (l *lastBytes) line() string {
 	b := bytes.TrimSpace(l.b)
-	return oneLine(string(b[bytes.LastIndexByte(b, '\n')+1:]))
+	return clean.Blanked(string(b[bytes.LastIndexByte(b, '\n')+1:]))
 }

@@ -5,9 +5,9 @@ import (
 	"mime"
 	"strings"
 	"time"
-	"unicode"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/clean"
 	"fairspool/lib/plural"
 )
 
@@ -27,7 +27,7 @@ const mostName = 60
 func write(m operation.Owed) message {
 	name := ""
 	if m.Name != "" {
-		name = " (" + shortened(oneLine(m.Name)) + ")"
+		name = " (" + shortened(clean.Blanked(m.Name)) + ")"
 	}
 	var b text
 	subject := fmt.Sprintf("[fairspool] cluster %d%s: ", m.Cluster, name)
@@ -49,7 +49,7 @@ func write(m operation.Owed) message {
 		b.sum(m.Endings)
 		b.list("The first that did not succeed", m.Troubles)
 		if len(m.Shown) > 1 {
-			b.list("Of "+oneLine(m.Shown[0])+", the last to end", m.Shown[1:])
+			b.list("Of "+clean.Blanked(m.Shown[0])+", the last to end", m.Shown[1:])
 		}
 		b.end(fmt.Sprintf("More: qstat -history %d.", m.Cluster))
 	}
@@ -80,7 +80,7 @@ func how(e operation.Endings) string {
 // for an order, a tilde or a dot.
 type text struct{ strings.Builder }
 
-func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, oneLine(value)) }
+func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, clean.Blanked(value)) }
 
 // sum sums up how jobs have ended.
 func (b *text) sum(e operation.Endings) {
@@ -107,21 +107,11 @@ func (b *text) list(head string, lines []string) {
 		fmt.Fprintf(b, "\n%s:\n", head)
 	}
 	for _, l := range lines {
-		fmt.Fprintf(b, "  %s\n", oneLine(l))
+		fmt.Fprintf(b, "  %s\n", clean.Blanked(l))
 	}
 }
 
 func (b *text) end(line string) { fmt.Fprintf(b, "\n%s\n", line) }
-
-// oneLine returns a text without what would end a line or steer a terminal.
-func oneLine(s string) string {
-	return strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
-			return ' '
-		}
-		return r
-	}, strings.ToValidUTF8(s, "\uFFFD"))
-}
 
 func shortened(s string) string {
 	if r := []rune(s); len(r) > mostName {
