@@ -70,7 +70,11 @@ func (l *life) note() Block {
 }
 
 func (l *life) read(t interface{ Fatal(...any) }, since time.Time, points int) []Series {
-	r := NewReader(since, l.now, points, nil)
+	return l.reader(t, since, l.now, points).Series()
+}
+
+func (l *life) reader(t interface{ Fatal(...any) }, since, until time.Time, points int) *Reader {
+	r := NewReader(since, until, points, nil)
 	r.SetNames(l.names)
 	s, err := Scan(strings.NewReader(string(l.text)), func(b *Block) error {
 		if n := r.Add(b); n > 0 {
@@ -81,7 +85,7 @@ func (l *life) read(t interface{ Fatal(...any) }, since time.Time, points int) [
 	if err != nil || len(s.Damaged) > 0 {
 		t.Fatal(err, s)
 	}
-	return r.Series()
+	return r
 }
 
 func near(a, b float64) bool {
@@ -256,6 +260,28 @@ func TestSetUsage(t *testing.T) {
 		if p.InUse != 3 {
 			t.Errorf("in use until %v: %v, want 3", p.Time, p.InUse)
 		}
+	}
+}
+
+// TestUsage holds that usage goes on behind the last sample as it was, and that nothing is said of
+// a submitter that has gone.
+func TestUsage(t *testing.T) {
+	l := newLife(2, nil)
+	l.records[0] = l.records[0].Start(l.now, 3*accountant.One, l.p)
+	l.note()
+	l.now = l.now.Add(90 * time.Second)
+	until := l.now
+	l.now = l.now.Add(time.Hour)
+	l.records[0] = l.records[0].End(l.now, 3*accountant.One, l.p)
+	l.note()
+	if got := l.reader(t, begin, until, 0).Usage(); len(got) != 2 || got["user0@pool"] != 270 || got["user1@pool"] != 0 {
+		t.Errorf("after 90 seconds Usage = %v, want 270 of user0 and 0 of user1", got)
+	}
+	l.records, l.last = l.records[1:], nil
+	l.now = l.now.Add(time.Hour)
+	l.note()
+	if got := l.reader(t, begin, l.now, 0).Usage(); len(got) != 1 {
+		t.Errorf("after user0 has gone Usage = %v, want that of user1", got)
 	}
 }
 
