@@ -12,6 +12,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/spool"
 )
 
 // column is one figure of a submitter or group: the attribute of ads that has it, and how
@@ -28,6 +29,9 @@ type column struct {
 	known     func(r *row) *bool
 	undefined bool
 	ofGroups  bool // users have no such figure
+	// load fills the figure in where it takes a reading of its own, made only when the
+	// column is asked for; nil: every view has the figure.
+	load func(c *cmdline.Call, s *spool.Spool, v *view) error
 
 	// on are the options that show the column in tables, parted by blanks; option is one of the
 	// column's own.
@@ -113,6 +117,9 @@ var every = []column{
 		classic: &classic{"all usage", 12, [3]string{"Accumulated ", "Usage (hrs) ", "----------- "}}},
 	{attr: attrUsage, field: func(r *row) any { return &r.usage }, hours: true, sum: true, total: true,
 		on: "all most usage", direction: 1, above: "Total Usage", below: "(wghted-hrs)", width: 12},
+	{attr: "LastDayPercent", field: func(r *row) any { return &r.lastDay }, known: func(r *row) *bool { return &r.sampled }, load: loadLastDay,
+		option: cmdline.Flag{Name: "lastday", Help: "show each submitter's share of what all used in the last 24 hours, in percent"}, direction: -1,
+		above: "Last Day", below: "Share %", width: 8, blank: func(r *row) bool { return r.group }, sum: true, total: true},
 	{attr: "BeginUsageTime", field: func(r *row) any { return &r.begin },
 		on: "all usage", above: "Usage", below: "Start Time", width: 16, optional: true,
 		classic: &classic{"all usage", 16, [3]string{"Usage     ", "Start Time   ", "----------------"}}},
@@ -228,7 +235,8 @@ func (c *column) add(r, other *row) {
 	}
 }
 
-// set gives an ad the attribute of a row. Times are Unix seconds, 0 for never.
+// set gives an ad, which may have another row's, the attribute of a row. Times are Unix seconds, 0
+// for never.
 func (c *column) set(ad *classad.Ad, r *row) {
 	if c.attr == "" || c.ofGroups && !r.group {
 		return
@@ -236,6 +244,8 @@ func (c *column) set(ad *classad.Ad, r *row) {
 	if c.known != nil && !*c.known(r) {
 		if c.undefined {
 			ad.Set(c.attr, classad.Literal(classad.Undefined()))
+		} else {
+			ad.Delete(c.attr)
 		}
 		return
 	}

@@ -16,6 +16,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -118,6 +119,45 @@ func read(c *cmdline.Call, want spool.Samples) ([]history.Series, error) {
 	}
 	r.Present(history.Moment{Now: c.Now, Records: records, Params: c.Config.Params})
 	return r.Series(), nil
+}
+
+// loadLastDay fills in each submitter's share of what all used in the last 24 hours: what was
+// accumulated by now without what it was then. Without a sample of then the usage of a submitter
+// that had used something is not known, and is left out.
+func loadLastDay(c *cmdline.Call, s *spool.Spool, v *view) error {
+	then := c.Now.Add(-dayBack)
+	samples, damage, err := s.ReadSamples(spool.Samples{Since: then.Add(-dayBack), Until: then, Points: rowsShown})
+	if err != nil {
+		return err
+	}
+	for _, d := range damage {
+		c.Warn("%v", d)
+	}
+	before := samples.Usage()
+	total, missing := 0.0, 0
+	for i := range v.rows {
+		r := &v.rows[i]
+		if r.group {
+			continue
+		}
+		had, ok := before[r.name]
+		if r.begin.IsZero() || !r.begin.Before(then) { // nothing was counted before then, or it was reset since
+			had, ok = 0, true
+		}
+		if !ok {
+			missing++
+			continue
+		}
+		r.lastDay, r.sampled = max(r.usage-had, 0), true
+		total += r.lastDay
+	}
+	for i := range v.rows {
+		v.rows[i].lastDay = accountant.Percent(v.rows[i].lastDay, total)
+	}
+	if missing > 0 {
+		c.Warn("warning: the usage of %s in the last 24 hours is not known, and left out: there is no sample from before", plural.Count(missing, "submitter"))
+	}
+	return nil
 }
 
 // idle tells whether somebody neither used nor asked for anything.

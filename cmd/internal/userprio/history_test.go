@@ -230,3 +230,72 @@ func TestHistoryOfTheDeleted(t *testing.T) {
 	cmdtest.Printed(t, "userprio -history alcie alice@pool", status, out, bad)
 	cmdtest.Refuses(t, Command(), 1, "-plot", "-", "alice")
 }
+
+// lately makes a spool in which a cycle has run every hour for two days. Alice held four slots from 36
+// to 12 hours ago, bob has held two for 12 hours, and carol held one for an hour 30 hours ago; dave's
+// usage was imported, of which there are no samples.
+func lately(t *testing.T) {
+	t.Helper()
+	cmdtest.Spool(t, nil)
+	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	end := time.Unix(cmdtest.Now, 0)
+	records := []accountant.Record{{Name: "alice@pool"}, {Name: "bob@pool"}, {Name: "carol@pool"}}
+	for now := end.Add(-48 * time.Hour); now.Before(end); now = now.Add(time.Hour) {
+		switch end.Sub(now) / time.Hour {
+		case 36:
+			records[0] = records[0].Start(now, 4*accountant.One, p)
+		case 30:
+			records[2] = records[2].Start(now, accountant.One, p)
+		case 29:
+			records[2] = records[2].End(now, accountant.One, p)
+		case 12:
+			records[0] = records[0].End(now, 4*accountant.One, p)
+			records[1] = records[1].Start(now, 2*accountant.One, p)
+		}
+		if err := s.AddSamples(history.Moment{Now: now, Records: records, Params: p}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cmdtest.Update(t, func(tx *spool.Tx) {
+		for _, r := range append(records, accountant.Record{Name: "dave@pool", Begin: end.Add(-1000 * time.Hour), Last: end}) {
+			tx.PutSubmitter(r)
+		}
+	})
+}
+
+// Of the last 24 hours 48 slot hours are alice's and 24 bob's.
+func TestLastDay(t *testing.T) {
+	lately(t)
+	cmdtest.Says(t, Command(), 0, "-lastday", "-allusers")
+	cmdtest.Says(t, Command(), 0, "-most", "-lastday", "alice", "bob")
+	ads := cmdtest.Says(t, Command(), 0, "-lastday", "-af", "Name", "int(LastDayPercent)")
+	if want := "dave@pool undefined\nbob@pool 33\nalice@pool 66\n"; ads != want {
+		t.Errorf("userprio -lastday -af prints\n%swant\n%s", ads, want)
+	}
+	_, long, _ := userprio("-long", "-lastday", "-allusers")
+	file := filepath.Join(t.TempDir(), "ads")
+	if err := os.WriteFile(file, []byte(long), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	_, want, _ := userprio("-lastday", "-allusers")
+	if _, got, _ := userprio("-lastday", "-allusers", "-inputfile", file); got != want {
+		t.Errorf("userprio -lastday -inputfile prints\n%swant\n%s", got, want)
+	}
+	if _, out, _ := userprio("-long", "-allusers"); strings.Contains(out, "LastDay") {
+		t.Errorf("userprio -long has the share of the last day without -lastday:\n%s", out)
+	}
+}
+
+// What was counted before a reset is not used in the last day.
+func TestLastDayAfterReset(t *testing.T) {
+	lately(t)
+	if status, _, bad := userprio("-resetusage", "alice@pool"); status != 0 {
+		t.Fatal(bad)
+	}
+	cmdtest.Says(t, Command(), 0, "-lastday", "-allusers")
+}

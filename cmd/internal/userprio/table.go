@@ -111,7 +111,7 @@ func (t *table) print(w io.Writer) error {
 		}
 	}
 	rule()
-	total := row{last: t.since, counted: true, part: part{negotiated: true, surplus: t.policy}}
+	total := row{last: t.since, counted: true, sampled: users == 0, part: part{negotiated: true, surplus: t.policy}}
 	line(footer(users), func(b []byte, c *column) []byte {
 		if !c.total {
 			return b

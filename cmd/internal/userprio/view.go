@@ -24,6 +24,8 @@ type row struct {
 	inUse, within               float64 // weight in use; of a group with those below
 	accumulated, usage          float64 // in slot seconds, in weight seconds
 	counted                     bool    // whether usage was ever counted
+	lastDay                     float64 // percent of what all submitters used in the last 24 hours
+	sampled                     bool    // whether lastDay is known
 	begin, last                 time.Time
 	floor, ceiling              int64   // ceiling below 0: none
 	dealt                       bool    // whether share and limit are known, as groups' are: they have none
@@ -75,7 +77,15 @@ func spoolView(c *cmdline.Call) (view, error) {
 	if !p.Groups.None() || showsAds(c) {
 		last = readCycle(c, s)
 	}
-	return viewOf(records, c.Now, p, last), nil
+	v := viewOf(records, c.Now, p, last)
+	for _, x := range columnsOf(c) {
+		if x.load != nil {
+			if err := x.load(c, s, &v); err != nil {
+				return view{}, err
+			}
+		}
+	}
+	return v, nil
 }
 
 // showsAds tells whether a display needs what only ads have.
