@@ -107,7 +107,7 @@ func withNames() []config.Key {
 	}
 	for _, k := range config.RequirementKeys {
 		k.Name = "SUBMIT_REQUIREMENT_NAME" + k.Name
-		keys = append(keys, k.Key)
+		keys = append(keys, k)
 	}
 	keys = append(keys, config.MemberKey)
 	return keys

@@ -139,7 +139,7 @@ func (c *Config) WhereGroup(prefix, group string) string {
 	return ""
 }
 
-// Expr compiles the Expression that a key of Keys is set to; nil if that is empty. The error
+// Expr compiles the Expression that a key of Keys or of a requirement is set to; nil if that is empty. The error
 // is Complain's.
 func (c *Config) Expr(key string) (*classad.Expr, error) {
 	text := c.text(key)
@@ -153,13 +153,15 @@ func (c *Config) Expr(key string) (*classad.Expr, error) {
 	return e, nil
 }
 
-// text returns what an Expression of Keys is set to, or its default.
+// text returns what an Expression is set to, or its default.
 func (c *Config) text(key string) string {
 	if v, ok := c.values[key]; ok {
 		return v.(string)
 	}
-	i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == key })
-	return Keys[i].Default.(string)
+	if i := slices.IndexFunc(Keys, func(k Key) bool { return k.Name == key }); i >= 0 {
+		return Keys[i].Default.(string)
+	}
+	return ""
 }
 
 // Complain returns err as the fault of the key: "file:line: NAME: err", "config

@@ -169,6 +169,7 @@ func (c *Config) settingsOf(group string) *groupSettings {
 func (c *Config) setOfGroup(k GroupKey, key, group string, v any) {
 	s := c.groupSettingsOf(group, key)
 	s.keys[k.Name] = key
+	c.values[key] = v
 	k.setGroup(s, v)
 }
 

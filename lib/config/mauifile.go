@@ -167,14 +167,14 @@ func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
 	}
 	credential := r.config.Maui.Credentials[kind][l.Index]
 	for _, a := range list {
-		r.warn(name, r.attribute(&credential, kind, a))
+		r.warn(name, r.attribute(name, &credential, kind, a))
 	}
 	r.config.putCredential(kind, l.Index, credential)
 	r.config.where["maui."+name] = r.from()
 }
 
-// attribute sets what an attribute says, and returns what is wrong with it.
-func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Attribute) string {
+// attribute sets what an attribute of the key says, and returns what is wrong with it.
+func (r *mauiReader) attribute(key string, c *maui.Credential, kind maui.Kind, a mauicfg.Attribute) string {
 	upper := strings.ToUpper(a.Name)
 	hint := ""
 	if upper != a.Name {
@@ -190,7 +190,10 @@ func (r *mauiReader) attribute(c *maui.Credential, kind maui.Kind, a mauicfg.Att
 	if !ok {
 		return a.Name + ": " + unknownAttribute(kind, upper, r.compatible, r.hint)
 	}
-	note, _ := known.take(c, a.Value, r.compatible)
+	note, ok := known.take(c, a.Value, r.compatible)
+	if ok {
+		r.config.note("maui."+key+"."+upper, a.Value, r.from())
+	}
 	if note == "" {
 		note = hint
 	}

@@ -103,5 +103,6 @@ func (c *Config) takeGroup(s setting) (ok bool, err error) {
 	}
 	list := v.([]string)
 	c.groupSettingsOf(group, s.key()).members = &list
+	c.values[s.key()] = v
 	return true, nil
 }

@@ -87,9 +87,13 @@ SUBMIT_REQUIREMENT_Memory = "RequestMemory > 512"
 SUBMIT_REQUIREMENT_Memory_REASON = 'strcat("only ", RequestMemory)'
 SUBMIT_REQUIREMENT_A_REASON = "true"
 `))
-	want := `[{Memory RequestMemory > 512 strcat("only ", RequestMemory) false} {NotChris Owner != "chris"  true} {A_REASON true  false}]`
-	if got := fmt.Sprint(c.Requirements); err != nil || got != want {
-		t.Errorf("Requirements = %s, %v, want %s", got, err, want)
+	var got []string
+	for _, r := range c.Requirements {
+		got = append(got, fmt.Sprint(r, c.text(r.Key()), "; ", c.text(r.Key()+"_REASON")))
+	}
+	want := []string{`{Memory false}RequestMemory > 512; strcat("only ", RequestMemory)`, `{NotChris true}Owner != "chris"; `, "{A_REASON false}true; "}
+	if err != nil || !slices.Equal(got, want) {
+		t.Errorf("Requirements = %q, %v, want %q", got, err, want)
 	}
 	if got := c.Where("SUBMIT_REQUIREMENT_Memory"); got != "f:4" {
 		t.Errorf("Where(SUBMIT_REQUIREMENT_Memory) = %q, want f:4", got)

@@ -134,6 +134,7 @@ func (c *Config) takeNamed(s setting) error {
 		v, err := k.value(s.value)
 		if err == nil {
 			k.setLimit(c, of, v.(float64))
+			c.values[s.name] = v
 		}
 		return err
 	}

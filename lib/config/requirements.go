@@ -9,14 +9,13 @@ import (
 )
 
 // Requirement is what a job has to meet to be taken into the queue, one of SUBMIT_REQUIREMENT_NAMES.
+// Expr compiles its expressions.
 type Requirement struct {
 	Name    string
-	Expr    string // SUBMIT_REQUIREMENT_<Name>, an expression
-	Reason  string // SUBMIT_REQUIREMENT_<Name>_REASON, an expression; empty: none
-	Warning bool   // SUBMIT_REQUIREMENT_<Name>_IS_WARNING: a job that does not meet it is taken with a warning
+	Warning bool // SUBMIT_REQUIREMENT_<Name>_IS_WARNING: a job that does not meet it is taken with a warning
 }
 
-// Key returns the key of the requirement's expression.
+// Key returns the key of the requirement's expression. That of its reason has _REASON behind it.
 func (r Requirement) Key() string { return requirementPrefix + r.Name }
 
 // requirementPrefix begins the keys of requirements, and the key with their names.
@@ -27,28 +26,18 @@ const (
 
 // RequirementKeys are the keys of requirements: behind SUBMIT_REQUIREMENT_ the name of one of
 // SUBMIT_REQUIREMENT_NAMES, and the Name behind that.
-var RequirementKeys = []RequirementKey{
-	{Key{Name: "_IS_WARNING", Kind: Boolean,
+var RequirementKeys = []Key{
+	{Name: "_IS_WARNING", Kind: Boolean,
 		Help: "Whether jobs that do not meet the requirement are taken with a warning."},
-		func(r *Requirement, v any) { r.Warning = v.(bool) }},
-	{Key{Name: "_REASON", Kind: Expression,
+	{Name: "_REASON", Kind: Expression,
 		Help: "What is told of a job that does not meet the requirement: an expression that makes a text of the job's ad."},
-		func(r *Requirement, v any) { r.Reason = v.(string) }},
-	{Key{Name: "", Kind: Expression,
+	{Name: "", Kind: Expression,
 		Help: "What has to be true of a job to be taken into the queue; MY is the job."},
-		func(r *Requirement, v any) { r.Expr = v.(string) }},
-}
-
-// RequirementKey describes the keys that a name makes with SUBMIT_REQUIREMENT_ before and a Name
-// behind it.
-type RequirementKey struct {
-	Key
-	set func(*Requirement, any)
 }
 
 // requirementKey returns which of RequirementKeys a key is, and the requirement's name. A name
 // that is one of names counts before one that a Name makes shorter.
-func requirementKey(key string, names []string) (k RequirementKey, name string, ok bool) {
+func requirementKey(key string, names []string) (k Key, name string, ok bool) {
 	rest, ok := strings.CutPrefix(key, requirementPrefix)
 	if !ok || key == requirementNames || !isIdentifier("_"+rest) {
 		return k, "", false
@@ -106,10 +95,13 @@ func (c *Config) requirements() error {
 		if err != nil {
 			return s.fault(err)
 		}
-		k.set(of, v)
+		if is, ok := v.(bool); ok {
+			of.Warning = is
+		}
+		c.note(of.Key()+k.Name, v, s.from)
 	}
 	for _, r := range c.Requirements {
-		if strings.TrimSpace(r.Expr) == "" {
+		if strings.TrimSpace(c.text(r.Key())) == "" {
 			return c.Complain(requirementNames, errors.New("without the key "+requirementPrefix+r.Name))
 		}
 	}

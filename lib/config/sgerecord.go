@@ -36,7 +36,7 @@ func (c *Config) takeSGERecord(kind sgeKind, name string, attributes []sgeAttrib
 			warnings = append(warnings, complaint(at.String(), key+"."+a.name, err).Error())
 			continue
 		}
-		c.where[key+"."+a.name] = at
+		c.note(key+"."+a.name, a.text, at)
 	}
 	return warnings
 }

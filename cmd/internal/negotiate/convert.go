@@ -14,7 +14,7 @@ func convert(c *cmdline.Call) error {
 	if len(c.Args) > 0 {
 		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
 	}
-	for _, other := range []string{"json", "dry-run", "what-if", "explain"} {
+	for _, other := range []string{"check-config", "json", "dry-run", "what-if", "explain"} {
 		if _, err := c.One("convert-config", other); err != nil {
 			return err
 		}

@@ -42,3 +42,21 @@ func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 	}
 	return n, nil
 }
+
+// CheckConfig returns what is wrong with the expressions of the configuration, of which commands
+// compile those that they need.
+func CheckConfig(cfg *config.Config) error {
+	for _, k := range config.Keys {
+		if k.Kind != config.Expression {
+			continue
+		}
+		if _, err := cfg.Expr(k.Name); err != nil {
+			return err
+		}
+	}
+	if _, err := compileRequirements(cfg); err != nil {
+		return err
+	}
+	_, err := CycleConfig(cfg)
+	return err
+}

@@ -57,19 +57,18 @@ type requirement struct {
 }
 
 func compileRequirements(cfg *config.Config) (list []requirement, err error) {
-	compile := func(key, text string) (e *classad.Expr) {
-		if text == "" || err != nil {
-			return nil
-		}
-		if e, err = classad.ParseExpr(text); err != nil {
-			err = cfg.Complain(key, err)
-		}
-		return e
-	}
 	for _, r := range cfg.Requirements {
-		list = append(list, requirement{r, compile(r.Key(), r.Expr), compile(r.Key()+"_REASON", r.Reason), false})
+		expr, err := cfg.Expr(r.Key())
+		if err != nil {
+			return nil, err
+		}
+		reason, err := cfg.Expr(r.Key() + "_REASON")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, requirement{r, expr, reason, false})
 	}
-	return list, err
+	return list, nil
 }
 
 // unmet returns why a job does not meet the requirement; nil if it does. Numbers other than 0 are

@@ -1,0 +1,65 @@
+package config
+
+import (
+	"maps"
+	"slices"
+	"strings"
+)
+
+// Line is one setting.
+type Line struct {
+	Key   string // as With and Where know it
+	Value any    // in the type of the key's Default; of a key with a name in it, as the file has it
+	From  string // "FILE:LINE", "config" when With set it, or "default"
+}
+
+// Text returns the value as a file has it.
+func (l Line) Text() string { return literal(l.Value) }
+
+// Lines returns all settings: the keys of Keys, MauiKeys and SGEKeys in this order, and then the
+// keys with names in them that were set, in the order of their names.
+func (c *Config) Lines() []Line {
+	var list []Line
+	tables := map[string]bool{}
+	for _, t := range []struct {
+		before string
+		keys   []Key
+	}{{"", Keys}, {"maui.", MauiKeys}, {"sge.", SGEKeys}} {
+		for _, k := range t.keys {
+			l := Line{Key: t.before + k.Name, Value: k.Default, From: "default"}
+			if v, ok := c.values[l.Key]; ok {
+				l.Value, l.From = v, c.Where(l.Key)
+			}
+			list, tables[l.Key] = append(list, l), true
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+		if !tables[key] {
+			list = append(list, Line{Key: key, Value: c.values[key], From: c.Where(key)})
+		}
+	}
+	return list
+}
+
+// note keeps what a key was set to, and where.
+func (c *Config) note(key string, value any, from origin) {
+	c.values[key], c.where[key] = value, from
+}
+
+// literal returns a value as a file has it.
+func literal(v any) string {
+	texts := []string{}
+	switch list := v.(type) {
+	case []string:
+		for _, one := range list {
+			texts = append(texts, literal(one))
+		}
+	case []any:
+		for _, one := range list {
+			texts = append(texts, literal(one))
+		}
+	default:
+		return shown(v)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
+}
