@@ -7,7 +7,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/maui"
-	"fairspool/lib/mauicfg"
+	"fairspool/lib/maui/mauicfg"
 )
 
 // MauiKeys is every key of the table [maui], in the order of the manual page, save those

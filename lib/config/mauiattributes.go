@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/maui"
-	"fairspool/lib/mauicfg"
+	"fairspool/lib/maui/mauicfg"
 )
 
 // MauiAttribute is what USERCFG[NAME] and the like may say.

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/maui"
-	"fairspool/lib/mauicfg"
+	"fairspool/lib/maui/mauicfg"
 )
 
 // ParseMaui reads the text of a maui.cfg; file is its name in warnings. compatible reads

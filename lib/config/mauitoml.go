@@ -8,7 +8,7 @@ import (
 	"github.com/BurntSushi/toml"
 
 	"fairspool/lib/maui"
-	"fairspool/lib/mauicfg"
+	"fairspool/lib/maui/mauicfg"
 	"fairspool/lib/nearest"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"fairspool/lib/mauicfg"
+	"fairspool/lib/maui/mauicfg"
 )
 
 // mauiValue reads what stands behind the key in a maui.cfg, in the type of Default. note is

@@ -5,8 +5,8 @@ import (
 	"slices"
 	"strings"
 
-	"fairspool/lib/qconf"
 	"fairspool/lib/sge"
+	"fairspool/lib/sge/qconf"
 )
 
 // readQconf reads the files of saved output of qconf that the setting names. What is odd in

@@ -59,11 +59,11 @@ func TestQconfAsTables(t *testing.T) {
 
 // What an installer sets is the default, and says nothing that needs a warning.
 func TestQconfInstaller(t *testing.T) {
-	text, err := os.ReadFile("../qconf/testdata/ssconf.txt")
+	text, err := os.ReadFile("../sge/qconf/testdata/ssconf.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := os.ReadFile("../qconf/testdata/sc.txt")
+	table, err := os.ReadFile("../sge/qconf/testdata/sc.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -83,7 +83,7 @@ func TestQconfInstaller(t *testing.T) {
 // Grid Engine's own file, which lies in its spool, comes to the same as what qconf prints: it has
 // a heading, blanks in lists, and a number that is the scheduler's own.
 func TestSchedConfiguration(t *testing.T) {
-	printed, err := os.ReadFile("../qconf/testdata/ssconf.txt")
+	printed, err := os.ReadFile("../sge/qconf/testdata/ssconf.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
