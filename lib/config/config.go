@@ -113,14 +113,32 @@ type Config struct {
 
 // Default returns the configuration of an empty file.
 func Default() Config {
-	c := Config{Maui: maui.Default()}
-	for _, k := range slices.Concat(Keys, MauiKeys, SGEKeys) {
-		if k.set != nil {
-			k.set(&c, k.Default)
+	c := begun()
+	for _, t := range policyTables {
+		if t.finish != nil {
+			t.finish(&c) // of the defaults nothing is wrong
 		}
 	}
-	c.shipComplexes()
-	c.Windows = c.Maui.Windows
+	return c
+}
+
+// begun returns the configuration that settings change.
+func begun() Config {
+	var c Config
+	set := func(keys []Key) {
+		for _, k := range keys {
+			if k.set != nil {
+				k.set(&c, k.Default)
+			}
+		}
+	}
+	set(Keys)
+	for _, t := range policyTables {
+		if t.begin != nil {
+			t.begin(&c)
+		}
+		set(t.keys)
+	}
 	return c
 }
 

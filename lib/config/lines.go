@@ -16,25 +16,26 @@ type Line struct {
 // Text returns the value as a file has it.
 func (l Line) Text() string { return literal(l.Value) }
 
-// Lines returns all settings: the keys of Keys, MauiKeys and SGEKeys in this order, and then the
+// Lines returns all settings: the keys of the top and those of each table, and then the
 // keys with names in them that were set, in the order of their names.
 func (c *Config) Lines() []Line {
 	var list []Line
-	tables := map[string]bool{}
-	for _, t := range []struct {
-		before string
-		keys   []Key
-	}{{"", Keys}, {"maui.", MauiKeys}, {"sge.", SGEKeys}} {
-		for _, k := range t.keys {
-			l := Line{Key: t.before + k.Name, Value: k.Default, From: "default"}
+	listed := map[string]bool{}
+	add := func(before string, keys []Key) {
+		for _, k := range keys {
+			l := Line{Key: before + k.Name, Value: k.Default, From: "default"}
 			if v, ok := c.values[l.Key]; ok {
 				l.Value, l.From = v, c.Where(l.Key)
 			}
-			list, tables[l.Key] = append(list, l), true
+			list, listed[l.Key] = append(list, l), true
 		}
 	}
+	add("", Keys)
+	for _, t := range policyTables {
+		add(t.name+".", t.keys)
+	}
 	for _, key := range slices.Sorted(maps.Keys(c.values)) {
-		if !tables[key] {
+		if !listed[key] {
 			list = append(list, Line{Key: key, Value: c.values[key], From: c.Where(key)})
 		}
 	}

@@ -12,12 +12,24 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// isMaui tells whether the setting is of a key of [maui].
-func (s setting) isMaui(key string) bool { return s.table == "maui" && s.name == key }
+// mauiTable is the table [maui].
+func mauiTable() *policyTable {
+	return &policyTable{
+		name: "maui", keys: MauiKeys, first: []string{mauiCompatibility, mauiFile}, later: laterMaui, aliases: mauiAliases,
+		begin:  func(c *Config) { c.Maui = maui.Default() },
+		inside: (*reader).credentials, taken: (*Config).takenMaui, named: (*Config).takeMaui,
+		addsUp: func(name string) bool { _, _, credential := credentialKey(name); return credential },
+		finish: func(c *Config) error { c.Windows = c.Maui.Windows; return nil },
+		warn:   (*Config).warnOfInert,
+	}
+}
 
-// readMaui reads the maui.cfg that the setting names.
-func (c *Config) readMaui(s setting) error {
-	if c.MauiFile == "" {
+// takenMaui warns of a weight that says nothing, and reads the maui.cfg that the setting names.
+func (c *Config) takenMaui(s setting) error {
+	if _, name, _ := strings.Cut(current(s.key()), "."); s.value == int64(unsetWeight) && isSubWeight(name) {
+		c.Warnings = append(c.Warnings, s.fault(errors.New(unsetNote)).Error())
+	}
+	if s.name != mauiFile || c.MauiFile == "" {
 		return nil
 	}
 	path, text, err := readForeign(s.folder, c.MauiFile)
@@ -33,12 +45,13 @@ func (c *Config) readMaui(s setting) error {
 
 // credentials returns what the tables of a kind of credentials say: one setting for each
 // attribute of [maui.USERCFG.john], or for what stands there in the place of a table.
-func (r *reader) credentials(kind string, p toml.Primitive) []setting {
+func (r *reader) credentials(kind string, p toml.Primitive, _ map[string]any) (said []setting, ok bool) {
 	names := map[string]toml.Primitive{}
-	if r.meta.PrimitiveDecode(p, &names) != nil {
-		return nil
+	if _, ok := credentialKind(kind); !ok {
+		return nil, false
+	} else if r.meta.PrimitiveDecode(p, &names) != nil {
+		return nil, true
 	}
-	var said []setting
 	for _, name := range r.below(names, "maui", kind) {
 		s := setting{table: "maui", name: fmt.Sprintf("%s[%s]", kind, name)}
 		attributes := map[string]toml.Primitive{}
@@ -54,7 +67,7 @@ func (r *reader) credentials(kind string, p toml.Primitive) []setting {
 			said = append(said, s)
 		}
 	}
-	return said
+	return said, true
 }
 
 // takeMaui sets what a key of [maui] with a credential's name in it says; ok is false for
@@ -126,11 +139,4 @@ func (c *Config) notACredential(s setting) (ok bool, err error) {
 		return true, unknownKey(didYouMean(near + "[" + oneLine(rest)))
 	}
 	return true, unknownKey("; want a key such as \"USERCFG[NAME]\"")
-}
-
-// warnOfUnset tells of a weight that says nothing.
-func (c *Config) warnOfUnset(k Key, s setting) {
-	if s.value == int64(unsetWeight) && s.table == "maui" && isSubWeight(k.Name) {
-		c.Warnings = append(c.Warnings, s.fault(errors.New(unsetNote)).Error())
-	}
 }

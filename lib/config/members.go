@@ -62,12 +62,11 @@ func (c *Config) MembersOf(group string) (members []string, of string, restricte
 }
 
 // groupMembers returns what the table of a group says: a setting for each key.
-func (r *reader) groupMembers(group string, p toml.Primitive) []setting {
+func (r *reader) groupMembers(group string, p toml.Primitive, _ map[string]any) (said []setting, ok bool) {
 	keys := map[string]toml.Primitive{}
 	if r.meta.PrimitiveDecode(p, &keys) != nil {
-		return nil
+		return nil, true
 	}
-	var said []setting
 	for _, name := range r.below(keys, groupTable, group) {
 		s := setting{table: groupTable, name: group + "." + name, value: r.plain(keys[name]), from: r.from(keys[name])}
 		if _, table := s.value.(map[string]any); table {
@@ -75,7 +74,7 @@ func (r *reader) groupMembers(group string, p toml.Primitive) []setting {
 		}
 		said = append(said, s)
 	}
-	return said
+	return said, true
 }
 
 // takeGroup sets what a key of [groups.NAME] says.

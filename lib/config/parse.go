@@ -31,9 +31,8 @@ func Parse(file string, text []byte) (Config, error) {
 
 // build makes a configuration of the settings and the defaults.
 func build(said []setting) (Config, error) {
-	c := Default()
-	c.said, c.SGE.Complexes = said, nil
-	c.where, c.values = make(map[string]origin, len(said)), map[string]any{}
+	c := begun()
+	c.said, c.where, c.values = said, make(map[string]origin, len(said)), map[string]any{}
 	first := make(map[string]setting, len(said))
 	for _, s := range filesFirst(said) {
 		if old, twice := first[s.identity()]; twice && old.name != s.name {
@@ -44,8 +43,10 @@ func build(said []setting) (Config, error) {
 			return Config{}, s.fault(err)
 		}
 		c.where[current(s.key())] = s.from
-		if err := c.readFile(s); err != nil {
-			return Config{}, s.fault(err)
+		if t, _ := tableNamed(s.table); t.taken != nil {
+			if err := t.taken(&c, s); err != nil {
+				return Config{}, s.fault(err)
+			}
 		}
 	}
 	if err := c.groups(); err != nil {
@@ -54,42 +55,35 @@ func build(said []setting) (Config, error) {
 	if err := c.requirements(); err != nil {
 		return Config{}, err
 	}
-	c.shipComplexes()
-	if err := c.growTree(); err != nil {
-		return Config{}, err
+	for _, t := range policyTables {
+		if t.finish != nil {
+			if err := t.finish(&c); err != nil {
+				return Config{}, err
+			}
+		}
 	}
-	c.Windows, c.DefaultProjects = c.Maui.Windows, defaultProjects(&c.SGE)
-	c.warnOfInert()
-	c.warnOfSGE()
-	c.warnOfProjectNodes()
+	for _, t := range policyTables {
+		if t.warn != nil {
+			t.warn(&c)
+		}
+	}
 	return c, nil
 }
 
-// readFile reads the file that a setting names, if it is one of those.
-func (c *Config) readFile(s setting) error {
-	switch {
-	case s.isMaui(mauiFile):
-		return c.readMaui(s)
-	case s.qconf() >= 0:
-		return c.readQconf(s)
-	}
-	return nil
-}
-
-// filesFirst puts what the rest is read by in front: COMPATIBILITY, and then the files that
-// [maui] and [sge] name, which count less than what the tables say. Those of [sge] come in the
-// order of their keys.
+// filesFirst puts what the rest is read by in front: the keys that tables name as such, among them
+// those of files, which count less than what the tables say.
 func filesFirst(said []setting) []setting {
-	place := func(s setting) int {
-		switch {
-		case s.isMaui(mauiCompatibility):
-			return 0
-		case s.isMaui(mauiFile):
-			return 1
-		case s.qconf() >= 0:
-			return 2 + s.qconf()
+	var first []string
+	for _, t := range policyTables {
+		for _, name := range t.first {
+			first = append(first, t.name+"."+name)
 		}
-		return 2 + len(qconfKeys)
+	}
+	place := func(s setting) int {
+		if i := slices.Index(first, s.key()); i >= 0 {
+			return i
+		}
+		return len(first)
 	}
 	sorted := slices.Clone(said)
 	slices.SortStableFunc(sorted, func(a, b setting) int { return place(a) - place(b) })
@@ -98,7 +92,7 @@ func filesFirst(said []setting) []setting {
 
 // take sets what the setting says.
 func (c *Config) take(s setting) error {
-	table, isTable := policyTables()[cmp.Or(s.table, s.name)]
+	table, isTable := tableNamed(cmp.Or(s.table, s.name))
 	if s.table != "" {
 		return table.take(c, s)
 	}
@@ -220,8 +214,8 @@ func (r *reader) settings(top map[string]toml.Primitive) []setting {
 	for _, name := range r.below(top) {
 		value, from := r.plain(top[name]), r.from(top[name])
 		if _, table := value.(map[string]any); table {
-			if _, policy := policyTables()[name]; policy {
-				said = append(said, r.inside(name, top[name])...)
+			if t, ok := tableNamed(name); ok {
+				said = append(said, r.inside(t, top[name])...)
 				continue
 			}
 			if named(name, value) {
@@ -235,28 +229,21 @@ func (r *reader) settings(top map[string]toml.Primitive) []setting {
 }
 
 // inside returns what the file says in a policy's table.
-func (r *reader) inside(table string, p toml.Primitive) []setting {
+func (r *reader) inside(t *policyTable, p toml.Primitive) []setting {
 	keys := map[string]toml.Primitive{}
 	if r.meta.PrimitiveDecode(p, &keys) != nil {
 		return nil
 	}
 	var said []setting
-	for _, name := range r.below(keys, table) {
+	for _, name := range r.below(keys, t.name) {
 		value := r.plain(keys[name])
-		all, inner := value.(map[string]any)
-		if inner && table == "sge" && slices.Contains(sgeTables, name) {
-			said = append(said, r.records(name, keys[name], all)...)
-			continue
+		if all, inner := value.(map[string]any); inner && t.inside != nil {
+			if more, ok := t.inside(r, name, keys[name], all); ok {
+				said = append(said, more...)
+				continue
+			}
 		}
-		if inner && table == groupTable {
-			said = append(said, r.groupMembers(name, keys[name])...)
-			continue
-		}
-		if _, kind := credentialKind(name); kind && inner && table == "maui" {
-			said = append(said, r.credentials(name, keys[name])...)
-			continue
-		}
-		said = append(said, setting{table: table, name: name, value: value, from: r.from(keys[name]), folder: filepath.Dir(r.file)})
+		said = append(said, setting{table: t.name, name: name, value: value, from: r.from(keys[name]), folder: filepath.Dir(r.file)})
 	}
 	return said
 }
@@ -288,7 +275,7 @@ func belongsAtTop(table, key string) bool {
 	}
 	_, _, group := groupKey(key)
 	_, _, limit := limitKey(key)
-	_, policy := policyTables()[table]
+	_, policy := tableNamed(table)
 	return policy && (group || limit)
 }
 

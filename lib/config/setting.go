@@ -95,8 +95,8 @@ func replaced(said []setting, s setting) []setting {
 // replacedBy tells whether nothing is left of what the setting says. What is said of a
 // credential adds up.
 func (s setting) replacedBy(other setting) bool {
-	_, _, credential := credentialKey(s.name)
-	return s.identity() == other.identity() && !(credential && s.table == "maui")
+	t, _ := tableNamed(s.table)
+	return s.identity() == other.identity() && (t.addsUp == nil || !t.addsUp(s.name))
 }
 
 // identity is what two settings of the same have in common.
@@ -113,14 +113,16 @@ func (s setting) identity() string {
 	return current(s.key())
 }
 
-// current returns the name that a key goes by: older manuals call one of them otherwise,
-// Maui's some of its own, and both are taken.
+// current returns the name that a key goes by: older manuals call one of them otherwise, as do
+// aliases of tables, and both are taken.
 func current(name string) string {
 	if name == "GROUP_DYNAMIC_MACH_CONSTRAINT" {
 		return "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
 	}
-	if alias, ok := strings.CutPrefix(name, "maui."); ok && mauiAliases[alias] != "" {
-		return "maui." + mauiAliases[alias]
+	if table, alias, dotted := strings.Cut(name, "."); dotted {
+		if t, _ := tableNamed(table); t.aliases[alias] != "" {
+			return table + "." + t.aliases[alias]
+		}
 	}
 	return name
 }
@@ -145,14 +147,16 @@ func ask(text string) (setting, error) {
 		return s, setting{name: text, from: origin{file: asked}}.fault(errors.New("want KEY=VALUE"))
 	}
 	table, name, dotted := strings.Cut(s.name, ".")
-	_, isTable := policyTables()[table]
+	t, isTable := tableNamed(table)
 	if _, _, limit := limitKey(s.name); dotted && isTable && !limit {
 		s.table, s.name = table, strings.Trim(name, `"`)
+		if t.parts != nil {
+			if s.parts = t.parts(s.name); s.parts != nil {
+				s.name = strings.Join(s.parts, ".")
+			}
+		}
 	}
-	if s.parts = sgeParts(s.name); s.table == "sge" && s.parts != nil {
-		s.name = strings.Join(s.parts, ".")
-	}
-	if _, whole := policyTables()[s.name]; whole && s.table == "" {
+	if _, whole := tableNamed(s.name); whole && s.table == "" {
 		return s, s.fault(fmt.Errorf("a table: want one key of it, %s.KEY=VALUE", s.name))
 	}
 	return s, nil

@@ -9,9 +9,12 @@ import (
 	"fairspool/lib/sge/qconf"
 )
 
-// readQconf reads the files of saved output of qconf that the setting names. What is odd in
+// readQconf reads the files of saved output of qconf that the setting names, if it names any. What is odd in
 // them is a warning: they were written by another program, for another one.
 func (c *Config) readQconf(s setting) error {
+	if !s.isQconf() {
+		return nil
+	}
 	r := qconfReader{config: c}
 	for _, name := range c.QconfFiles[s.name] {
 		path, text, err := readForeign(s.folder, name)

@@ -59,7 +59,7 @@ func (c *Config) warnOfOtherPolicy() {
 		return
 	}
 	for _, s := range c.said {
-		if s.table == "sge" && !words(underAnyPolicy, s.name) && s.qconf() < 0 {
+		if s.table == "sge" && !words(underAnyPolicy, s.name) && !s.isQconf() {
 			why := fmt.Sprintf("has no effect while JOB_PRIORITY_POLICY is %q", c.JobPriorityPolicy)
 			c.Warnings = append(c.Warnings, s.fault(errors.New(why)).Error())
 			return

@@ -1,5 +1,7 @@
 package config
 
+import "slices"
+
 // qconfKeys are the keys of saved output of qconf, in the order in which it is read: each kind
 // of object before those that refer to it.
 var qconfKeys = []Key{
@@ -24,15 +26,5 @@ func qconfKey(name, command, what string) Key {
 		}}
 }
 
-// qconf returns which of qconfKeys a setting is of; below 0 if it is of none.
-func (s setting) qconf() int {
-	if s.table != "sge" || len(s.parts) > 0 {
-		return -1
-	}
-	for i, k := range qconfKeys {
-		if k.Name == s.name {
-			return i
-		}
-	}
-	return -1
-}
+// isQconf reports whether a setting of [sge] names files of saved output.
+func (s setting) isQconf() bool { return slices.Contains(namesOf(qconfKeys), s.name) }

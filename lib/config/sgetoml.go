@@ -11,14 +11,33 @@ import (
 	"fairspool/lib/nearest"
 )
 
+// sgeTable is the table [sge].
+func sgeTable() *policyTable {
+	return &policyTable{
+		name: "sge", keys: SGEKeys, first: namesOf(qconfKeys), later: laterSGE, plain: Key.plain, parts: sgeParts,
+		inside: (*reader).records, taken: (*Config).readQconf, named: (*Config).takeSGE,
+		finish: func(c *Config) error {
+			c.shipComplexes()
+			c.DefaultProjects = defaultProjects(&c.SGE)
+			return c.growTree()
+		},
+		warn: func(c *Config) {
+			c.warnOfSGE()
+			c.warnOfProjectNodes()
+		},
+	}
+}
+
 // sgeTables are the tables in [sge].
 var sgeTables = append(tables(sgeKinds...), shareTree)
 
 // records returns what a table in [sge] says: a setting for each attribute of an object or
 // each node of the share tree, and one for an object of which nothing is said. A large site
 // has thousands: the table is read at once, and places are looked up when somebody asks.
-func (r *reader) records(table string, p toml.Primitive, all map[string]any) []setting {
-	var said []setting
+func (r *reader) records(table string, p toml.Primitive, all map[string]any) (said []setting, ok bool) {
+	if !slices.Contains(sgeTables, table) {
+		return nil, false
+	}
 	places := &opened{table: p}
 	add := func(value any, path ...string) {
 		parts := append([]string{table}, path...)
@@ -36,7 +55,7 @@ func (r *reader) records(table string, p toml.Primitive, all map[string]any) []s
 			add(inside[attribute], name, attribute)
 		}
 	}
-	return said
+	return said, true
 }
 
 // sgeParts takes a key of [sge] apart that has an object's name in it: the table, the name

@@ -22,14 +22,14 @@ func TestTableDefaults(t *testing.T) {
 		t.Errorf("default of [sge] = %+v, want %+v", c.Decay, want)
 	}
 	seen := map[string]bool{}
-	for name, table := range policyTables() {
+	for _, table := range policyTables {
 		for _, k := range table.keys {
 			initial := k.Default
 			if list, ok := initial.([]string); ok {
 				initial = strings.Join(list, " ")
 			}
 			if _, err := k.value(initial); seen[k.Name] || k.Help == "" || k.set == nil || isLater(table.later, k.Name) || err != nil {
-				t.Errorf("key %s of [%s]: twice, without help, without field, refused, or its default is: %v", k.Name, name, err)
+				t.Errorf("key %s of [%s]: twice, without help, without field, refused, or its default is: %v", k.Name, table.name, err)
 			}
 			seen[k.Name] = true
 		}
