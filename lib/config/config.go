@@ -109,6 +109,7 @@ type Config struct {
 	said   []setting         // what With begins with
 	where  map[string]origin // where each key was set
 	values map[string]any    // what each key was set to, in the type of its Default
+	named  []namedValue      // what was said of keys with names in tables of policies
 }
 
 // Default returns the configuration of an empty file.

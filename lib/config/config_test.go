@@ -191,7 +191,7 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 			t.Errorf("%s = %q, want %q", key, got, text)
 		}
 	}
-	c.where, c.values, c.said = nil, nil, nil
+	c.where, c.values, c.named, c.said = nil, nil, nil, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("Parse = %+v, want %+v", c, want)
 	}

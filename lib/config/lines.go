@@ -34,17 +34,28 @@ func (c *Config) Lines() []Line {
 	for _, t := range policyTables {
 		add(t.name+".", t.keys)
 	}
-	for _, key := range slices.Sorted(maps.Keys(c.values)) {
+	names := map[string]Line{}
+	for key, v := range c.values {
 		if !listed[key] {
-			list = append(list, Line{Key: key, Value: c.values[key], From: c.Where(key)})
+			names[key] = Line{Key: key, Value: v, From: c.Where(key)}
 		}
+	}
+	for _, n := range c.named { // the last counts
+		key := strings.TrimSuffix(n.key+"."+n.attribute, ".")
+		names[key] = Line{Key: key, Value: n.value, From: n.from.String()}
+	}
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		list = append(list, names[key])
 	}
 	return list
 }
 
-// note keeps what a key was set to, and where.
-func (c *Config) note(key string, value any, from origin) {
-	c.values[key], c.where[key] = value, from
+// namedValue is what was said of a key with a name in it, or of one of its attributes. Of a large
+// site there are thousands, so that they are put in order when Lines asks for them.
+type namedValue struct {
+	key, attribute string // attribute is empty where the key has all
+	value          any
+	from           origin
 }
 
 // literal returns a value as a file has it.

@@ -158,6 +158,7 @@ func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
 		return
 	}
 	name := l.Name + "[" + l.Index + "]"
+	key := "maui." + name
 	list, notes := mauicfg.Attributes(l.Value)
 	if l.Value == "" {
 		r.warn(name, "no value")
@@ -167,10 +168,10 @@ func (r *mauiReader) credential(kind maui.Kind, l mauicfg.Line) {
 	}
 	credential := r.config.Maui.Credentials[kind][l.Index]
 	for _, a := range list {
-		r.warn(name, r.attribute(name, &credential, kind, a))
+		r.warn(name, r.attribute(key, &credential, kind, a))
 	}
 	r.config.putCredential(kind, l.Index, credential)
-	r.config.where["maui."+name] = r.from()
+	r.config.where[key] = r.from()
 }
 
 // attribute sets what an attribute of the key says, and returns what is wrong with it.
@@ -192,7 +193,7 @@ func (r *mauiReader) attribute(key string, c *maui.Credential, kind maui.Kind, a
 	}
 	note, ok := known.take(c, a.Value, r.compatible)
 	if ok {
-		r.config.note("maui."+key+"."+upper, a.Value, r.from())
+		r.config.named = append(r.config.named, namedValue{key, upper, a.Value, r.from()})
 	}
 	if note == "" {
 		note = hint
@@ -230,5 +231,6 @@ func (r *mauiReader) tell(c *Config) {
 	c.Maui = r.config.Maui
 	maps.Copy(c.where, r.config.where)
 	maps.Copy(c.values, r.config.values)
+	c.named = append(c.named, r.config.named...)
 	c.Warnings = append(c.Warnings, r.warnings...)
 }

@@ -122,7 +122,7 @@ func (c *Config) takeAttribute(s setting, credential *maui.Credential, kind maui
 	if note, ok := known.take(credential, a.Value, false); !ok || note != "" {
 		return fmt.Errorf("%s: %q: want %s", a.Name, a.Value, known.Wants)
 	}
-	c.note(s.key()+"."+a.Name, a.Value, s.from)
+	c.named = append(c.named, namedValue{s.key(), a.Name, a.Value, s.from})
 	return nil
 }
 

@@ -98,7 +98,8 @@ func (c *Config) requirements() error {
 		if is, ok := v.(bool); ok {
 			of.Warning = is
 		}
-		c.note(of.Key()+k.Name, v, s.from)
+		key := of.Key() + k.Name
+		c.values[key], c.where[key] = v, s.from
 	}
 	for _, r := range c.Requirements {
 		if strings.TrimSpace(c.text(r.Key())) == "" {

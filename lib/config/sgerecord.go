@@ -36,7 +36,8 @@ func (c *Config) takeSGERecord(kind sgeKind, name string, attributes []sgeAttrib
 			warnings = append(warnings, complaint(at.String(), key+"."+a.name, err).Error())
 			continue
 		}
-		c.note(key+"."+a.name, a.text, at)
+		c.where[key+"."+a.name] = at
+		c.named = append(c.named, namedValue{key, a.name, a.text, at})
 	}
 	return warnings
 }

@@ -75,10 +75,11 @@ func sgeParts(key string) []string {
 // takeSGE sets what a key of [sge] with an object's name in it says; ok is false for other
 // keys.
 func (c *Config) takeSGE(s setting) (ok bool, err error) {
-	c.values[s.key()] = s.value
-	switch {
-	case len(s.parts) == 0:
+	if len(s.parts) == 0 {
 		return c.notARecord(s)
+	}
+	c.named = append(c.named, namedValue{s.key(), "", s.value, s.from})
+	switch {
 	case s.parts[0] == shareTree:
 		return true, c.takeNode(s)
 	}
