@@ -61,11 +61,6 @@ type Config struct {
 	BaseCgroup            string        // BASE_CGROUP; empty: jobs have none of their own
 	CheckpointCommand     []string      // CHECKPOINT_COMMAND; none: no transparent checkpoints
 
-	DefaultRequestCpus   string        // JOB_DEFAULT_REQUESTCPUS, a number or an expression
-	DefaultRequestMemory string        // JOB_DEFAULT_REQUESTMEMORY, MB, or a size or an expression
-	DefaultRequestDisk   string        // JOB_DEFAULT_REQUESTDISK, KB, or a size or an expression
-	AppendRequirements   string        // APPEND_REQUIREMENTS, an expression; empty: none
-	AppendRank           string        // APPEND_RANK, an expression; empty: none
 	SubmitCommandTimeout time.Duration // SUBMIT_COMMAND_TIMEOUT
 
 	// Bounds of what an owner may have in the queue.
@@ -161,7 +156,7 @@ func (c *Config) WhereGroup(prefix, group string) string {
 // Expr compiles the Expression that a key of Keys or of a requirement is set to; nil if that is empty. The error
 // is Complain's.
 func (c *Config) Expr(key string) (*classad.Expr, error) {
-	text := c.text(key)
+	text := c.Text(key)
 	if text == "" {
 		return nil, nil
 	}
@@ -172,8 +167,8 @@ func (c *Config) Expr(key string) (*classad.Expr, error) {
 	return e, nil
 }
 
-// text returns what an Expression is set to, or its default.
-func (c *Config) text(key string) string {
+// Text returns what an Expression or an Amount is set to, or its default.
+func (c *Config) Text(key string) string {
 	if v, ok := c.values[key]; ok {
 		return v.(string)
 	}

@@ -28,15 +28,15 @@ func TestDefault(t *testing.T) {
 		{"NICE_USER_ACCOUNTING_GROUP_NAME", c.NiceGroup, "nice-user"},
 		{"REMOTE_PRIO_FACTOR", c.RemoteFactor, 1e4},
 		{"NEGOTIATOR_USE_SLOT_WEIGHTS", c.Cycle.UseSlotWeights, true},
-		{"SLOT_WEIGHT", c.text("SLOT_WEIGHT"), "Cpus"},
+		{"SLOT_WEIGHT", c.Text("SLOT_WEIGHT"), "Cpus"},
 		{"REQUEST_CLAIM_TIMEOUT", c.Cycle.RequestClaimTimeout, 2 * time.Minute},
-		{"PREEMPTION_REQUIREMENTS", c.text("PREEMPTION_REQUIREMENTS"), "(time() - EnteredCurrentState) > 3600"},
+		{"PREEMPTION_REQUIREMENTS", c.Text("PREEMPTION_REQUIREMENTS"), "(time() - EnteredCurrentState) > 3600"},
 		{"NEGOTIATOR_CONSIDER_PREEMPTION", c.Cycle.Preemption.Consider, true},
 		{"NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", c.Cycle.Preemption.Early, false},
 		{"NEGOTIATOR_MATCHLIST_CACHING", c.Cycle.Preemption.Cached, true},
 		{"PREEMPTION_REQUIREMENTS_STABLE", c.Cycle.Preemption.RequirementsStable, true},
 		{"PREEMPTION_RANK_STABLE", c.Cycle.Preemption.RankStable, true},
-		{"GROUP_SORT_EXPR", c.text("GROUP_SORT_EXPR"), ""},
+		{"GROUP_SORT_EXPR", c.Text("GROUP_SORT_EXPR"), ""},
 		{"NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", c.Cycle.Quotas.Oversubscribe, true},
 		{"NEGOTIATOR_STRICT_ENFORCE_QUOTA", c.Cycle.Quotas.Strict, true},
 		{"GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", c.Cycle.Quotas.Rounds, 3},
@@ -48,7 +48,7 @@ func TestDefault(t *testing.T) {
 		{"STARTER_INITIAL_UPDATE_INTERVAL", c.InitialUpdateInterval, 8 * time.Second},
 		{"STARTER_UPDATE_INTERVAL", c.UpdateInterval, 5 * time.Minute},
 		{"CLAIM_WORKLIFE", c.ClaimWorklife, 20 * time.Minute},
-		{"MAXJOBRETIREMENTTIME", c.text("MAXJOBRETIREMENTTIME"), "0"},
+		{"MAXJOBRETIREMENTTIME", c.Text("MAXJOBRETIREMENTTIME"), "0"},
 		{"CGROUP_MEMORY_LIMIT_POLICY", c.MemoryLimitPolicy, "none"},
 		{"STARTD_ENFORCE_DISK_LIMITS", c.EnforceDiskLimits, false},
 		{"ASSIGN_CPU_AFFINITY", c.AssignCPUAffinity, false},
@@ -56,10 +56,10 @@ func TestDefault(t *testing.T) {
 		{"MIN_UID", c.MinUID, 1000},
 		{"BASE_CGROUP", c.BaseCgroup, "fairspool"},
 		{"CHECKPOINT_COMMAND", strings.Join(c.CheckpointCommand, " "), "criu"},
-		{"JOB_DEFAULT_REQUESTMEMORY", c.DefaultRequestMemory, "128"},
+		{"JOB_DEFAULT_REQUESTMEMORY", c.Text("JOB_DEFAULT_REQUESTMEMORY"), "128"},
 		{"JOB_PRIORITY_POLICY", c.JobPriorityPolicy, "condor"},
 		{"NEGOTIATOR_PIE", c.Cycle.Pie, negotiator.MaxMin},
-		{"NEGOTIATOR_JOB_CONSTRAINT", c.text("NEGOTIATOR_JOB_CONSTRAINT"), ""},
+		{"NEGOTIATOR_JOB_CONSTRAINT", c.Text("NEGOTIATOR_JOB_CONSTRAINT"), ""},
 		{"NEGOTIATE_ALL_JOBS_IN_CLUSTER", c.Cycle.SkipClusters, false},
 		{"CONCURRENCY_LIMIT_DEFAULT", c.Limit, 2308032.0},
 		{"RESERVE_POOL_FRACTION", c.Cycle.Reserve.Fraction, 0.1},
@@ -80,7 +80,7 @@ func isLater(keys func() laterKeys, name string) bool {
 func TestKeysHoldTheirDefaults(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Keys {
-		if seen[k.Name] || k.Help == "" || k.set == nil && k.Kind != Expression || isLater(later, k.Name) {
+		if seen[k.Name] || k.Help == "" || k.set == nil && k.Kind != Expression && k.Kind != Amount || isLater(later, k.Name) {
 			t.Errorf("key %s: twice in the table, without help, without field, or refused", k.Name)
 		}
 		seen[k.Name] = true
@@ -162,7 +162,6 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 	want.Spool = "/srv/pool"
 	want.AllowNetworkSpool = true
 	want.KillingTimeout = 500 * time.Millisecond
-	want.DefaultRequestCpus, want.DefaultRequestMemory, want.DefaultRequestDisk = "2", "ifThenElse(MemoryUsage =!= undefined, MemoryUsage, 2048)", "4096"
 	n := &want.Cycle
 	n.Pie, n.IgnoreUserPriorities, n.GlobalJobPrios, n.DepthFirst, n.SkipClusters = negotiator.Spins, true, true, true, true
 	n.Significant, n.AddSignificant = []string{"Owner", "_x1"}, []string{"A"}
@@ -186,8 +185,9 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 		"NEGOTIATOR_PRE_JOB_RANK": "-Memory", "NEGOTIATOR_JOB_CONSTRAINT": "JobPrio >= 0", "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT": "Cpus > 1",
 		"PREEMPTION_REQUIREMENTS": "", "PREEMPTION_RANK": "-TotalJobRunTime", "GROUP_SORT_EXPR": "GroupQuota",
 		"MAXJOBRETIREMENTTIME": "3600 * (TARGET.JobUniverse == 5)", "SLOT_WEIGHT": "Cpus",
+		"JOB_DEFAULT_REQUESTCPUS": "2", "JOB_DEFAULT_REQUESTMEMORY": "ifThenElse(MemoryUsage =!= undefined, MemoryUsage, 2048)", "JOB_DEFAULT_REQUESTDISK": "4096",
 	} {
-		if got := c.text(key); got != text {
+		if got := c.Text(key); got != text {
 			t.Errorf("%s = %q, want %q", key, got, text)
 		}
 	}
@@ -307,13 +307,13 @@ func TestOlderNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	const key = "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT"
-	if got := c.Where(key); c.text(key) != "Cpus > 1" || got != "f:2" {
-		t.Errorf("%s = %q by %q, want Cpus > 1 by f:2", key, c.text(key), got)
+	if got := c.Where(key); c.Text(key) != "Cpus > 1" || got != "f:2" {
+		t.Errorf("%s = %q by %q, want Cpus > 1 by f:2", key, c.Text(key), got)
 	}
 	for _, name := range []string{key, "GROUP_DYNAMIC_MACH_CONSTRAINT"} {
 		with, err := c.With([]string{name + "=A"})
-		if err != nil || with.text(key) != "A" || with.Where(key) != "config" {
-			t.Errorf("With(%s=A) = %q by %q, %v, want A by config", name, with.text(key), with.Where(key), err)
+		if err != nil || with.Text(key) != "A" || with.Where(key) != "config" {
+			t.Errorf("With(%s=A) = %q by %q, %v, want A by config", name, with.Text(key), with.Where(key), err)
 		}
 	}
 }

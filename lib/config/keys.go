@@ -77,7 +77,7 @@ type Key struct {
 
 	// check refuses a string for what is in it; nil takes all.
 	check func(string) error
-	// set stores a checked value, of the type of Default; nil: Expr reads it.
+	// set stores a checked value, of the type of Default; nil: Text and Expr read it.
 	set func(*Config, any)
 }
 
@@ -329,20 +329,15 @@ var Keys = []Key{
 		Help: "The program, CRIU, that takes and restores checkpoints of jobs of the standard universe, and its first arguments. Empty: they have none.",
 		set:  func(c *Config, v any) { c.CheckpointCommand = slices.Clone(v.([]string)) }},
 	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Amount, Default: "1", Unit: "cores", Least: 1, Most: maxInteger,
-		Help: "The RequestCpus of a job that asks for none; an expression is the job's own.",
-		set:  func(c *Config, v any) { c.DefaultRequestCpus = v.(string) }},
+		Help: "The RequestCpus of a job that asks for none; an expression is the job's own."},
 	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Amount, Default: "128", Unit: "MB", Least: 0, Most: maxInteger,
-		Help: "The RequestMemory of a job that asks for none; an expression is the job's own, and a size may have a suffix.",
-		set:  func(c *Config, v any) { c.DefaultRequestMemory = v.(string) }},
+		Help: "The RequestMemory of a job that asks for none; an expression is the job's own, and a size may have a suffix."},
 	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Amount, Default: "1024", Unit: "KB", Least: 0, Most: maxInteger,
-		Help: "The RequestDisk of a job that asks for none; an expression is the job's own, and a size may have a suffix.",
-		set:  func(c *Config, v any) { c.DefaultRequestDisk = v.(string) }},
+		Help: "The RequestDisk of a job that asks for none; an expression is the job's own, and a size may have a suffix."},
 	{Name: "APPEND_REQUIREMENTS", Kind: Expression, Default: "",
-		Help: "What every job's Requirements want besides what the job asks for. Empty: nothing.",
-		set:  func(c *Config, v any) { c.AppendRequirements = v.(string) }},
+		Help: "What every job's Requirements want besides what the job asks for. Empty: nothing."},
 	{Name: "APPEND_RANK", Kind: Expression, Default: "",
-		Help: "What is added to every job's Rank. Empty: nothing.",
-		set:  func(c *Config, v any) { c.AppendRank = v.(string) }},
+		Help: "What is added to every job's Rank. Empty: nothing."},
 	{Name: "MAX_JOBS_PER_OWNER", Kind: Integer, Default: int64(20_000_000), Unit: "jobs", Least: 1, Most: maxInteger,
 		Help: "How many jobs an owner may have in the queue. Jobs that are still to come wait until there is room.",
 		set:  func(c *Config, v any) { c.MaxJobsPerOwner = int(v.(int64)) }},

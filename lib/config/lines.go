@@ -70,6 +70,8 @@ func literal(v any) string {
 		for _, one := range list {
 			texts = append(texts, literal(one))
 		}
+	case map[string]any: // an object of which nothing else is said
+		return "{}"
 	default:
 		return shown(v)
 	}

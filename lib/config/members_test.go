@@ -89,7 +89,7 @@ SUBMIT_REQUIREMENT_A_REASON = "true"
 `))
 	var got []string
 	for _, r := range c.Requirements {
-		got = append(got, fmt.Sprint(r, c.text(r.Key()), "; ", c.text(r.Key()+"_REASON")))
+		got = append(got, fmt.Sprint(r, c.Text(r.Key()), "; ", c.Text(r.Key()+"_REASON")))
 	}
 	want := []string{`{Memory false}RequestMemory > 512; strcat("only ", RequestMemory)`, `{NotChris true}Owner != "chris"; `, "{A_REASON false}true; "}
 	if err != nil || !slices.Equal(got, want) {

@@ -102,7 +102,7 @@ func (c *Config) requirements() error {
 		c.values[key], c.where[key] = v, s.from
 	}
 	for _, r := range c.Requirements {
-		if strings.TrimSpace(c.text(r.Key())) == "" {
+		if strings.TrimSpace(c.Text(r.Key())) == "" {
 			return c.Complain(requirementNames, errors.New("without the key "+requirementPrefix+r.Name))
 		}
 	}

@@ -153,8 +153,8 @@ func TestTomlString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
 		c, err := config.Parse("f", []byte("APPEND_RANK = "+tomlString(text)))
-		if err != nil || c.AppendRank != text {
-			t.Errorf("tomlString(%q) = %s, which is %q, %v", text, tomlString(text), c.AppendRank, err)
+		if err != nil || c.Text("APPEND_RANK") != text {
+			t.Errorf("tomlString(%q) = %s, which is %q, %v", text, tomlString(text), c.Text("APPEND_RANK"), err)
 		}
 	})
 }

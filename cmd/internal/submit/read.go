@@ -325,11 +325,11 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 	}
 	o := jobad.Options{
 		Owner: owner, Group: groupOf(s.Call, owner), Domain: domain, Dir: dir, Now: s.Now, NiceGroup: s.Config.NiceGroup, Groups: s.Config.Groups,
-		RequestCpus:   s.Config.DefaultRequestCpus,
-		RequestMemory: s.Config.DefaultRequestMemory,
-		RequestDisk:   s.Config.DefaultRequestDisk,
+		RequestCpus:   s.Config.Text("JOB_DEFAULT_REQUESTCPUS"),
+		RequestMemory: s.Config.Text("JOB_DEFAULT_REQUESTMEMORY"),
+		RequestDisk:   s.Config.Text("JOB_DEFAULT_REQUESTDISK"),
 		Arch:          platform.Arch(), OpSys: platform.OpSys, FileSystemDomain: host,
-		AppendRequirements: s.Config.AppendRequirements, AppendRank: s.Config.AppendRank,
+		AppendRequirements: s.Config.Text("APPEND_REQUIREMENTS"), AppendRank: s.Config.Text("APPEND_RANK"),
 		Environ: environ(), Lenient: s.Has("dry-run") || s.Has("force"),
 	}
 	for _, d := range [...][2]string{
