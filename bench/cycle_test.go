@@ -6,6 +6,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -59,9 +60,10 @@ func snapshot(v *spool.View, domain string) negotiator.Pool {
 	for _, c := range v.Clusters() {
 		owner, _ := c.Ad.EvalString(&classad.Context{}, pool.AttrOwner)
 		for _, r := range c.Runs {
-			p.Jobs = append(p.Jobs, negotiator.Job{
-				First: pool.JobID{Cluster: c.ID, Proc: r.First}, Count: r.Count(),
-				Submitter: accountant.SubmitterName(owner, "", domain), Ad: r.Proc(r.First),
+			p.Jobs = append(p.Jobs, jobprio.Run{
+				Procs:     pool.Procs{Cluster: c.ID, First: r.First, Last: r.First + r.Count() - 1},
+				Submitter: accountant.SubmitterName(owner, "", domain),
+				Ad:        r.Proc(r.First),
 			})
 		}
 	}

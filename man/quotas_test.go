@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 )
@@ -84,7 +85,7 @@ func (x *example) add(t *testing.T, row []string) {
 		t.Fatal(err)
 	}
 	if n := int(number(row[3])); n > 0 {
-		x.pool.Jobs = append(x.pool.Jobs, negotiator.Job{First: pool.JobID{Cluster: len(x.gets) + 1}, Count: n, Submitter: user, Ad: ad})
+		x.pool.Jobs = append(x.pool.Jobs, jobprio.Run{Procs: pool.Procs{Cluster: len(x.gets) + 1, First: 0, Last: n - 1}, Submitter: user, Ad: ad})
 	}
 	x.gets[row[0]] = int(number(row[4]))
 }

@@ -88,10 +88,10 @@ func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
 		}
 		n := 0
 		for _, j := range seen.Pool.Jobs {
-			if _, claimed := v.Claim(j.First); claimed {
+			if _, claimed := v.Claim(j.FirstJob()); claimed {
 				continue
 			}
-			m := negotiator.Match{Job: j.First, Submitter: submitter, Weight: accountant.One}
+			m := negotiator.Match{Job: j.FirstJob(), Submitter: submitter, Weight: accountant.One}
 			for found := false; n < slots && !found; n++ {
 				m.Slot = fmt.Sprintf("slot%d@node1", n+1)
 				holder, held := on[m.Slot]

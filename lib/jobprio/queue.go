@@ -18,12 +18,24 @@ type Queue interface {
 	Order(w Waiting) Order
 }
 
-// Run is a stretch of equal procs of one cluster: Count of them, from First on.
+// Run is idle, held or running procs of one cluster that differ in nothing but ProcId.
 type Run struct {
-	First     pool.JobID
-	Count     int
+	pool.Procs
 	Submitter string
-	Ad        *classad.Ad // of First; not changed
+	// Ad is the complete ad of the first proc, with ClusterId and ProcId. It may be
+	// shared and is not changed.
+	Ad *classad.Ad
+}
+
+// Part returns the procs of the run from first to last, with an ad of their own where they
+// do not begin with the run's first.
+func (r Run) Part(first, last int) Run {
+	if first != r.First {
+		r.Ad = r.Ad.Clone()
+		r.Ad.SetInt(pool.AttrProcID, int64(first))
+	}
+	r.First, r.Last = first, last
+	return r
 }
 
 // Running is a job that has a claim.

@@ -60,7 +60,7 @@ func Attributes() (names []string) {
 // Values of the wrong kind, and sizes and counts below 0, are as if there were none, and so
 // is a limit that may change; fractions of whole numbers are cut off.
 func JobOf(c *classad.Context, r jobprio.Run) Job {
-	j := Job{ID: r.First, Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
+	j := Job{ID: r.FirstJob(), Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
 	for _, f := range Facts {
 		for _, a := range f.Attributes {
 			if f.fixed && !lasting(r.Ad, a) {

@@ -63,7 +63,7 @@ func TestJobOf(t *testing.T) {
 		ad.SetInt(pool.AttrProcID, 3)
 		want := none
 		c.change(&want)
-		got := JobOf(&classad.Context{Now: time.Unix(noon, 0)}, jobprio.Run{First: pool.JobID{Cluster: 7, Proc: 3}, Count: 2, Ad: ad})
+		got := JobOf(&classad.Context{Now: time.Unix(noon, 0)}, jobprio.Run{Procs: pool.Procs{Cluster: 7, First: 3, Last: 4}, Ad: ad})
 		if got != want {
 			t.Errorf("[%s]: %+v, want %+v", c.ad, got, want)
 		}

@@ -121,7 +121,7 @@ func (q *Queue) look(runs []jobprio.Run) []*Queued {
 		c := &classad.Context{Now: q.world.Now}
 		for i := from; i < to; i++ {
 			jobs[i] = JobOf(c, runs[i])
-			queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count}, Job: &jobs[i],
+			queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count()}, Job: &jobs[i],
 				PE: q.reckoner.PE(&jobs[i]), submitter: runs[i].Submitter, stored: jobs[i].clock()}
 			all[i] = &queued[i]
 		}

@@ -33,12 +33,12 @@ func runOf(t testing.TB, cluster, count int, attributes string) jobprio.Run {
 		t.Fatalf("%s: %v", attributes, err)
 	}
 	owner, _ := ad.EvalString(&classad.Context{}, pool.AttrOwner)
-	return jobprio.Run{First: pool.JobID{Cluster: cluster}, Count: count, Submitter: owner + "@x", Ad: ad}
+	return jobprio.Run{Procs: pool.Procs{Cluster: cluster, First: 0, Last: count - 1}, Submitter: owner + "@x", Ad: ad}
 }
 
 // span writes procs as 4.0 or 4.0-2.
 func span(runs []jobprio.Run, p jobprio.Procs) string {
-	first := runs[p.Run].First
+	first := runs[p.Run].FirstJob()
 	first.Proc += p.From
 	if p.Count == 1 {
 		return first.String()
@@ -143,7 +143,7 @@ func TestJobPrioBySubmitter(t *testing.T) {
 	o := NewQueue(&c, World{Now: time.Unix(600, 0)}).Order(jobprio.Waiting{Idle: idle})
 	var got []int
 	for _, p := range o.Places {
-		got = append(got, idle[p.Run].First.Cluster)
+		got = append(got, idle[p.Run].Cluster)
 	}
 	if want := []int{3, 2, 1, 4}; !slices.Equal(got, want) {
 		t.Errorf("Order = %v, want %v", got, want)

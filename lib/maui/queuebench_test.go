@@ -22,9 +22,9 @@ func crowded(b *testing.B, n int) (w jobprio.Waiting) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		run := jobprio.Run{First: pool.JobID{Cluster: i + 1}, Count: 1 + r.IntN(5), Submitter: "u@x", Ad: ad}
+		run := jobprio.Run{Procs: pool.Procs{Cluster: i + 1, First: 0, Last: r.IntN(5)}, Submitter: "u@x", Ad: ad}
 		if w.Idle = append(w.Idle, run); i%20 == 0 {
-			run.First.Cluster += n
+			run.Cluster += n
 			w.Running = append(w.Running, jobprio.Running{Run: run, Started: queueNow.Add(-time.Hour)})
 		}
 	}

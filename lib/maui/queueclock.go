@@ -63,7 +63,7 @@ func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed [
 	for i, r := range held {
 		if q.stopsHeld(c, r) {
 			j := JobOf(c, r)
-			note(jobprio.Procs{Run: i, Count: r.Count}, true, j.clock(), clock{stopped: true})
+			note(jobprio.Procs{Run: i, Count: r.Count()}, true, j.clock(), clock{stopped: true})
 		}
 	}
 	return changed

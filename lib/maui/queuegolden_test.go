@@ -92,7 +92,7 @@ func (g *goldenCase) waiting(t *testing.T) (w jobprio.Waiting, ids []string) {
 		if s := system[j.ID]; s > 0 {
 			ad.SetInt("SystemPriority", s)
 		}
-		run := jobprio.Run{First: pool.JobID{Cluster: i + 1}, Count: 1, Submitter: strings.ToLower(j.User) + "@x", Ad: ad}
+		run := jobprio.Run{Procs: pool.Procs{Cluster: i + 1, First: 0, Last: 0}, Submitter: strings.ToLower(j.User) + "@x", Ad: ad}
 		if j.held() {
 			ad.SetInt("JobStatus", int64(pool.Held))
 			w.Held = append(w.Held, run)

@@ -25,7 +25,8 @@ func drawnWaiting(t *rapid.T, outer testing.TB) (w jobprio.Waiting) {
 	}
 	run := func(cluster int) jobprio.Run {
 		r := runOf(outer, cluster, rapid.IntRange(1, 6).Draw(t, "count"), attributes())
-		r.First.Proc = rapid.IntRange(0, 3).Draw(t, "proc")
+		proc := rapid.IntRange(0, 3).Draw(t, "proc")
+		r.First, r.Last = proc, proc+r.Last
 		return r
 	}
 	for i := range rapid.IntRange(0, 8).Draw(t, "idle") {
@@ -80,7 +81,7 @@ type proc struct {
 
 func eachOf(runs []jobprio.Run, p jobprio.Procs, do func(pool.JobID)) {
 	for i := range p.Count {
-		id := runs[p.Run].First
+		id := runs[p.Run].FirstJob()
 		id.Proc += p.From + i
 		do(id)
 	}
@@ -113,7 +114,7 @@ func TestEveryJobHasOnePlace(t *testing.T) {
 		o := q.Order(w)
 		var want, got []pool.JobID
 		for i, r := range w.Idle {
-			eachOf(w.Idle, jobprio.Procs{Run: i, Count: r.Count}, func(id pool.JobID) { want = append(want, id) })
+			eachOf(w.Idle, jobprio.Procs{Run: i, Count: r.Count()}, func(id pool.JobID) { want = append(want, id) })
 		}
 		last := math.Inf(1)
 		for _, p := range o.Places {
@@ -144,11 +145,11 @@ func TestOrderOfInputMeansNothing(t *testing.T) {
 		places, blocked, clocks := single(w, q.Order(w))
 		other := w
 		cut := func(r jobprio.Run) (runs []jobprio.Run) {
-			for r.Count > 0 {
+			for r.Count() > 0 {
 				head := r
-				head.Count = rapid.IntRange(1, r.Count).Draw(rt, "cut")
+				head.Last = rapid.IntRange(r.First, r.Last).Draw(rt, "cut")
 				runs = append(runs, head)
-				r.First.Proc, r.Count = r.First.Proc+head.Count, r.Count-head.Count
+				r.First = head.Last + 1
 			}
 			return runs
 		}
@@ -255,7 +256,7 @@ func TestLimitsHold(t *testing.T) {
 		for _, hard := range []bool{false, true} {
 			for _, r := range w.Idle {
 				kind := l.Kind(r)
-				for range r.Count {
+				for range r.Count() {
 					more := usage{}
 					for k, names := range used {
 						for name, sum := range names {

@@ -3,6 +3,7 @@ package negotiator
 import (
 	"slices"
 
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -118,18 +119,18 @@ type explainedRun struct {
 func (c *cycle) asksAbout(runs []run) bool {
 	return slices.ContainsFunc(c.cfg.Explain, func(p pool.Procs) bool {
 		return slices.ContainsFunc(runs, func(r run) bool {
-			return r.first.Cluster == p.Cluster && r.first.Proc <= p.Last && p.First < r.first.Proc+r.count
+			_, ok := r.Intersect(p)
+			return ok
 		})
 	})
 }
 
 // explain notes which jobs of a run Config.Explain asks about.
-func (c *cycle) explain(j Job, k *autocluster) {
+func (c *cycle) explain(j jobprio.Run, k *autocluster) {
 	for _, p := range c.cfg.Explain {
-		first, last := max(p.First, j.First.Proc), min(p.Last, j.First.Proc+j.Count-1)
-		if p.Cluster == j.First.Cluster && first <= last {
+		if both, ok := j.Intersect(p); ok {
 			k.explain = true
-			c.explained = append(c.explained, explainedRun{pool.Procs{Cluster: p.Cluster, First: first, Last: last}, k})
+			c.explained = append(c.explained, explainedRun{both, k})
 		}
 	}
 }

@@ -6,12 +6,13 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
 // Jobs that are asked about have an analysis, be they matched or not, and no others.
 func TestExplained(t *testing.T) {
-	p := Pool{Slots: equal(t, 4, ""), Jobs: []Job{
+	p := Pool{Slots: equal(t, 4, ""), Jobs: []jobprio.Run{
 		aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 2, "bob@x", "Requirements = TARGET.Memory > 99999"), aJob(t, 3, 1, "carol@x", "")}}
 	for _, c := range []struct {
 		asked []pool.Procs
@@ -44,7 +45,7 @@ func TestAheadInOrder(t *testing.T) {
 	p := Pool{Slots: equal(t, 5, ""), Claims: []pool.Claim{
 		{Job: pool.JobID{Cluster: 1}, Attempt: 1, Slot: "slot1", Submitter: "alice@x", State: pool.RunningClaim, Weight: accountant.One}},
 		Submitters: []accountant.Record{record("alice@x", 2), record("bob@x", 2)},
-		Jobs:       []Job{aJob(t, 2, 9, "alice@x", ""), aJob(t, 3, 9, "bob@x", "")}}
+		Jobs:       []jobprio.Run{aJob(t, 2, 9, "alice@x", ""), aJob(t, 3, 9, "bob@x", "")}}
 	plan := Cycle(p, defaults(t), now)
 	for i, x := range plan.Autoclusters[0].Ahead {
 		if want := plan.Submitters[i].Name; x.Submitter != want {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -62,7 +63,7 @@ func bigPool(b *testing.B, jobs, shapes, slots, kinds int) Pool {
 		} {
 			set(ad, a[0], a[1])
 		}
-		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: i + 1}, Count: jobs / shapes, Submitter: fmt.Sprintf("user%d@x", i%10), Ad: ad})
+		p.Jobs = append(p.Jobs, jobprio.Run{Procs: pool.Procs{Cluster: i + 1, First: 0, Last: jobs/shapes - 1}, Submitter: fmt.Sprintf("user%d@x", i%10), Ad: ad})
 	}
 	for i := range 10 {
 		p.Submitters = append(p.Submitters, record(fmt.Sprintf("user%d@x", i), float64(1+i)))

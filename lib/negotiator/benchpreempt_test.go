@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -102,7 +103,7 @@ func (f fullPool) pool(b *testing.B, groups *accountant.Groups) Pool {
 	}
 	for i := range fullWaiting / 100 {
 		text.WriteString(fullJobAd(i))
-		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: i + 1}, Count: 100, Submitter: f.user(groups, i)})
+		p.Jobs = append(p.Jobs, jobprio.Run{Procs: pool.Procs{Cluster: i + 1, First: 0, Last: 99}, Submitter: f.user(groups, i)})
 	}
 	r := classad.NewReader(strings.NewReader(text.String()), f.name)
 	for i := range p.Slots {

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/parallel"
 	"fairspool/lib/pool"
 )
@@ -38,7 +39,7 @@ type payment struct {
 var ownerName = classad.NewName(pool.AttrOwner)
 
 // payerOf returns who pays for the expressions of a job: its owner.
-func (c *cycle) payerOf(j Job) *payer {
+func (c *cycle) payerOf(j jobprio.Run) *payer {
 	owner := j.Submitter
 	if v, e, ok := j.Ad.Get(ownerName); ok && e == nil {
 		if text, isText := v.Text(); isText {
@@ -85,7 +86,7 @@ func (c *cycle) billed(k *autocluster) *classad.Context {
 const mostAsked = 5_000
 
 // billedFor returns the context for what a job asks for.
-func (c *cycle) billedFor(j Job) *classad.Context {
+func (c *cycle) billedFor(j jobprio.Run) *classad.Context {
 	c.bill.MaxSteps = mostAsked
 	c.bill.Budget = c.payerOf(j).budget
 	return &c.bill
@@ -280,12 +281,12 @@ func (c *cycle) putOffs() (list []PutOff) {
 			for _, r := range w.runs {
 				x := of[r.payer]
 				if x == nil {
-					x = &PutOff{Owner: r.payer.owner, First: r.first}
+					x = &PutOff{Owner: r.payer.owner, First: r.FirstJob()}
 					of[r.payer] = x
 				}
-				x.Jobs += r.count
-				if r.payer.before(r.first, x.First) {
-					x.First = r.first
+				x.Jobs += r.Count()
+				if r.payer.before(r.FirstJob(), x.First) {
+					x.First = r.FirstJob()
 				}
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 
 	"pgregory.net/rapid"
@@ -134,12 +135,12 @@ func TestHostileJobsKeepToTheSteps(t *testing.T) {
 				for _, m := range c.plan.Matches {
 					if m.Submitter == "bob@x" {
 						seen[m.Job] = true
-						p.Jobs = slices.DeleteFunc(p.Jobs, func(j Job) bool { return j.First == m.Job })
+						p.Jobs = slices.DeleteFunc(p.Jobs, func(j jobprio.Run) bool { return j.FirstJob() == m.Job })
 					}
 				}
 				for _, q := range c.called["bob@x"].queues {
 					for _, r := range q.runs {
-						seen[r.first] = seen[r.first] || !q.cluster.short
+						seen[r.FirstJob()] = seen[r.FirstJob()] || !q.cluster.short
 					}
 				}
 				for id, looked := range seen {
@@ -166,7 +167,7 @@ func TestHostileJobsKeepToTheSteps(t *testing.T) {
 // from others whose jobs are alike.
 func TestSharedAutoclusterIsPaidForByWhoCan(t *testing.T) {
 	for _, text := range []string{"Requirements = TARGET.Memory > 1030; Rank = TARGET.Memory", "Rank = -TARGET.Memory"} {
-		p := Pool{Slots: hostile(t, 0, 0, "").Slots, Jobs: []Job{aJob(t, 1, 2, "bob@x", text), aJob(t, 2, 2, "alice@x", text)}}
+		p := Pool{Slots: hostile(t, 0, 0, "").Slots, Jobs: []jobprio.Run{aJob(t, 1, 2, "bob@x", text), aJob(t, 2, 2, "alice@x", text)}}
 		cfg := defaults(t)
 		cfg.Steps = 100_000
 		p.Taken = map[string]int{"bob@x": 200_000}

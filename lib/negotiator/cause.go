@@ -102,7 +102,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 		}
 		add(CauseQuota, len(r.Groups) > 0)
 		add(CauseShare, limited && len(r.Groups) == 0)
-		causes = append(causes, n.causes(c, w.runs[0].first)...)
+		causes = append(causes, n.causes(c, w.runs[0].FirstJob())...)
 		if len(r.Groups) == 0 {
 			r.Groups = d.full(s, n.weight, n, true, false)
 			add(CauseQuota, len(r.Groups) > 0)

@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 
 	"pgregory.net/rapid"
@@ -83,7 +84,7 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 			gone[c.Job] = gone[c.Job] || c.SlotAd() == a.Nearest.Slot
 			return c.SlotAd() == a.Nearest.Slot
 		})
-		w.keepJobs(func(j Job) bool { return !gone[j.First] })
+		w.keepJobs(func(j jobprio.Run) bool { return !gone[j.FirstJob()] })
 		w.idle(a.Nearest.Slot)
 	case CauseBusy, CauseDrained:
 		w.idle(a.Nearest.Slot)
@@ -124,39 +125,39 @@ func (w *world) remove(t *rapid.T, cause Cause, plan *Plan, r Rejection, a Analy
 			w.withoutOwnCluster(plan, r)
 			return
 		}
-		w.keepJobs(func(j Job) bool {
-			return j.Submitter != r.Submitter || j.First.Cluster != r.Job.Cluster || j.First.Proc >= r.Job.Proc
+		w.keepJobs(func(j jobprio.Run) bool {
+			return j.Submitter != r.Submitter || j.Cluster != r.Job.Cluster || j.First >= r.Job.Proc
 		})
 	case CauseOthers:
 		if w.cfg.Queue != nil {
 			w.withoutOthersBefore(plan, r)
 			return
 		}
-		w.keepJobs(func(j Job) bool {
+		w.keepJobs(func(j jobprio.Run) bool {
 			return j.Submitter == r.Submitter || !slices.ContainsFunc(a.Ahead, func(x Contender) bool { return x.Submitter == j.Submitter && x.Waiting > 0 })
 		})
 	case CauseOwnJobs:
-		w.keepIdle(func(j Job) bool { return j.Submitter != r.Submitter || j.First == r.Job })
+		w.keepIdle(func(j jobprio.Run) bool { return j.Submitter != r.Submitter || j.FirstJob() == r.Job })
 	default:
 		t.Fatalf("cause %q of %+v: no such cause", cause, r)
 	}
 }
 
-func (w *world) keepJobs(keep func(Job) bool) {
-	w.Jobs = slices.DeleteFunc(slices.Clone(w.Jobs), func(j Job) bool { return !keep(j) })
+func (w *world) keepJobs(keep func(jobprio.Run) bool) {
+	w.Jobs = slices.DeleteFunc(slices.Clone(w.Jobs), func(j jobprio.Run) bool { return !keep(j) })
 }
 
 // keepIdle takes idle jobs away; what limits count of those with claims stays.
-func (w *world) keepIdle(keep func(Job) bool) {
-	w.keepJobs(func(j Job) bool {
-		return keep(j) || slices.ContainsFunc(w.Claims, func(c pool.Claim) bool { return c.Job == j.First })
+func (w *world) keepIdle(keep func(jobprio.Run) bool) {
+	w.keepJobs(func(j jobprio.Run) bool {
+		return keep(j) || slices.ContainsFunc(w.Claims, func(c pool.Claim) bool { return c.Job == j.FirstJob() })
 	})
 }
 
 func (w *world) editJob(id pool.JobID, edit func(*classad.Ad)) {
 	w.Jobs = slices.Clone(w.Jobs)
 	for i := range w.Jobs {
-		if j := &w.Jobs[i]; j.First == id {
+		if j := &w.Jobs[i]; j.FirstJob() == id {
 			j.Ad = j.Ad.Clone()
 			edit(j.Ad)
 		}
@@ -275,10 +276,10 @@ func (w world) later(t *rapid.T, outer testing.TB, plan *Plan) world {
 	for _, c := range w.Claims {
 		matched[c.Job] = true
 	}
-	w.keepJobs(func(j Job) bool { return !matched[j.First] })
+	w.keepJobs(func(j jobprio.Run) bool { return !matched[j.FirstJob()] })
 	w.Claims = slices.DeleteFunc(slices.Clone(w.Claims), func(pool.Claim) bool { return rapid.IntRange(0, 2).Draw(t, "ends") == 0 })
 	for i := range rapid.IntRange(0, 2).Draw(t, "more") {
-		w.Jobs = append(w.Jobs, procs([]Job{aJob(outer, 50+i, rapid.IntRange(1, 3).Draw(t, "count"), rapid.SampledFrom([]string{"alice@x", "bob@x", "carol@x"}).Draw(t, "submitter"),
+		w.Jobs = append(w.Jobs, procs([]jobprio.Run{aJob(outer, 50+i, rapid.IntRange(1, 3).Draw(t, "count"), rapid.SampledFrom([]string{"alice@x", "bob@x", "carol@x"}).Draw(t, "submitter"),
 			rapid.SampledFrom([]string{"", "RequestCpus = 4", "RequestCpus = 8; Requirements = true", "JobPrio = 9"}).Draw(t, "job"))})...)
 	}
 	return w

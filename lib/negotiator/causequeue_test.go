@@ -36,7 +36,7 @@ func (q exempting) Order(w jobprio.Waiting) jobprio.Order {
 	blocked := o.Blocked
 	o.Blocked = nil
 	for _, b := range blocked {
-		first := w.Idle[b.Run].First
+		first := w.Idle[b.Run].FirstJob()
 		b.Priority = float64(q.hash(first.Cluster, first.Proc, -1) % 50)
 		if first != q.let {
 			o.Blocked = append(o.Blocked, b)
@@ -68,7 +68,7 @@ func (l exemptLimits) Attributes() []string {
 }
 
 func (l exemptLimits) Kind(r jobprio.Run) int {
-	if r.First == l.free {
+	if r.FirstJob() == l.free {
 		return -1
 	}
 	return l.drawnLimits.Kind(r)
@@ -100,20 +100,20 @@ func (w *world) withoutOthersBefore(plan *Plan, r Rejection) {
 	all := *w
 	idle := make([]jobprio.Run, len(all.Jobs))
 	for i, j := range all.Jobs {
-		idle[i] = jobprio.Run(j)
+		idle[i] = j
 	}
 	o := q.but(r.Job, CauseBlocked).Order(jobprio.Waiting{Idle: idle, Running: all.Running})
 	at, places := len(o.Places), map[pool.JobID]int{}
 	for i, p := range o.Places {
-		id := idle[p.Run].First
+		id := idle[p.Run].FirstJob()
 		if places[id] = i; id == r.Job {
 			at = i
 		}
 	}
 	groupOf := w.cfg.Params.Groups.Of
 	isNice := func(name string) bool { return strings.HasPrefix(name, "nice-user") }
-	w.keepIdle(func(j Job) bool {
-		place, placed := places[j.First]
+	w.keepIdle(func(j jobprio.Run) bool {
+		place, placed := places[j.FirstJob()]
 		switch {
 		case j.Submitter == r.Submitter || !placed:
 			return true
@@ -131,9 +131,9 @@ func (w *world) withoutOthersBefore(plan *Plan, r Rejection) {
 func (w *world) withoutOwnCluster(plan *Plan, r Rejection) {
 	for _, o := range plan.Rejections {
 		if o.Submitter == r.Submitter && (o.Place < r.Place || r.Place == 0) {
-			w.keepIdle(func(j Job) bool {
-				return j.First == r.Job || j.First.Cluster != r.Job.Cluster || !slices.ContainsFunc(o.Jobs, func(p pool.Procs) bool {
-					return p.Cluster == j.First.Cluster && p.First <= j.First.Proc && j.First.Proc <= p.Last
+			w.keepIdle(func(j jobprio.Run) bool {
+				return j.FirstJob() == r.Job || j.Cluster != r.Job.Cluster || !slices.ContainsFunc(o.Jobs, func(p pool.Procs) bool {
+					return p.Cluster == j.Cluster && p.First <= j.First && j.First <= p.Last
 				})
 			})
 		}
@@ -161,7 +161,7 @@ func TestCausesInOneQueue(t *testing.T) {
 func TestBlockedNiceUser(t *testing.T) {
 	cfg := defaults(t)
 	cfg.Queue = byPrio{}
-	p := Pool{Slots: equal(t, 1, ""), Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Minute)}}, Jobs: []Job{
+	p := Pool{Slots: equal(t, 1, ""), Backoffs: []pool.Backoff{{Slot: "slot1", Failures: 1, Until: now.Add(time.Minute)}}, Jobs: []jobprio.Run{
 		aJob(t, 1, 1, "bob@x", "JobPrio = 10"), aJob(t, 2, 1, "bob@x", "JobPrio = 5"),
 		aJob(t, 3, 1, "nice-user.alice@x", "JobPrio = 45"), aJob(t, 4, 1, "nice-user.alice@x", "JobPrio = 30; Blocked = true")}}
 	for _, r := range Cycle(p, cfg, now).Rejections {
@@ -185,7 +185,7 @@ func TestDrainedBesideWhatRuns(t *testing.T) {
 	claims[0].Slot, claims[0].Piece = "slot1_1", pool.Piece{Of: "slot1", Takes: "Cpus=1 Memory=128"}
 	claims = append(claims, runs(8, "bob@x", 2, 2, time.Minute)...)
 	p := Pool{Claims: claims, Slots: []pool.Slot{aSlot(t, "slot2", "Requirements = false"), aSlot(t, "slot1", `PartitionableSlot = true; Cpus = 4; Memory = 4096; State = "Drained"`)},
-		Jobs: []Job{aJob(t, 1, 1, "alice@x", "Noise = 1"), aJob(t, 2, 1, "alice@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "Noise = 1"), aJob(t, 2, 1, "alice@x", "")}}
 	p.runToo(t)
 	plan := Cycle(p, cfg, now)
 	if len(plan.Rejections) != 2 || plan.Rejections[0].Job.Cluster != 2 {
@@ -202,7 +202,7 @@ func TestWaitingBehindOneOfARun(t *testing.T) {
 	cfg := defaults(t)
 	cfg.Queue = drawnQueue{limits: true, user: [2]int{1, 1}, noise: [2]int{2, 3}}
 	p := Pool{Slots: equal(t, 4, ""), Claims: runs(9, "bob@x", 1, 3, time.Minute),
-		Jobs: []Job{aJob(t, 2, 2, "alice@x", "Noise = ProcId"), aJob(t, 4, 1, "alice@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 2, 2, "alice@x", "Noise = ProcId"), aJob(t, 4, 1, "alice@x", "")}}
 	p.runToo(t)
 	for range 2 {
 		plan := Cycle(p, cfg, now)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 
 	"pgregory.net/rapid"
 )
@@ -22,21 +23,21 @@ func TestQuotaCauses(t *testing.T) {
 		name   string
 		slots  int
 		groups []accountant.Group
-		wants  []Job
+		wants  []jobprio.Run
 		of     string
 		want   []Cause
 		full   string
 		text   string
 	}{
-		{"one user", 5, []accountant.Group{phys, chem}, []Job{aJob(t, 1, 4, "phys.alice@x", "")}, "phys.alice@x", []Cause{CauseQuota},
+		{"one user", 5, []accountant.Group{phys, chem}, []jobprio.Run{aJob(t, 1, 4, "phys.alice@x", "")}, "phys.alice@x", []Cause{CauseQuota},
 			"phys 2/2", "group quota reached: phys uses 2 of 2 (phys.alice@x 2); 3 matching slots are left"},
-		{"used up by another", 5, []accountant.Group{phys, chem}, []Job{aJob(t, 1, 2, "phys.alice@x", ""), aJob(t, 2, 2, "phys.bob@x", "RequestMemory = 1")}, "phys.bob@x",
+		{"used up by another", 5, []accountant.Group{phys, chem}, []jobprio.Run{aJob(t, 1, 2, "phys.alice@x", ""), aJob(t, 2, 2, "phys.bob@x", "RequestMemory = 1")}, "phys.bob@x",
 			[]Cause{CauseQuota, CauseOthers}, "phys 2/2", "group quota reached: phys uses 2 of 2 (phys.alice@x 1, phys.bob@x 1); 3 matching slots are left"},
-		{"no quota", 5, []accountant.Group{{Name: "math"}, chem}, []Job{aJob(t, 1, 1, "math.alice@x", "")}, "math.alice@x", []Cause{CauseQuota},
+		{"no quota", 5, []accountant.Group{{Name: "math"}, chem}, []jobprio.Run{aJob(t, 1, 1, "math.alice@x", "")}, "math.alice@x", []Cause{CauseQuota},
 			"math 0/0", "group quota reached: math has no quota of its own; 5 matching slots are left"},
-		{"no matter, as the end of another's job leaves surplus", 3, []accountant.Group{accepts, {Name: "chem", Quota: 1}}, []Job{aJob(t, 1, 4, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", "")}, "phys.alice@x",
+		{"no matter, as the end of another's job leaves surplus", 3, []accountant.Group{accepts, {Name: "chem", Quota: 1}}, []jobprio.Run{aJob(t, 1, 4, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", "")}, "phys.alice@x",
 			[]Cause{CauseTaken}, "", "no match found: all 3 matching slots are taken (0 before this cycle)"},
-		{"an inner group that does not accept surplus", 9, []accountant.Group{{Name: "a", Quota: 3}, {Name: "a.x", Quota: 2, AcceptSurplus: true}}, []Job{aJob(t, 1, 9, "a.x.alice@x", "")},
+		{"an inner group that does not accept surplus", 9, []accountant.Group{{Name: "a", Quota: 3}, {Name: "a.x", Quota: 2, AcceptSurplus: true}}, []jobprio.Run{aJob(t, 1, 9, "a.x.alice@x", "")},
 			"a.x.alice@x", []Cause{CauseQuota}, "a.x 3/3 a 3/3+", "group quota reached: a.x uses 3 of 3 (a.x.alice@x 3), and others leave none; 6 matching slots are left"},
 	} {
 		cfg := quotas(t, c.groups...)
@@ -69,7 +70,7 @@ func TestQuotaCauses(t *testing.T) {
 func TestFullAndClaimed(t *testing.T) {
 	cfg := quotas(t, accountant.Group{Name: "phys", Quota: 2}, accountant.Group{Name: "chem", Quota: 1})
 	claims := append(runs(7, "phys.alice@x", 1, 2, time.Minute), runs(8, "chem.bob@x", 3, 3, time.Minute)...)
-	plan := Cycle(Pool{Slots: equal(t, 3, ""), Claims: claims, Jobs: []Job{aJob(t, 1, 2, "phys.alice@x", "")}}, cfg, now)
+	plan := Cycle(Pool{Slots: equal(t, 3, ""), Claims: claims, Jobs: []jobprio.Run{aJob(t, 1, 2, "phys.alice@x", "")}}, cfg, now)
 	if len(plan.Rejections) != 1 {
 		t.Fatalf("rejections %v, want one", plan.Rejections)
 	}
@@ -106,7 +107,7 @@ func grouped(t *rapid.T, outer testing.TB) world {
 		w.Slots = append(w.Slots, aSlot(outer, fmt.Sprintf("slot%d@a", i+1), rapid.SampledFrom(slotKinds).Draw(t, "slot")))
 	}
 	for i := range rapid.IntRange(1, 6).Draw(t, "runs") {
-		w.Jobs = append(w.Jobs, procs([]Job{aJob(outer, i+1, rapid.IntRange(1, 4).Draw(t, "count"), rapid.SampledFrom(names).Draw(t, "submitter"),
+		w.Jobs = append(w.Jobs, procs([]jobprio.Run{aJob(outer, i+1, rapid.IntRange(1, 4).Draw(t, "count"), rapid.SampledFrom(names).Draw(t, "submitter"),
 			rapid.SampledFrom([]string{"", "", "RequestMemory = 2000", "RequestCpus = 2; Requirements = true", "JobPrio = 5"}).Draw(t, "job"))})...)
 	}
 	for _, n := range names {
@@ -171,7 +172,7 @@ func TestQuotaCausesAreTrue(t *testing.T) {
 				case cause == CauseQuota:
 					x.raise(rt, r.Groups, 8)
 				case cause == CauseOthers && a.MoreAhead > 0 && w.cfg.Queue == nil: // not all are named
-					x.keepJobs(func(j Job) bool { return j.Submitter == r.Submitter })
+					x.keepJobs(func(j jobprio.Run) bool { return j.Submitter == r.Submitter })
 				default:
 					x.remove(rt, cause, plan, r, a)
 				}

@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
 // Each cause, with nothing else in the way.
 func TestCauses(t *testing.T) {
-	job := func(text string) []Job { return []Job{aJob(t, 1, 1, "alice@x", text)} }
-	two := []Job{aJob(t, 1, 1, "alice@x", "JobPrio = 1"), aJob(t, 2, 1, "alice@x", "RequestMemory = 100")}
+	job := func(text string) []jobprio.Run { return []jobprio.Run{aJob(t, 1, 1, "alice@x", text)} }
+	two := []jobprio.Run{aJob(t, 1, 1, "alice@x", "JobPrio = 1"), aJob(t, 2, 1, "alice@x", "RequestMemory = 100")}
 	large := "PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true"
 	held := []pool.Claim{{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot1", Submitter: "bob@x", State: pool.RunningClaim, Weight: accountant.One}}
 	piece := []pool.Claim{{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot1_1", Piece: pool.Piece{Of: "slot1", Takes: "Cpus=3"},

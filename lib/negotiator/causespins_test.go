@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 )
 
 // In spins a partitionable slot serves one job, a ceiling stops all that would begin
@@ -13,9 +14,9 @@ func TestCausesInSpins(t *testing.T) {
 	large := `PartitionableSlot = true; Cpus = 4; Memory = 4096; Requirements = true`
 	none := record("alice@x", 0.5)
 	none.Ceiling.Set = true
-	two := Pool{Slots: equal(t, 1, large), Jobs: []Job{aJob(t, 1, 2, "alice@x", "")}}
-	light := Pool{Slots: equal(t, 1, large+"; SlotWeight = Memory / 1024"), Jobs: []Job{aJob(t, 1, 1, "alice@x", "")}, Submitters: []accountant.Record{none}}
-	owned := Pool{Slots: equal(t, 1, `State = "Owner"`), Jobs: []Job{aJob(t, 1, 1, "alice@x", "")}}
+	two := Pool{Slots: equal(t, 1, large), Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "")}}
+	light := Pool{Slots: equal(t, 1, large+"; SlotWeight = Memory / 1024"), Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "")}, Submitters: []accountant.Record{none}}
+	owned := Pool{Slots: equal(t, 1, `State = "Owner"`), Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "")}}
 	for _, c := range []struct {
 		name string
 		pool Pool

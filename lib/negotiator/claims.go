@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -81,32 +82,27 @@ func rest(n int, timeout time.Duration) time.Duration {
 
 // withoutClaimed returns the runs without the procs that hold a claim, by
 // job.
-func (c *cycle) withoutClaimed(jobs []Job, claims []pool.Claim) []Job {
-	var free []Job
+func (c *cycle) withoutClaimed(jobs []jobprio.Run, claims []pool.Claim) []jobprio.Run {
+	var free []jobprio.Run
 	for _, j := range jobs {
-		at, _ := slices.BinarySearchFunc(claims, j.First, func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
-		next, end := j.First.Proc, j.First.Proc+j.Count
-		for ; at < len(claims) && claims[at].Job.Cluster == j.First.Cluster && claims[at].Job.Proc < end; at++ {
+		at, _ := slices.BinarySearchFunc(claims, j.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+		next, end := j.First, j.Last+1
+		for ; at < len(claims) && claims[at].Job.Cluster == j.Cluster && claims[at].Job.Proc < end; at++ {
 			free = appendRun(free, j, next, claims[at].Job.Proc)
 			next = claims[at].Job.Proc + 1
 		}
 		free = appendRun(free, j, next, end)
 	}
-	slices.SortFunc(free, func(a, b Job) int { return a.First.Compare(b.First) })
+	slices.SortFunc(free, func(a, b jobprio.Run) int { return a.Compare(b.Procs) })
 	return free
 }
 
 // appendRun appends the procs of j from the one to before the other, if any.
-func appendRun(to []Job, j Job, from, before int) []Job {
+func appendRun(to []jobprio.Run, j jobprio.Run, from, before int) []jobprio.Run {
 	if from >= before {
 		return to
 	}
-	if from != j.First.Proc {
-		j.First.Proc = from
-		j.Ad = procAd(j.Ad, from)
-	}
-	j.Count = before - from
-	return append(to, j)
+	return append(to, j.Part(from, before-1))
 }
 
 // procAd returns the ad of another proc of the same run.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -17,7 +18,7 @@ func TestGiveUp(t *testing.T) {
 	}
 	p := Pool{
 		Slots: equal(t, 5, ""),
-		Jobs:  []Job{aJob(t, 1, 6, "alice@x", "")},
+		Jobs:  []jobprio.Run{aJob(t, 1, 6, "alice@x", "")},
 		Claims: []pool.Claim{
 			claim(4, "slot4", pool.Matched, late), claim(1, "slot1", pool.Matched, late), claim(2, "slot2", pool.Matched, young),
 			claim(3, "slot3", pool.RunningClaim, late),
@@ -63,7 +64,7 @@ func TestBackoffGrows(t *testing.T) {
 }
 
 func TestClaimedProcsAreLeftOut(t *testing.T) {
-	p := Pool{Slots: equal(t, 9, ""), Jobs: []Job{aJob(t, 1, 6, "alice@x", "Rank = 0 * ProcId")}}
+	p := Pool{Slots: equal(t, 9, ""), Jobs: []jobprio.Run{aJob(t, 1, 6, "alice@x", "Rank = 0 * ProcId")}}
 	for _, proc := range []int{0, 3, 5} {
 		p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 1, Proc: proc}, Slot: p.Slots[proc].Name, Submitter: "alice@x",
 			State: pool.Vacating, Weight: accountant.One})

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 
 	"pgregory.net/rapid"
@@ -28,23 +29,23 @@ func TestEquallyRankedSlotsByContention(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		slots []pool.Slot
-		jobs  []Job
+		jobs  []jobprio.Run
 		want  map[string]int
 	}{
-		{"one anywhere, one special", mixed(60, 10), []Job{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", special)},
+		{"one anywhere, one special", mixed(60, 10), []jobprio.Run{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", special)},
 			map[string]int{"alice@x": 60, "bob@x": 10}},
-		{"one anywhere, two special", mixed(60, 10), []Job{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", special), aJob(t, 3, 100, "carol@x", special)},
+		{"one anywhere, two special", mixed(60, 10), []jobprio.Run{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", special), aJob(t, 3, 100, "carol@x", special)},
 			map[string]int{"alice@x": 60, "bob@x": 7, "carol@x": 3}},
-		{"two anywhere, one special", mixed(60, 10), []Job{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", anywhere), aJob(t, 3, 100, "carol@x", special)},
+		{"two anywhere, one special", mixed(60, 10), []jobprio.Run{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", anywhere), aJob(t, 3, 100, "carol@x", special)},
 			map[string]int{"alice@x": 40, "bob@x": 20, "carol@x": 10}},
 		// More can use the plain slots, but hardly will.
-		{"many are kept off the special", mixed(60, 10), []Job{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", special),
+		{"many are kept off the special", mixed(60, 10), []jobprio.Run{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", special),
 			aJob(t, 3, 100, "dave@x", plain), aJob(t, 4, 100, "erin@x", plain)},
 			map[string]int{"alice@x": 54, "bob@x": 10, "dave@x": 3, "erin@x": 3}},
-		{"what is special is wanted by nobody else", mixed(60, 10), []Job{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", plain)},
+		{"what is special is wanted by nobody else", mixed(60, 10), []jobprio.Run{aJob(t, 1, 100, "alice@x", anywhere), aJob(t, 2, 100, "bob@x", plain)},
 			map[string]int{"alice@x": 47, "bob@x": 23}},
-		{"one's own jobs", mixed(60, 10), []Job{aJob(t, 1, 60, "alice@x", anywhere), aJob(t, 2, 60, "alice@x", special)}, map[string]int{"alice@x": 70}},
-		{"nice users among themselves", mixed(20, 10), []Job{aJob(t, 1, 4, "alice@x", special), aJob(t, 2, 40, "nice-user.bob@x", anywhere), aJob(t, 3, 40, "nice-user.carol@x", special)},
+		{"one's own jobs", mixed(60, 10), []jobprio.Run{aJob(t, 1, 60, "alice@x", anywhere), aJob(t, 2, 60, "alice@x", special)}, map[string]int{"alice@x": 70}},
+		{"nice users among themselves", mixed(20, 10), []jobprio.Run{aJob(t, 1, 4, "alice@x", special), aJob(t, 2, 40, "nice-user.bob@x", anywhere), aJob(t, 3, 40, "nice-user.carol@x", special)},
 			map[string]int{"alice@x": 4, "nice-user.bob@x": 20, "nice-user.carol@x": 6}},
 	} {
 		plan := Cycle(Pool{Slots: c.slots, Jobs: c.jobs, Submitters: users}, defaults(t), now)
@@ -63,12 +64,12 @@ func TestOrderOfContention(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		slots []pool.Slot
-		jobs  []Job
+		jobs  []jobprio.Run
 		want  string
 	}{
-		{"submitters", slots[:2], []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 1, "alice@x", plain), aJob(t, 3, 1, "none@x", special)}, "1.0>b1 1.1>a1"},
-		{"kinds of jobs", slots[:2], []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 1, "alice@x", special)}, "1.0>b1 1.1>a1"},
-		{"shares", slots, []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 1, "alice@x", special), aJob(t, 3, 1, "alice@x", plain)}, "1.0>a1 1.1>b1 1.2>b2"},
+		{"submitters", slots[:2], []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 1, "alice@x", plain), aJob(t, 3, 1, "none@x", special)}, "1.0>b1 1.1>a1"},
+		{"kinds of jobs", slots[:2], []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 1, "alice@x", special)}, "1.0>b1 1.1>a1"},
+		{"shares", slots, []jobprio.Run{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 1, "alice@x", special), aJob(t, 3, 1, "alice@x", plain)}, "1.0>a1 1.1>b1 1.2>b2"},
 	} {
 		p := Pool{Slots: c.slots, Jobs: c.jobs, Submitters: []accountant.Record{record("alice@x", 1), bounded("none@x", 1, 0, 0)}}
 		if got := pairs(Cycle(p, defaults(t), now)); got != c.want {
@@ -89,20 +90,20 @@ func TestRanksAreAboveContention(t *testing.T) {
 	special := aJob(t, 2, 100, "bob@x", "Requirements = TARGET.HasG")
 	for _, c := range []struct {
 		name string
-		jobs []Job
+		jobs []jobprio.Run
 		want map[string]int
 		said string // for bob
 	}{
-		{"all", []Job{aJob(t, 1, 100, "alice@x", "Rank = TARGET.HasG"), special}, map[string]int{"alice@x": 70},
+		{"all", []jobprio.Run{aJob(t, 1, 100, "alice@x", "Rank = TARGET.HasG"), special}, map[string]int{"alice@x": 70},
 			"no match found: all 10 matching slots are taken (0 before this cycle); alice@x took them by rank"},
-		{"some", []Job{aJob(t, 1, 4, "alice@x", "Rank = TARGET.HasG"), special}, map[string]int{"alice@x": 4, "bob@x": 6},
+		{"some", []jobprio.Run{aJob(t, 1, 4, "alice@x", "Rank = TARGET.HasG"), special}, map[string]int{"alice@x": 4, "bob@x": 6},
 			"no match found: all 10 matching slots are taken (0 before this cycle); alice@x took 4 of them by rank"},
-		{"two", []Job{aJob(t, 1, 4, "alice@x", "Rank = TARGET.HasG"), aJob(t, 3, 3, "carol@x", "Rank = TARGET.HasG"), special},
+		{"two", []jobprio.Run{aJob(t, 1, 4, "alice@x", "Rank = TARGET.HasG"), aJob(t, 3, 3, "carol@x", "Rank = TARGET.HasG"), special},
 			map[string]int{"alice@x": 4, "bob@x": 3, "carol@x": 3},
 			"no match found: all 10 matching slots are taken (0 before this cycle); alice@x and another took 7 of them by rank"},
-		{"no more than is due", []Job{aJob(t, 1, 100, "alice@x", "Requirements = TARGET.HasG; Rank = 1"), special}, map[string]int{"alice@x": 7, "bob@x": 3},
+		{"no more than is due", []jobprio.Run{aJob(t, 1, 100, "alice@x", "Requirements = TARGET.HasG; Rank = 1"), special}, map[string]int{"alice@x": 7, "bob@x": 3},
 			"submitter limit exceeded: bob@x uses 3 of a pie slice of 3.33, the other matching slots are taken"},
-		{"by the order of one's jobs", []Job{aJob(t, 1, 10, "alice@x", "Requirements = TARGET.HasG"), aJob(t, 4, 60, "alice@x", "Requirements = !TARGET.HasG"), special},
+		{"by the order of one's jobs", []jobprio.Run{aJob(t, 1, 10, "alice@x", "Requirements = TARGET.HasG"), aJob(t, 4, 60, "alice@x", "Requirements = !TARGET.HasG"), special},
 			map[string]int{"alice@x": 70}, "no match found: all 10 matching slots are taken (0 before this cycle); alice@x took them first"},
 	} {
 		plan := Cycle(Pool{Slots: slots, Jobs: c.jobs, Submitters: users}, defaults(t), now)

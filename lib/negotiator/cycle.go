@@ -20,7 +20,7 @@ type Pool struct {
 	// Jobs are the idle jobs. Procs with a claim that lasts may be among them
 	// and are left out; those whose match is given up take part again in this
 	// very cycle. No proc may stand in two runs.
-	Jobs []Job
+	Jobs []jobprio.Run
 	// Submitters are all records of the accountant. Whoever has none has
 	// never used anything.
 	Submitters []accountant.Record
@@ -31,24 +31,13 @@ type Pool struct {
 	Reservations []pool.Reservation
 	// Held are jobs that are held or wait for others, and Running those with claims: what
 	// Config.Queue reckons with besides the idle ones. Not asked for without one.
-	Held    []Job
+	Held    []jobprio.Run
 	Running []jobprio.Running
 	// Taken are the steps that owners' expressions have taken before the cycle, of those that
 	// Config.Steps allows them; PutOff are the jobs with which the turn of each owner begins
 	// whose jobs were put off in the last cycle.
 	Taken  map[string]int
 	PutOff map[string]pool.JobID
-}
-
-// Job is a run of idle jobs that differ in nothing but ProcId: Count procs of
-// one cluster, beginning with First.
-type Job struct {
-	First     pool.JobID
-	Count     int
-	Submitter string
-	// Ad is the complete ad of First, with ClusterId and ProcId. It may be
-	// shared and is not changed.
-	Ad *classad.Ad
 }
 
 // Config is what the administrator decides about a cycle.

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -86,7 +87,7 @@ func TestLargestRemainders(t *testing.T) {
 func TestSharesCountUsage(t *testing.T) {
 	p := Pool{
 		Slots: equal(t, 12, ""),
-		Jobs:  []Job{aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")},
+		Jobs:  []jobprio.Run{aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")},
 	}
 	for i := range 5 {
 		p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 2, Proc: i}, Slot: p.Slots[i].Name, Submitter: "bob@x",
@@ -114,7 +115,7 @@ func TestSharesCountUsage(t *testing.T) {
 // A submitter that could run anywhere does not count on the slots that others
 // have nothing besides.
 func TestSharesOfScarceSlotsAndOneWhoRunsAnywhere(t *testing.T) {
-	p := Pool{Slots: equal(t, 6, "HasGPU = true; Memory = 4096"), Jobs: []Job{
+	p := Pool{Slots: equal(t, 6, "HasGPU = true; Memory = 4096"), Jobs: []jobprio.Run{
 		aJob(t, 1, 50, "alice@x", "Requirements = TARGET.HasGPU"),
 		aJob(t, 2, 50, "bob@x", "Requirements = TARGET.HasGPU"),
 		aJob(t, 3, 50, "carol@x", ""),
@@ -130,7 +131,7 @@ func TestSharesOfScarceSlotsAndOneWhoRunsAnywhere(t *testing.T) {
 // Jobs that only some machines can run do not count on more of the pool than
 // there are of them.
 func TestSharesOfAPoolThatIsNotUsedUp(t *testing.T) {
-	p := Pool{Slots: equal(t, 10, ""), Jobs: []Job{
+	p := Pool{Slots: equal(t, 10, ""), Jobs: []jobprio.Run{
 		aJob(t, 1, 2, "alice@x", "Requirements = TARGET.HasGPU; JobPrio = 5"),
 		aJob(t, 2, 50, "alice@x", "Requirements = TARGET.HasGPU =!= true"),
 		aJob(t, 3, 50, "bob@x", "Requirements = TARGET.HasGPU =!= true"),
@@ -147,7 +148,7 @@ func TestSharesOfAPoolThatIsNotUsedUp(t *testing.T) {
 func TestEvalReadsAnything(t *testing.T) {
 	p := Pool{
 		Slots: []pool.Slot{aSlot(t, "slot1", `Secret = false`), aSlot(t, "slot2", `Secret = true`)},
-		Jobs:  []Job{aJob(t, 1, 2, "alice@x", `Requirements = eval(strcat("TARGET.Sec", "ret"))`)},
+		Jobs:  []jobprio.Run{aJob(t, 1, 2, "alice@x", `Requirements = eval(strcat("TARGET.Sec", "ret"))`)},
 	}
 	if got, want := pairs(Cycle(p, defaults(t), now)), "1.0>slot2"; got != want {
 		t.Errorf("matches %s, want %s", got, want)
@@ -158,7 +159,7 @@ func TestEvalReadsAnything(t *testing.T) {
 // two, although the shares of the whole pool would give all to the first.
 func TestSharesOfScarceSlots(t *testing.T) {
 	gpus := equal(t, 6, "HasGPU = true")
-	p := Pool{Slots: gpus, Jobs: []Job{
+	p := Pool{Slots: gpus, Jobs: []jobprio.Run{
 		aJob(t, 1, 50, "alice@x", "Requirements = TARGET.HasGPU"),
 		aJob(t, 2, 50, "bob@x", "Requirements = TARGET.HasGPU"),
 		aJob(t, 3, 50, "carol@x", "Requirements = TARGET.HasGPU =!= true"),
@@ -174,15 +175,15 @@ func TestSharesOfScarceSlots(t *testing.T) {
 func TestJobOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		jobs []Job
+		jobs []jobprio.Run
 		want string
 	}{
-		{"proc by proc", []Job{aJob(t, 1, 3, "alice@x", "")}, "1.0>slot1 1.1>slot2 1.2>slot3"},
-		{"older first", []Job{aJob(t, 2, 2, "alice@x", ""), aJob(t, 1, 2, "alice@x", "")}, "1.0>slot1 1.1>slot2 2.0>slot3"},
-		{"priority first", []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "alice@x", "JobPrio = 5")}, "2.0>slot1 2.1>slot2 1.0>slot3"},
-		{"unstartable passed over", []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestMemory = 9999"), aJob(t, 2, 1, "alice@x", "")}, "2.0>slot1"},
-		{"priorities are among one's own", []Job{aJob(t, 1, 1, "alice@x", "JobPrio = -9"), aJob(t, 2, 1, "bob@x", "JobPrio = 9")}, "1.0>slot1 2.0>slot2"},
-		{"shapes in turn", []Job{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "alice@x", "RequestMemory = 5"), aJob(t, 3, 1, "alice@x", "")},
+		{"proc by proc", []jobprio.Run{aJob(t, 1, 3, "alice@x", "")}, "1.0>slot1 1.1>slot2 1.2>slot3"},
+		{"older first", []jobprio.Run{aJob(t, 2, 2, "alice@x", ""), aJob(t, 1, 2, "alice@x", "")}, "1.0>slot1 1.1>slot2 2.0>slot3"},
+		{"priority first", []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "alice@x", "JobPrio = 5")}, "2.0>slot1 2.1>slot2 1.0>slot3"},
+		{"unstartable passed over", []jobprio.Run{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestMemory = 9999"), aJob(t, 2, 1, "alice@x", "")}, "2.0>slot1"},
+		{"priorities are among one's own", []jobprio.Run{aJob(t, 1, 1, "alice@x", "JobPrio = -9"), aJob(t, 2, 1, "bob@x", "JobPrio = 9")}, "1.0>slot1 2.0>slot2"},
+		{"shapes in turn", []jobprio.Run{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "alice@x", "RequestMemory = 5"), aJob(t, 3, 1, "alice@x", "")},
 			"1.0>slot1 2.0>slot2 3.0>slot3"},
 	} {
 		if got := pairs(Cycle(Pool{Slots: equal(t, 3, ""), Jobs: c.jobs}, defaults(t), now)); got != c.want {
@@ -217,7 +218,7 @@ func TestBestSlot(t *testing.T) {
 	} {
 		cfg := defaults(t)
 		cfg.PreJobRank, cfg.PostJobRank = expr(t, c.pre), expr(t, c.post)
-		plan := Cycle(Pool{Slots: slots, Jobs: []Job{aJob(t, 1, 4, "alice@x", c.job)}}, cfg, now)
+		plan := Cycle(Pool{Slots: slots, Jobs: []jobprio.Run{aJob(t, 1, 4, "alice@x", c.job)}}, cfg, now)
 		if got := pairs(plan); got != c.want {
 			t.Errorf("%s: matches %s, want %s", c.name, got, c.want)
 		}
@@ -227,7 +228,7 @@ func TestBestSlot(t *testing.T) {
 func TestSubmitterOrder(t *testing.T) {
 	p := Pool{
 		Slots: equal(t, 8, ""),
-		Jobs:  []Job{aJob(t, 1, 9, "dave@x", ""), aJob(t, 2, 9, "carol@x", ""), aJob(t, 3, 9, "bob@x", ""), aJob(t, 4, 9, "alice@x", "")},
+		Jobs:  []jobprio.Run{aJob(t, 1, 9, "dave@x", ""), aJob(t, 2, 9, "carol@x", ""), aJob(t, 3, 9, "bob@x", ""), aJob(t, 4, 9, "alice@x", "")},
 		// alice has a part of her share already.
 		Claims:     []pool.Claim{{Job: pool.JobID{Cluster: 5}, Slot: "slot1", Submitter: "alice@x", State: pool.RunningClaim, Weight: accountant.One}},
 		Submitters: []accountant.Record{record("dave@x", 1), record("carol@x", 2), record("bob@x", 2), record("alice@x", 2), record("erin@x", 1)},

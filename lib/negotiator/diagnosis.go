@@ -158,7 +158,7 @@ func waiterOf(q *queue) waiter {
 	w.sums = make([]int, len(w.runs))
 	for i, r := range w.runs {
 		w.sums[i] = w.jobs
-		w.jobs += r.count
+		w.jobs += r.Count()
 	}
 	return w
 }

@@ -68,9 +68,9 @@ func (q drawnQueue) cut(runs []jobprio.Run) (all []drawn) {
 		if q.byNoise {
 			noise = noiseOf(r)
 		}
-		for at := 0; at < r.Count; {
-			id := pool.JobID{Cluster: r.First.Cluster, Proc: r.First.Proc + at}
-			n := min(3-id.Proc%3, r.Count-at)
+		for at := 0; at < r.Count(); {
+			id := pool.JobID{Cluster: r.Cluster, Proc: r.First + at}
+			n := min(3-id.Proc%3, r.Count()-at)
 			all = append(all, drawn{jobprio.Procs{Run: i, From: at, Count: n}, id, q.hash(id.Cluster, id.Proc/3, noise)})
 			at += n
 		}
@@ -97,7 +97,7 @@ func (q drawnQueue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	if q.tickets {
 		o.Tickets = make([]float64, len(w.Running))
 		for i, r := range w.Running {
-			o.Tickets[i] = float64(q.hash(r.First.Cluster, r.First.Proc)%7) - 2
+			o.Tickets[i] = float64(q.hash(r.Cluster, r.First)%7) - 2
 		}
 	}
 	if q.limits {
@@ -214,7 +214,7 @@ func freely(t *rapid.T, outer testing.TB, p Pool, cfg Config) (Pool, Config) {
 // runToo fills in what a policy for one queue reckons with besides idle jobs: those with
 // claims, which may be idle in the pool as well, and some that are held.
 func (p *Pool) runToo(outer testing.TB) {
-	p.Running, p.Held = nil, []Job{aJob(outer, 901, 4, "alice@x", "Noise = ProcId"), aJob(outer, 900, 2, "bob@x", "")}
+	p.Running, p.Held = nil, []jobprio.Run{aJob(outer, 901, 4, "alice@x", "Noise = ProcId"), aJob(outer, 900, 2, "bob@x", "")}
 	known := map[pool.JobID]bool{}
 	for _, cl := range p.Claims {
 		if known[cl.Job] {
@@ -225,7 +225,7 @@ func (p *Pool) runToo(outer testing.TB) {
 		if job == nil {
 			job = aJob(outer, cl.Job.Cluster, 1, cl.Submitter, "").Ad
 		}
-		p.Running = append(p.Running, jobprio.Running{Run: jobprio.Run{First: cl.Job, Count: 1, Submitter: cl.Submitter, Ad: job}, Started: cl.MatchedAt})
+		p.Running = append(p.Running, jobprio.Running{Run: jobprio.Run{Procs: pool.Only(cl.Job), Submitter: cl.Submitter, Ad: job}, Started: cl.MatchedAt})
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -19,7 +20,7 @@ func TestEndlessExpressions(t *testing.T) {
 	for i := range 200 {
 		slots = append(slots, aSlot(t, fmt.Sprintf("slot%d", i+1), fmt.Sprintf("Memory = %d", 1000+i)))
 	}
-	p := Pool{Slots: slots, Jobs: []Job{
+	p := Pool{Slots: slots, Jobs: []jobprio.Run{
 		aJob(t, 1, 3, "alice@x", fan.String()+"Requirements = A0"),
 		aJob(t, 2, 3, "bob@x", fan.String()+"Rank = A0; Requirements = TARGET.Memory > 0"),
 		aJob(t, 3, 3, "carol@x", ""),
@@ -47,7 +48,7 @@ func TestEndlessMeanings(t *testing.T) {
 		fan += fmt.Sprintf("B%d = B%d + C%d; C%d = C%d - B%d; ", i+1, i, i, i+1, i, i)
 	}
 	for _, ad := range []string{chain + "Rank = A60", fan + "Rank = B60"} {
-		p := Pool{Slots: equal(t, 20, ad), Jobs: []Job{aJob(t, 1, 3, "alice@x", "")}}
+		p := Pool{Slots: equal(t, 20, ad), Jobs: []jobprio.Run{aJob(t, 1, 3, "alice@x", "")}}
 		if got := matched(Cycle(p, preempting(t), now))["alice@x"]; got != 3 {
 			t.Errorf("Cycle matches %d, want 3", got)
 		}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -34,7 +35,7 @@ func TestSettingsOfTheDivision(t *testing.T) {
 		cfg := defaults(t)
 		c.change(&cfg)
 		plan := Cycle(Pool{Slots: half, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10)},
-			Jobs: []Job{aJob(t, 1, 20, "alice@x", c.alice), aJob(t, 2, 20, "bob@x", "")}}, cfg, now)
+			Jobs: []jobprio.Run{aJob(t, 1, 20, "alice@x", c.alice), aJob(t, 2, 20, "bob@x", "")}}, cfg, now)
 		if got := matched(plan); !maps.Equal(got, c.want) || Micro(share(plan, "alice@x").PieSlice) != c.slice {
 			t.Errorf("%s: Cycle matches %v, alice's slice is %v, want %v and %v", c.name, got, share(plan, "alice@x").PieSlice, c.want, c.slice)
 		}
@@ -44,8 +45,8 @@ func TestSettingsOfTheDivision(t *testing.T) {
 // The rest of a cluster is passed over where that is wanted, and only there.
 func TestClusterSkipping(t *testing.T) {
 	// Every third proc fits nowhere.
-	jobs := func() []Job {
-		return []Job{aJob(t, 1, 6, "alice@x", "Requirements = TARGET.Cpus >= 1 && ProcId % 3 != 0"), aJob(t, 2, 2, "alice@x", "")}
+	jobs := func() []jobprio.Run {
+		return []jobprio.Run{aJob(t, 1, 6, "alice@x", "Requirements = TARGET.Cpus >= 1 && ProcId % 3 != 0"), aJob(t, 2, 2, "alice@x", "")}
 	}
 	for _, c := range []struct {
 		name   string
@@ -77,7 +78,7 @@ func TestClusterSkippingBehindAnEqualJob(t *testing.T) {
 	for _, first := range []int{1, 0} {
 		cfg := defaults(t)
 		cfg.SkipClusters = true
-		jobs := []Job{aJob(t, 1, 1, "alice@x", unlike), aJob(t, 2, 3, "alice@x", unlike)}
+		jobs := []jobprio.Run{aJob(t, 1, 1, "alice@x", unlike), aJob(t, 2, 3, "alice@x", unlike)}
 		plan := Cycle(Pool{Slots: equal(t, 9, ""), Jobs: jobs[1-first:]}, cfg, now)
 		if len(plan.Matches) != 0 || rejected(plan) != 3+first {
 			t.Errorf("behind %d equal jobs: Cycle matches %s, tells %d why not, want nobody and all", first, pairs(plan), rejected(plan))
@@ -87,7 +88,7 @@ func TestClusterSkippingBehindAnEqualJob(t *testing.T) {
 
 // ADD_SIGNIFICANT_ATTRIBUTES tells apart what no expression does.
 func TestAddedSignificantAttributes(t *testing.T) {
-	jobs := []Job{aJob(t, 1, 2, "alice@x", "Project = 1"), aJob(t, 2, 1, "alice@x", "Project = 2")}
+	jobs := []jobprio.Run{aJob(t, 1, 2, "alice@x", "Project = 1"), aJob(t, 2, 1, "alice@x", "Project = 2")}
 	for _, c := range []struct {
 		add  []string
 		want int
@@ -118,7 +119,7 @@ func TestConcurrencyLimitsOutside(t *testing.T) {
 	cfg := defaults(t)
 	cfg.Limits = limits
 	slots := append(equal(t, 5, ""), aSlot(t, "slot6", `State = "Claimed"; RemoteUser = "bob@y"; ConcurrencyLimits = "License:2"`))
-	plan := Cycle(Pool{Slots: slots, Jobs: []Job{aJob(t, 1, 5, "alice@x", `ConcurrencyLimits = "license"`)}}, cfg, now)
+	plan := Cycle(Pool{Slots: slots, Jobs: []jobprio.Run{aJob(t, 1, 5, "alice@x", `ConcurrencyLimits = "license"`)}}, cfg, now)
 	const want = "1.1 4 alice@x: concurrency limit license reached: 3 of 3 in use, the job needs 1"
 	if got := reasons(plan); len(plan.Matches) != 1 || len(got) != 1 || got[0] != want {
 		t.Errorf("Cycle makes %d matches, rejections %q, want 1 and %q", len(plan.Matches), got, want)
@@ -148,7 +149,7 @@ func TestConcurrencyLimits(t *testing.T) {
 		{`"sw.matlab"`, nil, 1, "concurrency limit sw.matlab reached"},
 		{`"license:3"`, nil, 0, "concurrency limit license reached"},
 	} {
-		plan := Cycle(Pool{Slots: equal(t, 9, ""), Claims: c.claims, Jobs: []Job{aJob(t, 1, 5, "alice@x", "ConcurrencyLimits = "+c.text)}}, cfg, now)
+		plan := Cycle(Pool{Slots: equal(t, 9, ""), Claims: c.claims, Jobs: []jobprio.Run{aJob(t, 1, 5, "alice@x", "ConcurrencyLimits = "+c.text)}}, cfg, now)
 		if got := len(plan.Matches); got != c.want || rejected(plan) != 5-c.want || plan.Rejections[0].Reason[:len(c.reason)] != c.reason {
 			t.Errorf("ConcurrencyLimits = %s: %d matches, rejections %q, want %d, and %q", c.text, got, reasons(plan), c.want, c.reason)
 		}
@@ -166,18 +167,18 @@ func TestBeyondThePoolsSize(t *testing.T) {
 		name, size string
 		slots      []pool.Slot
 		claims     []pool.Claim
-		jobs       []Job
+		jobs       []jobprio.Run
 		eups       [2]float64 // alice's and bob's
 		want       string
 		slices     [2]float64
 	}{
 		{"who has enough waits", "HasG =!= true", slots, append(runs(8, "alice@x", 1, 2, 0), runs(9, "alice@x", 4, 4, 0)...),
-			[]Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 3, 2, "bob@x", "")}, [2]float64{1, 1}, "3.0>slot3 3.1>slot5", [2]float64{3, 1.5}},
-		{"by the share of everything", "HasG =!= true", slots[1:], nil, []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 4, 2, "bob@x", "")},
+			[]jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 3, 2, "bob@x", "")}, [2]float64{1, 1}, "3.0>slot3 3.1>slot5", [2]float64{3, 1.5}},
+		{"by the share of everything", "HasG =!= true", slots[1:], nil, []jobprio.Run{aJob(t, 1, 3, "alice@x", ""), aJob(t, 4, 2, "bob@x", "")},
 			[2]float64{2, 1}, "4.0>slot2 4.1>slot3 1.0>slot4 1.1>slot5", [2]float64{2.0 / 3, 4.0 / 3}},
-		{"a slice of what is shared", "HasG =!= true", slots[1:], runs(9, "alice@x", 5, 5, 2*time.Hour), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"a slice of what is shared", "HasG =!= true", slots[1:], runs(9, "alice@x", 5, 5, 2*time.Hour), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[2]float64{1, 1}, "1.0>slot2 1.1>slot3 1.2>slot4", [2]float64{2, 0}},
-		{"its own is not there twice", "true", heavy, held, []Job{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "bob@x", "")},
+		{"its own is not there twice", "true", heavy, held, []jobprio.Run{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "bob@x", "")},
 			[2]float64{1, 5}, "1.0>slot1 2.0>slot2", [2]float64{4, 1}},
 	} {
 		cfg := defaults(t)

@@ -14,6 +14,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -173,7 +174,7 @@ func (s *scenario) pool(t *testing.T, cfg Config, alias map[string]string) Pool 
 		ad := exprAd(t, j.Ad)
 		ad.SetInt(pool.AttrClusterID, int64(j.Cluster))
 		ad.SetInt(pool.AttrProcID, 0)
-		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: j.Cluster}, Count: count, Submitter: called(j.Submitter), Ad: ad})
+		p.Jobs = append(p.Jobs, jobprio.Run{Procs: pool.Procs{Cluster: j.Cluster, First: 0, Last: count - 1}, Submitter: called(j.Submitter), Ad: ad})
 	}
 	return p
 }

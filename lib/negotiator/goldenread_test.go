@@ -281,7 +281,7 @@ func TestParseScenario(t *testing.T) {
 		t.Errorf("limit of sw.a = %v, want 2", most)
 	}
 	p := s.pool(t, cfg, map[string]string{"a@p": "1.a@p"})
-	if len(p.Jobs) != 2 || p.Jobs[0].Submitter != "1.a@p" || p.Jobs[0].Count != 2 || p.Jobs[1].Count != 1 || p.Slots[0].Name != "s1" {
+	if len(p.Jobs) != 2 || p.Jobs[0].Submitter != "1.a@p" || p.Jobs[0].Count() != 2 || p.Jobs[1].Count() != 1 || p.Slots[0].Name != "s1" {
 		t.Errorf("pool has jobs %v and slot %q, want 2 of 1.a@p and 1 of b@p, and s1", p.Jobs, p.Slots[0].Name)
 	}
 	if r := p.Submitters[1]; r.Ceiling.Set || r.Priority != 2.5 || r.Factor != 0 {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 )
 
 // quotas are the defaults with accounting groups.
@@ -41,7 +42,7 @@ func inGroups(plan *Plan, cfg Config) string {
 func TestQuotasOfASmallerPool(t *testing.T) {
 	cfg := quotas(t, accountant.Group{Name: "b", Quota: 0.5})
 	cfg.PoolSizeConstraint = expr(t, "Counts")
-	p := Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "b.bob@x", "")}}
+	p := Pool{Slots: equal(t, 3, ""), Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "b.bob@x", "")}}
 	if got, want := inGroups(Cycle(p, cfg, now), cfg), "<none>:2"; got != want {
 		t.Errorf("matches %s, want %s", got, want)
 	}
@@ -110,7 +111,7 @@ func TestOversubscribedQuotas(t *testing.T) {
 	} {
 		cfg := quotas(t, accountant.Group{Name: "a", Quota: 6}, accountant.Group{Name: "a.x", Quota: 4}, accountant.Group{Name: "a.x.p", Quota: 8})
 		cfg.Quotas.Strict = c.strict
-		p := Pool{Slots: equal(t, 20, ""), Jobs: []Job{aJob(t, 1, 20, "a.alice@x", "")}}
+		p := Pool{Slots: equal(t, 20, ""), Jobs: []jobprio.Run{aJob(t, 1, 20, "a.alice@x", "")}}
 		if c.wants > 0 {
 			p.Jobs = append(p.Jobs, aJob(t, 2, c.wants, "a.x.p.bob@x", ""))
 		}
@@ -125,7 +126,7 @@ func TestOversubscribedQuotas(t *testing.T) {
 func TestGroupOrderInReport(t *testing.T) {
 	cfg := quotas(t, accountant.Group{Name: "phys", Quota: 2}, accountant.Group{Name: "chem", Quota: 2})
 	pool := Pool{Slots: equal(t, 6, ""), Claims: runs(7, "phys.alice@x", 1, 1, time.Minute), Submitters: []accountant.Record{record("chem.bob@x", 5), record("chem.dan@x", 3)},
-		Jobs: []Job{aJob(t, 1, 9, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", ""), aJob(t, 3, 1, "chem.dan@x", ""), aJob(t, 4, 1, "zoe@x", ""), aJob(t, 5, 1, "nice-user.eve@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 9, "phys.alice@x", ""), aJob(t, 2, 1, "chem.bob@x", ""), aJob(t, 3, 1, "chem.dan@x", ""), aJob(t, 4, 1, "zoe@x", ""), aJob(t, 5, 1, "nice-user.eve@x", "")}}
 	var got []string
 	for _, s := range Cycle(pool, cfg, now).Submitters {
 		got = append(got, s.Name)

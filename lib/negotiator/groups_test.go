@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -29,7 +30,7 @@ func groupsOf(t testing.TB, cfg Config, list ...accountant.Group) Config {
 func TestGroupsReport(t *testing.T) {
 	cfg := groupsOf(t, defaults(t), accountant.Group{Name: "group_a", Quota: 6}, accountant.Group{Name: "group_a.x", Quota: 3, Autoregroup: true},
 		accountant.Group{Name: "group_b", Quota: 0.25, Dynamic: true, AcceptSurplus: true})
-	p := Pool{Slots: equal(t, 13, ""), Jobs: []Job{aJob(t, 1, 2, "group_b.grace@x", "RequestCpus = 1"), aJob(t, 2, 3, "GROUP_A.erin@x", "RequestCpus = 2")}}
+	p := Pool{Slots: equal(t, 13, ""), Jobs: []jobprio.Run{aJob(t, 1, 2, "group_b.grace@x", "RequestCpus = 1"), aJob(t, 2, 3, "GROUP_A.erin@x", "RequestCpus = 2")}}
 	for i, name := range []string{"group_a.erin@x", "group_a.erin@x", "group_a.x.frank@x", "alice@x"} {
 		p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Attempt: 1, Slot: p.Slots[i].Name, Submitter: name,
 			Weight: accountant.One, State: pool.RunningClaim, MatchedAt: now})
@@ -72,7 +73,7 @@ func TestGroupOrder(t *testing.T) {
 		if c.expr != "" {
 			cfg.Quotas.SortExpr = expr(t, c.expr)
 		}
-		p := Pool{Slots: equal(t, 6, ""), Jobs: []Job{aJob(t, 1, 1, "a.x@x", ""), aJob(t, 2, 3, "b.x@x", "")}}
+		p := Pool{Slots: equal(t, 6, ""), Jobs: []jobprio.Run{aJob(t, 1, 1, "a.x@x", ""), aJob(t, 2, 3, "b.x@x", "")}}
 		for i, name := range []string{"a.x@x", "b.x@x"} {
 			p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Slot: p.Slots[i].Name, Submitter: name,
 				State: pool.RunningClaim, Weight: accountant.One})

@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 
 	"pgregory.net/rapid"
@@ -71,13 +72,13 @@ func slotOf(p Pool, slot string, piece pool.Piece) *classad.Ad {
 }
 
 // jobOf returns a job of the pool, and its ad.
-func jobOf(p Pool, id pool.JobID) (Job, *classad.Ad) {
+func jobOf(p Pool, id pool.JobID) (jobprio.Run, *classad.Ad) {
 	for _, j := range p.Jobs {
-		if j.First.Cluster == id.Cluster && j.First.Proc <= id.Proc && id.Proc < j.First.Proc+j.Count {
+		if j.Has(id) {
 			return j, procAd(j.Ad, id.Proc)
 		}
 	}
-	return Job{}, nil
+	return jobprio.Run{}, nil
 }
 
 // No slot or job is matched twice, the pieces of a slot never exceed it, names of
@@ -213,7 +214,7 @@ func written(t *rapid.T, p Pool) string {
 		fmt.Fprintln(&b, s.Name, s.Ad, s.Ad.Parent())
 	}
 	for _, j := range p.Jobs {
-		fmt.Fprintln(&b, j.First, j.Count, j.Submitter, j.Ad, j.Ad.Parent())
+		fmt.Fprintln(&b, j.FirstJob(), j.Count(), j.Submitter, j.Ad, j.Ad.Parent())
 	}
 	rest, err := json.Marshal([]any{p.Claims, p.Submitters, p.Backoffs, p.Reservations})
 	if err != nil {

@@ -91,7 +91,7 @@ type occupier struct {
 func (b *occupier) claim(state pool.ClaimState, slot string, piece pool.Piece, ad *classad.Ad) pool.Claim {
 	j := aJob(b.outer, 100+b.clusters, 1, oneOf(b.t, "holder", b.names), oneOf(b.t, "running job", busyJobs[:6]))
 	b.clusters++
-	cl := pool.Claim{Job: j.First, Attempt: 1, Slot: slot, Piece: piece, Submitter: j.Submitter, State: state, Weight: b.weigh(ad),
+	cl := pool.Claim{Job: j.FirstJob(), Attempt: 1, Slot: slot, Piece: piece, Submitter: j.Submitter, State: state, Weight: b.weigh(ad),
 		Limits: oneOf(b.t, "limits", []string{"", "", "", "lic"}), Rank: (&cycle{eval: b.eval, bill: *b.eval}).slotRank(ad, j.Ad)}
 	if evenly(b.t, 10, "odd") == 0 {
 		cl.Weight = accountant.One * accountant.Weight(evenly(b.t, 4, "weight"))
@@ -269,8 +269,8 @@ func portrait(p Pool, cfg Config) string {
 		fmt.Fprintf(&b, "%s %s of %s on %s %v, weight %v, rank %v, for %v\n", cl.State, cl.Job, cl.Submitter, cl.Slot, cl.Piece.Takes, cl.Weight, cl.Rank, now.Sub(cl.StartedAt))
 	}
 	for _, j := range p.Jobs {
-		if j.First.Cluster < 100 {
-			fmt.Fprintf(&b, "%s %d of %s: %v\n", j.First, j.Count, j.Submitter, j.Ad)
+		if j.Cluster < 100 {
+			fmt.Fprintf(&b, "%s %d of %s: %v\n", j.FirstJob(), j.Count(), j.Submitter, j.Ad)
 		}
 	}
 	for _, r := range p.Submitters {

@@ -59,8 +59,8 @@ func piecesInTurn(p Pool, cfg Config) string {
 		}
 	}
 	jobs := procs(p.Jobs)
-	slices.SortFunc(jobs, func(a, b Job) int {
-		return jobprio.Condor{}.Compare(jobprio.JobOf(r.eval, a.First, a.Ad), jobprio.JobOf(r.eval, b.First, b.Ad))
+	slices.SortFunc(jobs, func(a, b jobprio.Run) int {
+		return jobprio.Condor{}.Compare(jobprio.JobOf(r.eval, a.FirstJob(), a.Ad), jobprio.JobOf(r.eval, b.FirstJob(), b.Ad))
 	})
 	matches := []Match{}
 	for _, j := range jobs {
@@ -69,7 +69,7 @@ func piecesInTurn(p Pool, cfg Config) string {
 		}
 		limits, _ := j.Ad.EvalString(r.eval, "ConcurrencyLimits")
 		demands := demandsOf(limits)
-		if _, blocked := inUse.blocked(demands); blocked || claimed[j.First] || !r.allows(cfg.JobConstraint, j.Ad) {
+		if _, blocked := inUse.blocked(demands); blocked || claimed[j.FirstJob()] || !r.allows(cfg.JobConstraint, j.Ad) {
 			continue
 		}
 		best := -1
@@ -92,7 +92,7 @@ func piecesInTurn(p Pool, cfg Config) string {
 		}
 		inUse.take(demands)
 		s := free[best]
-		m := Match{Job: j.First, Submitter: j.Submitter, Slot: s.name, Limits: demandText(demands), Weight: accountant.One, Reason: NoPreemption}
+		m := Match{Job: j.FirstJob(), Submitter: j.Submitter, Slot: s.name, Limits: demandText(demands), Weight: accountant.One, Reason: NoPreemption}
 		m.Rank = r.number(bestAd, "Rank", j.Ad)
 		if pool.Partitionable(r.eval, s.ad) {
 			m.Piece = pool.Piece{Of: s.name, Takes: takenOf(r.eval, j.Ad, bestAd)}
@@ -132,7 +132,7 @@ func TestTooHeavyForOneIsThereForTheNext(t *testing.T) {
 	p := Pool{
 		Slots:      []pool.Slot{aSlot(t, "slot1", ""), aSlot(t, "slot2", ""), aSlot(t, "slot3", "Cpus = 2"), aSlot(t, "slot4", "Cpus = 2")},
 		Submitters: []accountant.Record{bounded("alice@x", 1, 3, 0), record("bob@x", 5)},
-		Jobs:       []Job{aJob(t, 1, 1, "alice@x", "Rank = TARGET.Cpus"), aJob(t, 2, 1, "bob@x", "Rank = TARGET.Cpus")},
+		Jobs:       []jobprio.Run{aJob(t, 1, 1, "alice@x", "Rank = TARGET.Cpus"), aJob(t, 2, 1, "bob@x", "Rank = TARGET.Cpus")},
 		Claims: []pool.Claim{{Job: pool.JobID{Cluster: 9}, Attempt: 1, Slot: "slot4", Submitter: "alice@x", State: pool.RunningClaim,
 			Weight: 2 * accountant.One}},
 	}
@@ -169,7 +169,7 @@ func TestSharesOfWhatIsLeftBesideTheTaken(t *testing.T) {
 // be carried out.
 func TestNothingIsTakenOfWhatIsNotThere(t *testing.T) {
 	slot := aSlot(t, "slot1@n", "PartitionableSlot = true; Cpus = 4; Memory = 4096")
-	plan := Cycle(Pool{Slots: []pool.Slot{slot}, Jobs: []Job{aJob(t, 1, 1, "alice@x", "RequestDisk = 1100")}}, defaults(t), now)
+	plan := Cycle(Pool{Slots: []pool.Slot{slot}, Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestDisk = 1100")}}, defaults(t), now)
 	if len(plan.Matches) != 1 || plan.Matches[0].Piece.Takes != "Cpus=1 Memory=128" {
 		t.Errorf("Cycle matches %+v, want one that takes Cpus=1 Memory=128", plan.Matches)
 	}

@@ -30,20 +30,20 @@ func queuedJobs(p Pool, cfg Config, plan *Plan) queued {
 		return slices.ContainsFunc(claims, func(cl pool.Claim) bool { return cl.Job == id })
 	}
 	for _, j := range procs(p.Jobs) {
-		if !has(j.First) && c.allows(cfg.JobConstraint, j.Ad) {
-			q.idle = append(q.idle, jobprio.Run(j))
+		if !has(j.FirstJob()) && c.allows(cfg.JobConstraint, j.Ad) {
+			q.idle = append(q.idle, j)
 		}
 	}
 	w := jobprio.Waiting{Idle: q.idle}
 	for _, r := range p.Running {
-		if has(r.First) {
+		if has(r.FirstJob()) {
 			w.Running = append(w.Running, r)
 		}
 	}
 	q.order = cfg.Queue.Order(w)
 	q.limits = q.order.Limits
 	for i, place := range q.order.Places {
-		q.place[q.idle[place.Run].First] = i
+		q.place[q.idle[place.Run].FirstJob()] = i
 	}
 	return q
 }

@@ -9,6 +9,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -41,7 +42,7 @@ func TestCeilingsAndFloors(t *testing.T) {
 		{"a nice user's floor", bounded("nice-user.alice@x", 1, -1, 2), bounded("bob@x", 1, -1, 0), 0, 12, 20, map[string]int{"nice-user.alice@x": 2, "bob@x": 10}},
 	} {
 		p := Pool{Slots: equal(t, c.slots, ""), Submitters: []accountant.Record{c.alice, c.bob},
-			Jobs: []Job{aJob(t, 1, c.wants, c.alice.Name, ""), aJob(t, 2, c.wants, c.bob.Name, "")}}
+			Jobs: []jobprio.Run{aJob(t, 1, c.wants, c.alice.Name, ""), aJob(t, 2, c.wants, c.bob.Name, "")}}
 		for i := range c.usage {
 			p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Attempt: 1, Slot: p.Slots[i].Name, Submitter: c.alice.Name,
 				Weight: accountant.One, State: pool.RunningClaim, MatchedAt: now})
@@ -53,7 +54,7 @@ func TestCeilingsAndFloors(t *testing.T) {
 }
 
 func TestCeilingIsTheReason(t *testing.T) {
-	p := Pool{Slots: equal(t, 5, ""), Submitters: []accountant.Record{bounded("alice@x", 1, 2, 0)}, Jobs: []Job{aJob(t, 1, 4, "alice@x", "")}}
+	p := Pool{Slots: equal(t, 5, ""), Submitters: []accountant.Record{bounded("alice@x", 1, 2, 0)}, Jobs: []jobprio.Run{aJob(t, 1, 4, "alice@x", "")}}
 	got := reasons(Cycle(p, defaults(t), now))
 	if want := "1.2 2 alice@x: submitter ceiling reached: alice@x uses 2 of at most 2"; len(got) != 1 || got[0] != want {
 		t.Errorf("reasons %q, want %q", got, want)
@@ -64,7 +65,7 @@ func TestCeilingIsTheReason(t *testing.T) {
 func TestLeaseRunsOut(t *testing.T) {
 	r := bounded("alice@x", 1, 1, 0)
 	r.CeilingLease = accountant.Lease{Until: now, Before: 3}
-	p := Pool{Slots: equal(t, 5, ""), Submitters: []accountant.Record{r}, Jobs: []Job{aJob(t, 1, 5, "alice@x", "")}}
+	p := Pool{Slots: equal(t, 5, ""), Submitters: []accountant.Record{r}, Jobs: []jobprio.Run{aJob(t, 1, 5, "alice@x", "")}}
 	if got := len(Cycle(p, defaults(t), now).Matches); got != 3 {
 		t.Errorf("%d matches when the lease of a ceiling of 1 is over, want the 3 of before", got)
 	}

@@ -26,7 +26,7 @@ func shaped(p Pool, cfg Config) *cycle {
 
 // What slots are told apart by is what their expressions come to.
 func TestSlotsOfOneGroup(t *testing.T) {
-	jobs := []Job{aJob(t, 1, 1, "alice@x", "Urgent = true"), aJob(t, 2, 1, "bob@x", "Requirements = TARGET.Disk > 5 && TARGET.Zone != \"a\"")}
+	jobs := []jobprio.Run{aJob(t, 1, 1, "alice@x", "Urgent = true"), aJob(t, 2, 1, "bob@x", "Requirements = TARGET.Disk > 5 && TARGET.Zone != \"a\"")}
 	for _, c := range []struct {
 		name, a, b string
 		same       bool

@@ -29,7 +29,7 @@ func TestNearestIsNearest(t *testing.T) {
 			}
 			var job *classad.Ad
 			for _, j := range w.Jobs {
-				if j.First == a.Job {
+				if j.FirstJob() == a.Job {
 					job = j.Ad
 				}
 			}

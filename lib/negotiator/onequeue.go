@@ -27,9 +27,9 @@ func (c *cycle) newOneQueue(p Pool) *oneQueue {
 	if c.cfg.Queue == nil {
 		return nil
 	}
-	o := &oneQueue{waiting: jobprio.Waiting{Held: runsOf(p.Held)}}
+	o := &oneQueue{waiting: jobprio.Waiting{Held: p.Held}}
 	for _, r := range p.Running {
-		_, over := slices.BinarySearchFunc(c.plan.GiveUp, r.First, func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
+		_, over := slices.BinarySearchFunc(c.plan.GiveUp, r.FirstJob(), func(cl pool.Claim, id pool.JobID) int { return cl.Job.Compare(id) })
 		if !over {
 			o.waiting.Running = append(o.waiting.Running, r)
 		}
@@ -37,50 +37,34 @@ func (c *cycle) newOneQueue(p Pool) *oneQueue {
 	return o
 }
 
-func runsOf(jobs []Job) []jobprio.Run {
-	runs := make([]jobprio.Run, len(jobs))
-	for i, j := range jobs {
-		runs[i] = jobprio.Run(j)
-	}
-	return runs
-}
-
-func jobsOf(runs []jobprio.Run) []Job {
-	jobs := make([]Job, len(runs))
-	for i, r := range runs {
-		jobs[i] = Job(r)
-	}
-	return jobs
-}
-
 // queueInOrder asks the policy for the order of all jobs, and makes each submitter's queues
 // of their places. Jobs that NEGOTIATOR_JOB_CONSTRAINT bars have none: they come last.
-func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf func(Job) int) {
+func (c *cycle) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, kinOf func(jobprio.Run) int) {
 	o := c.one
-	var idle []Job
+	var idle []jobprio.Run
 	for _, s := range c.submitters {
 		idle = append(idle, waiting[s.name]...)
 	}
-	held := jobsOf(o.waiting.Held)
+	held := o.waiting.Held
 	order := newSignificance(a.lex, nil, slices.Concat(idle, held))
 	byProc := order.of(nil, lower(slices.Clone(c.cfg.Queue.Attributes()))).job.has(procID)
 	if byProc {
-		o.waiting.Held = runsOf(procs(held))
+		o.waiting.Held = procs(held)
 	}
 	if byProc || a.names.has(procID) {
 		idle = procs(idle)
 	}
-	var barred []Job
+	var barred []jobprio.Run
 	var ofBarred []*autocluster
 	for _, j := range idle {
 		if k := a.of(j); k.barred {
 			barred, ofBarred = append(barred, j), append(ofBarred, k)
 		} else {
-			o.waiting.Idle, o.ofIdle = append(o.waiting.Idle, jobprio.Run(j)), append(o.ofIdle, k)
+			o.waiting.Idle, o.ofIdle = append(o.waiting.Idle, j), append(o.ofIdle, k)
 		}
 	}
 	o.Order = c.cfg.Queue.Order(o.waiting)
-	f := filing{c: c, kinOf: kinOf, kindOf: func(Job) int { return 0 }, queues: map[queueKey]*queue{}}
+	f := filing{c: c, kinOf: kinOf, kindOf: func(jobprio.Run) int { return 0 }, queues: map[queueKey]*queue{}}
 	if o.Limits != nil {
 		telling := order.of(nil, lower(slices.Clone(o.Limits.Attributes()))).job
 		c.telling = with(c.telling, telling.texts())
@@ -100,7 +84,7 @@ func (c *cycle) queueInOrder(waiting map[string][]Job, a *autoclusters, kinOf fu
 	}
 	behind += len(o.Blocked)
 	for i, j := range barred {
-		f.add([]Job{j}, behind+i, queueKey{cluster: ofBarred[i]})
+		f.add([]jobprio.Run{j}, behind+i, queueKey{cluster: ofBarred[i]})
 	}
 	for _, s := range c.submitters {
 		s.lineUp()
@@ -131,9 +115,9 @@ func (c *cycle) niceBehind() {
 // filing puts jobs into the queues of their submitters.
 type filing struct {
 	c      *cycle
-	kinOf  func(Job) int
-	kindOf func(Job) int // what the policy's limits make of it
-	single bool          // procs of a run are not the same to limits
+	kinOf  func(jobprio.Run) int
+	kindOf func(jobprio.Run) int // what the policy's limits make of it
+	single bool                  // procs of a run are not the same to limits
 	queues map[queueKey]*queue
 }
 
@@ -146,7 +130,7 @@ type queueKey struct {
 }
 
 // add puts runs, by their place among all, behind those that were added before.
-func (f *filing) add(runs []Job, place int, key queueKey) {
+func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 	if f.single {
 		runs = procs(runs)
 	}
@@ -158,18 +142,18 @@ func (f *filing) add(runs []Job, place int, key queueKey) {
 			f.queues[key] = q
 			key.submitter.queues = append(key.submitter.queues, q)
 		}
-		q.runs = append(q.runs, run{first: j.First, count: j.Count, order: place, kin: f.kinOf(j), payer: f.c.payerOf(j)})
-		q.left += j.Count
+		q.runs = append(q.runs, run{Procs: j.Procs, order: place, kin: f.kinOf(j), payer: f.c.payerOf(j)})
+		q.left += j.Count()
 		if q.kept == "" {
-			q.cluster.idle += j.Count
+			q.cluster.idle += j.Count()
 		}
 	}
 }
 
 // jobs returns some procs of an idle run; none if there are none.
-func (o *oneQueue) jobs(p jobprio.Procs) []Job {
-	j := Job(o.waiting.Idle[p.Run])
-	from := j.First.Proc + p.From
+func (o *oneQueue) jobs(p jobprio.Procs) []jobprio.Run {
+	j := o.waiting.Idle[p.Run]
+	from := j.First + p.From
 	return appendRun(nil, j, from, from+p.Count)
 }
 
@@ -187,15 +171,15 @@ func singly[T any](list []T, of func(*T) *jobprio.Procs) (one []T) {
 
 // kinds returns a function that tells what the policy's limits make of a job. Jobs are asked
 // about once for all that are equal in what limits look at.
-func (o *oneQueue) kinds(lex *lexicon, telling names) func(Job) int {
+func (o *oneQueue) kinds(lex *lexicon, telling names) func(jobprio.Run) int {
 	known := map[string]int{}
 	var key []byte
-	return func(j Job) int {
+	return func(j jobprio.Run) int {
 		key = lex.signature(key[:0], j.Ad, telling)
 		key = append(key, j.Submitter...)
 		n, ok := known[string(key)]
 		if !ok {
-			n = o.Limits.Kind(jobprio.Run(j))
+			n = o.Limits.Kind(j)
 			known[string(key)] = n
 		}
 		return n

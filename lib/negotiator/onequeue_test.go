@@ -23,7 +23,7 @@ func (q byPrio) Attributes() []string { return []string{"JobPrio", "Blocked"} }
 func (q byPrio) Order(w jobprio.Waiting) (o jobprio.Order) {
 	prio := func(r jobprio.Run) int64 { n, _ := r.Ad.EvalInt(nil, "JobPrio"); return n }
 	for i, r := range w.Idle {
-		all := jobprio.Procs{Run: i, Count: r.Count}
+		all := jobprio.Procs{Run: i, Count: r.Count()}
 		blocked, _ := r.Ad.EvalBool(nil, "Blocked")
 		if n := prio(r); n < 0 || blocked {
 			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: all, Priority: float64(n), Why: "negative priority"})
@@ -35,7 +35,7 @@ func (q byPrio) Order(w jobprio.Waiting) (o jobprio.Order) {
 		if a.Priority != b.Priority {
 			return int(b.Priority - a.Priority)
 		}
-		return w.Idle[a.Run].First.Compare(w.Idle[b.Run].First)
+		return w.Idle[a.Run].FirstJob().Compare(w.Idle[b.Run].FirstJob())
 	})
 	o.CountPassed = true
 	if q.user != nil {
@@ -91,7 +91,7 @@ func (l *userLimits) Lasting(int) bool { return true }
 // ran counts what claims run for a policy.
 func ran(claims []pool.Claim, t testing.TB) (list []jobprio.Running) {
 	for _, cl := range claims {
-		list = append(list, jobprio.Running{Run: jobprio.Run{First: cl.Job, Count: 1, Submitter: cl.Submitter, Ad: aJob(t, 1, 1, cl.Submitter, "").Ad}, Started: cl.StartedAt})
+		list = append(list, jobprio.Running{Run: jobprio.Run{Procs: pool.Only(cl.Job), Submitter: cl.Submitter, Ad: aJob(t, 1, 1, cl.Submitter, "").Ad}, Started: cl.StartedAt})
 	}
 	return list
 }
@@ -101,38 +101,38 @@ func TestOneQueue(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		slots []pool.Slot
-		jobs  []Job
+		jobs  []jobprio.Run
 		users []accountant.Record
 		runs  []pool.Claim
 		user  []int // limits
 		want  string
 	}{
 		{name: "no shares: whoever is first has all", slots: equal(t, 3, ""), users: []accountant.Record{record("alice@x", 1), record("bob@x", 1000)},
-			jobs: []Job{aJob(t, 1, 3, "alice@x", "JobPrio = 1"), aJob(t, 2, 3, "bob@x", "JobPrio = 2")}, want: "2.0>slot1 2.1>slot2 2.2>slot3"},
+			jobs: []jobprio.Run{aJob(t, 1, 3, "alice@x", "JobPrio = 1"), aJob(t, 2, 3, "bob@x", "JobPrio = 2")}, want: "2.0>slot1 2.1>slot2 2.2>slot3"},
 		{name: "submitters take turns as their jobs stand", slots: equal(t, 4, ""),
-			jobs: []Job{aJob(t, 1, 1, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "JobPrio = 8"), aJob(t, 3, 3, "alice@x", "JobPrio = 7")}, want: "1.0>slot1 2.0>slot2 2.1>slot3 3.0>slot4"},
+			jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "JobPrio = 8"), aJob(t, 3, 3, "alice@x", "JobPrio = 7")}, want: "1.0>slot1 2.0>slot2 2.1>slot3 3.0>slot4"},
 		{name: "passed over, but first where it can", slots: append(equal(t, 1, ""), aSlot(t, "big", "Memory = 4096")),
-			jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestMemory = 2048"), aJob(t, 2, 2, "bob@x", "JobPrio = 8")}, want: "1.0>big 2.0>slot1"},
-		{name: "blocked", slots: equal(t, 2, ""), jobs: []Job{aJob(t, 1, 1, "alice@x", "JobPrio = -1"), aJob(t, 2, 1, "alice@x", "")}, want: "2.0>slot1"},
+			jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestMemory = 2048"), aJob(t, 2, 2, "bob@x", "JobPrio = 8")}, want: "1.0>big 2.0>slot1"},
+		{name: "blocked", slots: equal(t, 2, ""), jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "JobPrio = -1"), aJob(t, 2, 1, "alice@x", "")}, want: "2.0>slot1"},
 		{name: "nice users behind all others", slots: equal(t, 3, ""),
-			jobs: []Job{aJob(t, 1, 9, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}, want: "2.0>slot1 2.1>slot2 1.0>slot3"},
+			jobs: []jobprio.Run{aJob(t, 1, 9, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}, want: "2.0>slot1 2.1>slot2 1.0>slot3"},
 		{name: "and behind those beyond soft limits", slots: equal(t, 3, ""), user: []int{1, 2},
-			jobs: []Job{aJob(t, 1, 9, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 3, "bob@x", "")}, want: "2.0>slot1 2.1>slot2 1.0>slot3"},
+			jobs: []jobprio.Run{aJob(t, 1, 9, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 3, "bob@x", "")}, want: "2.0>slot1 2.1>slot2 1.0>slot3"},
 		{name: "soft limits first, then hard ones", slots: equal(t, 6, ""), user: []int{1, 3},
-			jobs: []Job{aJob(t, 1, 9, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}, want: "1.0>slot1 2.0>slot2 1.1>slot3 1.2>slot4 2.1>slot5"},
+			jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}, want: "1.0>slot1 2.0>slot2 1.1>slot3 1.2>slot4 2.1>slot5"},
 		{name: "what runs counts", slots: equal(t, 4, ""), user: []int{2, 2}, runs: runs(7, "alice@x", 1, 1, time.Minute),
-			jobs: []Job{aJob(t, 1, 9, "alice@x", "")}, want: "1.0>slot2"},
+			jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, want: "1.0>slot2"},
 		{name: "ceilings", slots: equal(t, 4, ""), users: []accountant.Record{bounded("alice@x", 1, 2, 0)},
-			jobs: []Job{aJob(t, 1, 9, "alice@x", "JobPrio = 9"), aJob(t, 2, 1, "bob@x", "")}, want: "1.0>slot1 1.1>slot2 2.0>slot3"},
+			jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", "JobPrio = 9"), aJob(t, 2, 1, "bob@x", "")}, want: "1.0>slot1 1.1>slot2 2.0>slot3"},
 		{name: "floors do not count", slots: equal(t, 2, ""), users: []accountant.Record{bounded("alice@x", 1, 9, 2)},
-			jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "JobPrio = 9")}, want: "2.0>slot1 2.1>slot2"},
+			jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "JobPrio = 9")}, want: "2.0>slot1 2.1>slot2"},
 		{name: "nobody is preempted for a priority", slots: equal(t, 2, ""), users: []accountant.Record{record("alice@x", 1), record("bob@x", 1000)},
-			runs: runs(7, "bob@x", 1, 2, 9*time.Hour), jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 9")}},
+			runs: runs(7, "bob@x", 1, 2, 9*time.Hour), jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "JobPrio = 9")}},
 		{name: "but where a slot prefers the job", slots: []pool.Slot{aSlot(t, "slot1", ""), aSlot(t, "slot2", prefers)}, users: []accountant.Record{record("alice@x", 1000)},
-			runs: runs(7, "bob@x", 1, 2, time.Minute), jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 9")}, want: "1.0>slot2"},
+			runs: runs(7, "bob@x", 1, 2, time.Minute), jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "JobPrio = 9")}, want: "1.0>slot2"},
 		{name: "whose holder may use more then, and goes first",
 			slots: []pool.Slot{aSlot(t, "slot1", prefers), aSlot(t, "slot2", ""), aSlot(t, "slot3", "")}, users: []accountant.Record{bounded("bob@x", 1, 1, 0)},
-			runs: runs(7, "bob@x", 1, 1, time.Minute), jobs: []Job{aJob(t, 1, 2, "bob@x", "JobPrio = 9; Requirements = TARGET.SlotID == 1 && TARGET.Name != \"slot1\""),
+			runs: runs(7, "bob@x", 1, 1, time.Minute), jobs: []jobprio.Run{aJob(t, 1, 2, "bob@x", "JobPrio = 9; Requirements = TARGET.SlotID == 1 && TARGET.Name != \"slot1\""),
 				aJob(t, 2, 1, "alice@x", "JobPrio = 8; Rank = TARGET.Name == \"slot1\""), aJob(t, 3, 2, "alice@x", "JobPrio = 7")}, want: "2.0>slot1 1.0>slot2 3.0>slot3"},
 	} {
 		cfg := defaults(t)
@@ -156,7 +156,7 @@ func TestOneQueue(t *testing.T) {
 func TestPassed(t *testing.T) {
 	cfg := defaults(t)
 	cfg.Queue = byPrio{}
-	p := Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestCpus = 2"), aJob(t, 2, 1, "bob@x", "JobPrio = 8"),
+	p := Pool{Slots: equal(t, 3, ""), Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "JobPrio = 9; RequestCpus = 2"), aJob(t, 2, 1, "bob@x", "JobPrio = 8"),
 		aJob(t, 3, 1, "carol@x", "JobPrio = 7; RequestCpus = 3"), aJob(t, 4, 3, "bob@x", "JobPrio = 6"), aJob(t, 5, 1, "bob@x", "JobPrio = -1")}}
 	want := []Passed{{pool.Procs{Cluster: 1, First: 0, Last: 1}, 3}, {pool.Procs{Cluster: 3, First: 0, Last: 0}, 2}}
 	if got := Cycle(p, cfg, now).Passed; !slices.Equal(got, want) {
@@ -169,7 +169,7 @@ func TestPassed(t *testing.T) {
 func TestPlacesOfNiceUsers(t *testing.T) {
 	cfg := defaults(t)
 	cfg.Queue = byPrio{}
-	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []Job{aJob(t, 1, 2, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}}, cfg, now)
+	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []jobprio.Run{aJob(t, 1, 2, "nice-user.alice@x", "JobPrio = 9"), aJob(t, 2, 2, "bob@x", "")}}, cfg, now)
 	if len(plan.Passed) != 0 {
 		t.Errorf("Passed = %+v, want nobody", plan.Passed)
 	}
@@ -239,7 +239,7 @@ func TestReservationsInOneQueue(t *testing.T) {
 		cfg := defaults(t)
 		cfg.Queue, cfg.Reserve = byPrio{c.user}, Reserve{Fraction: 0.4, Time: time.Hour}
 		p := Pool{Slots: []pool.Slot{aNode(t, "slot1@n1", ""), aNode(t, "slot1@n2", "")}, Submitters: []accountant.Record{record("bob@x", 1000)},
-			Jobs: []Job{aJob(t, 3, 1, "alice@x", "JobPrio = 5; RequestCpus = 8"), aJob(t, 4, 1, "bob@x", "JobPrio = 8; RequestCpus = 8")}}
+			Jobs: []jobprio.Run{aJob(t, 3, 1, "alice@x", "JobPrio = 5; RequestCpus = 8"), aJob(t, 4, 1, "bob@x", "JobPrio = 8; RequestCpus = 8")}}
 		for i := range 14 {
 			who := "carol@x"
 			if i == 0 {
@@ -267,7 +267,7 @@ func TestPreemptingAsksOnlyOnce(t *testing.T) {
 	cfg.Preemption.Consider = true
 	cfg.Queue = inTurns{}
 	p := Pool{Slots: equal(t, 200, `Rank = TARGET.RequestMemory == 100; State = "Claimed"`), Claims: runs(9, "a.alice@x", 1, 200, time.Hour),
-		Jobs: []Job{aJob(t, 1, 150, "b.bob@x", "RequestMemory = 100")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 150, "b.bob@x", "RequestMemory = 100")}}
 	c := dealOut(p, cfg, now)
 	if n := len(c.plan.Matches); n != 150 || c.plan.Matches[0].Reason != RankPreemption {
 		t.Fatalf("%d matches, %s; want 150 by Rank", n, ousted(c.plan))

@@ -21,10 +21,10 @@ func (inTurns) Attributes() []string { return []string{"QDate"} }
 func (inTurns) Order(w jobprio.Waiting) jobprio.Order {
 	o := jobprio.Order{Limits: noLimits{}, CountPassed: true, Places: make([]jobprio.Place, len(w.Idle))}
 	for i, r := range w.Idle {
-		o.Places[i] = jobprio.Place{Procs: jobprio.Procs{Run: i, Count: r.Count}}
+		o.Places[i] = jobprio.Place{Procs: jobprio.Procs{Run: i, Count: r.Count()}}
 	}
 	slices.SortFunc(o.Places, func(a, b jobprio.Place) int {
-		x, y := w.Idle[a.Run].First, w.Idle[b.Run].First
+		x, y := w.Idle[a.Run].FirstJob(), w.Idle[b.Run].FirstJob()
 		return cmp.Or(cmp.Compare(x.Proc, y.Proc), cmp.Compare(x.Cluster, y.Cluster))
 	})
 	return o
@@ -49,13 +49,13 @@ func BenchmarkOneQueue(b *testing.B) {
 		{1_000_000, 100, 100, 10_000, 100},
 	} {
 		p := bigPool(b, c.jobs, c.shapes, c.slots, c.kinds)
-		var cut []Job
+		var cut []jobprio.Run
 		for _, j := range p.Jobs {
-			each := j.Count / c.runs
+			each := j.Count() / c.runs
 			for i := range c.runs {
 				ad := classad.New().Chain(j.Ad)
 				ad.SetInt(pool.AttrProcID, int64(i*each))
-				cut = append(cut, Job{pool.JobID{Cluster: j.First.Cluster, Proc: i * each}, each, j.Submitter, ad})
+				cut = append(cut, jobprio.Run{Procs: pool.Procs{Cluster: j.Cluster, First: i * each, Last: i*each + each - 1}, Submitter: j.Submitter, Ad: ad})
 			}
 		}
 		p.Jobs = cut

@@ -30,8 +30,8 @@ func (c *cycle) settleQueue() {
 			runs = o.waiting.Held
 		}
 		if r := runs[k.Run]; k.Count > 0 {
-			first := r.First.Proc + k.From
-			c.plan.Clocks = append(c.plan.Clocks, Clock{pool.Procs{Cluster: r.First.Cluster, First: first, Last: first + k.Count - 1}, k.Since})
+			first := r.First + k.From
+			c.plan.Clocks = append(c.plan.Clocks, Clock{pool.Procs{Cluster: r.Cluster, First: first, Last: first + k.Count - 1}, k.Since})
 		}
 	}
 	c.plan.Clocks = joinEqual(c.plan.Clocks, func(k *Clock) *pool.Procs { return &k.Procs }, func(a, b *Clock) bool { return a.Since == b.Since })
@@ -53,7 +53,7 @@ func (c *cycle) noteTickets() {
 	}
 	for i, tickets := range o.Tickets {
 		if tickets >= 0 {
-			c.plan.Tickets = append(c.plan.Tickets, Tickets{o.waiting.Running[i].First, tickets})
+			c.plan.Tickets = append(c.plan.Tickets, Tickets{o.waiting.Running[i].FirstJob(), tickets})
 		}
 	}
 	slices.SortFunc(c.plan.Tickets, func(a, b Tickets) int { return a.Job.Compare(b.Job) })
@@ -73,7 +73,7 @@ func (c *cycle) countPassed() {
 				if behind == 0 {
 					break
 				}
-				c.plan.Passed = append(c.plan.Passed, Passed{pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}, behind})
+				c.plan.Passed = append(c.plan.Passed, Passed{r.Procs, behind})
 			}
 		}
 	}

@@ -153,7 +153,7 @@ func (l *line) add(w *waiter, later int) {
 		return
 	}
 	for _, r := range w.runs {
-		l.put(sort.SearchInts(l.starts, later+r.order+1), r.count)
+		l.put(sort.SearchInts(l.starts, later+r.order+1), r.Count())
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -17,7 +18,7 @@ func TestOwnJobsLighterThere(t *testing.T) {
 			aSlot(t, "slot1", "PartitionableSlot = true; Cpus = 4; Memory = 4096"),
 			aSlot(t, "slot2", "Cpus = 8; Memory = 4096"),
 		},
-		Jobs: []Job{
+		Jobs: []jobprio.Run{
 			aJob(t, 1, 1, "alice@x", "RequestCpus = 3; Requirements = TARGET.PartitionableSlot =?= true"),
 			aJob(t, 2, 3, "alice@x", ""),
 		},
@@ -40,7 +41,7 @@ func TestOwnJobsBelowCeiling(t *testing.T) {
 	alice.Ceiling = accountant.Limit{Slots: 1, Set: true}
 	p := Pool{
 		Slots: []pool.Slot{aSlot(t, "slot1", ""), aSlot(t, "slot2", "Memory = 512")},
-		Jobs: []Job{
+		Jobs: []jobprio.Run{
 			aJob(t, 1, 1, "alice@x", `ConcurrencyLimits = "license"; Requirements = TARGET.Memory < 1024; JobPrio = 5`),
 			aJob(t, 2, 1, "alice@x", "Requirements = TARGET.Memory >= 1024"),
 		},

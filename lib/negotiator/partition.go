@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -40,7 +41,7 @@ const requestPrefix = "request"
 
 // findResources lists what partitionable slots are divided by: the standard
 // resources, and every other that a job requests and such a slot has a number of.
-func (c *cycle) findResources(jobs []Job) {
+func (c *cycle) findResources(jobs []jobprio.Run) {
 	i := slices.IndexFunc(c.slots, func(s slot) bool { return s.whole != nil })
 	if i < 0 {
 		return

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -39,34 +40,34 @@ func TestSlotsAreDivided(t *testing.T) {
 		name  string
 		cfg   Config
 		slots []pool.Slot
-		jobs  []Job
+		jobs  []jobprio.Run
 		want  string
 	}{
-		{"one job", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "")}, "1.0>slot1_1@a(Cpus=1,Memory=128)*1"},
-		{"rounded up", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "RequestCpus = 1.5; RequestMemory = 1000; RequestDisk = 5")},
+		{"one job", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []jobprio.Run{aJob(t, 1, 1, "alice@x", "")}, "1.0>slot1_1@a(Cpus=1,Memory=128)*1"},
+		{"rounded up", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestCpus = 1.5; RequestMemory = 1000; RequestDisk = 5")},
 			"1.0>slot1_1@a(Cpus=2,Disk=1024,Memory=1024)*2"},
-		{"no more than there is", cfg, []pool.Slot{aNode(t, "slot1@a", "Memory = 1000")}, []Job{aJob(t, 1, 1, "alice@x", "RequestMemory = 999")},
+		{"no more than there is", cfg, []pool.Slot{aNode(t, "slot1@a", "Memory = 1000")}, []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestMemory = 999")},
 			"1.0>slot1_1@a(Cpus=1,Memory=1000)*1"},
-		{"custom resources", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 3, "alice@x", "RequestGPUs = 2")},
+		{"custom resources", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []jobprio.Run{aJob(t, 1, 3, "alice@x", "RequestGPUs = 2")},
 			"1.0>slot1_1@a(Cpus=1,GPUs=2,Memory=128)*1 1.1>slot1_2@a(Cpus=1,GPUs=2,Memory=128)*1"},
 		{"what a slot has none of", cfg, []pool.Slot{aNode(t, "slot1@a", "Requirements = true"), aSlot(t, "slot1@b", "PartitionableSlot = true; Requirements = true")},
-			[]Job{aJob(t, 1, 9, "alice@x", "RequestGPUs = 4; RequestMemory = 1; Requirements = true")}, "1.0>slot1_1@a(Cpus=1,GPUs=4,Memory=128)*1"},
-		{"memory is used up before cores", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 9, "alice@x", "RequestMemory = 8192")},
+			[]jobprio.Run{aJob(t, 1, 9, "alice@x", "RequestGPUs = 4; RequestMemory = 1; Requirements = true")}, "1.0>slot1_1@a(Cpus=1,GPUs=4,Memory=128)*1"},
+		{"memory is used up before cores", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []jobprio.Run{aJob(t, 1, 9, "alice@x", "RequestMemory = 8192")},
 			"1.0>slot1_1@a(Cpus=1,Memory=8192)*1 1.1>slot1_2@a(Cpus=1,Memory=8192)*1"},
-		{"several shapes", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "RequestCpus = 6"), aJob(t, 2, 1, "alice@x", "RequestCpus = 4"), aJob(t, 3, 9, "alice@x", "")},
+		{"several shapes", cfg, []pool.Slot{aNode(t, "slot1@a", "")}, []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestCpus = 6"), aJob(t, 2, 1, "alice@x", "RequestCpus = 4"), aJob(t, 3, 9, "alice@x", "")},
 			"1.0>slot1_1@a(Cpus=6,Memory=128)*6 3.0>slot1_2@a(Cpus=1,Memory=128)*1 3.1>slot1_3@a(Cpus=1,Memory=128)*1"},
-		{"the fullest first, by rank", cfg, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 2")}, []Job{aJob(t, 1, 4, "alice@x", "")},
+		{"the fullest first, by rank", cfg, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 2")}, []jobprio.Run{aJob(t, 1, 4, "alice@x", "")},
 			"1.0>slot1_1@b(Cpus=1,Memory=128)*1 1.1>slot1_2@b(Cpus=1,Memory=128)*1 1.2>slot1_1@a(Cpus=1,Memory=128)*1 1.3>slot1_2@a(Cpus=1,Memory=128)*1"},
-		{"the emptiest first, by rank", wide, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 2")}, []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"the emptiest first, by rank", wide, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 2")}, []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			"1.0>slot1_1@a(Cpus=1,Memory=128)*1 1.1>slot1_2@a(Cpus=1,Memory=128)*1 1.2>slot1_1@b(Cpus=1,Memory=128)*1"},
-		{"NEGOTIATOR_DEPTH_FIRST", deep, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 3")}, []Job{aJob(t, 1, 4, "alice@x", "")},
+		{"NEGOTIATOR_DEPTH_FIRST", deep, []pool.Slot{aNode(t, "slot1@a", "Cpus = 3"), aNode(t, "slot1@b", "Cpus = 3")}, []jobprio.Run{aJob(t, 1, 4, "alice@x", "")},
 			"1.0>slot1_1@a(Cpus=1,Memory=128)*1 1.1>slot1_2@a(Cpus=1,Memory=128)*1 1.2>slot1_3@a(Cpus=1,Memory=128)*1 1.3>slot1_1@b(Cpus=1,Memory=128)*1"},
-		{"weight of the slot's own", cfg, []pool.Slot{aNode(t, "slot1@a", "SlotWeight = Cpus * 2 + Memory / 1024")}, []Job{aJob(t, 1, 1, "alice@x", "RequestMemory = 2048")},
+		{"weight of the slot's own", cfg, []pool.Slot{aNode(t, "slot1@a", "SlotWeight = Cpus * 2 + Memory / 1024")}, []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestMemory = 2048")},
 			"1.0>slot1_1@a(Cpus=1,Memory=2048)*4"},
-		{"without weights", flat, []pool.Slot{aNode(t, "slot1@a", "")}, []Job{aJob(t, 1, 1, "alice@x", "RequestCpus = 8")}, "1.0>slot1_1@a(Cpus=8,Memory=128)*1"},
-		{"the slot looks at what is left", cfg, []pool.Slot{aNode(t, "slot1@a", "Start = Cpus > 6; Requirements = Start")}, []Job{aJob(t, 1, 9, "alice@x", "Requirements = true")},
+		{"without weights", flat, []pool.Slot{aNode(t, "slot1@a", "")}, []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestCpus = 8")}, "1.0>slot1_1@a(Cpus=8,Memory=128)*1"},
+		{"the slot looks at what is left", cfg, []pool.Slot{aNode(t, "slot1@a", "Start = Cpus > 6; Requirements = Start")}, []jobprio.Run{aJob(t, 1, 9, "alice@x", "Requirements = true")},
 			"1.0>slot1_1@a(Cpus=1,Memory=128)*1 1.1>slot1_2@a(Cpus=1,Memory=128)*1"},
-		{"beside a static slot", cfg, []pool.Slot{aNode(t, "slot1@a", "Cpus = 1"), aSlot(t, "slot2@a", "")}, []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"beside a static slot", cfg, []pool.Slot{aNode(t, "slot1@a", "Cpus = 1"), aSlot(t, "slot2@a", "")}, []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			"1.0>slot2@a()*1 1.1>slot1_1@a(Cpus=1,Memory=128)*1"},
 	} {
 		if got := taken(Cycle(Pool{Slots: c.slots, Jobs: c.jobs}, c.cfg, now)); got != c.want {
@@ -89,12 +90,12 @@ func claimsOf(p *Plan) (claims []pool.Claim) {
 // What is left is right in the next cycle, and names are not given twice.
 func TestRemainders(t *testing.T) {
 	cfg := defaults(t)
-	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", ""), aSlot(t, "slot1_2@a", "Requirements = false")}, Jobs: []Job{aJob(t, 1, 2, "alice@x", "RequestCpus = 3")}}
+	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", ""), aSlot(t, "slot1_2@a", "Requirements = false")}, Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "RequestCpus = 3")}}
 	first := Cycle(p, cfg, now)
 	if got, want := taken(first), "1.0>slot1_1@a(Cpus=3,Memory=128)*3 1.1>slot1_3@a(Cpus=3,Memory=128)*3"; got != want {
 		t.Errorf("Cycle takes %s, want %s", got, want)
 	}
-	p.Claims, p.Jobs = claimsOf(first), []Job{aJob(t, 2, 1, "bob@x", "RequestCpus = 3"), aJob(t, 3, 5, "bob@x", "")}
+	p.Claims, p.Jobs = claimsOf(first), []jobprio.Run{aJob(t, 2, 1, "bob@x", "RequestCpus = 3"), aJob(t, 3, 5, "bob@x", "")}
 	if got, want := taken(Cycle(p, cfg, now)), "3.0>slot1_4@a(Cpus=1,Memory=128)*1 3.1>slot1_5@a(Cpus=1,Memory=128)*1"; got != want {
 		t.Errorf("the next cycle takes %s, want %s", got, want)
 	}
@@ -127,7 +128,7 @@ func TestSharesOfPartitionableSlots(t *testing.T) {
 		{"GPUs", "RequestGPUs = 1", "RequestGPUs = 2; RequestCpus = 2", map[string]float64{"alice@x": 32, "bob@x": 16}},
 	} {
 		p := Pool{Slots: slots, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 10)},
-			Jobs: []Job{aJob(t, 1, 500, "alice@x", c.alice), aJob(t, 2, 500, "bob@x", c.bob)}}
+			Jobs: []jobprio.Run{aJob(t, 1, 500, "alice@x", c.alice), aJob(t, 2, 500, "bob@x", c.bob)}}
 		got := map[string]float64{}
 		for _, m := range Cycle(p, defaults(t), now).Matches {
 			got[m.Submitter] += m.Weight.Float()
@@ -145,7 +146,7 @@ func TestSharesOfPartitionableSlots(t *testing.T) {
 func TestAdvertisedRemainder(t *testing.T) {
 	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", "Cpus = 2; TotalSlotCpus = 8"),
 		aSlot(t, "slot1_1@a", `DynamicSlot = true; State = "Claimed"; RemoteUser = "bob@x"; Cpus = 6; SlotWeight = 6`)},
-		Jobs: []Job{aJob(t, 1, 9, "alice@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}}
 	plan := Cycle(p, defaults(t), now)
 	if got, want := taken(plan), "1.0>slot1_2@a(Cpus=1,Memory=128)*1 1.1>slot1_3@a(Cpus=1,Memory=128)*1"; got != want {
 		t.Errorf("Cycle takes %s, want %s", got, want)
@@ -168,7 +169,7 @@ func TestPiecesOfOddAmounts(t *testing.T) {
 		{"Cpus = 0.5", "RequestCpus = 1e-12; RequestMemory = 0", "slot1_1@a(Cpus=0.5)"},
 	} {
 		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1@a", "PartitionableSlot = true; Requirements = true; "+c.slot)},
-			Jobs: []Job{aJob(t, 1, 5, "alice@x", "Requirements = true; "+c.job)}}
+			Jobs: []jobprio.Run{aJob(t, 1, 5, "alice@x", "Requirements = true; "+c.job)}}
 		var got []string
 		for _, m := range Cycle(p, defaults(t), now).Matches {
 			got = append(got, m.Slot+"("+strings.ReplaceAll(string(m.Piece.Takes), " ", ",")+")")
@@ -179,7 +180,7 @@ func TestPiecesOfOddAmounts(t *testing.T) {
 	}
 	// What is no number cannot run out.
 	p := Pool{Slots: []pool.Slot{aSlot(t, "slot1@a", "PartitionableSlot = true; Requirements = true; Cpus = true; Memory = 256")},
-		Jobs: []Job{aJob(t, 1, 5, "alice@x", "Requirements = true")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 5, "alice@x", "Requirements = true")}}
 	if got := taken(Cycle(p, defaults(t), now)); strings.Contains(got, "Cpus") || strings.Count(got, "Memory=128") != 2 {
 		t.Errorf("Cycle takes %s, want nothing of Cpus = true, and 128 of Memory twice", got)
 	}
@@ -190,7 +191,7 @@ func TestRemainderBringsJobsBack(t *testing.T) {
 	floor := record("alice@x", 1)
 	floor.Floor = 4
 	p := Pool{Slots: []pool.Slot{aNode(t, "slot1@a", "Cpus = 4")}, Submitters: []accountant.Record{floor},
-		Jobs: []Job{aJob(t, 1, 1, "alice@x", "Requirements = TARGET.Cpus == 2"), aJob(t, 2, 9, "alice@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "Requirements = TARGET.Cpus == 2"), aJob(t, 2, 9, "alice@x", "")}}
 	const want = "2.0>slot1_1@a 2.1>slot1_2@a 1.0>slot1_3@a 2.2>slot1_4@a"
 	if got := pairs(Cycle(p, defaults(t), now)); got != want {
 		t.Errorf("Cycle matches %s, want %s", got, want)

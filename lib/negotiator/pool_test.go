@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -74,11 +75,14 @@ func equal(t testing.TB, n int, text string) []pool.Slot {
 	return slots
 }
 
-func aJob(t testing.TB, cluster, count int, submitter, text string) Job {
+func aJob(t testing.TB, cluster, count int, submitter, text string) jobprio.Run {
 	t.Helper()
-	return Job{First: pool.JobID{Cluster: cluster}, Count: count, Submitter: submitter,
+	return jobprio.Run{
+		Procs:     pool.Procs{Cluster: cluster, First: 0, Last: count - 1},
+		Submitter: submitter,
 		Ad: ad(t, fmt.Sprintf(`MyType = "Job"; ClusterId = %d; ProcId = 0; JobStatus = 1; QDate = 1600000000; JobPrio = 0; RequestCpus = 1;
-		RequestMemory = 128; Rank = 0.0; Requirements = TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory`, cluster), text)}
+		RequestMemory = 128; Rank = 0.0; Requirements = TARGET.Cpus >= RequestCpus && TARGET.Memory >= RequestMemory`, cluster), text),
+	}
 }
 
 func record(name string, rup float64) accountant.Record {

@@ -43,7 +43,7 @@ func (o *oneQueue) precede(some iter.Seq[waiter]) *precedence {
 	for w := range some {
 		for _, r := range w.runs {
 			if _, placed := o.place(r); placed {
-				p.left[r.order+1] += r.count
+				p.left[r.order+1] += r.Count()
 			}
 		}
 	}
@@ -356,9 +356,9 @@ func (d *diagnosis) kindsAt(n *nearest) (kinds []int) {
 // runningAt returns the run of a job that has a claim.
 func (p *precedence) runningAt(id pool.JobID) (r jobprio.Run, ok bool) {
 	if p.running == nil {
-		p.running = slices.SortedFunc(slices.Values(p.waiting.Running), func(a, b jobprio.Running) int { return a.First.Compare(b.First) })
+		p.running = slices.SortedFunc(slices.Values(p.waiting.Running), func(a, b jobprio.Running) int { return a.Compare(b.Procs) })
 	}
-	at, found := slices.BinarySearchFunc(p.running, id, func(r jobprio.Running, id pool.JobID) int { return r.First.Compare(id) })
+	at, found := slices.BinarySearchFunc(p.running, id, func(r jobprio.Running, id pool.JobID) int { return r.FirstJob().Compare(id) })
 	if !found {
 		at--
 	}
@@ -366,5 +366,5 @@ func (p *precedence) runningAt(id pool.JobID) (r jobprio.Run, ok bool) {
 		return r, false
 	}
 	r = p.running[at].Run
-	return r, r.First.Cluster == id.Cluster && id.Proc < r.First.Proc+r.Count
+	return r, r.Cluster == id.Cluster && id.Proc <= r.Last
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -60,37 +61,37 @@ func TestPreemption(t *testing.T) {
 		name   string
 		slots  []pool.Slot
 		claims []pool.Claim
-		jobs   []Job
+		jobs   []jobprio.Run
 		change func(*Config)
 		want   string
 	}{
-		{"up to the share, younger jobs first", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+		{"up to the share, younger jobs first", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
-		{"whole slots only", equal(t, 5, ""), runs(7, "bob@x", 1, 5, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+		{"whole slots only", equal(t, 5, ""), runs(7, "bob@x", 1, 5, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot5(7.5 Priority) 1.1>slot4(7.4 Priority) 1.2>slot3(7.3 Priority)"}, // 3.33 and 1.67
-		{"the only slot, for four times the share", equal(t, 1, ""), runs(7, "erin@x", 1, 1, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, "1.0>slot1(7.1 Priority)"},
-		{"the only slot, for twice the share", equal(t, 1, ""), runs(7, "bob@x", 1, 1, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
-		{"free slots first", equal(t, 6, ""), runs(7, "bob@x", 1, 4, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+		{"the only slot, for four times the share", equal(t, 1, ""), runs(7, "erin@x", 1, 1, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, "1.0>slot1(7.1 Priority)"},
+		{"the only slot, for twice the share", equal(t, 1, ""), runs(7, "bob@x", 1, 1, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"free slots first", equal(t, 6, ""), runs(7, "bob@x", 1, 4, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot5 1.1>slot6 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
-		{"not in the first hour", equal(t, 3, ""), runs(7, "bob@x", 1, 3, time.Hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
-		{"up to the floor, which comes before the holder's share", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "carol@x", "")}, nil,
+		{"not in the first hour", equal(t, 3, ""), runs(7, "bob@x", 1, 3, time.Hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"up to the floor, which comes before the holder's share", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []jobprio.Run{aJob(t, 1, 9, "carol@x", "")}, nil,
 			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority) 1.4>slot2(7.2 Priority)"},
-		{"not below the holder's floor", equal(t, 6, ""), runs(7, "dave@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+		{"not below the holder's floor", equal(t, 6, ""), runs(7, "dave@x", 1, 6, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
-		{"what the holder is charged for comes off its usage, not what the slot weighs", equal(t, 6, ""), charged(runs(7, "bob@x", 1, 6, hour), 2), []Job{aJob(t, 1, 9, "alice@x", "")}, nil,
+		{"what the holder is charged for comes off its usage, not what the slot weighs", equal(t, 6, ""), charged(runs(7, "bob@x", 1, 6, hour), 2), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil,
 			"1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority) 1.2>slot4(7.4 Priority) 1.3>slot3(7.3 Priority)"},
-		{"not for a worse priority", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "bob@x", "")}, nil, ""},
-		{"no more than is wanted", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 1, "alice@x", "")}, nil, "1.0>slot6(7.6 Priority)"},
-		{"not its own", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
-		{"nice users at any time", equal(t, 2, ""), append(runs(7, "nice-user.bob@x", 1, 1, time.Minute), runs(8, "bob@x", 2, 2, time.Minute)...), []Job{aJob(t, 1, 9, "alice@x", "")},
+		{"not for a worse priority", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []jobprio.Run{aJob(t, 1, 9, "bob@x", "")}, nil, ""},
+		{"no more than is wanted", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []jobprio.Run{aJob(t, 1, 1, "alice@x", "")}, nil, "1.0>slot6(7.6 Priority)"},
+		{"not its own", equal(t, 3, ""), runs(7, "alice@x", 1, 3, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"nice users at any time", equal(t, 2, ""), append(runs(7, "nice-user.bob@x", 1, 1, time.Minute), runs(8, "bob@x", 2, 2, time.Minute)...), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")},
 			func(cfg *Config) { cfg.Preemption.Requirements = expr(t, "MY.NiceUser == True") }, "1.0>slot1(7.1 Priority)"},
-		{"as long as the holder has more than four", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []Job{aJob(t, 1, 9, "alice@x", "")},
+		{"as long as the holder has more than four", equal(t, 6, ""), runs(7, "bob@x", 1, 6, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")},
 			func(cfg *Config) { cfg.Preemption.Requirements = expr(t, "RemoteUserResourcesInUse > 4") }, "1.0>slot6(7.6 Priority) 1.1>slot5(7.5 Priority)"},
-		{"not considered", equal(t, 3, ""), runs(7, "bob@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, func(cfg *Config) { cfg.Preemption.Consider = false }, ""},
-		{"the slot ranks the job lower", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)`), runs(7, "bob@x", 1, 3, hour), []Job{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
-		{"the slot ranks the job higher", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, 1, 0)`), runs(7, "alice@x", 1, 3, time.Minute), []Job{aJob(t, 1, 9, "bob@x", "")}, nil,
+		{"not considered", equal(t, 3, ""), runs(7, "bob@x", 1, 3, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, func(cfg *Config) { cfg.Preemption.Consider = false }, ""},
+		{"the slot ranks the job lower", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, -1, 0)`), runs(7, "bob@x", 1, 3, hour), []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, nil, ""},
+		{"the slot ranks the job higher", equal(t, 3, `Rank = ifThenElse(TARGET.ClusterId == 1, 1, 0)`), runs(7, "alice@x", 1, 3, time.Minute), []jobprio.Run{aJob(t, 1, 9, "bob@x", "")}, nil,
 			"1.0>slot3(7.3 Rank) 1.1>slot2(7.2 Rank) 1.2>slot1(7.1 Rank)"},
-		{"its own, by Rank", equal(t, 1, `Rank = TARGET.ClusterId`), runs(7, "alice@x", 1, 1, 0), []Job{aJob(t, 9, 9, "alice@x", "")}, nil, "9.0>slot1(7.1 Rank)"},
+		{"its own, by Rank", equal(t, 1, `Rank = TARGET.ClusterId`), runs(7, "alice@x", 1, 1, 0), []jobprio.Run{aJob(t, 9, 9, "alice@x", "")}, nil, "9.0>slot1(7.1 Rank)"},
 	} {
 		cfg := preempting(t)
 		if c.change != nil {

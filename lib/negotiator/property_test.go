@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 
 	"pgregory.net/rapid"
@@ -99,8 +100,8 @@ func TestNothingTwiceAndNothingIdle(t *testing.T) {
 		for _, s := range p.Slots {
 			ads[s.Name] = s.Ad
 		}
-		job := func(id pool.JobID) (Job, *classad.Ad) {
-			i := slices.IndexFunc(p.Jobs, func(j Job) bool { return j.First.Cluster == id.Cluster && id.Proc < j.Count })
+		job := func(id pool.JobID) (jobprio.Run, *classad.Ad) {
+			i := slices.IndexFunc(p.Jobs, func(j jobprio.Run) bool { return j.Cluster == id.Cluster && id.Proc < j.Count() })
 			return p.Jobs[i], procAd(p.Jobs[i].Ad, id.Proc)
 		}
 		for _, m := range plan.Matches {
@@ -134,8 +135,8 @@ func TestNothingTwiceAndNothingIdle(t *testing.T) {
 			}
 		}
 		for _, j := range p.Jobs {
-			for proc := range j.Count {
-				id := pool.JobID{Cluster: j.First.Cluster, Proc: proc}
+			for proc := range j.Count() {
+				id := pool.JobID{Cluster: j.Cluster, Proc: proc}
 				if jobs[id] {
 					continue
 				}
@@ -179,7 +180,7 @@ func TestNiceUsersGetWhatIsLeft(t *testing.T) {
 				if !nice(m.Submitter) || nice(r.Submitter) {
 					continue
 				}
-				j := p.Jobs[slices.IndexFunc(p.Jobs, func(j Job) bool { return j.First.Cluster == r.Job.Cluster })]
+				j := p.Jobs[slices.IndexFunc(p.Jobs, func(j jobprio.Run) bool { return j.Cluster == r.Job.Cluster })]
 				if classad.Match(eval, procAd(j.Ad, r.Job.Proc), ads[m.Slot]) {
 					rt.Fatalf("%s of the nice user has %s, which %s of %s could use", m.Job, m.Slot, r.Job, r.Submitter)
 				}

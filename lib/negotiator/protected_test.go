@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -63,7 +64,7 @@ func TestProtections(t *testing.T) {
 		if c.change != nil {
 			c.change(&cfg)
 		}
-		plan := Cycle(Pool{Slots: c.slots, Claims: c.claims, Jobs: []Job{aJob(t, 1, 9, "alice@x", c.job)}, Submitters: c.records}, cfg, now)
+		plan := Cycle(Pool{Slots: c.slots, Claims: c.claims, Jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", c.job)}, Submitters: c.records}, cfg, now)
 		if len(plan.Rejections) != 1 {
 			t.Errorf("%s: %d rejections, want 1", c.name, len(plan.Rejections))
 			continue
@@ -86,7 +87,7 @@ func TestProtections(t *testing.T) {
 // are like them.
 func TestProtectionsOfWhomIsAskedAbout(t *testing.T) {
 	p := Pool{Slots: equal(t, 2, ""), Claims: runs(7, "bob@x", 1, 2, time.Minute), Submitters: []accountant.Record{record("alice@x", 10), record("bob@x", 20)},
-		Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "bob@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 2, "bob@x", "")}}
 	for _, c := range []struct {
 		explain []pool.Procs
 		want    string
@@ -121,7 +122,7 @@ func TestProtectionTexts(t *testing.T) {
 // Groups are reported as the cycle went by them.
 func TestGroupsSettled(t *testing.T) {
 	cfg := quotas(t, accountant.Group{Name: "a", Quota: 4}, accountant.Group{Name: "a.x", Quota: 1, AcceptSurplus: true}, accountant.Group{Name: "b", Quota: 3})
-	p := Pool{Slots: equal(t, 10, ""), Jobs: []Job{aJob(t, 1, 9, "a.x.alice@x", ""), aJob(t, 2, 2, "b.bob@x", "")}}
+	p := Pool{Slots: equal(t, 10, ""), Jobs: []jobprio.Run{aJob(t, 1, 9, "a.x.alice@x", ""), aJob(t, 2, 2, "b.bob@x", "")}}
 	for _, c := range []struct {
 		change func(*Config)
 		want   string // name own/subtree, allocated, used and surplus

@@ -47,8 +47,8 @@ func (d *diagnosis) tell(s *submitter, w waiter, r *Rejection, others string) st
 	if w.cluster.endless && r.Cause == CauseRequirements {
 		return "no match found: the job's Requirements take too many steps to evaluate: make them simpler"
 	}
-	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].first) {
-		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].first, d.lacks(w.cluster, n))
+	if n := d.nearest(w.cluster); n != nil && r.Cause == CauseTooSmall && n.keptFor(d.c, w.runs[0].FirstJob()) {
+		return fmt.Sprintf("no match found: %s is kept for %s until enough of it is free: it has %s requested", n.name, w.runs[0].FirstJob(), d.lacks(w.cluster, n))
 	}
 	return "no match found: " + d.unmatched(s, w.cluster, &d.c.plan.Autoclusters[r.Autocluster]) + others + d.servedOnce(w.cluster) + d.quotaToo(s, w, r)
 }

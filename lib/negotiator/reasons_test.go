@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -29,32 +30,32 @@ func TestReasons(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		slots []pool.Slot
-		jobs  []Job
+		jobs  []jobprio.Run
 		want  []string
 	}{
-		{"no slots", nil, []Job{aJob(t, 1, 3, "alice@x", "")}, []string{"1.0 3 alice@x: no match found: the pool has no slots"}},
-		{"job's Requirements", equal(t, 40, ""), []Job{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999")},
+		{"no slots", nil, []jobprio.Run{aJob(t, 1, 3, "alice@x", "")}, []string{"1.0 3 alice@x: no match found: the pool has no slots"}},
+		{"job's Requirements", equal(t, 40, ""), []jobprio.Run{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999")},
 			[]string{"1.0 3 alice@x: no match found: none of 40 slots meets the job's Requirements; the nearest is slot1: TARGET.Memory >= RequestMemory is not true, as Memory is 1024, RequestMemory 9999, and a clause more"}},
-		{"slots' Requirements", append(equal(t, 2, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"slots' Requirements", append(equal(t, 2, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 2 of 3 slots meet the job's Requirements, none of these accepts the job; the nearest is slot1: the slot's Requirements are false"}},
-		{"one slot's Requirements", append(equal(t, 1, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"one slot's Requirements", append(equal(t, 1, "Requirements = false"), aSlot(t, "slot3", "Memory = 5")), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 1 of 2 slots meets the job's Requirements, but does not accept the job; the nearest is slot1: the slot's Requirements are false"}},
-		{"no slot has Requirements", bare(3, 3), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"no slot has Requirements", bare(3, 3), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 3 of 3 slots meet the job's Requirements, but their ads have no Requirements"}},
-		{"the slot has no Requirements", bare(1, 1), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"the slot has no Requirements", bare(1, 1), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 1 of 1 slot meets the job's Requirements, but its ad has no Requirements"}},
-		{"some slots have no Requirements", bare(4, 2), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"some slots have no Requirements", bare(4, 2), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 4 of 4 slots meet the job's Requirements, none of these accepts the job: the ads of 2 have no Requirements"}},
-		{"one slot has no Requirements", bare(4, 1), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"one slot has no Requirements", bare(4, 1), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.0 3 alice@x: no match found: 4 of 4 slots meet the job's Requirements, none of these accepts the job: the ad of 1 has no Requirements"}},
-		{"taken", busy(2), []Job{aJob(t, 1, 3, "alice@x", "")},
+		{"taken", busy(2), []jobprio.Run{aJob(t, 1, 3, "alice@x", "")},
 			[]string{"1.1 2 alice@x: no match found: all 2 matching slots are taken (1 before this cycle)"}},
-		{"Owner", equal(t, 1, `State = "Owner"`), []Job{aJob(t, 1, 1, "alice@x", "")},
+		{"Owner", equal(t, 1, `State = "Owner"`), []jobprio.Run{aJob(t, 1, 1, "alice@x", "")},
 			[]string{"1.0 1 alice@x: no match found: the only matching slot is in a state that takes no job"}},
-		{"shares", equal(t, 4, ""), []Job{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 4, "bob@x", "")},
+		{"shares", equal(t, 4, ""), []jobprio.Run{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 4, "bob@x", "")},
 			[]string{"1.2 1 alice@x: submitter limit exceeded: alice@x uses 2 of a pie slice of 2.00, the other matching slots are taken",
 				"2.2 2 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}},
-		{"one for each shape", equal(t, 1, ""), []Job{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999"), aJob(t, 2, 1, "alice@x", "JobPrio = 1"), aJob(t, 3, 2, "alice@x", "RequestMemory = 9999")},
+		{"one for each shape", equal(t, 1, ""), []jobprio.Run{aJob(t, 1, 3, "alice@x", "RequestMemory = 9999"), aJob(t, 2, 1, "alice@x", "JobPrio = 1"), aJob(t, 3, 2, "alice@x", "RequestMemory = 9999")},
 			[]string{"1.0 5 alice@x: no match found: the only slot does not meet the job's Requirements: TARGET.Memory >= RequestMemory is not true, as Memory is 1024, RequestMemory 9999, and a clause more"}},
 	} {
 		if got := reasons(Cycle(Pool{Slots: c.slots, Jobs: c.jobs}, defaults(t), now)); !slices.Equal(got, c.want) {
@@ -67,7 +68,7 @@ func TestNoRequirements(t *testing.T) {
 	j := aJob(t, 1, 1, "alice@x", "")
 	j.Ad = j.Ad.Flat()
 	j.Ad.Delete("Requirements")
-	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []Job{j}}, defaults(t), now)
+	plan := Cycle(Pool{Slots: equal(t, 1, ""), Jobs: []jobprio.Run{j}}, defaults(t), now)
 	if got := reasons(plan); len(got) != 1 || !strings.HasSuffix(got[0], "no match found: the job has no Requirements") {
 		t.Errorf("rejections = %q, want that the job has no Requirements", got)
 	}
@@ -77,7 +78,7 @@ func TestNoRequirements(t *testing.T) {
 // have used.
 func TestReasonsBelowACeiling(t *testing.T) {
 	bob := accountant.Record{Name: "bob@x", Ceiling: accountant.Limit{Slots: 1, Set: true}}
-	p := Pool{Slots: equal(t, 4, ""), Jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}, Submitters: []accountant.Record{bob}}
+	p := Pool{Slots: equal(t, 4, ""), Jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}, Submitters: []accountant.Record{bob}}
 	want := []string{"1.3 6 alice@x: no match found: all 4 matching slots are taken (0 before this cycle)",
 		"2.1 8 bob@x: no match found: all 4 matching slots are taken (0 before this cycle)"}
 	if got := reasons(Cycle(p, spins(t), now)); !slices.Equal(got, want) {

@@ -279,7 +279,7 @@ func (p *Plan) inQueueOrder() {
 
 // reject returns why what is left of a queue got no slot.
 func (d *diagnosis) reject(s *submitter, w waiter) Rejection {
-	r := Rejection{Job: w.runs[0].first, Count: w.jobs, Jobs: pool.JoinProcs(procsOf(w.runs)), Submitter: s.name, Autocluster: d.index[w.cluster]}
+	r := Rejection{Job: w.runs[0].FirstJob(), Count: w.jobs, Jobs: procsOf(w.runs), Submitter: s.name, Autocluster: d.index[w.cluster]}
 	if d.precedence == nil {
 		r.Ahead = d.aheadOf(s, w.cluster)
 	} else {

@@ -8,13 +8,14 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
 func TestReportJSON(t *testing.T) {
 	plan := Cycle(Pool{
 		Slots: []pool.Slot{aSlot(t, "slot1@a", "")},
-		Jobs:  []Job{aJob(t, 12, 3, "alice@x", "")},
+		Jobs:  []jobprio.Run{aJob(t, 12, 3, "alice@x", "")},
 	}, defaults(t), now)
 	for _, c := range []struct {
 		plan *Plan
@@ -45,7 +46,7 @@ func TestReportJSON(t *testing.T) {
 
 // The record of the spins is in the report of a cycle that has some, and reads back.
 func TestReportSpins(t *testing.T) {
-	plan := Cycle(Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, spins(t), now)
+	plan := Cycle(Pool{Slots: equal(t, 3, ""), Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, spins(t), now)
 	text, err := json.Marshal(plan.Report(1, now))
 	if err != nil {
 		t.Fatal(err)
@@ -73,23 +74,23 @@ func TestReportRounds(t *testing.T) {
 // clusters and runs.
 func TestRejectedJobs(t *testing.T) {
 	large := "RequestMemory = 9999"
-	part := func(cluster, first, count int, text string) Job {
+	part := func(cluster, first, count int, text string) jobprio.Run {
 		j := aJob(t, cluster, count, "alice@x", text)
-		j.First.Proc, j.Ad = first, procAd(j.Ad, first)
+		j.First, j.Last, j.Ad = first, first+count-1, procAd(j.Ad, first)
 		return j
 	}
 	for _, c := range []struct {
 		name string
-		jobs []Job
+		jobs []jobprio.Run
 		want []string
 	}{
-		{"several clusters", []Job{aJob(t, 3, 1, "alice@x", large), aJob(t, 1, 5, "alice@x", large), aJob(t, 2, 2, "alice@x", large+"; JobPrio = 3")},
+		{"several clusters", []jobprio.Run{aJob(t, 3, 1, "alice@x", large), aJob(t, 1, 5, "alice@x", large), aJob(t, 2, 2, "alice@x", large+"; JobPrio = 3")},
 			[]string{"2.0 8: [1.0-4 2.0-1 3.0]"}},
-		{"two shapes in one cluster", []Job{part(1, 0, 2, large), part(1, 2, 2, "Requirements = false"), part(1, 4, 2, large)},
+		{"two shapes in one cluster", []jobprio.Run{part(1, 0, 2, large), part(1, 2, 2, "Requirements = false"), part(1, 4, 2, large)},
 			[]string{"1.0 4: [1.0-1 1.4-5]", "1.2 2: [1.2-3]"}},
-		{"each proc a shape of its own", []Job{aJob(t, 1, 4, "alice@x", "Requirements = ProcId < 1 && TARGET.Memory > 9999")},
+		{"each proc a shape of its own", []jobprio.Run{aJob(t, 1, 4, "alice@x", "Requirements = ProcId < 1 && TARGET.Memory > 9999")},
 			[]string{"1.0 1: [1.0]", "1.1 1: [1.1]", "1.2 1: [1.2]", "1.3 1: [1.3]"}},
-		{"some were matched", []Job{aJob(t, 1, 5, "alice@x", "")}, []string{"1.2 3: [1.2-4]"}},
+		{"some were matched", []jobprio.Run{aJob(t, 1, 5, "alice@x", "")}, []string{"1.2 3: [1.2-4]"}},
 	} {
 		plan := Cycle(Pool{Slots: equal(t, 2, ""), Jobs: c.jobs}, defaults(t), now)
 		var got []string

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -27,7 +28,7 @@ type reservation struct {
 // gone end here, and so does one that lasted too long, which is not made again
 // for as long as it lasted. One that was made later than now, by a clock that was
 // wrong then, counts as made now.
-func (c *cycle) recall(left []pool.Reservation, jobs []Job) {
+func (c *cycle) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	c.kept = map[pool.JobID]*reservation{}
 	if c.cfg.Reserve.Fraction <= 0 || c.cfg.Pie == Spins {
 		return
@@ -55,19 +56,19 @@ func (c *cycle) recall(left []pool.Reservation, jobs []Job) {
 }
 
 // waits says whether the job of a reservation is still idle. The runs are by job.
-func waits(jobs []Job, r pool.Reservation) bool {
-	behind := sort.Search(len(jobs), func(i int) bool { return jobs[i].First.Compare(r.Job) > 0 })
+func waits(jobs []jobprio.Run, r pool.Reservation) bool {
+	behind := sort.Search(len(jobs), func(i int) bool { return jobs[i].FirstJob().Compare(r.Job) > 0 })
 	if behind == 0 {
 		return false
 	}
 	j := jobs[behind-1]
-	return j.First.Cluster == r.Job.Cluster && r.Job.Proc < j.First.Proc+j.Count && j.Submitter == r.Submitter
+	return j.Cluster == r.Job.Cluster && r.Job.Proc <= j.Last && j.Submitter == r.Submitter
 }
 
 // takeKept takes the slot that is kept for the first job of a queue, if enough of
 // it is free by now.
 func (c *cycle) takeKept(q *queue, room float64) (pick, outcome) {
-	r := c.kept[q.runs[0].first]
+	r := c.kept[q.runs[0].FirstJob()]
 	if r == nil || r.over {
 		return pick{}, nothing
 	}
@@ -137,7 +138,7 @@ func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
 		return nil, nil
 	}
 	for _, q := range s.queues {
-		if len(q.runs) > 0 && q.left > 0 && q.runs[0].first == r.Job {
+		if len(q.runs) > 0 && q.left > 0 && q.runs[0].FirstJob() == r.Job {
 			return s, q
 		}
 	}
@@ -220,14 +221,14 @@ func (c *cycle) reserve() {
 				break
 			}
 			q := s.first()
-			if s.nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.runs[0].first] || !c.tooWide(q.cluster) {
+			if s.nice || busy[s] || q == nil || q.blocked != "" || c.spent[q.runs[0].FirstJob()] || !c.tooWide(q.cluster) {
 				continue
 			}
 			at := c.nearestWhole(q.cluster, func(at *slot) bool { return c.affords(held, at.weight) && c.entitled(s, q, at) })
 			if at < 0 || c.oneEndAway(&c.slots[at], q.cluster.request, pieces()[c.slots[at].name]) {
 				continue
 			}
-			r := &reservation{Reservation: pool.Reservation{Slot: c.slots[at].name, Job: q.runs[0].first, Submitter: s.name, Since: c.now.Unix()}, slot: at}
+			r := &reservation{Reservation: pool.Reservation{Slot: c.slots[at].name, Job: q.runs[0].FirstJob(), Submitter: s.name, Since: c.now.Unix()}, slot: at}
 			c.slots[at].standing = reserved
 			held.add(c.slots[at].weight)
 			c.kept[r.Job] = r

@@ -41,7 +41,7 @@ func newStream(t *testing.T, nodes int, reserve Reserve) *stream {
 // step plays a minute with so many wide jobs waiting.
 func (s *stream) step(wide int) *Plan {
 	s.pool.Claims = slices.DeleteFunc(s.pool.Claims, func(cl pool.Claim) bool { return s.ends[cl.Job] <= s.minute })
-	s.pool.Jobs = []Job{aJob(s.t, s.minute+1, 500, "narrow@x", "")}
+	s.pool.Jobs = []jobprio.Run{aJob(s.t, s.minute+1, 500, "narrow@x", "")}
 	if wide > 0 {
 		s.pool.Jobs = append(s.pool.Jobs, aJob(s.t, wideCluster, wide, "wide@x", "RequestCpus = 8"))
 	}
@@ -240,7 +240,7 @@ func TestNoReservation(t *testing.T) {
 	}
 	s = newStream(t, 2, Reserve{0.5, time.Hour})
 	s.step(0)
-	s.pool.Jobs = []Job{aJob(t, wideCluster, 1, "nice-user.wide@x", "RequestCpus = 8")}
+	s.pool.Jobs = []jobprio.Run{aJob(t, wideCluster, 1, "nice-user.wide@x", "RequestCpus = 8")}
 	if plan := Cycle(s.pool, s.cfg, now); len(plan.Reservations) > 0 {
 		t.Errorf("a nice user: reservations %+v, want none", plan.Reservations)
 	}
@@ -254,7 +254,7 @@ func TestReleasedSlotIsForAll(t *testing.T) {
 	cfg.SkipClusters, cfg.Significant = true, []string{"RequestCpus"}
 	p := Pool{
 		Slots: []pool.Slot{aNode(t, "slot1@a", "Cpus = 4")},
-		Jobs:  []Job{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "alice@x", ""), aJob(t, 3, 1, "alice@x", ""), aJob(t, 4, 3, "nice-user.bob@x", "")},
+		Jobs:  []jobprio.Run{aJob(t, 1, 1, "alice@x", ""), aJob(t, 2, 1, "alice@x", ""), aJob(t, 3, 1, "alice@x", ""), aJob(t, 4, 3, "nice-user.bob@x", "")},
 		// A nice user is entitled to no reservation.
 		Reservations: []pool.Reservation{{Slot: "slot1@a", Job: pool.JobID{Cluster: 4, Proc: 1}, Submitter: "nice-user.bob@x", Since: now.Unix()}},
 	}
@@ -284,10 +284,14 @@ func TestNoReservationForNarrowJobs(t *testing.T) {
 func TestPassedOverForReservation(t *testing.T) {
 	p := Pool{
 		Slots: equal(t, 1, `PartitionableSlot = true; Cpus = 4; Memory = 4096`),
-		Jobs: []Job{
+		Jobs: []jobprio.Run{
 			aJob(t, 1, 1, "alice@x", "JobPrio = 9"),
-			{First: pool.JobID{Cluster: 1, Proc: 1}, Count: 1, Submitter: "alice@x", Ad: ad(t, "", `ClusterId = 1; ProcId = 1; JobStatus = 1; QDate = 1600000000; JobPrio = 9; RequestCpus = 1;
-				RequestMemory = 256; Requirements = true`)},
+			{
+				Procs:     pool.Procs{Cluster: 1, First: 1, Last: 1},
+				Submitter: "alice@x",
+				Ad: ad(t, "", `ClusterId = 1; ProcId = 1; JobStatus = 1; QDate = 1600000000; JobPrio = 9; RequestCpus = 1;
+				RequestMemory = 256; Requirements = true`),
+			},
 			aJob(t, 2, 1, "alice@x", "RequestCpus = 2"),
 		},
 		Reservations: []pool.Reservation{{Slot: "slot1", Job: pool.JobID{Cluster: 2}, Submitter: "alice@x", Since: now.Add(-time.Minute).Unix()}},
@@ -331,7 +335,7 @@ func TestNoReservationBeyondQuota(t *testing.T) {
 		cfg := quotas(t, accountant.Group{Name: "a", Quota: 2})
 		cfg.Reserve = Reserve{Fraction: 1, Time: time.Hour}
 		cfg.Queue = policy
-		p := Pool{Slots: equal(t, 1, "PartitionableSlot = true; Cpus = 8; Memory = 8192"), Jobs: []Job{
+		p := Pool{Slots: equal(t, 1, "PartitionableSlot = true; Cpus = 8; Memory = 8192"), Jobs: []jobprio.Run{
 			aJob(t, 1, 5, "zoe@x", ""), aJob(t, 2, 1, "a.bob@x", "RequestCpus = 6")}}
 		if got := Cycle(p, cfg, now).Reservations; len(got) != 0 {
 			t.Errorf("one queue %v: reservations %+v, want none", policy != nil, got)

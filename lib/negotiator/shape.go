@@ -6,12 +6,13 @@ import (
 	"sync"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
 // shape divides slots into classes and jobs into autoclusters, and matches
 // the ones with the others.
-func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
+func (c *cycle) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run) {
 	lex := newLexicon()
 	c.findResources(jobs)
 	sig := newSignificance(lex, c.slots, jobs)
@@ -55,7 +56,7 @@ func (c *cycle) shape(jobs []Job, waiting map[string][]Job) {
 
 // queueUp divides the waiting jobs of each submitter into queues, one for each autocluster.
 // asked are the names that any expression looks up in jobs.
-func (c *cycle) queueUp(waiting map[string][]Job, lex *lexicon, sig *significance, asked names) {
+func (c *cycle) queueUp(waiting map[string][]jobprio.Run, lex *lexicon, sig *significance, asked names) {
 	ranks := c.shapes.ranks
 	a := &autoclusters{c: c, lex: lex, names: with(asked, c.cfg.AddSignificant), known: map[string]*autocluster{},
 		ranks: sig.of(nil, []string{jobRank}, ranks...).job, orders: map[string]*order{},
@@ -83,9 +84,9 @@ func given(exprs ...*classad.Expr) []*classad.Expr {
 }
 
 // shadowed tells whether any ad has attributes that are called like scopes.
-func shadowed(slots []slot, jobs []Job) bool {
+func shadowed(slots []slot, jobs []jobprio.Run) bool {
 	return slices.ContainsFunc(slots, func(s slot) bool { return s.ad.ShadowsScopes() }) ||
-		slices.ContainsFunc(jobs, func(j Job) bool { return j.Ad.ShadowsScopes() })
+		slices.ContainsFunc(jobs, func(j jobprio.Run) bool { return j.Ad.ShadowsScopes() })
 }
 
 // with returns names and more of them.
@@ -99,11 +100,11 @@ func with(some names, more []string) names {
 }
 
 // procs splits runs into single procs, each with an ad of its own.
-func procs(runs []Job) []Job {
-	var one []Job
+func procs(runs []jobprio.Run) []jobprio.Run {
+	var one []jobprio.Run
 	for _, r := range runs {
-		for i := range r.Count {
-			one = appendRun(one, Job{r.First, i + 1, r.Submitter, r.Ad}, r.First.Proc+i, r.First.Proc+i+1)
+		for id := range r.Jobs() {
+			one = append(one, r.Part(id.Proc, id.Proc))
 		}
 	}
 	return one
@@ -123,7 +124,7 @@ type autoclusters struct {
 }
 
 // of returns the autocluster of a run.
-func (a *autoclusters) of(j Job) *autocluster {
+func (a *autoclusters) of(j jobprio.Run) *autocluster {
 	a.key = a.lex.signature(a.key[:0], j.Ad, a.names)
 	k := a.known[string(a.key)]
 	if k == nil {
@@ -134,7 +135,7 @@ func (a *autoclusters) of(j Job) *autocluster {
 		a.known[key] = k
 		c.clusters = append(c.clusters, k)
 	}
-	a.c.payerOf(j).paysFor(k, j.First)
+	a.c.payerOf(j).paysFor(k, j.FirstJob())
 	if k.unread {
 		a.c.note(k, j)
 	}
@@ -144,7 +145,7 @@ func (a *autoclusters) of(j Job) *autocluster {
 
 // note notes what jobs of k ask for, and whether they are to be had at all, as a job of them
 // says. Where its owner's steps are spent, another job is to say it again.
-func (c *cycle) note(k *autocluster, j Job) {
+func (c *cycle) note(k *autocluster, j jobprio.Run) {
 	eval := c.billedFor(j)
 	k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(eval, j.Ad, nil).True()
 	k.limits, k.request = nil, nil
@@ -176,7 +177,7 @@ func (a *autoclusters) order(ad *classad.Ad) *order {
 // kinship returns a function that numbers what is passed over together after a
 // job for which nothing was found: the procs of a cluster, or what
 // SIGNIFICANT_ATTRIBUTES makes one (manual, "Negotiation"); 0 for nothing.
-func (c *cycle) kinship(lex *lexicon, computed names) func(Job) int {
+func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
 	var by names
 	switch {
 	case c.cfg.SkipClusters && len(c.cfg.Significant) > 0:
@@ -190,11 +191,11 @@ func (c *cycle) kinship(lex *lexicon, computed names) func(Job) int {
 			}
 		}
 	default:
-		return func(Job) int { return 0 }
+		return func(jobprio.Run) int { return 0 }
 	}
 	known := map[string]int{}
 	var key []byte
-	return func(j Job) int {
+	return func(j jobprio.Run) int {
 		key = lex.signature(key[:0], j.Ad, by)
 		n, ok := known[string(key)]
 		if !ok {

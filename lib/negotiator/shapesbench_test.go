@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -30,7 +31,7 @@ func manyShapes(tb testing.TB, shapes, submitters, slots int, kind string) Pool 
 		} {
 			set(ad, a[0], a[1])
 		}
-		p.Jobs = append(p.Jobs, Job{First: pool.JobID{Cluster: 1 + i%submitters, Proc: i / submitters}, Count: 1, Submitter: fmt.Sprintf("user%d@x", i%submitters), Ad: ad})
+		p.Jobs = append(p.Jobs, jobprio.Run{Procs: pool.Procs{Cluster: 1 + i%submitters, First: i / submitters, Last: i / submitters}, Submitter: fmt.Sprintf("user%d@x", i%submitters), Ad: ad})
 	}
 	for i := range submitters {
 		p.Submitters = append(p.Submitters, record(fmt.Sprintf("user%d@x", i), float64(1+i%10)))

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -145,7 +146,7 @@ func (n names) has(name string) bool {
 type significance struct {
 	lex   *lexicon
 	slots []slot
-	jobs  []Job
+	jobs  []jobprio.Run
 	// inSlots and inJobs hold the different expressions that an attribute has
 	// among all ads.
 	inSlots, inJobs map[string][]uint32
@@ -155,7 +156,7 @@ type significance struct {
 	everySlot, everyJob []string
 }
 
-func newSignificance(lex *lexicon, slots []slot, jobs []Job) *significance {
+func newSignificance(lex *lexicon, slots []slot, jobs []jobprio.Run) *significance {
 	return &significance{lex: lex, slots: slots, jobs: jobs, inSlots: map[string][]uint32{}, inJobs: map[string][]uint32{}}
 }
 

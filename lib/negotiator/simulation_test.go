@@ -10,6 +10,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -156,19 +157,19 @@ func (s *simulation) userOf(name string) *simUser {
 }
 
 // jobs returns what a user has waiting.
-func (u *simUser) jobs(now time.Time, slots int) (list []Job) {
+func (u *simUser) jobs(now time.Time, slots int) (list []jobprio.Run) {
 	if !u.from.IsZero() && now.Before(u.from) || !u.until.IsZero() && !now.Before(u.until) {
 		return nil
 	}
 	for _, proc := range u.back {
-		list = append(list, Job{First: pool.JobID{Cluster: u.cluster, Proc: proc}, Count: 1, Submitter: u.name, Ad: procAd(u.ad, proc)})
+		list = append(list, jobprio.Run{Procs: pool.Procs{Cluster: u.cluster, First: proc, Last: proc}, Submitter: u.name, Ad: procAd(u.ad, proc)})
 	}
 	count := slots + 1
 	if u.most > 0 {
 		count = min(count, u.most-u.next)
 	}
 	if count > 0 {
-		list = append(list, Job{First: pool.JobID{Cluster: u.cluster, Proc: u.next}, Count: count, Submitter: u.name, Ad: procAd(u.ad, u.next)})
+		list = append(list, jobprio.Run{Procs: pool.Procs{Cluster: u.cluster, First: u.next, Last: u.next + count - 1}, Submitter: u.name, Ad: procAd(u.ad, u.next)})
 	}
 	return list
 }

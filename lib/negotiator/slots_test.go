@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -30,7 +31,7 @@ func TestWeights(t *testing.T) {
 		{"off", off, slots(""), map[string]int{"alice@x": 3, "bob@x": 2}},
 		{"big ones for nothing", cfg, slots("SlotWeight = ifThenElse(Cpus > 1, 0, 1)"), map[string]int{"alice@x": 4, "bob@x": 1}},
 	} {
-		plan := Cycle(Pool{Slots: c.slots, Jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, c.cfg, now)
+		plan := Cycle(Pool{Slots: c.slots, Jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, c.cfg, now)
 		if got := matched(plan); !maps.Equal(got, c.want) || len(plan.Warnings) > 0 {
 			t.Errorf("%s: Cycle matches %v with warnings %q, want %v", c.name, got, plan.Warnings, c.want)
 		}
@@ -60,7 +61,7 @@ func TestCandidates(t *testing.T) {
 		{"partitionable", "PartitionableSlot = true", true},
 		{"not partitionable", "PartitionableSlot = false", true},
 	} {
-		plan := Cycle(Pool{Slots: []pool.Slot{aSlot(t, "slot1", c.text)}, Jobs: []Job{aJob(t, 1, 1, "alice@x", "")}}, defaults(t), now)
+		plan := Cycle(Pool{Slots: []pool.Slot{aSlot(t, "slot1", c.text)}, Jobs: []jobprio.Run{aJob(t, 1, 1, "alice@x", "")}}, defaults(t), now)
 		if got := len(plan.Matches) == 1; got != c.free {
 			t.Errorf("%s: matched = %v, want %v", c.name, got, c.free)
 		}
@@ -75,7 +76,7 @@ func TestWarnings(t *testing.T) {
 			broken("slot12", "Cpus = undefined"), broken("", ""),
 			{Name: "slot13", Seq: 4, Ad: broken("slot13", "").Ad}, {Name: "slot13", Seq: 5, Ad: broken("slot13", "Cpus = 2").Ad},
 		},
-		Jobs: []Job{aJob(t, 1, 9, "alice@x", "Requirements = true; RequestCpus = undefined; RequestMemory = 1")},
+		Jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", "Requirements = true; RequestCpus = undefined; RequestMemory = 1")},
 	}
 	for i := range p.Slots {
 		p.Slots[i].Ad = p.Slots[i].Ad.Clone()
@@ -111,7 +112,7 @@ func TestFaultySlotWeight(t *testing.T) {
 	} {
 		cfg := defaults(t)
 		cfg.SlotWeight = expr(t, c.expr)
-		plan := Cycle(Pool{Slots: equal(t, 40, ""), Jobs: []Job{aJob(t, 1, 40, "alice@x", "")}}, cfg, now)
+		plan := Cycle(Pool{Slots: equal(t, 40, ""), Jobs: []jobprio.Run{aJob(t, 1, 40, "alice@x", "")}}, cfg, now)
 		if got := strings.Join(plan.Warnings, "\n"); got != c.want {
 			t.Errorf("SLOT_WEIGHT = %s: warnings = %q, want %q", c.expr, got, c.want)
 		}
@@ -139,7 +140,7 @@ func TestFaultyAdsAreOneWarning(t *testing.T) {
 		{"names", twins, []string{"slot slot1: more than one ad has this Name: the latest counts"}},
 		{"no names", []pool.Slot{{Ad: twins[0].Ad}, {Ad: twins[1].Ad}}, []string{"slot ad without a Name: left out"}},
 	} {
-		p := Pool{Slots: c.slots, Jobs: []Job{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "RequestCpus = 2")}}
+		p := Pool{Slots: c.slots, Jobs: []jobprio.Run{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", "RequestCpus = 2")}}
 		if got := Cycle(p, defaults(t), now).Warnings; !slices.Equal(got, c.want) {
 			t.Errorf("%s: warnings = %q, want %q", c.name, got, c.want)
 		}

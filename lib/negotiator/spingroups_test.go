@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -49,7 +50,7 @@ func TestSpinsOfGroupsDemand(t *testing.T) {
 	} {
 		cfg := groupsOf(t, spins(t), accepting("a", 6), accepting("b", 6))
 		cfg.Quotas.WeightedDemand = c.weighted
-		p := Pool{Slots: equal(t, 12, ""), Jobs: []Job{aJob(t, 1, 1, "a.alice@x", "RequestCpus = 2"), aJob(t, 2, 20, "b.bob@x", "")}}
+		p := Pool{Slots: equal(t, 12, ""), Jobs: []jobprio.Run{aJob(t, 1, 1, "a.alice@x", "RequestCpus = 2"), aJob(t, 2, 20, "b.bob@x", "")}}
 		held(&p, "a.alice@x", c.ours)
 		for i := c.ours; i < 4; i++ {
 			p.Slots[i] = aSlot(t, p.Slots[i].Name, `State = "Claimed"; Activity = "Busy"; RemoteUser = "a.alice@x"`)
@@ -66,7 +67,7 @@ func TestSpinsOfGroupsShares(t *testing.T) {
 	cfg := groupsOf(t, spins(t), accountant.Group{Name: "Phys", Quota: 6}, accountant.Group{Name: "Phys.hep", Quota: 2, Autoregroup: true},
 		accountant.Group{Name: "chem", Quota: 4}, accountant.Group{Name: "math"})
 	p := Pool{Slots: equal(t, 12, ""), Submitters: []accountant.Record{record("chem.carol@x", 1), record("chem.dave@x", 3), record("phys.hep.alice@x", 5), record("erin@x", 5)},
-		Jobs: []Job{aJob(t, 1, 9, "chem.carol@x", ""), aJob(t, 2, 9, "chem.dave@x", ""), aJob(t, 3, 9, "phys.hep.alice@x", ""), aJob(t, 4, 9, "erin@x", ""),
+		Jobs: []jobprio.Run{aJob(t, 1, 9, "chem.carol@x", ""), aJob(t, 2, 9, "chem.dave@x", ""), aJob(t, 3, 9, "phys.hep.alice@x", ""), aJob(t, 4, 9, "erin@x", ""),
 			aJob(t, 5, 9, "math.bob@x", "")}}
 	plan := Cycle(p, cfg, now)
 	want := "chem 1 chem.carol 3.00 3 chem.dave 1.00 1\nPhys.hep 1 phys.hep.alice 2.00 2\n<none> 1 erin 6.00 6 phys.hep.alice 4.00 0="
@@ -92,7 +93,7 @@ func TestSpinsOfGroupsPreempted(t *testing.T) {
 	cfg := groupsOf(t, spins(t), accountant.Group{Name: "p", Quota: 3})
 	cfg.Preemption.Consider = true
 	p := Pool{Slots: equal(t, 3, "Rank = ifThenElse(TARGET.ClusterId == 1, 1, 0)"), Claims: append(runs(7, "p.alice@x", 1, 1, time.Hour), runs(8, "bob@x", 2, 3, time.Hour)...),
-		Jobs: []Job{aJob(t, 1, 2, "p.alice@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 2, "p.alice@x", "")}}
 	plan := Cycle(p, cfg, now)
 	if len(plan.Matches) != 2 || len(plan.Groups) != 2 || plan.Groups[0].Used+plan.Groups[1].Used != 3 {
 		t.Errorf("matches %s, groups %+v, want 2 and 3 slots in use", ousted(plan), plan.Groups)
@@ -103,7 +104,7 @@ func TestSpinsOfGroupsPreempted(t *testing.T) {
 func TestSpinsOfGroupsEnd(t *testing.T) {
 	cfg := groupsOf(t, spins(t), accountant.Group{Name: "a", Quota: 1e9}, accountant.Group{Name: "b", Quota: 1e9, AcceptSurplus: true})
 	cfg.Quotas.Rounds, cfg.Quotas.RoundRobinRate = 1e9, 1
-	p := Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 1, "a.alice@x", "Requirements = false"), aJob(t, 2, 9, "b.bob@x", "")}}
+	p := Pool{Slots: equal(t, 3, ""), Jobs: []jobprio.Run{aJob(t, 1, 1, "a.alice@x", "Requirements = false"), aJob(t, 2, 9, "b.bob@x", "")}}
 	if got := matched(Cycle(p, cfg, now)); !maps.Equal(got, map[string]int{"b.bob@x": 3}) {
 		t.Errorf("Cycle matches %v, want 3 of b.bob@x", got)
 	}

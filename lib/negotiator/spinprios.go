@@ -5,11 +5,12 @@ import (
 	"math"
 	"slices"
 
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
 // jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
-func (c *cycle) jobPrioOf(j Job) int {
+func (c *cycle) jobPrioOf(j jobprio.Run) int {
 	if c.cfg.Pie != Spins || !c.cfg.GlobalJobPrios {
 		return 0
 	}
@@ -79,15 +80,14 @@ func (e *entry) part(runs []run) (its, others []run) {
 func (s *submitter) leave(q *queue, n int) {
 	for n > 0 && s.next() == q {
 		r := &q.runs[0]
-		m := min(n, r.count)
+		m := min(n, r.Count())
 		left := *r
-		left.count = m
+		left.Last = r.First + m - 1
 		q.passed = append(q.passed, left)
-		r.first.Proc += m
-		r.count -= m
+		r.First += m
 		q.left -= m
 		n -= m
-		if r.count > 0 {
+		if r.Count() > 0 {
 			continue
 		}
 		if q.runs = q.runs[1:]; q.left > 0 {
@@ -102,7 +102,7 @@ func (s *submitter) leave(q *queue, n int) {
 func (q *queue) count() {
 	q.left = 0
 	for _, r := range q.runs {
-		q.left += r.count
+		q.left += r.Count()
 	}
 }
 

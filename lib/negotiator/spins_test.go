@@ -13,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -57,7 +58,7 @@ func TestSpinsOfThree(t *testing.T) {
 		{"endless demand", 99, "1 alice 17.14 17 bob 8.57 8 carol 4.29 4\n2 alice 0.14 0- bob 0.57 0- carol 0.29 0-"},
 		{"the first wants 4", 4, "1 alice 17.14 4= bob 8.57 8 carol 4.29 4\n2 bob 12.00 12 carol 6.00 2="},
 	} {
-		p := Pool{Slots: equal(t, 30, ""), Submitters: users, Jobs: []Job{
+		p := Pool{Slots: equal(t, 30, ""), Submitters: users, Jobs: []jobprio.Run{
 			aJob(t, 1, c.wants, "alice@x", ""), aJob(t, 2, 99, "bob@x", ""), aJob(t, 3, 99, "carol@x", "")}}
 		plan := Cycle(p, spins(t), now)
 		if got := told(plan); got != c.want {
@@ -72,7 +73,7 @@ func TestSpinsOfThree(t *testing.T) {
 // What is held counts, and who only holds claims of the pool has a share until the
 // first spin is over.
 func TestSpinsCountUsage(t *testing.T) {
-	p := Pool{Slots: equal(t, 12, ""), Jobs: []Job{aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")}}
+	p := Pool{Slots: equal(t, 12, ""), Jobs: []jobprio.Run{aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")}}
 	for i := range 4 {
 		p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 9, Proc: i}, Slot: p.Slots[i].Name, Submitter: "carol@x",
 			State: pool.RunningClaim, Weight: accountant.One})
@@ -108,23 +109,23 @@ func TestSpinRejections(t *testing.T) {
 	claimed := aSlot(t, "slot9", `State = "Claimed"; RemoteUser = "dave@x"; Memory = 4096`)
 	for _, c := range []struct {
 		name string
-		jobs []Job
+		jobs []jobprio.Run
 		want []string
 	}{
-		{"all of two limits reached one after the other", []Job{
+		{"all of two limits reached one after the other", []jobprio.Run{
 			aJob(t, 1, 3, "alice@x", `ConcurrencyLimits = "license"; JobPrio = 5`), aJob(t, 2, 2, "alice@x", `ConcurrencyLimits = "sw.a"; JobPrio = 9`),
 			aJob(t, 3, 1, "alice@x", `ConcurrencyLimits = "sw.a:1,LICENSE"`)},
 			[]string{"1 2.0 concurrency limit sw.a reached", "1 1.0 concurrency limit license reached", "1 3.0 concurrency limit license, sw.a reached"}},
-		{"a slot that somebody else holds", []Job{aJob(t, 1, 2, "alice@x", "RequestMemory = 2000")}, []string{"1 1.0 PREEMPTION_REQUIREMENTS == False"}},
-		{"a slot of one's own", []Job{aJob(t, 1, 2, "dave@x", "RequestMemory = 2000")}, []string{"1 1.0 no match found"}},
-		{"the request that failed, not the autocluster's first", []Job{aJob(t, 1, 3, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "alice@x", "JobPrio = 5; RequestMemory = 600"), aJob(t, 3, 9, "alice@x", "")},
+		{"a slot that somebody else holds", []jobprio.Run{aJob(t, 1, 2, "alice@x", "RequestMemory = 2000")}, []string{"1 1.0 PREEMPTION_REQUIREMENTS == False"}},
+		{"a slot of one's own", []jobprio.Run{aJob(t, 1, 2, "dave@x", "RequestMemory = 2000")}, []string{"1 1.0 no match found"}},
+		{"the request that failed, not the autocluster's first", []jobprio.Run{aJob(t, 1, 3, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "alice@x", "JobPrio = 5; RequestMemory = 600"), aJob(t, 3, 9, "alice@x", "")},
 			[]string{"1 3.0 PREEMPTION_REQUIREMENTS == False"}},
-		{"neighbours are one request", []Job{aJob(t, 1, 3, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "alice@x", "JobPrio = 5"), aJob(t, 3, 9, "alice@x", "")},
+		{"neighbours are one request", []jobprio.Run{aJob(t, 1, 3, "alice@x", "JobPrio = 9"), aJob(t, 2, 2, "alice@x", "JobPrio = 5"), aJob(t, 3, 9, "alice@x", "")},
 			[]string{"1 1.0 PREEMPTION_REQUIREMENTS == False"}},
-		{"what was rejected stands between", []Job{aJob(t, 1, 1, "alice@x", "JobPrio = 9; RequestMemory = 9000"), aJob(t, 2, 2, "alice@x", "JobPrio = 8"),
+		{"what was rejected stands between", []jobprio.Run{aJob(t, 1, 1, "alice@x", "JobPrio = 9; RequestMemory = 9000"), aJob(t, 2, 2, "alice@x", "JobPrio = 8"),
 			aJob(t, 3, 1, "alice@x", "JobPrio = 7; RequestMemory = 9000"), aJob(t, 4, 9, "alice@x", "")},
 			[]string{"1 1.0 no match found", "1 4.0 PREEMPTION_REQUIREMENTS == False"}},
-		{"limits", []Job{aJob(t, 1, 9, "alice@x", "Requirements = TARGET.Memory < 2000"), aJob(t, 2, 9, "bob@x", "Requirements = TARGET.Memory < 2000")},
+		{"limits", []jobprio.Run{aJob(t, 1, 9, "alice@x", "Requirements = TARGET.Memory < 2000"), aJob(t, 2, 9, "bob@x", "Requirements = TARGET.Memory < 2000")},
 			[]string{"1 1.0 submitter limit exceeded", "1 2.0 no match found", "2 1.4 no match found"}},
 	} {
 		p := Pool{Slots: append(equal(t, 8, ""), claimed), Jobs: c.jobs}
@@ -139,7 +140,7 @@ func TestSpinRejections(t *testing.T) {
 func TestSpinsOfCeilingsAndFloors(t *testing.T) {
 	alice, bob := record("alice@x", 1), record("bob@x", 100)
 	alice.Ceiling, bob.Floor, bob.Ceiling = accountant.LimitOf(5), 3, accountant.LimitOf(7)
-	p := Pool{Slots: equal(t, 8, "SlotWeight = 2"), Submitters: []accountant.Record{alice, bob}, Jobs: []Job{
+	p := Pool{Slots: equal(t, 8, "SlotWeight = 2"), Submitters: []accountant.Record{alice, bob}, Jobs: []jobprio.Run{
 		aJob(t, 1, 20, "alice@x", ""), aJob(t, 2, 20, "bob@x", "")}}
 	plan := Cycle(p, spins(t), now)
 	want := "floor bob 3.00 2\n1 alice 15.84 3 bob 0.00 0\n2 alice 9.84 0=- bob 0.00 0-\n3 bob 12.00 2\n4 bob 8.00 0=-"
@@ -157,7 +158,7 @@ func TestSpinsOfGlobalJobPrios(t *testing.T) {
 	cfg := spins(t)
 	cfg.GlobalJobPrios = true
 	p := Pool{Slots: equal(t, 12, ""), Submitters: []accountant.Record{record("alice@x", 10), record("bob@x", 10), record("carol@x", 20)},
-		Jobs: []Job{aJob(t, 1, 2, "alice@x", "JobPrio = 5"), aJob(t, 2, 2, "bob@x", "JobPrio = 7"), aJob(t, 3, 2, "alice@x", "JobPrio = 9"),
+		Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", "JobPrio = 5"), aJob(t, 2, 2, "bob@x", "JobPrio = 7"), aJob(t, 3, 2, "alice@x", "JobPrio = 9"),
 			aJob(t, 4, 2, "carol@x", "JobPrio = 50"), aJob(t, 5, 3, "carol@x", "JobPrio = -1")}}
 	plan := Cycle(p, cfg, now)
 	want := "1 alice 4.80 2= bob 4.80 2= alice 2.80 2= carol 2.40 2\n2 carol 10.00 3="
@@ -183,7 +184,7 @@ func TestSpinsOfPartitionableSlots(t *testing.T) {
 		{"policy of one of two", part + `MachineResources = "Cpus Memory"; ConsumptionCpus = TARGET.RequestCpus`, "1 alice 8.00 1\n2 alice 0.00 0-", "2"},
 	} {
 		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1@n", c.slot), aSlot(t, "slot2@n", `State = "Owner"; Requirements = false; SlotWeight = 0.5`)},
-			Jobs: []Job{aJob(t, 1, 4, "alice@x", "RequestCpus = 2")}}
+			Jobs: []jobprio.Run{aJob(t, 1, 4, "alice@x", "RequestCpus = 2")}}
 		cfg := spins(t)
 		cfg.PoolSizeConstraint = expr(t, "PartitionableSlot")
 		plan := Cycle(p, cfg, now)
@@ -208,7 +209,7 @@ func TestSpinsDepthFirst(t *testing.T) {
 		99: "1 alice 16.00 2 bob 8.00 1",
 	} {
 		p := Pool{Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 2)},
-			Jobs: []Job{aJob(t, 1, jobs, "alice@x", "RequestCpus = 2"), aJob(t, 2, 1, "bob@x", "")}}
+			Jobs: []jobprio.Run{aJob(t, 1, jobs, "alice@x", "RequestCpus = 2"), aJob(t, 2, 1, "bob@x", "")}}
 		for i := range 3 {
 			p.Slots = append(p.Slots, aSlot(t, fmt.Sprintf("slot1@n%d", i), "PartitionableSlot = true; Cpus = 8; Memory = 8192; SlotWeight = Cpus"))
 		}
@@ -284,7 +285,7 @@ func TestSpinsLaws(t *testing.T) {
 func TestSpinsAreFinite(t *testing.T) {
 	cfg := spins(t)
 	cfg.IgnoreUserPriorities = true
-	plan := Cycle(Pool{Slots: equal(t, 3, ""), Jobs: []Job{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, cfg, now)
+	plan := Cycle(Pool{Slots: equal(t, 3, ""), Jobs: []jobprio.Run{aJob(t, 1, 2, "alice@x", ""), aJob(t, 2, 9, "bob@x", "")}}, cfg, now)
 	text, err := json.Marshal(plan.Spins)
 	if err != nil || len(plan.Spins) == 0 || plan.Spins[0].Turns[0].Limit != math.MaxFloat64 || plan.Spins[0].PieLeft != math.MaxFloat64 {
 		t.Errorf("spins are %s, %v, want limits and pie of %v", text, err, math.MaxFloat64)
@@ -302,7 +303,7 @@ func TestSpinsLookAtPieces(t *testing.T) {
 	cfg.Preemption = Preemption{Consider: true, Requirements: expr(t, "true"), Cached: true, RequirementsStable: true, RankStable: true}
 	p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "PartitionableSlot = true; Cpus = 6; Memory = 600; SlotWeight = Cpus")},
 		Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 9), record("carol@x", 0.5)},
-		Jobs:       []Job{aJob(t, 1, 9, "alice@x", "RequestCpus = 1; RequestMemory = 100"), aJob(t, 2, 1, "carol@x", "RequestCpus = 1; RequestMemory = 100")}}
+		Jobs:       []jobprio.Run{aJob(t, 1, 9, "alice@x", "RequestCpus = 1; RequestMemory = 100"), aJob(t, 2, 1, "carol@x", "RequestCpus = 1; RequestMemory = 100")}}
 	for i := range 3 {
 		p.Slots = append(p.Slots, aSlot(t, fmt.Sprintf("slot%d", i+2), `State = "Owner"; SlotWeight = 1`))
 	}

@@ -107,7 +107,7 @@ type spinRequest struct {
 func (n *spinNegotiation) ask(q *queue) {
 	order := q.runs[0].order
 	if n.asked.queue != q || n.isBetween(n.asked.last, order) {
-		n.asked = spinRequest{queue: q, first: q.runs[0].first}
+		n.asked = spinRequest{queue: q, first: q.runs[0].FirstJob()}
 	}
 	n.asked.last = order
 }

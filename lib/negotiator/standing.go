@@ -24,7 +24,7 @@ func (d *diagnosis) standings() (list []Standing) {
 		for _, w := range d.queues[s] {
 			for _, r := range w.runs {
 				at, priority := d.precedence.standing(r)
-				list = append(list, Standing{pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}, s.name, at, priority})
+				list = append(list, Standing{r.Procs, s.name, at, priority})
 			}
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 )
 
 // submitterAttributes are what a cycle adds to a job's ad where an expression asks
@@ -56,7 +57,7 @@ func (c *cycle) regroup(s *submitter, a *autoclusters, asked names) {
 		if turn {
 			ad.SetBool(autoregrouped, true)
 		}
-		q.regrouped = a.of(Job{Ad: ad})
+		q.regrouped = a.of(jobprio.Run{Ad: ad})
 		q.regrouped.barred = q.cluster.barred
 		q.regrouped.idle += q.left
 	}
@@ -74,7 +75,7 @@ func (s *submitter) change() {
 
 // introduce adds to the ads of waiting jobs what expressions ask about their
 // submitters. asked are the names that any expression looks up in jobs.
-func (c *cycle) introduce(waiting map[string][]Job, asked names) {
+func (c *cycle) introduce(waiting map[string][]jobprio.Run, asked names) {
 	var wanted []int
 	for i, a := range submitterAttributes {
 		if asked.has(strings.ToLower(a.name)) {

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -35,7 +36,7 @@ func TestSlotsAskAboutSubmitters(t *testing.T) {
 		{"regrouped", `TARGET.SubmitterAutoregroup`, defaults(t), "alice@x", ""},
 	} {
 		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "Requirements = "+c.start)}, Submitters: users, Claims: []pool.Claim{busy},
-			Jobs: []Job{aJob(t, 1, 1, c.alice, ""), aJob(t, 2, 1, "bob@x", "")}}
+			Jobs: []jobprio.Run{aJob(t, 1, 1, c.alice, ""), aJob(t, 2, 1, "bob@x", "")}}
 		if got := pairs(Cycle(p, c.cfg, now)); got != c.want {
 			t.Errorf("%s: Cycle matches %q, want %q", c.name, got, c.want)
 		}
@@ -60,7 +61,7 @@ func TestSpinsTellOfRegrouping(t *testing.T) {
 		{"is of its group", `TARGET.SubmitterGroup == "a"`, "a.alice@x", regrouping, "1.0>slot1 1.1>slot2"},
 		{"negotiates with both", `TARGET.SubmitterNegotiatingGroup == (TARGET.SubmitterAutoregroup ? "<none>" : "a")`, "a.alice@x", regrouping, "1.0>slot1 1.1>slot2"},
 	} {
-		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "Requirements = "+c.start), aSlot(t, "slot2", "Requirements = "+c.start)}, Jobs: []Job{aJob(t, 1, 3, c.user, "")}}
+		p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", "Requirements = "+c.start), aSlot(t, "slot2", "Requirements = "+c.start)}, Jobs: []jobprio.Run{aJob(t, 1, 3, c.user, "")}}
 		if got := pairs(Cycle(p, c.cfg, now)); got != c.want {
 			t.Errorf("%s: Cycle matches %q, want %q", c.name, got, c.want)
 		}
@@ -73,7 +74,7 @@ func TestSlotsTellWhoNegotiated(t *testing.T) {
 	cfg.Preemption.Requirements = expr(t, `RemoteAutoregroup && RemoteNegotiatingGroup == "<none>"`)
 	held := `State = "Claimed"; Activity = "Busy"; RemoteUser = "a.bob@x"`
 	p := Pool{Slots: []pool.Slot{aSlot(t, "slot1", held), aSlot(t, "slot2", held+`; RemoteAutoregroup = true; RemoteNegotiatingGroup = "<none>"`)},
-		Jobs: []Job{aJob(t, 1, 3, "a.alice@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 1, 3, "a.alice@x", "")}}
 	if got, want := pairs(Cycle(p, cfg, now)), "1.0>slot2"; got != want {
 		t.Errorf("Cycle matches %q, want %q", got, want)
 	}

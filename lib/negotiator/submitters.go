@@ -67,26 +67,25 @@ func (q *queue) offered() bool { return !q.cluster.barred && q.kept == "" }
 
 // run is procs of one cluster that follow each other in job-priority order.
 type run struct {
-	first pool.JobID
-	count int
+	pool.Procs
 	order int // the run's place among all of the submitter, or with a Config.Queue of everybody
 	kin   int // the number of what it is passed over with; 0: nothing
 	prio  int // JobPrio, with USE_GLOBAL_JOB_PRIOS
 	payer *payer
 }
 
-// procsOf returns the procs of runs, in their order.
+// procsOf returns the procs of runs, ascending, neighbours in one piece.
 func procsOf(runs []run) []pool.Procs {
 	list := make([]pool.Procs, len(runs))
 	for i, r := range runs {
-		list[i] = pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}
+		list[i] = r.Procs
 	}
-	return list
+	return pool.JoinProcs(list)
 }
 
 // gather makes submitters, nice users last, sorted by EUP, then name, and returns
 // the jobs of each.
-func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Claim) map[string][]Job {
+func (c *cycle) gather(records []accountant.Record, jobs []jobprio.Run, claims []pool.Claim) map[string][]jobprio.Run {
 	c.called = map[string]*submitter{}
 	of := func(name string) *submitter {
 		s := c.called[name]
@@ -110,9 +109,9 @@ func (c *cycle) gather(records []accountant.Record, jobs []Job, claims []pool.Cl
 			of(name)
 		}
 	}
-	waiting := map[string][]Job{}
+	waiting := map[string][]jobprio.Run{}
 	for _, j := range jobs {
-		of(j.Submitter).idle += j.Count
+		of(j.Submitter).idle += j.Count()
 		of(j.Submitter).demand += c.asksOf(j)
 		waiting[j.Submitter] = append(waiting[j.Submitter], j)
 	}
@@ -162,13 +161,13 @@ func (c *cycle) asks(job *classad.Ad) float64 {
 }
 
 // asksOf returns the weight that the jobs of a run ask for.
-func (c *cycle) asksOf(j Job) (sum float64) {
+func (c *cycle) asksOf(j jobprio.Run) (sum float64) {
 	c.billedFor(j)
-	if !c.cfg.UseSlotWeights || j.Count == 1 || !asksByProc(j.Ad) {
-		return float64(j.Count) * c.asks(j.Ad)
+	if !c.cfg.UseSlotWeights || j.Count() == 1 || !asksByProc(j.Ad) {
+		return float64(j.Count()) * c.asks(j.Ad)
 	}
-	for i := range j.Count {
-		sum += c.asks(procAd(j.Ad, j.First.Proc+i))
+	for i := range j.Count() {
+		sum += c.asks(procAd(j.Ad, j.First+i))
 	}
 	return sum
 }
@@ -210,12 +209,12 @@ func (c *cycle) tiers() [][]*submitter {
 }
 
 // inOrder returns one submitter's runs in job-priority order.
-func (c *cycle) inOrder(runs []Job) []Job {
+func (c *cycle) inOrder(runs []jobprio.Run) []jobprio.Run {
 	views := make([]jobprio.Job, len(runs))
 	for i, r := range runs {
-		views[i] = jobprio.JobOf(c.billedFor(r), r.First, r.Ad)
+		views[i] = jobprio.JobOf(c.billedFor(r), r.FirstJob(), r.Ad)
 	}
-	ordered := make([]Job, len(runs))
+	ordered := make([]jobprio.Run, len(runs))
 	for i, score := range c.cfg.JobOrder.Rank(views, c.now) {
 		ordered[i] = runs[score.Index]
 	}
@@ -223,7 +222,7 @@ func (c *cycle) inOrder(runs []Job) []Job {
 }
 
 // queue fills the submitter's queues with runs in job-priority order.
-func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, payerOf func(Job) *payer, kinOf, prioOf func(Job) int) {
+func (s *submitter) queue(runs []jobprio.Run, clusterOf func(jobprio.Run) *autocluster, payerOf func(jobprio.Run) *payer, kinOf, prioOf func(jobprio.Run) int) {
 	at := map[*autocluster]*queue{}
 	for i, r := range runs {
 		k := clusterOf(r)
@@ -233,9 +232,9 @@ func (s *submitter) queue(runs []Job, clusterOf func(Job) *autocluster, payerOf 
 			at[k] = q
 			s.queues = append(s.queues, q)
 		}
-		q.runs = append(q.runs, run{r.First, r.Count, i, kinOf(r), prioOf(r), payerOf(r)})
-		q.left += r.Count
-		k.idle += r.Count
+		q.runs = append(q.runs, run{r.Procs, i, kinOf(r), prioOf(r), payerOf(r)})
+		q.left += r.Count()
+		k.idle += r.Count()
 	}
 	for _, q := range s.queues {
 		if q.offered() {
@@ -259,7 +258,7 @@ func (s *submitter) next() *queue {
 		before := q.left
 		for q.left > 0 && s.passes(q.runs[0]) {
 			q.passed = append(q.passed, q.runs[0])
-			q.left -= q.runs[0].count
+			q.left -= q.runs[0].Count()
 			q.runs = q.runs[1:]
 		}
 		switch {
@@ -277,11 +276,10 @@ func (s *submitter) next() *queue {
 // pop takes the first job off the queue, which is the one that next returned.
 func (s *submitter) pop(q *queue) pool.JobID {
 	r := &q.runs[0]
-	id := r.first
-	r.first.Proc++
-	r.count--
+	id := r.FirstJob()
+	r.First++
 	q.left--
-	if r.count > 0 {
+	if r.Count() > 0 {
 		return id
 	}
 	if q.runs = q.runs[1:]; q.left > 0 {

@@ -110,7 +110,7 @@ func (c *cycle) succession() (u Succession) {
 // follow each other are one, however they were told of.
 func stretches(q *queue, most int) (list []pool.Procs) {
 	for _, r := range waiterOf(q).runs {
-		p := pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}
+		p := r.Procs
 		if n := len(list); n > 0 && list[n-1].Extend(p) {
 			continue
 		}
@@ -141,10 +141,10 @@ func (c *cycle) waiters(u *Succession) {
 		wants := s.usage.Float()
 		for _, q := range s.queues {
 			w := waiterOf(q)
-			if w.jobs == 0 || kept[w.runs[0].first] || len(heads[i]) == mostHeads {
+			if w.jobs == 0 || kept[w.runs[0].FirstJob()] || len(heads[i]) == mostHeads {
 				continue
 			}
-			heads[i] = append(heads[i], w.runs[0].first)
+			heads[i] = append(heads[i], w.runs[0].FirstJob())
 			wants += float64(w.jobs) * math.Max(c.asks(q.cluster.ad), lightest)
 		}
 		wants = math.Min(wants, s.usage.Float()+math.Max(s.room(), 0))

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -38,14 +39,14 @@ func TestSuccession(t *testing.T) {
 	}{
 		{
 			"nobody has a claim",
-			Pool{Jobs: []Job{aJob(t, 1, 5, alice, "RequestCpus = 99")}, Slots: equal(t, 2, "")},
+			Pool{Jobs: []jobprio.Run{aJob(t, 1, 5, alice, "RequestCpus = 99")}, Slots: equal(t, 2, "")},
 			"[]", "[]", "[]",
 		},
 		{
 			"alone, by priority and autocluster",
 			Pool{
 				Slots: equal(t, 2, ""), Claims: heldBy(1, alice, 1, 2), Submitters: []accountant.Record{using(alice, 2)},
-				Jobs: []Job{aJob(t, 2, 3, alice, ""), aJob(t, 3, 2, alice, "JobPrio = 5"), aJob(t, 4, 1, alice, "RequestMemory = 200")},
+				Jobs: []jobprio.Run{aJob(t, 2, 3, alice, ""), aJob(t, 3, 2, alice, "JobPrio = 5"), aJob(t, 4, 1, alice, "RequestMemory = 200")},
 			},
 			"[{alice@x [3.0-1 2.0-2]} {alice@x [4.0]}]", "[]", "[]",
 		},
@@ -53,7 +54,7 @@ func TestSuccession(t *testing.T) {
 			"another who has nothing waits for half of it",
 			Pool{
 				Slots: equal(t, 4, ""), Claims: heldBy(1, alice, 1, 4), Submitters: []accountant.Record{using(alice, 4)},
-				Jobs: []Job{aJob(t, 2, 3, alice, ""), aJob(t, 3, 9, bob, "")},
+				Jobs: []jobprio.Run{aJob(t, 2, 3, alice, ""), aJob(t, 3, 9, bob, "")},
 			},
 			"[{alice@x [2.0-2]}]", "[{alice@x 2}]", "[{bob@x [3.0] 2}]",
 		},
@@ -61,7 +62,7 @@ func TestSuccession(t *testing.T) {
 			"what others want is all that is given up",
 			Pool{
 				Slots: equal(t, 4, ""), Claims: heldBy(1, alice, 1, 4), Submitters: []accountant.Record{using(alice, 4)},
-				Jobs: []Job{aJob(t, 2, 3, alice, ""), aJob(t, 3, 1, bob, "")},
+				Jobs: []jobprio.Run{aJob(t, 2, 3, alice, ""), aJob(t, 3, 1, bob, "")},
 			},
 			"[{alice@x [2.0-2]}]", "[{alice@x 3}]", "[{bob@x [3.0] 1}]",
 		},
@@ -70,7 +71,7 @@ func TestSuccession(t *testing.T) {
 			Pool{
 				Slots: equal(t, 4, ""), Claims: slices.Concat(heldBy(1, alice, 1, 2), heldBy(2, bob, 3, 4)),
 				Submitters: []accountant.Record{using(alice, 2), using(bob, 2)},
-				Jobs:       []Job{aJob(t, 3, 3, alice, ""), aJob(t, 4, 3, bob, "")},
+				Jobs:       []jobprio.Run{aJob(t, 3, 3, alice, ""), aJob(t, 4, 3, bob, "")},
 			},
 			"[{alice@x [3.0-2]} {bob@x [4.0-2]}]", "[]", "[]",
 		},
@@ -78,7 +79,7 @@ func TestSuccession(t *testing.T) {
 			"no slot would take the job that waits",
 			Pool{
 				Slots: equal(t, 2, ""), Claims: heldBy(1, alice, 1, 2), Submitters: []accountant.Record{using(alice, 2)},
-				Jobs: []Job{aJob(t, 2, 3, alice, ""), aJob(t, 3, 1, bob, "RequestMemory = 5000")},
+				Jobs: []jobprio.Run{aJob(t, 2, 3, alice, ""), aJob(t, 3, 1, bob, "RequestMemory = 5000")},
 			},
 			"[{alice@x [2.0-2]}]", "[]", "[]",
 		},
@@ -91,7 +92,7 @@ func TestSuccession(t *testing.T) {
 					r.Ceiling = accountant.LimitOf(1)
 					return r
 				}()},
-				Jobs: []Job{aJob(t, 3, 3, alice, ""), aJob(t, 4, 3, bob, "")},
+				Jobs: []jobprio.Run{aJob(t, 3, 3, alice, ""), aJob(t, 4, 3, bob, "")},
 			},
 			"[{alice@x [3.0-2]} {bob@x [4.0-2]}]", "[]", "[]",
 		},
@@ -100,7 +101,7 @@ func TestSuccession(t *testing.T) {
 			Pool{
 				Slots: equal(t, 4, "Rank = TARGET.Owner =?= \"carol\""), Claims: heldBy(1, alice, 1, 4),
 				Submitters: []accountant.Record{using(alice, 4)},
-				Jobs:       []Job{aJob(t, 2, 3, alice, ""), aJob(t, 3, 2, carol, `Owner = "carol"`)},
+				Jobs:       []jobprio.Run{aJob(t, 2, 3, alice, ""), aJob(t, 3, 2, carol, `Owner = "carol"`)},
 			},
 			"[{alice@x [2.0-2]}]", "[]", "[]",
 		},

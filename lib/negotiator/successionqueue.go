@@ -69,7 +69,7 @@ func (c *cycle) heirs() (list []heirs) {
 	})
 	for _, h := range all {
 		h.precedence = p
-		switch r := why[h.runs[0].first]; {
+		switch r := why[h.runs[0].FirstJob()]; {
 		case r != nil && waitsFor(r, CauseClaimed, CauseTaken, CauseTooSmall, CauseOthers, CauseOwnJobs):
 			h.takes = true
 		case r != nil && waitsFor(r, CauseClaimed, CauseTaken, CauseTooSmall, CauseOthers, CauseOwnJobs, CauseThrottle):
@@ -97,9 +97,9 @@ func (h *heirs) bequeath(u *Succession, most int) (n int) {
 		for at < len(u.Queues) && (u.Queues[at].QOS != place.QOS || u.Queues[at].PE != place.PE) {
 			at++
 		}
-		turn, p := h.turn(r), pool.Procs{Cluster: r.first.Cluster, First: r.first.Proc, Last: r.first.Proc + r.count - 1}
+		turn, p := h.turn(r), r.Procs
 		if at < len(u.Queues) && ends[at-begin] == turn && u.Queues[at].Jobs[len(u.Queues[at].Jobs)-1].Extend(p) {
-			ends[at-begin] += r.count
+			ends[at-begin] += r.Count()
 			continue
 		}
 		if n == most {
@@ -115,7 +115,7 @@ func (h *heirs) bequeath(u *Succession, most int) (n int) {
 		}
 		q := &u.Queues[at]
 		q.Jobs, q.Places = append(q.Jobs, p), append(q.Places, turn)
-		ends[at-begin] = turn + r.count
+		ends[at-begin] = turn + r.Count()
 		n++
 	}
 	return n

@@ -26,15 +26,15 @@ func (q byNumber) Order(w jobprio.Waiting) (o jobprio.Order) {
 	for i := range at {
 		at[i] = i
 	}
-	slices.SortFunc(at, func(a, b int) int { return w.Idle[a].First.Compare(w.Idle[b].First) })
+	slices.SortFunc(at, func(a, b int) int { return w.Idle[a].FirstJob().Compare(w.Idle[b].FirstJob()) })
 	for _, i := range at {
 		r := w.Idle[i]
-		all := jobprio.Procs{Run: i, Count: r.Count}
-		if why := q.out[r.First.Cluster]; why != "" {
+		all := jobprio.Procs{Run: i, Count: r.Count()}
+		if why := q.out[r.Cluster]; why != "" {
 			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: all, Priority: -2, Why: why})
 			continue
 		}
-		o.Places = append(o.Places, jobprio.Place{Procs: all, Priority: 100 - float64(r.First.Cluster), QOS: "normal"})
+		o.Places = append(o.Places, jobprio.Place{Procs: all, Priority: 100 - float64(r.Cluster), QOS: "normal"})
 	}
 	if q.most != nil {
 		l := &drawnLimits{drawnQueue: *q.most, byUser: map[string]int{}, byNoise: map[int]int{}}
@@ -75,17 +75,17 @@ func TestSuccessionInOneQueue(t *testing.T) {
 	for _, test := range []struct {
 		name string
 		q    byNumber
-		jobs []Job
+		jobs []jobprio.Run
 		want []string
 	}{
-		{"all who wait, by their turns", byNumber{}, []Job{aJob(t, 5, 3, alice, ""), aJob(t, 4, 2, bob, ""), aJob(t, 3, 1, alice, "RequestMemory = 5")},
+		{"all who wait, by their turns", byNumber{}, []jobprio.Run{aJob(t, 5, 3, alice, ""), aJob(t, 4, 2, bob, ""), aJob(t, 3, 1, alice, "RequestMemory = 5")},
 			[]string{"alice@x [3.0] [1] takes", "bob@x [4.0-1] [2] takes", "alice@x [5.0-2] [4] takes"}},
-		{"jobs between are jobs between", byNumber{}, []Job{aJob(t, 3, 2, alice, ""), aJob(t, 4, 2, bob, ""), aJob(t, 5, 1, alice, "")},
+		{"jobs between are jobs between", byNumber{}, []jobprio.Run{aJob(t, 3, 2, alice, ""), aJob(t, 4, 2, bob, ""), aJob(t, 5, 1, alice, "")},
 			[]string{"alice@x [3.0-1 5.0] [1 5] takes", "bob@x [4.0-1] [3] takes"}},
 		{"who is left out takes nothing, and follows nothing", byNumber{out: map[int]string{3: "why", 4: "why"}},
-			[]Job{aJob(t, 3, 2, alice, ""), aJob(t, 4, 2, bob, ""), aJob(t, 5, 1, alice, "")}, []string{"alice@x [5.0] [1] takes"}},
+			[]jobprio.Run{aJob(t, 3, 2, alice, ""), aJob(t, 4, 2, bob, ""), aJob(t, 5, 1, alice, "")}, []string{"alice@x [5.0] [1] takes"}},
 		{"a limit lets it follow its own, and who no slot takes is not there", byNumber{most: &two},
-			[]Job{aJob(t, 3, 2, alice, ""), aJob(t, 4, 2, bob, "RequestMemory = 9999"), aJob(t, 5, 2, bob, "")},
+			[]jobprio.Run{aJob(t, 3, 2, alice, ""), aJob(t, 4, 2, bob, "RequestMemory = 9999"), aJob(t, 5, 2, bob, "")},
 			[]string{"alice@x [3.0-1] [1] limit MAXJOB 2 of user alice@x", "bob@x [5.0-1] [5] takes"}},
 	} {
 		p := Pool{Slots: equal(t, 2, ""), Claims: heldBy(1, alice, 1, 2), Submitters: []accountant.Record{using(alice, 2)}, Jobs: test.jobs}
@@ -129,7 +129,7 @@ func TestReasonsInOneQueue(t *testing.T) {
 	q := byNumber{out: map[int]string{4: "negative priority"}, most: &one}
 	slots := equal(t, 3, `Requirements = TARGET.Owner =!= "bob"`)
 	slots[2] = aSlot(t, "slot3", "")
-	p := Pool{Slots: slots, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 1)}, Jobs: []Job{
+	p := Pool{Slots: slots, Submitters: []accountant.Record{record("alice@x", 5), record("bob@x", 1)}, Jobs: []jobprio.Run{
 		aJob(t, 1, 2, "alice@x", "Requirements = Name == \"slot3\""), aJob(t, 2, 2, "carol@x", "Requirements = Name == \"slot3\""),
 		aJob(t, 3, 1, "bob@x", `Owner = "bob"`), aJob(t, 4, 1, "bob@x", ""), aJob(t, 5, 1, "alice@x", ""),
 	}}
@@ -174,7 +174,7 @@ func TestReasonsInOneQueue(t *testing.T) {
 // come last.
 func TestContendersInOneQueue(t *testing.T) {
 	p := Pool{Slots: equal(t, 1, ""), Claims: heldBy(9, "dave@x", 1, 1), Submitters: []accountant.Record{record("alice@x", 1), record("bob@x", 5), using("dave@x", 1)},
-		Jobs: []Job{aJob(t, 2, 2, "alice@x", ""), aJob(t, 1, 3, "bob@x", "")}}
+		Jobs: []jobprio.Run{aJob(t, 2, 2, "alice@x", ""), aJob(t, 1, 3, "bob@x", "")}}
 	p.runToo(t)
 	cfg := byNumber{}.config(t)
 	cfg.Preemption.Consider = true

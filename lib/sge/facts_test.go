@@ -105,7 +105,7 @@ func TestQueueJob(t *testing.T) {
 		ad.SetInt(pool.AttrProcID, 3)
 		want := none
 		c.change(&want)
-		got := NewQueue(known(), World{}).Job(&classad.Context{Now: time.Unix(noon, 0)}, jobprio.Run{First: want.ID, Count: 2, Ad: ad})
+		got := NewQueue(known(), World{}).Job(&classad.Context{Now: time.Unix(noon, 0)}, jobprio.Run{Procs: pool.Procs{Cluster: want.ID.Cluster, First: want.ID.Proc, Last: want.ID.Proc + 2 - 1}, Ad: ad})
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("[%s]: %+v, want %+v", c.ad, got, want)
 		}

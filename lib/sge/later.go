@@ -42,8 +42,8 @@ func secondsIn(c *classad.Context, ad *classad.Ad, name *classad.Name) (int64, b
 // others, in the order of their submission.
 func (l *Listing) later(idle []jobprio.Run) (places []jobprio.Place) {
 	for i := range l.jobs {
-		if l.jobs[i].Count == 0 && idle[i].Count > 0 {
-			places = append(places, jobprio.Place{Procs: jobprio.Procs{Run: i, Count: idle[i].Count}})
+		if l.jobs[i].Count == 0 && idle[i].Count() > 0 {
+			places = append(places, jobprio.Place{Procs: jobprio.Procs{Run: i, Count: idle[i].Count()}})
 		}
 	}
 	slices.SortFunc(places, func(a, b jobprio.Place) int {

@@ -15,7 +15,7 @@ import (
 
 func runOf(t testing.TB, cluster, count int, text string) jobprio.Run {
 	t.Helper()
-	return jobprio.Run{First: pool.JobID{Cluster: cluster}, Count: count, Submitter: "someone@example.org", Ad: adOf(t, text)}
+	return jobprio.Run{Procs: pool.Procs{Cluster: cluster, First: 0, Last: count - 1}, Submitter: "someone@example.org", Ad: adOf(t, text)}
 }
 
 func runningOf(t testing.TB, cluster int, text string) jobprio.Running {
@@ -43,7 +43,7 @@ func TestQueueOrder(t *testing.T) {
 	q := NewQueue(shared(), queueWorld)
 	told := func() (list []string) {
 		for _, p := range q.Order(w).Places {
-			id := w.Idle[p.Run].First
+			id := w.Idle[p.Run].FirstJob()
 			list = append(list, fmt.Sprintf("%d.%d x%d %.6f %v", id.Cluster, id.Proc+p.From, p.Count, p.Priority, p.Tickets))
 		}
 		return list
@@ -93,7 +93,7 @@ func TestQueueTickets(t *testing.T) {
 		ok    bool
 	}{{0, true}, {0, false}, {1, true}, {2, true}} {
 		index, job, ok := l.Running(i)
-		if index != want.index || ok != want.ok || ok && job.ID != w.Running[i].First {
+		if index != want.index || ok != want.ok || ok && job.ID != w.Running[i].FirstJob() {
 			t.Errorf("Running(%d) = %d, %+v, %v, want %+v", i, index, job, ok, want)
 		}
 	}
@@ -154,7 +154,7 @@ type single struct {
 func singles(w jobprio.Waiting, o jobprio.Order) (list []single) {
 	for _, p := range o.Places {
 		for i := range p.Count {
-			id := w.Idle[p.Run].First
+			id := w.Idle[p.Run].FirstJob()
 			id.Proc += p.From + i
 			list = append(list, single{id, p.Priority, p.Tickets})
 		}
@@ -186,7 +186,8 @@ func drawnWaiting(t *rapid.T, outer testing.TB) (w jobprio.Waiting) {
 	}
 	for i := range rapid.IntRange(0, 7).Draw(t, "idle") {
 		r := runOf(outer, 1+i, rapid.IntRange(1, 5).Draw(t, "count"), attributes())
-		r.First.Proc = rapid.IntRange(0, 3).Draw(t, "proc")
+		proc := rapid.IntRange(0, 3).Draw(t, "proc")
+		r.First, r.Last = proc, proc+r.Last
 		w.Idle = append(w.Idle, r)
 	}
 	for i := range rapid.IntRange(0, 4).Draw(t, "running") {
@@ -210,7 +211,7 @@ func TestEveryJobHasOnePlace(t *testing.T) {
 			seen[s.id] = true
 		}
 		for _, r := range w.Idle {
-			n += r.Count
+			n += r.Count()
 		}
 		if len(got) != n || len(o.Blocked) > 0 {
 			rt.Fatalf("%d of %d jobs have places, %d are left out", len(got), n, len(o.Blocked))
@@ -225,11 +226,11 @@ func TestQueueInputMeansNothing(t *testing.T) {
 		q.KeepTickets(true)
 		var other jobprio.Waiting
 		for _, r := range w.Idle {
-			for r.Count > 0 {
+			for r.Count() > 0 {
 				head := r
-				head.Count = rapid.IntRange(1, r.Count).Draw(rt, "cut")
+				head.Last = rapid.IntRange(r.First, r.Last).Draw(rt, "cut")
 				other.Idle = append(other.Idle, head)
-				r.First.Proc, r.Count = r.First.Proc+head.Count, r.Count-head.Count
+				r.First = head.Last + 1
 			}
 		}
 		other.Idle = rapid.Permutation(other.Idle).Draw(rt, "idle")
@@ -239,9 +240,9 @@ func TestQueueInputMeansNothing(t *testing.T) {
 			rt.Fatalf("the order is\n%v, of the same jobs otherwise\n%v", a, b)
 		}
 		for i, r := range w.Running {
-			j := slices.IndexFunc(other.Running, func(x jobprio.Running) bool { return x.First == r.First })
+			j := slices.IndexFunc(other.Running, func(x jobprio.Running) bool { return x.FirstJob() == r.FirstJob() })
 			if o.Tickets[i] != p.Tickets[j] {
-				rt.Fatalf("tickets of %v are %v, and otherwise %v", r.First, o.Tickets[i], p.Tickets[j])
+				rt.Fatalf("tickets of %v are %v, and otherwise %v", r.FirstJob(), o.Tickets[i], p.Tickets[j])
 			}
 		}
 	})

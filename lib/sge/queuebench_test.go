@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fairspool/lib/jobprio"
+	"fairspool/lib/pool"
 )
 
 // BenchmarkListing makes the queue of jobs that all stand alone, from their ads: what a cycle
@@ -19,8 +20,7 @@ func BenchmarkListing(b *testing.B) {
 			for i := range n / 20 {
 				parent := adOf(b, fmt.Sprintf(`Owner = "user%d"; QDate = %d; RequestCpus = 1; RequestLic = 2; Cmd = "/bin/true"; JobPrio = 0; UnixGroup = "staff"`, i%500, noon-i))
 				for proc := range 20 {
-					r := jobprio.Run{Count: 1, Ad: adOf(b, fmt.Sprintf("ProcId = %d", proc)).Chain(parent)}
-					r.First.Cluster, r.First.Proc = i+1, proc
+					r := jobprio.Run{Procs: pool.Procs{Cluster: i + 1, First: proc, Last: proc}, Ad: adOf(b, fmt.Sprintf("ProcId = %d", proc)).Chain(parent)}
 					w.Idle = append(w.Idle, r)
 				}
 			}

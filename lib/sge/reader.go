@@ -81,7 +81,7 @@ func isFact(name string) bool {
 
 // job returns the facts of a run of procs, as Queue.Job does.
 func (r *reader) job(ctx *classad.Context, run jobprio.Run) Job {
-	s := sketch{Job: Job{ID: run.First, Count: run.Count, Submitted: min(max(ctx.Now.Unix(), 0), latest), CPUs: 1}}
+	s := sketch{Job: Job{ID: run.FirstJob(), Count: run.Count(), Submitted: min(max(ctx.Now.Unix(), 0), latest), CPUs: 1}}
 	for i := range Facts {
 		f := &Facts[i]
 		if v, ok := valueOf(ctx, run.Ad, r.facts[i], f.fixed); ok {

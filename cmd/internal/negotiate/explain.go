@@ -208,7 +208,7 @@ func (x *explained) explain(w *world, plan *negotiator.Plan) (Explanation, error
 func (e *Explanation) states(x *explained, w *world, plan *negotiator.Plan) []pool.Procs {
 	var waiting []pool.Procs
 	for _, j := range w.Pool.Jobs {
-		waiting = append(waiting, x.within([]pool.Procs{{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}})...)
+		waiting = append(waiting, x.within([]pool.Procs{j.Procs})...)
 	}
 	var held []pool.Procs
 	leaves, eups := leaving(plan), eupsOf(plan)

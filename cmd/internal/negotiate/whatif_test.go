@@ -22,6 +22,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -289,7 +290,7 @@ func TestWhatIfAddsNewOnes(t *testing.T) {
 	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {
 		t.Errorf("unclaimed = %s, want %s", got, want)
 	}
-	like := func() negotiator.Job {
+	like := func() jobprio.Run {
 		if err := s.View(func(v *spool.View) error {
 			w.Queue = v
 			return w.submit(3, pool.JobID{Cluster: 1}, "1.0")
@@ -302,8 +303,8 @@ func TestWhatIfAddsNewOnes(t *testing.T) {
 	job := like() // which runs
 	names := slices.Sorted(slices.Values(job.Ad.Names()))
 	status, _ := job.Ad.EvalInt(&classad.Context{}, pool.AttrJobStatus)
-	if !slices.Equal(names, want) || pool.Status(status) != pool.Idle || job.Count != 3 || job.Submitter != "alice@pool" {
-		t.Errorf("submit 3 like 1.0 adds %d jobs of %s in state %v with %q, want 3 idle ones of alice@pool with %q", job.Count, job.Submitter, pool.Status(status), names, want)
+	if !slices.Equal(names, want) || pool.Status(status) != pool.Idle || job.Count() != 3 || job.Submitter != "alice@pool" {
+		t.Errorf("submit 3 like 1.0 adds %d jobs of %s in state %v with %q, want 3 idle ones of alice@pool with %q", job.Count(), job.Submitter, pool.Status(status), names, want)
 	}
 	update(t, s, leadALife)
 	want = append(want, "DiskUsage", "ImageSize")

@@ -8,7 +8,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
-	"fairspool/lib/negotiator"
+	"fairspool/lib/jobprio"
 )
 
 // readUserprio reads an edit of userprio: `-setfactor alice@example.org 2`.
@@ -67,7 +67,7 @@ func (w *world) edit(flag cmdline.Parsed, duration []string, create bool) error 
 // queued returns the submitters of the jobs in the queue, and of those of earlier changes.
 func (w *world) queued() []string {
 	names := slices.Collect(maps.Keys(operation.IdleJobs(w.Queue, w.Domain, w.Config.Groups)))
-	for _, list := range [][]negotiator.Job{w.Pool.Jobs, w.Pool.Held} {
+	for _, list := range [][]jobprio.Run{w.Pool.Jobs, w.Pool.Held} {
 		for _, j := range list {
 			names = append(names, j.Submitter)
 		}
@@ -100,7 +100,7 @@ func (w *world) configure(with []string) error {
 		return err
 	}
 	w.Config = changed
-	for _, list := range [][]negotiator.Job{w.Pool.Jobs, w.Pool.Held} {
+	for _, list := range [][]jobprio.Run{w.Pool.Jobs, w.Pool.Held} {
 		for i, j := range list {
 			list[i].Submitter = w.submitter(j.Ad)
 		}

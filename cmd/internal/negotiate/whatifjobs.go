@@ -12,7 +12,7 @@ import (
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/classad"
-	"fairspool/lib/negotiator"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -34,7 +34,7 @@ func (w *world) remove(names selection.Names) error {
 	if err != nil {
 		return err
 	}
-	w.eachOf(spans, func(negotiator.Job) []negotiator.Job { return nil })
+	w.eachOf(spans, func(jobprio.Run) []jobprio.Run { return nil })
 	for _, list := range spans {
 		w.gone = append(w.gone, list...)
 	}
@@ -87,10 +87,10 @@ func (w *world) setSystem(names selection.Names, s operation.SystemPriority) err
 	if err != nil {
 		return err
 	}
-	w.eachOf(spans, func(j negotiator.Job) []negotiator.Job {
+	w.eachOf(spans, func(j jobprio.Run) []jobprio.Run {
 		j.Ad = j.Ad.Clone()
 		j.Ad.SetInt(pool.AttrSystemPriority, n)
-		return []negotiator.Job{j}
+		return []jobprio.Run{j}
 	})
 	return nil
 }
@@ -101,8 +101,8 @@ func (w *world) prioritise(names selection.Names, n int64, adjust bool) error {
 	if err != nil {
 		return err
 	}
-	w.eachOf(spans, func(j negotiator.Job) []negotiator.Job {
-		jobs := []negotiator.Job{j}
+	w.eachOf(spans, func(j jobprio.Run) []jobprio.Run {
+		jobs := []jobprio.Run{j}
 		if e, ok := j.Ad.Lookup(pool.AttrJobPrio); adjust && ok {
 			if _, constant := e.Constant(); !constant {
 				jobs = apart(j)
@@ -115,7 +115,7 @@ func (w *world) prioritise(names selection.Names, n int64, adjust bool) error {
 				to += old
 			}
 			if least, most := operation.PriorityBounds(&w.Config); to < least || to > most {
-				err = fmt.Errorf("%v: priority %d is outside of %d to %d", jobs[i].First, to, least, most)
+				err = fmt.Errorf("%v: priority %d is outside of %d to %d", jobs[i].FirstJob(), to, least, most)
 			}
 			jobs[i].Ad = jobs[i].Ad.Clone()
 			jobs[i].Ad.SetInt(pool.AttrJobPrio, to)
@@ -211,8 +211,10 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
 	ad.SetInt(pool.AttrQDate, w.Now.Unix())
 	ad.SetInt(pool.AttrEnteredStatus, w.Now.Unix())
-	w.Pool.Jobs = append(w.Pool.Jobs, negotiator.Job{
-		First: pool.JobID{Cluster: w.next}, Count: n, Submitter: w.submitter(ad), Ad: ad,
+	w.Pool.Jobs = append(w.Pool.Jobs, jobprio.Run{
+		Procs:     pool.Procs{Cluster: w.next, First: 0, Last: n - 1},
+		Submitter: w.submitter(ad),
+		Ad:        ad,
 	})
 	w.next++
 	return nil
@@ -221,7 +223,7 @@ func (w *world) submit(n int, like pool.JobID, written string) error {
 // job returns the ad of a job of the queue, or of one that a change added.
 func (w *world) job(id pool.JobID) (*classad.Ad, bool) {
 	for _, j := range w.Pool.Jobs {
-		if id.Cluster >= w.firstNew && j.First.Cluster == id.Cluster && j.First.Proc <= id.Proc && id.Proc < j.First.Proc+j.Count {
+		if id.Cluster >= w.firstNew && j.Has(id) {
 			return j.Ad, true
 		}
 	}
@@ -259,7 +261,7 @@ func (w *world) named(names selection.Names) (trial.Spans, error) {
 func (w *world) added(name string) (list []pool.Procs) {
 	id, whole, err := readJob(name)
 	for _, j := range w.Pool.Jobs {
-		p := pool.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
+		p := j.Procs
 		if p.Cluster < w.firstNew {
 			continue
 		}
@@ -276,16 +278,16 @@ func (w *world) added(name string) (list []pool.Procs) {
 }
 
 // eachOf replaces the idle and held jobs in spans by what becomes of them.
-func (w *world) eachOf(s trial.Spans, become func(negotiator.Job) []negotiator.Job) {
+func (w *world) eachOf(s trial.Spans, become func(jobprio.Run) []jobprio.Run) {
 	w.Pool.Jobs = s.Replaced(w.Pool.Jobs, become)
 	w.Pool.Held = s.Replaced(w.Pool.Held, become)
 }
 
 // apart returns the procs of a run one by one.
-func apart(j negotiator.Job) []negotiator.Job {
-	jobs := make([]negotiator.Job, j.Count)
+func apart(j jobprio.Run) []jobprio.Run {
+	jobs := make([]jobprio.Run, j.Count())
 	for i := range jobs {
-		jobs[i] = trial.Part(j, j.First.Proc+i, j.First.Proc+i+1)
+		jobs[i] = j.Part(j.First+i, j.First+i)
 	}
 	return jobs
 }

@@ -104,9 +104,9 @@ func (x *site) preemption(seen Snapshot) (m negotiator.Match, ok bool) {
 	}
 	var idle []negotiator.Match
 	for _, j := range seen.Pool.Jobs {
-		for p := range j.Count {
-			m.Job, m.Submitter = pool.JobID{Cluster: j.First.Cluster, Proc: j.First.Proc + p}, j.Submitter
-			if !claimed[m.Job] && (j.First.Cluster > 1) == (m.Limits != "") {
+		for p := range j.Count() {
+			m.Job, m.Submitter = pool.JobID{Cluster: j.Cluster, Proc: j.First + p}, j.Submitter
+			if !claimed[m.Job] && (j.Cluster > 1) == (m.Limits != "") {
 				idle = append(idle, m)
 			}
 		}

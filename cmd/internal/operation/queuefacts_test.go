@@ -153,10 +153,10 @@ func TestBeside(t *testing.T) {
 	words := func(seen Snapshot) string {
 		var list []string
 		for _, r := range seen.Pool.Running {
-			list = append(list, fmt.Sprintf("%v %s %v", r.First, r.Submitter, r.Started.Sub(noon)))
+			list = append(list, fmt.Sprintf("%v %s %v", r.FirstJob(), r.Submitter, r.Started.Sub(noon)))
 		}
 		for _, j := range seen.Pool.Held {
-			list = append(list, fmt.Sprintf("%v x%d %s", j.First, j.Count, j.Submitter))
+			list = append(list, fmt.Sprintf("%v x%d %s", j.FirstJob(), j.Count(), j.Submitter))
 		}
 		return strings.Join(list, ", ")
 	}

@@ -70,7 +70,7 @@ func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, besid
 // waiting returns the runs of idle procs, and, if that is wanted, of those without a claim
 // that are held or wait for others to end. Some of the idle ones may have a claim already,
 // which the cycle sees for itself.
-func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []negotiator.Job) {
+func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool) (idle, kept []jobprio.Run) {
 	c := &classad.Context{}
 	for _, cluster := range v.Clusters() {
 		for _, run := range cluster.Runs {
@@ -86,10 +86,11 @@ func waiting(v *spool.View, domain string, groups *accountant.Groups, held bool)
 }
 
 // part returns the procs from first to last of a run.
-func part(cluster int, run spool.Run, first, last int, domain string, groups *accountant.Groups) negotiator.Job {
-	return negotiator.Job{
-		First: pool.JobID{Cluster: cluster, Proc: first}, Count: last - first + 1,
-		Submitter: Submitter(run.Ad, domain, groups), Ad: run.Proc(first),
+func part(cluster int, run spool.Run, first, last int, domain string, groups *accountant.Groups) jobprio.Run {
+	return jobprio.Run{
+		Procs:     pool.Procs{Cluster: cluster, First: first, Last: last},
+		Submitter: Submitter(run.Ad, domain, groups),
+		Ad:        run.Proc(first),
 	}
 }
 
@@ -101,7 +102,7 @@ func isKept(c *classad.Context, ad *classad.Ad) bool {
 
 // appendUnclaimed appends the procs of a run that have no claim: one that is held may still
 // be leaving its slot.
-func appendUnclaimed(list []negotiator.Job, v *spool.View, cluster int, run spool.Run, domain string, groups *accountant.Groups) []negotiator.Job {
+func appendUnclaimed(list []jobprio.Run, v *spool.View, cluster int, run spool.Run, domain string, groups *accountant.Groups) []jobprio.Run {
 	first := run.First
 	for proc := run.First; proc <= run.Last+1; proc++ {
 		_, claimed := v.Claim(pool.JobID{Cluster: cluster, Proc: proc})
@@ -125,7 +126,7 @@ func claimed(v *spool.View, claims []pool.Claim) []jobprio.Running {
 			continue
 		}
 		list = append(list, jobprio.Running{
-			Run:     jobprio.Run{First: c.Job, Count: 1, Submitter: c.Submitter, Ad: ad},
+			Run:     jobprio.Run{Procs: pool.Only(c.Job), Submitter: c.Submitter, Ad: ad},
 			Started: c.RunsFrom(),
 		})
 	}

@@ -23,7 +23,7 @@ func waitingOf(t *testing.T, text string) jobprio.Waiting {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return jobprio.Waiting{Running: []jobprio.Running{{Run: jobprio.Run{First: first, Count: 1, Submitter: "alice@example.org", Ad: ad}}}}
+	return jobprio.Waiting{Running: []jobprio.Running{{Run: jobprio.Run{Procs: pool.Only(first), Submitter: "alice@example.org", Ad: ad}}}}
 }
 
 // tickets returns those of the procs of cluster 1.

@@ -134,7 +134,7 @@ func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 }
 
 func (h *hierarchy) add(idle []jobprio.Run, p listed, number, place int) {
-	run := idle[p.Run].First
+	run := idle[p.Run].FirstJob()
 	first := run.Proc + p.From
 	procs := pool.Procs{Cluster: run.Cluster, First: first, Last: first + p.Count - 1}
 	h.stretches = append(h.stretches, stretch{procs, number, place, p.why})
@@ -198,8 +198,9 @@ func (h *hierarchy) compare(a, b *row) int {
 // runOf returns some procs of a run, as the policy sees them.
 func runOf(s selection.Span, submitter string) jobprio.Run {
 	return jobprio.Run{
-		First: pool.JobID{Cluster: s.Cluster, Proc: s.First}, Count: s.Last - s.First + 1,
-		Submitter: submitter, Ad: s.Run.Proc(s.First),
+		Procs:     s.Procs,
+		Submitter: submitter,
+		Ad:        s.Run.Proc(s.First),
 	}
 }
 

@@ -36,7 +36,7 @@ func (p *sgeRanking) list(w jobprio.Waiting) []listed {
 	p.places = p.listing.Places()
 	if !p.config.ReportPending {
 		slices.SortFunc(p.places, func(a, b jobprio.Place) int {
-			i, j := p.idle[a.Run].First, p.idle[b.Run].First
+			i, j := p.idle[a.Run].FirstJob(), p.idle[b.Run].FirstJob()
 			return cmp.Or(cmp.Compare(p.listing.Job(a.Run).Submitted, p.listing.Job(b.Run).Submitted), i.Compare(j), cmp.Compare(a.From, b.From))
 		})
 	}
@@ -50,7 +50,7 @@ func (p *sgeRanking) list(w jobprio.Waiting) []listed {
 // last: procs that the policy knows the same of share a row, though their tickets differ.
 func (p *sgeRanking) last(in *stretch) int {
 	run := &p.idle[p.places[in.number].Run]
-	return run.First.Proc + run.Count - 1
+	return run.Last
 }
 
 // gathers: a cluster is an array job, which stands on one line.
@@ -137,8 +137,8 @@ func (p *sgeRanking) known(q queue, s selection.Span, in *stretch) *ranked {
 // runs returns a job's index among those that run, and what is known of it; false for one
 // that does not.
 func (p *sgeRanking) runs(id pool.JobID) (index int, job *sge.Job, ok bool) {
-	i := sort.Search(len(p.running), func(i int) bool { return !p.running[i].First.Less(id) })
-	if i == len(p.running) || p.running[i].First != id {
+	i := sort.Search(len(p.running), func(i int) bool { return !p.running[i].FirstJob().Less(id) })
+	if i == len(p.running) || p.running[i].FirstJob() != id {
 		return 0, nil, false
 	}
 	return p.listing.Running(i)

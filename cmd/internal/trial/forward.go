@@ -67,8 +67,8 @@ type play struct {
 	params     accountant.Params
 	context    *classad.Context
 	on         map[pool.JobID]*onSlot
-	dependents []negotiator.Job // that wait for the end of others
-	left       map[int]int      // jobs that have not ended, by cluster
+	dependents []jobprio.Run // that wait for the end of others
+	left       map[int]int   // jobs that have not ended, by cluster
 	begun      map[pool.JobID]time.Time
 }
 
@@ -156,7 +156,7 @@ func (p *play) started(id pool.JobID, at time.Time) {
 
 // takeOut takes jobs out of the idle ones.
 func (p *play) takeOut(jobs Spans) {
-	p.Pool.Jobs = jobs.Replaced(p.Pool.Jobs, func(negotiator.Job) []negotiator.Job { return nil })
+	p.Pool.Jobs = jobs.Replaced(p.Pool.Jobs, func(jobprio.Run) []jobprio.Run { return nil })
 }
 
 // apply does at once what a plan decides.
@@ -176,19 +176,17 @@ func (p *play) apply(plan *negotiator.Plan) {
 	for _, s := range p.Pool.Slots {
 		machines[s.Name], _ = s.Ad.EvalString(p.context, pool.AttrMachine)
 	}
-	runs := map[int][]negotiator.Job{} // by cluster
+	runs := map[int][]jobprio.Run{} // by cluster
 	for _, j := range p.Pool.Jobs {
-		runs[j.First.Cluster] = append(runs[j.First.Cluster], j)
+		runs[j.Cluster] = append(runs[j.Cluster], j)
 	}
 	matched := Spans{}
 	for _, m := range plan.Matches {
-		i := slices.IndexFunc(runs[m.Job.Cluster], func(j negotiator.Job) bool {
-			return j.First.Proc <= m.Job.Proc && m.Job.Proc < j.First.Proc+j.Count
-		})
+		i := slices.IndexFunc(runs[m.Job.Cluster], func(j jobprio.Run) bool { return j.Has(m.Job) })
 		if i < 0 {
 			continue // it was given up in this cycle, and is not idle in the queue
 		}
-		job := Part(runs[m.Job.Cluster][i], m.Job.Proc, m.Job.Proc+1)
+		job := runs[m.Job.Cluster][i].Part(m.Job.Proc, m.Job.Proc)
 		if m.Preempts != nil {
 			p.preempt(m.Preempts.Job)
 		}
@@ -203,7 +201,7 @@ func (p *play) apply(plan *negotiator.Plan) {
 		p.PutClaim(c)
 		p.on[m.Job] = &onSlot{job.Ad, p.end(c, job.Ad)}
 		p.Pool.Running = append(p.Pool.Running, jobprio.Running{
-			Run: jobprio.Run{First: m.Job, Count: 1, Submitter: m.Submitter, Ad: job.Ad}, Started: c.StartedAt,
+			Run: jobprio.Run{Procs: pool.Only(m.Job), Submitter: m.Submitter, Ad: job.Ad}, Started: c.StartedAt,
 		})
 		matched[m.Job.Cluster] = append(matched[m.Job.Cluster], pool.Only(m.Job))
 		p.started(m.Job, c.StartedAt)
@@ -223,8 +221,8 @@ func (p *play) preempt(id pool.JobID) {
 	ad := j.ad.Clone()
 	ad.SetInt(pool.AttrJobStatus, int64(pool.Idle))
 	p.off(c)
-	p.Pool.Running = slices.DeleteFunc(p.Pool.Running, func(r jobprio.Running) bool { return r.First == id })
-	p.Pool.Jobs = append(p.Pool.Jobs, negotiator.Job{First: id, Count: 1, Submitter: c.Submitter, Ad: ad})
+	p.Pool.Running = slices.DeleteFunc(p.Pool.Running, func(r jobprio.Running) bool { return r.FirstJob() == id })
+	p.Pool.Jobs = append(p.Pool.Jobs, jobprio.Run{Procs: pool.Only(id), Submitter: c.Submitter, Ad: ad})
 }
 
 // off ends a claim.
@@ -270,7 +268,7 @@ func (p *play) advance(t time.Time) {
 
 // release lets jobs wait for slots that have waited for the end of others.
 func (p *play) release() {
-	p.dependents = slices.DeleteFunc(p.dependents, func(j negotiator.Job) bool {
+	p.dependents = slices.DeleteFunc(p.dependents, func(j jobprio.Run) bool {
 		if len(p.unended(j)) > 0 {
 			return false
 		}
@@ -282,7 +280,7 @@ func (p *play) release() {
 }
 
 // unended returns the clusters that jobs wait for.
-func (p *play) unended(j negotiator.Job) []int {
+func (p *play) unended(j jobprio.Run) []int {
 	ok, either := jobpolicy.After(j.Ad)
 	return slices.DeleteFunc(slices.Concat(ok, either), func(id int) bool { return p.left[id] == 0 })
 }
@@ -311,7 +309,7 @@ func (p *play) result(late string) ([]Start, error) {
 		}
 	}
 	for _, j := range p.dependents {
-		unknown(procsOf(j), cmp.Or(late, p.obstacle(j)))
+		unknown(j.Procs, cmp.Or(late, p.obstacle(j)))
 	}
 	endless := p.endless()
 	for _, x := range plan.Rejections {
@@ -324,10 +322,6 @@ func (p *play) result(late string) ([]Start, error) {
 		}
 	}
 	return joined(list), nil
-}
-
-func procsOf(j negotiator.Job) pool.Procs {
-	return pool.Procs{Cluster: j.First.Cluster, First: j.First.Proc, Last: j.First.Proc + j.Count - 1}
 }
 
 // lasts reports whether a cause stays though jobs leave their slots.
@@ -351,7 +345,7 @@ func (p *play) endless() (list []string) {
 }
 
 // obstacle says which clusters jobs wait for whose ends are not known.
-func (p *play) obstacle(j negotiator.Job) string {
+func (p *play) obstacle(j jobprio.Run) string {
 	var list []string
 	for _, id := range p.unended(j) {
 		list = append(list, strconv.Itoa(id))

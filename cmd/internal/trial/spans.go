@@ -3,7 +3,7 @@ package trial
 import (
 	"slices"
 
-	"fairspool/lib/negotiator"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -16,35 +16,24 @@ func (s Spans) Has(id pool.JobID) bool {
 }
 
 // Replaced returns jobs with those in spans replaced by what becomes of them.
-func (s Spans) Replaced(list []negotiator.Job, become func(negotiator.Job) []negotiator.Job) []negotiator.Job {
-	var jobs []negotiator.Job
+func (s Spans) Replaced(list []jobprio.Run, become func(jobprio.Run) []jobprio.Run) []jobprio.Run {
+	var jobs []jobprio.Run
 	for _, j := range list {
-		next, end := j.First.Proc, j.First.Proc+j.Count
-		for _, one := range s[j.First.Cluster] {
-			from, to := max(one.First, next), min(one.Last+1, end)
-			if from >= to {
+		rest := j.Procs
+		for _, one := range s[j.Cluster] {
+			both, ok := rest.Intersect(one)
+			if !ok {
 				continue
 			}
-			if next < from {
-				jobs = append(jobs, Part(j, next, from))
+			if rest.First < both.First {
+				jobs = append(jobs, j.Part(rest.First, both.First-1))
 			}
-			jobs = append(jobs, become(Part(j, from, to))...)
-			next = to
+			jobs = append(jobs, become(j.Part(both.First, both.Last))...)
+			rest.First = both.Last + 1
 		}
-		if next < end {
-			jobs = append(jobs, Part(j, next, end))
+		if rest.First <= rest.Last {
+			jobs = append(jobs, j.Part(rest.First, rest.Last))
 		}
 	}
 	return jobs
-}
-
-// Part returns the procs of a run from the one to before the other.
-func Part(j negotiator.Job, from, to int) negotiator.Job {
-	if from != j.First.Proc {
-		j.First.Proc = from
-		j.Ad = j.Ad.Clone()
-		j.Ad.SetInt(pool.AttrProcID, int64(from))
-	}
-	j.Count = to - from
-	return j
 }

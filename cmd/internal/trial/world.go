@@ -98,7 +98,7 @@ func (w *World) snapshot() (p negotiator.Pool, cfg negotiator.Config, err error)
 
 // beside returns the jobs that the configuration makes the cycle look at besides the idle
 // ones. Running are those that still have claims.
-func (w *World) beside() (held []negotiator.Job, running []jobprio.Running) {
+func (w *World) beside() (held []jobprio.Run, running []jobprio.Running) {
 	b := operation.BesideOf(&w.Config)
 	if b.Held {
 		held = w.Pool.Held
@@ -111,7 +111,7 @@ func (w *World) beside() (held []negotiator.Job, running []jobprio.Running) {
 		claimed[c.Job] = true
 	}
 	for _, r := range w.Pool.Running {
-		if claimed[r.First] {
+		if claimed[r.FirstJob()] {
 			running = append(running, r)
 		}
 	}

@@ -30,11 +30,11 @@ func jobAd(t testing.TB, text string) *classad.Ad {
 // procsOf lists the procs of runs, and tells what their ads say of ProcId.
 func procsOf(t testing.TB, runs []jobprio.Run) (all []int) {
 	for _, r := range runs {
-		if id, _ := r.Ad.EvalInt(&classad.Context{}, pool.AttrProcID); id != int64(r.First.Proc) {
-			t.Errorf("the ad of %v has ProcId %d", r.First, id)
+		if id, _ := r.Ad.EvalInt(&classad.Context{}, pool.AttrProcID); id != int64(r.First) {
+			t.Errorf("the ad of %v has ProcId %d", r.FirstJob(), id)
 		}
-		for i := range r.Count {
-			all = append(all, r.First.Proc+i)
+		for i := range r.Count() {
+			all = append(all, r.First+i)
 		}
 	}
 	return all
@@ -46,7 +46,7 @@ func TestWaitingOf(t *testing.T) {
 		ad := classad.New()
 		ad.SetInt(pool.AttrProcID, 3)
 		first, count := 3, rapid.IntRange(1, 9).Draw(t, "procs")
-		p := negotiator.Pool{Jobs: []negotiator.Job{{First: pool.JobID{Cluster: 1, Proc: first}, Count: count, Submitter: "alice@pool", Ad: ad}}}
+		p := negotiator.Pool{Jobs: []jobprio.Run{{Procs: pool.Procs{Cluster: 1, First: first, Last: first + count - 1}, Submitter: "alice@pool", Ad: ad}}}
 		claimed := rapid.SliceOfNDistinct(rapid.IntRange(0, 14), 0, 8, rapid.ID).Draw(t, "claimed")
 		for _, proc := range claimed {
 			p.Claims = append(p.Claims, pool.Claim{Job: pool.JobID{Cluster: 1, Proc: proc}}, pool.Claim{Job: pool.JobID{Cluster: 2, Proc: proc + 1}})
@@ -60,11 +60,11 @@ func TestWaitingOf(t *testing.T) {
 		w := waitingOf(&classad.Context{}, p, []string{pool.AttrOwner}, operation.Barring{})
 		var got []int
 		for _, r := range w.Idle {
-			if r.Submitter != "alice@pool" || r.First.Cluster != 1 {
+			if r.Submitter != "alice@pool" || r.Cluster != 1 {
 				t.Errorf("%+v: want a run of cluster 1 of alice", r)
 			}
-			for i := range r.Count {
-				got = append(got, r.First.Proc+i)
+			for i := range r.Count() {
+				got = append(got, r.First+i)
 			}
 		}
 		if !slices.Equal(got, want) {
@@ -80,7 +80,7 @@ func TestWaitingApart(t *testing.T) {
 		`[ProcId = 0; JobShare = 2 + 3]`:      1,
 		`[ProcId = 0; JobShare = ProcId * 2]`: 3,
 	} {
-		p := negotiator.Pool{Jobs: []negotiator.Job{{First: pool.JobID{Cluster: 1}, Count: 3, Ad: jobAd(t, text)}}}
+		p := negotiator.Pool{Jobs: []jobprio.Run{{Procs: pool.Procs{Cluster: 1, First: 0, Last: 2}, Ad: jobAd(t, text)}}}
 		w := waitingOf(&classad.Context{}, p, []string{"JobShare"}, operation.Barring{})
 		if len(w.Idle) != runs {
 			t.Errorf("%s: %d runs, want %d", text, len(w.Idle), runs)

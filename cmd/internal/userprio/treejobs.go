@@ -28,22 +28,22 @@ func waitingOf(c *classad.Context, p negotiator.Pool, attributes []string, barri
 		slices.Sort(procs)
 	}
 	for _, j := range p.Jobs {
-		w.Idle = appendUnclaimed(w.Idle, j, claimed[j.First.Cluster], func(run spool.Run) bool {
+		w.Idle = appendUnclaimed(w.Idle, j, claimed[j.Cluster], func(run spool.Run) bool {
 			return barring.TellsApart(run) || slices.ContainsFunc(names, func(n *classad.Name) bool { return tellsApart(run, n) })
 		})
 	}
 	w.Idle = slices.DeleteFunc(w.Idle, func(r jobprio.Run) bool {
-		return barring.Bars(c, spool.Run{Procs: pool.Procs{Cluster: r.First.Cluster, First: r.First.Proc, Last: r.First.Proc + r.Count - 1}, Ad: r.Ad}, r.First.Proc)
+		return barring.Bars(c, spool.Run{Procs: r.Procs, Ad: r.Ad}, r.First)
 	})
 	return w
 }
 
 // appendUnclaimed appends the procs of a job but those that are claimed, which are ascending:
 // each alone where something tells them apart.
-func appendUnclaimed(list []jobprio.Run, j negotiator.Job, claimed []int, apart func(spool.Run) bool) []jobprio.Run {
-	at := j.First.Proc
-	end := at + j.Count
-	alone := apart(spool.Run{Procs: pool.Procs{Cluster: j.First.Cluster, First: at, Last: end - 1}, Ad: j.Ad})
+func appendUnclaimed(list []jobprio.Run, j jobprio.Run, claimed []int, apart func(spool.Run) bool) []jobprio.Run {
+	at := j.First
+	end := at + j.Count()
+	alone := apart(spool.Run{Procs: pool.Procs{Cluster: j.Cluster, First: at, Last: end - 1}, Ad: j.Ad})
 	from, _ := slices.BinarySearch(claimed, at)
 	for _, proc := range claimed[from:] {
 		if proc >= end {
@@ -64,14 +64,14 @@ func tellsApart(run spool.Run, n *classad.Name) bool {
 
 // appendRun appends the procs of a job from one to before another, if there are any: as one
 // run, or each alone.
-func appendRun(list []jobprio.Run, j negotiator.Job, from, end int, alone bool) []jobprio.Run {
+func appendRun(list []jobprio.Run, j jobprio.Run, from, end int, alone bool) []jobprio.Run {
 	step := end - from
 	if alone {
 		step = 1
 	}
 	for ; from < end; from += step {
 		ad := spool.Run{Ad: j.Ad}.Proc(from)
-		list = append(list, jobprio.Run{First: pool.JobID{Cluster: j.First.Cluster, Proc: from}, Count: step, Submitter: j.Submitter, Ad: ad})
+		list = append(list, jobprio.Run{Procs: pool.Procs{Cluster: j.Cluster, First: from, Last: from + step - 1}, Submitter: j.Submitter, Ad: ad})
 	}
 	return list
 }
