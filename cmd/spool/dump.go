@@ -121,11 +121,7 @@ func salvage(c *cmdline.Call, args []string) error {
 	if err := c.Flush(); err != nil {
 		return err
 	}
-	are := "are"
-	if saved.Lost == 1 {
-		are = "is"
-	}
-	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), are)
+	c.Warn("%s: %s %s damaged: what the lines above name is missing from the new spool, or was taken unproven", dir, plural.Count(saved.Lost, "place"), plural.Pick(saved.Lost, "is", "are"))
 	return nil
 }
 

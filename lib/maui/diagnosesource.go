@@ -5,6 +5,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/elapsed"
+	"fairspool/lib/plural"
 )
 
 // source says where the number of a term comes from, for Equation.
@@ -147,10 +148,7 @@ func (e equation) request(s Sub) string {
 	case Disk:
 		return fmt.Sprintf("MB of disk space, %s%s", tasks, decimal(j.DiskPerTask))
 	case PS:
-		if j.Procs() == 1 {
-			return "processor-seconds, 1 processor and " + limit
-		}
-		return fmt.Sprintf("processor-seconds, %d processors and %s", j.Procs(), limit)
+		return fmt.Sprintf("processor-seconds, %s and %s", plural.Count(int(j.Procs()), "processor"), limit)
 	case PE:
 		return "processor equivalents"
 	}

@@ -76,14 +76,6 @@ func (r ReportedReservation) Line() string {
 	return text
 }
 
-// joined names some, the last one after an "and".
-func joined(some []string) string {
-	if last := len(some) - 1; last > 0 {
-		return strings.Join(some[:last], ", ") + " and " + some[last]
-	}
-	return strings.Join(some, "")
-}
-
 func list(some []string, more int) string {
 	text := strings.Join(some, ", ")
 	if more > 0 {
@@ -146,7 +138,7 @@ func (n *Nearest) lines() []string {
 		parts = append(parts, "it has "+n.Lacks+" requested")
 	}
 	if len(n.Holders) > 0 {
-		parts = append(parts, "it is held by "+joined(n.Holders))
+		parts = append(parts, "it is held by "+plural.List(n.Holders))
 	}
 	if len(parts) == 0 {
 		return []string{head}
@@ -209,7 +201,7 @@ func (x ReportedRejection) Help(a Analysis) string {
 func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	slot, held, lacks := "a slot", "", ""
 	if a.Nearest != nil {
-		slot, held, lacks = a.Nearest.Slot, joined(a.Nearest.Holders), a.Nearest.Lacks
+		slot, held, lacks = a.Nearest.Slot, plural.List(a.Nearest.Holders), a.Nearest.Lacks
 	}
 	switch c {
 	case CauseNoSlots:
@@ -226,11 +218,11 @@ func (x ReportedRejection) helps(c Cause, a Analysis) string {
 	case CauseTooSmall:
 		return fmt.Sprintf("more of %s free, which has %s requested and is held by %s", slot, lacks, held)
 	case CauseTaken, CauseClaimed:
-		jobs := "job"
-		if a.Nearest != nil && len(a.Nearest.Holders) > 1 {
-			jobs = "jobs"
+		holders := 1
+		if a.Nearest != nil {
+			holders = max(1, len(a.Nearest.Holders))
 		}
-		return fmt.Sprintf("the end of the %s of %s on %s, or another slot like it", jobs, held, slot)
+		return fmt.Sprintf("the end of the %s of %s on %s, or another slot like it", plural.Noun(holders, "job"), held, slot)
 	case CauseReserved:
 		return fmt.Sprintf("the end of the reservation of %s", slot)
 	case CauseResting:

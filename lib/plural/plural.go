@@ -1,4 +1,5 @@
-// Package plural words numbers of things, as every message does: "1 job", "2 jobs".
+// Package plural words numbers of things and lists of them, as every message does: "1 job",
+// "2 jobs", "a, b and c".
 package plural
 
 import (
@@ -23,6 +24,14 @@ func Noun(n int, noun string) string {
 		return noun + "es"
 	}
 	return noun + "s"
+}
+
+// List joins texts as a sentence does: "a", "a and b", "a, b and c".
+func List(texts []string) string {
+	if last := len(texts) - 1; last > 0 {
+		return strings.Join(texts[:last], ", ") + " and " + texts[last]
+	}
+	return strings.Join(texts, "")
 }
 
 // Pick returns one for 1, else many with n in the place of its %d, if it has one.

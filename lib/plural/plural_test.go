@@ -19,6 +19,15 @@ func TestCount(t *testing.T) {
 	}
 }
 
+func TestList(t *testing.T) {
+	all := []string{"a", "b", "c", "d"}
+	for n, want := range []string{"", "a", "a and b", "a, b and c", "a, b, c and d"} {
+		if got := List(all[:n]); got != want {
+			t.Errorf("List(%q) = %q, want %q", all[:n], got, want)
+		}
+	}
+}
+
 func TestPick(t *testing.T) {
 	for _, c := range []struct {
 		n    int

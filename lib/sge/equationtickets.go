@@ -5,15 +5,14 @@ import (
 	"strconv"
 	"strings"
 	"text/tabwriter"
+
+	"fairspool/lib/plural"
 )
 
 // tickets says where ntckts comes from.
 func (c *Course) tickets() []string {
 	if c.Uncounted {
-		procs := fmt.Sprintf("%d procs of the cluster come", c.Counted.Procs)
-		if c.Counted.Procs == 1 {
-			procs = "1 proc of the cluster comes"
-		}
+		procs := plural.Pick(c.Counted.Procs, "1 proc of the cluster comes", "%d procs of the cluster come")
 		return []string{fmt.Sprintf("ntckts = %s: no tickets in this run: %s before (%s)", normal(c.NTckts), procs, c.Counted.why())}
 	}
 	line := fmt.Sprintf("ntckts = %s: no job has tickets", normal(c.NTckts))

@@ -17,10 +17,7 @@ func list(all []string, noun string) string {
 	if len(all) > mostNamed+1 {
 		all = append(all[:mostNamed:mostNamed], plural.Count(len(all)-mostNamed, "more "+noun))
 	}
-	if len(all) == 1 {
-		return all[0]
-	}
-	return strings.Join(all[:len(all)-1], ", ") + " and " + all[len(all)-1]
+	return plural.List(all)
 }
 
 func names(machines []string) string { return list(machines, "machine") }
@@ -30,10 +27,7 @@ func jobs(claims []pool.Claim) string {
 	for _, c := range claims {
 		all = append(all, c.Job.String())
 	}
-	if len(all) == 1 {
-		return "job " + all[0]
-	}
-	return "jobs " + list(all, "job")
+	return plural.Noun(len(all), "job") + " " + list(all, "job")
 }
 
 // age words how long something has been, in the largest unit of which there are two.

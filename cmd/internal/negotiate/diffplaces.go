@@ -73,7 +73,7 @@ func (d Difference) tellPlaces(c *cmdline.Call) {
 	if jobs == 0 {
 		return
 	}
-	fmt.Fprintf(c.Stdout, "\n%d %s would have another place in the queue:\n", jobs, plural.Noun(jobs, "job"))
+	fmt.Fprintf(c.Stdout, "\n%s would have another place in the queue:\n", plural.Count(jobs, "job"))
 	for _, l := range lines {
 		fmt.Fprintf(c.Stdout, "  %s\n", l)
 	}

@@ -65,7 +65,7 @@ func how(e operation.Endings) string {
 	case e.Succeeded == all:
 		return fmt.Sprintf("all %d jobs succeeded", all)
 	}
-	of, failed := fmt.Sprintf("of %d %s", all, plural.Noun(all, "job")), e.Failed+e.Signalled
+	of, failed := fmt.Sprintf("of %s", plural.Count(all, "job")), e.Failed+e.Signalled
 	removed := plural.Pick(e.Removed, "was removed", "were removed")
 	switch {
 	case e.Removed == 0:

@@ -70,7 +70,7 @@ func notYetMade(c *cmdline.Call, v *spool.View) {
 		names = append(names, fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Next+room[i]-1)))
 	}
 	if more := len(names) - mostNames; more > 0 {
-		names = append(names[:mostNames], fmt.Sprintf("%d %s more", more, plural.Noun(more, "cluster")))
+		names = append(names[:mostNames], fmt.Sprintf("%s more", plural.Count(more, "cluster")))
 	}
 	c.Warn("%d %s still to come would appear first, and %s left out here: %s",
 		all, plural.Pick(all, "job that is", "jobs that are"), plural.Pick(all, "is", "are"), strings.Join(names, ", "))

@@ -244,7 +244,7 @@ func tellPutOff(c *cmdline.Call, r negotiator.Report, did Policy) {
 	}{{did.PutOff, "the policies of %s"}, {r.PutOff, "%s"}} {
 		for _, p := range x.list {
 			fmt.Fprintf(c.Stdout, "Put off to the next cycle: "+x.what+", from %s on: the expressions of %s's jobs took all of their steps (MAX_STEPS_PER_OWNER = %d).\n",
-				fmt.Sprintf("%d %s", p.Jobs, plural.Noun(p.Jobs, "job")), p.First, p.Owner, c.Config.Cycle.Steps)
+				plural.Count(p.Jobs, "job"), p.First, p.Owner, c.Config.Cycle.Steps)
 		}
 	}
 }

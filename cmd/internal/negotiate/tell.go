@@ -103,7 +103,7 @@ var queueColumns = []cmdline.Column{
 func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, would string) {
 	leave := ""
 	if n := preempted(plan); n > 0 {
-		leave = fmt.Sprintf(", %d %s %spreempted", n, plural.Noun(n, "job"), would)
+		leave = fmt.Sprintf(", %s %spreempted", plural.Count(n, "job"), would)
 	}
 	fmt.Fprintf(c.Stdout, "Cycle %d: %d %s %smatched%s, %d of %d %s free.\n",
 		r.Cycle, len(r.Matches), plural.Noun(len(r.Matches), "job"), would, leave, plan.Candidates, r.Slots, plural.Noun(r.Slots, "slot"))

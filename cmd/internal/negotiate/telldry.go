@@ -102,7 +102,7 @@ func showMatches(c *cmdline.Call, plan *negotiator.Plan, w *world) error {
 		for _, m := range lines[mostRows:] {
 			rest += len(m.slots)
 		}
-		fmt.Fprintf(c.Stdout, "and %d more lines like these, of %d %s: -json has them all\n", n, rest, plural.Noun(rest, "job"))
+		fmt.Fprintf(c.Stdout, "and %d more lines like these, of %s: -json has them all\n", n, plural.Count(rest, "job"))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func showPreempted(c *cmdline.Call, plan *negotiator.Plan, verb string) error {
 	if n := all - len(rows); n > 0 {
 		fmt.Fprintf(c.Stdout, "and %d more: -json has them all\n", n)
 	}
-	fmt.Fprintf(c.Stdout, "%d %s %s preempted; work lost, in slot weight times the time they ran: %s.\n", all, plural.Noun(all, "job"), verb, work(lost))
+	fmt.Fprintf(c.Stdout, "%s %s preempted; work lost, in slot weight times the time they ran: %s.\n", plural.Count(all, "job"), verb, work(lost))
 	return nil
 }
 

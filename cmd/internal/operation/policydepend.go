@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -169,9 +170,5 @@ func WaitsFor(v *spool.View, cluster int, ad *classad.Ad) string {
 }
 
 func clustersText(list []string) string {
-	last := len(list) - 1
-	if last == 0 {
-		return "cluster " + list[0]
-	}
-	return "clusters " + strings.Join(list[:last], ", ") + " and " + list[last]
+	return plural.Noun(len(list), "cluster") + " " + plural.List(list)
 }
