@@ -1,6 +1,11 @@
 package cmd
 
 import (
+	"bytes"
+	"cmp"
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -48,13 +53,44 @@ var layout = map[string][]string{
 	"spool":                        {"lib/accountant", "lib/classad", "lib/history", "lib/parallel", "lib/plural", "lib/pool"},
 }
 
+// inner says which packages of cmd/internal each of them may import; all may import lib and spool.
+var inner = map[string][]string{
+	"adprint":   {"cmdline"},
+	"chart":     nil,
+	"cmdline":   {"door", "onchange"},
+	"cmdtest":   {"cmdline", "door", "platform"},
+	"door":      nil,
+	"edit":      {"cmdline"},
+	"health":    {"cmdline", "joblog", "onchange", "operation"},
+	"joblog":    {"cmdline"},
+	"machine":   {"cmdline", "operation", "platform"},
+	"negotiate": {"cmdline", "edit", "health", "joblog", "machine", "onchange", "operation", "selection", "steer", "trial", "trouble"},
+	"onchange":  nil,
+	"operation": nil,
+	"platform":  nil,
+	"prio":      {"cmdline", "joblog", "operation", "selection"},
+	"qdel":      {"cmdline", "operation", "selection", "steer"},
+	"qhold":     {"cmdline", "operation", "selection", "steer"},
+	"qrls":      {"cmdline", "operation", "selection", "steer"},
+	"qstat":     {"adprint", "cmdline", "door", "health", "operation", "selection", "steer", "trial", "waiting"},
+	"qtail":     {"cmdline", "door"},
+	"selection": {"cmdline"},
+	"slots":     {"adprint", "cmdline", "machine", "operation"},
+	"steer":     {"cmdline", "joblog", "operation", "selection"},
+	"submit":    {"adprint", "cmdline", "door", "joblog", "machine", "operation", "platform", "steer", "waiting"},
+	"trial":     {"cmdline", "operation"},
+	"trouble":   nil,
+	"userprio":  {"adprint", "chart", "cmdline", "edit", "operation"},
+	"waiting":   {"cmdline"},
+}
+
 // worldly are the packages in lib whose job is files, processes or the clock; that of
 // lib/internal/golden is the files of tests.
 var worldly = []string{"lib/asuser", "lib/config", "lib/family", "lib/internal/golden", "lib/launch", "lib/userlog"}
 
 // TestLayout holds the imports to the layout, and lib to its purity.
 func TestLayout(t *testing.T) {
-	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "fairspool/lib/...", "fairspool/spool").CombinedOutput()
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "fairspool/lib/...", "fairspool/spool", "fairspool/cmd/internal/...").CombinedOutput()
 	if err != nil {
 		t.Fatalf("go list: %v\n%s", err, out)
 	}
@@ -62,11 +98,16 @@ func TestLayout(t *testing.T) {
 		fields := strings.Fields(line)
 		name := strings.TrimPrefix(fields[0], "fairspool/")
 		may, ok := layout[name]
+		prefix := "fairspool/"
+		if short, is := strings.CutPrefix(name, "cmd/internal/"); is {
+			may, ok = inner[short]
+			prefix += "cmd/internal/"
+		}
 		if !ok {
 			t.Errorf("%s: not in the layout", name)
 		}
 		for _, i := range fields[1:] {
-			ours, is := strings.CutPrefix(i, "fairspool/")
+			ours, is := strings.CutPrefix(i, prefix)
 			if is && !slices.Contains(may, ours) {
 				t.Errorf("%s imports %s, which the layout does not allow", name, ours)
 			}
@@ -76,6 +117,126 @@ func TestLayout(t *testing.T) {
 			if pure(name) && slices.Contains([]string{"os", "os/exec", "os/user", "net", "syscall", "math/rand", "math/rand/v2"}, i) {
 				t.Errorf("%s imports %s, but knows nothing of the outside world", name, i)
 			}
+		}
+	}
+}
+
+// What keeps code small: methods of a type, lines and files of a package, lines of a package main.
+// Files of tests do not count; lines are those of wc -l, blanks and comments included.
+const (
+	mostMethods = 40
+	mostLines   = 8000
+	mostFiles   = 30
+	mostMain    = 2000
+)
+
+// oversized are the exceptions, with their present figures: these may only shrink.
+var oversized = map[string]int{
+	"cmd/internal/cmdline.Call methods":      60,
+	"cmd/internal/negotiate files":           36,
+	"cmd/internal/operation files":           50,
+	"cmd/internal/qstat files":               47,
+	"cmd/internal/submit.submission methods": 46,
+	"cmd/internal/userprio files":            38,
+	"cmd/starter lines":                      5330,
+	"cmd/starter.supervisor methods":         53,
+	"lib/classad files":                      31,
+	"lib/classad lines":                      11714,
+	"lib/classad.Ad methods":                 44,
+	"lib/config files":                       38,
+	"lib/config.Config methods":              45,
+	"lib/jobad files":                        40,
+	"lib/jobad.job methods":                  147,
+	"lib/negotiator files":                   58,
+	"lib/negotiator lines":                   12765,
+	"lib/negotiator.cycle methods":           219,
+	"lib/negotiator.diagnosis methods":       78,
+	"lib/sge files":                          37,
+	"spool files":                            81,
+	"spool lines":                            14817,
+	"spool.Spool methods":                    126,
+	"spool.View methods":                     42,
+}
+
+// excesses returns the figures of all packages of the repository that exceed what is allowed, by
+// package or type and what is counted.
+func excesses(t *testing.T) map[string]int {
+	lines, files, methods, mains := map[string]int{}, map[string]int{}, map[string]int{}, map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && d.Name() == "testdata" {
+			return cmp.Or(err, fs.SkipDir)
+		}
+		if d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		f, err := parser.ParseFile(token.NewFileSet(), path, text, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		name := strings.TrimPrefix(filepath.Dir(path), "../")
+		lines[name] += bytes.Count(text, []byte("\n"))
+		files[name]++
+		mains[name] = f.Name.Name == "main"
+		for _, d := range f.Decls {
+			if f, ok := d.(*ast.FuncDecl); ok && f.Recv != nil {
+				methods[name+"."+receiver(f.Recv.List[0].Type)]++
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	over := map[string]int{}
+	for name, n := range methods {
+		if n > mostMethods {
+			over[name+" methods"] = n
+		}
+	}
+	for name, n := range lines {
+		if n > mostLines || mains[name] && n > mostMain {
+			over[name+" lines"] = n
+		}
+		if files[name] > mostFiles {
+			over[name+" files"] = files[name]
+		}
+	}
+	return over
+}
+
+// receiver returns the name of the type that a method belongs to.
+func receiver(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.StarExpr:
+		return receiver(e.X)
+	case *ast.IndexExpr:
+		return receiver(e.X)
+	case *ast.IndexListExpr:
+		return receiver(e.X)
+	}
+	return e.(*ast.Ident).Name
+}
+
+// TestSizes holds types and packages to their sizes, and the exceptions to theirs.
+func TestSizes(t *testing.T) {
+	over := excesses(t)
+	for what, n := range over {
+		switch listed := oversized[what]; {
+		case listed == 0:
+			t.Errorf("%s: %d are too many: divide it", what, n)
+		case n > listed:
+			t.Errorf("%s: %d, and were %d: exceptions may only shrink", what, n, listed)
+		case n < listed:
+			t.Errorf("%s: %d, and were %d: lower the figure in oversized", what, n, listed)
+		}
+	}
+	for what := range oversized {
+		if over[what] == 0 {
+			t.Errorf("%s: an exception no more: remove it from oversized", what)
 		}
 	}
 }
