@@ -301,16 +301,6 @@ var causesInShort = map[negotiator.Cause]string{
 	negotiator.CauseOwnJobs:          "own jobs first",
 }
 
-// briefColumns are those of the brief layout before the command, which gets what they leave of
-// a line.
-var briefColumns = []column{
-	{head: "job", least: 8, part: 5, text: briefID},
-	{head: "owner", least: 5, part: 6, text: func(r *row) string { return r.user }},
-	{head: "state", text: func(r *row) string { return r.brief.state }},
-	{head: "time", number: func(b []byte, r *row) []byte { return append(b, r.brief.since...) }},
-	{head: "slot or reason", least: 14, part: 3, text: func(r *row) string { return r.brief.where }},
-}
-
 // leastCommand is how many places of a line the command gets at least, if it needs them.
 const leastCommand = 12
 
@@ -337,21 +327,16 @@ func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
 		most = max(most, breadth(r.command))
 	}
 	if d.wide {
-		t.shown, line = widened(briefColumns, rows), math.MaxInt
+		t.shown, line = widened(d.shown, rows), math.MaxInt
 	} else {
-		t.shown, line = fitted(briefColumns, rows, line, min(most, leastCommand))
+		t.shown, line = fitted(d.shown, rows, line, min(most, leastCommand))
 	}
 	if len(rows) > 0 {
 		t.line(t.heading() + "command")
 	}
 	for _, r := range rows {
 		for i := range t.shown {
-			c := &t.shown[i]
-			if c.head == "job" {
-				t.b = append(t.b, shortened(c.text(r), c.width)...)
-				continue
-			}
-			t.cell(c, r)
+			t.cell(&t.shown[i], r)
 		}
 		command, _ := within(r.command, line)
 		t.line(command)
@@ -372,15 +357,6 @@ func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
 		t.line(text)
 	}
 	return t.flush()
-}
-
-// shortened returns the name of jobs padded to so many places. One that has to be cut ends in
-// three dots.
-func shortened(id string, width int) string {
-	if len(id) > width {
-		id = id[:width-len(cut)] + cut
-	}
-	return string(pad([]byte(id), width-len(id)+1))
 }
 
 // wrapped returns a text with commas in lines of so many characters at most.

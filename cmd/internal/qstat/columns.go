@@ -1,14 +1,17 @@
 package qstat
 
 import (
-	"slices"
+	"cmp"
 	"strconv"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/elapsed"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 )
 
 // options are what the command line says of the listing's columns and lines.
@@ -31,11 +34,6 @@ type columns struct {
 	line  func() int // see lineOf
 }
 
-// more tells whether columns show more than what every listing has.
-func (o options) more() bool {
-	return o.pri || o.urg || o.ext || o.wide || o.requests || o.brief
-}
-
 // columnsOf reads -pri, -urg, -ext, -w, -r and -g d and t.
 func columnsOf(c *cmdline.Call, form string) (columns, error) {
 	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f",
@@ -54,34 +52,66 @@ func columnsOf(c *cmdline.Call, form string) (columns, error) {
 	if o.wide && c.Has("xml") {
 		return columns{}, cmdline.Usagef("-w and -xml: only one of them at a time, and in XML names are never cut")
 	}
+	line := lineOf(c)
 	if o.brief {
-		return columns{o, briefColumns, func() int { width, _ := c.Screen(); return width }}, nil
+		line = func() int { width, _ := c.Screen(); return width }
 	}
-	return columns{o, columnsWith(o), lineOf(c)}, nil
+	return columns{o, columnsWith(o), line}, nil
 }
 
 // columnsWith returns the columns that options ask for.
-func columnsWith(o options) []column {
-	list := columnsUsual
-	if o.sge {
-		list = sgeColumns
+func columnsWith(o options) (list []column) {
+	in := usual
+	switch {
+	case o.brief:
+		in = brief
+	case o.sge:
+		in = ofSGE
 	}
-	return slices.DeleteFunc(slices.Clone(list), func(c column) bool { return c.when != nil && !c.when(o) })
+	for _, c := range every {
+		if cmp.Or(c.in, usual|ofSGE)&in != 0 && (c.when == nil || c.when(o)) {
+			list = append(list, c)
+		}
+	}
+	return list
 }
 
-// column describes a column of the list. A policy of other factors has a table of them, and
-// nothing else.
+// reads returns the attributes that the columns read besides those of every listing.
+func (c columns) reads() (names []string) {
+	for _, x := range c.shown {
+		names = append(names, wordsOf(x.reads...)...)
+	}
+	return names
+}
+
+// layouts are the lists that a column stands in.
+type layouts uint8
+
+const (
+	usual layouts = 1 << iota
+	ofSGE         // that of the policy "sge"
+	brief
+)
+
+// column describes a column of the lists of jobs. The policy "maui" has a table of its factors,
+// and nothing else.
 type column struct {
 	head  string
 	width int
 	// right: the heading stands over the last place of the column, as numbers do. Numbers
-	// do so anyway, and are never cut.
-	right bool
-	when  func(options) bool // nil: always
-	// text returns the cell of a column of texts, which are cut to its width, and on a
-	// terminal are what has to give way, to no less than least places; it stays at its
-	// width if that is 0.
+	// do so anyway unless they are left, and are never cut.
+	right, left bool
+	in          layouts            // 0: the usual one and that of "sge"
+	when        func(options) bool // nil: always
+	// reads are the attributes from which fill notes in a row what the column shows of the job.
+	// Without fill, every row has that.
+	reads []*classad.Name
+	fill  func(m *maker, r *row)
+	// text returns the cell of a column of texts, which are cut to its width, in dots if there
+	// are to be some, and on a terminal are what has to give way, to no less than least places;
+	// it stays at its width if that is 0.
 	text  func(*row) string
+	dots  bool
 	least int
 	part  int // of a terminal's line it gets one of so many parts at most, or least; 0: any
 	// number appends the cell of one of numbers or times, empty for nothing known.
@@ -92,49 +122,100 @@ type column struct {
 	xml     func(b []byte, r *row) []byte
 }
 
-// columnsUsual are the list's where the policy has none of its own.
-var columnsUsual = []column{
-	jobIDColumn,
-	{head: "prior", width: 7, element: "JAT_prio", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.prior, 10) }},
-	{head: "pre1", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio1, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.pre1, 10) }},
-	{head: "pre2", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio2, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.pre2, 10) }},
-	{head: "ppri", width: 5, right: true, when: withPri, element: "JB_priority", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.prior, 10) }},
-	{head: "post1", width: 5, right: true, when: withPri, element: pool.AttrPostJobPrio1, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.post1, 10) }},
-	{head: "post2", width: 5, right: true, when: withPri, element: pool.AttrPostJobPrio2, number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.post2, 10) }},
-	{head: "RUP", width: 12, right: true, when: withReal, element: "RealPriority", number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.rup, 'f', 2, 64) }},
-	{head: "EUP", width: 12, right: true, when: withPriority, element: "EffectivePriority", number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.eup, 'f', 2, 64) }},
-	{head: "place", width: 5, right: true, when: withTurn, element: "SubmitterPlace", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, int64(r.who.place), 10) }},
-	{head: "place", width: 7, right: true, when: withPlace, number: place, xml: placeXML},
-	nameColumn, userColumn, projectColumn, departmentColumn, stateColumn, startColumn(nil), deadlineColumn, waitedColumn(withWaited),
-	cpuColumn, memColumn, ioColumn, slotColumn, slotsColumn, masterColumn,
+// every is all columns of lists of jobs, in their order. A new one is one row here. Two columns of
+// "sge" stand here twice, as Grid Engine has another order in its XML.
+var every = []column{
+	{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }},
+	{head: "prior", width: 7, in: usual, element: "JAT_prio", number: integer(func(r *row) int64 { return r.prior })},
+	{head: "prior", width: 7, in: ofSGE, element: "JAT_prio", number: five(func(n *sge.Numbers) float64 { return n.Prio })},
+	ntckts(func(o options) bool { return o.xml && (o.pri || o.ext) }),
+	nurg(func(o options) bool { return !o.xml && (o.pri || o.urg) }),
+	{head: "npprior", width: 7, in: ofSGE, when: withPri, element: "JB_nppri", number: five(func(n *sge.Numbers) float64 { return n.NPPrior })},
+	ntckts(func(o options) bool { return !o.xml && (o.pri || o.ext) }),
+	nurg(func(o options) bool { return o.xml && (o.pri || o.urg) }),
+	{head: "urg", width: 8, in: ofSGE, when: func(o options) bool { return o.urg && !o.xml }, number: eight(func(n *sge.Numbers) float64 { return n.Urg })},
+	{head: "rrcontr", width: 8, in: ofSGE, when: withUrg, element: "JB_rrcontr", number: eight(func(n *sge.Numbers) float64 { return n.RRContr })},
+	{head: "wtcontr", width: 8, in: ofSGE, when: withUrg, element: "JB_wtcontr", number: eight(func(n *sge.Numbers) float64 { return n.WTContr })},
+	{head: "dlcontr", width: 8, in: ofSGE, when: withUrg, element: "JB_dlcontr", number: eight(func(n *sge.Numbers) float64 { return n.DLContr })},
+	{head: "pre1", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPreJobPrio1,
+		fill: func(_ *maker, r *row) { r.pre1 = r.key.PreJobPrio1 }, number: integer(func(r *row) int64 { return r.pre1 })},
+	{head: "pre2", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPreJobPrio2,
+		fill: func(_ *maker, r *row) { r.pre2 = r.key.PreJobPrio2 }, number: integer(func(r *row) int64 { return r.pre2 })},
+	{head: "ppri", width: 5, right: true, when: withPri, element: "JB_priority", number: integer(func(r *row) int64 { return r.prior })},
+	{head: "post1", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPostJobPrio1,
+		fill: func(_ *maker, r *row) { r.post1 = r.key.PostJobPrio1 }, number: integer(func(r *row) int64 { return r.post1 })},
+	{head: "post2", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPostJobPrio2,
+		fill: func(_ *maker, r *row) { r.post2 = r.key.PostJobPrio2 }, number: integer(func(r *row) int64 { return r.post2 })},
+	{head: "RUP", width: 12, right: true, in: usual, when: func(o options) bool { return o.ext && !o.oneQueue }, element: "RealPriority",
+		number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.rup, 'f', 2, 64) }},
+	{head: "EUP", width: 12, right: true, in: usual, when: func(o options) bool { return (o.urg || o.ext) && !o.oneQueue }, element: "EffectivePriority",
+		number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.eup, 'f', 2, 64) }},
+	{head: "place", width: 5, right: true, in: usual, when: func(o options) bool { return o.urg && !o.oneQueue }, element: "SubmitterPlace",
+		number: integer(func(r *row) int64 { return int64(r.who.place) })},
+	{head: "place", width: 7, right: true, in: usual, when: func(o options) bool { return (o.urg || o.ext) && o.oneQueue }, number: place, xml: placeXML},
+	{head: "name", width: 10, least: 6, element: "JB_name", text: func(r *row) string { return r.name }},
+	{head: "user", width: 12, least: 6, element: "JB_owner", text: func(r *row) string { return r.user }},
+	{head: "project", width: 16, least: 7, when: withExt, reads: []*classad.Name{projectName},
+		fill: func(m *maker, r *row) { r.project = clean.Line(m.text(projectName)) }, text: func(r *row) string { return known(r.project) },
+		xml: func(b []byte, r *row) []byte { return element(b, "JB_project", r.project) }},
+	{head: "department", width: 10, least: 6, when: withExt, reads: []*classad.Name{departName},
+		fill: func(m *maker, r *row) { r.department = clean.Line(m.text(departName)) }, text: func(r *row) string { return known(r.department) },
+		xml: func(b []byte, r *row) []byte { return element(b, "JB_department", r.department) }},
+	{head: "state", width: 5, element: "state", text: func(r *row) string { return r.state }},
+	{head: "submit/start at", width: 19, when: func(o options) bool { return !o.sge || !o.ext || o.urg || o.pri },
+		number: func(b []byte, r *row) []byte { return appendClock(b, r.at) }, xml: startXML},
+	{head: " deadline", width: 19, when: withUrg, reads: []*classad.Name{deadlineName},
+		fill: func(m *maker, r *row) { r.deadline = m.int(deadlineName) }, number: deadline, xml: deadlineXML},
+	{head: "waited", width: 11, right: true, when: func(o options) bool { return o.wide || o.urg && !o.sge }, reads: []*classad.Name{beganName, enteredName},
+		fill:   func(m *maker, r *row) { r.waited = m.waited(r) },
+		number: func(b []byte, r *row) []byte { return elapsed.AppendDays(b, int64(r.waited/time.Second), '+') },
+		xml:    func(b []byte, r *row) []byte { return wholeElement(b, "waited", int64(r.waited/time.Second)) }},
+	{head: "cpu", width: 10, left: true, when: withExt, reads: []*classad.Name{userCPUName, sysCPUName},
+		fill: func(m *maker, r *row) { r.used.cpu = m.used(r, 1, userCPUName, sysCPUName) }, number: cpu, xml: usageXML("cpu_usage", func(u used) float64 { return u.cpu })},
+	{head: "mem", width: 7, left: true, when: withExt, reads: []*classad.Name{residentName},
+		fill:   func(m *maker, r *row) { r.used.mem = m.used(r, kib/gib, residentName) },
+		number: usage(func(u used) float64 { return u.mem }), xml: usageXML("mem_usage", func(u used) float64 { return u.mem })},
+	{head: "io", width: 7, left: true, when: withExt, reads: []*classad.Name{bytesInName, bytesOutName},
+		fill:   func(m *maker, r *row) { r.used.io = m.used(r, 1/gib, bytesInName, bytesOutName) },
+		number: usage(func(u used) float64 { return u.io }), xml: usageXML("io_usage", func(u used) float64 { return u.io })},
+	{head: "tckts", width: 5, in: ofSGE, when: withExt, element: "tickets", number: truncated(func(r *row) float64 { return r.ranked.Tckts })},
+	{head: "ovrts", width: 5, in: ofSGE, when: withExt, element: "JB_override_tickets", number: truncated(func(r *row) float64 { return r.override })},
+	{in: ofSGE, when: func(o options) bool { return o.ext && o.xml }, element: "JB_jobshare", number: truncated(func(r *row) float64 { return r.jobShare })},
+	{head: "otckt", width: 5, in: ofSGE, when: withExt, element: "otickets", number: truncated(func(r *row) float64 { return r.ranked.OTckt })},
+	{head: "ftckt", width: 5, in: ofSGE, when: withExt, element: "ftickets", number: truncated(func(r *row) float64 { return r.ranked.FTckt })},
+	{head: "stckt", width: 5, in: ofSGE, when: withExt, element: "stickets", number: truncated(func(r *row) float64 { return r.ranked.STckt })},
+	{head: "share", width: 5, left: true, in: ofSGE, when: withExt, number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.ranked.Share, 'f', 2, 64) },
+		xml: func(b []byte, r *row) []byte {
+			return element(b, "JAT_share", strconv.FormatFloat(r.ranked.Share, 'f', 5, 64))
+		}},
+	{head: "queue", width: 30, least: 8, when: func(o options) bool { return !o.slotless }, element: "queue_name", text: func(r *row) string { return r.slot }},
+	{head: "slots", width: 5, when: func(o options) bool { return !o.master }, element: "slots", number: integer(func(r *row) int64 { return r.slots })},
+	{head: "master", width: 6, when: func(o options) bool { return o.master }, text: master, xml: masterXML},
+
+	// The brief layout has the command behind these, which gets what they leave of a line.
+	{head: "job", in: brief, least: 8, part: 5, text: briefID, dots: true},
+	{head: "owner", in: brief, least: 5, part: 6, text: func(r *row) string { return r.user }},
+	{head: "state", in: brief, reads: []*classad.Name{enteredName, bySignalName, signalName, exitName, argumentsName, argsName},
+		fill: (*maker).inBrief, text: func(r *row) string { return r.brief.state }},
+	{head: "time", in: brief, number: func(b []byte, r *row) []byte { return append(b, r.brief.since...) }},
+	{head: "slot or reason", in: brief, least: 14, part: 3, text: func(r *row) string { return r.brief.where }},
 }
 
-// The columns that every policy's list has.
-var (
-	jobIDColumn   = column{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }}
-	nameColumn    = column{head: "name", width: 10, least: 6, element: "JB_name", text: func(r *row) string { return r.name }}
-	userColumn    = column{head: "user", width: 12, least: 6, element: "JB_owner", text: func(r *row) string { return r.user }}
-	projectColumn = column{head: "project", width: 16, least: 7, when: withExt, text: func(r *row) string { return known(r.project) },
-		xml: func(b []byte, r *row) []byte { return element(b, "JB_project", r.project) }}
-	departmentColumn = column{head: "department", width: 10, least: 6, when: withExt, text: func(r *row) string { return known(r.department) },
-		xml: func(b []byte, r *row) []byte { return element(b, "JB_department", r.department) }}
-	stateColumn    = column{head: "state", width: 5, element: "state", text: func(r *row) string { return r.state }}
-	deadlineColumn = column{head: " deadline", width: 19, when: withUrg, number: deadline, xml: deadlineXML}
-	cpuColumn      = column{head: "cpu", width: 10, when: withExt, number: cpu, xml: usageXML("cpu_usage", func(u used) float64 { return u.cpu })}
-	memColumn      = column{head: "mem", width: 7, when: withExt, number: usage(func(u used) float64 { return u.mem }), xml: usageXML("mem_usage", func(u used) float64 { return u.mem })}
-	ioColumn       = column{head: "io", width: 7, when: withExt, number: usage(func(u used) float64 { return u.io }), xml: usageXML("io_usage", func(u used) float64 { return u.io })}
-	slotColumn     = column{head: "queue", width: 30, least: 8, when: withSlot, element: "queue_name", text: func(r *row) string { return r.slot }}
-	slotsColumn    = column{head: "slots", width: 5, when: withSlots, element: "slots", number: func(b []byte, r *row) []byte { return strconv.AppendInt(b, r.slots, 10) }}
-	masterColumn   = column{head: "master", width: 6, when: withMaster, text: master, xml: masterXML}
-)
-
-func startColumn(when func(options) bool) column {
-	return column{head: "submit/start at", width: 19, when: when, number: func(b []byte, r *row) []byte { return appendClock(b, r.at) }, xml: startXML}
+func ntckts(when func(options) bool) column {
+	return column{head: "ntckts", width: 7, in: ofSGE, when: when, element: "JAT_ntix", number: five(func(n *sge.Numbers) float64 { return n.NTckts })}
 }
 
-func waitedColumn(when func(options) bool) column {
-	return column{head: "waited", width: 11, right: true, when: when, number: func(b []byte, r *row) []byte { return elapsed.AppendDays(b, int64(r.waited/time.Second), '+') },
-		xml: func(b []byte, r *row) []byte { return wholeElement(b, "waited", int64(r.waited/time.Second)) }}
+func nurg(when func(options) bool) column {
+	return column{head: "nurg", width: 7, in: ofSGE, when: when, element: "JB_nurg", number: five(func(n *sge.Numbers) float64 { return n.NUrg })}
+}
+
+func withPri(o options) bool { return o.pri }
+func withUrg(o options) bool { return o.urg }
+func withExt(o options) bool { return o.ext }
+
+// integer returns what appends a whole number.
+func integer(of func(*row) int64) func([]byte, *row) []byte {
+	return func(b []byte, r *row) []byte { return strconv.AppendInt(b, of(r), 10) }
 }
 
 // jobID appends how commands name the job: cluster.proc. Of several on a line it is
@@ -146,18 +227,6 @@ func jobID(b []byte, r *row) []byte {
 	}
 	return b
 }
-
-func withPri(o options) bool      { return o.pri }
-func withUrg(o options) bool      { return o.urg }
-func withExt(o options) bool      { return o.ext }
-func withReal(o options) bool     { return o.ext && !o.oneQueue }
-func withPriority(o options) bool { return (o.urg || o.ext) && !o.oneQueue }
-func withTurn(o options) bool     { return o.urg && !o.oneQueue }
-func withPlace(o options) bool    { return (o.urg || o.ext) && o.oneQueue }
-func withWaited(o options) bool   { return o.urg || o.wide }
-func withSlot(o options) bool     { return !o.slotless }
-func withSlots(o options) bool    { return !o.master }
-func withMaster(o options) bool   { return o.master }
 
 // known is Grid Engine's way to show that there is none.
 func known(s string) string {

@@ -143,10 +143,7 @@ func (d display) reads(h *hierarchy) []string {
 	case d.form == "c" || d.form == "long" || d.form == "json" || d.form == "af":
 		return totalsNames
 	}
-	if d.brief {
-		return append(names, briefNames...)
-	}
-	return append(names, listedNames...)
+	return slices.Concat(names, listedNames, d.columns.reads())
 }
 
 // tellsKept tells whether what is still to come of clusters has its place in the

@@ -45,25 +45,11 @@ type asked struct {
 	adds, pe, wanted string
 }
 
-// extend fills in what the columns show besides the usual.
+// extend fills in what the columns show besides what every row has.
 func (m *maker) extend(r *row) {
-	if m.pri {
-		r.pre1, r.pre2, r.post1, r.post2 = r.key.PreJobPrio1, r.key.PreJobPrio2, r.key.PostJobPrio1, r.key.PostJobPrio2
-	}
-	if m.urg {
-		r.deadline = m.int(deadlineName)
-	}
-	if m.options.brief {
-		m.inBrief(r)
-		return
-	}
-	if m.urg || m.wide {
-		r.waited = m.waited(r)
-	}
-	if m.ext {
-		r.project, r.department = clean.Line(m.text(projectName)), clean.Line(m.text(departName))
-		if r.claim != nil || r.state == "z" {
-			r.used = m.used()
+	for i := range m.shown {
+		if fill := m.shown[i].fill; fill != nil {
+			fill(m, r)
 		}
 	}
 	if m.requests {
@@ -85,29 +71,31 @@ func (m *maker) waited(r *row) time.Duration {
 	return max(end.Sub(unix(r.key.QDate)), 0).Truncate(time.Second)
 }
 
-func (r *reader) used() used {
-	amount := func(names ...*classad.Name) float64 {
-		sum, known := 0.0, false
-		for _, n := range names {
-			if v := r.value(n); v.Kind() == classad.KindInteger || v.Kind() == classad.KindReal {
-				x, _ := v.Number()
-				sum, known = sum+x, true
-			}
+const (
+	kib float64 = 1 << 10
+	gib float64 = 1 << 30
+)
+
+// used returns the sum of attributes of a job that runs or has ended, in units of so much, below 0
+// if none is known.
+func (m *maker) used(r *row, unit float64, names ...*classad.Name) float64 {
+	if r.claim == nil && r.state != "z" {
+		return 0
+	}
+	sum, known := 0.0, false
+	for _, n := range names {
+		if v := m.value(n); v.Kind() == classad.KindInteger || v.Kind() == classad.KindReal {
+			x, _ := v.Number()
+			sum, known = sum+x, true
 		}
-		if !known || math.IsNaN(sum) || math.IsInf(sum, 0) {
-			return -1
-		}
-		return sum
 	}
-	const kib, gib = 1 << 10, 1 << 30
-	u := used{amount(userCPUName, sysCPUName), amount(residentName), amount(bytesInName, bytesOutName)}
-	if u.mem >= 0 {
-		u.mem *= kib / float64(gib)
+	if !known || math.IsNaN(sum) || math.IsInf(sum, 0) {
+		return -1
 	}
-	if u.io >= 0 {
-		u.io /= gib
+	if sum >= 0 {
+		sum *= unit
 	}
-	return u
+	return sum
 }
 
 // asked returns the values of all attributes whose names begin with Request, and what

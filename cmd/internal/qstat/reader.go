@@ -50,14 +50,12 @@ var (
 )
 
 // totalsNames and listedNames are the attributes that all totals and that all listings
-// read, but for -r, and briefNames those of the brief layout. All have those that jobs are
-// chosen by, but for -constraint.
+// read, but for -r and for what columns read. Both have those that jobs are chosen by, but for
+// -constraint.
 var (
 	totalsNames = wordsOf(statusName, codeName, startsName, afterOkName, afterAnyName, metName, cpusName,
 		classad.NewName(pool.AttrUser), ownerName, holdName, deferralName)
-	listedNames = append(wordsOf(groupName, batchName, cmdName, preName1, preName2, prioName, postName1, postName2, qdateName,
-		beganName, enteredName, projectName, departName, userCPUName, sysCPUName, residentName, bytesInName, bytesOutName, deadlineName), totalsNames...)
-	briefNames = append(wordsOf(argumentsName, argsName, bySignalName, signalName, exitName), listedNames...)
+	listedNames = append(wordsOf(groupName, batchName, cmdName, preName1, preName2, prioName, postName1, postName2, qdateName), totalsNames...)
 )
 
 func wordsOf(names ...*classad.Name) (list []string) {

@@ -209,9 +209,7 @@ func (m *maker) row(claim *pool.Claim) *row {
 			r.at = claim.StartedAt
 		}
 	}
-	if m.more() {
-		m.extend(r)
-	}
+	m.extend(r)
 	r.ad = m.own
 	return r
 }

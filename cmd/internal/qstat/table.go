@@ -120,21 +120,20 @@ const cut = "..."
 // cell appends a cell and a blank.
 func (t *table) cell(c *column, r *row) {
 	if c.text != nil {
-		t.b = append(appendText(t.b, c.text(r), c.width), ' ')
+		text := c.text(r)
+		if c.dots && len(text) > c.width {
+			text = text[:c.width-len(cut)] + cut
+		}
+		t.b = append(appendText(t.b, text, c.width), ' ')
 		return
 	}
 	t.near = c.number(t.near[:0], r)
-	if !c.left() {
+	if !c.left {
 		t.b = pad(t.b, c.width-len(t.near))
 		t.b = append(append(t.b, t.near...), ' ')
 		return
 	}
 	t.b = append(pad(append(t.b, t.near...), c.width-len(t.near)), ' ')
-}
-
-// left tells whether numbers of a column stand at its left: usage and share, as in Grid Engine.
-func (c *column) left() bool {
-	return c.head == "cpu" || c.head == "mem" || c.head == "io" || c.head == "share"
 }
 
 // appendText appends a text that is cut and padded to so many places.
