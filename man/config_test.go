@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"fairspool/lib/config"
+	"fairspool/lib/maui"
 )
 
 // TestKeys holds fairspool.toml(5) to the table of keys: the same keys, each
@@ -53,17 +54,24 @@ func TestKeys(t *testing.T) {
 func takeRows(t *testing.T, items map[string]string) map[string]bool {
 	t.Helper()
 	inTable := map[string]bool{}
-	for _, term := range slices.Concat(config.MauiComponents[:], config.MauiSubs[:]) {
-		second := "Ic " + term.Cap
-		if term.Cap == "" {
+	row := func(p maui.Parameters, initial maui.Term) {
+		second := "Ic " + p.Cap
+		if p.Cap == "" {
 			second = `\-`
 		}
-		row := fmt.Sprintf("%s Ta %s Ta %d Ta %s", term.Weight, second, term.Default, term.Counts)
+		row := fmt.Sprintf("%s Ta %s Ta %d Ta %s", p.Weight, second, initial.Weight, p.Counts)
 		if _, ok := items[row]; !ok {
 			t.Errorf("fairspool.toml.5: the table lacks the row %q", row)
 		}
 		delete(items, row)
-		inTable[term.Weight], inTable[term.Cap] = true, true // "" is no key
+		inTable[p.Weight], inTable[p.Cap] = true, true // "" is no key
+	}
+	initial := maui.Default()
+	for c := range maui.Components {
+		row(c.Parameters(), initial.Components[c])
+	}
+	for s := range maui.Subs {
+		row(s.Parameters(), initial.Subs[s])
 	}
 	return inTable
 }

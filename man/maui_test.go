@@ -23,19 +23,18 @@ func TestMauiFactors(t *testing.T) {
 			}
 		}
 	}
-	for i, sub := range config.MauiSubs {
-		s := maui.Sub(i)
-		name := strings.TrimSuffix(sub.Weight, "WEIGHT")
+	for s := range maui.Subs {
+		name := s.String()
 		counts := s.Component() != maui.Attribute && s.Component() != maui.Usage && s != maui.UProc && s != maui.UJob
 		if listed[name] != counts {
 			t.Errorf("maui.7: %s stands in a list: %t, want %t", name, listed[name], counts)
 		}
 	}
 	text := strings.Join(p.lines, "\n")
-	for i, c := range config.MauiComponents {
-		want := maui.Component(i) != maui.Attribute && maui.Component(i) != maui.Usage
-		if is := strings.Contains(text, " Pq Li "+c.Weight+" , "+c.Cap+"\n"); is != want {
-			t.Errorf("maui.7: %s and %s stand there: %t, want %t", c.Weight, c.Cap, is, want)
+	for c := range maui.Components {
+		p, want := c.Parameters(), c != maui.Attribute && c != maui.Usage
+		if is := strings.Contains(text, " Pq Li "+p.Weight+" , "+p.Cap+"\n"); is != want {
+			t.Errorf("maui.7: %s and %s stand there: %t, want %t", p.Weight, p.Cap, is, want)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // MauiKeys is every key of the table [maui], in the order of the manual page, save those
 // with somebody's name in them: parameters of maui.cfg under their own names. Those of
-// MauiComponents and MauiSubs come last.
+// maui.Parameters come last.
 var MauiKeys = append([]Key{
 	{Name: mauiFile, Kind: String, Default: "", check: fileName,
 		Help: "A maui.cfg that is read first; what the table says counts for more. Relative to the folder of this file. Empty: none.",

@@ -43,17 +43,17 @@ type teller func(key, format string, with ...any)
 // inertWeights finds weights below a component that weighs nothing, and such as never
 // count.
 func inertWeights(m *maui.Config, tell teller) {
-	for i, t := range MauiSubs {
-		sub := maui.Sub(i)
-		of := sub.Component()
+	initial := maui.Default()
+	for sub := range maui.Subs {
+		of, weight := sub.Component(), sub.Parameters().Weight
 		switch {
-		case m.Subs[i].Weight == 0 || m.Subs[i].Weight == t.Default:
+		case m.Subs[sub].Weight == 0 || m.Subs[sub].Weight == initial.Subs[sub].Weight:
 		case of == maui.Attribute || of == maui.Usage || sub == maui.UProc || sub == maui.UJob:
-			tell(t.Weight, "has no effect on the order of waiting jobs, as in Maui")
+			tell(weight, "has no effect on the order of waiting jobs, as in Maui")
 		case sub == maui.SPViolation && m.Compatible:
-			tell(t.Weight, "has no effect in Maui 3.3.1, which never counts violations")
+			tell(weight, "has no effect in Maui 3.3.1, which never counts violations")
 		case m.Components[of].Weight == 0:
-			tell(t.Weight, "has no effect while %s is 0", MauiComponents[of].Weight)
+			tell(weight, "has no effect while %s is 0", of.Parameters().Weight)
 		}
 	}
 }
@@ -72,7 +72,7 @@ func anyCredential(m *maui.Config, kind maui.Kind, is func(maui.Credential) bool
 func inertPriorities(m *maui.Config, tell teller) {
 	for kind := range maui.Kinds {
 		sub := maui.CredUser + maui.Sub(kind)
-		weight := MauiSubs[sub].Weight
+		weight := sub.Parameters().Weight
 		set := anyCredential(m, kind, func(c maui.Credential) bool { return c.Priority != 0 })
 		switch {
 		case set && m.Subs[sub].Weight == 0:
@@ -99,9 +99,9 @@ func inertTargets(m *maui.Config, tell teller) {
 		}
 		switch {
 		case set && m.Subs[t.sub].Weight == 0:
-			tell(MauiSubs[t.sub].Weight, "is 0, so that %s has no effect", t.name)
+			tell(t.sub.Parameters().Weight, "is 0, so that %s has no effect", t.name)
 		case !set && m.Subs[t.sub].Weight != 0:
-			tell(MauiSubs[t.sub].Weight, "has no effect: nobody has %s", t.name)
+			tell(t.sub.Parameters().Weight, "has no effect: nobody has %s", t.name)
 		}
 	}
 }
@@ -111,7 +111,7 @@ func inertShares(m *maui.Config, tell teller) {
 	used := false
 	for kind := range maui.Kinds {
 		sub := maui.FSUser + maui.Sub(kind)
-		weight := MauiSubs[sub].Weight
+		weight := sub.Parameters().Weight
 		set := anyCredential(m, kind, func(c maui.Credential) bool { return c.FSTarget > 0 })
 		// Quotas keep jobs out, and count in no priority.
 		weighed := anyCredential(m, kind, func(c maui.Credential) bool {

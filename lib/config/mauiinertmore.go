@@ -54,9 +54,10 @@ func addsOfQOS(m *maui.Config, sub maui.Sub) bool {
 
 // inertCaps finds caps of what weighs nothing.
 func inertCaps(m *maui.Config, tell teller) {
-	for i, t := range MauiSubs {
-		if m.Subs[i].Cap > 0 && m.Subs[i].Weight == 0 && !addsOfQOS(m, maui.Sub(i)) {
-			tell(t.Cap, "has no effect while %s is 0", t.Weight)
+	for sub := range maui.Subs {
+		if m.Subs[sub].Cap > 0 && m.Subs[sub].Weight == 0 && !addsOfQOS(m, sub) {
+			p := sub.Parameters()
+			tell(p.Cap, "has no effect while %s is 0", p.Weight)
 		}
 	}
 }
@@ -64,17 +65,18 @@ func inertCaps(m *maui.Config, tell teller) {
 // inertComponents finds components that weigh something while nothing in them does, but
 // not if more is known of that.
 func inertComponents(m *maui.Config, known []inert, tell teller) {
-	for i, t := range MauiComponents {
+	initial := maui.Default()
+	for i := range maui.Components {
 		weight := m.Components[i].Weight
-		full := weight == 0 || weight == t.Default
+		full := weight == 0 || weight == initial.Components[i].Weight
 		for sub := range maui.Subs {
-			if sub.Component() == maui.Component(i) {
+			if sub.Component() == i {
 				full = full || m.Subs[sub].Weight != 0 || addsOfQOS(m, sub) ||
-					slices.ContainsFunc(known, func(k inert) bool { return k.key == MauiSubs[sub].Weight })
+					slices.ContainsFunc(known, func(k inert) bool { return k.key == sub.Parameters().Weight })
 			}
 		}
 		if !full {
-			tell(t.Weight, "has no effect: no weight of its subcomponents is set")
+			tell(i.Parameters().Weight, "has no effect: no weight of its subcomponents is set")
 		}
 	}
 }

@@ -80,31 +80,86 @@ const (
 // the QOS of jobs that have no other.
 const DefaultName = "DEFAULT"
 
-var componentNames = [Components]string{"SERV", "TARG", "CRED", "ATTR", "FS", "RES", "USAGE"}
+// Parameters are the parameters of maui.cfg that say how a component or a subcomponent enters its
+// sum.
+type Parameters struct {
+	Weight, Cap string // Cap is empty where there is none
+	Counts      string // what is weighed, for people
+}
+
+// components has for each component its short name and its parameters.
+var components = [Components]struct {
+	name string
+	Parameters
+}{
+	Service:     {"SERV", Parameters{"SERVICEWEIGHT", "SERVICEWCAP", "how the job was served so far"}},
+	Target:      {"TARG", Parameters{"TARGETWEIGHT", "TARGETCAP", "how near it is to its targets of service"}},
+	Credentials: {"CRED", Parameters{"CREDWEIGHT", "CREDCAP", "whose it is: PRIORITY of its credentials"}},
+	Attribute:   {"ATTR", Parameters{"ATTRWEIGHT", "ATTRCAP", "nothing, as in Maui"}},
+	FairShare:   {"FS", Parameters{"FSWEIGHT", "FSCAP", "how far its credentials are below their FSTARGET"}},
+	Resource:    {"RES", Parameters{"RESWEIGHT", "RESCAP", "what it asks for"}},
+	Usage:       {"USAGE", Parameters{"USAGEWEIGHT", "USAGECAP", "what it has used; nothing while it waits"}},
+}
 
 // String returns the component's short name, such as SERV.
-func (c Component) String() string { return componentNames[c] }
+func (c Component) String() string { return components[c].name }
 
-// subNames has for each subcomponent its component and its name.
-var subNames = [Subs]struct {
-	of   Component
-	name string
+// Parameters returns the component's parameters.
+func (c Component) Parameters() Parameters { return components[c].Parameters }
+
+// subs has for each subcomponent its component, its name and what it counts.
+var subs = [Subs]struct {
+	of           Component
+	name, counts string
 }{
-	QueueTime: {Service, "QUEUETIME"}, XFactor: {Service, "XFACTOR"}, SPViolation: {Service, "SPVIOLATION"}, Bypass: {Service, "BYPASS"},
-	TargetQueueTime: {Target, "TARGETQUEUETIME"}, TargetXFactor: {Target, "TARGETXFACTOR"},
-	CredUser: {Credentials, "USER"}, CredGroup: {Credentials, "GROUP"}, CredAccount: {Credentials, "ACCOUNT"}, CredQOS: {Credentials, "QOS"}, CredClass: {Credentials, "CLASS"},
-	AttrAttr: {Attribute, "ATTRATTR"}, AttrState: {Attribute, "ATTRSTATE"},
-	FSUser: {FairShare, "FSUSER"}, FSGroup: {FairShare, "FSGROUP"}, FSAccount: {FairShare, "FSACCOUNT"}, FSQOS: {FairShare, "FSQOS"}, FSClass: {FairShare, "FSCLASS"},
-	Node: {Resource, "NODE"}, Proc: {Resource, "PROC"}, Mem: {Resource, "MEM"}, Swap: {Resource, "SWAP"}, Disk: {Resource, "DISK"},
-	PS: {Resource, "PS"}, PE: {Resource, "PE"}, WallTime: {Resource, "WALLTIME"}, UProc: {Resource, "UPROC"}, UJob: {Resource, "UJOB"},
-	Consumed: {Usage, "CONSUMED"}, ExecutionTime: {Usage, "USAGEEXECUTIONTIME"}, Remaining: {Usage, "REMAINING"}, Percent: {Usage, "PERCENT"},
+	QueueTime:       {Service, "QUEUETIME", "minutes that it has waited"},
+	XFactor:         {Service, "XFACTOR", "expansion factor: the time waited and its limit, by its limit"},
+	SPViolation:     {Service, "SPVIOLATION", "1 if it is beyond a soft limit"},
+	Bypass:          {Service, "BYPASS", "how often a job behind it was started first"},
+	TargetQueueTime: {Target, "TARGETQUEUETIME", "how near the time waited is to QTTARGET"},
+	TargetXFactor:   {Target, "TARGETXFACTOR", "how near the expansion factor is to XFTARGET"},
+	CredUser:        {Credentials, "USER", "PRIORITY of its user"},
+	CredGroup:       {Credentials, "GROUP", "PRIORITY of its group"},
+	CredAccount:     {Credentials, "ACCOUNT", "PRIORITY of its account"},
+	CredQOS:         {Credentials, "QOS", "PRIORITY of its QOS"},
+	CredClass:       {Credentials, "CLASS", "PRIORITY of its class"},
+	AttrAttr:        {Attribute, "ATTRATTR", "nothing, as in Maui"},
+	AttrState:       {Attribute, "ATTRSTATE", "nothing, as in Maui"},
+	FSUser:          {FairShare, "FSUSER", "percent points its user is below FSTARGET"},
+	FSGroup:         {FairShare, "FSGROUP", "the same of its group"},
+	FSAccount:       {FairShare, "FSACCOUNT", "the same of its account"},
+	FSQOS:           {FairShare, "FSQOS", "the same of its QOS"},
+	FSClass:         {FairShare, "FSCLASS", "the same of its class"},
+	Node:            {Resource, "NODE", "machines that it asks for"},
+	Proc:            {Resource, "PROC", "processors"},
+	Mem:             {Resource, "MEM", "memory, MB"},
+	Swap:            {Resource, "SWAP", "swap, MB"},
+	Disk:            {Resource, "DISK", "disk, MB"},
+	PS:              {Resource, "PS", "processors times its limit in seconds"},
+	PE:              {Resource, "PE", "processor equivalents"},
+	WallTime:        {Resource, "WALLTIME", "its limit, seconds"},
+	UProc:           {Resource, "UPROC", "nothing, as in Maui"},
+	UJob:            {Resource, "UJOB", "nothing, as in Maui"},
+	Consumed:        {Usage, "CONSUMED", "nothing while it waits"},
+	ExecutionTime:   {Usage, "USAGEEXECUTIONTIME", "nothing while it waits"},
+	Remaining:       {Usage, "REMAINING", "nothing while it waits"},
+	Percent:         {Usage, "PERCENT", "nothing while it waits"},
 }
 
 // String returns the subcomponent's name as in its weight's parameter, such as QUEUETIME.
-func (s Sub) String() string { return subNames[s].name }
+func (s Sub) String() string { return subs[s].name }
+
+// Parameters returns the subcomponent's parameters.
+func (s Sub) Parameters() Parameters {
+	p := Parameters{s.String() + "WEIGHT", s.String() + "CAP", subs[s].counts}
+	if s == UProc || s == UJob {
+		p.Cap = ""
+	}
+	return p
+}
 
 // Component returns the component that the subcomponent is a term of.
-func (s Sub) Component() Component { return subNames[s].of }
+func (s Sub) Component() Component { return subs[s].of }
 
 var kindNames = [Kinds]string{"USER", "GROUP", "ACCOUNT", "QOS", "CLASS"}
 
