@@ -23,11 +23,16 @@
 // ParseMaui reads the other syntax of [maui], Maui's own configuration file, of which
 // nothing is an error; what is wrong with it is told in warnings.
 //
-// Config.With answers: what if the administrator had set something else?
+// Config.With answers: what if the administrator had set something else? Config.Lines answers:
+// what is each setting, and where is it from?
+//
+// A setting exists once. A key sets the field that is read: those of Params are the
+// accountant's, those of Cycle the negotiator's, those of Maui and SGE their policies'. Values
+// that are texts stand under their keys: Text returns one, and Expr compiles it. The tables of
+// policies are registered in one list, policyTables.
 //
 // The package reads the one file that it is told to, those that this names, a maui.cfg and
 // saved output of qconf, and nothing else: where to look for it is the command line's
 // business. Groups and what usage decays by come out as lib/accountant takes them, [maui] as
-// lib/maui does, [sge] as lib/sge does. Expressions stay text; whoever compiles one says
-// with Where what was wrong with which line.
+// lib/maui does, [sge] as lib/sge does.
 package config

@@ -69,22 +69,21 @@ var MauiAttributes = append([]MauiAttribute{
 }, mauiLimits()...)
 
 // mauiCounted are what limits count, by maui.Limit.
-var mauiCounted = [maui.Limits]struct{ name, counts string }{
-	maui.MaxJob: {"JOB", "jobs"}, maui.MaxProc: {"PROC", "processors"}, maui.MaxPS: {"PS", "processor-seconds to come"},
-	maui.MaxPE: {"PE", "processor equivalents"}, maui.MaxNode: {"NODE", "machines"}, maui.MaxWC: {"WC", "seconds to come"},
-	maui.MaxMem: {"MEM", "MB of memory"},
+var mauiCounted = [maui.Limits]string{
+	maui.MaxJob: "jobs", maui.MaxProc: "processors", maui.MaxPS: "processor-seconds to come", maui.MaxPE: "processor equivalents",
+	maui.MaxNode: "machines", maui.MaxWC: "seconds to come", maui.MaxMem: "MB of memory",
 }
 
 // mauiLimits are the attributes that limit what runs, and what waits and is considered.
 func mauiLimits() []MauiAttribute {
 	var list []MauiAttribute
-	for i, l := range mauiCounted {
-		list = append(list, MauiAttribute{Name: "MAX" + l.name, Wants: wantLimit, Help: "How many " + l.counts + " may run.",
-			take: limit(func(c *maui.Credential) *maui.Bound { return &c.Limits[i] })})
+	for l, counts := range mauiCounted {
+		list = append(list, MauiAttribute{Name: "MAX" + maui.Limit(l).String(), Wants: wantLimit, Help: "How many " + counts + " may run.",
+			take: limit(func(c *maui.Credential) *maui.Bound { return &c.Limits[l] })})
 	}
-	for i, l := range mauiCounted {
-		list = append(list, MauiAttribute{Name: "MAXI" + l.name, Wants: wantLimit, Help: "How many " + l.counts + " may wait and be considered.",
-			take: limit(func(c *maui.Credential) *maui.Bound { return &c.IdleLimit[i] })})
+	for l, counts := range mauiCounted {
+		list = append(list, MauiAttribute{Name: "MAXI" + maui.Limit(l).String(), Wants: wantLimit, Help: "How many " + counts + " may wait and be considered.",
+			take: limit(func(c *maui.Credential) *maui.Bound { return &c.IdleLimit[l] })})
 	}
 	return list
 }

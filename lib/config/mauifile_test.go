@@ -91,9 +91,9 @@ func saidOf(c maui.Credential) string {
 			text += fmt.Sprintf(" %s=%v,%v", name, b.Soft, b.Hard)
 		}
 	}
-	for i, l := range mauiCounted {
-		add("MAX"+l.name, c.Limits[i])
-		add("MAXI"+l.name, c.IdleLimit[i])
+	for l := range maui.Limits {
+		add("MAX"+l.String(), c.Limits[l])
+		add("MAXI"+l.String(), c.IdleLimit[l])
 	}
 	c.Limits, c.IdleLimit = maui.Credential{}.Limits, maui.Credential{}.IdleLimit
 	for _, f := range fields(c, maui.Credential{}) {
