@@ -3,10 +3,9 @@ package spool
 import (
 	"bytes"
 	"errors"
-	"slices"
 	"strconv"
-	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -131,6 +130,6 @@ func (w *Watch) applySet(line []byte) error {
 		return err
 	}
 	name, _, err := parseName(rest)
-	w.set = w.set || slices.ContainsFunc(w.names, func(n string) bool { return strings.EqualFold(n, name) })
+	w.set = w.set || caseless.Contains(w.names, name)
 	return err
 }

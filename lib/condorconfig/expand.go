@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/macro"
@@ -208,7 +209,7 @@ func (e *expander) undefined(name, whole string) (string, error) {
 
 // noteName adds a name to a list that does not have it.
 func noteName(list *[]string, name string) {
-	if !slices.ContainsFunc(*list, func(s string) bool { return strings.EqualFold(s, name) }) {
+	if !caseless.Contains(*list, name) {
 		*list = append(*list, name)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/nearest"
 )
 
@@ -43,7 +44,7 @@ func requirementKey(key string, names []string) (k Key, name string, ok bool) {
 		return k, "", false
 	}
 	for _, k := range RequirementKeys {
-		if name, ok := strings.CutSuffix(rest, k.Name); ok && contains(names, name) {
+		if name, ok := strings.CutSuffix(rest, k.Name); ok && caseless.Contains(names, name) {
 			return k, name, true
 		}
 	}
@@ -53,16 +54,6 @@ func requirementKey(key string, names []string) (k Key, name string, ok bool) {
 		}
 	}
 	return k, "", false
-}
-
-// contains reports whether names has a name, in whatever case.
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
 }
 
 func requirementName(s string) error {
@@ -75,7 +66,7 @@ func requirementName(s string) error {
 // requirements makes the list of requirements of SUBMIT_REQUIREMENT_NAMES and the keys of each.
 func (c *Config) requirements() error {
 	for i, name := range c.requirementNames {
-		if contains(c.requirementNames[:i], name) {
+		if caseless.Contains(c.requirementNames[:i], name) {
 			return c.Complain(requirementNames, fmt.Errorf("%s: named twice", name))
 		}
 		c.Requirements = append(c.Requirements, Requirement{Name: name})

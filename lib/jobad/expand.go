@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
@@ -68,7 +69,7 @@ func (r Run) Ad() *classad.Ad {
 func (r Run) Has(names ...string) bool {
 	for _, list := range [...][]setting{r.less, *r.own} {
 		for i := range list {
-			if contains(names, list[i].name) {
+			if caseless.Contains(names, list[i].name) {
 				return true
 			}
 		}

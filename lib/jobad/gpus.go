@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/submitfile"
 )
@@ -50,7 +51,7 @@ func (j *job) requireGPUs(requests []request) error {
 		if err != nil {
 			return err
 		}
-		if given && !contains(mentioned, l.property) {
+		if given && !caseless.Contains(mentioned, l.property) {
 			clauses = append(clauses, l.property+" "+l.relation+" "+l.attr)
 		}
 	}
@@ -138,13 +139,4 @@ func (j *job) cudaVersion() error {
 	}
 	j.setExpr("CUDAVersion", strconv.FormatUint(major, 10))
 	return nil
-}
-
-func contains(names []string, name string) bool {
-	for _, n := range names {
-		if strings.EqualFold(n, name) {
-			return true
-		}
-	}
-	return false
 }

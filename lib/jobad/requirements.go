@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
@@ -77,7 +78,7 @@ func (j *job) join(r *allRequirements, files clause) error {
 	for _, c := range clauses {
 		known := false
 		for _, offer := range c.offers {
-			known = known || contains(own.mentioned, offer)
+			known = known || caseless.Contains(own.mentioned, offer)
 		}
 		if !known {
 			all = append(all, c.String())

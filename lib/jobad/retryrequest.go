@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/submitfile"
 )
@@ -33,7 +34,7 @@ func (j *job) onEvict() error {
 		case err != nil:
 			return err
 		case !ok:
-		case !contains(names, key[len(transformPrefix):]):
+		case !caseless.Contains(names, key[len(transformPrefix):]):
 			if !j.refers(key) {
 				j.caution(g, "has no effect: on_evict_checks does not name it")
 			}

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/pool"
 )
 
@@ -99,7 +100,7 @@ func (j *job) transferClause() (clause, error) {
 	}
 	schemes := t.schemes()
 	if by.own {
-		schemes = slices.DeleteFunc(slices.Clone(schemes), func(s string) bool { return contains(by.schemes, s) })
+		schemes = slices.DeleteFunc(slices.Clone(schemes), func(s string) bool { return caseless.Contains(by.schemes, s) })
 	}
 	if !t.happens() && len(schemes) == 0 && !by.own {
 		return clause{}, nil

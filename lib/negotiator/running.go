@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
@@ -98,7 +99,7 @@ func (c *cycle) preemptible(s *slot, cl *pool.Claim, all []*pool.Claim) bool {
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.name || cl.StartedAt.IsZero() {
 		return false
 	}
-	if state := c.textOf(s.ad, stateName); state != "" && !isOneOf(state, "Unclaimed", "Matched", "Claimed") {
+	if state := c.textOf(s.ad, stateName); state != "" && !caseless.Contains([]string{"Unclaimed", "Matched", "Claimed"}, state) {
 		return false
 	}
 	return !slices.ContainsFunc(all, func(o *pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
@@ -116,10 +117,6 @@ func (c *cycle) worksOutside(ad *classad.Ad) bool {
 // isPending says whether somebody waits for a slot that is claimed outside.
 func isPending(ad *classad.Ad) bool {
 	return ad.Has(pool.AttrPreemptingUser) || ad.Has(preemptingGroup)
-}
-
-func isOneOf(text string, words ...string) bool {
-	return slices.ContainsFunc(words, func(w string) bool { return strings.EqualFold(w, text) })
 }
 
 // ran returns for how long the job of a running slot has run there.

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"sync"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
@@ -186,7 +187,7 @@ func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
 		by = names{classad.NewName(pool.AttrClusterID)}
 	case len(c.cfg.RemoveSignificant) > 0:
 		for _, n := range computed {
-			if !containsFold(c.cfg.RemoveSignificant, n.String()) {
+			if !caseless.Contains(c.cfg.RemoveSignificant, n.String()) {
 				by = append(by, n)
 			}
 		}
@@ -204,13 +205,4 @@ func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
 		}
 		return n
 	}
-}
-
-func containsFold(list []string, name string) bool {
-	for _, l := range list {
-		if strings.EqualFold(l, name) {
-			return true
-		}
-	}
-	return false
 }

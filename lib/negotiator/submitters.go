@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
 	"fairspool/lib/jobprio"
@@ -182,7 +183,7 @@ func asksByProc(ad *classad.Ad) bool {
 		return false
 	}
 	own, _ := classad.References(e, ad)
-	return own == nil || slices.ContainsFunc(own, func(name string) bool { return strings.EqualFold(name, pool.AttrProcID) })
+	return own == nil || caseless.Contains(own, pool.AttrProcID)
 }
 
 func niceLast(a, b *submitter) int {

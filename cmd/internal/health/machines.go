@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -92,7 +93,7 @@ func (l *look) notTaken(silent []string, late map[string]*untaken) {
 	f := Finding{Code: MatchNotTaken, Severity: Critical, Stops: true}
 	all := untaken{}
 	for m, u := range late {
-		if !slices.ContainsFunc(silent, func(s string) bool { return strings.EqualFold(s, m) }) {
+		if !caseless.Contains(silent, m) {
 			f.Machines = append(f.Machines, m)
 			all.add(*u)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/clean"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
@@ -100,7 +101,7 @@ func (v *conversion) shadowed(m condorconfig.Macro) string {
 // meaningless returns why a macro has no meaning here.
 func (v *conversion) meaningless(m condorconfig.Macro, value string) string {
 	name := v.Plain(m.Name)
-	if slices.ContainsFunc(v.daemons(), func(d string) bool { return strings.EqualFold(d, name) }) {
+	if caseless.Contains(v.daemons(), name) {
 		return noDaemons
 	}
 	why := family(name)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
 )
@@ -124,7 +125,7 @@ func condorDefault(name string) (text string, ok bool) {
 		}
 	}
 	i := slices.IndexFunc(config.Keys, func(k config.Key) bool {
-		return slices.ContainsFunc(macrosOf(k.Name), func(m string) bool { return strings.EqualFold(m, name) })
+		return caseless.Contains(macrosOf(k.Name), name)
 	})
 	if i < 0 {
 		return "", false

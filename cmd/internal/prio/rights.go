@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/pool"
@@ -65,7 +65,7 @@ func (r *rights) permit(list changes, made []*classad.Expr, span selection.Span)
 
 // ruled reports whether there are rules for an attribute.
 func (r *rights) ruled(attr string) bool {
-	return slices.ContainsFunc(operation.Ruled(r.cfg), func(a string) bool { return strings.EqualFold(a, attr) })
+	return caseless.Contains(operation.Ruled(r.cfg), attr)
 }
 
 // worded says why changes are refused: without the attribute where there is but one.

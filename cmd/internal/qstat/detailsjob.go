@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
@@ -139,7 +140,7 @@ func zeroless(text string) string {
 func (d *sheet) resources() string {
 	usual := []string{pool.AttrRequestCpus, pool.AttrRequestMemory, pool.AttrRequestDisk}
 	others := slices.DeleteFunc(requestsAmong(d.ad.Names()), func(name string) bool {
-		return slices.ContainsFunc(usual, func(u string) bool { return strings.EqualFold(u, name) })
+		return caseless.Contains(usual, name)
 	})
 	var list []string
 	for _, name := range slices.Concat(usual, others) {

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/nearest"
 	"fairspool/lib/pool"
@@ -126,7 +127,7 @@ func (k *Constraint) ask(ad *classad.Ad, job uint64, now time.Time) (bool, error
 func (k *Constraint) Doubt(spans []Span) string {
 	own, external := classad.References(k.expr, classad.New())
 	for _, name := range slices.Concat(own, external) {
-		if len(spans) == 0 || slices.ContainsFunc(spans, func(s Span) bool { return s.Run.Ad.Has(name) }) || knownLater(name) {
+		if len(spans) == 0 || slices.ContainsFunc(spans, func(s Span) bool { return s.Run.Ad.Has(name) }) || caseless.Contains(laterNames, name) {
 			continue
 		}
 		if meant, ok := nearest.Name(name, slices.Concat(spans[0].Run.Ad.Names(), laterNames)); ok {
@@ -148,10 +149,6 @@ var laterNames = []string{
 	pool.AttrExitCode, pool.AttrExitBySignal, pool.AttrExitSignal, pool.AttrCompletionDate, "RemoteWallClockTime", pool.AttrMemoryUsage,
 	pool.AttrLastMatchTime, pool.AttrVacateReason, pool.AttrLastVacateTime, pool.AttrNumHolds, pool.AttrClusterID, pool.AttrProcID, pool.AttrJobBatchName,
 	pool.AttrAccountingGroup, pool.AttrLastJobStatus, "EnteredCurrentStatus", "CurrentTime",
-}
-
-func knownLater(name string) bool {
-	return slices.ContainsFunc(laterNames, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 func truth(v classad.Value) (bool, error) {

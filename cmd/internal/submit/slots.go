@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
 	"fairspool/lib/nearest"
@@ -129,12 +130,12 @@ func (l *demands) names(ad *classad.Ad, proc int) error {
 			continue
 		}
 		for _, name := range looks.Own {
-			if !ad.Has(name) && !has(jobNames, name) {
+			if !ad.Has(name) && !caseless.Contains(jobNames, name) {
 				l.unknown(x.command, x.attr, proc, "the job has no ", text, name, jobNames)
 			}
 		}
 		for _, name := range slices.Concat(looks.Other, looks.Either) {
-			if has(slotNames, name) || slices.Contains(looks.Either, name) && (ad.Has(name) || has(jobNames, name)) {
+			if caseless.Contains(slotNames, name) || slices.Contains(looks.Either, name) && (ad.Has(name) || caseless.Contains(jobNames, name)) {
 				continue
 			}
 			if err := l.readSlots(); err != nil {
@@ -173,10 +174,6 @@ func (l *demands) unknown(command, attr string, proc int, what, text, name strin
 	if hint != "" || len(l.slots) > 0 || !l.read { // a pool without slots may get such ones
 		l.warn("%v", l.jobs.RefuseCommand(command, attr, proc, fmt.Errorf("%s%s%s", what, spelled(text, name), hint)))
 	}
-}
-
-func has(names []string, name string) bool {
-	return slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, name) })
 }
 
 // spelled returns a name, which is in lower case, as an expression spells it.
