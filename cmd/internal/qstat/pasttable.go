@@ -1,7 +1,6 @@
 package qstat
 
 import (
-	"fmt"
 	"iter"
 	"math"
 	"slices"
@@ -21,14 +20,21 @@ const (
 )
 
 // pastColumns are those before how it ended. On a narrow terminal they are left out in the
-// order of leaves, which the others have 0 for.
+// order of leaves, which the others have 0 for. Only names are cut.
 var pastColumns = [...]struct {
 	head          string
 	width, leaves int
-	right         bool
+	right, cut    bool
+	cell          func(l *life) string
 }{
-	{"job-ID", 11, 0, false}, {"name", 10, 5, false}, {"user", 12, 0, false}, {"submitted", 19, 1, false},
-	{"started", 19, 3, false}, {"ended", 19, 0, false}, {"run time", 14, 4, true}, {"waited", 13, 2, true},
+	{head: "job-ID", width: 11, cell: func(l *life) string { return l.id.String() }},
+	{head: "name", width: 10, leaves: 5, cut: true, cell: func(l *life) string { return clean.Line(l.name) }},
+	{head: "user", width: 12, cut: true, cell: func(l *life) string { return clean.Line(l.user) }},
+	{head: "submitted", width: 19, leaves: 1, cell: func(l *life) string { return moment(l.submitted) }},
+	{head: "started", width: 19, leaves: 3, cell: func(l *life) string { return moment(l.started) }},
+	{head: "ended", width: 19, cell: func(l *life) string { return moment(l.ended) }},
+	{head: "run time", width: 14, leaves: 4, right: true, cell: func(l *life) string { return dayTime(l.ran) }},
+	{head: "waited", width: 13, leaves: 2, right: true, cell: func(l *life) string { return dayTime(l.waited) }},
 }
 
 // pastRow is what is shown of a job: the cells of pastColumns, and how it ended.
@@ -39,10 +45,11 @@ type pastRow struct {
 
 func pastRowOf(ctx *classad.Context, ad *classad.Ad) pastRow {
 	l := lifeOf(ctx, ad)
-	return pastRow{[...]string{
-		fmt.Sprint(l.id), clean.Line(l.name), clean.Line(l.user), moment(l.submitted), moment(l.started), moment(l.ended),
-		dayTime(l.ran), dayTime(l.waited),
-	}, clean.Line(l.how)}
+	r := pastRow{how: clean.Line(l.how)}
+	for i, c := range pastColumns {
+		r.cells[i] = c.cell(&l)
+	}
+	return r
 }
 
 // pastTable writes a line for each job, as they come; nothing at all without a job.
@@ -134,12 +141,12 @@ func appendPastHead(b []byte, shown [len(pastColumns)]bool, widths [len(pastColu
 	return append(append(b, strings.Repeat("-", rule)...), '\n')
 }
 
-// appendPast appends a cell of a column. Only names are cut.
+// appendPast appends a cell of a column.
 func appendPast(b []byte, i, width int, text string) []byte {
 	c := pastColumns[i]
 	short, left := within(text, width)
 	switch {
-	case short != text && c.head != "name" && c.head != "user":
+	case short != text && !c.cut:
 		return append(append(b, text...), ' ')
 	case c.right:
 		return append(append(pad(b, left), text...), ' ')
