@@ -3,8 +3,9 @@
 // # How the parts work together
 //
 // A command line is a display (display.go): which jobs it names, which of these it
-// wants (filter.go, state.go), and with which columns (columns.go). It is shown once,
-// or again and again on the same opened spool (watch.go, watchscreen.go, watchkeys.go).
+// wants (filter.go, state.go), and with which columns (columns.go: one
+// table has those of all layouts). It is shown once, or again and again on the same opened
+// spool (watch.go, watchscreen.go, watchkeys.go).
 //
 // Jobs come as spans of equal procs. A reader (reader.go) looks their attributes up, for
 // all procs of a span at once unless one is an expression; out of that rows are
@@ -16,7 +17,7 @@
 // spool first (hierarchy.go): it says which place rows have. What else differs between
 // the two policies with such a queue is theirs: Maui's (maui.go) has a form of its own for
 // what priorities come from (mauitable.go, mauijson.go); Grid Engine's (sge.go) has columns in
-// the list (sgecolumns.go), says what requests add (sgerequests.go), and has the numbers in
+// the list (written by sgecolumns.go), says what requests add (sgerequests.go), and has the numbers in
 // JSON (sgejson.go) and on the sheets of -j (sgesheet.go).
 //
 // The other forms leave out what they do not need: -f puts the rows below the slots
