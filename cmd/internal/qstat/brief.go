@@ -256,7 +256,7 @@ func (c cycle) divided(r *row) (list []*row) {
 			part.brief.where, part.ranges = where, nil
 			parts[where], list = part, append(list, part)
 		}
-		part.ranges = joined(part.ranges, []span{{v.First, v.Last}})
+		part.ranges = joined(part.ranges, []pool.Procs{v.Procs})
 	}
 	return list
 }
@@ -377,8 +377,8 @@ func total(q queue, rows []*row, kept []spool.Factory) string {
 	counts, all := map[string]int{}, 0
 	for _, r := range rows {
 		for _, s := range r.ranges {
-			counts[r.brief.state] += s.last - s.first + 1
-			all += s.last - s.first + 1
+			counts[r.brief.state] += s.Count()
+			all += s.Count()
 		}
 	}
 	if all == 0 {

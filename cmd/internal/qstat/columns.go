@@ -222,8 +222,8 @@ func integer(of func(*row) int64) func([]byte, *row) []byte {
 // the cluster, of which ja-task-ID has the procs.
 func jobID(b []byte, r *row) []byte {
 	b = strconv.AppendInt(b, int64(r.cluster), 10)
-	if len(r.ranges) == 1 && r.ranges[0].first == r.ranges[0].last {
-		b = strconv.AppendInt(append(b, '.'), int64(r.ranges[0].first), 10)
+	if len(r.ranges) == 1 && r.ranges[0].First == r.ranges[0].Last {
+		b = strconv.AppendInt(append(b, '.'), int64(r.ranges[0].First), 10)
 	}
 	return b
 }

@@ -96,8 +96,7 @@ func (c cycle) scheduling(r *row) []string {
 func (c cycle) reservations(r *row) (some []negotiator.ReportedReservation) {
 	for _, v := range c.report.Reservations {
 		id, err := pool.ParseJobID(v.Job)
-		in := func(s span) bool { return s.first <= id.Proc && id.Proc <= s.last }
-		if err == nil && id.Cluster == r.cluster && slices.ContainsFunc(r.ranges, in) {
+		if err == nil && slices.ContainsFunc(r.ranges, func(p pool.Procs) bool { return p.Has(id) }) {
 			some = append(some, v)
 		}
 	}
@@ -107,7 +106,7 @@ func (c cycle) reservations(r *row) (some []negotiator.ReportedReservation) {
 // ofRow returns what the cycle said of the jobs of a row.
 func (c cycle) ofRow(r *row) (all []verdict) {
 	for _, s := range r.ranges {
-		all = append(all, c.verdicts(pool.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, unix(r.key.QDate))...)
+		all = append(all, c.verdicts(s, unix(r.key.QDate))...)
 	}
 	return all
 }

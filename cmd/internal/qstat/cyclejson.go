@@ -31,16 +31,16 @@ func (q queue) waiting(spans []selection.Span) []Waiting {
 	for _, s := range spans {
 		for _, r := range q.split(s, claims) {
 			if why := q.moving(r); why != "" {
-				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: why})
+				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: why})
 				continue
 			}
 			d := sheet{queue: q, row: r, context: q.context()}
 			if q.past {
-				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: ending(d.context, r.ad)})
+				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: ending(d.context, r.ad)})
 				continue
 			}
 			if why := d.held(); why != "" {
-				list = append(list, Waiting{Jobs: r.jobs(), State: r.state, Reason: why})
+				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: why})
 				continue
 			}
 			list = append(list, last.waiting(r)...)
@@ -49,15 +49,8 @@ func (q queue) waiting(spans []selection.Span) []Waiting {
 	return list
 }
 
-func (r *row) jobs() (jobs []pool.Procs) {
-	for _, s := range r.ranges {
-		jobs = append(jobs, pool.Procs{Cluster: r.cluster, First: s.first, Last: s.last})
-	}
-	return jobs
-}
-
 func (c cycle) waiting(r *row) (list []Waiting) {
-	jobs := r.jobs()
+	jobs := r.ranges
 	switch {
 	case r.state != "qw":
 		return []Waiting{{Jobs: jobs, State: r.state}}

@@ -159,8 +159,8 @@ func TestColumns(t *testing.T) {
 // give way first.
 func TestFitted(t *testing.T) {
 	rows := []*row{
-		{cells: cells{cluster: 1, name: "simulation-of-everything", user: "bartholomew", state: "r", slot: "slot1@a-machine-with-a-long-name.example.org"}, ranges: []span{{0, 0}}},
-		{cells: cells{cluster: 2, name: "é", user: "al", state: "qw"}, ranges: []span{{1, 1}, {3, 3}, {6, 6}, {8, 8}, {11, 11}, {13, 13}}},
+		{cells: cells{cluster: 1, name: "simulation-of-everything", user: "bartholomew", state: "r", slot: "slot1@a-machine-with-a-long-name.example.org"}, ranges: []pool.Procs{{First: 0, Last: 0}}},
+		{cells: cells{cluster: 2, name: "é", user: "al", state: "qw"}, ranges: []pool.Procs{{First: 1, Last: 1}, {First: 3, Last: 3}, {First: 6, Last: 6}, {First: 8, Last: 8}, {First: 11, Last: 11}, {First: 13, Last: 13}}},
 	}
 	for _, c := range []struct{ line, name, user, queue, tasks int }{
 		{200, 24, 11, 44, 73},

@@ -192,7 +192,9 @@ func (g *golden) row(c columns, line string) *row {
 	return r
 }
 
-func newGoldenRow() *row { return &row{ranges: []span{{0, 9}}, ranked: &ranked{job: &sge.Job{}}} }
+func newGoldenRow() *row {
+	return &row{ranges: []pool.Procs{{First: 0, Last: 9}}, ranked: &ranked{job: &sge.Job{}}}
+}
 
 // cell notes a cell of a column.
 func (g *golden) cell(r *row, head, cell string) (err error) {

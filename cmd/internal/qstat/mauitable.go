@@ -81,9 +81,9 @@ func (p *mauiRanking) listings(q queue, rows []*row, single bool) (all []*listin
 			blocked = cmp.Or(r.why, q.notQueued(r))
 		}
 		for i, s := range r.ranges {
-			l := &listing{pool.Procs{Cluster: r.cluster, First: s.first, Last: s.last}, r.owner, r.place, blocked}
+			l := &listing{s, r.owner, r.place, blocked}
 			for _, before := range r.ranges[:i] {
-				l.place += before.last - before.first + 1
+				l.place += before.Count()
 			}
 			if k := len(all) - 1; !single && k >= 0 && all[k].goesOn(p, q, l) {
 				all[k].Last = l.Last

@@ -127,12 +127,7 @@ func merge(rows []*row) []*row {
 			continue
 		}
 		out[k].share(r)
-		last := &out[k].ranges[len(out[k].ranges)-1]
-		if next := r.ranges[0]; last.last+1 == next.first {
-			last.last = next.last
-			continue
-		}
-		out[k].ranges = append(out[k].ranges, r.ranges...)
+		out[k].ranges = joined(out[k].ranges, r.ranges)
 	}
 	return out
 }
@@ -163,7 +158,7 @@ func gather(rows []*row) []*row {
 		out = append(out, r)
 	}
 	for _, r := range lines {
-		slices.SortFunc(r.ranges, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+		slices.SortFunc(r.ranges, pool.Procs.Compare)
 		r.ranges = joined(nil, r.ranges)
 	}
 	return out

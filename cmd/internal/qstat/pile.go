@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"fairspool/lib/clean"
+	"fairspool/lib/pool"
 )
 
 // What a line of a sheet ends with where the jobs are to be named.
@@ -46,7 +47,7 @@ type pile struct {
 type pooled struct {
 	text   []byte
 	named  []naming
-	ranges []span
+	ranges []pool.Procs
 }
 
 // add puts a sheet on the pile.
@@ -68,10 +69,9 @@ func (p *pile) add(d *sheet) error {
 }
 
 // joined adds ranges that come later, to the last one where they go on with it.
-func joined(list, more []span) []span {
+func joined(list, more []pool.Procs) []pool.Procs {
 	for _, s := range more {
-		if k := len(list) - 1; k >= 0 && list[k].last+1 == s.first {
-			list[k].last = s.last
+		if k := len(list) - 1; k >= 0 && list[k].Extend(s) {
 			continue
 		}
 		list = append(list, s)
@@ -102,7 +102,7 @@ func (p *pile) flush() error {
 }
 
 // argument names procs of a cluster for another command.
-func argument(cluster int, ranges []span) string {
+func argument(cluster int, ranges []pool.Procs) string {
 	list := strings.Split(tasks(ranges), ",")
 	for i, s := range list {
 		list[i] = fmt.Sprintf("%d.%s", cluster, strings.TrimSuffix(s, ":1"))

@@ -306,7 +306,7 @@ func TestPlaces(t *testing.T) {
 			t.Errorf("appendText(%q, %d) = %q of %d places, want %q", c.text, c.width, got, breadth(got), c.want)
 		}
 	}
-	rows := []*row{{cells: cells{cluster: 1, name: "世界人世界人", user: "a", state: "qw"}, ranges: []span{{0, 0}}}}
+	rows := []*row{{cells: cells{cluster: 1, name: "世界人世界人", user: "a", state: "qw"}, ranges: []pool.Procs{{First: 0, Last: 0}}}}
 	list := columnsWith(options{})
 	for i, n := range needs(list, rows) {
 		if list[i].head == "name" && n != 12 {
@@ -317,12 +317,12 @@ func TestPlaces(t *testing.T) {
 
 func TestTasks(t *testing.T) {
 	for _, c := range []struct {
-		ranges []span
+		ranges []pool.Procs
 		want   string
-	}{{[]span{{3, 3}}, "3"}, {[]span{{0, 9}}, "0-9:1"}, {[]span{{0, 4}, {7, 7}}, "0-4:1,7"},
-		{[]span{{1, 1}, {3, 3}, {5, 5}, {7, 7}, {9, 9}}, "1-9:2"}, {[]span{{1, 1}, {3, 3}}, "1,3"},
-		{[]span{{0, 2}, {4, 4}, {6, 6}, {8, 8}, {10, 11}}, "0-2:1,4-8:2,10-11:1"},
-		{[]span{{1, 1}, {3, 3}, {7, 7}, {11, 11}, {15, 15}, {16, 17}}, "1,3-15:4,16-17:1"}, {nil, ""},
+	}{{[]pool.Procs{{First: 3, Last: 3}}, "3"}, {[]pool.Procs{{First: 0, Last: 9}}, "0-9:1"}, {[]pool.Procs{{First: 0, Last: 4}, {First: 7, Last: 7}}, "0-4:1,7"},
+		{[]pool.Procs{{First: 1, Last: 1}, {First: 3, Last: 3}, {First: 5, Last: 5}, {First: 7, Last: 7}, {First: 9, Last: 9}}, "1-9:2"}, {[]pool.Procs{{First: 1, Last: 1}, {First: 3, Last: 3}}, "1,3"},
+		{[]pool.Procs{{First: 0, Last: 2}, {First: 4, Last: 4}, {First: 6, Last: 6}, {First: 8, Last: 8}, {First: 10, Last: 11}}, "0-2:1,4-8:2,10-11:1"},
+		{[]pool.Procs{{First: 1, Last: 1}, {First: 3, Last: 3}, {First: 7, Last: 7}, {First: 11, Last: 11}, {First: 15, Last: 15}, {First: 16, Last: 17}}, "1,3-15:4,16-17:1"}, {nil, ""},
 	} {
 		if got := tasks(c.ranges); got != c.want {
 			t.Errorf("tasks(%v) = %q, want %q", c.ranges, got, c.want)

@@ -38,14 +38,14 @@ func (q queue) context() *classad.Context { return &classad.Context{Now: q.call.
 
 // row is one line of the table: jobs of one cluster that look alike.
 type row struct {
-	cells              // what is shown, and what has to be equal to share a line
-	extras             // the same of what columns show that were asked for
-	ranges []span      // the procs, ascending
-	claim  *pool.Claim // nil for none
-	key    jobprio.Job // of the first proc: its place in the order
-	owner  string      // as the ad has it
-	group  string      // the accounting group
-	who    *account    // who is charged
+	cells               // what is shown, and what has to be equal to share a line
+	extras              // the same of what columns show that were asked for
+	ranges []pool.Procs // the procs, ascending
+	claim  *pool.Claim  // nil for none
+	key    jobprio.Job  // of the first proc: its place in the order
+	owner  string       // as the ad has it
+	group  string       // the accounting group
+	who    *account     // who is charged
 	// command is what was typed, in the brief layout; of several that differ, what they begin
 	// with (commands).
 	command  string
@@ -56,8 +56,6 @@ type row struct {
 	aside    bool        // they wait and take no part: they stand among the held ones
 	ranked   *ranked     // what the policy "sge" says of the first proc; nil under others
 }
-
-type span struct{ first, last int }
 
 type cells struct {
 	cluster           int
@@ -121,7 +119,7 @@ func (q queue) split(s selection.Span, of map[pool.JobID]pool.Claim) (rows []*ro
 	m.stretch(s, first, s.Last, nil)
 	for _, r := range m.made {
 		if r.ad == nil {
-			r.ad = s.Run.Proc(r.ranges[0].first)
+			r.ad = s.Run.Proc(r.ranges[0].First)
 		}
 	}
 	return m.made
@@ -134,7 +132,7 @@ type maker struct {
 	from queue
 	made []*row
 	room []row // for those to come, allocated together
-	near []span
+	near []pool.Procs
 }
 
 func (m *maker) stretch(s selection.Span, first, last int, claim *pool.Claim) {
@@ -181,13 +179,13 @@ func (m *maker) next() *row {
 	return r
 }
 
-func (m *maker) ranges(s selection.Span) []span {
+func (m *maker) ranges(s selection.Span) []pool.Procs {
 	if len(m.near) == 0 {
-		m.near = make([]span, block)
+		m.near = make([]pool.Procs, block)
 	}
 	one := m.near[:1:1]
 	m.near = m.near[1:]
-	one[0] = span{s.First, s.Last}
+	one[0] = s.Procs
 	return one
 }
 

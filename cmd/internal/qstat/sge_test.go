@@ -164,7 +164,7 @@ func TestRankedRefuses(t *testing.T) {
 
 func TestGather(t *testing.T) {
 	line := func(cluster, first, last int, name string) *row {
-		return &row{cells: cells{cluster: cluster, name: name}, ranges: []span{{first, last}}}
+		return &row{cells: cells{cluster: cluster, name: name}, ranges: []pool.Procs{{Cluster: cluster, First: first, Last: last}}}
 	}
 	var got []string
 	for _, r := range gather([]*row{line(1, 5, 6, "a"), line(2, 0, 0, "a"), line(1, 3, 4, "a"), line(1, 7, 7, "b"), line(1, 0, 0, "a"), line(2, 1, 1, "a")}) {

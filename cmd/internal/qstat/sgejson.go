@@ -72,10 +72,10 @@ func (p *sgeRanking) print(d display, q queue, rows []*row) error {
 }
 
 // appendRanked appends the objects of some procs of a row.
-func (p *sgeRanking) appendRanked(all []*Ranked, q queue, r *row, s span, single bool) []*Ranked {
+func (p *sgeRanking) appendRanked(all []*Ranked, q queue, r *row, s pool.Procs, single bool) []*Ranked {
 	first := len(all)
-	for proc := s.first; proc <= s.last; proc++ {
-		x := p.object(q, pool.JobID{Cluster: r.cluster, Proc: proc}, r.claim, p.of)
+	for id := range s.Jobs() {
+		x := p.object(q, id, r.claim, p.of)
 		if k := len(all) - 1; k >= first && !single && x.goesOn(all[k]) {
 			all[k].Count++
 			continue

@@ -60,12 +60,12 @@ func (p *sgeRanking) equation(d *sheet) []string {
 func (p *sgeRanking) differ(d *sheet) bool {
 	var first *sge.Numbers
 	for _, s := range d.ranges {
-		for proc := s.first; proc <= s.last; proc++ {
-			in := d.hierarchy.at(pool.JobID{Cluster: d.cluster, Proc: proc})
+		for id := range s.Jobs() {
+			in := d.hierarchy.at(id)
 			if in == nil {
 				continue
 			}
-			n := p.listing.Ranking().Pending(p.task(in, proc))
+			n := p.listing.Ranking().Pending(p.task(in, id.Proc))
 			if first == nil {
 				first = &n
 			} else if n != *first {

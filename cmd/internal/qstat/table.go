@@ -2,6 +2,7 @@ package qstat
 
 import (
 	"bytes"
+	"fairspool/lib/pool"
 	"io"
 	"math"
 	"strconv"
@@ -190,17 +191,17 @@ func pad(b []byte, n int) []byte {
 
 // tasks writes procs as Grid Engine writes the tasks of an array: "3",
 // "0-9:1", "0-4:1,7", "1-9:2".
-func tasks(ranges []span) string { return string(appendTasks(nil, ranges)) }
+func tasks(ranges []pool.Procs) string { return string(appendTasks(nil, ranges)) }
 
-func appendTasks(b []byte, ranges []span) []byte {
+func appendTasks(b []byte, ranges []pool.Procs) []byte {
 	for i := 0; i < len(ranges); {
 		if i > 0 {
 			b = append(b, ',')
 		}
-		first, last, step := ranges[i].first, ranges[i].last, 1
+		first, last, step := ranges[i].First, ranges[i].Last, 1
 		n := evenly(ranges[i:])
 		if n > 1 {
-			last, step = ranges[i+n-1].last, ranges[i+1].first-first
+			last, step = ranges[i+n-1].Last, ranges[i+1].First-first
 		}
 		i += n
 		b = strconv.AppendInt(b, int64(first), 10)
@@ -214,10 +215,10 @@ func appendTasks(b []byte, ranges []span) []byte {
 
 // evenly returns how many of the first ranges are single procs that are equally far
 // apart, 1 if these are not three at least.
-func evenly(ranges []span) int {
+func evenly(ranges []pool.Procs) int {
 	n := 0
-	for n < len(ranges) && ranges[n].first == ranges[n].last &&
-		(n < 2 || ranges[n].first-ranges[n-1].first == ranges[1].first-ranges[0].first) {
+	for n < len(ranges) && ranges[n].First == ranges[n].Last &&
+		(n < 2 || ranges[n].First-ranges[n-1].First == ranges[1].First-ranges[0].First) {
 		n++
 	}
 	if n < 3 {

@@ -97,8 +97,8 @@ func (q queue) jobXML(b []byte, r *row) []byte {
 	b = append(b, inElement+"<JB_ja_structure>\n"...)
 	for _, s := range r.ranges {
 		b = append(b, "        <task_id_range>\n"...)
-		b = indented(b, 2, "RN_min", strconv.Itoa(s.first))
-		b = indented(b, 2, "RN_max", strconv.Itoa(s.last))
+		b = indented(b, 2, "RN_min", strconv.Itoa(s.First))
+		b = indented(b, 2, "RN_max", strconv.Itoa(s.Last))
 		b = append(indented(b, 2, "RN_step", "1"), "        </task_id_range>\n"...)
 	}
 	return append(b, inElement+"</JB_ja_structure>\n    </element>\n"...)
@@ -112,7 +112,7 @@ func (r *row) int(ctx *classad.Context, name string) int64 {
 // listsXML appends what stands in lists: requests, arguments, paths.
 func (q queue) listsXML(b []byte, r *row, text func(string) string) []byte {
 	read := q.reader()
-	first := pool.JobID{Cluster: r.cluster, Proc: r.ranges[0].first}
+	first := pool.JobID{Cluster: r.cluster, Proc: r.ranges[0].First}
 	if run, ok := q.view.Run(first); ok {
 		read.of(selection.Span{Procs: pool.Only(first), Run: run})
 		b = append(b, inElement+"<JB_hard_resource_list>\n"...)
