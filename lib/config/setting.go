@@ -3,9 +3,11 @@ package config
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"unicode"
 
 	"github.com/BurntSushi/toml"
@@ -185,4 +187,203 @@ func (k Key) checked(s setting) (any, error) {
 		}
 	}
 	return k.value(s.value)
+}
+
+// origin is where a setting is from. The zero value is nowhere.
+type origin struct {
+	file string // or asked
+	line int    // from 1; 0: that of the value, if there is one
+	// The decoder reads the whole text for each line that it tells, so that of a value
+	// is looked up when somebody wants to know.
+	in    *reader
+	value toml.Primitive
+	table *opened  // in the place of value: what the path begins in
+	path  []string // from the table to what it is the place of
+}
+
+// opened is a table of many values, which are taken apart once for all of their places.
+type opened struct {
+	table toml.Primitive
+	once  sync.Once
+	names map[string]toml.Primitive
+}
+
+// value returns what the table has under a name.
+func (o *opened) value(r *reader, name string) toml.Primitive {
+	o.once.Do(func() {
+		if r.meta.PrimitiveDecode(o.table, &o.names) != nil {
+			o.names = nil
+		}
+	})
+	if p, ok := o.names[name]; ok {
+		return p
+	}
+	return o.table
+}
+
+// String returns "file:line", asked, or nothing.
+func (o origin) String() string {
+	line := o.line
+	if line == 0 && o.in != nil {
+		value := o.value
+		if o.table != nil {
+			value = o.in.down(o.table.value(o.in, o.path[0]), o.path[1:])
+		}
+		if _, line = o.in.look(value); line == 0 {
+			line = max(o.in.dotted(value), 1)
+		}
+	}
+	if line == 0 {
+		return o.file
+	}
+	return fmt.Sprintf("%s:%d", o.file, line)
+}
+
+// from returns where a value is from.
+func (r *reader) from(p toml.Primitive) origin { return origin{file: r.file, in: r, value: p} }
+
+// plain returns a key's value.
+func (r *reader) plain(p toml.Primitive) (value any) {
+	if err := r.meta.PrimitiveDecode(p, &value); err != nil {
+		value, _ = r.look(p)
+	}
+	return value
+}
+
+// down returns what the path leads to in a table.
+func (r *reader) down(p toml.Primitive, path []string) toml.Primitive {
+	for _, name := range path {
+		inside := map[string]toml.Primitive{}
+		if r.meta.PrimitiveDecode(p, &inside) != nil {
+			return p
+		}
+		next, ok := inside[name]
+		if !ok {
+			return p
+		}
+		p = next
+	}
+	return p
+}
+
+// keyNames are the names of a table's keys, in the order of the file, and what is below them.
+type keyNames struct {
+	names []string
+	below map[string]*keyNames
+}
+
+// add adds a key with the tables that it is in.
+func (k *keyNames) add(path []string) {
+	for _, name := range path {
+		next := k.below[name]
+		if next == nil {
+			if k.below == nil {
+				k.below = map[string]*keyNames{}
+			}
+			next = &keyNames{}
+			k.below[name], k.names = next, append(k.names, name)
+		}
+		k = next
+	}
+}
+
+// below returns the names of a table's keys in the order of the file. keys are those there
+// are.
+func (r *reader) below(keys map[string]toml.Primitive, table ...string) []string {
+	var names []string
+	for _, name := range r.order(table...) {
+		if _, ok := keys[name]; ok {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// order returns the names of a table's keys and tables in the order of the file.
+func (r *reader) order(table ...string) []string {
+	if r.keys == nil {
+		r.keys = &keyNames{}
+		for _, path := range r.meta.Keys() {
+			r.keys.add(path)
+		}
+	}
+	at := r.keys
+	for _, name := range table {
+		if at = at.below[name]; at == nil {
+			return nil
+		}
+	}
+	return at.names
+}
+
+// Line is one setting.
+type Line struct {
+	Key   string // as With and Where know it
+	Value any    // in the type of the key's Default; of a key with a name in it, as the file has it
+	From  string // "FILE:LINE", "config" when With set it, or "default"
+}
+
+// Text returns the value as a file has it.
+func (l Line) Text() string { return literal(l.Value) }
+
+// Lines returns all settings: the keys of the top and those of each table, and then the
+// keys with names in them that were set, in the order of their names.
+func (c *Config) Lines() []Line {
+	var list []Line
+	listed := map[string]bool{}
+	add := func(before string, keys []Key) {
+		for _, k := range keys {
+			l := Line{Key: before + k.Name, Value: k.Default, From: "default"}
+			if v, ok := c.values[l.Key]; ok {
+				l.Value, l.From = v, c.Where(l.Key)
+			}
+			list, listed[l.Key] = append(list, l), true
+		}
+	}
+	add("", Keys)
+	for _, t := range policyTables {
+		add(t.name+".", t.keys)
+	}
+	names := map[string]Line{}
+	for key, v := range c.values {
+		if !listed[key] {
+			names[key] = Line{Key: key, Value: v, From: c.Where(key)}
+		}
+	}
+	for _, n := range c.named { // the last counts
+		key := strings.TrimSuffix(n.key+"."+n.attribute, ".")
+		names[key] = Line{Key: key, Value: n.value, From: n.from.String()}
+	}
+	for _, key := range slices.Sorted(maps.Keys(names)) {
+		list = append(list, names[key])
+	}
+	return list
+}
+
+// namedValue is what was said of a key with a name in it, or of one of its attributes. Of a large
+// site there are thousands, so that they are put in order when Lines asks for them.
+type namedValue struct {
+	key, attribute string // attribute is empty where the key has all
+	value          any
+	from           origin
+}
+
+// literal returns a value as a file has it.
+func literal(v any) string {
+	texts := []string{}
+	switch list := v.(type) {
+	case []string:
+		for _, one := range list {
+			texts = append(texts, literal(one))
+		}
+	case []any:
+		for _, one := range list {
+			texts = append(texts, literal(one))
+		}
+	case map[string]any: // an object of which nothing else is said
+		return "{}"
+	default:
+		return shown(v)
+	}
+	return "[" + strings.Join(texts, ", ") + "]"
 }

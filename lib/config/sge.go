@@ -2,10 +2,14 @@ package config
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/sge"
 )
 
@@ -141,4 +145,273 @@ func hierarchy(s string) []sge.TicketPolicy {
 		}
 	}
 	return list
+}
+
+// maxWhole bounds the whole numbers that all have a number of the file for themselves.
+const maxWhole = 1 << 53
+
+// plain returns a value as the key of [sge] takes it: people paste lines of a sched_conf,
+// where numbers, truth and times are text, and quote them all.
+func (k Key) plain(v any) any {
+	text, isString := v.(string)
+	text = strings.TrimSpace(text)
+	if x, ok := v.(float64); ok && k.Kind == Integer && x == math.Trunc(x) && math.Abs(x) < maxWhole {
+		return int64(x) // 1e6, which its message would show as the whole number that it is
+	}
+	switch {
+	case k.Kind == Boolean:
+		return truth(v)
+	case isString && k.Kind == Real:
+		if x, err := strconv.ParseFloat(text, 64); err == nil {
+			return x
+		}
+	case isString && k.Kind == Integer:
+		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return n
+		}
+	case isString && k.Kind == Time:
+		return filled(text)
+	case k.Kind == String:
+		if text, ok := plainText(v); ok {
+			return text
+		}
+		if yes, ok := v.(bool); ok {
+			return fmt.Sprint(yes)
+		}
+	}
+	return v
+}
+
+// truth returns what TRUE, FALSE, 1 and 0 stand for, and other values as they are.
+func truth(v any) any {
+	switch strings.ToLower(fmt.Sprint(v)) {
+	case "true", "1":
+		return true
+	case "false", "0":
+		return false
+	}
+	return v
+}
+
+// filled returns a time of which parts are left out, such as 1::30, with zeros for them.
+func filled(text string) string {
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 || text == "::" {
+		return text
+	}
+	for i, p := range parts {
+		if p == "" {
+			parts[i] = "0"
+		}
+	}
+	return strings.Join(parts, ":")
+}
+
+// plainText writes a value of the file as files of Maui and Grid Engine have it: a number,
+// a string, or an array of such with commas between.
+func plainText(v any) (string, bool) {
+	switch v := v.(type) {
+	case string:
+		return v, true
+	case int64:
+		return fmt.Sprint(v), true
+	case float64:
+		return number(v), true
+	case []any:
+		texts := make([]string, len(v))
+		for i, one := range v {
+			text, ok := plainText(one)
+			if _, nested := one.([]any); !ok || nested {
+				return "", false
+			}
+			texts[i] = text
+		}
+		return strings.Join(texts, ","), true
+	}
+	return "", false
+}
+
+// Nice values as Grid Engine has them on Linux.
+const (
+	bestNice, worstNice = 0, 20
+	leastNice, mostNice = -20, 20
+	unsetNice           = -999 // stands for the default
+
+	// The higher the priority, the lower the value.
+	bestName, worstName = "PTF_MAX_PRIORITY", "PTF_MIN_PRIORITY"
+)
+
+func checkExecdParams(list string) error { _, _, err := niceRange(list); return err }
+
+// niceRange reads execd_params: words with commas or blanks between them, in which case
+// does not count. There are many more in sge_conf(5), of daemons that are none here.
+func niceRange(list string) (best, worst int, err error) {
+	best, worst = bestNice, worstNice
+	if strings.EqualFold(strings.TrimSpace(list), "none") {
+		return best, worst, nil
+	}
+	seen := map[string]bool{}
+	for _, word := range strings.FieldsFunc(list, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
+		name, text, _ := strings.Cut(word, "=")
+		name = strings.ToUpper(name)
+		value, unset := &best, bestNice
+		if name == worstName {
+			value, unset = &worst, worstNice
+		}
+		switch {
+		case name != bestName && name != worstName:
+			return 0, 0, fmt.Errorf("%q: %w; want %s=NUMBER or %s=NUMBER", word, errNotServed, bestName, worstName)
+		case seen[name]:
+			return 0, 0, fmt.Errorf("%s stands there twice", name)
+		}
+		seen[name] = true
+		if *value, err = niceValue(text, unset); err != nil {
+			return 0, 0, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	switch {
+	case len(seen) == 0:
+		return 0, 0, fmt.Errorf("empty: want \"none\", %s=NUMBER or %s=NUMBER", bestName, worstName)
+	case best > worst:
+		return 0, 0, fmt.Errorf("%s=%d is above %s=%d: the higher priority is the lower nice value", bestName, best, worstName, worst)
+	}
+	return best, worst, nil
+}
+
+// niceValue reads a nice value; -999 stands for unset.
+func niceValue(text string, unset int) (int, error) {
+	n, err := strconv.Atoi(text)
+	switch {
+	case err == nil && n == unsetNice:
+		return unset, nil
+	case err != nil || n < leastNice || n > mostNice:
+		return 0, fmt.Errorf("%q: want a whole number, %d to %d", text, leastNice, mostNice)
+	}
+	return n, nil
+}
+
+// usageNames are the kinds of usage that are measured.
+var usageNames = []string{"cpu", "mem", "io"}
+
+const usageWanted = "cpu, mem or io"
+
+// entry is one NAME=NUMBER of a list.
+type entry struct {
+	name   string
+	number float64
+}
+
+// entries reads a list of NAME=NUMBER; none is an empty one. Each name stands there once.
+func entries(list, separator string) ([]entry, error) {
+	if strings.EqualFold(strings.TrimSpace(list), "none") {
+		return nil, nil
+	}
+	var out []entry
+	seen := map[string]bool{}
+	for _, one := range strings.Split(list, separator) {
+		name, text, ok := strings.Cut(strings.TrimSpace(one), "=")
+		n, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+		name = strings.TrimSpace(name)
+		switch {
+		case !ok || name == "" || err != nil || math.IsNaN(n) || math.IsInf(n, 0):
+			return nil, fmt.Errorf("%q: want NAME=NUMBER, with %q between two", one, separator)
+		case seen[name]:
+			return nil, fmt.Errorf("%s stands there twice", oneLine(name))
+		}
+		seen[name] = true
+		out = append(out, entry{name, n})
+	}
+	return out, nil
+}
+
+// usageParams returns what is set for one kind of usage.
+func (c *Config) usageParams(name string) *accountant.UsageParams {
+	switch name {
+	case "mem":
+		return &c.Decay.Memory
+	case "io":
+		return &c.Decay.IO
+	}
+	return &c.Decay.CPU
+}
+
+// weightsOf reads a list of NAME=NUMBER with commas or blanks between two: qconf prints commas,
+// and Grid Engine's own file has blanks.
+func weightsOf(list string) ([]entry, error) {
+	list = strings.Join(strings.Fields(list), " ")
+	for _, sign := range []string{"=", ","} {
+		list = strings.ReplaceAll(strings.ReplaceAll(list, " "+sign, sign), sign+" ", sign)
+	}
+	return entries(strings.ReplaceAll(list, " ", ","), ",")
+}
+
+// checkWeights refuses what is not measured, unless it counts nothing.
+func checkWeights(list string) error {
+	all, err := weightsOf(list)
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		switch {
+		case !slices.Contains(usageNames, e.name) && e.number != 0:
+			return fmt.Errorf("%q: want %s", e.name, usageWanted)
+		case e.number < 0 || e.number > maxFactor:
+			return fmt.Errorf("%s=%s: want 0 to %s", e.name, number(e.number), number(maxFactor))
+		}
+	}
+	return nil
+}
+
+// setWeights takes a list that was checked. What is not in it has no weight.
+func (c *Config) setWeights(list string) {
+	all, _ := weightsOf(list)
+	c.Decay.CPU.Weight, c.Decay.Memory.Weight, c.Decay.IO.Weight = 0, 0, 0
+	for _, e := range all {
+		if slices.Contains(usageNames, e.name) {
+			c.usageParams(e.name).Weight = e.number
+		}
+	}
+}
+
+func checkHalfLives(list string) error {
+	all, err := entries(list, ":")
+	if err != nil {
+		return err
+	}
+	for _, e := range all {
+		if e.number != math.Trunc(e.number) || e.number < -1 || e.number > maxSeconds/60 {
+			return fmt.Errorf("%s=%s: want whole minutes, 0 or -1", oneLine(e.name), number(e.number))
+		}
+	}
+	return nil
+}
+
+// setHalfLives takes a list that was checked. Grid Engine measures more kinds of usage, and
+// keeps a number of finished jobs as one of them.
+func (c *Config) setHalfLives(list string) {
+	all, _ := entries(list, ":")
+	for _, name := range usageNames {
+		u := c.usageParams(name)
+		u.Own, u.HalfLife = false, 0
+	}
+	c.unmeasured = nil
+	for _, e := range all {
+		if !slices.Contains(usageNames, e.name) {
+			c.unmeasured = append(c.unmeasured, e.name)
+			continue
+		}
+		u := c.usageParams(e.name)
+		u.Own, u.HalfLife = true, time.Duration(e.number)*time.Minute
+	}
+}
+
+// defaultProjects returns the default projects of those users who have one.
+func defaultProjects(c *sge.Config) map[string]string {
+	var of map[string]string
+	for user, record := range c.Users {
+		if record.DefaultProject != "" {
+			of = noted(of, user, record.DefaultProject)
+		}
+	}
+	return of
 }

@@ -1,5 +1,12 @@
 package maui
 
+import (
+	"math"
+	"time"
+
+	"fairspool/lib/accountant"
+)
+
 // factor returns the factor of a subcomponent that differs from job to job, uncapped, within
 // bounds; 0 for those that are never reckoned. (Maui's manual, 5.1.2.)
 func (r *Reckoner) factor(p *profile, j *Job, sub Sub) float64 {
@@ -130,3 +137,148 @@ const leastDistance = 0.0001
 // nearness is how a target counts at a distance from it: the more the nearer, and once it
 // is reached, always the same.
 func nearness(distance float64) float64 { return inverseSquare(max(distance, leastDistance)) }
+
+// mostFactor bounds every factor both ways. Nothing real comes near it, and no sum of
+// weighted factors overflows.
+const mostFactor = 1e30
+
+// bounded returns a factor within bounds; what is no number counts as 0.
+func bounded(x float64) float64 {
+	if math.IsNaN(x) {
+		return 0
+	}
+	return min(max(x, -mostFactor), mostFactor)
+}
+
+// capped returns a number cut to its cap. A cap of 0 or less is none: caps bound from
+// above only (observed on Maui 3.3.1).
+func capped(x float64, most int64) float64 {
+	if most > 0 {
+		return min(x, float64(most))
+	}
+	return x
+}
+
+// whole returns a number without its fraction, at most and at least what an int64 holds; 0
+// for what is no number.
+func whole(x float64) int64 {
+	switch {
+	case math.IsNaN(x):
+		return 0
+	case x >= math.MaxInt64:
+		return math.MaxInt64
+	case x <= math.MinInt64:
+		return math.MinInt64
+	}
+	return int64(x)
+}
+
+// plus returns the sum, at most and at least what an int64 holds.
+func plus(a, b int64) int64 {
+	switch {
+	case b > 0 && a > math.MaxInt64-b:
+		return math.MaxInt64
+	case b < 0 && a < math.MinInt64-b:
+		return math.MinInt64
+	}
+	return a + b
+}
+
+// inverseSquare returns x to the power of -2, rounded once: as pow of the C library has it,
+// where that does not miss the nearest number by a hair. Dividing by x*x would miss it for
+// one x in four, and on which side of a whole number a priority lies hangs on the last bit.
+func inverseSquare(x float64) float64 {
+	square := x * x
+	if math.IsInf(square, 0) {
+		return 0
+	}
+	r := 1 / square
+	wrong := math.FMA(r, square, -1) + float64(r*math.FMA(x, x, -square))
+	return r - float64(r*wrong)
+}
+
+// FairShareTarget returns the FSTARGET of a credential in percent, and its modifier: its
+// own, or else the DEFAULT's of its kind; without that way out for QOS and classes
+// (observed). 0: there is none.
+func (c *Config) FairShareTarget(k Kind, name string) (float64, FSMode) {
+	entries := c.Credentials[k]
+	if !(entries[name].FSTarget > 0) && k != QOS && k != Class {
+		name = DefaultName
+	}
+	if target := entries[name].FSTarget; target > 0 {
+		return target, entries[name].FSMode
+	}
+	return 0, FSTarget
+}
+
+// fairShare returns the fair share factor of a credential: target less usage in percent
+// points, or with FSPOLICY % what is missing as a part of the target. It is 0 without a
+// credential, a target or any usage, and for targets that are quotas. (Maui's manual, 6.3.)
+func (r *Reckoner) fairShare(k Kind, name string) float64 {
+	c, total := r.config, r.world.Used.Total
+	if c.FSPolicy == NoFairShare || !(total > 0) || name == "" {
+		return 0
+	}
+	target, mode := c.FairShareTarget(k, name)
+	if target == 0 {
+		return 0
+	}
+	used := accountant.Percent(r.world.Used.Of[k][name], total)
+	delta := target - used
+	if c.FSRatio {
+		delta = 1 - used/target
+	}
+	switch mode {
+	case FSTarget:
+		return bounded(delta)
+	case FSFloor:
+		return max(bounded(delta), 0)
+	case FSCeiling:
+		return min(bounded(delta), 0)
+	}
+	return 0
+}
+
+// UsedOf returns what fair share compares by FSPOLICY, from the tallies that have windows,
+// as of now; nothing with FSPOLICY NONE.
+func UsedOf(tallies []accountant.Tally, c *Config, now time.Time) (u Used) {
+	of := c.FSPolicy.usage()
+	if of == nil {
+		return u
+	}
+	for _, y := range tallies {
+		if !y.Windowed() {
+			continue
+		}
+		used := y.AsOf(now, accountant.Params{Windows: c.Windows}).FairShare(of, c.Windows)
+		if y.Kind == accountant.KindTotal {
+			u.Total += used
+			continue
+		}
+		k := tallied[y.Kind]
+		if u.Of[k] == nil {
+			u.Of[k] = map[string]float64{}
+		}
+		u.Of[k][y.Name] += used
+	}
+	return u
+}
+
+// tallied are the kinds of credentials in the accountant's words.
+var tallied = map[string]Kind{
+	accountant.KindUser: User, accountant.KindGroup: Group, accountant.KindAccount: Account,
+	accountant.KindQOS: QOS, accountant.KindClass: Class,
+}
+
+// usage returns what a policy counts of a window; nil for nothing.
+func (p FSPolicy) usage() func(accountant.Window) accountant.Usage {
+	switch p {
+	case DedicatedPS:
+		return accountant.DedicatedPS
+	case DedicatedPES:
+		return accountant.DedicatedPES
+	case UtilizedPS:
+		return accountant.UtilizedPS
+	}
+	return nil
+}

@@ -1,8 +1,12 @@
 package maui
 
 import (
+	"strconv"
+	"strings"
 	"time"
 
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -69,3 +73,163 @@ type Part struct {
 
 // Adds returns what the term adds to its sum.
 func (p Part) Adds() float64 { return float64(p.Weight) * p.Factor }
+
+// Fact is something that priorities are reckoned from, and where a job's ad has it.
+type Fact struct {
+	Name       string
+	Attributes []string // the first that is defined, and makes sense, counts
+	Unit       string   // of the attributes' values
+	Default    string   // what counts if there is none; empty: nothing
+	set        func(j *Job, attribute string, v classad.Value) bool
+	// fixed says that an expression counts only if it is worth the same at all times: short
+	// jobs go first, and one that is short as long as it waits would gain by that.
+	fixed bool
+}
+
+// Facts is all that priorities are reckoned from.
+var Facts = []Fact{
+	{"user", []string{pool.AttrOwner}, "name", "", text(func(j *Job) *string { return &j.User }), false},
+	{"group", []string{pool.AttrUnixGroup}, "name", "", text(func(j *Job) *string { return &j.Group }), false},
+	{"account", []string{pool.AttrAcctGroup}, "name", "", text(func(j *Job) *string { return &j.Account }), false},
+	{"QOS asked for", []string{pool.AttrQOS}, "name", "the first QDEF of its user, group, account and class; DEFAULT", text(func(j *Job) *string { return &j.QOS }), false},
+	{"class", []string{pool.AttrClass}, "name", "", text(func(j *Job) *string { return &j.Class }), false},
+	{"submission", []string{pool.AttrQDate}, "Unix seconds", "now", number(func(j *Job) *int64 { return &j.Submitted }), false},
+	{"beginning of queue time", []string{pool.AttrEligibleSince, pool.AttrQDate}, "Unix seconds; EligibleSince 0: the job is not eligible and its clock stands", "now", setSince, false},
+	{"wall-clock limit", []string{"WallTimeLimit", "AllowedExecuteDuration"}, "seconds, the same whatever happens", "DEFAULT.WCLIMIT of its class; 8640000", positive(func(j *Job) *int64 { return &j.WCLimit }), true},
+	{"tasks", []string{"ParallelSlots"}, "number, or the first one of \"2-4\"", "1", setTasks, false},
+	{"processors of a task", []string{pool.AttrRequestCpus}, "number", "1", positive(func(j *Job) *int64 { return &j.ProcsPerTask }), false},
+	{"memory of a task", []string{pool.AttrRequestMemory}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.MemPerTask }), false},
+	{"swap space of a task", []string{"RequestSwap"}, "MB", "0", megabytes(1, func(j *Job) *float64 { return &j.SwapPerTask }), false},
+	{"disk space of a task", []string{pool.AttrRequestDisk}, "KB", "0", megabytes(1024, func(j *Job) *float64 { return &j.DiskPerTask }), false},
+	{"nodes", []string{"RequestNodes", pool.AttrMinHosts}, "number; MinHosts 1 is as if it asked for none", "0: it asks for tasks only", setNodes, false},
+	{"bypass count", []string{pool.AttrBypassCount}, "number", "0", positive(func(j *Job) *int64 { return &j.Bypassed }), false},
+	{"system priority", []string{pool.AttrSystemPriority}, "1 to 1000; 2000000000 and what is added", "0: none", positive(func(j *Job) *int64 { return &j.System }), false},
+	{"order among the submitter's own", []string{pool.AttrJobPrio}, "number", "0", number(func(j *Job) *int64 { return &j.JobPrio }), false},
+}
+
+// Attributes are the names of all attributes of Facts, once each, in their order.
+func Attributes() (names []string) {
+	seen := map[string]bool{}
+	for _, f := range Facts {
+		for _, a := range f.Attributes {
+			if !seen[a] {
+				seen[a], names = true, append(names, a)
+			}
+		}
+	}
+	return names
+}
+
+// JobOf returns the facts of a run of procs. Attributes are evaluated in its ad alone, which
+// is that of its first proc: an expression that needs ProcId counts for all as for this one.
+// Values of the wrong kind, and sizes and counts below 0, are as if there were none, and so
+// is a limit that may change; fractions of whole numbers are cut off.
+func JobOf(c *classad.Context, r jobprio.Run) Job {
+	j := Job{ID: r.FirstJob(), Submitted: c.Now.Unix(), Since: c.Now.Unix(), Tasks: 1, ProcsPerTask: 1}
+	for _, f := range Facts {
+		for _, a := range f.Attributes {
+			if f.fixed && !lasting(r.Ad, a) {
+				continue
+			}
+			if f.set(&j, a, r.Ad.Eval(c, a, nil)) {
+				break
+			}
+		}
+	}
+	return j
+}
+
+// lasting tells whether an attribute has the same value in any ad, at any time.
+func lasting(ad *classad.Ad, name string) bool {
+	e, _ := ad.Lookup(name)
+	if _, constant := e.Constant(); constant {
+		return true
+	}
+	own, others := classad.References(e, nil)
+	clock, chance := classad.Varies(e, nil, nil)
+	return len(own)+len(others) == 0 && !clock && !chance
+}
+
+type setter = func(j *Job, attribute string, v classad.Value) bool
+
+func text(of func(*Job) *string) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		s, ok := v.Text()
+		if ok = ok && s != ""; ok {
+			*of(j) = s
+		}
+		return ok
+	}
+}
+
+func number(of func(*Job) *int64) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		n, ok := wholeOf(v)
+		if ok {
+			*of(j) = n
+		}
+		return ok
+	}
+}
+
+func positive(of func(*Job) *int64) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		n, ok := wholeOf(v)
+		if ok = ok && n > 0; ok {
+			*of(j) = n
+		}
+		return ok
+	}
+}
+
+func megabytes(unit float64, of func(*Job) *float64) setter {
+	return func(j *Job, _ string, v classad.Value) bool {
+		x, ok := v.Number()
+		if ok = ok && x >= 0; ok {
+			*of(j) = bounded(x / unit)
+		}
+		return ok
+	}
+}
+
+func setSince(j *Job, attribute string, v classad.Value) bool {
+	n, ok := wholeOf(v)
+	if ok {
+		j.Since, j.Stopped = n, n == 0 && attribute == pool.AttrEligibleSince
+	}
+	return ok
+}
+
+func setTasks(j *Job, _ string, v classad.Value) bool {
+	n, ok := wholeOf(v)
+	if s, isText := v.Text(); isText {
+		least := s
+		if i := strings.IndexAny(s, "-,"); i >= 0 {
+			least = s[:i]
+		}
+		var err error
+		n, err = strconv.ParseInt(strings.TrimSpace(least), 10, 64)
+		ok = err == nil
+	}
+	if ok = ok && n > 0; ok {
+		j.Tasks = n
+	}
+	return ok
+}
+
+func setNodes(j *Job, attribute string, v classad.Value) bool {
+	n, ok := wholeOf(v)
+	if ok = ok && n > 0 && (n > 1 || attribute != pool.AttrMinHosts); ok {
+		j.Nodes = n
+	}
+	return ok
+}
+
+// wholeOf returns an integer, or a real without its fraction.
+func wholeOf(v classad.Value) (int64, bool) {
+	if n, ok := v.Int(); ok {
+		return n, true
+	}
+	x, ok := v.Number()
+	return whole(x), ok
+}

@@ -1,9 +1,13 @@
 package maui
 
 import (
+	"strconv"
+
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/parallel"
+	"fairspool/lib/pool"
+	"fairspool/lib/radix"
 )
 
 // Queue is Maui's policy as a negotiation cycle asks for it.
@@ -137,3 +141,327 @@ func (s *Queued) credentials() [Kinds]string {
 
 // wclimit returns the seconds for which one of the jobs may run.
 func (s *Queued) wclimit() float64 { return s.common.limit(s.Job) }
+
+// refusal says why jobs cannot be considered, whatever their priority and whatever other
+// jobs wait; empty: they can.
+func (q *Queue) refusal(s *Queued, quotas *quotas) string {
+	if s.common.refused {
+		return "QOS " + s.Job.QOS + " is not allowed for user " + s.Job.User
+	}
+	return quotas.exceeded(s)
+}
+
+// block leaves jobs out. Their clock stops if the accrual policy is stops or goes beyond
+// it, and stands if it did before.
+func (q *Queue) block(s *Queued, why string, stops Accrual) {
+	s.Why = why
+	policy := q.config.accrual()
+	if policy == Always || policy < stops && !s.stored.stopped || s.Job.Stopped {
+		return
+	}
+	j := *s.Job
+	j.Stopped = true
+	s.Job, s.Start = &j, q.reckoner.start(s.common, &j)
+}
+
+// admit parts those who are considered from those who are not. They come in order, and in
+// that order the limits on what waits are given out. All is used up.
+func (q *Queue) admit(all []*Queued) (places, blocked []*Queued) {
+	waiting := newThrottle(q.config, true)
+	places = all[:0]
+	for _, s := range all {
+		switch {
+		case s.Why != "":
+			blocked = append(blocked, s)
+		case waiting == nil:
+			places = append(places, s)
+		default:
+			head, rest := q.fit(waiting, s)
+			if head != nil {
+				places = append(places, head)
+			}
+			if rest != nil {
+				blocked = append(blocked, rest)
+			}
+		}
+	}
+	return places, blocked
+}
+
+// fit parts those of some equal jobs for which limits have room from those for which they
+// have none; nil where there are none of either.
+func (q *Queue) fit(waiting *throttle, s *Queued) (head, rest *Queued) {
+	limits, takes := waiting.ceilingsOf(s), s.takes(s.wclimit())
+	head, rest = s.cut(limits.fit(&takes, s.Count))
+	if head != nil {
+		limits.take(&takes, head.Count)
+	}
+	if rest != nil {
+		c, l := limits.broken(&takes, true)
+		q.block(rest, waiting.tell(c, l, &takes, true), QueuePolicy)
+	}
+	return head, rest
+}
+
+// clock is what queue time counts from.
+type clock struct {
+	stopped bool
+	since   int64
+}
+
+func (j *Job) clock() clock { return clock{j.Stopped, j.Since} }
+
+// set makes the job go by a clock.
+func (j *Job) set(c clock) { j.Stopped, j.Since = c.stopped, c.since }
+
+// from returns a clock that runs. Nothing began before 1970, and 0 would be a clock that
+// stands.
+func from(since int64) clock { return clock{since: max(1, since)} }
+
+// accrual returns the accrual policy. With USESYSTEMQUEUETIME off nothing stops a clock.
+func (c *Config) accrual() Accrual {
+	if !c.UseSystemQueueTime {
+		return Always
+	}
+	return c.Accrual
+}
+
+// setClock sets the clock of jobs before their priority is known. ALWAYS counts all time
+// since submission, whatever another policy made of it before. Otherwise a clock that stood
+// begins anew when the job is considered; FULLPOLICY stops that of jobs that are not, or are
+// kept by a limit on what runs.
+func (q *Queue) setClock(s *Queued, limited bool) {
+	switch policy := q.config.accrual(); {
+	case policy == Always:
+		s.Job.set(from(s.Job.Submitted))
+	case policy == FullPolicy && (limited || s.Why != ""):
+		s.Job.Stopped = true
+	case s.Job.Stopped && s.Why == "":
+		s.Job.set(from(q.world.Now.Unix()))
+	}
+}
+
+// clocks returns those that differ from what the jobs' ads have.
+func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed []jobprio.Clock) {
+	note := func(p jobprio.Procs, held bool, stored, now clock) {
+		switch {
+		case now.stopped && !stored.stopped:
+			changed = append(changed, jobprio.Clock{Procs: p, Held: held})
+		case !now.stopped && now != stored:
+			changed = append(changed, jobprio.Clock{Procs: p, Held: held, Since: now.since})
+		}
+	}
+	for _, all := range [...][]*Queued{places, blocked} {
+		for _, s := range all {
+			note(s.Procs, false, s.stored, s.Job.clock())
+		}
+	}
+	c := &classad.Context{Now: q.world.Now}
+	for i, r := range held {
+		if q.stopsHeld(c, r) {
+			j := JobOf(c, r)
+			note(jobprio.Procs{Run: i, Count: r.Count()}, true, j.clock(), clock{stopped: true})
+		}
+	}
+	return changed
+}
+
+// stopsHeld says whether the clock of jobs stands while they are held or wait for others.
+// Maui 3.3.1 never looks so far at jobs that are held (observed).
+func (q *Queue) stopsHeld(c *classad.Context, r jobprio.Run) bool {
+	if q.config.accrual() != FullPolicy {
+		return false
+	}
+	status, _ := r.Ad.EvalInt(c, pool.AttrJobStatus)
+	return !q.config.Compatible || pool.Status(status) != pool.Held
+}
+
+// quotas are the fair share targets that keep jobs out (FSTARGET with ^ or %), by
+// credential, as far as somebody asked.
+type quotas struct {
+	queue *Queue
+	of    [Kinds]map[string]*quota // nil: there is none
+}
+
+// quota is a target in the units of FSPOLICY, and what is used of it.
+type quota struct {
+	used, most float64
+	text       string // such as "FSTARGET 5000^ of user alice: 3600 used"
+	total      string // with %: what it is a part of
+}
+
+// exceeded says which quota a job would exceed: one that is smaller than what was used and
+// what the job may use together (manual, 6.3). Empty: none.
+func (q *quotas) exceeded(s *Queued) string {
+	c := q.queue.config
+	if c.FSPolicy == NoFairShare {
+		return ""
+	}
+	asked := float64(s.Job.Procs())
+	if c.FSPolicy == DedicatedPES && !c.Compatible { // which always asks for processors
+		asked = s.PE
+	}
+	asked *= s.wclimit()
+	for k, name := range s.credentials() {
+		if f := q.quota(Kind(k), name); f != nil && f.used+asked > f.most {
+			return f.text + ", " + rounded(asked) + " asked for" + f.total
+		}
+	}
+	return ""
+}
+
+func (q *quotas) quota(k Kind, name string) *quota {
+	f, known := q.of[k][name]
+	if !known {
+		if q.of[k] == nil {
+			q.of[k] = map[string]*quota{}
+		}
+		f = q.queue.quota(k, name)
+		q.of[k][name] = f
+	}
+	return f
+}
+
+// quota returns the quota of a credential; nil for none. While nobody has used anything, a
+// part of that bounds nothing: no job would ever be the first. None is with Maui 3.3.1.
+func (q *Queue) quota(k Kind, name string) *quota {
+	target, mode := q.config.FairShareTarget(k, name)
+	used := q.world.Used
+	if name == "" || target == 0 || mode != FSQuota && mode != FSRelative || mode == FSRelative && !(used.Total > 0) && !q.config.Compatible {
+		return nil
+	}
+	f := &quota{used: used.Of[k][name], most: target}
+	f.text = "FSTARGET " + strconv.FormatFloat(target, 'f', -1, 64) + string(mode) + " of " + k.word() + " " + name + ": " + rounded(f.used) + " used"
+	if mode == FSRelative {
+		f.most = used.Total / 100 * target
+		f.total = ", of " + rounded(used.Total) + " in all"
+	}
+	return f
+}
+
+func rounded(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
+
+// id returns the first of the jobs.
+func (s *Queued) id() pool.JobID {
+	return pool.JobID{Cluster: s.Job.ID.Cluster, Proc: s.Job.ID.Proc + s.From}
+}
+
+// inOrder returns jobs as they stand in the queue: higher priority first, and of equal ones
+// the first by ID. Of those, the jobs of one submitter exchange the places that they have among
+// themselves: higher JobPrio first. Jobs are taken out of runs where that is needed; all is used up.
+func inOrder(all []*Queued) []*Queued {
+	sorted := sortedQueue(all)
+	if !differ(all) {
+		return sorted
+	}
+	turns, parties := turnsOf(sorted)
+	type head struct{ turn, used int } // who of a party goes next, and how many of these went
+	heads := make([]head, len(sorted))
+	for i := len(turns) - 1; i >= 0; i-- {
+		heads[parties[turns[i]]].turn = i
+	}
+	places := make([]*Queued, 0, len(sorted)+len(sorted)/8)
+	for i := range sorted {
+		for left := sorted[i].Count; left > 0; {
+			h := &heads[parties[i]]
+			_, s := sorted[turns[h.turn]].cut(h.used)
+			some, rest := s.cut(left)
+			left -= some.Count
+			if h.used += some.Count; rest == nil {
+				*h = head{turn: h.turn + 1}
+			}
+			places = behind(places, some)
+		}
+	}
+	return places
+}
+
+// differ tells whether jobs have another JobPrio than others.
+func differ(all []*Queued) bool {
+	for i := range all {
+		if all[i].Job.JobPrio != all[0].Job.JobPrio {
+			return true
+		}
+	}
+	return false
+}
+
+// turnsOf tells in which order sorted jobs go among the party that they exchange places with:
+// the jobs of the same submitter and priority. Turns has jobs, each party's together; parties has
+// the party of each job.
+func turnsOf(sorted []*Queued) (turns, parties []int) {
+	known := map[string]int{}
+	whose := make([]int, len(sorted))
+	for i := range sorted {
+		name := sorted[i].submitter
+		one, ok := known[name]
+		if !ok {
+			one = len(known)
+			known[name] = one
+		}
+		whose[i] = one
+	}
+	order := radix.Ordered(len(sorted), func(i int) uint64 { return ^radix.Ascending(sorted[i].Start) },
+		func(i int) uint64 { return uint64(whose[i]) }, func(i int) uint64 { return ^radix.Ascending(sorted[i].Job.JobPrio) })
+	turns, parties = make([]int, len(order)), make([]int, len(order))
+	party := 0
+	for i, e := range order {
+		if i > 0 && (whose[e.At] != whose[order[i-1].At] || sorted[e.At].Start != sorted[order[i-1].At].Start) {
+			party++
+		}
+		turns[i], parties[e.At] = e.At, party
+	}
+	return turns, parties
+}
+
+// sortedQueue returns jobs by priority and ID.
+func sortedQueue(all []*Queued) []*Queued {
+	type key struct{ start, cluster, proc uint64 }
+	keys, byID := make([]key, len(all)), true
+	for i := range all {
+		id := all[i].id()
+		k := key{^radix.Ascending(all[i].Start), radix.Ascending(int64(id.Cluster)), radix.Ascending(int64(id.Proc))}
+		keys[i] = k
+		byID = byID && (i == 0 || keys[i-1].cluster < k.cluster || keys[i-1].cluster == k.cluster && keys[i-1].proc < k.proc)
+	}
+	by := []func(int) uint64{
+		func(i int) uint64 { return keys[i].start },
+		func(i int) uint64 { return keys[i].cluster },
+		func(i int) uint64 { return keys[i].proc },
+	}
+	if byID { // as Ordered leaves those who are equal
+		by = by[:1]
+	}
+	sorted := make([]*Queued, len(all))
+	for i, e := range radix.Ordered(len(all), by...) {
+		sorted[i] = all[e.At]
+	}
+	return sorted
+}
+
+// cut parts the first n jobs from the others; nil where there are none of either.
+func (s *Queued) cut(n int) (head, rest *Queued) {
+	switch {
+	case n <= 0:
+		return nil, s
+	case n >= s.Count:
+		return s, nil
+	}
+	one, other := *s, *s
+	one.Count = n
+	other.From, other.Count = s.From+n, s.Count-n
+	return &one, &other
+}
+
+// behind appends jobs; those of one run that follow each other stay together.
+func behind(places []*Queued, s *Queued) []*Queued {
+	if n := len(places); n > 0 {
+		if last := places[n-1]; last.Run == s.Run && last.From+last.Count == s.From && last.Why == s.Why {
+			both := *last
+			both.Count += s.Count
+			places[n-1] = &both
+			return places
+		}
+	}
+	return append(places, s)
+}

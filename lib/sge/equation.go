@@ -5,6 +5,9 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"text/tabwriter"
+
+	"fairspool/lib/plural"
 )
 
 // Equation writes what the numbers of a proc that waits come from, for people: a line for each
@@ -136,3 +139,147 @@ func amount(x float64) string {
 		}
 	}
 }
+
+// tickets says where ntckts comes from.
+func (c *Course) tickets() []string {
+	if c.Uncounted {
+		procs := plural.Pick(c.Counted.Procs, "1 proc of the cluster comes", "%d procs of the cluster come")
+		return []string{fmt.Sprintf("ntckts = %s: no tickets in this run: %s before (%s)", normal(c.NTckts), procs, c.Counted.why())}
+	}
+	line := fmt.Sprintf("ntckts = %s: no job has tickets", normal(c.NTckts))
+	if !c.NoTickets {
+		line = fmt.Sprintf("ntckts = tckts / the most of all jobs = %s / %s = %s", amount(c.Tckts), amount(c.MaxTickets), normal(c.NTckts))
+	}
+	lines := []string{line}
+	if c.WeightTicket == 0 {
+		lines = append(lines, "tickets do not count: weight_ticket is 0")
+	}
+	lines = append(lines,
+		fmt.Sprintf("tckts = otckt + ftckt + stckt = %s + %s + %s = %s", amount(c.OTckt), amount(c.FTckt), amount(c.STckt), amount(c.Tckts)),
+		c.override(), c.functional(), c.tree())
+	return append(lines, c.ShareTree.table()...)
+}
+
+// why says what bounds the procs of a cluster that get tickets.
+func (n *CountedCourse) why() string {
+	if int64(n.MaxPending) <= n.FreeSlots {
+		return fmt.Sprintf("max_pending_tasks_per_job %d", n.MaxPending)
+	}
+	return fmt.Sprintf("one more than the free slots, %d", n.FreeSlots)
+}
+
+// override says where otckt comes from.
+func (c *Course) override() string {
+	o := &c.Override
+	if o.Why != "" {
+		return "otckt = 0: " + o.Why
+	}
+	var terms []string
+	for _, t := range o.Terms {
+		terms = append(terms, whose(t.Kind, t.Name)+amount(t.OTicket)+over(t.Jobs))
+	}
+	return "otckt = " + strings.Join(terms, " + ") + " = " + amount(c.OTckt) + o.Turn.words()
+}
+
+// functional says where ftckt comes from.
+func (c *Course) functional() string {
+	f := &c.Functional
+	if f.Why != "" {
+		return "ftckt = 0: " + f.Why
+	}
+	var terms []string
+	for _, t := range f.Terms {
+		terms = append(terms, fmt.Sprintf("%s * %s%s%s / %s", fraction(t.Weight), whose(t.Kind, t.Name), amount(t.FShare), over(t.Jobs), amount(t.Sum)))
+	}
+	note := f.Turn.words()
+	if f.Trial {
+		note = fmt.Sprintf(" (left over: max_functional_jobs_to_schedule, %d, others were served first; the first of its kind would have got this)", f.Turn.Of)
+	}
+	return fmt.Sprintf("ftckt = tickets * sum of (weight * share / jobs / shares of all) = %s * (%s) = %s%s",
+		amount(f.Pool), strings.Join(terms, " + "), amount(c.FTckt), note)
+}
+
+// tree says where stckt comes from.
+func (c *Course) tree() string {
+	s := &c.ShareTree
+	if s.Why != "" {
+		return "stckt = 0: " + s.Why
+	}
+	what, by := "place there", " / "+amount(s.Divisor)
+	switch {
+	case s.JobShares > 0:
+		what = "shares of the jobs there * its own, whole"
+		by = fmt.Sprintf(" / %s * %s", amount(s.JobShares), amount(s.JobShare))
+	case c.Running:
+		what = "jobs that run there"
+	}
+	return fmt.Sprintf("stckt = tickets * short-term target of %s / %s = %s * %s%s = %s", ending(s.Branch), what, amount(s.Pool), fraction(s.Target), by, amount(c.STckt))
+}
+
+// table has the nodes on the way to a job's node with what makes their targets: long-term is
+// shares / of, x is shares^2 / usage, and short-term is x / of. The totals are the products from
+// the top on.
+func (s *TreeCourse) table() []string {
+	if len(s.Levels) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(w, "  node\tshares\tof\tlong-term\ttotal\tusage\tx\tof\tshort-term\ttotal\n")
+	for _, l := range s.Levels {
+		fmt.Fprintf(w, "  %s\t%s\t%s\t%s\t%s\t%s\t%s%s\t%s\t%s\t%s\n", ending(l.Path), amount(l.Shares), amount(l.AllShares), normal(l.LongTarget), normal(l.TotalLong),
+			amount(l.Usage), weighed(l.Weight), l.cut(), weighed(l.AllWeights), normal(l.ShortTarget), normal(l.TotalShort))
+	}
+	w.Flush()
+	return strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+}
+
+// longestPath is how much of a node's path a table shows, in bytes: each level of a tree has a
+// longer one, and all are as wide as the longest.
+const longestPath = 120
+
+// ending returns a path, of which it leaves out the beginning if it is long.
+func ending(path string) string {
+	if len(path) <= longestPath {
+		return path
+	}
+	return "..." + strings.ToValidUTF8(path[len(path)-longestPath:], "")
+}
+
+// weighed writes x, or a sum of it: six digits, as it may be of any size.
+func weighed(x float64) string { return strconv.FormatFloat(x, 'g', 6, 64) }
+
+// cut says by what the compensation factor divided x.
+func (l *TreeLevel) cut() string {
+	if l.Cut == 1 {
+		return ""
+	}
+	return ", cut by " + amount(l.Cut)
+}
+
+// words says when a job was served.
+func (t Turn) words() string {
+	if t.Place == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" (number %d of %d to be served)", t.Place, t.Of)
+}
+
+// whose names what a number is of, before it.
+func whose(kind, name string) string {
+	if name == "" {
+		return kind + " "
+	}
+	return kind + " " + name + " "
+}
+
+// over divides by the jobs that share something.
+func over(jobs int) string {
+	if jobs == 1 {
+		return ""
+	}
+	return " / " + strconv.Itoa(jobs)
+}
+
+// fraction writes a part of all tickets, so exactly that their number comes out.
+func fraction(x float64) string { return strconv.FormatFloat(x, 'g', 9, 64) }

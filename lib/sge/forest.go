@@ -1,5 +1,10 @@
 package sge
 
+import (
+	"iter"
+	"slices"
+)
+
 // forest is the share tree of one pass: its nodes with what was used and what they are entitled
 // to, and which member hangs on which of them. Without a tree nobody hangs on anything.
 type forest struct {
@@ -88,4 +93,312 @@ func (f *forest) entitle(compensation float64) {
 		parent.waiting += b.waiting
 	}
 	f.target(compensation)
+}
+
+// branch is a node of the share tree in one run. Those of a forest stand in the order of a
+// search from the root, depth first, and behind them the temporary ones: each behind its
+// parent.
+type branch struct {
+	name                      string
+	shares                    float64
+	parent, first, last, next int32 // the parent, the first and last child, the next sibling, or none
+	// project is the project node that it is below, or itself if it is one, or none.
+	project   int32
+	temporary bool
+	usage     float64
+	own       int // jobs that hang on it
+	// waiting and running count the jobs on it and below.
+	waiting, running int
+	// long and short are the targets within the parent's, and the others in the whole tree.
+	long, short, totalLong, totalShort float64
+	weight                             float64 // what short is in proportion to
+	compensated                        bool
+}
+
+// none is the index of no branch.
+const none = -1
+
+// jobs tells how many jobs are on the branch and below.
+func (b *branch) jobs() int { return b.waiting + b.running }
+
+// fallback tells whether the branch is a node for those who have none of their own.
+func (f *forest) fallback(i int32) bool {
+	b := &f.branches[i]
+	return b.name == DefaultNode && !b.temporary && b.project != i && b.parent != none
+}
+
+// grow makes the branches of the configured tree. It does not call itself: a tree may be as
+// deep as it has nodes.
+func (f *forest) grow(root *Node, projects map[string]Object) {
+	type visit struct {
+		node   *Node
+		parent int32
+	}
+	stack := []visit{{root, none}}
+	for len(stack) > 0 {
+		v := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		if v.node == nil {
+			continue
+		}
+		i := f.add(branch{name: v.node.Name, shares: entitlement(v.node.Shares), parent: v.parent})
+		if _, known := projects[v.node.Name]; known && v.parent != none && f.branches[i].project == none {
+			f.branches[i].project = i
+		}
+		for _, child := range slices.Backward(v.node.Children) {
+			stack = append(stack, visit{child, i})
+		}
+	}
+}
+
+// add puts a branch behind all others and its siblings, and returns its index.
+func (f *forest) add(b branch) int32 {
+	i := int32(len(f.branches))
+	b.first, b.last, b.next, b.project = none, none, none, none
+	if b.parent != none {
+		parent := &f.branches[b.parent]
+		b.project = parent.project
+		if parent.first == none {
+			parent.first = i
+		} else {
+			f.branches[parent.last].next = i
+		}
+		parent.last = i
+	}
+	f.branches = append(f.branches, b)
+	return i
+}
+
+// children are the indices of a branch's children, in their order, temporary ones last.
+func (f *forest) children(i int32) iter.Seq[int32] {
+	return func(yield func(int32) bool) {
+		for child := f.branches[i].first; child != none && yield(child); child = f.branches[child].next {
+		}
+	}
+}
+
+// named is a name below a project node, or outside all of them: none.
+type named struct {
+	project int32
+	name    string
+}
+
+// index is where names are found first, from the root, depth first.
+type index struct {
+	projects map[string]int32 // project nodes
+	others   map[named]int32
+}
+
+// index returns where names are. The root's own counts for nothing, and neither do project
+// nodes below others.
+func (f *forest) index() index {
+	found := index{map[string]int32{}, make(map[named]int32, len(f.branches))}
+	for at := range f.branches {
+		i, b := int32(at), &f.branches[at]
+		switch b.project {
+		case i:
+			if _, known := found.projects[b.name]; !known {
+				found.projects[b.name] = i
+			}
+		default:
+			n := named{b.project, b.name}
+			if _, known := found.others[n]; !known && b.parent != none {
+				found.others[n] = i
+			}
+		}
+	}
+	return found
+}
+
+// node returns the branch that jobs of a user and a project, or none, belong to: one of the
+// user's name, else the default, both below the project's node if there is a project. Whose
+// project has a node without children belongs to it. Without any of these it is none.
+func (f *forest) node(in *index, user, project string) int32 {
+	below := int32(none)
+	if project != "" {
+		p, known := in.projects[project]
+		if !known {
+			return none
+		}
+		if f.branches[p].first == none {
+			return p
+		}
+		below = p
+	}
+	if i, known := in.others[named{below, user}]; known {
+		return i
+	}
+	if i, known := in.others[named{below, DefaultNode}]; known {
+		return i
+	}
+	return none
+}
+
+// mostUsed bounds usage and what is reckoned from it: sums of as many as there are nodes are
+// still numbers.
+const mostUsed = 1e280
+
+// bounded returns a number that is 0 or more, and finite: x, if it is one.
+func bounded(x float64) float64 {
+	if !(x > 0) {
+		return 0
+	}
+	return min(x, mostUsed)
+}
+
+// use finds the usage of all branches, whether or not they have jobs: that of a leaf is its
+// user's or project's, others have the sum of their children's, but projects their own.
+func (f *forest) use(used *Used) {
+	if used == nil {
+		used = &Used{}
+	}
+	defaults := f.defaults()
+	for at := len(f.branches) - 1; at >= 0; at-- {
+		i, b := int32(at), &f.branches[at]
+		below := b.usage // so far of the children
+		switch {
+		case b.project == i:
+			b.usage = bounded(used.Project[b.name])
+		case b.first == none && !f.fallback(i):
+			b.usage = f.usedBy(used, b)
+		}
+		if over := b.usage - below; b.project == i && over > 1 {
+			f.credit(i, defaults, over)
+		}
+		if b.parent != none {
+			parent := &f.branches[b.parent]
+			parent.usage = bounded(parent.usage + b.usage)
+		}
+	}
+}
+
+// usedBy returns what the user of a branch has used: within the project that it is below, if
+// it is below one.
+func (f *forest) usedBy(used *Used, b *branch) float64 {
+	if b.project == none {
+		return bounded(used.Own[b.name])
+	}
+	return bounded(used.Within[[2]string{b.name, f.branches[b.project].name}])
+}
+
+// defaults returns the first default below each project node that has one.
+func (f *forest) defaults() map[int32]int32 {
+	found := map[int32]int32{}
+	for at := range f.branches {
+		i, b := int32(at), &f.branches[at]
+		if b.project != none && f.fallback(i) {
+			if _, known := found[b.project]; !known {
+				found[b.project] = i
+			}
+		}
+	}
+	return found
+}
+
+// credit adds usage of a project that none of its users' nodes have, such as that of users who
+// have no jobs now, to its default, and to what lies between.
+func (f *forest) credit(project int32, defaults map[int32]int32, usage float64) {
+	i, known := defaults[project]
+	if !known {
+		return
+	}
+	for ; i != project; i = f.branches[i].parent {
+		b := &f.branches[i]
+		b.usage = bounded(b.usage + usage)
+	}
+}
+
+// target reckons the targets of all branches, level by level: a parent stands before its
+// children. Those without jobs have none, and count for nothing.
+func (f *forest) target(compensation float64) {
+	for i := range f.branches {
+		b := &f.branches[i]
+		b.long, b.short, b.totalLong, b.totalShort, b.weight, b.compensated = 0, 0, 0, 0, 0, false
+	}
+	for i := range f.branches {
+		b := &f.branches[i]
+		if b.jobs() == 0 {
+			continue
+		}
+		if b.parent == none {
+			b.long, b.short, b.totalLong, b.totalShort = 1, 1, 1, 1
+		}
+		f.level(int32(i), compensation)
+	}
+}
+
+// level reckons the targets of a branch's children (share_tree(5); the numbers are observed). In
+// the long run each is entitled to as much as it has shares,
+//
+//	long = shares / sum of shares
+//
+// and now to the more the less it has used for its shares,
+//
+//	weight = shares * shares / max(usage, long of the whole tree)
+//	short  = weight / sum of weights
+//
+// Usage below the long-term target counts as that, so that without usage both are the same.
+func (f *forest) level(p int32, compensation float64) {
+	parent := &f.branches[p]
+	sum := 0.0
+	for i := range f.children(p) {
+		if b := &f.branches[i]; b.jobs() > 0 {
+			sum += b.shares
+		}
+	}
+	for i := range f.children(p) {
+		b := &f.branches[i]
+		if b.jobs() == 0 || b.shares == 0 {
+			continue
+		}
+		b.long = b.shares / sum
+		b.totalLong = parent.totalLong * b.long
+		b.weigh(1)
+	}
+	f.divide(p)
+	if compensation > 0 && f.compensate(p, compensation) {
+		f.divide(p)
+	}
+}
+
+// weigh sets the weight of a branch, cut by a factor. It is reckoned in Grid Engine's order, so
+// that siblings that are equal there are equal here.
+func (b *branch) weigh(cut float64) {
+	if b.totalLong > 0 {
+		b.weight = min(b.shares*b.shares/(max(b.usage, b.totalLong)*cut), mostUsed)
+	}
+}
+
+// divide makes the short-term targets of a branch's children from their weights.
+func (f *forest) divide(p int32) {
+	parent := &f.branches[p]
+	sum := 0.0
+	for i := range f.children(p) {
+		sum += f.branches[i].weight
+	}
+	for i := range f.children(p) {
+		b := &f.branches[i]
+		if b.weight > 0 {
+			b.short = b.weight / sum
+		} else {
+			b.short = 0
+		}
+		b.totalShort = parent.totalShort * b.short
+	}
+}
+
+// compensate cuts the weights of a branch's children that are entitled to more than
+// compensation times their long-term target, and tells whether there are any. It is done once:
+// what comes out may be more than that again.
+func (f *forest) compensate(p int32, compensation float64) bool {
+	any := false
+	for i := range f.children(p) {
+		b := &f.branches[i]
+		if limit := compensation * b.totalLong; b.totalShort > limit {
+			b.weigh(b.totalShort / limit)
+			b.compensated = true
+			any = true
+		}
+	}
+	return any
 }

@@ -1,8 +1,12 @@
 package sge
 
 import (
+	"math"
+	"strconv"
 	"time"
 
+	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 )
 
@@ -66,4 +70,165 @@ type Place struct {
 	// Prio is Numbers.Prio of the procs or, if that is less, of an equal proc of the cluster
 	// before them.
 	Prio float64
+}
+
+// Fact is something that priorities are reckoned from, and where a job's ad has it.
+type Fact struct {
+	Name      string
+	Attribute string
+	Unit      string // of the attribute's values
+	Default   string // what counts if there is none, or none that makes sense; empty: nothing
+	set       func(s *sketch, v classad.Value)
+	// fixed says that only a constant counts: what an expression is worth could change at any
+	// time, and nobody would look whether its owner may set that.
+	fixed bool
+}
+
+// Facts is all that priorities are reckoned from, but for requests: RequestNAME is the one for
+// the complex that has this name or shortcut, in the complex's unit.
+var Facts = []Fact{
+	{"user", pool.AttrOwner, "name", "", text(func(s *sketch) *string { return &s.User }), false},
+	{"Unix group", pool.AttrUnixGroup, "name", "", text(func(s *sketch) *string { return &s.group }), false},
+	{"project", pool.AttrProject, "name", "default_project of the user", text(func(s *sketch) *string { return &s.Project }), false},
+	{"department", AttrDepartment, "name", "the first by name that lists the user or the Unix group; " + DefaultDepartment, text(func(s *sketch) *string { return &s.Department }), false},
+	{"submission", pool.AttrQDate, "Unix seconds", "now", seconds(func(s *sketch) *int64 { return &s.Submitted }), false},
+	{"deadline", AttrDeadline, "Unix seconds", "none", seconds(func(s *sketch) *int64 { return &s.Deadline }), true},
+	{"POSIX priority", pool.AttrJobPrio, "number, cut to -1023 to 1024", "0", setPOSIX, true},
+	{"job share", AttrJobShare, "number", "0", shares(func(s *sketch) *float64 { return &s.JobShare }), true},
+	{"override tickets", AttrOverrideTickets, "number", "0", shares(func(s *sketch) *float64 { return &s.OverrideTickets }), true},
+	{"parallel environment", AttrParallelEnvironment, "name, or a pattern", DefaultPE, text(func(s *sketch) *string { return &s.pe }), false},
+	{"slots", AttrParallelSlots, "number, or ranges such as \"2-8\"", "1", setSlots, false},
+	{"processors of a slot", pool.AttrRequestCpus, "number", "1", setCPUs, false},
+}
+
+// Attributes of jobs that are Grid Engine's.
+const (
+	AttrDepartment          = "Department"
+	AttrDeadline            = "Deadline"
+	AttrJobShare            = "JobShare"
+	AttrOverrideTickets     = "OverrideTickets"
+	AttrParallelEnvironment = "ParallelEnvironment"
+	AttrParallelSlots       = "ParallelSlots"
+)
+
+// RequestPrefix stands before the name or the shortcut of a complex in the name of the
+// attribute with a job's request for it.
+const RequestPrefix = "Request"
+
+// Bounds of priorities and shares.
+const (
+	LeastPOSIX, MostPOSIX = -1023, 1024
+	MostShares            = math.MaxUint32 // as much as Grid Engine's own numbers hold
+)
+
+const latest = 1 << 53 // Unix seconds; no time is later
+
+// sketch is a job of which not everything is known.
+type sketch struct {
+	Job
+	group, pe, slots string
+}
+
+// Attributes are the names of all attributes that priorities are reckoned from: those of
+// Facts, the requests for complexes that have an urgency, and what says that a job is to start
+// later.
+func (c *Config) Attributes() (names []string) {
+	for _, f := range Facts {
+		names = append(names, f.Attribute)
+	}
+	for _, r := range newReader(c).requests {
+		for _, a := range r.attributes {
+			if !isFact(a.String()) {
+				names = append(names, a.String())
+			}
+		}
+	}
+	for _, n := range [...]*classad.Name{deferralTime, deferralPrepTime, scheddInterval} {
+		names = append(names, n.String())
+	}
+	return names
+}
+
+func text(of func(*sketch) *string) func(*sketch, classad.Value) {
+	return func(s *sketch, v classad.Value) {
+		if t, ok := v.Text(); ok && t != "" {
+			*of(s) = t
+		}
+	}
+}
+
+// seconds sets a time after 1970.
+func seconds(of func(*sketch) *int64) func(*sketch, classad.Value) {
+	return func(s *sketch, v classad.Value) {
+		if n, ok := whole(v); ok && n > 0 {
+			*of(s) = min(n, latest)
+		}
+	}
+}
+
+func shares(of func(*sketch) *float64) func(*sketch, classad.Value) {
+	return func(s *sketch, v classad.Value) {
+		if n, ok := whole(v); ok && n > 0 {
+			*of(s) = float64(min(n, MostShares))
+		}
+	}
+}
+
+func setPOSIX(s *sketch, v classad.Value) {
+	if n, ok := whole(v); ok {
+		s.POSIX = min(max(n, LeastPOSIX), MostPOSIX)
+	}
+}
+
+func setSlots(s *sketch, v classad.Value) {
+	if t, ok := v.Text(); ok {
+		s.slots = t
+	} else if n, ok := whole(v); ok {
+		s.slots = strconv.FormatInt(n, 10)
+	}
+}
+
+func setCPUs(s *sketch, v classad.Value) {
+	if n, ok := whole(v); ok && n > 0 {
+		s.CPUs = float64(n)
+	}
+}
+
+// whole returns an integer, or a real without its fraction.
+func whole(v classad.Value) (int64, bool) {
+	if n, ok := v.Int(); ok {
+		return n, true
+	}
+	x, ok := v.Number()
+	switch {
+	case !ok || math.IsNaN(x):
+		return 0, false
+	case x >= math.MaxInt64:
+		return math.MaxInt64, true
+	case x <= math.MinInt64:
+		return math.MinInt64, true
+	}
+	return int64(x), true
+}
+
+// UsedOf returns the usage that the share tree compares, from the tallies of Grid Engine's
+// kinds, decayed as of now and as one number by the weights of d.
+func UsedOf(tallies []accountant.Tally, d accountant.DecayParams, now time.Time) Used {
+	u := Used{Own: map[string]float64{}, Project: map[string]float64{}, Within: map[[2]string]float64{}}
+	p := accountant.Params{Decay: d}
+	for _, y := range tallies {
+		if y.Windowed() {
+			continue
+		}
+		used := y.AsOf(now, p).Decayed.Combined(d)
+		switch user, project := y.UserProject(); y.Kind {
+		case accountant.KindOwn:
+			u.Own[user] = used
+		case accountant.KindProject:
+			u.Project[project] = used
+		case accountant.KindWithin:
+			u.Within[[2]string{user, project}] = used
+		}
+	}
+	return u
 }

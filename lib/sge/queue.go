@@ -1,7 +1,10 @@
 package sge
 
 import (
+	"cmp"
 	"math"
+	"slices"
+	"strconv"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
@@ -177,3 +180,122 @@ func (q *Queue) leaveOut(jobs []Job, runs []jobprio.Run) {
 
 // manyRuns are worth another processor.
 const manyRuns = 1000
+
+// Job returns the facts of a run of procs by the queue's configuration, also of jobs that
+// neither wait nor run, which no Listing has. Attributes are evaluated in the run's ad alone,
+// which is that of its first proc: an expression that needs ProcId counts for all as for this
+// one. Values of the wrong kind are as if there were none, and so are deadlines, priorities,
+// shares and tickets that are not constants. Many goroutines may ask.
+//
+// A job that asks for slots in a way that Slots does not know, or of a parallel environment
+// that is not there any more, counts as one with a single slot.
+func (q *Queue) Job(ctx *classad.Context, r jobprio.Run) Job { return q.reader.job(ctx, r) }
+
+// SlotsContribution returns what a job's slots add to its urgency (Seed, hrr): that of one
+// slot times the assumed slots and the processors of each.
+func (c *Config) SlotsContribution(j *Job) float64 { return slotsAdd(j, c.slotUrgency()) }
+
+// userLimit is maxujobs: how many jobs of each user may have claims. Those that are suspended
+// count, too. Jobs that say no user are not limited. There are no soft limits.
+type userLimit struct {
+	most   int
+	users  []string       // by kind
+	kindOf map[string]int // of users
+	used   []int          // by kind
+	eval   *classad.Context
+}
+
+var _ jobprio.Limits = (*userLimit)(nil)
+
+// newUserLimit returns maxujobs with what runs already.
+func newUserLimit(most int, running []jobprio.Running) *userLimit {
+	l := &userLimit{most: most, kindOf: map[string]int{}, eval: &classad.Context{}}
+	for _, r := range running {
+		l.Take(l.Kind(r.Run))
+	}
+	return l
+}
+
+// Attributes are the names of what tells users apart.
+func (l *userLimit) Attributes() []string { return []string{pool.AttrOwner} }
+
+// Kind returns the number of a job's user.
+func (l *userLimit) Kind(r jobprio.Run) int {
+	user, _ := r.Ad.EvalString(l.eval, pool.AttrOwner)
+	kind, known := l.kindOf[user]
+	if !known {
+		kind = len(l.users)
+		l.kindOf[user] = kind
+		l.users, l.used = append(l.users, user), append(l.used, 0)
+	}
+	return kind
+}
+
+// Refuses says that a user has as many jobs as anybody may have, such as "maxujobs 5 of user
+// alice: 5 in use"; empty: it has fewer.
+func (l *userLimit) Refuses(kind int, _ bool) string {
+	if l.admits(kind, 0) {
+		return ""
+	}
+	return "maxujobs " + strconv.Itoa(l.most) + " of user " + l.users[kind] + ": " + strconv.Itoa(l.used[kind]) + " in use"
+}
+
+// Admits says whether a user may have one more job when some have ended, whose users are given.
+func (l *userLimit) Admits(kind int, ended []int, _ bool) bool {
+	own := len(ended) - len(slices.DeleteFunc(slices.Clone(ended), func(k int) bool { return k == kind }))
+	return l.admits(kind, own)
+}
+
+func (l *userLimit) admits(kind, ended int) bool {
+	return l.users[kind] == "" || l.used[kind]-ended < l.most
+}
+
+// Take counts one more job of a user.
+func (l *userLimit) Take(kind int) { l.used[kind]++ }
+
+// Lasting says that a user's job may follow another of its own without asking.
+func (l *userLimit) Lasting(int) bool { return true }
+
+// The attributes that say from when on a slot may be looked for: DeferralPrepTime before
+// DeferralTime, and the seconds from one look to the next before that.
+var (
+	deferralTime     = classad.NewName("DeferralTime")
+	deferralPrepTime = classad.NewName("DeferralPrepTime")
+	scheddInterval   = classad.NewName("ScheddInterval")
+)
+
+// isLater tells whether jobs are to start at a time for which no slot is looked for yet. Grid
+// Engine leaves jobs that have a start time (qsub -a) out of all computations until then.
+func isLater(c *classad.Context, ad *classad.Ad) bool {
+	at, ok := secondsIn(c, ad, deferralTime)
+	if !ok {
+		return false
+	}
+	early, _ := secondsIn(c, ad, deferralPrepTime)
+	interval, _ := secondsIn(c, ad, scheddInterval)
+	return c.Now.Unix()+interval < at-early
+}
+
+// secondsIn returns a number of seconds in an ad, 0 to latest; false without one.
+func secondsIn(c *classad.Context, ad *classad.Ad, name *classad.Name) (int64, bool) {
+	v, ok := valueOf(c, ad, name, false)
+	if !ok {
+		return 0, false
+	}
+	n, ok := whole(v)
+	return min(max(n, 0), latest), ok
+}
+
+// later are the places of jobs that take no part since they are to start later, behind all
+// others, in the order of their submission.
+func (l *Listing) later(idle []jobprio.Run) (places []jobprio.Place) {
+	for i := range l.jobs {
+		if l.jobs[i].Count == 0 && idle[i].Count() > 0 {
+			places = append(places, jobprio.Place{Procs: jobprio.Procs{Run: i, Count: idle[i].Count()}})
+		}
+	}
+	slices.SortFunc(places, func(a, b jobprio.Place) int {
+		return cmp.Or(cmp.Compare(l.jobs[a.Run].Submitted, l.jobs[b.Run].Submitted), l.jobs[a.Run].ID.Compare(l.jobs[b.Run].ID))
+	})
+	return places
+}
