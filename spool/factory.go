@@ -25,6 +25,11 @@ type Factory struct {
 	Paused                  string // why no more procs are made; empty: they are
 }
 
+// Coming returns the procs that are still to come.
+func (f Factory) Coming() pool.Procs {
+	return pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}
+}
+
 // check tells what of a factory cannot be.
 func (f Factory) check() error {
 	switch {

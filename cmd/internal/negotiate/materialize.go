@@ -10,6 +10,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/steer"
 	"fairspool/lib/plural"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -67,21 +68,13 @@ func notYetMade(c *cmdline.Call, v *spool.View) {
 	var names []string
 	for i, f := range list {
 		all += room[i]
-		names = append(names, fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Next+room[i]-1)))
+		names = append(names, pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Next + room[i] - 1}.String())
 	}
 	if more := len(names) - mostNames; more > 0 {
 		names = append(names[:mostNames], fmt.Sprintf("%s more", plural.Count(more, "cluster")))
 	}
 	c.Warn("%d %s still to come would appear first, and %s left out here: %s",
 		all, plural.Pick(all, "job that is", "jobs that are"), plural.Pick(all, "is", "are"), strings.Join(names, ", "))
-}
-
-// through returns procs as in 3-7.
-func through(first, last int) string {
-	if first == last {
-		return strconv.Itoa(first)
-	}
-	return fmt.Sprintf("%d-%d", first, last)
 }
 
 // absent is the error about a cluster or a job that is not in the queue, which may
@@ -91,7 +84,7 @@ func absent(v *spool.View, x *explained) error {
 	if !ok || !x.whole && (x.id.Proc < f.Next || x.id.Proc >= f.Jobs) {
 		return fmt.Errorf("%s: not in the queue", x.written)
 	}
-	name := fmt.Sprintf("%d.%s", f.Cluster, through(f.Next, f.Jobs-1))
+	name := f.Coming().String()
 	if why, held := steer.HeldBack(f); held {
 		return fmt.Errorf("%s: not in the queue: %s %s held back: %s", x.written, name, plural.Pick(f.Jobs-f.Next, "is", "are"), why)
 	}

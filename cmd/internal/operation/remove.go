@@ -52,7 +52,7 @@ func RemoveLate(tx *spool.Tx, f spool.Factory, why string) {
 	tx.UseReserve()
 	tx.DropFactory(f.Cluster)
 	if e, ok := EndingsOf(&tx.View, f.Cluster); ok && f.Next < f.Jobs {
-		e.neverMade(pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}, why)
+		e.neverMade(f.Coming(), why)
 		PutEndings(tx, e)
 	}
 }

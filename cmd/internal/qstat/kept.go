@@ -66,7 +66,7 @@ func warnOfKept(c *cmdline.Call, factories []spool.Factory) {
 	}
 	list, jobs := make([]string, len(factories)), 0
 	for i, f := range factories {
-		list[i] = comingOf(f).String()
+		list[i] = f.Coming().String()
 		jobs += f.Jobs - f.Next
 	}
 	const most = 10
@@ -76,15 +76,11 @@ func warnOfKept(c *cmdline.Call, factories []spool.Factory) {
 	c.Warn("%d %s still to come %s left out here: %s", jobs, plural.Pick(jobs, "job that is", "jobs that are"), plural.Pick(jobs, "is", "are"), strings.Join(list, ", "))
 }
 
-func comingOf(f spool.Factory) pool.Procs {
-	return pool.Procs{Cluster: f.Cluster, First: f.Next, Last: f.Jobs - 1}
-}
-
 // toCome returns what -j prints with -json of jobs that are still to come: they
 // have no state yet, and the reason is what keeps them back.
 func toCome(factories []spool.Factory) (list []Waiting) {
 	for _, f := range factories {
-		list = append(list, Waiting{Jobs: []pool.Procs{comingOf(f)}, Reason: kept(f)})
+		list = append(list, Waiting{Jobs: []pool.Procs{f.Coming()}, Reason: kept(f)})
 	}
 	return list
 }

@@ -66,7 +66,7 @@ func (n Names) toCome(v *spool.View) map[string]bool {
 	words := map[string]bool{}
 	for cluster, list := range n.procs {
 		if f, ok := v.Factory(cluster); ok {
-			list.meet(pool.Procs{Cluster: cluster, First: f.Next, Last: f.Jobs - 1}, func(p row) { words[p.word] = true })
+			list.meet(f.Coming(), func(p row) { words[p.word] = true })
 		}
 	}
 	return words

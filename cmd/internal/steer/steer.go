@@ -176,7 +176,7 @@ func (a *answer) do(tx *spool.Tx, span selection.Span) error {
 func (a *answer) late(tx *spool.Tx, l selection.Late) {
 	o := a.named(l.Word)
 	text, done := a.Late(tx, l.Factory, a.why)
-	text = selection.Named(pool.Procs{Cluster: l.Cluster, First: l.Next, Last: l.Jobs - 1}) + " " + text
+	text = selection.Named(l.Coming()) + " " + text
 	if done {
 		o.done = true
 		a.after = append(a.after, text)

@@ -35,7 +35,7 @@ func (s *submission) tell(k cluster) error {
 		return s.JSON(told{ClusterID: k.id, Jobs: k.all})
 	case k.id == 0:
 	case s.Has("terse"):
-		s.printRange(k.id, 0, k.all-1)
+		s.printRange(pool.Procs{Cluster: k.id, First: 0, Last: k.all - 1})
 	case s.kept:
 		s.tellKept(k)
 	default:
@@ -44,8 +44,8 @@ func (s *submission) tell(k cluster) error {
 	return nil
 }
 
-func (s *submission) printRange(cluster, first, last int) {
-	fmt.Fprintf(s.Stdout, "%v - %v\n", pool.JobID{Cluster: cluster, Proc: first}, pool.JobID{Cluster: cluster, Proc: last})
+func (s *submission) printRange(p pool.Procs) {
+	fmt.Fprintf(s.Stdout, "%v - %v\n", p.FirstJob(), pool.JobID{Cluster: p.Cluster, Proc: p.Last})
 }
 
 // tellOf tells programs which jobs keep these from being submitted, and returns
@@ -55,11 +55,11 @@ func (s *submission) tellOf(err error) error {
 	switch {
 	case !errors.As(err, &e):
 	case s.Has("json"):
-		if err := s.JSON(told{ClusterID: e.cluster, Exists: true}); err != nil {
+		if err := s.JSON(told{ClusterID: e.Cluster, Exists: true}); err != nil {
 			return err
 		}
 	case s.Has("terse"):
-		s.printRange(e.cluster, e.first, e.last)
+		s.printRange(e.Procs)
 	}
 	return err
 }

@@ -46,11 +46,10 @@ func quoted(text string) string {
 
 // existsError says that a job of the key is in the queue.
 type existsError struct {
-	key         string
-	cluster     int
-	first, last int  // procs in the queue, or still to come
-	coming      bool // none is in the queue
-	since       time.Time
+	key        string
+	pool.Procs      // in the queue, or still to come
+	coming     bool // none is in the queue
+	since      time.Time
 }
 
 func (e *existsError) Error() string {
@@ -62,7 +61,7 @@ func (e *existsError) Error() string {
 		since = " since " + e.since.Format("2006-01-02 15:04:05")
 	}
 	return fmt.Sprintf("-unique %s: job %v is %s%s: nothing is submitted",
-		submitfile.Shorten(e.key), pool.JobID{Cluster: e.cluster, Proc: e.first}, where, since)
+		submitfile.Shorten(e.key), e.FirstJob(), where, since)
 }
 
 // lookForKey is an error when a job that the owner submitted with the key of
@@ -78,7 +77,7 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 	for _, c := range tx.Belonging([]string{s.owner}) {
 		queued[c.ID] = true
 		if s.holds(c.Ad, key) {
-			return existsError{key: key, cluster: c.ID, first: c.Runs[0].First, last: c.Runs[len(c.Runs)-1].Last}.of(c.Ad, s)
+			return existsError{key: key, Procs: pool.Procs{Cluster: c.ID, First: c.Runs[0].First, Last: c.Runs[len(c.Runs)-1].Last}}.of(c.Ad, s)
 		}
 	}
 	for _, f := range tx.Factories() {
@@ -94,7 +93,7 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 			return fmt.Errorf("-unique %s: the key of cluster %d: %w", submitfile.Shorten(key), f.Cluster, err)
 		}
 		if s.holds(ad, key) {
-			return existsError{key: key, cluster: f.Cluster, first: f.Next, last: f.Jobs - 1, coming: true}.of(ad, s)
+			return existsError{key: key, Procs: f.Coming(), coming: true}.of(ad, s)
 		}
 	}
 	return nil
