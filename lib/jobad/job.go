@@ -3,11 +3,14 @@ package jobad
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
 
@@ -219,4 +222,121 @@ func truth(text string) (yes, ok bool) {
 		return false, true
 	}
 	return false, false
+}
+
+// fixed sets whose job it is, and since when.
+func (j *job) fixed() error {
+	now := strconv.FormatInt(j.options.Now.Unix(), 10)
+	j.setString(pool.AttrMyType, "Job")
+	j.setString(pool.AttrOwner, j.options.Owner)
+	j.setString(pool.AttrUser, j.options.Owner+"@"+j.options.Domain)
+	j.setExpr(pool.AttrQDate, now)
+	j.setExpr(pool.AttrEnteredStatus, now)
+	return nil
+}
+
+// zeroes are what a job has not done yet, as HTCondor's submit writes it.
+var zeroes = []setting{
+	{name: pool.AttrNumJobStarts, text: "0"}, {name: pool.AttrNumJobMatches, text: "0"},
+	{name: "NumJobCompletions", text: "0"}, {name: "NumRestarts", text: "0"}, {name: "NumSystemHolds", text: "0"},
+	{name: "NumCkpts", text: "0"}, {name: "CurrentHosts", text: "0"}, {name: "JobSubmitMethod", text: "0"},
+	{name: pool.AttrWallClock, text: "0.0"}, {name: pool.AttrUserCPU, text: "0.0"}, {name: pool.AttrSysCPU, text: "0.0"},
+	{name: "CumulativeRemoteUserCpu", text: "0.0"}, {name: "CumulativeRemoteSysCpu", text: "0.0"},
+	{name: "CommittedTime", text: "0"}, {name: "CommittedSlotTime", text: "0"}, {name: "CumulativeSlotTime", text: "0"},
+	{name: "TotalSuspensions", text: "0"}, {name: "LastSuspensionTime", text: "0"},
+	{name: "CumulativeSuspensionTime", text: "0"}, {name: "CommittedSuspensionTime", text: "0"},
+	{name: "ExitStatus", text: "0"}, {name: pool.AttrExitBySignal, text: "false"},
+}
+
+// counters sets them.
+func (j *job) counters() error {
+	for _, s := range zeroes {
+		j.set(s)
+	}
+	return nil
+}
+
+// priority sets what orders the job among others of its submitter. A fraction is cut off,
+// as HTCondor's submit does.
+func (j *job) priority() error {
+	g, ok, err := j.command("priority")
+	if err != nil {
+		return err
+	}
+	if !ok {
+		j.setExpr(pool.AttrJobPrio, "0")
+		return nil
+	}
+	e, err := j.compile(g, g.Text)
+	if err != nil {
+		return err
+	}
+	v := e.Eval(&classad.Context{}, classad.New(), nil)
+	x, ok := v.Number()
+	n := math.Trunc(x)
+	if !ok || v.Kind() == classad.KindBoolean || BeyondInteger(g.Text) || !(n >= math.MinInt32 && n <= math.MaxInt32) {
+		return j.refuse(g, "%q: want a whole number from %d to %d", submitfile.Shorten(g.Text), math.MinInt32, math.MaxInt32)
+	}
+	if n != x {
+		j.caution(g, "%s: cut to %d, as a priority is a whole number", submitfile.Shorten(g.Text), int64(n))
+	}
+	j.setExpr(pool.AttrJobPrio, strconv.FormatInt(int64(n), 10))
+	return nil
+}
+
+// errFound ends the search of Refuse.
+var errFound = errors.New("found")
+
+// Refuse returns the error that says why jobs from a proc on may not have an attribute as that
+// proc has it: at the line of the command, or of +Attr, that first gives it to one of them, and
+// by the name that it has there. Without one it names the attribute.
+func (j *Jobs) Refuse(attr string, proc int, why error) error {
+	return j.refuseFor(commandOf(attr), attr, attr, proc, why)
+}
+
+// RefuseCommand does so for an attribute by the name of its command. Without a line that gives
+// it, it names the command.
+func (j *Jobs) RefuseCommand(command, attr string, proc int, why error) error {
+	return j.refuseFor(command, attr, command, proc, why)
+}
+
+func (j *Jobs) refuseFor(command, attr, called string, proc int, why error) error {
+	var refusal error
+	err := j.description.Walk(1, nil, func(p *submitfile.Job) error {
+		if p.First()+p.Count() <= proc {
+			return nil
+		}
+		if proc > p.Proc() {
+			p.Skip(proc - p.First())
+		}
+		one := j.job(p, nil)
+		g, ok, err := one.asked(command, attr)
+		if ok && err == nil {
+			refusal, err = one.refuse(g, "%w", why), errFound
+		}
+		return err
+	})
+	if errors.Is(err, errFound) {
+		return refusal
+	}
+	return fmt.Errorf("%s: %w", called, why)
+}
+
+// commandOf returns the name of the command that gives an attribute.
+func commandOf(attr string) string {
+	for _, c := range credentials {
+		if strings.EqualFold(c.attr, attr) {
+			return c.command
+		}
+	}
+	key := strings.ToLower(attr)
+	if name, isRequest := strings.CutPrefix(key, "request"); byName()[key] == nil && isRequest {
+		key = requestPrefix + name
+	}
+	return key
+}
+
+// origin returns what gives the job an attribute: +Attr or, without that, its command.
+func (j *job) origin(attr string) (g given, ok bool, err error) {
+	return j.asked(commandOf(attr), attr)
 }

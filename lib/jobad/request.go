@@ -2,13 +2,16 @@ package jobad
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
+	"fairspool/lib/sge"
 	"fairspool/lib/submitfile"
 )
 
@@ -399,4 +402,244 @@ func plainNumber(e *classad.Expr) (float64, bool) {
 func BeyondInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return errors.Is(err, strconv.ErrRange)
+}
+
+const gpusRequest = "request_gpus"
+
+// gpuLimits are what a job may ask of every GPU it gets: the commands, the job's
+// attributes, and what compares them with the property of a GPU.
+var gpuLimits = [...]struct{ command, attr, property, relation string }{
+	{"gpus_minimum_capability", "GPUsMinCapability", "Capability", ">="},
+	{"gpus_maximum_capability", "GPUsMaxCapability", "Capability", "<="},
+	{"gpus_minimum_memory", "GPUsMinMemory", "GlobalMemoryMb", ">="},
+	{"gpus_minimum_runtime", "GPUsMinRuntime", "MaxSupportedVersion", ">="},
+}
+
+// requireGPUs sets RequireGPUs, what a GPU has to be like, and tells the request
+// for GPUs of it. A property that the user's own expression mentions is left to
+// that.
+func (j *job) requireGPUs(requests []request) error {
+	var gpus *request
+	for i := range requests {
+		if requests[i].offer == "GPUs" {
+			gpus = &requests[i]
+		}
+	}
+	own, ok, err := j.command("require_gpus")
+	if err != nil {
+		return err
+	}
+	if ok && gpus == nil {
+		j.caution(own, "has no effect without request_gpus")
+	}
+	var clauses, mentioned []string
+	if ok && gpus != nil {
+		e, err := j.compile(own, own.Text)
+		if err != nil {
+			return err
+		}
+		clauses = append(clauses, j.conjunct(e))
+		_, mentioned = classad.References(e, classad.New())
+	}
+	for _, l := range gpuLimits {
+		given, err := j.gpuLimit(l.command, l.attr, gpus != nil)
+		if err != nil {
+			return err
+		}
+		if given && !caseless.Contains(mentioned, l.property) {
+			clauses = append(clauses, l.property+" "+l.relation+" "+l.attr)
+		}
+	}
+	if len(clauses) > 0 {
+		j.setExpr("RequireGPUs", strings.Join(clauses, " && "))
+		gpus.property = "RequireGPUs"
+	}
+	return j.cudaVersion()
+}
+
+// conjunct writes an expression as it may stand beside &&, in parentheses if it
+// binds less tightly.
+func (j *job) conjunct(e *classad.Expr) string {
+	text := e.Format(classad.StyleSpool)
+	joined, err := j.exprs.Expr(text + " && x")
+	if err != nil || len(joined.Clauses()) != len(e.Clauses())+1 {
+		return "(" + text + ")"
+	}
+	return text
+}
+
+// gpuLimit sets one limit, if it is given to a job that asks for GPUs.
+func (j *job) gpuLimit(command, attr string, wanted bool) (bool, error) {
+	g, ok, err := j.command(command)
+	switch {
+	case err != nil || !ok:
+		return false, err
+	case !wanted:
+		j.caution(g, "has no effect without request_gpus")
+		return false, nil
+	case command == "gpus_minimum_memory":
+		n, _, err := j.size(g, g.Text, megabyte)
+		if err == nil {
+			j.setExpr(attr, n)
+		}
+		return err == nil, err
+	case command == "gpus_minimum_runtime":
+		if n, ok := runtimeVersion(g.Text); ok {
+			j.setExpr(attr, strconv.Itoa(n))
+			return true, nil
+		}
+	}
+	return j.expression(command, attr)
+}
+
+// runtimeVersion reads a version as 12.2 or 12, or as CUDA writes it in one number,
+// 1000 for each major and 10 for each minor one.
+func runtimeVersion(text string) (n int, ok bool) {
+	first, second, dotted := strings.Cut(text, ".")
+	major, err := strconv.ParseUint(first, 10, 20)
+	if err != nil {
+		return 0, false
+	}
+	if !dotted {
+		if major > 1000 {
+			return int(major), true
+		}
+		return int(major) * 1000, true
+	}
+	minor, err := strconv.ParseUint(second, 10, 20)
+	if err != nil || minor >= 100 {
+		return 0, false
+	}
+	return int(major)*1000 + int(minor)*10, true
+}
+
+// cudaVersion sets CUDAVersion, in HTCondor's older way to ask for a runtime: a
+// minor version counts 1 there, not 10.
+func (j *job) cudaVersion() error {
+	g, ok, err := j.command("cuda_version")
+	if !ok || err != nil {
+		return err
+	}
+	first, second, dotted := strings.Cut(unquoted(g.Text), ".")
+	major, err := strconv.ParseUint(first, 10, 20)
+	minor := uint64(0)
+	if err == nil && dotted {
+		minor, err = strconv.ParseUint(second, 10, 20)
+	}
+	if err != nil {
+		return j.refuse(g, "%q: want a version, as 12 or 12.1", submitfile.Shorten(g.Text))
+	}
+	if dotted || major < 1000 {
+		major = major*1000 + minor%100
+	}
+	j.setExpr("CUDAVersion", strconv.FormatUint(major, 10))
+	return nil
+}
+
+// concurrency sets ConcurrencyLimits: what the job counts for, as names in order,
+// with commas between. They compare without case, and keep the user's. As an expression it is left to the
+// negotiator, which passes over what is no name.
+func (j *job) concurrency() error {
+	g, ok, err := j.command("concurrency_limits")
+	if err != nil {
+		return err
+	}
+	found, err := j.expression("concurrency_limits_expr", pool.AttrConcurrencyLimits)
+	switch {
+	case err != nil || !ok:
+		return err
+	case found:
+		return j.refuse(g, "excludes concurrency_limits_expr")
+	}
+	limits, err := limitsOf(unquoted(g.Text))
+	if err != nil {
+		return j.refuse(g, "%w", err)
+	}
+	slices.SortStableFunc(limits, func(a, b string) int { return strings.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	j.setString(pool.AttrConcurrencyLimits, strings.Join(limits, ","))
+	return nil
+}
+
+// limitsOf returns the names of limits that a text has, with their units.
+func limitsOf(text string) ([]string, error) {
+	limits := strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' })
+	for _, l := range limits {
+		if !isLimit(l) {
+			return nil, fmt.Errorf("%q: want names of limits, as in license, sw.matlab:2", submitfile.Shorten(l))
+		}
+	}
+	return limits, nil
+}
+
+// isLimit tells whether a text names a limit: a name, or a set and a name with a
+// dot between, and perhaps a colon and a number of units above 0.
+func isLimit(text string) bool {
+	name, amount, given := strings.Cut(text, ":")
+	if given {
+		units, err := strconv.ParseFloat(amount, 64)
+		if err != nil || !(units > 0) || math.IsInf(units, 0) {
+			return false
+		}
+	}
+	set, rest, inSet := strings.Cut(name, ".")
+	return pool.ResourceName(set) && (!inSet || pool.ResourceName(rest))
+}
+
+// parallelSlots sets ParallelSlots: how many slots the job wants, as qsub -pe has it. A
+// single number is one in the ad, too.
+func (j *job) parallelSlots() error {
+	g, ok, err := j.command("parallel_slots")
+	if !ok || err != nil {
+		return err
+	}
+	text, err := sge.SlotsText(unquoted(g.Text))
+	if err != nil {
+		return j.refuse(g, "%w", err)
+	}
+	if strings.ContainsAny(text, "-,") {
+		j.setString(sge.AttrParallelSlots, text)
+		return nil
+	}
+	j.setExpr(sge.AttrParallelSlots, text)
+	return nil
+}
+
+// checkSlots is that of an attribute with a number of slots, or with a text of several.
+func checkSlots(v classad.Value) error {
+	text, isText := v.Text()
+	if n, isInt := v.Int(); isInt && v.Kind() != classad.KindBoolean {
+		text, isText = strconv.FormatInt(n, 10), true
+	}
+	if !isText {
+		return fmt.Errorf("%s: want a number of slots, or ranges in double quotes", submitfile.Shorten(v.String()))
+	}
+	_, err := sge.SlotsText(text)
+	return err
+}
+
+// jobShare sets JobShare, the job's part in the functional policy and the share tree.
+func (j *job) jobShare() error {
+	g, ok, err := j.command("job_share")
+	if !ok || err != nil {
+		return err
+	}
+	n, err := j.integer(g, false)
+	switch {
+	case err != nil:
+		return err
+	case n < 0 || n > sge.MostShares:
+		return j.refuse(g, "%s: want a whole number from 0 to %d", submitfile.Shorten(g.Text), uint32(sge.MostShares))
+	}
+	j.setExpr(sge.AttrJobShare, strconv.FormatInt(n, 10))
+	return nil
+}
+
+// overrideTickets refuses what Grid Engine leaves to its operators: a job's nice value may hang
+// on it.
+func (j *job) overrideTickets() error {
+	g, ok, err := j.command("override_tickets")
+	if !ok || err != nil {
+		return err
+	}
+	return j.refuse(g, "only administrators may give them, to a job in the queue: prio -ot N JOB")
 }

@@ -1,12 +1,17 @@
 package negotiate
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/condorconfig"
+	"fairspool/lib/config"
+	"fairspool/lib/jobad"
 )
 
 // convert prints the fairspool.toml that says what HTCondor's configuration files say.
@@ -55,4 +60,284 @@ func included(path string) (string, error) {
 		return "", cmdline.Cause(err)
 	}
 	return string(text), nil
+}
+
+// converted is what became of configuration files of HTCondor.
+type converted struct {
+	text     string   // of a fairspool.toml
+	warnings []string // one line each
+}
+
+// conversion is one under way.
+type conversion struct {
+	*condorconfig.Config
+	lines    []tomlLine
+	groups   []string          // GROUP_NAMES as taken over
+	set      map[string]bool   // macros that became a line, by lower-case name
+	put      map[string]bool   // macros that were put into one
+	reasons  map[string]string // why macros are not in a line, by lower-case name
+	files    []condorconfig.Source
+	warnings []warning
+}
+
+// warning is what somebody has to look at.
+type warning struct {
+	condorconfig.Place
+	text string
+}
+
+// tomlLine is a key that is set.
+type tomlLine struct {
+	key, value string   // value as TOML
+	above      []string // comments before the line
+	warning    string   // of the value; empty for none
+	from       string   // where it came from
+}
+
+// convertConfig converts the files. open reads what they include.
+func convertConfig(files []condorconfig.Source, open func(string) (string, error)) (converted, error) {
+	in, err := condorconfig.Read(files, condorconfig.Options{Open: open, Subsystem: "NEGOTIATOR", Default: condorDefault})
+	if err != nil {
+		return converted{}, err
+	}
+	v := &conversion{Config: in, files: files, set: map[string]bool{}, put: map[string]bool{}, reasons: map[string]string{}}
+	for _, n := range in.Notes {
+		if n.Warning {
+			v.warn(n.Place, "%s", n.Text)
+		}
+	}
+	for _, step := range []func() error{v.keys, v.groupKeys, v.limits} {
+		if err := step(); err != nil {
+			return converted{}, err
+		}
+	}
+	text, err := v.print()
+	if err != nil {
+		return converted{}, err
+	}
+	if _, err := config.Parse("the result", []byte(text)); err != nil {
+		return converted{}, fmt.Errorf("internal error: %w: leave out the macro of that key, and report this", err)
+	}
+	return converted{text: text, warnings: v.inOrder()}, nil
+}
+
+func (v *conversion) warn(at condorconfig.Place, format string, args ...any) {
+	v.warnings = append(v.warnings, warning{at, fmt.Sprintf(format, args...)})
+}
+
+// inOrder returns the warnings in the order of the files, those of included ones last.
+func (v *conversion) inOrder() []string {
+	order := func(file string) int {
+		i := slices.IndexFunc(v.files, func(s condorconfig.Source) bool { return s.Name == file })
+		return cmp.Or(i+1, len(v.files)+1)
+	}
+	slices.SortStableFunc(v.warnings, func(a, b warning) int {
+		return cmp.Or(order(a.File)-order(b.File), strings.Compare(a.File, b.File), a.Line-b.Line)
+	})
+	var list []string
+	for _, w := range v.warnings {
+		list = append(list, w.Place.String()+": "+w.text)
+	}
+	return list
+}
+
+// ours are the keys that HTCondor has no macro for, or another one: what a file says
+// under the name is about something else.
+var ours = []string{"SPOOL", "DETECT_SLOTS", "ALLOW_NETWORK_SPOOL", "ADMINISTRATORS", "JOB_PRIORITY_POLICY", "NEGOTIATOR_PIE", "RESERVE_POOL_FRACTION", "RESERVE_MAX_TIME", "HEALTH_TIMEOUT",
+	"EXECUTE", "SUBMIT_COMMAND_TIMEOUT", "MAX_CLUSTERS_PER_OWNER", "MAX_SPOOL_BYTES_PER_OWNER", "NOTIFY_COMMAND", "NOTIFY_COMMAND_TIMEOUT", "CHECKPOINT_COMMAND"}
+
+// macrosOf returns the macros that mean what the key does, the one that counts first.
+func macrosOf(key string) []string {
+	switch key {
+	case "MACHINE_MAX_VACATE_TIME":
+		return []string{"MachineMaxVacateTime", key}
+	case "NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT":
+		return []string{key, "GROUP_DYNAMIC_MACH_CONSTRAINT"}
+	}
+	if slices.Contains(ours, key) {
+		return nil
+	}
+	return []string{key}
+}
+
+// keys sets those of the table.
+func (v *conversion) keys() error {
+	for _, k := range config.Keys {
+		m, ok := v.first(macrosOf(k.Name))
+		switch {
+		case !ok:
+			if !v.emptied(k) {
+				v.standard(k)
+			}
+			continue
+		case k.Name == "GROUP_NAMES":
+			if err := v.groupNames(m); err != nil {
+				return err
+			}
+			continue
+		case k.Name == "SUBMIT_REQUIREMENT_NAMES":
+			if err := v.requirements(m); err != nil {
+				return err
+			}
+			continue
+		case k.Name == "NEGOTIATE_ALL_JOBS_IN_CLUSTER" && v.skipsAutoclusters(m):
+			v.reasons[strings.ToLower(m.Name)] = "HTCondor passes over jobs that are alike, as fairspool does without it; false would pass over whole clusters here"
+			continue
+		}
+		taken := len(v.lines)
+		if err := v.take(k, k.Name, m, ""); err != nil {
+			return err
+		}
+		if len(v.lines) == taken {
+			v.standard(k)
+		}
+	}
+	return nil
+}
+
+// first returns the first of the macros that is set to something. The others get their
+// reasons.
+func (v *conversion) first(names []string) (found condorconfig.Macro, ok bool) {
+	for _, name := range names {
+		m, set := v.Lookup(name)
+		switch {
+		case !set:
+		case v.isEmpty(m):
+			v.leaveUnset(m)
+		case ok:
+			v.reasons[strings.ToLower(m.Name)] = found.Name + " goes before it"
+		default:
+			found, ok = m, true
+		}
+	}
+	return found, ok
+}
+
+// isEmpty reports whether a macro expands to nothing. HTCondor tests the expanded text, so that
+// a value of only a reference to an undefined macro is empty.
+func (v *conversion) isEmpty(m condorconfig.Macro) bool {
+	x, err := v.Expand(m)
+	return err == nil && strings.TrimSpace(x.Text) == ""
+}
+
+// leaveUnset notes that a macro expands to nothing.
+func (v *conversion) leaveUnset(m condorconfig.Macro) {
+	v.reasons[strings.ToLower(m.Name)] = "as if it were not set"
+	if x, err := v.Expand(m); err == nil {
+		v.warnOfMissing(m, x)
+	}
+}
+
+// skipsAutoclusters reports whether m is the false that HTCondor has by default, which means
+// autoclusters as long as SIGNIFICANT_ATTRIBUTES does not say otherwise.
+func (v *conversion) skipsAutoclusters(m condorconfig.Macro) bool {
+	x, err := v.Expand(m)
+	yes, ok := condorconfig.Truth(x.Text)
+	return err == nil && ok && !yes && !v.isSet("SIGNIFICANT_ATTRIBUTES")
+}
+
+// isSet reports whether there is a macro of the name that expands to something.
+func (v *conversion) isSet(name string) bool {
+	m, ok := v.Lookup(name)
+	return ok && !v.isEmpty(m)
+}
+
+// take sets the key to what the macro is worth, if it can be told and is in range.
+// before is text that the line needs to be accepted, such as GROUP_NAMES.
+func (v *conversion) take(k config.Key, key string, m condorconfig.Macro, before string) error {
+	x, err := v.Expand(m)
+	if err != nil {
+		return err
+	}
+	line, why := v.lineOf(k, key, m, x, before)
+	if why != "" {
+		v.refuse(k, m, why)
+		return nil
+	}
+	v.add(line, m, x)
+	return nil
+}
+
+// refuse notes why a macro that has a key here is not taken over.
+func (v *conversion) refuse(k config.Key, m condorconfig.Macro, why string) {
+	v.reasons[strings.ToLower(m.Name)] = why
+	if k.Name == "UID_DOMAIN" && why == hostName {
+		return
+	}
+	v.warn(m.Place, "%s: not taken over: %s", m.Name, why)
+}
+
+// hostName is why a name of the host is not taken over.
+const hostName = "the name of the host, which fairspool takes without it"
+
+// lineOf returns the line that sets the key, or why there is none.
+func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x condorconfig.Expansion, before string) (line tomlLine, why string) {
+	if len(x.Unknown) > 0 {
+		if k.Name == "UID_DOMAIN" && strings.EqualFold(x.Text, "$(FULL_HOSTNAME)") {
+			return line, hostName
+		}
+		return line, "depends on " + strings.Join(x.Unknown, ", ") + ", which only HTCondor knows; write the value"
+	}
+	text := x.Text
+	if k.Name == "BASE_CGROUP" {
+		text = strings.TrimLeft(text, "/ ") // a path from where control groups are mounted, either way
+	}
+	value, err := tomlOf(k.Kind, text)
+	most, beyond := greatest(k, text)
+	if beyond {
+		value, err = most, nil
+		line.above = []string{shown(text) + " in the files; " + most + " is the greatest value that is kept"}
+		line.warning = shown(text) + ": read as " + most + ", the greatest value that is kept"
+	}
+	if err != nil {
+		return line, err.Error()
+	}
+	if k.Kind == config.Amount {
+		if err := jobad.CheckDefaultRequest(k.Name, strings.TrimSpace(text)); err != nil {
+			return line, err.Error()
+		}
+	}
+	if _, err := config.Parse("", []byte(before+tomlKey(key)+" = "+value+"\n")); err != nil {
+		return line, reasonOf(err, key)
+	}
+	line.key, line.value, line.from = tomlKey(key), value, m.Place.String()
+	return line, ""
+}
+
+// warnOfMissing warns of undefined macros in the value of m.
+func (v *conversion) warnOfMissing(m condorconfig.Macro, x condorconfig.Expansion) {
+	for _, name := range x.Missing {
+		v.warn(m.Place, "%s: $(%s) is not defined: nothing was put in for it", m.Name, name)
+	}
+}
+
+// reasonOf returns what is wrong with a key without the place and the name.
+func reasonOf(err error, key string) string {
+	_, why, ok := strings.Cut(err.Error(), key+": ")
+	if !ok {
+		return err.Error()
+	}
+	return why
+}
+
+// add adds a line, with what has to be said of it, and notes what went into it.
+func (v *conversion) add(line tomlLine, m condorconfig.Macro, x condorconfig.Expansion) {
+	if m.Name != line.key && !strings.EqualFold(v.Plain(m.Name), strings.Trim(line.key, `"`)) {
+		line.from += " " + m.Name
+	}
+	if len(x.Assumed) > 0 {
+		line.above = append(line.above, "Not defined in the files, so that HTCondor's own was put in: $("+strings.Join(x.Assumed, "), $(")+")")
+	}
+	for _, name := range x.Missing {
+		line.above = append(line.above, fmt.Sprintf("$(%s) is not defined in the files: nothing was put in", name))
+	}
+	v.warnOfMissing(m, x)
+	if line.warning != "" {
+		v.warn(m.Place, "%s: %s", m.Name, line.warning)
+	}
+	v.set[strings.ToLower(m.Name)] = true
+	for _, name := range x.Used {
+		v.put[strings.ToLower(name)] = true
+	}
+	v.lines = append(v.lines, line)
 }

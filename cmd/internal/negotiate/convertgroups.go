@@ -2,6 +2,7 @@ package negotiate
 
 import (
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -202,4 +203,96 @@ func limitOf(name string) (k config.Key, key string, ok bool) {
 		return config.LimitKeys[1].Key, name[:len(name)-len(suffix)] + suffix, true
 	}
 	return k, "", false
+}
+
+// Why macros have no meaning here, and what does the same where something does.
+const (
+	noDaemons  = "there are no daemons"
+	noNetwork  = "nothing listens on the network; file permissions say who may do what"
+	noLogs     = "no daemon writes a log; negotiate and starter say what they do on their output"
+	noPaths    = "a place of HTCondor's own files"
+	slotPolicy = "an expression of slot ads: their Requirements say what a slot takes, their Rank what it prefers; see slots(8)"
+	noEviction = "a slot neither suspends nor evicts its job by itself"
+	slotShape  = "slots are what their ads say: see slots(8)"
+	submitSide = "the submit description says it; see submit(5)"
+	noPart     = "that part of HTCondor is not here"
+	noFlocking = "there is one pool: jobs do not flock"
+	noLimit    = "a cycle waits for nobody, so that nothing has to bound it"
+	noCollect  = "there is no collector: slots and submitters are files of the spool"
+	noCkpt     = "no clock asks for checkpoints, and no server keeps them: see starter(8)"
+	noTransfer = "of URLs only file:/// is copied; see submit(5)"
+	jobStarts  = "negotiate matches and starter starts as many jobs as there are slots"
+	configRead = "HTCondor reads those files, too: give them to -convert-config after this one"
+)
+
+// Why macros have no meaning here that control in HTCondor what users do: nothing takes their
+// place here.
+const (
+	noControl         = "a control that is dropped: "
+	droppedTransforms = noControl + "jobs stay as submit makes them"
+	droppedPolicies   = noControl + "only a job's own expressions hold, release, remove or vacate it"
+	droppedLimits     = noControl + "there is no such limit"
+	droppedAttributes = noControl + "prio(1) has a list of its own of what users may not set"
+	noRequirement     = "SUBMIT_REQUIREMENT_NAMES does not name it"
+	partOfTransform   = "part of what JOB_TRANSFORM_NAMES names, which is dropped"
+	partOfPolicy      = "part of an expression SYSTEM_PERIODIC_..., which is dropped"
+)
+
+// families says by patterns of names, in capitals, why macros have no meaning here.
+// Of several that fit, the first counts. Those without a reason do have a meaning.
+var families = []struct{ patterns, why string }{
+	{"ALLOW_PSLOT_PREEMPTION", ""},
+	{"LOCAL_CONFIG_FILE LOCAL_CONFIG_DIR", configRead},
+	{"LOCAL_CONFIG_DIR_EXCLUDE_REGEXP REQUIRE_LOCAL_CONFIG_FILE LOCAL_ROOT_CONFIG_FILE USER_CONFIG_FILE", "the files to convert are named on the command line"},
+	{"NEGOTIATOR_CYCLE_DELAY", "NEGOTIATOR_MIN_INTERVAL is the nearest; cycles never overlap"},
+	{"NEGOTIATOR_MAX_TIME_PER_*", noLimit},
+	{"NEGOTIATOR_UPDATE_INTERVAL NEGOTIATOR_UPDATE_AFTER_CYCLE NEGOTIATOR_INFORM_STARTD NEGOTIATOR_TIMEOUT NEGOTIATOR_SOCKET_CACHE_SIZE NEGOTIATOR_NUM_THREADS NEGOTIATOR_PREFETCH_REQUESTS NEGOTIATOR_RESOURCE_REQUEST_LIST_SIZE USE_RESOURCE_REQUEST_COUNTS NEGOTIATOR_READ_CONFIG_BEFORE_CYCLE NEGOTIATOR_USE_NONBLOCKING_STARTD_CONTACT NEGOTIATOR_MATCH_EXPRS NEGOTIATOR_CYCLE_STATS_LENGTH", "the cycle reads the spool and talks to no daemon"},
+	{"NEGOTIATOR_HOST NEGOTIATOR_NAME NEGOTIATOR_ARGS NEGOTIATOR_ADDRESS_FILE NEGOTIATOR_LOG NEGOTIATOR_MATCH_LOG MATCH_LOG NEGOTIATOR_DEBUG NEGOTIATOR_TRIM_* NEGOTIATOR", noDaemons},
+	{"ACCOUNTANT_DATABASE_FILE MAX_ACCOUNTANT_DATABASE_SIZE ACCOUNTANT_HOST", "the accounts are part of the spool; see spool(5)"},
+	{"SPOOL", "HTCondor's own; fairspool needs a directory of its own, see SPOOL in fairspool.toml(5)"},
+	{"QUEUE_SUPER_USERS QUEUE_SUPER_USER_GROUP", "ADMINISTRATORS is the nearest; they may change the accounts, too"},
+
+	{"SEC_* ALLOW_* DENY_* HOSTALLOW* HOSTDENY* GSI_* AUTH_* CERTIFICATE_MAPFILE* TRUST_* SETTABLE_ATTRS_* ENABLE_*_CONFIG PASSWD_* *.USE_VOMS_ATTRIBUTES USE_VOMS_ATTRIBUTES SCITOKENS_* QUEUE_ALL_USERS_TRUSTED", noNetwork},
+	{"*_PORT LOWPORT HIGHPORT IN_LOWPORT IN_HIGHPORT OUT_* BIND_ALL_INTERFACES NETWORK_INTERFACE CCB_* PRIVATE_NETWORK_* TCP_* UDP_* ENABLE_IPV* USE_SHARED_PORT SHARED_PORT* *_USES_SHARED_PORT ENABLE_SOAP ENABLE_WEB_SERVER PREFER_* NO_DNS DEFAULT_DOMAIN_NAME CLIENT_TIMEOUT QUERY_TIMEOUT *_SOCKET_CACHE_SIZE MAX_CONCURRENT_DOWNLOADS MAX_CONCURRENT_UPLOAD*", noNetwork},
+	{"FLOCK_*", noFlocking},
+	{"CONDOR_HOST COLLECTOR_* CONDOR_VIEW_* *_COLLECTOR VIEW_*", noCollect},
+	{"DAEMON_LIST DC_DAEMON_LIST MASTER STARTD SCHEDD COLLECTOR KBDD STARTER STARTER_LIST SHADOW SHADOW_LIST STARTER_* SHADOW_STANDARD CKPT_SERVER PREEN PREEN_* PROCD PROCD_* HAD HAD_* REPLICATION REPLICATION_* TRANSFERER TRANSFERER_* ROOSTER ROOSTER_* DEFRAG DEFRAG_* *_ADDRESS_FILE *_DAEMON_AD_FILE MASTER_* SCHEDD_ARGS SCHEDD_NAME SCHEDD_HOST *_ARGS *_ENVIRONMENT SHUTDOWN_* UPDATE_INTERVAL SCHEDD_INTERVAL *_UPDATE_INTERVAL POLLING_INTERVAL RESTART_* RUN_AS_*", noDaemons},
+	{"*_LOG MAX_*_LOG MAX_NUM_*_LOG *_DEBUG ALL_DEBUG TRUNC_*_LOG_ON_OPEN LOGS_* *_LOG_ROTATION", noLogs},
+	{"RELEASE_DIR LOCAL_DIR BIN SBIN LIB LIBEXEC INCLUDE ETC SHARE LOG LOCK RUN EXECUTE HISTORY TMP_DIR *_LOCK VALID_SPOOL_FILES INVALID_LOG_FILES SYSTEM_VALID_SPOOL_FILES MAIL CRED_STORE_DIR", noPaths},
+	{"CONDOR_ADMIN CONDOR_IDS", noDaemons},
+	{"FILESYSTEM_DOMAIN", "jobs run on this machine only, and see its files"},
+
+	{"START RANK STARTD_RANK IS_VALID_CHECKPOINT_PLATFORM IS_OWNER", slotPolicy},
+	{"SUSPEND CONTINUE PREEMPT KILL WANT_SUSPEND WANT_VACATE WANT_HOLD* PREEMPT_VANILLA WANT_SUSPEND_VANILLA SUSPEND_VANILLA CONTINUE_VANILLA KILL_VANILLA POLL* START_VANILLA", noEviction},
+	{"CLAIM_PARTITIONABLE_LEFTOVERS", "the cycle itself divides what is left of a partitionable slot; see negotiate(8)"},
+	{"PERIODIC_CHECKPOINT CKPT_* *CKPT*", noCkpt},
+	{"NUM_CPUS MEMORY NUM_SLOTS* SLOT_TYPE_* SLOT1_* MAX_NUM_CPUS MAX_SLOT_TYPES COUNT_HYPERTHREAD_CPUS RESERVED_* STARTD_ATTRS STARTD_EXPRS STARTD_JOB_EXPRS STARTD_JOB_ATTRS STARTD_SLOT_ATTRS STARTD_CRON_* STARTD_* MUST_MODIFY_REQUEST_EXPRS MODIFY_REQUEST_EXPR_* CONSUMPTION* NUM_CLAIMS MACHINE_RESOURCE_* RUNBENCHMARKS BENCHMARKS_* SLOT*_USER VIRTUAL_MACHINE_* NUM_VIRTUAL_* CONSOLE_DEVICES DETECTED_*", slotShape},
+	{"SLOTWEIGHT", "SLOT_WEIGHT is the macro that counts; SlotWeight is an attribute of slot ads"},
+	{"SUBMIT_REQUIREMENT_NAMES MAX_JOBS_PER_OWNER MAX_JOBS_PER_SUBMISSION", ""}, {"SUBMIT_REQUIREMENT_*", noRequirement},
+	{"JOB_TRANSFORM_NAMES", droppedTransforms}, {"JOB_TRANSFORM_*", partOfTransform},
+	{"SYSTEM_PERIODIC_HOLD SYSTEM_PERIODIC_RELEASE SYSTEM_PERIODIC_REMOVE SYSTEM_PERIODIC_VACATE", droppedPolicies}, {"SYSTEM_PERIODIC_*", partOfPolicy},
+	{"MAX_JOBS_SUBMITTED MAX_JOBS_RUNNING SUBMIT_MAX_PROCS_IN_CLUSTER SUBMIT_ALLOW_GETENV", droppedLimits},
+	{"IMMUTABLE_JOB_ATTRS PROTECTED_JOB_ATTRS SECURE_JOB_ATTRS", droppedAttributes},
+	{"SUBMIT_EXPRS SUBMIT_ATTRS SYSTEM_SUBMIT_ATTRS APPEND_* DEFAULT_RANK* DEFAULT_UNIVERSE JOB_DEFAULT_NOTIFICATION SUBMIT_* SYSTEM_JOB_MACHINE_ATTRS JOB_REQUIREMENTS* WARN_ON_UNUSED_SUBMIT_FILE_MACROS", submitSide},
+	{"MAX_PENDING_* JOB_START_* JOB_STOP_*", jobStarts},
+	{"JOB_RENICE_INCREMENT", "the attribute Nice of a slot's ad says how nice its jobs are; see starter(8)"},
+	{"CGROUP_* USE_PROCD USE_CGROUPS_*", "starter finds a job's processes itself; CGROUP_MEMORY_LIMIT_POLICY and BASE_CGROUP are the keys for that"},
+	{"ENFORCE_CPU_AFFINITY SLOT*_CPU_AFFINITY", "ASSIGN_CPU_AFFINITY is the macro that counts"},
+	{"DEDICATED_EXECUTE_ACCOUNT_REGEXP *_RUNAS_OWNER SLOT*_USER USE_PID_NAMESPACES", "starter runs a job as its owner; see starter(8)"},
+	{"JAVA JAVA_* HDFS* QUILL* DBMSD* STORK* CREDD* CRED_* JOB_ROUTER* GRIDMANAGER* GRID_* GT2_* *_GAHP *_GAHP_* C_GAHP* GLIDEIN* GLITE* BATCH_GAHP* UNICORE_* VM_* VMWARE_* LIBVIRT_* LEASEMANAGER* LEASEMANGER* WINDOWS_* GANGLIAD* DAGMAN_* EC2_* ANNEX_* DOCKER* SINGULARITY* HIBERNATE* HIBERNATION* TRANSFER_* IMAGE_* KBDD_*", noPart},
+	{"FILETRANSFER_PLUGINS ENABLE_URL_TRANSFERS FILE_TRANSFER_*", noTransfer},
+	{"SCHEDD_* SHADOW_* MAX_*", noDaemons},
+}
+
+// family returns why a macro has no meaning here, empty for one of no family.
+func family(name string) string {
+	upper := strings.ToUpper(name)
+	for _, f := range families {
+		for _, pattern := range strings.Fields(f.patterns) {
+			if fits, _ := path.Match(pattern, upper); fits {
+				return f.why
+			}
+		}
+	}
+	return ""
 }

@@ -2,13 +2,20 @@ package negotiate
 
 import (
 	"fmt"
+	"io"
+	"maps"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/spool"
 )
 
 // explained is a cluster or a job that -explain asks about.
@@ -272,4 +279,155 @@ func plain(list []pool.Procs) []stretch {
 		all = append(all, stretch{Procs: p})
 	}
 	return all
+}
+
+// procs returns the jobs that are asked about.
+func (x *explained) procs() []pool.Procs {
+	if x.whole {
+		return []pool.Procs{{Cluster: x.id.Cluster, First: 0, Last: math.MaxInt}}
+	}
+	return []pool.Procs{pool.Only(x.id)}
+}
+
+// listed reports whether the queue of a view has one of the jobs.
+func (x *explained) listed(v *spool.View) bool {
+	if !x.whole {
+		_, ok := v.Run(x.id)
+		return ok
+	}
+	_, ok := v.Cluster(x.id.Cluster)
+	_, late := v.Factory(x.id.Cluster)
+	return ok || late
+}
+
+// chosen returns the analyses of jobs that would be matched, by autocluster; refused
+// are the autoclusters of the jobs that would not.
+func chosen(plan *negotiator.Plan, matched []pool.Procs, refused map[int]bool) []Chosen {
+	byJob := slices.SortedFunc(slices.Values(plan.Explained), func(a, b negotiator.Explained) int { return a.Jobs.Compare(b.Jobs) })
+	of := map[int]*Chosen{}
+	for _, m := range matched {
+		i, found := slices.BinarySearchFunc(byJob, m, func(x negotiator.Explained, m pool.Procs) int { return x.Jobs.Compare(m) })
+		if !found {
+			i--
+		}
+		if i < 0 {
+			continue
+		}
+		k := byJob[i].Autocluster
+		if of[k] == nil {
+			of[k] = &Chosen{Analysis: &plan.Autoclusters[k], refused: refused[k]}
+		}
+		of[k].Jobs = append(of[k].Jobs, m)
+	}
+	list := []Chosen{}
+	for _, k := range slices.Sorted(maps.Keys(of)) {
+		of[k].Jobs = pool.JoinProcs(of[k].Jobs)
+		list = append(list, *of[k])
+	}
+	return list
+}
+
+// explain prints which slots would do, and who has such.
+func (x Chosen) explain(w io.Writer) {
+	if x.refused {
+		return
+	}
+	fmt.Fprintf(w, "The slots as %s would leave them:\n", procsText(x.Jobs))
+	a := *x.Analysis
+	a.Nearest = nil // is none: they have a slot
+	for _, l := range a.Lines() {
+		fmt.Fprintln(w, "  "+l)
+	}
+}
+
+// refusal returns why some of the jobs of a rejection are not matched.
+func refusal(jobs []pool.Procs, r negotiator.Rejection, plan *negotiator.Plan) Refusal {
+	a := plan.Autoclusters[r.Autocluster]
+	x := (&negotiator.Plan{Policy: plan.Policy, Rejections: []negotiator.Rejection{r}}).Report(0, epoch).Rejections[0]
+	return Refusal{Jobs: jobs, Submitter: r.Submitter, Cause: r.Cause, Also: r.Also, Reason: r.Reason, Groups: r.Groups,
+		Place: x.Place, Priority: x.Priority, Help: x.Help(a), Analysis: &a, standing: x.Standing()}
+}
+
+// explain prints how far the slots of the pool are from taking a job, and what would
+// help.
+func (r Refusal) explain(w io.Writer) {
+	if r.standing != "" {
+		fmt.Fprintln(w, "  "+r.standing)
+	}
+	for _, l := range r.Analysis.Lines() {
+		fmt.Fprintln(w, "  "+l)
+	}
+	fmt.Fprintf(w, "What would help: %s.\n", r.Help)
+}
+
+// show prints the explanation for people.
+func (e Explanation) show(c *cmdline.Call) {
+	var lines []string
+	for _, s := range e.States {
+		lines = append(lines, s.words())
+	}
+	for i, m := range e.Matches {
+		by := ""
+		if m.Priority != nil {
+			by = fmt.Sprintf(", by its priority of %s (higher goes first)", priority(m.Priority))
+		}
+		lines = append(lines, strings.TrimSuffix(fmt.Sprintf("%s would be matched with %s%s. %s", m.Job, m.Slot, by, e.leaves[i]), " "))
+	}
+	for _, l := range lines[:min(len(lines), mostLines)] {
+		fmt.Fprintln(c.Stdout, l)
+	}
+	if n := len(lines) - mostLines; n > 0 {
+		fmt.Fprintf(c.Stdout, "And so for %d more: see -json.\n", n)
+	}
+	for _, x := range e.Analyses {
+		x.explain(c.Stdout)
+	}
+	for _, r := range e.Rejections {
+		fmt.Fprintf(c.Stdout, "%s would not be matched: %s.\n", procsText(r.Jobs), r.Reason)
+		if r.Analysis != nil {
+			r.explain(c.Stdout)
+		}
+	}
+	for _, r := range e.Reservations {
+		fmt.Fprintln(c.Stdout, r.Line()+".")
+	}
+	if len(e.Idle) > 0 {
+		fmt.Fprintf(c.Stdout, "%s would not be looked at.\n", procsText(e.Idle))
+	}
+	for _, s := range e.Submitters {
+		fmt.Fprintln(c.Stdout, s.words())
+	}
+}
+
+// words says what jobs are.
+func (s State) words() string {
+	jobs := procsText(s.Jobs)
+	switch s.State {
+	case "Matched":
+		return fmt.Sprintf("%s is matched with %s since %s, and waits for a starter there.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+	case "Running":
+		return fmt.Sprintf("%s runs on %s since %s.%s", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
+	case "Promised":
+		return fmt.Sprintf("%s is promised %s since %s, and waits for whoever has it to leave.", jobs, s.Slot, moment(time.Unix(s.Since, 0)))
+	case "Vacating":
+		return fmt.Sprintf("%s is vacating %s since %s%s.", jobs, s.Slot, moment(time.Unix(s.Since, 0)), s.leaves)
+	}
+	if s.Reason != "" {
+		return fmt.Sprintf("%s: %s: %s", jobs, s.State, s.Reason)
+	}
+	return fmt.Sprintf("%s: %s.", jobs, s.State)
+}
+
+// words says where a submitter stands.
+func (s Standing) words() string {
+	if s.Policy != "" {
+		return fmt.Sprintf("Jobs go by the one queue of the policy %s, whoever has submitted them: %d of %d idle %s of %s matched.",
+			s.Policy, s.Matched, s.Idle, plural.Noun(s.Idle, "job"), s.Name)
+	}
+	ahead := "no submitter is"
+	if s.Place > 1 {
+		ahead = plural.Pick(s.Place-1, "1 submitter is", "%d submitters are")
+	}
+	return fmt.Sprintf("Of %d %s, %s ahead of %s, whose EUP is %.2f (lower is better): pie slice %.2f, limit %.2f, %d of %d idle %s matched.",
+		s.Of, plural.Noun(s.Of, "submitter"), ahead, s.Name, s.EffectivePriority, s.PieSlice, s.Limit, s.Matched, s.Idle, plural.Noun(s.Idle, "job"))
 }

@@ -1,11 +1,23 @@
 package negotiate
 
 import (
+	"bytes"
+	"errors"
+	"fmt"
+	"mime"
+	"os"
+	"os/exec"
+	"slices"
 	"strconv"
+	"strings"
+	"syscall"
 	"time"
+	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/clean"
+	"fairspool/lib/plural"
 	"fairspool/spool"
 )
 
@@ -98,4 +110,242 @@ func (p *poster) complain(m operation.Owed, err error, last bool) {
 		p.Warn("no mail about cluster %d: %s", m.Cluster, why)
 	}
 	p.said = why
+}
+
+// mailProgram is a program that sends messages.
+type mailProgram struct {
+	words     []string // the program and its first arguments
+	bySubject bool     // it takes the subject as an argument and the text alone
+	each      bool     // it takes each address as an argument
+	reads     bool     // it takes the addresses from the message
+}
+
+// places says where programs are.
+type places struct {
+	look  func(file string) (string, error) // in PATH, or at a path
+	known []string                          // folders of sendmail that PATH may lack
+}
+
+var usualPlaces = places{exec.LookPath, []string{"/usr/sbin", "/usr/lib"}}
+
+// errNoMail names what to do about it.
+var errNoMail = errors.New("neither mail, mailx nor sendmail is there: set NOTIFY_COMMAND to the program that sends mail")
+
+// mailProgramOf returns the program to send messages by: the configured one, else the
+// machine's mail or mailx, else its sendmail.
+func mailProgramOf(configured []string, at places) (mailProgram, error) {
+	if len(configured) > 0 {
+		return mailProgram{words: configured}, nil
+	}
+	for _, name := range []string{"mail", "mailx"} {
+		if path, err := at.look(name); err == nil {
+			return mailProgram{words: []string{path}, bySubject: true, each: true}, nil
+		}
+	}
+	for _, name := range append([]string{"sendmail"}, under(at.known, "sendmail")...) {
+		if path, err := at.look(name); err == nil {
+			return mailProgram{words: []string{path, "-oi", "-t"}, reads: true}, nil
+		}
+	}
+	return mailProgram{}, errNoMail
+}
+
+func under(folders []string, name string) (paths []string) {
+	for _, f := range folders {
+		paths = append(paths, f+"/"+name)
+	}
+	return paths
+}
+
+// addresses returns whom a message goes to: the addresses in to, parted by commas or
+// blanks, else owner, each at the domain if it has none. What a mail program could
+// take for an option, a file or a command is refused.
+func addresses(to, owner, domain string) (list []string, err error) {
+	parted := func(r rune) bool { return r == ',' || unicode.IsSpace(r) }
+	if list = strings.FieldsFunc(to, parted); len(list) == 0 {
+		list = []string{owner}
+	}
+	for i, a := range list {
+		name, host, at := strings.Cut(a, "@")
+		if !plainWord(name) || at && !plainWord(host) {
+			return nil, fmt.Errorf("%.100q: not an address that mail can be sent to", a)
+		}
+		if !at && domain != "" {
+			list[i] = a + "@" + domain
+		}
+	}
+	return list, nil
+}
+
+// plainWord tells whether a part of an address is nothing but that.
+func plainWord(s string) bool {
+	return s != "" && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._+-=%") == ""
+}
+
+// mostSaid bounds what is kept of what a program says.
+const mostSaid = 4 << 10
+
+// afterFunc calls what kills a program once its time is over; tests say when that is.
+var afterFunc = time.AfterFunc
+
+// send runs the program, in a process group of its own, which is killed when it takes
+// too long. The error is one line.
+func (p mailProgram) send(to []string, m message, patience time.Duration) error {
+	words, text := slices.Clone(p.words[1:]), m.full(to)
+	if p.bySubject {
+		words, text = append(words, "-s", m.subject), m.body
+	}
+	switch {
+	case p.each:
+		words = append(words, to...)
+	case !p.reads:
+		words = append(words, strings.Join(to, ","))
+	}
+	run := exec.Command(p.words[0], words...)
+	var said lastBytes
+	run.Stdin, run.Stdout, run.Stderr = strings.NewReader(text), &said, &said
+	run.Env = append(os.Environ(), "NOTIFY_SUBJECT="+m.subject)
+	run.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	run.WaitDelay = time.Second // whoever left the group may keep the pipes open
+	if err := run.Start(); err != nil {
+		return err
+	}
+	late := afterFunc(patience, func() { syscall.Kill(-run.Process.Pid, syscall.SIGKILL) })
+	err := run.Wait()
+	switch {
+	case errors.Is(err, exec.ErrWaitDelay): // it ended well, and what it left in the background goes on
+		late.Stop()
+		return nil
+	case !late.Stop():
+		return fmt.Errorf("%s: takes longer than %v s, killed (NOTIFY_COMMAND_TIMEOUT)", p.words[0], patience.Seconds())
+	case err != nil && said.line() != "":
+		return fmt.Errorf("%s: %w: %s", p.words[0], err, said.line())
+	case err != nil:
+		return fmt.Errorf("%s: %w", p.words[0], err)
+	}
+	return nil
+}
+
+// lastBytes keeps the end of what is written to it.
+type lastBytes struct{ b []byte }
+
+func (l *lastBytes) Write(p []byte) (int, error) {
+	l.b = append(l.b, p...)
+	l.b = l.b[max(len(l.b)-mostSaid, 0):]
+	return len(p), nil
+}
+
+// line returns the last line that is not empty.
+func (l *lastBytes) line() string {
+	b := bytes.TrimSpace(l.b)
+	return clean.Blanked(string(b[bytes.LastIndexByte(b, '\n')+1:]))
+}
+
+// message is what somebody is told of a cluster.
+type message struct{ subject, body string }
+
+// full returns the message with its header.
+func (m message) full(to []string) string {
+	return "To: " + strings.Join(to, ", ") + "\nSubject: " + mime.QEncoding.Encode("utf-8", m.subject) +
+		"\nMIME-Version: 1.0\nContent-Type: text/plain; charset=utf-8\nContent-Transfer-Encoding: 8bit\nAuto-Submitted: auto-generated\n\n" + m.body
+}
+
+// mostName bounds the name of a cluster in a subject.
+const mostName = 60
+
+// write words a message.
+func write(m operation.Owed) message {
+	name := ""
+	if m.Name != "" {
+		name = " (" + shortened(clean.Blanked(m.Name)) + ")"
+	}
+	var b text
+	subject := fmt.Sprintf("[fairspool] cluster %d%s: ", m.Cluster, name)
+	b.line("Cluster", fmt.Sprintf("%d%s", m.Cluster, name))
+	b.line("Owner", m.Owner)
+	switch m.About {
+	case operation.TellHeld:
+		subject += fmt.Sprintf("%d %s held", m.Held, plural.Pick(m.Held, "job was", "jobs were"))
+		b.line("Jobs held", fmt.Sprint(m.Held))
+		b.sum(m.Endings)
+		b.list("The first of them", []string{m.FirstHeld})
+		b.end(fmt.Sprintf("Why: qstat -j %d. Once that is put right, qrls %d lets them run.", m.Cluster, m.Cluster))
+	case operation.TellStart:
+		subject += "the first job was started"
+		b.sum(m.Endings)
+		b.end(fmt.Sprintf("More: qstat %d.", m.Cluster))
+	default:
+		subject += how(m.Endings)
+		b.sum(m.Endings)
+		b.list("The first that did not succeed", m.Troubles)
+		if len(m.Shown) > 1 {
+			b.list("Of "+clean.Blanked(m.Shown[0])+", the last to end", m.Shown[1:])
+		}
+		b.end(fmt.Sprintf("More: qstat -history %d.", m.Cluster))
+	}
+	return message{subject, b.String()}
+}
+
+// how says how the jobs of a cluster ended.
+func how(e operation.Endings) string {
+	all := e.Jobs()
+	switch {
+	case e.Succeeded == all && all == 1:
+		return "the job succeeded"
+	case e.Succeeded == all:
+		return fmt.Sprintf("all %d jobs succeeded", all)
+	}
+	of, failed := fmt.Sprintf("of %s", plural.Count(all, "job")), e.Failed+e.Signalled
+	removed := plural.Pick(e.Removed, "was removed", "were removed")
+	switch {
+	case e.Removed == 0:
+		return fmt.Sprintf("%d %s failed", failed, of)
+	case failed == 0:
+		return fmt.Sprintf("%d %s %s", e.Removed, of, removed)
+	}
+	return fmt.Sprintf("%d %s failed, %d %s", failed, of, e.Removed, removed)
+}
+
+// text is the body of a message. No line begins with what a mail program could take
+// for an order, a tilde or a dot.
+type text struct{ strings.Builder }
+
+func (b *text) line(head, value string) { fmt.Fprintf(b, "%-12s %s\n", head, clean.Blanked(value)) }
+
+// sum sums up how jobs have ended.
+func (b *text) sum(e operation.Endings) {
+	if e.Jobs() > 0 {
+		b.line("Ended", fmt.Sprintf("%d: %d with success, %d with another exit code, %d by a signal, %d removed",
+			e.Jobs(), e.Succeeded, e.Failed, e.Signalled, e.Removed))
+	}
+	for _, x := range [...]struct {
+		head string
+		at   int64
+	}{{"Submitted", e.Submitted}, {"First start", e.First}, {"Last end", e.Last}} {
+		if x.at > 0 {
+			b.line(x.head, moment(time.Unix(x.at, 0)))
+		}
+	}
+	if e.Jobs() > 0 {
+		b.line("Wall time", work(e.Wall))
+		b.line("CPU time", work(e.CPU))
+	}
+}
+
+func (b *text) list(head string, lines []string) {
+	if len(lines) > 0 {
+		fmt.Fprintf(b, "\n%s:\n", head)
+	}
+	for _, l := range lines {
+		fmt.Fprintf(b, "  %s\n", clean.Blanked(l))
+	}
+}
+
+func (b *text) end(line string) { fmt.Fprintf(b, "\n%s\n", line) }
+
+func shortened(s string) string {
+	if r := []rune(s); len(r) > mostName {
+		return string(r[:mostName-3]) + "..."
+	}
+	return s
 }

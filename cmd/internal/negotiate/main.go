@@ -14,6 +14,7 @@ import (
 	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/history"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -260,4 +261,52 @@ func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, bes
 		c.Warn("%s", late)
 	}
 	return seen
+}
+
+// checkConfig compiles what the configuration says, and prints each setting with where it is from.
+func checkConfig(c *cmdline.Call) error {
+	if len(c.Args) > 0 {
+		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
+	}
+	for _, pair := range [][]string{{"json", "q"}, {"check-config", "dry-run", "what-if", "explain", "health"}} {
+		if _, err := c.One(pair...); err != nil {
+			return err
+		}
+	}
+	if err := operation.CheckConfig(c.Config); err != nil {
+		return err
+	}
+	for _, w := range c.Config.Warnings {
+		c.Warn("%s", w)
+	}
+	lines := c.Config.Lines()
+	switch {
+	case c.Has("q"):
+		return nil
+	case c.Has("json"):
+		return c.JSON(lines)
+	}
+	rows := make([][]string, len(lines))
+	for i, l := range lines {
+		rows[i] = []string{l.Key, l.From, l.Text()}
+	}
+	return c.Table([]cmdline.Column{{Head: "Setting"}, {Head: "From"}, {Head: "Value"}}, rows)
+}
+
+// sample notes for userprio -history what is so after the cycle. The cycle is
+// done, whatever comes of it.
+func sample(c *cmdline.Call, s *spool.Spool, plan *negotiator.Plan, p accountant.Params) {
+	m := history.Moment{Now: c.Now, Demand: map[string]float64{}, Params: p}
+	for _, share := range plan.Submitters {
+		if share.Idle > 0 { // what is left of it after the cycle's matches
+			m.Demand[share.Name] = share.Demand * float64(share.Idle-share.Matched) / float64(share.Idle)
+		}
+	}
+	err := s.View(func(v *spool.View) error { m.Records, m.Past = v.Submitters(), operation.Past(v); return nil })
+	if err == nil {
+		err = s.AddSamples(m)
+	}
+	if err != nil {
+		c.Warn("the cycle is done, but nothing was noted for userprio -history: %v", err)
+	}
 }

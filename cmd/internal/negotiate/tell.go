@@ -3,12 +3,17 @@ package negotiate
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
+	"time"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/elapsed"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
+	"fairspool/lib/pool"
 	"fairspool/spool"
 )
 
@@ -214,4 +219,261 @@ func priority(x *float64) string {
 		return "-"
 	}
 	return negotiator.PriorityText(*x)
+}
+
+var quotaColumns = []cmdline.Column{
+	{Head: "Group"}, {Head: "Config Quota", Right: true}, {Head: "Effective Quota", Right: true}, {Head: "Subtree Quota", Right: true},
+	{Head: "Use", Right: true}, {Head: "Surplus", Right: true}, {Head: "Demand", Right: true},
+}
+
+// showGroups prints what groups may use, use and want, if any of them has a quota: each
+// group behind the one that it is in, and further to the right.
+func showGroups(c *cmdline.Call, groups []negotiator.Group) error {
+	if !bounded(groups) {
+		return nil
+	}
+	var rows [][]string
+	for _, p := range inTreeOrder(groups) {
+		g := groups[p.at]
+		rows = append(rows, append([]string{strings.Repeat("  ", p.depth) + g.Name}, quotasOf(g).cells()...))
+	}
+	fmt.Fprintln(c.Stdout)
+	return c.Table(quotaColumns, rows)
+}
+
+// bounded tells whether any group has a quota.
+func bounded(groups []negotiator.Group) bool {
+	return slices.ContainsFunc(groups, func(g negotiator.Group) bool { return g.ConfigQuota > 0 })
+}
+
+// placed is the index of a group, and how deep in the tree it is.
+type placed struct{ at, depth int }
+
+// inTreeOrder returns groups, of which those above come first, each before those in it.
+func inTreeOrder(groups []negotiator.Group) []placed {
+	at, in := map[string]int{}, make([][]int, len(groups))
+	var tops []int
+	for i, g := range groups {
+		name := strings.ToLower(g.Name)
+		at[name] = i
+		parent := -1
+		for dot := strings.LastIndexByte(name, '.'); dot >= 0 && parent < 0; dot = strings.LastIndexByte(name, '.') {
+			name = name[:dot]
+			if p, known := at[name]; known {
+				parent = p
+			}
+		}
+		if parent < 0 {
+			tops = append(tops, i)
+		} else {
+			in[parent] = append(in[parent], i)
+		}
+	}
+	var line []placed
+	var next []placed // the last one first
+	push := func(list []int, depth int) {
+		for _, i := range slices.Backward(list) {
+			next = append(next, placed{i, depth})
+		}
+	}
+	push(tops, 0)
+	for len(next) > 0 {
+		p := next[len(next)-1]
+		next = next[:len(next)-1]
+		line = append(line, p)
+		push(in[p.at], p.depth+1)
+	}
+	return line
+}
+
+// moment is a time as reports for people have it: in the local time zone.
+func moment(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05") }
+
+// procsText lists the first of some procs, and how many jobs there are besides.
+func procsText(list []pool.Procs) string {
+	var words []string
+	rest := 0
+	for i, p := range list {
+		if i < mostNames {
+			words = append(words, p.String())
+			continue
+		}
+		rest += p.Count()
+	}
+	return strings.Join(words, ", ") + andMore(rest)
+}
+
+// namesText lists the first of some names, and how many there are besides.
+func namesText(list []string) string {
+	shown := list[:min(len(list), mostNames)]
+	return strings.Join(shown, ", ") + andMore(len(list)-len(shown))
+}
+
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
+}
+
+var preemptColumns = []cmdline.Column{
+	{Head: "Job", Right: true}, {Head: "Submitter"}, {Head: "Slot"}, {Head: "Preempts", Right: true}, {Head: "Of"}, {Head: "By"}, {Head: "Work Lost", Right: true},
+}
+
+// showPreempted prints who has to go for whom, and what work that costs.
+func showPreempted(c *cmdline.Call, plan *negotiator.Plan, verb string) error {
+	eups := eupsOf(plan)
+	var rows [][]string
+	all, lost := 0, 0.0
+	for _, m := range plan.Matches {
+		if m.Preempts == nil {
+			continue
+		}
+		all++
+		lost += m.Preempts.Lost()
+		if all <= mostRows {
+			rows = append(rows, []string{m.Job.String(), m.Submitter, m.Slot, nameOr(m.Preempts.Name(), "-"), m.Preempts.Submitter, rule(m, eups), work(m.Preempts.Lost())})
+		}
+	}
+	if all == 0 {
+		return nil
+	}
+	fmt.Fprintln(c.Stdout)
+	if err := c.Table(preemptColumns, rows); err != nil {
+		return err
+	}
+	if n := all - len(rows); n > 0 {
+		fmt.Fprintf(c.Stdout, "and %d more: -json has them all\n", n)
+	}
+	fmt.Fprintf(c.Stdout, "%s %s preempted; work lost, in slot weight times the time they ran: %s.\n", plural.Count(all, "job"), verb, work(lost))
+	return nil
+}
+
+// preempted counts the jobs that have to go.
+func preempted(plan *negotiator.Plan) (n int) {
+	for _, m := range plan.Matches {
+		if m.Preempts != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// eupsOf returns the EUPs of all who want or use something.
+func eupsOf(plan *negotiator.Plan) map[string]float64 {
+	eups := make(map[string]float64, len(plan.Submitters))
+	for _, s := range plan.Submitters {
+		eups[s.Name] = s.EffectivePriority
+	}
+	return eups
+}
+
+// rule says by what a job has to go for another.
+func rule(m negotiator.Match, eups map[string]float64) string {
+	if m.Reason != negotiator.PriorityPreemption {
+		return "Rank"
+	}
+	new, old := unlike(eups[m.Submitter], eups[m.Preempts.Submitter])
+	return fmt.Sprintf("EUP %s before %s", new, old)
+}
+
+// sentence says whose job a match makes go, and why.
+func sentence(m negotiator.Match, eups map[string]float64) string {
+	return fmt.Sprintf("%s of %s has to go for it: %s", nameOr(m.Preempts.Name(), "The job"), m.Preempts.Submitter, because(m, eups))
+}
+
+// because says why a job has to go for the one that is matched, and at what cost.
+func because(m negotiator.Match, eups map[string]float64) string {
+	why := fmt.Sprintf("the Rank of %s prefers %v", m.Slot, m.Job)
+	if m.Reason == negotiator.PriorityPreemption {
+		new, old := unlike(eups[m.Submitter], eups[m.Preempts.Submitter])
+		why = fmt.Sprintf("the EUP of %s is %s, that of %s %s (lower is better)", m.Submitter, new, m.Preempts.Submitter, old)
+	}
+	return fmt.Sprintf("%s. Work lost: %s.", why, work(m.Preempts.Lost()))
+}
+
+// unlike words two EUPs with as many digits as tell them apart, if nine do.
+func unlike(a, b float64) (x, y string) {
+	for digits := 2; digits <= 9; digits++ {
+		if x, y = fmt.Sprintf("%.*f", digits, a), fmt.Sprintf("%.*f", digits, b); x != y {
+			return x, y
+		}
+	}
+	return number(a), number(b)
+}
+
+func nameOr(name, none string) string {
+	if name == "" {
+		return none
+	}
+	return name
+}
+
+// work words seconds, or slot weight times seconds, as D+HH:MM:SS.
+func work(seconds float64) string {
+	return elapsed.Days(int64(math.Max(math.Min(math.Round(seconds), 1e15), 0)))
+}
+
+// showReserved prints the reservations that a cycle leaves.
+func showReserved(c *cmdline.Call, plan *negotiator.Plan) {
+	var held, over []string
+	for _, r := range plan.Reservations {
+		if r.GivenUp {
+			over = append(over, keptFor(r.Reservation))
+		} else {
+			held = append(held, kept(r))
+		}
+	}
+	showLines(c, plural.Noun(len(held), "slot")+plural.Pick(len(held), " is", " are")+" reserved", held)
+	showGivenUp(c, over)
+}
+
+// showGivenUp prints the reservations that lasted too long.
+func showGivenUp(c *cmdline.Call, over []string) {
+	showLines(c, plural.Noun(len(over), "reservation")+plural.Pick(len(over), " is", " are")+" given up, after RESERVE_MAX_TIME", over)
+}
+
+// showReservations prints what a dry run makes of the reservations before it.
+func showReservations(c *cmdline.Call, before []pool.Reservation, plan *negotiator.Plan, most time.Duration) {
+	begin, end, over := reservations(before, plan.Reservations, func(r pool.Reservation) bool { return c.Now.Sub(time.Unix(r.Since, 0)) >= most })
+	showLines(c, plural.Noun(len(begin), "slot")+" would be reserved", begin)
+	showLines(c, plural.Noun(len(end), "slot")+" would be reserved no longer", end)
+	showGivenUp(c, over)
+}
+
+// reservations words those that begin, those that end, and those that are given up.
+// Those of before that were old may have been given up earlier, and do not end then.
+func reservations(before []pool.Reservation, after []negotiator.Reserved, old func(pool.Reservation) bool) (begin, end, over []string) {
+	type key struct {
+		slot string
+		job  pool.JobID
+	}
+	had, has := map[key]bool{}, map[key]bool{}
+	for _, r := range before {
+		had[key{r.Slot, r.Job}] = true
+	}
+	for _, r := range after {
+		has[key{r.Slot, r.Job}] = true
+		switch {
+		case r.GivenUp:
+			over = append(over, keptFor(r.Reservation))
+		case !had[key{r.Slot, r.Job}]:
+			begin = append(begin, kept(r))
+		}
+	}
+	for _, r := range slices.SortedFunc(slices.Values(before), pool.Reservation.Compare) {
+		if !has[key{r.Slot, r.Job}] && !old(r) {
+			end = append(end, keptFor(r))
+		}
+	}
+	return begin, end, over
+}
+
+// kept words a reservation that is in force.
+func kept(r negotiator.Reserved) string {
+	return keptFor(r.Reservation) + ": it has " + r.Lacks + " requested"
+}
+
+func keptFor(r pool.Reservation) string {
+	return fmt.Sprintf("%s for %v of %s", r.Slot, r.Job, r.Submitter)
 }

@@ -2,10 +2,13 @@ package operation
 
 import (
 	"cmp"
+	"fmt"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -217,4 +220,160 @@ func (j job) exited(how Ending) {
 		j.tx.Set(j.id, other, nil)
 	}
 	j.set(pool.AttrNumCompletions, classad.Int(j.int(pool.AttrNumCompletions)+1))
+}
+
+// attrTransformOnEvict lists what a job wants changed when it has to leave its slot.
+const attrTransformOnEvict = "TransformOnEvict"
+
+// mayAskForMore tells whether the job, which runs, is to leave its slot rather than to be
+// held: it has taken more than it had asked for, and says itself how much it asks for
+// after that. Whether that is more is found out when it has left, and all is known that
+// it took.
+func (x steered) mayAskForMore(why Reason) bool {
+	if why.Code != jobad.OutOfResources || !x.claimed || x.claim.State != pool.RunningClaim || x.status() != pool.Running {
+		return false
+	}
+	list, _ := x.ad.EvalString(&classad.Context{}, attrTransformOnEvict)
+	return strings.TrimSpace(list) != ""
+}
+
+// staysHeld notes that a job that is held has left its slot for the reason why.
+func (j job) staysHeld(why Reason, at time.Time) {
+	_, err := j.transform(why, at)
+	j.left(why.and(err), at)
+}
+
+// goesOn makes a job idle that has left its slot for the reason why. One that had taken
+// more than it may is held, unless it asks for more from now on.
+func (j job) goesOn(why Reason, at time.Time) {
+	again, err := j.transform(why, at)
+	j.left(why.and(err), at)
+	if why.Code == jobad.OutOfResources && !again {
+		j.steered().hold(why.and(err), at)
+		return
+	}
+	j.setStatus(pool.Idle, at)
+}
+
+// holdUnlessMore holds a job for the reason why, or makes it idle when it had taken more
+// than it may, and asks for more from now on.
+func (j job) holdUnlessMore(why Reason, at time.Time) {
+	if why.Code != jobad.OutOfResources {
+		j.steered().hold(why, at)
+		return
+	}
+	j.goesOn(why, at)
+}
+
+// and returns the reason with what went wrong besides, if something did.
+func (why Reason) and(err error) Reason {
+	if err != nil {
+		why.Text += "; " + err.Error()
+	}
+	return why
+}
+
+// transform sets what the job itself wants set when it has to leave its slot for the
+// reason why. It tells whether the job asks for more of something than before. One that
+// had taken more than it may asks for less of nothing: that would be in vain.
+func (j job) transform(why Reason, at time.Time) (more bool, err error) {
+	ad, _ := j.tx.Job(j.id) // with what is known of the attempt
+	if !ad.Has(attrTransformOnEvict) {
+		return false, nil
+	}
+	c := locked(at)
+	set, _, err := jobad.Evicted(c, ad, why.Code, why.Subcode)
+	if err != nil {
+		return false, err
+	}
+	after := classad.New().Chain(ad)
+	for _, a := range set {
+		after.Set(a.Name, a.Value)
+	}
+	for _, a := range set {
+		if !strings.HasPrefix(strings.ToLower(a.Name), "request") {
+			continue
+		}
+		was, had := ad.EvalNumber(c, a.Name)
+		is, has := after.EvalNumber(c, a.Name)
+		if had && why.Code == jobad.OutOfResources && (!has || is < was) {
+			return false, fmt.Errorf("%s: %s would be less than the %v of before", attrTransformOnEvict, a.Name, was)
+		}
+		more = more || has && (!had || is > was)
+	}
+	for _, a := range set {
+		j.tx.Set(j.id, a.Name, a.Value)
+	}
+	return more, nil
+}
+
+// HTCondor's VacateReasonCodes of why a job had to leave its slot. One that was held has
+// the HoldReasonCode.
+const (
+	VacatedByJobPolicy    = 1000
+	VacatedBySystemPolicy = 1001
+	SupervisorFailed      = 1002 // it died, or could not go on (ShadowException)
+	NeverStarted          = 1003
+	VacatedByUser         = 1004
+	VacatedByAdmin        = 1010
+	SupervisorStopped     = 1013 // it was told to end (StartdShutdown)
+	MachineDrained        = 1014
+	PreemptedByRank       = 1018
+	PreemptedByPriority   = 1019
+)
+
+// left notes that the job had to leave its slot, for the reason why, before it had ended.
+func (j job) left(why Reason, at time.Time) {
+	j.set(pool.AttrVacateReason, classad.String(why.Text))
+	j.set(pool.AttrVacateReasonCode, classad.Int(int64(why.Code)))
+	j.set(pool.AttrVacateReasonSub, classad.Int(int64(why.Subcode)))
+	j.setTime(pool.AttrLastVacateTime, at)
+}
+
+// vacateReason is why the job had to leave its slot: what the claim says, else the end.
+func (how Ending) vacateReason(c pool.Claim) Reason {
+	why := Reason{c.VacateReason, c.VacateCode, c.VacateSubcode}
+	if why.Text == "" {
+		why = Reason{Text: cmp.Or(how.Lost, how.StartFailed), Code: how.VacateCode, Subcode: how.VacateSubcode}
+	}
+	switch {
+	case why.Code != 0:
+	case how.neverRan():
+		why.Code = NeverStarted
+	default:
+		why.Code = SupervisorFailed
+	}
+	return why
+}
+
+// leave takes jobs out of the queue that have ended or were removed, at the
+// time at, save those that LeaveJobInQueue keeps there. It returns how many left.
+func leave(tx *spool.Tx, s pool.Procs, at time.Time) (left int) {
+	ad, ok := tx.Job(s.FirstJob())
+	if !ok {
+		return 0
+	}
+	if !mayStay(ad) {
+		tx.LeaveRange(s, at)
+		return s.Count()
+	}
+	c := locked(at)
+	for id := range s.Jobs() {
+		if ad, ok := tx.Job(id); ok && !jobpolicy.Stays(c, ad) {
+			tx.Leave(id, at)
+			left++
+		}
+	}
+	return left
+}
+
+// mayStay tells whether LeaveJobInQueue may be true for a job.
+func mayStay(ad *classad.Ad) bool {
+	e, ok := ad.Lookup(pool.AttrLeaveJobInQueue)
+	if !ok {
+		return false
+	}
+	v, constant := e.Constant()
+	yes, isBool := v.Bool()
+	return !constant || isBool && yes
 }

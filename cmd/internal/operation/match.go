@@ -1,7 +1,10 @@
 package operation
 
 import (
+	"cmp"
+	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -203,4 +206,158 @@ func GiveUp(tx *spool.Tx, c pool.Claim, now time.Time, p accountant.Params) bool
 		job{tx, c.Job, ad}.unset(pool.AttrTickets)
 	}
 	return true
+}
+
+// room is what the claims of a transaction leave of the slots that a cycle saw.
+// It fills up as matches become claims.
+type room struct {
+	seen     Snapshot
+	eval     *classad.Context
+	taken    map[string]bool             // names of slots with a claim, static and dynamic
+	promised map[string]bool             // names of those that are promised to somebody
+	pieces   map[string][]pool.Resources // by partitionable slot
+	left     map[string]*classad.Ad      // what they leave, of those that were asked for
+	drained  drains                      // machines
+}
+
+func roomIn(tx *spool.Tx, seen Snapshot, now time.Time) *room {
+	r := &room{
+		seen: seen, eval: &classad.Context{Now: now},
+		taken: map[string]bool{}, promised: map[string]bool{}, pieces: map[string][]pool.Resources{}, left: map[string]*classad.Ad{},
+		drained: drainsOf(&tx.View),
+	}
+	for _, c := range tx.Claims() {
+		r.take(c.Slot, c.Piece)
+		if c.State == pool.Promised {
+			r.promised[c.Slot] = true
+		}
+	}
+	return r
+}
+
+// take notes that a slot has a claim now. One that is promised what another claim still
+// has takes nothing beside that.
+func (r *room) take(slot string, p pool.Piece) {
+	had := r.taken[slot]
+	r.taken[slot] = true
+	if p.Of == "" || had {
+		return
+	}
+	r.pieces[p.Of] = append(r.pieces[p.Of], p.Takes)
+	if left := r.left[p.Of]; left != nil {
+		r.left[p.Of] = pool.Left(r.eval, left, []pool.Resources{p.Takes})
+	}
+}
+
+// slotAdOf returns the Name of the slot ad that a match takes from.
+func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
+
+// has tells whether a match can still be made: its machine is not drained, its slot's ad
+// is the one that the cycle saw, and what it takes is free, or held as the cycle saw it and promised to
+// nobody.
+func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
+	if _, drained := r.drained.of(r.seen.slots[slotAdOf(m)].machine); drained {
+		return false
+	}
+	if m.Preempts != nil && m.Preempts.Job != (pool.JobID{}) {
+		holder, ok := tx.Claim(m.Preempts.Job)
+		return ok && holder.State == pool.RunningClaim && holder.Attempt == m.Preempts.Attempt &&
+			holder.Slot == m.Slot && holder.Piece == m.Piece && !r.promised[m.Slot] && r.seen.unchanged(tx, holder.SlotAd())
+	}
+	of := m.Piece.Of
+	if of == "" {
+		return !r.taken[m.Slot] && len(r.pieces[m.Slot]) == 0 && r.seen.unchanged(tx, m.Slot)
+	}
+	if r.taken[m.Slot] || r.taken[of] || !r.seen.unchanged(tx, of) {
+		return false
+	}
+	// Nobody could tell two slots of one name apart.
+	if _, advertised := tx.Advertised(m.Slot); advertised || r.seen.slots[m.Slot].ad != nil {
+		return false
+	}
+	if r.left[of] == nil {
+		r.left[of] = pool.Left(r.eval, r.seen.slots[of].ad, r.pieces[of])
+	}
+	return pool.Fits(r.eval, r.left[of], m.Piece.Takes)
+}
+
+// latecomers are the matches that a cycle gave up, and that were taken up before
+// its plan was applied: it has dealt out again what of its share or ceiling their
+// submitter uses for them, and what they count for in concurrency limits and, under a
+// policy with one queue, in limits of credentials.
+type latecomers struct {
+	submitters map[string]bool
+	limits     map[string]bool
+	claims     []pool.Claim
+	limited    bool // credentials are
+}
+
+func (l *latecomers) add(c pool.Claim) {
+	l.claims = append(l.claims, c)
+	l.submitters[c.Submitter] = true
+	for _, name := range limitNames(c.Limits) {
+		l.limits[name] = true
+	}
+}
+
+// bar tells whether a match has to wait for the next cycle, as it may rest on what
+// a latecomer has.
+func (l latecomers) bar(tx *spool.Tx, m negotiator.Match) bool {
+	if len(l.submitters) == 0 {
+		return false
+	}
+	return l.submitters[m.Submitter] || slices.ContainsFunc(limitNames(m.Limits), func(name string) bool { return l.limits[name] }) ||
+		l.limited && l.shareCredential(tx, m)
+}
+
+// shareCredential tells whether the job of a match has a credential that a latecomer has.
+func (l latecomers) shareCredential(tx *spool.Tx, m negotiator.Match) bool {
+	ad, ok := tx.Job(m.Job)
+	if !ok {
+		return false
+	}
+	by := matchedBy(ad, m, accountant.Params{}) // nobody is limited by project
+	return slices.ContainsFunc(l.claims, func(c pool.Claim) bool {
+		for _, of := range [][2]string{{by.User, c.By.User}, {by.Group, c.By.Group}, {by.Account, c.By.Account}, {by.QOS, c.By.QOS}, {by.Class, c.By.Class}} {
+			if of[0] != "" && of[0] == of[1] {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// limitNames returns the names of limits that negotiator.Match has as "lic,sw.x:2".
+func limitNames(limits string) []string {
+	if limits == "" {
+		return nil
+	}
+	names := strings.Split(limits, ",")
+	for i, one := range names {
+		names[i], _, _ = strings.Cut(one, ":")
+	}
+	return names
+}
+
+// outside returns what submitters hold by the slots' own words without the slots of
+// latecomers: those are charged to them, and not to whom the cycle saw there.
+func (l latecomers) outside(held map[string]negotiator.Holding, seen Snapshot, p accountant.Params) map[string]negotiator.Holding {
+	if len(l.claims) == 0 {
+		return held
+	}
+	held = maps.Clone(held)
+	for _, c := range l.claims {
+		slot, there := seen.slots[c.Slot]
+		if !there {
+			continue
+		}
+		name := p.Groups.Spelled(negotiator.Holder(&classad.Context{}, slot.ad))
+		switch h := held[name]; {
+		case h.Slots > 1:
+			held[name] = negotiator.Holding{Slots: h.Slots - 1, Weight: max(h.Weight-c.Weight, 0)}
+		case h.Slots == 1:
+			delete(held, name)
+		}
+	}
+	return held
 }

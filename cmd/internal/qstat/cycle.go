@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"fairspool/cmd/internal/operation"
+	"fairspool/cmd/internal/selection"
+	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -197,4 +199,88 @@ func (c cycle) silence(submitted time.Time) string {
 		return fmt.Sprintf("submitted after the last negotiation cycle, which was at %s", clock(c.at))
 	}
 	return fmt.Sprintf("not among the jobs that the last negotiation cycle, at %s, left without a slot", clock(c.at))
+}
+
+// Waiting is what -j prints with -json of jobs that are in one state.
+type Waiting struct {
+	Jobs  []pool.Procs
+	State string // as in the table, such as qw; empty for jobs that are still to come
+	// Reason is why the last cycle matched none of them, and Help what would let the
+	// first run. Of one that is promised a slot, Reason says who has to leave that; of one
+	// that has to leave, why; of held ones, by what; of those that are still to come, what
+	// keeps them back; of those that have left the queue, how they ended. Empty if they do not wait.
+	Reason string `json:",omitempty"`
+	Help   string `json:",omitempty"`
+	// Rejection and Analysis are the report's, of a job that may be of another
+	// cluster but is like these.
+	Rejection *negotiator.ReportedRejection `json:",omitempty"`
+	Analysis  *negotiator.Analysis          `json:",omitempty"`
+	// Reservations are those that are kept for any of the jobs in this state.
+	Reservations []negotiator.ReportedReservation `json:",omitempty"`
+}
+
+// waiting returns why jobs wait.
+func (q queue) waiting(spans []selection.Span) []Waiting {
+	last := q.report()
+	list, claims := []Waiting{}, q.claims(spans)
+	for _, s := range spans {
+		for _, r := range q.split(s, claims) {
+			if why := q.moving(r); why != "" {
+				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: why})
+				continue
+			}
+			d := sheet{queue: q, row: r, context: q.context()}
+			if q.past {
+				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: ending(d.context, r.ad)})
+				continue
+			}
+			if why := d.held(); why != "" {
+				list = append(list, Waiting{Jobs: r.ranges, State: r.state, Reason: why})
+				continue
+			}
+			list = append(list, last.waiting(r)...)
+		}
+	}
+	return list
+}
+
+func (c cycle) waiting(r *row) (list []Waiting) {
+	jobs := r.ranges
+	switch {
+	case r.state != "qw":
+		return []Waiting{{Jobs: jobs, State: r.state}}
+	case c.unknown != "":
+		return []Waiting{{Jobs: jobs, State: r.state, Reason: c.unknown}}
+	}
+	for _, v := range c.ofRow(r) {
+		w := Waiting{Jobs: []pool.Procs{v.Procs}, State: r.state, Reason: v.reason, Reservations: c.reservations(r)}
+		if w.Rejection, w.Analysis = c.rejection(v); w.Rejection != nil {
+			w.Help = w.Rejection.Help(*w.Analysis)
+		}
+		list = append(list, w)
+	}
+	return list
+}
+
+// moving says what a job waits for that is promised a slot, and why one leaves its slot
+// that is preempted; nothing of all other jobs.
+func (q queue) moving(r *row) string {
+	switch {
+	case r.claim == nil:
+		return ""
+	case r.claim.State == pool.Vacating:
+		return r.claim.VacateReason
+	case r.claim.State != pool.Promised:
+		return ""
+	}
+	all := q.view.Claims()
+	if i := slices.IndexFunc(all, func(c pool.Claim) bool { return c.Promises(*r.claim) }); i >= 0 {
+		return fmt.Sprintf("waits for job %v of %s to leave %s", all[i].Job, all[i].Submitter, r.slot)
+	}
+	for _, s := range q.view.SlotsNamed([]string{r.claim.SlotAd()}) {
+		if who := negotiator.Holder(&classad.Context{Now: q.call.Now}, s.Ad); who != "" {
+			return fmt.Sprintf("waits for %s to leave %s", who, r.slot)
+		}
+	}
+	return fmt.Sprintf("waits for %s to come free", r.slot)
 }

@@ -3,30 +3,30 @@
 // # How the parts work together
 //
 // A command line is a display (display.go): which jobs it names, which of these it
-// wants (filter.go, state.go), and with which columns (columns.go: one
+// wants (extras.go, state.go), and with which columns (columns.go: one
 // table has those of all layouts). It is shown once, or again and again on the same opened
-// spool (watch.go, watchscreen.go, watchkeys.go).
+// spool (watch.go).
 //
-// Jobs come as spans of equal procs. A reader (reader.go) looks their attributes up, for
+// Jobs come as spans of equal procs. A reader looks their attributes up, for
 // all procs of a span at once unless one is an expression; out of that rows are
 // made (rows.go, extras.go), by all processors, then put into the order in which they
-// would be served (order.go), and written as a table (table.go, width.go) or as XML
+// would be served (order.go), and written as a table (table.go) or as XML
 // (xml.go); in the brief layout with other cells (brief.go). So 100,000 jobs are a matter of a second.
 //
 // Where JOB_PRIORITY_POLICY puts all jobs into one queue, that is made of all jobs of the
 // spool first (hierarchy.go): it says which place rows have. What else differs between
 // the two policies with such a queue is theirs: Maui's (maui.go) has a form of its own for
-// what priorities come from (mauitable.go, mauijson.go); Grid Engine's (sge.go) has columns in
-// the list (written by sgecolumns.go), says what requests add (sgerequests.go), and has the numbers in
-// JSON (sgejson.go) and on the sheets of -j (sgesheet.go).
+// what priorities come from; Grid Engine's (sge.go) has columns in the list, says what requests
+// add, and has the numbers in JSON and on the sheets of -j (sgesheet.go).
 //
 // The other forms leave out what they do not need: -f puts the rows below the slots
 // (instances.go), -g c makes no rows and counts (summary.go), and -long, -json and
-// -af print ads (parallel.go). -j is a sheet for each span (details.go and what
-// begins like it, xmljob.go); why a job waits it takes from the last cycle's report
-// (cycle.go, cyclejson.go), from promises (promise.go), and from how the job itself fits the
-// slots (detailsfit.go). Of jobs that have left the queue it shows the end (ended.go). Jobs that are still to come have no ad yet, only a line (kept.go).
+// -af print ads (parallel.go). -j is a sheet for each span (details.go,
+// detailsjob.go, pile.go); why a job waits it takes from the last cycle's report
+// and from promises (cycle.go), and from how the job itself fits the
+// slots. For jobs that have left the queue it shows the end, and jobs that are still to come have no
+// ad yet, only a line (ended.go).
 //
-// -history reads the jobs that have left the queue, the last first (past.go,
-// pasttable.go). -start has cycles played forward (start.go, package trial). -wait follows an event log and needs no spool (wait.go).
+// -history reads the jobs that have left the queue, the last first (past.go). -start has
+// cycles played forward (start.go, package trial). -wait follows an event log and needs no spool (wait.go).
 package qstat

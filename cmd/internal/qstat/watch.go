@@ -12,12 +12,16 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
+	"unicode/utf8"
 
 	sys "golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/clean"
 	"fairspool/spool"
 )
 
@@ -262,4 +266,250 @@ func processorTime() time.Duration {
 		return 0
 	}
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// keys reads single keys from the terminal that is standard input. While it does, the terminal
+// neither waits for the end of a line nor shows what is typed; ^C and ^Z mean what they always
+// do.
+type keys struct {
+	fd  int
+	was *sys.Termios // the terminal as it was found
+}
+
+// keysOf returns the keys of the terminal that standard input is, and nil if standard input is no terminal.
+func keysOf(c *cmdline.Call) *keys {
+	f, ok := c.Stdin.(*os.File)
+	if !ok {
+		return nil
+	}
+	was, err := sys.IoctlGetTermios(int(f.Fd()), sys.TCGETS)
+	if err != nil {
+		return nil
+	}
+	return &keys{int(f.Fd()), was}
+}
+
+// endingKey says which key ends -watch.
+const endingKey = ", q ends it"
+
+// before reads the keys of -watch that runs in serve: q interrupts it.
+func before(c *cmdline.Call) (func() (door.Answer, error), error) {
+	k := keysOf(c)
+	if !c.Has("watch") || !c.Terminal() || k == nil {
+		return nil, nil
+	}
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, sys.SIGINT, sys.SIGTERM, sys.SIGHUP, sys.SIGQUIT)
+	ended := make(chan struct{})
+	// What hands signals on to serve may not listen yet: so it is sent one until all has ended.
+	const again = 100 * time.Millisecond
+	interrupt := sync.OnceFunc(func() {
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+			}
+			sys.Kill(sys.Getpid(), sys.SIGINT)
+			select {
+			case <-ended:
+			case <-time.After(again):
+			}
+		}
+	})
+	go func() {
+		for {
+			select {
+			case s := <-signals:
+				if s == sys.SIGHUP || s == sys.SIGQUIT {
+					go interrupt()
+				} else {
+					time.AfterFunc(again, interrupt)
+				}
+			case <-ended:
+				return
+			}
+		}
+	}()
+	end := k.listen(interrupt)
+	c.AtEnd(func() {
+		close(ended)
+		end()
+		signal.Stop(signals)
+	})
+	return nil, nil
+}
+
+// listen calls quit once q is typed. The returned function puts the terminal back to what it
+// was, which ^Z does too until the process goes on in the foreground.
+func (k *keys) listen(quit func()) (end func()) {
+	k.enter()
+	jobControl := make(chan os.Signal, 1)
+	signal.Notify(jobControl, sys.SIGTSTP, sys.SIGCONT)
+	go func() {
+		for s := range jobControl {
+			if s == sys.SIGTSTP {
+				k.leave()
+				sys.Kill(sys.Getpid(), sys.SIGSTOP)
+			}
+			k.enter()
+		}
+	}()
+	go func() {
+		if k.typed() {
+			quit()
+		}
+	}()
+	return func() {
+		signal.Stop(jobControl)
+		k.leave()
+	}
+}
+
+// foreground reports whether the process may use the terminal: in the background that would
+// stop it.
+func (k *keys) foreground() bool {
+	group, err := sys.IoctlGetInt(k.fd, sys.TIOCGPGRP)
+	return err == nil && group == sys.Getpgrp()
+}
+
+func (k *keys) enter() {
+	mode := *k.was
+	mode.Lflag &^= sys.ICANON | sys.ECHO
+	mode.Cc[sys.VMIN], mode.Cc[sys.VTIME] = 1, 0
+	k.set(&mode)
+}
+
+func (k *keys) leave() { k.set(k.was) }
+
+// set changes the terminal. Where that fails, -watch goes on without keys.
+func (k *keys) set(mode *sys.Termios) {
+	if k.foreground() {
+		sys.IoctlSetTermios(k.fd, sys.TCSETS, mode)
+	}
+}
+
+// typed waits until q is typed. It returns false when nothing will be any more.
+func (k *keys) typed() bool {
+	const backgroundWait = 500 // milliseconds
+	for {
+		fds := []sys.PollFd{{Fd: int32(k.fd), Events: sys.POLLIN}}
+		n, err := sys.Poll(fds, -1)
+		switch {
+		case errors.Is(err, sys.EINTR), n == 0:
+			continue
+		case err != nil || fds[0].Revents&sys.POLLIN == 0:
+			return false
+		case !k.foreground(): // what is typed is for another process
+			sys.Poll(nil, backgroundWait)
+			continue
+		}
+		var key [1]byte
+		if n, err := sys.Read(k.fd, key[:]); err != nil && !errors.Is(err, sys.EINTR) || n == 0 {
+			return false
+		}
+		if key[0] == 'q' || key[0] == 'Q' {
+			return true
+		}
+	}
+}
+
+// What a terminal understands.
+const (
+	home       = "\x1b[H"
+	restOfLine = "\x1b[K"
+	restOfAll  = "\x1b[J"
+)
+
+// screen draws on a terminal: over what stands there, so that nothing flickers, with
+// the time on the first line, and no more lines than there are.
+type screen struct {
+	size func() (width, height int)
+	head string // the first line without the time
+	rows int    // where the cursor stands, from the top
+}
+
+// screenOf returns a screen for standard output, nil if that is no terminal.
+func screenOf(c *cmdline.Call) *screen {
+	if !c.Terminal() {
+		return nil
+	}
+	return &screen{size: c.Screen, head: fmt.Sprintf("every %ss", cmp.Or(c.Value("watch"), usualWatch))}
+}
+
+// draw shows a display.
+func (s *screen) draw(c *cmdline.Call, display []byte, now time.Time) error {
+	width, height := s.size()
+	var b bytes.Buffer
+	b.WriteString(home + restOfLine + s.first(now, width))
+	lines := strings.Split(strings.TrimSuffix(string(display), "\n"), "\n")
+	s.rows = 1
+	if room := max(height-2, 1); len(lines) > room {
+		more := fmt.Sprintf("... %d more", len(lines)-room+1)
+		lines = append(lines[:room-1:room-1], more)
+	}
+	for _, line := range lines {
+		// Cleared first: behind a full line some terminals would clear its end.
+		b.WriteString("\n" + restOfLine + fit(line, width))
+		s.rows++
+	}
+	b.WriteString("\n" + restOfAll)
+	s.rows++
+	return s.write(c, b.Bytes())
+}
+
+// tick shows that the display still stands, where nothing is to be drawn.
+func (s *screen) tick(c *cmdline.Call, now time.Time) error {
+	if s == nil {
+		return nil
+	}
+	width, _ := s.size()
+	return s.write(c, fmt.Appendf(nil, "%s%s%s\x1b[%d;1H", home, restOfLine, s.first(now, width), s.rows))
+}
+
+func (s *screen) first(now time.Time, width int) string {
+	return fit(s.head+"  "+clock(now), width)
+}
+
+func (s *screen) write(c *cmdline.Call, b []byte) error {
+	if _, err := cmdline.Raw(c.Stdout).Write(b); err != nil {
+		return err
+	}
+	return c.Flush()
+}
+
+// fit cuts a line to the width, and keeps what it says from steering the terminal.
+func fit(line string, width int) string {
+	line = clean.Line(strings.ReplaceAll(line, "\t", " "))
+	if len(line) <= width || utf8.RuneCountInString(line)*2 <= width {
+		return line
+	}
+	line, _ = within(line, width)
+	return line
+}
+
+// unread tells whether a file is a pipe that nobody reads any more.
+func unread(f *os.File) bool {
+	fds := []sys.PollFd{{Fd: int32(f.Fd())}}
+	n, err := sys.Poll(fds, 0)
+	return err == nil && n > 0 && fds[0].Revents&(sys.POLLERR|sys.POLLNVAL) != 0
+}
+
+// closing returns a channel that is closed when nobody reads a file any more.
+func closing(f *os.File) <-chan struct{} {
+	closed := make(chan struct{})
+	go func() {
+		fds := []sys.PollFd{{Fd: int32(f.Fd())}}
+		for {
+			n, err := sys.Poll(fds, -1)
+			if err != nil && !errors.Is(err, sys.EINTR) {
+				return // then it is seen when something is written
+			}
+			if n > 0 {
+				close(closed)
+				return
+			}
+		}
+	}()
+	return closed
 }

@@ -1,13 +1,19 @@
 package userprio
 
 import (
+	"errors"
+	"fmt"
+	"io"
 	"iter"
+	"math"
 	"slices"
 	"strconv"
 	"time"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/edit"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 )
 
@@ -112,4 +118,120 @@ func seconds(t time.Time) int64 {
 		return 0
 	}
 	return t.Unix()
+}
+
+// fileView reads the ads of -inputfile.
+func fileView(c *cmdline.Call) (view, error) {
+	name := c.Value("inputfile")
+	in, err := c.Open(name)
+	if err != nil {
+		return view{}, fmt.Errorf("-inputfile: %s: %w", name, cmdline.Cause(err))
+	}
+	defer in.Close()
+	ads := classad.NewReader(in, name)
+	v, err := readView(ads, c.Now)
+	if errors.Is(err, errNameless) {
+		err = fmt.Errorf("%s:%d: %w", name, ads.Line(), err)
+	}
+	if err != nil {
+		return view{}, fmt.Errorf("-inputfile: %w", err)
+	}
+	return v, nil
+}
+
+// errNameless complains of an ad that is no submitter's.
+var errNameless = errors.New("an ad without a Name, which no submitter's is")
+
+// readView reads rows as -long writes them here, where EffectivePriority is the
+// EUP and Priority the RUP, and in HTCondor, where Priority is the EUP: an ad
+// each, or one ad with numbered attributes. They are as of their LastUpdate, in
+// the time zone of now. After errNameless the ad is the one that was read last.
+func readView(ads *classad.Reader, now time.Time) (view, error) {
+	var v view
+	for {
+		ad, err := ads.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return v, err
+		}
+		f := fields{ad: ad, context: &classad.Context{}}
+		if at := f.moment("LastUpdate"); at.After(v.at) {
+			v.at = at.In(now.Location())
+		}
+		if f.has("Name") {
+			v.rows = append(v.rows, f.row())
+			continue
+		}
+		if !ad.Has("NumSubmittors") && !ad.Has("Name1") {
+			return v, errNameless
+		}
+		for i := 1; ; i++ {
+			f.behind = strconv.Itoa(i)
+			if !f.has("Name") {
+				break
+			}
+			v.rows = append(v.rows, f.row())
+		}
+	}
+	if v.at.IsZero() {
+		v.at = now
+	}
+	v.policy = v.rootPolicy()
+	return v, nil
+}
+
+// fields reads an ad's attributes, behind all of whose names stands the same number or nothing.
+type fields struct {
+	ad      *classad.Ad
+	context *classad.Context
+	behind  string
+}
+
+func (f fields) has(name string) bool { return f.ad.Has(name + f.behind) }
+
+func (f fields) number(name string) (x float64, ok bool) {
+	if x, ok = f.ad.EvalNumber(f.context, name+f.behind); !ok || math.IsNaN(x) {
+		return 0, false
+	}
+	return x, true
+}
+
+// moment returns a time in Unix seconds; 0 and less mean never.
+func (f fields) moment(name string) time.Time {
+	if x, _ := f.number(name); x >= 1 && x <= edit.MaxTime {
+		return time.Unix(int64(x), 0)
+	}
+	return time.Time{}
+}
+
+func (f fields) row() row {
+	r := row{ceiling: -1}
+	for i := range every {
+		every[i].read(f, &r)
+	}
+	if f.has(attrEUP) { // our ads always have the usage
+		r.counted = !r.begin.IsZero()
+	} else {
+		r.counted = f.has(attrUsage)
+		r.effective, r.priority = r.priority, 0
+		if r.factor > 0 {
+			r.priority = r.effective / r.factor
+		}
+	}
+	if !f.has("WeightedResourcesUsed") {
+		r.inUse = float64(r.slots)
+	}
+	if !f.has(attrUsage) {
+		r.usage = r.accumulated
+	}
+	if r.in == "" {
+		r.in = accountant.RootGroup
+	}
+	if r.group {
+		r.in = r.name // in the collector's ads it is the group above
+		r.dealt = true
+	}
+	return r
 }

@@ -2,60 +2,132 @@ package userprio
 
 import (
 	"fmt"
-	"maps"
 	"slices"
+	"strings"
+	"time"
+	"unicode"
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
+	"fairspool/spool"
 )
 
-// change makes one edit, as one transaction.
-func change(c *cmdline.Call, flag string) error {
-	ch, err := readEdit(c, flag)
+// The operations that are known by name beside those of edits.
+const (
+	opUndo   = "undo edit"
+	opImport = "import accounting"
+)
+
+// Behind the words that a person reads, a transaction names behind a mark, for
+// every record that it changed, the record's row before and after; an empty row
+// is no record. Tallies stand there too, as they are exported.
+const (
+	rowsMark   = "--"
+	reasonMark = "reason: "
+)
+
+// trail makes the changes of an edit, and keeps what undoing it needs.
+type trail struct {
+	tx   *spool.Tx
+	now  time.Time // in whole milliseconds, as events are
+	rows []string
+	was  []accountant.Record // those that were changed, before
+}
+
+// edited makes an edit in a transaction. Where the clock was set since the last
+// event, or is before it, that is said. Only administrators may.
+func edited(c *cmdline.Call, s *spool.Spool, make func(t *trail) error) error {
+	who, err := c.Caller()
+	if err == nil && !who.Admin {
+		err = fmt.Errorf("you are %s: only administrators may change accounts", who.Name)
+	}
 	if err != nil {
 		return err
 	}
-	why, err := reason(c)
-	if err != nil {
-		return err
-	}
-	s, err := c.Spool()
-	if err != nil {
-		return err
-	}
-	err = edited(c, s, func(t *trail) error {
-		of := edit.Pool{Domain: s.Domain(), Queued: func() []string {
-			return slices.Sorted(maps.Keys(operation.IdleJobs(&t.tx.View, s.Domain(), c.Config.Groups)))
-		}}
-		changed, err := ch.Make(&t.tx.View, of, c.Now, c.Config.Params)
-		if err != nil {
-			return err
-		}
-		for _, x := range changed {
-			t.change(x.Before, x.After)
-		}
-		t.name(ch.Op, ch.Words(), why)
-		return nil
+	var t *trail
+	err = operation.Account(s, c.Reading(), c.Warn, func(tx *spool.Tx) error {
+		t = &trail{tx: tx, now: c.Now.Truncate(time.Millisecond)}
+		return make(t)
 	})
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintln(c.Stdout, ch.Done())
-	return err
+	c.Changed()
+	if late := operation.Late(t.was, c.Now); late != "" {
+		c.Warn("%s", late)
+	}
+	return nil
 }
 
-// readEdit reads what the edit was given.
-func readEdit(c *cmdline.Call, flag string) (edit.Change, error) {
-	also := []string{"reason"}
-	if edit.Leasable(flag) {
-		also = append(also, "duration")
+func (t *trail) change(before, after accountant.Entry) {
+	if before.There && !after.There || after.There && after.At.Before(t.now) {
+		operation.ChangePast(t.tx)
 	}
-	if edit.Creates(flag) {
-		also = append(also, edit.Create.Name)
+	switch {
+	case after.There:
+		t.tx.PutSubmitter(after.Record)
+	case before.There:
+		t.tx.DropSubmitter(before.Name)
+	default:
+		return
 	}
-	if err := alone(c, flag, also...); err != nil {
-		return edit.Change{}, err
+	t.rows = append(t.rows, rowText(before), rowText(after))
+	t.was = append(t.was, before.Record)
+}
+
+func (t *trail) changeTally(before, after accountant.TallyEntry) {
+	switch {
+	case after.There:
+		t.tx.PutTally(after.Tally)
+	case before.There:
+		t.tx.DropTally(before.Key)
+	default:
+		return
 	}
-	return edit.Read(flag, c.Values(flag), c.Values("duration"), c.Has(edit.Create.Name), c.Config.Groups)
+	t.rows = append(t.rows, tallyText(before), tallyText(after))
+}
+
+// name names the transaction.
+func (t *trail) name(op string, words []string, why string) {
+	if why != "" {
+		words = append(words, reasonMark+why)
+	}
+	t.tx.Op(op, append(append(words, rowsMark), t.rows...)...)
+}
+
+func rowText(e accountant.Entry) string {
+	if !e.There {
+		return ""
+	}
+	return spool.SubmitterRow(e.Record)
+}
+
+// reason returns what -reason says.
+func reason(c *cmdline.Call) (string, error) {
+	text := strings.TrimSpace(c.Value("reason"))
+	if c.Has("reason") && text == "" || strings.ContainsFunc(text, unicode.IsControl) {
+		return "", cmdline.Usagef("-reason: %q: want a text in one line", text)
+	}
+	return text, nil
+}
+
+// alone refuses whatever was asked for beside an edit, save the flags named.
+func alone(c *cmdline.Call, flag string, also ...string) error {
+	if len(c.Args) > 0 {
+		return cmdline.Usagef("-%s: one argument too many: %s", flag, c.Args[0])
+	}
+	for _, f := range flags() {
+		switch {
+		case f.Name == flag || !c.Has(f.Name) || slices.Contains(also, f.Name):
+		case f.Name == "duration":
+			return cmdline.Usagef("-duration: only with -setfactor, -setceiling or -setfloor")
+		case f.Name == edit.Create.Name:
+			return cmdline.Usagef("-create: only with an edit that sets something")
+		default:
+			return cmdline.Usagef("-%s and -%s: only one of them at a time", flag, f.Name)
+		}
+	}
+	return nil
 }

@@ -1,12 +1,15 @@
 package userprio
 
 import (
+	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
 	"fairspool/cmd/internal/adprint"
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/edit"
+	"fairspool/cmd/internal/operation"
 )
 
 func Command() cmdline.Command {
@@ -102,4 +105,108 @@ func run(c *cmdline.Call) error {
 		}
 	}
 	return show(c)
+}
+
+// flags returns the flags. Those of HTCondor's tool stand in the order in which it
+// tries abbreviations, the first that fits winning; ours, behind them, have to be
+// spelled in full.
+func flags() []cmdline.Flag {
+	return slices.Concat(edit.Flags, adprint.Flags, displayFlags, columnOptions(), ownFlags)
+}
+
+var displayFlags = []cmdline.Flag{
+	adprint.Autoformat,
+	{Name: "constraint", Args: []string{"EXPR"}, Min: 1, Help: "show those whose ads make EXPR true"},
+	{Name: "legacy", Min: 3, Help: "with -long: one ad for all, its attributes numbered, Priority the effective one"},
+	{Name: "modular", Min: 3, Help: "with -long: an ad for each, which is the default"},
+	{Name: "debug", Min: 1, Refused: true},
+	{Name: "hierarchical", Aliases: []string{"heir"}, Min: 2, Help: "show users under their groups"},
+	{Name: "flat", Min: 2, Help: "show groups and users in one list"},
+	{Name: "grouprollup", Min: 1, Help: "show groups with the sums of their subgroups"},
+	{Name: "grouporder", Min: 1, Help: "show groups first, then users"},
+	{Name: "quotas", Min: 1, Help: "show the groups' quotas, and with -hierarchical what they use and want"},
+	{Name: "all", Min: 1, Help: "show every column"},
+	{Name: "most", Min: 2, Help: "show the default columns"},
+	{Name: "activefrom", Args: []string{"MONTH", "DAY", "YEAR"}, Min: 1, Help: "show who used anything since that day"},
+	{Name: "allusers", Min: 1, Help: "show everybody, used or not"},
+	{Name: "usage", Min: 2, Help: "show what is in use, accumulated usage and when it began and last was"},
+	{Name: "priority", Min: 4, Help: "show effective and real priority and the factor"},
+	{Name: "getreslist", Args: []string{"USER"}, Min: 6, Help: "show the slots that are charged to the submitter"},
+	{Name: "inputfile", Args: []string{"FILE"}, Min: 2, Help: "show the ads in FILE, or with - on standard input, as -long wrote them here or in HTCondor"},
+	{Name: "pool", Args: []string{"HOST"}, Min: 1, Refused: true},
+	{Name: "name", Args: []string{"NAME"}, Refused: true},
+	{Name: "collector", Min: 3, Help: "accepted for the manual's sake: there is one source of all figures"},
+	{Name: "negotiator", Min: 3, Help: "the same"},
+}
+
+var ownFlags = []cmdline.Flag{
+	{Name: "classic", Help: "show the listings of HTCondor's first manuals: name and effective priority, or with -all and -usage what they had then"},
+	{Name: "why", Args: []string{"USER"}, Help: "say where a submitter stands, and why"},
+	{Name: "forecast", Args: []string{"USER"}, Help: "say when the EUP will be where, if nothing changes; see -until and -below"},
+	{Name: "until", Args: []string{"EUP"}, Help: "with -forecast: when it will be at this value"},
+	{Name: "below", Args: []string{"OTHER"}, Help: "with -forecast: when it will be better than that of OTHER"},
+	{Name: "history", Help: "show samples of priority, usage and demand over time"},
+	{Name: "since", Args: []string{"TIME"}, Help: "with -history and -plot: from TIME on, a time like -now's or a duration like 7d"},
+	{Name: "csv", Help: "with -history: comma-separated values"},
+	{Name: "plot", Args: []string{"FILE"}, Help: "draw priority and usage over time into FILE.svg or FILE.png, or with - into the terminal"},
+	{Name: "log", Help: "show who changed what, and why"},
+	edit.Create,
+	{Name: "reason", Args: []string{"TEXT"}, Help: "with a change: why, for the log"},
+	cmdline.Force,
+	{Name: "undo", Args: []string{"N"}, Help: "take back the change that has this number in the log"},
+	{Name: "export", Args: []string{"FILE"}, Help: "write the whole accounting state to FILE, or with - to standard output"},
+	{Name: "import", Args: []string{"FILE"}, Help: "replace the accounting state with what -export wrote into FILE, or with - with what comes on standard input"},
+	{Name: "windows", Help: "show the fair share windows of Maui's policy"},
+	{Name: "decayed", Help: "show the decayed usage of Grid Engine's policy"},
+	{Name: "tree", Help: "show the share tree of Grid Engine's policy: shares, usage, and what each node is entitled to"},
+}
+
+// change makes one edit, as one transaction.
+func change(c *cmdline.Call, flag string) error {
+	ch, err := readEdit(c, flag)
+	if err != nil {
+		return err
+	}
+	why, err := reason(c)
+	if err != nil {
+		return err
+	}
+	s, err := c.Spool()
+	if err != nil {
+		return err
+	}
+	err = edited(c, s, func(t *trail) error {
+		of := edit.Pool{Domain: s.Domain(), Queued: func() []string {
+			return slices.Sorted(maps.Keys(operation.IdleJobs(&t.tx.View, s.Domain(), c.Config.Groups)))
+		}}
+		changed, err := ch.Make(&t.tx.View, of, c.Now, c.Config.Params)
+		if err != nil {
+			return err
+		}
+		for _, x := range changed {
+			t.change(x.Before, x.After)
+		}
+		t.name(ch.Op, ch.Words(), why)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintln(c.Stdout, ch.Done())
+	return err
+}
+
+// readEdit reads what the edit was given.
+func readEdit(c *cmdline.Call, flag string) (edit.Change, error) {
+	also := []string{"reason"}
+	if edit.Leasable(flag) {
+		also = append(also, "duration")
+	}
+	if edit.Creates(flag) {
+		also = append(also, edit.Create.Name)
+	}
+	if err := alone(c, flag, also...); err != nil {
+		return edit.Change{}, err
+	}
+	return edit.Read(flag, c.Values(flag), c.Values("duration"), c.Has(edit.Create.Name), c.Config.Groups)
 }
