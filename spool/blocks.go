@@ -7,6 +7,9 @@ import (
 	"iter"
 	"maps"
 	"slices"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/parallel"
 )
 
 // chunk is lines that follow each other in one transaction, or in a segment,
@@ -246,4 +249,276 @@ func newBlocks[K cmp.Ordered, V any](s *Spool, dir string, k keys[K], base []seg
 		files: s.files, dir: s.path(dir), keys: k, base: base, open: make([]*segment[K], len(base)), build: build,
 		pending: map[K][]chunk{}, made: map[K]*V{},
 	}
+}
+
+// blockWalk goes through blocks in the order of their keys, segment by segment:
+// those of which the journal says nothing as they stand, with their checksums
+// checked, the others made anew, as far as what they make is still there.
+type blockWalk[K cmp.Ordered, V any] struct {
+	from  *blocks[K, V]
+	line  func(*V) entry[K]            // of the index
+	block func([]byte, *V) []byte      // appends the lines that make a thing
+	do    func(entry[K], []byte) error // is handed each block, to look at until it returns
+
+	touched []K // by the journal, in order, and not done yet
+	worker  *worker
+	made    int
+	text    []byte
+	buffer  []byte
+}
+
+func newBlockWalk[K cmp.Ordered, V any](b *blocks[K, V], line func(*V) entry[K], block func([]byte, *V) []byte, do func(entry[K], []byte) error) *blockWalk[K, V] {
+	return &blockWalk[K, V]{from: b, line: line, block: block, do: do, touched: slices.Sorted(maps.Keys(b.pending))}
+}
+
+// eachBlock hands over all blocks.
+func eachBlock[K cmp.Ordered, V any](b *blocks[K, V], line func(*V) entry[K], block func([]byte, *V) []byte, do func(k K, text []byte) error) error {
+	w := newBlockWalk(b, line, block, func(e entry[K], text []byte) error { return do(e.key, text) })
+	for i := range b.base {
+		if err := w.segment(i); err != nil {
+			return err
+		}
+	}
+	return w.rest()
+}
+
+// due tells whether the journal speaks of a key up to k that is not done yet.
+func (w *blockWalk[K, V]) due(k K) bool { return len(w.touched) > 0 && w.touched[0] <= k }
+
+// segment goes through a segment, and through what is due before its end.
+func (w *blockWalk[K, V]) segment(i int) error {
+	g, err := w.from.index(i)
+	if err != nil {
+		return err
+	}
+	defer func() { w.from.open[i] = nil }() // nobody asks for it again
+	from, err := g.reader(w.from.files, g.bytes, &w.buffer)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	for n := range g.entries {
+		e := &g.entries[n]
+		anew := false
+		for w.due(e.key) {
+			anew = w.touched[0] == e.key
+			if err := w.remake(); err != nil {
+				return err
+			}
+		}
+		if anew {
+			continue
+		}
+		text, err := from.block(e)
+		if err != nil {
+			return err
+		}
+		err = w.do(*e, text)
+		if errors.As(err, new(*unwritten)) {
+			return err
+		}
+		if err != nil {
+			return g.damage(w.from.files, e.at, 0, "%v", err)
+		}
+	}
+	return nil
+}
+
+// rest goes through what the journal has behind the last segment.
+func (w *blockWalk[K, V]) rest() error {
+	for len(w.touched) > 0 {
+		if err := w.remake(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// remake hands over the next thing that the journal speaks of.
+func (w *blockWalk[K, V]) remake() error {
+	k := w.touched[0]
+	w.touched = w.touched[1:]
+	if w.made%workerThings == 0 {
+		w.worker = newWorker()
+	}
+	w.made++
+	v, err := w.from.make(w.worker, k)
+	if err != nil || v == nil {
+		return err
+	}
+	w.text = w.block(w.text[:0], v)
+	return w.do(w.line(v), w.text)
+}
+
+// workerThings is how many things one worker makes, which keeps what they have
+// in common.
+const workerThings = 1000
+
+// foldBlocks writes the segments anew that the journal speaks of, and keeps the
+// others. Neighbours that have become small are written together.
+func foldBlocks[K cmp.Ordered, V any](b *blocks[K, V], to *segmentWriter[K], line func(*V) entry[K], block func([]byte, *V) []byte, progress func(int)) error {
+	walk := newBlockWalk(b, line, block, func(e entry[K], text []byte) error {
+		if err := to.add(e, text); err != nil {
+			return &unwritten{err}
+		}
+		return nil
+	})
+	for i, f := range b.base {
+		err := error(nil)
+		switch {
+		case walk.due(f.last), f.bytes < segmentSize/4 && (len(to.index) > 0 || i == len(b.base)-1 && len(walk.touched) > 0):
+			err = walk.segment(i)
+		default:
+			err = to.keep(f)
+		}
+		if err != nil {
+			return err
+		}
+		progress(i)
+	}
+	if err := walk.rest(); err != nil {
+		return err
+	}
+	return to.flush()
+}
+
+// worker is what one goroutine needs to make things from lines: ads share
+// what they have in common with others of the same worker.
+type worker struct {
+	expressions *classad.Interner
+	ads, runs   *classad.Builder
+	buffer      []byte
+	head        []byte // of the last line about a slot: its name and a blank
+}
+
+func newWorker() *worker {
+	w := &worker{expressions: classad.NewInterner()}
+	w.ads, w.runs = classad.NewBuilder(w.expressions), classad.NewBuilder(w.expressions)
+	return w
+}
+
+// harvest is what a worker has made.
+type harvest[K cmp.Ordered, V any] struct {
+	keys   []K
+	values []*V
+	err    error
+}
+
+func (h *harvest[K, V]) add(k K, v *V, err error) error {
+	if v != nil {
+		h.keys, h.values = append(h.keys, k), append(h.values, v)
+	}
+	return err
+}
+
+// share is a piece of the work: the range of a segment, or some keys that
+// stand in no segment's range.
+type share[K cmp.Ordered] struct {
+	segment int // -1: none
+	fresh   []K // keys of the journal that may have no block
+}
+
+// freshShare is how many keys without a segment are one piece.
+const freshShare = 256
+
+// makeAll makes everything wanted that is not made yet, on all processors.
+func (b *blocks[K, V]) makeAll(hire func() *worker, wanted func(*entry[K]) bool) error {
+	shares := b.shares()
+	got := make([]harvest[K, V], len(shares))
+	workers := make([]*worker, parallel.Workers(len(shares)))
+	for i := range workers {
+		workers[i] = hire()
+	}
+	parallel.Each(len(shares), func(worker, i int) {
+		got[i].err = b.makeShare(workers[worker], shares[i], wanted, &got[i])
+	})
+	for _, h := range got {
+		if h.err != nil {
+			return h.err
+		}
+		for i, k := range h.keys {
+			b.made[k] = h.values[i]
+			delete(b.pending, k)
+		}
+	}
+	return nil
+}
+
+// shares cuts the work in pieces.
+func (b *blocks[K, V]) shares() []share[K] {
+	fresh := make([][]K, len(b.base)+1) // by segment; those of none at the end
+	for k := range b.pending {
+		i := b.segmentOf(k)
+		if i < 0 {
+			i = len(b.base)
+		}
+		fresh[i] = append(fresh[i], k)
+	}
+	var list []share[K]
+	for i, keys := range fresh {
+		slices.Sort(keys)
+		if i < len(b.base) {
+			list = append(list, share[K]{i, keys})
+			continue
+		}
+		for some := range slices.Chunk(keys, freshShare) {
+			list = append(list, share[K]{-1, some})
+		}
+	}
+	return list
+}
+
+// makeShare makes what is wanted of a piece.
+func (b *blocks[K, V]) makeShare(w *worker, s share[K], wanted func(*entry[K]) bool, h *harvest[K, V]) error {
+	if s.segment >= 0 {
+		g, err := b.index(s.segment) // each segment is one worker's
+		if err == nil {
+			err = b.makeSegment(w, g, wanted, h)
+		}
+		if err != nil {
+			return err
+		}
+		s.fresh = slices.DeleteFunc(s.fresh, func(k K) bool { _, old := g.find(k); return old })
+	}
+	for _, k := range s.fresh {
+		v, err := b.assemble(w, k, nil, nil, nil)
+		if err := h.add(k, v, err); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeSegment makes what is wanted of a segment's blocks.
+func (b *blocks[K, V]) makeSegment(w *worker, g *segment[K], wanted func(*entry[K]) bool, h *harvest[K, V]) error {
+	var list []*entry[K]
+	size := int64(0)
+	for n := range g.entries {
+		e := &g.entries[n]
+		_, touched := b.pending[e.key]
+		if _, ok := b.made[e.key]; ok || !touched && !wanted(e) {
+			continue
+		}
+		list = append(list, e)
+		size += e.size
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	from, err := g.reader(b.files, size, &w.buffer)
+	if err != nil {
+		return err
+	}
+	defer from.Close()
+	for _, e := range list {
+		text, err := from.block(e)
+		if err != nil {
+			return err
+		}
+		v, err := b.assemble(w, e.key, g, e, text)
+		if err := h.add(e.key, v, err); err != nil {
+			return err
+		}
+	}
+	return nil
 }

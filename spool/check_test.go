@@ -253,7 +253,7 @@ func TestUnfinished(t *testing.T) {
 	o := Options{Program: "test", UIDDomain: "x"}
 	for _, begun := range []bool{false, true} {
 		dir := filepath.Join(t.TempDir(), "new")
-		to, err := bear(dir, o, disk{})
+		to, err := newCreation(dir, o, disk{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -2,6 +2,10 @@ package spool
 
 import (
 	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"sort"
 	"strconv"
 	"strings"
 
@@ -177,3 +181,286 @@ func (c *Cluster) common(name string) string {
 
 // unknown stands in an index for a text that one has to look up.
 const unknown = "-"
+
+// Cluster is one cluster of the queue: the ad that its procs share, and the
+// procs that are still there in runs of equal ones.
+type Cluster struct {
+	ID   int
+	Ad   *classad.Ad
+	Runs []Run // ascending, not overlapping
+
+	procs int    // in Runs
+	owner string // for whom the cluster is counted, empty for nobody, and with how many bytes
+	bytes int64
+}
+
+// Run is a row of procs that read alike. Ad holds what they do not share with
+// the rest of the cluster, chained to the cluster's ad; ProcId is not in it
+// (see Run.Proc).
+type Run struct {
+	pool.Procs
+	Ad  *classad.Ad
+	Seq uint64 // the transaction that last changed one of the procs
+	own bool   // Ad belongs to this run alone and may be changed
+}
+
+// Proc returns the ad of one proc of the run.
+func (r Run) Proc(proc int) *classad.Ad {
+	ad := ofProc.Clone().Chain(r.Ad)
+	ad.SetInt(pool.AttrProcID, int64(proc))
+	return ad
+}
+
+// ofProc is what the ads of single procs are copies of, since these share the
+// names of their attributes. It is never changed.
+var ofProc = func() *classad.Ad {
+	ad := classad.New()
+	ad.SetInt(pool.AttrProcID, 0)
+	return ad
+}()
+
+// TellsApart tells whether an expression may have different values for the procs of
+// a run: whether it may look at ProcId, through other attributes or in the text of an
+// eval() too, or has a value by chance.
+func (r Run) TellsApart(e *classad.Expr) bool {
+	if r.First == r.Last {
+		return false
+	}
+	_, chance := classad.Varies(e, ofAny.Clone().Chain(r.Ad), nil)
+	return chance
+}
+
+// ofAny is what ofProc is, with a ProcId that is anybody's guess: what varies by chance
+// then looks at it. It is never changed.
+var ofAny = func() *classad.Ad {
+	ad := ofProc.Clone()
+	if e, err := classad.ParseExpr("random()"); err == nil {
+		ad.Set(pool.AttrProcID, e)
+	}
+	return ad
+}()
+
+// jobs returns the number of the cluster's procs.
+func (c *Cluster) jobs() int { return c.procs }
+
+// run returns the run that holds proc.
+func (c *Cluster) run(proc int) (int, bool) {
+	i := sort.Search(len(c.Runs), func(i int) bool { return c.Runs[i].Last >= proc })
+	return i, i < len(c.Runs) && c.Runs[i].First <= proc
+}
+
+// cutOut makes runs begin and end where the procs do, and returns which runs,
+// from up to but not including to, hold exactly these procs. All of them have
+// to be there.
+func (c *Cluster) cutOut(p pool.Procs) (from, to int, err error) {
+	from, ok := c.run(p.First)
+	if ok {
+		from = c.cut(from, p.First)
+		for to, at := from, p.First; to < len(c.Runs) && c.Runs[to].First == at; to++ {
+			if at = c.Runs[to].Last + 1; at > p.Last {
+				c.cut(to, p.Last+1)
+				return from, to + 1, nil
+			}
+		}
+	}
+	return 0, 0, fmt.Errorf("procs %d-%d of cluster %d: not all in the queue", p.First, p.Last, c.ID)
+}
+
+// cut splits run i so that a run begins at proc, and returns that run's
+// index. Both halves share the ad from then on.
+func (c *Cluster) cut(i, proc int) int {
+	r := c.Runs[i]
+	if proc <= r.First || proc > r.Last {
+		return i
+	}
+	r.own = false
+	c.Runs[i] = r
+	c.Runs[i].Last = proc - 1
+	r.First = proc
+	c.Runs = slices.Insert(c.Runs, i+1, r)
+	return i + 1
+}
+
+// apply makes a record's change.
+func (c *Cluster) apply(r record, seq uint64) error {
+	switch r.Kind {
+	case 'C':
+		c.Ad.Set(r.Name, r.Expr)
+		return nil
+	case 'N':
+		return c.add(r, seq, classad.New())
+	case 'Y':
+		c.owner, c.bytes = r.Name, c.bytes+r.End
+		return nil
+	}
+	from, to, err := c.cutOut(r.Procs)
+	if err != nil {
+		return err
+	}
+	if r.Kind == 'L' {
+		c.Runs = without(c.Runs, from, to)
+		c.bytes -= part(c.bytes, r.Count(), c.procs)
+		c.procs -= r.Count()
+		return nil
+	}
+	for i := from; i < to; i++ {
+		c.Runs[i].change(r, seq)
+	}
+	return nil
+}
+
+// add adds procs at the end, whose ad is their own so far.
+func (c *Cluster) add(r record, seq uint64, ad *classad.Ad) error {
+	if n := len(c.Runs); n > 0 && c.Runs[n-1].Last >= r.First {
+		return fmt.Errorf("procs %d-%d of cluster %d: there already", r.First, r.Last, c.ID)
+	}
+	if r.Seq != 0 {
+		seq = r.Seq
+	}
+	c.procs += r.Count()
+	c.Runs = append(c.Runs, Run{Procs: r.Procs, Ad: ad.Chain(c.Ad), Seq: seq, own: true})
+	return nil
+}
+
+// change sets (A) or removes (D) an attribute.
+func (r *Run) change(rec record, seq uint64) {
+	if !r.own {
+		r.Ad, r.own = r.Ad.Clone(), true
+	}
+	if rec.Kind == 'A' {
+		r.Ad.Set(rec.Name, rec.Expr)
+	} else {
+		r.Ad.Delete(rec.Name)
+	}
+	r.Seq = max(r.Seq, seq)
+}
+
+// without removes list[from:to]. It moves what is shorter, what stands before
+// or what stands behind: jobs mostly leave in their order.
+func without[T any](list []T, from, to int) []T {
+	if from >= len(list)-to {
+		return slices.Delete(list, from, to)
+	}
+	n := to - from
+	copy(list[n:to], list[:from])
+	clear(list[:n])
+	return list[n:]
+}
+
+// NewRun is a row of new procs that read alike: Attrs, and besides those Ad, which
+// may be nil, hold what differs from the cluster's ad. The attributes ClusterId and
+// ProcId are the spool's business and are not given.
+type NewRun struct {
+	Count int
+	Ad    *classad.Ad
+	Attrs []Attr
+}
+
+// Attr is an attribute of new procs. Of a hundred thousand that differ from each
+// other, Attrs cost a fraction of what ads do.
+type Attr struct {
+	Name string
+	Expr *classad.Expr
+}
+
+// addProcs adds the procs of runs to a cluster, counted from first on.
+func (tx *Tx) addProcs(cluster, first int, runs []NewRun) {
+	proc, start := first, len(tx.body)
+	for i := range runs {
+		r := &runs[i]
+		if r.Count < 1 {
+			continue
+		}
+		if r.Count-1 > math.MaxInt32-proc || cluster > math.MaxInt32 {
+			tx.fail(fmt.Errorf("%d procs of cluster %d from %d on: larger than %d", r.Count, cluster, proc, math.MaxInt32))
+		}
+		if tx.err != nil {
+			return
+		}
+		last := proc + r.Count - 1
+		tx.makeRoom(start, i, len(runs))
+		tx.addRun(record{Kind: 'N', Procs: pool.Procs{Cluster: cluster, First: proc, Last: last}}, r)
+		proc = last + 1
+	}
+	if proc == first {
+		tx.fail(fmt.Errorf("cluster %d: no procs", cluster))
+	}
+}
+
+// makeRoom makes room in the body for the rest of some runs, judged by those that
+// are done: as append does it, the body would be moved time and again, and take
+// several times its memory.
+func (tx *Tx) makeRoom(start, done, runs int) {
+	const least = 64 << 10
+	n := len(tx.body)
+	if cap(tx.body)-n >= least/16 || runs < 2 {
+		return
+	}
+	rest := int64(n-start) * int64(runs-done) / int64(max(done, 1))
+	tx.body = slices.Grow(tx.body, int(min(max(rest+rest/8, least), max(8*int64(n), least))))
+}
+
+// addRun adds one run. Of a transaction that has read the queue every record is
+// applied to that; of others the lines are all that is made.
+func (tx *Tx) addRun(r record, run *NewRun) {
+	var span []byte // the procs as they stand in each line
+	if tx.loaded != nil {
+		tx.note(r)
+	} else {
+		start := len(tx.body)
+		tx.body = append(r.appendProcs(append(tx.body, "N "...)), '\n')
+		span = tx.body[start+1 : len(tx.body)-1]
+	}
+	r.Kind = 'A'
+	if run.Ad != nil {
+		for _, name := range run.Ad.OwnNames() {
+			e, _ := run.Ad.Lookup(name)
+			tx.addAttr(&r, span, Attr{Name: name, Expr: e})
+		}
+	}
+	for _, a := range run.Attrs {
+		tx.addAttr(&r, span, a)
+	}
+}
+
+// addAttr adds an attribute of a run.
+func (tx *Tx) addAttr(r *record, span []byte, a Attr) {
+	if tx.loaded != nil {
+		r.Name, r.Expr = a.Name, a.Expr
+		tx.note(*r)
+		return
+	}
+	start := len(tx.body)
+	b := append(appendName(append(append(append(tx.body, 'A'), span...), ' '), a.Name), " = "...)
+	at := len(b)
+	b = a.Expr.AppendTo(b, classad.StyleSpool)
+	tx.body = append(b, '\n')
+	if !usualName(a.Name) || !surely(b[at:]) {
+		tx.check(start)
+	}
+}
+
+// plainly tells whether a text stands for itself between quotes: it is printing
+// ASCII without quotes and backslashes.
+func plainly(text []byte) bool {
+	for _, c := range text {
+		if c < ' ' || c > '~' || c == '"' || c == '\\' {
+			return false
+		}
+	}
+	return true
+}
+
+// surely tells whether what was written for an expression reads back for sure,
+// since it is a plain text or a number of few digits.
+func surely(b []byte) bool {
+	if n := len(b); n > 1 && b[0] == '"' && b[n-1] == '"' {
+		return plainly(b[1 : n-1])
+	}
+	for _, c := range b {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return len(b) > 0 && len(b) < 16
+}

@@ -1,6 +1,8 @@
 package spool
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -11,6 +13,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -249,4 +252,282 @@ func (d *dumping) last() error {
 	d.number("Left", int64(d.n.Left))
 	d.text("Checksum", fmt.Sprintf("%08x", sum))
 	return d.end()
+}
+
+func (d *dumping) clusters() error {
+	return eachBlock(d.state.jobs, clusterEntry, clusterBlock, d.cluster)
+}
+
+// cluster writes a cluster whose lines are those of a segment.
+func (d *dumping) cluster(id int, text []byte) error {
+	d.n.Clusters++
+	d.begin("Cluster")
+	d.number("Cluster", int64(id))
+	d.lines = d.lines[:0]
+	run := record{}
+	for _, line := range (chunk{text: text}).lines() {
+		r := record{}
+		rest, err := r.job(line)
+		switch {
+		case err != nil:
+			return err
+		case r.Cluster != id || (r.Kind == 'C' || r.Kind == 'Y') && run.Kind != 0 || r.Kind == 'A' && r.Procs != run.Procs:
+			return fmt.Errorf("%.80q: not expected here", line)
+		case r.Kind == 'Y':
+			d.text("Owner", r.Name)
+			d.number("Bytes", r.End)
+			continue
+		case r.Kind == 'N':
+			if err := d.attributes(d.lines); err != nil {
+				return err
+			}
+			run, d.lines = r, d.lines[:0]
+			d.procs(r)
+			continue
+		}
+		d.lines = append(d.lines, rest)
+	}
+	return d.attributes(d.lines)
+}
+
+func (d *dumping) procs(r record) {
+	d.n.Jobs += r.Count()
+	d.begin("Procs")
+	d.number("Cluster", int64(r.Cluster))
+	d.number("First", int64(r.First))
+	d.number("Last", int64(r.Last))
+	d.number("Seq", int64(r.Seq))
+}
+
+// job reads a line of a cluster's block, an attribute's without looking at it:
+// that is the rest.
+func (r *record) job(line []byte) (rest []byte, err error) {
+	if len(line) < 3 {
+		return nil, errors.New("not a record")
+	}
+	switch r.Kind = line[0]; r.Kind {
+	case 'C':
+		r.Cluster, rest, err = number(line[2:], ' ')
+	case 'A':
+		rest, err = r.procs(line[2:])
+	case 'Y':
+		err = r.parseCharge(line[2:])
+	case 'N':
+		if rest, err = r.procs(line[2:]); err == nil {
+			r.Seq, err = sequence(rest, 0)
+		}
+	default:
+		err = fmt.Errorf("%.80q: not expected here", line)
+	}
+	return rest, err
+}
+
+func (d *dumping) slots() error {
+	return eachBlock(d.state.slots, slotEntry, slotBlock, d.slot)
+}
+
+// slot writes a slot whose lines are those of a segment.
+func (d *dumping) slot(name string, text []byte) error {
+	d.n.Slots++
+	d.begin("Slot")
+	d.text("Name", name)
+	d.lines = d.lines[:0]
+	for n, line := range (chunk{text: text}).lines() {
+		if len(line) < 3 {
+			return errors.New("not a record")
+		}
+		r := record{Kind: line[0]}
+		rest, err := r.slot(line[2:])
+		switch {
+		case err != nil:
+			return err
+		case r.Slot != name || (r.Kind == 'S') != (n == 0) || n > 0 && r.Kind != 'G':
+			return fmt.Errorf("%.80q: not expected here", line)
+		case n > 0:
+			d.lines = append(d.lines, rest)
+			continue
+		}
+		if r.Seq, err = sequence(rest, 0); err != nil {
+			return err
+		}
+		d.number("Seq", int64(r.Seq))
+	}
+	return d.attributes(d.lines)
+}
+
+func (d *dumping) history() error {
+	for _, month := range slices.Sorted(maps.Keys(d.state.history)) {
+		lines := lines{}
+		end := func() error {
+			if len(lines.all) == 0 {
+				return nil
+			}
+			d.n.Left++
+			d.begin("History")
+			d.text("Month", month)
+			err := d.attributes(lines.split())
+			lines.clear()
+			return err
+		}
+		err := d.spool.eachLine(historyFile(month), d.state.history[month], func(_ int, line []byte) error {
+			switch {
+			case len(line) == 0:
+				return end()
+			case !bytes.HasPrefix(line, []byte(footerHead)):
+				lines.add(line)
+			}
+			return nil
+		})
+		if err == nil {
+			err = end()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *dumping) log() error {
+	months := map[string][]Logged{}
+	for month := range d.state.log {
+		months[month] = nil
+	}
+	for _, l := range d.journal {
+		month := monthOf(l.Machine)
+		months[month] = append(months[month], l)
+	}
+	for _, month := range slices.Sorted(maps.Keys(months)) {
+		if known, ok := d.state.log[month]; ok {
+			if err := d.logMonth(month, known); err != nil {
+				return err
+			}
+		}
+		for _, l := range months[month] {
+			if err := d.transaction(l); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// logMonth writes what a month's log holds.
+func (d *dumping) logMonth(month string, known stretch) error {
+	var l Logged
+	name := logFile(month)
+	return d.spool.eachLine(name, known, func(n int, line []byte) (err error) {
+		if n%2 == 0 {
+			if l.Transaction, err = parseHeader(string(line)); err != nil {
+				err = &DamageError{d.spool.path(name), n + 1, err.Error()}
+			}
+			return err
+		}
+		l.What = string(bytes.TrimPrefix(line, []byte("= ")))
+		return d.transaction(l)
+	})
+}
+
+func (d *dumping) transaction(l Logged) error {
+	d.begin("Transaction")
+	d.number("Seq", int64(l.Seq))
+	d.text("Machine", l.Machine.UTC().Format(timeLayout))
+	d.text("Policy", l.Policy.UTC().Format(timeLayout))
+	d.number("UID", int64(l.UID))
+	d.text("User", l.User)
+	d.text("Program", l.Program)
+	d.text("Op", l.Op)
+	d.texts("Args", l.Args)
+	d.text("What", l.What)
+	return d.end()
+}
+
+// eachLine hands over the lines that count of a file that is only appended to,
+// from 0. A *DamageError says that the file is not as recorded: then the lines that were
+// handed over may not be either.
+func (s *Spool) eachLine(name string, known stretch, do func(n int, line []byte) error) error {
+	if known.end == 0 {
+		return nil
+	}
+	path := s.path(name)
+	f, err := s.files.Open(path, readOnly, 0)
+	if err != nil {
+		return missing(path, err)
+	}
+	defer f.Close()
+	size, err := f.Size()
+	if err != nil {
+		return err
+	}
+	in := newLineReader(io.NewSectionReader(f, 0, min(size, known.end)))
+	for n := 0; ; n++ {
+		line, err := in.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err == nil {
+			err = do(n, line)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	switch {
+	case size < known.end:
+		return shorter(path, size, known)
+	case in.sum != known.crc && s.version.Format >= format:
+		return otherSum(path, in.sum, known)
+	}
+	return nil
+}
+
+// factories writes the factories, by cluster, and behind each its digest, a block
+// an ad.
+func (d *dumping) factories() error {
+	rows, err := d.state.factories.all()
+	if err != nil {
+		return err
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(rows)) {
+		f := rows[cluster]
+		err := d.row("Factory", factoryAd(f))
+		if err == nil {
+			err = d.spool.eachDigestBlock(f, func(block []byte) error {
+				d.begin("Digest")
+				d.number("Cluster", int64(cluster))
+				d.texts("Lines", strings.Split(string(block), "\n"))
+				return d.end()
+			})
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// factories adds the factories whose digests are whole.
+func (v *salvage) factories() error {
+	rows := salvageRows(v, "factories", v.state.factories)
+	for _, cluster := range slices.SortedFunc(maps.Keys(rows), cmp.Compare[int]) {
+		f := rows[cluster]
+		so := fmt.Sprintf("the factory of cluster %d is lost: its procs from %d on are not made", cluster, f.Next)
+		path := v.s.path(digestName(cluster))
+		if last, ok := v.last[cluster]; ok && last >= f.Next {
+			v.losing(path, 0, "%s; what made proc %d is lost", so, last)
+			continue
+		}
+		if v.failed(path, v.s.eachDigestBlock(f, func([]byte) error { return nil }), so) {
+			continue
+		}
+		err := v.to.factory(f)
+		if err == nil {
+			err = v.s.eachDigestBlock(f, func(block []byte) error { return v.to.digest(cluster, block) })
+		}
+		if err != nil {
+			return err
+		}
+		v.telling(path, "%s", plural.Count(int(f.bytes), "byte"))
+	}
+	return nil
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"hash/crc32"
+	"io"
 	"strconv"
 	"unicode/utf8"
 
@@ -210,4 +212,226 @@ func sameInBoth(line []byte) bool {
 		}
 		line = line[i+2:]
 	}
+}
+
+// adWriter writes the ads of a dump.
+type adWriter struct {
+	to   io.Writer
+	b    []byte // not written yet
+	from int    // where in b the ad begins
+	sum  uint32 // of what was written, up to the ad
+	ads  int
+	odd  int // attributes of the ad
+}
+
+// dumpBuffer is how much of a dump is written or read at a time.
+const dumpBuffer = 1 << 20
+
+// begin begins an ad of ours.
+func (w *adWriter) begin(kind string) { w.text("MyType", kind) }
+
+func (w *adWriter) text(name, s string) {
+	w.b = append(appendText(append(append(w.b, name...), " = "...), s), '\n')
+}
+
+func (w *adWriter) texts(name string, list []string) {
+	w.b = append(appendTexts(append(append(w.b, name...), " = "...), list), '\n')
+}
+
+func (w *adWriter) number(name string, n int64) {
+	w.b = append(strconv.AppendInt(append(append(w.b, name...), " = "...), n, 10), '\n')
+}
+
+// attribute writes a line "Name = expression" of the journal.
+func (w *adWriter) attribute(line []byte) {
+	b, ok := appendDumped(w.b, line)
+	if !ok {
+		w.odd++
+		b = appendText(fmt.Appendf(b, "Odd%d = ", w.odd), string(line))
+	}
+	w.b = append(b, '\n')
+}
+
+// end ends an ad.
+func (w *adWriter) end() error {
+	w.b = append(w.b, '\n')
+	if n := len(w.b) - w.from; n > dumpedAd {
+		return fmt.Errorf("an ad of %d bytes: a dump holds ads of up to %d", n, dumpedAd)
+	}
+	w.sum = crc32.Update(w.sum, castagnoli, w.b[w.from:])
+	w.from, w.odd = len(w.b), 0
+	w.ads++
+	if len(w.b) < dumpBuffer {
+		return nil
+	}
+	return w.flush()
+}
+
+func (w *adWriter) flush() error {
+	_, err := w.to.Write(w.b)
+	w.b, w.from = w.b[:0], 0
+	if err != nil {
+		return &unwritten{err}
+	}
+	return nil
+}
+
+// unwritten is an error of what a dump is written to, which says nothing about
+// the spool.
+type unwritten struct{ error }
+
+func (u *unwritten) Unwrap() error { return u.error }
+
+// attributes ends a heading and writes the ad that it is the heading of.
+func (w *adWriter) attributes(lines [][]byte) error {
+	w.number("Attributes", int64(len(lines)))
+	if err := w.end(); err != nil || len(lines) == 0 {
+		return err
+	}
+	for _, line := range lines {
+		w.attribute(line)
+	}
+	return w.end()
+}
+
+// row writes a row of a small table, whose attributes are all ours.
+func (w *adWriter) row(kind string, ad *classad.Ad) error {
+	w.begin(kind)
+	for _, name := range ad.OwnNames() {
+		e, _ := ad.Lookup(name)
+		w.attribute(appendAttribute(nil, name, e)[1:])
+	}
+	return w.end()
+}
+
+// adReader reads the ads of a dump.
+type adReader struct {
+	in     *lineReader
+	ad     lines
+	line   int    // where the ad begins
+	ads    int    // this one too
+	before uint32 // the checksum of all before the ad
+}
+
+var errNotWhole = errors.New("the dump ends in the middle of an ad: it is not whole")
+
+// notWhole is what an end means where something is missing.
+func notWhole(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errNotWhole
+	}
+	return err
+}
+
+// next reads an ad; io.EOF at the end.
+func (r *adReader) next() error {
+	r.ad.clear()
+	r.line, r.before = r.in.n+1, r.in.sum
+	for {
+		line, err := r.in.next()
+		switch {
+		case err != nil && len(r.ad.ends) == 0:
+			return err
+		case err != nil:
+			return notWhole(err)
+		case r.in.torn:
+			return errNotWhole
+		case len(line) == 0 && len(r.ad.ends) == 0:
+			return errors.New("an ad is missing here")
+		case len(line) == 0:
+			r.ads++
+			return nil
+		case len(r.ad.all)+len(line) > dumpedAd:
+			return fmt.Errorf("an ad of more than %d bytes", dumpedAd)
+		}
+		r.ad.add(line)
+	}
+}
+
+// words are the lines of an ad of ours, which are read one after the other.
+type words struct {
+	lines [][]byte
+	err   error // the first
+}
+
+// value returns the text behind a name, which the next line must begin with.
+func (w *words) value(name string) []byte {
+	if w.err != nil {
+		return nil
+	}
+	if len(w.lines) > 0 {
+		line := w.lines[0]
+		if rest, ok := bytes.CutPrefix(line, []byte(name)); ok {
+			if rest, ok = bytes.CutPrefix(rest, []byte(" = ")); ok {
+				w.lines = w.lines[1:]
+				return rest
+			}
+		}
+		w.err = fmt.Errorf("%s is expected, and here is %.80q", name, line)
+		return nil
+	}
+	w.err = fmt.Errorf("%s is missing", name)
+	return nil
+}
+
+// next reports whether the next line is that of a name.
+func (w *words) next(name string) bool {
+	return w.err == nil && len(w.lines) > 0 && bytes.HasPrefix(w.lines[0], []byte(name+" = "))
+}
+
+func (w *words) fail(name string, err error) {
+	if w.err == nil && err != nil {
+		w.err = fmt.Errorf("%s: %w", name, err)
+	}
+}
+
+func (w *words) text(name string) string {
+	b := w.value(name)
+	if w.err != nil {
+		return ""
+	}
+	s, rest, err := parseText(b)
+	if err == nil && len(rest) > 0 {
+		err = fmt.Errorf("%.80q: more than a text", b)
+	}
+	w.fail(name, err)
+	return s
+}
+
+func (w *words) texts(name string) []string {
+	b := w.value(name)
+	if w.err != nil {
+		return nil
+	}
+	list, err := parseTexts(b)
+	w.fail(name, err)
+	return list
+}
+
+// number reads an integer that lies between two.
+func (w *words) number(name string, least, most int64) int64 {
+	b := w.value(name)
+	if w.err != nil {
+		return least
+	}
+	n, err := strconv.ParseInt(string(b), 10, 64)
+	if err == nil && (n < least || n > most) {
+		err = fmt.Errorf("%d: not between %d and %d", n, least, most)
+	}
+	w.fail(name, err)
+	if err != nil {
+		return least
+	}
+	return n
+}
+
+// rest returns the lines that were not read.
+func (w *words) rest() [][]byte { return w.lines }
+
+// end reports the first error, or what is too much.
+func (w *words) end() error {
+	if w.err == nil && len(w.lines) > 0 {
+		w.err = fmt.Errorf("%.80q: not expected here", w.lines[0])
+	}
+	return w.err
 }

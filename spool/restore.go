@@ -31,7 +31,7 @@ func Restore(dir string, from io.Reader, o Options, progress func(ads int)) (Res
 }
 
 func restore(dir string, from io.Reader, o Options, progress func(ads int), fsys files) (Restored, error) {
-	to, err := bear(dir, o, fsys)
+	to, err := newCreation(dir, o, fsys)
 	if err != nil {
 		return Restored{}, err
 	}
@@ -59,7 +59,7 @@ func (e *DumpError) Error() string { return fmt.Sprintf("the dump, line %d: %s",
 // restoring is a Restore at work.
 type restoring struct {
 	in       adReader
-	to       *newborn
+	to       *creation
 	progress func(ads int)
 
 	version version

@@ -16,10 +16,10 @@ import (
 	"fairspool/lib/pool"
 )
 
-// newborn is a spool in the making that begins with things in it: they go to
+// creation is a spool in the making that begins with things in it: they go to
 // the files of its first generation. Until the very end there is no VERSION,
 // and a file says that the directory is no spool yet.
-type newborn struct {
+type creation struct {
 	spool  *Spool
 	state  *state // holds the small tables
 	jobs   segmentWriter[int]
@@ -38,8 +38,8 @@ const unfinished = "unfinished"
 
 const unfinishedText = "A spool was being made here. If nobody is at it any more, remove this directory and begin again.\n"
 
-// bear begins a spool in a directory that is empty, or not there but could be.
-func bear(dir string, o Options, fsys files) (*newborn, error) {
+// newCreation begins a spool in a directory that is empty, or not there but could be.
+func newCreation(dir string, o Options, fsys files) (*creation, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return nil, err
@@ -56,7 +56,7 @@ func bear(dir string, o Options, fsys files) (*newborn, error) {
 		return nil, err
 	}
 	s.version.Format = format
-	n := &newborn{spool: s, months: map[string]*month{}, made: made}
+	n := &creation{spool: s, months: map[string]*month{}, made: made}
 	n.state = newState(s, pinned{generation: noGeneration(1)})
 	n.jobs = segmentWriter[int]{files: fsys, dir: s.path("jobs"), generation: 1, keys: clusterKeys}
 	n.slots = segmentWriter[string]{files: fsys, dir: s.path("slots"), generation: 1, keys: slotKeys}
@@ -88,7 +88,7 @@ func makeRoom(dir string, fsys files) (made bool, err error) {
 }
 
 // occupy makes the directory ours, if it is empty, and the folders in it.
-func (n *newborn) occupy() error {
+func (n *creation) occupy() error {
 	s := n.spool
 	entries, err := os.ReadDir(s.dir)
 	if err == nil {
@@ -125,7 +125,7 @@ func (n *newborn) occupy() error {
 
 // abandon takes back what was made, as far as that succeeds, VERSION first and
 // the file that says so last.
-func (n *newborn) abandon() {
+func (n *creation) abandon() {
 	s := n.spool
 	n.close()
 	s.files.Remove(s.path("VERSION"))
@@ -148,7 +148,7 @@ func (n *newborn) abandon() {
 
 // vacate removes the directory, if it was made and is empty again, and returns
 // the error that it is given.
-func (n *newborn) vacate(err error) error {
+func (n *creation) vacate(err error) error {
 	if n.made {
 		n.spool.files.Remove(n.spool.dir)
 	}
@@ -156,7 +156,7 @@ func (n *newborn) vacate(err error) error {
 }
 
 // close closes what is open.
-func (n *newborn) close() (err error) {
+func (n *creation) close() (err error) {
 	for _, m := range n.months {
 		err = cmp.Or(err, m.file.Close())
 	}
@@ -165,12 +165,12 @@ func (n *newborn) close() (err error) {
 }
 
 // cluster adds a cluster; they come by ascending id.
-func (n *newborn) cluster(c *Cluster) error {
+func (n *creation) cluster(c *Cluster) error {
 	return n.clusterBlock(c, clusterBlock(nil, c))
 }
 
 // clusterBlock adds a cluster whose lines are known.
-func (n *newborn) clusterBlock(c *Cluster, text []byte) error {
+func (n *creation) clusterBlock(c *Cluster, text []byte) error {
 	e := clusterEntry(c)
 	switch {
 	case e.key < 1 || e.key > math.MaxInt32:
@@ -189,7 +189,7 @@ func (n *newborn) clusterBlock(c *Cluster, text []byte) error {
 }
 
 // charge counts for an owner what was added.
-func (n *newborn) charge(owner string, by Owner) {
+func (n *creation) charge(owner string, by Owner) {
 	if owner != "" {
 		o := n.state.owners.rows[owner]
 		o.Name = owner
@@ -198,7 +198,7 @@ func (n *newborn) charge(owner string, by Owner) {
 }
 
 // lastCluster returns the id of the cluster that was added last, 0 without one.
-func (n *newborn) lastCluster() int {
+func (n *creation) lastCluster() int {
 	switch w := &n.jobs; {
 	case len(w.index) > 0:
 		return w.index[len(w.index)-1].key
@@ -209,9 +209,9 @@ func (n *newborn) lastCluster() int {
 }
 
 // slot adds a slot; they come in the order of their names' bytes.
-func (n *newborn) slot(s *pool.Slot) error { return n.slotBlock(slotEntry(s), slotBlock(nil, s)) }
+func (n *creation) slot(s *pool.Slot) error { return n.slotBlock(slotEntry(s), slotBlock(nil, s)) }
 
-func (n *newborn) slotBlock(e entry[string], text []byte) error {
+func (n *creation) slotBlock(e entry[string], text []byte) error {
 	last := ""
 	switch w := &n.slots; {
 	case len(w.index) > 0:
@@ -226,21 +226,21 @@ func (n *newborn) slotBlock(e entry[string], text []byte) error {
 	return n.slots.add(e, text)
 }
 
-func (n *newborn) claim(c pool.Claim) error {
+func (n *creation) claim(c pool.Claim) error {
 	n.n.Claims++
 	return putNew(n.state.claims, c.Job, c)
 }
 
-func (n *newborn) submitter(r accountant.Record) error {
+func (n *creation) submitter(r accountant.Record) error {
 	n.n.Submitters++
 	return putNew(n.state.submitters, r.Name, r)
 }
 
-func (n *newborn) backoff(b pool.Backoff) error { return putNew(n.state.backoffs, b.Slot, b) }
+func (n *creation) backoff(b pool.Backoff) error { return putNew(n.state.backoffs, b.Slot, b) }
 
-func (n *newborn) tally(y accountant.Tally) error { return putNew(n.state.tallies, y.Key, y) }
+func (n *creation) tally(y accountant.Tally) error { return putNew(n.state.tallies, y.Key, y) }
 
-func (n *newborn) mark(m mark) error {
+func (n *creation) mark(m mark) error {
 	if m.Text == "" {
 		return fmt.Errorf("mark %q: without a text", m.Name)
 	}
@@ -248,7 +248,7 @@ func (n *newborn) mark(m mark) error {
 }
 
 // factory adds a factory; the blocks of its digest follow.
-func (n *newborn) factory(f factory) error {
+func (n *creation) factory(f factory) error {
 	if err := n.digestWhole(); err != nil {
 		return err
 	}
@@ -262,7 +262,7 @@ func (n *newborn) factory(f factory) error {
 }
 
 // digest adds a block to the digest of the factory that was added last.
-func (n *newborn) digest(cluster int, block []byte) error {
+func (n *creation) digest(cluster int, block []byte) error {
 	f := n.digesting
 	if f == nil || f.Cluster != cluster {
 		return fmt.Errorf("factory %d: its digest is not expected here", cluster)
@@ -281,7 +281,7 @@ func (n *newborn) digest(cluster int, block []byte) error {
 }
 
 // digestWhole tells whether the last factory's digest has come.
-func (n *newborn) digestWhole() error {
+func (n *creation) digestWhole() error {
 	if f := n.digesting; f != nil && n.blocks < len(f.sums) {
 		return fmt.Errorf("factory %d: its digest is not whole", f.Cluster)
 	}
@@ -290,7 +290,7 @@ func (n *newborn) digestWhole() error {
 }
 
 // lastFactory returns the largest cluster number of a factory, 0 without one.
-func (n *newborn) lastFactory() (last int) {
+func (n *creation) lastFactory() (last int) {
 	for cluster := range n.state.factories.rows {
 		last = max(last, cluster)
 	}
@@ -306,7 +306,7 @@ func putNew[K comparable, V any](t *table[K, V], k K, v V) error {
 }
 
 // left adds the lines of the ad of a job that left in a month.
-func (n *newborn) left(month string, lines []byte) error {
+func (n *creation) left(month string, lines []byte) error {
 	n.n.Left++
 	m, err := n.month("history", month, historyFile(month))
 	if err != nil {
@@ -316,7 +316,7 @@ func (n *newborn) left(month string, lines []byte) error {
 }
 
 // logged adds a transaction to the log.
-func (n *newborn) logged(l Logged) error {
+func (n *creation) logged(l Logged) error {
 	name := monthOf(l.Machine)
 	m, err := n.month("log", name, logFile(name))
 	if err != nil {
@@ -332,7 +332,7 @@ func (n *newborn) logged(l Logged) error {
 var aMonth = regexp.MustCompile(`^[0-9]{4}-[0-9]{2}$`)
 
 // month returns a file that is only appended to.
-func (n *newborn) month(folder, name, path string) (*month, error) {
+func (n *creation) month(folder, name, path string) (*month, error) {
 	if !aMonth.MatchString(name) {
 		return nil, fmt.Errorf("%q: not a month", name)
 	}
@@ -349,7 +349,7 @@ func (n *newborn) month(folder, name, path string) (*month, error) {
 }
 
 // handWritten adds a file of slots.d.
-func (n *newborn) handWritten(name string, text []byte) error {
+func (n *creation) handWritten(name string, text []byte) error {
 	if name == "" || name == "." || name == ".." || strings.ContainsAny(name, "/\x00") {
 		return fmt.Errorf("%q: not the name of a file", name)
 	}
@@ -357,12 +357,12 @@ func (n *newborn) handWritten(name string, text []byte) error {
 }
 
 // report adds the report of the last cycle.
-func (n *newborn) report(text []byte) error {
+func (n *creation) report(text []byte) error {
 	return writeNew(n.spool.files, n.spool.path("cycle.json"), text)
 }
 
 // finish makes it a spool whose last transaction has that number.
-func (n *newborn) finish(v version, seq uint64, next int) error {
+func (n *creation) finish(v version, seq uint64, next int) error {
 	s := n.spool
 	if err := n.digestWhole(); err != nil {
 		return err
@@ -409,7 +409,7 @@ func (n *newborn) finish(v version, seq uint64, next int) error {
 }
 
 // readBack reads all of the spool that was made, as commands will.
-func (n *newborn) readBack(o Options) error {
+func (n *creation) readBack(o Options) error {
 	dir := n.spool.dir
 	var bad error
 	if _, err := Check(dir, o, func(f Finding) {
