@@ -98,10 +98,7 @@ func (l exemptLimits) Take(kind int) {
 func (w *world) withoutOthersBefore(plan *Plan, r Rejection) {
 	q := w.cfg.Queue.(exempting)
 	all := *w
-	idle := make([]jobprio.Run, len(all.Jobs))
-	for i, j := range all.Jobs {
-		idle[i] = j
-	}
+	idle := slices.Clone(all.Jobs)
 	o := q.but(r.Job, CauseBlocked).Order(jobprio.Waiting{Idle: idle, Running: all.Running})
 	at, places := len(o.Places), map[pool.JobID]int{}
 	for i, p := range o.Places {
