@@ -141,7 +141,7 @@ func processesOf(folder string) (list []remnant) {
 	return list
 }
 
-// names tells whether a text has the path of a folder, or of what is in it, and not only that
+// names reports whether a text has the path of a folder, or of what is in it, and not only that
 // of another whose name begins so.
 func names(text []byte, folder string) bool {
 	for {

@@ -212,7 +212,7 @@ func (f *field) kill(name string, c call) error {
 	return nil
 }
 
-// leaves tells whether a job has to go, which it does at a moment of its own.
+// leaves reports whether a job has to go, which it does at a moment of its own.
 func (m *model) leaves() bool {
 	for _, j := range m.jobs.rows {
 		if j.claim == pool.Vacating {
@@ -313,7 +313,7 @@ func (f *field) settle() error {
 	return nil
 }
 
-// busy tells whether some of the listed claims will change without a command.
+// busy reports whether some of the listed claims will change without a command.
 func (f *field) busy(listing string) bool {
 	for line := range strings.Lines(listing) {
 		var state, job string

@@ -12,7 +12,7 @@ import (
 // carol holds slots from outside, for which everybody is better.
 const carol = "carol@elsewhere"
 
-// claimed tells whether a job has a slot, or a piece of it, or is promised it.
+// claimed reports whether a job has a slot, or a piece of it, or is promised it.
 func (m *model) claimed(slot string) bool {
 	for _, j := range m.jobs.rows {
 		if j.claim != 0 && (j.slot == slot || wholeOf(j.slot) == slot) {
@@ -44,7 +44,7 @@ func (m *model) left(name string) int {
 	return max(cores, 0) // it may have been larger
 }
 
-// licensed tells whether the concurrency limit admits one more job.
+// licensed reports whether the concurrency limit admits one more job.
 func (m *model) licensed() bool {
 	n := 0
 	for _, j := range m.jobs.rows {
@@ -63,7 +63,7 @@ type match struct {
 	holder pool.JobID // whose job that is; zero: it is none of this pool
 }
 
-// free tells whether a slot, or a new piece of it, is nobody's and can be a job's.
+// free reports whether a slot, or a new piece of it, is nobody's and can be a job's.
 func (m *model) free(name string, j job) bool {
 	if m.claimed(name) {
 		return false
@@ -74,7 +74,7 @@ func (m *model) free(name string, j job) bool {
 	return m.suits(name, j)
 }
 
-// suits tells whether a job can have a static slot.
+// suits reports whether a job can have a static slot.
 func (m *model) suits(name string, j job) bool {
 	s := m.slots.rows[name]
 	return s.open && s.cores == 0 && j.cores == 1

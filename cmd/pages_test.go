@@ -92,7 +92,7 @@ func (p page) files(t *testing.T) map[string]string {
 	return files
 }
 
-// namedIn tells whether a file stands, in quotes, in another one.
+// namedIn reports whether a file stands, in quotes, in another one.
 func namedIn(files map[string]string, name string) bool {
 	for other, content := range files {
 		if other != name && strings.Contains(content, strconv.Quote(name)) {

@@ -51,7 +51,7 @@ func (p page) macro(name string) (found []string) {
 	return found
 }
 
-// has tells whether the page has a section.
+// has reports whether the page has a section.
 func (p page) has(section string) bool { return slices.Contains(p.macro("Sh"), section) }
 
 // options returns the options that the page lists, each with its sign: those

@@ -27,7 +27,7 @@ type display struct {
 
 func (d display) text() string { return strings.Join(d.lines, "\n") + "\n" }
 
-// begins tells whether the display is a table with such a heading.
+// begins reports whether the display is a table with such a heading.
 func (d display) begins(heading string) bool { return strings.HasPrefix(d.lines[0], heading+"  ") }
 
 // displays returns the literal displays of a page. One behind a line `.Pa FILE` is

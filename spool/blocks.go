@@ -282,7 +282,7 @@ func eachBlock[K cmp.Ordered, V any](b *blocks[K, V], line func(*V) entry[K], bl
 	return w.rest()
 }
 
-// due tells whether the journal speaks of a key up to k that is not done yet.
+// due reports whether the journal speaks of a key up to k that is not done yet.
 func (w *blockWalk[K, V]) due(k K) bool { return len(w.touched) > 0 && w.touched[0] <= k }
 
 // segment goes through a segment, and through what is due before its end.

@@ -121,7 +121,7 @@ func (c *checker) version() error {
 	return nil
 }
 
-// ofNewer tells whether an error of readVersion is about a later format, and
+// ofNewer reports whether an error of readVersion is about a later format, and
 // not about a digit of the number that was damaged: then a checksum is there,
 // and is not right.
 func (s *Spool) ofNewer(err error) bool {
@@ -136,7 +136,7 @@ func (s *Spool) ofNewer(err error) bool {
 	return err == nil || !bytes.Contains(b, []byte("\nend "))
 }
 
-// isFile tells whether an error is one of the file system.
+// isFile reports whether an error is one of the file system.
 func isFile(err error) bool {
 	var p *fs.PathError
 	return errors.As(err, &p)
@@ -160,7 +160,7 @@ func (c *checker) lockFile(name string) {
 	c.fine(name, "who holds it")
 }
 
-// lockLine tells whether a line of a lock file, which somebody may be writing
+// lockLine reports whether a line of a lock file, which somebody may be writing
 // just now, reads as it was written.
 func (c *checker) lockLine(name string, n int) bool {
 	for range ackReads {

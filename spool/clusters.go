@@ -219,7 +219,7 @@ var ofProc = func() *classad.Ad {
 	return ad
 }()
 
-// TellsApart tells whether an expression may have different values for the procs of
+// TellsApart reports whether an expression may have different values for the procs of
 // a run: whether it may look at ProcId, through other attributes or in the text of an
 // eval() too, or has a value by chance.
 func (r Run) TellsApart(e *classad.Expr) bool {
@@ -440,7 +440,7 @@ func (tx *Tx) addAttr(r *record, span []byte, a Attr) {
 	}
 }
 
-// plainly tells whether a text stands for itself between quotes: it is printing
+// plainly reports whether a text stands for itself between quotes: it is printing
 // ASCII without quotes and backslashes.
 func plainly(text []byte) bool {
 	for _, c := range text {
@@ -451,7 +451,7 @@ func plainly(text []byte) bool {
 	return true
 }
 
-// surely tells whether what was written for an expression reads back for sure,
+// surely reports whether what was written for an expression reads back for sure,
 // since it is a plain text or a number of few digits.
 func surely(b []byte) bool {
 	if n := len(b); n > 1 && b[0] == '"' && b[n-1] == '"' {

@@ -280,7 +280,7 @@ func (n *creation) digest(cluster int, block []byte) error {
 	return cmp.Or(err, file.Sync(), file.Close())
 }
 
-// digestWhole tells whether the last factory's digest has come.
+// digestWhole reports whether the last factory's digest has come.
 func (n *creation) digestWhole() error {
 	if f := n.digesting; f != nil && n.blocks < len(f.sums) {
 		return fmt.Errorf("factory %d: its digest is not whole", f.Cluster)

@@ -212,7 +212,7 @@ func unquotePlain(s string) (text, rest string, ok bool) {
 	return "", "", false
 }
 
-// anyFrameIn tells whether a whole transaction with a number above seq stands
+// anyFrameIn reports whether a whole transaction with a number above seq stands
 // anywhere in b: if so, what stands before it is damage and no torn tail.
 func anyFrameIn(b []byte, seq uint64) bool {
 	for at := 0; at < len(b); {

@@ -128,7 +128,7 @@ func (s *Spool) ClaimLocked(name string) (bool, error) {
 	return whole.Type != syscall.F_UNLCK, nil
 }
 
-// Inside tells whether a file or folder, which need not be there yet, is a
+// Inside reports whether a file or folder, which need not be there yet, is a
 // directory or lies in it, by whatever name: also through symbolic links.
 func Inside(name, dir string) bool {
 	home, err := os.Stat(dir)

@@ -206,7 +206,7 @@ func lockFile(fsys files, name string, flag int, shared bool, wait time.Duration
 	}
 }
 
-// leadsTo tells whether path is the name of the locked file.
+// leadsTo reports whether path is the name of the locked file.
 func leadsTo(path string, l fileLock) (bool, error) {
 	locked, err := l.Stat()
 	if err != nil {

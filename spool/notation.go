@@ -161,7 +161,7 @@ func undumped(b, line []byte) ([]byte, error) {
 	return e.AppendTo(append(append(b, name...), " = "...), classad.StyleSpool), nil
 }
 
-// prints tells whether a line is text that a terminal can show.
+// prints reports whether a line is text that a terminal can show.
 func prints(line []byte) bool {
 	for _, c := range line {
 		if c < ' ' || c == 0x7f {
@@ -171,7 +171,7 @@ func prints(line []byte) bool {
 	return utf8.Valid(line)
 }
 
-// ordinary tells whether a line begins with a name that needs no quotes and
+// ordinary reports whether a line begins with a name that needs no quotes and
 // is none of ours, and an equals sign.
 func ordinary(line []byte) bool {
 	n := 0
@@ -186,7 +186,7 @@ func nameByte(c byte, at int) bool {
 	return letter >= 'a' && letter <= 'z' || c == '_' || at > 0 && c >= '0' && c <= '9'
 }
 
-// isOdd tells whether a name is Odd and a number.
+// isOdd reports whether a name is Odd and a number.
 func isOdd(name []byte) bool {
 	if len(name) < 4 || !bytes.EqualFold(name[:3], []byte("Odd")) {
 		return false
@@ -199,7 +199,7 @@ func isOdd(name []byte) bool {
 	return true
 }
 
-// sameInBoth tells whether the journal and the long form read the same from a
+// sameInBoth reports whether the journal and the long form read the same from a
 // line: strings differ in what a backslash means, save before a quote.
 func sameInBoth(line []byte) bool {
 	for {

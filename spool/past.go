@@ -236,7 +236,7 @@ func (c *choice) time(block []byte) chosen {
 	return sure(c.within(n))
 }
 
-// within tells whether a second lies between the bounds.
+// within reports whether a second lies between the bounds.
 func (c *choice) within(n int64) bool {
 	after := c.Since.IsZero() || n >= c.Since.Unix()
 	return after && (c.Before.IsZero() || time.Unix(n, 0).Before(c.Before))
@@ -258,7 +258,7 @@ func written(block []byte, line string) []byte {
 	return text[:lineEnd(text):lineEnd(text)]
 }
 
-// chooses tells whether an ad is chosen whose lines did not say it.
+// chooses reports whether an ad is chosen whose lines did not say it.
 func (c *choice) chooses(ad *classad.Ad) bool {
 	none := &classad.Context{}
 	if c.Clusters != nil {

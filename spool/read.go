@@ -48,7 +48,7 @@ func (p *position) pass(f frame, text []byte) {
 	p.seq, p.next, p.crc = f.Seq, f.Next, f.CRC
 }
 
-// contradicts tells whether what was read up to the position cannot be what
+// contradicts reports whether what was read up to the position cannot be what
 // was acknowledged: the same transaction reads otherwise, or a later one ended
 // before it.
 func (p position) contradicts(known ack) bool {

@@ -146,7 +146,7 @@ func appendName(b []byte, name string) []byte {
 	return append(b, name...)
 }
 
-// usualName tells whether a name consists of letters, digits and underscores and
+// usualName reports whether a name consists of letters, digits and underscores and
 // does not begin with a digit.
 func usualName(name string) bool {
 	for i := range len(name) {

@@ -108,7 +108,7 @@ func (r *restoring) all(domain string) error {
 	return nil
 }
 
-// begins tells whether the first line, or the piece of it that is there, is that
+// begins reports whether the first line, or the piece of it that is there, is that
 // of a dump.
 func (r *restoring) begins() bool {
 	const first = `MyType = "Spool"` + "\n"

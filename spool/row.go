@@ -56,7 +56,7 @@ type row struct {
 
 func rowOf(ad *classad.Ad) *row { return &row{ad: ad, c: &classad.Context{}} }
 
-// has tells whether the row has an attribute.
+// has reports whether the row has an attribute.
 func (r *row) has(name string) bool {
 	if r.ad == nil {
 		return r.find(name) != nil
@@ -481,7 +481,7 @@ func (r *row) find(name string) *plain {
 	return nil
 }
 
-// odd tells whether a plain row has to be read as an ad after all: something was not
+// odd reports whether a plain row has to be read as an ad after all: something was not
 // of its kind, or some name was not asked for, since it is unknown, stands there
 // twice, or is spelled otherwise.
 func (r *row) odd() bool {

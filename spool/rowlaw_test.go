@@ -109,7 +109,7 @@ func drawClaim(t *rapid.T) pool.Claim {
 	}
 }
 
-// sameBits tells whether two things are equal to the bit: a number that is none
+// sameBits reports whether two things are equal to the bit: a number that is none
 // is equal to itself, and 0 is not what is -0.
 func sameBits(a, b any) bool {
 	var walk func(a, b reflect.Value) bool

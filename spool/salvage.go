@@ -145,7 +145,7 @@ func (v *salvage) identify() (err error) {
 	return nil
 }
 
-// hasIndexes tells whether there is a trace of the present format.
+// hasIndexes reports whether there is a trace of the present format.
 func (v *salvage) hasIndexes() bool {
 	entries, _ := os.ReadDir(v.s.dir)
 	return slices.ContainsFunc(entries, func(e os.DirEntry) bool {

@@ -239,7 +239,7 @@ func saved(t *testing.T, dir, name, what, good string, whole []string) {
 
 var jobLine = regexp.MustCompile(`^job ([0-9]+)\.`)
 
-// excused tells whether what was told accounts for a difference in a line of
+// excused reports whether what was told accounts for a difference in a line of
 // the holdings when a file is damaged, which was good.
 func excused(name, good, line, told string) bool {
 	kind, rest, _ := strings.Cut(line, " ")

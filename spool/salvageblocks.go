@@ -339,7 +339,7 @@ func (w *wreck[K, V]) keyOf(line []byte) (k K, ok bool) {
 	return k, err == nil
 }
 
-// reads tells whether a piece can be read as the block of its key.
+// reads reports whether a piece can be read as the block of its key.
 func (w *wreck[K, V]) reads(hired *worker, p piece[K], b []byte) bool {
 	if b[p.at] != w.kinds[0] || b[p.at+p.size-1] != '\n' {
 		return false
@@ -348,7 +348,7 @@ func (w *wreck[K, V]) reads(hired *worker, p piece[K], b []byte) bool {
 	return err == nil && thing != nil
 }
 
-// proves tells whether a line of an index is right about a block of b.
+// proves reports whether a line of an index is right about a block of b.
 func (w *wreck[K, V]) proves(e entry[K], b []byte) bool {
 	if e.at < 0 || e.size < 3 || e.at > int64(len(b)) || e.size > int64(len(b))-e.at {
 		return false

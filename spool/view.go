@@ -340,7 +340,7 @@ func newWanted(attributes []string) *wanted {
 // letter returns a bit for a letter in either case.
 func letter(c byte) uint32 { return 1 << (c & 0x1f) }
 
-// take tells whether a line "Name = expression" has to be read: it names what is wanted,
+// take reports whether a line "Name = expression" has to be read: it names what is wanted,
 // or is not plain enough to tell.
 func (w *wanted) take(line []byte) bool {
 	if w == nil {
@@ -361,7 +361,7 @@ func (w *wanted) take(line []byte) bool {
 	return false
 }
 
-// varies tells whether one of the attributes is an expression for some proc.
+// varies reports whether one of the attributes is an expression for some proc.
 func (w *wanted) varies(c *Cluster) bool {
 	for _, run := range c.Runs {
 		for _, name := range w.names {

@@ -44,7 +44,7 @@ func (s *Spool) Watch(id pool.JobID, known *classad.Ad, names ...string) (*Watch
 	return w, w.restart()
 }
 
-// Changed tells whether one of the attributes was set or lost, as far as Claim has
+// Changed reports whether one of the attributes was set or lost, as far as Claim has
 // looked, since this was asked last.
 func (w *Watch) Changed() bool {
 	set := w.set
@@ -220,7 +220,7 @@ func (s *Spool) WatchMachine(machine string) (*MachineWatch, error) {
 	return w, w.restart()
 }
 
-// Look tells whether a claim of the machine was made, changed or dropped since it was
+// Look reports whether a claim of the machine was made, changed or dropped since it was
 // asked last; the first time it is true.
 func (w *MachineWatch) Look() (changed bool, err error) {
 	lock, quiet := w.quiet()
@@ -236,7 +236,7 @@ func (w *MachineWatch) Look() (changed bool, err error) {
 	return changed, err
 }
 
-// quiet tells whether nobody has written to the spool since the last look: whoever does
+// quiet reports whether nobody has written to the spool since the last look: whoever does
 // writes to the lock file too. A file's time is coarse, and one that is not past yet may
 // be that of a later write as well.
 func (w *MachineWatch) quiet() (lock os.FileInfo, is bool) {
@@ -260,7 +260,7 @@ func (w *MachineWatch) Claims() []pool.Claim {
 	return slices.SortedFunc(maps.Values(w.claims), func(a, b pool.Claim) int { return a.Job.Compare(b.Job) })
 }
 
-// SlotsChanged tells whether the ad of any slot of the pool may have changed since this
+// SlotsChanged reports whether the ad of any slot of the pool may have changed since this
 // was asked last, as of the last Look. Of ads written by hand it knows nothing.
 func (w *MachineWatch) SlotsChanged() bool {
 	changed := w.slots

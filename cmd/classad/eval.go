@@ -126,7 +126,7 @@ func tell(c *cmdline.Call, text string, err error) {
 	fmt.Fprintf(c.Stderr, "    %s\n    %s^\n", text, strings.Repeat(" ", before))
 }
 
-// printable tells whether every character takes one place of a line, as far
+// printable reports whether every character takes one place of a line, as far
 // as that is known.
 func printable(text string) bool {
 	return utf8.ValidString(text) && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || 0x7f <= r && r < 0xa0 || r >= 0x300 })

@@ -165,8 +165,7 @@ func world(c *cmdline.Call) (*classad.Context, error) {
 	return w, nil
 }
 
-// record is one line of -jsonl. Its other members, such as the result that
-// somebody expects, are nothing to us.
+// record is one line of -jsonl. Other members, such as an expected result, are ignored.
 type record struct {
 	Expr, My, Target string
 	Strict           bool // see strictFlag

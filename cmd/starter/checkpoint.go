@@ -94,7 +94,7 @@ func (w *watching) dump() (done bool) {
 	return w.dumped || ctx.Err() != nil
 }
 
-// within tells whether a tree has all of these processes. It may have others, that wait to be
+// within reports whether a tree has all of these processes. It may have others, that wait to be
 // reaped.
 func within(tree, processes []int) bool {
 	return !slices.ContainsFunc(processes, func(pid int) bool { return !slices.Contains(tree, pid) })

@@ -150,7 +150,7 @@ func (l *claimLock) isAlive() (bool, error) {
 	}
 }
 
-// leadsTo tells whether path is the name of the open file.
+// leadsTo reports whether path is the name of the open file.
 func leadsTo(path string, f *os.File) (bool, error) {
 	open, err := f.Stat()
 	if err != nil {
@@ -166,7 +166,7 @@ func leadsTo(path string, f *os.File) (bool, error) {
 	return os.SameFile(open, named), nil
 }
 
-// gone tells whether the claim's file was removed or replaced, maybe with the
+// gone reports whether the claim's file was removed or replaced, maybe with the
 // whole spool. Then the locks keep nobody from the claim any more. While the
 // folder of the file is not there, nobody else has the claim either.
 func (l *claimLock) gone() bool {

@@ -131,7 +131,7 @@ func (p *testPool) processes() (pids []int) {
 	return pids
 }
 
-// ofSupervisor tells whether the parent of the process with that folder in /proc
+// ofSupervisor reports whether the parent of the process with that folder in /proc
 // is a supervisor.
 func ofSupervisor(dir string) bool {
 	stat, _ := os.ReadFile(dir + "/stat")

@@ -195,7 +195,7 @@ func exceeded(what, command string, used, limit int64, unit string, subcode int)
 	return jobpolicy.Verdict{Action: jobpolicy.Hold, Reason: reason, Code: outOfResources, Subcode: subcode}
 }
 
-// short tells whether the machine runs short of memory: less than a tenth of it can be
+// short reports whether the machine runs short of memory: less than a tenth of it can be
 // had without swapping.
 func (l *limits) short() bool {
 	b, err := os.ReadFile(l.meminfo)

@@ -167,5 +167,5 @@ func statusOf(ad *classad.Ad) pool.Status {
 	return pool.Status(status)
 }
 
-// isRemoved tells whether a job was removed and has not left the queue yet.
+// isRemoved reports whether a job was removed and has not left the queue yet.
 func isRemoved(ad *classad.Ad) bool { return statusOf(ad) == pool.Removed }

@@ -364,7 +364,7 @@ func (p *testPool) pid(name string) int {
 	return pid
 }
 
-// alive tells whether a process still runs: it waits to be reaped when it has
+// alive reports whether a process still runs: it waits to be reaped when it has
 // ended, and its first thread may do so while others still hold its locks.
 func alive(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))

@@ -92,7 +92,7 @@ type answer struct {
 	locked  bool     // it gave up because the spool stayed locked
 }
 
-// refused tells whether the command ended before it became a supervisor, which would
+// refused reports whether the command ended before it became a supervisor, which would
 // have said why.
 func (a answer) refused() bool {
 	return !a.running && !a.spoke && a.process != nil && a.process.ProcessState != nil && !a.process.ProcessState.Success()

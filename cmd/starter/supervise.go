@@ -98,7 +98,7 @@ type task struct {
 	log       joblog.Log
 	executing userlog.Executing // what the log is told when it is executed
 	standard  bool              // it is of the standard universe
-	// checkpoints tells whether the program has only written a checkpoint when it ends so.
+	// checkpoints reports whether the program has only written a checkpoint when it ends so.
 	checkpoints func(launch.Ended) bool
 	// at is when the job is to be executed, zero for a job without such a time;
 	// missed what is done if it was too late for that already when it began.

@@ -48,7 +48,7 @@ type tenure struct {
 	ends    bool // the supervisor was told to end, and has told its job
 }
 
-// isToEnd tells whether the supervisor was told to end: there is no job after this one.
+// isToEnd reports whether the supervisor was told to end: there is no job after this one.
 func (n *tenure) isToEnd() bool { return n.ends || len(n.stop) > 0 }
 
 // supervise is the life of a supervisor, which begins with the named attempt. One

@@ -171,7 +171,7 @@ func (s *supervisor) toEnd(at spoolWatch, do func(context.Context) error) (over 
 	}
 }
 
-// removed tells whether the job was removed, or its claim taken away. When nothing
+// removed reports whether the job was removed, or its claim taken away. When nothing
 // has changed it costs next to nothing.
 func (s *supervisor) removed(followed *spool.Watch) (yes bool) {
 	if s.gone() != nil {

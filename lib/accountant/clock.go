@@ -16,7 +16,7 @@ type Clock struct {
 	Offset time.Duration // whole milliseconds
 }
 
-// Known tells whether the clock says anything.
+// Known reports whether the clock says anything.
 func (c Clock) Known() bool { return c.Boot != "" }
 
 // Booted returns when a known clock's machine was booted, as it tells that now.

@@ -54,7 +54,7 @@ func (p Params) FactorOf(name string) (float64, FactorFrom) {
 	return p.DefaultFactor, FactorDefault
 }
 
-// Nice tells whether a submitter is a nice user, which is one of the group
+// Nice reports whether a submitter is a nice user, which is one of the group
 // NiceGroup, without regard to case: nice-user.alice@example.org.
 func (p Params) Nice(name string) bool {
 	user, _ := split(name)
@@ -81,10 +81,10 @@ func (r Record) Effective(t time.Time, p Params) float64 {
 	return r.AsOf(t, p).Priority * factor
 }
 
-// IsGroup tells whether the record is an accounting group's: its name has no @.
+// IsGroup reports whether the record is an accounting group's: its name has no @.
 func (r Record) IsGroup() bool { return !strings.Contains(r.Name, "@") }
 
-// NamesSubmitter tells whether a submitter may have this name: user@domain, with
+// NamesSubmitter reports whether a submitter may have this name: user@domain, with
 // neither blanks nor double quotes nor what cannot be seen.
 func NamesSubmitter(name string) bool {
 	user, domain, _ := cutDomain(name)

@@ -49,7 +49,7 @@ const rounding = 0.5e-6
 
 func (e entry) at() time.Time { return time.UnixMilli(int64(math.Round(e.Time * 1000))) }
 
-// near tells whether a figure is as recorded: within a millionth, absolute or
+// near reports whether a figure is as recorded: within a millionth, absolute or
 // relative. That is the sixth decimal, which two roundings of what lies half way
 // between two may take to either side, so it has to be within even where the
 // difference of the two numbers as they are stored is some bits more.

@@ -166,7 +166,7 @@ func (g *Groups) Spelled(name string) string {
 	return user
 }
 
-// None tells whether there is no group but the root.
+// None reports whether there is no group but the root.
 func (g *Groups) None() bool { return g == nil }
 
 // Find returns the place of the group with this name, in whatever case.
@@ -320,7 +320,7 @@ func (g *Groups) below(i int) (static, dynamic float64) {
 	return static, dynamic
 }
 
-// Regroups says whether any group regroups automatically. The root's quota is then
+// Regroups reports whether any group regroups automatically. The root's quota is then
 // the whole pool.
 func (g *Groups) Regroups() bool {
 	return g != nil && slices.ContainsFunc(g.List, func(one Group) bool { return one.Autoregroup })

@@ -64,7 +64,7 @@ type Lease struct {
 	Before float64
 }
 
-// Over tells whether the lease has run out at t.
+// Over reports whether the lease has run out at t.
 func (l Lease) Over(t time.Time) bool { return !l.Until.IsZero() && !t.Before(l.Until) }
 
 // LimitOf returns the limit that n stands for: none below zero.
@@ -251,7 +251,7 @@ func (r Record) Joined(o Record, t time.Time, p Params) Record {
 	return r
 }
 
-// Irrelevant tells whether nothing would be lost if the record were not there:
+// Irrelevant reports whether nothing would be lost if the record were not there:
 // the RUP is the best there is, nothing is in use or was ever, and nothing is
 // set by hand. Such records go by themselves (manual, "Group Accounting": entities
 // that are no longer relevant are removed). A group's goes when the group is no

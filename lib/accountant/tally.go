@@ -93,13 +93,13 @@ func (y Tally) Report(used Used, t time.Time, p Params) Tally {
 	return y
 }
 
-// InUse tells whether a claim is charged.
+// InUse reports whether a claim is charged.
 func (y Tally) InUse() bool { return y.Cpus != 0 || y.PE != 0 }
 
 // negligible is decayed usage, of any unit, that no priority shows any more.
 const negligible = 1e-6
 
-// Irrelevant tells whether nothing would be lost if the tally were not there.
+// Irrelevant reports whether nothing would be lost if the tally were not there.
 // Windows and decayed usage pass; long-term usage does not, so that a tally with
 // any stays, as a Record with accumulated usage does.
 func (y Tally) Irrelevant(t time.Time, p Params) bool {
@@ -266,7 +266,7 @@ func WindowedKinds() []string {
 	return []string{KindTotal, KindUser, KindGroup, KindAccount, KindQOS, KindClass}
 }
 
-// Windowed tells whether tallies of the key have windows, for Maui's policy;
+// Windowed reports whether tallies of the key have windows, for Maui's policy;
 // those of others have decayed usage, for Grid Engine's.
 func (k Key) Windowed() bool {
 	switch k.Kind {

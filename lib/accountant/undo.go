@@ -69,7 +69,7 @@ func (e Edit) Undo(current Entry, t time.Time, p Params) (Entry, error) {
 	return Entry{r, true}, nil
 }
 
-// Same tells whether two entries are the same, with all that they hold.
+// Same reports whether two entries are the same, with all that they hold.
 func (n Entry) Same(o Entry) bool {
 	return n.There == o.There && (!n.There || n.plain() == o.plain())
 }
@@ -233,7 +233,7 @@ type TallyEdit struct {
 	Before, After TallyEntry
 }
 
-// Same tells whether two entries are the same, with all that they hold.
+// Same reports whether two entries are the same, with all that they hold.
 func (n TallyEntry) Same(o TallyEntry) bool {
 	return n.There == o.There && (!n.There || n.Key == o.Key && n.At.Equal(o.At) && n.Cpus == o.Cpus && n.PE == o.PE && n.Interval == o.Interval &&
 		slices.Equal(n.Windows, o.Windows) && n.Decayed == o.Decayed && n.LongTerm == o.LongTerm)

@@ -358,7 +358,7 @@ func (a *Ad) Flat() *Ad {
 // what an ad says.
 func (a *Ad) String() string { return a.Format(StyleOld) }
 
-// SameNames tells whether two ads are known to have attributes of the same names
+// SameNames reports whether two ads are known to have attributes of the same names
 // in the same places, as ads that one Reader read mostly have. False means that it
 // is not known.
 func (a *Ad) SameNames(b *Ad) bool {

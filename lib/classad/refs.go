@@ -439,7 +439,7 @@ func Sides(e *Expr) (looks Looks, ok bool) {
 	return Looks{sortedSet(s.own), sortedSet(s.other), sortedSet(s.either)}, true
 }
 
-// ShadowsScopes tells whether the ad has an attribute that is called like a scope,
+// ShadowsScopes reports whether the ad has an attribute that is called like a scope,
 // such as MY or TARGET, which then is what the name means.
 func (a *Ad) ShadowsScopes() bool { return a.shadowsScopes() }
 

@@ -198,7 +198,7 @@ func blanks(b []byte) (any bool) {
 	return any
 }
 
-// readsAs tells whether the whole of a long-form text is the expression that
+// readsAs reports whether the whole of a long-form text is the expression that
 // the Spool style writes so.
 func readsAs(text, spool string) bool {
 	e, err := ParseLongExpr(text)
@@ -228,7 +228,7 @@ type plan struct {
 	lines  []printed
 }
 
-// level tells whether an ad of a chain still has the names that it had: shapes only
+// level reports whether an ad of a chain still has the names that it had: shapes only
 // ever grow.
 type level struct {
 	shape *shape

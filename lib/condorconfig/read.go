@@ -129,7 +129,7 @@ func manyLines(text string) (name, tag string, ok bool) {
 	return name, tag, ok && isName(name) && isName(tag)
 }
 
-// isName tells whether a text can be the name that a statement defines, in which references
+// isName reports whether a text can be the name that a statement defines, in which references
 // may stand.
 func isName(s string) bool {
 	if s == "" || strings.HasPrefix(s, "#") {
@@ -272,7 +272,7 @@ func (r *reader) branch(open *macro.Branches, word, condition string, at Place) 
 	return err
 }
 
-// holds tells whether a condition is true. One that cannot be told is taken as
+// holds reports whether a condition is true. One that cannot be told is taken as
 // false, with a warning. A literal may be any constant expression here.
 func (r *reader) holds(condition string, at Place) (bool, error) {
 	x, err := r.expand(condition, at)
@@ -297,7 +297,7 @@ func (r *reader) holds(condition string, at Place) (bool, error) {
 	return ok && yes != c.Not, nil
 }
 
-// defined tells whether there is a macro of the name that is worth something.
+// defined reports whether there is a macro of the name that is worth something.
 func (r *reader) defined(name string) bool {
 	m, ok := r.Lookup(name)
 	return ok && m.Text != "" || !ok && isBuiltin(name)

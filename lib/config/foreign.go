@@ -60,7 +60,7 @@ type foreign struct {
 // mostWarnings keeps a file that is something else from filling terminals and mailboxes.
 const mostWarnings = 1000
 
-// full tells whether there are enough warnings, and counts one more if so.
+// full reports whether there are enough warnings, and counts one more if so.
 func (f *foreign) full() bool {
 	if len(f.warnings) < mostWarnings {
 		return false

@@ -437,7 +437,7 @@ func attributeName(s string) error {
 	return nil
 }
 
-// isIdentifier tells whether a name is one of letters, digits and underscores
+// isIdentifier reports whether a name is one of letters, digits and underscores
 // that does not begin with a digit.
 func isIdentifier(s string) bool {
 	for i, r := range s {

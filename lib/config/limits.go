@@ -67,7 +67,7 @@ func meantDefault(name string) bool {
 	return strings.Contains(lower, "concur") || lower == "default"
 }
 
-// named tells whether a table is what TOML makes of a group's or a limit's name
+// named reports whether a table is what TOML makes of a group's or a limit's name
 // with a dot and no quotes: GROUP_QUOTA_a.b or sw.matlab_LIMIT.
 func named(key string, table any) bool {
 	_, _, group := groupKey(key)

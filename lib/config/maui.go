@@ -323,7 +323,7 @@ func mauiWeights() []Key {
 	return keys
 }
 
-// isSubWeight tells whether a key is the weight of a subcomponent.
+// isSubWeight reports whether a key is the weight of a subcomponent.
 func isSubWeight(name string) bool {
 	for sub := range maui.Subs {
 		if sub.Parameters().Weight == name {

@@ -261,7 +261,7 @@ func (a MauiAttribute) only(compatible bool) []maui.Kind {
 	return a.Only
 }
 
-// has tells whether credentials of the kind have the attribute.
+// has reports whether credentials of the kind have the attribute.
 func (a MauiAttribute) has(kind maui.Kind, compatible bool) bool {
 	only := a.only(compatible)
 	return len(only) == 0 || slices.Contains(only, kind)

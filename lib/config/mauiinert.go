@@ -60,7 +60,7 @@ func inertWeights(m *maui.Config, tell teller) {
 	}
 }
 
-// anyCredential tells whether a credential of the kind is such.
+// anyCredential reports whether a credential of the kind is such.
 func anyCredential(m *maui.Config, kind maui.Kind, is func(maui.Credential) bool) bool {
 	for _, c := range m.Credentials[kind] {
 		if is(c) {
@@ -170,7 +170,7 @@ func inertQOS(m *maui.Config, tell teller) {
 	}
 }
 
-// addsOfQOS tells whether a QOS adds to the weight of a subcomponent.
+// addsOfQOS reports whether a QOS adds to the weight of a subcomponent.
 func addsOfQOS(m *maui.Config, sub maui.Sub) bool {
 	return anyCredential(m, maui.QOS, func(c maui.Credential) bool {
 		return sub == maui.QueueTime && c.QTWeight != 0 || sub == maui.XFactor && c.XFWeight != 0

@@ -269,7 +269,7 @@ func (r *reader) stray(top map[string]toml.Primitive) error {
 	return nil
 }
 
-// belongsAtTop tells whether a key in a table is one of the top level. In a table
+// belongsAtTop reports whether a key in a table is one of the top level. In a table
 // of no policy's, sw.matlab_LIMIT without quotes looks like one that does.
 func belongsAtTop(table, key string) bool {
 	if slices.ContainsFunc(Keys, func(k Key) bool { return k.Name == current(key) }) {
@@ -524,5 +524,5 @@ func namesOf(keys []Key) []string {
 	return list
 }
 
-// words tells whether name is one of the words of list.
+// words reports whether name is one of the words of list.
 func words(list, name string) bool { return slices.Contains(strings.Fields(list), name) }

@@ -94,7 +94,7 @@ func replaced(said []setting, s setting) []setting {
 	return said[:at+1+len(rest)]
 }
 
-// replacedBy tells whether nothing is left of what the setting says. What is said of a
+// replacedBy reports whether nothing is left of what the setting says. What is said of a
 // credential adds up.
 func (s setting) replacedBy(other setting) bool {
 	t, _ := tableNamed(s.table)

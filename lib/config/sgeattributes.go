@@ -124,7 +124,7 @@ var otherAttributes = map[sgeKind]string{
 		"accounting_summary qsort_args daemon_forks_slaves master_forks_slaves",
 }
 
-// of tells whether objects of the kind have the attribute.
+// of reports whether objects of the kind have the attribute.
 func (a SGEAttribute) of(kind sgeKind) bool { return slices.Contains(a.Tables, string(kind)) }
 
 // shares makes take of an attribute that is a number of shares or tickets.
@@ -164,7 +164,7 @@ func listed(value string) []string {
 	return wordsOf(strings.ReplaceAll(value, ",", " "))
 }
 
-// namesObject tells whether an object may have the name.
+// namesObject reports whether an object may have the name.
 func namesObject(name string) bool { return name != "" && plainName(name, "") == nil }
 
 func takeUrgencySlots(o *sgeObject, value string) bool {

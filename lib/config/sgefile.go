@@ -304,7 +304,7 @@ func ignoredKeys() []Key {
 	return keys
 }
 
-// alike tells whether two values of a key are the same; case does not count.
+// alike reports whether two values of a key are the same; case does not count.
 func alike(a, b any) bool {
 	x, isString := a.(string)
 	y, both := b.(string)

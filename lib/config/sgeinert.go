@@ -158,7 +158,7 @@ func inertFunctional(s *sge.Config, tell teller) {
 	}
 }
 
-// hasNodes tells whether there is a share tree with a node below its root.
+// hasNodes reports whether there is a share tree with a node below its root.
 func hasNodes(s *sge.Config) bool { return s.Tree != nil && len(s.Tree.Children) > 0 }
 
 // inertShareTree finds a share tree without tickets, and tickets without a tree.

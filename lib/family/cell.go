@@ -117,13 +117,13 @@ func (c *cell) tree() (dirs []string) {
 // Linux 5.14).
 func (c *cell) kill() error { return write(c.dir, "cgroup.kill", "1") }
 
-// populated tells whether there is any process in it.
+// populated reports whether there is any process in it.
 func (c *cell) populated() bool {
 	n, known := c.counts("cgroup.events")["populated"]
 	return n != 0 || !known
 }
 
-// outOfMemory tells whether the kernel has killed for the cgroup's own limit: "oom" counts
+// outOfMemory reports whether the kernel has killed for the cgroup's own limit: "oom" counts
 // that no memory was to be had below it, "oom_kill" who was killed, for whatever limit.
 func (c *cell) outOfMemory() bool {
 	n := c.counts("memory.events")

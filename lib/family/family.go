@@ -128,7 +128,7 @@ func (f *Family) Processes() (pids []int) {
 	return pids
 }
 
-// OutOfMemory tells whether the kernel has killed a process of the family because all
+// OutOfMemory reports whether the kernel has killed a process of the family because all
 // of them together took more than the limit.
 func (f *Family) OutOfMemory() bool { return f.cell != nil && f.cell.outOfMemory() }
 
@@ -188,13 +188,13 @@ func (f *Family) Close() (err error) {
 	return err
 }
 
-// childrenReadable tells whether the kernel lists the children of processes.
+// childrenReadable reports whether the kernel lists the children of processes.
 func childrenReadable() bool {
 	_, err := os.Stat(fmt.Sprintf("/proc/self/task/%d/children", os.Getpid()))
 	return err == nil
 }
 
-// plain tells whether a name can be that of a cgroup, and the value of a mark.
+// plain reports whether a name can be that of a cgroup, and the value of a mark.
 func plain(name string) bool {
 	return name != "" && len(name) <= 200 && name[0] != '.' && !strings.ContainsAny(name, "/\n\x00")
 }

@@ -161,7 +161,7 @@ func write(dir, name, text string) error {
 	return err
 }
 
-// canStartInside tells whether the kernel starts processes in a cgroup (clone3(2),
+// canStartInside reports whether the kernel starts processes in a cgroup (clone3(2),
 // CLONE_INTO_CGROUP, since Linux 5.7), by asking for one that cannot be.
 func canStartInside() bool {
 	args := struct {

@@ -28,14 +28,14 @@ const mostProcesses = 10000
 // tick is the unit in which /proc counts processor time.
 const tick = time.Second / 100
 
-// alive tells whether the process runs code of its own, now or later. One whose first
+// alive reports whether the process runs code of its own, now or later. One whose first
 // thread has ended looks like a zombie, and is none while it has others.
 func (p process) alive() bool {
 	ended := p.state == 'Z' || p.state == 'X' || p.state == 'x'
 	return !ended || p.threads > 1
 }
 
-// same tells whether two looks have found one process.
+// same reports whether two looks have found one process.
 func (p process) same(q process) bool { return p.pid == q.pid && p.start == q.start }
 
 // identity tells a process from all others since boot.
@@ -218,14 +218,14 @@ func (f *Family) reap() {
 	}
 }
 
-// adopted tells whether a child of ours has another session than we have. Nothing that the
+// adopted reports whether a child of ours has another session than we have. Nothing that the
 // job started is in ours: a session is inherited or new, and the job has its own.
 func (f *Family) adopted(pid int) bool {
 	session, err := unix.Getsid(pid)
 	return err == nil && session != f.session
 }
 
-// childless tells whether we have no child at all, when those that have ended are
+// childless reports whether we have no child at all, when those that have ended are
 // reaped.
 func (f *Family) childless() bool {
 	none := func() bool {

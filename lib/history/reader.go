@@ -96,7 +96,7 @@ func (r *Reader) Add(b *Block) (nameless int) {
 	return nameless
 }
 
-// Empty tells whether there was no block that counts.
+// Empty reports whether there was no block that counts.
 func (r *Reader) Empty() bool { return r.blocks == 0 }
 
 // enter notes the time of a block and tells whether it counts.
@@ -230,7 +230,7 @@ func (k *track) add(s Sample, t int64) {
 	k.points = append(k.points, p)
 }
 
-// plausible tells whether so many weight seconds may have been used while the RUP
+// plausible reports whether so many weight seconds may have been used while the RUP
 // went from before to after, or whether somebody set the accumulated usage: it
 // did not fall, and the RUP has risen by what that use adds to it at least.
 func (k *track) plausible(used, seconds, before, after float64) bool {

@@ -60,7 +60,7 @@ func (t Tier) Period(file string) (begin, end time.Time, ok bool) {
 	return begin, begin.AddDate(0, 0, 1), true
 }
 
-// Due tells whether a file whose last block is of the time last, zero for
+// Due reports whether a file whose last block is of the time last, zero for
 // none, is to have one of now. One that is not older than now is left as it is:
 // blocks ascend.
 func (t Tier) Due(last, now time.Time) bool {

@@ -169,13 +169,13 @@ func patterns(text string) (wanted, unwanted []string) {
 	return wanted, unwanted
 }
 
-// like tells whether a name is like one of some patterns, without regard to case.
+// like reports whether a name is like one of some patterns, without regard to case.
 func like(patterns []string, name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) })
 }
 
-// matches tells whether a text is a pattern's pieces in their order, with
+// matches reports whether a text is a pattern's pieces in their order, with
 // anything in the place of each *.
 func matches(pattern, text string) bool {
 	pieces := strings.Split(pattern, "*")

@@ -144,7 +144,7 @@ func isCommand(key string) bool {
 		})
 }
 
-// isRequest tells whether a name, in lower case, asks for a resource that has no
+// isRequest reports whether a name, in lower case, asks for a resource that has no
 // command of its own.
 func isRequest(key string) bool {
 	return len(key) > len(requestPrefix) && strings.HasPrefix(key, requestPrefix) && byName()[key] == nil

@@ -307,7 +307,7 @@ func (j *job) checkCustomAccount(g given, e *classad.Expr) error {
 	return j.refuse(g, "%s: want a name in double quotes", submitfile.Shorten(g.Text))
 }
 
-// refersToNothing tells whether an expression is a name, maybe of several words with
+// refersToNothing reports whether an expression is a name, maybe of several words with
 // dots between, whose first word no text in a job's ad goes by.
 func (j *job) refersToNothing(text string) bool {
 	words := strings.Split(text, ".")

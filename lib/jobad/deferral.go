@@ -17,7 +17,7 @@ import (
 // jobpolicy.Fields.
 var cronCommands = [5]string{"cron_minute", "cron_hour", "cron_day_of_month", "cron_month", "cron_day_of_week"}
 
-// deferred tells whether the job is to start at a time of its own.
+// deferred reports whether the job is to start at a time of its own.
 func (j *job) deferred() (bool, error) {
 	if _, ok, err := j.command("deferral_time"); ok || err != nil {
 		return ok, err
@@ -30,7 +30,7 @@ func (j *job) deferred() (bool, error) {
 	return false, nil
 }
 
-// waits tells whether the job waits for a time, be it that of a command or of
+// waits reports whether the job waits for a time, be it that of a command or of
 // +DeferralTime.
 func (j *job) waits() (bool, error) {
 	deferred, err := j.deferred()

@@ -65,7 +65,7 @@ func (r Run) Ad() *classad.Ad {
 	return ad
 }
 
-// Has tells whether the run has one of the attributes of its own.
+// Has reports whether the run has one of the attributes of its own.
 func (r Run) Has(names ...string) bool {
 	for _, list := range [...][]setting{r.less, *r.own} {
 		for i := range list {

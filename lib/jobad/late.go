@@ -34,7 +34,7 @@ func (l Late) Room(queued, waiting int) int {
 	return max(room, 0)
 }
 
-// Late tells whether the description keeps jobs back (max_materialize, max_idle),
+// Late reports whether the description keeps jobs back (max_materialize, max_idle),
 // and how far.
 func (j *Jobs) Late() (l Late, late bool) { return j.late, j.late != Late{} }
 

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"strings"
 
-	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
@@ -197,7 +196,7 @@ func (j *job) asked(command, attr string) (g given, ok bool, err error) {
 // maxCpus is more than any slot has.
 const maxCpus = 1_000_000
 
-// isUndefined tells whether a request is taken back: the job has no such
+// isUndefined reports whether a request is taken back: the job has no such
 // attribute then, not even the usual one, and Requirements no clause for it.
 func isUndefined(text string) bool { return strings.EqualFold(text, "undefined") }
 
@@ -397,143 +396,11 @@ func plainNumber(e *classad.Expr) (float64, bool) {
 	return v.Number()
 }
 
-// BeyondInteger tells whether an expression is, as text, a number too large for a ClassAd
+// BeyondInteger reports whether an expression is, as text, a number too large for a ClassAd
 // integer. The language takes such a one for 0, which nobody means.
 func BeyondInteger(text string) bool {
 	_, err := strconv.ParseInt(text, 10, 64)
 	return errors.Is(err, strconv.ErrRange)
-}
-
-const gpusRequest = "request_gpus"
-
-// gpuLimits are what a job may ask of every GPU it gets: the commands, the job's
-// attributes, and what compares them with the property of a GPU.
-var gpuLimits = [...]struct{ command, attr, property, relation string }{
-	{"gpus_minimum_capability", "GPUsMinCapability", "Capability", ">="},
-	{"gpus_maximum_capability", "GPUsMaxCapability", "Capability", "<="},
-	{"gpus_minimum_memory", "GPUsMinMemory", "GlobalMemoryMb", ">="},
-	{"gpus_minimum_runtime", "GPUsMinRuntime", "MaxSupportedVersion", ">="},
-}
-
-// requireGPUs sets RequireGPUs, what a GPU has to be like, and tells the request
-// for GPUs of it. A property that the user's own expression mentions is left to
-// that.
-func (j *job) requireGPUs(requests []request) error {
-	var gpus *request
-	for i := range requests {
-		if requests[i].offer == "GPUs" {
-			gpus = &requests[i]
-		}
-	}
-	own, ok, err := j.command("require_gpus")
-	if err != nil {
-		return err
-	}
-	if ok && gpus == nil {
-		j.caution(own, "has no effect without request_gpus")
-	}
-	var clauses, mentioned []string
-	if ok && gpus != nil {
-		e, err := j.compile(own, own.Text)
-		if err != nil {
-			return err
-		}
-		clauses = append(clauses, j.conjunct(e))
-		_, mentioned = classad.References(e, classad.New())
-	}
-	for _, l := range gpuLimits {
-		given, err := j.gpuLimit(l.command, l.attr, gpus != nil)
-		if err != nil {
-			return err
-		}
-		if given && !caseless.Contains(mentioned, l.property) {
-			clauses = append(clauses, l.property+" "+l.relation+" "+l.attr)
-		}
-	}
-	if len(clauses) > 0 {
-		j.setExpr("RequireGPUs", strings.Join(clauses, " && "))
-		gpus.property = "RequireGPUs"
-	}
-	return j.cudaVersion()
-}
-
-// conjunct writes an expression as it may stand beside &&, in parentheses if it
-// binds less tightly.
-func (j *job) conjunct(e *classad.Expr) string {
-	text := e.Format(classad.StyleSpool)
-	joined, err := j.exprs.Expr(text + " && x")
-	if err != nil || len(joined.Clauses()) != len(e.Clauses())+1 {
-		return "(" + text + ")"
-	}
-	return text
-}
-
-// gpuLimit sets one limit, if it is given to a job that asks for GPUs.
-func (j *job) gpuLimit(command, attr string, wanted bool) (bool, error) {
-	g, ok, err := j.command(command)
-	switch {
-	case err != nil || !ok:
-		return false, err
-	case !wanted:
-		j.caution(g, "has no effect without request_gpus")
-		return false, nil
-	case command == "gpus_minimum_memory":
-		n, _, err := j.size(g, g.Text, megabyte)
-		if err == nil {
-			j.setExpr(attr, n)
-		}
-		return err == nil, err
-	case command == "gpus_minimum_runtime":
-		if n, ok := runtimeVersion(g.Text); ok {
-			j.setExpr(attr, strconv.Itoa(n))
-			return true, nil
-		}
-	}
-	return j.expression(command, attr)
-}
-
-// runtimeVersion reads a version as 12.2 or 12, or as CUDA writes it in one number,
-// 1000 for each major and 10 for each minor one.
-func runtimeVersion(text string) (n int, ok bool) {
-	first, second, dotted := strings.Cut(text, ".")
-	major, err := strconv.ParseUint(first, 10, 20)
-	if err != nil {
-		return 0, false
-	}
-	if !dotted {
-		if major > 1000 {
-			return int(major), true
-		}
-		return int(major) * 1000, true
-	}
-	minor, err := strconv.ParseUint(second, 10, 20)
-	if err != nil || minor >= 100 {
-		return 0, false
-	}
-	return int(major)*1000 + int(minor)*10, true
-}
-
-// cudaVersion sets CUDAVersion, in HTCondor's older way to ask for a runtime: a
-// minor version counts 1 there, not 10.
-func (j *job) cudaVersion() error {
-	g, ok, err := j.command("cuda_version")
-	if !ok || err != nil {
-		return err
-	}
-	first, second, dotted := strings.Cut(unquoted(g.Text), ".")
-	major, err := strconv.ParseUint(first, 10, 20)
-	minor := uint64(0)
-	if err == nil && dotted {
-		minor, err = strconv.ParseUint(second, 10, 20)
-	}
-	if err != nil {
-		return j.refuse(g, "%q: want a version, as 12 or 12.1", submitfile.Shorten(g.Text))
-	}
-	if dotted || major < 1000 {
-		major = major*1000 + minor%100
-	}
-	j.setExpr("CUDAVersion", strconv.FormatUint(major, 10))
-	return nil
 }
 
 // concurrency sets ConcurrencyLimits: what the job counts for, as names in order,
@@ -571,7 +438,7 @@ func limitsOf(text string) ([]string, error) {
 	return limits, nil
 }
 
-// isLimit tells whether a text names a limit: a name, or a set and a name with a
+// isLimit reports whether a text names a limit: a name, or a set and a name with a
 // dot between, and perhaps a colon and a number of units above 0.
 func isLimit(text string) bool {
 	name, amount, given := strings.Cut(text, ":")

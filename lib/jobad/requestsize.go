@@ -89,13 +89,13 @@ func (j *job) size(g given, text string, unit float64) (expr string, isSize bool
 	return e.Format(classad.StyleSpool), false, nil // without what a comment would hide
 }
 
-// isMeasure tells whether a text is a number and a word, which no expression is.
+// isMeasure reports whether a text is a number and a word, which no expression is.
 func isMeasure(text string) bool {
 	word := strings.TrimLeft(text, "0123456789. ")
 	return word != text && isAttributeName(word)
 }
 
-// isStray tells whether a text is a lone word that is no attribute of the job: a
+// isStray reports whether a text is a lone word that is no attribute of the job: a
 // mistake, though it reads as an expression.
 func (j *job) isStray(text string) bool {
 	return isAttributeName(text) && !j.overrides[strings.ToLower(text)] && !measured[strings.ToLower(text)]

@@ -60,7 +60,7 @@ func (c *Command) notice() string {
 	return "kept in the ad, the pool does not act on it: " + c.Why
 }
 
-// idle tells whether a value asks for nothing but what happens anyway.
+// idle reports whether a value asks for nothing but what happens anyway.
 func (c *Command) idle(value string) bool {
 	yes, plain := truth(value)
 	switch c.Name {
@@ -217,7 +217,7 @@ func orMacro(name string, work part) part {
 	}
 }
 
-// refers tells whether the description refers to a name.
+// refers reports whether the description refers to a name.
 func (j *job) refers(name string) bool {
 	if j.uses == nil {
 		uses := j.description.Uses()

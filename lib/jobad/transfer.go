@@ -42,7 +42,7 @@ func (t *transfers) at(input int) given {
 	return g
 }
 
-// happens tells whether the job runs in a scratch directory.
+// happens reports whether the job runs in a scratch directory.
 func (t *transfers) happens() bool {
 	return t.should == transferYes || t.should == transferIfNeeded && len(t.inputs)+len(t.outputs) > 0
 }

@@ -183,7 +183,7 @@ func scheme(name string) string {
 
 func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// isLocal tells whether a name is that of a file on this machine, as a path or as
+// isLocal reports whether a name is that of a file on this machine, as a path or as
 // file:///path.
 func isLocal(name string) bool { return scheme(name) == "" || strings.HasPrefix(name, "file:///") }
 
@@ -316,7 +316,7 @@ func pluginSchemes(text string) []string {
 	return out
 }
 
-// encrypts tells whether the description says which files are to be encrypted on
+// encrypts reports whether the description says which files are to be encrypted on
 // their way.
 func (j *job) encrypts() (bool, error) {
 	for _, command := range [...]string{

@@ -17,7 +17,7 @@ type universe struct {
 	container bool // vanilla with WantContainer
 }
 
-// contained tells whether the job runs in a container, where its executable may be.
+// contained reports whether the job runs in a container, where its executable may be.
 func (u universe) contained() bool { return u.docker || u.container }
 
 // universes are the names of universes, and their numbers.

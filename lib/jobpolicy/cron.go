@@ -84,7 +84,7 @@ func (f Field) item(text string) (from, to, step int, ok bool) {
 	return from, to, step, err == nil && from >= f.Least && to <= f.Most && from <= to
 }
 
-// IsCron tells whether a job has times in the manner of cron(8).
+// IsCron reports whether a job has times in the manner of cron(8).
 func IsCron(ad *classad.Ad) bool {
 	for _, f := range fields {
 		if ad.Has(f.Attr) {
@@ -233,7 +233,7 @@ func window(c *classad.Context, ad *classad.Ad) int64 {
 	return min(max(n, 0), maxUnix)
 }
 
-// Overdue tells whether a job with times in the manner of cron(8) is not to be matched any
+// Overdue reports whether a job with times in the manner of cron(8) is not to be matched any
 // more for its DeferralTime, which and its window are over, or has none: Next
 // says which one is next.
 func Overdue(c *classad.Context, ad *classad.Ad) bool {

@@ -86,7 +86,7 @@ func clusters(ad *classad.Ad, name string) (list []int) {
 	return list
 }
 
-// Waits tells whether a job waits for the end of others, before which no cycle
+// Waits reports whether a job waits for the end of others, before which no cycle
 // may match it: it has AfterOk or AfterAny, which are not undefined, and DependenciesMet
 // is not true.
 func Waits(ad *classad.Ad) bool {
@@ -98,7 +98,7 @@ func Waits(ad *classad.Ad) bool {
 	return !constant || !isBool || !met
 }
 
-// given tells whether an ad has an attribute that nobody has taken back by undefined.
+// given reports whether an ad has an attribute that nobody has taken back by undefined.
 func given(ad *classad.Ad, name *classad.Name) bool {
 	v, constant, ok := constantOf(ad, name)
 	return ok && !(constant && v.Kind() == classad.KindUndefined)

@@ -262,7 +262,7 @@ func TestPeriodicAttributesLaw(t *testing.T) {
 	})
 }
 
-// asked tells whether an expression of the list asks for an attribute, or may do so.
+// asked reports whether an expression of the list asks for an attribute, or may do so.
 func asked(ad *classad.Ad, list []string, name string) bool {
 	return slices.ContainsFunc(list, func(x string) bool {
 		e, ok := ad.Lookup(x)

@@ -51,7 +51,7 @@ func (r rule) apply(found *Verdict, c *classad.Context, ad *classad.Ad) {
 	}
 }
 
-// Never tells whether Periodic gives nothing but Stay for the ad, whatever the
+// Never reports whether Periodic gives nothing but Stay for the ad, whatever the
 // time and the job's state: all its expressions are constants that do not fire. It
 // evaluates nothing.
 func Never(ad *classad.Ad) bool {

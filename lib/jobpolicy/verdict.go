@@ -60,7 +60,7 @@ const (
 // maxReason bounds a Reason, in bytes. An expression can make text without end.
 const maxReason = 4096
 
-// fires tells whether a policy expression's value asks for the action: true, or a
+// fires reports whether a policy expression's value asks for the action: true, or a
 // number that is not 0 when its fraction is cut, as HTCondor has it. Undefined, error and
 // everything else do not.
 func fires(v classad.Value) bool {
@@ -68,7 +68,7 @@ func fires(v classad.Value) bool {
 	return ok && math.Abs(x) >= 1
 }
 
-// isTrue tells whether an attribute is there and fires.
+// isTrue reports whether an attribute is there and fires.
 func isTrue(c *classad.Context, ad *classad.Ad, name *classad.Name) bool {
 	v, e, ok := ad.Get(name)
 	if ok && e != nil {
@@ -171,18 +171,18 @@ func OnExit(c *classad.Context, ad *classad.Ad) Verdict {
 	return Verdict{Action: Again, Reason: sentence(ad, onExitRemove.String(), "FALSE")}
 }
 
-// staysAfterExit tells whether OnExitRemove is false, or a number that is 0.
+// staysAfterExit reports whether OnExitRemove is false, or a number that is 0.
 func staysAfterExit(c *classad.Context, ad *classad.Ad) bool {
 	v := ad.Eval(c, onExitRemove.String(), nil)
 	_, isNumber := v.Number()
 	return isNumber && !fires(v)
 }
 
-// Stays tells whether a job that has ended or was removed stays in the queue all the
+// Stays reports whether a job that has ended or was removed stays in the queue all the
 // same: its LeaveJobInQueue is true. The ad is as it is after the end.
 func Stays(c *classad.Context, ad *classad.Ad) bool { return isTrue(c, ad, leaveInQueue) }
 
-// Succeeded tells whether a job that ended by itself did so with success: with
+// Succeeded reports whether a job that ended by itself did so with success: with
 // JobSuccessExitCode, 0 without that, and not by a signal.
 func Succeeded(c *classad.Context, ad *classad.Ad) bool {
 	if by, ok := ad.EvalBool(c, pool.AttrExitBySignal); ok && by {

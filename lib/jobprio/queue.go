@@ -107,12 +107,12 @@ type Limits interface {
 	// Refuses says which limit one more job of a kind would break, such as "MAXJOB 5 of
 	// user alice: 5 in use"; empty for none. Soft limits count unless hard is true.
 	Refuses(kind int, hard bool) string
-	// Admits says whether one more job of a kind breaks no limit once a job of each of some
+	// Admits reports whether one more job of a kind breaks no limit once a job of each of some
 	// kinds has ended.
 	Admits(kind int, ended []int, hard bool) bool
 	// Take counts one more job of a kind.
 	Take(kind int)
-	// Lasting says whether a job of a kind may take the place of an equal one, which has
+	// Lasting reports whether a job of a kind may take the place of an equal one, which has
 	// ended, without asking: what limits count is the same then.
 	Lasting(kind int) bool
 }

@@ -20,7 +20,7 @@ import (
 // stored.
 const HoldCheckpoint = 36
 
-// CheckpointExit tells whether a job of this ad that has ended so has only written a
+// CheckpointExit reports whether a job of this ad that has ended so has only written a
 // checkpoint, and is to go on from it: it was ended by CheckpointExitSignal (a number or a
 // name), if CheckpointExitBySignal is true, and else has exited with CheckpointExitCode.
 // Each name is read with Success before it, too (HTCondor manual, "Self-Checkpointing
@@ -50,7 +50,7 @@ func checkpointSignal(ad *classad.Ad, name string) (number int, ok bool) {
 	return int(sig), ok && err == nil
 }
 
-// writesCheckpoints tells whether a job of this ad ends in some way that means a
+// writesCheckpoints reports whether a job of this ad ends in some way that means a
 // checkpoint.
 func writesCheckpoints(ad *classad.Ad) bool {
 	for _, prefix := range []string{"", "Success"} {

@@ -83,7 +83,7 @@ func startStill(cmd *exec.Cmd) error {
 	return cmd.Start()
 }
 
-// takesRights tells whether a program has other rights than who starts it.
+// takesRights reports whether a program has other rights than who starts it.
 func takesRights(path string) bool {
 	info, err := os.Stat(path)
 	if err != nil || info.Mode()&(os.ModeSetuid|os.ModeSetgid) != 0 {
@@ -241,7 +241,7 @@ func (j Job) settle(pid int, limits []Rlimit) error {
 	return all()
 }
 
-// mayLimit tells whether the limits of a process are for us to set, as we are. Where they
+// mayLimit reports whether the limits of a process are for us to set, as we are. Where they
 // are not that takes its user's rights, and who has these may be sent signals by the user.
 func mayLimit(pid int) bool {
 	var now unix.Rlimit
@@ -442,7 +442,7 @@ func (c conf) means(domain string) int {
 	return near
 }
 
-// within tells whether an id lies in a range: "first:last", "first:" or ":only".
+// within reports whether an id lies in a range: "first:last", "first:" or ":only".
 func within(id int, first, last string) bool {
 	low, err1 := strconv.Atoi(first)
 	high, err2 := strconv.Atoi(last)

@@ -195,7 +195,7 @@ func (c *Criu) restore(ctx context.Context, dir, mark string, in Cell) (pid int,
 	return 0, err
 }
 
-// isOurs tells whether a process is a child of ours.
+// isOurs reports whether a process is a child of ours.
 func isOurs(pid int) bool {
 	for {
 		err := unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOHANG|unix.WNOWAIT, nil)

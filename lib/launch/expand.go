@@ -113,7 +113,7 @@ type expansion struct {
 	late bool            // the scratch directory is put in when that is known
 }
 
-// isLate tells whether an attribute is one of arguments and environment, in which
+// isLate reports whether an attribute is one of arguments and environment, in which
 // $$(CondorScratchDir) is left for FromAd.
 func isLate(name string) bool {
 	for _, late := range []string{pool.AttrArgs, pool.AttrArguments, pool.AttrEnv, pool.AttrEnvironment} {

@@ -219,7 +219,7 @@ func isPassing(err error) bool {
 	return false
 }
 
-// appends tells whether output and error keep what they hold: those that AppendFiles
+// appends reports whether output and error keep what they hold: those that AppendFiles
 // names at any time, and both, when this is not the job's first start, of a job with
 // DontAppend = false or one that writes checkpoints, which goes on where it was.
 func (j Job) appends(ad *classad.Ad) (out, err bool, _ error) {
@@ -236,7 +236,7 @@ func (j Job) appends(ad *classad.Ad) (out, err bool, _ error) {
 	return both || j.isListed(names, j.Out), both || j.isListed(names, j.Err), nil
 }
 
-// isListed tells whether a list names a file: by its path or its last name alone, with
+// isListed reports whether a list names a file: by its path or its last name alone, with
 // * for anything.
 func (j Job) isListed(names, path string) bool {
 	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' || r == '\t' }) {
@@ -247,7 +247,7 @@ func (j Job) isListed(names, path string) bool {
 	return false
 }
 
-// matches tells whether a text is what a pattern says, in which * is anything.
+// matches reports whether a text is what a pattern says, in which * is anything.
 func matches(pattern, text string) bool {
 	parts := strings.Split(pattern, "*")
 	first, last := parts[0], parts[len(parts)-1]

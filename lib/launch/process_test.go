@@ -86,7 +86,7 @@ func number(t *testing.T, name string) int {
 	return n
 }
 
-// alive tells whether a process still runs; one that waits to be reaped does
+// alive reports whether a process still runs; one that waits to be reaped does
 // not.
 func alive(pid int) bool {
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -277,7 +277,7 @@ func TestKill(t *testing.T) {
 	}
 }
 
-// lockIsFree tells whether somebody else could take the lock.
+// lockIsFree reports whether somebody else could take the lock.
 func lockIsFree(t *testing.T, name string) bool {
 	t.Helper()
 	f, err := os.Open(name)

@@ -276,7 +276,7 @@ func notesOf(ad, slot *classad.Ad) (n notes) {
 	return n
 }
 
-// isNote tells whether a file at the top of a scratch directory is one that was put
+// isNote reports whether a file at the top of a scratch directory is one that was put
 // there for the job to look at, and is not its output.
 func isNote(name string) bool {
 	return name == jobNote || name == machineNote || name == pool.BatchScriptName

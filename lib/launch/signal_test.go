@@ -16,7 +16,7 @@ import (
 	"fairspool/internal/testenv"
 )
 
-// stopped tells whether a process stands still.
+// stopped reports whether a process stands still.
 func stopped(pid int) bool {
 	b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	return err == nil && strings.Contains(string(b), ") T ")

@@ -216,7 +216,7 @@ var (
 	errOutside = errors.New("leads out of the scratch directory")
 )
 
-// isURL tells whether a name begins with a scheme and "://".
+// isURL reports whether a name begins with a scheme and "://".
 func isURL(name string) bool {
 	scheme, _, ok := strings.Cut(name, "://")
 	return ok && scheme != "" && !strings.ContainsAny(scheme, "/ ")
@@ -295,7 +295,7 @@ func (t *Transfer) inPlace(name string) string {
 	return filepath.Join(t.Iwd, name)
 }
 
-// Wanted tells whether the output is copied of a job that ended so by itself.
+// Wanted reports whether the output is copied of a job that ended so by itself.
 func (t *Transfer) Wanted(e Ended) bool {
 	return t.When != OnSuccess || e.Signal == 0 && e.Code == t.success
 }

@@ -46,7 +46,7 @@ const (
 	Drained                  // its machine is to be empty
 )
 
-// Retires tells whether a job that leaves for this reason is let run for its retirement
+// Retires reports whether a job that leaves for this reason is let run for its retirement
 // time first: the reason is not its own, nor that of whoever it belongs to.
 func (why Leaving) Retires() bool { return why == Preempted || why == Drained }
 
@@ -95,7 +95,7 @@ func signalOf(ad *classad.Ad, name string) (syscall.Signal, bool) {
 	return sig, err == nil
 }
 
-// Handles tells whether a process catches a signal by a function of its own. One that
+// Handles reports whether a process catches a signal by a function of its own. One that
 // cannot be looked at, or is gone, does not.
 func Handles(pid int, sig syscall.Signal) bool {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

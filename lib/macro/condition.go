@@ -52,7 +52,7 @@ func ParseCondition(text string) (Condition, error) {
 	return c, err
 }
 
-// Holds tells whether the condition is true. defined says whether a macro has a value;
+// Holds reports whether the condition is true. defined says whether a macro has a value;
 // version is the release that the text is read by. A literal is defined, save the empty
 // one, as in "defined $(X)" it is what X is worth; y and n are names there.
 func (c Condition) Holds(defined func(name string) bool, version [3]int) bool {
@@ -81,13 +81,13 @@ func literal(text string) (yes, ok bool) {
 	return n != 0, err == nil
 }
 
-// isLiteral tells whether what stands behind "defined" is a literal.
+// isLiteral reports whether what stands behind "defined" is a literal.
 func isLiteral(text string) bool {
 	_, ok := literal(text)
 	return ok && !strings.EqualFold(text, "y") && !strings.EqualFold(text, "n")
 }
 
-// CompareVersion tells whether have stands in the relation to what follows it, as in
+// CompareVersion reports whether have stands in the relation to what follows it, as in
 // ">= 8.1.6". The relations are ==, >=, <=, !=, > and <; a part of the number that is left
 // out is not compared. The error is one line.
 func CompareVersion(have [3]int, text string) (bool, error) {
@@ -149,7 +149,7 @@ type branch struct {
 	last   bool // else has been
 }
 
-// Taken tells whether statements count now.
+// Taken reports whether statements count now.
 func (b *Branches) Taken() bool { return len(b.open) == 0 || b.open[len(b.open)-1].active }
 
 // Open returns the line of the innermost if that no endif has closed.

@@ -62,7 +62,7 @@ func CutDefault(body string) (name, fallback string, ok bool) {
 
 // CutFormat takes the body of $INT, $REAL or $STRING apart: the item, without blanks
 // around it, and the format behind the first comma outside parentheses, blanks and all.
-// ok tells whether there is such a comma.
+// ok reports whether there is such a comma.
 func CutFormat(body string) (item, format string, ok bool) {
 	item, format, ok = cutOutside(body, ',')
 	return strings.TrimSpace(item), format, ok

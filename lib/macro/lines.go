@@ -41,7 +41,7 @@ func NewLines(text string) *Lines {
 	return l
 }
 
-// Marked tells whether the text began with a byte order mark.
+// Marked reports whether the text began with a byte order mark.
 func (l *Lines) Marked() bool { return l.marked }
 
 // Blank returns how many blank lines Next has passed over so far, without those that end

@@ -171,7 +171,7 @@ func (s *splitter) doubleEnd(open int) int {
 	return s.bracket + 1
 }
 
-// named tells whether what stands from i to end is NAME or NAME:default. References in
+// named reports whether what stands from i to end is NAME or NAME:default. References in
 // the name are passed over whole, so that text nested deeply is not read again for
 // each level.
 func (s *splitter) named(i, end int) bool {
@@ -223,7 +223,7 @@ func closings(text string) []int {
 	return closing
 }
 
-// IsName tells whether $(s) can refer to s: letters, digits, underscores,
+// IsName reports whether $(s) can refer to s: letters, digits, underscores,
 // dots and slashes.
 func IsName(s string) bool {
 	for i := range len(s) {
@@ -245,7 +245,7 @@ var functions = []string{
 	"ENV", "RANDOM_CHOICE", "RANDOM_INTEGER", "CHOICE", "SUBSTR", "INT", "REAL", "STRING", "EVAL", "DIRNAME", "BASENAME",
 }
 
-// IsFunction tells whether $name(...) is a macro function. Case counts, but
+// IsFunction reports whether $name(...) is a macro function. Case counts, but
 // for the letters of $F.
 func IsFunction(name string) bool {
 	if slices.Contains(functions, name) {

@@ -191,7 +191,7 @@ func (c *Config) access(n names, of Kind) (a access) {
 	return a
 }
 
-// to tells whether there is access to a name. An exclusive list (^) decides alone, the first
+// to reports whether there is access to a name. An exclusive list (^) decides alone, the first
 // one if there are several. A list with & takes away what it does not have. Of the others
 // one is enough; if there are none, those with & give what they all have.
 func (a access) to(name string) bool {

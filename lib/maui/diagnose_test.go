@@ -43,13 +43,13 @@ func compareDiagnosis(t *testing.T, file string, g *goldenCase) {
 	t.Logf("golden maui/%s: %d of %d agree", file, agree, max(len(got), len(lines)))
 }
 
-// clockMoved tells whether the clock went on between the cycle that is told of and diagnose
+// clockMoved reports whether the clock went on between the cycle that is told of and diagnose
 // -p, as it did wherever there were several cycles.
 func (g *goldenCase) clockMoved() bool { return g.Now < 1e9 }
 
 var figures = regexp.MustCompile(`[ (:]-?[0-9]+\.?[0-9]*`)
 
-// alike tells whether two lines have the same words, and the same numbers but for what a
+// alike reports whether two lines have the same words, and the same numbers but for what a
 // clock that moves by some seconds makes of minutes: one in the last digit that is shown.
 func alike(a, b string) bool {
 	words := func(s string) string { return strings.ReplaceAll(figures.ReplaceAllString(s, " N"), " ", "") }

@@ -210,7 +210,7 @@ func (g *goldenCase) systemPriorities(t *testing.T) map[string]int64 {
 	return set
 }
 
-// held tells whether the resource manager holds the job. Deferred is what Maui makes of a
+// held reports whether the resource manager holds the job. Deferred is what Maui makes of a
 // job itself, as of one that asks for a QOS to which it has no access.
 func (j *goldenJob) held() bool {
 	return j.State != "" && j.State != "Idle" && j.State != "Deferred"

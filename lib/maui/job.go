@@ -139,7 +139,7 @@ func JobOf(c *classad.Context, r jobprio.Run) Job {
 	return j
 }
 
-// lasting tells whether an attribute has the same value in any ad, at any time.
+// lasting reports whether an attribute has the same value in any ad, at any time.
 func lasting(ad *classad.Ad, name string) bool {
 	e, _ := ad.Lookup(name)
 	if _, constant := e.Constant(); constant {

@@ -39,7 +39,7 @@ var (
 	fsSubs   = [Kinds]Sub{User: FSUser, Group: FSGroup, Account: FSAccount, QOS: FSQOS, Class: FSClass}
 )
 
-// given tells whether the factors of a component are the same for all jobs of a profile.
+// given reports whether the factors of a component are the same for all jobs of a profile.
 func (c Component) given() bool { return c == Credentials || c == FairShare }
 
 // profile returns what jobs with these names have in common.
@@ -99,7 +99,7 @@ func (t Term) adds(factor float64) float64 {
 	return float64(float64(t.Weight) * capped(bounded(factor), t.Cap))
 }
 
-// counts tells whether a subcomponent enters the priority of a waiting job at all: those
+// counts reports whether a subcomponent enters the priority of a waiting job at all: those
 // of ATTR, and UPROC and UJOB, never do (observed), those of USAGE once the job runs.
 func (s Sub) counts() bool {
 	switch s.Component() {

@@ -44,7 +44,7 @@ func (q *Queue) Name() string { return "maui" }
 // Attributes are the names of the attributes of jobs that the order is made from.
 func (q *Queue) Attributes() []string { return Attributes() }
 
-// LooksAtHeld says whether Order asks for Waiting.Held: with JOBPRIOACCRUALPOLICY
+// LooksAtHeld reports whether Order asks for Waiting.Held: with JOBPRIOACCRUALPOLICY
 // FULLPOLICY the clocks of jobs that are held or wait for others stand.
 func (q *Queue) LooksAtHeld() bool { return q.config.accrual() == FullPolicy }
 
@@ -101,7 +101,7 @@ func (q *Queue) line(idle []jobprio.Run, limits *limits) (places, blocked []*Que
 	return places, inOrder(blocked)
 }
 
-// limited says whether a hard limit on what runs is in the way of jobs now, if that counts
+// limited reports whether a hard limit on what runs is in the way of jobs now, if that counts
 // for anything, and notes whether a soft one is.
 func (q *Queue) limited(s *Queued, limits *limits) bool {
 	soft, hard := q.config.countsService(SPViolation) && !q.config.Compatible, q.config.accrual() == FullPolicy
@@ -113,7 +113,7 @@ func (q *Queue) limited(s *Queued, limits *limits) bool {
 	return hard && breaksHard
 }
 
-// countsService says whether a subcomponent of SERVICE makes a difference.
+// countsService reports whether a subcomponent of SERVICE makes a difference.
 func (c *Config) countsService(s Sub) bool {
 	return c.Subs[s].Weight != 0 && c.Components[Service].Weight != 0
 }
@@ -266,7 +266,7 @@ func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed [
 	return changed
 }
 
-// stopsHeld says whether the clock of jobs stands while they are held or wait for others.
+// stopsHeld reports whether the clock of jobs stands while they are held or wait for others.
 // Maui 3.3.1 never looks so far at jobs that are held (observed).
 func (q *Queue) stopsHeld(c *classad.Context, r jobprio.Run) bool {
 	if q.config.accrual() != FullPolicy {
@@ -376,7 +376,7 @@ func inOrder(all []*Queued) []*Queued {
 	return places
 }
 
-// differ tells whether jobs have another JobPrio than others.
+// differ reports whether jobs have another JobPrio than others.
 func differ(all []*Queued) bool {
 	for i := range all {
 		if all[i].Job.JobPrio != all[0].Job.JobPrio {

@@ -284,7 +284,7 @@ func TestLimitsHold(t *testing.T) {
 	})
 }
 
-// within says whether what is used comes so near to a bound, or to its whole part, that
+// within reports whether what is used comes so near to a bound, or to its whole part, that
 // rounding decides.
 func within(u usage, c *Config, of func(Credential) [Limits]Bound, hard bool) bool {
 	return u.beyond(c, func(one Credential) [Limits]Bound {

@@ -267,7 +267,7 @@ func (k Kind) word() string {
 	return strings.ToLower(k.String())
 }
 
-// Admits says whether one more job of a kind breaks no limit once a job of each of some kinds
+// Admits reports whether one more job of a kind breaks no limit once a job of each of some kinds
 // has ended. What these give back of time is what they could take at most.
 func (l *limits) Admits(kind int, ended []int, hard bool) bool {
 	k := &l.kinds[kind]
@@ -415,7 +415,7 @@ func (l *limits) Refuses(kind int, hard bool) string {
 	return l.active.tell(c, which, &k.takes, hard)
 }
 
-// breaks says whether one more of some jobs would break soft limits, and hard ones.
+// breaks reports whether one more of some jobs would break soft limits, and hard ones.
 func (l *limits) breaks(s *Queued) (soft, hard bool) {
 	by, takes := l.active.ceilingsOf(s), s.takes(s.wclimit())
 	bySoft, _ := by.broken(&takes, false)
@@ -429,7 +429,7 @@ func (l *limits) Take(kind int) {
 	k.take(&k.takes, 1)
 }
 
-// Lasting says whether nothing that limits a job of the kind depends on how long it runs:
+// Lasting reports whether nothing that limits a job of the kind depends on how long it runs:
 // what one has left of its time, its successor has not.
 func (l *limits) Lasting(kind int) bool {
 	for _, c := range l.kinds[kind].ceilings {

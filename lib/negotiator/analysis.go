@@ -115,7 +115,7 @@ type explainedRun struct {
 	cluster *autocluster
 }
 
-// asksAbout tells whether Config.Explain asks about any job of some runs.
+// asksAbout reports whether Config.Explain asks about any job of some runs.
 func (c *cycle) asksAbout(runs []run) bool {
 	return slices.ContainsFunc(c.cfg.Explain, func(p pool.Procs) bool {
 		return slices.ContainsFunc(runs, func(r run) bool {

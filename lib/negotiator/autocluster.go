@@ -258,7 +258,7 @@ func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
 	return p, found
 }
 
-// ranks says whether a slot of b was taken for its rank: a bundle was left whose
+// ranks reports whether a slot of b was taken for its rank: a bundle was left whose
 // slots would have come first, had the ranks been the same.
 func (k *autocluster) ranks(b *bundle) bool {
 	for _, o := range k.bundles {

@@ -92,10 +92,10 @@ func (c *cycle) billedFor(j jobprio.Run) *classad.Context {
 	return &c.bill
 }
 
-// cut says whether the answers to what was asked last are for want of steps.
+// cut reports whether the answers to what was asked last are for want of steps.
 func (c *cycle) cut() bool { return c.bill.Budget.Spent() }
 
-// poor says whether none of those who have jobs of k has any steps left.
+// poor reports whether none of those who have jobs of k has any steps left.
 func (k *autocluster) poor() bool {
 	return !slices.ContainsFunc(k.payers, func(p payment) bool { return !p.budget.Spent() })
 }
@@ -298,7 +298,7 @@ func (c *cycle) putOffs() (list []PutOff) {
 	return list
 }
 
-// before says whether a job comes before another in the owner's turn.
+// before reports whether a job comes before another in the owner's turn.
 func (p *payer) before(a, b pool.JobID) bool {
 	if x, y := a.Compare(p.from) < 0, b.Compare(p.from) < 0; x != y {
 		return y

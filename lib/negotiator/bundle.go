@@ -115,7 +115,7 @@ func (c *cycle) supply(k *autocluster) supply {
 	return k.worth
 }
 
-// any tells whether any slot of the bundle is left.
+// any reports whether any slot of the bundle is left.
 func (b *bundle) any() bool {
 	return b.left > 0 || b.divisible && slices.ContainsFunc(b.groups, func(g *group) bool { return g.free > 0 })
 }

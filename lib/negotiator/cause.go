@@ -123,7 +123,7 @@ func (d *diagnosis) causesOf(s *submitter, r *Rejection, w waiter, limited bool)
 	return causes
 }
 
-// othersGoFirst says whether jobs of others wait for a slot that no group keeps from it, but
+// othersGoFirst reports whether jobs of others wait for a slot that no group keeps from it, but
 // for those whose quota is to be raised, and notes how many with a Config.Queue.
 func (d *diagnosis) othersGoFirst(s *submitter, w waiter, n *nearest, r *Rejection) bool {
 	if d.precedence == nil {
@@ -143,7 +143,7 @@ func (c *cycle) limitsReached(k *autocluster) (names []string) {
 	return names
 }
 
-// skipped says whether an earlier job of the same submitter and cluster, for which
+// skipped reports whether an earlier job of the same submitter and cluster, for which
 // nothing is found, has the job passed over: in this cycle, where a limit may keep that one
 // from being asked about since then, or in the next.
 func (d *diagnosis) skipped(s *submitter, w waiter) bool {
@@ -195,13 +195,13 @@ type askedFor struct {
 	slot string
 }
 
-// anyLeft says whether a slot is left that the jobs of a queue could use.
+// anyLeft reports whether a slot is left that the jobs of a queue could use.
 func (d *diagnosis) anyLeft(w waiter) bool {
 	n := d.nearest(w.cluster)
 	return n != nil && n.there(d.c, w)
 }
 
-// othersWait says whether jobs of other submitters wait for the slot that no group keeps
+// othersWait reports whether jobs of other submitters wait for the slot that no group keeps
 // from it, but for those whose quota is to be raised.
 func (d *diagnosis) othersWait(s *submitter, n *nearest, raise []FullGroup) bool {
 	for _, x := range d.keptBack(n) {

@@ -53,7 +53,7 @@ func (c *cycle) giveUp(claims []pool.Claim, backoffs []pool.Backoff) []pool.Clai
 	return lasting
 }
 
-// overdue says whether a match is older than the configuration allows. One with a slot that
+// overdue reports whether a match is older than the configuration allows. One with a slot that
 // was promised to it has as much longer as a job may take to leave; where that is a claim
 // of this pool, which vacating has, its supervisor sees to that.
 func (c *cycle) overdue(cl pool.Claim, vacating map[string]bool) bool {

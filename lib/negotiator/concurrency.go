@@ -176,13 +176,13 @@ func demandText(demands []demand) string {
 	return b.String()
 }
 
-// isLimitName tells whether a name can have a concurrency limit.
+// isLimitName reports whether a name can have a concurrency limit.
 func isLimitName(name string) bool {
 	set, rest, inSet := strings.Cut(name, ".")
 	return isPlainName(set) && (!inSet || isPlainName(rest))
 }
 
-// isPlainName tells whether a name is one of letters, digits and underscores
+// isPlainName reports whether a name is one of letters, digits and underscores
 // that does not begin with a digit.
 func isPlainName(name string) bool {
 	for i := range len(name) {

@@ -163,7 +163,7 @@ func waiterOf(q *queue) waiter {
 	return w
 }
 
-// wasPassed says whether the first job was passed over in this cycle.
+// wasPassed reports whether the first job was passed over in this cycle.
 func (w *waiter) wasPassed() bool { return len(w.passed) > 0 && w.passed[0] == w.runs[0] }
 
 // before returns how many of the jobs go before the one in this place.
@@ -358,7 +358,7 @@ func (d *diagnosis) findFreed(n *nearest) freed {
 	return freed{u.used, holds, slices.Sorted(maps.Keys(holds)), d.kindsAt(n)}
 }
 
-// blockedBut says whether a concurrency limit keeps the jobs of k from running,
+// blockedBut reports whether a concurrency limit keeps the jobs of k from running,
 // even with some units freed.
 func (d *diagnosis) blockedBut(k *autocluster, freed map[string]units) bool {
 	for _, l := range k.limits {
@@ -387,7 +387,7 @@ func (d *diagnosis) takers(slot string) iter.Seq[*Match] {
 	}
 }
 
-// accepts says whether a slot and the jobs of k want each other, whatever the slot
+// accepts reports whether a slot and the jobs of k want each other, whatever the slot
 // is doing.
 func (d *diagnosis) accepts(k *autocluster, n *nearest) bool {
 	if n.stand == nil {

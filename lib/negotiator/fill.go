@@ -186,7 +186,7 @@ func furthestBelow(members []*submitter) heap.Heap[below, *below] {
 	return line
 }
 
-// waiting says whether the submitter has jobs without a slot.
+// waiting reports whether the submitter has jobs without a slot.
 func (s *submitter) waiting() bool {
 	return slices.ContainsFunc(s.queues, func(q *queue) bool { return q.left > 0 && q.offered() })
 }
@@ -279,7 +279,7 @@ func (c *cycle) lookAgain() {
 	}
 }
 
-// withinCeiling says whether a slot that a submitter's share did not allow is
+// withinCeiling reports whether a slot that a submitter's share did not allow is
 // allowed by its ceiling.
 func (c *cycle) withinCeiling(s *submitter, q *queue) bool {
 	q.cluster.restore()

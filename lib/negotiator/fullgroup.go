@@ -177,7 +177,7 @@ func namesOf(groups []FullGroup) string {
 	return strings.Join(names, ", ")
 }
 
-// raised says whether to raise the quotas of others, and of those above them, may help any
+// raised reports whether to raise the quotas of others, and of those above them, may help any
 // of some groups: where one group is above both.
 func (d *diagnosis) raised(some, others []FullGroup) bool {
 	tree := d.c.cfg.Params.Groups

@@ -67,7 +67,7 @@ func (u *groupUse) under(group int) float64 {
 	return room
 }
 
-// bindTogether says whether a member of a group may use more when one of another uses less:
+// bindTogether reports whether a member of a group may use more when one of another uses less:
 // that is the same group, or a cap bounds both.
 func (u *groupUse) bindTogether(group, other int) bool {
 	return group == other || slices.ContainsFunc(u.tree.Up(group), func(a int) bool { return !math.IsInf(u.caps[a], 1) && u.isIn(other, a) })
@@ -128,7 +128,7 @@ func (c *cycle) groupRoom(p *sharers, s *submitter) float64 {
 	return room
 }
 
-// underQuota says whether groups let a submitter have a slot of a lot, for its Rank or,
+// underQuota reports whether groups let a submitter have a slot of a lot, for its Rank or,
 // which must not make one group live at the expense of another, for priority.
 func (c *cycle) underQuota(s *submitter, l lot, reason string) bool {
 	u := c.groupUse
@@ -152,7 +152,7 @@ func (c *cycle) underQuota(s *submitter, l lot, reason string) bool {
 	return fits(u.own[s.group]+l.weight, u.entitled[s.group]) && c.spares(s, u.own[l.holder.group], l.charged, u.entitled[l.holder.group])
 }
 
-// isIn says whether a group is another one or below it.
+// isIn reports whether a group is another one or below it.
 func (u *groupUse) isIn(group, in int) bool {
 	for ; group > 0; group = u.tree.List[group].Parent {
 		if group == in {

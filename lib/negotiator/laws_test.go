@@ -178,7 +178,7 @@ func TestNoLimitIsExceeded(t *testing.T) {
 	})
 }
 
-// claimedWhole says whether a claim that lasts has the whole of a slot.
+// claimedWhole reports whether a claim that lasts has the whole of a slot.
 func claimedWhole(p Pool, plan *Plan, slot string) bool {
 	return slices.ContainsFunc(lasting(p, plan), func(cl pool.Claim) bool { return cl.SlotAd() == slot && cl.Piece.Of == "" })
 }
@@ -307,7 +307,7 @@ func TestNothingIdle(t *testing.T) {
 	})
 }
 
-// enough says whether a job may have what it requests of a slot. One that is not
+// enough reports whether a job may have what it requests of a slot. One that is not
 // partitionable has no need to.
 func enough(eval *classad.Context, job, slot *classad.Ad) bool {
 	if !pool.Partitionable(eval, slot) {

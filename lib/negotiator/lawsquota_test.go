@@ -50,7 +50,7 @@ func (v quotaView) entitled(at int) float64 {
 	return sum
 }
 
-// bounded says whether quotas bound anybody.
+// bounded reports whether quotas bound anybody.
 func (v quotaView) bounded() bool {
 	return v.tree != nil && slices.ContainsFunc(v.tree.List, func(g accountant.Group) bool { return g.Quota > 0 })
 }
@@ -93,7 +93,7 @@ func TestQuotasAreKept(t *testing.T) {
 	})
 }
 
-// mayHave says whether quotas let a submitter have another slot of this weight as surplus
+// mayHave reports whether quotas let a submitter have another slot of this weight as surplus
 // when all is done: it is in nobody's group or regroups, or its group accepts surplus, and
 // each above it does, too, or has so much left of its quota with all below it.
 func (v quotaView) mayHave(who string, weight accountant.Weight) bool {

@@ -36,7 +36,7 @@ func (c *cycle) raise() {
 	}
 }
 
-// short tells whether the submitter uses less than its floor.
+// short reports whether the submitter uses less than its floor.
 func (s *submitter) short() bool { return s.usage.Float() < float64(s.floor) }
 
 // needy is a submitter below its floor, and its place in the order of negotiation.

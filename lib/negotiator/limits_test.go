@@ -104,7 +104,7 @@ func TestLimitsHold(t *testing.T) {
 	})
 }
 
-// others tells whether anybody without a floor took a slot.
+// others reports whether anybody without a floor took a slot.
 func others(plan *Plan, p Pool, name string) bool {
 	return slices.ContainsFunc(plan.Matches, func(m Match) bool {
 		i := slices.IndexFunc(p.Submitters, func(r accountant.Record) bool { return r.Name == m.Submitter })

@@ -245,7 +245,7 @@ func (m *meanings) ofClause(ad *classad.Ad, c *clause) (n meaning, closed bool) 
 	return n, false
 }
 
-// closed says whether a clause has the same value whatever the job. The values that
+// closed reports whether a clause has the same value whatever the job. The values that
 // it comes from need no numbers then. It leaves in m.found what the names mean that it looked
 // at and that are expressions, 0 for others.
 func (m *meanings) closed(ad *classad.Ad, c *clause) bool {
@@ -279,7 +279,7 @@ func (m *meanings) value(ad *classad.Ad, e *classad.Expr) (v classad.Value, clos
 	return e.Eval(m.eval, ad, nil), true
 }
 
-// small says whether a constant is one that Specialize puts in the place of its name.
+// small reports whether a constant is one that Specialize puts in the place of its name.
 func (m *meanings) small(ad *classad.Ad, name *classad.Name) bool {
 	v, e, ok := ad.Get(name)
 	if !ok || e != nil {

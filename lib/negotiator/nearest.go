@@ -214,10 +214,10 @@ func (d *diagnosis) failing(my, target *classad.Ad) (fails int) {
 	return fails
 }
 
-// there says whether nothing at the slot is in the way of the first job of w.
+// there reports whether nothing at the slot is in the way of the first job of w.
 func (n *nearest) there(c *cycle, w waiter) bool { return len(n.causes(c, w.runs[0].FirstJob())) == 0 }
 
-// opens says whether what is in the way at the slot is so for all jobs, so that
+// opens reports whether what is in the way at the slot is so for all jobs, so that
 // others may get it when that goes.
 func (n *nearest) opens(c *cycle, w waiter) bool {
 	return n.stand == nil || n.small || n.stand.taken || n.stand.standing != free && !n.keptFor(c, w.runs[0].FirstJob())

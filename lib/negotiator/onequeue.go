@@ -195,13 +195,13 @@ func (o *oneQueue) place(r run) (p jobprio.Place, ok bool) {
 	return o.Places[r.order], true
 }
 
-// refuses says whether a limit of the policy that counts now keeps the jobs of a queue from
+// refuses reports whether a limit of the policy that counts now keeps the jobs of a queue from
 // running.
 func (o *oneQueue) refuses(q *queue) bool {
 	return o.full(q) || o.Limits != nil && !o.hard && o.Limits.Refuses(q.kind, false) != ""
 }
 
-// full says whether a hard limit of the policy is reached for the jobs of a queue: for good,
+// full reports whether a hard limit of the policy is reached for the jobs of a queue: for good,
 // since nothing that limits count ends in a cycle.
 func (o *oneQueue) full(q *queue) bool {
 	q.full = q.full || o.Limits != nil && o.Limits.Refuses(q.kind, true) != ""

@@ -65,7 +65,7 @@ type rankKey struct {
 	first           int // slot
 }
 
-// before says whether a is the better match: by NEGOTIATOR_DEPTH_FIRST, then by
+// before reports whether a is the better match: by NEGOTIATOR_DEPTH_FIRST, then by
 // NEGOTIATOR_PRE_JOB_RANK, the job's Rank, NEGOTIATOR_POST_JOB_RANK (manual,
 // "Negotiation"); of equals the one that is least in demand (contend), then by the
 // slot's name.

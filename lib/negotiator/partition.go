@@ -157,7 +157,7 @@ func (c *cycle) text(a amounts) pool.Resources {
 	return pool.ResourcesOf(list)
 }
 
-// fits says whether a slot with so much left can be divided for the request.
+// fits reports whether a slot with so much left can be divided for the request.
 func (q *request) fits(left amounts) bool {
 	for i, x := range q.ask {
 		if x > left[i] {

@@ -90,7 +90,7 @@ func limitName(text string) string {
 	return name
 }
 
-// throttled says whether a limit of the policy keeps the jobs of a queue from running.
+// throttled reports whether a limit of the policy keeps the jobs of a queue from running.
 func (p *precedence) throttled(q *queue) bool {
 	l := p.limitOf(q)
 	return l.text != "" && !l.soft
@@ -125,7 +125,7 @@ func (p *precedence) turn(s *submitter, w *waiter) int {
 	return first + sort.Search(len(places), func(i int) bool { return places[i].Priority < priority })
 }
 
-// sharesRest says whether a submitter is served behind all groups: since it is nobody's group's
+// sharesRest reports whether a submitter is served behind all groups: since it is nobody's group's
 // where groups regroup or, at worst, as its own group regroups.
 func (c *cycle) sharesRest(s *submitter, worst bool) bool {
 	switch {
@@ -155,7 +155,7 @@ func (d *diagnosis) endedAt(n *nearest) []int {
 	return d.freed(n).kinds
 }
 
-// awaitsEnds says whether jobs on a slot have to end before it takes others: not on one that
+// awaitsEnds reports whether jobs on a slot have to end before it takes others: not on one that
 // is drained, say, and has room beside them.
 func (n *nearest) awaitsEnds() bool {
 	return n.small || slices.Contains(n.doing, CauseTaken) || slices.Contains(n.doing, CauseClaimed)
@@ -179,7 +179,7 @@ func (d *diagnosis) roundAt(n *nearest, s *submitter, q *queue, worst bool) int 
 	return round(len(p.Places), d.c.sharesRest(s, worst), soft, s.nice)
 }
 
-// staysThrottled says whether a limit of the policy keeps the jobs of a queue from running even
+// staysThrottled reports whether a limit of the policy keeps the jobs of a queue from running even
 // when those on a slot have ended.
 func (d *diagnosis) staysThrottled(q *queue, ended []int) bool {
 	p := d.precedence
@@ -240,7 +240,7 @@ func (d *diagnosis) othersBefore(s *submitter, w waiter, n *nearest, raise []Ful
 	return answers[w.queue]
 }
 
-// otherGroupsWait says whether jobs of others wait for a slot in a group that is not the
+// otherGroupsWait reports whether jobs of others wait for a slot in a group that is not the
 // submitter's, but for groups whose quota leaves none: which group may have a slot that is not
 // wholly one's goes by quotas, and only then by the queue.
 func (d *diagnosis) otherGroupsWait(s *submitter, n *nearest, raise []FullGroup) bool {

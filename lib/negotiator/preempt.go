@@ -42,7 +42,7 @@ func (a *prospect) Before(b *prospect) bool {
 	return a.slot < b.slot
 }
 
-// beats says whether the running slot is better for the job than a free one, which has
+// beats reports whether the running slot is better for the job than a free one, which has
 // the better reason.
 func (a *preemptKey) beats(free *rankKey) bool {
 	switch {
@@ -112,7 +112,7 @@ func (c *cycle) emptyHeap(q *queue) (empty heap.Heap[prospect, *prospect]) {
 	return empty
 }
 
-// refresh says whether the best of the tenants is another by now.
+// refresh reports whether the best of the tenants is another by now.
 func (c *cycle) refresh(p *prospect, k *autocluster) bool {
 	r := p.slots[0]
 	key := p.preemptKey
@@ -170,14 +170,14 @@ func (c *cycle) findIn(e *estate, s *submitter, q *queue, known answers) {
 	}
 }
 
-// overdrawn says whether a holder may lose slots to a submitter for priority: its EUP is
+// overdrawn reports whether a holder may lose slots to a submitter for priority: its EUP is
 // worse (manual, "Negotiation"), and it has more than its share. With Pie Spins
 // PREEMPTION_REQUIREMENTS alone says whether it may, as in HTCondor.
 func (c *cycle) overdrawn(s, holder *submitter) bool {
 	return c.cfg.Pie == Spins || s.eup < holder.eup && holder.usage.Float() > holder.entitled+slack
 }
 
-// suits says whether the jobs of k match running slots.
+// suits reports whether the jobs of k match running slots.
 func (c *cycle) suits(k *autocluster, t *tenants) bool {
 	return len(t.slots) > 0 && k.verdict(c, t.class.group) == accepts && (t.left == nil || k.request.fits(t.left))
 }
@@ -191,7 +191,7 @@ func (c *cycle) newProspect(s *submitter, k *autocluster, t *tenants, reason str
 	return p
 }
 
-// mayPreempt says whether shares, ceilings and quotas let a submitter have the best of
+// mayPreempt reports whether shares, ceilings and quotas let a submitter have the best of
 // a prospect: for priority it may not come above its share by that, nor the holder below
 // its own.
 func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
@@ -214,12 +214,12 @@ func (c *cycle) mayPreempt(s *submitter, q *queue) func(*prospect) bool {
 	}
 }
 
-// withinShares says whether shares let a submitter preempt one of a lot for priority.
+// withinShares reports whether shares let a submitter preempt one of a lot for priority.
 func (c *cycle) withinShares(s *submitter, l lot) bool {
 	return c.parts && s.usage == 0 && isDue(s, l) || fits(s.usage+l.weight, s.entitled) && c.spares(s, l.holder.usage, l.charged, l.holder.entitled)
 }
 
-// isDue says whether one of a lot is rather due to a submitter that has nothing at all than to
+// isDue reports whether one of a lot is rather due to a submitter that has nothing at all than to
 // its holder, though slots are whole and shares are not: in a pool of one slot nobody could
 // be preempted otherwise. Two equal users never come to two thirds and one third of a slot by
 // what they use, so that they do not take it from each other for ever.
@@ -228,7 +228,7 @@ func isDue(s *submitter, l lot) bool {
 	return s.entitled > most*l.weight.Float()+slack && l.holder.usage.Float()-l.holder.entitled > most*l.charged.Float()+slack
 }
 
-// spares says whether who uses so much can do without less of it, and still has what it is
+// spares reports whether who uses so much can do without less of it, and still has what it is
 // entitled to. When nobody can take anything else, who has nothing at all may leave it short
 // of a part of a slot: else somebody could wait for ever, when all are above their shares by
 // such parts.

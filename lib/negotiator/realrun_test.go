@@ -90,7 +90,7 @@ func (r *realRun) number(t *testing.T, macro string, otherwise float64) float64 
 	return otherwise
 }
 
-// moves says whether priorities do: they stand still in runs that say no half-life.
+// moves reports whether priorities do: they stand still in runs that say no half-life.
 func (r *realRun) moves() bool { return r.Config["PRIORITY_HALFLIFE"] != "" }
 
 func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

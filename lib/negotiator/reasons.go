@@ -93,7 +93,7 @@ func (d *diagnosis) limitReached(k *autocluster) string {
 	return ""
 }
 
-// share says whether the share is what keeps a submitter from slots, and, where it
+// share reports whether the share is what keeps a submitter from slots, and, where it
 // got less than that and its ceiling have room for, who took slots that it could have
 // used, and how many. Shares do not foresee everything: the choice of slots goes by rank first,
 // and a submitter's jobs go by their own order. With a Config.Queue there are no shares, and

@@ -55,7 +55,7 @@ func (c *cycle) recall(left []pool.Reservation, jobs []jobprio.Run) {
 	}
 }
 
-// waits says whether the job of a reservation is still idle. The runs are by job.
+// waits reports whether the job of a reservation is still idle. The runs are by job.
 func waits(jobs []jobprio.Run, r pool.Reservation) bool {
 	behind := sort.Search(len(jobs), func(i int) bool { return jobs[i].FirstJob().Compare(r.Job) > 0 })
 	if behind == 0 {
@@ -145,7 +145,7 @@ func (c *cycle) queueOf(r pool.Reservation) (*submitter, *queue) {
 	return nil, nil
 }
 
-// affords says whether a slot of so much weight may be reserved besides others: up to
+// affords reports whether a slot of so much weight may be reserved besides others: up to
 // the configured part of the pool, and always one.
 func (c *cycle) affords(others Holding, weight accountant.Weight) bool {
 	return others.Slots == 0 || (others.Weight+weight).Float() <= c.cfg.Reserve.Fraction*c.total.Float()+slack
@@ -156,7 +156,7 @@ func (h *Holding) add(w accountant.Weight) {
 	h.Weight += w
 }
 
-// entitled says whether the submitter's share allows its job the piece of the slot
+// entitled reports whether the submitter's share allows its job the piece of the slot
 // that it wants: the share is the one that it would have if everybody began with
 // nothing. Who uses nothing may have one slot. In one queue there are no shares, but limits
 // of the policy.
@@ -283,7 +283,7 @@ func (c *cycle) divided() map[string][]pool.Piece {
 	return pieces
 }
 
-// oneEndAway says whether the end of one job on a partitionable slot, which has one of
+// oneEndAway reports whether the end of one job on a partitionable slot, which has one of
 // the pieces, would make room for the request. Then narrow jobs do not keep it waiting
 // for ever: it has its turn like all others when one ends.
 func (c *cycle) oneEndAway(s *slot, q *request, pieces []pool.Piece) bool {
@@ -307,7 +307,7 @@ func (s *submitter) first() (first *queue) {
 	return first
 }
 
-// tooWide says whether the jobs of k match some partitionable slot as a whole, and
+// tooWide reports whether the jobs of k match some partitionable slot as a whole, and
 // no slot as it is.
 func (c *cycle) tooWide(k *autocluster) bool {
 	whole := false

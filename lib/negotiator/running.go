@@ -84,16 +84,16 @@ func (c *cycle) findRunning(asked names) []running {
 	return list
 }
 
-// retires says whether the slot's job has time to end by itself that preemption respects.
+// retires reports whether the slot's job has time to end by itself that preemption respects.
 func (c *cycle) retires(ad *classad.Ad) bool {
 	left, ok := ad.EvalNumber(c.eval, retirementLeft)
 	return ok && left > 0 && !c.cfg.Preemption.Early
 }
 
-// rests says whether the slot is left alone after matches that nobody took up.
+// rests reports whether the slot is left alone after matches that nobody took up.
 func (c *cycle) rests(s *slot) bool { return c.until[s.name].After(c.now) }
 
-// preemptible says whether a claim of ours runs a job on the slot that nobody waits for
+// preemptible reports whether a claim of ours runs a job on the slot that nobody waits for
 // already.
 func (c *cycle) preemptible(s *slot, cl *pool.Claim, all []*pool.Claim) bool {
 	if cl.State != pool.RunningClaim || cl.SlotAd() != s.name || cl.StartedAt.IsZero() {
@@ -105,7 +105,7 @@ func (c *cycle) preemptible(s *slot, cl *pool.Claim, all []*pool.Claim) bool {
 	return !slices.ContainsFunc(all, func(o *pool.Claim) bool { return o.Slot == cl.Slot && o.Job != cl.Job })
 }
 
-// worksOutside says whether a slot that is claimed by its own words runs a job.
+// worksOutside reports whether a slot that is claimed by its own words runs a job.
 func (c *cycle) worksOutside(ad *classad.Ad) bool {
 	if c.cfg.Pie == Spins {
 		return true
@@ -114,7 +114,7 @@ func (c *cycle) worksOutside(ad *classad.Ad) bool {
 	return strings.EqualFold(c.textOf(ad, stateName), "Claimed") && !strings.EqualFold(activity, "Idle") && !isPending(ad)
 }
 
-// isPending says whether somebody waits for a slot that is claimed outside.
+// isPending reports whether somebody waits for a slot that is claimed outside.
 func isPending(ad *classad.Ad) bool {
 	return ad.Has(pool.AttrPreemptingUser) || ad.Has(preemptingGroup)
 }
@@ -243,7 +243,7 @@ func (c *cycle) appendPreemptionRank(key []byte, r *running) []byte {
 	return appendMeaning(key, m.ofExpr(r.ad, e))
 }
 
-// mayPrefer says whether the slot's Rank may be above what it is of the present job.
+// mayPrefer reports whether the slot's Rank may be above what it is of the present job.
 func (c *cycle) mayPrefer(ad *classad.Ad, current float64) bool {
 	if _, e, _ := ad.Get(slotRankName); e != nil {
 		return true
@@ -308,7 +308,7 @@ var (
 	currentRank  = classad.NewName(pool.AttrCurrentRank)
 )
 
-// anyClaims says whether any slot is claimed, so that preemption may matter.
+// anyClaims reports whether any slot is claimed, so that preemption may matter.
 func (c *cycle) anyClaims() bool {
 	return c.cfg.Preemption.Consider && slices.ContainsFunc(c.slots, func(s slot) bool {
 		return s.standing == claimed || s.whole != nil && len(c.ours[s.name]) > 0

@@ -84,7 +84,7 @@ func given(exprs ...*classad.Expr) []*classad.Expr {
 	return slices.DeleteFunc(exprs, func(e *classad.Expr) bool { return e == nil })
 }
 
-// shadowed tells whether any ad has attributes that are called like scopes.
+// shadowed reports whether any ad has attributes that are called like scopes.
 func shadowed(slots []slot, jobs []jobprio.Run) bool {
 	return slices.ContainsFunc(slots, func(s slot) bool { return s.ad.ShadowsScopes() }) ||
 		slices.ContainsFunc(jobs, func(j jobprio.Run) bool { return j.Ad.ShadowsScopes() })

@@ -174,7 +174,7 @@ func (c *cycle) usable(slots []pool.Slot) []pool.Slot {
 	return use
 }
 
-// expired says whether an ad with a lifetime has not been renewed in time.
+// expired reports whether an ad with a lifetime has not been renewed in time.
 func (c *cycle) expired(ad *classad.Ad) bool {
 	if _, _, limited := ad.Get(lifetimeName); !limited {
 		return false
@@ -194,7 +194,7 @@ func Holder(eval *classad.Context, ad *classad.Ad) string {
 	return holder(eval, ad, state)
 }
 
-// Vacant says whether a slot can be given away by its own ad: nobody holds it, and its
+// Vacant reports whether a slot can be given away by its own ad: nobody holds it, and its
 // State, if it has one, is Unclaimed or Matched.
 func Vacant(eval *classad.Context, ad *classad.Ad) bool {
 	state, _ := ad.EvalString(eval, pool.AttrState)

@@ -55,7 +55,7 @@ func (n *spinNegotiation) makeList(q *queue, over bool) {
 	*l = spinList{of: q, over: over, used: n.used, room: n.room(), fresh: true}
 }
 
-// lasts says whether the list still holds, as far as expressions are not stable: the next
+// lasts reports whether the list still holds, as far as expressions are not stable: the next
 // on it is asked again, but no other.
 func (n *spinNegotiation) lasts(q *queue) bool {
 	stable := n.cfg.Preemption
@@ -75,7 +75,7 @@ func (n *spinNegotiation) lasts(q *queue) bool {
 	return stable.RankStable || !n.fickleRank || n.presentRank(n.entry.submitter, q.cluster, p.tenants) == p.preemption
 }
 
-// isListed says whether a slot is on the list: for priority only within the limit, as it
+// isListed reports whether a slot is on the list: for priority only within the limit, as it
 // was when the list was made.
 func (n *spinNegotiation) isListed(p *prospect) bool {
 	if p.reason == RankPreemption || spinPermits(n.list.used, p.weight.Float(), n.turn.Limit) {
@@ -85,7 +85,7 @@ func (n *spinNegotiation) isListed(p *prospect) bool {
 	return false
 }
 
-// mayPreempt says whether the first on the list may be taken. HTCondor takes that of a new
+// mayPreempt reports whether the first on the list may be taken. HTCondor takes that of a new
 // list as it is; the others, of either reason, have to be within the limit, or else within
 // that for slots that nobody holds.
 func (n *spinNegotiation) mayPreempt(p *prospect) bool {
@@ -93,7 +93,7 @@ func (n *spinNegotiation) mayPreempt(p *prospect) bool {
 	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)
 }
 
-// spinPermits says whether a limit lets a submitter have one more slot: whoever has taken
+// spinPermits reports whether a limit lets a submitter have one more slot: whoever has taken
 // nothing yet may go beyond it by that slot.
 func spinPermits(used, cost, limit float64) bool {
 	return used+cost <= limit || used <= 0 && limit > 0

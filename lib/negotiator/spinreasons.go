@@ -9,7 +9,7 @@ import (
 	"fairspool/lib/plural"
 )
 
-// underCeiling says whether a submitter's ceiling allows it one more slot of a weight.
+// underCeiling reports whether a submitter's ceiling allows it one more slot of a weight.
 // In spins a slot may pass the ceiling, but what is left of it has to be as much as
 // the lightest slot of the pool.
 func (c *cycle) underCeiling(s *submitter, w accountant.Weight) bool {

@@ -219,7 +219,7 @@ func (sp *spinning) running() map[string]Holding {
 
 func (sp *spinning) used(e *entry) float64 { return sp.usage[e.submitter].Float() }
 
-// exhausted says whether a party's group uses all that it may.
+// exhausted reports whether a party's group uses all that it may.
 func (sp *spinning) exhausted(p *spinParty) bool {
 	return p.bounded && sp.inGroup[p.group].Float() >= p.limit
 }

@@ -63,7 +63,7 @@ func (k *autocluster) takes(c *cycle, g *group) pool.Resources {
 	return k.request.takes
 }
 
-// consumes says whether partitionable slots of the group serve several jobs in one
+// consumes reports whether partitionable slots of the group serve several jobs in one
 // cycle of spins: those with a consumption policy. Their ads say so, or have as
 // HTCondor's a Consumption attribute for each of their MachineResources.
 func (c *cycle) consumes(g *group) bool {
@@ -104,7 +104,7 @@ func (c *cycle) consumptionNames() []string {
 	return names
 }
 
-// once says whether a match takes a partitionable slot of the group out of the cycle.
+// once reports whether a match takes a partitionable slot of the group out of the cycle.
 func (c *cycle) once(g *group) bool { return c.cfg.Pie == Spins && !c.consumes(g) }
 
 // leastWeight returns the weight of the lightest slot, where a partitionable slot

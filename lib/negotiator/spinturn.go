@@ -112,7 +112,7 @@ func (n *spinNegotiation) ask(q *queue) {
 	n.asked.last = order
 }
 
-// isBetween says whether jobs that were rejected in this turn stand between two places.
+// isBetween reports whether jobs that were rejected in this turn stand between two places.
 func (n *spinNegotiation) isBetween(after, before int) bool {
 	if before <= after+1 {
 		return false

@@ -63,7 +63,7 @@ type queue struct {
 	refused   string       // that limit, when all is dealt out
 }
 
-// offered says whether the jobs may be matched at all.
+// offered reports whether the jobs may be matched at all.
 func (q *queue) offered() bool { return !q.cluster.barred && q.kept == "" }
 
 // run is procs of one cluster that follow each other in job-priority order.
@@ -173,7 +173,7 @@ func (c *cycle) asksOf(j jobprio.Run) (sum float64) {
 	return sum
 }
 
-// asksByProc says whether RequestCpus is not the same for all procs of a run.
+// asksByProc reports whether RequestCpus is not the same for all procs of a run.
 func asksByProc(ad *classad.Ad) bool {
 	e, ok := ad.Lookup(pool.AttrRequestCpus)
 	if !ok {
@@ -335,7 +335,7 @@ func (s *submitter) skip(q *queue) {
 	q.skips = true
 }
 
-// passes says whether a run is behind one of the same cluster for which nothing was
+// passes reports whether a run is behind one of the same cluster for which nothing was
 // found.
 func (s *submitter) passes(r run) bool {
 	after, skip := s.kins[r.kin]

@@ -183,12 +183,12 @@ func (c *cycle) lightestClaim() float64 {
 	return lightest
 }
 
-// waitsForSlots tells whether nothing but others' claims keeps a job from running.
+// waitsForSlots reports whether nothing but others' claims keeps a job from running.
 func waitsForSlots(r *Rejection) bool {
 	return waitsFor(r, CauseClaimed, CauseTaken, CauseTooSmall, CauseShare, CauseOthers, CauseOwnJobs)
 }
 
-// waitsFor tells whether nothing but some causes keeps a job from running.
+// waitsFor reports whether nothing but some causes keeps a job from running.
 func waitsFor(r *Rejection, some ...Cause) bool {
 	return slices.Contains(some, r.Cause) && !slices.ContainsFunc(r.Also, func(c Cause) bool { return !slices.Contains(some, c) })
 }

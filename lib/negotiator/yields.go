@@ -6,7 +6,7 @@ import (
 	"fairspool/lib/classad"
 )
 
-// prefers says whether the Rank of running slots prefers the jobs of k to the present one.
+// prefers reports whether the Rank of running slots prefers the jobs of k to the present one.
 func (c *cycle) prefers(k *autocluster, t *tenants) bool {
 	if k.preferred == nil {
 		k.preferred = make(answers, c.kinds)
@@ -25,7 +25,7 @@ func (c *cycle) prefers(k *autocluster, t *tenants) bool {
 	return *a == yes
 }
 
-// yields says whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
+// yields reports whether PREEMPTION_REQUIREMENTS is true and the slot's Rank of the job
 // neither worse nor, which is another reason, better than of the present one.
 func (c *cycle) yields(s *submitter, k *autocluster, t *tenants) answer {
 	if c.fickle {
@@ -100,7 +100,7 @@ func (c *cycle) presentRank(s *submitter, k *autocluster, t *tenants) float64 {
 	return rankOr(&c.bill, c.cfg.Preemption.Rank, slot, job)
 }
 
-// permits says whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use
+// permits reports whether PREEMPTION_REQUIREMENTS is true. What submitters and groups use
 // changes in the course of a cycle.
 func (c *cycle) permits(s *submitter, k *autocluster, t *tenants) bool {
 	if !c.fickle {

@@ -125,11 +125,11 @@ func (c Claim) RunsFrom() time.Time {
 	return c.StartedAt
 }
 
-// Charged tells whether a claim in this state is charged to its submitter: from the
+// Charged reports whether a claim in this state is charged to its submitter: from the
 // match until it is told to vacate.
 func (s ClaimState) Charged() bool { return s == Matched || s == RunningClaim || s == Promised }
 
-// Promises tells whether another claim is the one that waits for this one to end.
+// Promises reports whether another claim is the one that waits for this one to end.
 func (c Claim) Promises(other Claim) bool {
 	return c.State == Vacating && other.State == Promised &&
 		c.PromisedTo == other.Job && c.Slot == other.Slot && c.Piece == other.Piece

@@ -8,7 +8,7 @@ import (
 	"fairspool/lib/classad"
 )
 
-// Partitionable tells whether a slot's ad is that of a partitionable slot, of
+// Partitionable reports whether a slot's ad is that of a partitionable slot, of
 // which claims take pieces.
 func Partitionable(c *classad.Context, ad *classad.Ad) bool {
 	yes, ok := ad.EvalBool(c, AttrPartitionable)
@@ -69,7 +69,7 @@ next:
 	return sum
 }
 
-// Fits tells whether a slot's ad has what a piece takes: a number for each of its
+// Fits reports whether a slot's ad has what a piece takes: a number for each of its
 // resources, and enough of it.
 func Fits(c *classad.Context, ad *classad.Ad, takes Resources) bool {
 	amounts, err := takes.Amounts()

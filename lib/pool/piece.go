@@ -91,7 +91,7 @@ func (a Amount) good() bool {
 
 func appendAmount(b []byte, x float64) []byte { return strconv.AppendFloat(b, x, 'f', -1, 64) }
 
-// ResourceName tells whether a name can be that of a resource: letters, digits
+// ResourceName reports whether a name can be that of a resource: letters, digits
 // and underscores, with no digit first.
 func ResourceName(s string) bool {
 	for i := range len(s) {

@@ -121,7 +121,7 @@ const none = -1
 // jobs tells how many jobs are on the branch and below.
 func (b *branch) jobs() int { return b.waiting + b.running }
 
-// fallback tells whether the branch is a node for those who have none of their own.
+// fallback reports whether the branch is a node for those who have none of their own.
 func (f *forest) fallback(i int32) bool {
 	b := &f.branches[i]
 	return b.name == DefaultNode && !b.temporary && b.project != i && b.parent != none

@@ -216,7 +216,7 @@ func (g *goldenCase) compareNice(y *tally, r *Ranking, ran map[string]int) {
 
 func (row *goldenRow) waits() bool { return strings.Contains(row.State, "q") }
 
-// aside tells whether a job takes no part: it is held, in error or suspended. A job that is not
+// aside reports whether a job takes no part: it is held, in error or suspended. A job that is not
 // to start yet is held, though no letter of its state says so.
 func (g *goldenCase) aside(id int) bool {
 	return slices.ContainsFunc(g.Jobs, func(j goldenJob) bool { return j.ID == id && (j.Hold || j.State == "suspended") }) ||
@@ -270,7 +270,7 @@ func (g *goldenCase) ranking(t *testing.T) (*Ranking, goldenNames) {
 	return Rank(c, w, pending, running), names
 }
 
-// runs tells whether a job, or a task of an array, runs.
+// runs reports whether a job, or a task of an array, runs.
 func (g *goldenCase) runs(one *goldenRow, state string) bool {
 	if one.Tasks == "" {
 		return state == "running"

@@ -26,11 +26,11 @@ var _ jobprio.Queue = (*Queue)(nil)
 // NewQueue returns the queue by a configuration, which must not change while it is used.
 func NewQueue(c *Config, w World) *Queue { return &Queue{config: c, world: w, reader: newReader(c)} }
 
-// KeepTickets says whether Order is to tell the tickets of jobs, which their run-time priority
+// KeepTickets reports whether Order is to tell the tickets of jobs, which their run-time priority
 // follows where reprioritize_interval is not 0. Without this it does not.
 func (q *Queue) KeepTickets(keep bool) { q.tickets = keep }
 
-// SpareRunning says whether jobs that run are to keep the tickets that they have, so that Order
+// SpareRunning reports whether jobs that run are to keep the tickets that they have, so that Order
 // tells only those of jobs that wait. Without this it tells all.
 func (q *Queue) SpareRunning(spare bool) { q.spare = spare }
 
@@ -240,7 +240,7 @@ func (l *userLimit) Refuses(kind int, _ bool) string {
 	return "maxujobs " + strconv.Itoa(l.most) + " of user " + l.users[kind] + ": " + strconv.Itoa(l.used[kind]) + " in use"
 }
 
-// Admits says whether a user may have one more job when some have ended, whose users are given.
+// Admits reports whether a user may have one more job when some have ended, whose users are given.
 func (l *userLimit) Admits(kind int, ended []int, _ bool) bool {
 	own := len(ended) - len(slices.DeleteFunc(slices.Clone(ended), func(k int) bool { return k == kind }))
 	return l.admits(kind, own)
@@ -264,7 +264,7 @@ var (
 	scheddInterval   = classad.NewName("ScheddInterval")
 )
 
-// isLater tells whether jobs are to start at a time for which no slot is looked for yet. Grid
+// isLater reports whether jobs are to start at a time for which no slot is looked for yet. Grid
 // Engine leaves jobs that have a start time (qsub -a) out of all computations until then.
 func isLater(c *classad.Context, ad *classad.Ad) bool {
 	at, ok := secondsIn(c, ad, deferralTime)

@@ -215,7 +215,7 @@ func (r *Ranking) places(jobs []int32) []Place {
 	return places
 }
 
-// follows tells whether a job's procs are those of the same array as another's as far as
+// follows reports whether a job's procs are those of the same array as another's as far as
 // tickets go.
 func (j *Job) follows(other *Job) bool {
 	return j.ID.Cluster == other.ID.Cluster && j.Submitted == other.Submitted && factsOf(j) == factsOf(other)

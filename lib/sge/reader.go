@@ -76,7 +76,7 @@ func (r *reader) findNames() {
 	}
 }
 
-// isFact tells whether an attribute stands in Facts.
+// isFact reports whether an attribute stands in Facts.
 func isFact(name string) bool {
 	return slices.ContainsFunc(Facts, func(f Fact) bool { return strings.EqualFold(f.Attribute, name) })
 }
@@ -186,7 +186,7 @@ func unitOf(attribute string) float64 {
 // and the sums with it would leave none of the digits of others.
 const mostAmount = 1e18
 
-// counts says whether requests for the complex make a difference: SlotsComplex is what jobs
+// counts reports whether requests for the complex make a difference: SlotsComplex is what jobs
 // have without asking.
 func (x *Complex) counts() bool { return x.Urgency != 0 && !strings.EqualFold(x.Name, SlotsComplex) }
 

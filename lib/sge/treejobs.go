@@ -23,7 +23,7 @@ func (e *entry) setKey(value float64) {
 	e.key = e.key&waits | (waits - 1 - math.Float64bits(value))
 }
 
-// less tells whether an entry is in order before another.
+// less reports whether an entry is in order before another.
 func (e *entry) less(other *entry) bool {
 	return e.key < other.key || e.key == other.key && e.at < other.at
 }

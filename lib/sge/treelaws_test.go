@@ -7,7 +7,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-// near tells whether two numbers are the same but for rounding.
+// near reports whether two numbers are the same but for rounding.
 func near(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
 // sums adds up the targets of a branch's children, and tells whether any with jobs has shares.
@@ -74,7 +74,7 @@ func TestMoreUsage(t *testing.T) {
 	})
 }
 
-// once tells whether one branch at most has a name outside projects.
+// once reports whether one branch at most has a name outside projects.
 func (f *forest) once(name string) bool {
 	n := 0
 	for i := range f.branches {

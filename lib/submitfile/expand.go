@@ -305,7 +305,7 @@ func (s *scope) ofSlot(p *part, at origin) (string, error) {
 	return "$$(" + body + ")", err
 }
 
-// builtin tells whether the language itself gives a name, in lower case, a
+// builtin reports whether the language itself gives a name, in lower case, a
 // value.
 func builtin(key string) bool {
 	switch key {
@@ -315,7 +315,7 @@ func builtin(key string) bool {
 	return ofEachProc(key)
 }
 
-// ofEachProc tells whether a name's value is another one for every proc.
+// ofEachProc reports whether a name's value is another one for every proc.
 func ofEachProc(key string) bool {
 	switch key {
 	case "process", "procid", "jobid", "step", "item", "itemindex", "row", "node":

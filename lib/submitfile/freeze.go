@@ -83,7 +83,7 @@ func (d *Description) Freeze(environ []string, sources bool) (head []byte, items
 	return head, items, err
 }
 
-// asksEnvironment tells whether some text may ask for a variable of the
+// asksEnvironment reports whether some text may ask for a variable of the
 // environment.
 func (d *Description) asksEnvironment() bool {
 	for _, s := range d.statements {
@@ -234,7 +234,7 @@ func lookupIn(environ []Exact) func(string) (string, bool) {
 	}
 }
 
-// Sets tells whether the description gives a name, in lower case, a value, as a
+// Sets reports whether the description gives a name, in lower case, a value, as a
 // macro or by the items of a queue line.
 func (d *Description) Sets(key string) bool {
 	for _, s := range d.statements {

@@ -37,12 +37,12 @@ func parseEach(keyword, tail string) (e each, err error) {
 	return e, err
 }
 
-// opens tells whether the items go on in the lines below.
+// opens reports whether the items go on in the lines below.
 func (e each) opens() bool {
 	return strings.HasPrefix(e.tail, "(") && !strings.HasSuffix(e.tail, ")")
 }
 
-// opensItems tells whether the rest of a queue line opens a list that
+// opensItems reports whether the rest of a queue line opens a list that
 // goes on in the lines below.
 func opensItems(rest string) bool {
 	_, keyword, tail := cutKeyword(rest)

@@ -195,7 +195,7 @@ func (q *queue) setVars(names []string) error {
 	return nil
 }
 
-// isVariable tells whether a variable may have the name: letters, digits,
+// isVariable reports whether a variable may have the name: letters, digits,
 // underscores and dots, no digit first.
 func isVariable(name string) bool {
 	for i := range len(name) {
@@ -346,7 +346,7 @@ func cutSlice(tail string) (s slice, rest string, err error) {
 	return s, strings.TrimSpace(rest), nil
 }
 
-// isSlice tells whether what stands in brackets is a slice, be it a wrong one.
+// isSlice reports whether what stands in brackets is a slice, be it a wrong one.
 func isSlice(inner string, closed bool) bool {
 	if strings.HasPrefix(inner, "[") {
 		return false // a class such as [[:digit:]]

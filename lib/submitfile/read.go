@@ -170,7 +170,7 @@ func (o origin) wrap(err error) error {
 	return o.errorf("%w", err)
 }
 
-// holds tells whether a condition is true.
+// holds reports whether a condition is true.
 func (f *source) holds(l logical) (bool, error) {
 	f.refer(l.text)
 	silent := f.scope
@@ -189,7 +189,7 @@ func (f *source) holds(l logical) (bool, error) {
 // version is the release of HTCondor whose language this is.
 var version = [3]int{25, 14, 0}
 
-// defined tells whether a name has a value that is not empty. Item has none but for the
+// defined reports whether a name has a value that is not empty. Item has none but for the
 // jobs of a queue line, nor has Node but in the parallel universe.
 func (s *scope) defined(name string) bool {
 	key := strings.ToLower(name)

@@ -13,7 +13,7 @@ type uses struct {
 	any                     bool // some name has neither, so it may be any
 }
 
-// has tells whether something refers, or may refer, to key.
+// has reports whether something refers, or may refer, to key.
 func (u uses) has(key string) bool {
 	if u.names[key] {
 		return true
@@ -78,7 +78,7 @@ func (u *uses) add(text string, depth int) {
 // an include or a queue line.
 type Uses struct{ uses }
 
-// Refer tells whether something refers to a name, or may.
+// Refer reports whether something refers to a name, or may.
 func (u Uses) Refer(name string) bool { return u.any || u.Certainly(name) }
 
 // Certainly tells the same, and leaves out references that may be to any name.

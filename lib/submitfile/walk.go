@@ -145,7 +145,7 @@ func (s *scope) item(key string) (*variable, bool) {
 	return nil, false
 }
 
-// Varies tells whether a value that was looked up since the last call depends
+// Varies reports whether a value that was looked up since the last call depends
 // on the proc, and forgets it.
 func (j *Job) Varies() bool {
 	was := j.varied
@@ -209,7 +209,7 @@ func (j *Job) Lookup(key string) (v Value, ok bool, err error) {
 	return l.value, l.ok, nil
 }
 
-// Differs tells whether what Lookup found for a name depends on the proc.
+// Differs reports whether what Lookup found for a name depends on the proc.
 func (j *Job) Differs(key string) bool { return j.values[key] == nil || j.values[key].varied }
 
 func (j *Job) look(key string) (Value, bool, error) {

@@ -156,7 +156,7 @@ func readEvicted(head string, l *lines) Body {
 	return v
 }
 
-// atTable tells whether the table of resources comes next.
+// atTable reports whether the table of resources comes next.
 func (l *lines) atTable() bool {
 	line, ok := l.next()
 	return ok && strings.HasPrefix(line, "Partitionable Resources")

@@ -120,7 +120,7 @@ var (
 	errDate   = errors.New("no date: want one like 2026-11-20 10:00:00 or 11/20 10:00:00")
 )
 
-// isHeader tells whether a line begins an event.
+// isHeader reports whether a line begins an event.
 func isHeader[T string | []byte](line T) bool {
 	if len(line) < 5 || line[3] != ' ' || line[4] != '(' {
 		return false

@@ -29,7 +29,7 @@ func appendLines(b []byte, indent string, lines []string) []byte {
 	return b
 }
 
-// isEnd tells whether a line without its line break ends an event.
+// isEnd reports whether a line without its line break ends an event.
 func isEnd[T string | []byte](line T) bool { return string(line) == "..." }
 
 // lines are those of an event behind its first that are not yet understood.

@@ -237,7 +237,7 @@ func (f *Follower) Close() error {
 	return f.file.Close()
 }
 
-// same tells whether the open file is the one of the path and has not become
+// same reports whether the open file is the one of the path and has not become
 // shorter than what was read of it.
 func (f *Follower) same(there fs.FileInfo) bool {
 	mine, err := f.file.Stat()

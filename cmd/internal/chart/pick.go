@@ -47,7 +47,7 @@ func pick(series []history.Series, n int) (lines []line, rest left) {
 	return lines, left{}
 }
 
-// wanted tells whether there was ever any demand.
+// wanted reports whether there was ever any demand.
 func (l line) wanted() bool {
 	return slices.ContainsFunc(l.points, func(p history.Point) bool { return p.Demand != 0 })
 }

@@ -106,7 +106,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 // value returns the argument of a common flag, or its variable's.
 func value(x *cli.Context, flag string) string { return strings.Trim(x.String(flag), apart) }
 
-// Has tells whether the flag was given.
+// Has reports whether the flag was given.
 func (c *Call) Has(flag string) bool {
 	_, ok := c.flags[flag]
 	return ok
@@ -326,11 +326,11 @@ func (c *Call) Anew() *Call {
 	return &again
 }
 
-// optional tells whether the flag may stand without its argument, whose name is in
+// optional reports whether the flag may stand without its argument, whose name is in
 // brackets then. It is empty without.
 func (f Flag) optional() bool { return len(f.Args) == 1 && strings.HasPrefix(f.Args[0], "[") }
 
-// Terminal tells whether standard output is a terminal.
+// Terminal reports whether standard output is a terminal.
 func (c *Call) Terminal() bool { return terminal(c.Stdout) }
 
 // GroupsOf returns the names of a user's Unix groups by the machine's user database, the primary

@@ -169,7 +169,7 @@ func (c Command) shortest(f Flag) string {
 	return f.Name
 }
 
-// variadic tells whether the last argument of the flag may be repeated.
+// variadic reports whether the last argument of the flag may be repeated.
 func (f Flag) variadic() bool {
 	return len(f.Args) > 0 && strings.HasSuffix(f.Args[len(f.Args)-1], "...")
 }

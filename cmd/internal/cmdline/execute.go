@@ -271,7 +271,7 @@ func (c Command) tokens(line []string) (flags []occurrence, args, behind []strin
 	return flags, args, nil, nil
 }
 
-// signed tells whether word is a sign followed by a digit.
+// signed reports whether word is a sign followed by a digit.
 func signed(word string) bool {
 	return len(word) > 1 && (word[0] == '+' || word[0] == '-') && word[1] >= '0' && word[1] <= '9'
 }
@@ -308,7 +308,7 @@ func (c Command) flag(line []string) (o occurrence, n int, err error) {
 	return o, n, nil
 }
 
-// wants tells whether word belongs to the occurrence: as long as arguments
+// wants reports whether word belongs to the occurrence: as long as arguments
 // are missing, anything but another flag's name or `--`; then, for a flag that
 // takes any number, all that does not look like a flag.
 func (c Command) wants(o occurrence, word string) bool {
@@ -318,7 +318,7 @@ func (c Command) wants(o occurrence, word string) bool {
 	return o.flag.variadic() && (len(word) < 2 || word[0] != '-' && !(c.Number != "" && signed(word)))
 }
 
-// isFlag tells whether word is a flag spelled in full, or `--`.
+// isFlag reports whether word is a flag spelled in full, or `--`.
 func (c Command) isFlag(word string) bool {
 	if word == "--" {
 		return true

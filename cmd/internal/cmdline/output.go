@@ -156,7 +156,7 @@ func (c *Call) Flush() error {
 	return nil
 }
 
-// Coloured tells whether standard output may be coloured: it is a terminal and
+// Coloured reports whether standard output may be coloured: it is a terminal and
 // NO_COLOR is not set.
 func (c *Call) Coloured() bool { return coloured(c.Stdout) }
 
@@ -182,7 +182,7 @@ func (c *Call) Screen() (width, height int) {
 	return width, height
 }
 
-// coloured tells whether what is written to w may be coloured: w is a
+// coloured reports whether what is written to w may be coloured: w is a
 // terminal and NO_COLOR is not set.
 func coloured(w io.Writer) bool { return os.Getenv("NO_COLOR") == "" && terminal(w) }
 

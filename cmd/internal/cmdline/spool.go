@@ -113,7 +113,7 @@ func (c *Call) Private(dir string) bool {
 	return (dir != around.Spool || around.UID == 0) && around.Session == nil
 }
 
-// usable tells whether the caller may write to the directory, or make it
+// usable reports whether the caller may write to the directory, or make it
 // where there is none.
 func usable(dir string) bool {
 	err := unix.Access(dir, unix.W_OK|unix.X_OK)

@@ -181,7 +181,7 @@ func letThrough(dir string) error {
 	return os.Chmod(dir, info.Mode().Perm()|0o011)
 }
 
-// below tells whether a path leads to something in a directory.
+// below reports whether a path leads to something in a directory.
 func below(path, dir string) bool {
 	return strings.HasPrefix(path, filepath.Clean(dir)+string(filepath.Separator))
 }

@@ -24,8 +24,8 @@ type Caller struct {
 	ReadFile func(name string) ([]byte, error)
 	// WriteFile writes such a file, and returns how many bytes it has.
 	WriteFile func(name string, mode fs.FileMode, text []byte) (int64, error)
-	// Ready makes ready what answers questions of the command's own, while the connection is made and serve
-	// makes ready, too. A command without questions has nil.
+	// Ready returns what answers the command's own questions; nil: the command asks none. Call runs it while
+	// it connects and serve makes ready, so also where it then cannot connect.
 	Ready func() (Answer, error)
 }
 
@@ -81,8 +81,8 @@ func (c Caller) Call(dial func() (*net.UnixConn, error), r Request) (status int,
 	return l.heed()
 }
 
-// short is how long a command may take whose interrupt is not handed on: it ends the caller, and that ends
-// the command. To listen for signals takes a thread, which most commands would wait for.
+// short is how long Call does not listen for signals: until then an interrupt ends the caller, and that ends
+// the command. Listening takes a thread of its own, for which short commands would have to wait.
 const short = 20 * time.Millisecond
 
 // handOn hands interrupts on to the command from now on.

@@ -135,7 +135,7 @@ type Pool struct {
 	Queued func() []string // the submitters of the jobs in the queue
 }
 
-// Leasable tells whether what the flag sets may be set on time, with -duration.
+// Leasable reports whether what the flag sets may be set on time, with -duration.
 func Leasable(flag string) bool { return leasable[flag] != nil }
 
 // Creates reports whether the edit may make a record, with -create also of a submitter
@@ -249,5 +249,5 @@ func (ch Change) find(in Records, of Pool) ([]accountant.Entry, error) {
 	return nil, stranger(ch.name, of.Domain, all)
 }
 
-// Holding tells whether anything is charged to the record.
+// Holding reports whether anything is charged to the record.
 func Holding(r accountant.Record) bool { return r.ResourcesUsed != 0 || r.InUse != 0 || r.Subtree != 0 }

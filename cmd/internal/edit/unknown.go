@@ -77,7 +77,7 @@ func Apart(name string) (user, domain string) {
 	return name[:at], name[at+1:]
 }
 
-// Named tells whether a submitter is the one that the user of the command
+// Named reports whether a submitter is the one that the user of the command
 // calls name: the full name, or what stands before the @. The case of a group's
 // name, before the last dot, does not count.
 func Named(submitter, name string) bool {

@@ -80,7 +80,7 @@ type conversion struct {
 	warnings []warning
 }
 
-// warning is what somebody has to look at.
+// warning is about a line that the administrator has to look at.
 type warning struct {
 	condorconfig.Place
 	text string
@@ -270,7 +270,7 @@ func (v *conversion) refuse(k config.Key, m condorconfig.Macro, why string) {
 // hostName is why a name of the host is not taken over.
 const hostName = "the name of the host, which fairspool takes without it"
 
-// lineOf returns the line that sets the key, or why there is none.
+// lineOf returns the line that sets the key, or why no line does.
 func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x condorconfig.Expansion, before string) (line tomlLine, why string) {
 	if len(x.Unknown) > 0 {
 		if k.Name == "UID_DOMAIN" && strings.EqualFold(x.Text, "$(FULL_HOSTNAME)") {

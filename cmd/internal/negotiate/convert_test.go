@@ -261,7 +261,7 @@ func checkConverted(t *testing.T, source condorconfig.Source, done converted) (l
 	return lines
 }
 
-// isHelper tells whether another macro refers to m.
+// isHelper reports whether another macro refers to m.
 func isHelper(in *condorconfig.Config, m condorconfig.Macro) bool {
 	return slices.ContainsFunc(in.Macros(), func(o condorconfig.Macro) bool {
 		return strings.Contains(strings.ToLower(o.Text), "$("+strings.ToLower(m.Name)+")")

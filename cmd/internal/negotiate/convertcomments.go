@@ -151,7 +151,7 @@ func (v *conversion) asksNothing(m condorconfig.Macro) (known, nothing bool) {
 	return known, nothing
 }
 
-// given tells whether the command line has all files that a value of LOCAL_CONFIG_FILE
+// given reports whether the command line has all files that a value of LOCAL_CONFIG_FILE
 // names, or one of the directory that it names.
 func (v *conversion) given(value string) bool {
 	return !slices.ContainsFunc(condorconfig.List(value), func(item string) bool {

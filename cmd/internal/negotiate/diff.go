@@ -95,7 +95,7 @@ type ChangedReason struct {
 	Now, WhatIf string
 }
 
-// none tells whether nothing is different.
+// none reports whether nothing is different.
 func (d Difference) none() bool {
 	return len(d.Submitters)+len(d.Groups)+len(d.Gained)+len(d.Lost)+len(d.Moved)+len(d.Preempted)+len(d.Spared)+len(d.Reserved)+len(d.Released)+len(d.Rejections)+len(d.Places) == 0
 }

@@ -84,7 +84,7 @@ var (
 	eupColumns = slices.Insert(slices.Clone(jobColumns), 1, cmdline.Column{Head: "EUP (decides nothing)", Right: true})
 )
 
-// otherEUPs tells whether the EUP of anybody who takes part before and after is another one.
+// otherEUPs reports whether the EUP of anybody who takes part before and after is another one.
 func (d Difference) otherEUPs() bool {
 	return slices.ContainsFunc(d.Submitters, func(s ChangedSubmitter) bool {
 		return s.Now != nil && s.WhatIf != nil && s.Now.EffectivePriority != s.WhatIf.EffectivePriority

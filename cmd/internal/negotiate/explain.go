@@ -123,7 +123,7 @@ type Standing struct {
 	Figures
 }
 
-// has tells whether a job is asked about.
+// has reports whether a job is asked about.
 func (x *explained) has(id pool.JobID) bool {
 	return id == x.id || x.whole && id.Cluster == x.id.Cluster
 }
@@ -334,7 +334,7 @@ func (x Chosen) explain(w io.Writer) {
 	}
 	fmt.Fprintf(w, "The slots as %s would leave them:\n", procsText(x.Jobs))
 	a := *x.Analysis
-	a.Nearest = nil // is none: they have a slot
+	a.Nearest = nil // the jobs have a slot
 	for _, l := range a.Lines() {
 		fmt.Fprintln(w, "  "+l)
 	}

@@ -177,7 +177,7 @@ func addresses(to, owner, domain string) (list []string, err error) {
 	return list, nil
 }
 
-// plainWord tells whether a part of an address is nothing but that.
+// plainWord reports whether a part of an address has only characters that need no quotes.
 func plainWord(s string) bool {
 	return s != "" && s[0] != '-' && strings.Trim(strings.ToLower(s), "abcdefghijklmnopqrstuvwxyz0123456789._+-=%") == ""
 }
@@ -241,7 +241,7 @@ func (l *lastBytes) line() string {
 	return clean.Blanked(string(b[bytes.LastIndexByte(b, '\n')+1:]))
 }
 
-// message is what somebody is told of a cluster.
+// message is mail about a cluster, to its owner.
 type message struct{ subject, body string }
 
 // full returns the message with its header.

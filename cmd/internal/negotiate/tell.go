@@ -124,7 +124,7 @@ func headline(c *cmdline.Call, r negotiator.Report, plan *negotiator.Plan, would
 	}
 }
 
-// leftOut tells whether NEGOTIATOR_SLOT_CONSTRAINT leaves out slots, as far as jobs wait for
+// leftOut reports whether NEGOTIATOR_SLOT_CONSTRAINT leaves out slots, as far as jobs wait for
 // some.
 func leftOut(r negotiator.Report) bool {
 	return slices.ContainsFunc(r.Autoclusters, func(a negotiator.Analysis) bool {
@@ -241,7 +241,7 @@ func showGroups(c *cmdline.Call, groups []negotiator.Group) error {
 	return c.Table(quotaColumns, rows)
 }
 
-// bounded tells whether any group has a quota.
+// bounded reports whether any group has a quota.
 func bounded(groups []negotiator.Group) bool {
 	return slices.ContainsFunc(groups, func(g negotiator.Group) bool { return g.ConfigQuota > 0 })
 }

@@ -335,7 +335,7 @@ func readAttributes(words []string) ([]attribute, error) {
 	return list, nil
 }
 
-// isName tells whether a text can be the name of an attribute without quotes.
+// isName reports whether a text can be the name of an attribute without quotes.
 func isName(text string) bool {
 	for i := range len(text) {
 		switch c := text[i]; {

@@ -128,7 +128,7 @@ func TestCycleConfigOfQuotas(t *testing.T) {
 	}
 }
 
-// says tells whether an expression is what the text is; * takes any, nothing none.
+// says reports whether an expression is what the text is; * takes any, nothing none.
 func says(t *testing.T, e *classad.Expr, text string) bool {
 	t.Helper()
 	if text == "*" || text == "" {

@@ -330,7 +330,7 @@ func (e Endings) Bad() string {
 	return ""
 }
 
-// Ended tells whether all jobs of a cluster have ended, and none is still to
+// Ended reports whether all jobs of a cluster have ended, and none is still to
 // come. Those that LeaveJobInQueue keeps in the queue have.
 func Ended(v *spool.View, cluster int) bool {
 	if _, late := v.Factory(cluster); late {

@@ -63,7 +63,7 @@ type Ending struct {
 	Reported Progress
 }
 
-// neverRan tells whether the job's program was never executed.
+// neverRan reports whether the job's program was never executed.
 func (how Ending) neverRan() bool { return how.NotStarted || how.StartFailed != "" }
 
 // Total returns what the attempt used in all.
@@ -82,7 +82,7 @@ func (how Ending) Unreported() Progress {
 	return p
 }
 
-// counts tells whether what the attempt took was not in vain: it came to an end by
+// counts reports whether what the attempt took was not in vain: it came to an end by
 // itself, or left a checkpoint.
 func (how Ending) counts() bool {
 	return how.Checkpointed || how.Lost == "" && how.StartFailed == ""
@@ -225,7 +225,7 @@ func (j job) exited(how Ending) {
 // attrTransformOnEvict lists what a job wants changed when it has to leave its slot.
 const attrTransformOnEvict = "TransformOnEvict"
 
-// mayAskForMore tells whether the job, which runs, is to leave its slot rather than to be
+// mayAskForMore reports whether the job, which runs, is to leave its slot rather than to be
 // held: it has taken more than it had asked for, and says itself how much it asks for
 // after that. Whether that is more is found out when it has left, and all is known that
 // it took.
@@ -367,7 +367,7 @@ func leave(tx *spool.Tx, s pool.Procs, at time.Time) (left int) {
 	return left
 }
 
-// mayStay tells whether LeaveJobInQueue may be true for a job.
+// mayStay reports whether LeaveJobInQueue may be true for a job.
 func mayStay(ad *classad.Ad) bool {
 	e, ok := ad.Lookup(pool.AttrLeaveJobInQueue)
 	if !ok {

@@ -252,7 +252,7 @@ func (r *room) take(slot string, p pool.Piece) {
 // slotAdOf returns the Name of the slot ad that a match takes from.
 func slotAdOf(m negotiator.Match) string { return cmp.Or(m.Piece.Of, m.Slot) }
 
-// has tells whether a match can still be made: its machine is not drained, its slot's ad
+// has reports whether a match can still be made: its machine is not drained, its slot's ad
 // is the one that the cycle saw, and what it takes is free, or held as the cycle saw it and promised to
 // nobody.
 func (r *room) has(tx *spool.Tx, m negotiator.Match) bool {
@@ -300,7 +300,7 @@ func (l *latecomers) add(c pool.Claim) {
 	}
 }
 
-// bar tells whether a match has to wait for the next cycle, as it may rest on what
+// bar reports whether a match has to wait for the next cycle, as it may rest on what
 // a latecomer has.
 func (l latecomers) bar(tx *spool.Tx, m negotiator.Match) bool {
 	if len(l.submitters) == 0 {
@@ -310,7 +310,7 @@ func (l latecomers) bar(tx *spool.Tx, m negotiator.Match) bool {
 		l.limited && l.shareCredential(tx, m)
 }
 
-// shareCredential tells whether the job of a match has a credential that a latecomer has.
+// shareCredential reports whether the job of a match has a credential that a latecomer has.
 func (l latecomers) shareCredential(tx *spool.Tx, m negotiator.Match) bool {
 	ad, ok := tx.Job(m.Job)
 	if !ok {

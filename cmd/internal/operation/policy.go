@@ -173,7 +173,7 @@ func (j *judge) note(cluster int, ad *classad.Ad) {
 var expressions = append(jobpolicy.PeriodicAttributes(),
 	pool.AttrLeaveJobInQueue, jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny, jobpolicy.AttrDependenciesMet)
 
-// alike tells whether the procs of a run cannot be told apart by what a measure
+// alike reports whether the procs of a run cannot be told apart by what a measure
 // depends on.
 func alike(r spool.Run) bool {
 	for _, name := range expressions {

@@ -323,7 +323,7 @@ func (e *Endings) seen() (list []pool.Procs) {
 	return list
 }
 
-// saw tells whether a proc was in the queue when the watch began, or was made
+// saw reports whether a proc was in the queue when the watch began, or was made
 // later.
 func (e *Endings) saw(proc int) bool {
 	if e.From >= 0 && proc >= e.From {

@@ -63,7 +63,7 @@ func (e Endings) owes(v *spool.View) Tell {
 	return ""
 }
 
-// wants tells whether the owner wants to be told, and has not been.
+// wants reports whether the owner wants to be told, and has not been.
 func (e Endings) wants(about Tell) bool {
 	if slices.Contains(e.Told, about) {
 		return false
@@ -81,7 +81,7 @@ func (e Endings) wants(about Tell) bool {
 	return false
 }
 
-// mayTell tells whether the owner is still to be told of something, now or later. Of
+// mayTell reports whether the owner is still to be told of something, now or later. Of
 // a cluster that has not ended what was told is kept in any case, lest it be told again.
 func (e Endings) mayTell(v *spool.View) bool {
 	switch {
@@ -98,7 +98,7 @@ func (e Endings) mayTell(v *spool.View) bool {
 // Jobs returns how many jobs have ended.
 func (e Endings) Jobs() int { return e.Succeeded + e.Failed + e.Signalled + e.Removed }
 
-// started tells whether a job of the queue was ever started.
+// started reports whether a job of the queue was ever started.
 func started(v *spool.View, cluster int) bool {
 	c, ok := v.Cluster(cluster)
 	return ok && slices.ContainsFunc(c.Runs, func(r spool.Run) bool { return r.Ad.Has(pool.AttrJobStartDate) })

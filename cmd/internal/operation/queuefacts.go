@@ -119,7 +119,7 @@ func SourcesOf(v *spool.View, at accountant.Reading) Sources {
 	}
 }
 
-// OneQueue tells whether JOB_PRIORITY_POLICY is one with a queue of all submitters' jobs.
+// OneQueue reports whether JOB_PRIORITY_POLICY is one with a queue of all submitters' jobs.
 func OneQueue(cfg *config.Config) bool { return cfg.JobPriorityPolicy != "condor" }
 
 // Queue returns the policy of JOB_PRIORITY_POLICY that puts all submitters' jobs into one
@@ -166,7 +166,7 @@ func mauiWorld(cfg *config.Config, from Sources) maui.World {
 	return w
 }
 
-// countsPE tells whether anything depends on processor equivalents, which the size of the
+// countsPE reports whether anything depends on processor equivalents, which the size of the
 // pool is needed for. With a weight they are shown also where their component has none.
 func countsPE(c *maui.Config) bool {
 	if c.FSPolicy == maui.DedicatedPES || c.Subs[maui.PE].Weight != 0 {

@@ -160,7 +160,7 @@ func wantedSlots(ad *classad.Ad) (string, error) {
 	return "", fmt.Errorf("%s: want a number of slots, or ranges in double quotes", written(ad, sge.AttrParallelSlots))
 }
 
-// isInOneOf tells whether the owner is in one of some usersets.
+// isInOneOf reports whether the owner is in one of some usersets.
 func (r Rights) isInOneOf(sets []string) (bool, error) {
 	for _, set := range sets {
 		if in, err := r.isListed(r.Config.SGE.Usersets[set].Entries); in || err != nil {
@@ -170,7 +170,7 @@ func (r Rights) isInOneOf(sets []string) (bool, error) {
 	return false, nil
 }
 
-// isListed tells whether the owner is listed, by name or by a @group.
+// isListed reports whether the owner is listed, by name or by a @group.
 func (r Rights) isListed(entries []string) (bool, error) {
 	if config.Lists(entries, r.Owner, nil) {
 		return true, nil
@@ -191,7 +191,7 @@ func meant(name string, known map[string]sge.Object, table string) string {
 	return "; administrators configure it as " + submitfile.Shorten(table)
 }
 
-// IsSGE tells whether JOB_PRIORITY_POLICY is Grid Engine's.
+// IsSGE reports whether JOB_PRIORITY_POLICY is Grid Engine's.
 func IsSGE(cfg *config.Config) bool { return cfg.JobPriorityPolicy == "sge" }
 
 // PriorityBounds are those of JobPrio: Grid Engine's are narrower than others'.
@@ -264,7 +264,7 @@ func requestsFor(x sge.Complex) (attrs []string) {
 	return attrs
 }
 
-// isUndefined tells whether an attribute is the constant.
+// isUndefined reports whether an attribute is the constant.
 func isUndefined(ad *classad.Ad, attr string) bool {
 	v, ok := constantOf(ad, attr)
 	return ok && v.Kind() == classad.KindUndefined

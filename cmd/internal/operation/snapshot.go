@@ -31,7 +31,7 @@ type known struct {
 	hand    bool   // the ad was written by hand
 }
 
-// unchanged tells whether a slot's ad is the one that the cycle saw. Ads
+// unchanged reports whether a slot's ad is the one that the cycle saw. Ads
 // written by hand have no versions; whoever edits them during a cycle finds
 // the change respected by the next.
 func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
@@ -96,7 +96,7 @@ func part(cluster int, run spool.Run, first, last int, domain string, groups *ac
 	}
 }
 
-// isKept tells whether the procs of a run are held or wait for others to end.
+// isKept reports whether the procs of a run are held or wait for others to end.
 func isKept(c *classad.Context, ad *classad.Ad) bool {
 	status, ok := ad.EvalInt(c, pool.AttrJobStatus)
 	return ok && (pool.Status(status) == pool.Held || pool.Status(status) == pool.Idle && jobpolicy.Waits(ad))
@@ -170,7 +170,7 @@ func Respell(tx Accounts, now time.Time, p accountant.Params) {
 	}
 }
 
-// Misspelt tells whether Respell would change anything.
+// Misspelt reports whether Respell would change anything.
 func (s Snapshot) Misspelt(groups *accountant.Groups) bool {
 	for _, r := range s.Pool.Submitters {
 		if groups.Spelled(r.Name) != r.Name {

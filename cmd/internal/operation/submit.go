@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -12,7 +12,9 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 	"fairspool/spool"
 )
 
@@ -145,7 +147,7 @@ func present(v *spool.View, cluster int) (queued, waiting int) {
 	return queued, waiting
 }
 
-// ForNow tells whether what keeps a factory from making its next procs may be over
+// ForNow reports whether what keeps a factory from making its next procs may be over
 // the next time: the machine could not do something, such as open another file, and
 // nothing is wrong with the digest.
 func ForNow(err error) bool {
@@ -186,7 +188,7 @@ func Materialize(tx *spool.Tx, cfg *config.Config, domain string, at time.Time, 
 	return made
 }
 
-// wait tells whether some of the procs wait for the end of others.
+// wait reports whether some of the procs wait for the end of others.
 func wait(c jobad.Cluster) bool {
 	return jobpolicy.Waits(c.Ad) || slices.ContainsFunc(c.Runs, func(r jobad.Run) bool {
 		return r.Has(jobpolicy.AttrAfterOk, jobpolicy.AttrAfterAny)
@@ -209,59 +211,119 @@ func materialize(tx *spool.Tx, f spool.Factory, domain string, n int, at time.Ti
 	return c, next, err
 }
 
-// What Maui's setspri takes, and what it keeps: an absolute priority as it is, and one
-// that is added to the job's own as relativeSystem and that. Up to 1e9 what is kept is
-// absolute, so that the least that can be added is above -1e9.
-const (
-	maxSystem      = 1000
-	relativeSystem = 2_000_000_000
-	leastRelative  = -999_999_999
-	mostRelative   = 1_000_000_000
-)
-
-// SystemPriority is what prio -system gives jobs.
-type SystemPriority struct {
-	text     string
-	n        int64
-	relative bool
+// withinLimits returns why an owner cannot have so much in the queue: which limit is in the way, and how much there was
+// before. They hold for everybody, administrators too.
+func withinLimits(cfg *config.Config, owner string, had, has spool.Owner) error {
+	for _, limit := range []struct {
+		key            string
+		had, has, most int64
+		what           string
+	}{
+		{"MAX_JOBS_PER_SUBMISSION", 0, int64(has.Jobs - had.Jobs), int64(cfg.MaxJobsPerSubmission), "job"},
+		{"MAX_JOBS_PER_OWNER", int64(had.Jobs), int64(has.Jobs), int64(cfg.MaxJobsPerOwner), "job"},
+		{"MAX_CLUSTERS_PER_OWNER", int64(had.Clusters), int64(has.Clusters), int64(cfg.MaxClustersPerOwner), "cluster"},
+		{"MAX_SPOOL_BYTES_PER_OWNER", had.Bytes, has.Bytes, cfg.MaxSpoolBytesPerOwner, "byte"},
+	} {
+		if limit.has <= limit.most {
+			continue
+		}
+		most := plural.Count(int(limit.most), limit.what)
+		if limit.key == "MAX_JOBS_PER_SUBMISSION" {
+			return fmt.Errorf("%s: a submission puts at most %s into the queue, and this one has %d: submit it in parts, or with max_materialize", limit.key, most, limit.has)
+		}
+		return fmt.Errorf("%s: %s may have at most %s in the queue, has %d and wants %d more: wait until some have left, or remove some with qdel",
+			limit.key, owner, most, limit.had, limit.has-limit.had)
+	}
+	return nil
 }
 
-// ReadSystemPriority reads N, +N or -N. Its errors are about how that is written.
-func ReadSystemPriority(text string) (SystemPriority, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	s := SystemPriority{text, n, text != "" && (text[0] == '+' || text[0] == '-')}
-	switch {
-	case err != nil && !errors.Is(err, strconv.ErrRange): // else n is the nearest that there is
-		return s, fmt.Errorf("-system %q: want a whole number: N, +N or -N", text)
-	case s.relative && (n < leastRelative || n > mostRelative):
-		return s, fmt.Errorf("-system %s: want a whole number from %d to +%d to add", text, leastRelative, mostRelative)
-	case !s.relative && n > maxSystem:
-		return s, fmt.Errorf("-system %s: system priority must be in the range 0 - %d; +%s adds to a job's own", text, maxSystem, text)
+// roomOf returns how many jobs more an owner may have in the queue.
+func roomOf(cfg *config.Config, has spool.Owner) int {
+	if has.Bytes >= cfg.MaxSpoolBytesPerOwner {
+		return 0
 	}
-	return s, nil
+	return max(min(cfg.MaxJobsPerOwner-has.Jobs, cfg.MaxJobsPerSubmission), 0)
 }
 
-// String returns it as it was written, behind its flag.
-func (s SystemPriority) String() string { return "-system " + s.text }
-
-// Kept returns the SystemPriority that jobs get. It fails where the configuration has none
-// such.
-func (s SystemPriority) Kept(cfg *config.Config) (int64, error) {
-	switch {
-	case cfg.JobPriorityPolicy != "maui":
-		return 0, errors.New(`-system: JOB_PRIORITY_POLICY is not "maui", which alone has system priorities: ` + insteadOfSystem(cfg))
-	case s.relative && s.n < 0 && cfg.Maui.Compatible:
-		return 0, fmt.Errorf("%v: Maui 3.3.1, which COMPATIBILITY asks for, takes nothing away from a priority", s)
-	case s.relative:
-		return relativeSystem + s.n, nil
+// Require returns why jobs do not meet what SUBMIT_REQUIREMENT_NAMES asks for, the first
+// requirement that one of them does not meet; those that are warnings are told instead, once each.
+// Each run is judged by the ad of its first proc, which is MY, and TARGET too. It is for callers
+// that hold no lock: the expressions may look at what the jobs say.
+func Require(cfg *config.Config, c jobad.Cluster, x *classad.Context, warn func(format string, args ...any)) error {
+	if len(cfg.Requirements) == 0 || len(c.Runs) == 0 {
+		return nil
 	}
-	return s.n, nil
+	list, err := compileRequirements(cfg)
+	if err != nil {
+		return err
+	}
+	first := 0
+	for _, run := range c.Runs {
+		ad := run.Ad().Chain(c.Ad)
+		ad.SetInt(pool.AttrProcID, int64(first))
+		first += run.Count
+		for i, r := range list {
+			if r.told {
+				continue
+			}
+			why := r.unmet(x, ad)
+			switch {
+			case why == nil:
+			case r.Warning:
+				list[i].told = true
+				warn("%v", why)
+			default:
+				return why
+			}
+		}
+	}
+	return nil
 }
 
-// insteadOfSystem says what moves jobs under another policy than Maui's.
-func insteadOfSystem(cfg *config.Config) string {
-	if IsSGE(cfg) {
-		return "-p and -ot put jobs ahead of others"
+// longestReason is how many bytes a reason may have.
+const longestReason = 1000
+
+// requirement is one whose expressions are compiled.
+type requirement struct {
+	config.Requirement
+	expr, reason *classad.Expr // reason is nil without one
+	told         bool          // as a warning
+}
+
+func compileRequirements(cfg *config.Config) (list []requirement, err error) {
+	for _, r := range cfg.Requirements {
+		expr, err := cfg.Expr(r.Key())
+		if err != nil {
+			return nil, err
+		}
+		reason, err := cfg.Expr(r.Key() + "_REASON")
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, requirement{r, expr, reason, false})
 	}
-	return "-p orders the jobs of one submitter"
+	return list, nil
+}
+
+// unmet returns why a job does not meet the requirement; nil if it does. Numbers other than 0 are
+// true, as in HTCondor.
+func (r requirement) unmet(x *classad.Context, ad *classad.Ad) error {
+	v := r.expr.Eval(x, ad, ad)
+	yes, isBool := v.Bool()
+	if n, isNumber := v.Number(); isNumber && !isBool {
+		yes, isBool = n != 0, true
+	}
+	if yes {
+		return nil
+	}
+	if r.reason != nil {
+		if text, ok := r.reason.Eval(x, ad, ad).Text(); ok && text != "" {
+			return fmt.Errorf("%s: %s", r.Key(), strings.TrimSpace(text[:min(len(text), longestReason)]))
+		}
+	}
+	why := fmt.Errorf("%s: not met: %s", r.Key(), submitfile.Shorten(r.expr.String()))
+	if !isBool {
+		why = fmt.Errorf("%w is %s", why, v)
+	}
+	return why
 }

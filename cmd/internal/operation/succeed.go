@@ -86,12 +86,12 @@ type succeeding struct {
 	params accountant.Params
 }
 
-// taken tells whether somebody has the slot already, to whom it was promised.
+// taken reports whether somebody has the slot already, to whom it was promised.
 func (s *succeeding) taken() bool {
 	return slices.ContainsFunc(s.Claims(), func(c pool.Claim) bool { return c.Slot == s.ended.Slot })
 }
 
-// reserved tells whether the slot is kept for a wider job.
+// reserved reports whether the slot is kept for a wider job.
 func (s *succeeding) reserved() bool {
 	kept, _ := Reservations(s.View)
 	for _, r := range kept {
@@ -102,7 +102,7 @@ func (s *succeeding) reserved() bool {
 	return false
 }
 
-// yields tells whether the slot is to go to somebody else, who has less than their share
+// yields reports whether the slot is to go to somebody else, who has less than their share
 // and a job that could use it: without it the submitter has no less than its own. Slots are
 // whole and shares are not: it may also lack less than half of the slot, where the other one
 // lacks more than that. So each slot that changes hands makes the division fairer, and none
@@ -177,7 +177,7 @@ func (s *succeeding) first(jobs []pool.Procs, telling []string) (id pool.JobID, 
 	return id, nil, false
 }
 
-// sameIn tells whether two ads say the same under all these names.
+// sameIn reports whether two ads say the same under all these names.
 func sameIn(names []string, a, b *classad.Ad) bool {
 	for _, name := range names {
 		x, hasX := a.Lookup(name)
@@ -189,7 +189,7 @@ func sameIn(names []string, a, b *classad.Ad) bool {
 	return true
 }
 
-// suits tells whether a job may start in the slot at once.
+// suits reports whether a job may start in the slot at once.
 func (s *succeeding) suits(ad *classad.Ad) bool {
 	at, _ := jobpolicy.Deferral(s.eval, ad)
 	return at.IsZero() && jobpolicy.Periodic(s.eval, ad).Action == jobpolicy.Stay &&
@@ -205,7 +205,7 @@ func (s *succeeding) idle(id pool.JobID) (*classad.Ad, bool) {
 	return ad, true
 }
 
-// isIdle tells whether a job, or a run of equal ones, is idle and waits for no others.
+// isIdle reports whether a job, or a run of equal ones, is idle and waits for no others.
 func isIdle(c *classad.Context, ad *classad.Ad) bool {
 	status, ok := ad.EvalInt(c, pool.AttrJobStatus)
 	return ok && pool.Status(status) == pool.Idle && !jobpolicy.Waits(ad)
@@ -275,7 +275,7 @@ func (s *succeeding) inOrder(u negotiator.Succession) (next pool.Claim, ok bool)
 	return next, true
 }
 
-// goesFirst tells whether a job of a queue would take the slot before the heir's, which has
+// goesFirst reports whether a job of a queue would take the slot before the heir's, which has
 // this place. Jobs of one queue are alike, so that one of them tells for all.
 func (s *succeeding) goesFirst(q, heir *negotiator.Successors, place int) bool {
 	if !q.Takes && (q.Limit == "" || q.Limit != heir.Limit) {

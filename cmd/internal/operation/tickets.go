@@ -30,7 +30,7 @@ func Delivered(v *spool.View) time.Time {
 	return time.Time{}
 }
 
-// delivers tells whether a cycle is to write the tickets of jobs that run: the first in each
+// delivers reports whether a cycle is to write the tickets of jobs that run: the first in each
 // multiple of reprioritize_interval, as nobody looks at them more often. Each costs a change
 // of the job's ad, of which a fold of the journal makes a cluster anew.
 func delivers(every time.Duration, last, now time.Time) bool {
@@ -114,7 +114,7 @@ func dropTickets(tx *spool.Tx, list []pool.JobID) {
 	}
 }
 
-// wantsTickets tells whether a job has a claim, and not so many tickets.
+// wantsTickets reports whether a job has a claim, and not so many tickets.
 func wantsTickets(tx *spool.Tx, t negotiator.Tickets) bool {
 	_, claimed := tx.Claim(t.Job)
 	ad, there := tx.Job(t.Job)

@@ -117,7 +117,7 @@ func (d display) view(q queue) error {
 	return err
 }
 
-// everything tells whether the whole ads of all jobs are shown, once: then nothing has to
+// everything reports whether the whole ads of all jobs are shown, once: then nothing has to
 // be chosen before.
 func (d display) everything() bool {
 	c := d.call
@@ -127,7 +127,7 @@ func (d display) everything() bool {
 	return d.form == "long" || d.form == "json" || d.form == "af"
 }
 
-// ranks tells whether the display shows where jobs stand in a queue of all jobs.
+// ranks reports whether the display shows where jobs stand in a queue of all jobs.
 func (d display) ranks() bool {
 	return d.form == "" || d.form == "f" || d.form == "j" || d.form == ownForm
 }
@@ -146,7 +146,7 @@ func (d display) reads(h *hierarchy) []string {
 	return slices.Concat(names, listedNames, d.columns.reads())
 }
 
-// tellsKept tells whether what is still to come of clusters has its place in the
+// tellsKept reports whether what is still to come of clusters has its place in the
 // display.
 func (d display) tellsKept() bool {
 	c := d.call

@@ -3,7 +3,7 @@
 // # How the parts work together
 //
 // A command line is a display (display.go): which jobs it names, which of these it
-// wants (extras.go, state.go), and with which columns (columns.go: one
+// wants (filter.go, state.go), and with which columns (columns.go: one
 // table has those of all layouts). It is shown once, or again and again on the same opened
 // spool (watch.go).
 //

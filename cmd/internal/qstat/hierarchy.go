@@ -36,7 +36,7 @@ type ranking interface {
 	// fill notes in a row what the policy's columns show of its first job, which stands in
 	// this stretch; nil for one that does not wait.
 	fill(m *maker, r *row, in *stretch)
-	// gathers tells whether jobs that look alike share a line wherever they stand in the
+	// gathers reports whether jobs that look alike share a line wherever they stand in the
 	// queue, not only as neighbours.
 	gathers() bool
 	// behind puts jobs that have no place in the queue into an order.
@@ -80,7 +80,7 @@ type stretch struct {
 	why    string // they are left out
 }
 
-// before tells whether the procs are all before a job.
+// before reports whether the procs are all before a job.
 func (s *stretch) before(id pool.JobID) bool {
 	return s.Cluster < id.Cluster || s.Cluster == id.Cluster && s.Last < id.Proc
 }
@@ -246,7 +246,7 @@ func (b *besides) add(w *jobprio.Waiting, s selection.Span, claim *pool.Claim) {
 	}
 }
 
-// tellsApart tells whether an attribute is an expression that procs have different values of.
+// tellsApart reports whether an attribute is an expression that procs have different values of.
 func (r *reader) tellsApart(n *classad.Name) bool {
 	_, e, ok := r.span.Run.Ad.Get(n)
 	return ok && e != nil && r.span.Run.TellsApart(e)

@@ -276,7 +276,7 @@ func (p *mauiRanking) listings(q queue, rows []*row, single bool) (all []*listin
 	return all
 }
 
-// goesOn tells whether the next jobs follow, and are equal.
+// goesOn reports whether the next jobs follow, and are equal.
 func (l *listing) goesOn(p *mauiRanking, q queue, next *listing) bool {
 	if l.Cluster != next.Cluster || l.Last+1 != next.First || l.blocked != next.blocked {
 		return false

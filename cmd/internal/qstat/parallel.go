@@ -61,7 +61,7 @@ func (q queue) printAds(form string, spans []selection.Span) error {
 	return err
 }
 
-// manyJobs tells whether there are more jobs than one portion.
+// manyJobs reports whether there are more jobs than one portion.
 func manyJobs(spans []selection.Span) bool {
 	n := 0
 	for i := 0; i < len(spans) && n <= portion; i++ {
@@ -311,7 +311,7 @@ func (p *piece) read(r *spool.PieceReader) {
 	}
 }
 
-// has tells whether there are jobs of a cluster.
+// has reports whether there are jobs of a cluster.
 func (p *piece) has(cluster int) bool {
 	i := sort.Search(len(p.spans), func(i int) bool { return p.spans[i].Cluster >= cluster })
 	return p.every || i < len(p.spans) && p.spans[i].Cluster == cluster

@@ -125,7 +125,7 @@ func (p past) ads(s *spool.Spool, failed *error) iter.Seq[*classad.Ad] {
 	}
 }
 
-// wants tells whether a job is wanted.
+// wants reports whether a job is wanted.
 func (p past) wants(ad *classad.Ad) (bool, error) {
 	if !p.named(ad) || p.users != nil && !ofUser(ad, p.users) {
 		return false, nil
@@ -138,7 +138,7 @@ func (p past) wants(ad *classad.Ad) (bool, error) {
 	return len(kept) > 0, err
 }
 
-// ofUser tells whether a job is one of the users'.
+// ofUser reports whether a job is one of the users'.
 func ofUser(ad *classad.Ad, users map[string]bool) bool {
 	for _, attr := range [2]string{pool.AttrOwner, pool.AttrUser} {
 		if user, ok := ad.EvalString(&classad.Context{}, attr); ok && users[user] {

@@ -373,7 +373,7 @@ func (r *reader) standing(claim *pool.Claim) standing {
 	return s
 }
 
-// waits tells whether the procs wait for the end of others.
+// waits reports whether the procs wait for the end of others.
 func (r *reader) waits() bool {
 	if !r.has(afterOkName) && !r.has(afterAnyName) {
 		return false
@@ -433,7 +433,7 @@ func (c claims) parts(s selection.Span) iter.Seq2[selection.Span, *pool.Claim] {
 	}
 }
 
-// byOther tells whether the reason of a hold by hand says that somebody else did it than
+// byOther reports whether the reason of a hold by hand says that somebody else did it than
 // the owner: "... (by user NAME)".
 func byOther(reason, owner string) bool {
 	_, by, ok := strings.Cut(reason, "(by user ")

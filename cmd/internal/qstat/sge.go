@@ -103,7 +103,7 @@ func (p *sgeRanking) task(in *stretch, proc int) (job, task int) {
 	return place.Run, place.From + proc - in.First
 }
 
-// later tells whether a proc of a stretch is to start later, and has no numbers until then.
+// later reports whether a proc of a stretch is to start later, and has no numbers until then.
 func (p *sgeRanking) later(in *stretch, proc int) bool {
 	if in == nil {
 		return false
@@ -222,7 +222,7 @@ func (p *sgeRanking) appendRanked(all []*Ranked, q queue, r *row, s pool.Procs, 
 	return all
 }
 
-// goesOn tells whether a job follows others in the queue, and is equal to them.
+// goesOn reports whether a job follows others in the queue, and is equal to them.
 func (x *Ranked) goesOn(before *Ranked) bool {
 	return x.RankedNumbers == before.RankedNumbers && x.Priority == before.Priority &&
 		(x.Place == 0 && before.Place == 0 || x.Place == before.Place+before.Count)

@@ -59,7 +59,7 @@ func (p *sgeRanking) equation(d *sheet) []string {
 	return lines
 }
 
-// differ tells whether the jobs of a sheet have different numbers.
+// differ reports whether the jobs of a sheet have different numbers.
 func (p *sgeRanking) differ(d *sheet) bool {
 	var first *sge.Numbers
 	for _, s := range d.ranges {

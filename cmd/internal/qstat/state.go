@@ -72,7 +72,7 @@ func again(yes bool) string {
 // dependencyFailed is the HoldReasonCode of a job that waits for others in vain.
 const dependencyFailed = jobpolicy.DependencyFailed
 
-// broken tells whether a HoldReasonCode says that something went wrong with running
+// broken reports whether a HoldReasonCode says that something went wrong with running
 // the job or with its files, which Grid Engine calls an error. What people, policies
 // and limits hold is just held. The numbers are those of HTCondor's CONDOR_HOLD_CODE.
 func broken(code int64) bool {
@@ -157,7 +157,7 @@ func (w *choice) hold(text string) int {
 	return 0
 }
 
-// has tells whether a job in a state, held in these ways, is wanted.
+// has reports whether a job in a state, held in these ways, is wanted.
 func (w choice) has(state string, h holds) bool {
 	switch {
 	case state == "z":

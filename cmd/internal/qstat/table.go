@@ -172,7 +172,7 @@ func breadth(s string) int {
 	return math.MaxInt - left
 }
 
-// plain tells whether each byte is a character.
+// plain reports whether each byte is a character.
 func plain(s string) bool {
 	for i := range len(s) {
 		if s[i] >= utf8.RuneSelf {

@@ -245,7 +245,7 @@ func (v *vigil) end(o waiting.Outcome) {
 	}
 }
 
-// done tells whether all that was waited for has ended: of a cluster one job has
+// done reports whether all that was waited for has ended: of a cluster one job has
 // to be known at least, and none may be still to come.
 func (v *vigil) done() bool {
 	if len(v.known) == 0 || len(v.ended) < len(v.known) || len(v.late) > 0 {

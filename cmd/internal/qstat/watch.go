@@ -87,7 +87,7 @@ func watch(c *cmdline.Call) error {
 	return w.loop(ctx)
 }
 
-// runs tells whether the display shows times that run, or priorities that grow with them.
+// runs reports whether the display shows times that run, or priorities that grow with them.
 func runs(c *cmdline.Call, d shows) bool {
 	if list, ok := d.(display); ok && list.brief || operation.OneQueue(c.Config) {
 		return true
@@ -187,7 +187,7 @@ func (w *watching) look() error {
 	return nil
 }
 
-// due tells whether to draw: something has changed, or times run, and the last time
+// due reports whether to draw: something has changed, or times run, and the last time
 // was long enough ago for what it cost.
 func (w *watching) due(seen sight, now time.Time) bool {
 	ago := now.Sub(w.at)
@@ -488,7 +488,7 @@ func fit(line string, width int) string {
 	return line
 }
 
-// unread tells whether a file is a pipe that nobody reads any more.
+// unread reports whether a file is a pipe that nobody reads any more.
 func unread(f *os.File) bool {
 	fds := []sys.PollFd{{Fd: int32(f.Fd())}}
 	n, err := sys.Poll(fds, 0)

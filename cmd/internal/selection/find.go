@@ -189,7 +189,7 @@ func (n Names) byUser(r spool.Run, found map[string]bool) (word string) {
 	return word
 }
 
-// anyOf tells whether one of the procs is in the queue.
+// anyOf reports whether one of the procs is in the queue.
 func anyOf(c *spool.Cluster, p row) bool {
 	i := sort.Search(len(c.Runs), func(i int) bool { return c.Runs[i].Last >= p.First })
 	for ; i < len(c.Runs) && c.Runs[i].First <= p.Last; i++ {

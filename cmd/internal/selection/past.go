@@ -42,7 +42,7 @@ func (n Names) pastClusters() map[int]bool {
 	return ids
 }
 
-// inPast tells whether the job of an ad is named.
+// inPast reports whether the job of an ad is named.
 func (n Names) inPast(ad *classad.Ad) bool {
 	none := &classad.Context{}
 	for _, attr := range [2]string{pool.AttrUser, pool.AttrOwner} {

@@ -197,7 +197,7 @@ func put(c *cmdline.Call, offers []offer, from []string) error {
 
 func stamp(ad *classad.Ad, now time.Time) { ad.SetInt(pool.AttrLastHeardFrom, now.Unix()) }
 
-// news tells whether an ad says what the pool does not know. Where one of
+// news reports whether an ad says what the pool does not know. Where one of
 // them has a lifetime, that it is still there is news.
 func news(old, ad *classad.Ad) bool {
 	if old.Has(pool.AttrAdLifetime) || ad.Has(pool.AttrAdLifetime) {

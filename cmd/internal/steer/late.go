@@ -10,7 +10,7 @@ import (
 // the reason. One that cannot make its next jobs is paused for something else.
 const heldBack = "held: "
 
-// HeldBack tells whether qhold keeps a factory from making jobs, and for what
+// HeldBack reports whether qhold keeps a factory from making jobs, and for what
 // reason.
 func HeldBack(f spool.Factory) (why string, held bool) {
 	return strings.CutPrefix(f.Paused, heldBack)

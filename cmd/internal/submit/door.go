@@ -20,8 +20,8 @@ import (
 	"fairspool/spool"
 )
 
-// wanted is what serve asks of the caller's end: at first, as the zero value, for the jobs; then what is wrong
-// with their files if they become that cluster in that pool.
+// wanted is a question of serve to the caller's end. The zero value asks for the jobs, another one for what is
+// wrong with the jobs' files if the jobs become that cluster in that pool.
 type wanted struct {
 	Cluster int
 	Domain  string
@@ -73,6 +73,7 @@ func before(c *cmdline.Call) (func() (door.Answer, error), error) {
 	}, nil
 }
 
+// offer returns the first answer.
 func (s *submission) offer(d *jobad.Jobs) (o offer, err error) {
 	o.Kept = s.kept
 	if d.Count() > 0 {
@@ -99,8 +100,8 @@ func (s *submission) lookFor(d *jobad.Jobs, w wanted) (list []doomed, err error)
 }
 
 // receive asks the caller's end for the jobs, and checks them as if they were a description's: of
-// what surrounds them only the folder, the environment and the command line are the caller's word. What is
-// wrong with their files the caller's end finds out meanwhile.
+// what surrounds them only the folder, the environment and the command line are the caller's word. Meanwhile
+// the caller's end looks at the jobs' files; s.looked waits for its answer.
 func (s *submission) receive(sp *spool.Spool) (*jobad.Jobs, error) {
 	var answer offer
 	if err := s.Ask(wanted{}, &answer); err != nil {

@@ -32,7 +32,7 @@ func (s *submission) put(d *jobad.Jobs) (cluster, error) {
 	if d == nil {
 		d, err = s.receive(sp)
 		if s.looked != nil {
-			defer s.looked() // or serve would end with the next caller's call
+			defer s.looked() // a question is over before serve takes its next caller
 		}
 	} else {
 		d.SetDomain(sp.Domain())

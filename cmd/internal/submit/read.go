@@ -273,7 +273,7 @@ func (s *submission) language(define []string) (submitfile.Options, error) {
 	return o, err
 }
 
-// queueLine tells whether a line is a queue line, and returns its words.
+// queueLine reports whether a line is a queue line, and returns its words.
 func queueLine(line string) (words string, ok bool) {
 	line = strings.TrimSpace(line)
 	end := strings.IndexAny(line+" ", " \t=")
@@ -476,7 +476,7 @@ func negated(pattern string) string {
 	return string(b)
 }
 
-// shows tells whether a path has only such names with a dot in front as the
+// shows reports whether a path has only such names with a dot in front as the
 // pattern that it matches asks for.
 func shows(pattern, path string) bool {
 	if !strings.Contains(path, "/.") && path[0] != '.' {

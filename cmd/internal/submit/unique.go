@@ -99,7 +99,7 @@ func (s *submission) lookForKey(tx *spool.Tx) error {
 	return nil
 }
 
-// holds tells whether an ad is the owner's and has the key.
+// holds reports whether an ad is the owner's and has the key.
 func (s *submission) holds(ad *classad.Ad, key string) bool {
 	return constant(ad, attrSubmitKey) == key && constant(ad, pool.AttrOwner) == s.owner
 }

@@ -309,7 +309,7 @@ func (t *table) orderCell(b []byte, r *row) []byte {
 	return decimals(b, key, 2, 9)
 }
 
-// surplusCell says whether a group uses what others leave; nobody's always does.
+// surplusCell reports whether a group uses what others leave; nobody's always does.
 func surplusCell(_ *table, b []byte, r *row) []byte {
 	switch policy := r.part.surplus; {
 	case r.name == accountant.RootGroup:

@@ -200,7 +200,7 @@ func (g *golden) edit(i int, s *goldenStep) {
 	g.agree++
 }
 
-// careless tells whether HTCondor accepted what had no effect: a priority below
+// careless reports whether HTCondor accepted what had no effect: a priority below
 // the least, or a change of a record that was not there.
 func (g *golden) careless(i int, s *goldenStep) bool {
 	name := editOf(s)
@@ -245,7 +245,7 @@ func (g *golden) display(i int, s *goldenStep) {
 	g.agree++
 }
 
-// passes tells whether somebody who never used anything passes the cut by the
+// passes reports whether somebody who never used anything passes the cut by the
 // last usage of the record before.
 func (g *golden) passes(s *goldenStep) bool {
 	show, err := selection(s.call)
@@ -310,7 +310,7 @@ func lastPolicy(rows []row) (policy string) {
 	return policy
 }
 
-// asked tells whether a step asks the accountant itself and not the collector,
+// asked reports whether a step asks the accountant itself and not the collector,
 // which knows less.
 func (s *goldenStep) asked() bool {
 	return s.call.Has("allusers") || s.call.Has("grouprollup") || s.call.Has("negotiator")

@@ -81,7 +81,7 @@ func above(name string) (names []string) {
 	return append(names, accountant.RootGroup)
 }
 
-// below tells whether a name is one in a group: the group's, a dot, and more.
+// below reports whether a name is one in a group: the group's, a dot, and more.
 func below(name, group string) bool {
 	return len(name) > len(group) && name[len(group)] == '.' && strings.EqualFold(name[:len(group)], group)
 }

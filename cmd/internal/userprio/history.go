@@ -160,12 +160,12 @@ func loadLastDay(c *cmdline.Call, s *spool.Spool, v *view) error {
 	return nil
 }
 
-// idle tells whether somebody neither used nor asked for anything.
+// idle reports whether somebody neither used nor asked for anything.
 func idle(s history.Series) bool {
 	return !slices.ContainsFunc(s.Points, func(p history.Point) bool { return p.InUse > 0 || p.Demand > 0 })
 }
 
-// moved tells whether an EUP changed so that it is seen: by a hundredth.
+// moved reports whether an EUP changed so that it is seen: by a hundredth.
 func moved(s history.Series) bool {
 	if len(s.Points) == 0 {
 		return false

@@ -17,38 +17,49 @@ import (
 	"fairspool/spool"
 )
 
-// samples makes a spool in which alice held four slots from three hours to one
-// hour ago, bob only wanted some, and carol did nothing. A cycle ran every
-// minute.
-func samples(t *testing.T) {
+// sampled makes a spool in which a cycle has run for the time back, once each interval. Before each, change
+// changes the records, with the time and how long that is before the end.
+func sampled(t *testing.T, back, interval time.Duration, demand map[string]float64, change func(records []accountant.Record, now time.Time, before time.Duration)) {
 	t.Helper()
 	cmdtest.Spool(t, nil)
-	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
 	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer s.Close()
-	end := time.Unix(cmdtest.Now, 0)
-	start := end.Add(-4 * time.Hour)
 	records := []accountant.Record{{Name: "alice@pool"}, {Name: "bob@pool"}, {Name: "carol@pool"}}
-	for i := range records {
-		records[i] = records[i].Settle(start, p)
-	}
-	for now := start; now.Before(end); now = now.Add(time.Minute) {
-		switch end.Sub(now) {
-		case 3 * time.Hour:
-			records[0] = records[0].Start(now, 4*accountant.One, p)
-		case time.Hour:
-			records[0] = records[0].End(now, 4*accountant.One, p)
-		}
-		if err := s.AddSamples(history.Moment{Now: now, Records: records, Demand: map[string]float64{"bob@pool": 7}, Params: p}); err != nil {
+	for ; back > 0; back -= interval {
+		now := time.Unix(cmdtest.Now, 0).Add(-back)
+		change(records, now, back)
+		if err := s.AddSamples(history.Moment{Now: now, Records: records, Demand: demand, Params: sampledParams}); err != nil {
 			t.Fatal(err)
 		}
 	}
 	cmdtest.Update(t, func(tx *spool.Tx) {
 		for _, r := range records {
 			tx.PutSubmitter(r)
+		}
+	})
+}
+
+var sampledParams = accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
+
+// samples makes a spool in which alice held four slots from three hours to one
+// hour ago, bob only wanted some, and carol did nothing. A cycle ran every
+// minute.
+func samples(t *testing.T) {
+	t.Helper()
+	const back = 4 * time.Hour
+	sampled(t, back, time.Minute, map[string]float64{"bob@pool": 7}, func(records []accountant.Record, now time.Time, before time.Duration) {
+		switch before {
+		case back:
+			for i := range records {
+				records[i] = records[i].Settle(now, sampledParams)
+			}
+		case 3 * time.Hour:
+			records[0] = records[0].Start(now, 4*accountant.One, sampledParams)
+		case time.Hour:
+			records[0] = records[0].End(now, 4*accountant.One, sampledParams)
 		}
 	})
 }
@@ -236,17 +247,9 @@ func TestHistoryOfTheDeleted(t *testing.T) {
 // usage was imported, of which there are no samples.
 func lately(t *testing.T) {
 	t.Helper()
-	cmdtest.Spool(t, nil)
-	p := accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}
-	s, err := spool.Open(os.Getenv("FAIRSPOOL_DIR"), spool.Options{Program: "test", UIDDomain: "pool", Now: time.Unix(cmdtest.Now, 0)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer s.Close()
-	end := time.Unix(cmdtest.Now, 0)
-	records := []accountant.Record{{Name: "alice@pool"}, {Name: "bob@pool"}, {Name: "carol@pool"}}
-	for now := end.Add(-48 * time.Hour); now.Before(end); now = now.Add(time.Hour) {
-		switch end.Sub(now) / time.Hour {
+	p := sampledParams
+	sampled(t, 48*time.Hour, time.Hour, nil, func(records []accountant.Record, now time.Time, before time.Duration) {
+		switch before / time.Hour {
 		case 36:
 			records[0] = records[0].Start(now, 4*accountant.One, p)
 		case 30:
@@ -257,14 +260,10 @@ func lately(t *testing.T) {
 			records[0] = records[0].End(now, 4*accountant.One, p)
 			records[1] = records[1].Start(now, 2*accountant.One, p)
 		}
-		if err := s.AddSamples(history.Moment{Now: now, Records: records, Params: p}); err != nil {
-			t.Fatal(err)
-		}
-	}
+	})
+	end := time.Unix(cmdtest.Now, 0)
 	cmdtest.Update(t, func(tx *spool.Tx) {
-		for _, r := range append(records, accountant.Record{Name: "dave@pool", Begin: end.Add(-1000 * time.Hour), Last: end}) {
-			tx.PutSubmitter(r)
-		}
+		tx.PutSubmitter(accountant.Record{Name: "dave@pool", Begin: end.Add(-1000 * time.Hour), Last: end})
 	})
 }
 

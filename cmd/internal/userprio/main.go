@@ -45,7 +45,7 @@ type action struct {
 	// with are the flags that say more about it; all others but the common ones
 	// say nothing here, and are refused.
 	with []string
-	// names tells whether it takes submitters' names as arguments.
+	// names reports whether it takes submitters' names as arguments.
 	names bool
 }
 
@@ -78,7 +78,7 @@ func (a action) fits(c *cmdline.Call, asked string) error {
 	return nil
 }
 
-// says tells whether a flag means something without any action.
+// says reports whether a flag means something without any action.
 func says(flag string) bool {
 	list := slices.Concat(adprint.Flags, displayFlags, columnOptions())
 	return flag == "classic" || slices.ContainsFunc(list, func(f cmdline.Flag) bool { return f.Name == flag })

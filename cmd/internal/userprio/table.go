@@ -193,7 +193,7 @@ func (t *table) visible() (list []*column) {
 	return list
 }
 
-// blank tells whether there are rows, and nothing in their cells.
+// blank reports whether there are rows, and nothing in their cells.
 func (t *table) blank(c *column) bool {
 	return len(t.shown) > 0 && !slices.ContainsFunc(t.shown, func(r *row) bool {
 		t.scratch = c.append(t, t.scratch[:0], r)

@@ -124,7 +124,7 @@ func appendUnclaimed(list []jobprio.Run, j jobprio.Run, claimed []int, apart fun
 	return appendRun(list, j, at, end, alone)
 }
 
-// tellsApart tells whether an attribute of a run is an expression that procs have different
+// tellsApart reports whether an attribute of a run is an expression that procs have different
 // values of.
 func tellsApart(run spool.Run, n *classad.Name) bool {
 	_, e, ok := run.Ad.Get(n)

@@ -92,7 +92,7 @@ func spoolView(c *cmdline.Call) (view, error) {
 	return v, nil
 }
 
-// showsAds tells whether a display needs what only ads have.
+// showsAds reports whether a display needs what only ads have.
 func showsAds(c *cmdline.Call) bool {
 	return c.Has("long") || c.Has("json") || c.Has("af") || c.Has("autoformat") || c.Has("constraint")
 }

@@ -102,7 +102,7 @@ func printable(line string) string {
 	}, line)
 }
 
-// include tells whether a comment is a private extension of Maui's.
+// include reports whether a comment is a private extension of Maui's.
 func include(comment string) (file string, ok bool) {
 	rest, ok := strings.CutPrefix(comment, "INCLUDE ")
 	return strings.TrimSpace(rest), ok
@@ -159,5 +159,5 @@ func Attributes(value string) (list []Attribute, notes []string) {
 	return list, notes
 }
 
-// isAttribute tells whether a word begins an ATTR=VALUE.
+// isAttribute reports whether a word begins an ATTR=VALUE.
 func isAttribute(word string) bool { return strings.Index(word, "=") > 0 }
