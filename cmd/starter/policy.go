@@ -12,13 +12,13 @@ import (
 	"fairspool/spool"
 )
 
-// policy is what the job's own ad says of how its attempt may go on: how long it
+// jobPolicy is what the job's own ad says of how its attempt may go on: how long it
 // may take, and the expressions that are looked at now and then. All times are
 // process time.
 //
 // An ad that says none of it costs nothing. What is changed in it while the program runs
 // (prio -set) counts once that is seen in the journal.
-type policy struct {
+type jobPolicy struct {
 	every    time.Duration // PERIODIC_EXPR_INTERVAL; 0: expressions are not looked at
 	known    *classad.Ad   // what the job's ad says of it when the attempt begins
 	limits   []jobpolicy.Limit
@@ -29,7 +29,7 @@ type policy struct {
 }
 
 // begin takes the policy from the ad of a job that has just been started.
-func (p *policy) begin(ad *classad.Ad, now time.Time) {
+func (p *jobPolicy) begin(ad *classad.Ad, now time.Time) {
 	p.began, p.known = time.Now(), classad.New()
 	for _, name := range p.followed() {
 		if e, ok := ad.Lookup(name); ok {
@@ -41,12 +41,12 @@ func (p *policy) begin(ad *classad.Ad, now time.Time) {
 }
 
 // followed are the names of the attributes that matter while the attempt goes on.
-func (p *policy) followed() []string {
+func (p *jobPolicy) followed() []string {
 	return append(jobpolicy.AttemptAttributes(), pool.AttrJobStatus)
 }
 
 // plan sets when the ad's expressions are to be looked at next.
-func (p *policy) plan(ad *classad.Ad) {
+func (p *jobPolicy) plan(ad *classad.Ad) {
 	p.next = time.Time{}
 	if p.every > 0 && !jobpolicy.Never(ad) {
 		p.next = time.Now().Add(p.every)
@@ -54,10 +54,10 @@ func (p *policy) plan(ad *classad.Ad) {
 }
 
 // ended notes that the program has ended: what is left is to copy its output.
-func (p *policy) ended() { p.executed, p.next = time.Time{}, time.Time{} }
+func (p *jobPolicy) ended() { p.executed, p.next = time.Time{}, time.Time{} }
 
 // since returns from when a limit counts; zero when it does not.
-func (p *policy) since(l jobpolicy.Limit) time.Time {
+func (p *jobPolicy) since(l jobpolicy.Limit) time.Time {
 	if l.Executing {
 		return p.executed
 	}
@@ -66,13 +66,13 @@ func (p *policy) since(l jobpolicy.Limit) time.Time {
 
 // alarm fires when something is due, but not before least has passed; nil: nothing
 // ever is.
-func (p *policy) alarm(least time.Duration) <-chan time.Time { return p.alarmFrom(p.next, least) }
+func (p *jobPolicy) alarm(least time.Duration) <-chan time.Time { return p.alarmFrom(p.next, least) }
 
 // limitsAlarm is alarm for the limits alone.
-func (p *policy) limitsAlarm() <-chan time.Time { return p.alarmFrom(time.Time{}, 0) }
+func (p *jobPolicy) limitsAlarm() <-chan time.Time { return p.alarmFrom(time.Time{}, 0) }
 
 // alarmFrom fires at first, unless that is zero, or when the first limit is over.
-func (p *policy) alarmFrom(first time.Time, least time.Duration) <-chan time.Time {
+func (p *jobPolicy) alarmFrom(first time.Time, least time.Duration) <-chan time.Time {
 	for _, l := range p.limits {
 		from := p.since(l)
 		if end := from.Add(l.For); !from.IsZero() && (first.IsZero() || end.Before(first)) {
@@ -86,7 +86,7 @@ func (p *policy) alarmFrom(first time.Time, least time.Duration) <-chan time.Tim
 }
 
 // over returns the verdict of the first limit that is over, Stay if none is.
-func (p *policy) over() jobpolicy.Verdict {
+func (p *jobPolicy) over() jobpolicy.Verdict {
 	for _, l := range p.limits {
 		if from := p.since(l); !from.IsZero() && time.Since(from) >= l.For {
 			return l.Verdict
@@ -96,7 +96,7 @@ func (p *policy) over() jobpolicy.Verdict {
 }
 
 // ask returns what the ad, as it is now, wants done with the job.
-func (p *policy) ask(ad *classad.Ad, now time.Time, used spent) jobpolicy.Verdict {
+func (p *jobPolicy) ask(ad *classad.Ad, now time.Time, used spent) jobpolicy.Verdict {
 	c := &classad.Context{Now: now, Budget: classad.NewBudget(lookSteps)}
 	p.limits = jobpolicy.Limits(c, ad)
 	p.plan(ad)

@@ -97,18 +97,18 @@ func TestAlarm(t *testing.T) {
 	}
 	for _, c := range []struct {
 		name string
-		p    policy
+		p    jobPolicy
 		set  bool // there is an alarm
 		code int  // of the limit that is over
 	}{
-		{"nothing is asked", policy{began: ago(time.Hour)}, false, 0},
-		{"an expression", policy{began: ago(time.Hour), next: time.Now().Add(time.Hour)}, true, 0},
-		{"a limit ahead", policy{began: ago(time.Minute), limits: limits("AllowedJobDuration", "3600")}, true, 0},
-		{"a limit that is over", policy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}, true, 46},
-		{"not executed yet", policy{began: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, false, 0},
-		{"executed for too long", policy{began: ago(time.Hour), executed: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, true, 47},
-		{"executed not for too long", policy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60")}, true, 0},
-		{"both", policy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60", "AllowedJobDuration", "100")}, true, 46},
+		{"nothing is asked", jobPolicy{began: ago(time.Hour)}, false, 0},
+		{"an expression", jobPolicy{began: ago(time.Hour), next: time.Now().Add(time.Hour)}, true, 0},
+		{"a limit ahead", jobPolicy{began: ago(time.Minute), limits: limits("AllowedJobDuration", "3600")}, true, 0},
+		{"a limit that is over", jobPolicy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}, true, 46},
+		{"not executed yet", jobPolicy{began: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, false, 0},
+		{"executed for too long", jobPolicy{began: ago(time.Hour), executed: ago(time.Hour), limits: limits("AllowedExecuteDuration", "60")}, true, 47},
+		{"executed not for too long", jobPolicy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60")}, true, 0},
+		{"both", jobPolicy{began: ago(time.Hour), executed: ago(time.Second), limits: limits("AllowedExecuteDuration", "60", "AllowedJobDuration", "100")}, true, 46},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			if got := c.p.alarm(0) != nil; got != c.set {
@@ -119,19 +119,19 @@ func TestAlarm(t *testing.T) {
 			}
 		})
 	}
-	p := policy{every: time.Minute, began: ago(time.Hour), executed: ago(time.Hour), next: time.Now(), limits: limits("AllowedExecuteDuration", "60")}
+	p := jobPolicy{every: time.Minute, began: ago(time.Hour), executed: ago(time.Hour), next: time.Now(), limits: limits("AllowedExecuteDuration", "60")}
 	p.ended()
 	if p.alarm(0) != nil || p.over().Action != jobpolicy.Stay {
 		t.Errorf("when the program has ended, over = %v, want nothing that concerns it", p.over())
 	}
-	p = policy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}
+	p = jobPolicy{began: ago(time.Hour), limits: limits("AllowedJobDuration", "60")}
 	p.ended()
 	if p.alarm(0) == nil || p.over().Code != jobpolicy.JobDuration {
 		t.Errorf("when the program has ended, over = %v, want the limit of the job's duration", p.over())
 	}
 	for expr, want := range map[string]bool{"false": false, "RemoteWallClockTime > 5": true} {
 		for _, every := range []time.Duration{0, time.Minute} {
-			p := policy{every: every}
+			p := jobPolicy{every: every}
 			p.begin(adOf(t, "PeriodicHold", expr), matchedAt)
 			if got := p.alarm(0) != nil; got != (want && every > 0) {
 				t.Errorf("PeriodicHold = %s, looked at every %v: an alarm is set: %v, want %v", expr, every, got, want && every > 0)

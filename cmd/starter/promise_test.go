@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -45,7 +46,7 @@ func (p *testPool) preempt(n int, holder pool.JobID, script string) (id pool.Job
 	})
 	var seen operation.Snapshot
 	err := p.spool.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, "example.org", nil, operation.Beside{})
+		seen = operation.TakeSnapshot(v, "example.org", nil, policy.Beside{})
 		return nil
 	})
 	if err != nil {

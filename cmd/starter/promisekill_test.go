@@ -11,6 +11,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -77,7 +78,7 @@ func (p *testPool) deal(slots int, preempt func() bool) (preempted int) {
 	var seen operation.Snapshot
 	plan := &negotiator.Plan{Submitters: []negotiator.Share{{Name: submitter}}}
 	err := p.spool.View(func(v *spool.View) error {
-		seen = operation.TakeSnapshot(v, "example.org", nil, operation.Beside{})
+		seen = operation.TakeSnapshot(v, "example.org", nil, policy.Beside{})
 		claims := v.Claims()
 		if wrong := pool.Contradictions(claims); wrong != nil {
 			p.Errorf("Contradictions(%+v) = %+v, want none", claims, wrong)

@@ -30,8 +30,8 @@ type supervisor struct {
 	attempt
 	log    *trouble.Log
 	lock   *claimLock
-	policy policy // the job's own
-	limits limits // what is enforced
+	policy jobPolicy // the job's own
+	limits limits    // what is enforced
 
 	process  *launch.Process // nil before the start
 	family   *family.Family  // of its processes

@@ -98,7 +98,7 @@ func supervise(c *cmdline.Call, name string) error {
 // supervisor returns that of an attempt in the tenure.
 func (n *tenure) supervisor(a attempt) *supervisor {
 	return &supervisor{
-		tenure: n, attempt: a, log: n.logOf(a), policy: policy{every: n.config.PeriodicInterval},
+		tenure: n, attempt: a, log: n.logOf(a), policy: jobPolicy{every: n.config.PeriodicInterval},
 	}
 }
 

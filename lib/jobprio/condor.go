@@ -3,19 +3,50 @@ package jobprio
 import (
 	"cmp"
 	"slices"
-	"time"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/pool"
 )
 
-// Condor is HTCondor's order of one submitter's jobs: PreJobPrio1,
-// PreJobPrio2, JobPrio, PostJobPrio1 and PostJobPrio2, each higher first, then
-// the older job (QDate, ClusterId, ProcId; manual, "Negotiation": in job
-// priority order, and older jobs first when priorities are the same). The
-// Total of a score is JobPrio. Time does not enter.
-type Condor struct{}
+// Job is what the place of a job among its submitter's own comes from. Priorities are whole numbers,
+// higher is better; what a job ad does not define, or not as an integer,
+// counts as 0.
+type Job struct {
+	ID pool.JobID
+	// JobPrio is the priority that a user gives the job (prio).
+	JobPrio int64
+	// PreJobPrio1 and 2 outweigh JobPrio, PostJobPrio1 and 2 decide between
+	// jobs of equal JobPrio.
+	PreJobPrio1, PreJobPrio2, PostJobPrio1, PostJobPrio2 int64
+	// QDate is when the job was submitted, in Unix seconds.
+	QDate int64
+}
 
-// Compare returns a negative number when a goes before b, a positive one
-// when it goes behind, and 0 for the same job.
-func (Condor) Compare(a, b Job) int {
+// JobOf returns the view of the job ad called id. Attributes are evaluated
+// in the ad alone.
+func JobOf(c *classad.Context, id pool.JobID, ad *classad.Ad) Job {
+	whole := func(name string) int64 {
+		if n, ok := ad.EvalInt(c, name); ok {
+			return n
+		}
+		return 0
+	}
+	return Job{
+		ID:           id,
+		JobPrio:      whole(pool.AttrJobPrio),
+		PreJobPrio1:  whole(pool.AttrPreJobPrio1),
+		PreJobPrio2:  whole(pool.AttrPreJobPrio2),
+		PostJobPrio1: whole(pool.AttrPostJobPrio1),
+		PostJobPrio2: whole(pool.AttrPostJobPrio2),
+		QDate:        whole(pool.AttrQDate),
+	}
+}
+
+// Compare returns a negative number when job a of a submitter goes before its job b, a positive one
+// when it goes behind, and 0 for the same job: by PreJobPrio1, PreJobPrio2, JobPrio, PostJobPrio1
+// and PostJobPrio2, each higher first, then the older job (QDate, ClusterId, ProcId; HTCondor's
+// manual, "Negotiation": in job priority order, and older jobs first when priorities are the same).
+func Compare(a, b Job) int {
 	return cmp.Or(
 		cmp.Compare(b.PreJobPrio1, a.PreJobPrio1),
 		cmp.Compare(b.PreJobPrio2, a.PreJobPrio2),
@@ -27,21 +58,12 @@ func (Condor) Compare(a, b Job) int {
 	)
 }
 
-// Rank orders jobs by Compare.
-func (p Condor) Rank(jobs []Job, _ time.Time) []Score {
-	scores := make([]Score, len(jobs))
-	factors := make([]Factor, 0, 6*len(jobs))
-	for i, j := range jobs {
-		from := len(factors)
-		factors = append(factors,
-			Factor{"PreJobPrio1", float64(j.PreJobPrio1)},
-			Factor{"PreJobPrio2", float64(j.PreJobPrio2)},
-			Factor{"JobPrio", float64(j.JobPrio)},
-			Factor{"PostJobPrio1", float64(j.PostJobPrio1)},
-			Factor{"PostJobPrio2", float64(j.PostJobPrio2)},
-			Factor{"QDate", float64(j.QDate)})
-		scores[i] = Score{Job: j, Index: i, Total: float64(j.JobPrio), Factors: factors[from:len(factors):len(factors)]}
+// InOrder returns the indices of jobs in the order of Compare.
+func InOrder(jobs []Job) []int {
+	order := make([]int, len(jobs))
+	for i := range order {
+		order[i] = i
 	}
-	slices.SortFunc(scores, func(a, b Score) int { return p.Compare(a.Job, b.Job) })
-	return scores
+	slices.SortFunc(order, func(i, j int) int { return Compare(jobs[i], jobs[j]) })
+	return order
 }

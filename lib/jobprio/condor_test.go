@@ -2,7 +2,6 @@ package jobprio
 
 import (
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -13,17 +12,17 @@ import (
 
 var now = time.Unix(1_700_000_000, 0).UTC()
 
-func ids(scores []Score) string {
+func ids(jobs []Job) string {
 	var b strings.Builder
-	for _, s := range scores {
-		b.WriteString(s.Job.ID.String() + " ")
+	for _, i := range InOrder(jobs) {
+		b.WriteString(jobs[i].ID.String() + " ")
 	}
 	return strings.TrimSpace(b.String())
 }
 
 func id(cluster, proc int) pool.JobID { return pool.JobID{Cluster: cluster, Proc: proc} }
 
-func TestCondorOrder(t *testing.T) {
+func TestInOrder(t *testing.T) {
 	for _, c := range []struct {
 		name string
 		jobs []Job
@@ -42,22 +41,10 @@ func TestCondorOrder(t *testing.T) {
 	} {
 		for range 5 {
 			rand.Shuffle(len(c.jobs), func(i, j int) { c.jobs[i], c.jobs[j] = c.jobs[j], c.jobs[i] })
-			if got := ids(Condor{}.Rank(c.jobs, now)); got != c.want {
-				t.Errorf("%s: Rank(%v) = %s, want %s", c.name, c.jobs, got, c.want)
+			if got := ids(c.jobs); got != c.want {
+				t.Errorf("%s: InOrder(%v) = %s, want %s", c.name, c.jobs, got, c.want)
 			}
 		}
-	}
-}
-
-func TestCondorScore(t *testing.T) {
-	jobs := []Job{{ID: id(1, 0)}, {ID: id(2, 3), JobPrio: 7, PreJobPrio1: 1, PreJobPrio2: 2, PostJobPrio1: 3, PostJobPrio2: 4, QDate: 5}}
-	got := Condor{}.Rank(jobs, now)[0]
-	if got.Index != 1 || got.Total != 7 || got.Job != jobs[1] {
-		t.Errorf("Rank(%v)[0] = %+v, want the second job with Total 7", jobs, got)
-	}
-	want := []Factor{{"PreJobPrio1", 1}, {"PreJobPrio2", 2}, {"JobPrio", 7}, {"PostJobPrio1", 3}, {"PostJobPrio2", 4}, {"QDate", 5}}
-	if !slices.Equal(got.Factors, want) {
-		t.Errorf("Rank(%v)[0].Factors = %v, want %v", jobs, got.Factors, want)
 	}
 }
 
@@ -69,20 +56,5 @@ func TestJobOf(t *testing.T) {
 	want := Job{ID: id(4, 2), JobPrio: 5, PostJobPrio2: -4, QDate: 77}
 	if got := JobOf(&classad.Context{Now: now}, id(4, 2), ad); got != want {
 		t.Errorf("JobOf(%s) = %+v, want %+v", ad.Format(classad.StyleSpool), got, want)
-	}
-}
-
-func TestNamed(t *testing.T) {
-	if p, err := Named("condor"); p != (Condor{}) || err != nil {
-		t.Errorf("Named(condor) = %v, %v, want Condor{}", p, err)
-	}
-	for name, want := range map[string]string{
-		"maui":   `job priority policy "maui": does not rank the jobs of one submitter; want "condor"`,
-		"sge":    `job priority policy "sge": does not rank the jobs of one submitter; want "condor"`,
-		"Condor": `job priority policy "Condor": does not rank the jobs of one submitter; want "condor"`,
-	} {
-		if _, err := Named(name); err == nil || err.Error() != want {
-			t.Errorf("Named(%s) = %v, want %s", name, err, want)
-		}
 	}
 }

@@ -48,11 +48,8 @@ type Config struct {
 	// NEGOTIATOR_POST_JOB_RANK, with MY the slot and TARGET the job; nil: no
 	// preference.
 	PreJobRank, PostJobRank *classad.Expr
-	// JobOrder is JOB_PRIORITY_POLICY: the order of one submitter's jobs; nil:
-	// condor.
-	JobOrder jobprio.Policy
-	// Queue is the policy that puts all submitters' jobs into one order, in the place of
-	// JobOrder and of shares by EUP, and of preemption for these; nil: there is none.
+	// Queue puts all submitters' jobs into one order, in the place of shares by EUP and of preemption
+	// for these; nil: each submitter's jobs go in the order of jobprio.Compare.
 	Queue jobprio.Queue
 	// SlotWeight is SLOT_WEIGHT, evaluated in ads without a SlotWeight of
 	// their own; nil: 1.
@@ -416,9 +413,6 @@ func Deal(p Pool, cfg Config, now time.Time) *Plan { return dealOut(p, cfg, now)
 
 // dealOut does all of a cycle but to say why.
 func dealOut(p Pool, cfg Config, now time.Time) *cycle {
-	if cfg.JobOrder == nil {
-		cfg.JobOrder = jobprio.Condor{}
-	}
 	if cfg.Queue != nil { // there are no shares, so that nobody preempts for one
 		cfg.Pie, cfg.IgnoreUserPriorities, cfg.Preemption.Requirements = MaxMin, false, nil
 	}

@@ -60,7 +60,7 @@ func piecesInTurn(p Pool, cfg Config) string {
 	}
 	jobs := procs(p.Jobs)
 	slices.SortFunc(jobs, func(a, b jobprio.Run) int {
-		return jobprio.Condor{}.Compare(jobprio.JobOf(r.eval, a.FirstJob(), a.Ad), jobprio.JobOf(r.eval, b.FirstJob(), b.Ad))
+		return jobprio.Compare(jobprio.JobOf(r.eval, a.FirstJob(), a.Ad), jobprio.JobOf(r.eval, b.FirstJob(), b.Ad))
 	})
 	matches := []Match{}
 	for _, j := range jobs {

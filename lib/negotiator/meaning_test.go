@@ -15,7 +15,6 @@ import (
 
 // shaped returns a cycle that has told slots and jobs apart.
 func shaped(p Pool, cfg Config) *cycle {
-	cfg.JobOrder = jobprio.Condor{}
 	c := &cycle{cfg: cfg, now: now, eval: &classad.Context{Now: now}, bill: classad.Context{Now: now}, payers: map[string]*payer{}, plan: &Plan{}, requests: map[pool.Resources]int{},
 		pieces: map[piece]accountant.Weight{}, named: map[string]bool{}}
 	c.inUse = newUnitsInUse(cfg.Limits)

@@ -216,8 +216,8 @@ func (c *cycle) inOrder(runs []jobprio.Run) []jobprio.Run {
 		views[i] = jobprio.JobOf(c.billedFor(r), r.FirstJob(), r.Ad)
 	}
 	ordered := make([]jobprio.Run, len(runs))
-	for i, score := range c.cfg.JobOrder.Rank(views, c.now) {
-		ordered[i] = runs[score.Index]
+	for i, at := range jobprio.InOrder(views) {
+		ordered[i] = runs[at]
 	}
 	return ordered
 }

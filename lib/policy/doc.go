@@ -2,5 +2,5 @@
 //
 // A Policy orders jobs by shares, as HTCondor does, or puts all submitters' jobs into one queue, as
 // Maui and Grid Engine do. Each is a package below this one, and is registered by one line in
-// fairspool/lib/policy/registry, which alone knows their names.
+// fairspool/lib/policy/registry.
 package policy

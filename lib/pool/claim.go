@@ -2,6 +2,7 @@ package pool
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"time"
 
@@ -21,6 +22,23 @@ type Slot struct {
 	// Source is "file:line" of an ad written by hand, empty for one that was
 	// advertised.
 	Source string
+}
+
+// Machine returns the name of the slot's machine; without one the slot's own.
+func (s Slot) Machine(c *classad.Context) string {
+	if machine, ok := s.Ad.EvalString(c, AttrMachine); ok {
+		return machine
+	}
+	return s.Name
+}
+
+// AmountOf returns an attribute of an ad that is an amount, such as Cpus; 0 where it is none.
+func AmountOf(c *classad.Context, ad *classad.Ad, name string) float64 {
+	x, ok := ad.EvalNumber(c, name)
+	if !ok || !(x > 0) || math.IsInf(x, 0) {
+		return 0
+	}
+	return x
 }
 
 // ClaimState is where a claim stands between match and release.

@@ -10,11 +10,12 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/machine"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/plural"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -80,9 +81,9 @@ func look(c *cmdline.Call) error {
 
 // compute runs the cycles, and gives their warnings, each once.
 func (d *dry) compute(c *cmdline.Call, v *spool.View, domain string) error {
-	beside := operation.BesideOf(c.Config)
+	beside := registry.Of(c.Config).Beside(c.Config)
 	if len(d.changes) > 0 {
-		beside = operation.Beside{Running: true, Held: true} // a change may make them count
+		beside = policy.Beside{Running: true, Held: true} // a change may make them count
 	}
 	seen := see(c, v, domain, c.Config.Params, beside)
 	now := newWorld(c, v, seen, domain)

@@ -16,6 +16,8 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/history"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -172,13 +174,13 @@ func cycle(c *cmdline.Call, wait time.Duration) error {
 // those that are still to come: what they wait for may have come about long since.
 func prepare(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending) (did Policy, err error) {
 	joblog.Finish(s, c.Config.NobodySlotUser, c.Warn)
-	if did, err = policy(c, s, p, of, nil); err != nil {
+	if did, err = policies(c, s, p, of, nil); err != nil {
 		return did, err
 	}
 	waiting, err := materialize(c, s)
 	if err == nil && len(waiting) > 0 {
 		var more Policy
-		more, err = policy(c, s, p, of, waiting)
+		more, err = policies(c, s, p, of, waiting)
 		did.merge(more)
 	}
 	of.report(&did)
@@ -225,8 +227,8 @@ func fold(c *cmdline.Call, s *spool.Spool, p accountant.Params) {
 func decide(c *cmdline.Call, s *spool.Spool, cfg negotiator.Config, of spending) (plan *negotiator.Plan, seen operation.Snapshot, err error) {
 	domain := s.Domain()
 	err = s.View(func(v *spool.View) error {
-		seen = see(c, v, domain, cfg.Params, operation.BesideOf(c.Config))
-		cfg.Queue = operation.Queue(c.Config, operation.Sources{
+		seen = see(c, v, domain, cfg.Params, registry.Of(c.Config).Beside(c.Config))
+		cfg.Queue = registry.Of(c.Config).Queue(c.Config, policy.Sources{
 			Slots:   func() []pool.Slot { return seen.Pool.Slots },
 			Claims:  func() []pool.Claim { return seen.Pool.Claims },
 			Tallies: func() []accountant.Tally { return operation.Tallies(v, c.Reading()) },
@@ -250,7 +252,7 @@ func warnOfConfig(c *cmdline.Call) {
 }
 
 // see takes a snapshot as of now, and warns of what is amiss in it.
-func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside operation.Beside) operation.Snapshot {
+func see(c *cmdline.Call, v *spool.View, domain string, p accountant.Params, beside policy.Beside) operation.Snapshot {
 	seen := operation.TakeSnapshot(v, domain, p.Groups, beside)
 	seen.By(v, c.Reading())
 	seen.Pool.PutOff = operation.PutOffsOf(v).Match

@@ -51,11 +51,11 @@ func (s *spending) look(c *cmdline.Call, v *spool.View, only map[int]bool) opera
 	return operation.Look{Budgets: s.budgets, From: s.from, Only: only}
 }
 
-// policy does with the jobs what their own expressions want, and looks whether those
+// policies does with the jobs what their own expressions want, and looks whether those
 // that wait for others still have to, so that the cycle sees them as they are then.
 // Where nothing is due, nothing is written. Only the jobs of some clusters count, unless
 // only is nil.
-func policy(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did Policy, err error) {
+func policies(c *cmdline.Call, s *spool.Spool, p accountant.Params, of *spending, only map[int]bool) (did Policy, err error) {
 	var found operation.Outlook
 	survey := func() error {
 		return s.View(func(v *spool.View) error {

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/nearest"
+	"fairspool/lib/policy/maui"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 )
 
@@ -65,7 +66,7 @@ func readPrio(words []string) (func(*world) error, error) {
 		return nil, cmdline.Usagef("%v", err)
 	}
 	if flags[0].Name == "system" {
-		s, err := operation.ReadSystemPriority(flags[0].Args[0])
+		s, err := maui.ReadSystemPriority(flags[0].Args[0])
 		if err != nil {
 			return nil, cmdline.Usagef("%v", err)
 		}
@@ -80,8 +81,8 @@ func readPrio(words []string) (func(*world) error, error) {
 }
 
 // setSystem sets the system priorities of jobs.
-func (w *world) setSystem(names selection.Names, s operation.SystemPriority) error {
-	n, err := s.Kept(&w.Config)
+func (w *world) setSystem(names selection.Names, s maui.SystemPriority) error {
+	n, err := s.Kept(registry.Of(&w.Config), &w.Config)
 	if err != nil {
 		return err
 	}
@@ -116,7 +117,7 @@ func (w *world) prioritise(names selection.Names, n int64, adjust bool) error {
 			if adjust {
 				to += old
 			}
-			if least, most := operation.PriorityBounds(&w.Config); to < least || to > most {
+			if least, most := registry.Of(&w.Config).Rules(&w.Config).Priorities(); to < least || to > most {
 				err = fmt.Errorf("%v: priority %d is outside of %d to %d", jobs[i].FirstJob(), to, least, most)
 			}
 			jobs[i].Ad = jobs[i].Ad.Clone()

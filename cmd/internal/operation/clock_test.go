@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -45,7 +46,7 @@ func (b bench) cycle(at accountant.Reading) (said []string) {
 	b.t.Helper()
 	var seen Snapshot
 	b.view(func(v *spool.View) {
-		seen = TakeSnapshot(v, "example.org", nil, Beside{})
+		seen = TakeSnapshot(v, "example.org", nil, policy.Beside{})
 		seen.By(v, at)
 	})
 	return b.account(at, func(tx *spool.Tx) error {
@@ -201,7 +202,7 @@ func TestClockSetMovesWhatElapses(t *testing.T) {
 	minute := m.at(noon.Add(time.Minute))
 	var plain, told Snapshot
 	b.view(func(v *spool.View) {
-		with := Beside{Running: true}
+		with := policy.Beside{Running: true}
 		plain, told = TakeSnapshot(v, "example.org", nil, with), TakeSnapshot(v, "example.org", nil, with)
 		told.By(v, minute)
 	})

@@ -3,22 +3,16 @@ package operation
 import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 )
 
 // CycleConfig returns the settings of a cycle with its expressions compiled, but for a policy
-// with one queue, which needs a look at the pool (Queue). An expression that cannot be read
+// with one queue, which needs a look at the pool. An expression that cannot be read
 // is an error that names its key and where that was set.
 func CycleConfig(cfg *config.Config) (negotiator.Config, error) {
 	n := cfg.Cycle
 	n.Params, n.VacateTimeout = cfg.Params, cfg.MachineMaxVacateTime+cfg.KillingTimeout
 	var err error
-	if !OneQueue(cfg) {
-		if n.JobOrder, err = jobprio.Named(cfg.JobPriorityPolicy); err != nil {
-			return n, cfg.Complain("JOB_PRIORITY_POLICY", err)
-		}
-	}
 	if n.Limits, err = negotiator.NewConcurrencyLimits(cfg.Limit, cfg.LimitOfSet, cfg.LimitOfName); err != nil {
 		return n, err
 	}

@@ -57,16 +57,6 @@ RESERVE_MAX_TIME = 60
 	}
 }
 
-// TestCycleConfigOfOneQueue holds that a policy with one queue has no order of its own for each
-// submitter, and that any other has.
-func TestCycleConfigOfOneQueue(t *testing.T) {
-	for text, order := range map[string]bool{"": true, `JOB_PRIORITY_POLICY = "condor"`: true, `JOB_PRIORITY_POLICY = "maui"`: false, `JOB_PRIORITY_POLICY = "sge"`: false} {
-		if n, err := CycleConfig(configured(t, text)); err != nil || (n.JobOrder != nil) != order || n.Queue != nil {
-			t.Errorf("settings of %s: order %v, queue %v, %v; want an order: %v, and no queue yet", text, n.JobOrder, n.Queue, err, order)
-		}
-	}
-}
-
 func TestCycleConfigOfPreemption(t *testing.T) {
 	for _, c := range []struct {
 		text, requirements, rank string

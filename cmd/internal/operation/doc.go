@@ -31,17 +31,13 @@
 //
 // Match also keeps the reservations of partitionable slots, as a mark, for the next
 // cycle's Snapshot, and in the jobs what a policy with one queue wants kept: since when
-// their queue time counts, and how often they were passed over. Queue makes that policy of
-// the configuration and of what the spool has of slots and usage, for negotiate and qstat.
+// their queue time counts, and how often they were passed over. SourcesOf has what such a policy reckons with of the spool's slots and usage.
 //
 // Transactions that charge or edit run inside Account, which first tells all past
 // events by the machine's clock as it is now if that was set since the last of
 // them; Submitters and Snapshot.By do so for who only looks. Respell follows a
 // configuration that spells the names of groups otherwise, Prune drops tallies
 // that count for nothing any more.
-//
-// SGERights say what people may ask for their jobs under Grid Engine's policy, for submit and
-// prio.
 //
 // The package knows the spool and the accountant, and for rights who belongs to which Unix
 // group; it knows no flags and no processes, and times are given to it.

@@ -220,20 +220,12 @@ func (all drains) overlay(v *spool.View, slots []pool.Slot) {
 	}
 	eval := &classad.Context{}
 	for i, s := range slots {
-		machine := machineOf(eval, s)
+		machine := s.Machine(eval)
 		d, drained := all.of(machine)
 		if drained && negotiator.Holder(eval, s.Ad) == "" {
 			slots[i].Ad = pool.OverlayDrained(s.Ad, d.At, d.Reason, leaving[machineKey(machine)])
 		}
 	}
-}
-
-// machineOf returns the machine that a slot is of: its Machine, else its name.
-func machineOf(eval *classad.Context, s pool.Slot) string {
-	if machine, ok := s.Ad.EvalString(eval, pool.AttrMachine); ok {
-		return machine
-	}
-	return s.Name
 }
 
 // putDrains tells when machines were drained by the clock.

@@ -8,6 +8,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -99,7 +100,7 @@ func TestLatecomersBar(t *testing.T) {
 			t.Fatalf("%s: matches on %v, want slot1@here", c.what, got)
 		}
 		var seen Snapshot
-		b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{}) })
+		b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{}) })
 		late := noon.Add(time.Hour)
 		plan := &negotiator.Plan{
 			GiveUp:   seen.Pool.Claims,

@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -108,7 +109,7 @@ func (x *site) negotiate() {
 	var plan *negotiator.Plan
 	var seen Snapshot
 	if err := x.s.View(func(v *spool.View) error {
-		seen = TakeSnapshot(v, x.s.Domain(), nil, Beside{})
+		seen = TakeSnapshot(v, x.s.Domain(), nil, policy.Beside{})
 		plan = negotiator.Cycle(seen.Pool, negotiator.Config{
 			Params: params, UseSlotWeights: true, SlotWeight: x.weight, RequestClaimTimeout: time.Minute, Limits: x.limits,
 			Reserve: negotiator.Reserve{Fraction: 0.1, Time: time.Hour},

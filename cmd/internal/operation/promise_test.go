@@ -8,6 +8,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -51,7 +52,7 @@ func advertiseOutside(tx *spool.Tx, state string) error {
 func (b bench) apply(at time.Time, plan *negotiator.Plan, between ...func(*spool.Tx) error) (made int) {
 	b.t.Helper()
 	var seen Snapshot
-	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{}) })
+	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{}) })
 	for _, fn := range between {
 		b.update(fn)
 	}

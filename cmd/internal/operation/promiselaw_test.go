@@ -7,6 +7,7 @@ import (
 
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -52,7 +53,7 @@ func (x *site) preempt() {
 	var m negotiator.Match
 	found := false
 	if err := x.s.View(func(v *spool.View) error {
-		seen = TakeSnapshot(v, x.s.Domain(), nil, Beside{})
+		seen = TakeSnapshot(v, x.s.Domain(), nil, policy.Beside{})
 		plan = negotiator.Cycle(seen.Pool, negotiator.Config{Params: params, UseSlotWeights: true, SlotWeight: x.weight, Limits: x.limits}, x.now)
 		m, found = x.preemption(seen)
 		return nil

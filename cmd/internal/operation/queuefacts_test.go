@@ -12,6 +12,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -19,7 +20,9 @@ import (
 // snapshot takes one with everything beside.
 func (b bench) snapshot() (seen Snapshot) {
 	b.t.Helper()
-	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{Running: true, Held: true}) })
+	b.view(func(v *spool.View) {
+		seen = TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{Running: true, Held: true})
+	})
 	return seen
 }
 
@@ -165,7 +168,7 @@ func TestBeside(t *testing.T) {
 		t.Errorf("beside the idle jobs are %s, want %s", got, want)
 	}
 	b.view(func(v *spool.View) {
-		if got := words(TakeSnapshot(v, b.s.Domain(), nil, Beside{})); got != "" {
+		if got := words(TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{})); got != "" {
 			t.Errorf("without being asked for: %s", got)
 		}
 	})

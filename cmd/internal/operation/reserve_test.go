@@ -9,6 +9,7 @@ import (
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -84,7 +85,7 @@ func TestReservationsKept(t *testing.T) {
 			return nil
 		})
 		b.view(func(v *spool.View) {
-			seq, kept = v.Seq(), TakeSnapshot(v, b.s.Domain(), nil, Beside{}).Pool.Reservations
+			seq, kept = v.Seq(), TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{}).Pool.Reservations
 		})
 		return seq, kept
 	}

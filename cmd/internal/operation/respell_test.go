@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -35,14 +36,16 @@ func TestRespell(t *testing.T) {
 		t.Fatal(err)
 	}
 	misspelt := func() (yes bool) {
-		b.view(func(v *spool.View) { yes = TakeSnapshot(v, "example.org", p.Groups, Beside{}).Misspelt(p.Groups) })
+		b.view(func(v *spool.View) {
+			yes = TakeSnapshot(v, "example.org", p.Groups, policy.Beside{}).Misspelt(p.Groups)
+		})
 		return yes
 	}
 	if !misspelt() {
 		t.Error("Misspelt = false, want true")
 	}
 	b.view(func(v *spool.View) {
-		kept := TakeSnapshot(v, "example.org", p.Groups, Beside{}).Pool.Reservations
+		kept := TakeSnapshot(v, "example.org", p.Groups, policy.Beside{}).Pool.Reservations
 		if len(kept) != 1 || kept[0].Submitter != "Physics.alice@example.org" {
 			t.Errorf("reservations %+v, want one of Physics.alice@example.org, as the job's submitter is spelled", kept)
 		}

@@ -9,6 +9,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -44,7 +45,7 @@ func piece(n int, slot string, takes pool.Resources) negotiator.Match {
 func (b bench) made(between func(*spool.Tx), matches ...negotiator.Match) (slots []string) {
 	b.t.Helper()
 	var seen Snapshot
-	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, Beside{}) })
+	b.view(func(v *spool.View) { seen = TakeSnapshot(v, b.s.Domain(), nil, policy.Beside{}) })
 	if between != nil {
 		b.update(func(tx *spool.Tx) error {
 			tx.Op("between")

@@ -8,6 +8,7 @@ import (
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -44,12 +45,12 @@ func (s Snapshot) unchanged(tx *spool.Tx, name string) bool {
 
 // TakeSnapshot reads a view for a cycle: slots, claims, idle jobs and those beside, all
 // submitters. The cycle has to be over before the view is.
-func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside Beside) Snapshot {
+func TakeSnapshot(v *spool.View, domain string, groups *accountant.Groups, beside policy.Beside) Snapshot {
 	slots, bad := Slots(v)
 	s := Snapshot{Bad: bad, seq: v.Seq(), slots: make(map[string]known, len(slots))}
 	c := &classad.Context{}
 	for _, slot := range slots {
-		s.slots[slot.Name] = known{slot.Ad, machineOf(c, slot), slot.Source != ""}
+		s.slots[slot.Name] = known{slot.Ad, slot.Machine(c), slot.Source != ""}
 	}
 	reservations, err := Reservations(v)
 	if err != nil {

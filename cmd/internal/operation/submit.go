@@ -13,6 +13,7 @@ import (
 	"fairspool/lib/jobad"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/plural"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 	"fairspool/spool"
@@ -24,7 +25,7 @@ import (
 // and nothing was done. The error may be that the owner has no right to what a job says, or that
 // there would be more of the owner's in the queue than the configuration allows. The caller names
 // the transaction.
-func Submit(tx *spool.Tx, jobs *jobad.Jobs, r Rights) (id int, c jobad.Cluster, err error) {
+func Submit(tx *spool.Tx, jobs *jobad.Jobs, r policy.Rights) (id int, c jobad.Cluster, err error) {
 	late, kept := jobs.Late()
 	var digest []byte
 	var offset int64
@@ -36,7 +37,7 @@ func Submit(tx *spool.Tx, jobs *jobad.Jobs, r Rights) (id int, c jobad.Cluster, 
 	if err != nil || len(c.Runs) == 0 {
 		return 0, c, err
 	}
-	if err := r.Permit(jobs, c); err != nil {
+	if err := Permit(r, jobs, c); err != nil {
 		return 0, c, err
 	}
 	had := tx.Owner(r.Owner)
@@ -44,7 +45,7 @@ func Submit(tx *spool.Tx, jobs *jobad.Jobs, r Rights) (id int, c jobad.Cluster, 
 	if digest != nil {
 		tx.AddFactory(spool.Factory{
 			Cluster: id, Owner: r.Owner, Next: c.Jobs(), Jobs: jobs.Count(), Offset: offset,
-			MaxMaterialize: late.MaxMaterialize, MaxIdle: late.MaxIdle, Charged: r.settledNames(c),
+			MaxMaterialize: late.MaxMaterialize, MaxIdle: late.MaxIdle, Charged: settledNames(r, c),
 		}, digest)
 	}
 	if err := withinLimits(r.Config, r.Owner, had, tx.Owner(r.Owner)); err != nil {

@@ -10,6 +10,8 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 	"fairspool/spool"
@@ -37,9 +39,9 @@ func (b bench) late(commands string) (cluster int, digest string) {
 
 // anyRights are those that an administrator has for the jobs of an owner, where nothing is
 // configured.
-func anyRights(owner string) Rights {
+func anyRights(owner string) policy.Rights {
 	cfg := config.Default()
-	return RightsOf(&cfg, owner, true, owner, func(string) ([]string, error) { return nil, nil })
+	return policy.RightsOf(registry.Of(&cfg), &cfg, owner, true, owner, func(string) ([]string, error) { return nil, nil })
 }
 
 // materialize makes what there is room for, and returns how many procs that are
@@ -124,7 +126,7 @@ func (b bench) description(owner, text string) *jobad.Jobs {
 }
 
 // try puts the jobs of a text into the queue, or returns why not.
-func (b bench) try(r Rights, text string) (cluster int, why error) {
+func (b bench) try(r policy.Rights, text string) (cluster int, why error) {
 	b.t.Helper()
 	jobs := b.description(r.Owner, text)
 	if err := b.s.Update(func(tx *spool.Tx) (err error) {

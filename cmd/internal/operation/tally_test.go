@@ -74,3 +74,17 @@ func TestTallyGivenBack(t *testing.T) {
 		}
 	})
 }
+
+// TestDefaultProject: a job without a project counts for its user's default one.
+func TestDefaultProject(t *testing.T) {
+	p := configured(t, "[sge.users]\nalice.default_project = 'pa'\nbob.fshare = 3\n").Params
+	for text, want := range map[string]string{`Owner = "alice"`: "pa", `Owner = "alice"; Project = "pb"`: "pb", `Owner = "bob"`: "", ``: ""} {
+		ad, err := classad.ParseAd("[" + text + "]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := credentials(ad, p).Project; got != want {
+			t.Errorf("[%s] counts for the project %q, want %q", text, got, want)
+		}
+	}
+}

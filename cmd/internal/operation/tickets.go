@@ -2,7 +2,6 @@ package operation
 
 import (
 	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -28,14 +27,6 @@ func Delivered(v *spool.View) time.Time {
 		return time.Unix(n, 0)
 	}
 	return time.Time{}
-}
-
-// delivers reports whether a cycle is to write the tickets of jobs that run: the first in each
-// multiple of reprioritize_interval, as nobody looks at them more often. Each costs a change
-// of the job's ad, of which a fold of the journal makes a cluster anew.
-func delivers(every time.Duration, last, now time.Time) bool {
-	number := func(t time.Time) float64 { return math.Floor(float64(t.Unix()) / every.Seconds()) }
-	return every > 0 && (last.IsZero() || number(last) != number(now))
 }
 
 // deliver keeps the tickets of a plan, of which some matches came about, where they are others

@@ -9,22 +9,10 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/classad"
-	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
-
-// waitingOf returns one job that has a claim.
-func waitingOf(t *testing.T, text string) jobprio.Waiting {
-	t.Helper()
-	ad, err := classad.ParseAd("[" + text + "]")
-	if err != nil {
-		t.Fatal(err)
-	}
-	return jobprio.Waiting{Running: []jobprio.Running{{Run: jobprio.Run{Procs: pool.Only(first), Submitter: "alice@example.org", Ad: ad}}}}
-}
 
 // tickets returns those of the procs of cluster 1.
 func (b bench) tickets() string {
@@ -120,26 +108,6 @@ func TestDelivered(t *testing.T) {
 	}
 	if at, want := delivered(noon.Add(2*time.Minute), 6), noon.Add(2*time.Minute); !at.Equal(want) {
 		t.Errorf("tickets were delivered at %v, want %v", at, want)
-	}
-}
-
-// TestDelivers: the first cycle in each multiple of the interval delivers, also where the clock
-// was set back.
-func TestDelivers(t *testing.T) {
-	at := func(s int64) time.Time { return time.Unix(1900000020+s, 0) } // a multiple of 60
-	for _, c := range []struct {
-		every     time.Duration
-		last, now time.Time
-		want      bool
-	}{
-		{0, time.Time{}, at(0), false}, {time.Minute, time.Time{}, at(7), true},
-		{time.Minute, at(0), at(59), false}, {time.Minute, at(0), at(60), true}, {time.Minute, at(59), at(60), true},
-		{time.Minute, at(59), at(-1), true}, {time.Minute, at(59), at(1), false}, {time.Minute, at(0), at(600), true},
-		{time.Second / 2, at(0), at(1), true}, {time.Hour, at(0), at(60), false},
-	} {
-		if got := delivers(c.every, c.last, c.now); got != c.want {
-			t.Errorf("every %v, last at %v: at %v it delivers: %v", c.every, c.last, c.now, got)
-		}
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
@@ -112,7 +112,7 @@ func (list changes) once() error {
 
 // priority reads -p N, or +N and -N.
 func priority(c *cmdline.Call, flag string) (change, error) {
-	least, most := operation.PriorityBounds(c.Config)
+	least, most := registry.Of(c.Config).Rules(c.Config).Priorities()
 	if flag == "adjust" { // the sum is what counts
 		least, most = math.MinInt32, math.MaxInt32
 	}
@@ -154,10 +154,10 @@ func assignment(cfg *config.Config, text string, who cmdline.Caller) (change, er
 // checkEdit refuses what no job may have, with the range of the policy.
 func checkEdit(cfg *config.Config, name string, e *classad.Expr, who cmdline.Caller) error {
 	err := jobad.CheckEdit(name, e, who.Admin)
-	if err == nil || !operation.IsSGE(cfg) || !strings.EqualFold(name, pool.AttrJobPrio) {
+	least, most := registry.Of(cfg).Rules(cfg).Priorities()
+	if err == nil || least == math.MinInt32 || !strings.EqualFold(name, pool.AttrJobPrio) {
 		return err
 	}
-	least, most := operation.PriorityBounds(cfg)
 	return fmt.Errorf("%s: %s: want a whole number from %d to %d", name, submitfile.Shorten(e.String()), least, most)
 }
 

@@ -7,35 +7,37 @@ import (
 	"slices"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 )
 
 // rights are what the caller may change jobs to: by their owners, as each has other groups.
 type rights struct {
 	*cmdline.Call
-	cfg *config.Config
-	who cmdline.Caller
-	of  map[string]operation.Rights
+	cfg   *config.Config
+	rules policy.Rules
+	who   cmdline.Caller
+	of    map[string]policy.Rights
 }
 
 func newRights(c *cmdline.Call, who cmdline.Caller) *rights {
-	return &rights{c, c.Config, who, map[string]operation.Rights{}}
+	return &rights{c, c.Config, registry.Of(c.Config).Rules(c.Config), who, map[string]policy.Rights{}}
 }
 
 // outside tells why an adjustment of a priority leaves the range; empty if it does not.
 func (r *rights) outside(old int64, ch change) string {
 	inside := func(n int64) bool { return n >= math.MinInt32 && n <= math.MaxInt32 }
-	least, most := operation.PriorityBounds(r.cfg)
+	least, most := r.rules.Priorities()
 	sum := old + ch.add // of which 64 bits are enough once old is inside
 	switch {
 	case inside(old) && sum >= least && sum <= most:
 		return ""
-	case operation.IsSGE(r.cfg):
+	case least != math.MinInt32:
 		return fmt.Sprintf("%d %s %s is outside of %d to %d", old, ch.text[:1], ch.text[1:], least, most)
 	}
 	return fmt.Sprintf("%d %s %s is outside of 32 bits", old, ch.text[:1], ch.text[1:])
@@ -54,7 +56,7 @@ func (r *rights) permit(list changes, made []*classad.Expr, span selection.Span)
 	owner, _ := before.EvalString(&classad.Context{}, pool.AttrOwner)
 	of, ok := r.of[owner]
 	if !ok {
-		of = operation.RightsOf(r.cfg, r.who.Name, r.who.Admin, owner, r.GroupsOf)
+		of = policy.RightsOf(registry.Of(r.cfg), r.cfg, r.who.Name, r.who.Admin, owner, r.GroupsOf)
 		r.of[owner] = of
 	}
 	for i, ch := range list {
@@ -65,12 +67,12 @@ func (r *rights) permit(list changes, made []*classad.Expr, span selection.Span)
 
 // ruled reports whether there are rules for an attribute.
 func (r *rights) ruled(attr string) bool {
-	return caseless.Contains(operation.Ruled(r.cfg), attr)
+	return caseless.Contains(r.rules.Ruled(), attr)
 }
 
 // worded says why changes are refused: without the attribute where there is but one.
 func (list changes) worded(err error) string {
-	var refusal *operation.Refusal
+	var refusal *policy.Refusal
 	if len(list) == 1 && list[0].priority && errors.As(err, &refusal) {
 		return refusal.Why.Error()
 	}

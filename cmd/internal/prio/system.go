@@ -4,18 +4,19 @@ import (
 	"errors"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
+	"fairspool/lib/policy/maui"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 )
 
 // systemChange reads what -system gives: N, +N or -N.
 func systemChange(c *cmdline.Call, who cmdline.Caller) (change, error) {
-	s, err := operation.ReadSystemPriority(c.Value("system"))
+	s, err := maui.ReadSystemPriority(c.Value("system"))
 	if err != nil {
 		return change{}, cmdline.Usagef("%v", err)
 	}
-	n, err := s.Kept(c.Config)
+	n, err := s.Kept(registry.Of(c.Config), c.Config)
 	switch {
 	case err != nil:
 		return change{}, err

@@ -326,7 +326,7 @@ func (d display) briefList(q queue, rows []*row, kept []spool.Factory) error {
 		}
 		most = max(most, breadth(r.command))
 	}
-	if d.wide {
+	if d.Wide {
 		t.shown, line = widened(d.shown, rows), math.MaxInt
 	} else {
 		t.shown, line = fitted(d.shown, rows, line, min(most, leastCommand))

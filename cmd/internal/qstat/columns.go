@@ -1,30 +1,29 @@
 package qstat
 
 import (
-	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/elapsed"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
 )
 
 // options are what the command line says of the listing's columns and lines.
 type options struct {
-	pri, urg, ext, wide bool
-	requests            bool // -r
-	single              bool // -g d: no two procs share a line
-	master              bool // -g t
-	slotless            bool // -f: the slot stands above its jobs
-	brief               bool // the columns are the brief layout's
-	oneQueue            bool // all jobs stand in one queue, whatever their submitters' EUPs
-	sge                 bool // the columns are those of the policy "sge"
-	xml                 bool
+	policy.Options
+	requests bool // -r
+	single   bool // -g d: no two procs share a line
+	master   bool // -g t
+	slotless bool // -f: the slot stands above its jobs
+	brief    bool // the columns are the brief layout's
+	oneQueue bool // all jobs stand in one queue, whatever their submitters' EUPs
+	display  policy.Display
 }
 
 // columns are those that are shown, in their order.
@@ -36,20 +35,18 @@ type columns struct {
 
 // columnsOf reads -pri, -urg, -ext, -w, -r and -g d and t.
 func columnsOf(c *cmdline.Call, form string) (columns, error) {
-	o := options{pri: c.Has("pri"), urg: c.Has("urg"), ext: c.Has("ext"), wide: c.Has("w"), requests: c.Has("r"), slotless: form == "f",
-		oneQueue: operation.OneQueue(c.Config), sge: c.Config.JobPriorityPolicy == "sge", xml: c.Has("xml")}
+	p := registry.Of(c.Config)
+	o := options{Options: policy.Options{Pri: c.Has("pri"), Urg: c.Has("urg"), Ext: c.Has("ext"), Wide: c.Has("w"), XML: c.Has("xml")},
+		requests: c.Has("r"), slotless: form == "f", oneQueue: p.OneQueue(), display: p.Display(c.Config)}
 	var err error
 	if o.brief, err = isBrief(c, form); err != nil {
 		return columns{}, err
-	}
-	if form == ownForm && o.sge {
-		o.pri, o.urg, o.ext = true, true, true // what is shown is all of it
 	}
 	for _, g := range c.Repeated("g") {
 		o.single = o.single || g[0] == "d"
 		o.master = o.master || g[0] == "t"
 	}
-	if o.wide && c.Has("xml") {
+	if o.Wide && c.Has("xml") {
 		return columns{}, cmdline.Usagef("-w and -xml: only one of them at a time, and in XML names are never cut")
 	}
 	line := lineOf(c)
@@ -61,19 +58,47 @@ func columnsOf(c *cmdline.Call, form string) (columns, error) {
 
 // columnsWith returns the columns that options ask for.
 func columnsWith(o options) (list []column) {
-	in := usual
-	switch {
-	case o.brief:
-		in = brief
-	case o.sge:
-		in = ofSGE
+	var without []string
+	if o.display.Without != nil {
+		without = o.display.Without(o.Options)
 	}
 	for _, c := range every {
-		if cmp.Or(c.in, usual|ofSGE)&in != 0 && (c.when == nil || c.when(o)) {
+		if c.brief == o.brief && (c.when == nil || c.when(o)) && !slices.Contains(without, c.head) {
 			list = append(list, c)
 		}
 	}
+	if o.brief {
+		return list
+	}
+	at := len(list)
+	for _, c := range o.display.Columns {
+		if c.After != "" {
+			if at = 1 + slices.IndexFunc(list, func(x column) bool { return x.head == c.After }); at == 0 {
+				at = len(list)
+			}
+		}
+		if c.When != nil && !c.When(o.Options) {
+			continue
+		}
+		list = slices.Insert(list, at, columnOf(c))
+		at++
+	}
 	return list
+}
+
+// columnOf returns a policy's column.
+func columnOf(c policy.Column) column {
+	x := column{head: c.Head, width: c.Width, left: c.Left, element: c.Element,
+		number: func(b []byte, r *row) []byte {
+			if r.shown.Cells == nil {
+				return b
+			}
+			return c.Cell(b, r.shown.Cells)
+		}}
+	if c.XML != nil {
+		x.xml = func(b []byte, r *row) []byte { return element(b, c.Element, string(c.XML(nil, r.shown.Cells))) }
+	}
+	return x
 }
 
 // reads returns the attributes that the columns read besides those of every listing.
@@ -84,24 +109,14 @@ func (c columns) reads() (names []string) {
 	return names
 }
 
-// layouts are the lists that a column stands in.
-type layouts uint8
-
-const (
-	usual layouts = 1 << iota
-	ofSGE         // that of the policy "sge"
-	brief
-)
-
-// column describes a column of the lists of jobs. The policy "maui" has a table of its factors,
-// and nothing else.
+// column describes a column of the lists of jobs.
 type column struct {
 	head  string
 	width int
 	// right: the heading stands over the last place of the column, as numbers do. Numbers
 	// do so anyway unless they are left, and are never cut.
 	right, left bool
-	in          layouts            // 0: the usual one and that of "sge"
+	brief       bool               // it stands in the brief layout, and there alone
 	when        func(options) bool // nil: always
 	// reads are the attributes from which fill notes in a row what the column shows of the job.
 	// Without fill, every row has that.
@@ -122,37 +137,27 @@ type column struct {
 	xml     func(b []byte, r *row) []byte
 }
 
-// every is all columns of lists of jobs, in their order. A new one is one row here. Two columns of
-// "sge" stand here twice, as Grid Engine has another order in its XML.
+// every is all columns of lists of jobs but those of policies, in their order. A new one is one row
+// here.
 var every = []column{
 	{head: "job-ID", width: 7, number: jobID, xml: func(b []byte, r *row) []byte { return wholeElement(b, "JB_job_number", int64(r.cluster)) }},
-	{head: "prior", width: 7, in: usual, element: "JAT_prio", number: integer(func(r *row) int64 { return r.prior })},
-	{head: "prior", width: 7, in: ofSGE, element: "JAT_prio", number: five(func(n *sge.Numbers) float64 { return n.Prio })},
-	ntckts(func(o options) bool { return o.xml && (o.pri || o.ext) }),
-	nurg(func(o options) bool { return !o.xml && (o.pri || o.urg) }),
-	{head: "npprior", width: 7, in: ofSGE, when: withPri, element: "JB_nppri", number: five(func(n *sge.Numbers) float64 { return n.NPPrior })},
-	ntckts(func(o options) bool { return !o.xml && (o.pri || o.ext) }),
-	nurg(func(o options) bool { return o.xml && (o.pri || o.urg) }),
-	{head: "urg", width: 8, in: ofSGE, when: func(o options) bool { return o.urg && !o.xml }, number: eight(func(n *sge.Numbers) float64 { return n.Urg })},
-	{head: "rrcontr", width: 8, in: ofSGE, when: withUrg, element: "JB_rrcontr", number: eight(func(n *sge.Numbers) float64 { return n.RRContr })},
-	{head: "wtcontr", width: 8, in: ofSGE, when: withUrg, element: "JB_wtcontr", number: eight(func(n *sge.Numbers) float64 { return n.WTContr })},
-	{head: "dlcontr", width: 8, in: ofSGE, when: withUrg, element: "JB_dlcontr", number: eight(func(n *sge.Numbers) float64 { return n.DLContr })},
-	{head: "pre1", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPreJobPrio1,
+	{head: "prior", width: 7, element: "JAT_prio", number: integer(func(r *row) int64 { return r.prior })},
+	{head: "pre1", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio1,
 		fill: func(_ *maker, r *row) { r.pre1 = r.key.PreJobPrio1 }, number: integer(func(r *row) int64 { return r.pre1 })},
-	{head: "pre2", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPreJobPrio2,
+	{head: "pre2", width: 5, right: true, when: withPri, element: pool.AttrPreJobPrio2,
 		fill: func(_ *maker, r *row) { r.pre2 = r.key.PreJobPrio2 }, number: integer(func(r *row) int64 { return r.pre2 })},
 	{head: "ppri", width: 5, right: true, when: withPri, element: "JB_priority", number: integer(func(r *row) int64 { return r.prior })},
-	{head: "post1", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPostJobPrio1,
+	{head: "post1", width: 5, right: true, when: withPri, element: pool.AttrPostJobPrio1,
 		fill: func(_ *maker, r *row) { r.post1 = r.key.PostJobPrio1 }, number: integer(func(r *row) int64 { return r.post1 })},
-	{head: "post2", width: 5, right: true, in: usual, when: withPri, element: pool.AttrPostJobPrio2,
+	{head: "post2", width: 5, right: true, when: withPri, element: pool.AttrPostJobPrio2,
 		fill: func(_ *maker, r *row) { r.post2 = r.key.PostJobPrio2 }, number: integer(func(r *row) int64 { return r.post2 })},
-	{head: "RUP", width: 12, right: true, in: usual, when: func(o options) bool { return o.ext && !o.oneQueue }, element: "RealPriority",
+	{head: "RUP", width: 12, right: true, when: func(o options) bool { return o.Ext && !o.oneQueue }, element: "RealPriority",
 		number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.rup, 'f', 2, 64) }},
-	{head: "EUP", width: 12, right: true, in: usual, when: func(o options) bool { return (o.urg || o.ext) && !o.oneQueue }, element: "EffectivePriority",
+	{head: "EUP", width: 12, right: true, when: func(o options) bool { return (o.Urg || o.Ext) && !o.oneQueue }, element: "EffectivePriority",
 		number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.who.eup, 'f', 2, 64) }},
-	{head: "place", width: 5, right: true, in: usual, when: func(o options) bool { return o.urg && !o.oneQueue }, element: "SubmitterPlace",
+	{head: "place", width: 5, right: true, when: func(o options) bool { return o.Urg && !o.oneQueue }, element: "SubmitterPlace",
 		number: integer(func(r *row) int64 { return int64(r.who.place) })},
-	{head: "place", width: 7, right: true, in: usual, when: func(o options) bool { return (o.urg || o.ext) && o.oneQueue }, number: place, xml: placeXML},
+	{head: "place", width: 7, right: true, when: func(o options) bool { return (o.Urg || o.Ext) && o.oneQueue }, number: place, xml: placeXML},
 	{head: "name", width: 10, least: 6, element: "JB_name", text: func(r *row) string { return r.name }},
 	{head: "user", width: 12, least: 6, element: "JB_owner", text: func(r *row) string { return r.user }},
 	{head: "project", width: 16, least: 7, when: withExt, reads: []*classad.Name{projectName},
@@ -162,11 +167,11 @@ var every = []column{
 		fill: func(m *maker, r *row) { r.department = clean.Line(m.text(departName)) }, text: func(r *row) string { return known(r.department) },
 		xml: func(b []byte, r *row) []byte { return element(b, "JB_department", r.department) }},
 	{head: "state", width: 5, element: "state", text: func(r *row) string { return r.state }},
-	{head: "submit/start at", width: 19, when: func(o options) bool { return !o.sge || !o.ext || o.urg || o.pri },
+	{head: "submit/start at", width: 19,
 		number: func(b []byte, r *row) []byte { return appendClock(b, r.at) }, xml: startXML},
 	{head: " deadline", width: 19, when: withUrg, reads: []*classad.Name{deadlineName},
 		fill: func(m *maker, r *row) { r.deadline = m.int(deadlineName) }, number: deadline, xml: deadlineXML},
-	{head: "waited", width: 11, right: true, when: func(o options) bool { return o.wide || o.urg && !o.sge }, reads: []*classad.Name{beganName, enteredName},
+	{head: "waited", width: 11, right: true, when: func(o options) bool { return o.Wide || o.Urg }, reads: []*classad.Name{beganName, enteredName},
 		fill:   func(m *maker, r *row) { r.waited = m.waited(r) },
 		number: func(b []byte, r *row) []byte { return elapsed.AppendDays(b, int64(r.waited/time.Second), '+') },
 		xml:    func(b []byte, r *row) []byte { return wholeElement(b, "waited", int64(r.waited/time.Second)) }},
@@ -178,40 +183,22 @@ var every = []column{
 	{head: "io", width: 7, left: true, when: withExt, reads: []*classad.Name{bytesInName, bytesOutName},
 		fill:   func(m *maker, r *row) { r.used.io = m.used(r, 1/gib, bytesInName, bytesOutName) },
 		number: usage(func(u used) float64 { return u.io }), xml: usageXML("io_usage", func(u used) float64 { return u.io })},
-	{head: "tckts", width: 5, in: ofSGE, when: withExt, element: "tickets", number: truncated(func(r *row) float64 { return r.ranked.Tckts })},
-	{head: "ovrts", width: 5, in: ofSGE, when: withExt, element: "JB_override_tickets", number: truncated(func(r *row) float64 { return r.override })},
-	{in: ofSGE, when: func(o options) bool { return o.ext && o.xml }, element: "JB_jobshare", number: truncated(func(r *row) float64 { return r.jobShare })},
-	{head: "otckt", width: 5, in: ofSGE, when: withExt, element: "otickets", number: truncated(func(r *row) float64 { return r.ranked.OTckt })},
-	{head: "ftckt", width: 5, in: ofSGE, when: withExt, element: "ftickets", number: truncated(func(r *row) float64 { return r.ranked.FTckt })},
-	{head: "stckt", width: 5, in: ofSGE, when: withExt, element: "stickets", number: truncated(func(r *row) float64 { return r.ranked.STckt })},
-	{head: "share", width: 5, left: true, in: ofSGE, when: withExt, number: func(b []byte, r *row) []byte { return strconv.AppendFloat(b, r.ranked.Share, 'f', 2, 64) },
-		xml: func(b []byte, r *row) []byte {
-			return element(b, "JAT_share", strconv.FormatFloat(r.ranked.Share, 'f', 5, 64))
-		}},
 	{head: "queue", width: 30, least: 8, when: func(o options) bool { return !o.slotless }, element: "queue_name", text: func(r *row) string { return r.slot }},
 	{head: "slots", width: 5, when: func(o options) bool { return !o.master }, element: "slots", number: integer(func(r *row) int64 { return r.slots })},
 	{head: "master", width: 6, when: func(o options) bool { return o.master }, text: master, xml: masterXML},
 
 	// The brief layout has the command behind these, which gets what they leave of a line.
-	{head: "job", in: brief, least: 8, part: 5, text: briefID, dots: true},
-	{head: "owner", in: brief, least: 5, part: 6, text: func(r *row) string { return r.user }},
-	{head: "state", in: brief, reads: []*classad.Name{enteredName, bySignalName, signalName, exitName, argumentsName, argsName},
+	{head: "job", brief: true, least: 8, part: 5, text: briefID, dots: true},
+	{head: "owner", brief: true, least: 5, part: 6, text: func(r *row) string { return r.user }},
+	{head: "state", brief: true, reads: []*classad.Name{enteredName, bySignalName, signalName, exitName, argumentsName, argsName},
 		fill: (*maker).inBrief, text: func(r *row) string { return r.brief.state }},
-	{head: "time", in: brief, number: func(b []byte, r *row) []byte { return append(b, r.brief.since...) }},
-	{head: "slot or reason", in: brief, least: 14, part: 3, text: func(r *row) string { return r.brief.where }},
+	{head: "time", brief: true, number: func(b []byte, r *row) []byte { return append(b, r.brief.since...) }},
+	{head: "slot or reason", brief: true, least: 14, part: 3, text: func(r *row) string { return r.brief.where }},
 }
 
-func ntckts(when func(options) bool) column {
-	return column{head: "ntckts", width: 7, in: ofSGE, when: when, element: "JAT_ntix", number: five(func(n *sge.Numbers) float64 { return n.NTckts })}
-}
-
-func nurg(when func(options) bool) column {
-	return column{head: "nurg", width: 7, in: ofSGE, when: when, element: "JB_nurg", number: five(func(n *sge.Numbers) float64 { return n.NUrg })}
-}
-
-func withPri(o options) bool { return o.pri }
-func withUrg(o options) bool { return o.urg }
-func withExt(o options) bool { return o.ext }
+func withPri(o options) bool { return o.Pri }
+func withUrg(o options) bool { return o.Urg }
+func withExt(o options) bool { return o.Ext }
 
 // integer returns what appends a whole number.
 func integer(of func(*row) int64) func([]byte, *row) []byte {

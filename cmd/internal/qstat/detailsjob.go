@@ -1,6 +1,7 @@
 package qstat
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -12,7 +13,6 @@ import (
 	"fairspool/lib/jobargs"
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
 )
 
 // identity says whose jobs these are, and where they stand.
@@ -47,15 +47,15 @@ func (d *sheet) identity() {
 	}
 }
 
-// credential returns what the job goes by, such as its project, which the policy "sge" may
+// credential returns what the job goes by, such as its project, which a policy may
 // know where the ad says nothing.
 func (d *sheet) credential(attr string) string {
-	if d.ranked != nil {
+	if c := d.shown.Credentials; c != nil {
 		switch attr {
 		case pool.AttrProject:
-			return d.ranked.job.Project
-		case sge.AttrDepartment:
-			return d.ranked.job.Department
+			return c.Project
+		case "Department":
+			return c.Department
 		}
 	}
 	return d.value(attr)
@@ -127,7 +127,7 @@ func (d *sheet) requests() {
 // called the priority.
 func (d *sheet) priorityKey() string {
 	if d.hierarchy != nil {
-		return d.hierarchy.userKey()
+		return cmp.Or(d.hierarchy.display.PriorityKey, "priority")
 	}
 	return "priority"
 }

@@ -9,6 +9,7 @@ import (
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/nearest"
+	"fairspool/lib/policy/registry"
 	"fairspool/spool"
 )
 
@@ -180,12 +181,10 @@ func (d display) write(q queue, spans, left []selection.Span, kept []spool.Facto
 	case "c":
 		return d.summary(q, spans)
 	}
-	rows, err := q.rowsWith(d.columns, spans)
+	rows := q.rowsWith(d.columns, spans)
 	switch {
-	case err != nil:
-		return err
 	case d.form == ownForm:
-		return q.hierarchy.print(d, q, rows)
+		return q.hierarchy.own(d, q, rows)
 	case d.brief:
 		if !d.filter.none() {
 			kept = nil
@@ -200,19 +199,19 @@ func (d display) write(q queue, spans, left []selection.Span, kept []spool.Facto
 }
 
 // ownForm is that in which a policy with one queue of all jobs says what their priorities
-// come from: under "maui" with -pri; under "sge", where this has columns in the list, in JSON
-// only.
+// come from.
 const ownForm = "own"
 
 func ownFormOf(c *cmdline.Call) (own bool, err error) {
-	switch policy := c.Config.JobPriorityPolicy; {
-	case policy == "maui" && c.Has("pri"):
-		err = only(c, "-pri", "j", "long", "af", "f", "xml", "r", "urg", "ext", "w")
-	case policy == "sge" && c.Has("json") && !c.Has("j") && (c.Has("pri") || c.Has("urg") || c.Has("ext")):
-		err = only(c, "-json", "long", "af", "f", "xml", "r", "w")
-	default:
+	show := registry.Of(c.Config).Display(c.Config)
+	if show.Own == nil {
 		return false, nil
 	}
+	option, refused := show.Own(c.Has)
+	if option == "" {
+		return false, nil
+	}
+	err = only(c, option, refused...)
 	for _, g := range c.Repeated("g") {
 		if err == nil && g[0] != "d" {
 			err = cmdline.Usagef("-g %s: only -g d has a meaning where nothing but priorities is shown", g[0])

@@ -15,6 +15,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -123,7 +124,7 @@ func TestSlotsFit(t *testing.T) {
 		{80, false, name[:27], "aarch64/FREEBSD", 30, 88},
 		{40, false, name[:9], "aarch64/FREEBSD", 13, 80},
 	} {
-		cs := columns{options: options{wide: c.wide, slotless: true}, line: func() int { return c.line }}
+		cs := columns{options: options{Options: policy.Options{Wide: c.wide}, slotless: true}, line: func() int { return c.line }}
 		cs.shown = columnsWith(cs.options)
 		var b strings.Builder
 		table := cs.table(&b, nil)

@@ -9,6 +9,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/clean"
 	"fairspool/lib/jobpolicy"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 )
 
@@ -21,16 +22,7 @@ type extras struct {
 	used                     used
 	asked                    asked
 	brief                    briefly
-	jobShare, override       float64 // JobShare and OverrideTickets, under the policy "sge"
-	urgency                  urgency
-}
-
-// urgency is what the urgency of procs that were submitted together comes from, under the
-// policy "sge". Those that differ in it do not look alike whichever columns there are, as all
-// of these depend on it.
-type urgency struct {
-	requests float64
-	deadline int64 // Unix seconds; 0: none
+	alike                    any // what a policy says that has to be equal, too
 }
 
 // used is what a job has used so far. Below 0 is not known.
@@ -38,11 +30,9 @@ type used struct{ cpu, mem, io float64 } // seconds of processor time, GiB now, 
 
 // asked is what -r shows. Hard is a line for each request.
 type asked struct {
-	hard, soft   string
-	after, unmet string // the clusters that it waits for, and those of them in the queue
-	// Under the policy "sge": what each line of hard adds to the urgency, and the parallel
-	// environment and the slots that are wanted, empty for none.
-	adds, pe, wanted string
+	hard, soft      string
+	after, unmet    string // the clusters that it waits for, and those of them in the queue
+	policy.Requests        // what a policy with one queue says of them
 }
 
 // extend fills in what the columns show besides what every row has.
@@ -162,4 +152,23 @@ func requestsAmong(names []string) []string {
 		n := len(requestPrefix)
 		return len(name) <= n || !strings.EqualFold(name[:n], requestPrefix) || !pool.ResourceName(name[n:])
 	})
+}
+
+// withAdds returns the lines of hard requests, each with what it adds to the urgency if that
+// is known.
+func (a *asked) withAdds() string {
+	if a.Adds == "" {
+		return a.hard
+	}
+	var b strings.Builder
+	adds := a.Adds
+	for line := range strings.SplitSeq(a.hard, "\n") {
+		var more string
+		more, adds, _ = strings.Cut(adds, "\n")
+		if b.Len() > 0 {
+			b.WriteByte('\n')
+		}
+		b.WriteString(line + " (" + more + ")")
+	}
+	return b.String()
 }

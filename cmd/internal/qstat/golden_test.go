@@ -12,8 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
 )
 
 // TestGoldenQstat holds the displays to Grid Engine's layout: what its qstat printed is
@@ -70,8 +71,11 @@ func (g *golden) printed(command, listing string) (got string, served bool) {
 	if has("-j", "-t", "-zz", "x") || !g.sge && has("-ext", "-urg", "-pri", "-r") {
 		return "", false
 	}
-	o := options{pri: has("-pri"), urg: has("-urg"), ext: has("-ext"), requests: has("-r"), slotless: has("-f"),
-		master: strings.Contains(command, "-g t"), oneQueue: g.sge, sge: g.sge, xml: has("-xml")}
+	o := options{Options: policy.Options{Pri: has("-pri"), Urg: has("-urg"), Ext: has("-ext"), XML: has("-xml")}, requests: has("-r"), slotless: has("-f"),
+		master: strings.Contains(command, "-g t"), oneQueue: g.sge}
+	if g.sge {
+		o.display = sge.Policy{}.Display(nil)
+	}
 	c := columns{o, columnsWith(o), func() int { return 0 }}
 	if !g.sge {
 		c.shown[1].number = func(b []byte, r *row) []byte { return append(b, g.prior[r]...) }
@@ -158,7 +162,7 @@ func (r *row) request(key, value string) {
 	case "Hard Resources":
 		r.asked.wants(value)
 	case "Requested PE":
-		r.asked.pe, r.asked.wanted, _ = strings.Cut(value, " ")
+		r.asked.Environment, r.asked.Wanted, _ = strings.Cut(value, " ")
 	case "Soft Resources":
 		r.asked.soft = value
 	case "Predecessor Jobs (request)":
@@ -171,7 +175,7 @@ func (r *row) request(key, value string) {
 // wants notes a line of hard resources.
 func (a *asked) wants(line string) {
 	if m := contribute.FindStringSubmatch(line); m != nil {
-		a.adds = strings.TrimPrefix(a.adds+"\n"+m[2], "\n")
+		a.Adds = strings.TrimPrefix(a.Adds+"\n"+m[2], "\n")
 		line = m[1]
 	}
 	a.hard = strings.TrimPrefix(a.hard+"\n"+line, "\n")
@@ -193,7 +197,7 @@ func (g *golden) row(c columns, line string) *row {
 }
 
 func newGoldenRow() *row {
-	return &row{ranges: []pool.Procs{{First: 0, Last: 9}}, ranked: &ranked{job: &sge.Job{}}}
+	return &row{ranges: []pool.Procs{{First: 0, Last: 9}}, shown: policy.Shown{Cells: &sge.Cells{}}}
 }
 
 // cell notes a cell of a column.
@@ -246,7 +250,8 @@ func (g *golden) cell(r *row, head, cell string) (err error) {
 // numberOf returns where a number of a row is kept, by the heading or the element of its
 // column; nil for another column's.
 func numberOf(r *row, head string) *float64 {
-	n := &r.ranked.Numbers
+	cells := r.shown.Cells.(*sge.Cells)
+	n := &cells.Numbers
 	switch head {
 	case "prior", "JAT_prio":
 		return &n.Prio
@@ -267,7 +272,7 @@ func numberOf(r *row, head string) *float64 {
 	case "tckts", "tickets":
 		return &n.Tckts
 	case "ovrts", "JB_override_tickets":
-		return &r.override
+		return &cells.Override
 	case "otckt", "otickets":
 		return &n.OTckt
 	case "ftckt", "ftickets":
@@ -277,7 +282,7 @@ func numberOf(r *row, head string) *float64 {
 	case "share", "JAT_share":
 		return &n.Share
 	case "JB_jobshare":
-		return &r.jobShare
+		return &cells.JobShare
 	case "cpu_usage":
 		return &r.used.cpu
 	case "mem", "mem_usage":
@@ -390,7 +395,7 @@ func (g *golden) xmlRow(text string) *row {
 			at, _ := time.Parse("2006-01-02T15:04:05", value)
 			r.deadline = at.Unix()
 		case "requested_pe":
-			r.asked.pe, r.asked.wanted = e[2], value
+			r.asked.Environment, r.asked.Wanted = e[2], value
 		case "JB_name":
 			r.name = value
 		case "JB_owner":

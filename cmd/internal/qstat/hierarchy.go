@@ -9,72 +9,42 @@ import (
 	"fairspool/cmd/internal/selection"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/clean"
 	"fairspool/lib/jobprio"
-	"fairspool/lib/maui"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
-	"fairspool/lib/sge"
 	"fairspool/spool"
 )
 
 // hierarchy is the one queue of all jobs, where JOB_PRIORITY_POLICY makes one: where each
 // waiting job stands in it, and what its priority comes from. Many goroutines may ask it.
 type hierarchy struct {
-	ranking
+	policy.Listing
+	display   policy.Display
 	barring   operation.Barring // jobs that have no place
 	stretches []stretch         // of idle jobs, ascending
 }
 
-// ranking is what displays ask of the policy itself. Each has its own columns besides.
-type ranking interface {
-	// Attributes are the names of the attributes of jobs that it is made from.
-	Attributes() []string
-	// list takes all jobs, and puts those that wait in order: the first to be served first,
-	// and behind them those that it leaves out. It is called once, before all that follows.
-	list(w jobprio.Waiting) []listed
-	// last returns the last of the procs that may share a row with the first of a stretch.
-	last(in *stretch) int
-	// fill notes in a row what the policy's columns show of its first job, which stands in
-	// this stretch; nil for one that does not wait.
-	fill(m *maker, r *row, in *stretch)
-	// gathers reports whether jobs that look alike share a line wherever they stand in the
-	// queue, not only as neighbours.
-	gathers() bool
-	// behind puts jobs that have no place in the queue into an order.
-	behind(a, b *row) int
-	// print writes the policy's own form of what is shown of rows.
-	print(d display, q queue, rows []*row) error
-	// userKey is what the priority that users give stands under in a sheet.
-	userKey() string
-	// sheet writes a sheet's lines of what the jobs' priority comes from.
-	sheet(d *sheet)
-	// explain returns the numbers of a job for JSON, and what they come from if that is more.
-	explain(q queue, id pool.JobID) (numbers, course any)
-}
-
-// listed is procs that follow each other in the queue.
-type listed struct {
-	jobprio.Procs        // of Waiting.Idle
-	why           string // the policy leaves them out; empty: it does not
-}
-
 // hierarchyOf returns the queue, without jobs so far; nil where the policy has none.
 func hierarchyOf(q queue) (*hierarchy, error) {
-	barring, err := operation.BarringOf(q.call.Config)
+	c := q.call.Config
+	barring, err := operation.BarringOf(c)
 	if err != nil {
 		return nil, err
 	}
-	switch policy := operation.Queue(q.call.Config, operation.SourcesOf(q.view, q.call.Reading())).(type) {
-	case *maui.Queue:
-		return &hierarchy{ranking: &mauiRanking{Queue: policy, context: q.context()}, barring: barring}, nil
-	case *sge.Queue:
-		return &hierarchy{ranking: &sgeRanking{Queue: policy, config: &q.call.Config.SGE}, barring: barring}, nil
+	p := registry.Of(c)
+	list := p.Listing(c, operation.SourcesOf(q.view, q.call.Reading()))
+	if list == nil {
+		return nil, nil
 	}
-	return nil, nil
+	return &hierarchy{Listing: list, display: p.Display(c), barring: barring}, nil
 }
 
 // stretch is procs that follow each other in the queue, or are left out of it together.
 type stretch struct {
 	pool.Procs
+	run    int    // the last proc of their run
 	number int    // in the policy's list
 	place  int    // the first's: how many jobs stand before it, and one; 0: they are left out
 	why    string // they are left out
@@ -114,30 +84,30 @@ func (h *hierarchy) rank(q queue) {
 
 // take puts jobs in order. Nice users go behind all others, as in a cycle.
 func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
-	all := h.list(w)
+	all := h.List(w)
 	h.stretches = make([]stretch, 0, len(all))
 	before := 0
 	for _, last := range [...]bool{false, true} {
 		for i, p := range all {
-			if p.why == "" && nice(w.Idle[p.Run].Submitter) == last {
+			if p.Why == "" && nice(w.Idle[p.Run].Submitter) == last {
 				h.add(w.Idle, p, i, before+1)
 				before += p.Count
 			}
 		}
 	}
 	for i, p := range all {
-		if p.why != "" {
+		if p.Why != "" {
 			h.add(w.Idle, p, i, 0)
 		}
 	}
 	slices.SortFunc(h.stretches, func(a, b stretch) int { return a.Compare(b.Procs) })
 }
 
-func (h *hierarchy) add(idle []jobprio.Run, p listed, number, place int) {
+func (h *hierarchy) add(idle []jobprio.Run, p policy.Listed, number, place int) {
 	run := idle[p.Run].FirstJob()
 	first := run.Proc + p.From
 	procs := pool.Procs{Cluster: run.Cluster, First: first, Last: first + p.Count - 1}
-	h.stretches = append(h.stretches, stretch{procs, number, place, p.why})
+	h.stretches = append(h.stretches, stretch{procs, run.Proc + idle[p.Run].Count() - 1, number, place, p.Why})
 }
 
 // at returns the stretch that a job stands in, nil for a job that does not wait.
@@ -168,7 +138,10 @@ func (h *hierarchy) span(s selection.Span) (in *stretch, last int) {
 	case in == nil || in.Cluster != s.Cluster:
 		return nil, s.Last
 	case in.Has(id):
-		return in, min(h.last(in), s.Last)
+		if h.display.Arrays {
+			return in, min(in.run, s.Last)
+		}
+		return in, min(in.Last, s.Last)
 	}
 	return nil, min(in.First-1, s.Last)
 }
@@ -192,7 +165,126 @@ func (h *hierarchy) compare(a, b *row) int {
 	case b.place != 0:
 		return 1
 	}
-	return cmp.Or(h.behind(a, b), a.key.ID.Compare(b.key.ID))
+	return cmp.Or(cmp.Compare(a.shown.Behind, b.shown.Behind), a.key.ID.Compare(b.key.ID))
+}
+
+// job returns what the policy is asked about a job, which stands in a stretch or does not wait.
+func (h *hierarchy) job(id pool.JobID, claim *pool.Claim, state string, in *stretch, run func() jobprio.Run) policy.Job {
+	j := policy.Job{ID: id, Claim: claim, State: state, Run: run}
+	if in != nil {
+		j.Waits, j.Number, j.Task, j.Place, j.Why = true, in.number, id.Proc-in.First, in.placeOf(id.Proc), in.why
+	}
+	return j
+}
+
+// known returns what the policy is asked about a job of the view.
+func (q queue) known(id pool.JobID, claim *pool.Claim) policy.Job {
+	var in *stretch
+	if claim == nil {
+		in = q.hierarchy.at(id)
+	}
+	run, ok := q.view.Run(id)
+	if !ok { // it is one of the view's
+		return q.hierarchy.job(id, claim, "", in, func() jobprio.Run { return jobprio.Run{Procs: pool.Only(id), Ad: classad.New()} })
+	}
+	s := selection.Span{Procs: pool.Only(id), Run: run}
+	read := q.reader()
+	read.of(s)
+	j := q.hierarchy.job(id, claim, read.standing(claim).state(), in, func() jobprio.Run { return runOf(s, q.submitter(run.Ad)) })
+	j.Owner, j.QDate = read.text(ownerName), read.int(qdateName)
+	return j
+}
+
+// fill notes in a row what the policy shows of its first job.
+func (h *hierarchy) fill(m *maker, r *row, in *stretch) {
+	s := m.span
+	j := h.job(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Run.Ad)) })
+	j.Owner, j.QDate = r.owner, r.key.QDate
+	r.shown = h.Show(j, m.Options)
+	r.prior, r.alike = r.shown.Prior, r.shown.Alike
+	if r.shown.Slots > 0 {
+		r.slots = r.shown.Slots
+	}
+	if r.shown.Aside {
+		r.aside, r.place = true, 0
+	}
+	if c := r.shown.Credentials; c != nil {
+		if m.Urg {
+			r.deadline = c.Deadline
+		}
+		if m.Ext {
+			r.project, r.department = clean.Line(c.Project), clean.Line(c.Department)
+		}
+	}
+	if m.requests {
+		r.asked.Requests = h.Requests(j, r.asked.hard)
+	}
+}
+
+// sheet writes what a policy says of where the jobs' priority comes from.
+func (h *hierarchy) sheet(d *sheet) {
+	alike := func(yield func(policy.Job) bool) {
+		for _, s := range d.ranges {
+			for id := range s.Jobs() {
+				if !yield(d.known(id, d.claim)) {
+					return
+				}
+			}
+		}
+	}
+	for _, l := range h.Sheet(d.known(d.key.ID, d.claim), alike) {
+		d.line(l.Key, l.Values...)
+	}
+}
+
+// own writes the policy's own form of what is shown of rows.
+func (h *hierarchy) own(d display, q queue, rows []*row) error {
+	var list []policy.Row
+	for _, r := range rows {
+		place := r.place
+		for _, s := range r.ranges {
+			j := q.known(s.FirstJob(), r.claim)
+			if j.Place = place; place == 0 && r.claim == nil {
+				j.Why = cmp.Or(r.why, q.notQueued(r))
+			} else {
+				place += s.Count()
+			}
+			list = append(list, policy.Row{Job: j, Jobs: s, Each: func(yield func(policy.Job) bool) {
+				for id := range s.Jobs() {
+					if !yield(q.known(id, r.claim)) {
+						return
+					}
+				}
+			}})
+		}
+	}
+	form := h.Own(list, d.single)
+	if q.call.Has("json") || form.Print == nil {
+		return jsonList(q.call, indices(form.Count), form.Object)
+	}
+	return form.Print(q.call.Stdout)
+}
+
+// indices returns the numbers from 0 to below n.
+func indices(n int) []int {
+	list := make([]int, n)
+	for i := range list {
+		list[i] = i
+	}
+	return list
+}
+
+// notQueued says why jobs stand in no queue that the policy does not keep out of it.
+func (q queue) notQueued(r *row) string {
+	run, ok := q.view.Run(r.key.ID)
+	if !ok {
+		return ""
+	}
+	if status, _ := run.Ad.EvalInt(q.context(), pool.AttrJobStatus); pool.Status(status) != pool.Held {
+		return "waits for the end of other jobs"
+	}
+	why, _ := run.Ad.EvalString(q.context(), pool.AttrHoldReason)
+	return "held: " + cmp.Or(why, "no reason was given")
 }
 
 // runOf returns some procs of a run, as the policy sees them.
@@ -255,8 +347,8 @@ func (r *reader) tellsApart(n *classad.Name) bool {
 // Explained is what -j prints of jobs with the numbers of the first one's priority.
 type Explained struct {
 	Waiting
-	Priority any `json:",omitempty"` // a *Prioritized or a *Ranked, by the policy
-	Course   any `json:",omitempty"` // a *sge.Course under that policy, of jobs that take part
+	Priority any `json:",omitempty"` // the policy's numbers
+	Course   any `json:",omitempty"` // what they come from, if the policy says more
 }
 
 // explained adds priorities to what -j prints of jobs that have not ended, where all stand in
@@ -271,7 +363,7 @@ func (q queue) explained(list []Waiting) any {
 		if w.State == "" || w.State == "z" || len(w.Jobs) == 0 {
 			continue
 		}
-		all[i].Priority, all[i].Course = q.hierarchy.explain(q, pool.JobID{Cluster: w.Jobs[0].Cluster, Proc: w.Jobs[0].First})
+		all[i].Priority, all[i].Course = q.hierarchy.Explain(q.known(w.Jobs[0].FirstJob(), q.claimOf(w.Jobs[0].FirstJob())))
 	}
 	return all
 }

@@ -2,6 +2,7 @@ package qstat
 
 import (
 	"encoding/json"
+	"fairspool/lib/policy/maui"
 	"os"
 	"path/filepath"
 	"testing"
@@ -60,7 +61,7 @@ func TestHierarchyOrder(t *testing.T) {
 	}
 	displays(t, "", "-urg", "-ext", "-pri", "-f")
 	_, out, _ := qstat("-pri", "-json")
-	var list []Prioritized
+	var list []maui.Prioritized
 	if err := json.Unmarshal([]byte(out), &list); err != nil {
 		t.Fatal(err)
 	}

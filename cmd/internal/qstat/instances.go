@@ -196,8 +196,10 @@ func (t *table) slotRules() (slot, block int) {
 	slot, block = slotRule, blockRule
 	switch {
 	case t.width > 0: // all of it fits, or is cut
-	case t.sge && !t.wide:
-		slot, block = slot+t.count(0, 0, slotRuleOfExt), block+t.count(0, 0, blockRuleOfExt)
+	case t.display.Rules != nil && !t.Wide:
+		if t.Ext {
+			slot, block = slot+t.display.Rules.SlotExt, block+t.display.Rules.BlockExt
+		}
 	default:
 		wider := max(len(t.heading()+tasksHead)-usualWidth, 0)
 		slot, block = slot+wider, block+wider
@@ -235,14 +237,14 @@ func (t *table) instances(list []*instance, rule int) {
 // with -w, and on a terminal as wide as they need to be, or as a line allows.
 func (t *table) slotWidths(list []*instance) (name, arch int) {
 	const usualName, usualArch, others = 30, 13, 5 + 14 + 8 + 6 + 5
-	if t.width == 0 && !t.wide {
+	if t.width == 0 && !t.Wide {
 		return usualName, usualArch
 	}
 	name, arch = len("queuename"), len("arch")
 	for _, s := range list {
 		name, arch = max(name, breadth(clean.Line(s.name))), max(arch, breadth(s.arch))
 	}
-	if t.wide {
+	if t.Wide {
 		return max(name, usualName), max(arch, usualArch)
 	}
 	for name+arch+others > t.width && name > len("queuename") {

@@ -50,8 +50,7 @@ func (o *order) account(owner, group string) *account {
 // ones as they would be served, behind them those that a policy leaves out; the held ones and
 // those that take no part likewise; those that have ended. Neighbours that look alike share a
 // line if that is wanted.
-// Policy is nil where all jobs stand in one queue.
-func (o *order) ordered(policy jobprio.Policy, rows []*row, share bool) []*row {
+func (o *order) ordered(rows []*row, share bool) []*row {
 	submitters := o.places()
 	var placed, waiting, held, ended []*row
 	for _, r := range rows {
@@ -73,9 +72,9 @@ func (o *order) ordered(policy jobprio.Policy, rows []*row, share bool) []*row {
 		slices.SortFunc(waiting, o.hierarchy.compare)
 		slices.SortFunc(held, o.hierarchy.compare)
 	} else {
-		waiting, held = o.served(policy, submitters, waiting), o.served(policy, submitters, held)
+		waiting, held = o.served(submitters, waiting), o.served(submitters, held)
 	}
-	if share && o.hierarchy != nil && o.hierarchy.gathers() {
+	if share && o.hierarchy != nil && o.hierarchy.display.Arrays {
 		waiting, held, ended = gather(waiting), gather(held), merge(ended)
 	} else if share {
 		waiting, held, ended = merge(waiting), merge(held), merge(ended)
@@ -98,8 +97,8 @@ func (o *order) places() []*account {
 }
 
 // served orders waiting jobs as a cycle would serve them: submitters by EUP, and
-// each one's jobs by the policy.
-func (o *order) served(policy jobprio.Policy, submitters []*account, rows []*row) []*row {
+// each one's jobs in their order.
+func (o *order) served(submitters []*account, rows []*row) []*row {
 	of := make([][]*row, len(submitters)+1)
 	for _, r := range rows {
 		of[r.who.place] = append(of[r.who.place], r)
@@ -110,8 +109,8 @@ func (o *order) served(policy jobprio.Policy, submitters []*account, rows []*row
 		for i, r := range mine {
 			keys[i] = r.key
 		}
-		for _, score := range policy.Rank(keys, o.call.Now) {
-			ordered = append(ordered, mine[score.Index])
+		for _, i := range jobprio.InOrder(keys) {
+			ordered = append(ordered, mine[i])
 		}
 	}
 	return ordered

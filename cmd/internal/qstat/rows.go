@@ -16,6 +16,7 @@ import (
 	"fairspool/lib/jobpolicy"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/parallel"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -53,16 +54,16 @@ type row struct {
 	// with (commands).
 	command  string
 	commands bool
-	ad       *classad.Ad // of the first proc; nil in tables where nothing needed it
-	place    int         // of the first proc in the queue of all jobs; 0: it has none
-	why      string      // the policy leaves the jobs out of that queue
-	aside    bool        // they wait and take no part: they stand among the held ones
-	ranked   *ranked     // what the policy "sge" says of the first proc; nil under others
+	ad       *classad.Ad  // of the first proc; nil in tables where nothing needed it
+	place    int          // of the first proc in the queue of all jobs; 0: it has none
+	why      string       // the policy leaves the jobs out of that queue
+	aside    bool         // they wait and take no part: they stand among the held ones
+	shown    policy.Shown // what a policy with one queue says of the first proc
 }
 
 type cells struct {
 	cluster           int
-	prior             int64 // JobPrio; under the policy "maui" the start priority
+	prior             int64 // JobPrio; with a policy of one queue what it has in its place
 	name, user, state string
 	slot              string    // of a job with a claim
 	at                time.Time // of the start, else of the submission
@@ -70,14 +71,7 @@ type cells struct {
 }
 
 // rowsWith returns the lines of the table with what its columns show, in their order.
-func (q queue) rowsWith(c columns, spans []selection.Span) ([]*row, error) {
-	var policy jobprio.Policy
-	if q.hierarchy == nil {
-		var err error
-		if policy, err = jobprio.Named(q.call.Config.JobPriorityPolicy); err != nil {
-			return nil, q.call.Config.Complain("JOB_PRIORITY_POLICY", err)
-		}
-	}
+func (q queue) rowsWith(c columns, spans []selection.Span) []*row {
 	rows := q.read(c, spans)
 	o := q.order()
 	for _, r := range rows {
@@ -86,7 +80,7 @@ func (q queue) rowsWith(c columns, spans []selection.Span) ([]*row, error) {
 		}
 		r.who = o.account(r.owner, r.group)
 	}
-	return o.ordered(policy, rows, !c.single), nil
+	return o.ordered(rows, !c.single)
 }
 
 // read makes rows of all jobs, by ascending id. What takes its time is done by all

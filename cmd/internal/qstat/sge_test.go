@@ -2,6 +2,7 @@ package qstat
 
 import (
 	"encoding/json"
+	"fairspool/lib/policy/sge"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,13 +92,13 @@ func TestRankedUnreported(t *testing.T) {
 		t.Errorf("qstat lists %s, want %s", got, want)
 	}
 	for _, x := range rankedJSON(t, "-ext", "-json", "-s", "p") {
-		if x.Place != 0 || x.Priority != 0 || x.RankedNumbers != (RankedNumbers{}) {
+		if x.Place != 0 || x.Priority != 0 || x.RankedNumbers != (sge.RankedNumbers{}) {
 			t.Errorf("-json shows %+v", x)
 		}
 	}
 	displays(t, "-j 2")
 	_, out, _ := qstat("-j", "2", "-json")
-	var whole []struct{ Priority Ranked }
+	var whole []struct{ Priority sge.Ranked }
 	if err := json.Unmarshal([]byte(out), &whole); err != nil || len(whole) != 1 {
 		t.Fatalf("-j -json: %v\n%s", err, out)
 	}
@@ -106,7 +107,7 @@ func TestRankedUnreported(t *testing.T) {
 	}
 }
 
-func rankedJSON(t *testing.T, args ...string) (list []Ranked) {
+func rankedJSON(t *testing.T, args ...string) (list []sge.Ranked) {
 	t.Helper()
 	status, out, bad := qstat(args...)
 	if err := json.Unmarshal([]byte(out), &list); err != nil || status != 0 || bad != "" {
@@ -138,7 +139,7 @@ func TestRankedJSON(t *testing.T) {
 				t.Errorf("6.0 is %+v", x)
 			}
 		case 8:
-			if x.Slots != 2 || x.RankedNumbers != (RankedNumbers{}) {
+			if x.Slots != 2 || x.RankedNumbers != (sge.RankedNumbers{}) {
 				t.Errorf("8.0 is %+v", x)
 			}
 		}
@@ -186,7 +187,7 @@ func TestRankedLater(t *testing.T) {
 	if got, want := priors(t, ""), "2.0 0.56000, 1.0-1:1 0.00000"; got != want {
 		t.Errorf("qstat lists %s, want %s", got, want)
 	}
-	if got := rankedJSON(t, "-pri", "-json", "1"); len(got) != 1 || got[0].Count != 2 || got[0].Place != 0 || got[0].Priority != 0 || got[0].RankedNumbers != (RankedNumbers{}) {
+	if got := rankedJSON(t, "-pri", "-json", "1"); len(got) != 1 || got[0].Count != 2 || got[0].Place != 0 || got[0].Priority != 0 || got[0].RankedNumbers != (sge.RankedNumbers{}) {
 		t.Errorf("qstat -pri -json 1 has %+v", got)
 	}
 	displays(t, "-j 1", "-j 1.0 -json")
@@ -238,7 +239,7 @@ func TestRankedSheet(t *testing.T) {
 	displays(t, "-j 1", "-j 1.2", "-j 7", "-j 8", "-j 5", "-j 3", "-j 6")
 	_, out, _ := qstat("-j", "1.2", "-json")
 	var list []struct {
-		Priority Ranked
+		Priority sge.Ranked
 		Course   struct{ MaxTickets float64 }
 	}
 	if err := json.Unmarshal([]byte(out), &list); err != nil || len(list) != 1 || list[0].Priority.ProcID != 2 || list[0].Course.MaxTickets != 1200 {

@@ -11,6 +11,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/accountant"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -81,7 +82,7 @@ func played(t *testing.T, b trial.Bounds) string {
 		s, err := c.Spool()
 		if err == nil {
 			err = s.View(func(v *spool.View) error {
-				seen := operation.TakeSnapshot(v, s.Domain(), nil, operation.Beside{Running: true, Held: true})
+				seen := operation.TakeSnapshot(v, s.Domain(), nil, policy.Beside{Running: true, Held: true})
 				starts, err := trial.New(c, v, seen, s.Domain()).Forward(b)
 				for _, x := range starts {
 					if x.At.IsZero() {

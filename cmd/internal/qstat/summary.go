@@ -164,14 +164,14 @@ const (
 func (c columns) machineWidth(list []machine) (name int, end string) {
 	const usual = 30
 	line := c.line()
-	if line == 0 && !c.wide {
+	if line == 0 && !c.Wide {
 		return usual, "  \n"
 	}
 	name = len(machineHeading)
 	for _, m := range list {
 		name = max(name, breadth(clean.Line(m.name)))
 	}
-	if c.wide {
+	if c.Wide {
 		return max(name, usual), "  \n"
 	}
 	return max(min(name, line-machineOthers), len(machineHeading)), "\n"

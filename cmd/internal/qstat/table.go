@@ -29,8 +29,11 @@ func (c columns) list(w io.Writer, rows []*row) error {
 	heading := t.heading() + tasksHead + " "
 	t.line(heading[:min(len(heading), t.most())])
 	rule := len(heading) - 1
-	if c.sge {
-		rule = t.sgeRule(rule)
+	if rules := c.display.Rules; rules != nil && t.width == 0 && !t.Wide {
+		rule = rules.Of(t.Options)
+		if t.master {
+			rule++ // which is a place wider than the slots
+		}
 	}
 	t.line(strings.Repeat("-", min(rule, t.most())))
 	t.rows(rows)
@@ -53,7 +56,7 @@ type table struct {
 func (c columns) table(w io.Writer, rows []*row) *table {
 	t := &table{columns: c, w: w}
 	switch t.width = c.line(); {
-	case c.wide:
+	case c.Wide:
 		t.width, t.shown = 0, widened(c.shown, rows)
 	case t.width > 0:
 		t.shown, t.tasks = fitted(c.shown, rows, t.width, leastTasks(rows))
@@ -241,8 +244,8 @@ func appendRequests(b []byte, r *row) []byte {
 	if r.slot != "" {
 		line("Master Queue:", r.slot)
 	}
-	if pe := r.asked.pe; pe != "" {
-		line("Requested PE:", pe+" "+r.asked.wanted)
+	if pe := r.asked.Environment; pe != "" {
+		line("Requested PE:", pe+" "+r.asked.Wanted)
 		if r.slot != "" {
 			line("Granted PE:", pe+" "+strconv.FormatInt(r.slots, 10))
 		}

@@ -20,8 +20,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/door"
-	"fairspool/cmd/internal/operation"
 	"fairspool/lib/clean"
+	"fairspool/lib/policy/registry"
 	"fairspool/spool"
 )
 
@@ -89,7 +89,7 @@ func watch(c *cmdline.Call) error {
 
 // runs reports whether the display shows times that run, or priorities that grow with them.
 func runs(c *cmdline.Call, d shows) bool {
-	if list, ok := d.(display); ok && list.brief || operation.OneQueue(c.Config) {
+	if list, ok := d.(display); ok && list.brief || registry.Of(c.Config).OneQueue() {
 		return true
 	}
 	for _, flag := range [...]string{"w", "urg", "ext", "af", "constraint", "s", "f"} {

@@ -133,13 +133,13 @@ func (x *xmlWriter) job(b []byte, r *row) []byte {
 
 func requestsXML(b []byte, r *row) []byte {
 	b = element(b, "full_job_name", r.name)
-	if pe := r.asked.pe; pe != "" {
-		b = namedElement(b, "requested_pe", pe, r.asked.wanted)
+	if pe := r.asked.Environment; pe != "" {
+		b = namedElement(b, "requested_pe", pe, r.asked.Wanted)
 		if r.slot != "" {
 			b = namedElement(b, "granted_pe", pe, strconv.FormatInt(r.slots, 10))
 		}
 	}
-	adds := r.asked.adds
+	adds := r.asked.Adds
 	for line := range strings.SplitSeq(r.asked.hard, "\n") {
 		var more, attribute string
 		if more, adds, _ = strings.Cut(adds, "\n"); more != "" {
@@ -316,11 +316,11 @@ func (q queue) jobXML(b []byte, r *row) []byte {
 	some("JB_owner", r.user)
 	some("JB_group", text(pool.AttrUnixGroup))
 	some("JB_account", text(pool.AttrAccountingGroup))
-	if r.ranked != nil {
-		some("JB_project", r.ranked.job.Project)
-		some("JB_department", r.ranked.job.Department)
-		b = wholeElement(b, "JB_jobshare", int64(r.ranked.job.JobShare))
-		b = wholeElement(b, "JB_override_tickets", int64(r.ranked.job.OverrideTickets))
+	if c := r.shown.Credentials; c != nil {
+		some("JB_project", c.Project)
+		some("JB_department", c.Department)
+		b = wholeElement(b, "JB_jobshare", int64(c.JobShare))
+		b = wholeElement(b, "JB_override_tickets", int64(c.OverrideTickets))
 	} else {
 		some("JB_project", text(pool.AttrProject))
 		some("JB_department", text("Department"))

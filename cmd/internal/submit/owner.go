@@ -12,6 +12,8 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobad"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 )
 
 // ownerOf returns whose jobs they are: that of -owner, else the caller.
@@ -38,7 +40,7 @@ func ownerOf(c *cmdline.Call) (string, error) {
 // reckon by it, as it was the server's that Maui asked, and Grid Engine's by which it found
 // the department; empty elsewhere, and where the machine knows no such user or group.
 func groupOf(c *cmdline.Call, owner string) string {
-	if !operation.OneQueue(c.Config) {
+	if !registry.Of(c.Config).OneQueue() {
 		return ""
 	}
 	u, err := user.Lookup(owner)
@@ -102,13 +104,13 @@ func mayActForOthers(c *cmdline.Call) error {
 
 // permit refuses jobs that ask for what their owner, or the caller, may not have, and those that
 // do not meet the pool's requirements, before the spool is locked. It returns the owner's rights.
-func (s *submission) permit(d *jobad.Jobs, c jobad.Cluster) (operation.Rights, error) {
+func (s *submission) permit(d *jobad.Jobs, c jobad.Cluster) (policy.Rights, error) {
 	who, err := s.Caller()
 	if err != nil {
-		return operation.Rights{}, err
+		return policy.Rights{}, err
 	}
-	rights := operation.RightsOf(s.Config, who.Name, who.Admin, s.owner, s.GroupsOf)
-	if err := rights.Permit(d, c); err != nil {
+	rights := policy.RightsOf(registry.Of(s.Config), s.Config, who.Name, who.Admin, s.owner, s.GroupsOf)
+	if err := operation.Permit(rights, d, c); err != nil {
 		return rights, err
 	}
 	return rights, operation.Require(s.Config, c, &classad.Context{Now: s.Now}, s.warn)

@@ -15,13 +15,12 @@ import (
 	"golang.org/x/sys/unix"
 
 	"fairspool/cmd/internal/cmdline"
-	"fairspool/cmd/internal/operation"
 	"fairspool/cmd/internal/platform"
 	"fairspool/lib/batchscript"
 	"fairspool/lib/jobad"
 	"fairspool/lib/macro"
-	"fairspool/lib/maui"
 	"fairspool/lib/plural"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/submitfile"
 )
 
@@ -339,17 +338,12 @@ func (s *submission) surroundings(dir string) (jobad.Options, error) {
 			return o, s.Config.Complain(d[0], err)
 		}
 	}
-	if operation.IsMaui(s.Config) {
-		n := maui.Names{User: owner, Group: o.Group}
-		o.Account = s.Config.Maui.DefaultOf(maui.Account, n)
-		o.Classes = map[string]string{"": s.Config.Maui.DefaultOf(maui.Class, n)}
-		for account := range s.Config.Maui.Credentials[maui.Account] {
-			n.Account = account
-			o.Classes[account] = s.Config.Maui.DefaultOf(maui.Class, n)
-		}
+	rules := registry.Of(s.Config).Rules(s.Config)
+	if rules.Defaults != nil {
+		o.Account, o.Classes = rules.Defaults(owner, o.Group)
 	}
 	who, err := s.Caller()
-	o.Settled = operation.Settled(s.Config, who.Admin)
+	o.Settled = rules.SettledFor(who.Admin)
 	return o, err
 }
 

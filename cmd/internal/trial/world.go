@@ -13,6 +13,8 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -90,7 +92,7 @@ func (w *World) snapshot() (p negotiator.Pool, cfg negotiator.Config, err error)
 	p = w.Pool
 	p.Submitters, p.Claims = w.Submitters(), w.Claims()
 	p.Held, p.Running = w.beside()
-	cfg.Queue = operation.Queue(&w.Config, operation.Sources{
+	cfg.Queue = registry.Of(&w.Config).Queue(&w.Config, policy.Sources{
 		Slots: func() []pool.Slot { return w.Pool.Slots }, Claims: w.Claims, Tallies: w.Tallies, Now: w.Now,
 	})
 	return p, cfg, nil
@@ -99,7 +101,7 @@ func (w *World) snapshot() (p negotiator.Pool, cfg negotiator.Config, err error)
 // beside returns the jobs that the configuration makes the cycle look at besides the idle
 // ones. Running are those that still have claims.
 func (w *World) beside() (held []jobprio.Run, running []jobprio.Running) {
-	b := operation.BesideOf(&w.Config)
+	b := registry.Of(&w.Config).Beside(&w.Config)
 	if b.Held {
 		held = w.Pool.Held
 	}

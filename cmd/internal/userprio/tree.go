@@ -15,6 +15,8 @@ import (
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy"
+	gridengine "fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
 	"fairspool/spool"
@@ -60,10 +62,10 @@ func namesOn(n sge.TreeNode) []string {
 // though the tree may give no tickets.
 func treeOf(c *cmdline.Call, v *spool.View, domain string, barring operation.Barring) []sge.TreeNode {
 	from := operation.SourcesOf(v, c.Reading())
-	w := operation.SGEWorld(c.Config, from)
+	w := gridengine.World(c.Config, from)
 	w.Used = sge.UsedOf(from.Tallies(), c.Config.Decay, from.Now)
 	q := sge.NewQueue(&c.Config.SGE, w)
-	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, operation.Beside{Running: true})
+	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true})
 	return q.Listing(waitingOf(&classad.Context{Now: c.Now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
 }
 

@@ -12,6 +12,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -122,7 +123,7 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
 		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: f.best(), Lease: f.lease(), Waiting: waiting, record: r, future: f,
 	}
-	if operation.OneQueue(c.Config) {
+	if registry.Of(c.Config).OneQueue() {
 		w.Policy = c.Config.JobPriorityPolicy
 		w.Tree = w.Policy == "sge" && c.Config.SGE.Tree != nil && c.Config.SGE.TicketsShare > 0
 	}

@@ -1,16 +1,53 @@
-package operation
+package sge
 
 import (
-	"slices"
-	"testing"
-	"time"
-
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
 )
+
+// TestDelivers: the first cycle in each multiple of the interval delivers, also where the clock
+// was set back.
+func TestDelivers(t *testing.T) {
+	at := func(s int64) time.Time { return time.Unix(1900000020+s, 0) } // a multiple of 60
+	for _, c := range []struct {
+		every     time.Duration
+		last, now time.Time
+		want      bool
+	}{
+		{0, time.Time{}, at(0), false}, {time.Minute, time.Time{}, at(7), true},
+		{time.Minute, at(0), at(59), false}, {time.Minute, at(0), at(60), true}, {time.Minute, at(59), at(60), true},
+		{time.Minute, at(59), at(-1), true}, {time.Minute, at(59), at(1), false}, {time.Minute, at(0), at(600), true},
+		{time.Second / 2, at(0), at(1), true}, {time.Hour, at(0), at(60), false},
+	} {
+		if got := delivers(c.every, c.last, c.now); got != c.want {
+			t.Errorf("every %v, last at %v: at %v it delivers: %v", c.every, c.last, c.now, got)
+		}
+	}
+}
+
+var noon = time.Unix(1900000000, 0)
+
+// slotsOf returns slots with these ads, called s1 and on.
+func slotsOf(t *testing.T, texts ...string) (slots []pool.Slot) {
+	t.Helper()
+	for i, text := range texts {
+		ad, err := classad.ParseAd("[" + text + "]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		slots = append(slots, pool.Slot{Name: fmt.Sprintf("s%d", i+1), Ad: ad})
+	}
+	return slots
+}
 
 func TestFreeSlots(t *testing.T) {
 	on := func(slot string) pool.Claim { return pool.Claim{Slot: slot, State: pool.RunningClaim} }
@@ -57,12 +94,12 @@ func TestSGESources(t *testing.T) {
 		keeps   bool
 	}{
 		{"nothing", func(*config.Config) {}, false, false},
-		{"a tree that gives none", func(c *config.Config) { c.SGE.Tree = tree }, false, false},
-		{"tickets without a tree", func(c *config.Config) { c.SGE.TicketsShare, c.RunTime.Interval = 100, time.Minute }, false, true},
-		{"both", func(c *config.Config) { c.SGE.TicketsShare, c.SGE.Tree = 100, tree }, true, false},
+		{"a tree that gives none", func(c *config.Config) { Settings(c).Tree = tree }, false, false},
+		{"tickets without a tree", func(c *config.Config) { Settings(c).TicketsShare, c.RunTime.Interval = 100, time.Minute }, false, true},
+		{"both", func(c *config.Config) { Settings(c).TicketsShare, Settings(c).Tree = 100, tree }, true, false},
 	} {
 		tallies := false
-		from := Sources{
+		from := policy.Sources{
 			Now:    noon,
 			Slots:  func() []pool.Slot { return slotsOf(t, "Cpus = 7", "Cpus = 2") },
 			Claims: func() []pool.Claim { return []pool.Claim{{Slot: "s2", State: pool.Matched}} },
@@ -73,35 +110,27 @@ func TestSGESources(t *testing.T) {
 		}
 		cfg := config.Default()
 		c.set(&cfg)
-		if q := Queue(&cfg, from); q != nil || BesideOf(&cfg) != (Beside{}) {
-			t.Errorf("%s: under condor the queue is %v, beside %v", c.name, q, BesideOf(&cfg))
-		}
-		cfg.JobPriorityPolicy = "sge"
-		q, isSGE := Queue(&cfg, from).(*sge.Queue)
-		if !isSGE || tallies != c.tallies || BesideOf(&cfg) != (Beside{Running: true}) {
-			t.Errorf("%s: the queue is %v, tallies asked %v, beside %v", c.name, q, tallies, BesideOf(&cfg))
+		q := Policy{}.Queue(&cfg, from)
+		if beside := (Policy{}).Beside(&cfg); tallies != c.tallies || beside != (policy.Beside{Running: true}) {
+			t.Errorf("%s: tallies asked %v, beside %v", c.name, tallies, beside)
 			continue
 		}
 		if o := q.Order(waitingOf(t, `Owner = "alice"; JobStatus = 2`)); (o.Tickets != nil) != c.keeps {
 			t.Errorf("%s: tickets are %v, told %v", c.name, o.Tickets, c.keeps)
 		}
-		w := SGEWorld(&cfg, from)
+		w := World(&cfg, from)
 		if w.Now != noon || w.FreeSlots != 1 || (w.Used.Own["alice"] == 60) != c.tallies {
 			t.Errorf("%s: the world is %+v", c.name, w)
 		}
 	}
 }
 
-// TestDefaultProject: a job without a project counts for its user's default one.
-func TestDefaultProject(t *testing.T) {
-	p := configured(t, "[sge.users]\nalice.default_project = 'pa'\nbob.fshare = 3\n").Params
-	for text, want := range map[string]string{`Owner = "alice"`: "pa", `Owner = "alice"; Project = "pb"`: "pb", `Owner = "bob"`: "", ``: ""} {
-		ad, err := classad.ParseAd("[" + text + "]")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := credentials(ad, p).Project; got != want {
-			t.Errorf("[%s] counts for the project %q, want %q", text, got, want)
-		}
+// waitingOf returns one job that has a claim.
+func waitingOf(t *testing.T, text string) jobprio.Waiting {
+	t.Helper()
+	ad, err := classad.ParseAd("[" + text + "]")
+	if err != nil {
+		t.Fatal(err)
 	}
+	return jobprio.Waiting{Running: []jobprio.Running{{Run: jobprio.Run{Procs: pool.Only(pool.JobID{Cluster: 1}), Submitter: "alice@example.org", Ad: ad}}}}
 }

@@ -1,16 +1,19 @@
-package operation
+package maui
 
 import (
-	"fmt"
-	"slices"
-	"testing"
-
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/maui"
+	"fairspool/lib/policy"
 	"fairspool/lib/pool"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
 )
+
+var noon = time.Unix(1900000000, 0)
 
 // slotsOf returns slots with these ads, called s1 and on.
 func slotsOf(t *testing.T, texts ...string) (slots []pool.Slot) {
@@ -80,21 +83,17 @@ func TestSourcesAsked(t *testing.T) {
 		}, false, false},
 	} {
 		slots, tallies := false, false
-		from := Sources{
+		from := policy.Sources{
 			Now:     noon,
 			Slots:   func() []pool.Slot { slots = true; return slotsOf(t, "Cpus = 7") },
 			Tallies: func() []accountant.Tally { tallies = true; return nil },
 		}
 		cfg := config.Default()
-		c.set(&cfg.Maui)
-		if q := Queue(&cfg, from); q != nil || slots || tallies {
-			t.Errorf("%s: under condor the queue is %v, slots asked %v, tallies %v; want nothing", c.name, q, slots, tallies)
+		c.set(Settings(&cfg))
+		if q := (Policy{}).Queue(&cfg, from); q == nil || slots != c.slots || tallies != c.tallies {
+			t.Errorf("%s: the queue is %v, slots asked %v, tallies %v; want one, %v, %v", c.name, q, slots, tallies, c.slots, c.tallies)
 		}
-		cfg.JobPriorityPolicy = "maui"
-		if q := Queue(&cfg, from); q == nil || slots != c.slots || tallies != c.tallies {
-			t.Errorf("%s: under maui the queue is %v, slots asked %v, tallies %v; want one, %v, %v", c.name, q, slots, tallies, c.slots, c.tallies)
-		}
-		if w := mauiWorld(&cfg, from); w.Now != noon || (w.Totals.Procs == 7) != c.slots {
+		if w := worldOf(Settings(&cfg), from); w.Now != noon || (w.Totals.Procs == 7) != c.slots {
 			t.Errorf("%s: the world is %+v", c.name, w)
 		}
 	}

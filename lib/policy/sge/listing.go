@@ -1,0 +1,385 @@
+package sge
+
+import (
+	"cmp"
+	"fmt"
+	"iter"
+	"slices"
+	"sort"
+	"strconv"
+	"strings"
+
+	"fairspool/lib/classad"
+	"fairspool/lib/clean"
+	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
+	"fairspool/lib/policy"
+	"fairspool/lib/pool"
+	"fairspool/lib/sge"
+)
+
+// Listing returns the queue with all that priorities come from.
+func (Policy) Listing(c *config.Config, from policy.Sources) policy.Listing {
+	return &listing{Queue: queueOf(c, from), config: Settings(c), context: &classad.Context{Now: from.Now}}
+}
+
+type listing struct {
+	*sge.Queue
+	config  *sge.Config
+	context *classad.Context
+	ranked  *sge.Listing
+	idle    []jobprio.Run
+	running []jobprio.Running // ascending
+	places  []jobprio.Place   // in the order in which they are shown
+}
+
+// Cells are what columns show of a job.
+type Cells struct {
+	sge.Numbers
+	JobShare, Override float64
+}
+
+// alike is what the urgency of procs that were submitted together comes from, on which all columns
+// depend, and the shares where these are shown.
+type alike struct {
+	requests           float64
+	deadline           int64
+	jobShare, override float64
+}
+
+// List puts jobs in the order of the queue. Without report_pjob_tickets nothing is shown that
+// tells it, so that jobs stand in that of their submission, as in Grid Engine.
+func (l *listing) List(w jobprio.Waiting) []policy.Listed {
+	l.idle, l.running = w.Idle, w.Running
+	l.ranked = l.Listing(w)
+	l.places = l.ranked.Places()
+	if !l.config.ReportPending {
+		slices.SortFunc(l.places, func(a, b jobprio.Place) int {
+			i, j := l.idle[a.Run].FirstJob(), l.idle[b.Run].FirstJob()
+			return cmp.Or(cmp.Compare(l.ranked.Job(a.Run).Submitted, l.ranked.Job(b.Run).Submitted), i.Compare(j), cmp.Compare(a.From, b.From))
+		})
+	}
+	all := make([]policy.Listed, len(l.places))
+	for i, place := range l.places {
+		all[i] = policy.Listed{Procs: place.Procs}
+	}
+	return all
+}
+
+// Show returns the numbers of a job, and what the policy makes of its ad.
+func (l *listing) Show(j policy.Job, o policy.Options) policy.Shown {
+	n, facts := l.of(j)
+	x := policy.Shown{
+		Prior: facts.POSIX, Slots: l.slots(facts, j.Claim != nil), Behind: j.QDate,
+		Aside:       l.config.ReportPending && l.later(j), // as one that is held: Grid Engine has both in one order
+		Alike:       alike{requests: l.requested(facts), deadline: facts.Deadline},
+		Credentials: &policy.Credentials{Project: facts.Project, Department: facts.Department, Deadline: facts.Deadline, JobShare: facts.JobShare, OverrideTickets: facts.OverrideTickets},
+		Cells:       &Cells{n, facts.JobShare, facts.OverrideTickets},
+	}
+	if o.Ext {
+		x.Alike = alike{l.requested(facts), facts.Deadline, facts.JobShare, facts.OverrideTickets}
+	}
+	return x
+}
+
+// slots returns how many slots are assumed of a job that waits, and how many one has that
+// runs: the least that it asked for. A slot counts as many as the job wants processors there.
+func (l *listing) slots(j *sge.Job, runs bool) int64 {
+	n := j.Slots
+	if runs {
+		n = j.LeastSlots
+	}
+	const most = 1 << 53
+	return int64(min(float64(n)*j.CPUs, most))
+}
+
+// task returns a job that waits as the ranking knows it: which of the jobs, and which of its procs.
+func (l *listing) task(j policy.Job) (job, task int) {
+	place := &l.places[j.Number]
+	return place.Run, place.From + j.Task
+}
+
+// later reports whether a job is to start later, and has no numbers until then.
+func (l *listing) later(j policy.Job) bool {
+	if !j.Waits {
+		return false
+	}
+	run, _ := l.task(j)
+	return l.ranked.Job(run).Count == 0
+}
+
+// of returns what is shown of a job. Without report_pjob_tickets one that waits has no numbers.
+func (l *listing) of(j policy.Job) (sge.Numbers, *sge.Job) {
+	n, facts := l.known(j)
+	if j.Waits && !l.config.ReportPending {
+		n = sge.Numbers{}
+	}
+	return n, facts
+}
+
+// known returns what is known of a job. One that takes no part has no numbers.
+func (l *listing) known(j policy.Job) (sge.Numbers, *sge.Job) {
+	if j.Waits {
+		run, task := l.task(j)
+		return l.ranked.Ranking().Pending(run, task), l.ranked.Job(run)
+	}
+	if i, facts, ok := l.runs(j.ID); ok {
+		return l.ranked.Ranking().Running(i), facts
+	}
+	facts := l.Job(l.context, j.Run())
+	return sge.Numbers{}, &facts
+}
+
+// runs returns a job's index among those that run, and what is known of it; false for one
+// that does not.
+func (l *listing) runs(id pool.JobID) (index int, facts *sge.Job, ok bool) {
+	i := sort.Search(len(l.running), func(i int) bool { return !l.running[i].FirstJob().Less(id) })
+	if i == len(l.running) || l.running[i].FirstJob() != id {
+		return 0, nil, false
+	}
+	return l.ranked.Running(i)
+}
+
+// Ranked is what -pri, -urg and -ext print with -json under this policy, and -j besides, of
+// Count equal jobs of one cluster, from ProcId on. Names are those of job ads where these
+// have the same, else of columns.
+type Ranked struct {
+	ClusterID       int `json:"ClusterId"`
+	ProcID          int `json:"ProcId"`
+	Count           int
+	Owner           string
+	Project         string `json:",omitempty"`
+	Department      string
+	State           string
+	QDate           int64
+	Deadline        int64   `json:",omitempty"`
+	JobPrio         int64   // that counts: ppri
+	JobShare        float64 `json:",omitempty"`
+	OverrideTickets float64 `json:",omitempty"`
+	Slots           int64   // assumed of jobs that wait, else had
+	Requests        []Adds  // that add to the urgency; slots are among them
+	// Place is that of the first in the queue of all jobs, from 1 on; absent for one that
+	// does not wait, and where report_pjob_tickets hides it.
+	Place    int     `json:",omitempty"`
+	Priority float64 // prio: by which they stand there
+	RankedNumbers
+}
+
+// Adds is a request, and what it adds to the urgency.
+type Adds struct {
+	Name         string
+	Amount       float64 // of a slot; 1 of a type without amounts
+	Contribution float64
+}
+
+// RankedNumbers is all that Priority is made of, by the names of the columns.
+type RankedNumbers struct {
+	NPPrior, NUrg, NTckts          float64
+	Urg, RRContr, WTContr, DLContr float64
+	Tckts, OTckt, FTckt, STckt     float64
+	Share                          float64
+	// Uncounted says that so many of the cluster come before that these get no tickets now.
+	Uncounted bool `json:",omitempty"`
+}
+
+// Own is the numbers of all jobs, in the order of the list. Procs that follow each other and have the
+// same numbers are one object, unless each is to be one.
+func (l *listing) Own(rows []policy.Row, single bool) policy.OwnForm {
+	var all []*Ranked
+	for _, r := range rows {
+		first := len(all)
+		for j := range r.Each {
+			n, facts := l.of(j)
+			x := l.object(j, n, facts)
+			if k := len(all) - 1; k >= first && !single && x.goesOn(all[k]) {
+				all[k].Count++
+				continue
+			}
+			all = append(all, x)
+		}
+	}
+	placed := slices.IndexFunc(all, func(x *Ranked) bool { return x.Place > 0 })
+	if placed >= 0 {
+		end := placed
+		for end < len(all) && all[end].Place > 0 {
+			end++
+		}
+		slices.SortFunc(all[placed:end], func(a, b *Ranked) int { return cmp.Compare(a.Place, b.Place) })
+	}
+	return policy.OwnForm{Count: len(all), Object: func(i int) any { return all[i] }}
+}
+
+// goesOn reports whether a job follows others in the queue, and is equal to them.
+func (x *Ranked) goesOn(before *Ranked) bool {
+	return x.RankedNumbers == before.RankedNumbers && x.Priority == before.Priority &&
+		(x.Place == 0 && before.Place == 0 || x.Place == before.Place+before.Count)
+}
+
+// object returns the numbers of a job as JSON has them.
+func (l *listing) object(j policy.Job, n sge.Numbers, facts *sge.Job) *Ranked {
+	x := &Ranked{
+		ClusterID: j.ID.Cluster, ProcID: j.ID.Proc, Count: 1, Owner: j.Owner, State: j.State, QDate: j.QDate,
+		Project: facts.Project, Department: facts.Department, Deadline: facts.Deadline,
+		JobPrio: facts.POSIX, JobShare: facts.JobShare, OverrideTickets: facts.OverrideTickets,
+		Slots: l.slots(facts, j.Claim != nil), Requests: l.adds(facts), Priority: n.Prio,
+		RankedNumbers: RankedNumbers{n.NPPrior, n.NUrg, n.NTckts, n.Urg, n.RRContr, n.WTContr, n.DLContr,
+			n.Tckts, n.OTckt, n.FTckt, n.STckt, n.Share, n.Uncounted},
+	}
+	if l.config.ReportPending && !l.later(j) {
+		x.Place = j.Place
+	}
+	return x
+}
+
+// Explain returns the numbers of a job, and all that they come from, also where lists are not
+// to show them.
+func (l *listing) Explain(j policy.Job) (numbers, course any) {
+	n, facts := l.known(j)
+	numbers = l.object(j, n, facts)
+	if j.Waits && !l.later(j) {
+		run, task := l.task(j)
+		course = l.ranked.Ranking().Course(run, task)
+	} else if i, _, ok := l.runs(j.ID); ok {
+		course = l.ranked.Ranking().RunningCourse(i)
+	}
+	return numbers, course
+}
+
+// adds returns a job's requests that count, with the one for slots, which each has.
+func (l *listing) adds(j *sge.Job) []Adds {
+	list := []Adds{{sge.SlotsComplex, j.CPUs, l.config.SlotsContribution(j)}}
+	for _, r := range j.Requests {
+		list = append(list, Adds{l.config.Complexes[r.Complex].Name, r.Amount, l.config.Contribution(r, j.Slots)})
+	}
+	return list
+}
+
+// Sheet has what else the policy knows of a job, by Grid Engine's keys, and what its place in the
+// queue comes from.
+func (l *listing) Sheet(j policy.Job, alike iter.Seq[policy.Job]) []policy.Line {
+	_, facts := l.of(j)
+	lines := []policy.Line{{Key: "jobshare", Values: []string{strconv.FormatFloat(facts.JobShare, 'f', 0, 64)}}}
+	if facts.OverrideTickets != 0 {
+		lines = append(lines, policy.Line{Key: "override_tickets", Values: []string{strconv.FormatFloat(facts.OverrideTickets, 'f', 0, 64)}})
+	}
+	if name, wanted := l.environment(j); wanted != "" {
+		lines = append(lines, policy.Line{Key: "parallel environment", Values: []string{fmt.Sprintf("%s range: %s, %d assumed", name, wanted, facts.Slots)}})
+	}
+	return append(lines, policy.Line{Key: "dispatch_priority", Values: l.equation(j, alike)})
+}
+
+// equation explains the priority of a sheet's first job. One that takes no part has none.
+func (l *listing) equation(j policy.Job, alike iter.Seq[policy.Job]) []string {
+	var lines []string
+	if j.Waits && !l.later(j) {
+		lines = l.ranked.Ranking().Equation(l.task(j))
+		if l.differ(alike) {
+			lines = append(lines, fmt.Sprintf("of %v, which is the first of these jobs; the others' tickets differ", j.ID))
+		}
+	} else if i, _, ok := l.runs(j.ID); ok {
+		lines = l.ranked.Ranking().RunningEquation(i)
+	}
+	return lines
+}
+
+// differ reports whether jobs have different numbers.
+func (l *listing) differ(jobs iter.Seq[policy.Job]) bool {
+	var first *sge.Numbers
+	for j := range jobs {
+		if !j.Waits {
+			continue
+		}
+		n := l.ranked.Ranking().Pending(l.task(j))
+		if first == nil {
+			first = &n
+		} else if n != *first {
+			return true
+		}
+	}
+	return false
+}
+
+// Requests returns what each line of a job's requests adds to its urgency, as Grid Engine writes
+// that, and its parallel environment.
+func (l *listing) Requests(j policy.Job, hard string) policy.Requests {
+	_, facts := l.known(j)
+	x := policy.Requests{Adds: l.contributions(hard, facts)}
+	if name, wanted := l.environment(j); wanted != "" {
+		x.Environment, x.Wanted = clean.Line(name), clean.Line(wanted)
+	}
+	return x
+}
+
+// contributions returns a line for each of a job's requests: what it adds to its urgency, as
+// Grid Engine writes that.
+func (l *listing) contributions(hard string, j *sge.Job) string {
+	if hard == "" {
+		return ""
+	}
+	var lines []string
+	counted := map[string]bool{}
+	for line := range strings.SplitSeq(hard, "\n") {
+		key, _, _ := strings.Cut(line, "=")
+		counted[strings.ToLower(key)] = true
+	}
+	for line := range strings.SplitSeq(hard, "\n") {
+		key, _, _ := strings.Cut(line, "=")
+		adds := 0.0
+		if name := l.longName(key); strings.EqualFold(name, key) || !counted[strings.ToLower(name)] {
+			adds = l.contribution(key, j)
+		}
+		lines = append(lines, strconv.FormatFloat(adds, 'f', 6, 64))
+	}
+	return strings.Join(lines, "\n")
+}
+
+// longName returns the name of the complex that a request by its shortcut is for, beside which
+// the shortcut does not count; else the name itself.
+func (l *listing) longName(key string) string {
+	for _, c := range l.config.Complexes {
+		if strings.EqualFold(c.Shortcut, key) {
+			return c.Name
+		}
+	}
+	return key
+}
+
+// contribution returns what a request adds by its name in small letters. Processors are what
+// the implicit request for slots is for.
+func (l *listing) contribution(name string, j *sge.Job) float64 {
+	if strings.EqualFold(sge.RequestPrefix+name, pool.AttrRequestCpus) {
+		return l.config.SlotsContribution(j)
+	}
+	for _, r := range j.Requests {
+		if c := &l.config.Complexes[r.Complex]; strings.EqualFold(c.Name, name) || strings.EqualFold(c.Shortcut, name) {
+			return l.config.Contribution(r, j.Slots)
+		}
+	}
+	return 0
+}
+
+// requested returns what all requests of a job add to its urgency.
+func (l *listing) requested(j *sge.Job) float64 {
+	sum := l.config.SlotsContribution(j)
+	for _, r := range j.Requests {
+		sum += l.config.Contribution(r, j.Slots)
+	}
+	return sum
+}
+
+// environment returns the parallel environment of a job, and the slots that it wants there;
+// empty for a job that is not parallel.
+func (l *listing) environment(j policy.Job) (name, wanted string) {
+	ad := j.Run().Ad
+	v := ad.Eval(l.context, sge.AttrParallelSlots, nil)
+	if n, ok := v.Int(); ok {
+		wanted = strconv.FormatInt(n, 10)
+	} else if text, ok := v.Text(); ok {
+		wanted = strings.Join(strings.Fields(text), "")
+	}
+	if wanted == "" {
+		return "", ""
+	}
+	name, _ = ad.EvalString(l.context, sge.AttrParallelEnvironment)
+	return cmp.Or(name, sge.DefaultPE), wanted
+}
