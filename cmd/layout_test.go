@@ -48,7 +48,7 @@ var layout = map[string][]string{
 	"lib/parallel":                 nil,
 	"lib/policy":                   {"lib/accountant", "lib/caseless", "lib/classad", "lib/config", "lib/jobprio", "lib/nearest", "lib/pool", "lib/submitfile"},
 	"lib/policy/condor":            {"lib/config", "lib/jobprio", "lib/policy"},
-	"lib/policy/maui":              {"lib/classad", "lib/clean", "lib/config", "lib/jobprio", "lib/maui", "lib/policy", "lib/pool"},
+	"lib/policy/maui":              {"lib/accountant", "lib/classad", "lib/clean", "lib/config", "lib/jobprio", "lib/maui", "lib/policy", "lib/pool"},
 	"lib/policy/registry":          {"lib/config", "lib/policy", "lib/policy/condor", "lib/policy/maui", "lib/policy/sge"},
 	"lib/policy/sge":               {"lib/classad", "lib/clean", "lib/config", "lib/jobad", "lib/jobprio", "lib/nearest", "lib/negotiator", "lib/policy", "lib/pool", "lib/sge", "lib/submitfile"},
 	"lib/sge/qconf":                nil,

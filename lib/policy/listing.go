@@ -113,6 +113,8 @@ type Display struct {
 	// Own returns the option that makes a list one of the policy's own form, and those that make no
 	// sense beside it; empty: the list is a common one.
 	Own func(has func(option string) bool) (option string, refused []string)
+	// ByTree says that what was used counts by a share tree.
+	ByTree bool
 	// Rules are the lengths of rules; nil: they are as long as the headings.
 	Rules *RuleLengths
 }

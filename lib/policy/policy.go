@@ -24,6 +24,8 @@ type Policy interface {
 	Listing(c *config.Config, from Sources) Listing
 	// Display says how lists show jobs.
 	Display(c *config.Config) Display
+	// Options are those of prio that set what the policy looks at.
+	Options() []Option
 	// Rules are what jobs may ask for.
 	Rules(c *config.Config) Rules
 }

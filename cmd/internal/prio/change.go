@@ -1,6 +1,7 @@
 package prio
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -12,6 +13,7 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
+	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
@@ -72,18 +74,18 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 		ch.text = "-" + l.flag + " " + ch.text
 		list = append(list, ch)
 	}
-	if c.Has("system") {
-		ch, err := systemChange(c, who)
-		if err != nil {
-			return nil, err
+	for _, p := range registry.Policies {
+		for _, o := range p.Options() {
+			if !c.Has(o.Name) {
+				continue
+			}
+			ch, err := optionChange(c, o, who)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, ch)
 		}
-		list = append(list, ch)
 	}
-	more, err := gridEngineChanges(c, who)
-	if err != nil {
-		return nil, err
-	}
-	list = append(list, more...)
 	for _, words := range c.Repeated("set") {
 		ch, err := assignment(c.Config, words[0], who)
 		if err != nil {
@@ -95,6 +97,34 @@ func changesOf(c *cmdline.Call, who cmdline.Caller) (changes, error) {
 		return nil, cmdline.Usagef("want a new priority, -p N, or an adjustment, +N or -N")
 	}
 	return list, list.once()
+}
+
+// optionFlags are the options of policies.
+func optionFlags() (flags []cmdline.Flag) {
+	for _, p := range registry.Policies {
+		for _, o := range p.Options() {
+			flags = append(flags, cmdline.Flag{Name: o.Name, Args: []string{o.Arg}, Help: o.Help})
+		}
+	}
+	return flags
+}
+
+// optionChange reads what an option of a policy sets.
+func optionChange(c *cmdline.Call, o policy.Option, who cmdline.Caller) (change, error) {
+	s, err := o.Set(policy.Edit{Value: c.Value(o.Name), Now: c.Now, Admin: who.Admin, Policy: registry.Of(c.Config), Config: c.Config})
+	var misused *policy.ValueError
+	switch {
+	case errors.As(err, &misused):
+		return change{}, cmdline.Usagef("%v", err)
+	case err != nil:
+		return change{}, err
+	case s.Doubt != "":
+		c.Warn("-%s %s", o.Name, s.Doubt)
+	}
+	if err := jobad.CheckEdit(s.Attr, s.Expr, who.Admin); err != nil && !s.Priority {
+		return change{}, fmt.Errorf("-%s: %w", o.Name, err)
+	}
+	return change{attr: s.Attr, expr: s.Expr, text: "-" + o.Name + " " + c.Value(o.Name), priority: s.Priority}, nil
 }
 
 // once refuses two changes of one attribute.

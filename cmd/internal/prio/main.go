@@ -33,9 +33,7 @@ Jobs are named by cluster (12 or 12-15), by proc (12.0, 12.0-9 or 12.0-9:2), or 
 		Flags: slices.Concat([]cmdline.Flag{
 			{Name: "p", Args: []string{"N"}, Help: "set the priority to N"},
 			{Name: "adjust", Args: []string{"N"}, Help: "add N to the priority; also -adjust N"},
-		}, levelFlags(), []cmdline.Flag{
-			{Name: "system", Args: []string{"N"}, Help: "set the system priority: 1 to 1000 is above every other priority, 0 takes it back; +N and -N are added to the job's own instead; for administrators"},
-		}, gridEngineFlags, []cmdline.Flag{
+		}, levelFlags(), optionFlags(), []cmdline.Flag{
 			{Name: "set", Args: []string{"ATTR=EXPR"}, Repeat: true, Help: "set another attribute to a ClassAd expression; may be given several times"},
 		}, selection.Flags("change")),
 		Number: "adjust",

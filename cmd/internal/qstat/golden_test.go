@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/config"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
@@ -74,7 +75,7 @@ func (g *golden) printed(command, listing string) (got string, served bool) {
 	o := options{Options: policy.Options{Pri: has("-pri"), Urg: has("-urg"), Ext: has("-ext"), XML: has("-xml")}, requests: has("-r"), slotless: has("-f"),
 		master: strings.Contains(command, "-g t"), oneQueue: g.sge}
 	if g.sge {
-		o.display = sge.Policy{}.Display(nil)
+		o.display = sge.Policy{}.Display(&config.Config{})
 	}
 	c := columns{o, columnsWith(o), func() int { return 0 }}
 	if !g.sge {

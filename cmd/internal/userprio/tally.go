@@ -11,7 +11,7 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
-	"fairspool/lib/maui"
+	"fairspool/lib/policy/maui"
 	"fairspool/spool"
 )
 
@@ -157,24 +157,6 @@ type windowRow struct {
 	counted                         []float64 // the one of them that Usage is of
 }
 
-// usage is what fair share can count of a window, with FSPOLICY's word for it.
-type usage struct {
-	word string
-	of   func(accountant.Window) accountant.Usage
-}
-
-// usageOf returns what is shown under a policy: also where fair share counts nothing,
-// what it would count first.
-func usageOf(p maui.FSPolicy) usage {
-	switch p {
-	case maui.DedicatedPES:
-		return usage{"DEDICATEDPES", accountant.DedicatedPES}
-	case maui.UtilizedPS:
-		return usage{"UTILIZEDPS", accountant.UtilizedPS}
-	}
-	return usage{"DEDICATEDPS", accountant.DedicatedPS}
-}
-
 // windowView is what -windows shows, as its JSON has it.
 type windowView struct {
 	Counts      string  // what Usage is of: DEDICATEDPS, DEDICATEDPES or UTILIZEDPS
@@ -191,7 +173,7 @@ func showWindows(c *cmdline.Call) error {
 	if err != nil {
 		return err
 	}
-	v := windowsOf(list, c.Now, p.Windows, usageOf(c.Config.Maui.FSPolicy))
+	v := windowsOf(list, c.Now, p.Windows, maui.Counted(c.Config))
 	total := slices.IndexFunc(v.Windows, func(r windowRow) bool { return r.Type == accountant.KindTotal })
 	all := windowRow{}
 	if total >= 0 {
@@ -209,16 +191,16 @@ func showWindows(c *cmdline.Call) error {
 
 // windowsOf returns the rows of tallies as of now, by type and name. The total
 // comes first.
-func windowsOf(list []accountant.Tally, now time.Time, p accountant.WindowParams, u usage) windowView {
-	v := windowView{Counts: u.word, FSINTERVAL: p.Interval.Seconds(), FSDEPTH: p.Depth, FSDECAY: p.Decay,
+func windowsOf(list []accountant.Tally, now time.Time, p accountant.WindowParams, u maui.Usage) windowView {
+	v := windowView{Counts: u.Word, FSINTERVAL: p.Interval.Seconds(), FSDEPTH: p.Depth, FSDECAY: p.Decay,
 		WindowStart: p.Start(now).Unix(), Windows: []windowRow{}}
 	for _, y := range list {
-		r := windowRow{Type: y.Kind, Name: y.Name, Usage: y.FairShare(u.of, p), Dedicated: []float64{}, Equivalent: []float64{}, Utilized: []float64{}}
+		r := windowRow{Type: y.Kind, Name: y.Name, Usage: y.FairShare(u.Of, p), Dedicated: []float64{}, Equivalent: []float64{}, Utilized: []float64{}}
 		for _, w := range y.Windows {
 			r.Dedicated = append(r.Dedicated, w.Dedicated.Seconds())
 			r.Equivalent = append(r.Equivalent, w.Equivalent.Seconds())
 			r.Utilized = append(r.Utilized, w.Utilized.Seconds())
-			r.counted = append(r.counted, u.of(w).Seconds())
+			r.counted = append(r.counted, u.Of(w).Seconds())
 		}
 		v.Windows = append(v.Windows, r)
 	}

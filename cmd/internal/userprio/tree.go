@@ -12,7 +12,6 @@ import (
 	"fairspool/cmd/internal/edit"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
@@ -25,7 +24,7 @@ import (
 // showTree shows Grid Engine's share tree with the usage and the jobs of now, whichever policy
 // is in force.
 func showTree(c *cmdline.Call) error {
-	if c.Config.SGE.Tree == nil {
+	if gridengine.Settings(c.Config).Tree == nil {
 		return errors.New(`-tree: there is no share tree; set its nodes in [sge.share_tree] as "/PATH" = SHARES, or qconf_sstree in [sge]`)
 	}
 	s, err := c.Spool()
@@ -64,22 +63,9 @@ func treeOf(c *cmdline.Call, v *spool.View, domain string, barring operation.Bar
 	from := operation.SourcesOf(v, c.Reading())
 	w := gridengine.World(c.Config, from)
 	w.Used = sge.UsedOf(from.Tallies(), c.Config.Decay, from.Now)
-	q := sge.NewQueue(&c.Config.SGE, w)
+	q := sge.NewQueue(gridengine.Settings(c.Config), w)
 	seen := operation.TakeSnapshot(v, domain, c.Config.Groups, policy.Beside{Running: true})
 	return q.Listing(waitingOf(&classad.Context{Now: c.Now}, seen.Pool, q.Attributes(), barring)).Ranking().Tree()
-}
-
-// inert says why the share tree decides nothing; it is empty if the tree does.
-func inert(c *config.Config) string {
-	switch {
-	case c.JobPriorityPolicy != "sge":
-		return `JOB_PRIORITY_POLICY is "` + c.JobPriorityPolicy + `" and not "sge"`
-	case c.SGE.TicketsShare == 0:
-		return "weight_tickets_share is 0"
-	case c.SGE.WeightTicket == 0 && c.RunTime.Interval == 0:
-		return "weight_ticket is 0, and so is reprioritize_interval"
-	}
-	return ""
 }
 
 // waitingOf returns the jobs of a pool as the policy is asked about them: those that are idle
@@ -159,8 +145,8 @@ type treeView struct {
 
 func treeViewOf(c *cmdline.Call, nodes []sge.TreeNode) treeView {
 	return treeView{
-		AsOf: c.Now.Unix(), Inert: inert(c.Config),
-		TicketsShare: c.Config.SGE.TicketsShare, CompensationFactor: c.Config.SGE.Compensation, HalfTime: c.Config.Decay.HalfTime.Hours(),
+		AsOf: c.Now.Unix(), Inert: gridengine.Inert(c.Config),
+		TicketsShare: gridengine.Settings(c.Config).TicketsShare, CompensationFactor: gridengine.Settings(c.Config).Compensation, HalfTime: c.Config.Decay.HalfTime.Hours(),
 		Nodes: append([]sge.TreeNode{}, nodes...),
 	}
 }

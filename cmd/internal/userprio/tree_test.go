@@ -4,13 +4,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"pgregory.net/rapid"
 
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/pool"
@@ -87,29 +85,6 @@ func TestWaitingApart(t *testing.T) {
 		}
 		if got := procsOf(t, w.Idle); !slices.Equal(got, []int{0, 1, 2}) {
 			t.Errorf("%s: %v wait", text, got)
-		}
-	}
-}
-
-func TestInert(t *testing.T) {
-	running := config.Config{JobPriorityPolicy: "sge", RunTime: config.RunTime{Interval: time.Minute}, SGE: sge.Config{TicketsShare: 1}}
-	if got := inert(&running); got != "" {
-		t.Errorf("it decides about nice values, not %q", got)
-	}
-	for _, test := range []struct {
-		policy         string
-		tickets, weigh float64
-		want           string
-	}{
-		{"sge", 100, 0.01, ""},
-		{"condor", 100, 0.01, `JOB_PRIORITY_POLICY is "condor" and not "sge"`},
-		{"sge", 0, 0.01, "weight_tickets_share is 0"},
-		{"sge", 100, 0, "weight_ticket is 0, and so is reprioritize_interval"},
-	} {
-		c := &config.Config{JobPriorityPolicy: test.policy}
-		c.SGE.TicketsShare, c.SGE.WeightTicket = test.tickets, test.weigh
-		if got := inert(c); got != test.want {
-			t.Errorf("%+v: %q", test, got)
 		}
 	}
 }

@@ -123,9 +123,8 @@ func stands(c *cmdline.Call, r accountant.Record, waiting int, records []account
 		HalfLife: p.HalfLife.Seconds(), Usage: r.Weighted.Seconds(), Begin: seconds(r.Begin), Last: seconds(r.Last),
 		Ceiling: r.Ceiling.Int(), Floor: r.Floor, Best: f.best(), Lease: f.lease(), Waiting: waiting, record: r, future: f,
 	}
-	if registry.Of(c.Config).OneQueue() {
-		w.Policy = c.Config.JobPriorityPolicy
-		w.Tree = w.Policy == "sge" && c.Config.SGE.Tree != nil && c.Config.SGE.TicketsShare > 0
+	if inForce := registry.Of(c.Config); inForce.OneQueue() {
+		w.Policy, w.Tree = inForce.Name(), inForce.Display(c.Config).ByTree
 	}
 	s, err := c.Spool()
 	if err != nil {

@@ -29,6 +29,9 @@ func (Policy) Listing(*config.Config, policy.Sources) policy.Listing { return ni
 // Display adds nothing to what lists show of all jobs.
 func (Policy) Display(*config.Config) policy.Display { return policy.Display{} }
 
+// Options are none: prio's own are HTCondor's.
+func (Policy) Options() []policy.Option { return nil }
+
 // Rules are none but the common ones.
 func (Policy) Rules(*config.Config) policy.Rules {
 	return policy.Rules{Ahead: "-p orders the jobs of one submitter"}

@@ -1,6 +1,7 @@
 package maui
 
 import (
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
@@ -100,4 +101,22 @@ func wholeOf(c *classad.Context, ad *classad.Ad, name string) float64 {
 		}
 	}
 	return pool.AmountOf(c, ad, name)
+}
+
+// Usage is what fair share can count of a window, with FSPOLICY's word for it.
+type Usage struct {
+	Word string
+	Of   func(accountant.Window) accountant.Usage
+}
+
+// Counted returns what is shown of windows: also where fair share counts nothing, what it would
+// count first.
+func Counted(c *config.Config) Usage {
+	switch Settings(c).FSPolicy {
+	case maui.DedicatedPES:
+		return Usage{"DEDICATEDPES", accountant.DedicatedPES}
+	case maui.UtilizedPS:
+		return Usage{"UTILIZEDPS", accountant.UtilizedPS}
+	}
+	return Usage{"DEDICATEDPS", accountant.DedicatedPS}
 }

@@ -1,9 +1,7 @@
 package maui
 
 import (
-	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
@@ -97,53 +95,4 @@ func credential(r policy.Rights, kind maui.Kind, attr string, after *classad.Ad)
 		return fmt.Errorf("%q: %s has no access to it: leave it out, or ask an administrator to put it into %s", name, r.Owner, lists[kind])
 	}
 	return nil
-}
-
-// What Maui's setspri takes, and what it keeps: an absolute priority as it is, and one
-// that is added to the job's own as relativeSystem and that. Up to 1e9 what is kept is
-// absolute, so that the least that can be added is above -1e9.
-const (
-	maxSystem      = 1000
-	relativeSystem = 2_000_000_000
-	leastRelative  = -999_999_999
-	mostRelative   = 1_000_000_000
-)
-
-// SystemPriority is what prio -system gives jobs.
-type SystemPriority struct {
-	text     string
-	n        int64
-	relative bool
-}
-
-// ReadSystemPriority reads N, +N or -N. Its errors are about how that is written.
-func ReadSystemPriority(text string) (SystemPriority, error) {
-	n, err := strconv.ParseInt(text, 10, 64)
-	s := SystemPriority{text, n, text != "" && (text[0] == '+' || text[0] == '-')}
-	switch {
-	case err != nil && !errors.Is(err, strconv.ErrRange): // else n is the nearest that there is
-		return s, fmt.Errorf("-system %q: want a whole number: N, +N or -N", text)
-	case s.relative && (n < leastRelative || n > mostRelative):
-		return s, fmt.Errorf("-system %s: want a whole number from %d to +%d to add", text, leastRelative, mostRelative)
-	case !s.relative && n > maxSystem:
-		return s, fmt.Errorf("-system %s: system priority must be in the range 0 - %d; +%s adds to a job's own", text, maxSystem, text)
-	}
-	return s, nil
-}
-
-// String returns it as it was written, behind its flag.
-func (s SystemPriority) String() string { return "-system " + s.text }
-
-// Kept returns the SystemPriority that jobs get under a policy in force. It fails where that has none
-// such.
-func (s SystemPriority) Kept(p policy.Policy, c *config.Config) (int64, error) {
-	switch {
-	case p != Policy{}:
-		return 0, fmt.Errorf("-system: JOB_PRIORITY_POLICY is not %q, which alone has system priorities: %s", Policy{}.Name(), p.Rules(c).Ahead)
-	case s.relative && s.n < 0 && Settings(c).Compatible:
-		return 0, fmt.Errorf("%v: Maui 3.3.1, which COMPATIBILITY asks for, takes nothing away from a priority", s)
-	case s.relative:
-		return relativeSystem + s.n, nil
-	}
-	return s.n, nil
 }

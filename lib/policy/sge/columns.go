@@ -10,9 +10,10 @@ import (
 
 // Display has Grid Engine's columns, and the lengths of its rules, which differ from those of the
 // headings above them. Of all jobs there is a form of its own in JSON.
-func (Policy) Display(*config.Config) policy.Display {
+func (Policy) Display(c *config.Config) policy.Display {
+	s := Settings(c)
 	return policy.Display{
-		Columns: columns, Without: without, Arrays: true, Own: own,
+		Columns: columns, Without: without, Arrays: true, Own: own, ByTree: s.Tree != nil && s.TicketsShare > 0,
 		Rules: &policy.RuleLengths{List: 113, Pri: 35, Urg: 64, Ext: 79, SlotExt: 108, BlockExt: 110},
 	}
 }
