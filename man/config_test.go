@@ -10,6 +10,9 @@ import (
 
 	"fairspool/lib/config"
 	"fairspool/lib/maui"
+	policy "fairspool/lib/policy/maui"
+	"fairspool/lib/policy/registry"
+	"fairspool/lib/policy/sge"
 )
 
 // TestKeys holds fairspool.toml(5) to the table of keys: the same keys, each
@@ -17,7 +20,7 @@ import (
 func TestKeys(t *testing.T) {
 	items := read(t, "fairspool.toml.5").items("Ic")
 	inTable := takeRows(t, items)
-	for _, k := range slices.Concat(config.Keys, config.MauiKeys, config.SGEKeys) {
+	for _, k := range slices.Concat(registry.Keys(), policy.Keys, sge.Keys) {
 		if inTable[k.Name] {
 			continue
 		}
@@ -86,10 +89,10 @@ func TestAttributes(t *testing.T) {
 		}
 	}
 	known := map[string]bool{}
-	for _, a := range config.MauiAttributes {
+	for _, a := range policy.Attributes {
 		known[a.Name] = true
 	}
-	for _, a := range config.SGEAttributes {
+	for _, a := range sge.Attributes {
 		known[a.Name] = true
 	}
 	for name := range known {

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"testing"
 
-	"fairspool/lib/config"
 	"fairspool/lib/maui"
+	"fairspool/lib/policy/registry"
 )
 
 // TestMauiFactors holds that maui(7) has an item for each component and subcomponent that
@@ -56,7 +56,7 @@ func TestMauiExamples(t *testing.T) {
 		count++
 		text := escapes.Replace(strings.Join(lines[i+1:i+slices.Index(lines[i:], ".Ed")], "\n"))
 		text = strings.ReplaceAll(text, "/usr/local/maui/maui.cfg", file)
-		c, err := config.Parse("fairspool.toml", []byte(text))
+		c, err := registry.Parse("fairspool.toml", []byte(text))
 		if err != nil || len(c.Warnings) > 0 {
 			t.Errorf("maui.7: the example\n%s\n= %v, with the warnings %q, want neither", text, err, c.Warnings)
 		}

@@ -10,6 +10,8 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
+	"fairspool/lib/policy/registry"
+	policy "fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
 )
@@ -24,7 +26,7 @@ func TestSGEParameters(t *testing.T) {
 	p := read(t, "sge.7")
 	text := strings.Join(p.lines, "\n")
 	known := []string{"request_lic", "urgency_slots", "default_project", "share_tree"}
-	for _, key := range config.SGEKeys {
+	for _, key := range policy.Keys {
 		known = append(known, key.Name)
 		if !strings.Contains(text, key.Name) && (strings.HasPrefix(key.Name, "weight_") || strings.HasPrefix(key.Name, "max_") || strings.HasPrefix(key.Name, "share_")) &&
 			key.Name != "max_reservation" && key.Name != "weight_tickets_override" {
@@ -55,7 +57,7 @@ func TestSGEExamples(t *testing.T) {
 			continue
 		}
 		text := escapes.Replace(strings.Join(lines[i+1:i+slices.Index(lines[i:], ".Ed")], "\n"))
-		c, err := config.Parse("fairspool.toml", []byte(text))
+		c, err := registry.Parse("fairspool.toml", []byte(text))
 		if err != nil || len(c.Warnings) > 0 {
 			t.Fatalf("sge.7: the example\n%s\n= %v, with the warnings %q, want neither", text, err, c.Warnings)
 		}
@@ -75,7 +77,7 @@ func TestSGEExamples(t *testing.T) {
 	asks := classad.New()
 	asks.SetInt("RequestLic", 2)
 	asks.SetInt(sge.AttrParallelSlots, 4)
-	read := sge.NewQueue(&examples[1].SGE, sge.World{}).Job(&classad.Context{}, jobprio.Run{Ad: asks})
+	read := sge.NewQueue(policy.Settings(examples[1]), sge.World{}).Job(&classad.Context{}, jobprio.Run{Ad: asks})
 	wide.Slots, wide.Requests = read.Slots, read.Requests
 	if n := rank(examples[1], wide).Pending(0, 0); n.RRContr != 8000 {
 		t.Errorf("sge.7: the request for licences = %v, want 8000", n.RRContr)
@@ -111,5 +113,5 @@ func job(cluster int, user string) sge.Job {
 
 // rank ranks jobs that wait.
 func rank(c *config.Config, jobs ...sge.Job) *sge.Ranking {
-	return sge.Rank(&c.SGE, sge.World{Now: time.Unix(now, 0), FreeSlots: 9}, jobs, nil)
+	return sge.Rank(policy.Settings(c), sge.World{Now: time.Unix(now, 0), FreeSlots: 9}, jobs, nil)
 }

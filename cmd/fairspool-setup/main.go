@@ -9,7 +9,7 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/onchange"
-	"fairspool/lib/config"
+	"fairspool/lib/policy/registry"
 )
 
 func main() { cmdline.Main(command()) }
@@ -86,7 +86,7 @@ func read(c *cmdline.Call) (*plan, error) {
 	case p.purge && !c.Has("undo"):
 		return nil, cmdline.Usagef("-purge: has a meaning with -undo only")
 	}
-	cfg, err := config.Load(configFile)
+	cfg, err := registry.Load(configFile)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return nil, err
 	}

@@ -1,15 +1,12 @@
 package config
 
 import (
-	"os"
 	"slices"
 	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/maui"
 	"fairspool/lib/negotiator"
-	"fairspool/lib/sge"
 )
 
 // Config is what the administrator set, with the defaults for the rest. The
@@ -17,7 +14,7 @@ import (
 // comment names.
 type Config struct {
 	// Params are the settings of accounts: PRIORITY_HALFLIFE and the other keys of priorities,
-	// GROUP_NAMES with what belongs to it, and what the tables [maui] and [sge] say of usage.
+	// GROUP_NAMES with what belongs to it, and what tables of policies say of usage.
 	accountant.Params
 	// Cycle has the settings of a cycle, without Params, expressions, Limits and the policy:
 	// see the keys NEGOTIATOR_ and others of Keys.
@@ -74,24 +71,14 @@ type Config struct {
 	NotifyTimeout time.Duration // NOTIFY_COMMAND_TIMEOUT
 	EmailDomain   string        // EMAIL_DOMAIN; empty: mail goes to users of this machine
 
-	Maui     maui.Config // the table [maui] and its maui_cfg: MauiKeys and MauiAttributes
-	MauiFile string      // maui.maui_cfg, as it stands there; empty: none
-	SGE      sge.Config  // the table [sge] and saved output of qconf: SGEKeys
+	RunTime RunTime // as tables of policies set it
 
-	// Warnings tell what of a maui.cfg or of saved output of qconf was left out or may be meant
-	// otherwise, and which settings of Maui's and Grid Engine's have no effect: lines such as
-	// "maui.cfg:12: FSDEPHT: ...".
+	// Warnings tell what of files of other programs was left out or may be meant otherwise, and
+	// which settings have no effect: lines such as "maui.cfg:12: FSDEPHT: ...".
 	Warnings []string
 
-	RunTime RunTime // of the table [sge]: reprioritize_interval and execd_params
-
-	QconfFiles map[string][]string // sge.qconf_ssconf and the like by name, as they stand there
-
-	ignored         map[string]bool // parameters of [sge] that say something and have no effect
-	unmeasured      []string        // kinds of usage in halflife_decay_list that are not measured
-	complexAt, peAt map[string]int  // where the objects of [sge] are in SGE
-	treeSaid        []treeEntry     // sge.share_tree
-	projectNodes    []projectNode   // of a saved share tree, said to be projects
+	schema   *Schema
+	settings map[string]any // of tables, by their names
 
 	groupNames    []string // GROUP_NAMES
 	acceptSurplus bool     // GROUP_ACCEPT_SURPLUS
@@ -99,44 +86,25 @@ type Config struct {
 	ofGroups      []*groupSettings
 
 	requirementNames []string // SUBMIT_REQUIREMENT_NAMES
-	ofRequirements   []setting
+	ofRequirements   []Setting
 
-	said   []setting         // what With begins with
-	where  map[string]origin // where each key was set
+	said   []Setting         // what With begins with
+	where  map[string]Origin // where each key was set
 	values map[string]any    // what each key was set to, in the type of its Default
 	named  []namedValue      // what was said of keys with names in tables of policies
 }
 
-// Default returns the configuration of an empty file.
-func Default() Config {
-	c := begun()
-	for _, t := range policyTables {
-		if t.finish != nil {
-			t.finish(&c) // of the defaults nothing is wrong
-		}
-	}
-	return c
+// RunTime is how the run-time priority of jobs is adjusted to what the policy gives them.
+type RunTime struct {
+	Interval time.Duration // 0: never
+	// Best and Worst are the nice values of the best and the worst off of the jobs of a
+	// machine, -20 to 20 both.
+	Best, Worst int
 }
 
-// begun returns the configuration that settings change.
-func begun() Config {
-	var c Config
-	set := func(keys []Key) {
-		for _, k := range keys {
-			if k.set != nil {
-				k.set(&c, k.Default)
-			}
-		}
-	}
-	set(Keys)
-	for _, t := range policyTables {
-		if t.begin != nil {
-			t.begin(&c)
-		}
-		set(t.keys)
-	}
-	return c
-}
+// Settings returns what Begin of the table with the name made, with what was set of it; nil
+// without such a table. It is the table's own: everybody else leaves it as it is.
+func (c *Config) Settings(table string) any { return c.settings[table] }
 
 // Where returns "file:line" of the line that set the key, "config" when With
 // did, and nothing when it has its default. key is the key's name of today, also
@@ -183,15 +151,4 @@ func (c *Config) Text(key string) string {
 // that the package takes as they are, such as expressions.
 func (c *Config) Complain(key string, err error) error {
 	return complaint(c.where[key].String(), key, err)
-}
-
-// Load reads the configuration file at path. Keys that it does not set have
-// their defaults. The error is one line, `path:line: NAME: why` where a line
-// is to blame.
-func Load(path string) (Config, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return Config{}, err
-	}
-	return Parse(path, text)
 }

@@ -16,8 +16,24 @@ import (
 	"fairspool/lib/negotiator"
 )
 
+// depths are the settings of the table [fifo].
+type depths struct{ depth, interval int }
+
+func depthsOf(c *Config) *depths { return c.Settings("fifo").(*depths) }
+
+// schema is that of a policy fifo, which has a table.
+var schema = NewSchema([]string{"condor", "fifo"}, &Table{
+	Name: "fifo", Later: LaterNames("BACKFILL=none"), Aliases: map[string]string{"LENGTH": "DEPTH"},
+	Begin: func() any { return &depths{} },
+	Keys: []Key{
+		{Name: "DEPTH", Kind: Integer, Default: int64(8), Least: 1, Most: 24, Set: func(c *Config, v any) { depthsOf(c).depth = int(v.(int64)) }},
+		{Name: "INTERVAL", Kind: Time, Default: 60.0, Least: 1, Most: MaxSeconds, Set: func(c *Config, v any) { depthsOf(c).interval = int(v.(float64)) }},
+		{Name: "POLICY", Kind: String, Default: "a", Choices: []string{"a", "b"}},
+	},
+})
+
 func TestDefault(t *testing.T) {
-	c := Default()
+	c := schema.Default()
 	for _, k := range []struct {
 		name      string
 		got, want any
@@ -71,7 +87,7 @@ func TestDefault(t *testing.T) {
 	}
 }
 
-func isLater(keys func() laterKeys, name string) bool {
+func isLater(keys func() LaterKeys, name string) bool {
 	_, is := keys()[name]
 	return is
 }
@@ -80,7 +96,7 @@ func isLater(keys func() laterKeys, name string) bool {
 func TestKeysHoldTheirDefaults(t *testing.T) {
 	seen := map[string]bool{}
 	for _, k := range Keys {
-		if seen[k.Name] || k.Help == "" || k.set == nil && k.Kind != Expression && k.Kind != Amount || isLater(later, k.Name) {
+		if seen[k.Name] || k.Help == "" || k.Set == nil && k.Kind != Expression && k.Kind != Amount || isLater(later, k.Name) {
 			t.Errorf("key %s: twice in the table, without help, without field, or refused", k.Name)
 		}
 		seen[k.Name] = true
@@ -102,7 +118,7 @@ func TestKeysHoldTheirDefaults(t *testing.T) {
 }
 
 func TestParse(t *testing.T) {
-	c, err := Parse("f", []byte(`# pool
+	c, err := schema.Parse("f", []byte(`# pool
 PRIORITY_HALFLIFE = 3600
 DEFAULT_PRIO_FACTOR = 1000
 ADMINISTRATORS = ["alice", "bob"]
@@ -155,7 +171,7 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := Default()
+	want := schema.Default()
 	want.HalfLife = time.Hour
 	want.DefaultFactor = 1000
 	want.Administrators = []string{"alice", "bob"}
@@ -191,7 +207,7 @@ CHECKPOINT_COMMAND = "/opt/criu --config /etc/criu.conf"
 			t.Errorf("%s = %q, want %q", key, got, text)
 		}
 	}
-	c.where, c.values, c.named, c.said = nil, nil, nil, nil
+	c.where, c.values, c.named, c.said = want.where, want.values, nil, nil
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("Parse = %+v, want %+v", c, want)
 	}
@@ -222,7 +238,7 @@ var bad = []struct{ text, want string }{
 	{`JOB_DEFAULT_REQUESTMEMORY = "2147483648"`, `f:1: JOB_DEFAULT_REQUESTMEMORY: 2147483648: want 0 to 2147483647`},
 	{`JOB_DEFAULT_REQUESTDISK = true`, `f:1: JOB_DEFAULT_REQUESTDISK: true: want a whole number, or expression in a string`},
 	{`JOB_DEFAULT_REQUESTCPUS = 0`, `f:1: JOB_DEFAULT_REQUESTCPUS: 0: want 1 to 2147483647`},
-	{`JOB_PRIORITY_POLICY = "fifo"`, `f:1: JOB_PRIORITY_POLICY: "fifo": want "condor", "maui", "sge"`},
+	{`JOB_PRIORITY_POLICY = "lifo"`, `f:1: JOB_PRIORITY_POLICY: "lifo": want "condor", "fifo"`},
 	{"\n\nALLOW_PSLOT_PREEMPTION = true", `f:3: ALLOW_PSLOT_PREEMPTION: not part of this version`},
 	{`PREEMPTION_REQUIREMENTS = false`, `f:1: PREEMPTION_REQUIREMENTS: false: want an expression in a string, "false"`},
 	{`NEGOTIATOR_PRE_JOB_RANK = ""`, `f:1: NEGOTIATOR_PRE_JOB_RANK: an empty expression`},
@@ -236,7 +252,7 @@ var bad = []struct{ text, want string }{
 	{`GROUP_QUOTA_MAX_ALLOCATION_ROUND = 3`, `f:1: GROUP_QUOTA_MAX_ALLOCATION_ROUND: GROUP_NAMES has no group MAX_ALLOCATION_ROUND; did you mean GROUP_QUOTA_MAX_ALLOCATION_ROUNDS?`},
 	{`GROUP_QUOTA_round_robin_rate = 3`, `f:1: GROUP_QUOTA_round_robin_rate: GROUP_NAMES has no group round_robin_rate; did you mean GROUP_QUOTA_ROUND_ROBIN_RATE?`},
 	{"GROUP_DYNAMIC_MACH_CONSTRAINT = 5", `f:1: GROUP_DYNAMIC_MACH_CONSTRAINT: 5: want an expression in a string, "5"`},
-	{"[maui]\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"", `f:2: GROUP_DYNAMIC_MACH_CONSTRAINT: stands in table [maui]; move it above`},
+	{"[fifo]\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"", `f:2: GROUP_DYNAMIC_MACH_CONSTRAINT: stands in table [fifo]; move it above`},
 	{"GROUP_DYNAMIC_MACH_CONSTRAINT = \"A\"\nNEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT = \"A\"",
 		`f:2: NEGOTIATOR_SLOT_POOLSIZE_CONSTRAINT: GROUP_DYNAMIC_MACH_CONSTRAINT is the same (f:1): one of the two is another name of it; leave one out`},
 	{"GROUP_QUOTA_group_physics = 20", `f:1: GROUP_QUOTA_group_physics: GROUP_NAMES has no group group_physics`},
@@ -279,10 +295,10 @@ var bad = []struct{ text, want string }{
 	{"\"GROUP_QUOTA_a\\nb\".c = 1", `f:1: "GROUP_QUOTA_a\nb": a name with a dot in it needs quotes: "GROUP_QUOTA_a\nb.NAME"`},
 	{"\"GRUOP_QUOTA_a\\nb\" = 1", `f:1: "GRUOP_QUOTA_a\nb": unknown key`},
 	{"GRUOP_QUOTA_physics = 20", `f:1: GRUOP_QUOTA_physics: unknown key; did you mean GROUP_QUOTA_physics?`},
-	{"[maui]\nFSDEPTH = 3\nGROUP_QUOTA_x = 3", `f:3: GROUP_QUOTA_x: stands in table [maui]; move it above the first table`},
+	{"[fifo]\nDEPTH = 3\nGROUP_QUOTA_x = 3", `f:3: GROUP_QUOTA_x: stands in table [fifo]; move it above the first table`},
 	{"PRIORITY_HALF_LIFE = 5", `f:1: PRIORITY_HALF_LIFE: unknown key; did you mean PRIORITY_HALFLIFE?`},
 	{"zebra = 5", `f:1: zebra: unknown key`},
-	{"SPOOL = \"/a\"\n[sge]\nPRIORITY_HALFLIFE = 5", `f:3: PRIORITY_HALFLIFE: stands in table [sge]; move it above the first table`},
+	{"SPOOL = \"/a\"\n[fifo]\nPRIORITY_HALFLIFE = 5", `f:3: PRIORITY_HALFLIFE: stands in table [fifo]; move it above the first table`},
 	{"[SPOOL]\nx = 1", `f:1: SPOOL: a table: want a string`},
 	{"PRIORITY_HALFLIFE = 5\nPRIORITY_HALFLIFE = 6", `f:2: `},
 	{"A = 1\nB = \n", `f:2: `},
@@ -292,7 +308,7 @@ var bad = []struct{ text, want string }{
 
 func TestParseRefuses(t *testing.T) {
 	for _, c := range bad {
-		_, err := Parse("f", []byte(c.text))
+		_, err := schema.Parse("f", []byte(c.text))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
 		}
@@ -302,7 +318,7 @@ func TestParseRefuses(t *testing.T) {
 // An older name of a key is as good as the one of today, by which the key is known
 // from then on.
 func TestOlderNames(t *testing.T) {
-	c, err := Parse("f", []byte("\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"Cpus > 1\""))
+	c, err := schema.Parse("f", []byte("\nGROUP_DYNAMIC_MACH_CONSTRAINT = \"Cpus > 1\""))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -320,13 +336,13 @@ func TestOlderNames(t *testing.T) {
 
 func TestLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "fairspool.toml")
-	if _, err := Load(path); !errors.Is(err, os.ErrNotExist) {
+	if _, err := schema.Load(path); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("Load of no file = %v, want %v", err, os.ErrNotExist)
 	}
 	if err := os.WriteFile(path, []byte("KILLING_TIMEOUT = 7\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := Load(path)
+	c, err := schema.Load(path)
 	if err != nil || c.KillingTimeout != 7*time.Second {
 		t.Errorf("Load = %v, %v, want 7s", c.KillingTimeout, err)
 	}
@@ -345,7 +361,7 @@ func FuzzParse(f *testing.F) {
 		f.Add([]byte(fmt.Sprintf("%s = %v\n", k.Name, k.Default)))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		c, err := Parse("f", text)
+		c, err := schema.Parse("f", text)
 		if err != nil {
 			if s := err.Error(); !strings.HasPrefix(s, "f:") || strings.Contains(s, "\n") {
 				t.Errorf("Parse(%q) = %q, want one line with the file's name", text, s)
@@ -362,9 +378,9 @@ func FuzzParse(f *testing.F) {
 // A claim's life below 0 has no end, nor has one of zero a beginning.
 func TestClaimWorklife(t *testing.T) {
 	for text, want := range map[string]time.Duration{
-		"-1": maxSeconds * time.Second, "-0.001": maxSeconds * time.Second, "0": 0, "1e9": maxSeconds * time.Second, "1.5": 1500 * time.Millisecond,
+		"-1": MaxSeconds * time.Second, "-0.001": MaxSeconds * time.Second, "0": 0, "1e9": MaxSeconds * time.Second, "1.5": 1500 * time.Millisecond,
 	} {
-		if cfg, err := Parse("f", []byte("CLAIM_WORKLIFE = "+text)); err != nil || cfg.ClaimWorklife != want {
+		if cfg, err := schema.Parse("f", []byte("CLAIM_WORKLIFE = "+text)); err != nil || cfg.ClaimWorklife != want {
 			t.Errorf("CLAIM_WORKLIFE = %s is %v, %v, want %v", text, cfg.ClaimWorklife, err, want)
 		}
 	}
@@ -373,12 +389,12 @@ func TestClaimWorklife(t *testing.T) {
 // No command is none, and what somebody does to one configuration's does not reach another's.
 func TestCheckpointCommand(t *testing.T) {
 	for _, text := range []string{`""`, `[]`} {
-		if cfg, err := Parse("f", []byte("CHECKPOINT_COMMAND = "+text)); err != nil || len(cfg.CheckpointCommand) > 0 {
+		if cfg, err := schema.Parse("f", []byte("CHECKPOINT_COMMAND = "+text)); err != nil || len(cfg.CheckpointCommand) > 0 {
 			t.Errorf("CHECKPOINT_COMMAND = %s is %q, %v, want none", text, cfg.CheckpointCommand, err)
 		}
 	}
-	Default().CheckpointCommand[0] = "rm"
-	if got := Default().CheckpointCommand[0]; got != "criu" {
+	schema.Default().CheckpointCommand[0] = "rm"
+	if got := schema.Default().CheckpointCommand[0]; got != "criu" {
 		t.Errorf("default of CHECKPOINT_COMMAND after a change to another's = %q, want criu", got)
 	}
 }
@@ -388,7 +404,7 @@ func TestWords(t *testing.T) {
 	for text, want := range map[string][]string{
 		`["/bin/tell", "a b"]`: {"/bin/tell", "a b"}, `" /bin/tell  -q "`: {"/bin/tell", "-q"}, `" "`: nil, `""`: nil, `[]`: nil,
 	} {
-		cfg, err := Parse("f", []byte("NOTIFY_COMMAND = "+text))
+		cfg, err := schema.Parse("f", []byte("NOTIFY_COMMAND = "+text))
 		if err != nil || !slices.Equal(cfg.NotifyCommand, want) {
 			t.Errorf("NOTIFY_COMMAND = %s gives %q, %v, want %q", text, cfg.NotifyCommand, err, want)
 		}
@@ -403,7 +419,7 @@ func TestAsksNothing(t *testing.T) {
 			value string
 			taken bool
 		}{{strconv.Quote(nothing), true}, {`""`, true}, {`"x"`, false}, {"7", false}} {
-			if _, err := Parse("f", []byte(key+" = "+x.value)); (err == nil) != x.taken {
+			if _, err := schema.Parse("f", []byte(key+" = "+x.value)); (err == nil) != x.taken {
 				t.Errorf("%s = %s: %v, taken %v", key, x.value, err, x.taken)
 			}
 		}
@@ -426,12 +442,8 @@ func TestAsksNothing(t *testing.T) {
 		{"SUBMIT_ATTRS = []", true},
 		{"SUBMIT_ATTRS = [\"A\"]", false},
 		{"DEFAULT_UNIVERSE = \"Vanilla\"", true},
-		{"[sge]\nenforce_user = \"NONE\"\nenforce_project = false\nauto_user_fshare = 0", true},
-		{"[sge]\nenforce_user = \"auto\"", false},
-		{"[maui]\nBACKFILLPOLICY = \"NONE\"\nMAXJOB = 0\nENABLEMULTIREQJOBS = false\nJOBMAXOVERRUN = \"0:00:00\"", true},
-		{"[maui]\nMAXJOB = 5", false},
 	} {
-		c, err := Parse("f", []byte(x.text))
+		c, err := schema.Parse("f", []byte(x.text))
 		if (err == nil) != x.taken || len(c.Warnings) > 0 {
 			t.Errorf("%s: %v, warnings %q, taken %v", x.text, err, c.Warnings, x.taken)
 		}

@@ -13,14 +13,14 @@ import (
 	"fairspool/lib/nearest"
 )
 
-// mostForeign bounds a file that was written for another program, in bytes: what is larger
+// MostForeign bounds a file that was written for another program, in bytes: what is larger
 // is something else, and every command reads it.
-const mostForeign = 16 << 20
+const MostForeign = 16 << 20
 
-// readForeign returns where a file lies that was written for another program, and its text.
+// ReadForeign returns where a file lies that was written for another program, and its text.
 // The name is relative to the folder. The error is not one of fs: callers take that for one
 // of the configuration file's own, and go on without it.
-func readForeign(folder, name string) (path, text string, err error) {
+func ReadForeign(folder, name string) (path, text string, err error) {
 	if path = name; !filepath.IsAbs(path) {
 		path = filepath.Join(folder, path)
 	}
@@ -29,7 +29,7 @@ func readForeign(folder, name string) (path, text string, err error) {
 		if errors.As(err, &at) {
 			err = at.Err
 		}
-		return "", "", fmt.Errorf("%s: %v", oneLine(path), err)
+		return "", "", fmt.Errorf("%s: %v", OneLine(path), err)
 	}
 	info, err := os.Stat(path)
 	switch {
@@ -37,8 +37,8 @@ func readForeign(folder, name string) (path, text string, err error) {
 		return why(err)
 	case !info.Mode().IsRegular():
 		return why(errors.New("want a file")) // nothing may ever come out of a FIFO
-	case info.Size() > mostForeign:
-		return why(fmt.Errorf("%d bytes: want at most %d", info.Size(), mostForeign))
+	case info.Size() > MostForeign:
+		return why(fmt.Errorf("%d bytes: want at most %d", info.Size(), MostForeign))
 	}
 	all, err := os.ReadFile(path)
 	if err != nil {
@@ -47,74 +47,80 @@ func readForeign(folder, name string) (path, text string, err error) {
 	return path, string(all), nil
 }
 
-// foreign is where somebody is in a file that was written for another program, and what was
+// Foreign is where a reader is in a file that was written for another program, and what was
 // odd there. What is wrong in such a file is a warning, and never an error.
-type foreign struct {
-	file     string
-	line     int
-	warnings []string
-	more     int               // warnings beyond mostWarnings
+type Foreign struct {
+	File     string
+	Line     int
+	Warnings []string
+	more     int               // warnings beyond MostWarnings
 	hints    map[string]string // by unknown name
 }
 
-// mostWarnings keeps a file that is something else from filling terminals and mailboxes.
-const mostWarnings = 1000
+// MostWarnings keeps a file that is something else from filling terminals and mailboxes.
+const MostWarnings = 1000
+
+// From returns the place of the line.
+func (f *Foreign) From() Origin { return Origin{File: f.File, Line: f.Line} }
 
 // full reports whether there are enough warnings, and counts one more if so.
-func (f *foreign) full() bool {
-	if len(f.warnings) < mostWarnings {
+func (f *Foreign) full() bool {
+	if len(f.Warnings) < MostWarnings {
 		return false
 	}
 	f.more++
 	return true
 }
 
-func (f *foreign) from() origin { return origin{file: f.file, line: f.line} }
-
-func (f *foreign) at() string { return f.from().String() }
-
-// tellOf tells what is wrong with the line.
-func (f *foreign) tellOf(note string) {
+// Add adds a warning that has its place.
+func (f *Foreign) Add(warning string) {
 	if !f.full() {
-		f.warnings = append(f.warnings, f.at()+": "+shortened(note))
+		f.Warnings = append(f.Warnings, Shortened(warning))
 	}
 }
 
-// warn tells what is wrong with a name; an empty note tells nothing.
-func (f *foreign) warn(name, note string) {
+// Tell tells what is wrong with the line.
+func (f *Foreign) Tell(note string) {
+	if !f.full() {
+		f.Warnings = append(f.Warnings, f.From().String()+": "+Shortened(note))
+	}
+}
+
+// Warn tells what is wrong with a name; an empty note tells nothing.
+func (f *Foreign) Warn(name, note string) {
 	if note != "" && !f.full() {
-		f.warnings = append(f.warnings, f.at()+": "+shortened(name)+": "+shortened(note))
+		f.Warnings = append(f.Warnings, f.From().String()+": "+Shortened(name)+": "+Shortened(note))
 	}
 }
 
-// tellMore tells how many warnings there are beyond mostWarnings.
-func (f *foreign) tellMore() {
+// TellMore tells how many warnings there are beyond MostWarnings.
+func (f *Foreign) TellMore() {
 	if f.more > 0 {
-		f.warnings = append(f.warnings, fmt.Sprintf("%s: %d more warnings", f.file, f.more))
+		f.Warnings = append(f.Warnings, fmt.Sprintf("%s: %d more warnings", f.File, f.more))
 	}
 }
 
-// mostShown is how much is shown of a name or of what is wrong with it, in bytes: a line may
+// MostShown is how much is shown of a name or of what is wrong with it, in bytes: a line may
 // be as long as the file.
-const mostShown = 300
+const MostShown = 300
 
-func shortened(text string) string {
-	if len(text) <= mostShown {
+func Shortened(text string) string {
+	if len(text) <= MostShown {
 		return text
 	}
-	return strings.ToValidUTF8(text[:mostShown], "") + "..."
+	return strings.ToValidUTF8(text[:MostShown], "") + "..."
 }
 
-// mostHints keeps a file that is something else from taking long: a hint takes half a
+// MostHints keeps a file that is something else from taking long: a hint takes half a
 // millisecond, and every command reads the file.
-const mostHints = 50
+const MostHints = 50
 
-// hint returns the known name that an unknown one resembles, as nearest.Hint does, for the
+// Hint returns the known name that an unknown one resembles, as nearest.Hint does, for the
 // first of them.
-func (f *foreign) hint(name string, known []string) string {
+func (f *Foreign) Hint(name string, known []string) string {
 	of := known[0] + " " + name // attributes and parameters have names of their own
 	hint, ok := f.hints[of]
-	if !ok && len(f.hints) < mostHints {
+	if !ok && len(f.hints) < MostHints {
 		hint = nearest.Hint(name, known)
 		if f.hints == nil {
 			f.hints = map[string]string{}
@@ -124,16 +130,19 @@ func (f *foreign) hint(name string, known []string) string {
 	return hint
 }
 
-// laterKeys are names of keys that the manuals have and this version does not serve, each with
+// ErrNotServed is what is wrong with a key that another version may serve.
+var ErrNotServed = errors.New("not part of this version")
+
+// LaterKeys are names of keys that the manuals have and this version does not serve, each with
 // the value that asks for nothing; empty: there is no such value. The keys are refused by
 // name, so that nobody believes a setting to be in force that is not.
-type laterKeys map[string]string
+type LaterKeys map[string]string
 
-// laterNames returns what reads the keys of a list when they are first asked for, as NAME or
+// LaterNames returns what reads the keys of a list when they are first asked for, as NAME or
 // NAME=VALUE with blanks between.
-func laterNames(list string) func() laterKeys {
-	return sync.OnceValue(func() laterKeys {
-		keys := laterKeys{}
+func LaterNames(list string) func() LaterKeys {
+	return sync.OnceValue(func() LaterKeys {
+		keys := LaterKeys{}
 		for _, word := range strings.Fields(list) {
 			name, value, _ := strings.Cut(word, "=")
 			keys[name] = value
@@ -143,7 +152,7 @@ func laterNames(list string) func() laterKeys {
 }
 
 // later are the keys at the top of the file.
-var later = laterNames(`
+var later = LaterNames(`
 	ACCOUNTANT_DATABASE_FILE MAX_ACCOUNTANT_DATABASE_SIZE
 	NEGOTIATOR_DISCOUNT_SUSPENDED_RESOURCES=false FORCE_NEGOTIATOR_SLOT_WEIGHT=false
 	NEGOTIATOR_CYCLE_DELAY=0 NEGOTIATOR_TIMEOUT
@@ -162,16 +171,12 @@ var later = laterNames(`
 	IMMUTABLE_JOB_ATTRS PROTECTED_JOB_ATTRS SECURE_JOB_ATTRS
 	SYSTEM_PERIODIC_HOLD=false SYSTEM_PERIODIC_RELEASE=false SYSTEM_PERIODIC_REMOVE=false SYSTEM_PERIODIC_VACATE=false`)
 
-// laterSGE are parameters of sge_conf(5) that have to do with users' records.
-var laterSGE = laterNames(`enforce_user=none enforce_project=false auto_user_fshare=0 auto_user_oticket=0
-	auto_user_default_project=none auto_user_delete_time=0`)
-
-// take returns an error for a key that is one of these, unless it is set to nothing or to what
+// Take returns an error for a key that is one of these, unless it is set to nothing or to what
 // asks for nothing. ok reports whether it is one.
-func (l laterKeys) take(name string, value any) (ok bool, err error) {
+func (l LaterKeys) Take(name string, value any) (ok bool, err error) {
 	nothing, ok := l[name]
 	if ok && !asksNothing(nothing, value) {
-		err = errNotServed
+		err = ErrNotServed
 	}
 	return ok, err
 }
@@ -179,14 +184,14 @@ func (l laterKeys) take(name string, value any) (ok bool, err error) {
 // AsksNothing reports whether a key at the top of the file is one that the manuals have and this
 // version does not serve, and whether the value asks for nothing, so that the key is taken.
 func AsksNothing(key string, value any) (known, nothing bool) {
-	known, err := later().take(key, value)
+	known, err := later().Take(key, value)
 	return known, known && err == nil
 }
 
 // asksNothing reports whether a value is empty or the one that asks for nothing, however that is
 // written.
 func asksNothing(nothing string, value any) bool {
-	text, ok := plainText(value)
+	text, ok := PlainText(value)
 	if yes, is := value.(bool); is {
 		text, ok = fmt.Sprint(yes), true
 	}

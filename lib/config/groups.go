@@ -6,8 +6,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/BurntSushi/toml"
-
 	"fairspool/lib/accountant"
 	"fairspool/lib/nearest"
 )
@@ -21,7 +19,7 @@ var GroupKeys = []GroupKey{
 	{Key{Name: "GROUP_QUOTA_", Kind: Real, Unit: "slot weight", Least: 0, Most: maxQuota,
 		Help: "The group's quota. It counts before GROUP_QUOTA_DYNAMIC_."},
 		func(s *groupSettings, v any) { f := v.(float64); s.static = &f }},
-	{Key{Name: "GROUP_PRIO_FACTOR_", Kind: Real, Least: 1, Most: maxFactor,
+	{Key{Name: "GROUP_PRIO_FACTOR_", Kind: Real, Least: 1, Most: MaxFactor,
 		Help: "The priority factor of the group's members, unless theirs is set by hand. Lower is better."},
 		func(s *groupSettings, v any) { s.factor = v.(float64) }},
 	{Key{Name: "GROUP_ACCEPT_SURPLUS_", Kind: Boolean,
@@ -110,10 +108,10 @@ func (c *Config) warnOfLongNames(key string, names []string) {
 // complainOfGroup tells that there is no group for a key. That is the fault of who
 // asked for other GROUP_NAMES, if somebody did, and not of the file.
 func (c *Config) complainOfGroup(s *groupSettings) error {
-	if c.where["GROUP_NAMES"].file == asked && c.where[s.key].file != asked {
-		return c.Complain("GROUP_NAMES", fmt.Errorf("lacks the group of %s (%s)", oneLine(s.key), c.where[s.key]))
+	if c.where["GROUP_NAMES"].File == asked && c.where[s.key].File != asked {
+		return c.Complain("GROUP_NAMES", fmt.Errorf("lacks the group of %s (%s)", OneLine(s.key), c.where[s.key]))
 	}
-	return c.Complain(s.key, fmt.Errorf("GROUP_NAMES has no group %s%s", oneLine(s.name), meantQuotas(s.key)))
+	return c.Complain(s.key, fmt.Errorf("GROUP_NAMES has no group %s%s", OneLine(s.name), meantQuotas(s.key)))
 }
 
 // meantQuotas returns a hint at a key of all groups' quotas that one of a single
@@ -186,11 +184,16 @@ func (c *Config) groupSettingsOf(group, key string) *groupSettings {
 	return s
 }
 
-// groupTable is the table of the file that has a table for each accounting group.
+// groupTable is the name of the table that has a table for each accounting group.
 const groupTable = "groups"
 
+// groupsTable returns the table [groups].
+func groupsTable() *Table {
+	return &Table{Name: groupTable, Depth: func(string) int { return 1 }, Named: (*Config).takeGroup}
+}
+
 // MemberKey is what [groups.NAME] may say.
-var MemberKey = Key{Name: "members", Kind: Names, check: memberName,
+var MemberKey = Key{Name: "members", Kind: Names, Check: memberName,
 	Help: "Whose jobs may be charged to the group: names of users, and of Unix groups with an @ before them. Without it everybody's may, unless a group above says otherwise."}
 
 // memberName refuses what is neither a user's name nor that of a Unix group with an @ before it.
@@ -236,47 +239,31 @@ func (c *Config) MembersOf(group string) (members []string, of string, restricte
 	}
 }
 
-// groupMembers returns what the table of a group says: a setting for each key.
-func (r *reader) groupMembers(group string, p toml.Primitive, _ map[string]any) (said []setting, ok bool) {
-	keys := map[string]toml.Primitive{}
-	if r.meta.PrimitiveDecode(p, &keys) != nil {
-		return nil, true
-	}
-	for _, name := range r.below(keys, groupTable, group) {
-		s := setting{table: groupTable, name: group + "." + name, value: r.plain(keys[name]), from: r.from(keys[name])}
-		if _, table := s.value.(map[string]any); table {
-			s.from = origin{file: r.file, line: max(r.dotted(keys[name]), 1)}
-		}
-		said = append(said, s)
-	}
-	return said, true
-}
-
 // takeGroup sets what a key of [groups.NAME] says.
-func (c *Config) takeGroup(s setting) (ok bool, err error) {
-	dot := strings.LastIndexByte(s.name, '.')
+func (c *Config) takeGroup(s Setting) (ok bool, err error) {
+	dot := strings.LastIndexByte(s.Name, '.')
 	if dot < 1 {
-		return true, fmt.Errorf("%s: want a table, as in [groups.%s] with %s = [\"alice\", \"@staff\"]", shown(s.value), oneLine(s.name), MemberKey.Name)
+		return true, fmt.Errorf("%s: want a table, as in [groups.%s] with %s = [\"alice\", \"@staff\"]", Shown(s.Value), OneLine(s.Name), MemberKey.Name)
 	}
-	group, name := strings.Trim(s.name[:dot], `"`), s.name[dot+1:]
-	if _, isTable := s.value.(map[string]any); isTable {
+	group, name := strings.Trim(s.Name[:dot], `"`), s.Name[dot+1:]
+	if _, isTable := s.Value.(map[string]any); isTable {
 		return true, fmt.Errorf("a table: a group's name with a dot needs quotes, as in [groups.\"%s.%s\"]", group, name)
 	}
-	if belongsAtTop(groupTable, name) {
+	if belongsAtTop(name, true) {
 		return true, fmt.Errorf("stands in table [groups.%s]; move it above the first table", group)
 	}
 	if name != MemberKey.Name {
 		return true, unknownKey(nearest.Hint(name, []string{MemberKey.Name}) + "; a group's table has " + MemberKey.Name)
 	}
-	if _, isList := s.value.([]any); !isList {
-		return true, errors.New(shown(s.value) + `: want an array of names, as in ["alice", "@staff"]`)
+	if _, isList := s.Value.([]any); !isList {
+		return true, errors.New(Shown(s.Value) + `: want an array of names, as in ["alice", "@staff"]`)
 	}
-	v, err := MemberKey.value(s.value)
+	v, err := MemberKey.value(s.Value)
 	if err != nil {
 		return true, err
 	}
 	list := v.([]string)
-	c.groupSettingsOf(group, s.key()).members = &list
-	c.values[s.key()] = v
+	c.groupSettingsOf(group, s.Key()).members = &list
+	c.values[s.Key()] = v
 	return true, nil
 }

@@ -7,7 +7,7 @@ import (
 )
 
 func TestGroups(t *testing.T) {
-	c, err := Parse("f", []byte(`GROUP_NAMES = ["Physics", "physics.hep", "chem"]
+	c, err := schema.Parse("f", []byte(`GROUP_NAMES = ["Physics", "physics.hep", "chem"]
 GROUP_AUTOREGROUP = true
 GROUP_QUOTA_physics = 20
 GROUP_QUOTA_DYNAMIC_PHYSICS = 0.5
@@ -31,7 +31,7 @@ GROUP_AUTOREGROUP_chem = false
 			t.Errorf("group %d is %s, want %v", i, got, want)
 		}
 	}
-	if c := Default(); c.Groups != nil {
+	if c := schema.Default(); c.Groups != nil {
 		t.Errorf("groups by default: %v, want none", c.Groups)
 	}
 }
@@ -39,11 +39,11 @@ GROUP_AUTOREGROUP_chem = false
 // TestGroupKeyTwice holds that a key of a group is given once, however it is spelled, and
 // that With replaces it.
 func TestGroupKeyTwice(t *testing.T) {
-	_, err := Parse("f", []byte("GROUP_NAMES = [\"a.b\", \"a\"]\n\"GROUP_QUOTA_a.b\" = 5\n\"GROUP_QUOTA_A.B\" = 6\n"))
+	_, err := schema.Parse("f", []byte("GROUP_NAMES = [\"a.b\", \"a\"]\n\"GROUP_QUOTA_a.b\" = 5\n\"GROUP_QUOTA_A.B\" = 6\n"))
 	if want := "f:3: GROUP_QUOTA_A.B: GROUP_QUOTA_a.b is the same (f:2): case does not count"; err == nil || err.Error() != want {
 		t.Errorf("Parse(a key twice) = %v, want %s", err, want)
 	}
-	c, err := Parse("f", []byte("GROUP_NAMES = [\"a\"]\nGROUP_QUOTA_a = 5\nGROUP_QUOTA_DYNAMIC_A = 0.5\n"))
+	c, err := schema.Parse("f", []byte("GROUP_NAMES = [\"a\"]\nGROUP_QUOTA_a = 5\nGROUP_QUOTA_DYNAMIC_A = 0.5\n"))
 	if err == nil {
 		c, err = c.With([]string{"GROUP_QUOTA_A=6"})
 	}
@@ -56,7 +56,7 @@ func TestGroupKeyTwice(t *testing.T) {
 }
 
 func TestWhereGroup(t *testing.T) {
-	c, err := Parse("f", []byte(`GROUP_NAMES = ["Physics", "chem"]
+	c, err := schema.Parse("f", []byte(`GROUP_NAMES = ["Physics", "chem"]
 GROUP_QUOTA_Physics = 20
 GROUP_PRIO_FACTOR_PHYSICS = 3
 `))
@@ -91,7 +91,7 @@ func TestLongGroupNames(t *testing.T) {
 			`f:1: GROUP_NAMES: "` + long + `": 48 characters, where the manual has at most 40 (and 2 more)`},
 		{"NICE_USER_ACCOUNTING_GROUP_NAME = '" + long + "'", `f:1: NICE_USER_ACCOUNTING_GROUP_NAME: "` + long + `": 48 characters, where the manual has at most 40`},
 	} {
-		c, err := Parse("f", []byte(x.text))
+		c, err := schema.Parse("f", []byte(x.text))
 		if got := strings.Join(c.Warnings, "|"); err != nil || got != x.want {
 			t.Errorf("%s: warnings %s, %v, want %s", x.text, got, err, x.want)
 		}

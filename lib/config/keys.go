@@ -59,7 +59,7 @@ func (k Kind) wanted() string {
 	return "a " + k.String()
 }
 
-// Key describes one top-level key of the configuration file.
+// Key describes a key of the configuration file, at the top or in a table.
 type Key struct {
 	Name string
 	Kind Kind
@@ -77,10 +77,10 @@ type Key struct {
 	// Help says what the key means, in one or two sentences.
 	Help string
 
-	// check refuses a string for what is in it; nil takes all.
-	check func(string) error
-	// set stores a checked value, of the type of Default; nil: Text and Expr read it.
-	set func(*Config, any)
+	// Check refuses a string for what is in it; nil takes all.
+	Check func(string) error
+	// Set stores a checked value, of the type of Default; nil: Text and Expr read it.
+	Set func(*Config, any)
 }
 
 // Range returns the permitted values for people: "1 to 1000000" or
@@ -92,18 +92,18 @@ func (k Key) Range() string {
 	case k.Kind != Real && k.Kind != Integer && k.Kind != Seconds && k.Kind != Time && k.Kind != Amount:
 		return ""
 	}
-	return number(k.Least) + " to " + number(k.Most)
+	return Number(k.Least) + " to " + Number(k.Most)
 }
 
 const (
-	// maxSeconds, 30 years and more, keeps every sum of times a time.
-	maxSeconds = 1e9
-	// maxFactor keeps every product with a priority within the range of numbers.
-	maxFactor = 1e100
+	// MaxSeconds, 30 years and more, keeps every sum of times a time.
+	MaxSeconds = 1e9
+	// MaxFactor keeps every product with a priority within the range of numbers.
+	MaxFactor = 1e100
 	// maxSpoolBytes is more than any disk has.
 	maxSpoolBytes = 1e15
-	// maxInteger is the largest integer that a 32-bit reader of ads takes.
-	maxInteger = math.MaxInt32
+	// MaxInteger is the largest integer that a 32-bit reader of ads takes.
+	MaxInteger = math.MaxInt32
 )
 
 // The ranks of HTCondor's manual, section on the negotiator's macros: an
@@ -124,80 +124,83 @@ const (
 	defaultPreemptionRank         = `(RemoteUserPrio * 1000000) - ifThenElse(isUndefined(TotalJobRunTime), 0, TotalJobRunTime)`
 )
 
-// Keys is every key that the configuration file may hold, in the order of the
-// manual page.
+// policyKey chooses a policy.
+const policyKey = "JOB_PRIORITY_POLICY"
+
+// Keys is every key at the top of the file, in the order of the manual page. What
+// JOB_PRIORITY_POLICY may be and is by default is for a Schema to say.
 var Keys = []Key{
-	{Name: "PRIORITY_HALFLIFE", Kind: Seconds, Default: 86400.0, Unit: "s", Least: 0.00001, Most: maxSeconds,
+	{Name: "PRIORITY_HALFLIFE", Kind: Seconds, Default: 86400.0, Unit: "s", Least: 0.00001, Most: MaxSeconds,
 		Help: "The half-life of the real user priority: after this long without claims it is half of what it was.",
-		set:  func(c *Config, v any) { c.HalfLife = seconds(v) }},
-	{Name: "DEFAULT_PRIO_FACTOR", Kind: Real, Default: 1.0, Least: 1, Most: maxFactor,
+		Set:  func(c *Config, v any) { c.HalfLife = Duration(v) }},
+	{Name: "DEFAULT_PRIO_FACTOR", Kind: Real, Default: 1.0, Least: 1, Most: MaxFactor,
 		Help: "The priority factor of a submitter to whom nothing else applies. Lower is better.",
-		set:  func(c *Config, v any) { c.DefaultFactor = v.(float64) }},
-	{Name: "NICE_USER_PRIO_FACTOR", Kind: Real, Default: 1e7, Least: 1, Most: maxFactor,
+		Set:  func(c *Config, v any) { c.DefaultFactor = v.(float64) }},
+	{Name: "NICE_USER_PRIO_FACTOR", Kind: Real, Default: 1e7, Least: 1, Most: MaxFactor,
 		Help: "The priority factor of nice users.",
-		set:  func(c *Config, v any) { c.NiceFactor = v.(float64) }},
-	{Name: "NICE_USER_ACCOUNTING_GROUP_NAME", Kind: String, Default: "nice-user", check: niceGroupName,
+		Set:  func(c *Config, v any) { c.NiceFactor = v.(float64) }},
+	{Name: "NICE_USER_ACCOUNTING_GROUP_NAME", Kind: String, Default: "nice-user", Check: niceGroupName,
 		Help: "The accounting group that the submit command nice_user puts a job into.",
-		set:  func(c *Config, v any) { c.NiceGroup = v.(string) }},
-	{Name: "REMOTE_PRIO_FACTOR", Kind: Real, Default: 1e4, Least: 1, Most: maxFactor,
+		Set:  func(c *Config, v any) { c.NiceGroup = v.(string) }},
+	{Name: "REMOTE_PRIO_FACTOR", Kind: Real, Default: 1e4, Least: 1, Most: MaxFactor,
 		Help: "The priority factor of submitters whose domain is not ACCOUNTANT_LOCAL_DOMAIN.",
-		set:  func(c *Config, v any) { c.RemoteFactor = v.(float64) }},
-	{Name: "ACCOUNTANT_LOCAL_DOMAIN", Kind: String, Default: "", check: domainName,
+		Set:  func(c *Config, v any) { c.RemoteFactor = v.(float64) }},
+	{Name: "ACCOUNTANT_LOCAL_DOMAIN", Kind: String, Default: "", Check: domainName,
 		Help: "The domain of local submitters. Empty: everybody is local.",
-		set:  func(c *Config, v any) { c.LocalDomain = v.(string) }},
-	{Name: "GROUP_NAMES", Kind: Names, Default: []string(nil), check: accountant.CheckGroupName,
+		Set:  func(c *Config, v any) { c.LocalDomain = v.(string) }},
+	{Name: "GROUP_NAMES", Kind: Names, Default: []string(nil), Check: accountant.CheckGroupName,
 		Help: "The accounting groups. A dot stands between the names of a group and its subgroup; the group has to be there, too. Case does not count.",
-		set:  func(c *Config, v any) { c.groupNames = v.([]string) }},
+		Set:  func(c *Config, v any) { c.groupNames = v.([]string) }},
 	{Name: "GROUP_ACCEPT_SURPLUS", Kind: Boolean, Default: false,
 		Help: "Whether groups may use what others leave of their quotas, for those without a GROUP_ACCEPT_SURPLUS_ of their own.",
-		set:  func(c *Config, v any) { c.acceptSurplus = v.(bool) }},
+		Set:  func(c *Config, v any) { c.acceptSurplus = v.(bool) }},
 	{Name: "GROUP_AUTOREGROUP", Kind: Boolean, Default: false,
 		Help: "Whether groups' jobs are negotiated a second time with those of nobody's group, for those without a GROUP_AUTOREGROUP_ of their own.",
-		set:  func(c *Config, v any) { c.autoregroup = v.(bool) }},
+		Set:  func(c *Config, v any) { c.autoregroup = v.(bool) }},
 	{Name: "GROUP_SORT_EXPR", Kind: Expression, Default: "",
 		Help: "Which group is served first: the one for which it is lowest; MY is the group's ad. Empty: the one with the smallest part of its quota in use."},
 	{Name: "NEGOTIATOR_ALLOW_QUOTA_OVERSUBSCRIPTION", Kind: Boolean, Default: true,
 		Help: "Whether static quotas stand as they are though they exceed the parent's or the pool. If false, they are scaled down to fit.",
-		set:  func(c *Config, v any) { c.Cycle.Quotas.Oversubscribe = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Quotas.Oversubscribe = v.(bool) }},
 	{Name: "NEGOTIATOR_STRICT_ENFORCE_QUOTA", Kind: Boolean, Default: true,
 		Help: "Whether the quota of a group that does not accept surplus bounds all groups below it, too.",
-		set:  func(c *Config, v any) { c.Cycle.Quotas.Strict = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Quotas.Strict = v.(bool) }},
 	{Name: "GROUP_QUOTA_MAX_ALLOCATION_ROUNDS", Kind: Integer, Default: int64(3), Unit: "rounds", Least: 1, Most: 100,
 		Help: "How often at most a cycle goes over all groups, from the second time on with what some could not use for the others. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.Quotas.Rounds = int(v.(int64)) }},
+		Set:  func(c *Config, v any) { c.Cycle.Quotas.Rounds = int(v.(int64)) }},
 	{Name: "GROUP_QUOTA_ROUND_ROBIN_RATE", Kind: Real, Default: 1e100, Unit: "slot weight", Least: 1, Most: 1e100,
 		Help: "By how much a group's limit may grow at a time, before it is the next one's turn. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.Quotas.RoundRobinRate = v.(float64) }},
+		Set:  func(c *Config, v any) { c.Cycle.Quotas.RoundRobinRate = v.(float64) }},
 	{Name: "NEGOTIATOR_USE_WEIGHTED_DEMAND", Kind: Boolean, Default: true,
 		Help: "Whether what groups ask for counts by slot weight. If false, each job counts 1. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.Quotas.WeightedDemand = v.(bool) }},
-	{Name: "UID_DOMAIN", Kind: String, Default: "", check: domainName,
+		Set:  func(c *Config, v any) { c.Cycle.Quotas.WeightedDemand = v.(bool) }},
+	{Name: "UID_DOMAIN", Kind: String, Default: "", Check: domainName,
 		Help: "The domain behind the @ of a submitter's name. It is fixed when the spool is made; spool rename-domain changes it. Empty: the name of that host.",
-		set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},
-	{Name: "SPOOL", Kind: String, Default: "", check: absolutePath,
+		Set:  func(c *Config, v any) { c.UIDDomain = v.(string) }},
+	{Name: "SPOOL", Kind: String, Default: "", Check: absolutePath,
 		Help: "The spool directory. Empty: see fairspool(7).",
-		set:  func(c *Config, v any) { c.Spool = v.(string) }},
-	{Name: "EXECUTE", Kind: String, Default: "", check: absolutePath,
+		Set:  func(c *Config, v any) { c.Spool = v.(string) }},
+	{Name: "EXECUTE", Kind: String, Default: "", Check: absolutePath,
 		Help: "Where jobs have their scratch directories. Empty: the folder execute of the spool.",
-		set:  func(c *Config, v any) { c.Execute = v.(string) }},
+		Set:  func(c *Config, v any) { c.Execute = v.(string) }},
 	{Name: "ALLOW_NETWORK_SPOOL", Kind: Boolean, Default: false,
 		Help: "Whether the spool may lie on a network file system, where locks may not hold.",
-		set:  func(c *Config, v any) { c.AllowNetworkSpool = v.(bool) }},
-	{Name: "ADMINISTRATORS", Kind: Names, Default: []string(nil), check: memberName,
+		Set:  func(c *Config, v any) { c.AllowNetworkSpool = v.(bool) }},
+	{Name: "ADMINISTRATORS", Kind: Names, Default: []string(nil), Check: memberName,
 		Help: "Users, and Unix groups with an @ before them, who may change accounting and submit for others, beside root and the spool's owner.",
-		set:  func(c *Config, v any) { c.Administrators = v.([]string) }},
+		Set:  func(c *Config, v any) { c.Administrators = v.([]string) }},
 	{Name: "QUEUE_VISIBLE", Kind: String, Default: "all", Choices: []string{"all", "own"},
 		Help: "Which jobs users see who are no administrators: all users' or their own.",
-		set:  func(c *Config, v any) { c.QueueVisible = v.(string) }},
+		Set:  func(c *Config, v any) { c.QueueVisible = v.(string) }},
 	{Name: "JOB_DETAILS_VISIBLE", Kind: String, Default: "own", Choices: []string{"all", "own"},
 		Help: "Of which jobs users see commands, arguments, environments and names of files who are no administrators: of all users' or of their own.",
-		set:  func(c *Config, v any) { c.DetailsVisible = v.(string) }},
-	{Name: "NETWORK_HOSTNAME", Kind: String, Default: "", check: domainName,
+		Set:  func(c *Config, v any) { c.DetailsVisible = v.(string) }},
+	{Name: "NETWORK_HOSTNAME", Kind: String, Default: "", Check: domainName,
 		Help: "The name of this machine in slot ads. Empty: its host name.",
-		set:  func(c *Config, v any) { c.Hostname = v.(string) }},
+		Set:  func(c *Config, v any) { c.Hostname = v.(string) }},
 	{Name: "DETECT_SLOTS", Kind: Boolean, Default: true,
 		Help: "Whether a private pool that was never given a slot gets this machine as one, at its first job or cycle.",
-		set:  func(c *Config, v any) { c.DetectSlots = v.(bool) }},
+		Set:  func(c *Config, v any) { c.DetectSlots = v.(bool) }},
 	{Name: "NEGOTIATOR_PRE_JOB_RANK", Kind: Expression, Default: defaultPreJobRank,
 		Help: "Ranks the slots that match a job, before the job's own Rank does. Higher is better; MY is the slot, TARGET the job."},
 	{Name: "NEGOTIATOR_POST_JOB_RANK", Kind: Expression, Default: defaultPostJobRank,
@@ -208,36 +211,36 @@ var Keys = []Key{
 		Help: "Which of the slots that all other ranks leave equal is preempted: the one with the highest. Empty: no preference."},
 	{Name: "NEGOTIATOR_CONSIDER_PREEMPTION", Kind: Boolean, Default: true,
 		Help: "Whether claimed slots are looked at. If false, nothing is preempted, for whatever reason.",
-		set:  func(c *Config, v any) { c.Cycle.Preemption.Consider = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Preemption.Consider = v.(bool) }},
 	{Name: "NEGOTIATOR_CONSIDER_EARLY_PREEMPTION", Kind: Boolean, Default: false,
 		Help: "Whether slots are looked at whose job still has time to retire.",
-		set:  func(c *Config, v any) { c.Cycle.Preemption.Early = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Preemption.Early = v.(bool) }},
 	{Name: "NEGOTIATOR_MATCHLIST_CACHING", Kind: Boolean, Default: true,
 		Help: "Whether a list of the slots for a job serves all that are like it. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.Preemption.Cached = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Preemption.Cached = v.(bool) }},
 	{Name: "PREEMPTION_REQUIREMENTS_STABLE", Kind: Boolean, Default: true,
 		Help: "Whether PREEMPTION_REQUIREMENTS stays the same while such a list is used. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.Preemption.RequirementsStable = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Preemption.RequirementsStable = v.(bool) }},
 	{Name: "PREEMPTION_RANK_STABLE", Kind: Boolean, Default: true,
 		Help: "Whether PREEMPTION_RANK stays the same while such a list is used. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.Preemption.RankStable = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.Preemption.RankStable = v.(bool) }},
 	{Name: "SLOT_WEIGHT", Kind: Expression, Default: "Cpus",
 		Help: "How much a slot counts in accounting, for slot ads without a SlotWeight of their own."},
 	{Name: "NEGOTIATOR_USE_SLOT_WEIGHTS", Kind: Boolean, Default: true,
 		Help: "Whether slots count by their weight. If false, every slot counts 1.",
-		set:  func(c *Config, v any) { c.Cycle.UseSlotWeights = v.(bool) }},
-	{Name: "JOB_PRIORITY_POLICY", Kind: String, Default: "condor", Choices: []string{"condor", "maui", "sge"},
+		Set:  func(c *Config, v any) { c.Cycle.UseSlotWeights = v.(bool) }},
+	{Name: policyKey, Kind: String, Default: "",
 		Help: "Whose rules order the jobs.",
-		set:  func(c *Config, v any) { c.JobPriorityPolicy = v.(string) }},
+		Set:  func(c *Config, v any) { c.JobPriorityPolicy = v.(string) }},
 	{Name: "NEGOTIATOR_PIE", Kind: String, Default: "max-min", Choices: pies,
 		Help: "How the pool is divided among submitters: by weighted max-min fairness, or in spins as HTCondor's negotiator does.",
-		set:  func(c *Config, v any) { c.Cycle.Pie = negotiator.Pie(slices.Index(pies, v.(string))) }},
+		Set:  func(c *Config, v any) { c.Cycle.Pie = negotiator.Pie(slices.Index(pies, v.(string))) }},
 	{Name: "NEGOTIATOR_IGNORE_USER_PRIORITIES", Kind: Boolean, Default: false,
 		Help: "Whether no submitter is held to a share: priorities then say only who goes first.",
-		set:  func(c *Config, v any) { c.Cycle.IgnoreUserPriorities = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.IgnoreUserPriorities = v.(bool) }},
 	{Name: "USE_GLOBAL_JOB_PRIOS", Kind: Boolean, Default: false,
 		Help: "Whether a submitter negotiates once for each JobPrio of its jobs, among those of equal priority the higher one first. It counts with NEGOTIATOR_PIE = \"htcondor\" only.",
-		set:  func(c *Config, v any) { c.Cycle.GlobalJobPrios = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.GlobalJobPrios = v.(bool) }},
 	{Name: "NEGOTIATOR_JOB_CONSTRAINT", Kind: Expression, Default: "",
 		Help: "Jobs for which it is not true are not matched; MY is the job. Empty: all are."},
 	{Name: "NEGOTIATOR_SLOT_CONSTRAINT", Kind: Expression, Default: "",
@@ -246,142 +249,143 @@ var Keys = []Key{
 		Help: "Slots for which it is not true can be matched, but do not count in the size of the pool; MY is the slot. Empty: all count."},
 	{Name: "NEGOTIATOR_DEPTH_FIRST", Kind: Boolean, Default: false,
 		Help: "Whether a partitionable slot that a cycle has begun to divide goes before all others, whatever their ranks.",
-		set:  func(c *Config, v any) { c.Cycle.DepthFirst = v.(bool) }},
+		Set:  func(c *Config, v any) { c.Cycle.DepthFirst = v.(bool) }},
 	{Name: "NEGOTIATE_ALL_JOBS_IN_CLUSTER", Kind: Boolean, Default: true,
 		Help: "Whether the rest of a cluster is still looked at after a job of it found no slot. The manual's default, false, skips it.",
-		set:  func(c *Config, v any) { c.Cycle.SkipClusters = !v.(bool) }},
-	{Name: "SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), check: attributeName,
+		Set:  func(c *Config, v any) { c.Cycle.SkipClusters = !v.(bool) }},
+	{Name: "SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), Check: attributeName,
 		Help: "What is skipped as a cluster are jobs that are equal in these attributes. Empty: in ClusterId. It counts with NEGOTIATE_ALL_JOBS_IN_CLUSTER = false only.",
-		set:  func(c *Config, v any) { c.Cycle.Significant = v.([]string) }},
-	{Name: "ADD_SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), check: attributeName,
+		Set:  func(c *Config, v any) { c.Cycle.Significant = v.([]string) }},
+	{Name: "ADD_SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), Check: attributeName,
 		Help: "Jobs that differ in these attributes are told apart, though no expression refers to them.",
-		set:  func(c *Config, v any) { c.Cycle.AddSignificant = v.([]string) }},
-	{Name: "REMOVE_SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), check: attributeName,
+		Set:  func(c *Config, v any) { c.Cycle.AddSignificant = v.([]string) }},
+	{Name: "REMOVE_SIGNIFICANT_ATTRIBUTES", Kind: Names, Default: []string(nil), Check: attributeName,
 		Help: "Jobs that differ in nothing but these attributes are passed over together when one of them found no slot.",
-		set:  func(c *Config, v any) { c.Cycle.RemoveSignificant = v.([]string) }},
+		Set:  func(c *Config, v any) { c.Cycle.RemoveSignificant = v.([]string) }},
 	{Name: "CONCURRENCY_LIMIT_DEFAULT", Kind: Real, Default: 2308032.0, Unit: "units", Least: 0, Most: maxQuota,
 		Help: "The concurrency limit of a name that no other key limits: how many units of it jobs may have at a time.",
-		set:  func(c *Config, v any) { c.Limit = v.(float64) }},
+		Set:  func(c *Config, v any) { c.Limit = v.(float64) }},
 	{Name: "RESERVE_POOL_FRACTION", Kind: Real, Default: 0.1, Least: 0, Most: 1,
 		Help: "How much of the pool's weight may be kept free at a time for jobs wider than what is left of any slot, but one slot at least. 0: nothing is.",
-		set:  func(c *Config, v any) { c.Cycle.Reserve.Fraction = v.(float64) }},
-	{Name: "RESERVE_MAX_TIME", Kind: Seconds, Default: 86400.0, Unit: "s", Least: 1, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.Cycle.Reserve.Fraction = v.(float64) }},
+	{Name: "RESERVE_MAX_TIME", Kind: Seconds, Default: 86400.0, Unit: "s", Least: 1, Most: MaxSeconds,
 		Help: "How long at most a slot is kept free for a job that is wider than what is left of it.",
-		set:  func(c *Config, v any) { c.Cycle.Reserve.Time = seconds(v) }},
+		Set:  func(c *Config, v any) { c.Cycle.Reserve.Time = Duration(v) }},
 	{Name: "CYCLE_ON_CHANGE", Kind: Boolean, Default: true,
 		Help: "Whether a command that changes the queue starts a cycle and a pass of starter.",
-		set:  func(c *Config, v any) { c.CycleOnChange = v.(bool) }},
-	{Name: "NEGOTIATOR_INTERVAL", Kind: Seconds, Default: 60.0, Unit: "s", Least: 1, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.CycleOnChange = v.(bool) }},
+	{Name: "NEGOTIATOR_INTERVAL", Kind: Seconds, Default: 60.0, Unit: "s", Least: 1, Most: MaxSeconds,
 		Help: "How often there is a cycle at least while jobs run or starter -watch does. It counts with CYCLE_ON_CHANGE only.",
-		set:  func(c *Config, v any) { c.CycleInterval = seconds(v) }},
-	{Name: "NEGOTIATOR_MIN_INTERVAL", Kind: Seconds, Default: 1.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.CycleInterval = Duration(v) }},
+	{Name: "NEGOTIATOR_MIN_INTERVAL", Kind: Seconds, Default: 1.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How long after a cycle at least another one begins that a change starts.",
-		set:  func(c *Config, v any) { c.CycleMinInterval = seconds(v) }},
+		Set:  func(c *Config, v any) { c.CycleMinInterval = Duration(v) }},
 	{Name: "MAX_STEPS_PER_OWNER", Kind: Integer, Default: int64(100_000_000), Unit: "steps", Least: 0, Most: 1_000_000_000_000,
 		Help: "How many steps the expressions of one owner's jobs may take in a cycle, and a -constraint in a command. 0: any number.",
-		set:  func(c *Config, v any) { c.Cycle.Steps = int(v.(int64)) }},
-	{Name: "REQUEST_CLAIM_TIMEOUT", Kind: Seconds, Default: 120.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.Cycle.Steps = int(v.(int64)) }},
+	{Name: "REQUEST_CLAIM_TIMEOUT", Kind: Seconds, Default: 120.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How long a match may wait for a starter before the next cycle gives it up.",
-		set:  func(c *Config, v any) { c.Cycle.RequestClaimTimeout = seconds(v) }},
-	{Name: "HEALTH_TIMEOUT", Kind: Seconds, Default: 600.0, Unit: "s", Least: 1, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.Cycle.RequestClaimTimeout = Duration(v) }},
+	{Name: "HEALTH_TIMEOUT", Kind: Seconds, Default: 600.0, Unit: "s", Least: 1, Most: MaxSeconds,
 		Help: "How long jobs may wait without a cycle, and slots be without a starter on their machine, before negotiate -health reports it.",
-		set:  func(c *Config, v any) { c.HealthTimeout = seconds(v) }},
-	{Name: "MACHINE_MAX_VACATE_TIME", Kind: Seconds, Default: 600.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.HealthTimeout = Duration(v) }},
+	{Name: "MACHINE_MAX_VACATE_TIME", Kind: Seconds, Default: 600.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How long at most a job that is told to vacate may take to end by itself.",
-		set:  func(c *Config, v any) { c.MachineMaxVacateTime = seconds(v) }},
-	{Name: "KILLING_TIMEOUT", Kind: Seconds, Default: 30.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.MachineMaxVacateTime = Duration(v) }},
+	{Name: "KILLING_TIMEOUT", Kind: Seconds, Default: 30.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How long what is left of a job may take to go after SIGKILL.",
-		set:  func(c *Config, v any) { c.KillingTimeout = seconds(v) }},
-	{Name: "PERIODIC_EXPR_INTERVAL", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.KillingTimeout = Duration(v) }},
+	{Name: "PERIODIC_EXPR_INTERVAL", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How often the supervisor of a running job looks at the job's periodic expressions. 0: never, only cycles do.",
-		set:  func(c *Config, v any) { c.PeriodicInterval = seconds(v) }},
-	{Name: "STARTER_INITIAL_UPDATE_INTERVAL", Kind: Seconds, Default: 8.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.PeriodicInterval = Duration(v) }},
+	{Name: "STARTER_INITIAL_UPDATE_INTERVAL", Kind: Seconds, Default: 8.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How long after a job's start its ad is brought up to date for the first time.",
-		set:  func(c *Config, v any) { c.InitialUpdateInterval = seconds(v) }},
-	{Name: "STARTER_UPDATE_INTERVAL", Kind: Seconds, Default: 300.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.InitialUpdateInterval = Duration(v) }},
+	{Name: "STARTER_UPDATE_INTERVAL", Kind: Seconds, Default: 300.0, Unit: "s", Least: 0, Most: MaxSeconds,
 		Help: "How often the ad of a running job is brought up to date from then on. 0: it never is while the job runs.",
-		set:  func(c *Config, v any) { c.UpdateInterval = seconds(v) }},
-	{Name: "CLAIM_WORKLIFE", Kind: Seconds, Default: 1200.0, Unit: "s", Least: -1, Most: maxSeconds,
+		Set:  func(c *Config, v any) { c.UpdateInterval = Duration(v) }},
+	{Name: "CLAIM_WORKLIFE", Kind: Seconds, Default: 1200.0, Unit: "s", Least: -1, Most: MaxSeconds,
 		Help: "How long after it was started a supervisor may still take the submitter's next job. 0: a claim is for one job. Below 0: for as long as there are jobs.",
-		set:  func(c *Config, v any) { c.ClaimWorklife = worklife(v) }},
+		Set:  func(c *Config, v any) { c.ClaimWorklife = worklife(v) }},
 	{Name: "MAXJOBRETIREMENTTIME", Kind: Expression, Default: "0",
 		Help: "How long a job may run from its start on, in seconds, before it is told to vacate for another or for a drained machine; MY is the slot, TARGET the job."},
 	{Name: "CGROUP_MEMORY_LIMIT_POLICY", Kind: String, Default: "none", Choices: []string{"none", "soft", "hard"},
 		Help: "What is done about a job that takes more memory than it asked for: nothing; it is slowed down and swapped out or, without a control group, held while the machine has less than a tenth of its memory left; or it is held.",
-		set:  func(c *Config, v any) { c.MemoryLimitPolicy = v.(string) }},
+		Set:  func(c *Config, v any) { c.MemoryLimitPolicy = v.(string) }},
 	{Name: "STARTD_ENFORCE_DISK_LIMITS", Kind: Boolean, Default: false,
 		Help: "Whether a job is held when its scratch directory takes more than it asked for, or a file would.",
-		set:  func(c *Config, v any) { c.EnforceDiskLimits = v.(bool) }},
-	{Name: "MAX_SCRATCH_SIZE", Kind: Integer, Default: int64(0), Unit: "MB", Least: -1, Most: maxInteger,
+		Set:  func(c *Config, v any) { c.EnforceDiskLimits = v.(bool) }},
+	{Name: "MAX_SCRATCH_SIZE", Kind: Integer, Default: int64(0), Unit: "MB", Least: -1, Most: MaxInteger,
 		Help: "How much a job's scratch directory may hold, unless its RequestDisk is more: a job whose holds more is held. 0: what is free when the job begins, divided by one more than the machine has cores; -1: any.",
-		set:  func(c *Config, v any) { c.MaxScratchSize = v.(int64) }},
+		Set:  func(c *Config, v any) { c.MaxScratchSize = v.(int64) }},
 	{Name: "ASSIGN_CPU_AFFINITY", Kind: Boolean, Default: false,
 		Help: "Whether a job is bound to as many cores as its slot has.",
-		set:  func(c *Config, v any) { c.AssignCPUAffinity = v.(bool) }},
-	{Name: "NOBODY_SLOT_USER", Kind: String, Default: "", check: accountName,
+		Set:  func(c *Config, v any) { c.AssignCPUAffinity = v.(bool) }},
+	{Name: "NOBODY_SLOT_USER", Kind: String, Default: "", Check: accountName,
 		Help: "The account that runs the jobs of owners whom the machine does not know, where starter is root's. Empty: such jobs are held.",
-		set:  func(c *Config, v any) { c.NobodySlotUser = v.(string) }},
+		Set:  func(c *Config, v any) { c.NobodySlotUser = v.(string) }},
 	{Name: "MIN_UID", Kind: Integer, Default: int64(1000), Least: 1, Most: 1 << 31,
 		Help: "The lowest uid of users whose jobs root's starter runs from a spool of another account, which has a lower one.",
-		set:  func(c *Config, v any) { c.MinUID = int(v.(int64)) }},
-	{Name: "BASE_CGROUP", Kind: String, Default: "fairspool", check: cgroupPath,
+		Set:  func(c *Config, v any) { c.MinUID = int(v.(int64)) }},
+	{Name: "BASE_CGROUP", Kind: String, Default: "fairspool", Check: cgroupPath,
 		Help: "The control group in which each job has one of its own, below that of the job's supervisor or the one above. Empty: jobs have none.",
-		set:  func(c *Config, v any) { c.BaseCgroup = v.(string) }},
-	{Name: "CHECKPOINT_COMMAND", Kind: Words, Default: []string{"criu"}, check: commandWord,
+		Set:  func(c *Config, v any) { c.BaseCgroup = v.(string) }},
+	{Name: "CHECKPOINT_COMMAND", Kind: Words, Default: []string{"criu"}, Check: commandWord,
 		Help: "The program, CRIU, that takes and restores checkpoints of jobs of the standard universe, and its first arguments. Empty: they have none.",
-		set:  func(c *Config, v any) { c.CheckpointCommand = slices.Clone(v.([]string)) }},
-	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Amount, Default: "1", Unit: "cores", Least: 1, Most: maxInteger,
+		Set:  func(c *Config, v any) { c.CheckpointCommand = slices.Clone(v.([]string)) }},
+	{Name: "JOB_DEFAULT_REQUESTCPUS", Kind: Amount, Default: "1", Unit: "cores", Least: 1, Most: MaxInteger,
 		Help: "The RequestCpus of a job that asks for none; an expression is the job's own."},
-	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Amount, Default: "128", Unit: "MB", Least: 0, Most: maxInteger,
+	{Name: "JOB_DEFAULT_REQUESTMEMORY", Kind: Amount, Default: "128", Unit: "MB", Least: 0, Most: MaxInteger,
 		Help: "The RequestMemory of a job that asks for none; an expression is the job's own, and a size may have a suffix."},
-	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Amount, Default: "1024", Unit: "KB", Least: 0, Most: maxInteger,
+	{Name: "JOB_DEFAULT_REQUESTDISK", Kind: Amount, Default: "1024", Unit: "KB", Least: 0, Most: MaxInteger,
 		Help: "The RequestDisk of a job that asks for none; an expression is the job's own, and a size may have a suffix."},
 	{Name: "APPEND_REQUIREMENTS", Kind: Expression, Default: "",
 		Help: "What every job's Requirements want besides what the job asks for. Empty: nothing."},
 	{Name: "APPEND_RANK", Kind: Expression, Default: "",
 		Help: "What is added to every job's Rank. Empty: nothing."},
-	{Name: "MAX_JOBS_PER_OWNER", Kind: Integer, Default: int64(20_000_000), Unit: "jobs", Least: 1, Most: maxInteger,
+	{Name: "MAX_JOBS_PER_OWNER", Kind: Integer, Default: int64(20_000_000), Unit: "jobs", Least: 1, Most: MaxInteger,
 		Help: "How many jobs an owner may have in the queue. Jobs that are still to come wait until there is room.",
-		set:  func(c *Config, v any) { c.MaxJobsPerOwner = int(v.(int64)) }},
-	{Name: "MAX_JOBS_PER_SUBMISSION", Kind: Integer, Default: int64(10_000_000), Unit: "jobs", Least: 1, Most: maxInteger,
+		Set:  func(c *Config, v any) { c.MaxJobsPerOwner = int(v.(int64)) }},
+	{Name: "MAX_JOBS_PER_SUBMISSION", Kind: Integer, Default: int64(10_000_000), Unit: "jobs", Least: 1, Most: MaxInteger,
 		Help: "How many jobs one submission may put into the queue. Jobs that are still to come do not count.",
-		set:  func(c *Config, v any) { c.MaxJobsPerSubmission = int(v.(int64)) }},
-	{Name: "MAX_CLUSTERS_PER_OWNER", Kind: Integer, Default: int64(1_000_000), Unit: "clusters", Least: 1, Most: maxInteger,
+		Set:  func(c *Config, v any) { c.MaxJobsPerSubmission = int(v.(int64)) }},
+	{Name: "MAX_CLUSTERS_PER_OWNER", Kind: Integer, Default: int64(1_000_000), Unit: "clusters", Least: 1, Most: MaxInteger,
 		Help: "How many clusters an owner may have in the queue.",
-		set:  func(c *Config, v any) { c.MaxClustersPerOwner = int(v.(int64)) }},
+		Set:  func(c *Config, v any) { c.MaxClustersPerOwner = int(v.(int64)) }},
 	{Name: "MAX_SPOOL_BYTES_PER_OWNER", Kind: Integer, Default: int64(8 << 30), Unit: "bytes", Least: 1, Most: maxSpoolBytes,
 		Help: "How many bytes an owner's jobs may take in the spool, as they were submitted: the lines of their ads, and what jobs that are still to come are made from.",
-		set:  func(c *Config, v any) { c.MaxSpoolBytesPerOwner = v.(int64) }},
-	{Name: requirementNames, Kind: Names, Default: []string(nil), check: requirementName,
+		Set:  func(c *Config, v any) { c.MaxSpoolBytesPerOwner = v.(int64) }},
+	{Name: requirementNames, Kind: Names, Default: []string(nil), Check: requirementName,
 		Help: "The names of what jobs have to meet to be taken into the queue, in the order in which submit looks at them. Each has a key SUBMIT_REQUIREMENT_ with the name behind it.",
-		set:  func(c *Config, v any) { c.requirementNames = v.([]string) }},
+		Set:  func(c *Config, v any) { c.requirementNames = v.([]string) }},
 	{Name: "SUBMIT_COMMAND_TIMEOUT", Kind: Seconds, Default: 60.0, Unit: "s", Least: 0.001, Most: 86400,
 		Help: "How long a command may run whose output a submit description includes or takes items from; then it is killed.",
-		set:  func(c *Config, v any) { c.SubmitCommandTimeout = seconds(v) }},
-	{Name: "NOTIFY_COMMAND", Kind: Words, Default: []string(nil), check: commandWord,
+		Set:  func(c *Config, v any) { c.SubmitCommandTimeout = Duration(v) }},
+	{Name: "NOTIFY_COMMAND", Kind: Words, Default: []string(nil), Check: commandWord,
 		Help: "The program that sends a message to somebody, and its first arguments, of which none has a blank where they are one string. Empty: the machine's mail, mailx or sendmail.",
-		set:  func(c *Config, v any) { c.NotifyCommand = v.([]string) }},
+		Set:  func(c *Config, v any) { c.NotifyCommand = v.([]string) }},
 	{Name: "NOTIFY_COMMAND_TIMEOUT", Kind: Seconds, Default: 20.0, Unit: "s", Least: 0.001, Most: 3600,
 		Help: "How long the program may take that sends a message; then it is killed.",
-		set:  func(c *Config, v any) { c.NotifyTimeout = seconds(v) }},
-	{Name: "EMAIL_DOMAIN", Kind: String, Default: "", check: domainName,
+		Set:  func(c *Config, v any) { c.NotifyTimeout = Duration(v) }},
+	{Name: "EMAIL_DOMAIN", Kind: String, Default: "", Check: domainName,
 		Help: "The domain of mail addresses that have none. Empty: they are names of users of this machine.",
-		set:  func(c *Config, v any) { c.EmailDomain = v.(string) }},
+		Set:  func(c *Config, v any) { c.EmailDomain = v.(string) }},
 }
 
 // pies are the values of NEGOTIATOR_PIE, by negotiator.Pie.
 var pies = []string{negotiator.MaxMin: "max-min", negotiator.Spins: "htcondor"}
 
-func seconds(v any) time.Duration {
+// Duration returns the checked value of a key of kind Seconds or Time.
+func Duration(v any) time.Duration {
 	return time.Duration(math.Round(v.(float64) * float64(time.Second)))
 }
 
 // worklife is seconds, of which less than none are as many as there can be.
 func worklife(v any) time.Duration {
 	if v.(float64) < 0 {
-		return maxSeconds * time.Second
+		return MaxSeconds * time.Second
 	}
-	return seconds(v)
+	return Duration(v)
 }
 
 // commandWord refuses what no program can be given.
@@ -392,9 +396,9 @@ func commandWord(s string) error {
 	return nil
 }
 
-// plainName refuses what would break a submitter's name: blanks, control
+// PlainName refuses what would break a submitter's name: blanks, control
 // characters, and each of the runes of not.
-func plainName(s, not string) error {
+func PlainName(s, not string) error {
 	for _, r := range s {
 		if unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(not, r) {
 			return fmt.Errorf("%q: want a name without blanks and without any of %q", s, not)
@@ -403,13 +407,13 @@ func plainName(s, not string) error {
 	return nil
 }
 
-func domainName(s string) error { return plainName(s, `@"`) }
+func domainName(s string) error { return PlainName(s, `@"`) }
 
 func userName(s string) error {
 	if s == "" {
 		return fmt.Errorf("an empty name")
 	}
-	return plainName(s, `@"`)
+	return PlainName(s, `@"`)
 }
 
 func accountName(s string) error {
@@ -459,7 +463,8 @@ func absolutePath(s string) error {
 	return nil
 }
 
-func fileName(s string) error {
+// FileName refuses what no file is called: control characters.
+func FileName(s string) error {
 	if strings.ContainsFunc(s, unicode.IsControl) {
 		return fmt.Errorf("%q: control characters in a path", s)
 	}

@@ -50,7 +50,7 @@ func limitKey(key string) (k LimitKey, of string, ok bool) {
 
 // resembling returns a key that what looks like a limit's rather is, mistyped.
 func resembling(limit string) (key string, ok bool) {
-	return nearest.Name(limit, slices.DeleteFunc(namesOf(Keys), func(k string) bool {
+	return nearest.Name(limit, slices.DeleteFunc(KeyNames(Keys), func(k string) bool {
 		return k[0] != limit[0] // a limit's own name counts for more than an unlikely mistake
 	}))
 }
@@ -88,18 +88,18 @@ func dottedLimit(key string, table any) string {
 
 // unknown returns what to say of a key that there is not, with the nearest one
 // that there is.
-func unknown(s setting) error {
-	if limit := dottedLimit(s.name, s.value); limit != "" {
+func unknown(s Setting) error {
+	if limit := dottedLimit(s.Name, s.Value); limit != "" {
 		return needsQuotes(limit)
 	}
-	if s.name != oneLine(s.name) {
+	if s.Name != OneLine(s.Name) {
 		return unknownKey("")
 	}
-	name, isLimit := strings.CutSuffix(s.name, limitSuffix)
+	name, isLimit := strings.CutSuffix(s.Name, limitSuffix)
 	if isLimit && meantDefault(name) {
 		return unknownKey(didYouMean("CONCURRENCY_LIMIT_DEFAULT"))
 	}
-	hint := nearest.Hint(s.name, append(namesOf(Keys), madeKeys(s.name)...))
+	hint := nearest.Hint(s.Name, append(KeyNames(Keys), madeKeys(s.Name)...))
 	if isLimit && hint == "" {
 		hint = "; want letters, digits and underscores before " + limitSuffix + ", with one dot at most"
 	}

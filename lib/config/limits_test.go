@@ -7,17 +7,17 @@ import (
 )
 
 func TestLimits(t *testing.T) {
-	c, err := Parse("f", []byte(`CONCURRENCY_LIMIT_DEFAULT = 5
+	c, err := schema.Parse("f", []byte(`CONCURRENCY_LIMIT_DEFAULT = 5
 CONCURRENCY_LIMIT_DEFAULT_SW = 2.5
 CONCURRENCY_LIMIT_DEFAULT_x_LIMIT = 8
 License_LIMIT = 3
 "sw.MatLab_LIMIT" = 0
-"maui.x_LIMIT" = 1
+"fifo.x_LIMIT" = 1
 `))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := map[string]float64{"license": 3, "sw.matlab": 0, "maui.x": 1}; c.Limit != 5 || !maps.Equal(c.LimitOfName, want) {
+	if want := map[string]float64{"license": 3, "sw.matlab": 0, "fifo.x": 1}; c.Limit != 5 || !maps.Equal(c.LimitOfName, want) {
 		t.Errorf("limits = %v, %v, want 5, %v", c.Limit, c.LimitOfName, want)
 	}
 	if want := map[string]float64{"sw": 2.5, "x_limit": 8}; !maps.Equal(c.LimitOfSet, want) {
@@ -34,7 +34,7 @@ func TestLimitsOfMostNames(t *testing.T) {
 		"job jobs user users group host hostname weight transfer upload memory cpus rank admin reserve pool tape dcache squid sw.matlab " +
 		"SW.R _x request claim cluster policy domain quota all") {
 		for _, n := range []string{name, strings.ToUpper(name)} {
-			c, err := Default().With([]string{n + limitSuffix + "=3"})
+			c, err := schema.Default().With([]string{n + limitSuffix + "=3"})
 			if err != nil || c.LimitOfName[strings.ToLower(name)] != 3 {
 				t.Errorf("With(%s=3) limits %v, %v, want 3 of %s", n+limitSuffix, c.LimitOfName, err, n)
 			}
@@ -64,13 +64,13 @@ var badLimits = []struct{ text, want string }{
 	{`"a.b.c_LIMIT" = 3`, `f:1: a.b.c_LIMIT: unknown key; want letters`},
 	{`my-license_LIMIT = 3`, `f:1: my-license_LIMIT: unknown key; want letters`},
 	{"\nsw.matlab_LIMIT = 3", `f:2: sw: a name with a dot in it needs quotes: "sw.matlab_LIMIT" = ...`},
-	{"[sge]\nhalftime = 3\n[maui]\nLICENSE_LIMIT = 5", `f:4: LICENSE_LIMIT: stands in table [maui]; move it above the first table`},
+	{"[groups]\na.members = []\n[fifo]\nLICENSE_LIMIT = 5", `f:4: LICENSE_LIMIT: stands in table [fifo]; move it above the first table`},
 	{"zebra.a = 3", `f:1: zebra: unknown key`},
 }
 
 func TestLimitsRefuse(t *testing.T) {
 	for _, c := range badLimits {
-		_, err := Parse("f", []byte(c.text))
+		_, err := schema.Parse("f", []byte(c.text))
 		if err == nil || !strings.HasPrefix(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Parse(%q) = %v, want %q", c.text, err, c.want)
 		}

@@ -9,7 +9,7 @@ import (
 // TestMembers holds what [groups.NAME] says to whom it lets in: the group's own list, or that of
 // the nearest group above it.
 func TestMembers(t *testing.T) {
-	c, err := Parse("f", []byte(`GROUP_NAMES = ["Physics", "physics.hep", "physics.hep.atlas", "chem", "closed"]
+	c, err := schema.Parse("f", []byte(`GROUP_NAMES = ["Physics", "physics.hep", "physics.hep.atlas", "chem", "closed"]
 ADMINISTRATORS = ["root2", "@wheel"]
 [groups.physics]
 members = ["alice", "@physics"]
@@ -73,14 +73,14 @@ func TestMembersRefused(t *testing.T) {
 		{"GROUP_NAMES = ['a']\n[groups.a]\nSPOOL = '/x'", "f:3: groups.a.SPOOL: stands in table [groups.a]; move it above the first table"},
 		{"groups = 5", "f:1: groups: 5: want a table of keys"},
 	} {
-		if _, err := Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {
+		if _, err := schema.Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {
 			t.Errorf("%s: %v, want %s", x.text, err, x.want)
 		}
 	}
 }
 
 func TestRequirements(t *testing.T) {
-	c, err := Parse("f", []byte(`SUBMIT_REQUIREMENT_NAMES = ["Memory", "NotChris", "A_REASON"]
+	c, err := schema.Parse("f", []byte(`SUBMIT_REQUIREMENT_NAMES = ["Memory", "NotChris", "A_REASON"]
 SUBMIT_REQUIREMENT_NotChris = 'Owner != "chris"'
 SUBMIT_REQUIREMENT_NotChris_IS_WARNING = true
 SUBMIT_REQUIREMENT_Memory = "RequestMemory > 512"
@@ -107,7 +107,7 @@ SUBMIT_REQUIREMENT_A_REASON = "true"
 		{"SUBMIT_REQUIREMENT_NAMES = ['a']\nSUBMIT_REQUIREMENT_a = 'true'\nSUBMIT_REQUIREMENT_a_IS_WARNING = 'x'", `f:3: SUBMIT_REQUIREMENT_a_IS_WARNING: "x": want true or false`},
 		{"MAX_JOBS_PER_OWNER = 0", "f:1: MAX_JOBS_PER_OWNER: 0: want 1 to 2147483647"},
 	} {
-		if _, err := Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {
+		if _, err := schema.Parse("f", []byte(x.text)); err == nil || err.Error() != x.want {
 			t.Errorf("%s: %v, want %s", x.text, err, x.want)
 		}
 	}

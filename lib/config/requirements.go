@@ -72,7 +72,7 @@ func (c *Config) requirements() error {
 		c.Requirements = append(c.Requirements, Requirement{Name: name})
 	}
 	for _, s := range c.ofRequirements {
-		k, name, _ := requirementKey(s.name, c.requirementNames)
+		k, name, _ := requirementKey(s.Name, c.requirementNames)
 		var of *Requirement
 		for i := range c.Requirements {
 			if strings.EqualFold(c.Requirements[i].Name, name) {
@@ -80,17 +80,17 @@ func (c *Config) requirements() error {
 			}
 		}
 		if of == nil {
-			return s.fault(fmt.Errorf("%s has no %s%s", requirementNames, name, nearest.Hint(name, c.requirementNames)))
+			return s.Fault(fmt.Errorf("%s has no %s%s", requirementNames, name, nearest.Hint(name, c.requirementNames)))
 		}
 		v, err := k.checked(s)
 		if err != nil {
-			return s.fault(err)
+			return s.Fault(err)
 		}
 		if is, ok := v.(bool); ok {
 			of.Warning = is
 		}
 		key := of.Key() + k.Name
-		c.values[key], c.where[key] = v, s.from
+		c.values[key], c.where[key] = v, s.From
 	}
 	for _, r := range c.Requirements {
 		if strings.TrimSpace(c.Text(r.Key())) == "" {

@@ -14,12 +14,12 @@ const pool = `PRIORITY_HALFLIFE = 3600
 GROUP_NAMES = ["physics", "physics.hep"]
 GROUP_QUOTA_physics = 20
 License_LIMIT = 3
-[maui]
-FSDEPTH = 5
+[fifo]
+DEPTH = 5
 `
 
 func TestWith(t *testing.T) {
-	c, err := Parse("f", []byte(pool))
+	c, err := schema.Parse("f", []byte(pool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -41,14 +41,13 @@ func TestWith(t *testing.T) {
 		{"LICENSE_LIMIT=0.5", func(c Config) any { return c.LimitOfName["license"] }, 0.5},
 		{"license_LIMIT=1|LICENSE_LIMIT=2", func(c Config) any { return c.LimitOfName["license"] }, 2.0},
 		{"sw.matlab_LIMIT=4", func(c Config) any { return c.LimitOfName["sw.matlab"] }, 4.0},
-		{"maui.x_LIMIT=4", func(c Config) any { return c.LimitOfName["maui.x"] }, 4.0},
+		{"fifo.x_LIMIT=4", func(c Config) any { return c.LimitOfName["fifo.x"] }, 4.0},
 		{"CONCURRENCY_LIMIT_DEFAULT_sw=4", func(c Config) any { return c.LimitOfSet["sw"] }, 4.0},
 		{"sw.matlab_LIMIT=4", func(c Config) any { return c.LimitOfName["license"] }, 3.0},
-		{"maui.FSDEPTH=6", func(c Config) any { return c.Maui.Windows.Depth }, 6},
-		{"sge.halftime=1", func(c Config) any { return fmt.Sprint(c.Decay.HalfTime, c.Maui.Windows.Depth) }, "1h0m0s 5"},
-		{"sge.usage_weight_list=cpu=1,mem=2", func(c Config) any { return c.Decay.Memory.Weight }, 2.0},
-		{"maui.FSINTERVAL=12:00:00", func(c Config) any { return c.Maui.Windows.Interval }, 12 * time.Hour},
-		{"maui.FSINTERVAL=90", func(c Config) any { return c.Maui.Windows.Interval }, 90 * time.Second},
+		{"fifo.DEPTH=6", func(c Config) any { return *depthsOf(&c) }, depths{6, 60}},
+		{"fifo.LENGTH=6", func(c Config) any { return *depthsOf(&c) }, depths{6, 60}},
+		{"fifo.INTERVAL=12:00:00", func(c Config) any { return *depthsOf(&c) }, depths{5, 43200}},
+		{"fifo.INTERVAL=90", func(c Config) any { return *depthsOf(&c) }, depths{5, 90}},
 		{"SLOT_WEIGHT=Memory / 1024", func(c Config) any { return c.Text("SLOT_WEIGHT") }, "Memory / 1024"},
 		{"SLOT_WEIGHT='Memory'", func(c Config) any { return c.Text("SLOT_WEIGHT") }, "Memory"},
 		{"SLOT_WEIGHT=1", func(c Config) any { return c.Text("SLOT_WEIGHT") }, "1"},
@@ -75,13 +74,13 @@ func TestWith(t *testing.T) {
 			t.Errorf("With(%q) gives %v, want %v", settings, got, x.want)
 		}
 	}
-	if again, err := Parse("f", []byte(pool)); err != nil || !reflect.DeepEqual(c, again) {
+	if again, err := schema.Parse("f", []byte(pool)); err != nil || !reflect.DeepEqual(c, again) {
 		t.Errorf("With changed what it was called on: %+v, want %+v", c, again)
 	}
 }
 
 func TestWithRefuses(t *testing.T) {
-	c, err := Parse("f", []byte(pool))
+	c, err := schema.Parse("f", []byte(pool))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -104,12 +103,12 @@ func TestWithRefuses(t *testing.T) {
 		{"License_LIMIT=-1", "config License_LIMIT: -1: want 0 to"},
 		{"NEGOTIATOR_PIE=apple", `config NEGOTIATOR_PIE: "apple": want "max-min", "htcondor"`},
 		{"ALLOW_PSLOT_PREEMPTION=true", "config ALLOW_PSLOT_PREEMPTION: not part of this version"},
-		{"maui.FSDEPT=5", "config maui.FSDEPT: unknown key; did you mean FSDEPTH?"},
-		{"maui.FSDEPTH=x", `config maui.FSDEPTH: "x": want a whole number`},
-		{"maui.FSPOLICY=x", `config maui.FSPOLICY: "x": want "NONE", "DEDICATEDPS"`},
-		{"maui.FSENFORCEMENT=x", `config maui.FSENFORCEMENT: not part of this version`},
-		{"maui={FSDEPTH=5}", "config maui: a table: want one key of it, maui.KEY=VALUE"},
-		{"FSDEPTH=5", "config FSDEPTH: belongs into table [maui]"},
+		{"fifo.DEPHT=5", "config fifo.DEPHT: unknown key; did you mean DEPTH?"},
+		{"fifo.DEPTH=x", `config fifo.DEPTH: "x": want a whole number`},
+		{"fifo.POLICY=x", `config fifo.POLICY: "x": want "a", "b"`},
+		{"fifo.BACKFILL=x", `config fifo.BACKFILL: not part of this version`},
+		{"fifo={DEPTH=5}", "config fifo: a table: want one key of it, fifo.KEY=VALUE"},
+		{"DEPTH=5", "config DEPTH: belongs into table [fifo]"},
 	} {
 		_, err := c.With([]string{"KILLING_TIMEOUT=5", x.setting})
 		if err == nil || !strings.HasPrefix(err.Error(), x.want) || strings.Contains(err.Error(), "\n") {
@@ -119,7 +118,7 @@ func TestWithRefuses(t *testing.T) {
 }
 
 func TestWithTellsWhere(t *testing.T) {
-	c, err := Default().With([]string{"SLOT_WEIGHT=Cpus +"})
+	c, err := schema.Default().With([]string{"SLOT_WEIGHT=Cpus +"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,36 +127,14 @@ func TestWithTellsWhere(t *testing.T) {
 	}
 }
 
-// Each key takes its own default as With takes it, and the configuration is then
-// the default one.
-func TestWithDefaults(t *testing.T) {
-	want := Default()
-	for table, keys := range map[string][]Key{"": Keys, "maui.": MauiKeys, "sge.": SGEKeys} {
-		for _, k := range keys {
-			value := fmt.Sprint(k.Default) // [] for no names
-			if list, ok := k.Default.([]string); ok && k.Kind == Words {
-				value = strings.Join(list, " ")
-			}
-			c, err := Default().With([]string{table + k.Name + "=" + value})
-			if got := c.values[table+k.Name]; !reflect.DeepEqual(got, k.Default) {
-				t.Errorf("With(%s=%s) sets %v, want %v", table+k.Name, value, got, k.Default)
-			}
-			c.said, c.where, c.values = nil, nil, nil
-			if err != nil || !reflect.DeepEqual(c, want) {
-				t.Errorf("With(%s=%s) = %+v, %v, want the default", table+k.Name, value, c, err)
-			}
-		}
-	}
-}
-
 // Whatever is asked for, With gives one line of error that says so, or a
 // configuration.
 func FuzzWith(f *testing.F) {
-	for _, s := range []string{"GROUP_QUOTA_a=3", "maui.FSDEPTH=5", `"a.b_LIMIT"=1`, "SLOT_WEIGHT=x\ny", "maui={a=1}", "=", "a\n=1", "x=[1,"} {
+	for _, s := range []string{"GROUP_QUOTA_a=3", "fifo.DEPTH=5", `"a.b_LIMIT"=1`, "SLOT_WEIGHT=x\ny", "fifo={a=1}", "=", "a\n=1", "x=[1,"} {
 		f.Add(s, "KILLING_TIMEOUT=5")
 	}
 	f.Fuzz(func(t *testing.T, a, b string) {
-		if _, err := Default().With([]string{a, b}); err != nil {
+		if _, err := schema.Default().With([]string{a, b}); err != nil {
 			if s := err.Error(); !strings.HasPrefix(s, "config ") || strings.Contains(s, "\n") {
 				t.Errorf("With(%q, %q) = %q, want one line that begins with config", a, b, s)
 			}

@@ -1,8 +1,11 @@
-// Package elapsed writes lengths of time as HTCondor does: "1+02:03:04", "5:03". Seconds are
-// not negative.
+// Package elapsed writes lengths of time as HTCondor does, "1+02:03:04" and "5:03", and reads them
+// as Maui and Grid Engine do, "1:02:03:04". Seconds are not negative.
 package elapsed
 
-import "strconv"
+import (
+	"strconv"
+	"strings"
+)
 
 const day = 24 * 60 * 60
 
@@ -35,3 +38,24 @@ func Short(seconds int64, fields int) string {
 }
 
 func appendTwo(b []byte, n int64) []byte { return append(b, byte('0'+n/10), byte('0'+n%10)) }
+
+// Seconds adds up seconds, HH:MM, HH:MM:SS or DD:HH:MM:SS, whole numbers of which each may be
+// above 59, and says how many of them there are. ok is false for anything else.
+func Seconds(value string) (sum float64, fields int, ok bool) {
+	list := strings.Split(value, ":")
+	if len(list) > 4 {
+		return 0, 0, false
+	}
+	units := []float64{day, 3600, 60, 1}[4-len(list):]
+	if len(list) == 2 {
+		units = []float64{3600, 60}
+	}
+	for i, f := range list {
+		n, err := strconv.ParseUint(f, 10, 53)
+		if err != nil {
+			return 0, 0, false
+		}
+		sum += float64(n) * units[i]
+	}
+	return sum, len(list), true
+}

@@ -38,3 +38,18 @@ func TestShort(t *testing.T) {
 		}
 	}
 }
+
+func TestSeconds(t *testing.T) {
+	for text, want := range map[string]struct {
+		sum    float64
+		fields int
+		ok     bool
+	}{
+		"90": {90, 1, true}, "1:30": {5400, 2, true}, "0:90:5": {5405, 3, true}, "1:02:03:04": {93784, 4, true},
+		"1:2:3:4:5": {}, "": {}, "::": {}, "-1:0:0": {}, "1.5": {},
+	} {
+		if sum, fields, ok := Seconds(text); sum != want.sum || fields != want.fields || ok != want.ok {
+			t.Errorf("Seconds(%q) = %v, %d, %v, want %v", text, sum, fields, ok, want)
+		}
+	}
+}

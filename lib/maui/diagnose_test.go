@@ -12,8 +12,8 @@ import (
 
 	"pgregory.net/rapid"
 
-	"fairspool/lib/config"
 	"fairspool/lib/maui"
+	policy "fairspool/lib/policy/maui"
 )
 
 // TestGoldenDiagnosis compares with what diagnose -p of Maui 3.3.1 printed, character by
@@ -73,7 +73,7 @@ func alike(a, b string) bool {
 
 // diagnosis returns diagnose -p of the jobs that Maui listed.
 func (g *goldenCase) diagnosis(t *testing.T) string {
-	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
+	cfg, _ := policy.Parse("maui.cfg", []byte(g.MauiCfg), true)
 	r, jobs := maui.NewReckoner(&cfg, g.world(t, &cfg)), g.jobs(t)
 	listed, _ := g.listed()
 	if len(listed) == 0 {
@@ -91,7 +91,7 @@ func (g *goldenCase) diagnosis(t *testing.T) string {
 
 // TestDiagnosisCounts says that equal jobs on one line count like so many lines.
 func TestDiagnosisCounts(t *testing.T) {
-	cfg, warnings := config.ParseMaui("maui.cfg", []byte("USERWEIGHT 3\nUSERCFG[john] PRIORITY=7\n"), false)
+	cfg, warnings := policy.Parse("maui.cfg", []byte("USERWEIGHT 3\nUSERCFG[john] PRIORITY=7\n"), false)
 	if len(warnings) > 0 {
 		t.Fatal(warnings)
 	}
@@ -118,7 +118,7 @@ func TestDiagnosisFootTies(t *testing.T) {
 		john, mary int64 // points and minutes
 		want       string
 	}{{49, 31, "61.2( 61.2)  38.8( 38.8)"}, {23, 57, "28.8( 28.8)  71.2( 71.2)"}, {1, 3, "25.0( 25.0)  75.0( 75.0)"}} {
-		cfg, _ := config.ParseMaui("maui.cfg", fmt.Appendf(nil, "USERWEIGHT 1\nUSERCFG[john] PRIORITY=%d\n", x.john), true)
+		cfg, _ := policy.Parse("maui.cfg", fmt.Appendf(nil, "USERWEIGHT 1\nUSERCFG[john] PRIORITY=%d\n", x.john), true)
 		r, d := maui.NewReckoner(&cfg, maui.World{Now: time.Unix(0, 0)}), maui.NewDiagnosis(&cfg)
 		for _, j := range []maui.Job{{User: "john"}, {User: "mary", Since: -60 * x.mary}} {
 			p := r.Of(&j)

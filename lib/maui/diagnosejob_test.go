@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/lib/config"
 	"fairspool/lib/maui"
+	policy "fairspool/lib/policy/maui"
 )
 
 func TestEquation(t *testing.T) {
@@ -90,7 +90,7 @@ RES 60 = PSWEIGHT 1 * 60 (processor-seconds, 1 processor and limit 0+00:01:00)`}
 		{"nothing weighs", "QUEUETIMEWEIGHT 0\nENABLENEGJOBPRIORITY TRUE\n", maui.Job{Since: -600}, `
 0 = 0`},
 	} {
-		cfg, _ := config.ParseMaui("maui.cfg", []byte(c.cfg), false)
+		cfg, _ := policy.Parse("maui.cfg", []byte(c.cfg), false)
 		r := maui.NewReckoner(&cfg, maui.World{Now: time.Unix(0, 0), Used: used, Totals: maui.Totals{Procs: 32, Mem: 32768}})
 		p := r.Of(&c.job)
 		if got := "\n" + strings.Join(r.Equation(&c.job, &p), "\n"); got != c.want {

@@ -16,5 +16,5 @@
 // diagnose -p does, and Reckoner.Equation the equation above with a job's numbers put in.
 //
 // The package is pure: it knows no clock, file or spool, and prints nothing. It takes the
-// configuration as Config; what maui.cfg looks like is for fairspool/lib/maui/mauicfg.
+// configuration as Config; what maui.cfg looks like is for fairspool/lib/policy/maui/mauicfg.
 package maui

@@ -9,9 +9,9 @@ import (
 	"time"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/config"
 	"fairspool/lib/internal/golden"
 	"fairspool/lib/maui"
+	policy "fairspool/lib/policy/maui"
 	"fairspool/lib/pool"
 )
 
@@ -78,7 +78,7 @@ func eachGolden(t *testing.T, test func(t *testing.T, file string, g *goldenCase
 func TestGoldenMaui(t *testing.T) { eachGolden(t, compareGolden) }
 
 func compareGolden(t *testing.T, file string, g *goldenCase) {
-	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
+	cfg, _ := policy.Parse("maui.cfg", []byte(g.MauiCfg), true)
 	r := maui.NewReckoner(&cfg, g.world(t, &cfg))
 	jobs := g.jobs(t)
 	agree, all := 0, 0
@@ -235,7 +235,7 @@ func TestGoldenReads(t *testing.T) {
 		"FS.999993601": "user u1 10\nTOTAL x 100\n",
 		"FS.999999999": "user u1 10\nTOTAL x 100\n",
 	}, Jobs: []goldenJob{{ID: "a"}, {ID: "h", State: "Hold"}, {ID: "d", State: "Deferred"}}, Expected: []goldenExpected{{Job: "a", Waited: 60}, {Job: "d"}}}
-	cfg, _ := config.ParseMaui("maui.cfg", []byte("FSPOLICY DEDICATEDPS\n"), true)
+	cfg, _ := policy.Parse("maui.cfg", []byte("FSPOLICY DEDICATEDPS\n"), true)
 	if used := g.world(t, &cfg).Used; used.Total != 30 || used.Of[maui.User]["u1"] != 10 || used.Of[maui.User]["u2"] != 0 {
 		t.Errorf("used %+v, want 30, of that 10 of u1's", used)
 	}

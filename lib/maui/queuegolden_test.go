@@ -7,9 +7,9 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/maui"
+	policy "fairspool/lib/policy/maui"
 	"fairspool/lib/pool"
 )
 
@@ -18,7 +18,7 @@ import (
 func TestGoldenQueue(t *testing.T) { eachGolden(t, compareGoldenQueue) }
 
 func compareGoldenQueue(t *testing.T, file string, g *goldenCase) {
-	cfg, _ := config.ParseMaui("maui.cfg", []byte(g.MauiCfg), true)
+	cfg, _ := policy.Parse("maui.cfg", []byte(g.MauiCfg), true)
 	held := map[string]bool{}
 	for _, j := range g.Jobs {
 		held[j.ID] = j.held()

@@ -13,6 +13,8 @@ import (
 type Policy interface {
 	// Name is the value of JOB_PRIORITY_POLICY that chooses it, such as "maui".
 	Name() string
+	// Table is the table of the configuration that holds its settings; nil without one.
+	Table() *config.Table
 	// OneQueue reports whether it puts the jobs of all submitters into one order. Without that,
 	// shares by EUP say whose turn it is, and jobprio.Compare which of its jobs go.
 	OneQueue() bool

@@ -17,6 +17,7 @@ import (
 
 	"fairspool/lib/asuser"
 	"fairspool/lib/config"
+	"fairspool/lib/policy/registry"
 	"fairspool/spool"
 )
 
@@ -92,7 +93,7 @@ func newCall(s Surroundings, c Command, x *cli.Context) (*Call, error) {
 		}
 		call.lockWait = d
 	}
-	cfg := config.Default()
+	cfg := registry.Default()
 	if !c.WithoutSpool {
 		var err error
 		if cfg, err = s.loadConfig(call.handOn["config"]); err != nil {

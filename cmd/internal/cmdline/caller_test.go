@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"fairspool/cmd/internal/door"
-	"fairspool/lib/config"
+	"fairspool/lib/policy/registry"
 )
 
 // people are the users of a machine that tests make up.
@@ -42,7 +42,7 @@ func TestCaller(t *testing.T) {
 		if c.peer != nil {
 			call.around.Session = &door.Session{Peer: *c.peer}
 		}
-		cfg := config.Default()
+		cfg := registry.Default()
 		call.Config = &cfg
 		call.Config.Administrators = []string{"bob"}
 		who, err := call.Caller()

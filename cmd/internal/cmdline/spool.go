@@ -14,6 +14,7 @@ import (
 	"fairspool/cmd/internal/door"
 	"fairspool/lib/asuser"
 	"fairspool/lib/config"
+	"fairspool/lib/policy/registry"
 	"fairspool/spool"
 )
 
@@ -39,11 +40,11 @@ func (s Surroundings) loadConfig(named string) (config.Config, error) {
 			return c, err
 		}
 	}
-	return config.Default(), nil
+	return registry.Default(), nil
 }
 
 func load(path string) (config.Config, error) {
-	c, err := config.Load(path)
+	c, err := registry.Load(path)
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		return c, fmt.Errorf("configuration %s: %w", path, at.Err)

@@ -12,6 +12,7 @@ import (
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
 	"fairspool/lib/jobad"
+	"fairspool/lib/policy/registry"
 )
 
 // convert prints the fairspool.toml that says what HTCondor's configuration files say.
@@ -115,7 +116,7 @@ func convertConfig(files []condorconfig.Source, open func(string) (string, error
 	if err != nil {
 		return converted{}, err
 	}
-	if _, err := config.Parse("the result", []byte(text)); err != nil {
+	if _, err := registry.Parse("the result", []byte(text)); err != nil {
 		return converted{}, fmt.Errorf("internal error: %w: leave out the macro of that key, and report this", err)
 	}
 	return converted{text: text, warnings: v.inOrder()}, nil
@@ -297,7 +298,7 @@ func (v *conversion) lineOf(k config.Key, key string, m condorconfig.Macro, x co
 			return line, err.Error()
 		}
 	}
-	if _, err := config.Parse("", []byte(before+tomlKey(key)+" = "+value+"\n")); err != nil {
+	if _, err := registry.Parse("", []byte(before+tomlKey(key)+" = "+value+"\n")); err != nil {
 		return line, reasonOf(err, key)
 	}
 	line.key, line.value, line.from = tomlKey(key), value, m.Place.String()

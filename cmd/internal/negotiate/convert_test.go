@@ -15,6 +15,7 @@ import (
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
+	"fairspool/lib/policy/registry"
 )
 
 func noInclude(path string) (string, error) { return "", fs.ErrNotExist }
@@ -152,7 +153,7 @@ func TestGroupTree(t *testing.T) {
 func TestTomlString(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.String().Draw(t, "text")
-		c, err := config.Parse("f", []byte("APPEND_RANK = "+tomlString(text)))
+		c, err := registry.Parse("f", []byte("APPEND_RANK = "+tomlString(text)))
 		if err != nil || c.Text("APPEND_RANK") != text {
 			t.Errorf("tomlString(%q) = %s, which is %q, %v", text, tomlString(text), c.Text("APPEND_RANK"), err)
 		}
@@ -232,7 +233,7 @@ func TestRealConfigs(t *testing.T) {
 // how many lines are set.
 func checkConverted(t *testing.T, source condorconfig.Source, done converted) (lines int) {
 	t.Helper()
-	cfg, err := config.Parse(source.Name, []byte(done.text))
+	cfg, err := registry.Parse(source.Name, []byte(done.text))
 	if err != nil {
 		t.Errorf("%s: %v", source.Name, err)
 	}

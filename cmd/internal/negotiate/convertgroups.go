@@ -9,6 +9,7 @@ import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/condorconfig"
 	"fairspool/lib/config"
+	"fairspool/lib/policy/registry"
 )
 
 // groupNames takes over GROUP_NAMES, without the names that HTCondor ignores and those
@@ -127,7 +128,7 @@ func (v *conversion) requirements(names condorconfig.Macro) error {
 			parts = append(parts, part{line, m, x})
 		}
 	}
-	if _, err := config.Parse("", []byte(text)); err != nil {
+	if _, err := registry.Parse("", []byte(text)); err != nil {
 		v.refuse(config.Key{}, names, reasonOf(err, "SUBMIT_REQUIREMENT_NAMES"))
 		return nil
 	}

@@ -21,9 +21,9 @@ import (
 	"fairspool/cmd/internal/trial"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )
@@ -284,7 +284,7 @@ func TestWhatIfRefuses(t *testing.T) {
 // What is added like a slot or a job has nothing of what became of that.
 func TestWhatIfAddsNewOnes(t *testing.T) {
 	s := begun(t)
-	w := &world{World: &trial.World{Config: config.Default(), Now: time.Unix(later, 0), Domain: "pool"}, next: 9, firstNew: 9}
+	w := &world{World: &trial.World{Config: registry.Default(), Now: time.Unix(later, 0), Domain: "pool"}, next: 9, firstNew: 9}
 	slot := w.unclaimed(ad(t, `[Name = "a"; State = "Claimed"; Activity = "Busy"; LastHeardFrom = 1; RemoteUser = "bob@y"; RemoteOwner = "bob@y";
 		AccountingGroup = "g.bob@y"; JobId = "7.0"; ConcurrencyLimits = "x"; PreemptingUser = "c@y"; Cpus = 2]`))
 	if got, want := slot.Format(classad.StyleNew), ad(t, fmt.Sprintf(`[Name = "a"; State = "Unclaimed"; Activity = "Idle"; LastHeardFrom = %d; Cpus = 2]`, later)).Format(classad.StyleNew); got != want {

@@ -10,11 +10,12 @@ import (
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
 	"fairspool/lib/negotiator"
+	"fairspool/lib/policy/registry"
 )
 
 func configured(t *testing.T, text string) *config.Config {
 	t.Helper()
-	c, err := config.Parse("f", []byte(text))
+	c, err := registry.Parse("f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -188,7 +189,7 @@ func TestCycleConfigRefuse(t *testing.T) {
 // and no other is.
 func TestLimitNames(t *testing.T) {
 	for _, name := range []string{"a", "A_1", "_", "sw.matlab", "SW.R_2", "1", "a.1", "a.b.c", ".a", "a.", "a-b", "ü", "a.ü", "\u212a", "a b", "a:b"} {
-		with, err := config.Default().With([]string{`"` + name + `_LIMIT"=3`})
+		with, err := registry.Default().With([]string{`"` + name + `_LIMIT"=3`})
 		limits, bad := negotiator.NewConcurrencyLimits(9, nil, map[string]float64{name: 3})
 		if (err == nil) != (bad == nil) {
 			t.Errorf("a limit of %q: the configuration says %v, the negotiator %v", name, err, bad)

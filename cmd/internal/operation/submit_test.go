@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/jobad"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/registry"
@@ -40,7 +39,7 @@ func (b bench) late(commands string) (cluster int, digest string) {
 // anyRights are those that an administrator has for the jobs of an owner, where nothing is
 // configured.
 func anyRights(owner string) policy.Rights {
-	cfg := config.Default()
+	cfg := registry.Default()
 	return policy.RightsOf(registry.Of(&cfg), &cfg, owner, true, owner, func(string) ([]string, error) { return nil, nil })
 }
 
@@ -194,7 +193,7 @@ func TestLimits(t *testing.T) {
 			"MAX_SPOOL_BYTES_PER_OWNER: dave may have at most 30000 bytes in the queue, has "},
 	} {
 		b := newBench(t)
-		cfg, err := config.Default().With(c.settings)
+		cfg, err := registry.Default().With(c.settings)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,7 +299,7 @@ func TestRequire(t *testing.T) {
 		{memory + "SUBMIT_REQUIREMENT_Memory = '1 +'", "alice", "queue", "f:3: SUBMIT_REQUIREMENT_Memory: ", ""},
 		{memory + "SUBMIT_REQUIREMENT_Memory = 'ProcId < 3'", "alice", "args = $(x)\nqueue x in (a, b, c, d)", "SUBMIT_REQUIREMENT_Memory: not met: ProcId < 3", ""},
 	} {
-		cfg, err := config.Parse("f", []byte(c.config))
+		cfg, err := registry.Parse("f", []byte(c.config))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,11 +8,15 @@ import (
 	"fairspool/lib/policy"
 )
 
-// Policy is HTCondor's.
-type Policy struct{}
+// Policy is HTCondor's. The options of prio, the columns of lists and the settings at the top of the
+// configuration, which all policies share, are its own.
+type Policy struct{ policy.Common }
 
 // Name is what JOB_PRIORITY_POLICY calls it.
 func (Policy) Name() string { return "condor" }
+
+// Table is nil: its settings are keys of the top.
+func (Policy) Table() *config.Table { return nil }
 
 // OneQueue reports that shares say whose turn it is.
 func (Policy) OneQueue() bool { return false }
@@ -20,17 +24,8 @@ func (Policy) OneQueue() bool { return false }
 // Queue is nil.
 func (Policy) Queue(*config.Config, policy.Sources) jobprio.Queue { return nil }
 
-// Beside has no jobs.
-func (Policy) Beside(*config.Config) policy.Beside { return policy.Beside{} }
-
 // Listing is nil.
 func (Policy) Listing(*config.Config, policy.Sources) policy.Listing { return nil }
-
-// Display adds nothing to what lists show of all jobs.
-func (Policy) Display(*config.Config) policy.Display { return policy.Display{} }
-
-// Options are none: prio's own are HTCondor's.
-func (Policy) Options() []policy.Option { return nil }
 
 // Rules are none but the common ones.
 func (Policy) Rules(*config.Config) policy.Rules {

@@ -33,6 +33,7 @@ func (Policy) Listing(c *config.Config, from policy.Sources) policy.Listing {
 }
 
 type listing struct {
+	policy.CommonListing
 	*maui.Queue
 	config  *maui.Config
 	context *classad.Context
@@ -61,9 +62,6 @@ func (l *listing) Show(j policy.Job, _ policy.Options) policy.Shown {
 	}
 	return policy.Shown{Prior: start, Behind: -start}
 }
-
-// Requests add nothing.
-func (l *listing) Requests(policy.Job, string) policy.Requests { return policy.Requests{} }
 
 // priority returns what the policy knows of a job, and its priority. One with a claim counts as when
 // it was started: what it waits for since is over.

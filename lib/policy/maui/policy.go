@@ -1,20 +1,18 @@
 // Package maui is Maui's policy as the pool asks for it: its settings, its queue, its rules for
 // attributes, and what lists show. The arithmetic is fairspool/lib/maui.
+//
+// Its settings are the table [maui], parameters of maui.cfg under their own names, and the maui.cfg
+// that this names, of which nothing is an error: what is wrong with it is told in warnings. What it
+// says counts less than the table.
 package maui
 
-import (
-	"fairspool/lib/config"
-	"fairspool/lib/maui"
-)
+import "fairspool/lib/policy"
+
+// policyName is also that of the table.
+const policyName = "maui"
 
 // Policy is Maui's.
-type Policy struct{}
+type Policy struct{ policy.Common }
 
 // Name is what JOB_PRIORITY_POLICY calls it.
-func (Policy) Name() string { return "maui" }
-
-// OneQueue reports that all jobs stand in one order.
-func (Policy) OneQueue() bool { return true }
-
-// Settings returns what a configuration says of the policy. They are shared and not to be changed.
-func Settings(c *config.Config) *maui.Config { return &c.Maui }
+func (Policy) Name() string { return policyName }

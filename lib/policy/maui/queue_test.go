@@ -3,7 +3,6 @@ package maui
 import (
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
-	"fairspool/lib/config"
 	"fairspool/lib/maui"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
@@ -88,7 +87,7 @@ func TestSourcesAsked(t *testing.T) {
 			Slots:   func() []pool.Slot { slots = true; return slotsOf(t, "Cpus = 7") },
 			Tallies: func() []accountant.Tally { tallies = true; return nil },
 		}
-		cfg := config.Default()
+		cfg := schema.Default()
 		c.set(Settings(&cfg))
 		if q := (Policy{}).Queue(&cfg, from); q == nil || slots != c.slots || tallies != c.tallies {
 			t.Errorf("%s: the queue is %v, slots asked %v, tallies %v; want one, %v, %v", c.name, q, slots, tallies, c.slots, c.tallies)

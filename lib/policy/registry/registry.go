@@ -2,6 +2,8 @@
 package registry
 
 import (
+	"sync"
+
 	"fairspool/lib/config"
 	"fairspool/lib/policy"
 	"fairspool/lib/policy/condor"
@@ -25,3 +27,28 @@ func Of(c *config.Config) policy.Policy {
 	}
 	return Policies[0] // which nobody has named yet
 }
+
+// schema is what a configuration file may hold, the policies' tables among it.
+var schema = sync.OnceValue(func() *config.Schema {
+	var names []string
+	var tables []*config.Table
+	for _, p := range Policies {
+		names = append(names, p.Name())
+		if t := p.Table(); t != nil {
+			tables = append(tables, t)
+		}
+	}
+	return config.NewSchema(names, tables...)
+})
+
+// Default returns the configuration of an empty file.
+func Default() config.Config { return schema().Default() }
+
+// Parse is config.Schema's, with all policies.
+func Parse(file string, text []byte) (config.Config, error) { return schema().Parse(file, text) }
+
+// Load is config.Schema's, with all policies.
+func Load(path string) (config.Config, error) { return schema().Load(path) }
+
+// Keys are the keys at the top of a configuration file.
+func Keys() []config.Key { return schema().Keys() }

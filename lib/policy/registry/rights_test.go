@@ -26,7 +26,7 @@ members = []
 // Unix groups users and physics, and alice and bob to users.
 func rightsIn(t *testing.T, text, owner string, admin bool) policy.Rights {
 	t.Helper()
-	cfg, err := config.Parse("f", []byte(text))
+	cfg, err := Parse("f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +207,7 @@ var rightsConfig = sge.Config{
 
 // ruled is that pool under a policy.
 func ruled(policy string) *config.Config {
-	c := config.Default()
+	c := Default()
 	c.JobPriorityPolicy, *gridengine.Settings(&c) = policy, rightsConfig
 	return &c
 }

@@ -1,28 +1,33 @@
 // Package sge is Grid Engine's policy as the pool asks for it: its settings, its queue, its rules for
 // attributes, and what lists show. The arithmetic is fairspool/lib/sge.
+//
+// Its settings are the table [sge], parameters of sched_conf(5) and objects under their own names, and
+// the saved output of qconf that this names, of which nothing is an error: what is wrong with it is
+// told in warnings. What it says counts less than the table.
 package sge
 
 import (
-	"fairspool/lib/config"
-	"fairspool/lib/sge"
 	"fmt"
+
+	"fairspool/lib/config"
+	"fairspool/lib/policy"
 )
 
+// policyName is also that of the table.
+const policyName = "sge"
+
 // Policy is Grid Engine's.
-type Policy struct{}
+type Policy struct{ policy.Common }
 
 // Name is what JOB_PRIORITY_POLICY calls it.
-func (Policy) Name() string { return "sge" }
-
-// OneQueue reports that all jobs stand in one order.
-func (Policy) OneQueue() bool { return true }
+func (Policy) Name() string { return policyName }
 
 // Inert says why the share tree decides nothing; it is empty if the tree does.
 func Inert(c *config.Config) string {
 	s := Settings(c)
 	switch {
-	case c.JobPriorityPolicy != Policy{}.Name():
-		return fmt.Sprintf("JOB_PRIORITY_POLICY is %q and not %q", c.JobPriorityPolicy, Policy{}.Name())
+	case c.JobPriorityPolicy != policyName:
+		return fmt.Sprintf("JOB_PRIORITY_POLICY is %q and not %q", c.JobPriorityPolicy, policyName)
 	case s.TicketsShare == 0:
 		return "weight_tickets_share is 0"
 	case s.WeightTicket == 0 && c.RunTime.Interval == 0:
@@ -30,6 +35,3 @@ func Inert(c *config.Config) string {
 	}
 	return ""
 }
-
-// Settings returns what a configuration says of the policy. They are shared and not to be changed.
-func Settings(c *config.Config) *sge.Config { return &c.SGE }

@@ -8,7 +8,7 @@ import (
 )
 
 func TestInert(t *testing.T) {
-	running := config.Default()
+	running := schema.Default()
 	running.JobPriorityPolicy, running.RunTime = "sge", config.RunTime{Interval: time.Minute}
 	*Settings(&running) = sge.Config{TicketsShare: 1}
 	if got := Inert(&running); got != "" {
@@ -24,7 +24,7 @@ func TestInert(t *testing.T) {
 		{"sge", 0, 0.01, "weight_tickets_share is 0"},
 		{"sge", 100, 0, "weight_ticket is 0, and so is reprioritize_interval"},
 	} {
-		c := config.Default()
+		c := schema.Default()
 		c.JobPriorityPolicy, *Settings(&c) = test.policy, sge.Config{TicketsShare: test.tickets, WeightTicket: test.weigh}
 		if got := Inert(&c); got != test.want {
 			t.Errorf("%+v: %q", test, got)

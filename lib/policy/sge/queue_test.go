@@ -108,7 +108,7 @@ func TestSGESources(t *testing.T) {
 				return []accountant.Tally{{Key: accountant.Key{Kind: accountant.KindOwn, Name: "alice"}, At: noon, Decayed: accountant.Recent{CPU: 60}}}
 			},
 		}
-		cfg := config.Default()
+		cfg := schema.Default()
 		c.set(&cfg)
 		q := Policy{}.Queue(&cfg, from)
 		if beside := (Policy{}).Beside(&cfg); tallies != c.tallies || beside != (policy.Beside{Running: true}) {

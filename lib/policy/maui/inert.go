@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"errors"
@@ -6,15 +6,16 @@ import (
 	"maps"
 	"slices"
 
+	"fairspool/lib/config"
 	"fairspool/lib/maui"
 )
 
 // inert is a setting of Maui's that has no effect, and why.
 type inert struct{ key, why string }
 
-// inertMaui returns the settings that have no effect for want of others. It is for
+// inertOf returns the settings that have no effect for want of others. It is for
 // people who wonder; none of them is an error.
-func inertMaui(m *maui.Config) []inert {
+func inertOf(m *maui.Config) []inert {
 	var found []inert
 	tell := func(key, format string, with ...any) {
 		found = append(found, inert{key, fmt.Sprintf(format, with...)})
@@ -30,13 +31,13 @@ func inertMaui(m *maui.Config) []inert {
 	return found
 }
 
-// warnOfInert tells what of the table [maui] has no effect, if it counts at all.
-func (c *Config) warnOfInert() {
-	if c.JobPriorityPolicy != "maui" {
+// warn tells what of the table [maui] has no effect, if it counts at all.
+func warn(c *config.Config) {
+	if c.JobPriorityPolicy != policyName {
 		return
 	}
-	for _, i := range inertMaui(&c.Maui) {
-		c.Warnings = append(c.Warnings, c.Complain("maui."+i.key, errors.New(i.why)).Error())
+	for _, i := range inertOf(Settings(c)) {
+		c.Warnings = append(c.Warnings, c.Complain(policyName+"."+i.key, errors.New(i.why)).Error())
 	}
 }
 

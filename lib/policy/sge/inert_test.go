@@ -1,4 +1,4 @@
-package config
+package sge
 
 import (
 	"strings"
@@ -69,7 +69,7 @@ func TestInertSGE(t *testing.T) {
 				"f:4: sge.queue_sort_method: has no effect: slots are ranked by the jobs' Rank and the NEGOTIATOR_..._JOB_RANK|" +
 				"f:7: sge.job_load_adjustments: has no effect: the load of machines is not looked at|f:8: sge.load_adjustment_decay_time: has no effect: the load of machines is not looked at"},
 	} {
-		c, err := Parse("f", []byte("JOB_PRIORITY_POLICY = \"sge\"\n[sge]\n"+x.text+"\n"))
+		c, err := schema.Parse("f", []byte("JOB_PRIORITY_POLICY = \"sge\"\n[sge]\n"+x.text+"\n"))
 		if got := strings.Join(c.Warnings, "|"); err != nil || got != x.want {
 			t.Errorf("%s: %s, %v, want %s", x.text, got, err, x.want)
 		}
@@ -87,7 +87,7 @@ func TestInertUnderOtherPolicy(t *testing.T) {
 		"share_tree.\"/alice\" = 5":                        `f:3: sge.share_tree./alice: has no effect while JOB_PRIORITY_POLICY is "maui"`,
 		"halflife_decay_list = \"cpu=5:finished_jobs=-1\"": "f:3: sge.halflife_decay_list: finished_jobs: has no effect: cpu, mem and io are what is measured",
 	} {
-		c, err := Parse("f", []byte("JOB_PRIORITY_POLICY = \"maui\"\n[sge]\n"+text+"\n"))
+		c, err := schema.Parse("f", []byte("JOB_PRIORITY_POLICY = \"maui\"\n[sge]\n"+text+"\n"))
 		if got := strings.Join(c.Warnings, "|"); err != nil || got != want {
 			t.Errorf("%s: %s, %v, want %s", text, got, err, want)
 		}

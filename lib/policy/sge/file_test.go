@@ -1,4 +1,4 @@
-package config
+package sge
 
 import (
 	"fmt"
@@ -8,12 +8,13 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/config"
 	"fairspool/lib/sge"
 )
 
 // beside writes files into a folder, and returns the configuration that text, which names
 // them, makes there. Warnings and errors have no folder in them.
-func beside(t *testing.T, text string, files map[string]string) (Config, string) {
+func beside(t *testing.T, text string, files map[string]string) (config.Config, string) {
 	t.Helper()
 	dir := t.TempDir()
 	for name, content := range files {
@@ -21,7 +22,7 @@ func beside(t *testing.T, text string, files map[string]string) (Config, string)
 			t.Fatal(err)
 		}
 	}
-	c, err := Parse(filepath.Join(dir, "f"), []byte(text))
+	c, err := schema.Parse(filepath.Join(dir, "f"), []byte(text))
 	if err != nil {
 		return c, strings.ReplaceAll(err.Error(), dir+"/", "")
 	}
@@ -35,16 +36,16 @@ func TestQconfAsTables(t *testing.T) {
 		t.Fatalf("sites %v, %v", sites, err)
 	}
 	for _, site := range sites {
-		saved, err := Load(filepath.Join(site, "saved.toml"))
+		saved, err := schema.Load(filepath.Join(site, "saved.toml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		tables, err := Load(filepath.Join(site, "tables.toml"))
+		tables, err := schema.Load(filepath.Join(site, "tables.toml"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !reflect.DeepEqual(saved.SGE, tables.SGE) || saved.Decay != tables.Decay || saved.RunTime != tables.RunTime {
-			t.Errorf("%s: saved output comes to\n%+v\nand tables to\n%+v", site, saved.SGE, tables.SGE)
+		if !reflect.DeepEqual(*Settings(&saved), *Settings(&tables)) || saved.Decay != tables.Decay || saved.RunTime != tables.RunTime {
+			t.Errorf("%s: saved output comes to\n%+v\nand tables to\n%+v", site, *Settings(&saved), *Settings(&tables))
 		}
 		if got := saved.Where("sge.halftime"); got != filepath.Join(site, "ssconf.txt")+":13" {
 			t.Errorf("%s: halftime is set at %q", site, got)
@@ -59,21 +60,21 @@ func TestQconfAsTables(t *testing.T) {
 
 // What an installer sets is the default, and says nothing that needs a warning.
 func TestQconfInstaller(t *testing.T) {
-	text, err := os.ReadFile("../sge/qconf/testdata/ssconf.txt")
+	text, err := os.ReadFile("qconf/testdata/ssconf.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
-	table, err := os.ReadFile("../sge/qconf/testdata/sc.txt")
+	table, err := os.ReadFile("qconf/testdata/sc.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
 	c, warnings := beside(t, "JOB_PRIORITY_POLICY = \"sge\"\n[sge]\nqconf_ssconf = \"ssconf\"\nqconf_sc = \"sc\"", map[string]string{"ssconf": string(text), "sc": string(table)})
-	d := Default()
-	if warnings != "" || len(c.SGE.Complexes) != strings.Count(string(table), "\n")-3 {
-		t.Errorf("%d complexes, warnings %s", len(c.SGE.Complexes), warnings)
+	d := schema.Default()
+	if warnings != "" || len(Settings(&c).Complexes) != strings.Count(string(table), "\n")-3 {
+		t.Errorf("%d complexes, warnings %s", len(Settings(&c).Complexes), warnings)
 	}
-	if c.SGE.Complexes = d.SGE.Complexes; !reflect.DeepEqual(c.SGE, d.SGE) || c.Decay != d.Decay || c.RunTime != d.RunTime {
-		t.Errorf("it comes to %+v, %+v", c.SGE, c.Decay)
+	if Settings(&c).Complexes = Settings(&d).Complexes; !reflect.DeepEqual(*Settings(&c), *Settings(&d)) || c.Decay != d.Decay || c.RunTime != d.RunTime {
+		t.Errorf("it comes to %+v, %+v", *Settings(&c), c.Decay)
 	}
 	if got := c.Where("sge.halftime"); !strings.HasSuffix(got, "ssconf:13") {
 		t.Errorf("halftime is set at %s", got)
@@ -83,7 +84,7 @@ func TestQconfInstaller(t *testing.T) {
 // Grid Engine's own file, which lies in its spool, comes to the same as what qconf prints: it has
 // a heading, blanks in lists, and a number that is the scheduler's own.
 func TestSchedConfiguration(t *testing.T) {
-	printed, err := os.ReadFile("../sge/qconf/testdata/ssconf.txt")
+	printed, err := os.ReadFile("qconf/testdata/ssconf.txt")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -140,18 +141,18 @@ more = {}
 			t.Errorf("%s: %+v, want %+v", what, got, want)
 		}
 	}
-	check("users", c.SGE.Users, map[string]sge.Object{"alice": {FShare: 9}, "bob": {OTicket: 7, DefaultProject: "pa"}})
-	check("projects", c.SGE.Projects, map[string]sge.Object{"pa": {FShare: 2, OTicket: 1, ACL: []string{"hpc", "lab", "more"}}})
-	check("tree", c.SGE.Tree, &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{{Name: "pa", Shares: 30}, {Name: "default", Shares: 4}, {Name: "alice", Shares: 10}}})
-	check("parameters", []any{c.SGE.WeightUser, c.SGE.TicketsShare, c.RunTime.Interval.String(), c.SGE.ShareOverride, len(c.SGE.Hierarchy)}, []any{0.5, 100.0, "30s", false, 0})
+	check("users", Settings(&c).Users, map[string]sge.Object{"alice": {FShare: 9}, "bob": {OTicket: 7, DefaultProject: "pa"}})
+	check("projects", Settings(&c).Projects, map[string]sge.Object{"pa": {FShare: 2, OTicket: 1, ACL: []string{"hpc", "lab", "more"}}})
+	check("tree", Settings(&c).Tree, &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{{Name: "pa", Shares: 30}, {Name: "default", Shares: 4}, {Name: "alice", Shares: 10}}})
+	check("parameters", []any{Settings(&c).WeightUser, Settings(&c).TicketsShare, c.RunTime.Interval.String(), Settings(&c).ShareOverride, len(Settings(&c).Hierarchy)}, []any{0.5, 100.0, "30s", false, 0})
 	with, err := c.With([]string{"sge.users.bob.oticket=8", "sge.weight_user=0.75"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	check("users", with.SGE.Users["bob"], sge.Object{OTicket: 8, DefaultProject: "pa"})
-	check("weight_user", with.SGE.WeightUser, 0.75)
-	if without, err := c.With([]string{"sge.qconf_suser="}); err != nil || len(without.SGE.Users) != 1 {
-		t.Errorf("users %v, %v, want alice alone", without.SGE.Users, err)
+	check("users", Settings(&with).Users["bob"], sge.Object{OTicket: 8, DefaultProject: "pa"})
+	check("weight_user", Settings(&with).WeightUser, 0.75)
+	if without, err := c.With([]string{"sge.qconf_suser="}); err != nil || len(Settings(&without).Users) != 1 {
+		t.Errorf("users %v, %v, want alice alone", Settings(&without).Users, err)
 	}
 	for key, want := range map[string]string{"sge.users.alice.fshare": "f:3", "sge.users.bob.oticket": "two:2", "sge.projects.pa": "prj:1", "sge.weight_user": "conf:1"} {
 		if got := filepath.Base(c.Where(key)); got != want {
@@ -171,11 +172,11 @@ func TestQconfUsersets(t *testing.T) {
 	}
 	department := sge.Object{FShare: 3, OTicket: 4, Entries: []string{"alice", "@hpc"}}
 	list := sge.Userset{Entries: department.Entries}
-	if want := map[string]sge.Object{"d1": department, "d2": department, "d3": department}; !reflect.DeepEqual(c.SGE.Departments, want) {
-		t.Errorf("departments %+v, want %+v", c.SGE.Departments, want)
+	if want := map[string]sge.Object{"d1": department, "d2": department, "d3": department}; !reflect.DeepEqual(Settings(&c).Departments, want) {
+		t.Errorf("departments %+v, want %+v", Settings(&c).Departments, want)
 	}
-	if want := map[string]sge.Userset{"deadlineusers": list, "d2": list, "d3": list}; !reflect.DeepEqual(c.SGE.Usersets, want) {
-		t.Errorf("usersets %+v, want %+v", c.SGE.Usersets, want)
+	if want := map[string]sge.Userset{"deadlineusers": list, "d2": list, "d3": list}; !reflect.DeepEqual(Settings(&c).Usersets, want) {
+		t.Errorf("usersets %+v, want %+v", Settings(&c).Usersets, want)
 	}
 }
 
@@ -231,8 +232,8 @@ func TestQconfHuge(t *testing.T) {
 		fmt.Fprintf(&users, "name u%d\noticket 0\nfshare %d\ndelete_time 0\ndefault_project NONE\n", i, i)
 	}
 	c, warnings := beside(t, "[sge]\nqconf_suser = 'users'", map[string]string{"users": users.String()})
-	if len(c.SGE.Users) != n || c.SGE.Users["u77"].FShare != 77 || warnings != "" {
-		t.Errorf("%d users, warnings %.200s", len(c.SGE.Users), warnings)
+	if len(Settings(&c).Users) != n || Settings(&c).Users["u77"].FShare != 77 || warnings != "" {
+		t.Errorf("%d users, warnings %.200s", len(Settings(&c).Users), warnings)
 	}
 	var deep strings.Builder
 	for i := range n {
@@ -241,7 +242,7 @@ func TestQconfHuge(t *testing.T) {
 	fmt.Fprintf(&deep, "id=%d\nname=leaf\ntype=0\nshares=1\nchildnodes=NONE\n", n)
 	c, warnings = beside(t, "[sge]\nqconf_sstree = 'tree'", map[string]string{"tree": deep.String()})
 	depth := 0
-	for at := c.SGE.Tree; len(at.Children) > 0; depth++ {
+	for at := Settings(&c).Tree; len(at.Children) > 0; depth++ {
 		at = at.Children[0]
 	}
 	if depth != n || warnings != "" {
@@ -249,8 +250,8 @@ func TestQconfHuge(t *testing.T) {
 	}
 	for _, k := range qconfKeys {
 		c, _ := beside(t, "[sge]\n"+k.Name+" = ['a', 'b', 'c']", map[string]string{
-			"a": strings.Repeat("name x\ntype 7\n", n), "b": users.String() + strings.Repeat("a=1\nid=7\n", n), "c": strings.Repeat(strings.Repeat("ab ", 500)+"\n", 2*mostWarnings)})
-		if len(c.Warnings) > mostWarnings+1 || len(strings.Join(c.Warnings, "\n")) > (mostWarnings+1)*(2*mostShown+200) {
+			"a": strings.Repeat("name x\ntype 7\n", n), "b": users.String() + strings.Repeat("a=1\nid=7\n", n), "c": strings.Repeat(strings.Repeat("ab ", 500)+"\n", 2*config.MostWarnings)})
+		if len(c.Warnings) > config.MostWarnings+1 || len(strings.Join(c.Warnings, "\n")) > (config.MostWarnings+1)*(2*config.MostShown+200) {
 			t.Errorf("%s: %d warnings", k.Name, len(c.Warnings))
 		}
 	}
@@ -271,11 +272,11 @@ func TestQconfOtherFile(t *testing.T) {
 
 // The site of the documentation's example is whole.
 func TestQconfExample(t *testing.T) {
-	c, err := Load("../../docs/examples/sge/saved.toml")
+	c, err := schema.Load("../../../docs/examples/sge/saved.toml")
 	if err != nil || len(c.Warnings) > 0 {
 		t.Fatalf("%v, warnings %q", err, c.Warnings)
 	}
-	s := c.SGE
+	s := *Settings(&c)
 	got := strings.TrimSpace(fmt.Sprintln(len(s.Users), len(s.Projects), len(s.Departments), len(s.Usersets), len(s.Complexes), len(s.PEs), s.TicketsShare, s.Tree.Children[0].Name, s.Tree.Children[0].Children[0].Name))
 	if want := "3 2 2 2 5 1 10000 pa default"; got != want {
 		t.Errorf("it comes to %s, want %s", got, want)

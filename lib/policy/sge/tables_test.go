@@ -1,4 +1,4 @@
-package config
+package sge
 
 import (
 	"fmt"
@@ -6,10 +6,11 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/config"
 	"fairspool/lib/sge"
 )
 
-const objects = `JOB_PRIORITY_POLICY = "sge"
+const site = `JOB_PRIORITY_POLICY = "sge"
 [sge]
 weight_tickets_functional = 1000
 weight_tickets_share = 1000
@@ -54,9 +55,9 @@ urgency_slots = 4
 "/eng/default" = 0
 `
 
-func parsed(t *testing.T, text string) Config {
+func parsed(t *testing.T, text string) config.Config {
 	t.Helper()
-	c, err := Parse("f", []byte(text))
+	c, err := schema.Parse("f", []byte(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,8 +65,9 @@ func parsed(t *testing.T, text string) Config {
 }
 
 func TestSGETables(t *testing.T) {
-	c := parsed(t, objects)
-	want := Default().SGE
+	c := parsed(t, site)
+	initial := schema.Default()
+	want := *Settings(&initial)
 	want.TicketsFunctional, want.TicketsShare = 1000, 1000
 	want.Complexes = append(want.Complexes, sge.Complex{Name: "lic", Shortcut: "l", Urgency: 500}, sge.Complex{Name: "mem_free", Type: sge.Memory, Urgency: 0.5})
 	want.Users = map[string]sge.Object{"bob": {FShare: 50}, "alice.x": {FShare: 100, OTicket: 4294967295, DefaultProject: "pa"}}
@@ -78,10 +80,10 @@ func TestSGETables(t *testing.T) {
 		{Name: "eng", Shares: 60, Children: []*sge.Node{{Name: "bob", Shares: 3}, {Name: "alice.x", Shares: 1}, {Name: "default"}}},
 		{Name: "sci", Shares: 40, Children: []*sge.Node{{Name: "carol", Shares: 1}}},
 	}}
-	if !reflect.DeepEqual(c.SGE, want) || c.Warnings != nil {
-		t.Errorf("SGE =\n%+v\n%v, want\n%+v", c.SGE, c.Warnings, want)
+	if !reflect.DeepEqual(*Settings(&c), want) || c.Warnings != nil {
+		t.Errorf("SGE =\n%+v\n%v, want\n%+v", *Settings(&c), c.Warnings, want)
 	}
-	lines := strings.Split(objects, "\n")
+	lines := strings.Split(site, "\n")
 	for key, line := range map[string]string{
 		"sge.complexes.lic.urgency": "urgency = 500", "sge.users.alice.x.oticket": "oticket = 4294967295",
 		"sge.projects.pa.xacl": `xacl = "guests,others"`, "sge.usersets.staff.entries": `staff = { entries = "alice bob", type = "ACL" }`,
@@ -100,8 +102,8 @@ func TestSGETables(t *testing.T) {
 func TestSlotsComplex(t *testing.T) {
 	c := parsed(t, "[sge.complexes.lic]\nurgency = 1\n[sge.complexes.slots]\nurgency = 7\n")
 	want := []sge.Complex{{Name: "lic", Urgency: 1}, {Name: "slots", Shortcut: "s", Urgency: 7}}
-	if !reflect.DeepEqual(c.SGE.Complexes, want) {
-		t.Errorf("complexes = %+v, want %+v", c.SGE.Complexes, want)
+	if !reflect.DeepEqual(Settings(&c).Complexes, want) {
+		t.Errorf("complexes = %+v, want %+v", Settings(&c).Complexes, want)
 	}
 }
 
@@ -138,7 +140,7 @@ func TestSGETablesRefuse(t *testing.T) {
 		{"share_tree.\"/a\" = {b = 1}", `f:2: sge.share_tree./a: a table: want a whole number`},
 		{"share_tree.\"/a\" = true", `f:2: sge.share_tree./a: true: want a whole number`},
 	} {
-		_, err := Parse("f", []byte("[sge]\n"+x.text+"\n"))
+		_, err := schema.Parse("f", []byte("[sge]\n"+x.text+"\n"))
 		if err == nil || !strings.HasPrefix(err.Error(), x.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("[sge] %s: %v, want %q", x.text, err, x.want)
 		}
@@ -147,7 +149,7 @@ func TestSGETablesRefuse(t *testing.T) {
 
 // With changes an attribute or a node, and leaves the rest and its order as they were.
 func TestWithObjects(t *testing.T) {
-	c := parsed(t, objects)
+	c := parsed(t, site)
 	children := func(n *sge.Node) string {
 		var all []string
 		for _, k := range n.Children {
@@ -189,56 +191,56 @@ func TestWithObjects(t *testing.T) {
 			t.Errorf("With(%s): %v, want %v", x.settings, err, x.want)
 		case x.got != nil && err != nil:
 			t.Errorf("With(%s): %v", x.settings, err)
-		case x.got != nil && !reflect.DeepEqual(x.got(with.SGE), x.want):
-			t.Errorf("With(%s) gives %+v, want %+v", x.settings, x.got(with.SGE), x.want)
+		case x.got != nil && !reflect.DeepEqual(x.got(*Settings(&with)), x.want):
+			t.Errorf("With(%s) gives %+v, want %+v", x.settings, x.got(*Settings(&with)), x.want)
 		}
 	}
 	with, err := c.With([]string{"sge.users.bob.fshare=5"})
 	if err != nil || with.Where("sge.users.bob.fshare") != "config" || with.Where("sge.users.alice.x.fshare") != c.Where("sge.users.alice.x.fshare") {
 		t.Errorf("With tells %q, %q, %v", with.Where("sge.users.bob.fshare"), with.Where("sge.users.alice.x.fshare"), err)
 	}
-	if again := parsed(t, objects); !reflect.DeepEqual(c.SGE, again.SGE) {
-		t.Errorf("With changed what it was called on: %+v, want %+v", c.SGE, again.SGE)
+	if again := parsed(t, site); !reflect.DeepEqual(*Settings(&c), *Settings(&again)) {
+		t.Errorf("With changed what it was called on: %+v, want %+v", *Settings(&c), *Settings(&again))
 	}
 }
 
 // A record of a file changes what it says something of; what it says wrongly is left out.
 func TestTakeSGERecord(t *testing.T) {
 	c := parsed(t, "[sge.users.alice]\nfshare = 1\noticket = 2\n")
-	at := origin{file: "suser.txt", line: 3}
-	got := c.takeSGERecord(sgeUsers, "alice", []sgeAttribute{{"fshare", "7", 4}, {"oticket", "many", 5}, {"delete_time", "0", 6}, {"fsahre", "1", 7}}, at)
+	at := config.Origin{File: "suser.txt", Line: 3}
+	got := takeRecord(&c, userKind, "alice", []attribute{{"fshare", "7", 4}, {"oticket", "many", 5}, {"delete_time", "0", 6}, {"fsahre", "1", 7}}, at)
 	want := []string{`suser.txt:5: sge.users.alice.oticket: "many": want a whole number, 0 to 4294967295`,
 		"suser.txt:7: sge.users.alice.fsahre: unknown attribute; did you mean fshare?"}
-	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(c.SGE.Users["alice"], sge.Object{FShare: 7, OTicket: 2}) {
-		t.Errorf("takeSGERecord = %q, %+v, want %q", got, c.SGE.Users["alice"], want)
+	if !reflect.DeepEqual(got, want) || !reflect.DeepEqual(Settings(&c).Users["alice"], sge.Object{FShare: 7, OTicket: 2}) {
+		t.Errorf("takeRecord = %q, %+v, want %q", got, Settings(&c).Users["alice"], want)
 	}
 	if c.Where("sge.users.alice.fshare") != "suser.txt:4" || c.Where("sge.users.alice") != "suser.txt:3" {
 		t.Errorf("Where = %s, %s", c.Where("sge.users.alice.fshare"), c.Where("sge.users.alice"))
 	}
-	if got := c.takeSGERecord(sgePEs, "a b", nil, at); len(got) != 1 || !strings.HasPrefix(got[0], "suser.txt:3: sge.pes.a b: want a name") || c.SGE.PEs != nil {
-		t.Errorf("a record without a name: %q, %+v", got, c.SGE.PEs)
+	if got := takeRecord(&c, peKind, "a b", nil, at); len(got) != 1 || !strings.HasPrefix(got[0], "suser.txt:3: sge.pes.a b: want a name") || Settings(&c).PEs != nil {
+		t.Errorf("a record without a name: %q, %+v", got, Settings(&c).PEs)
 	}
 }
 
 // What tables say of a tree counts for more than a file's, whose nodes stay where they are.
 func TestTreeOfFile(t *testing.T) {
-	c := Default()
-	c.takeSGETree(&sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{{Name: "eng", Shares: 1, Children: []*sge.Node{{Name: "alice", Shares: 2}}}}})
-	c.treeSaid = []treeEntry{{names: []string{"eng", "bob"}, shares: 3}, {names: []string{"eng"}, shares: 9}, {names: []string{"sci"}, shares: 4}}
-	if err := c.growTree(); err != nil {
+	c := schema.Default()
+	Settings(&c).Tree = &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{{Name: "eng", Shares: 1, Children: []*sge.Node{{Name: "alice", Shares: 2}}}}}
+	settingsOf(&c).treeSaid = []treeEntry{{names: []string{"eng", "bob"}, shares: 3}, {names: []string{"eng"}, shares: 9}, {names: []string{"sci"}, shares: 4}}
+	if err := growTree(&c); err != nil {
 		t.Fatal(err)
 	}
 	want := &sge.Node{Name: "Root", Shares: 1, Children: []*sge.Node{
 		{Name: "eng", Shares: 9, Children: []*sge.Node{{Name: "alice", Shares: 2}, {Name: "bob", Shares: 3}}}, {Name: "sci", Shares: 4}}}
-	if !reflect.DeepEqual(c.SGE.Tree, want) {
-		t.Errorf("tree = %+v, want %+v", c.SGE.Tree, want)
+	if !reflect.DeepEqual(Settings(&c).Tree, want) {
+		t.Errorf("tree = %+v, want %+v", Settings(&c).Tree, want)
 	}
 }
 
 // A tree may be as deep as a file is long: each name costs what it costs.
 func TestDeepTree(t *testing.T) {
 	const levels = 100000
-	c := Default()
+	c := schema.Default()
 	root := &sge.Node{Name: "Root"}
 	names := make([]string, levels)
 	for n, i := root, 0; i < levels; i++ {
@@ -246,9 +248,9 @@ func TestDeepTree(t *testing.T) {
 		n.Children = []*sge.Node{{Name: "a", Shares: 1}}
 		n = n.Children[0]
 	}
-	c.takeSGETree(root)
-	c.treeSaid = []treeEntry{{names: names, shares: 7}}
-	if err := c.growTree(); err != nil {
+	Settings(&c).Tree = root
+	settingsOf(&c).treeSaid = []treeEntry{{names: names, shares: 7}}
+	if err := growTree(&c); err != nil {
 		t.Fatal(err)
 	}
 	depth, last := 0, root
@@ -258,10 +260,10 @@ func TestDeepTree(t *testing.T) {
 	if depth != levels || last.Shares != 7 {
 		t.Errorf("depth %d, shares %v, want %d, 7", depth, last.Shares, levels)
 	}
-	c.SGE.Users = map[string]sge.Object{"a": {}}
-	c.SGE.Projects = map[string]sge.Object{"a": {}}
+	Settings(&c).Users = map[string]sge.Object{"a": {}}
+	Settings(&c).Projects = map[string]sge.Object{"a": {}}
 	told := 0
-	inertNodes(&c.SGE, func(key, _ string, _ ...any) {
+	inertNodes(Settings(&c), func(key, _ string, _ ...any) {
 		if told++; len(key) > 200 {
 			t.Fatalf("key %q", key)
 		}
@@ -279,20 +281,20 @@ func FuzzObjects(f *testing.F) {
 	f.Add("a.b", "entries", "alice, @hpc", "//", "/default")
 	f.Fuzz(func(t *testing.T, name, attribute, value, path, other string) {
 		var settings []string
-		for _, kind := range sgeKinds {
+		for _, kind := range kinds {
 			settings = append(settings, fmt.Sprintf("sge.%s.%s.%s=%s", kind, name, attribute, value))
 		}
 		settings = append(settings, "JOB_PRIORITY_POLICY=sge", "sge.share_tree."+path+"="+value, "sge.share_tree."+other+"=3")
 		for i := range settings {
-			c, err := Default().With(settings[i:])
+			c, err := schema.Default().With(settings[i:])
 			if err != nil {
 				if s := err.Error(); !strings.HasPrefix(s, "config ") || strings.Contains(s, "\n") {
 					t.Errorf("With(%q) = %q, want one line that begins with config", settings[i:], s)
 				}
 				continue
 			}
-			if c.SGE.Tree != nil {
-				visitNodes(&c.SGE, func(_ func() string, _ string, n *sge.Node) {
+			if Settings(&c).Tree != nil {
+				visitNodes(Settings(&c), func(_ func() string, _ string, n *sge.Node) {
 					if len(n.Children) != len(childrenOf(n)) && len(n.Children) > len(childrenOf(n)) || !(n.Shares >= 0 && n.Shares <= maxShares) {
 						t.Errorf("%q: node %+v", settings[i:], n)
 					}

@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"fmt"
@@ -10,116 +10,87 @@ import (
 	"sync"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/config"
 	"fairspool/lib/maui"
-	"fairspool/lib/maui/mauicfg"
+	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// MauiKeys is every key of the table [maui], in the order of the manual page, save those
+// Keys is every key of the table [maui], in the order of the manual page, save those
 // with somebody's name in them: parameters of maui.cfg under their own names. Those of
 // maui.Parameters come last.
-var MauiKeys = append([]Key{
-	{Name: mauiFile, Kind: String, Default: "", check: fileName,
+var Keys = append([]config.Key{
+	{Name: fileKey, Kind: config.String, Default: "", Check: config.FileName,
 		Help: "A maui.cfg that is read first; what the table says counts for more. Relative to the folder of this file. Empty: none.",
-		set:  func(c *Config, v any) { c.MauiFile = v.(string) }},
-	{Name: mauiCompatibility, Kind: String, Default: "", Choices: []string{"", mauiVersion},
+		Set:  func(c *config.Config, v any) { settingsOf(c).file = v.(string) }},
+	{Name: compatibilityKey, Kind: config.String, Default: "", Choices: []string{"", version},
 		Help: "Whether to do as Maui 3.3.1 did also where that contradicts its own manual.",
-		set:  func(c *Config, v any) { c.Maui.Compatible = v == mauiVersion }},
-	{Name: "XFMINWCLIMIT", Kind: Time, Default: 120.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *config.Config, v any) { Settings(c).Compatible = v == version }},
+	{Name: "XFMINWCLIMIT", Kind: config.Time, Default: 120.0, Unit: "s", Least: 0, Most: config.MaxSeconds,
 		Help: "The least time limit that the expansion factor divides by. 0: none.",
-		set:  func(c *Config, v any) { c.Maui.XFMinWCLimit = seconds(v) }},
-	{Name: "JOBPRIOACCRUALPOLICY", Kind: String, Default: "QUEUEPOLICY", Choices: mauiAccruals,
+		Set:  func(c *config.Config, v any) { Settings(c).XFMinWCLimit = config.Duration(v) }},
+	{Name: "JOBPRIOACCRUALPOLICY", Kind: config.String, Default: "QUEUEPOLICY", Choices: accruals,
 		Help: "Which time counts as waited: all; that in which no MAXIJOB and the like keeps the job out; that in which nothing does.",
-		set:  func(c *Config, v any) { c.Maui.Accrual = maui.Accrual(slices.Index(mauiAccruals, v.(string))) }},
-	{Name: "USESYSTEMQUEUETIME", Kind: Boolean, Default: true,
+		Set:  func(c *config.Config, v any) { Settings(c).Accrual = maui.Accrual(slices.Index(accruals, v.(string))) }},
+	{Name: "USESYSTEMQUEUETIME", Kind: config.Boolean, Default: true,
 		Help: "Whether what JOBPRIOACCRUALPOLICY says counts. If false, all time since the job was submitted does.",
-		set:  func(c *Config, v any) { c.Maui.UseSystemQueueTime = v.(bool) }},
-	{Name: "ENABLENEGJOBPRIORITY", Kind: Boolean, Default: false,
+		Set:  func(c *config.Config, v any) { Settings(c).UseSystemQueueTime = v.(bool) }},
+	{Name: "ENABLENEGJOBPRIORITY", Kind: config.Boolean, Default: false,
 		Help: "Whether priorities may be below 1.",
-		set:  func(c *Config, v any) { c.Maui.EnableNegative = v.(bool) }},
-	{Name: "REJECTNEGPRIOJOBS", Kind: Boolean, Default: false,
+		Set:  func(c *config.Config, v any) { Settings(c).EnableNegative = v.(bool) }},
+	{Name: "REJECTNEGPRIOJOBS", Kind: config.Boolean, Default: false,
 		Help: "Whether jobs of a priority below 0 are left out.",
-		set:  func(c *Config, v any) { c.Maui.RejectNegative = v.(bool) }},
-	{Name: "FSPOLICY", Kind: String, Default: "NONE", Choices: mauiPolicies(),
+		Set:  func(c *config.Config, v any) { Settings(c).RejectNegative = v.(bool) }},
+	{Name: "FSPOLICY", Kind: config.String, Default: "NONE", Choices: sharePolicies(),
 		Help: "What fair share compares: processors times time, processor equivalents times time, or processor time used; with % it compares by the ratio to the target.",
-		set:  func(c *Config, v any) { c.setFSPolicy(v.(string)) }},
-	{Name: "FSINTERVAL", Kind: Time, Default: accountant.DefaultInterval.Seconds(), Unit: "s", Least: 1, Most: maxSeconds,
+		Set:  func(c *config.Config, v any) { setFSPolicy(Settings(c), v.(string)) }},
+	{Name: "FSINTERVAL", Kind: config.Time, Default: accountant.DefaultInterval.Seconds(), Unit: "s", Least: 1, Most: config.MaxSeconds,
 		Help: "How long each fair share window is. Windows are aligned to midnight UTC of 1 January 1970.",
-		set:  func(c *Config, v any) { c.Maui.Windows.Interval = seconds(v) }},
-	{Name: "FSDEPTH", Kind: Integer, Default: int64(accountant.DefaultDepth), Unit: "windows", Least: 1, Most: accountant.MaxDepth,
+		Set:  func(c *config.Config, v any) { Settings(c).Windows.Interval = config.Duration(v) }},
+	{Name: "FSDEPTH", Kind: config.Integer, Default: int64(accountant.DefaultDepth), Unit: "windows", Least: 1, Most: accountant.MaxDepth,
 		Help: "How many windows are kept and count, the one that is not over yet among them.",
-		set:  func(c *Config, v any) { c.Maui.Windows.Depth = int(v.(int64)) }},
-	{Name: "FSDECAY", Kind: Real, Default: 1.0, Least: 0, Most: 1,
+		Set:  func(c *config.Config, v any) { Settings(c).Windows.Depth = int(v.(int64)) }},
+	{Name: "FSDECAY", Kind: config.Real, Default: 1.0, Least: 0, Most: 1,
 		Help: "What a window counts in comparison with the next newer one.",
-		set:  func(c *Config, v any) { c.Maui.Windows.Decay = v.(float64) }},
-}, mauiWeights()...)
+		Set:  func(c *config.Config, v any) { Settings(c).Windows.Decay = v.(float64) }},
+}, weights()...)
 
 const (
-	mauiFile          = "maui_cfg"
-	mauiCompatibility = "COMPATIBILITY"
-	mauiVersion       = "3.3.1"
+	fileKey          = "maui_cfg"
+	compatibilityKey = "COMPATIBILITY"
+	version          = "3.3.1"
 )
 
-// mauiAccruals are the values of JOBPRIOACCRUALPOLICY, by maui.Accrual.
-var mauiAccruals = []string{"ALWAYS", "QUEUEPOLICY", "FULLPOLICY"}
+// accruals are the values of JOBPRIOACCRUALPOLICY, by maui.Accrual.
+var accruals = []string{"ALWAYS", "QUEUEPOLICY", "FULLPOLICY"}
 
-// mauiShares are the words of FSPOLICY, by maui.FSPolicy.
-var mauiShares = []string{"NONE", "DEDICATEDPS", "DEDICATEDPES", "UTILIZEDPS"}
+// shareWords are the words of FSPOLICY, by maui.FSPolicy.
+var shareWords = []string{"NONE", "DEDICATEDPS", "DEDICATEDPES", "UTILIZEDPS"}
 
-// mauiPolicies are the values of FSPOLICY.
-func mauiPolicies() []string {
-	all := slices.Clone(mauiShares)
-	for _, p := range mauiShares[1:] {
+// sharePolicies are the values of FSPOLICY.
+func sharePolicies() []string {
+	all := slices.Clone(shareWords)
+	for _, p := range shareWords[1:] {
 		all = append(all, p+"%")
 	}
 	return all
 }
 
-// setFSPolicy takes one of mauiPolicies.
-func (c *Config) setFSPolicy(policy string) {
+// setFSPolicy takes one of sharePolicies.
+func setFSPolicy(m *maui.Config, policy string) {
 	word, ratio := strings.CutSuffix(policy, "%")
-	c.Maui.FSPolicy, c.Maui.FSRatio = maui.FSPolicy(slices.Index(mauiShares, word)), ratio
+	m.FSPolicy, m.FSRatio = maui.FSPolicy(slices.Index(shareWords, word)), ratio
 }
 
-// mauiTime reads a time as maui.cfg has it, seconds or [DD:]HH:MM:SS, in seconds.
-// Fields may be above 59. Two fields are refused: Maui's manual takes them for
-// minutes and seconds, Maui itself for hours and minutes.
-func mauiTime(s string) (float64, error) {
-	switch sum, fields, ok := mauicfg.Seconds(s); {
-	case fields == 2:
-		return 0, fmt.Errorf("%q: minutes or hours? want seconds, HH:MM:SS or DD:HH:MM:SS", s)
-	case !ok:
-		return 0, fmt.Errorf("%q: want seconds, HH:MM:SS or DD:HH:MM:SS", s)
-	default:
-		return sum, nil
-	}
-}
-
-// timeValue returns the seconds that a key of kind Time is set to.
-func (k Key) timeValue(v any) (any, error) {
-	s, ok := v.(string)
-	if !ok {
-		return k.number(v)
-	}
-	n, err := mauiTime(s)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := k.number(n); err != nil {
-		return nil, fmt.Errorf("%q: %w seconds", s, err)
-	}
-	return n, nil
-}
-
-// mauiAliases are names that Maui's manual and real files have for parameters which Maui
+// aliases are names that Maui's manual and real files have for parameters which Maui
 // 3.3.1 knows by another name only.
-var mauiAliases = map[string]string{
+var aliases = map[string]string{
 	"SERVWEIGHT": "SERVICEWEIGHT", "SERVCAP": "SERVICEWCAP", "SERVICECAP": "SERVICEWCAP",
 	"TARGWEIGHT": "TARGETWEIGHT", "TARGCAP": "TARGETCAP", "RESOURCEWEIGHT": "RESWEIGHT", "MEMORYWEIGHT": "MEMWEIGHT",
 	"USAGEPERCENTWEIGHT": "PERCENTWEIGHT", "USAGECONSUMEDWEIGHT": "CONSUMEDWEIGHT", "USAGEREMAININGWEIGHT": "REMAININGWEIGHT",
 }
 
-// mauiOlder are parameters of older versions, with what says the same today.
-var mauiOlder = map[string]string{
+// older are parameters of older versions, with what says the same today.
+var older = map[string]string{
 	"UFSWEIGHT": "FSUSERWEIGHT", "GFSWEIGHT": "FSGROUPWEIGHT", "AFSWEIGHT": "FSACCOUNTWEIGHT",
 	"QUEUETIMETARGETWEIGHT": "TARGETQUEUETIMEWEIGHT", "XFACTORTARGETWEIGHT": "TARGETXFACTORWEIGHT",
 	"SERVICETARGETWEIGHT": "TARGETWEIGHT", "DIRECTSPECWEIGHT": "CREDWEIGHT",
@@ -127,9 +98,9 @@ var mauiOlder = map[string]string{
 	"QOSTARGETQT": "QOSCFG[NAME] QTTARGET=", "QOSTARGETXF": "QOSCFG[NAME] XFTARGET=",
 }
 
-// skippedMaui are parameters that say how Maui itself runs: whom it talks to, what it writes,
+// skipped are parameters that say how Maui itself runs: whom it talks to, what it writes,
 // what it simulates.
-var skippedMaui = laterNames(`
+var skipped = config.LaterNames(`
 	SERVERCONFIGFILE SERVERHOMEDIR SERVERHOST SERVERMODE SERVERNAME SERVERPORT STEPCOUNT SCHEDCFG
 	ADMIN1 ADMIN2 ADMIN3 ADMIN4 ADMINCFG ADMINHOST ADMINHOSTS ADMINS
 	LOGDIR LOGFACILITY LOGFILE LOGFILEMAXSIZE LOGFILEROLLDEPTH LOGLEVEL USESYSLOG
@@ -149,10 +120,10 @@ var skippedMaui = laterNames(`
 	SIMRMRANDOMDELAY SIMSCALEJOBRUNTIME SIMSTARTTIME SIMSTOPITERATION SIMTIMEPOLICY SIMTIMERATIO SIMWCACCURACY
 	SIMWCACCURACYCHANGE SIMWCSCALINGPERCENT SIMWORKLOADTRACEFILE`)
 
-// laterMaui are parameters that decide which jobs run, when and where, and that this version
-// does not serve, and those of skippedMaui. Sources: the table of parameters of Maui 3.3.1, and
+// later are parameters that decide which jobs run, when and where, and that this version
+// does not serve, and those of skipped. Sources: the table of parameters of Maui 3.3.1, and
 // appendix F of its manual.
-var laterMaui = withSkipped(laterNames(`
+var later = withSkipped(config.LaterNames(`
 	FSENFORCEMENT=NONE FSCONFIGFILE FSQOSTARGET FSSECONDARYGROUPS=false JOBPRIOF=NONE JOBSIZEPOLICY=NONE
 	BACKFILLPOLICY=NONE BACKFILLDEPTH=0 BACKFILLMAXSCHEDULES BACKFILLMETRIC BACKFILLPROCFACTOR=0 BACKFILLTYPE=NONE
 	BFCHUNKDURATION=0 BFCHUNKSIZE=0 BFPRIORITYPOLICY=NONE
@@ -189,50 +160,50 @@ var laterMaui = withSkipped(laterNames(`
 	QOSFEATURES=[ANY] QOSFLAGS QOSNAME USECPUTIME=false USEJOBREGEX=false USELOCALMACHINEPRIORITY=false
 	USEMACHINESPEED=false USEMACHINESPEEDFORFS=false`))
 
-func withSkipped(keys func() laterKeys) func() laterKeys {
-	return sync.OnceValue(func() laterKeys {
+func withSkipped(keys func() config.LaterKeys) func() config.LaterKeys {
+	return sync.OnceValue(func() config.LaterKeys {
 		all := maps.Clone(keys())
-		maps.Copy(all, skippedMaui())
+		maps.Copy(all, skipped())
 		return all
 	})
 }
 
-// mauiKey returns the key of [maui] with the name.
-func mauiKey(name string) (Key, bool) {
-	i := slices.IndexFunc(MauiKeys, func(k Key) bool { return k.Name == name })
+// keyOf returns the key of [maui] with the name.
+func keyOf(name string) (config.Key, bool) {
+	i := slices.IndexFunc(Keys, func(k config.Key) bool { return k.Name == name })
 	if i < 0 {
-		return Key{}, false
+		return config.Key{}, false
 	}
-	return MauiKeys[i], true
+	return Keys[i], true
 }
 
-// mauiNames returns all names that a line of a maui.cfg may begin with, those that are served first.
-func mauiNames() []string {
-	return slices.Concat(namesOf(MauiKeys[1:]), credentialKinds, slices.Sorted(maps.Keys(laterMaui())))
+// lineNames returns all names that a line of a maui.cfg may begin with, those that are served first.
+func lineNames() []string {
+	return slices.Concat(config.KeyNames(Keys[1:]), credentialKinds, slices.Sorted(maps.Keys(later())))
 }
 
-// mauiValue reads what stands behind the key in a maui.cfg, in the type of Default. note is
+// read reads what stands behind the key in a maui.cfg, in the type of Default. note is
 // what is odd about it; without ok the key stays as it was.
-func (k Key) mauiValue(text string, compatible bool) (v any, note string, ok bool) {
+func read(k config.Key, text string, compatible bool) (v any, note string, ok bool) {
 	switch k.Kind {
-	case Integer:
-		return k.mauiInteger(text)
-	case Real:
+	case config.Integer:
+		return readInteger(k, text)
+	case config.Real:
 		x, note, ok := fraction(text)
-		return k.mauiBounded(x, note, ok)
-	case Time:
+		return bounded(k, x, note, ok)
+	case config.Time:
 		d, note, ok := mauicfg.Time(text)
-		return k.mauiBounded(d.Seconds(), note, ok)
-	case Boolean:
+		return bounded(k, d.Seconds(), note, ok)
+	case config.Boolean:
 		yes, note := mauicfg.Bool(text)
 		return yes, note, true
 	}
-	return k.mauiWord(text, compatible)
+	return readWord(k, text, compatible)
 }
 
 const unsetNote = "-1 means unset, and has no effect; other numbers below 0 count"
 
-func (k Key) mauiInteger(text string) (v any, note string, ok bool) {
+func readInteger(k config.Key, text string) (v any, note string, ok bool) {
 	n, note, ok := mauicfg.Int(text)
 	switch {
 	case strings.HasPrefix(text, `"`):
@@ -258,21 +229,21 @@ func (k Key) mauiInteger(text string) (v any, note string, ok bool) {
 	return n, note, ok
 }
 
-// mauiBounded cuts a number down to the greatest that the key may be. Below the least it is
+// bounded cuts a number down to the greatest that the key may be. Below the least it is
 // not taken.
-func (k Key) mauiBounded(x float64, note string, ok bool) (any, string, bool) {
+func bounded(k config.Key, x float64, note string, ok bool) (any, string, bool) {
 	switch {
 	case !ok:
 	case x > k.Most:
-		return k.Most, fmt.Sprintf("%s: read as %s, the greatest there is", number(x), number(k.Most)), true
+		return k.Most, fmt.Sprintf("%s: read as %s, the greatest there is", config.Number(x), config.Number(k.Most)), true
 	case x < k.Least:
-		return x, fmt.Sprintf("%s: want %s; not read", number(x), k.Range()), false
+		return x, fmt.Sprintf("%s: want %s; not read", config.Number(x), k.Range()), false
 	}
 	return x, note, ok
 }
 
-// mauiWord reads one of the key's choices.
-func (k Key) mauiWord(text string, compatible bool) (v any, note string, ok bool) {
+// readWord reads one of the key's choices.
+func readWord(k config.Key, text string, compatible bool) (v any, note string, ok bool) {
 	word, rest, _ := strings.Cut(text, " ")
 	if rest != "" {
 		note = fmt.Sprintf("%q: read as %s; what stands behind it does not count", text, word)
@@ -281,7 +252,7 @@ func (k Key) mauiWord(text string, compatible bool) (v any, note string, ok bool
 		word, note = upper, fmt.Sprintf("%q: read as %s", text, upper)
 	}
 	if yes, _ := mauicfg.Bool(word); yes && k.Name == "FSPOLICY" {
-		return mauiShares[1], fmt.Sprintf("%q: read as %s", text, mauiShares[1]), true
+		return shareWords[1], fmt.Sprintf("%q: read as %s", text, shareWords[1]), true
 	}
 	if !slices.Contains(k.Choices, word) {
 		return nil, fmt.Sprintf("%q: not read: want %s", text, strings.Join(k.Choices, ", ")), false
@@ -296,29 +267,29 @@ const mostWeight = 1e12
 // unsetWeight is what Maui takes for no weight at all where a subcomponent has it.
 const unsetWeight = -1
 
-// mauiWeights are the weights and caps as keys, those of components first.
-func mauiWeights() []Key {
-	var keys []Key
-	add := func(p maui.Parameters, initial maui.Term, of func(*Config) *maui.Term, unset bool) {
-		keys = append(keys, Key{Name: p.Weight, Kind: Integer, Default: initial.Weight, Least: -mostWeight, Most: mostWeight,
+// weights are the weights and caps as keys, those of components first.
+func weights() []config.Key {
+	var keys []config.Key
+	add := func(p maui.Parameters, initial maui.Term, of func(*maui.Config) *maui.Term, unset bool) {
+		keys = append(keys, config.Key{Name: p.Weight, Kind: config.Integer, Default: initial.Weight, Least: -mostWeight, Most: mostWeight,
 			Help: "What a point counts of: " + p.Counts + ".",
-			set: func(c *Config, v any) {
+			Set: func(c *config.Config, v any) {
 				if n := v.(int64); !unset || n != unsetWeight {
-					of(c).Weight = n
+					of(Settings(c)).Weight = n
 				}
 			}})
 		if p.Cap != "" {
-			keys = append(keys, Key{Name: p.Cap, Kind: Integer, Default: initial.Cap, Least: -mostWeight, Most: mostWeight,
+			keys = append(keys, config.Key{Name: p.Cap, Kind: config.Integer, Default: initial.Cap, Least: -mostWeight, Most: mostWeight,
 				Help: "No more than this counts of: " + p.Counts + ", before it is weighed. 0 and below: no bound.",
-				set:  func(c *Config, v any) { of(c).Cap = max(v.(int64), 0) }})
+				Set:  func(c *config.Config, v any) { of(Settings(c)).Cap = max(v.(int64), 0) }})
 		}
 	}
 	initial := maui.Default()
 	for i := range maui.Components {
-		add(i.Parameters(), initial.Components[i], func(c *Config) *maui.Term { return &c.Maui.Components[i] }, false)
+		add(i.Parameters(), initial.Components[i], func(m *maui.Config) *maui.Term { return &m.Components[i] }, false)
 	}
 	for i := range maui.Subs {
-		add(i.Parameters(), initial.Subs[i], func(c *Config) *maui.Term { return &c.Maui.Subs[i] }, true)
+		add(i.Parameters(), initial.Subs[i], func(m *maui.Config) *maui.Term { return &m.Subs[i] }, true)
 	}
 	return keys
 }

@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"strings"
@@ -42,7 +42,7 @@ func TestInertMaui(t *testing.T) {
 		{"SPVIOLATIONWEIGHT = 1\nCOMPATIBILITY = \"3.3.1\"", "f:3: maui.SPVIOLATIONWEIGHT: has no effect in Maui 3.3.1, which never counts violations"},
 	} {
 		for _, policy := range []string{"condor", "maui"} {
-			c, err := Parse("f", []byte("JOB_PRIORITY_POLICY = \""+policy+"\"\n[maui]\n"+x.text))
+			c, err := schema.Parse("f", []byte("JOB_PRIORITY_POLICY = \""+policy+"\"\n[maui]\n"+x.text))
 			want := x.want
 			if policy == "condor" {
 				want = ""

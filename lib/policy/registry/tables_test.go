@@ -1,42 +1,131 @@
-package config
+package registry
 
 import (
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
 
 	"fairspool/lib/accountant"
-	"fairspool/lib/maui"
+	"fairspool/lib/config"
+	arithmetic "fairspool/lib/maui"
+	"fairspool/lib/policy/maui"
+	"fairspool/lib/policy/sge"
 )
 
 func TestTableDefaults(t *testing.T) {
 	c := Default()
-	if want := maui.Default(); !reflect.DeepEqual(c.Maui, want) {
-		t.Errorf("default of [maui] = %+v, want %+v", c.Maui, want)
+	if want := arithmetic.Default(); !reflect.DeepEqual(*maui.Settings(&c), want) {
+		t.Errorf("default of [maui] = %+v, want %+v", *maui.Settings(&c), want)
 	}
-	if want := (accountant.WindowParams{Interval: 12 * time.Hour, Depth: 8, Decay: 1}); c.Maui.Windows != want {
-		t.Errorf("default of [maui] = %+v, want %+v", c.Maui.Windows, want)
+	if want := (accountant.WindowParams{Interval: 12 * time.Hour, Depth: 8, Decay: 1}); maui.Settings(&c).Windows != want {
+		t.Errorf("default of [maui] = %+v, want %+v", maui.Settings(&c).Windows, want)
 	}
 	if want := (accountant.DecayParams{HalfTime: 168 * time.Hour, CPU: accountant.UsageParams{Weight: 1}}); c.Decay != want {
 		t.Errorf("default of [sge] = %+v, want %+v", c.Decay, want)
 	}
+}
+
+// TestWithDefaults holds that each key takes its own default as With takes it, and that the
+// configuration is then the default one.
+func TestWithDefaults(t *testing.T) {
+	initial := Default()
+	lines := map[string]config.Line{}
+	for _, l := range initial.Lines() {
+		lines[l.Key] = l
+	}
 	seen := map[string]bool{}
-	for _, table := range policyTables {
-		for _, k := range table.keys {
-			initial := k.Default
-			if list, ok := initial.([]string); ok {
-				initial = strings.Join(list, " ")
+	check := func(table string, k config.Key) {
+		if seen[k.Name] || k.Help == "" || table != "" && k.Set == nil {
+			t.Errorf("key %s of [%s]: twice, without help, or without field", k.Name, table)
+		}
+		seen[k.Name] = true
+		key := strings.TrimPrefix(table+"."+k.Name, ".")
+		value := fmt.Sprint(k.Default) // [] for no names
+		if list, ok := k.Default.([]string); ok && k.Kind == config.Words {
+			value = strings.Join(list, " ")
+		}
+		c, err := Default().With([]string{key + "=" + value})
+		if err != nil {
+			t.Errorf("With(%s=%s): %v", key, value, err)
+			return
+		}
+		for _, l := range c.Lines() {
+			if want := lines[l.Key]; l.Key == key && l.From != "config" || !reflect.DeepEqual(l.Value, want.Value) {
+				t.Errorf("With(%s=%s) sets %s to %v from %s, want %v", key, value, l.Key, l.Value, l.From, want.Value)
 			}
-			if _, err := k.value(initial); seen[k.Name] || k.Help == "" || k.set == nil || isLater(table.later, k.Name) || err != nil {
-				t.Errorf("key %s of [%s]: twice, without help, without field, refused, or its default is: %v", k.Name, table.name, err)
-			}
-			seen[k.Name] = true
+		}
+		if !reflect.DeepEqual(c.Params, initial.Params) || !reflect.DeepEqual(c.Cycle, initial.Cycle) || c.RunTime != initial.RunTime ||
+			!reflect.DeepEqual(maui.Settings(&c), maui.Settings(&initial)) || !reflect.DeepEqual(sge.Settings(&c), sge.Settings(&initial)) {
+			t.Errorf("With(%s=%s) = %+v, want the default", key, value, c)
 		}
 	}
-	for _, k := range Keys {
-		if seen[k.Name] {
-			t.Errorf("%s is a key of a table and of the top", k.Name)
+	for _, k := range Keys() {
+		check("", k)
+	}
+	for _, p := range Policies {
+		if table := p.Table(); table != nil {
+			for _, k := range table.Keys {
+				check(table.Name, k)
+				if _, later := table.Later()[k.Name]; later {
+					t.Errorf("key %s of [%s] is refused", k.Name, table.Name)
+				}
+			}
+		}
+	}
+}
+
+// TestWith holds that With changes one setting and leaves the others.
+func TestWith(t *testing.T) {
+	c, err := Parse("f", []byte("PRIORITY_HALFLIFE = 3600\n[maui]\nFSDEPTH = 5\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range []struct {
+		setting string
+		got     func(config.Config) any
+		want    any
+	}{
+		{"maui.x_LIMIT=4", func(c config.Config) any { return c.LimitOfName["maui.x"] }, 4.0},
+		{"maui.FSDEPTH=6", func(c config.Config) any { return c.Windows.Depth }, 6},
+		{"sge.halftime=1", func(c config.Config) any { return fmt.Sprint(c.Decay.HalfTime, c.Windows.Depth) }, "1h0m0s 5"},
+		{"sge.usage_weight_list=cpu=1,mem=2", func(c config.Config) any { return c.Decay.Memory.Weight }, 2.0},
+		{"maui.FSINTERVAL=12:00:00", func(c config.Config) any { return maui.Settings(&c).Windows.Interval }, 12 * time.Hour},
+		{"maui.FSINTERVAL=90", func(c config.Config) any { return maui.Settings(&c).Windows.Interval }, 90 * time.Second},
+		{"maui.FSDEPT=5", nil, "config maui.FSDEPT: unknown key; did you mean FSDEPTH?"},
+		{"maui.FSDEPTH=x", nil, `config maui.FSDEPTH: "x": want a whole number`},
+		{"maui.FSPOLICY=x", nil, `config maui.FSPOLICY: "x": want "NONE", "DEDICATEDPS", "DEDICATEDPES", "UTILIZEDPS", "DEDICATEDPS%", "DEDICATEDPES%", "UTILIZEDPS%"`},
+		{"maui.FSENFORCEMENT=x", nil, `config maui.FSENFORCEMENT: not part of this version`},
+		{"maui={FSDEPTH=5}", nil, "config maui: a table: want one key of it, maui.KEY=VALUE"},
+		{"FSDEPTH=5", nil, "config FSDEPTH: belongs into table [maui]"},
+		{"JOB_PRIORITY_POLICY=fifo", nil, `config JOB_PRIORITY_POLICY: "fifo": want "condor", "maui", "sge"`},
+	} {
+		with, err := c.With([]string{"KILLING_TIMEOUT=5", x.setting})
+		if x.got == nil {
+			if err == nil || err.Error() != x.want {
+				t.Errorf("With(%q) = %v, want %s", x.setting, err, x.want)
+			}
+			continue
+		}
+		if err != nil || x.got(with) != x.want {
+			t.Errorf("With(%q) gives %v, %v, want %v", x.setting, x.got(with), err, x.want)
+		}
+	}
+}
+
+// TestAsksNothing holds that keys of tables that are not served are taken at the value that asks
+// for nothing, and refused at any other.
+func TestAsksNothing(t *testing.T) {
+	for text, taken := range map[string]bool{
+		"[sge]\nenforce_user = \"NONE\"\nenforce_project = false\nauto_user_fshare = 0":                          true,
+		"[sge]\nenforce_user = \"auto\"":                                                                         false,
+		"[maui]\nBACKFILLPOLICY = \"NONE\"\nMAXJOB = 0\nENABLEMULTIREQJOBS = false\nJOBMAXOVERRUN = \"0:00:00\"": true,
+		"[maui]\nMAXJOB = 5": false,
+	} {
+		c, err := Parse("f", []byte(text))
+		if (err == nil) != taken || len(c.Warnings) > 0 {
+			t.Errorf("%s: %v, warnings %q, taken %v", text, err, c.Warnings, taken)
 		}
 	}
 }
@@ -55,8 +144,8 @@ halflife_decay_list = "cpu=30:mem=-1:io=0"
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := (accountant.WindowParams{Interval: 6 * time.Hour, Depth: 24, Decay: 0.5}); c.Maui.Windows != want {
-		t.Errorf("[maui] = %+v, want %+v", c.Maui.Windows, want)
+	if want := (accountant.WindowParams{Interval: 6 * time.Hour, Depth: 24, Decay: 0.5}); maui.Settings(&c).Windows != want {
+		t.Errorf("[maui] = %+v, want %+v", maui.Settings(&c).Windows, want)
 	}
 	want := accountant.DecayParams{
 		CPU:    accountant.UsageParams{Own: true, HalfLife: 30 * time.Minute},
@@ -79,14 +168,14 @@ func TestIntervals(t *testing.T) {
 		`"1:00:00:01"`: 24*time.Hour + time.Second, `"0:90:0"`: 90 * time.Minute,
 	} {
 		c, err := Parse("f", []byte("maui = { FSINTERVAL = "+text+" }"))
-		if err != nil || c.Maui.Windows.Interval != want {
-			t.Errorf("FSINTERVAL = %s is %v, %v, want %v", text, c.Maui.Windows.Interval, err, want)
+		if err != nil || maui.Settings(&c).Windows.Interval != want {
+			t.Errorf("FSINTERVAL = %s is %v, %v, want %v", text, maui.Settings(&c).Windows.Interval, err, want)
 		}
 	}
 }
 
 func TestRunTime(t *testing.T) {
-	for text, want := range map[string]RunTime{
+	for text, want := range map[string]config.RunTime{
 		"":                                        {Worst: 20},
 		"reprioritize_interval = 90":              {Interval: 90 * time.Second, Worst: 20},
 		"reprioritize_interval = \"0:0:1\"":       {Interval: time.Second, Worst: 20},
@@ -193,15 +282,15 @@ func FuzzTables(f *testing.F) {
 			return
 		}
 		for _, u := range []accountant.UsageParams{c.Decay.CPU, c.Decay.Memory, c.Decay.IO} {
-			if !(u.Weight >= 0 && u.Weight <= maxFactor) || u.HalfLife < -time.Minute || u.HalfLife > 0 && !u.Own {
+			if !(u.Weight >= 0 && u.Weight <= config.MaxFactor) || u.HalfLife < -time.Minute || u.HalfLife > 0 && !u.Own {
 				t.Errorf("%q, %q give %+v, out of range", weights, halfLives, c.Decay)
 			}
 		}
 		if r := c.RunTime; r.Best < -20 || r.Best > r.Worst || r.Worst > 20 {
 			t.Errorf("%q gives %+v, out of range", params, r)
 		}
-		if c.Maui.Windows.Interval < time.Second || c.Maui.Windows.Interval > maxSeconds*time.Second {
-			t.Errorf("%q gives %+v, out of range", interval, c.Maui.Windows)
+		if maui.Settings(&c).Windows.Interval < time.Second || maui.Settings(&c).Windows.Interval > config.MaxSeconds*time.Second {
+			t.Errorf("%q gives %+v, out of range", interval, maui.Settings(&c).Windows)
 		}
 	})
 }

@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"fmt"
@@ -28,14 +28,14 @@ var (
 
 func BenchmarkMauiFile(b *testing.B) {
 	for b.Loop() {
-		m, _ := ParseMaui("maui.cfg", mauiLines, false)
-		inertMaui(&m)
+		m, _ := Parse("maui.cfg", mauiLines, false)
+		inertOf(&m)
 	}
 }
 
 func BenchmarkMauiTables(b *testing.B) {
 	for b.Loop() {
-		if _, err := Parse("f", mauiTables); err != nil {
+		if _, err := schema.Parse("f", mauiTables); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -44,9 +44,9 @@ func BenchmarkMauiTables(b *testing.B) {
 // Where each line looked at the whole file, this took a quarter of a minute.
 func TestManyCredentials(t *testing.T) {
 	for _, text := range [][]byte{mauiStrings, mauiTables} {
-		c, err := Parse("f", text)
-		if err != nil || len(c.Maui.Credentials[0]) != benchCredentials {
-			t.Errorf("%d credentials: %d, %v", benchCredentials, len(c.Maui.Credentials[0]), err)
+		c, err := schema.Parse("f", text)
+		if err != nil || len(Settings(&c).Credentials[0]) != benchCredentials {
+			t.Errorf("%d credentials: %d, %v", benchCredentials, len(Settings(&c).Credentials[0]), err)
 		}
 		if got, want := c.Where("maui.USERCFG[user04999]"), fmt.Sprint("f:", strings.Count(string(text), "\n")); got != want {
 			t.Errorf("Where = %s, want %s", got, want)

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"fairspool/lib/elapsed"
 )
 
 // The readers of values take what they can. A note says what Maui would not: how a value is
@@ -129,7 +131,7 @@ func Time(value string) (d time.Duration, note string, ok bool) {
 	if strings.EqualFold(value, "INFINITY") {
 		return Endless, "", true
 	}
-	sum, fields, ok := Seconds(value)
+	sum, fields, ok := elapsed.Seconds(value)
 	if !ok {
 		return 0, fmt.Sprintf("%q: want seconds, HH:MM:SS or DD:HH:MM:SS", value), false
 	}
@@ -141,27 +143,6 @@ func Time(value string) (d time.Duration, note string, ok bool) {
 		note = fmt.Sprintf("%q: read as hours and minutes, as Maui 3.3.1 does; its manual says minutes and seconds; write HH:MM:SS", value)
 	}
 	return d, note, true
-}
-
-// Seconds adds up seconds, HH:MM, HH:MM:SS or DD:HH:MM:SS, whole numbers of which each may be
-// above 59, and says how many of them there are. ok is false for anything else.
-func Seconds(value string) (sum float64, fields int, ok bool) {
-	list := strings.Split(value, ":")
-	if len(list) > 4 {
-		return 0, 0, false
-	}
-	units := []float64{86400, 3600, 60, 1}[4-len(list):]
-	if len(list) == 2 {
-		units = []float64{3600, 60}
-	}
-	for i, f := range list {
-		n, err := strconv.ParseUint(f, 10, 53)
-		if err != nil {
-			return 0, 0, false
-		}
-		sum += float64(n) * units[i]
-	}
-	return sum, len(list), true
 }
 
 // List reads names with commas or colons between them.

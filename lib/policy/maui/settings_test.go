@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"errors"
@@ -8,8 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"fairspool/lib/config"
 	"golang.org/x/sys/unix"
 )
+
+// schema is that of this policy and of the default one.
+var schema = config.NewSchema([]string{"condor", policyName}, Policy{}.Table())
 
 func TestMauiTable(t *testing.T) {
 	for text, want := range map[string]string{
@@ -24,10 +28,10 @@ func TestMauiTable(t *testing.T) {
 		"CLASSCFG.a.FSTARGET = 12.5\nCLASSCFG.a.\"DEFAULT.WCLIMIT\" = 60\nUSERWEIGHT = 3":                                      "USER {3 0}|CLASS[a] FSTarget=12.5 WCLimit=1m0s",
 		"GROUPCFG.g.QTTARGET = 14400": "GROUP[g] QTTarget=4h0m0s",
 	} {
-		c, err := Parse("f", []byte("[maui]\n"+text))
+		c, err := schema.Parse("f", []byte("[maui]\n"+text))
 		if err != nil {
 			t.Errorf("%q: %v", text, err)
-		} else if got := strings.Join(settings(c.Maui), "|"); got != want || len(c.Warnings) > 0 {
+		} else if got := strings.Join(differing(*Settings(&c)), "|"); got != want || len(c.Warnings) > 0 {
 			t.Errorf("%q gives %s, want %s (%q)", text, got, want, c.Warnings)
 		}
 	}
@@ -64,7 +68,7 @@ func TestMauiTableRefuses(t *testing.T) {
 		{"maui_cfg = \"/nowhere/maui.cfg\"", "f:2: maui.maui_cfg: /nowhere/maui.cfg: no such file"},
 		{"maui_cfg = \"a\\nb\"", "f:2: maui.maui_cfg: \"a\\nb\": control characters in a path"},
 	} {
-		_, err := Parse("f", []byte("[maui]\n"+x.text))
+		_, err := schema.Parse("f", []byte("[maui]\n"+x.text))
 		if err == nil || !strings.HasPrefix(err.Error(), x.want) || strings.Contains(err.Error(), "\n") {
 			t.Errorf("Parse(%q) = %v, want %q", x.text, err, x.want)
 		}
@@ -83,12 +87,12 @@ func TestMauiFile(t *testing.T) {
 	}
 	write("maui.cfg", "QUEUETIMEWEIGHT 5\nUSERCFG[john] PRIORITY=1 FSTARGET=10\nQUEUETIMEWIEGHT 3\nSERVCAP 6\nQOSCFG[q] QTTARGET=4:00:00\n")
 	path := write("fairspool.toml", "[maui]\nQUEUETIMEWEIGHT = 7\nXFACTORWEIGHT = -1\nmaui_cfg = \"maui.cfg\"\n\"USERCFG[john]\" = \"PRIORITY=2\"\n")
-	c, err := Load(path)
+	c, err := schema.Load(path)
 	if err != nil {
 		t.Fatal(err)
 	}
 	file := filepath.Join(dir, "maui.cfg")
-	if got, want := strings.Join(settings(c.Maui), "|"), "SERV {1 6}|QUEUETIME {7 0}|USER[john] Priority=2 FSTarget=10|QOS[q] QTTarget=4h0m0s"; got != want {
+	if got, want := strings.Join(differing(*Settings(&c)), "|"), "SERV {1 6}|QUEUETIME {7 0}|USER[john] Priority=2 FSTarget=10|QOS[q] QTTarget=4h0m0s"; got != want {
 		t.Errorf("with a maui.cfg: %s, want %s", got, want)
 	}
 	if got, want := strings.Join(c.Warnings, "|"), file+":3: QUEUETIMEWIEGHT: unknown parameter; did you mean QUEUETIMEWEIGHT?|"+
@@ -112,8 +116,8 @@ func TestMauiFile(t *testing.T) {
 		with, err := c.With([]string{x.set})
 		if err != nil {
 			t.Errorf("With(%s): %v", x.set, err)
-		} else if got := strings.Join(settings(with.Maui), "|"); got != x.want || with.Maui.Compatible != strings.Contains(x.set, "3.3.1") {
-			t.Errorf("With(%s): %s, compatible %v, want %s", x.set, got, with.Maui.Compatible, x.want)
+		} else if got := strings.Join(differing(*Settings(&with)), "|"); got != x.want || Settings(&with).Compatible != strings.Contains(x.set, "3.3.1") {
+			t.Errorf("With(%s): %s, compatible %v, want %s", x.set, got, Settings(&with).Compatible, x.want)
 		}
 	}
 }
@@ -125,13 +129,13 @@ func TestMauiFileCompatible(t *testing.T) {
 		t.Fatal(err)
 	}
 	for text, want := range map[string]string{"": "", "COMPATIBILITY = \"\"\n": "USER {3 0}", "COMPATIBILITY = \"3.3.1\"\n": ""} {
-		c, err := Parse(filepath.Join(dir, "fairspool.toml"), []byte("[maui]\nmaui_cfg = \"maui.cfg\"\n"+text))
-		if got := strings.Join(settings(c.Maui), "|"); err != nil || got != want || c.Maui.Compatible != (want == "") {
-			t.Errorf("%q: %s, compatible %v, %v, want %s", text, got, c.Maui.Compatible, err, want)
+		c, err := schema.Parse(filepath.Join(dir, "fairspool.toml"), []byte("[maui]\nmaui_cfg = \"maui.cfg\"\n"+text))
+		if got := strings.Join(differing(*Settings(&c)), "|"); err != nil || got != want || Settings(&c).Compatible != (want == "") {
+			t.Errorf("%q: %s, compatible %v, %v, want %s", text, got, Settings(&c).Compatible, err, want)
 		}
 	}
-	c, err := Parse("f", []byte("[maui]\nCOMPATIBILITY = \"3.3.1\"\nUSERCFG.u.QTTARGET = 5"))
-	if got, want := strings.Join(c.Warnings, "|"), "f:3: maui.USERCFG[u]: QTTARGET: counts for QOSCFG only in Maui 3.3.1"; err != nil || got != want || c.Maui.Credentials[0]["u"].QTTarget != 0 {
+	c, err := schema.Parse("f", []byte("[maui]\nCOMPATIBILITY = \"3.3.1\"\nUSERCFG.u.QTTARGET = 5"))
+	if got, want := strings.Join(c.Warnings, "|"), "f:3: maui.USERCFG[u]: QTTARGET: counts for QOSCFG only in Maui 3.3.1"; err != nil || got != want || Settings(&c).Credentials[0]["u"].QTTarget != 0 {
 		t.Errorf("QTTARGET of a user in 3.3.1: %q, %v, want %q", got, err, want)
 	}
 }
@@ -142,14 +146,14 @@ func TestMauiFileIsNone(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	if err := errors.Join(os.Mkdir(at("folder"), 0o700), unix.Mkfifo(at("fifo"), 0o600), os.Symlink("loop", at("loop")),
-		os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), mostForeign+1)); err != nil {
+		os.WriteFile(at("large"), nil, 0o600), os.Truncate(at("large"), config.MostForeign+1)); err != nil {
 		t.Fatal(err)
 	}
 	for name, why := range map[string]string{
 		"gone": "no such file or directory", "folder": "want a file", "fifo": "want a file",
 		"loop": "too many levels of symbolic links", "large": "16777217 bytes: want at most 16777216",
 	} {
-		_, err := Parse(at("f"), []byte("[maui]\nmaui_cfg = \""+name+"\""))
+		_, err := schema.Parse(at("f"), []byte("[maui]\nmaui_cfg = \""+name+"\""))
 		if want := at("f") + ":2: maui.maui_cfg: " + at(name) + ": " + why; err == nil || err.Error() != want || errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("maui_cfg = %q: %v, want %s", name, err, want)
 		}

@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"encoding/json"
@@ -13,16 +13,17 @@ import (
 	"testing"
 	"time"
 
+	"fairspool/lib/config"
 	"fairspool/lib/maui"
 )
 
-var update = flag.Bool("update", false, "write testdata/maui/*.golden anew")
+var update = flag.Bool("update", false, "write testdata/*.golden anew")
 
 // Files of real sites load. What was made of them is in testdata/maui: the settings that
 // differ from the defaults, the warnings, what has no effect, and what of all this is
 // different with COMPATIBILITY.
 func TestRealMauiFiles(t *testing.T) {
-	files, err := filepath.Glob("testdata/maui/*.cfg")
+	files, err := filepath.Glob("testdata/*.cfg")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("testdata/maui: %d files, %v, want 5", len(files), err)
 	}
@@ -52,16 +53,16 @@ func TestRealMauiFiles(t *testing.T) {
 
 // made returns what is made of a maui.cfg, in lines.
 func made(text []byte, compatible bool) []string {
-	m, warnings := ParseMaui("maui.cfg", text, compatible)
-	lines := append(settings(m), warnings...)
-	for _, i := range inertMaui(&m) {
+	m, warnings := Parse("maui.cfg", text, compatible)
+	lines := append(differing(m), warnings...)
+	for _, i := range inertOf(&m) {
 		lines = append(lines, i.key+": "+i.why)
 	}
 	return lines
 }
 
-// settings returns what a configuration says that the default does not.
-func settings(m maui.Config) []string {
+// differing returns what a configuration says that the default does not.
+func differing(m maui.Config) []string {
 	var lines []string
 	usual := maui.Default()
 	for i, c := range m.Components {
@@ -141,7 +142,7 @@ func TestMauiFilesAsObserved(t *testing.T) {
 		if err := json.Unmarshal(text, &g); err != nil || len(g.Expected) == 0 {
 			t.Fatalf("%s: %d jobs, %v", name, len(g.Expected), err)
 		}
-		m, _ := ParseMaui(name, []byte(g.Text), true)
+		m, _ := Parse(name, []byte(g.Text), true)
 		for i, job := range g.Expected {
 			for sub := range maui.Subs {
 				want, ok := job.Components[sub.Component().String()].Sub[sub.String()]
@@ -235,7 +236,7 @@ func TestMauiWarnings(t *testing.T) {
 			if want != "" {
 				want = "maui.cfg:1: " + want
 			}
-			_, warnings := ParseMaui("maui.cfg", []byte(x.text), compatible)
+			_, warnings := Parse("maui.cfg", []byte(x.text), compatible)
 			if got := strings.Join(warnings, "|"); got != want {
 				t.Errorf("%q, compatible %v: %s, want %s", x.text, compatible, got, want)
 			}
@@ -250,7 +251,7 @@ func TestMauiSkipped(t *testing.T) {
 		"SERVERHOST a\nADMIN1 root\nRMCFG[base] TYPE=PBS\nSIMRESOURCETRACEFILE traces/r\nNOTIFYSCRIPT x\nRMCFG[base] PORT=1": "maui.cfg: SERVERHOST, ADMIN1, RMCFG, SIMRESOURCETRACEFILE, NOTIFYSCRIPT: skipped: how Maui itself runs has no meaning here",
 		"USERWEIGHT 5": "",
 	} {
-		if _, warnings := ParseMaui("maui.cfg", []byte(text), false); strings.Join(warnings, "|") != want {
+		if _, warnings := Parse("maui.cfg", []byte(text), false); strings.Join(warnings, "|") != want {
 			t.Errorf("%q: %q, want %q", text, warnings, want)
 		}
 	}
@@ -289,8 +290,8 @@ func TestMauiSettings(t *testing.T) {
 		"COMPATIBILITY 3.3.1\nSERVCAP 5\n USERWEIGHT 3":                                    "",
 		"COMPATIBILITY 3.3.1\nuserweight 5\nUSERWEIGHT\t3":                                 "USER {3 0}",
 	} {
-		m, warnings := ParseMaui("maui.cfg", []byte(text), false)
-		if got := strings.Join(settings(m), "|"); got != want {
+		m, warnings := Parse("maui.cfg", []byte(text), false)
+		if got := strings.Join(differing(m), "|"); got != want {
 			t.Errorf("%q gives %s, want %s (%q)", text, got, want, warnings)
 		}
 		if strings.HasPrefix(text, "COMPATIBILITY") != m.Compatible {
@@ -305,7 +306,7 @@ func TestMauiHints(t *testing.T) {
 	for i := range 800 {
 		fmt.Fprintf(&text, "QUEUETIMEWIEGHT%d 3\n", i%400)
 	}
-	_, warnings := ParseMaui("maui.cfg", []byte(text.String()), false)
+	_, warnings := Parse("maui.cfg", []byte(text.String()), false)
 	hints := 0
 	for _, w := range warnings {
 		if strings.Contains(w, "did you mean QUEUETIMEWEIGHT?") {
@@ -313,7 +314,7 @@ func TestMauiHints(t *testing.T) {
 		}
 	}
 	attributes := map[string]bool{}
-	_, of := ParseMaui("maui.cfg", []byte(strings.Repeat("USERCFG[a] MAXNODES=3\n", 3)), false)
+	_, of := Parse("maui.cfg", []byte(strings.Repeat("USERCFG[a] MAXNODES=3\n", 3)), false)
 	for _, w := range of {
 		_, text, _ := strings.Cut(w, " ")
 		attributes[text] = true
@@ -321,8 +322,8 @@ func TestMauiHints(t *testing.T) {
 	if len(of) != 3 || !attributes["USERCFG[a]: MAXNODES: unknown attribute; did you mean MAXNODE?"] || len(attributes) != 1 {
 		t.Errorf("a misspelt attribute in three lines: %q", of)
 	}
-	if len(warnings) != 800 || hints != 2*mostHints {
-		t.Errorf("%d warnings, %d with a hint, want 800, %d", len(warnings), hints, 2*mostHints)
+	if len(warnings) != 800 || hints != 2*config.MostHints {
+		t.Errorf("%d warnings, %d with a hint, want 800, %d", len(warnings), hints, 2*config.MostHints)
 	}
 }
 
@@ -335,7 +336,7 @@ func FuzzParseMaui(f *testing.F) {
 		f.Add(text, false)
 	}
 	f.Fuzz(func(t *testing.T, text string, compatible bool) {
-		m, warnings := ParseMaui("maui.cfg", []byte(text), compatible)
+		m, warnings := Parse("maui.cfg", []byte(text), compatible)
 		for _, w := range warnings {
 			if !strings.HasPrefix(w, "maui.cfg:") || strings.ContainsAny(w, "\n\r\t\x00") {
 				t.Errorf("warning %q: want one line with the file's name", w)
@@ -357,12 +358,12 @@ func FuzzParseMaui(f *testing.F) {
 				t.Error(err)
 			}
 		}
-		if w := m.Windows; w.Interval < time.Second || w.Interval > maxSeconds*time.Second || w.Depth < 1 || w.Depth > 24 || !(w.Decay >= 0 && w.Decay <= 1) {
+		if w := m.Windows; w.Interval < time.Second || w.Interval > config.MaxSeconds*time.Second || w.Depth < 1 || w.Depth > 24 || !(w.Decay >= 0 && w.Decay <= 1) {
 			t.Errorf("windows %+v, out of range", w)
 		}
 		for _, all := range m.Credentials {
 			for name, c := range all {
-				if c.QTTarget < 0 || c.QTTarget > maxSeconds*time.Second || c.WCLimit < 0 || c.Priority > mostWeight || c.Priority < -mostWeight || !(c.FSTarget*0 == 0) || !(c.XFTarget*0 == 0) || name == "" {
+				if c.QTTarget < 0 || c.QTTarget > config.MaxSeconds*time.Second || c.WCLimit < 0 || c.Priority > mostWeight || c.Priority < -mostWeight || !(c.FSTarget*0 == 0) || !(c.XFTarget*0 == 0) || name == "" {
 					t.Errorf("credential %q: %+v, out of range", name, c)
 				}
 			}
@@ -372,7 +373,7 @@ func FuzzParseMaui(f *testing.F) {
 
 // A file that is no maui.cfg does not fill the terminal.
 func TestMauiFileOfNonsense(t *testing.T) {
-	_, warnings := ParseMaui("f", []byte(strings.Repeat("QUEUETIMEWEIGT 3\n[x]\n", 4000)), false)
+	_, warnings := Parse("f", []byte(strings.Repeat("QUEUETIMEWEIGT 3\n[x]\n", 4000)), false)
 	if want := "f: 7000 more warnings"; len(warnings) != 1001 || warnings[1000] != want {
 		t.Errorf("8000 bad lines: %d warnings, the last one %q, want 1001 and %q", len(warnings), warnings[len(warnings)-1], want)
 	}

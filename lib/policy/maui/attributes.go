@@ -1,4 +1,4 @@
-package config
+package maui
 
 import (
 	"fmt"
@@ -7,12 +7,13 @@ import (
 	"strings"
 	"time"
 
+	"fairspool/lib/config"
 	"fairspool/lib/maui"
-	"fairspool/lib/maui/mauicfg"
+	"fairspool/lib/policy/maui/mauicfg"
 )
 
-// MauiAttribute is what USERCFG[NAME] and the like may say.
-type MauiAttribute struct {
+// Attribute is what USERCFG[NAME] and the like may say.
+type Attribute struct {
 	Name string
 	// Only is the one kind of credentials that has it, where it is not all of them.
 	Only []maui.Kind
@@ -34,17 +35,17 @@ const (
 	wantList  = "names, with & or ^ behind them or nothing"
 )
 
-// MauiAttributes is every attribute, in the order of the manual page.
-var MauiAttributes = append([]MauiAttribute{
+// Attributes is every attribute, in the order of the manual page.
+var Attributes = append([]Attribute{
 	{Name: "PRIORITY", Wants: wantWhole,
 		Help: "What jobs with this credential count in its subcomponent of CRED. 0: what DEFAULT has.",
-		take: whole(func(c *maui.Credential, n int64) { c.Priority = n })},
+		take: takeWhole(func(c *maui.Credential, n int64) { c.Priority = n })},
 	{Name: "QTWEIGHT", Only: []maui.Kind{maui.QOS}, Wants: wantWhole, Help: "Added to QUEUETIMEWEIGHT.",
-		take: whole(func(c *maui.Credential, n int64) { c.QTWeight = n })},
+		take: takeWhole(func(c *maui.Credential, n int64) { c.QTWeight = n })},
 	{Name: "XFWEIGHT", Only: []maui.Kind{maui.QOS}, Wants: wantWhole, Help: "Added to XFACTORWEIGHT.",
-		take: whole(func(c *maui.Credential, n int64) { c.XFWeight = n })},
+		take: takeWhole(func(c *maui.Credential, n int64) { c.XFWeight = n })},
 	{Name: "FSWEIGHT", Only: []maui.Kind{maui.QOS}, Wants: wantWhole, Help: "Added to FSWEIGHT.",
-		take: whole(func(c *maui.Credential, n int64) { c.FSWeight = n })},
+		take: takeWhole(func(c *maui.Credential, n int64) { c.FSWeight = n })},
 	{Name: "QTTARGET", Wants: wantTime, Help: "How long a job should wait at most.", take: takeQTTarget},
 	{Name: "XFTARGET", Wants: "a number", Help: "Which expansion factor a job should reach at most.",
 		take: func(c *maui.Credential, value string, _ bool) (string, bool) {
@@ -54,47 +55,47 @@ var MauiAttributes = append([]MauiAttribute{
 		}},
 	{Name: "FSTARGET", Wants: "a number, with +, -, ^ or % behind it or nothing", Help: "Which percentage of the pool it should have used.", take: takeFSTarget},
 	{Name: "QDEF", Wants: wantName, Help: "The QOS of jobs that ask for none.",
-		take: first(func(c *maui.Credential) *string { return &c.QDef })},
+		take: takeFirst(func(c *maui.Credential) *string { return &c.QDef })},
 	{Name: "QLIST", Wants: wantList, Help: "Which QOS its jobs may ask for.",
-		take: list(func(c *maui.Credential) (*[]string, *byte) { return &c.QList, &c.QListMode })},
+		take: takeList(func(c *maui.Credential) (*[]string, *byte) { return &c.QList, &c.QListMode })},
 	{Name: "ADEF", Only: []maui.Kind{maui.User, maui.Group}, Wants: wantName, Help: "The account of jobs that name none.",
-		take: first(func(c *maui.Credential) *string { return &c.Accounts.Default })},
+		take: takeFirst(func(c *maui.Credential) *string { return &c.Accounts.Default })},
 	{Name: "ALIST", Only: []maui.Kind{maui.User, maui.Group}, Wants: wantList, Help: "Which accounts its jobs may name.",
-		take: list(func(c *maui.Credential) (*[]string, *byte) { return &c.Accounts.Names, &c.Accounts.Mode })},
+		take: takeList(func(c *maui.Credential) (*[]string, *byte) { return &c.Accounts.Names, &c.Accounts.Mode })},
 	{Name: "CDEF", Only: []maui.Kind{maui.User, maui.Group, maui.Account}, Wants: wantName, Help: "The class of jobs that name none.",
-		take: first(func(c *maui.Credential) *string { return &c.Classes.Default })},
+		take: takeFirst(func(c *maui.Credential) *string { return &c.Classes.Default })},
 	{Name: "CLIST", Only: []maui.Kind{maui.User, maui.Group, maui.Account}, Wants: wantList, Help: "Which classes its jobs may name.",
-		take: list(func(c *maui.Credential) (*[]string, *byte) { return &c.Classes.Names, &c.Classes.Mode })},
+		take: takeList(func(c *maui.Credential) (*[]string, *byte) { return &c.Classes.Names, &c.Classes.Mode })},
 	{Name: "DEFAULT.WCLIMIT", Only: []maui.Kind{maui.Class}, Wants: wantTime, Help: "The time limit of jobs that name none.",
-		take: duration(func(c *maui.Credential, d time.Duration) { c.WCLimit = d })},
-}, mauiLimits()...)
+		take: takeDuration(func(c *maui.Credential, d time.Duration) { c.WCLimit = d })},
+}, limits()...)
 
-// mauiCounted are what limits count, by maui.Limit.
-var mauiCounted = [maui.Limits]string{
+// counted are what limits count, by maui.Limit.
+var counted = [maui.Limits]string{
 	maui.MaxJob: "jobs", maui.MaxProc: "processors", maui.MaxPS: "processor-seconds to come", maui.MaxPE: "processor equivalents",
 	maui.MaxNode: "machines", maui.MaxWC: "seconds to come", maui.MaxMem: "MB of memory",
 }
 
-// mauiLimits are the attributes that limit what runs, and what waits and is considered.
-func mauiLimits() []MauiAttribute {
-	var list []MauiAttribute
-	for l, counts := range mauiCounted {
-		list = append(list, MauiAttribute{Name: "MAX" + maui.Limit(l).String(), Wants: wantLimit, Help: "How many " + counts + " may run.",
-			take: limit(func(c *maui.Credential) *maui.Bound { return &c.Limits[l] })})
+// limits are the attributes that limit what runs, and what waits and is considered.
+func limits() []Attribute {
+	var list []Attribute
+	for l, counts := range counted {
+		list = append(list, Attribute{Name: "MAX" + maui.Limit(l).String(), Wants: wantLimit, Help: "How many " + counts + " may run.",
+			take: takeLimit(func(c *maui.Credential) *maui.Bound { return &c.Limits[l] })})
 	}
-	for l, counts := range mauiCounted {
-		list = append(list, MauiAttribute{Name: "MAXI" + maui.Limit(l).String(), Wants: wantLimit, Help: "How many " + counts + " may wait and be considered.",
-			take: limit(func(c *maui.Credential) *maui.Bound { return &c.IdleLimit[l] })})
+	for l, counts := range counted {
+		list = append(list, Attribute{Name: "MAXI" + maui.Limit(l).String(), Wants: wantLimit, Help: "How many " + counts + " may wait and be considered.",
+			take: takeLimit(func(c *maui.Credential) *maui.Bound { return &c.IdleLimit[l] })})
 	}
 	return list
 }
 
 // laterAttributes are attributes that Maui knows and this version does not serve.
-var laterAttributes = laterNames(`PLIST=[ALL] PDEF FLAGS JOBFLAGS QFLAGS MAXJOBPERUSER=0 MAXNODEPERUSER=0 MAXPROCPERUSER=0
+var laterAttributes = config.LaterNames(`PLIST=[ALL] PDEF FLAGS JOBFLAGS QFLAGS MAXJOBPERUSER=0 MAXNODEPERUSER=0 MAXPROCPERUSER=0
 	MAX.WCLIMIT=-1 CLASSWEIGHT=0 FSCAP=0 HOSTLIST EMAILADDRESS OVERRUN=0`)
 
-// whole makes take of an attribute that is a whole number, as C reads it.
-func whole(set func(*maui.Credential, int64)) func(*maui.Credential, string, bool) (string, bool) {
+// takeWhole makes take of an attribute that is a whole number, as C reads it.
+func takeWhole(set func(*maui.Credential, int64)) func(*maui.Credential, string, bool) (string, bool) {
 	return func(c *maui.Credential, value string, _ bool) (string, bool) {
 		n, note, ok := mauicfg.Int(value)
 		if bounded := min(max(n, -mostWeight), mostWeight); bounded != n {
@@ -108,8 +109,8 @@ func whole(set func(*maui.Credential, int64)) func(*maui.Credential, string, boo
 	}
 }
 
-// duration makes take of an attribute that is a length of time.
-func duration(set func(*maui.Credential, time.Duration)) func(*maui.Credential, string, bool) (string, bool) {
+// takeDuration makes take of an attribute that is a length of time.
+func takeDuration(set func(*maui.Credential, time.Duration)) func(*maui.Credential, string, bool) (string, bool) {
 	return func(c *maui.Credential, value string, _ bool) (string, bool) {
 		d, note, ok := mauicfg.Time(value)
 		if ok {
@@ -119,12 +120,12 @@ func duration(set func(*maui.Credential, time.Duration)) func(*maui.Credential, 
 	}
 }
 
-// limit makes take of an attribute that is one number or two.
-func limit(of func(*maui.Credential) *maui.Bound) func(*maui.Credential, string, bool) (string, bool) {
+// takeLimit makes take of an attribute that is one number or two.
+func takeLimit(of func(*maui.Credential) *maui.Bound) func(*maui.Credential, string, bool) (string, bool) {
 	return func(c *maui.Credential, value string, _ bool) (string, bool) {
 		first, second := mauicfg.Pair(value)
-		soft, note, ok := limited(first)
-		hard, also, both := limited(second)
+		soft, note, ok := limitOf(first)
+		hard, also, both := limitOf(second)
 		switch {
 		case !ok || !both:
 			return fmt.Sprintf("%q: want %s", value, wantLimit), false
@@ -141,8 +142,8 @@ func limit(of func(*maui.Credential) *maui.Bound) func(*maui.Credential, string,
 	}
 }
 
-// limited reads one number of a limit: a whole one, or a time, which is in seconds.
-func limited(value string) (x float64, note string, ok bool) {
+// limitOf reads one number of a limit: a whole one, or a time, which is in seconds.
+func limitOf(value string) (x float64, note string, ok bool) {
 	if strings.Contains(value, ":") {
 		d, note, ok := mauicfg.Time(value)
 		return d.Seconds(), note, ok
@@ -158,10 +159,10 @@ const mostLimit = 1 << 53
 func fraction(value string) (x float64, note string, ok bool) {
 	x, rest, ok := mauicfg.Real(value)
 	switch {
-	case !ok || math.Abs(x) > maxFactor:
+	case !ok || math.Abs(x) > config.MaxFactor:
 		return 0, fmt.Sprintf("%q: want a number", value), false
 	case strings.Trim(rest, ",") != "":
-		note = fmt.Sprintf("%q: read as %s; %q does not count", value, number(x), rest)
+		note = fmt.Sprintf("%q: read as %s; %q does not count", value, config.Number(x), rest)
 	}
 	return x, note, true
 }
@@ -173,7 +174,7 @@ const mostQTTarget = math.MaxInt32
 // takeQTTarget reads a time; Maui 3.3.1 reads a whole number of seconds.
 func takeQTTarget(c *maui.Credential, value string, compatible bool) (note string, ok bool) {
 	if !compatible {
-		return duration(func(c *maui.Credential, d time.Duration) { c.QTTarget = d })(c, value, false)
+		return takeDuration(func(c *maui.Credential, d time.Duration) { c.QTTarget = d })(c, value, false)
 	}
 	n, note, _ := mauicfg.Int(value)
 	if n > mostQTTarget {
@@ -185,7 +186,7 @@ func takeQTTarget(c *maui.Credential, value string, compatible bool) (note strin
 
 func takeFSTarget(c *maui.Credential, value string, _ bool) (note string, ok bool) {
 	x, rest, ok := mauicfg.Real(value)
-	if !ok || math.Abs(x) > maxFactor {
+	if !ok || math.Abs(x) > config.MaxFactor {
 		return fmt.Sprintf("%q: want a percentage", value), false
 	}
 	c.FSTarget, c.FSMode = x, maui.FSTarget
@@ -198,8 +199,8 @@ func takeFSTarget(c *maui.Credential, value string, _ bool) (note string, ok boo
 	return note, true
 }
 
-// first makes take of an attribute that is the name of a default.
-func first(of func(*maui.Credential) *string) func(*maui.Credential, string, bool) (string, bool) {
+// takeFirst makes take of an attribute that is the name of a default.
+func takeFirst(of func(*maui.Credential) *string) func(*maui.Credential, string, bool) (string, bool) {
 	return func(c *maui.Credential, value string, _ bool) (note string, ok bool) {
 		names := mauicfg.List(value)
 		if len(names) == 0 {
@@ -212,8 +213,8 @@ func first(of func(*maui.Credential) *string) func(*maui.Credential, string, boo
 	}
 }
 
-// list makes take of an attribute that is a list of names.
-func list(of func(*maui.Credential) (*[]string, *byte)) func(*maui.Credential, string, bool) (string, bool) {
+// takeList makes take of an attribute that is a list of names.
+func takeList(of func(*maui.Credential) (*[]string, *byte)) func(*maui.Credential, string, bool) (string, bool) {
 	return func(c *maui.Credential, value string, _ bool) (note string, ok bool) {
 		text, mode := value, byte(0)
 		if end := value[max(len(value)-1, 0):]; end == "&" || end == "^" {
@@ -254,7 +255,7 @@ func credentialKey(key string) (kind maui.Kind, name string, ok bool) {
 
 // only returns the kinds of credentials that have the attribute; none: all do. Maui 3.3.1
 // reads targets of service of a QOS only, though its manual has them everywhere.
-func (a MauiAttribute) only(compatible bool) []maui.Kind {
+func (a Attribute) only(compatible bool) []maui.Kind {
 	if compatible && (a.Name == "QTTARGET" || a.Name == "XFTARGET") {
 		return []maui.Kind{maui.QOS}
 	}
@@ -262,24 +263,24 @@ func (a MauiAttribute) only(compatible bool) []maui.Kind {
 }
 
 // has reports whether credentials of the kind have the attribute.
-func (a MauiAttribute) has(kind maui.Kind, compatible bool) bool {
+func (a Attribute) has(kind maui.Kind, compatible bool) bool {
 	only := a.only(compatible)
 	return len(only) == 0 || slices.Contains(only, kind)
 }
 
 // attributeOf returns the attribute of a kind of credentials.
-func attributeOf(kind maui.Kind, name string, compatible bool) (MauiAttribute, bool) {
-	i := slices.IndexFunc(MauiAttributes, func(a MauiAttribute) bool { return a.Name == name && a.has(kind, compatible) })
+func attributeOf(kind maui.Kind, name string, compatible bool) (Attribute, bool) {
+	i := slices.IndexFunc(Attributes, func(a Attribute) bool { return a.Name == name && a.has(kind, compatible) })
 	if i < 0 {
-		return MauiAttribute{}, false
+		return Attribute{}, false
 	}
-	return MauiAttributes[i], true
+	return Attributes[i], true
 }
 
 // attributesOf returns the names of a kind's attributes.
 func attributesOf(kind maui.Kind, compatible bool) []string {
 	var names []string
-	for _, a := range MauiAttributes {
+	for _, a := range Attributes {
 		if a.has(kind, compatible) {
 			names = append(names, a.Name)
 		}

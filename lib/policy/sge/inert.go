@@ -1,4 +1,4 @@
-package config
+package sge
 
 import (
 	"errors"
@@ -9,38 +9,39 @@ import (
 	"slices"
 	"strings"
 
+	"fairspool/lib/config"
 	"fairspool/lib/sge"
 )
 
-// warnOfSGE tells what of the table [sge] has no effect: under another policy that all of it
+// warn tells what of the table [sge] has no effect: under another policy that all of it
 // but what usage decays by has none, and else which of it has none for want of others. It is
 // for people who wonder; none of it is an error.
-func (c *Config) warnOfSGE() {
+func warn(c *config.Config) {
 	said := 0
 	tell := func(key, format string, with ...any) {
 		if said++; said > mostInert {
 			return
 		}
-		c.Warnings = append(c.Warnings, c.Complain("sge."+key, fmt.Errorf(format, with...)).Error())
+		c.Warnings = append(c.Warnings, c.Complain(policyName+"."+key, fmt.Errorf(format, with...)).Error())
 	}
-	for _, name := range c.unmeasured {
-		tell("halflife_decay_list", "%s: has no effect: cpu, mem and io are what is measured", shortened(oneLine(name)))
+	for _, name := range settingsOf(c).unmeasured {
+		tell("halflife_decay_list", "%s: has no effect: cpu, mem and io are what is measured", config.Shortened(config.OneLine(name)))
 	}
-	if c.JobPriorityPolicy != "sge" {
-		c.warnOfOtherPolicy()
+	if c.JobPriorityPolicy != policyName {
+		warnOfOtherPolicy(c)
 		return
 	}
 	for _, g := range ignored {
-		if c.ignored[g.key.Name] {
+		if settingsOf(c).ignored[g.key.Name] {
 			tell(g.key.Name, "has no effect: %s", g.why)
 		}
 	}
-	inertSGE(&c.SGE, tell)
-	if d := c.Decay; hasNodes(&c.SGE) && c.SGE.TicketsShare > 0 && d.CPU.Weight+d.Memory.Weight+d.IO.Weight == 0 {
+	tellInert(Settings(c), tell)
+	if d := c.Decay; hasNodes(Settings(c)) && Settings(c).TicketsShare > 0 && d.CPU.Weight+d.Memory.Weight+d.IO.Weight == 0 {
 		tell("usage_weight_list", "all weights are 0: no usage counts in the share tree")
 	}
 	if said > mostInert {
-		c.Warnings = append(c.Warnings, fmt.Sprintf("sge: %d more warnings", said-mostInert))
+		c.Warnings = append(c.Warnings, fmt.Sprintf("%s: %d more warnings", policyName, said-mostInert))
 	}
 }
 
@@ -51,26 +52,31 @@ const mostInert = 100
 
 // underAnyPolicy are the keys of [sge] that count whatever the policy: what usage decays by,
 // and how running jobs are reniced.
-const underAnyPolicy = sgeCompatibility + " halftime usage_weight_list halflife_decay_list reprioritize_interval execd_params"
+const underAnyPolicy = compatibilityKey + " halftime usage_weight_list halflife_decay_list reprioritize_interval execd_params"
 
 // warnOfOtherPolicy tells of the first setting of [sge] that counts under its policy only, if
 // they make a difference there.
-func (c *Config) warnOfOtherPolicy() {
-	if initial := Default(); reflect.DeepEqual(c.SGE, initial.SGE) {
+func warnOfOtherPolicy(c *config.Config) {
+	said := c.Said(policyName)
+	i := slices.IndexFunc(said, func(s config.Setting) bool {
+		return !slices.Contains(strings.Fields(underAnyPolicy), s.Name) && !isQconf(s)
+	})
+	if i < 0 {
 		return
 	}
-	for _, s := range c.said {
-		if s.table == "sge" && !words(underAnyPolicy, s.name) && !s.isQconf() {
-			why := fmt.Sprintf("has no effect while JOB_PRIORITY_POLICY is %q", c.JobPriorityPolicy)
-			c.Warnings = append(c.Warnings, s.fault(errors.New(why)).Error())
-			return
-		}
+	initial := config.NewSchema([]string{policyName}, Policy{}.Table()).Default()
+	if !reflect.DeepEqual(Settings(c), Settings(&initial)) {
+		why := fmt.Sprintf("has no effect while JOB_PRIORITY_POLICY is %q", c.JobPriorityPolicy)
+		c.Warnings = append(c.Warnings, said[i].Fault(errors.New(why)).Error())
 	}
 }
 
-// inertSGE tells which settings have no effect for want of others, and what is surely meant
+// teller tells what is wrong with a key of [sge].
+type teller func(key, format string, with ...any)
+
+// tellInert tells which settings have no effect for want of others, and what is surely meant
 // otherwise.
-func inertSGE(s *sge.Config, tell teller) {
+func tellInert(s *sge.Config, tell teller) {
 	inertSums(s, tell)
 	inertUrgency(s, tell)
 	inertFunctional(s, tell)
@@ -131,13 +137,13 @@ func anyObject(all map[string]sge.Object, is func(sge.Object) bool) bool {
 func inertFunctional(s *sge.Config, tell teller) {
 	any := false
 	for _, k := range []struct {
-		kind   sgeKind
+		kind   kind
 		weight string
 		is     float64
 		all    map[string]sge.Object
 	}{
-		{sgeUsers, "weight_user", s.WeightUser, s.Users}, {sgeProjects, "weight_project", s.WeightProject, s.Projects},
-		{sgeDepartments, "weight_department", s.WeightDepartment, s.Departments},
+		{userKind, "weight_user", s.WeightUser, s.Users}, {projectKind, "weight_project", s.WeightProject, s.Projects},
+		{departmentKind, "weight_department", s.WeightDepartment, s.Departments},
 	} {
 		has := anyObject(k.all, func(o sge.Object) bool { return o.FShare > 0 })
 		any = any || has
@@ -176,7 +182,7 @@ func inertNames(s *sge.Config, tell teller) {
 	for _, name := range slices.Sorted(maps.Keys(s.Users)) {
 		p := s.Users[name].DefaultProject
 		if _, ok := s.Projects[p]; p != "" && !ok {
-			tell("users."+name+".default_project", "there is no project %s", shortened(p))
+			tell("users."+name+".default_project", "there is no project %s", config.Shortened(p))
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(s.Projects)) {
@@ -187,7 +193,7 @@ func inertNames(s *sge.Config, tell teller) {
 	for _, name := range slices.Sorted(maps.Keys(s.Departments)) {
 		for _, entry := range s.Departments[name].Entries {
 			if other, ok := of[entry]; ok && other != name {
-				tell("departments."+name+".entries", "%s is in department %s, too", shortened(entry), shortened(other))
+				tell("departments."+name+".entries", "%s is in department %s, too", config.Shortened(entry), config.Shortened(other))
 				continue
 			}
 			of[entry] = name
@@ -203,9 +209,9 @@ func tellOfUsersets(s *sge.Config, tell teller, key string, sets []string) {
 		switch {
 		case list:
 		case department:
-			tell(key, "%s is a department, and no userset as well: nobody is listed by it", shortened(set))
+			tell(key, "%s is a department, and no userset as well: nobody is listed by it", config.Shortened(set))
 		default:
-			tell(key, "there is no userset %s", shortened(set))
+			tell(key, "there is no userset %s", config.Shortened(set))
 		}
 	}
 }
@@ -223,9 +229,9 @@ func inertComplexes(s *sge.Config, tell teller) {
 			case !ok:
 				owner[folded] = x.Name
 			case other != x.Name && i == 0:
-				tell("complexes."+x.Name, "requests by this name are for %s, which stands before it", shortened(other))
+				tell("complexes."+x.Name, "requests by this name are for %s, which stands before it", config.Shortened(other))
 			case other != x.Name:
-				tell("complexes."+x.Name+".shortcut", "requests by %s are for %s, which stands before it", shortened(name), shortened(other))
+				tell("complexes."+x.Name+".shortcut", "requests by %s are for %s, which stands before it", config.Shortened(name), config.Shortened(other))
 			}
 		}
 	}
@@ -250,7 +256,7 @@ func inertNodes(s *sge.Config, tell teller) {
 		case n.Name == sge.DefaultNode && len(n.Children) > 0:
 			tell(path(), "has nodes below it: users without a node get one beside it, each with its shares")
 		case named && user:
-			tell(path(), "is the project's: there is also a user %s, who has no node by it", shortened(n.Name))
+			tell(path(), "is the project's: there is also a user %s, who has no node by it", config.Shortened(n.Name))
 		case n.Name != sge.DefaultNode && strings.EqualFold(n.Name, sge.DefaultNode) && !named && !user && len(n.Children) == 0:
 			tell(path(), "is the node of a user of that name: the one for users without a node is called %s", sge.DefaultNode)
 		}
@@ -267,13 +273,13 @@ func inertTwice(s *sge.Config, tell teller) {
 		_, named := s.Projects[n.Name]
 		switch {
 		case named && project != "":
-			tell(path(), "has no jobs of project %s: it is below the node of project %s", shortened(n.Name), shortened(project))
+			tell(path(), "has no jobs of project %s: it is below the node of project %s", config.Shortened(n.Name), config.Shortened(project))
 		case !seen[at]:
 			seen[at] = true
 		case n.Name == sge.DefaultNode:
 			tell(path(), "has no effect: users without a node get one beside the %s that stands before it", sge.DefaultNode)
 		case named || len(n.Children) == 0:
-			tell(path(), "has no jobs: those of %s belong to the node of that name that stands before it", shortened(n.Name))
+			tell(path(), "has no jobs: those of %s belong to the node of that name that stands before it", config.Shortened(n.Name))
 		}
 	})
 }

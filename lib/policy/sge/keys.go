@@ -1,4 +1,4 @@
-package config
+package sge
 
 import (
 	"fmt"
@@ -10,108 +10,101 @@ import (
 	"unicode"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/config"
 	"fairspool/lib/sge"
 )
 
-// SGEKeys is every key of the table [sge], in the order of the manual page: parameters of
+// Keys is every key of the table [sge], in the order of the manual page: parameters of
 // sched_conf(5) under their own names, with the defaults that Grid Engine's installer sets.
-// What is said of users, projects and other objects is in SGEAttributes.
-var SGEKeys = slices.Concat(qconfKeys, []Key{
-	{Name: sgeCompatibility, Kind: String, Default: "", Choices: []string{"", sgeVersion},
+// What is said of userKind, projects and other objects is in Attributes.
+var Keys = slices.Concat(qconfKeys, []config.Key{
+	{Name: compatibilityKey, Kind: config.String, Default: "", Choices: []string{"", version},
 		Help: "Whether usage decays as in Grid Engine 8.1.9, which takes a straight line for each minute and does not halve exactly.",
-		set:  func(c *Config, v any) { c.Decay.Linear = v == sgeVersion }},
-	weight("weight_priority", 1, "the normalised POSIX priority", func(s *sge.Config) *float64 { return &s.WeightPriority }),
-	weight("weight_urgency", 0.1, "the normalised urgency", func(s *sge.Config) *float64 { return &s.WeightUrgency }),
-	weight("weight_ticket", 0.01, "the normalised tickets", func(s *sge.Config) *float64 { return &s.WeightTicket }),
-	weight("weight_waiting_time", 0, "each second since a job was submitted, in its urgency", func(s *sge.Config) *float64 { return &s.WeightWaitingTime }),
-	weight("weight_deadline", 3600000, "a deadline that is a second away, in the urgency", func(s *sge.Config) *float64 { return &s.WeightDeadline }),
-	tickets("weight_tickets_functional", "How many tickets the functional policy gives. With 0 it gives none.", func(s *sge.Config) *float64 { return &s.TicketsFunctional }),
-	tickets("weight_tickets_share", "How many tickets the share tree policy gives. With 0 it gives none.", func(s *sge.Config) *float64 { return &s.TicketsShare }),
-	part("weight_user", 0.25, "the users' shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightUser }),
-	part("weight_project", 0.25, "the projects' shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightProject }),
-	part("weight_department", 0.25, "the departments' shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightDepartment }),
-	part("weight_job", 0.25, "the jobs' own shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightJob }),
-	{Name: "share_functional_shares", Kind: Boolean, Default: true,
+		Set:  func(c *config.Config, v any) { c.Decay.Linear = v == version }},
+	weightKey("weight_priority", 1, "the normalised POSIX priority", func(s *sge.Config) *float64 { return &s.WeightPriority }),
+	weightKey("weight_urgency", 0.1, "the normalised urgency", func(s *sge.Config) *float64 { return &s.WeightUrgency }),
+	weightKey("weight_ticket", 0.01, "the normalised tickets", func(s *sge.Config) *float64 { return &s.WeightTicket }),
+	weightKey("weight_waiting_time", 0, "each second since a job was submitted, in its urgency", func(s *sge.Config) *float64 { return &s.WeightWaitingTime }),
+	weightKey("weight_deadline", 3600000, "a deadline that is a second away, in the urgency", func(s *sge.Config) *float64 { return &s.WeightDeadline }),
+	ticketsKey("weight_tickets_functional", "How many tickets the functional policy gives. With 0 it gives none.", func(s *sge.Config) *float64 { return &s.TicketsFunctional }),
+	ticketsKey("weight_tickets_share", "How many tickets the share tree policy gives. With 0 it gives none.", func(s *sge.Config) *float64 { return &s.TicketsShare }),
+	partKey("weight_user", 0.25, "the users' shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightUser }),
+	partKey("weight_project", 0.25, "the projects' shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightProject }),
+	partKey("weight_department", 0.25, "the departments' shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightDepartment }),
+	partKey("weight_job", 0.25, "the jobs' own shares, in functional tickets", func(s *sge.Config) *float64 { return &s.WeightJob }),
+	{Name: "share_functional_shares", Kind: config.Boolean, Default: true,
 		Help: "Whether the jobs of a user, project or department divide its functional shares. If false, each has all of them.",
-		set:  func(c *Config, v any) { c.SGE.ShareFunctional = v.(bool) }},
-	{Name: "share_override_tickets", Kind: Boolean, Default: true,
+		Set:  func(c *config.Config, v any) { Settings(c).ShareFunctional = v.(bool) }},
+	{Name: "share_override_tickets", Kind: config.Boolean, Default: true,
 		Help: "Whether the jobs of a user, project or department divide its override tickets. If false, each has all of them.",
-		set:  func(c *Config, v any) { c.SGE.ShareOverride = v.(bool) }},
-	count("max_functional_jobs_to_schedule", 200, "jobs", "How many waiting jobs are given functional tickets one after the other, each by what those before it have.",
+		Set:  func(c *config.Config, v any) { Settings(c).ShareOverride = v.(bool) }},
+	countKey("max_functional_jobs_to_schedule", 200, "jobs", "How many waiting jobs are given functional tickets one after the other, each by what those before it have.",
 		func(s *sge.Config) *int { return &s.MaxFunctional }),
-	count("max_pending_tasks_per_job", 50, "procs", "How many waiting procs of a cluster are given tickets at a time.",
+	countKey("max_pending_tasks_per_job", 50, "procs", "How many waiting procs of a cluster are given tickets at a time.",
 		func(s *sge.Config) *int { return &s.MaxPendingTasks }),
-	{Name: "policy_hierarchy", Kind: String, Default: "OFS", check: checkHierarchy,
+	{Name: "policy_hierarchy", Kind: config.String, Default: "OFS", Check: checkHierarchy,
 		Help: "Letters of the ticket policies, O for override, F for functional and S for share tree, each of which goes on from what those before it gave; or \"NONE\".",
-		set:  func(c *Config, v any) { c.SGE.Hierarchy = hierarchy(v.(string)) }},
-	{Name: "compensation_factor", Kind: Real, Default: 5.0, Least: 0, Most: maxSGEWeight,
+		Set:  func(c *config.Config, v any) { Settings(c).Hierarchy = hierarchy(v.(string)) }},
+	{Name: "compensation_factor", Kind: config.Real, Default: 5.0, Least: 0, Most: maxWeight,
 		Help: "How many times its long-term target a node of the share tree may have before its share is cut. 0: it never is.",
-		set:  func(c *Config, v any) { c.SGE.Compensation = v.(float64) }},
-	{Name: "halftime", Kind: Integer, Default: int64(168), Unit: "hours", Least: 0, Most: 200000,
+		Set:  func(c *config.Config, v any) { Settings(c).Compensation = v.(float64) }},
+	{Name: "halftime", Kind: config.Integer, Default: int64(168), Unit: "hours", Least: 0, Most: 200000,
 		Help: "The half-life of decayed usage. With 0 nothing decays.",
-		set:  func(c *Config, v any) { c.Decay.HalfTime = time.Duration(v.(int64)) * time.Hour }},
-	{Name: "usage_weight_list", Kind: String, Default: "cpu=1", check: checkWeights,
+		Set:  func(c *config.Config, v any) { c.Decay.HalfTime = time.Duration(v.(int64)) * time.Hour }},
+	{Name: "usage_weight_list", Kind: config.String, Default: "cpu=1", Check: checkWeights,
 		Help: "What cpu (seconds), mem (GB times seconds) and io (GB) count in the combined usage, as \"cpu=1,mem=0.5\". The weights are divided by their sum; if that is 0, no usage counts.",
-		set:  func(c *Config, v any) { c.setWeights(v.(string)) }},
-	{Name: "halflife_decay_list", Kind: String, Default: "none", check: checkHalfLives,
+		Set:  func(c *config.Config, v any) { setWeights(c, v.(string)) }},
+	{Name: "halflife_decay_list", Kind: config.String, Default: "none", Check: checkHalfLives,
 		Help: "Half-lives in minutes of single kinds of usage in the place of halftime, as \"cpu=30:mem=-1\": with 0 it does not decay, with -1 it is gone at once.",
-		set:  func(c *Config, v any) { c.setHalfLives(v.(string)) }},
-	{Name: "report_pjob_tickets", Kind: Boolean, Default: true,
+		Set:  func(c *config.Config, v any) { setHalfLives(c, v.(string)) }},
+	{Name: "report_pjob_tickets", Kind: config.Boolean, Default: true,
 		Help: "Whether the priorities of waiting jobs are shown, with what they are made of. If false, zeros are.",
-		set:  func(c *Config, v any) { c.SGE.ReportPending = v.(bool) }},
-	count("maxujobs", 0, "jobs", "How many jobs of a user may run. 0: any number.", func(s *sge.Config) *int { return &s.MaxUserJobs }),
-	{Name: "reprioritize_interval", Kind: Time, Default: 0.0, Unit: "s", Least: 0, Most: maxSeconds,
+		Set:  func(c *config.Config, v any) { Settings(c).ReportPending = v.(bool) }},
+	countKey("maxujobs", 0, "jobs", "How many jobs of a user may run. 0: any number.", func(s *sge.Config) *int { return &s.MaxUserJobs }),
+	{Name: "reprioritize_interval", Kind: config.Time, Default: 0.0, Unit: "s", Least: 0, Most: config.MaxSeconds,
 		Help: "How often the nice values of running jobs are set anew from their tickets. With 0 they keep the one they were started with.",
-		set:  func(c *Config, v any) { c.RunTime.Interval = seconds(v) }},
-	{Name: "execd_params", Kind: String, Default: "none", check: checkExecdParams,
+		Set:  func(c *config.Config, v any) { c.RunTime.Interval = config.Duration(v) }},
+	{Name: "execd_params", Kind: config.String, Default: "none", Check: checkExecdParams,
 		Help: "The nice values of the best and the worst off of the running jobs, as \"PTF_MAX_PRIORITY=0,PTF_MIN_PRIORITY=20\".",
-		set:  func(c *Config, v any) { c.RunTime.Best, c.RunTime.Worst, _ = niceRange(v.(string)) }},
+		Set:  func(c *config.Config, v any) { c.RunTime.Best, c.RunTime.Worst, _ = niceRange(v.(string)) }},
 }, ignoredKeys())
 
 const (
-	sgeCompatibility = "compatibility"
-	sgeVersion       = "8.1.9"
+	compatibilityKey = "compatibility"
+	version          = "8.1.9"
 
-	// maxSGEWeight bounds what Grid Engine takes any number for: products of weights,
+	// maxWeight bounds what Grid Engine takes any number for: products of weights,
 	// urgencies and amounts stay far within the range of numbers.
-	maxSGEWeight = 1e9
-	maxShares    = sge.MostShares
+	maxWeight = 1e9
+	maxShares = sge.MostShares
 )
 
-// RunTime is how the run-time priority of jobs is adjusted to their tickets.
-type RunTime struct {
-	Interval time.Duration // reprioritize_interval; 0: never
-	// Best and Worst are the nice values of the best and the worst off of the jobs of a
-	// machine, -20 to 20 both: PTF_MAX_PRIORITY and PTF_MIN_PRIORITY of execd_params.
-	Best, Worst int
-}
-
-// weight makes the key of a weight. Those below 0 are taken as in Grid Engine: they turn an
+// weightKey makes the key of a weight. Those below 0 are taken as in Grid Engine: they turn an
 // order round.
-func weight(name string, initial float64, counts string, of func(*sge.Config) *float64) Key {
-	return Key{Name: name, Kind: Real, Default: initial, Least: -maxSGEWeight, Most: maxSGEWeight,
+func weightKey(name string, initial float64, counts string, of func(*sge.Config) *float64) config.Key {
+	return config.Key{Name: name, Kind: config.Real, Default: initial, Least: -maxWeight, Most: maxWeight,
 		Help: "What counts: " + counts + ".",
-		set:  func(c *Config, v any) { *of(&c.SGE) = v.(float64) }}
+		Set:  func(c *config.Config, v any) { *of(Settings(c)) = v.(float64) }}
 }
 
-// part makes the key of a weight that counts in comparison with others only: none is below
+// partKey makes the key of a weight that counts in comparison with others only: none is below
 // 0, for the sum of them is what each is divided by.
-func part(name string, initial float64, counts string, of func(*sge.Config) *float64) Key {
-	k := weight(name, initial, counts, of)
+func partKey(name string, initial float64, counts string, of func(*sge.Config) *float64) config.Key {
+	k := weightKey(name, initial, counts, of)
 	k.Least = 0
 	return k
 }
 
-// tickets makes the key of a policy's tickets.
-func tickets(name, help string, of func(*sge.Config) *float64) Key {
-	return Key{Name: name, Kind: Integer, Default: int64(0), Unit: "tickets", Least: 0, Most: maxShares, Help: help,
-		set: func(c *Config, v any) { *of(&c.SGE) = float64(v.(int64)) }}
+// ticketsKey makes the key of a policy's tickets.
+func ticketsKey(name, help string, of func(*sge.Config) *float64) config.Key {
+	return config.Key{Name: name, Kind: config.Integer, Default: int64(0), Unit: "tickets", Least: 0, Most: maxShares, Help: help,
+		Set: func(c *config.Config, v any) { *of(Settings(c)) = float64(v.(int64)) }}
 }
 
-// count makes the key of a number of jobs.
-func count(name string, initial int64, unit, help string, of func(*sge.Config) *int) Key {
-	return Key{Name: name, Kind: Integer, Default: initial, Unit: unit, Least: 0, Most: maxInteger, Help: help,
-		set: func(c *Config, v any) { *of(&c.SGE) = int(v.(int64)) }}
+// countKey makes the key of a number of jobs.
+func countKey(name string, initial int64, unit, help string, of func(*sge.Config) *int) config.Key {
+	return config.Key{Name: name, Kind: config.Integer, Default: initial, Unit: unit, Least: 0, Most: config.MaxInteger, Help: help,
+		Set: func(c *config.Config, v any) { *of(Settings(c)) = int(v.(int64)) }}
 }
 
 // checkHierarchy takes letters of the three policies, each once at most.
@@ -150,29 +143,29 @@ func hierarchy(s string) []sge.TicketPolicy {
 // maxWhole bounds the whole numbers that all have a number of the file for themselves.
 const maxWhole = 1 << 53
 
-// plain returns a value as the key of [sge] takes it: people paste lines of a sched_conf,
+// pasted returns a value as the key of [sge] takes it: people paste lines of a sched_conf,
 // where numbers, truth and times are text, and quote them all.
-func (k Key) plain(v any) any {
+func pasted(k config.Key, v any) any {
 	text, isString := v.(string)
 	text = strings.TrimSpace(text)
-	if x, ok := v.(float64); ok && k.Kind == Integer && x == math.Trunc(x) && math.Abs(x) < maxWhole {
+	if x, ok := v.(float64); ok && k.Kind == config.Integer && x == math.Trunc(x) && math.Abs(x) < maxWhole {
 		return int64(x) // 1e6, which its message would show as the whole number that it is
 	}
 	switch {
-	case k.Kind == Boolean:
+	case k.Kind == config.Boolean:
 		return truth(v)
-	case isString && k.Kind == Real:
+	case isString && k.Kind == config.Real:
 		if x, err := strconv.ParseFloat(text, 64); err == nil {
 			return x
 		}
-	case isString && k.Kind == Integer:
+	case isString && k.Kind == config.Integer:
 		if n, err := strconv.ParseInt(text, 10, 64); err == nil {
 			return n
 		}
-	case isString && k.Kind == Time:
+	case isString && k.Kind == config.Time:
 		return filled(text)
-	case k.Kind == String:
-		if text, ok := plainText(v); ok {
+	case k.Kind == config.String:
+		if text, ok := config.PlainText(v); ok {
 			return text
 		}
 		if yes, ok := v.(bool); ok {
@@ -207,30 +200,6 @@ func filled(text string) string {
 	return strings.Join(parts, ":")
 }
 
-// plainText writes a value of the file as files of Maui and Grid Engine have it: a number,
-// a string, or an array of such with commas between.
-func plainText(v any) (string, bool) {
-	switch v := v.(type) {
-	case string:
-		return v, true
-	case int64:
-		return fmt.Sprint(v), true
-	case float64:
-		return number(v), true
-	case []any:
-		texts := make([]string, len(v))
-		for i, one := range v {
-			text, ok := plainText(one)
-			if _, nested := one.([]any); !ok || nested {
-				return "", false
-			}
-			texts[i] = text
-		}
-		return strings.Join(texts, ","), true
-	}
-	return "", false
-}
-
 // Nice values as Grid Engine has them on Linux.
 const (
 	bestNice, worstNice = 0, 20
@@ -260,7 +229,7 @@ func niceRange(list string) (best, worst int, err error) {
 		}
 		switch {
 		case name != bestName && name != worstName:
-			return 0, 0, fmt.Errorf("%q: %w; want %s=NUMBER or %s=NUMBER", word, errNotServed, bestName, worstName)
+			return 0, 0, fmt.Errorf("%q: %w; want %s=NUMBER or %s=NUMBER", word, config.ErrNotServed, bestName, worstName)
 		case seen[name]:
 			return 0, 0, fmt.Errorf("%s stands there twice", name)
 		}
@@ -316,7 +285,7 @@ func entries(list, separator string) ([]entry, error) {
 		case !ok || name == "" || err != nil || math.IsNaN(n) || math.IsInf(n, 0):
 			return nil, fmt.Errorf("%q: want NAME=NUMBER, with %q between two", one, separator)
 		case seen[name]:
-			return nil, fmt.Errorf("%s stands there twice", oneLine(name))
+			return nil, fmt.Errorf("%s stands there twice", config.OneLine(name))
 		}
 		seen[name] = true
 		out = append(out, entry{name, n})
@@ -325,7 +294,7 @@ func entries(list, separator string) ([]entry, error) {
 }
 
 // usageParams returns what is set for one kind of usage.
-func (c *Config) usageParams(name string) *accountant.UsageParams {
+func usageParams(c *config.Config, name string) *accountant.UsageParams {
 	switch name {
 	case "mem":
 		return &c.Decay.Memory
@@ -355,20 +324,20 @@ func checkWeights(list string) error {
 		switch {
 		case !slices.Contains(usageNames, e.name) && e.number != 0:
 			return fmt.Errorf("%q: want %s", e.name, usageWanted)
-		case e.number < 0 || e.number > maxFactor:
-			return fmt.Errorf("%s=%s: want 0 to %s", e.name, number(e.number), number(maxFactor))
+		case e.number < 0 || e.number > config.MaxFactor:
+			return fmt.Errorf("%s=%s: want 0 to %s", e.name, config.Number(e.number), config.Number(config.MaxFactor))
 		}
 	}
 	return nil
 }
 
 // setWeights takes a list that was checked. What is not in it has no weight.
-func (c *Config) setWeights(list string) {
+func setWeights(c *config.Config, list string) {
 	all, _ := weightsOf(list)
 	c.Decay.CPU.Weight, c.Decay.Memory.Weight, c.Decay.IO.Weight = 0, 0, 0
 	for _, e := range all {
 		if slices.Contains(usageNames, e.name) {
-			c.usageParams(e.name).Weight = e.number
+			usageParams(c, e.name).Weight = e.number
 		}
 	}
 }
@@ -379,8 +348,8 @@ func checkHalfLives(list string) error {
 		return err
 	}
 	for _, e := range all {
-		if e.number != math.Trunc(e.number) || e.number < -1 || e.number > maxSeconds/60 {
-			return fmt.Errorf("%s=%s: want whole minutes, 0 or -1", oneLine(e.name), number(e.number))
+		if e.number != math.Trunc(e.number) || e.number < -1 || e.number > config.MaxSeconds/60 {
+			return fmt.Errorf("%s=%s: want whole minutes, 0 or -1", config.OneLine(e.name), config.Number(e.number))
 		}
 	}
 	return nil
@@ -388,19 +357,19 @@ func checkHalfLives(list string) error {
 
 // setHalfLives takes a list that was checked. Grid Engine measures more kinds of usage, and
 // keeps a number of finished jobs as one of them.
-func (c *Config) setHalfLives(list string) {
+func setHalfLives(c *config.Config, list string) {
 	all, _ := entries(list, ":")
 	for _, name := range usageNames {
-		u := c.usageParams(name)
+		u := usageParams(c, name)
 		u.Own, u.HalfLife = false, 0
 	}
-	c.unmeasured = nil
+	settingsOf(c).unmeasured = nil
 	for _, e := range all {
 		if !slices.Contains(usageNames, e.name) {
-			c.unmeasured = append(c.unmeasured, e.name)
+			settingsOf(c).unmeasured = append(settingsOf(c).unmeasured, e.name)
 			continue
 		}
-		u := c.usageParams(e.name)
+		u := usageParams(c, e.name)
 		u.Own, u.HalfLife = true, time.Duration(e.number)*time.Minute
 	}
 }

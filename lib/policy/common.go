@@ -1,0 +1,55 @@
+package policy
+
+import (
+	"iter"
+
+	"fairspool/lib/config"
+	"fairspool/lib/jobprio"
+)
+
+// Common is what a policy with one queue leaves as it is. Policies embed it.
+type Common struct{}
+
+// OneQueue reports that all jobs stand in one order.
+func (Common) OneQueue() bool { return true }
+
+// Table is nil: there are no settings.
+func (Common) Table() *config.Table { return nil }
+
+// Beside has no jobs: only those that are idle make the order.
+func (Common) Beside(*config.Config) Beside { return Beside{} }
+
+// Display adds nothing to what lists show of all jobs.
+func (Common) Display(*config.Config) Display { return Display{} }
+
+// Options are none but prio's own.
+func (Common) Options() []Option { return nil }
+
+// Rules are none but those of every policy.
+func (Common) Rules(*config.Config) Rules {
+	return Rules{Ahead: "-p sets the priority that a user gives"}
+}
+
+// CommonListing is what a listing leaves as it is. Listings embed it.
+type CommonListing struct{}
+
+// Requests add nothing.
+func (CommonListing) Requests(Job, string) Requests { return Requests{} }
+
+// Own is empty: lists have the common form.
+func (CommonListing) Own([]Row, bool) OwnForm { return OwnForm{} }
+
+// Sheet has no lines.
+func (CommonListing) Sheet(Job, iter.Seq[Job]) []Line { return nil }
+
+// ListedOf returns the order of a queue as a listing has it.
+func ListedOf(o jobprio.Order) []Listed {
+	list := make([]Listed, 0, len(o.Places)+len(o.Blocked))
+	for _, p := range o.Places {
+		list = append(list, Listed{Procs: p.Procs})
+	}
+	for _, p := range o.Blocked {
+		list = append(list, Listed{Procs: p.Procs, Why: p.Why})
+	}
+	return list
+}
