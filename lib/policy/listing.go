@@ -26,7 +26,7 @@ type Listing interface {
 	Sheet(j Job, alike iter.Seq[Job]) []Line
 	// Explain returns the numbers of a job for JSON, and what they come from if that is more.
 	Explain(j Job) (numbers, course any)
-	// Own returns the policy's own form of a list of jobs, of which those of Single stand apart.
+	// Own returns the policy's own form of a list of jobs; single: none share a line.
 	Own(rows []Row, single bool) OwnForm
 }
 
