@@ -90,7 +90,7 @@ func columnsWith(o options) (list []column) {
 func columnOf(c policy.Column) column {
 	x := column{head: c.Head, width: c.Width, left: c.Left, element: c.Element,
 		number: func(b []byte, r *row) []byte {
-			if r.shown.Cells == nil {
+			if r.shown == nil {
 				return b
 			}
 			return c.Cell(b, r.shown.Cells)

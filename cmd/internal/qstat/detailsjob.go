@@ -50,7 +50,8 @@ func (d *sheet) identity() {
 // credential returns what the job goes by, such as its project, which a policy may
 // know where the ad says nothing.
 func (d *sheet) credential(attr string) string {
-	if c := d.shown.Credentials; c != nil {
+	if d.shown != nil && d.shown.Credentials != nil {
+		c := d.shown.Credentials
 		switch attr {
 		case pool.AttrProject:
 			return c.Project

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"fairspool/lib/config"
 	"fairspool/lib/policy"
+	"fairspool/lib/policy/registry"
 	"fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
 )
@@ -75,7 +75,8 @@ func (g *golden) printed(command, listing string) (got string, served bool) {
 	o := options{Options: policy.Options{Pri: has("-pri"), Urg: has("-urg"), Ext: has("-ext"), XML: has("-xml")}, requests: has("-r"), slotless: has("-f"),
 		master: strings.Contains(command, "-g t"), oneQueue: g.sge}
 	if g.sge {
-		o.display = sge.Policy{}.Display(&config.Config{})
+		c := registry.Default()
+		o.display = sge.Policy{}.Display(&c)
 	}
 	c := columns{o, columnsWith(o), func() int { return 0 }}
 	if !g.sge {
@@ -198,7 +199,7 @@ func (g *golden) row(c columns, line string) *row {
 }
 
 func newGoldenRow() *row {
-	return &row{ranges: []pool.Procs{{First: 0, Last: 9}}, shown: policy.Shown{Cells: &sge.Cells{}}}
+	return &row{ranges: []pool.Procs{{First: 0, Last: 9}}, shown: &policy.Shown{Cells: &sge.Cells{}}}
 }
 
 // cell notes a cell of a column.

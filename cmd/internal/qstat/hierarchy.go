@@ -200,15 +200,15 @@ func (h *hierarchy) fill(m *maker, r *row, in *stretch) {
 	s := m.span
 	j := h.job(r.key.ID, r.claim, r.state, in, func() jobprio.Run { return runOf(s, m.from.submitter(s.Run.Ad)) })
 	j.Owner, j.QDate = r.owner, r.key.QDate
-	r.shown = h.Show(j, m.Options)
-	r.prior, r.alike = r.shown.Prior, r.shown.Alike
-	if r.shown.Slots > 0 {
-		r.slots = r.shown.Slots
+	x := h.Show(j, m.Options)
+	r.shown, r.prior, r.alike = &x, x.Prior, x.Alike
+	if x.Slots > 0 {
+		r.slots = x.Slots
 	}
-	if r.shown.Aside {
+	if x.Aside {
 		r.aside, r.place = true, 0
 	}
-	if c := r.shown.Credentials; c != nil {
+	if c := x.Credentials; c != nil {
 		if m.Urg {
 			r.deadline = c.Deadline
 		}

@@ -54,11 +54,11 @@ type row struct {
 	// with (commands).
 	command  string
 	commands bool
-	ad       *classad.Ad  // of the first proc; nil in tables where nothing needed it
-	place    int          // of the first proc in the queue of all jobs; 0: it has none
-	why      string       // the policy leaves the jobs out of that queue
-	aside    bool         // they wait and take no part: they stand among the held ones
-	shown    policy.Shown // what a policy with one queue says of the first proc
+	ad       *classad.Ad   // of the first proc; nil in tables where nothing needed it
+	place    int           // of the first proc in the queue of all jobs; 0: it has none
+	why      string        // the policy leaves the jobs out of that queue
+	aside    bool          // they wait and take no part: they stand among the held ones
+	shown    *policy.Shown // what a policy with one queue says of the first proc; nil under others
 }
 
 type cells struct {

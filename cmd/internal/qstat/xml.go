@@ -316,7 +316,8 @@ func (q queue) jobXML(b []byte, r *row) []byte {
 	some("JB_owner", r.user)
 	some("JB_group", text(pool.AttrUnixGroup))
 	some("JB_account", text(pool.AttrAccountingGroup))
-	if c := r.shown.Credentials; c != nil {
+	if r.shown != nil && r.shown.Credentials != nil {
+		c := r.shown.Credentials
 		some("JB_project", c.Project)
 		some("JB_department", c.Department)
 		b = wholeElement(b, "JB_jobshare", int64(c.JobShare))
