@@ -294,3 +294,14 @@ func FuzzTables(f *testing.F) {
 		}
 	})
 }
+
+// BenchmarkParse reads what a plain site has: every command does, at its start.
+func BenchmarkParse(b *testing.B) {
+	text := []byte("PRIORITY_HALFLIFE = 3600\nADMINISTRATORS = [\"alice\"]\nGROUP_NAMES = [\"a\", \"b\"]\nGROUP_QUOTA_a = 5\n")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := Parse("f", text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
