@@ -1,11 +1,15 @@
 package negotiator
 
 import (
-	"math"
+	"slices"
+	"strings"
+	"sync"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/caseless"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -45,14 +49,6 @@ type autocluster struct {
 	// aside are lanes of slots too heavy for the submitter whose turn it is.
 	aside []laneEntry
 }
-
-// laneEntry is a lane in the order of one autocluster.
-type laneEntry struct {
-	lane *lane
-	key  rankKey
-}
-
-func (a *laneEntry) Before(b *laneEntry) bool { return a.key.before(&b.key) }
 
 // verdict is what comes of matching an autocluster with a group: accepts, or where
 // the slots fall.
@@ -128,195 +124,198 @@ func (k *autocluster) weight(c *cycle, g *group) accountant.Weight {
 	return c.pieceWeight(g.root, k.takes(c, g))
 }
 
-// outcome is how looking for a slot ends.
-type outcome uint8
-
-const (
-	nothing  outcome = iota // no slot that matches is free
-	tooHeavy                // only slots that weigh more than there is room for
-	found
-)
-
-// peek brings the best slot whose weight is at most room to the front of k.lanes.
-// Lanes of heavier ones are set aside until restore.
-func (c *cycle) peek(k *autocluster, room float64) outcome {
-	c.catchUp(k)
-	for len(k.lanes) > 0 {
-		top := &k.lanes[0]
-		best := top.lane.best(c, k.order)
-		switch {
-		case best == nil && c.cut():
-			k.lanes, k.aside, k.loaded = nil, nil, false // another owner may ask again
-			return nothing
-		case best == nil:
-			k.lanes.Pop()
-		case best.key != top.key:
-			top.key = best.key
-			k.lanes.Fix()
-		case !fits(k.cost(c, top.lane.group), room):
-			k.aside = append(k.aside, k.lanes.Pop())
-		default:
-			return found
+// shape divides slots into classes and jobs into autoclusters, and matches
+// the ones with the others.
+func (c *cycle) shape(jobs []jobprio.Run, waiting map[string][]jobprio.Run) {
+	lex := newLexicon()
+	c.findResources(jobs)
+	sig := newSignificance(lex, c.slots, jobs)
+	lex.shadowed = shadowed(c.slots, jobs)
+	slotNeeds, jobNeeds := []string{requirements}, []string{requirements, concurrencyLimits}
+	var amounts []string
+	for _, r := range c.resources {
+		amounts = append(amounts, strings.ToLower(r.name))
+		jobNeeds = append(jobNeeds, strings.ToLower(r.request.String()))
+	}
+	ranks := given(c.cfg.PreJobRank, c.cfg.PostJobRank)
+	sig.constraint = c.cfg.JobConstraint
+	match := sig.of(slotNeeds, jobNeeds)
+	exprs := ranks
+	if c.anyClaims() {
+		who, whom := given(c.cfg.Preemption.Requirements), given(c.cfg.Preemption.Rank)
+		exprs = slices.Concat(ranks, who, whom)
+		c.fickle, c.fickleRank = isFickle(sig.of(nil, nil, who...)), isFickle(sig.of(nil, nil, whom...))
+	}
+	all := sig.of(append(slotNeeds, jobRank), append(jobNeeds, jobRank), exprs...)
+	asked, more := with(sig.asked(match.job), amounts), names(nil)
+	for _, name := range sig.asked(all.job) {
+		if !asked.has(name.String()) {
+			more = append(more, name)
 		}
 	}
-	if len(k.aside) > 0 {
-		return tooHeavy
+	c.shapes = shapes{means: newMeanings(c.eval, lex, sync.OnceValue(sig.everySlotName)), ranks: ranks,
+		match: lookedOf(append(names{requirementsName}, asked...)), more: lookedOf(more),
+		classes: map[string]*class{}, groups: map[string]*group{}, likes: map[string]int{}}
+	if c.resources != nil {
+		c.shapes.raw = sig.of(append(c.consumptionNames(), slotWeight), nil, given(c.cfg.SlotWeight)...).slot
 	}
-	return nothing
+	c.shapes.slotRank = lookedUp{name: slotRankName}
+	c.classify()
+	c.settleRunning(c.findRunning(append(append(all.slot[:len(all.slot):len(all.slot)], asked...), more...)))
+	c.introduce(waiting, all.job)
+	c.queueUp(waiting, lex, sig, all.job)
+	c.matchAll()
+	c.bundleUp()
 }
 
-// catchUp brings lanes up to date: the groups that can be used, those that got slots
-// since, and the order of contention.
-func (c *cycle) catchUp(k *autocluster) {
-	if !k.loaded {
-		k.loaded, k.seen, k.sorted = true, 0, c.round
-		for _, b := range k.bundles {
-			for _, g := range b.groups {
-				if g.root == g && g.free > 0 && k.verdict(c, g) == accepts {
-					c.enter(k, g)
-				}
-			}
-		}
-		k.lanes.Heapify()
-	}
-	if k.sorted != c.round {
-		k.sorted = c.round
-		for i := range k.lanes {
-			k.lanes[i].key.place = k.lanes[i].lane.group.bundle.place
-		}
-		k.lanes.Heapify()
-	}
-	for ; k.seen < len(c.events); k.seen++ {
-		g := c.events[k.seen]
-		if g.event != k.seen || g.free == 0 || k.verdict(c, g) != accepts {
-			continue
-		}
-		l := k.order.laneOf(g)
-		if best := l.best(c, k.order); best != nil {
-			k.lanes.Push(laneEntry{l, best.key})
-		}
-	}
-}
-
-// enter appends a group's lane to those of k, in no order.
-func (c *cycle) enter(k *autocluster, g *group) {
-	l := k.order.laneOf(g)
-	if best := l.best(c, k.order); best != nil {
-		k.lanes = append(k.lanes, laneEntry{l, best.key})
-	}
-}
-
-// restore puts the lanes back that were set aside.
-func (k *autocluster) restore() {
-	for _, e := range k.aside {
-		k.lanes.Push(e)
-	}
-	k.aside = k.aside[:0]
-}
-
-// pick is a slot, or a piece of one, that was taken.
-type pick struct {
-	slot     int
-	group    *group
-	weight   accountant.Weight
-	takes    pool.Resources // of a partitionable slot
-	preempts *running       // whose job has to go for reason; nil: nobody's
-	reason   string
-}
-
-// choose returns the class with the best slot left whose weight is at most room, and
-// its place in the order of preference.
-func (c *cycle) choose(k *autocluster, room float64) (*class, rankKey, outcome) {
-	c.billed(k)
-	if k.idle == 1 && !k.loaded && k.order.users == 1 {
-		return c.best(k, room)
-	}
-	if how := c.peek(k, room); how != found {
-		return nil, rankKey{}, how
-	}
-	return k.lanes[0].lane.heap[0].class, k.lanes[0].key, found
-}
-
-// take takes the best slot left whose weight is at most room.
-func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
-	class, _, how := c.choose(k, room)
-	if how != found {
-		return pick{}, how
-	}
-	g := class.group
-	p := pick{slot: int(class.free.Pop()), group: g, weight: k.weight(c, g)}
-	g.free--
-	if g.left == nil {
-		g.bundle.left--
-		return p, found
-	}
-	if c.once(g) {
-		p.takes = k.takes(c, g)
-		return p, found
-	}
-	p.takes = c.divide(p.slot, class, k.request)
-	return p, found
-}
-
-// ranks reports whether a slot of b was taken for its rank: a bundle was left whose
-// slots would have come first, had the ranks been the same.
-func (k *autocluster) ranks(b *bundle) bool {
-	for _, o := range k.bundles {
-		if o.place >= b.place {
-			return false
-		}
-		if o.any() {
-			return true
-		}
-	}
-	return false
-}
-
-// best returns the class with the best slot left whose weight is at most room,
-// without remembering anything: for jobs that nobody else is like, one look at
-// each slot is cheaper than an order of them all.
-func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
-	var first *class
-	var top rankKey
-	how := nothing
-	for _, g := range c.groups {
-		if g.free == 0 || k.verdict(c, g) != accepts {
-			continue
-		}
-		if !fits(k.cost(c, g), room) {
-			how = max(how, tooHeavy)
-			continue
-		}
-		how = found
-		for _, x := range g.classes {
-			if len(x.free) == 0 {
-				continue
-			}
-			p := k.order.ranks.of(c, x)
-			key := rankKey{x.begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.free[0])}
-			if first != nil && !key.before(&top) {
-				continue // no Rank of the job would make it the best
-			}
-			if key.rank = k.order.rank(c, x); c.cut() {
-				return nil, rankKey{}, nothing
-			}
-			if first == nil || key.before(&top) {
-				first, top = x, key
-			}
-		}
-	}
-	return first, top, how
-}
-
-// served counts a job of k that got a slot, and lets go of what only another
-// would need.
-func (k *autocluster) served() {
-	if k.idle--; k.idle > 0 {
+// queueUp divides the waiting jobs of each submitter into queues, one for each autocluster.
+// asked are the names that any expression looks up in jobs.
+func (c *cycle) queueUp(waiting map[string][]jobprio.Run, lex *lexicon, sig *significance, asked names) {
+	ranks := c.shapes.ranks
+	a := &autoclusters{c: c, lex: lex, names: with(asked, c.cfg.AddSignificant), known: map[string]*autocluster{},
+		ranks: sig.of(nil, []string{jobRank}, ranks...).job, orders: map[string]*order{},
+		columnNames: sig.of(nil, nil, ranks...).job, columns: map[string]*column{}}
+	c.telling = a.names
+	kinOf := c.kinship(lex, a.names)
+	if c.one != nil {
+		c.queueInOrder(waiting, a, kinOf)
 		return
 	}
-	k.lanes, k.aside, k.loaded = nil, nil, false
-	if k.order.users--; k.order.users == 0 {
-		clear(k.order.lanes)
-		k.order.liked = nil
+	single := a.names.has(procID)
+	for _, s := range c.submitters {
+		runs := waiting[s.name]
+		if single {
+			runs = procs(runs)
+		}
+		s.queue(c.inOrder(runs), a.of, c.payerOf, kinOf, c.jobPrioOf)
+		c.regroup(s, a, asked)
+	}
+}
+
+// given returns the expressions that there are.
+func given(exprs ...*classad.Expr) []*classad.Expr {
+	return slices.DeleteFunc(exprs, func(e *classad.Expr) bool { return e == nil })
+}
+
+// shadowed reports whether any ad has attributes that are called like scopes.
+func shadowed(slots []slot, jobs []jobprio.Run) bool {
+	return slices.ContainsFunc(slots, func(s slot) bool { return s.ad.ShadowsScopes() }) ||
+		slices.ContainsFunc(jobs, func(j jobprio.Run) bool { return j.Ad.ShadowsScopes() })
+}
+
+// with returns names and more of them.
+func with(some names, more []string) names {
+	for _, m := range more {
+		if !some.has(strings.ToLower(m)) {
+			some = append(some[:len(some):len(some)], classad.NewName(strings.ToLower(m)))
+		}
+	}
+	return some
+}
+
+// procs splits runs into single procs, each with an ad of its own.
+func procs(runs []jobprio.Run) []jobprio.Run {
+	var one []jobprio.Run
+	for _, r := range runs {
+		for id := range r.Jobs() {
+			one = append(one, r.Part(id.Proc, id.Proc))
+		}
+	}
+	return one
+}
+
+// autoclusters tells jobs apart.
+type autoclusters struct {
+	c           *cycle
+	lex         *lexicon
+	names       names // what tells autoclusters apart
+	known       map[string]*autocluster
+	ranks       names // what tells orders apart
+	orders      map[string]*order
+	columnNames names // what tells columns apart
+	columns     map[string]*column
+	key         []byte
+}
+
+// of returns the autocluster of a run.
+func (a *autoclusters) of(j jobprio.Run) *autocluster {
+	a.key = a.lex.signature(a.key[:0], j.Ad, a.names)
+	k := a.known[string(a.key)]
+	if k == nil {
+		c, key := a.c, string(a.key)
+		k = &autocluster{number: len(c.clusters), ad: j.Ad, order: a.order(j.Ad), supplied: -1, heldAt: -1}
+		c.note(k, j)
+		k.order.users++
+		a.known[key] = k
+		c.clusters = append(c.clusters, k)
+	}
+	a.c.payerOf(j).paysFor(k, j.FirstJob())
+	if k.unread {
+		a.c.note(k, j)
+	}
+	a.c.explain(j, k)
+	return k
+}
+
+// note notes what jobs of k ask for, and whether they are to be had at all, as a job of them
+// says. Where its owner's steps are spent, another job is to say it again.
+func (c *cycle) note(k *autocluster, j jobprio.Run) {
+	eval := c.billedFor(j)
+	k.barred = c.cfg.JobConstraint != nil && !c.cfg.JobConstraint.Eval(eval, j.Ad, nil).True()
+	k.limits, k.request = nil, nil
+	if text, ok := j.Ad.EvalString(eval, pool.AttrConcurrencyLimits); ok {
+		k.limits = demandsOf(text)
+	}
+	if c.resources != nil {
+		k.request = c.requestOf(j.Ad)
+	}
+	k.unread = c.cut()
+}
+
+// order returns how jobs with such an ad prefer the slots.
+func (a *autoclusters) order(ad *classad.Ad) *order {
+	a.key = a.lex.signature(a.key[:0], ad, a.ranks)
+	o := a.orders[string(a.key)]
+	if o == nil {
+		o = &order{asks: classad.NewMatcher(a.c.eval, ad), lanes: map[*group]*lane{}}
+		a.orders[string(a.key)] = o
+		a.key = a.lex.signature(a.key[:0], ad, a.columnNames)
+		if o.ranks = a.columns[string(a.key)]; o.ranks == nil {
+			o.ranks = &column{job: ad}
+			a.columns[string(a.key)] = o.ranks
+		}
+	}
+	return o
+}
+
+// kinship returns a function that numbers what is passed over together after a
+// job for which nothing was found: the procs of a cluster, or what
+// SIGNIFICANT_ATTRIBUTES makes one (manual, "Negotiation"); 0 for nothing.
+func (c *cycle) kinship(lex *lexicon, computed names) func(jobprio.Run) int {
+	var by names
+	switch {
+	case c.cfg.SkipClusters && len(c.cfg.Significant) > 0:
+		by = with(nil, c.cfg.Significant)
+	case c.cfg.SkipClusters:
+		by = names{classad.NewName(pool.AttrClusterID)}
+	case len(c.cfg.RemoveSignificant) > 0:
+		for _, n := range computed {
+			if !caseless.Contains(c.cfg.RemoveSignificant, n.String()) {
+				by = append(by, n)
+			}
+		}
+	default:
+		return func(jobprio.Run) int { return 0 }
+	}
+	known := map[string]int{}
+	var key []byte
+	return func(j jobprio.Run) int {
+		key = lex.signature(key[:0], j.Ad, by)
+		n, ok := known[string(key)]
+		if !ok {
+			n = len(known) + 1
+			known[string(key)] = n
+		}
+		return n
 	}
 }

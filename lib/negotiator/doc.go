@@ -17,7 +17,7 @@
 // job by job in job-priority order, each job the best of the slots that match
 // it and that it matches. The best is the one with the highest
 // NEGOTIATOR_PRE_JOB_RANK, then the highest Rank of the job, then the highest
-// NEGOTIATOR_POST_JOB_RANK, then the one least in demand (contention.go), then
+// NEGOTIATOR_POST_JOB_RANK, then the one least in demand (order.go), then
 // the first by name; with NEGOTIATOR_DEPTH_FIRST, one that was begun comes first.
 //
 // # Shares
@@ -41,7 +41,7 @@
 // others leave, and get nothing that somebody else can use.
 //
 // A submitter with a ceiling never gets a slot that would take it beyond that;
-// those who use less than their floors are served before shares count (limits.go).
+// those who use less than their floors are served before shares count (fill.go).
 //
 // HTCondor's own division is there, too (spins.go), with its arithmetic.
 //
@@ -71,16 +71,16 @@
 // # Accounting groups
 //
 // Where groups have quotas, each is allocated a part of the pool, and its members share
-// that (groupdeal.go): they are a party of sharers, as all others are together where no
+// that (fill.go): they are a party of sharers, as all others are together where no
 // group bounds them. The arithmetic of quotas and surplus is the accountant's; what is
-// used of them as the cycle goes is in groupuse.go.
+// used of them as the cycle goes is in groups.go.
 //
 // # Preemption
 //
 // A slot that runs a job is a candidate like a free one, but ranks behind it: for jobs
 // that its Rank prefers, and for submitters with a better EUP where PREEMPTION_REQUIREMENTS
 // is true (preempt.go). What somebody may have for priority is bound by what everybody is
-// entitled to of the whole pool, as if it was dealt out anew (entitle.go). So nobody
+// entitled to of the whole pool, as if it was dealt out anew (shares.go). So nobody
 // is taken below that, but by a part of a slot for one who has nothing, and who was
 // preempted does not preempt in turn.
 //
@@ -119,41 +119,43 @@
 // In and out:
 //
 //   - cycle.go: Pool, Config, Plan, and Cycle, which is the table of contents
-//   - report.go, analysis.go, protected.go, cause.go, procs.go: what is said of a cycle, as data
+//   - report.go, analysis.go, cause.go, protected.go: what is said of a cycle, as data, and in words
 //
-// What there is:
+// Shapes, what there is:
 //
-//   - slots.go, claims.go: slots, who holds them, matches that nobody took up
-//   - submitters.go, submitterads.go: who wants something, with which jobs
-//   - shape.go: finds the shapes of both, with the next four
+//   - slots.go: slots, who holds them, matches that nobody took up
+//   - submitters.go: who wants something, with which jobs
+//   - autocluster.go: jobs that are alike, and which groups they match; finds the shapes of
+//     jobs and slots, with the next two
 //   - significant.go: what expressions refer to
-//   - meaning.go, class.go: what slots' expressions come to; groups and classes
-//   - autocluster.go: jobs that are alike, and how they find the best slot
-//   - bundle.go: groups that the same jobs can use
+//   - class.go: what slots' expressions come to; groups and classes
+//   - partition.go: what jobs request of slots, and pieces of these
+//   - running.go: slots that run jobs, and what expressions may ask about those
+//   - concurrency.go: concurrency limits
+//   - budget.go: the steps that the expressions of an owner's jobs may take
 //
-// Who gets what:
+// Shares, who is entitled to what:
 //
-//   - fill.go: the deal, turn by turn
-//   - onequeue.go, onequeuedeal.go, onequeuesettle.go: the one queue of a policy that has one, its
-//     deal, and what it keeps until the next cycle
-//   - shares.go, forecast.go: Targets, and what somebody can want at all
-//   - groups.go, groupuse.go, groupdeal.go: groups, what they may use, and how they are served
-//   - running.go, overlay.go: slots that run jobs, and what expressions may ask about those
-//   - entitle.go, preempt.go, yields.go: what everybody is entitled to, who has to go for
-//     whom, and who would yield at all
-//   - limits.go, concurrency.go: ceilings and floors, concurrency limits
-//   - order.go, contention.go, heap.go: which slot is the best
-//   - partition.go, reserve.go: pieces of slots, and slots kept for wide jobs
-//   - succession.go, successionqueue.go: what claims may go on with until the next cycle
-//   - spins.go and the others that begin with spin: HTCondor's division
+//   - shares.go: Targets, ceilings and floors, parts of the whole pool
+//   - forecast.go: what a submitter can want at all; groups of slots that the same jobs can use
+//   - groups.go: groups, and what they may use
+//
+// The deal, who gets which slot:
+//
+//   - fill.go: turn by turn, floors first, group by group
+//   - order.go: which slot is the best
+//   - onequeue.go: by the one queue of a policy that has one, with what it keeps until the next cycle
+//   - preempt.go: who has to go for whom, and who would yield at all
+//   - reserve.go: slots kept for wide jobs
+//   - succession.go: what claims may go on with until the next cycle
+//   - spins.go, spinturn.go: HTCondor's division
 //
 // Why not:
 //
-//   - diagnosis.go, analyse.go, steps.go, nearest.go: look at what is left
-//   - contenders.go, ownahead.go, precedence.go: who else has what matches, or goes first
-//   - fullgroup.go, notpreempted.go: groups without room, what protects claimed slots
-//   - reasons.go, spinreasons.go, explain.go: put it into words
+//   - diagnosis.go: looks at what is left
+//   - nearest.go: the nearest slot, and who else has what matches
+//   - precedence.go: who goes first
+//   - reasons.go: puts it into words
 //
-// The laws are in the tests: plain_test.go, and plainqueue_test.go for one queue, are a second,
-// slow cycle that has to agree with this one; laws_test.go and cause_test.go hold the promises on random pools.
+// The laws are in the tests: laws_test.go and cause_test.go hold the promises on random pools.
 package negotiator

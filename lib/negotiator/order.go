@@ -1,10 +1,14 @@
 package negotiator
 
 import (
+	"cmp"
 	"math"
+	"slices"
 
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/heap"
+	"fairspool/lib/pool"
 )
 
 // order is how jobs that rank alike prefer the slots.
@@ -172,4 +176,303 @@ func (o *order) rank(c *cycle, k *class) float64 {
 type liking struct {
 	known bool
 	rank  float64
+}
+
+// laneEntry is a lane in the order of one autocluster.
+type laneEntry struct {
+	lane *lane
+	key  rankKey
+}
+
+func (a *laneEntry) Before(b *laneEntry) bool { return a.key.before(&b.key) }
+
+// outcome is how looking for a slot ends.
+type outcome uint8
+
+const (
+	nothing  outcome = iota // no slot that matches is free
+	tooHeavy                // only slots that weigh more than there is room for
+	found
+)
+
+// pick is a slot, or a piece of one, that was taken.
+type pick struct {
+	slot     int
+	group    *group
+	weight   accountant.Weight
+	takes    pool.Resources // of a partitionable slot
+	preempts *running       // whose job has to go for reason; nil: nobody's
+	reason   string
+}
+
+// choose returns the class with the best slot left whose weight is at most room, and
+// its place in the order of preference.
+func (c *cycle) choose(k *autocluster, room float64) (*class, rankKey, outcome) {
+	c.billed(k)
+	if k.idle == 1 && !k.loaded && k.order.users == 1 {
+		return c.best(k, room)
+	}
+	if how := c.peek(k, room); how != found {
+		return nil, rankKey{}, how
+	}
+	return k.lanes[0].lane.heap[0].class, k.lanes[0].key, found
+}
+
+// take takes the best slot left whose weight is at most room.
+func (c *cycle) take(k *autocluster, room float64) (pick, outcome) {
+	class, _, how := c.choose(k, room)
+	if how != found {
+		return pick{}, how
+	}
+	g := class.group
+	p := pick{slot: int(class.free.Pop()), group: g, weight: k.weight(c, g)}
+	g.free--
+	if g.left == nil {
+		g.bundle.left--
+		return p, found
+	}
+	if c.once(g) {
+		p.takes = k.takes(c, g)
+		return p, found
+	}
+	p.takes = c.divide(p.slot, class, k.request)
+	return p, found
+}
+
+// peek brings the best slot whose weight is at most room to the front of k.lanes.
+// Lanes of heavier ones are set aside until restore.
+func (c *cycle) peek(k *autocluster, room float64) outcome {
+	c.catchUp(k)
+	for len(k.lanes) > 0 {
+		top := &k.lanes[0]
+		best := top.lane.best(c, k.order)
+		switch {
+		case best == nil && c.cut():
+			k.lanes, k.aside, k.loaded = nil, nil, false // another owner may ask again
+			return nothing
+		case best == nil:
+			k.lanes.Pop()
+		case best.key != top.key:
+			top.key = best.key
+			k.lanes.Fix()
+		case !fits(k.cost(c, top.lane.group), room):
+			k.aside = append(k.aside, k.lanes.Pop())
+		default:
+			return found
+		}
+	}
+	if len(k.aside) > 0 {
+		return tooHeavy
+	}
+	return nothing
+}
+
+// catchUp brings lanes up to date: the groups that can be used, those that got slots
+// since, and the order of contention.
+func (c *cycle) catchUp(k *autocluster) {
+	if !k.loaded {
+		k.loaded, k.seen, k.sorted = true, 0, c.round
+		for _, b := range k.bundles {
+			for _, g := range b.groups {
+				if g.root == g && g.free > 0 && k.verdict(c, g) == accepts {
+					c.enter(k, g)
+				}
+			}
+		}
+		k.lanes.Heapify()
+	}
+	if k.sorted != c.round {
+		k.sorted = c.round
+		for i := range k.lanes {
+			k.lanes[i].key.place = k.lanes[i].lane.group.bundle.place
+		}
+		k.lanes.Heapify()
+	}
+	for ; k.seen < len(c.events); k.seen++ {
+		g := c.events[k.seen]
+		if g.event != k.seen || g.free == 0 || k.verdict(c, g) != accepts {
+			continue
+		}
+		l := k.order.laneOf(g)
+		if best := l.best(c, k.order); best != nil {
+			k.lanes.Push(laneEntry{l, best.key})
+		}
+	}
+}
+
+// enter appends a group's lane to those of k, in no order.
+func (c *cycle) enter(k *autocluster, g *group) {
+	l := k.order.laneOf(g)
+	if best := l.best(c, k.order); best != nil {
+		k.lanes = append(k.lanes, laneEntry{l, best.key})
+	}
+}
+
+// restore puts the lanes back that were set aside.
+func (k *autocluster) restore() {
+	for _, e := range k.aside {
+		k.lanes.Push(e)
+	}
+	k.aside = k.aside[:0]
+}
+
+// ranks reports whether a slot of b was taken for its rank: a bundle was left whose
+// slots would have come first, had the ranks been the same.
+func (k *autocluster) ranks(b *bundle) bool {
+	for _, o := range k.bundles {
+		if o.place >= b.place {
+			return false
+		}
+		if o.any() {
+			return true
+		}
+	}
+	return false
+}
+
+// best returns the class with the best slot left whose weight is at most room,
+// without remembering anything: for jobs that nobody else is like, one look at
+// each slot is cheaper than an order of them all.
+func (c *cycle) best(k *autocluster, room float64) (*class, rankKey, outcome) {
+	var first *class
+	var top rankKey
+	how := nothing
+	for _, g := range c.groups {
+		if g.free == 0 || k.verdict(c, g) != accepts {
+			continue
+		}
+		if !fits(k.cost(c, g), room) {
+			how = max(how, tooHeavy)
+			continue
+		}
+		how = found
+		for _, x := range g.classes {
+			if len(x.free) == 0 {
+				continue
+			}
+			p := k.order.ranks.of(c, x)
+			key := rankKey{x.begun, p.pre, math.Inf(1), p.post, g.bundle.place, int(x.free[0])}
+			if first != nil && !key.before(&top) {
+				continue // no Rank of the job would make it the best
+			}
+			if key.rank = k.order.rank(c, x); c.cut() {
+				return nil, rankKey{}, nothing
+			}
+			if first == nil || key.before(&top) {
+				first, top = x, key
+			}
+		}
+	}
+	return first, top, how
+}
+
+// served counts a job of k that got a slot, and lets go of what only another
+// would need.
+func (k *autocluster) served() {
+	if k.idle--; k.idle > 0 {
+		return
+	}
+	k.lanes, k.aside, k.loaded = nil, nil, false
+	if k.order.users--; k.order.users == 0 {
+		clear(k.order.lanes)
+		k.order.liked = nil
+	}
+}
+
+// contention tells how much a bundle is in demand, and so when its slots are
+// taken where ranks leave the choice.
+type contention struct {
+	load  float64    // part of its slots that the tier's submitters are expected to take
+	users int        // how many submitters of the tier have jobs that can use them
+	last  *submitter // who was counted last in users
+	place int        // in the order of taking; the same for what is equal
+}
+
+// contend puts the bundles in the order in which a tier takes them where
+// ranks leave the choice: first what is least in demand, so that nobody takes
+// what others have nothing besides.
+//
+// Each submitter is expected to spread its share, as if all slots were good
+// for all, evenly over the slots that its jobs can use. So slots that fewer
+// submitters can use than others come first, but those that one has nothing
+// besides come after those that two have for one of many. In one queue, where there are
+// no shares, it is expected to spread all that it wants.
+func (c *cycle) contend(tier []*submitter) {
+	for _, b := range c.bundles {
+		b.contention = contention{}
+	}
+	if c.played {
+		c.expect(tier)
+	}
+	less := func(a, b *bundle) int {
+		return cmp.Or(cmp.Compare(a.load, b.load), cmp.Compare(a.users, b.users), cmp.Compare(a.sought, b.sought))
+	}
+	sorted := slices.Clone(c.bundles)
+	slices.SortStableFunc(sorted, less)
+	for i, b := range sorted {
+		b.place = i
+		if i > 0 && less(sorted[i-1], b) == 0 {
+			b.place = sorted[i-1].place
+		}
+	}
+	for _, k := range c.clusters {
+		slices.SortStableFunc(k.bundles, func(a, b *bundle) int { return cmp.Compare(a.place, b.place) })
+	}
+	c.round++
+}
+
+// expect adds up what the submitters of a tier are expected to take of each
+// bundle.
+func (c *cycle) expect(tier []*submitter) {
+	total := c.freeWeight()
+	claimants := make([]Claimant, len(tier))
+	for i, s := range tier {
+		claimants[i] = Claimant{EUP: s.eup, Usage: s.usage.Float(), Demand: c.wants(s)}
+		total += s.usage.Float()
+	}
+	for i, target := range Targets(total, claimants) {
+		s := tier[i]
+		share := target - s.usage.Float()
+		if c.one != nil {
+			share = math.Inf(1)
+		}
+		for _, q := range s.queues {
+			part := math.Min(share, c.queueWants(q))
+			share -= part
+			c.spread(s, q.cluster, part)
+		}
+	}
+	for _, b := range c.bundles {
+		b.load = math.Round(b.load*1e6) / 1e6 // what is meant to be equal is
+	}
+}
+
+// spread adds part, a slot weight, to the loads of all bundles that k can use.
+func (c *cycle) spread(s *submitter, k *autocluster, part float64) {
+	all := c.supply(k).all
+	for _, b := range k.bundles {
+		if all > 0 {
+			b.load += part / all
+		}
+		if b.last != s {
+			b.last = s
+			b.users++
+		}
+	}
+}
+
+// freeWeight is the weight of what is left of all candidates that anybody can use.
+func (c *cycle) freeWeight() (sum float64) {
+	for _, b := range c.bundles {
+		if !b.divisible {
+			sum += float64(b.left) * b.weight.Float()
+			continue
+		}
+		for _, g := range b.groups {
+			if g.free > 0 {
+				sum += float64(g.free) * c.pieceWeight(g.root, c.text(g.left)).Float()
+			}
+		}
+	}
+	return sum
 }

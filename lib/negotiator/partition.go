@@ -268,3 +268,11 @@ func (c *cycle) dynamicName(at int) string {
 		}
 	}
 }
+
+// takes returns what the jobs of k take of a partitionable slot of the group.
+func (k *autocluster) takes(c *cycle, g *group) pool.Resources {
+	if take, clipped := k.request.from(g.left); clipped {
+		return c.text(take)
+	}
+	return k.request.takes
+}

@@ -213,47 +213,6 @@ func (d *diagnosis) unmatched(s *submitter, k *autocluster, a *Analysis) string 
 	return plural.Pick(accept, "the only matching slot is ", "none of %d matching slots is free: ") + whereabouts(a.Steps)
 }
 
-// near tells of the slot what it fails or lacks; slots are those of the pool.
-func (n *Nearest) near(slots int) string {
-	what := n.shortfall()
-	switch {
-	case what == "":
-		return ""
-	case slots == 1:
-		return ": " + what
-	}
-	return fmt.Sprintf("; the nearest is %s: %s", n.Slot, what)
-}
-
-// shortfall tells the first that the slot fails, or what it lacks; empty for
-// nothing that can be told.
-func (n *Nearest) shortfall() string {
-	if len(n.Fails) == 0 {
-		if n.Lacks != "" {
-			return "it has " + n.Lacks + " requested"
-		}
-		return ""
-	}
-	text := n.Fails[0].text()
-	if more := len(n.Fails) - 1; more > 0 && text != "" {
-		text += plural.Pick(more, ", and a clause more", ", and %d clauses more")
-	}
-	return text
-}
-
-// text tells of a clause that is not true; empty if there is none.
-func (f Failing) text() string {
-	switch {
-	case f.Clause == "":
-		return ""
-	case f.Clause == "false":
-		return "the " + f.Of + "'s Requirements are false"
-	case f.Values == "":
-		return f.Clause + " is not true"
-	}
-	return f.Clause + " is not true, as " + f.Values
-}
-
 // refusal tells why none of the slots that meet a job's Requirements accepts
 // the job.
 func refusal(steps []Step, meet int) string {
@@ -297,4 +256,85 @@ func whereabouts(steps []Step) string {
 		}
 	}
 	return strings.Join(parts, ", ")
+}
+
+// lastTurn is a submitter's turn in the last spin that it took part in.
+type lastTurn struct {
+	spin int
+	turn *SpinTurn
+}
+
+// lastTurn returns the last turn that jobs of w were for, if possible one with a limit: where
+// a round of groups is repeated, nothing may be left to divide. nil if there was none.
+func (d *diagnosis) lastTurn(s *submitter, w waiter) (last lastTurn) {
+	if d.turns == nil {
+		d.turns = map[string][]lastTurn{}
+		for i := range d.c.plan.Spins {
+			spin := &d.c.plan.Spins[i]
+			for j := range spin.Turns {
+				t := &spin.Turns[j]
+				d.turns[t.Name] = append(d.turns[t.Name], lastTurn{spin.Number, t})
+			}
+		}
+	}
+	prio := w.runs[0].prio
+	for _, t := range d.turns[s.name] {
+		p := t.turn.JobPrios
+		if (p == nil || p[0] <= prio && prio <= p[1]) && (last.turn == nil || t.turn.Limit > 0) {
+			last = t
+		}
+	}
+	return last
+}
+
+// spinLimit tells how spins ended for a submitter whose share is too small.
+func (d *diagnosis) spinLimit(s *submitter, w waiter) string {
+	last := d.lastTurn(s, w)
+	switch t := last.turn; {
+	case t == nil:
+		return ""
+	case t.Skipped != "" && t.Limit < d.c.spins.least:
+		return fmt.Sprintf("its limit in spin %d is %.4g, less than the %.4g of the lightest slot; ", last.spin, t.Limit, d.c.spins.least)
+	default:
+		return fmt.Sprintf("its limit in spin %d was %.4g, and it took %.4g; ", last.spin, t.Limit, d.c.counted(s)-t.Usage)
+	}
+}
+
+// spinCeiling tells what is left of a ceiling that is not used up.
+func (d *diagnosis) spinCeiling(s *submitter) string {
+	left := headroom(s.ceiling, d.c.counted(s))
+	if d.c.cfg.Pie != Spins || left == 0 {
+		return ""
+	}
+	return fmt.Sprintf(", which leaves %d, less than the %.4g of the lightest slot", left, d.c.spins.least)
+}
+
+// servedOnce tells of the partitionable slots that jobs of k could have used, had they
+// not served one job in this cycle already.
+func (d *diagnosis) servedOnce(k *autocluster) string {
+	n := 0
+	for i := range d.stands {
+		if st := &d.stands[i]; st.taken && d.c.slots[st.first].whole != nil && k.verdict(d.c, st.group) == accepts {
+			n += st.slots
+		}
+	}
+	if n == 0 {
+		return ""
+	}
+	return plural.Pick(n, "; 1 partitionable slot served one job, and serves no more in a cycle", "; %d partitionable slots served one job each, and serve no more in a cycle")
+}
+
+// inWordsOf begins a reason with what HTCondor says.
+func inWordsOf(said, reason string) string {
+	const limit = "concurrency limit "
+	head, rest, _ := strings.Cut(reason, ": ")
+	switch {
+	case said == "" || head == said:
+		return reason
+	case head == "no match found" || head == "submitter limit exceeded":
+		return said + ": " + rest
+	case strings.HasPrefix(said, limit) && strings.HasPrefix(head, limit):
+		return said + ": " + strings.TrimPrefix(head, limit) + ", " + rest
+	}
+	return said + ": " + reason
 }

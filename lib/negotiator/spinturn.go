@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
+	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 )
 
@@ -226,4 +228,367 @@ func (n *spinNegotiation) roomFor(k *autocluster, g *group) int {
 		return has / max(1, asks)
 	}
 	return int(min(room(pool.AttrCpus, pool.AttrRequestCpus), room(pool.AttrMemory, pool.AttrRequestMemory), math.MaxInt32))
+}
+
+// jobPrioOf returns the JobPrio of jobs with USE_GLOBAL_JOB_PRIOS, else 0.
+func (c *cycle) jobPrioOf(j jobprio.Run) int {
+	if c.cfg.Pie != Spins || !c.cfg.GlobalJobPrios {
+		return 0
+	}
+	n, _ := j.Ad.EvalInt(c.billedFor(j), pool.AttrJobPrio)
+	return int(min(max(n, math.MinInt32), math.MaxInt32))
+}
+
+// jobPrios returns the JobPrios of the submitter's jobs, ascending, each once.
+func (s *submitter) jobPrios() []int {
+	var all []int
+	for _, q := range s.queues {
+		for _, r := range q.runs {
+			all = append(all, r.prio)
+		}
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// restrict leaves in the queues only what an entry has to offer. The function that
+// it returns ends the turn: nothing waits or is passed over any more, and the rest
+// is back.
+func (s *submitter) restrict(e *entry) func() {
+	others := map[*queue][]run{}
+	if e.ranged {
+		for _, q := range s.queues {
+			q.runs, others[q] = e.part(q.runs)
+			q.count()
+		}
+		s.lineUp()
+	}
+	return func() {
+		for _, q := range s.queues {
+			q.cluster.restore() // others have jobs of that autocluster, too
+			q.skips = false
+		}
+		s.ready()
+		if !e.ranged && !slices.ContainsFunc(s.queues, func(q *queue) bool { return len(q.passed) > 0 }) {
+			s.kins = nil
+			return
+		}
+		s.kins = nil
+		for _, q := range s.queues {
+			q.runs = slices.Concat(q.passed, q.runs, others[q])
+			slices.SortStableFunc(q.runs, func(a, b run) int { return cmp.Compare(a.order, b.order) })
+			q.passed = nil
+			q.count()
+		}
+		s.lineUp()
+	}
+}
+
+// part divides runs into those of the entry's range and the others.
+func (e *entry) part(runs []run) (its, others []run) {
+	for _, r := range runs {
+		if e.low <= r.prio && r.prio <= e.high {
+			its = append(its, r)
+		} else {
+			others = append(others, r)
+		}
+	}
+	return its, others
+}
+
+// leave passes over the next n jobs of a queue in this turn, as far as no other's
+// come before them.
+func (s *submitter) leave(q *queue, n int) {
+	for n > 0 && s.next() == q {
+		r := &q.runs[0]
+		m := min(n, r.Count())
+		left := *r
+		left.Last = r.First + m - 1
+		q.passed = append(q.passed, left)
+		r.First += m
+		q.left -= m
+		n -= m
+		if r.Count() > 0 {
+			continue
+		}
+		if q.runs = q.runs[1:]; q.left > 0 {
+			s.line.Fix()
+		} else {
+			s.line.Pop()
+		}
+	}
+}
+
+// count counts the jobs left in a queue.
+func (q *queue) count() {
+	q.left = 0
+	for _, r := range q.runs {
+		q.left += r.Count()
+	}
+}
+
+// lineUp makes the line of queues with jobs left anew.
+func (s *submitter) lineUp() {
+	s.line = s.line[:0]
+	for _, q := range s.queues {
+		if q.left > 0 && q.offered() {
+			s.line = append(s.line, place{q})
+		}
+	}
+	s.line.Heapify()
+}
+
+// spinList is HTCondor's list of candidates for a request: made once, and used up
+// without looking again (NEGOTIATOR_MATCHLIST_CACHING).
+type spinList struct {
+	of    *queue  // nil: there is none
+	over  bool    // only slots whose Rank prefers the job
+	used  float64 // of the limit, when the list was made
+	room  float64 // for slots that nobody holds, at that time
+	fresh bool    // it was made for the job at hand
+	how   outcome // tooHeavy when the limit kept somebody's slot out of it, or took one off
+}
+
+// best finds the best slot for the first job of a queue: free, or of a job that has to
+// go; over the limit only one whose Rank prefers the job.
+func (n *spinNegotiation) best(q *queue, over bool) (pick, outcome) {
+	n.makeList(q, over)
+	for {
+		p := n.first(q, n.room())
+		switch {
+		case p != nil && n.mayPreempt(p):
+			return n.preempt(p), found
+		case p != nil:
+			n.list.how = tooHeavy
+			q.prospects.heap.Pop()
+		case over:
+			return pick{}, nothing
+		default:
+			return n.take(q.cluster, n.room())
+		}
+	}
+}
+
+// first returns the first on the list if that is a slot that runs a job; nil if it is a
+// free one that weighs no more than room, or there is none.
+func (n *spinNegotiation) first(q *queue, room float64) *prospect {
+	p := n.prospect(n.entry.submitter, q, !n.list.over, n.isListed)
+	if p == nil || n.list.over {
+		return p
+	}
+	if _, key, how := n.choose(q.cluster, room); how == found && !p.beats(&key) {
+		return nil
+	}
+	return p
+}
+
+// makeList begins a new list, unless the one that was made last still serves.
+func (n *spinNegotiation) makeList(q *queue, over bool) {
+	l := &n.list
+	if n.cfg.Preemption.Cached && l.of == q && l.over == over && n.lasts(q) {
+		l.fresh = false
+		return
+	}
+	n.turns++
+	*l = spinList{of: q, over: over, used: n.used, room: n.room(), fresh: true}
+}
+
+// lasts reports whether the list still holds, as far as expressions are not stable: the next
+// on it is asked again, but no other.
+func (n *spinNegotiation) lasts(q *queue) bool {
+	stable := n.cfg.Preemption
+	if stable.RequirementsStable && stable.RankStable {
+		return true
+	}
+	p := n.first(q, n.list.room)
+	switch {
+	case p == nil && !stable.RequirementsStable && !n.list.over:
+		_, _, how := n.choose(q.cluster, n.list.room)
+		return how == found
+	case p == nil:
+		return stable.RequirementsStable
+	case !stable.RequirementsStable && n.fickle && p.reason == PriorityPreemption && !n.permits(n.entry.submitter, q.cluster, p.tenants):
+		return false
+	}
+	return stable.RankStable || !n.fickleRank || n.presentRank(n.entry.submitter, q.cluster, p.tenants) == p.preemption
+}
+
+// isListed reports whether a slot is on the list: for priority only within the limit, as it
+// was when the list was made.
+func (n *spinNegotiation) isListed(p *prospect) bool {
+	if p.reason == RankPreemption || spinPermits(n.list.used, p.weight.Float(), n.turn.Limit) {
+		return true
+	}
+	n.list.how = tooHeavy
+	return false
+}
+
+// mayPreempt reports whether the first on the list may be taken. HTCondor takes that of a new
+// list as it is; the others, of either reason, have to be within the limit, or else within
+// that for slots that nobody holds.
+func (n *spinNegotiation) mayPreempt(p *prospect) bool {
+	cost := p.weight.Float()
+	return n.list.fresh || spinPermits(n.used, cost, n.turn.Limit) || spinPermits(n.free, cost, n.unclaimed)
+}
+
+// spinPermits reports whether a limit lets a submitter have one more slot: whoever has taken
+// nothing yet may go beyond it by that slot.
+func spinPermits(used, cost, limit float64) bool {
+	return used+cost <= limit || used <= 0 && limit > 0
+}
+
+// Attributes of slots that only spins look at.
+const (
+	consumptionPolicy = "consumptionpolicy"
+	consumptionOf     = "consumption" // and the name of a resource
+	machineResources  = "machineresources"
+)
+
+// spinCosts remembers what spins found out about groups of partitionable slots.
+type spinCosts struct {
+	several map[*group]bool // by group when the cycle began
+	costs   map[spinCost]accountant.Weight
+	least   float64 // weight of the lightest slot
+	usage   map[*submitter]accountant.Weight
+}
+
+// spinCost names what a request costs in a group.
+type spinCost struct {
+	group   *group
+	request int
+}
+
+// cost returns what a match with a slot of the group counts against limits: what
+// it is charged, but in spins a partitionable slot counts as a whole, unless it
+// serves several jobs in a cycle; then what its weight sinks by.
+func (k *autocluster) cost(c *cycle, g *group) accountant.Weight {
+	if g.left == nil || c.cfg.Pie != Spins {
+		return k.weight(c, g)
+	}
+	key := spinCost{g, -1}
+	if c.consumes(g) {
+		key.request = k.request.number
+	}
+	w, known := c.spins.costs[key]
+	if !known {
+		w = c.weighPart(g.ad)
+		if key.request >= 0 {
+			rest := c.weighPart(pool.Left(c.eval, g.ad, []pool.Resources{k.takes(c, g)}))
+			w = max(0, w-rest)
+		}
+		if c.spins.costs == nil {
+			c.spins.costs = map[spinCost]accountant.Weight{}
+		}
+		c.spins.costs[key] = w
+	}
+	return w
+}
+
+// consumes reports whether partitionable slots of the group serve several jobs in one
+// cycle of spins: those with a consumption policy. Their ads say so, or have as
+// HTCondor's a Consumption attribute for each of their MachineResources.
+func (c *cycle) consumes(g *group) bool {
+	yes, known := c.spins.several[g.root]
+	if !known {
+		yes = g.root.ad.Eval(c.eval, consumptionPolicy, nil).True() || c.hasPolicy(g.root.ad)
+		if c.spins.several == nil {
+			c.spins.several = map[*group]bool{}
+		}
+		c.spins.several[g.root] = yes
+	}
+	return yes
+}
+
+func (c *cycle) hasPolicy(ad *classad.Ad) bool {
+	text, ok := ad.EvalString(c.eval, machineResources)
+	if !ok {
+		return false
+	}
+	for _, name := range strings.FieldsFunc(text, isBetweenDemands) {
+		if !strings.EqualFold(name, "swap") && !ad.Has(consumptionOf+name) {
+			return false
+		}
+	}
+	return true
+}
+
+// consumptionNames are the slots' attributes that spins tell partitionable slots
+// apart by.
+func (c *cycle) consumptionNames() []string {
+	if c.cfg.Pie != Spins {
+		return nil
+	}
+	names := []string{consumptionPolicy, machineResources}
+	for _, r := range c.resources {
+		names = append(names, consumptionOf+strings.ToLower(r.name))
+	}
+	return names
+}
+
+// once reports whether a match takes a partitionable slot of the group out of the cycle.
+func (c *cycle) once(g *group) bool { return c.cfg.Pie == Spins && !c.consumes(g) }
+
+// leastWeight returns the weight of the lightest slot, where a partitionable slot
+// with pieces is several: these, and what is left.
+func (c *cycle) leastWeight() float64 {
+	var least accountant.Weight
+	any := false
+	see := func(w accountant.Weight) {
+		if !any || w < least {
+			least, any = w, true
+		}
+	}
+	for i := range c.slots {
+		s := &c.slots[i]
+		claims := c.ours[s.name]
+		if s.whole == nil || len(claims) == 0 {
+			see(s.weight)
+			continue
+		}
+		for _, cl := range claims {
+			see(cl.Weight)
+		}
+		if w := c.weighPart(s.ad); w > 0 {
+			see(w)
+		}
+	}
+	return least.Float()
+}
+
+// piecesOf returns how many dynamic slots claims of this pool have made of a slot.
+func (c *cycle) piecesOf(s *slot) int {
+	if s.whole == nil {
+		return 0
+	}
+	names := map[string]bool{} // one that is promised to a job has another claim still
+	for _, cl := range c.ours[s.name] {
+		if cl.Piece.Of != "" {
+			names[cl.Slot] = true
+		}
+	}
+	return len(names)
+}
+
+// lookedAt returns how many slots the size of the pool counts, pieces of partitionable ones
+// among them, and how many of all are looked at for matches: none that are claimed if
+// preemption is not considered, else all whose jobs have no time to retire left, or are to
+// be looked at early.
+func (c *cycle) lookedAt() (all, slots int) {
+	for i := range c.slots {
+		s := &c.slots[i]
+		pieces := c.piecesOf(s)
+		if s.counted {
+			all += 1 + pieces
+		}
+		if c.cfg.Preemption.Consider && !c.retires(s.ad) {
+			slots += pieces
+		}
+		switch {
+		case s.standing != claimed:
+			slots++
+		case c.cfg.Preemption.Consider && !c.retires(s.ad), !c.cfg.Preemption.Consider && s.whole != nil:
+			slots++
+		}
+	}
+	return all, slots
 }
