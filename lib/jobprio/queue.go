@@ -52,9 +52,11 @@ type Waiting struct {
 	Running []Running
 }
 
-// Procs are some procs of a run of Waiting.Idle or, where that is said, Waiting.Held:
-// Count of them, the From-th (from 0) being the first.
-type Procs struct{ Run, From, Count int }
+// Part is some procs of the run with an index of Waiting.Idle or, where that is said, Waiting.Held.
+type Part struct {
+	Run int
+	pool.Procs
+}
 
 // Order is a queue: every idle job stands in one of Places and Blocked.
 type Order struct {
@@ -74,7 +76,7 @@ type Order struct {
 
 // Place is the place of equal jobs that follow each other.
 type Place struct {
-	Procs
+	Part
 	Priority float64 // higher goes first
 	QOS      string  // that they are charged under; empty: as their ads say
 	PE       float64 // processor equivalents of one of them; 0: not known
@@ -84,15 +86,15 @@ type Place struct {
 
 // Blocked are jobs that are not considered.
 type Blocked struct {
-	Procs
+	Part
 	Priority float64
 	Why      string // such as "negative priority"
 }
 
 // Clock says since when jobs are considered, in Unix seconds; 0: they are not.
 type Clock struct {
-	Procs
-	Held  bool // Procs are of Waiting.Held
+	Part
+	Held  bool // Part is of Waiting.Held
 	Since int64
 }
 

@@ -69,7 +69,7 @@ func benchmarkRank(b *testing.B, n int, shuffled bool) {
 func known(jobs []Job) []*Queued {
 	all, queued := make([]*Queued, len(jobs)), make([]Queued, len(jobs))
 	for i := range jobs {
-		queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: 1}, Job: &jobs[i], submitter: jobs[i].User}
+		queued[i] = Queued{Part: jobprio.Part{Run: i, Procs: pool.Only(jobs[i].ID)}, Job: &jobs[i], submitter: jobs[i].User}
 		all[i] = &queued[i]
 	}
 	return all

@@ -24,7 +24,7 @@ func NewQueue(c *Config, w World) *Queue { return &Queue{c, w, NewReckoner(c, w)
 
 // Queued are equal jobs in the queue.
 type Queued struct {
-	jobprio.Procs // of Waiting.Idle
+	jobprio.Part // of Waiting.Idle
 	// Job is what Start comes from: the facts of the first of their run, with the clock as
 	// it counts from now on, and, if that has a weight, whether a soft limit is in their way.
 	Job   *Job
@@ -67,10 +67,10 @@ func (q *Queue) Order(w jobprio.Waiting) jobprio.Order {
 		CountPassed: q.config.countsService(Bypass),
 	}
 	for i, s := range places {
-		o.Places[i] = jobprio.Place{Procs: s.Procs, Priority: float64(s.Start), QOS: s.QOS, PE: s.PE}
+		o.Places[i] = jobprio.Place{Part: s.Part, Priority: float64(s.Start), QOS: s.QOS, PE: s.PE}
 	}
 	for _, s := range blocked {
-		o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: s.Procs, Priority: float64(s.Start), Why: s.Why})
+		o.Blocked = append(o.Blocked, jobprio.Blocked{Part: s.Part, Priority: float64(s.Start), Why: s.Why})
 	}
 	if limits != nil {
 		o.Limits = limits
@@ -125,7 +125,7 @@ func (q *Queue) look(runs []jobprio.Run) []*Queued {
 		c := &classad.Context{Now: q.world.Now}
 		for i := from; i < to; i++ {
 			jobs[i] = JobOf(c, runs[i])
-			queued[i] = Queued{Procs: jobprio.Procs{Run: i, Count: runs[i].Count()}, Job: &jobs[i],
+			queued[i] = Queued{Part: jobprio.Part{Run: i, Procs: runs[i].Procs}, Job: &jobs[i],
 				PE: q.reckoner.PE(&jobs[i]), submitter: runs[i].Submitter, stored: jobs[i].clock()}
 			all[i] = &queued[i]
 		}
@@ -192,9 +192,9 @@ func (q *Queue) admit(all []*Queued) (places, blocked []*Queued) {
 // have none; nil where there are none of either.
 func (q *Queue) fit(waiting *throttle, s *Queued) (head, rest *Queued) {
 	limits, takes := waiting.ceilingsOf(s), s.takes(s.wclimit())
-	head, rest = s.cut(limits.fit(&takes, s.Count))
+	head, rest = s.cut(limits.fit(&takes, s.Count()))
 	if head != nil {
-		limits.take(&takes, head.Count)
+		limits.take(&takes, head.Count())
 	}
 	if rest != nil {
 		c, l := limits.broken(&takes, true)
@@ -243,24 +243,24 @@ func (q *Queue) setClock(s *Queued, limited bool) {
 
 // clocks returns those that differ from what the jobs' ads have.
 func (q *Queue) clocks(places, blocked []*Queued, held []jobprio.Run) (changed []jobprio.Clock) {
-	note := func(p jobprio.Procs, held bool, stored, now clock) {
+	note := func(p jobprio.Part, held bool, stored, now clock) {
 		switch {
 		case now.stopped && !stored.stopped:
-			changed = append(changed, jobprio.Clock{Procs: p, Held: held})
+			changed = append(changed, jobprio.Clock{Part: p, Held: held})
 		case !now.stopped && now != stored:
-			changed = append(changed, jobprio.Clock{Procs: p, Held: held, Since: now.since})
+			changed = append(changed, jobprio.Clock{Part: p, Held: held, Since: now.since})
 		}
 	}
 	for _, all := range [...][]*Queued{places, blocked} {
 		for _, s := range all {
-			note(s.Procs, false, s.stored, s.Job.clock())
+			note(s.Part, false, s.stored, s.Job.clock())
 		}
 	}
 	c := &classad.Context{Now: q.world.Now}
 	for i, r := range held {
 		if q.stopsHeld(c, r) {
 			j := JobOf(c, r)
-			note(jobprio.Procs{Run: i, Count: r.Count()}, true, j.clock(), clock{stopped: true})
+			note(jobprio.Part{Run: i, Procs: r.Procs}, true, j.clock(), clock{stopped: true})
 		}
 	}
 	return changed
@@ -341,11 +341,6 @@ func (q *Queue) quota(k Kind, name string) *quota {
 
 func rounded(x float64) string { return strconv.FormatFloat(x, 'f', 0, 64) }
 
-// id returns the first of the jobs.
-func (s *Queued) id() pool.JobID {
-	return pool.JobID{Cluster: s.Job.ID.Cluster, Proc: s.Job.ID.Proc + s.From}
-}
-
 // inOrder returns jobs as they stand in the queue: higher priority first, and of equal ones
 // the first by ID. Of those, the jobs of one submitter exchange the places that they have among
 // themselves: higher JobPrio first. Jobs are taken out of runs where that is needed; all is used up.
@@ -362,12 +357,12 @@ func inOrder(all []*Queued) []*Queued {
 	}
 	places := make([]*Queued, 0, len(sorted)+len(sorted)/8)
 	for i := range sorted {
-		for left := sorted[i].Count; left > 0; {
+		for left := sorted[i].Count(); left > 0; {
 			h := &heads[parties[i]]
 			_, s := sorted[turns[h.turn]].cut(h.used)
 			some, rest := s.cut(left)
-			left -= some.Count
-			if h.used += some.Count; rest == nil {
+			left -= some.Count()
+			if h.used += some.Count(); rest == nil {
 				*h = head{turn: h.turn + 1}
 			}
 			places = behind(places, some)
@@ -419,7 +414,7 @@ func sortedQueue(all []*Queued) []*Queued {
 	type key struct{ start, cluster, proc uint64 }
 	keys, byID := make([]key, len(all)), true
 	for i := range all {
-		id := all[i].id()
+		id := all[i].FirstJob()
 		k := key{^radix.Ascending(all[i].Start), radix.Ascending(int64(id.Cluster)), radix.Ascending(int64(id.Proc))}
 		keys[i] = k
 		byID = byID && (i == 0 || keys[i-1].cluster < k.cluster || keys[i-1].cluster == k.cluster && keys[i-1].proc < k.proc)
@@ -444,21 +439,21 @@ func (s *Queued) cut(n int) (head, rest *Queued) {
 	switch {
 	case n <= 0:
 		return nil, s
-	case n >= s.Count:
+	case n >= s.Count():
 		return s, nil
 	}
 	one, other := *s, *s
-	one.Count = n
-	other.From, other.Count = s.From+n, s.Count-n
+	one.Last = s.First + n - 1
+	other.First = s.First + n
 	return &one, &other
 }
 
 // behind appends jobs; those of one run that follow each other stay together.
 func behind(places []*Queued, s *Queued) []*Queued {
 	if n := len(places); n > 0 {
-		if last := places[n-1]; last.Run == s.Run && last.From+last.Count == s.From && last.Why == s.Why {
+		if last := places[n-1]; last.Run == s.Run && last.Last+1 == s.First && last.Why == s.Why {
 			both := *last
-			both.Count += s.Count
+			both.Last = s.Last
 			places[n-1] = &both
 			return places
 		}

@@ -36,35 +36,25 @@ func runOf(t testing.TB, cluster, count int, attributes string) jobprio.Run {
 	return jobprio.Run{Procs: pool.Procs{Cluster: cluster, First: 0, Last: count - 1}, Submitter: owner + "@x", Ad: ad}
 }
 
-// span writes procs as 4.0 or 4.0-2.
-func span(runs []jobprio.Run, p jobprio.Procs) string {
-	first := runs[p.Run].FirstJob()
-	first.Proc += p.From
-	if p.Count == 1 {
-		return first.String()
-	}
-	return fmt.Sprintf("%v-%d", first, first.Proc+p.Count-1)
-}
-
 // told writes an order in lines: places with their priorities, blocked jobs, clocks.
 func told(w jobprio.Waiting, o jobprio.Order) string {
 	var lines []string
 	for _, p := range o.Places {
-		lines = append(lines, fmt.Sprintf("%s %v", span(w.Idle, p.Procs), p.Priority))
+		lines = append(lines, fmt.Sprintf("%s %v", p.Procs, p.Priority))
 	}
 	for _, b := range o.Blocked {
-		lines = append(lines, fmt.Sprintf("%s %v: %s", span(w.Idle, b.Procs), b.Priority, b.Why))
+		lines = append(lines, fmt.Sprintf("%s %v: %s", b.Procs, b.Priority, b.Why))
 	}
 	for _, c := range o.Clocks {
-		runs, of := w.Idle, ""
+		of := ""
 		if c.Held {
-			runs, of = w.Held, "held "
+			of = "held "
 		}
 		since := "stands"
 		if c.Since != 0 {
 			since = fmt.Sprintf("since %d min", (queueNow.Unix()-c.Since)/60)
 		}
-		lines = append(lines, of+span(runs, c.Procs)+" "+since)
+		lines = append(lines, of+c.Procs.String()+" "+since)
 	}
 	return strings.Join(lines, "\n")
 }
@@ -97,8 +87,8 @@ func TestOrderTellsOfPlaces(t *testing.T) {
 	}}
 	o := NewQueue(&c, queueWorld).Order(w)
 	want := []jobprio.Place{
-		{Procs: jobprio.Procs{Run: 0, Count: 2}, Priority: 10, QOS: "gold", PE: 5.859375},
-		{Procs: jobprio.Procs{Run: 1, Count: 1}, Priority: 5, QOS: "DEFAULT", PE: 1},
+		{Part: jobprio.Part{Run: 0, Procs: w.Idle[0].Procs}, Priority: 10, QOS: "gold", PE: 5.859375},
+		{Part: jobprio.Part{Run: 1, Procs: w.Idle[1].Procs}, Priority: 5, QOS: "DEFAULT", PE: 1},
 	}
 	if !slices.Equal(o.Places, want) || o.Limits != nil || o.CountPassed {
 		t.Errorf("Order() = %+v, want places %+v and nothing else", o, want)

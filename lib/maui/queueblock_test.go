@@ -81,7 +81,7 @@ func TestBlockedFairShareQuota(t *testing.T) {
 			got = b.Why
 		}
 		for _, p := range o.Places {
-			places += p.Count
+			places += p.Count()
 		}
 		if got != c.want || (places == 1) != (c.want == "") {
 			t.Errorf("%s: blocked by %q and %d places, want %q", c.name, got, places, c.want)

@@ -79,28 +79,22 @@ type proc struct {
 	why      string
 }
 
-func eachOf(runs []jobprio.Run, p jobprio.Procs, do func(pool.JobID)) {
-	for i := range p.Count {
-		id := runs[p.Run].FirstJob()
-		id.Proc += p.From + i
-		do(id)
-	}
-}
-
 // single writes an order job by job: places in order, and what has no order by ID.
 func single(w jobprio.Waiting, o jobprio.Order) (places, blocked, clocks []proc) {
 	for _, p := range o.Places {
-		eachOf(w.Idle, p.Procs, func(id pool.JobID) { places = append(places, proc{id, p.Priority, p.QOS}) })
+		for id := range p.Jobs() {
+			places = append(places, proc{id, p.Priority, p.QOS})
+		}
 	}
 	for _, b := range o.Blocked {
-		eachOf(w.Idle, b.Procs, func(id pool.JobID) { blocked = append(blocked, proc{id, b.Priority, b.Why}) })
+		for id := range b.Jobs() {
+			blocked = append(blocked, proc{id, b.Priority, b.Why})
+		}
 	}
 	for _, c := range o.Clocks {
-		runs := w.Idle
-		if c.Held {
-			runs = w.Held
+		for id := range c.Jobs() {
+			clocks = append(clocks, proc{id, float64(c.Since), ""})
 		}
-		eachOf(runs, c.Procs, func(id pool.JobID) { clocks = append(clocks, proc{id, float64(c.Since), ""}) })
 	}
 	for _, list := range [][]proc{blocked, clocks} {
 		slices.SortFunc(list, func(a, b proc) int { return a.id.Compare(b.id) })
@@ -113,22 +107,28 @@ func TestEveryJobHasOnePlace(t *testing.T) {
 		w, q := drawnWaiting(rt, t), drawnQueue(rt)
 		o := q.Order(w)
 		var want, got []pool.JobID
-		for i, r := range w.Idle {
-			eachOf(w.Idle, jobprio.Procs{Run: i, Count: r.Count()}, func(id pool.JobID) { want = append(want, id) })
+		for _, r := range w.Idle {
+			for id := range r.Jobs() {
+				want = append(want, id)
+			}
 		}
 		last := math.Inf(1)
 		for _, p := range o.Places {
-			if p.Count < 1 || p.Priority > last {
+			if p.Count() < 1 || p.Priority > last {
 				rt.Fatalf("%+v has no jobs, or goes behind those with less priority", p)
 			}
 			last = p.Priority
-			eachOf(w.Idle, p.Procs, func(id pool.JobID) { got = append(got, id) })
+			for id := range p.Jobs() {
+				got = append(got, id)
+			}
 		}
 		for _, b := range o.Blocked {
-			if b.Why == "" || b.Count < 1 {
+			if b.Why == "" || b.Count() < 1 {
 				rt.Fatalf("%+v are blocked", b)
 			}
-			eachOf(w.Idle, b.Procs, func(id pool.JobID) { got = append(got, id) })
+			for id := range b.Jobs() {
+				got = append(got, id)
+			}
 		}
 		slices.SortFunc(want, pool.JobID.Compare)
 		slices.SortFunc(got, pool.JobID.Compare)
@@ -231,7 +231,7 @@ func TestIdleLimitsHold(t *testing.T) {
 		w, q := drawnWaiting(rt, t), drawnQueue(rt)
 		used := usage{}
 		for _, p := range q.Order(w).Places {
-			for range p.Count {
+			for range p.Count() {
 				used.add(plainly(q, w.Idle[p.Run], 600))
 			}
 		}

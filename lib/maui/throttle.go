@@ -325,7 +325,7 @@ func (q *Queue) newLimits(running []jobprio.Running) *limits {
 	for i, s := range q.look(runs) {
 		ran := max(0, q.world.Now.Sub(running[i].Started).Truncate(time.Second).Seconds())
 		takes := s.takes(s.wclimit() - ran)
-		active.ceilingsOf(s).take(&takes, s.Count)
+		active.ceilingsOf(s).take(&takes, s.Count())
 	}
 	return l
 }

@@ -6,10 +6,10 @@ import (
 	"testing"
 	"time"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
-
-	"pgregory.net/rapid"
 )
 
 // exempting is a policy for one queue that leaves some jobs out, by chance, and can be told
@@ -46,7 +46,7 @@ func (q exempting) Order(w jobprio.Waiting) jobprio.Order {
 		if at < 0 {
 			at = len(o.Places)
 		}
-		o.Places = slices.Insert(o.Places, at, jobprio.Place{Procs: b.Procs, Priority: b.Priority})
+		o.Places = slices.Insert(o.Places, at, jobprio.Place{Part: b.Part, Priority: b.Priority})
 	}
 	if l, ok := o.Limits.(*drawnLimits); ok {
 		o.Limits = exemptLimits{l, q.free}

@@ -7,12 +7,12 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
-
-	"pgregory.net/rapid"
 )
 
 // drawnQueue is a policy whose order, blocked jobs, clocks and limits are as good as chance,
@@ -57,8 +57,7 @@ func (q drawnQueue) hash(parts ...int) int {
 
 // drawn is three procs of a cluster at most, which have one place.
 type drawn struct {
-	jobprio.Procs
-	id     pool.JobID
+	jobprio.Part
 	chance int
 }
 
@@ -71,11 +70,11 @@ func (q drawnQueue) cut(runs []jobprio.Run) (all []drawn) {
 		for at := 0; at < r.Count(); {
 			id := pool.JobID{Cluster: r.Cluster, Proc: r.First + at}
 			n := min(3-id.Proc%3, r.Count()-at)
-			all = append(all, drawn{jobprio.Procs{Run: i, From: at, Count: n}, id, q.hash(id.Cluster, id.Proc/3, noise)})
+			all = append(all, drawn{jobprio.Part{Run: i, Procs: pool.Procs{Cluster: id.Cluster, First: id.Proc, Last: id.Proc + n - 1}}, q.hash(id.Cluster, id.Proc/3, noise)})
 			at += n
 		}
 	}
-	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(b.chance%50, a.chance%50), a.id.Compare(b.id)) })
+	slices.SortFunc(all, func(a, b drawn) int { return cmp.Or(cmp.Compare(b.chance%50, a.chance%50), a.Compare(b.Procs)) })
 	return all
 }
 
@@ -83,16 +82,16 @@ func (q drawnQueue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	o.CountPassed = q.counts
 	for _, x := range q.cut(w.Idle) {
 		if q.blocks && x.chance/50%6 == 0 {
-			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: x.Procs, Priority: -1, Why: fmt.Sprint("chance ", x.chance/300%2)})
+			o.Blocked = append(o.Blocked, jobprio.Blocked{Part: x.Part, Priority: -1, Why: fmt.Sprint("chance ", x.chance/300%2)})
 		} else {
-			o.Places = append(o.Places, jobprio.Place{Procs: x.Procs, Priority: float64(x.chance % 50), QOS: fmt.Sprint("q", x.chance/50%3), PE: float64(x.chance / 50 % 5), Tickets: float64(x.chance / 50 % 9)})
+			o.Places = append(o.Places, jobprio.Place{Part: x.Part, Priority: float64(x.chance % 50), QOS: fmt.Sprint("q", x.chance/50%3), PE: float64(x.chance / 50 % 5), Tickets: float64(x.chance / 50 % 9)})
 		}
 		if x.chance/50%4 == 0 {
-			o.Clocks = append(o.Clocks, jobprio.Clock{Procs: x.Procs, Since: int64(x.chance % 7)})
+			o.Clocks = append(o.Clocks, jobprio.Clock{Part: x.Part, Since: int64(x.chance % 7)})
 		}
 	}
 	for _, x := range q.cut(w.Held) {
-		o.Clocks = append(o.Clocks, jobprio.Clock{Procs: x.Procs, Held: true, Since: int64(x.chance % 7)})
+		o.Clocks = append(o.Clocks, jobprio.Clock{Part: x.Part, Held: true, Since: int64(x.chance % 7)})
 	}
 	if q.tickets {
 		o.Tickets = make([]float64, len(w.Running))

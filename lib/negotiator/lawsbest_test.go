@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
-
-	"pgregory.net/rapid"
 )
 
 // preemptions returns how a job that was matched could have preempted each running job by the

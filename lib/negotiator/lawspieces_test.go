@@ -6,12 +6,12 @@ import (
 	"slices"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
-
-	"pgregory.net/rapid"
 )
 
 // Pieces go as one would deal them out by hand: each job in turn gets the best slot

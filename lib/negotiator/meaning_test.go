@@ -5,12 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
-
-	"pgregory.net/rapid"
 )
 
 // shaped returns a cycle that has told slots and jobs apart.

@@ -73,17 +73,17 @@ func (c *cycle) queueInOrder(waiting map[string][]jobprio.Run, a *autoclusters, 
 		c.telling = with(c.telling, telling.texts())
 		f.kindOf = o.kinds(a.lex, telling)
 		if f.single = telling.has(procID); f.single {
-			o.Places = singly(o.Places, func(p *jobprio.Place) *jobprio.Procs { return &p.Procs })
-			o.Blocked = singly(o.Blocked, func(b *jobprio.Blocked) *jobprio.Procs { return &b.Procs })
+			o.Places = singly(o.Places, func(p *jobprio.Place) *pool.Procs { return &p.Procs })
+			o.Blocked = singly(o.Blocked, func(b *jobprio.Blocked) *pool.Procs { return &b.Procs })
 		}
 	}
 	c.niceBehind()
 	for i, p := range o.Places {
-		f.add(o.jobs(p.Procs), i, queueKey{cluster: o.ofIdle[p.Run]})
+		f.add(o.jobs(p.Part), i, queueKey{cluster: o.ofIdle[p.Run]})
 	}
 	behind := len(o.Places)
 	for i, b := range o.Blocked {
-		f.add(o.jobs(b.Procs), behind+i, queueKey{cluster: o.ofIdle[b.Run], kept: cmp.Or(b.Why, "the policy leaves it out")})
+		f.add(o.jobs(b.Part), behind+i, queueKey{cluster: o.ofIdle[b.Run], kept: cmp.Or(b.Why, "the policy leaves it out")})
 	}
 	behind += len(o.Blocked)
 	for i, j := range barred {
@@ -154,18 +154,15 @@ func (f *filing) add(runs []jobprio.Run, place int, key queueKey) {
 }
 
 // jobs returns some procs of an idle run; none if there are none.
-func (o *oneQueue) jobs(p jobprio.Procs) []jobprio.Run {
-	j := o.waiting.Idle[p.Run]
-	from := j.First + p.From
-	return appendRun(nil, j, from, from+p.Count)
+func (o *oneQueue) jobs(p jobprio.Part) []jobprio.Run {
+	return appendRun(nil, o.waiting.Idle[p.Run], p.First, p.Last+1)
 }
 
 // singly splits what is said of several procs.
-func singly[T any](list []T, of func(*T) *jobprio.Procs) (one []T) {
+func singly[T any](list []T, of func(*T) *pool.Procs) (one []T) {
 	for _, x := range list {
-		p := *of(&x)
-		for i := range p.Count {
-			*of(&x) = jobprio.Procs{Run: p.Run, From: p.From + i, Count: 1}
+		for id := range of(&x).Jobs() {
+			*of(&x) = pool.Only(id)
 			one = append(one, x)
 		}
 	}
@@ -436,13 +433,8 @@ func (c *cycle) settleQueue() {
 		}
 	}
 	for _, k := range o.Clocks {
-		runs := o.waiting.Idle
-		if k.Held {
-			runs = o.waiting.Held
-		}
-		if r := runs[k.Run]; k.Count > 0 {
-			first := r.First + k.From
-			c.plan.Clocks = append(c.plan.Clocks, Clock{pool.Procs{Cluster: r.Cluster, First: first, Last: first + k.Count - 1}, k.Since})
+		if k.Count() > 0 {
+			c.plan.Clocks = append(c.plan.Clocks, Clock{k.Procs, k.Since})
 		}
 	}
 	c.plan.Clocks = joinEqual(c.plan.Clocks, func(k *Clock) *pool.Procs { return &k.Procs }, func(a, b *Clock) bool { return a.Since == b.Since })

@@ -23,12 +23,12 @@ func (q byPrio) Attributes() []string { return []string{"JobPrio", "Blocked"} }
 func (q byPrio) Order(w jobprio.Waiting) (o jobprio.Order) {
 	prio := func(r jobprio.Run) int64 { n, _ := r.Ad.EvalInt(nil, "JobPrio"); return n }
 	for i, r := range w.Idle {
-		all := jobprio.Procs{Run: i, Count: r.Count()}
+		all := jobprio.Part{Run: i, Procs: r.Procs}
 		blocked, _ := r.Ad.EvalBool(nil, "Blocked")
 		if n := prio(r); n < 0 || blocked {
-			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: all, Priority: float64(n), Why: "negative priority"})
+			o.Blocked = append(o.Blocked, jobprio.Blocked{Part: all, Priority: float64(n), Why: "negative priority"})
 		} else {
-			o.Places = append(o.Places, jobprio.Place{Procs: all, Priority: float64(n), QOS: "q", PE: 1})
+			o.Places = append(o.Places, jobprio.Place{Part: all, Priority: float64(n), QOS: "q", PE: 1})
 		}
 	}
 	slices.SortFunc(o.Places, func(a, b jobprio.Place) int {

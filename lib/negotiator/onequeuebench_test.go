@@ -21,7 +21,7 @@ func (inTurns) Attributes() []string { return []string{"QDate"} }
 func (inTurns) Order(w jobprio.Waiting) jobprio.Order {
 	o := jobprio.Order{Limits: noLimits{}, CountPassed: true, Places: make([]jobprio.Place, len(w.Idle))}
 	for i, r := range w.Idle {
-		o.Places[i] = jobprio.Place{Procs: jobprio.Procs{Run: i, Count: r.Count()}}
+		o.Places[i] = jobprio.Place{Part: jobprio.Part{Run: i, Procs: r.Procs}}
 	}
 	slices.SortFunc(o.Places, func(a, b jobprio.Place) int {
 		x, y := w.Idle[a.Run].FirstJob(), w.Idle[b.Run].FirstJob()

@@ -29,12 +29,12 @@ func (q byNumber) Order(w jobprio.Waiting) (o jobprio.Order) {
 	slices.SortFunc(at, func(a, b int) int { return w.Idle[a].FirstJob().Compare(w.Idle[b].FirstJob()) })
 	for _, i := range at {
 		r := w.Idle[i]
-		all := jobprio.Procs{Run: i, Count: r.Count()}
+		all := jobprio.Part{Run: i, Procs: r.Procs}
 		if why := q.out[r.Cluster]; why != "" {
-			o.Blocked = append(o.Blocked, jobprio.Blocked{Procs: all, Priority: -2, Why: why})
+			o.Blocked = append(o.Blocked, jobprio.Blocked{Part: all, Priority: -2, Why: why})
 			continue
 		}
-		o.Places = append(o.Places, jobprio.Place{Procs: all, Priority: 100 - float64(r.Cluster), QOS: "normal"})
+		o.Places = append(o.Places, jobprio.Place{Part: all, Priority: 100 - float64(r.Cluster), QOS: "normal"})
 	}
 	if q.most != nil {
 		l := &drawnLimits{drawnQueue: *q.most, byUser: map[string]int{}, byNoise: map[int]int{}}

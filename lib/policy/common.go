@@ -46,10 +46,10 @@ func (CommonListing) Sheet(Job, iter.Seq[Job]) []Line { return nil }
 func ListedOf(o jobprio.Order) []Listed {
 	list := make([]Listed, 0, len(o.Places)+len(o.Blocked))
 	for _, p := range o.Places {
-		list = append(list, Listed{Procs: p.Procs})
+		list = append(list, Listed{Part: p.Part})
 	}
 	for _, p := range o.Blocked {
-		list = append(list, Listed{Procs: p.Procs, Why: p.Why})
+		list = append(list, Listed{Part: p.Part, Why: p.Why})
 	}
 	return list
 }

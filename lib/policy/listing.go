@@ -32,8 +32,8 @@ type Listing interface {
 
 // Listed is procs that follow each other in the queue.
 type Listed struct {
-	jobprio.Procs        // of Waiting.Idle
-	Why           string // the policy leaves them out; empty: it does not
+	jobprio.Part        // of Waiting.Idle
+	Why          string // the policy leaves them out; empty: it does not
 }
 
 // Job is a job that a listing is asked about.

@@ -28,7 +28,7 @@ func TestLater(t *testing.T) {
 		q := NewQueue(c, queueWorld)
 		var got []string
 		for _, p := range q.Order(w).Places {
-			got = append(got, fmt.Sprintf("%d.%d x%d", w.Idle[p.Run].Cluster, p.From, p.Count))
+			got = append(got, fmt.Sprintf("%d.%d x%d", p.Cluster, p.First, p.Count()))
 		}
 		want := []string{"1.0 x1", "1.1 x1", "2.0 x1", "3.0 x1"}
 		if !x.part {

@@ -62,14 +62,15 @@ type Listing struct {
 	running []int // by index of Waiting.Running: the job's among those that run; -1: it takes no part
 	jobs    []Job // that wait, and
 	claimed []Job // that run
+	idle    []jobprio.Run
 	behind  []jobprio.Place
 }
 
 // Listing ranks jobs. The index of a job that waits is that of its run in Waiting.Idle.
 func (q *Queue) Listing(w jobprio.Waiting) *Listing {
-	l := &Listing{jobs: q.look(w.Idle), running: make([]int, len(w.Running))}
+	l := &Listing{jobs: q.look(w.Idle), idle: w.Idle, running: make([]int, len(w.Running))}
 	q.leaveOut(l.jobs, w.Idle)
-	l.behind = l.later(w.Idle)
+	l.behind = l.later()
 	runs := make([]jobprio.Run, 0, len(w.Running))
 	c := &classad.Context{Now: q.world.Now}
 	for i, r := range w.Running {
@@ -109,7 +110,7 @@ func (l *Listing) Places() []jobprio.Place {
 	list := l.ranking.Places()
 	places := make([]jobprio.Place, len(list))
 	for i, p := range list {
-		places[i] = jobprio.Place{Procs: jobprio.Procs{Run: p.Job, From: p.From, Count: p.Count}, Priority: p.Prio}
+		places[i] = jobprio.Place{Part: l.part(p.Job, p.From, p.From+p.Count), Priority: p.Prio}
 	}
 	return append(places, l.behind...)
 }
@@ -119,26 +120,34 @@ func (l *Listing) Places() []jobprio.Place {
 func (l *Listing) withTickets(places []jobprio.Place) []jobprio.Place {
 	list := make([]jobprio.Place, 0, len(places))
 	for _, p := range places {
-		from, end, counted := p.From, p.From+p.Count, true
+		from := p.First - l.idle[p.Run].First
+		end, counted := from+p.Count(), true
 		for task := from; task < end && counted; task++ {
 			n := l.ranking.Pending(p.Run, task)
 			counted = !n.Uncounted
 			if tickets := math.Trunc(n.Tckts); task == from || tickets != p.Tickets {
 				if task > from {
-					list = append(list, part(p, from, task))
+					list = append(list, l.of(p, from, task))
 				}
 				from, p.Tickets = task, tickets
 			}
 		}
-		list = append(list, part(p, from, end))
+		list = append(list, l.of(p, from, end))
 	}
 	return list
 }
 
-// part returns the procs of a place from one to before another.
-func part(p jobprio.Place, from, to int) jobprio.Place {
-	p.From, p.Count = from, to-from
+// of returns the place of some of a place's procs, from one of their run, from 0, to before another.
+func (l *Listing) of(p jobprio.Place, from, to int) jobprio.Place {
+	p.Part = l.part(p.Run, from, to)
 	return p
+}
+
+// part returns the procs of a run from one, from 0, to before another.
+func (l *Listing) part(run, from, to int) jobprio.Part {
+	p := l.idle[run].Procs
+	p.First, p.Last = p.First+from, p.First+to-1
+	return jobprio.Part{Run: run, Procs: p}
 }
 
 // tickets returns the tickets of the jobs that run, by index of Waiting.Running; below 0 where
@@ -288,10 +297,10 @@ func secondsIn(c *classad.Context, ad *classad.Ad, name *classad.Name) (int64, b
 
 // later are the places of jobs that take no part since they are to start later, behind all
 // others, in the order of their submission.
-func (l *Listing) later(idle []jobprio.Run) (places []jobprio.Place) {
+func (l *Listing) later() (places []jobprio.Place) {
 	for i := range l.jobs {
-		if l.jobs[i].Count == 0 && idle[i].Count() > 0 {
-			places = append(places, jobprio.Place{Procs: jobprio.Procs{Run: i, Count: idle[i].Count()}})
+		if l.jobs[i].Count == 0 && l.idle[i].Count() > 0 {
+			places = append(places, jobprio.Place{Part: jobprio.Part{Run: i, Procs: l.idle[i].Procs}})
 		}
 	}
 	slices.SortFunc(places, func(a, b jobprio.Place) int {

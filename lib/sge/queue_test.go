@@ -43,8 +43,7 @@ func TestQueueOrder(t *testing.T) {
 	q := NewQueue(shared(), queueWorld)
 	told := func() (list []string) {
 		for _, p := range q.Order(w).Places {
-			id := w.Idle[p.Run].FirstJob()
-			list = append(list, fmt.Sprintf("%d.%d x%d %.6f %v", id.Cluster, id.Proc+p.From, p.Count, p.Priority, p.Tickets))
+			list = append(list, fmt.Sprintf("%d.%d x%d %.6f %v", p.Cluster, p.First, p.Count(), p.Priority, p.Tickets))
 		}
 		return list
 	}
@@ -110,7 +109,7 @@ func TestQueueTickets(t *testing.T) {
 	q.KeepTickets(true)
 	var got []string
 	for _, p := range q.Order(w).Places {
-		got = append(got, fmt.Sprint(p.From, " ", p.Count, " ", p.Tickets))
+		got = append(got, fmt.Sprint(p.First, " ", p.Count(), " ", p.Tickets))
 	}
 	if want := []string{"0 1 111111", "1 1 55555", "2 1 37037"}; !slices.Equal(got, want) {
 		t.Errorf("places by tickets are %q, want %q", got, want)
@@ -153,9 +152,7 @@ type single struct {
 
 func singles(w jobprio.Waiting, o jobprio.Order) (list []single) {
 	for _, p := range o.Places {
-		for i := range p.Count {
-			id := w.Idle[p.Run].FirstJob()
-			id.Proc += p.From + i
+		for id := range p.Jobs() {
 			list = append(list, single{id, p.Priority, p.Tickets})
 		}
 	}

@@ -91,7 +91,7 @@ func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 		for i, p := range all {
 			if p.Why == "" && nice(w.Idle[p.Run].Submitter) == last {
 				h.add(w.Idle, p, i, before+1)
-				before += p.Count
+				before += p.Count()
 			}
 		}
 	}
@@ -104,10 +104,7 @@ func (h *hierarchy) take(w jobprio.Waiting, nice func(submitter string) bool) {
 }
 
 func (h *hierarchy) add(idle []jobprio.Run, p policy.Listed, number, place int) {
-	run := idle[p.Run].FirstJob()
-	first := run.Proc + p.From
-	procs := pool.Procs{Cluster: run.Cluster, First: first, Last: first + p.Count - 1}
-	h.stretches = append(h.stretches, stretch{procs, run.Proc + idle[p.Run].Count() - 1, number, place, p.Why})
+	h.stretches = append(h.stretches, stretch{p.Procs, idle[p.Run].Last, number, place, p.Why})
 }
 
 // at returns the stretch that a job stands in, nil for a job that does not wait.

@@ -2,7 +2,6 @@ package qstat
 
 import (
 	"encoding/json"
-	"fairspool/lib/policy/maui"
 	"os"
 	"path/filepath"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/policy/maui"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )

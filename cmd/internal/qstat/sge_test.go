@@ -2,7 +2,6 @@ package qstat
 
 import (
 	"encoding/json"
-	"fairspool/lib/policy/sge"
 	"os"
 	"path/filepath"
 	"slices"
@@ -13,6 +12,7 @@ import (
 	"fairspool/cmd/internal/cmdtest"
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
+	"fairspool/lib/policy/sge"
 	"fairspool/lib/pool"
 	"fairspool/spool"
 )

@@ -45,7 +45,7 @@ func (l *listing) List(w jobprio.Waiting) []policy.Listed {
 	l.queued = append(places, blocked...)
 	all := make([]policy.Listed, len(l.queued))
 	for i, s := range l.queued {
-		all[i] = policy.Listed{Procs: s.Procs, Why: s.Why}
+		all[i] = policy.Listed{Part: s.Part, Why: s.Why}
 	}
 	return all
 }

@@ -1,15 +1,16 @@
 package maui
 
 import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/maui"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
-	"fmt"
-	"slices"
-	"testing"
-	"time"
 )
 
 var noon = time.Unix(1900000000, 0)

@@ -56,12 +56,12 @@ func (l *listing) List(w jobprio.Waiting) []policy.Listed {
 	if !l.config.ReportPending {
 		slices.SortFunc(l.places, func(a, b jobprio.Place) int {
 			i, j := l.idle[a.Run].FirstJob(), l.idle[b.Run].FirstJob()
-			return cmp.Or(cmp.Compare(l.ranked.Job(a.Run).Submitted, l.ranked.Job(b.Run).Submitted), i.Compare(j), cmp.Compare(a.From, b.From))
+			return cmp.Or(cmp.Compare(l.ranked.Job(a.Run).Submitted, l.ranked.Job(b.Run).Submitted), i.Compare(j), cmp.Compare(a.First, b.First))
 		})
 	}
 	all := make([]policy.Listed, len(l.places))
 	for i, place := range l.places {
-		all[i] = policy.Listed{Procs: place.Procs}
+		all[i] = policy.Listed{Part: place.Part}
 	}
 	return all
 }
@@ -96,7 +96,7 @@ func (l *listing) slots(j *sge.Job, runs bool) int64 {
 // task returns a job that waits as the ranking knows it: which of the jobs, and which of its procs.
 func (l *listing) task(j policy.Job) (job, task int) {
 	place := &l.places[j.Number]
-	return place.Run, place.From + j.Task
+	return place.Run, place.First - l.idle[place.Run].First + j.Task
 }
 
 // later reports whether a job is to start later, and has no numbers until then.

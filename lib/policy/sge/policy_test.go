@@ -1,10 +1,11 @@
 package sge
 
 import (
-	"fairspool/lib/config"
-	"fairspool/lib/sge"
 	"testing"
 	"time"
+
+	"fairspool/lib/config"
+	"fairspool/lib/sge"
 )
 
 func TestInert(t *testing.T) {

@@ -1,6 +1,11 @@
 package sge
 
 import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/config"
@@ -8,10 +13,6 @@ import (
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
 	"fairspool/lib/sge"
-	"fmt"
-	"slices"
-	"testing"
-	"time"
 )
 
 // TestDelivers: the first cycle in each multiple of the interval delivers, also where the clock

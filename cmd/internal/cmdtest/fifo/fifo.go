@@ -61,7 +61,7 @@ func (q *queue) age(r jobprio.Run) int64 {
 
 func (q *queue) Order(w jobprio.Waiting) (o jobprio.Order) {
 	for i, r := range w.Idle {
-		o.Places = append(o.Places, jobprio.Place{Procs: jobprio.Procs{Run: i, Count: r.Count()}, Priority: float64(q.age(r))})
+		o.Places = append(o.Places, jobprio.Place{Part: jobprio.Part{Run: i, Procs: r.Procs}, Priority: float64(q.age(r))})
 	}
 	slices.SortStableFunc(o.Places, func(a, b jobprio.Place) int {
 		if q.newestFirst {
