@@ -1,8 +1,13 @@
 package accountant
 
 import (
+	"fmt"
 	"math"
+	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // MinPriority is the best RUP there is, and everybody's first (manual,
@@ -273,4 +278,219 @@ func (r Record) ResetUsage(t time.Time, p Params) Record {
 	r.Slots, r.Weighted = Usage{}, Usage{}
 	r.Begin = r.At
 	return r
+}
+
+// Params are the settings that priorities depend on.
+type Params struct {
+	HalfLife      time.Duration // PRIORITY_HALFLIFE, above zero
+	DefaultFactor float64       // DEFAULT_PRIO_FACTOR, at least 1
+	NiceFactor    float64       // NICE_USER_PRIO_FACTOR
+	NiceGroup     string        // NICE_USER_ACCOUNTING_GROUP_NAME
+	RemoteFactor  float64       // REMOTE_PRIO_FACTOR
+	LocalDomain   string        // ACCOUNTANT_LOCAL_DOMAIN; empty: everybody is local
+	Groups        *Groups       // GROUP_NAMES and what belongs to them; nil: none
+	Windows       WindowParams  // [maui], for tallies
+	Decay         DecayParams   // [sge], for tallies
+	// DefaultProjects are the projects of users whose jobs name none ([sge]), by user.
+	DefaultProjects map[string]string
+}
+
+// FactorFrom says where a priority factor comes from.
+type FactorFrom int
+
+// The sources of a factor, in the order in which they are asked.
+const (
+	FactorSet     FactorFrom = iota + 1 // set by hand, for good
+	FactorLeased                        // set by hand, on time
+	FactorNice                          // NICE_USER_PRIO_FACTOR
+	FactorGroup                         // GROUP_PRIO_FACTOR_group
+	FactorRemote                        // REMOTE_PRIO_FACTOR
+	FactorDefault                       // DEFAULT_PRIO_FACTOR
+)
+
+// FactorOf returns the priority factor that the configuration gives a
+// submitter or group without one of its own, and which of its settings that is:
+// nice users first, then that of the group, then users of another domain, then
+// everybody (manual, "Effective User Priority").
+func (p Params) FactorOf(name string) (float64, FactorFrom) {
+	if p.Nice(name) {
+		return p.NiceFactor, FactorNice
+	}
+	if p.Groups != nil {
+		if f := p.Groups.List[p.Groups.Of(name)].Factor; f >= 1 {
+			return f, FactorGroup
+		}
+	}
+	if _, domain := split(name); domain != "" && p.LocalDomain != "" && !strings.EqualFold(domain, p.LocalDomain) {
+		return p.RemoteFactor, FactorRemote
+	}
+	return p.DefaultFactor, FactorDefault
+}
+
+// Nice reports whether a submitter is a nice user, which is one of the group
+// NiceGroup, without regard to case: nice-user.alice@example.org.
+func (p Params) Nice(name string) bool {
+	user, _ := split(name)
+	group, _, ok := strings.Cut(user, ".")
+	return ok && p.NiceGroup != "" && strings.EqualFold(group, p.NiceGroup)
+}
+
+// FactorIn returns the factor in force at t, and where it comes from: the one
+// set by hand, else FactorOf.
+func (r Record) FactorIn(t time.Time, p Params) (float64, FactorFrom) {
+	if r = r.withoutOver(t); r.Factor < 1 {
+		return p.FactorOf(r.Name)
+	}
+	if !r.FactorLease.Until.IsZero() {
+		return r.Factor, FactorLeased
+	}
+	return r.Factor, FactorSet
+}
+
+// Effective returns the EUP at t: the RUP at t times the factor. Lower is
+// better.
+func (r Record) Effective(t time.Time, p Params) float64 {
+	factor, _ := r.FactorIn(t, p)
+	return r.AsOf(t, p).Priority * factor
+}
+
+// IsGroup reports whether the record is an accounting group's: its name has no @.
+func (r Record) IsGroup() bool { return !strings.Contains(r.Name, "@") }
+
+// NamesSubmitter reports whether a submitter may have this name: user@domain, with
+// neither blanks nor double quotes nor what cannot be seen.
+func NamesSubmitter(name string) bool {
+	user, domain, _ := cutDomain(name)
+	return user != "" && domain != "" && utf8.ValidString(name) && !strings.ContainsFunc(name, unnameable)
+}
+
+func unnameable(r rune) bool {
+	return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) || r == '"'
+}
+
+// split cuts a submitter's name at its last @.
+func split(name string) (user, domain string) {
+	user, domain, _ = cutDomain(name)
+	return user, domain
+}
+
+// cutDomain does as split, and tells whether there was an @.
+func cutDomain(name string) (user, domain string, ok bool) {
+	if i := strings.LastIndexByte(name, '@'); i >= 0 {
+		return name[:i], name[i+1:], true
+	}
+	return name, "", false
+}
+
+// SubmitterName returns the name under which a job is accounted: owner, or
+// the accounting group in its place, at the pool's domain (manual, "Group
+// Accounting": the group is given without domain, which is appended).
+func SubmitterName(owner, accountingGroup, domain string) string {
+	if accountingGroup != "" {
+		owner = accountingGroup
+	}
+	return owner + "@" + domain
+}
+
+// Clock is how far a machine's clock is ahead of the time since the machine was
+// booted, which nobody can set. That changes only when the clock is set: what
+// slews it moves both, and so does a suspended machine. The zero Clock says
+// nothing, as where the time is the user's own.
+type Clock struct {
+	Boot   string        // names the boot, without white space
+	Offset time.Duration // whole milliseconds
+}
+
+// Known reports whether the clock says anything.
+func (c Clock) Known() bool { return c.Boot != "" }
+
+// Booted returns when a known clock's machine was booted, as it tells that now.
+func (c Clock) Booted() time.Time { return time.Unix(0, 0).Add(c.Offset) }
+
+// String returns the clock as ParseClock reads it, empty for the zero Clock.
+func (c Clock) String() string {
+	if !c.Known() {
+		return ""
+	}
+	return fmt.Sprintf("%s %d", c.Boot, c.Offset.Milliseconds())
+}
+
+// ParseClock is the inverse of String; empty text is the zero Clock.
+func ParseClock(text string) (Clock, error) {
+	if text == "" {
+		return Clock{}, nil
+	}
+	boot, offset, _ := strings.Cut(text, " ")
+	ms, err := strconv.ParseInt(offset, 10, 64)
+	d := time.Duration(ms) * time.Millisecond
+	if err != nil || boot == "" || d.Milliseconds() != ms {
+		return Clock{}, fmt.Errorf("%q: want a boot's name and milliseconds", text)
+	}
+	return Clock{boot, d}, nil
+}
+
+// Reading is a policy time, and what there is to know of the clock that it was
+// read from at that moment.
+type Reading struct {
+	Now   time.Time
+	Clock Clock
+	// Ahead is how far a time of the user's own is ahead of the machine's clock; 0 where
+	// the user says that it is meant so.
+	Ahead time.Duration
+}
+
+// By returns the same moment as another state of the same boot's clock has it.
+func (r Reading) By(c Clock) Reading {
+	if c.Known() && c.Boot == r.Clock.Boot {
+		r.Now, r.Clock = r.Now.Add(c.Offset-r.Clock.Offset), c
+	}
+	return r
+}
+
+// Jump is how the times of a past event are told by a clock that has been set
+// since: so that between the event and now lies what really passed. The zero
+// Jump changes nothing.
+type Jump struct {
+	By time.Duration // whole milliseconds, below zero when the clock was set back
+	// Since is the oldest match of a claim that is there, zero for none.
+	Since time.Time
+}
+
+// Event returns when an event was; zero for none at all.
+func (j Jump) Event(t time.Time) time.Time {
+	if t.IsZero() {
+		return t
+	}
+	return t.Add(j.By)
+}
+
+// Jump returns the record with its last event as the clock has it now. Begin
+// and Last are dates for people, and stay: a clock is mostly set right. They go
+// along where they would otherwise change places with a match (see GiveBack), or
+// come to lie behind the last event: then the clock was wrong when they were
+// noted. Leases end when their date says.
+func (r Record) Jump(j Jump) Record {
+	was := r.At
+	r.At = j.Event(was)
+	r.Begin, r.Last = j.date(r.Begin, was, r.At), j.date(r.Last, was, r.At)
+	return r
+}
+
+// date returns a date of a record whose last event was at was, and is at now. One
+// behind that was set by hand, and stays.
+func (j Jump) date(t, was, at time.Time) time.Time {
+	// No match is older than Since: before that, a date may stay only as long
+	// as it is before that still.
+	passing := !j.Since.IsZero() && (!t.Before(j.Since) || t.After(j.Event(j.Since)))
+	if !t.After(was) && (t.After(at) || passing) {
+		return j.Event(t)
+	}
+	return t
+}
+
+// Jump returns the tally with its last event as the clock has it now. What its
+// windows hold stays where it is: the newest is that of the last event.
+func (y Tally) Jump(j Jump) Tally {
+	y.At = j.Event(y.At)
+	return y
 }

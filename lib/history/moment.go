@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 	"math"
+	"strings"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -162,4 +163,151 @@ func (m Moment) ofRoot(since time.Time) (t total) {
 		}
 	}
 	return t
+}
+
+// Tier is one density of samples. All times are UTC.
+type Tier struct {
+	// Name begins the names of its files.
+	Name string
+	// Every is the length of a bucket, in which there is one block at most. It
+	// divides a day.
+	Every time.Duration
+	// Keep is how many files there are at most that have begun, the current one
+	// among them; 0: all of them.
+	Keep int
+	// period is the layout of a date from which a file's period can be told: a
+	// day's or a month's.
+	period string
+}
+
+const (
+	daily   = "2006-01-02"
+	monthly = "2006-01"
+)
+
+// Tiers returns the tiers, the finest first. What is thrown away is told by
+// number of files and not by age: a clock that is years ahead for one cycle
+// costs one file of each tier and not all samples.
+func Tiers() []Tier {
+	return []Tier{
+		{"minute", time.Minute, 2, daily},
+		{"minutes10", 10 * time.Minute, 8, daily},
+		{"hour", time.Hour, 3, monthly},
+		{"hours6", 6 * time.Hour, 13, monthly},
+		{"day", 24 * time.Hour, 0, monthly},
+	}
+}
+
+// File returns the name of the tier's file for a time: the tier's name, a dash
+// and the day or month in which the file begins.
+func (t Tier) File(at time.Time) string { return t.Name + "-" + at.UTC().Format(t.period) }
+
+// Period returns the time that a file is for, from begin up to but not including
+// end, and whether its name is that of a file of the tier.
+func (t Tier) Period(file string) (begin, end time.Time, ok bool) {
+	date, ok := strings.CutPrefix(file, t.Name+"-")
+	if !ok {
+		return begin, end, false
+	}
+	begin, err := time.Parse(t.period, date)
+	if err != nil || t.File(begin) != file {
+		return begin, end, false
+	}
+	if t.period == monthly {
+		return begin, begin.AddDate(0, 1, 0), true
+	}
+	return begin, begin.AddDate(0, 0, 1), true
+}
+
+// Due reports whether a file whose last block is of the time last, zero for
+// none, is to have one of now. One that is not older than now is left as it is:
+// blocks ascend.
+func (t Tier) Due(last, now time.Time) bool {
+	return last.IsZero() || now.After(last) && !now.Truncate(t.Every).Equal(last.Truncate(t.Every))
+}
+
+// Surplus returns those of the files, all of the tier and ascending, that are to
+// go when the current one is there: the oldest, and of files for later times, which a
+// wrong clock left, all but the first few.
+func (t Tier) Surplus(files []string, now time.Time) []string {
+	if t.Keep == 0 {
+		return nil
+	}
+	begun := 0
+	for begun < len(files) && files[begun] <= t.File(now) {
+		begun++
+	}
+	surplus := append([]string{}, files[:max(begun-t.Keep, 0)]...)
+	return append(surplus, files[min(begun+t.Keep, len(files)):]...)
+}
+
+// Choose returns the tiers worth reading for points that are at least step
+// apart, the finest first: none of which the next one is fine enough.
+func Choose(step time.Duration) []Tier {
+	tiers := Tiers()
+	for len(tiers) > 1 && tiers[1].Every <= step {
+		tiers = tiers[1:]
+	}
+	return tiers
+}
+
+// Thin returns at most n of the points, n at least 5: the first and the last,
+// and of each of equal stretches of time between them the last and, if it lies
+// outside of what that and the one before show, the one with the RUP that is
+// farthest from them. Each point's InUse is the mean since the point before it
+// that is left.
+func Thin(points []Point, n int) []Point {
+	n = max(n, 5)
+	if len(points) <= n {
+		return points
+	}
+	first, last := points[0].Time, points[len(points)-1].Time
+	stretches := (n - 1) / 2
+	length := last.Sub(first)/time.Duration(stretches) + 1
+	thin := make([]Point, 1, n)
+	thin[0] = points[0]
+	for i := 1; i < len(points); {
+		number := points[i].Time.Sub(first) / length
+		end := i + 1
+		for end < len(points) && points[end].Time.Sub(first)/length == number {
+			end++
+		}
+		if e, ok := extreme(thin[len(thin)-1], points[i:end]); ok {
+			thin = append(thin, merged(thin[len(thin)-1].Time, points[i:i+e+1]))
+			i += e + 1
+		}
+		thin = append(thin, merged(thin[len(thin)-1].Time, points[i:end]))
+		i = end
+	}
+	return thin
+}
+
+// extreme returns the place of the point that is farthest outside of what the
+// points before and the last one show, and false if none is.
+func extreme(before Point, points []Point) (place int, ok bool) {
+	end := points[len(points)-1]
+	low, high := math.Min(before.Priority, end.Priority), math.Max(before.Priority, end.Priority)
+	farthest := 0.0
+	for i, p := range points[:len(points)-1] {
+		if out := math.Max(low-p.Priority, p.Priority-high); out > farthest {
+			place, farthest = i, out
+		}
+	}
+	return place, farthest > 0
+}
+
+// merged returns the last of the points, with the mean of what was in use since
+// a time.
+func merged(since time.Time, points []Point) Point {
+	p := points[len(points)-1]
+	total := p.Time.Sub(since).Seconds()
+	used := 0.0
+	for _, q := range points {
+		used += q.InUse * q.Time.Sub(since).Seconds()
+		since = q.Time
+	}
+	if total > 0 {
+		p.InUse = used / total
+	}
+	return p
 }

@@ -1,8 +1,12 @@
 package jobad
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
 	"strings"
 
+	"fairspool/lib/caseless"
 	"fairspool/lib/pool"
 	"fairspool/lib/submitfile"
 )
@@ -299,4 +303,323 @@ func splitEscaped(text string, at byte) []string {
 		}
 	}
 	return append(out, text[begin:])
+}
+
+// transferDoubts warns of what is accepted and cannot be done here.
+func (j *job) transferDoubts(t *transfers) error {
+	if urls := t.schemes(); len(urls) > 0 && j.warn != nil {
+		g, err := j.urlCommand(t)
+		if err != nil {
+			return err
+		}
+		j.caution(g, "fairspool's starter copies files of this machine only: the job waits for a slot whose HasFileTransferPluginMethods has %s", strings.Join(urls, ", "))
+	}
+	if t.remaps != "" && !t.happens() {
+		g, _, err := j.command("transfer_output_remaps")
+		if err != nil {
+			return err
+		}
+		j.caution(g, "has no effect: no files are transferred")
+	}
+	return j.noCopy()
+}
+
+// urlCommand returns the first command that names a URL.
+func (j *job) urlCommand(t *transfers) (given, error) {
+	for i, name := range t.inputs {
+		if !isLocal(name) {
+			return t.at(i), nil
+		}
+	}
+	command := "transfer_output_remaps"
+	if t.destination != "" {
+		command = "output_destination"
+	}
+	g, _, err := j.command(command)
+	return g, err
+}
+
+// noCopy warns who wants a copy of the executable kept: one that is changed
+// before the job starts is not the one that was submitted.
+func (j *job) noCopy() error {
+	copies, err := j.boolean("copy_to_spool", false)
+	if err != nil || !copies {
+		return err
+	}
+	g, _, err := j.command("copy_to_spool")
+	j.caution(g, "no copy is kept: the executable is run in its place, as it is when the job starts")
+	return err
+}
+
+// standardTransfer sets what becomes of the standard files, as HTCondor writes
+// it: Stream for a file that counts as transferred, else Transfer, false.
+func (j *job) standardTransfer() error {
+	for _, f := range [...]struct{ file, transfer, transferAttr, stream, streamAttr string }{
+		{"input", "transfer_input", "TransferIn", "stream_input", "StreamIn"},
+		{"output", "transfer_output", "TransferOut", "stream_output", "StreamOut"},
+		{"error", "transfer_error", "TransferErr", "stream_error", "StreamErr"},
+	} {
+		g, ok, err := j.command(f.file)
+		if err != nil {
+			return err
+		}
+		transferred, err := j.boolean(f.transfer, true)
+		if err != nil {
+			return err
+		}
+		streamed, err := j.boolean(f.stream, false)
+		if err != nil {
+			return err
+		}
+		if !ok || unquotedPath(g.Text) == "/dev/null" || !transferred {
+			j.setExpr(f.transferAttr, "false")
+			continue
+		}
+		j.setBool(f.streamAttr, streamed)
+	}
+	return nil
+}
+
+// checkpoint sets what tools read of a job that says by its exit code that it has written
+// a checkpoint: HTCondor's name for the code, and that files are stored then.
+func (j *job) checkpoint() error {
+	g, ok, err := j.command("checkpoint_exit_code")
+	if err != nil {
+		return err
+	}
+	if ok {
+		n, err := j.integer(g, false)
+		if err != nil {
+			return err
+		}
+		j.setExpr(pool.AttrSuccessCkptCode, strconv.FormatInt(n, 10))
+	}
+	if ok || j.overrides[strings.ToLower(pool.AttrCheckpointExitCode)] || j.overrides[strings.ToLower(pool.AttrSuccessCkptCode)] {
+		j.setExpr(pool.AttrWantFTOnCheckpoint, "true")
+	}
+	return nil
+}
+
+// setBool sets an attribute to a truth value.
+func (j *job) setBool(attr string, yes bool) {
+	if yes {
+		j.setExpr(attr, "true")
+	} else {
+		j.setExpr(attr, "false")
+	}
+}
+
+// otherTransfer sets what only the ad keeps.
+func (j *job) otherTransfer(t *transfers) error {
+	if t.destination != "" {
+		j.setString(pool.AttrOutputDestination, t.destination)
+	}
+	for _, c := range [...]struct{ command, attr string }{
+		{"output_directory", "OutputDirectory"}, {"transfer_plugins", "TransferPlugins"},
+	} {
+		if err := j.text(c.command, c.attr); err != nil {
+			return err
+		}
+	}
+	for _, c := range [...]struct{ command, attr string }{
+		{"preserve_relative_paths", pool.AttrPreserveRelativePaths}, {"encrypt_execute_directory", "EncryptExecuteDirectory"},
+	} {
+		if err := j.flag(c.command, c.attr); err != nil {
+			return err
+		}
+	}
+	return j.lacking()
+}
+
+// lacking warns of abilities that fairspool's own starter does not have.
+func (j *job) lacking() error {
+	for _, c := range [...]struct{ command, offer string }{
+		{"encrypt_execute_directory", "HasEncryptExecuteDirectory"}, {"transfer_plugins", "HasJobTransferPlugins"},
+	} {
+		g, ok, err := j.command(c.command)
+		if err != nil {
+			return err
+		}
+		if no, isTruth := truth(g.Text); ok && !(isTruth && !no) {
+			j.caution(g, "fairspool's starter has no such thing: the job waits for a slot with %s", c.offer)
+		}
+	}
+	return nil
+}
+
+// flag sets an attribute to a command's truth, if it is given.
+func (j *job) flag(command, attr string) error {
+	_, ok, err := j.command(command)
+	if !ok || err != nil {
+		return err
+	}
+	yes, err := j.boolean(command, false)
+	if err != nil {
+		return err
+	}
+	j.setBool(attr, yes)
+	return nil
+}
+
+// scheme returns the scheme of a URL as HTCondor tells plugins by it: what stands
+// behind the last sign in it, as s3 in handle+s3://bucket. Empty: it is no URL.
+func scheme(name string) string {
+	text, _, ok := strings.Cut(name, "://")
+	if !ok || text == "" || !letter(text[0]) {
+		return ""
+	}
+	for i := range len(text) {
+		if c := text[i]; !letter(c) && (c < '0' || c > '9') && strings.IndexByte("+-.", c) < 0 {
+			return ""
+		}
+	}
+	return text[strings.LastIndexAny(text, "+-.")+1:]
+}
+
+func letter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
+
+// isLocal reports whether a name is that of a file on this machine, as a path or as
+// file:///path.
+func isLocal(name string) bool { return scheme(name) == "" || strings.HasPrefix(name, "file:///") }
+
+// schemes returns the kinds of URLs that the job's files come from or go to, in
+// order and each once. The list is shared.
+func (t *transfers) schemes() []string {
+	if !t.urlsKnown {
+		t.urls, t.urlsKnown = t.readSchemes(), true
+	}
+	return t.urls
+}
+
+func (t *transfers) readSchemes() []string {
+	var out []string
+	var last string // they often come in a row
+	known := map[string]bool{}
+	add := func(name string) {
+		s := scheme(name)
+		if s == last {
+			return
+		}
+		last = s
+		if key := strings.ToLower(s); s != "" && !known[key] {
+			known[key] = true
+			out = append(out, s)
+		}
+	}
+	for _, name := range t.inputs {
+		if !strings.HasPrefix(name, "file:///") {
+			add(name)
+		}
+	}
+	add(t.destination)
+	if t.remaps == "" {
+		return sorted(out)
+	}
+	for _, remap := range splitEscaped(t.remaps, ';') {
+		if sides := splitEscaped(remap, '='); len(sides) > 1 {
+			add(strings.TrimSpace(strings.Join(sides[1:], "=")))
+		}
+	}
+	return sorted(out)
+}
+
+// sorted sorts names without regard to case.
+func sorted(names []string) []string {
+	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(strings.ToLower(a), strings.ToLower(b)) })
+	return names
+}
+
+// sameFiles and copiedFiles are what a slot must offer to jobs whose files stay
+// where they are, and to those whose files are copied.
+var (
+	sameFiles   = clause{"(TARGET.FileSystemDomain == MY.FileSystemDomain)", []string{pool.AttrFileSystemDomain}, true}
+	copiedFiles = clause{text: "(TARGET.HasFileTransfer =!= false)", offers: []string{pool.AttrHasFileTransfer, "HasJobTransferPlugins"}}
+)
+
+// transferClause returns what a slot must be able to do with the job's files; one
+// without a text is none.
+func (j *job) transferClause() (clause, error) {
+	t, err := j.transfers()
+	if err != nil {
+		return clause{}, err
+	}
+	if t.should == transferNo {
+		return sameFiles, nil
+	}
+	by, err := j.steady.plugins.get(j, j.carriers)
+	if err != nil {
+		return clause{}, err
+	}
+	schemes := t.schemes()
+	if by.own {
+		schemes = slices.DeleteFunc(slices.Clone(schemes), func(s string) bool { return caseless.Contains(by.schemes, s) })
+	}
+	if !t.happens() && len(schemes) == 0 && !by.own {
+		return clause{}, nil
+	}
+	return by.clause(schemes), nil
+}
+
+// carriers is what carries a job's files beside fairspool's starter.
+type carriers struct {
+	own       bool     // the job brings plugins along
+	schemes   []string // for these kinds of URLs
+	encrypted bool     // some files are to be encrypted on their way
+}
+
+func (j *job) carriers() (c carriers, err error) {
+	plugins, brings, err := j.command("transfer_plugins")
+	if err != nil {
+		return c, err
+	}
+	if c.own = brings; brings {
+		c.schemes = pluginSchemes(plugins.Text)
+	}
+	c.encrypted, err = j.encrypts()
+	return c, err
+}
+
+// clause returns what a slot must offer for a transfer by these and by its own
+// plugins for some kinds of URLs.
+func (c carriers) clause(schemes []string) clause {
+	if !c.own && !c.encrypted && len(schemes) == 0 {
+		return copiedFiles // as nearly always
+	}
+	terms := []string{"TARGET.HasFileTransfer =!= false"}
+	if c.own {
+		terms[0] = "TARGET.HasJobTransferPlugins"
+	}
+	if c.encrypted {
+		terms = append(terms, "TARGET.HasPerFileEncryption =!= false")
+	}
+	for _, s := range schemes {
+		terms = append(terms, "stringListIMember("+quoted(s)+",TARGET.HasFileTransferPluginMethods)")
+	}
+	return clause{text: "(" + strings.Join(terms, " && ") + ")", offers: copiedFiles.offers}
+}
+
+// pluginSchemes returns the kinds of URLs of plugins that the job brings along, as
+// in "tar = mytar; http, https = myhttp".
+func pluginSchemes(text string) []string {
+	var out []string
+	for plugin := range strings.SplitSeq(text, ";") {
+		names, _, ok := strings.Cut(plugin, "=")
+		if ok {
+			out = append(out, strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' })...)
+		}
+	}
+	return out
+}
+
+// encrypts reports whether the description says which files are to be encrypted on
+// their way.
+func (j *job) encrypts() (bool, error) {
+	for _, command := range [...]string{
+		"encrypt_input_files", "encrypt_output_files", "dont_encrypt_input_files", "dont_encrypt_output_files",
+	} {
+		if _, ok, err := j.command(command); ok || err != nil {
+			return ok, err
+		}
+	}
+	return false, nil
 }

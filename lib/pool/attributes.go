@@ -199,3 +199,31 @@ const (
 	BatchScriptName = ".job.script"
 	BatchScriptPath = "$$(CondorScratchDir)/" + BatchScriptName
 )
+
+// Details are the attributes of jobs that other users see only where JOB_DETAILS_VISIBLE says so: the
+// command with its arguments and environment, and the names of files.
+var Details = []string{
+	AttrCmd, AttrArgs, AttrArguments, AttrEnv, AttrEnvironment, AttrIwd, AttrIn, AttrOut, AttrErr, AttrUserLog,
+	AttrTransferInput, AttrTransferOutput, AttrTransferOutputRemaps, AttrOutputDestination, AttrTransferCheckpoint,
+	AttrAppendFiles, "BufferFiles", "CommonInputFiles", "CompressFiles", "DAGManNodesLog", "DontEncryptInputFiles", "DontEncryptOutputFiles",
+	"EncryptInputFiles", "EncryptOutputFiles", "FetchFiles", "FileRemaps", "JarFiles", "JobStarterLog", "LocalFiles", "ManifestDir",
+	"OutputDirectory", "PublicInputFiles", "RendezvousDirectory", "ScitokensFile", "ToolDaemonArgs", "ToolDaemonArguments", "ToolDaemonCmd", "ToolDaemonInput",
+	"ToolDaemonOutput", "X509UserProxy", "PreCmd", "PreArguments", "PostCmd", "PostArguments", "OrigCmd", "OrigIwd", "TransferInputRemaps", AttrBatchScript,
+}
+
+// Universe is the kind of environment that a job runs in, by HTCondor's numbers
+// (manual, "Job ClassAd Attributes", JobUniverse).
+type Universe int
+
+// The universes that are told apart. Jobs in docker and container are vanilla ones
+// with WantDocker or WantContainer.
+const (
+	Standard  Universe = 1
+	Vanilla   Universe = 5
+	Scheduler Universe = 7
+	Grid      Universe = 9
+	Java      Universe = 10
+	Parallel  Universe = 11
+	Local     Universe = 12
+	VM        Universe = 13
+)

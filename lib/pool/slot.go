@@ -4,9 +4,121 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"time"
 
 	"fairspool/lib/classad"
 )
+
+// CompareNames orders slot names as people number them, slot2 before slot10,
+// and returns a negative number, 0 or a positive one. Runs of digits compare as
+// numbers, other bytes as they are; names that differ in leading zeros alone
+// compare as text, so only equal names give 0.
+func CompareNames(a, b string) int {
+	x, y := a, b
+	for x != "" && y != "" {
+		dx, dy := digits(x), digits(y)
+		if dx == 0 || dy == 0 {
+			if x[0] != y[0] {
+				return int(x[0]) - int(y[0])
+			}
+			x, y = x[1:], y[1:]
+			continue
+		}
+		nx, ny := strings.TrimLeft(x[:dx], "0"), strings.TrimLeft(y[:dy], "0")
+		if len(nx) != len(ny) {
+			return len(nx) - len(ny)
+		}
+		if c := strings.Compare(nx, ny); c != 0 {
+			return c
+		}
+		x, y = x[dx:], y[dy:]
+	}
+	if len(x) != len(y) {
+		return len(x) - len(y)
+	}
+	return strings.Compare(a, b)
+}
+
+// digits returns how many digits s begins with.
+func digits(s string) int {
+	n := 0
+	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
+		n++
+	}
+	return n
+}
+
+// Overlay returns a slot's ad as a claim on the slot makes it, with HTCondor's
+// attributes: State and Activity, since when it is in them (EnteredCurrentState), who
+// has it (RemoteUser, RemoteOwner, the submitter both), its job (JobId) and what the
+// slot's Rank makes of that (CurrentRank); of a job that was started also when
+// (JobStart) and how many seconds ago, as of now (TotalJobRunTime). The ad, which may
+// be that of a dynamic slot, is not changed. What a Promised claim is to its slot
+// OverlayPromise says: it does not have it yet.
+func Overlay(ad *classad.Ad, c Claim, now time.Time) *classad.Ad {
+	if c.State == Promised {
+		return OverlayPromise(ad, c)
+	}
+	state, activity, since := "Claimed", "Busy", c.StartedAt
+	switch c.State {
+	case Matched:
+		state, activity, since = "Matched", "Idle", c.MatchedAt
+	case Vacating:
+		state, activity, since = "Preempting", "Vacating", c.VacateSince
+	}
+	ad = ad.Clone()
+	ad.SetString(AttrState, state)
+	ad.SetString(AttrActivity, activity)
+	ad.SetInt(AttrEnteredState, since.Unix())
+	ad.SetString(AttrRemoteUser, c.Submitter)
+	ad.SetString(AttrRemoteOwner, c.Submitter)
+	ad.SetString(AttrJobID, c.Job.String())
+	ad.SetReal(AttrCurrentRank, c.Rank)
+	if !c.StartedAt.IsZero() {
+		ad.SetInt(AttrJobStart, c.StartedAt.Unix())
+		ad.SetInt(AttrTotalJobRunTime, max(now.Unix()-c.StartedAt.Unix(), 0))
+	}
+	return ad
+}
+
+// OverlayPromise returns a slot's ad with what a Promised claim says: for whom its
+// holder has to leave (PreemptingUser, PreemptingOwner, the submitter both), with
+// which job (PreemptingJobId), and what the slot's Rank makes of that
+// (PreemptingRank). The ad is not changed.
+func OverlayPromise(ad *classad.Ad, c Claim) *classad.Ad {
+	ad = ad.Clone()
+	ad.SetString(AttrPreemptingUser, c.Submitter)
+	ad.SetString(AttrPreemptingOwner, c.Submitter)
+	ad.SetString(AttrPreemptingJobID, c.Job.String())
+	ad.SetReal(AttrPreemptingRank, c.Rank)
+	return ad
+}
+
+// OverlayDrained returns a slot's ad as that of a drained machine is, with HTCondor's
+// attributes: State and Activity, which is Retiring while jobs are still leaving the
+// machine and Idle then, since when (EnteredCurrentState, unless that is zero), Draining,
+// and the reason, if there is one (DrainReason). The ad is not changed. It is for a slot
+// that nobody holds.
+func OverlayDrained(ad *classad.Ad, since time.Time, reason string, leaving bool) *classad.Ad {
+	ad = ad.Clone()
+	ad.SetString(AttrState, Drained)
+	activity := "Idle"
+	if leaving {
+		activity = "Retiring"
+	}
+	ad.SetString(AttrActivity, activity)
+	if !since.IsZero() {
+		ad.SetInt(AttrEnteredState, since.Unix())
+	}
+	ad.SetBool("Draining", true)
+	if reason != "" {
+		ad.SetString("DrainReason", reason)
+	}
+	return ad
+}
+
+// Drained is the State of a slot on a drained machine, which takes no jobs.
+const Drained = "Drained"
 
 // Partitionable reports whether a slot's ad is that of a partitionable slot, of
 // which claims take pieces.
