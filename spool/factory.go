@@ -6,11 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
+	"maps"
 	"math"
+	"os"
+	"slices"
 	"strconv"
 	"strings"
 
 	"fairspool/lib/classad"
+	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 )
 
@@ -266,4 +271,292 @@ func parseFactory(line []byte, _ uint64) (factory, error) {
 func goneFactory(b []byte) (int, error) {
 	cluster, _, err := number(b, '\n')
 	return cluster, err
+}
+
+// digestBlock is how many bytes of a digest have a checksum of their own.
+const digestBlock = 1 << 20
+
+// blocksOf returns how many blocks that many bytes are.
+func blocksOf(bytes int64) int64 { return (bytes + digestBlock - 1) / digestBlock }
+
+// blockSums returns the CRC-32C of each block of a digest.
+func blockSums(text []byte) (sums []uint32) {
+	for block := range slices.Chunk(text, digestBlock) {
+		sums = append(sums, checksum(block))
+	}
+	return sums
+}
+
+// digestName returns the file of a cluster's digest, in the spool.
+func digestName(cluster int) string { return "factories/" + strconv.Itoa(cluster) }
+
+// keepDigests makes the digests of new factories durable. The names that they
+// get are those of clusters that were never given out: what lies there is a dead
+// writer's.
+func (s *Spool) keepDigests(tx *Tx) error {
+	if len(tx.digests) == 0 {
+		return nil
+	}
+	if err := s.raise(); err != nil {
+		return err
+	}
+	// Also if the spool was raised before: the process that did so may have died before this.
+	if err := s.files.SyncDir(s.dir); err != nil {
+		return err
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(tx.digests)) {
+		if _, err := os.Lstat(s.path(digestName(cluster))); err == nil {
+			// Its transaction may have been cut from the journal and not durably
+			// so: then a power cut would bring it back, with another digest.
+			if err := tx.settled(); err != nil {
+				return err
+			}
+		}
+		tx.kept = append(tx.kept, cluster)
+		if err := writeNew(s.files, s.path(digestName(cluster)), tx.digests[cluster]); err != nil {
+			return fmt.Errorf("%s: %w", digestName(cluster), err)
+		}
+	}
+	return s.files.SyncDir(s.path("factories"))
+}
+
+// openDigest opens the digest of a factory for reading.
+func (s *Spool) openDigest(f factory) (*digestReader, error) {
+	path := s.path(digestName(f.Cluster))
+	file, err := s.files.Open(path, readOnly, 0)
+	if err != nil {
+		return nil, missing(path, err)
+	}
+	d := &digestReader{file: file, path: path, factory: f, at: -1}
+	size, err := file.Size()
+	if err == nil && size != f.bytes {
+		err = &DamageError{path, 1, fmt.Sprintf("it has %d bytes instead of %d", size, f.bytes)}
+	}
+	if err != nil {
+		file.Close()
+		return nil, err
+	}
+	return d, nil
+}
+
+// digestReader reads a digest block by block, and checks each.
+type digestReader struct {
+	factory
+	file   file
+	path   string
+	offset int64
+	block  []byte
+	at     int64 // which block that is; -1: none yet
+}
+
+func (d *digestReader) Close() error { return d.file.Close() }
+
+// Seek is that of io.Seeker.
+func (d *digestReader) Seek(offset int64, whence int) (int64, error) {
+	switch whence {
+	case io.SeekCurrent:
+		offset += d.offset
+	case io.SeekEnd:
+		offset += d.bytes
+	}
+	if offset < 0 {
+		return d.offset, fmt.Errorf("%s: %w: before its beginning", d.path, fs.ErrInvalid)
+	}
+	d.offset = offset
+	return offset, nil
+}
+
+// Read is that of io.Reader.
+func (d *digestReader) Read(b []byte) (int, error) {
+	if d.offset >= d.bytes {
+		return 0, io.EOF
+	}
+	if n := d.offset / digestBlock; n != d.at {
+		if err := d.load(n); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(b, d.block[d.offset%digestBlock:])
+	d.offset += int64(n)
+	return n, nil
+}
+
+// load reads block n.
+func (d *digestReader) load(n int64) error {
+	d.at = -1
+	from := n * digestBlock
+	size := min(d.bytes-from, digestBlock)
+	d.block = slices.Grow(d.block[:0], int(size))[:size]
+	got, err := d.file.ReadAt(d.block, from)
+	if errors.Is(err, io.EOF) && int64(got) == size {
+		err = nil
+	}
+	if errors.Is(err, io.EOF) {
+		return &DamageError{d.path, 1, fmt.Sprintf("it has fewer bytes than %d", d.bytes)}
+	}
+	if err != nil {
+		return err
+	}
+	if sum := checksum(d.block); sum != d.sums[n] {
+		return &DamageError{d.path, d.line(from), fmt.Sprintf("the checksum of its block %d is %08x, recorded is %08x", n+1, sum, d.sums[n])}
+	}
+	d.at = n
+	return nil
+}
+
+// line returns the line on which a byte of the file stands.
+func (d *digestReader) line(at int64) int {
+	b := make([]byte, at)
+	n, _ := d.file.ReadAt(b, 0) // what cannot be read is not counted
+	return 1 + bytes.Count(b[:n], newline)
+}
+
+// eachBlock hands over the blocks of a factory's digest one after the other, each
+// checked, to look at until the function returns.
+func (s *Spool) eachDigestBlock(f factory, do func([]byte) error) error {
+	d, err := s.openDigest(f)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	for n := range blocksOf(f.bytes) {
+		if err := d.load(n); err != nil {
+			return err
+		}
+		if err := do(d.block); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// digestFiles returns the clusters for which there is a digest's file, ascending.
+// What is called otherwise is somebody else's.
+func (s *Spool) digestFiles() (clusters []int, err error) {
+	entries, err := os.ReadDir(s.path("factories"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the spool was made before there were factories
+	}
+	for _, e := range entries {
+		if n, err := strconv.Atoi(e.Name()); err == nil && n > 0 && strconv.Itoa(n) == e.Name() && e.Type().IsRegular() {
+			clusters = append(clusters, n)
+		}
+	}
+	slices.Sort(clusters)
+	return clusters, err
+}
+
+// sweepDigests removes the digests that no reader of the generations can ask for:
+// those of factories of which neither their tables nor their journals speak. The
+// first generation is the one in force.
+func (s *Spool) sweepDigests(kept []*generation) error {
+	files, err := s.digestFiles()
+	if err != nil || len(files) == 0 {
+		return err
+	}
+	named := map[int]bool{}
+	for _, g := range kept {
+		if err := s.nameDigests(g, named); err != nil {
+			return err
+		}
+	}
+	isNamed := func(cluster int) bool { return named[cluster] }
+	if files = slices.DeleteFunc(files, isNamed); len(files) == 0 {
+		return nil
+	}
+	// A writer may be making one of them just now: it is looked at again without
+	// writers. Those who keep the lock leave it to a later fold.
+	err = s.writing(func(w *writing) error {
+		if w.current.Generation != kept[0].number {
+			return nil
+		}
+		// What was dropped is to be so after a power cut too.
+		if err := w.journal.Sync(); err != nil {
+			return err
+		}
+		if err := s.nameDigests(kept[0], named); err != nil {
+			return err
+		}
+		for _, cluster := range slices.DeleteFunc(files, isNamed) {
+			if err := s.files.Remove(s.path(digestName(cluster))); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+		}
+		return nil
+	})
+	if errors.Is(err, ErrLocked) {
+		return nil
+	}
+	return err
+}
+
+// nameDigests notes the factories of which a generation's table or journal speaks,
+// also those that were dropped in it: somebody may have read only so far.
+func (s *Spool) nameDigests(g *generation, named map[int]bool) error {
+	var texts []chunk
+	if load := s.tableOf(g, "factories"); load != nil {
+		table, err := load()
+		if err != nil {
+			return err
+		}
+		texts = append(texts, table)
+	}
+	path := s.journal(g.number)
+	journal, err := contents(s.files, path)
+	if err != nil {
+		return missing(path, err)
+	}
+	for _, c := range append(texts, chunk{text: journal}) {
+		for _, line := range c.lines() {
+			if !bytes.HasPrefix(line, []byte("F ")) {
+				continue
+			}
+			if cluster, err := factoryKey(line); err == nil { // else the end of it is missing
+				named[cluster] = true
+			}
+		}
+	}
+	return nil
+}
+
+// factories checks the digests of all factories, as the journal says, and mentions
+// the others.
+func (c *checker) factories(st *state, next int, sound bool) {
+	rows, err := st.factories.all()
+	if err != nil {
+		c.digestless = "the table of factories is damaged"
+		if sound { // or it was told when the table's file was looked at
+			c.trouble("CURRENT", err)
+		}
+		return
+	}
+	for _, cluster := range slices.Sorted(maps.Keys(rows)) {
+		name := digestName(cluster)
+		c.named[name] = true
+		if cluster >= next {
+			c.damaged(name, 0, "its factory is of cluster %d, a number that was never given out", cluster)
+			continue
+		}
+		err := c.s.eachDigestBlock(rows[cluster], func([]byte) error { return nil })
+		if !c.trouble(name, err) {
+			c.fine(name, "%s", plural.Count(int(rows[cluster].bytes), "byte"))
+		}
+	}
+}
+
+// digestsLeft mentions digests of no factory that was looked at.
+func (c *checker) digestsLeft() {
+	files, err := c.s.digestFiles()
+	if c.trouble("factories", err) {
+		return
+	}
+	for _, cluster := range files {
+		switch name := digestName(cluster); {
+		case c.named[name]:
+		case c.digestless != "" || c.lost:
+			c.fine(name, "not looked at: %s", cmp.Or(c.digestless, c.why))
+		default:
+			c.fine(name, leftOver)
+		}
+	}
 }

@@ -1,10 +1,14 @@
 package spool
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"maps"
+	"os"
 	"slices"
+	"syscall"
+	"time"
 
 	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
@@ -216,4 +220,363 @@ func (tx *Tx) Grow(cluster int, ad *classad.Ad, first int, runs []NewRun) {
 	}
 	tx.addProcs(cluster, first, runs)
 	tx.chargeCluster(cluster, owner, from, runs, !ok)
+}
+
+var errNested = errors.New("the spool is in use by the caller: a View or an Update inside another")
+
+// Update runs fn and commits what it changed as one transaction, after which
+// it survives a power cut; fn's error, or a change that could not be made,
+// leaves the spool as it was. Writers wait for one another, at most LockWait
+// long, after which the error is ErrLocked. A transaction that changes nothing
+// writes nothing. The Tx is fn's until it returns; inside fn the Spool itself
+// is not to be used.
+func (s *Spool) Update(fn func(*Tx) error) error {
+	return s.update(fn, func() {})
+}
+
+// update does as Update, and when all is committed calls then under the same lock.
+func (s *Spool) update(fn func(*Tx) error, then func()) error {
+	if s.inUse {
+		return errNested
+	}
+	s.inUse = true
+	defer func() { s.inUse = false }()
+	return s.unchanged(s.writing(func(w *writing) (err error) {
+		tx := s.begin(w)
+		tx.settled = w.journal.Sync
+		s.mayUse = false
+		err = tx.run(fn)
+		if err == nil {
+			err = s.commit(tx, w)
+		}
+		tx.end(err == nil || errors.Is(err, errUncertain))
+		if err != nil {
+			s.forget() // the state may have seen changes that are void now
+			return err
+		}
+		then()
+		return nil
+	}))
+}
+
+// unchanged adds to an error of the system, such as a full disk, that nothing was
+// changed, unless that is not certain, and what to do about a full disk. From then on nothing
+// may have the reserve.
+func (s *Spool) unchanged(err error) error {
+	used := s.mayUse
+	s.mayUse = false
+	var system syscall.Errno
+	if !errors.As(err, &system) || errors.Is(err, errUncertain) {
+		return err
+	}
+	switch {
+	case !IsFull(err) || s.options.Reserve == 0:
+		return fmt.Errorf("%w: nothing was changed", err)
+	case used:
+		return fmt.Errorf("%w, and the reserve does not do: nothing was changed: make room on the disk, or change fewer jobs at once", err)
+	}
+	return fmt.Errorf("%w: nothing was changed: make room on the disk; qdel and qhold work all the same", err)
+}
+
+// writing is what holds while the writers' lock is held.
+type writing struct {
+	lock, journal file
+	end           ack // of the journal, which ends with a whole transaction
+	current       ack // what CURRENT says
+}
+
+// writing runs fn under the writers' lock, with the journal mended. A file system that never
+// writes in place needs room for the lock file, too, which may be the reserve's; the caller says
+// whether fn may have that.
+func (s *Spool) writing(fn func(w *writing) error) error {
+	if s.version.Format < format {
+		return fmt.Errorf("spool %s: format %d can only be looked at", s.dir, s.version.Format)
+	}
+	s.mayUse = true
+	return s.locked("lock", s.options.LockWait, func(lock file) error {
+		defer s.keepReserve()
+		current, err := s.current()
+		if err != nil {
+			return err
+		}
+		if err := s.refolder(); err != nil {
+			return err
+		}
+		journal, err := s.files.Open(s.journal(current.Generation), readWrite, 0)
+		if err != nil {
+			return missing(s.journal(current.Generation), err)
+		}
+		defer journal.Close()
+		w := &writing{lock: lock, journal: journal, current: current}
+		if w.end, err = s.mend(w); err != nil {
+			return err
+		}
+		if err := s.settleDomain(w); err != nil {
+			return err
+		}
+		return fn(w)
+	})
+}
+
+// begin returns a transaction that follows the journal's end. It reads the
+// state when something asks for it.
+func (s *Spool) begin(w *writing) *Tx {
+	tx := &Tx{View: View{spool: s, writes: true, seq: w.end.Seq + 1, next: w.end.Next}, expressions: classad.NewInterner()}
+	tx.first = tx.next
+	tx.ownerOf = func(name string) (Owner, error) { return s.ownerThen(w, name) }
+	tx.load = func() *state {
+		must(s.refreshTo(w.end))
+		must(s.state.take(tx.body, tx.seq, "the transaction", 1))
+		return s.state
+	}
+	return tx
+}
+
+// refreshTo brings the state to exactly that end of the journal.
+func (s *Spool) refreshTo(end ack) error {
+	for range 2 {
+		if err := s.refresh(); err != nil {
+			return err
+		}
+		if s.at.ack() == end {
+			return nil
+		}
+		s.forget() // it held a transaction that its writer took back
+	}
+	return s.damage(position{generation: end.Generation}, "it changed under the lock")
+}
+
+// run calls fn and looks whether all that it changed can be committed.
+func (tx *Tx) run(fn func(*Tx) error) (err error) {
+	defer recovered(&err)
+	err = fn(tx)
+	if tx.err != nil {
+		return tx.err // what fn makes of it is not to be trusted: it may not have seen the queue
+	}
+	if err != nil {
+		return err
+	}
+	tx.settle()
+	tx.checkFactories()
+	if tx.err == nil && len(tx.body) > 0 && tx.op == "" {
+		return errUnnamed
+	}
+	return tx.err
+}
+
+// mend makes sure that the journal ends with a whole transaction and returns
+// that end. It reads only what stands behind the acknowledged end, or
+// everything when that is not known.
+func (s *Spool) mend(w *writing) (ack, error) {
+	end, state, err := s.readAck(w.lock)
+	if err != nil {
+		return ack{}, err
+	}
+	size, err := w.journal.Size()
+	if err != nil {
+		return ack{}, err
+	}
+	if state != ackGood || end.Generation != w.current.Generation {
+		return s.recover(w, state)
+	}
+	if ok, err := endsWith(w.journal, end, w.current, size); err != nil {
+		return ack{}, err
+	} else if !ok {
+		return ack{}, s.explain(w.current, fmt.Errorf("it does not end with transaction %d as was acknowledged", end.Seq))
+	}
+	if size == end.End {
+		return end, nil
+	}
+	return s.adopt(w, end)
+}
+
+// recover finds the end of a journal that the lock file does not know. The
+// one who switched to its generation may have died before the switch was
+// durable, or what the lock file said did not survive.
+func (s *Spool) recover(w *writing, state ackState) (ack, error) {
+	if err := s.files.SyncDir(s.dir); err != nil {
+		return ack{}, err
+	}
+	s.forget() // the journal itself counts now, not what was read of it once
+	if err := s.refresh(); err != nil {
+		return ack{}, err
+	}
+	// Nor is it known how much of it is durable, so all of it is taken up.
+	end, err := s.adopt(w, w.current)
+	if err == nil && state != ackGood {
+		// Durably, before there can be a torn transaction too.
+		s.acknowledge(w.lock, end)
+		err = w.lock.Sync()
+	}
+	return end, err
+}
+
+// endsWith looks whether the end line of the acknowledged transaction stands
+// where the journal was acknowledged to end.
+func endsWith(journal file, end, current ack, size int64) (bool, error) {
+	if end.End == 0 {
+		return end == current, nil
+	}
+	if size < end.End {
+		return false, nil
+	}
+	b := make([]byte, min(96, end.End))
+	if _, err := journal.ReadAt(b, end.End-int64(len(b))); err != nil {
+		return false, err
+	}
+	line := b[bytes.LastIndexByte(b[:len(b)-1], '\n')+1:]
+	return bytes.HasPrefix(line, fmt.Appendf(nil, "E %d ", end.Seq)) &&
+		bytes.HasSuffix(line, fmt.Appendf(nil, " %d %08x\n", end.Next, end.CRC)), nil
+}
+
+// explain reads the whole journal for the place at which it is damaged. That
+// it is damaged is certain already; why says so when the place is not found.
+func (s *Spool) explain(current ack, why error) error {
+	base, err := s.openCurrent(current.Generation)
+	if err != nil {
+		return err
+	}
+	defer base.release()
+	p := base.start()
+	if err := s.advance(&p, current, func(frame, int) error { return nil }); err != nil {
+		return err
+	}
+	return s.damage(p, "%v", why)
+}
+
+// adopt takes the whole transactions behind end, whose writer died before it
+// could acknowledge them, and cuts off what does not check behind those.
+func (s *Spool) adopt(w *writing, end ack) (ack, error) {
+	b, err := tail(w.journal, end.End)
+	if err != nil {
+		return ack{}, err
+	}
+	whole, from := b, end.End
+	for len(b) > 0 {
+		f, err := parseFrame(b, end.Seq+1)
+		if err != nil {
+			if anyFrameIn(b, end.Seq) {
+				return ack{}, s.explain(w.current, err)
+			}
+			break
+		}
+		end = ack{end.Generation, end.End + int64(f.Size), f.Seq, f.Next, f.CRC}
+		b = b[f.Size:]
+	}
+	if len(b) > 0 {
+		if err := w.journal.Truncate(end.End); err != nil {
+			return ack{}, err
+		}
+		s.warn("%s: cut off %d bytes of a transaction that was never completed", s.journal(end.Generation), len(b))
+	}
+	// Somebody may have read them; make sure that they stay. They are written
+	// once more, because a sync that failed may have let go of them: the next
+	// one would succeed and leave them out.
+	if _, err := w.journal.WriteAt(whole[:end.End-from], from); err != nil {
+		return ack{}, fmt.Errorf("journal: %w", err)
+	}
+	return end, w.journal.Sync()
+}
+
+// commit writes the transaction.
+func (s *Spool) commit(tx *Tx, w *writing) error {
+	if len(tx.body) == 0 {
+		s.acknowledge(w.lock, w.end)
+		return nil
+	}
+	h := s.header(tx)
+	if y := h.Policy.UTC().Year(); y < 0 || y > 9999 {
+		return fmt.Errorf("the time %v lies outside the years 0 to 9999", h.Policy)
+	}
+	if err := s.keepHistory(tx); err != nil {
+		return err
+	}
+	if err := s.keepDigests(tx); err != nil {
+		return err
+	}
+	body := tx.body
+	if tx.loaded != nil {
+		body = slices.Clone(body) // the state may hold lines of it
+	}
+	text, crc := framed(h, body, tx.next)
+	if err := write(w.journal, text, w.end.End); err != nil {
+		return fmt.Errorf("journal: %w", err)
+	}
+	end := ack{w.end.Generation, w.end.End + int64(len(text)), tx.seq, tx.next, crc}
+	if tx.loaded != nil {
+		lines := s.at.lines + bytes.Count(text, newline)
+		s.at = position{end.Generation, end.End, lines, end.Seq, end.Next, end.CRC}
+	}
+	s.acknowledge(w.lock, end)
+	return nil
+}
+
+// keepHistory makes the ads of the jobs that leave durable.
+func (s *Spool) keepHistory(tx *Tx) error {
+	for _, m := range tx.months {
+		if err := m.keep(s, "history"); err != nil {
+			return err
+		}
+		tx.put(record{Kind: 'H', Name: m.name, End: m.end, CRC: m.crc})
+	}
+	return tx.err
+}
+
+// end closes what the transaction opened. Unless they are to be kept, it takes
+// back the ads of the jobs that leave, who did not leave after all, and the
+// digests.
+func (tx *Tx) end(keep bool) {
+	for _, m := range tx.months {
+		if !keep {
+			m.drop()
+		}
+		m.file.Close()
+	}
+	for _, cluster := range tx.kept {
+		if !keep {
+			tx.spool.files.Remove(tx.spool.path(digestName(cluster))) // or the next fold does
+		}
+	}
+}
+
+// errUncertain says that a change was refused, but that what was written of it
+// could not be taken back, or not durably.
+var errUncertain = errors.New("the change may yet turn out to be there")
+
+// write appends text at offset and syncs; a failure cuts the file back, and is
+// errUncertain too when that fails as well.
+func write(f file, text []byte, offset int64) error {
+	_, err := f.WriteAt(text, offset)
+	if err == nil {
+		err = f.Sync()
+	}
+	if err == nil {
+		return nil
+	}
+	cut := f.Truncate(offset)
+	if cut == nil {
+		cut = f.Sync() // so that a power cut does not bring back what was refused
+	}
+	if cut != nil {
+		return fmt.Errorf("%w; it could not be cut back, so %w: %v", err, errUncertain, cut)
+	}
+	return err
+}
+
+// acknowledge notes the journal's end in the lock file. The transaction is
+// committed by now, so a failure here is no failure of it: the next writer
+// finds the end by itself.
+func (s *Spool) acknowledge(lock file, end ack) {
+	if _, err := lock.WriteAt([]byte(end.line("acknowledged")), lineSize); err != nil {
+		s.warn("%s/lock: the change is made, but its end could not be noted: %v", s.dir, err)
+	}
+}
+
+func (s *Spool) header(tx *Tx) Transaction {
+	machine := time.Now()
+	policy := s.options.Now
+	if policy.IsZero() {
+		policy = machine
+	}
+	return Transaction{tx.seq, machine, policy, os.Geteuid(), s.user, s.options.Program, tx.op, tx.args}
 }

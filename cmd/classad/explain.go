@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"fairspool/lib/classad"
 	"fairspool/lib/nearest"
+	"fairspool/lib/plural"
 )
 
 const requirements = "Requirements"
@@ -182,4 +185,236 @@ func (n need) without() string {
 		return "neither has"
 	}
 	return fmt.Sprintf("%-4s  has no", n.Of)
+}
+
+// reason is what refusals of many slots have in common: who refuses, and by
+// which clause.
+type reason struct {
+	By     string
+	Path   []string
+	Clause string  // the job's with its constants put in, slots' as written; empty: there are no Requirements
+	Slots  int     // how many it keeps from matching
+	Only   int     // how many of them nothing else does
+	Values []often // what the clause is
+	Needs  []*spread
+
+	folded bool           // Clause is not as written
+	count  map[string]int // of its values
+}
+
+// spread is what an attribute that a clause looked at is in many slots.
+type spread struct {
+	Of, Name    string
+	Missing     int     // how often there is none
+	Distinct    int     // how many values it has
+	Values      []often // the most frequent of them
+	Least, Most string  `json:",omitempty"` // of those that are numbers
+
+	hint        string
+	neither     bool // always: see need
+	count       map[string]int
+	numbers     int // how often it is a number
+	least, most float64
+}
+
+// often is a value and how often it was found.
+type often struct {
+	Value string
+	Slots int
+}
+
+// reasons counts why slots do not match.
+type reasons struct {
+	byClause map[string]*reason
+}
+
+// add counts the refusals of one slot.
+func (rs *reasons) add(list []refusal) {
+	if rs.byClause == nil {
+		rs.byClause = map[string]*reason{}
+	}
+	seen := map[*reason]bool{} // a clause may be written twice
+	for _, r := range list {
+		k := rs.reason(r)
+		if seen[k] {
+			continue
+		}
+		seen[k] = true
+		k.add(r)
+	}
+	if len(seen) == 1 {
+		for k := range seen {
+			k.Only++
+		}
+	}
+}
+
+func (rs *reasons) reason(r refusal) *reason {
+	clause := r.Clause
+	if r.By == "job" {
+		clause = r.Folded
+	}
+	key := r.By + ": " + leading(r.Path) + clause
+	k := rs.byClause[key]
+	if k == nil {
+		k = &reason{By: r.By, Path: r.Path, Clause: clause, folded: clause != r.Clause, Needs: []*spread{}, count: map[string]int{}}
+		rs.byClause[key] = k
+	}
+	return k
+}
+
+func (k *reason) add(r refusal) {
+	k.Slots++
+	k.count[r.Value]++
+	for _, n := range r.Needs {
+		i := slices.IndexFunc(k.Needs, func(s *spread) bool { return s.Of == n.Of && s.Name == n.Name })
+		if i < 0 {
+			i = len(k.Needs)
+			k.Needs = append(k.Needs, &spread{Of: n.Of, Name: n.Name, neither: true, count: map[string]int{}})
+		}
+		k.Needs[i].add(n)
+	}
+}
+
+func (s *spread) add(n need) {
+	if n.Missing {
+		s.Missing++
+		s.neither, s.hint = s.neither && n.neither, n.hint
+		return
+	}
+	s.count[n.Value]++
+	if !n.numeric {
+		return
+	}
+	if s.numbers++; s.numbers == 1 || n.number < s.least {
+		s.least, s.Least = n.number, n.Value
+	}
+	if s.numbers == 1 || n.number > s.most {
+		s.most, s.Most = n.number, n.Value
+	}
+}
+
+// sorted returns the reasons, the most frequent first, with their values
+// counted.
+func (rs *reasons) sorted() []*reason {
+	list := []*reason{}
+	for _, k := range rs.byClause {
+		k.Values = mostOften(k.count)
+		for _, s := range k.Needs {
+			s.Values, s.Distinct = mostOften(s.count), len(s.count)
+		}
+		list = append(list, k)
+	}
+	slices.SortFunc(list, func(a, b *reason) int {
+		return cmp.Or(b.Slots-a.Slots, b.Only-a.Only, strings.Compare(a.By, b.By), strings.Compare(leading(a.Path), leading(b.Path)), strings.Compare(a.Clause, b.Clause))
+	})
+	return list
+}
+
+// listedValues is how many values programs are told.
+const listedValues = 100
+
+// mostOften lists the most frequent values.
+func mostOften(count map[string]int) []often {
+	list := []often{}
+	for value, n := range count {
+		list = append(list, often{value, n})
+	}
+	slices.SortFunc(list, func(a, b often) int {
+		return cmp.Or(b.Slots-a.Slots, strings.Compare(a.Value, b.Value))
+	})
+	return list[:min(len(list), listedValues)]
+}
+
+// The most that is shown to people of all the reasons, and of the values of an
+// attribute.
+const (
+	shownReasons = 20
+	shownValues  = 3
+)
+
+// show writes the reasons for people.
+func (rs *reasons) show(w io.Writer) error {
+	list := rs.sorted()
+	if len(list) == 0 {
+		return nil
+	}
+	var b strings.Builder
+	b.WriteString("\nWhat keeps slots from matching, and how many. \"Only\" counts those that nothing\nelse keeps from it.\n\n  Slots    Only\n")
+	for i, k := range list {
+		if i == shownReasons {
+			fmt.Fprintf(&b, "\nAnd %s, each for at most %s.\n", plural.Count(len(list)-i, "other reason"), plural.Count(k.Slots, "slot"))
+			break
+		}
+		k.show(&b)
+	}
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func (k *reason) show(b *strings.Builder) {
+	fmt.Fprintf(b, "%7d %7d  ", k.Slots, k.Only)
+	if k.Clause == "" {
+		fmt.Fprintf(b, "the %s has no %s\n", k.By, requirements)
+		return
+	}
+	fmt.Fprintf(b, "the %s wants %s%s%s\n", k.By, leading(k.Path), short(k.Clause, clauseBytes), k.is())
+	for i, s := range k.Needs {
+		if i == shownNeeds {
+			fmt.Fprintf(b, "%20sand %d more\n", "", len(k.Needs)-i)
+			return
+		}
+		s.show(b, k)
+	}
+}
+
+// is says what the clause is, unless it is always false, as one expects.
+func (k *reason) is() string {
+	if k.Values[0].Value == "false" && len(k.Values) == 1 {
+		return ""
+	}
+	return ", which is " + either(k.Values, len(k.count))
+}
+
+// show writes what an attribute is, unless it is put into the clause.
+func (s *spread) show(b *strings.Builder, k *reason) {
+	if k.folded && s.Of == "job" && s.Missing == 0 && s.Distinct == 1 {
+		return
+	}
+	switch {
+	case s.Missing == k.Slots && s.neither:
+		fmt.Fprintf(b, "%20sneither has %s%s\n", "", s.Name, s.hint)
+	case s.Missing == k.Slots:
+		fmt.Fprintf(b, "%20s%-4s  has no %s%s\n", "", s.Of, s.Name, s.hint)
+	case s.Missing > 0:
+		fmt.Fprintf(b, "%20s%-4s  has no %s: %d of %d\n", "", s.Of, s.Name, s.Missing, k.Slots)
+	}
+	if len(s.Values) > 0 {
+		fmt.Fprintf(b, "%20s%-4s  %s = %s\n", "", s.Of, s.Name, s.text())
+	}
+}
+
+// text is the values, shortened: all if they are few, the range of numbers,
+// else the most frequent.
+func (s *spread) text() string {
+	total := 0
+	for _, n := range s.count {
+		total += n
+	}
+	if s.Distinct > shownValues && s.numbers == total {
+		return s.Least + " to " + s.Most
+	}
+	return either(s.Values, s.Distinct)
+}
+
+// either names the first of some values, the most frequent of all.
+func either(values []often, all int) string {
+	var texts []string
+	for i, v := range values {
+		if i == shownValues {
+			return strings.Join(texts, ", ") + " or " + plural.Count(all-i, "other value")
+		}
+		texts = append(texts, short(v.Value, valueBytes))
+	}
+	return strings.Join(texts, " or ")
 }

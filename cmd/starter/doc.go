@@ -4,7 +4,7 @@
 // # How the parts work together
 //
 // A pass (pass.go) first looks after the attempts whose supervisor is gone
-// (lost.go), then starts a supervisor for each claim that is Matched
+// (there, too), then starts a supervisor for each claim that is Matched
 // (spawn.go). A supervisor (supervise.go) locks the claim's file (claimlock.go),
 // commits Matched to Running, waits until the job's event log has the ends of
 // earlier attempts, executes the job, and stays with it (watch.go) until it has
@@ -26,7 +26,7 @@
 // While the job runs its supervisor tells the spool what it has used (watch.go), and sets
 // its nice value as the tickets of all jobs on the machine have it (renice.go). What a job
 // asks for is a limit where the configuration says so (limits.go): a job that
-// takes more is held. It may be bound to processors of its own (affinity.go).
+// takes more is held. It may be bound to processors of its own (limits.go, too).
 //
 // A supervisor that leaves its slot without a successor starts a cycle, and while it stays it sees
 // to it, with all others, that there is one each NEGOTIATOR_INTERVAL and that no change is left

@@ -6,11 +6,18 @@
 package testenv
 
 import (
+	"errors"
 	"flag"
+	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -76,4 +83,143 @@ func OnDisk(t testing.TB) string {
 	}
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
+}
+
+// Longest bounds every wait of a test for a condition: no machine is so slow, and a test that
+// waits so long has found a fault.
+const Longest = 3 * time.Minute
+
+// Until waits until a condition is met that other processes or goroutines bring about, and
+// fails the test when that takes longer than Longest. what says in the failure what was
+// waited for.
+func Until(t testing.TB, what string, met func() bool) {
+	t.Helper()
+	if !Await(met) {
+		t.Fatalf("after %v it is still not so that %s", Longest, what)
+	}
+}
+
+// Await waits until a condition is met, and reports whether that took no longer than Longest.
+func Await(met func() bool) bool {
+	const least, most = 200 * time.Microsecond, 20 * time.Millisecond
+	begun := time.Now()
+	for pause := least; !met(); pause = min(pause*5/4, most) {
+		if time.Since(begun) > Longest {
+			return false
+		}
+		time.Sleep(pause)
+	}
+	return true
+}
+
+// CommandsBuilt names a folder with the commands as the code now stands, which make test
+// builds for the tests of all packages.
+const CommandsBuilt = "FAIRSPOOL_COMMANDS"
+
+var built struct {
+	once sync.Once
+	dir  string
+	own  bool // whether dir is to be removed
+	err  error
+}
+
+// Commands returns a folder with all commands of fairspool, built no more than once.
+func Commands(t testing.TB) string {
+	t.Helper()
+	built.once.Do(func() {
+		if built.dir = os.Getenv(CommandsBuilt); built.dir == "" {
+			built.dir, built.err = build()
+			built.own = true
+		}
+	})
+	if built.err != nil {
+		t.Fatal(built.err)
+	}
+	return built.dir
+}
+
+// build builds all commands into a new folder.
+func build() (dir string, err error) {
+	if dir, err = os.MkdirTemp("", "fairspool-commands"); err != nil {
+		return "", err
+	}
+	c := exec.Command("go", "build", "-o", dir+string(filepath.Separator), "fairspool/cmd/...")
+	c.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := c.CombinedOutput(); err != nil {
+		return dir, fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return dir, nil
+}
+
+// removeCommands removes what Commands has built.
+func removeCommands() {
+	if built.own {
+		os.RemoveAll(built.dir)
+	}
+}
+
+// Opened watches a file and returns a function that waits until some process opens it from
+// now on, be it for reading.
+func Opened(t testing.TB, path string) (wait func()) {
+	t.Helper()
+	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
+	if err == nil {
+		t.Cleanup(func() { unix.Close(fd) })
+		_, err = unix.InotifyAddWatch(fd, path, unix.IN_OPEN)
+	}
+	if err != nil {
+		t.Fatal(fmt.Errorf("inotify: %s: %w", path, err))
+	}
+	return func() {
+		t.Helper()
+		Until(t, path+" is opened", func() bool {
+			n, err := unix.Read(fd, make([]byte, unix.SizeofInotifyEvent+unix.NAME_MAX+1))
+			if err != nil && !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EINTR) {
+				t.Fatal(os.NewSyscallError("read", err))
+			}
+			return n > 0
+		})
+	}
+}
+
+// UntilWaiting waits until a process waits for the lock on a file of a spool, which another process
+// has: it has the file open for writing, as readers never have.
+func UntilWaiting(t testing.TB, pid int, path string) {
+	t.Helper()
+	Until(t, fmt.Sprintf("process %d waits for %s", pid, path), func() bool { return opensForWriting(pid, path) })
+}
+
+// opensForWriting reports whether a process has a file open for writing.
+func opensForWriting(pid int, path string) bool {
+	links, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", pid))
+	for _, link := range links {
+		if to, err := os.Readlink(link); err != nil || to != path {
+			continue
+		}
+		info, _ := os.ReadFile(fmt.Sprintf("/proc/%d/fdinfo/%s", pid, filepath.Base(link)))
+		_, rest, _ := strings.Cut(string(info), "flags:\t")
+		text, _, _ := strings.Cut(rest, "\n")
+		if flags, err := strconv.ParseUint(text, 8, 64); err == nil && flags&unix.O_ACCMODE == unix.O_RDWR {
+			return true
+		}
+	}
+	return false
+}
+
+// Soak returns how long a test of make soak is to go on, and the seed from which all follows
+// that it draws. It skips the test but where make soak runs it.
+func Soak(t testing.TB) (length time.Duration, seed uint64) {
+	t.Helper()
+	text := os.Getenv("FAIRSPOOL_SOAK")
+	if text == "" {
+		t.Skip("long, or random by nature: make soak runs it")
+	}
+	length, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatalf("FAIRSPOOL_SOAK: %v", err)
+	}
+	if seed, err = strconv.ParseUint(os.Getenv("FAIRSPOOL_SEED"), 10, 64); err != nil {
+		t.Fatalf("FAIRSPOOL_SEED: %v", err)
+	}
+	return length, seed
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -240,4 +241,82 @@ func FuzzRead(f *testing.F) {
 			t.Fatalf("written again = %q, want %q", twice, once)
 		}
 	})
+}
+
+// life is what a log says of so many jobs that do nothing but run.
+func life(jobs int) string {
+	var b []byte
+	for proc := range jobs {
+		for _, body := range []Body{Submitted{Host: "node1"}, Executing{Host: "node2", Slot: "slot1@node2"}, Terminated{}} {
+			b = Event{Job: pool.JobID{Cluster: 1, Proc: proc}, At: time.Unix(1e9, 0).UTC(), Body: body}.AppendTo(b)
+		}
+	}
+	return string(b)
+}
+
+// count reads a log to its end.
+func count(log string) (events int) {
+	r := NewReader(strings.NewReader(log), Options{})
+	for {
+		if _, err := r.Next(); err != nil {
+			return events
+		}
+		events++
+	}
+}
+
+// Logs of hundreds of megabytes are read again and again: an event costs a few
+// allocations, however many lines it has.
+func TestReaderCost(t *testing.T) {
+	const jobs = 100
+	log := life(jobs)
+	if got := count(log); got != 3*jobs {
+		t.Fatalf("%d events were read, want %d", got, 3*jobs)
+	}
+	allocs := testing.AllocsPerRun(10, func() { count(log) }) / (3 * jobs)
+	if most := 4.0; allocs > most {
+		t.Errorf("reading takes %.1f allocations an event, want %v at most", allocs, most)
+	}
+}
+
+func BenchmarkReader(b *testing.B) {
+	log := life(10_000)
+	b.SetBytes(int64(len(log)))
+	for b.Loop() {
+		count(log)
+	}
+}
+
+// The events that userlog(5) shows are events, each of its kind, and the page
+// shows every kind that the package knows.
+func TestPage(t *testing.T) {
+	page, err := os.ReadFile("../../man/userlog.5")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := map[int]bool{}
+	for _, display := range strings.Split(string(page), ".Bd -literal")[1:] {
+		_, display, _ = strings.Cut(display, "\n")
+		if strings.HasPrefix(display, "Partitionable") {
+			continue // a part of an event
+		}
+		display, _, _ = strings.Cut(display, ".Ed\n")
+		text := []byte(strings.ReplaceAll(display, `\&...`, "..."))
+		var again []byte
+		for _, e := range readAll(t, "userlog.5", text) {
+			shown[e.Body.number()] = true
+			if _, ok := e.Body.(Unknown); ok || e.AsRead != nil || e.More != nil {
+				t.Errorf("userlog.5: not an event of its kind: %s", e.AppendTo(nil))
+			}
+			again = e.AppendTo(again)
+		}
+		if !bytes.Equal(again, text) {
+			t.Errorf("userlog.5: %q is written as %q", text, again)
+		}
+	}
+	for n := range kinds {
+		if !shown[n] {
+			t.Errorf("userlog.5: shows no event %03d", n)
+		}
+	}
 }

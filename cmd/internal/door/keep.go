@@ -3,12 +3,20 @@ package door
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"time"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+
+	"fairspool/lib/asuser"
 )
 
 // Spare is how many processes wait for callers where none is served, and most how many there are at a time.
@@ -119,4 +127,203 @@ func one(ctx context.Context, socket *os.File, start func(socket, note *os.File)
 		err = errNoCaller
 	}
 	events <- event{-idle, -1, err}
+}
+
+// MaxCallers is how many connections of one user are served at a time.
+const MaxCallers = 32
+
+// lockName is a file of locks in the spool: each connection that is served holds one of its
+// caller's MaxCallers bytes.
+const lockName = "door.lock"
+
+// Admit lets a caller in whose user has not MaxCallers connections already. The place is taken until
+// it is closed, or the process ends. A caller that is not let in is told so.
+func Admit(c *net.UnixConn, dir string) (place io.Closer, err error) {
+	uid, err := peerUID(c)
+	if err != nil {
+		return nil, fmt.Errorf("who calls: %w", err)
+	}
+	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	for k := range int64(MaxCallers) {
+		place := unix.Flock_t{Type: unix.F_WRLCK, Start: int64(uid)*MaxCallers + k, Len: 1}
+		err := unix.FcntlFlock(f.Fd(), unix.F_OFD_SETLK, &place)
+		if err == nil {
+			return f, nil
+		}
+		if !errors.Is(err, unix.EAGAIN) && !errors.Is(err, unix.EACCES) {
+			f.Close()
+			return nil, fmt.Errorf("%s: %w", lockName, err)
+		}
+	}
+	f.Close()
+	c.SetWriteDeadline(time.Now().Add(time.Second))
+	c.Write(appendFrame(appendFrame(nil, kindErr, fmt.Appendf(nil, "fairspool: %d of your commands are at work already, which is the most: try again\n", MaxCallers)), kindStatus, []byte("75")))
+	return nil, errTooMany
+}
+
+var errTooMany = errors.New("a user has too many connections")
+
+// A process that takes its callers from a listening socket ends after the longest of these: so
+// nothing that one of them made it keep stays for long.
+const (
+	mostCallers = 100
+	leisure     = 10 * time.Second // without another caller
+)
+
+// noteFD is where such a process tells Keep, if it has started it, that it has a caller or
+// waits for one again.
+const (
+	noteFD  = 3
+	taken   = 't'
+	waiting = 'w'
+)
+
+// Callers are those that come to a listening socket.
+type Callers struct {
+	l   *net.UnixListener
+	dir string
+	had int
+}
+
+// CallersAt returns the callers at a listening Unix socket in a spool.
+func CallersAt(socket *os.File, dir string) (*Callers, error) {
+	l, err := net.FileListener(socket)
+	if err != nil {
+		return nil, err
+	}
+	local, ok := l.(*net.UnixListener)
+	if !ok {
+		l.Close()
+		return nil, errNetwork
+	}
+	return &Callers{l: local, dir: dir}, nil
+}
+
+var errNetwork = errors.New("standard input is no Unix socket: serve asks the kernel who calls")
+
+// Next returns the next caller that is let in, with its place; io.EOF: the process has had enough of
+// them, or waited long enough for another one.
+func (c *Callers) Next() (*net.UnixConn, io.Closer, error) {
+	if c.had == mostCallers {
+		return nil, nil, io.EOF
+	}
+	if c.had > 0 {
+		unix.Write(noteFD, []byte{waiting})
+		c.l.SetDeadline(time.Now().Add(leisure))
+	}
+	for {
+		conn, err := c.l.AcceptUnix()
+		switch {
+		case errors.Is(err, os.ErrDeadlineExceeded):
+			return nil, nil, io.EOF
+		case err != nil:
+			return nil, nil, err
+		}
+		switch place, err := Admit(conn, c.dir); {
+		case errors.Is(err, errTooMany):
+			conn.Close()
+		case err != nil:
+			return nil, nil, err
+		default:
+			unix.Write(noteFD, []byte{taken})
+			c.had++
+			return conn, place, nil
+		}
+	}
+}
+
+// Peer is the user at the other end of a connection, as the kernel names it.
+type Peer struct {
+	UID    int
+	Name   string   // the login name
+	Groups []string // names of its Unix groups, those without a name left out
+}
+
+// peerUID returns the uid of the process that connected.
+func peerUID(c *net.UnixConn) (uid int, err error) {
+	err = control(c, func(fd int) error {
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err == nil {
+			uid = int(cred.Uid)
+		}
+		return err
+	})
+	return uid, err
+}
+
+// peerOf returns who the process that connected belongs to. A uid without a name on this machine is
+// an error.
+func peerOf(c *net.UnixConn) (p Peer, err error) {
+	if p.UID, err = peerUID(c); err != nil {
+		return p, err
+	}
+	u, known, err := asuser.LookUpID(p.UID)
+	switch {
+	case err != nil:
+		return p, err
+	case !known:
+		return p, fmt.Errorf("uid %d has no login name on this machine", p.UID)
+	}
+	p.Name = u.Name
+	numbers, err := peerGroups(c)
+	if err != nil {
+		return p, err
+	}
+	for _, n := range numbers {
+		if name, ok := asuser.GroupName(n); ok && !slices.Contains(p.Groups, name) {
+			p.Groups = append(p.Groups, name)
+		}
+	}
+	return p, nil
+}
+
+// peerGroups returns the ids of the groups that the process had when it connected: its own and the further ones.
+func peerGroups(c *net.UnixConn) (ids []int, err error) {
+	err = control(c, func(fd int) error {
+		cred, err := unix.GetsockoptUcred(fd, unix.SOL_SOCKET, unix.SO_PEERCRED)
+		if err != nil {
+			return err
+		}
+		further, err := groupsOf(fd)
+		ids = append([]int{int(cred.Gid)}, further...)
+		return err
+	})
+	return ids, err
+}
+
+func control(c *net.UnixConn, look func(fd int) error) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var inner error
+	if err := raw.Control(func(fd uintptr) { inner = look(int(fd)) }); err != nil {
+		return err
+	}
+	return inner
+}
+
+// groupsOf asks the kernel for SO_PEERGROUPS of a socket, for which package unix has no call.
+func groupsOf(fd int) ([]int, error) {
+	const most = 65536 // NGROUPS_MAX of Linux
+	for n := uint32(64); ; n = most {
+		ids := make([]uint32, n)
+		size := n * 4
+		_, _, e := unix.Syscall6(unix.SYS_GETSOCKOPT, uintptr(fd), unix.SOL_SOCKET, unix.SO_PEERGROUPS,
+			uintptr(unsafe.Pointer(&ids[0])), uintptr(unsafe.Pointer(&size)), 0)
+		if e == unix.ERANGE && n < most {
+			continue
+		}
+		if e != 0 {
+			return nil, os.NewSyscallError("getsockopt SO_PEERGROUPS", e)
+		}
+		var list []int
+		for _, id := range ids[:size/4] {
+			list = append(list, int(id))
+		}
+		return list, nil
+	}
 }

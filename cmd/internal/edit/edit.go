@@ -1,3 +1,11 @@
+// Package edit holds the changes that people make to the records of the accounts:
+// userprio makes them in the spool, and negotiate -what-if in its copy of what a
+// cycle looks at, so that both take the same flags and values and refuse the same
+// ones in the same words.
+//
+// An edit is found by its flag (Of) and reads what was given to it (Kind.Read); Make
+// returns what becomes of the records, and changes none. It knows how flags are
+// written, and nothing of where records are kept.
 package edit
 
 import (
@@ -251,3 +259,107 @@ func (ch Change) find(in Records, of Pool) ([]accountant.Entry, error) {
 
 // Holding reports whether anything is charged to the record.
 func Holding(r accountant.Record) bool { return r.ResourcesUsed != 0 || r.InUse != 0 || r.Subtree != 0 }
+
+// Create is the flag with which an edit makes a record of a submitter that the pool does
+// not know.
+var Create = cmdline.Flag{Name: "create", Help: "with an edit that sets something: also of a submitter without record and jobs"}
+
+// Flags are userprio's flags of edits, and -duration, in the order in which HTCondor's
+// tool tries abbreviations.
+var Flags = []cmdline.Flag{
+	{Name: "setprio", Args: []string{"USER", "RUP"}, Min: 1, Help: "set the real user priority, at least 0.5"},
+	{Name: "setfactor", Args: []string{"USER", "FACTOR"}, Min: 1, Help: "set the priority factor, at least 1, instead of the computed one"},
+	{Name: "setfloor", Args: []string{"USER", "WEIGHT"}, Min: 1, Help: "set the slot weight that the submitter gets before shares count, 0 for none"},
+	{Name: "setceiling", Args: []string{"USER", "WEIGHT"}, Min: 1, Help: "set the slot weight that the submitter may use at most, -1 for any"},
+	{Name: "duration", Args: []string{"SECONDS"}, Min: 1, Help: "with -setfactor, -setceiling or -setfloor: for so long only"},
+	{Name: "cancelceilinglease", Args: []string{"USER"}, Min: 1, Help: "end a ceiling set with -duration now"},
+	{Name: "cancelfloorlease", Args: []string{"USER"}, Min: 1, Help: "end a floor set with -duration now"},
+	{Name: "cancelfactorlease", Args: []string{"USER"}, Min: 1, Help: "end a factor set with -duration now"},
+	{Name: "setbegin", Args: []string{"USER", "TIME"}, Min: 1, Help: "set when usage was first counted, in Unix seconds"},
+	{Name: "setaccum", Args: []string{"USER", "SECONDS"}, Min: 1, Help: "set the accumulated usage, in weight seconds"},
+	{Name: "setlast", Args: []string{"USER", "TIME"}, Min: 1, Help: "set when anything was last in use, in Unix seconds"},
+	{Name: "resetusage", Args: []string{"USER"}, Min: 1, Help: "set the accumulated usage to nothing; priority and factor stay"},
+	{Name: "delete", Args: []string{"USER"}, Min: 3, Help: "forget the submitter: priority, factor, limits and usage begin anew; what is in use stays charged"},
+	{Name: "resetall", Min: 1, Help: "set everybody's accumulated usage to nothing"},
+}
+
+// lease is how one of the settings that may be on time is kept.
+type lease struct {
+	word  string // "floor"
+	flag  string // that ends it
+	form  string // how its value is printed
+	show  func(Given) any
+	in    func(*accountant.Record) *accountant.Lease
+	value func(accountant.Record) float64
+	set   func(*accountant.Record, float64)
+}
+
+var factorLease = lease{"priority-factor", "cancelfactorlease", "%f", asReal,
+	func(r *accountant.Record) *accountant.Lease { return &r.FactorLease },
+	func(r accountant.Record) float64 { return r.Factor },
+	func(r *accountant.Record, x float64) { r.Factor = x },
+}
+
+var ceilingLease = lease{"ceiling", "cancelceilinglease", "%d", asWhole,
+	func(r *accountant.Record) *accountant.Lease { return &r.CeilingLease },
+	func(r accountant.Record) float64 { return float64(r.Ceiling.Int()) },
+	func(r *accountant.Record, x float64) { r.Ceiling = accountant.LimitOf(int64(x)) },
+}
+
+var floorLease = lease{"floor", "cancelfloorlease", "%d", asWhole,
+	func(r *accountant.Record) *accountant.Lease { return &r.FloorLease },
+	func(r accountant.Record) float64 { return float64(r.Floor) },
+	func(r *accountant.Record, x float64) { r.Floor = int64(x) },
+}
+
+// leasable are the edits that take -duration.
+var leasable = map[string]*lease{"setfactor": &factorLease, "setceiling": &ceilingLease, "setfloor": &floorLease}
+
+// setting is the edit that sets it: for good, which ends a lease of it, or on
+// time.
+func setting(op string, takes *quantity, l *lease, format string, show func(Given) any) Kind {
+	return Kind{op, takes, true,
+		func(r accountant.Record, v Given) (accountant.Record, error) { return l.give(r, v) },
+		func(name string, v Given) string {
+			if v.span == 0 {
+				return wasSet(format, show)(name, v)
+			}
+			return fmt.Sprintf("Set %s lease on %s to "+l.form+" for %s", l.word, name, l.show(v), plural.Count(int(v.span/time.Second), "second"))
+		},
+	}
+}
+
+func (l *lease) give(r accountant.Record, v Given) (accountant.Record, error) {
+	now := accountant.Lease{}
+	if v.span > 0 {
+		if until := l.in(&r).Until; !until.IsZero() {
+			return r, fmt.Errorf("%s: its %s is leased already, until %s: end that first, with -%s", r.Name, l.word, Shown(until), l.flag)
+		}
+		now = accountant.Lease{Until: v.now.Truncate(time.Millisecond).Add(v.span).UTC(), Before: l.value(r)}
+	}
+	*l.in(&r) = now
+	l.set(&r, v.x)
+	return r, nil
+}
+
+// cancelling is the edit that ends a lease.
+func cancelling(op string, l *lease) Kind {
+	return Kind{op, nil, false,
+		func(r accountant.Record, _ Given) (accountant.Record, error) {
+			now := l.in(&r)
+			if now.Until.IsZero() {
+				return r, fmt.Errorf("%s: no %s lease is in effect", r.Name, l.word)
+			}
+			l.set(&r, now.Before)
+			*now = accountant.Lease{}
+			return r, nil
+		},
+		func(name string, _ Given) string { return fmt.Sprintf("Cancelled %s lease for %s", l.word, name) },
+	}
+}
+
+// Shown is a time as userprio tells it: in the local time zone.
+func Shown(t time.Time) string { return t.Local().Format(ToSecond) }
+
+// ToSecond is the layout of such times.
+const ToSecond = "2006-01-02 15:04:05"

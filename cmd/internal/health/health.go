@@ -14,9 +14,14 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sys/unix"
+
+	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/joblog"
+	"fairspool/cmd/internal/onchange"
 	"fairspool/cmd/internal/operation"
 	"fairspool/lib/accountant"
+	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
 	"fairspool/spool"
@@ -293,4 +298,259 @@ func (l *look) supervisors() error {
 // supervised reports whether a claim should have a supervisor.
 func supervised(c pool.Claim) bool {
 	return c.State == pool.RunningClaim || c.State == pool.Vacating
+}
+
+// Of looks at the spool that a command line names, and does not make one. Damage is a finding; the
+// error says that nothing can be told.
+func Of(c *cmdline.Call) ([]Finding, error) {
+	s, err := c.ExistingSpool(false)
+	var found []Finding
+	if err == nil {
+		found, err = In(c, s)
+	}
+	if damage := new(spool.DamageError); errors.As(err, &damage) {
+		return []Finding{{Code: Damage, Severity: Critical, Stops: true, What: legible(damage),
+			Remedy: "spool check says what else is damaged, and spool(5) what to do"}}, nil
+	}
+	return found, err
+}
+
+// In looks at a spool that is open. The error may be a *spool.DamageError.
+func In(c *cmdline.Call, s *spool.Spool) (found []Finding, err error) {
+	f, err := Gather(c, s)
+	if err == nil {
+		f.Died, err = died(s, f.Host)
+	}
+	if err == nil {
+		err = s.View(func(v *spool.View) (err error) { found, err = Look(v, f); return err })
+	}
+	return found, err
+}
+
+// Gather returns the facts of a spool, but for Died.
+func Gather(c *cmdline.Call, s *spool.Spool) (f Facts, err error) {
+	f = Facts{
+		At: c.Reading(), Clock: time.Now(), Events: joblog.Unwritten(s),
+		Patience: c.Config.HealthTimeout, ClaimTimeout: c.Config.Cycle.RequestClaimTimeout,
+	}
+	if f.Host, err = c.Hostname(); err != nil {
+		return f, err
+	}
+	if f.Disk, err = diskOf(s.Dir()); err != nil {
+		return f, err
+	}
+	if _, f.OnChange, err = c.OnChange(); err == nil && f.OnChange {
+		f.Trouble, f.Troubled, err = onchange.Trouble(s.Dir())
+	}
+	if err != nil {
+		return f, err
+	}
+	if f.Served, err = s.Served(); err != nil {
+		return f, err
+	}
+	if f.Holders, err = s.Holders(); err != nil {
+		return f, err
+	}
+	report, err := s.Report()
+	if err == nil && report != nil {
+		f.Cycled, err = timeOf(report)
+	}
+	f.Report = err
+	return f, nil
+}
+
+// diskOf returns what the file system of a folder has for its owner.
+func diskOf(dir string) (Disk, error) {
+	var st unix.Statfs_t
+	if err := unix.Statfs(dir, &st); err != nil {
+		return Disk{}, fmt.Errorf("%s: %w", dir, err)
+	}
+	block := uint64(st.Bsize)
+	return Disk{Size: st.Blocks * block, Free: st.Bavail * block, Files: st.Files, FreeFiles: st.Ffree}, nil
+}
+
+// timeOf returns when the cycle of a report was.
+func timeOf(report []byte) (time.Time, error) {
+	head, err := operation.HeadOf(report)
+	switch {
+	case err != nil:
+		return time.Time{}, fmt.Errorf("cycle.json: %w", err)
+	case head.Time == 0:
+		return time.Time{}, errors.New("cycle.json: it has no Time")
+	}
+	return time.Unix(head.Time, 0), nil
+}
+
+// died returns the claims on a machine that have no supervisor, by their LockName. A supervisor
+// that has just ended had one: what a later view still shows as such a claim has none.
+func died(s *spool.Spool, host string) (map[string]bool, error) {
+	var here []pool.Claim
+	err := s.View(func(v *spool.View) error {
+		for _, c := range v.Claims() {
+			if supervised(c) && strings.EqualFold(c.Machine, host) {
+				here = append(here, c)
+			}
+		}
+		return nil
+	})
+	all := map[string]bool{}
+	for _, c := range here {
+		locked, e := s.ClaimLocked(c.LockName())
+		if e != nil {
+			return nil, e
+		}
+		all[c.LockName()] = !locked
+	}
+	return all, err
+}
+
+// waiting is a job that no cycle has looked at for too long; none without an id.
+type waiting struct {
+	id    pool.JobID
+	since time.Time
+}
+
+// cycle reports that jobs wait and no cycle looks at them.
+func (l *look) cycle() error {
+	w, err := l.waiting()
+	if err != nil || w.id == (pool.JobID{}) {
+		return err
+	}
+	f := Finding{Code: NoCycle, Severity: Critical, Stops: true,
+		Remedy: "run negotiate, and see that cron or systemd runs it: negotiate(8) has the lines"}
+	if l.OnChange {
+		f.Remedy = "run negotiate, which says what is in the way"
+	}
+	f.What = fmt.Sprintf("no cycle for %s, though jobs wait, such as %v", age(l.At.Now.Sub(l.Cycled)), w.id)
+	if l.Cycled.IsZero() {
+		f.What = fmt.Sprintf("there was no cycle yet, and job %v has waited for %s", w.id, age(l.At.Now.Sub(w.since)))
+	}
+	l.add(f)
+	return nil
+}
+
+// failed reports a cycle that a change started and that failed, or its pass. One that is at work
+// may have complained, too, but not for long.
+func (l *look) failed() error {
+	ago := l.Clock.Sub(l.Troubled)
+	if l.Trouble != "" && ago > longestWait && l.Troubled.After(l.Cycled) {
+		l.add(Finding{Code: CycleFailed, Severity: Warning,
+			What:   fmt.Sprintf("what a change started failed %s ago: %s", age(ago), l.Trouble),
+			Remedy: "run negotiate and starter, which say whether it still does; negotiate.log in the spool has more"})
+	}
+	return nil
+}
+
+// waiting returns an idle job without a claim that has waited for longer than the Patience and for
+// which a cycle should have been. It stops at the first.
+func (l *look) waiting() (w waiting, err error) {
+	if l.waits != nil {
+		return *l.waits, nil
+	}
+	l.waits = &w
+	from, to := time.Time{}, l.At.Now.Add(-l.Patience)
+	if !l.Cycled.Before(to) {
+		return w, nil
+	}
+	if l.OnChange && !l.running() {
+		from = l.Cycled // what that cycle has seen waits for a change
+	}
+	claimed := make(map[pool.JobID]bool, len(l.claims))
+	for _, c := range l.claims {
+		claimed[c.Job] = true
+	}
+	pieces := l.view.Only([]string{pool.AttrJobStatus, pool.AttrEnteredStatus, pool.AttrQDate}).Pieces()
+	reader := pieces.Reader()
+	for i := range pieces.Len() {
+		clusters, err := reader.Read(i, func(int) bool { return true })
+		if err != nil {
+			return w, err
+		}
+		for _, c := range clusters {
+			for _, r := range c.Runs {
+				since, idle := idleSince(r)
+				if !idle || !since.After(from) || since.After(to) {
+					continue
+				}
+				for p := r.First; p <= r.Last; p++ {
+					if id := (pool.JobID{Cluster: c.ID, Proc: p}); !claimed[id] {
+						w = waiting{id, since}
+						return w, nil
+					}
+				}
+			}
+		}
+	}
+	return w, nil
+}
+
+// running reports whether a job runs: then cycles go on.
+func (l *look) running() bool {
+	for _, c := range l.claims {
+		if supervised(c) {
+			return true
+		}
+	}
+	return false
+}
+
+// idleSince returns since when the jobs of a run have been idle; false if they are not.
+func idleSince(r spool.Run) (time.Time, bool) {
+	var none classad.Context
+	if status, _ := r.Ad.EvalInt(&none, pool.AttrJobStatus); pool.Status(status) != pool.Idle {
+		return time.Time{}, false
+	}
+	since, ok := r.Ad.EvalInt(&none, pool.AttrEnteredStatus)
+	if !ok {
+		since, _ = r.Ad.EvalInt(&none, pool.AttrQDate)
+	}
+	return time.Unix(since, 0), true
+}
+
+// mostNamed is how many machines or jobs a finding names.
+const mostNamed = 3
+
+// list names the first few of many.
+func list(all []string, noun string) string {
+	if len(all) > mostNamed+1 {
+		all = append(all[:mostNamed:mostNamed], plural.Count(len(all)-mostNamed, "more "+noun))
+	}
+	return plural.List(all)
+}
+
+func names(machines []string) string { return list(machines, "machine") }
+
+func jobs(claims []pool.Claim) string {
+	var all []string
+	for _, c := range claims {
+		all = append(all, c.Job.String())
+	}
+	return plural.Noun(len(all), "job") + " " + list(all, "job")
+}
+
+// age words how long something has been, in the largest unit of which there are two.
+func age(d time.Duration) string {
+	for _, u := range []struct {
+		of   time.Duration
+		noun string
+	}{{24 * time.Hour, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if d >= 2*u.of {
+			return plural.Count(int(d/u.of), u.noun)
+		}
+	}
+	return plural.Count(max(0, int(d/time.Second)), "second")
+}
+
+// megabytes words an amount of bytes.
+func megabytes(n uint64) string {
+	if n < 10<<30 {
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d GB", n>>30)
+}
+
+// legible returns an error without the advice that ours give.
+func legible(err error) string {
+	text, _, _ := strings.Cut(err.Error(), ": nothing was changed; ")
+	return text
 }

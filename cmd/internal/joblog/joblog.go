@@ -9,9 +9,11 @@
 package joblog
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"fairspool/cmd/internal/cmdline"
@@ -159,7 +161,7 @@ func Path(ad *classad.Ad) string {
 // that cannot be written is a warning, and many are a few: jobs may have a log
 // each. For the same reason those who keep logs locked have to share the patience
 // that one of them is given. Where root's starter runs the jobs as their owners, the spool's
-// account leaves the events to that (owed.go).
+// account leaves the events to that (Owed).
 func (v *Events) Write(c *cmdline.Call) {
 	left := Patience
 	v.writeWithin(&left, c)
@@ -219,4 +221,42 @@ func (v *Events) before(p pendingFile) bool {
 		}
 	}
 	return false
+}
+
+// attrInformation names the attributes of a job that its log shows behind each event
+// (job_ad_information_attrs).
+const attrInformation = "JobAdInformationAttrs"
+
+// shown returns those attributes of a job's ad, as they are now, that there are.
+func shown(ad *classad.Ad) string {
+	if !ad.Has(attrInformation) {
+		return ""
+	}
+	c := &classad.Context{}
+	names, _ := ad.EvalString(c, attrInformation)
+	var lines []string
+	for _, name := range strings.FieldsFunc(names, func(r rune) bool { return r == ',' || r == ' ' }) {
+		if ad.Has(name) {
+			value := ad.Eval(c, name, nil).String()
+			lines = append(lines, name+" = "+userlog.OneLine(value))
+		}
+	}
+	return strings.Join(lines, "\n")
+}
+
+// informed returns the events with an event 028 behind each, if the job wants that.
+func (l Log) informed(events []userlog.Event) (all []userlog.Event) {
+	if l.Shown == "" {
+		return events
+	}
+	for _, e := range events {
+		about := e
+		about.Body, about.More = userlog.AdInformation{Ad: append([]string{
+			fmt.Sprintf("Cluster = %d", e.Job.Cluster),
+			fmt.Sprintf("Proc = %d", e.Job.Proc),
+			fmt.Sprintf("TriggerEventTypeNumber = %d", userlog.Number(e.Body)),
+		}, strings.Split(l.Shown, "\n")...)}, nil
+		all = append(all, e, about)
+	}
+	return all
 }

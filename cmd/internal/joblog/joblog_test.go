@@ -2,10 +2,15 @@ package joblog
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"os/user"
 	"path/filepath"
+	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -13,7 +18,9 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/lib/classad"
+	"fairspool/lib/jobad"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 	"fairspool/lib/userlog"
 )
 
@@ -93,5 +100,104 @@ func TestWriteBesideForeignLocks(t *testing.T) {
 		if text, err := os.ReadFile(filepath.Join(dir, fmt.Sprintf("%d.log", proc))); err != nil || !strings.HasSuffix(string(text), "\n...\n") {
 			t.Errorf("log %d = %q, %v, want an event", proc, text, err)
 		}
+	}
+}
+
+// A job's own attributes stand behind each event, as they are then.
+func TestInformation(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "log")
+	ad := classad.New()
+	ad.SetString(pool.AttrUserLog, path)
+	ad.SetString("JobAdInformationAttrs", "Site, Nothing  NumJobStarts,")
+	ad.SetString("Site", "a\nb")
+	ad.SetInt("NumJobStarts", 2)
+	at := time.Date(2026, 11, 20, 10, 0, 0, 0, time.UTC)
+	id := pool.JobID{Cluster: 3, Proc: 1}
+	if err := Of(ad).Append("", userlog.Event{Job: id, At: at, Body: userlog.Released{}}, userlog.Event{Job: id, At: at, Body: userlog.Aborted{}}); err != nil {
+		t.Fatal(err)
+	}
+	about := func(number string) string {
+		return "028 (003.001.000) 2026-11-20 10:00:00 Job ad information event triggered.\nCluster = 3\nProc = 1\nTriggerEventTypeNumber = " + number +
+			"\nSite = \"a b\"\nNumJobStarts = 2\n...\n"
+	}
+	want := "013 (003.001.000) 2026-11-20 10:00:00 Job was released.\n...\n" + about("13") + "009 (003.001.000) 2026-11-20 10:00:00 Job was aborted.\n...\n" + about("9")
+	if got, err := os.ReadFile(path); err != nil || string(got) != want {
+		t.Errorf("log = %q, %v, want %q", got, err, want)
+	}
+}
+
+// Submitted jobs have what each of them wants.
+func TestInformationOfSubmitted(t *testing.T) {
+	dir := t.TempDir()
+	d, _, err := submitfile.Parse("executable = /bin/sleep\nlog = log\njob_ad_information_attrs = JobPrio\npriority = $(Process)\nqueue 2\n", "a.sub", submitfile.Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	jobs, _, err := jobad.New(d, jobad.Options{Owner: "root", Domain: "example.org", Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := jobs.Expand(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var v Events
+	v.Submitted(1, c, "node1")
+	var bad bytes.Buffer
+	v.Write(&cmdline.Call{Name: "toy", Stderr: &bad})
+	got, err := os.ReadFile(filepath.Join(dir, "log"))
+	for _, want := range []string{"Proc = 0\nTriggerEventTypeNumber = 0\nJobPrio = 0\n...\n", "Proc = 1\nTriggerEventTypeNumber = 0\nJobPrio = 1\n...\n"} {
+		if err != nil || !bytes.Contains(got, []byte(want)) {
+			t.Errorf("log = %q, %v, want %q in it", got, err, want)
+		}
+	}
+	if bad.Len() > 0 {
+		t.Errorf("Write said %q, want nothing", bad.String())
+	}
+}
+
+// What root writes on behalf of a user goes where the user may write, and nowhere
+// else.
+func TestRights(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can write with the rights of others")
+	}
+	nobody, err := user.Lookup("nobody")
+	if err != nil {
+		t.Skipf("no user to be: %v", err)
+	}
+	dir, err := os.MkdirTemp("", "joblog")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	for name, mode := range map[string]fs.FileMode{"": 0o755, "roots": 0o755, "all": 0o777} {
+		if err := errors.Join(os.MkdirAll(filepath.Join(dir, name), mode), os.Chmod(filepath.Join(dir, name), mode)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	logOf := func(path, owner string) Log {
+		ad := classad.New()
+		ad.SetString(pool.AttrIwd, dir)
+		ad.SetString(pool.AttrUserLog, path)
+		ad.SetString(pool.AttrOwner, owner)
+		return Of(ad)
+	}
+	event := userlog.Event{At: time.Unix(0, 0).UTC(), Body: userlog.Released{}}
+	if err := logOf("roots/log", "nobody").Append("", event); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("Append for nobody in a folder of root = %v, want permission denied", err)
+	}
+	if err := logOf("all/log", "nobody").Append("", event); err != nil {
+		t.Errorf("Append for nobody in a folder for all = %v, want none", err)
+	}
+	info, err := os.Stat(filepath.Join(dir, "all", "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if uid := info.Sys().(*syscall.Stat_t).Uid; strconv.Itoa(int(uid)) != nobody.Uid {
+		t.Errorf("owner of the log = %d, want %s", uid, nobody.Uid)
+	}
+	if err := logOf("roots/log", "root").Append("", event); err != nil {
+		t.Errorf("Append for root = %v, want none", err)
 	}
 }

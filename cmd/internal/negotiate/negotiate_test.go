@@ -3,6 +3,8 @@ package negotiate
 import (
 	"bytes"
 	"fmt"
+	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,6 +13,8 @@ import (
 
 	"fairspool/cmd/internal/cmdline"
 	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/operation"
+	"fairspool/lib/accountant"
 	"fairspool/lib/classad"
 	"fairspool/lib/plural"
 	"fairspool/lib/pool"
@@ -319,5 +323,96 @@ func TestPlural(t *testing.T) {
 		if got := plural.Noun(n, "job"); got != want {
 			t.Errorf("plural.Noun(%d, job) = %s, want %s", n, got, want)
 		}
+	}
+}
+
+// Two jobs of alice have run for two hours on all slots there are, and bob has come.
+func overdue(t *testing.T) {
+	t.Helper()
+	s := fill(t, 2, 2)
+	if status, _, bad := negotiate("-q"); status != 0 || bad != "" {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	update(t, s, func(tx *spool.Tx) error {
+		for proc := range 2 {
+			if err := operation.Begin(tx, pool.JobID{Cluster: 1, Proc: proc}, 1, time.Unix(now+1, 0), 1, accountant.Params{HalfLife: 24 * time.Hour, DefaultFactor: 1}); err != nil {
+				return err
+			}
+		}
+		tx.AddCluster(ad(t, fmt.Sprintf(`[Owner = "bob"; JobStatus = 1; QDate = %d; RequestCpus = 1; Requirements = true]`, now)), []spool.NewRun{{Count: 3}})
+		return nil
+	})
+	t.Setenv("FAIRSPOOL_NOW", fmt.Sprint(now+7201))
+}
+
+func TestPreemptionForPeople(t *testing.T) {
+	overdue(t)
+	if _, out, _ := negotiate("-explain", "1", "-json"); !strings.Contains(out, `"For": "2.0"`) || !strings.Contains(out, `"Rule": "Priority"`) {
+		t.Errorf("negotiate -explain 1 -json = %s", out)
+	}
+	for _, args := range []string{"-dry-run", "-explain|2.0", "-explain|1", "-explain|2.2", "-what-if|qdel 2.0 2.1 2.2",
+		"-what-if|config NEGOTIATOR_CONSIDER_PREEMPTION=false|-what-if|submit 1 like 2.0"} {
+		printed(t, strings.Split(args, "|")...)
+	}
+	printed(t, "-q")
+	for _, job := range []string{"1", "2.0", "2.2"} {
+		printed(t, "-explain", job)
+	}
+}
+
+// EUPs that differ are told as different ones.
+func TestUnlike(t *testing.T) {
+	for _, c := range []struct {
+		a, b float64
+		want string
+	}{{0.5, 40, "0.50 40.00"}, {0.5001, 0.5004, "0.5001 0.5004"}, {0.501, 0.509, "0.50 0.51"}, {2, 2, "2.00 2.00"}} {
+		if a, b := unlike(c.a, c.b); a+" "+b != c.want {
+			t.Errorf("unlike(%v, %v) = %s %s, want %s", c.a, c.b, a, b, c.want)
+		}
+	}
+}
+
+// everyFile returns what is in all files of the spool, by name.
+func everyFile(t *testing.T) map[string]string {
+	t.Helper()
+	dir, files := os.Getenv("FAIRSPOOL_DIR"), map[string]string{}
+	if err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		files[path] = string(text)
+		return err
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return files
+}
+
+// What only looks leaves every byte of every file as it was.
+func TestLookingChangesNothing(t *testing.T) {
+	fill(t, 2, 2, 3)
+	if status, _, bad := negotiate("-q"); status != 0 {
+		t.Fatalf("negotiate = %d, %s", status, bad)
+	}
+	before := everyFile(t)
+	for _, args := range [][]string{
+		{"-dry-run"}, {"-dry-run", "-json"}, {"-dry-run", "-q"}, {"-explain", "1"}, {"-explain", "2.1", "-json"},
+		{"-what-if", "userprio -setfactor alice@pool 2", "-what-if", "slots add 3 like slot1@node", "-what-if", "config RESERVE_POOL_FRACTION=0"},
+		{"-what-if", "qdel 1", "-what-if", "prio +5 2", "-what-if", "submit 3 like 2", "-json"},
+		{"-what-if", "nonsense"}, {"-what-if", "slots withdraw slot9@node"},
+	} {
+		negotiate(args...)
+		if after := everyFile(t); !maps.Equal(after, before) {
+			for name, text := range after {
+				if before[name] != text {
+					t.Errorf("negotiate %q changed %s", args, name)
+				}
+			}
+			t.Fatalf("negotiate %q: %d files, want the %d of before as they were", args, len(after), len(before))
+		}
+	}
+	if negotiate("-q"); maps.Equal(everyFile(t), before) {
+		t.Error("a real cycle changed nothing either: the test sees nothing")
 	}
 }

@@ -1,8 +1,10 @@
 package onchange
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -212,4 +214,250 @@ func (w *Watch) lookAtCycle(now time.Time) (*exec.Cmd, error) {
 	}
 	defer f.Close()
 	return w.start(f)
+}
+
+// inherited is the descriptor on which a driver finds the file with the lock.
+const inherited = 3
+
+// Driver is what a driver holds.
+type Driver struct {
+	file
+	dir string
+}
+
+// Take takes over the lock that this process was started with as the driver of the spool in dir.
+// It fails in a process that was not.
+func Take(dir string) (*Driver, error) {
+	unix.CloseOnExec(inherited)
+	f := os.NewFile(inherited, fileName)
+	info, err := f.Stat()
+	there, missing := os.Stat(filepath.Join(dir, fileName))
+	if err != nil || missing != nil || !os.SameFile(info, there) {
+		return nil, errors.New("-" + Flag + " is internal: a command that has changed the queue calls negotiate so")
+	}
+	d := &Driver{dir: dir}
+	if d.file, err = opened(f); err != nil {
+		return nil, err
+	}
+	locked, err := d.lock() // of the open file that has the lock already
+	if err == nil && !locked {
+		err = errors.New("another driver is at work")
+	}
+	return d, err
+}
+
+// Rest waits until it is so long since the last cycle.
+func (d *Driver) Rest(least time.Duration) {
+	if ago := time.Since(lastCycle(d.dir)); ago >= 0 && ago < least {
+		time.Sleep(least - ago)
+	}
+}
+
+// Begin notes that a cycle is made for all changes that were committed before.
+func (d *Driver) Begin() error {
+	if err := d.put(making, true); err != nil {
+		return err
+	}
+	return d.put(waits, false)
+}
+
+// Done notes that the cycle and its pass are over.
+func (d *Driver) Done() error { return d.put(making, false) }
+
+// Release lets go of the lock. If a change waits by then, this process starts the next driver
+// when its command ends, as any would.
+func (d *Driver) Release() error { return d.unlock() }
+
+// fileName is the name of the file in the spool.
+const fileName = "change.lock"
+
+// The flags, by their places in the file.
+const (
+	waits  = 0 // a change waits for a cycle
+	making = 1 // a driver is making one
+)
+
+// What the file has in the places of the flags when both are set, and when neither is.
+const (
+	set   = "wm"
+	unset = "--"
+)
+
+// file is change.lock, opened.
+type file struct {
+	*os.File
+	own string // what stands behind the flags
+}
+
+// open opens the file of the spool in dir. It is made there if make is true; otherwise a missing
+// file is fs.ErrNotExist, and so is that of another user's spool, of which root would start a cycle.
+func open(dir string, make bool) (file, error) {
+	if !isOurs(dir) {
+		return file{}, fs.ErrNotExist
+	}
+	flag := os.O_RDWR
+	if make {
+		flag |= os.O_CREATE
+	}
+	f, err := os.OpenFile(filepath.Join(dir, fileName), flag, 0o600)
+	if err != nil {
+		return file{}, err
+	}
+	opened, err := opened(f)
+	if err == nil && make {
+		err = opened.mend()
+	}
+	if err != nil {
+		f.Close()
+	}
+	return opened, err
+}
+
+// isOurs reports whether a spool belongs to this process's effective user.
+func isOurs(dir string) bool {
+	var s unix.Stat_t
+	return unix.Stat(dir, &s) == nil && int(s.Uid) == os.Geteuid()
+}
+
+// opened returns a file that is open.
+func opened(f *os.File) (file, error) {
+	var s unix.Stat_t
+	if err := unix.Fstat(int(f.Fd()), &s); err != nil {
+		return file{}, err
+	}
+	return file{f, fmt.Sprintf(" %d\n", s.Ino)}, nil
+}
+
+// mend makes a file that is new, a copy, or what a power cut has left one in which no flag is
+// set. The caller sets one: so none is lost when two do this at a time.
+func (f file) mend() error {
+	text, err := f.text()
+	if err != nil || f.sound(text) {
+		return err
+	}
+	_, err = f.WriteAt([]byte(unset+f.own), 0)
+	if err == nil {
+		err = f.Truncate(int64(len(unset) + len(f.own)))
+	}
+	return err
+}
+
+// sound reports whether a text is one of the file's own.
+func (f file) sound(text string) bool {
+	if rest, ok := strings.CutSuffix(text, f.own); !ok || len(rest) != len(set) {
+		return false
+	}
+	for i := range set {
+		if text[i] != set[i] && text[i] != unset[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// text returns what the file holds, as far as it is read.
+func (f file) text() (string, error) {
+	var b [32]byte
+	n, err := f.ReadAt(b[:], 0)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return string(b[:n]), err
+}
+
+// put sets or clears a flag. It leaves the other one alone, which another process may be
+// setting at this moment.
+func (f file) put(flag int, on bool) error {
+	from := unset
+	if on {
+		from = set
+	}
+	_, err := f.WriteAt([]byte(from[flag:flag+1]), int64(flag))
+	return err
+}
+
+// flags returns which flags are set. In a copy of the file neither is: who looks at a copy of a
+// spool is not to start its jobs.
+func (f file) flags() (w, m bool, err error) {
+	text, err := f.text()
+	if err != nil || !f.sound(text) {
+		return false, false, err
+	}
+	return text[waits] == set[waits], text[making] == set[making], nil
+}
+
+// lock takes the flock, and reports whether it could.
+func (f file) lock() (bool, error) {
+	for {
+		switch err := unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB); err {
+		case nil:
+			return true, nil
+		case unix.EWOULDBLOCK:
+			return false, nil
+		case unix.EINTR:
+		default:
+			return false, os.NewSyscallError("flock", err)
+		}
+	}
+}
+
+// unlock frees the flock, also where another process has the same open file.
+func (f file) unlock() error {
+	return os.NewSyscallError("flock", unix.Flock(int(f.Fd()), unix.LOCK_UN))
+}
+
+// lastCycle returns when a cycle of the spool in dir began or ended last; zero: never.
+func lastCycle(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, "negotiate.lock"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// Trouble returns the last line that the drivers of the spool in dir have written of what went
+// wrong, and when that was. The line is empty if nothing did, and if no change waits for a cycle
+// and the last cycle for one was completed.
+func Trouble(dir string) (line string, at time.Time, err error) {
+	f, err := open(dir, false)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", at, nil
+	}
+	if err != nil {
+		return "", at, err
+	}
+	defer f.Close()
+	w, m, err := f.flags()
+	if err != nil || !w && !m {
+		return "", at, err
+	}
+	line, at, err = lastLine(LogPath(dir))
+	date, text, _ := strings.Cut(line, " ")
+	if dated, bad := time.Parse(time.RFC3339, date); bad == nil {
+		return text, dated, err
+	}
+	return line, at, err // of before the driver had the log
+}
+
+// lastLine returns the last line of a file, empty without one, and when the file was written last.
+func lastLine(path string) (line string, at time.Time, err error) {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", at, nil
+	}
+	if err != nil {
+		return "", at, err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return "", at, err
+	}
+	const most = 4 << 10
+	b := make([]byte, min(most, info.Size()))
+	if _, err := f.ReadAt(b, info.Size()-int64(len(b))); err != nil {
+		return "", at, err
+	}
+	b = bytes.TrimRight(b, "\n")
+	return string(b[bytes.LastIndexByte(b, '\n')+1:]), info.ModTime(), nil
 }

@@ -1,6 +1,11 @@
 package operation
 
 import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"sort"
+	"strconv"
 	"time"
 
 	"fairspool/lib/accountant"
@@ -184,4 +189,180 @@ func (s Snapshot) Misspelt(groups *accountant.Groups) bool {
 		}
 	}
 	return false
+}
+
+// queueFact is an attribute that a policy with one queue keeps in equal procs.
+type queueFact struct {
+	pool.Procs
+	name string
+	is   int64
+	// passed says that is, the BypassCount so far, grows by so many of the plan's matches as
+	// come about, the last so many of Plan.Passing.
+	passed int
+}
+
+// queueFacts returns what a plan wants kept in jobs until the next cycle: since when they are
+// considered, and how often they were passed over. Jobs that changed since the snapshot are
+// left out. It is to be called before the transaction changes any.
+func queueFacts(tx *spool.Tx, plan *negotiator.Plan, seen Snapshot) []queueFact {
+	var facts []queueFact
+	note := func(f queueFact) {
+		if n := len(facts); n > 0 {
+			if last := &facts[n-1]; last.name == f.name && last.is == f.is && last.passed == f.passed && last.Extend(f.Procs) {
+				return
+			}
+		}
+		facts = append(facts, f)
+	}
+	for _, k := range plan.Clocks {
+		eachUnchanged(tx, k.Procs, seen, func(p pool.Procs, _ *classad.Ad) { note(queueFact{p, pool.AttrEligibleSince, k.Since, 0}) })
+	}
+	for _, k := range plan.Passed {
+		eachUnchanged(tx, k.Procs, seen, func(p pool.Procs, ad *classad.Ad) {
+			before, _ := ad.EvalInt(&classad.Context{}, pool.AttrBypassCount)
+			note(queueFact{p, pool.AttrBypassCount, max(before, 0), k.Times})
+		})
+	}
+	return facts
+}
+
+// eachUnchanged calls do for those of some procs that are as the cycle saw them, run by run.
+func eachUnchanged(tx *spool.Tx, p pool.Procs, seen Snapshot, do func(pool.Procs, *classad.Ad)) {
+	cluster, ok := tx.Cluster(p.Cluster)
+	if !ok {
+		return
+	}
+	runs := cluster.Runs
+	for _, run := range runs[sort.Search(len(runs), func(i int) bool { return runs[i].Last >= p.First }):] {
+		if run.First > p.Last {
+			return
+		}
+		if both, _ := run.Intersect(p); run.Seq <= seen.seq {
+			do(both, run.Ad)
+		}
+	}
+}
+
+// keepQueueFacts notes them in the jobs. passing are the jobs that a plan matched, in the
+// order of the queue, and made the matches that came about: a job that got nothing after all
+// has passed nobody.
+func keepQueueFacts(tx *spool.Tx, facts []queueFact, passing []pool.JobID, made []negotiator.Match) {
+	matched := make(map[pool.JobID]bool, len(made))
+	for _, m := range made {
+		matched[m.Job] = true
+	}
+	failed := make([]int, len(passing)+1) // by how many of the last it is asked about
+	for i := range passing {
+		failed[i+1] = failed[i]
+		if !matched[passing[len(passing)-1-i]] {
+			failed[i+1]++
+		}
+	}
+	for _, f := range facts {
+		is := f.is
+		if f.name == pool.AttrBypassCount {
+			more := int64(f.passed - failed[min(f.passed, len(passing))])
+			if more == 0 {
+				continue
+			}
+			is = min(is, math.MaxInt64-more) + more
+		}
+		tx.SetRange(f.Procs, f.name, classad.Literal(classad.Int(is)))
+	}
+}
+
+// SourcesOf returns those of a view, with times as the clock tells them that at was read
+// from.
+func SourcesOf(v *spool.View, at accountant.Reading) policy.Sources {
+	return policy.Sources{
+		Slots:   func() []pool.Slot { slots, _ := Slots(v); return slots },
+		Claims:  v.Claims,
+		Tallies: func() []accountant.Tally { return Tallies(v, at) },
+		Now:     at.Now, Delivered: Delivered(v),
+	}
+}
+
+// putMark keeps a text under a name, unless it is the one that is kept: nothing is written then.
+func putMark(tx *spool.Tx, name, text string) {
+	if text != tx.Mark(name) {
+		tx.PutMark(name, text)
+	}
+}
+
+// slotsMark is kept by a spool whose pool was given slots that may be gone by now.
+const slotsMark = "slots"
+
+// EverGiven reports whether the pool has a slot or a file in slots.d, or ever had one
+// that NoteGiven noted.
+func EverGiven(v *spool.View) bool {
+	advertised, byHand := v.SlotSources()
+	return advertised || byHand || v.Mark(slotsMark) != ""
+}
+
+// NoteGiven makes EverGiven true for ever: for transactions that take slots out of the
+// pool, and for slots in files, which go without a transaction.
+func NoteGiven(tx *spool.Tx) { putMark(tx, slotsMark, "given") }
+
+// FilesUnnoted reports whether slots.d has a file and nothing notes that it had one.
+func FilesUnnoted(v *spool.View) bool {
+	_, byHand := v.SlotSources()
+	return byHand && v.Mark(slotsMark) == ""
+}
+
+// pastMark is the mark under which the spool keeps which transaction was the last
+// to change what had been.
+const pastMark = "past"
+
+// ChangePast notes that the transaction leaves a record as of a time before its
+// last event, or drops one: what is so from now on does not follow from what
+// happened since.
+func ChangePast(tx *spool.Tx) { tx.PutMark(pastMark, strconv.FormatUint(tx.Seq(), 10)) }
+
+// Past returns a text that is another one after each change of the past, be it by
+// ChangePast or by a clock that was set.
+func Past(v *spool.View) string { return v.Mark(pastMark) + " " + v.Mark(clockMark) }
+
+// ReadReport decodes the last cycle's report, a negotiator.Report or some of its members, and
+// reports whether there is one.
+func ReadReport(s *spool.Spool, to any) (found bool, err error) {
+	b, err := s.Report()
+	if err != nil || b == nil {
+		return false, err
+	}
+	return true, json.Unmarshal(b, to)
+}
+
+// ReportHead is how a cycle's report begins.
+type ReportHead struct {
+	Cycle    int
+	Time     int64
+	Warnings []string
+}
+
+// HeadOf decodes the beginning of a report, which may have megabytes. It fails for what is not
+// JSON.
+func HeadOf(report []byte) (h ReportHead, err error) {
+	if !json.Valid(report) {
+		return h, json.Unmarshal(report, &h)
+	}
+	d := json.NewDecoder(bytes.NewReader(report))
+	if begin, _ := d.Token(); begin != json.Delim('{') {
+		return h, json.Unmarshal(report, &h)
+	}
+	for d.More() && err == nil {
+		var to any = new(json.RawMessage)
+		switch key, _ := d.Token(); key {
+		case "Cycle":
+			to = &h.Cycle
+		case "Time":
+			to = &h.Time
+		case "Warnings":
+			to = &h.Warnings
+		case "Slots":
+		default:
+			return h, nil
+		}
+		err = d.Decode(to)
+	}
+	return h, err
 }

@@ -2,16 +2,21 @@
 //
 // The standard files of a job are in their places from its start on, also while its other
 // files are in a scratch directory: qtail looks up in the queue, or in the history, where that
-// is, and reads the file there (tail.go). It follows a job by looking at the file whenever
+// is, and reads the file there. It follows a job by looking at the file whenever
 // the system says that something was written, and at the spool twice a second (follow.go).
 package qtail
 
 import (
+	"bytes"
+	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"strconv"
 
 	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/door"
+	"fairspool/lib/pool"
 )
 
 // lines is how many lines are shown unless the command line says it, as by tail(1).
@@ -97,4 +102,110 @@ func size(f *os.File) (int64, error) {
 		return 0, err
 	}
 	return info.Size(), nil
+}
+
+// block is how much of a file is read at a time, in bytes.
+const block = 64 << 10
+
+// last writes the last n lines of a file, and returns where it ended then. What stands behind
+// the last line's end counts as a line.
+func last(to io.Writer, f *os.File, n int) (end int64, err error) {
+	if end, err = size(f); err != nil {
+		return 0, err
+	}
+	from, err := lineFromEnd(f, end, n)
+	if err != nil {
+		return 0, err
+	}
+	return copyFrom(to, f, from)
+}
+
+// lineFromEnd returns where the last n lines of a file begin, of which only the first end bytes
+// count. It reads backwards, and no more than it has to.
+func lineFromEnd(f io.ReaderAt, end int64, n int) (int64, error) {
+	if n == 0 {
+		return end, nil
+	}
+	b := make([]byte, block)
+	for at := end; at > 0; {
+		from := max(at-block, 0)
+		part := b[:at-from]
+		if _, err := f.ReadAt(part, from); err != nil && err != io.EOF {
+			return 0, err
+		}
+		if at == end && part[len(part)-1] == '\n' {
+			part = part[:len(part)-1] // it ends the last line, and begins none
+		}
+		for i := bytes.LastIndexByte(part, '\n'); i >= 0; i = bytes.LastIndexByte(part[:i], '\n') {
+			if n--; n == 0 {
+				return from + int64(i) + 1, nil
+			}
+		}
+		at = from
+	}
+	return 0, nil
+}
+
+// copyFrom writes what a file holds from a place on, and returns where it ended.
+func copyFrom(to io.Writer, f *os.File, from int64) (end int64, err error) {
+	if _, err := f.Seek(from, io.SeekStart); err != nil {
+		return from, err
+	}
+	n, err := io.Copy(to, f)
+	return from + n, err
+}
+
+// state is what serve tells the caller's end of a job, each time that it has looked at the spool.
+type state struct {
+	Job         pool.JobID
+	Owner, What string
+	Path        string
+	Stage       stage
+	Ran         bool
+	Held        string
+}
+
+// more is the answer: whether the caller's end wants to know how the job goes on.
+type more struct{ More bool }
+
+// serve tells the caller's end of the job until it has read enough.
+func serve(c *cmdline.Call) error {
+	f, err := find(c)
+	for err == nil {
+		var a more
+		if err = c.Ask(state{f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held}, &a); err != nil || !a.More {
+			return err
+		}
+		err = f.look()
+	}
+	return err
+}
+
+// before reads and shows the file with the caller's rights, of which serve tells.
+func before(c *cmdline.Call) (func() (door.Answer, error), error) {
+	n, err := count(c)
+	if err != nil {
+		return nil, err
+	}
+	f := &file{call: c}
+	t := &trail{file: f, lines: n, notify: -1}
+	answer := func(question []byte) (any, error) {
+		var s state
+		if err := json.Unmarshal(question, &s); err != nil {
+			return nil, fmt.Errorf("what serve says of the job: %w", err)
+		}
+		f.job, f.owner, f.what, f.path, f.stage, f.ran, f.held = s.Job, s.Owner, s.What, s.Path, s.Stage, s.Ran, s.Held
+		if !c.Has("f") {
+			return more{}, f.show(n)
+		}
+		over := f.stage == ended
+		if err := t.show(); err != nil {
+			return nil, err
+		}
+		if err := c.Flush(); err != nil {
+			return nil, err
+		}
+		return more{!over && !t.pause()}, nil
+	}
+	return func() (door.Answer, error) { return answer, nil }, nil
 }

@@ -1,3 +1,15 @@
+// Package steer is what qdel, qhold and qrls have in common: they find the jobs
+// that are meant, do one operation with each of them in one transaction, write the
+// jobs' event logs once that is committed, and say what became of the jobs, a line
+// for procs in a row.
+//
+// What can be done is done. A name that could not be served is one line on standard
+// error, and the exit status is 1 then. Jobs that an operation does not change, as
+// qrls those that are not held, are passed over where others of the same name were
+// changed; a name of which none was is told.
+//
+// The commands differ in a Kind. Of jobs that are still to come it says what becomes
+// of their factory; HeldBack tells whether qhold keeps one from making them.
 package steer
 
 import (
@@ -224,4 +236,41 @@ func (a *answer) tell(c *cmdline.Call) error {
 		err = cmdline.ErrReported
 	}
 	return err
+}
+
+// heldBack begins what a factory is paused for while qhold holds it; what follows is
+// the reason. One that cannot make its next jobs is paused for something else.
+const heldBack = "held: "
+
+// HeldBack reports whether qhold keeps a factory from making jobs, and for what
+// reason.
+func HeldBack(f spool.Factory) (why string, held bool) {
+	return strings.CutPrefix(f.Paused, heldBack)
+}
+
+// HoldBack keeps a factory from making more jobs until LetGo. It changes nothing of
+// one that makes none anyway.
+func HoldBack(tx *spool.Tx, f spool.Factory, why string) (text string, done bool) {
+	switch _, held := HeldBack(f); {
+	case held:
+		return "held back already", true
+	case f.Paused != "":
+		return "will not be made anyway: " + f.Paused, false
+	}
+	f.Paused = heldBack + why
+	tx.PutFactory(f)
+	return "held back", true
+}
+
+// LetGo ends that.
+func LetGo(tx *spool.Tx, f spool.Factory) (text string, done bool) {
+	switch _, held := HeldBack(f); {
+	case held:
+		f.Paused = ""
+		tx.PutFactory(f)
+		return "will be made again", true
+	case f.Paused != "":
+		return "will not be made: " + f.Paused, false
+	}
+	return "not held back", false
 }

@@ -4,7 +4,25 @@ import (
 	"os"
 	"testing"
 
+	"fairspool/cmd/internal/cmdline"
+	"fairspool/cmd/internal/cmdtest"
+	"fairspool/cmd/internal/negotiate"
+	"fairspool/cmd/internal/prio"
+	"fairspool/cmd/internal/qdel"
+	"fairspool/cmd/internal/qhold"
+	"fairspool/cmd/internal/qrls"
+	"fairspool/cmd/internal/qstat"
+	"fairspool/cmd/internal/slots"
+	"fairspool/cmd/internal/userprio"
 	"fairspool/internal/testenv"
 )
 
 func TestMain(m *testing.M) { os.Exit(testenv.Run(m)) }
+
+// TestStories runs the stories in testdata/script.
+func TestStories(t *testing.T) {
+	cmdtest.Stories{Here: []cmdline.Command{
+		Command(), negotiate.Command(), prio.Command(), qdel.Command(), qhold.Command(), qrls.Command(),
+		qstat.Command(), slots.Command(), userprio.Command(),
+	}}.Run(t)
+}

@@ -3,6 +3,7 @@ package operation
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -11,9 +12,11 @@ import (
 	"pgregory.net/rapid"
 
 	"fairspool/lib/accountant"
+	"fairspool/lib/jobad"
 	"fairspool/lib/negotiator"
 	"fairspool/lib/policy"
 	"fairspool/lib/pool"
+	"fairspool/lib/submitfile"
 	"fairspool/spool"
 )
 
@@ -181,5 +184,42 @@ func TestBeside(t *testing.T) {
 	const cut = "1.0 alice@example.org 1s, 1.1 alice@example.org 0s, 2.1 bob@example.org 0s, 2.0 x1 bob@example.org, 2.2 x1 bob@example.org, 3.0 x1 carol@example.org"
 	if got := words(b.snapshot()); got != cut {
 		t.Errorf("beside the idle jobs are %s, want %s", got, cut)
+	}
+}
+
+func TestHeadOf(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]*ReportHead{
+		`{"Cycle": 3, "Time": 1800000000, "Slots": 7, "Warnings": ["a"], "Submitters": [], "Cycle": 9}`: {3, 1800000000, []string{"a"}},
+		`{"Cycle": 3}`: {Cycle: 3}, `{"Time": "now"}`: nil, `{"Cycle": 3, "Submitters": [`: nil, `[]`: nil, ``: nil,
+	} {
+		got, err := HeadOf([]byte(text))
+		if (err == nil) != (want != nil) || want != nil && !reflect.DeepEqual(got, *want) {
+			t.Errorf("HeadOf(%s) = %v, %v, want %v", text, got, err, want)
+		}
+	}
+}
+
+// The runs of very many procs share one list of attributes, which does not grow
+// step by step.
+func TestRunsOfManyProcsShareOneList(t *testing.T) {
+	cost := func(procs int) float64 {
+		t.Helper()
+		d, _, err := submitfile.Parse(fmt.Sprintf("executable = /bin/sleep\nrequest_memory = 1000 + $(Process)\nqueue %d\n", procs), "a.sub", submitfile.Options{Dir: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		jobs, _, err := jobad.New(d, jobad.Options{Owner: "alice", Domain: "example.org", Dir: "/"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, err := jobs.Expand(1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return testing.AllocsPerRun(3, func() { newRuns(c) }) - float64(procs) // an expression for each
+	}
+	if few, many := cost(100), cost(3000); many > few {
+		t.Errorf("newRuns allocates %v times for 3,000 procs and %v times for 100, besides the expressions, want no more", many, few)
 	}
 }
