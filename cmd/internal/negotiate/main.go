@@ -26,7 +26,7 @@ import (
 func Command() cmdline.Command {
 	return cmdline.Command{
 		Name:   "negotiate",
-		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("convert-config") || c.Has("check-config") },
+		Served: true, Here: func(c *cmdline.Call) bool { return c.Has("check-config") },
 		Brief: "match idle jobs with slots, once",
 		Synopsis: []string{
 			"[-json | -q] [options]",
@@ -35,7 +35,6 @@ func Command() cmdline.Command {
 			"-explain JOB [-what-if CHANGE ...] [-json] [options]",
 			"-health [-json | -q] [options]",
 			"-check-config [-json | -q] [options]",
-			"-convert-config FILE ... [-q] [options]",
 		},
 		About: `Runs one negotiation cycle: sorts the submitters by effective user priority (lower is better), gives each its share of the pool's weight, and matches their idle jobs, in order of job priority (higher is better), with the slots they rank best. Jobs that run may have to go for others, see preemption(7), and groups may have quotas, see quotas(7). Where JOB_PRIORITY_POLICY is "maui" or "sge", there are no shares: all jobs stand in one queue by Maui's priority, see maui(7), or by Grid Engine's, see sge(7). Then starter runs what was matched. Meant for cron, every minute or so; cycles never overlap.
 
@@ -50,7 +49,6 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Name: "explain", Args: []string{"JOB"}, Help: "change nothing, and say all about a cluster or a job: what it would be matched with, or why not"},
 			{Name: "health", Help: "change nothing, and say what keeps the pool from running jobs or soon will, and what to do; exit with 0 (nothing), 1 (warning), 2 (critical) or 3 (unknown), as monitoring plug-ins do"},
 			{Name: "check-config", Help: "run no cycle: check the configuration, and print each setting with the line that it is from"},
-			{Name: "convert-config", Args: []string{"FILE..."}, Help: "run no cycle: print the fairspool.toml that says what configuration files of HTCondor say"},
 			{Name: "json", Help: "print the report as JSON"},
 			{Name: "q", Aliases: []string{"quiet"}, Help: "print nothing unless something needs a person"},
 			cmdline.Force,
@@ -64,7 +62,6 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 			{Does: "what would ten more slots bring", Line: "negotiate -what-if 'slots add 10 like slot1@node1'"},
 			{Does: "is the pool well", Line: "negotiate -health"},
 			{Does: "which settings differ from the defaults", Line: "negotiate -check-config | grep -v ' default '"},
-			{Does: "move from HTCondor", Line: "negotiate -convert-config /etc/condor/condor_config > fairspool.toml"},
 		},
 		Run: run,
 	}
@@ -72,9 +69,6 @@ With -dry-run, -what-if or -explain nothing is changed: the same cycle is comput
 
 // run does what the command line asks for: a cycle, if nothing else.
 func run(c *cmdline.Call) error {
-	if c.Has("convert-config") {
-		return convert(c)
-	}
 	if c.Has("check-config") {
 		return checkConfig(c)
 	}

@@ -14,10 +14,8 @@
 // (xml.go); in the brief layout with other cells (brief.go). So 100,000 jobs are a matter of a second.
 //
 // Where JOB_PRIORITY_POLICY puts all jobs into one queue, that is made of all jobs of the
-// spool first (hierarchy.go): it says which place rows have. What else differs between
-// the two policies with such a queue is theirs: Maui's (maui.go) has a form of its own for
-// what priorities come from; Grid Engine's (sge.go) has columns in the list, says what requests
-// add, and has the numbers in JSON and on the sheets of -j (sgesheet.go).
+// spool first (hierarchy.go): it says which place rows have. What else a policy shows, columns, numbers,
+// lines of -j or a form of its own, it says itself (policy.Listing, policy.Display).
 //
 // The other forms leave out what they do not need: -f puts the rows below the slots
 // (instances.go), -g c makes no rows and counts (summary.go), and -long, -json and

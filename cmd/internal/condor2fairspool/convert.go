@@ -1,4 +1,9 @@
-package negotiate
+// Package condor2fairspool is the program: it makes a fairspool.toml of HTCondor's configuration.
+//
+// lib/condorconfig knows the language and how macros are expanded. Here is which macro means what: keys
+// one by one (convert.go), groups and limits (groups.go), and comments of what is not taken over, with
+// the lines as they are printed (comments.go).
+package condor2fairspool
 
 import (
 	"cmp"
@@ -20,18 +25,30 @@ import (
 	"fairspool/lib/policy/registry"
 )
 
+// Command is condor2fairspool.
+func Command() cmdline.Command {
+	return cmdline.Command{
+		Name: "condor2fairspool", Brief: "make a fairspool.toml of HTCondor's configuration", WithoutSpool: true,
+		Synopsis: []string{"[-q] FILE..."},
+		About:    `Reads configuration files of HTCondor in the given order, as one configuration, and prints the fairspool.toml that says the same, with the line that each setting is from. - is standard input. What has no meaning here, or could not be taken over, is a comment with the reason; warnings are about what somebody has to look at. Nothing is changed, and no command of the files is run.`,
+		Flags: []cmdline.Flag{
+			{Name: "q", Aliases: []string{"quiet"}, Help: "leave out the warnings"},
+		},
+		Examples: []cmdline.Example{
+			{Does: "move from HTCondor", Line: "condor2fairspool /etc/condor/condor_config > fairspool.toml"},
+			{Does: "what the result sets", Line: "negotiate -config fairspool.toml -check-config"},
+		},
+		Run: convert,
+	}
+}
+
 // convert prints the fairspool.toml that says what HTCondor's configuration files say.
 func convert(c *cmdline.Call) error {
-	if len(c.Args) > 0 {
-		return cmdline.Usagef("%s: unexpected argument", c.Args[0])
-	}
-	for _, other := range []string{"check-config", "json", "dry-run", "what-if", "explain"} {
-		if _, err := c.One("convert-config", other); err != nil {
-			return err
-		}
+	if len(c.Args) == 0 {
+		return cmdline.Usagef("which files? name those that HTCondor reads, in its order, such as /etc/condor/condor_config")
 	}
 	var sources []condorconfig.Source
-	for _, name := range c.Values("convert-config") {
+	for _, name := range c.Args {
 		text, err := readSource(c, name)
 		if err != nil {
 			return fmt.Errorf("%s: %w", name, cmdline.Cause(err))
@@ -359,7 +376,7 @@ func (v *conversion) print() (string, error) {
 	for _, f := range v.files {
 		names = append(names, f.Name)
 	}
-	p.comment("fairspool.toml made by negotiate -convert-config from " + strings.Join(names, " "))
+	p.comment("fairspool.toml made by condor2fairspool from " + strings.Join(names, " "))
 	p.comment("A comment behind a line says where it came from.")
 	p.blank()
 	for _, l := range v.lines {

@@ -1,4 +1,4 @@
-package negotiate
+package condor2fairspool
 
 import (
 	"cmp"

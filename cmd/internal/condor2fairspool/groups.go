@@ -1,4 +1,4 @@
-package negotiate
+package condor2fairspool
 
 import (
 	"fmt"
@@ -223,7 +223,7 @@ const (
 	noCkpt     = "no clock asks for checkpoints, and no server keeps them: see starter(8)"
 	noTransfer = "of URLs only file:/// is copied; see submit(5)"
 	jobStarts  = "negotiate matches and starter starts as many jobs as there are slots"
-	configRead = "HTCondor reads those files, too: give them to -convert-config after this one"
+	configRead = "HTCondor reads those files, too: give them to condor2fairspool after this one"
 )
 
 // Why macros have no meaning here that control in HTCondor what users do: nothing takes their
