@@ -1,8 +1,275 @@
 package classad
 
 import (
-	"math"
+	"cmp"
+	"sync"
+	"time"
 )
+
+// Context is all of the outside world that an expression can see.
+type Context struct {
+	Now  time.Time // the moment, and with its Location the local time zone
+	Seed uint64    // random() is a function of it and of how often it was called before
+	// Strict is the language without what HTCondor's daemons added to it: a
+	// bare name is not looked up in the opposite ad, MY means something only
+	// in a match, CurrentTime nothing at all, and eval() parses like
+	// ParseStrictExpr.
+	Strict bool
+	// UserMap answers userMap(): what a map says of a user, a list of names
+	// with commas between, the user's usual one first. UserHome answers
+	// userHome(): a user's home directory. Both have the same answer for the
+	// same question as long as an evaluation lasts. nil knows nobody.
+	UserMap  func(mapName, user string) (names string, ok bool)
+	UserHome func(user string) (directory string, ok bool)
+	// MaxSteps bounds the operators, references and calls of one evaluation, which is
+	// ERROR beyond, up to 10,000,000; 0 is 200,000, a thousand times what a long expression
+	// takes, and some milliseconds. Text that is made or searched is
+	// bounded in proportion, see Budget.
+	MaxSteps int
+	// Budget is what evaluations take their steps from, nil for no bound on all of them
+	// together.
+	Budget *Budget
+}
+
+// most is how many steps an evaluation may take.
+func (c *Context) most() int {
+	if c == nil {
+		return UsualSteps
+	}
+	most := min(cmp.Or(c.MaxSteps, UsualSteps), maxSteps)
+	if c.Budget != nil {
+		most = min(most, max(c.Budget.left, 0))
+	}
+	return most
+}
+
+// UsualSteps is how many steps an evaluation may take where Context.MaxSteps does not say.
+const UsualSteps = 200_000
+
+const (
+	maxDepth = 400        // operators, references and calls inside each other in one evaluation
+	maxSteps = 10_000_000 // operators, references and calls in one evaluation
+	maxBytes = 1 << 28    // text made or searched in one evaluation
+
+	stepBytes  = 8       // bytes of text made or searched that cost as much as a step
+	leastBytes = 1 << 20 // what an evaluation may make and search, however few its steps
+
+	compileCost = 256 // bytes that compiling one byte of a pattern counts for
+)
+
+// scope is where names are looked up: an ad, the ads around it, and for an
+// outermost ad in a match the opposite one. A list uses it for its items and,
+// in up, the scope they are evaluated in.
+type scope struct {
+	ad    *Ad
+	items []*Expr
+	up    *scope
+	other *scope
+	table *place // in a Matcher: of the ad's shape, if it has one
+	// plain: an outermost ad (not nil) none of whose attributes is called MY
+	// or TARGET, in the language that is not strict: names mean what they
+	// always mean.
+	plain bool
+	// open: a name missing all the way up is looked up in the opposite ad
+	// even from this nested ad (countMatches, evalInEachContext).
+	open bool
+}
+
+func (s *scope) outermost() *scope {
+	for s.up != nil {
+		s = s.up
+	}
+	return s
+}
+
+// same reports whether two scopes are the same ads inside each other. Scopes
+// of nested ads are made anew whenever they are entered.
+func (s *scope) same(t *scope) bool {
+	for s != t {
+		if s == nil || t == nil || s.ad != t.ad || s.up == nil && t.up == nil && s.ad == nil {
+			return false
+		}
+		s, t = s.up, t.up
+	}
+	return true
+}
+
+// state is the scratch memory of one evaluation.
+type state struct {
+	now     time.Time
+	seed    uint64
+	strict  bool
+	randoms uint64
+	base    int // how deep the expression that runs stands inside others
+	steps   int
+	bytes   int
+	from    struct{ steps, bytes int } // where steps and bytes began
+	failed  bool                       // a limit was exceeded: the whole evaluation is ERROR
+	look    *Context                   // nil: there is nothing to look up
+	my      scope
+	target  scope
+	active  []activity
+	busy    int // how many of them there are
+	args    []Value
+	regexps regexpMemo
+	known   *known // nil: both ads of the match are new
+}
+
+// activity is an attribute being evaluated.
+type activity struct {
+	expr *Expr // one expression may serve several attributes
+	in   *scope
+	name *attribute
+}
+
+// states recycles scratch memory. It remembers nothing that could change a
+// result.
+var states = sync.Pool{New: func() any { return new(state) }}
+
+func newState(c *Context, my, target *Ad) *state {
+	st := states.Get().(*state)
+	if c != nil {
+		st.now, st.seed, st.strict, st.look = c.Now, c.Seed, c.Strict, c
+	}
+	st.allow(c)
+	st.my.ad, st.my.plain = my, my != nil && !st.strict && !my.shadowsScopes()
+	st.my.other = nil
+	if target != nil {
+		st.target.ad, st.target.plain = target, !st.strict && !target.shadowsScopes()
+		st.my.other, st.target.other = &st.target, &st.my
+	}
+	return st
+}
+
+// done gives the state back and returns v, or ERROR when a limit was exceeded.
+func (st *state) done(v Value) Value {
+	if st.failed {
+		v = Error()
+	}
+	if v.kind == KindList || v.kind == KindClassAd {
+		st.charge()
+		return v // it may refer to the state's scopes: keep them
+	}
+	st.release()
+	return v
+}
+
+// allow begins to count the steps of an evaluation.
+func (st *state) allow(c *Context) {
+	st.steps, st.bytes = 0, 0
+	if most := c.most(); most < maxSteps {
+		st.steps = maxSteps - most
+		st.bytes = max(0, maxBytes-max(leastBytes, stepBytes*most))
+	}
+	st.from.steps, st.from.bytes = st.steps, st.bytes
+}
+
+// charge takes the steps of an evaluation from the budget.
+func (st *state) charge() {
+	if st.look != nil && st.look.Budget != nil {
+		st.look.Budget.left -= st.steps - st.from.steps + (st.bytes-st.from.bytes)/stepBytes
+	}
+}
+
+func (st *state) release() {
+	st.charge()
+	if st.failed || cap(st.args) > 256 {
+		return
+	}
+	st.now, st.seed, st.randoms, st.strict, st.look = time.Time{}, 0, 0, false, nil
+	st.base = 0
+	st.my.ad, st.target.ad = nil, nil
+	st.busy, st.args = 0, st.args[:0]
+	states.Put(st)
+}
+
+// spend accounts for bytes of text made or searched.
+func (st *state) spend(n int) bool {
+	st.bytes += n
+	if st.bytes > maxBytes {
+		st.bytes = maxBytes + stepBytes // the work is not done
+		st.failed = true
+	}
+	return !st.failed
+}
+
+// random returns the next number of the evaluation's sequence, evenly spread
+// over all 64 bits (splitmix64).
+func (st *state) random() uint64 {
+	st.randoms++
+	z := st.seed + st.randoms*0x9e3779b97f4a7c15
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// Budget is a number of steps that several evaluations share (Context.Budget): operators,
+// references and calls, and one more for every 8 bytes of text made or searched. A step takes
+// some nanoseconds. An evaluation within the budget has the value that it has without; one for
+// which too little is left is ERROR, and what it took until then counts. Steps are counted, and
+// no time: the same evaluations in the same order take the same.
+//
+// A Budget is for one goroutine at a time.
+type Budget struct{ left int }
+
+// NewBudget returns a budget of so many steps.
+func NewBudget(steps int) *Budget { return &Budget{steps} }
+
+// Left returns how many steps are left, 0 of a budget that is spent.
+func (b *Budget) Left() int { return max(b.left, 0) }
+
+// Spent reports whether an evaluation needed more than there was. Its value, and those of
+// later ones, are ERROR for no reason of their own. It is false for nil.
+func (b *Budget) Spent() bool { return b != nil && b.left < 0 }
+
+// Over returns by how many steps more was taken than there was.
+func (b *Budget) Over() int { return max(-b.left, 0) }
+
+// Take takes steps that were counted elsewhere.
+func (b *Budget) Take(steps int) { b.left -= steps }
+
+// Budgets are budgets of the same number of steps for several owners, each made when it is
+// first asked for. They are for one goroutine at a time.
+type Budgets struct {
+	steps int
+	of    map[string]*Budget
+}
+
+// NewBudgets returns budgets of so many steps, or nil, which bound nothing, for 0.
+func NewBudgets(steps int) *Budgets {
+	if steps <= 0 {
+		return nil
+	}
+	return &Budgets{steps, map[string]*Budget{}}
+}
+
+// Of returns the budget of an owner; nil of nil.
+func (b *Budgets) Of(owner string) *Budget {
+	if b == nil {
+		return nil
+	}
+	one := b.of[owner]
+	if one == nil {
+		one = NewBudget(b.steps)
+		b.of[owner] = one
+	}
+	return one
+}
+
+// Whole reports whether nothing was taken of an owner's budget yet.
+func (b *Budgets) Whole(owner string) bool { return b != nil && b.Of(owner).left == b.steps }
+
+// Taken returns what owners have taken of their budgets.
+func (b *Budgets) Taken() map[string]int {
+	if b == nil {
+		return nil
+	}
+	taken := make(map[string]int, len(b.of))
+	for owner, one := range b.of {
+		taken[owner] = b.steps - one.left
+	}
+	return taken
+}
 
 // Eval returns the value of the expression, with my as the ad it belongs to
 // and target as the ad opposite; both may be nil. It never panics and changes
@@ -177,303 +444,4 @@ func (st *state) special(a *attribute, sc *scope) (Value, bool) {
 		return Int(st.now.Unix()), !st.strict
 	}
 	return Undefined(), false
-}
-
-// exceptionalOf applies the rule of the strict operators: an ERROR among the
-// operands makes ERROR, else an UNDEFINED makes UNDEFINED.
-func exceptionalOf(a, b Value) (Value, bool) {
-	switch {
-	case a.kind == KindError || b.kind == KindError:
-		return Error(), true
-	case a.kind == KindUndefined || b.kind == KindUndefined:
-		return Undefined(), true
-	}
-	return Value{}, false
-}
-
-// shortCut decides && and || by the left side alone, if it can. What is
-// neither boolean, number nor UNDEFINED is ERROR.
-func shortCut(o op, l Value) (v Value, decided bool) {
-	b, ok := l.Bool()
-	switch {
-	case !ok && l.kind != KindUndefined:
-		return Error(), true
-	case ok && b == (o == opOr):
-		return Bool(b), true
-	}
-	return Value{}, false
-}
-
-// combine is && or || when the left side has not decided: it is UNDEFINED, or
-// true for &&, or false for ||.
-func combine(o op, l, r Value) Value {
-	b, ok := r.Bool()
-	switch {
-	case !ok && r.kind != KindUndefined:
-		return Error()
-	case !ok:
-		return Undefined()
-	case l.kind == KindUndefined && (o == opOr || b):
-		// An UNDEFINED left side gives way to false on the right of &&
-		// and to nothing on the right of ||, save true.
-		if o == opOr && b {
-			return Bool(true)
-		}
-		return Undefined()
-	}
-	return Bool(b)
-}
-
-func applyUnary(o op, v Value) Value {
-	if v.exceptional() {
-		return v
-	}
-	switch o {
-	case opNot:
-		if b, ok := v.Bool(); ok {
-			return Bool(!b)
-		}
-	case opBitNot:
-		if v.kind == KindInteger {
-			return Int(^int64(v.bits))
-		}
-	case opPlus:
-		if v.kind == KindInteger || v.kind == KindReal || v.kind == KindRelTime {
-			return v
-		}
-	case opNeg:
-		switch v.kind {
-		case KindInteger:
-			return Int(-int64(v.bits))
-		case KindReal:
-			return Real(-v.real())
-		case KindRelTime:
-			return relTime(-v.real())
-		}
-	}
-	return Error()
-}
-
-func applyBinary(o op, l, r Value) Value {
-	if o == opIs || o == opIsnt {
-		return identical(o == opIs, l, r)
-	}
-	if v, ok := exceptionalOf(l, r); ok {
-		return v
-	}
-	switch o {
-	case opEq, opNe, opLt, opLe, opGt, opGe:
-		return compare(o, l, r)
-	case opBitAnd, opBitOr, opBitXor, opShiftLeft, opShiftRight, opShiftLogical:
-		if l.kind == KindInteger && r.kind == KindInteger {
-			return Int(bits(o, int64(l.bits), int64(r.bits)))
-		}
-		return Error()
-	}
-	return arithmetic(o, l, r)
-}
-
-// identical is =?= or, with want false, =!=.
-func identical(want bool, l, r Value) Value {
-	if l.kind != r.kind {
-		return Bool(!want)
-	}
-	same := false
-	switch l.kind {
-	case KindList, KindClassAd:
-		return Error()
-	case KindUndefined, KindError:
-		same = true
-	case KindString:
-		same = l.text() == r.text()
-	case KindReal, KindRelTime:
-		same = l.real() == r.real()
-	case KindAbsTime:
-		same = l.bits == r.bits && l.zone == r.zone
-	default:
-		same = l.bits == r.bits
-	}
-	return Bool(same == want)
-}
-
-// compare is one of == != < <= > >= on values that are neither UNDEFINED nor
-// ERROR.
-func compare(o op, l, r Value) Value {
-	switch {
-	case l.kind == KindString && r.kind == KindString:
-		return orderedTexts(o, l.text(), r.text())
-	case l.kind == KindAbsTime && r.kind == KindAbsTime:
-		return ordered(o, int64(l.bits), int64(r.bits))
-	case l.kind == KindRelTime && r.kind == KindRelTime:
-		return ordered(o, l.real(), r.real())
-	case !numeric(l) || !numeric(r):
-		return Error()
-	case l.kind == KindReal || r.kind == KindReal:
-		return ordered(o, l.float(), r.float())
-	}
-	return ordered(o, int64(l.bits), int64(r.bits))
-}
-
-func numeric(v Value) bool { return KindBoolean <= v.kind && v.kind <= KindReal }
-
-// orderedTexts is ordered for strings, whose case does not matter.
-func orderedTexts(o op, l, r string) Value {
-	switch o {
-	case opEq:
-		return Bool(equalFold(l, r))
-	case opNe:
-		return Bool(!equalFold(l, r))
-	}
-	return ordered(o, compareFold(l, r), 0)
-}
-
-func ordered[T int | int64 | float64](o op, x, y T) Value { return Bool(orders(o, x, y)) }
-
-func orders[T int | int64 | float64](o op, x, y T) bool {
-	switch o {
-	case opEq:
-		return x == y
-	case opNe:
-		return x != y
-	case opLt:
-		return x < y
-	case opLe:
-		return x <= y
-	case opGt:
-		return x > y
-	}
-	return x >= y
-}
-
-// bits are the operators on the bits of integers. Shift counts are taken
-// modulo 64.
-func bits(o op, x, y int64) int64 {
-	switch o {
-	case opBitAnd:
-		return x & y
-	case opBitOr:
-		return x | y
-	case opBitXor:
-		return x ^ y
-	case opShiftLeft:
-		return x << (y & 63)
-	case opShiftRight:
-		return x >> (y & 63)
-	}
-	return int64(uint64(x) >> (y & 63))
-}
-
-// arithmetic is + - * / % on values that are neither UNDEFINED nor ERROR.
-func arithmetic(o op, l, r Value) Value {
-	switch {
-	case numeric(l) && numeric(r):
-		return numberArithmetic(o, l, r)
-	case l.kind == KindAbsTime || r.kind == KindAbsTime:
-		return momentArithmetic(o, l, r)
-	case l.kind == KindRelTime && r.kind == KindRelTime:
-		switch o {
-		case opAdd:
-			return finiteSpan(l.real() + r.real())
-		case opSub:
-			return finiteSpan(l.real() - r.real())
-		}
-	case l.kind == KindRelTime && numeric(r) && r.kind != KindBoolean:
-		y, _ := r.Number()
-		switch o {
-		case opMul:
-			return finiteSpan(l.real() * y)
-		case opDiv:
-			return finiteSpan(l.real() / y)
-		}
-	case r.kind == KindRelTime && numeric(l) && l.kind != KindBoolean && o == opMul:
-		x, _ := l.Number()
-		return finiteSpan(x * r.real())
-	}
-	return Error()
-}
-
-// finiteSpan is a relative time, or ERROR where that would be endless.
-func finiteSpan(seconds float64) Value {
-	if math.IsNaN(seconds) || math.IsInf(seconds, 0) {
-		return Error()
-	}
-	return relTime(seconds)
-}
-
-func momentArithmetic(o op, l, r Value) Value {
-	switch {
-	case o == opAdd && l.kind == KindAbsTime && r.kind == KindRelTime:
-		return absTime(int64(l.bits)+truncate(r.real()), int(l.zone))
-	case o == opAdd && l.kind == KindRelTime && r.kind == KindAbsTime:
-		return absTime(int64(r.bits)+truncate(l.real()), int(r.zone))
-	case o == opSub && l.kind == KindAbsTime && r.kind == KindRelTime:
-		return absTime(int64(l.bits)-truncate(r.real()), int(l.zone))
-	case o == opSub && l.kind == KindAbsTime && r.kind == KindAbsTime:
-		return relTime(float64(int64(l.bits) - int64(r.bits)))
-	}
-	return Error()
-}
-
-// numberArithmetic is + - * / % on numbers and booleans.
-func numberArithmetic(o op, l, r Value) Value {
-	if l.kind == KindReal || r.kind == KindReal {
-		return realArithmetic(o, l.float(), r.float())
-	}
-	return intArithmetic(o, int64(l.bits), int64(r.bits))
-}
-
-func intArithmetic(o op, x, y int64) Value {
-	switch o {
-	case opAdd:
-		return Int(x + y)
-	case opSub:
-		return Int(x - y)
-	case opMul:
-		return Int(x * y)
-	}
-	if y == 0 {
-		return Error()
-	}
-	if o == opDiv {
-		if x == math.MinInt64 && y == -1 {
-			return Int(math.MaxInt64) // as HTCondor has it
-		}
-		return Int(x / y)
-	}
-	return Int(x % y)
-}
-
-// realArithmetic is ERROR where the result is +INF; -INF and NaN are values.
-func realArithmetic(o op, x, y float64) Value {
-	var z float64
-	switch o {
-	case opAdd:
-		z = x + y
-	case opSub:
-		z = x - y
-	case opMul:
-		z = x * y
-	case opDiv:
-		z = x / y
-	default:
-		return Error()
-	}
-	if math.IsInf(z, 1) {
-		return Error()
-	}
-	return Real(z)
-}
-
-// truncate is the integer part of x. NaN is 0; what an int64 cannot hold is the
-// nearest one it can.
-func truncate(x float64) int64 {
-	switch {
-	case x != x:
-		return 0
-	case x >= math.MaxInt64:
-		return math.MaxInt64
-	case x <= math.MinInt64:
-		return math.MinInt64
-	}
-	return int64(x)
 }

@@ -1,7 +1,14 @@
 package classad
 
 import (
+	"regexp"
+	"regexp/syntax"
 	"strings"
+	"sync"
+	"sync/atomic"
+	"unicode/utf8"
+
+	"fairspool/lib/classad/internal/lazydfa"
 )
 
 // textFunctions work on strings.
@@ -290,4 +297,335 @@ func versionCompare(a, b string) int {
 		return la - lb
 	}
 	return difference
+}
+
+// regexpFunctions search texts with regular expressions. Patterns are those of
+// package regexp (RE2), which has most of what PCRE has, save look-around and
+// backreferences; a pattern that it does not know is ERROR.
+var regexpFunctions = map[string]*function{
+	"regexp":       {min: 2, max: 3, search: true, truth: true},
+	"regexpmember": between(2, 3, regexpMember).truthful(),
+	"regexps":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "") }),
+	"replace":      between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "f") }),
+	"replaceall":   between(3, 4, func(st *state, a []Value) Value { return substitute(st, a, "fg") }),
+}
+
+// regexpTexts checks that all arguments are strings.
+func regexpTexts(a []Value) (bad Value, ok bool) {
+	if v, bad := worst(a); bad {
+		return v, false
+	}
+	for _, v := range a {
+		if v.kind != KindString {
+			return Error(), false
+		}
+	}
+	return Value{}, true
+}
+
+// searchCode is regexp(pattern, text, options). It remembers the pattern it
+// met last: most never meet another one.
+type searchCode struct {
+	args  [3]operand
+	fixed bool // pattern and options are constants
+	memo  atomic.Pointer[searchMemo]
+}
+
+type searchMemo struct {
+	pattern, options string
+	re               *pattern // nil: the pattern is bad
+}
+
+func (c *searchCode) eval(st *state, sc *scope) Value {
+	pattern := c.args[0].value(st, sc)
+	text := c.args[1].value(st, sc)
+	options := c.args[2].value(st, sc)
+	if pattern.kind != KindString || text.kind != KindString || options.kind != KindString {
+		bad, _ := regexpTexts([]Value{pattern, text, options})
+		return bad
+	}
+	memo := c.memo.Load()
+	if !c.fixed || memo == nil {
+		if memo = c.meet(st, pattern.text(), options.text()); memo == nil {
+			return Error()
+		}
+	}
+	if memo.re == nil || !st.spend(int(pattern.bits)+memo.re.cost(text.text())) {
+		return Error()
+	}
+	return Bool(memo.re.matches(text.text()))
+}
+
+// meet returns the compiled pattern; nil when it is too much.
+func (c *searchCode) meet(st *state, pattern, options string) *searchMemo {
+	if !c.fixed && !st.spend(compileCost*len(pattern)) {
+		return nil
+	}
+	memo := c.memo.Load()
+	if memo == nil || memo.pattern != pattern || memo.options != options {
+		memo = &searchMemo{pattern, options, st.compiled(pattern, options)}
+		c.memo.Store(memo)
+	}
+	return memo
+}
+
+func regexpMember(st *state, a []Value) Value {
+	if v, bad := worst(a); bad {
+		return v
+	}
+	options, ok := delimiters(a, 2, "")
+	if !ok || a[0].kind != KindString || a[1].kind != KindList {
+		return Error()
+	}
+	re := st.regexp(a[0].text(), options)
+	undefined := false
+	for i := range a[1].size() {
+		switch v := st.item(a[1], i); {
+		case v.kind == KindUndefined:
+			undefined = true
+		case v.kind != KindString || re != nil && !st.spend(re.cost(v.text())+len(a[0].text())):
+			return Error()
+		case re != nil && re.matches(v.text()):
+			return Bool(true)
+		}
+	}
+	if undefined {
+		return Undefined()
+	}
+	return Bool(false)
+}
+
+// substitute is regexps(pattern, text, replacement[, options]). With the
+// option f the result is the whole text, with g every match is replaced.
+func substitute(st *state, a []Value, more string) Value {
+	if bad, ok := regexpTexts(a); !ok {
+		return bad
+	}
+	options, _ := delimiters(a, 3, "")
+	re := st.regexp(a[0].text(), options)
+	full := strings.Contains(options+more, "f")
+	global := strings.Contains(options+more, "g")
+	if re == nil || !st.spend(re.cost(a[1].text())+len(a[0].text())) || global && !st.spend(len(a[1].text())*len(a[1].text())) {
+		return Error()
+	}
+	text, replacement := widen(a[1].text()), widen(a[2].text())
+	count := 1
+	if global {
+		count = -1
+	}
+	var b []byte
+	at := 0
+	for _, m := range re.groups().FindAllStringSubmatchIndex(text, count) {
+		if global && m[0] == m[1] {
+			return Error() // an empty match, as in HTCondor
+		}
+		if full {
+			b = append(b, text[at:m[0]]...)
+		}
+		at = m[1]
+		before := len(b)
+		var ok bool
+		if b, ok = expand(b, replacement, text, m); !ok || !st.spend(len(b)-before) {
+			return Error()
+		}
+	}
+	if full {
+		b = append(b, text[at:]...)
+	}
+	return st.charged(narrow(string(b)))
+}
+
+// expand appends the replacement with \0 to \9 filled in. A group number that
+// the match does not reach is not ok.
+func expand(b []byte, replacement, text string, m []int) ([]byte, bool) {
+	reached := len(m) / 2
+	for reached > 1 && m[2*reached-2] < 0 {
+		reached-- // trailing groups that took no part
+	}
+	for i := 0; i < len(replacement); i++ {
+		c := replacement[i]
+		if c != '\\' || i+1 >= len(replacement) || !digit(replacement[i+1]) {
+			b = append(b, c)
+			continue
+		}
+		i++
+		group := int(replacement[i] - '0')
+		if group >= reached {
+			return b, false
+		}
+		if m[2*group] >= 0 {
+			b = append(b, text[m[2*group]:m[2*group+1]]...)
+		}
+	}
+	return b, true
+}
+
+// pattern is a regular expression of package regexp (RE2). Its texts are
+// bytes, not UTF-8: see widen.
+type pattern struct {
+	search *lazydfa.Matcher      // says whether a text matches
+	size   int                   // about how many places there are in it
+	groups func() *regexp.Regexp // says where, for the few that ask
+}
+
+// compilePattern compiles a pattern with the options i, m, s and x; others are
+// ignored. It returns nil for a pattern that is not one.
+func compilePattern(text, options string) *pattern {
+	flags := ""
+	for _, c := range "ims" {
+		if strings.ContainsRune(options, c) {
+			flags += string(c)
+		}
+	}
+	if strings.Contains(options, "x") {
+		text = withoutBlanks(text)
+	}
+	if flags != "" {
+		flags = "(?" + flags + ")"
+	}
+	text = flags + widen(text)
+	tree, err := syntax.Parse(text, syntax.Perl)
+	if err != nil {
+		return nil
+	}
+	size := patternSize(tree)
+	if size > maxPattern || tree.MaxCap() > maxGroups {
+		return nil
+	}
+	search, err := lazydfa.Compile(text)
+	if err != nil {
+		return nil
+	}
+	return &pattern{search, size, sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(text) })}
+}
+
+const (
+	maxPattern = 8192 // places in a pattern
+	maxGroups  = 99
+)
+
+// patternSize is about how many instructions a pattern compiles to, but never
+// much more than maxPattern.
+func patternSize(re *syntax.Regexp) int {
+	size := 1 + len(re.Rune)
+	for _, sub := range re.Sub {
+		if size += patternSize(sub); size > maxPattern {
+			break
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return min(size, maxPattern+1)
+}
+
+// cost is what a search counts for: without an automaton each byte is held
+// against every place of the pattern.
+func (p *pattern) cost(text string) int { return len(text) * (1 + p.size/4) }
+
+func (p *pattern) matches(s string) bool { return p.search.Match(s) }
+
+// withoutBlanks removes white space and comments from a pattern, save those in
+// brackets and behind a backslash: option x.
+func withoutBlanks(pattern string) string {
+	var b strings.Builder
+	inClass := false
+	for i := 0; i < len(pattern); i++ {
+		c := pattern[i]
+		switch {
+		case c == '\\' && i+1 < len(pattern):
+			i++
+			if pattern[i] == ' ' {
+				b.WriteString(`\x20`)
+			} else {
+				b.WriteByte(c)
+				b.WriteByte(pattern[i])
+			}
+			continue
+		case c == '[' && !inClass:
+			inClass = true
+			literal := i + 1 // a ] that stands first in brackets does not close them
+			if literal < len(pattern) && pattern[literal] == '^' {
+				literal++
+			}
+			if literal < len(pattern) && pattern[literal] == ']' {
+				b.WriteString(pattern[i:literal])
+				i, c = literal, ']'
+			}
+		case c == ']':
+			inClass = false
+		case !inClass && space(c):
+			continue
+		case !inClass && c == '#':
+			for i+1 < len(pattern) && pattern[i+1] != '\n' {
+				i++
+			}
+			continue
+		}
+		b.WriteByte(c)
+	}
+	return b.String()
+}
+
+// widen turns bytes of 0x80 and above into the characters of that number, so
+// that one byte is one character for package regexp.
+func widen(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			b := make([]byte, 0, 2*len(s))
+			for j := range len(s) {
+				b = utf8.AppendRune(b, rune(s[j]))
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// narrow undoes widen.
+func narrow(s string) string {
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			b := make([]byte, 0, len(s))
+			for _, r := range s {
+				b = append(b, byte(r))
+			}
+			return string(b)
+		}
+	}
+	return s
+}
+
+// regexpMemo remembers the last few compiled patterns, so that a pattern that
+// meets ten thousand slots is compiled once.
+type regexpMemo struct {
+	next    int
+	entries [16]struct {
+		pattern, options string
+		re               *pattern // nil: the pattern is bad
+		used             bool
+	}
+}
+
+func (st *state) regexp(pattern, options string) *pattern {
+	if !st.spend(compileCost * len(pattern)) {
+		return nil
+	}
+	return st.compiled(pattern, options)
+}
+
+// compiled is regexp for a pattern that does not count, or has been counted.
+// What counts is the same whether it is remembered or not.
+func (st *state) compiled(pattern, options string) *pattern {
+	m := &st.regexps
+	for i := range m.entries {
+		if e := &m.entries[i]; e.used && e.pattern == pattern && e.options == options {
+			return e.re
+		}
+	}
+	e := &m.entries[m.next]
+	m.next = (m.next + 1) % len(m.entries)
+	e.pattern, e.options, e.used = pattern, options, true
+	e.re = compilePattern(pattern, options)
+	return e.re
 }
