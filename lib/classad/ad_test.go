@@ -2,6 +2,7 @@ package classad
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -207,5 +208,205 @@ func TestListAndAdValues(t *testing.T) {
 	}
 	if got, want := Literal(mustExpr(t, `{1, {2}}`).Eval(noon, nil, nil)).String(), "{ 1,{ 2 } }"; got != want {
 		t.Errorf("Literal of a list = %s, want %s", got, want)
+	}
+}
+
+func TestLookUps(t *testing.T) {
+	c := &Context{
+		UserMap: func(mapName, user string) (string, bool) {
+			names, ok := map[string]string{"groups/alice": "physics, chem,bio", "groups/nobody": ""}[mapName+"/"+user]
+			return names, ok
+		},
+		UserHome: func(user string) (string, bool) { return "/home/" + user, user == "alice" },
+	}
+	for text, want := range map[string]string{
+		`userMap("groups", "alice")`:                        `"physics, chem,bio"`,
+		`userMap("groups", "alice", "CHEM")`:                `"chem"`,
+		`userMap("groups", "alice", "law")`:                 `"physics"`,
+		`userMap("groups", "alice", undefined, "none")`:     `"physics"`,
+		`userMap("groups", "nobody", "x")`:                  `""`,
+		`userMap("groups", "bob")`:                          "undefined",
+		`userMap("groups", "bob", "x", "none")`:             `"none"`,
+		`userMap("other", "alice", "x", 5)`:                 "5",
+		`userMap(1, "alice")`:                               "undefined",
+		`userHome("alice", "/tmp")`:                         `"/home/alice"`,
+		`userHome("bob", "/tmp")`:                           `"/tmp"`,
+		`userHome("bob")`:                                   "undefined",
+		`userHome(7)`:                                       "error",
+		`member("chem", split(userMap("groups", "alice")))`: "true",
+	} {
+		if got := mustExpr(t, text).Eval(c, nil, nil).String(); got != want {
+			t.Errorf("%s = %s, want %s", text, got, want)
+		}
+	}
+}
+
+func TestMatcherLooksUp(t *testing.T) {
+	c := &Context{UserMap: func(_, user string) (string, bool) { return "physics", user == "alice" }}
+	job := mustAd(t, `[ Owner = "alice"; Requirements = true ]`)
+	slot := mustAd(t, `[ Requirements = userMap("groups", TARGET.Owner) == "physics" ]`)
+	m := NewMatcher(c, job)
+	for i := range 2 * worthIt {
+		if !m.Match(slot) {
+			t.Fatalf("Match = false at question %d, want true", i)
+		}
+	}
+	if Match(nil, job, slot) {
+		t.Error("Match = true without a map, want false")
+	}
+}
+
+func TestUnmarshalJSONMakesTheAdThatWasMarshalled(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		ad, err := ParseAd(drawnAd(t, 4))
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := json.Marshal(ad)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := New().Chain(mustParse(t, "[ Inherited = 1 ]"))
+		got.SetInt("Before", 1)
+		if err := json.Unmarshal(text, got); err != nil {
+			t.Fatalf("Unmarshal(%s): %v", text, err)
+		}
+		if got, want := got.Format(StyleSpool), ad.Format(StyleSpool); got != want {
+			t.Errorf("Unmarshal(%s) = %s, want %s", text, got, want)
+		}
+	})
+}
+
+func mustParse(t *rapid.T, text string) *Ad {
+	ad, err := ParseAd(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return ad
+}
+
+func TestUnmarshalJSON(t *testing.T) {
+	for _, c := range []struct{ text, want string }{
+		{`{}`, "[  ]"},
+		{" \n{\"A\": 1, \"a\": \"\\/Expr(b + 1)\\/\"}\n", "[ A = b + 1 ]"},
+		{"null", "[ Before = 1 ]"},
+		{" null ", "[ Before = 1 ]"},
+		{`[{"A": 1}]`, `1:1: expected {, found "["`},
+		{`{"A": 1} {}`, `1:10: expected the end of the text behind }, found "{"`},
+		{`{"A": 1}]`, `1:9: expected the end of the text behind }, found "]"`},
+		{"", "1:1: expected {, found the end of the text"},
+		{`"A"`, `1:1: expected {, found "\""`},
+		{`{"A": `, "1:7: expected a value, found the end of the text"},
+		{`{"A": "\/Expr(b +)\/"}`, `1:18: expected a value, a name or (, found the end of the text`},
+	} {
+		ad := mustAd(t, "[ Before = 1 ]")
+		err := ad.UnmarshalJSON([]byte(c.text))
+		got := ad.Format(StyleSpool)
+		if err != nil {
+			var bad *SyntaxError
+			if !errors.As(err, &bad) || got != "[ Before = 1 ]" {
+				t.Errorf("UnmarshalJSON(%s) = %T and the ad %s, want a *SyntaxError and the ad unchanged", c.text, err, got)
+			}
+			got = err.Error()
+		}
+		if got != c.want {
+			t.Errorf("UnmarshalJSON(%s) = %s, want %s", c.text, got, c.want)
+		}
+	}
+	var job struct{ Ads []*Ad }
+	if err := json.Unmarshal([]byte(`{"Ads": [{"A": 1}, null, {"B": [true]}]}`), &job); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := fmt.Sprint(job.Ads), "[[ A = 1 ] [  ] [ B = { true } ]]"; got != want {
+		t.Errorf("Unmarshal = %s, want %s", got, want)
+	}
+}
+
+func TestAdsPrint(t *testing.T) {
+	for want, ad := range map[string]*Ad{"[  ]": nil, `[ B = 1; Aa = "x\y" ]`: mustAd(t, `[ Aa = "x\\y"; B = 1 ]`)} {
+		if got := fmt.Sprint(ad); got != want {
+			t.Errorf("Sprint = %s, want %s", got, want)
+		}
+	}
+}
+
+// TestCopiesReadAlike keeps a copy that was given attributes, old ones and new,
+// where programs that have met the others look.
+func TestCopiesReadAlike(t *testing.T) {
+	slot := firstOfPool(t, 1)[0]
+	rest := slot.Clone()
+	for _, name := range []string{"Cpus", "Memory", "Disk", "SlotWeight", "ChildCpus", "MY"} {
+		rest.SetInt(name, 1)
+	}
+	if slot.table() != rest.table() {
+		t.Errorf("a copy with attributes set reads by another table, want that of the ad it was copied from")
+	}
+	if slot.Has("SlotWeight") || slot.shadowsScopes() || !rest.shadowsScopes() {
+		t.Errorf("the copy's new attributes: SlotWeight in the original = %v, scopes shadowed there = %v and in the copy = %v, want false, false, true",
+			slot.Has("SlotWeight"), slot.shadowsScopes(), rest.shadowsScopes())
+	}
+}
+
+// TestCopiesAreApart sets attributes of copies of copies and compares them with
+// ads that never had anything in common.
+func TestCopiesAreApart(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		shared, alone := []*Ad{New()}, []*Ad{New()}
+		set := func(i int, name string, n int64) {
+			shared[i].SetInt(name, n)
+			alone[i].SetInt(name, n)
+		}
+		for i := range 12 {
+			set(0, fmt.Sprintf("Old%d", i), int64(i))
+		}
+		for step := range rapid.IntRange(0, 60).Draw(t, "steps") {
+			i := rapid.IntRange(0, len(shared)-1).Draw(t, "ad")
+			name := rapid.SampledFrom([]string{"Old1", "old5", "A", "B", "C", "D", "E", "F", "G", "Rank", "Requirements", "My"}).Draw(t, "name")
+			switch rapid.IntRange(0, 5).Draw(t, "what") {
+			case 0:
+				shared, alone = append(shared, shared[i].Clone()), append(alone, alone[i].Flat().apart())
+			case 1:
+				shared[i].Delete(name)
+				alone[i].Delete(name)
+			default:
+				set(i, name, int64(step))
+			}
+		}
+		for i := range shared {
+			checkAlike(t, shared[i], alone[i])
+		}
+	})
+}
+
+// apart returns an ad that shares no shape with a.
+func (a *Ad) apart() *Ad {
+	out := New()
+	for _, e := range a.entries() {
+		out.Set(e.name, e.expr)
+	}
+	return out
+}
+
+func checkAlike(t *rapid.T, got, want *Ad) {
+	if got.String() != want.String() || got.Len() != want.Len() || got.shadowsScopes() != want.shadowsScopes() {
+		t.Fatalf("copy = %v, want %v", got, want)
+	}
+	for i := range wanted {
+		g, w := got.want(i), want.want(i)
+		if (g == nil) != (w == nil) || g != nil && g.Value != w.Value {
+			t.Fatalf("%s of the copy %v = %v, want %v", wanted[i].name, got, g, w)
+		}
+	}
+}
+
+// BenchmarkRemainder is what is left of a slot when a piece of it is taken.
+func BenchmarkRemainder(b *testing.B) {
+	slot := readPool(b, poolText(b), NewInterner())[0]
+	b.ReportAllocs()
+	for b.Loop() {
+		rest := slot.Clone()
+		for _, name := range []string{"Cpus", "Memory", "Disk", "SlotWeight"} {
+			rest.SetInt(name, 1)
+		}
 	}
 }

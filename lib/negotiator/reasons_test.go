@@ -106,3 +106,81 @@ func TestClauseText(t *testing.T) {
 		}
 	}
 }
+
+// Reasons begin with the words of HTCondor's log, and say what was the case.
+func TestSpinReasons(t *testing.T) {
+	cfg := spins(t)
+	cfg.Limits = limits(t, 100, map[string]float64{"sw": 1}, map[string]float64{"license": 2})
+	ceiling := func(name string, n int64) accountant.Record {
+		r := record(name, 1)
+		r.Ceiling = accountant.LimitOf(n)
+		return r
+	}
+	claimed := aSlot(t, "slot9", `State = "Claimed"; RemoteUser = "dave@x"; Memory = 4096`)
+	const part = `PartitionableSlot = true; Cpus = 8; Memory = 8192; SlotWeight = Cpus; `
+	for _, c := range []struct {
+		name  string
+		slots []pool.Slot
+		users []accountant.Record
+		jobs  []jobprio.Run
+		want  []string // each with its causes
+	}{
+		{"crumbs", equal(t, 10, ""), nil, []jobprio.Run{aJob(t, 1, 9, "alice@x", ""), aJob(t, 2, 9, "bob@x", ""), aJob(t, 3, 9, "carol@x", "")}, []string{
+			"submitter limit exceeded: alice@x uses 3 of a pie slice of 3.33, its limit in spin 2 is 0.3333, less than the 1 of the lightest slot; 1 matching slot is left idle in this cycle [Share]",
+			"submitter limit exceeded: bob@x uses 3 of a pie slice of 3.33, its limit in spin 2 is 0.3333, less than the 1 of the lightest slot; 1 matching slot is left idle in this cycle [Share]",
+			"submitter limit exceeded: carol@x uses 3 of a pie slice of 3.33, its limit in spin 2 is 0.3333, less than the 1 of the lightest slot; 1 matching slot is left idle in this cycle [Share]"}},
+		{"share used up", equal(t, 4, ""), nil, []jobprio.Run{aJob(t, 1, 3, "alice@x", ""), aJob(t, 2, 4, "bob@x", "")}, []string{
+			"no match found: alice@x uses 2 of a pie slice of 2.00, its limit in spin 1 was 2, and it took 2; the other matching slots are taken [Share Taken Others]",
+			"no match found: bob@x uses 2 of a pie slice of 2.00, its limit in spin 1 was 2, and it took 2; the other matching slots are taken [Share Taken Others]"}},
+		{"ceiling", equal(t, 4, "SlotWeight = 2"), []accountant.Record{ceiling("alice@x", 3)}, []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, []string{
+			"submitter ceiling reached: alice@x uses 4 of at most 3 [Ceiling]"}},
+		{"ceiling with less left than the lightest slot", equal(t, 4, "SlotWeight = 4"), []accountant.Record{ceiling("alice@x", 3)}, []jobprio.Run{aJob(t, 1, 9, "alice@x", "")}, []string{
+			"submitter ceiling reached: alice@x uses 0 of at most 3, which leaves 3, less than the 4 of the lightest slot [Ceiling]"}},
+		{"preemption", append(equal(t, 1, ""), claimed), nil, []jobprio.Run{aJob(t, 1, 1, "alice@x", "RequestMemory = 2000")}, []string{
+			"PREEMPTION_REQUIREMENTS == False: the only matching slot is taken (1 before this cycle) [Claimed]"}},
+		{"concurrency limits", equal(t, 6, ""), nil, []jobprio.Run{aJob(t, 1, 3, "alice@x", `ConcurrencyLimits = "license"; JobPrio = 5`), aJob(t, 2, 2, "alice@x", `ConcurrencyLimits = "sw.a"; JobPrio = 9`)}, []string{
+			"concurrency limit sw.a reached: 1 of 1 in use, the job needs 1 [ConcurrencyLimit]",
+			"concurrency limit license reached: 2 of 2 in use, the job needs 1 [ConcurrencyLimit]"}},
+		{"two concurrency limits", equal(t, 6, ""), nil, []jobprio.Run{aJob(t, 2, 2, "alice@x", `ConcurrencyLimits = "sw.a"; JobPrio = 9`),
+			aJob(t, 1, 1, "alice@x", `ConcurrencyLimits = "license:3, sw.b"; JobPrio = 8`)}, []string{
+			"concurrency limit sw.a reached: 1 of 1 in use, the job needs 1 [ConcurrencyLimit]",
+			"concurrency limit license, sw.a reached: license reached, the job needs 3, more than the limit of 2 [ConcurrencyLimit]"}},
+		{"partitionable", []pool.Slot{aSlot(t, "slot1@n", part)}, nil, []jobprio.Run{aJob(t, 1, 3, "alice@x", "")}, []string{
+			"no match found: alice@x uses 1 of a pie slice of 8.00, its limit in spin 1 was 8, and it took 8; the other matching slots are taken; 1 partitionable slot served one job, and serves no more in a cycle [Share Taken]"}},
+		{"partitionable within the share", []pool.Slot{aSlot(t, "slot1@n", part), aSlot(t, "slot2@n", `State = "Owner"; Requirements = false; SlotWeight = 8`)}, nil, []jobprio.Run{aJob(t, 1, 3, "alice@x", "")}, []string{
+			"no match found: the only matching slot is taken (0 before this cycle); 1 partitionable slot served one job, and serves no more in a cycle [Taken]"}},
+		{"requirements", equal(t, 2, "Memory = 512"), nil, []jobprio.Run{aJob(t, 1, 1, "alice@x", "Requirements = TARGET.Memory > 600")}, []string{
+			"no match found: none of 2 slots meets the job's Requirements; the nearest is slot1: TARGET.Memory > 600 is not true, as Memory is 512 [Requirements]"}},
+	} {
+		plan := Cycle(Pool{Slots: c.slots, Submitters: c.users, Jobs: c.jobs}, cfg, now)
+		var got []string
+		for _, r := range plan.Rejections {
+			text := r.Reason + " [" + string(r.Cause)
+			for _, also := range r.Also {
+				text += " " + string(also)
+			}
+			got = append(got, text+"]")
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: rejections are\n%q\nwant\n%q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestSpinReasonOfRepeatedRounds holds that the limit is told that let the submitter take what
+// it has, and not that of a round in which nothing was left.
+func TestSpinReasonOfRepeatedRounds(t *testing.T) {
+	cfg := quotas(t, accountant.Group{Name: "a", Quota: 5, AcceptSurplus: true}, accountant.Group{Name: "b", Quota: 5, AcceptSurplus: true},
+		accountant.Group{Name: "c", Quota: 5, AcceptSurplus: true})
+	cfg.Pie, cfg.Preemption.Consider = Spins, true
+	cfg.Quotas = Quotas{Oversubscribe: true, Strict: true, Rounds: 3, RoundRobinRate: 1e100, WeightedDemand: true}
+	plan := Cycle(Pool{Slots: equal(t, 6, ""), Jobs: []jobprio.Run{aJob(t, 1, 4, "alice@x", ""), aJob(t, 2, 5, "bob@x", "")}}, cfg, now)
+	for _, r := range plan.Rejections {
+		if strings.Contains(r.Reason, "it took 0") {
+			t.Errorf("%s: %q, but it has 3 slots", r.Submitter, r.Reason)
+		}
+	}
+	if len(plan.Spins) < 2 || len(plan.Rejections) != 2 {
+		t.Errorf("%d spins and %d rejections, want repeated ones and 2", len(plan.Spins), len(plan.Rejections))
+	}
+}

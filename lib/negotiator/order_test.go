@@ -7,11 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/accountant"
 	"fairspool/lib/jobprio"
 	"fairspool/lib/pool"
-
-	"pgregory.net/rapid"
 )
 
 // Of equally ranked slots those that others have nothing besides are taken

@@ -3,10 +3,10 @@ package negotiator
 import (
 	"testing"
 
+	"pgregory.net/rapid"
+
 	"fairspool/lib/classad"
 	"fairspool/lib/pool"
-
-	"pgregory.net/rapid"
 )
 
 // In a small pool no slot fails fewer clauses than the nearest.
